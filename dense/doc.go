@@ -1,0 +1,26 @@
+// Package dense holds Matrix, the row-major view that every package of this
+// module passes on.
+//
+// A Matrix[T] is a plain struct: r rows, c columns, a slice and a stride, so
+// that element (i, j) is Data[i*Stride+j]. Rows are samples (tokens, points),
+// columns are coordinates (features). Because rows need not be adjacent, row
+// ranges and column blocks are views that cost nothing: head h of an L×(H·d)
+// matrix is m.ColRange(h*d, (h+1)*d).
+//
+// The fields are those of gonum's blas64.General and blas32.General in their
+// order, so a *mat.Dense converts in place,
+//
+//	x := dense.Matrix[float64](m.RawMatrix()) // shares m's memory
+//
+// and FromMat and ToMat do that wherever layout and element type allow.
+//
+// # Conventions
+//
+// Functions of this module take dst first, write all of it and return it. A
+// dst that is the zero Matrix means "allocate": Ensure implements the rule.
+// Unless a function says otherwise, dst may be exactly its input (same data,
+// same stride) or disjoint from it, never shifted against it.
+//
+// A shape that does not fit is a programming error and panics with both
+// shapes, as gonum's mat.ErrShape does.
+package dense

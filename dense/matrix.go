@@ -1,0 +1,149 @@
+package dense
+
+import "fmt"
+
+// Float is the set of element types. There is no ~, so that a type switch over
+// float32 and float64 is exhaustive.
+type Float interface{ float32 | float64 }
+
+// Matrix is a row-major Rows×Cols view: element (i, j) is Data[i*Stride+j].
+//
+// The zero Matrix is the empty matrix; passed as dst it means "allocate". A
+// Matrix is a value: copying it copies the view, not the elements. Several
+// goroutines may read one, or write disjoint parts of it.
+type Matrix[T Float] struct {
+	Rows, Cols int
+	Data       []T
+	Stride     int
+}
+
+// New returns an r×c matrix of zeros with stride c. It panics if r or c is
+// negative.
+func New[T Float](r, c int) Matrix[T] {
+	if r < 0 || c < 0 {
+		panic(fmt.Sprintf("dense: New(%d, %d): negative dimension", r, c))
+	}
+	return Matrix[T]{Rows: r, Cols: c, Data: make([]T, r*c), Stride: c}
+}
+
+// Of returns the r×c matrix over data, row by row, without a copy. It panics
+// if len(data) is not r·c.
+func Of[T Float](r, c int, data []T) Matrix[T] {
+	if r < 0 || c < 0 || len(data) != r*c {
+		panic(fmt.Sprintf("dense: Of(%d, %d): %d elements given, want %d", r, c, len(data), r*c))
+	}
+	return Matrix[T]{Rows: r, Cols: c, Data: data, Stride: c}
+}
+
+// Ensure returns dst when it is r×c and a new r×c matrix when dst is the zero
+// Matrix. It panics with both shapes otherwise. The elements of a dst that is
+// returned are left as they are.
+func Ensure[T Float](dst Matrix[T], r, c int) Matrix[T] {
+	if dst.Rows == r && dst.Cols == c && (dst.Data != nil || r*c == 0) {
+		dst.Check()
+		return dst
+	}
+	if dst.Rows == 0 && dst.Cols == 0 && dst.Data == nil {
+		return New[T](r, c)
+	}
+	panic(fmt.Sprintf("dense: destination is %d×%d, want %d×%d", dst.Rows, dst.Cols, r, c))
+}
+
+// Check panics unless the fields of m describe a view inside m.Data:
+// dimensions not negative, Stride at least Cols, Data long enough.
+func (m Matrix[T]) Check() {
+	switch {
+	case m.Rows < 0 || m.Cols < 0:
+		panic(fmt.Sprintf("dense: matrix is %d×%d: negative dimension", m.Rows, m.Cols))
+	case m.Rows == 0 || m.Cols == 0:
+	case m.Rows > 1 && m.Stride < m.Cols:
+		panic(fmt.Sprintf("dense: stride %d of a %d×%d matrix is less than its %d columns", m.Stride, m.Rows, m.Cols, m.Cols))
+	case len(m.Data) < (m.Rows-1)*m.Stride+m.Cols:
+		panic(fmt.Sprintf("dense: %d elements cannot hold a %d×%d matrix of stride %d", len(m.Data), m.Rows, m.Cols, m.Stride))
+	}
+}
+
+// At returns element (i, j). It panics if the index is outside the matrix.
+func (m Matrix[T]) At(i, j int) T {
+	m.checkIndex(i, j)
+	return m.Data[i*m.Stride+j]
+}
+
+// Set sets element (i, j) to v. It panics if the index is outside the matrix.
+func (m Matrix[T]) Set(i, j int, v T) {
+	m.checkIndex(i, j)
+	m.Data[i*m.Stride+j] = v
+}
+
+func (m Matrix[T]) checkIndex(i, j int) {
+	if uint(i) >= uint(m.Rows) || uint(j) >= uint(m.Cols) {
+		panic(fmt.Sprintf("dense: index (%d, %d) outside a %d×%d matrix", i, j, m.Rows, m.Cols))
+	}
+}
+
+// Row returns row i, a slice of length Cols that shares m's memory and whose
+// capacity ends with the row. It panics if i is outside [0, Rows).
+func (m Matrix[T]) Row(i int) []T {
+	if uint(i) >= uint(m.Rows) {
+		panic(fmt.Sprintf("dense: row %d outside a %d×%d matrix", i, m.Rows, m.Cols))
+	}
+	start := i * m.Stride
+	return m.Data[start : start+m.Cols : start+m.Cols]
+}
+
+// RowRange returns the view of rows from ≤ i < to. It panics unless
+// 0 ≤ from ≤ to ≤ Rows.
+func (m Matrix[T]) RowRange(from, to int) Matrix[T] {
+	if from < 0 || to < from || to > m.Rows {
+		panic(fmt.Sprintf("dense: rows [%d, %d) outside a %d×%d matrix", from, to, m.Rows, m.Cols))
+	}
+	return m.view(from, to, 0, m.Cols)
+}
+
+// ColRange returns the view of columns from ≤ j < to. It panics unless
+// 0 ≤ from ≤ to ≤ Cols.
+func (m Matrix[T]) ColRange(from, to int) Matrix[T] {
+	if from < 0 || to < from || to > m.Cols {
+		panic(fmt.Sprintf("dense: columns [%d, %d) outside a %d×%d matrix", from, to, m.Rows, m.Cols))
+	}
+	return m.view(0, m.Rows, from, to)
+}
+
+// view returns rows [r0, r1) and columns [c0, c1). The slice of a view with no
+// element is empty but not nil, so that it never reads as "allocate".
+func (m Matrix[T]) view(r0, r1, c0, c1 int) Matrix[T] {
+	v := Matrix[T]{Rows: r1 - r0, Cols: c1 - c0, Stride: m.Stride, Data: []T{}}
+	if v.Rows > 0 && v.Cols > 0 {
+		start := r0*m.Stride + c0
+		end := start + (v.Rows-1)*m.Stride + v.Cols
+		v.Data = m.Data[start:end:end]
+	}
+	return v
+}
+
+// Clone returns a copy of m with its own memory and stride Cols.
+func (m Matrix[T]) Clone() Matrix[T] {
+	return Copy(New[T](m.Rows, m.Cols), m)
+}
+
+// Copy copies the elements of src into dst and returns dst; a zero dst is
+// allocated. It panics if the shapes differ.
+func Copy[T Float](dst, src Matrix[T]) Matrix[T] {
+	dst = Ensure(dst, src.Rows, src.Cols)
+	for i := range src.Rows {
+		copy(dst.Row(i), src.Row(i))
+	}
+	return dst
+}
+
+// Transpose writes the c×r transpose of the r×c matrix src into dst and
+// returns it. dst must not overlap src.
+func Transpose[T Float](dst, src Matrix[T]) Matrix[T] {
+	dst = Ensure(dst, src.Cols, src.Rows)
+	for i := range src.Rows {
+		for j, v := range src.Row(i) {
+			dst.Data[j*dst.Stride+i] = v
+		}
+	}
+	return dst
+}
