@@ -52,6 +52,8 @@ func ToMat[T Float](m Matrix[T]) *mat.Dense {
 	if !ok {
 		x = Convert(Matrix[float64]{}, m)
 	}
+	// gonum wants a stride that holds the columns even where it is not used.
+	x.Stride = max(x.Stride, x.Cols)
 	var d mat.Dense
 	d.SetRawMatrix(blas64.General(x))
 	return &d

@@ -7,8 +7,8 @@
 // ranges and column blocks are views that cost nothing: head h of an L×(H·d)
 // matrix is m.ColRange(h*d, (h+1)*d).
 //
-// The fields are those of gonum's blas64.General and blas32.General in their
-// order, so a *mat.Dense converts in place,
+// The fields are those of gonum's blas64.General in their order, so a *mat.Dense
+// converts in place,
 //
 //	x := dense.Matrix[float64](m.RawMatrix()) // shares m's memory
 //

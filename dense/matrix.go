@@ -1,6 +1,9 @@
 package dense
 
-import "fmt"
+import (
+	"fmt"
+	"math"
+)
 
 // Float is the set of element types. There is no ~, so that a type switch over
 // float32 and float64 is exhaustive.
@@ -18,10 +21,13 @@ type Matrix[T Float] struct {
 }
 
 // New returns an r×c matrix of zeros with stride c. It panics if r or c is
-// negative.
+// negative or r·c is not an int.
 func New[T Float](r, c int) Matrix[T] {
 	if r < 0 || c < 0 {
 		panic(fmt.Sprintf("dense: New(%d, %d): negative dimension", r, c))
+	}
+	if c > 0 && r > math.MaxInt/c {
+		panic(fmt.Sprintf("dense: New(%d, %d): too many elements", r, c))
 	}
 	return Matrix[T]{Rows: r, Cols: c, Data: make([]T, r*c), Stride: c}
 }
@@ -29,8 +35,8 @@ func New[T Float](r, c int) Matrix[T] {
 // Of returns the r×c matrix over data, row by row, without a copy. It panics
 // if len(data) is not r·c.
 func Of[T Float](r, c int, data []T) Matrix[T] {
-	if r < 0 || c < 0 || len(data) != r*c {
-		panic(fmt.Sprintf("dense: Of(%d, %d): %d elements given, want %d", r, c, len(data), r*c))
+	if r < 0 || c < 0 || c > 0 && r > math.MaxInt/c || len(data) != r*c {
+		panic(fmt.Sprintf("dense: Of(%d, %d): %d elements given, want %d·%d", r, c, len(data), r, c))
 	}
 	return Matrix[T]{Rows: r, Cols: c, Data: data, Stride: c}
 }
@@ -39,7 +45,7 @@ func Of[T Float](r, c int, data []T) Matrix[T] {
 // Matrix. It panics with both shapes otherwise. The elements of a dst that is
 // returned are left as they are.
 func Ensure[T Float](dst Matrix[T], r, c int) Matrix[T] {
-	if dst.Rows == r && dst.Cols == c && (dst.Data != nil || r*c == 0) {
+	if dst.Rows == r && dst.Cols == c {
 		dst.Check()
 		return dst
 	}
@@ -58,7 +64,7 @@ func (m Matrix[T]) Check() {
 	case m.Rows == 0 || m.Cols == 0:
 	case m.Rows > 1 && m.Stride < m.Cols:
 		panic(fmt.Sprintf("dense: stride %d of a %d×%d matrix is less than its %d columns", m.Stride, m.Rows, m.Cols, m.Cols))
-	case len(m.Data) < (m.Rows-1)*m.Stride+m.Cols:
+	case len(m.Data) < m.Cols, m.Rows > 1 && (len(m.Data)-m.Cols)/m.Stride < m.Rows-1:
 		panic(fmt.Sprintf("dense: %d elements cannot hold a %d×%d matrix of stride %d", len(m.Data), m.Rows, m.Cols, m.Stride))
 	}
 }
@@ -86,6 +92,10 @@ func (m Matrix[T]) checkIndex(i, j int) {
 func (m Matrix[T]) Row(i int) []T {
 	if uint(i) >= uint(m.Rows) {
 		panic(fmt.Sprintf("dense: row %d outside a %d×%d matrix", i, m.Rows, m.Cols))
+	}
+	if m.Cols == 0 {
+		// A view without columns keeps its stride but has no data to index.
+		return m.Data[:0:0]
 	}
 	start := i * m.Stride
 	return m.Data[start : start+m.Cols : start+m.Cols]

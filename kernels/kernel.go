@@ -1,7 +1,74 @@
 package kernels
 
+import (
+	"fmt"
+	"math"
+)
+
 // Kernel is a symmetric function of two points of R^d. Eval panics if x and y
 // differ in length. Implementations never change and may be shared.
 type Kernel interface {
 	Eval(x, y []float64) float64
+}
+
+// Validator is implemented by every kernel of this package: Validate returns
+// an error that names the parameter and its value when one is out of range.
+// Eval and Gram panic with the text of that error. A kernel of your own may
+// implement it too.
+type Validator interface {
+	Validate() error
+}
+
+// validate reports what is wrong with k, nil included.
+func validate(k Kernel) error {
+	if k == nil {
+		return fmt.Errorf("kernels: k is nil")
+	}
+	if v, ok := k.(Validator); ok {
+		return v.Validate()
+	}
+	return nil
+}
+
+// must panics with the text of err unless it is nil.
+func must(err error) {
+	if err != nil {
+		panic(err.Error())
+	}
+}
+
+// positive reports a parameter that is negative or not finite; zero stands for
+// the default.
+func positive(name string, v float64) error {
+	if v < 0 || math.IsInf(v, 0) || math.IsNaN(v) {
+		return fmt.Errorf("kernels: %s = %v, want a positive finite number, or 0 for 1", name, v)
+	}
+	return nil
+}
+
+// orOne returns v, or 1 if v is zero.
+func orOne(v float64) float64 {
+	if v == 0 {
+		return 1
+	}
+	return v
+}
+
+// checkLengths panics unless x and y are points of the same space.
+func checkLengths(x, y []float64) {
+	if len(x) != len(y) {
+		panic(fmt.Sprintf("kernels: x has length %d, y has length %d", len(x), len(y)))
+	}
+}
+
+// finite reports whether every coordinate of x and of y is a number.
+func finite(x, y []float64) bool {
+	for _, p := range [2][]float64{x, y} {
+		for _, v := range p {
+			if math.IsInf(v, 0) || math.IsNaN(v) {
+				return false
+			}
+		}
+	}
+	return true
 }

@@ -1,0 +1,129 @@
+package kernels
+
+import (
+	"fmt"
+	"math"
+	"strings"
+)
+
+// Sum is the kernel k(x, y) = Σ_i k_i(x, y), at least one of them. Positive
+// (semi-)definite where all of them are [Schölkopf & Smola 2002, §13.1].
+type Sum []Kernel
+
+// Eval returns the sum of the kernels at (x, y). It panics if there is none or
+// one is nil, and as they do.
+func (k Sum) Eval(x, y []float64) float64 {
+	must(notEmpty("Sum", k))
+	var s float64
+	for _, term := range k {
+		s += term.Eval(x, y)
+	}
+	return s
+}
+
+// Validate reports an empty sum, a nil kernel, and what the kernels report.
+func (k Sum) Validate() error { return validateAll("Sum", k) }
+
+// String returns the kernels joined by " + ".
+func (k Sum) String() string { return join(k, " + ") }
+
+// Product is the kernel k(x, y) = Π_i k_i(x, y), at least one of them. Positive
+// semi-definite where all of them are (Schur's product theorem)
+// [Schölkopf & Smola 2002, §13.1].
+type Product []Kernel
+
+// Eval returns the product of the kernels at (x, y). It panics if there is none
+// or one is nil, and as they do.
+func (k Product) Eval(x, y []float64) float64 {
+	must(notEmpty("Product", k))
+	p := 1.0
+	for _, factor := range k {
+		p *= factor.Eval(x, y)
+	}
+	return p
+}
+
+// Validate reports an empty product, a nil kernel, and what the kernels report.
+func (k Product) Validate() error { return validateAll("Product", k) }
+
+// String returns the kernels joined by " · ".
+func (k Product) String() string { return join(k, " · ") }
+
+// Scaled is the kernel c·K(x, y), where c is By. Positive (semi-)definite where
+// K is.
+type Scaled struct {
+	K Kernel
+	// By is c > 0. It has no default: zero is out of range.
+	By float64
+}
+
+// Eval returns c·K(x, y). It panics if K is nil or By is out of range, and as K
+// does.
+func (k Scaled) Eval(x, y []float64) float64 {
+	must(k.own())
+	return k.By * k.K.Eval(x, y)
+}
+
+// Validate reports a nil K, a By that is not a positive finite number, and what
+// K reports.
+func (k Scaled) Validate() error {
+	if err := k.own(); err != nil {
+		return err
+	}
+	return validate(k.K)
+}
+
+// own checks the fields but not the parameters of K.
+func (k Scaled) own() error {
+	if k.K == nil {
+		return fmt.Errorf("kernels: Scaled.K is nil")
+	}
+	if !(k.By > 0) || math.IsInf(k.By, 1) {
+		return fmt.Errorf("kernels: Scaled.By = %v, want a positive finite number", k.By)
+	}
+	return nil
+}
+
+// String returns c · K.
+func (k Scaled) String() string { return fmt.Sprintf("%v · %s", k.By, operand(k.K)) }
+
+func notEmpty(name string, ks []Kernel) error {
+	if len(ks) == 0 {
+		return fmt.Errorf("kernels: %s is empty, want at least one kernel", name)
+	}
+	for i, k := range ks {
+		if k == nil {
+			return fmt.Errorf("kernels: %s[%d] is nil", name, i)
+		}
+	}
+	return nil
+}
+
+func validateAll(name string, ks []Kernel) error {
+	if err := notEmpty(name, ks); err != nil {
+		return err
+	}
+	for _, k := range ks {
+		if err := validate(k); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func join(ks []Kernel, by string) string {
+	parts := make([]string, len(ks))
+	for i, k := range ks {
+		parts[i] = operand(k)
+	}
+	return strings.Join(parts, by)
+}
+
+// operand returns k as part of a larger formula.
+func operand(k Kernel) string {
+	switch k.(type) {
+	case Sum, Product, Scaled:
+		return fmt.Sprintf("(%v)", k)
+	}
+	return fmt.Sprint(k)
+}

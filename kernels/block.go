@@ -1,0 +1,147 @@
+package kernels
+
+import (
+	"math"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/product"
+)
+
+// block computes the rows of a Gram matrix that belong to a few points x. It
+// holds the inner products that the parts of a kernel share; one goroutine
+// uses it.
+type block[T dense.Float] struct {
+	x, y     points[T]
+	products dense.Matrix[T] // xᵀy, zero until asked for
+	elus     dense.Matrix[T] // φ(x)ᵀφ(y) of ELU, zero until asked for
+	free     [][]float64     // rows of scratch not in use
+}
+
+func newBlock[T dense.Float](x, y points[T]) *block[T] { return &block[T]{x: x, y: y} }
+
+// fill writes k at all pairs into dst.
+func (b *block[T]) fill(dst dense.Matrix[T], k Kernel) {
+	row := b.take()
+	for i := range dst.Rows {
+		b.row(row, k, i)
+		to := dst.Row(i)
+		for j, v := range row {
+			to[j] = T(v)
+		}
+	}
+}
+
+// row writes k(x_i, y_j) for every j into dst.
+func (b *block[T]) row(dst []float64, k Kernel, i int) {
+	switch k := k.(type) {
+	case Sum:
+		b.fold(dst, k, i, func(sum, term []float64) {
+			for j, v := range term {
+				sum[j] += v
+			}
+		})
+	case Product:
+		b.fold(dst, k, i, func(product, factor []float64) {
+			for j, v := range factor {
+				product[j] *= v
+			}
+		})
+	case Scaled:
+		b.row(dst, k.K, i)
+		for j := range dst {
+			dst[j] *= k.By
+		}
+	case ELU:
+		b.eluRow(dst, i)
+	default:
+		if p, ok := asByProduct(k); ok {
+			b.productRow(dst, p, i)
+			return
+		}
+		for j := range dst {
+			dst[j] = k.Eval(b.x.exact.Row(i), b.y.exact.Row(j))
+		}
+	}
+}
+
+// fold writes the row of the first kernel into dst and combines it with those
+// of the others in order.
+func (b *block[T]) fold(dst []float64, ks []Kernel, i int, combine func(acc, v []float64)) {
+	b.row(dst, ks[0], i)
+	part := b.take()
+	for _, k := range ks[1:] {
+		b.row(part, k, i)
+		combine(dst, part)
+	}
+	b.free = append(b.free, part)
+}
+
+// take returns a row of scratch as long as there are points y.
+func (b *block[T]) take() []float64 {
+	last := len(b.free) - 1
+	if last < 0 {
+		return make([]float64, b.y.given.Rows)
+	}
+	row := b.free[last]
+	b.free = b.free[:last]
+	return row
+}
+
+// productRow writes row i of a kernel that is a function of inner products.
+func (b *block[T]) productRow(dst []float64, k byProduct, i int) {
+	if b.products.Data == nil {
+		b.products = innerProducts(b.x.given, b.y.given)
+	}
+	xx, yy := b.x.squares[i], b.y.squares
+	tiny := smallest[T]()
+	for j, v := range b.products.Row(i) {
+		g := float64(v)
+		// An overflow or underflow in T says nothing of the kernel.
+		if math.IsInf(g, 0) || math.IsInf(xx+yy[j], 1) || !(xx >= tiny && yy[j] >= tiny) {
+			g = math.NaN()
+		}
+		dst[j] = g
+	}
+	k.fromProducts(dst, xx, yy)
+	b.repair(dst, k, i)
+}
+
+// eluRow writes row i of the kernel ELU.
+func (b *block[T]) eluRow(dst []float64, i int) {
+	if b.elus.Data == nil {
+		b.elus = innerProducts(b.x.elu, b.y.elu)
+	}
+	for j, v := range b.elus.Row(i) {
+		dst[j] = float64(v)
+	}
+}
+
+// repair evaluates directly what was left NaN. Where the points hold NaN the
+// value is NaN again.
+func (b *block[T]) repair(dst []float64, k Kernel, i int) {
+	for j, v := range dst {
+		if math.IsNaN(v) {
+			dst[j] = k.Eval(b.x.exact.Row(i), b.y.exact.Row(j))
+		}
+	}
+}
+
+// smallest returns the squared norm above which terms of an inner product that
+// underflow in T do not matter.
+func smallest[T dense.Float]() float64 {
+	if _, single := any(T(0)).(float32); single {
+		return 0x1p-100
+	}
+	return 0x1p-960
+}
+
+// innerProducts returns XYᵀ.
+func innerProducts[T dense.Float](x, y dense.Matrix[T]) dense.Matrix[T] {
+	g := dense.New[T](x.Rows, y.Rows)
+	product.Mul(1, operandOf(x, false), operandOf(y, true), 0, operandOf(g, false))
+	return g
+}
+
+func operandOf[T dense.Float](m dense.Matrix[T], trans bool) product.Operand[T] {
+	return product.Operand[T]{Rows: m.Rows, Cols: m.Cols, Data: m.Data, Stride: m.Stride, Trans: trans}
+}

@@ -1,0 +1,115 @@
+package kernels
+
+import (
+	"fmt"
+	"math"
+
+	"gonum.org/v1/gonum/floats"
+
+	"github.com/seed-feabd252/randfeat/internal/vecmath"
+)
+
+// DotProduct is the linear kernel k(x, y) = xᵀy. Positive semi-definite on R^d,
+// of rank at most d; range (−∞, ∞).
+type DotProduct struct{}
+
+// Eval returns xᵀy in O(d). It panics if the lengths differ.
+func (k DotProduct) Eval(x, y []float64) float64 {
+	checkLengths(x, y)
+	return floats.Dot(x, y)
+}
+
+// Validate returns nil: there is no parameter.
+func (k DotProduct) Validate() error { return nil }
+
+// String returns the kernel as it is written in Go.
+func (k DotProduct) String() string { return "DotProduct{}" }
+
+func (k DotProduct) fromProducts(_ []float64, _ float64, _ []float64) {}
+
+// Softmax is the kernel k(x, y) = exp(s·xᵀy) of dot-product attention, where
+// s is Scale. Attention on vectors of dimension d has s = 1/√d
+// [Choromanski et al. 2021].
+//
+// Positive definite on R^d: every power of xᵀy is positive semi-definite and
+// the exponential series has positive coefficients only. Range (0, ∞): the
+// value overflows to +Inf once s·xᵀy exceeds 709.78 (88.72 in a float32 Gram
+// matrix) and underflows to 0 on the other side.
+type Softmax struct {
+	// Scale is s > 0, in inverse squared units of x. Zero means 1.
+	Scale float64
+}
+
+// Eval returns exp(s·xᵀy) in O(d). It panics if the lengths differ or Scale is
+// out of range.
+func (k Softmax) Eval(x, y []float64) float64 {
+	must(k.Validate())
+	checkLengths(x, y)
+	// exp(−Inf) = 0 would hide an infinite coordinate.
+	dot := floats.Dot(x, y)
+	if math.IsInf(dot, -1) && !finite(x, y) {
+		return math.NaN()
+	}
+	return math.Exp(orOne(k.Scale) * dot)
+}
+
+// Validate reports a Scale that is negative or not finite.
+func (k Softmax) Validate() error { return positive("Softmax.Scale", k.Scale) }
+
+// String returns the kernel as it is written in Go, defaults filled in.
+func (k Softmax) String() string { return fmt.Sprintf("Softmax{Scale: %v}", orOne(k.Scale)) }
+
+func (k Softmax) fromProducts(g []float64, _ float64, _ []float64) {
+	s := orOne(k.Scale)
+	for j := range g {
+		g[j] *= s
+	}
+	vecmath.Exp(g, g)
+}
+
+// Polynomial is the kernel k(x, y) = (γ·xᵀy + c)^p, where γ is Gamma, c is
+// Offset and p is Degree [Schölkopf & Smola 2002, §2.2]. With c > 0 it weighs
+// all monomials up to degree p, with c = 0 only those of degree p.
+//
+// Positive semi-definite on R^d for p ≥ 1, γ > 0 and c ≥ 0, which Validate
+// demands; range (−∞, ∞), or [0, ∞) for even p.
+type Polynomial struct {
+	// Degree is p, at least 1.
+	Degree int
+	// Gamma is γ > 0, in inverse squared units of x. Zero means 1.
+	Gamma float64
+	// Offset is c ≥ 0.
+	Offset float64
+}
+
+// Eval returns (γ·xᵀy + c)^p in O(d). It panics if the lengths differ or a
+// parameter is out of range.
+func (k Polynomial) Eval(x, y []float64) float64 {
+	must(k.Validate())
+	checkLengths(x, y)
+	return math.Pow(orOne(k.Gamma)*floats.Dot(x, y)+k.Offset, float64(k.Degree))
+}
+
+// Validate reports a Degree below 1, a Gamma that is negative or not finite,
+// and an Offset that is negative or not finite.
+func (k Polynomial) Validate() error {
+	if k.Degree < 1 {
+		return fmt.Errorf("kernels: Polynomial.Degree = %d, want at least 1", k.Degree)
+	}
+	if k.Offset < 0 || math.IsInf(k.Offset, 0) || math.IsNaN(k.Offset) {
+		return fmt.Errorf("kernels: Polynomial.Offset = %v, want a finite number, at least 0", k.Offset)
+	}
+	return positive("Polynomial.Gamma", k.Gamma)
+}
+
+// String returns the kernel as it is written in Go, defaults filled in.
+func (k Polynomial) String() string {
+	return fmt.Sprintf("Polynomial{Degree: %d, Gamma: %v, Offset: %v}", k.Degree, orOne(k.Gamma), k.Offset)
+}
+
+func (k Polynomial) fromProducts(g []float64, _ float64, _ []float64) {
+	gamma, p := orOne(k.Gamma), float64(k.Degree)
+	for j, v := range g {
+		g[j] = math.Pow(gamma*v+k.Offset, p)
+	}
+}

@@ -1,0 +1,40 @@
+package kernels
+
+import "math"
+
+// ELU is the kernel k(x, y) = φ(x)ᵀφ(y), where φ = elu + 1 acts on every
+// coordinate: φ(t) = t + 1 for t ≥ 0 and e^t for t < 0
+// [Katharopoulos et al. 2020]. It is the similarity of their linear
+// transformer, not an approximation of softmax.
+//
+// Positive semi-definite on R^d, of rank at most d, being an inner product of
+// features; range (0, ∞). The coordinate −Inf, where e^t would be 0, gives NaN.
+type ELU struct{}
+
+// Eval returns φ(x)ᵀφ(y) in O(d). It panics if the lengths differ.
+func (k ELU) Eval(x, y []float64) float64 {
+	checkLengths(x, y)
+	var s float64
+	for i, v := range x {
+		s += elu1(v) * elu1(y[i])
+	}
+	return s
+}
+
+// Validate returns nil: there is no parameter.
+func (k ELU) Validate() error { return nil }
+
+// String returns the kernel as it is written in Go.
+func (k ELU) String() string { return "ELU{}" }
+
+// elu1 returns elu(t) + 1. Below zero that is e^t itself: e^t − 1 + 1 loses its
+// digits.
+func elu1(t float64) float64 {
+	switch {
+	case math.IsInf(t, -1):
+		return math.NaN()
+	case t < 0:
+		return math.Exp(t)
+	}
+	return t + 1
+}

@@ -1,0 +1,156 @@
+package kernels
+
+import (
+	"fmt"
+	"slices"
+
+	"gonum.org/v1/gonum/floats"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/parallel"
+)
+
+// gramRows is the number of rows of a Gram matrix that are computed together.
+const gramRows = 64
+
+// Gram writes the n×p Gram matrix G_ij = k(x_i, y_j) of the rows of x (n×d) and
+// of y (p×d) into dst and returns it; a zero dst is allocated. dst must not
+// overlap x or y.
+//
+// With the zero Matrix as y the points of x are taken against themselves: dst
+// is n×n, exactly symmetric (below the diagonal is a copy), and its diagonal is
+// k.Eval(x_i, x_i).
+//
+// Every kernel of this package but Laplacian, and sums, products and positive
+// multiples of them, cost one matrix product in T (ELU another) and O(1) an
+// element; Laplacian and kernels of your own are evaluated pair by pair in
+// float64, O(d) each, by calls from several goroutines at once.
+//
+// Accuracy. The inner product in T has an error of at most d·u·‖x‖‖y‖, where
+// u is 2⁻⁵³ or 2⁻²⁴; all that follows is float64, rounded once. Where that
+// would be magnified (‖x−y‖² below (‖x‖²+‖y‖²)/16, sin²θ below 1/16) the pair is
+// evaluated directly instead. Hence ‖x−y‖² has a relative error of at most
+// 32·(d+2)·u and θ an error of at most 8·(d+2)·u at every pair, however close
+// together or far from the origin, and a Gaussian kernel an error of at most
+// 12·(d+3)·u. Softmax has no such bound: its relative error is up to
+// s·d·u·‖x‖‖y‖.
+//
+// A coordinate that is NaN or infinite gives NaN or ±Inf, never a number. Gram
+// panics if k is nil or its Validate reports an error, and if a shape does not
+// fit. Work is shared by rows among goroutines; the result does not depend on
+// how many there are.
+func Gram[T dense.Float](dst dense.Matrix[T], k Kernel, x, y dense.Matrix[T]) dense.Matrix[T] {
+	must(validate(k))
+	x.Check()
+	one := y.Rows == 0 && y.Cols == 0 && y.Data == nil
+	if one {
+		y = x
+	}
+	y.Check()
+	if x.Cols != y.Cols {
+		panic(fmt.Sprintf("kernels: x is %d×%d, y is %d×%d: columns differ", x.Rows, x.Cols, y.Rows, y.Cols))
+	}
+	dst = dense.Ensure(dst, x.Rows, y.Rows)
+	xs := newPoints(k, x)
+	ys := xs
+	if !one {
+		ys = newPoints(k, y)
+	}
+	parallel.Rows(x.Rows, gramRows, func(lo, hi int) {
+		if !one {
+			newBlock(xs.rows(lo, hi), ys).fill(dst.RowRange(lo, hi), k)
+			return
+		}
+		b := newBlock(xs.rows(lo, hi), ys.rows(lo, y.Rows))
+		b.fill(dst.RowRange(lo, hi).ColRange(lo, y.Rows), k)
+		mirror(dst, lo, hi)
+		for i := lo; i < hi; i++ {
+			p := xs.exact.Row(i)
+			dst.Row(i)[i] = T(k.Eval(p, p))
+		}
+	})
+	return dst
+}
+
+// mirror copies what is right of the diagonal in rows lo ≤ i < hi below it.
+func mirror[T dense.Float](dst dense.Matrix[T], lo, hi int) {
+	for i := lo; i < hi; i++ {
+		row := dst.Row(i)
+		for j := i + 1; j < len(row); j++ {
+			dst.Data[j*dst.Stride+i] = row[j]
+		}
+	}
+}
+
+// byProduct is a kernel that needs no more of x and y than xᵀy, ‖x‖² and ‖y‖².
+type byProduct interface {
+	Kernel
+
+	// fromProducts overwrites g[j] = xᵀy_j by k(x, y_j), where xx is ‖x‖² and
+	// yy[j] is ‖y_j‖². Where these do not carry enough digits, it leaves NaN.
+	fromProducts(g []float64, xx float64, yy []float64)
+}
+
+// asByProduct lists types instead of asserting the interface: a user's type
+// that embeds one of them and has an Eval of its own has its methods too.
+func asByProduct(k Kernel) (byProduct, bool) {
+	switch k := k.(type) {
+	case DotProduct, Softmax, Polynomial, Gaussian, Matern, RationalQuadratic, Angular, ArcCosine:
+		return k.(byProduct), true
+	}
+	return nil, false
+}
+
+// usesELU reports whether k is ELU or composed of it.
+func usesELU(k Kernel) bool {
+	switch k := k.(type) {
+	case ELU:
+		return true
+	case Sum:
+		return slices.ContainsFunc(k, usesELU)
+	case Product:
+		return slices.ContainsFunc(k, usesELU)
+	case Scaled:
+		return usesELU(k.K)
+	}
+	return false
+}
+
+// points are the rows of a matrix with what kernels ask of them.
+type points[T dense.Float] struct {
+	given   dense.Matrix[T]
+	exact   dense.Matrix[float64] // given in float64
+	squares []float64             // ‖x_i‖²
+	elu     dense.Matrix[T]       // elu1 of given; zero unless the kernel needs it
+}
+
+func newPoints[T dense.Float](k Kernel, x dense.Matrix[T]) points[T] {
+	p := points[T]{given: x, squares: make([]float64, x.Rows)}
+	if same, ok := any(x).(dense.Matrix[float64]); ok {
+		p.exact = same
+	} else {
+		p.exact = dense.Convert(dense.Matrix[float64]{}, x)
+	}
+	for i := range p.squares {
+		p.squares[i] = floats.Dot(p.exact.Row(i), p.exact.Row(i))
+	}
+	if usesELU(k) {
+		p.elu = dense.New[T](x.Rows, x.Cols)
+		for i := range x.Rows {
+			to := p.elu.Row(i)
+			for j, v := range p.exact.Row(i) {
+				to[j] = T(elu1(v))
+			}
+		}
+	}
+	return p
+}
+
+// rows returns the points lo ≤ i < hi.
+func (p points[T]) rows(lo, hi int) points[T] {
+	p.given, p.exact, p.squares = p.given.RowRange(lo, hi), p.exact.RowRange(lo, hi), p.squares[lo:hi]
+	if p.elu.Data != nil {
+		p.elu = p.elu.RowRange(lo, hi)
+	}
+	return p
+}

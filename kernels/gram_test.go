@@ -1,0 +1,314 @@
+package kernels
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	exprand "golang.org/x/exp/rand"
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/seed-feabd252/randfeat/dense"
+)
+
+// cloud returns n points of standard deviation s around the point (at, …, at),
+// with a stride wider than d.
+func cloud[T dense.Float](seed uint64, n, d int, at, s float64) dense.Matrix[T] {
+	rng := rand.New(exprand.NewSource(seed))
+	x := dense.New[T](n, d+3).ColRange(1, d+1)
+	for i := range n {
+		for j := range d {
+			x.Set(i, j, T(at+s*rng.NormFloat64()))
+		}
+	}
+	return x
+}
+
+func unit[T dense.Float]() float64 {
+	if _, single := any(T(0)).(float32); single {
+		return 0x1p-24
+	}
+	return 0x1p-53
+}
+
+// eval returns the kernel of rows in float64.
+func eval[T dense.Float](k Kernel, x, y []T) float64 {
+	a, b := make([]float64, len(x)), make([]float64, len(y))
+	for i := range x {
+		a[i], b[i] = float64(x[i]), float64(y[i])
+	}
+	return k.Eval(a, b)
+}
+
+// bound returns how far Gram may be from Eval: the errors that Gram documents,
+// and for composed kernels what follows from them.
+func bound(k Kernel, x, y []float64, u float64) float64 {
+	d := float64(len(x))
+	nx, ny := floats.Norm(x, 2), floats.Norm(y, 2)
+	value := math.Abs(k.Eval(x, y))
+	inner := (d + 2) * u * nx * ny
+	switch k := k.(type) {
+	case DotProduct:
+		return inner + u*value
+	case Softmax:
+		return value * (math.Expm1(orOne(k.Scale)*inner) + 4*u)
+	case Polynomial:
+		gamma, p := orOne(k.Gamma), float64(k.Degree)
+		return p*math.Pow(gamma*nx*ny+k.Offset, p-1)*2*gamma*inner + 4*u*value
+	case Gaussian, Matern, RationalQuadratic:
+		// |q·k'(q)| is at most 1/e for the first, and less than 1 for the others.
+		return 12 * math.E * (d + 3) * u
+	case Angular, ArcCosine:
+		// |J_n'| ≤ 8 on [0, π], and radius has another n roundings.
+		scale := 1.0
+		if arc, ok := k.(ArcCosine); ok {
+			scale = 4 * arc.radius(nx*ny)
+		}
+		return 8 * (d + 2) * u * scale
+	case ELU:
+		return (d + 4) * u * value
+	case Sum:
+		var b float64
+		for _, term := range k {
+			b += bound(term, x, y, u) + 4*u*math.Abs(term.Eval(x, y))
+		}
+		return b
+	case Product:
+		var upper float64 = 1
+		for _, factor := range k {
+			upper *= math.Abs(factor.Eval(x, y)) + bound(factor, x, y, u)
+		}
+		return upper - value + 4*u*value
+	case Scaled:
+		return k.By*bound(k.K, x, y, u) + 2*u*value
+	}
+	return u * value
+}
+
+func testGram[T dense.Float](t *testing.T) {
+	const d = 5
+	for _, c := range []struct{ at, s float64 }{{0, 1}, {0, 0.01}, {3, 0.5}, {100, 1}} {
+		x, y := cloud[T](1, 70, d, c.at, c.s), cloud[T](2, 67, d, c.at, c.s)
+		for j, v := range x.Row(3) {
+			y.Set(5, j, v)
+			y.Set(6, j, -v)
+			y.Set(7, j, 2*v)
+			y.Set(8, j, 0)
+		}
+		for _, k := range all {
+			if c.at > 0 && strings.Contains(fmt.Sprint(k), "Softmax") {
+				continue // overflows there
+			}
+			g := Gram(dense.Matrix[T]{}, k, x, y)
+			one := Gram(dense.Matrix[T]{}, k, x, dense.Matrix[T]{})
+			require.Equal(t, [4]int{70, 67, 70, 70}, [4]int{g.Rows, g.Cols, one.Rows, one.Cols})
+			check := func(got T, xi, yj []T) {
+				a, b := make([]float64, d), make([]float64, d)
+				for l := range d {
+					a[l], b[l] = float64(xi[l]), float64(yj[l])
+				}
+				// A factor below 2⁻¹²⁶ is rounded to a multiple of 2⁻¹⁴⁹ and
+				// multiplied by others up to 250, d times.
+				underflow := d * 250 * math.SmallestNonzeroFloat32
+				require.InDelta(t, k.Eval(a, b), float64(got), bound(k, a, b, unit[T]())+underflow, "%v at %v, %v", k, xi, yj)
+			}
+			for i := range x.Rows {
+				for j := range y.Rows {
+					check(g.At(i, j), x.Row(i), y.Row(j))
+				}
+				for j := range x.Rows {
+					check(one.At(i, j), x.Row(i), x.Row(j))
+					require.Equal(t, one.At(i, j), one.At(j, i), "%v: symmetric", k)
+				}
+				require.Equal(t, T(eval(k, x.Row(i), x.Row(i))), one.At(i, i), "%v: diagonal", k)
+			}
+		}
+	}
+}
+
+func TestGram(t *testing.T) {
+	t.Run("type=float32", testGram[float32])
+	t.Run("type=float64", testGram[float64])
+}
+
+// testExactWhereItMatters: points close together and far from the origin, where
+// expanding the square gives nothing but noise, keep their kernel.
+func testExactWhereItMatters[T dense.Float](t *testing.T) {
+	step := math.Sqrt(unit[T]())
+	x := dense.Of(2, 2, []T{1000, 1000, 1000 + T(1000*step), 1000})
+	gap := float64(x.At(1, 0)) - 1000
+	got := Gram(dense.Matrix[T]{}, Gaussian{LengthScale: gap}, x, x)
+	assert.Equal(t, T(math.Exp(-0.5)), got.At(0, 1))
+	assert.Equal(t, T(1), got.At(1, 1))
+
+	narrow := dense.Of(2, 2, []T{1, 0, 1, T(step)})
+	angle := 1 - float64(Gram(dense.Matrix[T]{}, Angular{}, narrow, narrow).At(0, 1))
+	assert.InDelta(t, 2*math.Atan(float64(T(step)))/math.Pi, angle, 2*unit[T](), "rounding of a number next to 1")
+}
+
+func TestGramExactWhereItMatters(t *testing.T) {
+	t.Run("type=float32", testExactWhereItMatters[float32])
+	t.Run("type=float64", testExactWhereItMatters[float64])
+}
+
+// testRange: squares and products that overflow or underflow in T do not show
+// where the kernel does not overflow.
+func testRange[T dense.Float](t *testing.T) {
+	big, small, smaller := 1e30, 0x1p-49, 0x1p-110
+	if unit[T]() == 0x1p-53 {
+		big, small, smaller = 1e200, 0x1p-479, 0x1p-1000
+	}
+	check := func(want float64, k Kernel, x, y []T) {
+		got := Gram(dense.Matrix[T]{}, k, dense.Of(1, len(x), x), dense.Of(1, len(y), y))
+		assert.InDelta(t, want, float64(got.At(0, 0)), 4*unit[T](), "%v at %v, %v", k, x, y)
+	}
+	for _, c := range []T{T(big), T(1 / big)} {
+		check(math.Exp(-0.5), Gaussian{LengthScale: float64(c)}, []T{c, 0}, []T{c, c})
+		check(math.Exp(-1), Gaussian{LengthScale: float64(c)}, []T{c, 0}, []T{0, c})
+		check(0.5, Angular{}, []T{c, 0}, []T{c, c})
+	}
+	check(0.5, Angular{}, []T{T(small), 0}, []T{T(smaller), T(smaller)})
+	check(0.5, Angular{}, []T{T(smaller), T(smaller)}, []T{T(small), 0})
+	if unit[T]() == 0x1p-24 {
+		check(math.Exp(-0.5), Softmax{Scale: 0.5 / (big * big)}, []T{T(big)}, []T{T(-big)})
+	}
+}
+
+func TestGramRange(t *testing.T) {
+	t.Run("type=float32", testRange[float32])
+	t.Run("type=float64", testRange[float64])
+}
+
+func testPositiveSemiDefinite[T dense.Float](t *testing.T) {
+	for _, d := range []int{1, 2, 6} {
+		x := cloud[T](7, 40, d, 0.2, 1)
+		for _, k := range all {
+			g := Gram(dense.Matrix[T]{}, k, x, dense.Matrix[T]{})
+			sym := mat.NewSymDense(g.Rows, dense.Convert(dense.Matrix[float64]{}, g).Data)
+			var eig mat.EigenSym
+			require.True(t, eig.Factorize(sym, false))
+			values := eig.Values(nil)
+			// An eigenvalue moves by no more than n times the largest change of
+			// an element, here a few roundings of at most λ_max each, which the
+			// condition of the distance multiplies by up to 16.
+			tolerance := 16 * 40 * 2 * unit[T]() * values[39]
+			assert.GreaterOrEqual(t, values[0], -tolerance, "%v, d = %d", k, d)
+		}
+	}
+}
+
+func TestGramPositiveSemiDefinite(t *testing.T) {
+	t.Run("type=float32", testPositiveSemiDefinite[float32])
+	t.Run("type=float64", testPositiveSemiDefinite[float64])
+}
+
+func testNaNAndInf[T dense.Float](t *testing.T) {
+	for _, v := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
+		x := cloud[T](8, 70, 3, 0, 1)
+		x.Set(66, 1, T(v))
+		for _, k := range all {
+			if _, own := k.(rounded); own {
+				continue
+			}
+			for _, y := range []dense.Matrix[T]{{}, x.RowRange(60, 70)} {
+				g := Gram(dense.Matrix[T]{}, k, x, y)
+				at := 66
+				if y.Data != nil {
+					at = 6
+				}
+				for i := range g.Rows {
+					for j := range g.Cols {
+						e := float64(g.At(i, j))
+						isBad := math.IsNaN(e) || math.IsInf(e, 0)
+						require.Equal(t, i == 66 || j == at, isBad, "%v with %v, element (%d, %d) = %v", k, v, i, j, e)
+					}
+				}
+			}
+		}
+	}
+}
+
+func TestGramNaNAndInf(t *testing.T) {
+	t.Run("type=float32", testNaNAndInf[float32])
+	t.Run("type=float64", testNaNAndInf[float64])
+}
+
+// override embeds a kernel of the package and evaluates another: Gram must use
+// the latter.
+type override struct{ Gaussian }
+
+func (override) Eval(x, y []float64) float64 { return x[0] * y[0] }
+
+func TestGramOfEmbeddedKernel(t *testing.T) {
+	x := dense.Of(2, 1, []float64{2, 3})
+	assert.Equal(t, []float64{4, 6, 6, 9}, Gram(dense.Matrix[float64]{}, override{}, x, x).Data)
+}
+
+func TestGramDoesNotDependOnProcessorsOrSplits(t *testing.T) {
+	x, y := cloud[float32](3, 200, 9, 0, 1), cloud[float32](4, 150, 9, 0, 1)
+	k := Sum{Gaussian{}, Product{ELU{}, Matern{}}, Laplacian{}}
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	serial := Gram(dense.Matrix[float32]{}, k, x, y)
+	runtime.GOMAXPROCS(4)
+	assert.Equal(t, serial, Gram(dense.Matrix[float32]{}, k, x, y))
+	part := Gram(dense.Matrix[float32]{}, k, x.RowRange(70, 80), y.RowRange(3, 9))
+	assert.Equal(t, dense.Copy(dense.Matrix[float32]{}, serial.RowRange(70, 80).ColRange(3, 9)), part)
+}
+
+func TestGramDestination(t *testing.T) {
+	x := dense.Of(2, 2, []float64{1, 0, 0, 2})
+	wide := dense.New[float64](2, 4)
+	for i := range wide.Data {
+		wide.Data[i] = 7
+	}
+	Gram(wide.ColRange(1, 3), DotProduct{}, x, dense.Matrix[float64]{})
+	assert.Equal(t, []float64{7, 1, 0, 7, 7, 0, 4, 7}, wide.Data)
+	assert.PanicsWithValue(t, "dense: destination is 2×4, want 2×2", func() { Gram(wide, DotProduct{}, x, x) })
+	assert.PanicsWithValue(t, "kernels: x is 2×2, y is 2×4: columns differ", func() {
+		Gram(dense.Matrix[float64]{}, DotProduct{}, x, wide)
+	})
+	assert.PanicsWithValue(t, "kernels: k is nil", func() { Gram(dense.Matrix[float64]{}, nil, x, x) })
+	assert.PanicsWithValue(t, "kernels: Softmax.Scale = -1, want a positive finite number, or 0 for 1", func() {
+		Gram(dense.Matrix[float64]{}, Softmax{Scale: -1}, dense.New[float64](0, 2), dense.Matrix[float64]{})
+	})
+}
+
+func TestGramOfNothing(t *testing.T) {
+	none, x := dense.New[float32](0, 3), cloud[float32](1, 2, 3, 0, 1)
+	for _, k := range all {
+		g := Gram(dense.Matrix[float32]{}, k, x, none)
+		assert.Equal(t, [2]int{2, 0}, [2]int{g.Rows, g.Cols})
+		g = Gram(dense.Matrix[float32]{}, k, none, x)
+		assert.Equal(t, [2]int{0, 2}, [2]int{g.Rows, g.Cols})
+		g = Gram(dense.Matrix[float32]{}, k, none, dense.Matrix[float32]{})
+		assert.Equal(t, [2]int{0, 0}, [2]int{g.Rows, g.Cols})
+	}
+	// R^0 has one point.
+	assert.Equal(t, []float32{1, 1, 1, 1}, Gram(dense.Matrix[float32]{}, Gaussian{}, dense.New[float32](2, 0), dense.Matrix[float32]{}).Data)
+}
+
+func BenchmarkGram(b *testing.B) {
+	b.Run("type=float32", benchmarkGram[float32])
+	b.Run("type=float64", benchmarkGram[float64])
+}
+
+func benchmarkGram[T dense.Float](b *testing.B) {
+	const n, d = 512, 64
+	x, y := cloud[T](1, n, d, 0, 1), cloud[T](2, n, d, 0, 1)
+	dst := dense.New[T](n, n)
+	for _, k := range []Kernel{DotProduct{}, Gaussian{LengthScale: 8}, Angular{}, Laplacian{LengthScale: 64}} {
+		b.Run(fmt.Sprintf("kernel=%v/n=%d/d=%d", k, n, d), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				Gram(dst, k, x, y)
+			}
+			b.ReportMetric(1e-6*float64(n*n*b.N)/b.Elapsed().Seconds(), "Mpairs/s")
+		})
+	}
+}

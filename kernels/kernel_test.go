@@ -1,0 +1,263 @@
+package kernels
+
+import (
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/integrate/quad"
+	"gonum.org/v1/gonum/stat/distuv"
+)
+
+// all has every kernel of the package, with and without default parameters.
+var all = []Kernel{
+	DotProduct{},
+	Gaussian{}, Gaussian{LengthScale: 2.5},
+	Softmax{}, Softmax{Scale: 0.25},
+	Angular{},
+	ArcCosine{}, ArcCosine{Order: 1}, ArcCosine{Order: 2},
+	Polynomial{Degree: 1}, Polynomial{Degree: 3, Gamma: 0.5, Offset: 1},
+	Laplacian{}, Laplacian{LengthScale: 3},
+	Matern{}, Matern{Nu: 0.5, LengthScale: 2}, Matern{Nu: 2.5, LengthScale: 0.7},
+	RationalQuadratic{}, RationalQuadratic{Alpha: 0.3, LengthScale: 2},
+	ELU{},
+	Sum{Gaussian{}, ELU{}, Laplacian{}},
+	Product{Angular{}, Softmax{Scale: 0.5}, Laplacian{}},
+	Scaled{K: Sum{Matern{}, Product{Gaussian{}, DotProduct{}}}, By: 0.5},
+	rounded{},
+}
+
+// rounded is a kernel of a user's own: the dot product of coordinates rounded
+// to integers.
+type rounded struct{}
+
+func (rounded) Eval(x, y []float64) float64 {
+	var s float64
+	for i, v := range x {
+		s += math.Round(v) * math.Round(y[i])
+	}
+	return s
+}
+
+// TestKnownValues compares with values computed by hand at x = (3, 4),
+// y = (0, 5): xᵀy = 20, ‖x‖ = ‖y‖ = 5, cos θ = 4/5, ‖x−y‖² = 10, ‖x−y‖₁ = 4.
+func TestKnownValues(t *testing.T) {
+	x, y := []float64{3, 4}, []float64{0, 5}
+	theta, r := math.Acos(0.8), math.Sqrt(10)
+	for _, c := range []struct {
+		k    Kernel
+		want float64
+	}{
+		{DotProduct{}, 20},
+		{Gaussian{}, math.Exp(-5)},
+		{Gaussian{LengthScale: 2}, math.Exp(-10.0 / 8)},
+		{Softmax{}, math.Exp(20)},
+		{Softmax{Scale: 0.1}, math.Exp(2)},
+		{Angular{}, 1 - 2*theta/math.Pi},
+		{ArcCosine{Order: 0}, 1 - theta/math.Pi},
+		{ArcCosine{Order: 1}, 25 / math.Pi * (0.6 + (math.Pi-theta)*0.8)},
+		{ArcCosine{Order: 2}, 625 / math.Pi * (3*0.6*0.8 + (math.Pi-theta)*(1+2*0.64))},
+		{Polynomial{Degree: 2}, 400},
+		{Polynomial{Degree: 3, Gamma: 0.1, Offset: 1}, 27},
+		{Laplacian{}, math.Exp(-4)},
+		{Laplacian{LengthScale: 8}, math.Exp(-0.5)},
+		{Matern{Nu: 0.5}, math.Exp(-r)},
+		{Matern{}, (1 + math.Sqrt(3)*r) * math.Exp(-math.Sqrt(3)*r)},
+		{Matern{Nu: 1.5, LengthScale: r}, (1 + math.Sqrt(3)) * math.Exp(-math.Sqrt(3))},
+		{Matern{Nu: 2.5, LengthScale: r}, (1 + math.Sqrt(5) + 5.0/3) * math.Exp(-math.Sqrt(5))},
+		{RationalQuadratic{}, 1.0 / 6},
+		{RationalQuadratic{Alpha: 2, LengthScale: r}, math.Pow(1.25, -2)},
+		{ELU{}, 4*1 + 5*6},
+		{Sum{DotProduct{}, RationalQuadratic{}}, 20 + 1.0/6},
+		{Product{DotProduct{}, DotProduct{}, Scaled{K: DotProduct{}, By: 0.5}}, 4000},
+	} {
+		// A few roundings of 2⁻⁵³ each, magnified by the exponent 20 at most.
+		assert.InEpsilon(t, c.want, c.k.Eval(x, y), 30*0x1p-52, "%v", c.k)
+	}
+	assert.InEpsilon(t, math.Exp(-2)*5+math.Exp(-0.25)*1, ELU{}.Eval([]float64{-2, -0.25}, []float64{4, 0}), 1e-15)
+}
+
+// TestSpectralLaw checks the Matérn kernels against their definition, the
+// Fourier transform of a Student-t law with 2ν degrees of freedom (d = 1).
+func TestSpectralLaw(t *testing.T) {
+	for _, nu := range []float64{0.5, 1.5, 2.5} {
+		law := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: 2 * nu}
+		for _, r := range []float64{0.3, 1, 2} {
+			got := quad.Fixed(func(w float64) float64 { return 2 * law.Prob(w) * math.Cos(w*r) }, 0, 2000, 40000, nil, 0)
+			// What lies beyond 2000 is less than the density there over r.
+			assert.InDelta(t, got, Matern{Nu: nu}.Eval([]float64{r}, []float64{0}), 2*law.Prob(2000)/r+1e-9, "ν=%v r=%v", nu, r)
+		}
+	}
+}
+
+// TestArcCosineIsItsExpectation integrates over the half-plane of directions
+// where both rectifiers are open: for w in the plane of x and y with polar
+// coordinates (r, a), E[r^{2n}] is 1, 2 and 8.
+func TestArcCosineIsItsExpectation(t *testing.T) {
+	moment := []float64{1, 2, 8}
+	for n := range 3 {
+		for _, theta := range []float64{0, 1e-3, 0.3, 1.2, math.Pi / 2, 2.5, 2.7, 3, 3.1415} {
+			y := []float64{2 * math.Cos(theta), 2 * math.Sin(theta)}
+			from, to := theta-math.Pi/2, math.Pi/2
+			want := quad.Fixed(func(a float64) float64 {
+				return math.Pow(3*math.Cos(a)*2*math.Cos(a-theta), float64(n))
+			}, from, to, 60, nil, 0) * 2 * moment[n] / (2 * math.Pi)
+			got := ArcCosine{Order: n}.Eval([]float64{3, 0}, y)
+			// θ is right to a few ulp; J_n falls as ψ^{2n+1} at most.
+			psi := math.Pi - theta
+			assert.InEpsilon(t, want, got, 1e-12+10*0x1p-51*float64(2*n+1)/psi, "order %d θ=%v", n, theta)
+		}
+	}
+}
+
+func TestAngleNextToZeroAndPi(t *testing.T) {
+	x := []float64{1, 2, -3, 0.5}
+	scaled := func(c float64) []float64 {
+		y := make([]float64, len(x))
+		for i, v := range x {
+			y[i] = c * v
+		}
+		return y
+	}
+	assert.Equal(t, 1.0, Angular{}.Eval(x, x))
+	assert.Equal(t, -1.0, Angular{}.Eval(x, scaled(-1)))
+	assert.InDelta(t, 1, Angular{}.Eval(x, scaled(3)), 0x1p-50)
+	assert.InDelta(t, -1, Angular{}.Eval(x, scaled(-3e200)), 0x1p-50)
+	for n := range 3 {
+		assert.Zero(t, ArcCosine{Order: n}.Eval(x, scaled(-1)))
+	}
+	assert.Equal(t, 1.0, ArcCosine{Order: 0}.Eval(x, x))
+	assert.InEpsilon(t, 14.25, ArcCosine{Order: 1}.Eval(x, x), 1e-15)
+	assert.InEpsilon(t, 3*14.25*14.25, ArcCosine{Order: 2}.Eval(x, x), 2e-15)
+	for _, tiny := range []float64{1e-9, 1e-12, 1e-15} {
+		got := 1 - Angular{}.Eval([]float64{1, 0}, []float64{1, tiny})
+		assert.InDelta(t, 2*tiny/math.Pi, got, 0x1p-52, "θ = %v", tiny)
+		// J₁ ≈ ψ³/3 and J₂ ≈ 4ψ⁵/15·… are positive however small.
+		opposite := []float64{-1, tiny}
+		assert.InEpsilon(t, tiny*tiny*tiny/3/math.Pi, ArcCosine{Order: 1}.Eval([]float64{1, 0}, opposite), 1e-14)
+		assert.InEpsilon(t, 4*math.Pow(tiny, 5)/15/math.Pi, ArcCosine{Order: 2}.Eval([]float64{1, 0}, opposite), 1e-14)
+	}
+}
+
+func TestZeroVector(t *testing.T) {
+	zero, y := []float64{0, 0}, []float64{1, -2}
+	for _, other := range [][]float64{zero, y} {
+		assert.Zero(t, Angular{}.Eval(zero, other))
+		assert.Equal(t, 0.5, ArcCosine{Order: 0}.Eval(zero, other))
+		assert.Zero(t, ArcCosine{Order: 1}.Eval(other, zero))
+		assert.Zero(t, ArcCosine{Order: 2}.Eval(other, zero))
+	}
+	for _, k := range all {
+		assert.False(t, math.IsNaN(k.Eval(zero, y)), "%v", k)
+	}
+}
+
+// TestExtremes: neither squares nor length-scales overflow on the way to a
+// value that does not.
+func TestExtremes(t *testing.T) {
+	for _, c := range []float64{1e-200, 1e-100, 1, 1e100, 1e200} {
+		x, y := []float64{c, 0}, []float64{0, c}
+		assert.InEpsilon(t, math.Exp(-1), Gaussian{LengthScale: c}.Eval(x, y), 1e-15)
+		assert.InEpsilon(t, math.Exp(-2), Laplacian{LengthScale: c}.Eval(x, y), 1e-15)
+		assert.InEpsilon(t, 0.5, RationalQuadratic{LengthScale: c}.Eval(x, y), 1e-15)
+		assert.InEpsilon(t, math.Exp(-math.Sqrt2), Matern{Nu: 0.5, LengthScale: c}.Eval(x, y), 1e-15)
+		assert.InDelta(t, 0, Angular{}.Eval(x, y), 1e-15)
+	}
+	far := []float64{1e300}
+	for _, k := range []Kernel{Gaussian{}, Laplacian{}, Matern{Nu: 0.5}, Matern{}, Matern{Nu: 2.5}, RationalQuadratic{Alpha: 9}} {
+		assert.Zero(t, k.Eval(far, []float64{-1e300}), "%v", k)
+	}
+	assert.Equal(t, math.Inf(1), Softmax{}.Eval([]float64{30}, []float64{30}))
+	assert.Zero(t, Softmax{}.Eval([]float64{30}, []float64{-30}))
+}
+
+// TestNaNAndInfAreNeverHidden: a coordinate that is not a number makes the
+// value NaN or infinite.
+func TestNaNAndInfAreNeverHidden(t *testing.T) {
+	bad := func(v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) }
+	for _, k := range all {
+		if _, own := k.(rounded); own {
+			continue
+		}
+		for _, v := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
+			for _, y := range [][]float64{{1, -2}, {-1, 2}, {0, 0}, {v, 1}} {
+				x := []float64{v, 1}
+				assert.True(t, bad(k.Eval(x, y)), "%v at %v, %v: %v", k, x, y, k.Eval(x, y))
+				assert.True(t, bad(k.Eval(y, x)), "%v at %v, %v", k, y, x)
+			}
+		}
+	}
+}
+
+func TestValidate(t *testing.T) {
+	bad := []float64{-1, math.NaN(), math.Inf(1), math.Inf(-1)}
+	for _, v := range bad {
+		for name, k := range map[string]Kernel{
+			"Gaussian.LengthScale":          Gaussian{LengthScale: v},
+			"Softmax.Scale":                 Softmax{Scale: v},
+			"Laplacian.LengthScale":         Laplacian{LengthScale: v},
+			"Matern.LengthScale":            Matern{LengthScale: v},
+			"RationalQuadratic.Alpha":       RationalQuadratic{Alpha: v},
+			"RationalQuadratic.LengthScale": RationalQuadratic{LengthScale: v},
+			"Polynomial.Gamma":              Polynomial{Degree: 2, Gamma: v},
+		} {
+			want := fmt.Sprintf("kernels: %s = %v, want a positive finite number, or 0 for 1", name, v)
+			require.EqualError(t, k.(Validator).Validate(), want)
+			assert.PanicsWithValue(t, want, func() { k.Eval([]float64{1}, []float64{1}) })
+			nested := Scaled{K: Sum{DotProduct{}, Product{k}}, By: 1}
+			assert.EqualError(t, nested.Validate(), want)
+			assert.PanicsWithValue(t, want, func() { nested.Eval([]float64{1}, []float64{1}) })
+		}
+		assert.EqualError(t, Polynomial{Degree: 1, Offset: v}.Validate(),
+			fmt.Sprintf("kernels: Polynomial.Offset = %v, want a finite number, at least 0", v))
+		assert.EqualError(t, Scaled{K: DotProduct{}, By: v}.Validate(),
+			fmt.Sprintf("kernels: Scaled.By = %v, want a positive finite number", v))
+	}
+	for want, k := range map[string]Validator{
+		"kernels: Polynomial.Degree = 0, want at least 1":            Polynomial{},
+		"kernels: ArcCosine.Order = 3, want 0, 1 or 2":               ArcCosine{Order: 3},
+		"kernels: ArcCosine.Order = -1, want 0, 1 or 2":              ArcCosine{Order: -1},
+		"kernels: Matern.Nu = 2, want 0.5, 1.5 or 2.5, or 0 for 1.5": Matern{Nu: 2},
+		"kernels: Sum is empty, want at least one kernel":            Sum{},
+		"kernels: Product is empty, want at least one kernel":        Product{},
+		"kernels: Product[1] is nil":                                 Product{DotProduct{}, nil},
+		"kernels: Scaled.K is nil":                                   Scaled{By: 1},
+		"kernels: Scaled.By = 0, want a positive finite number":      Scaled{K: DotProduct{}},
+	} {
+		assert.EqualError(t, k.Validate(), want)
+		assert.PanicsWithValue(t, want, func() { k.(Kernel).Eval([]float64{1}, []float64{1}) })
+	}
+	for _, k := range all {
+		assert.NoError(t, validate(k), "%v", k)
+	}
+}
+
+func TestLengthsPanic(t *testing.T) {
+	for _, k := range all {
+		if _, own := k.(rounded); own {
+			continue
+		}
+		assert.PanicsWithValue(t, "kernels: x has length 3, y has length 2", func() {
+			k.Eval(make([]float64, 3), make([]float64, 2))
+		}, "%v", k)
+	}
+}
+
+func TestString(t *testing.T) {
+	for want, k := range map[string]Kernel{
+		"DotProduct{}":             DotProduct{},
+		"Gaussian{LengthScale: 1}": Gaussian{},
+		"Softmax{Scale: 0.125}":    Softmax{Scale: 0.125},
+		"Angular{}":                Angular{},
+		"ArcCosine{Order: 2}":      ArcCosine{Order: 2},
+		"Polynomial{Degree: 2, Gamma: 1, Offset: 0.5}": Polynomial{Degree: 2, Offset: 0.5},
+		"Laplacian{LengthScale: 3}":                    Laplacian{LengthScale: 3},
+		"Matern{Nu: 1.5, LengthScale: 1}":              Matern{},
+		"RationalQuadratic{Alpha: 1, LengthScale: 2}":  RationalQuadratic{LengthScale: 2},
+		"2 · (ELU{} + (Angular{} · DotProduct{}))":     Scaled{K: Sum{ELU{}, Product{Angular{}, DotProduct{}}}, By: 2},
+	} {
+		assert.Equal(t, want, fmt.Sprint(k))
+	}
+}

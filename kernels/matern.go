@@ -1,0 +1,76 @@
+package kernels
+
+import (
+	"fmt"
+	"math"
+)
+
+// Matern is the Matérn kernel of smoothness ν and length-scale ℓ, a function of
+// the distance r = ‖x−y‖, where closed forms exist
+// [Rasmussen & Williams 2006, §4.2]:
+//
+//	ν = 1/2:  exp(−r/ℓ)
+//	ν = 3/2:  (1 + √3·r/ℓ) · exp(−√3·r/ℓ)
+//	ν = 5/2:  (1 + √5·r/ℓ + 5r²/(3ℓ²)) · exp(−√5·r/ℓ)
+//
+// Positive definite on R^d for every d; range (0, 1], 1 exactly where x = y.
+type Matern struct {
+	// Nu is ν: 0.5, 1.5 or 2.5. Zero means 1.5.
+	Nu float64
+	// LengthScale is ℓ > 0, in units of x. Zero means 1.
+	LengthScale float64
+}
+
+// Eval returns k(x, y) in O(d). It panics if the lengths differ or a parameter
+// is out of range.
+func (k Matern) Eval(x, y []float64) float64 {
+	must(k.Validate())
+	return k.profile(squaredDistance(x, y, orOne(k.LengthScale)))
+}
+
+// Validate reports a Nu that is none of 0, 0.5, 1.5 and 2.5 and a LengthScale
+// that is negative or not finite.
+func (k Matern) Validate() error {
+	switch k.Nu {
+	case 0, 0.5, 1.5, 2.5:
+		return positive("Matern.LengthScale", k.LengthScale)
+	}
+	return fmt.Errorf("kernels: Matern.Nu = %v, want 0.5, 1.5 or 2.5, or 0 for 1.5", k.Nu)
+}
+
+// String returns the kernel as it is written in Go, defaults filled in.
+func (k Matern) String() string {
+	nu := k.Nu
+	if nu == 0 {
+		nu = 1.5
+	}
+	return fmt.Sprintf("Matern{Nu: %v, LengthScale: %v}", nu, orOne(k.LengthScale))
+}
+
+func (k Matern) fromProducts(g []float64, xx float64, yy []float64) {
+	squaredDistances(g, xx, yy, orOne(k.LengthScale))
+	for j, q := range g {
+		g[j] = k.profile(q)
+	}
+}
+
+// profile returns the kernel where ‖x−y‖²/ℓ² is q.
+func (k Matern) profile(q float64) float64 {
+	r := math.Sqrt(q)
+	poly := 1.0
+	switch k.Nu {
+	case 0, 1.5:
+		r *= math.Sqrt(3)
+		poly = 1 + r
+	case 2.5:
+		r *= math.Sqrt(5)
+		poly = 1 + r + r*r/3
+	}
+	decay := math.Exp(-r)
+	// Where the exponential is 0 the polynomial may be +Inf, and 0·Inf is not
+	// the limit.
+	if decay == 0 {
+		return 0
+	}
+	return poly * decay
+}

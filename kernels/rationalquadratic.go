@@ -1,0 +1,53 @@
+package kernels
+
+import (
+	"fmt"
+	"math"
+)
+
+// RationalQuadratic is the kernel k(x, y) = (1 + ‖x−y‖²/(2αℓ²))^(−α), where α is
+// Alpha and ℓ is LengthScale: a mixture of Gaussian kernels whose inverse
+// squared length-scales follow a gamma law
+// [Rasmussen & Williams 2006, §4.2]. As α grows it becomes Gaussian{ℓ}.
+//
+// Positive definite on R^d for every d; range (0, 1], 1 exactly where x = y.
+type RationalQuadratic struct {
+	// Alpha is α > 0. Zero means 1.
+	Alpha float64
+	// LengthScale is ℓ > 0, in units of x. Zero means 1.
+	LengthScale float64
+}
+
+// Eval returns k(x, y) in O(d). It panics if the lengths differ or a parameter
+// is out of range.
+func (k RationalQuadratic) Eval(x, y []float64) float64 {
+	must(k.Validate())
+	return k.profile(squaredDistance(x, y, orOne(k.LengthScale)))
+}
+
+// Validate reports an Alpha or a LengthScale that is negative or not finite.
+func (k RationalQuadratic) Validate() error {
+	if err := positive("RationalQuadratic.Alpha", k.Alpha); err != nil {
+		return err
+	}
+	return positive("RationalQuadratic.LengthScale", k.LengthScale)
+}
+
+// String returns the kernel as it is written in Go, defaults filled in.
+func (k RationalQuadratic) String() string {
+	return fmt.Sprintf("RationalQuadratic{Alpha: %v, LengthScale: %v}", orOne(k.Alpha), orOne(k.LengthScale))
+}
+
+func (k RationalQuadratic) fromProducts(g []float64, xx float64, yy []float64) {
+	squaredDistances(g, xx, yy, orOne(k.LengthScale))
+	for j, q := range g {
+		g[j] = k.profile(q)
+	}
+}
+
+// profile returns the kernel where ‖x−y‖²/ℓ² is q.
+func (k RationalQuadratic) profile(q float64) float64 {
+	a := orOne(k.Alpha)
+	// Log1p keeps the digits that 1 + q/(2α) loses when α is large.
+	return math.Exp(-a * math.Log1p(q/2/a))
+}
