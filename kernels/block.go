@@ -138,10 +138,6 @@ func smallest[T dense.Float]() float64 {
 // innerProducts returns XYᵀ.
 func innerProducts[T dense.Float](x, y dense.Matrix[T]) dense.Matrix[T] {
 	g := dense.New[T](x.Rows, y.Rows)
-	product.Mul(1, operandOf(x, false), operandOf(y, true), 0, operandOf(g, false))
+	product.MulT(1, x, y, 0, g)
 	return g
-}
-
-func operandOf[T dense.Float](m dense.Matrix[T], trans bool) product.Operand[T] {
-	return product.Operand[T]{Rows: m.Rows, Cols: m.Cols, Data: m.Data, Stride: m.Stride, Trans: trans}
 }

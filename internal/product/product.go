@@ -1,5 +1,5 @@
-// Package product is the matrix product C = α·op(A)·op(B) + β·C on row-major
-// operands with strides, for float32 and float64.
+// Package product is the matrix product C = α·A·B + β·C, with A or B transposed
+// if wanted, on row-major matrices with strides, for float32 and float64.
 //
 // It differs from gonum's Gemm in two promises. A zero in A does not hide a
 // NaN or an Inf in B: 0·NaN is NaN. And element (i, j) of C is the same
@@ -17,29 +17,43 @@ import (
 // Float is the set of element types.
 type Float interface{ float32 | float64 }
 
-// Operand is a row-major Rows×Cols view: element (i, j) is Data[i*Stride+j],
-// or element (j, i) when Trans is set, which makes it Cols×Rows.
-type Operand[T Float] struct {
-	Rows, Cols int
-	Data       []T
-	Stride     int
-	Trans      bool
-}
-
-// dims returns the shape of op(A).
-func (a Operand[T]) dims() (r, c int) {
-	if a.Trans {
-		return a.Cols, a.Rows
+// Matrix is a row-major r×c view: element (i, j) is Data[i*Stride+j]. Any type of
+// these fields will do; dense.Matrix is one.
+type Matrix[T Float] interface {
+	~struct {
+		Rows, Cols int
+		Data       []T
+		Stride     int
 	}
-	return a.Rows, a.Cols
 }
 
-// at returns element (i, j) of op(A).
-func (a *Operand[T]) at(i, j int) T {
-	if a.Trans {
+// view is a Matrix, or its transpose when trans is set.
+type view[T Float] struct {
+	rows, cols int
+	data       []T
+	stride     int
+	trans      bool
+}
+
+func of[T Float, M Matrix[T]](m M, trans bool) view[T] {
+	f := struct {
+		Rows, Cols int
+		Data       []T
+		Stride     int
+	}(m)
+	v := view[T]{rows: f.Rows, cols: f.Cols, data: f.Data, stride: f.Stride, trans: trans}
+	if trans {
+		v.rows, v.cols = v.cols, v.rows
+	}
+	return v
+}
+
+// at returns element (i, j).
+func (a *view[T]) at(i, j int) T {
+	if a.trans {
 		i, j = j, i
 	}
-	return a.Data[i*a.Stride+j]
+	return a.data[i*a.stride+j]
 }
 
 const (
@@ -48,28 +62,42 @@ const (
 	panel       = 64      // inner indices for which columns of B stay in cache
 )
 
-// Mul computes C = α·A·B + β·C, where C is m×n, A is m×k and B is k×n as their
-// Trans fields say. C.Trans must be false, and C must not overlap A or B. When
-// β = 0, C is written without being read. It panics if the shapes do not fit.
-func Mul[T Float](alpha T, a, b Operand[T], beta T, c Operand[T]) {
-	m, k := a.dims()
-	kb, n := b.dims()
-	if k != kb || c.Rows != m || c.Cols != n || c.Trans {
-		panic(fmt.Sprintf("product: (%d×%d)·(%d×%d) does not fit %d×%d", m, k, kb, n, c.Rows, c.Cols))
+// Mul computes C = α·A·B + β·C, where A is m×k, B is k×n and C is m×n. C must not
+// overlap A or B. When β = 0, C is written without being read. It panics if the
+// shapes do not fit.
+func Mul[T Float, M Matrix[T]](alpha T, a, b M, beta T, c M) {
+	mul(alpha, of(a, false), of(b, false), beta, of(c, false))
+}
+
+// MulT computes C = α·A·Bᵀ + β·C, where A is m×k, B is n×k and C is m×n; all else
+// is as for Mul.
+func MulT[T Float, M Matrix[T]](alpha T, a, b M, beta T, c M) {
+	mul(alpha, of(a, false), of(b, true), beta, of(c, false))
+}
+
+// TMul computes C = α·Aᵀ·B + β·C, where A is k×m, B is k×n and C is m×n; all else
+// is as for Mul.
+func TMul[T Float, M Matrix[T]](alpha T, a, b M, beta T, c M) {
+	mul(alpha, of(a, true), of(b, false), beta, of(c, false))
+}
+
+func mul[T Float](alpha T, a, b view[T], beta T, c view[T]) {
+	if a.cols != b.rows || c.rows != a.rows || c.cols != b.cols {
+		panic(fmt.Sprintf("product: (%d×%d)·(%d×%d) does not fit %d×%d", a.rows, a.cols, b.rows, b.cols, c.rows, c.cols))
 	}
-	if m*n*k < serialBelow {
-		rows(alpha, a, b, beta, c, 0, m)
+	if float64(a.rows)*float64(a.cols)*float64(c.cols) < serialBelow {
+		rows(alpha, a, b, beta, c, 0, c.rows)
 		return
 	}
-	parallel.Rows(m, rowGrain, func(lo, hi int) { rows(alpha, a, b, beta, c, lo, hi) })
+	parallel.Rows(c.rows, rowGrain, func(lo, hi int) { rows(alpha, a, b, beta, c, lo, hi) })
 }
 
 // rows computes rows lo ≤ i < hi of C.
-func rows[T Float](alpha T, a, b Operand[T], beta T, c Operand[T], lo, hi int) {
-	_, k := a.dims()
-	buf := make([]T, min(k, panel)*c.Cols)
+func rows[T Float](alpha T, a, b view[T], beta T, c view[T], lo, hi int) {
+	k := a.cols
+	buf := make([]T, min(k, panel)*c.cols)
 	for i := lo; i < hi; i++ {
-		row := c.Data[i*c.Stride:][:c.Cols]
+		row := c.data[i*c.stride:][:c.cols]
 		if beta == 0 {
 			clear(row)
 			continue
@@ -82,7 +110,7 @@ func rows[T Float](alpha T, a, b Operand[T], beta T, c Operand[T], lo, hi int) {
 		depth := min(panel, k-p)
 		pack(buf, b, p, depth)
 		for i := lo; i < hi; i++ {
-			row := c.Data[i*c.Stride:][:c.Cols]
+			row := c.data[i*c.stride:][:c.cols]
 			l := 0
 			for ; l+4 <= depth; l += 4 {
 				accumulate4(row, buf[l*len(row):(l+4)*len(row)],
@@ -95,17 +123,17 @@ func rows[T Float](alpha T, a, b Operand[T], beta T, c Operand[T], lo, hi int) {
 	}
 }
 
-// pack copies rows p … p+depth−1 of op(B) into buf, one after another.
-func pack[T Float](buf []T, b Operand[T], p, depth int) {
-	_, n := b.dims()
-	if !b.Trans {
+// pack copies rows p … p+depth−1 of B into buf, one after another.
+func pack[T Float](buf []T, b view[T], p, depth int) {
+	n := b.cols
+	if !b.trans {
 		for l := range depth {
-			copy(buf[l*n:(l+1)*n], b.Data[(p+l)*b.Stride:][:n])
+			copy(buf[l*n:(l+1)*n], b.data[(p+l)*b.stride:][:n])
 		}
 		return
 	}
 	for j := range n {
-		for l, v := range b.Data[j*b.Stride+p:][:depth] {
+		for l, v := range b.data[j*b.stride+p:][:depth] {
 			buf[l*n+j] = v
 		}
 	}
