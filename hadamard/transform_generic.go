@@ -1,0 +1,38 @@
+package hadamard
+
+import "github.com/seed-feabd252/randfeat/dense"
+
+// transformGeneric is the reference for every other implementation: each
+// element of the result is the expression that the stages h = 1, 2, 4, … give
+// it. Two stages share a pass over x, which halves the memory traffic and
+// leaves the expressions as they are.
+func transformGeneric[T dense.Float](x []T) {
+	h := 1
+	for ; h*2 < len(x); h *= 4 {
+		for base := 0; base < len(x); base += 4 * h {
+			twoStages(x[base:base+h], x[base+h:base+2*h], x[base+2*h:base+3*h], x[base+3*h:base+4*h])
+		}
+	}
+	if h < len(x) {
+		stage(x[:h], x[h:])
+	}
+}
+
+// twoStages runs stages h and 2h on the quarters a, b, c, d, of length h each.
+func twoStages[T dense.Float](a, b, c, d []T) {
+	b, c, d = b[:len(a)], c[:len(a)], d[:len(a)]
+	for i := range a {
+		aPlusB, aMinusB := a[i]+b[i], a[i]-b[i]
+		cPlusD, cMinusD := c[i]+d[i], c[i]-d[i]
+		a[i], b[i] = aPlusB+cPlusD, aMinusB+cMinusD
+		c[i], d[i] = aPlusB-cPlusD, aMinusB-cMinusD
+	}
+}
+
+// stage runs the stage h = len(a) on the halves a and b.
+func stage[T dense.Float](a, b []T) {
+	b = b[:len(a)]
+	for i := range a {
+		a[i], b[i] = a[i]+b[i], a[i]-b[i]
+	}
+}
