@@ -1,0 +1,57 @@
+package givens
+
+import (
+	"fmt"
+	"testing"
+	"unsafe"
+
+	exprand "golang.org/x/exp/rand"
+
+	"github.com/seed-feabd252/randfeat/dense"
+)
+
+func benchmarkApply[T dense.Float](b *testing.B) {
+	for _, n := range []int{64, 1024} {
+		p, err := Random[T](n, 0, exprand.NewSource(1))
+		if err != nil {
+			b.Fatal(err)
+		}
+		x := make([]T, n)
+		b.Run(fmt.Sprintf("n=%d", n), func(b *testing.B) {
+			b.SetBytes(int64(n) * int64(unsafe.Sizeof(x[0])))
+			b.ReportAllocs()
+			for b.Loop() {
+				p.Apply(x)
+			}
+		})
+	}
+}
+
+// BenchmarkApply turns one vector of n elements with the default product.
+func BenchmarkApply(b *testing.B) {
+	b.Run("type=float32", benchmarkApply[float32])
+	b.Run("type=float64", benchmarkApply[float64])
+}
+
+func benchmarkApplyRows[T dense.Float](b *testing.B) {
+	for _, n := range []int{64, 1024} {
+		p, err := Random[T](n, 0, exprand.NewSource(1))
+		if err != nil {
+			b.Fatal(err)
+		}
+		x, y := normal[T](1, 256, n), dense.New[T](256, n)
+		b.Run(fmt.Sprintf("n=%d", n), func(b *testing.B) {
+			b.SetBytes(int64(len(y.Data)) * int64(unsafe.Sizeof(y.Data[0])))
+			b.ReportAllocs()
+			for b.Loop() {
+				p.ApplyRows(y, x)
+			}
+		})
+	}
+}
+
+// BenchmarkApplyRows turns 256 rows of n elements with the default product.
+func BenchmarkApplyRows(b *testing.B) {
+	b.Run("type=float32", benchmarkApplyRows[float32])
+	b.Run("type=float64", benchmarkApplyRows[float64])
+}

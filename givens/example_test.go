@@ -1,0 +1,48 @@
+package givens_test
+
+import (
+	"fmt"
+	"math"
+
+	exprand "golang.org/x/exp/rand"
+
+	"github.com/seed-feabd252/randfeat/givens"
+)
+
+// A sixth of a turn from axis 0 towards axis 2.
+func ExampleNew() {
+	g, err := givens.New[float64](0, 2, math.Pi/3)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	x := []float64{2, 5, 0}
+	g.Apply(x)
+	fmt.Printf("%.3f\n", x)
+	g.ApplyInverse(x)
+	fmt.Printf("%.3f\n", x)
+	// Output:
+	// [1.000 5.000 1.732]
+	// [2.000 5.000 0.000]
+}
+
+// A random rotation of R¹⁰ keeps norms and can be undone.
+func ExampleRandom() {
+	p, err := givens.Random[float64](10, 0, exprand.NewSource(1))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	x := []float64{3, 4, 0, 0, 0, 0, 0, 0, 0, 0}
+	p.Apply(x)
+	norm := 0.0
+	for _, v := range x {
+		norm += v * v
+	}
+	fmt.Printf("%d rotations, norm %.6f\n", p.Len(), math.Sqrt(norm))
+	p.ApplyInverse(x)
+	fmt.Printf("%.3f %.3f\n", x[0], x[1])
+	// Output:
+	// 34 rotations, norm 5.000000
+	// 3.000 4.000
+}

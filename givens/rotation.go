@@ -1,0 +1,107 @@
+package givens
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/seed-feabd252/randfeat/dense"
+)
+
+// Rotation is the rotation G by the angle θ in the plane of the coordinates i
+// and j, from axis i towards axis j:
+//
+//	y_i = cos θ·x_i − sin θ·x_j
+//	y_j = sin θ·x_i + cos θ·x_j
+//
+// and every other coordinate stays. G·e_i = cos θ·e_i + sin θ·e_j. It is a
+// value: copy it freely and share it between goroutines. The zero Rotation is
+// not valid; New makes one.
+type Rotation[T dense.Float] struct {
+	i, j     int
+	cos, sin T
+}
+
+// New returns the rotation by theta radians from axis i towards axis j. Its
+// cosine and sine are computed in float64 and rounded once. It returns an error
+// if i or j is negative, if they are equal or if theta is not finite.
+func New[T dense.Float](i, j int, theta float64) (Rotation[T], error) {
+	switch {
+	case i < 0:
+		return Rotation[T]{}, fmt.Errorf("givens: i = %d, want at least 0", i)
+	case j < 0:
+		return Rotation[T]{}, fmt.Errorf("givens: j = %d, want at least 0", j)
+	case i == j:
+		return Rotation[T]{}, fmt.Errorf("givens: i = j = %d, want two different axes", i)
+	case math.IsNaN(theta) || math.IsInf(theta, 0):
+		return Rotation[T]{}, fmt.Errorf("givens: theta = %v, want a finite angle", theta)
+	}
+	return rotation[T](i, j, theta), nil
+}
+
+func rotation[T dense.Float](i, j int, theta float64) Rotation[T] {
+	sin, cos := math.Sincos(theta)
+	return Rotation[T]{i: i, j: j, cos: T(cos), sin: T(sin)}
+}
+
+// Axes returns the two coordinates that the rotation mixes, in the order given
+// to New.
+func (g Rotation[T]) Axes() (i, j int) { return g.i, g.j }
+
+// Inverse returns the rotation by −θ, which is the transpose.
+func (g Rotation[T]) Inverse() Rotation[T] {
+	g.sin = -g.sin
+	return g
+}
+
+// Apply replaces x by G·x: four multiplications and two additions. NaN and ±Inf
+// reach both coordinates of the plane. It panics if x has no coordinate i or j.
+func (g Rotation[T]) Apply(x []T) {
+	g.check(len(x))
+	x[g.i], x[g.j] = g.turn(x[g.i], x[g.j])
+}
+
+// ApplyInverse replaces x by G⁻¹·x = Gᵀ·x. It panics if x has no coordinate i
+// or j.
+func (g Rotation[T]) ApplyInverse(x []T) { g.Inverse().Apply(x) }
+
+// ApplyRows writes G·x for every row x of the n×d matrix x into dst (n×d) and
+// returns dst; a zero dst is allocated. dst may be x exactly; then only columns
+// i and j are written. It panics if the shapes differ or x has no column i or j.
+func (g Rotation[T]) ApplyRows(dst, x dense.Matrix[T]) dense.Matrix[T] {
+	x.Check()
+	g.check(x.Cols)
+	dst = copyRows(dst, x)
+	for r := range dst.Rows {
+		row := dst.Row(r)
+		row[g.i], row[g.j] = g.turn(row[g.i], row[g.j])
+	}
+	return dst
+}
+
+// ApplyInverseRows writes G⁻¹·x for every row x of x into dst, under the rules
+// of ApplyRows.
+func (g Rotation[T]) ApplyInverseRows(dst, x dense.Matrix[T]) dense.Matrix[T] {
+	return g.Inverse().ApplyRows(dst, x)
+}
+
+// turn returns the rotated pair (u, v). The conversions keep a compiler from
+// fusing a product into the sum, which would make the last bit depend on the
+// architecture and on the loop around it.
+func (g Rotation[T]) turn(u, v T) (T, T) {
+	return T(g.cos*u) - T(g.sin*v), T(g.sin*u) + T(g.cos*v)
+}
+
+func (g Rotation[T]) check(d int) {
+	if max(g.i, g.j) >= d {
+		panic(fmt.Sprintf("givens: rotation of axes %d and %d in dimension %d", g.i, g.j, d))
+	}
+}
+
+// copyRows returns dst with the elements of x, copying none if dst is x.
+func copyRows[T dense.Float](dst, x dense.Matrix[T]) dense.Matrix[T] {
+	dst = dense.Ensure(dst, x.Rows, x.Cols)
+	if x.Rows > 0 && &dst.Data[0] == &x.Data[0] && dst.Stride == x.Stride {
+		return dst
+	}
+	return dense.Copy(dst, x)
+}
