@@ -1,0 +1,48 @@
+package orf
+
+import (
+	"fmt"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/product"
+)
+
+// explicit is a projection that holds W and multiplies by it.
+type explicit[T dense.Float] struct {
+	w dense.Matrix[T]
+}
+
+// Of returns the projection with the m×d frequencies w of your own, of which
+// it keeps a copy. Project is a matrix product, O(n·m·d). It returns an error
+// if w has no rows or no columns.
+func Of[T dense.Float](w dense.Matrix[T]) (Projection[T], error) {
+	w.Check()
+	if w.Rows < 1 || w.Cols < 1 {
+		return nil, fmt.Errorf("orf: w is %d×%d, want at least 1×1", w.Rows, w.Cols)
+	}
+	return explicit[T]{w.Clone()}, nil
+}
+
+// rounded returns the projection with the frequencies w, each rounded to T.
+func rounded[T dense.Float](w dense.Matrix[float64]) Projection[T] {
+	return explicit[T]{dense.Convert(dense.Matrix[T]{}, w)}
+}
+
+func (e explicit[T]) Dims() (m, d int) { return e.w.Rows, e.w.Cols }
+
+func (e explicit[T]) Frequencies() dense.Matrix[T] { return e.w.Clone() }
+
+func (e explicit[T]) Project(dst, x dense.Matrix[T]) dense.Matrix[T] {
+	checkInput(x, e.w.Rows, e.w.Cols)
+	dst = dense.Ensure(dst, x.Rows, e.w.Rows)
+	product.MulT(1, x, e.w, 0, dst)
+	return dst
+}
+
+// checkInput panics unless the rows of x are points of R^d.
+func checkInput[T dense.Float](x dense.Matrix[T], m, d int) {
+	x.Check()
+	if x.Cols != d {
+		panic(fmt.Sprintf("orf: x is %d×%d, want n×%d for frequencies %d×%d", x.Rows, x.Cols, d, m, d))
+	}
+}

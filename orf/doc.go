@@ -1,0 +1,109 @@
+// Package orf draws the frequencies of random features: a matrix W whose m rows
+// w_k ∈ R^d are, exactly or nearly, standard Gaussian vectors, and which a
+// Projection applies to data as XWᵀ.
+//
+// A random feature map estimates a kernel by an average over frequencies,
+// K(x, y) ≈ (1/m)·Σ_k f(w_kᵀx)·g(w_kᵀy). With independent frequencies that is
+// plain Monte Carlo. With frequencies that are orthogonal to each other, each
+// still Gaussian on its own, the mean stays what it was and for most kernels of
+// interest the variance falls [Yu et al. 2016], [Choromanski et al. 2017]; with
+// structured ones the projection also falls from O(m·d) to O(m·log d) a point.
+//
+// # Constructions
+//
+//	               rows of a block         each row       Project of n points    to draw
+//	IID            independent             Gaussian       O(n·m·d)               O(m·d)
+//	GramSchmidt    exactly orthogonal      Gaussian       O(n·m·d)               O(m·d²)
+//	Hadamard       exactly orthogonal (1)  nearly         O(n·m·log d)           O(m)
+//	Givens         exactly orthogonal      nearly         O(n·m·log d)           O(m·log d)
+//
+// (1) when d is a power of two. Otherwise W is d columns of an orthogonal block
+// of the next power of two d'.
+//
+// Of wraps frequencies of your own. IID is the baseline. GramSchmidt is what the
+// theory of orthogonal features is about. Hadamard and Givens never form W: they
+// replace the random rotation by products of fast ones, and each projects by
+// applying its rotation, picking rows and scaling them.
+//
+// # Blocks
+//
+// At most d vectors of R^d are orthogonal. m > d stacks independent blocks of d
+// rows (d' in Hadamard), and the last one keeps its first m mod d rows; m < d
+// keeps the first m rows of one block. In Hadamard and Givens the rows of a
+// block are permuted at random first, since the leading rows of such products
+// are not like the others. Draws are made block by block and row by row:
+// the frequencies for m are the first m of those for a larger m from an equal
+// source (to rounding in GramSchmidt).
+//
+// # Lengths
+//
+// The norm of a standard Gaussian vector of R^d has the law χ(d). Orthogonal
+// directions of unit length are therefore scaled by independent draws from χ(d)
+// (χ(d') for Hadamard, whose vectors are Gaussian in R^d' and then restricted to
+// R^d). They are drawn afresh: the norms of the rows of a Gaussian G = QR look
+// like a shortcut, but they are correlated with the rows of Q, and features such
+// as cosh(w·x) become biased.
+//
+// The option FixedLength takes √d, the root mean square, for every row. That
+// lowers the variance of the dot-product kernel and biases those that depend on
+// the law of ‖w‖. For the Gaussian kernel and directions uniform on the sphere,
+// with q = ‖x−y‖², the mean of the estimate becomes
+//
+//	₀F₁(; d/2; −d·q/4)   instead of   exp(−q/2)
+//
+// [Demni and Kadri 2024], a Bessel function that also takes negative values:
+// 0.156 instead of 0.223 at d = 8 and q = 3.
+//
+// # The Haar law
+//
+// GramSchmidt factorises a Gaussian matrix by Householder reflections, as LAPACK
+// does. Q is then orthogonal but not uniformly distributed: the signs on the
+// diagonal of R are chosen for numerical stability and depend on Q. The unique
+// factorisation with a positive diagonal has Haar-distributed Q, so each column
+// is multiplied by the sign of its R_jj [Mezzadri 2007]. Cosine features, which
+// are even in w, hide the omission; positive features exp(w·x) are biased, most
+// of all in the direction (1, …, 1).
+//
+// # Options
+//
+// FixedLength applies to every construction, Blocks (the number of factors, 3 by
+// default, in each rotation) to Hadamard, Rotations (the number of plane
+// rotations in each product, ⌈d·log₂ d⌉ by default) to Givens. An option that
+// does not apply is an error that names it.
+//
+// # Randomness and precision
+//
+// Everything is drawn at construction from the given math/rand/v2 rand.Source,
+// which is not kept; a source from golang.org/x/exp/rand is one too. Draws are
+// made in float64 and rounded once, so that the float32 object of a seed is the
+// rounded float64 object: its frequencies in IID and GramSchmidt, its signs,
+// cosines, sines and lengths in Hadamard and Givens.
+//
+// # Projecting
+//
+// Project(dst, x) writes XWᵀ (n×m) for the n×d matrix x. The result for a row
+// does not depend on the rows beside it nor on GOMAXPROCS. Frequencies() returns
+// W, equal to what Project applies up to rounding. If a row of x holds NaN or
+// ±Inf, no element of its projection is finite. A shape that does not fit
+// panics with both shapes; bad arguments of constructors are errors.
+//
+// A Projection never changes and may be shared by goroutines.
+//
+// # References
+//
+//   - [Choromanski et al. 2017] K. Choromanski, M. Rowland, A. Weller: The
+//     unreasonable effectiveness of structured random orthogonal embeddings.
+//     NIPS 2017.
+//   - [Choromanski et al. 2018] K. Choromanski, M. Rowland, T. Sarlós, V.
+//     Sindhwani, R. Turner, A. Weller: The geometry of random features.
+//     AISTATS 2018.
+//   - [Demni and Kadri 2024] N. Demni, H. Kadri: Orthogonal random features:
+//     explicit forms and sharp inequalities. Transactions on Machine Learning
+//     Research, 2024.
+//   - [Mezzadri 2007] F. Mezzadri: How to generate random matrices from the
+//     classical compact groups. Notices of the AMS 54(5), 2007.
+//   - [Rahimi and Recht 2007] A. Rahimi, B. Recht: Random features for
+//     large-scale kernel machines. NIPS 2007.
+//   - [Yu et al. 2016] F. X. Yu, A. T. Suresh, K. Choromanski, D.
+//     Holtmann-Rice, S. Kumar: Orthogonal random features. NIPS 2016.
+package orf

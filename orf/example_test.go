@@ -1,0 +1,121 @@
+package orf_test
+
+import (
+	"fmt"
+	"math"
+
+	exprand "golang.org/x/exp/rand"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/orf"
+)
+
+// dot returns the inner product of two rows.
+func dot(x, y []float64) float64 {
+	sum := 0.0
+	for i, v := range x {
+		sum += v * y[i]
+	}
+	return sum
+}
+
+// Independent frequencies estimate x·y = 0 with an error; with fixed lengths, a
+// full orthogonal block has none.
+func Example() {
+	const d = 8
+	x := dense.New[float64](2, d)
+	x.Set(0, 0, 1)
+	x.Set(1, 1, 1)
+	iid, err := orf.IID[float64](d, d, exprand.NewSource(1))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	block, err := orf.GramSchmidt[float64](d, d, exprand.NewSource(1), orf.FixedLength())
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, w := range []orf.Projection[float64]{iid, block} {
+		y := w.Project(dense.Matrix[float64]{}, x)
+		fmt.Println(math.Abs(dot(y.Row(0), y.Row(1))/d) < 1e-12)
+	}
+	// Output:
+	// false
+	// true
+}
+
+func ExampleIID() {
+	w, err := orf.IID[float32](1000, 3, exprand.NewSource(1))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	m, d := w.Dims()
+	fmt.Println(m, d)
+	_, err = orf.IID[float32](1000, 3, exprand.NewSource(1), orf.Blocks(2))
+	fmt.Println(err)
+	// Output:
+	// 1000 3
+	// orf: option Blocks does not apply to IID
+}
+
+// The rows of a block are orthogonal; the fourth row starts another block.
+func ExampleGramSchmidt() {
+	p, err := orf.GramSchmidt[float64](4, 3, exprand.NewSource(1))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	w := p.Frequencies()
+	for k := 1; k < 4; k++ {
+		cos := dot(w.Row(0), w.Row(k)) / math.Sqrt(dot(w.Row(0), w.Row(0))*dot(w.Row(k), w.Row(k)))
+		fmt.Println(math.Abs(cos) < 1e-12)
+	}
+	// Output:
+	// true
+	// true
+	// false
+}
+
+// A million frequencies of R^1000 would take 8 GB as a matrix; as signs, row
+// numbers and lengths they take 40 MB.
+func ExampleHadamard() {
+	const m, d = 1 << 20, 1000
+	w, err := orf.Hadamard[float64](m, d, exprand.NewSource(1))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	x := dense.New[float64](1, d)
+	x.Set(0, 0, 0.5)
+	y := w.Project(dense.Matrix[float64]{}, x)
+	mean := 0.0
+	for _, v := range y.Row(0) {
+		mean += math.Cos(v) / m
+	}
+	fmt.Printf("%.2f, exactly %.2f\n", mean, math.Exp(-0.125))
+	// Output: 0.88, exactly 0.88
+}
+
+func ExampleGivens() {
+	w, err := orf.Givens[float64](5, 5, exprand.NewSource(1), orf.FixedLength())
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	x := dense.Of(1, 5, []float64{0, 3, 0, 4, 0})
+	y := w.Project(dense.Matrix[float64]{}, x)
+	fmt.Printf("‖Wx‖²/d = %.6f\n", dot(y.Row(0), y.Row(0))/5)
+	// Output: ‖Wx‖²/d = 25.000000
+}
+
+func ExampleOf() {
+	w, err := orf.Of(dense.Of(2, 2, []float64{1, 2, 3, 4}))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(w.Project(dense.Matrix[float64]{}, dense.Of(1, 2, []float64{10, 1})).Row(0))
+	// Output: [12 34]
+}

@@ -1,0 +1,72 @@
+package orf
+
+import (
+	"math"
+	"math/rand/v2"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/givens"
+)
+
+// Givens returns m frequencies in blocks of d: the rows, in random order, of a
+// product of N random plane rotations, times independent lengths from χ(d) and
+// independent random signs. N is ⌈d·log₂ d⌉ unless Rotations sets it. The last
+// block has m mod d rows when d does not divide m.
+//
+// W is orthogonal in each block for any d, without padding, and every frequency
+// has mean zero and covariance I. The mean is what the signs are for: rotations
+// alone would leave it at (1 − 2/d)^N·E[χ(d)]/d in every coordinate, and in R¹,
+// which has no planes, all frequencies positive. The law tends to that of
+// GramSchmidt as N grows.
+//
+// Cost: N angles a block; Project takes 6N operations a row and block,
+// O(n·m·log d) for m ≥ d, and never forms W. It returns an error if m < 1,
+// d < 1, src is nil, an option other than FixedLength and Rotations is given,
+// or Rotations is given for d = 1.
+//
+// Source: [Choromanski et al. 2018].
+func Givens[T dense.Float](m, d int, src rand.Source, opts ...Option) (Projection[T], error) {
+	s, err := configure("Givens", m, d, src, opts, fixedLength, rotations)
+	if err != nil {
+		return nil, err
+	}
+	length := lengths(s.fixed, src)
+	signed := func(d int) float64 {
+		return math.Copysign(length(d), float64(src.Uint64()>>63)-0.5)
+	}
+	return stack(m, d, src, signed, func() (isometry[T], error) {
+		p, err := givens.Random[T](d, s.rotations, src)
+		return turned[T]{p}, err
+	})
+}
+
+// turned is a product of plane rotations as an isometry.
+type turned[T dense.Float] struct {
+	p *givens.Product[T]
+}
+
+func (t turned[T]) Dims() (d, order int) { return t.p.Dim(), t.p.Dim() }
+
+// Apply makes the whole image of a row NaN if an element of the row is NaN or
+// ±Inf. Otherwise the rows of P in use could miss it: no rotation may have mixed
+// it into them, where a product with a matrix computes 0·NaN.
+func (t turned[T]) Apply(dst, x dense.Matrix[T]) dense.Matrix[T] {
+	dst = t.p.ApplyRows(dst, x)
+	for i := range x.Rows {
+		var zero T
+		for _, v := range x.Row(i) {
+			zero += 0 * v
+		}
+		if zero == 0 {
+			continue
+		}
+		for j, v := range dst.Row(i) {
+			dst.Row(i)[j] = v + zero
+		}
+	}
+	return dst
+}
+
+func (t turned[T]) ApplyTransposed(dst, y dense.Matrix[T]) dense.Matrix[T] {
+	return t.p.ApplyInverseRows(dst, y)
+}

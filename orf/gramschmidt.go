@@ -1,0 +1,70 @@
+package orf
+
+import (
+	"math"
+	"math/rand/v2"
+
+	"gonum.org/v1/gonum/blas/blas64"
+	"gonum.org/v1/gonum/lapack/lapack64"
+
+	"github.com/seed-feabd252/randfeat/dense"
+)
+
+// GramSchmidt returns m frequencies in blocks of d: the directions of a block
+// are the columns of a Haar-distributed orthogonal matrix, and the lengths are
+// independent draws from χ(d). Every frequency is then a standard Gaussian
+// vector, as in IID, but those of a block are exactly orthogonal. The last
+// block has m mod d rows when d does not divide m.
+//
+// Cost: O(m·d²) operations once (the QR factorisation of a Gaussian matrix);
+// Project is a matrix product, O(n·m·d). Rows are orthogonal to rounding in
+// float64, and to the rounding of each entry in float32. It returns an error
+// if m < 1, d < 1, src is nil or an option other than FixedLength is given.
+//
+// Sources: [Yu et al. 2016] for the frequencies, [Mezzadri 2007] for the
+// Haar law.
+func GramSchmidt[T dense.Float](m, d int, src rand.Source, opts ...Option) (Projection[T], error) {
+	s, err := configure("GramSchmidt", m, d, src, opts, fixedLength)
+	if err != nil {
+		return nil, err
+	}
+	rng, length := rand.New(src), lengths(s.fixed, src)
+	w := dense.New[float64](m, d)
+	for from := 0; from < m; from += d {
+		block := w.RowRange(from, min(from+d, m))
+		scale := make([]float64, block.Rows)
+		for i := range scale {
+			gaussian(block.Row(i), rng)
+			scale[i] = length(d)
+		}
+		orthogonalise(block)
+		for i, s := range scale {
+			blas64.Scal(s, blas64.Vector{N: d, Data: block.Row(i), Inc: 1})
+		}
+	}
+	return rounded[T](w), nil
+}
+
+// orthogonalise replaces the r ≤ d rows of a by what Gram–Schmidt makes of
+// them: orthonormal rows, of which row i has a positive inner product with the
+// old row i and is orthogonal to the old rows before it. Of Gaussian rows that
+// gives the first r rows of a Haar-distributed matrix.
+func orthogonalise(a dense.Matrix[float64]) {
+	q := blas64.General(dense.Transpose(dense.Matrix[float64]{}, a))
+	tau := make([]float64, a.Rows)
+	work := make([]float64, 1)
+	lapack64.Geqrf(q, tau, work, -1)
+	work = make([]float64, int(work[0]))
+	lapack64.Geqrf(q, tau, work, len(work))
+	// Householder reflections leave the signs of R_ii to chance that depends on
+	// Q. The Haar law needs the factorisation in which they are all positive.
+	signs := make([]float64, a.Rows)
+	for i := range signs {
+		signs[i] = math.Copysign(1, q.Data[i*q.Stride+i])
+	}
+	lapack64.Orgqr(q, tau, work, len(work))
+	dense.Transpose(a, dense.Matrix[float64](q))
+	for i, s := range signs {
+		blas64.Scal(s, blas64.Vector{N: a.Cols, Data: a.Row(i), Inc: 1})
+	}
+}

@@ -1,0 +1,284 @@
+package orf
+
+import (
+	"fmt"
+	"math"
+	"math/bits"
+	"math/rand/v2"
+	"runtime"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	exprand "golang.org/x/exp/rand"
+
+	"github.com/seed-feabd252/randfeat/dense"
+)
+
+// construction is a constructor with what the tests need to know of it.
+type construction[T dense.Float] struct {
+	name  string
+	draw  func(m, d int, src rand.Source, opts ...Option) (Projection[T], error)
+	order func(d int) int // rows of a block
+	ops   func(d int) int // roundings on the way to one element of Project
+}
+
+func constructions[T dense.Float]() []construction[T] {
+	same := func(d int) int { return d }
+	padded := func(d int) int { return 1 << bits.Len(uint(d-1)) }
+	return []construction[T]{
+		{"IID", IID[T], same, same},
+		{"GramSchmidt", GramSchmidt[T], same, same},
+		{"Hadamard", Hadamard[T], padded, func(d int) int { return 3 * (bits.Len(uint(d)) + 2) }},
+		{"Givens", Givens[T], same, func(d int) int { return 4 * int(float64(d)*math.Log2(float64(d))+2) }},
+	}
+}
+
+// forEach runs test on every constructor.
+func forEach[T dense.Float](t *testing.T, test func(t *testing.T, c construction[T])) {
+	for _, c := range constructions[T]() {
+		t.Run(c.name, func(t *testing.T) { test(t, c) })
+	}
+}
+
+func (c construction[T]) must(t *testing.T, m, d int, seed uint64, opts ...Option) Projection[T] {
+	p, err := c.draw(m, d, exprand.NewSource(seed), opts...)
+	require.NoError(t, err)
+	return p
+}
+
+// eps returns the unit roundoff of T.
+func eps[T dense.Float]() float64 {
+	if T(1)+0x1p-30 == 1 {
+		return 0x1p-24
+	}
+	return 0x1p-53
+}
+
+// normal returns an r×c matrix of standard normal draws inside wider rows that
+// are NaN elsewhere.
+func normal[T dense.Float](seed uint64, r, c int) dense.Matrix[T] {
+	rng := rand.New(exprand.NewSource(seed))
+	m := dense.New[T](r, c+3)
+	for i := range m.Data {
+		m.Data[i] = T(math.NaN())
+	}
+	m = m.ColRange(1, c+1)
+	for i := range r {
+		for j := range c {
+			m.Set(i, j, T(rng.NormFloat64()))
+		}
+	}
+	return m
+}
+
+func dot[T dense.Float](x, y []T) float64 {
+	sum := 0.0
+	for i, v := range x {
+		sum += float64(v) * float64(y[i])
+	}
+	return sum
+}
+
+func norm[T dense.Float](x []T) float64 { return math.Sqrt(dot(x, x)) }
+
+var shapes = [][2]int{{1, 1}, {5, 1}, {1, 2}, {3, 7}, {7, 7}, {8, 8}, {20, 7}, {70, 33}, {200, 64}}
+
+// testFrequencies compares Project with the product by Frequencies.
+func testFrequencies[T dense.Float](t *testing.T, c construction[T]) {
+	for _, s := range shapes {
+		m, d := s[0], s[1]
+		for _, opts := range [][]Option{nil, {FixedLength()}} {
+			p := c.must(t, m, d, 1, opts...)
+			rows, cols := p.Dims()
+			require.Equal(t, s, [2]int{rows, cols})
+			w := p.Frequencies()
+			require.Equal(t, s, [2]int{w.Rows, w.Cols})
+			for _, n := range []int{0, 1, 5, 70} {
+				x := normal[T](2, n, d)
+				before := x.Clone()
+				wide := dense.New[T](n, m+2)
+				y := p.Project(wide.ColRange(1, m+1), x)
+				require.Equal(t, before, x.Clone(), "x is only read")
+				require.Equal(t, [2]int{n, m}, [2]int{y.Rows, y.Cols})
+				for i := range n {
+					require.Equal(t, [2]T{0, 0}, [2]T{wide.At(i, 0), wide.At(i, m+1)}, "guard elements")
+					for k := range m {
+						// Both sides err by ops roundings of at most the norms;
+						// a padded frequency is longer than its d columns say.
+						size := max(norm(w.Row(k)), 3*math.Sqrt(float64(c.order(d)))) * norm(x.Row(i))
+						tol := 2 * float64(c.ops(d)+2) * eps[T]() * size
+						require.InDelta(t, dot(w.Row(k), x.Row(i)), float64(y.At(i, k)), tol, "%v n = %d (%d, %d)", s, n, i, k)
+					}
+				}
+				require.Equal(t, y.Clone(), p.Project(dense.Matrix[T]{}, x), "allocated")
+			}
+			w.Set(0, 0, 99)
+			require.NotEqual(t, T(99), p.Frequencies().At(0, 0), "Frequencies is a copy")
+		}
+	}
+}
+
+func TestProjectAppliesFrequencies(t *testing.T) {
+	t.Run("type=float32", func(t *testing.T) { forEach(t, testFrequencies[float32]) })
+	t.Run("type=float64", func(t *testing.T) { forEach(t, testFrequencies[float64]) })
+}
+
+func testRowsAlone[T dense.Float](t *testing.T, c construction[T]) {
+	const n, m, d = 300, 150, 60
+	p := c.must(t, m, d, 1)
+	x := normal[T](2, n, d)
+	y := p.Project(dense.Matrix[T]{}, x)
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	require.Equal(t, y, p.Project(dense.Matrix[T]{}, x), "one processor")
+	runtime.GOMAXPROCS(3)
+	require.Equal(t, y, p.Project(dense.Matrix[T]{}, x), "three processors")
+	for _, i := range []int{0, 63, 64, 299} {
+		assert.Equal(t, y.Row(i), p.Project(dense.Matrix[T]{}, x.RowRange(i, i+1)).Row(0), "row %d alone", i)
+	}
+}
+
+func TestRowsDoNotDependOnTheOthersNorOnProcessors(t *testing.T) {
+	t.Run("type=float32", func(t *testing.T) { forEach(t, testRowsAlone[float32]) })
+	t.Run("type=float64", func(t *testing.T) { forEach(t, testRowsAlone[float64]) })
+}
+
+func testNotFinite[T dense.Float](t *testing.T, c construction[T]) {
+	for _, opts := range [][]Option{nil, {FixedLength()}} {
+		for _, s := range [][2]int{{1, 1}, {2, 7}, {20, 7}} {
+			for seed := range uint64(10) {
+				p := c.must(t, s[0], s[1], seed, opts...)
+				for _, bad := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
+					x := normal[T](3, 3, s[1])
+					clean := p.Project(dense.Matrix[T]{}, x)
+					x.Set(1, int(seed)%s[1], T(bad))
+					y := p.Project(dense.Matrix[T]{}, x)
+					for k, v := range y.Row(1) {
+						require.False(t, math.Abs(float64(v)) <= math.MaxFloat64, "%v seed %d: %v gave %v at %d", s, seed, bad, v, k)
+					}
+					require.Equal(t, clean.Row(0), y.Row(0), "the row before")
+					require.Equal(t, clean.Row(2), y.Row(2), "the row after")
+				}
+			}
+		}
+	}
+}
+
+func TestNotFinite(t *testing.T) {
+	t.Run("type=float32", func(t *testing.T) { forEach(t, testNotFinite[float32]) })
+	t.Run("type=float64", func(t *testing.T) { forEach(t, testNotFinite[float64]) })
+}
+
+// TestNaNPassesCoordinatesThatNoRotationMixes: one rotation of R⁷ leaves five
+// coordinates alone, each a row of the product with six zeros.
+func TestNaNPassesCoordinatesThatNoRotationMixes(t *testing.T) {
+	for seed := range uint64(20) {
+		p, err := Givens[float64](1, 7, exprand.NewSource(seed), Rotations(1))
+		require.NoError(t, err)
+		for j := range 7 {
+			x := dense.New[float64](1, 7)
+			x.Set(0, j, math.NaN())
+			assert.True(t, math.IsNaN(p.Project(dense.Matrix[float64]{}, x).At(0, 0)), "seed %d coordinate %d", seed, j)
+		}
+	}
+}
+
+// TestRows checks that rows of a block are orthogonal, that blocks are not, and
+// that a smaller m is the beginning of a larger one.
+func TestRows(t *testing.T) {
+	forEach(t, func(t *testing.T, c construction[float64]) {
+		for _, s := range shapes {
+			m, d := s[0], s[1]
+			w := c.must(t, m, d, 1).Frequencies()
+			longer := c.must(t, m+2*c.order(d)+1, d, 1).Frequencies()
+			for k := range m {
+				for j, v := range w.Row(k) {
+					require.InDelta(t, longer.At(k, j), v, 1e-13*norm(w.Row(k)), "%v: row %d is that of a longer draw", s, k)
+				}
+			}
+			if c.name == "IID" || c.order(d) != d {
+				continue
+			}
+			across := 0.0
+			for k := range longer.Rows {
+				for l := range k {
+					cos := dot(longer.Row(k), longer.Row(l)) / (norm(longer.Row(k)) * norm(longer.Row(l)))
+					if k/d == l/d {
+						require.LessOrEqual(t, math.Abs(cos), 1e-13, "%v: rows %d and %d", s, k, l)
+					} else {
+						across = max(across, math.Abs(cos))
+					}
+				}
+			}
+			require.Greater(t, across, 0.01, "%v: blocks are independent", s)
+		}
+	})
+}
+
+func TestSeedsAndTypesAgree(t *testing.T) {
+	single := constructions[float32]()
+	for i, c := range constructions[float64]() {
+		t.Run(c.name, func(t *testing.T) {
+			p := c.must(t, 20, 7, 4)
+			assert.Equal(t, p.Frequencies(), c.must(t, 20, 7, 4).Frequencies(), "same seed")
+			assert.NotEqual(t, p.Frequencies(), c.must(t, 20, 7, 5).Frequencies(), "another seed")
+			assert.NotEqual(t, p.Frequencies(), c.must(t, 20, 7, 4, FixedLength()).Frequencies(), "option")
+
+			switch q := single[i].must(t, 20, 7, 4).(type) {
+			case explicit[float32]:
+				assert.Equal(t, dense.Convert(dense.Matrix[float32]{}, p.Frequencies()), q.Frequencies(), "float32 is float64 rounded")
+			case *structured[float32]:
+				double := p.(*structured[float64])
+				require.Len(t, q.blocks, len(double.blocks))
+				for b, block := range double.blocks {
+					require.Equal(t, block.rows, q.blocks[b].rows)
+					for k, l := range block.lengths {
+						require.Equal(t, float32(l), q.blocks[b].lengths[k])
+					}
+				}
+				for k := range 20 {
+					for j, v := range p.Frequencies().Row(k) {
+						tol := float64(c.ops(7)+2) * 0x1p-24 * 3 * math.Sqrt(float64(c.order(7)))
+						assert.InDelta(t, v, float64(q.Frequencies().At(k, j)), tol)
+					}
+				}
+			default:
+				t.Fatalf("unknown projection %T", q)
+			}
+		})
+	}
+}
+
+func testOf[T dense.Float](t *testing.T) {
+	w := normal[T](1, 4, 3)
+	p, err := Of(w)
+	require.NoError(t, err)
+	assert.Equal(t, w.Clone(), p.Frequencies())
+	x := dense.Of(1, 3, []T{0, 2, 0})
+	before := p.Project(dense.Matrix[T]{}, x)
+	for k := range 4 {
+		assert.Equal(t, 2*w.At(k, 1), before.At(0, k))
+	}
+	w.Set(0, 1, 50)
+	assert.Equal(t, before, p.Project(dense.Matrix[T]{}, x), "w is copied")
+	for _, empty := range [][2]int{{0, 3}, {3, 0}} {
+		_, err := Of(dense.New[T](empty[0], empty[1]))
+		assert.EqualError(t, err, fmt.Sprintf("orf: w is %d×%d, want at least 1×1", empty[0], empty[1]))
+	}
+}
+
+func TestOf(t *testing.T) {
+	t.Run("type=float32", testOf[float32])
+	t.Run("type=float64", testOf[float64])
+}
+
+func testShapes[T dense.Float](t *testing.T, c construction[T]) {
+	p := c.must(t, 5, 3, 1)
+	assert.PanicsWithValue(t, "orf: x is 2×4, want n×3 for frequencies 5×3", func() { p.Project(dense.Matrix[T]{}, dense.New[T](2, 4)) })
+	assert.PanicsWithValue(t, "dense: destination is 2×4, want 2×5", func() { p.Project(dense.New[T](2, 4), dense.New[T](2, 3)) })
+}
+
+func TestShapesPanic(t *testing.T) {
+	t.Run("type=float32", func(t *testing.T) { forEach(t, testShapes[float32]) })
+	t.Run("type=float64", func(t *testing.T) { forEach(t, testShapes[float64]) })
+}
