@@ -13,7 +13,8 @@ type Map[T dense.Float] interface {
 	Dims() (in, out int)
 
 	// Transform writes φ of every row of x (n×in) into dst (n×out) and returns
-	// it; a zero dst is allocated. It panics if a shape does not fit.
+	// it; a zero dst is allocated. dst must not overlap x unless the map says
+	// that it may be x. It panics if a shape does not fit.
 	Transform(dst, x dense.Matrix[T]) dense.Matrix[T]
 
 	// Kernel returns what φ(x)ᵀφ(y) estimates.
@@ -27,7 +28,8 @@ type LogMap[T dense.Float] interface {
 	Map[T]
 
 	// LogTransform writes log φ of every row of x (n×in) into dst (n×out) and
-	// returns it; a zero dst is allocated. A feature that is exactly zero has
-	// the logarithm −Inf.
+	// returns it; a zero dst is allocated. dst must not overlap x unless the
+	// map says that it may be x. A feature that is exactly zero has the
+	// logarithm −Inf. It panics if a shape does not fit.
 	LogTransform(dst, x dense.Matrix[T]) dense.Matrix[T]
 }

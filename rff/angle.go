@@ -1,0 +1,75 @@
+package rff
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/kernels"
+	"github.com/seed-feabd252/randfeat/orf"
+)
+
+// Angular returns the sign features of the angular kernel 1 − 2θ/π, where θ is
+// the angle between x and y [Charikar 2002],
+//
+//	φ(x) = 1/√m · [sign(w₁ᵀx) … sign(w_mᵀx)],
+//
+// R^d → R^m. sign 0 = 0, so that the zero vector, which has no direction, has no
+// feature; a projection that is NaN or infinite, of which the sign is not
+// known, gives NaN. It is unbiased for isotropic rows of w, whatever their
+// lengths. With independent rows the mean squared error is 4θ(π−θ)/(mπ²).
+//
+// An error reports a nil w.
+func Angular[T dense.Float](w orf.Projection[T]) (*Features[T], error) {
+	e, err := newEngine(w, 1)
+	if err != nil {
+		return nil, err
+	}
+	norm := T(1 / math.Sqrt(float64(e.out)))
+	return &Features[T]{
+		engine: e,
+		name:   "Angular()",
+		kernel: kernels.Angular{},
+		row:    func(phi, _ []T) { sign(phi, norm) },
+	}, nil
+}
+
+// ArcCosine returns the features of the arc-cosine kernel of order n = order,
+// that is 0, 1 or 2 [Cho & Saul 2009],
+//
+//	φ(x) = √(2/m) · [Θ(w₁ᵀx)(w₁ᵀx)ⁿ … Θ(w_mᵀx)(w_mᵀx)ⁿ],
+//
+// R^d → R^m: steps, rectified linear units, or their squares. Θ is the unit step
+// with Θ(0) = ½; a projection that is NaN, or infinite where Θ or its sign would
+// hide it, gives NaN. All features are at least 0, many of them exactly, so the
+// map is not a LogMap. It is unbiased for rows of w that are each N(0, I) (for
+// order 0: isotropic). With independent rows the mean squared error is
+// k(2−k)/m for order 0 and, for order 1,
+//
+//	(2‖x‖²‖y‖²·(3·sin θ·cos θ + (π−θ)(1 + 2cos²θ))/π − k²)/m.
+//
+// An error reports a nil w and an order that is none of the three.
+func ArcCosine[T dense.Float](w orf.Projection[T], order int) (*Features[T], error) {
+	e, err := newEngine(w, 1)
+	if err != nil {
+		return nil, err
+	}
+	norm := T(math.Sqrt(2 / float64(e.out)))
+	var row func(phi, x []T)
+	switch order {
+	case 0:
+		row = func(phi, _ []T) { step(phi, norm) }
+	case 1:
+		row = func(phi, _ []T) { ramp(phi, norm) }
+	case 2:
+		row = func(phi, _ []T) { rampSquared(phi, norm) }
+	default:
+		return nil, fmt.Errorf("rff: order = %d, want 0, 1 or 2", order)
+	}
+	return &Features[T]{
+		engine: e,
+		name:   fmt.Sprintf("ArcCosine(order=%d)", order),
+		kernel: kernels.ArcCosine{Order: order},
+		row:    row,
+	}, nil
+}

@@ -1,0 +1,131 @@
+package rff_test
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	exprand "golang.org/x/exp/rand"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/kernels"
+	"github.com/seed-feabd252/randfeat/orf"
+	"github.com/seed-feabd252/randfeat/rff"
+)
+
+func TestBadArguments(t *testing.T) {
+	t.Run("type=float32", testBadArguments[float32])
+	t.Run("type=float64", testBadArguments[float64])
+}
+
+func testBadArguments[T dense.Float](t *testing.T) {
+	src := func() rand.Source { return exprand.NewSource(1) }
+	w, err := orf.IID[T](4, 2, src())
+	require.NoError(t, err)
+	fails := func(want string, _ any, err error) {
+		t.Helper()
+		assert.EqualError(t, err, "rff: "+want)
+	}
+	check := func(want string) func(_ any, err error) {
+		return func(f any, err error) { t.Helper(); fails(want, f, err) }
+	}
+
+	const noProjection = "w is nil, want a projection"
+	var none orf.Projection[T]
+	check(noProjection)(rff.DotProduct(none))
+	check(noProjection)(rff.Gaussian(none, 1))
+	check(noProjection)(rff.GaussianPhase(none, 1, src()))
+	check(noProjection)(rff.Matern(none, 0.5, 1, src()))
+	check(noProjection)(rff.SoftmaxTrig(none, 1))
+	check(noProjection)(rff.SoftmaxPositive(none, 1))
+	check(noProjection)(rff.SoftmaxHyperbolic(none, 1))
+	check(noProjection)(rff.Angular(none))
+	check(noProjection)(rff.ArcCosine(none, 1))
+	check("w is 0×2, want at least 1×1")(rff.Angular[T](empty[T]{}))
+
+	for text, v := range map[string]float64{"0": 0, "-1": -1, "NaN": math.NaN(), "+Inf": math.Inf(1), "-Inf": math.Inf(-1)} {
+		bad := "lengthScale = " + text + ", want a positive finite number"
+		check(bad)(rff.Gaussian(w, v))
+		check(bad)(rff.GaussianPhase(w, v, src()))
+		check(bad)(rff.Laplacian[T](3, 2, v, src()))
+		check(bad)(rff.Matern(w, 1.5, v, src()))
+		bad = "scale = " + text + ", want a positive finite number"
+		check(bad)(rff.SoftmaxTrig(w, v))
+		check(bad)(rff.SoftmaxPositive(w, v))
+		check(bad)(rff.SoftmaxHyperbolic(w, v))
+		check(bad)(rff.Taylor[T](2, v))
+	}
+	check("nu = 2, want 0.5, 1.5 or 2.5")(rff.Matern(w, 2, 1, src()))
+	check("order = 3, want 0, 1 or 2")(rff.ArcCosine(w, 3))
+	check("order = -1, want 0, 1 or 2")(rff.ArcCosine(w, -1))
+
+	check("src is nil")(rff.GaussianPhase(w, 1, nil))
+	check("src is nil")(rff.Laplacian[T](3, 2, 1, nil))
+	check("src is nil")(rff.Matern(w, 0.5, 1, nil))
+
+	check("m = 0, want at least 1")(rff.Laplacian[T](0, 2, 1, src()))
+	check("d = 0, want at least 1")(rff.Laplacian[T](3, 0, 1, src()))
+	check("d = 0, want at least 1")(rff.Identity[T](0))
+	check("d = -1, want at least 1")(rff.ELU[T](-1))
+	check("d = 0, want at least 1")(rff.Quadratic[T](0))
+	check("d = 0, want at least 1")(rff.Taylor[T](0, 1))
+	_, err = rff.Quadratic[T](math.MaxInt)
+	assert.ErrorContains(t, err, "more features than an int can count")
+	_, err = rff.Taylor[T](math.MaxInt, 1)
+	assert.ErrorContains(t, err, "more features than an int can count")
+}
+
+func TestParametersOutsideTheRangeOfFloat32(t *testing.T) {
+	w, err := orf.IID[float32](4, 2, exprand.NewSource(1))
+	require.NoError(t, err)
+	_, err = rff.Gaussian(w, 1e-45)
+	assert.EqualError(t, err, "rff: lengthScale = 1e-45 is outside the range of float32")
+	_, err = rff.SoftmaxPositive(w, 1e300)
+	assert.EqualError(t, err, "rff: scale = 1e+300 is outside the range of float32")
+}
+
+func TestNewPanics(t *testing.T) {
+	w, err := orf.IID[float64](4, 2, exprand.NewSource(1))
+	require.NoError(t, err)
+	same := func(t float64) float64 { return t }
+	assert.PanicsWithValue(t, "rff: New with no f, want at least one function", func() { rff.New(w, nil) })
+	assert.PanicsWithValue(t, "rff: f[1] is nil", func() { rff.New(w, nil, same, nil) })
+	assert.PanicsWithValue(t, "rff: w is nil, want a projection", func() { rff.New(nil, nil, same) })
+}
+
+func TestBadKernelsAndPoints(t *testing.T) {
+	t.Run("type=float32", testBadKernelsAndPoints[float32])
+	t.Run("type=float64", testBadKernelsAndPoints[float64])
+}
+
+func testBadKernelsAndPoints[T dense.Float](t *testing.T) {
+	x := dense.Of(3, 1, []T{0, 1, 2})
+	_, err := rff.Nystroem[T](nil, x)
+	assert.EqualError(t, err, "rff: k is nil, want a kernel")
+	_, err = rff.Nystroem(kernels.Gaussian{LengthScale: -1}, x)
+	assert.ErrorContains(t, err, "Gaussian.LengthScale = -1")
+	_, err = rff.Nystroem(kernels.Gaussian{}, dense.Matrix[T]{})
+	assert.EqualError(t, err, "rff: landmarks is 0×0, want at least 1×1")
+	_, err = rff.Nystroem[T](distance{}, x)
+	assert.ErrorContains(t, err, "not positive semi-definite: eigenvalue -2")
+	_, err = rff.Spectral(kernels.Gaussian{}, dense.Of(2, 1, []T{0, T(math.NaN())}), 1)
+	assert.EqualError(t, err, "rff: k(x[1], x[0]) = NaN, want a finite number")
+	_, err = rff.Spectral(kernels.Gaussian{}, x, 0)
+	assert.EqualError(t, err, "rff: rank = 0, want at least 1")
+	_, err = rff.Spectral(kernels.DotProduct{}, x, 2)
+	assert.EqualError(t, err, "rff: rank = 2 is more than the numerical rank 1 of the 3×3 Gram matrix of x")
+	_, err = rff.Spectral[T](distance{}, x, 1)
+	assert.ErrorContains(t, err, "not positive semi-definite")
+}
+
+// empty is a projection that breaks its contract.
+type empty[T dense.Float] struct{ orf.Projection[T] }
+
+func (empty[T]) Dims() (m, d int) { return 0, 2 }
+
+// distance is |x−y| on the line, which is no kernel.
+type distance struct{}
+
+func (distance) Eval(x, y []float64) float64 { return math.Abs(x[0] - y[0]) }

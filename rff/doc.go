@@ -1,0 +1,132 @@
+// Package rff holds feature maps φ: R^d → R^D whose inner products φ(x)ᵀφ(y) are
+// estimates of a kernel k(x, y), or equal to it. They turn a method that needs
+// the n×n Gram matrix of n points into a linear one on n×D features.
+//
+// # The general scheme
+//
+// Most maps are made of m random frequencies w_i ∈ R^d (package orf), a scalar
+// function h and a few functions f:
+//
+//	φ(x) = h(x)/√m · [f₁(w₁ᵀx) … f₁(w_mᵀx), …, f_l(w₁ᵀx) … f_l(w_mᵀx)]
+//
+// so that φ(x)ᵀφ(y) is the mean over i of h(x)h(y)·Σ_k f_k(w_iᵀx)f_k(w_iᵀy), which
+// has the expectation k(x, y) when the rows w_i follow the right law, N(0, I)
+// unless said otherwise. Rows may depend on each other: each has that law, hence
+// the estimate is unbiased, and orthogonal rows lower its variance
+// [Yu et al. 2016]. New builds the scheme from any functions; the constructors
+// below are special cases that work on whole slices.
+//
+//	constructor          kernel             h, f                         D    features
+//	DotProduct           xᵀy                1; t                         m    any sign
+//	Gaussian             exp(−‖x−y‖²/2ℓ²)   1; cos, sin                  2m   any sign
+//	GaussianPhase        exp(−‖x−y‖²/2ℓ²)   1; √2·cos(t + b)             m    any sign
+//	Laplacian            exp(−‖x−y‖₁/ℓ)     1; cos, sin, w Cauchy        2m   any sign
+//	Matern               Matérn 1/2 … 5/2   1; cos, sin, w multivariate t 2m  any sign
+//	SoftmaxTrig          exp(s·xᵀy)         e^(s‖x‖²/2); cos, sin        2m   any sign
+//	SoftmaxPositive      exp(s·xᵀy)         e^(−s‖x‖²/2); e^t            m    positive
+//	SoftmaxHyperbolic    exp(s·xᵀy)         e^(−s‖x‖²/2)/√2; e^t, e^(−t) 2m   positive
+//	Angular              1 − 2θ/π           1; sign                      m    any sign
+//	ArcCosine            arc-cosine 0, 1, 2 1; √2·Θ(t)tⁿ                 m    at least 0
+//
+// All of these are unbiased. A length-scale ℓ, in units of x, and a scale s, in
+// inverse squared units, act on the projections: wᵀx/ℓ and √s·wᵀx.
+//
+// Others are exact, without randomness:
+//
+//	Identity             xᵀy                x                            d    any sign
+//	ELU                  φᵀφ, φ = elu + 1   t + 1 or e^t                 d    positive
+//	Quadratic            (xᵀy)²             x_i², √2·x_i·x_j    d(d+1)/2      any sign
+//	Taylor               1 + t + t²/2, t = s·xᵀy                1+d+d(d+1)/2  any sign
+//	Nystroem             any, from landmarks                    landmarks     any sign
+//	Spectral             any, from eigenvectors                 rank          any sign
+//
+// Taylor is exact for its polynomial, which has a bias against exp(s·xᵀy);
+// Nystroem and Spectral are exact at the points they are made of (Spectral when
+// it keeps every eigenvalue) and too small in norm elsewhere.
+//
+// # Variance
+//
+// For independent rows the mean squared error is of order 1/m and known exactly;
+// the constructors state it (ArcCosine up to order 1). With q = ‖x−y‖² and p = ‖x+y‖² after scaling,
+//
+//	Gaussian            (1−e^(−q))² / (2m)
+//	GaussianPhase       (1 + e^(−2q)/2 − e^(−q)) / m
+//	any stationary k    (1 + k(2x, 2y) − 2k(x, y)²) / (2m)     cos and sin features
+//	SoftmaxTrig         k^(−2)·e^p·(1−e^(−q))² / (2m)
+//	SoftmaxPositive     k²·(e^p − 1) / m
+//	SoftmaxHyperbolic   k²·(e^p − 1)·(1−e^(−p)) / (2m)
+//	DotProduct          ((xᵀy)² + ‖x‖²‖y‖²) / m
+//	Angular             4θ(π−θ) / (mπ²)
+//
+// [Sutherland & Schneider 2015], [Choromanski et al. 2021]. An estimate says
+// little of a kernel value below the root of these: halving the error takes four
+// times the features.
+//
+// # Which map when
+//
+//   - Regression or classification with a Gaussian kernel: Gaussian with
+//     orthogonal frequencies. Its error never exceeds that of GaussianPhase at the
+//     same D for independent ones, and GaussianPhase needs twice the frequencies.
+//   - Rough functions: Matern or Laplacian.
+//   - Attention: SoftmaxPositive or SoftmaxHyperbolic, whose weights are positive
+//     and whose error vanishes with the kernel. SoftmaxTrig is better only where
+//     x ≈ y, at kernel values that are large. ELU is cheap but another kernel.
+//   - Similarity by direction: Angular, whose features are ±1/√m.
+//   - Few dimensions, small s·xᵀy: Taylor or Quadratic, without any variance.
+//   - Data near a low-dimensional set, or a kernel without random features:
+//     Nystroem, which adapts to the data where random features do not, at the
+//     price of O(n³) once and O(n) kernel values a row.
+//
+// # Positive maps
+//
+// A LogMap also gives log φ. At ‖x‖ = 30 the features of SoftmaxPositive are below
+// e^(−300), zero in float32, while their logarithms are ordinary numbers and
+// ratios of sums of them, which is what attention is, are well defined. No ε is
+// added anywhere: an ε in φ drags every such ratio towards a plain average.
+//
+// # Cost, memory, determinism
+//
+// Transform projects a block of 64 rows into the place of their features and
+// finishes them there, while they are in cache: O(nmd), or O(nm log d) with
+// structured frequencies, plus O(nD) for the functions, and nothing but dst is
+// written. Blocks are shared among goroutines. A row of φ has the same bits
+// whatever the other rows are and whatever GOMAXPROCS is.
+//
+// Frequencies come from the caller; phases, scales and Cauchy frequencies are
+// drawn from a rand.Source by the constructor, all at once, in float64, and are
+// rounded once. Maps never change after that and may be shared by goroutines.
+//
+// # NaN and infinity
+//
+// A NaN or infinite coordinate makes features NaN or infinite in its row and no
+// other. Functions that are flat somewhere (sign, steps, ramps, exponentials of
+// −Inf) give NaN there instead of the constant that would hide it.
+//
+// # References
+//
+//   - [Bengio et al. 2004] Y. Bengio, O. Delalleau, N. Le Roux, J.-F. Paiement,
+//     P. Vincent, M. Ouimet. Learning eigenfunctions links spectral embedding and
+//     kernel PCA. Neural Computation 16.
+//   - [Charikar 2002] M. Charikar. Similarity estimation techniques from rounding
+//     algorithms. STOC.
+//   - [Cho & Saul 2009] Y. Cho, L. K. Saul. Kernel methods for deep learning.
+//     NeurIPS.
+//   - [Choromanski, Rowland & Weller 2017] K. Choromanski, M. Rowland, A. Weller.
+//     The unreasonable effectiveness of structured random orthogonal embeddings.
+//     NeurIPS.
+//   - [Choromanski et al. 2021] K. Choromanski et al. Rethinking attention with
+//     Performers. ICLR.
+//   - [Katharopoulos et al. 2020] A. Katharopoulos, A. Vyas, N. Pappas,
+//     F. Fleuret. Transformers are RNNs: fast autoregressive transformers with
+//     linear attention. ICML.
+//   - [Rahimi & Recht 2007] A. Rahimi, B. Recht. Random features for large-scale
+//     kernel machines. NeurIPS.
+//   - [Rasmussen & Williams 2006] C. E. Rasmussen, C. K. I. Williams. Gaussian
+//     Processes for Machine Learning. MIT Press.
+//   - [Sutherland & Schneider 2015] D. J. Sutherland, J. Schneider. On the error of
+//     random Fourier features. UAI.
+//   - [Williams & Seeger 2001] C. K. I. Williams, M. Seeger. Using the Nyström
+//     method to speed up kernel machines. NeurIPS.
+//   - [Yu et al. 2016] F. X. Yu, A. T. Suresh, K. Choromanski, D. Holtmann-Rice,
+//     S. Kumar. Orthogonal random features. NeurIPS.
+package rff

@@ -1,0 +1,33 @@
+package rff
+
+import (
+	"math"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/kernels"
+	"github.com/seed-feabd252/randfeat/orf"
+)
+
+// DotProduct returns the random projection
+//
+//	φ(x) = 1/√m · [w₁ᵀx … w_mᵀx],
+//
+// R^d → R^m, which estimates the dot product xᵀy (Johnson–Lindenstrauss). It is
+// unbiased for rows of w with E[wwᵀ] = I. With independent normal rows the mean
+// squared error is ((xᵀy)² + ‖x‖²‖y‖²)/m; orthogonal rows lower it
+// [Choromanski, Rowland & Weller 2017].
+//
+// An error reports a nil w.
+func DotProduct[T dense.Float](w orf.Projection[T]) (*Features[T], error) {
+	e, err := newEngine(w, 1)
+	if err != nil {
+		return nil, err
+	}
+	norm := T(1 / math.Sqrt(float64(e.out)))
+	return &Features[T]{
+		engine: e,
+		name:   "DotProduct()",
+		kernel: kernels.DotProduct{},
+		row:    func(phi, _ []T) { scaleBy(phi, norm) },
+	}, nil
+}

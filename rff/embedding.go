@@ -1,0 +1,181 @@
+package rff
+
+import (
+	"fmt"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/parallel"
+	"github.com/seed-feabd252/randfeat/internal/product"
+	"github.com/seed-feabd252/randfeat/kernels"
+)
+
+// Embedding is a map made of a kernel's values at some points p_1 … p_n,
+//
+//	φ(x) = Cᵀ·[k(x, p_1) … k(x, p_n)]ᵀ,  C ∈ R^{n×out},
+//
+// which works for every kernel, a user's own included: Nystroem and Spectral
+// choose C by the eigenvalues of the Gram matrix of the points. It never changes
+// after construction and may be shared by goroutines.
+type Embedding[T dense.Float] struct {
+	name         string
+	kernel       kernels.Kernel
+	points       dense.Matrix[float64]
+	coefficients dense.Matrix[float64]
+	features     dense.Matrix[float64] // φ of the points
+	tolerance    float64
+	rank         int
+}
+
+// Nystroem returns the Nyström map of k with the given landmarks L (n×d)
+// [Williams & Seeger 2001],
+//
+//	φ(x) = K_LL^(−½)·[k(x, l_1) … k(x, l_n)]ᵀ,
+//
+// R^d → R^n, where the inverse square root is symmetric and a pseudo-inverse:
+// eigenvalues of K_LL up to Tolerance count as zero. φ(x)ᵀφ(y) is the inner
+// product of what is left of x and y after projection, in the space of k, onto
+// the span of the landmarks. So it equals k(x, y) to rounding where x or y is a
+// landmark, and ‖φ(x)‖² ≤ k(x, x) elsewhere, by a gap that landmarks close to the
+// data make small.
+//
+// The landmarks are copied. Building costs n Gram rows and O(n³), in float64.
+//
+// An error reports a nil k, parameters of k out of range, no landmarks, a value
+// of k that is not finite, a Gram matrix that has an eigenvalue below
+// −Tolerance, so that k is not a kernel, and eigenvalues that did not converge.
+func Nystroem[T dense.Float](k kernels.Kernel, landmarks dense.Matrix[T]) (*Embedding[T], error) {
+	points, s, err := spectrumOf(k, "landmarks", landmarks)
+	if err != nil {
+		return nil, err
+	}
+	u := s.vectors.ColRange(0, s.rank)
+	n := points.Rows
+	return &Embedding[T]{
+		name:         fmt.Sprintf("Nystroem(%v)", k),
+		kernel:       k,
+		points:       points,
+		coefficients: outer(n, s.times(s.rank, inverseRoot), u),
+		features:     outer(n, s.times(s.rank, squareRoot), u),
+		tolerance:    s.tolerance,
+		rank:         s.rank,
+	}, nil
+}
+
+// Spectral returns the spectral (Mercer) map of k on the points x (n×d): with the
+// eigenvalues λ_1 ≥ … ≥ λ_n of their Gram matrix and its eigenvectors u_k,
+//
+//	φ(x_i)_k = √λ_k·u_ik,  φ(x)_k = 1/√λ_k · Σ_i u_ik·k(x, x_i),  k ≤ rank,
+//
+// R^d → R^rank. The second formula extends the first to any x and agrees with it
+// on the points [Bengio et al. 2004]; Points gives the first. No other map to
+// R^rank has inner products closer to the Gram matrix in Frobenius or spectral
+// norm, and with rank = n they are equal to it, to rounding. The features are
+// kernel principal components, not centred. Each u_k has its largest element
+// positive; features of equal eigenvalues are unique up to a rotation.
+//
+// The points are copied. Building costs n Gram rows and O(n³), in float64.
+//
+// An error reports a nil k, parameters of k out of range, no points, a value of
+// k that is not finite, a Gram matrix that has an eigenvalue below −Tolerance,
+// so that k is not a kernel, eigenvalues that did not converge, a rank below 1,
+// and one above the number of eigenvalues above Tolerance.
+func Spectral[T dense.Float](k kernels.Kernel, x dense.Matrix[T], rank int) (*Embedding[T], error) {
+	if err := atLeastOne("rank", rank); err != nil {
+		return nil, err
+	}
+	points, s, err := spectrumOf(k, "x", x)
+	if err != nil {
+		return nil, err
+	}
+	if rank > s.rank {
+		return nil, fmt.Errorf("rff: rank = %d is more than the numerical rank %d of the %d×%d Gram matrix of x", rank, s.rank, points.Rows, points.Rows)
+	}
+	return &Embedding[T]{
+		name:         fmt.Sprintf("Spectral(%v)", k),
+		kernel:       k,
+		points:       points,
+		coefficients: s.times(rank, inverseRoot),
+		features:     s.times(rank, squareRoot),
+		tolerance:    s.tolerance,
+		rank:         rank,
+	}, nil
+}
+
+// Dims returns the dimensions of x and of φ(x).
+func (e *Embedding[T]) Dims() (in, out int) { return e.points.Cols, e.coefficients.Cols }
+
+// Transform writes φ of every row of x (n×in) into dst (n×out) and returns it; a
+// zero dst is allocated. dst must not overlap x. A row of dst depends on its row
+// of x alone. It panics if a shape does not fit.
+//
+// It is computed in float64 whatever T is and rounded once, because C magnifies
+// rounding errors of k by up to 1/√Tolerance. The cost is a row of the Gram
+// matrix with the p points and 2·p·out operations for each row of x; memory
+// beyond dst is p + out numbers for each of the rows in work, 64 a goroutine.
+func (e *Embedding[T]) Transform(dst, x dense.Matrix[T]) dense.Matrix[T] {
+	in, out := e.Dims()
+	x.Check()
+	if x.Cols != in {
+		panic(fmt.Sprintf("rff: x is %d×%d, want %d×%d", x.Rows, x.Cols, x.Rows, in))
+	}
+	dst = dense.Ensure(dst, x.Rows, out)
+	parallel.Rows(x.Rows, blockRows, func(lo, hi int) {
+		block := dense.Convert(dense.Matrix[float64]{}, x.RowRange(lo, hi))
+		gram := kernels.Gram(dense.Matrix[float64]{}, e.kernel, block, e.points)
+		phi := dense.New[float64](hi-lo, out)
+		product.Mul(1, gram, e.coefficients, 0, phi)
+		dense.Convert(dst.RowRange(lo, hi), phi)
+	})
+	return dst
+}
+
+// Kernel returns k.
+func (e *Embedding[T]) Kernel() kernels.Kernel { return e.kernel }
+
+// Points returns φ of the points that the map is made of, one a row, in a fresh
+// copy: from the eigenvectors, without a kernel evaluation.
+func (e *Embedding[T]) Points() dense.Matrix[T] {
+	return dense.Convert(dense.Matrix[T]{}, e.features)
+}
+
+// Rank returns the number of eigenvalues of the Gram matrix that φ is made of:
+// for Nystroem those above Tolerance, for Spectral as many as were asked for.
+func (e *Embedding[T]) Rank() int { return e.rank }
+
+// Tolerance returns n·ε·|λ|_max, with ε = 2⁻⁵² and the n eigenvalues λ of the Gram
+// matrix: an eigenvalue that is no further from zero cannot be told from
+// rounding.
+func (e *Embedding[T]) Tolerance() float64 { return e.tolerance }
+
+// String returns the constructor with its kernel, and the dimensions.
+func (e *Embedding[T]) String() string {
+	in, out := e.Dims()
+	return describe(e.name, in, out)
+}
+
+// spectrumOf copies the points and returns them with the spectrum of their Gram
+// matrix.
+func spectrumOf[T dense.Float](k kernels.Kernel, argument string, x dense.Matrix[T]) (dense.Matrix[float64], spectrum, error) {
+	if k == nil {
+		return dense.Matrix[float64]{}, spectrum{}, fmt.Errorf("rff: k is nil, want a kernel")
+	}
+	if v, ok := k.(kernels.Validator); ok {
+		if err := v.Validate(); err != nil {
+			return dense.Matrix[float64]{}, spectrum{}, fmt.Errorf("rff: k is out of range: %w", err)
+		}
+	}
+	x.Check()
+	if x.Rows < 1 || x.Cols < 1 {
+		return dense.Matrix[float64]{}, spectrum{}, fmt.Errorf("rff: %s is %d×%d, want at least 1×1", argument, x.Rows, x.Cols)
+	}
+	points := dense.Convert(dense.Matrix[float64]{}, x)
+	s, err := decompose(k, argument, points)
+	return points, s, err
+}
+
+// outer returns a·bᵀ (n×n).
+func outer(n int, a, b dense.Matrix[float64]) dense.Matrix[float64] {
+	c := dense.New[float64](n, n)
+	product.MulT(1, a, b, 0, c)
+	return c
+}

@@ -1,0 +1,123 @@
+package rff
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/kernels"
+)
+
+// Identity returns φ(x) = x, R^d → R^d, with φ(x)ᵀφ(y) = xᵀy exactly. In its
+// Transform dst may be x.
+//
+// An error reports a d below 1.
+func Identity[T dense.Float](d int) (*Features[T], error) {
+	if err := atLeastOne("d", d); err != nil {
+		return nil, err
+	}
+	return &Features[T]{
+		engine: engine[T]{in: d, out: d},
+		name:   "Identity()",
+		kernel: kernels.DotProduct{},
+		row:    func(phi, x []T) { copy(phi, x) },
+	}, nil
+}
+
+// Quadratic returns the explicit map of all monomials of degree 2,
+//
+//	φ(x) = [x₁², …, x_d², √2·x₁x₂, √2·x₁x₃, …, √2·x_{d−1}x_d],
+//
+// R^d → R^(d(d+1)/2), the pairs i < j in lexicographic order, with
+// φ(x)ᵀφ(y) = (xᵀy)² to rounding.
+//
+// An error reports a d below 1 and one whose number of features overflows int.
+func Quadratic[T dense.Float](d int) (*Features[T], error) {
+	out, err := monomials(d)
+	if err != nil {
+		return nil, err
+	}
+	return &Features[T]{
+		engine: engine[T]{in: d, out: out},
+		name:   "Quadratic()",
+		kernel: kernels.Polynomial{Degree: 2},
+		row:    func(phi, x []T) { quadratic(phi, x, 1) },
+	}, nil
+}
+
+// Taylor returns the explicit map of the Taylor series of the softmax kernel up
+// to its second order, where s is scale,
+//
+//	φ(x) = [1, √s·x₁, …, √s·x_d, s/√2·x₁², …, s·x₁x₂, …],
+//
+// R^d → R^(1 + d + d(d+1)/2), with φ(x)ᵀφ(y) = 1 + s·xᵀy + (s·xᵀy)²/2 to rounding.
+// That kernel is at least ½ everywhere, so attention weights made of it are
+// positive, although not every feature is. It has no variance but a bias
+// against exp(s·xᵀy) of the size of the next term, (s·xᵀy)³/6.
+//
+// An error reports a d below 1, one whose number of features overflows int, and
+// a scale that is not a positive number in the range of T.
+func Taylor[T dense.Float](d int, scale float64) (*Features[T], error) {
+	pairs, err := monomials(d)
+	if err != nil {
+		return nil, err
+	}
+	r, err := root[T]("scale", scale)
+	if err != nil {
+		return nil, err
+	}
+	if pairs > math.MaxInt-1-d {
+		return nil, tooMany(d)
+	}
+	half, err := inRange[T]("scale", scale, scale/math.Sqrt2)
+	if err != nil {
+		return nil, err
+	}
+	return &Features[T]{
+		engine: engine[T]{in: d, out: 1 + d + pairs},
+		name:   fmt.Sprintf("Taylor(scale=%v)", scale),
+		kernel: kernels.Sum{
+			kernels.Polynomial{Degree: 1, Gamma: scale, Offset: 1},
+			kernels.Scaled{K: kernels.Polynomial{Degree: 2, Gamma: scale}, By: 0.5},
+		},
+		row: func(phi, x []T) {
+			phi[0] = 1
+			linear := phi[1 : 1+d]
+			for i, v := range x {
+				linear[i] = r * v
+			}
+			quadratic(phi[1+d:], x, half)
+		},
+	}, nil
+}
+
+// monomials returns d(d+1)/2.
+func monomials(d int) (int, error) {
+	if err := atLeastOne("d", d); err != nil {
+		return 0, err
+	}
+	if d > math.MaxInt/d-1 {
+		return 0, tooMany(d)
+	}
+	return d * (d + 1) / 2, nil
+}
+
+func tooMany(d int) error {
+	return fmt.Errorf("rff: d = %d gives more features than an int can count", d)
+}
+
+// quadratic writes c times the monomials of degree 2 of x into phi.
+func quadratic[T dense.Float](phi, x []T, c T) {
+	d := len(x)
+	mixed := T(math.Sqrt2) * c
+	next := phi[d:]
+	for i, v := range x {
+		phi[i] = c * v * v
+		a := mixed * v
+		to := next[:d-i-1]
+		for j, u := range x[i+1:] {
+			to[j] = a * u
+		}
+		next = next[d-i-1:]
+	}
+}

@@ -1,0 +1,99 @@
+package rff
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/kernels"
+	"github.com/seed-feabd252/randfeat/orf"
+)
+
+// Features is a map that is computed row by row: the general scheme
+//
+//	φ(x) = h(x)/√m · [f₁(w₁ᵀx) … f₁(w_mᵀx), …, f_l(w₁ᵀx) … f_l(w_mᵀx)]
+//
+// that New builds, its named special cases, and the explicit maps Identity,
+// Quadratic and Taylor. It never changes after construction and may be shared
+// by goroutines.
+type Features[T dense.Float] struct {
+	engine[T]
+	name   string
+	kernel kernels.Kernel
+	row    func(phi, x []T)
+}
+
+// New returns the general scheme for the frequencies w (m×d): R^d → R^(l·m),
+// where l ≥ 1 is the number of functions f. A nil h stands for 1.
+//
+// The functions are called once a row (h) and once a projection (f), from
+// several goroutines at once; h must not change or keep its argument. What they
+// return reaches the features as it is, NaN and ±Inf included. The named
+// constructors compute over slices and are several times faster than the same
+// map written with New.
+//
+// The map does not know its kernel, and Kernel returns nil, until Estimating
+// names it. New panics if w is nil, if no f is given, or if one is nil.
+func New[T dense.Float](w orf.Projection[T], h func(x []T) T, f ...func(T) T) *Features[T] {
+	e, err := newEngine(w, len(f))
+	if err != nil {
+		panic(err.Error())
+	}
+	if len(f) == 0 {
+		panic("rff: New with no f, want at least one function")
+	}
+	for i, fi := range f {
+		if fi == nil {
+			panic(fmt.Sprintf("rff: f[%d] is nil", i))
+		}
+	}
+	f = append([]func(T) T(nil), f...)
+	m := e.frequencies()
+	norm := T(1 / math.Sqrt(float64(m)))
+	return &Features[T]{engine: e, name: "New()", row: func(phi, x []T) {
+		c := norm
+		if h != nil {
+			c *= h(x)
+		}
+		t := phi[:m]
+		// The first function comes last: it overwrites the projections.
+		for k := len(f) - 1; k >= 0; k-- {
+			fk, to := f[k], phi[k*m:(k+1)*m]
+			for j, v := range t {
+				to[j] = c * fk(v)
+			}
+		}
+	}}
+}
+
+// Estimating returns a copy of f that names k as its kernel. It is not checked
+// that f estimates k; package validate does that.
+func (f *Features[T]) Estimating(k kernels.Kernel) *Features[T] {
+	g := *f
+	g.kernel = k
+	return &g
+}
+
+// Dims returns the dimensions of x and of φ(x).
+func (f *Features[T]) Dims() (in, out int) { return f.in, f.out }
+
+// Transform writes φ of every row of x (n×in) into dst (n×out) and returns it;
+// a zero dst is allocated. dst must not overlap x, except that Identity allows
+// it to be x. A row of dst depends on its row of x alone, not on the others nor
+// on GOMAXPROCS. It panics if a shape does not fit. The cost is that of
+// projecting n rows and O(n·out), where nothing but dst is written.
+func (f *Features[T]) Transform(dst, x dense.Matrix[T]) dense.Matrix[T] {
+	return f.run(dst, x, f.row)
+}
+
+// Kernel returns what φ(x)ᵀφ(y) estimates: nil for a map made by New until
+// Estimating has named it.
+func (f *Features[T]) Kernel() kernels.Kernel { return f.kernel }
+
+// String returns the constructor with its parameters, and the dimensions.
+func (f *Features[T]) String() string { return describe(f.name, f.in, f.out) }
+
+// describe returns name: R^in → R^out.
+func describe(name string, in, out int) string {
+	return fmt.Sprintf("%s: R^%d → R^%d", name, in, out)
+}

@@ -1,0 +1,97 @@
+package rff
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/vecmath"
+	"github.com/seed-feabd252/randfeat/kernels"
+	"github.com/seed-feabd252/randfeat/orf"
+)
+
+// Gaussian returns the random Fourier features of the Gaussian kernel
+// exp(−‖x−y‖²/(2ℓ²)), where ℓ is lengthScale [Rahimi & Recht 2007],
+//
+//	φ(x) = 1/√m · [cos(w₁ᵀx/ℓ) … cos(w_mᵀx/ℓ), sin(w₁ᵀx/ℓ) … sin(w_mᵀx/ℓ)],
+//
+// R^d → R^2m, for the m frequencies of w. It is unbiased for rows of w that are
+// each N(0, I), and ‖φ(x)‖ = 1 always. With q = ‖x−y‖²/ℓ² and independent rows
+// the mean squared error is (1−e^(−q))²/(2m) [Sutherland & Schneider 2015];
+// orthogonal rows lower it [Yu et al. 2016].
+//
+// An error reports a nil w and a lengthScale that is not a positive number in
+// the range of T.
+func Gaussian[T dense.Float](w orf.Projection[T], lengthScale float64) (*Features[T], error) {
+	e, err := newEngine(w, 2)
+	if err != nil {
+		return nil, err
+	}
+	inv, err := inverse[T]("lengthScale", lengthScale)
+	if err != nil {
+		return nil, err
+	}
+	m := e.frequencies()
+	norm := T(1 / math.Sqrt(float64(m)))
+	return &Features[T]{
+		engine: e,
+		name:   fmt.Sprintf("Gaussian(lengthScale=%v)", lengthScale),
+		kernel: kernels.Gaussian{LengthScale: lengthScale},
+		row: func(phi, _ []T) {
+			scaleBy(phi[:m], inv)
+			waves(phi, norm)
+		},
+	}, nil
+}
+
+// GaussianPhase returns the other random Fourier features of the Gaussian
+// kernel exp(−‖x−y‖²/(2ℓ²)), with one feature a frequency and random phases b
+// [Rahimi & Recht 2007],
+//
+//	φ(x) = √(2/m) · [cos(w₁ᵀx/ℓ + b₁) … cos(w_mᵀx/ℓ + b_m)],
+//
+// R^d → R^m. The m phases are drawn from src, uniform on [0, 2π). It is unbiased
+// for rows of w that are each N(0, I); with q = ‖x−y‖²/ℓ² and independent rows
+// the mean squared error is (1 + e^(−2q)/2 − e^(−q))/m
+// [Sutherland & Schneider 2015]. At the same number of features that is always
+// more than the error of Gaussian, by e^(−q)·(1 − e^(−q)/2)/m.
+//
+// An error reports a nil w or src and a lengthScale that is not a positive
+// number in the range of T.
+func GaussianPhase[T dense.Float](w orf.Projection[T], lengthScale float64, src rand.Source) (*Features[T], error) {
+	e, err := newEngine(w, 1)
+	if err != nil {
+		return nil, err
+	}
+	inv, err := inverse[T]("lengthScale", lengthScale)
+	if err != nil {
+		return nil, err
+	}
+	if err := given(src); err != nil {
+		return nil, err
+	}
+	phases := make([]T, e.out)
+	rng := rand.New(src)
+	for i := range phases {
+		phases[i] = T(2 * math.Pi * rng.Float64())
+	}
+	norm := T(math.Sqrt(2 / float64(e.out)))
+	return &Features[T]{
+		engine: e,
+		name:   fmt.Sprintf("GaussianPhase(lengthScale=%v)", lengthScale),
+		kernel: kernels.Gaussian{LengthScale: lengthScale},
+		row: func(phi, _ []T) {
+			shift(phi, inv, phases)
+			cosine(phi)
+			scaleBy(phi, norm)
+		},
+	}, nil
+}
+
+// waves overwrites [t, …] by c·[cos t, sin t].
+func waves[T dense.Float](phi []T, c T) {
+	m := len(phi) / 2
+	vecmath.Sincos(phi[m:], phi[:m], phi[:m])
+	scaleBy(phi, c)
+}

@@ -1,0 +1,189 @@
+package rff_test
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	exprand "golang.org/x/exp/rand"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/kernels"
+	"github.com/seed-feabd252/randfeat/orf"
+	"github.com/seed-feabd252/randfeat/rff"
+)
+
+var (
+	_ rff.Map[float32]    = (*rff.Features[float32])(nil)
+	_ rff.LogMap[float64] = (*rff.Positive[float64])(nil)
+	_ rff.Map[float32]    = (*rff.Embedding[float32])(nil)
+	_ rand.Source         = exprand.NewSource(1)
+)
+
+// randomMap is a named random map at fixed parameters.
+type randomMap[T dense.Float] struct {
+	name   string
+	kernel kernels.Kernel
+	per    int // features for each frequency
+	draw   func(m, d int, src rand.Source) (rff.Map[T], error)
+}
+
+const (
+	lengthScale = 0.75
+	scaleOf     = 1.5
+)
+
+// randomMaps are all random maps, over independent frequencies.
+func randomMaps[T dense.Float]() []randomMap[T] {
+	on := func(f func(w orf.Projection[T], src rand.Source) (rff.Map[T], error)) func(int, int, rand.Source) (rff.Map[T], error) {
+		return func(m, d int, src rand.Source) (rff.Map[T], error) {
+			w, err := orf.IID[T](m, d, src)
+			if err != nil {
+				return nil, err
+			}
+			return f(w, src)
+		}
+	}
+	maps := []randomMap[T]{
+		{"dot product", kernels.DotProduct{}, 1, on(func(w orf.Projection[T], _ rand.Source) (rff.Map[T], error) { return rff.DotProduct(w) })},
+		{"gaussian", kernels.Gaussian{LengthScale: lengthScale}, 2, on(func(w orf.Projection[T], _ rand.Source) (rff.Map[T], error) {
+			return rff.Gaussian(w, lengthScale)
+		})},
+		{"gaussian phase", kernels.Gaussian{LengthScale: lengthScale}, 1, on(func(w orf.Projection[T], src rand.Source) (rff.Map[T], error) {
+			return rff.GaussianPhase(w, lengthScale, src)
+		})},
+		{"laplacian", kernels.Laplacian{LengthScale: lengthScale}, 2, func(m, d int, src rand.Source) (rff.Map[T], error) {
+			return rff.Laplacian[T](m, d, lengthScale, src)
+		}},
+		{"softmax trig", kernels.Softmax{Scale: scaleOf}, 2, on(func(w orf.Projection[T], _ rand.Source) (rff.Map[T], error) {
+			return rff.SoftmaxTrig(w, scaleOf)
+		})},
+		{"softmax positive", kernels.Softmax{Scale: scaleOf}, 1, on(func(w orf.Projection[T], _ rand.Source) (rff.Map[T], error) {
+			return rff.SoftmaxPositive(w, scaleOf)
+		})},
+		{"softmax hyperbolic", kernels.Softmax{Scale: scaleOf}, 2, on(func(w orf.Projection[T], _ rand.Source) (rff.Map[T], error) {
+			return rff.SoftmaxHyperbolic(w, scaleOf)
+		})},
+		{"angular", kernels.Angular{}, 1, on(func(w orf.Projection[T], _ rand.Source) (rff.Map[T], error) { return rff.Angular(w) })},
+	}
+	for _, nu := range []float64{0.5, 1.5, 2.5} {
+		k := kernels.Matern{Nu: nu, LengthScale: lengthScale}
+		maps = append(maps, randomMap[T]{k.String(), k, 2, on(func(w orf.Projection[T], src rand.Source) (rff.Map[T], error) {
+			return rff.Matern(w, nu, lengthScale, src)
+		})})
+	}
+	for order := range 3 {
+		k := kernels.ArcCosine{Order: order}
+		maps = append(maps, randomMap[T]{k.String(), k, 1, on(func(w orf.Projection[T], _ rand.Source) (rff.Map[T], error) {
+			return rff.ArcCosine(w, order)
+		})})
+	}
+	return maps
+}
+
+// allMaps are the random maps with m = 20 and the exact ones, of R^d.
+func allMaps[T dense.Float](t testing.TB, d int) map[string]rff.Map[T] {
+	maps := map[string]rff.Map[T]{}
+	for _, r := range randomMaps[T]() {
+		f, err := r.draw(20, d, exprand.NewSource(5))
+		require.NoError(t, err)
+		maps[r.name] = f
+	}
+	w, err := orf.IID[T](20, d, exprand.NewSource(5))
+	require.NoError(t, err)
+	maps["new"] = rff.New(w, func(x []T) T { return 1 + x[0]*x[0] },
+		func(t T) T { return T(math.Cos(float64(t))) }, func(t T) T { return t * t })
+	for name, f := range exactMaps[T](t, d) {
+		maps[name] = f
+	}
+	landmarks := points[T](8, 11, d, 1)
+	nystroem, err := rff.Nystroem(kernels.Gaussian{}, landmarks)
+	require.NoError(t, err)
+	spectral, err := rff.Spectral(kernels.Laplacian{}, landmarks, 6)
+	require.NoError(t, err)
+	maps["nystroem"], maps["spectral"] = nystroem, spectral
+	return maps
+}
+
+// exactMaps are the explicit maps of R^d.
+func exactMaps[T dense.Float](t testing.TB, d int) map[string]rff.Map[T] {
+	maps := map[string]rff.Map[T]{}
+	add := func(name string, f rff.Map[T], err error) {
+		require.NoError(t, err)
+		maps[name] = f
+	}
+	identity, err := rff.Identity[T](d)
+	add("identity", identity, err)
+	elu, err := rff.ELU[T](d)
+	add("elu", elu, err)
+	quadratic, err := rff.Quadratic[T](d)
+	add("quadratic", quadratic, err)
+	taylor, err := rff.Taylor[T](d, scaleOf)
+	add("taylor", taylor, err)
+	return maps
+}
+
+// points returns n normal points of R^d with the given standard deviation,
+// rounded to float32 so that both types see the same.
+func points[T dense.Float](seed uint64, n, d int, deviation float64) dense.Matrix[T] {
+	rng := rand.New(exprand.NewSource(seed))
+	x := dense.New[T](n, d)
+	for i := range x.Data {
+		x.Data[i] = T(float32(deviation * rng.NormFloat64()))
+	}
+	return x
+}
+
+// unit returns the unit round-off of T.
+func unit[T dense.Float]() float64 {
+	if _, single := any(T(0)).(float32); single {
+		return 0x1p-24
+	}
+	return 0x1p-53
+}
+
+func TestKernelsAndDimensions(t *testing.T) {
+	t.Run("type=float32", testKernelsAndDimensions[float32])
+	t.Run("type=float64", testKernelsAndDimensions[float64])
+}
+
+func testKernelsAndDimensions[T dense.Float](t *testing.T) {
+	for _, r := range randomMaps[T]() {
+		f, err := r.draw(7, 3, exprand.NewSource(1))
+		require.NoError(t, err)
+		in, out := f.Dims()
+		assert.Equal(t, 3, in, r.name)
+		assert.Equal(t, 7*r.per, out, r.name)
+		assert.Equal(t, r.kernel, f.Kernel(), r.name)
+		_, positive := f.(rff.LogMap[T])
+		assert.Equal(t, r.name == "softmax positive" || r.name == "softmax hyperbolic", positive, r.name)
+	}
+	maps := exactMaps[T](t, 3)
+	for name, out := range map[string]int{"identity": 3, "elu": 3, "quadratic": 6, "taylor": 10} {
+		in, got := maps[name].Dims()
+		assert.Equal(t, 3, in, name)
+		assert.Equal(t, out, got, name)
+	}
+	w, err := orf.IID[T](4, 2, exprand.NewSource(1))
+	require.NoError(t, err)
+	f := rff.New(w, nil, func(t T) T { return t })
+	assert.Nil(t, f.Kernel())
+	assert.Equal(t, kernels.DotProduct{}, f.Estimating(kernels.DotProduct{}).Kernel())
+	assert.Nil(t, f.Kernel(), "Estimating changes a copy")
+}
+
+func TestString(t *testing.T) {
+	w, err := orf.IID[float64](4, 2, exprand.NewSource(1))
+	require.NoError(t, err)
+	g, err := rff.Gaussian(w, 0.5)
+	require.NoError(t, err)
+	assert.Equal(t, "Gaussian(lengthScale=0.5): R^2 → R^8", g.String())
+	p, err := rff.SoftmaxPositive(w, 2)
+	require.NoError(t, err)
+	assert.Equal(t, "SoftmaxPositive(scale=2): R^2 → R^4", p.String())
+	e, err := rff.Nystroem(kernels.Angular{}, points[float64](1, 3, 2, 1))
+	require.NoError(t, err)
+	assert.Equal(t, "Nystroem(Angular{}): R^2 → R^3", e.String())
+}

@@ -1,0 +1,63 @@
+package rff
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"gonum.org/v1/gonum/stat/distuv"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/kernels"
+	"github.com/seed-feabd252/randfeat/orf"
+)
+
+// Matern returns the random Fourier features of the Matérn kernel k of
+// smoothness ν = nu (0.5, 1.5 or 2.5) and length-scale ℓ = lengthScale,
+//
+//	φ(x) = 1/√m · [cos(v₁ᵀx) … cos(v_mᵀx), sin(v₁ᵀx) … sin(v_mᵀx)],
+//	v_i = w_i/ℓ · √(2ν/χ_i²),  χ_i² ~ χ²(2ν),
+//
+// R^d → R^2m. The spectral law of the kernel is a multivariate t with 2ν degrees
+// of freedom [Rasmussen & Williams 2006, §4.2.1], hence a normal vector, a row
+// of w, over an independent χ, of which src gives one a row. The map is unbiased
+// for rows of w that are each N(0, I), orthogonal to each other or not, and
+// ‖φ(x)‖ = 1. With independent rows the mean squared error is
+// (1 + k(2x, 2y) − 2k(x, y)²)/(2m).
+//
+// For ν = 0.5 the frequencies are Cauchy along every direction; what Laplacian
+// says of the digits of large phases holds here with ‖x‖ in place of ‖x‖₁.
+//
+// An error reports a nil w or src, a nu that is none of the three, and a
+// lengthScale that is not a positive number in the range of T.
+func Matern[T dense.Float](w orf.Projection[T], nu, lengthScale float64, src rand.Source) (*Features[T], error) {
+	e, err := newEngine(w, 2)
+	if err != nil {
+		return nil, err
+	}
+	if nu != 0.5 && nu != 1.5 && nu != 2.5 {
+		return nil, fmt.Errorf("rff: nu = %v, want 0.5, 1.5 or 2.5", nu)
+	}
+	if _, err := inverse[T]("lengthScale", lengthScale); err != nil {
+		return nil, err
+	}
+	if err := given(src); err != nil {
+		return nil, err
+	}
+	m := e.frequencies()
+	lengths := make([]T, m)
+	law := distuv.ChiSquared{K: 2 * nu, Src: src}
+	for i := range lengths {
+		lengths[i] = T(math.Sqrt(2*nu/law.Rand()) / lengthScale)
+	}
+	norm := T(1 / math.Sqrt(float64(m)))
+	return &Features[T]{
+		engine: e,
+		name:   fmt.Sprintf("Matern(nu=%v, lengthScale=%v)", nu, lengthScale),
+		kernel: kernels.Matern{Nu: nu, LengthScale: lengthScale},
+		row: func(phi, _ []T) {
+			multiply(phi[:m], lengths)
+			waves(phi, norm)
+		},
+	}, nil
+}

@@ -1,0 +1,134 @@
+package rff_test
+
+import (
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	exprand "golang.org/x/exp/rand"
+	"gonum.org/v1/gonum/floats"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/orf"
+	"github.com/seed-feabd252/randfeat/rff"
+)
+
+func TestLogTransformIsTheLogarithm(t *testing.T) {
+	t.Run("type=float32", testLogTransformIsTheLogarithm[float32])
+	t.Run("type=float64", testLogTransformIsTheLogarithm[float64])
+}
+
+func testLogTransformIsTheLogarithm[T dense.Float](t *testing.T) {
+	x := points[T](1, 9, 5, 1)
+	tested := 0
+	for name, f := range allMaps[T](t, 5) {
+		l, ok := f.(rff.LogMap[T])
+		if !ok {
+			continue
+		}
+		tested++
+		phi, log := l.Transform(dense.Matrix[T]{}, x), l.LogTransform(dense.Matrix[T]{}, x)
+		for i, v := range phi.Data {
+			want := math.Exp(float64(log.Data[i]))
+			assert.Positive(t, v, name)
+			// Rounding the logarithm moves the exponential by |log|·u.
+			tolerance := (3 + math.Abs(float64(log.Data[i]))) * unit[T]() * want
+			assert.InDelta(t, want, float64(v), tolerance, "%s feature %d", name, i)
+		}
+	}
+	assert.Equal(t, 3, tested)
+}
+
+func TestLogTransformOfLargeNorms(t *testing.T) {
+	t.Run("type=float32", testLogTransformOfLargeNorms[float32])
+	t.Run("type=float64", testLogTransformOfLargeNorms[float64])
+}
+
+func testLogTransformOfLargeNorms[T dense.Float](t *testing.T) {
+	const m, d = 32, 6
+	x := points[T](2, 5, d, 1)
+	for i := range x.Rows {
+		row, norm := x.Row(i), 0.0
+		for _, v := range row {
+			norm += float64(v) * float64(v)
+		}
+		for j := range row {
+			row[j] *= T(30 / math.Sqrt(norm))
+		}
+	}
+	w, err := orf.IID[T](m, d, exprand.NewSource(3))
+	require.NoError(t, err)
+	positive, err := rff.SoftmaxPositive(w, 1)
+	require.NoError(t, err)
+	hyperbolic, err := rff.SoftmaxHyperbolic(w, 1)
+	require.NoError(t, err)
+	logs := positive.LogTransform(dense.Matrix[T]{}, x)
+	both := hyperbolic.LogTransform(dense.Matrix[T]{}, x)
+	frequencies := dense.Convert(dense.Matrix[float64]{}, w.Frequencies())
+	exact := dense.Convert(dense.Matrix[float64]{}, x)
+	for i := range x.Rows {
+		half := floats.Dot(exact.Row(i), exact.Row(i)) / 2
+		for j := range m {
+			dot := floats.Dot(frequencies.Row(j), exact.Row(i))
+			size := half
+			for l, v := range frequencies.Row(j) {
+				size += d * math.Abs(v*exact.Row(i)[l])
+			}
+			tolerance := 4 * unit[T]() * size
+			assert.InDelta(t, dot-half-math.Log(m)/2, float64(logs.At(i, j)), tolerance)
+			assert.InDelta(t, dot-half-math.Log(2*m)/2, float64(both.At(i, j)), tolerance)
+			assert.InDelta(t, -dot-half-math.Log(2*m)/2, float64(both.At(i, m+j)), tolerance)
+		}
+	}
+	if unit[T]() == 0x1p-24 {
+		for _, v := range positive.Transform(dense.Matrix[T]{}, x).Data {
+			assert.Zero(t, v, "underflow in Transform, as documented")
+		}
+	}
+}
+
+func TestGeneralSchemeEqualsTheNamedMaps(t *testing.T) {
+	t.Run("type=float32", testGeneralSchemeEqualsTheNamedMaps[float32])
+	t.Run("type=float64", testGeneralSchemeEqualsTheNamedMaps[float64])
+}
+
+func testGeneralSchemeEqualsTheNamedMaps[T dense.Float](t *testing.T) {
+	w, err := orf.IID[T](9, 4, exprand.NewSource(4))
+	require.NoError(t, err)
+	f := func(g func(float64) float64) func(T) T { return func(t T) T { return T(g(float64(t))) } }
+	h := func(sign float64) func([]T) T {
+		return func(x []T) T {
+			s := 0.0
+			for _, v := range x {
+				s += float64(v) * float64(v)
+			}
+			return T(math.Exp(sign * s / 2))
+		}
+	}
+	gaussian, err := rff.Gaussian(w, 1)
+	require.NoError(t, err)
+	trig, err := rff.SoftmaxTrig(w, 1)
+	require.NoError(t, err)
+	positive, err := rff.SoftmaxPositive(w, 1)
+	require.NoError(t, err)
+	relu, err := rff.ArcCosine(w, 1)
+	require.NoError(t, err)
+	x := points[T](5, 66, 4, 0.5)
+	for _, c := range []struct {
+		name           string
+		general, named rff.Map[T]
+	}{
+		{"gaussian", rff.New(w, nil, f(math.Cos), f(math.Sin)), gaussian},
+		{"softmax trig", rff.New(w, h(1), f(math.Cos), f(math.Sin)), trig},
+		{"softmax positive", rff.New(w, h(-1), f(math.Exp)), positive},
+		{"arc-cosine", rff.New(w, nil, func(t T) T { return T(math.Sqrt2) * max(t, 0) }), relu},
+	} {
+		want := c.general.Transform(dense.Matrix[T]{}, x)
+		for i, v := range c.named.Transform(dense.Matrix[T]{}, x).Data {
+			// The logarithm of a feature is below 32 here, and so is its error in u.
+			tolerance := 32 * unit[T]() * (math.Abs(float64(want.Data[i])) + unit[T]())
+			assert.InDelta(t, float64(want.Data[i]), float64(v), tolerance, c.name)
+		}
+	}
+}
