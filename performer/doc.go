@@ -1,0 +1,123 @@
+// Package performer is attention: exact softmax attention, and linear attention
+// with any feature map, bidirectional or causal.
+//
+// # Attention
+//
+// Queries q_i, keys k_j in R^d and values v_j in R^dv, the rows of Q, K and V,
+// give the outputs
+//
+//	out_i = Σ_j A_ij v_j / Σ_j A_ij
+//
+// where the weight A_ij is a kernel of q_i and k_j; the sums run over all keys,
+// or over j ≤ i in causal attention. Exact attention has A_ij = exp(q_iᵀk_j/√d).
+// Leaving out the denominator gives the unnormalised form A·V.
+//
+// Softmax computes the exact form. It forms scores a tile at a time, so that
+// memory does not grow with the number of tokens, but the time does with its
+// square. SoftmaxWeights returns the weights themselves.
+//
+// # Linear attention
+//
+// If the kernel is an inner product of features, A_ij = φ(q_i)ᵀφ(k_j) with m
+// features, the sums can be taken in the other order,
+//
+//	Σ_j A_ij v_jᵀ = φ(q_i)ᵀ S,  S = Σ_j φ(k_j) v_jᵀ   (m×dv)
+//
+// and cost O(L·m·(d+dv)) instead of O(L²·(d+dv)) [Katharopoulos et al. 2020]. With
+// random features of the softmax kernel, whose inner products are unbiased
+// estimates of exp(q_iᵀk_j), this estimates exact attention; with positive ones
+// it is stable, because no denominator is near zero [Choromanski et al. 2021].
+// Numerator and denominator are unbiased then, their ratio has a bias of order
+// 1/m. With exact maps, such as elu+1, it is exact attention with another kernel.
+//
+//	w, err := orf.GramSchmidt[float32](256, 64, src)
+//	phi, err := rff.SoftmaxPositive(w, 1/math.Sqrt(64)) // exp(qᵀk/√d)
+//	a, err := performer.New(performer.Features[float32]{Query: phi, Key: phi}, performer.Options{})
+//	out := a.Forward(dense.Matrix[float32]{}, q, k, v)
+//
+// The scale 1/√d belongs to the map: features are those of √scale·q. Any pair of
+// maps with as many features will do, for queries and for keys.
+//
+// # Shapes
+//
+// Q is Lq×d, K is Lk×d, V is Lk×dv and the output is Lq×dv; causal attention
+// needs Lq = Lk. Rows are tokens. Any of them may be a view: head h of an L×(H·d)
+// matrix is m.ColRange(h*d, (h+1)*d). Beyond inputs and output, memory is
+// O(m·dv) for linear attention and constant for exact attention. Shapes that do
+// not fit panic with both of them.
+//
+// # Logarithms, and no ε
+//
+// Positive features of points with large norms overflow or underflow. Adding a
+// small ε to features or to the denominator, as is often done, turns attention
+// into a plain average exactly where it should be sharp. Here nothing is added.
+// Positive maps (rff.LogMap) give ℓ = log φ, and every exponential is taken
+// relative to a reference that cancels:
+//
+//   - Each feature f has an integer N_f with ℓ_jf ≤ N_f·ln 2 for the keys so far.
+//     S_f = Σ_j exp(ℓ_jf − N_f·ln 2)·[v_j, 1] holds numerator and denominator. When a
+//     key exceeds the reference, N_f grows, as the running maximum of online
+//     softmax does [Milakov & Gimelshein 2018], and S_f is multiplied by a power of
+//     two, which rounds nothing. N_f·ln 2 is held in two parts, so that subtracting
+//     it from a logarithm near it is exact too.
+//   - Each query has one number M_i = max_f(ℓ_if + N_f·ln 2), and weighs S_f by
+//     exp(ℓ_if + N_f·ln 2 − M_i). Numerator and denominator share M_i, so it cancels
+//     in the quotient; unnormalised outputs are multiplied by exp(M_i), which
+//     overflows only if the result does.
+//
+// At least one feature of a row has the weight 1 and sums to at least ½: the
+// denominator cannot underflow. Log-features within ±9·10⁷ are resolved, those
+// below count as zero. In float32 ℓ itself is only accurate to 2⁻²⁴ of its size,
+// which limits the accuracy for large norms: ℓ of size 500 has an error of 3·10⁻⁵.
+//
+// # Causal attention
+//
+// Tokens are taken in chunks of up to 64. A row of a chunk takes what precedes
+// the chunk from S, and the keys of the chunk up to its own one by one, from the
+// inner products of features. The reference in a chunk comes from the past and
+// from the first token of the chunk. A chunk ends before a token that exceeds it
+// by more than 30 bits in float32, 250 in float64: what is done for a row depends
+// on rows up to it only, and rapidly growing norms cost shorter chunks, not
+// accuracy. That growth, times the values, must stay in range: float32 values up
+// to 2⁸⁰ are safe. Changing later tokens, to NaN even, does not change earlier outputs
+// by one bit. In exact attention the running maximum is that of each row alone,
+// with the same result.
+//
+// # Maps that are not positive
+//
+// Maps without logarithms (trigonometric, dot product, sign, polynomial, …) take
+// the same path without references. Their denominators can be zero or negative,
+// where the kernel is or where its estimate is. The output is then what the
+// division gives.
+//
+// # NaN, Inf and empty sums
+//
+//   - NaN and Inf in q, k or v reach every output that depends on them. An
+//     infinite weight makes ∞/∞ = NaN.
+//   - No keys at all: the output is zero, as for a fully masked row elsewhere.
+//   - Keys, but every weight of the row exactly zero: 0/0 = NaN, or zero when
+//     unnormalised. It takes features that vanish, such as relu's, or scores of −Inf.
+//   - Unnormalised outputs beyond the range of the type are ±Inf.
+//   - If all values are 1, normalised outputs of positive maps are exactly 1,
+//     because numerator and denominator are sums of the same numbers in the same
+//     order.
+//
+// # Determinism and sharing
+//
+// Work is cut by the number of tokens, not of processors, and sums are merged in
+// order: results do not depend on GOMAXPROCS. An Attention, an Exact and a Layer
+// may be shared by goroutines.
+//
+// # References
+//
+//   - [Choromanski et al. 2021] K. Choromanski, V. Likhosherstov, D. Dohan, X. Song,
+//     A. Gane, T. Sarlos, P. Hawkins, J. Davis, A. Mohiuddin, L. Kaiser, D. Belanger,
+//     L. Colwell, A. Weller: Rethinking attention with Performers. ICLR 2021.
+//   - [Katharopoulos et al. 2020] A. Katharopoulos, A. Vyas, N. Pappas, F. Fleuret:
+//     Transformers are RNNs: fast autoregressive transformers with linear attention.
+//     ICML 2020.
+//   - [Milakov & Gimelshein 2018] M. Milakov, N. Gimelshein: Online normalizer
+//     calculation for softmax. arXiv:1805.02867.
+//   - [Rabe & Staats 2021] M. N. Rabe, C. Staats: Self-attention does not need O(n²)
+//     memory. arXiv:2112.05682.
+package performer

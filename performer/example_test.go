@@ -1,0 +1,137 @@
+package performer_test
+
+import (
+	"fmt"
+	"log"
+	"math"
+	"math/rand/v2"
+
+	exprand "golang.org/x/exp/rand"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/orf"
+	"github.com/seed-feabd252/randfeat/performer"
+	"github.com/seed-feabd252/randfeat/rff"
+)
+
+// Linear attention with positive orthogonal random features comes near exact
+// attention.
+func Example() {
+	const tokens, d, m = 512, 16, 1024
+	src := exprand.NewSource(1)
+	rng := rand.New(src)
+	normal := func() dense.Matrix[float64] {
+		x := dense.New[float64](tokens, d)
+		for i := range x.Data {
+			x.Data[i] = rng.NormFloat64() / 2
+		}
+		return x
+	}
+	q, k, v := normal(), normal(), normal()
+
+	w, err := orf.GramSchmidt[float64](m, d, src)
+	if err != nil {
+		log.Fatal(err)
+	}
+	phi, err := rff.SoftmaxPositive(w, 1/math.Sqrt(d))
+	if err != nil {
+		log.Fatal(err)
+	}
+	linear, err := performer.New(performer.Features[float64]{Query: phi, Key: phi}, performer.Options{})
+	if err != nil {
+		log.Fatal(err)
+	}
+
+	var zero dense.Matrix[float64]
+	estimate := linear.Forward(zero, q, k, v)
+	exact := performer.Softmax(zero, q, k, v, performer.SoftmaxOptions{})
+	var distance, size float64
+	for i, x := range exact.Data {
+		distance = math.Hypot(distance, estimate.Data[i]-x)
+		size = math.Hypot(size, x)
+	}
+	fmt.Printf("relative error %.2f\n", distance/size)
+	// Output:
+	// relative error 0.06
+}
+
+// Exact features of the kernel of elu+1, causal: the first row is the first
+// value.
+func ExampleNew() {
+	phi, err := rff.ELU[float64](1)
+	if err != nil {
+		log.Fatal(err)
+	}
+	a, err := performer.New(performer.Features[float64]{Query: phi, Key: phi}, performer.Options{Causal: true})
+	if err != nil {
+		log.Fatal(err)
+	}
+	x := dense.Of(3, 1, []float64{1, 0, -1})
+	v := dense.Of(3, 1, []float64{6, 0, 0})
+	fmt.Printf("%.4f\n", a.Forward(dense.Matrix[float64]{}, x, x, v).Data)
+	// Output:
+	// [6.0000 4.0000 3.5631]
+}
+
+func ExampleNew_mismatch() {
+	query, _ := rff.ELU[float64](3)
+	key, _ := rff.ELU[float64](4)
+	_, err := performer.New(performer.Features[float64]{Query: query, Key: key}, performer.Options{})
+	fmt.Println(err)
+	// Output:
+	// performer: Query maps points of R^3, Key of R^4, want the same
+}
+
+// The weights φ(q_i)ᵀφ(k_j)/Σ_j of a causal layer.
+func ExampleAttention_Weights() {
+	phi, err := rff.ELU[float64](1)
+	if err != nil {
+		log.Fatal(err)
+	}
+	a, err := performer.New(performer.Features[float64]{Query: phi, Key: phi}, performer.Options{Causal: true})
+	if err != nil {
+		log.Fatal(err)
+	}
+	x := dense.Of(3, 1, []float64{0, 1, 0})
+	w := a.Weights(dense.Matrix[float64]{}, x, x)
+	for i := range w.Rows {
+		fmt.Printf("%.3f\n", w.Row(i))
+	}
+	// Output:
+	// [1.000 0.000 0.000]
+	// [0.333 0.667 0.000]
+	// [0.250 0.500 0.250]
+}
+
+// Two keys, one of them three times as likely.
+func ExampleSoftmax() {
+	q := dense.Of(1, 1, []float64{1})
+	k := dense.Of(2, 1, []float64{0, math.Log(3)})
+	v := dense.Of(2, 2, []float64{1, 0, 0, 1})
+	out := performer.Softmax(dense.Matrix[float64]{}, q, k, v, performer.SoftmaxOptions{})
+	fmt.Printf("%.4f\n", out.Data)
+	// Output:
+	// [0.2500 0.7500]
+}
+
+func ExampleSoftmaxWeights() {
+	q := dense.Of(2, 1, []float64{1, 1})
+	k := dense.Of(2, 1, []float64{0, math.Log(3)})
+	w := performer.SoftmaxWeights(dense.Matrix[float64]{}, q, k, performer.SoftmaxOptions{Causal: true})
+	fmt.Printf("%.4f\n", w.Data)
+	// Output:
+	// [1.0000 0.0000 0.2500 0.7500]
+}
+
+// A layer whose three projections are the identity, with a bias on V.
+func ExampleNewLayer() {
+	w := dense.Of(1, 1, []float64{1})
+	l, err := performer.NewLayer[float64](w, nil, w, nil, w, []float64{10}, performer.Exact[float64]{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	x := dense.Of(2, 1, []float64{0, math.Log(3)})
+	fmt.Printf("%.4f\n", l.Forward(dense.Matrix[float64]{}, x).Data)
+	// Output:
+	// [10.5493 10.8457]
+}

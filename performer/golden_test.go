@@ -1,0 +1,48 @@
+package performer
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/rff"
+)
+
+// The linear attention of elu+1 features [Katharopoulos et al. 2020] on a
+// three-token case whose outputs are known to eight digits from an independent
+// implementation in float32.
+func TestGoldenELU(t *testing.T) {
+	bothTypes(t, testGoldenELU[float32], testGoldenELU[float64])
+}
+
+func testGoldenELU[T dense.Float](t *testing.T) {
+	q := dense.Of(3, 3, []T{1.8, 1.35, -1.89, .08, 1.27, -1.06, .28, .12, -.67})
+	k := dense.Of(3, 3, []T{.71, -.5, -1.58, 1.43, -.16, .49, .58, -.27, -.25})
+	v := dense.Of(3, 3, []T{.88, -1.09, -.45, .43, -.21, -.75, .84, .01, .01})
+	want := []float64{
+		.68021652, -.39977211, -.44051976,
+		.678651, -.38249578, -.43479299,
+		.6720585, -.38117003, -.44469679,
+	}
+	got := attention[T](must(rff.ELU[T](3)), Options{}).Forward(dense.Matrix[T]{}, q, k, v)
+	for i, x := range got.Data {
+		assert.InDelta(t, want[i], float64(x), 2e-7, "element %d", i)
+	}
+}
+
+// d = 1, q = k = 1, V = 1, 0, 0: every weight is the same, whatever the map.
+func TestGoldenCausal(t *testing.T) {
+	bothTypes(t, testGoldenCausal[float32], testGoldenCausal[float64])
+}
+
+func testGoldenCausal[T dense.Float](t *testing.T) {
+	ones, v := filled[T](3, 1, 1), dense.Of(3, 1, []T{1, 0, 0})
+	everyMap := append(positiveMaps[T](1), namedMap[T]{"log relu", logReLU[T](1)}, namedMap[T]{"relu", reLU[T](1)})
+	for _, m := range everyMap {
+		got := attention(m.Map, Options{Causal: true}).Forward(dense.Matrix[T]{}, ones, ones, v)
+		for i, x := range got.Data {
+			assert.InDelta(t, 1/float64(i+1), float64(x), 4*eps[T](), "%s, row %d", m.name, i)
+		}
+	}
+}

@@ -1,0 +1,275 @@
+package performer
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/orf"
+	"github.com/seed-feabd252/randfeat/rff"
+)
+
+// forms are all combinations of the options.
+var forms = []Options{{}, {Unnormalised: true}, {Causal: true}, {Causal: true, Unnormalised: true}}
+
+// Inputs have a positive mean, so that no denominator of a signed map is near
+// zero and its condition does not hide a fault.
+func testAgainstPairs[T dense.Float](t *testing.T, lengths []int, rows func(rng *rand.Rand, n, d int) dense.Matrix[T]) {
+	const d, dv = 5, 3
+	rng := rand.New(source(10))
+	for _, m := range maps[T](d) {
+		for _, n := range lengths {
+			q, k, v := rows(rng, n, d), rows(rng, n, d), rows(rng, n, dv)
+			for _, opts := range forms {
+				a := attention(m.Map, opts)
+				want, tol := newPairs(a, q, k).attend(dense.Convert(dense.Matrix[float64]{}, v))
+				if _, double := any(T(0)).(float64); double {
+					require.Less(t, largest(tol), 1e-10, "the bound for %s is no looser than promised", m.name)
+				}
+				requireClose(t, want, tol, a.Forward(dense.Matrix[T]{}, q, k, v), "%s %+v L=%d", m.name, opts, n)
+			}
+		}
+	}
+}
+
+func rowsOf[T dense.Float](rng *rand.Rand, n, d int) dense.Matrix[T] {
+	return gaussian[T](rng, n, d, 0.4, 0.2)
+}
+
+func TestLinearEqualsQuadratic(t *testing.T) {
+	lengths := []int{0, 1, 63, 64, 65, 200}
+	bothTypes(t,
+		func(t *testing.T) { testAgainstPairs(t, lengths, rowsOf[float32]) },
+		func(t *testing.T) { testAgainstPairs(t, lengths, rowsOf[float64]) })
+}
+
+// At 1000 rows the keys are cut into several segments.
+func TestLinearEqualsQuadraticLong(t *testing.T) {
+	bothTypes(t, testLong[float32], testLong[float64])
+}
+
+func testLong[T dense.Float](t *testing.T) {
+	rng := rand.New(source(11))
+	q, k, v := rowsOf[T](rng, 1000, 5), rowsOf[T](rng, 1000, 5), rowsOf[T](rng, 1000, 2)
+	for _, m := range maps[T](5) {
+		p := newPairs(attention(m.Map, Options{}), q, k)
+		for _, causal := range []bool{false, true} {
+			p.causal = causal
+			want, tol := p.attend(dense.Convert(dense.Matrix[float64]{}, v))
+			if _, double := any(T(0)).(float64); double {
+				require.Less(t, largest(tol), 1e-10, "the bound for %s is no looser than promised", m.name)
+			}
+			got := attention(m.Map, Options{Causal: causal}).Forward(dense.Matrix[T]{}, q, k, v)
+			requireClose(t, want, tol, got, "%s causal=%v", m.name, causal)
+		}
+	}
+}
+
+// Column blocks of wider matrices, as heads are.
+func TestStridedViews(t *testing.T) {
+	bothTypes(t,
+		func(t *testing.T) { testAgainstPairs(t, []int{70}, stridedRows[float32]) },
+		func(t *testing.T) { testAgainstPairs(t, []int{70}, stridedRows[float64]) })
+}
+
+func stridedRows[T dense.Float](rng *rand.Rand, n, d int) dense.Matrix[T] {
+	return rowsOf[T](rng, n, d+7).ColRange(3, 3+d)
+}
+
+func TestStridedDestination(t *testing.T) {
+	bothTypes(t, testStridedDestination[float32], testStridedDestination[float64])
+}
+
+func testStridedDestination[T dense.Float](t *testing.T) {
+	rng := rand.New(source(12))
+	q, k, v := rowsOf[T](rng, 70, 4), rowsOf[T](rng, 70, 4), rowsOf[T](rng, 70, 3)
+	for _, form := range everyForm[T](4) {
+		want := form.Forward(dense.Matrix[T]{}, q, k, v)
+		wide := filled[T](70, 9, 77)
+		got := form.Forward(wide.ColRange(2, 5), q, k, v)
+		assert.Equal(t, want, got.Clone(), "%T", form)
+		assert.Equal(t, filled[T](70, 2, 77), wide.ColRange(0, 2).Clone(), "columns before dst")
+		assert.Equal(t, filled[T](70, 4, 77), wide.ColRange(5, 9).Clone(), "columns after dst")
+	}
+}
+
+// everyForm returns linear and exact attention in all combinations of options.
+func everyForm[T dense.Float](d int) []Form[T] {
+	var all []Form[T]
+	for _, o := range forms {
+		all = append(all, attention(positive[T](32, d), o), attention[T](must(rff.Gaussian(frequencies[T](32, d), 4)), o),
+			Exact[T]{SoftmaxOptions{Causal: o.Causal, Unnormalised: o.Unnormalised}})
+	}
+	return all
+}
+
+func TestCrossAttention(t *testing.T) {
+	bothTypes(t, testCrossAttention[float32], testCrossAttention[float64])
+}
+
+func testCrossAttention[T dense.Float](t *testing.T) {
+	rng := rand.New(source(13))
+	for _, size := range [][2]int{{1, 300}, {300, 1}, {70, 500}, {5, 0}, {0, 5}} {
+		q, k, v := rowsOf[T](rng, size[0], 4), rowsOf[T](rng, size[1], 4), rowsOf[T](rng, size[1], 2)
+		for _, opts := range forms[:2] {
+			a := attention(positive[T](16, 4), opts)
+			got := a.Forward(dense.Matrix[T]{}, q, k, v)
+			if size[1] == 0 {
+				assert.Equal(t, dense.New[T](size[0], 2), got, "no keys")
+				continue
+			}
+			want, tol := newPairs(a, q, k).attend(dense.Convert(dense.Matrix[float64]{}, v))
+			requireClose(t, want, tol, got, "%v %+v", size, opts)
+		}
+	}
+}
+
+// Queries and keys through different maps: logarithms when both have them.
+func TestPairOfMaps(t *testing.T) {
+	bothTypes(t, testPairOfMaps[float32], testPairOfMaps[float64])
+}
+
+func testPairOfMaps[T dense.Float](t *testing.T) {
+	rng := rand.New(source(14))
+	q, k, v := rowsOf[T](rng, 90, 4), rowsOf[T](rng, 90, 4), rowsOf[T](rng, 90, 2)
+	w := frequencies[T](16, 4)
+	pairsOfMaps := map[string]Features[T]{
+		"both in log space": {Query: must(rff.SoftmaxPositive(w, 2)), Key: must(rff.SoftmaxPositive(w, 0.5))},
+		"one in log space":  {Query: must(rff.ELU[T](4)), Key: must(rff.Identity[T](4))},
+	}
+	for name, f := range pairsOfMaps {
+		for _, opts := range forms {
+			a := must(New(f, opts))
+			assert.Equal(t, name == "both in log space", a.logKey != nil)
+			want, tol := newPairs(a, q, k).attend(dense.Convert(dense.Matrix[float64]{}, v))
+			requireClose(t, want, tol, a.Forward(dense.Matrix[T]{}, q, k, v), "%s %+v", name, opts)
+		}
+	}
+}
+
+// Numerator and denominator add the same products in the same order.
+func TestOnesComeOutAsOnes(t *testing.T) {
+	bothTypes(t, testOnes[float32], testOnes[float64])
+}
+
+func testOnes[T dense.Float](t *testing.T) {
+	rng := rand.New(source(15))
+	for _, sd := range []float64{0.3, 3} {
+		q, k := gaussian[T](rng, 700, 8, 0, sd), gaussian[T](rng, 700, 8, 0, sd)
+		ones := filled[T](700, 3, 1)
+		for _, opts := range []Options{{}, {Causal: true}} {
+			for _, m := range positiveMaps[T](8) {
+				assert.Equal(t, ones, attention(m.Map, opts).Forward(dense.Matrix[T]{}, q, k, ones), "%s %+v", m.name, opts)
+			}
+			exact := Exact[T]{SoftmaxOptions{Causal: opts.Causal}}
+			assert.Equal(t, ones, exact.Forward(dense.Matrix[T]{}, q, k, ones), "exact %+v", opts)
+		}
+	}
+}
+
+func TestProcessorsDoNotMatter(t *testing.T) {
+	bothTypes(t, testProcessors[float32], testProcessors[float64])
+}
+
+func testProcessors[T dense.Float](t *testing.T) {
+	rng := rand.New(source(16))
+	q, k, v := gaussian[T](rng, 1100, 6, 0, 1), gaussian[T](rng, 1100, 6, 0, 1), gaussian[T](rng, 1100, 5, 0, 1)
+	for _, form := range everyForm[T](6) {
+		want := form.Forward(dense.Matrix[T]{}, q, k, v)
+		for _, procs := range []int{1, 3, 8} {
+			before := runtime.GOMAXPROCS(procs)
+			got := form.Forward(dense.Matrix[T]{}, q, k, v)
+			runtime.GOMAXPROCS(before)
+			assert.True(t, sameBits(want, got), "%T %d processors", form, procs)
+		}
+	}
+}
+
+// sameBits reports whether a and b agree, NaN being equal to NaN.
+func sameBits[T dense.Float](a, b dense.Matrix[T]) bool {
+	if a.Rows != b.Rows || a.Cols != b.Cols {
+		return false
+	}
+	for i := range a.Rows {
+		for j, x := range a.Row(i) {
+			if y := b.At(i, j); x != y && (x == x || y == y) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// One Attention serves values of any width, one after another and at once.
+func TestSharedByGoroutines(t *testing.T) {
+	rng := rand.New(source(17))
+	a := attention(positive[float32](16, 4), Options{})
+	q, k := rowsOf[float32](rng, 150, 4), rowsOf[float32](rng, 150, 4)
+	for _, dv := range []int{3, 9, 1, 0} {
+		t.Run(fmt.Sprintf("dv=%d", dv), func(t *testing.T) {
+			t.Parallel()
+			v := filled[float32](150, dv, 0.5)
+			for range 20 {
+				assert.True(t, sameBits(v, a.Forward(dense.Matrix[float32]{}, q, k, v)))
+			}
+		})
+	}
+}
+
+// dst may be q, k or v for linear attention and q for exact attention.
+func TestDestinationIsInput(t *testing.T) {
+	bothTypes(t, testAliases[float32], testAliases[float64])
+}
+
+func testAliases[T dense.Float](t *testing.T) {
+	rng := rand.New(source(18))
+	for _, form := range everyForm[T](4) {
+		inputs := 3
+		if _, exact := form.(Exact[T]); exact {
+			inputs = 1
+		}
+		for i := range inputs {
+			in := [3]dense.Matrix[T]{rowsOf[T](rng, 300, 4), rowsOf[T](rng, 300, 4), rowsOf[T](rng, 300, 4)}
+			want := form.Forward(dense.Matrix[T]{}, in[0], in[1], in[2])
+			got := form.Forward(in[i], in[0], in[1], in[2])
+			assert.True(t, sameBits(want, got), "%T, dst is input %d", form, i)
+		}
+	}
+}
+
+func TestNewErrors(t *testing.T) {
+	id := func(d int) rff.Map[float32] { return must(rff.Identity[float32](d)) }
+	for want, f := range map[string]Features[float32]{
+		"performer: Features.Query is nil":                               {Key: id(2)},
+		"performer: Features.Key is nil":                                 {Query: id(2)},
+		"performer: Query maps points of R^2, Key of R^3, want the same": {Query: id(2), Key: id(3)},
+		"performer: Query has 2 features, Key has 4, want the same":      {Query: id(2), Key: must(rff.DotProduct(must(orf.IID[float32](4, 2, source(1)))))},
+	} {
+		_, err := New(f, Options{})
+		assert.EqualError(t, err, want)
+	}
+	d, m := attention(positive[float32](6, 2), Options{}).Dims()
+	assert.Equal(t, [2]int{2, 6}, [2]int{d, m})
+}
+
+func TestShapesPanic(t *testing.T) {
+	mat := dense.New[float64]
+	var none dense.Matrix[float64]
+	bi, causal := attention(reLU[float64](4), Options{}), attention(reLU[float64](4), Options{Causal: true})
+	for want, f := range map[string]func(){
+		"performer: q is 5×4, k is 6×3, want queries and keys of one dimension":            func() { bi.Forward(none, mat(5, 4), mat(6, 3), mat(6, 2)) },
+		"performer: q is 5×3, k is 6×3, but the maps take points of R^4":                   func() { bi.Forward(none, mat(5, 3), mat(6, 3), mat(6, 2)) },
+		"performer: k is 6×4, v is 7×2, want as many values as keys":                       func() { bi.Forward(none, mat(5, 4), mat(6, 4), mat(7, 2)) },
+		"performer: q is 5×4, k is 6×4, want as many queries as keys for causal attention": func() { causal.Weights(none, mat(5, 4), mat(6, 4)) },
+		"performer: q is 7×4, k is 6×4, want as many queries as keys for causal attention": func() { Softmax(none, mat(7, 4), mat(6, 4), mat(6, 2), SoftmaxOptions{Causal: true}) },
+		"performer: q is 3×4, k is 6×4, want as many queries as keys for causal attention": func() { SoftmaxWeights(none, mat(3, 4), mat(6, 4), SoftmaxOptions{Causal: true}) },
+		"dense: destination is 5×3, want 5×2":                                              func() { bi.Forward(mat(5, 3), mat(5, 4), mat(6, 4), mat(6, 2)) },
+	} {
+		assert.PanicsWithValue(t, want, f)
+	}
+}

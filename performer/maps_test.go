@@ -1,0 +1,149 @@
+package performer
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	exprand "golang.org/x/exp/rand"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/kernels"
+	"github.com/seed-feabd252/randfeat/orf"
+	"github.com/seed-feabd252/randfeat/rff"
+)
+
+// rowMap is the map of a function of rows, for features that rff does not have.
+type rowMap[T dense.Float] struct {
+	in, out int
+	row     func(phi, x []T)
+}
+
+func (m rowMap[T]) Dims() (in, out int) { return m.in, m.out }
+
+func (m rowMap[T]) Kernel() kernels.Kernel { return kernels.DotProduct{} }
+
+func (m rowMap[T]) Transform(dst, x dense.Matrix[T]) dense.Matrix[T] {
+	dst = dense.Ensure(dst, x.Rows, m.out)
+	for i := range x.Rows {
+		m.row(dst.Row(i), x.Row(i))
+	}
+	return dst
+}
+
+// logRowMap is a rowMap of logarithms.
+type logRowMap[T dense.Float] struct{ rowMap[T] }
+
+func (m logRowMap[T]) LogTransform(dst, x dense.Matrix[T]) dense.Matrix[T] {
+	return m.rowMap.Transform(dst, x)
+}
+
+func (m logRowMap[T]) Transform(dst, x dense.Matrix[T]) dense.Matrix[T] {
+	dst = m.LogTransform(dst, x)
+	for i := range dst.Rows {
+		for f, v := range dst.Row(i) {
+			dst.Row(i)[f] = T(math.Exp(float64(v)))
+		}
+	}
+	return dst
+}
+
+// logReLU is the positive map of the features max(0, x_f), many of them zero.
+func logReLU[T dense.Float](d int) rff.Map[T] {
+	return logRowMap[T]{rowMap[T]{in: d, out: d, row: func(phi, x []T) {
+		for f, v := range x {
+			if v <= 0 {
+				v = 0
+			}
+			phi[f] = T(math.Log(float64(v)))
+		}
+	}}}
+}
+
+// reLU is logReLU without logarithms.
+func reLU[T dense.Float](d int) rff.Map[T] {
+	return rowMap[T]{in: d, out: d, row: func(phi, x []T) {
+		for f, v := range x {
+			if v <= 0 {
+				v = 0
+			}
+			phi[f] = v
+		}
+	}}
+}
+
+// source returns the source of a test with this seed.
+func source(seed uint64) rand.Source { return exprand.NewSource(seed) }
+
+// must returns v unless there is an error.
+func must[V any](v V, err error) V {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+// frequencies returns m Gram–Schmidt frequencies of R^d.
+func frequencies[T dense.Float](m, d int) orf.Projection[T] {
+	return must(orf.GramSchmidt[T](m, d, source(1)))
+}
+
+// positive returns softmax features with m positive features of R^d.
+func positive[T dense.Float](m, d int) rff.Map[T] {
+	return must(rff.SoftmaxPositive(frequencies[T](m, d), 1))
+}
+
+// namedMap is one of the maps that every form must be right for.
+type namedMap[T dense.Float] struct {
+	name string
+	rff.Map[T]
+}
+
+// positiveMaps returns the LogMaps of rff on R^d.
+func positiveMaps[T dense.Float](d int) []namedMap[T] {
+	iid := must(orf.IID[T](32, d, source(2)))
+	return []namedMap[T]{
+		{"positive iid", must(rff.SoftmaxPositive(iid, 0.5))},
+		{"positive orf", positive[T](32, d)},
+		{"hyperbolic", must(rff.SoftmaxHyperbolic(frequencies[T](16, d), 1))},
+		{"elu", must(rff.ELU[T](d))},
+	}
+}
+
+// maps returns every kind of map on R^d.
+func maps[T dense.Float](d int) []namedMap[T] {
+	w := frequencies[T](32, d)
+	landmarks := gaussian[T](rand.New(source(3)), 6, d, 0.4, 0.3)
+	return append(positiveMaps[T](d),
+		namedMap[T]{"log relu", logReLU[T](d)},
+		namedMap[T]{"relu", reLU[T](d)},
+		namedMap[T]{"identity", must(rff.Identity[T](d))},
+		namedMap[T]{"dot product", must(rff.DotProduct(w))},
+		namedMap[T]{"gaussian", must(rff.Gaussian(w, 1))},
+		namedMap[T]{"gaussian phase", must(rff.GaussianPhase(w, 2, source(4)))},
+		namedMap[T]{"laplacian", must(rff.Laplacian[T](32, d, 4, source(5)))},
+		namedMap[T]{"matern", must(rff.Matern(w, 1.5, 2, source(6)))},
+		namedMap[T]{"softmax trig", must(rff.SoftmaxTrig(w, 1))},
+		namedMap[T]{"angular", must(rff.Angular(w))},
+		namedMap[T]{"arc-cosine 0", must(rff.ArcCosine(w, 0))},
+		namedMap[T]{"arc-cosine 1", must(rff.ArcCosine(w, 1))},
+		namedMap[T]{"arc-cosine 2", must(rff.ArcCosine(w, 2))},
+		namedMap[T]{"quadratic", must(rff.Quadratic[T](d))},
+		namedMap[T]{"taylor", must(rff.Taylor[T](d, 1))},
+		namedMap[T]{"nystroem", must(rff.Nystroem[T](kernels.Gaussian{}, landmarks))},
+		namedMap[T]{"spectral", must(rff.Spectral[T](kernels.Gaussian{}, landmarks, 4))},
+	)
+}
+
+// attention returns attention with one map for queries and keys.
+func attention[T dense.Float](m rff.Map[T], opts Options) *Attention[T] {
+	return must(New(Features[T]{Query: m, Key: m}, opts))
+}
+
+// Every map that is supposed to go through logarithms does.
+func TestPositiveMapsAreLogMaps(t *testing.T) {
+	for _, m := range positiveMaps[float32](4) {
+		require.NotNil(t, attention(m.Map, Options{}).logKey, m.name)
+	}
+}

@@ -1,0 +1,69 @@
+package performer
+
+import (
+	"runtime"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/seed-feabd252/randfeat/dense"
+)
+
+// probe is a plain map that now and then measures the live heap.
+type probe struct {
+	rowMap[float64]
+	calls int
+	peak  uint64
+}
+
+func (p *probe) Transform(dst, x dense.Matrix[float64]) dense.Matrix[float64] {
+	if p.calls%128 == 0 {
+		p.peak = max(p.peak, liveHeap())
+	}
+	p.calls++
+	return p.rowMap.Transform(dst, x)
+}
+
+func liveHeap() uint64 {
+	runtime.GC()
+	var s runtime.MemStats
+	runtime.ReadMemStats(&s)
+	return s.HeapAlloc
+}
+
+// φ(K) alone would take 16 MB at the greater length.
+func TestWorkspaceDoesNotGrowWithLength(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	for _, opts := range forms {
+		use := func(n int) float64 {
+			p := &probe{rowMap: rowMap[float64]{in: 2, out: 32, row: func(phi, x []float64) {
+				for f := range phi {
+					phi[f] = 1 + x[0]*x[0]
+				}
+			}}}
+			a := attention(p, opts)
+			q, dst := dense.New[float64](n, 2), dense.New[float64](n, 2)
+			before := liveHeap()
+			a.Forward(dst, q, q, q)
+			runtime.KeepAlive(q)
+			return float64(p.peak) - float64(before)
+		}
+		short, long := use(4096), use(65536)
+		assert.Less(t, long, short+1<<20, "%+v: bytes beyond inputs and output", opts)
+		assert.Less(t, long, float64(2<<20), "%+v", opts)
+	}
+}
+
+// A tile of exact attention here takes 187 kB, one for each goroutine; what is
+// left for each block of queries is the 52 kB that its products take.
+func TestSoftmaxWorkspace(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	const blocks = 64
+	q, k := dense.New[float32](blocks*block, 2), dense.New[float32](64, 2)
+	v, dst := dense.New[float32](64, 200), dense.New[float32](blocks*block, 200)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	Softmax(dst, q, k, v, SoftmaxOptions{})
+	runtime.ReadMemStats(&after)
+	assert.Less(t, (after.TotalAlloc-before.TotalAlloc)/blocks, uint64(100_000))
+}

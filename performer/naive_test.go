@@ -1,0 +1,234 @@
+package performer
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-feabd252/randfeat/dense"
+)
+
+// eps returns the unit roundoff of T.
+func eps[T dense.Float]() float64 {
+	if _, ok := any(T(0)).(float32); ok {
+		return 0x1p-24
+	}
+	return 0x1p-53
+}
+
+// bothTypes runs a test for float32 and float64.
+func bothTypes(t *testing.T, single, double func(t *testing.T)) {
+	t.Run("type=float32", single)
+	t.Run("type=float64", double)
+}
+
+// gaussian returns an r×c matrix of independent normal numbers.
+func gaussian[T dense.Float](rng *rand.Rand, r, c int, mean, sd float64) dense.Matrix[T] {
+	m := dense.New[T](r, c)
+	for i := range m.Data {
+		m.Data[i] = T(mean + sd*rng.NormFloat64())
+	}
+	return m
+}
+
+// filled returns an r×c matrix whose elements are all x.
+func filled[T dense.Float](r, c int, x T) dense.Matrix[T] {
+	m := dense.New[T](r, c)
+	for i := range m.Data {
+		m.Data[i] = x
+	}
+	return m
+}
+
+// pairs is the O(L²) ground truth, in float64, of linear attention with the
+// features that the maps give: logarithms of the weights A_ij for log-features;
+// otherwise A_ij and the sums of the absolute values of their terms.
+type pairs struct {
+	log           bool
+	weight, size  dense.Matrix[float64]
+	features      int
+	spread        float64 // of the log-features
+	unitRoundoff  float64
+	lost          float64 // greatest weight, relative to the largest, that may vanish
+	causal, plain bool
+}
+
+func newPairs[T dense.Float](a *Attention[T], q, k dense.Matrix[T]) *pairs {
+	p := &pairs{log: a.logKey != nil, features: a.m, unitRoundoff: eps[T](), causal: a.opts.Causal, plain: a.opts.Unnormalised}
+	p.weight, p.size = dense.New[float64](q.Rows, k.Rows), dense.New[float64](q.Rows, k.Rows)
+	var fq, fk dense.Matrix[float64]
+	if p.log {
+		fq = dense.Convert(fq, a.logQuery.LogTransform(dense.Matrix[T]{}, q))
+		fk = dense.Convert(fk, a.logKey.LogTransform(dense.Matrix[T]{}, k))
+		p.spread = spread(fq) + spread(fk)
+		p.lost = float64(a.m) * 0x1p-90
+		if p.unitRoundoff < 0x1p-50 {
+			p.lost = float64(a.m) * 0x1p-770
+		}
+	} else {
+		fq = dense.Convert(fq, a.query.Transform(dense.Matrix[T]{}, q))
+		fk = dense.Convert(fk, a.key.Transform(dense.Matrix[T]{}, k))
+	}
+	if p.log {
+		p.logWeights(fq, fk)
+		return p
+	}
+	for i := range q.Rows {
+		for j := range k.Rows {
+			var sum, size float64
+			y := fk.Row(j)
+			for f, x := range fq.Row(i) {
+				sum += x * y[f]
+				size += math.Abs(x * y[f])
+			}
+			p.weight.Set(i, j, sum)
+			p.size.Set(i, j, size)
+		}
+	}
+	return p
+}
+
+// logWeights sets the weights to log Σ_f exp(ℓq_if + ℓk_jf).
+func (p *pairs) logWeights(fq, fk dense.Matrix[float64]) {
+	eq, peakQ := exponentials(fq)
+	ek, peakK := exponentials(fk)
+	for i := range fq.Rows {
+		x := eq.Row(i)
+		for j := range fk.Rows {
+			sum := 0.0
+			for f, y := range ek.Row(j) {
+				sum += x[f] * y
+			}
+			if sum > 1e-200 {
+				p.weight.Set(i, j, math.Log(sum)+peakQ[i]+peakK[j])
+			} else {
+				p.weight.Set(i, j, logSumExp(fq.Row(i), fk.Row(j)))
+			}
+		}
+	}
+}
+
+// exponentials returns exp(m_if − peak_i), where peak_i is the maximum of row i.
+func exponentials(m dense.Matrix[float64]) (e dense.Matrix[float64], peaks []float64) {
+	e, peaks = dense.New[float64](m.Rows, m.Cols), make([]float64, m.Rows)
+	for i := range m.Rows {
+		peaks[i] = slices.Max(m.Row(i))
+		for f, x := range m.Row(i) {
+			e.Set(i, f, math.Exp(x-peaks[i]))
+		}
+	}
+	return e, peaks
+}
+
+// spread returns the difference of the largest and the smallest finite element.
+func spread(m dense.Matrix[float64]) float64 {
+	lo, hi := 0.0, 0.0
+	for _, x := range m.Data {
+		if !math.IsInf(x, 0) && !math.IsNaN(x) {
+			lo, hi = min(lo, x), max(hi, x)
+		}
+	}
+	return hi - lo
+}
+
+// logSumExp returns log Σ_f exp(x_f + y_f).
+func logSumExp(x, y []float64) float64 {
+	peak := math.Inf(-1)
+	for f := range x {
+		peak = max(peak, x[f]+y[f])
+	}
+	if math.IsInf(peak, -1) {
+		return peak
+	}
+	sum := 0.0
+	for f := range x {
+		sum += math.Exp(x[f] + y[f] - peak)
+	}
+	return peak + math.Log(sum)
+}
+
+// attend returns the outputs for values v and a bound on the error of each:
+// n·ε·Σ|terms| of numerator and denominator, where n counts the roundings of a
+// term: two sums, and for log-features an exponential of an argument as large
+// as their spread. Weights of log-features that are smaller than the largest by
+// more than the range of T, less what a chunk leaves room for, are lost.
+func (p *pairs) attend(v dense.Matrix[float64]) (out, tol dense.Matrix[float64]) {
+	out, tol = dense.New[float64](p.weight.Rows, v.Cols), dense.New[float64](p.weight.Rows, v.Cols)
+	for i := range p.weight.Rows {
+		n := p.weight.Cols
+		if p.causal {
+			n = i + 1
+		}
+		weight, size, shift := p.weight.Row(i)[:n], p.size.Row(i)[:n], 0.0
+		if p.log {
+			shift = math.Inf(-1)
+			for _, w := range weight {
+				shift = max(shift, w)
+			}
+			linear := make([]float64, n)
+			for j, w := range weight {
+				linear[j] = math.Exp(w - shift)
+			}
+			weight, size = linear, linear
+		}
+		factor := float64(p.features+n+16) + 2*p.spread
+		factor *= 2 * p.unitRoundoff
+		var total, totalSize float64
+		for j := range weight {
+			total += weight[j]
+			totalSize += size[j]
+		}
+		for c := range v.Cols {
+			var sum, sumSize float64
+			for j := range weight {
+				sum += weight[j] * v.At(j, c)
+				sumSize += size[j] * math.Abs(v.At(j, c))
+			}
+			if p.plain {
+				out.Set(i, c, sum*math.Exp(shift))
+				tol.Set(i, c, factor*sumSize*math.Exp(shift))
+				continue
+			}
+			out.Set(i, c, sum/total)
+			tol.Set(i, c, factor*(sumSize+math.Abs(sum/total)*totalSize)/math.Abs(total)+p.lost*absSum(v, c))
+		}
+	}
+	return out, tol
+}
+
+// absSum returns the sum of the absolute values of column c.
+func absSum(m dense.Matrix[float64], c int) float64 {
+	sum := 0.0
+	for i := range m.Rows {
+		sum += math.Abs(m.At(i, c))
+	}
+	return sum
+}
+
+// requireClose fails unless got is within tol of want everywhere.
+func requireClose[T dense.Float](t *testing.T, want, tol dense.Matrix[float64], got dense.Matrix[T], format string, args ...any) {
+	t.Helper()
+	what := fmt.Sprintf(format, args...)
+	require.Equal(t, [2]int{want.Rows, want.Cols}, [2]int{got.Rows, got.Cols}, what)
+	for i := range want.Rows {
+		for j := range want.Cols {
+			if d := math.Abs(want.At(i, j) - float64(got.At(i, j))); !(d <= tol.At(i, j)) {
+				require.Failf(t, "too far", "%s: (%d, %d) is %v, want %v ± %.2g",
+					what, i, j, got.At(i, j), want.At(i, j), tol.At(i, j))
+			}
+		}
+	}
+}
+
+// largest returns the largest element of m, or 0.
+func largest(m dense.Matrix[float64]) float64 {
+	v := 0.0
+	for _, x := range m.Data {
+		v = max(v, x)
+	}
+	return v
+}

@@ -1,0 +1,74 @@
+package performer
+
+import (
+	"math"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/parallel"
+	"github.com/seed-feabd252/randfeat/internal/product"
+	"github.com/seed-feabd252/randfeat/internal/vecmath"
+)
+
+// SoftmaxWeights writes the Lq×Lk matrix of exact attention into dst and
+// returns it; a zero dst is allocated. Element (i, j) is exp(Scale·q_iᵀk_j),
+// divided by its sum over j unless unnormalised, zero for j > i if causal.
+//
+// It takes O(Lq·Lk·d) time and no memory that grows beyond dst. −Inf, +Inf
+// and NaN among the scores count as in [Softmax]; unnormalised weights beyond
+// the range of T are +Inf. dst must not overlap q or k. SoftmaxWeights panics
+// with the shapes if they do not fit; causal attention needs Lq = Lk.
+func SoftmaxWeights[T dense.Float](dst, q, k dense.Matrix[T], opts SoftmaxOptions) dense.Matrix[T] {
+	checkPoints(q, k, opts.Causal)
+	dst = dense.Ensure(dst, q.Rows, k.Rows)
+	parallel.Rows(q.Rows, block, func(lo, hi int) {
+		rows := dst.RowRange(lo, hi)
+		product.MulT(T(opts.scale(q.Cols)), q.RowRange(lo, hi), k, 0, rows)
+		for i := range rows.Rows {
+			row := rows.Row(i)
+			if opts.Causal {
+				row = row[:lo+i+1]
+			}
+			if opts.Unnormalised {
+				vecmath.Exp(row, row)
+			} else {
+				softmax(row)
+			}
+		}
+	})
+	if opts.Causal {
+		clearFuture(dst)
+	}
+	return dst
+}
+
+// softmax replaces x by exp(x_j)/Σ exp(x_j).
+func softmax[T dense.Float](x []T) {
+	inf := T(math.Inf(1))
+	peak := -inf
+	for _, v := range x {
+		if v > peak && v < inf {
+			peak = v
+		}
+	}
+	if peak == -inf {
+		peak = 0
+	}
+	for j := range x {
+		x[j] -= peak
+	}
+	vecmath.Exp(x, x)
+	var sum T
+	for _, v := range x {
+		sum += v
+	}
+	for j := range x {
+		x[j] /= sum
+	}
+}
+
+// clearFuture sets the elements above the diagonal to zero.
+func clearFuture[T dense.Float](m dense.Matrix[T]) {
+	for i := range m.Rows {
+		clear(m.Row(i)[i+1:])
+	}
+}

@@ -1,0 +1,192 @@
+package performer
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/rff"
+)
+
+// sphere returns n points of norm r in R^d.
+func sphere[T dense.Float](rng *rand.Rand, n, d int, r float64) dense.Matrix[T] {
+	x := gaussian[float64](rng, n, d, 0, 1)
+	for i := range n {
+		norm := 0.0
+		for _, v := range x.Row(i) {
+			norm = math.Hypot(norm, v)
+		}
+		for j := range d {
+			x.Row(i)[j] *= r / norm
+		}
+	}
+	return dense.Convert(dense.Matrix[T]{}, x)
+}
+
+// distance returns the root mean square of a − b.
+func distance[T dense.Float](a, b dense.Matrix[T]) float64 {
+	sum := 0.0
+	for i := range a.Rows {
+		for j, x := range a.Row(i) {
+			sum += math.Pow(float64(x)-float64(b.At(i, j)), 2)
+		}
+	}
+	return math.Sqrt(sum / float64(a.Rows*a.Cols))
+}
+
+func TestNormThirty(t *testing.T) {
+	bothTypes(t, testNormThirty[float32], testNormThirty[float64])
+}
+
+func testNormThirty[T dense.Float](t *testing.T) {
+	const n, d, dv = 300, 16, 3
+	rng := rand.New(source(30))
+	q, k, v := sphere[T](rng, n, d, 30), sphere[T](rng, n, d, 30), gaussian[T](rng, n, dv, 0, 1)
+	average := attention[T](rowMap[T]{in: d, out: 1, row: func(phi, _ []T) { phi[0] = 1 }}, Options{}).
+		Forward(dense.Matrix[T]{}, q, k, v)
+	for _, m := range positiveMaps[T](d)[:3] {
+		for _, opts := range []Options{{}, {Causal: true}} {
+			a := attention(m.Map, opts)
+			want, tol := newPairs(a, q, k).attend(dense.Convert(dense.Matrix[float64]{}, v))
+			require.Less(t, largest(tol), 0.02, "the test means something")
+			got := a.Forward(dense.Matrix[T]{}, q, k, v)
+			requireClose(t, want, tol, got, "%s %+v", m.name, opts)
+			assert.Greater(t, distance(got, average), 0.3, "%s %+v is not the plain average", m.name, opts)
+		}
+	}
+
+	// The planted fault: the usual 1e-4 added to features that were divided by
+	// their maximum is all that is left of most of them.
+	log := positiveMaps[T](d)[1].Map.(rff.LogMap[T])
+	_, m := log.Dims()
+	peak := 0.0
+	for _, x := range log.LogTransform(dense.Matrix[T]{}, k).Data {
+		peak = max(peak, float64(x))
+	}
+	faulty := rowMap[T]{in: d, out: m, row: func(phi, x []T) {
+		log.LogTransform(dense.Of(1, m, phi), dense.Of(1, d, x))
+		for f := range phi {
+			phi[f] = T(math.Exp(float64(phi[f])-peak) + 1e-4)
+		}
+	}}
+	got := attention[T](faulty, Options{}).Forward(dense.Matrix[T]{}, q, k, v)
+	right := attention[T](log, Options{}).Forward(dense.Matrix[T]{}, q, k, v)
+	assert.Greater(t, distance(got, right), 10*distance(got, average), "ε drags attention to the plain average")
+}
+
+// Unnormalised outputs are right wherever they are in the range of T, even if
+// neither exp(M_i) nor the sums are.
+func TestUnnormalisedRange(t *testing.T) {
+	bothTypes(t, testUnnormalisedRange[float32], testUnnormalisedRange[float64])
+}
+
+func testUnnormalisedRange[T dense.Float](t *testing.T) {
+	id := attention[T](logRowMap[T]{rowMap[T]{in: 1, out: 1, row: func(phi, x []T) { phi[0] = x[0] }}}, Options{Unnormalised: true})
+	causal := attention[T](id.query, Options{Unnormalised: true, Causal: true})
+	one := func(x float64) dense.Matrix[T] { return dense.Of(1, 1, []T{T(x)}) }
+	for _, c := range []struct{ q, k, v, want float64 }{
+		{500, -500, 2, 2},
+		{-2000, 2000, 3, 3},
+		{2700, -2700, 1, 1},
+		{1000, 1000, 0, 0},
+		{-1000, -1000, 1e30, 0},
+		{1000, 1000, 1, math.Inf(1)},
+		{1000, 1000, -1, math.Inf(-1)},
+		{120, 0, 1e-30, math.Exp(120) * 1e-30},
+		{math.Inf(-1), 3, 1, 0},
+		{3, math.Inf(-1), 1, 0},
+	} {
+		for _, a := range []*Attention[T]{id, causal} {
+			got := float64(a.Forward(dense.Matrix[T]{}, one(c.q), one(c.k), one(c.v)).Data[0])
+			if want := float64(T(c.want)); math.IsInf(want, 0) || want == 0 {
+				assert.Equal(t, want, got, "%+v", c)
+			} else {
+				assert.InEpsilon(t, c.want, got, 16*eps[T](), "%+v", c)
+			}
+		}
+	}
+}
+
+// Features that are zero for every key so far contribute nothing, and if all
+// of a row are, the quotient is 0/0.
+func TestVanishingWeights(t *testing.T) {
+	bothTypes(t, testVanishing[float32], testVanishing[float64])
+}
+
+func testVanishing[T dense.Float](t *testing.T) {
+	nan := T(math.NaN())
+	q := dense.Of(3, 2, []T{1, 0, 0, 1, 1, 1})
+	k := dense.Of(3, 2, []T{1, 0, 1, 0, 0, 2})
+	v := dense.Of(3, 1, []T{2, 4, 8})
+	for _, m := range []rff.Map[T]{logReLU[T](2), reLU[T](2)} {
+		got := attention(m, Options{}).Forward(dense.Matrix[T]{}, q, k, v)
+		assert.Equal(t, []T{3, 8, 5.5}, got.Data, "%T", m)
+
+		// Query 1 sees keys 0 and 1, which have none of its feature.
+		got = attention(m, Options{Causal: true}).Forward(dense.Matrix[T]{}, q, k, v)
+		assert.True(t, sameBits(dense.Of(3, 1, []T{2, nan, 5.5}), got), "%T: %v", m, got.Data)
+
+		got = attention(m, Options{Causal: true, Unnormalised: true}).Forward(dense.Matrix[T]{}, q, k, v)
+		want := dense.Of(3, 1, []float64{2, 0, 22})
+		requireClose(t, want, filled(3, 1, 100*eps[T]()), got, "%T", m)
+
+		got = attention(m, Options{}).Forward(dense.Matrix[T]{}, dense.New[T](1, 2), k, v)
+		assert.True(t, hasNaN(got.Data), "a query without features is 0/0")
+	}
+}
+
+// NaN and Inf in queries, keys and values come out.
+func TestNaNIsNotHidden(t *testing.T) {
+	bothTypes(t, testNaN[float32], testNaN[float64])
+}
+
+func testNaN[T dense.Float](t *testing.T) {
+	const n, d = 300, 4
+	rng := rand.New(source(31))
+	q, k, v := gaussian[T](rng, n, d, 0, 1), gaussian[T](rng, n, d, 0, 1), gaussian[T](rng, n, 2, 0, 1)
+	for _, form := range everyForm[T](d) {
+		causal := false
+		switch f := form.(type) {
+		case *Attention[T]:
+			causal = f.opts.Causal
+		case Exact[T]:
+			causal = f.Causal
+		}
+		const at = 170
+		bad := [3]dense.Matrix[T]{q.Clone(), k.Clone(), v.Clone()}
+		for i := range bad {
+			bad[i].Set(at, 1, T(math.NaN()))
+		}
+		got := form.Forward(dense.Matrix[T]{}, bad[0], k, v)
+		for i := range n {
+			assert.Equal(t, i == at, hasNaN(got.Row(i)), "%T: NaN in query %d, row %d", form, at, i)
+		}
+		for name, got := range map[string]dense.Matrix[T]{
+			"key":   form.Forward(dense.Matrix[T]{}, q, bad[1], v),
+			"value": form.Forward(dense.Matrix[T]{}, q, k, bad[2]),
+		} {
+			for i := range n {
+				sees := !causal || i >= at
+				assert.Equal(t, sees, hasNaN(got.Row(i)), "%T: NaN in %s %d, row %d", form, name, at, i)
+			}
+		}
+	}
+}
+
+// An infinite log-feature is an infinite weight: ∞/∞.
+func TestInfiniteWeights(t *testing.T) {
+	inf := math.Inf(1)
+	steps := logRowMap[float64]{rowMap[float64]{in: 1, out: 1, row: func(phi, x []float64) { phi[0] = x[0] }}}
+	x := dense.Of(3, 1, []float64{0, inf, 0})
+	one := filled[float64](3, 1, 1)
+	got := attention[float64](steps, Options{}).Forward(dense.Matrix[float64]{}, one, x, one)
+	assert.True(t, sameBits(filled(3, 1, math.NaN()), got), "%v", got.Data)
+	got = attention[float64](steps, Options{Unnormalised: true}).Forward(dense.Matrix[float64]{}, one, x, one)
+	assert.Equal(t, filled(3, 1, inf), got)
+	got = attention[float64](steps, Options{Causal: true}).Forward(dense.Matrix[float64]{}, one, x, one)
+	assert.True(t, sameBits(dense.Of(3, 1, []float64{1, math.NaN(), math.NaN()}), got), "%v", got.Data)
+}

@@ -1,0 +1,57 @@
+package performer
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/seed-feabd252/randfeat/dense"
+)
+
+func TestWeights(t *testing.T) {
+	bothTypes(t, testWeights[float32], testWeights[float64])
+}
+
+func testWeights[T dense.Float](t *testing.T) {
+	const n, d = 70, 4
+	rng := rand.New(source(50))
+	q, k := rowsOf[T](rng, n, d), rowsOf[T](rng, n, d)
+	for _, m := range maps[T](d) {
+		for _, opts := range forms {
+			a := attention(m.Map, opts)
+			got := a.Weights(dense.Matrix[T]{}, q, k)
+			want, tol := newPairs(a, q, k).attend(identity[float64](n))
+			requireClose(t, want, tol, got, "%s %+v", m.name, opts)
+			for i := range n {
+				sum := 0.0
+				for j, w := range got.Row(i) {
+					sum += float64(w)
+					if opts.Causal && j > i {
+						assert.Zero(t, w, "%s: weight (%d, %d) of the future", m.name, i, j)
+					}
+				}
+				if !opts.Unnormalised {
+					// Every weight is positive here, and carries a few roundings.
+					assert.InDelta(t, 1, sum, 8*n*eps[T](), "%s %+v: row %d", m.name, opts, i)
+				}
+			}
+		}
+	}
+}
+
+func TestCausalWeightsOfNaN(t *testing.T) {
+	rng := rand.New(source(51))
+	q, k := rowsOf[float64](rng, 70, 4), rowsOf[float64](rng, 70, 4)
+	k.Set(10, 0, math.NaN())
+	for _, form := range []interface {
+		Weights(dst, q, k dense.Matrix[float64]) dense.Matrix[float64]
+	}{attention(positive[float64](8, 4), Options{Causal: true}), Exact[float64]{SoftmaxOptions{Causal: true}}} {
+		w := form.Weights(dense.Matrix[float64]{}, q, k)
+		for i := range 70 {
+			assert.Equal(t, i >= 10, hasNaN(w.Row(i)[:i+1]), "row %d", i)
+			assert.False(t, hasNaN(w.Row(i)[i+1:]), "the future of row %d", i)
+		}
+	}
+}
