@@ -1,0 +1,114 @@
+package validate
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/kernels"
+)
+
+// BiasRow is the mean estimate of the kernel at one pair of points.
+type BiasRow struct {
+	// Truth is k(x, y), Mean the mean over draws of φ(x)ᵀφ(y), StdErr the
+	// standard error of that mean.
+	Truth, Mean, StdErr float64
+	// Rounding is 4ε·Σ_l|φ_l(x)φ_l(y)| with the ε of T: what Mean may be off for
+	// reasons of arithmetic alone.
+	Rounding float64
+	// Z is (Mean − Truth)/√(StdErr² + Rounding²), or 0 if Mean is Truth. For an
+	// unbiased map and many draws it is standard normal: beyond ±4 once in
+	// 16,000 pairs.
+	Z float64
+}
+
+// BiasTable is the result of Bias, one row a pair.
+type BiasTable struct {
+	Kernel kernels.Kernel
+	Draws  int
+	Pairs  []BiasRow
+}
+
+// Bias estimates the kernel at the pairs (x_i, y_i), the rows of x and y (both
+// n×d), with each of draws ≥ 2 maps, and compares the mean φ(x_i)ᵀφ(y_i) with
+// what the first map's Kernel gives. Take 30 draws or more to read Z as normal.
+//
+// Draw number t gets a PCG source seeded with the next two numbers of src, and
+// sums are taken in the order of draws (by Welford's method), so the result is
+// the same whatever GOMAXPROCS is. Memory is O(n) beyond the maps; nothing is
+// retained of x and y.
+//
+// It is an error if x and y differ in shape or have no row, if draws is below
+// 2, if draw or src is nil, and if a draw fails, names no kernel or takes points
+// of another dimension. Features that are NaN or infinite make Z NaN or
+// infinite.
+func Bias[T dense.Float](draw Draw[T], x, y dense.Matrix[T], draws int, src rand.Source) (BiasTable, error) {
+	m, err := measure(draw, x, y, draws, src)
+	if err != nil {
+		return BiasTable{}, fmt.Errorf("validate: %w", err)
+	}
+	return m.bias(epsilon[T]()), nil
+}
+
+// bias returns the means, for features of relative precision eps.
+func (m *measurement) bias(eps float64) BiasTable {
+	t := BiasTable{Kernel: m.kernel, Draws: m.draws, Pairs: make([]BiasRow, len(m.truth))}
+	for i, truth := range m.truth {
+		row := BiasRow{
+			Truth: truth, Mean: m.estimates[i].mean, StdErr: m.estimates[i].stdErr(),
+			Rounding: 4 * eps * m.sizes[i].mean,
+		}
+		if row.Mean != row.Truth {
+			row.Z = (row.Mean - row.Truth) / math.Hypot(row.StdErr, row.Rounding)
+		}
+		t.Pairs[i] = row
+	}
+	return t
+}
+
+// Worst returns the pair with the largest |Z|; a NaN is larger than any.
+func (t BiasTable) Worst() (pair int, z float64) {
+	for i, row := range t.Pairs {
+		if math.IsNaN(row.Z) {
+			return i, row.Z
+		}
+		if math.Abs(row.Z) > math.Abs(z) {
+			pair, z = i, row.Z
+		}
+	}
+	return pair, z
+}
+
+// Unbiased reports whether |Z| ≤ limit at every pair. At limit 4 an unbiased
+// map of n pairs fails with probability up to n/16,000.
+func (t BiasTable) Unbiased(limit float64) bool {
+	_, z := t.Worst()
+	return math.Abs(z) <= limit
+}
+
+// String returns the table in aligned columns.
+func (t BiasTable) String() string {
+	return table(fmt.Sprintf("bias against %v, %d draws", t.Kernel, t.Draws),
+		"pair\ttruth\tmean\tstd. error\tz", func(line func(string, ...any)) {
+			for i, r := range t.Pairs {
+				line("%d\t%.6g\t%.6g\t%.2g\t%+.2f", i, r.Truth, r.Mean, r.StdErr, r.Z)
+			}
+		})
+}
+
+// table aligns the columns of a head and of the lines that body writes, which
+// tabs separate, under a title.
+func table(title, head string, body func(line func(format string, args ...any))) string {
+	var b strings.Builder
+	fmt.Fprintln(&b, title)
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
+	line := func(format string, args ...any) { fmt.Fprintf(w, format+"\t\n", args...) }
+	line("%s", head)
+	body(line)
+	// Writing to a strings.Builder cannot fail.
+	_ = w.Flush()
+	return b.String()
+}

@@ -1,0 +1,85 @@
+package validate
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"github.com/seed-feabd252/randfeat/dense"
+)
+
+// Method is a way to draw maps, with the name that Compare prints.
+type Method[T dense.Float] struct {
+	Name string
+	Draw Draw[T]
+}
+
+// ComparisonRow is what Compare found about one method.
+type ComparisonRow struct {
+	Name string
+	// Ratio is the mean squared error over all pairs divided by that of the
+	// first method, RatioStdErr its standard error to first order; both are
+	// exact (1 and 0) for the first itself.
+	Ratio, RatioStdErr float64
+	// Variance and Bias are the tables over pairs, from the same draws.
+	Variance VarianceTable
+	Bias     BiasTable
+}
+
+// Comparison is the result of Compare, one row a method in the order given.
+type Comparison struct {
+	Draws, Pairs int
+	Methods      []ComparisonRow
+}
+
+// Compare measures the error of several methods at the same pairs, the rows of
+// x and y (both n×d), each with draws ≥ 2 maps of its own. It answers "is this
+// construction better than that one" in one call:
+//
+//	Compare(x, y, 1000, src,
+//		Method[float64]{Name: "iid", Draw: drawIID},
+//		Method[float64]{Name: "orthogonal", Draw: drawOrthogonal})
+//
+// A ratio below 1 by several standard errors says that the method beats the
+// first. Methods are drawn one after another from src, as Bias draws them, so
+// their errors are independent; each is compared with the kernel that its own
+// maps name. Errors are those of Bias, with the name of the method, and having
+// no method.
+func Compare[T dense.Float](x, y dense.Matrix[T], draws int, src rand.Source, methods ...Method[T]) (Comparison, error) {
+	if len(methods) == 0 {
+		return Comparison{}, errors.New("validate: no methods, want at least 1")
+	}
+	c := Comparison{Draws: draws, Pairs: x.Rows}
+	for i, method := range methods {
+		m, err := measure(method.Draw, x, y, draws, src)
+		if err != nil {
+			return Comparison{}, fmt.Errorf("validate: method %s: %w", method.Name, err)
+		}
+		row := ComparisonRow{Name: method.Name, Ratio: 1, Variance: m.variance(), Bias: m.bias(epsilon[T]())}
+		if i > 0 {
+			row.Ratio, row.RatioStdErr = ratio(row.Variance, c.Methods[0].Variance)
+		}
+		c.Methods = append(c.Methods, row)
+	}
+	return c, nil
+}
+
+// ratio returns a.MSE/b.MSE and its standard error, to first order in those of
+// the two, which are independent.
+func ratio(a, b VarianceTable) (r, stdErr float64) {
+	r = a.MSE / b.MSE
+	return r, math.Hypot(a.StdErr, r*b.StdErr) / b.MSE
+}
+
+// String returns the table in aligned columns. Its last column is the largest
+// |z| of the bias over all pairs.
+func (c Comparison) String() string {
+	return table(fmt.Sprintf("%d pairs, %d draws", c.Pairs, c.Draws),
+		"method\tMSE\tstd. error\tratio\tstd. error\tworst |z|", func(line func(string, ...any)) {
+			for _, r := range c.Methods {
+				_, z := r.Bias.Worst()
+				line("%s\t%.4g\t%.2g\t%.3f\t%.3f\t%.2f", r.Name, r.Variance.MSE, r.Variance.StdErr, r.Ratio, r.RatioStdErr, math.Abs(z))
+			}
+		})
+}

@@ -1,0 +1,141 @@
+package validate
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/seed-feabd252/randfeat/dense"
+)
+
+// Verdict says what the signs of the eigenvalues of a symmetric matrix are, as
+// far as rounding lets them be told.
+type Verdict int
+
+const (
+	// PositiveDefinite: every eigenvalue is above the tolerance.
+	PositiveDefinite Verdict = iota + 1
+	// PositiveSemidefinite: none is below minus the tolerance, and at least one
+	// cannot be told from zero.
+	PositiveSemidefinite
+	// Indefinite: at least one eigenvalue is below minus the tolerance. Negative
+	// definite matrices are counted here: what matters is that no kernel has
+	// such a Gram matrix.
+	Indefinite
+)
+
+// String returns the verdict in words.
+func (v Verdict) String() string {
+	switch v {
+	case PositiveDefinite:
+		return "positive definite"
+	case PositiveSemidefinite:
+		return "positive semi-definite"
+	case Indefinite:
+		return "indefinite"
+	}
+	return fmt.Sprintf("Verdict(%d)", int(v))
+}
+
+// Spectrum is what Definiteness found about an n×n matrix A.
+type Spectrum struct {
+	Verdict Verdict
+	// Eigenvalues of A, ascending.
+	Eigenvalues []float64
+	// Tolerance is n·ε·max|λ|, with ε = 2⁻⁵² for float64 and 2⁻²³ for float32:
+	// an eigenvalue closer to zero cannot be told from zero.
+	Tolerance float64
+	// Rank is the number of eigenvalues with |λ| above Tolerance.
+	Rank int
+	// Witness is a unit vector v whose quadratic form vᵀAv, Form, is negative
+	// when the verdict is Indefinite: the eigenvector of the smallest eigenvalue.
+	// Otherwise it is nil and Form is 0.
+	Witness []float64
+	Form    float64
+}
+
+// String returns the finding in words.
+func (s Spectrum) String() string {
+	n := len(s.Eigenvalues)
+	if n == 0 {
+		return "no eigenvalues"
+	}
+	text := fmt.Sprintf("%v: eigenvalues from %.3g to %.3g, rank %d of %d (tolerance %.3g)",
+		s.Verdict, s.Eigenvalues[0], s.Eigenvalues[n-1], s.Rank, n, s.Tolerance)
+	if s.Verdict == Indefinite {
+		text += fmt.Sprintf("; witness v with vᵀAv = %.3g", s.Form)
+	}
+	return text
+}
+
+// Definiteness returns the eigenvalues of the symmetric n×n matrix a and what
+// they say about its sign, by gonum's mat.EigenSym in float64, O(n³) time and
+// O(n²) memory. a is only read.
+//
+// The tolerance is n·ε·max|λ| with the ε of T, the size of the errors that
+// rounding the elements of a may cause in its eigenvalues.
+//
+// It is an error if a is empty or not square, if an element is NaN or infinite,
+// if a differs from its transpose by more than n·ε times its largest element
+// (below that its symmetric part is meant), and if the eigenvalues do not
+// converge.
+func Definiteness[T dense.Float](a dense.Matrix[T]) (Spectrum, error) {
+	asymmetry, err := Symmetric(a)
+	if err != nil {
+		return Spectrum{}, err
+	}
+	n := a.Rows
+	if n == 0 {
+		return Spectrum{}, errors.New("validate: a is 0×0, want at least 1×1")
+	}
+	relative := float64(n) * epsilon[T]()
+	sym := mat.NewSymDense(n, nil)
+	var largest float64
+	for i := range n {
+		for j := i; j < n; j++ {
+			v := float64(a.At(i, j))/2 + float64(a.At(j, i))/2
+			sym.SetSym(i, j, v)
+			largest = math.Max(largest, math.Abs(v))
+		}
+	}
+	if asymmetry.Difference > relative*largest {
+		return Spectrum{}, fmt.Errorf("validate: a is %v", asymmetry)
+	}
+	return spectrum(sym, relative)
+}
+
+// spectrum classifies a, whose elements are finite; relative is the tolerance
+// in units of the largest |λ|.
+func spectrum(a *mat.SymDense, relative float64) (Spectrum, error) {
+	n := a.SymmetricDim()
+	var eig mat.EigenSym
+	if !eig.Factorize(a, true) {
+		return Spectrum{}, fmt.Errorf("validate: the eigenvalues of the %d×%d matrix did not converge", n, n)
+	}
+	s := Spectrum{Eigenvalues: eig.Values(nil)}
+	lowest, highest := s.Eigenvalues[0], s.Eigenvalues[n-1]
+	if !isFinite(lowest) || !isFinite(highest) {
+		return Spectrum{}, fmt.Errorf("validate: the eigenvalues of the %d×%d matrix overflow", n, n)
+	}
+	s.Tolerance = relative * math.Max(math.Abs(lowest), math.Abs(highest))
+	for _, v := range s.Eigenvalues {
+		if math.Abs(v) > s.Tolerance {
+			s.Rank++
+		}
+	}
+	switch {
+	case lowest > s.Tolerance:
+		s.Verdict = PositiveDefinite
+	case lowest >= -s.Tolerance:
+		s.Verdict = PositiveSemidefinite
+	default:
+		s.Verdict = Indefinite
+		var vectors mat.Dense
+		eig.VectorsTo(&vectors)
+		witness := mat.VecDenseCopyOf(vectors.ColView(0))
+		s.Witness, s.Form = witness.RawVector().Data, mat.Inner(witness, a, witness)
+	}
+	return s, nil
+}

@@ -1,0 +1,56 @@
+// Package validate tells whether things are what they claim to be: a matrix
+// symmetric and positive semi-definite, a function a kernel or linear,
+// frequencies orthogonal, a random feature map unbiased, and how much it varies.
+// It works on this module's kernels and maps and on a user's own alike.
+//
+// Findings are values: a struct with the numbers, a String that says them in
+// words, and, where something is broken, the counterexample. Errors are for
+// questions that have no answer: no points, NaN where a number is needed,
+// eigenvalues that did not converge.
+//
+// # Matrices and functions
+//
+//   - Symmetric: the largest |a_ij − a_ji| and where it is.
+//   - Definiteness: the eigenvalues and the verdict positive definite, positive
+//     semi-definite or indefinite, with the tolerance n·ε·max|λ| that it used
+//     and a vector v with vᵀAv < 0 as witness when it is indefinite. n·ε·max|λ|
+//     is the usual threshold of numerical rank [Golub & Van Loan 2013, §5.4.1]:
+//     rounding the elements of a matrix may move its eigenvalues by about that
+//     much, so a smaller one has no sign.
+//   - Kernel: whether a function is finite, symmetric and positive semi-definite
+//     on given points, and the pair or the witness that breaks it. By
+//     definition a kernel is so on all points; a fault on some is a proof, its
+//     absence is evidence.
+//   - Orthogonal: the largest |cos| between two rows, and which.
+//   - Linear: whether f(x+y) = f(x) + f(y) and f(c·x) = c·f(x) at random points
+//     of three magnitudes, or the counterexample.
+//
+// # Random maps
+//
+// A random map φ estimates a kernel by φ(x)ᵀφ(y). Over independent draws of the
+// map
+//
+//   - Bias gives, for each pair of points, the mean estimate, its standard
+//     error s and z = (mean − k(x, y))/s. An unbiased map has |z| < 4 but for
+//     one pair in 16,000.
+//   - Variance gives the mean squared error with its standard error.
+//   - Compare does both for several ways to draw, at the same pairs, and states
+//     the ratio of their errors to that of the first with its standard error.
+//
+// Standard errors are those of a mean of independent draws, √(Σ(v−mean)²/(t−1)/t)
+// for t draws, summed by Welford's method [Welford 1962] in float64. They shrink
+// as 1/√t: to see a bias of size b, take t so that s is well below b/4. Errors of
+// heavy-tailed estimates (softmax features of long vectors) are themselves
+// uncertain until t is large.
+//
+// Draws run on GOMAXPROCS goroutines, each from a source of its own that is
+// seeded from yours in order, and are summed in order: the same source gives the
+// same numbers on any number of processors.
+//
+// # References
+//
+//   - [Golub & Van Loan 2013] G. H. Golub, C. F. Van Loan. Matrix Computations,
+//     4th ed. Johns Hopkins University Press.
+//   - [Welford 1962] B. P. Welford. Note on a method for calculating corrected
+//     sums of squares and products. Technometrics 4(3).
+package validate

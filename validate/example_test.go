@@ -1,0 +1,125 @@
+package validate_test
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	exprand "golang.org/x/exp/rand"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/kernels"
+	"github.com/seed-feabd252/randfeat/orf"
+	"github.com/seed-feabd252/randfeat/rff"
+	"github.com/seed-feabd252/randfeat/validate"
+)
+
+// sigmoid is often called a kernel. With a negative scale it is none.
+type sigmoid struct{ scale, offset float64 }
+
+func (k sigmoid) Eval(x, y []float64) float64 {
+	return math.Tanh(k.scale*kernels.DotProduct{}.Eval(x, y) + k.offset)
+}
+
+func ExampleKernel() {
+	x := dense.Of(3, 1, []float64{0, 1, 2})
+	good, err := validate.Kernel(kernels.Gaussian{}, x)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	bad, err := validate.Kernel(sigmoid{scale: -1, offset: 0.5}, x)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(good)
+	fmt.Println(bad)
+	// Output:
+	// a kernel on these points: the Gram matrix is positive definite: eigenvalues from 0.207 to 1.93, rank 3 of 3 (tolerance 1.28e-15)
+	// not a kernel: the Gram matrix is indefinite: eigenvalues from -1.86 to 0.661, rank 3 of 3 (tolerance 1.24e-15); witness v with vᵀAv = -1.86
+}
+
+func ExampleDefiniteness() {
+	s, err := validate.Definiteness(dense.Of(2, 2, []float64{
+		1, 2,
+		2, 1,
+	}))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	v := s.Witness
+	fmt.Println(s.Verdict)
+	fmt.Printf("eigenvalues %.3f, witness ratio %.3f, form %.3f\n", s.Eigenvalues, v[1]/v[0], s.Form)
+	// Output:
+	// indefinite
+	// eigenvalues [-1.000 3.000], witness ratio -1.000, form -1.000
+}
+
+func ExampleLinear() {
+	relu := func(x []float64) []float64 {
+		y := make([]float64, len(x))
+		for i, v := range x {
+			y[i] = max(v, 0)
+		}
+		return y
+	}
+	l, err := validate.Linear(relu, 2, 10, exprand.NewSource(1))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(l.OK(), l.Broken)
+	// Output: false f(x + y) = f(x) + f(y)
+}
+
+func ExampleOrthogonal() {
+	w, err := orf.GramSchmidt[float64](16, 16, exprand.NewSource(1))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	angle, err := validate.Orthogonal(w.Frequencies())
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(angle.Cos < 1e-14)
+	// Output: true
+}
+
+// Are orthogonal frequencies better than independent ones for attention? The
+// ratio of their mean squared errors says so, with its standard error.
+func ExampleCompare() {
+	const m, d, pairs = 8, 8, 10
+	rng := rand.New(exprand.NewSource(1))
+	x, y := dense.New[float64](pairs, d), dense.New[float64](pairs, d)
+	for i := range x.Data {
+		x.Data[i], y.Data[i] = rng.NormFloat64()/4, rng.NormFloat64()/4
+	}
+	positive := func(constructor func(m, d int, src rand.Source, opts ...orf.Option) (orf.Projection[float64], error)) validate.Draw[float64] {
+		return func(src rand.Source) (rff.Map[float64], error) {
+			w, err := constructor(m, d, src)
+			if err != nil {
+				return nil, err
+			}
+			return rff.SoftmaxPositive(w, 1)
+		}
+	}
+	c, err := validate.Compare(x, y, 2000, exprand.NewSource(2),
+		validate.Method[float64]{Name: "iid", Draw: positive(orf.IID[float64])},
+		validate.Method[float64]{Name: "orthogonal", Draw: positive(orf.GramSchmidt[float64])})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	orthogonal := c.Methods[1]
+	fmt.Println("unbiased:", orthogonal.Bias.Unbiased(4))
+	fmt.Println("better than iid by more than 4 standard errors:", 1-orthogonal.Ratio > 4*orthogonal.RatioStdErr)
+	fmt.Printf("ratio about %.1f\n", orthogonal.Ratio)
+	// Output:
+	// unbiased: true
+	// better than iid by more than 4 standard errors: true
+	// ratio about 0.7
+}

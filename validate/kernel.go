@@ -1,0 +1,139 @@
+package validate
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/parallel"
+	"github.com/seed-feabd252/randfeat/kernels"
+)
+
+// Fault is the first of its requirements that a function fails as a kernel.
+type Fault int
+
+const (
+	// NoFault: on these points the function is a kernel.
+	NoFault Fault = iota
+	// NotFinite: a value is NaN or infinite.
+	NotFinite
+	// NotSymmetric: k(x, y) and k(y, x) differ by more than rounding.
+	NotSymmetric
+	// NotPositive: the Gram matrix has a negative eigenvalue.
+	NotPositive
+)
+
+// KernelCheck is what Kernel found about a function k on n points.
+type KernelCheck struct {
+	// Fault is NoFault, or the requirement that is broken.
+	Fault Fault
+	// I and J are the rows of the pair that breaks it, if the fault is
+	// NotFinite or NotSymmetric, and Value is k(x_I, x_J) there.
+	I, J  int
+	Value float64
+	// Asymmetry is the largest difference between k(x_i, x_j) and k(x_j, x_i);
+	// differences up to SymmetryTolerance are rounding. Zero if the fault is
+	// NotFinite.
+	Asymmetry         Asymmetry
+	SymmetryTolerance float64
+	// Spectrum is that of the Gram matrix, with the witness if the fault is
+	// NotPositive: weights c with Σ_ij c_i·c_j·k(x_i, x_j) < 0. Zero if the fault
+	// is NotFinite or NotSymmetric.
+	Spectrum Spectrum
+}
+
+// OK reports whether the function is a kernel on the points.
+func (c KernelCheck) OK() bool { return c.Fault == NoFault }
+
+// String returns the finding in words.
+func (c KernelCheck) String() string {
+	switch c.Fault {
+	case NotFinite:
+		return fmt.Sprintf("not a kernel: k(x%d, x%d) = %v", c.I, c.J, c.Value)
+	case NotSymmetric:
+		return fmt.Sprintf("not a kernel: k(x%d, x%d) = %g but k(x%d, x%d) = %g",
+			c.I, c.J, c.Asymmetry.Upper, c.J, c.I, c.Asymmetry.Lower)
+	case NotPositive:
+		return fmt.Sprintf("not a kernel: the Gram matrix is %v", c.Spectrum)
+	}
+	return fmt.Sprintf("a kernel on these points: the Gram matrix is %v", c.Spectrum)
+}
+
+// Kernel checks whether k is a kernel on the n rows of x (n×d): whether it is
+// finite at every pair, symmetric, and has a positive semi-definite Gram matrix.
+// A fault is proof that k is no kernel; that there is none on some points
+// proves nothing about others, so choose points like those k will meet.
+//
+// k is evaluated in float64 at all n² ordered pairs, from several goroutines at
+// once; then come O(n³) for the eigenvalues. Values that differ by no more than
+// (d+8)·ε·max|k| count as symmetric, eigenvalues down to −n·ε·max|λ| as not
+// negative, with ε = 2⁻⁵². It is an error if k is nil or its Validate reports
+// one, if there are no points, or if the eigenvalues do not converge.
+func Kernel[T dense.Float](k kernels.Kernel, x dense.Matrix[T]) (KernelCheck, error) {
+	if k == nil {
+		return KernelCheck{}, errors.New("validate: k is nil")
+	}
+	if v, ok := k.(kernels.Validator); ok {
+		if err := v.Validate(); err != nil {
+			return KernelCheck{}, err
+		}
+	}
+	x.Check()
+	n := x.Rows
+	if n == 0 {
+		return KernelCheck{}, errors.New("validate: x has no rows, want at least 1 point")
+	}
+	// kernels.Gram computes one of (x, y) and (y, x) and would hide a
+	// difference.
+	points := dense.Convert(dense.Matrix[float64]{}, x)
+	gram := dense.New[float64](n, n)
+	parallel.Rows(n, 16, func(lo, hi int) {
+		for i := lo; i < hi; i++ {
+			row := gram.Row(i)
+			for j := range row {
+				row[j] = k.Eval(points.Row(i), points.Row(j))
+			}
+		}
+	})
+	return checkGram(gram, x.Cols)
+}
+
+// checkGram judges the values of a function at all pairs of n points of R^d.
+func checkGram(gram dense.Matrix[float64], d int) (KernelCheck, error) {
+	var largest float64
+	for i := range gram.Rows {
+		for j, v := range gram.Row(i) {
+			if !isFinite(v) {
+				return KernelCheck{Fault: NotFinite, I: i, J: j, Value: v}, nil
+			}
+			largest = math.Max(largest, math.Abs(v))
+		}
+	}
+	asymmetry, err := Symmetric(gram)
+	if err != nil {
+		return KernelCheck{}, err
+	}
+	c := KernelCheck{Asymmetry: asymmetry, SymmetryTolerance: float64(d+8) * epsilon[float64]() * largest}
+	if asymmetry.Difference > c.SymmetryTolerance {
+		c.Fault, c.I, c.J, c.Value = NotSymmetric, asymmetry.I, asymmetry.J, asymmetry.Upper
+		return c, nil
+	}
+	n := gram.Rows
+	sym := mat.NewSymDense(n, nil)
+	for i := range n {
+		for j := i; j < n; j++ {
+			sym.SetSym(i, j, gram.At(i, j)/2+gram.At(j, i)/2)
+		}
+	}
+	c.Spectrum, err = spectrum(sym, float64(n)*epsilon[float64]())
+	if err != nil {
+		return KernelCheck{}, err
+	}
+	if c.Spectrum.Verdict == Indefinite {
+		c.Fault = NotPositive
+	}
+	return c, nil
+}

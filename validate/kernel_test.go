@@ -1,0 +1,135 @@
+package validate
+
+import (
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/kernels"
+)
+
+// function is a kernel, or not, of a test's own.
+type function func(x, y []float64) float64
+
+func (f function) Eval(x, y []float64) float64 { return f(x, y) }
+
+func testKernels[T dense.Float](t *testing.T) {
+	x := normal[T](1, 40, 4)
+	for _, k := range []kernels.Kernel{
+		kernels.DotProduct{}, kernels.Gaussian{}, kernels.Gaussian{LengthScale: 20}, kernels.Softmax{},
+		kernels.Angular{}, kernels.ArcCosine{}, kernels.ArcCosine{Order: 1}, kernels.ArcCosine{Order: 2},
+		kernels.Polynomial{Degree: 2}, kernels.Polynomial{Degree: 3, Offset: 1}, kernels.Laplacian{},
+		kernels.Matern{Nu: 0.5}, kernels.Matern{}, kernels.Matern{Nu: 2.5}, kernels.RationalQuadratic{}, kernels.ELU{},
+		kernels.Sum{kernels.Gaussian{}, kernels.ELU{}}, kernels.Product{kernels.Angular{}, kernels.Laplacian{}},
+		kernels.Scaled{K: kernels.Softmax{}, By: 7},
+	} {
+		c, err := Kernel(k, x)
+		require.NoError(t, err, "%v", k)
+		assert.True(t, c.OK(), "%v: %v", k, c)
+		assert.Contains(t, c.String(), "a kernel on these points: the Gram matrix is positive", "%v", k)
+	}
+	c, err := Kernel(kernels.DotProduct{}, x)
+	require.NoError(t, err)
+	assert.Equal(t, PositiveSemidefinite, c.Spectrum.Verdict)
+	assert.Equal(t, 4, c.Spectrum.Rank)
+	c, err = Kernel(kernels.Gaussian{}, x)
+	require.NoError(t, err)
+	assert.Equal(t, PositiveDefinite, c.Spectrum.Verdict)
+}
+
+func TestKernelOnKernels(t *testing.T) { both(t, testKernels[float32], testKernels[float64]) }
+
+// TestKernelOnImpostors: functions that are used as kernels, or look like one,
+// but are not positive semi-definite.
+func TestKernelOnImpostors(t *testing.T) {
+	square := func(x, y []float64) float64 {
+		var q float64
+		for i := range x {
+			q += (x[i] - y[i]) * (x[i] - y[i])
+		}
+		return q
+	}
+	dot := kernels.DotProduct{}.Eval
+	x := normal[float64](2, 30, 3)
+	for name, f := range map[string]function{
+		"sigmoid of negative scale": func(x, y []float64) float64 { return math.Tanh(1 - 2*dot(x, y)) },
+		"distance":                  func(x, y []float64) float64 { return math.Sqrt(square(x, y)) },
+		"negative distance":         func(x, y []float64) float64 { return -square(x, y) },
+		"box":                       func(x, y []float64) float64 { return map[bool]float64{true: 1}[square(x, y) < 2] },
+		"exp(−‖x−y‖⁴)":              func(x, y []float64) float64 { return math.Exp(-math.Pow(square(x, y), 2) / 16) },
+		"absolute inner product":    func(x, y []float64) float64 { return math.Abs(dot(x, y)) },
+		"exp(−xᵀy)":                 func(x, y []float64) float64 { return math.Exp(-dot(x, y)) },
+	} {
+		c, err := Kernel(f, x)
+		require.NoError(t, err, name)
+		require.Equal(t, NotPositive, c.Fault, name)
+		require.Len(t, c.Spectrum.Witness, 30, name)
+		var form float64
+		for i, v := range c.Spectrum.Witness {
+			for j, w := range c.Spectrum.Witness {
+				form += v * w * f(x.Row(i), x.Row(j))
+			}
+		}
+		assert.Less(t, form, 0.0, name)
+		assert.InDelta(t, c.Spectrum.Form, form, c.Spectrum.Tolerance, name)
+		assert.Contains(t, c.String(), "not a kernel: the Gram matrix is indefinite", name)
+	}
+}
+
+// TestKernelByHand: for k(x, y) = |x − y| at 0 and 3 the Gram matrix is
+// [0 3; 3 0], with eigenvalues ±3 and witness (1, −1)/√2.
+func TestKernelByHand(t *testing.T) {
+	c, err := Kernel(function(func(x, y []float64) float64 { return math.Abs(x[0] - y[0]) }), dense.Of(2, 1, []float32{0, 3}))
+	require.NoError(t, err)
+	assert.InDelta(t, -3, c.Spectrum.Form, 1e-14)
+	assert.InDelta(t, -0.5, c.Spectrum.Witness[0]*c.Spectrum.Witness[1], 1e-15)
+}
+
+func TestKernelNotSymmetric(t *testing.T) {
+	x := dense.Of(3, 1, []float64{1, 2, 4})
+	c, err := Kernel(function(func(x, y []float64) float64 { return x[0] * y[0] * y[0] }), x)
+	require.NoError(t, err)
+	assert.False(t, c.OK())
+	assert.Equal(t, NotSymmetric, c.Fault)
+	assert.Equal(t, [2]int{1, 2}, [2]int{c.I, c.J})
+	assert.Equal(t, 32.0, c.Value)
+	assert.Equal(t, "not a kernel: k(x1, x2) = 32 but k(x2, x1) = 16", c.String())
+
+	// Differences of rounding are none of symmetry's.
+	c, err = Kernel(function(func(x, y []float64) float64 {
+		if x[0] < y[0] {
+			return math.Nextafter(x[0]*y[0], 100)
+		}
+		return x[0] * y[0]
+	}), x)
+	require.NoError(t, err)
+	assert.True(t, c.OK(), "%v", c)
+	assert.NotZero(t, c.Asymmetry.Difference)
+	assert.Equal(t, 9*0x1p-52*16, c.SymmetryTolerance)
+}
+
+func TestKernelNotFinite(t *testing.T) {
+	log := function(func(x, y []float64) float64 { return math.Log(x[0] * y[0]) })
+	c, err := Kernel(log, dense.Of(3, 1, []float64{1, 2, -1}))
+	require.NoError(t, err)
+	assert.Equal(t, NotFinite, c.Fault)
+	assert.Equal(t, [2]int{0, 2}, [2]int{c.I, c.J})
+	assert.True(t, math.IsNaN(c.Value))
+	assert.Equal(t, "not a kernel: k(x0, x2) = NaN", c.String())
+
+	c, err = Kernel(kernels.Softmax{}, dense.Of(2, 1, []float32{1, 50}))
+	require.NoError(t, err)
+	assert.Equal(t, "not a kernel: k(x1, x1) = +Inf", c.String())
+}
+
+func TestKernelErrors(t *testing.T) {
+	_, err := Kernel(nil, dense.New[float64](1, 1))
+	assert.EqualError(t, err, "validate: k is nil")
+	_, err = Kernel(kernels.DotProduct{}, dense.New[float64](0, 4))
+	assert.EqualError(t, err, "validate: x has no rows, want at least 1 point")
+	_, err = Kernel(kernels.Softmax{Scale: -1}, dense.New[float64](1, 1))
+	assert.EqualError(t, err, "kernels: Softmax.Scale = -1, want a positive finite number, or 0 for 1")
+}

@@ -1,0 +1,159 @@
+package validate
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"gonum.org/v1/gonum/floats"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/orf"
+	"github.com/seed-feabd252/randfeat/rff"
+)
+
+// Property is one of the two that make a function linear.
+type Property int
+
+const (
+	// Additivity: f(x + y) = f(x) + f(y).
+	Additivity Property = iota + 1
+	// Homogeneity: f(c·x) = c·f(x).
+	Homogeneity
+)
+
+// String returns the equation.
+func (p Property) String() string {
+	switch p {
+	case Additivity:
+		return "f(x + y) = f(x) + f(y)"
+	case Homogeneity:
+		return "f(c·x) = c·f(x)"
+	}
+	return fmt.Sprintf("Property(%d)", int(p))
+}
+
+// Linearity is what Linear found: nothing against it, or a counterexample.
+type Linearity[T dense.Float] struct {
+	// Trials is the number of random trials that were made.
+	Trials int
+	// Broken is the property that fails, or 0 if none did. The fields below
+	// describe the counterexample and are zero if there is none.
+	Broken Property
+	X, Y   []T // Y is nil for homogeneity
+	C      T   // 0 for additivity
+	// Left and Right are the two sides of the equation, whose coordinate Index
+	// differs by Difference, more than the Tolerance of rounding.
+	Left, Right []T
+	Index       int
+	Difference  float64
+	Tolerance   float64
+}
+
+// OK reports whether no counterexample was found.
+func (l Linearity[T]) OK() bool { return l.Broken == 0 }
+
+// String returns the finding in words.
+func (l Linearity[T]) String() string {
+	if l.OK() {
+		return fmt.Sprintf("linear in %d trials", l.Trials)
+	}
+	at := fmt.Sprintf("x = %v", l.X)
+	if l.Broken == Additivity {
+		at += fmt.Sprintf(", y = %v", l.Y)
+	} else {
+		at += fmt.Sprintf(", c = %v", l.C)
+	}
+	return fmt.Sprintf("not linear: %v fails at %s: coordinate %d is %v on the left and %v on the right",
+		l.Broken, at, l.Index, l.Left[l.Index], l.Right[l.Index])
+}
+
+// MapFunc returns the map as a function of one point, for Linear.
+func MapFunc[T dense.Float](m rff.Map[T]) func(x []T) []T {
+	return func(x []T) []T { return m.Transform(dense.Matrix[T]{}, dense.Of(1, len(x), x)).Row(0) }
+}
+
+// ProjectionFunc returns x ↦ Wx, as Project computes it, for Linear.
+func ProjectionFunc[T dense.Float](w orf.Projection[T]) func(x []T) []T {
+	return func(x []T) []T { return w.Project(dense.Matrix[T]{}, dense.Of(1, len(x), x)).Row(0) }
+}
+
+// Linear looks for a counterexample to the linearity of f: R^d → R^r. Each trial
+// draws normal x, y and c from src and checks f(x+y) = f(x) + f(y) and
+// f(c·x) = c·f(x); the standard deviation of x and y goes through 1, 2⁻¹⁰ and
+// 2¹⁰, so that small offsets and saturation show too. The sides may differ by
+// 8·(d+8)·ε times the sum of the norms in the equation, with the ε of T, which
+// covers the rounding of any product with a matrix.
+//
+// f is called from one goroutine with a slice of its own and may return the same
+// slice every time. A value that is NaN or infinite counts against linearity. It
+// is an error if f or src is nil, if d or trials is below 1, or if f returns
+// slices of different lengths.
+func Linear[T dense.Float](f func(x []T) []T, d, trials int, src rand.Source) (Linearity[T], error) {
+	switch {
+	case f == nil:
+		return Linearity[T]{}, errors.New("validate: f is nil")
+	case d < 1:
+		return Linearity[T]{}, fmt.Errorf("validate: d = %d, want at least 1", d)
+	case trials < 1:
+		return Linearity[T]{}, fmt.Errorf("validate: trials = %d, want at least 1", trials)
+	case src == nil:
+		return Linearity[T]{}, errors.New("validate: src is nil")
+	}
+	apply := func(x []T) []T { return slices.Clone(f(slices.Clone(x))) }
+	rng := rand.New(src)
+	scales := [...]float64{1, 0x1p-10, 0x1p10}
+	for trial := range trials {
+		x, y, sum, multiple := make([]T, d), make([]T, d), make([]T, d), make([]T, d)
+		c := T(rng.NormFloat64())
+		for i := range d {
+			x[i] = T(scales[trial%3] * rng.NormFloat64())
+			y[i] = T(scales[trial%3] * rng.NormFloat64())
+			sum[i], multiple[i] = x[i]+y[i], c*x[i]
+		}
+		fx, fy, fsum, fmultiple := apply(x), apply(y), apply(sum), apply(multiple)
+		if len(fy) != len(fx) || len(fsum) != len(fx) || len(fmultiple) != len(fx) {
+			return Linearity[T]{}, fmt.Errorf("validate: f returns %d, %d, %d and %d coordinates, want the same number",
+				len(fx), len(fy), len(fsum), len(fmultiple))
+		}
+		add, scale := make([]T, len(fx)), make([]T, len(fx))
+		for i := range fx {
+			add[i], scale[i] = fx[i]+fy[i], c*fx[i]
+		}
+		relative := 8 * float64(d+8) * epsilon[T]()
+		l := Linearity[T]{Trials: trial + 1, Broken: Additivity, X: x, Y: y, Left: fsum, Right: add}
+		if l.differs(relative * (norm(fx) + norm(fy) + norm(fsum))) {
+			return l, nil
+		}
+		l = Linearity[T]{Trials: trial + 1, Broken: Homogeneity, X: x, C: c, Left: fmultiple, Right: scale}
+		if l.differs(relative * (math.Abs(float64(c))*norm(fx) + norm(fmultiple))) {
+			return l, nil
+		}
+	}
+	return Linearity[T]{Trials: trials}, nil
+}
+
+// differs sets Index to the first coordinate at which the sides are further
+// apart than tolerance and reports whether there is one. A tolerance that is
+// NaN or infinite, from values that are, does not excuse anything.
+func (l *Linearity[T]) differs(tolerance float64) bool {
+	for i, v := range l.Left {
+		diff := math.Abs(float64(v) - float64(l.Right[i]))
+		if !(diff <= tolerance) || math.IsInf(tolerance, 1) {
+			l.Index, l.Difference, l.Tolerance = i, diff, tolerance
+			return true
+		}
+	}
+	return false
+}
+
+// norm returns the Euclidean norm.
+func norm[T dense.Float](x []T) float64 {
+	v := make([]float64, len(x))
+	for i := range x {
+		v[i] = float64(x[i])
+	}
+	return floats.Norm(v, 2)
+}

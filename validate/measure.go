@@ -1,0 +1,183 @@
+package validate
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/parallel"
+	"github.com/seed-feabd252/randfeat/kernels"
+	"github.com/seed-feabd252/randfeat/rff"
+)
+
+// Draw makes one random map, drawing all its randomness from src. Bias, Variance
+// and Compare call it from several goroutines at once, each with a source of its
+// own.
+type Draw[T dense.Float] func(src rand.Source) (rff.Map[T], error)
+
+// measurement accumulates the estimates that many draws of a map give of the
+// kernel at the same pairs.
+type measurement struct {
+	kernel    kernels.Kernel
+	draws     int
+	truth     []float64
+	estimates []running // φ(x_i)ᵀφ(y_i)
+	sizes     []running // Σ_l |φ_l(x_i)·φ_l(y_i)|, what rounding is relative to
+	squares   []running // squared error of pair i
+	overall   running   // mean squared error over the pairs of one draw
+}
+
+// drawsAtOnce is how many draws are made before their estimates are
+// accumulated, in order: it bounds memory and keeps the sums independent of the
+// number of processors.
+const drawsAtOnce = 32
+
+// measure makes the draws and compares their estimates with the kernel that the
+// first of them names. Its errors lack the name of the package, for callers to
+// add with what they know.
+func measure[T dense.Float](draw Draw[T], x, y dense.Matrix[T], draws int, src rand.Source) (*measurement, error) {
+	if draw == nil {
+		return nil, errors.New("draw is nil")
+	}
+	if err := checkPairs(x, y, draws, src); err != nil {
+		return nil, err
+	}
+	n := x.Rows
+	m := &measurement{
+		draws: draws, truth: make([]float64, n),
+		estimates: make([]running, n), sizes: make([]running, n), squares: make([]running, n),
+	}
+	batch := make([]sample, min(draws, drawsAtOnce))
+	for i := range batch {
+		batch[i].estimates, batch[i].sizes = make([]float64, n), make([]float64, n)
+	}
+	for first := 0; first < draws; first += len(batch) {
+		batch = batch[:min(len(batch), draws-first)]
+		for i := range batch {
+			batch[i].src = rand.NewPCG(src.Uint64(), src.Uint64())
+		}
+		parallel.Pieces(len(batch), func(i int) { take(&batch[i], draw, x, y) })
+		for i := range batch {
+			if err := batch[i].err; err != nil {
+				return nil, fmt.Errorf("draw %d: %w", first+i, err)
+			}
+			if m.kernel == nil {
+				m.kernel = batch[i].kernel
+				m.evaluate(dense.Convert(dense.Matrix[float64]{}, x), dense.Convert(dense.Matrix[float64]{}, y))
+			}
+			m.add(&batch[i])
+		}
+	}
+	return m, nil
+}
+
+func checkPairs[T dense.Float](x, y dense.Matrix[T], draws int, src rand.Source) error {
+	x.Check()
+	y.Check()
+	switch {
+	case x.Rows != y.Rows || x.Cols != y.Cols:
+		return fmt.Errorf("x is %d×%d, y is %d×%d, want the same shape: row i of both is pair i", x.Rows, x.Cols, y.Rows, y.Cols)
+	case x.Rows == 0:
+		return errors.New("x and y have no rows, want at least 1 pair")
+	case draws < 2:
+		return fmt.Errorf("draws = %d, want at least 2", draws)
+	case src == nil:
+		return errors.New("src is nil")
+	}
+	return nil
+}
+
+// sample is one draw: its source and what came of it.
+type sample struct {
+	src              rand.Source
+	kernel           kernels.Kernel
+	estimates, sizes []float64
+	err              error
+}
+
+// take draws a map and fills s.
+func take[T dense.Float](s *sample, draw Draw[T], x, y dense.Matrix[T]) {
+	m, err := draw(s.src)
+	if s.err = err; err != nil {
+		return
+	}
+	if m == nil {
+		s.err = errors.New("the map is nil")
+		return
+	}
+	in, out := m.Dims()
+	if in != x.Cols {
+		s.err = fmt.Errorf("the map takes points of R^%d, x is %d×%d", in, x.Rows, x.Cols)
+		return
+	}
+	if s.kernel = m.Kernel(); s.kernel == nil {
+		s.err = errors.New("the map names no kernel to compare with")
+		return
+	}
+	const block = 64
+	fx, fy := dense.New[T](min(block, x.Rows), out), dense.New[T](min(block, x.Rows), out)
+	for lo := 0; lo < x.Rows; lo += block {
+		hi := min(lo+block, x.Rows)
+		px := m.Transform(fx.RowRange(0, hi-lo), x.RowRange(lo, hi))
+		py := m.Transform(fy.RowRange(0, hi-lo), y.RowRange(lo, hi))
+		for i := range px.Rows {
+			s.estimates[lo+i], s.sizes[lo+i] = inner(px.Row(i), py.Row(i))
+		}
+	}
+}
+
+// inner returns Σ x_l·y_l and Σ |x_l·y_l| in float64.
+func inner[T dense.Float](x, y []T) (sum, size float64) {
+	y = y[:len(x)]
+	for l, v := range x {
+		term := float64(v) * float64(y[l])
+		sum += term
+		size += math.Abs(term)
+	}
+	return sum, size
+}
+
+// evaluate sets the truth at every pair.
+func (m *measurement) evaluate(x, y dense.Matrix[float64]) {
+	parallel.Rows(x.Rows, 64, func(lo, hi int) {
+		for i := lo; i < hi; i++ {
+			m.truth[i] = m.kernel.Eval(x.Row(i), y.Row(i))
+		}
+	})
+}
+
+// add accumulates one draw.
+func (m *measurement) add(s *sample) {
+	var total float64
+	for i, v := range s.estimates {
+		e := v - m.truth[i]
+		m.estimates[i].add(v)
+		m.sizes[i].add(s.sizes[i])
+		m.squares[i].add(e * e)
+		total += e * e
+	}
+	m.overall.add(total / float64(len(s.estimates)))
+}
+
+// running is a mean and a sum of squared deviations, updated one value at a
+// time [Welford 1962].
+type running struct {
+	n    int
+	mean float64
+	dev  float64
+}
+
+func (r *running) add(v float64) {
+	r.n++
+	delta := v - r.mean
+	r.mean += delta / float64(r.n)
+	r.dev += delta * (v - r.mean)
+}
+
+// stdErr returns the standard error of the mean.
+func (r *running) stdErr() float64 {
+	n := float64(r.n)
+	return math.Sqrt(r.dev / (n - 1) / n)
+}

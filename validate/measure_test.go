@@ -1,0 +1,310 @@
+package validate
+
+import (
+	"errors"
+	"math"
+	"math/rand/v2"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	exprand "golang.org/x/exp/rand"
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/stat"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/kernels"
+	"github.com/seed-feabd252/randfeat/rff"
+)
+
+// waves is a fake of random Fourier features: [cos, sin]/√m of frequencies that
+// are stretched by a factor, 1 for an unbiased map of the Gaussian kernel.
+type waves[T dense.Float] struct {
+	w dense.Matrix[float64]
+	k kernels.Kernel
+}
+
+func drawWaves[T dense.Float](m, d int, stretch float64) Draw[T] {
+	return func(src rand.Source) (rff.Map[T], error) {
+		rng := rand.New(src)
+		w := dense.New[float64](m, d)
+		for i := range w.Data {
+			w.Data[i] = stretch * rng.NormFloat64()
+		}
+		return waves[T]{w, kernels.Gaussian{}}, nil
+	}
+}
+
+func (f waves[T]) Dims() (in, out int) { return f.w.Cols, 2 * f.w.Rows }
+
+func (f waves[T]) Kernel() kernels.Kernel { return f.k }
+
+func (f waves[T]) Transform(dst, x dense.Matrix[T]) dense.Matrix[T] {
+	m := f.w.Rows
+	dst = dense.Ensure(dst, x.Rows, 2*m)
+	for i := range x.Rows {
+		for l := range m {
+			var t float64
+			for j, v := range x.Row(i) {
+				t += f.w.At(l, j) * float64(v)
+			}
+			s, c := math.Sincos(t)
+			dst.Set(i, l, T(c/math.Sqrt(float64(m))))
+			dst.Set(i, m+l, T(s/math.Sqrt(float64(m))))
+		}
+	}
+	return dst
+}
+
+// pairs returns n pairs of points at distances from 0 up to about 2.
+func pairs[T dense.Float](n, d int) (x, y dense.Matrix[T]) {
+	x, y = normal[T](11, n, d), normal[T](12, n, d)
+	for i := range n {
+		c := T(float64(i) / float64(n))
+		for j, v := range x.Row(i) {
+			y.Set(i, j, v+c*y.At(i, j))
+		}
+	}
+	return x, y
+}
+
+const (
+	frequencies = 8
+	pairCount   = 100 // more than the 64 rows that are transformed together
+	drawCount   = 500
+)
+
+// testBias: for 100 pairs |z| < 4 fails by chance with probability 0.6 %; the
+// seed is fixed. Frequencies that are 5 % too long are caught.
+func testBias[T dense.Float](t *testing.T) {
+	x, y := pairs[T](pairCount, 3)
+	got, err := Bias(drawWaves[T](frequencies, 3, 1), x, y, drawCount, exprand.NewSource(1))
+	require.NoError(t, err)
+	require.Len(t, got.Pairs, pairCount)
+	assert.Equal(t, kernels.Gaussian{}, got.Kernel)
+	assert.Equal(t, drawCount, got.Draws)
+	assert.True(t, got.Unbiased(4), "%v", got)
+	exact, variance := dense.Convert(dense.Matrix[float64]{}, x), 0.0
+	for i, row := range got.Pairs {
+		other := dense.Convert(dense.Matrix[float64]{}, y)
+		q := math.Pow(floats.Distance(exact.Row(i), other.Row(i), 2), 2)
+		assert.InDelta(t, math.Exp(-q/2), row.Truth, 1e-14)
+		// Var = (1−e^{−q})²/(2m) [Sutherland & Schneider 2015].
+		variance = math.Pow(1-math.Exp(-q), 2) / (2 * frequencies)
+		assert.InDelta(t, math.Sqrt(variance/drawCount), row.StdErr, 0.2*math.Sqrt(variance/drawCount)+1e-9)
+	}
+	// Pair 0 is a point with itself: exact but for rounding.
+	assert.InDelta(t, 1, got.Pairs[0].Mean, 4*frequencies*epsilon[T]())
+	assert.Less(t, math.Abs(got.Pairs[0].Z), 1.0)
+
+	planted, err := Bias(drawWaves[T](frequencies, 3, 1.05), x, y, drawCount, exprand.NewSource(1))
+	require.NoError(t, err)
+	assert.False(t, planted.Unbiased(4))
+	pair, z := planted.Worst()
+	assert.Equal(t, z, planted.Pairs[pair].Z)
+	assert.Less(t, z, -4.0, "longer frequencies make the kernel narrower")
+}
+
+func TestBias(t *testing.T) { both(t, testBias[float32], testBias[float64]) }
+
+// testVariance compares with the exact law (1−e^{−q})²/(2m). False alarms as in
+// testBias; a law that is 30 % off is caught.
+func testVariance[T dense.Float](t *testing.T) {
+	x, y := pairs[T](pairCount, 3)
+	got, err := Variance(drawWaves[T](frequencies, 3, 1), x, y, 2*drawCount, exprand.NewSource(1))
+	require.NoError(t, err)
+	var mean, planted float64
+	for i, row := range got.Pairs {
+		q := -2 * math.Log(row.Truth)
+		want := math.Pow(1-math.Exp(-q), 2) / (2 * frequencies)
+		assert.LessOrEqual(t, math.Abs(row.MSE-want), 4*row.StdErr+math.Pow(8*epsilon[T](), 2), "pair %d: %v", i, row)
+		mean += want / pairCount
+		if i > 0 {
+			planted = math.Max(planted, math.Abs(row.MSE-1.3*want)/row.StdErr)
+		}
+	}
+	assert.InDelta(t, mean, got.MSE, 4*got.StdErr)
+	assert.Greater(t, planted, 4.0)
+	assert.Greater(t, math.Abs(got.MSE-1.3*mean), 4*got.StdErr)
+}
+
+func TestVariance(t *testing.T) { both(t, testVariance[float32], testVariance[float64]) }
+
+// TestStatistics recomputes the tables from the draws in the textbook way.
+func TestStatistics(t *testing.T) {
+	const draws = 70 // two batches and a part
+	x, y := pairs[float64](5, 2)
+	draw := drawWaves[float64](3, 2, 1)
+	bias, err := Bias(draw, x, y, draws, exprand.NewSource(7))
+	require.NoError(t, err)
+	variance, err := Variance(draw, x, y, draws, exprand.NewSource(7))
+	require.NoError(t, err)
+
+	src := exprand.NewSource(7)
+	estimates, squares, overall := make([][]float64, 5), make([][]float64, 5), make([]float64, draws)
+	for t := range draws {
+		m, _ := draw(rand.NewPCG(src.Uint64(), src.Uint64()))
+		fx, fy := m.Transform(dense.Matrix[float64]{}, x), m.Transform(dense.Matrix[float64]{}, y)
+		for i := range 5 {
+			e := floats.Dot(fx.Row(i), fy.Row(i))
+			truth := m.Kernel().Eval(x.Row(i), y.Row(i))
+			estimates[i] = append(estimates[i], e)
+			squares[i] = append(squares[i], (e-truth)*(e-truth))
+			overall[t] += (e - truth) * (e - truth) / 5
+		}
+	}
+	check := func(values []float64, mean, stdErr float64) {
+		assert.InDelta(t, stat.Mean(values, nil), mean, 1e-15)
+		assert.InDelta(t, stat.StdErr(stat.StdDev(values, nil), draws), stdErr, 1e-15)
+	}
+	for i := range 5 {
+		b, v := bias.Pairs[i], variance.Pairs[i]
+		check(estimates[i], b.Mean, b.StdErr)
+		check(squares[i], v.MSE, v.StdErr)
+		assert.InDelta(t, (b.Mean-b.Truth)/math.Hypot(b.StdErr, b.Rounding), b.Z, 1e-12)
+	}
+	check(overall, variance.MSE, variance.StdErr)
+}
+
+// testExactMap: a map without randomness has no standard error, and z judges
+// its rounding.
+func testExactMap[T dense.Float](t *testing.T) {
+	x, y := normal[T](1, 20, 5), normal[T](2, 20, 5)
+	draw := func(rand.Source) (rff.Map[T], error) { return line[T]{5}, nil }
+	got, err := Bias(draw, x, y, 3, exprand.NewSource(1))
+	require.NoError(t, err)
+	assert.True(t, got.Unbiased(4), "%v", got)
+	for _, row := range got.Pairs {
+		assert.Zero(t, row.StdErr)
+	}
+	wrong := func(rand.Source) (rff.Map[T], error) {
+		return waves[T]{dense.New[float64](1, 5), kernels.DotProduct{}}, nil
+	}
+	got, err = Bias(wrong, x, y, 3, exprand.NewSource(1))
+	require.NoError(t, err)
+	assert.False(t, got.Unbiased(4))
+}
+
+func TestBiasOfExactMap(t *testing.T) { both(t, testExactMap[float32], testExactMap[float64]) }
+
+func TestNaNIsWorst(t *testing.T) {
+	x, y := pairs[float64](4, 2)
+	x.Set(2, 1, math.NaN())
+	got, err := Bias(drawWaves[float64](2, 2, 3), x, y, 50, exprand.NewSource(1))
+	require.NoError(t, err)
+	pair, z := got.Worst()
+	assert.Equal(t, 2, pair)
+	assert.True(t, math.IsNaN(z))
+	assert.False(t, got.Unbiased(math.Inf(1)))
+	variance, err := Variance(drawWaves[float64](2, 2, 3), x, y, 50, exprand.NewSource(1))
+	require.NoError(t, err)
+	assert.True(t, math.IsNaN(variance.MSE))
+}
+
+func testCompare[T dense.Float](t *testing.T) {
+	x, y := pairs[T](20, 3)
+	got, err := Compare(x, y, drawCount, exprand.NewSource(3),
+		Method[T]{Name: "eight", Draw: drawWaves[T](8, 3, 1)},
+		Method[T]{Name: "sixteen", Draw: drawWaves[T](16, 3, 1)},
+		Method[T]{Name: "stretched", Draw: drawWaves[T](8, 3, 1.2)})
+	require.NoError(t, err)
+	require.Len(t, got.Methods, 3)
+	first, second, third := got.Methods[0], got.Methods[1], got.Methods[2]
+	assert.Equal(t, [2]float64{1, 0}, [2]float64{first.Ratio, first.RatioStdErr})
+	// Twice the frequencies halve the variance, exactly.
+	assert.InDelta(t, 0.5, second.Ratio, 4*second.RatioStdErr)
+	assert.Less(t, second.RatioStdErr, 0.05)
+	assert.True(t, first.Bias.Unbiased(4))
+	assert.False(t, third.Bias.Unbiased(4))
+
+	alone, err := Variance(drawWaves[T](8, 3, 1), x, y, drawCount, exprand.NewSource(3))
+	require.NoError(t, err)
+	assert.Equal(t, alone, first.Variance, "the first method sees the same sources alone")
+
+	lines := strings.Split(strings.TrimSuffix(got.String(), "\n"), "\n")
+	require.Len(t, lines, 5)
+	assert.Equal(t, "20 pairs, 500 draws", lines[0])
+	for _, line := range lines[2:] {
+		assert.Len(t, line, len(lines[1]), "columns are aligned")
+	}
+}
+
+func TestCompare(t *testing.T) { both(t, testCompare[float32], testCompare[float64]) }
+
+func TestResultDoesNotDependOnProcessors(t *testing.T) {
+	x, y := pairs[float32](10, 3)
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	serial, err := Bias(drawWaves[float32](4, 3, 1), x, y, 100, exprand.NewSource(3))
+	require.NoError(t, err)
+	runtime.GOMAXPROCS(4)
+	parallel, err := Bias(drawWaves[float32](4, 3, 1), x, y, 100, exprand.NewSource(3))
+	require.NoError(t, err)
+	assert.Equal(t, serial, parallel)
+}
+
+func TestMeasureErrors(t *testing.T) {
+	x := dense.New[float64](4, 3)
+	src := exprand.NewSource(1)
+	draw := drawWaves[float64](2, 3, 1)
+	failing := func(n int) Draw[float64] {
+		return func(src rand.Source) (rff.Map[float64], error) {
+			n--
+			if n < 0 {
+				return nil, errors.New("no more")
+			}
+			return draw(src)
+		}
+	}
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // failing counts its calls
+	for want, f := range map[string]func() (BiasTable, error){
+		"draw is nil": func() (BiasTable, error) { return Bias(nil, x, x, 2, src) },
+		"x is 4×3, y is 2×3, want the same shape: row i of both is pair i": func() (BiasTable, error) {
+			return Bias(draw, x, x.RowRange(0, 2), 2, src)
+		},
+		"x and y have no rows, want at least 1 pair": func() (BiasTable, error) {
+			return Bias(draw, x.RowRange(0, 0), x.RowRange(0, 0), 2, src)
+		},
+		"draws = 1, want at least 2": func() (BiasTable, error) { return Bias(draw, x, x, 1, src) },
+		"src is nil":                 func() (BiasTable, error) { return Bias(draw, x, x, 2, nil) },
+		"draw 40: no more":           func() (BiasTable, error) { return Bias(failing(40), x, x, 60, src) },
+		"draw 0: the map is nil": func() (BiasTable, error) {
+			return Bias(func(rand.Source) (rff.Map[float64], error) { return nil, nil }, x, x, 2, src)
+		},
+		"draw 0: the map takes points of R^5, x is 4×3": func() (BiasTable, error) {
+			return Bias(drawWaves[float64](2, 5, 1), x, x, 2, src)
+		},
+		"draw 0: the map names no kernel to compare with": func() (BiasTable, error) {
+			return Bias(func(rand.Source) (rff.Map[float64], error) {
+				return waves[float64]{w: dense.New[float64](1, 3)}, nil
+			}, x, x, 2, src)
+		},
+	} {
+		_, err := f()
+		assert.EqualError(t, err, "validate: "+want)
+	}
+	_, err := Variance(draw, x, x, 0, src)
+	assert.EqualError(t, err, "validate: draws = 0, want at least 2")
+	_, err = Compare[float64](x, x, 2, src)
+	assert.EqualError(t, err, "validate: no methods, want at least 1")
+	_, err = Compare(x, x, 40, src, Method[float64]{Name: "iid", Draw: draw}, Method[float64]{Name: "bad", Draw: failing(3)})
+	assert.EqualError(t, err, "validate: method bad: draw 3: no more")
+}
+
+func TestTables(t *testing.T) {
+	bias := BiasTable{Kernel: kernels.Gaussian{}, Draws: 9, Pairs: []BiasRow{
+		{Truth: 0.5, Mean: 0.52, StdErr: 0.01, Z: 2}, {Truth: 0.25, Mean: 0.125, StdErr: 0.25, Z: -0.5},
+	}}
+	assert.Equal(t, `bias against Gaussian{LengthScale: 1}, 9 draws
+  pair  truth   mean  std. error      z
+     0    0.5   0.52        0.01  +2.00
+     1   0.25  0.125        0.25  -0.50
+`, bias.String())
+	variance := VarianceTable{Kernel: kernels.ELU{}, Draws: 9, MSE: 0.5, StdErr: 0.02, Pairs: []VarianceRow{{Truth: 10, MSE: 0.5, StdErr: 0.02}}}
+	assert.Equal(t, `mean squared error against ELU{}, 9 draws
+  pair  truth  MSE  std. error
+     0     10  0.5        0.02
+   all         0.5        0.02
+`, variance.String())
+}

@@ -1,0 +1,68 @@
+package validate
+
+import (
+	"fmt"
+	"math"
+
+	"gonum.org/v1/gonum/floats"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/kernels"
+)
+
+// Angle is the pair of rows of a matrix that are farthest from orthogonal.
+type Angle struct {
+	// I < J are the rows, or both 0 if there are fewer than two.
+	I, J int
+	// Cos is |cos| of the angle between them, the largest of all pairs; 0 means
+	// that all are orthogonal.
+	Cos float64
+}
+
+// String returns the finding in words.
+func (a Angle) String() string {
+	if a.I == a.J {
+		return "fewer than two rows"
+	}
+	return fmt.Sprintf("largest |cos| %.3g, between rows %d and %d", a.Cos, a.I, a.J)
+}
+
+// Orthogonal finds the largest |cos| between two rows of the m×d matrix w, in
+// float64 whatever T is; its own rounding is at most (d+4)·2⁻⁵². Frequencies
+// with m > d are orthogonal within their blocks of d rows only: pass one block,
+// w.RowRange(0, d).
+//
+// A row of zeros has no direction and is an error, as is an element that is NaN
+// or infinite. O(m²d) time by matrix products, O(m·d) memory; w is only read.
+func Orthogonal[T dense.Float](w dense.Matrix[T]) (Angle, error) {
+	w.Check()
+	if err := checkFinite("w", w); err != nil {
+		return Angle{}, err
+	}
+	unit := dense.Convert(dense.Matrix[float64]{}, w)
+	for i := range unit.Rows {
+		row := unit.Row(i)
+		norm := floats.Norm(row, 2)
+		if norm == 0 {
+			return Angle{}, fmt.Errorf("validate: row %d of w is zero, want a direction", i)
+		}
+		for j := range row {
+			row[j] /= norm
+		}
+	}
+	const block = 64
+	worst := Angle{Cos: -1}
+	for lo := 0; lo < unit.Rows; lo += block {
+		hi := min(lo+block, unit.Rows)
+		cos := kernels.Gram(dense.Matrix[float64]{}, kernels.DotProduct{}, unit.RowRange(lo, hi), unit.RowRange(lo, unit.Rows))
+		for i := range cos.Rows {
+			for j := i + 1; j < cos.Cols; j++ {
+				if c := math.Abs(cos.At(i, j)); c > worst.Cos {
+					worst = Angle{I: lo + i, J: lo + j, Cos: c}
+				}
+			}
+		}
+	}
+	worst.Cos = math.Max(worst.Cos, 0)
+	return worst, nil
+}

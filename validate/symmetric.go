@@ -1,0 +1,82 @@
+package validate
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/seed-feabd252/randfeat/dense"
+)
+
+// Asymmetry is where a matrix A differs most from its transpose.
+type Asymmetry struct {
+	// I < J are the indices of the pair, or both 0 if A is symmetric.
+	I, J int
+	// Upper and Lower are A_IJ and A_JI.
+	Upper, Lower float64
+	// Difference is |A_IJ − A_JI|, the largest of all pairs.
+	Difference float64
+}
+
+// OK reports whether the matrix is exactly symmetric.
+func (a Asymmetry) OK() bool { return a.Difference == 0 }
+
+// String returns the finding in words.
+func (a Asymmetry) String() string {
+	if a.OK() {
+		return "symmetric"
+	}
+	return fmt.Sprintf("not symmetric: element (%d, %d) is %g but (%d, %d) is %g, a difference of %.3g",
+		a.I, a.J, a.Upper, a.J, a.I, a.Lower, a.Difference)
+}
+
+// Symmetric finds the largest |a_ij − a_ji| of the n×n matrix a and the pair it
+// is at, the first in row order if there are several. An element that is NaN or
+// infinite is an error that names it, as is a matrix that is not square.
+// O(n²); a is only read.
+func Symmetric[T dense.Float](a dense.Matrix[T]) (Asymmetry, error) {
+	if err := checkSquare(a); err != nil {
+		return Asymmetry{}, err
+	}
+	var worst Asymmetry
+	for i := range a.Rows {
+		for j := i + 1; j < a.Rows; j++ {
+			upper, lower := float64(a.At(i, j)), float64(a.At(j, i))
+			if diff := math.Abs(upper - lower); diff > worst.Difference {
+				worst = Asymmetry{I: i, J: j, Upper: upper, Lower: lower, Difference: diff}
+			}
+		}
+	}
+	return worst, nil
+}
+
+// checkSquare returns an error unless a is square with finite elements.
+func checkSquare[T dense.Float](a dense.Matrix[T]) error {
+	a.Check()
+	if a.Rows != a.Cols {
+		return fmt.Errorf("validate: a is %d×%d, want a square matrix", a.Rows, a.Cols)
+	}
+	return checkFinite("a", a)
+}
+
+// checkFinite returns an error that names the first element of a that is NaN or
+// infinite.
+func checkFinite[T dense.Float](name string, a dense.Matrix[T]) error {
+	for i := range a.Rows {
+		for j, v := range a.Row(i) {
+			if !isFinite(float64(v)) {
+				return fmt.Errorf("validate: element (%d, %d) of %s is %v, want a finite number", i, j, name, v)
+			}
+		}
+	}
+	return nil
+}
+
+func isFinite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
+
+// epsilon returns the distance from 1 to the next number of T.
+func epsilon[T dense.Float]() float64 {
+	if _, single := any(T(0)).(float32); single {
+		return 0x1p-23
+	}
+	return 0x1p-52
+}
