@@ -19,6 +19,14 @@ import (
 // which has no planes, all frequencies positive. The law tends to that of
 // GramSchmidt as N grows.
 //
+// The default N is where a vector of many coordinates of equal size is nearly
+// uniform; along a single axis it is not: the fourth moment of wᵀe₁ exceeds that
+// of a normal variable, and kernels that depend on more than the covariance are
+// biased. For the Gaussian kernel at z = x − y = 1.5·e₁ the mean is 21 %, 31 % and
+// 40 % too large at d = 8, 16 and 64; at z = 1.5·(1, …, 1)/√d it is 5 %, 5 % and 2 %
+// too small. The excess of the fourth moment decays by 1 − (d+2)/(2d(d−1)) a
+// rotation, so Rotations(4·d·log₂ d) makes it about d^(−2.9) of what it is at N = 0.
+//
 // Cost: N angles a block; Project takes 6N operations a row and block,
 // O(n·m·log d) for m ≥ d, and never forms W. It returns an error if m < 1,
 // d < 1, src is nil, an option other than FixedLength and Rotations is given,
