@@ -196,9 +196,12 @@ func TestHadamardBias(t *testing.T) {
 // a unit of the figures' last digit: false-alarm rate 1e-4.
 func TestGivensBias(t *testing.T) {
 	src := exprand.NewSource(5)
-	for d, want := range map[int]float64{8: 0.21, 16: 0.31} {
-		bias, se := axisBias(t, d, 20000, func() (Projection[float64], error) { return Givens[float64](d, d, src) })
-		assert.InDelta(t, want, bias, 4*se+0.005, "d = %d", d)
+	for _, c := range []struct {
+		d    int
+		want float64
+	}{{8, 0.21}, {16, 0.31}} {
+		bias, se := axisBias(t, c.d, 20000, func() (Projection[float64], error) { return Givens[float64](c.d, c.d, src) })
+		assert.InDelta(t, c.want, bias, 4*se+0.005, "d = %d", c.d)
 	}
 	bias, se := axisBias(t, 16, 5000, func() (Projection[float64], error) {
 		return Givens[float64](16, 16, src, Rotations(4*16*4))
