@@ -1,0 +1,76 @@
+package laws
+
+import "math"
+
+// SoftmaxTrigIID is the law of the features e^(‖x‖²/2)·[cos(wᵀx), sin(wᵀx)]/√m of
+// the softmax kernel,
+//
+//	MSE = e^p·S⁻²·(1 − e^(−q))²/(2m)
+//
+// [Choromanski et al. 2021]: that of GaussianIID times e^(‖x‖²+‖y‖²) = e^p·S⁻².
+func SoftmaxTrigIID(x, y []float64, m int) float64 {
+	z := newPair(x, y, m)
+	return math.Exp(z.xx+z.yy) * GaussianIID(x, y, m)
+}
+
+// SoftmaxTrigORF is the law of the features of SoftmaxTrigIID with orthogonal
+// rows: that of GaussianORF times e^(‖x‖²+‖y‖²).
+func SoftmaxTrigORF(x, y []float64, m int) float64 {
+	z := newPair(x, y, m)
+	return math.Exp(z.xx+z.yy) * GaussianORF(x, y, m)
+}
+
+// SoftmaxPositiveIID is the law of the features exp(wᵀx − ‖x‖²/2)/√m of the
+// softmax kernel,
+//
+//	MSE = S²·(e^p − 1)/m
+//
+// [Choromanski et al. 2021].
+func SoftmaxPositiveIID(x, y []float64, m int) float64 {
+	return softmaxPositiveTerm(newPair(x, y, m)) / float64(m)
+}
+
+// SoftmaxPositiveORF is the law of the features of SoftmaxPositiveIID with
+// orthogonal rows: that law with the covariance
+//
+//	c = e^(−‖x‖²−‖y‖²)·(₁F₁(d; d/2; p/2) − e^p) ≤ 0
+//
+// of two rows of a block, for d ≥ 2, by E[exp((v+w)ᵀ(x+y))] with v+w as in
+// GaussianORF.
+func SoftmaxPositiveORF(x, y []float64, m int) float64 {
+	z := newPair(x, y, m)
+	return blocks(m, z.d, softmaxPositiveTerm(z), softmaxCovariance(z))
+}
+
+// SoftmaxHyperbolicIID is the law of the 2m features exp(±wᵀx − ‖x‖²/2)/√(2m) of
+// the softmax kernel for m frequencies,
+//
+//	MSE = S²·(e^p − 1)·(1 − e^(−p))/(2m)
+//
+// [Choromanski et al. 2021].
+func SoftmaxHyperbolicIID(x, y []float64, m int) float64 {
+	return softmaxHyperbolicTerm(newPair(x, y, m)) / float64(m)
+}
+
+// SoftmaxHyperbolicORF is the law of the features of SoftmaxHyperbolicIID with
+// orthogonal rows. The covariance of two rows is that of SoftmaxPositiveORF,
+// because −w is orthogonal to v as w is.
+func SoftmaxHyperbolicORF(x, y []float64, m int) float64 {
+	z := newPair(x, y, m)
+	return blocks(m, z.d, softmaxHyperbolicTerm(z), softmaxCovariance(z))
+}
+
+// softmaxPositiveTerm returns the variance of exp(wᵀ(x+y) − (‖x‖²+‖y‖²)/2).
+func softmaxPositiveTerm(z pair) float64 {
+	return math.Exp(2*z.s) * math.Expm1(z.p)
+}
+
+// softmaxHyperbolicTerm returns the variance of
+// cosh(wᵀ(x+y))·exp(−(‖x‖²+‖y‖²)/2).
+func softmaxHyperbolicTerm(z pair) float64 {
+	return -math.Expm1(-z.p) * softmaxPositiveTerm(z) / 2
+}
+
+func softmaxCovariance(z pair) float64 {
+	return math.Exp(-z.xx-z.yy) * ConfluentExcess(z.d, z.p/2)
+}

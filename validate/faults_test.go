@@ -1,0 +1,191 @@
+package validate_test
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/stat/distuv"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/hadamard"
+	"github.com/seed-feabd252/randfeat/internal/laws"
+	"github.com/seed-feabd252/randfeat/orf"
+	"github.com/seed-feabd252/randfeat/rff"
+)
+
+// fault is a mistake that is easily made in an implementation, beside the right
+// form of it.
+type fault struct {
+	name         string
+	wrong, right lawCase[float64]
+	size         size
+	points       func(d int) (x, y dense.Matrix[float64])
+	inMean       bool // or else in the mean squared error
+}
+
+// Each fault must make the very check fail that TestEstimatesFollowTheLaws makes,
+// and that check must pass without it. Under other seeds one of the 34
+// comparisons that must pass would fail with a probability of 0.2 %.
+func TestPlantedFaultsAreCaught(t *testing.T) {
+	haar := with(orf.GramSchmidt[float64])
+	positive := lawCase[float64]{project: haar, mapping: softmaxPositive[float64], law: law{mse: laws.SoftmaxPositiveORF}}
+	hyperbolic := lawCase[float64]{project: haar, mapping: softmaxHyperbolic[float64], law: law{mse: laws.SoftmaxHyperbolicORF}}
+	fourier := lawCase[float64]{project: haar, mapping: gaussian[float64], law: law{mse: laws.GaussianORF}}
+	dot := lawCase[float64]{project: with(orf.Hadamard[float64], orf.Blocks(1)), mapping: dotProduct[float64], law: law{
+		mse: func(x, y []float64, m int) float64 { return laws.DotProductHadamard(x, y, m, 1, laws.Chi) },
+	}}
+	near := func(d int) (x, y dense.Matrix[float64]) { return lawPairs[float64](d, 1) }
+	far := func(d int) (x, y dense.Matrix[float64]) { return lawPairs[float64](d, 1.5) }
+
+	for i, f := range []fault{
+		{"QR without the sign fix", positive.over(signsOfHouseholder), positive, size{8, 8}, diagonal, true},
+		{"lengths of the rows that QR had", hyperbolic.over(lengthsOfQR), hyperbolic, size{4, 4}, axis, true},
+		{"fixed lengths", fourier.over(with(orf.GramSchmidt[float64], orf.FixedLength())), fourier, size{8, 8}, far, true},
+		{"ε in features", positive.through(raised), positive, size{16, 8}, near, true},
+		{"independent rows", fourier.over(with(orf.IID[float64])), fourier, size{8, 8}, far, false},
+		{"one block repeated", fourier.over(repeated), fourier, size{16, 8}, far, false},
+		{"Hadamard rows in order", dot.over(inOrder), dot, size{2, 4}, near, false},
+	} {
+		t.Run(f.name, func(t *testing.T) {
+			seed := uint64(100 * (i + 1))
+			x, y := f.points(f.size.d)
+			right := deviate(t, f.right.draw(f.size), f.right.law, f.size.m, x, y, seed)
+			assert.Less(t, right.mean, float64(lawLimit), "mean, without the fault")
+			assert.Less(t, right.mse, float64(lawLimit), "mean squared error, without the fault")
+
+			wrong := deviate(t, f.wrong.draw(f.size), f.wrong.law, f.size.m, x, y, seed+50)
+			t.Logf("|z| of mean %.1f, of MSE %.1f; measured over exact MSE %.3f", wrong.mean, wrong.mse, wrong.ratios)
+			if f.inMean {
+				assert.Greater(t, wrong.mean, float64(lawLimit), "mean")
+			} else {
+				assert.Greater(t, wrong.mse, float64(lawLimit), "mean squared error")
+			}
+		})
+	}
+}
+
+// over returns the case with another projection.
+func (c lawCase[T]) over(p orf.Constructor[T]) lawCase[T] {
+	c.project = p
+	return c
+}
+
+// through returns the case with every map wrapped.
+func (c lawCase[T]) through(wrap func(rff.Map[T]) rff.Map[T]) lawCase[T] {
+	inner := c.mapping
+	c.mapping = func(w orf.Projection[T], src rand.Source) (rff.Map[T], error) {
+		m, err := inner(w, src)
+		return wrap(m), err
+	}
+	return c
+}
+
+// diagonal returns the pair x = y along (1, …, 1), ‖x+y‖² = 1: the direction in
+// which Householder's signs show.
+func diagonal(d int) (x, y dense.Matrix[float64]) {
+	x = dense.New[float64](1, d)
+	floats.AddConst(0.5/math.Sqrt(float64(d)), x.Data)
+	return x, x.Clone()
+}
+
+// axis returns the pair x = y along e₁, ‖x+y‖² = 1: the direction in which the
+// rows that QR had are long where those of Q point.
+func axis(d int) (x, y dense.Matrix[float64]) {
+	x = dense.New[float64](1, d)
+	x.Set(0, 0, 0.5)
+	return x, x.Clone()
+}
+
+// qr returns Q and R of a d×d matrix of normal variables, and that matrix.
+func qr(d int, src rand.Source) (q, r, g *mat.Dense) {
+	rng := rand.New(src)
+	g = mat.NewDense(d, d, nil)
+	for i := range d {
+		for j := range d {
+			g.Set(i, j, rng.NormFloat64())
+		}
+	}
+	var f mat.QR
+	f.Factorize(g)
+	q, r = new(mat.Dense), new(mat.Dense)
+	f.QTo(q)
+	f.RTo(r)
+	return q, r, g
+}
+
+// signsOfHouseholder takes the columns of Q as they come, with R_jj of either
+// sign.
+func signsOfHouseholder(m, d int, src rand.Source) (orf.Projection[float64], error) {
+	q, _, _ := qr(d, src)
+	chi := distuv.Chi{K: float64(d), Src: src}
+	w := dense.New[float64](m, d)
+	for i := range m {
+		floats.ScaleTo(w.Row(i), chi.Rand(), mat.Col(nil, i, q))
+	}
+	return orf.Of(w)
+}
+
+// lengthsOfQR takes the rows of a Haar-distributed Q with the norms of the rows
+// that were factorised. They have the law χ(d), but not independently of Q.
+func lengthsOfQR(m, d int, src rand.Source) (orf.Projection[float64], error) {
+	q, r, g := qr(d, src)
+	w := dense.New[float64](m, d)
+	for i := range m {
+		row := w.Row(i)
+		for j := range row {
+			row[j] = q.At(i, j) * math.Copysign(floats.Norm(g.RawRowView(i), 2), r.At(j, j))
+		}
+	}
+	return orf.Of(w)
+}
+
+// repeated stacks one block on itself.
+func repeated(m, d int, src rand.Source) (orf.Projection[float64], error) {
+	block, err := orf.GramSchmidt[float64](d, d, src)
+	if err != nil {
+		return nil, err
+	}
+	w, f := dense.New[float64](m, d), block.Frequencies()
+	for i := range m {
+		copy(w.Row(i), f.Row(i%d))
+	}
+	return orf.Of(w)
+}
+
+// inOrder takes the first m rows of one Hadamard factor instead of a random
+// choice.
+func inOrder(m, d int, src rand.Source) (orf.Projection[float64], error) {
+	r, err := hadamard.NewRotation[float64](d, 1, src)
+	if err != nil {
+		return nil, err
+	}
+	_, order := r.Dims()
+	if m > order {
+		return nil, fmt.Errorf("m = %d rows of %d", m, order)
+	}
+	unit := dense.New[float64](m, order)
+	chi := distuv.Chi{K: float64(order), Src: src}
+	for i := range m {
+		unit.Set(i, i, chi.Rand())
+	}
+	return orf.Of(r.ApplyTransposed(dense.Matrix[float64]{}, unit))
+}
+
+// epsilon adds 1e-4 to every feature, as implementations do to keep them from
+// zero.
+type epsilon struct{ rff.Map[float64] }
+
+func raised(m rff.Map[float64]) rff.Map[float64] { return epsilon{m} }
+
+func (e epsilon) Transform(dst, x dense.Matrix[float64]) dense.Matrix[float64] {
+	dst = e.Map.Transform(dst, x)
+	for i := range dst.Rows {
+		floats.AddConst(1e-4, dst.Row(i))
+	}
+	return dst
+}
