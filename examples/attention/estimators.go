@@ -1,0 +1,109 @@
+package main
+
+import (
+	"fmt"
+	"hash/fnv"
+	"math/rand/v2"
+	"slices"
+	"strings"
+
+	exprand "golang.org/x/exp/rand"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/orf"
+	"github.com/seed-feabd252/randfeat/rff"
+)
+
+var (
+	mapNames        = []string{"positive", "hyperbolic", "trig"}
+	projectionNames = []string{"iid", "gram-schmidt", "hadamard", "givens"}
+)
+
+// selection lists maps, projections and numbers of frequencies; all
+// combinations are meant.
+type selection struct {
+	maps, projections []string
+	sizes             []int
+}
+
+// pick returns the entries of a list, each of which must be one of names, or
+// all names for an empty list.
+func pick(flag, list string, names []string, one bool) ([]string, error) {
+	if list == "" {
+		return names, nil
+	}
+	var picked []string
+	for item := range strings.SplitSeq(list, ",") {
+		item = strings.TrimSpace(item)
+		if !slices.Contains(names, item) {
+			return nil, fmt.Errorf("%s %q, want %s", flag, item, strings.Join(names, ", "))
+		}
+		picked = append(picked, item)
+	}
+	if one && len(picked) > 1 {
+		return nil, fmt.Errorf("%s %s: -o writes one output, want one name", flag, list)
+	}
+	return picked, nil
+}
+
+// single returns the one combination that is selected, where a list of more
+// than one stands for the default.
+func (s selection) single() selection {
+	if len(s.maps) > 1 {
+		s.maps = []string{"positive"}
+	}
+	if len(s.projections) > 1 {
+		s.projections = []string{"gram-schmidt"}
+	}
+	if len(s.sizes) > 1 {
+		s.sizes = []int{256}
+	}
+	return s
+}
+
+// String names a single combination.
+func (s selection) String() string {
+	return fmt.Sprintf("%s features, %s frequencies, m = %d", s.maps[0], s.projections[0], s.sizes[0])
+}
+
+// source returns the randomness of one purpose, the same whatever else is
+// computed.
+func source(seed uint64, purpose string) rand.Source {
+	h := fnv.New64a()
+	fmt.Fprintf(h, "%d %s", seed, purpose)
+	return exprand.NewSource(h.Sum64())
+}
+
+// frequencySource returns the source of the draws of a projection with m
+// frequencies. All maps share the draws, which makes them comparable.
+func frequencySource(seed uint64, projection string, m int) rand.Source {
+	return source(seed, fmt.Sprintf("%s %d", projection, m))
+}
+
+// frequencies draws m frequencies of R^d.
+func frequencies[T dense.Float](projection string, m, d int, src rand.Source) (orf.Projection[T], error) {
+	switch projection {
+	case "iid":
+		return orf.IID[T](m, d, src)
+	case "gram-schmidt":
+		return orf.GramSchmidt[T](m, d, src)
+	case "hadamard":
+		return orf.Hadamard[T](m, d, src)
+	case "givens":
+		return orf.Givens[T](m, d, src)
+	}
+	return nil, fmt.Errorf("unknown projection %q", projection)
+}
+
+// features returns a map that estimates exp(scale·xᵀy).
+func features[T dense.Float](name string, w orf.Projection[T], scale float64) (rff.Map[T], error) {
+	switch name {
+	case "positive":
+		return rff.SoftmaxPositive(w, scale)
+	case "hyperbolic":
+		return rff.SoftmaxHyperbolic(w, scale)
+	case "trig":
+		return rff.SoftmaxTrig(w, scale)
+	}
+	return nil, fmt.Errorf("unknown map %q", name)
+}

@@ -1,0 +1,157 @@
+package main
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+
+	"gonum.org/v1/gonum/stat"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/examples/internal/npy"
+	"github.com/seed-feabd252/randfeat/examples/internal/text"
+	"github.com/seed-feabd252/randfeat/examples/internal/vectors"
+)
+
+// input holds the tensors that attention is computed on. All heads have the
+// same shapes.
+type input[T dense.Float] struct {
+	heads []head[T]
+	rank  int      // of the tensors: 3 with a dimension for heads
+	title string   // what this is, for the picture
+	about []string // how it was made, a line each
+}
+
+// head holds queries (Lq×d), keys (Lk×d) and values (Lk×dv).
+type head[T dense.Float] struct{ q, k, v dense.Matrix[T] }
+
+// The sizes of the word vectors.
+const (
+	dim        = 64
+	vocabulary = 1500
+	window     = 5
+)
+
+// fromText makes tensors of a text. Queries and keys are the vectors of its
+// words scaled to the length s.norm, values are the vectors themselves: a token
+// gathers the vectors of words used in like company, itself included.
+//
+// The vectors are centred over the text. Otherwise every output would be close
+// to the mean of the values, and so would any estimate, whatever its weights.
+func fromText(s settings) (input[float32], error) {
+	var in input[float32]
+	from, err := textOf(s)
+	if err != nil {
+		return in, err
+	}
+	words := text.Words(from.Text)
+	model, err := vectors.Learn(words, vectors.Options{Dim: dim, Vocabulary: vocabulary, Window: window}, source(s.seed, "vectors"))
+	if err != nil {
+		return in, fmt.Errorf("%s: %w", from.Name, err)
+	}
+	v := dense.Convert(dense.Matrix[float32]{}, model.Sequence(s.length))
+	q := dense.New[float32](v.Rows, v.Cols)
+	for i, x := range v.Data {
+		q.Data[i] = float32(s.norm) * x
+	}
+	in.heads = []head[float32]{{q: q, k: q, v: v}}
+	in.rank = 2
+	in.title = from.Title
+	in.about = []string{
+		fmt.Sprintf("%s: %d words; the %d most frequent have vectors of", from.Name, len(words), len(model.Words)),
+		fmt.Sprintf("%d numbers, made from how often words stand within %d of each other (PPMI, truncated SVD), centred.", dim, window),
+		"Nearest " + nearest(model) + " (by cosine).",
+		fmt.Sprintf("V = the vectors of %d words of running text, scaled to length 1; Q = K = %v·V.", v.Rows, s.norm),
+	}
+	return in, nil
+}
+
+// textOf returns the text that s names, or the default one.
+func textOf(s settings) (text.Source, error) {
+	if s.text == "" {
+		return text.Default(), nil
+	}
+	return text.Read(s.text)
+}
+
+// nearest shows what the vectors have learnt, on the word that is surest of its
+// neighbours among the frequent ones.
+func nearest(m *vectors.Model) string {
+	const frequent, neighbours = 200, 5
+	var word string
+	var near []string
+	best := -1.0
+	for _, w := range m.Words[:min(frequent, len(m.Words))] {
+		names, cosines := m.Nearest(w, neighbours)
+		if mean := stat.Mean(cosines, nil); mean > best {
+			word, near, best = w, names, mean
+		}
+	}
+	return fmt.Sprintf("to %q: %s", word, strings.Join(near, ", "))
+}
+
+// checkFiles compares the headers of the three files and returns their type.
+func checkFiles(s settings) (reflect.Kind, error) {
+	q, err := npy.Stat(s.q)
+	if err != nil {
+		return 0, err
+	}
+	k, err := npy.Stat(s.k)
+	if err != nil {
+		return 0, err
+	}
+	v, err := npy.Stat(s.v)
+	if err != nil {
+		return 0, err
+	}
+	for _, other := range []struct {
+		path string
+		npy.Header
+	}{{s.k, k}, {s.v, v}} {
+		switch {
+		case other.Type != q.Type:
+			return 0, fmt.Errorf("%s is %v, %s is %v: want the same type", s.q, q.Type, other.path, other.Type)
+		case len(other.Shape) != len(q.Shape):
+			return 0, fmt.Errorf("%s has shape %v, %s has %v: want the same rank", s.q, q.Shape, other.path, other.Shape)
+		case len(q.Shape) == 3 && other.Shape[0] != q.Shape[0]:
+			return 0, fmt.Errorf("%s has %d heads, %s has %d: want the same", s.q, q.Shape[0], other.path, other.Shape[0])
+		}
+	}
+	lq, d := rowsAndColumns(q)
+	lk, dk := rowsAndColumns(k)
+	lv, _ := rowsAndColumns(v)
+	switch {
+	case d != dk:
+		return 0, fmt.Errorf("queries of %s have dimension %d, keys of %s %d: want the same", s.q, d, s.k, dk)
+	case lk != lv:
+		return 0, fmt.Errorf("%s has %d keys, %s has %d values: want the same", s.k, lk, s.v, lv)
+	case s.causal && lq != lk:
+		return 0, fmt.Errorf("%s has %d queries, %s has %d keys: -causal wants the same", s.q, lq, s.k, lk)
+	}
+	return q.Type, nil
+}
+
+func rowsAndColumns(h npy.Header) (int, int) {
+	n := len(h.Shape)
+	return h.Shape[n-2], h.Shape[n-1]
+}
+
+// fromFiles reads the tensors that checkFiles has found to fit.
+func fromFiles[T dense.Float](s settings) (input[T], error) {
+	var in input[T]
+	var tensors [3]npy.Tensor[T]
+	for i, path := range []string{s.q, s.k, s.v} {
+		var err error
+		if tensors[i], err = npy.Read[T](path); err != nil {
+			return in, err
+		}
+	}
+	q, k, v := tensors[0], tensors[1], tensors[2]
+	for h := range q.Heads() {
+		in.heads = append(in.heads, head[T]{q: q.Head(h), k: k.Head(h), v: v.Head(h)})
+	}
+	in.rank = len(q.Shape)
+	in.title = fmt.Sprintf("%s, %s, %s", s.q, s.k, s.v)
+	in.about = []string{fmt.Sprintf("Q = %s %v, K = %s %v, V = %s %v", s.q, q.Shape, s.k, k.Shape, s.v, v.Shape)}
+	return in, nil
+}

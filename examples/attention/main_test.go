@@ -1,0 +1,256 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	exprand "golang.org/x/exp/rand"
+	"gonum.org/v1/gonum/stat/distuv"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/examples/internal/npy"
+	"github.com/seed-feabd252/randfeat/performer"
+)
+
+// quick are flags that keep a run short.
+func quick(args ...string) []string {
+	return append([]string{"-length", "80", "-draws", "2", "-m", "4,16"}, args...)
+}
+
+func runs(t *testing.T, args []string) string {
+	t.Helper()
+	var out, errs bytes.Buffer
+	require.NoError(t, run(args, &out, &errs))
+	assert.Empty(t, errs.String(), "no bar unless on a terminal")
+	return out.String()
+}
+
+// count returns the lines of the table that begin with a map and a projection.
+func count(out string) (n int) {
+	for line := range strings.Lines(out) {
+		f := strings.Fields(line)
+		for _, m := range mapNames {
+			for _, p := range projectionNames {
+				if len(f) > 1 && f[0] == m && f[1] == p {
+					n++
+				}
+			}
+		}
+	}
+	return n
+}
+
+func TestDefaultText(t *testing.T) {
+	t.Chdir(t.TempDir())
+	out := runs(t, quick())
+	assert.Equal(t, len(mapNames)*len(projectionNames)*2, count(out))
+	assert.Contains(t, out, "L = 80, d = 64, float32")
+	assert.Contains(t, out, "is in attention.png")
+	info, err := os.Stat("attention.png")
+	require.NoError(t, err)
+	assert.Greater(t, info.Size(), int64(1000))
+}
+
+func TestFallbackText(t *testing.T) {
+	t.Chdir(t.TempDir())
+	t.Setenv("GOROOT", t.TempDir())
+	t.Setenv("PATH", "")
+	out := runs(t, quick("-map", "positive", "-projection", "iid"))
+	assert.Contains(t, out, "README")
+	assert.Equal(t, 2, count(out))
+}
+
+func TestOwnTextCausal(t *testing.T) {
+	dir := t.TempDir()
+	text := filepath.Join(dir, "mine.txt")
+	var b strings.Builder
+	src := exprand.NewSource(2)
+	for range 400 {
+		fmt.Fprintf(&b, "w%c%c ", 'a'+rune(src.Uint64()%10), 'a'+rune(src.Uint64()%10))
+	}
+	require.NoError(t, os.WriteFile(text, []byte(b.String()), 0o600))
+	plot := filepath.Join(dir, "p.svg")
+	out := runs(t, quick("-text", text, "-causal", "-map", "trig,hyperbolic", "-projection", "iid", "-plot", plot))
+	assert.Contains(t, out, "causal attention: L = 80")
+	assert.Contains(t, out, text+": 400 words")
+	assert.Equal(t, 4, count(out))
+	svg, err := os.ReadFile(plot)
+	require.NoError(t, err)
+	for _, want := range []string{"trig features", "hyperbolic features", "mine.txt", "plain average", "elu+1", ">16<"} {
+		assert.Contains(t, string(svg), want)
+	}
+	assert.NotContains(t, string(svg), "positive features")
+}
+
+func TestHelp(t *testing.T) {
+	out := runs(t, []string{"-h"})
+	for _, want := range []string{"softmax(QKᵀ/√d)", "-causal", "-projection", "gram-schmidt"} {
+		assert.Contains(t, out, want)
+	}
+}
+
+// save writes a tensor of small normal numbers and returns its path.
+func save[T dense.Float](t *testing.T, dir, name string, shape ...int) string {
+	t.Helper()
+	n := 1
+	for _, s := range shape {
+		n *= s
+	}
+	x := npy.Tensor[T]{Shape: shape, Data: make([]T, n)}
+	normal := distuv.Normal{Sigma: 0.4, Src: exprand.NewSource(uint64(len(name) + n))}
+	for i := range x.Data {
+		x.Data[i] = T(normal.Rand())
+	}
+	path := filepath.Join(dir, name+".npy")
+	require.NoError(t, npy.Write(path, x))
+	return path
+}
+
+func ownTensors[T dense.Float](t *testing.T) {
+	const heads, lq, lk, d, dv = 2, 30, 40, 8, 5
+	for _, rank := range []int{2, 3} {
+		dir := t.TempDir()
+		shape := func(r, c int) []int { return []int{heads, r, c}[3-rank:] }
+		if rank == 2 {
+			shape = func(r, c int) []int { return []int{r, c} }
+		}
+		q := save[T](t, dir, "q", shape(lq, d)...)
+		k := save[T](t, dir, "keys", shape(lk, d)...)
+		v := save[T](t, dir, "values", shape(lk, dv)...)
+		out := filepath.Join(dir, "out.npy")
+		printed := runs(t, []string{
+			"-q", q, "-k", k, "-v", v, "-o", out, "-draws", "2", "-map", "hyperbolic", "-m", "4096",
+			"-projection", "gram-schmidt", "-plot", filepath.Join(dir, "a.png"),
+		})
+		assert.Equal(t, 1, count(printed))
+		assert.Contains(t, printed, "wrote "+out+": hyperbolic features, gram-schmidt frequencies, m = 4096")
+		assert.Contains(t, printed, "40 keys")
+
+		got, err := npy.Read[T](out)
+		require.NoError(t, err)
+		assert.Equal(t, shape(lq, dv), got.Shape)
+		var exact []dense.Matrix[T]
+		var estimate []dense.Matrix[T]
+		var tensors [3]npy.Tensor[T]
+		for i, path := range []string{q, k, v} {
+			tensors[i], err = npy.Read[T](path)
+			require.NoError(t, err)
+		}
+		for h := range got.Heads() {
+			estimate = append(estimate, got.Head(h))
+			exact = append(exact, performer.Softmax(dense.Matrix[T]{}, tensors[0].Head(h), tensors[1].Head(h), tensors[2].Head(h), performer.SoftmaxOptions{}))
+		}
+		// Weights vary by 0.4²·√8 = 0.45 only; 4096 frequencies leave a few percent.
+		rel := distance(estimate, exact)
+		assert.Less(t, rel, 0.1)
+		assert.Contains(t, printed, fmt.Sprintf("relative error %.3g", rel))
+	}
+}
+
+func TestOwnTensors(t *testing.T) {
+	t.Run("type=float32", ownTensors[float32])
+	t.Run("type=float64", ownTensors[float64])
+}
+
+func TestDefaultsOfOutput(t *testing.T) {
+	dir := t.TempDir()
+	out := filepath.Join(dir, "out.npy")
+	printed := runs(t, []string{"-length", "64", "-draws", "2", "-o", out, "-plot", filepath.Join(dir, "a.png"), "-projection", "givens", "-m", "8"})
+	assert.Contains(t, printed, "positive features, givens frequencies, m = 8")
+	assert.Equal(t, 3, count(printed), "the table still has all maps")
+	h, err := npy.Stat(out)
+	require.NoError(t, err)
+	assert.Equal(t, []int{64, 64}, h.Shape)
+}
+
+// Trigonometric features overflow where ‖q‖²/(2√d) is large; positive ones are
+// used in log space.
+func TestOverflowIsSaid(t *testing.T) {
+	t.Chdir(t.TempDir())
+	out := runs(t, []string{"-length", "64", "-draws", "2", "-m", "8", "-projection", "iid", "-map", "trig", "-norm", "100"})
+	assert.Contains(t, out, "overflow")
+	assert.Contains(t, out, "No picture")
+	assert.NoFileExists(t, "attention.png")
+	out = runs(t, []string{"-length", "64", "-draws", "2", "-m", "8", "-projection", "iid", "-map", "positive", "-norm", "100"})
+	assert.NotRegexp(t, `positive +iid +8 +overflow`, out)
+	assert.NotContains(t, out, "NaN")
+}
+
+func TestErrors(t *testing.T) {
+	dir := t.TempDir()
+	t.Chdir(dir)
+	q := save[float32](t, dir, "q", 6, 4)
+	k := save[float32](t, dir, "k", 6, 4)
+	v := save[float32](t, dir, "v", 6, 3)
+	zero := filepath.Join(dir, "zero.npy")
+	require.NoError(t, npy.Write(zero, npy.Tensor[float32]{Shape: []int{6, 3}, Data: make([]float32, 18)}))
+	nan := filepath.Join(dir, "nan.npy")
+	bad := npy.Tensor[float32]{Shape: []int{6, 3}, Data: make([]float32, 18)}
+	bad.Data[5] = float32(math.NaN())
+	require.NoError(t, npy.Write(nan, bad))
+	double := save[float64](t, dir, "double", 6, 3)
+	flat := save[float32](t, dir, "flat", 1, 6, 3)
+	four := save[float32](t, dir, "four", 4, 6, 4)
+	threeHeads := save[float32](t, dir, "three", 3, 6, 4)
+	narrow := save[float32](t, dir, "narrow", 6, 2)
+	short := save[float32](t, dir, "short", 5, 3)
+	fewKeys, fewValues := save[float32](t, dir, "fk", 5, 4), short
+	brief := filepath.Join(dir, "brief.txt")
+	require.NoError(t, os.WriteFile(brief, []byte("too few words"), 0o600))
+	binary := filepath.Join(dir, "binary.txt")
+	require.NoError(t, os.WriteFile(binary, []byte{0xff, 0xfe}, 0o600))
+
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"-q", q}, "-k is missing"},
+		{[]string{"-q", q, "-v", v}, "-k is missing"},
+		{[]string{"-q", q, "-k", k}, "-v is missing"},
+		{[]string{"-v", v}, "-q is missing"},
+		{[]string{"-q", q, "-k", k, "-v", v, "-text", brief}, "-text is about a text"},
+		{[]string{"-q", q, "-k", k, "-v", v, "-norm", "3"}, "-norm is about a text"},
+		{[]string{"-q", "none.npy", "-k", k, "-v", v}, "none.npy: no such file"},
+		{[]string{"-q", q, "-k", brief, "-v", v}, brief + ": not a NumPy file"},
+		{[]string{"-q", q, "-k", k, "-v", double}, double + " is float64"},
+		{[]string{"-q", q, "-k", k, "-v", flat}, "want the same rank"},
+		{[]string{"-q", four, "-k", threeHeads, "-v", flat}, "has 4 heads"},
+		{[]string{"-q", q, "-k", narrow, "-v", v}, narrow + " 2: want the same"},
+		{[]string{"-q", q, "-k", k, "-v", short}, short + " has 5 values"},
+		{[]string{"-q", q, "-k", fewKeys, "-v", fewValues, "-causal"}, "-causal wants the same"},
+		{[]string{"-q", q, "-k", k, "-v", nan}, nan + ": element [1 2] is NaN"},
+		{[]string{"-q", q, "-k", k, "-v", zero}, "exact attention is zero everywhere"},
+		{[]string{"-text", brief}, brief + ": vectors: the text has 3 different words, want at least 64"},
+		{[]string{"-text", binary}, binary + ": not UTF-8"},
+		{[]string{"-text", "none.txt"}, "none.txt"},
+		{[]string{"-length", "1"}, "-length 1, want at least 2"},
+		{[]string{"-draws", "1"}, "-draws 1, want at least 2"},
+		{[]string{"-norm", "NaN"}, "-norm NaN, want a positive number"},
+		{[]string{"-norm", "-1"}, "-norm -1, want a positive number"},
+		{[]string{"-map", "sinh"}, `-map "sinh", want positive, hyperbolic, trig`},
+		{[]string{"-projection", "iid,qr"}, `-projection "qr", want iid`},
+		{[]string{"-m", "0"}, `-m "0", want whole numbers`},
+		{[]string{"-m", "64,x"}, `-m "x", want whole numbers`},
+		{[]string{"-m", "99999999999999999999"}, "want whole numbers from 1 to 65536"},
+		{[]string{"-o", "o.npy", "-m", "64,256"}, "-o writes one output"},
+		{[]string{"-o", "o.npy", "-map", "trig,positive"}, "-o writes one output"},
+		{[]string{"-o", "no/o.npy"}, "-o: "},
+		{[]string{"-o", brief + "/o.npy"}, "-o: "},
+		{[]string{"-plot", "a.txt"}, "must end in .png or .svg"},
+		{[]string{"-plot", "no/a.png"}, "no"},
+		{[]string{"-unknown"}, "-unknown"},
+		{[]string{"stray"}, `unexpected argument "stray"`},
+	} {
+		err := run(c.args, io.Discard, io.Discard)
+		assert.ErrorContains(t, err, c.want, "%v", c.args)
+	}
+	assert.NoFileExists(t, "attention.png", "errors come before any output")
+}

@@ -1,0 +1,216 @@
+// Package charts draws measurements with error bars: panels side by side on
+// common axes, one legend below them.
+package charts
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+	_ "gonum.org/v1/plot/vg/vgimg" // png
+	_ "gonum.org/v1/plot/vg/vgsvg" // svg
+)
+
+// Point is a measurement y ± Err at x.
+type Point struct{ X, Y, Err float64 }
+
+// Series is a line through points. A name that stands in several panels has
+// the same style in each and one entry in the legend.
+type Series struct {
+	Name   string
+	Points []Point
+}
+
+// Level is a horizontal line, for a value to compare with. It is dashed and
+// grey, a different dash for each name.
+type Level struct {
+	Name string
+	Y    float64
+}
+
+// Panel is one diagram.
+type Panel struct {
+	Title  string
+	Series []Series
+	Levels []Level
+}
+
+// Figure is a row of panels that share their axes. All coordinates on
+// logarithmic axes must be positive; what is not, NaN and Inf are left out. The
+// lower end of an error bar that would reach zero or less is cut at the edge
+// of the diagram.
+type Figure struct {
+	Title          string
+	XLabel, YLabel string
+	LogX, LogY     bool
+	XTicks         []float64 // where x has a label; nil means at round numbers
+	Panels         []Panel
+}
+
+// Formats lists the endings of file names that Save understands.
+var Formats = []string{".png", ".svg"}
+
+// CheckPath returns an error if Save could not write to path: its ending is not
+// one of Formats, or its folder does not exist. It lets a program fail before a
+// long computation instead of after it.
+func CheckPath(path string) error {
+	if ext := strings.ToLower(filepath.Ext(path)); !slices.Contains(Formats, ext) {
+		return fmt.Errorf("%s: a picture's name must end in %s", path, strings.Join(Formats, " or "))
+	}
+	dir := filepath.Dir(path)
+	if info, err := os.Stat(dir); err != nil {
+		return err
+	} else if !info.IsDir() {
+		return fmt.Errorf("%s: not a folder", dir)
+	}
+	return nil
+}
+
+const (
+	panelWidth  = 11 * vg.Centimeter
+	height      = 14 * vg.Centimeter
+	titleHeight = 1 * vg.Centimeter
+	nameHeight  = 9 * vg.Millimeter // of a panel's title
+	labelWidth  = 7 * vg.Millimeter // of what y is
+	margin      = 4 * vg.Millimeter
+)
+
+// Save writes the figure to a file in the format that the ending of its name
+// tells. It is an error if CheckPath reports one, if there is no panel, or if
+// no point can be drawn.
+func (f Figure) Save(path string) error {
+	if err := CheckPath(path); err != nil {
+		return err
+	}
+	if len(f.Panels) == 0 {
+		return fmt.Errorf("charts: no panel to draw in %s", path)
+	}
+	area, err := f.extent()
+	if err != nil {
+		return fmt.Errorf("charts: %s: %w", path, err)
+	}
+	styles := f.styles()
+	plots := make([]*plot.Plot, len(f.Panels))
+	for i, p := range f.Panels {
+		plots[i] = f.plot(p, area, styles)
+	}
+
+	width := panelWidth * vg.Length(len(plots))
+	format := strings.ToLower(filepath.Ext(path))[1:]
+	canvas, err := draw.NewFormattedCanvas(width, height, format)
+	if err != nil {
+		return fmt.Errorf("charts: %s: %w", path, err)
+	}
+	page := draw.New(canvas)
+	text := plots[0].X.Label.TextStyle
+	text.XAlign = draw.XCenter
+	title, name, side := text, text, text
+	title.Font.Size, title.YAlign = vg.Points(15), draw.YTop
+	name.YAlign = draw.YBottom
+	side.Rotation, side.YAlign = math.Pi/2, draw.YTop
+	page.FillText(title, vg.Point{X: page.Center().X, Y: page.Max.Y - margin}, f.Title)
+
+	bottom := drawLegend(draw.Crop(page, margin, -margin, margin, 0), styles)
+	body := draw.Crop(page, margin+labelWidth, -margin, bottom-page.Min.Y+margin, -titleHeight-nameHeight)
+	tiles := draw.Tiles{Rows: 1, Cols: len(plots), PadX: margin}
+	for i, p := range plots {
+		c := tiles.At(body, i, 0)
+		p.Draw(c)
+		data := p.DataCanvas(c)
+		page.FillText(name, vg.Point{X: data.Center().X, Y: data.Max.Y + margin/2}, f.Panels[i].Title)
+		if i == 0 {
+			page.FillText(side, vg.Point{X: page.Min.X + margin, Y: data.Center().Y}, f.YLabel)
+		}
+	}
+	return write(path, canvas)
+}
+
+// write creates the file at path.
+func write(path string, canvas vg.CanvasWriterTo) error {
+	file, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	_, err = canvas.WriteTo(file)
+	if closed := file.Close(); err == nil {
+		err = closed
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return nil
+}
+
+// extent is the range of both axes.
+type extent struct{ x0, x1, y0, y1 float64 }
+
+// extent returns the range of what can be drawn, with room around it.
+func (f Figure) extent() (extent, error) {
+	e := extent{math.Inf(1), math.Inf(-1), math.Inf(1), math.Inf(-1)}
+	for _, p := range f.Panels {
+		for _, l := range p.Levels {
+			if f.drawable(Point{X: 1, Y: l.Y}) {
+				e.y0, e.y1 = min(e.y0, l.Y), max(e.y1, l.Y)
+			}
+		}
+		for _, s := range p.Series {
+			for _, q := range f.points(s) {
+				e.x0, e.x1 = min(e.x0, q.X), max(e.x1, q.X)
+				e.y1 = max(e.y1, q.Y+q.Err)
+				e.y0 = min(e.y0, q.Y)
+				if low := q.Y - q.Err; !f.LogY || low > q.Y/4 {
+					e.y0 = min(e.y0, low)
+				}
+			}
+		}
+	}
+	if e.x0 > e.x1 {
+		return e, fmt.Errorf("no point to draw")
+	}
+	e.x0, e.x1 = widen(e.x0, e.x1, f.LogX)
+	e.y0, e.y1 = widen(e.y0, e.y1, f.LogY)
+	return e, nil
+}
+
+// widen moves both ends of a range outwards by a small part of it.
+func widen(lo, hi float64, log bool) (float64, float64) {
+	const part = 0.06
+	if log {
+		r := math.Pow(hi/lo, part)
+		if hi == lo {
+			r = 1.5
+		}
+		return lo / r, hi * r
+	}
+	r := part * (hi - lo)
+	if hi == lo {
+		r = max(1, math.Abs(hi)) / 2
+	}
+	return lo - r, hi + r
+}
+
+// points returns the points of s that can be drawn.
+func (f Figure) points(s Series) []Point {
+	var ps []Point
+	for _, p := range s.Points {
+		if f.drawable(p) {
+			ps = append(ps, p)
+		}
+	}
+	return ps
+}
+
+func (f Figure) drawable(p Point) bool {
+	for _, v := range []float64{p.X, p.Y, p.Err} {
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			return false
+		}
+	}
+	return (!f.LogX || p.X > 0) && (!f.LogY || p.Y > 0)
+}

@@ -1,0 +1,205 @@
+package charts
+
+import (
+	"image/color"
+	"math"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+)
+
+// style is how the series or level of a name is drawn.
+type style struct {
+	name  string
+	level bool
+	line  draw.LineStyle
+	glyph draw.GlyphStyle
+}
+
+// palette has colours that the colour-blind tell apart (Okabe & Ito 2008).
+var palette = []color.Color{
+	color.RGBA{R: 0, G: 114, B: 178, A: 255},
+	color.RGBA{R: 213, G: 94, B: 0, A: 255},
+	color.RGBA{R: 0, G: 158, B: 115, A: 255},
+	color.RGBA{R: 204, G: 121, B: 167, A: 255},
+	color.RGBA{R: 230, G: 159, B: 0, A: 255},
+	color.RGBA{R: 86, G: 180, B: 233, A: 255},
+}
+
+var (
+	shapes = []draw.GlyphDrawer{
+		draw.CircleGlyph{}, draw.BoxGlyph{}, draw.TriangleGlyph{}, draw.PyramidGlyph{}, draw.SquareGlyph{}, draw.RingGlyph{},
+	}
+	dashes = [][]vg.Length{{6, 4}, {2, 3}, {10, 3, 2, 3}}
+	grey   = color.Gray{Y: 110}
+)
+
+// styles returns a style for each name, in the order in which they come first,
+// levels after series.
+func (f Figure) styles() []style {
+	var all []style
+	known := make(map[string]bool)
+	for _, p := range f.Panels {
+		for _, s := range p.Series {
+			if known[s.Name] {
+				continue
+			}
+			known[s.Name] = true
+			n := len(all)
+			c := palette[n%len(palette)]
+			all = append(all, style{
+				name:  s.Name,
+				line:  draw.LineStyle{Color: c, Width: vg.Points(1.5)},
+				glyph: draw.GlyphStyle{Color: c, Radius: vg.Points(3.5), Shape: shapes[n%len(shapes)]},
+			})
+		}
+	}
+	levels := 0
+	for _, p := range f.Panels {
+		for _, l := range p.Levels {
+			if known[l.Name] {
+				continue
+			}
+			known[l.Name] = true
+			all = append(all, style{name: l.Name, level: true, line: draw.LineStyle{
+				Color: grey, Width: vg.Points(1.5), Dashes: dashes[levels%len(dashes)],
+			}})
+			levels++
+		}
+	}
+	return all
+}
+
+// Thumbnail draws the sample of a style that stands in the legend.
+func (s style) Thumbnail(c *draw.Canvas) {
+	y := c.Center().Y
+	c.StrokeLine2(s.line, c.Min.X, y, c.Max.X, y)
+	if !s.level {
+		c.DrawGlyph(s.glyph, c.Center())
+	}
+}
+
+// plot returns one panel. Its axes take the same room in all of them. It has no
+// label at y: gonum takes the middle of a logarithmic axis for its arithmetic
+// mean, and leaves room above for a label there.
+func (f Figure) plot(p Panel, area extent, styles []style) *plot.Plot {
+	d := plot.New()
+	d.X.Label.Text = f.XLabel
+	d.X.Min, d.X.Max, d.Y.Min, d.Y.Max = area.x0, area.x1, area.y0, area.y1
+	for _, a := range []*plot.Axis{&d.X, &d.Y} {
+		a.Label.TextStyle.Font.Size = vg.Points(13)
+		a.Tick.Label.Font.Size = vg.Points(11)
+		a.Padding = 0
+	}
+	if f.LogX {
+		d.X.Scale, d.X.Tick.Marker = plot.LogScale{}, roundTicks{}
+	}
+	if f.LogY {
+		d.Y.Scale, d.Y.Tick.Marker = plot.LogScale{}, roundTicks{}
+	}
+	if f.XTicks != nil {
+		d.X.Tick.Marker = fixedTicks(f.XTicks)
+	}
+	grid := plotter.NewGrid()
+	grid.Horizontal.Color, grid.Vertical.Color = color.Gray{Y: 225}, color.Gray{Y: 225}
+	d.Add(grid)
+
+	for _, s := range styles {
+		for _, l := range p.Levels {
+			if s.level && l.Name == s.name && f.drawable(Point{X: 1, Y: l.Y}) {
+				d.Add(lines{style: s, points: []Point{{X: area.x0, Y: l.Y}, {X: area.x1, Y: l.Y}}})
+			}
+		}
+		for at, r := range p.Series {
+			if !s.level && r.Name == s.name {
+				d.Add(lines{style: s, points: f.apart(f.points(r), at, len(p.Series), area), floor: area.y0})
+			}
+		}
+	}
+	return d
+}
+
+// apart moves the points of series number at of n sideways, so that error bars
+// of different series at the same x do not hide each other.
+func (f Figure) apart(ps []Point, at, n int, area extent) []Point {
+	const step = 0.012 // of the width of the panel
+	shift := step * (float64(at) - float64(n-1)/2)
+	moved := make([]Point, len(ps))
+	for i, p := range ps {
+		if f.LogX {
+			p.X *= math.Pow(area.x1/area.x0, shift)
+		} else {
+			p.X += shift * (area.x1 - area.x0)
+		}
+		moved[i] = p
+	}
+	return moved
+}
+
+// lines draws points joined by lines, each with its error bar and glyph.
+type lines struct {
+	style  style
+	points []Point
+	floor  float64 // where error bars end at the latest
+}
+
+// Plot implements plot.Plotter.
+func (l lines) Plot(c draw.Canvas, p *plot.Plot) {
+	trX, trY := p.Transforms(&c)
+	path := make([]vg.Point, len(l.points))
+	for i, q := range l.points {
+		path[i] = vg.Point{X: trX(q.X), Y: trY(q.Y)}
+	}
+	c.StrokeLines(l.style.line, c.ClipLinesXY(path)...)
+	if l.style.level {
+		return
+	}
+	bar := l.style.line
+	bar.Width = vg.Points(1)
+	cap := vg.Points(3)
+	for i, q := range l.points {
+		if q.Err > 0 {
+			x, lo, hi := path[i].X, trY(max(q.Y-q.Err, l.floor)), trY(q.Y+q.Err)
+			c.StrokeLine2(bar, x, lo, x, hi)
+			c.StrokeLine2(bar, x-cap, lo, x+cap, lo)
+			c.StrokeLine2(bar, x-cap, hi, x+cap, hi)
+		}
+		c.DrawGlyph(l.style.glyph, path[i])
+	}
+}
+
+// drawLegend draws one entry a style in rows at the bottom of c and returns
+// where the rows end.
+func drawLegend(c draw.Canvas, styles []style) vg.Length {
+	const icon, gap, rowHeight = 1.1 * vg.Centimeter, 8 * vg.Millimeter, 6 * vg.Millimeter
+	text := plot.New().X.Label.TextStyle
+	text.Font.Size = vg.Points(12)
+	text.XAlign, text.YAlign = draw.XLeft, draw.YCenter
+
+	var rows [][]style
+	var widths []vg.Length
+	for _, s := range styles {
+		w := icon + text.Width(s.name) + gap
+		if n := len(rows); n == 0 || widths[n-1]+w > c.Max.X-c.Min.X {
+			rows, widths = append(rows, nil), append(widths, 0)
+		}
+		rows[len(rows)-1] = append(rows[len(rows)-1], s)
+		widths[len(rows)-1] += w
+	}
+	top := c.Min.Y + rowHeight*vg.Length(len(rows))
+	for i, row := range rows {
+		x := c.Center().X - widths[i]/2
+		y := top - rowHeight*(vg.Length(i)+0.5)
+		for _, s := range row {
+			box := draw.Canvas{Canvas: c.Canvas, Rectangle: vg.Rectangle{
+				Min: vg.Point{X: x, Y: y - rowHeight/2}, Max: vg.Point{X: x + icon*0.8, Y: y + rowHeight/2},
+			}}
+			s.Thumbnail(&box)
+			c.FillText(text, vg.Point{X: x + icon, Y: y}, s.name)
+			x += icon + text.Width(s.name) + gap
+		}
+	}
+	return top
+}

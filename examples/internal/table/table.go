@@ -1,0 +1,83 @@
+// Package table prints tables in aligned columns.
+package table
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// Column is the head of a column and how its cells are aligned.
+type Column struct {
+	Name  string
+	Right bool // numbers are read from the right
+}
+
+// Table is a head and rows of cells. Build it with New.
+type Table struct {
+	columns []Column
+	rows    [][]string // nil stands for a blank line
+}
+
+// New returns a table without rows.
+func New(columns ...Column) *Table { return &Table{columns: columns} }
+
+// Row appends a row. It panics unless it has one cell a column.
+func (t *Table) Row(cells ...string) {
+	if len(cells) != len(t.columns) {
+		panic(fmt.Sprintf("table: %d cells in a table of %d columns", len(cells), len(t.columns)))
+	}
+	t.rows = append(t.rows, slices.Clone(cells))
+}
+
+// Gap appends a blank line, unless the table ends with one or is empty.
+func (t *Table) Gap() {
+	if n := len(t.rows); n > 0 && t.rows[n-1] != nil {
+		t.rows = append(t.rows, nil)
+	}
+}
+
+// Fprint writes the table: the head, a rule, the rows, two spaces between
+// columns, no space at the end of a line. Width is counted in runes.
+func (t *Table) Fprint(w io.Writer) error {
+	widths := make([]int, len(t.columns))
+	names := make([]string, len(t.columns))
+	rules := make([]string, len(t.columns))
+	for j, c := range t.columns {
+		names[j] = c.Name
+		widths[j] = utf8.RuneCountInString(c.Name)
+		for _, row := range t.rows {
+			if row != nil {
+				widths[j] = max(widths[j], utf8.RuneCountInString(row[j]))
+			}
+		}
+		rules[j] = strings.Repeat("-", widths[j])
+	}
+	var b strings.Builder
+	t.line(&b, names, widths)
+	t.line(&b, rules, widths)
+	for _, row := range t.rows {
+		t.line(&b, row, widths)
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// line appends the cells of one line, or a blank line for none.
+func (t *Table) line(b *strings.Builder, cells []string, widths []int) {
+	var line strings.Builder
+	for j, cell := range cells {
+		if j > 0 {
+			line.WriteString("  ")
+		}
+		fill := strings.Repeat(" ", widths[j]-utf8.RuneCountInString(cell))
+		if t.columns[j].Right {
+			line.WriteString(fill + cell)
+		} else {
+			line.WriteString(cell + fill)
+		}
+	}
+	b.WriteString(strings.TrimRight(line.String(), " ") + "\n")
+}

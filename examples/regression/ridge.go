@@ -1,0 +1,168 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/stat/distuv"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/kernels"
+	"github.com/seed-feabd252/randfeat/orf"
+	"github.com/seed-feabd252/randfeat/rff"
+)
+
+const (
+	dim   = 8
+	noise = 0.3 // standard deviation
+)
+
+// data are points (n×dim) and a value each.
+type data struct {
+	x dense.Matrix[float64]
+	y []float64
+}
+
+// draw returns n points of the data set that the program's description defines.
+func draw(n int, src rand.Source) data {
+	uniform := distuv.Uniform{Min: -1, Max: 1, Src: src}
+	normal := distuv.Normal{Sigma: noise, Src: src}
+	d := data{x: dense.New[float64](n, dim), y: make([]float64, n)}
+	for i := range d.y {
+		x := d.x.Row(i)
+		for j := range x {
+			x[j] = uniform.Rand()
+		}
+		d.y[i] = truth(x) + normal.Rand()
+	}
+	return d
+}
+
+// truth is the function without the noise.
+func truth(x []float64) float64 {
+	return math.Sin(math.Pi*x[0]*x[1]) + 2*(x[2]-0.5)*(x[2]-0.5) + x[3] + 0.5*x[4]
+}
+
+// kernelRidge returns k(x, train)·(K + λI)⁻¹·y, the prediction at every row of x,
+// in O(n³).
+func kernelRidge(train data, x dense.Matrix[float64], lengthScale, lambda float64) ([]float64, error) {
+	k := kernels.Gaussian{LengthScale: lengthScale}
+	gram := kernels.Gram(dense.Matrix[float64]{}, k, train.x, dense.Matrix[float64]{})
+	a, err := solve(gram, train.y, lambda)
+	if err != nil {
+		return nil, err
+	}
+	return times(kernels.Gram(dense.Matrix[float64]{}, k, x, train.x), a), nil
+}
+
+// featureRidge returns φ(x)·(ΦᵀΦ + λI)⁻¹·Φᵀy, the prediction at every row of x,
+// in O(n·m² + m³).
+func featureRidge(f rff.Map[float64], train data, x dense.Matrix[float64], lambda float64) ([]float64, error) {
+	phi := f.Transform(dense.Matrix[float64]{}, train.x)
+	p := dense.ToMat(phi)
+	var square mat.Dense
+	square.Mul(p.T(), p)
+	var right mat.VecDense
+	right.MulVec(p.T(), mat.NewVecDense(len(train.y), train.y))
+	w, err := solve(dense.FromMat[float64](&square), right.RawVector().Data, lambda)
+	if err != nil {
+		return nil, err
+	}
+	return times(f.Transform(dense.Matrix[float64]{}, x), w), nil
+}
+
+// solve returns (a + λI)⁻¹·b for a symmetric positive semi-definite a, to whose
+// diagonal it adds λ.
+func solve(a dense.Matrix[float64], b []float64, lambda float64) ([]float64, error) {
+	for i := range a.Rows {
+		a.Row(i)[i] += lambda
+	}
+	var c mat.Cholesky
+	if !c.Factorize(mat.NewSymDense(a.Rows, a.Data)) {
+		return nil, fmt.Errorf("the system is singular to working precision: λ = %v is too small", lambda)
+	}
+	var x mat.VecDense
+	if err := c.SolveVecTo(&x, mat.NewVecDense(len(b), b)); err != nil {
+		return nil, fmt.Errorf("λ = %v is too small: %w", lambda, err)
+	}
+	return x.RawVector().Data, nil
+}
+
+// times returns a·x.
+func times(a dense.Matrix[float64], x []float64) []float64 {
+	var y mat.VecDense
+	y.MulVec(dense.ToMat(a), mat.NewVecDense(len(x), x))
+	return y.RawVector().Data
+}
+
+// rmse returns the root mean square of a − b.
+func rmse(a, b []float64) float64 {
+	var sum float64
+	for i, v := range a {
+		sum += (v - b[i]) * (v - b[i])
+	}
+	return math.Sqrt(sum / float64(len(a)))
+}
+
+var projectionNames = []string{"iid", "gram-schmidt", "hadamard"}
+
+// frequencies draws m frequencies.
+func frequencies(projection string, m int, src rand.Source) (orf.Projection[float64], error) {
+	switch projection {
+	case "iid":
+		return orf.IID[float64](m, dim, src)
+	case "gram-schmidt":
+		return orf.GramSchmidt[float64](m, dim, src)
+	case "hadamard":
+		return orf.Hadamard[float64](m, dim, src)
+	}
+	return nil, fmt.Errorf("unknown projection %q", projection)
+}
+
+// row is a row of the table.
+type row struct {
+	projection  string
+	m           int
+	test, exact estimate
+	time        time.Duration
+}
+
+// measure fits with every kind and number of frequencies. exact is the
+// prediction of exact regression.
+func (s settings) measure(train, test data, exact []float64, src rand.Source) ([]row, error) {
+	var rows []row
+	for _, projection := range projectionNames {
+		for _, m := range sizes {
+			var fromTest, fromExact []float64
+			var taken []time.Duration
+			for range s.draws {
+				w, err := frequencies(projection, m, src)
+				if err != nil {
+					return nil, err
+				}
+				f, err := rff.Gaussian(w, s.lengthScale)
+				if err != nil {
+					return nil, err
+				}
+				start := time.Now()
+				y, err := featureRidge(f, train, test.x, s.lambda)
+				if err != nil {
+					return nil, err
+				}
+				taken = append(taken, time.Since(start))
+				fromTest = append(fromTest, rmse(y, test.y))
+				fromExact = append(fromExact, rmse(y, exact))
+			}
+			slices.Sort(taken)
+			rows = append(rows, row{
+				projection: projection, m: m,
+				test: estimateOf(fromTest), exact: estimateOf(fromExact), time: taken[len(taken)/2],
+			})
+		}
+	}
+	return rows, nil
+}

@@ -1,0 +1,86 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	exprand "golang.org/x/exp/rand"
+
+	"github.com/seed-feabd252/randfeat/dense"
+)
+
+func TestRun(t *testing.T) {
+	var first, second bytes.Buffer
+	require.NoError(t, run([]string{"-n", "8"}, &first, io.Discard))
+	assert.Equal(t, 2*len(dimensions), strings.Count(first.String(), "×\n"), "a row for each dimension and width")
+	require.NoError(t, run([]string{"-n", "8"}, &second, io.Discard))
+	assert.Equal(t, first.String(), second.String())
+	second.Reset()
+	require.NoError(t, run([]string{"-n", "8", "-seed", "2"}, &second, io.Discard))
+	assert.NotEqual(t, first.String(), second.String())
+}
+
+func TestHelp(t *testing.T) {
+	var b bytes.Buffer
+	require.NoError(t, run([]string{"-h"}, &b, io.Discard))
+	assert.Contains(t, b.String(), "quantises vectors")
+	assert.Contains(t, b.String(), "-factor")
+}
+
+func TestErrors(t *testing.T) {
+	for args, want := range map[string]string{
+		"-n 0":          "-n 0, want at least 1",
+		"-outliers -1":  "-outliers -1, want from 0 to 255",
+		"-outliers 256": "-outliers 256, want from 0 to 255",
+		"-factor 0":     "-factor 0, want a positive number",
+		"-factor NaN":   "-factor NaN, want a positive number",
+		"-factor +Inf":  "-factor +Inf, want a positive number",
+		"-bits 3":       "flag provided but not defined: -bits",
+	} {
+		assert.ErrorContains(t, run(strings.Fields(args), io.Discard, io.Discard), want)
+	}
+	assert.EqualError(t, run([]string{"-n", "2"}, full{}, io.Discard), "disk full")
+}
+
+type full struct{}
+
+func (full) Write([]byte) (int, error) { return 0, errors.New("disk full") }
+
+// With b bits and step s the rounding error of a coordinate is at most s/2.
+func TestQuantise(t *testing.T) {
+	x := dense.Of(3, 4, []float32{7, 3.4, -7, -0.6, 0, 0, 0, 0, 127, 1.5, 2.5, -1})
+	four, eight := x.Clone(), x.Clone()
+	quantise(four, 4)
+	assert.Equal(t, []float32{7, 3, -7, -1, 0, 0, 0, 0}, four.Data[:8], "7 levels a side, ties to even")
+	quantise(eight, 8)
+	assert.Equal(t, []float32{127, 2, 2, -1}, eight.Row(2))
+}
+
+func TestDistance(t *testing.T) {
+	x := dense.Of(1, 3, []float32{3, 4, 12})
+	y := dense.Of(1, 3, []float32{3, 5, 0})
+	assert.Equal(t, relative{all: math.Sqrt(145) / 13, other: 0.2}, distance(y, x, []bool{false, false, true}))
+}
+
+// The rotation lowers the step by much more than rounding noise, whether d is
+// a power of two or not; without outliers there is nothing to gain.
+func TestRotationGains(t *testing.T) {
+	for _, d := range []int{256, 768} {
+		rows, err := settings{vectors: 50, outliers: 4, factor: 30}.compare(d, exprand.NewSource(3))
+		require.NoError(t, err)
+		for _, r := range rows {
+			assert.Greater(t, r.plain.all, 2*r.rotated.all, "d = %d, %d bits", d, r.bits)
+			assert.Greater(t, r.plain.other, 2*r.rotated.other, "d = %d, %d bits", d, r.bits)
+		}
+	}
+	rows, err := settings{vectors: 50, factor: 30}.compare(256, exprand.NewSource(3))
+	require.NoError(t, err)
+	assert.InEpsilon(t, rows[0].plain.all, rows[0].rotated.all, 0.2)
+	assert.Equal(t, rows[0].plain.all, rows[0].plain.other)
+}
