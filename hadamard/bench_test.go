@@ -2,6 +2,7 @@ package hadamard
 
 import (
 	"fmt"
+	"math"
 	"testing"
 	"unsafe"
 
@@ -10,15 +11,30 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 )
 
+// measure runs f and reports the rate at which vectors of order n pass it:
+// n·log₂ n additions are counted for one, whatever the order is.
+func measure[T dense.Float](b *testing.B, vectors, n int, f func()) {
+	var element T
+	b.SetBytes(int64(vectors) * int64(n) * int64(unsafe.Sizeof(element)))
+	b.ReportAllocs()
+	f() // builds what is kept
+	for b.Loop() {
+		f()
+	}
+	additions := float64(vectors) * float64(n) * math.Log2(float64(n)) * float64(b.N)
+	b.ReportMetric(additions/float64(b.Elapsed().Nanoseconds()), "Gadd/s")
+}
+
 func benchmarkTransform[T dense.Float](b *testing.B) {
-	for _, n := range []int{64, 1024, 16384, 1 << 20} {
+	orders := []int{96, 192, 384, 768, 1536, 5120, 12288}
+	for n := 2; n <= 1<<24; n *= 2 {
+		orders = append(orders, n)
+	}
+	buffer := make([]T, 1<<24) // zeros stay zeros: values do not grow
+	for _, n := range orders {
 		b.Run(fmt.Sprintf("n=%d", n), func(b *testing.B) {
-			x := make([]T, n) // zeros stay zeros: values do not grow
-			b.SetBytes(int64(n) * int64(unsafe.Sizeof(x[0])))
-			b.ReportAllocs()
-			for b.Loop() {
-				Transform(x)
-			}
+			x := buffer[:n]
+			measure[T](b, 1, n, func() { Transform(x) })
 		})
 	}
 }
@@ -28,24 +44,33 @@ func BenchmarkTransform(b *testing.B) {
 	b.Run("type=float64", benchmarkTransform[float64])
 }
 
+func benchmarkTransformRows[T dense.Float](b *testing.B) {
+	const rows, n = 4096, 256
+	x := dense.New[T](rows, n)
+	b.Run(fmt.Sprintf("rows=%d/n=%d", rows, n), func(b *testing.B) {
+		measure[T](b, rows, n, func() { TransformRows(x) })
+	})
+}
+
+func BenchmarkTransformRows(b *testing.B) {
+	b.Run("type=float32", benchmarkTransformRows[float32])
+	b.Run("type=float64", benchmarkTransformRows[float64])
+}
+
 func benchmarkRotation[T dense.Float](b *testing.B) {
-	for _, n := range []int{64, 1024} {
-		r, err := NewRotation[T](n, 3, exprand.NewSource(1))
+	const rows, k = 256, 3
+	for _, d := range []int{768, 1024} {
+		r, err := NewRotation[T](d, k, exprand.NewSource(1))
 		if err != nil {
 			b.Fatal(err)
 		}
-		x, y := normal[T](1, 256, n), dense.New[T](256, n)
-		b.Run(fmt.Sprintf("n=%d", n), func(b *testing.B) {
-			b.SetBytes(int64(len(y.Data)) * int64(unsafe.Sizeof(y.Data[0])))
-			b.ReportAllocs()
-			for b.Loop() {
-				r.Apply(y, x)
-			}
+		x, y := dense.New[T](rows, d), dense.New[T](rows, d)
+		b.Run(fmt.Sprintf("rows=%d/d=%d/k=%d", rows, d, k), func(b *testing.B) {
+			measure[T](b, rows*k, d, func() { r.Apply(y, x) })
 		})
 	}
 }
 
-// BenchmarkRotation rotates 256 rows of n elements with three factors.
 func BenchmarkRotation(b *testing.B) {
 	b.Run("type=float32", benchmarkRotation[float32])
 	b.Run("type=float64", benchmarkRotation[float64])

@@ -54,3 +54,56 @@ func ExampleRotation() {
 	// [-4 4 -4 4]
 	// 8
 }
+
+// Orders that need little or no padding.
+func ExampleNextOrder() {
+	for _, n := range []int{9, 12, 90, 768, 5120, 11008, 14336} {
+		fmt.Print(hadamard.NextOrder(n), " ")
+	}
+	fmt.Println()
+	// Output: 12 12 96 768 5120 11008 14336
+}
+
+// The transform of order 44 is undone by its transpose.
+func ExampleTransformTransposed() {
+	x := make([]float64, 44)
+	x[5] = 1
+	hadamard.Transform(x)
+	hadamard.TransformTransposed(x)
+	fmt.Println(x[4], x[5], x[6])
+	// Output: 0 44 0
+}
+
+// Three numbers, with random signs, padded to four.
+func ExampleTransformDiagonal() {
+	dst := make([]float32, 4)
+	hadamard.TransformDiagonal(dst, []float32{1, 2, 3}, []float32{1, -1, 1})
+	fmt.Println(dst)
+	// Output: [2 6 -4 0]
+}
+
+// A square wave that changes sign three times has one coefficient, at 3.
+func ExampleSequency() {
+	x := []float64{1, 1, -1, -1, 1, 1, -1, -1}
+	hadamard.Transform(x)
+	hadamard.Sequency(x)
+	fmt.Println(x)
+	// Output: [0 0 0 8 0 0 0 0]
+}
+
+// The dyadic convolution z_k = Σ_i x_i·y_{i XOR k} becomes a product under the
+// transform. For two independent numbers with the laws x and y, z is the law of
+// their exclusive or.
+func Example_dyadicConvolution() {
+	x := []float64{0.5, 0.5, 0, 0}
+	y := []float64{0.25, 0, 0.75, 0}
+	hadamard.Transform(x)
+	hadamard.Transform(y)
+	z := make([]float64, len(x))
+	for k := range z {
+		z[k] = x[k] * y[k] / float64(len(x))
+	}
+	hadamard.Transform(z)
+	fmt.Println(z)
+	// Output: [0.125 0.125 0.375 0.375]
+}

@@ -2,21 +2,25 @@ package hadamard
 
 import "github.com/seed-feabd252/randfeat/dense"
 
-// Matrix returns the n×n Hadamard matrix H in Sylvester order, with entries ±1
-// and H·Hᵀ = n·I, by the recursion
+// Matrix returns the n×n Hadamard matrix H that Transform multiplies by, with
+// entries ±1 and H·Hᵀ = n·I. For n = 2^k it is in Sylvester order,
 //
 //	H₁ = [1],  H₂ₙ = [ Hₙ  Hₙ ]
 //	                 [ Hₙ −Hₙ ]
 //
-// Cost: n² assignments. Transform multiplies by it without forming it. It
-// panics unless n is a power of two.
+// and for n = h·2^k it is C ⊗ H_2^k with C the matrix of order h that Paley's
+// second construction gives or, where that gives none, his first. h is the
+// smallest possible (see NextOrder). H is symmetric but for the first
+// construction.
 //
-// Source: [Sylvester 1867].
+// Cost: n² assignments. It panics unless n is such an order.
+//
+// Sources: [Sylvester 1867], [Paley 1933].
 func Matrix[T dense.Float](n int) dense.Matrix[T] {
-	checkOrder("order", n)
+	p := planOf("order", n)
 	m := dense.New[T](n, n)
 	m.Set(0, 0, 1)
-	for h := 1; h < n; h *= 2 {
+	for h := 1; h < p.width; h *= 2 {
 		for i := range h {
 			top, bottom := m.Row(i), m.Row(i+h)
 			copy(top[h:2*h], top[:h])
@@ -26,5 +30,24 @@ func Matrix[T dense.Float](n int) dense.Matrix[T] {
 			}
 		}
 	}
+	if p.rows > 1 {
+		spread(m, p)
+	}
 	return m
+}
+
+// spread writes the product of the core and the block in the upper left corner.
+func spread[T dense.Float](m dense.Matrix[T], p plan) {
+	signs := constructions()[p.rows/4].signs()
+	block := m.RowRange(0, p.width).ColRange(0, p.width).Clone()
+	for i := range m.Rows {
+		row := m.Row(i)
+		for b := range p.rows {
+			sign := T(signs[i/p.width*p.rows+b])
+			to := row[b*p.width:][:p.width]
+			for j, v := range block.Row(i % p.width) {
+				to[j] = sign * v
+			}
+		}
+	}
 }

@@ -6,16 +6,16 @@ import (
 	"math"
 	"math/bits"
 	"math/rand/v2"
+	"sync"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/parallel"
+	"github.com/seed-feabd252/randfeat/internal/fwht"
 )
 
 // Rotation is the random isometry R = F_k ⋯ F₂·F₁ from R^d into R^d', where
-// d' is the next power of two ≥ d, F_i = (1/√d')·H·D_i, H is the Hadamard
-// matrix of order d' and D_i is diagonal with independent uniform random signs.
-// Vectors of R^d are padded with d' − d zeros. R keeps norms and inner
-// products, and RᵀR = I.
+// d' = NextOrder(d), F_i = (1/√d')·H·D_i, H is the Hadamard matrix of order d' and
+// D_i is diagonal with independent uniform random signs. Vectors of R^d are
+// padded with d' − d zeros. R keeps norms and inner products, and RᵀR = I.
 //
 // It holds k·d' signed scales and nothing else, never changes after
 // construction, and may be shared by goroutines.
@@ -23,44 +23,61 @@ import (
 // Sources: [Ailon and Chazelle 2006] for one factor, [Yu et al. 2016] for
 // three.
 type Rotation[T dense.Float] struct {
-	in, out int
+	in   int
+	plan plan
 	// factors holds, for every factor in order, the diagonal of D_i times a
 	// scale; the scales multiply to d'^(−k/2).
 	factors [][]T
+	// scratch holds vectors of R^d' as *[]T.
+	scratch sync.Pool
 }
 
 // NewRotation draws a Rotation of blocks factors on R^d from src, one bit a
 // sign. Rotations of the two element types drawn from equal sources have the
-// same signs. It returns an error if d < 1, if no power of two ≥ d fits in an
-// int, if blocks < 1 or if src is nil.
+// same signs.
+//
+// The order is the smallest one, not the fastest: with d' = h·2^k a factor takes
+// k + h/4 + 2 additions a coordinate (k alone for h = 1), so that d = 500 = h, at
+// 127, is many times slower than d = 512, at 9, while d = 768 = 12·2⁶ takes 11.
+// Where the core h is large, see NextOrder, and time matters more than length, pad
+// points to an order with a small core and draw the rotation for that.
+//
+// It returns an error if d < 1, if no order ≥ d fits in an int, if
+// blocks < 1 or if src is nil.
 func NewRotation[T dense.Float](d, blocks int, src rand.Source) (*Rotation[T], error) {
 	switch {
 	case d < 1:
 		return nil, fmt.Errorf("hadamard: d = %d, want at least 1", d)
-	case d > math.MaxInt/2+1:
-		return nil, fmt.Errorf("hadamard: d = %d, want at most %d", d, math.MaxInt/2+1)
 	case blocks < 1:
 		return nil, fmt.Errorf("hadamard: blocks = %d, want at least 1", blocks)
 	case src == nil:
 		return nil, errors.New("hadamard: src is nil")
 	}
-	log := bits.Len(uint(d - 1))
-	r := &Rotation[T]{in: d, out: 1 << log, factors: make([][]T, blocks)}
+	order, ok := nextOrder(d)
+	if !ok {
+		return nil, fmt.Errorf("hadamard: d = %d, want one with an order ≥ d that fits in an int", d)
+	}
+	r := &Rotation[T]{in: d, plan: planOf("order", order), factors: make([][]T, blocks)}
 	for i := range r.factors {
-		r.factors[i] = signs(r.out, scale[T](log, i, blocks), src)
+		r.factors[i] = signs(order, scale[T](order, i, blocks), src)
 	}
 	return r, nil
 }
 
-// scale returns the scale of factor i of blocks in order 2^log. √d' is a power
-// of two when log is even. When it is odd, two factors share 1/d' as 2^−⌊log/2⌋
-// and 2^−⌈log/2⌉, and only a factor left over has a scale that is rounded, so
-// that R as a whole is scaled with at most one rounding.
-func scale[T dense.Float](log, i, blocks int) T {
-	if log%2 == 1 && i == blocks-1 && blocks%2 == 1 {
-		return T(math.Sqrt(math.Ldexp(1, -log)))
+// scale returns the scale of factor i of blocks in order n. Two factors share
+// 1/n, as a power of two near 1/√n, which rounds nothing, and the rest, which is a
+// power of two if n is one. Only a last factor without a partner has the scale
+// 1/√n.
+func scale[T dense.Float](n, i, blocks int) T {
+	half := bits.Len(uint(n)) / 2
+	switch {
+	case i == blocks-1 && i%2 == 0:
+		return T(math.Sqrt(1 / float64(n)))
+	case i%2 == 0:
+		return T(math.Ldexp(1, -half))
+	default:
+		return T(math.Ldexp(1, half) / float64(n))
 	}
-	return T(math.Ldexp(1, -(log+i%2)/2))
 }
 
 // signs returns n times ±s, the signs taken from the bits of successive words
@@ -80,73 +97,87 @@ func signs[T dense.Float](n int, s T, src rand.Source) []T {
 	return x
 }
 
-// Dims returns the dimension d of the input and the dimension d' of the output,
-// the next power of two.
-func (r *Rotation[T]) Dims() (in, out int) { return r.in, r.out }
+// Dims returns the dimension d of the input and the dimension d' = NextOrder(d)
+// of the output.
+func (r *Rotation[T]) Dims() (in, out int) { return r.in, r.plan.order() }
 
 // Apply writes R·x for every row x of the n×d matrix x into the rows of dst
-// (n×d') and returns dst; a zero dst is allocated. Cost: k·d'·(log₂ d' + 1)
-// operations a row, rows in parallel. A row's result does not depend on the
-// others. If a row holds NaN or ±Inf, no element of its result is finite.
+// (n×d') and returns dst; a zero dst is allocated. Signs and scale are applied as
+// a row is read, and the padding is written in dst alone. Cost: k times a
+// Transform of order d' and k·d' multiplications a row, rows in parallel. It
+// allocates only dst, if asked to.
+// A row's result does not depend on the others. If a row holds NaN or ±Inf, no
+// element of its result is finite.
 //
 // dst may be x exactly when d = d', and must not overlap it otherwise. It
 // panics if a shape does not fit.
 func (r *Rotation[T]) Apply(dst, x dense.Matrix[T]) dense.Matrix[T] {
 	r.check("x", x, r.in)
-	dst = dense.Ensure(dst, x.Rows, r.out)
-	parallel.Rows(x.Rows, grain(r.out), func(lo, hi int) {
-		for i := lo; i < hi; i++ {
-			y := dst.Row(i)
-			multiply(y[:r.in], x.Row(i), r.factors[0])
-			clear(y[r.in:])
-			transform(y)
-			for _, f := range r.factors[1:] {
-				multiply(y, y, f)
-				transform(y)
-			}
+	y := dense.Ensure(dst, x.Rows, r.plan.order())
+	if alone(r.plan, len(r.factors), x.Rows) {
+		r.applyRows(y, x, 0, x.Rows)
+		return y
+	}
+	b := newBatch(r.plan, len(r.factors), y, x)
+	b.rotation = r
+	b.run((*applying[T])(b))
+	return y
+}
+
+func (r *Rotation[T]) applyRows(dst, x dense.Matrix[T], lo, hi int) {
+	for i := lo; i < hi; i++ {
+		y := dst.Row(i)
+		transformDiagonal(r.plan, y, x.Row(i), r.factors[0][:r.in])
+		for _, f := range r.factors[1:] {
+			transformDiagonal(r.plan, y, y, f)
 		}
-	})
-	return dst
+	}
 }
 
 // ApplyTransposed writes Rᵀ·y for every row y of the n×d' matrix y into the
 // rows of dst (n×d) and returns dst; a zero dst is allocated. It undoes Apply
 // up to rounding; of a y that is not R of anything it gives the x for which
-// R·x is nearest. Cost, parallelism and what becomes of NaN and ±Inf are those
-// of Apply.
+// R·x is nearest. Cost, parallelism, allocation and what becomes of NaN and ±Inf
+// are those of Apply.
 //
 // dst may be y exactly when d = d', and must not overlap it otherwise. It
 // panics if a shape does not fit.
 func (r *Rotation[T]) ApplyTransposed(dst, y dense.Matrix[T]) dense.Matrix[T] {
-	r.check("y", y, r.out)
-	dst = dense.Ensure(dst, y.Rows, r.in)
-	parallel.Rows(y.Rows, grain(r.out), func(lo, hi int) {
-		scratch := make([]T, r.out)
-		for i := lo; i < hi; i++ {
-			copy(scratch, y.Row(i))
-			for k := len(r.factors) - 1; k > 0; k-- {
-				transform(scratch)
-				multiply(scratch, scratch, r.factors[k])
-			}
-			transform(scratch)
-			multiply(dst.Row(i), scratch, r.factors[0])
+	r.check("y", y, r.plan.order())
+	x := dense.Ensure(dst, y.Rows, r.in)
+	if alone(r.plan, len(r.factors), y.Rows) {
+		r.transposeRows(x, y, 0, y.Rows)
+		return x
+	}
+	b := newBatch(r.plan, len(r.factors), x, y)
+	b.rotation = r
+	b.run((*transposing[T])(b))
+	return x
+}
+
+func (r *Rotation[T]) transposeRows(dst, y dense.Matrix[T], lo, hi int) {
+	scratch, ok := r.scratch.Get().(*[]T)
+	if !ok {
+		scratch = new([]T)
+		*scratch = make([]T, r.plan.order())
+	}
+	v := *scratch
+	for i := lo; i < hi; i++ {
+		copy(v, y.Row(i))
+		for k := len(r.factors) - 1; k > 0; k-- {
+			transformTransposed(r.plan, v)
+			fwht.Multiply(v, v, r.factors[k])
 		}
-	})
-	return dst
+		transformTransposed(r.plan, v)
+		fwht.Multiply(dst.Row(i), v, r.factors[0])
+	}
+	r.scratch.Put(scratch)
 }
 
 func (r *Rotation[T]) check(name string, m dense.Matrix[T], cols int) {
 	m.Check()
 	if m.Cols != cols {
 		panic(fmt.Sprintf("hadamard: %s is %d×%d, want n×%d for a rotation from R^%d into R^%d",
-			name, m.Rows, m.Cols, cols, r.in, r.out))
-	}
-}
-
-// multiply sets dst[i] = x[i]·f[i].
-func multiply[T dense.Float](dst, x, f []T) {
-	x, f = x[:len(dst)], f[:len(dst)]
-	for i := range dst {
-		dst[i] = x[i] * f[i]
+			name, m.Rows, m.Cols, cols, r.in, r.plan.order()))
 	}
 }

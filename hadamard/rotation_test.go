@@ -27,24 +27,31 @@ func norm[T dense.Float](x []T) float64 {
 	return math.Sqrt(sum)
 }
 
-// tolerance bounds the error of k factors of order 2^log on a vector of norm
+// tolerance bounds the error of k factors of order h·2^log on a vector of norm
 // size: a factor has log additions, a scale and its rounding, and the error of
-// every stage has a norm of at most ε times that of the vector.
-func tolerance[T dense.Float](k, log int, size float64) float64 {
-	return float64(k) * float64(log+2) * eps[T]() * size
+// every stage has a norm of at most ε times that of the vector. A core has h/4 + 2
+// additions to an element, each of which errs by at most ε·Σ|x| ≤ ε·√h·‖x‖ in
+// units of the result.
+func tolerance[T dense.Float](k, order int, size float64) float64 {
+	p := planOf("order", order)
+	roundings := math.Log2(float64(p.width)) + 2
+	if p.rows > 1 {
+		roundings += (float64(p.rows)/4 + 2) * math.Sqrt(float64(p.rows))
+	}
+	return float64(k) * roundings * eps[T]() * size
 }
 
 func testRotation[T dense.Float](t *testing.T) {
-	for _, d := range []int{1, 2, 3, 4, 5, 8, 31, 100, 128} {
+	dims := []int{96, 100, 128, 768, 5120}
+	for d := 1; d <= 70; d++ {
+		dims = append(dims, d)
+	}
+	for _, d := range dims {
 		for _, blocks := range []int{1, 2, 3, 4} {
 			r := newRotation[T](t, d, blocks, uint64(d))
 			in, out := r.Dims()
 			require.Equal(t, d, in)
-			require.True(t, out >= d && out < 2*d && out&(out-1) == 0, "d = %d, d' = %d", d, out)
-			log := 0
-			for 1<<log < out {
-				log++
-			}
+			require.Equal(t, NextOrder(d), out, "d = %d", d)
 			x := normal[T](uint64(blocks), 7, d)
 			before := x.Clone()
 			y := r.Apply(dense.Matrix[T]{}, x)
@@ -53,7 +60,7 @@ func testRotation[T dense.Float](t *testing.T) {
 			require.Equal(t, before, x.Clone(), "x is only read")
 			for i := range x.Rows {
 				size := norm(x.Row(i))
-				tol := tolerance[T](blocks, log, size)
+				tol := tolerance[T](blocks, out, size)
 				require.InDelta(t, size, norm(y.Row(i)), tol, "d = %d k = %d: norm", d, blocks)
 				for j := range d {
 					require.InDelta(t, float64(x.At(i, j)), float64(back.At(i, j)), 2*tol, "d = %d k = %d: RᵀR = I", d, blocks)
@@ -78,7 +85,12 @@ func TestRotation(t *testing.T) {
 // testDefinition multiplies the factors (1/√d')·H·D_i out, with the signs that
 // the bits of the source say.
 func testDefinition[T dense.Float](t *testing.T) {
-	const d, order, blocks = 6, 8, 3
+	for _, c := range [][3]int{{6, 8, 3}, {10, 12, 1}, {12, 12, 2}, {42, 44, 3}} {
+		definition[T](t, c[0], c[1], c[2])
+	}
+}
+
+func definition[T dense.Float](t *testing.T, d, order, blocks int) {
 	r := newRotation[T](t, d, blocks, 9)
 	src := exprand.NewSource(9)
 	h := Matrix[float64](order)
@@ -93,14 +105,14 @@ func testDefinition[T dense.Float](t *testing.T) {
 		for i := range next {
 			for j := range order {
 				sign := 1 - 2*float64(word>>j&1)
-				next[i] += h.At(i, j) * sign * want[j] / math.Sqrt(order)
+				next[i] += h.At(i, j) * sign * want[j] / math.Sqrt(float64(order))
 			}
 		}
 		want = next
 	}
 	got := r.Apply(dense.Matrix[T]{}, x)
 	for i, v := range want {
-		assert.InDelta(t, v, float64(got.At(0, i)), 2*tolerance[T](blocks, 3, norm(x.Row(0))), "element %d", i)
+		assert.InDelta(t, v, float64(got.At(0, i)), 2*tolerance[T](blocks, order, norm(x.Row(0))), "d = %d: element %d", d, i)
 	}
 }
 
@@ -110,7 +122,7 @@ func TestRotationIsTheProductOfItsFactors(t *testing.T) {
 }
 
 func testRowsAlone[T dense.Float](t *testing.T) {
-	const d = 100
+	const d = 101 // of order 104 = 52·2
 	r := newRotation[T](t, d, 3, 2)
 	x := normal[T](8, 1100, d)
 	y := r.Apply(dense.Matrix[T]{}, x)
@@ -118,7 +130,7 @@ func testRowsAlone[T dense.Float](t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	assert.Equal(t, y, r.Apply(dense.Matrix[T]{}, x), "one processor")
 	assert.Equal(t, back, r.ApplyTransposed(dense.Matrix[T]{}, y), "one processor")
-	for _, i := range []int{0, 511, 512, 1099} {
+	for _, i := range []int{0, 629, 630, 1099} {
 		assert.Equal(t, y.Row(i), r.Apply(dense.Matrix[T]{}, x.RowRange(i, i+1)).Row(0), "row %d alone", i)
 		assert.Equal(t, back.Row(i), r.ApplyTransposed(dense.Matrix[T]{}, y.RowRange(i, i+1)).Row(0), "row %d alone", i)
 	}
@@ -211,7 +223,50 @@ func TestNewRotationErrors(t *testing.T) {
 		assert.EqualError(t, err, c.want)
 	}
 	_, err := NewRotation[float64](math.MaxInt, 1, src)
-	assert.ErrorContains(t, err, "want at most")
+	assert.ErrorContains(t, err, "order ≥ d that fits")
+}
+
+func testScales[T dense.Float](t *testing.T) {
+	for _, n := range []int{1, 2, 4, 8, 12, 36, 96, 128, 344, 11008, 1 << 20} {
+		for blocks := 1; blocks <= 5; blocks++ {
+			product, rounded := 1.0, 0
+			for i := range blocks {
+				s := float64(scale[T](n, i, blocks))
+				product *= s
+				assert.InDelta(t, 0.5, math.Log2(s*math.Sqrt(float64(n)))+0.5, 1, "n = %d: factor %d of %d", n, i, blocks)
+				if f, _ := math.Frexp(s); f != 0.5 {
+					rounded++
+				}
+			}
+			want := math.Pow(float64(n), -float64(blocks)/2)
+			assert.InEpsilon(t, want, product, float64(blocks+2)*eps[T](), "n = %d, %d factors", n, blocks)
+			if n&(n-1) == 0 {
+				assert.LessOrEqual(t, rounded, 1, "n = %d, %d factors", n, blocks)
+			} else {
+				assert.LessOrEqual(t, rounded, (blocks+1)/2, "n = %d, %d factors", n, blocks)
+			}
+		}
+	}
+}
+
+func TestScales(t *testing.T) {
+	t.Run("type=float32", testScales[float32])
+	t.Run("type=float64", testScales[float64])
+}
+
+func TestRotationDoesNotAllocate(t *testing.T) {
+	if raceDetector {
+		t.Skip("the race detector makes pools forget")
+	}
+	for _, d := range []int{100, 768, 1000} {
+		r := newRotation[float32](t, d, 3, 1)
+		_, order := r.Dims()
+		x, y := dense.New[float32](16, d), dense.New[float32](16, order)
+		assert.Zero(t, testing.AllocsPerRun(10, func() {
+			r.Apply(y, x)
+			r.ApplyTransposed(x, y)
+		}), "d = %d", d)
+	}
 }
 
 func TestRotationShapesPanic(t *testing.T) {

@@ -124,8 +124,8 @@ func TestTransformRows(t *testing.T) {
 
 func testNotFinite[T dense.Float](t *testing.T) {
 	for _, bad := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
-		for at := range 16 {
-			x := normal[T](5, 1, 16).Row(0)
+		for at := range 24 {
+			x := normal[T](5, 1, 24).Row(0)
 			x[at] = T(bad)
 			Transform(x)
 			for i, v := range x {
@@ -140,67 +140,168 @@ func TestNotFinite(t *testing.T) {
 	t.Run("type=float64", testNotFinite[float64])
 }
 
-func testMatrix[T dense.Float](t *testing.T) {
-	for n := 1; n <= 64; n *= 2 {
+// testEveryOrder compares with the explicit matrix on small integers, which both
+// sides add without rounding.
+func testEveryOrder[T dense.Float](t *testing.T) {
+	rng := rand.New(exprand.NewSource(3))
+	check := func(n int) {
+		wide := make([]T, n+2)
+		wide[0], wide[n+1] = 7, 7
+		x := wide[1 : n+1]
+		for i := range x {
+			x[i] = T(rng.IntN(17) - 8)
+		}
+		before := slices.Clone(x)
 		h := Matrix[T](n)
+		want, wantTransposed := make([]T, n), make([]T, n)
 		for i := range n {
-			unit := make([]T, n)
-			unit[i] = 1
-			Transform(unit)
-			require.Equal(t, unit, h.Row(i), "n = %d: row %d is H·e_%d", n, i, i)
-			for j := range n {
-				dot := T(0)
-				for k := range n {
-					dot += h.At(i, k) * h.At(j, k)
-				}
-				want := 0
-				if i == j {
-					want = n
-				}
-				require.Equal(t, T(want), dot, "n = %d: rows %d and %d", n, i, j)
+			for j, v := range h.Row(i) {
+				want[i] += v * x[j]
+				wantTransposed[j] += v * x[i]
 			}
+		}
+		Transform(x)
+		require.Equal(t, want, x, "n = %d", n)
+		TransformTransposed(x)
+		for i, v := range before {
+			require.Equal(t, T(n)*v, x[i], "n = %d: HᵀH = n·I", n)
+		}
+		copy(x, before)
+		TransformTransposed(x)
+		require.Equal(t, wantTransposed, x, "n = %d: transposed", n)
+		require.Equal(t, [2]T{7, 7}, [2]T{wide[0], wide[n+1]}, "n = %d: guard elements", n)
+	}
+	for n := 1; n <= 300; n++ {
+		if isOrder(n) {
+			check(n)
+		}
+	}
+	for _, n := range []int{344, 352, 384, 768, 1376, 1536, 2044} {
+		check(n)
+	}
+}
+
+func TestTransformOfEveryOrder(t *testing.T) {
+	t.Run("type=float32", testEveryOrder[float32])
+	t.Run("type=float64", testEveryOrder[float64])
+}
+
+func testLargeOrders[T dense.Float](t *testing.T) {
+	for _, n := range []int{5120, 11008, 14336} {
+		x := make([]T, n)
+		for i := range x {
+			x[i] = T(i%7 - 3)
+		}
+		want := slices.Clone(x)
+		Transform(x)
+		TransformTransposed(x)
+		for i := range x {
+			require.Equal(t, T(n)*want[i], x[i], "n = %d, element %d", n, i)
 		}
 	}
 }
 
-func TestMatrix(t *testing.T) {
-	t.Run("type=float32", testMatrix[float32])
-	t.Run("type=float64", testMatrix[float64])
+func TestTransposedUndoesLargeOrders(t *testing.T) {
+	t.Run("type=float32", testLargeOrders[float32])
+	t.Run("type=float64", testLargeOrders[float64])
 }
 
-func TestLengthsThatAreNotPowersOfTwoPanic(t *testing.T) {
-	for _, n := range []int{0, 3, 6, 7, 1023, 1025} {
-		assert.PanicsWithValue(t, fmt.Sprintf("hadamard: length %d is not a power of two", n), func() { Transform(make([]float32, n)) })
-		assert.PanicsWithValue(t, fmt.Sprintf("hadamard: row length %d is not a power of two", n), func() { TransformRows(dense.New[float64](2, n)) })
-		assert.PanicsWithValue(t, fmt.Sprintf("hadamard: order %d is not a power of two", n), func() { Matrix[float64](n) })
+func testDiagonal[T dense.Float](t *testing.T) {
+	for _, s := range [][2]int{{1, 1}, {0, 2}, {5, 8}, {8, 8}, {9, 12}, {12, 12}, {70, 72}} {
+		x, d := normal[T](1, 1, s[0]).Row(0), normal[T](2, 1, s[0]).Row(0)
+		want := make([]T, s[1])
+		for i, v := range x {
+			want[i] = d[i] * v
+		}
+		Transform(want)
+		dst := normal[T](3, 1, s[1]).Row(0)
+		TransformDiagonal(dst, x, d)
+		require.Equal(t, want, dst, "%v", s)
+		copy(dst, x)
+		TransformDiagonal(dst, dst[:s[0]], d)
+		require.Equal(t, want, dst, "%v: in place", s)
 	}
-	assert.PanicsWithValue(t, "hadamard: order -4 is not a power of two", func() { Matrix[float32](-4) })
+	assert.PanicsWithValue(t, "hadamard: x has 5 elements and d 5, want the same number, at most the 4 of dst",
+		func() { TransformDiagonal(make([]T, 4), make([]T, 5), make([]T, 5)) })
+	assert.PanicsWithValue(t, "hadamard: x has 3 elements and d 4, want the same number, at most the 4 of dst",
+		func() { TransformDiagonal(make([]T, 4), make([]T, 3), make([]T, 4)) })
+	assert.PanicsWithValue(t, "hadamard: length 5 is not the order of a Hadamard matrix known here, the next is 8",
+		func() { TransformDiagonal(make([]T, 5), make([]T, 5), make([]T, 5)) })
+}
+
+func TestTransformDiagonal(t *testing.T) {
+	t.Run("type=float32", testDiagonal[float32])
+	t.Run("type=float64", testDiagonal[float64])
+}
+
+func TestLengthsThatAreNoOrdersPanic(t *testing.T) {
+	for n, next := range map[int]int{3: 4, 6: 8, 7: 8, 13: 16, 92: 96, 97: 100, 1025: 1032} {
+		text := fmt.Sprintf(" %d is not the order of a Hadamard matrix known here, the next is %d", n, next)
+		assert.PanicsWithValue(t, "hadamard: length"+text, func() { Transform(make([]float32, n)) })
+		assert.PanicsWithValue(t, "hadamard: length"+text, func() { TransformTransposed(make([]float64, n)) })
+		assert.PanicsWithValue(t, "hadamard: row length"+text, func() { TransformRows(dense.New[float64](2, n)) })
+		assert.PanicsWithValue(t, "hadamard: order"+text, func() { Matrix[float64](n) })
+	}
+	assert.PanicsWithValue(t, "hadamard: length 0, want at least 1", func() { Transform([]float64{}) })
+	assert.PanicsWithValue(t, "hadamard: order -4, want at least 1", func() { Matrix[float32](-4) })
+	assert.PanicsWithValue(t, fmt.Sprintf("hadamard: order %d is beyond every order that fits in an int", math.MaxInt), func() { Matrix[float32](math.MaxInt) })
 }
 
 func TestTransformDoesNotAllocate(t *testing.T) {
-	x, y := make([]float32, 1024), make([]float64, 1024)
-	assert.Zero(t, testing.AllocsPerRun(10, func() { Transform(x); Transform(y) }))
+	if raceDetector {
+		t.Skip("the race detector makes pools forget")
+	}
+	for _, n := range []int{1024, 1536, 11008} {
+		x, y := make([]float32, n), make([]float64, n)
+		rows := dense.Of(4, n/4, x)
+		if n == 11008 {
+			rows = dense.Of(1, n, x)
+		}
+		assert.Zero(t, testing.AllocsPerRun(10, func() {
+			Transform(x)
+			Transform(y)
+			TransformTransposed(y)
+			TransformRows(rows)
+		}), "n = %d", n)
+	}
 }
 
 // FuzzTransform compares the bits of Transform with those of the definition for
-// any bits of input, and expects the panic for any other length.
+// any bits of input and any power of two, and expects a panic that changes
+// nothing for lengths that are no orders. On other orders it takes integers,
+// which come back exactly.
 func FuzzTransform(f *testing.F) {
 	f.Add([]byte{1, 2, 3, 4, 5, 6, 7, 8})
 	f.Add([]byte{})
 	f.Add([]byte{0, 0x80, 0xff, 0x7f, 0xc0})
+	f.Add([]byte("twelve bytes"))
+	f.Add(make([]byte, 44))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		x := make([]float64, len(data))
-		for i, b := range data {
-			x[i] = math.Ldexp(float64(int8(b)), int(b)*3-300)
-		}
-		want := slices.Clone(x)
-		if n := len(x); n == 0 || n&(n-1) != 0 {
-			assert.Panics(t, func() { Transform(x) })
-			assert.Equal(t, want, x)
+		if len(data) > 1000 {
 			return
 		}
-		stages(want)
-		Transform(x)
+		x := make([]float64, len(data))
+		power := len(x)&(len(x)-1) == 0
+		for i, b := range data {
+			x[i] = float64(int8(b))
+			if power {
+				x[i] = math.Ldexp(x[i], int(b)*3-300)
+			}
+		}
+		want := slices.Clone(x)
+		switch {
+		case !isOrder(len(x)):
+			assert.Panics(t, func() { Transform(x) })
+		case power:
+			stages(want)
+			Transform(x)
+		default:
+			Transform(x)
+			TransformTransposed(x)
+			for i := range want {
+				want[i] *= float64(len(x))
+			}
+		}
 		assert.Equal(t, want, x)
 	})
 }

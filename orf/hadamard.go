@@ -7,9 +7,10 @@ import (
 	"github.com/seed-feabd252/randfeat/hadamard"
 )
 
-// Hadamard returns m frequencies in blocks of d', the next power of two ≥ d:
-// the rows, in random order, of a product of k factors (1/√d')·H·D_i with H the
-// Hadamard matrix and D_i random signs, times independent lengths from χ(d').
+// Hadamard returns m frequencies in blocks of d' = hadamard.NextOrder(d), the
+// smallest order ≥ d that a Hadamard matrix H is known of (a power of two, 12, 20,
+// 24, 28, 36, …): the rows, in random order, of a product of k factors
+// (1/√d')·H·D_i with D_i random signs, times independent lengths from χ(d').
 // Vectors of R^d are padded with zeros, so that W is d columns of the
 // frequencies of R^d'. k is 3 unless Blocks sets it. The last block has
 // m mod d' rows when d' does not divide m.
@@ -21,11 +22,12 @@ import (
 // x − y = 1.5·e₁, nothing measurable at d = 64. With k = 1 it is bad on sparse
 // x − y whatever d is.
 //
-// Cost: k·d' random bits a block; Project takes O(n·m·log d) operations for
-// m ≥ d' (a block costs k·d'·log₂ d' a row, however few of its rows are in use)
-// and never forms W. It returns an error if m < 1, d < 1, src is nil, no power
-// of two ≥ d fits in an int, or an option other than FixedLength and Blocks is
-// given.
+// Cost: k·d' random bits a block; Project applies k transforms of order d' a row
+// and block, however few of the block's rows are in use, and never forms W. That
+// is O(n·m·log d) operations for m ≥ d' where d' is a power of two times a small
+// order; hadamard.NextOrder says what others take. It returns an error if m < 1,
+// d < 1, src is nil, no order ≥ d fits in an int, or an option other than
+// FixedLength and Blocks is given.
 //
 // Sources: [Yu et al. 2016], [Choromanski et al. 2017].
 func Hadamard[T dense.Float](m, d int, src rand.Source, opts ...Option) (Projection[T], error) {

@@ -13,6 +13,7 @@ import (
 	exprand "golang.org/x/exp/rand"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/hadamard"
 )
 
 // construction is a constructor with what the tests need to know of it.
@@ -25,11 +26,13 @@ type construction[T dense.Float] struct {
 
 func constructions[T dense.Float]() []construction[T] {
 	same := func(d int) int { return d }
-	padded := func(d int) int { return 1 << bits.Len(uint(d-1)) }
+	// Three factors, each of scale and transform; a core of order h ≤ d' takes h/4
+	// + 2 additions.
+	rotation := func(d int) int { return 3 * (bits.Len(uint(d)) + d/4 + 4) }
 	return []construction[T]{
 		{"IID", IID[T], same, same},
 		{"GramSchmidt", GramSchmidt[T], same, same},
-		{"Hadamard", Hadamard[T], padded, func(d int) int { return 3 * (bits.Len(uint(d)) + 2) }},
+		{"Hadamard", Hadamard[T], hadamard.NextOrder, rotation},
 		{"Givens", Givens[T], same, func(d int) int { return 4 * int(float64(d)*math.Log2(float64(d))+2) }},
 	}
 }
@@ -82,7 +85,7 @@ func dot[T dense.Float](x, y []T) float64 {
 
 func norm[T dense.Float](x []T) float64 { return math.Sqrt(dot(x, x)) }
 
-var shapes = [][2]int{{1, 1}, {5, 1}, {1, 2}, {3, 7}, {7, 7}, {8, 8}, {20, 7}, {70, 33}, {200, 64}}
+var shapes = [][2]int{{1, 1}, {5, 1}, {1, 2}, {3, 7}, {7, 7}, {8, 8}, {20, 7}, {30, 12}, {70, 33}, {90, 44}, {200, 64}}
 
 // testFrequencies compares Project with the product by Frequencies.
 func testFrequencies[T dense.Float](t *testing.T, c construction[T]) {

@@ -3,6 +3,7 @@ package orf
 import (
 	"fmt"
 	"math/rand/v2"
+	"sync"
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/parallel"
@@ -21,6 +22,8 @@ type isometry[T dense.Float] interface {
 type structured[T dense.Float] struct {
 	m, d, order int
 	blocks      []block[T]
+	// images holds tile·order elements as *[]T, for the images of a tile.
+	images sync.Pool
 }
 
 // block has the frequencies w_k = lengths[k]·Rᵀe_{rows[k]}; a length may carry a
@@ -66,9 +69,16 @@ func (p *structured[T]) Project(dst, x dense.Matrix[T]) dense.Matrix[T] {
 		hi := min(lo+tile, x.Rows)
 		at := i % len(p.blocks)
 		b := p.blocks[at]
-		y := b.r.Apply(dense.Matrix[T]{}, x.RowRange(lo, hi))
+		scratch, ok := p.images.Get().(*[]T)
+		if !ok {
+			scratch = new([]T)
+			*scratch = make([]T, tile*p.order)
+		}
+		y := dense.Of(hi-lo, p.order, (*scratch)[:(hi-lo)*p.order])
+		b.r.Apply(y, x.RowRange(lo, hi))
 		from := at * p.order
 		b.pick(dst.RowRange(lo, hi).ColRange(from, from+len(b.rows)), y)
+		p.images.Put(scratch)
 	})
 	return dst
 }

@@ -27,7 +27,7 @@ const about = `rotation quantises vectors that have outlier channels, with and w
 The vectors are standard normal, except that a few channels, the same in all vectors, are -factor times as large.
 Each vector is rounded to whole multiples of max|x|/(2^(bits-1)-1). With the rotation that happens to Rx, and the
 rounded vector is turned back by Rᵀ. R = H·D/√d' is one factor of random signs and a Hadamard matrix, applied in
-O(d' log d') time; it pads d with zeros to the next power of two d', and as many numbers are stored.`
+O(d' log d') time; it pads d with zeros to the next order d' of a Hadamard matrix, and as many numbers are stored.`
 
 func main() { cli.Main("rotation", run) }
 
@@ -38,9 +38,9 @@ type settings struct {
 	seed              uint64
 }
 
-// dimensions are those of the table: powers of two, which need no padding, and
-// others.
-var dimensions = []int{256, 768, 1024, 1536}
+// dimensions are those of the table: powers of two, 12 times a power of two, which
+// needs no padding either, and one that does.
+var dimensions = []int{256, 768, 1000, 1024, 1536}
 
 func run(args []string, stdout, _ io.Writer) error {
 	var s settings
@@ -65,7 +65,7 @@ func run(args []string, stdout, _ io.Writer) error {
 
 error   ‖result − x‖ / ‖x‖ over all vectors
 other   the same over the channels that are no outliers: 1 means that nothing of them is left
-stored  numbers to store for each of the d: a rotation works in the next power of two
+stored  numbers to store for each of the d: a rotation works in the next order of a Hadamard matrix
 gain    error without the rotation over error with it
 
 `, s.vectors, s.outliers, s.factor)

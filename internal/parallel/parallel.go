@@ -8,8 +8,33 @@ package parallel
 import (
 	"runtime"
 	"sync"
-	"sync/atomic"
 )
+
+// Task is work in pieces that may run in any order and at the same time.
+type Task interface {
+	// Piece does piece i.
+	Piece(i int)
+}
+
+// Do calls t.Piece(i) once for every 0 ≤ i < n on up to GOMAXPROCS goroutines,
+// the calling one among them, in no particular order, and returns when all are
+// done. With one piece or one processor only the calling goroutine works. A panic
+// in a piece reaches the caller. A piece may call Do.
+//
+// It does not allocate once as many calls have been made as run at a time.
+func Do(n int, t Task) {
+	workers := min(n, runtime.GOMAXPROCS(0))
+	if workers <= 1 {
+		for i := range n {
+			t.Piece(i)
+		}
+		return
+	}
+	j := jobs.Get().(*job)
+	j.start(n, t, workers-1)
+	j.work()
+	j.finish()
+}
 
 // Rows splits [0, n) into ranges of grain rows (the last may be shorter) and
 // calls f(lo, hi) once for each, on up to GOMAXPROCS goroutines, in no
@@ -18,49 +43,32 @@ import (
 // A grain below 1 counts as 1.
 func Rows(n, grain int, f func(lo, hi int)) {
 	grain = max(grain, 1)
-	Pieces((n+grain-1)/grain, func(i int) {
-		f(i*grain, min((i+1)*grain, n))
-	})
+	r, ok := ranges.Get().(*rowRanges)
+	if !ok {
+		r = new(rowRanges)
+	}
+	*r = rowRanges{n: n, grain: grain, f: f}
+	Do((n+grain-1)/grain, r)
+	*r = rowRanges{}
+	ranges.Put(r)
 }
 
 // Pieces calls f(i) once for every 0 ≤ i < n on up to GOMAXPROCS goroutines,
 // in no particular order, and returns when all are done. With one piece or one
 // processor f runs on the calling goroutine. A panic in f reaches the caller.
-func Pieces(n int, f func(i int)) {
-	workers := min(n, runtime.GOMAXPROCS(0))
-	if workers <= 1 {
-		for i := range n {
-			f(i)
-		}
-		return
-	}
-	var (
-		next  atomic.Int64
-		wait  sync.WaitGroup
-		once  sync.Once
-		fault any
-	)
-	work := func() {
-		defer func() {
-			if r := recover(); r != nil {
-				once.Do(func() { fault = r })
-				next.Store(int64(n))
-			}
-		}()
-		for {
-			i := int(next.Add(1)) - 1
-			if i >= n {
-				return
-			}
-			f(i)
-		}
-	}
-	for range workers - 1 {
-		wait.Go(work)
-	}
-	work()
-	wait.Wait()
-	if fault != nil {
-		panic(fault)
-	}
+func Pieces(n int, f func(i int)) { Do(n, function(f)) }
+
+// function is the Task that calls itself.
+type function func(i int)
+
+func (f function) Piece(i int) { f(i) }
+
+// rowRanges is the Task behind Rows.
+type rowRanges struct {
+	n, grain int
+	f        func(lo, hi int)
 }
+
+func (r *rowRanges) Piece(i int) { r.f(i*r.grain, min((i+1)*r.grain, r.n)) }
+
+var ranges sync.Pool

@@ -38,3 +38,73 @@ func TestPanicReachesCaller(t *testing.T) {
 		})
 	})
 }
+
+func TestEveryPanicLeavesTheNextCallSound(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4))
+	for range 100 {
+		assert.Panics(t, func() { Pieces(8, func(int) { panic("all") }) })
+		var count atomic.Int32
+		Pieces(8, func(int) { count.Add(1) })
+		assert.EqualValues(t, 8, count.Load())
+	}
+}
+
+func TestNestedCalls(t *testing.T) {
+	for _, procs := range []int{1, 2, 5} {
+		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(procs))
+		var count atomic.Int32
+		Pieces(7, func(int) {
+			Rows(50, 3, func(lo, hi int) {
+				Pieces(hi-lo, func(int) { count.Add(1) })
+			})
+		})
+		assert.EqualValues(t, 350, count.Load(), "GOMAXPROCS = %d", procs)
+	}
+}
+
+// TestTheCallerWorksToo has two pieces that wait for each other, and two
+// goroutines, one of them the caller's, to do them.
+func TestTheCallerWorksToo(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2))
+	meet := make(chan bool)
+	Pieces(2, func(i int) {
+		if i == 0 {
+			meet <- true
+		} else {
+			<-meet
+		}
+	})
+}
+
+type counter struct{ count atomic.Int64 }
+
+func (c *counter) Piece(int) { c.count.Add(1) }
+
+// TestDoesNotAllocate counts as testing.AllocsPerRun does, which would reduce
+// GOMAXPROCS to 1.
+func TestDoesNotAllocate(t *testing.T) {
+	if raceDetector {
+		t.Skip("the race detector makes pools forget")
+	}
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2))
+	const warm, runs, pieces = 100, 1000, 10
+	var c counter
+	rows := func(lo, hi int) { c.count.Add(int64(hi - lo)) }
+	piece := func(int) { c.count.Add(1) }
+	all := func() {
+		Do(pieces, &c)
+		Rows(pieces, 3, rows)
+		Pieces(pieces, piece)
+	}
+	for range warm {
+		all()
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	for range runs {
+		all()
+	}
+	runtime.ReadMemStats(&after)
+	assert.Zero(t, (after.Mallocs-before.Mallocs)/runs)
+	assert.EqualValues(t, 3*pieces*(warm+runs), c.count.Load())
+}

@@ -1,12 +1,10 @@
-package hadamard
+package fwht
 
-import "github.com/seed-feabd252/randfeat/dense"
-
-// transformGeneric is the reference for every other implementation: each
-// element of the result is the expression that the stages h = 1, 2, 4, … give
-// it. Two stages share a pass over x, which halves the memory traffic and
-// leaves the expressions as they are.
-func transformGeneric[T dense.Float](x []T) {
+// reference defines every other implementation: each element of the result is
+// the expression that the stages h = 1, 2, 4, … give it. Two stages share a pass
+// over x, which halves the memory traffic and leaves the expressions as they
+// are.
+func reference[T Float](x []T) {
 	h := 1
 	for ; h*2 < len(x); h *= 4 {
 		for base := 0; base < len(x); base += 4 * h {
@@ -19,7 +17,7 @@ func transformGeneric[T dense.Float](x []T) {
 }
 
 // twoStages runs stages h and 2h on the quarters a, b, c, d, of length h each.
-func twoStages[T dense.Float](a, b, c, d []T) {
+func twoStages[T Float](a, b, c, d []T) {
 	b, c, d = b[:len(a)], c[:len(a)], d[:len(a)]
 	for i := range a {
 		aPlusB, aMinusB := a[i]+b[i], a[i]-b[i]
@@ -30,7 +28,7 @@ func twoStages[T dense.Float](a, b, c, d []T) {
 }
 
 // stage runs the stage h = len(a) on the halves a and b.
-func stage[T dense.Float](a, b []T) {
+func stage[T Float](a, b []T) {
 	b = b[:len(a)]
 	for i := range a {
 		a[i], b[i] = a[i]+b[i], a[i]-b[i]

@@ -1,0 +1,5 @@
+//go:build !race
+
+package hadamard
+
+const raceDetector = false

@@ -1,0 +1,106 @@
+package hadamard
+
+import (
+	"fmt"
+	"math"
+	"math/bits"
+)
+
+// NextOrder returns the smallest order ≥ n that the package has a Hadamard matrix
+// of: 2^k, or h·2^k with h = q + 1 for a prime power q ≡ 3 (mod 4) or h = 2(q + 1)
+// for a prime power q ≡ 1 (mod 4), h ≤ 2048. For example 12 for 9, 768 for 768,
+// 11008 = 344·32 for 11008.
+//
+// h is bounded because time grows with it: a transform of order h·2^k takes
+// k + h/4 + 2 additions an element (k alone for h = 1), with the smallest h that
+// gives the order. NextOrder saves length, not time: order 1500 has h = 1500 and
+// takes 377 additions an element where 1536 = 12·2⁷ takes 12. Who prefers time
+// pads to an order of their choice.
+//
+// It panics if n < 1 or if no such order fits in an int. Cost: some thousand
+// operations.
+//
+// Source: [Paley 1933].
+func NextOrder(n int) int {
+	if n < 1 {
+		panic(fmt.Sprintf("hadamard: NextOrder(%d), want at least 1", n))
+	}
+	order, ok := nextOrder(n)
+	if !ok {
+		panic(fmt.Sprintf("hadamard: NextOrder(%d): no order that large fits in an int", n))
+	}
+	return order
+}
+
+// nextOrder is NextOrder for n ≥ 1; ok is false if no order fits in an int.
+func nextOrder(n int) (order int, ok bool) {
+	order = math.MaxInt
+	consider := func(h int) {
+		// The least k with h·2^k ≥ n.
+		k := bits.Len(uint((n - 1) / h))
+		if h <= math.MaxInt>>k && h<<k <= order {
+			order, ok = h<<k, true
+		}
+	}
+	consider(1)
+	for i, c := range constructions() {
+		if c.p != 0 {
+			consider(4 * i)
+		}
+	}
+	return order, ok
+}
+
+// plan says how order n is transformed: n = rows·2^k, the transform of order
+// width = 2^k on each of rows blocks and then the core, if any, across them.
+type plan struct {
+	rows, width int
+	core        *core
+}
+
+// planOf returns the plan of order n. It panics if the order has none; what names
+// n in the message.
+func planOf(what string, n int) plan {
+	if n > 0 && n&(n-1) == 0 {
+		return plan{rows: 1, width: n}
+	}
+	h := coreOrder(n)
+	if h == 0 {
+		panic(noOrder(what, n))
+	}
+	return plan{rows: h, width: n / h, core: coreOf(h)}
+}
+
+// order returns n.
+func (p plan) order() int { return p.rows * p.width }
+
+// coreOrder returns the least h with n = h·2^k that has a construction, for an n
+// that is no power of two; 0 if there is none.
+func coreOrder(n int) int {
+	if n < 1 {
+		return 0
+	}
+	odd := n >> bits.TrailingZeros(uint(n))
+	if odd > maxCore/4 {
+		return 0
+	}
+	table := constructions()
+	for h := 4 * odd; h <= min(n, maxCore); h *= 2 {
+		if table[h/4].p != 0 {
+			return h
+		}
+	}
+	return 0
+}
+
+// noOrder is the text of the panic for an n that is not an order.
+func noOrder(what string, n int) string {
+	if n < 1 {
+		return fmt.Sprintf("hadamard: %s %d, want at least 1", what, n)
+	}
+	next, ok := nextOrder(n)
+	if !ok {
+		return fmt.Sprintf("hadamard: %s %d is beyond every order that fits in an int", what, n)
+	}
+	return fmt.Sprintf("hadamard: %s %d is not the order of a Hadamard matrix known here, the next is %d", what, n, next)
+}

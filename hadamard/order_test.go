@@ -1,0 +1,65 @@
+package hadamard
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+)
+
+// withoutPaley are the multiples of 4 up to 1000 that Sylvester's and Paley's
+// constructions do not give, as they are published.
+var withoutPaley = []int{
+	92, 116, 156, 172, 184, 188, 232, 236, 260, 268, 292, 324, 356, 372, 376, 404, 412, 428, 436, 452, 472, 476, 508, 520,
+	532, 536, 584, 596, 604, 612, 652, 668, 712, 716, 732, 756, 764, 772, 808, 836, 852, 856, 872, 876, 892, 904, 932, 940,
+	944, 952, 956, 964, 980, 988, 996,
+}
+
+// isOrder says which orders up to 1000 there are.
+func isOrder(n int) bool {
+	return n == 1 || n == 2 || n > 0 && n%4 == 0 && !slices.Contains(withoutPaley, n)
+}
+
+func TestNextOrder(t *testing.T) {
+	next := 1000
+	for n := 1000; n >= 1; n-- {
+		if isOrder(n) {
+			next = n
+		}
+		if n <= 992 { // the last order below 1000
+			assert.Equal(t, next, NextOrder(n), "n = %d", n)
+		}
+	}
+	for n, want := range map[int]int{
+		96: 96, 192: 192, 768: 768, 1536: 1536, 5120: 5120, 11008: 11008, 12288: 12288, 14336: 14336,
+		11007: 11008, 1<<24 - 3: 1 << 24, 1 << 30: 1 << 30,
+	} {
+		assert.Equal(t, want, NextOrder(n), "n = %d", n)
+	}
+	// Padding stays small where cores are bounded too.
+	for n := 1001; n < 1<<14; {
+		order := NextOrder(n)
+		assert.GreaterOrEqual(t, order, n)
+		assert.Equal(t, order, NextOrder(order), "an order is its own")
+		after := NextOrder(order + 1)
+		assert.Less(t, float64(after-order), 0.02*float64(order), "n = %d", n)
+		n = after
+	}
+}
+
+func TestCoresAreTheSmallest(t *testing.T) {
+	for n, h := range map[int]int{
+		12: 12, 24: 12, 48: 12, 96: 12, 768: 12, 5120: 20, 14336: 28, 11008: 344, 104: 52, 1000: 500, 368: 368,
+		92: 0, 6: 0, 0: 0, -4: 0,
+	} {
+		assert.Equal(t, h, coreOrder(n), "n = %d", n)
+	}
+}
+
+func TestNextOrderPanics(t *testing.T) {
+	assert.PanicsWithValue(t, "hadamard: NextOrder(0), want at least 1", func() { NextOrder(0) })
+	assert.PanicsWithValue(t, "hadamard: NextOrder(-7), want at least 1", func() { NextOrder(-7) })
+	assert.Panics(t, func() { NextOrder(math.MaxInt) })
+	assert.NotPanics(t, func() { NextOrder(math.MaxInt/4*3 - 1000) }, "12·2^k")
+}

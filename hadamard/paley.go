@@ -1,0 +1,137 @@
+package hadamard
+
+import (
+	"sync"
+	"sync/atomic"
+
+	"github.com/seed-feabd252/randfeat/internal/fwht"
+)
+
+// maxCore is the largest order of a core.
+const maxCore = 2048
+
+// paley names the construction of a Hadamard matrix of order h from GF(p^e):
+// Paley's first if h = p^e + 1, his second if h = 2(p^e + 1). With p = 0 there is
+// none.
+type paley struct {
+	p, e   int
+	second bool
+}
+
+// constructions holds the construction of order 4i at index i, for orders that
+// are no powers of two. The second goes before the first where both exist,
+// because its matrix is symmetric.
+var constructions = sync.OnceValue(func() *[maxCore/4 + 1]paley {
+	var table [maxCore/4 + 1]paley
+	for i := 1; i < len(table); i++ {
+		h := 4 * i
+		if h&(h-1) == 0 {
+			continue
+		}
+		// h/2 − 1 is 1 modulo 4 for odd i, and h − 1 is always 3.
+		if p, e, ok := primePower(h/2 - 1); ok && i%2 == 1 {
+			table[i] = paley{p, e, true}
+		} else if p, e, ok := primePower(h - 1); ok {
+			table[i] = paley{p, e, false}
+		}
+	}
+	return &table
+})
+
+// signs returns the matrix, row after row.
+func (c paley) signs() []int8 {
+	if c.second {
+		return c.secondSigns()
+	}
+	return c.firstSigns()
+}
+
+// firstSigns is Paley's first construction, I + S with
+//
+//	S = [  0  1ᵀ ],  Q_ab = χ(a − b),
+//	    [ −1  Q  ]
+//
+// whose S and Q are antisymmetric, because −1 is no square.
+func (c paley) firstSigns() []int8 {
+	s := c.conference(-1)
+	order := power(c.p, c.e) + 1
+	for a := range order {
+		s[a*order+a] = 1
+	}
+	return s
+}
+
+// secondSigns is Paley's second construction,
+//
+//	S ⊗ [ 1  1 ] + I ⊗ [  1 −1 ],  S = [ 0  1ᵀ ]
+//	    [ 1 −1 ]       [ −1 −1 ]       [ 1  Q  ]
+//
+// whose S and Q are symmetric, because −1 is a square.
+func (c paley) secondSigns() []int8 {
+	s := c.conference(1)
+	half := power(c.p, c.e) + 1
+	order := 2 * half
+	h := make([]int8, order*order)
+	for a := range half {
+		for b := range half {
+			block := [4]int8{1, -1, -1, -1}
+			if v := s[a*half+b]; a != b {
+				block = [4]int8{v, v, v, -v}
+			}
+			top := 2*a*order + 2*b
+			h[top], h[top+1] = block[0], block[1]
+			h[top+order], h[top+order+1] = block[2], block[3]
+		}
+	}
+	return h
+}
+
+// conference returns S, with 0 on its diagonal and the given sign below the
+// first row.
+func (c paley) conference(below int8) []int8 {
+	chi := character(c.p, c.e)
+	q := len(chi)
+	order := q + 1
+	s := make([]int8, order*order)
+	for b := 1; b < order; b++ {
+		s[b], s[b*order] = 1, below
+	}
+	for a := range q {
+		for b := range q {
+			s[(a+1)*order+b+1] = chi[minus(a, b, c.p, q)]
+		}
+	}
+	return s
+}
+
+// core is C_h, which the transform of order h·2^k applies after those of order
+// 2^k.
+type core struct{ forward, transposed *fwht.Core }
+
+// cores keeps the core of order 4i at index i once it has been used.
+var cores [maxCore/4 + 1]atomic.Pointer[core]
+
+// coreOf returns the core of an order that has a construction.
+func coreOf(h int) *core {
+	if c := cores[h/4].Load(); c != nil {
+		return c
+	}
+	construction := constructions()[h/4]
+	signs := construction.signs()
+	c := &core{forward: fwht.NewCore(h, signs)}
+	if construction.second {
+		c.transposed = c.forward
+	} else {
+		for i := range h {
+			for j := range i {
+				signs[i*h+j], signs[j*h+i] = signs[j*h+i], signs[i*h+j]
+			}
+		}
+		c.transposed = fwht.NewCore(h, signs)
+	}
+	// Another goroutine may have been faster; every call returns the same one.
+	if !cores[h/4].CompareAndSwap(nil, c) {
+		return cores[h/4].Load()
+	}
+	return c
+}

@@ -1,0 +1,50 @@
+package hadamard
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-feabd252/randfeat/dense"
+)
+
+func testSequency[T dense.Float](t *testing.T) {
+	for n := 1; n <= 256; n *= 2 {
+		h := Matrix[T](n)
+		for i := range n {
+			changes := 0
+			row := h.Row(i)
+			for j := 1; j < n; j++ {
+				if row[j] != row[j-1] {
+					changes++
+				}
+			}
+			require.Equal(t, changes, SequencyIndex(i, n), "n = %d: row %d", n, i)
+			require.Equal(t, i, NaturalIndex(changes, n), "n = %d: row %d", n, i)
+		}
+		wide := normal[T](1, 1, n+2).Row(0)
+		before := slices.Clone(wide)
+		x := wide[1 : n+1]
+		Sequency(x)
+		for s, v := range x {
+			require.Equal(t, before[1+NaturalIndex(s, n)], v, "n = %d, s = %d", n, s)
+		}
+		Natural(x)
+		require.Equal(t, before, wide, "n = %d: there and back", n)
+	}
+}
+
+func TestSequency(t *testing.T) {
+	t.Run("type=float32", testSequency[float32])
+	t.Run("type=float64", testSequency[float64])
+}
+
+func TestSequencyPanics(t *testing.T) {
+	assert.PanicsWithValue(t, "hadamard: length 12 is not a power of two", func() { Sequency(make([]float32, 12)) })
+	assert.PanicsWithValue(t, "hadamard: length 0 is not a power of two", func() { Natural([]float64{}) })
+	assert.PanicsWithValue(t, "hadamard: order 12 is not a power of two", func() { SequencyIndex(0, 12) })
+	assert.PanicsWithValue(t, "hadamard: index 8 of order 8", func() { NaturalIndex(8, 8) })
+	assert.PanicsWithValue(t, "hadamard: index -1 of order 8", func() { SequencyIndex(-1, 8) })
+}

@@ -1,0 +1,144 @@
+// Package fwht is the fast Walsh–Hadamard transform on plain slices: the
+// kernels under package hadamard.
+//
+// Every implementation computes, for each element, the expression that the
+// stages h = 1, 2, 4, … of the reference give it, in additions and subtractions
+// that round as the reference's do: results agree to the last bit on every tier.
+package fwht
+
+import "math/bits"
+
+// Float is the set of element types.
+type Float interface{ float32 | float64 }
+
+// kernels are the building blocks of one tier for one element type. Vectors have
+// 1<<log elements.
+type kernels[T Float] struct {
+	log int
+	// lanes[s] runs the first s stages, s < log, on count adjacent vectors.
+	lanes []func(p *T, count int)
+	// base[r] transforms count adjacent blocks of 2^r vectors.
+	base []func(p *T, count int)
+	// signed[r] writes the transform of count adjacent blocks of 2^r vectors of
+	// src times signs into dst.
+	signed []func(dst, src, signs *T, count int)
+	// pass[r] runs the r stages h … 2^(r−1)·h on the first columns of count
+	// adjacent blocks of 2^r·h elements. h and columns are multiples of a vector.
+	pass []func(p *T, h, columns, count int)
+	// times writes the products of count vectors of x and f into dst.
+	times func(dst, x, f *T, count int)
+	// combine writes the combinations of one vector of each of count groups of
+	// four rows of x, stride elements apart, into g.
+	combine func(g, x *T, stride, count int)
+	// sums writes one vector of each of 4·count rows of y, stride elements apart:
+	// the sum of the n vectors of g that the row's terms number.
+	sums func(y *T, stride int, g *T, terms *uint16, n, count int)
+	// core12[j], if any, applies core12Terms to a multiple of 2^j columns.
+	core12 []func(x *T, stride, columns int)
+}
+
+const (
+	// firstCache is the size in bytes of what is transformed as if it stayed in the
+	// first cache.
+	firstCache = 1 << 15
+	// outer is the number of stages of a pass over more than that. Its 2^outer
+	// rows, powers of two apart, fall into one set of the first cache, which has
+	// eight lines or more.
+	outer = 3
+)
+
+// Transform replaces x by H·x, unnormalised and in Sylvester order, on the
+// calling goroutine. len(x) must be a power of two.
+func Transform[T Float](x []T) {
+	switch len(x) {
+	case 1:
+	case 2:
+		x[0], x[1] = x[0]+x[1], x[0]-x[1]
+	case 4:
+		transform4(x)
+	case 8:
+		transform8(x)
+	default:
+		k := best[T]()
+		if k == nil {
+			reference(x)
+			return
+		}
+		// Vectors have at most 16 elements.
+		if r := log2(len(x)) - k.log; r < len(k.base) {
+			k.base[r](&x[0], 1)
+		} else {
+			k.transform(x, r+k.log)
+		}
+	}
+}
+
+// TransformBlocks replaces every one of the adjacent blocks of n elements of x by
+// its transform; n is a power of two that divides len(x).
+func TransformBlocks[T Float](x []T, n int) {
+	k := best[T]()
+	if k == nil || len(x) < 1<<k.log {
+		for ; len(x) > 0; x = x[n:] {
+			Transform(x[:n])
+		}
+		return
+	}
+	switch t := log2(n); {
+	case t == 0:
+	case t < k.log:
+		whole := len(x) &^ (1<<k.log - 1)
+		k.lanes[t](&x[0], whole>>k.log)
+		for x = x[whole:]; len(x) > 0; x = x[n:] {
+			Transform(x[:n])
+		}
+	case t < k.log+len(k.base):
+		k.base[t-k.log](&x[0], len(x)>>t)
+	default:
+		for ; len(x) > 0; x = x[n:] {
+			k.transform(x[:n], t)
+		}
+	}
+}
+
+// transform transforms 2^t elements, at least a vector. More than the first cache
+// holds is cut into parts that are transformed one by one, by recursion, and the
+// stages across them are one pass.
+func (k *kernels[T]) transform(x []T, t int) {
+	if len(x) <= firstCache/size[T]() {
+		k.cached(x, t)
+		return
+	}
+	part := len(x) >> outer
+	for lo := 0; lo < len(x); lo += part {
+		k.transform(x[lo:lo+part], t-outer)
+	}
+	k.pass[outer](&x[0], part, part, 1)
+}
+
+// cached transforms 2^t elements that stay in the first cache.
+func (k *kernels[T]) cached(x []T, t int) {
+	r := k.first(t)
+	k.base[r](&x[0], len(x)>>(k.log+r))
+	k.passes(x, r)
+}
+
+// first returns how many stages across vectors come with those inside them: all
+// if the registers allow, otherwise what the widest passes leave over.
+func (k *kernels[T]) first(t int) int {
+	radix := len(k.pass) - 1
+	r := t - k.log
+	if r > radix {
+		r %= radix
+	}
+	return r
+}
+
+// passes runs the stages that follow on blocks of 2^r vectors.
+func (k *kernels[T]) passes(x []T, r int) {
+	radix := len(k.pass) - 1
+	for h := 1 << (k.log + r); h < len(x); h <<= radix {
+		k.pass[radix](&x[0], h, h, len(x)/(h<<radix))
+	}
+}
+
+func log2(n int) int { return bits.Len(uint(n)) - 1 }

@@ -1,0 +1,5 @@
+//go:build !race
+
+package fwht
+
+const raceDetector = false

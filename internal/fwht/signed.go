@@ -1,0 +1,76 @@
+package fwht
+
+// Multiply sets dst[i] = x[i]·f[i]. The slices have one length; dst may be x or f.
+func Multiply[T Float](dst, x, f []T) {
+	x, f = x[:len(dst)], f[:len(dst)]
+	done := 0
+	if k := best[T](); k != nil {
+		if count := len(dst) >> k.log; count > 0 {
+			k.times(&dst[0], &x[0], &f[0], count)
+			done = count << k.log
+		}
+	}
+	for i := done; i < len(dst); i++ {
+		dst[i] = x[i] * f[i]
+	}
+}
+
+// Signed writes into dst the transforms of its adjacent blocks of n elements,
+// after src∘signs, padded with zeros, has been put there: the multiplication
+// happens as the first stages load their elements. src and signs have one length,
+// at most that of dst; dst may begin where src does. n is a power of two that
+// divides len(dst).
+func Signed[T Float](dst, src, signs []T, n int) {
+	k := best[T]()
+	if k == nil || n < 1<<k.log {
+		Multiply(dst[:len(src)], src, signs)
+		clear(dst[len(src):])
+		TransformBlocks(dst, n)
+		return
+	}
+	t := log2(n)
+	if r := t - k.log; r < len(k.base) {
+		k.signedBlocks(dst, src, signs, r)
+		return
+	}
+	for lo := 0; lo < len(dst); lo += n {
+		from, to := min(lo, len(src)), min(lo+n, len(src))
+		k.signedTransform(dst[lo:lo+n], src[from:to], signs[from:to], t)
+	}
+}
+
+// signedTransform is Signed for one block of 2^t elements.
+func (k *kernels[T]) signedTransform(dst, src, signs []T, t int) {
+	if len(src) == 0 {
+		clear(dst)
+		return
+	}
+	if len(dst) <= firstCache/size[T]() {
+		r := k.first(t)
+		k.signedBlocks(dst, src, signs, r)
+		k.passes(dst, r)
+		return
+	}
+	part := len(dst) >> outer
+	for lo := 0; lo < len(dst); lo += part {
+		from, to := min(lo, len(src)), min(lo+part, len(src))
+		k.signedTransform(dst[lo:lo+part], src[from:to], signs[from:to], t-outer)
+	}
+	k.pass[outer](&dst[0], part, part, 1)
+}
+
+// signedBlocks is Signed for blocks of 2^r vectors.
+func (k *kernels[T]) signedBlocks(dst, src, signs []T, r int) {
+	n := 1 << (k.log + r)
+	if count := len(src) / n; count > 0 {
+		k.signed[r](&dst[0], &src[0], &signs[0], count)
+		dst, src, signs = dst[count*n:], src[count*n:], signs[count*n:]
+	}
+	if len(src) > 0 {
+		Multiply(dst[:len(src)], src, signs)
+		clear(dst[len(src):n])
+		k.base[r](&dst[0], 1)
+		dst = dst[n:]
+	}
+	clear(dst)
+}

@@ -1,0 +1,16 @@
+//go:build !purego && !noasm
+
+package simd
+
+import "golang.org/x/sys/cpu"
+
+func detect() Tier {
+	x := &cpu.X86
+	switch {
+	case !x.HasAVX2 || !x.HasFMA:
+		return Generic
+	case x.HasAVX512F && x.HasAVX512BW && x.HasAVX512DQ && x.HasAVX512VL:
+		return AVX512
+	}
+	return AVX2
+}
