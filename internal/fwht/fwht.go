@@ -126,11 +126,10 @@ func (k *kernels[T]) cached(x []T, t int) {
 // if the registers allow, otherwise what the widest passes leave over.
 func (k *kernels[T]) first(t int) int {
 	radix := len(k.pass) - 1
-	r := t - k.log
-	if r > radix {
-		r %= radix
+	if r := t - k.log; r > radix {
+		return (r-1)%radix + 1
 	}
-	return r
+	return t - k.log
 }
 
 // passes runs the stages that follow on blocks of 2^r vectors.
