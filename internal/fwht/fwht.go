@@ -15,6 +15,10 @@ type Float interface{ float32 | float64 }
 // 1<<log elements.
 type kernels[T Float] struct {
 	log int
+	// single[t], if any, is the kernel that takes least time for one block of 2^t
+	// elements: for the shortest one with less wide vectors, as shuffles across
+	// those are quicker.
+	single []func(p *T, count int)
 	// lanes[s] runs the first s stages, s < log, on count adjacent vectors.
 	lanes []func(p *T, count int)
 	// base[r] transforms count adjacent blocks of 2^r vectors.
@@ -64,11 +68,10 @@ func Transform[T Float](x []T) {
 			reference(x)
 			return
 		}
-		// Vectors have at most 16 elements.
-		if r := log2(len(x)) - k.log; r < len(k.base) {
-			k.base[r](&x[0], 1)
+		if t := log2(len(x)); t < len(k.single) {
+			k.single[t](&x[0], 1)
 		} else {
-			k.transform(x, r+k.log)
+			k.transform(x, t)
 		}
 	}
 }

@@ -50,6 +50,7 @@ var (
 	wide32 = kernels[float32]{
 		log:     4,
 		lanes:   []func(p *float32, count int){nil, lanes1F32AVX512, lanes2F32AVX512, lanes3F32AVX512},
+		single:  []func(p *float32, count int){4: base1F32AVX2, base2F32AVX2, base3F32AVX2, base3F32AVX512, base4F32AVX512},
 		base:    []func(p *float32, count int){base0F32AVX512, base1F32AVX512, base2F32AVX512, base3F32AVX512, base4F32AVX512},
 		signed:  []func(dst, src, signs *float32, count int){signed0F32AVX512, signed1F32AVX512, signed2F32AVX512, signed3F32AVX512, signed4F32AVX512},
 		pass:    []func(p *float32, h, columns, count int){nil, pass1F32AVX512, pass2F32AVX512, pass3F32AVX512, pass4F32AVX512},
@@ -61,6 +62,7 @@ var (
 	wide64 = kernels[float64]{
 		log:     3,
 		lanes:   []func(p *float64, count int){nil, lanes1F64AVX512, lanes2F64AVX512},
+		single:  []func(p *float64, count int){4: base2F64AVX2, base3F64AVX2, base3F64AVX512, base4F64AVX512},
 		base:    []func(p *float64, count int){base0F64AVX512, base1F64AVX512, base2F64AVX512, base3F64AVX512, base4F64AVX512},
 		signed:  []func(dst, src, signs *float64, count int){signed0F64AVX512, signed1F64AVX512, signed2F64AVX512, signed3F64AVX512, signed4F64AVX512},
 		pass:    []func(p *float64, h, columns, count int){nil, pass1F64AVX512, pass2F64AVX512, pass3F64AVX512, pass4F64AVX512},
@@ -72,6 +74,7 @@ var (
 	narrow32 = kernels[float32]{
 		log:     3,
 		lanes:   []func(p *float32, count int){nil, lanes1F32AVX2, lanes2F32AVX2},
+		single:  []func(p *float32, count int){4: base1F32AVX2, base2F32AVX2, base3F32AVX2},
 		base:    []func(p *float32, count int){base0F32AVX2, base1F32AVX2, base2F32AVX2, base3F32AVX2},
 		signed:  []func(dst, src, signs *float32, count int){signed0F32AVX2, signed1F32AVX2, signed2F32AVX2, signed3F32AVX2},
 		pass:    []func(p *float32, h, columns, count int){nil, pass1F32AVX2, pass2F32AVX2, pass3F32AVX2},
@@ -82,6 +85,7 @@ var (
 	narrow64 = kernels[float64]{
 		log:     2,
 		lanes:   []func(p *float64, count int){nil, lanes1F64AVX2},
+		single:  []func(p *float64, count int){4: base2F64AVX2, base3F64AVX2},
 		base:    []func(p *float64, count int){base0F64AVX2, base1F64AVX2, base2F64AVX2, base3F64AVX2},
 		signed:  []func(dst, src, signs *float64, count int){signed0F64AVX2, signed1F64AVX2, signed2F64AVX2, signed3F64AVX2},
 		pass:    []func(p *float64, h, columns, count int){nil, pass1F64AVX2, pass2F64AVX2, pass3F64AVX2},
