@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
+	"sync/atomic"
 )
 
 // NextOrder returns the smallest order ≥ n that the package has a Hadamard matrix
@@ -64,12 +65,26 @@ func planOf(what string, n int) plan {
 	if n > 0 && n&(n-1) == 0 {
 		return plan{rows: 1, width: n}
 	}
+	if n > 0 && n < len(shortPlans) {
+		if p := shortPlans[n].Load(); p != nil {
+			return *p
+		}
+	}
 	h := coreOrder(n)
 	if h == 0 {
 		panic(noOrder(what, n))
 	}
-	return plan{rows: h, width: n / h, core: coreOf(h)}
+	p := plan{rows: h, width: n / h, core: coreOf(h)}
+	if n < len(shortPlans) {
+		kept := p // only this copy is allocated
+		shortPlans[n].Store(&kept)
+	}
+	return p
 }
+
+// shortPlans keeps the plans of short vectors, which take as long to find as to
+// carry out.
+var shortPlans [1 << 10]atomic.Pointer[plan]
 
 // order returns n.
 func (p plan) order() int { return p.rows * p.width }

@@ -22,8 +22,8 @@ type Core struct {
 	// the row sees: 16·group + the number of the combination in the list above,
 	// + 8 for its negative.
 	terms []uint16
-	// twelve says that the core is the one of core12Terms.
-	twelve bool
+	// kernel is the index of terms in kernelTerms, or −1.
+	kernel int
 	// scratch holds combinations, of float32 and float64.
 	scratch [2]sync.Pool
 }
@@ -48,15 +48,8 @@ func NewCore(h int, signs []int8) *Core {
 	for i := 0; i < len(signs); i += 4 {
 		c.terms = append(c.terms, uint16(i%h/4*kinds+kind(signs[i:i+4])))
 	}
-	c.twelve = slices.Equal(c.terms, core12Terms[:])
+	c.kernel = slices.IndexFunc(kernelTerms, func(terms []uint16) bool { return slices.Equal(terms, c.terms) })
 	return c
-}
-
-// core12Terms are the terms of Paley's second matrix of order 12.
-var core12Terms = [36]uint16{
-	4, 16, 32, 11, 22, 38, 2, 17, 41, 5, 23, 47,
-	0, 20, 40, 6, 27, 46, 1, 18, 33, 7, 21, 39,
-	1, 25, 36, 7, 31, 43, 0, 24, 34, 6, 30, 37,
 }
 
 // kind returns the number of the combination that has the four signs.
@@ -85,7 +78,9 @@ func kind(s []int8) int {
 // groups in ascending order: that fixes every rounding. s must be at least 1 and
 // len(x) be h·s.
 func ApplyCore[T Float](c *Core, x []T, s int) {
-	if c.twelve && apply12(x, s) {
+	apply := kernelFor(c, best[T](), s)
+	if apply != nil && c.h == 12 {
+		apply(&x[0], s, s, nil) // its sums stay in registers
 		return
 	}
 	k := widest[T](s)
@@ -110,6 +105,11 @@ func ApplyCore[T Float](c *Core, x []T, s int) {
 	if len(*g) < 4*c.h*width {
 		*g = make([]T, 4*c.h*width)
 	}
+	if apply != nil {
+		apply(&x[0], s, s, &(*g)[0])
+		pool.Put(g)
+		return
+	}
 	v := 0
 	if k != nil {
 		for ; v+1<<k.log <= s; v += 1 << k.log {
@@ -128,18 +128,12 @@ func ApplyCore[T Float](c *Core, x []T, s int) {
 	pool.Put(g)
 }
 
-// apply12 is ApplyCore for core12Terms where there is a kernel for s columns.
-func apply12[T Float](x []T, s int) bool {
-	k := best[T]()
-	if k == nil || k.core12 == nil {
-		return false
+// kernelFor returns the kernel among k that applies c to s columns, or nil.
+func kernelFor[T Float](c *Core, k *kernels[T], s int) func(x *T, stride, columns int, sums *T) {
+	if k == nil || c.kernel < 0 || k.cores == nil {
+		return nil
 	}
-	j := min(bits.TrailingZeros(uint(s)), k.log)
-	if k.core12[j] == nil {
-		return false
-	}
-	k.core12[j](&x[0], s, s)
-	return true
+	return k.cores[c.kernel][min(bits.TrailingZeros(uint(s)), k.log)]
 }
 
 // applyColumn multiplies the column x[0], x[s], x[2s], ….

@@ -37,8 +37,9 @@ type kernels[T Float] struct {
 	// sums writes one vector of each of 4·count rows of y, stride elements apart:
 	// the sum of the n vectors of g that the row's terms number.
 	sums func(y *T, stride int, g *T, terms *uint16, n, count int)
-	// core12[j], if any, applies core12Terms to a multiple of 2^j columns.
-	core12 []func(x *T, stride, columns int)
+	// cores[i][j], if any, applies the core of kernelTerms[i] to a multiple of 2^j
+	// columns, with room in sums for a vector a row.
+	cores [][]func(x *T, stride, columns int, sums *T)
 }
 
 const (

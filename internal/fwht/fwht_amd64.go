@@ -57,7 +57,11 @@ var (
 		times:   timesF32AVX512,
 		combine: combineF32AVX512,
 		sums:    sumsF32AVX512,
-		core12:  []func(x *float32, stride, columns int){2: core12F32AVX512X, 3: core12F32AVX512Y, 4: core12F32AVX512},
+		cores: [][]func(x *float32, stride, columns int, sums *float32){
+			{2: core12F32AVX512X, 3: core12F32AVX512Y, 4: core12F32AVX512},
+			{2: core20F32AVX512X, 3: core20F32AVX512Y, 4: core20F32AVX512},
+			{2: core28F32AVX512X, 3: core28F32AVX512Y, 4: core28F32AVX512},
+		},
 	}
 	wide64 = kernels[float64]{
 		log:     3,
@@ -69,7 +73,11 @@ var (
 		times:   timesF64AVX512,
 		combine: combineF64AVX512,
 		sums:    sumsF64AVX512,
-		core12:  []func(x *float64, stride, columns int){1: core12F64AVX512X, 2: core12F64AVX512Y, 3: core12F64AVX512},
+		cores: [][]func(x *float64, stride, columns int, sums *float64){
+			{1: core12F64AVX512X, 2: core12F64AVX512Y, 3: core12F64AVX512},
+			{1: core20F64AVX512X, 2: core20F64AVX512Y, 3: core20F64AVX512},
+			{1: core28F64AVX512X, 2: core28F64AVX512Y, 3: core28F64AVX512},
+		},
 	}
 	narrow32 = kernels[float32]{
 		log:     3,

@@ -1,11 +1,16 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
+	"go/format"
+	"os"
 
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	. "github.com/mmcloughlin/avo/reg"
+
+	"github.com/seed-feabd252/randfeat/hadamard"
 )
 
 // combine writes, for each of count groups of four rows, the eight combinations
@@ -112,67 +117,142 @@ func (m machine) sums() {
 	RET()
 }
 
-// core12Terms are those of package fwht.
-var core12Terms = [36]int{
-	4, 16, 32, 11, 22, 38, 2, 17, 41, 5, 23, 47,
-	0, 20, 40, 6, 27, 46, 1, 18, 33, 7, 21, 39,
-	1, 25, 36, 7, 31, 43, 0, 24, 34, 6, 30, 37,
-}
+// cores are the orders that have kernels of their own.
+var cores = []int{12, 20, 28}
 
-// core12 writes the core of order 12 with all its combinations in registers.
-func (m machine) core12() {
-	TEXT("core12"+m.name, NOSPLIT, fmt.Sprintf("func(x *%s, stride, columns int)", m.element()))
-	Doc(fmt.Sprintf("core12%s applies the core of order 12 to the first columns, a multiple of a vector, of 12 rows of x, stride elements apart.", m.name))
+// inRegisters is the number of groups of four whose combinations fit the
+// registers.
+const inRegisters = 3
+
+// core writes the core of order h, whose terms are numbered as in package fwht.
+// The combinations of a few groups at a time are in registers; the sums over the
+// groups before wait in a buffer meanwhile.
+func (m machine) core(h int, terms []int) {
+	name := fmt.Sprintf("core%d%s", h, m.name)
+	TEXT(name, NOSPLIT, fmt.Sprintf("func(x *%s, stride, columns int, sums *%s)", m.element(), m.element()))
+	Doc(fmt.Sprintf("%s applies the core of order %d to the first columns, a multiple of a vector, of %d rows of x, stride elements apart; sums has room for a vector a row.", name, h, h))
 	Pragma("noescape")
-	x, stride, columns := Load(Param("x"), GP64()), Load(Param("stride"), GP64()), Load(Param("columns"), GP64())
+	x, stride, columns, sums := Load(Param("x"), GP64()), Load(Param("stride"), GP64()), Load(Param("columns"), GP64()), Load(Param("sums"), GP64())
 	SHLQ(U8(log2(m.size)), stride)
 	SHLQ(U8(log2(m.size)), columns)
-	triple, x4, x8 := GP64(), GP64(), GP64()
+	triple := GP64()
 	LEAQ(Mem{Base: stride, Index: stride, Scale: 2}, triple)
-	LEAQ(Mem{Base: x, Index: stride, Scale: 4}, x4)
-	LEAQ(Mem{Base: x, Index: stride, Scale: 8}, x8)
-	row := func(i int) Op {
-		base := []Register{x, x4, x8}[i/4]
-		return []Op{Mem{Base: base}, Mem{Base: base, Index: stride, Scale: 1}, Mem{Base: base, Index: stride, Scale: 2}, Mem{Base: base, Index: triple, Scale: 1}}[i%4]
-	}
-	one := m.vec()
-	m.fill(NewDataAddr(Symbol{Name: fmt.Sprintf("sign0F%dAVX512", 8*m.size), Static: true}, 0), one)
+	one := m.one()
+
 	Label("column")
-	var groups [3][]Op
-	for g := range groups {
-		groups[g] = m.combinations([]Op{row(4 * g), row(4*g + 1), row(4*g + 2), row(4*g + 3)})
+	// rows walks through the rows four by four.
+	rows := GP64()
+	walk := func(i int) Mem {
+		return []Mem{{Base: rows}, {Base: rows, Index: stride, Scale: 1}, {Base: rows, Index: stride, Scale: 2}, {Base: rows, Index: triple, Scale: 1}}[i%4]
 	}
-	for i := range 12 {
-		acc := m.vec()
-		var value [3]Op
-		var negative [3]bool
-		for g := range groups {
-			kind := core12Terms[3*i+g] % 16
-			value[g], negative[g] = groups[g][kind%8], kind >= 8
+	next := func() { LEAQ(Mem{Base: rows, Index: stride, Scale: 4}, rows) }
+	n := h / 4
+	input := GP64()
+	MOVQ(x, input)
+	for from := 0; from < n; from += inRegisters {
+		to := min(from+inRegisters, n)
+		groups := map[int][]Op{}
+		MOVQ(input, rows)
+		for g := from; g < to; g++ {
+			groups[g] = m.combinations([]Op{walk(0), walk(1), walk(2), walk(3)})
+			next()
 		}
-		switch {
-		case !negative[0] && !negative[1]:
-			m.add(value[1], value[0], acc)
-		case !negative[0]:
-			m.sub(value[1], value[0], acc)
-		case !negative[1]:
-			m.sub(value[0], value[1], acc)
-		default:
-			m.move(value[0], acc)
-			m.fnmsub(value[1], one, acc)
+		MOVQ(rows, input)
+		MOVQ(x, rows)
+		for i := range h {
+			acc := m.vec()
+			start := from
+			if from > 0 {
+				m.move(Mem{Base: sums, Disp: i * m.width()}, acc)
+			} else {
+				m.first(acc, one, groups, terms[i*n:])
+				start = min(2, to)
+			}
+			for g := start; g < to; g++ {
+				if kind := terms[i*n+g] % 16; kind < 8 {
+					m.add(groups[g][kind], acc, acc)
+				} else {
+					m.sub(groups[g][kind-8], acc, acc)
+				}
+			}
+			if to < n {
+				m.move(acc, Mem{Base: sums, Disp: i * m.width()})
+			} else {
+				m.move(acc, walk(i))
+				if i%4 == 3 {
+					next()
+				}
+			}
 		}
-		if negative[2] {
-			m.sub(value[2], acc, acc)
-		} else {
-			m.add(value[2], acc, acc)
-		}
-		m.move(acc, row(i))
 	}
-	for _, base := range []Register{x, x4, x8} {
-		ADDQ(I32(m.width()), base)
-	}
+	ADDQ(I32(m.width()), x)
 	SUBQ(I32(m.width()), columns)
 	JNZ(LabelRef("column"))
 	VZEROUPPER()
 	RET()
+}
+
+// first sets acc to the sum of the first two terms.
+func (m machine) first(acc, one Op, groups map[int][]Op, terms []int) {
+	a, b := groups[0][terms[0]%8], groups[1][terms[1]%8]
+	switch negative := [2]bool{terms[0]%16 >= 8, terms[1]%16 >= 8}; negative {
+	case [2]bool{false, false}:
+		m.add(b, a, acc)
+	case [2]bool{false, true}:
+		m.sub(b, a, acc)
+	case [2]bool{true, false}:
+		m.sub(a, b, acc)
+	default:
+		m.move(a, acc)
+		m.fnmsub(b, one, acc)
+	}
+}
+
+// termsOf returns the terms of the core of order h: for every row and group of
+// four in turn, 16·group + the number of its combination, + 8 for the negative.
+func termsOf(h int) []int {
+	matrix := hadamard.Matrix[float64](h)
+	var terms []int
+	for i := range h {
+		for g := range h / 4 {
+			s := matrix.Row(i)[4*g : 4*g+4]
+			k := 16 * g
+			if s[1] != s[0] {
+				k += 4
+			}
+			if s[2] != s[3] {
+				k += 2
+			}
+			if s[2] != s[0] {
+				k++
+			}
+			if s[0] < 0 {
+				k += 8
+			}
+			terms = append(terms, k)
+		}
+	}
+	return terms
+}
+
+// writeTerms writes the terms of all cores as Go source.
+func writeTerms(path string) error {
+	var b bytes.Buffer
+	b.WriteString("// Code generated by the command in _asm. DO NOT EDIT.\n\npackage fwht\n\n// kernelTerms are the terms of the cores of order 12, 20 and 28, which have\n// kernels of their own.\nvar kernelTerms = [][]uint16{\n")
+	for _, h := range cores {
+		b.WriteString("{")
+		for i, k := range termsOf(h) {
+			if i%(h/4) == 0 {
+				b.WriteString("\n")
+			}
+			fmt.Fprintf(&b, "%d, ", k)
+		}
+		b.WriteString("\n},\n")
+	}
+	b.WriteString("}\n")
+	source, err := format.Source(b.Bytes())
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(path, source, 0o666)
 }

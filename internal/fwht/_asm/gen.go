@@ -1,11 +1,14 @@
 // Command _asm writes the amd64 kernels of package fwht.
 //
-//	go run . -out ../fwht_amd64.s -stubs ../stubs_amd64.go -pkg fwht
+//	go run -tags purego . -out ../fwht_amd64.s -stubs ../stubs_amd64.go -pkg fwht -terms ../terms.go
 package main
 
 import (
+	"flag"
 	"fmt"
+	"log"
 	"math"
+	"strings"
 
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
@@ -42,6 +45,8 @@ type machine struct {
 func (m machine) width() int { return m.size << m.log }
 
 func main() {
+	terms := flag.String("terms", "", "`file` for the terms of the cores")
+	flag.Parse()
 	ConstraintExpr("!purego,!noasm")
 	for _, m := range machines() {
 		m.constants()
@@ -59,8 +64,13 @@ func main() {
 		m.combine()
 		m.sums()
 		for _, narrower := range m.narrower {
-			narrower.core12()
+			for _, h := range cores {
+				narrower.core(h, termsOf(h))
+			}
 		}
+	}
+	if err := writeTerms(*terms); err != nil {
+		log.Fatal(err)
 	}
 	Generate()
 }
@@ -117,7 +127,9 @@ func machines() []machine {
 	return []machine{f32wide, f64wide, f32, f64}
 }
 
-func (m machine) label(s int) string { return fmt.Sprintf("sign%d%s", s, m.name) }
+func (m machine) label(s int) string {
+	return fmt.Sprintf("sign%d%s", s, strings.TrimRight(m.name, "XY"))
+}
 
 // constants writes the sign bit and, for each stage inside a vector, the vector that is −1 in the
 // lanes of the differences and 1 in the others.
