@@ -8,6 +8,7 @@ package parallel
 import (
 	"runtime"
 	"sync"
+	"sync/atomic"
 )
 
 // Task is work in pieces that may run in any order and at the same time.
@@ -18,23 +19,34 @@ type Task interface {
 
 // Do calls t.Piece(i) once for every 0 ≤ i < n on up to GOMAXPROCS goroutines,
 // the calling one among them, in no particular order, and returns when all are
-// done. With one piece or one processor only the calling goroutine works. A panic
+// done. With one piece, or no processor that another call does not keep busy, only
+// the calling goroutine works. A panic
 // in a piece reaches the caller. A piece may call Do.
 //
 // It does not allocate once as many calls have been made as run at a time.
 func Do(n int, t Task) {
-	workers := min(n, runtime.GOMAXPROCS(0))
-	if workers <= 1 {
+	helpers := 0
+	if n > 1 {
+		helpers = min(n-1, runtime.GOMAXPROCS(0)-max(1, int(working.Load())))
+	}
+	if helpers <= 0 {
 		for i := range n {
 			t.Piece(i)
 		}
 		return
 	}
+	working.Add(int64(helpers) + 1)
+	defer working.Add(-int64(helpers) - 1)
 	j := jobs.Get().(*job)
-	j.start(n, t, workers-1)
+	j.start(n, t, helpers)
 	j.work()
 	j.finish()
 }
+
+// working is the number of goroutines that calls of Do have set to work, their
+// callers among them: a call from inside a piece finds no processor free and does
+// its pieces itself.
+var working atomic.Int64
 
 // Rows splits [0, n) into ranges of grain rows (the last may be shorter) and
 // calls f(lo, hi) once for each, on up to GOMAXPROCS goroutines, in no
