@@ -26,7 +26,7 @@ type kernels[T Float] struct {
 	// signed[r] writes the transform of count adjacent blocks of 2^r vectors of
 	// src times signs into dst.
 	signed []func(dst, src, signs *T, count int)
-	// pass[r] runs the r stages h … 2^(r−1)·h on the first columns of count
+	// pass[r], for r ≥ outer, runs the r stages h … 2^(r−1)·h on the first columns of count
 	// adjacent blocks of 2^r·h elements. h and columns are multiples of a vector.
 	pass []func(p *T, h, columns, count int)
 	// times writes the products of count vectors of x and f into dst.

@@ -12,11 +12,9 @@ import (
 const Large = 1 << 17
 
 const (
-	// half is the number of stages of each of the two passes that run the stages
-	// across the parts of a large vector. All kernels have such a pass.
-	half = 3
-	// parts is the number of those parts.
-	parts = 1 << (2 * half)
+	// parts is the number of parts that a large vector is cut into; the stages
+	// across them are two passes.
+	parts = 1 << (2 * outer)
 	// rangeBytes is the width of a range of columns of very large vectors: parts
 	// times as much stays in the second cache between the two passes.
 	rangeBytes = 1 << 12
@@ -77,9 +75,9 @@ func (v *across[T]) Piece(i int) {
 // columnStages runs the stages part, 2·part, … part·parts/2 on the first columns
 // of parts parts; the last part may end with its columns.
 func (k *kernels[T]) columnStages(x []T, part, columns int) {
-	k.pass[half](&x[0], part, columns, 1<<half)
-	for row := range 1 << half {
-		k.pass[half](&x[row*part], part<<half, columns, 1)
+	k.pass[outer](&x[0], part, columns, 1<<outer)
+	for row := range 1 << outer {
+		k.pass[outer](&x[row*part], part<<outer, columns, 1)
 	}
 }
 

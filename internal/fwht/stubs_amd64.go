@@ -69,16 +69,6 @@ func lanes2F32AVX512(p *float32, count int)
 //go:noescape
 func lanes3F32AVX512(p *float32, count int)
 
-// pass1F32AVX512 runs the stages h … 1h on the first columns of count adjacent blocks of 2h elements, in place.
-//
-//go:noescape
-func pass1F32AVX512(p *float32, h int, columns int, count int)
-
-// pass2F32AVX512 runs the stages h … 2h on the first columns of count adjacent blocks of 4h elements, in place.
-//
-//go:noescape
-func pass2F32AVX512(p *float32, h int, columns int, count int)
-
 // pass3F32AVX512 runs the stages h … 4h on the first columns of count adjacent blocks of 8h elements, in place.
 //
 //go:noescape
@@ -209,16 +199,6 @@ func lanes1F64AVX512(p *float64, count int)
 //go:noescape
 func lanes2F64AVX512(p *float64, count int)
 
-// pass1F64AVX512 runs the stages h … 1h on the first columns of count adjacent blocks of 2h elements, in place.
-//
-//go:noescape
-func pass1F64AVX512(p *float64, h int, columns int, count int)
-
-// pass2F64AVX512 runs the stages h … 2h on the first columns of count adjacent blocks of 4h elements, in place.
-//
-//go:noescape
-func pass2F64AVX512(p *float64, h int, columns int, count int)
-
 // pass3F64AVX512 runs the stages h … 4h on the first columns of count adjacent blocks of 8h elements, in place.
 //
 //go:noescape
@@ -339,16 +319,6 @@ func lanes1F32AVX2(p *float32, count int)
 //go:noescape
 func lanes2F32AVX2(p *float32, count int)
 
-// pass1F32AVX2 runs the stages h … 1h on the first columns of count adjacent blocks of 2h elements, in place.
-//
-//go:noescape
-func pass1F32AVX2(p *float32, h int, columns int, count int)
-
-// pass2F32AVX2 runs the stages h … 2h on the first columns of count adjacent blocks of 4h elements, in place.
-//
-//go:noescape
-func pass2F32AVX2(p *float32, h int, columns int, count int)
-
 // pass3F32AVX2 runs the stages h … 4h on the first columns of count adjacent blocks of 8h elements, in place.
 //
 //go:noescape
@@ -413,16 +383,6 @@ func signed3F64AVX2(dst *float64, src *float64, signs *float64, count int)
 //
 //go:noescape
 func lanes1F64AVX2(p *float64, count int)
-
-// pass1F64AVX2 runs the stages h … 1h on the first columns of count adjacent blocks of 2h elements, in place.
-//
-//go:noescape
-func pass1F64AVX2(p *float64, h int, columns int, count int)
-
-// pass2F64AVX2 runs the stages h … 2h on the first columns of count adjacent blocks of 4h elements, in place.
-//
-//go:noescape
-func pass2F64AVX2(p *float64, h int, columns int, count int)
 
 // pass3F64AVX2 runs the stages h … 4h on the first columns of count adjacent blocks of 8h elements, in place.
 //

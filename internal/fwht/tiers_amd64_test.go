@@ -143,7 +143,7 @@ func columnsOnly[T Float](x []T, r, h, columns int) {
 }
 
 func passOf[T Float](t *testing.T, k *kernels[T]) {
-	for r := 1; r < len(k.pass); r++ {
+	for r := outer; r < len(k.pass); r++ {
 		for _, vectors := range []int{1, 2, 3, 4, 8} {
 			h := vectors << k.log
 			for columns := 1 << k.log; columns <= h; columns += 1 << k.log {

@@ -57,7 +57,7 @@ func main() {
 		for s := 1; s < m.log; s++ {
 			m.lanes(s)
 		}
-		for r := 1; r <= m.radix; r++ {
+		for r := 3; r <= m.radix; r++ {
 			m.pass(r)
 		}
 		m.times()
