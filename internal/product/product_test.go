@@ -73,8 +73,10 @@ func testMul[T Float](t *testing.T, eps float64) {
 }
 
 func TestMul(t *testing.T) {
-	t.Run("type=float32", func(t *testing.T) { testMul[float32](t, 0x1p-24) })
-	t.Run("type=float64", func(t *testing.T) { testMul[float64](t, 0x1p-53) })
+	everyTier(t, func(t *testing.T) {
+		t.Run("type=float32", func(t *testing.T) { testMul[float32](t, 0x1p-24) })
+		t.Run("type=float64", func(t *testing.T) { testMul[float64](t, 0x1p-53) })
+	})
 }
 
 func TestNaNAndInfPropagate(t *testing.T) {
@@ -92,16 +94,18 @@ func TestNaNAndInfPropagate(t *testing.T) {
 }
 
 func TestRowsDoNotDependOnTheOthersNorOnProcessors(t *testing.T) {
-	rng := rand.New(rand.NewPCG(3, 4))
-	a, b, c := random[float32](rng, 200, 70), random[float32](rng, 40, 70), random[float32](rng, 200, 40)
-	MulT(1, a, b, 0, c)
-	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	for _, i := range []int{0, 63, 64, 199} {
-		row := matrix[float32]{Rows: 1, Cols: 70, Data: a.Data[i*a.Stride:], Stride: a.Stride}
-		got := random[float32](rng, 1, 40)
-		MulT(1, row, b, 0, got)
-		assert.Equal(t, c.Data[i*c.Stride:][:40], got.Data[:40], "row %d", i)
-	}
+	everyTier(t, func(t *testing.T) {
+		rng := rand.New(rand.NewPCG(3, 4))
+		a, b, c := random[float32](rng, 200, 70), random[float32](rng, 40, 70), random[float32](rng, 200, 40)
+		MulT(1, a, b, 0, c)
+		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+		for _, i := range []int{0, 63, 64, 199} {
+			row := matrix[float32]{Rows: 1, Cols: 70, Data: a.Data[i*a.Stride:], Stride: a.Stride}
+			got := random[float32](rng, 1, 40)
+			MulT(1, row, b, 0, got)
+			assert.Equal(t, c.Data[i*c.Stride:][:40], got.Data[:40], "row %d", i)
+		}
+	})
 }
 
 func TestShapesPanic(t *testing.T) {
@@ -111,6 +115,13 @@ func TestShapesPanic(t *testing.T) {
 	assert.PanicsWithValue(t, "product: (2×3)·(4×5) does not fit 2×5", func() { Mul(1, o(2, 3), o(4, 5), 0, o(2, 5)) })
 }
 
+// contiguous makes the rows of a matrix adjacent, of other elements.
+func contiguous[T Float](m matrix[T]) matrix[T] {
+	m.Stride = m.Cols
+	m.Data = m.Data[:m.Rows*m.Cols]
+	return m
+}
+
 func BenchmarkProduct(b *testing.B) {
 	b.Run("type=float32", benchmark[float32])
 	b.Run("type=float64", benchmark[float64])
@@ -118,10 +129,10 @@ func BenchmarkProduct(b *testing.B) {
 
 func benchmark[T Float](b *testing.B) {
 	rng := rand.New(rand.NewPCG(1, 1))
-	for _, s := range [][3]int{{4096, 256, 64}, {512, 512, 512}, {256, 64, 4096}, {4096, 64, 256}} {
+	for _, s := range [][3]int{{4096, 256, 64}, {512, 512, 512}, {256, 64, 4096}, {4096, 64, 256}, {2048, 2048, 2048}, {1, 256, 64}, {8, 8, 8}} {
 		m, n, k := s[0], s[1], s[2]
 		b.Run(fmt.Sprintf("m=%d/n=%d/k=%d", m, n, k), func(b *testing.B) {
-			x, y, z := random[T](rng, m, k), random[T](rng, k, n), random[T](rng, m, n)
+			x, y, z := contiguous(random[T](rng, m, k)), contiguous(random[T](rng, k, n)), contiguous(random[T](rng, m, n))
 			b.ReportAllocs()
 			for b.Loop() {
 				Mul(1, x, y, 0, z)

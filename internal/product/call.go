@@ -1,0 +1,158 @@
+package product
+
+import (
+	"runtime"
+	"sync"
+	"unsafe"
+
+	"github.com/seed-feabd252/randfeat/internal/parallel"
+)
+
+const (
+	// stripsPerPiece is the most strips of rows that go together: their part of A
+	// stays in the second cache while panels pass.
+	stripsPerPiece = 8
+	// tileColumns is the number of columns after which an epilogue is called.
+	tileColumns = 512
+	// serialBelow is the number of multiply-adds under which one goroutine is
+	// faster.
+	serialBelow = 1 << 18
+)
+
+// call is one product.
+type call[T Float] struct {
+	alpha, beta T
+	a           view[T]
+	b           *Packed[T]
+	c           view[T]
+	done        Epilogue
+	pieces      int
+}
+
+func mulPacked[T Float](alpha T, a view[T], b *Packed[T], beta T, c view[T], done Epilogue) {
+	check(a, b.rows, b.cols, c)
+	if c.rows == 0 || c.cols == 0 {
+		return
+	}
+	pool := calls[T]()
+	p := pool.get()
+	*p = call[T]{alpha: alpha, beta: beta, a: a, b: b, c: c, done: done}
+	p.split()
+	if p.pieces == 1 {
+		p.Piece(0)
+	} else {
+		parallel.Do(p.pieces, p)
+	}
+	*p = call[T]{}
+	pool.put(p)
+}
+
+// split chooses the number of pieces: enough for every processor to have some, of
+// whole strips, not more than stay in cache. Results do not depend on it.
+func (p *call[T]) split() {
+	k := best[T]()
+	strips := (p.c.rows + k.rows - 1) / k.rows
+	p.pieces = (strips + stripsPerPiece - 1) / stripsPerPiece
+	if float64(p.c.rows)*float64(p.c.cols)*float64(p.b.rows) >= serialBelow {
+		p.pieces = min(strips, max(p.pieces, 4*runtime.GOMAXPROCS(0)))
+	}
+}
+
+// Piece computes some rows of C.
+func (p *call[T]) Piece(i int) {
+	lo, hi := share(p.c.rows, p.pieces, i), share(p.c.rows, p.pieces, i+1)
+	columns := p.c.cols
+	if p.done != nil {
+		columns = tileColumns
+	}
+	for from := 0; from < p.c.cols; from += columns {
+		to := min(from+columns, p.c.cols)
+		p.tile(lo, hi, from, to)
+		if p.done != nil {
+			p.done.Finish(lo, hi, from, to)
+		}
+	}
+}
+
+// tile computes rows lo ≤ i < hi and columns from ≤ j < to of C, in strips of
+// nearly equal height.
+func (p *call[T]) tile(lo, hi, from, to int) {
+	k := best[T]()
+	panel := 2 * k.lanes
+	strips := (hi - lo + k.rows - 1) / k.rows
+	row, col := p.a.steps()
+	beta := p.beta
+	if p.b.rows == 0 {
+		p.scale(lo, hi, from, to)
+	}
+	for block := 0; block < p.b.rows; block += depth {
+		n := min(depth, p.b.rows-block)
+		for at := from; at < to; at += panel {
+			b, vectors := p.b.panel(k, block, n, at/panel)
+			lanes := min(p.c.cols-at, panel) - (vectors-1)*k.lanes
+			for s := range strips {
+				i, end := lo+share(hi-lo, strips, s), lo+share(hi-lo, strips, s+1)
+				k.strip(end-i, vectors, n, p.a.data[i*row+block*col:], row, col, b, p.c.data[i*p.c.stride+at:], p.c.stride, p.alpha, beta, lanes)
+			}
+		}
+		beta = 1
+	}
+}
+
+// scale multiplies a part of C by β: all that is left of a product without inner
+// indices.
+func (p *call[T]) scale(lo, hi, from, to int) {
+	for i := lo; i < hi; i++ {
+		row := p.c.data[i*p.c.stride:][from:to]
+		if p.beta == 0 {
+			clear(row)
+			continue
+		}
+		for j := range row {
+			row[j] *= p.beta
+		}
+	}
+}
+
+// share returns where share i of n begins: n·i/shares, without the product, which
+// overflows a 32-bit int.
+func share(n, shares, i int) int { return n/shares*i + n%shares*i/shares }
+
+// pool keeps values of one type.
+type pool[V any] struct{ sync.Pool }
+
+func (p *pool[V]) get() *V {
+	if v, ok := p.Get().(*V); ok {
+		return v
+	}
+	return new(V)
+}
+
+func (p *pool[V]) put(v *V) { p.Put(v) }
+
+var (
+	calls32 pool[call[float32]]
+	calls64 pool[call[float64]]
+	packs32 pool[Packed[float32]]
+	packs64 pool[Packed[float64]]
+)
+
+func calls[T Float]() *pool[call[T]] {
+	if size[T]() == 4 {
+		return (*pool[call[T]])(unsafe.Pointer(&calls32))
+	}
+	return (*pool[call[T]])(unsafe.Pointer(&calls64))
+}
+
+func packs[T Float]() *pool[Packed[T]] {
+	if size[T]() == 4 {
+		return (*pool[Packed[T]])(unsafe.Pointer(&packs32))
+	}
+	return (*pool[Packed[T]])(unsafe.Pointer(&packs64))
+}
+
+// size returns the size of an element in bytes.
+func size[T Float]() int {
+	var v T
+	return int(unsafe.Sizeof(v))
+}

@@ -1,0 +1,150 @@
+package product
+
+import (
+	"unsafe"
+
+	"github.com/seed-feabd252/randfeat/internal/parallel"
+)
+
+const (
+	// depth is the number of inner indices that a tile of C stays in registers
+	// for: a panel of so many rows fits the first cache.
+	depth = 256
+	// packedBytes bounds the part of B that is packed at a time, so that it stays
+	// in the last cache.
+	packedBytes = 1 << 22
+	// line is the size of a cache line, at which packed data begin.
+	line = 64
+	// packGrain is the number of elements that are worth another goroutine.
+	packGrain = 1 << 14
+)
+
+// Packed is a right operand as the kernels read it. The zero value is ready for
+// Pack. After that it may be shared by goroutines.
+type Packed[T Float] struct {
+	rows, cols int
+	// For each block of depth rows, panel after panel; in a panel, row after row.
+	// All panels have two vectors of columns but the last, which has one if that
+	// is enough. Columns beyond the last are zero.
+	data []T
+	from view[T] // while packing
+}
+
+// Dims returns the dimensions of the operand.
+func (p *Packed[T]) Dims() (rows, cols int) { return p.rows, p.cols }
+
+// Pack makes p the operand B, in memory of its own, which it reuses.
+func Pack[T Float, M Matrix[T]](p *Packed[T], b M) { p.pack(of(b, false)) }
+
+// PackT makes p the operand Bᵀ.
+func PackT[T Float, M Matrix[T]](p *Packed[T], b M) { p.pack(of(b, true)) }
+
+func (p *Packed[T]) pack(b view[T]) {
+	k := best[T]()
+	width := (b.cols + k.lanes - 1) / k.lanes * k.lanes
+	p.rows, p.cols = b.rows, b.cols
+	p.resize(b.rows * width)
+	p.from = b
+	blocks := (b.rows + depth - 1) / depth
+	if pieces := blocks * k.panels(b.cols); b.rows*width <= packGrain {
+		for i := range pieces {
+			(*packing[T])(p).Piece(i)
+		}
+	} else {
+		parallel.Do(pieces, (*packing[T])(p))
+	}
+	p.from = view[T]{}
+}
+
+// resize gives data n elements, aligned to a cache line.
+func (p *Packed[T]) resize(n int) {
+	if cap(p.data) < n {
+		var v T
+		spare := line / int(unsafe.Sizeof(v))
+		data := make([]T, n+spare)
+		skip := 0
+		for uintptr(unsafe.Pointer(&data[skip]))%line != 0 {
+			skip++
+		}
+		p.data = data[skip:]
+	}
+	p.data = p.data[:n]
+}
+
+// panel returns panel i of the block of rows that begins at row lo and has n, and the number of
+// its vectors.
+func (p *Packed[T]) panel(k *kernels[T], lo, n, i int) ([]T, int) {
+	width := (p.cols + k.lanes - 1) / k.lanes * k.lanes
+	at := i * 2 * k.lanes
+	vectors := min(2, (width-at)/k.lanes)
+	return p.data[lo*width+at*n:][:n*vectors*k.lanes], vectors
+}
+
+// packing is the task of packing the panels of all blocks.
+type packing[T Float] Packed[T]
+
+func (t *packing[T]) Piece(piece int) {
+	k, p := best[T](), (*Packed[T])(t)
+	panels := k.panels(p.cols)
+	lo := piece / panels * depth
+	i := piece % panels
+	n := min(depth, p.rows-lo)
+	dst, vectors := p.panel(k, lo, n, i)
+	at := i * 2 * k.lanes
+	lanes := min(p.cols-at, vectors*k.lanes)
+	b := p.from
+	row, col := b.steps()
+	k.pack(dst, b.data[lo*row+at*col:], n, vectors, lanes, row, col)
+}
+
+// panels returns the number of panels of n columns.
+func (k *kernels[T]) panels(n int) int { return (n + 2*k.lanes - 1) / (2 * k.lanes) }
+
+// pack writes a panel: n rows of vectors·k.lanes elements, of which lanes come from b.
+func (k *kernels[T]) pack(dst, b []T, n, vectors, lanes, row, col int) {
+	width := vectors * k.lanes
+	switch {
+	case k.packRows != nil && col == 1:
+		k.packRows(n, vectors, dst, b, row, lanes-(vectors-1)*k.lanes)
+	case k.packSquares != nil && row == 1:
+		// Squares first, then the rows and the columns that are left.
+		squares := n / k.lanes
+		done := squares * k.lanes
+		for v := range vectors {
+			to, from := dst[v*k.lanes:], b[v*k.lanes*col:]
+			if lanes < (v+1)*k.lanes {
+				packElements(to, from, n, k.lanes, lanes-v*k.lanes, width, row, col)
+				continue
+			}
+			if squares > 0 {
+				k.packSquares(squares, to, width, from, col)
+			}
+			if done < n {
+				packElements(to[done*width:], from[done:], n-done, k.lanes, k.lanes, width, row, col)
+			}
+		}
+	default:
+		packElements(dst, b, n, width, lanes, width, row, col)
+	}
+}
+
+// packElements writes n rows of lanes elements of b and zeros up to width, next
+// elements apart.
+func packElements[T Float](dst, b []T, n, width, lanes, next, row, col int) {
+	for l := range n {
+		to := dst[l*next:][:width]
+		for j := range to[:lanes] {
+			to[j] = b[l*row+j*col]
+		}
+		clear(to[lanes:])
+	}
+}
+
+// packedColumns returns how many columns of a k×n operand are packed at a time:
+// all, or a multiple of a panel.
+func packedColumns[T Float](k, n int) int {
+	panel := 2 * best[T]().lanes
+	var v T
+	elements := packedBytes / int(unsafe.Sizeof(v))
+	return min(max(n, 1), max(1, elements/max(k, 1)/panel)*panel)
+}

@@ -1,0 +1,111 @@
+//go:build !purego && !noasm
+
+package product
+
+import (
+	"unsafe"
+
+	"github.com/seed-feabd252/randfeat/internal/simd"
+)
+
+var best32, best64 = of32(simd.Best), of64(simd.Best)
+
+// of32 and of64 return the kernels of a tier.
+
+func of32(tier simd.Tier) *kernels[float32] {
+	switch tier {
+	case simd.AVX512:
+		return kernelsOf(16, strips32AVX512[:], [2]packer[float32]{pack1F32AVX512, pack2F32AVX512}, packTransposedF32AVX512)
+	case simd.AVX2:
+		return kernelsOf(8, strips32AVX2[:], [2]packer[float32]{pack1F32AVX2, pack2F32AVX2}, packTransposedF32AVX2)
+	}
+	return generic[float32]()
+}
+
+func of64(tier simd.Tier) *kernels[float64] {
+	switch tier {
+	case simd.AVX512:
+		return kernelsOf(8, strips64AVX512[:], [2]packer[float64]{pack1F64AVX512, pack2F64AVX512}, packTransposedF64AVX512)
+	case simd.AVX2:
+		return kernelsOf(4, strips64AVX2[:], [2]packer[float64]{pack1F64AVX2, pack2F64AVX2}, packTransposedF64AVX2)
+	}
+	return generic[float64]()
+}
+
+type (
+	stripper[T Float]   = func(k int, a *T, row, col int, b *T, next int, c *T, stride int, alpha, beta T, lanes int)
+	packer[T Float]     = func(k int, dst, b *T, stride, lanes int)
+	transposer[T Float] = func(count int, dst *T, next int, b *T, stride int)
+)
+
+// kernelsOf wraps assembly, which counts in bytes: strips[rows−1] for one and two
+// vectors.
+func kernelsOf[T Float](lanes int, strips [][2]stripper[T], packs [2]packer[T], transpose transposer[T]) *kernels[T] {
+	bytes := size[T]()
+	vector := lanes * bytes
+	return &kernels[T]{
+		lanes: lanes,
+		rows:  len(strips),
+		strip: func(rows, vectors, k int, a []T, row, col int, b []T, c []T, stride int, alpha, beta T, lanes int) {
+			f := strips[rows-1][vectors-1]
+			f(k, unsafe.SliceData(a), row*bytes, col*bytes, unsafe.SliceData(b), vectors*vector, &c[0], stride*bytes, alpha, beta, lanes)
+		},
+		packRows: func(n, vectors int, dst, b []T, stride, lanes int) {
+			packs[vectors-1](n, &dst[0], &b[0], stride*bytes, lanes)
+		},
+		packSquares: func(count int, dst []T, next int, b []T, stride int) {
+			transpose(count, &dst[0], next*bytes, &b[0], stride*bytes)
+		},
+	}
+}
+
+var (
+	strips32AVX512 = [...][2]stripper[float32]{
+		{strip1x1F32AVX512, strip1x2F32AVX512},
+		{strip2x1F32AVX512, strip2x2F32AVX512},
+		{strip3x1F32AVX512, strip3x2F32AVX512},
+		{strip4x1F32AVX512, strip4x2F32AVX512},
+		{strip5x1F32AVX512, strip5x2F32AVX512},
+		{strip6x1F32AVX512, strip6x2F32AVX512},
+		{strip7x1F32AVX512, strip7x2F32AVX512},
+		{strip8x1F32AVX512, strip8x2F32AVX512},
+		{strip9x1F32AVX512, strip9x2F32AVX512},
+		{strip10x1F32AVX512, strip10x2F32AVX512},
+		{strip11x1F32AVX512, strip11x2F32AVX512},
+		{strip12x1F32AVX512, strip12x2F32AVX512},
+		{strip13x1F32AVX512, strip13x2F32AVX512},
+		{strip14x1F32AVX512, strip14x2F32AVX512},
+	}
+	strips32AVX2 = [...][2]stripper[float32]{
+		{strip1x1F32AVX2, strip1x2F32AVX2},
+		{strip2x1F32AVX2, strip2x2F32AVX2},
+		{strip3x1F32AVX2, strip3x2F32AVX2},
+		{strip4x1F32AVX2, strip4x2F32AVX2},
+		{strip5x1F32AVX2, strip5x2F32AVX2},
+		{strip6x1F32AVX2, strip6x2F32AVX2},
+	}
+	strips64AVX512 = [...][2]stripper[float64]{
+		{strip1x1F64AVX512, strip1x2F64AVX512},
+		{strip2x1F64AVX512, strip2x2F64AVX512},
+		{strip3x1F64AVX512, strip3x2F64AVX512},
+		{strip4x1F64AVX512, strip4x2F64AVX512},
+		{strip5x1F64AVX512, strip5x2F64AVX512},
+		{strip6x1F64AVX512, strip6x2F64AVX512},
+		{strip7x1F64AVX512, strip7x2F64AVX512},
+		{strip8x1F64AVX512, strip8x2F64AVX512},
+		{strip9x1F64AVX512, strip9x2F64AVX512},
+		{strip10x1F64AVX512, strip10x2F64AVX512},
+		{strip11x1F64AVX512, strip11x2F64AVX512},
+		{strip12x1F64AVX512, strip12x2F64AVX512},
+		{strip13x1F64AVX512, strip13x2F64AVX512},
+		{strip14x1F64AVX512, strip14x2F64AVX512},
+	}
+	strips64AVX2 = [...][2]stripper[float64]{
+		{strip1x1F64AVX2, strip1x2F64AVX2},
+		{strip2x1F64AVX2, strip2x2F64AVX2},
+		{strip3x1F64AVX2, strip3x2F64AVX2},
+		{strip4x1F64AVX2, strip4x2F64AVX2},
+		{strip5x1F64AVX2, strip5x2F64AVX2},
+		{strip6x1F64AVX2, strip6x2F64AVX2},
+	}
+)

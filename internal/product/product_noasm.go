@@ -1,0 +1,5 @@
+//go:build !amd64 || purego || noasm
+
+package product
+
+var best32, best64 = generic[float32](), generic[float64]()
