@@ -15,8 +15,8 @@ import (
 // h is bounded because time grows with it: a transform of order h·2^k takes
 // k + h/4 + 2 additions an element (k alone for h = 1), with the smallest h that
 // gives the order. NextOrder saves length, not time: order 1500 has h = 1500 and
-// takes 377 additions an element where 1536 = 12·2⁷ takes 12. Who prefers time
-// pads to an order of their choice.
+// takes 377 additions an element where 1536 = 12·2⁷ takes 12. FastOrder weighs the
+// two.
 //
 // It panics if n < 1 or if no such order fits in an int. Cost: some thousand
 // operations.
@@ -33,14 +33,58 @@ func NextOrder(n int) int {
 	return order
 }
 
+// FastOrder returns the smallest order ≥ n whose transform takes at most half as
+// many additions again as that of the cheapest order ≥ n: 784 = 196·4, say, takes four
+// times the additions of 1024, and FastOrder(784) is 896 = 28·32; 96 = 12·8 takes fewer
+// than 128 and is FastOrder(90).
+//
+// It panics if n < 1 or if no order ≥ n fits in an int. Cost: some thousand
+// operations.
+func FastOrder(n int) int {
+	if n < 1 {
+		panic(fmt.Sprintf("hadamard: FastOrder(%d), want at least 1", n))
+	}
+	least := math.Inf(1)
+	ordersFrom(n, func(h, order int) { least = min(least, additions(h, order)) })
+	if math.IsInf(least, 1) {
+		panic(fmt.Sprintf("hadamard: FastOrder(%d): no order that large fits in an int", n))
+	}
+	best := math.MaxInt
+	ordersFrom(n, func(h, order int) {
+		if additions(h, order) <= 1.5*least {
+			best = min(best, order)
+		}
+	})
+	return best
+}
+
+// additions returns about how many additions the transform of an order h·2^k takes.
+func additions(h, order int) float64 {
+	stages := float64(bits.Len(uint(order/h)) - 1)
+	if h > 1 {
+		stages += float64(h)/4 + 2
+	}
+	return float64(order) * stages
+}
+
 // nextOrder is NextOrder for n ≥ 1; ok is false if no order fits in an int.
 func nextOrder(n int) (order int, ok bool) {
 	order = math.MaxInt
+	ordersFrom(n, func(_, next int) {
+		if next <= order {
+			order, ok = next, true
+		}
+	})
+	return order, ok
+}
+
+// ordersFrom calls f for every h with the least order h·2^k ≥ n, if that fits in an
+// int.
+func ordersFrom(n int, f func(h, order int)) {
 	consider := func(h int) {
-		// The least k with h·2^k ≥ n.
 		k := bits.Len(uint((n - 1) / h))
-		if h <= math.MaxInt>>k && h<<k <= order {
-			order, ok = h<<k, true
+		if h <= math.MaxInt>>k {
+			f(h, h<<k)
 		}
 	}
 	consider(1)
@@ -49,7 +93,6 @@ func nextOrder(n int) (order int, ok bool) {
 			consider(4 * i)
 		}
 	}
-	return order, ok
 }
 
 // plan says how order n is transformed: n = rows·2^k, the transform of order

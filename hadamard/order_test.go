@@ -63,3 +63,29 @@ func TestNextOrderPanics(t *testing.T) {
 	assert.Panics(t, func() { NextOrder(math.MaxInt) })
 	assert.NotPanics(t, func() { NextOrder(math.MaxInt/4*3 - 1000) }, "12·2^k")
 }
+
+func TestFastOrder(t *testing.T) {
+	cost := func(order int) float64 {
+		if order&(order-1) == 0 {
+			return additions(1, order)
+		}
+		return additions(coreOrder(order), order)
+	}
+	for n, want := range map[int]int{
+		1: 1, 3: 4, 9: 12, 20: 20, 28: 32, 64: 64, 90: 96, 96: 96, 100: 112, 500: 512, 513: 576, 768: 768, 784: 896,
+		785: 896, 1000: 1024, 4096: 4096, 5000: 5120, 1 << 30: 1 << 30,
+	} {
+		assert.Equal(t, want, FastOrder(n), "n = %d", n)
+	}
+	for n := 1; n < 3000; n += 7 {
+		fast := FastOrder(n)
+		assert.Equal(t, fast, NextOrder(fast), "an order")
+		least := math.Inf(1)
+		for order := NextOrder(n); order <= 2*n; order = NextOrder(order + 1) {
+			least = min(least, cost(order))
+		}
+		assert.LessOrEqual(t, cost(fast), 1.5*least, "n = %d", n)
+	}
+	assert.PanicsWithValue(t, "hadamard: FastOrder(0), want at least 1", func() { FastOrder(0) })
+	assert.Panics(t, func() { FastOrder(math.MaxInt) })
+}

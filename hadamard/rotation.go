@@ -13,7 +13,7 @@ import (
 )
 
 // Rotation is the random isometry R = F_k ⋯ F₂·F₁ from R^d into R^d', where
-// d' = NextOrder(d), F_i = (1/√d')·H·D_i, H is the Hadamard matrix of order d' and
+// d' is an order ≥ d, F_i = (1/√d')·H·D_i, H is the Hadamard matrix of order d' and
 // D_i is diagonal with independent uniform random signs. Vectors of R^d are
 // padded with d' − d zeros. R keeps norms and inner products, and RᵀR = I.
 //
@@ -33,29 +33,41 @@ type Rotation[T dense.Float] struct {
 }
 
 // NewRotation draws a Rotation of blocks factors on R^d from src, one bit a
-// sign. Rotations of the two element types drawn from equal sources have the
-// same signs.
+// sign, with the smallest order d' = NextOrder(d). Rotations of the two element types
+// drawn from equal sources have the same signs.
 //
-// The order is the smallest one, not the fastest: with d' = h·2^k a factor takes
+// The smallest order is not always the fastest: with d' = h·2^k a factor takes
 // k + h/4 + 2 additions a coordinate (k alone for h = 1), so that d = 500 = h, at
 // 127, is many times slower than d = 512, at 9, while d = 768 = 12·2⁶ takes 11.
-// Where the core h is large, see NextOrder, and time matters more than length, pad
-// points to an order with a small core and draw the rotation for that.
+// NewPaddedRotation takes another order.
 //
 // It returns an error if d < 1, if no order ≥ d fits in an int, if
 // blocks < 1 or if src is nil.
 func NewRotation[T dense.Float](d, blocks int, src rand.Source) (*Rotation[T], error) {
-	switch {
-	case d < 1:
+	if d < 1 {
 		return nil, fmt.Errorf("hadamard: d = %d, want at least 1", d)
-	case blocks < 1:
-		return nil, fmt.Errorf("hadamard: blocks = %d, want at least 1", blocks)
-	case src == nil:
-		return nil, errors.New("hadamard: src is nil")
 	}
 	order, ok := nextOrder(d)
 	if !ok {
 		return nil, fmt.Errorf("hadamard: d = %d, want one with an order ≥ d that fits in an int", d)
+	}
+	return NewPaddedRotation[T](d, order, blocks, src)
+}
+
+// NewPaddedRotation is NewRotation with a given order d' = order ≥ d, such as
+// FastOrder(d). It returns an error too if that is no order or less than d.
+func NewPaddedRotation[T dense.Float](d, order, blocks int, src rand.Source) (*Rotation[T], error) {
+	switch {
+	case d < 1:
+		return nil, fmt.Errorf("hadamard: d = %d, want at least 1", d)
+	case order < d:
+		return nil, fmt.Errorf("hadamard: order = %d, want at least d = %d", order, d)
+	case order&(order-1) != 0 && coreOrder(order) == 0:
+		return nil, errors.New(noOrder("order", order))
+	case blocks < 1:
+		return nil, fmt.Errorf("hadamard: blocks = %d, want at least 1", blocks)
+	case src == nil:
+		return nil, errors.New("hadamard: src is nil")
 	}
 	r := &Rotation[T]{in: d, plan: planOf("order", order), factors: make([][]T, blocks)}
 	for i := range r.factors {
@@ -97,8 +109,7 @@ func signs[T dense.Float](n int, s T, src rand.Source) []T {
 	return x
 }
 
-// Dims returns the dimension d of the input and the dimension d' = NextOrder(d)
-// of the output.
+// Dims returns the dimension d of the input and the order d' of the output.
 func (r *Rotation[T]) Dims() (in, out int) { return r.in, r.plan.order() }
 
 // Apply writes R·x for every row x of the n×d matrix x into the rows of dst

@@ -207,6 +207,23 @@ func TestRotationNotFinite(t *testing.T) {
 	t.Run("type=float64", testRotationNotFinite[float64])
 }
 
+// TestPaddedRotation: padding further is a rotation of the padded vector.
+func TestPaddedRotation(t *testing.T) {
+	const d, order = 9, 16
+	padded, err := NewPaddedRotation[float64](d, order, 3, exprand.NewSource(4))
+	require.NoError(t, err)
+	whole, err := NewRotation[float64](order, 3, exprand.NewSource(4))
+	require.NoError(t, err)
+	x := dense.New[float64](1, order)
+	for i := range d {
+		x.Data[i] = float64(i*i) - 5
+	}
+	want := whole.Apply(dense.Matrix[float64]{}, x)
+	assert.Equal(t, want, padded.Apply(dense.Matrix[float64]{}, x.ColRange(0, d)))
+	in, out := padded.Dims()
+	assert.Equal(t, []int{d, order}, []int{in, out})
+}
+
 func TestNewRotationErrors(t *testing.T) {
 	src := exprand.NewSource(1)
 	for _, c := range []struct {
@@ -220,6 +237,17 @@ func TestNewRotationErrors(t *testing.T) {
 		{4, 3, nil, "hadamard: src is nil"},
 	} {
 		_, err := NewRotation[float32](c.d, c.blocks, c.src)
+		assert.EqualError(t, err, c.want)
+	}
+	for _, c := range []struct {
+		d, order int
+		want     string
+	}{
+		{0, 4, "hadamard: d = 0, want at least 1"},
+		{9, 8, "hadamard: order = 8, want at least d = 9"},
+		{9, 10, "hadamard: order 10 is not the order of a Hadamard matrix known here, the next is 12"},
+	} {
+		_, err := NewPaddedRotation[float32](c.d, c.order, 1, src)
 		assert.EqualError(t, err, c.want)
 	}
 	_, err := NewRotation[float64](math.MaxInt, 1, src)
