@@ -34,9 +34,9 @@ func NextOrder(n int) int {
 }
 
 // FastOrder returns the smallest order ≥ n whose transform takes at most half as
-// many additions again as that of the cheapest order ≥ n: 784 = 196·4, say, takes four
-// times the additions of 1024, and FastOrder(784) is 896 = 28·32; 96 = 12·8 takes fewer
-// than 128 and is FastOrder(90).
+// much time again as that of the quickest order ≥ n, as far as counting additions
+// tells: 784 = 196·4, say, takes many times as long as 1024, and FastOrder(784) is
+// 896 = 28·32; 96 = 12·8 takes less time than 128 and is FastOrder(90).
 //
 // It panics if n < 1 or if no order ≥ n fits in an int. Cost: some thousand
 // operations.
@@ -45,24 +45,33 @@ func FastOrder(n int) int {
 		panic(fmt.Sprintf("hadamard: FastOrder(%d), want at least 1", n))
 	}
 	least := math.Inf(1)
-	ordersFrom(n, func(h, order int) { least = min(least, additions(h, order)) })
+	ordersFrom(n, func(h, order int) { least = min(least, effort(h, order)) })
 	if math.IsInf(least, 1) {
 		panic(fmt.Sprintf("hadamard: FastOrder(%d): no order that large fits in an int", n))
 	}
 	best := math.MaxInt
 	ordersFrom(n, func(h, order int) {
-		if additions(h, order) <= 1.5*least {
+		if effort(h, order) <= 1.5*least {
 			best = min(best, order)
 		}
 	})
 	return best
 }
 
-// additions returns about how many additions the transform of an order h·2^k takes.
-func additions(h, order int) float64 {
-	stages := float64(bits.Len(uint(order/h)) - 1)
-	if h > 1 {
-		stages += float64(h)/4 + 2
+// effort returns the time of the transform of an order h·2^k, in additions. Cores
+// without kernels pass through memory, and short rows make them go element by
+// element.
+func effort(h, order int) float64 {
+	width := order / h
+	stages := float64(bits.Len(uint(width)) - 1)
+	switch core := float64(h)/4 + 2; {
+	case h == 1:
+	case h <= 28:
+		stages += core
+	case width < 16:
+		stages += 16 * core
+	default:
+		stages += 2 * core
 	}
 	return float64(order) * stages
 }

@@ -67,12 +67,12 @@ func TestNextOrderPanics(t *testing.T) {
 func TestFastOrder(t *testing.T) {
 	cost := func(order int) float64 {
 		if order&(order-1) == 0 {
-			return additions(1, order)
+			return effort(1, order)
 		}
-		return additions(coreOrder(order), order)
+		return effort(coreOrder(order), order)
 	}
 	for n, want := range map[int]int{
-		1: 1, 3: 4, 9: 12, 20: 20, 28: 32, 64: 64, 90: 96, 96: 96, 100: 112, 500: 512, 513: 576, 768: 768, 784: 896,
+		1: 1, 3: 4, 9: 12, 20: 20, 28: 32, 64: 64, 90: 96, 96: 96, 100: 112, 500: 512, 513: 640, 768: 768, 784: 896,
 		785: 896, 1000: 1024, 4096: 4096, 5000: 5120, 1 << 30: 1 << 30,
 	} {
 		assert.Equal(t, want, FastOrder(n), "n = %d", n)

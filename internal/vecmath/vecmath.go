@@ -1,26 +1,28 @@
-// Package vecmath applies elementary functions to slices, for float32 and
-// float64, with NaN and ±Inf as package math has them.
+// Package vecmath applies elementary functions and a few simple ones to slices,
+// for float32 and float64, with NaN and ±Inf as package math has them.
+//
+// Every function comes as pure Go, as AVX2 and as AVX-512. The result of an
+// element does not depend on its position nor on the length of the slice. It may
+// differ between tiers where the text of a function does not exclude that.
+//
+// # Accuracy
+//
+// The error of Exp and its relatives, Cos, Sincos and Log1p is below 2 units in
+// the last place for every argument and in every tier: where results are
+// subnormal, and also where the argument of Cos and Sincos is huge or next to a
+// multiple of π/2.
+//
+// # Slices
+//
+// The first arguments are written. A slice that is shorter than the one it has to
+// match makes a function panic, and a longer one is used only as far as needed.
+// Slices that are written may be ones that are read, from the same element on;
+// other overlaps give undefined elements. Nothing allocates memory.
 package vecmath
-
-import "math"
 
 // Float is the set of element types.
 type Float interface{ float32 | float64 }
 
-// Exp sets dst[i] = e^x[i]. dst may be x. It panics if dst is shorter than x.
-func Exp[T Float](dst, x []T) {
-	dst = dst[:len(x)]
-	for i, v := range x {
-		dst[i] = T(math.Exp(float64(v)))
-	}
-}
-
-// Sincos sets sin[i], cos[i] to the sine and cosine of x[i]. Either may be x.
-// It panics if one of them is shorter than x.
-func Sincos[T Float](sin, cos, x []T) {
-	sin, cos = sin[:len(x)], cos[:len(x)]
-	for i, v := range x {
-		s, c := math.Sincos(float64(v))
-		sin[i], cos[i] = T(s), T(c)
-	}
-}
+// first returns the first n elements of x and panics if there are fewer, whatever
+// the capacity is.
+func first[T Float](x []T, n int) []T { return x[:n:len(x)] }
