@@ -33,10 +33,10 @@ func NextOrder(n int) int {
 	return order
 }
 
-// FastOrder returns the smallest order ≥ n whose transform takes at most half as
-// much time again as that of the quickest order ≥ n, as far as counting additions
-// tells: 784 = 196·4, say, takes many times as long as 1024, and FastOrder(784) is
-// 896 = 28·32; 96 = 12·8 takes less time than 128 and is FastOrder(90).
+// FastOrder returns the smallest order ≥ n whose transform takes at most a fifth
+// more time than that of the quickest order ≥ n, as far as counting additions
+// tells: 784 = 196·4, say, takes many times as long as 1024, which is FastOrder(784),
+// while 96 = 12·8 takes less time than 128 and is FastOrder(90).
 //
 // It panics if n < 1 or if no order ≥ n fits in an int. Cost: some thousand
 // operations.
@@ -51,7 +51,7 @@ func FastOrder(n int) int {
 	}
 	best := math.MaxInt
 	ordersFrom(n, func(h, order int) {
-		if effort(h, order) <= 1.5*least {
+		if effort(h, order) <= 1.2*least {
 			best = min(best, order)
 		}
 	})

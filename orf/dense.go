@@ -9,34 +9,56 @@ import (
 
 // explicit is a projection that holds W and multiplies by it.
 type explicit[T dense.Float] struct {
-	w dense.Matrix[T]
+	w          dense.Matrix[T]
+	transposed product.Packed[T] // Wᵀ
+}
+
+// newExplicit returns the projection with the frequencies w, which it keeps.
+func newExplicit[T dense.Float](w dense.Matrix[T]) *explicit[T] {
+	e := &explicit[T]{w: w}
+	product.PackT(&e.transposed, w)
+	return e
 }
 
 // Of returns the projection with the m×d frequencies w of your own, of which
-// it keeps a copy. Project is a matrix product, O(n·m·d). It returns an error
+// it keeps a copy, twice. Project is a matrix product, O(n·m·d). It returns an error
 // if w has no rows or no columns.
 func Of[T dense.Float](w dense.Matrix[T]) (Projection[T], error) {
 	w.Check()
 	if w.Rows < 1 || w.Cols < 1 {
 		return nil, fmt.Errorf("orf: w is %d×%d, want at least 1×1", w.Rows, w.Cols)
 	}
-	return explicit[T]{w.Clone()}, nil
+	return newExplicit(w.Clone()), nil
 }
 
 // rounded returns the projection with the frequencies w, each rounded to T.
 func rounded[T dense.Float](w dense.Matrix[float64]) Projection[T] {
-	return explicit[T]{dense.Convert(dense.Matrix[T]{}, w)}
+	return newExplicit(dense.Convert(dense.Matrix[T]{}, w))
 }
 
-func (e explicit[T]) Dims() (m, d int) { return e.w.Rows, e.w.Cols }
+func (e *explicit[T]) Dims() (m, d int) { return e.w.Rows, e.w.Cols }
 
-func (e explicit[T]) Frequencies() dense.Matrix[T] { return e.w.Clone() }
+func (e *explicit[T]) Frequencies() dense.Matrix[T] { return e.w.Clone() }
 
-func (e explicit[T]) Project(dst, x dense.Matrix[T]) dense.Matrix[T] {
+func (e *explicit[T]) Project(dst, x dense.Matrix[T]) dense.Matrix[T] {
 	checkInput(x, e.w.Rows, e.w.Cols)
 	dst = dense.Ensure(dst, x.Rows, e.w.Rows)
-	product.MulT(1, x, e.w, 0, dst)
+	product.MulPacked(1, x, &e.transposed, 0, dst, nil)
 	return dst
+}
+
+func (e *explicit[T]) ProjectTiles(dst, x dense.Matrix[T], done Epilogue) {
+	checkInput(x, e.w.Rows, e.w.Cols)
+	checkOutput(dst, x.Rows, e.w.Rows)
+	product.MulPacked(1, x, &e.transposed, 0, dst, done)
+}
+
+// checkOutput panics unless dst is n×m.
+func checkOutput[T dense.Float](dst dense.Matrix[T], n, m int) {
+	dst.Check()
+	if dst.Rows != n || dst.Cols != m {
+		panic(fmt.Sprintf("orf: dst is %d×%d, want %d×%d", dst.Rows, dst.Cols, n, m))
+	}
 }
 
 // checkInput panics unless the rows of x are points of R^d.

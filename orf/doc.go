@@ -17,9 +17,9 @@
 //	Hadamard       exactly orthogonal (1)  nearly         O(n·m·log d)           O(m)
 //	Givens         exactly orthogonal      nearly         O(n·m·log d)           O(m·log d)
 //
-// (1) when d is 1, 2 or the order of a Hadamard matrix that package hadamard has:
-// 4, 8, 12, 16, 20, … with few gaps. Otherwise W is d columns of an orthogonal
-// block of the next such order d'.
+// (1) when d is an order that hadamard.FastOrder keeps: 1, 2, 4, 8, 12, 16, 20, 24, 32,
+// 40, 48, 64, 80, 96, … Otherwise W is d columns of an orthogonal block of the next
+// such order d'.
 //
 // Of wraps frequencies of your own. IID is the baseline. GramSchmidt is what the
 // theory of orthogonal features is about. Hadamard and Givens never form W: they

@@ -42,7 +42,7 @@ func Givens[T dense.Float](m, d int, src rand.Source, opts ...Option) (Projectio
 	signed := func(d int) float64 {
 		return math.Copysign(length(d), float64(src.Uint64()>>63)-0.5)
 	}
-	return stack(m, d, src, signed, func() (isometry[T], error) {
+	return stack(m, d, d, src, signed, func() (isometry[T], error) {
 		p, err := givens.Random[T](d, s.rotations, src)
 		return turned[T]{p}, err
 	})

@@ -32,7 +32,7 @@ func constructions[T dense.Float]() []construction[T] {
 	return []construction[T]{
 		{"IID", IID[T], same, same},
 		{"GramSchmidt", GramSchmidt[T], same, same},
-		{"Hadamard", Hadamard[T], hadamard.NextOrder, rotation},
+		{"Hadamard", Hadamard[T], hadamard.FastOrder, rotation},
 		{"Givens", Givens[T], same, func(d int) int { return 4 * int(float64(d)*math.Log2(float64(d))+2) }},
 	}
 }
@@ -228,7 +228,7 @@ func TestSeedsAndTypesAgree(t *testing.T) {
 			assert.NotEqual(t, p.Frequencies(), c.must(t, 20, 7, 4, FixedLength()).Frequencies(), "option")
 
 			switch q := single[i].must(t, 20, 7, 4).(type) {
-			case explicit[float32]:
+			case *explicit[float32]:
 				assert.Equal(t, dense.Convert(dense.Matrix[float32]{}, p.Frequencies()), q.Frequencies(), "float32 is float64 rounded")
 			case *structured[float32]:
 				double := p.(*structured[float64])

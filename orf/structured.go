@@ -22,8 +22,8 @@ type isometry[T dense.Float] interface {
 type structured[T dense.Float] struct {
 	m, d, order int
 	blocks      []block[T]
-	// images holds tile·order elements as *[]T, for the images of a tile.
-	images sync.Pool
+	images      sync.Pool // of *[]T: tile·order elements, for the images of a tile
+	passes      sync.Pool // of *pass[T]
 }
 
 // block has the frequencies w_k = lengths[k]·Rᵀe_{rows[k]}; a length may carry a
@@ -34,21 +34,20 @@ type block[T dense.Float] struct {
 	lengths []T
 }
 
-// stack draws blocks until there are m frequencies: for each an isometry, a
-// uniform permutation of its rows, and the lengths of the rows in use.
-func stack[T dense.Float](m, d int, src rand.Source, length func(d int) float64, draw func() (isometry[T], error)) (Projection[T], error) {
-	p := &structured[T]{m: m, d: d}
+// stack draws blocks of the given order until there are m frequencies: for each an
+// isometry, a uniform permutation of its rows, and the lengths of the rows in use.
+func stack[T dense.Float](m, d, order int, src rand.Source, length func(d int) float64, draw func() (isometry[T], error)) (Projection[T], error) {
+	p := &structured[T]{m: m, d: d, order: order}
 	rng := rand.New(src)
-	for from := 0; from < m; from += p.order {
+	for from := 0; from < m; from += order {
 		r, err := draw()
 		if err != nil {
 			return nil, fmt.Errorf("orf: %w", err)
 		}
-		_, p.order = r.Dims()
-		n := min(p.order, m-from)
-		b := block[T]{r: r, rows: rng.Perm(p.order)[:n], lengths: make([]T, n)}
+		n := min(order, m-from)
+		b := block[T]{r: r, rows: rng.Perm(order)[:n], lengths: make([]T, n)}
 		for k := range b.lengths {
-			b.lengths[k] = T(length(p.order))
+			b.lengths[k] = T(length(order))
 		}
 		p.blocks = append(p.blocks, b)
 	}
@@ -60,36 +59,66 @@ func (p *structured[T]) Dims() (m, d int) { return p.m, p.d }
 func (p *structured[T]) Project(dst, x dense.Matrix[T]) dense.Matrix[T] {
 	checkInput(x, p.m, p.d)
 	dst = dense.Ensure(dst, x.Rows, p.m)
-	tile := p.tile()
-	tiles := (x.Rows + tile - 1) / tile
-	// A piece is one tile in one block, so that a few rows also spread over
-	// the processors.
-	parallel.Pieces(tiles*len(p.blocks), func(i int) {
-		lo := i / len(p.blocks) * tile
-		hi := min(lo+tile, x.Rows)
-		at := i % len(p.blocks)
-		b := p.blocks[at]
-		scratch, ok := p.images.Get().(*[]T)
-		if !ok {
-			scratch = new([]T)
-			*scratch = make([]T, tile*p.order)
-		}
-		y := dense.Of(hi-lo, p.order, (*scratch)[:(hi-lo)*p.order])
-		b.r.Apply(y, x.RowRange(lo, hi))
-		from := at * p.order
-		b.pick(dst.RowRange(lo, hi).ColRange(from, from+len(b.rows)), y)
-		p.images.Put(scratch)
-	})
+	p.project(dst, x, nil)
 	return dst
+}
+
+func (p *structured[T]) ProjectTiles(dst, x dense.Matrix[T], done Epilogue) {
+	checkInput(x, p.m, p.d)
+	checkOutput(dst, x.Rows, p.m)
+	p.project(dst, x, done)
+}
+
+// project runs a pass over the tiles of all blocks.
+func (p *structured[T]) project(dst, x dense.Matrix[T], done Epilogue) {
+	t, ok := p.passes.Get().(*pass[T])
+	if !ok {
+		t = new(pass[T])
+	}
+	*t = pass[T]{structured: p, dst: dst, x: x, done: done}
+	tile := p.tile()
+	parallel.Do((x.Rows+tile-1)/tile*len(p.blocks), t)
+	*t = pass[T]{}
+	p.passes.Put(t)
+}
+
+// pass is the task of projecting the rows of x. A piece is one tile in one block,
+// so that a few rows also spread over the processors.
+type pass[T dense.Float] struct {
+	*structured[T]
+	dst, x dense.Matrix[T]
+	done   Epilogue
+}
+
+func (p *pass[T]) Piece(i int) {
+	tile := p.tile()
+	lo := i / len(p.blocks) * tile
+	hi := min(lo+tile, p.x.Rows)
+	at := i % len(p.blocks)
+	b, from := &p.blocks[at], at*p.order
+	to := from + len(b.lengths)
+	scratch, ok := p.images.Get().(*[]T)
+	if !ok {
+		scratch = new([]T)
+		*scratch = make([]T, tile*p.order)
+	}
+	y := dense.Of(hi-lo, p.order, (*scratch)[:(hi-lo)*p.order])
+	b.r.Apply(y, p.x.RowRange(lo, hi))
+	b.pick(p.dst.RowRange(lo, hi).ColRange(from, to), y)
+	p.images.Put(scratch)
+	if p.done != nil {
+		p.done.Finish(lo, hi, from, to)
+	}
 }
 
 // pick writes the elements of every row of y that the block keeps, times their
 // lengths, into the rows of dst.
 func (b *block[T]) pick(dst, y dense.Matrix[T]) {
 	for i := range y.Rows {
-		to, from := dst.Row(i), y.Row(i)
-		for k, r := range b.rows {
-			to[k] = b.lengths[k] * from[r]
+		from, rows := y.Row(i), b.rows
+		to, lengths := dst.Row(i)[:len(rows)], b.lengths[:len(rows)]
+		for k, r := range rows {
+			to[k] = lengths[k] * from[r]
 		}
 	}
 }
@@ -98,8 +127,8 @@ func (p *structured[T]) Frequencies() dense.Matrix[T] {
 	w := dense.New[T](p.m, p.d)
 	tile := p.tile()
 	for at, b := range p.blocks {
-		for lo := 0; lo < len(b.rows); lo += tile {
-			hi := min(lo+tile, len(b.rows))
+		for lo := 0; lo < len(b.lengths); lo += tile {
+			hi := min(lo+tile, len(b.lengths))
 			unit := dense.New[T](hi-lo, p.order)
 			for k := lo; k < hi; k++ {
 				unit.Set(k-lo, b.rows[k], b.lengths[k])
