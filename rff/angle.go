@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/vecmath"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/orf"
 )
@@ -30,7 +31,7 @@ func Angular[T dense.Float](w orf.Projection[T]) (*Features[T], error) {
 		engine: e,
 		name:   "Angular()",
 		kernel: kernels.Angular{},
-		row:    func(phi, _ []T) { sign(phi, norm) },
+		row:    func(phi, _ []T, from, to int) { vecmath.Sign(phi[from:to], norm) },
 	}, nil
 }
 
@@ -55,14 +56,14 @@ func ArcCosine[T dense.Float](w orf.Projection[T], order int) (*Features[T], err
 		return nil, err
 	}
 	norm := T(math.Sqrt(2 / float64(e.out)))
-	var row func(phi, x []T)
+	var row rowFunc[T]
 	switch order {
 	case 0:
-		row = func(phi, _ []T) { step(phi, norm) }
+		row = func(phi, _ []T, from, to int) { step(phi[from:to], norm) }
 	case 1:
-		row = func(phi, _ []T) { ramp(phi, norm) }
+		row = func(phi, _ []T, from, to int) { vecmath.Max0(phi[from:to], norm) }
 	case 2:
-		row = func(phi, _ []T) { rampSquared(phi, norm) }
+		row = func(phi, _ []T, from, to int) { rampSquared(phi[from:to], norm) }
 	default:
 		return nil, fmt.Errorf("rff: order = %d, want 0, 1 or 2", order)
 	}

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/vecmath"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/orf"
 )
@@ -28,6 +29,6 @@ func DotProduct[T dense.Float](w orf.Projection[T]) (*Features[T], error) {
 		engine: e,
 		name:   "DotProduct()",
 		kernel: kernels.DotProduct{},
-		row:    func(phi, _ []T) { scaleBy(phi, norm) },
+		row:    func(phi, _ []T, from, to int) { vecmath.Scale(phi[from:to], norm) },
 	}, nil
 }

@@ -1,8 +1,6 @@
 package rff
 
 import (
-	"math"
-
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/vecmath"
 	"github.com/seed-feabd252/randfeat/kernels"
@@ -24,39 +22,31 @@ func ELU[T dense.Float](d int) (*Positive[T], error) {
 		return nil, err
 	}
 	return &Positive[T]{
-		engine: engine[T]{in: d, out: d},
+		engine: explicit[T](d, d),
 		name:   "ELU()",
 		kernel: kernels.ELU{},
-		row:    elu[T],
-		logRow: logELU[T],
+		row:    func(phi, x []T, _, _ int) { vecmath.ELU(phi, x) },
+		logRow: func(phi, x []T, _, _ int) { logELU(phi, x) },
 	}, nil
 }
 
-func elu[T dense.Float](phi, x []T) {
-	var exps [chunk]T
+// chunk is the number of elements for which logELU keeps scratch on its stack.
+const chunk = 128
+
+func logELU[T dense.Float](phi, x []T) {
+	var logs [chunk]T
 	for len(x) > 0 {
 		n := min(len(x), chunk)
-		e, to := exps[:n], phi[:n]
-		vecmath.Exp(e, x[:n])
+		to := phi[:n]
+		vecmath.Log1p(logs[:n], x[:n])
 		for i, v := range x[:n] {
 			if v >= 0 {
-				to[i] = v + 1
+				to[i] = logs[i]
 			} else {
 				// v − v is NaN for −Inf and 0 for every number.
-				to[i] = e[i] + (v - v)
+				to[i] = v + (v - v)
 			}
 		}
 		x, phi = x[n:], phi[n:]
-	}
-}
-
-func logELU[T dense.Float](phi, x []T) {
-	phi = phi[:len(x)]
-	for i, v := range x {
-		if v >= 0 {
-			phi[i] = T(math.Log1p(float64(v)))
-		} else {
-			phi[i] = v + (v - v)
-		}
 	}
 }

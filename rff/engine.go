@@ -2,6 +2,7 @@ package rff
 
 import (
 	"fmt"
+	"sync"
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/parallel"
@@ -9,14 +10,22 @@ import (
 )
 
 // blockRows is the number of rows that are projected together and finished
-// while they are in cache.
+// while they are in cache, where the projection does not choose it.
 const blockRows = 64
 
-// engine computes a map row by row, a block of rows at a time.
+// engine computes a map row by row: as the projection hands over tiles, or a
+// block of rows at a time.
 type engine[T dense.Float] struct {
 	w       orf.Projection[T] // nil for a map without frequencies
+	tiler   orf.Tiler[T]      // w, or nil if rows must be whole
 	in, out int
+	passes  *sync.Pool // of *pass[T]
 }
+
+// rowFunc writes features of one point x into φ: those of the frequencies
+// from ≤ k < to, whose projections φ[from:to] holds and loses. It is called for
+// parts of a row in any order.
+type rowFunc[T dense.Float] func(phi, x []T, from, to int)
 
 // newEngine returns the engine of a map with per features for each of the m
 // frequencies of w.
@@ -28,33 +37,69 @@ func newEngine[T dense.Float](w orf.Projection[T], per int) (engine[T], error) {
 	if m < 1 || d < 1 {
 		return engine[T]{}, fmt.Errorf("rff: w is %d×%d, want at least 1×1", m, d)
 	}
-	return engine[T]{w: w, in: d, out: per * m}, nil
+	e := explicit[T](d, per*m)
+	e.w = w
+	e.tiler, _ = w.(orf.Tiler[T])
+	return e, nil
 }
 
-// frequencies returns m, the number of leading elements of a row of features
-// that hold projections when row functions see it.
+// explicit returns the engine of a map without frequencies.
+func explicit[T dense.Float](in, out int) engine[T] {
+	return engine[T]{in: in, out: out, passes: new(sync.Pool)}
+}
+
+// frequencies returns m; 0 for a map without.
 func (e engine[T]) frequencies() int {
+	if e.w == nil {
+		return 0
+	}
 	m, _ := e.w.Dims()
 	return m
 }
 
-// run calls row(φ, x) for every row x of x and φ of dst. When there are
-// frequencies, φ[:m] holds Wx, and row overwrites it by the features: the
-// projections of a block lie where its features will, so that nothing but dst
-// is written.
-func (e engine[T]) run(dst, x dense.Matrix[T], row func(phi, x []T)) dense.Matrix[T] {
+// run calls row for every row x of x and φ of dst. The projections lie where
+// features will, so that nothing but dst is written.
+func (e engine[T]) run(dst, x dense.Matrix[T], row rowFunc[T]) dense.Matrix[T] {
 	x.Check()
 	if x.Cols != e.in {
 		panic(fmt.Sprintf("rff: x is %d×%d, want %d×%d", x.Rows, x.Cols, x.Rows, e.in))
 	}
 	dst = dense.Ensure(dst, x.Rows, e.out)
-	parallel.Rows(x.Rows, blockRows, func(lo, hi int) {
-		if e.w != nil {
-			e.w.Project(dst.RowRange(lo, hi).ColRange(0, e.frequencies()), x.RowRange(lo, hi))
-		}
-		for i := lo; i < hi; i++ {
-			row(dst.Row(i), x.Row(i))
-		}
-	})
+	p, ok := e.passes.Get().(*pass[T])
+	if !ok {
+		p = new(pass[T])
+	}
+	*p = pass[T]{engine: e, dst: dst, x: x, row: row}
+	if e.tiler != nil {
+		e.tiler.ProjectTiles(dst.ColRange(0, e.frequencies()), x, p)
+	} else {
+		parallel.Do((x.Rows+blockRows-1)/blockRows, p)
+	}
+	*p = pass[T]{}
+	e.passes.Put(p)
 	return dst
+}
+
+// pass is one run: the epilogue of the projection, or the task of working on
+// blocks of rows.
+type pass[T dense.Float] struct {
+	engine[T]
+	dst, x dense.Matrix[T]
+	row    rowFunc[T]
+}
+
+func (p *pass[T]) Finish(lo, hi, from, to int) {
+	for i := lo; i < hi; i++ {
+		p.row(p.dst.Row(i), p.x.Row(i), from, to)
+	}
+}
+
+func (p *pass[T]) Piece(i int) {
+	lo := i * blockRows
+	hi := min(lo+blockRows, p.x.Rows)
+	m := p.frequencies()
+	if p.w != nil {
+		p.w.Project(p.dst.RowRange(lo, hi).ColRange(0, m), p.x.RowRange(lo, hi))
+	}
+	p.Finish(lo, hi, 0, m)
 }

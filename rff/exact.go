@@ -17,10 +17,10 @@ func Identity[T dense.Float](d int) (*Features[T], error) {
 		return nil, err
 	}
 	return &Features[T]{
-		engine: engine[T]{in: d, out: d},
+		engine: explicit[T](d, d),
 		name:   "Identity()",
 		kernel: kernels.DotProduct{},
-		row:    func(phi, x []T) { copy(phi, x) },
+		row:    func(phi, x []T, _, _ int) { copy(phi, x) },
 	}, nil
 }
 
@@ -38,10 +38,10 @@ func Quadratic[T dense.Float](d int) (*Features[T], error) {
 		return nil, err
 	}
 	return &Features[T]{
-		engine: engine[T]{in: d, out: out},
+		engine: explicit[T](d, out),
 		name:   "Quadratic()",
 		kernel: kernels.Polynomial{Degree: 2},
-		row:    func(phi, x []T) { quadratic(phi, x, 1) },
+		row:    func(phi, x []T, _, _ int) { quadratic(phi, x, 1) },
 	}, nil
 }
 
@@ -74,13 +74,13 @@ func Taylor[T dense.Float](d int, scale float64) (*Features[T], error) {
 		return nil, err
 	}
 	return &Features[T]{
-		engine: engine[T]{in: d, out: 1 + d + pairs},
+		engine: explicit[T](d, 1+d+pairs),
 		name:   fmt.Sprintf("Taylor(scale=%v)", scale),
 		kernel: kernels.Sum{
 			kernels.Polynomial{Degree: 1, Gamma: scale, Offset: 1},
 			kernels.Scaled{K: kernels.Polynomial{Degree: 2, Gamma: scale}, By: 0.5},
 		},
-		row: func(phi, x []T) {
+		row: func(phi, x []T, _, _ int) {
 			phi[0] = 1
 			linear := phi[1 : 1+d]
 			for i, v := range x {

@@ -20,7 +20,7 @@ type Features[T dense.Float] struct {
 	engine[T]
 	name   string
 	kernel kernels.Kernel
-	row    func(phi, x []T)
+	row    rowFunc[T]
 }
 
 // New returns the general scheme for the frequencies w (m×d): R^d → R^(l·m),
@@ -48,9 +48,10 @@ func New[T dense.Float](w orf.Projection[T], h func(x []T) T, f ...func(T) T) *F
 		}
 	}
 	f = append([]func(T) T(nil), f...)
+	e.tiler = nil // h sees a row once
 	m := e.frequencies()
 	norm := T(1 / math.Sqrt(float64(m)))
-	return &Features[T]{engine: e, name: "New()", row: func(phi, x []T) {
+	return &Features[T]{engine: e, name: "New()", row: func(phi, x []T, _, _ int) {
 		c := norm
 		if h != nil {
 			c *= h(x)

@@ -38,9 +38,9 @@ func Gaussian[T dense.Float](w orf.Projection[T], lengthScale float64) (*Feature
 		engine: e,
 		name:   fmt.Sprintf("Gaussian(lengthScale=%v)", lengthScale),
 		kernel: kernels.Gaussian{LengthScale: lengthScale},
-		row: func(phi, _ []T) {
-			scaleBy(phi[:m], inv)
-			waves(phi, norm)
+		row: func(phi, _ []T, from, to int) {
+			vecmath.Scale(phi[from:to], inv)
+			waves(phi, from, to, norm)
 		},
 	}, nil
 }
@@ -81,17 +81,20 @@ func GaussianPhase[T dense.Float](w orf.Projection[T], lengthScale float64, src 
 		engine: e,
 		name:   fmt.Sprintf("GaussianPhase(lengthScale=%v)", lengthScale),
 		kernel: kernels.Gaussian{LengthScale: lengthScale},
-		row: func(phi, _ []T) {
-			shift(phi, inv, phases)
-			cosine(phi)
-			scaleBy(phi, norm)
+		row: func(phi, _ []T, from, to int) {
+			t := phi[from:to]
+			vecmath.AffineEach(t, inv, phases[from:to])
+			vecmath.Cos(t, t)
+			vecmath.Scale(t, norm)
 		},
 	}, nil
 }
 
-// waves overwrites [t, …] by c·[cos t, sin t].
-func waves[T dense.Float](phi []T, c T) {
+// waves overwrites [t, …] by c·[cos t, sin t], for the frequencies from ≤ k < to.
+func waves[T dense.Float](phi []T, from, to int, c T) {
 	m := len(phi) / 2
-	vecmath.Sincos(phi[m:], phi[:m], phi[:m])
-	scaleBy(phi, c)
+	cosines, sines := phi[from:to], phi[m+from:m+to]
+	vecmath.Sincos(sines, cosines, cosines)
+	vecmath.Scale(cosines, c)
+	vecmath.Scale(sines, c)
 }

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/vecmath"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/orf"
 )
@@ -58,9 +59,9 @@ func Laplacian[T dense.Float](m, d int, lengthScale float64, src rand.Source) (*
 		engine: e,
 		name:   fmt.Sprintf("Laplacian(lengthScale=%v)", lengthScale),
 		kernel: kernels.Laplacian{LengthScale: lengthScale},
-		row: func(phi, _ []T) {
-			scaleBy(phi[:m], inv)
-			waves(phi, norm)
+		row: func(phi, _ []T, from, to int) {
+			vecmath.Scale(phi[from:to], inv)
+			waves(phi, from, to, norm)
 		},
 	}, nil
 }

@@ -8,6 +8,7 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/vecmath"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/orf"
 )
@@ -55,9 +56,9 @@ func Matern[T dense.Float](w orf.Projection[T], nu, lengthScale float64, src ran
 		engine: e,
 		name:   fmt.Sprintf("Matern(nu=%v, lengthScale=%v)", nu, lengthScale),
 		kernel: kernels.Matern{Nu: nu, LengthScale: lengthScale},
-		row: func(phi, _ []T) {
-			multiply(phi[:m], lengths)
-			waves(phi, norm)
+		row: func(phi, _ []T, from, to int) {
+			vecmath.Multiply(phi[from:to], lengths[from:to])
+			waves(phi, from, to, norm)
 		},
 	}, nil
 }

@@ -13,15 +13,19 @@ type Positive[T dense.Float] struct {
 	engine[T]
 	name   string
 	kernel kernels.Kernel
-	row    func(phi, x []T)
-	logRow func(phi, x []T)
+	row    rowFunc[T]
+	logRow rowFunc[T]
 }
 
 // exponential returns the map whose logarithm is logRow.
-func exponential[T dense.Float](e engine[T], name string, k kernels.Kernel, logRow func(phi, x []T)) *Positive[T] {
-	return &Positive[T]{engine: e, name: name, kernel: k, logRow: logRow, row: func(phi, x []T) {
-		logRow(phi, x)
-		vecmath.Exp(phi, phi)
+func exponential[T dense.Float](e engine[T], name string, k kernels.Kernel, logRow rowFunc[T]) *Positive[T] {
+	m := e.frequencies()
+	return &Positive[T]{engine: e, name: name, kernel: k, logRow: logRow, row: func(phi, x []T, from, to int) {
+		logRow(phi, x, from, to)
+		for at := 0; at < len(phi); at += m {
+			part := phi[at+from : at+to]
+			vecmath.Exp(part, part)
+		}
 	}}
 }
 

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/vecmath"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/orf"
 )
@@ -41,9 +42,9 @@ func SoftmaxTrig[T dense.Float](w orf.Projection[T], scale float64) (*Features[T
 		engine: e,
 		name:   fmt.Sprintf("SoftmaxTrig(scale=%v)", scale),
 		kernel: kernels.Softmax{Scale: scale},
-		row: func(phi, x []T) {
-			scaleBy(phi[:m], r)
-			waves(phi, T(norm*math.Exp(scale*halfSquaredNorm(x))))
+		row: func(phi, x []T, from, to int) {
+			vecmath.Scale(phi[from:to], r)
+			waves(phi, from, to, T(norm*math.Exp(scale*vecmath.HalfSquaredNorm(x))))
 		},
 	}, nil
 }
@@ -79,8 +80,8 @@ func SoftmaxPositive[T dense.Float](w orf.Projection[T], scale float64) (*Positi
 	}
 	logNorm := math.Log(float64(e.out)) / 2
 	name := fmt.Sprintf("SoftmaxPositive(scale=%v)", scale)
-	return exponential(e, name, kernels.Softmax{Scale: scale}, func(phi, x []T) {
-		affine(phi, r, T(-scale*halfSquaredNorm(x)-logNorm))
+	return exponential(e, name, kernels.Softmax{Scale: scale}, func(phi, x []T, from, to int) {
+		vecmath.Affine(phi[from:to], r, T(-scale*vecmath.HalfSquaredNorm(x)-logNorm))
 	}), nil
 }
 
@@ -110,10 +111,11 @@ func SoftmaxHyperbolic[T dense.Float](w orf.Projection[T], scale float64) (*Posi
 	m := e.frequencies()
 	logNorm := math.Log(float64(e.out)) / 2
 	name := fmt.Sprintf("SoftmaxHyperbolic(scale=%v)", scale)
-	return exponential(e, name, kernels.Softmax{Scale: scale}, func(phi, x []T) {
-		c := T(-scale*halfSquaredNorm(x) - logNorm)
-		copy(phi[m:], phi[:m])
-		affine(phi[:m], r, c)
-		affine(phi[m:], -r, c)
+	return exponential(e, name, kernels.Softmax{Scale: scale}, func(phi, x []T, from, to int) {
+		c := T(-scale*vecmath.HalfSquaredNorm(x) - logNorm)
+		positive, negative := phi[from:to], phi[m+from:m+to]
+		copy(negative, positive)
+		vecmath.Affine(positive, r, c)
+		vecmath.Affine(negative, -r, c)
 	}), nil
 }
