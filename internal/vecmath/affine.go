@@ -1,0 +1,41 @@
+package vecmath
+
+// The functions below round every product and every sum, with no fused
+// operations: results are the same in every tier.
+
+// Affine sets x[i] = a·x[i] + b.
+func Affine[T Float](x []T, a, b T) {
+	affine(x, a, b)
+}
+
+// AffineEach sets x[i] = a·x[i] + b[i]. b may be x.
+func AffineEach[T Float](x []T, a T, b []T) {
+	affineEach(x, a, first(b, len(x)))
+}
+
+// Scale sets x[i] = a·x[i].
+func Scale[T Float](x []T, a T) {
+	scale(x, a)
+}
+
+// Multiply sets x[i] = x[i]·a[i]. a may be x.
+func Multiply[T Float](x, a []T) {
+	multiply(x, first(a, len(x)))
+}
+
+// AddScaled sets y[i] = y[i] + a·x[i]. y may be x.
+func AddScaled[T Float](y, x []T, a T) {
+	addScaled(first(y, len(x)), x, a)
+}
+
+// Max0 sets x[i] = c·max(x[i], 0), but NaN where x[i] is NaN or −Inf. It is +0
+// where x[i] ≤ 0.
+func Max0[T Float](x []T, c T) {
+	max0(x, c)
+}
+
+// Sign sets x[i] to c where x[i] > 0, to −c where x[i] < 0 and to +0 where it is
+// 0, but to NaN where it is NaN or infinite.
+func Sign[T Float](x []T, c T) {
+	sign(x, c)
+}

@@ -1,0 +1,60 @@
+package vecmath
+
+// Products are converted to their own type, which keeps the compiler from fusing
+// them with a sum.
+
+func affineReference[T Float](x []T, a, b T) {
+	for i, v := range x {
+		x[i] = T(a*v) + b
+	}
+}
+
+func affineEachReference[T Float](x []T, a T, b []T) {
+	for i, v := range x {
+		x[i] = T(a*v) + b[i]
+	}
+}
+
+func scaleReference[T Float](x []T, a T) {
+	for i, v := range x {
+		x[i] = a * v
+	}
+}
+
+func multiplyReference[T Float](x, a []T) {
+	for i, v := range x {
+		x[i] = v * a[i]
+	}
+}
+
+func addScaledReference[T Float](y, x []T, a T) {
+	for i, v := range x {
+		y[i] += T(a * v)
+	}
+}
+
+// The two functions below add v − v, which is 0 for a number and NaN for NaN and
+// ±Inf, so that those do not disappear.
+
+func max0Reference[T Float](x []T, c T) {
+	for i, v := range x {
+		if v > 0 {
+			x[i] = c * v
+		} else {
+			x[i] = v - v
+		}
+	}
+}
+
+func signReference[T Float](x []T, c T) {
+	for i, v := range x {
+		s := v - v
+		switch {
+		case v > 0:
+			s += c
+		case v < 0:
+			s -= c
+		}
+		x[i] = s
+	}
+}

@@ -1,0 +1,41 @@
+package vecmath
+
+// Exp sets dst[i] = e^x[i]. dst may be x.
+func Exp[T Float](dst, x []T) {
+	exp(first(dst, len(x)), x)
+}
+
+// ExpMinus sets dst[i] = e^(x[i] − c), where the difference is rounded once. dst
+// may be x.
+func ExpMinus[T Float](dst, x []T, c T) {
+	expMinus(first(dst, len(x)), x, c)
+}
+
+// ExpDiff sets dst[i] = e^((x[i] − a[i]) − b[i]), where both differences are
+// rounded, in this order. dst may be x, a or b.
+func ExpDiff[T Float](dst, x, a, b []T) {
+	n := len(x)
+	expDiff(first(dst, n), x, first(a, n), first(b, n))
+}
+
+// ExpRelative sets
+//
+//	dst[i] = e^((x[i] − x0) + ((a[i] − a0) + (b[i] − b0))),
+//
+// where each of the five operations is rounded. dst may be x, a or b.
+func ExpRelative[T Float](dst, x []T, x0 T, a []T, a0 T, b []T, b0 T) {
+	n := len(x)
+	expRelative(first(dst, n), x, x0, first(a, n), a0, first(b, n), b0)
+}
+
+// ELU sets dst[i] = x[i] + 1 where x[i] ≥ 0 and e^x[i] where x[i] < 0; NaN where
+// x[i] is NaN or −Inf. dst may be x.
+func ELU[T Float](dst, x []T) {
+	elu(first(dst, len(x)), x)
+}
+
+// Log1p sets dst[i] = log(1 + x[i]), which is −Inf for −1 and NaN below. dst may
+// be x.
+func Log1p[T Float](dst, x []T) {
+	log1p(first(dst, len(x)), x)
+}

@@ -1,0 +1,59 @@
+package vecmath
+
+import "math"
+
+func peaksReference[T Float](peaks, x []T) {
+	inf := T(math.Inf(1))
+	for i, v := range x {
+		if peaks[i] < v && v < inf {
+			peaks[i] = v
+		}
+	}
+}
+
+func peakReference[T Float](x []T) T {
+	inf := T(math.Inf(1))
+	peak := -inf
+	for _, v := range x {
+		if peak < v && v < inf {
+			peak = v
+		}
+	}
+	return peak
+}
+
+func peakSumReference[T Float](x, a, b []T) int {
+	inf := T(math.Inf(1))
+	peak, at := -inf, -1
+	for i, v := range x {
+		if s := v + a[i] + b[i]; peak < s && s < inf {
+			peak, at = s, i
+		}
+	}
+	return at
+}
+
+// partial is the number of partial sums of a sum of squares.
+const partial = 32
+
+// sumOfSquaresReference returns Σx[i]². Partial sum j has the elements j, j + 32,
+// j + 64, …, and the partial sums are added in halves: the upper 16 to the lower
+// 16, the upper 8 of these to the lower 8, and so on.
+func sumOfSquaresReference[T Float](x []T) float64 {
+	var sums [partial]float64
+	for ; len(x) >= partial; x = x[partial:] {
+		for j, v := range x[:partial] {
+			// The conversion keeps the compiler from fusing product and sum.
+			sums[j] += float64(float64(v) * float64(v))
+		}
+	}
+	for j, v := range x {
+		sums[j] += float64(float64(v) * float64(v))
+	}
+	for h := partial / 2; h > 0; h /= 2 {
+		for j := range h {
+			sums[j] += sums[j+h]
+		}
+	}
+	return sums[0]
+}

@@ -1,0 +1,125 @@
+//go:build !purego && !noasm
+
+package vecmath
+
+import "unsafe"
+
+// The kernels of both functions take arguments below a limit. Up to it, three
+// parts of π suffice for r = hπ − |x|, or |x| − ½nπ, to be wrong by one unit of its
+// last place, or half of one unless it is small:
+//
+//   - The first product and difference are one fused operation, and exact: for
+//     |x| ≥ 1, x and the product are multiples of 2^−23 or 2^−52 and the difference
+//     is below 2. For |x| < 1 the cosine rounds an r that is above ½π − 1, where an
+//     error counts sin |x| times.
+//   - The second is rounded to a last place of r.
+//   - The third product is below 2^−33 or 2^−79: its rounding matters only for an r so
+//     small that sin r = r in all digits, where there is no other error.
+//   - The rest of π is below 2^−72 or 2^−160. It counts for nothing, as no number of
+//     the type that is below the limit is nearer than 2^−31 or 2^−61 to a multiple
+//     of ½π.
+const (
+	limit32 = 1 << 16
+	limit64 = 1 << 30
+)
+
+// group is at least the number of elements of the largest block of a kernel.
+const group = 64
+
+// cosUpTo sets elements of dst up to a block with a large argument and returns how
+// many.
+func cosUpTo[T Float](dst, x []T) int {
+	switch kernelOf[T]() {
+	case wide32:
+		return cosF32AVX512(p32(dst), p32(x), len(x))
+	case wide64:
+		return cosF64AVX512(p64(dst), p64(x), len(x))
+	case narrow32:
+		return cosF32AVX2(p32(dst), p32(x), len(x))
+	case narrow64:
+		return cosF64AVX2(p64(dst), p64(x), len(x))
+	}
+	cosReference(dst, x)
+	return len(x)
+}
+
+// sincosUpTo sets elements of both up to a block with a large argument and returns
+// how many.
+func sincosUpTo[T Float](sines, cosines, x []T) int {
+	switch kernelOf[T]() {
+	case wide32:
+		return sincosF32AVX512(p32(sines), p32(cosines), p32(x), len(x))
+	case wide64:
+		return sincosF64AVX512(p64(sines), p64(cosines), p64(x), len(x))
+	case narrow32:
+		return sincosF32AVX2(p32(sines), p32(cosines), p32(x), len(x))
+	case narrow64:
+		return sincosF64AVX2(p64(sines), p64(cosines), p64(x), len(x))
+	}
+	sincosReference(sines, cosines, x)
+	return len(x)
+}
+
+// limitOf returns the limit of the kernels.
+func limitOf[T Float]() T {
+	if unsafe.Sizeof(T(0)) == 4 {
+		return limit32
+	}
+	return limit64
+}
+
+// withoutLarge returns the elements of x, at most group, with 0 for large ones.
+func withoutLarge[T Float](x []T) (small [group]T) {
+	limit := limitOf[T]()
+	for i, v := range x {
+		if v < limit && v > -limit {
+			small[i] = v
+		}
+	}
+	return small
+}
+
+func cos[T Float](dst, x []T) {
+	limit := limitOf[T]()
+	for {
+		n := cosUpTo(dst, x)
+		if n == len(x) {
+			return
+		}
+		dst, x = dst[n:], x[n:]
+		n = min(len(x), group)
+		c := withoutLarge(x[:n])
+		cosUpTo(c[:n], c[:n])
+		for i, v := range x[:n] {
+			if !(v < limit && v > -limit) {
+				c[i] = T(cosOf(float64(v)))
+			}
+		}
+		copy(dst, c[:n])
+		dst, x = dst[n:], x[n:]
+	}
+}
+
+func sincos[T Float](sines, cosines, x []T) {
+	limit := limitOf[T]()
+	for {
+		n := sincosUpTo(sines, cosines, x)
+		if n == len(x) {
+			return
+		}
+		sines, cosines, x = sines[n:], cosines[n:], x[n:]
+		n = min(len(x), group)
+		s := withoutLarge(x[:n])
+		var c [group]T
+		sincosUpTo(s[:n], c[:n], s[:n])
+		for i, v := range x[:n] {
+			if !(v < limit && v > -limit) {
+				a, b := sincosOf(float64(v))
+				s[i], c[i] = T(a), T(b)
+			}
+		}
+		copy(sines, s[:n])
+		copy(cosines, c[:n])
+		sines, cosines, x = sines[n:], cosines[n:], x[n:]
+	}
+}

@@ -1,0 +1,288 @@
+//go:build !purego && !noasm
+
+package vecmath
+
+import (
+	"unsafe"
+
+	"github.com/seed-feabd252/randfeat/internal/simd"
+)
+
+// tier is the one that runs.
+var tier = simd.Best
+
+// kernel is a tier and an element type.
+type kernel int
+
+const (
+	narrow32 = kernel(2 * simd.AVX2)
+	narrow64 = kernel(2*simd.AVX2 + 1)
+	wide32   = kernel(2 * simd.AVX512)
+	wide64   = kernel(2*simd.AVX512 + 1)
+)
+
+func kernelOf[T Float]() kernel {
+	k := 2 * kernel(tier)
+	if unsafe.Sizeof(T(0)) == 8 {
+		k++
+	}
+	return k
+}
+
+func p32[T Float](x []T) *float32 { return (*float32)(unsafe.Pointer(unsafe.SliceData(x))) }
+func p64[T Float](x []T) *float64 { return (*float64)(unsafe.Pointer(unsafe.SliceData(x))) }
+
+// The kernels are called by name: calls through variables would move slices on the
+// stack of a caller to the heap.
+
+func exp[T Float](dst, x []T) {
+	switch kernelOf[T]() {
+	case wide32:
+		expF32AVX512(p32(dst), p32(x), len(x))
+	case wide64:
+		expF64AVX512(p64(dst), p64(x), len(x))
+	case narrow32:
+		expF32AVX2(p32(dst), p32(x), len(x))
+	case narrow64:
+		expF64AVX2(p64(dst), p64(x), len(x))
+	default:
+		expReference(dst, x)
+	}
+}
+
+func expMinus[T Float](dst, x []T, c T) {
+	switch kernelOf[T]() {
+	case wide32:
+		expMinusF32AVX512(p32(dst), p32(x), float32(c), len(x))
+	case wide64:
+		expMinusF64AVX512(p64(dst), p64(x), float64(c), len(x))
+	case narrow32:
+		expMinusF32AVX2(p32(dst), p32(x), float32(c), len(x))
+	case narrow64:
+		expMinusF64AVX2(p64(dst), p64(x), float64(c), len(x))
+	default:
+		expMinusReference(dst, x, c)
+	}
+}
+
+func expDiff[T Float](dst, x, a, b []T) {
+	switch kernelOf[T]() {
+	case wide32:
+		expDiffF32AVX512(p32(dst), p32(x), p32(a), p32(b), len(x))
+	case wide64:
+		expDiffF64AVX512(p64(dst), p64(x), p64(a), p64(b), len(x))
+	case narrow32:
+		expDiffF32AVX2(p32(dst), p32(x), p32(a), p32(b), len(x))
+	case narrow64:
+		expDiffF64AVX2(p64(dst), p64(x), p64(a), p64(b), len(x))
+	default:
+		expDiffReference(dst, x, a, b)
+	}
+}
+
+func expRelative[T Float](dst, x []T, x0 T, a []T, a0 T, b []T, b0 T) {
+	switch kernelOf[T]() {
+	case wide32:
+		expRelativeF32AVX512(p32(dst), p32(x), float32(x0), p32(a), float32(a0), p32(b), float32(b0), len(x))
+	case wide64:
+		expRelativeF64AVX512(p64(dst), p64(x), float64(x0), p64(a), float64(a0), p64(b), float64(b0), len(x))
+	case narrow32:
+		expRelativeF32AVX2(p32(dst), p32(x), float32(x0), p32(a), float32(a0), p32(b), float32(b0), len(x))
+	case narrow64:
+		expRelativeF64AVX2(p64(dst), p64(x), float64(x0), p64(a), float64(a0), p64(b), float64(b0), len(x))
+	default:
+		expRelativeReference(dst, x, x0, a, a0, b, b0)
+	}
+}
+
+func elu[T Float](dst, x []T) {
+	switch kernelOf[T]() {
+	case wide32:
+		eluF32AVX512(p32(dst), p32(x), len(x))
+	case wide64:
+		eluF64AVX512(p64(dst), p64(x), len(x))
+	case narrow32:
+		eluF32AVX2(p32(dst), p32(x), len(x))
+	case narrow64:
+		eluF64AVX2(p64(dst), p64(x), len(x))
+	default:
+		eluReference(dst, x)
+	}
+}
+
+func log1p[T Float](dst, x []T) {
+	switch kernelOf[T]() {
+	case wide32:
+		log1pF32AVX512(p32(dst), p32(x), len(x))
+	case wide64:
+		log1pF64AVX512(p64(dst), p64(x), len(x))
+	case narrow32:
+		log1pF32AVX2(p32(dst), p32(x), len(x))
+	case narrow64:
+		log1pF64AVX2(p64(dst), p64(x), len(x))
+	default:
+		log1pReference(dst, x)
+	}
+}
+
+func peaksOf[T Float](peaks, x []T) {
+	switch kernelOf[T]() {
+	case wide32:
+		peaksF32AVX512(p32(peaks), p32(x), len(x))
+	case wide64:
+		peaksF64AVX512(p64(peaks), p64(x), len(x))
+	case narrow32:
+		peaksF32AVX2(p32(peaks), p32(x), len(x))
+	case narrow64:
+		peaksF64AVX2(p64(peaks), p64(x), len(x))
+	default:
+		peaksReference(peaks, x)
+	}
+}
+
+func peak[T Float](x []T) T {
+	switch kernelOf[T]() {
+	case wide32:
+		return T(peakF32AVX512(p32(x), len(x)))
+	case wide64:
+		return T(peakF64AVX512(p64(x), len(x)))
+	case narrow32:
+		return T(peakF32AVX2(p32(x), len(x)))
+	case narrow64:
+		return T(peakF64AVX2(p64(x), len(x)))
+	}
+	return peakReference(x)
+}
+
+func peakSum[T Float](x, a, b []T) int {
+	switch kernelOf[T]() {
+	case wide32:
+		return peakSumF32AVX512(p32(x), p32(a), p32(b), len(x))
+	case wide64:
+		return peakSumF64AVX512(p64(x), p64(a), p64(b), len(x))
+	case narrow32:
+		return peakSumF32AVX2(p32(x), p32(a), p32(b), len(x))
+	case narrow64:
+		return peakSumF64AVX2(p64(x), p64(a), p64(b), len(x))
+	}
+	return peakSumReference(x, a, b)
+}
+
+func sumOfSquares[T Float](x []T) float64 {
+	switch kernelOf[T]() {
+	case wide32:
+		return sumOfSquaresF32AVX512(p32(x), len(x))
+	case wide64:
+		return sumOfSquaresF64AVX512(p64(x), len(x))
+	case narrow32:
+		return sumOfSquaresF32AVX2(p32(x), len(x))
+	case narrow64:
+		return sumOfSquaresF64AVX2(p64(x), len(x))
+	}
+	return sumOfSquaresReference(x)
+}
+
+func affine[T Float](x []T, a, b T) {
+	switch kernelOf[T]() {
+	case wide32:
+		affineF32AVX512(p32(x), float32(a), float32(b), len(x))
+	case wide64:
+		affineF64AVX512(p64(x), float64(a), float64(b), len(x))
+	case narrow32:
+		affineF32AVX2(p32(x), float32(a), float32(b), len(x))
+	case narrow64:
+		affineF64AVX2(p64(x), float64(a), float64(b), len(x))
+	default:
+		affineReference(x, a, b)
+	}
+}
+
+func affineEach[T Float](x []T, a T, b []T) {
+	switch kernelOf[T]() {
+	case wide32:
+		affineEachF32AVX512(p32(x), float32(a), p32(b), len(x))
+	case wide64:
+		affineEachF64AVX512(p64(x), float64(a), p64(b), len(x))
+	case narrow32:
+		affineEachF32AVX2(p32(x), float32(a), p32(b), len(x))
+	case narrow64:
+		affineEachF64AVX2(p64(x), float64(a), p64(b), len(x))
+	default:
+		affineEachReference(x, a, b)
+	}
+}
+
+func scale[T Float](x []T, a T) {
+	switch kernelOf[T]() {
+	case wide32:
+		scaleF32AVX512(p32(x), float32(a), len(x))
+	case wide64:
+		scaleF64AVX512(p64(x), float64(a), len(x))
+	case narrow32:
+		scaleF32AVX2(p32(x), float32(a), len(x))
+	case narrow64:
+		scaleF64AVX2(p64(x), float64(a), len(x))
+	default:
+		scaleReference(x, a)
+	}
+}
+
+func multiply[T Float](x, a []T) {
+	switch kernelOf[T]() {
+	case wide32:
+		multiplyF32AVX512(p32(x), p32(a), len(x))
+	case wide64:
+		multiplyF64AVX512(p64(x), p64(a), len(x))
+	case narrow32:
+		multiplyF32AVX2(p32(x), p32(a), len(x))
+	case narrow64:
+		multiplyF64AVX2(p64(x), p64(a), len(x))
+	default:
+		multiplyReference(x, a)
+	}
+}
+
+func addScaled[T Float](y, x []T, a T) {
+	switch kernelOf[T]() {
+	case wide32:
+		addScaledF32AVX512(p32(y), p32(x), float32(a), len(x))
+	case wide64:
+		addScaledF64AVX512(p64(y), p64(x), float64(a), len(x))
+	case narrow32:
+		addScaledF32AVX2(p32(y), p32(x), float32(a), len(x))
+	case narrow64:
+		addScaledF64AVX2(p64(y), p64(x), float64(a), len(x))
+	default:
+		addScaledReference(y, x, a)
+	}
+}
+
+func max0[T Float](x []T, c T) {
+	switch kernelOf[T]() {
+	case wide32:
+		max0F32AVX512(p32(x), float32(c), len(x))
+	case wide64:
+		max0F64AVX512(p64(x), float64(c), len(x))
+	case narrow32:
+		max0F32AVX2(p32(x), float32(c), len(x))
+	case narrow64:
+		max0F64AVX2(p64(x), float64(c), len(x))
+	default:
+		max0Reference(x, c)
+	}
+}
+
+func sign[T Float](x []T, c T) {
+	switch kernelOf[T]() {
+	case wide32:
+		signF32AVX512(p32(x), float32(c), len(x))
+	case wide64:
+		signF64AVX512(p64(x), float64(c), len(x))
+	case narrow32:
+		signF32AVX2(p32(x), float32(c), len(x))
+	case narrow64:
+		signF64AVX2(p64(x), float64(c), len(x))
+	default:
+		signReference(x, c)
+	}
+}

@@ -1,0 +1,45 @@
+//go:build !amd64 || purego || noasm
+
+package vecmath
+
+// There is no tier but the reference.
+
+func exp[T Float](dst, x []T) { expReference(dst, x) }
+
+func expMinus[T Float](dst, x []T, c T) { expMinusReference(dst, x, c) }
+
+func expDiff[T Float](dst, x, a, b []T) { expDiffReference(dst, x, a, b) }
+
+func expRelative[T Float](dst, x []T, x0 T, a []T, a0 T, b []T, b0 T) {
+	expRelativeReference(dst, x, x0, a, a0, b, b0)
+}
+
+func elu[T Float](dst, x []T) { eluReference(dst, x) }
+
+func log1p[T Float](dst, x []T) { log1pReference(dst, x) }
+
+func cos[T Float](dst, x []T) { cosReference(dst, x) }
+
+func sincos[T Float](sines, cosines, x []T) { sincosReference(sines, cosines, x) }
+
+func peaksOf[T Float](peaks, x []T) { peaksReference(peaks, x) }
+
+func peak[T Float](x []T) T { return peakReference(x) }
+
+func peakSum[T Float](x, a, b []T) int { return peakSumReference(x, a, b) }
+
+func sumOfSquares[T Float](x []T) float64 { return sumOfSquaresReference(x) }
+
+func affine[T Float](x []T, a, b T) { affineReference(x, a, b) }
+
+func affineEach[T Float](x []T, a T, b []T) { affineEachReference(x, a, b) }
+
+func scale[T Float](x []T, a T) { scaleReference(x, a) }
+
+func multiply[T Float](x, a []T) { multiplyReference(x, a) }
+
+func addScaled[T Float](y, x []T, a T) { addScaledReference(y, x, a) }
+
+func max0[T Float](x []T, c T) { max0Reference(x, c) }
+
+func sign[T Float](x []T, c T) { signReference(x, c) }
