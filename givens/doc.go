@@ -41,10 +41,11 @@
 //
 // Drawing a product takes N angles and their sines and cosines, computed in
 // float64 and rounded once to T. Applying it takes 4N multiplications and 2N
-// additions a vector; the rows of a matrix are turned in parallel, and every row
-// has the bits it would have alone, on every architecture. Matrix writes P out in
-// O(N·d). P is orthogonal up to rounding: each rotation changes a norm by a factor
-// 1 + O(u), u the unit roundoff, N of them by at most 1 + O(N·u).
+// additions a vector. The rows of a matrix are turned many at a time, a vector
+// register across them where the processor has AVX2 or AVX-512, and in parallel;
+// every row has the bits it would have alone, on every architecture. Matrix writes
+// P out in O(N·d). P is orthogonal up to rounding: each rotation changes a norm by
+// a factor 1 + O(u), u the unit roundoff, N of them by at most 1 + O(N·u).
 //
 // # NaN and Inf
 //

@@ -7,15 +7,15 @@ import (
 	"math/rand/v2"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/parallel"
+	"github.com/seed-feabd252/randfeat/internal/rotate"
 )
 
 // Product is the rotation P = G_N ⋯ G₂·G₁ of R^d made of N plane rotations, G₁
 // applied first. It never changes after construction and may be shared by
 // goroutines.
 type Product[T dense.Float] struct {
-	d         int
-	rotations []Rotation[T]
+	d     int
+	turns []rotate.Turn[T] // arranged: rotations of different axes may change places
 }
 
 // Random draws a product of n rotations of R^d from src: the planes i < j
@@ -26,14 +26,16 @@ type Product[T dense.Float] struct {
 //
 // R¹ has no planes: for d = 1 the default is 0 rotations, the identity.
 //
-// It returns an error if d < 1, if n < 0, if n > 0 while d = 1, or if src is
-// nil.
+// It returns an error if d < 1 or d > 2³¹−1, if n < 0, if n > 0 while d = 1, or if
+// src is nil.
 //
 // Source: [Choromanski et al. 2018].
 func Random[T dense.Float](d, n int, src rand.Source) (*Product[T], error) {
 	switch {
 	case d < 1:
 		return nil, fmt.Errorf("givens: d = %d, want at least 1", d)
+	case int64(d) > math.MaxInt32:
+		return nil, fmt.Errorf("givens: d = %d, want at most %d", d, math.MaxInt32)
 	case n < 0:
 		return nil, fmt.Errorf("givens: n = %d, want at least 0", n)
 	case n > 0 && d == 1:
@@ -45,14 +47,16 @@ func Random[T dense.Float](d, n int, src rand.Source) (*Product[T], error) {
 		n = int(math.Ceil(float64(d) * math.Log2(float64(d))))
 	}
 	rng := rand.New(src)
-	p := &Product[T]{d: d, rotations: make([]Rotation[T], n)}
-	for k := range p.rotations {
+	p := &Product[T]{d: d, turns: make([]rotate.Turn[T], n)}
+	for k := range p.turns {
 		i, j := rng.IntN(d), rng.IntN(d-1)
 		if j >= i {
 			j++
 		}
-		p.rotations[k] = rotation[T](min(i, j), max(i, j), 2*math.Pi*rng.Float64())
+		g := rotation[T](min(i, j), max(i, j), 2*math.Pi*rng.Float64())
+		p.turns[k] = rotate.Turn[T]{I: int32(g.i), J: int32(g.j), Cos: g.cos, Sin: g.sin}
 	}
+	rotate.Arrange(d, p.turns)
 	return p, nil
 }
 
@@ -60,40 +64,36 @@ func Random[T dense.Float](d, n int, src rand.Source) (*Product[T], error) {
 func (p *Product[T]) Dim() int { return p.d }
 
 // Len returns the number N of rotations.
-func (p *Product[T]) Len() int { return len(p.rotations) }
+func (p *Product[T]) Len() int { return len(p.turns) }
 
 // Apply replaces x by P·x in 6N operations. A NaN or ±Inf reaches every
 // coordinate that the rotations mix with it; the others stay finite. It panics
 // unless len(x) = d.
 func (p *Product[T]) Apply(x []T) {
 	p.checkVector(x)
-	for _, g := range p.rotations {
-		x[g.i], x[g.j] = g.turn(x[g.i], x[g.j])
-	}
+	rotate.Apply(x, p.turns)
 }
 
 // ApplyInverse replaces x by P⁻¹·x = Pᵀ·x, which undoes Apply up to rounding.
 // Cost and NaN as in Apply. It panics unless len(x) = d.
 func (p *Product[T]) ApplyInverse(x []T) {
 	p.checkVector(x)
-	for k := len(p.rotations) - 1; k >= 0; k-- {
-		g := p.rotations[k].Inverse()
-		x[g.i], x[g.j] = g.turn(x[g.i], x[g.j])
-	}
+	rotate.ApplyInverse(x, p.turns)
 }
 
 // ApplyRows writes P·x for every row x of the n×d matrix x into dst (n×d) and
 // returns dst; a zero dst is allocated. Every row has the bits that Apply gives
-// it, whatever the other rows are. Cost: 6N operations a row, rows in
-// parallel. dst may be x exactly. It panics if a shape does not fit.
+// it, whatever the other rows are. Cost: 6N operations a row, on vectors of many
+// rows, and rows in parallel. dst may be x exactly. It panics if a shape does not
+// fit. It allocates nothing but dst once scratch memory is there.
 func (p *Product[T]) ApplyRows(dst, x dense.Matrix[T]) dense.Matrix[T] {
-	return p.rows(dst, x, p.Apply)
+	return p.rows(dst, x, false)
 }
 
 // ApplyInverseRows writes P⁻¹·x for every row x of x into dst, under the rules
 // of ApplyRows.
 func (p *Product[T]) ApplyInverseRows(dst, x dense.Matrix[T]) dense.Matrix[T] {
-	return p.rows(dst, x, p.ApplyInverse)
+	return p.rows(dst, x, true)
 }
 
 // Matrix returns P as a d×d matrix, orthogonal up to rounding, with
@@ -105,23 +105,6 @@ func (p *Product[T]) Matrix() dense.Matrix[T] {
 	}
 	// Row i of P is Pᵀe_i, which is P⁻¹e_i.
 	return p.ApplyInverseRows(m, m)
-}
-
-// rows copies x to dst and applies turn to every row of it.
-func (p *Product[T]) rows(dst, x dense.Matrix[T], turn func(x []T)) dense.Matrix[T] {
-	x.Check()
-	if x.Cols != p.d {
-		panic(fmt.Sprintf("givens: x is %d×%d, want n×%d", x.Rows, x.Cols, p.d))
-	}
-	dst = dense.Ensure(dst, x.Rows, p.d)
-	const rotations = 1 << 15 // worth handing to a goroutine
-	parallel.Rows(x.Rows, max(1, rotations/(p.Len()+1)), func(lo, hi int) {
-		for i := lo; i < hi; i++ {
-			copy(dst.Row(i), x.Row(i))
-			turn(dst.Row(i))
-		}
-	})
-	return dst
 }
 
 func (p *Product[T]) checkVector(x []T) {

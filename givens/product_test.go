@@ -1,9 +1,9 @@
 package givens
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
-	"runtime"
 	"slices"
 	"testing"
 
@@ -19,6 +19,15 @@ func random[T dense.Float](t *testing.T, d, n int, seed uint64) *Product[T] {
 	require.NoError(t, err)
 	require.Equal(t, d, p.Dim())
 	return p
+}
+
+// rotations returns the rotations of p, the first one first.
+func rotations[T dense.Float](p *Product[T]) []Rotation[T] {
+	gs := make([]Rotation[T], p.Len())
+	for k, g := range p.turns {
+		gs[k] = Rotation[T]{int(g.I), int(g.J), g.Cos, g.Sin}
+	}
+	return gs
 }
 
 func norm[T dense.Float](x []T) float64 {
@@ -91,7 +100,7 @@ func testOrder[T dense.Float](t *testing.T) {
 	p := random[T](t, 6, 0, 3)
 	x := normal[T](2, 1, 6).Row(0)
 	want := slices.Clone(x)
-	for _, g := range p.rotations {
+	for _, g := range rotations(p) {
 		g.Apply(want)
 	}
 	p.Apply(x)
@@ -121,8 +130,8 @@ func TestOneDimension(t *testing.T) {
 
 func TestTypesAndSeedsAgree(t *testing.T) {
 	single, double := random[float32](t, 9, 0, 5), random[float64](t, 9, 0, 5)
-	for k, g := range double.rotations {
-		s := single.rotations[k]
+	for k, g := range rotations(double) {
+		s := rotations(single)[k]
 		require.Equal(t, Rotation[float32]{g.i, g.j, float32(g.cos), float32(g.sin)}, s)
 	}
 	assert.Equal(t, double, random[float64](t, 9, 0, 5), "same seed")
@@ -138,7 +147,7 @@ func TestPlanesAndAnglesAreUniform(t *testing.T) {
 	p := random[float64](t, 4, n, 11)
 	counts := map[[2]int]float64{}
 	var moments [4]float64
-	for _, g := range p.rotations {
+	for _, g := range rotations(p) {
 		require.Less(t, g.i, g.j)
 		counts[[2]int{g.i, g.j}]++
 		for k, v := range []float64{g.cos, g.sin, g.cos*g.cos - g.sin*g.sin, 2 * g.sin * g.cos} {
@@ -167,8 +176,9 @@ func TestMeanAndFourthMoments(t *testing.T) {
 		for range draws {
 			p, err := Random[float64](d, n, src)
 			require.NoError(t, err)
-			for k, g := range p.rotations {
-				p.rotations[k] = angle(g)
+			for k, g := range rotations(p) {
+				g = angle(g)
+				p.turns[k].Cos, p.turns[k].Sin = g.cos, g.sin
 			}
 			m := p.Matrix()
 			fourth := 0.0
@@ -204,22 +214,6 @@ func TestMeanAndFourthMoments(t *testing.T) {
 	assert.Greater(t, moments(src, quarter), 10.0, "angles in [0, π/2) are caught")
 }
 
-func testRowsAlone[T dense.Float](t *testing.T) {
-	p := random[T](t, 20, 0, 2)
-	x := normal[T](8, 800, 20)
-	y := p.ApplyRows(dense.Matrix[T]{}, x)
-	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	assert.Equal(t, y, p.ApplyRows(dense.Matrix[T]{}, x), "one processor")
-	for _, i := range []int{0, 371, 372, 799} {
-		assert.Equal(t, y.Row(i), p.ApplyRows(dense.Matrix[T]{}, x.RowRange(i, i+1)).Row(0), "row %d alone", i)
-	}
-}
-
-func TestRowsDoNotDependOnTheOthersNorOnProcessors(t *testing.T) {
-	t.Run("type=float32", testRowsAlone[float32])
-	t.Run("type=float64", testRowsAlone[float64])
-}
-
 func TestRandomErrors(t *testing.T) {
 	src := exprand.NewSource(1)
 	for _, c := range []struct {
@@ -237,6 +231,14 @@ func TestRandomErrors(t *testing.T) {
 		_, err = Random[float64](c.d, c.n, c.src)
 		assert.EqualError(t, err, c.want)
 	}
+}
+
+func TestTooManyDimensions(t *testing.T) {
+	if math.MaxInt == math.MaxInt32 {
+		t.Skip("d is an int")
+	}
+	_, err := Random[float32](math.MaxInt, 1, exprand.NewSource(1))
+	assert.EqualError(t, err, fmt.Sprintf("givens: d = %d, want at most 2147483647", math.MaxInt))
 }
 
 func TestProductShapesPanic(t *testing.T) {

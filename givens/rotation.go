@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/rotate"
 )
 
 // Rotation is the rotation G by the angle θ in the plane of the coordinates i
@@ -84,12 +85,8 @@ func (g Rotation[T]) ApplyInverseRows(dst, x dense.Matrix[T]) dense.Matrix[T] {
 	return g.Inverse().ApplyRows(dst, x)
 }
 
-// turn returns the rotated pair (u, v). The conversions keep a compiler from
-// fusing a product into the sum, which would make the last bit depend on the
-// architecture and on the loop around it.
-func (g Rotation[T]) turn(u, v T) (T, T) {
-	return T(g.cos*u) - T(g.sin*v), T(g.sin*u) + T(g.cos*v)
-}
+// turn returns the rotated pair (u, v).
+func (g Rotation[T]) turn(u, v T) (T, T) { return rotate.Pair(g.cos, g.sin, u, v) }
 
 func (g Rotation[T]) check(d int) {
 	if max(g.i, g.j) >= d {

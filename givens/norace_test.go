@@ -1,0 +1,5 @@
+//go:build !race
+
+package givens
+
+const raceDetector = false

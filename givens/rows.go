@@ -1,0 +1,59 @@
+package givens
+
+import (
+	"fmt"
+	"sync"
+	"unsafe"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/parallel"
+	"github.com/seed-feabd252/randfeat/internal/rotate"
+)
+
+// rows writes P·x or P⁻¹·x for every row x of x into dst.
+func (p *Product[T]) rows(dst, x dense.Matrix[T], inverse bool) dense.Matrix[T] {
+	x.Check()
+	if x.Cols != p.d {
+		panic(fmt.Sprintf("givens: x is %d×%d, want n×%d", x.Rows, x.Cols, p.d))
+	}
+	dst = dense.Ensure(dst, x.Rows, p.d)
+	const rotations = 1 << 14 // of a group: worth handing to a goroutine
+	grain := rotate.Group[T](p.d) * max(1, rotations/(p.Len()+1))
+	pool := calls[T]()
+	c, ok := pool.Get().(*call[T])
+	if !ok {
+		c = new(call[T])
+	}
+	*c = call[T]{p: p, dst: dst, x: x, inverse: inverse, grain: grain}
+	parallel.Do((x.Rows+grain-1)/grain, c)
+	*c = call[T]{}
+	pool.Put(c)
+	return dst
+}
+
+// call is one product of a matrix, in pieces of grain rows.
+type call[T dense.Float] struct {
+	p       *Product[T]
+	dst, x  dense.Matrix[T]
+	inverse bool
+	grain   int
+}
+
+// Piece writes the rows of a piece.
+func (c *call[T]) Piece(i int) {
+	lo, hi := i*c.grain, min((i+1)*c.grain, c.x.Rows)
+	dst, x := c.dst.RowRange(lo, hi), c.x.RowRange(lo, hi)
+	rotate.ApplyRows(rotate.Rows[T]{Data: dst.Data, Stride: dst.Stride}, rotate.Rows[T]{Data: x.Data, Stride: x.Stride},
+		hi-lo, c.p.d, c.p.turns, c.inverse)
+}
+
+var calls32, calls64 sync.Pool
+
+// calls returns the pool of calls of a type.
+func calls[T dense.Float]() *sync.Pool {
+	var v T
+	if unsafe.Sizeof(v) == 4 {
+		return &calls32
+	}
+	return &calls64
+}

@@ -1,0 +1,12 @@
+module github.com/seed-feabd252/randfeat/internal/rotate/_asm
+
+go 1.26.0
+
+require github.com/mmcloughlin/avo v0.5.0
+
+require golang.org/x/sync v0.23.0 // indirect
+
+require (
+	golang.org/x/mod v0.41.0 // indirect
+	golang.org/x/tools v0.50.0 // indirect
+)

@@ -1,0 +1,116 @@
+package rotate
+
+import (
+	"sync"
+	"unsafe"
+)
+
+// kernels are the innermost loops of one tier for one element type. They count
+// distances in bytes.
+type kernels[T Float] struct {
+	lanes int // elements of a vector
+	// turn[v-1] rotates a block with v vectors to a coordinate. The next of count
+	// rotations is step bytes after turns; its axes are at i and j, counted from
+	// there.
+	turn [mostVectors]func(block *T, turns *int32, count, step, i, j int)
+	// enter writes cols columns of the rows of x, at most lanes of them, into the
+	// vectors at block + j·step, and what it likes into those up to the next multiple
+	// of lanes; leave writes them back.
+	enter, leave func(block *T, step int, x *T, stride, rows, cols int)
+	// zero returns the sum of 0·x.
+	zero func(x *T, n int) T
+}
+
+const (
+	// mostVectors is how many vectors of a coordinate are rotated together: rotations
+	// of one coordinate wait for each other, its vectors do not.
+	mostVectors = 4
+	// blockBytes is the size from which a block has fewer vectors to a coordinate.
+	blockBytes = 1 << 23
+)
+
+// vectors returns the most vectors of a coordinate in a block for rows of d
+// elements.
+func (k *kernels[T]) vectors(d int) int {
+	return min(mostVectors, max(1, blockBytes/k.elements(d, 1)/size[T]()))
+}
+
+// elements returns the size of a block.
+func (k *kernels[T]) elements(d, vectors int) int {
+	squares := (d + k.lanes - 1) / k.lanes
+	return max(1, squares) * k.lanes * k.lanes * vectors
+}
+
+// rows is ApplyRows for at least one row and one turn.
+func (k *kernels[T]) rows(dst, x Rows[T], n, d int, turns []Turn[T], inverse bool) {
+	group := k.lanes * k.vectors(d)
+	scratch := getBlock[T](k.elements(d, k.vectors(d)))
+	for i := 0; i < n; i += group {
+		// A vector of which one lane counts is slower than pure Go.
+		if rows := min(n-i, group); rows > 1 {
+			k.group(scratch.data, dst.from(i), x.from(i), rows, d, turns, inverse)
+		} else {
+			reference(dst.from(i), x.from(i), 1, d, turns, inverse)
+		}
+	}
+	putBlock(scratch)
+}
+
+// group is ApplyRows for n rows that fit a block.
+func (k *kernels[T]) group(block []T, dst, x Rows[T], n, d int, turns []Turn[T], inverse bool) {
+	bytes := size[T]()
+	vectors := (n + k.lanes - 1) / k.lanes
+	next := vectors * k.lanes * bytes
+	for v := range vectors {
+		i := v * k.lanes
+		k.enter(&block[i], next, &x.Data[i*x.Stride], x.Stride*bytes, min(n-i, k.lanes), d)
+	}
+	var g Turn[T]
+	step, i, j := int(unsafe.Sizeof(g)), int(unsafe.Offsetof(g.I)), int(unsafe.Offsetof(g.J))
+	first := &turns[0]
+	if inverse {
+		// Exchanging the axes is the inverse, with the same roundings.
+		first, step, i, j = &turns[len(turns)-1], -step, j, i
+	}
+	k.turn[vectors-1](&block[0], &first.I, len(turns), step, i, j)
+	for v := range vectors {
+		i := v * k.lanes
+		k.leave(&block[i], next, &dst.Data[i*dst.Stride], dst.Stride*bytes, min(n-i, k.lanes), d)
+	}
+}
+
+// scratch is memory for a block, kept for later calls.
+type scratch[T Float] struct{ data []T }
+
+var blocks32, blocks64 sync.Pool
+
+func blocks[T Float]() *sync.Pool {
+	if size[T]() == 4 {
+		return &blocks32
+	}
+	return &blocks64
+}
+
+// getBlock returns a block of n elements or more. It starts where a vector may
+// without lying in two cache lines.
+func getBlock[T Float](n int) *scratch[T] {
+	s, ok := blocks[T]().Get().(*scratch[T])
+	if !ok {
+		s = new(scratch[T])
+	}
+	if len(s.data) < n {
+		const line = 64
+		data := make([]T, n+line/size[T]())
+		skip := -uintptr(unsafe.Pointer(&data[0])) % line / uintptr(size[T]())
+		s.data = data[skip:][:n]
+	}
+	return s
+}
+
+func putBlock[T Float](s *scratch[T]) { blocks[T]().Put(s) }
+
+// size returns the size of an element in bytes.
+func size[T Float]() int {
+	var v T
+	return int(unsafe.Sizeof(v))
+}

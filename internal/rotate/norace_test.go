@@ -1,0 +1,5 @@
+//go:build !race
+
+package rotate
+
+const raceDetector = false

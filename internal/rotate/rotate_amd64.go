@@ -1,0 +1,77 @@
+//go:build !purego && !noasm
+
+package rotate
+
+import (
+	"unsafe"
+
+	"github.com/seed-feabd252/randfeat/internal/simd"
+)
+
+// best returns the kernels of the highest tier, or nil for the reference.
+func best[T Float]() *kernels[T] {
+	if size[T]() == 4 {
+		return (*kernels[T])(unsafe.Pointer(best32))
+	}
+	return (*kernels[T])(unsafe.Pointer(best64))
+}
+
+var best32, best64 = of32(simd.Best), of64(simd.Best)
+
+// of32 and of64 return the kernels of a tier, or nil for the reference.
+
+func of32(tier simd.Tier) *kernels[float32] {
+	switch tier {
+	case simd.AVX512:
+		return &wide32
+	case simd.AVX2:
+		return &narrow32
+	}
+	return nil
+}
+
+func of64(tier simd.Tier) *kernels[float64] {
+	switch tier {
+	case simd.AVX512:
+		return &wide64
+	case simd.AVX2:
+		return &narrow64
+	}
+	return nil
+}
+
+type (
+	turner[T Float]  = func(block *T, turns *int32, count, step, i, j int)
+	turners[T Float] = [mostVectors]turner[T]
+)
+
+var (
+	wide32 = kernels[float32]{
+		lanes: 16,
+		turn:  turners[float32]{turn1F32AVX512, turn2F32AVX512, turn3F32AVX512, turn4F32AVX512},
+		enter: enterF32AVX512,
+		leave: leaveF32AVX512,
+		zero:  zeroF32AVX512,
+	}
+	wide64 = kernels[float64]{
+		lanes: 8,
+		turn:  turners[float64]{turn1F64AVX512, turn2F64AVX512, turn3F64AVX512, turn4F64AVX512},
+		enter: enterF64AVX512,
+		leave: leaveF64AVX512,
+		zero:  zeroF64AVX512,
+	}
+	narrow32 = kernels[float32]{
+		lanes: 8,
+		turn:  turners[float32]{turn1F32AVX2, turn2F32AVX2, turn3F32AVX2, turn4F32AVX2},
+		enter: enterF32AVX2,
+		leave: leaveF32AVX2,
+		zero:  zeroF32AVX2,
+	}
+	narrow64 = kernels[float64]{
+		lanes: 4,
+		turn:  turners[float64]{turn1F64AVX2, turn2F64AVX2, turn3F64AVX2, turn4F64AVX2},
+		enter: enterF64AVX2,
+		leave: leaveF64AVX2,
+		zero:  zeroF64AVX2,
+	}
+)
