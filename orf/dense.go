@@ -11,17 +11,21 @@ import (
 type explicit[T dense.Float] struct {
 	w          dense.Matrix[T]
 	transposed product.Packed[T] // Wᵀ
+	transposer[T]
 }
 
 // newExplicit returns the projection with the frequencies w, which it keeps.
 func newExplicit[T dense.Float](w dense.Matrix[T]) *explicit[T] {
 	e := &explicit[T]{w: w}
+	e.m, e.d = w.Rows, w.Cols
+	e.frequencies = func() dense.Matrix[T] { return w }
 	product.PackT(&e.transposed, w)
 	return e
 }
 
 // Of returns the projection with the m×d frequencies w of your own, of which
-// it keeps a copy, twice. Project is a matrix product, O(n·m·d). It returns an error
+// it keeps a copy, twice, and a third time once it has been transposed. Project is a
+// matrix product, O(n·m·d). It returns an error
 // if w has no rows or no columns.
 func Of[T dense.Float](w dense.Matrix[T]) (Projection[T], error) {
 	w.Check()

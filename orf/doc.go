@@ -90,6 +90,18 @@
 //
 // A Projection never changes and may be shared by goroutines.
 //
+// # Projecting back
+//
+// The projections of this package are also Transposers: ProjectTransposed(dst, z)
+// writes ZW (n×d) for the n×m matrix z. If a loss has the gradients z with respect
+// to the projections of some points, these are its gradients with respect to the
+// points. IID, GramSchmidt and Of multiply by W, of which the first call makes
+// another copy; Hadamard and Givens scatter lengths·z into images of the blocks,
+// apply the transposed rotations and sum the blocks in order, at the cost of
+// Project. What is said above of rows, GOMAXPROCS, NaN and shapes holds here too, and
+// neither direction allocates once it has been run with a dst.
+// Transposable makes a Transposer of any Projection, by way of its Frequencies.
+//
 // # References
 //
 //   - [Choromanski et al. 2017] K. Choromanski, M. Rowland, A. Weller: The

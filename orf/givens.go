@@ -47,34 +47,3 @@ func Givens[T dense.Float](m, d int, src rand.Source, opts ...Option) (Projectio
 		return turned[T]{p}, err
 	})
 }
-
-// turned is a product of plane rotations as an isometry.
-type turned[T dense.Float] struct {
-	p *givens.Product[T]
-}
-
-func (t turned[T]) Dims() (d, order int) { return t.p.Dim(), t.p.Dim() }
-
-// Apply makes the whole image of a row NaN if an element of the row is NaN or
-// ±Inf. Otherwise the rows of P in use could miss it: no rotation may have mixed
-// it into them, where a product with a matrix computes 0·NaN.
-func (t turned[T]) Apply(dst, x dense.Matrix[T]) dense.Matrix[T] {
-	dst = t.p.ApplyRows(dst, x)
-	for i := range x.Rows {
-		var zero T
-		for _, v := range x.Row(i) {
-			zero += 0 * v
-		}
-		if zero == 0 {
-			continue
-		}
-		for j, v := range dst.Row(i) {
-			dst.Row(i)[j] = v + zero
-		}
-	}
-	return dst
-}
-
-func (t turned[T]) ApplyTransposed(dst, y dense.Matrix[T]) dense.Matrix[T] {
-	return t.p.ApplyInverseRows(dst, y)
-}

@@ -24,6 +24,7 @@ type structured[T dense.Float] struct {
 	blocks      []block[T]
 	images      sync.Pool // of *[]T: tile·order elements, for the images of a tile
 	passes      sync.Pool // of *pass[T]
+	transposed  sync.Pool // of *transposedPass[T]
 }
 
 // block has the frequencies w_k = lengths[k]·Rᵀe_{rows[k]}; a length may carry a
@@ -97,11 +98,7 @@ func (p *pass[T]) Piece(i int) {
 	at := i % len(p.blocks)
 	b, from := &p.blocks[at], at*p.order
 	to := from + len(b.lengths)
-	scratch, ok := p.images.Get().(*[]T)
-	if !ok {
-		scratch = new([]T)
-		*scratch = make([]T, tile*p.order)
-	}
+	scratch := p.scratch()
 	y := dense.Of(hi-lo, p.order, (*scratch)[:(hi-lo)*p.order])
 	b.r.Apply(y, p.x.RowRange(lo, hi))
 	b.pick(p.dst.RowRange(lo, hi).ColRange(from, to), y)

@@ -32,6 +32,7 @@ func Angular[T dense.Float](w orf.Projection[T]) (*Features[T], error) {
 		name:   "Angular()",
 		kernel: kernels.Angular{},
 		row:    func(phi, _ []T, from, to int) { vecmath.Sign(phi[from:to], norm) },
+		back:   rowwise(e, flat[T]),
 	}, nil
 }
 
@@ -57,13 +58,17 @@ func ArcCosine[T dense.Float](w orf.Projection[T], order int) (*Features[T], err
 	}
 	norm := T(math.Sqrt(2 / float64(e.out)))
 	var row rowFunc[T]
+	var back *pullback[T]
 	switch order {
 	case 0:
 		row = func(phi, _ []T, from, to int) { step(phi[from:to], norm) }
+		back = rowwise(e, flat[T])
 	case 1:
 		row = func(phi, _ []T, from, to int) { vecmath.Max0(phi[from:to], norm) }
+		back = stepSlope(e, norm)
 	case 2:
 		row = func(phi, _ []T, from, to int) { rampSquared(phi[from:to], norm) }
+		back = rampSlope(e, norm)
 	default:
 		return nil, fmt.Errorf("rff: order = %d, want 0, 1 or 2", order)
 	}
@@ -72,5 +77,6 @@ func ArcCosine[T dense.Float](w orf.Projection[T], order int) (*Features[T], err
 		name:   fmt.Sprintf("ArcCosine(order=%d)", order),
 		kernel: kernels.ArcCosine{Order: order},
 		row:    row,
+		back:   back,
 	}, nil
 }

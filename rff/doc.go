@@ -84,6 +84,38 @@
 // ratios of sums of them, which is what attention is, are well defined. No ε is
 // added anywhere: an ε in φ drags every such ratio towards a plain average.
 //
+// # Derivatives
+//
+// Maps are Differentiable: for a loss with the gradients dφ_i with respect to
+// φ(x_i), Backward(dst, x, dphi) writes those with respect to x_i, J(x_i)ᵀdφ_i. With
+// z_k = ∂loss/∂(w_kᵀx) and the gradient ∇h, that is Wᵀz and a multiple of ∇h(x):
+//
+//	map                  z_k                                       multiple of x
+//	DotProduct           g_k/√m                                    0
+//	Gaussian             (cos(a_k)·g_(m+k) − sin(a_k)·g_k)/(ℓ√m)   0
+//	SoftmaxTrig          √s·c·(cos(a_k)·g_(m+k) − sin(a_k)·g_k)    s·φᵀg
+//	SoftmaxPositive      √s·φ_k·g_k                                −s·φᵀg
+//	  its logarithm      √s·g_k                                    −s·Σ_k g_k
+//	SoftmaxHyperbolic    √s·(φ_k·g_k − φ_(m+k)·g_(m+k))            −s·φᵀg
+//	  its logarithm      √s·(g_k − g_(m+k))                        −s·Σ_k g_k
+//	ArcCosine            √(2/m)·n·Θ(t)·t^(n−1)·g_k                 0
+//
+// where g = dφ, t = w_kᵀx, a_k is the argument of the waves and c their factor.
+// Positive maps are DifferentiableLogs: LogBackward takes gradients with respect to
+// log φ, which is what training attention in log space needs. It takes no
+// exponential and projects once, as LogTransform does.
+//
+// Angular and ArcCosine of order 0 are constant between jumps: their derivative is
+// 0, and nothing can be learnt through them. The ramp of order 1 has the
+// derivative Θ(t) with Θ(0) = ½, a subgradient; ELU has the slope 1 on both sides of
+// 0. A map made by New has derivatives once WithDerivatives has given them, and
+// CanBackward tells beforehand. Nystroem and Spectral would need gradients of their
+// kernels and are not Differentiable.
+//
+// A row with NaN or ±Inf in its gradient with respect to φ has elements that are not
+// finite in the result, and so has one with NaN or ±Inf in x, but for DotProduct and
+// Identity, whose derivatives do not depend on x.
+//
 // # Cost, memory, determinism
 //
 // Transform projects a block of 64 rows into the place of their features and

@@ -30,5 +30,6 @@ func DotProduct[T dense.Float](w orf.Projection[T]) (*Features[T], error) {
 		name:   "DotProduct()",
 		kernel: kernels.DotProduct{},
 		row:    func(phi, _ []T, from, to int) { vecmath.Scale(phi[from:to], norm) },
+		back:   linearSlope(e, norm),
 	}, nil
 }

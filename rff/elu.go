@@ -14,19 +14,24 @@ import (
 // (e^t − 1) + 1, which is 0 below t ≈ −17 in float32 and −37 in float64; φ is
 // positive until e^t underflows. LogTransform gives log(1 + t) for t ≥ 0 and t
 // itself below. −Inf, where the feature would be a plain 0, gives NaN in both.
-// In Transform and LogTransform dst may be x.
+// In Transform and LogTransform dst may be x, in Backward and LogBackward also the
+// gradient that is taken back.
 //
 // An error reports a d below 1.
 func ELU[T dense.Float](d int) (*Positive[T], error) {
 	if err := atLeastOne("d", d); err != nil {
 		return nil, err
 	}
+	e := explicit[T](d, d)
 	return &Positive[T]{
-		engine: explicit[T](d, d),
+		engine: e,
 		name:   "ELU()",
 		kernel: kernels.ELU{},
 		row:    func(phi, x []T, _, _ int) { vecmath.ELU(phi, x) },
 		logRow: func(phi, x []T, _, _ int) { logELU(phi, x) },
+
+		back:    rowwise(e, eluSlope[T]),
+		logBack: rowwise(e, logELUSlope[T]),
 	}, nil
 }
 

@@ -9,18 +9,20 @@ import (
 )
 
 // Identity returns φ(x) = x, R^d → R^d, with φ(x)ᵀφ(y) = xᵀy exactly. In its
-// Transform dst may be x.
+// Transform dst may be x, in its Backward also dphi.
 //
 // An error reports a d below 1.
 func Identity[T dense.Float](d int) (*Features[T], error) {
 	if err := atLeastOne("d", d); err != nil {
 		return nil, err
 	}
+	e := explicit[T](d, d)
 	return &Features[T]{
-		engine: explicit[T](d, d),
+		engine: e,
 		name:   "Identity()",
 		kernel: kernels.DotProduct{},
 		row:    func(phi, x []T, _, _ int) { copy(phi, x) },
+		back:   rowwise(e, func(dx, _, g []T) { copy(dx, g) }),
 	}, nil
 }
 
@@ -37,11 +39,16 @@ func Quadratic[T dense.Float](d int) (*Features[T], error) {
 	if err != nil {
 		return nil, err
 	}
+	e := explicit[T](d, out)
 	return &Features[T]{
-		engine: explicit[T](d, out),
+		engine: e,
 		name:   "Quadratic()",
 		kernel: kernels.Polynomial{Degree: 2},
 		row:    func(phi, x []T, _, _ int) { quadratic(phi, x, 1) },
+		back: rowwise(e, func(dx, x, g []T) {
+			clear(dx)
+			quadraticSlope(dx, x, g, 1)
+		}),
 	}, nil
 }
 
@@ -73,8 +80,9 @@ func Taylor[T dense.Float](d int, scale float64) (*Features[T], error) {
 	if err != nil {
 		return nil, err
 	}
+	e := explicit[T](d, 1+d+pairs)
 	return &Features[T]{
-		engine: explicit[T](d, 1+d+pairs),
+		engine: e,
 		name:   fmt.Sprintf("Taylor(scale=%v)", scale),
 		kernel: kernels.Sum{
 			kernels.Polynomial{Degree: 1, Gamma: scale, Offset: 1},
@@ -88,6 +96,13 @@ func Taylor[T dense.Float](d int, scale float64) (*Features[T], error) {
 			}
 			quadratic(phi[1+d:], x, half)
 		},
+		back: rowwise(e, func(dx, x, g []T) {
+			zero := 0 * g[0] // NaN for what a constant would hide
+			for i, v := range g[1 : 1+d] {
+				dx[i] = r*v + zero
+			}
+			quadraticSlope(dx, x, g[1+d:], half)
+		}),
 	}, nil
 }
 

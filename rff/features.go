@@ -21,6 +21,8 @@ type Features[T dense.Float] struct {
 	name   string
 	kernel kernels.Kernel
 	row    rowFunc[T]
+	scheme *scheme[T]   // nil unless made by New
+	back   *pullback[T] // nil if the derivatives are not known
 }
 
 // New returns the general scheme for the frequencies w (m×d): R^d → R^(l·m),
@@ -33,7 +35,7 @@ type Features[T dense.Float] struct {
 // map written with New.
 //
 // The map does not know its kernel, and Kernel returns nil, until Estimating
-// names it. New panics if w is nil, if no f is given, or if one is nil.
+// names it; it does not know its derivatives until WithDerivatives gives them. New panics if w is nil, if no f is given, or if one is nil.
 func New[T dense.Float](w orf.Projection[T], h func(x []T) T, f ...func(T) T) *Features[T] {
 	e, err := newEngine(w, len(f))
 	if err != nil {
@@ -51,7 +53,7 @@ func New[T dense.Float](w orf.Projection[T], h func(x []T) T, f ...func(T) T) *F
 	e.tiler = nil // h sees a row once
 	m := e.frequencies()
 	norm := T(1 / math.Sqrt(float64(m)))
-	return &Features[T]{engine: e, name: "New()", row: func(phi, x []T, _, _ int) {
+	return &Features[T]{engine: e, name: "New()", scheme: &scheme[T]{h: h, f: f}, row: func(phi, x []T, _, _ int) {
 		c := norm
 		if h != nil {
 			c *= h(x)

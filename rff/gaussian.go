@@ -42,6 +42,7 @@ func Gaussian[T dense.Float](w orf.Projection[T], lengthScale float64) (*Feature
 			vecmath.Scale(phi[from:to], inv)
 			waves(phi, from, to, norm)
 		},
+		back: waveSlope(e, norm, inv, nil),
 	}, nil
 }
 
@@ -87,6 +88,7 @@ func GaussianPhase[T dense.Float](w orf.Projection[T], lengthScale float64, src 
 			vecmath.Cos(t, t)
 			vecmath.Scale(t, norm)
 		},
+		back: phaseSlope(e, norm, inv, phases),
 	}, nil
 }
 

@@ -63,6 +63,7 @@ func Laplacian[T dense.Float](m, d int, lengthScale float64, src rand.Source) (*
 			vecmath.Scale(phi[from:to], inv)
 			waves(phi, from, to, norm)
 		},
+		back: waveSlope(e, norm, inv, nil),
 	}, nil
 }
 

@@ -60,5 +60,6 @@ func Matern[T dense.Float](w orf.Projection[T], nu, lengthScale float64, src ran
 			vecmath.Multiply(phi[from:to], lengths[from:to])
 			waves(phi, from, to, norm)
 		},
+		back: waveSlope(e, norm, 1, lengths),
 	}, nil
 }

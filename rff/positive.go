@@ -15,18 +15,26 @@ type Positive[T dense.Float] struct {
 	kernel kernels.Kernel
 	row    rowFunc[T]
 	logRow rowFunc[T]
+
+	back, logBack *pullback[T]
 }
 
-// exponential returns the map whose logarithm is logRow.
-func exponential[T dense.Float](e engine[T], name string, k kernels.Kernel, logRow rowFunc[T]) *Positive[T] {
+// exponential returns the map whose logarithm is logRow: ±√s·Wx − s‖x‖²/2 + const for
+// s = scale and r = √s.
+func exponential[T dense.Float](e engine[T], name string, scale float64, r T, logRow rowFunc[T]) *Positive[T] {
 	m := e.frequencies()
-	return &Positive[T]{engine: e, name: name, kernel: k, logRow: logRow, row: func(phi, x []T, from, to int) {
+	row := func(phi, x []T, from, to int) {
 		logRow(phi, x, from, to)
 		for at := 0; at < len(phi); at += m {
 			part := phi[at+from : at+to]
 			vecmath.Exp(part, part)
 		}
-	}}
+	}
+	return &Positive[T]{
+		engine: e, name: name, kernel: kernels.Softmax{Scale: scale},
+		row: row, logRow: logRow,
+		back: expSlope(e, scale, r, row), logBack: logSlope(e, scale, r),
+	}
 }
 
 // Dims returns the dimensions of x and of φ(x).

@@ -46,6 +46,7 @@ func SoftmaxTrig[T dense.Float](w orf.Projection[T], scale float64) (*Features[T
 			vecmath.Scale(phi[from:to], r)
 			waves(phi, from, to, T(norm*math.Exp(scale*vecmath.HalfSquaredNorm(x))))
 		},
+		back: trigSlope(e, scale, r, norm),
 	}, nil
 }
 
@@ -80,7 +81,7 @@ func SoftmaxPositive[T dense.Float](w orf.Projection[T], scale float64) (*Positi
 	}
 	logNorm := math.Log(float64(e.out)) / 2
 	name := fmt.Sprintf("SoftmaxPositive(scale=%v)", scale)
-	return exponential(e, name, kernels.Softmax{Scale: scale}, func(phi, x []T, from, to int) {
+	return exponential(e, name, scale, r, func(phi, x []T, from, to int) {
 		vecmath.Affine(phi[from:to], r, T(-scale*vecmath.HalfSquaredNorm(x)-logNorm))
 	}), nil
 }
@@ -111,7 +112,7 @@ func SoftmaxHyperbolic[T dense.Float](w orf.Projection[T], scale float64) (*Posi
 	m := e.frequencies()
 	logNorm := math.Log(float64(e.out)) / 2
 	name := fmt.Sprintf("SoftmaxHyperbolic(scale=%v)", scale)
-	return exponential(e, name, kernels.Softmax{Scale: scale}, func(phi, x []T, from, to int) {
+	return exponential(e, name, scale, r, func(phi, x []T, from, to int) {
 		c := T(-scale*vecmath.HalfSquaredNorm(x) - logNorm)
 		positive, negative := phi[from:to], phi[m+from:m+to]
 		copy(negative, positive)

@@ -1,0 +1,5 @@
+//go:build !race
+
+package orf
+
+const raceDetector = false

@@ -1,0 +1,98 @@
+package orf
+
+import (
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/parallel"
+	"github.com/seed-feabd252/randfeat/internal/vecmath"
+)
+
+// With R_b the isometry of block b and S_b what picks its rows and scales them, W
+// is the blocks S_b·R_b on top of each other, so that Wᵀz = Σ_b R_bᵀ·(S_bᵀz_b): z_b
+// times lengths, scattered into an image of the isometry and taken back by it.
+
+func (p *structured[T]) ProjectTransposed(dst, z dense.Matrix[T]) dense.Matrix[T] {
+	checkTransposedInput(z, p.m, p.d)
+	dst = dense.Ensure(dst, z.Rows, p.d)
+	p.projectTransposed(dst, z, nil)
+	return dst
+}
+
+func (p *structured[T]) ProjectTransposedTiles(dst, z dense.Matrix[T], done Epilogue) {
+	checkTransposedInput(z, p.m, p.d)
+	checkOutput(dst, z.Rows, p.d)
+	p.projectTransposed(dst, z, done)
+}
+
+// projectTransposed runs a pass over the tiles.
+func (p *structured[T]) projectTransposed(dst, z dense.Matrix[T], done Epilogue) {
+	t, ok := p.transposed.Get().(*transposedPass[T])
+	if !ok {
+		t = new(transposedPass[T])
+	}
+	*t = transposedPass[T]{structured: p, dst: dst, z: z, done: done}
+	tile := p.tile()
+	parallel.Do((z.Rows+tile-1)/tile, t)
+	*t = transposedPass[T]{}
+	p.transposed.Put(t)
+}
+
+// transposedPass is the task of taking the rows of z back. A piece is one tile in
+// all blocks, which are summed in order.
+type transposedPass[T dense.Float] struct {
+	*structured[T]
+	dst, z dense.Matrix[T]
+	done   Epilogue
+}
+
+func (p *transposedPass[T]) Piece(i int) {
+	tile := p.tile()
+	lo := i * tile
+	hi := min(lo+tile, p.z.Rows)
+	n := hi - lo
+	image, part := p.scratch(), p.scratch()
+	y, v := dense.Of(n, p.order, (*image)[:n*p.order]), dense.Of(n, p.d, (*part)[:n*p.d])
+	dst, z := p.dst.RowRange(lo, hi), p.z.RowRange(lo, hi)
+	for at := range p.blocks {
+		b, from := &p.blocks[at], at*p.order
+		b.scatter(y, z.ColRange(from, from+len(b.lengths)))
+		if at == 0 {
+			b.r.ApplyTransposed(dst, y)
+			continue
+		}
+		b.r.ApplyTransposed(v, y)
+		for k := range n {
+			vecmath.AddScaled(dst.Row(k), v.Row(k), 1)
+		}
+	}
+	p.images.Put(image)
+	p.images.Put(part)
+	if p.done != nil {
+		p.done.Finish(lo, hi, 0, p.d)
+	}
+}
+
+// scratch returns memory for the images of a tile.
+func (p *structured[T]) scratch() *[]T {
+	s, ok := p.images.Get().(*[]T)
+	if !ok {
+		s = new([]T)
+		*s = make([]T, p.tile()*p.order)
+	}
+	return s
+}
+
+// scatter is the transpose of pick: it writes the elements of every row of z,
+// times their lengths, to where they come from in the rows of y, and zeros
+// elsewhere.
+func (b *block[T]) scatter(y, z dense.Matrix[T]) {
+	for i := range z.Rows {
+		rows := b.rows
+		from, to, lengths := z.Row(i)[:len(rows)], y.Row(i), b.lengths[:len(rows)]
+		if len(rows) < len(to) {
+			clear(to)
+		}
+		for k, r := range rows {
+			to[r] = lengths[k] * from[k]
+		}
+	}
+}

@@ -1,0 +1,269 @@
+package orf
+
+import (
+	"fmt"
+	"math"
+	"runtime"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	exprand "golang.org/x/exp/rand"
+
+	"github.com/seed-feabd252/randfeat/dense"
+)
+
+var (
+	_ TransposedTiler[float32] = (*explicit[float32])(nil)
+	_ TransposedTiler[float64] = (*structured[float64])(nil)
+)
+
+// plain is a projection of a user, which knows nothing of transposing.
+type plain[T dense.Float] struct{ Projection[T] }
+
+// transposers are the constructions, and one behind a plain Projection.
+func transposers[T dense.Float](t testing.TB, m, d int) map[string]Transposer[T] {
+	all := map[string]Transposer[T]{}
+	for _, c := range constructions[T]() {
+		p, err := c.draw(m, d, exprand.NewSource(1))
+		require.NoError(t, err)
+		all[c.name] = p.(Transposer[T])
+	}
+	all["plain"] = Transposable[T](plain[T]{all["IID"]})
+	return all
+}
+
+func testTransposedIsTheProduct[T dense.Float](t *testing.T) {
+	for _, s := range shapes {
+		m, d := s[0], s[1]
+		for name, p := range transposers[T](t, m, d) {
+			w := p.Frequencies()
+			order, ops := d, m
+			for _, c := range constructions[T]() {
+				if c.name == name {
+					order, ops = c.order(d), c.ops(d)+m/c.order(d)+2
+				}
+			}
+			if name == "IID" || name == "GramSchmidt" {
+				ops = m
+			}
+			longest := 3 * math.Sqrt(float64(order))
+			for k := range m {
+				longest = max(longest, norm(w.Row(k)))
+			}
+			for _, n := range []int{0, 1, 5, 70} {
+				z := normal[T](2, n, m)
+				before := z.Clone()
+				wide := dense.New[T](n, d+2)
+				got := p.ProjectTransposed(wide.ColRange(1, d+1), z)
+				require.Equal(t, before, z.Clone(), "z is only read")
+				require.Equal(t, [2]int{n, d}, [2]int{got.Rows, got.Cols})
+				for i := range n {
+					require.Equal(t, [2]T{0, 0}, [2]T{wide.At(i, 0), wide.At(i, d+1)}, "guard elements")
+					var size float64
+					for _, v := range z.Row(i) {
+						size += math.Abs(float64(v)) * longest
+					}
+					for j := range d {
+						var want float64
+						for k := range m {
+							want += float64(z.At(i, k)) * float64(w.At(k, j))
+						}
+						tol := 2 * float64(ops+2) * eps[T]() * size
+						require.InDelta(t, want, float64(got.At(i, j)), tol, "%s %v n = %d (%d, %d)", name, s, n, i, j)
+					}
+				}
+				require.Equal(t, got.Clone(), p.ProjectTransposed(dense.Matrix[T]{}, z), "allocated")
+			}
+		}
+	}
+}
+
+func TestTransposedIsTheProduct(t *testing.T) {
+	t.Run("type=float32", testTransposedIsTheProduct[float32])
+	t.Run("type=float64", testTransposedIsTheProduct[float64])
+}
+
+// TestTransposedIsTheAdjoint compares ⟨XWᵀ, Z⟩ with ⟨X, ZW⟩, both without W.
+func TestTransposedIsTheAdjoint(t *testing.T) {
+	for _, s := range shapes {
+		for name, p := range transposers[float64](t, s[0], s[1]) {
+			x, z := normal[float64](3, 1, s[1]).Row(0), normal[float64](4, 1, s[0]).Row(0)
+			there := p.Project(dense.Matrix[float64]{}, dense.Of(1, s[1], x)).Row(0)
+			back := p.ProjectTransposed(dense.Matrix[float64]{}, dense.Of(1, s[0], z)).Row(0)
+			assert.InDelta(t, dot(there, z), dot(x, back), 1e-13*(1+norm(there)*norm(z)), "%s %v", name, s)
+		}
+	}
+}
+
+func testTransposedRowsAlone[T dense.Float](t *testing.T) {
+	const n, m, d = 300, 150, 60
+	z := normal[T](2, n, m)
+	for name, p := range transposers[T](t, m, d) {
+		y := p.ProjectTransposed(dense.Matrix[T]{}, z)
+		func() {
+			defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+			require.Equal(t, y, p.ProjectTransposed(dense.Matrix[T]{}, z), "%s: one processor", name)
+			runtime.GOMAXPROCS(3)
+			require.Equal(t, y, p.ProjectTransposed(dense.Matrix[T]{}, z), "%s: three processors", name)
+		}()
+		for _, i := range []int{0, 63, 64, 299} {
+			assert.Equal(t, y.Row(i), p.ProjectTransposed(dense.Matrix[T]{}, z.RowRange(i, i+1)).Row(0), "%s: row %d alone", name, i)
+		}
+	}
+}
+
+func TestTransposedRowsDoNotDependOnTheOthersNorOnProcessors(t *testing.T) {
+	t.Run("type=float32", testTransposedRowsAlone[float32])
+	t.Run("type=float64", testTransposedRowsAlone[float64])
+}
+
+// ledger counts how often each element is handed over, and adds 1 to it.
+type ledger[T dense.Float] struct {
+	mu    sync.Mutex
+	dst   dense.Matrix[T]
+	count dense.Matrix[float64]
+}
+
+func (l *ledger[T]) Finish(lo, hi, from, to int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for i := lo; i < hi; i++ {
+		for j := from; j < to; j++ {
+			l.dst.Set(i, j, l.dst.At(i, j)+1)
+			l.count.Set(i, j, l.count.At(i, j)+1)
+		}
+	}
+}
+
+func testTransposedTiles[T dense.Float](t *testing.T) {
+	for _, s := range [][3]int{{0, 5, 3}, {1, 7, 7}, {150, 70, 33}, {20, 30, 1100}} {
+		n, m, d := s[0], s[1], s[2]
+		z := normal[T](2, n, m)
+		for name, p := range transposers[T](t, m, d) {
+			want := p.ProjectTransposed(dense.Matrix[T]{}, z)
+			for i := range want.Data {
+				want.Data[i]++
+			}
+			l := &ledger[T]{dst: dense.New[T](n, d), count: dense.New[float64](n, d)}
+			p.(TransposedTiler[T]).ProjectTransposedTiles(l.dst, z, l)
+			require.Equal(t, want, l.dst, "%s %v", name, s)
+			for _, c := range l.count.Data {
+				require.Equal(t, 1.0, c, "%s %v", name, s)
+			}
+		}
+	}
+}
+
+func TestTransposedTilesAreHandedOverOnce(t *testing.T) {
+	t.Run("type=float32", testTransposedTiles[float32])
+	t.Run("type=float64", testTransposedTiles[float64])
+}
+
+func testTransposedNotFinite[T dense.Float](t *testing.T) {
+	for _, s := range [][2]int{{1, 1}, {2, 7}, {20, 7}} {
+		for name, p := range transposers[T](t, s[0], s[1]) {
+			for k := range s[0] {
+				for _, bad := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
+					z := normal[T](3, 3, s[0])
+					clean := p.ProjectTransposed(dense.Matrix[T]{}, z)
+					z.Set(1, k, T(bad))
+					y := p.ProjectTransposed(dense.Matrix[T]{}, z)
+					for j, v := range y.Row(1) {
+						require.False(t, math.Abs(float64(v)) <= math.MaxFloat64, "%s %v: %v at %d gave %v at %d", name, s, bad, k, v, j)
+					}
+					require.Equal(t, clean.Row(0), y.Row(0), "the row before")
+					require.Equal(t, clean.Row(2), y.Row(2), "the row after")
+				}
+			}
+		}
+	}
+}
+
+func TestTransposedNotFinite(t *testing.T) {
+	t.Run("type=float32", testTransposedNotFinite[float32])
+	t.Run("type=float64", testTransposedNotFinite[float64])
+}
+
+func testTransposedShapes[T dense.Float](t *testing.T) {
+	for name, p := range transposers[T](t, 5, 3) {
+		assert.PanicsWithValue(t, "orf: z is 2×4, want n×5 for frequencies 5×3", func() { p.ProjectTransposed(dense.Matrix[T]{}, dense.New[T](2, 4)) }, name)
+		assert.PanicsWithValue(t, "dense: destination is 2×4, want 2×3", func() { p.ProjectTransposed(dense.New[T](2, 4), dense.New[T](2, 5)) }, name)
+		tiler := p.(TransposedTiler[T])
+		assert.PanicsWithValue(t, "orf: z is 2×4, want n×5 for frequencies 5×3", func() { tiler.ProjectTransposedTiles(dense.New[T](2, 3), dense.New[T](2, 4), nil) }, name)
+		assert.PanicsWithValue(t, "orf: dst is 2×4, want 2×3", func() { tiler.ProjectTransposedTiles(dense.New[T](2, 4), dense.New[T](2, 5), nil) }, name)
+	}
+}
+
+func TestTransposedShapesPanic(t *testing.T) {
+	t.Run("type=float32", testTransposedShapes[float32])
+	t.Run("type=float64", testTransposedShapes[float64])
+}
+
+func testProjectingDoesNotAllocate[T dense.Float](t *testing.T) {
+	if raceDetector {
+		t.Skip("with the race detector a sync.Pool forgets at random")
+	}
+	x, z := normal[T](1, 200, 20), normal[T](2, 200, 70)
+	there, back := dense.New[T](200, 70), dense.New[T](200, 20)
+	for name, p := range transposers[T](t, 70, 20) {
+		p.ProjectTransposed(back, z)
+		assert.Zero(t, testing.AllocsPerRun(20, func() { p.Project(there, x) }), name)
+		assert.Zero(t, testing.AllocsPerRun(20, func() { p.ProjectTransposed(back, z) }), "%s transposed", name)
+	}
+}
+
+func TestProjectingDoesNotAllocate(t *testing.T) {
+	t.Run("type=float32", testProjectingDoesNotAllocate[float32])
+	t.Run("type=float64", testProjectingDoesNotAllocate[float64])
+}
+
+func TestTransposableKeepsATransposer(t *testing.T) {
+	p, err := IID[float64](4, 3, exprand.NewSource(1))
+	require.NoError(t, err)
+	assert.Same(t, p, Transposable(p))
+	q := Transposable[float64](plain[float64]{p})
+	x := normal[float64](1, 2, 3)
+	assert.Equal(t, p.Frequencies(), q.Frequencies())
+	assert.Equal(t, p.Project(dense.Matrix[float64]{}, x), q.Project(dense.Matrix[float64]{}, x))
+}
+
+// TestFirstTransposesAtOnce shares projections that have not been transposed.
+func TestFirstTransposesAtOnce(t *testing.T) {
+	z := normal[float64](1, 3, 40)
+	for name, p := range transposers[float64](t, 40, 7) {
+		want := transposers[float64](t, 40, 7)[name].ProjectTransposed(dense.Matrix[float64]{}, z)
+		var wait sync.WaitGroup
+		for range 4 {
+			wait.Go(func() { assert.Equal(t, want, p.ProjectTransposed(dense.Matrix[float64]{}, z), name) })
+		}
+		wait.Wait()
+	}
+}
+
+func benchmarkProjectTransposed[T dense.Float](b *testing.B) {
+	for _, s := range [][3]int{{4096, 256, 64}, {256, 1024, 1024}} {
+		n, m, d := s[0], s[1], s[2]
+		all := transposers[T](b, m, d)
+		for _, c := range constructions[T]() {
+			b.Run(fmt.Sprintf("%s/n=%d/m=%d/d=%d", c.name, n, m, d), func(b *testing.B) {
+				p := all[c.name]
+				z, dst := dense.New[T](n, m), dense.New[T](n, d)
+				dense.Copy(z, normal[T](1, n, m))
+				b.ReportAllocs()
+				for b.Loop() {
+					p.ProjectTransposed(dst, z)
+				}
+				madds := float64(n) * float64(m) * float64(d)
+				b.ReportMetric(1e-9*madds*float64(b.N)/b.Elapsed().Seconds(), "Gmadd/s-of-the-dense-product")
+			})
+		}
+	}
+}
+
+// BenchmarkProjectTransposed takes n rows of m elements back to R^d.
+func BenchmarkProjectTransposed(b *testing.B) {
+	b.Run("type=float32", benchmarkProjectTransposed[float32])
+	b.Run("type=float64", benchmarkProjectTransposed[float64])
+}

@@ -1,0 +1,97 @@
+package rff_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	exprand "golang.org/x/exp/rand"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/orf"
+	"github.com/seed-feabd252/randfeat/rff"
+)
+
+// timing is the work on some points in both directions.
+type timing struct {
+	name              string
+	forward, backward func()
+	products          int // of n·m·d multiply-adds, in backward
+}
+
+// timed are the maps of n points of R^d with m frequencies.
+func timed[T dense.Float](b *testing.B, n, d, m int) []timing {
+	w, err := orf.GramSchmidt[T](m, d, exprand.NewSource(1))
+	require.NoError(b, err)
+	structured, err := orf.Hadamard[T](m, d, exprand.NewSource(1))
+	require.NoError(b, err)
+	x, dx := points[T](1, n, d, 0.1), dense.New[T](n, d)
+	var all []timing
+	both := func(name string, products int, f rff.Differentiable[T], err error) rff.Differentiable[T] {
+		require.NoError(b, err)
+		_, out := f.Dims()
+		phi, dphi := dense.New[T](n, out), points[T](2, n, out, 1)
+		all = append(all, timing{name, func() { f.Transform(phi, x) }, func() { f.Backward(dx, x, dphi) }, products})
+		return f
+	}
+	logs := func(name string, f rff.DifferentiableLog[T], err error) {
+		require.NoError(b, err)
+		_, out := f.Dims()
+		phi, dlog := dense.New[T](n, out), points[T](2, n, out, 1)
+		all = append(all, timing{name, func() { f.LogTransform(phi, x) }, func() { f.LogBackward(dx, x, dlog) }, 1})
+	}
+	positive, err := rff.SoftmaxPositive(w, 0.125)
+	logs("positive", positive, err)
+	fast, err := rff.SoftmaxPositive(structured, 0.125)
+	logs("positive-hadamard", fast, err)
+	hyperbolic, err := rff.SoftmaxHyperbolic(w, 0.125)
+	logs("hyperbolic", hyperbolic, err)
+	elu, err := rff.ELU[T](d)
+	logs("elu", elu, err)
+	both("positive-exp", 2, positive, nil)
+	gaussian, err := rff.Gaussian(w, 1)
+	both("gaussian", 2, gaussian, err)
+	phase, err := rff.GaussianPhase(w, 1, exprand.NewSource(2))
+	both("gaussianphase", 2, phase, err)
+	trig, err := rff.SoftmaxTrig(w, 0.125)
+	both("trig", 2, trig, err)
+	product, err := rff.DotProduct(w)
+	both("dotproduct", 1, product, err)
+	ramp, err := rff.ArcCosine(w, 1)
+	both("arccosine", 2, ramp, err)
+	quadratic, err := rff.Quadratic[T](d)
+	both("quadratic", 0, quadratic, err)
+	return all
+}
+
+func benchmarkTimed[T dense.Float](b *testing.B, typ string, backward bool) {
+	const n, d, m = 4096, 64, 256
+	for _, p := range timed[T](b, n, d, m) {
+		b.Run(fmt.Sprintf("map=%s/type=%s/n=%d/d=%d/m=%d", p.name, typ, n, d, m), func(b *testing.B) {
+			work := p.forward
+			if backward {
+				work = p.backward
+			}
+			b.ReportAllocs()
+			for b.Loop() {
+				work()
+			}
+			if backward && p.products > 0 {
+				b.ReportMetric(2e-9*n*d*m*float64(p.products)*float64(b.N)/b.Elapsed().Seconds(), "GFLOP/s")
+			}
+		})
+	}
+}
+
+// BenchmarkBackward takes gradients back: those of the logarithms for positive
+// maps, but for positive-exp.
+func BenchmarkBackward(b *testing.B) {
+	benchmarkTimed[float32](b, "float32", true)
+	benchmarkTimed[float64](b, "float64", true)
+}
+
+// BenchmarkForward transforms the same points, to compare.
+func BenchmarkForward(b *testing.B) {
+	benchmarkTimed[float32](b, "float32", false)
+	benchmarkTimed[float64](b, "float64", false)
+}

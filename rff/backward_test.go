@@ -1,0 +1,283 @@
+package rff_test
+
+import (
+	"math"
+	"runtime"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/rff"
+)
+
+var (
+	_ rff.Differentiable[float32]    = (*rff.Features[float32])(nil)
+	_ rff.DifferentiableLog[float64] = (*rff.Positive[float64])(nil)
+)
+
+// TestBackwardIsTheDerivative compares with central differences of fourth order.
+func TestBackwardIsTheDerivative(t *testing.T) {
+	const m, d, step = 11, 5, 1e-4
+	for _, a := range directions[float64](t, m, d) {
+		for _, n := range []int{0, 1, 70} {
+			x, g := points[float64](1, n, d, 0.7), points[float64](2, n, a.out, 1)
+			dx := a.backward(dense.Matrix[float64]{}, x, g)
+			require.Equal(t, [2]int{n, d}, [2]int{dx.Rows, dx.Cols}, a.name)
+			moved := func(j int, by float64) []float64 {
+				y := x.Clone()
+				for i := range n {
+					y.Set(i, j, y.At(i, j)+by)
+				}
+				phi := a.forward(dense.Matrix[float64]{}, y)
+				loss := make([]float64, n)
+				for i := range n {
+					for k, v := range phi.Row(i) {
+						loss[i] += v * g.At(i, k)
+					}
+				}
+				return loss
+			}
+			truth := dense.New[float64](n, d)
+			for j := range d {
+				p1, m1, p2, m2 := moved(j, step), moved(j, -step), moved(j, 2*step), moved(j, -2*step)
+				for i := range n {
+					truth.Set(i, j, (8*(p1[i]-m1[i])-(p2[i]-m2[i]))/(12*step))
+				}
+			}
+			for i := range n {
+				if a.nearKink(x.Row(i), 0.002) {
+					continue
+				}
+				var size float64
+				for _, v := range truth.Row(i) {
+					size = max(size, math.Abs(v))
+				}
+				for j, want := range truth.Row(i) {
+					assert.InDelta(t, want, dx.At(i, j), 1e-6*size, "%s n = %d (%d, %d)", a.name, n, i, j)
+				}
+			}
+		}
+	}
+}
+
+func TestBackwardIsLinear(t *testing.T) {
+	const n, m, d = 9, 11, 5
+	x := points[float64](1, n, d, 0.7)
+	for _, a := range directions[float64](t, m, d) {
+		g1, g2 := points[float64](2, n, a.out, 1), points[float64](3, n, a.out, 1)
+		both := g1.Clone()
+		for i := range both.Data {
+			both.Data[i] += 3 * g2.Data[i]
+		}
+		d1, d2 := a.backward(dense.Matrix[float64]{}, x, g1), a.backward(dense.Matrix[float64]{}, x, g2)
+		var size float64
+		for i := range d1.Data {
+			size = max(size, math.Abs(d1.Data[i]), 3*math.Abs(d2.Data[i]))
+		}
+		for i, v := range a.backward(dense.Matrix[float64]{}, x, both).Data {
+			assert.InDelta(t, d1.Data[i]+3*d2.Data[i], v, 1e-13*size, a.name)
+		}
+	}
+}
+
+// The rounding errors of float32 are those of arguments wᵀx, which are about
+// (d+6)·u·Σ|w_j x_j| and change a slope by as much, and of the sum over features.
+func TestBackwardInFloat32AgreesWithFloat64(t *testing.T) {
+	const n, m, d, u = 30, 40, 5, 0x1p-24
+	x32, x64 := points[float32](1, n, d, 0.7), points[float64](1, n, d, 0.7)
+	double := map[string][]direction[float64]{}
+	for _, a := range directions[float64](t, m, d) {
+		double[a.name] = append(double[a.name], a)
+	}
+	for _, single := range directions[float32](t, m, d) {
+		a := double[single.name][0]
+		double[single.name] = double[single.name][1:]
+		g32, g64 := points[float32](2, n, a.out, 1), points[float64](2, n, a.out, 1)
+		got, want := single.backward(dense.Matrix[float32]{}, x32, g32), a.backward(dense.Matrix[float64]{}, x64, g64)
+		largest := make([]float64, n) // elements of the Jacobians
+		for k := range a.out {
+			e := dense.New[float64](n, a.out)
+			for i := range n {
+				e.Set(i, k, 1)
+			}
+			for i, row := range rowsOf(a.backward(dense.Matrix[float64]{}, x64, e)) {
+				for _, v := range row {
+					largest[i] = max(largest[i], math.Abs(v))
+				}
+			}
+		}
+		for i := range n {
+			if a.nearKink(x64.Row(i), 1e-4) {
+				continue
+			}
+			var weight float64
+			for _, v := range g64.Row(i) {
+				weight += math.Abs(v)
+			}
+			// The longest Σ|w_j x_j| drawn, times √s or 1/ℓ or a Matérn length; Cauchy
+			// frequencies have a heavy tail.
+			argument := 60.0
+			if a.name == "laplacian" || a.name[:3] == "mat" {
+				argument = 500
+			}
+			tolerance := u * weight * largest[i] * (m + (d+6)*argument)
+			for j, v := range want.Row(i) {
+				assert.InDelta(t, v, float64(got.At(i, j)), tolerance, "%s (%d, %d)", a.name, i, j)
+			}
+		}
+	}
+}
+
+func rowsOf[T dense.Float](m dense.Matrix[T]) [][]T {
+	rows := make([][]T, m.Rows)
+	for i := range rows {
+		rows[i] = m.Row(i)
+	}
+	return rows
+}
+
+func testBackwardRowsAlone[T dense.Float](t *testing.T) {
+	const n, m, d = 150, 70, 20
+	x := points[T](1, n, d, 0.3)
+	for _, a := range directions[T](t, m, d) {
+		g := points[T](2, n, a.out, 1)
+		all := a.backward(dense.Matrix[T]{}, x, g)
+		for _, i := range []int{0, 1, 63, 64, n - 1} {
+			assert.Equal(t, all.Row(i), a.backward(dense.Matrix[T]{}, x.RowRange(i, i+1), g.RowRange(i, i+1)).Row(0), "%s row %d", a.name, i)
+		}
+		func() {
+			defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+			require.Equal(t, all, a.backward(dense.Matrix[T]{}, x, g), "%s: one processor", a.name)
+			runtime.GOMAXPROCS(5)
+			require.Equal(t, all, a.backward(dense.Matrix[T]{}, x, g), "%s: five processors", a.name)
+		}()
+	}
+}
+
+func TestBackwardRowsDoNotDependOnTheBatchNorOnProcessors(t *testing.T) {
+	t.Run("type=float32", testBackwardRowsAlone[float32])
+	t.Run("type=float64", testBackwardRowsAlone[float64])
+}
+
+// framed returns x inside wider rows that hold v elsewhere, and these.
+func framed[T dense.Float](x dense.Matrix[T], v T) (view, frame dense.Matrix[T]) {
+	frame = dense.New[T](x.Rows, x.Cols+3)
+	for i := range frame.Data {
+		frame.Data[i] = v
+	}
+	view = frame.ColRange(2, 2+x.Cols)
+	dense.Copy(view, x)
+	return view, frame
+}
+
+func testBackwardViews[T dense.Float](t *testing.T) {
+	const n, m, d = 70, 11, 5
+	nan := T(math.NaN())
+	x := points[T](1, n, d, 0.7)
+	for _, a := range directions[T](t, m, d) {
+		g := points[T](2, n, a.out, 1)
+		want := a.backward(dense.Matrix[T]{}, x, g)
+		xv, xFrame := framed(x, nan)
+		gv, gFrame := framed(g, nan)
+		dst, frame := framed(dense.New[T](n, d), -7)
+		for i := range n {
+			for j := range d {
+				dst.Set(i, j, nan)
+			}
+		}
+		got := a.backward(dst, xv, gv)
+		require.Equal(t, want, got.Clone(), a.name)
+		require.Equal(t, x, xv.Clone(), "%s: x is only read", a.name)
+		require.Equal(t, g, gv.Clone(), "%s: the gradient is only read", a.name)
+		for i := range n {
+			require.Equal(t, []T{-7, -7, -7}, []T{frame.At(i, 0), frame.At(i, 1), frame.At(i, d+2)}, "%s: guard elements", a.name)
+			require.True(t, math.IsNaN(float64(xFrame.At(i, 0))) && math.IsNaN(float64(gFrame.At(i, 0))), a.name)
+		}
+		if a.inPlace {
+			y := x.Clone()
+			assert.Equal(t, want, a.backward(y, y, g), "%s: dst is x", a.name)
+			h := g.Clone()
+			assert.Equal(t, want, a.backward(h, x, h), "%s: dst is the gradient", a.name)
+		}
+	}
+}
+
+func TestBackwardOfViews(t *testing.T) {
+	t.Run("type=float32", testBackwardViews[float32])
+	t.Run("type=float64", testBackwardViews[float64])
+}
+
+func testBackwardNotFinite[T dense.Float](t *testing.T) {
+	const n, m, d = 3, 11, 5
+	finite := func(row []T) bool {
+		for _, v := range row {
+			if !(math.Abs(float64(v)) <= math.MaxFloat64) {
+				return false
+			}
+		}
+		return true
+	}
+	for _, a := range directions[T](t, m, d) {
+		for _, bad := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
+			check := func(where string, x, g dense.Matrix[T]) {
+				dx := a.backward(dense.Matrix[T]{}, x, g)
+				assert.False(t, finite(dx.Row(1)), "%s: %v in %s gives %v", a.name, bad, where, dx.Row(1))
+				assert.True(t, finite(dx.Row(0)) && finite(dx.Row(2)), "%s: beside %v in %s", a.name, bad, where)
+			}
+			for j := range d {
+				x := points[T](1, n, d, 0.7)
+				x.Set(1, j, T(bad))
+				if !a.constant {
+					check("x", x, points[T](2, n, a.out, 1))
+				}
+			}
+			for k := range a.out {
+				g := points[T](2, n, a.out, 1)
+				g.Set(1, k, T(bad))
+				check(a.argument, points[T](1, n, d, 0.7), g)
+			}
+		}
+	}
+}
+
+func TestBackwardDoesNotHideNaNAndInf(t *testing.T) {
+	t.Run("type=float32", testBackwardNotFinite[float32])
+	t.Run("type=float64", testBackwardNotFinite[float64])
+}
+
+func TestBackwardShapesPanic(t *testing.T) {
+	for _, a := range directions[float64](t, 4, 3) {
+		none := dense.Matrix[float64]{}
+		x, g := dense.New[float64](2, 3), dense.New[float64](2, a.out)
+		assert.PanicsWithValue(t, "rff: x is 2×4, want 2×3", func() { a.backward(none, dense.New[float64](2, 4), g) }, a.name)
+		assert.Panics(t, func() { a.backward(none, x, dense.New[float64](2, a.out+1)) }, a.name)
+		assert.Panics(t, func() { a.backward(none, x, dense.New[float64](3, a.out)) }, a.name)
+		assert.PanicsWithValue(t, "dense: destination is 2×4, want 2×3", func() { a.backward(dense.New[float64](2, 4), x, g) }, a.name)
+	}
+	identity, err := rff.Identity[float64](3)
+	require.NoError(t, err)
+	assert.PanicsWithValue(t, "rff: dphi is 2×4, want 2×3", func() { identity.Backward(dense.Matrix[float64]{}, dense.New[float64](2, 3), dense.New[float64](2, 4)) })
+	elu, err := rff.ELU[float64](3)
+	require.NoError(t, err)
+	assert.PanicsWithValue(t, "rff: dlog is 1×3, want 2×3", func() { elu.LogBackward(dense.Matrix[float64]{}, dense.New[float64](2, 3), dense.New[float64](1, 3)) })
+}
+
+func testBackwardAllocations[T dense.Float](t *testing.T) {
+	if raceDetector {
+		t.Skip("with the race detector a sync.Pool forgets at random")
+	}
+	const n, m, d = 200, 70, 20
+	x, dx := points[T](1, n, d, 0.3), dense.New[T](n, d)
+	for _, a := range directions[T](t, m, d) {
+		g := points[T](2, n, a.out, 1)
+		a.backward(dx, x, g)
+		assert.Zero(t, testing.AllocsPerRun(10, func() { a.backward(dx, x, g) }), a.name)
+	}
+}
+
+func TestBackwardDoesNotAllocate(t *testing.T) {
+	t.Run("type=float32", testBackwardAllocations[float32])
+	t.Run("type=float64", testBackwardAllocations[float64])
+}

@@ -1,0 +1,157 @@
+package rff
+
+import (
+	"fmt"
+	"sync"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/parallel"
+	"github.com/seed-feabd252/randfeat/internal/vecmath"
+	"github.com/seed-feabd252/randfeat/orf"
+)
+
+// pullback multiplies gradients g with respect to features by the transposed
+// Jacobian of a map. With frequencies, the gradient with respect to a point x is
+//
+//	a·Wᵀz + b·v(x),
+//
+// where z is, up to the factor a, the gradient with respect to the projections Wx,
+// and v(x) is the direction in which the factor h of the general scheme grows: x
+// itself where h depends on ‖x‖.
+type pullback[T dense.Float] struct {
+	engine[T]
+	transposer orf.Transposer[T] // nil for a map without frequencies
+
+	// row writes the gradient of a map without frequencies into dx.
+	row func(dx, x, g []T)
+
+	// slope overwrites z by the z of x and g and returns a and b. What z holds
+	// before are the projections of x if projects is set, and arbitrary otherwise.
+	// If width is 0 there is no z: g itself is what W is applied to.
+	slope    func(z, x, g []T) (a, b T)
+	width    int // of z, at least the number of frequencies
+	projects bool
+
+	// finish replaces part of Wᵀz by the same part of the gradient; x is that part
+	// too. z is free for it.
+	finish func(dx, x, z []T, a, b T)
+
+	passes sync.Pool // of *pullbackPass[T]
+	spaces sync.Pool // of *workspace[T]
+}
+
+// rowwise returns the pullback of a map without frequencies.
+func rowwise[T dense.Float](e engine[T], row func(dx, x, g []T)) *pullback[T] {
+	return &pullback[T]{engine: e, row: row}
+}
+
+// throughZ returns the pullback of a map that needs projections to be
+// differentiated, with a workspace of width columns.
+func throughZ[T dense.Float](e engine[T], width int, slope func(z, x, g []T) (a, b T), finish func(dx, x, z []T, a, b T)) *pullback[T] {
+	return &pullback[T]{
+		engine: e, transposer: orf.Transposable(e.w),
+		slope: slope, width: width, projects: true, finish: finish,
+	}
+}
+
+// straight returns the pullback of a map that applies W to g itself.
+func straight[T dense.Float](e engine[T], slope func(z, x, g []T) (a, b T), finish func(dx, x, z []T, a, b T)) *pullback[T] {
+	return &pullback[T]{engine: e, transposer: orf.Transposable(e.w), slope: slope, finish: finish}
+}
+
+// scaled finishes the gradient of a map without h.
+func scaled[T dense.Float](dx, _, _ []T, a, _ T) { vecmath.Scale(dx, a) }
+
+// radial finishes the gradient of a map whose h depends on ‖x‖.
+func radial[T dense.Float](dx, x, _ []T, a, b T) {
+	vecmath.Scale(dx, a)
+	vecmath.AddScaled(dx, x, b)
+}
+
+// run writes the gradient of every row of x, for those of g, into dst. name is
+// what the caller calls g.
+func (p *pullback[T]) run(name string, dst, x, g dense.Matrix[T]) dense.Matrix[T] {
+	x.Check()
+	g.Check()
+	if x.Cols != p.in {
+		panic(fmt.Sprintf("rff: x is %d×%d, want %d×%d", x.Rows, x.Cols, x.Rows, p.in))
+	}
+	if g.Rows != x.Rows || g.Cols != p.out {
+		panic(fmt.Sprintf("rff: %s is %d×%d, want %d×%d", name, g.Rows, g.Cols, x.Rows, p.out))
+	}
+	dst = dense.Ensure(dst, x.Rows, p.in)
+	t, ok := p.passes.Get().(*pullbackPass[T])
+	if !ok {
+		t = new(pullbackPass[T])
+	}
+	*t = pullbackPass[T]{pullback: p, dst: dst, x: x, g: g}
+	tiler, ok := p.transposer.(orf.TransposedTiler[T])
+	if ok && p.width == 0 {
+		tiler.ProjectTransposedTiles(dst, g, t)
+	} else {
+		parallel.Do((x.Rows+blockRows-1)/blockRows, t)
+	}
+	*t = pullbackPass[T]{}
+	p.passes.Put(t)
+	return dst
+}
+
+// pullbackPass is one run: the epilogue of projecting g back, or the task of
+// working on blocks of rows.
+type pullbackPass[T dense.Float] struct {
+	*pullback[T]
+	dst, x, g dense.Matrix[T]
+}
+
+// Finish is called where W has been applied to g itself.
+func (t *pullbackPass[T]) Finish(lo, hi, from, to int) {
+	for i := lo; i < hi; i++ {
+		a, b := t.slope(nil, t.x.Row(i), t.g.Row(i))
+		t.finish(t.dst.Row(i)[from:to], t.x.Row(i)[from:to], nil, a, b)
+	}
+}
+
+func (t *pullbackPass[T]) Piece(i int) {
+	lo := i * blockRows
+	hi := min(lo+blockRows, t.x.Rows)
+	switch {
+	case t.transposer == nil:
+		for i := lo; i < hi; i++ {
+			t.row(t.dst.Row(i), t.x.Row(i), t.g.Row(i))
+		}
+	case t.width == 0:
+		t.transposer.ProjectTransposed(t.dst.RowRange(lo, hi), t.g.RowRange(lo, hi))
+		t.Finish(lo, hi, 0, t.in)
+	default:
+		t.block(lo, hi)
+	}
+}
+
+// workspace holds the z of a block of rows and the factors that go with them.
+type workspace[T dense.Float] struct {
+	z    []T
+	a, b [blockRows]T
+}
+
+// block works on the rows lo ≤ i < hi, at most blockRows of them, through z.
+func (t *pullbackPass[T]) block(lo, hi int) {
+	s, ok := t.spaces.Get().(*workspace[T])
+	if !ok {
+		s = &workspace[T]{z: make([]T, blockRows*t.width)}
+	}
+	n := hi - lo
+	z := dense.Of(n, t.width, s.z[:n*t.width])
+	projections := z.ColRange(0, t.frequencies())
+	dst, x, g := t.dst.RowRange(lo, hi), t.x.RowRange(lo, hi), t.g.RowRange(lo, hi)
+	if t.projects {
+		t.w.Project(projections, x)
+	}
+	for i := range n {
+		s.a[i], s.b[i] = t.slope(z.Row(i), x.Row(i), g.Row(i))
+	}
+	t.transposer.ProjectTransposed(dst, projections)
+	for i := range n {
+		t.finish(dst.Row(i), x.Row(i), z.Row(i), s.a[i], s.b[i])
+	}
+	t.spaces.Put(s)
+}

@@ -1,0 +1,133 @@
+package rff
+
+import (
+	"math"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/vecmath"
+)
+
+// linearSlope is the derivative of c·Wx.
+func linearSlope[T dense.Float](e engine[T], c T) *pullback[T] {
+	return straight(e, func(_, _, _ []T) (a, b T) { return c, 0 }, scaled[T])
+}
+
+// waveSlope is the derivative of c·[cos t, sin t] for t = r·Wx, or for
+// t_k = r·gains[k]·(Wx)_k if there are gains.
+func waveSlope[T dense.Float](e engine[T], c, r T, gains []T) *pullback[T] {
+	m := e.frequencies()
+	return throughZ(e, 2*m, func(z, _, g []T) (a, b T) {
+		t := z[:m]
+		vecmath.Scale(t, r)
+		if gains != nil {
+			vecmath.Multiply(t, gains)
+		}
+		vecmath.Sincos(z[m:], t, t)
+		unwave(z, g)
+		if gains != nil {
+			vecmath.Multiply(t, gains)
+		}
+		return c * r, 0
+	}, scaled[T])
+}
+
+// unwave overwrites [cos t, sin t] by [cos t·g₂ − sin t·g₁, …] for g = [g₁, g₂].
+func unwave[T dense.Float](z, g []T) {
+	m := len(z) / 2
+	cosines, sines := z[:m], z[m:]
+	vecmath.Multiply(cosines, g[m:])
+	vecmath.Multiply(sines, g[:m])
+	vecmath.AddScaled(cosines, sines, -1)
+}
+
+// phaseSlope is the derivative of c·cos(r·Wx + phases).
+func phaseSlope[T dense.Float](e engine[T], c, r T, phases []T) *pullback[T] {
+	m := e.frequencies()
+	return throughZ(e, 2*m, func(z, _, g []T) (a, b T) {
+		t := z[:m]
+		vecmath.AffineEach(t, r, phases)
+		vecmath.Sincos(t, z[m:], t)
+		vecmath.Multiply(t, g)
+		return -c * r, 0
+	}, scaled[T])
+}
+
+// trigSlope is the derivative of SoftmaxTrig: that of c·[cos t, sin t] for
+// t = r·Wx, r = √scale, and of the factor c of x, whose logarithm has the gradient
+// scale·x.
+func trigSlope[T dense.Float](e engine[T], scale float64, r T, norm float64) *pullback[T] {
+	m := e.frequencies()
+	return throughZ(e, 2*m, func(z, x, g []T) (a, b T) {
+		vecmath.Scale(z[:m], r)
+		vecmath.Sincos(z[m:], z[:m], z[:m])
+		along := dot(z, g)
+		unwave(z, g)
+		c := T(norm * math.Exp(scale*vecmath.HalfSquaredNorm(x)))
+		return c * r, c * T(scale) * along
+	}, radial[T])
+}
+
+// logSlope is the derivative of [t − ½s‖x‖², −t − ½s‖x‖²] + const, or of its first
+// half, where t = r·Wx, s = scale and r = √s.
+func logSlope[T dense.Float](e engine[T], scale float64, r T) *pullback[T] {
+	s, m := T(scale), e.frequencies()
+	if e.out == m {
+		return straight(e, func(_, _, g []T) (a, b T) { return r, -s * sum(g) }, radial[T])
+	}
+	p := throughZ(e, m, func(z, _, g []T) (a, b T) {
+		copy(z, g[:m])
+		vecmath.AddScaled(z, g[m:], -1)
+		return r, -s * sum(g)
+	}, radial[T])
+	p.projects = false
+	return p
+}
+
+// expSlope is the derivative of the features φ of which logSlope has the
+// logarithms: that one of φ·g.
+func expSlope[T dense.Float](e engine[T], scale float64, r T, features rowFunc[T]) *pullback[T] {
+	s, m := T(scale), e.frequencies()
+	return throughZ(e, e.out, func(z, x, g []T) (a, b T) {
+		features(z, x, 0, m)
+		vecmath.Multiply(z, g)
+		b = -s * sum(z)
+		if len(z) > m {
+			vecmath.AddScaled(z[:m], z[m:], -1)
+		}
+		return r, b
+	}, radial[T])
+}
+
+// stepSlope is the derivative of c·max(Wx, 0), which is c·Θ(Wx), with Θ(0) = ½.
+func stepSlope[T dense.Float](e engine[T], c T) *pullback[T] {
+	return throughZ(e, e.out, func(z, _, g []T) (a, b T) {
+		vecmath.Sign(z, 0.5)
+		vecmath.Affine(z, 1, 0.5)
+		vecmath.Multiply(z, g)
+		return c, 0
+	}, scaled[T])
+}
+
+// rampSlope is the derivative of c·max(Wx, 0)².
+func rampSlope[T dense.Float](e engine[T], c T) *pullback[T] {
+	return throughZ(e, e.out, func(z, _, g []T) (a, b T) {
+		vecmath.Max0(z, 2)
+		vecmath.Multiply(z, g)
+		return c, 0
+	}, scaled[T])
+}
+
+// flat is the derivative of a map that is constant between its jumps: 0, or NaN
+// where x or g is NaN or infinite.
+func flat[T dense.Float](dx, x, g []T) {
+	var zero T
+	for _, v := range x {
+		zero += 0 * v
+	}
+	for _, v := range g {
+		zero += 0 * v
+	}
+	for j := range dx {
+		dx[j] = zero
+	}
+}
