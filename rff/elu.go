@@ -28,30 +28,9 @@ func ELU[T dense.Float](d int) (*Positive[T], error) {
 		name:   "ELU()",
 		kernel: kernels.ELU{},
 		row:    func(phi, x []T, _, _ int) { vecmath.ELU(phi, x) },
-		logRow: func(phi, x []T, _, _ int) { logELU(phi, x) },
+		logRow: func(phi, x []T, _, _ int) { vecmath.LogELU(phi, x) },
 
 		back:    rowwise(e, eluSlope[T]),
 		logBack: rowwise(e, logELUSlope[T]),
 	}, nil
-}
-
-// chunk is the number of elements for which logELU keeps scratch on its stack.
-const chunk = 128
-
-func logELU[T dense.Float](phi, x []T) {
-	var logs [chunk]T
-	for len(x) > 0 {
-		n := min(len(x), chunk)
-		to := phi[:n]
-		vecmath.Log1p(logs[:n], x[:n])
-		for i, v := range x[:n] {
-			if v >= 0 {
-				to[i] = logs[i]
-			} else {
-				// v − v is NaN for −Inf and 0 for every number.
-				to[i] = v + (v - v)
-			}
-		}
-		x, phi = x[n:], phi[n:]
-	}
 }

@@ -241,6 +241,8 @@ func testSpecial[T Float](t *testing.T) {
 			[]float64{1, 1, inf, nan, nan, largest, 0, 1, 1, 4}},
 		{"log1p", Log1p[T], []float64{0, zero, inf, -inf, nan, -1, -2, -largest, least, -least},
 			[]float64{0, zero, inf, nan, nan, -inf, nan, nan, least, -least}},
+		{"logELU", LogELU[T], []float64{0, inf, -inf, nan, -1, -largest, least, -least},
+			[]float64{0, inf, nan, nan, -1, -largest, least, -least}},
 		{"cos", Cos[T], []float64{0, zero, inf, -inf, nan, least, -least}, []float64{1, 1, nan, nan, nan, 1, 1}},
 		{"sin", func(dst, x []T) { Sincos(dst, make([]T, len(x)), x) }, []float64{0, zero, inf, -inf, nan, least, -least},
 			[]float64{0, zero, nan, nan, nan, least, -least}},

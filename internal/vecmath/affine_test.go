@@ -71,6 +71,14 @@ func testFused[T Float](t *testing.T) {
 			}
 		}
 		equalBits(t, want, got, "ELU")
+		LogELU(got, x)
+		Log1p(want, x)
+		for i, v := range x {
+			if v < 0 {
+				want[i] = v
+			}
+		}
+		equalBits(t, want, got, "LogELU")
 	})
 }
 

@@ -72,3 +72,14 @@ func log1pReference[T Float](dst, x []T) {
 		dst[i] = T(math.Log1p(float64(v)))
 	}
 }
+
+func logELUReference[T Float](dst, x []T) {
+	for i, v := range x {
+		if v >= 0 {
+			dst[i] = T(math.Log1p(float64(v)))
+		} else {
+			// v − v is NaN for −Inf and 0 for every number.
+			dst[i] = v + (v - v)
+		}
+	}
+}

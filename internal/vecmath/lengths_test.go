@@ -28,6 +28,7 @@ func elementwises[T Float]() []elementwise[T] {
 		{"ExpRelative", 4, 1, func(s [][]T) { ExpRelative(s[0], s[1], 0.7, s[2], -0.2, s[3], 1.1) }, nil, [][2]int{{0, 1}, {0, 2}, {0, 3}}},
 		{"ELU", 2, 1, func(s [][]T) { ELU(s[0], s[1]) }, nil, [][2]int{{0, 1}}},
 		{"Log1p", 2, 1, func(s [][]T) { Log1p(s[0], s[1]) }, nil, [][2]int{{0, 1}}},
+		{"LogELU", 2, 1, func(s [][]T) { LogELU(s[0], s[1]) }, nil, [][2]int{{0, 1}}},
 		{"Cos", 2, 1, func(s [][]T) { Cos(s[0], s[1]) }, nil, [][2]int{{0, 1}}},
 		{"Sincos", 3, 2, func(s [][]T) { Sincos(s[0], s[1], s[2]) }, nil, [][2]int{{0, 2}, {1, 2}}},
 		{"Peaks", 2, 1, func(s [][]T) { Peaks(s[0], s[1]) }, func(s [][]T) { peaksReference(s[0], s[1]) }, nil},

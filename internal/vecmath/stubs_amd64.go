@@ -44,6 +44,11 @@ func sincosF32AVX512(sines *float32, cosines *float32, x *float32, n int) int
 //go:noescape
 func log1pF32AVX512(dst *float32, x *float32, n int)
 
+// logELUF32AVX512 sets dst[i] = log(1 + x[i]) where x[i] ≥ 0 and x[i] elsewhere, for n elements; NaN for −Inf.
+//
+//go:noescape
+func logELUF32AVX512(dst *float32, x *float32, n int)
+
 // affineF32AVX512 sets x[i] = a·x[i] + b for n elements.
 //
 //go:noescape
@@ -138,6 +143,11 @@ func sincosF64AVX512(sines *float64, cosines *float64, x *float64, n int) int
 //
 //go:noescape
 func log1pF64AVX512(dst *float64, x *float64, n int)
+
+// logELUF64AVX512 sets dst[i] = log(1 + x[i]) where x[i] ≥ 0 and x[i] elsewhere, for n elements; NaN for −Inf.
+//
+//go:noescape
+func logELUF64AVX512(dst *float64, x *float64, n int)
 
 // affineF64AVX512 sets x[i] = a·x[i] + b for n elements.
 //
@@ -234,6 +244,11 @@ func sincosF32AVX2(sines *float32, cosines *float32, x *float32, n int) int
 //go:noescape
 func log1pF32AVX2(dst *float32, x *float32, n int)
 
+// logELUF32AVX2 sets dst[i] = log(1 + x[i]) where x[i] ≥ 0 and x[i] elsewhere, for n elements; NaN for −Inf.
+//
+//go:noescape
+func logELUF32AVX2(dst *float32, x *float32, n int)
+
 // affineF32AVX2 sets x[i] = a·x[i] + b for n elements.
 //
 //go:noescape
@@ -328,6 +343,11 @@ func sincosF64AVX2(sines *float64, cosines *float64, x *float64, n int) int
 //
 //go:noescape
 func log1pF64AVX2(dst *float64, x *float64, n int)
+
+// logELUF64AVX2 sets dst[i] = log(1 + x[i]) where x[i] ≥ 0 and x[i] elsewhere, for n elements; NaN for −Inf.
+//
+//go:noescape
+func logELUF64AVX2(dst *float64, x *float64, n int)
 
 // affineF64AVX2 sets x[i] = a·x[i] + b for n elements.
 //

@@ -125,6 +125,21 @@ func log1p[T Float](dst, x []T) {
 	}
 }
 
+func logELU[T Float](dst, x []T) {
+	switch kernelOf[T]() {
+	case wide32:
+		logELUF32AVX512(p32(dst), p32(x), len(x))
+	case wide64:
+		logELUF64AVX512(p64(dst), p64(x), len(x))
+	case narrow32:
+		logELUF32AVX2(p32(dst), p32(x), len(x))
+	case narrow64:
+		logELUF64AVX2(p64(dst), p64(x), len(x))
+	default:
+		logELUReference(dst, x)
+	}
+}
+
 func peaksOf[T Float](peaks, x []T) {
 	switch kernelOf[T]() {
 	case wide32:

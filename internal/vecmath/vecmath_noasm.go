@@ -16,6 +16,8 @@ func expRelative[T Float](dst, x []T, x0 T, a []T, a0 T, b []T, b0 T) {
 
 func elu[T Float](dst, x []T) { eluReference(dst, x) }
 
+func logELU[T Float](dst, x []T) { logELUReference(dst, x) }
+
 func log1p[T Float](dst, x []T) { log1pReference(dst, x) }
 
 func cos[T Float](dst, x []T) { cosReference(dst, x) }

@@ -11,8 +11,14 @@ import (
 // fdlibm:
 //
 //	f − (f²/2 − s·(f²/2 + R(s²))),  R(z) = z·(c₀ + c₁z + …).
-func (m machine) log1p() {
-	m.begin("log1p", "(dst, x *T, n int)", "sets dst[i] = log(1 + x[i]) for n elements.")
+//
+// With elu it is log(1 + max(x, 0)) + min(x, 0).
+func (m machine) log1p(elu bool) {
+	if elu {
+		m.begin("logELU", "(dst, x *T, n int)", "sets dst[i] = log(1 + x[i]) where x[i] ≥ 0 and x[i] elsewhere, for n elements; NaN for −Inf.")
+	} else {
+		m.begin("log1p", "(dst, x *T, n int)", "sets dst[i] = log(1 + x[i]) for n elements.")
+	}
 	dst, x, n := pointer("dst"), pointer("x"), pointer("n")
 	bias := of(m, uint64(127), 1023)
 	// Exponents are those of numbers from √½ to √2 times a power of 2, with bias.
@@ -28,12 +34,23 @@ func (m machine) log1p() {
 		[]float64{0.6666666666666745, 0.3999999999933569, 0.2857142876146652, 0.22222196475273095, 0.18183680006751357, 0.15310934189568964, 0.1482858449976831}))
 	signBit := m.signBit()
 	minusOne, inf, minusInf, nan := m.value(-1), m.value(math.Inf(1)), m.value(math.Inf(-1)), m.value(math.NaN())
+	var zero Op
+	if elu {
+		zero = m.zero()
+	}
 	m.loop("block", n, m.unroll(2, 2), func(b block) {
 		v := b.load(x)
 		each := func(instruction func(i int)) {
 			for i := range v {
 				instruction(i)
 			}
+		}
+		var below []Op
+		if elu {
+			// NaN passes: a comparison with it gives the first operand.
+			below = m.vecs(b.k)
+			each(func(i int) { m.min(v[i], zero, below[i]) })
+			each(func(i int) { m.max(v[i], zero, v[i]) })
 		}
 		e, k, scale, f := m.vecs(b.k), m.vecs(b.k), m.vecs(b.k), m.vecs(b.k)
 		each(func(i int) { m.add(one, v[i], e[i]) })
@@ -74,6 +91,11 @@ func (m machine) log1p() {
 			m.choose(m.compare(lessOne, v[i], minusOne), nan, f[i])
 			m.choose(m.compare(equal, v[i], minusOne), minusInf, f[i])
 		})
+		if elu {
+			each(func(i int) { m.add(below[i], f[i], f[i]) })
+			each(func(i int) { m.sub(below[i], below[i], below[i]) })
+			each(func(i int) { m.add(below[i], f[i], f[i]) })
+		}
 		b.store(f, dst)
 	})
 	done()
