@@ -3,14 +3,17 @@ package performer
 import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/product"
+	"github.com/seed-feabd252/randfeat/internal/vecmath"
 )
 
 // accumulator is what linear attention keeps of the keys and values it has
 // seen: S_f = Σ_j φ_jf·[v_j, 1], an m×width matrix. With log-features it holds
 // Σ_j exp(ℓ_jf − N_f·ln 2)·[v_j, 1] and the reference exponents N_f.
 type accumulator[T dense.Float] struct {
-	ref *reference[T] // nil for features that are not logarithms
-	sum dense.Matrix[T]
+	ref     *reference[T] // nil for features that are not logarithms
+	sum     buffer[T]     // m×width
+	m       int
+	changes []change
 }
 
 // accumulator takes an empty accumulator for values of dimension dv from the
@@ -18,47 +21,71 @@ type accumulator[T dense.Float] struct {
 func (a *Attention[T]) accumulator(dv int) *accumulator[T] {
 	acc, ok := a.accumulators.Get().(*accumulator[T])
 	if !ok {
-		acc = &accumulator[T]{}
+		acc = &accumulator[T]{m: a.m}
 		if a.logKey != nil {
 			acc.ref = newReference[T](a.m)
 		}
 	}
-	acc.reset(a.m, a.width(dv))
-	return acc
-}
-
-// reset empties the accumulator and makes its sums m×width.
-func (acc *accumulator[T]) reset(m, width int) {
-	data := acc.sum.Data
-	if cap(data) < m*width {
-		data = make([]T, m*width)
-	}
-	acc.sum = dense.Of(m, width, data[:m*width])
-	clear(acc.sum.Data)
+	acc.sum.shape(a.m, a.width(dv))
+	clear(acc.sum.data)
 	if acc.ref != nil {
 		acc.ref.reset()
 	}
+	return acc
 }
 
-// add takes in a block of keys, given by their (log-)features, which it
-// overwrites, and their extended values.
-func (acc *accumulator[T]) add(w *workspace[T], keys, values dense.Matrix[T]) {
-	if acc.ref != nil {
-		exponentsOf(w.exponents, w.peaks, keys)
-		acc.rescale(w.exponents)
-	}
-	acc.scaleKeys(keys)
-	acc.absorb(keys, values)
-}
+// sums returns S.
+func (acc *accumulator[T]) sums() dense.Matrix[T] { return acc.sum.rows(acc.m) }
 
-// scaleKeys turns the (log-)features of keys into factors of the sums.
-func (acc *accumulator[T]) scaleKeys(keys dense.Matrix[T]) {
+// add takes in a block of keys, given by their (log-)features, which it overwrites,
+// and their values. scratch is memory for m elements.
+func (acc *accumulator[T]) add(keys, values dense.Matrix[T], scratch []T) {
 	if acc.ref != nil {
+		peaksOf(scratch, keys)
+		acc.changes = acc.ref.raise(scratch, acc.changes[:0])
+		rescale(acc.sums(), acc.changes, 0, acc.m)
 		acc.ref.scaleKeys(keys)
 	}
+	addProducts(1, acc.sums(), keys, values, scratch)
 }
 
-// absorb adds the products of scaled keys and extended values to the sums.
-func (acc *accumulator[T]) absorb(keys, values dense.Matrix[T]) {
-	product.TMul(1, keys, values, 1, acc.sum)
+// addProducts sets the sums to beta, 0 or 1, times what they are, plus
+// Σ_j keys_jf·[values_j, 1], without the 1 if they have no column for it. There are at
+// most 4·block keys: the products with a value are a single sum then, in ascending
+// order, as those with 1 are here. scratch is memory for one element a feature.
+func addProducts[T dense.Float](beta T, sums, keys, values dense.Matrix[T], scratch []T) {
+	product.TMul(1, keys, values, beta, sums.ColRange(0, values.Cols))
+	if sums.Cols == values.Cols {
+		return
+	}
+	clear(scratch)
+	for j := range keys.Rows {
+		vecmath.AddScaled(scratch, keys.Row(j), 1)
+	}
+	for f, x := range scratch {
+		at := f*sums.Stride + values.Cols
+		if beta != 0 {
+			x += sums.Data[at]
+		}
+		sums.Data[at] = x
+	}
+}
+
+// scaleQueries turns the (log-)features of queries into weights of the sums and
+// records in scales, if there are any, what they were divided by.
+func (acc *accumulator[T]) scaleQueries(queries dense.Matrix[T], scales []scale) {
+	if acc.ref != nil {
+		acc.ref.scaleQueries(queries, scales)
+	}
+}
+
+// rescale multiplies the sums of features lo ≤ f < hi by the powers of two that
+// the changes ask for, which rounds only what falls below the smallest normal
+// number.
+func rescale[T dense.Float](sums dense.Matrix[T], changes []change, lo, hi int) {
+	for _, c := range changes {
+		if f := int(c.feature); lo <= f && f < hi {
+			vecmath.Scale(sums.Row(f), powerOfTwo[T](-c.by))
+		}
+	}
 }

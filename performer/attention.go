@@ -3,10 +3,10 @@ package performer
 import (
 	"errors"
 	"fmt"
+	"runtime"
 	"sync"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/parallel"
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
@@ -54,9 +54,13 @@ type Attention[T dense.Float] struct {
 	logQuery, logKey rff.LogMap[T] // nil unless both maps are LogMaps
 	opts             Options
 	d, m             int
+	rows             int  // of a block that is mapped, then consumed
+	plain            bool // the features are worth trying before their logarithms
 
-	workspaces   sync.Pool // of *workspace[T]
-	accumulators sync.Pool // of *accumulator[T]
+	workspaces     sync.Pool // of *workspace[T]
+	accumulators   sync.Pool // of *accumulator[T]
+	bidirectionals pool[bidirectional[T]]
+	causals        pool[causal[T]]
 }
 
 // New returns linear attention with the given maps. It returns an error if a
@@ -77,11 +81,12 @@ func New[T dense.Float](f Features[T], opts Options) (*Attention[T], error) {
 	if m != mk {
 		return nil, fmt.Errorf("performer: Query has %d features, Key has %d, want the same", m, mk)
 	}
-	a := &Attention[T]{query: f.Query, key: f.Key, opts: opts, d: d, m: m}
+	a := &Attention[T]{query: f.Query, key: f.Key, opts: opts, d: d, m: m, rows: blockRows(m)}
 	lq, queryIsLog := f.Query.(rff.LogMap[T])
 	lk, keyIsLog := f.Key.(rff.LogMap[T])
 	if queryIsLog && keyIsLog {
 		a.logQuery, a.logKey = lq, lk
+		a.plain = !opts.Causal && !opts.Unnormalised && isELU(lq) && isELU(lk)
 	}
 	return a, nil
 }
@@ -106,22 +111,36 @@ func (a *Attention[T]) Dims() (d, m int) { return a.d, a.m }
 // them. Forward panics with the shapes if they do not fit; causal attention
 // needs Lq = Lk.
 func (a *Attention[T]) Forward(dst, q, k, v dense.Matrix[T]) dense.Matrix[T] {
-	checkShapes(q, k, v, a.opts.Causal)
-	if q.Cols != a.d {
-		panic(fmt.Sprintf("performer: q is %d×%d, k is %d×%d, but the maps take points of R^%d",
-			q.Rows, q.Cols, k.Rows, k.Cols, a.d))
-	}
+	return a.forward(dst, q, k, v, runtime.GOMAXPROCS(0))
+}
+
+// forward is Forward with work for so many processors, of which the outputs do not
+// depend.
+func (a *Attention[T]) forward(dst, q, k, v dense.Matrix[T], processors int) dense.Matrix[T] {
+	a.check(q, k, v)
 	dst = dense.Ensure(dst, q.Rows, v.Cols)
 	switch {
 	case v.Cols == 0:
 	case k.Rows == 0:
 		zero(dst)
 	case a.opts.Causal:
-		a.causal(dst, q, k, v)
+		a.causal(dst, q, k, v, processors)
 	default:
 		a.bidirectional(dst, q, k, v)
 	}
 	return dst
+}
+
+// blockRows returns the number of rows whose m features stay in the second cache.
+func blockRows(m int) int { return min(max(1<<16/max(m, 1), block), 4*block) }
+
+// check panics unless q (Lq×d), k (Lk×d) and v (Lk×dv) fit together and the maps.
+func (a *Attention[T]) check(q, k, v dense.Matrix[T]) {
+	checkShapes(q, k, v, a.opts.Causal)
+	if q.Cols != a.d {
+		panic(fmt.Sprintf("performer: q is %d×%d, k is %d×%d, but the maps take points of R^%d",
+			q.Rows, q.Cols, k.Rows, k.Cols, a.d))
+	}
 }
 
 // checkShapes panics unless q (Lq×d), k (Lk×d) and v (Lk×dv) fit together.
@@ -152,116 +171,5 @@ func zero[T dense.Float](m dense.Matrix[T]) {
 	}
 }
 
-const (
-	block       = 64        // rows that are mapped, then consumed, at a time
-	segmentRows = 2 * block // keys that are worth an accumulator of their own
-	maxSegments = 8
-)
-
-// bidirectional accumulates all keys, then answers the queries block by block.
-func (a *Attention[T]) bidirectional(dst, q, k, v dense.Matrix[T]) {
-	total := a.summarise(k, v)
-	defer a.accumulators.Put(total)
-	parallel.Rows(q.Rows, block, func(lo, hi int) {
-		w := a.workspace(v.Cols)
-		defer a.workspaces.Put(w)
-		queries := a.mapQueries(w, q.RowRange(lo, hi))
-		out := w.out.rows(hi - lo)
-		scales := w.scales[:hi-lo]
-		total.scaleQueries(queries, scales)
-		total.attend(out, queries)
-		a.finish(dst.RowRange(lo, hi), out, scales)
-	})
-}
-
-// summarise returns the accumulator of all keys and values. The keys are cut
-// into segments by their number alone and merged in order, so that the sum
-// does not depend on which goroutine took which.
-func (a *Attention[T]) summarise(k, v dense.Matrix[T]) *accumulator[T] {
-	segments := min(max(k.Rows/segmentRows, 1), maxSegments)
-	var parts [maxSegments]*accumulator[T]
-	parallel.Pieces(segments, func(s int) {
-		acc := a.accumulator(v.Cols)
-		w := a.workspace(v.Cols)
-		defer a.workspaces.Put(w)
-		lo, hi := segment(k.Rows, segments, s), segment(k.Rows, segments, s+1)
-		for ; lo < hi; lo += block {
-			end := min(lo+block, hi)
-			keys := a.mapKeys(w, k.RowRange(lo, end))
-			acc.add(w, keys, a.extend(w, v.RowRange(lo, end)))
-		}
-		parts[s] = acc
-	})
-	for _, p := range parts[1:segments] {
-		parts[0].merge(p)
-		a.accumulators.Put(p)
-	}
-	return parts[0]
-}
-
-// segment returns where segment s of n rows begins: n·s/segments, without the
-// product, which overflows a 32-bit int.
-func segment(n, segments, s int) int {
-	return n/segments*s + n%segments*s/segments
-}
-
-// mapQueries writes the (log-)features of the queries q into w.
-func (a *Attention[T]) mapQueries(w *workspace[T], q dense.Matrix[T]) dense.Matrix[T] {
-	dst := w.queries.rows(q.Rows)
-	if a.logQuery != nil {
-		return a.logQuery.LogTransform(dst, q)
-	}
-	return a.query.Transform(dst, q)
-}
-
-// mapKeys writes the (log-)features of the keys k into w.
-func (a *Attention[T]) mapKeys(w *workspace[T], k dense.Matrix[T]) dense.Matrix[T] {
-	dst := w.keys.rows(k.Rows)
-	if a.logKey != nil {
-		return a.logKey.LogTransform(dst, k)
-	}
-	return a.key.Transform(dst, k)
-}
-
-// extend copies the values v into w, with a column of ones when a denominator
-// is wanted: numerator and denominator then are sums of the same products in
-// the same order, and values that are all one come out as exactly one.
-func (a *Attention[T]) extend(w *workspace[T], v dense.Matrix[T]) dense.Matrix[T] {
-	return extend(w.values.rows(v.Rows), v)
-}
-
-// finish turns sums into outputs: it divides by the last column, or, when
-// unnormalised, multiplies row i by scales[i].
-func (a *Attention[T]) finish(dst, out dense.Matrix[T], scales []scale) {
-	for i := range dst.Rows {
-		switch {
-		case !a.opts.Unnormalised:
-			divide(dst.Row(i), out.Row(i))
-		case a.logKey != nil:
-			applyScale(dst.Row(i), out.Row(i), scales[i])
-		default:
-			copy(dst.Row(i), out.Row(i))
-		}
-	}
-}
-
-// extend copies v into the first columns of dst and ones into the last, if dst
-// has one more.
-func extend[T dense.Float](dst, v dense.Matrix[T]) dense.Matrix[T] {
-	for i := range v.Rows {
-		row := dst.Row(i)
-		copy(row, v.Row(i))
-		for j := v.Cols; j < len(row); j++ {
-			row[j] = 1
-		}
-	}
-	return dst
-}
-
-// divide sets dst to the leading elements of sums over its last.
-func divide[T dense.Float](dst, sums []T) {
-	total := sums[len(dst)]
-	for j := range dst {
-		dst[j] = sums[j] / total
-	}
-}
+// block is the number of rows that is worth handing to another processor.
+const block = 64

@@ -3,80 +3,155 @@ package performer
 import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/parallel"
-	"github.com/seed-feabd252/randfeat/internal/product"
 )
 
-// causal goes through the tokens in windows of block rows, whose features are
-// computed together, and in each window from chunk to chunk.
-func (a *Attention[T]) causal(dst, q, k, v dense.Matrix[T]) {
-	acc := a.accumulator(v.Cols)
-	defer a.accumulators.Put(acc)
-	w := a.workspace(v.Cols)
-	defer a.workspaces.Put(w)
-	for lo := 0; lo < q.Rows; lo += block {
-		hi := min(lo+block, q.Rows)
-		var queries, keys dense.Matrix[T]
-		parallel.Pieces(2, func(i int) {
-			if i == 0 {
-				queries = a.mapQueries(w, q.RowRange(lo, hi))
-			} else {
-				keys = a.mapKeys(w, k.RowRange(lo, hi))
-			}
-		})
-		values := a.extend(w, v.RowRange(lo, hi))
-		out := dst.RowRange(lo, hi)
-		for s := 0; s < hi-lo; {
-			n := acc.open(w, keys.RowRange(s, hi-lo))
-			a.chunk(acc, w, out.RowRange(s, s+n), queries.RowRange(s, s+n), keys.RowRange(s, s+n), values.RowRange(s, s+n))
-			s += n
+const (
+	chunkRows         = 64 // the most tokens of a chunk
+	chunksPerWorker   = 4
+	maxWindow         = 64 // chunks
+	featuresPerPrefix = 16 // whose prefix sums are one piece
+)
+
+// causal is one call of causal attention. A ring of slots holds the (log-)features
+// and values of as many blocks of chunkRows tokens. From these a batch of chunks is
+// cut, in order. Then, for all chunks of the batch at once: what a chunk gives itself
+// and what it adds to the sums (scoring); the sums before each chunk, as prefix sums
+// with powers of two between them where the reference changes (prefixing); the
+// outputs, after which a slot takes in the tokens of the next window (emitting).
+//
+// What is done for a row does not depend on how many chunks a batch has.
+type causal[T dense.Float] struct {
+	a            *Attention[T]
+	dst, q, k, v dense.Matrix[T]
+
+	slots  []*slot[T]  // block g of the tokens is in slot g mod len(slots)
+	chunks []*chunk[T] // as many, or more
+	batch  []*chunk[T] // the chunks in use
+	first  int         // block where the batch begins
+	last   int         // and where it ends
+	kept   []*slot[T]  // all slots, those of wider windows too
+
+	ref     *reference[T] // nil for features that are not logarithms
+	state   buffer[T]     // m×width, the sums before the batch
+	pending []change      // of the reference since the last chunk was cut
+}
+
+// causal computes causal attention with batches for so many processors.
+func (a *Attention[T]) causal(dst, q, k, v dense.Matrix[T], processors int) {
+	a.causalIn(windowOf(q.Rows, processors), dst, q, k, v)
+}
+
+// windowOf returns the number of chunks of a batch. With one processor a chunk at a
+// time stays in cache.
+func windowOf(rows, processors int) int {
+	if processors == 1 {
+		return 1
+	}
+	return min(chunksPerWorker*processors, maxWindow, blocksOf(rows))
+}
+
+// blocksOf returns the number of blocks of so many tokens.
+func blocksOf(rows int) int { return (rows + chunkRows - 1) / chunkRows }
+
+// causalIn is causal attention in batches of so many chunks, not more than there are
+// blocks.
+func (a *Attention[T]) causalIn(window int, dst, q, k, v dense.Matrix[T]) {
+	c := a.causals.get()
+	c.a, c.dst, c.q, c.k, c.v = a, dst, q, k, v
+	c.prepare(window)
+	parallel.Do(window, (*loading[T])(c))
+	for at := 0; at < q.Rows; {
+		at = c.cut(at)
+		if len(c.batch) == 1 {
+			c.step()
+			continue
+		}
+		parallel.Do(len(c.batch), (*scoring[T])(c))
+		parallel.Do((a.m+featuresPerPrefix-1)/featuresPerPrefix, (*prefixing[T])(c))
+		parallel.Do(c.last-c.first+1, (*emitting[T])(c))
+		end := c.batch[len(c.batch)-1]
+		c.state, end.sums = end.sums, c.state
+	}
+	var none dense.Matrix[T]
+	c.a, c.dst, c.q, c.k, c.v = nil, none, none, none, none
+	a.causals.Put(c)
+}
+
+// prepare makes room for a window and empties the sums.
+func (c *causal[T]) prepare(window int) {
+	m, width := c.a.m, c.a.width(c.v.Cols)
+	for len(c.kept) < window {
+		c.kept = append(c.kept, &slot[T]{peaks: make([]T, m)})
+		c.chunks = append(c.chunks, newChunk(c.a))
+	}
+	c.slots = c.kept[:window]
+	for i, s := range c.slots {
+		s.queries.shape(chunkRows, m)
+		s.keys.shape(chunkRows, m)
+		s.values.shape(chunkRows, width)
+		c.chunks[i].out.shape(chunkRows, width)
+		if window > 1 {
+			c.chunks[i].sums.shape(m, width)
 		}
 	}
-}
-
-// open raises the reference to the first of the keys and returns how many of
-// them can share it. Neither depends on a key that a row of the chunk must not
-// see: the chunk ends before the first key that would not fit.
-func (acc *accumulator[T]) open(w *workspace[T], keys dense.Matrix[T]) int {
-	if acc.ref == nil {
-		return keys.Rows
-	}
-	exponentsOf(w.exponents, w.peaks, keys.RowRange(0, 1))
-	acc.rescale(w.exponents)
-	return acc.ref.admits(keys)
-}
-
-// chunk attends from the queries of a chunk to what acc holds and to the keys
-// of the chunk up to their own, then adds the chunk to acc.
-func (a *Attention[T]) chunk(acc *accumulator[T], w *workspace[T], dst, queries, keys, values dense.Matrix[T]) {
-	if acc.ref != nil {
-		exponentsOf(w.exponents, w.peaks, keys)
-	}
-	acc.scaleKeys(keys)
-	scales := w.scales[:queries.Rows]
-	acc.scaleQueries(queries, scales)
-
-	out := w.out.rows(queries.Rows)
-	acc.attend(out, queries)
-	scores := w.scores.rows(queries.Rows).ColRange(0, keys.Rows)
-	product.MulT(1, queries, keys, 0, scores)
-	for i := range out.Rows {
-		// The future is left out rather than multiplied by zero: it may be NaN.
-		addWeighted(out.Row(i), scores.Row(i)[:i+1], values)
-	}
-	a.finish(dst, out, scales)
-
-	acc.absorb(keys, values)
-	if acc.ref != nil {
-		acc.rescale(w.exponents)
-	}
-}
-
-// addWeighted adds Σ_j weights[j]·(row j of x) to dst, in ascending order of j.
-func addWeighted[T dense.Float](dst, weights []T, x dense.Matrix[T]) {
-	for j, a := range weights {
-		row := x.Row(j)[:len(dst)]
-		for c := range dst {
-			dst[c] += a * row[c]
+	c.state.shape(m, width)
+	clear(c.state.data)
+	c.pending = c.pending[:0]
+	if c.a.logKey != nil {
+		if c.ref == nil {
+			c.ref = newReference[T](m)
 		}
+		c.ref.reset()
+	}
+}
+
+// step takes the only chunk of the batch through all stages: there is nothing to
+// wait for.
+func (c *causal[T]) step() {
+	ch, state := c.batch[0], c.state.rows(c.a.m)
+	rescale(state, ch.before, 0, c.a.m)
+	ch.score(c.a)
+	ch.emit(c.a, c.dst, state)
+	ch.addTo(1, state)
+	c.reload(ch)
+}
+
+// scoring is the task of what chunks do by themselves.
+type scoring[T dense.Float] causal[T]
+
+func (c *scoring[T]) Piece(i int) {
+	ch := c.batch[i]
+	ch.score(c.a)
+	ch.addTo(0, ch.sums.rows(c.a.m))
+}
+
+// prefixing is the task of adding to the sums of each chunk those of all before it,
+// some features a piece.
+type prefixing[T dense.Float] causal[T]
+
+func (c *prefixing[T]) Piece(g int) {
+	lo := g * featuresPerPrefix
+	hi := min(lo+featuresPerPrefix, c.a.m)
+	before := c.state.rows(c.a.m)
+	for _, ch := range c.batch {
+		rescale(before, ch.before, lo, hi)
+		sums := ch.sums.rows(c.a.m)
+		addRows(sums, before, lo, hi)
+		before = sums
+	}
+}
+
+// emitting is the task of the outputs of the batch, a block of tokens a piece.
+type emitting[T dense.Float] causal[T]
+
+func (c *emitting[T]) Piece(i int) {
+	s := c.slots[(c.first+i)%len(c.slots)]
+	before := &c.state
+	for _, ch := range c.batch {
+		if ch.slot == s {
+			ch.emit(c.a, c.dst, before.rows(c.a.m))
+			(*causal[T])(c).reload(ch)
+		}
+		before = &ch.sums
 	}
 }

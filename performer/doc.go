@@ -42,9 +42,19 @@
 //
 // Q is Lq×d, K is Lk×d, V is Lk×dv and the output is Lq×dv; causal attention
 // needs Lq = Lk. Rows are tokens. Any of them may be a view: head h of an L×(H·d)
-// matrix is m.ColRange(h*d, (h+1)*d). Beyond inputs and output, memory is
-// O(m·dv) for linear attention and constant for exact attention. Shapes that do
-// not fit panic with both of them.
+// matrix is m.ColRange(h*d, (h+1)*d). [Heads] runs a form over all heads of such
+// matrices. Shapes that do not fit panic with both of them.
+//
+// Beyond inputs and output, linear attention holds up to 64 sums of m×dv and the
+// features of some blocks of tokens, and exact attention the scores of 256 queries and
+// keys for every processor, whatever the lengths are. This memory is kept for later
+// calls: once it is there, Forward with a dst allocates nothing.
+//
+// # Cost
+//
+// A [Shape] knows the multiply-adds, exponentials and bytes of both forms, and
+// [Crossover] the length from which the linear form is the faster one: some hundred
+// tokens for d = dv = 64 and m = 256.
 //
 // # Logarithms, and no ε
 //
@@ -70,18 +80,35 @@
 // below count as zero. In float32 ℓ itself is only accurate to 2⁻²⁴ of its size,
 // which limits the accuracy for large norms: ℓ of size 500 has an error of 3·10⁻⁵.
 //
+// The features elu+1 cost less than their logarithms and are rarely out of range.
+// Bidirectional, normalised attention tries them as they are, which is N_f = M_i = 0.
+// It judges by the sums that come out: if Σ_j φ_jf is outside [2⁻²⁰, 2⁴⁰] for a
+// feature, all is done again with logarithms, and if a denominator is, its row is. So
+// denominators do not underflow here either.
+//
 // # Causal attention
 //
 // Tokens are taken in chunks of up to 64. A row of a chunk takes what precedes
-// the chunk from S, and the keys of the chunk up to its own one by one, from the
-// inner products of features. The reference in a chunk comes from the past and
-// from the first token of the chunk. A chunk ends before a token that exceeds it
-// by more than 30 bits in float32, 250 in float64: what is done for a row depends
-// on rows up to it only, and rapidly growing norms cost shorter chunks, not
-// accuracy. That growth, times the values, must stay in range: float32 values up
-// to 2⁸⁰ are safe. Changing later tokens, to NaN even, does not change earlier outputs
-// by one bit. In exact attention the running maximum is that of each row alone,
-// with the same result.
+// the chunk from S, and the keys of the chunk up to its own from the inner products
+// of features, of which those with later keys are set to zero. The reference in a
+// chunk comes from the past and from the first token of the chunk. A chunk ends
+// before a token that exceeds it by more than 30 bits in float32, 250 in float64:
+// what is done for a row depends on rows up to it only, and rapidly growing norms
+// cost shorter chunks, not accuracy. That growth, times the values, must stay in
+// range: float32 values up to 2⁸⁰ are safe. Changing later tokens, to NaN even, does
+// not change earlier outputs by one bit. In exact attention the running maximum is
+// that of each row alone, with the same result.
+//
+// With several processors the chunks of a window are computed at the same time:
+// first what each gives itself and what it adds to S, then the sums S before each,
+// one after another as a prefix sum, then the outputs. With one processor a window is
+// one chunk, which stays in cache. The bits are the same: a sum that is added to S is
+// the one that is added in place.
+//
+// A product with a weight that is set to zero adds a zero to a sum, which leaves it as
+// it is unless the value is not finite. In a chunk or tile with such a value every row
+// is a product of its own, of the keys up to it. The sign of a sum that is zero may
+// differ by that, and is taken as positive.
 //
 // # Maps that are not positive
 //
@@ -105,8 +132,8 @@
 // # Determinism and sharing
 //
 // Work is cut by the number of tokens, not of processors, and sums are merged in
-// order: results do not depend on GOMAXPROCS. An Attention, an Exact and a Layer
-// may be shared by goroutines.
+// order: results do not depend on GOMAXPROCS. An Attention, an Exact, a Heads and a
+// Layer may be shared by goroutines.
 //
 // # References
 //

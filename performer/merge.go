@@ -1,18 +1,25 @@
 package performer
 
-// merge adds the keys of other, which come after those of acc, to acc.
-func (acc *accumulator[T]) merge(other *accumulator[T]) {
-	if acc.ref != nil {
-		acc.rescale(other.ref.exponent)
+import "github.com/seed-feabd252/randfeat/internal/vecmath"
+
+// mergeFeatures adds the sums of features lo ≤ f < hi of other, whose keys come
+// after those of acc, to acc. Calls for different features may run at once.
+func (acc *accumulator[T]) mergeFeatures(other *accumulator[T], lo, hi int) {
+	sums, more := acc.sums(), other.sums()
+	if acc.ref == nil {
+		addRows(sums, more, lo, hi)
+		return
 	}
-	for f := range acc.sum.Rows {
+	for f := lo; f < hi; f++ {
 		factor := T(1)
-		if acc.ref != nil && other.ref.exponent[f] != none {
-			factor = powerOfTwo[T](other.ref.exponent[f] - acc.ref.exponent[f])
+		if n, old := other.ref.exponent[f], acc.ref.exponent[f]; n > old {
+			if old != none {
+				vecmath.Scale(sums.Row(f), powerOfTwo[T](old-n))
+			}
+			acc.ref.set(f, n)
+		} else if n != none {
+			factor = powerOfTwo[T](n - old)
 		}
-		row := acc.sum.Row(f)
-		for j, x := range other.sum.Row(f) {
-			row[j] += factor * x
-		}
+		vecmath.AddScaled(sums.Row(f), more.Row(f), factor)
 	}
 }

@@ -26,6 +26,7 @@ type reference[T dense.Float] struct {
 	exponent  []int32
 	high, low []T
 	base      []T // high, or −Inf where there is no reference
+	top       []T // a log-feature up to it has no greater exponent
 	limit     []T // largest log-feature that a chunk admits under this reference
 
 	ln2High, ln2Low, growth T
@@ -34,8 +35,8 @@ type reference[T dense.Float] struct {
 func newReference[T dense.Float](m int) *reference[T] {
 	r := &reference[T]{
 		exponent: make([]int32, m),
-		high:     make([]T, m), low: make([]T, m),
-		base: make([]T, m), limit: make([]T, m),
+		high:     make([]T, m), low: make([]T, m), base: make([]T, m),
+		top: make([]T, m), limit: make([]T, m),
 	}
 	switch any(T(0)).(type) {
 	case float32:
@@ -58,48 +59,105 @@ func (r *reference[T]) reset() {
 	}
 }
 
+// one makes every reference 1, the exponent 0.
+func (r *reference[T]) one() {
+	for f := range r.exponent {
+		r.set(f, 0)
+	}
+}
+
 // set makes n the exponent of feature f.
 func (r *reference[T]) set(f int, n int32) {
 	r.exponent[f] = n
 	if n == none {
+		inf := T(math.Inf(-1))
 		r.high[f], r.low[f] = 0, 0
-		r.base[f], r.limit[f] = T(math.Inf(-1)), T(math.Inf(-1))
+		r.base[f], r.top[f], r.limit[f] = inf, inf, inf
 		return
 	}
+	// The margin is far wider than any rounding here.
+	const margin = 0x1p-18
+	log := float64(n) * math.Ln2
 	r.high[f], r.low[f] = T(n)*r.ln2High, T(n)*r.ln2Low
-	r.base[f], r.limit[f] = r.high[f], r.high[f]+r.low[f]+r.growth
+	r.base[f] = r.high[f]
+	r.top[f] = T(log - margin*(1+math.Abs(log)))
+	r.limit[f] = r.high[f] + r.low[f] + r.growth
 }
 
-// exponentsOf writes into dst, for each feature, the least integer N such that
-// no finite log-feature of the rows exceeds N·ln 2, or none. NaN and +Inf have
-// no exponent: they enter the sums as they are.
-func exponentsOf[T dense.Float](dst []int32, peaks []T, logs dense.Matrix[T]) {
+// copyOf makes r hold what scaling keys and queries needs of another reference.
+func (r *reference[T]) copyOf(other *reference[T]) {
+	copy(r.exponent, other.exponent)
+	copy(r.high, other.high)
+	copy(r.low, other.low)
+	copy(r.base, other.base)
+}
+
+// change says that the exponent of a feature has grown by so much: sums taken
+// before are to be multiplied by 2^(−by).
+type change struct{ feature, by int32 }
+
+// raise makes the reference no less than the log-features x, one of each, and
+// appends the changes of features that had a reference to changes. NaN and ±Inf
+// have no exponent: they enter the sums as they are.
+func (r *reference[T]) raise(x []T, changes []change) []change {
 	inf := T(math.Inf(1))
-	for f := range peaks {
-		peaks[f] = -inf
+	top := r.top[:len(x)]
+	for f, v := range x {
+		if !(v > top[f] && v < inf) {
+			continue
+		}
+		n, old := exponentOf(v), r.exponent[f]
+		if n <= old {
+			continue
+		}
+		// Without a reference the sums are zero, or NaN or Inf from a key that
+		// is, and stay what they are.
+		if old != none {
+			changes = append(changes, change{int32(f), n - old})
+		}
+		r.set(f, n)
+	}
+	return changes
+}
+
+// exponentOf returns the least integer N, in the range of exponents, such that
+// the finite x does not exceed N·ln 2.
+func exponentOf[T dense.Float](x T) int32 {
+	n := math.Ceil(float64(x) / math.Ln2)
+	return int32(min(max(n, -maxExponent), maxExponent))
+}
+
+// peaksOf writes into dst the largest finite log-feature of the rows for each
+// feature, or −Inf.
+func peaksOf[T dense.Float](dst []T, logs dense.Matrix[T]) {
+	inf := T(math.Inf(-1))
+	for f := range dst {
+		dst[f] = inf
 	}
 	for i := range logs.Rows {
-		for f, x := range logs.Row(i)[:len(peaks)] {
-			if x > peaks[f] && x < inf {
-				peaks[f] = x
-			}
-		}
-	}
-	for f, x := range peaks {
-		dst[f] = none
-		if x > -inf {
-			n := math.Ceil(float64(x) / math.Ln2)
-			dst[f] = int32(min(max(n, -maxExponent), maxExponent))
-		}
+		vecmath.Peaks(dst, logs.Row(i))
 	}
 }
 
-// admits returns how many leading rows, at least one, stay within the growth
-// that the reference leaves room for. Row i is judged by rows up to i only.
+// admitsAll reports whether rows with these peaks stay within the growth that the
+// reference leaves room for.
+func (r *reference[T]) admitsAll(peaks []T) bool {
+	limit := r.limit[:len(peaks)]
+	for f, x := range peaks {
+		if x > limit[f] {
+			return false
+		}
+	}
+	return true
+}
+
+// admits returns how many leading rows, at least one, stay within that growth. Row
+// i is judged by rows up to i only.
 func (r *reference[T]) admits(logs dense.Matrix[T]) int {
+	inf := T(math.Inf(1))
 	for i := 1; i < logs.Rows; i++ {
 		for f, x := range logs.Row(i)[:len(r.limit)] {
-			if x > r.limit[f] {
+			if x > r.limit[f] && x < inf {
 				return i
 			}
 		}
@@ -111,39 +169,29 @@ func (r *reference[T]) admits(logs dense.Matrix[T]) int {
 func (r *reference[T]) scaleKeys(logs dense.Matrix[T]) {
 	for i := range logs.Rows {
 		row := logs.Row(i)
-		high, low := r.high[:len(row)], r.low[:len(row)]
-		for f := range row {
-			row[f] = (row[f] - high[f]) - low[f]
-		}
-		vecmath.Exp(row, row)
+		vecmath.ExpDiff(row, row, r.high, r.low)
 	}
 }
 
 // scaleQueries replaces the log-features ℓ of query i by
 // exp(ℓ_f + N_f·ln 2 − M_i), where M_i is their greatest finite exponent, and
-// records exp(M_i) in scales[i]. A feature without a reference gets the weight
-// zero. If that holds for all of them M_i is zero.
+// records exp(M_i) in scales[i] if there are scales. A feature without a reference
+// gets the weight zero. If that holds for all of them M_i is zero.
 func (r *reference[T]) scaleQueries(logs dense.Matrix[T], scales []scale) {
-	inf := T(math.Inf(1))
 	for i := range logs.Rows {
 		row := logs.Row(i)
-		base, low := r.base[:len(row)], r.low[:len(row)]
-		best, star := -inf, -1
-		for f, x := range row {
-			if s := (x + base[f]) + low[f]; s > best && s < inf {
-				best, star = s, f
+		var log0, base0, low0 T
+		s := scale{factor: 1}
+		if f := vecmath.PeakSum(row, r.base, r.low); f >= 0 {
+			log0, base0, low0 = row[f], r.base[f], r.low[f]
+			if scales != nil {
+				s = newScale(float64(log0), r.exponent[f])
 			}
 		}
-		var log0, base0, low0 T
-		scales[i] = scale{factor: 1}
-		if star >= 0 {
-			log0, base0, low0 = row[star], base[star], low[star]
-			scales[i] = newScale(float64(log0), r.exponent[star])
+		if scales != nil {
+			scales[i] = s
 		}
 		// Like is subtracted from like, so that large logarithms cancel exactly.
-		for f := range row {
-			row[f] = (row[f] - log0) + ((base[f] - base0) + (low[f] - low0))
-		}
-		vecmath.Exp(row, row)
+		vecmath.ExpRelative(row, row, log0, r.base, base0, r.low, low0)
 	}
 }

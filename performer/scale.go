@@ -25,11 +25,11 @@ func newScale(log float64, exponent int32) scale {
 	return scale{factor: math.Exp(rest), exponent: int(n) + int(exponent)}
 }
 
-// applyScale sets dst to x times s. A zero stays zero, and only what is beyond
-// the range of T becomes ±Inf or zero.
+// applyScale sets dst to x times s. A zero becomes +0, and only what is beyond the
+// range of T becomes ±Inf or zero.
 func applyScale[T dense.Float](dst, x []T, s scale) {
 	for j := range dst {
-		dst[j] = T(math.Ldexp(float64(x[j])*s.factor, s.exponent))
+		dst[j] = T(math.Ldexp(float64(x[j])*s.factor, s.exponent)) + 0
 	}
 }
 

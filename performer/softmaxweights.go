@@ -43,27 +43,16 @@ func SoftmaxWeights[T dense.Float](dst, q, k dense.Matrix[T], opts SoftmaxOption
 
 // softmax replaces x by exp(x_j)/Σ exp(x_j).
 func softmax[T dense.Float](x []T) {
-	inf := T(math.Inf(1))
-	peak := -inf
-	for _, v := range x {
-		if v > peak && v < inf {
-			peak = v
-		}
-	}
-	if peak == -inf {
+	peak := vecmath.Peak(x)
+	if peak == T(math.Inf(-1)) {
 		peak = 0
 	}
-	for j := range x {
-		x[j] -= peak
-	}
-	vecmath.Exp(x, x)
+	vecmath.ExpMinus(x, x, peak)
 	var sum T
 	for _, v := range x {
 		sum += v
 	}
-	for j := range x {
-		x[j] /= sum
-	}
+	divide(x, x, sum)
 }
 
 // clearFuture sets the elements above the diagonal to zero.

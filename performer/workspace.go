@@ -1,34 +1,33 @@
 package performer
 
-import "github.com/seed-feabd252/randfeat/dense"
+import (
+	"sync"
+
+	"github.com/seed-feabd252/randfeat/dense"
+)
 
 // workspace is the scratch memory of one goroutine: the (log-)features of a
-// block of queries and keys, the extended values, the sums and the scores.
-// Nothing in it grows with the number of tokens.
+// block of queries or keys, the sums of queries, and what a row needs. Nothing in it
+// grows with the number of tokens.
 type workspace[T dense.Float] struct {
-	queries, keys rowBuffer[T] // block×m
-	values, out   rowBuffer[T] // block×width
-	scores        rowBuffer[T] // block×block
-	peaks         []T          // m
-	exponents     []int32      // m
-	scales        []scale      // block
+	features buffer[T] // a.rows×m
+	sums     buffer[T] // a.rows×width
+	scratch  []T       // m
+	scales   []scale   // a.rows if unnormalised
 }
 
 // workspace takes a workspace for values of dimension dv from the pool.
 func (a *Attention[T]) workspace(dv int) *workspace[T] {
-	width := a.width(dv)
-	if w, ok := a.workspaces.Get().(*workspace[T]); ok {
-		w.values.resize(width)
-		w.out.resize(width)
-		return w
+	w, ok := a.workspaces.Get().(*workspace[T])
+	if !ok {
+		w = &workspace[T]{scratch: make([]T, a.m)}
+		if a.opts.Unnormalised {
+			w.scales = make([]scale, a.rows)
+		}
+		w.features.shape(a.rows, a.m)
 	}
-	return &workspace[T]{
-		queries: newRowBuffer[T](a.m), keys: newRowBuffer[T](a.m),
-		values: newRowBuffer[T](width), out: newRowBuffer[T](width),
-		scores: newRowBuffer[T](block),
-		peaks:  make([]T, a.m), exponents: make([]int32, a.m),
-		scales: make([]scale, block),
-	}
+	w.sums.shape(a.rows, a.width(dv))
+	return w
 }
 
 // width returns the number of columns of the sums for values of dimension dv.
@@ -39,27 +38,31 @@ func (a *Attention[T]) width(dv int) int {
 	return dv + 1
 }
 
-// rowBuffer holds up to block rows of some width.
-type rowBuffer[T dense.Float] struct {
-	data []T
-	cols int
-}
-
-func newRowBuffer[T dense.Float](cols int) rowBuffer[T] {
-	return rowBuffer[T]{data: make([]T, block*cols), cols: cols}
-}
-
-// resize makes the rows cols wide.
-func (b *rowBuffer[T]) resize(cols int) {
-	if need := block * cols; cap(b.data) < need {
-		b.data = make([]T, need)
+// mapQueries writes the (log-)features of the queries q into dst.
+func (a *Attention[T]) mapQueries(dst, q dense.Matrix[T]) {
+	if a.logQuery != nil {
+		a.logQuery.LogTransform(dst, q)
 	} else {
-		b.data = b.data[:need]
+		a.query.Transform(dst, q)
 	}
-	b.cols = cols
 }
 
-// rows returns the first n rows, whatever they hold.
-func (b *rowBuffer[T]) rows(n int) dense.Matrix[T] {
-	return dense.Of(n, b.cols, b.data[:n*b.cols])
+// mapKeys writes the (log-)features of the keys k into dst.
+func (a *Attention[T]) mapKeys(dst, k dense.Matrix[T]) {
+	if a.logKey != nil {
+		a.logKey.LogTransform(dst, k)
+	} else {
+		a.key.Transform(dst, k)
+	}
+}
+
+// pool keeps values of one type between calls.
+type pool[V any] struct{ sync.Pool }
+
+// get returns a value that was put, or a new one.
+func (p *pool[V]) get() *V {
+	if v, ok := p.Get().(*V); ok {
+		return v
+	}
+	return new(V)
 }

@@ -1,0 +1,138 @@
+package performer
+
+import (
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/parallel"
+	"github.com/seed-feabd252/randfeat/internal/product"
+)
+
+const (
+	segmentRows  = 128  // keys that are worth an accumulator of their own
+	fewSegments  = 8    // up to so many of them
+	longSegments = 1024 // keys a segment beyond that
+	maxSegments  = 64
+	answerRows   = 128 // queries that are mapped and answered at a time
+	mergeGrain   = 1 << 13
+)
+
+// bidirectional is one call of bidirectional attention: the keys are summarised in
+// segments, the segments merged, and the queries answered block by block.
+type bidirectional[T dense.Float] struct {
+	a            *Attention[T]
+	dst, q, k, v dense.Matrix[T]
+
+	plain            bool // the sums are of features, not of their exponentials
+	segments, groups int
+	parts            [maxSegments]*accumulator[T]
+	total            product.Packed[T]
+}
+
+// bidirectional accumulates all keys, then answers the queries.
+func (a *Attention[T]) bidirectional(dst, q, k, v dense.Matrix[T]) {
+	b := a.bidirectionals.get()
+	b.a, b.dst, b.q, b.k, b.v = a, dst, q, k, v
+	b.segments = segmentsOf(k.Rows)
+	b.plain = a.plain
+	b.sum()
+	if b.plain && !b.parts[0].allInRange() {
+		b.plain = false
+		b.drop()
+		b.sum()
+	}
+	product.Pack(&b.total, b.parts[0].sums())
+	parallel.Do((q.Rows+answerRows-1)/answerRows, (*answering[T])(b))
+
+	b.drop()
+	*b = bidirectional[T]{total: b.total}
+	a.bidirectionals.Put(b)
+}
+
+// sum makes the first part the sums over all keys.
+func (b *bidirectional[T]) sum() {
+	parallel.Do(b.segments, (*summarising[T])(b))
+	if b.segments > 1 {
+		b.groups = max(1, min(b.a.m/4, b.a.m*b.parts[0].sum.stride*b.segments/mergeGrain))
+		parallel.Do(b.groups, (*merging[T])(b))
+	}
+}
+
+// drop returns the parts to their pool.
+func (b *bidirectional[T]) drop() {
+	for s, p := range b.parts[:b.segments] {
+		b.a.accumulators.Put(p)
+		b.parts[s] = nil
+	}
+}
+
+// segmentsOf returns the number of segments of n keys. It depends on n alone, so
+// that the sums do not depend on who took which.
+func segmentsOf(n int) int {
+	return max(1, min(n/segmentRows, max(fewSegments, n/longSegments), maxSegments))
+}
+
+// share returns where share s of n begins: n·s/shares, without the product, which
+// overflows a 32-bit int.
+func share(n, shares, s int) int {
+	return n/shares*s + n%shares*s/shares
+}
+
+// summarising is the task of accumulating segments of keys.
+type summarising[T dense.Float] bidirectional[T]
+
+func (b *summarising[T]) Piece(s int) {
+	a := b.a
+	acc, w := a.accumulator(b.v.Cols), a.workspace(b.v.Cols)
+	if b.plain {
+		acc.ref.one()
+	}
+	lo, hi := share(b.k.Rows, b.segments, s), share(b.k.Rows, b.segments, s+1)
+	for ; lo < hi; lo += a.rows {
+		end := min(lo+a.rows, hi)
+		keys, values := w.features.rows(end-lo), b.v.RowRange(lo, end)
+		if b.plain {
+			a.key.Transform(keys, b.k.RowRange(lo, end))
+			addProducts(1, acc.sums(), keys, values, w.scratch)
+			continue
+		}
+		a.mapKeys(keys, b.k.RowRange(lo, end))
+		acc.add(keys, values, w.scratch)
+	}
+	b.parts[s] = acc
+	a.workspaces.Put(w)
+}
+
+// merging is the task of adding up the segments, in order, some features a piece.
+type merging[T dense.Float] bidirectional[T]
+
+func (b *merging[T]) Piece(g int) {
+	lo, hi := share(b.a.m, b.groups, g), share(b.a.m, b.groups, g+1)
+	for _, p := range b.parts[1:b.segments] {
+		b.parts[0].mergeFeatures(p, lo, hi)
+	}
+}
+
+// answering is the task of computing outputs.
+type answering[T dense.Float] bidirectional[T]
+
+func (b *answering[T]) Piece(i int) {
+	a := b.a
+	lo := i * answerRows
+	hi := min(lo+answerRows, b.q.Rows)
+	w := a.workspace(b.v.Cols)
+	for ; lo < hi; lo += a.rows {
+		end := min(lo+a.rows, hi)
+		queries, out := w.features.rows(end-lo), w.sums.rows(end-lo)
+		if b.plain {
+			a.query.Transform(queries, b.q.RowRange(lo, end))
+		} else {
+			a.mapQueries(queries, b.q.RowRange(lo, end))
+			b.parts[0].scaleQueries(queries, w.scales)
+		}
+		product.MulPacked(1, queries, &b.total, 0, out, nil)
+		if b.plain {
+			b.amend(w, lo, out)
+		}
+		a.finish(b.dst.RowRange(lo, end), out, w.scales)
+	}
+	a.workspaces.Put(w)
+}

@@ -1,0 +1,142 @@
+package performer
+
+import (
+	"fmt"
+	"math"
+)
+
+// Shape is what the cost of attention depends on.
+type Shape struct {
+	Queries, Keys int // Lq and Lk
+	Dim, Values   int // d and dv
+	Features      int // m; exact attention has none
+
+	// Projected says that features are functions of m projections, which cost m·d
+	// multiply-adds a row. It is false for elu+1 and other maps of coordinates.
+	Projected bool
+
+	// Causal lets query i see the keys j ≤ i only; Queries = Keys then.
+	Causal bool
+
+	// ElementSize is the number of bytes of an element, 4 or 8. Zero means 4.
+	ElementSize int
+}
+
+// Cost is what one call of Forward does, for a form and a shape.
+type Cost struct {
+	// MACs is the number of multiply-adds of the matrix products.
+	MACs float64
+
+	// Exps is the number of exponentials.
+	Exps float64
+
+	// Bytes is what passes between the memory of q, k, v and the output and the
+	// caches of a processor, when the second cache holds the scratch memory and
+	// nothing else.
+	Bytes float64
+}
+
+// Intensity returns the multiply-adds for each byte that is moved.
+func (c Cost) Intensity() float64 { return c.MACs / c.Bytes }
+
+// Measured in this package, one processor with 512-bit vectors, d = dv = 64: how
+// many multiply-adds take as long as one exponential and what goes with it, the
+// maximum, the subtraction, the sum. A multiply-add in float64 takes twice as long as
+// in float32, and an exponential a little more than twice.
+const (
+	expMACs32 = 50
+	expMACs64 = 60
+)
+
+// Exact returns the cost of exact attention:
+//
+//	MACs = P·(d + dv),  Exps = P,
+//
+// where P is the number of pairs that see each other, Lq·Lk or ½·L·(L+1). The keys
+// and values up to the last that it sees are read for every block of up to 256
+// queries; queries are read and outputs written once.
+func (s Shape) Exact() Cost {
+	s.check()
+	lq, lk := float64(s.Queries), float64(s.Keys)
+	pairs, reads := lq*lk, math.Ceil(lq/float64(queriesOf(s.Queries)))*lk
+	if s.Causal {
+		pairs = lq * (lq + 1) / 2
+		reads = reads/2 + lk/2
+	}
+	width := float64(s.Dim + s.Values)
+	return Cost{MACs: pairs * width, Exps: pairs, Bytes: (lq + reads) * width * s.size()}
+}
+
+// Linear returns the cost of linear attention:
+//
+//	MACs = (Lq + Lk)·m·(d + dv + 1),  Exps = (Lq + Lk)·m,
+//
+// without d if the features are not projections. Causal attention adds the pairs in
+// chunks of c = 64 tokens, L·c·(m + dv + 1). Everything is read and written once.
+func (s Shape) Linear() Cost {
+	s.check()
+	lq, lk, m, sums := float64(s.Queries), float64(s.Keys), float64(s.Features), float64(s.Values+1)
+	perFeature := sums
+	if s.Projected {
+		perFeature += float64(s.Dim)
+	}
+	c := Cost{
+		MACs:  (lq + lk) * m * perFeature,
+		Exps:  (lq + lk) * m,
+		Bytes: (lq + lk) * float64(s.Dim+s.Values) * s.size(),
+	}
+	if s.Causal {
+		c.MACs += lq * min(lq, chunkRows) * (m + sums)
+	}
+	return c
+}
+
+// Crossover returns the least number of tokens, Queries = Keys, from which linear
+// attention is predicted to be faster than exact attention; the numbers in s do not
+// count. The prediction adds multiply-adds and exponentials, by what they cost here.
+// It is rough for lengths of a few dozen tokens, where neither matters.
+func Crossover(s Shape) int {
+	exp := float64(expMACs32)
+	if s.size() == 8 {
+		exp = expMACs64
+	}
+	work := func(c Cost) float64 { return c.MACs + exp*c.Exps }
+	faster := func(n int) bool {
+		s.Queries, s.Keys = n, n
+		return work(s.Linear()) <= work(s.Exact())
+	}
+	// The work a token grows without bound in exact attention and, from some length
+	// on, does not in linear attention.
+	hi := 1
+	for !faster(hi) {
+		hi *= 2
+	}
+	lo := hi / 2
+	for hi-lo > 1 {
+		if mid := lo + (hi-lo)/2; faster(mid) {
+			hi = mid
+		} else {
+			lo = mid
+		}
+	}
+	return hi
+}
+
+func (s Shape) size() float64 {
+	if s.ElementSize == 0 {
+		return 4
+	}
+	return float64(s.ElementSize)
+}
+
+// check panics unless the shape is one.
+func (s Shape) check() {
+	switch {
+	case s.Queries < 0 || s.Keys < 0 || s.Dim < 0 || s.Values < 0 || s.Features < 0:
+		panic(fmt.Sprintf("performer: %+v has a negative dimension", s))
+	case s.Causal && s.Queries != s.Keys:
+		panic(fmt.Sprintf("performer: %+v is causal, want as many queries as keys", s))
+	case s.size() != 4 && s.size() != 8:
+		panic(fmt.Sprintf("performer: %+v, want an ElementSize of 4 or 8", s))
+	}
+}

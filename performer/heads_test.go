@@ -1,0 +1,76 @@
+package performer
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-feabd252/randfeat/dense"
+)
+
+// Heads are the form over views, bit for bit, for any number of processors, into new
+// memory, a view, and the inputs themselves.
+func TestHeads(t *testing.T) {
+	bothTypes(t, testHeads[float32], testHeads[float64])
+}
+
+func testHeads[T dense.Float](t *testing.T) {
+	const n, d = 150, 4
+	rng := rand.New(source(100))
+	for _, form := range everyForm[T](d) {
+		for _, heads := range []int{1, 3, 8} {
+			q, k, v := gaussian[T](rng, n, heads*d, 0, 1), gaussian[T](rng, n, heads*d, 0, 1), gaussian[T](rng, n, heads*d, 0, 1)
+			want := dense.New[T](n, heads*d)
+			for h := range heads {
+				from, to := h*d, (h+1)*d
+				form.Forward(want.ColRange(from, to), q.ColRange(from, to), k.ColRange(from, to), v.ColRange(from, to))
+			}
+			all := must(NewHeads(form, heads))
+			assert.Equal(t, heads, all.Heads())
+			for _, processors := range []int{1, 2, 5} {
+				before := runtime.GOMAXPROCS(processors)
+				got := all.Forward(dense.Matrix[T]{}, q, k, v)
+				runtime.GOMAXPROCS(before)
+				require.True(t, identical(want, got), "%T, %d heads, %d processors", form, heads, processors)
+			}
+			wide := filled[T](n, heads*d+2, 7)
+			all.Forward(wide.ColRange(1, heads*d+1), q, k, v)
+			require.True(t, identical(want, wide.ColRange(1, heads*d+1)), "%T: into a view", form)
+			assert.Equal(t, filled[T](n, 1, 7), wide.ColRange(0, 1).Clone(), "left of it")
+			require.True(t, identical(want, all.Forward(q, q, k, v)), "%T, %d heads: into q", form, heads)
+		}
+	}
+}
+
+// Values may be wider than keys, and queries fewer.
+func TestHeadsOfOtherShapes(t *testing.T) {
+	rng := rand.New(source(101))
+	q, k, v := gaussian[float64](rng, 5, 8, 0, 1), gaussian[float64](rng, 70, 8, 0, 1), gaussian[float64](rng, 70, 6, 0, 1)
+	got := must(NewHeads[float64](Exact[float64]{}, 2)).Forward(dense.Matrix[float64]{}, q, k, v)
+	for h := range 2 {
+		want := Softmax(dense.Matrix[float64]{}, q.ColRange(4*h, 4*h+4), k.ColRange(4*h, 4*h+4), v.ColRange(3*h, 3*h+3), SoftmaxOptions{})
+		assert.Equal(t, want, got.ColRange(3*h, 3*h+3).Clone())
+	}
+}
+
+func TestHeadsErrors(t *testing.T) {
+	_, err := NewHeads[float32](nil, 2)
+	assert.EqualError(t, err, "performer: form is nil")
+	_, err = NewHeads[float32](Exact[float32]{}, 0)
+	assert.EqualError(t, err, "performer: heads = 0, want at least 1")
+	h := must(NewHeads[float32](Exact[float32]{}, 3))
+	mat := dense.New[float32]
+	var none dense.Matrix[float32]
+	for want, f := range map[string]func(){
+		"performer: q is 5×6, k is 7×6, v is 7×4, want columns that 3 heads can share": func() { h.Forward(none, mat(5, 6), mat(7, 6), mat(7, 4)) },
+		"performer: q is 5×4, k is 7×4, v is 7×3, want columns that 3 heads can share": func() { h.Forward(none, mat(5, 4), mat(7, 4), mat(7, 3)) },
+		"performer: q is 5×6, k is 7×3, want queries and keys of one dimension":        func() { h.Forward(none, mat(5, 6), mat(7, 3), mat(7, 3)) },
+		"dense: destination is 5×6, want 5×3":                                          func() { h.Forward(mat(5, 6), mat(5, 6), mat(7, 6), mat(7, 3)) },
+	} {
+		assert.PanicsWithValue(t, want, f, fmt.Sprint(want))
+	}
+}

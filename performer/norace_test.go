@@ -1,0 +1,5 @@
+//go:build !race
+
+package performer
+
+const raceDetector = false

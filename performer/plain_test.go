@@ -1,0 +1,95 @@
+package performer
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/rff"
+)
+
+// Features of elu+1 that are far out of the range that is used as it is, in keys, in
+// queries, in a few of either.
+func TestPlainFeaturesOutOfRange(t *testing.T) {
+	bothTypes(t, testPlain[float32], testPlain[float64])
+}
+
+func testPlain[T dense.Float](t *testing.T) {
+	const n, d = 600, 4
+	rng := rand.New(source(120))
+	a := attention[T](must(rff.ELU[T](d)), Options{})
+	require.True(t, a.plain)
+	shifted := func(shift float64, rows ...int) dense.Matrix[T] {
+		x := gaussian[T](rng, n, d, 0, 1)
+		for i := range n {
+			for _, r := range rows {
+				if i != r {
+					continue
+				}
+				for j := range d {
+					x.Row(i)[j] += T(shift)
+				}
+			}
+		}
+		return x
+	}
+	every := make([]int, n)
+	for i := range every {
+		every[i] = i
+	}
+	one := shifted(0)
+	one.Set(5, 0, -150)
+	column := shifted(0)
+	for i := range n {
+		column.Set(i, 2, -400)
+	}
+	v := gaussian[T](rng, n, 3, 0, 1)
+	for _, c := range []struct {
+		what       string
+		q, k       dense.Matrix[T]
+		plain      bool // the sums of features are good
+		amendments int  // rows that are not
+	}{
+		{"usual", shifted(0), shifted(0), true, 0},
+		{"keys small", shifted(0), shifted(-200, every...), false, 0},
+		{"keys large", shifted(0), shifted(1e12, every...), false, 0},
+		{"one feature of keys small", shifted(0), column, false, 0},
+		{"queries small", shifted(-200, every...), shifted(0), true, n},
+		{"a few queries small or large", shifted(-100, 3, 77, 299, 599), shifted(0), true, 4},
+		{"a key small", shifted(0), one, true, 0},
+		{"both small", shifted(-60, every...), shifted(-60, every...), false, 0},
+		{"queries large", shifted(1e13, 8, 9), shifted(0), true, 2},
+	} {
+		want, tol := newPairs(a, c.q, c.k).attend(dense.Convert(dense.Matrix[float64]{}, v))
+		require.Less(t, largest(tol), 1e-2, "the test means something")
+		requireClose(t, want, tol, a.Forward(dense.Matrix[T]{}, c.q, c.k, v), "%s", c.what)
+		ones := filled[T](n, 2, 1)
+		assert.Equal(t, ones, a.Forward(dense.Matrix[T]{}, c.q, c.k, ones), c.what)
+
+		b := &bidirectional[T]{a: a, q: c.q, k: c.k, v: v, segments: segmentsOf(n), plain: true}
+		b.sum()
+		require.Equal(t, c.plain, b.parts[0].allInRange(), c.what)
+		amendments := 0
+		if c.plain {
+			sums := b.parts[0].sums()
+			phi := a.query.Transform(dense.Matrix[T]{}, c.q)
+			for i := range n {
+				var total T
+				for f, x := range phi.Row(i) {
+					total += x * sums.Row(f)[3]
+				}
+				if !inRange(total) {
+					amendments++
+				}
+			}
+		}
+		assert.Equal(t, c.amendments, amendments, c.what)
+	}
+	for _, opts := range forms[1:] {
+		assert.False(t, attention[T](must(rff.ELU[T](d)), opts).plain, "no denominators to judge by, or a future that must not count")
+	}
+	assert.False(t, attention(positive[T](8, d), Options{}).plain)
+}

@@ -1,0 +1,158 @@
+package performer
+
+import (
+	"math"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/product"
+	"github.com/seed-feabd252/randfeat/internal/vecmath"
+)
+
+// tileKeys is the number of keys whose scores are formed together. Their scores stay
+// in the second cache, and a product over them is a single sum.
+const tileKeys = 4 * block
+
+// tile is the scratch memory of one goroutine for a block of queries: their scores
+// for tileKeys keys, one row a key, and for each query its sums, the sum of its
+// weights and its largest score so far.
+//
+// With the scores transposed, the queries are the operand that is packed, once for
+// all tiles; and the sum of the weights is one addition a score, for all queries at
+// once and in the order in which the products add up the values.
+type tile[T dense.Float] struct {
+	opts    SoftmaxOptions
+	scale   T
+	queries product.Packed[T] // transposed
+	scores  buffer[T]         // tileKeys×queries
+	sums    buffer[T]         // queries×dv
+
+	// One element a query.
+	peaks, raised []T // the largest finite score so far, before and with a tile
+	shift         []T // what scores are relative to: the peak, or 0 where there is none
+	total, part   []T // the sum of the weights, and that of a tile
+	zeros         []T
+}
+
+// prepare makes room for n queries of dimension d and values of dimension dv, of
+// which no key has been seen.
+func (t *tile[T]) prepare(n, dv int, opts SoftmaxOptions, d int) {
+	t.opts, t.scale = opts, T(opts.scale(d))
+	t.scores.shape(tileKeys, n)
+	t.sums.shape(n, dv)
+	clear(t.sums.data)
+	for _, x := range []*[]T{&t.peaks, &t.raised, &t.shift, &t.total, &t.part, &t.zeros} {
+		*x = resize(*x, n)
+		clear(*x)
+	}
+	for i := range t.peaks {
+		t.peaks[i] = T(math.Inf(-1))
+	}
+}
+
+// attend computes the outputs of a block of queries, the first of which is
+// query number first.
+func (t *tile[T]) attend(dst, q, k, v dense.Matrix[T], first int) {
+	product.PackT(&t.queries, q)
+	end := k.Rows
+	if t.opts.Causal {
+		end = first + q.Rows
+	}
+	for lo := 0; lo < end; lo += tileKeys {
+		hi := min(lo+tileKeys, end)
+		t.take(k.RowRange(lo, hi), v.RowRange(lo, hi), first-lo)
+	}
+	sums := t.sums.rows(q.Rows)
+	for i := range dst.Rows {
+		switch peak := float64(t.peaks[i]); {
+		case !t.opts.Unnormalised:
+			divide(dst.Row(i), sums.Row(i), t.total[i])
+		case math.IsInf(peak, -1):
+			applyScale(dst.Row(i), sums.Row(i), scale{factor: 1})
+		default:
+			applyScale(dst.Row(i), sums.Row(i), newScale(peak, 0))
+		}
+	}
+}
+
+// take adds a tile of keys and values to the sums of the queries, of which number 0
+// is in line with key number ahead.
+func (t *tile[T]) take(k, v dense.Matrix[T], ahead int) {
+	n := len(t.peaks)
+	scores, sums := t.scores.rows(k.Rows), t.sums.rows(n)
+	product.MulPacked(t.scale, k, &t.queries, 0, scores, nil)
+	diagonal := t.opts.Causal && ahead+1 < k.Rows
+	if diagonal {
+		for j := max(ahead+1, 0); j < k.Rows; j++ {
+			fill(scores.Row(j)[:min(j-ahead, n)], T(math.Inf(-1)))
+		}
+	}
+	t.raise(scores, sums)
+	clear(t.part)
+	for j := range scores.Rows {
+		row := scores.Row(j)
+		vecmath.ExpDiff(row, row, t.shift, t.zeros)
+		vecmath.AddScaled(t.part, row, 1)
+	}
+	vecmath.AddScaled(t.total, t.part, 1)
+	if !diagonal || finite(v) {
+		product.TMul(1, scores, v, 1, sums)
+		return
+	}
+	// Hidden keys are left out rather than multiplied by zero.
+	for i := range n {
+		if seen := min(ahead+i+1, k.Rows); seen > 0 {
+			product.TMul(1, scores.RowRange(0, seen).ColRange(i, i+1), v.RowRange(0, seen), 1, sums.RowRange(i, i+1))
+		}
+	}
+}
+
+// raise makes the peaks those of the scores too and rescales the sums of queries
+// whose peak has grown.
+func (t *tile[T]) raise(scores, sums dense.Matrix[T]) {
+	inf := T(math.Inf(1))
+	copy(t.raised, t.peaks)
+	for j := range scores.Rows {
+		vecmath.Peaks(t.raised, scores.Row(j))
+	}
+	for i, peak := range t.raised {
+		old := t.peaks[i]
+		if peak == old {
+			continue
+		}
+		// Before the first finite score the sums are zero, or NaN or Inf from a
+		// score that is, and stay what they are.
+		if old > -inf {
+			factor := T(math.Exp(float64(old - peak)))
+			vecmath.Scale(sums.Row(i), factor)
+			t.total[i] *= factor
+		}
+		t.peaks[i], t.shift[i] = peak, peak
+	}
+}
+
+// fill sets every element of x to v.
+func fill[T dense.Float](x []T, v T) {
+	for i := range x {
+		x[i] = v
+	}
+}
+
+// Scratch memory of all calls of Softmax, by type.
+var (
+	exacts32, exacts64 = new(pool[exact[float32]]), new(pool[exact[float64]])
+	tiles32, tiles64   = new(pool[tile[float32]]), new(pool[tile[float64]])
+)
+
+func exacts[T dense.Float]() *pool[exact[T]] {
+	if p, ok := any(exacts32).(*pool[exact[T]]); ok {
+		return p
+	}
+	return any(exacts64).(*pool[exact[T]])
+}
+
+func tiles[T dense.Float]() *pool[tile[T]] {
+	if p, ok := any(tiles32).(*pool[tile[T]]); ok {
+		return p
+	}
+	return any(tiles64).(*pool[tile[T]])
+}
