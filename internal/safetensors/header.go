@@ -1,0 +1,99 @@
+package safetensors
+
+import "fmt"
+
+// metadataKey is the key of the header that names no tensor.
+const metadataKey = "__metadata__"
+
+// entry is what the header says of one tensor.
+type entry struct {
+	name       string
+	dtype      DType
+	shape      []int
+	begin, end int
+}
+
+// parseHeader returns the metadata, nil if there are none, and the entries in the
+// order of the text. It checks the form alone: names and fields are unique, known
+// and complete, numbers are non-negative ints; arrange checks what they mean.
+func parseHeader(text []byte) (metadata map[string]string, entries []entry, err error) {
+	// White space before the object is JSON, but not safetensors.
+	if len(text) == 0 || text[0] != '{' {
+		return nil, nil, fmt.Errorf("header %.20q, want it to start with '{'", text[:min(len(text), 20)])
+	}
+	c := &cursor{text: text}
+	err = c.object(func(name string) error {
+		if name == metadataKey {
+			metadata, err = c.metadata()
+			return err
+		}
+		e, err := c.entry()
+		if err != nil {
+			return fmt.Errorf("tensor %.80q: %w", name, err)
+		}
+		e.name = name
+		entries = append(entries, e)
+		return nil
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	return metadata, entries, c.finish()
+}
+
+// metadata reads an object whose values are all strings.
+func (c *cursor) metadata() (map[string]string, error) {
+	texts := map[string]string{}
+	err := c.object(func(key string) error {
+		text, err := c.str()
+		if err != nil {
+			return fmt.Errorf("key %.80q: %w", key, err)
+		}
+		texts[key] = text
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", metadataKey, err)
+	}
+	return texts, nil
+}
+
+// entry reads the object of one tensor.
+func (c *cursor) entry() (entry, error) {
+	var (
+		e       entry
+		offsets []int
+	)
+	err := c.object(func(field string) (err error) {
+		switch field {
+		case "dtype":
+			var name string
+			name, err = c.str()
+			e.dtype = DType(name)
+		case "shape":
+			e.shape, err = c.integers()
+		case "data_offsets":
+			offsets, err = c.integers()
+		default:
+			return c.fail("field %.80q is unknown", field)
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", field, err)
+		}
+		return nil
+	})
+	switch {
+	case err != nil:
+		return entry{}, err
+	case e.dtype == "":
+		return entry{}, c.fail("dtype is missing or empty")
+	case e.shape == nil:
+		return entry{}, c.fail("shape is missing")
+	case offsets == nil:
+		return entry{}, c.fail("data_offsets are missing")
+	case len(offsets) != 2:
+		return entry{}, c.fail("%d data_offsets, want 2", len(offsets))
+	}
+	e.begin, e.end = offsets[0], offsets[1]
+	return e, nil
+}

@@ -1,0 +1,129 @@
+package safetensors
+
+import (
+	"cmp"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+)
+
+// maxHeader is the length in bytes beyond which a header is refused.
+const maxHeader = 100_000_000
+
+// Read reads one file from r, to the end of r: bytes after the buffer are an error.
+//
+// The tensors own their memory, each its own block, and Shape and Data are never
+// nil. An error names the tensor and the value that the format forbids, or wraps
+// that of r; a file that ends too early gives io.ErrUnexpectedEOF. No input makes
+// Read panic, and what it allocates is bounded by a multiple of the bytes that
+// r has delivered and a constant, whatever the header claims.
+//
+// Reads from r are of a header and of whole tensors, so that r needs a buffer of
+// its own only if it is slow at small tensors.
+func Read(r io.Reader) (*File, error) {
+	f, err := read(r)
+	if err != nil {
+		return nil, fmt.Errorf("safetensors: %w", err)
+	}
+	return f, nil
+}
+
+// read is Read without the prefix of errors.
+func read(r io.Reader) (*File, error) {
+	text, err := readHeader(r)
+	if err != nil {
+		return nil, err
+	}
+	metadata, entries, err := parseHeader(text)
+	if err != nil {
+		return nil, err
+	}
+	if err := arrange(entries); err != nil {
+		return nil, err
+	}
+	f := &File{Metadata: metadata, Tensors: make(map[string]Tensor, len(entries))}
+	for _, e := range entries {
+		data, err := take(r, e.end-e.begin)
+		if err != nil {
+			return nil, fmt.Errorf("tensor %.80q: data_offsets [%d, %d], but the buffer gives %d bytes: %w", e.name, e.begin, e.end, e.begin+len(data), err)
+		}
+		f.Tensors[e.name] = Tensor{DType: e.dtype, Shape: e.shape, Data: data}
+	}
+	switch n, err := io.ReadFull(r, make([]byte, 1)); {
+	case n > 0:
+		return nil, errors.New("bytes follow the last tensor")
+	case err != io.EOF:
+		return nil, err
+	}
+	return f, nil
+}
+
+// readHeader reads the length of the header and the header.
+func readHeader(r io.Reader) ([]byte, error) {
+	prefix, err := take(r, 8)
+	if err != nil {
+		return nil, fmt.Errorf("length of the header: %d of 8 bytes: %w", len(prefix), err)
+	}
+	n := binary.LittleEndian.Uint64(prefix)
+	if n > maxHeader {
+		return nil, fmt.Errorf("header of %d bytes, want at most %d", n, maxHeader)
+	}
+	text, err := take(r, int(n))
+	if err != nil {
+		return nil, fmt.Errorf("header of %d bytes, but the input gives %d: %w", n, len(text), err)
+	}
+	return text, nil
+}
+
+// take reads n bytes and returns them, or those there were and an error, which is
+// io.ErrUnexpectedEOF at the end of r. It allocates at most 64 KiB or four times
+// what r delivers, counting blocks that it has outgrown.
+func take(r io.Reader, n int) ([]byte, error) {
+	data := make([]byte, 0, min(n, 64<<10))
+	for {
+		m, err := io.ReadFull(r, data[len(data):cap(data)])
+		data = data[:len(data)+m]
+		if err == io.EOF {
+			err = io.ErrUnexpectedEOF
+		}
+		if err != nil || len(data) == n {
+			return data, err
+		}
+		data = append(make([]byte, 0, len(data)+min(len(data), n-len(data))), data...)
+	}
+}
+
+// arrange sorts the entries by their offsets, those of empty tensors before those
+// that start at the same byte, and checks that each takes the bytes which its type
+// and shape imply and that they cover the buffer without holes.
+func arrange(entries []entry) error {
+	for _, e := range entries {
+		_, size, err := extent(e.dtype, e.shape)
+		switch {
+		case err != nil:
+			return fmt.Errorf("tensor %.80q: %w", e.name, err)
+		case e.begin > e.end:
+			return fmt.Errorf("tensor %.80q: data_offsets [%d, %d] end before they begin", e.name, e.begin, e.end)
+		case e.end-e.begin != size:
+			return fmt.Errorf("tensor %.80q: data_offsets [%d, %d] hold %d bytes, want %d for dtype %s and shape %s",
+				e.name, e.begin, e.end, e.end-e.begin, size, e.dtype, brief(e.shape))
+		}
+	}
+	slices.SortFunc(entries, func(a, b entry) int {
+		return cmp.Or(cmp.Compare(a.begin, b.begin), cmp.Compare(a.end, b.end), strings.Compare(a.name, b.name))
+	})
+	covered := 0
+	for _, e := range entries {
+		switch {
+		case e.begin < covered:
+			return fmt.Errorf("tensor %.80q: data_offsets [%d, %d] overlap another tensor, which ends at %d", e.name, e.begin, e.end, covered)
+		case e.begin > covered:
+			return fmt.Errorf("tensor %.80q: data_offsets [%d, %d] leave a hole from %d", e.name, e.begin, e.end, covered)
+		}
+		covered = e.end
+	}
+	return nil
+}
