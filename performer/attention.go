@@ -126,7 +126,7 @@ func (a *Attention[T]) forward(dst, q, k, v dense.Matrix[T], processors int) den
 	case a.opts.Causal:
 		a.causal(dst, q, k, v, processors)
 	default:
-		a.bidirectional(dst, q, k, v)
+		a.bidirectional(1, dst, q, k, v)
 	}
 	return dst
 }

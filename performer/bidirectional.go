@@ -19,6 +19,7 @@ const (
 // segments, the segments merged, and the queries answered block by block.
 type bidirectional[T dense.Float] struct {
 	a            *Attention[T]
+	heads        int // of queries and outputs, side by side, over the same keys
 	dst, q, k, v dense.Matrix[T]
 
 	plain            bool // the sums are of features, not of their exponentials
@@ -27,10 +28,12 @@ type bidirectional[T dense.Float] struct {
 	total            product.Packed[T]
 }
 
-// bidirectional accumulates all keys, then answers the queries.
-func (a *Attention[T]) bidirectional(dst, q, k, v dense.Matrix[T]) {
+// bidirectional accumulates all keys, then answers the queries of so many heads, which
+// are column blocks of q and dst.
+func (a *Attention[T]) bidirectional(heads int, dst, q, k, v dense.Matrix[T]) {
 	b := a.bidirectionals.get()
-	b.a, b.dst, b.q, b.k, b.v = a, dst, q, k, v
+	b.a, b.heads = a, heads
+	b.dst, b.q, b.k, b.v = dst, q, k, v
 	b.segments = segmentsOf(k.Rows)
 	b.plain = a.plain
 	b.sum()
@@ -40,12 +43,15 @@ func (a *Attention[T]) bidirectional(dst, q, k, v dense.Matrix[T]) {
 		b.sum()
 	}
 	product.Pack(&b.total, b.parts[0].sums())
-	parallel.Do((q.Rows+answerRows-1)/answerRows, (*answering[T])(b))
+	parallel.Do(heads*b.blocks(), (*answering[T])(b))
 
 	b.drop()
 	*b = bidirectional[T]{total: b.total}
 	a.bidirectionals.Put(b)
 }
+
+// blocks returns the number of blocks of the queries of a head.
+func (b *bidirectional[T]) blocks() int { return (b.q.Rows + answerRows - 1) / answerRows }
 
 // sum makes the first part the sums over all keys.
 func (b *bidirectional[T]) sum() {
@@ -111,28 +117,30 @@ func (b *merging[T]) Piece(g int) {
 	}
 }
 
-// answering is the task of computing outputs.
+// answering is the task of computing outputs, a block of queries of one head a piece.
 type answering[T dense.Float] bidirectional[T]
 
 func (b *answering[T]) Piece(i int) {
 	a := b.a
-	lo := i * answerRows
+	blocks := (*bidirectional[T])(b).blocks()
+	head, lo := i/blocks, i%blocks*answerRows
 	hi := min(lo+answerRows, b.q.Rows)
+	dst, q := headOf(b.dst, head, b.heads), headOf(b.q, head, b.heads)
 	w := a.workspace(b.v.Cols)
 	for ; lo < hi; lo += a.rows {
 		end := min(lo+a.rows, hi)
 		queries, out := w.features.rows(end-lo), w.sums.rows(end-lo)
 		if b.plain {
-			a.query.Transform(queries, b.q.RowRange(lo, end))
+			a.query.Transform(queries, q.RowRange(lo, end))
 		} else {
-			a.mapQueries(queries, b.q.RowRange(lo, end))
+			a.mapQueries(queries, q.RowRange(lo, end))
 			b.parts[0].scaleQueries(queries, w.scales)
 		}
 		product.MulPacked(1, queries, &b.total, 0, out, nil)
 		if b.plain {
-			b.amend(w, lo, out)
+			b.amend(w, q.RowRange(lo, end), out)
 		}
-		a.finish(b.dst.RowRange(lo, end), out, w.scales)
+		a.finish(dst.RowRange(lo, end), out, w.scales)
 	}
 	a.workspaces.Put(w)
 }

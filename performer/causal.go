@@ -23,6 +23,7 @@ const (
 type causal[T dense.Float] struct {
 	a            *Attention[T]
 	dst, q, k, v dense.Matrix[T]
+	valid        []bool // keys that count; nil are all
 
 	slots  []*slot[T]  // block g of the tokens is in slot g mod len(slots)
 	chunks []*chunk[T] // as many, or more
@@ -56,8 +57,14 @@ func blocksOf(rows int) int { return (rows + chunkRows - 1) / chunkRows }
 // causalIn is causal attention in batches of so many chunks, not more than there are
 // blocks.
 func (a *Attention[T]) causalIn(window int, dst, q, k, v dense.Matrix[T]) {
+	a.causalOver(window, dst, q, k, v, nil)
+}
+
+// causalOver is causalIn over the keys that are valid, or over all of them if valid is
+// nil.
+func (a *Attention[T]) causalOver(window int, dst, q, k, v dense.Matrix[T], valid []bool) {
 	c := a.causals.get()
-	c.a, c.dst, c.q, c.k, c.v = a, dst, q, k, v
+	c.a, c.dst, c.q, c.k, c.v, c.valid = a, dst, q, k, v, valid
 	c.prepare(window)
 	parallel.Do(window, (*loading[T])(c))
 	for at := 0; at < q.Rows; {
@@ -73,7 +80,7 @@ func (a *Attention[T]) causalIn(window int, dst, q, k, v dense.Matrix[T]) {
 		c.state, end.sums = end.sums, c.state
 	}
 	var none dense.Matrix[T]
-	c.a, c.dst, c.q, c.k, c.v = nil, none, none, none, none
+	c.a, c.dst, c.q, c.k, c.v, c.valid = nil, none, none, none, none, nil
 	a.causals.Put(c)
 }
 

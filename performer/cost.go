@@ -96,14 +96,9 @@ func (s Shape) Linear() Cost {
 // count. The prediction adds multiply-adds and exponentials, by what they cost here.
 // It is rough for lengths of a few dozen tokens, where neither matters.
 func Crossover(s Shape) int {
-	exp := float64(expMACs32)
-	if s.size() == 8 {
-		exp = expMACs64
-	}
-	work := func(c Cost) float64 { return c.MACs + exp*c.Exps }
 	faster := func(n int) bool {
 		s.Queries, s.Keys = n, n
-		return work(s.Linear()) <= work(s.Exact())
+		return s.linearIsFaster()
 	}
 	// The work a token grows without bound in exact attention and, from some length
 	// on, does not in linear attention.
@@ -120,6 +115,17 @@ func Crossover(s Shape) int {
 		}
 	}
 	return hi
+}
+
+// linearIsFaster reports whether linear attention is predicted to take no more time
+// than exact attention.
+func (s Shape) linearIsFaster() bool {
+	exp := float64(expMACs32)
+	if s.size() == 8 {
+		exp = expMACs64
+	}
+	linear, exact := s.Linear(), s.Exact()
+	return linear.MACs+exp*linear.Exps <= exact.MACs+exp*exact.Exps
 }
 
 func (s Shape) size() float64 {

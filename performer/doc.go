@@ -41,7 +41,7 @@
 // # Shapes
 //
 // Q is Lq×d, K is Lk×d, V is Lk×dv and the output is Lq×dv; causal attention
-// needs Lq = Lk. Rows are tokens. Any of them may be a view: head h of an L×(H·d)
+// needs Lq = Lk but in a [Batch]. Rows are tokens. Any of them may be a view: head h of an L×(H·d)
 // matrix is m.ColRange(h*d, (h+1)*d). [Heads] runs a form over all heads of such
 // matrices. Shapes that do not fit panic with both of them.
 //
@@ -49,6 +49,28 @@
 // features of some blocks of tokens, and exact attention the scores of 256 queries and
 // keys for every processor, whatever the lengths are. This memory is kept for later
 // calls: once it is there, Forward with a dst allocates nothing.
+//
+// # Batches, masks and layers
+//
+// A [Batch] runs a form, or one a head, over many heads and sequences in one call, as the
+// operators Attention and LinearAttention of ONNX do. Its [Sequences] are runs of rows of
+// q and of k, of any lengths, zero included. H heads of queries may share Hk heads of
+// keys and values: head h reads head h/(H/Hk), and where a linear, bidirectional form
+// serves all heads of a group, their keys are mapped and summed once.
+//
+// Keys that are not Valid are left out, before or after the map, from numerator and
+// denominator alike, so that padding may hold NaN and outputs of valid tokens do not
+// change by one bit with it, nor with how much of it follows them. The mask is on
+// keys: queries in its places have outputs as well. A query that sees no key gets zero.
+//
+// In a causal batch a sequence need not have as many queries as keys. Query i sees
+// the keys j ≤ i, the first of queries and of keys being in line; with Past it sees
+// j ≤ i + Past, as after a cache of so many keys. Past = Lk − Lq puts the last of both in
+// line.
+//
+// [MultiHead] adds learned projections to a Batch; with [Exact] it is PyTorch's
+// nn.MultiheadAttention, whose weights it reads from and writes to safetensors files.
+// [Auto] is the faster of linear and exact attention for the shapes that it is given.
 //
 // # Cost
 //
@@ -132,14 +154,16 @@
 // # Determinism and sharing
 //
 // Work is cut by the number of tokens, not of processors, and sums are merged in
-// order: results do not depend on GOMAXPROCS. An Attention, an Exact, a Heads and a
-// Layer may be shared by goroutines.
+// order: results do not depend on GOMAXPROCS. An Attention, an Exact, an
+// Auto, a Heads, a Batch, a Layer and a MultiHead may be shared by goroutines.
 //
 // # References
 //
 //   - [Choromanski et al. 2021] K. Choromanski, V. Likhosherstov, D. Dohan, X. Song,
 //     A. Gane, T. Sarlos, P. Hawkins, J. Davis, A. Mohiuddin, L. Kaiser, D. Belanger,
 //     L. Colwell, A. Weller: Rethinking attention with Performers. ICLR 2021.
+//   - [Glorot & Bengio 2010] X. Glorot, Y. Bengio: Understanding the difficulty of
+//     training deep feedforward neural networks. AISTATS 2010.
 //   - [Katharopoulos et al. 2020] A. Katharopoulos, A. Vyas, N. Pappas, F. Fleuret:
 //     Transformers are RNNs: fast autoregressive transformers with linear attention.
 //     ICML 2020.

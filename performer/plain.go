@@ -40,14 +40,14 @@ func (acc *accumulator[T]) allInRange() bool {
 	return true
 }
 
-// amend answers those queries again whose denominator is out of range.
-func (b *answering[T]) amend(w *workspace[T], lo int, out dense.Matrix[T]) {
+// amend answers those of the queries again whose denominator is out of range.
+func (b *answering[T]) amend(w *workspace[T], queries, out dense.Matrix[T]) {
 	for i := range out.Rows {
 		if inRange(out.Row(i)[out.Cols-1]) {
 			continue
 		}
 		q := w.features.rows(1)
-		b.a.logQuery.LogTransform(q, b.q.RowRange(lo+i, lo+i+1))
+		b.a.logQuery.LogTransform(q, queries.RowRange(i, i+1))
 		b.parts[0].ref.scaleQueries(q, nil)
 		product.MulPacked(1, q, &b.total, 0, out.RowRange(i, i+1), nil)
 	}

@@ -23,10 +23,13 @@ func (c *causal[T]) load(g int) {
 	s.lo, s.rows, s.dv = lo, hi-lo, c.v.Cols
 	c.a.mapQueries(s.queries.rows(s.rows), c.q.RowRange(lo, hi))
 	c.a.mapKeys(s.keys.rows(s.rows), c.k.RowRange(lo, hi))
+	extend(s.values.rows(s.rows), c.v.RowRange(lo, hi))
+	if c.valid != nil {
+		c.hide(s)
+	}
 	if c.ref != nil {
 		peaksOf(s.peaks, s.keys.rows(s.rows))
 	}
-	extend(s.values.rows(s.rows), c.v.RowRange(lo, hi))
 }
 
 // reload fills the slot of a chunk with the block that takes its place in the ring,

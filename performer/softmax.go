@@ -60,11 +60,7 @@ func Softmax[T dense.Float](dst, q, k, v dense.Matrix[T], opts SoftmaxOptions) d
 		zero(dst)
 		return dst
 	}
-	e := exacts[T]().get()
-	*e = exact[T]{dst: dst, q: q, k: k, v: v, opts: opts, rows: queriesOf(q.Rows)}
-	parallel.Do((q.Rows+e.rows-1)/e.rows, e)
-	*e = exact[T]{}
-	exacts[T]().Put(e)
+	exact[T]{dst: dst, q: q, k: k, v: v, opts: opts}.run()
 	return dst
 }
 
@@ -79,6 +75,21 @@ type exact[T dense.Float] struct {
 	dst, q, k, v dense.Matrix[T]
 	opts         SoftmaxOptions
 	rows         int
+
+	// Of causal attention: query i sees the keys j ≤ i + past, those that are valid,
+	// of which all are if valid is nil. There is one for every query.
+	past  int
+	valid []bool
+}
+
+// run computes the outputs, with a copy of e that is kept for later calls.
+func (e exact[T]) run() {
+	e.rows = queriesOf(e.q.Rows)
+	task := exacts[T]().get()
+	*task = e
+	parallel.Do((e.q.Rows+e.rows-1)/e.rows, task)
+	*task = exact[T]{}
+	exacts[T]().Put(task)
 }
 
 func (e *exact[T]) Piece(i int) {
@@ -86,6 +97,8 @@ func (e *exact[T]) Piece(i int) {
 	hi := min(lo+e.rows, e.q.Rows)
 	t := tiles[T]().get()
 	t.prepare(hi-lo, e.v.Cols, e.opts, e.k.Cols)
-	t.attend(e.dst.RowRange(lo, hi), e.q.RowRange(lo, hi), e.k, e.v, lo)
+	t.valid = e.valid
+	t.attend(e.dst.RowRange(lo, hi), e.q.RowRange(lo, hi), e.k, e.v, lo+e.past)
+	t.valid = nil
 	tiles[T]().Put(t)
 }

@@ -2,6 +2,7 @@ package performer
 
 import (
 	"math"
+	"slices"
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/product"
@@ -23,7 +24,9 @@ type tile[T dense.Float] struct {
 	opts    SoftmaxOptions
 	scale   T
 	queries product.Packed[T] // transposed
+	valid   []bool            // keys that count; nil are all
 	scores  buffer[T]         // tileKeys×queries
+	values  buffer[T]         // tileKeys×dv, of the keys that count
 	sums    buffer[T]         // queries×dv
 
 	// One element a query.
@@ -49,17 +52,21 @@ func (t *tile[T]) prepare(n, dv int, opts SoftmaxOptions, d int) {
 	}
 }
 
-// attend computes the outputs of a block of queries, the first of which is
-// query number first.
+// attend computes the outputs of a block of queries, the first of which is in line
+// with key number first.
 func (t *tile[T]) attend(dst, q, k, v dense.Matrix[T], first int) {
 	product.PackT(&t.queries, q)
 	end := k.Rows
 	if t.opts.Causal {
-		end = first + q.Rows
+		end = min(first+q.Rows, k.Rows)
 	}
 	for lo := 0; lo < end; lo += tileKeys {
 		hi := min(lo+tileKeys, end)
-		t.take(k.RowRange(lo, hi), v.RowRange(lo, hi), first-lo)
+		var valid []bool
+		if t.valid != nil {
+			valid = t.valid[lo:hi]
+		}
+		t.take(k.RowRange(lo, hi), v.RowRange(lo, hi), valid, first-lo)
 	}
 	sums := t.sums.rows(q.Rows)
 	for i := range dst.Rows {
@@ -76,7 +83,7 @@ func (t *tile[T]) attend(dst, q, k, v dense.Matrix[T], first int) {
 
 // take adds a tile of keys and values to the sums of the queries, of which number 0
 // is in line with key number ahead.
-func (t *tile[T]) take(k, v dense.Matrix[T], ahead int) {
+func (t *tile[T]) take(k, v dense.Matrix[T], valid []bool, ahead int) {
 	n := len(t.peaks)
 	scores, sums := t.scores.rows(k.Rows), t.sums.rows(n)
 	product.MulPacked(t.scale, k, &t.queries, 0, scores, nil)
@@ -85,6 +92,9 @@ func (t *tile[T]) take(k, v dense.Matrix[T], ahead int) {
 		for j := max(ahead+1, 0); j < k.Rows; j++ {
 			fill(scores.Row(j)[:min(j-ahead, n)], T(math.Inf(-1)))
 		}
+	}
+	if slices.Contains(valid, false) {
+		v = t.hide(scores, v, valid)
 	}
 	t.raise(scores, sums)
 	clear(t.part)

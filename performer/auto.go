@@ -1,0 +1,78 @@
+package performer
+
+import (
+	"errors"
+	"fmt"
+	"unsafe"
+
+	"github.com/seed-feabd252/randfeat/dense"
+)
+
+// Auto is the form, of linear and exact attention, that is predicted to be the faster
+// one for the shapes of a call. It is a [Form], does not change after construction and
+// may be shared by goroutines.
+//
+// The choice depends on the number of queries and of keys that count, by what [Shape]
+// says of the costs, and on nothing else; there is no telling queries of padding from
+// others, so that not more of them count than there are keys. A causal Auto may choose
+// otherwise when there are more tokens: outputs then change by the error of
+// the linear form. Keep to one form where earlier outputs must not change.
+type Auto[T dense.Float] struct {
+	linear *Attention[T]
+	exact  Exact[T]
+}
+
+// NewAuto returns the faster of the two forms. That they estimate the same kernel is for
+// the caller to see to: the scale of exact is 1/√d unless set. It returns an error if
+// linear is nil, or if one of the forms is causal or unnormalised and the other is not.
+func NewAuto[T dense.Float](linear *Attention[T], exact Exact[T]) (*Auto[T], error) {
+	if linear == nil {
+		return nil, errors.New("performer: linear is nil")
+	}
+	if o := (Options{Causal: exact.Causal, Unnormalised: exact.Unnormalised}); linear.opts != o {
+		return nil, fmt.Errorf("performer: linear has %+v, exact has %+v, want the same", linear.opts, o)
+	}
+	return &Auto[T]{linear: linear, exact: exact}, nil
+}
+
+// Forward is that of the faster form, [Attention.Forward] or [Softmax], with its
+// bits. dst may be exactly q where shapes allow; it must not overlap k or v. Forward
+// panics with the shapes if they do not fit; causal attention needs Lq = Lk.
+func (a *Auto[T]) Forward(dst, q, k, v dense.Matrix[T]) dense.Matrix[T] {
+	a.linear.check(q, k, v)
+	if a.choosesLinear(q.Rows, k.Rows, v.Cols) {
+		return a.linear.Forward(dst, q, k, v)
+	}
+	return a.exact.Forward(dst, q, k, v)
+}
+
+func (a *Auto[T]) dimension() int { return a.linear.d }
+
+func (a *Auto[T]) shares() bool { return a.linear.shares() }
+
+func (a *Auto[T]) attend(p part[T]) {
+	keys := p.k.Rows
+	if a.exact.Causal {
+		keys = min(keys, max(p.past+p.q.Rows, 0))
+	}
+	if p.valid != nil {
+		keys = count(p.valid[:keys])
+	}
+	if a.choosesLinear(p.q.Rows, keys, p.v.Cols) {
+		a.linear.attend(p)
+	} else {
+		a.exact.attend(p)
+	}
+}
+
+// choosesLinear reports whether the linear form is predicted to be faster.
+func (a *Auto[T]) choosesLinear(queries, keys, values int) bool {
+	var x T
+	queries = min(queries, keys)
+	return Shape{
+		Queries: queries, Keys: keys, Dim: a.linear.d, Values: values, Features: a.linear.m,
+		Projected:   !isELU(a.linear.key),
+		Causal:      a.exact.Causal && queries == keys,
+		ElementSize: int(unsafe.Sizeof(x)),
+	}.linearIsFaster()
+}

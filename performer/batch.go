@@ -1,0 +1,186 @@
+package performer
+
+import (
+	"fmt"
+	"runtime"
+	"sync"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/parallel"
+)
+
+// Batch is attention over many heads and sequences in one call. Rows are tokens, those
+// of one sequence after those of another; heads are blocks of columns; nothing is
+// transposed or copied for it. There may be fewer heads of keys and values than of
+// queries (grouped or multi-query attention): head h of H queries reads head h/(H/Hk)
+// of Hk keys.
+//
+// It leaves out keys that do not count, and with causal forms lets sequences have
+// queries and keys of different number. It does not change after construction and
+// may be shared by goroutines if its forms may.
+type Batch[T dense.Float] struct {
+	heads, keyHeads int
+	units           []unit[T]
+	calls           sync.Pool // of *batched[T]
+}
+
+// unit is a run of heads that are computed together.
+type unit[T dense.Float] struct {
+	form     Form[T]
+	from, to int
+}
+
+// NewBatch returns attention with so many heads of queries, and of keys and values. One
+// form serves all heads; or there is one for each head of the queries.
+//
+// It returns an error if heads or keyHeads is below 1, if heads is no multiple
+// of keyHeads, if the number of forms is another one, or if one of them is nil.
+func NewBatch[T dense.Float](heads, keyHeads int, forms ...Form[T]) (*Batch[T], error) {
+	if heads < 1 || keyHeads < 1 || heads%keyHeads != 0 {
+		return nil, fmt.Errorf("performer: heads = %d, keyHeads = %d, want at least 1 and heads a multiple of keyHeads", heads, keyHeads)
+	}
+	if len(forms) != 1 && len(forms) != heads {
+		return nil, fmt.Errorf("performer: %d forms, want one, or one for each of %d heads", len(forms), heads)
+	}
+	for i, form := range forms {
+		if form == nil {
+			return nil, fmt.Errorf("performer: form %d is nil", i)
+		}
+	}
+	b := &Batch[T]{heads: heads, keyHeads: keyHeads}
+	for h, group := 0, heads/keyHeads; h < heads; {
+		form := forms[min(h, len(forms)-1)]
+		u := unit[T]{form: form, from: h, to: h + 1}
+		if p, ok := form.(partial[T]); ok && p.shares() {
+			for u.to%group != 0 && forms[min(u.to, len(forms)-1)] == form {
+				u.to++
+			}
+		}
+		b.units = append(b.units, u)
+		h = u.to
+	}
+	return b, nil
+}
+
+// Heads returns the number of heads of queries, and that of keys and values.
+func (b *Batch[T]) Heads() (heads, keyHeads int) { return b.heads, b.keyHeads }
+
+// Forward computes the attention of each head of q (Lq×H·d), in each of the sequences,
+// over its head of k (Lk×Hk·d) and v (Lk×Hk·dv) in that sequence into dst (Lq×H·dv),
+// which it returns; a zero dst is allocated.
+//
+// Bidirectional forms give each head and sequence the bits that they give the views of
+// it, of which the rows that do not count have been taken out. So do causal ones, as
+// far as these have no gap between two that count and there are as many queries as keys;
+// query i sees the keys j ≤ i that count, or j ≤ i + Past. A query that sees no
+// key gets zero. Valid rows are not affected by the number of others after them.
+//
+// A part is a head in a sequence, or, where a linear, bidirectional form serves all of
+// them, the heads that read the same keys, which are then summed up once. Parts are
+// shared among GOMAXPROCS processors; those that are left, when there are not as many
+// for every processor, run one after another, with as much parallelism as the form has.
+// Bits do not depend on that. Beyond what the forms need, it holds the keys and values
+// that count where they are not the first of their sequence, and, for linear causal
+// attention with 0 < Past < Lk−1, queries and outputs of as many rows as there are keys.
+// With a dst, it allocates nothing once that memory is there, if the forms do not.
+//
+// dst may be exactly q if dv = d; it must not overlap k or v. Forward panics with
+// the shapes if they do not fit, and if keys do not count, or their number is not that
+// of the queries in a form that wants it so, in a form that is not of this package.
+func (b *Batch[T]) Forward(dst, q, k, v dense.Matrix[T], s Sequences) dense.Matrix[T] {
+	b.check(q, k, v)
+	s.check(q.Rows, k.Rows)
+	dst = dense.Ensure(dst, q.Rows, v.Cols/b.keyHeads*b.heads)
+	c, ok := b.calls.Get().(*batched[T])
+	if !ok {
+		c = new(batched[T])
+	}
+	keys := s.Keys
+	if keys == nil {
+		keys = s.Queries
+	}
+	*c = batched[T]{
+		b: b, dst: dst, q: q, k: k, v: v, s: s,
+		fromQuery: starts(c.fromQuery[:0], s.Queries, q.Rows),
+		fromKey:   starts(c.fromKey[:0], keys, k.Rows),
+	}
+	n, processors := (len(c.fromQuery)-1)*len(b.units), runtime.GOMAXPROCS(0)
+	together := n / processors * processors
+	parallel.Do(together, c)
+	for i := together; i < n; i++ {
+		c.part(i, processors)
+	}
+	*c = batched[T]{fromQuery: c.fromQuery, fromKey: c.fromKey}
+	b.calls.Put(c)
+	return dst
+}
+
+// check panics unless q (Lq×H·d), k (Lk×Hk·d) and v (Lk×Hk·dv) fit together and the
+// forms.
+func (b *Batch[T]) check(q, k, v dense.Matrix[T]) {
+	q.Check()
+	k.Check()
+	v.Check()
+	if q.Cols%b.heads != 0 || k.Cols%b.keyHeads != 0 || v.Cols%b.keyHeads != 0 || q.Cols/b.heads != k.Cols/b.keyHeads {
+		panic(fmt.Sprintf("performer: q is %d×%d, k is %d×%d, v is %d×%d, want columns of %d heads of queries and %d of keys and values",
+			q.Rows, q.Cols, k.Rows, k.Cols, v.Rows, v.Cols, b.heads, b.keyHeads))
+	}
+	if k.Rows != v.Rows {
+		panic(fmt.Sprintf("performer: k is %d×%d, v is %d×%d, want as many values as keys", k.Rows, k.Cols, v.Rows, v.Cols))
+	}
+	if err := b.takes(q.Cols / b.heads); err != nil {
+		panic(fmt.Sprintf("performer: q is %d×%d, k is %d×%d: %v", q.Rows, q.Cols, k.Rows, k.Cols, err))
+	}
+}
+
+// takes returns an error unless all forms take queries of dimension d.
+func (b *Batch[T]) takes(d int) error {
+	for _, u := range b.units {
+		if p, ok := u.form.(partial[T]); ok && p.dimension() != 0 && p.dimension() != d {
+			return fmt.Errorf("heads have dimension %d, but the form of head %d takes points of R^%d", d, u.from, p.dimension())
+		}
+	}
+	return nil
+}
+
+// batched is the task of one call: a unit in a sequence is a piece.
+type batched[T dense.Float] struct {
+	b                  *Batch[T]
+	dst, q, k, v       dense.Matrix[T]
+	s                  Sequences
+	fromQuery, fromKey []int // where sequences begin, and where the last ends
+}
+
+func (c *batched[T]) Piece(i int) { c.part(i, 1) }
+
+// part computes piece i with work for so many processors.
+func (c *batched[T]) part(i, processors int) {
+	b := c.b
+	sequence, u := i/len(b.units), b.units[i%len(b.units)]
+	q0, q1 := c.fromQuery[sequence], c.fromQuery[sequence+1]
+	k0, k1 := c.fromKey[sequence], c.fromKey[sequence+1]
+	head := u.from / (b.heads / b.keyHeads)
+	p := part[T]{
+		heads: u.to - u.from, processors: processors,
+		dst: headsOf(c.dst.RowRange(q0, q1), u.from, u.to, b.heads),
+		q:   headsOf(c.q.RowRange(q0, q1), u.from, u.to, b.heads),
+		k:   headOf(c.k.RowRange(k0, k1), head, b.keyHeads),
+		v:   headOf(c.v.RowRange(k0, k1), head, b.keyHeads),
+
+		valid: c.s.keysIn(k0, k1), past: c.s.pastOf(sequence, max(q1-q0, k1-k0)),
+	}
+	if form, ok := u.form.(partial[T]); ok {
+		form.attend(p)
+		return
+	}
+	if p.valid != nil || p.past != 0 {
+		panic(fmt.Sprintf("performer: sequence %d has keys that do not count or a past, which %T cannot take", sequence, u.form))
+	}
+	u.form.Forward(p.dst, p.q, p.k, p.v)
+}
+
+// headsOf returns the columns of the heads from ≤ i < to of so many.
+func headsOf[T dense.Float](m dense.Matrix[T], from, to, heads int) dense.Matrix[T] {
+	d := m.Cols / heads
+	return m.ColRange(from*d, to*d)
+}

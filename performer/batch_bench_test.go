@@ -1,0 +1,79 @@
+package performer
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/seed-feabd252/randfeat/dense"
+)
+
+// BenchmarkBatch times 8 heads of d = dv = 64 and m = 256 positive features, float32,
+// over 8, 2 and 1 heads of keys, and what a mask costs that leaves out every eighth key.
+// Sequences have 512 tokens and there are 4. Names read
+//
+//	BenchmarkBatch/form=linear/keyheads=2/mask=false
+func BenchmarkBatch(b *testing.B) {
+	const heads, d, n = 8, 64, 2048
+	rng := rand.New(source(290))
+	q, dst := gaussian[float32](rng, n, heads*d, 0, 0.35), dense.New[float32](n, heads*d)
+	valid := make([]bool, n)
+	for i := range valid {
+		valid[i] = i%8 != 5
+	}
+	for _, f := range []struct {
+		name string
+		form Form[float32]
+	}{
+		{"linear", attention(positive[float32](256, d), Options{})},
+		{"causal", attention(positive[float32](256, d), Options{Causal: true})},
+		{"exact", Exact[float32]{}},
+	} {
+		for _, keyHeads := range []int{8, 2, 1} {
+			k, v := gaussian[float32](rng, n, keyHeads*d, 0, 0.35), gaussian[float32](rng, n, keyHeads*d, 0, 1)
+			batch := must(NewBatch(heads, keyHeads, f.form))
+			for _, masked := range []bool{false, true} {
+				b.Run(fmt.Sprintf("form=%s/keyheads=%d/mask=%v", f.name, keyHeads, masked), func(b *testing.B) {
+					s := Sequences{Queries: []int{512, 512, 512, 512}}
+					if masked {
+						s.Valid = valid
+					}
+					for range 3 {
+						batch.Forward(dst, q, k, v, s) // scratch memory, for every processor
+					}
+					b.ReportAllocs()
+					for b.Loop() {
+						batch.Forward(dst, q, k, v, s)
+					}
+					b.ReportMetric(float64(n)*float64(b.N)/b.Elapsed().Seconds(), "tokens/s")
+				})
+			}
+		}
+	}
+}
+
+// BenchmarkMultiHead times a layer of 8 heads on 2048 rows of dimension 512, float32.
+func BenchmarkMultiHead(b *testing.B) {
+	const n = 2048
+	p := must(RandomProjections[float32](Widths{Input: 512, Heads: 8, Bias: true}, source(291)))
+	x, dst := gaussian[float32](rand.New(source(292)), n, 512, 0, 1), dense.New[float32](n, 512)
+	for _, f := range []struct {
+		name string
+		form Form[float32]
+	}{
+		{"linear", attention(positive[float32](256, 64), Options{})},
+		{"exact", Exact[float32]{}},
+	} {
+		b.Run("form="+f.name, func(b *testing.B) {
+			l := must(NewMultiHead(p, 8, 8, f.form))
+			for range 3 {
+				l.Forward(dst, x, Sequences{}) // scratch memory, for every processor
+			}
+			b.ReportAllocs()
+			for b.Loop() {
+				l.Forward(dst, x, Sequences{})
+			}
+			b.ReportMetric(n*float64(b.N)/b.Elapsed().Seconds(), "tokens/s")
+		})
+	}
+}

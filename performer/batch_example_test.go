@@ -1,0 +1,79 @@
+package performer_test
+
+import (
+	"bytes"
+	"fmt"
+	"log"
+	"math"
+
+	exprand "golang.org/x/exp/rand"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/performer"
+)
+
+// Two sequences, of two tokens and of three, the last of which is padding.
+func ExampleBatch() {
+	b, err := performer.NewBatch[float64](1, 1, performer.Exact[float64]{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	x := dense.New[float64](5, 1) // all scores are equal
+	v := dense.Of(5, 1, []float64{1, 3, 10, 20, math.NaN()})
+	out := b.Forward(dense.Matrix[float64]{}, x, x, v, performer.Sequences{
+		Queries: []int{2, 3},
+		Valid:   []bool{true, true, true, true, false},
+	})
+	fmt.Println(out.Data)
+	// Output:
+	// [2 2 15 15 15]
+}
+
+// One query after three keys that are in a cache: it sees all four.
+func ExampleSequences_past() {
+	causal := performer.Exact[float64]{SoftmaxOptions: performer.SoftmaxOptions{Causal: true}}
+	b, err := performer.NewBatch[float64](1, 1, causal)
+	if err != nil {
+		log.Fatal(err)
+	}
+	q, k := dense.New[float64](1, 1), dense.New[float64](4, 1)
+	v := dense.Of(4, 1, []float64{1, 2, 3, 6})
+	var none dense.Matrix[float64]
+	fmt.Println(b.Forward(none, q, k, v, performer.Sequences{}).Data)
+	fmt.Println(b.Forward(none, q, k, v, performer.Sequences{Past: []int{3}}).Data)
+	// Output:
+	// [1]
+	// [3]
+}
+
+// A layer with random weights, written and read.
+func ExampleMultiHead() {
+	p, err := performer.RandomProjections[float32](performer.Widths{Input: 8, Heads: 2, Bias: true}, exprand.NewSource(1))
+	if err != nil {
+		log.Fatal(err)
+	}
+	l, err := performer.NewMultiHead[float32](p, 2, 2, performer.Exact[float32]{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	var file bytes.Buffer
+	if err := l.Write(&file, "encoder.self_attn."); err != nil {
+		log.Fatal(err)
+	}
+	again, err := performer.ReadMultiHead[float32](&file, "encoder.self_attn.", 2, 2, performer.Exact[float32]{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, parameter := range again.Parameters() {
+		fmt.Println(parameter.Name, parameter.Value.Rows, parameter.Value.Cols)
+	}
+	// Output:
+	// q_proj_weight 8 8
+	// q_proj_bias 1 8
+	// k_proj_weight 8 8
+	// k_proj_bias 1 8
+	// v_proj_weight 8 8
+	// v_proj_bias 1 8
+	// out_proj.weight 8 8
+	// out_proj.bias 1 8
+}

@@ -1,0 +1,368 @@
+package performer
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"runtime"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/rff"
+)
+
+// bidirectionalForm returns the form that lets all queries see all keys.
+func bidirectionalForm[T dense.Float](form Form[T]) (all Form[T], causal bool) {
+	switch f := form.(type) {
+	case *Attention[T]:
+		return must(New(Features[T]{Query: f.query, Key: f.key}, Options{Unnormalised: f.opts.Unnormalised})), f.opts.Causal
+	case Exact[T]:
+		o := f.SoftmaxOptions
+		o.Causal = false
+		return Exact[T]{o}, f.Causal
+	}
+	panic(fmt.Sprintf("%T", form))
+}
+
+// eachQuery is the truth of a batch with one form: every query of every head by itself,
+// over the keys that it sees.
+func eachQuery[T dense.Float](form Form[T], heads, keyHeads int, q, k, v dense.Matrix[T], s Sequences) dense.Matrix[T] {
+	all, causal := bidirectionalForm(form)
+	d, dv := q.Cols/heads, v.Cols/keyHeads
+	out := dense.New[T](q.Rows, heads*dv)
+	if s.Queries == nil {
+		s.Queries, s.Keys = []int{q.Rows}, []int{k.Rows}
+	}
+	if s.Keys == nil {
+		s.Keys = s.Queries
+	}
+	q0, k0 := 0, 0
+	for at, lq := range s.Queries {
+		for i := q0; i < q0+lq; i++ {
+			var seen []int
+			for j := k0; j < k0+s.Keys[at]; j++ {
+				past := 0
+				if s.Past != nil {
+					past = s.Past[at]
+				}
+				if (s.Valid == nil || s.Valid[j]) && (!causal || j-k0 <= i-q0+past) {
+					seen = append(seen, j)
+				}
+			}
+			for h := range heads {
+				g := h / (heads / keyHeads)
+				keys, values := dense.New[T](len(seen), d), dense.New[T](len(seen), dv)
+				for r, j := range seen {
+					copy(keys.Row(r), k.Row(j)[g*d:])
+					copy(values.Row(r), v.Row(j)[g*dv:])
+				}
+				all.Forward(out.RowRange(i, i+1).ColRange(h*dv, h*dv+dv), q.RowRange(i, i+1).ColRange(h*d, h*d+d), keys, values)
+			}
+		}
+		q0, k0 = q0+lq, k0+s.Keys[at]
+	}
+	return out
+}
+
+// masks returns which of n keys count: nil, a prefix, none, and any, with gaps at both ends.
+func masks(rng *rand.Rand, n int) map[string][]bool {
+	prefix, gaps := make([]bool, n), make([]bool, n)
+	for j := range n {
+		prefix[j] = j < n*2/3
+		gaps[j] = rng.IntN(3) > 0
+	}
+	for j := range min(2, n) {
+		gaps[j], gaps[n-1-j] = false, false
+	}
+	return map[string][]bool{"all": nil, "prefix": prefix, "none": make([]bool, n), "gaps": gaps}
+}
+
+func sum(x []int) int {
+	n := 0
+	for _, y := range x {
+		n += y
+	}
+	return n
+}
+
+// Every combination of forms, grouped heads, lengths, masks and pasts. What does not
+// count is NaN.
+func TestBatchAgainstEachQuery(t *testing.T) {
+	bothTypes(t, testBatch[float32], testBatch[float64])
+}
+
+func testBatch[T dense.Float](t *testing.T) {
+	const d, dv = 3, 2
+	rng := rand.New(source(200))
+	layouts := []Sequences{
+		{},
+		{Queries: []int{5, 0, 70, 1}},
+		{Queries: []int{3, 4, 0, 66, 9}, Keys: []int{66, 0, 5, 3, 9}},
+		{Queries: []int{3, 5, 4, 70, 3, 2}, Keys: []int{7, 70, 0, 80, 1, 140}, Past: []int{4, 20, 3, -2, 50, 138}},
+		{Queries: []int{9, 70, 4}, Keys: []int{12, 70, 4}, Past: []int{2, -65, -4}},
+	}
+	for _, form := range append(everyForm[T](d), attention[T](must(rff.ELU[T](d)), Options{}), attention[T](must(rff.ELU[T](d)), Options{Causal: true})) {
+		for _, heads := range [][2]int{{1, 1}, {4, 2}, {3, 1}} {
+			b := must(NewBatch(heads[0], heads[1], form))
+			for at, s := range layouts {
+				lq, lk := sum(s.Queries), sum(s.Keys)
+				if s.Keys == nil {
+					lk = lq
+				}
+				if s.Queries == nil {
+					lq, lk = 20, 13
+				}
+				// A positive mean keeps the denominators of signed maps away from zero.
+				q := gaussian[T](rng, lq, heads[0]*d, 0.4, 0.2)
+				for name, valid := range masks(rng, lk) {
+					k, v := gaussian[T](rng, lk, heads[1]*d, 0.4, 0.2), gaussian[T](rng, lk, heads[1]*dv, 0.4, 0.2)
+					s.Valid = valid
+					for j, counts := range valid {
+						if !counts {
+							fill(k.Row(j), T(math.NaN()))
+							fill(v.Row(j), T(math.NaN()))
+						}
+					}
+					want := eachQuery(form, heads[0], heads[1], q, k, v, s)
+					got := b.Forward(dense.Matrix[T]{}, q, k, v, s)
+					for i, x := range got.Data {
+						require.InDelta(t, float64(want.Data[i]), float64(x), 2e3*eps[T]()*(1+math.Abs(float64(want.Data[i]))),
+							"%T %+v, %v heads, layout %d, %s, element %d", form, form, heads, at, name, i)
+					}
+				}
+			}
+		}
+	}
+}
+
+// A batch has the bits of the form over the views, for any number of processors, into
+// new memory, a view and q itself.
+func TestBatchIsTheFormOverViews(t *testing.T) {
+	bothTypes(t, testBatchBits[float32], testBatchBits[float64])
+}
+
+func testBatchBits[T dense.Float](t *testing.T) {
+	const d, heads, keyHeads = 4, 4, 2
+	rng := rand.New(source(201))
+	lengths := []int{300, 1, 0, 129}
+	n := sum(lengths)
+	q, k, v := gaussian[T](rng, n, heads*d, 0, 1), gaussian[T](rng, n, keyHeads*d, 0, 1), gaussian[T](rng, n, keyHeads*d, 0, 1)
+	for _, form := range everyForm[T](d) {
+		want := dense.New[T](n, heads*d)
+		from := 0
+		for _, l := range lengths {
+			for h := range heads {
+				g := h / (heads / keyHeads)
+				view := func(m dense.Matrix[T], h int) dense.Matrix[T] {
+					return m.RowRange(from, from+l).ColRange(h*d, h*d+d)
+				}
+				form.Forward(view(want, h), view(q, h), view(k, g), view(v, g))
+			}
+			from += l
+		}
+		b := must(NewBatch(heads, keyHeads, form))
+		s := Sequences{Queries: lengths}
+		for _, processors := range []int{1, 2, 5, 32} {
+			before := runtime.GOMAXPROCS(processors)
+			got := b.Forward(dense.Matrix[T]{}, q, k, v, s)
+			runtime.GOMAXPROCS(before)
+			require.True(t, identical(want, got), "%T %+v, %d processors", form, form, processors)
+		}
+		wide := filled[T](n, heads*d+2, 7)
+		b.Forward(wide.ColRange(1, heads*d+1), q, k, v, s)
+		require.True(t, identical(want, wide.ColRange(1, heads*d+1)), "%T: into a view", form)
+		assert.Equal(t, filled[T](n, 1, 7), wide.ColRange(0, 1).Clone(), "left of it")
+		assert.Equal(t, filled[T](n, 1, 7), wide.ColRange(heads*d+1, heads*d+2).Clone(), "right of it")
+		all := make([]bool, n)
+		for i := range all {
+			all[i] = true
+		}
+		in := q.Clone()
+		require.True(t, identical(want, b.Forward(in, in, k, v, Sequences{Queries: lengths, Valid: all, Past: make([]int, 4)})), "%T: into q", form)
+	}
+}
+
+// Heads may have a form each, and one that is not of this package.
+func TestBatchOfForms(t *testing.T) {
+	const d = 3
+	rng := rand.New(source(202))
+	q, kv := gaussian[float64](rng, 40, 4*d, 0, 1), gaussian[float64](rng, 40, 2*d, 0, 1)
+	elu := attention[float64](must(rff.ELU[float64](d)), Options{})
+	forms := []Form[float64]{elu, elu, Exact[float64]{}, mean{}}
+	b := must(NewBatch(4, 2, forms...))
+	heads, keyHeads := b.Heads()
+	assert.Equal(t, [2]int{4, 2}, [2]int{heads, keyHeads})
+	assert.Len(t, b.units, 3, "two heads read the keys that one map has summed up")
+	got := b.Forward(dense.Matrix[float64]{}, q, kv, kv, Sequences{})
+	for h, form := range forms {
+		g := h / 2
+		want := form.Forward(dense.Matrix[float64]{}, q.ColRange(h*d, h*d+d), kv.ColRange(g*d, g*d+d), kv.ColRange(g*d, g*d+d))
+		assert.Equal(t, want, got.ColRange(h*d, h*d+d).Clone(), "head %d", h)
+	}
+	valid := make([]bool, 40)
+	assert.PanicsWithValue(t, "performer: sequence 0 has keys that do not count or a past, which performer.mean cannot take", func() {
+		b.Forward(dense.Matrix[float64]{}, q, kv, kv, Sequences{Valid: valid})
+	})
+}
+
+// mean is a form of a user: the mean of the values.
+type mean struct{}
+
+func (mean) Forward(dst, q, _, v dense.Matrix[float64]) dense.Matrix[float64] {
+	dst = dense.Ensure(dst, q.Rows, v.Cols)
+	for i := range dst.Rows {
+		clear(dst.Row(i))
+		for j := range v.Rows {
+			for c, x := range v.Row(j) {
+				dst.Row(i)[c] += x / float64(v.Rows)
+			}
+		}
+	}
+	return dst
+}
+
+// Neither what padding holds nor how much of it there is at the end changes a bit of
+// the outputs of valid tokens.
+func TestPaddingDoesNotMatter(t *testing.T) {
+	bothTypes(t, testPadding[float32], testPadding[float64])
+}
+
+func testPadding[T dense.Float](t *testing.T) {
+	const d, heads, n = 4, 2, 100
+	rng := rand.New(source(203))
+	x := gaussian[T](rng, n, heads*d, 0, 1)
+	elu := must(rff.ELU[T](d))
+	all := append(everyForm[T](d), attention[T](elu, Options{}),
+		must(NewAuto(attention[T](elu, Options{}), Exact[T]{})),
+		must(NewAuto(attention[T](elu, Options{Causal: true}), Exact[T]{SoftmaxOptions{Causal: true}})))
+	for _, gap := range []int{0, 7} {
+		for _, form := range all {
+			b := must(NewBatch(heads, heads, form))
+			want := dense.Matrix[T]{}
+			for at, padding := range []int{0, 1, 30, 200, 1000} {
+				padded, valid := dense.New[T](n+padding, heads*d), make([]bool, n+padding)
+				for i := range padded.Rows {
+					if i < n && (gap == 0 || i%gap != 1) {
+						copy(padded.Row(i), x.Row(i))
+						valid[i] = true
+						continue
+					}
+					content := []float64{0, 1e30, math.Inf(1), math.NaN(), -1}[(at+i)%5]
+					fill(padded.Row(i), T(content))
+				}
+				got := b.Forward(dense.Matrix[T]{}, padded, padded, padded, Sequences{Valid: valid})
+				if at == 0 {
+					want = got
+				}
+				for i := range n {
+					if valid[i] {
+						require.True(t, identical(want.RowRange(i, i+1), got.RowRange(i, i+1)), "%T %+v, gap %d, %d rows of padding, row %d", form, form, gap, padding, i)
+						require.False(t, hasNaN(got.Row(i)))
+					}
+				}
+			}
+		}
+	}
+}
+
+func TestBatchAllocatesNothing(t *testing.T) {
+	if raceDetector {
+		t.Skip("the race detector lets pools forget")
+	}
+	const d = 8
+	rng := rand.New(source(204))
+	s := Sequences{Queries: []int{70, 3, 20, 0}, Keys: []int{70, 90, 5, 4}, Past: []int{0, 40, 0, 0}}
+	q, kv := gaussian[float32](rng, 93, 4*d, 0, 1), gaussian[float32](rng, 169, 2*d, 0, 1)
+	dst := dense.New[float32](93, 4*d)
+	auto := must(NewAuto(attention(positive[float32](32, d), Options{}), Exact[float32]{}))
+	for _, form := range append(everyForm[float32](d), auto) {
+		b := must(NewBatch(4, 2, form))
+		for name, valid := range masks(rng, 169) {
+			s.Valid = valid
+			for _, processors := range []int{1, 2} {
+				assert.Zero(t, allocations(processors, func() { b.Forward(dst, q, kv, kv, s) }), "%T %+v, %s, %d processors", form, form, name, processors)
+			}
+		}
+	}
+}
+
+func TestBatchErrors(t *testing.T) {
+	exact := Form[float32](Exact[float32]{})
+	for want, c := range map[string]struct {
+		heads, keyHeads int
+		forms           []Form[float32]
+	}{
+		"performer: heads = 0, keyHeads = 1, want at least 1 and heads a multiple of keyHeads": {0, 1, []Form[float32]{exact}},
+		"performer: heads = 4, keyHeads = 0, want at least 1 and heads a multiple of keyHeads": {4, 0, []Form[float32]{exact}},
+		"performer: heads = 4, keyHeads = 3, want at least 1 and heads a multiple of keyHeads": {4, 3, []Form[float32]{exact}},
+		"performer: 0 forms, want one, or one for each of 4 heads":                             {4, 2, nil},
+		"performer: 2 forms, want one, or one for each of 4 heads":                             {4, 2, []Form[float32]{exact, exact}},
+		"performer: form 1 is nil": {2, 2, []Form[float32]{exact, nil}},
+	} {
+		_, err := NewBatch(c.heads, c.keyHeads, c.forms...)
+		assert.EqualError(t, err, want)
+	}
+	b := must(NewBatch(4, 2, exact))
+	reLUs := must(NewBatch[float32](2, 2, attention(reLU[float32](3), Options{})))
+	mat := dense.New[float32]
+	var none dense.Matrix[float32]
+	call := func(s Sequences) func() { return func() { b.Forward(none, mat(5, 8), mat(7, 4), mat(7, 6), s) } }
+	for want, f := range map[string]func(){
+		"performer: q is 5×6, k is 7×4, v is 7×6, want columns of 4 heads of queries and 2 of keys and values": func() { b.Forward(none, mat(5, 6), mat(7, 4), mat(7, 6), Sequences{}) },
+		"performer: q is 5×8, k is 7×6, v is 7×6, want columns of 4 heads of queries and 2 of keys and values": func() { b.Forward(none, mat(5, 8), mat(7, 6), mat(7, 6), Sequences{}) },
+		"performer: q is 5×8, k is 7×4, v is 7×5, want columns of 4 heads of queries and 2 of keys and values": func() { b.Forward(none, mat(5, 8), mat(7, 4), mat(7, 5), Sequences{}) },
+		"performer: k is 7×4, v is 6×6, want as many values as keys":                                           func() { b.Forward(none, mat(5, 8), mat(7, 4), mat(6, 6), Sequences{}) },
+		"dense: destination is 5×8, want 5×12":                                                                 func() { b.Forward(mat(5, 8), mat(5, 8), mat(7, 4), mat(7, 6), Sequences{}) },
+		"performer: q is 5×8, k is 5×8: heads have dimension 4, but the form of head 0 takes points of R^3":    func() { reLUs.Forward(none, mat(5, 8), mat(5, 8), mat(5, 8), Sequences{}) },
+		"performer: Sequences.Queries is nil, Keys has length 1, want both":                                    call(Sequences{Keys: []int{7}}),
+		"performer: Sequences.Queries is [2 2], want a sum of 5":                                               call(Sequences{Queries: []int{2, 2}, Keys: []int{3, 4}}),
+		fmt.Sprintf("performer: Sequences.Queries is [%d %[1]d 7], want a sum of 5", math.MaxInt):              call(Sequences{Queries: []int{math.MaxInt, math.MaxInt, 7}}),
+		"performer: Sequences.Queries has -1 at 1, want no negative length":                                    call(Sequences{Queries: []int{2, -1}, Keys: []int{3, 4}}),
+		"performer: Sequences.Queries, which are the lengths of the keys too, is [5], want a sum of 7":         call(Sequences{Queries: []int{5}}),
+		"performer: Sequences.Keys is [8], want a sum of 7":                                                    call(Sequences{Queries: []int{5}, Keys: []int{8}}),
+		"performer: Sequences.Keys has length 2, want one for each of 1 sequences":                             call(Sequences{Queries: []int{5}, Keys: []int{3, 4}}),
+		"performer: Sequences.Past has length 2, want one for each of 1 sequences":                             call(Sequences{Past: []int{3, 4}}),
+		"performer: Sequences.Valid has length 5, want one for each of 7 keys":                                 call(Sequences{Valid: make([]bool, 5)}),
+	} {
+		assert.PanicsWithValue(t, want, f)
+	}
+}
+
+// The rule "linear" of the ONNX operator LinearAttention: S grows by k_t·v_tᵀ, and the
+// output is q_tᵀ·S/√d, with grouped heads. That is unnormalised causal attention with the
+// points themselves for features.
+func TestBatchIsTheLinearRecurrence(t *testing.T) {
+	bothTypes(t, testRecurrence[float32], testRecurrence[float64])
+}
+
+func testRecurrence[T dense.Float](t *testing.T) {
+	const n, heads, keyHeads, d, dv = 90, 6, 3, 4, 2
+	rng := rand.New(source(205))
+	q, k, v := gaussian[T](rng, n, heads*d, 0, 1), gaussian[T](rng, n, keyHeads*d, 0, 1), gaussian[T](rng, n, keyHeads*dv, 0, 1)
+	want, tol := dense.New[float64](n, heads*dv), dense.New[float64](n, heads*dv)
+	for h := range heads {
+		var state, size [d][dv]float64
+		g := h / 2
+		for i := range n {
+			for a := range d {
+				for b := range dv {
+					term := float64(k.At(i, g*d+a)) * float64(v.At(i, g*dv+b))
+					state[a][b] += term
+					size[a][b] += math.Abs(term)
+					x := float64(q.At(i, h*d+a))
+					want.Set(i, h*dv+b, want.At(i, h*dv+b)+x*state[a][b]/2)
+					tol.Set(i, h*dv+b, tol.At(i, h*dv+b)+math.Abs(x)*size[a][b]*(n+d+4)*eps[T]())
+				}
+			}
+		}
+	}
+	b := must(NewBatch[T](heads, keyHeads, attention[T](must(rff.Identity[T](d)), Options{Causal: true, Unnormalised: true})))
+	got := b.Forward(dense.Matrix[T]{}, q, k, v, Sequences{})
+	for i := range got.Data {
+		got.Data[i] /= 2 // √d
+	}
+	requireClose(t, want, tol, got, "recurrence")
+}

@@ -1,0 +1,52 @@
+package performer
+
+import "github.com/seed-feabd252/randfeat/dense"
+
+// compaction is memory for the keys and values that count.
+type compaction[T dense.Float] struct{ k, v buffer[T] }
+
+// compact returns the rows of k and v that are valid, one after another: k and v
+// themselves if valid is nil, views if these rows come first, and otherwise copies, in
+// memory that is the caller's to give back.
+func compact[T dense.Float](k, v dense.Matrix[T], valid []bool) (keys, values dense.Matrix[T], copies *compaction[T]) {
+	if valid == nil {
+		return k, v, nil
+	}
+	n := count(valid)
+	if count(valid[:n]) == n {
+		return k.RowRange(0, n), v.RowRange(0, n), nil
+	}
+	copies = compactions[T]().get()
+	copies.k.shape(n, k.Cols)
+	copies.v.shape(n, v.Cols)
+	keys, values = copies.k.rows(n), copies.v.rows(n)
+	at := 0
+	for j, counts := range valid {
+		if counts {
+			copy(keys.Row(at), k.Row(j))
+			copy(values.Row(at), v.Row(j))
+			at++
+		}
+	}
+	return keys, values, copies
+}
+
+// count returns how many are true.
+func count(valid []bool) int {
+	n := 0
+	for _, counts := range valid {
+		if counts {
+			n++
+		}
+	}
+	return n
+}
+
+var compactions32, compactions64 = new(pool[compaction[float32]]), new(pool[compaction[float64]])
+
+func compactions[T dense.Float]() *pool[compaction[T]] {
+	if p, ok := any(compactions32).(*pool[compaction[T]]); ok {
+		return p
+	}
+	return any(compactions64).(*pool[compaction[T]])
+}

@@ -1,0 +1,35 @@
+package performer
+
+import "github.com/seed-feabd252/randfeat/dense"
+
+// Parameter is a matrix that is learned, by name. A vector has one row.
+type Parameter[T dense.Float] struct {
+	Name  string
+	Value dense.Matrix[T]
+}
+
+// Parameters returns the weights and biases that the layer has, in the order of the
+// names
+//
+//	q_proj_weight, q_proj_bias, k_proj_weight, k_proj_bias, v_proj_weight, v_proj_bias,
+//	out_proj.weight, out_proj.bias
+//
+// as views of its own memory: what is written into them, by an optimiser say, the layer
+// uses from then on. It is not safe while another goroutine uses the layer.
+func (l *MultiHead[T]) Parameters() []Parameter[T] {
+	var all []Parameter[T]
+	p := l.Projections()
+	names := [4][2]string{
+		{"q_proj_weight", "q_proj_bias"}, {"k_proj_weight", "k_proj_bias"},
+		{"v_proj_weight", "v_proj_bias"}, {"out_proj.weight", "out_proj.bias"},
+	}
+	for i, m := range p.parts() {
+		if m.weight.Rows > 0 {
+			all = append(all, Parameter[T]{names[i][0], *m.weight})
+		}
+		if *m.bias != nil {
+			all = append(all, Parameter[T]{names[i][1], dense.Of(1, len(*m.bias), *m.bias)})
+		}
+	}
+	return all
+}

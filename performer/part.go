@@ -1,0 +1,192 @@
+package performer
+
+import (
+	"slices"
+
+	"github.com/seed-feabd252/randfeat/dense"
+)
+
+// part is what a form is asked for in a batch: the queries of some heads, which lie
+// side by side, over the keys and values of one head, in one sequence.
+type part[T dense.Float] struct {
+	heads        int
+	dst, q, k, v dense.Matrix[T] // q and dst have the columns of all heads
+	valid        []bool          // keys that count; nil are all
+	past         int             // query i sees the keys j ≤ i + past if causal
+	processors   int             // to make work for
+}
+
+// partial is a form that computes parts.
+type partial[T dense.Float] interface {
+	// attend computes a part, whose shapes fit. A query that sees no key gets zero.
+	attend(p part[T])
+
+	// dimension returns that of the queries, or 0 if any will do.
+	dimension() int
+
+	// shares reports whether heads over the same keys cost less together.
+	shares() bool
+}
+
+var (
+	_ partial[float32] = (*Attention[float32])(nil)
+	_ partial[float32] = Exact[float32]{}
+	_ partial[float32] = (*Auto[float32])(nil)
+)
+
+func (a *Attention[T]) dimension() int { return a.d }
+
+func (a *Attention[T]) shares() bool { return !a.opts.Causal }
+
+func (a *Attention[T]) attend(p part[T]) {
+	if !a.opts.Causal {
+		a.answer(p)
+		return
+	}
+	p = p.trimmed()
+	switch {
+	case p.q.Rows == 0 || p.v.Cols == 0:
+	case p.past == 0:
+		seeing := min(p.q.Rows, p.k.Rows)
+		for h := range p.heads {
+			one := p.head(h).queries(0, seeing)
+			a.causalOver(windowOf(seeing, p.processors), one.dst, one.q, one.k, one.v, one.valid)
+		}
+		a.answer(p.queries(seeing, p.q.Rows))
+	case p.past >= p.k.Rows-1:
+		a.answer(p)
+	default:
+		a.resume(p)
+	}
+}
+
+// answer computes a part all of whose queries see all of its keys.
+func (a *Attention[T]) answer(p part[T]) {
+	if p.q.Rows == 0 || p.v.Cols == 0 {
+		return
+	}
+	k, v, copies := compact(p.k, p.v, p.valid)
+	if k.Rows == 0 {
+		zero(p.dst)
+	} else {
+		a.bidirectional(p.heads, p.dst, p.q, k, v)
+	}
+	if copies != nil {
+		compactions[T]().Put(copies)
+	}
+}
+
+// resume computes a causal part whose queries begin in the middle of its keys, as those
+// at the end of as many queries as there are keys.
+func (a *Attention[T]) resume(p part[T]) {
+	aligned := p.k.Rows - p.past
+	s := stretches[T]().get()
+	s.q.shape(p.k.Rows, a.d)
+	s.dst.shape(p.k.Rows, p.v.Cols)
+	q, dst := s.q.rows(p.k.Rows), s.dst.rows(p.k.Rows)
+	zero(q.RowRange(0, p.past))
+	for h := range p.heads {
+		one := p.head(h).queries(0, min(aligned, p.q.Rows))
+		end := p.past + one.q.Rows
+		dense.Copy(q.RowRange(p.past, end), one.q)
+		valid := one.valid
+		if valid != nil {
+			valid = valid[:end]
+		}
+		a.causalOver(windowOf(end, p.processors), dst.RowRange(0, end), q.RowRange(0, end), one.k.RowRange(0, end), one.v.RowRange(0, end), valid)
+		dense.Copy(one.dst, dst.RowRange(p.past, end))
+	}
+	stretches[T]().Put(s)
+	a.answer(p.queries(min(aligned, p.q.Rows), p.q.Rows))
+}
+
+func (e Exact[T]) dimension() int { return 0 }
+
+func (e Exact[T]) shares() bool { return false }
+
+func (e Exact[T]) attend(p part[T]) {
+	var copies *compaction[T]
+	if e.Causal {
+		p = p.trimmed()
+	} else {
+		p.k, p.v, copies = compact(p.k, p.v, p.valid)
+		p.valid, p.past = nil, 0
+	}
+	switch {
+	case p.q.Rows == 0 || p.v.Cols == 0:
+	case p.k.Rows == 0:
+		zero(p.dst)
+	default:
+		for h := range p.heads {
+			one := p.head(h)
+			exact[T]{dst: one.dst, q: one.q, k: one.k, v: one.v, opts: e.SoftmaxOptions, past: one.past, valid: one.valid}.run()
+		}
+	}
+	if copies != nil {
+		compactions[T]().Put(copies)
+	}
+}
+
+// head returns the part of one of the heads.
+func (p part[T]) head(h int) part[T] {
+	p.dst, p.q, p.heads = headOf(p.dst, h, p.heads), headOf(p.q, h, p.heads), 1
+	return p
+}
+
+// queries returns the part of the queries from ≤ i < to.
+func (p part[T]) queries(from, to int) part[T] {
+	p.dst, p.q, p.past = p.dst.RowRange(from, to), p.q.RowRange(from, to), p.past+from
+	return p
+}
+
+// trimmed sets the outputs of those queries of a causal part to zero that see no key,
+// and returns the part of the others, without the keys before the first and after the
+// last that count and are seen. Its past is not negative, and valid is nil if
+// all keys count.
+func (p part[T]) trimmed() part[T] {
+	first, keys := 0, 0
+	if seen := min(p.k.Rows, max(p.past+p.q.Rows, 0)); p.valid == nil {
+		keys = seen
+	} else {
+		first, keys = extent(p.valid[:seen])
+	}
+	unseen := p.q.Rows
+	if first < keys {
+		unseen = min(max(first-p.past, 0), p.q.Rows)
+	}
+	zero(p.dst.RowRange(0, unseen))
+	p = p.queries(unseen, p.q.Rows)
+	p.k, p.v, p.past = p.k.RowRange(first, keys), p.v.RowRange(first, keys), p.past-first
+	if p.valid = p.valid[min(first, len(p.valid)):min(keys, len(p.valid))]; !slices.Contains(p.valid, false) {
+		p.valid = nil
+	}
+	return p
+}
+
+// extent returns the first index that is valid and the one after the last, or 0 and 0.
+func extent(valid []bool) (from, to int) {
+	if from = slices.Index(valid, true); from < 0 {
+		return 0, 0
+	}
+	for to = len(valid); !valid[to-1]; to-- {
+	}
+	return from, to
+}
+
+// headOf returns the columns of head i of so many.
+func headOf[T dense.Float](m dense.Matrix[T], i, heads int) dense.Matrix[T] {
+	d := m.Cols / heads
+	return m.ColRange(i*d, (i+1)*d)
+}
+
+// stretch is memory for queries and outputs of as many rows as there are keys.
+type stretch[T dense.Float] struct{ q, dst buffer[T] }
+
+var stretches32, stretches64 = new(pool[stretch[float32]]), new(pool[stretch[float64]])
+
+func stretches[T dense.Float]() *pool[stretch[T]] {
+	if p, ok := any(stretches32).(*pool[stretch[T]]); ok {
+		return p
+	}
+	return any(stretches64).(*pool[stretch[T]])
+}

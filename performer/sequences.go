@@ -1,0 +1,97 @@
+package performer
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Sequences says which rows of the matrices of a call belong together and which of the
+// keys count. The zero value is one sequence of all rows whose keys all count.
+type Sequences struct {
+	// Queries holds the number of queries of each sequence, whose rows follow one
+	// another in q, and Keys those of keys in k and v. Lengths may be zero. Keys
+	// may be nil if each sequence has as many keys as queries; both are nil for one
+	// sequence of all rows.
+	Queries, Keys []int
+
+	// Past holds, for each sequence, how many of its keys precede the first query, for
+	// causal attention: query i sees the keys j ≤ i + Past. Nil is zero for all. Below
+	// zero the first queries see nothing. Other forms do not look at it.
+	Past []int
+
+	// Valid says of each row of k and v whether it counts. What others hold, NaN
+	// included, changes no output. Nil means that all do.
+	Valid []bool
+}
+
+// check panics unless the lengths are those of so many queries and keys.
+func (s Sequences) check(queries, keys int) {
+	if s.Queries == nil && s.Keys != nil {
+		panic(fmt.Sprintf("performer: Sequences.Queries is nil, Keys has length %d, want both", len(s.Keys)))
+	}
+	n := 1
+	if s.Queries != nil {
+		n = len(s.Queries)
+		checkLengths("Queries", s.Queries, queries)
+		if s.Keys == nil {
+			checkLengths("Queries, which are the lengths of the keys too,", s.Queries, keys)
+		} else {
+			checkLengths("Keys", s.Keys, keys)
+		}
+	}
+	if s.Keys != nil && len(s.Keys) != n {
+		panic(fmt.Sprintf("performer: Sequences.Keys has length %d, want one for each of %d sequences", len(s.Keys), n))
+	}
+	if s.Past != nil && len(s.Past) != n {
+		panic(fmt.Sprintf("performer: Sequences.Past has length %d, want one for each of %d sequences", len(s.Past), n))
+	}
+	if s.Valid != nil && len(s.Valid) != keys {
+		panic(fmt.Sprintf("performer: Sequences.Valid has length %d, want one for each of %d keys", len(s.Valid), keys))
+	}
+}
+
+// checkLengths panics unless lengths are not negative and add up to rows.
+func checkLengths(name string, lengths []int, rows int) {
+	left := rows
+	for i, n := range lengths {
+		if n < 0 {
+			panic(fmt.Sprintf("performer: Sequences.%s has %d at %d, want no negative length", name, n, i))
+		}
+		// A sum could overflow, what is left cannot.
+		if left -= n; left < 0 {
+			break
+		}
+	}
+	if left != 0 {
+		panic(fmt.Sprintf("performer: Sequences.%s is %v, want a sum of %d", name, lengths, rows))
+	}
+}
+
+// starts appends where the sequences begin, and where the last ends, to from.
+func starts(from, lengths []int, rows int) []int {
+	from = append(from, 0)
+	if lengths == nil {
+		return append(from, rows)
+	}
+	for i, n := range lengths {
+		from = append(from, from[i]+n)
+	}
+	return from
+}
+
+// keysIn returns the valid flags of the keys from ≤ j < to, or nil if they all count.
+func (s Sequences) keysIn(from, to int) []bool {
+	if s.Valid == nil || !slices.Contains(s.Valid[from:to], false) {
+		return nil
+	}
+	return s.Valid[from:to]
+}
+
+// pastOf returns what precedes the queries of sequence i, brought into ±limit, beyond
+// which it has the same meaning.
+func (s Sequences) pastOf(i, limit int) int {
+	if s.Past == nil {
+		return 0
+	}
+	return min(max(s.Past[i], -limit), limit)
+}
