@@ -56,6 +56,7 @@ type Attention[T dense.Float] struct {
 	d, m             int
 	rows             int  // of a block that is mapped, then consumed
 	plain            bool // the features are worth trying before their logarithms
+	fingerprint      fingerprint
 
 	workspaces     sync.Pool // of *workspace[T]
 	accumulators   sync.Pool // of *accumulator[T]

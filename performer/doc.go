@@ -132,6 +132,24 @@
 // is a product of its own, of the keys up to it. The sign of a sum that is zero may
 // differ by that, and is taken as positive.
 //
+// # Streams
+//
+// A [State] holds S and its references for a stream of tokens: Append takes keys and
+// values in, one token or many, Attend answers queries over all of them so far, and
+// Step does both for a decoder, with O(m·(d+dv)) time and no memory for a token
+// however many came before. [Heads.NewState] makes one for all heads, whose keys share
+// a projection. Token by token it is causal attention, to rounding. States of parts of a
+// stream merge into that of the whole, in any order, on one machine or, with
+// MarshalBinary, on several; the bytes carry a checksum and what tells one draw of
+// random features from another, and are the same for every architecture.
+//
+//	s, err := a.NewState(dv)
+//	s.Append(promptK, promptV)
+//	out = s.Step(out, q, k, v) // one token
+//
+// Features are drawn anew by [Attention.Redraw], which returns another Attention. The
+// sums of a State mean nothing under other features, so that it refuses them.
+//
 // # Maps that are not positive
 //
 // Maps without logarithms (trigonometric, dot product, sign, polynomial, …) take
@@ -155,7 +173,8 @@
 //
 // Work is cut by the number of tokens, not of processors, and sums are merged in
 // order: results do not depend on GOMAXPROCS. An Attention, an Exact, an
-// Auto, a Heads, a Batch, a Layer and a MultiHead may be shared by goroutines.
+// Auto, a Heads, a Batch, a Layer and a MultiHead may be shared by goroutines. A
+// State belongs to one.
 //
 // # References
 //

@@ -92,6 +92,13 @@ func (r *reference[T]) copyOf(other *reference[T]) {
 	copy(r.base, other.base)
 }
 
+// copyAll makes r the same as another reference.
+func (r *reference[T]) copyAll(other *reference[T]) {
+	r.copyOf(other)
+	copy(r.top, other.top)
+	copy(r.limit, other.limit)
+}
+
 // change says that the exponent of a feature has grown by so much: sums taken
 // before are to be multiplied by 2^(−by).
 type change struct{ feature, by int32 }

@@ -104,6 +104,16 @@ func peakSumF32AVX512(x *float32, a *float32, b *float32, n int) int
 //go:noescape
 func sumOfSquaresF32AVX512(x *float32, n int) float64
 
+// outerF32AVX512 sets row s[i] = s[i] + a[i]·x and y = y + b[i]·s[i] for i in ascending order and rows of n elements.
+//
+//go:noescape
+func outerF32AVX512(s *float32, stride int, a *float32, b *float32, x *float32, y *float32, rows int, n int)
+
+// sumRowsF32AVX512 sets y = y + b[i]·s[i] for i in ascending order and rows of n elements.
+//
+//go:noescape
+func sumRowsF32AVX512(s *float32, stride int, b *float32, y *float32, rows int, n int)
+
 // expF64AVX512 sets dst[i] = e^x[i] for n elements.
 //
 //go:noescape
@@ -203,6 +213,16 @@ func peakSumF64AVX512(x *float64, a *float64, b *float64, n int) int
 //
 //go:noescape
 func sumOfSquaresF64AVX512(x *float64, n int) float64
+
+// outerF64AVX512 sets row s[i] = s[i] + a[i]·x and y = y + b[i]·s[i] for i in ascending order and rows of n elements.
+//
+//go:noescape
+func outerF64AVX512(s *float64, stride int, a *float64, b *float64, x *float64, y *float64, rows int, n int)
+
+// sumRowsF64AVX512 sets y = y + b[i]·s[i] for i in ascending order and rows of n elements.
+//
+//go:noescape
+func sumRowsF64AVX512(s *float64, stride int, b *float64, y *float64, rows int, n int)
 
 // expF32AVX2 sets dst[i] = e^x[i] for n elements.
 //
@@ -304,6 +324,16 @@ func peakSumF32AVX2(x *float32, a *float32, b *float32, n int) int
 //go:noescape
 func sumOfSquaresF32AVX2(x *float32, n int) float64
 
+// outerF32AVX2 sets row s[i] = s[i] + a[i]·x and y = y + b[i]·s[i] for i in ascending order and rows of n elements.
+//
+//go:noescape
+func outerF32AVX2(s *float32, stride int, a *float32, b *float32, x *float32, y *float32, rows int, n int)
+
+// sumRowsF32AVX2 sets y = y + b[i]·s[i] for i in ascending order and rows of n elements.
+//
+//go:noescape
+func sumRowsF32AVX2(s *float32, stride int, b *float32, y *float32, rows int, n int)
+
 // expF64AVX2 sets dst[i] = e^x[i] for n elements.
 //
 //go:noescape
@@ -403,3 +433,13 @@ func peakSumF64AVX2(x *float64, a *float64, b *float64, n int) int
 //
 //go:noescape
 func sumOfSquaresF64AVX2(x *float64, n int) float64
+
+// outerF64AVX2 sets row s[i] = s[i] + a[i]·x and y = y + b[i]·s[i] for i in ascending order and rows of n elements.
+//
+//go:noescape
+func outerF64AVX2(s *float64, stride int, a *float64, b *float64, x *float64, y *float64, rows int, n int)
+
+// sumRowsF64AVX2 sets y = y + b[i]·s[i] for i in ascending order and rows of n elements.
+//
+//go:noescape
+func sumRowsF64AVX2(s *float64, stride int, b *float64, y *float64, rows int, n int)

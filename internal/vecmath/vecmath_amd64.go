@@ -301,3 +301,33 @@ func sign[T Float](x []T, c T) {
 		signReference(x, c)
 	}
 }
+
+func outer[T Float](s []T, stride int, a, b, x, y []T) {
+	switch kernelOf[T]() {
+	case wide32:
+		outerF32AVX512(p32(s), stride, p32(a), p32(b), p32(x), p32(y), len(a), len(x))
+	case wide64:
+		outerF64AVX512(p64(s), stride, p64(a), p64(b), p64(x), p64(y), len(a), len(x))
+	case narrow32:
+		outerF32AVX2(p32(s), stride, p32(a), p32(b), p32(x), p32(y), len(a), len(x))
+	case narrow64:
+		outerF64AVX2(p64(s), stride, p64(a), p64(b), p64(x), p64(y), len(a), len(x))
+	default:
+		outerReference(s, stride, a, b, x, y)
+	}
+}
+
+func sumRows[T Float](s []T, stride int, b, y []T) {
+	switch kernelOf[T]() {
+	case wide32:
+		sumRowsF32AVX512(p32(s), stride, p32(b), p32(y), len(b), len(y))
+	case wide64:
+		sumRowsF64AVX512(p64(s), stride, p64(b), p64(y), len(b), len(y))
+	case narrow32:
+		sumRowsF32AVX2(p32(s), stride, p32(b), p32(y), len(b), len(y))
+	case narrow64:
+		sumRowsF64AVX2(p64(s), stride, p64(b), p64(y), len(b), len(y))
+	default:
+		sumRowsReference(s, stride, b, y)
+	}
+}

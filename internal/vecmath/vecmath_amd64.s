@@ -3053,6 +3053,227 @@ sum:
 	MOVSD         X0, ret+16(FP)
 	RET
 
+// func outerF32AVX512(s *float32, stride int, a *float32, b *float32, x *float32, y *float32, rows int, n int)
+// Requires: AVX, AVX512F
+TEXT ·outerF32AVX512(SB), NOSPLIT, $0-64
+	MOVQ a+16(FP), AX
+	MOVQ x+32(FP), CX
+	MOVQ s+0(FP), DX
+	MOVQ stride+8(FP), BX
+	MOVQ b+24(FP), SI
+	MOVQ y+40(FP), DI
+	MOVQ rows+48(FP), R8
+	MOVQ n+56(FP), R9
+	SHLQ $0x02, BX
+	XORQ R10, R10
+	SUBQ $0x00000040, R9
+	JLT  columns0End
+
+columns0:
+	MOVQ    DX, R11
+	XORQ    R12, R12
+	VMOVUPS (CX)(R10*1), Z0
+	VMOVUPS 64(CX)(R10*1), Z1
+	VMOVUPS 128(CX)(R10*1), Z2
+	VMOVUPS 192(CX)(R10*1), Z3
+	VMOVUPS (DI)(R10*1), Z4
+	VMOVUPS 64(DI)(R10*1), Z5
+	VMOVUPS 128(DI)(R10*1), Z6
+	VMOVUPS 192(DI)(R10*1), Z7
+
+rows0:
+	VBROADCASTSS (SI)(R12*4), Z8
+	VMOVUPS      (R11)(R10*1), Z9
+	VMOVUPS      64(R11)(R10*1), Z10
+	VMOVUPS      128(R11)(R10*1), Z11
+	VMOVUPS      192(R11)(R10*1), Z12
+	VBROADCASTSS (AX)(R12*4), Z13
+	VMULPS       Z13, Z0, Z14
+	VADDPS       Z14, Z9, Z9
+	VMULPS       Z13, Z1, Z14
+	VADDPS       Z14, Z10, Z10
+	VMULPS       Z13, Z2, Z14
+	VADDPS       Z14, Z11, Z11
+	VMULPS       Z13, Z3, Z13
+	VADDPS       Z13, Z12, Z12
+	VMOVUPS      Z9, (R11)(R10*1)
+	VMOVUPS      Z10, 64(R11)(R10*1)
+	VMOVUPS      Z11, 128(R11)(R10*1)
+	VMOVUPS      Z12, 192(R11)(R10*1)
+	VMULPS       Z8, Z9, Z9
+	VADDPS       Z9, Z4, Z4
+	VMULPS       Z8, Z10, Z10
+	VADDPS       Z10, Z5, Z5
+	VMULPS       Z8, Z11, Z11
+	VADDPS       Z11, Z6, Z6
+	VMULPS       Z8, Z12, Z12
+	VADDPS       Z12, Z7, Z7
+	ADDQ         BX, R11
+	INCQ         R12
+	CMPQ         R12, R8
+	JLT          rows0
+	VMOVUPS      Z4, (DI)(R10*1)
+	VMOVUPS      Z5, 64(DI)(R10*1)
+	VMOVUPS      Z6, 128(DI)(R10*1)
+	VMOVUPS      Z7, 192(DI)(R10*1)
+	ADDQ         $0x00000100, R10
+	SUBQ         $0x00000040, R9
+	JGE          columns0
+
+columns0End:
+	ADDQ $0x00000040, R9
+	SUBQ $0x00000010, R9
+	JLT  columns1End
+
+columns1:
+	MOVQ    DX, R11
+	XORQ    R12, R12
+	VMOVUPS (CX)(R10*1), Z0
+	VMOVUPS (DI)(R10*1), Z1
+
+rows1:
+	VBROADCASTSS (SI)(R12*4), Z2
+	VMOVUPS      (R11)(R10*1), Z3
+	VBROADCASTSS (AX)(R12*4), Z4
+	VMULPS       Z4, Z0, Z4
+	VADDPS       Z4, Z3, Z3
+	VMOVUPS      Z3, (R11)(R10*1)
+	VMULPS       Z2, Z3, Z3
+	VADDPS       Z3, Z1, Z1
+	ADDQ         BX, R11
+	INCQ         R12
+	CMPQ         R12, R8
+	JLT          rows1
+	VMOVUPS      Z1, (DI)(R10*1)
+	ADDQ         $0x00000040, R10
+	SUBQ         $0x00000010, R9
+	JGE          columns1
+
+columns1End:
+	ADDQ      $0x00000010, R9
+	TESTQ     R9, R9
+	JZ        columnsDone
+	LEAQ      masks<>+0(SB), R11
+	KMOVW     (R11)(R9*2), K1
+	XORQ      R9, R9
+	VMOVUPS.Z (CX)(R10*1), K1, Z0
+	VMOVUPS.Z (DI)(R10*1), K1, Z1
+
+rows2:
+	VBROADCASTSS (SI)(R9*4), Z2
+	VMOVUPS.Z    (DX)(R10*1), K1, Z3
+	VBROADCASTSS (AX)(R9*4), Z4
+	VMULPS       Z4, Z0, Z4
+	VADDPS       Z4, Z3, Z3
+	VMOVUPS      Z3, K1, (DX)(R10*1)
+	VMULPS       Z2, Z3, Z3
+	VADDPS       Z3, Z1, Z1
+	ADDQ         BX, DX
+	INCQ         R9
+	CMPQ         R9, R8
+	JLT          rows2
+	VMOVUPS      Z1, K1, (DI)(R10*1)
+
+columnsDone:
+	VZEROUPPER
+	RET
+
+// func sumRowsF32AVX512(s *float32, stride int, b *float32, y *float32, rows int, n int)
+// Requires: AVX, AVX512F
+TEXT ·sumRowsF32AVX512(SB), NOSPLIT, $0-48
+	MOVQ s+0(FP), AX
+	MOVQ stride+8(FP), CX
+	MOVQ b+16(FP), DX
+	MOVQ y+24(FP), BX
+	MOVQ rows+32(FP), SI
+	MOVQ n+40(FP), DI
+	SHLQ $0x02, CX
+	XORQ R8, R8
+	SUBQ $0x00000040, DI
+	JLT  columns0End
+
+columns0:
+	MOVQ    AX, R9
+	XORQ    R10, R10
+	VMOVUPS (BX)(R8*1), Z0
+	VMOVUPS 64(BX)(R8*1), Z1
+	VMOVUPS 128(BX)(R8*1), Z2
+	VMOVUPS 192(BX)(R8*1), Z3
+
+rows0:
+	VBROADCASTSS (DX)(R10*4), Z4
+	VMOVUPS      (R9)(R8*1), Z5
+	VMOVUPS      64(R9)(R8*1), Z6
+	VMOVUPS      128(R9)(R8*1), Z7
+	VMOVUPS      192(R9)(R8*1), Z8
+	VMULPS       Z4, Z5, Z5
+	VADDPS       Z5, Z0, Z0
+	VMULPS       Z4, Z6, Z6
+	VADDPS       Z6, Z1, Z1
+	VMULPS       Z4, Z7, Z7
+	VADDPS       Z7, Z2, Z2
+	VMULPS       Z4, Z8, Z8
+	VADDPS       Z8, Z3, Z3
+	ADDQ         CX, R9
+	INCQ         R10
+	CMPQ         R10, SI
+	JLT          rows0
+	VMOVUPS      Z0, (BX)(R8*1)
+	VMOVUPS      Z1, 64(BX)(R8*1)
+	VMOVUPS      Z2, 128(BX)(R8*1)
+	VMOVUPS      Z3, 192(BX)(R8*1)
+	ADDQ         $0x00000100, R8
+	SUBQ         $0x00000040, DI
+	JGE          columns0
+
+columns0End:
+	ADDQ $0x00000040, DI
+	SUBQ $0x00000010, DI
+	JLT  columns1End
+
+columns1:
+	MOVQ    AX, R9
+	XORQ    R10, R10
+	VMOVUPS (BX)(R8*1), Z0
+
+rows1:
+	VBROADCASTSS (DX)(R10*4), Z1
+	VMOVUPS      (R9)(R8*1), Z2
+	VMULPS       Z1, Z2, Z2
+	VADDPS       Z2, Z0, Z0
+	ADDQ         CX, R9
+	INCQ         R10
+	CMPQ         R10, SI
+	JLT          rows1
+	VMOVUPS      Z0, (BX)(R8*1)
+	ADDQ         $0x00000040, R8
+	SUBQ         $0x00000010, DI
+	JGE          columns1
+
+columns1End:
+	ADDQ      $0x00000010, DI
+	TESTQ     DI, DI
+	JZ        columnsDone
+	LEAQ      masks<>+0(SB), R9
+	KMOVW     (R9)(DI*2), K1
+	XORQ      DI, DI
+	VMOVUPS.Z (BX)(R8*1), K1, Z0
+
+rows2:
+	VBROADCASTSS (DX)(DI*4), Z1
+	VMOVUPS.Z    (AX)(R8*1), K1, Z2
+	VMULPS       Z1, Z2, Z2
+	VADDPS       Z2, Z0, Z0
+	ADDQ         CX, AX
+	INCQ         DI
+	CMPQ         DI, SI
+	JLT          rows2
+	VMOVUPS      Z0, K1, (BX)(R8*1)
+
+columnsDone:
+	VZEROUPPER
+	RET
+
 // func expF64AVX512(dst *float64, x *float64, n int)
 // Requires: AVX, AVX512F
 TEXT ·expF64AVX512(SB), NOSPLIT, $0-24
@@ -6188,6 +6409,227 @@ sum:
 	MOVSD         X0, ret+16(FP)
 	RET
 
+// func outerF64AVX512(s *float64, stride int, a *float64, b *float64, x *float64, y *float64, rows int, n int)
+// Requires: AVX, AVX512F
+TEXT ·outerF64AVX512(SB), NOSPLIT, $0-64
+	MOVQ a+16(FP), AX
+	MOVQ x+32(FP), CX
+	MOVQ s+0(FP), DX
+	MOVQ stride+8(FP), BX
+	MOVQ b+24(FP), SI
+	MOVQ y+40(FP), DI
+	MOVQ rows+48(FP), R8
+	MOVQ n+56(FP), R9
+	SHLQ $0x03, BX
+	XORQ R10, R10
+	SUBQ $0x00000020, R9
+	JLT  columns0End
+
+columns0:
+	MOVQ    DX, R11
+	XORQ    R12, R12
+	VMOVUPD (CX)(R10*1), Z0
+	VMOVUPD 64(CX)(R10*1), Z1
+	VMOVUPD 128(CX)(R10*1), Z2
+	VMOVUPD 192(CX)(R10*1), Z3
+	VMOVUPD (DI)(R10*1), Z4
+	VMOVUPD 64(DI)(R10*1), Z5
+	VMOVUPD 128(DI)(R10*1), Z6
+	VMOVUPD 192(DI)(R10*1), Z7
+
+rows0:
+	VBROADCASTSD (SI)(R12*8), Z8
+	VMOVUPD      (R11)(R10*1), Z9
+	VMOVUPD      64(R11)(R10*1), Z10
+	VMOVUPD      128(R11)(R10*1), Z11
+	VMOVUPD      192(R11)(R10*1), Z12
+	VBROADCASTSD (AX)(R12*8), Z13
+	VMULPD       Z13, Z0, Z14
+	VADDPD       Z14, Z9, Z9
+	VMULPD       Z13, Z1, Z14
+	VADDPD       Z14, Z10, Z10
+	VMULPD       Z13, Z2, Z14
+	VADDPD       Z14, Z11, Z11
+	VMULPD       Z13, Z3, Z13
+	VADDPD       Z13, Z12, Z12
+	VMOVUPD      Z9, (R11)(R10*1)
+	VMOVUPD      Z10, 64(R11)(R10*1)
+	VMOVUPD      Z11, 128(R11)(R10*1)
+	VMOVUPD      Z12, 192(R11)(R10*1)
+	VMULPD       Z8, Z9, Z9
+	VADDPD       Z9, Z4, Z4
+	VMULPD       Z8, Z10, Z10
+	VADDPD       Z10, Z5, Z5
+	VMULPD       Z8, Z11, Z11
+	VADDPD       Z11, Z6, Z6
+	VMULPD       Z8, Z12, Z12
+	VADDPD       Z12, Z7, Z7
+	ADDQ         BX, R11
+	INCQ         R12
+	CMPQ         R12, R8
+	JLT          rows0
+	VMOVUPD      Z4, (DI)(R10*1)
+	VMOVUPD      Z5, 64(DI)(R10*1)
+	VMOVUPD      Z6, 128(DI)(R10*1)
+	VMOVUPD      Z7, 192(DI)(R10*1)
+	ADDQ         $0x00000100, R10
+	SUBQ         $0x00000020, R9
+	JGE          columns0
+
+columns0End:
+	ADDQ $0x00000020, R9
+	SUBQ $0x00000008, R9
+	JLT  columns1End
+
+columns1:
+	MOVQ    DX, R11
+	XORQ    R12, R12
+	VMOVUPD (CX)(R10*1), Z0
+	VMOVUPD (DI)(R10*1), Z1
+
+rows1:
+	VBROADCASTSD (SI)(R12*8), Z2
+	VMOVUPD      (R11)(R10*1), Z3
+	VBROADCASTSD (AX)(R12*8), Z4
+	VMULPD       Z4, Z0, Z4
+	VADDPD       Z4, Z3, Z3
+	VMOVUPD      Z3, (R11)(R10*1)
+	VMULPD       Z2, Z3, Z3
+	VADDPD       Z3, Z1, Z1
+	ADDQ         BX, R11
+	INCQ         R12
+	CMPQ         R12, R8
+	JLT          rows1
+	VMOVUPD      Z1, (DI)(R10*1)
+	ADDQ         $0x00000040, R10
+	SUBQ         $0x00000008, R9
+	JGE          columns1
+
+columns1End:
+	ADDQ      $0x00000008, R9
+	TESTQ     R9, R9
+	JZ        columnsDone
+	LEAQ      masks<>+0(SB), R11
+	KMOVW     (R11)(R9*2), K1
+	XORQ      R9, R9
+	VMOVUPD.Z (CX)(R10*1), K1, Z0
+	VMOVUPD.Z (DI)(R10*1), K1, Z1
+
+rows2:
+	VBROADCASTSD (SI)(R9*8), Z2
+	VMOVUPD.Z    (DX)(R10*1), K1, Z3
+	VBROADCASTSD (AX)(R9*8), Z4
+	VMULPD       Z4, Z0, Z4
+	VADDPD       Z4, Z3, Z3
+	VMOVUPD      Z3, K1, (DX)(R10*1)
+	VMULPD       Z2, Z3, Z3
+	VADDPD       Z3, Z1, Z1
+	ADDQ         BX, DX
+	INCQ         R9
+	CMPQ         R9, R8
+	JLT          rows2
+	VMOVUPD      Z1, K1, (DI)(R10*1)
+
+columnsDone:
+	VZEROUPPER
+	RET
+
+// func sumRowsF64AVX512(s *float64, stride int, b *float64, y *float64, rows int, n int)
+// Requires: AVX, AVX512F
+TEXT ·sumRowsF64AVX512(SB), NOSPLIT, $0-48
+	MOVQ s+0(FP), AX
+	MOVQ stride+8(FP), CX
+	MOVQ b+16(FP), DX
+	MOVQ y+24(FP), BX
+	MOVQ rows+32(FP), SI
+	MOVQ n+40(FP), DI
+	SHLQ $0x03, CX
+	XORQ R8, R8
+	SUBQ $0x00000020, DI
+	JLT  columns0End
+
+columns0:
+	MOVQ    AX, R9
+	XORQ    R10, R10
+	VMOVUPD (BX)(R8*1), Z0
+	VMOVUPD 64(BX)(R8*1), Z1
+	VMOVUPD 128(BX)(R8*1), Z2
+	VMOVUPD 192(BX)(R8*1), Z3
+
+rows0:
+	VBROADCASTSD (DX)(R10*8), Z4
+	VMOVUPD      (R9)(R8*1), Z5
+	VMOVUPD      64(R9)(R8*1), Z6
+	VMOVUPD      128(R9)(R8*1), Z7
+	VMOVUPD      192(R9)(R8*1), Z8
+	VMULPD       Z4, Z5, Z5
+	VADDPD       Z5, Z0, Z0
+	VMULPD       Z4, Z6, Z6
+	VADDPD       Z6, Z1, Z1
+	VMULPD       Z4, Z7, Z7
+	VADDPD       Z7, Z2, Z2
+	VMULPD       Z4, Z8, Z8
+	VADDPD       Z8, Z3, Z3
+	ADDQ         CX, R9
+	INCQ         R10
+	CMPQ         R10, SI
+	JLT          rows0
+	VMOVUPD      Z0, (BX)(R8*1)
+	VMOVUPD      Z1, 64(BX)(R8*1)
+	VMOVUPD      Z2, 128(BX)(R8*1)
+	VMOVUPD      Z3, 192(BX)(R8*1)
+	ADDQ         $0x00000100, R8
+	SUBQ         $0x00000020, DI
+	JGE          columns0
+
+columns0End:
+	ADDQ $0x00000020, DI
+	SUBQ $0x00000008, DI
+	JLT  columns1End
+
+columns1:
+	MOVQ    AX, R9
+	XORQ    R10, R10
+	VMOVUPD (BX)(R8*1), Z0
+
+rows1:
+	VBROADCASTSD (DX)(R10*8), Z1
+	VMOVUPD      (R9)(R8*1), Z2
+	VMULPD       Z1, Z2, Z2
+	VADDPD       Z2, Z0, Z0
+	ADDQ         CX, R9
+	INCQ         R10
+	CMPQ         R10, SI
+	JLT          rows1
+	VMOVUPD      Z0, (BX)(R8*1)
+	ADDQ         $0x00000040, R8
+	SUBQ         $0x00000008, DI
+	JGE          columns1
+
+columns1End:
+	ADDQ      $0x00000008, DI
+	TESTQ     DI, DI
+	JZ        columnsDone
+	LEAQ      masks<>+0(SB), R9
+	KMOVW     (R9)(DI*2), K1
+	XORQ      DI, DI
+	VMOVUPD.Z (BX)(R8*1), K1, Z0
+
+rows2:
+	VBROADCASTSD (DX)(DI*8), Z1
+	VMOVUPD.Z    (AX)(R8*1), K1, Z2
+	VMULPD       Z1, Z2, Z2
+	VADDPD       Z2, Z0, Z0
+	ADDQ         CX, AX
+	INCQ         DI
+	CMPQ         DI, SI
+	JLT          rows2
+	VMOVUPD      Z0, K1, (BX)(R8*1)
+
+columnsDone:
+	VZEROUPPER
+	RET
+
 // func expF32AVX2(dst *float32, x *float32, n int)
 // Requires: AVX, AVX2, FMA3
 TEXT ·expF32AVX2(SB), NOSPLIT, $0-24
@@ -8657,6 +9099,203 @@ sum:
 	VADDPD       X1, X0, X0
 	VZEROUPPER
 	MOVSD        X0, ret+16(FP)
+	RET
+
+// func outerF32AVX2(s *float32, stride int, a *float32, b *float32, x *float32, y *float32, rows int, n int)
+// Requires: AVX
+TEXT ·outerF32AVX2(SB), NOSPLIT, $0-64
+	MOVQ a+16(FP), AX
+	MOVQ x+32(FP), CX
+	MOVQ s+0(FP), DX
+	MOVQ stride+8(FP), BX
+	MOVQ b+24(FP), SI
+	MOVQ y+40(FP), DI
+	MOVQ rows+48(FP), R8
+	MOVQ n+56(FP), R9
+	SHLQ $0x02, BX
+	XORQ R10, R10
+	SUBQ $0x00000010, R9
+	JLT  columns0End
+
+columns0:
+	MOVQ    DX, R11
+	XORQ    R12, R12
+	VMOVUPS (CX)(R10*1), Y0
+	VMOVUPS 32(CX)(R10*1), Y1
+	VMOVUPS (DI)(R10*1), Y2
+	VMOVUPS 32(DI)(R10*1), Y3
+
+rows0:
+	VBROADCASTSS (SI)(R12*4), Y4
+	VMOVUPS      (R11)(R10*1), Y5
+	VMOVUPS      32(R11)(R10*1), Y6
+	VBROADCASTSS (AX)(R12*4), Y7
+	VMULPS       Y7, Y0, Y8
+	VADDPS       Y8, Y5, Y5
+	VMULPS       Y7, Y1, Y7
+	VADDPS       Y7, Y6, Y6
+	VMOVUPS      Y5, (R11)(R10*1)
+	VMOVUPS      Y6, 32(R11)(R10*1)
+	VMULPS       Y4, Y5, Y5
+	VADDPS       Y5, Y2, Y2
+	VMULPS       Y4, Y6, Y6
+	VADDPS       Y6, Y3, Y3
+	ADDQ         BX, R11
+	INCQ         R12
+	CMPQ         R12, R8
+	JLT          rows0
+	VMOVUPS      Y2, (DI)(R10*1)
+	VMOVUPS      Y3, 32(DI)(R10*1)
+	ADDQ         $0x00000040, R10
+	SUBQ         $0x00000010, R9
+	JGE          columns0
+
+columns0End:
+	ADDQ $0x00000010, R9
+	SUBQ $0x00000008, R9
+	JLT  columns1End
+
+columns1:
+	MOVQ    DX, R11
+	XORQ    R12, R12
+	VMOVUPS (CX)(R10*1), Y0
+	VMOVUPS (DI)(R10*1), Y1
+
+rows1:
+	VBROADCASTSS (SI)(R12*4), Y2
+	VMOVUPS      (R11)(R10*1), Y3
+	VBROADCASTSS (AX)(R12*4), Y4
+	VMULPS       Y4, Y0, Y4
+	VADDPS       Y4, Y3, Y3
+	VMOVUPS      Y3, (R11)(R10*1)
+	VMULPS       Y2, Y3, Y3
+	VADDPS       Y3, Y1, Y1
+	ADDQ         BX, R11
+	INCQ         R12
+	CMPQ         R12, R8
+	JLT          rows1
+	VMOVUPS      Y1, (DI)(R10*1)
+	ADDQ         $0x00000020, R10
+	SUBQ         $0x00000008, R9
+	JGE          columns1
+
+columns1End:
+	ADDQ       $0x00000008, R9
+	TESTQ      R9, R9
+	JZ         columnsDone
+	LEAQ       edge<>+32(SB), R11
+	SHLQ       $0x02, R9
+	SUBQ       R9, R11
+	VMOVUPS    (R11), Y0
+	XORQ       R9, R9
+	VMASKMOVPS (CX)(R10*1), Y0, Y1
+	VMASKMOVPS (DI)(R10*1), Y0, Y2
+
+rows2:
+	VBROADCASTSS (SI)(R9*4), Y3
+	VMASKMOVPS   (DX)(R10*1), Y0, Y4
+	VBROADCASTSS (AX)(R9*4), Y5
+	VMULPS       Y5, Y1, Y5
+	VADDPS       Y5, Y4, Y4
+	VMASKMOVPS   Y4, Y0, (DX)(R10*1)
+	VMULPS       Y3, Y4, Y4
+	VADDPS       Y4, Y2, Y2
+	ADDQ         BX, DX
+	INCQ         R9
+	CMPQ         R9, R8
+	JLT          rows2
+	VMASKMOVPS   Y2, Y0, (DI)(R10*1)
+
+columnsDone:
+	VZEROUPPER
+	RET
+
+// func sumRowsF32AVX2(s *float32, stride int, b *float32, y *float32, rows int, n int)
+// Requires: AVX
+TEXT ·sumRowsF32AVX2(SB), NOSPLIT, $0-48
+	MOVQ s+0(FP), AX
+	MOVQ stride+8(FP), CX
+	MOVQ b+16(FP), DX
+	MOVQ y+24(FP), BX
+	MOVQ rows+32(FP), SI
+	MOVQ n+40(FP), DI
+	SHLQ $0x02, CX
+	XORQ R8, R8
+	SUBQ $0x00000010, DI
+	JLT  columns0End
+
+columns0:
+	MOVQ    AX, R9
+	XORQ    R10, R10
+	VMOVUPS (BX)(R8*1), Y0
+	VMOVUPS 32(BX)(R8*1), Y1
+
+rows0:
+	VBROADCASTSS (DX)(R10*4), Y2
+	VMOVUPS      (R9)(R8*1), Y3
+	VMOVUPS      32(R9)(R8*1), Y4
+	VMULPS       Y2, Y3, Y3
+	VADDPS       Y3, Y0, Y0
+	VMULPS       Y2, Y4, Y4
+	VADDPS       Y4, Y1, Y1
+	ADDQ         CX, R9
+	INCQ         R10
+	CMPQ         R10, SI
+	JLT          rows0
+	VMOVUPS      Y0, (BX)(R8*1)
+	VMOVUPS      Y1, 32(BX)(R8*1)
+	ADDQ         $0x00000040, R8
+	SUBQ         $0x00000010, DI
+	JGE          columns0
+
+columns0End:
+	ADDQ $0x00000010, DI
+	SUBQ $0x00000008, DI
+	JLT  columns1End
+
+columns1:
+	MOVQ    AX, R9
+	XORQ    R10, R10
+	VMOVUPS (BX)(R8*1), Y0
+
+rows1:
+	VBROADCASTSS (DX)(R10*4), Y1
+	VMOVUPS      (R9)(R8*1), Y2
+	VMULPS       Y1, Y2, Y2
+	VADDPS       Y2, Y0, Y0
+	ADDQ         CX, R9
+	INCQ         R10
+	CMPQ         R10, SI
+	JLT          rows1
+	VMOVUPS      Y0, (BX)(R8*1)
+	ADDQ         $0x00000020, R8
+	SUBQ         $0x00000008, DI
+	JGE          columns1
+
+columns1End:
+	ADDQ       $0x00000008, DI
+	TESTQ      DI, DI
+	JZ         columnsDone
+	LEAQ       edge<>+32(SB), R9
+	SHLQ       $0x02, DI
+	SUBQ       DI, R9
+	VMOVUPS    (R9), Y0
+	XORQ       DI, DI
+	VMASKMOVPS (BX)(R8*1), Y0, Y1
+
+rows2:
+	VBROADCASTSS (DX)(DI*4), Y2
+	VMASKMOVPS   (AX)(R8*1), Y0, Y3
+	VMULPS       Y2, Y3, Y3
+	VADDPS       Y3, Y1, Y1
+	ADDQ         CX, AX
+	INCQ         DI
+	CMPQ         DI, SI
+	JLT          rows2
+	VMASKMOVPS   Y1, Y0, (BX)(R8*1)
+
+columnsDone:
+	VZEROUPPER
 	RET
 
 // func expF64AVX2(dst *float64, x *float64, n int)
@@ -11262,4 +11901,201 @@ sum:
 	VADDPD       X1, X0, X0
 	VZEROUPPER
 	MOVSD        X0, ret+16(FP)
+	RET
+
+// func outerF64AVX2(s *float64, stride int, a *float64, b *float64, x *float64, y *float64, rows int, n int)
+// Requires: AVX
+TEXT ·outerF64AVX2(SB), NOSPLIT, $0-64
+	MOVQ a+16(FP), AX
+	MOVQ x+32(FP), CX
+	MOVQ s+0(FP), DX
+	MOVQ stride+8(FP), BX
+	MOVQ b+24(FP), SI
+	MOVQ y+40(FP), DI
+	MOVQ rows+48(FP), R8
+	MOVQ n+56(FP), R9
+	SHLQ $0x03, BX
+	XORQ R10, R10
+	SUBQ $0x00000008, R9
+	JLT  columns0End
+
+columns0:
+	MOVQ    DX, R11
+	XORQ    R12, R12
+	VMOVUPD (CX)(R10*1), Y0
+	VMOVUPD 32(CX)(R10*1), Y1
+	VMOVUPD (DI)(R10*1), Y2
+	VMOVUPD 32(DI)(R10*1), Y3
+
+rows0:
+	VBROADCASTSD (SI)(R12*8), Y4
+	VMOVUPD      (R11)(R10*1), Y5
+	VMOVUPD      32(R11)(R10*1), Y6
+	VBROADCASTSD (AX)(R12*8), Y7
+	VMULPD       Y7, Y0, Y8
+	VADDPD       Y8, Y5, Y5
+	VMULPD       Y7, Y1, Y7
+	VADDPD       Y7, Y6, Y6
+	VMOVUPD      Y5, (R11)(R10*1)
+	VMOVUPD      Y6, 32(R11)(R10*1)
+	VMULPD       Y4, Y5, Y5
+	VADDPD       Y5, Y2, Y2
+	VMULPD       Y4, Y6, Y6
+	VADDPD       Y6, Y3, Y3
+	ADDQ         BX, R11
+	INCQ         R12
+	CMPQ         R12, R8
+	JLT          rows0
+	VMOVUPD      Y2, (DI)(R10*1)
+	VMOVUPD      Y3, 32(DI)(R10*1)
+	ADDQ         $0x00000040, R10
+	SUBQ         $0x00000008, R9
+	JGE          columns0
+
+columns0End:
+	ADDQ $0x00000008, R9
+	SUBQ $0x00000004, R9
+	JLT  columns1End
+
+columns1:
+	MOVQ    DX, R11
+	XORQ    R12, R12
+	VMOVUPD (CX)(R10*1), Y0
+	VMOVUPD (DI)(R10*1), Y1
+
+rows1:
+	VBROADCASTSD (SI)(R12*8), Y2
+	VMOVUPD      (R11)(R10*1), Y3
+	VBROADCASTSD (AX)(R12*8), Y4
+	VMULPD       Y4, Y0, Y4
+	VADDPD       Y4, Y3, Y3
+	VMOVUPD      Y3, (R11)(R10*1)
+	VMULPD       Y2, Y3, Y3
+	VADDPD       Y3, Y1, Y1
+	ADDQ         BX, R11
+	INCQ         R12
+	CMPQ         R12, R8
+	JLT          rows1
+	VMOVUPD      Y1, (DI)(R10*1)
+	ADDQ         $0x00000020, R10
+	SUBQ         $0x00000004, R9
+	JGE          columns1
+
+columns1End:
+	ADDQ       $0x00000004, R9
+	TESTQ      R9, R9
+	JZ         columnsDone
+	LEAQ       edge<>+32(SB), R11
+	SHLQ       $0x03, R9
+	SUBQ       R9, R11
+	VMOVUPD    (R11), Y0
+	XORQ       R9, R9
+	VMASKMOVPD (CX)(R10*1), Y0, Y1
+	VMASKMOVPD (DI)(R10*1), Y0, Y2
+
+rows2:
+	VBROADCASTSD (SI)(R9*8), Y3
+	VMASKMOVPD   (DX)(R10*1), Y0, Y4
+	VBROADCASTSD (AX)(R9*8), Y5
+	VMULPD       Y5, Y1, Y5
+	VADDPD       Y5, Y4, Y4
+	VMASKMOVPD   Y4, Y0, (DX)(R10*1)
+	VMULPD       Y3, Y4, Y4
+	VADDPD       Y4, Y2, Y2
+	ADDQ         BX, DX
+	INCQ         R9
+	CMPQ         R9, R8
+	JLT          rows2
+	VMASKMOVPD   Y2, Y0, (DI)(R10*1)
+
+columnsDone:
+	VZEROUPPER
+	RET
+
+// func sumRowsF64AVX2(s *float64, stride int, b *float64, y *float64, rows int, n int)
+// Requires: AVX
+TEXT ·sumRowsF64AVX2(SB), NOSPLIT, $0-48
+	MOVQ s+0(FP), AX
+	MOVQ stride+8(FP), CX
+	MOVQ b+16(FP), DX
+	MOVQ y+24(FP), BX
+	MOVQ rows+32(FP), SI
+	MOVQ n+40(FP), DI
+	SHLQ $0x03, CX
+	XORQ R8, R8
+	SUBQ $0x00000008, DI
+	JLT  columns0End
+
+columns0:
+	MOVQ    AX, R9
+	XORQ    R10, R10
+	VMOVUPD (BX)(R8*1), Y0
+	VMOVUPD 32(BX)(R8*1), Y1
+
+rows0:
+	VBROADCASTSD (DX)(R10*8), Y2
+	VMOVUPD      (R9)(R8*1), Y3
+	VMOVUPD      32(R9)(R8*1), Y4
+	VMULPD       Y2, Y3, Y3
+	VADDPD       Y3, Y0, Y0
+	VMULPD       Y2, Y4, Y4
+	VADDPD       Y4, Y1, Y1
+	ADDQ         CX, R9
+	INCQ         R10
+	CMPQ         R10, SI
+	JLT          rows0
+	VMOVUPD      Y0, (BX)(R8*1)
+	VMOVUPD      Y1, 32(BX)(R8*1)
+	ADDQ         $0x00000040, R8
+	SUBQ         $0x00000008, DI
+	JGE          columns0
+
+columns0End:
+	ADDQ $0x00000008, DI
+	SUBQ $0x00000004, DI
+	JLT  columns1End
+
+columns1:
+	MOVQ    AX, R9
+	XORQ    R10, R10
+	VMOVUPD (BX)(R8*1), Y0
+
+rows1:
+	VBROADCASTSD (DX)(R10*8), Y1
+	VMOVUPD      (R9)(R8*1), Y2
+	VMULPD       Y1, Y2, Y2
+	VADDPD       Y2, Y0, Y0
+	ADDQ         CX, R9
+	INCQ         R10
+	CMPQ         R10, SI
+	JLT          rows1
+	VMOVUPD      Y0, (BX)(R8*1)
+	ADDQ         $0x00000020, R8
+	SUBQ         $0x00000004, DI
+	JGE          columns1
+
+columns1End:
+	ADDQ       $0x00000004, DI
+	TESTQ      DI, DI
+	JZ         columnsDone
+	LEAQ       edge<>+32(SB), R9
+	SHLQ       $0x03, DI
+	SUBQ       DI, R9
+	VMOVUPD    (R9), Y0
+	XORQ       DI, DI
+	VMASKMOVPD (BX)(R8*1), Y0, Y1
+
+rows2:
+	VBROADCASTSD (DX)(DI*8), Y2
+	VMASKMOVPD   (AX)(R8*1), Y0, Y3
+	VMULPD       Y2, Y3, Y3
+	VADDPD       Y3, Y1, Y1
+	ADDQ         CX, AX
+	INCQ         DI
+	CMPQ         DI, SI
+	JLT          rows2
+	VMASKMOVPD   Y1, Y0, (BX)(R8*1)
+
+columnsDone:
+	VZEROUPPER
 	RET

@@ -45,3 +45,7 @@ func addScaled[T Float](y, x []T, a T) { addScaledReference(y, x, a) }
 func max0[T Float](x []T, c T) { max0Reference(x, c) }
 
 func sign[T Float](x []T, c T) { signReference(x, c) }
+
+func outer[T Float](s []T, stride int, a, b, x, y []T) { outerReference(s, stride, a, b, x, y) }
+
+func sumRows[T Float](s []T, stride int, b, y []T) { sumRowsReference(s, stride, b, y) }

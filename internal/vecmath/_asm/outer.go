@@ -1,0 +1,63 @@
+package main
+
+import (
+	"fmt"
+
+	. "github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/operand"
+	. "github.com/mmcloughlin/avo/reg"
+)
+
+// outer writes the functions that add an outer product to the rows of a matrix and sum
+// them, or only sum them. Columns stay in registers while the rows pass.
+func (m machine) outer() {
+	m.begin("outer", "(s *T, stride int, a, b, x, y *T, rows, n int)",
+		"sets row s[i] = s[i] + a[i]·x and y = y + b[i]·s[i] for i in ascending order and rows of n elements.")
+	m.sum(pointer("a"), pointer("x"))
+
+	m.begin("sumRows", "(s *T, stride int, b, y *T, rows, n int)",
+		"sets y = y + b[i]·s[i] for i in ascending order and rows of n elements.")
+	m.sum(nil, nil)
+}
+
+// sum writes a function of outer. Without a there is no product to add.
+func (m machine) sum(a, x Register) {
+	s, stride, b, y := pointer("s"), pointer("stride"), pointer("b"), pointer("y")
+	rows, n := pointer("rows"), pointer("n")
+	SHLQ(U8(m.shift()), stride)
+	bodies := 0
+	m.loop("columns", n, m.unroll(4, 4), func(columns block) {
+		start := fmt.Sprintf("rows%d", bodies)
+		bodies++
+		row, i := GP64(), GP64()
+		MOVQ(s, row)
+		XORQ(i, i)
+		var v []Op
+		if a != nil {
+			v = columns.load(x)
+		}
+		sum := columns.load(y)
+		Label(start)
+		q := m.broadcast(Mem{Base: b, Index: i, Scale: uint8(m.size)})
+		w := columns.load(row)
+		if a != nil {
+			p := m.broadcast(Mem{Base: a, Index: i, Scale: uint8(m.size)})
+			for j := range w {
+				t := m.vec()
+				m.mul(p, v[j], t)
+				m.add(t, w[j], w[j])
+			}
+			columns.store(w, row)
+		}
+		for j := range w {
+			m.mul(q, w[j], w[j])
+			m.add(w[j], sum[j], sum[j])
+		}
+		ADDQ(stride, row)
+		INCQ(i)
+		CMPQ(i, rows)
+		JLT(LabelRef(start))
+		columns.store(sum, y)
+	})
+	done()
+}

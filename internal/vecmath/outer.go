@@ -1,0 +1,36 @@
+package vecmath
+
+// Outer adds to each row of a matrix a multiple of x and then sums the rows with
+// weights: for i in ascending order
+//
+//	s_i = s_i + a_i·x,  y = y + b_i·s_i
+//
+// where row s_i is s[i·stride : i·stride+len(x)]. It has the bits of AddScaled twice
+// a row, and goes through s once. stride is at least len(x), and s ends no earlier than
+// its last row, or Outer panics; there are as many rows as elements of a. x and y must
+// not overlap s nor each other.
+func Outer[T Float](s []T, stride int, a, b, x, y []T) {
+	if len(a) == 0 || len(x) == 0 {
+		return
+	}
+	if stride < len(x) {
+		panic("vecmath: rows overlap")
+	}
+	outer(first(s, (len(a)-1)*stride+len(x)), stride, a, first(b, len(a)), x, first(y, len(x)))
+}
+
+// SumRows adds the rows of a matrix, as Outer has them, with weights to y: for i in
+// ascending order
+//
+//	y = y + b_i·s_i
+//
+// with the bits of AddScaled for every row. It panics as Outer does.
+func SumRows[T Float](s []T, stride int, b, y []T) {
+	if len(b) == 0 || len(y) == 0 {
+		return
+	}
+	if stride < len(y) {
+		panic("vecmath: rows overlap")
+	}
+	sumRows(first(s, (len(b)-1)*stride+len(y)), stride, b, y)
+}

@@ -1,0 +1,469 @@
+package performer
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"runtime"
+	"runtime/debug"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/orf"
+	"github.com/seed-feabd252/randfeat/rff"
+)
+
+// A stream, token by token and in chunks cut anywhere, gives the rows of causal
+// attention: within the bound of the naive sum for every map and form.
+func TestStateEqualsCausal(t *testing.T) {
+	bothTypes(t, testStateEqualsCausal[float32], testStateEqualsCausal[float64])
+}
+
+func testStateEqualsCausal[T dense.Float](t *testing.T) {
+	const n, d, dv = 150, 5, 3
+	rng := rand.New(source(200))
+	for _, m := range maps[T](d) {
+		q, k, v := rowsOf[T](rng, n, d), rowsOf[T](rng, n, d), rowsOf[T](rng, n, dv)
+		for _, opts := range forms[2:] {
+			a := attention(m.Map, opts)
+			want, tol := newPairs(a, q, k).attend(dense.Convert(dense.Matrix[float64]{}, v))
+			requireClose(t, want, tol, a.Forward(dense.Matrix[T]{}, q, k, v), "%s %+v: causal", m.name, opts)
+
+			s := must(a.NewState(dv))
+			requireClose(t, want, tol, s.Step(dense.Matrix[T]{}, q, k, v), "%s %+v: step", m.name, opts)
+			require.Equal(t, n, s.Len())
+
+			s.Reset()
+			got := dense.New[T](n, dv)
+			for lo := 0; lo < n; {
+				hi := min(lo+rng.IntN(40), n) // 0 tokens among them
+				s.Append(k.RowRange(lo, hi), v.RowRange(lo, hi))
+				require.Equal(t, hi, s.Len())
+				if hi > 0 {
+					s.Attend(got.RowRange(hi-1, hi), q.RowRange(hi-1, hi))
+					requireClose(t, rowOf(want, hi-1), rowOf(tol, hi-1), rowOf(got, hi-1), "%s %+v: chunk up to %d", m.name, opts, hi)
+				}
+				lo = hi
+			}
+		}
+	}
+}
+
+// rowOf returns row i as a matrix.
+func rowOf[T dense.Float](m dense.Matrix[T], i int) dense.Matrix[T] { return m.RowRange(i, i+1) }
+
+// Append and Attend of one token have the bits of Step, queries of a few rows those of
+// one each, and Step of many tokens those of a token each.
+func TestStateCalls(t *testing.T) {
+	bothTypes(t, testStateCalls[float32], testStateCalls[float64])
+}
+
+func testStateCalls[T dense.Float](t *testing.T) {
+	const n, heads, d, dv = 40, 3, 4, 2
+	rng := rand.New(source(201))
+	q, k, v := gaussian[T](rng, n, heads*d, 0, 1), gaussian[T](rng, n, heads*d, 0, 1), gaussian[T](rng, n, heads*dv, 0, 1)
+	for _, opts := range forms {
+		for _, m := range []rff.Map[T]{positive[T](16, d), must(rff.Gaussian(frequencies[T](16, d), 1))} {
+			h := must(NewHeads[T](attention(m, opts), heads))
+			whole, parts := must(h.NewState(dv)), must(h.NewState(dv))
+			want := whole.Step(dense.Matrix[T]{}, q, k, v)
+			for i := range n {
+				parts.Append(rowOf(k, i), rowOf(v, i))
+				require.True(t, identical(rowOf(want, i), parts.Attend(dense.Matrix[T]{}, rowOf(q, i))), "%+v token %d", opts, i)
+			}
+			few := parts.Attend(dense.Matrix[T]{}, q.RowRange(0, 3))
+			for i := range 3 {
+				require.True(t, identical(rowOf(few, i), parts.Attend(dense.Matrix[T]{}, rowOf(q, i))))
+			}
+
+			// Each head is the state of its columns.
+			for j := range heads {
+				one := must(attention(m, opts).NewState(dv))
+				got := one.Step(dense.Matrix[T]{}, q.ColRange(j*d, (j+1)*d), k.ColRange(j*d, (j+1)*d), v.ColRange(j*dv, (j+1)*dv))
+				tol := filled(n, dv, 1e4*eps[T]())
+				requireClose(t, dense.Convert(dense.Matrix[float64]{}, want.ColRange(j*dv, (j+1)*dv)), tol, got, "%+v head %d", opts, j)
+			}
+		}
+	}
+}
+
+// Many keys and queries go through other code: segments, blocks, packed sums, several
+// processors, on which no bit depends.
+func TestStateChunks(t *testing.T) {
+	bothTypes(t, testStateChunks[float32], testStateChunks[float64])
+}
+
+func testStateChunks[T dense.Float](t *testing.T) {
+	const n, heads, d, dv = 1300, 2, 4, 3
+	rng := rand.New(source(202))
+	q, k, v := rowsOf[T](rng, n, heads*d), rowsOf[T](rng, n, heads*d), rowsOf[T](rng, n, heads*dv)
+	for _, opts := range forms[:2] {
+		for _, m := range []rff.Map[T]{positive[T](32, d), must(rff.ELU[T](d)), must(rff.Gaussian(frequencies[T](16, d), 4))} {
+			a := attention(m, opts)
+			h := must(NewHeads[T](a, heads))
+			var first dense.Matrix[T]
+			for _, processors := range []int{1, 3} {
+				before := runtime.GOMAXPROCS(processors)
+				s := must(h.NewState(dv))
+				s.Append(k.RowRange(0, 1), v.RowRange(0, 1))
+				s.Append(k.RowRange(1, n), v.RowRange(1, n))
+				got := s.Attend(dense.Matrix[T]{}, q)
+				runtime.GOMAXPROCS(before)
+				if first.Data == nil {
+					first = got
+				}
+				require.True(t, identical(first, got), "%+v: %d processors", opts, processors)
+			}
+			for j := range heads {
+				c := func(x dense.Matrix[T], d int) dense.Matrix[T] { return x.ColRange(j*d, (j+1)*d) }
+				want, tol := newPairs(a, c(q, d), c(k, d)).attend(dense.Convert(dense.Matrix[float64]{}, c(v, dv)))
+				requireClose(t, want, tol, c(first, dv), "%+v head %d", opts, j)
+			}
+		}
+	}
+}
+
+// Outputs go into views and the inputs themselves, and an empty state gives zeros.
+func TestStateDestinations(t *testing.T) {
+	const n, d = 30, 4
+	rng := rand.New(source(203))
+	a := attention(positive[float64](16, d), Options{})
+	q, k, v := rowsOf[float64](rng, n, d), rowsOf[float64](rng, n, d), rowsOf[float64](rng, n, d)
+	want := must(a.NewState(d)).Step(dense.Matrix[float64]{}, q, k, v)
+	for i := range 3 {
+		in := [3]dense.Matrix[float64]{q.Clone(), k.Clone(), v.Clone()}
+		must(a.NewState(d)).Step(in[i], in[0], in[1], in[2])
+		require.True(t, identical(want, in[i]), "into input %d", i)
+	}
+	wide := filled[float64](n, d+2, 7)
+	s := must(a.NewState(d))
+	s.Step(wide.ColRange(1, d+1), q, k, v)
+	require.True(t, identical(want, wide.ColRange(1, d+1)))
+	assert.Equal(t, filled[float64](n, 1, 7), wide.ColRange(0, 1).Clone())
+	assert.Equal(t, filled[float64](n, 1, 7), wide.ColRange(d+1, d+2).Clone())
+
+	for _, rows := range []int{2, n} {
+		answers := s.Attend(dense.Matrix[float64]{}, q.RowRange(0, rows))
+		in := q.RowRange(0, rows).Clone()
+		require.True(t, identical(answers, s.Attend(in, in)), "Attend of %d rows into q", rows)
+	}
+	for _, opts := range forms {
+		empty := must(attention(positive[float64](16, d), opts).NewState(2))
+		for _, rows := range []int{0, 1, n} {
+			got := empty.Attend(filled[float64](rows, 2, 7), q.RowRange(0, rows))
+			assert.Equal(t, dense.New[float64](rows, 2).Data, got.Data, "no tokens")
+		}
+	}
+}
+
+// Values that are all one come out as exactly one, as elsewhere.
+func TestStateOnes(t *testing.T) {
+	const n, d = 200, 6
+	rng := rand.New(source(204))
+	q, k := gaussian[float32](rng, n, d, 0, 2), gaussian[float32](rng, n, d, 0, 2)
+	s := must(attention(positive[float32](24, d), Options{}).NewState(2))
+	ones := filled[float32](n, 2, 1)
+	assert.Equal(t, ones, s.Step(dense.Matrix[float32]{}, q, k, ones))
+	s.Append(k, ones)
+	assert.Equal(t, ones, s.Attend(dense.Matrix[float32]{}, q))
+}
+
+// Single tokens, in float32, add up as well as chunks do: one after another, the same
+// ones again and again, they would be off by 10⁻⁴ of their size.
+func TestStateLongSums(t *testing.T) {
+	const n, d, rounds = 1000, 8, 100
+	rng := rand.New(source(211))
+	q, k, v := gaussian[float64](rng, n, d, 0, 0.5), gaussian[float64](rng, n, d, 0, 0.5), gaussian[float64](rng, n, 2, 1, 1)
+	single := func(x dense.Matrix[float64]) dense.Matrix[float32] { return dense.Convert(dense.Matrix[float32]{}, x) }
+	exact := must(attention(positive[float64](32, d), Options{}).NewState(2))
+	s := must(attention(positive[float32](32, d), Options{}).NewState(2))
+	exact.Append(k, v)
+	q32, k32, v32, dst := single(q), single(k), single(v), dense.New[float32](n, 2)
+	for range rounds {
+		s.Step(dst, q32, k32, v32)
+	}
+	want := exact.Attend(dense.Matrix[float64]{}, q) // the average is that of one round
+	requireClose(t, want, filled(n, 2, 1e-5), s.Attend(dst, q32), "after %d tokens", s.Len())
+}
+
+// NaN and Inf reach what depends on them, and not what came before.
+func TestStateNaN(t *testing.T) {
+	bothTypes(t, testStateNaN[float32], testStateNaN[float64])
+}
+
+func testStateNaN[T dense.Float](t *testing.T) {
+	const n, d, at = 12, 4, 5
+	rng := rand.New(source(205))
+	for _, opts := range forms {
+		for _, m := range []rff.Map[T]{positive[T](16, d), must(rff.Gaussian(frequencies[T](16, d), 1))} {
+			for which := range 3 {
+				in := [3]dense.Matrix[T]{rowsOf[T](rng, n, d), rowsOf[T](rng, n, d), rowsOf[T](rng, n, d)}
+				in[which].Set(at, 1, T(math.NaN()))
+				got := must(attention(m, opts).NewState(d)).Step(dense.Matrix[T]{}, in[0], in[1], in[2])
+				for i := range n {
+					assert.Equal(t, i == at || i > at && which > 0, hasNaN(got.Row(i)), "%+v: NaN in input %d, row %d", opts, which, i)
+				}
+			}
+		}
+	}
+}
+
+// Norms that keep growing, so that no fixed reference would do: outputs stay within
+// the bound, and after many tokens finite.
+func TestStateGrowingNorms(t *testing.T) {
+	bothTypes(t, testStateGrowing[float32], testStateGrowing[float64])
+}
+
+func testStateGrowing[T dense.Float](t *testing.T) {
+	const n, d, dv = 200, 4, 2
+	rng := rand.New(source(206))
+	k, q, v := gaussian[T](rng, n, d, 0, 1), gaussian[T](rng, n, d, 0, 1), gaussian[T](rng, n, dv, 0, 1)
+	for i := range n {
+		for j := range d {
+			k.Row(i)[j] *= T(float64(i) / 8)
+		}
+	}
+	a := attention(positive[T](16, d), Options{Causal: true})
+	want, tol := newPairs(a, q, k).attend(dense.Convert(dense.Matrix[float64]{}, v))
+	requireClose(t, want, tol, must(a.NewState(dv)).Step(dense.Matrix[T]{}, q, k, v), "growing")
+
+	// exp(ℓ) itself is far beyond any range at the end: ℓ grows to about 10⁶.
+	tokens := 1000000
+	if testing.Short() {
+		tokens = 100000
+	}
+	line := logRowMap[T]{rowMap[T]{in: 1, out: 2, row: func(phi, x []T) { phi[0], phi[1] = x[0], x[0]/2 }}}
+	s := must(attention[T](line, Options{}).NewState(1))
+	key, one := dense.New[T](1, 1), filled[T](1, 1, 1)
+	ones := 0
+	for i := range tokens {
+		key.Data[0] = T(i)
+		if out := s.Step(dense.Matrix[T]{Rows: 1, Cols: 1, Data: []T{0}, Stride: 1}, key, key, one); out.Data[0] == 1 {
+			ones++
+		}
+	}
+	assert.Equal(t, tokens, ones)
+	for _, x := range s.heads[0].sum.data {
+		require.False(t, math.IsNaN(float64(x)) || math.IsInf(float64(x), 0))
+	}
+}
+
+// Parts merge in any order and grouping to the same state, to rounding; other is left
+// as it was, and a clone goes its own way.
+func TestStateMerge(t *testing.T) {
+	bothTypes(t, testStateMerge[float32], testStateMerge[float64])
+}
+
+func testStateMerge[T dense.Float](t *testing.T) {
+	const n, heads, d, dv = 90, 2, 4, 3
+	rng := rand.New(source(207))
+	q, k, v := rowsOf[T](rng, 5, heads*d), rowsOf[T](rng, n, heads*d), rowsOf[T](rng, n, heads*dv)
+	for i := range n { // references that differ
+		for j := range heads * d {
+			k.Row(i)[j] *= T(1 + i/30)
+		}
+	}
+	for _, opts := range forms[:2] {
+		for _, m := range []rff.Map[T]{positive[T](16, d), must(rff.Gaussian(frequencies[T](16, d), 4))} {
+			a := attention(m, opts)
+			h := must(NewHeads[T](a, heads))
+			var parts [4]*State[T] // the last is empty
+			for p := range parts {
+				parts[p] = must(h.NewState(dv))
+				if p < 3 {
+					parts[p].Append(k.RowRange(30*p, 30*p+25), v.RowRange(30*p, 30*p+25))
+					for i := 30*p + 25; i < 30*p+30; i++ {
+						parts[p].Append(rowOf(k, i), rowOf(v, i))
+					}
+				}
+			}
+			merge := func(order ...int) *State[T] {
+				s := parts[order[0]].Clone()
+				for _, p := range order[1:] {
+					before := must(parts[p].Clone().MarshalBinary())
+					require.NoError(t, s.Merge(parts[p]))
+					require.Equal(t, before, must(parts[p].Clone().MarshalBinary()), "other is unchanged")
+				}
+				return s
+			}
+			right := merge(1, 2)
+			left := parts[0].Clone()
+			require.NoError(t, left.Merge(right))
+			for _, s := range []*State[T]{merge(0, 1, 2), merge(2, 0, 3, 1), merge(3, 1, 2, 0), left} {
+				require.Equal(t, n, s.Len())
+				got := s.Attend(dense.Matrix[T]{}, q)
+				for j := range heads {
+					c := func(x dense.Matrix[T], d int) dense.Matrix[T] { return x.ColRange(j*d, (j+1)*d) }
+					want, tol := newPairs(a, c(q, d), c(k, d)).attend(dense.Convert(dense.Matrix[float64]{}, c(v, dv)))
+					requireClose(t, want, tol, c(got, dv), "%+v head %d", opts, j)
+				}
+			}
+			require.Equal(t, 30, parts[0].Len(), "a clone is another state")
+
+			for range 2 { // with tokens that came in chunks, then with single ones too
+				clone := parts[0].Clone()
+				want := parts[0].Step(dense.Matrix[T]{}, q, k.RowRange(0, 5), v.RowRange(0, 5))
+				require.True(t, identical(want, clone.Step(dense.Matrix[T]{}, q, k.RowRange(0, 5), v.RowRange(0, 5))))
+			}
+		}
+	}
+}
+
+// Step, Append and Attend allocate nothing.
+func TestStateNoAllocations(t *testing.T) {
+	if raceDetector {
+		t.Skip("the race detector lets pools forget")
+	}
+	bothTypes(t, testStateAllocations[float32], testStateAllocations[float64])
+}
+
+func testStateAllocations[T dense.Float](t *testing.T) {
+	const d, dv, n = 8, 6, 600
+	rng := rand.New(source(208))
+	defer debug.SetGCPercent(debug.SetGCPercent(-1))
+	for _, opts := range forms[:2] {
+		for _, heads := range []int{1, 3} {
+			s := must(must(NewHeads[T](attention(positive[T](32, d), opts), heads)).NewState(dv))
+			q, k, v := rowsOf[T](rng, n, heads*d), rowsOf[T](rng, n, heads*d), rowsOf[T](rng, n, heads*dv)
+			dst := dense.New[T](n, heads*dv)
+			for _, rows := range []int{1, 2, 40, n} {
+				q, k, v, dst := q.RowRange(0, rows), k.RowRange(0, rows), v.RowRange(0, rows), dst.RowRange(0, rows)
+				for _, processors := range []int{1, 2} {
+					require.Zero(t, allocations(processors, func() { s.Append(k, v) }), "append %d", rows)
+					require.Zero(t, allocations(processors, func() { s.Attend(dst, q) }), "attend %d", rows)
+					require.Zero(t, allocations(processors, func() { s.Step(dst, q, k, v) }), "step %d", rows)
+				}
+			}
+		}
+	}
+}
+
+func TestStateErrors(t *testing.T) {
+	a := attention(positive[float32](8, 4), Options{})
+	_, err := a.NewState(0)
+	assert.EqualError(t, err, "performer: dv = 0, want at least 1")
+	_, err = must(NewHeads[float32](Exact[float32]{}, 2)).NewState(3)
+	assert.EqualError(t, err, "performer: form is performer.Exact[float32], want linear attention for a state")
+
+	s := must(must(NewHeads[float32](a, 2)).NewState(3))
+	mat := dense.New[float32]
+	var none dense.Matrix[float32]
+	for want, f := range map[string]func(){
+		"performer: k is 5×4, v is 5×6, want n×8 and n×6 for 2 heads of the state": func() { s.Append(mat(5, 4), mat(5, 6)) },
+		"performer: k is 5×8, v is 4×6, want n×8 and n×6 for 2 heads of the state": func() { s.Append(mat(5, 8), mat(4, 6)) },
+		"performer: k is 5×8, v is 5×3, want n×8 and n×6 for 2 heads of the state": func() { s.Step(none, mat(5, 8), mat(5, 8), mat(5, 3)) },
+		"performer: q is 5×4, want n×8 for 2 heads of the state":                   func() { s.Attend(none, mat(5, 4)) },
+		"performer: q is 4×8, k is 5×8, want as many queries as keys for a step":   func() { s.Step(none, mat(4, 8), mat(5, 8), mat(5, 6)) },
+		"dense: destination is 5×5, want 5×6":                                      func() { s.Attend(mat(5, 5), mat(5, 8)) },
+	} {
+		assert.PanicsWithValue(t, want, f, fmt.Sprint(want))
+	}
+	assert.Zero(t, s.Len(), "what panics takes in nothing")
+
+	assert.EqualError(t, s.Merge(nil), "performer: other is nil")
+	assert.EqualError(t, s.Check(nil), "performer: a is nil")
+	assert.EqualError(t, s.Merge(must(a.NewState(3))), "performer: other has 1 heads and values of dimension 3, the state 2 heads and values of dimension 3")
+	var zero State[float32]
+	const made = "performer: the state belongs to no attention, want one of NewState"
+	assert.EqualError(t, s.Merge(&zero), made)
+	assert.EqualError(t, zero.Merge(s), made)
+	assert.EqualError(t, zero.Check(a), made)
+	assert.EqualError(t, zero.UnmarshalBinary(nil), made)
+	_, err = zero.MarshalBinary()
+	assert.EqualError(t, err, made)
+}
+
+// A state refuses what belongs to features that were redrawn, and takes the same
+// features made again.
+func TestStateRefusesOtherFeatures(t *testing.T) {
+	bothTypes(t, testRefusal[float32], testRefusal[float64])
+}
+
+func testRefusal[T dense.Float](t *testing.T) {
+	const d, dv = 4, 3
+	rng := rand.New(source(209))
+	drawn := func(seed uint64) Features[T] {
+		m := must(rff.SoftmaxPositive(must(orf.GramSchmidt[T](32, d, source(seed))), 1))
+		return Features[T]{Query: m, Key: m}
+	}
+	a := must(New(drawn(1), Options{Causal: true}))
+	s := must(a.NewState(dv))
+	s.Append(rowsOf[T](rng, 9, d), rowsOf[T](rng, 9, dv))
+	data := must(s.MarshalBinary())
+
+	again := must(New(drawn(1), Options{}))
+	assert.NoError(t, s.Check(again), "the same features, made again")
+	assert.NoError(t, must(again.NewState(dv)).Merge(s))
+	assert.NoError(t, must(again.NewState(dv)).UnmarshalBinary(data))
+
+	const differ = "performer: the features differ from those that the state belongs to"
+	redrawn := must(a.Redraw(drawn(2)))
+	assert.True(t, redrawn.opts.Causal, "options stay")
+	other := must(redrawn.NewState(dv))
+	assert.EqualError(t, s.Check(redrawn), differ)
+	assert.EqualError(t, other.Merge(s), differ)
+	assert.EqualError(t, other.UnmarshalBinary(data), differ)
+	assert.Zero(t, other.Len())
+
+	for name, f := range map[string]Features[T]{
+		"other queries": {Query: drawn(2).Query, Key: drawn(1).Key},
+		"other keys":    {Query: drawn(1).Query, Key: drawn(2).Key},
+		"other scale": {
+			Query: must(rff.SoftmaxPositive(must(orf.GramSchmidt[T](32, d, source(1))), 1.01)),
+			Key:   must(rff.SoftmaxPositive(must(orf.GramSchmidt[T](32, d, source(1))), 1.01)),
+		},
+	} {
+		assert.EqualError(t, s.Check(must(New(f, Options{}))), differ, name)
+	}
+	assert.EqualError(t, s.Check(attention(positive[T](16, d), Options{})), "performer: 16 features of R^4, but the state belongs to 32 features of R^4")
+	assert.EqualError(t, s.Check(must(New(drawn(1), Options{Unnormalised: true}))), "performer: Unnormalised = true, but the state belongs to attention with false")
+	trig := must(rff.GaussianPhase(frequencies[T](32, d), 1, source(3)))
+	assert.EqualError(t, s.Check(attention[T](trig, Options{})), "performer: logarithms of features cannot be added to features: the state belongs to others")
+
+	_, err := a.Redraw(Features[T]{})
+	assert.EqualError(t, err, "performer: Features.Query is nil")
+	_, err = a.Redraw(Features[T]{Query: positive[T](8, 3), Key: positive[T](8, 3)})
+	assert.EqualError(t, err, "performer: Query maps points of R^3, want R^4 as before")
+}
+
+// Every map is told from itself with other random numbers, and recognises itself when
+// each feature is off by rounding.
+func TestMarks(t *testing.T) {
+	bothTypes(t, testMarks[float32], testMarks[float64])
+}
+
+func testMarks[T dense.Float](t *testing.T) {
+	const d = 5
+	rng := rand.New(source(210))
+	for _, m := range maps[T](d) {
+		a := attention(m.Map, Options{})
+		marks := append([]float64(nil), a.fingerprint.of(a)...)
+		require.NoError(t, a.checkMarks(marks), m.name)
+		for f := range marks {
+			marks[f] *= 1 + 8*eps[T]()*rng.NormFloat64()
+		}
+		require.NoError(t, a.checkMarks(marks), m.name)
+		for f := range a.m/16 + 1 {
+			marks[f] += 0.01
+		}
+		require.Error(t, a.checkMarks(marks), m.name)
+		marks = append([]float64(nil), a.fingerprint.of(a)...)
+		marks[0], marks[a.m-1] = math.NaN(), math.NaN()
+		if a.m < 32 {
+			require.Error(t, a.checkMarks(marks), "%s: NaN", m.name)
+		}
+	}
+	for _, w := range []orf.Projection[T]{frequencies[T](32, d), must(orf.IID[T](32, d, source(2)))} {
+		for name, pair := range map[string][2]rff.Map[T]{
+			"angular":  {must(rff.Angular(w)), must(rff.Angular(must(orf.IID[T](32, d, source(9)))))},
+			"gaussian": {must(rff.Gaussian(w, 1)), must(rff.Gaussian(must(orf.IID[T](32, d, source(9))), 1))},
+			"relu":     {must(rff.ArcCosine(w, 1)), must(rff.ArcCosine(must(orf.IID[T](32, d, source(9))), 1))},
+		} {
+			s := must(attention(pair[0], Options{}).NewState(1))
+			assert.Error(t, s.Check(attention(pair[1], Options{})), name)
+		}
+	}
+}

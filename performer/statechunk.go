@@ -1,0 +1,75 @@
+package performer
+
+import (
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/parallel"
+	"github.com/seed-feabd252/randfeat/internal/product"
+)
+
+// appendChunk is Append for several tokens, which are taken in as bidirectional
+// attention does: no query comes between them.
+func (s *State[T]) appendChunk(k, v dense.Matrix[T]) {
+	s.settle()
+	s.call.k, s.call.v = k, v
+	parallel.Do(len(s.heads), (*appending[T])(s))
+	s.call.k, s.call.v = dense.Matrix[T]{}, dense.Matrix[T]{}
+	s.n += k.Rows
+}
+
+// attendChunk is Attend for several queries, which are answered as bidirectional
+// attention does.
+func (s *State[T]) attendChunk(dst, q dense.Matrix[T]) {
+	s.settle()
+	s.call.dst, s.call.q = dst, q
+	parallel.Do(len(s.heads), (*attending[T])(s))
+	s.call.dst, s.call.q = dense.Matrix[T]{}, dense.Matrix[T]{}
+}
+
+// head returns the columns of head h.
+func (s *State[T]) head(x dense.Matrix[T], h int) dense.Matrix[T] {
+	d := x.Cols / len(s.heads)
+	return x.ColRange(h*d, (h+1)*d)
+}
+
+// appending is the task of appending a chunk, a head a piece.
+type appending[T dense.Float] State[T]
+
+func (t *appending[T]) Piece(h int) {
+	s := (*State[T])(t)
+	a, acc, k, v := s.a, s.heads[h], s.head(s.call.k, h), s.head(s.call.v, h)
+	segments := segmentsOf(k.Rows)
+	if segments == 1 {
+		w := a.workspace(s.dv)
+		for lo := 0; lo < k.Rows; lo += a.rows {
+			hi := min(lo+a.rows, k.Rows)
+			keys := w.features.rows(hi - lo)
+			a.mapKeys(keys, k.RowRange(lo, hi))
+			acc.add(keys, v.RowRange(lo, hi), w.scratch)
+		}
+		a.workspaces.Put(w)
+		return
+	}
+	b := a.bidirectionals.get()
+	b.a, b.k, b.v, b.segments = a, k, v, segments
+	b.sum()
+	acc.mergeFeatures(b.parts[0], 0, a.m)
+	b.drop()
+	*b = bidirectional[T]{total: b.total}
+	a.bidirectionals.Put(b)
+}
+
+// attending is the task of answering a chunk of queries, a head a piece.
+type attending[T dense.Float] State[T]
+
+func (t *attending[T]) Piece(h int) {
+	s := (*State[T])(t)
+	a, acc := s.a, s.heads[h]
+	b := a.bidirectionals.get()
+	b.a, b.dst, b.q = a, s.head(s.call.dst, h), s.head(s.call.q, h)
+	b.v.Cols = s.dv
+	b.parts[0] = acc
+	product.Pack(&b.total, acc.sums())
+	parallel.Do((b.q.Rows+answerRows-1)/answerRows, (*answering[T])(b))
+	*b = bidirectional[T]{total: b.total}
+	a.bidirectionals.Put(b)
+}

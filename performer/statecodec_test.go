@@ -1,0 +1,178 @@
+package performer
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"hash/crc32"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/rff"
+)
+
+// What is written is read again, sums, references, NaN and Inf: another state goes on
+// as the first would have, bit for bit.
+func TestStateRoundTrip(t *testing.T) {
+	bothTypes(t, testRoundTrip[float32], testRoundTrip[float64])
+}
+
+func testRoundTrip[T dense.Float](t *testing.T) {
+	const n, heads, d, dv = 20, 2, 4, 3
+	rng := rand.New(source(220))
+	for _, m := range maps[T](d) {
+		for _, opts := range forms[:2] {
+			h := must(NewHeads[T](attention(m.Map, opts), heads))
+			for _, tokens := range []int{0, n} {
+				s, again := must(h.NewState(dv)), must(h.NewState(dv))
+				k, v, q := rowsOf[T](rng, n, heads*d), rowsOf[T](rng, n, heads*dv), rowsOf[T](rng, n, heads*d)
+				v.Set(7, 1, T(math.Inf(1)))
+				s.Append(k.RowRange(0, tokens), v.RowRange(0, tokens))
+				data := must(s.MarshalBinary())
+				require.Len(t, data, s.encodedSize())
+				again.Append(k, v) // which is to be forgotten
+				require.NoError(t, again.UnmarshalBinary(data), m.name)
+				require.Equal(t, tokens, again.Len())
+				require.Equal(t, data, must(again.MarshalBinary()), m.name)
+				k.Data[0] *= 30 // a reference that has to grow
+				require.True(t, identical(s.Step(dense.Matrix[T]{}, q, k, v), again.Step(dense.Matrix[T]{}, q, k, v)), m.name)
+			}
+		}
+	}
+}
+
+// The bytes of a small state, all of them, worked out by hand from the format: one
+// feature, φ(x) = x, one key 2 with value 3, so that the sums are 6 and 2.
+func TestStateGolden(t *testing.T) {
+	s := must(attention[float64](must(rff.Identity[float64](1)), Options{}).NewState(1))
+	s.Append(filled[float64](1, 1, 2), filled[float64](1, 1, 3))
+	// The point i is 2·frac(i·golden ratio) − 1, and a mark Σ 2^(i−4)·x_i.
+	mark := 0.0
+	for i := 1; i <= 4; i++ {
+		at := float64(i) * 1.6180339887498948482
+		mark = mark/2 + 2*(at-math.Floor(at)) - 1
+	}
+	word := binary.LittleEndian.AppendUint64(nil, math.Float64bits(mark))
+	want := []byte{
+		'r', 'f', 's', 't', 'a', 't', 'e', 0,
+		1, 0, 8, 0, // version, float64, neither unnormalised nor logarithms
+		1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0,
+		1, 0, 0, 0, 0, 0, 0, 0,
+	}
+	want = append(append(want, word...), word...)
+	want = append(want, 0, 0, 0, 0, 0, 0, 0x18, 0x40, 0, 0, 0, 0, 0, 0, 0, 0x40)
+	got := must(s.MarshalBinary())
+	require.Equal(t, want, got[:len(got)-4])
+	assert.Equal(t, crc32.Checksum(want, crc32.MakeTable(crc32.Castagnoli)), binary.LittleEndian.Uint32(got[len(want):]))
+
+	single := must(must(NewHeads[float32](attention(positive[float32](8, 4), Options{Unnormalised: true}), 3)).NewState(5))
+	single.Append(filled[float32](2, 12, 1), filled[float32](2, 15, 1))
+	assert.Equal(t, []byte{
+		'r', 'f', 's', 't', 'a', 't', 'e', 0, 1, 0, 4, 3,
+		3, 0, 0, 0, 4, 0, 0, 0, 8, 0, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0,
+	}, must(single.MarshalBinary())[:40])
+
+	prefix := []byte("before")
+	both := must(s.AppendBinary(prefix))
+	assert.Equal(t, append(bytes.Clone(prefix), got...), both, "the checksum is that of the state alone")
+}
+
+// sealed returns data with the checksum that belongs to it.
+func sealed(data []byte) []byte {
+	end := len(data) - stateTrailer
+	return binary.LittleEndian.AppendUint32(bytes.Clone(data[:end]), crc32.Checksum(data[:end], castagnoli))
+}
+
+// Damage is found wherever it is, and what is refused changes nothing.
+func TestStateDamage(t *testing.T) {
+	const d, dv = 3, 2
+	rng := rand.New(source(221))
+	a := attention(positive[float32](4, d), Options{})
+	s, target := must(a.NewState(dv)), must(a.NewState(dv))
+	s.Append(rowsOf[float32](rng, 5, d), rowsOf[float32](rng, 5, dv))
+	target.Append(rowsOf[float32](rng, 3, d), rowsOf[float32](rng, 3, dv))
+	data, before := must(s.MarshalBinary()), must(target.MarshalBinary())
+	for i := range data {
+		for _, bits := range []byte{1, 0x80, 0xff} {
+			bad := bytes.Clone(data)
+			bad[i] ^= bits
+			require.Error(t, target.UnmarshalBinary(bad), "byte %d ^ %#x", i, bits)
+		}
+	}
+	for n := range data {
+		require.Error(t, target.UnmarshalBinary(data[:n]), "%d bytes", n)
+		if n >= stateHeader+stateTrailer {
+			require.Error(t, target.UnmarshalBinary(sealed(data[:n])), "%d bytes and a checksum", n)
+		}
+	}
+	require.Error(t, target.UnmarshalBinary(append(bytes.Clone(data), 0)))
+	require.Error(t, target.UnmarshalBinary(sealed(append(bytes.Clone(data), 0))))
+	require.Equal(t, before, must(target.MarshalBinary()))
+	require.NoError(t, target.UnmarshalBinary(data))
+}
+
+// Hostile bytes with a right checksum get an error that names what is wrong.
+func TestStateHostile(t *testing.T) {
+	const d, dv, m = 3, 2, 4
+	a := attention(positive[float32](m, d), Options{})
+	s := must(a.NewState(dv))
+	data := must(s.MarshalBinary())
+	word := func(at int, v uint32) []byte {
+		bad := bytes.Clone(data)
+		binary.LittleEndian.PutUint32(bad[at:], v)
+		return sealed(bad)
+	}
+	exponents := stateHeader + 16*m
+	for want, bad := range map[string][]byte{
+		"performer: state of 0 bytes, want at least 44":                                             nil,
+		"performer: state begins with \"rfstbte\\x00\", want \"rfstate\\x00\"":                      word(4, 'b'|'t'<<8|'e'<<16),
+		"performer: state of version 2, want 1":                                                     word(8, 2|4<<16|2<<24),
+		"performer: state of 8-byte elements, want 4":                                               word(8, 1|8<<16|2<<24),
+		"performer: state with flags 0x3, want 0x2 (1 unnormalised, 2 log-features)":                word(8, 1|4<<16|3<<24),
+		"performer: state with heads = 4294967295, want 1":                                          word(12, math.MaxUint32),
+		"performer: state with d = 4, want 3":                                                       word(16, 4),
+		"performer: state with m = 2147483648, want 4":                                              word(20, 1<<31),
+		"performer: state with dv = 0, want 2":                                                      word(24, 0),
+		"performer: state with reserved word = 9, want 0":                                           word(28, 9),
+		fmt.Sprintf("performer: state of 9223372036854775808 tokens, want at most %d", math.MaxInt): word(36, 1<<31),
+		"performer: the features differ from those that the state belongs to":                       word(stateHeader+4, 0x7ff80000),
+		"performer: state with exponent 2147483647, want at most ±134217728":                        word(exponents, math.MaxInt32),
+		"performer: state with sums of a feature that no key has had":                               word(exponents+4*m, 0x3f800000),
+		"performer: state of 171 bytes, want 172":                                                   sealed(data[:len(data)-1]),
+		fmt.Sprintf("performer: state has checksum %08x, but says 04030201: it is damaged or cut off", crc32.Checksum(data[:len(data)-4], castagnoli)): append(bytes.Clone(data[:len(data)-4]), 1, 2, 3, 4),
+	} {
+		assert.EqualError(t, s.UnmarshalBinary(bad), want)
+	}
+	double := must(attention(positive[float64](m, d), Options{}).NewState(dv))
+	assert.EqualError(t, double.UnmarshalBinary(data), "performer: state of 4-byte elements, want 8")
+}
+
+// Whatever the bytes are there is no panic, and what is accepted is written as it was
+// read, but for the marks.
+func FuzzStateUnmarshal(f *testing.F) {
+	const m = 4
+	a := attention(positive[float32](m, 3), Options{})
+	s := must(a.NewState(2))
+	f.Add(must(s.MarshalBinary()))
+	s.Append(filled[float32](2, 3, 1), filled[float32](2, 2, 1))
+	f.Add(must(s.MarshalBinary()))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if len(data) >= stateHeader+stateTrailer {
+			data = sealed(data) // or no input would get far
+		}
+		target := must(a.NewState(2))
+		if target.UnmarshalBinary(data) != nil {
+			return
+		}
+		again := must(target.MarshalBinary())
+		marks := 16 * m
+		require.Equal(t, data[:stateHeader], again[:stateHeader])
+		require.Equal(t, data[stateHeader+marks:len(data)-4], again[stateHeader+marks:len(again)-4])
+		target.Step(dense.Matrix[float32]{}, filled[float32](1, 3, 1), filled[float32](1, 3, 1), filled[float32](1, 2, 1))
+	})
+}
