@@ -62,6 +62,7 @@ type Attention[T dense.Float] struct {
 	accumulators   sync.Pool // of *accumulator[T]
 	bidirectionals pool[bidirectional[T]]
 	causals        pool[causal[T]]
+	gradients      gradientPools[T]
 }
 
 // New returns linear attention with the given maps. It returns an error if a

@@ -56,6 +56,11 @@ func (b *bidirectional[T]) blocks() int { return (b.q.Rows + answerRows - 1) / a
 // sum makes the first part the sums over all keys.
 func (b *bidirectional[T]) sum() {
 	parallel.Do(b.segments, (*summarising[T])(b))
+	b.merge()
+}
+
+// merge adds up the parts in the first of them.
+func (b *bidirectional[T]) merge() {
 	if b.segments > 1 {
 		b.groups = max(1, min(b.a.m/4, b.a.m*b.parts[0].sum.stride*b.segments/mergeGrain))
 		parallel.Do(b.groups, (*merging[T])(b))

@@ -157,6 +157,29 @@
 // where the kernel is or where its estimate is. The output is then what the
 // division gives.
 //
+// # Gradients
+//
+// [Differentiable] forms take gradients g_i with respect to outputs back to queries, keys
+// and values, in time and memory as the outputs were computed. With the weights
+// P_ij = A_ij/Σ_j A_ij and δ_i = g_i·out_i the gradient with respect to log A_ij is
+// P_ij·(g_i·v_j − δ_i). Exact attention forms that a tile at a time, from row statistics,
+// as [Dao et al. 2022] do. Linear attention never forms it: it is the inner product of
+// [v_j, 1] and [g_i, −δ_i], so that with D_i = Σ_f φ_if·Σ_j φ_jf and sums over all tokens,
+// or in causal attention over j ≤ i ahead and over i ≥ j back [Katharopoulos et al. 2020],
+//
+//	∂L/∂φ(q_i) = Σ_j φ(k_j)·(v_j·g_i − δ_i)/D_i = (S·g_i − δ_i·Σ_j φ(k_j))/D_i
+//	∂L/∂φ(k_j) = R·[v_j, 1],  R = Σ_i φ(q_i)/D_i·[g_i, −δ_i]ᵀ   (m×(dv+1))
+//	∂L/∂v_j    = Rᵀ·φ(k_j), but for its last element
+//
+// and the map takes the first two to points (rff.Differentiable). δ_i = φ(q_i)ᵀS·g_i/D_i
+// is a by-product. S is summed up as in Forward rather than subtracted back.
+//
+// Positive maps stay logarithms: the gradient with respect to ℓ = log φ is φ times that
+// with respect to φ, so that references cancel as they do in the outputs, and
+// rff.DifferentiableLog takes it on. On the way back of causal attention queries are
+// what is summed, as ℓ_if − log D_i and with references of their own. [Layer] has
+// gradients of its weights and biases too.
+//
 // # NaN, Inf and empty sums
 //
 //   - NaN and Inf in q, k or v reach every output that depends on them. An
@@ -183,6 +206,8 @@
 //     L. Colwell, A. Weller: Rethinking attention with Performers. ICLR 2021.
 //   - [Glorot & Bengio 2010] X. Glorot, Y. Bengio: Understanding the difficulty of
 //     training deep feedforward neural networks. AISTATS 2010.
+//   - [Dao et al. 2022] T. Dao, D. Y. Fu, S. Ermon, A. Rudra, C. Ré: FlashAttention: fast
+//     and memory-efficient exact attention with IO-awareness. NeurIPS 2022.
 //   - [Katharopoulos et al. 2020] A. Katharopoulos, A. Vyas, N. Pappas, F. Fleuret:
 //     Transformers are RNNs: fast autoregressive transformers with linear attention.
 //     ICML 2020.

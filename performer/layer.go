@@ -56,12 +56,17 @@ func (l *Layer[T]) Dims() (in, out int) { return l.value.weight.Rows, l.value.we
 // O(L·in·(2d+dv)) time and holds Q, K and V. dst may be exactly x if dv = in.
 // It panics with the shapes if x or dst does not fit.
 func (l *Layer[T]) Forward(dst, x dense.Matrix[T]) dense.Matrix[T] {
+	l.check(x)
+	return l.attention.Forward(dst, l.query.apply(x), l.key.apply(x), l.value.apply(x))
+}
+
+// check panics unless x is L×in.
+func (l *Layer[T]) check(x dense.Matrix[T]) {
 	x.Check()
 	if in, _ := l.Dims(); x.Cols != in {
 		w := l.query.weight
 		panic(fmt.Sprintf("performer: x is %d×%d, wq is %d×%d, want L×%d", x.Rows, x.Cols, w.Rows, w.Cols, in))
 	}
-	return l.attention.Forward(dst, l.query.apply(x), l.key.apply(x), l.value.apply(x))
 }
 
 // affine is the map x ↦ x·weight + bias on rows.

@@ -1,0 +1,160 @@
+package performer
+
+import (
+	"fmt"
+	"math"
+	"runtime"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/vecmath"
+	"github.com/seed-feabd252/randfeat/rff"
+)
+
+// Backward writes the gradients of L = Σ_ic dout_ic·out_ic, where out is what Forward
+// makes of q (Lq×d), k (Lk×d) and v (Lk×dv), with respect to q, k and v into dq, dk
+// and dv, and returns them; a zero one is allocated. The maps count as constants.
+//
+// It takes O((Lq+Lk)·m·(d + dv)) time, about three times that of Forward, and memory
+// beyond the gradients that does not depend on the lengths. It allocates nothing once
+// that is there, and gives the same bits whatever GOMAXPROCS is. The outputs are not
+// asked for, as they follow from what is computed anyway.
+//
+// NaN and Inf reach every gradient that depends on them. In causal attention dq_i
+// depends on rows up to i only, and has the same bits whatever follows; dk_j and dv_j
+// depend on the rows from j on, and when normalised on those before by way of
+// denominators. Where Forward has 0/0, all gradients that depend on it are NaN.
+// Gradients beyond the range of T are ±Inf, or NaN where sums of them are.
+//
+// dq, dk and dv must not overlap each other nor an input. Backward panics with the
+// shapes if they do not fit, and with the text of CanBackward if that is an error.
+func (a *Attention[T]) Backward(dq, dk, dv, q, k, v, dout dense.Matrix[T]) (_, _, _ dense.Matrix[T]) {
+	return a.backward(dq, dk, dv, q, k, v, dout, runtime.GOMAXPROCS(0))
+}
+
+// backward is Backward with work for so many processors, of which the gradients do
+// not depend.
+func (a *Attention[T]) backward(dq, dk, dv, q, k, v, dout dense.Matrix[T], processors int) (_, _, _ dense.Matrix[T]) {
+	if err := a.CanBackward(); err != nil {
+		panic(err.Error())
+	}
+	a.check(q, k, v)
+	g := newGradients(dq, dk, dv, q, k, v, dout)
+	switch {
+	case g.empty():
+	case a.opts.Causal:
+		a.causalBackward(windowOf(q.Rows, processors), g)
+	default:
+		a.bidirectionalBackward(g)
+	}
+	return g.dq, g.dk, g.dv
+}
+
+// CanBackward returns nil if the maps can be differentiated, and an error that says
+// which cannot and why otherwise. They have to be [rff.Differentiable], or
+// [rff.DifferentiableLog] if attention works on their logarithms.
+func (a *Attention[T]) CanBackward() error {
+	if err := a.canBackward(a.query); err != nil {
+		return fmt.Errorf("performer: Features.Query: %w", err)
+	}
+	if err := a.canBackward(a.key); err != nil {
+		return fmt.Errorf("performer: Features.Key: %w", err)
+	}
+	return nil
+}
+
+func (a *Attention[T]) canBackward(m rff.Map[T]) error {
+	d, ok := m.(rff.Differentiable[T])
+	if !ok {
+		return fmt.Errorf("%T has no derivatives, want an rff.Differentiable", m)
+	}
+	if _, ok := m.(rff.DifferentiableLog[T]); a.logKey != nil && !ok {
+		return fmt.Errorf("%T has logarithms without derivatives, want an rff.DifferentiableLog", m)
+	}
+	return d.CanBackward()
+}
+
+// pullQueries writes the gradients with respect to the queries q into dq, where slopes
+// are those with respect to their (log-)features.
+func (a *Attention[T]) pullQueries(dq, q, slopes dense.Matrix[T]) { a.pull(a.query, dq, q, slopes) }
+
+// pullKeys is pullQueries for keys.
+func (a *Attention[T]) pullKeys(dk, k, slopes dense.Matrix[T]) { a.pull(a.key, dk, k, slopes) }
+
+func (a *Attention[T]) pull(m rff.Map[T], dx, x, slopes dense.Matrix[T]) {
+	if a.logKey != nil {
+		m.(rff.DifferentiableLog[T]).LogBackward(dx, x, slopes)
+	} else {
+		m.(rff.Differentiable[T]).Backward(dx, x, slopes)
+	}
+}
+
+// quotientSlope turns slope, which is Σ_j φ_jf·(v_j·g) for the gradient g with respect
+// to the output of a query, into the gradient with respect to its (log-)features x. sums
+// are Σ_j φ_jf. It returns the denominator D = Σ_f x_f·sums_f and the product δ of g and
+// the output, which is Σ_f x_f·slope_f/D, as numerator and slope are the same sums:
+//
+//	(slope_f − δ·sums_f)/D,  times x_f with logarithms.
+func (a *Attention[T]) quotientSlope(slope, x, sums []T) (total, mean T) {
+	total = dot(x, sums)
+	mean = dot(x, slope) / total
+	vecmath.AddScaled(slope, sums, -mean)
+	vecmath.Scale(slope, 1/total)
+	if a.logKey != nil {
+		vecmath.Multiply(slope, x)
+	}
+	return total, mean
+}
+
+// sumSlope is quotientSlope without a denominator, for features that were divided by s.
+func (a *Attention[T]) sumSlope(slope, x []T, s scale) {
+	if a.logKey != nil {
+		vecmath.Multiply(slope, x)
+		multiply(slope, s)
+	}
+}
+
+// multiply multiplies x by s. What is beyond the range of T becomes ±Inf or zero.
+func multiply[T dense.Float](x []T, s scale) {
+	const least, greatest = 0x1p-100, 0x1p100
+	if f := math.Ldexp(s.factor, s.exponent); least <= f && f <= greatest {
+		vecmath.Scale(x, T(f))
+		return
+	}
+	applyScale(x, x, s)
+}
+
+// column copies the last column of m into x.
+func column[T dense.Float](x []T, m dense.Matrix[T]) {
+	for f := range x {
+		x[f] = m.Data[f*m.Stride+m.Cols-1]
+	}
+}
+
+// addWeighted sets the sums to beta, 0 or 1, times what they are, plus
+// Σ_j keys_jf·[values_j, weights_j], without the weights if they have no column for
+// them. There are at most 4·block keys. scratch is memory for one element a feature.
+func addWeighted[T dense.Float](beta T, sums, keys, values dense.Matrix[T], weights, scratch []T) {
+	if sums.Cols == values.Cols {
+		addProducts(beta, sums, keys, values, scratch)
+		return
+	}
+	addProducts(beta, sums.ColRange(0, values.Cols), keys, values, scratch)
+	clear(scratch)
+	for j := range keys.Rows {
+		vecmath.AddScaled(scratch, keys.Row(j), weights[j])
+	}
+	for f, x := range scratch {
+		at := f*sums.Stride + values.Cols
+		if beta != 0 {
+			x += sums.Data[at]
+		}
+		sums.Data[at] = x
+	}
+}
+
+// gradientPools is the scratch memory of Backward.
+type gradientPools[T dense.Float] struct {
+	workspaces     pool[gradientWorkspace[T]]
+	bidirectionals pool[bidirectionalGradient[T]]
+	sweeps         pool[sweep[T]]
+}

@@ -1,0 +1,210 @@
+package performer
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/rff"
+)
+
+// A form that only has Forward.
+type forwardOnly struct{}
+
+func (forwardOnly) Forward(dst, _, _, v dense.Matrix[float32]) dense.Matrix[float32] {
+	return dense.Copy(dst, v)
+}
+
+// features of float32 without derivatives of their logarithms.
+type halfDifferentiable struct{ logRowMap[float32] }
+
+func (halfDifferentiable) CanBackward() error { return nil }
+
+func (halfDifferentiable) Backward(dst, _, _ dense.Matrix[float32]) dense.Matrix[float32] { return dst }
+
+func TestCanBackward(t *testing.T) {
+	elu := must(rff.ELU[float32](3))
+	half := halfDifferentiable{logRowMap[float32]{rowMap[float32]{in: 3, out: 3}}}
+	unknown := rff.New(frequencies[float32](3, 3), nil, func(x float32) float32 { return x })
+	for _, c := range []struct {
+		query, key rff.Map[float32]
+		want       string
+	}{
+		{elu, elu, ""},
+		{reLU[float32](3), elu, "performer: Features.Query: performer.rowMap[float32] has no derivatives, want an rff.Differentiable"},
+		{elu, reLU[float32](3), "performer: Features.Key: performer.rowMap[float32] has no derivatives, want an rff.Differentiable"},
+		{half, elu, "performer: Features.Query: performer.halfDifferentiable has logarithms without derivatives, want an rff.DifferentiableLog"},
+		{unknown, unknown, "performer: Features.Query: " + unknown.CanBackward().Error()},
+	} {
+		a := must(New(Features[float32]{Query: c.query, Key: c.key}, Options{}))
+		x := dense.New[float32](2, 3)
+		layer := must(NewLayer(dense.New[float32](3, 3), nil, dense.New[float32](3, 3), nil, dense.New[float32](3, 3), nil, Form[float32](a)))
+		if c.want == "" {
+			assert.NoError(t, a.CanBackward())
+			assert.NoError(t, must(NewHeads[float32](a, 2)).CanBackward())
+			assert.NoError(t, layer.CanBackward())
+			continue
+		}
+		assert.EqualError(t, a.CanBackward(), c.want)
+		assert.EqualError(t, must(NewHeads[float32](a, 2)).CanBackward(), c.want)
+		assert.EqualError(t, layer.CanBackward(), c.want)
+		assert.PanicsWithValue(t, c.want, func() { a.Backward(x, x, x, x, x, x, x) })
+		assert.PanicsWithValue(t, c.want, func() { must(NewHeads[float32](a, 1)).Backward(x, x, x, x, x, x, x) })
+		assert.PanicsWithValue(t, c.want, func() { layer.Backward(x, nil, x, x) })
+	}
+	assert.NoError(t, Exact[float32]{}.CanBackward())
+	assert.EqualError(t, must(NewHeads[float32](forwardOnly{}, 2)).CanBackward(),
+		"performer: performer.forwardOnly has no derivatives, want a Differentiable")
+}
+
+func TestBackwardShapes(t *testing.T) {
+	mat := dense.New[float32]
+	var none dense.Matrix[float32]
+	heads := must(NewHeads[float32](Exact[float32]{}, 2))
+	for _, form := range []Differentiable[float32]{attention(positive[float32](8, 4), Options{}), Exact[float32]{}, heads} {
+		for want, f := range map[string]func(){
+			"performer: dout is 5×3, q is 5×4, v is 6×2, want a gradient for each output": func() { form.Backward(none, none, none, mat(5, 4), mat(6, 4), mat(6, 2), mat(5, 3)) },
+			"performer: dout is 6×2, q is 5×4, v is 6×2, want a gradient for each output": func() { form.Backward(none, none, none, mat(5, 4), mat(6, 4), mat(6, 2), mat(6, 2)) },
+			"performer: k is 6×4, v is 7×2, want as many values as keys":                  func() { form.Backward(none, none, none, mat(5, 4), mat(6, 4), mat(7, 2), mat(5, 2)) },
+			"dense: destination is 5×5, want 5×4":                                         func() { form.Backward(mat(5, 5), none, none, mat(5, 4), mat(6, 4), mat(6, 2), mat(5, 2)) },
+			"dense: destination is 5×4, want 6×4":                                         func() { form.Backward(none, mat(5, 4), none, mat(5, 4), mat(6, 4), mat(6, 2), mat(5, 2)) },
+			"dense: destination is 6×4, want 6×2":                                         func() { form.Backward(none, none, mat(6, 4), mat(5, 4), mat(6, 4), mat(6, 2), mat(5, 2)) },
+		} {
+			assert.PanicsWithValue(t, want, f)
+		}
+	}
+	assert.PanicsWithValue(t, "performer: q is 5×4, k is 5×4, v is 5×3, want columns that 2 heads can share",
+		func() { heads.Backward(none, none, none, mat(5, 4), mat(5, 4), mat(5, 3), mat(5, 3)) })
+}
+
+// Without tokens or values there is nothing to learn from.
+func TestBackwardOfNothing(t *testing.T) {
+	for _, form := range everyForm[float64](4) {
+		for _, size := range [][3]int{{0, 0, 2}, {5, 5, 0}, {5, 0, 2}, {0, 5, 2}} {
+			a, linear := form.(*Attention[float64])
+			causal := linear && a.opts.Causal
+			if e, ok := form.(Exact[float64]); ok {
+				causal = e.Causal
+			}
+			if causal && size[0] != size[1] {
+				continue
+			}
+			dq, dk, dv := filled(size[0], 4, 7.0), filled(size[1], 4, 7.0), filled(size[1], size[2], 7.0)
+			form.(Differentiable[float64]).Backward(dq, dk, dv, filled(size[0], 4, 1.0), filled(size[1], 4, 1.0), filled(size[1], size[2], 1.0), filled(size[0], size[2], 1.0))
+			for _, g := range []dense.Matrix[float64]{dq, dk, dv} {
+				assert.Equal(t, dense.New[float64](g.Rows, g.Cols), g, "%T %v", form, size)
+			}
+		}
+	}
+}
+
+// Gradients are columns of wider matrices, as those of heads are.
+func TestStridedGradients(t *testing.T) {
+	bothTypes(t, testStridedGradients[float32], testStridedGradients[float64])
+}
+
+func testStridedGradients[T dense.Float](t *testing.T) {
+	const n, d = 150, 4
+	rng := rand.New(source(230))
+	in := [3]dense.Matrix[T]{stridedRows[T](rng, n, d), stridedRows[T](rng, n, d), stridedRows[T](rng, n, d)}
+	dout := stridedRows[T](rng, n, d)
+	for _, form := range everyForm[T](d) {
+		want := backward(form, in, dout)
+		wide := [3]dense.Matrix[T]{filled[T](n, 9, 77), filled[T](n, 9, 77), filled[T](n, 9, 77)}
+		form.(Differentiable[T]).Backward(wide[0].ColRange(2, 6), wide[1].ColRange(2, 6), wide[2].ColRange(2, 6), in[0], in[1], in[2], dout)
+		for at, w := range wide {
+			assert.Equal(t, want[at], w.ColRange(2, 6).Clone(), "%T", form)
+			assert.Equal(t, filled[T](n, 2, 77), w.ColRange(0, 2).Clone(), "columns before")
+			assert.Equal(t, filled[T](n, 3, 77), w.ColRange(6, 9).Clone(), "columns after")
+		}
+	}
+}
+
+func TestHeadsBackward(t *testing.T) {
+	bothTypes(t, testHeadsBackward[float32], testHeadsBackward[float64])
+}
+
+func testHeadsBackward[T dense.Float](t *testing.T) {
+	const n, d, dv = 200, 4, 3
+	rng := rand.New(source(231))
+	for _, heads := range []int{1, 2, 5} {
+		in := [3]dense.Matrix[T]{rowsOf[T](rng, n, heads*d), rowsOf[T](rng, n, heads*d), rowsOf[T](rng, n, heads*dv)}
+		dout := gaussian[T](rng, n, heads*dv, 0, 1)
+		for _, form := range everyForm[T](d) {
+			all := backward[T](must(NewHeads(form, heads)), in, dout)
+			for h := range heads {
+				of := func(m dense.Matrix[T]) dense.Matrix[T] {
+					w := m.Cols / heads
+					return m.ColRange(h*w, (h+1)*w)
+				}
+				one := backward(form, [3]dense.Matrix[T]{of(in[0]), of(in[1]), of(in[2])}, of(dout))
+				for at := range one {
+					require.True(t, sameBits(one[at], of(all[at])), "%T head %d of %d: input %d", form, h, heads, at)
+				}
+			}
+		}
+	}
+}
+
+func TestLayerBackward(t *testing.T) {
+	const n, in, d, dv = 70, 5, 4, 5
+	rng := rand.New(source(232))
+	x, dout := gaussian[float64](rng, n, in, 0, 0.5), gaussian[float64](rng, n, dv, 0, 1)
+	var weights [3]dense.Matrix[float64]
+	var biases [3][]float64
+	for at, cols := range [3]int{d, d, dv} {
+		weights[at], biases[at] = gaussian[float64](rng, in, cols, 0, 0.4), gaussian[float64](rng, 1, cols, 0, 1).Data
+	}
+	for _, form := range everyForm[float64](d) {
+		value := func() float64 {
+			l := must(NewLayer(weights[0], biases[0], weights[1], biases[1], weights[2], biases[2], form))
+			sum, _ := products(l.Forward(dense.Matrix[float64]{}, x).Data, dout.Data)
+			return sum
+		}
+		l := must(NewLayer(weights[0], biases[0], weights[1], biases[1], weights[2], biases[2], form))
+		dw := &LayerGradient[float64]{BQ: filled(1, d, 9.0).Data, WV: filled(in, dv, 9.0)}
+		dx := l.Backward(dense.Matrix[float64]{}, dw, x, dout)
+		for at, pair := range [][2][]float64{
+			{x.Data, dx.Data},
+			{weights[0].Data, dw.WQ.Data}, {weights[1].Data, dw.WK.Data}, {weights[2].Data, dw.WV.Data},
+			{biases[0], dw.BQ}, {biases[1], dw.BK}, {biases[2], dw.BV},
+		} {
+			require.Len(t, pair[1], len(pair[0]))
+			size := 0.0
+			for _, v := range pair[1] {
+				size = max(size, math.Abs(v))
+			}
+			for _, i := range []int{0, len(pair[0]) / 2, len(pair[0]) - 1} {
+				const step = 1e-4
+				was := pair[0][i]
+				along := func(t float64) float64 {
+					pair[0][i] = was + t
+					defer func() { pair[0][i] = was }()
+					return value()
+				}
+				want := (8*(along(step)-along(-step)) - (along(2*step) - along(-2*step))) / (12 * step)
+				// Adding a bias to all keys changes no normalised softmax weight.
+				assert.InDelta(t, want, pair[1][i], 1e-6*size+1e-9, "%T %+v: %d of %d", form, form, i, at)
+			}
+		}
+		y := x.Clone()
+		assert.Equal(t, dx, l.Backward(y, nil, y, dout), "dx is x")
+		y = dout.Clone()
+		assert.Equal(t, dx, l.Backward(y, nil, x, y), "dx is dout")
+	}
+	plain := must(NewLayer(weights[0], nil, weights[1], nil, weights[2], nil, Form[float64](Exact[float64]{})))
+	dw := &LayerGradient[float64]{BQ: make([]float64, d)}
+	plain.Backward(dense.Matrix[float64]{}, dw, x, dout)
+	assert.Nil(t, dw.BQ)
+	assert.PanicsWithValue(t, "performer: x is 7×2, wq is 5×4, want L×5",
+		func() { plain.Backward(dense.Matrix[float64]{}, nil, dense.New[float64](7, 2), dout) })
+	biased := must(NewLayer(weights[0], biases[0], weights[1], nil, weights[2], nil, Form[float64](Exact[float64]{})))
+	assert.PanicsWithValue(t, "performer: BQ has length 2, want 4",
+		func() {
+			biased.Backward(dense.Matrix[float64]{}, &LayerGradient[float64]{BQ: make([]float64, 2)}, x, dout)
+		})
+}

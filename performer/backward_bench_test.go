@@ -1,0 +1,58 @@
+package performer
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/seed-feabd252/randfeat/dense"
+)
+
+// BenchmarkBackward times what BenchmarkAttention does for the positive map and exact
+// attention, and the gradients. Names read
+//
+//	BenchmarkBackward/form=linear/type=float32/heads=1/L=4096
+func BenchmarkBackward(b *testing.B) {
+	b.Run("form=linear/type=float32", func(b *testing.B) {
+		benchmarkBackward(b, attention(positive[float32](256, 64), Options{}), 65536)
+	})
+	b.Run("form=linear/type=float64", func(b *testing.B) {
+		benchmarkBackward(b, attention(positive[float64](256, 64), Options{}))
+	})
+	b.Run("form=causal/type=float32", func(b *testing.B) {
+		benchmarkBackward(b, attention(positive[float32](256, 64), Options{Causal: true}), 65536)
+	})
+	b.Run("form=causal/type=float64", func(b *testing.B) {
+		benchmarkBackward(b, attention(positive[float64](256, 64), Options{Causal: true}))
+	})
+	b.Run("form=exact/type=float32", func(b *testing.B) { benchmarkBackward(b, Exact[float32]{}) })
+	b.Run("form=exact/type=float64", func(b *testing.B) { benchmarkBackward(b, Exact[float64]{}) })
+	b.Run("form=exactcausal/type=float32", func(b *testing.B) {
+		benchmarkBackward(b, Exact[float32]{SoftmaxOptions{Causal: true}})
+	})
+}
+
+func benchmarkBackward[T dense.Float](b *testing.B, form Differentiable[T], more ...int) {
+	for _, n := range append([]int{1024, 4096}, more...) {
+		b.Run(fmt.Sprintf("heads=1/L=%d", n), func(b *testing.B) { benchmarkGradients(b, form, 1, n) })
+	}
+	b.Run("heads=8/L=4096", func(b *testing.B) {
+		benchmarkGradients[T](b, must(NewHeads[T](form, 8)), 8, 4096)
+	})
+}
+
+func benchmarkGradients[T dense.Float](b *testing.B, form Differentiable[T], heads, n int) {
+	const d = 64
+	rng := rand.New(source(70))
+	q, k := gaussian[T](rng, n, heads*d, 0, 0.35), gaussian[T](rng, n, heads*d, 0, 0.35)
+	v, dout := gaussian[T](rng, n, heads*d, 0, 1), gaussian[T](rng, n, heads*d, 0, 1)
+	dq, dk, dv := dense.New[T](n, heads*d), dense.New[T](n, heads*d), dense.New[T](n, heads*d)
+	for range 3 {
+		form.Backward(dq, dk, dv, q, k, v, dout) // scratch memory, for every processor
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		form.Backward(dq, dk, dv, q, k, v, dout)
+	}
+	b.ReportMetric(float64(n)*float64(b.N)/b.Elapsed().Seconds(), "tokens/s")
+}

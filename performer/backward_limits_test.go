@@ -1,0 +1,318 @@
+package performer
+
+import (
+	"math"
+	"math/rand/v2"
+	"runtime"
+	"runtime/debug"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/kernels"
+	"github.com/seed-feabd252/randfeat/rff"
+)
+
+// Norms of 30 and norms that grow from 0 to 40 in either direction, so that references
+// move by hundreds of powers of two on both ways and chunks are cut short.
+func TestBackwardOfLargeNorms(t *testing.T) {
+	bothTypes(t, testBackwardOfLargeNorms[float32], testBackwardOfLargeNorms[float64])
+}
+
+func testBackwardOfLargeNorms[T dense.Float](t *testing.T) {
+	const n, d = 300, 4
+	rng := rand.New(source(220))
+	large := sphere[T](rng, n, d, 30)
+	growing, shrinking := sphere[T](rng, n, d, 1), sphere[T](rng, n, d, 1)
+	for i := range n {
+		for j := range d {
+			growing.Row(i)[j] *= T(i) * 40 / n
+			shrinking.Row(i)[j] *= T(n-i) * 40 / n
+		}
+	}
+	v, dout := gaussian[T](rng, n, 3, 0, 1), gaussian[T](rng, n, 3, 0, 1)
+	for name, x := range map[string]dense.Matrix[T]{"large": large, "growing": growing, "shrinking": shrinking} {
+		in := [3]dense.Matrix[T]{x, x, v}
+		for _, m := range positiveMaps[T](d)[:3] {
+			for _, opts := range []Options{{}, {Causal: true}} {
+				a := attention(m.Map, opts)
+				for at, g := range backward[T](a, in, dout) {
+					require.True(t, finite(g), "%s %s %+v: input %d", name, m.name, opts, at)
+				}
+				requireLogGradients(t, a, in, dout, "%s %s %+v", name, m.name, opts)
+			}
+		}
+		for at, g := range backward[T](Exact[T]{SoftmaxOptions{Causal: true}}, in, dout) {
+			require.True(t, finite(g), "%s exact: input %d", name, at)
+		}
+	}
+}
+
+// requireLogGradients compares gradients of values with weights formed in log space.
+// Their bound allows for the rounding of log-features and for weights that are lost.
+func requireLogGradients[T dense.Float](t *testing.T, a *Attention[T], in [3]dense.Matrix[T], dout dense.Matrix[T], format string, args ...any) {
+	t.Helper()
+	p := newPairs(a, in[0], in[1])
+	n := in[0].Rows
+	want, tol := dense.New[float64](n, dout.Cols), dense.New[float64](n, dout.Cols)
+	factor := (float64(p.features+2*n+16) + 4*p.spread) * 2 * p.unitRoundoff
+	for i := range n {
+		seen := n
+		if p.causal {
+			seen = i + 1
+		}
+		total := logSumExp(p.weight.Row(i)[:seen], make([]float64, seen))
+		for j := range seen {
+			w := math.Exp(p.weight.At(i, j) - total)
+			for c, g := range dout.Row(i) {
+				want.Row(j)[c] += w * float64(g)
+				tol.Row(j)[c] += (factor*w + p.lost) * math.Abs(float64(g))
+			}
+		}
+	}
+	require.Less(t, largest(tol), 0.2, "the test means something")
+	requireClose(t, want, tol, backward[T](a, in, dout)[2], format, args...)
+}
+
+// Weights of e^±300 and values that make up for them: the gradients are in range.
+func TestBackwardUnnormalisedRange(t *testing.T) {
+	bothTypes(t, testBackwardUnnormalisedRange[float32], testBackwardUnnormalisedRange[float64])
+}
+
+// exponential is the positive map of the feature e^x.
+type exponential[T dense.Float] struct{ logRowMap[T] }
+
+func newExponential[T dense.Float]() rff.Map[T] {
+	return exponential[T]{logRowMap[T]{rowMap[T]{in: 1, out: 1, row: func(phi, x []T) { phi[0] = x[0] }}}}
+}
+
+func (exponential[T]) CanBackward() error { return nil }
+
+func (exponential[T]) LogBackward(dst, _, g dense.Matrix[T]) dense.Matrix[T] {
+	return dense.Copy(dst, g)
+}
+
+func (exponential[T]) Backward(dst, _, _ dense.Matrix[T]) dense.Matrix[T] {
+	panic("attention works on logarithms")
+}
+
+func testBackwardUnnormalisedRange[T dense.Float](t *testing.T) {
+	one := func(x float64) dense.Matrix[T] { return dense.Of(1, 1, []T{T(x)}) }
+	for _, causal := range []bool{false, true} {
+		a := attention(newExponential[T](), Options{Causal: causal, Unnormalised: true})
+		for _, c := range []struct{ q, k, v, g float64 }{
+			{500, -500, 2, 3}, {-2000, 2000, 3, 1}, {60, 60, 1e-15, 1e-15}, {-60, -60, 1e15, 1e15},
+		} {
+			got := backward[T](a, [3]dense.Matrix[T]{one(c.q), one(c.k), one(c.v)}, one(c.g))
+			w := math.Exp(c.q + c.k)
+			for at, want := range []float64{w * c.v * c.g, w * c.v * c.g, w * c.g} {
+				assert.InEpsilon(t, want, float64(got[at].Data[0]), 64*eps[T](), "%+v: input %d", c, at)
+			}
+		}
+	}
+}
+
+// causalForms returns every causal form that can be differentiated.
+func causalForms[T dense.Float](d int) []Form[T] {
+	var all []Form[T]
+	for _, o := range forms[2:] {
+		for _, m := range differentiableMaps[T](d) {
+			all = append(all, attention(m.Map, o))
+		}
+		all = append(all, Exact[T]{SoftmaxOptions{Causal: true, Unnormalised: o.Unnormalised}})
+	}
+	return all
+}
+
+// Whatever becomes of the tokens and gradients from some position on, gradients of
+// queries before it keep every bit; and what becomes NaN reaches the gradients that
+// depend on it.
+func TestFutureLeavesGradientsOfQueriesAlone(t *testing.T) {
+	bothTypes(t, testFutureOfGradients[float32], testFutureOfGradients[float64])
+}
+
+func testFutureOfGradients[T dense.Float](t *testing.T) {
+	const n, d = 200, 4
+	rng := rand.New(source(221))
+	in := [4]dense.Matrix[T]{}
+	for i := range in {
+		in[i] = rowsOf[T](rng, n, d)
+	}
+	for number, form := range causalForms[T](d) {
+		want := backward(form, [3]dense.Matrix[T](in[:3]), in[3])
+		for _, at := range []int{1, 63, 64, 130, 199} {
+			for _, bad := range []float64{math.NaN(), math.Inf(1), -1e30, 50} {
+				var changed [4]dense.Matrix[T]
+				for i := range in {
+					changed[i] = in[i].Clone()
+					for row := at; row < n; row++ {
+						changed[i].Set(row, rng.IntN(d), T(bad))
+					}
+				}
+				got := backward(form, [3]dense.Matrix[T](changed[:3]), changed[3])
+				require.True(t, sameBits(want[0].RowRange(0, at), got[0].RowRange(0, at)), "form %d (%T): %v from row %d", number, form, bad, at)
+				if math.IsNaN(bad) {
+					for row := at; row < n; row++ {
+						require.True(t, hasNaN(got[0].Row(row)), "form %d (%T): dq hides a NaN in row %d", number, form, row)
+					}
+					for row := range n {
+						require.True(t, hasNaN(got[2].Row(row)), "form %d (%T): dv hides a NaN in row %d", number, form, row)
+					}
+				}
+			}
+		}
+	}
+}
+
+// In exact attention gradients of keys and values do not depend on queries and output
+// gradients before them.
+func TestPastLeavesGradientsOfKeysAlone(t *testing.T) {
+	const n, d, at = 300, 3, 140
+	rng := rand.New(source(222))
+	in := [3]dense.Matrix[float64]{rowsOf[float64](rng, n, d), rowsOf[float64](rng, n, d), rowsOf[float64](rng, n, d)}
+	dout := rowsOf[float64](rng, n, d)
+	for _, form := range []Form[float64]{
+		Exact[float64]{SoftmaxOptions{Causal: true}}, Exact[float64]{SoftmaxOptions{Causal: true, Unnormalised: true}},
+		attention(positive[float64](16, d), Options{Causal: true, Unnormalised: true}),
+		attention(newIdentity(d), Options{Causal: true, Unnormalised: true}),
+	} {
+		want := backward(form, in, dout)
+		changed, changedOut := in, dout.Clone()
+		changed[0] = in[0].Clone()
+		for i := range at {
+			changed[0].Row(i)[0], changedOut.Row(i)[1] = math.NaN(), math.NaN()
+		}
+		got := backward(form, changed, changedOut)
+		for _, x := range []int{1, 2} {
+			assert.True(t, sameBits(want[x].RowRange(at, n), got[x].RowRange(at, n)), "%T: input %d", form, x)
+			assert.True(t, hasNaN(got[x].Row(0)), "%T: input %d", form, x)
+		}
+	}
+}
+
+func newIdentity(d int) rff.Map[float64] { return must(rff.Identity[float64](d)) }
+
+// NaN anywhere reaches every gradient of a bidirectional form that is normalised.
+func TestBackwardShowsNaN(t *testing.T) {
+	rng := rand.New(source(223))
+	for _, form := range []Form[float64]{Exact[float64]{}, attention(positive[float64](16, 3), Options{}), attention(must(rff.Gaussian(frequencies[float64](16, 3), 3)), Options{})} {
+		for spoilt := range 4 {
+			var in [4]dense.Matrix[float64]
+			for i := range in {
+				in[i] = rowsOf[float64](rng, 150, 3)
+			}
+			in[spoilt].Set(100, 1, math.NaN())
+			for at, g := range backward(form, [3]dense.Matrix[float64](in[:3]), in[3]) {
+				// Gradients of values do not depend on values, nor queries on each other.
+				if at != 2 || spoilt != 2 {
+					assert.True(t, hasNaN(g.Row(100)), "%T: NaN in %d, gradient %d", form, spoilt, at)
+				}
+				depends := at == 1 && spoilt != 2 || at == 2 && spoilt != 2 || at == 0 && spoilt%3 != 0
+				if depends {
+					assert.True(t, hasNaN(g.Row(7)), "%T: NaN in %d, gradient %d", form, spoilt, at)
+				}
+			}
+		}
+	}
+}
+
+func TestBackwardBitsDoNotDependOnProcessors(t *testing.T) {
+	bothTypes(t, testBackwardBits[float32], testBackwardBits[float64])
+}
+
+func testBackwardBits[T dense.Float](t *testing.T) {
+	const n, d = 700, 6
+	rng := rand.New(source(224))
+	growing := gaussian[T](rng, n, d, 0, 1)
+	for i := range n {
+		for j := range d {
+			growing.Row(i)[j] *= T(i) / 20
+		}
+	}
+	dout := gaussian[T](rng, n, d, 0, 1)
+	for _, x := range []dense.Matrix[T]{rowsOf[T](rng, n, d), growing} {
+		in := [3]dense.Matrix[T]{x, x, dout}
+		for _, form := range append(everyForm[T](d), must(NewHeads[T](attention(positive[T](8, 2), Options{Causal: true}), 3))) {
+			var want [3]dense.Matrix[T]
+			for _, processors := range []int{1, 2, 5} {
+				before := runtime.GOMAXPROCS(processors)
+				got := backward(form, in, dout)
+				runtime.GOMAXPROCS(before)
+				if processors == 1 {
+					want = got
+				}
+				for at := range got {
+					require.True(t, sameBits(want[at], got[at]), "%T %d processors: input %d", form, processors, at)
+				}
+			}
+		}
+	}
+}
+
+func TestBackwardAllocatesNothing(t *testing.T) {
+	if raceDetector {
+		t.Skip("the race detector lets pools forget")
+	}
+	bothTypes(t, testBackwardAllocations[float32], testBackwardAllocations[float64])
+}
+
+func testBackwardAllocations[T dense.Float](t *testing.T) {
+	const d = 16
+	rng := rand.New(source(225))
+	defer debug.SetGCPercent(debug.SetGCPercent(-1))
+	for _, form := range everyForm[T](d) {
+		for _, heads := range []int{1, 3} {
+			for _, n := range []int{1, 40, 700} {
+				var m [7]dense.Matrix[T]
+				for i := range m {
+					m[i] = gaussian[T](rng, n, heads*d, 0, 1)
+				}
+				f := form.(Differentiable[T])
+				if heads > 1 {
+					f = must(NewHeads(form, heads))
+				}
+				for _, processors := range []int{1, 2} {
+					require.Zero(t, allocations(processors, func() { f.Backward(m[0], m[1], m[2], m[3], m[4], m[5], m[6]) }),
+						"%T %+v, %d heads, %d tokens, %d processors", form, form, heads, n, processors)
+				}
+			}
+		}
+	}
+}
+
+// gradientProbe is a probe with derivatives, which it makes zero.
+type gradientProbe struct{ probe }
+
+func (p *gradientProbe) CanBackward() error { return nil }
+
+func (p *gradientProbe) Kernel() kernels.Kernel { return kernels.DotProduct{} }
+
+func (p *gradientProbe) Backward(dst, _, _ dense.Matrix[float64]) dense.Matrix[float64] {
+	zero(dst)
+	return dst
+}
+
+// φ(K) alone would take 16 MB at the greater length.
+func TestBackwardWorkspaceDoesNotGrowWithLength(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	for _, opts := range forms {
+		use := func(n int) float64 {
+			p := &gradientProbe{probe{rowMap: rowMap[float64]{in: 2, out: 32, row: func(phi, x []float64) {
+				for f := range phi {
+					phi[f] = 1 + x[0]*x[0]
+				}
+			}}}}
+			a := attention(p, opts)
+			q, dq, dk, dv := dense.New[float64](n, 2), dense.New[float64](n, 2), dense.New[float64](n, 2), dense.New[float64](n, 2)
+			before := liveHeap()
+			a.Backward(dq, dk, dv, q, q, q, q)
+			runtime.KeepAlive(q)
+			return float64(p.peak) - float64(before)
+		}
+		short, long := use(4096), use(65536)
+		assert.Less(t, long, short+1<<20, "%+v: bytes beyond inputs and gradients", opts)
+		assert.Less(t, long, float64(2<<20), "%+v", opts)
+	}
+}

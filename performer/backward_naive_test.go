@@ -1,0 +1,245 @@
+package performer
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-feabd252/randfeat/dense"
+)
+
+// quadratic is the O(L²) ground truth, in float64, of gradients with respect to the
+// (log-)features that the maps give and to values, with bounds on their errors: sums of
+// the absolute values of all terms.
+type quadratic struct {
+	dq, dk, dv             dense.Matrix[float64]
+	sizeQ, sizeK, sizeV    dense.Matrix[float64]
+	x, y, v, g             dense.Matrix[float64] // features of queries and keys
+	peakX, peakY           []float64             // what they are relative to in log space
+	log, causal, quotients bool
+}
+
+func newQuadratic[T dense.Float](a *Attention[T], in [3]dense.Matrix[T], dout dense.Matrix[T]) *quadratic {
+	var none dense.Matrix[T]
+	double := func(m dense.Matrix[T]) dense.Matrix[float64] { return dense.Convert(dense.Matrix[float64]{}, m) }
+	p := &quadratic{log: a.logKey != nil, causal: a.opts.Causal, quotients: !a.opts.Unnormalised}
+	p.v, p.g = double(in[2]), double(dout)
+	if p.log {
+		p.x, p.peakX = exponentials(double(a.logQuery.LogTransform(none, in[0])))
+		p.y, p.peakY = exponentials(double(a.logKey.LogTransform(none, in[1])))
+	} else {
+		p.x, p.y = double(a.query.Transform(none, in[0])), double(a.key.Transform(none, in[1]))
+		p.peakX, p.peakY = make([]float64, p.x.Rows), make([]float64, p.y.Rows)
+	}
+	p.dq, p.sizeQ = dense.New[float64](p.x.Rows, a.m), dense.New[float64](p.x.Rows, a.m)
+	p.dk, p.sizeK = dense.New[float64](p.y.Rows, a.m), dense.New[float64](p.y.Rows, a.m)
+	p.dv, p.sizeV = dense.New[float64](p.v.Rows, p.v.Cols), dense.New[float64](p.v.Rows, p.v.Cols)
+	for i := range p.x.Rows {
+		p.query(i)
+	}
+	return p
+}
+
+// seen returns the number of keys that query i sees.
+func (p *quadratic) seen(i int) int {
+	if p.causal {
+		return i + 1
+	}
+	return p.y.Rows
+}
+
+// query adds what query i gives all gradients.
+func (p *quadratic) query(i int) {
+	n, x, g := p.seen(i), p.x.Row(i), p.g.Row(i)
+	// Weights are relative to the largest of the row.
+	top := math.Inf(-1)
+	for j := range n {
+		top = max(top, p.peakX[i]+p.peakY[j])
+	}
+	factor := func(j int) float64 { return math.Exp(p.peakX[i] + p.peakY[j] - top) }
+	total, mean, meanSize, condition := math.Exp(-top), 0.0, 0.0, 1.0
+	if p.quotients {
+		size := 0.0
+		total = 0
+		for j := range n {
+			w, s := products(x, p.y.Row(j))
+			c, cs := products(g, p.v.Row(j))
+			w, s = w*factor(j), s*factor(j)
+			total, size = total+w, size+s
+			mean, meanSize = mean+w*c, meanSize+s*cs
+		}
+		mean, meanSize = mean/total, meanSize/math.Abs(total)
+		condition = size / math.Abs(total)
+	}
+	for j := range n {
+		y, f := p.y.Row(j), factor(j)/total
+		c, cs := products(g, p.v.Row(j))
+		c, cs = f*(c-mean), math.Abs(f)*(cs+meanSize*condition)*condition
+		w, ws := 0.0, 0.0
+		for at := range x {
+			dx, dy := y[at], x[at]
+			if p.log {
+				dx, dy = x[at]*y[at], x[at]*y[at]
+			}
+			p.dq.Row(i)[at] += dx * c
+			p.dk.Row(j)[at] += dy * c
+			p.sizeQ.Row(i)[at] += math.Abs(dx) * cs
+			p.sizeK.Row(j)[at] += math.Abs(dy) * cs
+			w, ws = w+x[at]*y[at], ws+math.Abs(x[at]*y[at])
+		}
+		for at, z := range g {
+			p.dv.Row(j)[at] += f * w * z
+			p.sizeV.Row(j)[at] += math.Abs(f*ws*z) * condition
+		}
+	}
+}
+
+// products returns Σ x_f·y_f and Σ |x_f·y_f|.
+func products(x, y []float64) (sum, size float64) {
+	for f, v := range x {
+		sum += v * y[f]
+		size += math.Abs(v * y[f])
+	}
+	return sum, size
+}
+
+// through takes gradients and their sizes through the Jacobian of a map at points x,
+// which Backward of the map gives for unit vectors.
+func through[T dense.Float](pull func(dx, x, slopes dense.Matrix[T]), x dense.Matrix[T], slopes, size dense.Matrix[float64]) (dx, bound dense.Matrix[float64]) {
+	dx, bound = dense.New[float64](x.Rows, x.Cols), dense.New[float64](x.Rows, x.Cols)
+	for f := range slopes.Cols {
+		unit, row := dense.New[T](x.Rows, slopes.Cols), dense.New[T](x.Rows, x.Cols)
+		for i := range x.Rows {
+			unit.Set(i, f, 1)
+		}
+		pull(row, x, unit)
+		for i := range x.Rows {
+			for j, v := range row.Row(i) {
+				dx.Row(i)[j] += float64(v) * slopes.At(i, f)
+				bound.Row(i)[j] += math.Abs(float64(v)) * size.At(i, f)
+			}
+		}
+	}
+	return dx, bound
+}
+
+// requireGradients compares with the truth, allowing n·ε·Σ|terms| where n counts the
+// roundings of a term: the sums over features, tokens, values and dimensions, and
+// exponentials of arguments as large as the spread of log-features.
+func requireGradients[T dense.Float](t *testing.T, a *Attention[T], in [3]dense.Matrix[T], dout dense.Matrix[T], format string, args ...any) {
+	t.Helper()
+	p := newQuadratic(a, in, dout)
+	n := float64(a.m + in[0].Rows + in[1].Rows + in[2].Cols + in[0].Cols + 32)
+	for _, peaks := range [][]float64{p.peakX, p.peakY} {
+		largest := 0.0
+		for _, x := range peaks {
+			largest = max(largest, math.Abs(x))
+		}
+		n += 8 * largest
+	}
+	dq, boundQ := through(a.pullQueries, in[0], p.dq, p.sizeQ)
+	dk, boundK := through(a.pullKeys, in[1], p.dk, p.sizeK)
+	got := backward[T](a, in, dout)
+	for at, g := range []struct{ want, bound dense.Matrix[float64] }{{dq, boundQ}, {dk, boundK}, {p.dv, p.sizeV}} {
+		size := 0.0
+		for i := range g.bound.Data {
+			g.bound.Data[i] = 2*n*eps[T]()*g.bound.Data[i] + math.SmallestNonzeroFloat32
+			size = max(size, math.Abs(g.want.Data[i]))
+		}
+		if eps[T]() < 0x1p-50 && in[1].Rows > 1 {
+			require.LessOrEqual(t, largest(g.bound), 1e-9*size+0x1p-100, "the bound is no looser than promised")
+		}
+		requireClose(t, g.want, g.bound, got[at], "d"+[]string{"q ", "k ", "v "}[at]+format, args...)
+	}
+}
+
+func TestBackwardEqualsQuadratic(t *testing.T) {
+	bothTypes(t, testBackwardPairs[float32], testBackwardPairs[float64])
+}
+
+func testBackwardPairs[T dense.Float](t *testing.T) {
+	const d, dv = 5, 3
+	rng := rand.New(source(210))
+	for _, n := range []int{1, 63, 64, 65, 200, 700} {
+		in := [3]dense.Matrix[T]{rowsOf[T](rng, n, d), stridedRows[T](rng, n, d), rowsOf[T](rng, n, dv)}
+		dout := gaussian[T](rng, n, dv, 0, 1)
+		for _, m := range differentiableMaps[T](d) {
+			if n >= 200 && m.name != "positive orf" && (n > 200 || m.name != "gaussian" && m.name != "elu") {
+				continue
+			}
+			for _, opts := range forms {
+				requireGradients(t, attention(m.Map, opts), in, dout, "%s %+v L=%d", m.name, opts, n)
+			}
+		}
+	}
+}
+
+func TestSoftmaxBackwardEqualsQuadratic(t *testing.T) {
+	bothTypes(t, testSoftmaxBackward[float32], testSoftmaxBackward[float64])
+}
+
+func testSoftmaxBackward[T dense.Float](t *testing.T) {
+	const d, dv = 5, 3
+	rng := rand.New(source(211))
+	for _, size := range [][2]int{{1, 1}, {63, 63}, {64, 64}, {65, 65}, {200, 200}, {700, 700}, {1, 300}, {300, 1}} {
+		in := [3]dense.Matrix[T]{gaussian[T](rng, size[0], d, 0, 1.5), gaussian[T](rng, size[1], d, 0, 1.5), gaussian[T](rng, size[1], dv, 0, 1)}
+		dout := gaussian[T](rng, size[0], dv, 0, 1)
+		for _, o := range forms {
+			if o.Causal && size[0] != size[1] {
+				continue
+			}
+			opts := SoftmaxOptions{Scale: 0.7, Causal: o.Causal, Unnormalised: o.Unnormalised}
+			want, tol := softmaxGradients(in, dout, opts)
+			for at, got := range backward[T](Exact[T]{opts}, in, dout) {
+				requireClose(t, want[at], tol[at], got, "%+v %v: input %d", opts, size, at)
+			}
+		}
+	}
+}
+
+// softmaxGradients are the formulas of SoftmaxBackward in float64, and bounds as above.
+func softmaxGradients[T dense.Float](in [3]dense.Matrix[T], dout dense.Matrix[T], opts SoftmaxOptions) (want, tol [3]dense.Matrix[float64]) {
+	var x [3]dense.Matrix[float64]
+	for at := range in {
+		x[at] = dense.Convert(x[at], in[at])
+		want[at], tol[at] = dense.New[float64](x[at].Rows, x[at].Cols), dense.New[float64](x[at].Rows, x[at].Cols)
+	}
+	q, k, v, g := x[0], x[1], x[2], dense.Convert(dense.Matrix[float64]{}, dout)
+	p := SoftmaxWeights(dense.Matrix[float64]{}, q, k, opts)
+	largest := 0.0
+	for i := range q.Rows {
+		mean, meanSize := 0.0, 0.0
+		for j := range k.Rows {
+			c, cs := products(g.Row(i), v.Row(j))
+			mean, meanSize = mean+p.At(i, j)*c, meanSize+p.At(i, j)*cs
+			_, s := products(q.Row(i), k.Row(j))
+			largest = max(largest, opts.Scale*s)
+		}
+		if opts.Unnormalised {
+			mean, meanSize = 0, 0
+		}
+		for j := range k.Rows {
+			c, cs := products(g.Row(i), v.Row(j))
+			ds, size := opts.Scale*p.At(i, j)*(c-mean), opts.Scale*p.At(i, j)*(cs+meanSize)
+			for f := range q.Cols {
+				want[0].Row(i)[f] += ds * k.At(j, f)
+				want[1].Row(j)[f] += ds * q.At(i, f)
+				tol[0].Row(i)[f] += size * math.Abs(k.At(j, f))
+				tol[1].Row(j)[f] += size * math.Abs(q.At(i, f))
+			}
+			for c, z := range g.Row(i) {
+				want[2].Row(j)[c] += p.At(i, j) * z
+				tol[2].Row(j)[c] += p.At(i, j) * math.Abs(z)
+			}
+		}
+	}
+	n := float64(q.Rows+k.Rows+v.Cols+2*q.Cols+32) + 8*largest
+	for _, m := range tol {
+		for i := range m.Data {
+			m.Data[i] = 2*n*eps[T]()*m.Data[i] + math.SmallestNonzeroFloat32
+		}
+	}
+	return want, tol
+}

@@ -1,0 +1,180 @@
+package performer
+
+import (
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/parallel"
+	"github.com/seed-feabd252/randfeat/internal/product"
+	"github.com/seed-feabd252/randfeat/internal/vecmath"
+)
+
+// bidirectionalGradient is one call of Backward of bidirectional attention: the keys are
+// summarised as in Forward, then the queries, in segments, which gives their gradients
+// on the way, and the gradients of keys and values follow block by block.
+//
+// Normalised, a feature of a query x_if and its denominator D_i are relative to the
+// references N_f of the keys and to M_i, and so are its contributions to
+//
+//	R_f = Σ_i x_if·[g_i, −δ_i]/D_i,
+//
+// which are at most twice g_i then, and which the features of keys relative to N_f
+// multiply. Unnormalised there is no D_i to cancel M_i, and R_f has a reference of its
+// own, as if queries were keys.
+type bidirectionalGradient[T dense.Float] struct {
+	gradients[T]
+	a              *Attention[T]
+	keys, queries  *bidirectional[T] // of which the parts are in use
+	sums           product.Packed[T] // S without its last column, transposed
+	total          []T               // the last column of S
+	pulled, mixing product.Packed[T] // R without its last column, transposed and not
+	shift          []T               // the last column of R
+}
+
+func (a *Attention[T]) bidirectionalBackward(g gradients[T]) {
+	b := a.gradients.bidirectionals.get()
+	b.gradients, b.a = g, a
+	b.total, b.shift = resize(b.total, a.m), resize(b.shift, a.m)
+
+	b.keys = a.bidirectionals.get()
+	b.keys.a, b.keys.k, b.keys.v = a, g.k, g.v
+	b.keys.segments = segmentsOf(g.k.Rows)
+	b.keys.sum()
+	b.split(b.keys, b.total)
+	product.PackT(&b.sums, b.valueSums(b.keys))
+
+	b.queries = a.bidirectionals.get()
+	b.queries.a = a
+	b.queries.segments = segmentsOf(g.q.Rows)
+	parallel.Do(b.queries.segments, (*queryGradients[T])(b))
+	b.queries.merge()
+	b.split(b.queries, b.shift)
+	product.PackT(&b.pulled, b.valueSums(b.queries))
+	product.Pack(&b.mixing, b.valueSums(b.queries))
+	parallel.Do((g.k.Rows+answerRows-1)/answerRows, (*keyGradients[T])(b))
+
+	for _, s := range []*bidirectional[T]{b.keys, b.queries} {
+		s.drop()
+		*s = bidirectional[T]{total: s.total}
+		a.bidirectionals.Put(s)
+	}
+	b.gradients, b.keys, b.queries = gradients[T]{}, nil, nil
+	a.gradients.bidirectionals.Put(b)
+}
+
+// split copies the last column of merged sums, if it is no value's.
+func (b *bidirectionalGradient[T]) split(s *bidirectional[T], last []T) {
+	if !b.a.opts.Unnormalised {
+		column(last, s.parts[0].sums())
+	}
+}
+
+// valueSums returns the columns of merged sums that are those of values.
+func (b *bidirectionalGradient[T]) valueSums(s *bidirectional[T]) dense.Matrix[T] {
+	return s.parts[0].sums().ColRange(0, b.v.Cols)
+}
+
+// queryGradients is the task of the gradients of segments of queries and of their part
+// of R.
+type queryGradients[T dense.Float] bidirectionalGradient[T]
+
+func (b *queryGradients[T]) Piece(s int) {
+	a := b.a
+	acc, w := a.accumulator(b.v.Cols), a.gradientWorkspace()
+	if acc.ref != nil && !a.opts.Unnormalised {
+		acc.ref.one()
+	}
+	lo, hi := share(b.q.Rows, b.queries.segments, s), share(b.q.Rows, b.queries.segments, s+1)
+	for ; lo < hi; lo += w.rows {
+		end := min(lo+w.rows, hi)
+		queries, slopes := w.features.rows(end-lo), w.slopes.rows(end-lo)
+		q, g := b.q.RowRange(lo, end), b.dout.RowRange(lo, end)
+		a.mapQueries(queries, q)
+		summed := queries
+		if acc.ref != nil && a.opts.Unnormalised {
+			summed = dense.Copy(w.logs.rows(end-lo), queries)
+		}
+		b.keys.parts[0].scaleQueries(queries, w.scales)
+		product.MulPacked(1, g, &b.sums, 0, slopes, nil)
+		for i := range slopes.Rows {
+			if a.opts.Unnormalised {
+				a.sumSlope(slopes.Row(i), queries.Row(i), w.scales[i])
+				continue
+			}
+			total, mean := a.quotientSlope(slopes.Row(i), queries.Row(i), b.total)
+			vecmath.Scale(queries.Row(i), 1/total)
+			w.weights[i] = -mean
+		}
+		a.pullQueries(b.dq.RowRange(lo, end), q, slopes)
+		if a.opts.Unnormalised {
+			acc.add(summed, g, w.scratch)
+		} else {
+			addWeighted(1, acc.sums(), queries, g, w.weights, w.scratch)
+		}
+	}
+	b.queries.parts[s] = acc
+	a.gradients.workspaces.Put(w)
+}
+
+// keyGradients is the task of the gradients of keys and values.
+type keyGradients[T dense.Float] bidirectionalGradient[T]
+
+func (b *keyGradients[T]) Piece(i int) {
+	a := b.a
+	lo := i * answerRows
+	hi := min(lo+answerRows, b.k.Rows)
+	w := a.gradientWorkspace()
+	for ; lo < hi; lo += w.rows {
+		end := min(lo+w.rows, hi)
+		keys, slopes := w.features.rows(end-lo), w.slopes.rows(end-lo)
+		k, v, dv := b.k.RowRange(lo, end), b.v.RowRange(lo, end), b.dv.RowRange(lo, end)
+		a.mapKeys(keys, k)
+		switch {
+		case a.opts.Unnormalised:
+			b.queries.parts[0].scaleQueries(keys, w.scales)
+		case a.logKey != nil:
+			b.keys.parts[0].ref.scaleKeys(keys)
+		}
+		product.MulPacked(1, v, &b.pulled, 0, slopes, nil)
+		product.MulPacked(1, keys, &b.mixing, 0, dv, nil)
+		for j := range slopes.Rows {
+			s := scale{factor: 1}
+			if a.opts.Unnormalised {
+				s = w.scales[j]
+				multiply(dv.Row(j), s)
+			} else {
+				vecmath.AddScaled(slopes.Row(j), b.shift, 1)
+			}
+			a.sumSlope(slopes.Row(j), keys.Row(j), s)
+		}
+		a.pullKeys(b.dk.RowRange(lo, end), k, slopes)
+	}
+	a.gradients.workspaces.Put(w)
+}
+
+// gradientWorkspace is the scratch memory of one goroutine for a block of queries or
+// keys.
+type gradientWorkspace[T dense.Float] struct {
+	rows             int
+	features, slopes buffer[T] // rows×m
+	logs             buffer[T] // rows×m if unnormalised: the features before they are scaled
+	weights          []T       // rows
+	scratch          []T       // m
+	scales           []scale   // rows
+}
+
+// gradientWorkspace takes a workspace from the pool.
+func (a *Attention[T]) gradientWorkspace() *gradientWorkspace[T] {
+	w := a.gradients.workspaces.get()
+	if w.rows == 0 {
+		w.rows = blockRows(2 * a.m)
+		w.features.shape(w.rows, a.m)
+		w.slopes.shape(w.rows, a.m)
+		if a.opts.Unnormalised {
+			w.logs.shape(w.rows, a.m)
+		}
+		w.weights, w.scratch, w.scales = make([]T, w.rows), make([]T, a.m), make([]scale, w.rows)
+		for i := range w.scales {
+			w.scales[i] = scale{factor: 1}
+		}
+	}
+	return w
+}

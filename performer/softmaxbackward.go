@@ -1,0 +1,241 @@
+package performer
+
+import (
+	"math"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/parallel"
+	"github.com/seed-feabd252/randfeat/internal/product"
+	"github.com/seed-feabd252/randfeat/internal/vecmath"
+)
+
+const (
+	gradientQueries  = 2 * block // queries of a tile of gradients; it has tileKeys keys
+	gradientSegments = 8         // the most parts that queries are cut into
+)
+
+// SoftmaxBackward writes the gradients of L = Σ_ic dout_ic·out_ic, where out is what
+// [Softmax] makes of q (Lq×d), k (Lk×d) and v (Lk×dv), with respect to q, k and v into
+// dq, dk and dv, and returns them; a zero one is allocated. With the weights P_ij, which
+// are A_ij over their sum, or A_ij when unnormalised, and the rows g_i of dout,
+//
+//	dv_j = Σ_i P_ij g_i,  dS_ij = P_ij·(g_i·v_j − δ_i),  δ_i = g_i·out_i or 0,
+//	dq_i = Scale·Σ_j dS_ij k_j,  dk_j = Scale·Σ_i dS_ij q_i.
+//
+// P is formed again a tile at a time [Dao et al. 2022], so that it takes O(Lq·Lk·(d+dv))
+// time, three to four times that of Softmax, and three numbers a query of memory beyond
+// the gradients. It allocates nothing once that is there and gives the same bits
+// whatever GOMAXPROCS is.
+//
+// NaN and Inf reach every gradient that depends on them. In causal attention dq_i depends
+// on rows up to i only, and has the same bits whatever follows. Unnormalised weights
+// beyond the range of T make gradients ±Inf or NaN.
+//
+// dq, dk and dv must not overlap each other nor an input. SoftmaxBackward panics with the
+// shapes if they do not fit; causal attention needs Lq = Lk.
+func SoftmaxBackward[T dense.Float](dq, dk, dv, q, k, v, dout dense.Matrix[T], opts SoftmaxOptions) (_, _, _ dense.Matrix[T]) {
+	checkShapes(q, k, v, opts.Causal)
+	g := newGradients(dq, dk, dv, q, k, v, dout)
+	if g.empty() {
+		return g.dq, g.dk, g.dv
+	}
+	e := exactGradients[T]().get()
+	e.gradients, e.opts = g, opts
+	e.prepare()
+	if !opts.Unnormalised {
+		parallel.Do((q.Rows+gradientQueries-1)/gradientQueries, (*exactStatistics[T])(e))
+	}
+	for e.lo = 0; e.lo < k.Rows; e.lo += tileKeys {
+		e.hi = min(e.lo+tileKeys, k.Rows)
+		e.cut()
+		parallel.Do(e.segments, (*exactSegments[T])(e))
+		e.collect()
+	}
+	e.gradients = gradients[T]{}
+	exactGradients[T]().Put(e)
+	return g.dq, g.dk, g.dv
+}
+
+// Backward is [SoftmaxBackward] with the options of e.
+func (e Exact[T]) Backward(dq, dk, dv, q, k, v, dout dense.Matrix[T]) (_, _, _ dense.Matrix[T]) {
+	return SoftmaxBackward(dq, dk, dv, q, k, v, dout, e.SoftmaxOptions)
+}
+
+// CanBackward returns nil.
+func (e Exact[T]) CanBackward() error { return nil }
+
+// exactGradient is one call of SoftmaxBackward. It takes the keys a tile after the other.
+// For each, segments of the queries add to their own gradients, and have parts of those
+// of keys and values, which are added up in order.
+type exactGradient[T dense.Float] struct {
+	gradients[T]
+	opts SoftmaxOptions
+
+	// One element a query: P_ij is exp((S_ij − shift_i) − log_i).
+	shift, log, mean []T
+
+	lo, hi   int // keys of the tile
+	from     int // the first query that sees one of them
+	segments int
+	dks, dvs [gradientSegments]buffer[T] // tileKeys×d and tileKeys×dv
+}
+
+// prepare makes room for the parts, and for statistics, which are those of weights
+// without a denominator.
+func (e *exactGradient[T]) prepare() {
+	for _, x := range []*[]T{&e.shift, &e.log, &e.mean} {
+		*x = resize(*x, e.q.Rows)
+		clear(*x)
+	}
+	for s := range segmentsOfQueries(e.q.Rows) {
+		e.dks[s].shape(tileKeys, e.k.Cols)
+		e.dvs[s].shape(tileKeys, e.v.Cols)
+	}
+}
+
+// segmentsOfQueries returns the number of segments of n queries. It depends on n alone,
+// so that the sums do not depend on who took which.
+func segmentsOfQueries(n int) int {
+	return min((n+gradientQueries-1)/gradientQueries, gradientSegments)
+}
+
+// cut cuts the queries that see a key of the tile into segments.
+func (e *exactGradient[T]) cut() {
+	e.from = 0
+	if e.opts.Causal {
+		e.from = e.lo
+	}
+	e.segments = segmentsOfQueries(e.q.Rows - e.from)
+}
+
+// collect adds up the parts of the segments.
+func (e *exactGradient[T]) collect() {
+	n := e.hi - e.lo
+	dk, dv := e.dk.RowRange(e.lo, e.hi), e.dv.RowRange(e.lo, e.hi)
+	dense.Copy(dk, e.dks[0].rows(n))
+	dense.Copy(dv, e.dvs[0].rows(n))
+	for s := 1; s < e.segments; s++ {
+		moreK, moreV := e.dks[s].rows(n), e.dvs[s].rows(n)
+		for j := range n {
+			vecmath.AddScaled(dk.Row(j), moreK.Row(j), 1)
+			vecmath.AddScaled(dv.Row(j), moreV.Row(j), 1)
+		}
+	}
+}
+
+// exactStatistics is the task of the statistics of queries: the forward pass.
+type exactStatistics[T dense.Float] exactGradient[T]
+
+func (e *exactStatistics[T]) Piece(i int) {
+	lo := i * gradientQueries
+	hi := min(lo+gradientQueries, e.q.Rows)
+	t, w := tiles[T]().get(), gradientTiles[T]().get()
+	w.out.shape(gradientQueries, e.v.Cols)
+	out := w.out.rows(hi - lo)
+	t.prepare(hi-lo, e.v.Cols, e.opts, e.k.Cols)
+	t.attend(out, e.q.RowRange(lo, hi), e.k, e.v, lo)
+	copy(e.shift[lo:hi], t.shift)
+	for i := range out.Rows {
+		e.log[lo+i] = T(math.Log(float64(t.total[i])))
+		e.mean[lo+i] = dot(e.dout.Row(lo+i), out.Row(i))
+	}
+	tiles[T]().Put(t)
+	gradientTiles[T]().Put(w)
+}
+
+// exactSegments is the task of what the segments of queries give a tile of keys and get
+// from it.
+type exactSegments[T dense.Float] exactGradient[T]
+
+func (e *exactSegments[T]) Piece(s int) {
+	w := gradientTiles[T]().get()
+	w.weights.shape(tileKeys, gradientQueries)
+	w.slopes.shape(tileKeys, gradientQueries)
+	n := e.q.Rows - e.from
+	lo, hi := e.from+share(n, e.segments, s), e.from+share(n, e.segments, s+1)
+	for at := lo; at < hi; at += gradientQueries {
+		var beta T = 1
+		if at == lo {
+			beta = 0
+		}
+		(*exactGradient[T])(e).tile(w, s, at, min(at+gradientQueries, hi), beta)
+	}
+	gradientTiles[T]().Put(w)
+}
+
+// gradientTile is the scratch memory of one goroutine.
+type gradientTile[T dense.Float] struct {
+	weights, slopes buffer[T] // tileKeys×gradientQueries: P and dS, transposed
+	out             buffer[T] // gradientQueries×dv
+}
+
+// tile takes the queries lo ≤ i < hi over the tile of keys. beta is 0 for the first
+// queries of segment s, and 1 after them.
+func (e *exactGradient[T]) tile(w *gradientTile[T], s, lo, hi int, beta T) {
+	n, factor := e.hi-e.lo, T(e.opts.scale(e.k.Cols))
+	q, g := e.q.RowRange(lo, hi), e.dout.RowRange(lo, hi)
+	k, v := e.k.RowRange(e.lo, e.hi), e.v.RowRange(e.lo, e.hi)
+	p, ds := w.weights.rows(n).ColRange(0, hi-lo), w.slopes.rows(n).ColRange(0, hi-lo)
+	product.MulT(factor, k, q, 0, p)
+	product.MulT(1, v, g, 0, ds)
+	diagonal := e.opts.Causal && lo < e.hi-1
+	for j := range n {
+		x, y := p.Row(j), ds.Row(j)
+		vecmath.ExpDiff(x, x, e.shift[lo:hi], e.log[lo:hi])
+		vecmath.AddScaled(y, e.mean[lo:hi], -1)
+		vecmath.Multiply(y, x)
+		if diagonal {
+			unseen := min(max(e.lo+j-lo, 0), hi-lo)
+			clear(x[:unseen])
+			clear(y[:unseen])
+		}
+	}
+	var old T = 1
+	if e.lo == 0 {
+		old = 0
+	}
+	dq, dk, dv := e.dq.RowRange(lo, hi), e.dks[s].rows(n), e.dvs[s].rows(n)
+	if diagonal && !(finite(k) && finite(q) && finite(g)) {
+		e.separately(dq, dk, dv, p, ds, lo, old, beta)
+		return
+	}
+	product.TMul(factor, ds, k, old, dq)
+	product.Mul(factor, ds, q, beta, dk)
+	product.Mul(1, p, g, beta, dv)
+}
+
+// separately is the products of a tile on the diagonal with what is not finite: those
+// with a weight that is set to zero are left out.
+func (e *exactGradient[T]) separately(dq, dk, dv, p, ds dense.Matrix[T], lo int, old, beta T) {
+	factor := T(e.opts.scale(e.k.Cols))
+	for i := range dq.Rows {
+		seen := min(lo+i+1-e.lo, dk.Rows)
+		product.TMul(factor, ds.RowRange(0, seen).ColRange(i, i+1), e.k.RowRange(e.lo, e.lo+seen), old, dq.RowRange(i, i+1))
+	}
+	for j := range dk.Rows {
+		first := min(max(e.lo+j-lo, 0), dq.Rows)
+		q, g := e.q.RowRange(lo+first, lo+dq.Rows), e.dout.RowRange(lo+first, lo+dq.Rows)
+		product.Mul(factor, ds.RowRange(j, j+1).ColRange(first, dq.Rows), q, beta, dk.RowRange(j, j+1))
+		product.Mul(1, p.RowRange(j, j+1).ColRange(first, dq.Rows), g, beta, dv.RowRange(j, j+1))
+	}
+}
+
+// Scratch memory of all calls of SoftmaxBackward, by type.
+var (
+	exactGradients32, exactGradients64 = new(pool[exactGradient[float32]]), new(pool[exactGradient[float64]])
+	gradientTiles32, gradientTiles64   = new(pool[gradientTile[float32]]), new(pool[gradientTile[float64]])
+)
+
+func exactGradients[T dense.Float]() *pool[exactGradient[T]] {
+	if p, ok := any(exactGradients32).(*pool[exactGradient[T]]); ok {
+		return p
+	}
+	return any(exactGradients64).(*pool[exactGradient[T]])
+}
+
+func gradientTiles[T dense.Float]() *pool[gradientTile[T]] {
+	if p, ok := any(gradientTiles32).(*pool[gradientTile[T]]); ok {
+		return p
+	}
+	return any(gradientTiles64).(*pool[gradientTile[T]])
+}

@@ -1,0 +1,150 @@
+package performer
+
+import (
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/parallel"
+)
+
+// sweep is one pass of Backward of causal attention over the tokens. Each token asks for
+// what others sum up, in the same way in both passes [Katharopoulos et al. 2020]:
+//
+//   - ahead, queries ask and keys are summed. With the output gradients g_i and values
+//     v_j, the gradient with respect to the features of query i is Σ_{j≤i} φ_j·(v_j·g_i),
+//     less the part of the denominator D_i.
+//   - back, keys ask and queries over their denominators D_i are summed. The gradient
+//     with respect to the features of key j is Σ_{i≥j} φ_i/D_i·(g_i·v_j − δ_i), where
+//     δ_i = g_i·out_i, and that with respect to v_j is Σ_{i≥j} (φ_i·φ_j)/D_i·g_i.
+//
+// What is summed has the references, chunks, slots and batches of a causal pass, from
+// the last token to the first on the way back. In log space a query over D_i is its
+// log-features less log D_i. log D_i and δ_i wait, from one pass to the other, in the
+// first column of the rows of dk and dv, which are written later.
+type sweep[T dense.Float] struct {
+	gradients[T]
+	a    *Attention[T]
+	back bool
+
+	slots []*sweepSlot[T] // block g in the order of the pass is in slot g mod len(slots)
+	batch []*sweepChunk[T]
+	first int // block where the batch begins
+	last  int // and where it ends
+	kept  []*sweepSlot[T]
+	parts []*sweepChunk[T]
+
+	ref     *reference[T] // nil for features that are not logarithms
+	state   buffer[T]     // m×width, the sums before the batch
+	pending []change      // of the reference since the last chunk was cut
+}
+
+// causalBackward is Backward of causal attention in batches of so many chunks, not more
+// than there are blocks.
+func (a *Attention[T]) causalBackward(window int, g gradients[T]) {
+	s := a.gradients.sweeps.get()
+	s.a, s.gradients = a, g
+	for _, back := range [...]bool{false, true} {
+		s.back = back
+		s.prepare(window)
+		s.run()
+	}
+	s.a, s.gradients = nil, gradients[T]{}
+	a.gradients.sweeps.Put(s)
+}
+
+// run takes all tokens, of which so many are done.
+func (s *sweep[T]) run() {
+	parallel.Do(len(s.slots), (*sweepLoading[T])(s))
+	for done := 0; done < s.q.Rows; {
+		done = s.cut(done)
+		if len(s.batch) == 1 {
+			s.step()
+			continue
+		}
+		parallel.Do(len(s.batch), (*sweepScoring[T])(s))
+		parallel.Do((s.a.m+featuresPerPrefix-1)/featuresPerPrefix, (*sweepPrefixing[T])(s))
+		parallel.Do(s.last-s.first+1, (*sweepEmitting[T])(s))
+		end := s.batch[len(s.batch)-1]
+		s.state, end.sums = end.sums, s.state
+	}
+}
+
+// prepare makes room for a window and empties the sums.
+func (s *sweep[T]) prepare(window int) {
+	m, width := s.a.m, s.a.width(s.v.Cols)
+	for len(s.kept) < window {
+		s.kept = append(s.kept, new(sweepSlot[T]))
+		s.parts = append(s.parts, newSweepChunk(s.a))
+	}
+	s.slots = s.kept[:window]
+	for i, slot := range s.slots {
+		slot.prepare(m)
+		s.parts[i].out.shape(chunkRows, s.v.Cols)
+		if window > 1 {
+			s.parts[i].sums.shape(m, width)
+		}
+	}
+	s.state.shape(m, width)
+	clear(s.state.data)
+	s.pending = s.pending[:0]
+	if s.a.logKey != nil {
+		if s.ref == nil {
+			s.ref = newReference[T](m)
+		}
+		s.ref.reset()
+	}
+}
+
+// step takes the only chunk of the batch through all stages: there is nothing to
+// wait for.
+func (s *sweep[T]) step() {
+	c, state := s.batch[0], s.state.rows(s.a.m)
+	rescale(state, c.before, 0, s.a.m)
+	s.score(c)
+	s.emit(c, state)
+	s.add(c, 1, state)
+	s.reload(c)
+}
+
+// sweepLoading is the task of filling slots with the first blocks.
+type sweepLoading[T dense.Float] sweep[T]
+
+func (s *sweepLoading[T]) Piece(g int) { (*sweep[T])(s).load(g) }
+
+// sweepScoring is the task of what chunks do by themselves.
+type sweepScoring[T dense.Float] sweep[T]
+
+func (s *sweepScoring[T]) Piece(i int) {
+	c := s.batch[i]
+	(*sweep[T])(s).score(c)
+	(*sweep[T])(s).add(c, 0, c.sums.rows(s.a.m))
+}
+
+// sweepPrefixing is the task of adding to the sums of each chunk those of all before it,
+// some features a piece.
+type sweepPrefixing[T dense.Float] sweep[T]
+
+func (s *sweepPrefixing[T]) Piece(g int) {
+	lo := g * featuresPerPrefix
+	hi := min(lo+featuresPerPrefix, s.a.m)
+	before := s.state.rows(s.a.m)
+	for _, c := range s.batch {
+		rescale(before, c.before, lo, hi)
+		sums := c.sums.rows(s.a.m)
+		addRows(sums, before, lo, hi)
+		before = sums
+	}
+}
+
+// sweepEmitting is the task of the gradients of the batch, a block of tokens a piece.
+type sweepEmitting[T dense.Float] sweep[T]
+
+func (s *sweepEmitting[T]) Piece(i int) {
+	slot := s.slots[(s.first+i)%len(s.slots)]
+	before := &s.state
+	for _, c := range s.batch {
+		if c.slot == slot {
+			(*sweep[T])(s).emit(c, before.rows(s.a.m))
+			(*sweep[T])(s).reload(c)
+		}
+		before = &c.sums
+	}
+}

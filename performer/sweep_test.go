@@ -1,0 +1,133 @@
+package performer
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/rff"
+)
+
+func TestDot(t *testing.T) {
+	bothTypes(t, testDot[float32], testDot[float64])
+}
+
+func testDot[T dense.Float](t *testing.T) {
+	rng := rand.New(source(240))
+	for n := range 70 {
+		x, y := gaussian[T](rng, 1, n, 0, 1).Data, gaussian[T](rng, 1, n+3, 0, 1).Data
+		want, size := products(dense.Convert(dense.Matrix[float64]{}, dense.Of(1, n, x)).Data, dense.Convert(dense.Matrix[float64]{}, dense.Of(1, n+3, y)).Data)
+		assert.InDelta(t, want, float64(dot(x, y)), float64(n+1)*eps[T]()*size, "n = %d", n)
+		if n > 0 {
+			x[n-1] = T(math.NaN())
+			assert.True(t, hasNaN([]T{dot(x, y)}))
+		}
+	}
+}
+
+// Batches of any number of chunks give the same bits on both ways, whole chunks and
+// split ones.
+func TestSweepWindowsDoNotMatter(t *testing.T) {
+	bothTypes(t, testSweepWindows[float32], testSweepWindows[float64])
+}
+
+func testSweepWindows[T dense.Float](t *testing.T) {
+	const n, d = 700, 4
+	rng := rand.New(source(241))
+	plain := gaussian[T](rng, n, d, 0, 1)
+	growing, shrinking, spoilt := plain.Clone(), plain.Clone(), plain.Clone()
+	for i := range n {
+		for j := range d {
+			growing.Row(i)[j] *= T(i) / 20
+			shrinking.Row(i)[j] *= T(n-i) / 20
+		}
+	}
+	spoilt.Set(333, 1, T(math.NaN()))
+	v, dout := gaussian[T](rng, n, 3, 0, 1), gaussian[T](rng, n, 3, 0, 1)
+	for _, m := range append(positiveMaps[T](d), namedMap[T]{"gaussian", must(rff.Gaussian(frequencies[T](32, d), 4))}) {
+		for _, opts := range forms[2:] {
+			a := attention(m.Map, opts)
+			for name, x := range map[string]dense.Matrix[T]{"plain": plain, "growing": growing, "shrinking": shrinking, "NaN": spoilt} {
+				in := func(window int) gradients[T] {
+					g := newGradients(dense.Matrix[T]{}, dense.Matrix[T]{}, dense.Matrix[T]{}, x, x, v, dout)
+					a.causalBackward(window, g)
+					return g
+				}
+				want := in(1)
+				for _, window := range []int{2, 3, 7, blocksOf(n)} {
+					got := in(window)
+					require.True(t, sameBits(want.dq, got.dq) && sameBits(want.dk, got.dk) && sameBits(want.dv, got.dv),
+						"%s %+v %s: windows of %d", m.name, opts, name, window)
+				}
+			}
+		}
+	}
+}
+
+// A growing reference does split chunks in the test above, from either end.
+func TestSweepChunksAreSplit(t *testing.T) {
+	x := dense.New[float64](130, 1)
+	for i := range 130 {
+		x.Data[i] = 100 * float64(i)
+	}
+	shrinking := x.Clone()
+	for i := range 130 {
+		shrinking.Data[i] = 12900 - x.Data[i]
+	}
+	a := attention(newExponential[float64](), Options{Causal: true, Unnormalised: true})
+	for _, back := range []bool{false, true} {
+		s := &sweep[float64]{a: a, back: back, gradients: gradients[float64]{q: x, k: x, v: x, dout: x}}
+		if back {
+			s.q = shrinking
+		}
+		s.prepare(4)
+		for g := range 3 {
+			s.load(g)
+		}
+		// 250·ln 2 = 173.3: two rows fit, the third is 200 above the first.
+		require.Equal(t, 8, s.cut(0), "four chunks of two rows")
+		for i, c := range s.batch {
+			want := [2]int{2 * i, 2*i + 2}
+			if back && i == 0 {
+				want = [2]int{0, 2} // the last block has two rows
+			} else if back {
+				want = [2]int{64 - 2*i, 66 - 2*i}
+			}
+			assert.Equal(t, want, [2]int{c.from, c.to}, "back = %v, chunk %d", back, i)
+		}
+		assert.Equal(t, []change{{0, 144}, {0, 144}}, s.batch[3].before)
+	}
+}
+
+func TestUpperTriangle(t *testing.T) {
+	rng := rand.New(source(242))
+	for _, shape := range [][2]int{{8, 8}, {13, 13}, {32, 32}, {32, 64}, {4, 11}} {
+		rows, n := shape[0], shape[1]
+		s, x := gaussian[float64](rng, rows, n, 0, 1), gaussian[float64](rng, n, 5, 0, 1)
+		fast, slow := filled(rows, 5, 7.0), filled(rows, 5, 8.0)
+		mulUpper(fast, s.Clone(), x)
+		for i := range rows {
+			for c := range 5 {
+				want := 0.0
+				for j := i; j < n; j++ {
+					want += s.At(i, j) * x.At(j, c)
+				}
+				require.InDelta(t, want, fast.At(i, c), 1e-13)
+			}
+		}
+		at := min(7, rows-1)
+		for _, bad := range []float64{math.NaN(), math.Inf(1)} {
+			x.Set(at, 0, bad)
+			mulUpper(slow, s.Clone(), x)
+			require.True(t, sameBits(fast.RowRange(at+1, rows), slow.RowRange(at+1, rows)), "%d×%d", rows, n)
+			require.True(t, sameBits(fast.ColRange(1, 5), slow.ColRange(1, 5)), "%d×%d", rows, n)
+			for i := range at + 1 {
+				assert.False(t, finite(slow.RowRange(i, i+1).ColRange(0, 1)), "row %d of %d×%d", i, rows, n)
+			}
+		}
+	}
+}

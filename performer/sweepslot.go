@@ -1,0 +1,158 @@
+package performer
+
+import (
+	"math"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/vecmath"
+)
+
+// sweepSlot holds a block of chunkRows tokens, or what is left of them at the end.
+type sweepSlot[T dense.Float] struct {
+	block, lo, rows int       // the number of the block in the pass, and its tokens
+	asking, summed  buffer[T] // chunkRows×m, (log-)features
+	weights         []T       // chunkRows, those of the last column of the sums: 1 ahead, −δ_i back
+	peaks           []T       // of the log-features that are summed
+}
+
+func (s *sweepSlot[T]) prepare(m int) {
+	s.asking.shape(chunkRows, m)
+	s.summed.shape(chunkRows, m)
+	s.weights, s.peaks = resize(s.weights, chunkRows), resize(s.peaks, m)
+}
+
+// load fills the slot of block g of the pass.
+func (s *sweep[T]) load(g int) {
+	slot := s.slots[g%len(s.slots)]
+	block := g
+	if s.back {
+		block = blocksOf(s.q.Rows) - 1 - g
+	}
+	lo := block * chunkRows
+	hi := min(lo+chunkRows, s.q.Rows)
+	slot.block, slot.lo, slot.rows = g, lo, hi-lo
+	asking, summed := slot.asking.rows(slot.rows), slot.summed.rows(slot.rows)
+	if s.back {
+		s.a.mapKeys(asking, s.k.RowRange(lo, hi))
+		s.a.mapQueries(summed, s.q.RowRange(lo, hi))
+		if !s.a.opts.Unnormalised {
+			s.recall(slot, summed)
+		}
+	} else {
+		s.a.mapQueries(asking, s.q.RowRange(lo, hi))
+		s.a.mapKeys(summed, s.k.RowRange(lo, hi))
+		fill(slot.weights, 1)
+	}
+	if s.ref != nil {
+		peaksOf(slot.peaks, summed)
+	}
+}
+
+// remember leaves the denominator of query i, of features relative to a scale, and δ_i
+// for the way back.
+func (s *sweep[T]) remember(i int, total, mean T, relative scale) {
+	if s.ref != nil {
+		total = T(math.Log(float64(total)) + math.Log(relative.factor) + float64(relative.exponent)*math.Ln2)
+	}
+	s.dk.Row(i)[0], s.dv.Row(i)[0] = total, mean
+}
+
+// recall divides the features of a block of queries by their denominators.
+func (s *sweep[T]) recall(slot *sweepSlot[T], queries dense.Matrix[T]) {
+	for i := range queries.Rows {
+		row, total := queries.Row(i), s.dk.Row(slot.lo + i)[0]
+		slot.weights[i] = -s.dv.Row(slot.lo + i)[0]
+		if s.ref != nil {
+			vecmath.Affine(row, 1, -total)
+		} else {
+			vecmath.Scale(row, 1/total)
+		}
+	}
+}
+
+// reload fills the slot of a chunk with the block that takes its place in the ring, if
+// the chunk was the last of its block.
+func (s *sweep[T]) reload(c *sweepChunk[T]) {
+	end := c.to == c.slot.rows
+	if s.back {
+		end = c.from == 0
+	}
+	if g := c.slot.block + len(s.slots); end && g < blocksOf(s.q.Rows) {
+		s.load(g)
+	}
+}
+
+// cut cuts the batch that begins when so many tokens are done, and returns how many are
+// done after it. Its chunks lie in slots that are filled: as many chunks as there are
+// slots cannot reach beyond them.
+func (s *sweep[T]) cut(done int) int {
+	s.first = s.blockAfter(done)
+	s.batch = s.batch[:0]
+	for len(s.batch) < len(s.slots) && done < s.q.Rows {
+		s.last = s.blockAfter(done)
+		slot, c := s.slots[s.last%len(s.slots)], s.parts[len(s.batch)]
+		c.slot = slot
+		if s.back {
+			c.to = s.q.Rows - done - slot.lo
+			c.from = c.to - s.open(c, 0, c.to)
+		} else {
+			c.from = done - slot.lo
+			c.to = c.from + s.open(c, c.from, slot.rows)
+		}
+		s.batch = append(s.batch, c)
+		done += c.to - c.from
+	}
+	return done
+}
+
+// blockAfter returns the number in the pass of the block of the next token when so many
+// are done.
+func (s *sweep[T]) blockAfter(done int) int {
+	if s.back {
+		return blocksOf(s.q.Rows) - 1 - (s.q.Rows-1-done)/chunkRows
+	}
+	return done / chunkRows
+}
+
+// open raises the reference to the first in the pass of the rows lo ≤ i < hi that are
+// left in the slot of c, and returns how many of them can share it. Neither depends on
+// one that comes later in the pass. The reference that it leaves is for what comes after
+// the chunk.
+func (s *sweep[T]) open(c *sweepChunk[T], lo, hi int) int {
+	if s.ref == nil {
+		return hi - lo
+	}
+	summed := c.slot.summed.rows(c.slot.rows).RowRange(lo, hi)
+	n, start := summed.Rows, 0
+	if s.back {
+		start = n - 1
+	}
+	c.before = s.ref.raise(summed.Row(start), append(c.before[:0], s.pending...))
+	c.ref.copyOf(s.ref)
+	peaks := c.slot.peaks
+	if n < c.slot.rows || !s.ref.admitsAll(peaks) {
+		peaks = c.scratch
+		if s.back {
+			n = s.ref.admitsLast(summed)
+			peaksOf(peaks, summed.RowRange(summed.Rows-n, summed.Rows))
+		} else {
+			n = s.ref.admits(summed)
+			peaksOf(peaks, summed.RowRange(0, n))
+		}
+	}
+	s.pending = s.ref.raise(peaks, s.pending[:0])
+	return n
+}
+
+// admitsLast is admits for the last rows, judging each by those after it.
+func (r *reference[T]) admitsLast(logs dense.Matrix[T]) int {
+	inf := T(math.Inf(1))
+	for i := logs.Rows - 2; i >= 0; i-- {
+		for f, x := range logs.Row(i)[:len(r.limit)] {
+			if x > r.limit[f] && x < inf {
+				return logs.Rows - 1 - i
+			}
+		}
+	}
+	return logs.Rows
+}
