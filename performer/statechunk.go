@@ -65,11 +65,12 @@ func (t *attending[T]) Piece(h int) {
 	s := (*State[T])(t)
 	a, acc := s.a, s.heads[h]
 	b := a.bidirectionals.get()
-	b.a, b.dst, b.q = a, s.head(s.call.dst, h), s.head(s.call.q, h)
+	b.a, b.heads = a, 1
+	b.dst, b.q = s.head(s.call.dst, h), s.head(s.call.q, h)
 	b.v.Cols = s.dv
 	b.parts[0] = acc
 	product.Pack(&b.total, acc.sums())
-	parallel.Do((b.q.Rows+answerRows-1)/answerRows, (*answering[T])(b))
+	parallel.Do(b.blocks(), (*answering[T])(b))
 	*b = bidirectional[T]{total: b.total}
 	a.bidirectionals.Put(b)
 }
