@@ -23,7 +23,8 @@ import (
 // depends on rows up to i only, and has the same bits whatever follows; dk_j and dv_j
 // depend on the rows from j on, and when normalised on those before by way of
 // denominators. Where Forward has 0/0, all gradients that depend on it are NaN.
-// Gradients beyond the range of T are ±Inf, or NaN where sums of them are.
+// Gradients beyond the range of T are ±Inf, or NaN where sums of them are; products of
+// values and dout have to be in range too.
 //
 // dq, dk and dv must not overlap each other nor an input. Backward panics with the
 // shapes if they do not fit, and with the text of CanBackward if that is an error.

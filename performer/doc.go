@@ -160,7 +160,8 @@
 // # Gradients
 //
 // [Differentiable] forms take gradients g_i with respect to outputs back to queries, keys
-// and values, in time and memory as the outputs were computed. With the weights
+// and values, in about three times the time of Forward and memory that grows with neither
+// L² nor, for linear attention, L. With the weights
 // P_ij = A_ij/Σ_j A_ij and δ_i = g_i·out_i the gradient with respect to log A_ij is
 // P_ij·(g_i·v_j − δ_i). Exact attention forms that a tile at a time, from row statistics,
 // as [Dao et al. 2022] do. Linear attention never forms it: it is the inner product of
