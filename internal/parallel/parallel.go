@@ -25,10 +25,7 @@ type Task interface {
 //
 // It does not allocate once as many calls have been made as run at a time.
 func Do(n int, t Task) {
-	helpers := 0
-	if n > 1 {
-		helpers = min(n-1, runtime.GOMAXPROCS(0)-max(1, int(working.Load())))
-	}
+	helpers := min(n-1, Idle())
 	if helpers <= 0 {
 		for i := range n {
 			t.Piece(i)
@@ -42,6 +39,10 @@ func Do(n int, t Task) {
 	j.work()
 	j.finish()
 }
+
+// Idle returns the number of processors that would help a call of Do made now: 0
+// inside a piece as a rule.
+func Idle() int { return max(0, runtime.GOMAXPROCS(0)-max(1, int(working.Load()))) }
 
 // working is the number of goroutines that calls of Do have set to work, their
 // callers among them: a call from inside a piece finds no processor free and does

@@ -1,7 +1,6 @@
 package product
 
 import (
-	"runtime"
 	"sync"
 	"unsafe"
 
@@ -26,7 +25,8 @@ type call[T Float] struct {
 	b           *Packed[T]
 	c           view[T]
 	done        Epilogue
-	pieces      int
+	strips      int // of rows of C, of nearly equal height
+	pieces      int // of the strips
 }
 
 func mulPacked[T Float](alpha T, a view[T], b *Packed[T], beta T, c view[T], done Epilogue) {
@@ -47,52 +47,56 @@ func mulPacked[T Float](alpha T, a view[T], b *Packed[T], beta T, c view[T], don
 	pool.put(p)
 }
 
-// split chooses the number of pieces: enough for every processor to have some, of
-// whole strips, not more than stay in cache. Results do not depend on it.
+// split chooses the number of pieces: enough for every processor to have some, not
+// more strips in one than stay in cache. Results do not depend on it.
 func (p *call[T]) split() {
 	k := best[T]()
-	strips := (p.c.rows + k.rows - 1) / k.rows
-	p.pieces = (strips + stripsPerPiece - 1) / stripsPerPiece
-	if float64(p.c.rows)*float64(p.c.cols)*float64(p.b.rows) >= serialBelow {
-		p.pieces = min(strips, max(p.pieces, 4*runtime.GOMAXPROCS(0)))
+	p.strips = (p.c.rows + k.rows - 1) / k.rows
+	p.pieces = (p.strips + stripsPerPiece - 1) / stripsPerPiece
+	if float64(p.c.rows)*float64(p.c.cols)*float64(p.b.rows) < serialBelow {
+		return
+	}
+	if helpers := parallel.Idle(); helpers > 0 {
+		p.pieces = min(p.strips, max(p.pieces, 4*(helpers+1)))
 	}
 }
 
-// Piece computes some rows of C.
+// Piece computes some strips of C.
 func (p *call[T]) Piece(i int) {
-	lo, hi := share(p.c.rows, p.pieces, i), share(p.c.rows, p.pieces, i+1)
+	first, end := share(p.strips, p.pieces, i), share(p.strips, p.pieces, i+1)
 	columns := p.c.cols
 	if p.done != nil {
 		columns = tileColumns
 	}
 	for from := 0; from < p.c.cols; from += columns {
 		to := min(from+columns, p.c.cols)
-		p.tile(lo, hi, from, to)
+		p.tile(first, end, from, to)
 		if p.done != nil {
-			p.done.Finish(lo, hi, from, to)
+			p.done.Finish(p.row(first), p.row(end), from, to)
 		}
 	}
 }
 
-// tile computes rows lo ≤ i < hi and columns from ≤ j < to of C, in strips of
-// nearly equal height.
-func (p *call[T]) tile(lo, hi, from, to int) {
+// row returns the first row of a strip.
+func (p *call[T]) row(strip int) int { return share(p.c.rows, p.strips, strip) }
+
+// tile computes strips first ≤ s < end and columns from ≤ j < to of C.
+func (p *call[T]) tile(first, end, from, to int) {
 	k := best[T]()
 	panel := 2 * k.lanes
-	strips := (hi - lo + k.rows - 1) / k.rows
 	row, col := p.a.steps()
 	beta := p.beta
 	if p.b.rows == 0 {
-		p.scale(lo, hi, from, to)
+		p.scale(p.row(first), p.row(end), from, to)
 	}
 	for block := 0; block < p.b.rows; block += depth {
 		n := min(depth, p.b.rows-block)
 		for at := from; at < to; at += panel {
 			b, vectors := p.b.panel(k, block, n, at/panel)
 			lanes := min(p.c.cols-at, panel) - (vectors-1)*k.lanes
-			for s := range strips {
-				i, end := lo+share(hi-lo, strips, s), lo+share(hi-lo, strips, s+1)
-				k.strip(end-i, vectors, n, p.a.data[i*row+block*col:], row, col, b, p.c.data[i*p.c.stride+at:], p.c.stride, p.alpha, beta, lanes)
+			for s := first; s < end; s++ {
+				i, rows := p.row(s), p.row(s+1)-p.row(s)
+				k.strip(rows, vectors, n, p.a.data[i*row+block*col:], row, col, b, p.c.data[i*p.c.stride+at:], p.c.stride, p.alpha, beta, lanes)
 			}
 		}
 		beta = 1
