@@ -57,6 +57,7 @@ type Attention[T dense.Float] struct {
 	rows             int  // of a block that is mapped, then consumed
 	plain            bool // the features are worth trying before their logarithms
 	fingerprint      fingerprint
+	sums             bool // rows are left as sums with their scales, see summing
 
 	workspaces     sync.Pool // of *workspace[T]
 	accumulators   sync.Pool // of *accumulator[T]

@@ -20,7 +20,7 @@ type chunk[T dense.Float] struct {
 
 	scores buffer[T] // bandRows×chunkRows
 	out    buffer[T] // chunkRows×width
-	scales []scale   // chunkRows if unnormalised
+	scales []scale   // chunkRows if unnormalised or sums
 	sums   buffer[T] // m×width: what the chunk adds, then the sums after it
 }
 
@@ -30,7 +30,7 @@ func newChunk[T dense.Float](a *Attention[T]) *chunk[T] {
 	if a.logKey != nil {
 		ch.ref = newReference[T](a.m)
 	}
-	if a.opts.Unnormalised {
+	if a.opts.Unnormalised || a.sums {
 		ch.scales = make([]scale, chunkRows)
 	}
 	return ch

@@ -181,6 +181,27 @@
 // what is summed, as ℓ_if − log D_i and with references of their own. [Layer] has
 // gradients of its weights and biases too.
 //
+// # Without bias, and how far off
+//
+// Exact attention is what linear attention replaces where it is too slow, so that its
+// outputs cannot be compared with the truth there. Two things can be had in linear time.
+//
+// An [Unbiased] estimates softmax attention without the bias of the ratio, with its
+// standard error, as a sum of differences between ratios of more and more features at a
+// random depth [Blanchet & Glynn 2015]. It is for estimates that are averaged over many
+// draws; for a single output the ratio is nearer to the truth at the same price.
+//
+// A [Predictor] tells the relative error of each output of an [Attention], from copies of
+// its features that random rotations make, within a factor of 2 for most rows: whether m
+// features are enough is known before an output is trusted.
+//
+//	p, err := performer.NewPredictor(a, performer.PredictorOptions{}, src)
+//	quality := performer.QualityOf(p.Predict(nil, q, k, v))
+//
+// Both add up numerators and denominators over sets of features. A row of them carries
+// a power of two, which is raised when larger ones come, so that sums of features of
+// whatever size neither overflow nor underflow.
+//
 // # NaN, Inf and empty sums
 //
 //   - NaN and Inf in q, k or v reach every output that depends on them. An
@@ -196,12 +217,15 @@
 // # Determinism and sharing
 //
 // Work is cut by the number of tokens, not of processors, and sums are merged in
-// order: results do not depend on GOMAXPROCS. An Attention, an Exact, an
-// Auto, a Heads, a Batch, a Layer and a MultiHead may be shared by goroutines. A
-// State belongs to one.
+// order: results do not depend on GOMAXPROCS. An Attention, an Exact, an Auto, a
+// Heads, a Batch, a Layer, a MultiHead and a Predictor may be shared by goroutines. A
+// State and an Unbiased belong to one.
 //
 // # References
 //
+//   - [Blanchet & Glynn 2015] J. H. Blanchet, P. W. Glynn: Unbiased Monte Carlo for
+//     optimization and functions of expectations via multi-level randomization. Winter
+//     Simulation Conference.
 //   - [Choromanski et al. 2021] K. Choromanski, V. Likhosherstov, D. Dohan, X. Song,
 //     A. Gane, T. Sarlos, P. Hawkins, J. Davis, A. Mohiuddin, L. Kaiser, D. Belanger,
 //     L. Colwell, A. Weller: Rethinking attention with Performers. ICLR 2021.
@@ -216,4 +240,6 @@
 //     calculation for softmax. arXiv:1805.02867.
 //   - [Rabe & Staats 2021] M. N. Rabe, C. Staats: Self-attention does not need O(n²)
 //     memory. arXiv:2112.05682.
+//   - [Welford 1962] B. P. Welford: Note on a method for calculating corrected sums of
+//     squares and products. Technometrics 4.
 package performer

@@ -11,6 +11,8 @@ func (a *Attention[T]) finish(dst, sums dense.Matrix[T], scales []scale) {
 	for i := range dst.Rows {
 		x, row := dst.Row(i), sums.Row(i)
 		switch {
+		case a.sums:
+			a.leave(x, row, scales[i])
 		case !a.opts.Unnormalised:
 			divide(x, row, row[len(x)])
 		case a.logKey != nil:

@@ -13,7 +13,7 @@ type workspace[T dense.Float] struct {
 	features buffer[T] // a.rows×m
 	sums     buffer[T] // a.rows×width
 	scratch  []T       // m
-	scales   []scale   // a.rows if unnormalised
+	scales   []scale   // a.rows if unnormalised or sums
 }
 
 // workspace takes a workspace for values of dimension dv from the pool.
@@ -21,7 +21,7 @@ func (a *Attention[T]) workspace(dv int) *workspace[T] {
 	w, ok := a.workspaces.Get().(*workspace[T])
 	if !ok {
 		w = &workspace[T]{scratch: make([]T, a.m)}
-		if a.opts.Unnormalised {
+		if a.opts.Unnormalised || a.sums {
 			w.scales = make([]scale, a.rows)
 		}
 		w.features.shape(a.rows, a.m)

@@ -4,7 +4,9 @@
 // queries, keys and values from the running text. Every feature map is paired
 // with every kind of frequencies and several numbers of them, and each pair is
 // measured against exact softmax attention: error, bias, time and memory, as a
-// table and as a picture. -q -k -v take tensors of your own instead.
+// table and as a picture. Then come the errors that can be predicted without exact
+// attention, and an estimate that has no bias at all. -q -k -v take tensors of
+// your own instead.
 package main
 
 import (
@@ -33,7 +35,9 @@ and values. -text names another text. -q, -k and -v name NumPy files instead: fl
 heads×L×d; heads are handled one after another, with the same frequencies.
 
 It prints a table with a row for each feature map, kind of frequencies and number of them, and draws error against
-that number. -map, -projection and -m take lists separated by commas and narrow the table.
+that number. -map, -projection and -m take lists separated by commas and narrow the table. Two short tables follow:
+the error that is predicted without exact attention, beside the measured one; and the bias of a ratio of sums,
+beside an estimate without.
 
 -o writes the output of one linear attention as a NumPy file in the type and shape of the exact output. Which one is
 for -map, -projection and -m to say, each with one name then; left out they mean positive, gram-schmidt and 256.`
@@ -104,6 +108,9 @@ func compare[T dense.Float](s settings, in input[T], stdout, stderr io.Writer) e
 	if err := c.report(stdout, rows); err != nil {
 		return err
 	}
+	if err := c.extras(stdout); err != nil {
+		return err
+	}
 	if !slices.ContainsFunc(rows, func(r row) bool { return r.m > 0 && finite(r.err) }) {
 		_, err := fmt.Fprintln(stdout, "\nNo picture: every estimate overflowed")
 		return err
@@ -113,6 +120,23 @@ func compare[T dense.Float](s settings, in input[T], stdout, stderr io.Writer) e
 	}
 	_, err = fmt.Fprintf(stdout, "\nThe picture of error against m is in %s\n", s.plot)
 	return err
+}
+
+// extras reports what else there is to know about an estimate: how far its error can
+// be foretold, and what bias a ratio has.
+func (c *comparison[T]) extras(stdout io.Writer) error {
+	predictions, err := c.predictions(c.chosen)
+	if err != nil {
+		return err
+	}
+	if err := reportPredictions(stdout, c.chosen, predictions); err != nil {
+		return err
+	}
+	ratios, err := c.ratios()
+	if err != nil {
+		return err
+	}
+	return c.reportRatios(stdout, ratios)
 }
 
 // parse reads the flags and checks what can be checked before any work.

@@ -1,0 +1,130 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"math"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/examples/internal/table"
+	"github.com/seed-feabd252/randfeat/performer"
+)
+
+// prediction is what a Predictor says about the outputs of one draw of frequencies,
+// and what is true of them.
+type prediction struct {
+	name                string
+	m                   int
+	predicted, measured performer.Quality
+	within              float64 // share of the outputs off by the prediction to the factor 2
+}
+
+// predictions compares predicted with measured errors, for the maps and sizes that are
+// chosen, with one kind of frequencies. Points of R^1 have none.
+func (c *comparison[T]) predictions(chosen selection) ([]prediction, error) {
+	d := c.heads[0].q.Cols
+	if d == 1 {
+		return nil, nil
+	}
+	projection := predictedProjection(chosen)
+	var all []prediction
+	for _, name := range chosen.maps {
+		for _, m := range chosen.sizes {
+			w, err := frequencies[T](projection, m, d, frequencySource(c.seed, projection, m))
+			if err != nil {
+				return nil, err
+			}
+			f, err := features(name, w, c.scale)
+			if err != nil {
+				return nil, err
+			}
+			a, err := c.linear(f)
+			if err != nil {
+				return nil, err
+			}
+			p, err := performer.NewPredictor(a, performer.PredictorOptions{}, source(c.seed, "rotations"))
+			if err != nil {
+				return nil, err
+			}
+			var predicted, measured []float64
+			for i, h := range c.heads {
+				predicted = append(predicted, p.Predict(nil, h.q, h.k, h.v)...)
+				measured = append(measured, rowErrors(a.Forward(dense.Matrix[T]{}, h.q, h.k, h.v), c.exact[i])...)
+			}
+			all = append(all, prediction{
+				name: name, m: m,
+				predicted: performer.QualityOf(predicted), measured: performer.QualityOf(measured),
+				within: withinTwo(measured, predicted),
+			})
+		}
+	}
+	return all, nil
+}
+
+// predictedProjection returns the kind of frequencies that predictions are shown
+// for: Gram–Schmidt unless it is not among those that are chosen.
+func predictedProjection(chosen selection) string {
+	for _, p := range chosen.projections {
+		if p == "gram-schmidt" {
+			return p
+		}
+	}
+	return chosen.projections[0]
+}
+
+// rowErrors returns ‖got_i − want_i‖/‖want_i‖.
+func rowErrors[T dense.Float](got, want dense.Matrix[T]) []float64 {
+	e := make([]float64, got.Rows)
+	for i := range e {
+		e[i] = distance([]dense.Matrix[T]{got.RowRange(i, i+1)}, []dense.Matrix[T]{want.RowRange(i, i+1)})
+	}
+	return e
+}
+
+// withinTwo returns the share of the errors that are within a factor of 2 of what was
+// predicted, or as near zero as it.
+func withinTwo(errors, predicted []float64) float64 {
+	const rounding = 1e-5
+	var n float64
+	for i, e := range errors {
+		if p := predicted[i]; p/2 <= e && e <= 2*p || math.Max(e, p) < rounding {
+			n++
+		}
+	}
+	return n / float64(len(errors))
+}
+
+// reportPredictions prints predicted beside measured errors.
+func reportPredictions(w io.Writer, chosen selection, all []prediction) error {
+	if len(all) == 0 {
+		return nil
+	}
+	fmt.Fprintf(w, `
+Is m large enough? The relative error of each output, predicted without exact attention from turned copies
+of the features, beside the measured one: its median, what 9 of 10 outputs do not exceed, and how many outputs
+are off by what is predicted to the factor 2. One draw of %s frequencies:
+
+`, predictedProjection(chosen))
+	t := table.New(
+		table.Column{Name: "map"}, table.Column{Name: "m", Right: true},
+		table.Column{Name: "predicted", Right: true}, table.Column{Name: "measured", Right: true},
+		table.Column{Name: "9/10 predicted", Right: true}, table.Column{Name: "measured", Right: true},
+		table.Column{Name: "within 2×", Right: true},
+	)
+	for i, p := range all {
+		if i > 0 && p.name != all[i-1].name {
+			t.Gap()
+		}
+		t.Row(p.name, fmt.Sprint(p.m), finiteNumber(p.predicted.Median), finiteNumber(p.measured.Median),
+			finiteNumber(p.predicted.Most), finiteNumber(p.measured.Most), fmt.Sprintf("%.0f %%", 100*p.within))
+	}
+	return t.Fprint(w)
+}
+
+// finiteNumber leaves out the error of estimates that overflowed.
+func finiteNumber(v float64) string {
+	if !finite(v) {
+		return "overflow"
+	}
+	return number(v)
+}

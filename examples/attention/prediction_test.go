@@ -1,0 +1,100 @@
+package main
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/performer"
+)
+
+// On the vectors of the text, nine of ten outputs are off by what is predicted to the
+// factor 2, over 12 draws: of a single one it is as few as 75 %, as outputs share what
+// is rare in it. Predictions that are off by the factor 3 would not be taken for right.
+func TestPredictionsOnText(t *testing.T) {
+	const draws = 12
+	s := settings{seed: 1, length: 2048, norm: 5}
+	in, err := fromText(s)
+	require.NoError(t, err)
+	c := comparisonOf(t, s, in)
+	h := c.heads[0]
+	for _, m := range []int{64, 256, 1024} {
+		src, turns := frequencySource(s.seed, "gram-schmidt", m), source(s.seed, "rotations")
+		var right, low, high float64
+		for range draws {
+			w, err := frequencies[float32]("gram-schmidt", m, dim, src)
+			require.NoError(t, err)
+			f, err := features("positive", w, c.scale)
+			require.NoError(t, err)
+			a, err := c.linear(f)
+			require.NoError(t, err)
+			p, err := performer.NewPredictor(a, performer.PredictorOptions{}, turns)
+			require.NoError(t, err)
+			predicted := p.Predict(nil, h.q, h.k, h.v)
+			measured := rowErrors(a.Forward(dense.Matrix[float32]{}, h.q, h.k, h.v), c.exact[0])
+			right += withinTwo(measured, predicted) / draws
+			for i := range predicted {
+				predicted[i] *= 3
+			}
+			high += withinTwo(measured, predicted) / draws
+			for i := range predicted {
+				predicted[i] /= 9
+			}
+			low += withinTwo(measured, predicted) / draws
+		}
+		assert.GreaterOrEqual(t, right, 0.9, "m = %d", m)
+		assert.Less(t, max(low, high), 0.5, "m = %d", m)
+	}
+}
+
+func TestWithinTwo(t *testing.T) {
+	assert.Equal(t, 0.5, withinTwo([]float64{1, 2.1, 0, 0.4}, []float64{2, 1, 1e-7, 1}))
+	assert.Zero(t, withinTwo([]float64{math.NaN()}, []float64{math.NaN()}))
+}
+
+// A false alarm beyond 4 standard errors is one in 16,000 at one seed.
+func TestRatios(t *testing.T) {
+	s := settings{seed: 1, length: 64, norm: 5, draws: 3}
+	in, err := fromText(s)
+	require.NoError(t, err)
+	for _, causal := range []bool{false, true} {
+		s.causal = causal
+		rows, err := comparisonOf(t, s, in).ratios()
+		require.NoError(t, err)
+		require.Len(t, rows, len(ratioSizes)+1)
+		first, last := rows[0], rows[len(ratioSizes)-1]
+		assert.Less(t, first.mean/first.stderr, -10.0)
+		assert.InDelta(t, 8, first.mean/last.mean, 4, "as 1/m, from 16 to 128")
+		unbiased := rows[len(rows)-1]
+		assert.Less(t, math.Abs(unbiased.mean/unbiased.stderr), 4.0)
+		assert.Less(t, unbiased.stderr, math.Abs(rows[1].mean)/4, "it would show a bias like that of the ratio")
+	}
+}
+
+func TestComponent(t *testing.T) {
+	x := dense.Of(1, 2, []float64{3, 4})
+	assert.Equal(t, 1.0, component(x, x))
+	assert.InDelta(t, 0.12, component(dense.Of(1, 2, []float64{1, 0}), x), 1e-15)
+}
+
+func TestExtrasAreReported(t *testing.T) {
+	t.Chdir(t.TempDir())
+	out := runs(t, quick("-map", "positive", "-projection", "iid,givens"))
+	assert.Contains(t, out, "One draw of iid frequencies")
+	assert.Regexp(t, `(?m)^positive +16 +\d`, out)
+	assert.Regexp(t, `(?m)^unbiased +32 +[+-]0\.\d+ ± 0\.`, out)
+	assert.Equal(t, 4, strings.Count(out, "\nratio "))
+}
+
+// Points of R^1 cannot be turned.
+func TestNoPredictionsInOneDimension(t *testing.T) {
+	c := comparisonOf(t, settings{draws: 2}, tensors[float64](1, 20, 1, 1))
+	var b strings.Builder
+	require.NoError(t, c.extras(&b))
+	assert.NotContains(t, b.String(), "predicted")
+	assert.Contains(t, b.String(), "unbiased")
+}

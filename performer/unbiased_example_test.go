@@ -1,0 +1,76 @@
+package performer_test
+
+import (
+	"fmt"
+	"log"
+	"math/rand/v2"
+
+	exprand "golang.org/x/exp/rand"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/orf"
+	"github.com/seed-feabd252/randfeat/performer"
+	"github.com/seed-feabd252/randfeat/rff"
+)
+
+// small returns n points of R^d with coordinates of about the given size.
+func small(rng *rand.Rand, n, d int, size float64) dense.Matrix[float64] {
+	x := dense.New[float64](n, d)
+	for i := range x.Data {
+		x.Data[i] = size * rng.NormFloat64()
+	}
+	return x
+}
+
+// An estimate whose expectation is exact attention, and how far it may be off.
+func ExampleUnbiased_Estimate() {
+	const tokens, d = 100, 16
+	src := exprand.NewSource(1)
+	rng := rand.New(src)
+	q, k, v := small(rng, tokens, d, 0.5), small(rng, tokens, d, 0.5), small(rng, tokens, 1, 1)
+
+	u, err := performer.NewUnbiased(d, performer.UnbiasedOptions[float64]{Features: 64}, src)
+	if err != nil {
+		log.Fatal(err)
+	}
+	var zero dense.Matrix[float64]
+	mean, stderr, err := u.Estimate(zero, zero, q, k, v)
+	if err != nil {
+		log.Fatal(err)
+	}
+	exact := performer.Softmax(zero, q, k, v, performer.SoftmaxOptions{})
+	fmt.Printf("%.2f ± %.2f, exact %.2f\n", mean.At(0, 0), stderr.At(0, 0), exact.At(0, 0))
+	// Output:
+	// 0.04 ± 0.01, exact 0.05
+}
+
+// Whether m features are enough.
+func ExamplePredictor_Predict() {
+	const tokens, d = 512, 16
+	src := exprand.NewSource(1)
+	rng := rand.New(src)
+	q, v := small(rng, tokens, d, 0.7), small(rng, tokens, d, 1)
+	for _, m := range []int{64, 256, 1024} {
+		w, err := orf.GramSchmidt[float64](m, d, src)
+		if err != nil {
+			log.Fatal(err)
+		}
+		phi, err := rff.SoftmaxPositive(w, 0.25) // 1/√d
+		if err != nil {
+			log.Fatal(err)
+		}
+		a, err := performer.New(performer.Features[float64]{Query: phi, Key: phi}, performer.Options{})
+		if err != nil {
+			log.Fatal(err)
+		}
+		p, err := performer.NewPredictor(a, performer.PredictorOptions{}, src)
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Printf("m = %d: %.1f\n", m, performer.QualityOf(p.Predict(nil, q, q, v)).Median)
+	}
+	// Output:
+	// m = 64: 0.6
+	// m = 256: 0.5
+	// m = 1024: 0.3
+}

@@ -1,0 +1,261 @@
+package performer
+
+import (
+	"errors"
+	"math"
+	"math/rand/v2"
+	"runtime"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/orf"
+)
+
+// iid are frequencies that cost little.
+func iid[T dense.Float](m, d int, src rand.Source) (orf.Projection[T], error) {
+	return orf.IID[T](m, d, src)
+}
+
+// furthest returns the largest distance of the mean from the truth, in standard errors.
+func furthest(s *moments, truth dense.Matrix[float64]) float64 {
+	var z float64
+	for i, x := range truth.Data {
+		z = max(z, math.Abs(s.mean.Data[i]-x)/s.stderr(i))
+	}
+	return z
+}
+
+// Eight outputs of 20,000 replicates: one of them exceeds 4 standard errors at one seed in
+// 2000. The bias of the plain ratio, and what wrong formulas give, are far outside.
+func TestUnbiased(t *testing.T) {
+	bothTypes(t, testUnbiased[float32], testUnbiased[float64])
+}
+
+func testUnbiased[T dense.Float](t *testing.T) {
+	const replicates, m, d = 20_000, 8, 2
+	for _, causal := range []bool{false, true} {
+		rng := rand.New(source(60))
+		q, k, v := gaussian[T](rng, 4, d, 0, 0.9), gaussian[T](rng, 4, d, 0, 0.9), gaussian[T](rng, 4, 2, 0, 1)
+		truth := dense.Convert(dense.Matrix[float64]{}, Softmax(dense.Matrix[T]{}, q, k, v, SoftmaxOptions{Causal: causal}))
+		u := must(NewUnbiased(d, UnbiasedOptions[T]{Causal: causal, Features: m, Frequencies: iid[T]}, source(61)))
+
+		plain, unbiased := newMoments(4, 2), newMoments(4, 2)
+		wrongP, wrongDelta := newMoments(4, 2), newMoments(4, 2)
+		for range replicates {
+			n := must(u.replicate(m, q, k, v))
+			plain.add(u.base)
+			y0 := u.base.Clone()
+			unbiased.add(u.combine(probability(n)))
+			delta := u.base.Clone()
+			for i, y := range y0.Data {
+				delta.Data[i] = y + (delta.Data[i]-y)*probability(n)*math.Pow(2, float64(n))
+			}
+			wrongP.add(delta)
+			for i, y := range y0.Data {
+				delta.Data[i] = y + (u.ab.Data[i]-u.a.Data[i]-u.b.Data[i])/probability(n)
+			}
+			wrongDelta.add(delta)
+		}
+		lo := 0
+		if causal {
+			lo = 1 // the first row is its value, without any error
+		}
+		z := func(s *moments) float64 {
+			part := &moments{n: s.n, mean: s.mean.RowRange(lo, 4), squares: s.squares.RowRange(lo, 4)}
+			return furthest(part, dense.Convert(dense.Matrix[float64]{}, truth.RowRange(lo, 4)))
+		}
+		assert.Greater(t, z(plain), 10.0, "causal %v: the ratio alone", causal)
+		assert.Less(t, z(unbiased), 4.0, "causal %v", causal)
+		assert.Greater(t, z(wrongP), 6.0, "causal %v: P(n) = 2^(−n), drawn with another r", causal)
+		assert.Greater(t, z(wrongDelta), 6.0, "causal %v: Δ without ½", causal)
+	}
+}
+
+// Estimate is the mean of its replicates, with the bits that another processor count
+// gives.
+func TestEstimate(t *testing.T) {
+	bothTypes(t, testEstimate[float32], testEstimate[float64])
+}
+
+func testEstimate[T dense.Float](t *testing.T) {
+	const n, d, dv, replicates = 300, 8, 5, 4
+	rng := rand.New(source(62))
+	q, k, v := gaussian[T](rng, n, d, 0, 1), gaussian[T](rng, n, d, 0, 1), gaussian[T](rng, n, dv, 0, 1)
+	for _, causal := range []bool{false, true} {
+		opts := UnbiasedOptions[T]{Causal: causal, Features: 16, Replicates: replicates, Scale: 0.3}
+		u := must(NewUnbiased(d, opts, source(63)))
+		want := newMoments(n, dv)
+		for range replicates {
+			level := must(u.replicate(16, q, k, v))
+			want.add(u.combine(probability(level)))
+		}
+		for _, processors := range []int{1, 2} {
+			defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(processors))
+			again := must(NewUnbiased(d, opts, source(63)))
+			mean, stderr := dense.New[T](n, dv), dense.New[T](n, dv)
+			_, _, err := again.Estimate(mean, stderr, q, k, v)
+			require.NoError(t, err)
+			for i, x := range want.mean.Data {
+				require.Equal(t, T(x), mean.Data[i])
+				require.Equal(t, T(want.stderr(i)), stderr.Data[i])
+			}
+		}
+		truth := Softmax(dense.Matrix[T]{}, q, k, v, SoftmaxOptions{Causal: causal, Scale: 0.3})
+		assert.Less(t, distance(dense.Convert(dense.Matrix[T]{}, want.mean), truth), 0.5, "Scale is that of exact attention")
+	}
+}
+
+// The variance of 500 means against the squares of their standard errors: the ratio,
+// over the 12 outputs together, has a relative standard deviation of about 0.08.
+func TestStandardErrorIsHonest(t *testing.T) {
+	const d = 4
+	rng := rand.New(source(64))
+	q, k, v := gaussian[float64](rng, 6, d, 0, 0.7), gaussian[float64](rng, 6, d, 0, 0.7), gaussian[float64](rng, 6, 2, 0, 1)
+	u := must(NewUnbiased(d, UnbiasedOptions[float64]{Features: 16, Replicates: 8, Frequencies: iid[float64]}, source(65)))
+	means := newMoments(6, 2)
+	var squares float64
+	for range 500 {
+		mean, stderr, err := u.Estimate(dense.Matrix[float64]{}, dense.Matrix[float64]{}, q, k, v)
+		require.NoError(t, err)
+		means.add(mean)
+		for _, e := range stderr.Data {
+			squares += e * e / 500
+		}
+	}
+	var variance float64
+	for i := range means.mean.Data {
+		variance += math.Pow(means.stderr(i), 2) * means.n
+	}
+	assert.InDelta(t, 1, variance/squares, 0.35)
+}
+
+func TestUnbiasedOfLargeNorms(t *testing.T) {
+	bothTypes(t, testUnbiasedOfLargeNorms[float32], testUnbiasedOfLargeNorms[float64])
+}
+
+func testUnbiasedOfLargeNorms[T dense.Float](t *testing.T) {
+	const n, d = 70, 16
+	rng := rand.New(source(66))
+	for _, norm := range []float64{0, 30, 300} {
+		q, k := sphere[T](rng, n, d, norm), sphere[T](rng, n, d, norm)
+		for _, causal := range []bool{false, true} {
+			u := must(NewUnbiased(d, UnbiasedOptions[T]{Causal: causal, Features: 8, Scale: 1}, source(67)))
+			mean, stderr, err := u.Estimate(dense.Matrix[T]{}, dense.Matrix[T]{}, q, k, filled[T](n, 3, 1))
+			require.NoError(t, err)
+			for i, x := range mean.Data {
+				require.Equal(t, T(1), x, "norm %v, causal %v", norm, causal)
+				require.Zero(t, stderr.Data[i])
+			}
+			mean, _, err = u.Estimate(mean, stderr, q, k, gaussian[T](rng, n, 3, 0, 1))
+			require.NoError(t, err)
+			require.True(t, finite(mean) && finite(stderr), "norm %v, causal %v", norm, causal)
+		}
+	}
+}
+
+func TestUnbiasedOfNaNAndNothing(t *testing.T) {
+	rng := rand.New(source(68))
+	q, v := gaussian[float32](rng, 9, 4, 0, 1), gaussian[float32](rng, 9, 2, 0, 1)
+	k := q.Clone()
+	k.Row(5)[1] = float32(math.NaN())
+	var none dense.Matrix[float32]
+	for _, causal := range []bool{false, true} {
+		u := must(NewUnbiased(4, UnbiasedOptions[float32]{Causal: causal, Features: 8}, source(69)))
+		mean, stderr, err := u.Estimate(none, none, q, k, v)
+		require.NoError(t, err)
+		for i := range 9 {
+			hit := !causal || i >= 5
+			assert.Equal(t, !hit, finite(mean.RowRange(i, i+1)), "causal %v, row %d", causal, i)
+			assert.Equal(t, !hit, finite(stderr.RowRange(i, i+1)), "causal %v, row %d", causal, i)
+		}
+	}
+	u := must(NewUnbiased(4, UnbiasedOptions[float32]{}, source(69)))
+	mean, stderr, err := u.Estimate(filled[float32](9, 2, 7), filled[float32](9, 2, 7), q, k.RowRange(0, 0), v.RowRange(0, 0))
+	require.NoError(t, err)
+	assert.Equal(t, dense.New[float32](9, 2), mean)
+	assert.Equal(t, dense.New[float32](9, 2), stderr)
+}
+
+func TestUnbiasedRefuses(t *testing.T) {
+	type options = UnbiasedOptions[float64]
+	for want, build := range map[string]func() (*Unbiased[float64], error){
+		"d = 0":           func() (*Unbiased[float64], error) { return NewUnbiased(0, options{}, source(1)) },
+		"Features = -1":   func() (*Unbiased[float64], error) { return NewUnbiased(2, options{Features: -1}, source(1)) },
+		"Replicates = 1,": func() (*Unbiased[float64], error) { return NewUnbiased(2, options{Replicates: 1}, source(1)) },
+		"src is nil":      func() (*Unbiased[float64], error) { return NewUnbiased(2, options{}, nil) },
+		"scale":           func() (*Unbiased[float64], error) { return NewUnbiased(2, options{Scale: -1}, source(1)) },
+		"no luck": func() (*Unbiased[float64], error) {
+			return NewUnbiased(2, options{Frequencies: func(int, int, rand.Source) (orf.Projection[float64], error) {
+				return nil, errors.New("no luck")
+			}}, source(1))
+		},
+	} {
+		_, err := build()
+		assert.ErrorContains(t, err, want)
+	}
+	u := must(NewUnbiased(2, options{Causal: true}, source(1)))
+	var none dense.Matrix[float64]
+	mat := dense.New[float64]
+	assert.PanicsWithValue(t, "performer: q is 3×4, k is 3×4, want points of R^2", func() { _, _, _ = u.Estimate(none, none, mat(3, 4), mat(3, 4), mat(3, 1)) })
+	assert.Panics(t, func() { _, _, _ = u.Estimate(none, none, mat(3, 2), mat(4, 2), mat(4, 1)) }, "causal")
+	assert.Panics(t, func() { _, _, _ = u.Estimate(mat(2, 1), none, mat(3, 2), mat(3, 2), mat(3, 1)) }, "mean")
+}
+
+// An error of the frequencies that comes late is returned.
+func TestUnbiasedReturnsLateErrors(t *testing.T) {
+	q := dense.New[float64](3, 2)
+	for _, features := range []int{0, 4} {
+		for last := 2; last < 5; last++ {
+			calls := 0
+			u := must(NewUnbiased(2, UnbiasedOptions[float64]{Features: features, Frequencies: func(m, d int, src rand.Source) (orf.Projection[float64], error) {
+				if calls++; calls == last {
+					return nil, errors.New("no more")
+				}
+				return orf.IID[float64](m, d, src)
+			}}, source(1)))
+			_, _, err := u.Estimate(dense.Matrix[float64]{}, dense.Matrix[float64]{}, q, q, q)
+			assert.ErrorContains(t, err, "no more")
+		}
+	}
+}
+
+// Larger norms need more features in a block. While norms are small the variance of
+// replicates is what the pilot says, as far as 16 pairs can tell.
+func TestPilot(t *testing.T) {
+	const n, d = 60, 8
+	rng := rand.New(source(70))
+	before := 0
+	for _, norm := range []float64{0, 0.5, 0.8, 1.4} {
+		q, k, v := sphere[float64](rng, n, d, norm), sphere[float64](rng, n, d, norm), gaussian[float64](rng, n, 3, 0, 1)
+		u := must(NewUnbiased(d, UnbiasedOptions[float64]{Scale: 1, Replicates: 64}, source(71)))
+		p, err := u.Pilot(q, k, v)
+		require.NoError(t, err)
+		require.True(t, p.Settled)
+		assert.GreaterOrEqual(t, p.Features, max(8, before), "norm %v", norm)
+		assert.LessOrEqual(t, p.Correction, p.Variance)
+		_, stderr, err := u.Estimate(dense.Matrix[float64]{}, dense.Matrix[float64]{}, q, k, v)
+		require.NoError(t, err)
+		var variance float64
+		for _, e := range stderr.Data {
+			variance += 64 * e * e
+		}
+		if norm == 0.5 || norm == 0.8 {
+			assert.InDelta(t, 1, variance/(p.Variance+p.Correction), 0.6, "norm %v", norm)
+		}
+		before = p.Features
+	}
+	assert.Greater(t, before, 8)
+	u := must(NewUnbiased(d, UnbiasedOptions[float64]{Scale: 1}, source(72)))
+	q := sphere[float64](rng, 12, d, 12)
+	p, err := u.Pilot(q, q, gaussian[float64](rng, 12, 2, 0, 1))
+	require.NoError(t, err)
+	assert.False(t, p.Settled, "norms that no number of features is enough for: %+v", p)
+	q.Row(3)[0] = math.NaN()
+	p, err = u.Pilot(q, q, gaussian[float64](rng, 12, 2, 0, 1))
+	require.NoError(t, err)
+	assert.False(t, p.Settled)
+	assert.Equal(t, leastPilot, p.Features, "NaN says nothing")
+}
