@@ -15,7 +15,7 @@ const (
 	tileColumns = 512
 	// serialBelow is the number of multiply-adds under which one goroutine is
 	// faster.
-	serialBelow = 1 << 18
+	serialBelow = 1 << 20
 )
 
 // call is one product.
