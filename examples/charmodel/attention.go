@@ -1,0 +1,103 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/parallel"
+	"github.com/seed-feabd252/randfeat/orf"
+	"github.com/seed-feabd252/randfeat/performer"
+	"github.com/seed-feabd252/randfeat/rff"
+)
+
+// attention is y = heads(x·Wq, x·Wk, x·Wv)·Wo, causal within sequences of so many rows.
+type attention[T dense.Float] struct {
+	form      performer.Differentiable[T]
+	heads     *performer.Heads[T]
+	length    int        // of the sequences that the next batch consists of
+	in        *linear[T] // Wq, Wk and Wv side by side
+	out       *linear[T] // Wo
+	qkv       dense.Matrix[T]
+	mix, dqkv buffer[T]
+}
+
+// newAttention returns a layer with outputs of scale² times the variance of what the
+// heads give.
+func newAttention[T dense.Float](form performer.Differentiable[T], d, heads int, scale float64, src rand.Source) (*attention[T], error) {
+	a := &attention[T]{in: newLinear[T](d, 3*d, 1, src), out: newLinear[T](d, d, scale, src)}
+	return a, a.use(form, heads)
+}
+
+// use replaces the form of attention.
+func (a *attention[T]) use(form performer.Differentiable[T], heads int) (err error) {
+	a.form = form
+	a.heads, err = performer.NewHeads[T](form, heads)
+	return err
+}
+
+// redraw replaces the features of linear attention.
+func (a *attention[T]) redraw(f performer.Features[T]) error {
+	old, ok := a.form.(*performer.Attention[T])
+	if !ok {
+		return fmt.Errorf("%T has no features to redraw", a.form)
+	}
+	form, err := old.Redraw(f)
+	if err != nil {
+		return err
+	}
+	return a.use(form, a.heads.Heads())
+}
+
+func (a *attention[T]) forward(x dense.Matrix[T]) dense.Matrix[T] {
+	a.qkv = a.in.forward(x)
+	mix := a.mix.shape(x.Rows, x.Cols)
+	parallel.Pieces(x.Rows/a.length, func(i int) {
+		q, k, v := a.sequence(a.qkv, i)
+		a.heads.Forward(mix.RowRange(i*a.length, (i+1)*a.length), q, k, v)
+	})
+	return a.out.forward(mix)
+}
+
+func (a *attention[T]) backward(dy dense.Matrix[T]) dense.Matrix[T] {
+	dmix := a.out.backward(dy)
+	dqkv := a.dqkv.shape(a.qkv.Rows, a.qkv.Cols)
+	parallel.Pieces(dy.Rows/a.length, func(i int) {
+		q, k, v := a.sequence(a.qkv, i)
+		dq, dk, dv := a.sequence(dqkv, i)
+		a.heads.Backward(dq, dk, dv, q, k, v, dmix.RowRange(i*a.length, (i+1)*a.length))
+	})
+	return a.in.backward(dqkv)
+}
+
+// sequence returns the queries, keys and values of sequence i.
+func (a *attention[T]) sequence(m dense.Matrix[T], i int) (q, k, v dense.Matrix[T]) {
+	m = m.RowRange(i*a.length, (i+1)*a.length)
+	d := m.Cols / 3
+	return m.ColRange(0, d), m.ColRange(d, 2*d), m.ColRange(2*d, 3*d)
+}
+
+func (a *attention[T]) parameters() []*parameter[T] {
+	return append(a.in.parameters(), a.out.parameters()...)
+}
+
+// mapNames are the feature maps of linear attention.
+var mapNames = []string{"elu", "positive"}
+
+// features returns one of mapNames for points of R^d: elu+1, or m positive random
+// features of exp(qᵀk/√d) with orthogonal frequencies.
+func features[T dense.Float](name string, m, d int, src rand.Source) (performer.Features[T], error) {
+	phi, err := rff.ELU[T](d)
+	if name == "positive" {
+		w, wrong := orf.GramSchmidt[T](m, d, src)
+		if wrong != nil {
+			return performer.Features[T]{}, wrong
+		}
+		phi, err = rff.SoftmaxPositive(w, 1/math.Sqrt(float64(d)))
+	}
+	if err != nil {
+		return performer.Features[T]{}, err
+	}
+	return performer.Features[T]{Query: phi, Key: phi}, nil
+}

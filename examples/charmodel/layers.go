@@ -1,0 +1,192 @@
+package main
+
+import (
+	"math"
+	"math/rand/v2"
+
+	"gonum.org/v1/gonum/stat/distuv"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/parallel"
+	"github.com/seed-feabd252/randfeat/internal/product"
+	"github.com/seed-feabd252/randfeat/internal/vecmath"
+)
+
+// layer is a differentiable function of rows with parameters. One layer works on one
+// batch at a time.
+type layer[T dense.Float] interface {
+	// forward returns the outputs for x. They are the layer's memory and change with
+	// the next call; x has to stay as it is until backward has been called.
+	forward(x dense.Matrix[T]) dense.Matrix[T]
+
+	// backward takes the gradient with respect to the last outputs, writes those with
+	// respect to the parameters and returns that with respect to x, which is the
+	// layer's memory too.
+	backward(dout dense.Matrix[T]) dense.Matrix[T]
+
+	parameters() []*parameter[T]
+}
+
+// parameter is a matrix to be learnt and the gradient with respect to it.
+type parameter[T dense.Float] struct {
+	value, gradient dense.Matrix[T]
+	decays          bool // whether weight decay pulls it to zero
+}
+
+// newParameter returns a parameter with entries N(0, sigma²).
+func newParameter[T dense.Float](rows, cols int, sigma float64, src rand.Source) *parameter[T] {
+	p := &parameter[T]{value: dense.New[T](rows, cols), gradient: dense.New[T](rows, cols), decays: true}
+	normal := distuv.Normal{Sigma: sigma, Src: src}
+	for i := range p.value.Data {
+		p.value.Data[i] = T(normal.Rand())
+	}
+	return p
+}
+
+// buffer is memory that is kept from batch to batch.
+type buffer[T dense.Float] struct{ data []T }
+
+// shape returns the buffer as an r×c matrix of any content.
+func (b *buffer[T]) shape(r, c int) dense.Matrix[T] {
+	if len(b.data) < r*c {
+		b.data = make([]T, r*c)
+	}
+	return dense.Of(r, c, b.data[:r*c])
+}
+
+// grain is how many rows or parameters a processor takes at a time.
+const (
+	rowGrain       = 64
+	parameterGrain = 1 << 14
+)
+
+// linear is y = x·W.
+type linear[T dense.Float] struct {
+	weight *parameter[T] // in×out
+	x      dense.Matrix[T]
+	y, dx  buffer[T]
+}
+
+// newLinear returns a linear layer whose outputs have scale² times the variance of its
+// inputs.
+func newLinear[T dense.Float](in, out int, scale float64, src rand.Source) *linear[T] {
+	return &linear[T]{weight: newParameter[T](in, out, scale/math.Sqrt(float64(in)), src)}
+}
+
+func (l *linear[T]) forward(x dense.Matrix[T]) dense.Matrix[T] {
+	l.x = x
+	y := l.y.shape(x.Rows, l.weight.value.Cols)
+	product.Mul(1, x, l.weight.value, 0, y)
+	return y
+}
+
+func (l *linear[T]) backward(dy dense.Matrix[T]) dense.Matrix[T] {
+	product.TMul(1, l.x, dy, 0, l.weight.gradient)
+	dx := l.dx.shape(l.x.Rows, l.x.Cols)
+	product.MulT(1, dy, l.weight.value, 0, dx)
+	return dx
+}
+
+func (l *linear[T]) parameters() []*parameter[T] { return []*parameter[T]{l.weight} }
+
+// norm divides rows by their root mean square and multiplies columns by learnt gains
+// [Zhang & Sennrich 2019]:
+//
+//	y_ij = g_j·x_ij·s_i,  s_i = 1/√(Σ_j x_ij²/d + ε)
+type norm[T dense.Float] struct {
+	gain             *parameter[T] // 1×d
+	x                dense.Matrix[T]
+	scales           []T // s_i
+	y, dx, term, sum buffer[T]
+}
+
+const normEpsilon = 1e-5
+
+func newNorm[T dense.Float](d int) *norm[T] {
+	gain := &parameter[T]{value: dense.New[T](1, d), gradient: dense.New[T](1, d)}
+	for i := range gain.value.Data {
+		gain.value.Data[i] = 1
+	}
+	return &norm[T]{gain: gain}
+}
+
+func (n *norm[T]) forward(x dense.Matrix[T]) dense.Matrix[T] {
+	n.x = x
+	n.scales = n.sum.shape(1, x.Rows).Data
+	y := n.y.shape(x.Rows, x.Cols)
+	parallel.Rows(x.Rows, rowGrain, func(lo, hi int) {
+		for i := lo; i < hi; i++ {
+			to := y.Row(i)
+			copy(to, x.Row(i))
+			n.scales[i] = T(1 / math.Sqrt(2*vecmath.HalfSquaredNorm(to)/float64(x.Cols)+normEpsilon))
+			vecmath.Scale(to, n.scales[i])
+			vecmath.Multiply(to, n.gain.value.Data)
+		}
+	})
+	return y
+}
+
+// backward is, with u_ij = g_j·dy_ij,
+//
+//	dx_ij = s_i·(u_ij − x_ij·s_i²·Σ_l u_il·x_il/d),  dg_j = Σ_i dy_ij·x_ij·s_i
+func (n *norm[T]) backward(dy dense.Matrix[T]) dense.Matrix[T] {
+	dx := n.dx.shape(dy.Rows, dy.Cols)
+	parallel.Rows(dy.Rows, rowGrain, func(lo, hi int) {
+		for i := lo; i < hi; i++ {
+			to, x, s := dx.Row(i), n.x.Row(i), n.scales[i]
+			copy(to, dy.Row(i))
+			vecmath.Multiply(to, n.gain.value.Data)
+			var dot T
+			for j, u := range to {
+				dot += u * x[j]
+			}
+			vecmath.Scale(to, s)
+			vecmath.AddScaled(to, x, -s*s*s*dot/T(dy.Cols))
+		}
+	})
+	clear(n.gain.gradient.Data)
+	term := n.term.shape(1, dy.Cols).Data
+	for i := range dy.Rows {
+		copy(term, dy.Row(i))
+		vecmath.Multiply(term, n.x.Row(i))
+		vecmath.AddScaled(n.gain.gradient.Data, term, n.scales[i])
+	}
+	return dx
+}
+
+func (n *norm[T]) parameters() []*parameter[T] { return []*parameter[T]{n.gain} }
+
+// squaredReLU is y = max(x, 0)² [So et al. 2021], which has a continuous derivative.
+type squaredReLU[T dense.Float] struct {
+	positive dense.Matrix[T] // max(x, 0)
+	p, y, dx buffer[T]
+}
+
+func (r *squaredReLU[T]) forward(x dense.Matrix[T]) dense.Matrix[T] {
+	r.positive = r.p.shape(x.Rows, x.Cols)
+	y := r.y.shape(x.Rows, x.Cols)
+	parallel.Rows(x.Rows, rowGrain, func(lo, hi int) {
+		for i := lo; i < hi; i++ {
+			p := r.positive.Row(i)
+			copy(p, x.Row(i))
+			vecmath.Max0(p, 1)
+			copy(y.Row(i), p)
+			vecmath.Multiply(y.Row(i), p)
+		}
+	})
+	return y
+}
+
+func (r *squaredReLU[T]) backward(dy dense.Matrix[T]) dense.Matrix[T] {
+	dx := r.dx.shape(dy.Rows, dy.Cols)
+	parallel.Rows(dy.Rows, rowGrain, func(lo, hi int) {
+		for i := lo; i < hi; i++ {
+			copy(dx.Row(i), dy.Row(i))
+			vecmath.Multiply(dx.Row(i), r.positive.Row(i))
+			vecmath.Scale(dx.Row(i), 2)
+		}
+	})
+	return dx
+}
+
+func (r *squaredReLU[T]) parameters() []*parameter[T] { return nil }
