@@ -45,7 +45,7 @@ func (a *Attention[T]) backward(dq, dk, dv, q, k, v, dout dense.Matrix[T], proce
 	case a.opts.Causal:
 		a.causalBackward(windowOf(q.Rows, processors), g)
 	default:
-		a.bidirectionalBackward(g)
+		a.bidirectionalBackward(&g)
 	}
 	return g.dq, g.dk, g.dv
 }

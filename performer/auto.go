@@ -51,18 +51,22 @@ func (a *Auto[T]) dimension() int { return a.linear.d }
 func (a *Auto[T]) shares() bool { return a.linear.shares() }
 
 func (a *Auto[T]) attend(p part[T]) {
-	keys := p.k.Rows
-	if a.exact.Causal {
-		keys = min(keys, max(p.past+p.q.Rows, 0))
-	}
-	if p.valid != nil {
-		keys = count(p.valid[:keys])
-	}
-	if a.choosesLinear(p.q.Rows, keys, p.v.Cols) {
+	if a.choosesLinear(p.q.Rows, a.keysOf(p.q.Rows, p.k.Rows, p.past, p.valid), p.v.Cols) {
 		a.linear.attend(p)
 	} else {
 		a.exact.attend(p)
 	}
+}
+
+// keysOf returns how many keys of a part count and are seen.
+func (a *Auto[T]) keysOf(queries, keys, past int, valid []bool) int {
+	if a.exact.Causal {
+		keys = min(keys, max(past+queries, 0))
+	}
+	if valid != nil {
+		keys = count(valid[:keys])
+	}
+	return keys
 }
 
 // choosesLinear reports whether the linear form is predicted to be faster.

@@ -22,6 +22,7 @@ type Batch[T dense.Float] struct {
 	heads, keyHeads int
 	units           []unit[T]
 	calls           sync.Pool // of *batched[T]
+	gradients       pool[batchGradient[T]]
 }
 
 // unit is a run of heads that are computed together.

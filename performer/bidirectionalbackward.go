@@ -29,9 +29,9 @@ type bidirectionalGradient[T dense.Float] struct {
 	shift          []T               // the last column of R
 }
 
-func (a *Attention[T]) bidirectionalBackward(g gradients[T]) {
+func (a *Attention[T]) bidirectionalBackward(g *gradients[T]) {
 	b := a.gradients.bidirectionals.get()
-	b.gradients, b.a = g, a
+	b.gradients, b.a = *g, a
 	b.total, b.shift = resize(b.total, a.m), resize(b.shift, a.m)
 
 	b.keys = a.bidirectionals.get()

@@ -8,7 +8,7 @@ import (
 
 // Differentiable is a [Form] that also takes gradients with respect to its outputs
 // back to gradients with respect to queries, keys and values: what training through
-// attention needs. [Attention], [Exact] and [Heads] are Differentiable.
+// attention needs. [Attention], [Exact], [Auto] and [Heads] are Differentiable.
 type Differentiable[T dense.Float] interface {
 	Form[T]
 
@@ -33,6 +33,8 @@ var (
 	_ Differentiable[float64] = Exact[float64]{}
 	_ Differentiable[float32] = (*Attention[float32])(nil)
 	_ Differentiable[float64] = (*Attention[float64])(nil)
+	_ Differentiable[float32] = (*Auto[float32])(nil)
+	_ Differentiable[float64] = (*Auto[float64])(nil)
 	_ Differentiable[float32] = (*Heads[float32])(nil)
 	_ Differentiable[float64] = (*Heads[float64])(nil)
 )

@@ -181,6 +181,19 @@
 // what is summed, as ℓ_if − log D_i and with references of their own. [Layer] has
 // gradients of its weights and biases too.
 //
+// [Batch.Backward] and [MultiHead.Backward] take sequences, grouped heads, masks and pasts
+// as Forward does; the latter writes gradients of all parameters, in their order. A head
+// of keys and values gets the sum of what its heads of queries give. Keys that do not count
+// and queries whose row of dout is zero, as in padding, are taken out beforehand: their
+// gradients are exactly zero, and they may hold NaN and be as many as there are without
+// a change by one bit of the others.
+//
+//	dw := new(performer.Projections[float32])
+//	dx = l.Backward(dx, dw, x, dout, s)
+//	for i, g := range dw.Parameters() {
+//		step(l.Parameters()[i].Value, g.Value)
+//	}
+//
 // # Without bias, and how far off
 //
 // Exact attention is what linear attention replaces where it is too slow, so that its

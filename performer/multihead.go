@@ -23,6 +23,7 @@ type MultiHead[T dense.Float] struct {
 	query, key, value, output linear[T] // output has no weight if there is no W_O
 	batch                     *Batch[T]
 	calls                     sync.Pool // of *multiHeadCall[T]
+	gradients                 pool[multiHeadGradient[T]]
 }
 
 // Projections are the weights of a [MultiHead] of H heads of queries and Hk of keys and

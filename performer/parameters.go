@@ -16,9 +16,13 @@ type Parameter[T dense.Float] struct {
 //
 // as views of its own memory: what is written into them, by an optimiser say, the layer
 // uses from then on. It is not safe while another goroutine uses the layer.
-func (l *MultiHead[T]) Parameters() []Parameter[T] {
+func (l *MultiHead[T]) Parameters() []Parameter[T] { return l.Projections().Parameters() }
+
+// Parameters returns the weights and biases that there are as views, in the order and with
+// the names of those of a [MultiHead]. Of gradients that [MultiHead.Backward] has written
+// into p they are those with respect to the parameters of the layer, one by one.
+func (p Projections[T]) Parameters() []Parameter[T] {
 	var all []Parameter[T]
-	p := l.Projections()
 	names := [4][2]string{
 		{"q_proj_weight", "q_proj_bias"}, {"k_proj_weight", "k_proj_bias"},
 		{"v_proj_weight", "v_proj_bias"}, {"out_proj.weight", "out_proj.bias"},

@@ -39,21 +39,28 @@ func SoftmaxBackward[T dense.Float](dq, dk, dv, q, k, v, dout dense.Matrix[T], o
 	if g.empty() {
 		return g.dq, g.dk, g.dv
 	}
+	exactBackward(&g, opts, 0, nil)
+	return g.dq, g.dk, g.dv
+}
+
+// exactBackward writes the gradients g, which are not empty. If causal, query i sees the
+// keys j ≤ i + past that are valid, of which all are if valid is nil; the first one is,
+// and the last query sees the last one.
+func exactBackward[T dense.Float](g *gradients[T], opts SoftmaxOptions, past int, valid []bool) {
 	e := exactGradients[T]().get()
-	e.gradients, e.opts = g, opts
+	e.gradients, e.opts, e.past, e.valid = *g, opts, past, valid
 	e.prepare()
 	if !opts.Unnormalised {
-		parallel.Do((q.Rows+gradientQueries-1)/gradientQueries, (*exactStatistics[T])(e))
+		parallel.Do((e.q.Rows+gradientQueries-1)/gradientQueries, (*exactStatistics[T])(e))
 	}
-	for e.lo = 0; e.lo < k.Rows; e.lo += tileKeys {
-		e.hi = min(e.lo+tileKeys, k.Rows)
+	for e.lo = 0; e.lo < e.k.Rows; e.lo += tileKeys {
+		e.hi = min(e.lo+tileKeys, e.k.Rows)
 		e.cut()
 		parallel.Do(e.segments, (*exactSegments[T])(e))
 		e.collect()
 	}
-	e.gradients = gradients[T]{}
+	e.gradients, e.valid = gradients[T]{}, nil
 	exactGradients[T]().Put(e)
-	return g.dq, g.dk, g.dv
 }
 
 // Backward is [SoftmaxBackward] with the options of e.
@@ -69,7 +76,9 @@ func (e Exact[T]) CanBackward() error { return nil }
 // of keys and values, which are added up in order.
 type exactGradient[T dense.Float] struct {
 	gradients[T]
-	opts SoftmaxOptions
+	opts  SoftmaxOptions
+	past  int // see exactBackward
+	valid []bool
 
 	// One element a query: P_ij is exp((S_ij − shift_i) − log_i).
 	shift, log, mean []T
@@ -103,7 +112,7 @@ func segmentsOfQueries(n int) int {
 func (e *exactGradient[T]) cut() {
 	e.from = 0
 	if e.opts.Causal {
-		e.from = e.lo
+		e.from = max(e.lo-e.past, 0)
 	}
 	e.segments = segmentsOfQueries(e.q.Rows - e.from)
 }
@@ -133,7 +142,9 @@ func (e *exactStatistics[T]) Piece(i int) {
 	w.out.shape(gradientQueries, e.v.Cols)
 	out := w.out.rows(hi - lo)
 	t.prepare(hi-lo, e.v.Cols, e.opts, e.k.Cols)
-	t.attend(out, e.q.RowRange(lo, hi), e.k, e.v, lo)
+	t.valid = e.valid
+	t.attend(out, e.q.RowRange(lo, hi), e.k, e.v, lo+e.past)
+	t.valid = nil
 	copy(e.shift[lo:hi], t.shift)
 	for i := range out.Rows {
 		e.log[lo+i] = T(math.Log(float64(t.total[i])))
@@ -178,16 +189,20 @@ func (e *exactGradient[T]) tile(w *gradientTile[T], s, lo, hi int, beta T) {
 	p, ds := w.weights.rows(n).ColRange(0, hi-lo), w.slopes.rows(n).ColRange(0, hi-lo)
 	product.MulT(factor, k, q, 0, p)
 	product.MulT(1, v, g, 0, ds)
-	diagonal := e.opts.Causal && lo < e.hi-1
+	diagonal := e.opts.Causal && lo+e.past < e.hi-1
 	for j := range n {
 		x, y := p.Row(j), ds.Row(j)
 		vecmath.ExpDiff(x, x, e.shift[lo:hi], e.log[lo:hi])
 		vecmath.AddScaled(y, e.mean[lo:hi], -1)
 		vecmath.Multiply(y, x)
 		if diagonal {
-			unseen := min(max(e.lo+j-lo, 0), hi-lo)
+			unseen := min(max(e.lo+j-e.past-lo, 0), hi-lo)
 			clear(x[:unseen])
 			clear(y[:unseen])
+		}
+		if e.valid != nil && !e.valid[e.lo+j] {
+			clear(x)
+			clear(y)
 		}
 	}
 	var old T = 1
@@ -209,11 +224,11 @@ func (e *exactGradient[T]) tile(w *gradientTile[T], s, lo, hi int, beta T) {
 func (e *exactGradient[T]) separately(dq, dk, dv, p, ds dense.Matrix[T], lo int, old, beta T) {
 	factor := T(e.opts.scale(e.k.Cols))
 	for i := range dq.Rows {
-		seen := min(lo+i+1-e.lo, dk.Rows)
+		seen := min(lo+i+e.past+1-e.lo, dk.Rows)
 		product.TMul(factor, ds.RowRange(0, seen).ColRange(i, i+1), e.k.RowRange(e.lo, e.lo+seen), old, dq.RowRange(i, i+1))
 	}
 	for j := range dk.Rows {
-		first := min(max(e.lo+j-lo, 0), dq.Rows)
+		first := min(max(e.lo+j-e.past-lo, 0), dq.Rows)
 		q, g := e.q.RowRange(lo+first, lo+dq.Rows), e.dout.RowRange(lo+first, lo+dq.Rows)
 		product.Mul(factor, ds.RowRange(j, j+1).ColRange(first, dq.Rows), q, beta, dk.RowRange(j, j+1))
 		product.Mul(1, p.RowRange(j, j+1).ColRange(first, dq.Rows), g, beta, dv.RowRange(j, j+1))

@@ -24,6 +24,10 @@ type sweep[T dense.Float] struct {
 	a    *Attention[T]
 	back bool
 
+	// Which keys and queries are there; nil are all. The others are finite points with
+	// values and gradients that are zero.
+	keys, queries []bool
+
 	slots []*sweepSlot[T] // block g in the order of the pass is in slot g mod len(slots)
 	batch []*sweepChunk[T]
 	first int // block where the batch begins
@@ -39,14 +43,20 @@ type sweep[T dense.Float] struct {
 // causalBackward is Backward of causal attention in batches of so many chunks, not more
 // than there are blocks.
 func (a *Attention[T]) causalBackward(window int, g gradients[T]) {
+	a.causalBackwardOver(window, &g, nil, nil)
+}
+
+// causalBackwardOver is causalBackward of the keys and queries that are there; nil are
+// all. Gradients of the others have no meaning.
+func (a *Attention[T]) causalBackwardOver(window int, g *gradients[T], keys, queries []bool) {
 	s := a.gradients.sweeps.get()
-	s.a, s.gradients = a, g
+	s.a, s.gradients, s.keys, s.queries = a, *g, keys, queries
 	for _, back := range [...]bool{false, true} {
 		s.back = back
 		s.prepare(window)
 		s.run()
 	}
-	s.a, s.gradients = nil, gradients[T]{}
+	s.a, s.gradients, s.keys, s.queries = nil, gradients[T]{}, nil, nil
 	a.gradients.sweeps.Put(s)
 }
 

@@ -38,13 +38,33 @@ func (s *sweep[T]) load(g int) {
 		if !s.a.opts.Unnormalised {
 			s.recall(slot, summed)
 		}
+		s.hide(slot, summed, s.queries)
 	} else {
 		s.a.mapQueries(asking, s.q.RowRange(lo, hi))
 		s.a.mapKeys(summed, s.k.RowRange(lo, hi))
 		fill(slot.weights, 1)
+		s.hide(slot, summed, s.keys)
 	}
 	if s.ref != nil {
 		peaksOf(slot.peaks, summed)
+	}
+}
+
+// hide makes what is not there count for nothing where it is summed: its features become
+// zero, which is −Inf as a logarithm.
+func (s *sweep[T]) hide(slot *sweepSlot[T], summed dense.Matrix[T], there []bool) {
+	if there == nil {
+		return
+	}
+	var nothing T
+	if s.ref != nil {
+		nothing = T(math.Inf(-1))
+	}
+	for i, is := range there[slot.lo : slot.lo+slot.rows] {
+		if !is {
+			fill(summed.Row(i), nothing)
+			slot.weights[i] = 0
+		}
 	}
 }
 

@@ -1,0 +1,148 @@
+package performer
+
+import (
+	"fmt"
+	"runtime"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/parallel"
+	"github.com/seed-feabd252/randfeat/internal/vecmath"
+)
+
+// Backward writes the gradients of L = Σ_ic dout_ic·out_ic, where out (Lq×H·dv) is what
+// Forward makes of q (Lq×H·d), k (Lk×Hk·d) and v (Lk×Hk·dv) in such sequences, with
+// respect to q, k and v into dq, dk and dv, and returns them; a zero one is allocated.
+// The gradient of a head of keys and values is the sum of what the heads of queries that
+// read it give, in a fixed order.
+//
+// Gradients of keys and values that do not count, or that no query sees, are exactly zero,
+// and so are those of queries that see no key. A query in a head where its row of
+// dout is zero in every element has the gradient zero too, and gives nothing, whatever it
+// holds. So where dout is zero in padding, neither what padding holds nor how much of it
+// there is changes one bit of the gradients of valid tokens. A form that is not of this
+// package gets all rows as they are.
+//
+// Where all rows count, dq and, if there is a head of keys for every head of queries, dk
+// and dv have the bits that Backward of the form gives for the views. Heads of keys and
+// sequences are shared among GOMAXPROCS processors as in Forward, and bits do not depend
+// on that. Beyond what the forms need it holds copies of the rows that count where they
+// do not follow one another, of the queries of a group where a form takes them together,
+// and the gradients of a head of keys where it does not. It allocates nothing once that
+// memory is there, if the forms do not.
+//
+// dq, dk and dv must not overlap each other nor an input. Backward panics with the
+// shapes if they do not fit, with the text of CanBackward if that is an error, and as
+// Forward does for forms that are not of this package.
+func (b *Batch[T]) Backward(dq, dk, dv, q, k, v, dout dense.Matrix[T], s Sequences) (_, _, _ dense.Matrix[T]) {
+	if err := b.CanBackward(); err != nil {
+		panic(err.Error())
+	}
+	b.check(q, k, v)
+	s.check(q.Rows, k.Rows)
+	dout.Check()
+	if width := v.Cols / b.keyHeads * b.heads; dout.Rows != q.Rows || dout.Cols != width {
+		panic(fmt.Sprintf("performer: dout is %d×%d, q is %d×%d, v is %d×%d, want %d×%d, a gradient for each output",
+			dout.Rows, dout.Cols, q.Rows, q.Cols, v.Rows, v.Cols, q.Rows, width))
+	}
+	keys := s.Keys
+	if keys == nil {
+		keys = s.Queries
+	}
+	c := b.gradients.get()
+	*c = batchGradient[T]{
+		b: b, s: s,
+		gradients: gradients[T]{
+			dense.Ensure(dq, q.Rows, q.Cols), dense.Ensure(dk, k.Rows, k.Cols), dense.Ensure(dv, v.Rows, v.Cols),
+			q, k, v, dout,
+		},
+		fromQuery: starts(c.fromQuery[:0], s.Queries, q.Rows),
+		fromKey:   starts(c.fromKey[:0], keys, k.Rows),
+	}
+	dq, dk, dv = c.dq, c.dk, c.dv
+	n, processors := (len(c.fromQuery)-1)*b.keyHeads, runtime.GOMAXPROCS(0)
+	together := n / processors * processors
+	parallel.Do(together, c)
+	for i := together; i < n; i++ {
+		c.group(i, processors)
+	}
+	*c = batchGradient[T]{fromQuery: c.fromQuery, fromKey: c.fromKey}
+	b.gradients.Put(c)
+	return dq, dk, dv
+}
+
+// CanBackward returns nil if all forms are Differentiable and can be differentiated, and
+// an error that says why the first of the others cannot otherwise.
+func (b *Batch[T]) CanBackward() error {
+	for _, u := range b.units {
+		if err := canBackward(u.form); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// batchGradient is the task of one call of Backward: a head of keys in a sequence is a
+// piece.
+type batchGradient[T dense.Float] struct {
+	gradients[T]
+	b                  *Batch[T]
+	s                  Sequences
+	fromQuery, fromKey []int // where sequences begin, and where the last ends
+}
+
+func (c *batchGradient[T]) Piece(i int) { c.group(i, 1) }
+
+// group computes piece i with work for so many processors. What the units after the
+// first give keys and values is added.
+func (c *batchGradient[T]) group(i, processors int) {
+	b := c.b
+	sequence, head, size := i/b.keyHeads, i%b.keyHeads, b.heads/b.keyHeads
+	k0, k1 := c.fromKey[sequence], c.fromKey[sequence+1]
+	dk, dv := headOf(c.dk.RowRange(k0, k1), head, b.keyHeads), headOf(c.dv.RowRange(k0, k1), head, b.keyHeads)
+	for _, u := range b.units {
+		switch {
+		case u.from/size != head:
+		case u.from%size == 0:
+			c.unit(sequence, u, dk, dv, processors)
+		default:
+			more := compactions[T]().get()
+			more.k.shape(dk.Rows, dk.Cols)
+			more.v.shape(dv.Rows, dv.Cols)
+			moreK, moreV := more.k.rows(dk.Rows), more.v.rows(dv.Rows)
+			c.unit(sequence, u, moreK, moreV, processors)
+			for j := range dk.Rows {
+				vecmath.AddScaled(dk.Row(j), moreK.Row(j), 1)
+				vecmath.AddScaled(dv.Row(j), moreV.Row(j), 1)
+			}
+			compactions[T]().Put(more)
+		}
+	}
+}
+
+// unit computes the gradients of a unit in a sequence, with those of its keys and values
+// in dk and dv.
+func (c *batchGradient[T]) unit(sequence int, u unit[T], dk, dv dense.Matrix[T], processors int) {
+	b := c.b
+	q0, q1 := c.fromQuery[sequence], c.fromQuery[sequence+1]
+	k0, k1 := c.fromKey[sequence], c.fromKey[sequence+1]
+	head := u.from / (b.heads / b.keyHeads)
+	p := partGradient[T]{
+		gradients: gradients[T]{
+			dq: headsOf(c.dq.RowRange(q0, q1), u.from, u.to, b.heads), dk: dk, dv: dv,
+			q:    headsOf(c.q.RowRange(q0, q1), u.from, u.to, b.heads),
+			k:    headOf(c.k.RowRange(k0, k1), head, b.keyHeads),
+			v:    headOf(c.v.RowRange(k0, k1), head, b.keyHeads),
+			dout: headsOf(c.dout.RowRange(q0, q1), u.from, u.to, b.heads),
+		},
+		heads: u.to - u.from, processors: processors,
+		valid: c.s.keysIn(k0, k1), past: c.s.pastOf(sequence, max(q1-q0, k1-k0)),
+	}
+	if form, ok := u.form.(partialGradient[T]); ok {
+		form.attendBackward(p)
+		return
+	}
+	if p.valid != nil || p.past != 0 {
+		panic(fmt.Sprintf("performer: sequence %d has keys that do not count or a past, which %T cannot take", sequence, u.form))
+	}
+	u.form.(Differentiable[T]).Backward(p.dq, p.dk, p.dv, p.q, p.k, p.v, p.dout)
+}

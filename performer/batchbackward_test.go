@@ -1,0 +1,385 @@
+package performer
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/rff"
+)
+
+// batchForm is a batch over some sequences as a form.
+type batchForm[T dense.Float] struct {
+	*Batch[T]
+	s Sequences
+}
+
+func (f batchForm[T]) Forward(dst, q, k, v dense.Matrix[T]) dense.Matrix[T] {
+	return f.Batch.Forward(dst, q, k, v, f.s)
+}
+
+func (f batchForm[T]) Backward(dq, dk, dv, q, k, v, dout dense.Matrix[T]) (_, _, _ dense.Matrix[T]) {
+	return f.Batch.Backward(dq, dk, dv, q, k, v, dout, f.s)
+}
+
+// batchForms are the forms that batches know, elu+1 and Auto among them.
+func batchForms[T dense.Float](d int) []Form[T] {
+	all := everyForm[T](d)
+	for _, causal := range []bool{false, true} {
+		elu := attention[T](must(rff.ELU[T](d)), Options{Causal: causal})
+		all = append(all, elu, must(NewAuto(elu, Exact[T]{SoftmaxOptions{Causal: causal}})))
+	}
+	return all
+}
+
+// Every combination of forms, grouped heads, lengths, masks and pasts. Keys that do not
+// count are NaN, and some outputs have no gradient.
+func TestBatchBackwardIsTheDerivative(t *testing.T) {
+	const d, dv = 3, 2
+	rng := rand.New(source(240))
+	for at, c := range []struct {
+		heads, keyHeads, queries, keys int
+		s                              Sequences
+	}{
+		{2, 2, 70, 70, Sequences{}},
+		{3, 1, 71, 71, Sequences{Queries: []int{70, 0, 1}}},
+		{4, 2, 16, 12, Sequences{Queries: []int{3, 4, 0, 9}, Keys: []int{3, 0, 5, 4}}},
+		{2, 1, 87, 298, Sequences{Queries: []int{3, 5, 4, 70, 3, 2}, Keys: []int{7, 70, 0, 80, 1, 140}, Past: []int{4, 20, 3, -2, 50, 138}}},
+		{2, 2, 83, 86, Sequences{Queries: []int{9, 70, 4}, Keys: []int{12, 70, 4}, Past: []int{2, -65, -4}}},
+		{1, 1, 300, 330, Sequences{Past: []int{25}}},
+	} {
+		for name, valid := range masks(rng, c.keys) {
+			in := [3]dense.Matrix[float64]{
+				rowsOf[float64](rng, c.queries, c.heads*d), rowsOf[float64](rng, c.keys, c.keyHeads*d), rowsOf[float64](rng, c.keys, c.keyHeads*dv),
+			}
+			dout := gaussian[float64](rng, c.queries, c.heads*dv, 0, 1)
+			for j, counts := range valid {
+				if !counts {
+					fill(in[1].Row(j), math.NaN())
+					fill(in[2].Row(j), math.NaN())
+					if j < c.queries && j%2 == 0 {
+						clear(dout.Row(j)[:dv])
+					}
+				}
+			}
+			c.s.Valid = valid
+			for _, form := range batchForms[float64](d) {
+				b := must(NewBatch(c.heads, c.keyHeads, form))
+				requireDerivatives(t, []int{-1}, batchForm[float64]{b, c.s}, in, dout, "%T %+v, layout %d, %s", form, form, at, name)
+			}
+		}
+	}
+}
+
+// Where all rows count a batch gives the bits of the form over the views, for any number
+// of processors, into new memory and into views, and sums them over grouped heads.
+func TestBatchBackwardIsTheFormOverViews(t *testing.T) {
+	bothTypes(t, testBatchBackwardBits[float32], testBatchBackwardBits[float64])
+}
+
+func testBatchBackwardBits[T dense.Float](t *testing.T) {
+	const d, heads = 4, 4
+	rng := rand.New(source(241))
+	lengths := []int{300, 1, 0, 129}
+	n := sum(lengths)
+	s := Sequences{Queries: lengths, Past: make([]int, 4), Valid: slices.Repeat([]bool{true}, n)}
+	for _, keyHeads := range []int{4, 2} {
+		in := [3]dense.Matrix[T]{rowsOf[T](rng, n, heads*d), rowsOf[T](rng, n, keyHeads*d), rowsOf[T](rng, n, keyHeads*d)}
+		dout := gaussian[T](rng, n, heads*d, 0, 1)
+		for _, form := range batchForms[T](d) {
+			want := [3]dense.Matrix[T]{dense.New[T](n, heads*d), dense.New[T](n, keyHeads*d), dense.New[T](n, keyHeads*d)}
+			from := 0
+			for _, l := range lengths {
+				for h := range heads {
+					g := h / (heads / keyHeads)
+					view := func(m dense.Matrix[T], h int) dense.Matrix[T] {
+						return m.RowRange(from, from+l).ColRange(h*d, h*d+d)
+					}
+					one := backward(form, [3]dense.Matrix[T]{view(in[0], h), view(in[1], g), view(in[2], g)}, view(dout, h))
+					for at, x := range one {
+						to := view(want[at], [3]int{h, g, g}[at])
+						for i := range x.Rows {
+							for c, y := range x.Row(i) {
+								to.Row(i)[c] += y
+							}
+						}
+					}
+				}
+				from += l
+			}
+			b := must(NewBatch(heads, keyHeads, form))
+			var first [3]dense.Matrix[T]
+			for _, processors := range []int{1, 2, 5, 32} {
+				before := runtime.GOMAXPROCS(processors)
+				got := backward[T](batchForm[T]{b, s}, in, dout)
+				runtime.GOMAXPROCS(before)
+				if processors == 1 {
+					first = got
+				}
+				for at := range got {
+					require.True(t, identical(first[at], got[at]), "%T %+v, %d processors, input %d", form, form, processors, at)
+				}
+			}
+			for at := range want {
+				if at == 0 || keyHeads == heads {
+					require.True(t, sameBits(want[at], first[at]), "%T %+v, %d heads of keys, input %d", form, form, keyHeads, at)
+					continue
+				}
+				largest := 0.0
+				for _, x := range want[at].Data {
+					largest = max(largest, math.Abs(float64(x)))
+				}
+				for i, x := range first[at].Data {
+					require.InDelta(t, float64(want[at].Data[i]), float64(x), 2e3*eps[T]()*largest, "%T %+v, input %d, element %d", form, form, at, i)
+				}
+			}
+			wide := [3]dense.Matrix[T]{filled[T](n, heads*d+2, 7), filled[T](n, keyHeads*d+2, 7), filled[T](n, keyHeads*d+2, 7)}
+			inner := func(m dense.Matrix[T]) dense.Matrix[T] { return m.ColRange(1, m.Cols-1) }
+			b.Backward(inner(wide[0]), inner(wide[1]), inner(wide[2]), in[0], in[1], in[2], dout, s)
+			for at, w := range wide {
+				require.True(t, identical(first[at], inner(w)), "%T: into views", form)
+				assert.Equal(t, filled[T](n, 1, 7), w.ColRange(0, 1).Clone(), "left of it")
+				assert.Equal(t, filled[T](n, 1, 7), w.ColRange(w.Cols-1, w.Cols).Clone(), "right of it")
+			}
+		}
+	}
+}
+
+// paddings are what rows of padding hold.
+var paddings = []float64{0, 1e30, math.Inf(1), math.NaN(), -1}
+
+// withPadding returns the rows of x, where every one after so many is padding, unless gap
+// is zero, and so many rows of padding after them; and which are none.
+func withPadding[T dense.Float](x dense.Matrix[T], gap, more, salt int) (dense.Matrix[T], []bool) {
+	all, valid := dense.New[T](x.Rows+more, x.Cols), make([]bool, x.Rows+more)
+	for i := range all.Rows {
+		if valid[i] = i < x.Rows && (gap == 0 || i%gap != 1); valid[i] {
+			copy(all.Row(i), x.Row(i))
+		} else {
+			fill(all.Row(i), T(paddings[(salt+i)%len(paddings)]))
+		}
+	}
+	return all, valid
+}
+
+// Neither what padding holds nor how much of it there is at the end changes a bit of the
+// gradients of valid tokens, or of parameters, whatever GOMAXPROCS is; its own are zero.
+func TestPaddingDoesNotMatterForGradients(t *testing.T) {
+	bothTypes(t, testPaddingGradients[float32], testPaddingGradients[float64])
+}
+
+func testPaddingGradients[T dense.Float](t *testing.T) {
+	const d, heads, keyHeads, n = 4, 4, 2, 100
+	rng := rand.New(source(242))
+	x, y, g := rowsOf[T](rng, n, heads*d), rowsOf[T](rng, n, keyHeads*d), gaussian[T](rng, n, heads*d, 0, 1)
+	projections := must(RandomProjections[T](Widths{Input: heads * d, Heads: heads, KeyHeads: keyHeads, Bias: true}, source(243)))
+	for _, gap := range []int{0, 7} {
+		for _, form := range batchForms[T](d) {
+			b := must(NewBatch(heads, keyHeads, form))
+			layer := must(NewMultiHead(projections, heads, keyHeads, form))
+			var want [4]dense.Matrix[T]
+			var wantW []Parameter[T]
+			defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+			for at, more := range []int{0, 1, 30, 200, 1000} {
+				runtime.GOMAXPROCS(1 + at)
+				q, valid := withPadding(x, gap, more, at)
+				kv, _ := withPadding(y, gap, more, at+1)
+				dout := dense.New[T](n+more, heads*d)
+				for i, counts := range valid {
+					if counts {
+						copy(dout.Row(i), g.Row(i))
+					}
+				}
+				s := Sequences{Valid: valid}
+				dw := new(Projections[T])
+				dq, dk, dv := b.Backward(dense.Matrix[T]{}, dense.Matrix[T]{}, dense.Matrix[T]{}, q, kv, kv, dout, s)
+				got := [4]dense.Matrix[T]{dq, dk, dv, layer.Backward(dense.Matrix[T]{}, dw, q, dout, s)}
+				if at == 0 {
+					want, wantW = got, dw.Parameters()
+				}
+				for which, m := range got {
+					for i, counts := range valid {
+						if !counts {
+							require.True(t, isZero(m.Row(i)), "%T %+v: gradient %d, row %d of padding", form, form, which, i)
+							continue
+						}
+						require.True(t, identical(want[which].RowRange(i, i+1), m.RowRange(i, i+1)), "%T %+v, gap %d, %d rows of padding: gradient %d, row %d", form, form, gap, more, which, i)
+						require.False(t, hasNaN(m.Row(i)))
+					}
+				}
+				for i, p := range dw.Parameters() {
+					require.True(t, identical(wantW[i].Value, p.Value), "%T %+v, gap %d, %d rows of padding: %s", form, form, gap, more, p.Name)
+					require.False(t, hasNaN(p.Value.Data))
+				}
+			}
+			require.NotZero(t, largest(dense.Convert(dense.Matrix[float64]{}, want[3])))
+		}
+	}
+}
+
+// Gradients in float32 are those in float64, to its accuracy.
+func TestBatchBackwardOfBothTypes(t *testing.T) {
+	const d, heads, keyHeads = 3, 4, 2
+	rng := rand.New(source(244))
+	s := Sequences{Queries: []int{70, 3}, Keys: []int{90, 66}, Past: []int{15, 63}}
+	for _, s.Valid = range masks(rng, 156) {
+		var single [4]dense.Matrix[float32]
+		var double [4]dense.Matrix[float64]
+		for i, size := range [4][2]int{{73, heads * d}, {156, keyHeads * d}, {156, keyHeads * d}, {73, heads * d}} {
+			single[i] = gaussian[float32](rng, size[0], size[1], 0.4, 0.2)
+			double[i] = dense.Convert(double[i], single[i])
+		}
+		forms := batchForms[float64](d)
+		for i, form := range batchForms[float32](d) {
+			got := backward[float32](batchForm[float32]{must(NewBatch(heads, keyHeads, form)), s}, [3]dense.Matrix[float32](single[:3]), single[3])
+			want := backward[float64](batchForm[float64]{must(NewBatch(heads, keyHeads, forms[i])), s}, [3]dense.Matrix[float64](double[:3]), double[3])
+			for at, w := range want {
+				size := 1e-3
+				for _, x := range w.Data {
+					size = max(size, math.Abs(x))
+				}
+				for j, x := range got[at].Data {
+					require.InDelta(t, w.Data[j], float64(x), 1e-4*size, "%T %+v, input %d, element %d", form, form, at, j)
+				}
+			}
+		}
+	}
+}
+
+// Heads may have a form each, and one that is not of this package.
+func TestBatchBackwardOfForms(t *testing.T) {
+	const n, d = 40, 3
+	rng := rand.New(source(245))
+	in := [3]dense.Matrix[float64]{rowsOf[float64](rng, n, 6*d), rowsOf[float64](rng, n, 2*d), rowsOf[float64](rng, n, 2*d)}
+	dout := gaussian[float64](rng, n, 6*d, 0, 1)
+	elu := attention[float64](must(rff.ELU[float64](d)), Options{})
+	foreign := must(NewHeads[float64](Exact[float64]{}, 1))
+	b := must(NewBatch[float64](6, 2, elu, elu, Exact[float64]{}, foreign, elu, elu))
+	assert.Len(t, b.units, 4)
+	requireDerivatives(t, []int{0, 20, -1}, batchForm[float64]{b, Sequences{Queries: []int{30, 10}}}, in, dout, "forms")
+	var none dense.Matrix[float64]
+	assert.PanicsWithValue(t, "performer: sequence 0 has keys that do not count or a past, which *performer.Heads[float64] cannot take", func() {
+		b.Backward(none, none, none, in[0], in[1], in[2], dout, Sequences{Valid: make([]bool, n)})
+	})
+}
+
+func TestBatchBackwardAllocatesNothing(t *testing.T) {
+	if raceDetector {
+		t.Skip("the race detector lets pools forget")
+	}
+	const d = 8
+	rng := rand.New(source(246))
+	s := Sequences{Queries: []int{70, 3, 20, 0}, Keys: []int{70, 90, 5, 4}, Past: []int{0, 40, 0, 0}}
+	q, kv := gaussian[float32](rng, 93, 4*d, 0, 1), gaussian[float32](rng, 169, 2*d, 0, 1)
+	dq, dk, dv := dense.New[float32](93, 4*d), dense.New[float32](169, 2*d), dense.New[float32](169, 2*d)
+	defer debug.SetGCPercent(debug.SetGCPercent(-1))
+	for _, form := range batchForms[float32](d) {
+		b := must(NewBatch(4, 2, form))
+		for name, valid := range masks(rng, 169) {
+			s.Valid = valid
+			for _, processors := range []int{1, 2} {
+				assert.Zero(t, allocations(processors, func() { b.Backward(dq, dk, dv, q, kv, kv, q, s) }), "%T %+v, %s, %d processors", form, form, name, processors)
+			}
+		}
+	}
+}
+
+func TestBatchBackwardErrors(t *testing.T) {
+	mat := dense.New[float32]
+	var none dense.Matrix[float32]
+	b := must(NewBatch[float32](4, 2, Exact[float32]{}))
+	assert.NoError(t, b.CanBackward())
+	for want, f := range map[string]func(){
+		"performer: dout is 5×4, q is 5×8, v is 7×6, want 5×12, a gradient for each output": func() {
+			b.Backward(none, none, none, mat(5, 8), mat(7, 4), mat(7, 6), mat(5, 4), Sequences{})
+		},
+		"performer: k is 7×4, v is 6×6, want as many values as keys": func() {
+			b.Backward(none, none, none, mat(5, 8), mat(7, 4), mat(6, 6), mat(5, 12), Sequences{})
+		},
+		"performer: Sequences.Queries is [2 2], want a sum of 5": func() {
+			b.Backward(none, none, none, mat(5, 8), mat(7, 4), mat(7, 6), mat(5, 12), Sequences{Queries: []int{2, 2}, Keys: []int{3, 4}})
+		},
+		"dense: destination is 7×5, want 7×4": func() {
+			b.Backward(none, mat(7, 5), none, mat(5, 8), mat(7, 4), mat(7, 6), mat(5, 12), Sequences{})
+		},
+	} {
+		assert.PanicsWithValue(t, want, f)
+	}
+	const why = "performer: Features.Query: performer.rowMap[float32] has no derivatives, want an rff.Differentiable"
+	reLUs := attention(reLU[float32](4), Options{})
+	x := mat(3, 8)
+	for _, form := range []Form[float32]{reLUs, must(NewAuto(reLUs, Exact[float32]{}))} {
+		b = must(NewBatch[float32](2, 2, Exact[float32]{}, form))
+		assert.EqualError(t, b.CanBackward(), why)
+		assert.PanicsWithValue(t, why, func() { b.Backward(x, x, x, x, x, x, x, Sequences{}) })
+	}
+	auto := must(NewAuto(reLUs, Exact[float32]{}))
+	assert.PanicsWithValue(t, why, func() { auto.Backward(x, x, x, x, x, x, x) })
+	assert.EqualError(t, must(NewBatch[float32](2, 2, forwardOnly{})).CanBackward(),
+		"performer: performer.forwardOnly has no derivatives, want a Differentiable")
+}
+
+// Auto goes back by the form that it went forward by, in a batch too.
+func TestAutoBackward(t *testing.T) {
+	const d = 4
+	rng := rand.New(source(247))
+	for _, causal := range []bool{false, true} {
+		linear := attention[float32](must(rff.ELU[float32](d)), Options{Causal: causal})
+		exact := Exact[float32]{SoftmaxOptions{Causal: causal}}
+		auto := must(NewAuto(linear, exact))
+		chosen := map[bool]bool{}
+		for _, n := range []int{2, 3000} {
+			in := [3]dense.Matrix[float32]{rowsOf[float32](rng, n, d), rowsOf[float32](rng, n, d), rowsOf[float32](rng, n, d)}
+			dout := gaussian[float32](rng, n, d, 0, 1)
+			form := Form[float32](exact)
+			isLinear := auto.choosesLinear(n, n, d)
+			if isLinear {
+				form = linear
+			}
+			chosen[isLinear] = true
+			want := backward(form, in, dout)
+			for _, f := range []Form[float32]{auto, batchForm[float32]{must(NewBatch[float32](1, 1, auto)), Sequences{}}} {
+				for at, got := range backward(f, in, dout) {
+					require.True(t, sameBits(want[at], got), "%T, causal %v, %d tokens, input %d", f, causal, n, at)
+				}
+			}
+		}
+		assert.Len(t, chosen, 2, "both are chosen: %v", fmt.Sprint(chosen))
+	}
+}
+
+// What stands in the place of a key or query that is left out has no effect even where its
+// weight would overflow, or its denominator be zero.
+func TestHolesGiveNothing(t *testing.T) {
+	const n, d = 150, 4
+	rng := rand.New(source(248))
+	far := gaussian[float64](rng, n, d, 30, 0.1)
+	opposite := gaussian[float64](rng, n, d, -30, 0.1)
+	near := gaussian[float64](rng, n, d, 1, 0.1)
+	identity := attention[float64](must(rff.Identity[float64](d)), Options{Causal: true})
+	for name, c := range map[string]struct {
+		form Form[float64]
+		q, k dense.Matrix[float64]
+	}{
+		"weights":      {Exact[float64]{SoftmaxOptions{Causal: true}}, far, opposite},
+		"denominators": {identity, near, near},
+	} {
+		v, dout, valid := rowsOf[float64](rng, n, d), gaussian[float64](rng, n, d, 0, 1), make([]bool, n)
+		for i := range valid {
+			valid[i] = i%5 != 2
+			if i%7 == 3 {
+				clear(dout.Row(i))
+			}
+		}
+		f := batchForm[float64]{must(NewBatch[float64](1, 1, c.form)), Sequences{Valid: valid}}
+		requireDerivatives(t, []int{-1}, f, [3]dense.Matrix[float64]{c.q, c.k, v}, dout, "%s", name)
+	}
+}
