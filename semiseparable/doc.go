@@ -1,0 +1,122 @@
+// Package semiseparable solves and inverts the matrix
+//
+//	T = Λ + tril(QKᵀ, −1)  (n×n)
+//
+// that has λ_0 … λ_{n−1} on its diagonal and the inner products q_iᵀk_j of the rows
+// of Q and K, both n×d, below it. Such a matrix is lower triangular and, of its n²/2
+// elements, depends on 2nd+n numbers, which is why T⁻¹V takes O(n) operations instead of O(n²), and
+// T⁻¹ O(n²) instead of O(n³). It stands at the core of attention by the delta rule, whose
+// outputs solve such a system [Schlag et al. 2021; Yang et al. 2024].
+//
+//	m := semiseparable.Matrix[float32]{Q: q, K: k} // λ = 1
+//	y, err := m.Solve(dense.Matrix[float32]{}, v)
+//
+// # Solving
+//
+// Row i of T·Y = V is λ_i·y_i + q_iᵀ·Σ_{j<i} k_j·y_jᵀ = v_i. With the d×p sum Z, which is
+// carried from row to row,
+//
+//	y_i = (v_i − q_iᵀZ) / λ_i,  Z ← Z + k_i·y_iᵀ
+//
+// takes 2dp multiply-adds a row. For speed, c rows go together. For the rows C = [i, j)
+// let T_CC be the triangle of T on the diagonal; Z = K[:i]ᵀ·Y[:i] is what precedes it:
+//
+//	Y_C = T_CC⁻¹·(V_C − Q_C·Z),  Z ← Z + K_CᵀY_C
+//
+// All of this is matrix products: T_CC is made by one, c·d multiply-adds a row, and is
+// solved by substitution in blocks of 16 rows, c·p/2 a row. Only triangles of order
+// 16 are inverted explicitly. Columns of V are independent of each other, and so are
+// the triangles: some processors make those of later rows while others go through
+// the columns.
+//
+// # Inverting
+//
+// T⁻¹ is the solution for V = I, whose column j begins at row j. For the rows C = [i, j) of
+// Y = T⁻¹, with Z = K[:i]ᵀ·Y[:i, :i],
+//
+//	Y_CC = T_CC⁻¹,  Y[C, :i] = −Y_CC·Q_C·Z,  Z[:, :j] ← [Z, 0] + K_CᵀY[C, :j]
+//
+// The c×d product −Y_CC·Q_C is taken first, for all C at once. An element below the
+// diagonal then costs d multiply-adds for itself and d for Z.
+//
+// # Transposes
+//
+// Row i of Tᵀ·Y = V is λ_i·y_i + k_iᵀ·Σ_{j>i} q_j·y_jᵀ = v_i: the same with Q and K exchanged,
+// from the last row to the first. In chunks,
+//
+//	Y_C = T_CC⁻ᵀ·(V_C − K_C·Z),  Z ← Z + Q_CᵀY_C
+//
+// That is the upper-triangular counterpart too: the system of Λ + triu(QKᵀ, 1) is that of
+// the transpose of Λ + tril(KQᵀ, −1), hence
+//
+//	y, err := semiseparable.Matrix[float32]{Diag: diag, Q: k, K: q}.SolveTransposed(dst, v)
+//
+// Products are the recursion read backwards: Y_C = Q_C·Z + T_CC·X_C, Z ← Z + K_CᵀX_C.
+//
+// # Without the mask
+//
+// Woodbury solves (Λ + QKᵀ)·Y = V. From Λ·Y = V − Q·X with X = KᵀY it follows that
+// X = KᵀΛ⁻¹V − KᵀΛ⁻¹Q·X, a system of order d:
+//
+//	(I + KᵀΛ⁻¹Q)·X = KᵀΛ⁻¹V,  Y = Λ⁻¹·(V − Q·X)
+//
+// [Woodbury 1950]. With S = I + KᵀΛ⁻¹Q, det(Λ + QKᵀ) = det Λ·det S.
+//
+// # Cost
+//
+// Multiply-adds, and memory beyond the result:
+//
+//	Matrix.Solve, Mul and transposes   n·(2dp + c·(d + p/2))            O(d·p + w·c·(c+p))
+//	Matrix.Inverse                     n²·d                             O(n·d)
+//	Matrix.LogDet                      O(n)                             none
+//	NewWoodbury                        n·d² + d³/3                      O(d²)
+//	Woodbury.Solve                     2ndp + d²p                       O(d·p)
+//	Woodbury.Inverse                   n²·d + n·d²                      O(n·d)
+//
+// with chunks of c = 48 rows, of which w ≤ 16 are in work. Methods of Matrix that take a dst
+// allocate nothing once working memory is there; it is kept and used again. All of them run on
+// GOMAXPROCS processors and give results that do not depend on their number, because
+// work is cut by size and sums have a fixed order.
+//
+// # When it is stable
+//
+// Substitution has a small backward error: Y solves exactly a system whose q_il·k_jl,
+// λ_i and v_i are each off by a few units of rounding, times the condition number
+// of the triangles of order 16 that are inverted. BackwardError measures that. How far
+// Y is from the solution is another matter, and a property of T alone: the condition
+// number ‖T‖·‖T⁻¹‖.
+//
+//   - The delta rule, q_i = β_i·k_i with unit keys, 0 ≤ β_i ≤ 2 and λ = 1, is well
+//     behaved. Row i of the recursion replaces the memory M = Z by
+//     (I − β_i·k_i·k_iᵀ)·M + k_i·v_iᵀ, and the factor has norm 1: Z grows at most linearly
+//     in n, and does not grow at all where the factors contract.
+//   - Independent q_i and k_i are not. The factors are I − k_i·q_iᵀ, whose products
+//     grow exponentially as a rule: for d = 8 and standard normal elements, float32
+//     overflows after some hundred rows. No method can help, the solution itself is so large.
+//   - |λ_i| small beside |q_iᵀk_j| lets the solution grow by their ratio at every row.
+//
+// Growth is reported and never returned as NaN: a result that is not finite is an
+// *OverflowError, an argument that is not finite, or a diagonal element that cannot be
+// divided by, is an *ElementError, which names the argument and the row. Looking
+// for them costs next to nothing, as NaN and ±Inf stay in Z. Results without an error are
+// finite.
+//
+// # Sharing
+//
+// Matrix and Woodbury are never changed by their methods; goroutines may share them.
+// Shapes that do not fit panic with both of them.
+//
+// # References
+//
+//   - [Oettli and Prager 1964] W. Oettli, W. Prager: Compatibility of approximate
+//     solution of linear equations with given error bounds for coefficients and right-hand
+//     sides. Numerische Mathematik 6.
+//   - [Schlag et al. 2021] I. Schlag, K. Irie, J. Schmidhuber: Linear transformers are
+//     secretly fast weight programmers. ICML 2021.
+//   - [Vandebril et al. 2008] R. Vandebril, M. Van Barel, N. Mastronardi: Matrix
+//     Computations and Semiseparable Matrices, volume 1. Johns Hopkins University Press 2008.
+//   - [Woodbury 1950] M. A. Woodbury: Inverting modified matrices. Statistical Research
+//     Group, Memorandum Report 42, Princeton University.
+//   - [Yang et al. 2024] S. Yang, B. Wang, Y. Zhang, Y. Shen, Y. Kim: Parallelizing linear
+//     transformers with the delta rule over sequence length. NeurIPS 2024.
+package semiseparable

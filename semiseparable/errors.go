@@ -1,0 +1,134 @@
+package semiseparable
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/seed-feabd252/randfeat/dense"
+)
+
+// ElementError reports an element of an argument with which nothing can be
+// computed: NaN or ±Inf, or a diagonal element to divide by that is not within
+// [ν, 1/ν] in magnitude, where ν = 2⁻¹²⁶ (float32) or 2⁻¹⁰²² (float64) is the smallest
+// normal number: zero, subnormal, or so large that its reciprocal is subnormal.
+type ElementError struct {
+	Argument string  // "diag", "q", "k", "v" or "x"
+	Row      int     // the first such row of the argument
+	Value    float64 // the first such element of the row
+}
+
+func (e *ElementError) Error() string {
+	want := "a finite element"
+	if e.Argument == "diag" {
+		want = "an element that is normal, and so is its reciprocal"
+	}
+	return fmt.Sprintf("semiseparable: %s[%d] holds %g, want %s", e.Argument, e.Row, e.Value, want)
+}
+
+// OverflowError reports a result beyond the range of the element type, from
+// finite arguments: solutions of a system may grow exponentially with n.
+type OverflowError struct {
+	// Row is the first row of the result that holds an element which is not finite, or
+	// the last for Tᵀ. Rows are computed some at a time, and an overflow in one spoils
+	// others: the row that caused it is within 47 rows of Row (127 for Inverse), or anywhere for
+	// Woodbury.
+	Row int
+}
+
+func (e *OverflowError) Error() string {
+	return fmt.Sprintf("semiseparable: row %d of the result overflows", e.Row)
+}
+
+// smallestNormal returns ν.
+func smallestNormal[T dense.Float]() T {
+	least := 0x1p-1022
+	if v := T(least); v != 0 {
+		return v
+	}
+	least = 0x1p-126
+	return T(least)
+}
+
+// checkPivots returns an error unless every element can be divided by.
+func checkPivots[T dense.Float](diag []T) error {
+	least := smallestNormal[T]()
+	most := 1 / least
+	for i, v := range diag {
+		if a := max(v, -v); !(a >= least && a <= most) {
+			return &ElementError{"diag", i, float64(v)}
+		}
+	}
+	return nil
+}
+
+// checkFinite returns an error if x holds NaN or ±Inf.
+func checkFinite[T dense.Float](name string, x dense.Matrix[T]) error {
+	for i := range x.Rows {
+		if row := x.Row(i); !finite(row) {
+			return &ElementError{name, i, firstInfinite(row)}
+		}
+	}
+	return nil
+}
+
+// checkFiniteParts returns an error if Λ, Q or K hold NaN or ±Inf.
+func checkFiniteParts[T dense.Float](diag []T, q, k dense.Matrix[T]) error {
+	if err := checkFinite("diag", dense.Of(len(diag), 1, diag)); err != nil {
+		return err
+	}
+	if err := checkFinite("q", q); err != nil {
+		return err
+	}
+	return checkFinite("k", k)
+}
+
+// finite reports whether x holds neither NaN nor ±Inf.
+func finite[T dense.Float](x []T) bool {
+	// 0·v is 0 for finite v only, and NaN stays NaN in a sum. Several sums do not wait
+	// for each other.
+	var s0, s1, s2, s3 T
+	for ; len(x) >= 4; x = x[4:] {
+		s0 += 0 * x[0]
+		s1 += 0 * x[1]
+		s2 += 0 * x[2]
+		s3 += 0 * x[3]
+	}
+	for _, v := range x {
+		s0 += 0 * v
+	}
+	return s0+s1+s2+s3 == 0
+}
+
+// firstInfinite returns the first element of x that is NaN or ±Inf.
+func firstInfinite[T dense.Float](x []T) float64 {
+	for _, v := range x {
+		if f := float64(v); math.IsNaN(f) || math.IsInf(f, 0) {
+			return f
+		}
+	}
+	return 0
+}
+
+// allFinite reports whether x holds neither NaN nor ±Inf.
+func allFinite[T dense.Float](x dense.Matrix[T]) bool {
+	for i := range x.Rows {
+		if !finite(x.Row(i)) {
+			return false
+		}
+	}
+	return true
+}
+
+// checkResult returns an error if x, the result of finite arguments, is not finite.
+func checkResult[T dense.Float](x dense.Matrix[T], backward bool) error {
+	for s := range x.Rows {
+		i := s
+		if backward {
+			i = x.Rows - 1 - s
+		}
+		if !finite(x.Row(i)) {
+			return &OverflowError{i}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,156 @@
+package semiseparable
+
+import (
+	"sync/atomic"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/parallel"
+	"github.com/seed-feabd252/randfeat/internal/product"
+)
+
+// inverseChunk is the number of rows that Inverse takes at a time. The triangles cost
+// little beside n², so that it is larger than for Solve.
+const inverseChunk = 128
+
+// Inverse writes T⁻¹ into the n×n matrix dst, zeros above the diagonal included, and
+// returns it; a zero dst is allocated. It takes O(n²·d) operations and, beyond dst,
+// O(n·d) memory.
+//
+// dst must not overlap Q, K or Diag. The result does not depend on GOMAXPROCS. It
+// allocates nothing once working memory is there.
+//
+// The error is an *ElementError if Diag holds an element that cannot be divided by, or
+// if Q or K holds NaN or ±Inf, and an *OverflowError if the inverse leaves the range
+// of T. dst then holds nothing of use.
+func (m Matrix[T]) Inverse(dst dense.Matrix[T]) (dense.Matrix[T], error) {
+	return m.inverse(dst, inverseChunk)
+}
+
+func (m Matrix[T]) inverse(dst dense.Matrix[T], chunk int) (dense.Matrix[T], error) {
+	n, d := m.Dims()
+	dst = dense.Ensure(dst, n, n)
+	if err := checkPivots(m.Diag); err != nil {
+		return dst, err
+	}
+	if err := checkFiniteParts(m.Diag, m.Q, m.K); err != nil {
+		return dst, err
+	}
+	if n == 0 {
+		return dst, nil
+	}
+	keep := &poolsOf[T]().inversions
+	v := keep.get()
+	v.Matrix, v.dst = m, dst
+	v.chunk = min(chunk, n)
+	v.chunks = (n + v.chunk - 1) / v.chunk
+	v.data = resize(v.data, n*d)
+	v.p = dense.Of(n, d, v.data)
+	v.overflow.Store(false)
+
+	v.below = false
+	parallel.Do(v.chunks, v)
+	v.below = true
+	parallel.Do(v.chunks-1, v)
+
+	v.Matrix, v.dst = Matrix[T]{}, dense.Matrix[T]{}
+	overflow := v.overflow.Load()
+	keep.put(v)
+	if overflow {
+		return dst, checkResult(dst, false)
+	}
+	return dst, nil
+}
+
+// inversion computes Y = T⁻¹. First come the blocks on the diagonal and what they make of Q,
+//
+//	Y_CC = T_CC⁻¹,  P_C = −Y_CC·Q_C  (n×d in all)
+//
+// for all chunks C at the same time, then the columns of every chunk J, which do not
+// depend on each other, chunk after chunk downwards:
+//
+//	Z = K_JᵀY_JJ;  Y_CJ = P_C·Z,  Z ← Z + K_CᵀY_CJ  for C below J.
+type inversion[T dense.Float] struct {
+	Matrix[T]
+	dst, p        dense.Matrix[T]
+	data          []T
+	chunk, chunks int
+	below         bool // the second part
+	overflow      atomic.Bool
+}
+
+// columns is the working memory of a piece.
+type columns[T dense.Float] struct {
+	y, z   []T
+	py, pz product.Packed[T]
+}
+
+func (v *inversion[T]) Piece(i int) {
+	keep := &poolsOf[T]().columns
+	c := keep.get()
+	if v.below {
+		v.fillBelow(c, i)
+	} else {
+		v.fillDiagonal(c, i)
+	}
+	keep.put(c)
+}
+
+func (v *inversion[T]) rows(chunk int) (lo, hi int) {
+	return chunk * v.chunk, min((chunk+1)*v.chunk, v.Q.Rows)
+}
+
+// fillDiagonal computes Y_CC and P_C and writes the zeros to the right.
+func (v *inversion[T]) fillDiagonal(c *columns[T], chunk int) {
+	lo, hi := v.rows(chunk)
+	n := hi - lo
+	c.y, c.z = resize(c.y, n*n), resize(c.z, n*n)
+	y, t := dense.Of(n, n, c.y), triangle[T]{dense.Of(n, n, c.z)}
+	t.fill(&v.Matrix, lo, hi, true)
+	clear(c.y)
+	for i := range n {
+		y.Data[i*n+i] = 1
+	}
+	t.solve(y, &c.py)
+	product.Mul(-1, y, v.Q.RowRange(lo, hi), 0, v.p.RowRange(lo, hi))
+	for i := range n {
+		row := v.dst.Row(lo + i)
+		copy(row[lo:], y.Row(i)[:i+1])
+		clear(row[lo+i+1:])
+	}
+	if chunk == v.chunks-1 {
+		v.inspect(c.y)
+	}
+}
+
+// fillBelow computes what is below Y_JJ.
+func (v *inversion[T]) fillBelow(c *columns[T], chunk int) {
+	from, to := v.rows(chunk)
+	n, d := to-from, v.Q.Cols
+	c.y, c.z = resize(c.y, v.chunk*n), resize(c.z, d*n)
+	z := dense.Of(d, n, c.z)
+	product.TMul(1, v.K.RowRange(from, to), v.dst.RowRange(from, to).ColRange(from, to), 0, z)
+	for below := chunk + 1; below < v.chunks; below++ {
+		lo, hi := v.rows(below)
+		// Not in dst, where rows may be so far apart that a cache holds few of them.
+		y := dense.Of(hi-lo, n, c.y[:(hi-lo)*n])
+		touch(v.p.RowRange(lo, hi))
+		touch(v.K.RowRange(lo, hi))
+		product.Pack(&c.pz, z)
+		product.MulPacked(1, v.p.RowRange(lo, hi), &c.pz, 0, y, nil)
+		dense.Copy(v.dst.RowRange(lo, hi).ColRange(from, to), y)
+		if below == v.chunks-1 {
+			v.inspect(y.Data)
+			return
+		}
+		product.Pack(&c.py, y)
+		product.TMulPacked(1, v.K.RowRange(lo, hi), &c.py, 1, z, nil)
+	}
+}
+
+// inspect notes whether y, a part of the last rows, is not finite: if an element of
+// Y is not, neither is Z, nor any element below.
+func (v *inversion[T]) inspect(y []T) {
+	if !finite(y) {
+		v.overflow.Store(true)
+	}
+}

@@ -1,0 +1,51 @@
+package semiseparable
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-feabd252/randfeat/dense"
+)
+
+func testInverse[T dense.Float](t *testing.T) {
+	rng := rand.New(rand.NewPCG(13, 14))
+	for _, c := range cuts {
+		m := deltaRule[T](rng, c.n, c.d)
+		m.Diag = diagonal[T](rng, c.n)
+		dst := normal[T](rng, c.n, c.n)
+		got, err := m.inverse(dst, c.chunk)
+		require.NoError(t, err)
+		identity := dense.New[T](c.n, c.n)
+		for i := range c.n {
+			identity.Set(i, i, 1)
+			for j := i + 1; j < c.n; j++ {
+				require.Zero(t, got.At(i, j), "(%d, %d)", i, j)
+			}
+		}
+		a, size := truth(m, false)
+		// An inverse is used where Solve substitutes: condition numbers of chunks, up to
+		// 50 for the operands here, come in.
+		tolerance := 50 * tolerance[T](c.n, c.d, c.chunk)
+		require.LessOrEqual(t, backwardError(a, size, got, identity), tolerance, "%+v", c)
+	}
+}
+
+func TestInverse(t *testing.T) { both(t, testInverse[float32], testInverse[float64]) }
+
+// TestInverseIsSolve compares with T⁻¹·I.
+func TestInverseIsSolve(t *testing.T) {
+	const n = 300
+	m := deltaRule[float64](rand.New(rand.NewPCG(15, 16)), n, 12)
+	identity := dense.New[float64](n, n)
+	for i := range n {
+		identity.Set(i, i, 1)
+	}
+	want, err := m.Solve(dense.Matrix[float64]{}, identity)
+	require.NoError(t, err)
+	got, err := m.Inverse(dense.Matrix[float64]{})
+	require.NoError(t, err)
+	assert.InDeltaSlice(t, want.Data, got.Data, n*0x1p-50)
+}

@@ -1,0 +1,115 @@
+package semiseparable
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/parallel"
+)
+
+// Matrix is the n×n lower-triangular matrix T = Λ + tril(QKᵀ, −1): element (i, j)
+// is q_iᵀk_j for j < i, λ_i for j = i and 0 for j > i.
+//
+// Q and K are n×d, of any d. Diag holds λ_0 … λ_{n−1}; nil stands for ones, T then
+// being unit triangular. A Matrix is a value that shares the memory of its
+// parts, which may be views. Its methods only read them, so that goroutines may
+// share it. They panic with the shapes where the parts do not fit.
+type Matrix[T dense.Float] struct {
+	Diag []T
+	Q, K dense.Matrix[T]
+}
+
+// Dims returns the order n of T and the rank d of QKᵀ.
+func (m Matrix[T]) Dims() (n, d int) {
+	m.check()
+	return m.Q.Rows, m.Q.Cols
+}
+
+// LogDet returns log|det T| = Σ log|λ_i| and the sign of det T in O(n), summed in
+// float64. If some λ_i is 0 they are −Inf and 0. A NaN makes the logarithm NaN.
+func (m Matrix[T]) LogDet() (log, sign float64) {
+	m.check()
+	return logDet(m.Diag)
+}
+
+// logDet returns Σ log|λ_i| and the product of the signs.
+func logDet[T dense.Float](diag []T) (log, sign float64) {
+	sign = 1
+	for _, v := range diag {
+		log += math.Log(math.Abs(float64(v)))
+		switch {
+		case v == 0:
+			sign = 0
+		case v < 0:
+			sign = -sign
+		}
+	}
+	return log, sign
+}
+
+// Dense writes T itself into the n×n matrix dst, in O(n²d), and returns dst; a zero
+// dst is allocated. dst must not overlap the parts of T. Inner products run over the d
+// columns in ascending order.
+func (m Matrix[T]) Dense(dst dense.Matrix[T]) dense.Matrix[T] {
+	n, _ := m.Dims()
+	dst = dense.Ensure(dst, n, n)
+	const grain = 64
+	parallel.Rows(n, grain, func(lo, hi int) {
+		for i := lo; i < hi; i++ {
+			row, q := dst.Row(i), m.Q.Row(i)
+			for j := range i {
+				row[j] = dot(q, m.K.Row(j))
+			}
+			row[i] = m.diag(i)
+			clear(row[i+1:])
+		}
+	})
+	return dst
+}
+
+func dot[T dense.Float](x, y []T) T {
+	var sum T
+	y = y[:len(x)]
+	for l, v := range x {
+		sum += v * y[l]
+	}
+	return sum
+}
+
+// diag returns λ_i.
+func (m Matrix[T]) diag(i int) T {
+	if m.Diag == nil {
+		return 1
+	}
+	return m.Diag[i]
+}
+
+// diagRange returns λ_from … λ_{to−1}, or nil where all are 1.
+func (m Matrix[T]) diagRange(from, to int) []T {
+	if m.Diag == nil {
+		return nil
+	}
+	return m.Diag[from:to]
+}
+
+func (m Matrix[T]) check() { checkParts(m.Diag, m.Q, m.K) }
+
+func checkParts[T dense.Float](diag []T, q, k dense.Matrix[T]) {
+	q.Check()
+	k.Check()
+	if q.Rows != k.Rows || q.Cols != k.Cols {
+		panic(fmt.Sprintf("semiseparable: q is %d×%d, k is %d×%d, want the same shape", q.Rows, q.Cols, k.Rows, k.Cols))
+	}
+	if diag != nil && len(diag) != q.Rows {
+		panic(fmt.Sprintf("semiseparable: diag has %d elements, q is %d×%d, want as many as rows", len(diag), q.Rows, q.Cols))
+	}
+}
+
+// checkOperand panics unless x has n rows.
+func checkOperand[T dense.Float](name string, x dense.Matrix[T], n, d int) {
+	x.Check()
+	if x.Rows != n {
+		panic(fmt.Sprintf("semiseparable: %s is %d×%d, q is %d×%d, want as many rows", name, x.Rows, x.Cols, n, d))
+	}
+}

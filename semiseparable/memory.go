@@ -1,0 +1,86 @@
+package semiseparable
+
+import (
+	"sync"
+	"unsafe"
+
+	"github.com/seed-feabd252/randfeat/dense"
+)
+
+// ring holds some numbers for each of the steps at hand.
+type ring[T dense.Float] struct {
+	count, size int
+	data        []T
+}
+
+func (r *ring[T]) resize(count, size int) {
+	r.count, r.size = count, size
+	r.data = resize(r.data, count*size)
+}
+
+// at returns the numbers of a step.
+func (r *ring[T]) at(step int) []T { return r.data[step%r.count*r.size:][:r.size] }
+
+// copyRows copies rows of so many columns, which are strides apart.
+func copyRows[T dense.Float](dst []T, to int, src []T, from, rows, cols int) {
+	if to == cols && from == cols {
+		copy(dst[:rows*cols], src)
+		return
+	}
+	for i := range rows {
+		copy(dst[i*to:][:cols], src[i*from:])
+	}
+}
+
+// resize returns n elements of any values, those of x if it has as many.
+func resize[T dense.Float](x []T, n int) []T {
+	if cap(x) < n {
+		return make([]T, n)
+	}
+	return x[:n]
+}
+
+// touch reads a number of every cache line of x, so that x is in a cache when a product
+// reads many rows at a time, from which a processor does not guess what comes next.
+//
+//go:noinline
+func touch[T dense.Float](x dense.Matrix[T]) T {
+	const line = 64
+	var sum T
+	step := line / int(unsafe.Sizeof(sum))
+	for i := 0; i < len(x.Data); i += step {
+		sum += x.Data[i]
+	}
+	return sum
+}
+
+// pool keeps values of one type.
+type pool[V any] struct{ sync.Pool }
+
+func (p *pool[V]) get() *V {
+	if v, ok := p.Get().(*V); ok {
+		return v
+	}
+	return new(V)
+}
+
+func (p *pool[V]) put(v *V) { p.Put(v) }
+
+// pools keeps the working memory of one element type.
+type pools[T dense.Float] struct {
+	sweeps     pool[sweep[T]]
+	inversions pool[inversion[T]]
+	columns    pool[columns[T]]
+}
+
+var (
+	pools32 pools[float32]
+	pools64 pools[float64]
+)
+
+func poolsOf[T dense.Float]() *pools[T] {
+	if p, ok := any(&pools32).(*pools[T]); ok {
+		return p
+	}
+	return any(&pools64).(*pools[T])
+}

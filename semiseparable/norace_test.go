@@ -1,0 +1,5 @@
+//go:build !race
+
+package semiseparable
+
+const raceDetector = false

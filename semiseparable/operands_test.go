@@ -1,0 +1,140 @@
+package semiseparable
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-feabd252/randfeat/dense"
+)
+
+// deltaRule returns unit keys and q = βk with β uniform in (0, 1), for which the
+// solution stays bounded.
+func deltaRule[T dense.Float](rng *rand.Rand, n, d int) Matrix[T] {
+	m := Matrix[T]{Q: dense.New[T](n, d), K: dense.New[T](n, d)}
+	x := make([]float64, d)
+	for i := range n {
+		norm := 0.0
+		for l := range x {
+			x[l] = rng.NormFloat64()
+			norm += x[l] * x[l]
+		}
+		beta := rng.Float64()
+		for l, v := range x {
+			k := v / math.Sqrt(norm)
+			m.K.Set(i, l, T(k))
+			m.Q.Set(i, l, T(beta*k))
+		}
+	}
+	return m
+}
+
+func normal[T dense.Float](rng *rand.Rand, r, c int) dense.Matrix[T] {
+	x := dense.New[T](r, c)
+	for i := range x.Data {
+		x.Data[i] = T(rng.NormFloat64())
+	}
+	return x
+}
+
+// diagonal returns n numbers of either sign with magnitudes in [½, 2).
+func diagonal[T dense.Float](rng *rand.Rand, n int) []T {
+	diag := make([]T, n)
+	for i := range diag {
+		diag[i] = T(math.Exp2(2*rng.Float64() - 1))
+		if rng.IntN(2) == 0 {
+			diag[i] = -diag[i]
+		}
+	}
+	return diag
+}
+
+// truth returns T, or Tᵀ, in float64, and the same with |q|, |k| and |λ| instead, from the
+// definition.
+func truth[T dense.Float](m Matrix[T], transposed bool) (t, size dense.Matrix[float64]) {
+	n, d := m.Q.Rows, m.Q.Cols
+	t, size = dense.New[float64](n, n), dense.New[float64](n, n)
+	set := func(i, j int, a, b float64) {
+		if transposed {
+			i, j = j, i
+		}
+		t.Set(i, j, a)
+		size.Set(i, j, b)
+	}
+	for i := range n {
+		for j := range i {
+			a, b := 0.0, 0.0
+			for l := range d {
+				c := float64(m.Q.At(i, l)) * float64(m.K.At(j, l))
+				a, b = a+c, b+math.Abs(c)
+			}
+			set(i, j, a, b)
+		}
+		diag := 1.0
+		if m.Diag != nil {
+			diag = float64(m.Diag[i])
+		}
+		set(i, i, diag, math.Abs(diag))
+	}
+	return t, size
+}
+
+// backwardError returns max |V − T·Y| / (|V| + |T|·|Y|) with t and size from truth.
+func backwardError[T dense.Float](t, size dense.Matrix[float64], y, v dense.Matrix[T]) float64 {
+	worst := 0.0
+	for i := range y.Rows {
+		for j := range y.Cols {
+			b := float64(v.At(i, j))
+			residual, scale := b, math.Abs(b)
+			for l := range y.Rows {
+				c := float64(y.At(l, j))
+				residual -= t.At(i, l) * c
+				scale += size.At(i, l) * math.Abs(c)
+			}
+			if residual != 0 {
+				worst = max(worst, math.Abs(residual)/scale)
+			}
+		}
+	}
+	return worst
+}
+
+// tolerance bounds the backward error of n rows in chunks: Z is rounded once a
+// chunk, products of chunk and of d terms once a term, a small inverse takes and
+// gives micro roundings, all relative to sums of magnitudes. The reference's own
+// roundings, n of 2⁻⁵³, come on top. A solution adds the condition numbers of the small
+// triangles, below 16 for the operands here.
+func tolerance[T dense.Float](n, d, chunk int) float64 {
+	chunk = min(chunk, n)
+	chunks := (n + chunk - 1) / chunk
+	return float64(chunks+chunk+d+16*micro)*unit[T]() + float64(n)*0x1p-53
+}
+
+// embed returns a view of the same elements with other strides, in a matrix of
+// guards, and what checks that the guards are untouched.
+func embed[T dense.Float](t *testing.T, x dense.Matrix[T]) (view dense.Matrix[T], check func()) {
+	const guard = 12345
+	outer := dense.New[T](x.Rows+2, x.Cols+5)
+	for i := range outer.Data {
+		outer.Data[i] = guard
+	}
+	view = dense.Copy(outer.RowRange(1, 1+x.Rows).ColRange(3, 3+x.Cols), x)
+	return view, func() {
+		t.Helper()
+		for i := range outer.Rows {
+			for j := range outer.Cols {
+				if i < 1 || i > x.Rows || j < 3 || j >= 3+x.Cols {
+					require.Equal(t, T(guard), outer.At(i, j), "guard (%d, %d)", i, j)
+				}
+			}
+		}
+	}
+}
+
+// both runs f for both element types.
+func both(t *testing.T, single, double func(t *testing.T)) {
+	t.Run("type=float32", single)
+	t.Run("type=float64", double)
+}

@@ -1,0 +1,7 @@
+//go:build race
+
+package semiseparable
+
+// raceDetector makes a sync.Pool forget at random, so that nothing can be said of
+// allocations.
+const raceDetector = true

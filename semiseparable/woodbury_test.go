@@ -1,0 +1,116 @@
+package semiseparable
+
+import (
+	"errors"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/seed-feabd252/randfeat/dense"
+)
+
+// full returns Λ + QKᵀ in float64.
+func full[T dense.Float](diag []T, q, k dense.Matrix[T]) dense.Matrix[float64] {
+	a := dense.New[float64](q.Rows, q.Rows)
+	for i := range q.Rows {
+		for j := range q.Rows {
+			for l := range q.Cols {
+				a.Data[i*a.Stride+j] += float64(q.At(i, l)) * float64(k.At(j, l))
+			}
+		}
+		if diag == nil {
+			a.Data[i*a.Stride+i]++
+		} else {
+			a.Data[i*a.Stride+i] += float64(diag[i])
+		}
+	}
+	return a
+}
+
+func testWoodbury[T dense.Float](t *testing.T) {
+	rng := rand.New(rand.NewPCG(31, 32))
+	for _, c := range [][3]int{{1, 0, 2}, {1, 1, 1}, {5, 9, 3}, {40, 0, 3}, {257, 20, 1}, {600, 30, 70}} {
+		n, d, p := c[0], c[1], c[2]
+		m, v := deltaRule[T](rng, n, d), normal[T](rng, n, p)
+		for _, diag := range [][]T{nil, diagonal[T](rng, n)} {
+			a := full(diag, m.Q, m.K)
+			q, _ := embed(t, m.Q)
+			w, err := NewWoodbury(diag, q, m.K)
+			require.NoError(t, err)
+			var lu mat.LU
+			lu.Factorize(dense.ToMat(a))
+			// The forward error of a solution by way of S.
+			tolerance := 8 * float64(n+d) * unit[T]() * lu.Cond() * w.Cond()
+
+			dst, check := embed(t, v)
+			y, err := w.Solve(dst, v)
+			require.NoError(t, err)
+			check()
+			var want mat.Dense
+			require.NoError(t, lu.SolveTo(&want, false, dense.ToMat(dense.Convert(dense.Matrix[float64]{}, v))))
+			largest := mat.Norm(&want, math.Inf(1))
+			for i := range n {
+				for j := range p {
+					require.InDelta(t, want.At(i, j), float64(y.At(i, j)), tolerance*largest, "%v (%d, %d)", c, i, j)
+				}
+			}
+			in := v.Clone()
+			_, err = w.Solve(in, in)
+			require.NoError(t, err)
+			assert.Equal(t, y.Clone().Data, in.Data, "in place")
+
+			square, checkSquare := embed(t, normal[T](rng, n, n))
+			inverse, err := w.Inverse(square)
+			require.NoError(t, err)
+			checkSquare()
+			var product mat.Dense
+			product.Mul(dense.ToMat(a), dense.ToMat(dense.Convert(dense.Matrix[float64]{}, inverse)))
+			for i := range n {
+				product.Set(i, i, product.At(i, i)-1)
+			}
+			require.LessOrEqual(t, mat.Norm(&product, math.Inf(1)), tolerance)
+
+			log, sign := w.LogDet()
+			wantLog, wantSign := lu.LogDet()
+			assert.InDelta(t, wantLog, log, tolerance)
+			assert.Equal(t, wantSign, sign)
+		}
+	}
+}
+
+func TestWoodbury(t *testing.T) { both(t, testWoodbury[float32], testWoodbury[float64]) }
+
+func testSingular[T dense.Float](t *testing.T) {
+	q := dense.Of(2, 2, []T{1, 0, 0, -1})
+	_, err := NewWoodbury(nil, q, dense.Of(2, 2, []T{1, 0, 0, 1}))
+	var e *SingularError
+	require.ErrorAs(t, err, &e)
+	assert.Greater(t, e.Cond, 1/unit[T]())
+
+	// S = diag(2, s), and 2/s on either side of the limit.
+	for scale, singular := range map[float64]bool{1.5: true, 8: false} {
+		k := dense.Of(4, 2, []T{1, 0, 0, -0.5, 0, -0.5, 0, T(scale * unit[T]())})
+		_, err := NewWoodbury(nil, dense.Of(4, 2, []T{1, 0, 0, 1, 0, 1, 0, 1}), k)
+		assert.Equal(t, singular, errors.As(err, &e), "s = %g·u: %v", scale, err)
+	}
+
+	w, err := NewWoodbury(nil, dense.New[T](3, 1), dense.New[T](3, 1))
+	require.NoError(t, err)
+	v := dense.Of(3, 1, []T{0, T(math.NaN()), 0})
+	_, err = w.Solve(v, v)
+	assert.EqualError(t, err, "semiseparable: v[1] holds NaN, want a finite element")
+
+	small := smallestNormal[T]()
+	w, err = NewWoodbury([]T{small, small}, dense.New[T](2, 0), dense.New[T](2, 0))
+	require.NoError(t, err)
+	_, err = w.Solve(dense.Matrix[T]{}, dense.Of(2, 1, []T{0, 8}))
+	assert.EqualError(t, err, "semiseparable: row 1 of the result overflows")
+	_, err = NewWoodbury([]T{small, 1}, dense.Of(2, 1, []T{1, 0}), dense.Of(2, 1, []T{8, 0}))
+	assert.EqualError(t, err, "semiseparable: KᵀΛ⁻¹Q overflows")
+}
+
+func TestSingular(t *testing.T) { both(t, testSingular[float32], testSingular[float64]) }
