@@ -51,7 +51,8 @@ func benchmarkTransform[T dense.Float](b *testing.B, typ string) {
 	}
 	names := map[string]string{
 		"gaussian phase": "gaussianphase", "laplacian": "laplacian", "softmax trig": "trig", "softmax positive": "positive",
-		"softmax hyperbolic": "hyperbolic", "dot product": "dotproduct", "angular": "angular", "ArcCosine{Order: 1}": "arccosine",
+		"softmax hyperbolic": "hyperbolic", "softmax optimal": "optimal",
+		"dot product": "dotproduct", "angular": "angular", "ArcCosine{Order: 1}": "arccosine",
 	}
 	for _, r := range randomMaps[T]() {
 		if name, ok := names[r.name]; ok {

@@ -85,6 +85,8 @@ func directions[T dense.Float](t testing.TB, m, d int) []direction[T] {
 		on("softmax positive", positive, err)
 		hyperbolic, err := rff.SoftmaxHyperbolic(w, scaleOf)
 		on("softmax hyperbolic", hyperbolic, err)
+		optimal, err := rff.SoftmaxOptimal(w, scaleOf, damping)
+		on("softmax optimal", optimal, err)
 		angular, err := rff.Angular(w)
 		on("angular", angular, err).flat = true
 		for order := range 3 {

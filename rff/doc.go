@@ -151,6 +151,9 @@
 //   - [Katharopoulos et al. 2020] A. Katharopoulos, A. Vyas, N. Pappas,
 //     F. Fleuret. Transformers are RNNs: fast autoregressive transformers with
 //     linear attention. ICML.
+//   - [Likhosherstov et al. 2022] V. Likhosherstov, K. Choromanski, A. Dubey, F. Liu,
+//     T. Sarlos, A. Weller. Chefs' random tables: non-trigonometric random features.
+//     NeurIPS 2022.
 //   - [Rahimi & Recht 2007] A. Rahimi, B. Recht. Random features for large-scale
 //     kernel machines. NeurIPS.
 //   - [Rasmussen & Williams 2006] C. E. Rasmussen, C. K. I. Williams. Gaussian

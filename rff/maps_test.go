@@ -33,6 +33,7 @@ type randomMap[T dense.Float] struct {
 const (
 	lengthScale = 0.75
 	scaleOf     = 1.5
+	damping     = -0.2 // the a of the optimal positive features
 )
 
 // randomMaps are all random maps, over independent frequencies.
@@ -62,6 +63,9 @@ func randomMaps[T dense.Float]() []randomMap[T] {
 		})},
 		{"softmax positive", kernels.Softmax{Scale: scaleOf}, 1, on(func(w orf.Projection[T], _ rand.Source) (rff.Map[T], error) {
 			return rff.SoftmaxPositive(w, scaleOf)
+		})},
+		{"softmax optimal", kernels.Softmax{Scale: scaleOf}, 1, on(func(w orf.Projection[T], _ rand.Source) (rff.Map[T], error) {
+			return rff.SoftmaxOptimal(w, scaleOf, damping)
 		})},
 		{"softmax hyperbolic", kernels.Softmax{Scale: scaleOf}, 2, on(func(w orf.Projection[T], _ rand.Source) (rff.Map[T], error) {
 			return rff.SoftmaxHyperbolic(w, scaleOf)
@@ -158,7 +162,7 @@ func testKernelsAndDimensions[T dense.Float](t *testing.T) {
 		assert.Equal(t, 7*r.per, out, r.name)
 		assert.Equal(t, r.kernel, f.Kernel(), r.name)
 		_, positive := f.(rff.LogMap[T])
-		assert.Equal(t, r.name == "softmax positive" || r.name == "softmax hyperbolic", positive, r.name)
+		assert.Equal(t, r.name == "softmax positive" || r.name == "softmax hyperbolic" || r.name == "softmax optimal", positive, r.name)
 	}
 	maps := exactMaps[T](t, 3)
 	for name, out := range map[string]int{"identity": 3, "elu": 3, "quadratic": 6, "taylor": 10} {

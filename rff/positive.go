@@ -7,8 +7,8 @@ import (
 )
 
 // Positive is a map with positive features that is computed row by row and
-// known in log space: SoftmaxPositive, SoftmaxHyperbolic and ELU. It never
-// changes after construction and may be shared by goroutines.
+// known in log space: SoftmaxPositive, SoftmaxOptimal, SoftmaxHyperbolic and ELU.
+// It never changes after construction and may be shared by goroutines.
 type Positive[T dense.Float] struct {
 	engine[T]
 	name   string

@@ -37,7 +37,7 @@ func testLogTransformIsTheLogarithm[T dense.Float](t *testing.T) {
 			assert.InDelta(t, want, float64(v), tolerance, "%s feature %d", name, i)
 		}
 	}
-	assert.Equal(t, 3, tested)
+	assert.Equal(t, 4, tested)
 }
 
 func TestLogTransformOfLargeNorms(t *testing.T) {

@@ -136,6 +136,10 @@ func softmaxPositive[T dense.Float](w orf.Projection[T], _ rand.Source) (rff.Map
 	return rff.SoftmaxPositive(w, 1)
 }
 
+func softmaxOptimal[T dense.Float](w orf.Projection[T], _ rand.Source) (rff.Map[T], error) {
+	return rff.SoftmaxOptimal(w, 1, damping)
+}
+
 func softmaxHyperbolic[T dense.Float](w orf.Projection[T], _ rand.Source) (rff.Map[T], error) {
 	return rff.SoftmaxHyperbolic(w, 1)
 }
@@ -156,6 +160,9 @@ func arcCosine[T dense.Float](w orf.Projection[T], _ rand.Source) (rff.Map[T], e
 func with[T dense.Float](f func(m, d int, src rand.Source, opts ...orf.Option) (orf.Projection[T], error), opts ...orf.Option) orf.Constructor[T] {
 	return func(m, d int, src rand.Source) (orf.Projection[T], error) { return f(m, d, src, opts...) }
 }
+
+// damping is the a of the optimal positive features.
+const damping = -0.1
 
 // lawCases are all maps and projections with a law. A product of Hadamard
 // factors is only nearly Haar: with k = 3 and lengths from χ the Gaussian kernel
@@ -192,6 +199,8 @@ func lawCases[T dense.Float]() []lawCase[T] {
 		{"softmax positive/orf", haar, softmaxPositive[T], law{mse: laws.SoftmaxPositiveORF}, 1, nil},
 		{"softmax hyperbolic/iid", iid, softmaxHyperbolic[T], law{mse: laws.SoftmaxHyperbolicIID}, 1, nil},
 		{"softmax hyperbolic/orf", haar, softmaxHyperbolic[T], law{mse: laws.SoftmaxHyperbolicORF}, 1, nil},
+		{"softmax optimal/iid", iid, softmaxOptimal[T], law{mse: laws.SoftmaxOptimalIID(damping)}, 1, nil},
+		{"softmax optimal/orf", haar, softmaxOptimal[T], law{mse: laws.SoftmaxOptimalORF(damping)}, 1, nil},
 		{"dot/iid", iid, dotProduct[T], law{mse: laws.DotProductIID}, 1, nil},
 		{"dot/orf", haar, dotProduct[T], law{mse: laws.DotProductORF}, 1, nil},
 		{"dot/orf fixed length", with(orf.GramSchmidt[T], fixed), dotProduct[T], law{mse: fixedHaar}, 1, nil},

@@ -21,6 +21,7 @@ var both = []law{
 	{"SoftmaxTrig", SoftmaxTrigIID, SoftmaxTrigORF},
 	{"SoftmaxPositive", SoftmaxPositiveIID, SoftmaxPositiveORF},
 	{"SoftmaxHyperbolic", SoftmaxHyperbolicIID, SoftmaxHyperbolicORF},
+	{"SoftmaxOptimal", SoftmaxOptimalIID(-0.3), SoftmaxOptimalORF(-0.3)},
 	{"DotProduct", DotProductIID, DotProductORF},
 	{"Angular", AngularIID, AngularORF},
 }
@@ -71,6 +72,7 @@ func TestTermsByQuadrature(t *testing.T) {
 	assert.InEpsilon(t, cos/c/c, SoftmaxTrigIID(x, y, 1), 1e-12)
 	assert.InEpsilon(t, variance(func(g float64) float64 { return c * math.Exp(math.Sqrt(p)*g) }), SoftmaxPositiveIID(x, y, 1), 1e-12)
 	assert.InEpsilon(t, variance(func(g float64) float64 { return c * math.Cosh(math.Sqrt(p)*g) }), SoftmaxHyperbolicIID(x, y, 1), 1e-12)
+	assert.InEpsilon(t, SoftmaxPositiveIID(x, y, 1), SoftmaxOptimalIID(0)(x, y, 1), 1e-12, "a = 0")
 	// The phase adds the variance of cos(wᵀ(x+y) + 2b), which is that of a
 	// uniform phase: ½.
 	assert.InEpsilon(t, cos+0.5, GaussianPhaseIID(x, y, 1), 1e-12)

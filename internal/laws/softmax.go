@@ -60,6 +60,35 @@ func SoftmaxHyperbolicORF(x, y []float64, m int) float64 {
 	return blocks(m, z.d, softmaxHyperbolicTerm(z), softmaxCovariance(z))
 }
 
+// SoftmaxOptimalIID is the law of the features
+// (1−4a)^(d/4)·exp(a‖w‖² + √(1−4a)·wᵀx − ‖x‖²/2)/√m of the softmax kernel,
+//
+//	MSE = ((1−4a)^d·(1−8a)^(−d/2)·exp(2(1−4a)p/(1−8a) − ‖x‖² − ‖y‖²) − S²)/m
+//
+// [Likhosherstov et al. 2022].
+func SoftmaxOptimalIID(a float64) func(x, y []float64, m int) float64 {
+	return func(x, y []float64, m int) float64 {
+		return softmaxOptimalTerm(newPair(x, y, m), a) / float64(m)
+	}
+}
+
+// SoftmaxOptimalORF is the law of the features of SoftmaxOptimalIID with orthogonal
+// rows. The covariance of two rows is that of SoftmaxPositiveORF, whatever a is: the
+// factor (1−4a)^d·exp(2a(‖v‖² + ‖w‖²)) is what turns the law of two rows into that of rows
+// longer by 1/√(1−4a), which the slope √(1−4a) undoes.
+func SoftmaxOptimalORF(a float64) func(x, y []float64, m int) float64 {
+	return func(x, y []float64, m int) float64 {
+		z := newPair(x, y, m)
+		return blocks(m, z.d, softmaxOptimalTerm(z, a), softmaxCovariance(z))
+	}
+}
+
+func softmaxOptimalTerm(z pair, a float64) float64 {
+	d := float64(z.d)
+	second := d*math.Log1p(-4*a) - d/2*math.Log1p(-8*a) + 2*(1-4*a)*z.p/(1-8*a) - z.xx - z.yy
+	return math.Exp(second) - math.Exp(2*z.s)
+}
+
 // softmaxPositiveTerm returns the variance of exp(wᵀ(x+y) − (‖x‖²+‖y‖²)/2).
 func softmaxPositiveTerm(z pair) float64 {
 	return math.Exp(2*z.s) * math.Expm1(z.p)

@@ -1,0 +1,115 @@
+package rff
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/vecmath"
+	"github.com/seed-feabd252/randfeat/orf"
+)
+
+// SoftmaxOptimal returns the optimal positive features of the softmax kernel
+// exp(s·xᵀy), where s is scale (FAVOR++) [Likhosherstov et al. 2022],
+//
+//	φ(x) = D·exp(−s‖x‖²/2)/√m · [exp(a‖w₁‖² + B√s·w₁ᵀx) … exp(a‖w_m‖² + B√s·w_mᵀx)],
+//	B = √(1−4a), D = (1−4a)^(d/4), a < 1/8,
+//
+// R^d → R^m, in log space as SoftmaxPositive, which is the case a = 0. A negative a
+// damps long frequencies, from which the variance of positive features comes;
+// OptimalA chooses it for a set of points.
+//
+// It is unbiased for rows of w that are each N(0, I). With independent rows the mean
+// squared error is, for x and y times √s and p = ‖x+y‖²,
+//
+//	((1−4a)^d·(1−8a)^(−d/2)·exp(2(1−4a)p/(1−8a) − ‖x‖² − ‖y‖²) − K²)/m.
+//
+// Orthogonal rows lower it by as much as that of SoftmaxPositive, whatever a is.
+//
+// An error reports a nil w, a scale that is not a positive number in the range of T,
+// and an a that is not a number below 1/8 or whose features are outside that range.
+func SoftmaxOptimal[T dense.Float](w orf.Projection[T], scale, a float64) (*Positive[T], error) {
+	e, err := newEngine(w, 1)
+	if err != nil {
+		return nil, err
+	}
+	if !(a < 0.125) || math.IsInf(a, -1) {
+		return nil, fmt.Errorf("rff: a = %v, want a number below 1/8", a)
+	}
+	if _, err := root[T]("scale", scale); err != nil {
+		return nil, err
+	}
+	slope, err := inRange[T]("a", a, math.Sqrt((1-4*a)*scale))
+	if err != nil {
+		return nil, err
+	}
+	constant := float64(e.in)/4*math.Log1p(-4*a) - math.Log(float64(e.out))/2
+	offsets := make([]T, e.out)
+	frequencies := w.Frequencies()
+	for k := range offsets {
+		v := a*2*vecmath.HalfSquaredNorm(frequencies.Row(k)) + constant
+		offsets[k] = T(v)
+		if math.IsInf(float64(offsets[k]), 0) {
+			return nil, fmt.Errorf("rff: a = %v gives a feature of logarithm %v, outside the range of %T", a, v, offsets[k])
+		}
+	}
+	name := fmt.Sprintf("SoftmaxOptimal(scale=%v, a=%v)", scale, a)
+	return exponential(e, name, scale, slope, func(phi, x []T, from, to int) {
+		t := phi[from:to]
+		vecmath.AffineEach(t, slope, offsets[from:to])
+		vecmath.Affine(t, 1, T(-scale*vecmath.HalfSquaredNorm(x)))
+	}), nil
+}
+
+// OptimalA returns the a of SoftmaxOptimal for queries x and keys y (n×d each, the
+// number of rows may differ) and the kernel exp(scale·xᵀy): with φ = s·E‖x+y‖²/d over
+// all pairs of them,
+//
+//	a = (1 − 2φ − √((2φ+1)² + 8φ))/16 ≤ 0
+//
+// [Likhosherstov et al. 2022], which is the least second moment of features for a pair
+// with that ‖x+y‖². It takes O(n·d) operations. It returns an error if x or y has no
+// rows, if they differ in dimension, if scale is not a positive finite number, or if
+// E‖x+y‖² is not finite.
+func OptimalA[T dense.Float](x, y dense.Matrix[T], scale float64) (float64, error) {
+	if err := positive("scale", scale); err != nil {
+		return 0, err
+	}
+	x.Check()
+	y.Check()
+	if x.Rows < 1 || y.Rows < 1 || x.Cols < 1 || x.Cols != y.Cols {
+		return 0, fmt.Errorf("rff: x is %d×%d, y is %d×%d, want points of one dimension", x.Rows, x.Cols, y.Rows, y.Cols)
+	}
+	meanX, squareX := moments(x)
+	meanY, squareY := moments(y)
+	p := squareX + squareY
+	for j, v := range meanX {
+		p += 2 * v * meanY[j]
+	}
+	phi := scale * max(p, 0) / float64(x.Cols)
+	if math.IsNaN(p) || math.IsInf(phi, 0) {
+		return 0, fmt.Errorf("rff: the mean of scale·‖x+y‖² is %v, want a finite number", scale*p)
+	}
+	// (1 − 2φ)² − ((2φ+1)² + 8φ) = −16φ: nothing cancels in this form.
+	root := math.Sqrt((2*phi+1)*(2*phi+1) + 8*phi)
+	if phi < 0.5 {
+		return -phi / (1 - 2*phi + root), nil
+	}
+	return (1 - 2*phi - root) / 16, nil
+}
+
+// moments returns the mean of the rows of x and that of their squared norms.
+func moments[T dense.Float](x dense.Matrix[T]) (mean []float64, square float64) {
+	mean = make([]float64, x.Cols)
+	for i := range x.Rows {
+		for j, v := range x.Row(i) {
+			mean[j] += float64(v)
+		}
+		square += 2 * vecmath.HalfSquaredNorm(x.Row(i))
+	}
+	n := float64(x.Rows)
+	for j := range mean {
+		mean[j] /= n
+	}
+	return mean, square / n
+}
