@@ -24,6 +24,7 @@
 //	Matern               Matérn 1/2 … 5/2   1; cos, sin, w multivariate t 2m  any sign
 //	SoftmaxTrig          exp(s·xᵀy)         e^(s‖x‖²/2); cos, sin        2m   any sign
 //	SoftmaxPositive      exp(s·xᵀy)         e^(−s‖x‖²/2); e^t            m    positive
+//	SoftmaxOptimal       exp(s·xᵀy)         e^(−s‖x‖²/2); e^(a‖w‖² + Bt)  m    positive
 //	SoftmaxHyperbolic    exp(s·xᵀy)         e^(−s‖x‖²/2)/√2; e^t, e^(−t) 2m   positive
 //	Angular              1 − 2θ/π           1; sign                      m    any sign
 //	ArcCosine            arc-cosine 0, 1, 2 1; √2·Θ(t)tⁿ                 m    at least 0
