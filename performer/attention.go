@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/pool"
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
@@ -61,8 +62,8 @@ type Attention[T dense.Float] struct {
 
 	workspaces     sync.Pool // of *workspace[T]
 	accumulators   sync.Pool // of *accumulator[T]
-	bidirectionals pool[bidirectional[T]]
-	causals        pool[causal[T]]
+	bidirectionals pool.Of[bidirectional[T]]
+	causals        pool.Of[causal[T]]
 	gradients      gradientPools[T]
 }
 

@@ -6,6 +6,7 @@ import (
 	"runtime"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/pool"
 	"github.com/seed-feabd252/randfeat/internal/vecmath"
 	"github.com/seed-feabd252/randfeat/rff"
 )
@@ -155,7 +156,7 @@ func addWeighted[T dense.Float](beta T, sums, keys, values dense.Matrix[T], weig
 
 // gradientPools is the scratch memory of Backward.
 type gradientPools[T dense.Float] struct {
-	workspaces     pool[gradientWorkspace[T]]
-	bidirectionals pool[bidirectionalGradient[T]]
-	sweeps         pool[sweep[T]]
+	workspaces     pool.Of[gradientWorkspace[T]]
+	bidirectionals pool.Of[bidirectionalGradient[T]]
+	sweeps         pool.Of[sweep[T]]
 }

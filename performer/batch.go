@@ -7,6 +7,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/parallel"
+	"github.com/seed-feabd252/randfeat/internal/pool"
 )
 
 // Batch is attention over many heads and sequences in one call. Rows are tokens, those
@@ -22,7 +23,7 @@ type Batch[T dense.Float] struct {
 	heads, keyHeads int
 	units           []unit[T]
 	calls           sync.Pool // of *batched[T]
-	gradients       pool[batchGradient[T]]
+	gradients       pool.Of[batchGradient[T]]
 }
 
 // unit is a run of heads that are computed together.

@@ -48,7 +48,7 @@ func (b *Batch[T]) Backward(dq, dk, dv, q, k, v, dout dense.Matrix[T], s Sequenc
 	if keys == nil {
 		keys = s.Queries
 	}
-	c := b.gradients.get()
+	c := b.gradients.Get()
 	*c = batchGradient[T]{
 		b: b, s: s,
 		gradients: gradients[T]{
@@ -105,7 +105,7 @@ func (c *batchGradient[T]) group(i, processors int) {
 		case u.from%size == 0:
 			c.unit(sequence, u, dk, dv, processors)
 		default:
-			more := compactions[T]().get()
+			more := compactions[T]().Get()
 			more.k.shape(dk.Rows, dk.Cols)
 			more.v.shape(dv.Rows, dv.Cols)
 			moreK, moreV := more.k.rows(dk.Rows), more.v.rows(dv.Rows)

@@ -31,7 +31,7 @@ type bidirectional[T dense.Float] struct {
 // bidirectional accumulates all keys, then answers the queries of so many heads, which
 // are column blocks of q and dst.
 func (a *Attention[T]) bidirectional(heads int, dst, q, k, v dense.Matrix[T]) {
-	b := a.bidirectionals.get()
+	b := a.bidirectionals.Get()
 	b.a, b.heads = a, heads
 	b.dst, b.q, b.k, b.v = dst, q, k, v
 	b.segments = segmentsOf(k.Rows)
@@ -81,12 +81,6 @@ func segmentsOf(n int) int {
 	return max(1, min(n/segmentRows, max(fewSegments, n/longSegments), maxSegments))
 }
 
-// share returns where share s of n begins: n·s/shares, without the product, which
-// overflows a 32-bit int.
-func share(n, shares, s int) int {
-	return n/shares*s + n%shares*s/shares
-}
-
 // summarising is the task of accumulating segments of keys.
 type summarising[T dense.Float] bidirectional[T]
 
@@ -96,7 +90,7 @@ func (b *summarising[T]) Piece(s int) {
 	if b.plain {
 		acc.ref.one()
 	}
-	lo, hi := share(b.k.Rows, b.segments, s), share(b.k.Rows, b.segments, s+1)
+	lo, hi := parallel.Share(b.k.Rows, b.segments, s), parallel.Share(b.k.Rows, b.segments, s+1)
 	for ; lo < hi; lo += a.rows {
 		end := min(lo+a.rows, hi)
 		keys, values := w.features.rows(end-lo), b.v.RowRange(lo, end)
@@ -116,7 +110,7 @@ func (b *summarising[T]) Piece(s int) {
 type merging[T dense.Float] bidirectional[T]
 
 func (b *merging[T]) Piece(g int) {
-	lo, hi := share(b.a.m, b.groups, g), share(b.a.m, b.groups, g+1)
+	lo, hi := parallel.Share(b.a.m, b.groups, g), parallel.Share(b.a.m, b.groups, g+1)
 	for _, p := range b.parts[1:b.segments] {
 		b.parts[0].mergeFeatures(p, lo, hi)
 	}

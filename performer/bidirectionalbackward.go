@@ -30,18 +30,18 @@ type bidirectionalGradient[T dense.Float] struct {
 }
 
 func (a *Attention[T]) bidirectionalBackward(g *gradients[T]) {
-	b := a.gradients.bidirectionals.get()
+	b := a.gradients.bidirectionals.Get()
 	b.gradients, b.a = *g, a
 	b.total, b.shift = resize(b.total, a.m), resize(b.shift, a.m)
 
-	b.keys = a.bidirectionals.get()
+	b.keys = a.bidirectionals.Get()
 	b.keys.a, b.keys.k, b.keys.v = a, g.k, g.v
 	b.keys.segments = segmentsOf(g.k.Rows)
 	b.keys.sum()
 	b.split(b.keys, b.total)
 	product.PackT(&b.sums, b.valueSums(b.keys))
 
-	b.queries = a.bidirectionals.get()
+	b.queries = a.bidirectionals.Get()
 	b.queries.a = a
 	b.queries.segments = segmentsOf(g.q.Rows)
 	parallel.Do(b.queries.segments, (*queryGradients[T])(b))
@@ -82,7 +82,7 @@ func (b *queryGradients[T]) Piece(s int) {
 	if acc.ref != nil && !a.opts.Unnormalised {
 		acc.ref.one()
 	}
-	lo, hi := share(b.q.Rows, b.queries.segments, s), share(b.q.Rows, b.queries.segments, s+1)
+	lo, hi := parallel.Share(b.q.Rows, b.queries.segments, s), parallel.Share(b.q.Rows, b.queries.segments, s+1)
 	for ; lo < hi; lo += w.rows {
 		end := min(lo+w.rows, hi)
 		queries, slopes := w.features.rows(end-lo), w.slopes.rows(end-lo)
@@ -163,7 +163,7 @@ type gradientWorkspace[T dense.Float] struct {
 
 // gradientWorkspace takes a workspace from the pool.
 func (a *Attention[T]) gradientWorkspace() *gradientWorkspace[T] {
-	w := a.gradients.workspaces.get()
+	w := a.gradients.workspaces.Get()
 	if w.rows == 0 {
 		w.rows = blockRows(2 * a.m)
 		w.features.shape(w.rows, a.m)

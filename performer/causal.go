@@ -63,7 +63,7 @@ func (a *Attention[T]) causalIn(window int, dst, q, k, v dense.Matrix[T]) {
 // causalOver is causalIn over the keys that are valid, or over all of them if valid is
 // nil.
 func (a *Attention[T]) causalOver(window int, dst, q, k, v dense.Matrix[T], valid []bool) {
-	c := a.causals.get()
+	c := a.causals.Get()
 	c.a, c.dst, c.q, c.k, c.v, c.valid = a, dst, q, k, v, valid
 	c.prepare(window)
 	parallel.Do(window, (*loading[T])(c))

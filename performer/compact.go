@@ -1,6 +1,9 @@
 package performer
 
-import "github.com/seed-feabd252/randfeat/dense"
+import (
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/pool"
+)
 
 // compaction is memory for the keys and values that count.
 type compaction[T dense.Float] struct{ k, v buffer[T] }
@@ -16,7 +19,7 @@ func compact[T dense.Float](k, v dense.Matrix[T], valid []bool) (keys, values de
 	if count(valid[:n]) == n {
 		return k.RowRange(0, n), v.RowRange(0, n), nil
 	}
-	copies = compactions[T]().get()
+	copies = compactions[T]().Get()
 	copies.k.shape(n, k.Cols)
 	copies.v.shape(n, v.Cols)
 	keys, values = copies.k.rows(n), copies.v.rows(n)
@@ -42,11 +45,11 @@ func count(valid []bool) int {
 	return n
 }
 
-var compactions32, compactions64 = new(pool[compaction[float32]]), new(pool[compaction[float64]])
+var compactions32, compactions64 = new(pool.Of[compaction[float32]]), new(pool.Of[compaction[float64]])
 
-func compactions[T dense.Float]() *pool[compaction[T]] {
-	if p, ok := any(compactions32).(*pool[compaction[T]]); ok {
+func compactions[T dense.Float]() *pool.Of[compaction[T]] {
+	if p, ok := any(compactions32).(*pool.Of[compaction[T]]); ok {
 		return p
 	}
-	return any(compactions64).(*pool[compaction[T]])
+	return any(compactions64).(*pool.Of[compaction[T]])
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/parallel"
+	"github.com/seed-feabd252/randfeat/internal/pool"
 )
 
 // Backward writes the gradients of each head into its columns of dq, dk and dv, for
@@ -23,7 +24,7 @@ func (h *Heads[T]) Backward(dq, dk, dv, q, k, v, dout dense.Matrix[T]) (_, _, _ 
 			q.Rows, q.Cols, k.Rows, k.Cols, v.Rows, v.Cols, h.heads))
 	}
 	g := newGradients(dq, dk, dv, q, k, v, dout)
-	c := headGradients[T]().get()
+	c := headGradients[T]().Get()
 	c.gradients, c.of.h = g, h
 	processors := runtime.GOMAXPROCS(0)
 	together := h.heads / processors * processors
@@ -60,11 +61,11 @@ func (c *headGradient[T]) head(i, processors int) {
 }
 
 // Scratch memory of all calls of Backward of Heads, by type.
-var headGradients32, headGradients64 = new(pool[headGradient[float32]]), new(pool[headGradient[float64]])
+var headGradients32, headGradients64 = new(pool.Of[headGradient[float32]]), new(pool.Of[headGradient[float64]])
 
-func headGradients[T dense.Float]() *pool[headGradient[T]] {
-	if p, ok := any(headGradients32).(*pool[headGradient[T]]); ok {
+func headGradients[T dense.Float]() *pool.Of[headGradient[T]] {
+	if p, ok := any(headGradients32).(*pool.Of[headGradient[T]]); ok {
 		return p
 	}
-	return any(headGradients64).(*pool[headGradient[T]])
+	return any(headGradients64).(*pool.Of[headGradient[T]])
 }

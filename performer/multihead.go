@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/pool"
 	"github.com/seed-feabd252/randfeat/internal/product"
 )
 
@@ -23,7 +24,7 @@ type MultiHead[T dense.Float] struct {
 	query, key, value, output linear[T] // output has no weight if there is no W_O
 	batch                     *Batch[T]
 	calls                     sync.Pool // of *multiHeadCall[T]
-	gradients                 pool[multiHeadGradient[T]]
+	gradients                 pool.Of[multiHeadGradient[T]]
 }
 
 // Projections are the weights of a [MultiHead] of H heads of queries and Hk of keys and

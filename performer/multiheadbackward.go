@@ -66,7 +66,7 @@ func (l *MultiHead[T]) backward(dw *Projections[T], q, k, v, dout dense.Matrix[T
 		panic(fmt.Sprintf("performer: dout is %d×%d, q is %d×%d, want %d×%d, a gradient for each output",
 			dout.Rows, dout.Cols, q.Rows, q.Cols, q.Rows, out))
 	}
-	c := l.gradients.get()
+	c := l.gradients.Get()
 	queries, keys, values := l.query.applyTo(&c.q, q), l.key.applyTo(&c.k, k), l.value.applyTo(&c.v, v)
 	dheads := dout
 	if !l.output.none() {

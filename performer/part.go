@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/pool"
 )
 
 // part is what a form is asked for in a batch: the queries of some heads, which lie
@@ -80,7 +81,7 @@ func (a *Attention[T]) answer(p part[T]) {
 // at the end of as many queries as there are keys.
 func (a *Attention[T]) resume(p part[T]) {
 	aligned := p.k.Rows - p.past
-	s := stretches[T]().get()
+	s := stretches[T]().Get()
 	s.q.shape(p.k.Rows, a.d)
 	s.dst.shape(p.k.Rows, p.v.Cols)
 	q, dst := s.q.rows(p.k.Rows), s.dst.rows(p.k.Rows)
@@ -182,11 +183,11 @@ func headOf[T dense.Float](m dense.Matrix[T], i, heads int) dense.Matrix[T] {
 // stretch is memory for queries and outputs of as many rows as there are keys.
 type stretch[T dense.Float] struct{ q, dst buffer[T] }
 
-var stretches32, stretches64 = new(pool[stretch[float32]]), new(pool[stretch[float64]])
+var stretches32, stretches64 = new(pool.Of[stretch[float32]]), new(pool.Of[stretch[float64]])
 
-func stretches[T dense.Float]() *pool[stretch[T]] {
-	if p, ok := any(stretches32).(*pool[stretch[T]]); ok {
+func stretches[T dense.Float]() *pool.Of[stretch[T]] {
+	if p, ok := any(stretches32).(*pool.Of[stretch[T]]); ok {
 		return p
 	}
-	return any(stretches64).(*pool[stretch[T]])
+	return any(stretches64).(*pool.Of[stretch[T]])
 }

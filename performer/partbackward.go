@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/pool"
 )
 
 // partGradient is what a form is asked for on the way back in a batch: all gradients of
@@ -31,7 +32,7 @@ var (
 )
 
 func (a *Attention[T]) attendBackward(p partGradient[T]) {
-	s := selections[T]().get()
+	s := selections[T]().Get()
 	queries, keys, all := s.selected(p, a.opts.Causal)
 	if !all {
 		past, seen := overlap(queries, keys)
@@ -51,7 +52,7 @@ func (a *Attention[T]) attendBackward(p partGradient[T]) {
 }
 
 func (e Exact[T]) attendBackward(p partGradient[T]) {
-	s := selections[T]().get()
+	s := selections[T]().Get()
 	queries, keys, all := s.selected(p, e.Causal)
 	past := 0
 	if !all {
@@ -254,11 +255,11 @@ func marks(memory *[]bool, rows []int) []bool {
 	return *memory
 }
 
-var selections32, selections64 = new(pool[selection[float32]]), new(pool[selection[float64]])
+var selections32, selections64 = new(pool.Of[selection[float32]]), new(pool.Of[selection[float64]])
 
-func selections[T dense.Float]() *pool[selection[T]] {
-	if p, ok := any(selections32).(*pool[selection[T]]); ok {
+func selections[T dense.Float]() *pool.Of[selection[T]] {
+	if p, ok := any(selections32).(*pool.Of[selection[T]]); ok {
 		return p
 	}
-	return any(selections64).(*pool[selection[T]])
+	return any(selections64).(*pool.Of[selection[T]])
 }

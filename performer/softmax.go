@@ -85,7 +85,7 @@ type exact[T dense.Float] struct {
 // run computes the outputs, with a copy of e that is kept for later calls.
 func (e exact[T]) run() {
 	e.rows = queriesOf(e.q.Rows)
-	task := exacts[T]().get()
+	task := exacts[T]().Get()
 	*task = e
 	parallel.Do((e.q.Rows+e.rows-1)/e.rows, task)
 	*task = exact[T]{}
@@ -95,7 +95,7 @@ func (e exact[T]) run() {
 func (e *exact[T]) Piece(i int) {
 	lo := i * e.rows
 	hi := min(lo+e.rows, e.q.Rows)
-	t := tiles[T]().get()
+	t := tiles[T]().Get()
 	t.prepare(hi-lo, e.v.Cols, e.opts, e.k.Cols)
 	t.valid = e.valid
 	t.attend(e.dst.RowRange(lo, hi), e.q.RowRange(lo, hi), e.k, e.v, lo+e.past)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/parallel"
+	"github.com/seed-feabd252/randfeat/internal/pool"
 	"github.com/seed-feabd252/randfeat/internal/product"
 	"github.com/seed-feabd252/randfeat/internal/vecmath"
 )
@@ -47,7 +48,7 @@ func SoftmaxBackward[T dense.Float](dq, dk, dv, q, k, v, dout dense.Matrix[T], o
 // keys j ≤ i + past that are valid, of which all are if valid is nil; the first one is,
 // and the last query sees the last one.
 func exactBackward[T dense.Float](g *gradients[T], opts SoftmaxOptions, past int, valid []bool) {
-	e := exactGradients[T]().get()
+	e := exactGradients[T]().Get()
 	e.gradients, e.opts, e.past, e.valid = *g, opts, past, valid
 	e.prepare()
 	if !opts.Unnormalised {
@@ -138,7 +139,7 @@ type exactStatistics[T dense.Float] exactGradient[T]
 func (e *exactStatistics[T]) Piece(i int) {
 	lo := i * gradientQueries
 	hi := min(lo+gradientQueries, e.q.Rows)
-	t, w := tiles[T]().get(), gradientTiles[T]().get()
+	t, w := tiles[T]().Get(), gradientTiles[T]().Get()
 	w.out.shape(gradientQueries, e.v.Cols)
 	out := w.out.rows(hi - lo)
 	t.prepare(hi-lo, e.v.Cols, e.opts, e.k.Cols)
@@ -159,11 +160,11 @@ func (e *exactStatistics[T]) Piece(i int) {
 type exactSegments[T dense.Float] exactGradient[T]
 
 func (e *exactSegments[T]) Piece(s int) {
-	w := gradientTiles[T]().get()
+	w := gradientTiles[T]().Get()
 	w.weights.shape(tileKeys, gradientQueries)
 	w.slopes.shape(tileKeys, gradientQueries)
 	n := e.q.Rows - e.from
-	lo, hi := e.from+share(n, e.segments, s), e.from+share(n, e.segments, s+1)
+	lo, hi := e.from+parallel.Share(n, e.segments, s), e.from+parallel.Share(n, e.segments, s+1)
 	for at := lo; at < hi; at += gradientQueries {
 		var beta T = 1
 		if at == lo {
@@ -237,20 +238,20 @@ func (e *exactGradient[T]) separately(dq, dk, dv, p, ds dense.Matrix[T], lo int,
 
 // Scratch memory of all calls of SoftmaxBackward, by type.
 var (
-	exactGradients32, exactGradients64 = new(pool[exactGradient[float32]]), new(pool[exactGradient[float64]])
-	gradientTiles32, gradientTiles64   = new(pool[gradientTile[float32]]), new(pool[gradientTile[float64]])
+	exactGradients32, exactGradients64 = new(pool.Of[exactGradient[float32]]), new(pool.Of[exactGradient[float64]])
+	gradientTiles32, gradientTiles64   = new(pool.Of[gradientTile[float32]]), new(pool.Of[gradientTile[float64]])
 )
 
-func exactGradients[T dense.Float]() *pool[exactGradient[T]] {
-	if p, ok := any(exactGradients32).(*pool[exactGradient[T]]); ok {
+func exactGradients[T dense.Float]() *pool.Of[exactGradient[T]] {
+	if p, ok := any(exactGradients32).(*pool.Of[exactGradient[T]]); ok {
 		return p
 	}
-	return any(exactGradients64).(*pool[exactGradient[T]])
+	return any(exactGradients64).(*pool.Of[exactGradient[T]])
 }
 
-func gradientTiles[T dense.Float]() *pool[gradientTile[T]] {
-	if p, ok := any(gradientTiles32).(*pool[gradientTile[T]]); ok {
+func gradientTiles[T dense.Float]() *pool.Of[gradientTile[T]] {
+	if p, ok := any(gradientTiles32).(*pool.Of[gradientTile[T]]); ok {
 		return p
 	}
-	return any(gradientTiles64).(*pool[gradientTile[T]])
+	return any(gradientTiles64).(*pool.Of[gradientTile[T]])
 }

@@ -49,7 +49,7 @@ func (t *appending[T]) Piece(h int) {
 		a.workspaces.Put(w)
 		return
 	}
-	b := a.bidirectionals.get()
+	b := a.bidirectionals.Get()
 	b.a, b.k, b.v, b.segments = a, k, v, segments
 	b.sum()
 	acc.mergeFeatures(b.parts[0], 0, a.m)
@@ -64,7 +64,7 @@ type attending[T dense.Float] State[T]
 func (t *attending[T]) Piece(h int) {
 	s := (*State[T])(t)
 	a, acc := s.a, s.heads[h]
-	b := a.bidirectionals.get()
+	b := a.bidirectionals.Get()
 	b.a, b.heads = a, 1
 	b.dst, b.q = s.head(s.call.dst, h), s.head(s.call.q, h)
 	b.v.Cols = s.dv

@@ -49,7 +49,7 @@ func (a *Attention[T]) causalBackward(window int, g gradients[T]) {
 // causalBackwardOver is causalBackward of the keys and queries that are there; nil are
 // all. Gradients of the others have no meaning.
 func (a *Attention[T]) causalBackwardOver(window int, g *gradients[T], keys, queries []bool) {
-	s := a.gradients.sweeps.get()
+	s := a.gradients.sweeps.Get()
 	s.a, s.gradients, s.keys, s.queries = a, *g, keys, queries
 	for _, back := range [...]bool{false, true} {
 		s.back = back

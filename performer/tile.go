@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/pool"
 	"github.com/seed-feabd252/randfeat/internal/product"
 	"github.com/seed-feabd252/randfeat/internal/vecmath"
 )
@@ -149,20 +150,20 @@ func fill[T dense.Float](x []T, v T) {
 
 // Scratch memory of all calls of Softmax, by type.
 var (
-	exacts32, exacts64 = new(pool[exact[float32]]), new(pool[exact[float64]])
-	tiles32, tiles64   = new(pool[tile[float32]]), new(pool[tile[float64]])
+	exacts32, exacts64 = new(pool.Of[exact[float32]]), new(pool.Of[exact[float64]])
+	tiles32, tiles64   = new(pool.Of[tile[float32]]), new(pool.Of[tile[float64]])
 )
 
-func exacts[T dense.Float]() *pool[exact[T]] {
-	if p, ok := any(exacts32).(*pool[exact[T]]); ok {
+func exacts[T dense.Float]() *pool.Of[exact[T]] {
+	if p, ok := any(exacts32).(*pool.Of[exact[T]]); ok {
 		return p
 	}
-	return any(exacts64).(*pool[exact[T]])
+	return any(exacts64).(*pool.Of[exact[T]])
 }
 
-func tiles[T dense.Float]() *pool[tile[T]] {
-	if p, ok := any(tiles32).(*pool[tile[T]]); ok {
+func tiles[T dense.Float]() *pool.Of[tile[T]] {
+	if p, ok := any(tiles32).(*pool.Of[tile[T]]); ok {
 		return p
 	}
-	return any(tiles64).(*pool[tile[T]])
+	return any(tiles64).(*pool.Of[tile[T]])
 }

@@ -1,8 +1,6 @@
 package performer
 
 import (
-	"sync"
-
 	"github.com/seed-feabd252/randfeat/dense"
 )
 
@@ -54,15 +52,4 @@ func (a *Attention[T]) mapKeys(dst, k dense.Matrix[T]) {
 	} else {
 		a.key.Transform(dst, k)
 	}
-}
-
-// pool keeps values of one type between calls.
-type pool[V any] struct{ sync.Pool }
-
-// get returns a value that was put, or a new one.
-func (p *pool[V]) get() *V {
-	if v, ok := p.Get().(*V); ok {
-		return v
-	}
-	return new(V)
 }

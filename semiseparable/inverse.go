@@ -39,7 +39,7 @@ func (m Matrix[T]) inverse(dst dense.Matrix[T], chunk int) (dense.Matrix[T], err
 		return dst, nil
 	}
 	keep := &poolsOf[T]().inversions
-	v := keep.get()
+	v := keep.Get()
 	v.Matrix, v.dst = m, dst
 	v.chunk = min(chunk, n)
 	v.chunks = (n + v.chunk - 1) / v.chunk
@@ -54,7 +54,7 @@ func (m Matrix[T]) inverse(dst dense.Matrix[T], chunk int) (dense.Matrix[T], err
 
 	v.Matrix, v.dst = Matrix[T]{}, dense.Matrix[T]{}
 	overflow := v.overflow.Load()
-	keep.put(v)
+	keep.Put(v)
 	if overflow {
 		return dst, checkResult(dst, false)
 	}
@@ -86,13 +86,13 @@ type columns[T dense.Float] struct {
 
 func (v *inversion[T]) Piece(i int) {
 	keep := &poolsOf[T]().columns
-	c := keep.get()
+	c := keep.Get()
 	if v.below {
 		v.fillBelow(c, i)
 	} else {
 		v.fillDiagonal(c, i)
 	}
-	keep.put(c)
+	keep.Put(c)
 }
 
 func (v *inversion[T]) rows(chunk int) (lo, hi int) {

@@ -1,10 +1,10 @@
 package semiseparable
 
 import (
-	"sync"
 	"unsafe"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/pool"
 )
 
 // ring holds some numbers for each of the steps at hand.
@@ -54,23 +54,11 @@ func touch[T dense.Float](x dense.Matrix[T]) T {
 	return sum
 }
 
-// pool keeps values of one type.
-type pool[V any] struct{ sync.Pool }
-
-func (p *pool[V]) get() *V {
-	if v, ok := p.Get().(*V); ok {
-		return v
-	}
-	return new(V)
-}
-
-func (p *pool[V]) put(v *V) { p.Put(v) }
-
 // pools keeps the working memory of one element type.
 type pools[T dense.Float] struct {
-	sweeps     pool[sweep[T]]
-	inversions pool[inversion[T]]
-	columns    pool[columns[T]]
+	sweeps     pool.Of[sweep[T]]
+	inversions pool.Of[inversion[T]]
+	columns    pool.Of[columns[T]]
 }
 
 var (

@@ -76,12 +76,12 @@ func (m Matrix[T]) run(dst, x dense.Matrix[T], name string, op operation, size s
 		return dst, nil
 	}
 	keep := &poolsOf[T]().sweeps
-	s := keep.get()
+	s := keep.Get()
 	s.start(m, dst, x, op, size)
 	s.all()
 	err := s.check(name)
 	s.forget()
-	keep.put(s)
+	keep.Put(s)
 	return dst, err
 }
 

@@ -85,3 +85,7 @@ type rowRanges struct {
 func (r *rowRanges) Piece(i int) { r.f(i*r.grain, min((i+1)*r.grain, r.n)) }
 
 var ranges sync.Pool
+
+// Share returns where share s of n begins when n is cut into shares of nearly equal
+// size: n·s/shares, without the product, which overflows a 32-bit int.
+func Share(n, shares, s int) int { return n/shares*s + n%shares*s/shares }

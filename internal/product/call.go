@@ -1,10 +1,10 @@
 package product
 
 import (
-	"sync"
 	"unsafe"
 
 	"github.com/seed-feabd252/randfeat/internal/parallel"
+	"github.com/seed-feabd252/randfeat/internal/pool"
 )
 
 const (
@@ -35,7 +35,7 @@ func mulPacked[T Float](alpha T, a view[T], b *Packed[T], beta T, c view[T], don
 		return
 	}
 	pool := calls[T]()
-	p := pool.get()
+	p := pool.Get()
 	*p = call[T]{alpha: alpha, beta: beta, a: a, b: b, c: c, done: done}
 	p.split()
 	if p.pieces == 1 {
@@ -44,7 +44,7 @@ func mulPacked[T Float](alpha T, a view[T], b *Packed[T], beta T, c view[T], don
 		parallel.Do(p.pieces, p)
 	}
 	*p = call[T]{}
-	pool.put(p)
+	pool.Put(p)
 }
 
 // split chooses the number of pieces: enough for every processor to have some, not
@@ -63,7 +63,7 @@ func (p *call[T]) split() {
 
 // Piece computes some strips of C.
 func (p *call[T]) Piece(i int) {
-	first, end := share(p.strips, p.pieces, i), share(p.strips, p.pieces, i+1)
+	first, end := parallel.Share(p.strips, p.pieces, i), parallel.Share(p.strips, p.pieces, i+1)
 	columns := p.c.cols
 	if p.done != nil {
 		columns = tileColumns
@@ -78,7 +78,7 @@ func (p *call[T]) Piece(i int) {
 }
 
 // row returns the first row of a strip.
-func (p *call[T]) row(strip int) int { return share(p.c.rows, p.strips, strip) }
+func (p *call[T]) row(strip int) int { return parallel.Share(p.c.rows, p.strips, strip) }
 
 // tile computes strips first ≤ s < end and columns from ≤ j < to of C.
 func (p *call[T]) tile(first, end, from, to int) {
@@ -118,41 +118,25 @@ func (p *call[T]) scale(lo, hi, from, to int) {
 	}
 }
 
-// share returns where share i of n begins: n·i/shares, without the product, which
-// overflows a 32-bit int.
-func share(n, shares, i int) int { return n/shares*i + n%shares*i/shares }
-
-// pool keeps values of one type.
-type pool[V any] struct{ sync.Pool }
-
-func (p *pool[V]) get() *V {
-	if v, ok := p.Get().(*V); ok {
-		return v
-	}
-	return new(V)
-}
-
-func (p *pool[V]) put(v *V) { p.Put(v) }
-
 var (
-	calls32 pool[call[float32]]
-	calls64 pool[call[float64]]
-	packs32 pool[Packed[float32]]
-	packs64 pool[Packed[float64]]
+	calls32 pool.Of[call[float32]]
+	calls64 pool.Of[call[float64]]
+	packs32 pool.Of[Packed[float32]]
+	packs64 pool.Of[Packed[float64]]
 )
 
-func calls[T Float]() *pool[call[T]] {
+func calls[T Float]() *pool.Of[call[T]] {
 	if size[T]() == 4 {
-		return (*pool[call[T]])(unsafe.Pointer(&calls32))
+		return (*pool.Of[call[T]])(unsafe.Pointer(&calls32))
 	}
-	return (*pool[call[T]])(unsafe.Pointer(&calls64))
+	return (*pool.Of[call[T]])(unsafe.Pointer(&calls64))
 }
 
-func packs[T Float]() *pool[Packed[T]] {
+func packs[T Float]() *pool.Of[Packed[T]] {
 	if size[T]() == 4 {
-		return (*pool[Packed[T]])(unsafe.Pointer(&packs32))
+		return (*pool.Of[Packed[T]])(unsafe.Pointer(&packs32))
 	}
-	return (*pool[Packed[T]])(unsafe.Pointer(&packs64))
+	return (*pool.Of[Packed[T]])(unsafe.Pointer(&packs64))
 }
 
 // size returns the size of an element in bytes.

@@ -121,8 +121,8 @@ func (a view[T]) colRange(from, to int) view[T] {
 func mul[T Float](alpha T, a, b view[T], beta T, c view[T]) {
 	check(a, b.rows, b.cols, c)
 	columns := packedColumns[T](b.rows, b.cols)
-	p := packs[T]().get()
-	defer packs[T]().put(p)
+	p := packs[T]().Get()
+	defer packs[T]().Put(p)
 	for from := 0; from < b.cols; from += columns {
 		to := min(from+columns, b.cols)
 		p.pack(b.colRange(from, to))
