@@ -97,8 +97,8 @@ func (a *Attention[T]) pull(m rff.Map[T], dx, x, slopes dense.Matrix[T]) {
 //
 //	(slope_f − δ·sums_f)/D,  times x_f with logarithms.
 func (a *Attention[T]) quotientSlope(slope, x, sums []T) (total, mean T) {
-	total = dot(x, sums)
-	mean = dot(x, slope) / total
+	total = vecmath.Dot(x, sums)
+	mean = vecmath.Dot(x, slope) / total
 	vecmath.AddScaled(slope, sums, -mean)
 	vecmath.Scale(slope, 1/total)
 	if a.logKey != nil {

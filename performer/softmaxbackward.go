@@ -149,7 +149,7 @@ func (e *exactStatistics[T]) Piece(i int) {
 	copy(e.shift[lo:hi], t.shift)
 	for i := range out.Rows {
 		e.log[lo+i] = T(math.Log(float64(t.total[i])))
-		e.mean[lo+i] = dot(e.dout.Row(lo+i), out.Row(i))
+		e.mean[lo+i] = vecmath.Dot(e.dout.Row(lo+i), out.Row(i))
 	}
 	tiles[T]().Put(t)
 	gradientTiles[T]().Put(w)

@@ -12,23 +12,6 @@ import (
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
-func TestDot(t *testing.T) {
-	bothTypes(t, testDot[float32], testDot[float64])
-}
-
-func testDot[T dense.Float](t *testing.T) {
-	rng := rand.New(source(240))
-	for n := range 70 {
-		x, y := gaussian[T](rng, 1, n, 0, 1).Data, gaussian[T](rng, 1, n+3, 0, 1).Data
-		want, size := products(dense.Convert(dense.Matrix[float64]{}, dense.Of(1, n, x)).Data, dense.Convert(dense.Matrix[float64]{}, dense.Of(1, n+3, y)).Data)
-		assert.InDelta(t, want, float64(dot(x, y)), float64(n+1)*eps[T]()*size, "n = %d", n)
-		if n > 0 {
-			x[n-1] = T(math.NaN())
-			assert.True(t, hasNaN([]T{dot(x, y)}))
-		}
-	}
-}
-
 // Batches of any number of chunks give the same bits on both ways, whole chunks and
 // split ones.
 func TestSweepWindowsDoNotMatter(t *testing.T) {

@@ -45,7 +45,7 @@ func quadraticSlope[T dense.Float](dx, x, g []T, c T) {
 	next := g[d:]
 	for i, v := range x {
 		of := next[:d-i-1]
-		dx[i] += 2*c*v*g[i] + mixed*dot(of, x[i+1:])
+		dx[i] += 2*c*v*g[i] + mixed*vecmath.Dot(of, x[i+1:])
 		vecmath.AddScaled(dx[i+1:], of, mixed*v)
 		next = next[d-i-1:]
 	}

@@ -60,7 +60,7 @@ func trigSlope[T dense.Float](e engine[T], scale float64, r T, norm float64) *pu
 	return throughZ(e, 2*m, func(z, x, g []T) (a, b T) {
 		vecmath.Scale(z[:m], r)
 		vecmath.Sincos(z[m:], z[:m], z[:m])
-		along := dot(z, g)
+		along := vecmath.Dot(z, g)
 		unwave(z, g)
 		c := T(norm * math.Exp(scale*vecmath.HalfSquaredNorm(x)))
 		return c * r, c * T(scale) * along
@@ -72,12 +72,12 @@ func trigSlope[T dense.Float](e engine[T], scale float64, r T, norm float64) *pu
 func logSlope[T dense.Float](e engine[T], scale float64, r T) *pullback[T] {
 	s, m := T(scale), e.frequencies()
 	if e.out == m {
-		return straight(e, func(_, _, g []T) (a, b T) { return r, -s * sum(g) }, radial[T])
+		return straight(e, func(_, _, g []T) (a, b T) { return r, -s * vecmath.Sum(g) }, radial[T])
 	}
 	p := throughZ(e, m, func(z, _, g []T) (a, b T) {
 		copy(z, g[:m])
 		vecmath.AddScaled(z, g[m:], -1)
-		return r, -s * sum(g)
+		return r, -s * vecmath.Sum(g)
 	}, radial[T])
 	p.projects = false
 	return p
@@ -90,7 +90,7 @@ func expSlope[T dense.Float](e engine[T], scale float64, r T, features rowFunc[T
 	return throughZ(e, e.out, func(z, x, g []T) (a, b T) {
 		features(z, x, 0, m)
 		vecmath.Multiply(z, g)
-		b = -s * sum(z)
+		b = -s * vecmath.Sum(z)
 		if len(z) > m {
 			vecmath.AddScaled(z[:m], z[m:], -1)
 		}

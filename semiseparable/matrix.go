@@ -6,6 +6,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/parallel"
+	"github.com/seed-feabd252/randfeat/internal/vecmath"
 )
 
 // Matrix is the n×n lower-triangular matrix T = Λ + tril(QKᵀ, −1): element (i, j)
@@ -59,22 +60,13 @@ func (m Matrix[T]) Dense(dst dense.Matrix[T]) dense.Matrix[T] {
 		for i := lo; i < hi; i++ {
 			row, q := dst.Row(i), m.Q.Row(i)
 			for j := range i {
-				row[j] = dot(q, m.K.Row(j))
+				row[j] = vecmath.Dot(q, m.K.Row(j))
 			}
 			row[i] = m.diag(i)
 			clear(row[i+1:])
 		}
 	})
 	return dst
-}
-
-func dot[T dense.Float](x, y []T) T {
-	var sum T
-	y = y[:len(x)]
-	for l, v := range x {
-		sum += v * y[l]
-	}
-	return sum
 }
 
 // diag returns λ_i.

@@ -1,12 +1,10 @@
-package rff
-
-import "github.com/seed-feabd252/randfeat/dense"
+package vecmath
 
 // The sums below are eight partial ones, as one by itself would wait for each
 // addition. Their order depends on the length alone, and nothing is fused.
 
-// sum returns Σx[i].
-func sum[T dense.Float](x []T) T {
+// Sum returns Σx[i].
+func Sum[T Float](x []T) T {
 	var s0, s1, s2, s3, s4, s5, s6, s7 T
 	for len(x) >= 8 {
 		u := (*[8]T)(x)
@@ -26,8 +24,8 @@ func sum[T dense.Float](x []T) T {
 	return ((s0 + s1) + (s2 + s3)) + ((s4 + s5) + (s6 + s7))
 }
 
-// dot returns Σx[i]·g[i]; g is at least as long as x.
-func dot[T dense.Float](x, g []T) T {
+// Dot returns Σx[i]·g[i]. It panics if g is shorter than x.
+func Dot[T Float](x, g []T) T {
 	var s0, s1, s2, s3, s4, s5, s6, s7 T
 	g = g[:len(x)]
 	for len(x) >= 8 {
