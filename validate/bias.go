@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"strings"
-	"text/tabwriter"
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/kernels"
@@ -42,11 +40,11 @@ type BiasTable struct {
 // retained of x and y.
 //
 // It is an error if x and y differ in shape or have no row, if draws is below
-// 2, if draw or src is nil, and if a draw fails, names no kernel or takes points
-// of another dimension. Features that are NaN or infinite make Z NaN or
+// 2, if draw or src is nil, if the context of an Option is done, and if a draw
+// fails, names no kernel or takes points of another dimension. Features that are NaN or infinite make Z NaN or
 // infinite.
-func Bias[T dense.Float](draw Draw[T], x, y dense.Matrix[T], draws int, src rand.Source) (BiasTable, error) {
-	m, err := measure(draw, x, y, draws, src)
+func Bias[T dense.Float](draw Draw[T], x, y dense.Matrix[T], draws int, src rand.Source, opts ...Option) (BiasTable, error) {
+	m, err := measure(draw, x, y, draws, src, controlled(draws, opts))
 	if err != nil {
 		return BiasTable{}, fmt.Errorf("validate: %w", err)
 	}
@@ -89,26 +87,20 @@ func (t BiasTable) Unbiased(limit float64) bool {
 	return math.Abs(z) <= limit
 }
 
-// String returns the table in aligned columns.
-func (t BiasTable) String() string {
-	return table(fmt.Sprintf("bias against %v, %d draws", t.Kernel, t.Draws),
-		"pair\ttruth\tmean\tstd. error\tz", func(line func(string, ...any)) {
-			for i, r := range t.Pairs {
-				line("%d\t%.6g\t%.6g\t%.2g\t%+.2f", i, r.Truth, r.Mean, r.StdErr, r.Z)
-			}
-		})
+// Table returns the rows with their numbers.
+func (t BiasTable) Table() Table {
+	table := Table{
+		Title: fmt.Sprintf("bias against %v, %d draws", t.Kernel, t.Draws),
+		Columns: []Column{
+			{Name: "pair", Key: "pair"}, {Name: "truth", Key: "truth", Format: "%.6g"}, {Name: "mean", Key: "mean", Format: "%.6g"},
+			{Name: "std. error", Key: "stderr", Format: "%.2g"}, {Name: "z", Key: "z", Format: "%+.2f"},
+		},
+	}
+	for i, r := range t.Pairs {
+		table.Rows = append(table.Rows, []any{i, r.Truth, r.Mean, r.StdErr, r.Z})
+	}
+	return table
 }
 
-// table aligns the columns of a head and of the lines that body writes, which
-// tabs separate, under a title.
-func table(title, head string, body func(line func(format string, args ...any))) string {
-	var b strings.Builder
-	fmt.Fprintln(&b, title)
-	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
-	line := func(format string, args ...any) { fmt.Fprintf(w, format+"\t\n", args...) }
-	line("%s", head)
-	body(line)
-	// Writing to a strings.Builder cannot fail.
-	_ = w.Flush()
-	return b.String()
-}
+// String returns the table in aligned columns.
+func (t BiasTable) String() string { return t.Table().String() }

@@ -37,22 +37,23 @@ type Comparison struct {
 // x and y (both n×d), each with draws ≥ 2 maps of its own. It answers "is this
 // construction better than that one" in one call:
 //
-//	Compare(x, y, 1000, src,
-//		Method[float64]{Name: "iid", Draw: drawIID},
-//		Method[float64]{Name: "orthogonal", Draw: drawOrthogonal})
+//	Compare(x, y, 1000, src, []Method[float64]{
+//		{Name: "iid", Draw: drawIID},
+//		{Name: "orthogonal", Draw: drawOrthogonal},
+//	})
 //
 // A ratio below 1 by several standard errors says that the method beats the
 // first. Methods are drawn one after another from src, as Bias draws them, so
 // their errors are independent; each is compared with the kernel that its own
 // maps name. Errors are those of Bias, with the name of the method, and having
 // no method.
-func Compare[T dense.Float](x, y dense.Matrix[T], draws int, src rand.Source, methods ...Method[T]) (Comparison, error) {
+func Compare[T dense.Float](x, y dense.Matrix[T], draws int, src rand.Source, methods []Method[T], opts ...Option) (Comparison, error) {
 	if len(methods) == 0 {
 		return Comparison{}, errors.New("validate: no methods, want at least 1")
 	}
-	c := Comparison{Draws: draws, Pairs: x.Rows}
+	c, run := Comparison{Draws: draws, Pairs: x.Rows}, controlled(draws*len(methods), opts)
 	for i, method := range methods {
-		m, err := measure(method.Draw, x, y, draws, src)
+		m, err := measure(method.Draw, x, y, draws, src, run)
 		if err != nil {
 			return Comparison{}, fmt.Errorf("validate: method %s: %w", method.Name, err)
 		}
@@ -72,14 +73,24 @@ func ratio(a, b VarianceTable) (r, stdErr float64) {
 	return r, math.Hypot(a.StdErr, r*b.StdErr) / b.MSE
 }
 
-// String returns the table in aligned columns. Its last column is the largest
-// |z| of the bias over all pairs.
-func (c Comparison) String() string {
-	return table(fmt.Sprintf("%d pairs, %d draws", c.Pairs, c.Draws),
-		"method\tMSE\tstd. error\tratio\tstd. error\tworst |z|", func(line func(string, ...any)) {
-			for _, r := range c.Methods {
-				_, z := r.Bias.Worst()
-				line("%s\t%.4g\t%.2g\t%.3f\t%.3f\t%.2f", r.Name, r.Variance.MSE, r.Variance.StdErr, r.Ratio, r.RatioStdErr, math.Abs(z))
-			}
-		})
+// Table returns a row a method; its last column is the largest |z| of the bias over
+// all pairs.
+func (c Comparison) Table() Table {
+	table := Table{
+		Title: fmt.Sprintf("%d pairs, %d draws", c.Pairs, c.Draws),
+		Columns: []Column{
+			{Name: "method", Key: "method"},
+			{Name: "MSE", Key: "mse", Format: "%.4g"}, {Name: "std. error", Key: "mse_stderr", Format: "%.2g"},
+			{Name: "ratio", Key: "ratio", Format: "%.3f"}, {Name: "std. error", Key: "ratio_stderr", Format: "%.3f"},
+			{Name: "worst |z|", Key: "worst_z", Format: "%.2f"},
+		},
+	}
+	for _, r := range c.Methods {
+		_, z := r.Bias.Worst()
+		table.Rows = append(table.Rows, []any{r.Name, r.Variance.MSE, r.Variance.StdErr, r.Ratio, r.RatioStdErr, math.Abs(z)})
+	}
+	return table
 }
+
+// String returns the table in aligned columns.
+func (c Comparison) String() string { return c.Table().String() }

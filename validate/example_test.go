@@ -107,9 +107,10 @@ func ExampleCompare() {
 			return rff.SoftmaxPositive(w, 1)
 		}
 	}
-	c, err := validate.Compare(x, y, 2000, exprand.NewSource(2),
-		validate.Method[float64]{Name: "iid", Draw: positive(orf.IID[float64])},
-		validate.Method[float64]{Name: "orthogonal", Draw: positive(orf.GramSchmidt[float64])})
+	c, err := validate.Compare(x, y, 2000, exprand.NewSource(2), []validate.Method[float64]{
+		{Name: "iid", Draw: positive(orf.IID[float64])},
+		{Name: "orthogonal", Draw: positive(orf.GramSchmidt[float64])},
+	})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -37,7 +37,7 @@ const drawsAtOnce = 32
 // measure makes the draws and compares their estimates with the kernel that the
 // first of them names. Its errors lack the name of the package, for callers to
 // add with what they know.
-func measure[T dense.Float](draw Draw[T], x, y dense.Matrix[T], draws int, src rand.Source) (*measurement, error) {
+func measure[T dense.Float](draw Draw[T], x, y dense.Matrix[T], draws int, src rand.Source, c *control) (*measurement, error) {
 	if draw == nil {
 		return nil, errors.New("draw is nil")
 	}
@@ -58,7 +58,14 @@ func measure[T dense.Float](draw Draw[T], x, y dense.Matrix[T], draws int, src r
 		for i := range batch {
 			batch[i].src = rand.NewPCG(src.Uint64(), src.Uint64())
 		}
-		parallel.Pieces(len(batch), func(i int) { take(&batch[i], draw, x, y) })
+		parallel.Pieces(len(batch), func(i int) {
+			if batch[i].err = c.err(); batch[i].err == nil {
+				take(&batch[i], draw, x, y)
+			}
+		})
+		if err := c.err(); err != nil {
+			return nil, err
+		}
 		for i := range batch {
 			if err := batch[i].err; err != nil {
 				return nil, fmt.Errorf("draw %d: %w", first+i, err)
@@ -69,6 +76,7 @@ func measure[T dense.Float](draw Draw[T], x, y dense.Matrix[T], draws int, src r
 			}
 			m.add(&batch[i])
 		}
+		c.made(len(batch))
 	}
 	return m, nil
 }

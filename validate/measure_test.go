@@ -205,10 +205,11 @@ func TestNaNIsWorst(t *testing.T) {
 
 func testCompare[T dense.Float](t *testing.T) {
 	x, y := pairs[T](20, 3)
-	got, err := Compare(x, y, drawCount, exprand.NewSource(3),
-		Method[T]{Name: "eight", Draw: drawWaves[T](8, 3, 1)},
-		Method[T]{Name: "sixteen", Draw: drawWaves[T](16, 3, 1)},
-		Method[T]{Name: "stretched", Draw: drawWaves[T](8, 3, 1.2)})
+	got, err := Compare(x, y, drawCount, exprand.NewSource(3), []Method[T]{
+		{Name: "eight", Draw: drawWaves[T](8, 3, 1)},
+		{Name: "sixteen", Draw: drawWaves[T](16, 3, 1)},
+		{Name: "stretched", Draw: drawWaves[T](8, 3, 1.2)},
+	})
 	require.NoError(t, err)
 	require.Len(t, got.Methods, 3)
 	first, second, third := got.Methods[0], got.Methods[1], got.Methods[2]
@@ -286,9 +287,9 @@ func TestMeasureErrors(t *testing.T) {
 	}
 	_, err := Variance(draw, x, x, 0, src)
 	assert.EqualError(t, err, "validate: draws = 0, want at least 2")
-	_, err = Compare[float64](x, x, 2, src)
+	_, err = Compare[float64](x, x, 2, src, nil)
 	assert.EqualError(t, err, "validate: no methods, want at least 1")
-	_, err = Compare(x, x, 40, src, Method[float64]{Name: "iid", Draw: draw}, Method[float64]{Name: "bad", Draw: failing(3)})
+	_, err = Compare(x, x, 40, src, []Method[float64]{{Name: "iid", Draw: draw}, {Name: "bad", Draw: failing(3)}})
 	assert.EqualError(t, err, "validate: method bad: draw 3: no more")
 }
 
@@ -305,6 +306,6 @@ func TestTables(t *testing.T) {
 	assert.Equal(t, `mean squared error against ELU{}, 9 draws
   pair  truth  MSE  std. error
      0     10  0.5        0.02
-   all         0.5        0.02
+   all      —  0.5        0.02
 `, variance.String())
 }

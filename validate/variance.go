@@ -31,8 +31,8 @@ type VarianceTable struct {
 // each pair with its standard error. The error is that against the kernel, so
 // that a biased map shows its bias here too. Sources, determinism, memory and
 // errors are those of Bias.
-func Variance[T dense.Float](draw Draw[T], x, y dense.Matrix[T], draws int, src rand.Source) (VarianceTable, error) {
-	m, err := measure(draw, x, y, draws, src)
+func Variance[T dense.Float](draw Draw[T], x, y dense.Matrix[T], draws int, src rand.Source, opts ...Option) (VarianceTable, error) {
+	m, err := measure(draw, x, y, draws, src, controlled(draws, opts))
 	if err != nil {
 		return VarianceTable{}, fmt.Errorf("validate: %w", err)
 	}
@@ -50,13 +50,21 @@ func (m *measurement) variance() VarianceTable {
 	return t
 }
 
-// String returns the table in aligned columns.
-func (t VarianceTable) String() string {
-	return table(fmt.Sprintf("mean squared error against %v, %d draws", t.Kernel, t.Draws),
-		"pair\ttruth\tMSE\tstd. error", func(line func(string, ...any)) {
-			for i, r := range t.Pairs {
-				line("%d\t%.6g\t%.4g\t%.2g", i, r.Truth, r.MSE, r.StdErr)
-			}
-			line("all\t\t%.4g\t%.2g", t.MSE, t.StdErr)
-		})
+// Table returns the rows with their numbers, and a last one for all pairs.
+func (t VarianceTable) Table() Table {
+	table := Table{
+		Title: fmt.Sprintf("mean squared error against %v, %d draws", t.Kernel, t.Draws),
+		Columns: []Column{
+			{Name: "pair", Key: "pair"}, {Name: "truth", Key: "truth", Format: "%.6g"},
+			{Name: "MSE", Key: "mse", Format: "%.4g"}, {Name: "std. error", Key: "stderr", Format: "%.2g"},
+		},
+	}
+	for i, r := range t.Pairs {
+		table.Rows = append(table.Rows, []any{i, r.Truth, r.MSE, r.StdErr})
+	}
+	table.Rows = append(table.Rows, []any{"all", nil, t.MSE, t.StdErr})
+	return table
 }
+
+// String returns the table in aligned columns.
+func (t VarianceTable) String() string { return t.Table().String() }

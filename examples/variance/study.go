@@ -62,7 +62,7 @@ func (o options) measure(e estimator, x, y dense.Matrix[float64], src rand.Sourc
 				return e.features(w)
 			}}
 		}
-		compared, err := validate.Compare(x, y, o.draws, src, methods...)
+		compared, err := validate.Compare(x, y, o.draws, src, methods)
 		if err != nil {
 			return nil, fmt.Errorf("m = %d: %w", m, err)
 		}

@@ -1,0 +1,146 @@
+package validate
+
+import (
+	"encoding/csv"
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+)
+
+// Table is a result in rows and columns, to print, to write for other programs or
+// to draw (package validate/chart): BiasTable, VarianceTable, Comparison and Choice
+// have one.
+type Table struct {
+	Title   string
+	Columns []Column
+	// Rows have a cell for each column: a string, an int, a float64, or nil where
+	// there is no value.
+	Rows [][]any
+}
+
+// Column is the head of a column.
+type Column struct {
+	// Name is the head in print, Key that in files: lower case, without spaces.
+	Name, Key string
+	// Format prints numbers, as in package fmt; "" stands for %v.
+	Format string
+}
+
+// String returns the table in aligned columns under its title, with "—" where there
+// is no value.
+func (t Table) String() string {
+	var b strings.Builder
+	if t.Title != "" {
+		fmt.Fprintln(&b, t.Title)
+	}
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
+	for _, c := range t.Columns {
+		fmt.Fprintf(w, "%s\t", c.Name)
+	}
+	fmt.Fprintln(w)
+	for _, row := range t.Rows {
+		for i, cell := range row {
+			fmt.Fprintf(w, "%s\t", t.Columns[i].print(cell))
+		}
+		fmt.Fprintln(w)
+	}
+	// Writing to a strings.Builder cannot fail.
+	_ = w.Flush()
+	return b.String()
+}
+
+func (c Column) print(cell any) string {
+	switch v := cell.(type) {
+	case nil:
+		return "—"
+	case string:
+		return v
+	}
+	if c.Format == "" {
+		return fmt.Sprint(cell)
+	}
+	return fmt.Sprintf(c.Format, cell)
+}
+
+// WriteCSV writes the table as comma-separated values [RFC 4180]: the keys of the
+// columns, then the rows, numbers with all their digits and nothing where there is no
+// value.
+func (t Table) WriteCSV(w io.Writer) error {
+	out := csv.NewWriter(w)
+	record := make([]string, len(t.Columns))
+	for i, c := range t.Columns {
+		record[i] = c.Key
+	}
+	// The writer keeps its first error for Error.
+	_ = out.Write(record)
+	for _, row := range t.Rows {
+		for i, cell := range row {
+			record[i] = digits(cell)
+		}
+		_ = out.Write(record)
+	}
+	out.Flush()
+	if err := out.Error(); err != nil {
+		return fmt.Errorf("validate: %w", err)
+	}
+	return nil
+}
+
+func digits(cell any) string {
+	switch v := cell.(type) {
+	case nil:
+		return ""
+	case float64:
+		return strconv.FormatFloat(v, 'g', -1, 64)
+	}
+	return fmt.Sprint(cell)
+}
+
+// Numbers returns the cells of the column with that key, NaN where there is no value.
+// It returns an error if there is no such column or if a cell is not a number.
+func (t Table) Numbers(key string) ([]float64, error) {
+	at, err := t.column(key)
+	if err != nil {
+		return nil, err
+	}
+	numbers := make([]float64, len(t.Rows))
+	for i, row := range t.Rows {
+		switch v := row[at].(type) {
+		case float64:
+			numbers[i] = v
+		case int:
+			numbers[i] = float64(v)
+		case nil:
+			numbers[i] = math.NaN()
+		default:
+			return nil, fmt.Errorf("validate: column %s has %q in row %d, want a number", key, v, i)
+		}
+	}
+	return numbers, nil
+}
+
+// Names returns the cells of the column with that key as they are printed. It returns
+// an error if there is no such column.
+func (t Table) Names(key string) ([]string, error) {
+	at, err := t.column(key)
+	if err != nil {
+		return nil, err
+	}
+	names := make([]string, len(t.Rows))
+	for i, row := range t.Rows {
+		names[i] = t.Columns[at].print(row[at])
+	}
+	return names, nil
+}
+
+func (t Table) column(key string) (int, error) {
+	for i, c := range t.Columns {
+		if c.Key == key {
+			return i, nil
+		}
+	}
+	return 0, fmt.Errorf("validate: the table has no column %q", key)
+}

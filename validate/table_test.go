@@ -1,0 +1,61 @@
+package validate
+
+import (
+	"errors"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-feabd252/randfeat/kernels"
+)
+
+func grid() Table {
+	return Table{
+		Title:   "results",
+		Columns: []Column{{Name: "method", Key: "method"}, {Name: "m", Key: "m"}, {Name: "error", Key: "error", Format: "%.2f"}},
+		Rows:    [][]any{{"iid, plain", 8, 1.0 / 3}, {"other", 16, nil}, {"broken", 32, math.NaN()}},
+	}
+}
+
+func TestTablePrints(t *testing.T) {
+	assert.Equal(t, "results\n      method   m  error\n  iid, plain   8   0.33\n       other  16      —\n      broken  32    NaN\n", grid().String())
+}
+
+func TestTableAsCSV(t *testing.T) {
+	var b strings.Builder
+	require.NoError(t, grid().WriteCSV(&b))
+	assert.Equal(t, "method,m,error\n\"iid, plain\",8,0.3333333333333333\nother,16,\nbroken,32,NaN\n", b.String())
+
+	b.Reset()
+	table := VarianceTable{Kernel: kernels.Gaussian{}, Draws: 3, Pairs: []VarianceRow{{0.5, 1e-17, 0.125}}, MSE: 2, StdErr: 1}
+	require.NoError(t, table.Table().WriteCSV(&b))
+	assert.Equal(t, "pair,truth,mse,stderr\n0,0.5,1e-17,0.125\nall,,2,1\n", b.String())
+
+	assert.ErrorContains(t, grid().WriteCSV(full{}), "no room")
+}
+
+// full is a writer without room.
+type full struct{}
+
+func (full) Write([]byte) (int, error) { return 0, errors.New("no room") }
+
+func TestColumns(t *testing.T) {
+	m, err := grid().Numbers("m")
+	require.NoError(t, err)
+	assert.Equal(t, []float64{8, 16, 32}, m)
+	e, err := grid().Numbers("error")
+	require.NoError(t, err)
+	assert.Equal(t, 1.0/3, e[0])
+	assert.True(t, math.IsNaN(e[1]))
+	names, err := grid().Names("method")
+	require.NoError(t, err)
+	assert.Equal(t, []string{"iid, plain", "other", "broken"}, names)
+
+	_, err = grid().Numbers("method")
+	assert.EqualError(t, err, `validate: column method has "iid, plain" in row 0, want a number`)
+	_, err = grid().Names("none")
+	assert.EqualError(t, err, `validate: the table has no column "none"`)
+}
