@@ -43,6 +43,11 @@
 // heavy-tailed estimates (softmax features of long vectors) are themselves
 // uncertain until t is large.
 //
+// Each result has a Table that prints, and that other programs read as
+// comma-separated values; WithContext ends a measurement early and OnProgress follows it.
+// Package validate/conformance has the suites that check whether an implementation of
+// your own keeps the contract of kernels.Kernel, rff.Map or orf.Projection.
+//
 // Draws run on GOMAXPROCS goroutines, each from a source of its own that is
 // seeded from yours in order, and are summed in order: the same source gives the
 // same numbers on any number of processors.

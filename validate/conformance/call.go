@@ -1,0 +1,196 @@
+package conformance
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"sync"
+
+	"github.com/seed-feabd252/randfeat/dense"
+)
+
+// findings are the contracts that were found broken.
+type findings struct{ errs []error }
+
+func (f *findings) add(format string, args ...any) {
+	f.errs = append(f.errs, fmt.Errorf("conformance: "+format, args...))
+}
+
+func (f *findings) err() error { return errors.Join(f.errs...) }
+
+// operation is a function of matrices: the rows of x (n×in) give the rows of dst
+// (n×out).
+type operation[T dense.Float] struct {
+	name    string
+	in, out int
+	call    func(dst, x dense.Matrix[T]) dense.Matrix[T]
+}
+
+// check calls the operation on the points x in all the ways that it must allow, and in
+// those that it must refuse. It returns the result, or false if there is none of use.
+func (o operation[T]) check(f *findings, x dense.Matrix[T]) (dense.Matrix[T], bool) {
+	input := x.Clone()
+	y := o.call(dense.Matrix[T]{}, input)
+	if y.Rows != x.Rows || y.Cols != o.out {
+		f.add("%s of %d×%d is %d×%d, want %d×%d", o.name, x.Rows, x.Cols, y.Rows, y.Cols, x.Rows, o.out)
+		return y, false
+	}
+	y = y.Clone()
+	if !same(input, x) {
+		f.add("%s writes its argument", o.name)
+		return y, false // what else it does to them is no wonder
+	}
+	o.checkDestination(f, x, y)
+	o.checkRows(f, x, y)
+	o.checkSharing(f, x, y)
+	o.checkNotFinite(f, x, y)
+	o.checkRefusal(f, x)
+	return y, true
+}
+
+// checkDestination calls the operation with a dst that is a view between guards.
+func (o operation[T]) checkDestination(f *findings, x, want dense.Matrix[T]) {
+	guard := T(12345)
+	wide := dense.New[T](x.Rows+2, o.out+3)
+	for i := range wide.Data {
+		wide.Data[i] = guard
+	}
+	view := wide.RowRange(1, x.Rows+1).ColRange(1, o.out+1)
+	for i := range view.Rows {
+		for j := range view.Row(i) {
+			view.Set(i, j, T(math.NaN()))
+		}
+	}
+	got := o.call(view, x)
+	if !same(got, want) || !same(view, want) {
+		f.add("%s into a view is not %s into a new matrix", o.name, o.name)
+	}
+	for i := range wide.Rows {
+		for j, v := range wide.Row(i) {
+			if (i < 1 || i > x.Rows || j < 1 || j > o.out) && v != guard {
+				f.add("%s writes beside its destination, at row %d, column %d", o.name, i-1, j-1)
+				return
+			}
+		}
+	}
+}
+
+// checkRows calls the operation with parts of x, none included.
+func (o operation[T]) checkRows(f *findings, x, want dense.Matrix[T]) {
+	if none := o.call(dense.Matrix[T]{}, x.RowRange(0, 0)); none.Rows != 0 {
+		f.add("%s of no rows has %d", o.name, none.Rows)
+	}
+	for _, part := range [][2]int{{0, 1}, {x.Rows - 1, x.Rows}, {x.Rows / 3, x.Rows}} {
+		got := o.call(dense.Matrix[T]{}, x.RowRange(part[0], part[1]))
+		if !same(got, want.RowRange(part[0], part[1])) {
+			f.add("%s of rows %d to %d depends on the other rows", o.name, part[0], part[1]-1)
+			return
+		}
+	}
+}
+
+// checkSharing calls the operation from several goroutines at once.
+func (o operation[T]) checkSharing(f *findings, x, want dense.Matrix[T]) {
+	const callers = 4
+	results := make([]dense.Matrix[T], callers)
+	var done sync.WaitGroup
+	for c := range callers {
+		done.Go(func() { results[c] = o.call(dense.Matrix[T]{}, x) })
+	}
+	done.Wait()
+	for _, got := range results {
+		if !same(got, want) {
+			f.add("%s gives another result when it is shared by goroutines", o.name)
+			return
+		}
+	}
+}
+
+// checkNotFinite gives the operation points with a NaN or infinite coordinate.
+func (o operation[T]) checkNotFinite(f *findings, x, clean dense.Matrix[T]) {
+	row := x.Rows / 2
+	for j := range o.in {
+		for _, bad := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
+			input := x.Clone()
+			input.Set(row, j, T(bad))
+			got := o.call(dense.Matrix[T]{}, input)
+			if math.IsNaN(bad) && finite(got.Row(row)) {
+				f.add("%s hides a NaN in coordinate %d", o.name, j)
+				return
+			}
+			copy(got.Row(row), clean.Row(row))
+			if !same(got, clean) {
+				f.add("%s: a row with %v in coordinate %d changes others", o.name, bad, j)
+				return
+			}
+		}
+	}
+}
+
+// checkRefusal gives the operation shapes that do not fit.
+func (o operation[T]) checkRefusal(f *findings, x dense.Matrix[T]) {
+	refuses := func(what string, dst, x dense.Matrix[T]) {
+		defer func() {
+			if recover() == nil {
+				f.add("%s does not panic for %s", o.name, what)
+			}
+		}()
+		o.call(dst, x)
+	}
+	refuses("points of another dimension", dense.Matrix[T]{}, dense.New[T](2, o.in+1))
+	refuses("a dst with a column too many", dense.New[T](x.Rows, o.out+1), x)
+	refuses("a dst with a row too many", dense.New[T](x.Rows+1, o.out), x)
+}
+
+// same reports whether a and b are the same numbers; NaN equals NaN.
+func same[T dense.Float](a, b dense.Matrix[T]) bool {
+	if a.Rows != b.Rows || a.Cols != b.Cols {
+		return false
+	}
+	for i := range a.Rows {
+		other := b.Row(i)
+		for j, v := range a.Row(i) {
+			if w := other[j]; v != w && (v == v || w == w) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+func finite[T dense.Float](x []T) bool {
+	for _, v := range x {
+		if math.IsNaN(float64(v)) || math.IsInf(float64(v), 0) {
+			return false
+		}
+	}
+	return true
+}
+
+// normal returns an n×d matrix of normal draws from a source that is always the same.
+func normal[T dense.Float](n, d int) dense.Matrix[T] {
+	rng := rand.New(rand.NewPCG(uint64(n), uint64(d)))
+	x := dense.New[T](n, d)
+	for i := range x.Data {
+		x.Data[i] = T(rng.NormFloat64())
+	}
+	return x
+}
+
+// roundoff returns the unit roundoff of T.
+func roundoff[T dense.Float]() float64 {
+	if T(1)+0x1p-30 == 1 {
+		return 0x1p-24
+	}
+	return 0x1p-53
+}
+
+// inner returns xᵀy in float64.
+func inner[T dense.Float](x, y []T) float64 {
+	var sum float64
+	for i, v := range x {
+		sum += float64(v) * float64(y[i])
+	}
+	return sum
+}

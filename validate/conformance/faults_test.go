@@ -1,0 +1,294 @@
+package conformance_test
+
+import (
+	"fmt"
+	"math"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	exprand "golang.org/x/exp/rand"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/kernels"
+	"github.com/seed-feabd252/randfeat/orf"
+	"github.com/seed-feabd252/randfeat/rff"
+	"github.com/seed-feabd252/randfeat/validate/conformance"
+)
+
+type tiler interface {
+	orf.Tiler[float64]
+	ProjectTransposed(dst, z dense.Matrix[float64]) dense.Matrix[float64]
+	ProjectTransposedTiles(dst, z dense.Matrix[float64], done orf.Epilogue)
+}
+
+// projection is a right one with a fault of choice.
+type projection struct {
+	tiler
+	frequencies func() dense.Matrix[float64]
+	project     func(dst, x dense.Matrix[float64]) dense.Matrix[float64]
+	tiles       func(dst, x dense.Matrix[float64], done orf.Epilogue)
+}
+
+func (p projection) Frequencies() dense.Matrix[float64] { return p.frequencies() }
+func (p projection) Project(dst, x dense.Matrix[float64]) dense.Matrix[float64] {
+	return p.project(dst, x)
+}
+func (p projection) ProjectTiles(dst, x dense.Matrix[float64], done orf.Epilogue) {
+	p.tiles(dst, x, done)
+}
+
+// Each fault is found, and only faults.
+func TestFaultyProjections(t *testing.T) {
+	drawn, err := orf.IID[float64](6, 5, exprand.NewSource(1))
+	require.NoError(t, err)
+	right := drawn.(tiler)
+	own := right.Frequencies()
+	var mu sync.Mutex
+	calls := 0.0
+	for want, plant := range map[string]func(p *projection){
+		"": func(*projection) {},
+		"Frequencies is not a copy": func(p *projection) {
+			p.frequencies = func() dense.Matrix[float64] { return own }
+		},
+		"Frequencies is 5×6, want 6×5": func(p *projection) {
+			p.frequencies = func() dense.Matrix[float64] { return dense.New[float64](5, 6) }
+		},
+		"frequency 2 is not finite": func(p *projection) {
+			p.frequencies = func() dense.Matrix[float64] {
+				w := right.Frequencies()
+				w.Set(2, 1, math.Inf(1))
+				return w
+			}
+		},
+		"Project gives": func(p *projection) {
+			p.project = func(dst, x dense.Matrix[float64]) dense.Matrix[float64] {
+				dst = right.Project(dst, x)
+				for i := range dst.Rows {
+					dst.Set(i, 3, dst.At(i, 3)*(1+1e-9))
+				}
+				return dst
+			}
+		},
+		"depends on the other rows": func(p *projection) {
+			p.project = func(dst, x dense.Matrix[float64]) dense.Matrix[float64] {
+				dst = right.Project(dst, x)
+				if dst.Rows == 1 {
+					dst.Set(0, 3, math.Nextafter(dst.At(0, 3), 100))
+				}
+				return dst
+			}
+		},
+		"writes its argument": func(p *projection) {
+			p.project = func(dst, x dense.Matrix[float64]) dense.Matrix[float64] {
+				dst = right.Project(dst, x)
+				if x.Rows > 0 {
+					x.Set(0, 0, x.At(0, 0)+1)
+				}
+				return dst
+			}
+		},
+		"writes beside its destination": func(p *projection) {
+			p.project = func(dst, x dense.Matrix[float64]) dense.Matrix[float64] {
+				if dst.Rows > 0 && dst.Stride > dst.Cols {
+					dst.Data[:dst.Cols+1][dst.Cols] = 0
+				}
+				return right.Project(dst, x)
+			}
+		},
+		"into a view is not": func(p *projection) {
+			p.project = func(dst, x dense.Matrix[float64]) dense.Matrix[float64] {
+				if dst.Rows > 0 && dst.Stride > dst.Cols {
+					return dst
+				}
+				return right.Project(dst, x)
+			}
+		},
+		"shared by goroutines": func(p *projection) {
+			p.project = func(dst, x dense.Matrix[float64]) dense.Matrix[float64] {
+				dst = right.Project(dst, x)
+				mu.Lock()
+				defer mu.Unlock()
+				if calls++; dst.Rows > 60 && calls > 5 {
+					dst.Set(0, 0, calls)
+				}
+				return dst
+			}
+		},
+		"hides a NaN in coordinate 0": func(p *projection) {
+			p.project = func(dst, x dense.Matrix[float64]) dense.Matrix[float64] {
+				dst = right.Project(dst, x)
+				for i := range dst.Rows {
+					for j, v := range dst.Row(i) {
+						if v != v {
+							dst.Set(i, j, 0)
+						}
+					}
+				}
+				return dst
+			}
+		},
+		"does not panic for points of another dimension": func(p *projection) {
+			p.project = func(dst, x dense.Matrix[float64]) dense.Matrix[float64] {
+				return right.Project(dst, x.ColRange(0, 5))
+			}
+		},
+		"finishes row 0, column 0 2 times": func(p *projection) {
+			p.tiles = func(dst, x dense.Matrix[float64], done orf.Epilogue) {
+				right.Project(dst, x)
+				done.Finish(0, dst.Rows, 0, dst.Cols)
+				done.Finish(0, 1, 0, 1)
+			}
+		},
+		"before it has its values": func(p *projection) {
+			p.tiles = func(dst, x dense.Matrix[float64], done orf.Epilogue) {
+				done.Finish(0, dst.Rows, 0, dst.Cols)
+				right.Project(dst, x)
+			}
+		},
+	} {
+		p := projection{right, right.Frequencies, right.Project, right.ProjectTiles}
+		plant(&p)
+		err := conformance.Projection[float64](p)
+		if want == "" {
+			assert.NoError(t, err)
+		} else {
+			assert.ErrorContains(t, err, want)
+		}
+	}
+	assert.EqualError(t, conformance.Projection[float64](nil), "conformance: the projection is nil")
+}
+
+// mapping is a right map with a fault of choice.
+type mapping struct {
+	*rff.Positive[float64]
+	kernel    kernels.Kernel
+	faults    func(phi dense.Matrix[float64])
+	factor    float64 // of LogBackward
+	logarithm float64 // added to log φ
+}
+
+func (m mapping) Kernel() kernels.Kernel { return m.kernel }
+func (m mapping) Transform(dst, x dense.Matrix[float64]) dense.Matrix[float64] {
+	dst = m.Positive.Transform(dst, x)
+	if m.faults != nil {
+		m.faults(dst)
+	}
+	return dst
+}
+func (m mapping) LogTransform(dst, x dense.Matrix[float64]) dense.Matrix[float64] {
+	dst = m.Positive.LogTransform(dst, x)
+	for i := range dst.Rows {
+		for k := range dst.Row(i) {
+			dst.Set(i, k, dst.At(i, k)+m.logarithm)
+		}
+	}
+	return dst
+}
+func (m mapping) LogBackward(dst, x, d dense.Matrix[float64]) dense.Matrix[float64] {
+	dst = m.Positive.LogBackward(dst, x, d)
+	for i := range dst.Rows {
+		for j := range dst.Row(i) {
+			dst.Set(i, j, m.factor*dst.At(i, j))
+		}
+	}
+	return dst
+}
+
+func TestFaultyMaps(t *testing.T) {
+	w, err := orf.IID[float64](6, 5, exprand.NewSource(1))
+	require.NoError(t, err)
+	right, err := rff.SoftmaxPositive(w, 1)
+	require.NoError(t, err)
+	x := cloud[float64](40, 5)
+	for want, plant := range map[string]func(m *mapping){
+		"":                    func(*mapping) {},
+		"Kernel is not valid": func(m *mapping) { m.kernel = kernels.Gaussian{LengthScale: -1} },
+		"Kernel is NaN":       func(m *mapping) { m.kernel = nowhere{} },
+		"its logarithm":       func(m *mapping) { m.logarithm = 1e-9 },
+		"LogBackward gives":   func(m *mapping) { m.factor = 1.05 },
+		"Backward gives": func(m *mapping) {
+			m.faults = func(phi dense.Matrix[float64]) {
+				for i := range phi.Rows {
+					for k, v := range phi.Row(i) {
+						phi.Set(i, k, 1.05*v)
+					}
+				}
+			}
+		},
+	} {
+		m := mapping{Positive: right, kernel: right.Kernel(), factor: 1}
+		plant(&m)
+		err := conformance.Map[float64](m, x)
+		if want == "" {
+			assert.NoError(t, err)
+		} else {
+			assert.ErrorContains(t, err, want)
+		}
+	}
+	assert.EqualError(t, conformance.Map[float64](nil, x), "conformance: the map is nil")
+	assert.EqualError(t, conformance.Map[float64](right, x.ColRange(0, 4)), "conformance: x is 40×4, want at least 2 points of R^5")
+	assert.EqualError(t, conformance.Map[float64](right, x.RowRange(0, 1)), "conformance: x is 1×5, want at least 2 points of R^5")
+}
+
+// nowhere is a kernel without values.
+type nowhere struct{}
+
+func (nowhere) Eval(_, _ []float64) float64 { return math.NaN() }
+
+// function is a kernel of one's own.
+type function func(x, y []float64) float64
+
+func (f function) Eval(x, y []float64) float64 { return f(x, y) }
+
+func TestFaultyKernels(t *testing.T) {
+	right := func(x, y []float64) float64 { return kernels.Gaussian{}.Eval(x, y) }
+	var calls atomic.Int64
+	x := cloud[float64](20, 3)
+	assert.NoError(t, conformance.Kernel(function(right), x))
+	for want, k := range map[string]function{
+		"not a kernel: k(x":                           func(x, y []float64) float64 { return right(x, y) + x[0] },
+		"not a kernel: the Gram matrix is indefinite": func(x, y []float64) float64 { return -right(x, y) },
+		"for the same points": func(x, y []float64) float64 {
+			if n := calls.Add(1); n > 400 { // past the check of the Gram matrix
+				return right(x, y) * (1 + 1e-10*float64(n))
+			}
+			return right(x, y)
+		},
+		"writes its arguments": func(x, y []float64) float64 {
+			v := right(x, y)
+			if len(x) > 0 {
+				x[0] *= 1 + 1e-15
+			}
+			return v
+		},
+		"hides a NaN in coordinate 2": func(x, y []float64) float64 { return right(x[:2], y[:2]) },
+		"does not panic for points of different lengths": func(x, y []float64) float64 {
+			n := min(len(x), len(y))
+			return right(x[:n], y[:n])
+		},
+	} {
+		assert.ErrorContains(t, conformance.Kernel(k, x), want)
+	}
+	assert.ErrorContains(t, conformance.Kernel(kernels.Gaussian{LengthScale: -1}, x), "LengthScale = -1")
+	assert.EqualError(t, conformance.Kernel(nil, x), "conformance: k is nil")
+	assert.EqualError(t, conformance.Kernel(kernels.Gaussian{}, x.RowRange(0, 1)), "conformance: x is 1×3, want at least 2 points")
+}
+
+// A kernel of one's own, checked in a line.
+func ExampleKernel() {
+	cauchy := function(func(x, y []float64) float64 {
+		if len(x) != len(y) {
+			panic(fmt.Sprintf("x has length %d, y has length %d", len(x), len(y)))
+		}
+		var q float64
+		for i, v := range x {
+			q += (v - y[i]) * (v - y[i])
+		}
+		return 1 / (1 + q)
+	})
+	fmt.Println(conformance.Kernel(cauchy, cloud[float64](30, 3)))
+	// Output: <nil>
+}

@@ -1,0 +1,87 @@
+package conformance
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/kernels"
+	"github.com/seed-feabd252/randfeat/validate"
+)
+
+// Kernel checks that k keeps the contract of kernels.Kernel on the points x (n×d,
+// n ≥ 2), which should be like those it is made for:
+//
+//   - Validate, if k has it, finds nothing;
+//   - values are finite, symmetric, and their matrix positive semi-definite, as
+//     validate.Kernel judges it;
+//   - values are always the same, and their arguments only read;
+//   - NaN is not hidden; points of different lengths panic;
+//   - kernels.Gram gives the values of Eval to a relative 1e-9 of the largest.
+//
+// It takes O(n²) values and O(n³) for the eigenvalues.
+func Kernel(k kernels.Kernel, x dense.Matrix[float64]) error {
+	var f findings
+	x.Check()
+	if x.Rows < 2 || x.Cols < 1 {
+		return fmt.Errorf("conformance: x is %d×%d, want at least 2 points", x.Rows, x.Cols)
+	}
+	if k == nil {
+		return fmt.Errorf("conformance: k is nil")
+	}
+	if v, ok := k.(kernels.Validator); ok {
+		if err := v.Validate(); err != nil {
+			return fmt.Errorf("conformance: %w", err)
+		}
+	}
+	pair := x.RowRange(0, 2).Clone()
+	first := k.Eval(pair.Row(0), pair.Row(1))
+	if !same(pair, x.RowRange(0, 2)) {
+		return fmt.Errorf("conformance: Eval writes its arguments")
+	}
+	check, err := validate.Kernel(k, x)
+	if err != nil {
+		return fmt.Errorf("conformance: %w", err)
+	}
+	if !check.OK() {
+		f.add("%v", check)
+	}
+	if again := k.Eval(x.Row(0), x.Row(1)); again != first && (first == first || again == again) {
+		f.add("Eval gives %v, then %v for the same points", first, again)
+	}
+	compareGram(&f, k, x)
+	for j := range x.Cols {
+		bad := x.RowRange(0, 1).Clone()
+		bad.Set(0, j, math.NaN())
+		if v := k.Eval(bad.Row(0), x.Row(1)); !math.IsNaN(v) && !math.IsInf(v, 0) {
+			f.add("Eval hides a NaN in coordinate %d: %v", j, v)
+			break
+		}
+	}
+	func() {
+		defer func() {
+			if recover() == nil {
+				f.add("Eval does not panic for points of different lengths")
+			}
+		}()
+		k.Eval(x.Row(0), append(x.RowRange(1, 2).Clone().Row(0), 0))
+	}()
+	return f.err()
+}
+
+// compareGram compares kernels.Gram with Eval.
+func compareGram(f *findings, k kernels.Kernel, x dense.Matrix[float64]) {
+	gram := kernels.Gram(dense.Matrix[float64]{}, k, x, dense.Matrix[float64]{})
+	var largest float64
+	for i := range x.Rows {
+		largest = max(largest, math.Abs(k.Eval(x.Row(i), x.Row(i))))
+	}
+	for i := range x.Rows {
+		for j := range x.Rows {
+			if v := k.Eval(x.Row(i), x.Row(j)); !(math.Abs(gram.At(i, j)-v) <= 1e-9*largest) {
+				f.add("Gram gives %v at points %d and %d, Eval %v", gram.At(i, j), i, j, v)
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,150 @@
+package conformance
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/kernels"
+	"github.com/seed-feabd252/randfeat/rff"
+)
+
+// Map checks that m keeps the contract of rff.Map on the points x (n×in, n ≥ 2), which
+// should be like those it is made for, and those of rff.LogMap, rff.Differentiable and
+// rff.DifferentiableLog if it has their methods:
+//
+//   - Transform has the shapes that Dims tells; a row of φ depends on its row of x
+//     alone, to the last bit; x is only read; of dst all is written, and nothing beside it;
+//   - goroutines may share it; NaN is not hidden; shapes that do not fit panic;
+//   - Kernel is valid where it has a Validate, and a number at pairs of the points;
+//   - φ = exp(LogTransform), to rounding;
+//   - Backward is the gradient of Transform and LogBackward that of LogTransform: along
+//     a direction a point they agree with central differences at two steps, at the
+//     points where these agree with each other, as they do where φ is smooth.
+//
+// It takes some dozens of Transforms of x.
+func Map[T dense.Float](m rff.Map[T], x dense.Matrix[T]) error {
+	var f findings
+	if m == nil {
+		return fmt.Errorf("conformance: the map is nil")
+	}
+	in, out := m.Dims()
+	x.Check()
+	switch {
+	case in < 1 || out < 1:
+		return fmt.Errorf("conformance: Dims is %d, %d, want at least 1, 1", in, out)
+	case x.Rows < 2 || x.Cols != in:
+		return fmt.Errorf("conformance: x is %d×%d, want at least 2 points of R^%d", x.Rows, x.Cols, in)
+	}
+	checkEstimated(&f, m.Kernel(), x)
+	phi, ok := operation[T]{"Transform", in, out, m.Transform}.check(&f, x)
+	if !ok {
+		return f.err()
+	}
+	if back, ok := m.(rff.Differentiable[T]); ok && back.CanBackward() == nil {
+		checkGradient(&f, "Backward", m.Transform, back.Backward, x, phi)
+	}
+	if logs, ok := m.(rff.LogMap[T]); ok {
+		if logPhi, ok := (operation[T]{"LogTransform", in, out, logs.LogTransform}).check(&f, x); ok {
+			checkLogarithms(&f, phi, logPhi)
+			if back, ok := m.(rff.DifferentiableLog[T]); ok && back.CanBackward() == nil {
+				checkGradient(&f, "LogBackward", logs.LogTransform, back.LogBackward, x, logPhi)
+			}
+		}
+	}
+	return f.err()
+}
+
+// checkEstimated tries the kernel that a map names.
+func checkEstimated[T dense.Float](f *findings, k kernels.Kernel, x dense.Matrix[T]) {
+	if k == nil {
+		return
+	}
+	if v, ok := k.(kernels.Validator); ok {
+		if err := v.Validate(); err != nil {
+			f.add("Kernel is not valid: %w", err)
+			return
+		}
+	}
+	p := dense.Convert(dense.Matrix[float64]{}, x)
+	if v := k.Eval(p.Row(0), p.Row(1)); math.IsNaN(v) {
+		f.add("Kernel is NaN at points 0 and 1")
+	}
+}
+
+// checkLogarithms compares φ with the exponential of its logarithm.
+func checkLogarithms[T dense.Float](f *findings, phi, logPhi dense.Matrix[T]) {
+	for i := range phi.Rows {
+		for k, v := range phi.Row(i) {
+			l := float64(logPhi.At(i, k))
+			want := math.Exp(l)
+			if T(want) == v {
+				continue
+			}
+			// Rounding log φ moves φ by |log φ| units; beyond the range nothing is left to compare.
+			tolerance := (16 + 8*math.Abs(l)) * roundoff[T]() * want
+			if !(math.Abs(float64(v)-want) <= tolerance) && T(tolerance) != 0 {
+				f.add("feature %d of point %d is %v, its logarithm %v", k, i, v, l)
+				return
+			}
+		}
+	}
+}
+
+// checkGradient compares backward with differences of forward at the points x, where
+// it is value.
+func checkGradient[T dense.Float](f *findings, name string, forward func(dst, x dense.Matrix[T]) dense.Matrix[T],
+	backward func(dst, x, d dense.Matrix[T]) dense.Matrix[T], x, value dense.Matrix[T]) {
+	rng := rand.New(rand.NewPCG(3, uint64(x.Cols)))
+	weights := dense.New[T](value.Rows, value.Cols)
+	for i := range weights.Data {
+		weights.Data[i] = T(rng.NormFloat64())
+	}
+	direction := dense.New[T](x.Rows, x.Cols)
+	for i := range direction.Data {
+		direction.Data[i] = T(rng.NormFloat64())
+	}
+	gradient := backward(dense.Matrix[T]{}, x, weights)
+	if gradient.Rows != x.Rows || gradient.Cols != x.Cols {
+		f.add("%s is %d×%d, want %d×%d", name, gradient.Rows, gradient.Cols, x.Rows, x.Cols)
+		return
+	}
+	step := math.Cbrt(roundoff[T]())
+	wide, narrow := slopes(forward, x, direction, weights, 2*step), slopes(forward, x, direction, weights, step)
+	for i := range x.Rows {
+		// What rounding of the values does to a difference over 2·step.
+		var size float64
+		for k, v := range value.Row(i) {
+			size += math.Abs(float64(v) * float64(weights.At(i, k)))
+		}
+		noise := 64 * roundoff[T]() / step * size
+		tolerance := noise + 1e-2*math.Abs(narrow[i])
+		if !(math.Abs(wide[i]-narrow[i]) <= tolerance) {
+			continue
+		}
+		if got := inner(gradient.Row(i), direction.Row(i)); !(math.Abs(got-narrow[i]) <= 2*tolerance) {
+			f.add("%s gives a slope of %v at point %d, differences %v", name, got, i, narrow[i])
+			return
+		}
+	}
+}
+
+// slopes returns Σ_k weights_ik·(value_k(x_i + h·u_i) − value_k(x_i − h·u_i))/2h.
+func slopes[T dense.Float](forward func(dst, x dense.Matrix[T]) dense.Matrix[T], x, u, weights dense.Matrix[T], h float64) []float64 {
+	up, down := x.Clone(), x.Clone()
+	for i := range x.Rows {
+		for j, v := range u.Row(i) {
+			up.Set(i, j, x.At(i, j)+T(h)*v)
+			down.Set(i, j, x.At(i, j)-T(h)*v)
+		}
+	}
+	above, below := forward(dense.Matrix[T]{}, up), forward(dense.Matrix[T]{}, down)
+	s := make([]float64, x.Rows)
+	for i := range s {
+		for k, w := range weights.Row(i) {
+			s[i] += float64(w) * (float64(above.At(i, k)) - float64(below.At(i, k))) / (2 * h)
+		}
+	}
+	return s
+}

@@ -1,0 +1,135 @@
+package conformance
+
+import (
+	"fmt"
+	"math"
+	"sync"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/orf"
+)
+
+// points is how many rows a projection is tried on: more than a block of any form.
+const points = 70
+
+// Projection checks that w keeps the contract of orf.Projection, and those of
+// orf.Tiler and orf.TransposedTiler if it has their methods:
+//
+//   - Frequencies is m×d, finite, and a copy;
+//   - Project is XWᵀ up to 16·(d'+16)·u·‖w_k‖‖x_i‖ with the unit roundoff u, where d' is
+//     the power of two not below d (for padded transforms), and ProjectTransposed ZW likewise;
+//   - a row of a result depends on its row of x alone, to the last bit; x is only read;
+//     of dst all is written, and nothing beside it;
+//   - goroutines may share it; NaN is not hidden; shapes that do not fit panic;
+//   - tiles cover the result once, and have the bits of Project when they are finished.
+//
+// It takes O((m+d)·d) memory and some dozens of projections of 70 points.
+func Projection[T dense.Float](w orf.Projection[T]) error {
+	var f findings
+	if w == nil {
+		return fmt.Errorf("conformance: the projection is nil")
+	}
+	m, d := w.Dims()
+	if m < 1 || d < 1 {
+		return fmt.Errorf("conformance: Dims is %d, %d, want at least 1, 1", m, d)
+	}
+	frequencies := w.Frequencies()
+	if frequencies.Rows != m || frequencies.Cols != d {
+		return fmt.Errorf("conformance: Frequencies is %d×%d, want %d×%d", frequencies.Rows, frequencies.Cols, m, d)
+	}
+	for k := range m {
+		if !finite(frequencies.Row(k)) {
+			return fmt.Errorf("conformance: frequency %d is not finite: %v", k, frequencies.Row(k))
+		}
+	}
+	kept := frequencies.Clone()
+	frequencies.Set(0, 0, frequencies.At(0, 0)+1)
+	if !same(w.Frequencies(), kept) {
+		f.add("Frequencies is not a copy")
+	}
+
+	order := 1
+	for order < d {
+		order *= 2
+	}
+	x := normal[T](points, d)
+	project := operation[T]{"Project", d, m, w.Project}
+	if y, ok := project.check(&f, x); ok {
+		compareProducts(&f, "Project", y, x, kept, order)
+		if tiler, ok := w.(orf.Tiler[T]); ok {
+			checkTiles(&f, "ProjectTiles", y, func(dst dense.Matrix[T], done orf.Epilogue) { tiler.ProjectTiles(dst, x, done) })
+		}
+	}
+	if back, ok := w.(orf.Transposer[T]); ok {
+		z := normal[T](points, m)
+		transposed := operation[T]{"ProjectTransposed", m, d, back.ProjectTransposed}
+		if y, ok := transposed.check(&f, z); ok {
+			compareProducts(&f, "ProjectTransposed", y, z, dense.Transpose(dense.Matrix[T]{}, kept), max(order, m))
+			if tiler, ok := w.(orf.TransposedTiler[T]); ok {
+				checkTiles(&f, "ProjectTransposedTiles", y, func(dst dense.Matrix[T], done orf.Epilogue) {
+					tiler.ProjectTransposedTiles(dst, z, done)
+				})
+			}
+		}
+	}
+	return f.err()
+}
+
+// compareProducts compares y with x·aᵀ, for rows of a of which the longest bounds what
+// rounding scales with.
+func compareProducts[T dense.Float](f *findings, name string, y, x, a dense.Matrix[T], order int) {
+	var longest float64
+	for k := range a.Rows {
+		longest = max(longest, inner(a.Row(k), a.Row(k)))
+	}
+	// A padded frequency is longer than its first d coordinates say.
+	longest = math.Sqrt(max(longest, 9*float64(order)))
+	for i := range y.Rows {
+		size := longest * math.Sqrt(inner(x.Row(i), x.Row(i)))
+		tolerance := 16 * float64(order+16) * roundoff[T]() * size
+		for k, v := range y.Row(i) {
+			want := inner(a.Row(k), x.Row(i))
+			if !(math.Abs(float64(v)-want) <= tolerance) {
+				f.add("%s gives %v at row %d, column %d, the product with Frequencies %v", name, v, i, k, want)
+				return
+			}
+		}
+	}
+}
+
+// checkTiles runs a projection by tiles, and compares them with want as they come.
+func checkTiles[T dense.Float](f *findings, name string, want dense.Matrix[T], run func(dst dense.Matrix[T], done orf.Epilogue)) {
+	dst := dense.New[T](want.Rows, want.Cols)
+	t := &tiles[T]{dst: dst, want: want, covered: dense.New[T](want.Rows, want.Cols)}
+	run(dst, t)
+	for i := range t.covered.Rows {
+		for j, n := range t.covered.Row(i) {
+			if n != 1 {
+				f.add("%s finishes row %d, column %d %v times", name, i, j, n)
+				return
+			}
+		}
+	}
+	if t.wrong {
+		f.add("%s finishes a tile before it has its values", name)
+	}
+}
+
+// tiles is an epilogue that compares, counts and overwrites.
+type tiles[T dense.Float] struct {
+	mu                 sync.Mutex
+	dst, want, covered dense.Matrix[T]
+	wrong              bool
+}
+
+func (t *tiles[T]) Finish(lo, hi, from, to int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for i := lo; i < hi; i++ {
+		for j := from; j < to; j++ {
+			t.wrong = t.wrong || t.dst.At(i, j) != t.want.At(i, j)
+			t.dst.Set(i, j, T(math.NaN()))
+			t.covered.Set(i, j, t.covered.At(i, j)+1)
+		}
+	}
+}
