@@ -22,9 +22,9 @@ import (
 	"strings"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/examples/internal/charts"
 	"github.com/seed-feabd252/randfeat/examples/internal/cli"
 	"github.com/seed-feabd252/randfeat/examples/internal/progress"
+	"github.com/seed-feabd252/randfeat/validate/charts"
 )
 
 const about = `attention compares linear attention with exact softmax attention softmax(QKᵀ/√d)·V.

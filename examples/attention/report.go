@@ -10,9 +10,9 @@ import (
 	"unsafe"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/examples/internal/charts"
 	"github.com/seed-feabd252/randfeat/examples/internal/table"
 	"github.com/seed-feabd252/randfeat/performer"
+	"github.com/seed-feabd252/randfeat/validate/charts"
 )
 
 const (

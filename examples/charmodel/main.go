@@ -28,11 +28,11 @@ import (
 
 	exprand "golang.org/x/exp/rand"
 
-	"github.com/seed-feabd252/randfeat/examples/internal/charts"
 	"github.com/seed-feabd252/randfeat/examples/internal/cli"
 	"github.com/seed-feabd252/randfeat/examples/internal/progress"
 	"github.com/seed-feabd252/randfeat/examples/internal/text"
 	"github.com/seed-feabd252/randfeat/performer"
+	"github.com/seed-feabd252/randfeat/validate/charts"
 )
 
 const about = `charmodel trains a character-level language model twice, with linear and with exact causal attention.

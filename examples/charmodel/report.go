@@ -7,9 +7,9 @@ import (
 	"math/rand/v2"
 	"strings"
 
-	"github.com/seed-feabd252/randfeat/examples/internal/charts"
 	"github.com/seed-feabd252/randfeat/examples/internal/table"
 	"github.com/seed-feabd252/randfeat/examples/internal/text"
+	"github.com/seed-feabd252/randfeat/validate/charts"
 )
 
 // describe prints what is trained on what.

@@ -16,9 +16,9 @@ import (
 	exprand "golang.org/x/exp/rand"
 	"gonum.org/v1/gonum/stat"
 
-	"github.com/seed-feabd252/randfeat/examples/internal/charts"
 	"github.com/seed-feabd252/randfeat/examples/internal/cli"
 	"github.com/seed-feabd252/randfeat/examples/internal/table"
+	"github.com/seed-feabd252/randfeat/validate/charts"
 )
 
 const about = `regression compares ridge regression on random features of the Gaussian kernel with exact kernel ridge regression.

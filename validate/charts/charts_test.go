@@ -60,7 +60,7 @@ func TestSaveSVG(t *testing.T) {
 }
 
 func TestExtent(t *testing.T) {
-	e, err := figure().extent()
+	e, err := figure().extent(figure().Panels)
 	require.NoError(t, err)
 	assert.Less(t, e.x0, 64.0)
 	assert.Greater(t, e.x1, 1024.0)
@@ -69,7 +69,7 @@ func TestExtent(t *testing.T) {
 	assert.Greater(t, e.y0, 0.0)
 
 	linear := Figure{Panels: []Panel{{Series: []Series{{Points: []Point{{X: 2, Y: -1, Err: 1}}}}}}}
-	e, err = linear.extent()
+	e, err = linear.extent(linear.Panels)
 	require.NoError(t, err)
 	assert.Equal(t, extent{x0: 1, x1: 3, y0: -2.12, y1: 0.12}, e)
 }

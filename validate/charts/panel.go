@@ -109,12 +109,17 @@ func (f Figure) plot(p Panel, area extent, styles []style) *plot.Plot {
 	for _, s := range styles {
 		for _, l := range p.Levels {
 			if s.level && l.Name == s.name && f.drawable(Point{X: 1, Y: l.Y}) {
-				d.Add(lines{style: s, points: []Point{{X: area.x0, Y: l.Y}, {X: area.x1, Y: l.Y}}})
+				d.Add(lines{style: s, path: []Point{{X: area.x0, Y: l.Y}, {X: area.x1, Y: l.Y}}})
 			}
 		}
 		for at, r := range p.Series {
 			if !s.level && r.Name == s.name {
-				d.Add(lines{style: s, points: f.apart(f.points(r), at, len(p.Series), area), floor: area.y0})
+				points := f.apart(f.points(r.Points), at, len(p.Series), area)
+				path := points
+				if r.Line != nil {
+					path = f.points(r.Line)
+				}
+				d.Add(lines{style: s, points: points, path: path, floor: area.y0})
 			}
 		}
 	}
@@ -138,9 +143,10 @@ func (f Figure) apart(ps []Point, at, n int, area extent) []Point {
 	return moved
 }
 
-// lines draws points joined by lines, each with its error bar and glyph.
+// lines draws a path, and points with their error bars and glyphs.
 type lines struct {
 	style  style
+	path   []Point
 	points []Point
 	floor  float64 // where error bars end at the latest
 }
@@ -148,58 +154,22 @@ type lines struct {
 // Plot implements plot.Plotter.
 func (l lines) Plot(c draw.Canvas, p *plot.Plot) {
 	trX, trY := p.Transforms(&c)
-	path := make([]vg.Point, len(l.points))
-	for i, q := range l.points {
+	path := make([]vg.Point, len(l.path))
+	for i, q := range l.path {
 		path[i] = vg.Point{X: trX(q.X), Y: trY(q.Y)}
 	}
 	c.StrokeLines(l.style.line, c.ClipLinesXY(path)...)
-	if l.style.level {
-		return
-	}
 	bar := l.style.line
 	bar.Width = vg.Points(1)
 	cap := vg.Points(3)
-	for i, q := range l.points {
+	for _, q := range l.points {
+		x := trX(q.X)
 		if q.Err > 0 {
-			x, lo, hi := path[i].X, trY(max(q.Y-q.Err, l.floor)), trY(q.Y+q.Err)
+			lo, hi := trY(max(q.Y-q.Err, l.floor)), trY(q.Y+q.Err)
 			c.StrokeLine2(bar, x, lo, x, hi)
 			c.StrokeLine2(bar, x-cap, lo, x+cap, lo)
 			c.StrokeLine2(bar, x-cap, hi, x+cap, hi)
 		}
-		c.DrawGlyph(l.style.glyph, path[i])
+		c.DrawGlyph(l.style.glyph, vg.Point{X: x, Y: trY(q.Y)})
 	}
-}
-
-// drawLegend draws one entry a style in rows at the bottom of c and returns
-// where the rows end.
-func drawLegend(c draw.Canvas, styles []style) vg.Length {
-	const icon, gap, rowHeight = 1.1 * vg.Centimeter, 8 * vg.Millimeter, 6 * vg.Millimeter
-	text := plot.New().X.Label.TextStyle
-	text.Font.Size = vg.Points(12)
-	text.XAlign, text.YAlign = draw.XLeft, draw.YCenter
-
-	var rows [][]style
-	var widths []vg.Length
-	for _, s := range styles {
-		w := icon + text.Width(s.name) + gap
-		if n := len(rows); n == 0 || widths[n-1]+w > c.Max.X-c.Min.X {
-			rows, widths = append(rows, nil), append(widths, 0)
-		}
-		rows[len(rows)-1] = append(rows[len(rows)-1], s)
-		widths[len(rows)-1] += w
-	}
-	top := c.Min.Y + rowHeight*vg.Length(len(rows))
-	for i, row := range rows {
-		x := c.Center().X - widths[i]/2
-		y := top - rowHeight*(vg.Length(i)+0.5)
-		for _, s := range row {
-			box := draw.Canvas{Canvas: c.Canvas, Rectangle: vg.Rectangle{
-				Min: vg.Point{X: x, Y: y - rowHeight/2}, Max: vg.Point{X: x + icon*0.8, Y: y + rowHeight/2},
-			}}
-			s.Thumbnail(&box)
-			c.FillText(text, vg.Point{X: x + icon, Y: y}, s.name)
-			x += icon + text.Width(s.name) + gap
-		}
-	}
-	return top
 }

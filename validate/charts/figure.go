@@ -1,5 +1,7 @@
-// Package charts draws measurements with error bars: panels side by side on
-// common axes, one legend below them.
+// Package charts draws measurements with error bars and laws beside them: panels on
+// linear or logarithmic axes, one legend below them, as PNG or SVG. Of makes a figure of
+// a validate.Table. It is the only package of this module that is not an example and
+// imports gonum/plot, so that who draws nothing does not link it.
 package charts
 
 import (
@@ -20,11 +22,15 @@ import (
 // Point is a measurement y ± Err at x.
 type Point struct{ X, Y, Err float64 }
 
-// Series is a line through points. A name that stands in several panels has
-// the same style in each and one entry in the legend.
+// Series is a set of points with a line through them, or with a line of its own. A
+// name that stands in several panels has the same style in each and one entry in the
+// legend.
 type Series struct {
 	Name   string
 	Points []Point
+	// Line, if not nil, is drawn in place of the line through Points: a law beside its
+	// measurements. An empty Line leaves the points alone. Err is not used.
+	Line []Point
 }
 
 // Level is a horizontal line, for a value to compare with. It is dashed and
@@ -41,7 +47,7 @@ type Panel struct {
 	Levels []Level
 }
 
-// Figure is a row of panels that share their axes. All coordinates on
+// Figure is one row of panels, or several, that share their axes. All coordinates on
 // logarithmic axes must be positive; what is not, NaN and Inf are left out. The
 // lower end of an error bar that would reach zero or less is cut at the edge
 // of the diagram.
@@ -51,6 +57,8 @@ type Figure struct {
 	LogX, LogY     bool
 	XTicks         []float64 // where x has a label; nil means at round numbers
 	Panels         []Panel
+	Columns        int  // panels in a row; 0 means all
+	OwnY           bool // each panel has a y-axis of its own range
 }
 
 // Formats lists the endings of file names that Save understands.
@@ -74,7 +82,8 @@ func CheckPath(path string) error {
 
 const (
 	panelWidth  = 11 * vg.Centimeter
-	height      = 14 * vg.Centimeter
+	panelHeight = 9.5 * vg.Centimeter
+	lineHeight  = 6 * vg.Millimeter // of the legend
 	titleHeight = 1 * vg.Centimeter
 	nameHeight  = 9 * vg.Millimeter // of a panel's title
 	labelWidth  = 7 * vg.Millimeter // of what y is
@@ -91,17 +100,29 @@ func (f Figure) Save(path string) error {
 	if len(f.Panels) == 0 {
 		return fmt.Errorf("charts: no panel to draw in %s", path)
 	}
-	area, err := f.extent()
+	shared, err := f.extent(f.Panels)
 	if err != nil {
 		return fmt.Errorf("charts: %s: %w", path, err)
 	}
 	styles := f.styles()
 	plots := make([]*plot.Plot, len(f.Panels))
 	for i, p := range f.Panels {
+		area := shared
+		// A panel without points keeps the common range.
+		if own, err := f.extent(f.Panels[i : i+1]); err == nil && f.OwnY {
+			area.y0, area.y1 = own.y0, own.y1
+		}
 		plots[i] = f.plot(p, area, styles)
 	}
 
-	width := panelWidth * vg.Length(len(plots))
+	columns := f.Columns
+	if columns < 1 || columns > len(plots) {
+		columns = len(plots)
+	}
+	rows := (len(plots) + columns - 1) / columns
+	width := panelWidth * vg.Length(columns)
+	legend := newLegend(styles, width-2*margin)
+	height := titleHeight + (nameHeight+panelHeight)*vg.Length(rows) + lineHeight*vg.Length(len(legend.rows)) + 2*margin
 	format := strings.ToLower(filepath.Ext(path))[1:]
 	canvas, err := draw.NewFormattedCanvas(width, height, format)
 	if err != nil {
@@ -116,15 +137,15 @@ func (f Figure) Save(path string) error {
 	side.Rotation, side.YAlign = math.Pi/2, draw.YTop
 	page.FillText(title, vg.Point{X: page.Center().X, Y: page.Max.Y - margin}, f.Title)
 
-	bottom := drawLegend(draw.Crop(page, margin, -margin, margin, 0), styles)
-	body := draw.Crop(page, margin+labelWidth, -margin, bottom-page.Min.Y+margin, -titleHeight-nameHeight)
-	tiles := draw.Tiles{Rows: 1, Cols: len(plots), PadX: margin}
+	bottom := legend.draw(draw.Crop(page, margin, -margin, margin, 0))
+	body := draw.Crop(page, margin+labelWidth, -margin, bottom-page.Min.Y+margin, -titleHeight)
+	tiles := draw.Tiles{Rows: rows, Cols: columns, PadX: margin}
 	for i, p := range plots {
-		c := tiles.At(body, i, 0)
+		c := draw.Crop(tiles.At(body, i%columns, i/columns), 0, 0, 0, -nameHeight)
 		p.Draw(c)
 		data := p.DataCanvas(c)
 		page.FillText(name, vg.Point{X: data.Center().X, Y: data.Max.Y + margin/2}, f.Panels[i].Title)
-		if i == 0 {
+		if i%columns == 0 {
 			page.FillText(side, vg.Point{X: page.Min.X + margin, Y: data.Center().Y}, f.YLabel)
 		}
 	}
@@ -150,17 +171,17 @@ func write(path string, canvas vg.CanvasWriterTo) error {
 // extent is the range of both axes.
 type extent struct{ x0, x1, y0, y1 float64 }
 
-// extent returns the range of what can be drawn, with room around it.
-func (f Figure) extent() (extent, error) {
+// extent returns the range of what can be drawn of the panels, with room around it.
+func (f Figure) extent(panels []Panel) (extent, error) {
 	e := extent{math.Inf(1), math.Inf(-1), math.Inf(1), math.Inf(-1)}
-	for _, p := range f.Panels {
+	for _, p := range panels {
 		for _, l := range p.Levels {
 			if f.drawable(Point{X: 1, Y: l.Y}) {
 				e.y0, e.y1 = min(e.y0, l.Y), max(e.y1, l.Y)
 			}
 		}
 		for _, s := range p.Series {
-			for _, q := range f.points(s) {
+			for _, q := range append(f.points(s.Points), f.points(s.Line)...) {
 				e.x0, e.x1 = min(e.x0, q.X), max(e.x1, q.X)
 				e.y1 = max(e.y1, q.Y+q.Err)
 				e.y0 = min(e.y0, q.Y)
@@ -195,10 +216,10 @@ func widen(lo, hi float64, log bool) (float64, float64) {
 	return lo - r, hi + r
 }
 
-// points returns the points of s that can be drawn.
-func (f Figure) points(s Series) []Point {
+// points returns those of the points that can be drawn.
+func (f Figure) points(all []Point) []Point {
 	var ps []Point
-	for _, p := range s.Points {
+	for _, p := range all {
 		if f.drawable(p) {
 			ps = append(ps, p)
 		}
