@@ -11,12 +11,14 @@ import (
 type explicit[T dense.Float] struct {
 	w          dense.Matrix[T]
 	transposed product.Packed[T] // Wᵀ
+	ensemble   Ensemble
 	transposer[T]
 }
 
-// newExplicit returns the projection with the frequencies w, which it keeps.
-func newExplicit[T dense.Float](w dense.Matrix[T]) *explicit[T] {
-	e := &explicit[T]{w: w}
+// newExplicit returns the projection with the frequencies w, which it keeps, drawn
+// from the given law.
+func newExplicit[T dense.Float](w dense.Matrix[T], law Ensemble) *explicit[T] {
+	e := &explicit[T]{w: w, ensemble: law}
 	e.m, e.d = w.Rows, w.Cols
 	e.frequencies = func() dense.Matrix[T] { return w }
 	product.PackT(&e.transposed, w)
@@ -32,12 +34,13 @@ func Of[T dense.Float](w dense.Matrix[T]) (Projection[T], error) {
 	if w.Rows < 1 || w.Cols < 1 {
 		return nil, fmt.Errorf("orf: w is %d×%d, want at least 1×1", w.Rows, w.Cols)
 	}
-	return newExplicit(w.Clone()), nil
+	return newExplicit(w.Clone(), Ensemble{Kind: Given}), nil
 }
 
-// rounded returns the projection with the frequencies w, each rounded to T.
-func rounded[T dense.Float](w dense.Matrix[float64]) Projection[T] {
-	return newExplicit(dense.Convert(dense.Matrix[T]{}, w))
+// rounded returns the projection with the frequencies w, each rounded to T, drawn
+// from the given law.
+func rounded[T dense.Float](w dense.Matrix[float64], law Ensemble) Projection[T] {
+	return newExplicit(dense.Convert(dense.Matrix[T]{}, w), law)
 }
 
 func (e *explicit[T]) Dims() (m, d int) { return e.w.Rows, e.w.Cols }

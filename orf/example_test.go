@@ -3,6 +3,7 @@ package orf_test
 import (
 	"fmt"
 	"math"
+	"math/rand/v2"
 
 	exprand "golang.org/x/exp/rand"
 
@@ -108,6 +109,91 @@ func ExampleGivens() {
 	y := w.Project(dense.Matrix[float64]{}, x)
 	fmt.Printf("‖Wx‖²/d = %.6f\n", dot(y.Row(0), y.Row(0))/5)
 	// Output: ‖Wx‖²/d = 25.000000
+}
+
+// The three rows of a block of R³ lie in a plane, at 120° to each other.
+func ExampleSimplex() {
+	p, err := orf.Simplex[float64](3, 3, exprand.NewSource(1))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	w := p.Frequencies()
+	for k := 1; k < 3; k++ {
+		cos := dot(w.Row(0), w.Row(k)) / math.Sqrt(dot(w.Row(0), w.Row(0))*dot(w.Row(k), w.Row(k)))
+		fmt.Printf("%.3f\n", cos)
+	}
+	// Output:
+	// -0.500
+	// -0.500
+}
+
+// A thousand frequencies from one block of order 1024 take two transforms a point.
+func ExampleFastfood() {
+	w, err := orf.Fastfood[float64](1000, 1000, exprand.NewSource(1))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	x := dense.New[float64](1, 1000)
+	x.Set(0, 0, 1)
+	y := w.Project(dense.Matrix[float64]{}, x)
+	fmt.Printf("‖Wx‖²/m = %.1f\n", dot(y.Row(0), y.Row(0))/1000)
+	// Output: ‖Wx‖²/m = 1.0
+}
+
+// Of the first eight points every coordinate has four of either sign.
+func ExampleSobol() {
+	p, err := orf.Sobol[float64](8, 2, exprand.NewSource(1))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	w := p.Frequencies()
+	positive := make([]int, 2)
+	for k := range w.Rows {
+		for j, v := range w.Row(k) {
+			if v > 0 {
+				positive[j]++
+			}
+		}
+	}
+	fmt.Println(positive)
+	// Output: [4 4]
+}
+
+// 256 points of the plane estimate exp(−1/2) better than independent ones do.
+func ExampleHalton() {
+	x := dense.Of(1, 2, []float64{0.6, 0.8})
+	for _, draw := range []orf.Constructor[float64]{
+		orf.Halton[float64],
+		func(m, d int, src rand.Source) (orf.Projection[float64], error) { return orf.IID[float64](m, d, src) },
+	} {
+		w, err := draw(256, 2, exprand.NewSource(1))
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		mean := 0.0
+		for _, v := range w.Project(dense.Matrix[float64]{}, x).Row(0) {
+			mean += math.Cos(v) / 256
+		}
+		fmt.Printf("%+.4f\n", mean-math.Exp(-0.5))
+	}
+	// Output:
+	// -0.0006
+	// -0.0310
+}
+
+func ExampleDrawn() {
+	w, err := orf.Hadamard[float64](20, 9, exprand.NewSource(1))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	law := w.(orf.Drawn[float64]).Ensemble()
+	fmt.Println(law.Kind, law.Factors, law.Order, law.FixedLength)
+	// Output: Hadamard product 3 12 false
 }
 
 func ExampleOf() {

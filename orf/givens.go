@@ -38,12 +38,16 @@ func Givens[T dense.Float](m, d int, src rand.Source, opts ...Option) (Projectio
 	if err != nil {
 		return nil, err
 	}
+	law := Ensemble{Kind: GivensProduct, FixedLength: s.fixed, Factors: s.rotations, Order: d}
+	if law.Factors == 0 {
+		law.Factors = int(math.Ceil(float64(d) * math.Log2(float64(d))))
+	}
 	length := lengths(s.fixed, src)
 	signed := func(d int) float64 {
 		return math.Copysign(length(d), float64(src.Uint64()>>63)-0.5)
 	}
-	return stack(m, d, d, src, signed, func() (isometry[T], error) {
-		p, err := givens.Random[T](d, s.rotations, src)
+	return stack(m, d, law, src, signed, func() (operator[T], error) {
+		p, err := givens.Random[T](d, law.Factors, src)
 		return turned[T]{p}, err
 	})
 }

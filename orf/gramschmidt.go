@@ -28,6 +28,13 @@ func GramSchmidt[T dense.Float](m, d int, src rand.Source, opts ...Option) (Proj
 	if err != nil {
 		return nil, err
 	}
+	w := haar(m, d, s, src, func(dense.Matrix[float64]) {})
+	return rounded[T](w, Ensemble{Kind: HaarOrthogonal, FixedLength: s.fixed, Order: d}), nil
+}
+
+// haar returns m frequencies in blocks of d: the first rows of a Haar-distributed
+// orthogonal matrix, as arrange leaves them, times lengths.
+func haar(m, d int, s settings, src rand.Source, arrange func(block dense.Matrix[float64])) dense.Matrix[float64] {
 	rng, length := rand.New(src), lengths(s.fixed, src)
 	w := dense.New[float64](m, d)
 	for from := 0; from < m; from += d {
@@ -38,11 +45,12 @@ func GramSchmidt[T dense.Float](m, d int, src rand.Source, opts ...Option) (Proj
 			scale[i] = length(d)
 		}
 		orthogonalise(block)
+		arrange(block)
 		for i, s := range scale {
 			blas64.Scal(s, blas64.Vector{N: d, Data: block.Row(i), Inc: 1})
 		}
 	}
-	return rounded[T](w), nil
+	return w
 }
 
 // orthogonalise replaces the r ≤ d rows of a by what Gram–Schmidt makes of

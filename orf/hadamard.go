@@ -39,8 +39,8 @@ func Hadamard[T dense.Float](m, d int, src rand.Source, opts ...Option) (Project
 	if d > math.MaxInt/2 {
 		return nil, fmt.Errorf("orf: hadamard: d = %d, want one with an order ≥ d that fits in an int", d)
 	}
-	order := hadamard.FastOrder(d)
-	return stack(m, d, order, src, lengths(s.fixed, src), func() (isometry[T], error) {
-		return hadamard.NewPaddedRotation[T](d, order, s.blocks, src)
+	law := Ensemble{Kind: HadamardProduct, FixedLength: s.fixed, Factors: s.blocks, Order: hadamard.FastOrder(d)}
+	return stack(m, d, law, src, lengths(s.fixed, src), func() (operator[T], error) {
+		return hadamard.NewPaddedRotation[T](d, law.Order, s.blocks, src)
 	})
 }

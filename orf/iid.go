@@ -37,7 +37,7 @@ func IID[T dense.Float](m, d int, src rand.Source, opts ...Option) (Projection[T
 		}
 		floats.Scale(math.Sqrt(float64(d))/norm, row)
 	}
-	return rounded[T](w), nil
+	return rounded[T](w, Ensemble{Kind: Independent, FixedLength: s.fixed, Order: 1}), nil
 }
 
 // gaussian fills x with standard normal draws.

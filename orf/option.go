@@ -22,8 +22,8 @@ const (
 )
 
 // FixedLength gives every frequency the length √d of R^d (√d' of the padded
-// R^d' in Hadamard) instead of drawing it from the χ law. It applies to every
-// constructor.
+// R^d' in Hadamard and Fastfood) instead of drawing it from the χ law. It applies to
+// every constructor that takes options.
 //
 // The variance of the dot-product estimator falls, but a kernel that depends on
 // the law of ‖w‖ is estimated with a bias: with rows uniform on the sphere, the

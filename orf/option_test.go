@@ -54,6 +54,8 @@ func testErrors[T dense.Float](t *testing.T) {
 	assert.EqualError(t, err, "orf: givens: n = 4, want 0 for d = 1, which has no planes")
 	_, err = Hadamard[T](1, math.MaxInt, src)
 	assert.ErrorContains(t, err, "orf: hadamard: d = ")
+	_, err = Fastfood[T](1, math.MaxInt, src)
+	assert.ErrorContains(t, err, "orf: fastfood: d = ")
 }
 
 func TestErrors(t *testing.T) {

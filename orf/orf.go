@@ -39,6 +39,6 @@ type Tiler[T dense.Float] interface {
 	ProjectTiles(dst, x dense.Matrix[T], done Epilogue)
 }
 
-// Constructor draws the m frequencies of a projection of R^d from src. IID,
-// GramSchmidt, Hadamard and Givens become one with their options bound.
+// Constructor draws the m frequencies of a projection of R^d from src. Halton and
+// Sobol are such; the others become one with their options bound.
 type Constructor[T dense.Float] func(m, d int, src rand.Source) (Projection[T], error)

@@ -9,19 +9,20 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/parallel"
 )
 
-// isometry is a linear map R from R^d into R^order with RᵀR = I that applies
-// faster than a matrix.
-type isometry[T dense.Float] interface {
+// operator is a linear map R from R^d into R^order, with rows of length 1 in R^order
+// or the part of them in R^d, that applies faster than a matrix.
+type operator[T dense.Float] interface {
 	Dims() (d, order int)
 	Apply(dst, x dense.Matrix[T]) dense.Matrix[T]           // n×d → n×order
 	ApplyTransposed(dst, y dense.Matrix[T]) dense.Matrix[T] // n×order → n×d
 }
 
-// structured is a projection in blocks, each some rows of an isometry times
+// structured is a projection in blocks, each some rows of an operator times
 // their lengths, that never forms W to project.
 type structured[T dense.Float] struct {
 	m, d, order int
 	blocks      []block[T]
+	ensemble    Ensemble
 	images      sync.Pool // of *[]T: tile·order elements, for the images of a tile
 	passes      sync.Pool // of *pass[T]
 	transposed  sync.Pool // of *transposedPass[T]
@@ -30,15 +31,16 @@ type structured[T dense.Float] struct {
 // block has the frequencies w_k = lengths[k]·Rᵀe_{rows[k]}; a length may carry a
 // sign.
 type block[T dense.Float] struct {
-	r       isometry[T]
+	r       operator[T]
 	rows    []int
 	lengths []T
 }
 
-// stack draws blocks of the given order until there are m frequencies: for each an
-// isometry, a uniform permutation of its rows, and the lengths of the rows in use.
-func stack[T dense.Float](m, d, order int, src rand.Source, length func(d int) float64, draw func() (isometry[T], error)) (Projection[T], error) {
-	p := &structured[T]{m: m, d: d, order: order}
+// stack draws blocks of law.Order rows until there are m frequencies: for each an
+// operator, a uniform permutation of its rows, and the lengths of the rows in use.
+func stack[T dense.Float](m, d int, law Ensemble, src rand.Source, length func(d int) float64, draw func() (operator[T], error)) (Projection[T], error) {
+	order := law.Order
+	p := &structured[T]{m: m, d: d, order: order, ensemble: law}
 	rng := rand.New(src)
 	for from := 0; from < m; from += order {
 		r, err := draw()

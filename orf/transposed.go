@@ -6,9 +6,9 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/vecmath"
 )
 
-// With R_b the isometry of block b and S_b what picks its rows and scales them, W
+// With R_b the operator of block b and S_b what picks its rows and scales them, W
 // is the blocks S_b·R_b on top of each other, so that Wᵀz = Σ_b R_bᵀ·(S_bᵀz_b): z_b
-// times lengths, scattered into an image of the isometry and taken back by it.
+// times lengths, scattered into an image of the operator and taken back by it.
 
 func (p *structured[T]) ProjectTransposed(dst, z dense.Matrix[T]) dense.Matrix[T] {
 	checkTransposedInput(z, p.m, p.d)

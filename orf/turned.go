@@ -6,7 +6,7 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/rotate"
 )
 
-// turned is a product of plane rotations as an isometry.
+// turned is a product of plane rotations as an operator.
 //
 // Apply and ApplyTransposed make the whole image of a row NaN if an element of
 // the row is NaN or ±Inf. Otherwise the elements in use could miss it: no rotation

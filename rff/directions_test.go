@@ -33,6 +33,7 @@ func projections[T dense.Float](t testing.TB, m, d int) map[string]orf.Projectio
 	all := map[string]orf.Projection[T]{}
 	for name, draw := range map[string]func(int, int, rand.Source, ...orf.Option) (orf.Projection[T], error){
 		"iid": orf.IID[T], "orthogonal": orf.GramSchmidt[T], "hadamard": orf.Hadamard[T], "givens": orf.Givens[T],
+		"fastfood": orf.Fastfood[T],
 	} {
 		w, err := draw(m, d, exprand.NewSource(5))
 		require.NoError(t, err)

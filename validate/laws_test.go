@@ -21,8 +21,8 @@ import (
 const (
 	lawDraws = 6000
 	// lawLimit bounds |z|. A right estimate exceeds it once in 16,000 times: other
-	// seeds would make one of the 480 comparisons in float64 and 138 in float32
-	// fail with a probability of 4 %.
+	// seeds would make one of the 759 comparisons in float64 and 219 in float32
+	// fail with a probability of 6 %.
 	lawLimit = 4
 )
 
@@ -168,9 +168,11 @@ const damping = -0.1
 // factors is only nearly Haar: with k = 3 and lengths from χ the Gaussian kernel
 // is estimated 4 % too low at d = 8 on sparse differences. So it has a law for
 // the dot product, which needs second moments alone, and for no other kernel;
-// likewise Givens products.
+// likewise Givens products. Fastfood, Halton and Sobol rows are Gaussian one by
+// one, so that the mean is exact.
 func lawCases[T dense.Float]() []lawCase[T] {
 	iid, haar := with(orf.IID[T]), with(orf.GramSchmidt[T])
+	simplex, fastfood := with(orf.Simplex[T]), with(orf.Fastfood[T])
 	fixed := orf.FixedLength()
 	hd := func(k int, l laws.Lengths) law {
 		return law{mse: func(x, y []float64, m int) float64 { return laws.DotProductHadamard(x, y, m, k, l) }}
@@ -213,7 +215,25 @@ func lawCases[T dense.Float]() []lawCase[T] {
 		{"angular/iid", iid, angular[T], law{mse: laws.AngularIID}, 1, nil},
 		{"angular/orf", haar, angular[T], law{mse: laws.AngularORF}, 1, []size{{5, 2}, {3, 3}}},
 		{"arc-cosine/iid", iid, arcCosine[T], law{mse: laws.ArcCosineIID}, 1, nil},
+		{"gaussian/simplex", simplex, gaussian[T], law{mse: laws.GaussianSimplex}, 1.5, nil},
+		{"gaussian phase/simplex", simplex, gaussianPhase[T], law{mse: laws.GaussianPhaseSimplex}, 1.5, nil},
+		{"softmax trig/simplex", simplex, softmaxTrig[T], law{mse: laws.SoftmaxTrigSimplex}, 1, nil},
+		{"softmax positive/simplex", simplex, softmaxPositive[T], law{mse: laws.SoftmaxPositiveSimplex}, 1, []size{{6, 2}, {3, 3}}},
+		{"softmax hyperbolic/simplex", simplex, softmaxHyperbolic[T], law{mse: laws.SoftmaxHyperbolicSimplex}, 1, []size{{6, 2}}},
+		{"softmax optimal/simplex", simplex, softmaxOptimal[T], law{mse: laws.SoftmaxOptimalSimplex(damping)}, 1, nil},
+		{"dot/simplex", simplex, dotProduct[T], lengths(laws.DotProductSimplex, laws.Chi), 1, nil},
+		{"dot/simplex fixed length", with(orf.Simplex[T], fixed), dotProduct[T], lengths(laws.DotProductSimplex, laws.Fixed), 1, nil},
+		{"dot/fastfood", fastfood, dotProduct[T], lengths(laws.DotProductFastfood, laws.Chi), 1, padded},
+		{"dot/fastfood fixed length", with(orf.Fastfood[T], fixed), dotProduct[T], lengths(laws.DotProductFastfood, laws.Fixed), 1, nil},
+		{"softmax positive/fastfood", fastfood, softmaxPositive[T], law{}, 1, nil},
+		{"softmax positive/halton", orf.Halton[T], softmaxPositive[T], law{}, 1, nil},
+		{"gaussian/sobol", orf.Sobol[T], gaussian[T], law{}, 1.5, nil},
 	}
+}
+
+// lengths is a law for rows of the lengths given.
+func lengths(f func(x, y []float64, m int, l laws.Lengths) float64, l laws.Lengths) law {
+	return law{mse: func(x, y []float64, m int) float64 { return f(x, y, m, l) }}
 }
 
 // fixedHaar is the law of whole blocks that are exact and of a part of one.

@@ -152,6 +152,7 @@ func testLibrary[T dense.Float](t *testing.T) {
 	type constructor = func(m, d int, src rand.Source, opts ...orf.Option) (orf.Projection[T], error)
 	for name, c := range map[string]constructor{
 		"iid": orf.IID[T], "gram-schmidt": orf.GramSchmidt[T], "hadamard": orf.Hadamard[T], "givens": orf.Givens[T],
+		"simplex": orf.Simplex[T], "fastfood": orf.Fastfood[T],
 	} {
 		w, err := c(70, 33, exprand.NewSource(1))
 		require.NoError(t, err, name)

@@ -12,7 +12,8 @@
 //
 // The suffix tells the law of the frequencies: IID rows are independent and
 // N(0, I). ORF rows are Haar-distributed and orthogonal in blocks of d, with
-// independent lengths from χ(d), so that each row is N(0, I).
+// independent lengths from χ(d), so that each row is N(0, I). Simplex rows are
+// such rows but for their angles, which have the cosine −1/(d−1) in place of 0.
 //
 // # Blocks
 //
@@ -20,7 +21,7 @@
 // expectation and with the same variance v. Terms of different blocks are
 // independent; any two terms of one block have the same covariance c, since the
 // rows of a block are exchangeable (Haar, or drawn without replacement in random
-// order). Frequencies come in ⌊m/b⌋ full blocks of b and one of r = m mod b, so
+// order, or with a random permutation between them, in Fastfood). Frequencies come in ⌊m/b⌋ full blocks of b and one of r = m mod b, so
 //
 //	MSE = v/m + (⌊m/b⌋·b(b−1) + r(r−1))·c/m².
 //
@@ -42,8 +43,8 @@
 // # Sources
 //
 // Each function names where its law was published. The laws of orthogonal rows
-// for the Gaussian, the softmax and the angular kernel, and that of Givens
-// products, are exact for finite d; they follow from the covariance of two rows,
+// for the Gaussian, the softmax and the angular kernel, those of simplex rows, and
+// those of Givens and Fastfood products, are exact for finite d; they follow from the covariance of two rows,
 // as the comments derive it. The published expansion for large d [Yu et al. 2016]
 // is no substitute at the dimensions of tests.
 //
@@ -57,6 +58,10 @@
 //   - [Demni & Kadri 2024] N. Demni, H. Kadri. Orthogonal random features:
 //     explicit forms and sharp inequalities.
 //   - [DLMF] NIST Digital Library of Mathematical Functions, chapters 10, 13, 15.
+//   - [Le, Sarlós & Smola 2013] Q. Le, T. Sarlós, A. Smola. Fastfood – approximating
+//     kernel expansions in loglinear time. ICML.
+//   - [Reid et al. 2023] I. Reid, K. Choromanski, V. Likhosherstov, A. Weller.
+//     Simplex random features. ICML.
 //   - [Sutherland & Schneider 2015] D. J. Sutherland, J. Schneider. On the error
 //     of random Fourier features. UAI.
 //   - [Yu et al. 2016] F. X. Yu, A. T. Suresh, K. Choromanski, D. Holtmann-Rice,

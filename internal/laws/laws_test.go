@@ -24,6 +24,18 @@ var both = []law{
 	{"SoftmaxOptimal", SoftmaxOptimalIID(-0.3), SoftmaxOptimalORF(-0.3)},
 	{"DotProduct", DotProductIID, DotProductORF},
 	{"Angular", AngularIID, AngularORF},
+	{"GaussianSimplex", GaussianIID, GaussianSimplex},
+	{"GaussianPhaseSimplex", GaussianPhaseIID, GaussianPhaseSimplex},
+	{"SoftmaxTrigSimplex", SoftmaxTrigIID, SoftmaxTrigSimplex},
+	{"SoftmaxPositiveSimplex", SoftmaxPositiveIID, SoftmaxPositiveSimplex},
+	{"SoftmaxHyperbolicSimplex", SoftmaxHyperbolicIID, SoftmaxHyperbolicSimplex},
+	{"SoftmaxOptimalSimplex", SoftmaxOptimalIID(-0.3), SoftmaxOptimalSimplex(-0.3)},
+	{"DotProductSimplex", DotProductIID, chi(DotProductSimplex)},
+}
+
+// chi is a law with lengths from χ.
+func chi(f func(x, y []float64, m int, lengths Lengths) float64) func(x, y []float64, m int) float64 {
+	return func(x, y []float64, m int) float64 { return f(x, y, m, Chi) }
 }
 
 var (

@@ -33,6 +33,13 @@ type constructor[T dense.Float] func(m, d int, src rand.Source, opts ...orf.Opti
 func constructors[T dense.Float]() map[string]constructor[T] {
 	return map[string]constructor[T]{
 		"IID": orf.IID[T], "GramSchmidt": orf.GramSchmidt[T], "Hadamard": orf.Hadamard[T], "Givens": orf.Givens[T],
+		"Simplex": orf.Simplex[T], "Fastfood": orf.Fastfood[T],
+		"Halton": func(m, d int, src rand.Source, _ ...orf.Option) (orf.Projection[T], error) {
+			return orf.Halton[T](m, d, src)
+		},
+		"Sobol": func(m, d int, src rand.Source, _ ...orf.Option) (orf.Projection[T], error) {
+			return orf.Sobol[T](m, d, src)
+		},
 		"Of": func(m, d int, _ rand.Source, _ ...orf.Option) (orf.Projection[T], error) {
 			return orf.Of(cloud[T](m, d))
 		},

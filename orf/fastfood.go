@@ -1,0 +1,131 @@
+package orf
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"gonum.org/v1/gonum/floats"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/hadamard"
+	"github.com/seed-feabd252/randfeat/internal/pool"
+)
+
+// Fastfood returns m frequencies in blocks of d': the rows of
+//
+//	(1/√d')·S·H·G·Π·H·B
+//
+// with random signs B, a uniform permutation Π, a diagonal G of standard normal
+// numbers, and a diagonal S that makes the lengths of rows independent draws from
+// χ(d'). H is a Hadamard matrix of order d' = hadamard.FastOrder(d). Vectors of R^d
+// are padded with zeros, so that W is d columns of the frequencies of R^d'. The
+// last block has m mod d' rows when d' does not divide m.
+//
+// Every frequency is exactly a standard Gaussian vector: the diagonal of G over its
+// norm is uniform on the sphere, and what makes a direction of it, signs, Π, H/√d'
+// and B, are orthogonal maps. So estimates are unbiased for every kernel, which
+// those of Hadamard are not. The frequencies of a block are neither independent
+// nor orthogonal. For the dot product the error of a whole block is that of
+// GramSchmidt where x = y is along an axis, and nearly twice that of IID where x
+// and y have many coordinates of one size.
+//
+// Cost: d' random bits, d' normal numbers and a permutation a block; Project applies
+// two transforms of order d' a row and block, however few of the block's rows are
+// in use, and never forms W: O(n·m·log d) operations for m ≥ d'. It returns an
+// error if m < 1, d < 1, src is nil, no order ≥ d fits in an int, or an option
+// other than FixedLength is given.
+//
+// Source: [Le et al. 2013].
+func Fastfood[T dense.Float](m, d int, src rand.Source, opts ...Option) (Projection[T], error) {
+	s, err := configure("Fastfood", m, d, src, opts, fixedLength)
+	if err != nil {
+		return nil, err
+	}
+	if d > math.MaxInt/2 {
+		return nil, fmt.Errorf("orf: fastfood: d = %d, want one with an order ≥ d that fits in an int", d)
+	}
+	law := Ensemble{Kind: FastfoodProduct, FixedLength: s.fixed, Order: hadamard.FastOrder(d)}
+	images := new(pool.Of[[]T])
+	return stack(m, d, law, src, lengths(s.fixed, src), func() (operator[T], error) {
+		return newFastfood(d, law.Order, images, src)
+	})
+}
+
+// fastfood is the operator H·G·Π·R with G of norm 1 and R = (1/√d')·H·B, of which
+// rows have length 1.
+type fastfood[T dense.Float] struct {
+	r      *hadamard.Rotation[T]
+	from   []int // Π: coordinate i is that of number from[i]
+	scale  []T   // the diagonal of G
+	images *pool.Of[[]T]
+}
+
+func newFastfood[T dense.Float](d, order int, images *pool.Of[[]T], src rand.Source) (*fastfood[T], error) {
+	r, err := hadamard.NewPaddedRotation[T](d, order, 1, src)
+	if err != nil {
+		return nil, err
+	}
+	rng := rand.New(src)
+	f := &fastfood[T]{r: r, from: rng.Perm(order), scale: make([]T, order), images: images}
+	g := make([]float64, order)
+	direction(g, rng)
+	for i, v := range g {
+		f.scale[i] = T(v)
+	}
+	return f, nil
+}
+
+// direction fills x with a uniform draw from the unit sphere.
+func direction(x []float64, rng *rand.Rand) {
+	norm := 0.0
+	for norm == 0 { // in R¹ that may happen
+		gaussian(x, rng)
+		norm = floats.Norm(x, 2)
+	}
+	floats.Scale(1/norm, x)
+}
+
+func (f *fastfood[T]) Dims() (d, order int) { return f.r.Dims() }
+
+func (f *fastfood[T]) Apply(dst, x dense.Matrix[T]) dense.Matrix[T] {
+	image := f.image(x.Rows)
+	y := f.r.Apply(dense.Of(x.Rows, len(f.from), *image), x)
+	for i := range y.Rows {
+		row, to, scale := y.Row(i), dst.Row(i)[:len(f.from)], f.scale[:len(f.from)]
+		for k, j := range f.from {
+			to[k] = scale[k] * row[j]
+		}
+	}
+	f.images.Put(image)
+	hadamard.TransformRows(dst)
+	return dst
+}
+
+func (f *fastfood[T]) ApplyTransposed(dst, y dense.Matrix[T]) dense.Matrix[T] {
+	image := f.image(y.Rows + 1)
+	order := len(f.from)
+	z, v := dense.Of(y.Rows, order, (*image)[:y.Rows*order]), (*image)[y.Rows*order:]
+	for i := range y.Rows {
+		copy(v, y.Row(i))
+		hadamard.TransformTransposed(v)
+		to, scale := z.Row(i), f.scale[:order]
+		for k, j := range f.from {
+			to[j] = scale[k] * v[k]
+		}
+	}
+	f.r.ApplyTransposed(dst, z)
+	f.images.Put(image)
+	return dst
+}
+
+// image returns memory for n images.
+func (f *fastfood[T]) image(n int) *[]T {
+	s := f.images.Get()
+	if size := n * len(f.from); cap(*s) < size {
+		*s = make([]T, size)
+	} else {
+		*s = (*s)[:size]
+	}
+	return s
+}
