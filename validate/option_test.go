@@ -42,7 +42,7 @@ func TestContext(t *testing.T) {
 			cancel()
 		}
 	})
-	_, err := Variance(func(src rand.Source) (rff.Map[float64], error) { return draw(src) }, x, y, 1<<40, exprand.NewSource(1), stop, WithContext(ctx))
+	_, err := Variance(func(src rand.Source) (rff.Map[float64], error) { return draw(src) }, x, y, 1<<30, exprand.NewSource(1), stop, WithContext(ctx))
 	assert.ErrorIs(t, err, context.Canceled)
 	assert.EqualError(t, err, "validate: context canceled")
 

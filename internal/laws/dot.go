@@ -49,8 +49,8 @@ func DotProductHaar(x, y []float64, m int, lengths Lengths) float64 {
 
 // DotProductHadamard is the law of the features wᵀx/√m with rows drawn without
 // replacement, in random order, from a product of k ≥ 1 factors
-// (1/√d')·H·D of a Hadamard matrix and random signs, where d' is the next order,
-// hadamard.NextOrder(d), and points are padded with zeros. Lengths are those of
+// (1/√d')·H·D of a Hadamard matrix and random signs, where d' is the order of orf.Hadamard,
+// hadamard.FastOrder(d), and points are padded with zeros. Lengths are those of
 // R^d'. It is DotProductHaar in d' with T replaced by T_k,
 //
 //	T₀ = d'·Σ x_i²y_i²,  T_k = P − (2/d')·T_{k−1}
@@ -61,7 +61,7 @@ func DotProductHadamard(x, y []float64, m, k int, lengths Lengths) float64 {
 	if k < 1 {
 		panic(fmt.Sprintf("laws: k = %d, want at least 1", k))
 	}
-	order := hadamard.NextOrder(z.d)
+	order := hadamard.FastOrder(z.d)
 	t := float64(order) * squares(x, y)
 	for range k {
 		t = z.fourth() - 2/float64(order)*t
