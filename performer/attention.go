@@ -20,7 +20,8 @@ type Form[T dense.Float] interface {
 
 // Features pairs the feature map of queries with that of keys, so that
 // Query(q)ᵀKey(k) estimates (or is) the kernel. Most estimators use one map
-// for both; they differ where the estimator is asymmetric. When both are
+// for both; they differ where the estimator is asymmetric, and then [rff.Keys] gives the
+// Key of a Query. When both are
 // [rff.LogMap]s attention works on the logarithms of the features and can
 // neither overflow nor underflow; otherwise it works on the features.
 type Features[T dense.Float] struct {

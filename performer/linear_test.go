@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"runtime"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -142,10 +143,17 @@ func testPairOfMaps[T dense.Float](t *testing.T) {
 		"both in log space": {Query: must(rff.SoftmaxPositive(w, 2)), Key: must(rff.SoftmaxPositive(w, 0.5))},
 		"one in log space":  {Query: must(rff.ELU[T](4)), Key: must(rff.Identity[T](4))},
 	}
+	for name, query := range map[string]rff.Map[T]{
+		"SADERF, both in log space": must(rff.SADERF(w, q, k, 0.5)),
+		"ADERF, both in log space":  must(rff.ADERF(w, q, k, 0.5)),
+		"hybrid":                    must(rff.SoftmaxHybrid(w, frequencies[T](2, 4), 0.5)),
+	} {
+		pairsOfMaps[name] = Features[T]{Query: query, Key: rff.Keys(query)}
+	}
 	for name, f := range pairsOfMaps {
 		for _, opts := range forms {
 			a := must(New(f, opts))
-			assert.Equal(t, name == "both in log space", a.logKey != nil)
+			assert.Equal(t, strings.HasSuffix(name, "both in log space"), a.logKey != nil)
 			want, tol := newPairs(a, q, k).attend(dense.Convert(dense.Matrix[float64]{}, v))
 			requireClose(t, want, tol, a.Forward(dense.Matrix[T]{}, q, k, v), "%s %+v", name, opts)
 		}

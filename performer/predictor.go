@@ -62,7 +62,8 @@ type Predictor[T dense.Float] struct {
 // error if a is nil or unnormalised, if Rotations is negative, if src is nil, or if
 // turning does not make other features of the same kernel: if a kernel is not known or
 // depends on directions, as those of elu+1 and the Laplacian do, if features are tied to
-// points (rff.Nystroem, rff.Spectral), and for d = 1, where there is nothing to turn.
+// points (rff.Nystroem, rff.Spectral) or fitted to their directions (rff.SADERF, rff.ADERF,
+// rff.SDERF), so that they are worse at other ones, and for d = 1, where there is nothing to turn.
 func NewPredictor[T dense.Float](a *Attention[T], opts PredictorOptions, src rand.Source) (*Predictor[T], error) {
 	if a == nil {
 		return nil, errors.New("performer: a is nil")
@@ -213,6 +214,11 @@ func rotation(d int, src rand.Source) (dense.Matrix[float64], error) {
 func turnable[T dense.Float](f rff.Map[T], u dense.Matrix[float64], src rand.Source) error {
 	if _, ok := f.(*rff.Embedding[T]); ok {
 		return fmt.Errorf("performer: the features of %v are tied to points, want random features", f)
+	}
+	if p, ok := f.(*rff.Positive[T]); ok {
+		if e := p.Estimator(); e.Query.Rows > 0 || e.Damping != nil {
+			return fmt.Errorf("performer: the features of %v are fitted to directions, want ones that are as good at points turned", f)
+		}
 	}
 	k := f.Kernel()
 	if k == nil {

@@ -148,6 +148,10 @@ func TestNewPredictorRefuses(t *testing.T) {
 		"Laplacian": func() (*Predictor[float64], error) {
 			return NewPredictor(plain(must(rff.Laplacian[float64](8, 3, 1, source(1)))), PredictorOptions{}, source(1))
 		},
+		"fitted to directions": func() (*Predictor[float64], error) {
+			w := frequencies[float64](8, 3)
+			return NewPredictor(plain(must(rff.SDERF(w, w.Frequencies(), w.Frequencies(), 1))), PredictorOptions{}, source(1))
+		},
 		"is not known": func() (*Predictor[float64], error) {
 			return NewPredictor(plain(rff.New(w, nil, math.Exp)), PredictorOptions{}, source(1))
 		},

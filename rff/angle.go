@@ -33,6 +33,8 @@ func Angular[T dense.Float](w orf.Projection[T]) (*Features[T], error) {
 		kernel: kernels.Angular{},
 		row:    func(phi, _ []T, from, to int) { vecmath.Sign(phi[from:to], norm) },
 		back:   rowwise(e, flat[T]),
+
+		estimator: Estimator{Form: FormAngular},
 	}, nil
 }
 
@@ -78,5 +80,7 @@ func ArcCosine[T dense.Float](w orf.Projection[T], order int) (*Features[T], err
 		kernel: kernels.ArcCosine{Order: order},
 		row:    row,
 		back:   back,
+
+		estimator: Estimator{Form: FormArcCosine, Order: order},
 	}, nil
 }

@@ -52,6 +52,8 @@ func benchmarkTransform[T dense.Float](b *testing.B, typ string) {
 	names := map[string]string{
 		"gaussian phase": "gaussianphase", "laplacian": "laplacian", "softmax trig": "trig", "softmax positive": "positive",
 		"softmax hyperbolic": "hyperbolic", "softmax optimal": "optimal",
+		"gaussian positive": "gaussianpositive", "gaussian hyperbolic": "gaussianhyperbolic", "gaussian optimal": "gaussianoptimal",
+		"SADERF": "saderf", "ADERF": "aderf", "SDERF": "sderf", "softmax hybrid": "hybrid",
 		"dot product": "dotproduct", "angular": "angular", "ArcCosine{Order: 1}": "arccosine",
 	}
 	for _, r := range randomMaps[T]() {
@@ -63,8 +65,9 @@ func benchmarkTransform[T dense.Float](b *testing.B, typ string) {
 	measure(b, "quadratic", "none", typ, shape{10000, 64, 2080}, 1, func(_, d int, _ rand.Source) (rff.Map[T], error) { return rff.Quadratic[T](d) })
 }
 
-// measure runs the map that draw makes with D/per frequencies.
+// measure runs the map that draw makes with D/per frequencies, rounded down.
 func measure[T dense.Float](b *testing.B, name, projection, typ string, s shape, per int, draw func(m, d int, src rand.Source) (rff.Map[T], error)) {
+	s.D -= s.D % per
 	b.Run(fmt.Sprintf("map=%s/projection=%s/type=%s/n=%d/d=%d/D=%d", name, projection, typ, s.n, s.d, s.D), func(b *testing.B) {
 		f, err := draw(s.D/per, s.d, exprand.NewSource(1))
 		require.NoError(b, err)

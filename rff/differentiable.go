@@ -78,6 +78,9 @@ func (f *Features[T]) CanBackward() error {
 // workspace for 64 rows a goroutine is kept for later calls, and nothing is
 // allocated then. It panics if a shape does not fit.
 func (f *Positive[T]) Backward(dst, x, dphi dense.Matrix[T]) dense.Matrix[T] {
+	if f.image != nil {
+		return f.image.backward("dphi", dst, x, dphi, false)
+	}
 	return f.back.run("dphi", dst, x, dphi)
 }
 
@@ -87,10 +90,13 @@ func (f *Positive[T]) Backward(dst, x, dphi dense.Matrix[T]) dense.Matrix[T] {
 //	√s·Wᵀ·dlog_i − s·x_i·Σ_k dlog_ik,
 //
 // for SoftmaxHyperbolic the same with the difference of the halves of dlog_i
-// behind Wᵀ, for ELU dlog_ij/(1 + x_ij) where x_ij ≥ 0 and dlog_ij below. No
+// behind Wᵀ, for those of the Gaussian kernel with 1/ℓ for √s and 2/ℓ² for s, for ELU dlog_ij/(1 + x_ij) where x_ij ≥ 0 and dlog_ij below. No
 // exponential is taken and nothing is projected but dlog, so that the cost is that
 // of projecting n rows back and O(n·out). All else is as for Backward.
 func (f *Positive[T]) LogBackward(dst, x, dlog dense.Matrix[T]) dense.Matrix[T] {
+	if f.image != nil {
+		return f.image.backward("dlog", dst, x, dlog, true)
+	}
 	return f.logBack.run("dlog", dst, x, dlog)
 }
 

@@ -23,6 +23,7 @@ type direction[T dense.Float] struct {
 	inPlace  bool // dst may be x or the gradient
 	argument string
 	w        dense.Matrix[T] // frequencies, if there are any
+	gate     dense.Matrix[T] // those of which signs are taken, if there are any
 	forward  func(dst, x dense.Matrix[T]) dense.Matrix[T]
 	backward func(dst, x, g dense.Matrix[T]) dense.Matrix[T]
 }
@@ -66,6 +67,9 @@ func directions[T dense.Float](t testing.TB, m, d int) []direction[T] {
 		return &all[len(all)-1]
 	}
 	src := func() rand.Source { return exprand.NewSource(6) }
+	gate, err := orf.IID[T](gates, d, exprand.NewSource(7))
+	require.NoError(t, err)
+	x, y := fitPoints[T](gate)
 	for kind, w := range projections[T](t, m, d) {
 		on := func(name string, f rff.Differentiable[T], err error) *direction[T] {
 			return add(name+" on "+kind, w, f, err)
@@ -88,6 +92,22 @@ func directions[T dense.Float](t testing.TB, m, d int) []direction[T] {
 		on("softmax hyperbolic", hyperbolic, err)
 		optimal, err := rff.SoftmaxOptimal(w, scaleOf, damping)
 		on("softmax optimal", optimal, err)
+		saderf, err := rff.SADERF(w, x, y, scaleOf)
+		on("saderf", saderf, err)
+		on("keys of saderf", saderf.Keys().(*rff.Positive[T]), nil)
+		aderf, err := rff.ADERF(w, x, y, scaleOf)
+		on("aderf", aderf, err)
+		sderf, err := rff.SDERF(w, x, y, scaleOf)
+		on("sderf", sderf, err)
+		near, err := rff.GaussianPositive(w, lengthScale)
+		on("gaussian positive", near, err)
+		both, err := rff.GaussianHyperbolic(w, lengthScale)
+		on("gaussian hyperbolic", both, err)
+		damped, err := rff.GaussianOptimal(w, lengthScale, damping)
+		on("gaussian optimal", damped, err)
+		hybrid, err := rff.SoftmaxHybrid(w, gate, scaleOf)
+		on("hybrid", hybrid, err).gate = gate.Frequencies()
+		on("keys of hybrid", hybrid.Keys().(*rff.Features[T]), nil).gate = gate.Frequencies()
 		angular, err := rff.Angular(w)
 		on("angular", angular, err).flat = true
 		for order := range 3 {
@@ -125,12 +145,13 @@ func directions[T dense.Float](t testing.TB, m, d int) []direction[T] {
 // nearKink reports whether a projection of x is so small that a step may change
 // its sign.
 func (a *direction[T]) nearKink(x []T, step float64) bool {
-	if !a.kinked && !a.flat {
-		return false
+	jumps := a.gate
+	if a.kinked || a.flat {
+		jumps = a.w
 	}
-	for k := range a.w.Rows {
+	for k := range jumps.Rows {
 		var t float64
-		for j, v := range a.w.Row(k) {
+		for j, v := range jumps.Row(k) {
 			t += float64(v) * float64(x[j])
 		}
 		if math.Abs(t) < step {

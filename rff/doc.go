@@ -26,6 +26,12 @@
 //	SoftmaxPositive      exp(s·xᵀy)         e^(−s‖x‖²/2); e^t            m    positive
 //	SoftmaxOptimal       exp(s·xᵀy)         e^(−s‖x‖²/2); e^(a‖w‖² + Bt)  m    positive
 //	SoftmaxHyperbolic    exp(s·xᵀy)         e^(−s‖x‖²/2)/√2; e^t, e^(−t) 2m   positive
+//	SADERF, ADERF        exp(s·xᵀy)         SoftmaxOptimal at Ψx and Ψ^(−ᵀ)y m  positive
+//	SDERF                exp(s·xᵀy)         e^(−s‖x‖²/2); e^(wᵀAw + wᵀBx)  m    positive
+//	SoftmaxHybrid        exp(s·xᵀy)         of both kinds, with signs    4m(n+1)  any sign
+//	GaussianPositive     exp(−‖x−y‖²/2ℓ²)   e^(−‖x‖²/ℓ²); e^t            m    positive
+//	GaussianOptimal      exp(−‖x−y‖²/2ℓ²)   e^(−‖x‖²/ℓ²); e^(a‖w‖² + Bt)  m    positive
+//	GaussianHyperbolic   exp(−‖x−y‖²/2ℓ²)   e^(−‖x‖²/ℓ²)/√2; e^t, e^(−t)  2m   positive
 //	Angular              1 − 2θ/π           1; sign                      m    any sign
 //	ArcCosine            arc-cosine 0, 1, 2 1; √2·Θ(t)tⁿ                 m    at least 0
 //
@@ -56,12 +62,24 @@
 //	SoftmaxTrig         k^(−2)·e^p·(1−e^(−q))² / (2m)
 //	SoftmaxPositive     k²·(e^p − 1) / m
 //	SoftmaxHyperbolic   k²·(e^p − 1)·(1−e^(−p)) / (2m)
+//	GaussianPositive    k²·(e^p − 1) / m
+//	GaussianHyperbolic  k²·(e^p − 1)·(1−e^(−p)) / (2m)
 //	DotProduct          ((xᵀy)² + ‖x‖²‖y‖²) / m
 //	Angular             4θ(π−θ) / (mπ²)
 //
 // [Sutherland & Schneider 2015], [Choromanski et al. 2021]. An estimate says
 // little of a kernel value below the root of these: halving the error takes four
 // times the features.
+//
+// Estimator tells which of these a map obeys and with which parameters.
+//
+// # Pairs of maps
+//
+// An estimate may take one map of queries and another of keys, φ(x)ᵀψ(y): SADERF and ADERF
+// balance what is large in queries and small in keys, and SoftmaxHybrid has a minus sign on
+// one side. Such a map φ is Paired, and Keys(φ) is ψ; for any other map Keys(φ) is φ, so
+// that code which asks for it works with all of them. φ(x)ᵀφ(y) of one side alone
+// estimates another kernel.
 //
 // # Which map when
 //
@@ -72,6 +90,12 @@
 //   - Attention: SoftmaxPositive or SoftmaxHyperbolic, whose weights are positive
 //     and whose error vanishes with the kernel. SoftmaxTrig is better only where
 //     x ≈ y, at kernel values that are large. ELU is cheap but another kernel.
+//     SoftmaxOptimal is better than SoftmaxPositive at the same cost, the more so the larger
+//     points are, and where a sample of queries and keys is at hand whose coordinates are of
+//     unequal size, SADERF is better still and keeps structured frequencies fast; ADERF
+//     balances also directions that are not axes, and SDERF serves both sides with one map.
+//     SoftmaxHybrid has small errors at both ends, x ≈ y and x ≈ −y, at the price of
+//     4(n+1) features a frequency and of signs.
 //   - Similarity by direction: Angular, whose features are ±1/√m.
 //   - Few dimensions, small s·xᵀy: Taylor or Quadratic, without any variance.
 //   - Data near a low-dimensional set, or a kernel without random features:
@@ -97,16 +121,21 @@
 //	SoftmaxTrig          √s·c·(cos(a_k)·g_(m+k) − sin(a_k)·g_k)    s·φᵀg
 //	SoftmaxPositive      √s·φ_k·g_k                                −s·φᵀg
 //	  its logarithm      √s·g_k                                    −s·Σ_k g_k
+//	SoftmaxOptimal       √((1−4a)s)·φ_k·g_k                        −s·φᵀg
 //	SoftmaxHyperbolic    √s·(φ_k·g_k − φ_(m+k)·g_(m+k))            −s·φᵀg
 //	  its logarithm      √s·(g_k − g_(m+k))                        −s·Σ_k g_k
 //	ArcCosine            √(2/m)·n·Θ(t)·t^(n−1)·g_k                 0
 //
-// where g = dφ, t = w_kᵀx, a_k is the argument of the waves and c their factor.
+// Those of the Gaussian kernel that are positive have 1/ℓ for √s and −2/ℓ² for −s, SADERF and
+// ADERF the gradient of SoftmaxOptimal at Ψx times Ψᵀ, and SoftmaxHybrid those of its
+// parts, with its signs, which are constants. Here g = dφ, t = w_kᵀx, a_k is the argument of
+// the waves and c their factor.
 // Positive maps are DifferentiableLogs: LogBackward takes gradients with respect to
 // log φ, which is what training attention in log space needs. It takes no
 // exponential and projects once, as LogTransform does.
 //
-// Angular and ArcCosine of order 0 are constant between jumps: their derivative is
+// Signs, of Angular, ArcCosine of order 0 and the gate of SoftmaxHybrid, are constant
+// between jumps. Angular and ArcCosine of order 0 are nothing else: their derivative is
 // 0, and nothing can be learnt through them. The ramp of order 1 has the
 // derivative Θ(t) with Θ(0) = ½, a subgradient; ELU has the slope 1 on both sides of
 // 0. A map made by New has derivatives once WithDerivatives has given them, and
@@ -149,12 +178,16 @@
 //     NeurIPS.
 //   - [Choromanski et al. 2021] K. Choromanski et al. Rethinking attention with
 //     Performers. ICLR.
+//   - [Choromanski et al. 2022] K. Choromanski et al. Hybrid random features. ICLR.
 //   - [Katharopoulos et al. 2020] A. Katharopoulos, A. Vyas, N. Pappas,
 //     F. Fleuret. Transformers are RNNs: fast autoregressive transformers with
 //     linear attention. ICML.
 //   - [Likhosherstov et al. 2022] V. Likhosherstov, K. Choromanski, A. Dubey, F. Liu,
 //     T. Sarlos, A. Weller. Chefs' random tables: non-trigonometric random features.
 //     NeurIPS 2022.
+//   - [Likhosherstov et al. 2023] V. Likhosherstov, K. Choromanski, A. Dubey, F. Liu,
+//     T. Sarlos, A. Weller. FAVOR#: sharp attention kernel approximations via new classes
+//     of positive random features. arXiv:2302.00787.
 //   - [Rahimi & Recht 2007] A. Rahimi, B. Recht. Random features for large-scale
 //     kernel machines. NeurIPS.
 //   - [Rasmussen & Williams 2006] C. E. Rasmussen, C. K. I. Williams. Gaussian

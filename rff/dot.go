@@ -31,5 +31,7 @@ func DotProduct[T dense.Float](w orf.Projection[T]) (*Features[T], error) {
 		kernel: kernels.DotProduct{},
 		row:    func(phi, _ []T, from, to int) { vecmath.Scale(phi[from:to], norm) },
 		back:   linearSlope(e, norm),
+
+		estimator: Estimator{Form: FormDotProduct},
 	}, nil
 }

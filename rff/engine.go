@@ -18,6 +18,7 @@ const blockRows = 64
 type engine[T dense.Float] struct {
 	w       orf.Projection[T] // nil for a map without frequencies
 	tiler   orf.Tiler[T]      // w, or nil if rows must be whole
+	given   orf.Projection[T] // what the constructor was given: w, if not what w is made of
 	in, out int
 	passes  *sync.Pool // of *pass[T]
 }
@@ -38,7 +39,7 @@ func newEngine[T dense.Float](w orf.Projection[T], per int) (engine[T], error) {
 		return engine[T]{}, fmt.Errorf("rff: w is %d×%d, want at least 1×1", m, d)
 	}
 	e := explicit[T](d, per*m)
-	e.w = w
+	e.w, e.given = w, w
 	e.tiler, _ = w.(orf.Tiler[T])
 	return e, nil
 }
@@ -57,13 +58,18 @@ func (e engine[T]) frequencies() int {
 	return m
 }
 
-// run calls row for every row x of x and φ of dst. The projections lie where
-// features will, so that nothing but dst is written.
-func (e engine[T]) run(dst, x dense.Matrix[T], row rowFunc[T]) dense.Matrix[T] {
+// check panics unless the rows of x are points of R^in.
+func (e engine[T]) check(x dense.Matrix[T]) {
 	x.Check()
 	if x.Cols != e.in {
 		panic(fmt.Sprintf("rff: x is %d×%d, want %d×%d", x.Rows, x.Cols, x.Rows, e.in))
 	}
+}
+
+// run calls row for every row x of x and φ of dst. The projections lie where
+// features will, so that nothing but dst is written.
+func (e engine[T]) run(dst, x dense.Matrix[T], row rowFunc[T]) dense.Matrix[T] {
+	e.check(x)
 	dst = dense.Ensure(dst, x.Rows, e.out)
 	p, ok := e.passes.Get().(*pass[T])
 	if !ok {

@@ -53,6 +53,73 @@ func ExampleSoftmaxPositive() {
 	// Output: 0 true false
 }
 
+// Queries and keys that are spread along different axes have a map each.
+func ExampleSADERF() {
+	src := exprand.NewSource(1)
+	w, err := orf.GramSchmidt[float64](20000, 2, src)
+	if err != nil {
+		log.Fatal(err)
+	}
+	queries := dense.Of(3, 2, []float64{2, 0.1, -1, 0.2, -1, -0.1})
+	keys := dense.Of(2, 2, []float64{0.1, 1, 0.2, -2})
+	f, err := rff.SADERF(w, queries, keys, 1)
+	if err != nil {
+		log.Fatal(err)
+	}
+	phi := f.Transform(dense.Matrix[float64]{}, queries)
+	psi := rff.Keys[float64](f).Transform(dense.Matrix[float64]{}, keys)
+	fmt.Printf("estimate %.1f, kernel %.1f\n",
+		floats.Dot(phi.Row(0), psi.Row(1)), f.Kernel().Eval(queries.Row(0), keys.Row(1)))
+	fmt.Printf("queries are stretched by %.2f\n", []float64{f.Estimator().Query.At(0, 0), f.Estimator().Query.At(1, 1)})
+	// Output:
+	// estimate 1.2, kernel 1.2
+	// queries are stretched by [0.33 3.34]
+}
+
+// Hybrid features have no error for equal points, as trigonometric ones, nor for opposite
+// ones, as hyperbolic ones.
+func ExampleSoftmaxHybrid() {
+	src := exprand.NewSource(1)
+	w, err := orf.GramSchmidt[float64](4, 3, src)
+	if err != nil {
+		log.Fatal(err)
+	}
+	gate, err := orf.IID[float64](8, 3, src)
+	if err != nil {
+		log.Fatal(err)
+	}
+	f, err := rff.SoftmaxHybrid(w, gate, 1)
+	if err != nil {
+		log.Fatal(err)
+	}
+	x := dense.Of(2, 3, []float64{1, 0.5, -1, -1, -0.5, 1})
+	phi, psi := f.Transform(dense.Matrix[float64]{}, x), f.Keys().Transform(dense.Matrix[float64]{}, x)
+	for i := range x.Rows {
+		fmt.Printf("estimate %.4f, kernel %.4f\n",
+			floats.Dot(phi.Row(0), psi.Row(i)), f.Kernel().Eval(x.Row(0), x.Row(i)))
+	}
+	// Output:
+	// estimate 9.4877, kernel 9.4877
+	// estimate 0.1054, kernel 0.1054
+}
+
+// No estimate by positive features is negative, however small the kernel is.
+func ExampleGaussianPositive() {
+	w, err := orf.GramSchmidt[float64](32, 2, exprand.NewSource(1))
+	if err != nil {
+		log.Fatal(err)
+	}
+	f, err := rff.GaussianPositive(w, 1)
+	if err != nil {
+		log.Fatal(err)
+	}
+	x := dense.Of(2, 2, []float64{2, 0, -2, 0.1})
+	phi := f.Transform(dense.Matrix[float64]{}, x)
+	fmt.Printf("estimate %.6f, kernel %.6f\n",
+		floats.Dot(phi.Row(0), phi.Row(1)), f.Kernel().Eval(x.Row(0), x.Row(1)))
+	// Output: estimate 0.000331, kernel 0.000334
+}
+
 // A map of one's own: features |wᵀx|, whose kernel is 2/π·‖x‖‖y‖ for x ⊥ y.
 func ExampleNew() {
 	w, err := orf.IID[float64](50000, 2, exprand.NewSource(1))

@@ -13,7 +13,7 @@ import (
 //
 //	φ(x) = h(x)/√m · [f₁(w₁ᵀx) … f₁(w_mᵀx), …, f_l(w₁ᵀx) … f_l(w_mᵀx)]
 //
-// that New builds, its named special cases, and the explicit maps Identity,
+// that New builds, its named special cases, SoftmaxHybrid, and the explicit maps Identity,
 // Quadratic and Taylor. It never changes after construction and may be shared
 // by goroutines.
 type Features[T dense.Float] struct {
@@ -23,6 +23,9 @@ type Features[T dense.Float] struct {
 	row    rowFunc[T]
 	scheme *scheme[T]   // nil unless made by New
 	back   *pullback[T] // nil if the derivatives are not known
+
+	partner   *Features[T] // nil if the map is its own
+	estimator Estimator
 }
 
 // New returns the general scheme for the frequencies w (m×d): R^d → R^(l·m),
@@ -89,7 +92,16 @@ func (f *Features[T]) Transform(dst, x dense.Matrix[T]) dense.Matrix[T] {
 	return f.run(dst, x, f.row)
 }
 
-// Kernel returns what φ(x)ᵀφ(y) estimates: nil for a map made by New until
+// Keys returns the map ψ of keys that goes with f as the map φ of queries: that with
+// other signs for SoftmaxHybrid, f itself otherwise. f.Keys().Keys() is f.
+func (f *Features[T]) Keys() Map[T] {
+	if f.partner != nil {
+		return f.partner
+	}
+	return f
+}
+
+// Kernel returns what φ(x)ᵀψ(y) estimates, where ψ is f.Keys(): nil for a map made by New until
 // Estimating has named it.
 func (f *Features[T]) Kernel() kernels.Kernel { return f.kernel }
 

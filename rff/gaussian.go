@@ -43,6 +43,8 @@ func Gaussian[T dense.Float](w orf.Projection[T], lengthScale float64) (*Feature
 			waves(phi, from, to, norm)
 		},
 		back: waveSlope(e, norm, inv, nil),
+
+		estimator: Estimator{Form: FormGaussian, Scale: 1 / (lengthScale * lengthScale)},
 	}, nil
 }
 
@@ -89,6 +91,8 @@ func GaussianPhase[T dense.Float](w orf.Projection[T], lengthScale float64, src 
 			vecmath.Scale(t, norm)
 		},
 		back: phaseSlope(e, norm, inv, phases),
+
+		estimator: Estimator{Form: FormGaussianPhase, Scale: 1 / (lengthScale * lengthScale)},
 	}, nil
 }
 

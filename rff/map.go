@@ -17,7 +17,8 @@ type Map[T dense.Float] interface {
 	// that it may be x. It panics if a shape does not fit.
 	Transform(dst, x dense.Matrix[T]) dense.Matrix[T]
 
-	// Kernel returns what φ(x)ᵀφ(y) estimates.
+	// Kernel returns what φ(x)ᵀφ(y) estimates, or φ(x)ᵀψ(y) for a map that is Paired
+	// with another map ψ.
 	Kernel() kernels.Kernel
 }
 
@@ -32,4 +33,24 @@ type LogMap[T dense.Float] interface {
 	// map says that it may be x. A feature that is exactly zero has the
 	// logarithm −Inf. It panics if a shape does not fit.
 	LogTransform(dst, x dense.Matrix[T]) dense.Matrix[T]
+}
+
+// Paired is a map φ, of queries, that goes with another one, of keys: φ(x)ᵀψ(y) with ψ =
+// Keys() is the estimate of Kernel, and φ(x)ᵀφ(y) is none unless the two are the same. ψ
+// is Paired too, and goes with φ: both name the kernel that they estimate together. A map
+// that is not Paired is its own partner.
+type Paired[T dense.Float] interface {
+	Map[T]
+
+	// Keys returns ψ, which has the dimensions of φ.
+	Keys() Map[T]
+}
+
+// Keys returns the map of keys that goes with the map m of queries: m.Keys() if m is
+// Paired, m itself otherwise.
+func Keys[T dense.Float](m Map[T]) Map[T] {
+	if p, ok := m.(Paired[T]); ok {
+		return p.Keys()
+	}
+	return m
 }

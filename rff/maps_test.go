@@ -3,6 +3,7 @@ package rff_test
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -34,7 +35,25 @@ const (
 	lengthScale = 0.75
 	scaleOf     = 1.5
 	damping     = -0.2 // the a of the optimal positive features
+	gates       = 2    // signs of the hybrid features
 )
+
+// fitPoints returns a sample of queries and one of keys, for the maps that are fitted, of
+// the dimension of w and different moments.
+func fitPoints[T dense.Float](w orf.Projection[T]) (x, y dense.Matrix[T]) {
+	_, d := w.Dims()
+	x, y = points[T](20, 40, d, 0.3), points[T](21, 30, d, 0.3)
+	for j := range d {
+		stretch := T(1 + 0.5*float64(j%3))
+		for i := range x.Rows {
+			x.Set(i, j, 0.25+x.At(i, j)*stretch)
+		}
+		for i := range y.Rows {
+			y.Set(i, j, y.At(i, j)/stretch-0.125)
+		}
+	}
+	return x, y
+}
 
 // randomMaps are all random maps, over independent frequencies.
 func randomMaps[T dense.Float]() []randomMap[T] {
@@ -70,6 +89,38 @@ func randomMaps[T dense.Float]() []randomMap[T] {
 		{"softmax hyperbolic", kernels.Softmax{Scale: scaleOf}, 2, on(func(w orf.Projection[T], _ rand.Source) (rff.Map[T], error) {
 			return rff.SoftmaxHyperbolic(w, scaleOf)
 		})},
+		{"gaussian positive", kernels.Gaussian{LengthScale: lengthScale}, 1, on(func(w orf.Projection[T], _ rand.Source) (rff.Map[T], error) {
+			return rff.GaussianPositive(w, lengthScale)
+		})},
+		{"gaussian hyperbolic", kernels.Gaussian{LengthScale: lengthScale}, 2, on(func(w orf.Projection[T], _ rand.Source) (rff.Map[T], error) {
+			return rff.GaussianHyperbolic(w, lengthScale)
+		})},
+		{"gaussian optimal", kernels.Gaussian{LengthScale: lengthScale}, 1, on(func(w orf.Projection[T], _ rand.Source) (rff.Map[T], error) {
+			return rff.GaussianOptimal(w, lengthScale, damping)
+		})},
+		{"SADERF", kernels.Softmax{Scale: scaleOf}, 1, on(func(w orf.Projection[T], _ rand.Source) (rff.Map[T], error) {
+			x, y := fitPoints[T](w)
+			return rff.SADERF(w, x, y, scaleOf)
+		})},
+		{"ADERF", kernels.Softmax{Scale: scaleOf}, 1, on(func(w orf.Projection[T], _ rand.Source) (rff.Map[T], error) {
+			x, y := fitPoints[T](w)
+			return rff.ADERF(w, x, y, scaleOf)
+		})},
+		{"SDERF", kernels.Softmax{Scale: scaleOf}, 1, on(func(w orf.Projection[T], _ rand.Source) (rff.Map[T], error) {
+			x, y := fitPoints[T](w)
+			return rff.SDERF(w, x, y, scaleOf)
+		})},
+		{"softmax hybrid", kernels.Softmax{Scale: scaleOf}, 4 * (gates + 1), func(m, d int, src rand.Source) (rff.Map[T], error) {
+			w, err := orf.IID[T](m, d, src)
+			if err != nil {
+				return nil, err
+			}
+			gate, err := orf.IID[T](gates, d, src)
+			if err != nil {
+				return nil, err
+			}
+			return rff.SoftmaxHybrid(w, gate, scaleOf)
+		}},
 		{"angular", kernels.Angular{}, 1, on(func(w orf.Projection[T], _ rand.Source) (rff.Map[T], error) { return rff.Angular(w) })},
 	}
 	for _, nu := range []float64{0.5, 1.5, 2.5} {
@@ -109,6 +160,12 @@ func allMaps[T dense.Float](t testing.TB, d int) map[string]rff.Map[T] {
 	require.NoError(t, err)
 	maps["nystroem"], maps["spectral"] = nystroem, spectral
 	return maps
+}
+
+// positiveMaps are the names of the random maps that have logarithms.
+var positiveMaps = []string{
+	"softmax positive", "softmax hyperbolic", "softmax optimal", "gaussian positive", "gaussian hyperbolic", "gaussian optimal",
+	"SADERF", "ADERF", "SDERF",
 }
 
 // exactMaps are the explicit maps of R^d.
@@ -162,7 +219,13 @@ func testKernelsAndDimensions[T dense.Float](t *testing.T) {
 		assert.Equal(t, 7*r.per, out, r.name)
 		assert.Equal(t, r.kernel, f.Kernel(), r.name)
 		_, positive := f.(rff.LogMap[T])
-		assert.Equal(t, r.name == "softmax positive" || r.name == "softmax hyperbolic" || r.name == "softmax optimal", positive, r.name)
+		assert.Equal(t, slices.Contains(positiveMaps, r.name), positive, r.name)
+		keys := rff.Keys(f)
+		in, out = keys.Dims()
+		assert.Equal(t, []int{3, 7 * r.per}, []int{in, out}, r.name)
+		assert.Equal(t, r.kernel, keys.Kernel(), r.name)
+		assert.Same(t, f, rff.Keys(keys), r.name)
+		assert.Equal(t, slices.Contains([]string{"SADERF", "ADERF", "softmax hybrid"}, r.name), f != keys, r.name)
 	}
 	maps := exactMaps[T](t, 3)
 	for name, out := range map[string]int{"identity": 3, "elu": 3, "quadratic": 6, "taylor": 10} {
@@ -187,6 +250,10 @@ func TestString(t *testing.T) {
 	p, err := rff.SoftmaxPositive(w, 2)
 	require.NoError(t, err)
 	assert.Equal(t, "SoftmaxPositive(scale=2): R^2 → R^4", p.String())
+	h, err := rff.SoftmaxHybrid(w, w, 2)
+	require.NoError(t, err)
+	assert.Equal(t, "SoftmaxHybrid(gates=4, scale=2): R^2 → R^80", h.String())
+	assert.Equal(t, "keys of SoftmaxHybrid(gates=4, scale=2): R^2 → R^80", h.Keys().(*rff.Features[float64]).String())
 	e, err := rff.Nystroem(kernels.Angular{}, points[float64](1, 3, 2, 1))
 	require.NoError(t, err)
 	assert.Equal(t, "Nystroem(Angular{}): R^2 → R^3", e.String())

@@ -6,6 +6,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/vecmath"
+	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/orf"
 )
 
@@ -29,15 +30,28 @@ import (
 // An error reports a nil w, a scale that is not a positive number in the range of T,
 // and an a that is not a number below 1/8 or whose features are outside that range.
 func SoftmaxOptimal[T dense.Float](w orf.Projection[T], scale, a float64) (*Positive[T], error) {
+	if _, err := root[T]("scale", scale); err != nil {
+		return nil, err
+	}
+	f, err := optimal(w, scale, scale, a)
+	if err != nil {
+		return nil, err
+	}
+	f.name = fmt.Sprintf("SoftmaxOptimal(scale=%v, a=%v)", scale, a)
+	f.kernel = kernels.Softmax{Scale: scale}
+	f.estimator = Estimator{Form: FormSoftmaxOptimal, Scale: scale, A: a}
+	return f, nil
+}
+
+// optimal returns the features exp(a‖w‖² + √((1−4a)·scale)·wᵀx − radius·‖x‖²/2) with the
+// factor that makes them unbiased.
+func optimal[T dense.Float](w orf.Projection[T], scale, radius, a float64) (*Positive[T], error) {
 	e, err := newEngine(w, 1)
 	if err != nil {
 		return nil, err
 	}
 	if !(a < 0.125) || math.IsInf(a, -1) {
 		return nil, fmt.Errorf("rff: a = %v, want a number below 1/8", a)
-	}
-	if _, err := root[T]("scale", scale); err != nil {
-		return nil, err
 	}
 	slope, err := inRange[T]("a", a, math.Sqrt((1-4*a)*scale))
 	if err != nil {
@@ -53,12 +67,7 @@ func SoftmaxOptimal[T dense.Float](w orf.Projection[T], scale, a float64) (*Posi
 			return nil, fmt.Errorf("rff: a = %v gives a feature of logarithm %v, outside the range of %T", a, v, offsets[k])
 		}
 	}
-	name := fmt.Sprintf("SoftmaxOptimal(scale=%v, a=%v)", scale, a)
-	return exponential(e, name, scale, slope, func(phi, x []T, from, to int) {
-		t := phi[from:to]
-		vecmath.AffineEach(t, slope, offsets[from:to])
-		vecmath.Affine(t, 1, T(-scale*vecmath.HalfSquaredNorm(x)))
-	}), nil
+	return exponential(e, exponent[T]{slope: slope, radius: radius, offsets: offsets}), nil
 }
 
 // OptimalA returns the a of SoftmaxOptimal for queries x and keys y (n×d each, the
@@ -68,7 +77,8 @@ func SoftmaxOptimal[T dense.Float](w orf.Projection[T], scale, a float64) (*Posi
 //	a = (1 − 2φ − √((2φ+1)² + 8φ))/16 ≤ 0
 //
 // [Likhosherstov et al. 2022], which is the least second moment of features for a pair
-// with that ‖x+y‖². It takes O(n·d) operations. It returns an error if x or y has no
+// with that ‖x+y‖². It is also the a of GaussianOptimal for the length-scale ℓ at scale =
+// 1/ℓ²: its second moment is that of SoftmaxOptimal times what does not depend on a. It takes O(n·d) operations. It returns an error if x or y has no
 // rows, if they differ in dimension, if scale is not a positive finite number, or if
 // E‖x+y‖² is not finite.
 func OptimalA[T dense.Float](x, y dense.Matrix[T], scale float64) (float64, error) {
@@ -90,12 +100,17 @@ func OptimalA[T dense.Float](x, y dense.Matrix[T], scale float64) (float64, erro
 	if math.IsNaN(p) || math.IsInf(phi, 0) {
 		return 0, fmt.Errorf("rff: the mean of scale·‖x+y‖² is %v, want a finite number", scale*p)
 	}
+	return leastMoment(phi), nil
+}
+
+// leastMoment returns (1 − 2φ − √((2φ+1)² + 8φ))/16.
+func leastMoment(phi float64) float64 {
 	// (1 − 2φ)² − ((2φ+1)² + 8φ) = −16φ: nothing cancels in this form.
 	root := math.Sqrt((2*phi+1)*(2*phi+1) + 8*phi)
 	if phi < 0.5 {
-		return -phi / (1 - 2*phi + root), nil
+		return -phi / (1 - 2*phi + root)
 	}
-	return (1 - 2*phi - root) / 16, nil
+	return (1 - 2*phi - root) / 16
 }
 
 // moments returns the mean of the rows of x and that of their squared norms.

@@ -7,8 +7,10 @@ import (
 )
 
 // Positive is a map with positive features that is computed row by row and
-// known in log space: SoftmaxPositive, SoftmaxOptimal, SoftmaxHyperbolic and ELU.
-// It never changes after construction and may be shared by goroutines.
+// known in log space: SoftmaxPositive, SoftmaxOptimal, SoftmaxHyperbolic, their
+// counterparts for the Gaussian kernel, those fitted to queries and keys, SADERF, SDERF
+// and ADERF, and ELU. It never changes after construction and may be shared by
+// goroutines.
 type Positive[T dense.Float] struct {
 	engine[T]
 	name   string
@@ -17,11 +19,25 @@ type Positive[T dense.Float] struct {
 	logRow rowFunc[T]
 
 	back, logBack *pullback[T]
+
+	image     *image[T]    // nil unless φ is a map of linear images of points
+	partner   *Positive[T] // nil if the map is its own
+	estimator Estimator
 }
 
-// exponential returns the map whose logarithm is logRow: ±√s·Wx − s‖x‖²/2 + const for
-// s = scale and r = √s.
-func exponential[T dense.Float](e engine[T], name string, scale float64, r T, logRow rowFunc[T]) *Positive[T] {
+// exponent is the logarithm of the features of frequency k, ±slope·w_kᵀx −
+// radius·‖x‖²/2 + offsets[k] + constant: with both signs where there are two features
+// a frequency, and no offsets then.
+type exponent[T dense.Float] struct {
+	slope            T
+	radius, constant float64
+	offsets          []T
+}
+
+// exponential returns the map with these features, which says nothing of its name, its
+// kernel and its estimator yet.
+func exponential[T dense.Float](e engine[T], x exponent[T]) *Positive[T] {
+	logRow := x.logRow(e.frequencies(), e.out)
 	m := e.frequencies()
 	row := func(phi, x []T, from, to int) {
 		logRow(phi, x, from, to)
@@ -31,9 +47,32 @@ func exponential[T dense.Float](e engine[T], name string, scale float64, r T, lo
 		}
 	}
 	return &Positive[T]{
-		engine: e, name: name, kernel: kernels.Softmax{Scale: scale},
-		row: row, logRow: logRow,
-		back: expSlope(e, scale, r, row), logBack: logSlope(e, scale, r),
+		engine: e, row: row, logRow: logRow,
+		back: expSlope(e, x.radius, x.slope, row), logBack: logSlope(e, x.radius, x.slope),
+	}
+}
+
+// logRow returns what writes the logarithms of out features of m frequencies.
+func (p exponent[T]) logRow(m, out int) rowFunc[T] {
+	level := func(x []T) T { return T(-p.radius*vecmath.HalfSquaredNorm(x) + p.constant) }
+	switch {
+	case out > m:
+		return func(phi, x []T, from, to int) {
+			c := level(x)
+			positive, negative := phi[from:to], phi[m+from:m+to]
+			copy(negative, positive)
+			vecmath.Affine(positive, p.slope, c)
+			vecmath.Affine(negative, -p.slope, c)
+		}
+	case p.offsets != nil:
+		return func(phi, x []T, from, to int) {
+			t := phi[from:to]
+			vecmath.AffineEach(t, p.slope, p.offsets[from:to])
+			vecmath.Affine(t, 1, level(x))
+		}
+	}
+	return func(phi, x []T, from, to int) {
+		vecmath.Affine(phi[from:to], p.slope, level(x))
 	}
 }
 
@@ -46,18 +85,33 @@ func (f *Positive[T]) Dims() (in, out int) { return f.in, f.out }
 // is +Inf or 0; LogTransform has it still. A row of dst depends on its row of x
 // alone, not on the others nor on GOMAXPROCS. It panics if a shape does not fit.
 // The cost is that of projecting n rows and O(n·out), where nothing but dst is
-// written.
+// written; SADERF and ADERF keep a workspace of 1024 points for later calls.
 func (f *Positive[T]) Transform(dst, x dense.Matrix[T]) dense.Matrix[T] {
+	if f.image != nil {
+		return f.image.transform(dst, x, false)
+	}
 	return f.run(dst, x, f.row)
 }
 
 // LogTransform writes log φ of every row of x (n×in) into dst (n×out) and
 // returns it; all else is as for Transform.
 func (f *Positive[T]) LogTransform(dst, x dense.Matrix[T]) dense.Matrix[T] {
+	if f.image != nil {
+		return f.image.transform(dst, x, true)
+	}
 	return f.run(dst, x, f.logRow)
 }
 
-// Kernel returns what φ(x)ᵀφ(y) estimates.
+// Keys returns the map ψ of keys that goes with f as the map φ of queries: that of the
+// other points for SADERF and ADERF, f itself otherwise. f.Keys().Keys() is f.
+func (f *Positive[T]) Keys() Map[T] {
+	if f.partner != nil {
+		return f.partner
+	}
+	return f
+}
+
+// Kernel returns what φ(x)ᵀψ(y) estimates, where ψ is f.Keys().
 func (f *Positive[T]) Kernel() kernels.Kernel { return f.kernel }
 
 // String returns the constructor with its parameters, and the dimensions.

@@ -3,6 +3,7 @@ package rff_test
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -44,16 +45,23 @@ func TestFloat32AgreesWithFloat64(t *testing.T) {
 				case kernels.Angular:
 					slope = 0
 				case kernels.Softmax:
-					if slope = math.Abs(phi) / norm; r.name == "softmax trig" {
-						slope = math.Exp(half)
+					if slope = math.Abs(phi) / norm; r.name == "softmax trig" || r.name == "softmax hybrid" {
+						slope = max(slope, math.Exp(half))
 					}
 					size += half + math.Log(2*m)
+				case kernels.Gaussian:
+					if slices.Contains(positiveMaps, r.name) {
+						slope = math.Abs(phi) / norm
+						size += 2*half/(scaleOf*k.LengthScale*k.LengthScale) + math.Log(2*m)
+					} else {
+						norm *= math.Sqrt2
+						size += 2 * math.Pi // the phase, where there is one
+					}
 				case kernels.ArcCosine:
 					norm *= math.Sqrt2
 					slope = []float64{0, 1, 2 * math.Abs(a)}[k.Order]
 				default:
 					norm *= math.Sqrt2
-					size += 2 * math.Pi // the phase, where there is one
 				}
 				moved := (d + 6) * u * size
 				if slope == 0 && math.Abs(a) <= moved {

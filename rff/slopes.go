@@ -68,9 +68,9 @@ func trigSlope[T dense.Float](e engine[T], scale float64, r T, norm float64) *pu
 }
 
 // logSlope is the derivative of [t − ½s‖x‖², −t − ½s‖x‖²] + const, or of its first
-// half, where t = r·Wx, s = scale and r = √s.
-func logSlope[T dense.Float](e engine[T], scale float64, r T) *pullback[T] {
-	s, m := T(scale), e.frequencies()
+// half, where t = r·Wx and s = radius.
+func logSlope[T dense.Float](e engine[T], radius float64, r T) *pullback[T] {
+	s, m := T(radius), e.frequencies()
 	if e.out == m {
 		return straight(e, func(_, _, g []T) (a, b T) { return r, -s * vecmath.Sum(g) }, radial[T])
 	}
@@ -85,8 +85,8 @@ func logSlope[T dense.Float](e engine[T], scale float64, r T) *pullback[T] {
 
 // expSlope is the derivative of the features φ of which logSlope has the
 // logarithms: that one of φ·g.
-func expSlope[T dense.Float](e engine[T], scale float64, r T, features rowFunc[T]) *pullback[T] {
-	s, m := T(scale), e.frequencies()
+func expSlope[T dense.Float](e engine[T], radius float64, r T, features rowFunc[T]) *pullback[T] {
+	s, m := T(radius), e.frequencies()
 	return throughZ(e, e.out, func(z, x, g []T) (a, b T) {
 		features(z, x, 0, m)
 		vecmath.Multiply(z, g)

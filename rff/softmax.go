@@ -47,6 +47,8 @@ func SoftmaxTrig[T dense.Float](w orf.Projection[T], scale float64) (*Features[T
 			waves(phi, from, to, T(norm*math.Exp(scale*vecmath.HalfSquaredNorm(x))))
 		},
 		back: trigSlope(e, scale, r, norm),
+
+		estimator: Estimator{Form: FormSoftmaxTrig, Scale: scale},
 	}, nil
 }
 
@@ -71,19 +73,7 @@ func SoftmaxTrig[T dense.Float](w orf.Projection[T], scale float64) (*Features[T
 // An error reports a nil w and a scale that is not a positive number in the
 // range of T.
 func SoftmaxPositive[T dense.Float](w orf.Projection[T], scale float64) (*Positive[T], error) {
-	e, err := newEngine(w, 1)
-	if err != nil {
-		return nil, err
-	}
-	r, err := root[T]("scale", scale)
-	if err != nil {
-		return nil, err
-	}
-	logNorm := math.Log(float64(e.out)) / 2
-	name := fmt.Sprintf("SoftmaxPositive(scale=%v)", scale)
-	return exponential(e, name, scale, r, func(phi, x []T, from, to int) {
-		vecmath.Affine(phi[from:to], r, T(-scale*vecmath.HalfSquaredNorm(x)-logNorm))
-	}), nil
+	return softmaxFeatures(w, 1, scale, FormSoftmaxPositive, "SoftmaxPositive")
 }
 
 // SoftmaxHyperbolic returns the hyperbolic features of the softmax kernel
@@ -101,7 +91,12 @@ func SoftmaxPositive[T dense.Float](w orf.Projection[T], scale float64) (*Positi
 // An error reports a nil w and a scale that is not a positive number in the
 // range of T.
 func SoftmaxHyperbolic[T dense.Float](w orf.Projection[T], scale float64) (*Positive[T], error) {
-	e, err := newEngine(w, 2)
+	return softmaxFeatures(w, 2, scale, FormSoftmaxHyperbolic, "SoftmaxHyperbolic")
+}
+
+// softmaxFeatures returns the positive features with per features a frequency.
+func softmaxFeatures[T dense.Float](w orf.Projection[T], per int, scale float64, form Form, name string) (*Positive[T], error) {
+	e, err := newEngine(w, per)
 	if err != nil {
 		return nil, err
 	}
@@ -109,14 +104,9 @@ func SoftmaxHyperbolic[T dense.Float](w orf.Projection[T], scale float64) (*Posi
 	if err != nil {
 		return nil, err
 	}
-	m := e.frequencies()
-	logNorm := math.Log(float64(e.out)) / 2
-	name := fmt.Sprintf("SoftmaxHyperbolic(scale=%v)", scale)
-	return exponential(e, name, scale, r, func(phi, x []T, from, to int) {
-		c := T(-scale*vecmath.HalfSquaredNorm(x) - logNorm)
-		positive, negative := phi[from:to], phi[m+from:m+to]
-		copy(negative, positive)
-		vecmath.Affine(positive, r, c)
-		vecmath.Affine(negative, -r, c)
-	}), nil
+	f := exponential(e, exponent[T]{slope: r, radius: scale, constant: -math.Log(float64(e.out)) / 2})
+	f.name = fmt.Sprintf("%s(scale=%v)", name, scale)
+	f.kernel = kernels.Softmax{Scale: scale}
+	f.estimator = Estimator{Form: form, Scale: scale}
+	return f, nil
 }

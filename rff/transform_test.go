@@ -165,3 +165,29 @@ func TestShapesPanic(t *testing.T) {
 		}
 	}
 }
+
+func testTransformAllocations[T dense.Float](t *testing.T) {
+	if raceDetector {
+		t.Skip("with the race detector a sync.Pool forgets at random")
+	}
+	x := points[T](1, 1100, 5, 0.3)
+	for name, f := range allMaps[T](t, 5) {
+		if name == "nystroem" || name == "spectral" {
+			continue
+		}
+		_, out := f.Dims()
+		dst := dense.New[T](x.Rows, out)
+		for _, g := range []rff.Map[T]{f, rff.Keys(f)} {
+			g.Transform(dst, x)
+			assert.Zero(t, testing.AllocsPerRun(5, func() { g.Transform(dst, x) }), name)
+			if l, ok := g.(rff.LogMap[T]); ok {
+				assert.Zero(t, testing.AllocsPerRun(5, func() { l.LogTransform(dst, x) }), name)
+			}
+		}
+	}
+}
+
+func TestTransformDoesNotAllocate(t *testing.T) {
+	t.Run("type=float32", testTransformAllocations[float32])
+	t.Run("type=float64", testTransformAllocations[float64])
+}

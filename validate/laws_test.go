@@ -21,7 +21,7 @@ import (
 const (
 	lawDraws = 6000
 	// lawLimit bounds |z|. A right estimate exceeds it once in 16,000 times: other
-	// seeds would make one of the 759 comparisons in float64 and 219 in float32
+	// seeds would make one of the 900 comparisons in float64 and 280 in float32
 	// fail with a probability of 6 %.
 	lawLimit = 4
 )
@@ -140,6 +140,89 @@ func softmaxOptimal[T dense.Float](w orf.Projection[T], _ rand.Source) (rff.Map[
 	return rff.SoftmaxOptimal(w, 1, damping)
 }
 
+func gaussianPositive[T dense.Float](w orf.Projection[T], _ rand.Source) (rff.Map[T], error) {
+	return rff.GaussianPositive(w, 1)
+}
+
+func gaussianHyperbolic[T dense.Float](w orf.Projection[T], _ rand.Source) (rff.Map[T], error) {
+	return rff.GaussianHyperbolic(w, 1)
+}
+
+func gaussianOptimal[T dense.Float](w orf.Projection[T], _ rand.Source) (rff.Map[T], error) {
+	return rff.GaussianOptimal(w, 1, damping)
+}
+
+// gates is the number of signs of hybrid features.
+const gates = 3
+
+func softmaxHybrid[T dense.Float](w orf.Projection[T], src rand.Source) (rff.Map[T], error) {
+	_, d := w.Dims()
+	gate, err := orf.IID[T](gates, d, src)
+	if err != nil {
+		return nil, err
+	}
+	return rff.SoftmaxHybrid(w, gate, 1)
+}
+
+func saderf[T dense.Float](w orf.Projection[T], _ rand.Source) (rff.Map[T], error) {
+	x, y := fitPoints[T](w)
+	return rff.SADERF(w, x, y, 1)
+}
+
+func aderf[T dense.Float](w orf.Projection[T], _ rand.Source) (rff.Map[T], error) {
+	x, y := fitPoints[T](w)
+	return rff.ADERF(w, x, y, 1)
+}
+
+func sderf[T dense.Float](w orf.Projection[T], _ rand.Source) (rff.Map[T], error) {
+	x, y := fitPoints[T](w)
+	return rff.SDERF(w, x, y, 1)
+}
+
+// fitPoints returns queries and keys of the dimension of w that are about as large as
+// lawPairs, with unequal spreads and means: no point of lawPairs is among them.
+func fitPoints[T dense.Float](w orf.Projection[T]) (x, y dense.Matrix[T]) {
+	_, d := w.Dims()
+	rng := rand.New(rand.NewPCG(uint64(d), 2))
+	x, y = dense.New[T](6, d), dense.New[T](5, d)
+	for _, p := range []dense.Matrix[T]{x, y} {
+		for j := range d {
+			spread, mean := math.Exp(0.4*rng.NormFloat64()), 0.2*rng.NormFloat64()
+			for i := range p.Rows {
+				p.Set(i, j, T(0.6/math.Sqrt(float64(d))*(spread*rng.NormFloat64()+mean)))
+			}
+		}
+	}
+	return x, y
+}
+
+// ofFit is the law of a map that is fitted to fitPoints, for what its Estimator says.
+func ofFit(fitted func(w orf.Projection[float64], src rand.Source) (rff.Map[float64], error), l func(e rff.Estimator) func(x, y []float64, m int) float64) law {
+	return law{mse: func(x, y []float64, m int) float64 {
+		w, err := orf.Of(dense.New[float64](1, len(x)))
+		if err != nil {
+			return math.NaN()
+		}
+		f, err := fitted(w, nil)
+		if err != nil {
+			return math.NaN()
+		}
+		return l(f.(*rff.Positive[float64]).Estimator())(x, y, m)
+	}}
+}
+
+func imagesIID(e rff.Estimator) func(x, y []float64, m int) float64 {
+	return laws.OfImages(laws.SoftmaxOptimalIID(e.A), e.Query, e.Key)
+}
+
+func imagesORF(e rff.Estimator) func(x, y []float64, m int) float64 {
+	return laws.OfImages(laws.SoftmaxOptimalORF(e.A), e.Query, e.Key)
+}
+
+func dampedIID(e rff.Estimator) func(x, y []float64, m int) float64 {
+	return laws.SoftmaxDampedIID(e.Damping, e.Basis)
+}
+
 func softmaxHyperbolic[T dense.Float](w orf.Projection[T], _ rand.Source) (rff.Map[T], error) {
 	return rff.SoftmaxHyperbolic(w, 1)
 }
@@ -203,6 +286,17 @@ func lawCases[T dense.Float]() []lawCase[T] {
 		{"softmax hyperbolic/orf", haar, softmaxHyperbolic[T], law{mse: laws.SoftmaxHyperbolicORF}, 1, nil},
 		{"softmax optimal/iid", iid, softmaxOptimal[T], law{mse: laws.SoftmaxOptimalIID(damping)}, 1, nil},
 		{"softmax optimal/orf", haar, softmaxOptimal[T], law{mse: laws.SoftmaxOptimalORF(damping)}, 1, nil},
+		{"gaussian positive/iid", iid, gaussianPositive[T], law{mse: laws.GaussianPositiveIID}, 1, nil},
+		{"gaussian positive/orf", haar, gaussianPositive[T], law{mse: laws.GaussianPositiveORF}, 1, nil},
+		{"gaussian hyperbolic/iid", iid, gaussianHyperbolic[T], law{mse: laws.GaussianHyperbolicIID}, 1, nil},
+		{"gaussian hyperbolic/orf", haar, gaussianHyperbolic[T], law{mse: laws.GaussianHyperbolicORF}, 1, nil},
+		{"gaussian optimal/iid", iid, gaussianOptimal[T], law{mse: laws.GaussianOptimalIID(damping)}, 1, nil},
+		{"gaussian optimal/orf", haar, gaussianOptimal[T], law{mse: laws.GaussianOptimalORF(damping)}, 1, nil},
+		{"softmax hybrid/iid", iid, softmaxHybrid[T], law{mse: laws.SoftmaxHybridIID(gates)}, 1, nil},
+		{"saderf/iid", iid, saderf[T], ofFit(saderf[float64], imagesIID), 1, nil},
+		{"saderf/orf", haar, saderf[T], ofFit(saderf[float64], imagesORF), 1, nil},
+		{"aderf/iid", iid, aderf[T], ofFit(aderf[float64], imagesIID), 1, nil},
+		{"sderf/iid", iid, sderf[T], ofFit(sderf[float64], dampedIID), 1, nil},
 		{"dot/iid", iid, dotProduct[T], law{mse: laws.DotProductIID}, 1, nil},
 		{"dot/orf", haar, dotProduct[T], law{mse: laws.DotProductORF}, 1, nil},
 		{"dot/orf fixed length", with(orf.GramSchmidt[T], fixed), dotProduct[T], law{mse: fixedHaar}, 1, nil},

@@ -12,9 +12,10 @@ import (
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
-// Draw makes one random map, drawing all its randomness from src. Bias, Variance
-// and Compare call it from several goroutines at once, each with a source of its
-// own.
+// Draw makes one random map, drawing all its randomness from src. What is measured is
+// its estimate φ(x)ᵀφ(y), or φ(x)ᵀψ(y) with ψ = rff.Keys(φ) where that is another map.
+// Bias, Variance and Compare call it from several goroutines at once, each with a source
+// of its own.
 type Draw[T dense.Float] func(src rand.Source) (rff.Map[T], error)
 
 // measurement accumulates the estimates that many draws of a map give of the
@@ -23,8 +24,8 @@ type measurement struct {
 	kernel    kernels.Kernel
 	draws     int
 	truth     []float64
-	estimates []running // φ(x_i)ᵀφ(y_i)
-	sizes     []running // Σ_l |φ_l(x_i)·φ_l(y_i)|, what rounding is relative to
+	estimates []running // φ(x_i)ᵀψ(y_i), ψ the map of keys
+	sizes     []running // Σ_l |φ_l(x_i)·ψ_l(y_i)|, what rounding is relative to
 	squares   []running // squared error of pair i
 	overall   running   // mean squared error over the pairs of one draw
 }
@@ -124,12 +125,17 @@ func take[T dense.Float](s *sample, draw Draw[T], x, y dense.Matrix[T]) {
 		s.err = errors.New("the map names no kernel to compare with")
 		return
 	}
+	keys := rff.Keys(m)
+	if _, width := keys.Dims(); width != out {
+		s.err = fmt.Errorf("the map has %d features, that of keys %d", out, width)
+		return
+	}
 	const block = 64
 	fx, fy := dense.New[T](min(block, x.Rows), out), dense.New[T](min(block, x.Rows), out)
 	for lo := 0; lo < x.Rows; lo += block {
 		hi := min(lo+block, x.Rows)
 		px := m.Transform(fx.RowRange(0, hi-lo), x.RowRange(lo, hi))
-		py := m.Transform(fy.RowRange(0, hi-lo), y.RowRange(lo, hi))
+		py := keys.Transform(fy.RowRange(0, hi-lo), y.RowRange(lo, hi))
 		for i := range px.Rows {
 			s.estimates[lo+i], s.sizes[lo+i] = inner(px.Row(i), py.Row(i))
 		}

@@ -276,6 +276,14 @@ func TestMeasureErrors(t *testing.T) {
 		"draw 0: the map takes points of R^5, x is 4×3": func() (BiasTable, error) {
 			return Bias(drawWaves[float64](2, 5, 1), x, x, 2, src)
 		},
+		"draw 0: the map has 2 features, that of keys 4": func() (BiasTable, error) {
+			return Bias(func(rand.Source) (rff.Map[float64], error) {
+				w := func(m int) waves[float64] {
+					return waves[float64]{dense.New[float64](m, 3), kernels.Gaussian{}}
+				}
+				return mismatched{w(1), w(2)}, nil
+			}, x, x, 2, src)
+		},
 		"draw 0: the map names no kernel to compare with": func() (BiasTable, error) {
 			return Bias(func(rand.Source) (rff.Map[float64], error) {
 				return waves[float64]{w: dense.New[float64](1, 3)}, nil
@@ -309,3 +317,11 @@ func TestTables(t *testing.T) {
    all      —  0.5        0.02
 `, variance.String())
 }
+
+// mismatched is a pair of maps that do not go together.
+type mismatched struct {
+	rff.Map[float64]
+	keys rff.Map[float64]
+}
+
+func (m mismatched) Keys() rff.Map[float64] { return m.keys }

@@ -55,11 +55,18 @@
 //   - [Choromanski, Rowland & Weller 2017] K. Choromanski, M. Rowland, A. Weller.
 //     The unreasonable effectiveness of structured random orthogonal embeddings.
 //     NIPS.
+//   - [Choromanski et al. 2022] K. Choromanski et al. Hybrid random features. ICLR.
 //   - [Demni & Kadri 2024] N. Demni, H. Kadri. Orthogonal random features:
 //     explicit forms and sharp inequalities.
 //   - [DLMF] NIST Digital Library of Mathematical Functions, chapters 10, 13, 15.
 //   - [Le, Sarlós & Smola 2013] Q. Le, T. Sarlós, A. Smola. Fastfood – approximating
 //     kernel expansions in loglinear time. ICML.
+//   - [Likhosherstov et al. 2022] V. Likhosherstov, K. Choromanski, A. Dubey, F. Liu,
+//     T. Sarlos, A. Weller. Chefs' random tables: non-trigonometric random features.
+//     NeurIPS.
+//   - [Likhosherstov et al. 2023] V. Likhosherstov, K. Choromanski, A. Dubey, F. Liu,
+//     T. Sarlos, A. Weller. FAVOR#: sharp attention kernel approximations via new classes
+//     of positive random features.
 //   - [Reid et al. 2023] I. Reid, K. Choromanski, V. Likhosherstov, A. Weller.
 //     Simplex random features. ICML.
 //   - [Sutherland & Schneider 2015] D. J. Sutherland, J. Schneider. On the error

@@ -1,6 +1,12 @@
 package laws
 
-import "math"
+import (
+	"math"
+
+	"gonum.org/v1/gonum/floats"
+
+	"github.com/seed-feabd252/randfeat/dense"
+)
 
 // SoftmaxTrigIID is the law of the features e^(‖x‖²/2)·[cos(wᵀx), sin(wᵀx)]/√m of
 // the softmax kernel,
@@ -80,6 +86,28 @@ func SoftmaxOptimalORF(a float64) func(x, y []float64, m int) float64 {
 	return func(x, y []float64, m int) float64 {
 		z := newPair(x, y, m)
 		return blocks(m, z.d, softmaxOptimalTerm(z, a), softmaxCovariance(z))
+	}
+}
+
+// SoftmaxDampedIID is the law of the features
+// det(I−4A)^¼·exp(wᵀAw + wᵀ(I−4A)^½Qᵀx − ‖x‖²/2)/√m of the softmax kernel, with A =
+// diag(damping) below 1/8 and the d×d orthogonal matrix Q = basis,
+//
+//	MSE = (Π_l (1−4a_l)·(1−8a_l)^(−½)·exp(2(1−4a_l)·(Qᵀ(x+y))_l²/(1−8a_l)) · e^(−‖x‖²−‖y‖²) − S²)/m:
+//
+// the second moment of SoftmaxOptimalIID, [Likhosherstov et al. 2022], one coordinate at a
+// time. The map is that of [Likhosherstov et al. 2023]. It panics if points are not in R^d.
+func SoftmaxDampedIID(damping []float64, basis dense.Matrix[float64]) func(x, y []float64, m int) float64 {
+	return func(x, y []float64, m int) float64 {
+		z := newPair(x, y, m)
+		sum := make([]float64, len(x))
+		floats.AddTo(sum, x, y)
+		second := -z.xx - z.yy
+		for l, v := range imageOf(dense.Transpose(dense.Matrix[float64]{}, basis), sum) {
+			a := damping[l]
+			second += math.Log1p(-4*a) - math.Log1p(-8*a)/2 + 2*(1-4*a)*v*v/(1-8*a)
+		}
+		return (math.Exp(second) - math.Exp(2*z.s)) / float64(m)
 	}
 }
 

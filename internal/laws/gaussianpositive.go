@@ -1,0 +1,60 @@
+package laws
+
+import "math"
+
+// The features of the Gaussian kernel that are positive are those of the softmax kernel
+// times e^(−‖x‖²/2), and so are their errors [Likhosherstov et al. 2022].
+
+// GaussianPositiveIID is the law of the features exp(wᵀx − ‖x‖²)/√m of the Gaussian
+// kernel,
+//
+//	MSE = K²·(e^p − 1)/m:
+//
+// that of SoftmaxPositiveIID times e^(−‖x‖²−‖y‖²).
+func GaussianPositiveIID(x, y []float64, m int) float64 {
+	return centred(SoftmaxPositiveIID)(x, y, m)
+}
+
+// GaussianPositiveORF is the law of the features of GaussianPositiveIID with orthogonal
+// rows: that of SoftmaxPositiveORF times e^(−‖x‖²−‖y‖²).
+func GaussianPositiveORF(x, y []float64, m int) float64 {
+	return centred(SoftmaxPositiveORF)(x, y, m)
+}
+
+// GaussianHyperbolicIID is the law of the 2m features exp(±wᵀx − ‖x‖²)/√(2m) of the
+// Gaussian kernel for m frequencies,
+//
+//	MSE = K²·(e^p − 1)·(1 − e^(−p))/(2m).
+func GaussianHyperbolicIID(x, y []float64, m int) float64 {
+	return centred(SoftmaxHyperbolicIID)(x, y, m)
+}
+
+// GaussianHyperbolicORF is the law of the features of GaussianHyperbolicIID with
+// orthogonal rows: that of SoftmaxHyperbolicORF times e^(−‖x‖²−‖y‖²).
+func GaussianHyperbolicORF(x, y []float64, m int) float64 {
+	return centred(SoftmaxHyperbolicORF)(x, y, m)
+}
+
+// GaussianOptimalIID is the law of the features
+// (1−4a)^(d/4)·exp(a‖w‖² + √(1−4a)·wᵀx − ‖x‖²)/√m of the Gaussian kernel,
+//
+//	MSE = ((1−4a)^d·(1−8a)^(−d/2)·exp(2(1−4a)p/(1−8a) − 2‖x‖² − 2‖y‖²) − K²)/m
+//
+// [Likhosherstov et al. 2022].
+func GaussianOptimalIID(a float64) func(x, y []float64, m int) float64 {
+	return centred(SoftmaxOptimalIID(a))
+}
+
+// GaussianOptimalORF is the law of the features of GaussianOptimalIID with orthogonal
+// rows: that of SoftmaxOptimalORF times e^(−‖x‖²−‖y‖²).
+func GaussianOptimalORF(a float64) func(x, y []float64, m int) float64 {
+	return centred(SoftmaxOptimalORF(a))
+}
+
+// centred returns law times e^(−‖x‖²−‖y‖²).
+func centred(law func(x, y []float64, m int) float64) func(x, y []float64, m int) float64 {
+	return func(x, y []float64, m int) float64 {
+		z := newPair(x, y, m)
+		return math.Exp(-z.xx-z.yy) * law(x, y, m)
+	}
+}

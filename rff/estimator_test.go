@@ -1,0 +1,138 @@
+package rff_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	exprand "golang.org/x/exp/rand"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/orf"
+	"github.com/seed-feabd252/randfeat/rff"
+)
+
+// estimating is what Features and Positive have in common.
+type estimating interface {
+	Estimator() rff.Estimator
+	Projection() orf.Projection[float64]
+}
+
+func TestEstimators(t *testing.T) {
+	want := map[string]rff.Estimator{
+		"dot product":         {Form: rff.FormDotProduct},
+		"gaussian":            {Form: rff.FormGaussian, Scale: 1 / (lengthScale * lengthScale)},
+		"gaussian phase":      {Form: rff.FormGaussianPhase, Scale: 1 / (lengthScale * lengthScale)},
+		"gaussian positive":   {Form: rff.FormGaussianPositive, Scale: 1 / (lengthScale * lengthScale)},
+		"gaussian hyperbolic": {Form: rff.FormGaussianHyperbolic, Scale: 1 / (lengthScale * lengthScale)},
+		"gaussian optimal":    {Form: rff.FormGaussianOptimal, Scale: 1 / (lengthScale * lengthScale), A: damping},
+		"softmax trig":        {Form: rff.FormSoftmaxTrig, Scale: scaleOf},
+		"softmax positive":    {Form: rff.FormSoftmaxPositive, Scale: scaleOf},
+		"softmax hyperbolic":  {Form: rff.FormSoftmaxHyperbolic, Scale: scaleOf},
+		"softmax optimal":     {Form: rff.FormSoftmaxOptimal, Scale: scaleOf, A: damping},
+		"softmax hybrid":      {Form: rff.FormSoftmaxHybrid, Scale: scaleOf, Gates: gates},
+		"angular":             {Form: rff.FormAngular},
+		"ArcCosine{Order: 0}": {Form: rff.FormArcCosine},
+		"ArcCosine{Order: 1}": {Form: rff.FormArcCosine, Order: 1},
+		"ArcCosine{Order: 2}": {Form: rff.FormArcCosine, Order: 2},
+	}
+	for name, f := range allMaps[float64](t, 4) {
+		e, ok := f.(estimating)
+		if !ok {
+			assert.Contains(t, []string{"nystroem", "spectral"}, name)
+			continue
+		}
+		switch name {
+		case "SADERF", "ADERF":
+			got, keys := e.Estimator(), rff.Keys(f).(estimating).Estimator()
+			assert.Equal(t, []any{rff.FormSoftmaxOptimal, scaleOf}, []any{got.Form, got.Scale}, name)
+			assert.Negative(t, got.A, name)
+			got.Query, got.Key = got.Key, got.Query
+			assert.Equal(t, got, keys, "%s: keys see queries as keys", name)
+		case "SDERF":
+			got := e.Estimator()
+			assert.Equal(t, []any{rff.FormSoftmaxDamped, scaleOf, 4, 4}, []any{got.Form, got.Scale, len(got.Damping), got.Basis.Rows})
+			got.Damping[0] = 7
+			got.Basis.Set(0, 0, 7)
+			assert.NotEqual(t, got.Damping, e.Estimator().Damping, "a copy")
+			assert.NotEqual(t, got.Basis, e.Estimator().Basis, "a copy")
+		default:
+			assert.Equal(t, want[name], e.Estimator(), name)
+		}
+	}
+}
+
+func TestForms(t *testing.T) {
+	assert.Equal(t, "Unknown", rff.FormUnknown.String())
+	assert.Equal(t, "GaussianOptimal", rff.FormGaussianOptimal.String())
+	assert.Equal(t, "SoftmaxHybrid", rff.FormSoftmaxHybrid.String())
+	assert.Equal(t, "ArcCosine", rff.FormArcCosine.String())
+	assert.Equal(t, "Form(15)", (rff.FormArcCosine + 1).String())
+	assert.Equal(t, "Form(-1)", rff.Form(-1).String())
+}
+
+func TestProjectionIsTheOneGiven(t *testing.T) {
+	w, err := orf.Hadamard[float64](6, 4, exprand.NewSource(1))
+	require.NoError(t, err)
+	x, y := fitPoints[float64](w)
+	same := func(f estimating, err error) {
+		t.Helper()
+		require.NoError(t, err)
+		assert.Same(t, w, f.Projection())
+	}
+	gaussian, err := rff.Gaussian(w, 1)
+	same(gaussian, err)
+	positive, err := rff.SoftmaxPositive(w, 1)
+	same(positive, err)
+	saderf, err := rff.SADERF(w, x, y, 1)
+	same(saderf, err)
+	same(saderf.Keys().(*rff.Positive[float64]), nil)
+	aderf, err := rff.ADERF(w, x, y, 1)
+	same(aderf, err)
+	sderf, err := rff.SDERF(w, x, y, 1)
+	same(sderf, err)
+	hybrid, err := rff.SoftmaxHybrid(w, iidOf[float64](t, 2, 4), 1)
+	same(hybrid, err)
+	elu, err := rff.ELU[float64](3)
+	require.NoError(t, err)
+	assert.Nil(t, elu.Projection())
+	taylor, err := rff.Taylor[float64](3, 1)
+	require.NoError(t, err)
+	assert.Nil(t, taylor.Projection())
+}
+
+func testGaussianFeaturesAreSoftmaxOnes[T dense.Float](t *testing.T) {
+	const ell = 0.75
+	w := iidOf[T](t, 9, 4)
+	x := points[T](3, 20, 4, 1)
+	gp, err := rff.GaussianPositive(w, ell)
+	require.NoError(t, err)
+	sp, err := rff.SoftmaxPositive(w, 1/(ell*ell))
+	require.NoError(t, err)
+	gh, err := rff.GaussianHyperbolic(w, ell)
+	require.NoError(t, err)
+	sh, err := rff.SoftmaxHyperbolic(w, 1/(ell*ell))
+	require.NoError(t, err)
+	g, err := rff.GaussianOptimal(w, ell, damping)
+	require.NoError(t, err)
+	s, err := rff.SoftmaxOptimal(w, 1/(ell*ell), damping)
+	require.NoError(t, err)
+	for _, both := range [][2]*rff.Positive[T]{{gp, sp}, {gh, sh}, {g, s}} {
+		got, want := both[0].LogTransform(dense.Matrix[T]{}, x), both[1].LogTransform(dense.Matrix[T]{}, x)
+		for i := range x.Rows {
+			half := 0.0
+			for _, v := range x.Row(i) {
+				half += float64(v) * float64(v) / (2 * ell * ell)
+			}
+			for k, v := range want.Row(i) {
+				// Each is a sum of terms below 32 and half twice.
+				assert.InDelta(t, float64(v)-half, float64(got.At(i, k)), 8*(32+half)*unit[T](), "%v", both[0])
+			}
+		}
+	}
+}
+
+func TestGaussianFeaturesAreSoftmaxOnes(t *testing.T) {
+	t.Run("type=float32", testGaussianFeaturesAreSoftmaxOnes[float32])
+	t.Run("type=float64", testGaussianFeaturesAreSoftmaxOnes[float64])
+}

@@ -1,0 +1,220 @@
+package rff
+
+import (
+	"fmt"
+	"math"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/kernels"
+	"github.com/seed-feabd252/randfeat/orf"
+)
+
+// SADERF returns the positive features of the softmax kernel exp(s·xᵀy), s = scale, that
+// are SoftmaxOptimal's of queries and keys whose coordinates have been balanced: simplified
+// asymmetric dense-exponential random features, one of the three FAVOR# maps
+// [Likhosherstov et al. 2023],
+//
+//	φ(x) = f(ψ∘x), ψ(y) = f(y/ψ),  f = SoftmaxOptimal with ψ_l = (E[y_l²]/E[x_l²])^¼,
+//
+// R^d → R^m, where (ψ∘x)ᵀ(y/ψ) = xᵀy. ψ and a have the least mean logarithm of second
+// moments over the sample of queries x and that of keys y (n×d, n'×d); they are not needed
+// afterwards. The map returned is that of queries and its Keys that of keys: both are in
+// log space as SoftmaxPositive. With ψ = 1, for queries and keys of equal second moments,
+// they are SoftmaxOptimal with OptimalA.
+//
+// It is unbiased whatever the samples are, for rows of w that are each N(0, I). The mean
+// squared error at (x, y) is that of SoftmaxOptimal at (ψ∘x, y/ψ), for orthogonal rows too.
+// Samples should be typical: ψ_l is large where queries of the sample were small, and a
+// query that is not has a large variance then. Where x_l or y_l is zero in the whole
+// sample ψ_l = 1.
+//
+// The cost is that of SoftmaxOptimal, structured frequencies included, and O(n·d) to scale
+// points, 1024 at a time, in a workspace that is kept; that of the fit is O((n+n')·d²).
+//
+// An error reports a nil w, a scale that is not a positive number in the range of T,
+// samples without rows, not of the dimension of w, or whose second moments are not finite,
+// and ψ_l or features outside the range of T.
+func SADERF[T dense.Float](w orf.Projection[T], x, y dense.Matrix[T], scale float64) (*Positive[T], error) {
+	f, err := newFit(w, x, y, scale)
+	if err != nil {
+		return nil, err
+	}
+	psi, squares := f.balance()
+	a := f.damping(squares)
+	features, err := SoftmaxOptimal(w, scale, a)
+	if err != nil {
+		return nil, err
+	}
+	query, key := make([]T, f.d), make([]T, f.d)
+	diagonal, inverse := dense.New[float64](f.d, f.d), dense.New[float64](f.d, f.d)
+	for l, v := range psi {
+		argument := fmt.Sprintf("ψ_%d", l)
+		if query[l], err = inRange[T](argument, v, v); err != nil {
+			return nil, err
+		}
+		if key[l], err = inRange[T](argument, v, 1/v); err != nil {
+			return nil, err
+		}
+		diagonal.Set(l, l, v)
+		inverse.Set(l, l, 1/v)
+	}
+	return pair("SADERF", features.scaled(query), features.scaled(key), Estimator{
+		Form: FormSoftmaxOptimal, Scale: scale, A: a, Query: diagonal, Key: inverse,
+	}), nil
+}
+
+// ADERF is SADERF with a matrix Ψ in place of the factors ψ: asymmetric dense-exponential
+// random features [Likhosherstov et al. 2023],
+//
+//	φ(x) = f(Ψx), ψ(y) = f(Ψ^(−ᵀ)y),  f = SoftmaxOptimal,
+//
+// R^d → R^m, where Ψ makes the second moments of Ψx and Ψ^(−ᵀ)y equal, and diagonal. It
+// balances directions that are not those of the axes. With M_x = E[xxᵀ], M_y = E[yyᵀ] and
+// the singular value decomposition M_x^½·M_y^½ = UΣVᵀ, Ψ = Σ^½·Uᵀ·M_x^(−½). The mean
+// squared error at (x, y) is that of SoftmaxOptimal at (Ψx, Ψ^(−ᵀ)y).
+//
+// Few points span few directions, in which Ψ would be all that it is: M of n points stands
+// for (1−r)·M + r·tr(M)/d·I with r = (d/(n+d))², at least 2⁻²⁰, and both are I if one is 0.
+// This leaves the estimate unbiased, as any Ψ does, but for rounding: Ψ has a condition
+// number κ of at most about √(d/r), and what is estimated is the kernel at a product xᵀy
+// that is off by about κ·u·‖x‖‖y‖, u = 2⁻⁵³ or 2⁻²⁴.
+//
+// The cost is O(n·d²) to map points, more than that of SADERF; that of the fit is
+// O((n+n')·d² + d³). Errors are those of SADERF, elements of Ψ outside the range of T,
+// and eigenvalues that did not converge. All else is as for SADERF.
+func ADERF[T dense.Float](w orf.Projection[T], x, y dense.Matrix[T], scale float64) (*Positive[T], error) {
+	f, err := newFit(w, x, y, scale)
+	if err != nil {
+		return nil, err
+	}
+	query, key, squares, err := f.mix()
+	if err != nil {
+		return nil, err
+	}
+	a := f.damping(squares)
+	features, err := SoftmaxOptimal(w, scale, a)
+	if err != nil {
+		return nil, err
+	}
+	p, err := inRangeOf[T]("Ψ", query)
+	if err != nil {
+		return nil, err
+	}
+	q, err := inRangeOf[T]("Ψ^(−ᵀ)", key)
+	if err != nil {
+		return nil, err
+	}
+	return pair("ADERF", features.mixed(p), features.mixed(q), Estimator{
+		Form: FormSoftmaxOptimal, Scale: scale, A: a,
+		Query: dense.FromMat[float64](query), Key: dense.FromMat[float64](key),
+	}), nil
+}
+
+// SDERF returns the positive features of the softmax kernel exp(s·xᵀy), s = scale, that
+// damp each direction as much as it needs: symmetric dense-exponential random features, one
+// of the three FAVOR# maps [Likhosherstov et al. 2023],
+//
+//	φ(x) = D·exp(−s‖x‖²/2)/√m · [exp(w₁ᵀAw₁ + √s·w₁ᵀBx) … exp(w_mᵀAw_m + √s·w_mᵀBx)],
+//	A = diag(a_1 … a_d), B = (I−4A)^½·Qᵀ, D = det(I−4A)^¼,
+//
+// R^d → R^m, where s·E[(x+y)(x+y)ᵀ] = QΛQᵀ for x of the sample of queries and y of that of
+// keys (n×d, n'×d), and a_l is that of OptimalA for φ = Λ_l. The samples are not needed
+// afterwards. One map serves both sides, in log space as SoftmaxPositive. Where all Λ are
+// equal it is SoftmaxOptimal with OptimalA, at turned points.
+//
+// It is unbiased whatever the samples are, for rows of w that are each N(0, I). With
+// independent rows the mean squared error is, for x and y times √s,
+//
+//	(Π_l (1−4a_l)·(1−8a_l)^(−½)·exp(2(1−4a_l)·(Qᵀ(x+y))_l²/(1−8a_l)) · exp(−‖x‖²−‖y‖²) − K²)/m.
+//
+// The frequencies are those of W·B, which has no structure even where W has: projecting
+// is O(n·m·d). The fit takes O((n+n')·d² + d³ + m·d²). Errors are those of SADERF, and
+// eigenvalues that did not converge.
+func SDERF[T dense.Float](w orf.Projection[T], x, y dense.Matrix[T], scale float64) (*Positive[T], error) {
+	f, err := newFit(w, x, y, scale)
+	if err != nil {
+		return nil, err
+	}
+	var moments mat.EigenSym
+	if !moments.Factorize(f.sum(), true) {
+		return nil, errNotConverged
+	}
+	var q mat.Dense
+	moments.VectorsTo(&q)
+	damping := moments.Values(nil)
+	for l, v := range damping {
+		damping[l] = leastMoment(max(v, 0))
+	}
+	folded, offsets, err := damped(w, damping, &q)
+	if err != nil {
+		return nil, err
+	}
+	e, err := newEngine(folded, 1)
+	if err != nil {
+		return nil, err
+	}
+	e.given = w
+	s := exponential(e, exponent[T]{slope: T(math.Sqrt(scale)), radius: scale, offsets: offsets})
+	s.name = fmt.Sprintf("SDERF(scale=%v)", scale)
+	s.kernel = kernels.Softmax{Scale: scale}
+	s.estimator = Estimator{Form: FormSoftmaxDamped, Scale: scale, Damping: damping, Basis: dense.FromMat[float64](&q)}
+	return s, nil
+}
+
+// damped returns W·(I−4A)^½·Qᵀ and w_kᵀAw_k + ¼·log det(I−4A) − ½·log m for A =
+// diag(damping).
+func damped[T dense.Float](w orf.Projection[T], damping []float64, q *mat.Dense) (orf.Projection[T], []T, error) {
+	m, _ := w.Dims()
+	constant := -math.Log(float64(m)) / 2
+	for _, a := range damping {
+		constant += math.Log1p(-4*a) / 4
+	}
+	frequencies := dense.ToMat(w.Frequencies())
+	offsets := make([]T, m)
+	for k := range offsets {
+		row := frequencies.RawRowView(k)
+		offset := constant
+		for l, a := range damping {
+			offset += a * row[l] * row[l]
+			row[l] *= math.Sqrt(1 - 4*a)
+		}
+		offsets[k] = T(offset)
+		if math.IsInf(float64(offsets[k]), 0) {
+			return nil, nil, fmt.Errorf("rff: the samples give a feature of logarithm %v, outside the range of %T", offset, offsets[k])
+		}
+	}
+	var product mat.Dense
+	product.Mul(frequencies, q.T())
+	folded, err := inRangeOf[T]("W·B", &product)
+	if err != nil {
+		return nil, nil, err
+	}
+	p, err := orf.Of(folded)
+	return p, offsets, err
+}
+
+// pair makes f and k the maps of queries and keys of one estimate.
+func pair[T dense.Float](name string, f, k *Positive[T], e Estimator) *Positive[T] {
+	f.name = fmt.Sprintf("%s(scale=%v, a=%v)", name, e.Scale, e.A)
+	k.name = fmt.Sprintf("keys of %s(scale=%v, a=%v)", name, e.Scale, e.A)
+	f.estimator = e
+	e.Query, e.Key = e.Key, e.Query
+	k.estimator = e
+	f.partner, k.partner = k, f
+	return f
+}
+
+// inRangeOf returns m, which the caller calls name, in T.
+func inRangeOf[T dense.Float](name string, m *mat.Dense) (dense.Matrix[T], error) {
+	p := dense.FromMat[T](m)
+	for i := range p.Rows {
+		for j, v := range p.Row(i) {
+			if math.IsInf(float64(v), 0) {
+				return p, fmt.Errorf("rff: element (%d, %d) of %s is %v, outside the range of %T", i, j, name, m.At(i, j), v)
+			}
+		}
+	}
+	return p, nil
+}

@@ -1,0 +1,319 @@
+package rff_test
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	exprand "golang.org/x/exp/rand"
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/laws"
+	"github.com/seed-feabd252/randfeat/kernels"
+	"github.com/seed-feabd252/randfeat/orf"
+	"github.com/seed-feabd252/randfeat/rff"
+)
+
+// sharp are the three fitted maps.
+func sharp[T dense.Float]() map[string]func(w orf.Projection[T], x, y dense.Matrix[T], scale float64) (*rff.Positive[T], error) {
+	return map[string]func(w orf.Projection[T], x, y dense.Matrix[T], scale float64) (*rff.Positive[T], error){
+		"SADERF": rff.SADERF[T], "ADERF": rff.ADERF[T], "SDERF": rff.SDERF[T],
+	}
+}
+
+// iidOf returns m independent frequencies of R^d.
+func iidOf[T dense.Float](t testing.TB, m, d int) orf.Projection[T] {
+	w, err := orf.IID[T](m, d, exprand.NewSource(5))
+	require.NoError(t, err)
+	return w
+}
+
+// logMoment is the mean logarithm of the second moments of optimal features at all pairs
+// of the points times √scale.
+func logMoment(x, y dense.Matrix[float64], scale, a float64) float64 {
+	d, sum := float64(x.Cols), 0.0
+	for i := range x.Rows {
+		for j := range y.Rows {
+			xx, yy := floats.Dot(x.Row(i), x.Row(i)), floats.Dot(y.Row(j), y.Row(j))
+			p := xx + yy + 2*floats.Dot(x.Row(i), y.Row(j))
+			sum += d*math.Log1p(-4*a) - d/2*math.Log1p(-8*a) + scale*(2*(1-4*a)*p/(1-8*a)-xx-yy)
+		}
+	}
+	return sum / float64(x.Rows*y.Rows)
+}
+
+// mapped returns the points Px.
+func mapped(p, x dense.Matrix[float64]) dense.Matrix[float64] {
+	var image mat.Dense
+	image.Mul(dense.ToMat(x), dense.ToMat(p).T())
+	return dense.FromMat[float64](&image)
+}
+
+func TestSADERFHasTheLeastLogMoment(t *testing.T) {
+	w := iidOf[float64](t, 3, 4)
+	x, y := fitPoints[float64](w)
+	f, err := rff.SADERF(w, x, y, scaleOf)
+	require.NoError(t, err)
+	e := f.Estimator()
+	at := func(a float64, l int, stretch float64) float64 {
+		query, key := e.Query.Clone(), e.Key.Clone()
+		query.Set(l, l, query.At(l, l)*stretch)
+		key.Set(l, l, key.At(l, l)/stretch)
+		return logMoment(mapped(query, x), mapped(key, y), scaleOf, a)
+	}
+	least := at(e.A, 0, 1)
+	assert.Less(t, least, at(1.05*e.A, 0, 1))
+	assert.Less(t, least, at(0.95*e.A, 0, 1))
+	for l := range 4 {
+		assert.Less(t, least, at(e.A, l, 1.05), "ψ_%d", l)
+		assert.Less(t, least, at(e.A, l, 0.95), "ψ_%d", l)
+	}
+	a, err := rff.OptimalA(x, y, scaleOf)
+	require.NoError(t, err)
+	assert.Less(t, least, logMoment(x, y, scaleOf, a)-0.01, "better than no balance")
+}
+
+// The images have equal and diagonal second moments, and the products that the points have;
+// with points enough, so that nothing is added to them.
+func TestADERFBalancesMoments(t *testing.T) {
+	const d, n = 3, 20000
+	rng := rand.New(exprand.NewSource(3))
+	x, y := dense.New[float64](n, d), dense.New[float64](n, d)
+	for i := range n {
+		g, h := rng.NormFloat64(), rng.NormFloat64()
+		copy(x.Row(i), []float64{g, 0.5*g + h, 0.3 * rng.NormFloat64()})
+		g, h = rng.NormFloat64(), rng.NormFloat64()
+		copy(y.Row(i), []float64{0.2 * g, 0.6*g - 0.4*h, g + rng.NormFloat64()})
+	}
+	f, err := rff.ADERF(iidOf[float64](t, 3, d), x, y, 1)
+	require.NoError(t, err)
+	e := f.Estimator()
+	var product mat.Dense
+	product.Mul(dense.ToMat(e.Query).T(), dense.ToMat(e.Key))
+	moments := func(p dense.Matrix[float64]) *mat.Dense {
+		var m mat.Dense
+		m.Mul(dense.ToMat(p).T(), dense.ToMat(p))
+		m.Scale(1.0/n, &m)
+		return &m
+	}
+	queries, keys := moments(mapped(e.Query, x)), moments(mapped(e.Key, y))
+	for i := range d {
+		for j := range d {
+			want := 0.0
+			if i == j {
+				want = 1
+				assert.InEpsilon(t, queries.At(i, i), keys.At(i, i), 1e-4)
+			} else {
+				assert.InDelta(t, 0, queries.At(i, j), 1e-4)
+				assert.InDelta(t, 0, keys.At(i, j), 1e-4)
+			}
+			assert.InDelta(t, want, product.At(i, j), 1e-12)
+		}
+	}
+	a, err := rff.OptimalA(mapped(e.Query, x), mapped(e.Key, y), 1)
+	require.NoError(t, err)
+	assert.InDelta(t, a, e.A, 1e-12)
+	saderf, err := rff.SADERF(iidOf[float64](t, 3, d), x, y, 1)
+	require.NoError(t, err)
+	s := saderf.Estimator()
+	part := func(p dense.Matrix[float64]) dense.Matrix[float64] { return p.RowRange(0, 300) }
+	assert.Less(t, logMoment(part(mapped(e.Query, x)), part(mapped(e.Key, y)), 1, e.A),
+		logMoment(part(mapped(s.Query, x)), part(mapped(s.Key, y)), 1, s.A), "better than SADERF off the axes")
+}
+
+// Points on the axes, both ways, have moments that are a multiple of I: all of FAVOR# is
+// the optimal features then, SDERF and ADERF at points turned by their basis.
+func TestIsotropicSamplesGiveOptimalFeatures(t *testing.T) {
+	const d = 4
+	x := dense.New[float64](2*d, d)
+	for j := range d {
+		x.Set(2*j, j, 0.7)
+		x.Set(2*j+1, j, -0.7)
+	}
+	a, err := rff.OptimalA(x, x, scaleOf)
+	require.NoError(t, err)
+	w := iidOf[float64](t, 9, d)
+	at := points[float64](3, 6, d, 1)
+	for name, fit := range sharp[float64]() {
+		f, err := fit(w, x, x, scaleOf)
+		require.NoError(t, err)
+		turned := w.Frequencies()
+		e := f.Estimator()
+		switch name {
+		case "SDERF":
+			for _, v := range e.Damping {
+				assert.InDelta(t, a, v, 1e-15)
+			}
+			var product mat.Dense
+			product.Mul(dense.ToMat(turned), dense.ToMat(e.Basis).T())
+			turned = dense.FromMat[float64](&product)
+		default:
+			assert.InDelta(t, a, e.A, 1e-15)
+			var product mat.Dense
+			product.Mul(dense.ToMat(turned), dense.ToMat(e.Query))
+			turned = dense.FromMat[float64](&product)
+		}
+		p, err := orf.Of(turned)
+		require.NoError(t, err)
+		optimal, err := rff.SoftmaxOptimal(p, scaleOf, a)
+		require.NoError(t, err)
+		want := optimal.LogTransform(dense.Matrix[float64]{}, at)
+		assert.InDeltaSlice(t, want.Data, f.LogTransform(dense.Matrix[float64]{}, at).Data, 1e-13, name)
+		keys := f.Keys().(*rff.Positive[float64])
+		assert.InDeltaSlice(t, want.Data, keys.LogTransform(dense.Matrix[float64]{}, at).Data, 1e-13, name)
+	}
+}
+
+// A coordinate without queries or keys, a zero sample and a single point still give maps
+// that keep products: PᵀQ = I, or a basis that is orthogonal, is what no bias rests on.
+func TestDegenerateSamplesKeepProducts(t *testing.T) {
+	const d = 4
+	w := iidOf[float64](t, 9, d)
+	x, y := fitPoints[float64](w)
+	for i := range x.Rows {
+		x.Set(i, 1, 0)
+		x.Set(i, 2, 0)
+	}
+	for i := range y.Rows {
+		y.Set(i, 2, 0)
+		y.Set(i, 3, 0)
+	}
+	f, err := rff.SADERF(w, x, y, 1)
+	require.NoError(t, err)
+	for l, want := range []bool{false, true, true, true} {
+		assert.Equal(t, want, f.Estimator().Query.At(l, l) == 1, "ψ_%d", l)
+	}
+	for kind, s := range map[string][2]dense.Matrix[float64]{
+		"empty coordinates": {x, y},
+		"no queries":        {dense.New[float64](2, d), y},
+		"nothing":           {dense.New[float64](2, d), dense.New[float64](1, d)},
+		"one point":         {x.RowRange(0, 1), y.RowRange(0, 1)},
+	} {
+		for name, fit := range sharp[float64]() {
+			f, err := fit(w, s[0], s[1], 1)
+			require.NoError(t, err)
+			e := f.Estimator()
+			p, q := e.Query, e.Key
+			if name == "SDERF" {
+				p, q = e.Basis, e.Basis
+			}
+			var product mat.Dense
+			product.Mul(dense.ToMat(p).T(), dense.ToMat(q))
+			for i := range d {
+				product.Set(i, i, product.At(i, i)-1)
+			}
+			assert.Less(t, mat.Max(&product), 1e-12, "%s of %s", name, kind)
+			assert.Greater(t, mat.Min(&product), -1e-12, "%s of %s", name, kind)
+			for _, v := range f.LogTransform(dense.Matrix[float64]{}, points[float64](1, 5, d, 1)).Data {
+				assert.Less(t, math.Abs(v), 1e4, "%s of %s", name, kind)
+			}
+		}
+	}
+}
+
+// queriesOnly forgets that a map has a partner.
+type queriesOnly struct{ rff.Map[float64] }
+
+// The map of queries on both sides estimates something else.
+func TestOneSideOfAPairIsCaught(t *testing.T) {
+	for i, r := range randomMaps[float64]() {
+		if r.name != "SADERF" && r.name != "ADERF" && r.name != "softmax hybrid" {
+			continue
+		}
+		src := exprand.NewSource(uint64(300 + i))
+		estimates := sample(t, pairs, func() (rff.Map[float64], error) {
+			f, err := r.draw(frequencies, pairs.Cols, src)
+			return queriesOnly{f}, err
+		})
+		worst := 0.0
+		for p, v := range estimates {
+			worst = max(worst, math.Abs(zOf(v, r.kernel.Eval(pairs.Row(2*p), pairs.Row(2*p+1)))))
+		}
+		assert.Greater(t, worst, 2.0*maxZ, r.name)
+	}
+}
+
+// Queries and keys that are spread unevenly, by exact laws: each step pays.
+func TestSharpFeaturesAreBetterThanOptimalOnes(t *testing.T) {
+	const n, d = 200, 8
+	rng := rand.New(exprand.NewSource(4))
+	x, y := dense.New[float64](n, d), dense.New[float64](n, d)
+	for i := range n {
+		for j := range d {
+			spread := math.Exp(1.2 * float64(j-d/2) / d * 2)
+			x.Set(i, j, 0.35*spread*rng.NormFloat64())
+			y.Set(i, j, 0.35/spread*rng.NormFloat64())
+		}
+	}
+	w := iidOf[float64](t, 1, d)
+	mean := func(law func(x, y []float64, m int) float64) float64 {
+		sum := 0.0
+		for i := range n {
+			k := kernels.Softmax{}.Eval(x.Row(i), y.Row(i))
+			sum += law(x.Row(i), y.Row(i), 1) / (k * k) / n
+		}
+		return sum
+	}
+	a, err := rff.OptimalA(x, y, 1)
+	require.NoError(t, err)
+	f, err := rff.SADERF(w, x, y, 1)
+	require.NoError(t, err)
+	e := f.Estimator()
+	positive, optimal := mean(laws.SoftmaxPositiveIID), mean(laws.SoftmaxOptimalIID(a))
+	balanced := mean(laws.OfImages(laws.SoftmaxOptimalIID(e.A), e.Query, e.Key))
+	g, err := rff.SDERF(w, x, y, 1)
+	require.NoError(t, err)
+	damped := mean(laws.SoftmaxDampedIID(g.Estimator().Damping, g.Estimator().Basis))
+	t.Logf("relative errors: positive %.3g, optimal %.3g, SDERF %.3g, SADERF %.3g", positive, optimal, damped, balanced)
+	assert.Less(t, optimal, positive/2)
+	assert.Less(t, damped, optimal/1.1)
+	assert.Less(t, balanced, optimal/2)
+}
+
+func TestSharpFeatureErrors(t *testing.T) {
+	w := iidOf[float32](t, 3, 2)
+	x := dense.Of(2, 2, []float32{1, 0, 0, 1})
+	nan := dense.Of(1, 2, []float32{1, float32(math.NaN())})
+	for name, fit := range sharp[float32]() {
+		for _, c := range []struct {
+			w     orf.Projection[float32]
+			x, y  dense.Matrix[float32]
+			scale float64
+			want  string
+		}{
+			{nil, x, x, 1, "rff: w is nil, want a projection"},
+			{w, x, x, 0, "rff: scale = 0, want a positive finite number"},
+			{w, x, x, 1e300, "rff: scale = 1e+300 is outside the range of float32"},
+			{w, dense.New[float32](0, 2), x, 1, "rff: x is 0×2, y is 2×2, want points of R^2"},
+			{w, x, dense.New[float32](2, 3), 1, "rff: x is 2×2, y is 2×3, want points of R^2"},
+			{w, nan, x, 1, "rff: the mean of scale·x_1² is NaN, want a finite number"},
+			{w, x, nan, 1, "rff: the mean of scale·y_1² is NaN, want a finite number"},
+		} {
+			_, err := fit(c.w, c.x, c.y, c.scale)
+			assert.EqualError(t, err, c.want, name)
+		}
+	}
+	tiny, huge := dense.Of(1, 1, []float64{1e-160}), dense.Of(1, 1, []float64{1e160})
+	_, err := rff.SADERF(iidOf[float64](t, 3, 1), tiny, huge, 1)
+	assert.ErrorContains(t, err, "want a finite number")
+	narrow := iidOf[float32](t, 3, 1)
+	small, large := dense.Of(1, 1, []float32{1e-44}), dense.Of(1, 1, []float32{1e38})
+	_, err = rff.SADERF(narrow, small, large, 1)
+	assert.ErrorContains(t, err, "rff: ψ_0 = ")
+	assert.ErrorContains(t, err, "e+41 is outside the range of float32")
+	_, err = rff.ADERF(narrow, small, large, 1)
+	assert.ErrorContains(t, err, "rff: element (0, 0) of Ψ is ")
+	assert.ErrorContains(t, err, "e+41, outside the range of float32")
+	_, err = rff.SDERF(narrow, dense.Of(1, 1, []float32{1e38}), dense.Of(1, 1, []float32{1}), 1)
+	assert.ErrorContains(t, err, "outside the range of float32")
+}
+
+func TestKeysOfAMapWithoutAPair(t *testing.T) {
+	f, err := rff.Nystroem(kernels.Gaussian{}, points[float64](1, 3, 2, 1))
+	require.NoError(t, err)
+	assert.Same(t, f, rff.Keys[float64](f))
+}

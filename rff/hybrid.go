@@ -1,0 +1,173 @@
+package rff
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/vecmath"
+	"github.com/seed-feabd252/randfeat/kernels"
+	"github.com/seed-feabd252/randfeat/orf"
+)
+
+// SoftmaxHybrid returns the features of the softmax kernel exp(s·xᵀy), s = scale, that are
+// hyperbolic where it is small and trigonometric where it is large [Choromanski et al.
+// 2022]: their estimate is
+//
+//	λ·S₁ + (1−λ)·S₂,  λ = ½ − Σ_j sign(τ_jᵀx)·sign(τ_jᵀy)/(2n),
+//
+// where S₁ is that of SoftmaxHyperbolic, S₂ that of SoftmaxTrig, both with the m frequencies
+// of w, and λ that of θ/π, for the angle θ between x and y, by the n rows τ of gate. S₁ is
+// exact for y = −x, S₂ for y = x, and so is what λ makes of them. As features they are, for
+// those h of S₁ and t of S₂,
+//
+//	φ(x) = 1/√2·[h(x), t(x), σ₁·h(x), σ₁·t(x) … σ_n·h(x), σ_n·t(x)],  σ_j = sign(τ_jᵀx)/√n,
+//
+// R^d → R^(4m(n+1)), and those of keys, which Keys returns, the same with −σ_j·h(x): a few
+// signs are enough. sign is as in Angular. The features have both signs, as those of
+// SoftmaxTrig, and overflow where they do.
+//
+// It is unbiased for rows of w that are each N(0, I), for isotropic rows of gate, whatever
+// their lengths, and for w and gate that are independent. With independent rows, ℓ = θ/π,
+// S = exp(s·xᵀy), and the mean squared errors V₁ and V₂ of one frequency in S₁ and S₂, the
+// mean squared error is
+//
+//	((ℓ² + ℓ(1−ℓ)/n)·V₁ + ((1−ℓ)² + ℓ(1−ℓ)/n)·V₂ + 2ℓ(1−ℓ)(1−1/n)·C)/m,
+//	C = −S²·(1 − cos(s‖x‖² − s‖y‖²)).
+//
+// C, which other frequencies for S₂ would make 0, is not positive.
+//
+// The derivatives are those of h and t: signs are constant between jumps. The cost is that
+// of projecting n + m frequencies, of m exponentials, sines and cosines, and O(m·n).
+//
+// An error reports a nil w or gate, two that differ in dimension, and a scale that is not a
+// positive number in the range of T.
+func SoftmaxHybrid[T dense.Float](w, gate orf.Projection[T], scale float64) (*Features[T], error) {
+	if _, err := newEngine(w, 1); err != nil {
+		return nil, err
+	}
+	if gate == nil {
+		return nil, fmt.Errorf("rff: gate is nil, want a projection")
+	}
+	m, d := w.Dims()
+	n, dims := gate.Dims()
+	if n < 1 || dims != d {
+		return nil, fmt.Errorf("rff: gate is %d×%d, w is %d×%d, want rows of one dimension", n, dims, m, d)
+	}
+	r, err := root[T]("scale", scale)
+	if err != nil {
+		return nil, err
+	}
+	e := explicit[T](d, 4*m*(n+1))
+	e.w, e.given = &gated[T]{Transposer: orf.Transposable(w), gate: gate, m: m, n: n}, w
+	half := func(negative T) *Features[T] {
+		h := hybrid[T]{m: m, n: n, r: r, scale: scale, sign: negative, norm: T(1 / math.Sqrt(float64(n)))}
+		return &Features[T]{
+			engine: e,
+			kernel: kernels.Softmax{Scale: scale},
+			row:    h.row,
+			back:   throughZ(e, m+n+8*m, h.slope, radial[T]),
+
+			estimator: Estimator{Form: FormSoftmaxHybrid, Scale: scale, Gates: n},
+		}
+	}
+	queries, keys := half(1), half(-1)
+	queries.name = fmt.Sprintf("SoftmaxHybrid(gates=%d, scale=%v)", n, scale)
+	keys.name = "keys of " + queries.name
+	queries.partner, keys.partner = keys, queries
+	return queries, nil
+}
+
+// gated is the projection of frequencies, and behind them of those of a gate, through
+// which no gradient passes.
+type gated[T dense.Float] struct {
+	orf.Transposer[T]
+	gate orf.Projection[T]
+	m, n int
+}
+
+func (p *gated[T]) Dims() (m, d int) {
+	_, d = p.gate.Dims()
+	return p.m + p.n, d
+}
+
+func (p *gated[T]) Project(dst, x dense.Matrix[T]) dense.Matrix[T] {
+	p.Transposer.Project(dst.ColRange(0, p.m), x)
+	p.gate.Project(dst.ColRange(p.m, p.m+p.n), x)
+	return dst
+}
+
+func (p *gated[T]) ProjectTransposed(dst, z dense.Matrix[T]) dense.Matrix[T] {
+	return p.Transposer.ProjectTransposed(dst, z.ColRange(0, p.m))
+}
+
+// hybrid computes features in n + 1 blocks of 4m: those of S₁ and S₂ times 1/√2, and the
+// same with each of the signs, where those of S₁ have also the given one.
+type hybrid[T dense.Float] struct {
+	m, n          int
+	r, sign, norm T
+	scale         float64
+}
+
+// row finds the projections wᵀx and τᵀx where φ begins. The blocks are written from the
+// last to the first: none covers a τᵀx that an earlier one needs.
+func (h hybrid[T]) row(phi, x []T, _, _ int) {
+	m, size := h.m, 4*h.m
+	base := phi[h.n*size:]
+	signs := phi[m : m+h.n]
+	vecmath.Sign(signs, h.norm)
+	last := signs[h.n-1]
+	h.base(base, phi[:m], x)
+	for j := h.n - 1; j >= 1; j-- {
+		sign, block := signs[j-1], phi[j*size:(j+1)*size]
+		copy(block, base)
+		h.turn(block, sign)
+	}
+	copy(phi[:size], base)
+	h.turn(base, last)
+}
+
+// base writes the features of S₁ and S₂ times 1/√2 for the projections t.
+func (h hybrid[T]) base(base, t, x []T) {
+	m := h.m
+	half := vecmath.HalfSquaredNorm(x)
+	plus, minus, cosines, sines := base[:m], base[m:2*m], base[2*m:3*m], base[3*m:]
+	copy(plus, t)
+	copy(minus, t)
+	copy(cosines, t)
+	c := T(-h.scale*half - math.Log(float64(4*m))/2)
+	vecmath.Affine(plus, h.r, c)
+	vecmath.Affine(minus, -h.r, c)
+	vecmath.Exp(base[:2*m], base[:2*m])
+	vecmath.Scale(cosines, h.r)
+	vecmath.Sincos(sines, cosines, cosines)
+	vecmath.Scale(base[2*m:], T(math.Exp(h.scale*half)/math.Sqrt(float64(2*m))))
+}
+
+// turn gives a block its sign.
+func (h hybrid[T]) turn(block []T, sign T) {
+	vecmath.Scale(block[:2*h.m], h.sign*sign)
+	vecmath.Scale(block[2*h.m:], sign)
+}
+
+// slope is the derivative: z are projections and space for base and for g summed over the
+// blocks with their signs.
+func (h hybrid[T]) slope(z, x, g []T) (a, b T) {
+	m, size := h.m, 4*h.m
+	t, signs, base, sum := z[:m], z[m:m+h.n], z[m+h.n:m+h.n+size], z[m+h.n+size:]
+	vecmath.Sign(signs, h.norm)
+	h.base(base, t, x)
+	copy(sum, g[:size])
+	for j, sign := range signs {
+		block := g[(j+1)*size : (j+2)*size]
+		vecmath.AddScaled(sum[:2*m], block[:2*m], h.sign*sign)
+		vecmath.AddScaled(sum[2*m:], block[2*m:], sign)
+	}
+	along := vecmath.Dot(base[2*m:], sum[2*m:]) - vecmath.Dot(base[:2*m], sum[:2*m])
+	unwave(base[2*m:], sum[2*m:])
+	vecmath.Multiply(base[:2*m], sum[:2*m])
+	copy(t, base[:m])
+	vecmath.AddScaled(t, base[m:2*m], -1)
+	vecmath.AddScaled(t, base[2*m:3*m], 1)
+	return h.r, T(h.scale) * along
+}

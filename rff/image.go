@@ -1,0 +1,123 @@
+package rff
+
+import (
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/parallel"
+	"github.com/seed-feabd252/randfeat/internal/pool"
+	"github.com/seed-feabd252/randfeat/internal/product"
+	"github.com/seed-feabd252/randfeat/internal/vecmath"
+)
+
+// image turns a positive map φ into one of linear images of points, φ(Px). It is points
+// that P works on, not frequencies, which keeps the structure of these.
+type image[T dense.Float] struct {
+	inner *Positive[T]
+
+	// P is the diagonal matrix of factors, or, without any, the d×d matrix of which
+	// these are the right operands.
+	factors             []T
+	operand, transposed product.Packed[T] // Pᵀ, P
+
+	works pool.Of[imageWork[T]]
+}
+
+// imageRows is how many points are mapped at a time: few enough to stay in cache,
+// enough for all processors.
+const imageRows = 1024
+
+// imageWork holds the images of some points and gradients with respect to them, and is
+// the task of scaling rows.
+type imageWork[T dense.Float] struct {
+	points, gradients []T
+
+	dst, x  dense.Matrix[T]
+	factors []T
+}
+
+func (w *imageWork[T]) Piece(block int) {
+	for i := block * blockRows; i < min((block+1)*blockRows, w.x.Rows); i++ {
+		row := w.dst.Row(i)
+		copy(row, w.x.Row(i))
+		vecmath.Multiply(row, w.factors)
+	}
+}
+
+// scaled returns the map φ(Px) for P = diag(factors).
+func (f *Positive[T]) scaled(factors []T) *Positive[T] {
+	return f.of(&image[T]{inner: f, factors: factors})
+}
+
+// mixed returns the map φ(Px) for the d×d matrix P.
+func (f *Positive[T]) mixed(p dense.Matrix[T]) *Positive[T] {
+	m := &image[T]{inner: f}
+	product.PackT(&m.operand, p)
+	product.Pack(&m.transposed, p)
+	return f.of(m)
+}
+
+// of returns f behind m.
+func (f *Positive[T]) of(m *image[T]) *Positive[T] {
+	return &Positive[T]{engine: f.engine, kernel: f.kernel, image: m}
+}
+
+// apply writes Px of every row of x into dst, or Pᵀx.
+func (m *image[T]) apply(w *imageWork[T], dst, x dense.Matrix[T], back bool) {
+	switch {
+	case m.factors != nil:
+		w.dst, w.x, w.factors = dst, x, m.factors
+		parallel.Do((x.Rows+blockRows-1)/blockRows, w)
+		w.dst, w.x, w.factors = dense.Matrix[T]{}, dense.Matrix[T]{}, nil
+	case back:
+		product.MulPacked(1, x, &m.transposed, 0, dst, nil)
+	default:
+		product.MulPacked(1, x, &m.operand, 0, dst, nil)
+	}
+}
+
+// transform is Transform, or LogTransform if log is set.
+func (m *image[T]) transform(dst, x dense.Matrix[T], log bool) dense.Matrix[T] {
+	m.inner.check(x)
+	dst = dense.Ensure(dst, x.Rows, m.inner.out)
+	w := m.works.Get()
+	for lo := 0; lo < x.Rows; lo += imageRows {
+		hi := min(lo+imageRows, x.Rows)
+		points := part(&w.points, hi-lo, x.Cols)
+		m.apply(w, points, x.RowRange(lo, hi), false)
+		if log {
+			m.inner.LogTransform(dst.RowRange(lo, hi), points)
+		} else {
+			m.inner.Transform(dst.RowRange(lo, hi), points)
+		}
+	}
+	m.works.Put(w)
+	return dst
+}
+
+// backward is Backward, or LogBackward if log is set, for gradients g, which the caller
+// calls name.
+func (m *image[T]) backward(name string, dst, x, g dense.Matrix[T], log bool) dense.Matrix[T] {
+	m.inner.checkGradient(name, x, g)
+	dst = dense.Ensure(dst, x.Rows, m.inner.in)
+	w := m.works.Get()
+	for lo := 0; lo < x.Rows; lo += imageRows {
+		hi := min(lo+imageRows, x.Rows)
+		points, gradients := part(&w.points, hi-lo, x.Cols), part(&w.gradients, hi-lo, x.Cols)
+		m.apply(w, points, x.RowRange(lo, hi), false)
+		if log {
+			m.inner.LogBackward(gradients, points, g.RowRange(lo, hi))
+		} else {
+			m.inner.Backward(gradients, points, g.RowRange(lo, hi))
+		}
+		m.apply(w, dst.RowRange(lo, hi), gradients, true)
+	}
+	m.works.Put(w)
+	return dst
+}
+
+// part returns an r×c matrix in the memory of space, which it enlarges where needed.
+func part[T dense.Float](space *[]T, r, c int) dense.Matrix[T] {
+	if len(*space) < r*c {
+		*space = make([]T, r*c)
+	}
+	return dense.Of(r, c, (*space)[:r*c])
+}
