@@ -11,11 +11,14 @@
 //
 // Three families are here, told apart by what they are functions of:
 //
-//	inner product   DotProduct xᵀy, Softmax exp(s·xᵀy), Polynomial (γ·xᵀy + c)^p
+//	inner product   DotProduct xᵀy, Softmax exp(s·xᵀy), Polynomial (γ·xᵀy + c)^p,
+//	                Maclaurin Σ a_n·(xᵀy)ⁿ
 //	distance        Gaussian, Matern, RationalQuadratic of ‖x−y‖, Laplacian of ‖x−y‖₁
 //	angle           Angular 1 − 2θ/π, ArcCosine ‖x‖ⁿ‖y‖ⁿJ_n(θ)/π
 //
-// and ELU, the inner product of elu(x)+1 and elu(y)+1. Sum, Product and Scaled
+// and ELU, the inner product of elu(x)+1 and elu(y)+1; Generalised, the mean of
+// f(wᵀx)f(wᵀy) for f of attention; AdditiveChiSquare and SkewedChiSquare, for
+// histograms. Sum, Product and Scaled
 // compose them, and any type of yours with a method
 //
 //	Eval(x, y []float64) float64
@@ -65,10 +68,17 @@
 //     floating-point computation? §12.
 //   - [Katharopoulos et al. 2020] A. Katharopoulos, A. Vyas, N. Pappas,
 //     F. Fleuret. Transformers are RNNs. ICML.
+//   - [Li, Ionescu & Sminchisescu 2010] F. Li, C. Ionescu, C. Sminchisescu. Random
+//     Fourier approximations for skewed multiplicative histogram kernels. DAGM.
 //   - [Rahimi & Recht 2007] A. Rahimi, B. Recht. Random features for large-scale
 //     kernel machines. NIPS.
 //   - [Rasmussen & Williams 2006] C. E. Rasmussen, C. K. I. Williams. Gaussian
 //     Processes for Machine Learning. MIT Press.
+//   - [Schoenberg 1942] I. J. Schoenberg. Positive definite functions on spheres. Duke
+//     Mathematical Journal 9.
 //   - [Schölkopf & Smola 2002] B. Schölkopf, A. J. Smola. Learning with Kernels.
 //     MIT Press.
+//   - [Vedaldi & Zisserman 2012] A. Vedaldi, A. Zisserman. Efficient additive kernels
+//     via explicit feature maps. IEEE Transactions on Pattern Analysis and Machine
+//     Intelligence 34(3).
 package kernels

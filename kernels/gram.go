@@ -95,7 +95,7 @@ type byProduct interface {
 // that embeds one of them and has an Eval of its own has its methods too.
 func asByProduct(k Kernel) (byProduct, bool) {
 	switch k := k.(type) {
-	case DotProduct, Softmax, Polynomial, Gaussian, Matern, RationalQuadratic, Angular, ArcCosine:
+	case DotProduct, Softmax, Polynomial, Maclaurin, Generalised, Gaussian, Matern, RationalQuadratic, Angular, ArcCosine:
 		return k.(byProduct), true
 	}
 	return nil, false

@@ -19,6 +19,9 @@ var all = []Kernel{
 	Angular{},
 	ArcCosine{}, ArcCosine{Order: 1}, ArcCosine{Order: 2},
 	Polynomial{Degree: 1}, Polynomial{Degree: 3, Gamma: 0.5, Offset: 1},
+	Maclaurin{Coefficients: []float64{2}}, Maclaurin{Coefficients: []float64{0.5, 0, 1, 0.25}},
+	Generalised{}, Generalised{F: Square}, Generalised{F: Exponential},
+	Generalised{F: ReLU, Epsilon: 0.5}, Generalised{F: Square, Epsilon: 0.1}, Generalised{F: Exponential, Epsilon: 2},
 	Laplacian{}, Laplacian{LengthScale: 3},
 	Matern{}, Matern{Nu: 0.5, LengthScale: 2}, Matern{Nu: 2.5, LengthScale: 0.7},
 	RationalQuadratic{}, RationalQuadratic{Alpha: 0.3, LengthScale: 2},
@@ -61,6 +64,16 @@ func TestKnownValues(t *testing.T) {
 		{ArcCosine{Order: 2}, 625 / math.Pi * (3*0.6*0.8 + (math.Pi-theta)*(1+2*0.64))},
 		{Polynomial{Degree: 2}, 400},
 		{Polynomial{Degree: 3, Gamma: 0.1, Offset: 1}, 27},
+		{Maclaurin{Coefficients: []float64{3, 0, 0.5, 0.25}}, 3 + 200 + 2000},
+		{Generalised{}, 12.5 / math.Pi * (0.6 + (math.Pi-theta)*0.8)},
+		{Generalised{F: Square}, 625 + 800},
+		{Generalised{F: Square, Epsilon: 2}, 1425 + 2*50 + 4},
+		{Generalised{F: Exponential}, math.Exp(45)},
+		{Generalised{F: Exponential, Epsilon: 3}, math.Exp(45) + 6*math.Exp(12.5) + 9},
+		{Generalised{Epsilon: 1}, 12.5/math.Pi*(0.6+(math.Pi-theta)*0.8) + 10/math.Sqrt(2*math.Pi) + 1},
+		{AdditiveChiSquare{}, 2 * 20.0 / 9},
+		{SkewedChiSquare{}, 2 * math.Sqrt(4) / 5 * 2 * math.Sqrt(30) / 11},
+		{SkewedChiSquare{C: 0.5}, 2 * math.Sqrt(3.5*0.5) / 4 * 2 * math.Sqrt(4.5*5.5) / 10},
 		{Laplacian{}, math.Exp(-4)},
 		{Laplacian{LengthScale: 8}, math.Exp(-0.5)},
 		{Matern{Nu: 0.5}, math.Exp(-r)},
@@ -202,6 +215,7 @@ func TestValidate(t *testing.T) {
 			"RationalQuadratic.Alpha":       RationalQuadratic{Alpha: v},
 			"RationalQuadratic.LengthScale": RationalQuadratic{LengthScale: v},
 			"Polynomial.Gamma":              Polynomial{Degree: 2, Gamma: v},
+			"SkewedChiSquare.C":             SkewedChiSquare{C: v},
 		} {
 			want := fmt.Sprintf("kernels: %s = %v, want a positive finite number, or 0 for 1", name, v)
 			require.EqualError(t, k.(Validator).Validate(), want)
@@ -212,19 +226,26 @@ func TestValidate(t *testing.T) {
 		}
 		assert.EqualError(t, Polynomial{Degree: 1, Offset: v}.Validate(),
 			fmt.Sprintf("kernels: Polynomial.Offset = %v, want a finite number, at least 0", v))
+		assert.EqualError(t, Maclaurin{Coefficients: []float64{1, v}}.Validate(),
+			fmt.Sprintf("kernels: Maclaurin.Coefficients[1] = %v, want a finite number, at least 0", v))
+		assert.EqualError(t, Generalised{Epsilon: v}.Validate(),
+			fmt.Sprintf("kernels: Generalised.Epsilon = %v, want a finite number, at least 0", v))
 		assert.EqualError(t, Scaled{K: DotProduct{}, By: v}.Validate(),
 			fmt.Sprintf("kernels: Scaled.By = %v, want a positive finite number", v))
 	}
 	for want, k := range map[string]Validator{
-		"kernels: Polynomial.Degree = 0, want at least 1":            Polynomial{},
-		"kernels: ArcCosine.Order = 3, want 0, 1 or 2":               ArcCosine{Order: 3},
-		"kernels: ArcCosine.Order = -1, want 0, 1 or 2":              ArcCosine{Order: -1},
-		"kernels: Matern.Nu = 2, want 0.5, 1.5 or 2.5, or 0 for 1.5": Matern{Nu: 2},
-		"kernels: Sum is empty, want at least one kernel":            Sum{},
-		"kernels: Product is empty, want at least one kernel":        Product{},
-		"kernels: Product[1] is nil":                                 Product{DotProduct{}, nil},
-		"kernels: Scaled.K is nil":                                   Scaled{By: 1},
-		"kernels: Scaled.By = 0, want a positive finite number":      Scaled{K: DotProduct{}},
+		"kernels: Polynomial.Degree = 0, want at least 1":                             Polynomial{},
+		"kernels: ArcCosine.Order = 3, want 0, 1 or 2":                                ArcCosine{Order: 3},
+		"kernels: ArcCosine.Order = -1, want 0, 1 or 2":                               ArcCosine{Order: -1},
+		"kernels: Matern.Nu = 2, want 0.5, 1.5 or 2.5, or 0 for 1.5":                  Matern{Nu: 2},
+		"kernels: Maclaurin.Coefficients = [], want a positive one":                   Maclaurin{},
+		"kernels: Maclaurin.Coefficients = [0 0], want a positive one":                Maclaurin{Coefficients: []float64{0, 0}},
+		"kernels: Generalised.F = Nonlinearity(-1), want ReLU, Square or Exponential": Generalised{F: -1},
+		"kernels: Sum is empty, want at least one kernel":                             Sum{},
+		"kernels: Product is empty, want at least one kernel":                         Product{},
+		"kernels: Product[1] is nil":                                                  Product{DotProduct{}, nil},
+		"kernels: Scaled.K is nil":                                                    Scaled{By: 1},
+		"kernels: Scaled.By = 0, want a positive finite number":                       Scaled{K: DotProduct{}},
 	} {
 		assert.EqualError(t, k.Validate(), want)
 		assert.PanicsWithValue(t, want, func() { k.(Kernel).Eval([]float64{1}, []float64{1}) })
@@ -254,6 +275,12 @@ func TestString(t *testing.T) {
 		"ArcCosine{Order: 2}":      ArcCosine{Order: 2},
 		"Polynomial{Degree: 2, Gamma: 1, Offset: 0.5}": Polynomial{Degree: 2, Offset: 0.5},
 		"Laplacian{LengthScale: 3}":                    Laplacian{LengthScale: 3},
+		"Maclaurin{Coefficients: [1 0.5]}":             Maclaurin{Coefficients: []float64{1, 0.5}},
+		"Generalised{F: ReLU, Epsilon: 0}":             Generalised{},
+		"Generalised{F: Square, Epsilon: 0.5}":         Generalised{F: Square, Epsilon: 0.5},
+		"Generalised{F: Exponential, Epsilon: 0}":      Generalised{F: Exponential},
+		"AdditiveChiSquare{}":                          AdditiveChiSquare{},
+		"SkewedChiSquare{C: 1}":                        SkewedChiSquare{},
 		"Matern{Nu: 1.5, LengthScale: 1}":              Matern{},
 		"RationalQuadratic{Alpha: 1, LengthScale: 2}":  RationalQuadratic{LengthScale: 2},
 		"2 · (ELU{} + (Angular{} · DotProduct{}))":     Scaled{K: Sum{ELU{}, Product{Angular{}, DotProduct{}}}, By: 2},

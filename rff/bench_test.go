@@ -61,6 +61,7 @@ func benchmarkTransform[T dense.Float](b *testing.B, typ string) {
 			measure(b, name, "iid", typ, small, r.per, r.draw)
 		}
 	}
+	benchmarkSketches[T](b, typ)
 	measure(b, "elu", "none", typ, shape{10000, 64, 64}, 1, func(_, d int, _ rand.Source) (rff.Map[T], error) { return rff.ELU[T](d) })
 	measure(b, "quadratic", "none", typ, shape{10000, 64, 2080}, 1, func(_, d int, _ rand.Source) (rff.Map[T], error) { return rff.Quadratic[T](d) })
 }
@@ -68,10 +69,14 @@ func benchmarkTransform[T dense.Float](b *testing.B, typ string) {
 // measure runs the map that draw makes with D/per frequencies, rounded down.
 func measure[T dense.Float](b *testing.B, name, projection, typ string, s shape, per int, draw func(m, d int, src rand.Source) (rff.Map[T], error)) {
 	s.D -= s.D % per
+	measureAt(b, points[T](1, s.n, s.d, 0.1), name, projection, typ, s, per, draw)
+}
+
+// measureAt is measure at points x.
+func measureAt[T dense.Float](b *testing.B, x dense.Matrix[T], name, projection, typ string, s shape, per int, draw func(m, d int, src rand.Source) (rff.Map[T], error)) {
 	b.Run(fmt.Sprintf("map=%s/projection=%s/type=%s/n=%d/d=%d/D=%d", name, projection, typ, s.n, s.d, s.D), func(b *testing.B) {
 		f, err := draw(s.D/per, s.d, exprand.NewSource(1))
 		require.NoError(b, err)
-		x := points[T](1, s.n, s.d, 0.1)
 		dst := dense.New[T](s.n, s.D)
 		b.ReportAllocs()
 		b.SetBytes(int64(len(x.Data)+len(dst.Data)) * int64(unitSize[T]()))

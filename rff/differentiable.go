@@ -46,10 +46,12 @@ type DifferentiableLog[T dense.Float] interface {
 // derivative 0 wherever it has one, and that is what dst is: nothing can be
 // learnt through it. Where the ramp of ArcCosine of order 1 has its kink, at
 // wᵀx = 0, the derivative counts as the mean ½ of those on its sides, which is a
-// subgradient.
+// subgradient. AdditiveChiSquare has an infinite derivative at coordinates 0, which
+// counts as 0.
 //
 // The cost is at most that of Transform, of projecting n rows back and O(n·out);
-// DotProduct projects back alone, and Identity, Quadratic and Taylor are O(n·out).
+// DotProduct projects back alone, Identity, Quadratic, Taylor and AdditiveChiSquare
+// are O(n·out), and TensorSketch takes 2p + 1 Fourier transforms a row for p + 1.
 // A workspace for 64 rows a goroutine is kept for later calls, and nothing is
 // allocated then. It panics if a shape does not fit and if CanBackward is an error.
 func (f *Features[T]) Backward(dst, x, dphi dense.Matrix[T]) dense.Matrix[T] {
@@ -92,7 +94,8 @@ func (f *Positive[T]) Backward(dst, x, dphi dense.Matrix[T]) dense.Matrix[T] {
 // for SoftmaxHyperbolic the same with the difference of the halves of dlog_i
 // behind Wᵀ, for those of the Gaussian kernel with 1/ℓ for √s and 2/ℓ² for s, for ELU dlog_ij/(1 + x_ij) where x_ij ≥ 0 and dlog_ij below. No
 // exponential is taken and nothing is projected but dlog, so that the cost is that
-// of projecting n rows back and O(n·out). All else is as for Backward.
+// of projecting n rows back and O(n·out). Generalised projects x too, unless it is
+// Exponential without ε. All else is as for Backward.
 func (f *Positive[T]) LogBackward(dst, x, dlog dense.Matrix[T]) dense.Matrix[T] {
 	if f.image != nil {
 		return f.image.backward("dlog", dst, x, dlog, true)

@@ -9,6 +9,7 @@ import (
 	exprand "golang.org/x/exp/rand"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/orf"
 	"github.com/seed-feabd252/randfeat/rff"
 )
@@ -115,6 +116,15 @@ func directions[T dense.Float](t testing.TB, m, d int) []direction[T] {
 			a := on("arc-cosine", arc, err)
 			a.flat, a.kinked = order == 0, order > 0
 		}
+		for _, k := range raisedKernels {
+			f, err := rff.Generalised(w, k)
+			on("generalised "+k.F.String(), f, err).kinked = k.F == kernels.ReLU
+			all[len(all)-2].kinked = k.F == kernels.ReLU
+		}
+		if kind != "plain" {
+			product, err := rff.PolynomialOf(kernels.Polynomial{Degree: 3, Gamma: 0.5}, w, w, w)
+			on("polynomial", product, err)
+		}
 		cos := func(t T) T { return T(math.Cos(float64(t))) }
 		minusSin := func(t T) T { return -T(math.Sin(float64(t))) }
 		square, double := func(t T) T { return t * t }, func(t T) T { return 2 * t }
@@ -126,6 +136,9 @@ func directions[T dense.Float](t testing.TB, m, d int) []direction[T] {
 			dst[len(x)-1] += x[0]
 		}
 		on("new with h", rff.New(w, h, cos, square).WithDerivatives(dh, minusSin, double), nil)
+	}
+	for name, f := range sketches[T](t, m+m%2, d) {
+		add(name, nil, f, nil)
 	}
 	laplacian, err := rff.Laplacian[T](m, d, lengthScale, src())
 	add("laplacian", nil, laplacian, err)

@@ -35,6 +35,14 @@
 //	Angular              1 − 2θ/π           1; sign                      m    any sign
 //	ArcCosine            arc-cosine 0, 1, 2 1; √2·Θ(t)tⁿ                 m    at least 0
 //
+// and, of projections that are not one vector's or not of x itself,
+//
+//	PolynomialSketch     (γ·xᵀy + c)^p      products of p projections    m    any sign
+//	TensorSketch         (γ·xᵀy + c)^p      convolved count sketches     m    any sign
+//	Maclaurin            Σ a_n·(xᵀy)ⁿ       products of n projections    m    any sign
+//	Generalised          E f(wᵀx)f(wᵀy)     1; max(t, 0), t² or e^t      m    at least 0
+//	SkewedChiSquare      skewed χ²          1; √2·cos, of wᵀlog(x + c)   m    any sign
+//
 // All of these are unbiased. A length-scale ℓ, in units of x, and a scale s, in
 // inverse squared units, act on the projections: wᵀx/ℓ and √s·wᵀx.
 //
@@ -46,10 +54,12 @@
 //	Taylor               1 + t + t²/2, t = s·xᵀy                1+d+d(d+1)/2  any sign
 //	Nystroem             any, from landmarks                    landmarks     any sign
 //	Spectral             any, from eigenvectors                 rank          any sign
+//	AdditiveChiSquare    additive χ², sampled spectrum          (2n−1)d       any sign
 //
 // Taylor is exact for its polynomial, which has a bias against exp(s·xᵀy);
 // Nystroem and Spectral are exact at the points they are made of (Spectral when
-// it keeps every eigenvalue) and too small in norm elsewhere.
+// it keeps every eigenvalue) and too small in norm elsewhere. AdditiveChiSquare has no
+// variance and the bias of n samples.
 //
 // # Variance
 //
@@ -66,6 +76,7 @@
 //	GaussianHyperbolic  k²·(e^p − 1)·(1−e^(−p)) / (2m)
 //	DotProduct          ((xᵀy)² + ‖x‖²‖y‖²) / m
 //	Angular             4θ(π−θ) / (mπ²)
+//	PolynomialSketch    (M^p − (xᵀy)^2p) / m                        M = E[(wᵀx)²(wᵀy)²]
 //
 // [Sutherland & Schneider 2015], [Choromanski et al. 2021]. An estimate says
 // little of a kernel value below the root of these: halving the error takes four
@@ -97,6 +108,15 @@
 //     SoftmaxHybrid has small errors at both ends, x ≈ y and x ≈ −y, at the price of
 //     4(n+1) features a frequency and of signs.
 //   - Similarity by direction: Angular, whose features are ±1/√m.
+//   - Attention that need not be softmax: Generalised, whose kernel is the one that
+//     its features have, without a bias to fight; ReLU is the usual choice.
+//   - Polynomials: PolynomialSketch with complex weights, whose error grows as 2^(p/2)
+//     with the degree where that of real ones grows as 3^(p/2). TensorSketch has nearly
+//     the error of complex weights and saves work from about a thousand dimensions on:
+//     below that a matrix product is faster than a Fourier transform. Quadratic is
+//     exact where its d(d+1)/2 features are not too many.
+//   - Histograms: AdditiveChiSquare, off by about 5 % of Σ√(x_i·y_i) at most with 5
+//     features a bin and the default interval, or SkewedChiSquare, which is unbiased.
 //   - Few dimensions, small s·xᵀy: Taylor or Quadratic, without any variance.
 //   - Data near a low-dimensional set, or a kernel without random features:
 //     Nystroem, which adapts to the data where random features do not, at the
@@ -125,6 +145,9 @@
 //	SoftmaxHyperbolic    √s·(φ_k·g_k − φ_(m+k)·g_(m+k))            −s·φᵀg
 //	  its logarithm      √s·(g_k − g_(m+k))                        −s·Σ_k g_k
 //	ArcCosine            √(2/m)·n·Θ(t)·t^(n−1)·g_k                 0
+//	Generalised          f′(t)·g_k/√m                              0
+//	  its logarithm      f′(t)/(f(t) + ε)·g_k                      0
+//	PolynomialSketch     g_k/√m times the other factors, for each factor
 //
 // Those of the Gaussian kernel that are positive have 1/ℓ for √s and −2/ℓ² for −s, SADERF and
 // ADERF the gradient of SoftmaxOptimal at Ψx times Ψᵀ, and SoftmaxHybrid those of its
@@ -143,8 +166,9 @@
 // kernels and are not Differentiable.
 //
 // A row with NaN or ±Inf in its gradient with respect to φ has elements that are not
-// finite in the result, and so has one with NaN or ±Inf in x, but for DotProduct and
-// Identity, whose derivatives do not depend on x.
+// finite in the result, and so has one with NaN or ±Inf in x, but for DotProduct,
+// Identity and the logarithm of Exponential without ε, whose derivatives do not depend
+// on x.
 //
 // # Cost, memory, determinism
 //
@@ -166,6 +190,8 @@
 //
 // # References
 //
+//   - [Avron, Nguyen & Woodruff 2014] H. Avron, H. L. Nguyễn, D. P. Woodruff.
+//     Subspace embeddings for the polynomial kernel. NeurIPS.
 //   - [Bengio et al. 2004] Y. Bengio, O. Delalleau, N. Le Roux, J.-F. Paiement,
 //     P. Vincent, M. Ouimet. Learning eigenfunctions links spectral embedding and
 //     kernel PCA. Neural Computation 16.
@@ -179,21 +205,36 @@
 //   - [Choromanski et al. 2021] K. Choromanski et al. Rethinking attention with
 //     Performers. ICLR.
 //   - [Choromanski et al. 2022] K. Choromanski et al. Hybrid random features. ICLR.
+//   - [Kar & Karnick 2012] P. Kar, H. Karnick. Random feature maps for dot product
+//     kernels. AISTATS.
 //   - [Katharopoulos et al. 2020] A. Katharopoulos, A. Vyas, N. Pappas,
 //     F. Fleuret. Transformers are RNNs: fast autoregressive transformers with
 //     linear attention. ICML.
+//   - [Li, Ionescu & Sminchisescu 2010] F. Li, C. Ionescu, C. Sminchisescu. Random
+//     Fourier approximations for skewed multiplicative histogram kernels. DAGM.
 //   - [Likhosherstov et al. 2022] V. Likhosherstov, K. Choromanski, A. Dubey, F. Liu,
 //     T. Sarlos, A. Weller. Chefs' random tables: non-trigonometric random features.
 //     NeurIPS 2022.
 //   - [Likhosherstov et al. 2023] V. Likhosherstov, K. Choromanski, A. Dubey, F. Liu,
 //     T. Sarlos, A. Weller. FAVOR#: sharp attention kernel approximations via new classes
 //     of positive random features. arXiv:2302.00787.
+//   - [Pham & Pagh 2013] N. Pham, R. Pagh. Fast and scalable polynomial kernels via
+//     explicit feature maps. KDD.
 //   - [Rahimi & Recht 2007] A. Rahimi, B. Recht. Random features for large-scale
 //     kernel machines. NeurIPS.
 //   - [Rasmussen & Williams 2006] C. E. Rasmussen, C. K. I. Williams. Gaussian
 //     Processes for Machine Learning. MIT Press.
 //   - [Sutherland & Schneider 2015] D. J. Sutherland, J. Schneider. On the error of
 //     random Fourier features. UAI.
+//   - [Vedaldi & Zisserman 2012] A. Vedaldi, A. Zisserman. Efficient additive kernels
+//     via explicit feature maps. IEEE Transactions on Pattern Analysis and Machine
+//     Intelligence 34(3).
+//   - [Wacker, Kanagawa & Filippone 2024] J. Wacker, M. Kanagawa, M. Filippone.
+//     Improved random features for dot product kernels. Journal of Machine Learning
+//     Research 25.
+//   - [Wacker, Ohana & Filippone 2023] J. Wacker, R. Ohana, M. Filippone.
+//     Complex-to-real sketches for tensor products with applications to the
+//     polynomial kernel. AISTATS.
 //   - [Williams & Seeger 2001] C. K. I. Williams, M. Seeger. Using the Nyström
 //     method to speed up kernel machines. NeurIPS.
 //   - [Yu et al. 2016] F. X. Yu, A. T. Suresh, K. Choromanski, D. Holtmann-Rice,

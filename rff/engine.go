@@ -6,6 +6,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/parallel"
+	"github.com/seed-feabd252/randfeat/internal/pool"
 	"github.com/seed-feabd252/randfeat/orf"
 )
 
@@ -20,7 +21,9 @@ type engine[T dense.Float] struct {
 	tiler   orf.Tiler[T]      // w, or nil if rows must be whole
 	given   orf.Projection[T] // what the constructor was given: w, if not what w is made of
 	in, out int
-	passes  *sync.Pool // of *pass[T]
+	lift    func(to, x []T) // what w is applied to, in R^in as x; nil for x itself
+	lifted  *pool.Of[[]T]   // of blocks of that
+	passes  *sync.Pool      // of *pass[T]
 }
 
 // rowFunc writes features of one point x into φ: those of the frequencies
@@ -47,6 +50,29 @@ func newEngine[T dense.Float](w orf.Projection[T], per int) (engine[T], error) {
 // explicit returns the engine of a map without frequencies.
 func explicit[T dense.Float](in, out int) engine[T] {
 	return engine[T]{in: in, out: out, passes: new(sync.Pool)}
+}
+
+// lifting returns e for the projections of lift(x) in place of those of x.
+func (e engine[T]) lifting(lift func(to, x []T)) engine[T] {
+	e.tiler = nil // x is lifted a block of rows at a time
+	e.lift = lift
+	e.lifted = new(pool.Of[[]T])
+	return e
+}
+
+// project writes the projections of at most blockRows rows.
+func (e engine[T]) project(dst, x dense.Matrix[T]) {
+	if e.lift == nil {
+		e.w.Project(dst, x)
+		return
+	}
+	s := e.lifted.Get()
+	points := matrix(s, x.Rows, x.Cols)
+	for i := range x.Rows {
+		e.lift(points.Row(i), x.Row(i))
+	}
+	e.w.Project(dst, points)
+	e.lifted.Put(s)
 }
 
 // frequencies returns m; 0 for a map without.
@@ -105,7 +131,7 @@ func (p *pass[T]) Piece(i int) {
 	hi := min(lo+blockRows, p.x.Rows)
 	m := p.frequencies()
 	if p.w != nil {
-		p.w.Project(p.dst.RowRange(lo, hi).ColRange(0, m), p.x.RowRange(lo, hi))
+		p.project(p.dst.RowRange(lo, hi).ColRange(0, m), p.x.RowRange(lo, hi))
 	}
 	p.Finish(lo, hi, 0, m)
 }

@@ -13,8 +13,9 @@ import (
 //
 //	φ(x) = h(x)/√m · [f₁(w₁ᵀx) … f₁(w_mᵀx), …, f_l(w₁ᵀx) … f_l(w_mᵀx)]
 //
-// that New builds, its named special cases, SoftmaxHybrid, and the explicit maps Identity,
-// Quadratic and Taylor. It never changes after construction and may be shared
+// that New builds, its named special cases, SoftmaxHybrid, the explicit maps Identity,
+// Quadratic, Taylor and AdditiveChiSquare, TensorSketch and SkewedChiSquare. It never
+// changes after construction and may be shared
 // by goroutines.
 type Features[T dense.Float] struct {
 	engine[T]

@@ -20,6 +20,7 @@ var (
 	_ rff.Map[float32]    = (*rff.Features[float32])(nil)
 	_ rff.LogMap[float64] = (*rff.Positive[float64])(nil)
 	_ rff.Map[float32]    = (*rff.Embedding[float32])(nil)
+	_ rff.Map[float64]    = (*rff.Products[float64])(nil)
 	_ rand.Source         = exprand.NewSource(1)
 )
 
@@ -152,6 +153,14 @@ func allMaps[T dense.Float](t testing.TB, d int) map[string]rff.Map[T] {
 		func(t T) T { return T(math.Cos(float64(t))) }, func(t T) T { return t * t })
 	for name, f := range exactMaps[T](t, d) {
 		maps[name] = f
+	}
+	for name, f := range sketches[T](t, 20, d) {
+		maps[name] = f
+	}
+	for _, k := range raisedKernels {
+		f, err := rff.Generalised(w, k)
+		require.NoError(t, err)
+		maps[k.String()] = f
 	}
 	landmarks := points[T](8, 11, d, 1)
 	nystroem, err := rff.Nystroem(kernels.Gaussian{}, landmarks)

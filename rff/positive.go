@@ -9,8 +9,8 @@ import (
 // Positive is a map with positive features that is computed row by row and
 // known in log space: SoftmaxPositive, SoftmaxOptimal, SoftmaxHyperbolic, their
 // counterparts for the Gaussian kernel, those fitted to queries and keys, SADERF, SDERF
-// and ADERF, and ELU. It never changes after construction and may be shared by
-// goroutines.
+// and ADERF, ELU, and Generalised, some of whose features may be 0. It never changes
+// after construction and may be shared by goroutines.
 type Positive[T dense.Float] struct {
 	engine[T]
 	name   string

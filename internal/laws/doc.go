@@ -45,7 +45,8 @@
 // Each function names where its law was published. The laws of orthogonal rows
 // for the Gaussian, the softmax and the angular kernel, those of simplex rows, and
 // those of Givens and Fastfood products, are exact for finite d; they follow from the covariance of two rows,
-// as the comments derive it. The published expansion for large d [Yu et al. 2016]
+// as the comments derive it. Those of products and convolutions of sketches follow from the
+// moments of one factor. The published expansion for large d [Yu et al. 2016]
 // is no substitute at the dimensions of tests.
 //
 //   - [Cho & Saul 2009] Y. Cho, L. K. Saul. Kernel methods for deep learning.
@@ -59,6 +60,8 @@
 //   - [Demni & Kadri 2024] N. Demni, H. Kadri. Orthogonal random features:
 //     explicit forms and sharp inequalities.
 //   - [DLMF] NIST Digital Library of Mathematical Functions, chapters 10, 13, 15.
+//   - [Kar & Karnick 2012] P. Kar, H. Karnick. Random feature maps for dot product
+//     kernels. AISTATS.
 //   - [Le, Sarlós & Smola 2013] Q. Le, T. Sarlós, A. Smola. Fastfood – approximating
 //     kernel expansions in loglinear time. ICML.
 //   - [Likhosherstov et al. 2022] V. Likhosherstov, K. Choromanski, A. Dubey, F. Liu,

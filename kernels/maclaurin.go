@@ -1,0 +1,61 @@
+package kernels
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/floats"
+)
+
+// Maclaurin is the dot-product kernel k(x, y) = Σ a_n·(xᵀy)ⁿ with the finitely
+// many coefficients a₀, a₁, … of Coefficients. A kernel f(xᵀy) whose Maclaurin
+// series is cut off is of this form, with an error of the terms left out.
+//
+// Positive semi-definite on R^d for coefficients that are at least 0, which
+// Validate demands, and for no others in every dimension [Schoenberg 1942].
+type Maclaurin struct {
+	// Coefficients are a₀, a₁, …: at least 0, and one of them above.
+	Coefficients []float64
+}
+
+// Eval returns Σ a_n·(xᵀy)ⁿ in O(d + n). It panics if the lengths differ or
+// Coefficients are out of range.
+func (k Maclaurin) Eval(x, y []float64) float64 {
+	must(k.Validate())
+	checkLengths(x, y)
+	return k.at(floats.Dot(x, y))
+}
+
+// Validate reports a coefficient that is negative or not finite, and that none is
+// positive.
+func (k Maclaurin) Validate() error {
+	for n, a := range k.Coefficients {
+		if !(a >= 0) || math.IsInf(a, 1) {
+			return fmt.Errorf("kernels: Maclaurin.Coefficients[%d] = %v, want a finite number, at least 0", n, a)
+		}
+	}
+	if !slices.ContainsFunc(k.Coefficients, func(a float64) bool { return a > 0 }) {
+		return fmt.Errorf("kernels: Maclaurin.Coefficients = %v, want a positive one", k.Coefficients)
+	}
+	return nil
+}
+
+// String returns the kernel as it is written in Go.
+func (k Maclaurin) String() string { return fmt.Sprintf("Maclaurin{Coefficients: %v}", k.Coefficients) }
+
+func (k Maclaurin) fromProducts(g []float64, _ float64, _ []float64) {
+	for j, v := range g {
+		g[j] = k.at(v)
+	}
+}
+
+// at returns Σ a_n·tⁿ by Horner's rule, which multiplies even a constant by t and
+// so keeps NaN and ±Inf.
+func (k Maclaurin) at(t float64) float64 {
+	var sum float64
+	for _, a := range slices.Backward(k.Coefficients) {
+		sum = sum*t + a
+	}
+	return sum
+}

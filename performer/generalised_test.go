@@ -1,0 +1,70 @@
+package performer
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/kernels"
+	"github.com/seed-feabd252/randfeat/orf"
+	"github.com/seed-feabd252/randfeat/rff"
+)
+
+// generalised returns the maps of generalised attention on R^d, and those of polynomial
+// attention.
+func generalised[T dense.Float](d int) []namedMap[T] {
+	w := frequencies[T](32, d)
+	var all []namedMap[T]
+	for _, k := range []kernels.Generalised{
+		{F: kernels.ReLU}, {F: kernels.ReLU, Epsilon: 0.1},
+		{F: kernels.Square}, {F: kernels.Square, Epsilon: 0.1},
+		{F: kernels.Exponential}, {F: kernels.Exponential, Epsilon: 0.1},
+	} {
+		all = append(all, namedMap[T]{k.String(), must(rff.Generalised(w, k))})
+	}
+	k := kernels.Polynomial{Degree: 2, Offset: 1}
+	return append(all,
+		namedMap[T]{"polynomial sketch", must(rff.PolynomialSketch[T](32, d, k, rff.ComplexRademacherWeights, source(7)))},
+		namedMap[T]{"tensor sketch", must(rff.TensorSketch[T](32, d, k, source(8)))})
+}
+
+// Outputs and gradients are those of the weights that features give, one by one.
+func TestGeneralisedAttentionEqualsQuadratic(t *testing.T) {
+	bothTypes(t, testGeneralised[float32], testGeneralised[float64])
+}
+
+func testGeneralised[T dense.Float](t *testing.T) {
+	const d, dv = 5, 3
+	rng := rand.New(source(310))
+	for _, m := range generalised[T](d) {
+		for _, n := range []int{1, 65} {
+			points := func(columns int) dense.Matrix[T] { return gaussian[T](rng, n, columns, 0.3, 0.1) }
+			in := [3]dense.Matrix[T]{points(d), points(d), points(dv)}
+			dout := gaussian[T](rng, n, dv, 0, 1)
+			for _, opts := range forms {
+				a := attention(m.Map, opts)
+				want, tol := newPairs(a, in[0], in[1]).attend(dense.Convert(dense.Matrix[float64]{}, in[2]))
+				requireClose(t, want, tol, a.Forward(dense.Matrix[T]{}, in[0], in[1], in[2]), "%s %+v L=%d", m.name, opts, n)
+				if eps[T]() < 0x1p-50 {
+					require.Less(t, largest(tol), 1e-10, "the bound for %s is no looser than promised", m.name)
+				}
+				requireGradients(t, a, in, dout, "%s %+v L=%d", m.name, opts, n)
+			}
+		}
+	}
+}
+
+// A query whose features are all 0 has weights that are all 0: its output is that of a
+// row of weights that underflow, and others do not notice.
+func TestReLUAttentionOfDeadQueries(t *testing.T) {
+	w := filled[float64](4, 2, 1)
+	phi := must(rff.Generalised(must(orf.Of(w)), kernels.Generalised{}))
+	a := attention[float64](phi, Options{Unnormalised: true})
+	q := dense.Of(2, 2, []float64{-1, -2, 1, 2})
+	k, v := dense.Of(1, 2, []float64{2, 1}), dense.Of(1, 1, []float64{5})
+	out := a.Forward(dense.Matrix[float64]{}, q, k, v)
+	require.Zero(t, out.At(0, 0))
+	require.InDelta(t, 3*3*5, out.At(1, 0), 1e-12)
+}

@@ -1,0 +1,162 @@
+package rff
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/kernels"
+	"github.com/seed-feabd252/randfeat/orf"
+)
+
+// Maclaurin returns the random Maclaurin features of the dot-product kernel
+// Σ a_n·(xᵀy)ⁿ of k [Kar & Karnick 2012],
+//
+//	φ_j(x) = √(a_n/(p_n·m)) · Π_{t≤n} w_jtᵀx,  n = n_j with probability p_n,
+//
+// R^d → R^m, where degrees is p_0, p_1, …, up to a common factor, one for each
+// coefficient of k. GeometricDegrees and RadiusDegrees are two choices. Degrees and
+// the coordinates of the vectors w, which have the given law, are drawn from src.
+// Complex laws make m/2 complex features, as for PolynomialSketch. Features are
+// sorted by descending degree.
+//
+// It is unbiased. With s, N and Q as for PolynomialSketch, of x and y themselves, and
+// the second moment M_n of a feature of degree n with a_n = p_n, the mean squared error
+// is (Σ a_n²/p_n·M_n − k(x, y)²)/m, and twice that for complex laws:
+//
+//	law                       M_n
+//	RademacherWeights         (N + 2s² − 2Q)ⁿ
+//	GaussianWeights           (N + 2s²)ⁿ
+//	ComplexRademacherWeights  ((N + s² − Q)ⁿ + (2s² − Q)ⁿ)/2
+//	ComplexGaussianWeights    ((N + s²)ⁿ + (2s²)ⁿ)/2
+//
+// The cost of Transform is that of matrix products for the factors there are,
+// O(n·d·Σ_j n_j): the mean degree decides.
+//
+// An error reports an m or d below 1, parameters of k out of range, degrees of
+// another length, one that is negative or not finite, one that is 0 for a positive
+// coefficient, a factor that is out of the range of T, a law that is none of the
+// four, an odd m for a complex one, and a nil src.
+func Maclaurin[T dense.Float](m, d int, k kernels.Maclaurin, degrees []float64, law Weights, src rand.Source) (*Products[T], error) {
+	if err := atLeastOne("m", m); err != nil {
+		return nil, err
+	}
+	if err := atLeastOne("d", d); err != nil {
+		return nil, err
+	}
+	if err := validKernel(k); err != nil {
+		return nil, err
+	}
+	total, err := totalOf(degrees, k)
+	if err != nil {
+		return nil, err
+	}
+	if err := law.validate(m); err != nil {
+		return nil, err
+	}
+	if err := given(src); err != nil {
+		return nil, err
+	}
+	k.Coefficients = slices.Clone(k.Coefficients)
+	parts := law.parts()
+	count := m / parts
+	drawn := drawDegrees(count, degrees, total, src)
+	f := &Products[T]{
+		name: fmt.Sprintf("Maclaurin(%v, %v)", k, law), kernel: k,
+		in: d, out: m, parts: parts, gains: make([]T, 0, m),
+	}
+	for _, n := range drawn {
+		gain := math.Sqrt(k.Coefficients[n] * total / degrees[n] / float64(count))
+		// A feature of a coefficient that is 0 is 0.
+		if k.Coefficients[n] > 0 {
+			if _, err := inRange[T](fmt.Sprintf("degrees[%d]", n), degrees[n], gain); err != nil {
+				return nil, err
+			}
+		}
+		f.gains = append(f.gains, T(gain))
+	}
+	f.gains = slices.Repeat(f.gains, parts)
+	for t := range drawn[0] {
+		// Those of degree above t are first.
+		above := 0
+		for above < count && drawn[above] > t {
+			above++
+		}
+		w, err := orf.Of(drawWeights[T](law, above, d, src))
+		if err != nil {
+			return nil, err
+		}
+		f.factors = append(f.factors, orf.Transposable(w))
+	}
+	return f, nil
+}
+
+// GeometricDegrees returns the law of the degrees that is proportional to 2^(−n)
+// where k has a positive coefficient and 0 elsewhere [Kar & Karnick 2012]. The mean
+// degree, and with it the cost, is about 1 for kernels with all coefficients.
+func GeometricDegrees(k kernels.Maclaurin) []float64 {
+	p := make([]float64, len(k.Coefficients))
+	for n, a := range k.Coefficients {
+		if a > 0 {
+			p[n] = math.Ldexp(1, -n)
+		}
+	}
+	return p
+}
+
+// RadiusDegrees returns the law of the degrees that is proportional to a_n·R^(2n),
+// what degree n contributes to k(x, x) at ‖x‖ = R, where R is radius: all features
+// have the same size on average there, and none is needlessly large.
+func RadiusDegrees(k kernels.Maclaurin, radius float64) []float64 {
+	p := make([]float64, len(k.Coefficients))
+	for n, a := range k.Coefficients {
+		p[n] = a * math.Pow(radius, 2*float64(n))
+	}
+	return p
+}
+
+// totalOf returns the sum of the degrees, after checking them.
+func totalOf(degrees []float64, k kernels.Maclaurin) (float64, error) {
+	if len(degrees) != len(k.Coefficients) {
+		return 0, fmt.Errorf("rff: %d degrees, want %d, one for each coefficient", len(degrees), len(k.Coefficients))
+	}
+	var total float64
+	for n, p := range degrees {
+		switch {
+		case !(p >= 0) || math.IsInf(p, 1):
+			return 0, fmt.Errorf("rff: degrees[%d] = %v, want a finite number, at least 0", n, p)
+		case p == 0 && k.Coefficients[n] > 0:
+			return 0, fmt.Errorf("rff: degrees[%d] = 0, want a positive number for the coefficient %v", n, k.Coefficients[n])
+		}
+		total += p
+	}
+	if math.IsInf(total, 1) {
+		return 0, fmt.Errorf("rff: the sum of degrees is %v, want a finite number", total)
+	}
+	return total, nil
+}
+
+// drawDegrees returns n degrees in descending order.
+func drawDegrees(n int, degrees []float64, total float64, src rand.Source) []int {
+	rng := rand.New(src)
+	drawn := make([]int, n)
+	for j := range drawn {
+		u := rng.Float64() * total
+		last := 0
+		for i, p := range degrees {
+			if p == 0 {
+				continue
+			}
+			last = i
+			if u < p {
+				break
+			}
+			u -= p
+		}
+		drawn[j] = last
+	}
+	slices.SortFunc(drawn, func(a, b int) int { return b - a })
+	return drawn
+}

@@ -1,0 +1,149 @@
+package rff
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/kernels"
+	"github.com/seed-feabd252/randfeat/orf"
+)
+
+// PolynomialSketch returns the product features of the polynomial kernel
+// (γ·xᵀy + c)^p of k [Kar & Karnick 2012],
+//
+//	φ(x) = 1/√m · [Π_{t≤p} w_1tᵀx̃ … Π_{t≤p} w_mtᵀx̃],  x̃ = [√γ·x, √c],
+//
+// R^d → R^m, where the coordinates of the m·p vectors w are drawn from src and have
+// the given law. For c = 0 nothing is appended. Complex laws, for even m, make m/2
+// complex features, √(2/m) times such products, and the map is their real parts followed
+// by their imaginary ones [Wacker, Ohana & Filippone 2023].
+//
+// It is unbiased. With s = x̃ᵀỹ, N = ‖x̃‖²‖ỹ‖² and Q = Σ x̃_i²ỹ_i² the mean squared
+// error is
+//
+//	law                       m·MSE
+//	RademacherWeights         (N + 2s² − 2Q)^p − s^(2p)
+//	GaussianWeights           (N + 2s²)^p − s^(2p)
+//	ComplexRademacherWeights  (N + s² − Q)^p + (2s² − Q)^p − 2s^(2p)
+//	ComplexGaussianWeights    (N + s²)^p + (2s²)^p − 2s^(2p)
+//
+// It grows exponentially in p: at x = y, s = 1 it is 3^p − 1 for GaussianWeights
+// and 2^(p+1) − 2 for ComplexGaussianWeights, and the error is heavy-tailed. TensorSketch is cheaper for many features of many
+// dimensions.
+//
+// The cost of Transform is p matrix products, O(n·p·m·d).
+//
+// An error reports an m or d below 1, parameters of k out of range and factors
+// that are out of the range of T, a law that is none of the four, an odd m for a
+// complex one, and a nil src.
+func PolynomialSketch[T dense.Float](m, d int, k kernels.Polynomial, law Weights, src rand.Source) (*Products[T], error) {
+	if err := atLeastOne("m", m); err != nil {
+		return nil, err
+	}
+	if err := atLeastOne("d", d); err != nil {
+		return nil, err
+	}
+	if err := validKernel(k); err != nil {
+		return nil, err
+	}
+	if err := law.validate(m); err != nil {
+		return nil, err
+	}
+	if err := given(src); err != nil {
+		return nil, err
+	}
+	lifted := d
+	if k.Offset > 0 {
+		lifted++
+	}
+	w := make([]orf.Projection[T], k.Degree)
+	for t := range w {
+		var err error
+		if w[t], err = orf.Of(drawWeights[T](law, m/law.parts(), lifted, src)); err != nil {
+			return nil, err
+		}
+	}
+	return polynomial(fmt.Sprintf("PolynomialSketch(%v, %v)", k, law), d, m, law.parts(), k, w)
+}
+
+// PolynomialOf returns the features of PolynomialSketch for projections of your
+// own: w has one for each of the Degree factors of k, all m×d, or m×(d+1) if k has
+// an Offset. It is unbiased if the projections are independent of each other and
+// each has rows with E[wwᵀ] = I. Structured ones take O(n·p·m·log d)
+// operations; the rows of one may be orthogonal to each other, which lowers the
+// variance.
+//
+// An error reports parameters of k out of range and factors that are out of the
+// range of T, another number of projections than Degree, a nil one, one that is
+// too small, and two of different shapes.
+func PolynomialOf[T dense.Float](k kernels.Polynomial, w ...orf.Projection[T]) (*Products[T], error) {
+	if err := validKernel(k); err != nil {
+		return nil, err
+	}
+	if len(w) != k.Degree {
+		return nil, fmt.Errorf("rff: %d projections w, want %d for %v", len(w), k.Degree, k)
+	}
+	var m, lifted int
+	for t, p := range w {
+		if p == nil {
+			return nil, fmt.Errorf("rff: w[%d] is nil, want a projection", t)
+		}
+		rows, cols := p.Dims()
+		if t == 0 {
+			m, lifted = rows, cols
+		}
+		if rows != m || cols != lifted {
+			return nil, fmt.Errorf("rff: w[%d] is %d×%d, w[0] is %d×%d, want the same", t, rows, cols, m, lifted)
+		}
+	}
+	d := lifted
+	if k.Offset > 0 {
+		d--
+	}
+	if m < 1 || d < 1 {
+		return nil, fmt.Errorf("rff: w[0] is %d×%d, want at least 1×%d", m, lifted, 1+lifted-d)
+	}
+	return polynomial(fmt.Sprintf("PolynomialOf(%v)", k), d, m, 1, k, w)
+}
+
+// polynomial returns the map of m features.
+func polynomial[T dense.Float](name string, d, m, parts int, k kernels.Polynomial, w []orf.Projection[T]) (*Products[T], error) {
+	f := &Products[T]{name: name, kernel: k, in: d, out: m, parts: parts, gains: make([]T, m)}
+	gamma := k.Gamma
+	if gamma == 0 {
+		gamma = 1
+	}
+	gain := 1 / math.Sqrt(float64(m/parts))
+	if k.Offset > 0 {
+		var err error
+		if f.scale, err = root[T]("Polynomial.Gamma", gamma); err != nil {
+			return nil, err
+		}
+		if f.constant, err = root[T]("Polynomial.Offset", k.Offset); err != nil {
+			return nil, err
+		}
+	} else {
+		gain *= math.Pow(gamma, float64(k.Degree)/2)
+	}
+	factor, err := inRange[T]("Polynomial.Gamma", gamma, gain)
+	if err != nil {
+		return nil, err
+	}
+	for j := range f.gains {
+		f.gains[j] = factor
+	}
+	for _, p := range w {
+		f.factors = append(f.factors, orf.Transposable(p))
+	}
+	return f, nil
+}
+
+// validKernel reports parameters of k that are out of range.
+func validKernel(k kernels.Validator) error {
+	if err := k.Validate(); err != nil {
+		return fmt.Errorf("rff: k is out of range: %w", err)
+	}
+	return nil
+}

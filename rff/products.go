@@ -1,0 +1,224 @@
+package rff
+
+import (
+	"fmt"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/parallel"
+	"github.com/seed-feabd252/randfeat/internal/pool"
+	"github.com/seed-feabd252/randfeat/internal/vecmath"
+	"github.com/seed-feabd252/randfeat/kernels"
+	"github.com/seed-feabd252/randfeat/orf"
+)
+
+// Products is a map whose features are products of projections,
+//
+//	φ_j(x) = g_j·Π_{t ≤ n_j} w_jtᵀx̃,
+//
+// where x̃ is x or x with a constant appended: PolynomialSketch, PolynomialOf and
+// Maclaurin. With complex w there are m/2 of them, and the m features are their
+// real parts followed by their imaginary parts: Re(φ(x)·φ(y)ᴴ) is the inner
+// product of those. It never changes after construction and may be shared by
+// goroutines.
+type Products[T dense.Float] struct {
+	name    string
+	kernel  kernels.Kernel
+	in, out int
+	parts   int // 1, or 2 for complex numbers
+
+	// x̃ = [scale·x, constant] if there is a constant, else x.
+	scale, constant T
+
+	// factors[t] has the projections of the features of degree above t, which are the
+	// first ones: real parts, then imaginary ones.
+	factors []orf.Transposer[T]
+	gains   []T // of each feature
+
+	passes pool.Of[productsPass[T]]
+	spaces pool.Of[productsSpace[T]]
+}
+
+// Dims returns the dimensions of x and of φ(x).
+func (f *Products[T]) Dims() (in, out int) { return f.in, f.out }
+
+// Kernel returns what φ(x)ᵀφ(y) estimates.
+func (f *Products[T]) Kernel() kernels.Kernel { return f.kernel }
+
+// String returns the constructor with its parameters, and the dimensions.
+func (f *Products[T]) String() string { return describe(f.name, f.in, f.out) }
+
+// Transform writes φ of every row of x (n×in) into dst (n×out) and returns it;
+// a zero dst is allocated. dst must not overlap x. A row of dst depends on its row
+// of x alone, not on the others nor on GOMAXPROCS. It panics if a shape does not
+// fit. The cost is that of projecting n rows once for each factor, O(n·Σ_j n_j·d)
+// in all, in matrix products. A workspace for 64 rows a goroutine is kept for later
+// calls, and nothing is allocated then.
+func (f *Products[T]) Transform(dst, x dense.Matrix[T]) dense.Matrix[T] {
+	f.check(x)
+	dst = dense.Ensure(dst, x.Rows, f.out)
+	f.run(productsPass[T]{Products: f, dst: dst, x: x})
+	return dst
+}
+
+// Backward writes J(x_i)ᵀ·dphi_i, with the Jacobian J of φ, into the rows of dst
+// (n×in), for x (n×in) and dphi (n×out), and returns it; a zero dst is allocated.
+// dst must not overlap x or dphi. A row of dst depends on its rows of x and dphi
+// alone, not on the others nor on GOMAXPROCS.
+//
+// The cost is that of Transform and of projecting n rows back for each factor, and
+// O(n·p²·out) for p factors. It panics if a shape does not fit.
+func (f *Products[T]) Backward(dst, x, dphi dense.Matrix[T]) dense.Matrix[T] {
+	f.check(x)
+	dphi.Check()
+	if dphi.Rows != x.Rows || dphi.Cols != f.out {
+		panic(fmt.Sprintf("rff: dphi is %d×%d, want %d×%d", dphi.Rows, dphi.Cols, x.Rows, f.out))
+	}
+	dst = dense.Ensure(dst, x.Rows, f.in)
+	f.run(productsPass[T]{Products: f, dst: dst, x: x, g: dphi, back: true})
+	return dst
+}
+
+// CanBackward returns nil.
+func (f *Products[T]) CanBackward() error { return nil }
+
+func (f *Products[T]) check(x dense.Matrix[T]) {
+	x.Check()
+	if x.Cols != f.in {
+		panic(fmt.Sprintf("rff: x is %d×%d, want %d×%d", x.Rows, x.Cols, x.Rows, f.in))
+	}
+}
+
+func (f *Products[T]) run(pass productsPass[T]) {
+	p := f.passes.Get()
+	*p = pass
+	parallel.Do((pass.x.Rows+blockRows-1)/blockRows, p)
+	*p = productsPass[T]{}
+	f.passes.Put(p)
+}
+
+// productsPass is one run: the task of working on blocks of rows.
+type productsPass[T dense.Float] struct {
+	*Products[T]
+	dst, x, g dense.Matrix[T]
+	back      bool
+}
+
+func (p *productsPass[T]) Piece(i int) {
+	lo := i * blockRows
+	hi := min(lo+blockRows, p.x.Rows)
+	s := p.spaces.Get()
+	if p.back {
+		p.pull(s, p.dst.RowRange(lo, hi), p.x.RowRange(lo, hi), p.g.RowRange(lo, hi))
+	} else {
+		p.push(s, p.dst.RowRange(lo, hi), p.x.RowRange(lo, hi))
+	}
+	p.spaces.Put(s)
+}
+
+// productsSpace is the workspace for a block of rows.
+type productsSpace[T dense.Float] struct {
+	points, pulled, part []T
+	factors, z           []T
+}
+
+// matrix returns an r×c matrix in the memory that s keeps, which it makes if there is too
+// little.
+func matrix[T dense.Float](s *[]T, r, c int) dense.Matrix[T] {
+	if cap(*s) < r*c {
+		*s = make([]T, r*c)
+	}
+	return dense.Of(r, c, (*s)[:r*c])
+}
+
+// lift returns x̃.
+func (f *Products[T]) lift(s *productsSpace[T], x dense.Matrix[T]) dense.Matrix[T] {
+	if f.constant == 0 {
+		return x
+	}
+	points := matrix(&s.points, x.Rows, f.in+1)
+	for i := range x.Rows {
+		to := points.Row(i)
+		copy(to, x.Row(i))
+		vecmath.Scale(to[:f.in], f.scale)
+		to[f.in] = f.constant
+	}
+	return points
+}
+
+// push writes the features of a block of rows.
+func (f *Products[T]) push(s *productsSpace[T], dst, x dense.Matrix[T]) {
+	points := f.lift(s, x)
+	for t, w := range f.factors {
+		n, _ := w.Dims()
+		if t == 0 && n == f.out {
+			w.Project(dst, points)
+			continue
+		}
+		factor := matrix(&s.factors, x.Rows, n)
+		w.Project(factor, points)
+		for i := range x.Rows {
+			if t == 0 {
+				f.begin(dst.Row(i), factor.Row(i), x.Row(i))
+			} else {
+				f.multiply(dst.Row(i), factor.Row(i), 1)
+			}
+		}
+	}
+	for i := range x.Rows {
+		if len(f.factors) == 0 {
+			f.begin(dst.Row(i), nil, x.Row(i))
+		}
+		vecmath.Multiply(dst.Row(i), f.gains)
+	}
+}
+
+// begin writes the first factor, and 1 for the features that have none.
+func (f *Products[T]) begin(phi, factor, x []T) {
+	one := 1 + nothing(x)
+	n, m := len(factor)/f.parts, len(phi)/f.parts
+	for part := range f.parts {
+		to := phi[part*m : (part+1)*m]
+		copy(to, factor[part*n:(part+1)*n])
+		for j := n; j < m; j++ {
+			to[j] = one
+		}
+		one -= 1
+	}
+}
+
+// productChunk is the number of complex features for which multiply keeps scratch on
+// its stack.
+const productChunk = 256
+
+// multiply multiplies the first features of phi by a factor, or by its conjugate if
+// sign is −1.
+func (f *Products[T]) multiply(phi, factor []T, sign T) {
+	if f.parts == 1 {
+		vecmath.Multiply(phi[:len(factor)], factor)
+		return
+	}
+	n, m := len(factor)/2, len(phi)/2
+	re, im, u, v := phi[:n], phi[m:m+n], factor[:n], factor[n:]
+	var first, second [productChunk]T
+	for at := 0; at < n; at += productChunk {
+		to := min(at+productChunk, n)
+		a, b := first[:to-at], second[:to-at]
+		copy(a, re[at:to])
+		copy(b, im[at:to])
+		vecmath.Multiply(a, v[at:to])
+		vecmath.Multiply(b, v[at:to])
+		vecmath.Multiply(re[at:to], u[at:to])
+		vecmath.Multiply(im[at:to], u[at:to])
+		vecmath.AddScaled(re[at:to], b, -sign)
+		vecmath.AddScaled(im[at:to], a, sign)
+	}
+}
+
+// nothing returns 0, or NaN if a number of x is NaN or infinite.
+func nothing[T dense.Float](x []T) T {
+	var zero T
+	for _, v := range x {
+		zero += 0 * v
+	}
+	return zero
+}

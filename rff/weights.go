@@ -1,0 +1,112 @@
+package rff
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"github.com/seed-feabd252/randfeat/dense"
+)
+
+// Weights is the law of the coordinates of the random vectors w that sketches of
+// dot-product kernels multiply projections wᵀx of. All have E[w·wᴴ] = I.
+//
+// The laws differ in the variance of the estimate, which PolynomialSketch states.
+// Rademacher is below Gaussian, and at the same number m of real features a complex
+// law is not above the real one, by convexity: Gaussian always, Rademacher where
+// Σ x_i²y_i² ≤ (xᵀy)², as where no product x_i·y_i is negative
+// [Wacker, Kanagawa & Filippone 2024], [Wacker, Ohana & Filippone 2023].
+type Weights int
+
+const (
+	// RademacherWeights are ±1 with probability ½ each.
+	RademacherWeights Weights = iota
+	// GaussianWeights are N(0, 1).
+	GaussianWeights
+	// ComplexRademacherWeights are 1, −1, i or −i with probability ¼ each.
+	ComplexRademacherWeights
+	// ComplexGaussianWeights are (u + iv)/√2 with independent u, v ~ N(0, 1).
+	ComplexGaussianWeights
+)
+
+// String returns the name as it is written in Go.
+func (l Weights) String() string {
+	switch l {
+	case RademacherWeights:
+		return "RademacherWeights"
+	case GaussianWeights:
+		return "GaussianWeights"
+	case ComplexRademacherWeights:
+		return "ComplexRademacherWeights"
+	case ComplexGaussianWeights:
+		return "ComplexGaussianWeights"
+	}
+	return fmt.Sprintf("Weights(%d)", int(l))
+}
+
+// validate reports a law that is none of the four, and a number of features that
+// complex numbers do not give.
+func (l Weights) validate(m int) error {
+	if l < RademacherWeights || l > ComplexGaussianWeights {
+		return fmt.Errorf("rff: law = %v, want one of the four", l)
+	}
+	if l.complex() && m%2 != 0 {
+		return fmt.Errorf("rff: m = %d, want an even number for %v", m, l)
+	}
+	return nil
+}
+
+// complex reports whether a weight has an imaginary part.
+func (l Weights) complex() bool { return l >= ComplexRademacherWeights }
+
+// parts returns the number of real numbers that make a weight.
+func (l Weights) parts() int {
+	if l.complex() {
+		return 2
+	}
+	return 1
+}
+
+// drawWeights returns n vectors of R^d or C^d, one a row, all real parts above all
+// imaginary ones.
+func drawWeights[T dense.Float](l Weights, n, d int, src rand.Source) dense.Matrix[T] {
+	w := dense.New[T](l.parts()*n, d)
+	re := w.Data[:n*d]
+	im := w.Data[n*d:]
+	switch l {
+	case RademacherWeights:
+		var word uint64
+		for i := range re {
+			if i%64 == 0 {
+				word = src.Uint64()
+			}
+			re[i] = T(1 - 2*int(word>>(i%64)&1))
+		}
+	case ComplexRademacherWeights:
+		var word uint64
+		for i := range re {
+			if i%32 == 0 {
+				word = src.Uint64()
+			}
+			pair := word >> (2 * (i % 32))
+			sign := T(1 - 2*int(pair&1))
+			if pair&2 == 0 {
+				re[i] = sign
+			} else {
+				im[i] = sign
+			}
+		}
+	case GaussianWeights:
+		rng := rand.New(src)
+		for i := range re {
+			re[i] = T(rng.NormFloat64())
+		}
+	case ComplexGaussianWeights:
+		rng := rand.New(src)
+		for i := range re {
+			re[i] = T(rng.NormFloat64() / math.Sqrt2)
+			im[i] = T(rng.NormFloat64() / math.Sqrt2)
+		}
+	}
+	return w
+}
