@@ -12,9 +12,9 @@ import (
 // uses it.
 type block[T dense.Float] struct {
 	x, y     points[T]
-	products dense.Matrix[T] // xᵀy, zero until asked for
-	elus     dense.Matrix[T] // φ(x)ᵀφ(y) of ELU, zero until asked for
-	free     [][]float64     // rows of scratch not in use
+	products shared[T]   // xᵀy
+	elus     shared[T]   // φ(x)ᵀφ(y) of ELU
+	free     [][]float64 // rows of scratch not in use
 }
 
 func newBlock[T dense.Float](x, y points[T]) *block[T] { return &block[T]{x: x, y: y} }
@@ -29,6 +29,7 @@ func (b *block[T]) fill(dst dense.Matrix[T], k Kernel) {
 			to[j] = T(v)
 		}
 	}
+	b.free = append(b.free, row)
 }
 
 // row writes k(x_i, y_j) for every j into dst.
@@ -89,12 +90,9 @@ func (b *block[T]) take() []float64 {
 
 // productRow writes row i of a kernel that is a function of inner products.
 func (b *block[T]) productRow(dst []float64, k byProduct, i int) {
-	if b.products.Data == nil {
-		b.products = innerProducts(b.x.given, b.y.given)
-	}
 	xx, yy := b.x.squares[i], b.y.squares
 	tiny := smallest[T]()
-	for j, v := range b.products.Row(i) {
+	for j, v := range b.products.of(b.x.given, b.y.given).Row(i) {
 		g := float64(v)
 		// An overflow or underflow in T says nothing of the kernel.
 		if math.IsInf(g, 0) || math.IsInf(xx+yy[j], 1) || !(xx >= tiny && yy[j] >= tiny) {
@@ -108,10 +106,7 @@ func (b *block[T]) productRow(dst []float64, k byProduct, i int) {
 
 // eluRow writes row i of the kernel ELU.
 func (b *block[T]) eluRow(dst []float64, i int) {
-	if b.elus.Data == nil {
-		b.elus = innerProducts(b.x.elu, b.y.elu)
-	}
-	for j, v := range b.elus.Row(i) {
+	for j, v := range b.elus.of(b.x.elu, b.y.elu).Row(i) {
 		dst[j] = float64(v)
 	}
 }
@@ -135,9 +130,27 @@ func smallest[T dense.Float]() float64 {
 	return 0x1p-960
 }
 
-// innerProducts returns XYᵀ.
-func innerProducts[T dense.Float](x, y dense.Matrix[T]) dense.Matrix[T] {
-	g := dense.New[T](x.Rows, y.Rows)
-	product.MulT(1, x, y, 0, g)
-	return g
+// shared is a product XYᵀ that is computed when it is first asked for.
+type shared[T dense.Float] struct {
+	known  dense.Matrix[T]
+	memory []T                // of the last one, used again
+	packed *product.Packed[T] // Yᵀ, if that is at hand
+}
+
+// of returns XYᵀ.
+func (s *shared[T]) of(x, y dense.Matrix[T]) dense.Matrix[T] {
+	if s.known.Data != nil {
+		return s.known
+	}
+	n := x.Rows * y.Rows
+	if len(s.memory) < n || s.memory == nil {
+		s.memory = make([]T, n)
+	}
+	s.known = dense.Of(x.Rows, y.Rows, s.memory[:n])
+	if s.packed != nil {
+		product.MulPacked(1, x, s.packed, 0, s.known, nil)
+	} else {
+		product.MulT(1, x, y, 0, s.known)
+	}
+	return s.known
 }

@@ -18,8 +18,9 @@
 //
 // and ELU, the inner product of elu(x)+1 and elu(y)+1; Generalised, the mean of
 // f(wᵀx)f(wᵀy) for f of attention; AdditiveChiSquare and SkewedChiSquare, for
-// histograms. Sum, Product and Scaled
-// compose them, and any type of yours with a method
+// histograms. Sum, Product and Scaled compose them. Pullback applies a kernel to the
+// images of an affine map, Homogeneous to directions, and Convolution to the patches of
+// images, which Patches cuts. Any type of yours with a method
 //
 //	Eval(x, y []float64) float64
 //
@@ -39,7 +40,8 @@
 // Gram fills the matrix of all pairs of two sets of points, or of one set with
 // itself, in float32 or float64. Kernels that depend on inner products and norms
 // only are computed by one matrix product, which costs O(npd) at the speed of a
-// matrix product, followed by O(1) work an element. Its doc states the error.
+// matrix product, followed by O(1) work an element. Its doc states the error. Against
+// prepares one set of points for many others.
 //
 // Expanding ‖x−y‖² = ‖x‖² + ‖y‖² − 2xᵀy cancels where points are close together
 // compared with their distance from the origin, and the arccosine of a cosine
@@ -70,6 +72,8 @@
 //     F. Fleuret. Transformers are RNNs. ICML.
 //   - [Li, Ionescu & Sminchisescu 2010] F. Li, C. Ionescu, C. Sminchisescu. Random
 //     Fourier approximations for skewed multiplicative histogram kernels. DAGM.
+//   - [Mairal et al. 2014] J. Mairal, P. Koniusz, Z. Harchaoui, C. Schmid.
+//     Convolutional kernel networks. NeurIPS.
 //   - [Rahimi & Recht 2007] A. Rahimi, B. Recht. Random features for large-scale
 //     kernel machines. NIPS.
 //   - [Rasmussen & Williams 2006] C. E. Rasmussen, C. K. I. Williams. Gaussian

@@ -24,7 +24,10 @@ const gramRows = 64
 // Every kernel of this package but Laplacian, and sums, products and positive
 // multiples of them, cost one matrix product in T (ELU another) and O(1) an
 // element; Laplacian and kernels of your own are evaluated pair by pair in
-// float64, O(d) each, by calls from several goroutines at once.
+// float64, O(d) each, by calls from several goroutines at once. Pullback, Homogeneous
+// and Convolution make other points first, in float64, and cost what their K costs on
+// these, unless they are part of a sum, product or multiple: then they are evaluated
+// pair by pair.
 //
 // Accuracy. The inner product in T has an error of at most d·u·‖x‖‖y‖, where
 // u is 2⁻⁵³ or 2⁻²⁴; all that follows is float64, rounded once. Where that
@@ -51,6 +54,9 @@ func Gram[T dense.Float](dst dense.Matrix[T], k Kernel, x, y dense.Matrix[T]) de
 		panic(fmt.Sprintf("kernels: x is %d×%d, y is %d×%d: columns differ", x.Rows, x.Cols, y.Rows, y.Cols))
 	}
 	dst = dense.Ensure(dst, x.Rows, y.Rows)
+	if w, ok := asWhole(k); ok {
+		return gramWhole(dst, w, x, y, one)
+	}
 	xs := newPoints(k, x)
 	ys := xs
 	if !one {
@@ -125,25 +131,25 @@ type points[T dense.Float] struct {
 }
 
 func newPoints[T dense.Float](k Kernel, x dense.Matrix[T]) points[T] {
-	p := points[T]{given: x, squares: make([]float64, x.Rows)}
-	if same, ok := any(x).(dense.Matrix[float64]); ok {
-		p.exact = same
-	} else {
-		p.exact = dense.Convert(dense.Matrix[float64]{}, x)
-	}
+	p := points[T]{given: x, exact: inFloat64(x), squares: make([]float64, x.Rows)}
 	for i := range p.squares {
 		p.squares[i] = floats.Dot(p.exact.Row(i), p.exact.Row(i))
 	}
 	if usesELU(k) {
 		p.elu = dense.New[T](x.Rows, x.Cols)
-		for i := range x.Rows {
-			to := p.elu.Row(i)
-			for j, v := range p.exact.Row(i) {
-				to[j] = T(elu1(v))
-			}
-		}
+		eluOf(p.elu, p.exact)
 	}
 	return p
+}
+
+// eluOf writes elu1 of every element of x into dst.
+func eluOf[T dense.Float](dst dense.Matrix[T], x dense.Matrix[float64]) {
+	for i := range x.Rows {
+		to := dst.Row(i)
+		for j, v := range x.Row(i) {
+			to[j] = T(elu1(v))
+		}
+	}
 }
 
 // rows returns the points lo ≤ i < hi.

@@ -102,6 +102,8 @@ func bound(k Kernel, x, y []float64, u float64) float64 {
 		return upper - value + 4*u*value
 	case Scaled:
 		return k.By*bound(k.K, x, y, u) + 2*u*value
+	case Homogeneous: // in float64, rounded once; a direction has a relative error of d·2⁻⁵³
+		return 100*(d+3)*0x1p-53*nx*ny + u*value
 	}
 	return u * value
 }

@@ -29,6 +29,7 @@ var all = []Kernel{
 	Sum{Gaussian{}, ELU{}, Laplacian{}},
 	Product{Angular{}, Softmax{Scale: 0.5}, Laplacian{}},
 	Scaled{K: Sum{Matern{}, Product{Gaussian{}, DotProduct{}}}, By: 0.5},
+	Homogeneous{K: Gaussian{LengthScale: 0.8}}, Homogeneous{K: Sum{Angular{}, Laplacian{}}},
 	rounded{},
 }
 
@@ -83,6 +84,7 @@ func TestKnownValues(t *testing.T) {
 		{RationalQuadratic{}, 1.0 / 6},
 		{RationalQuadratic{Alpha: 2, LengthScale: r}, math.Pow(1.25, -2)},
 		{ELU{}, 4*1 + 5*6},
+		{Homogeneous{K: Gaussian{}}, 25 * math.Exp(-0.2)},
 		{Sum{DotProduct{}, RationalQuadratic{}}, 20 + 1.0/6},
 		{Product{DotProduct{}, DotProduct{}, Scaled{K: DotProduct{}, By: 0.5}}, 4000},
 	} {

@@ -152,6 +152,13 @@ func directions[T dense.Float](t testing.TB, m, d int) []direction[T] {
 	add("quadratic", nil, quadratic, err)
 	taylor, err := rff.Taylor[T](d, scaleOf)
 	add("taylor", nil, taylor, err)
+	made := madeOfOthers[T](t, d)
+	for _, name := range []string{"gaussian after pca", "gaussian after affine", "softmax hyperbolic after pca", "softmax hyperbolic after affine"} {
+		add(name, nil, made[name].(rff.Differentiable[T]), nil)
+	}
+	for _, name := range []string{"affine", "pca"} {
+		add(name, nil, made[name].(rff.Differentiable[T]), nil).constant = true
+	}
 	return all
 }
 

@@ -55,6 +55,7 @@
 //	Nystroem             any, from landmarks                    landmarks     any sign
 //	Spectral             any, from eigenvectors                 rank          any sign
 //	AdditiveChiSquare    additive χ², sampled spectrum          (2n−1)d       any sign
+//	NewAffine, PCA       zᵀz′, z = A(x − c) + b                 rows of A     any sign
 //
 // Taylor is exact for its polynomial, which has a bias against exp(s·xᵀy);
 // Nystroem and Spectral are exact at the points they are made of (Spectral when
@@ -122,6 +123,32 @@
 //     Nystroem, which adapts to the data where random features do not, at the
 //     price of O(n³) once and O(n) kernel values a row.
 //
+// # Landmarks
+//
+// The features of Nystroem are as good as its landmarks are close to the data, in the
+// space of the kernel. UniformLandmarks costs nothing and does well on data of one
+// kind. KMeansLandmarks, the centres of clusters, has a smaller error where there are
+// about as many clusters as landmarks. LeverageLandmarks draws points by their ridge leverage
+// scores and finds the rare ones that regression needs and uniform sampling misses. They
+// return points: Nystroem needs no weights, as its features depend on the span of the
+// landmarks alone. Transform takes any point, landmark or not.
+//
+// # Maps made of maps
+//
+//	constructor   features                                kernel
+//	Compose       ψ(A(x − c) + b)                         K(A(x − c) + b, A(y − c) + b)
+//	Homogeneous   ‖x‖·ψ(x/‖x‖)                            ‖x‖‖y‖·K(x/‖x‖, y/‖y‖)
+//	Convolution   means over cells of ψ(patch)            Σ_cells mean of K(patch, patch)
+//
+// Each is the exact feature map of the kernel in its row where ψ is that of K, and
+// unbiased where ψ is. PCA fits the affine map that centres, whitens and reduces data,
+// which gives every direction a say in a distance. Compose keeps what ψ has beyond a Map,
+// logarithms and derivatives, so that attention works on it.
+//
+// Convolution cuts images into patches and averages the features of these over cells: a
+// convolutional layer with random filters, a nonlinearity and average pooling
+// [Mairal et al. 2014]. It works on few patches at a time, never on all of an image's.
+//
 // # Positive maps
 //
 // A LogMap also gives log φ. At ‖x‖ = 30 the features of SoftmaxPositive are below
@@ -163,7 +190,7 @@
 // derivative Θ(t) with Θ(0) = ½, a subgradient; ELU has the slope 1 on both sides of
 // 0. A map made by New has derivatives once WithDerivatives has given them, and
 // CanBackward tells beforehand. Nystroem and Spectral would need gradients of their
-// kernels and are not Differentiable.
+// kernels and are not Differentiable; Homogeneous and Convolution are not either.
 //
 // A row with NaN or ±Inf in its gradient with respect to φ has elements that are not
 // finite in the result, and so has one with NaN or ±Inf in x, but for DotProduct,
@@ -190,6 +217,10 @@
 //
 // # References
 //
+//   - [Alaoui & Mahoney 2015] A. Alaoui, M. W. Mahoney. Fast randomized kernel ridge
+//     regression with statistical guarantees. NeurIPS.
+//   - [Arthur & Vassilvitskii 2007] D. Arthur, S. Vassilvitskii. k-means++: the
+//     advantages of careful seeding. SODA.
 //   - [Avron, Nguyen & Woodruff 2014] H. Avron, H. L. Nguyễn, D. P. Woodruff.
 //     Subspace embeddings for the polynomial kernel. NeurIPS.
 //   - [Bengio et al. 2004] Y. Bengio, O. Delalleau, N. Le Roux, J.-F. Paiement,
@@ -205,6 +236,8 @@
 //   - [Choromanski et al. 2021] K. Choromanski et al. Rethinking attention with
 //     Performers. ICLR.
 //   - [Choromanski et al. 2022] K. Choromanski et al. Hybrid random features. ICLR.
+//   - [Efraimidis & Spirakis 2006] P. S. Efraimidis, P. G. Spirakis. Weighted random
+//     sampling with a reservoir. Information Processing Letters 97(5).
 //   - [Kar & Karnick 2012] P. Kar, H. Karnick. Random feature maps for dot product
 //     kernels. AISTATS.
 //   - [Katharopoulos et al. 2020] A. Katharopoulos, A. Vyas, N. Pappas,
@@ -218,6 +251,10 @@
 //   - [Likhosherstov et al. 2023] V. Likhosherstov, K. Choromanski, A. Dubey, F. Liu,
 //     T. Sarlos, A. Weller. FAVOR#: sharp attention kernel approximations via new classes
 //     of positive random features. arXiv:2302.00787.
+//   - [Mairal et al. 2014] J. Mairal, P. Koniusz, Z. Harchaoui, C. Schmid.
+//     Convolutional kernel networks. NeurIPS.
+//   - [Musco & Musco 2017] C. Musco, C. Musco. Recursive sampling for the Nyström
+//     method. NeurIPS.
 //   - [Pham & Pagh 2013] N. Pham, R. Pagh. Fast and scalable polynomial kernels via
 //     explicit feature maps. KDD.
 //   - [Rahimi & Recht 2007] A. Rahimi, B. Recht. Random features for large-scale
@@ -239,4 +276,6 @@
 //     method to speed up kernel machines. NeurIPS.
 //   - [Yu et al. 2016] F. X. Yu, A. T. Suresh, K. Choromanski, D. Holtmann-Rice,
 //     S. Kumar. Orthogonal random features. NeurIPS.
+//   - [Zhang, Tsang & Kwok 2008] K. Zhang, I. W. Tsang, J. T. Kwok. Improved Nyström
+//     low-rank approximation and error analysis. ICML.
 package rff

@@ -5,6 +5,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/parallel"
+	"github.com/seed-feabd252/randfeat/internal/pool"
 	"github.com/seed-feabd252/randfeat/internal/product"
 	"github.com/seed-feabd252/randfeat/kernels"
 )
@@ -19,11 +20,15 @@ import (
 type Embedding[T dense.Float] struct {
 	name         string
 	kernel       kernels.Kernel
-	points       dense.Matrix[float64]
-	coefficients dense.Matrix[float64]
+	points       *kernels.Against
+	coefficients product.Packed[float64]
 	features     dense.Matrix[float64] // φ of the points
 	tolerance    float64
 	rank         int
+	in, out      int
+
+	passes pool.Of[embeddingPass[T]]
+	spaces pool.Of[embeddingSpace]
 }
 
 // Nystroem returns the Nyström map of k with the given landmarks L (n×d)
@@ -50,15 +55,8 @@ func Nystroem[T dense.Float](k kernels.Kernel, landmarks dense.Matrix[T]) (*Embe
 	}
 	u := s.vectors.ColRange(0, s.rank)
 	n := points.Rows
-	return &Embedding[T]{
-		name:         fmt.Sprintf("Nystroem(%v)", k),
-		kernel:       k,
-		points:       points,
-		coefficients: outer(n, s.times(s.rank, inverseRoot), u),
-		features:     outer(n, s.times(s.rank, squareRoot), u),
-		tolerance:    s.tolerance,
-		rank:         s.rank,
-	}, nil
+	return newEmbedding[T](fmt.Sprintf("Nystroem(%v)", k), k, points, s, s.rank,
+		outer(n, s.times(s.rank, inverseRoot), u), outer(n, s.times(s.rank, squareRoot), u))
 }
 
 // Spectral returns the spectral (Mercer) map of k on the points x (n×d): with the
@@ -90,19 +88,26 @@ func Spectral[T dense.Float](k kernels.Kernel, x dense.Matrix[T], rank int) (*Em
 	if rank > s.rank {
 		return nil, fmt.Errorf("rff: rank = %d is more than the numerical rank %d of the %d×%d Gram matrix of x", rank, s.rank, points.Rows, points.Rows)
 	}
-	return &Embedding[T]{
-		name:         fmt.Sprintf("Spectral(%v)", k),
-		kernel:       k,
-		points:       points,
-		coefficients: s.times(rank, inverseRoot),
-		features:     s.times(rank, squareRoot),
-		tolerance:    s.tolerance,
-		rank:         rank,
-	}, nil
+	return newEmbedding[T](fmt.Sprintf("Spectral(%v)", k), k, points, s, rank,
+		s.times(rank, inverseRoot), s.times(rank, squareRoot))
+}
+
+// newEmbedding prepares both factors of a map: the points and the coefficients.
+func newEmbedding[T dense.Float](name string, k kernels.Kernel, points dense.Matrix[float64], s spectrum, rank int, coefficients, features dense.Matrix[float64]) (*Embedding[T], error) {
+	prepared, err := kernels.NewAgainst(k, points)
+	if err != nil {
+		return nil, fmt.Errorf("rff: k is out of range: %w", err)
+	}
+	e := &Embedding[T]{
+		name: name, kernel: k, points: prepared, features: features, tolerance: s.tolerance, rank: rank,
+		in: points.Cols, out: features.Cols,
+	}
+	product.Pack(&e.coefficients, coefficients)
+	return e, nil
 }
 
 // Dims returns the dimensions of x and of φ(x).
-func (e *Embedding[T]) Dims() (in, out int) { return e.points.Cols, e.coefficients.Cols }
+func (e *Embedding[T]) Dims() (in, out int) { return e.in, e.out }
 
 // Transform writes φ of every row of x (n×in) into dst (n×out) and returns it; a
 // zero dst is allocated. dst must not overlap x. A row of dst depends on its row
@@ -110,23 +115,42 @@ func (e *Embedding[T]) Dims() (in, out int) { return e.points.Cols, e.coefficien
 //
 // It is computed in float64 whatever T is and rounded once, because C magnifies
 // rounding errors of k by up to 1/√Tolerance. The cost is a row of the Gram
-// matrix with the p points and 2·p·out operations for each row of x; memory
-// beyond dst is p + out numbers for each of the rows in work, 64 a goroutine.
+// matrix with the p points and 2·p·out operations for each row of x. Scratch memory, a few
+// times p + out numbers for each of 64 rows a goroutine, is kept for later calls, which
+// allocate nothing where kernels.Against does not.
 func (e *Embedding[T]) Transform(dst, x dense.Matrix[T]) dense.Matrix[T] {
-	in, out := e.Dims()
 	x.Check()
-	if x.Cols != in {
-		panic(fmt.Sprintf("rff: x is %d×%d, want %d×%d", x.Rows, x.Cols, x.Rows, in))
+	if x.Cols != e.in {
+		panic(fmt.Sprintf("rff: x is %d×%d, want %d×%d", x.Rows, x.Cols, x.Rows, e.in))
 	}
-	dst = dense.Ensure(dst, x.Rows, out)
-	parallel.Rows(x.Rows, blockRows, func(lo, hi int) {
-		block := dense.Convert(dense.Matrix[float64]{}, x.RowRange(lo, hi))
-		gram := kernels.Gram(dense.Matrix[float64]{}, e.kernel, block, e.points)
-		phi := dense.New[float64](hi-lo, out)
-		product.Mul(1, gram, e.coefficients, 0, phi)
-		dense.Convert(dst.RowRange(lo, hi), phi)
-	})
+	dst = dense.Ensure(dst, x.Rows, e.out)
+	p := e.passes.Get()
+	*p = embeddingPass[T]{Embedding: e, dst: dst, x: x}
+	parallel.Do((x.Rows+blockRows-1)/blockRows, p)
+	*p = embeddingPass[T]{}
+	e.passes.Put(p)
 	return dst
+}
+
+// embeddingPass is one Transform.
+type embeddingPass[T dense.Float] struct {
+	*Embedding[T]
+	dst, x dense.Matrix[T]
+}
+
+// embeddingSpace holds a block of points, of their kernel values and of features.
+type embeddingSpace struct{ x, gram, phi []float64 }
+
+func (p *embeddingPass[T]) Piece(i int) {
+	lo := i * blockRows
+	hi := min(lo+blockRows, p.x.Rows)
+	s := p.spaces.Get()
+	x := dense.Convert(scratchMatrix(&s.x, hi-lo, p.in), p.x.RowRange(lo, hi))
+	gram := p.points.Gram(scratchMatrix(&s.gram, hi-lo, p.points.Points().Rows), x)
+	phi := scratchMatrix(&s.phi, hi-lo, p.out)
+	product.MulPacked(1, gram, &p.coefficients, 0, phi, nil)
+	dense.Convert(p.dst.RowRange(lo, hi), phi)
+	p.spaces.Put(s)
 }
 
 // Kernel returns k.
@@ -156,13 +180,8 @@ func (e *Embedding[T]) String() string {
 // spectrumOf copies the points and returns them with the spectrum of their Gram
 // matrix.
 func spectrumOf[T dense.Float](k kernels.Kernel, argument string, x dense.Matrix[T]) (dense.Matrix[float64], spectrum, error) {
-	if k == nil {
-		return dense.Matrix[float64]{}, spectrum{}, fmt.Errorf("rff: k is nil, want a kernel")
-	}
-	if v, ok := k.(kernels.Validator); ok {
-		if err := v.Validate(); err != nil {
-			return dense.Matrix[float64]{}, spectrum{}, fmt.Errorf("rff: k is out of range: %w", err)
-		}
+	if err := usable(k); err != nil {
+		return dense.Matrix[float64]{}, spectrum{}, err
 	}
 	x.Check()
 	if x.Rows < 1 || x.Cols < 1 {

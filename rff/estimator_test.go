@@ -1,7 +1,6 @@
 package rff_test
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -40,7 +39,7 @@ func TestEstimators(t *testing.T) {
 	for name, f := range allMaps[float64](t, 4) {
 		e, ok := f.(estimating)
 		if !ok {
-			assert.Contains(t, []string{"nystroem", "spectral", "polynomial", "maclaurin"}, strings.Fields(name)[0])
+			assert.NotContains(t, want, name)
 			continue
 		}
 		switch name {

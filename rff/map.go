@@ -1,6 +1,8 @@
 package rff
 
 import (
+	"reflect"
+
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/kernels"
 )
@@ -53,4 +55,10 @@ func Keys[T dense.Float](m Map[T]) Map[T] {
 		return p.Keys()
 	}
 	return m
+}
+
+// isSymmetric reports whether m is its own map of keys.
+func isSymmetric[T dense.Float](m Map[T]) bool {
+	// A map of another's may be of a type that cannot be compared.
+	return reflect.TypeOf(m).Comparable() && m == Keys(m)
 }

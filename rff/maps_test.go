@@ -168,6 +168,45 @@ func allMaps[T dense.Float](t testing.TB, d int) map[string]rff.Map[T] {
 	spectral, err := rff.Spectral(kernels.Laplacian{}, landmarks, 6)
 	require.NoError(t, err)
 	maps["nystroem"], maps["spectral"] = nystroem, spectral
+	for name, f := range madeOfOthers[T](t, d) {
+		maps[name] = f
+	}
+	return maps
+}
+
+// madeOfOthers are the maps of R^d that prepare points for others.
+func madeOfOthers[T dense.Float](t testing.TB, d int) map[string]rff.Map[T] {
+	maps := map[string]rff.Map[T]{}
+	pca, err := rff.PCA(points[T](9, 40, d, 1), d-1, true)
+	require.NoError(t, err)
+	affine, err := rff.NewAffine(points[T](10, d+1, d, 0.5), points[T](11, 1, d+1, 1).Data)
+	require.NoError(t, err)
+	maps["pca"], maps["affine"] = pca, affine
+	p := kernels.Patches{Height: 1, Width: d, Size: 2, Padding: 1, Pool: 2}
+	for _, r := range randomMaps[T]() {
+		if r.name != "gaussian" && r.name != "softmax hyperbolic" && r.name != "angular" {
+			continue
+		}
+		before, err := r.draw(20, d-1, exprand.NewSource(5))
+		require.NoError(t, err)
+		composed, err := rff.Compose(pca, before)
+		require.NoError(t, err)
+		after, err := r.draw(20, d+1, exprand.NewSource(5))
+		require.NoError(t, err)
+		shifted, err := rff.Compose(affine, after)
+		require.NoError(t, err)
+		maps[r.name+" after pca"], maps[r.name+" after affine"] = composed, shifted
+		f, err := r.draw(20, d, exprand.NewSource(5))
+		require.NoError(t, err)
+		homogeneous, err := rff.Homogeneous(f)
+		require.NoError(t, err)
+		maps["homogeneous "+r.name] = homogeneous
+		patches, err := r.draw(20, 4, exprand.NewSource(5))
+		require.NoError(t, err)
+		pooled, err := rff.Convolution(patches, p)
+		require.NoError(t, err)
+		maps["convolution of "+r.name] = pooled
+	}
 	return maps
 }
 

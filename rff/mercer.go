@@ -51,25 +51,34 @@ func decompose(k kernels.Kernel, argument string, points dense.Matrix[float64]) 
 	return s, nil
 }
 
-// ordered returns the columns of u in reverse order, each with the sign that
-// makes its element of largest absolute value (the first of them) positive: an
-// eigenvector is unique but for its sign.
+// ordered returns the columns of u in reverse order, upright.
 func ordered(u dense.Matrix[float64]) dense.Matrix[float64] {
 	n := u.Rows
 	v := dense.New[float64](n, n)
-	for k := range n {
-		from, peak := n-1-k, 0.0
-		for i := range n {
-			if w := u.At(i, from); math.Abs(w) > math.Abs(peak) {
+	for i := range n {
+		copy(v.Row(i), u.Row(i))
+		slices.Reverse(v.Row(i))
+	}
+	return upright(v)
+}
+
+// upright gives each column of u the sign that makes its element of largest absolute
+// value (the first of them) positive, and returns u: an eigenvector is unique but for
+// its sign.
+func upright(u dense.Matrix[float64]) dense.Matrix[float64] {
+	for k := range u.Cols {
+		peak := 0.0
+		for i := range u.Rows {
+			if w := u.At(i, k); math.Abs(w) > math.Abs(peak) {
 				peak = w
 			}
 		}
 		flip := math.Copysign(1, peak)
-		for i := range n {
-			v.Set(i, k, flip*u.At(i, from))
+		for i := range u.Rows {
+			u.Set(i, k, flip*u.At(i, k))
 		}
 	}
-	return v
+	return u
 }
 
 // times returns the first r columns of the vectors, column k multiplied by

@@ -1,9 +1,10 @@
-// Regression fits a function with random features instead of a kernel matrix.
+// Regression fits functions with feature maps instead of a kernel matrix.
 //
-// Exact kernel ridge regression with n points solves an n×n system; with m
-// frequencies of the Gaussian kernel it is a linear regression on 2m features.
-// The program draws a data set, fits it in both ways with independent and
-// orthogonal frequencies, and prints test error and time as m grows.
+// Exact kernel ridge regression with n points solves an n×n system; with D features
+// it is a linear regression on those. The program draws two data sets, points and
+// images, fits each exactly and with random features, Nyström features and
+// convolutional features of images, and prints test error and time as the number of
+// frequencies or landmarks grows, and how many come close to the exact error.
 package main
 
 import (
@@ -11,14 +12,13 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"time"
-
-	exprand "golang.org/x/exp/rand"
-	"gonum.org/v1/gonum/stat"
+	"math/rand/v2"
 
 	"github.com/seed-feabd252/randfeat/examples/internal/cli"
-	"github.com/seed-feabd252/randfeat/examples/internal/table"
+	"github.com/seed-feabd252/randfeat/kernels"
+	"github.com/seed-feabd252/randfeat/rff"
 	"github.com/seed-feabd252/randfeat/validate/charts"
+	exprand "golang.org/x/exp/rand"
 )
 
 const about = `regression compares ridge regression on random features of the Gaussian kernel with exact kernel ridge regression.
@@ -26,30 +26,43 @@ const about = `regression compares ridge regression on random features of the Ga
 It draws points x uniformly from [−1, 1]⁸ and values
     y = sin(π·x₁·x₂) + 2·(x₃ − ½)² + x₄ + ½·x₅ + 0.3·N(0, 1)
 (after Friedman 1991; x₆, x₇ and x₈ do nothing), and fits them with the kernel exp(−‖x−x'‖²/(2ℓ²)). Exact regression
-solves (K + λI)a = y with the n×n Gram matrix K. The other solves (ΦᵀΦ + λI)w = Φᵀy with the n×2m matrix of features
-Φ, for which ΦΦᵀ ≈ K. Both systems are solved by Cholesky factorisation.`
+solves (K + λI)a = y with the n×n Gram matrix K. The other solves (ΦᵀΦ + λI)w = Φᵀy with the n×D matrix of features
+Φ, for which ΦΦᵀ ≈ K. Both systems are solved by Cholesky factorisation. Features are
+    random    D = 2m, from m frequencies: independent, orthogonal (gram-schmidt), or structured (hadamard)
+    Nyström   D = m, from m landmarks: points drawn uniformly, centres of k-means, or points drawn by leverage scores
+
+Then it draws images of 12×12 pixels with 3 strokes of random place, length, angle and intensity, and noise, and values
+    y = sum of intensity·cos(2·angle) + 0.1·N(0, 1)
+and fits these with the convolutional kernel that compares all patches of 4×4 pixels, p and q, of two images by
+    ‖p‖‖q‖·exp(−‖p/‖p‖ − q/‖q‖‖²/(2ℓ²)),
+and with the convolutional map whose features of patches are made of m frequencies or landmarks.`
 
 func main() { cli.Main("regression", run) }
 
 // settings are the flags.
 type settings struct {
-	train, test, draws  int
-	lengthScale, lambda float64
-	seed                uint64
-	plot                string
+	train, test, images, imageTest, draws int
+	lengthScale, lambda                   float64
+	patchScale, imageLambda               float64
+	seed                                  uint64
+	plot                                  string
 }
 
-// sizes are the numbers of frequencies of the table.
-var sizes = []int{16, 32, 64, 128, 256, 512}
+// sizes are the numbers of frequencies or landmarks of the tables.
+var sizes = []int{16, 32, 64, 128, 256}
 
 func run(args []string, stdout, _ io.Writer) error {
 	var s settings
 	fs := flag.NewFlagSet("regression", flag.ContinueOnError)
 	fs.IntVar(&s.train, "train", 1500, "points to fit")
 	fs.IntVar(&s.test, "test", 500, "points to test on")
-	fs.IntVar(&s.draws, "draws", 5, "draws of the frequencies that an error bar is made of")
+	fs.IntVar(&s.images, "images", 400, "images to fit")
+	fs.IntVar(&s.imageTest, "imagetest", 200, "images to test on")
+	fs.IntVar(&s.draws, "draws", 5, "draws of frequencies or landmarks that an error bar is made of")
 	fs.Float64Var(&s.lengthScale, "lengthscale", 3, "length-scale ℓ of the Gaussian kernel, in units of x")
 	fs.Float64Var(&s.lambda, "lambda", 0.05, "ridge λ")
+	fs.Float64Var(&s.patchScale, "patchscale", 1, "length-scale ℓ of the kernel of patches, for directions")
+	fs.Float64Var(&s.imageLambda, "imagelambda", 0.03, "ridge λ for images")
 	fs.Uint64Var(&s.seed, "seed", 1, "seed of all randomness; the same seed gives the same errors")
 	fs.StringVar(&s.plot, "plot", "", "draw test error against m in this `file`, .png or .svg")
 	if done, err := cli.Parse(fs, about, args, stdout); done || err != nil {
@@ -59,38 +72,49 @@ func run(args []string, stdout, _ io.Writer) error {
 		return err
 	}
 	src := exprand.NewSource(s.seed)
-	train, test := draw(s.train, src), draw(s.test, src)
-
-	start := time.Now()
-	exact, err := kernelRidge(train, test.x, s.lengthScale, s.lambda)
+	points, err := s.points(src).run(s.draws, src)
 	if err != nil {
 		return err
 	}
-	exactTime := time.Since(start)
-	exactError := rmse(exact, test.y)
-	rows, err := s.measure(train, test, exact, src)
+	images, err := s.pictures(src).run(s.draws, src)
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(stdout, `Ridge regression on %d points in R^%d, tested on %d; Gaussian kernel, ℓ = %g, λ = %g, noise %g
-
-test error   root mean square of prediction − value; the noise alone makes %g
-from exact   root mean square of the difference between this prediction and the exact one
-             both: mean ± standard error over %d draws of the frequencies
-time         to fit and to predict, median; speed is the time of exact regression over this one
-
-`, s.train, dim, s.test, s.lengthScale, s.lambda, noise, noise, s.draws)
-	if err := report(stdout, rows, exactError, exactTime); err != nil {
+	if err := s.report(stdout, points, images); err != nil {
 		return err
 	}
 	if s.plot == "" {
 		return nil
 	}
-	if err := picture(rows, exactError).Save(s.plot); err != nil {
+	if err := picture(points, images).Save(s.plot); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(stdout, "\nThe picture of test error against m is in %s\n", s.plot)
+	_, err = fmt.Fprintf(stdout, "\nThe picture of test error against the number of features is in %s\n", s.plot)
 	return err
+}
+
+// points returns the task of fitting points.
+func (s settings) points(src rand.Source) task {
+	k := kernels.Gaussian{LengthScale: s.lengthScale}
+	t := task{train: draw(s.train, src), test: draw(s.test, src), kernel: k, lambda: s.lambda, by: methods(s.lambda)}
+	t.draw = func(by method, m int, src rand.Source) (rff.Map[float64], error) {
+		return by.draw(m, t.train.x, k, src)
+	}
+	return t
+}
+
+// pictures returns the task of fitting images.
+func (s settings) pictures(src rand.Source) task {
+	k := kernels.Gaussian{LengthScale: s.patchScale}
+	all := methods(s.imageLambda)
+	t := task{
+		train: drawImages(s.images, src), test: drawImages(s.imageTest, src), kernel: imageKernel(k), lambda: s.imageLambda,
+		by: []method{all[1], all[4]},
+	}
+	t.draw = func(by method, m int, src rand.Source) (rff.Map[float64], error) {
+		return imageMap(by, m, t.train.x, k, src)
+	}
+	return t
 }
 
 func (s settings) check() error {
@@ -99,70 +123,22 @@ func (s settings) check() error {
 		return fmt.Errorf("-train %d, want at least 2", s.train)
 	case s.test < 1:
 		return fmt.Errorf("-test %d, want at least 1", s.test)
+	case s.images < 2:
+		return fmt.Errorf("-images %d, want at least 2", s.images)
+	case s.imageTest < 1:
+		return fmt.Errorf("-imagetest %d, want at least 1", s.imageTest)
 	case s.draws < 2:
 		return fmt.Errorf("-draws %d, want at least 2 to make an error bar", s.draws)
 	case !(s.lengthScale > 0) || math.IsInf(s.lengthScale, 0):
 		return fmt.Errorf("-lengthscale %v, want a positive number", s.lengthScale)
 	case !(s.lambda > 0) || math.IsInf(s.lambda, 0):
 		return fmt.Errorf("-lambda %v, want a positive number", s.lambda)
+	case !(s.patchScale > 0) || math.IsInf(s.patchScale, 0):
+		return fmt.Errorf("-patchscale %v, want a positive number", s.patchScale)
+	case !(s.imageLambda > 0) || math.IsInf(s.imageLambda, 0):
+		return fmt.Errorf("-imagelambda %v, want a positive number", s.imageLambda)
 	case s.plot != "":
 		return charts.CheckPath(s.plot)
 	}
 	return nil
-}
-
-// report prints the table.
-func report(w io.Writer, rows []row, exactError float64, exactTime time.Duration) error {
-	t := table.New(
-		table.Column{Name: "frequencies"}, table.Column{Name: "m", Right: true},
-		table.Column{Name: "test error", Right: true}, table.Column{Name: "from exact", Right: true},
-		table.Column{Name: "time, ms", Right: true}, table.Column{Name: "speed", Right: true},
-	)
-	milliseconds := func(d time.Duration) string { return fmt.Sprintf("%.1f", 1e3*d.Seconds()) }
-	t.Row("exact kernel", "", fmt.Sprintf("%.4f", exactError), "", milliseconds(exactTime), "1.00×")
-	for _, r := range rows {
-		if r.m == sizes[0] {
-			t.Gap()
-		}
-		t.Row(r.projection, fmt.Sprint(r.m), r.test.String(), r.exact.String(), milliseconds(r.time),
-			fmt.Sprintf("%.2f×", exactTime.Seconds()/r.time.Seconds()))
-	}
-	return t.Fprint(w)
-}
-
-// estimate is a mean over draws and its standard error.
-type estimate struct{ mean, stderr float64 }
-
-func estimateOf(x []float64) estimate {
-	mean, spread := stat.MeanStdDev(x, nil)
-	return estimate{mean, stat.StdErr(spread, float64(len(x)))}
-}
-
-func (e estimate) String() string { return fmt.Sprintf("%.4f ± %.4f", e.mean, e.stderr) }
-
-// picture draws test error and distance from the exact prediction against m.
-func picture(rows []row, exactError float64) charts.Figure {
-	test := charts.Panel{Title: "test error", Levels: []charts.Level{
-		{Name: "exact kernel ridge", Y: exactError}, {Name: "noise", Y: noise},
-	}}
-	exact := charts.Panel{Title: "distance from the exact prediction"}
-	for _, name := range projectionNames {
-		a, b := charts.Series{Name: name}, charts.Series{Name: name}
-		for _, r := range rows {
-			if r.projection == name {
-				a.Points = append(a.Points, charts.Point{X: float64(r.m), Y: r.test.mean, Err: r.test.stderr})
-				b.Points = append(b.Points, charts.Point{X: float64(r.m), Y: r.exact.mean, Err: r.exact.stderr})
-			}
-		}
-		test.Series, exact.Series = append(test.Series, a), append(exact.Series, b)
-	}
-	fig := charts.Figure{
-		Title:  "Ridge regression with random features",
-		XLabel: "frequencies m", YLabel: "root mean square",
-		LogX: true, LogY: true, Panels: []charts.Panel{test, exact},
-	}
-	for _, m := range sizes {
-		fig.XTicks = append(fig.XTicks, float64(m))
-	}
-	return fig
 }

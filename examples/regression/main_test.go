@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	exprand "golang.org/x/exp/rand"
+	"gonum.org/v1/gonum/stat"
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/kernels"
@@ -20,35 +21,90 @@ import (
 )
 
 func small(args ...string) []string {
-	return append([]string{"-train", "60", "-test", "20", "-draws", "2"}, args...)
+	return append([]string{"-train", "60", "-test", "20", "-images", "30", "-imagetest", "10", "-draws", "2"}, args...)
 }
 
 func TestRun(t *testing.T) {
 	var b bytes.Buffer
 	path := filepath.Join(t.TempDir(), "a.svg")
 	require.NoError(t, run(small("-plot", path), &b, io.Discard))
-	assert.Equal(t, 1+len(projectionNames)*len(sizes), strings.Count(b.String(), "×\n"))
+	assert.Equal(t, 2+(6+2)*len(sizes), strings.Count(b.String(), "×\n"))
+	assert.Contains(t, b.String(), "m needed")
 	assert.Contains(t, b.String(), path)
 	data, err := os.ReadFile(path)
 	require.NoError(t, err)
-	for _, name := range append([]string{"exact kernel ridge", "frequencies m"}, projectionNames...) {
+	for _, name := range []string{"exact kernel ridge", "features", "images: test error"} {
 		assert.Contains(t, string(data), name)
+	}
+	for _, by := range methods(1) {
+		assert.Contains(t, string(data), by.name)
 	}
 }
 
 func TestErrorsDoNotDependOnTheClock(t *testing.T) {
-	s := settings{draws: 2, lengthScale: 2, lambda: 0.1}
+	s := settings{train: 50, test: 10, lengthScale: 2, lambda: 0.1}
 	measure := func() []row {
 		src := exprand.NewSource(4)
-		train, test := draw(50, src), draw(10, src)
-		rows, err := s.measure(train, test, make([]float64, 10), src)
+		o, err := s.points(src).run(2, src)
 		require.NoError(t, err)
-		for i := range rows {
-			rows[i].time = 0
+		for i := range o.rows {
+			o.rows[i].time = 0
 		}
-		return rows
+		return o.rows
 	}
 	assert.Equal(t, measure(), measure())
+}
+
+// Every method comes within 5 % of the test error of exact regression, on points and on
+// images, with at most 512 features.
+func TestFeaturesReachTheExactError(t *testing.T) {
+	s := settings{train: 1000, test: 300, images: 300, imageTest: 200, lengthScale: 3, lambda: 0.05, patchScale: 1, imageLambda: 0.03}
+	src := exprand.NewSource(1)
+	for name, set := range map[string]task{"points": s.points(src), "images": s.pictures(src)} {
+		o, err := set.run(2, exprand.NewSource(2))
+		require.NoError(t, err)
+		mean := make([]float64, len(set.test.y))
+		for i := range mean {
+			mean[i] = stat.Mean(set.train.y, nil)
+		}
+		assert.Less(t, o.exactError, 0.6*rmse(mean, set.test.y), "%s: exact regression has learnt something", name)
+		for _, by := range set.by {
+			r, ok := o.needed(by.name)
+			require.True(t, ok, "%s with %s", name, by.name)
+			assert.LessOrEqual(t, r.features, 512, "%s with %s", name, by.name)
+			assert.LessOrEqual(t, r.test.mean, 1.05*o.exactError)
+			t.Logf("%s with %s: m = %d, %d features, error %.4f, exact %.4f", name, by.name, r.m, r.features, r.test.mean, o.exactError)
+		}
+		assert.Greater(t, o.rows[0].test.mean, 1.05*o.exactError, "%s: not with any m", name)
+		_, ok := o.needed("none")
+		assert.False(t, ok)
+	}
+}
+
+// The convolutional map with exact features of patches predicts as its kernel does.
+func TestConvolutionRidgeIsKernelRidge(t *testing.T) {
+	src := exprand.NewSource(3)
+	train, test := drawImages(30, src), drawImages(10, src)
+	quadratic, err := rff.Quadratic[float64](16)
+	require.NoError(t, err)
+	f, err := rff.Convolution(rff.Map[float64](quadratic), patches)
+	require.NoError(t, err)
+	want, err := kernelRidge(f.Kernel(), train, test.x, 0.1)
+	require.NoError(t, err)
+	got, err := featureRidge(f, train, test.x, 0.1)
+	require.NoError(t, err)
+	assert.InDeltaSlice(t, want, got, 1e-8)
+}
+
+// A stroke is as bright as its intensity along its line, and fades beside it.
+func TestStroke(t *testing.T) {
+	image := make([]float64, side*side)
+	stroke{x: 5, y: 6, angle: 0, length: 4, intensity: 2}.draw(image)
+	for j := 3; j <= 7; j++ {
+		assert.InDelta(t, 2, image[6*side+j], 1e-12)
+	}
+	assert.InDelta(t, 2*math.Exp(-1/0.72), image[5*side+5], 1e-12)
+	assert.InDelta(t, 2*math.Exp(-4/0.72), image[6*side+9], 1e-12)
 }
 
 func TestHelp(t *testing.T) {
@@ -63,6 +119,10 @@ func TestErrors(t *testing.T) {
 		"-train 1":        "-train 1, want at least 2",
 		"-test 0":         "-test 0, want at least 1",
 		"-draws 1":        "-draws 1, want at least 2",
+		"-images 1":       "-images 1, want at least 2",
+		"-imagetest 0":    "-imagetest 0, want at least 1",
+		"-patchscale 0":   "-patchscale 0, want a positive number",
+		"-imagelambda -1": "-imagelambda -1, want a positive number",
 		"-lengthscale -1": "-lengthscale -1, want a positive number",
 		"-lambda 0":       "-lambda 0, want a positive number",
 		"-lambda Inf":     "-lambda +Inf, want a positive number",
@@ -85,7 +145,7 @@ func (full) Write([]byte) (int, error) { return 0, errors.New("disk full") }
 func TestKernelRidge(t *testing.T) {
 	const lambda = 0.1
 	train := draw(30, exprand.NewSource(1))
-	got, err := kernelRidge(train, train.x, 2, lambda)
+	got, err := kernelRidge(kernels.Gaussian{LengthScale: 2}, train, train.x, lambda)
 	require.NoError(t, err)
 	gram := kernels.Gram(dense.Matrix[float64]{}, kernels.Gaussian{LengthScale: 2}, train.x, dense.Matrix[float64]{})
 	for i := range got {
@@ -115,18 +175,15 @@ func TestFeatureRidgeIsKernelRidge(t *testing.T) {
 	assert.InDeltaSlice(t, want, got, 1e-10)
 }
 
-func TestMoreFrequenciesComeCloser(t *testing.T) {
-	s := settings{draws: 3, lengthScale: 2, lambda: 0.1}
+func TestMoreFeaturesComeCloser(t *testing.T) {
+	s := settings{train: 270, test: 60, lengthScale: 2, lambda: 0.1}
 	src := exprand.NewSource(6)
-	train, test := draw(200, src), draw(100, src)
-	exact, err := kernelRidge(train, test.x, s.lengthScale, s.lambda)
+	o, err := s.points(src).run(2, src)
 	require.NoError(t, err)
-	rows, err := s.measure(train, test, exact, src)
-	require.NoError(t, err)
-	for i := 0; i < len(rows); i += len(sizes) {
-		first, last := rows[i], rows[i+len(sizes)-1]
-		// The error falls as 1/√m: by more than 5 from 16 to 512.
-		assert.Greater(t, first.exact.mean, 3*last.exact.mean, first.projection)
+	for i := 0; i < len(o.rows); i += len(sizes) {
+		first, last := o.rows[i], o.rows[i+len(sizes)-1]
+		// The error of random features falls as 1/√m: by 4 from 16 to 256.
+		assert.Greater(t, first.exact.mean, 2.5*last.exact.mean, first.method)
 	}
 }
 

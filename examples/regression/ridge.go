@@ -4,15 +4,12 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"slices"
-	"time"
 
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/kernels"
-	"github.com/seed-feabd252/randfeat/orf"
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
@@ -49,8 +46,7 @@ func truth(x []float64) float64 {
 
 // kernelRidge returns k(x, train)·(K + λI)⁻¹·y, the prediction at every row of x,
 // in O(n³).
-func kernelRidge(train data, x dense.Matrix[float64], lengthScale, lambda float64) ([]float64, error) {
-	k := kernels.Gaussian{LengthScale: lengthScale}
+func kernelRidge(k kernels.Kernel, train data, x dense.Matrix[float64], lambda float64) ([]float64, error) {
 	gram := kernels.Gram(dense.Matrix[float64]{}, k, train.x, dense.Matrix[float64]{})
 	a, err := solve(gram, train.y, lambda)
 	if err != nil {
@@ -106,63 +102,4 @@ func rmse(a, b []float64) float64 {
 		sum += (v - b[i]) * (v - b[i])
 	}
 	return math.Sqrt(sum / float64(len(a)))
-}
-
-var projectionNames = []string{"iid", "gram-schmidt", "hadamard"}
-
-// frequencies draws m frequencies.
-func frequencies(projection string, m int, src rand.Source) (orf.Projection[float64], error) {
-	switch projection {
-	case "iid":
-		return orf.IID[float64](m, dim, src)
-	case "gram-schmidt":
-		return orf.GramSchmidt[float64](m, dim, src)
-	case "hadamard":
-		return orf.Hadamard[float64](m, dim, src)
-	}
-	return nil, fmt.Errorf("unknown projection %q", projection)
-}
-
-// row is a row of the table.
-type row struct {
-	projection  string
-	m           int
-	test, exact estimate
-	time        time.Duration
-}
-
-// measure fits with every kind and number of frequencies. exact is the
-// prediction of exact regression.
-func (s settings) measure(train, test data, exact []float64, src rand.Source) ([]row, error) {
-	var rows []row
-	for _, projection := range projectionNames {
-		for _, m := range sizes {
-			var fromTest, fromExact []float64
-			var taken []time.Duration
-			for range s.draws {
-				w, err := frequencies(projection, m, src)
-				if err != nil {
-					return nil, err
-				}
-				f, err := rff.Gaussian(w, s.lengthScale)
-				if err != nil {
-					return nil, err
-				}
-				start := time.Now()
-				y, err := featureRidge(f, train, test.x, s.lambda)
-				if err != nil {
-					return nil, err
-				}
-				taken = append(taken, time.Since(start))
-				fromTest = append(fromTest, rmse(y, test.y))
-				fromExact = append(fromExact, rmse(y, exact))
-			}
-			slices.Sort(taken)
-			rows = append(rows, row{
-				projection: projection, m: m,
-				test: estimateOf(fromTest), exact: estimateOf(fromExact), time: taken[len(taken)/2],
-			})
-		}
-	}
-	return rows, nil
 }

@@ -1,0 +1,104 @@
+package kernels
+
+import (
+	"fmt"
+
+	"gonum.org/v1/gonum/floats"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/parallel"
+	"github.com/seed-feabd252/randfeat/internal/pool"
+	"github.com/seed-feabd252/randfeat/internal/product"
+)
+
+// Against is a kernel with one side of its Gram matrices prepared: points y that
+// many others are compared with, such as landmarks or training points. It never
+// changes and may be shared by goroutines.
+type Against struct {
+	k      Kernel
+	y      points[float64]
+	packed product.Packed[float64]  // Yᵀ
+	elu    *product.Packed[float64] // the same of elu1, if k needs it
+
+	passes pool.Of[againstPass]
+	blocks pool.Of[againstBlock]
+}
+
+// NewAgainst prepares the rows of y (p×d), which are copied, in float64.
+//
+// An error reports a nil k and what its Validate reports.
+func NewAgainst[T dense.Float](k Kernel, y dense.Matrix[T]) (*Against, error) {
+	if err := validate(k); err != nil {
+		return nil, err
+	}
+	y.Check()
+	a := &Against{k: k, y: newPoints(k, dense.Convert(dense.Matrix[float64]{}, y))}
+	product.PackT(&a.packed, a.y.given)
+	if a.y.elu.Data != nil {
+		a.elu = new(product.Packed[float64])
+		product.PackT(a.elu, a.y.elu)
+	}
+	return a, nil
+}
+
+// Points returns y, which must not be written.
+func (a *Against) Points() dense.Matrix[float64] { return a.y.given }
+
+// Gram writes Gram(k, x, y), with the same bits, for the rows of x (n×d) into dst
+// (n×p) and returns it; a zero dst is allocated. dst must not overlap x. It
+// allocates nothing once scratch memory for 64 rows a goroutine is there, unless k
+// is a Pullback, Homogeneous or Convolution, which gain nothing from being
+// prepared, or has one as a part. It panics if a shape does not fit.
+func (a *Against) Gram(dst, x dense.Matrix[float64]) dense.Matrix[float64] {
+	if _, ok := asWhole(a.k); ok {
+		return Gram(dst, a.k, x, a.y.given)
+	}
+	x.Check()
+	if x.Cols != a.y.given.Cols {
+		panic(fmt.Sprintf("kernels: x is %d×%d, y is %d×%d: columns differ", x.Rows, x.Cols, a.y.given.Rows, a.y.given.Cols))
+	}
+	dst = dense.Ensure(dst, x.Rows, a.y.given.Rows)
+	p := a.passes.Get()
+	*p = againstPass{Against: a, dst: dst, x: x}
+	parallel.Do((x.Rows+gramRows-1)/gramRows, p)
+	*p = againstPass{}
+	a.passes.Put(p)
+	return dst
+}
+
+// againstPass is one Gram.
+type againstPass struct {
+	*Against
+	dst, x dense.Matrix[float64]
+}
+
+// againstBlock is a block of rows with memory for what it has to know of x.
+type againstBlock struct {
+	block[float64]
+	squares [gramRows]float64
+	elu     []float64
+}
+
+func (p *againstPass) Piece(i int) {
+	lo := i * gramRows
+	hi := min(lo+gramRows, p.x.Rows)
+	b := p.blocks.Get()
+	b.y = p.y
+	b.products.packed, b.elus.packed = &p.packed, p.elu
+	b.products.known, b.elus.known = dense.Matrix[float64]{}, dense.Matrix[float64]{}
+	x := p.x.RowRange(lo, hi)
+	b.x = points[float64]{given: x, exact: x, squares: b.squares[:x.Rows]}
+	for i := range x.Rows {
+		b.squares[i] = floats.Dot(x.Row(i), x.Row(i))
+	}
+	if p.elu != nil {
+		if len(b.elu) < gramRows*x.Cols {
+			b.elu = make([]float64, gramRows*x.Cols)
+		}
+		b.x.elu = dense.Of(x.Rows, x.Cols, b.elu[:x.Rows*x.Cols])
+		eluOf(b.x.elu, x)
+	}
+	b.fill(p.dst.RowRange(lo, hi), p.k)
+	b.x = points[float64]{}
+	p.blocks.Put(b)
+}

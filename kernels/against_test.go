@@ -1,0 +1,49 @@
+package kernels
+
+import (
+	"runtime"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-feabd252/randfeat/dense"
+)
+
+func TestAgainstIsGram(t *testing.T) {
+	x, y := cloud[float64](1, 150, 5, 0.1, 1), cloud[float64](2, 37, 5, 0, 1)
+	kernels := append([]Kernel{Sum{ELU{}, Product{Gaussian{}, ELU{}}}}, all...)
+	for _, k := range kernels {
+		a, err := NewAgainst(k, y)
+		require.NoError(t, err)
+		want := Gram(dense.Matrix[float64]{}, k, x, y)
+		for _, n := range []int{150, 3, 70} {
+			assert.Equal(t, want.RowRange(0, n), a.Gram(dense.Matrix[float64]{}, x.RowRange(0, n)), "%v", k)
+		}
+		before := runtime.GOMAXPROCS(4)
+		assert.Equal(t, want, a.Gram(dense.Matrix[float64]{}, x), "%v on four processors", k)
+		runtime.GOMAXPROCS(before)
+		assert.Equal(t, y.Clone(), a.Points())
+	}
+}
+
+func TestAgainstKeepsItsPoints(t *testing.T) {
+	x, y := cloud[float64](1, 5, 3, 0, 1), cloud[float64](2, 4, 3, 0, 1)
+	a, err := NewAgainst(Gaussian{}, y)
+	require.NoError(t, err)
+	want := a.Gram(dense.Matrix[float64]{}, x)
+	y.Set(0, 0, 99)
+	assert.Equal(t, want, a.Gram(dense.Matrix[float64]{}, x))
+}
+
+func TestAgainstErrors(t *testing.T) {
+	y := cloud[float32](2, 4, 3, 0, 1)
+	_, err := NewAgainst(nil, y)
+	assert.EqualError(t, err, "kernels: k is nil")
+	_, err = NewAgainst(Gaussian{LengthScale: -1}, y)
+	assert.EqualError(t, err, "kernels: Gaussian.LengthScale = -1, want a positive finite number, or 0 for 1")
+	a, err := NewAgainst(Gaussian{}, y)
+	require.NoError(t, err)
+	assert.PanicsWithValue(t, "kernels: x is 2×5, y is 4×3: columns differ", func() { a.Gram(dense.Matrix[float64]{}, dense.New[float64](2, 5)) })
+	assert.Panics(t, func() { a.Gram(dense.New[float64](2, 2), dense.New[float64](2, 3)) })
+}

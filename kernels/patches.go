@@ -1,0 +1,162 @@
+package kernels
+
+import (
+	"fmt"
+
+	"github.com/seed-feabd252/randfeat/dense"
+)
+
+// Patches says how an image is cut into square patches and how these are gathered
+// in cells. An image is a point of R^(Height·Width·Channels): channel ch of the
+// pixel in row i and column j is element (i·Width + j)·Channels + ch. A patch has
+// Size×Size pixels with all of their channels, in the same order, and is a point of
+// R^(Size²·Channels).
+//
+// Patches are laid out in rows and columns, Stride pixels apart, beginning Padding
+// pixels outside the image, where all is zero. A cell has Pool×Pool neighbouring
+// patches; the last ones of a row or column may have fewer.
+type Patches struct {
+	// Height and Width of the image, in pixels.
+	Height, Width int
+	// Channels of a pixel. Zero means 1.
+	Channels int
+	// Size is the side of a patch, in pixels.
+	Size int
+	// Stride is at most Size, so that no pixel is left out between patches. Zero
+	// means 1.
+	Stride int
+	// Padding is less than Size, so that every patch sees the image.
+	Padding int
+	// Pool is the side of a cell, in patches. Zero means that all are in one cell.
+	Pool int
+}
+
+// Validate reports a dimension out of range, and a grid of patches that does not
+// reach the last row or column of pixels: what such an image holds there, NaN
+// included, would not count.
+func (p Patches) Validate() error {
+	at := func(name string, v, least int) error {
+		if v < least {
+			return fmt.Errorf("kernels: Patches.%s = %d, want at least %d", name, v, least)
+		}
+		return nil
+	}
+	for _, f := range []struct {
+		name     string
+		v, least int
+	}{
+		{"Height", p.Height, 1}, {"Width", p.Width, 1}, {"Channels", p.Channels, 0}, {"Size", p.Size, 1},
+		{"Stride", p.Stride, 0}, {"Padding", p.Padding, 0}, {"Pool", p.Pool, 0},
+	} {
+		if err := at(f.name, f.v, f.least); err != nil {
+			return err
+		}
+	}
+	switch {
+	case p.stride() > p.Size:
+		return fmt.Errorf("kernels: Patches.Stride = %d is more than Size = %d and leaves pixels out", p.Stride, p.Size)
+	case p.Padding >= p.Size:
+		return fmt.Errorf("kernels: Patches.Padding = %d, want less than Size = %d", p.Padding, p.Size)
+	}
+	for _, side := range []struct {
+		name   string
+		pixels int
+	}{{"Height", p.Height}, {"Width", p.Width}} {
+		n := p.along(side.pixels)
+		if n < 1 {
+			return fmt.Errorf("kernels: Patches.Size = %d is more than %s + 2·Padding = %d", p.Size, side.name, side.pixels+2*p.Padding)
+		}
+		if end := (n-1)*p.stride() + p.Size - p.Padding; end < side.pixels {
+			return fmt.Errorf("kernels: patches of size %d, stride %d and padding %d end at pixel %d of %s = %d",
+				p.Size, p.stride(), p.Padding, end, side.name, side.pixels)
+		}
+	}
+	return nil
+}
+
+// Dims returns the dimensions of an image and of a patch.
+func (p Patches) Dims() (image, patch int) {
+	return p.Height * p.Width * p.channels(), p.Size * p.Size * p.channels()
+}
+
+// Grid returns the numbers of rows and columns of patches.
+func (p Patches) Grid() (rows, cols int) { return p.along(p.Height), p.along(p.Width) }
+
+// Cells returns the numbers of rows and columns of cells.
+func (p Patches) Cells() (rows, cols int) {
+	rows, cols = p.Grid()
+	if p.Pool == 0 {
+		return 1, 1
+	}
+	return (rows + p.Pool - 1) / p.Pool, (cols + p.Pool - 1) / p.Pool
+}
+
+// Cell returns the patches of the cell in row r and column c of the cells: those in
+// rows r0 ≤ i < r1 and columns c0 ≤ j < c1.
+func (p Patches) Cell(r, c int) (r0, r1, c0, c1 int) {
+	rows, cols := p.Grid()
+	if p.Pool == 0 {
+		return 0, rows, 0, cols
+	}
+	return r * p.Pool, min((r+1)*p.Pool, rows), c * p.Pool, min((c+1)*p.Pool, cols)
+}
+
+// along returns the number of patches along a side of the image.
+func (p Patches) along(pixels int) int {
+	room := pixels + 2*p.Padding - p.Size
+	if room < 0 {
+		return 0
+	}
+	return room/p.stride() + 1
+}
+
+func (p Patches) stride() int { return max(p.Stride, 1) }
+
+func (p Patches) channels() int { return max(p.Channels, 1) }
+
+// CutPatch writes the patch in row r and column c of the grid of p into dst, of
+// the length of a patch, for an image of the length of one; p must be valid. It panics
+// if a length does not fit. dst must not overlap image.
+func CutPatch[T dense.Float](dst []T, p Patches, image []T, r, c int) {
+	if pixels, patch := p.Dims(); len(dst) != patch || len(image) != pixels {
+		panic(fmt.Sprintf("kernels: a patch of length %d and an image of length %d, want %d and %d", len(dst), len(image), patch, pixels))
+	}
+	channels := p.channels()
+	top, left := r*p.stride()-p.Padding, c*p.stride()-p.Padding
+	from, to := max(left, 0), min(left+p.Size, p.Width)
+	line := p.Size * channels
+	for i := range p.Size {
+		part := dst[i*line : (i+1)*line]
+		y := top + i
+		if y < 0 || y >= p.Height {
+			clear(part)
+			continue
+		}
+		before := (from - left) * channels
+		n := (to - from) * channels
+		clear(part[:before])
+		copy(part[before:before+n], image[(y*p.Width+from)*channels:])
+		clear(part[before+n:])
+	}
+}
+
+// CutPatches writes the patches of every image, a row of x (n×image), into dst
+// ((n·patches)×patch) and returns it; a zero dst is allocated: those of the first
+// image first, row after row of its grid. What is fitted to patches, principal
+// components or landmarks, is fitted to rows of this. dst must not overlap x. It
+// panics if p is not valid or a shape does not fit.
+func CutPatches[T dense.Float](dst dense.Matrix[T], p Patches, x dense.Matrix[T]) dense.Matrix[T] {
+	must(p.Validate())
+	x.Check()
+	pixels, patch := p.Dims()
+	if x.Cols != pixels {
+		panic(fmt.Sprintf("kernels: x is %d×%d, want %d×%d", x.Rows, x.Cols, x.Rows, pixels))
+	}
+	rows, cols := p.Grid()
+	dst = dense.Ensure(dst, x.Rows*rows*cols, patch)
+	for at := range dst.Rows {
+		image, place := at/(rows*cols), at%(rows*cols)
+		CutPatch(dst.Row(at), p, x.Row(image), place/cols, place%cols)
+	}
+	return dst
+}

@@ -1,0 +1,129 @@
+package kernels
+
+import (
+	"fmt"
+	"math"
+
+	"gonum.org/v1/gonum/floats"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/parallel"
+)
+
+// Pullback is the kernel k(x, y) = K(a(x), a(y)) of an affine map
+//
+//	a(x) = A·(x − c) + b,  R^d → R^r,
+//
+// where c is Center and b is Offset: K after centring, scaling, whitening or a
+// projection. Positive semi-definite where K is, by its very definition.
+//
+// Gram maps all points first, in float64, and takes the Gram matrix of K on them.
+type Pullback struct {
+	K Kernel
+	// A is r×d, at least 1×1.
+	A dense.Matrix[float64]
+	// Center is c, in units of x, of length d. Nil means 0.
+	Center []float64
+	// Offset is b, of length r. Nil means 0.
+	Offset []float64
+}
+
+// Eval returns K(a(x), a(y)) in O(r·d). It panics if x or y is not of length d, if a
+// field is out of range, and as K does.
+func (k Pullback) Eval(x, y []float64) float64 {
+	must(k.own())
+	z := make([]float64, 2*k.A.Rows)
+	ax, ay := z[:k.A.Rows], z[k.A.Rows:]
+	moved := make([]float64, k.A.Cols)
+	k.at(ax, x, moved)
+	k.at(ay, y, moved)
+	return k.K.Eval(ax, ay)
+}
+
+// at writes a(x) into dst. moved is scratch of the length of x.
+func (k Pullback) at(dst, x, moved []float64) {
+	if len(x) != k.A.Cols {
+		panic(fmt.Sprintf("kernels: x has length %d, Pullback.A is %d×%d", len(x), k.A.Rows, k.A.Cols))
+	}
+	copy(moved, x)
+	if k.Center != nil {
+		floats.Sub(moved, k.Center)
+	}
+	for i := range dst {
+		dst[i] = floats.Dot(k.A.Row(i), moved)
+	}
+	if k.Offset != nil {
+		floats.Add(dst, k.Offset)
+	}
+}
+
+// Validate reports a nil K, an A without elements, a Center or Offset of another
+// length than A has columns or rows, an element that is not finite, and what K
+// reports.
+func (k Pullback) Validate() error {
+	if err := k.own(); err != nil {
+		return err
+	}
+	for i := range k.A.Rows {
+		if err := allFinite(fmt.Sprintf("Pullback.A[%d]", i), k.A.Row(i)); err != nil {
+			return err
+		}
+	}
+	if err := allFinite("Pullback.Center", k.Center); err != nil {
+		return err
+	}
+	if err := allFinite("Pullback.Offset", k.Offset); err != nil {
+		return err
+	}
+	return validate(k.K)
+}
+
+// own checks the shapes but not the elements.
+func (k Pullback) own() error {
+	switch {
+	case k.K == nil:
+		return fmt.Errorf("kernels: Pullback.K is nil")
+	case k.A.Rows < 1 || k.A.Cols < 1:
+		return fmt.Errorf("kernels: Pullback.A is %d×%d, want at least 1×1", k.A.Rows, k.A.Cols)
+	case k.Center != nil && len(k.Center) != k.A.Cols:
+		return fmt.Errorf("kernels: Pullback.Center has length %d, A is %d×%d", len(k.Center), k.A.Rows, k.A.Cols)
+	case k.Offset != nil && len(k.Offset) != k.A.Rows:
+		return fmt.Errorf("kernels: Pullback.Offset has length %d, A is %d×%d", len(k.Offset), k.A.Rows, k.A.Cols)
+	}
+	return nil
+}
+
+// allFinite reports the first element that is NaN or infinite.
+func allFinite(name string, v []float64) error {
+	for j, e := range v {
+		if math.IsNaN(e) || math.IsInf(e, 0) {
+			return fmt.Errorf("kernels: %s[%d] = %v, want a finite number", name, j, e)
+		}
+	}
+	return nil
+}
+
+// String returns K with the dimensions of the affine map.
+func (k Pullback) String() string {
+	return fmt.Sprintf("Pullback{K: %v, A: %d×%d}", k.K, k.A.Rows, k.A.Cols)
+}
+
+func (k Pullback) gram(dst, x, y dense.Matrix[float64], one bool) {
+	ax, ay := k.image(x), dense.Matrix[float64]{}
+	if !one {
+		ay = k.image(y)
+	}
+	Gram(dst, k.K, ax, ay)
+}
+
+// image returns a of every row of x.
+func (k Pullback) image(x dense.Matrix[float64]) dense.Matrix[float64] {
+	ax := dense.New[float64](x.Rows, k.A.Rows)
+	parallel.Rows(x.Rows, gramRows, func(lo, hi int) {
+		moved := make([]float64, k.A.Cols)
+		for i := lo; i < hi; i++ {
+			k.at(ax.Row(i), x.Row(i), moved)
+		}
+	})
+	return ax
+}

@@ -1,0 +1,239 @@
+package kernels
+
+import (
+	"math"
+	"runtime"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/floats"
+
+	"github.com/seed-feabd252/randfeat/dense"
+)
+
+// affine is the map of the pullbacks of these tests, R^4 → R^3.
+func affine(k Kernel) Pullback {
+	return Pullback{
+		K:      k,
+		A:      dense.Of(3, 4, []float64{1, 2, 0, -1, 0.5, 0, 3, 1, -2, 1, 1, 0.25}),
+		Center: []float64{1, -1, 2, 0.5},
+		Offset: []float64{0.25, -3, 1},
+	}
+}
+
+// The image of 0 is computed by hand.
+func TestPullbackIsTheKernelOfTheImages(t *testing.T) {
+	image := func(x []float64) []float64 {
+		k, z := affine(nil), make([]float64, 3)
+		for i := range z {
+			z[i] = k.Offset[i]
+			for j, v := range x {
+				z[i] += k.A.At(i, j) * (v - k.Center[j])
+			}
+		}
+		return z
+	}
+	x, y := []float64{0, 0, 0, 0}, []float64{0.5, -2, 1, 3}
+	assert.InDeltaSlice(t, []float64{1 + 0.5 + 0.25, -0.5 - 6 - 0.5 - 3, 2 + 1 - 2 - 0.125 + 1}, image(x), 1e-14)
+	for _, k := range []Kernel{DotProduct{}, Gaussian{LengthScale: 4}, Laplacian{LengthScale: 9}, Polynomial{Degree: 2, Offset: 1}} {
+		want := k.Eval(image(x), image(y))
+		assert.InEpsilon(t, want, affine(k).Eval(x, y), 1e-13, "%v", k)
+		plain := affine(k)
+		plain.Center, plain.Offset = nil, nil
+		zero, shifted := make([]float64, 3), make([]float64, 3)
+		for i := range shifted {
+			shifted[i] = floats.Dot(plain.A.Row(i), y)
+		}
+		assert.InEpsilon(t, 1+k.Eval(zero, shifted), 1+plain.Eval(x, y), 1e-13, "%v without center and offset", k)
+	}
+}
+
+func small() Patches {
+	return Patches{Height: 4, Width: 5, Channels: 2, Size: 2, Stride: 1, Padding: 1, Pool: 2}
+}
+
+// wholes are the kernels that make other points first, on points of R^d.
+func wholes() map[int][]Kernel {
+	bag, places := small(), small()
+	bag.Pool, places.Pool = 0, 1
+	return map[int][]Kernel{
+		4: {affine(Gaussian{LengthScale: 5}), affine(Sum{Laplacian{LengthScale: 6}, DotProduct{}}), Homogeneous{K: Angular{}}},
+		40: {
+			Convolution{K: Gaussian{LengthScale: 1.5}, Patches: small()}, Convolution{K: Laplacian{LengthScale: 3}, Patches: bag},
+			Convolution{K: Polynomial{Degree: 2, Offset: 1}, Patches: places}, Convolution{K: Homogeneous{K: Matern{}}, Patches: small()},
+			Sum{Laplacian{}, Convolution{K: Gaussian{}, Patches: bag}},
+		},
+	}
+}
+
+func testGramOfOtherPoints[T dense.Float](t *testing.T) {
+	for d, ks := range wholes() {
+		x, y := cloud[T](1, 21, d, 0.2, 1), cloud[T](2, 90, d, 0, 1)
+		for _, k := range ks {
+			g, one := Gram(dense.Matrix[T]{}, k, x, y), Gram(dense.Matrix[T]{}, k, x, dense.Matrix[T]{})
+			part := Gram(dense.Matrix[T]{}, k, x.RowRange(5, 9), y.RowRange(70, 90))
+			assert.Equal(t, dense.Copy(dense.Matrix[T]{}, g.RowRange(5, 9).ColRange(70, 90)), part, "%v: part", k)
+			before := runtime.GOMAXPROCS(3)
+			assert.Equal(t, g, Gram(dense.Matrix[T]{}, k, x, y), "%v: three processors", k)
+			runtime.GOMAXPROCS(before)
+			for i := range x.Rows {
+				for j := range y.Rows {
+					want := eval(k, x.Row(i), y.Row(j))
+					size := math.Sqrt(eval(k, x.Row(i), x.Row(i)) * eval(k, y.Row(j), y.Row(j)))
+					require.InDelta(t, want, float64(g.At(i, j)), 1e-12*size+unit[T]()*math.Abs(want), "%v (%d, %d)", k, i, j)
+				}
+				for j := range i {
+					require.Equal(t, one.At(i, j), one.At(j, i), "%v: symmetric", k)
+					require.InDelta(t, eval(k, x.Row(i), x.Row(j)), float64(one.At(i, j)), 2*unit[T]()*math.Abs(eval(k, x.Row(i), x.Row(i)))+1e-11, "%v (%d, %d)", k, i, j)
+				}
+				require.Equal(t, T(eval(k, x.Row(i), x.Row(i))), one.At(i, i), "%v: diagonal", k)
+			}
+		}
+	}
+}
+
+func TestGramOfOtherPoints(t *testing.T) {
+	t.Run("type=float32", testGramOfOtherPoints[float32])
+	t.Run("type=float64", testGramOfOtherPoints[float64])
+}
+
+func TestGramOfOtherPointsShowsNaN(t *testing.T) {
+	for d, ks := range wholes() {
+		for _, bad := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
+			for j := range d {
+				x := cloud[float64](8, 3, d, 0, 1)
+				x.Set(1, j, bad)
+				for _, k := range ks {
+					g := Gram(dense.Matrix[float64]{}, k, x, dense.Matrix[float64]{})
+					for i := range 9 {
+						v := g.At(i/3, i%3)
+						require.Equal(t, i/3 == 1 || i%3 == 1, math.IsNaN(v) || math.IsInf(v, 0), "%v with %v at %d: (%d, %d) = %v", k, bad, j, i/3, i%3, v)
+					}
+				}
+			}
+		}
+	}
+}
+
+// A group of patches may be part of an image: more than 2048 of them are here.
+func TestConvolutionOfManyPatches(t *testing.T) {
+	k := Convolution{K: DotProduct{}, Patches: Patches{Height: 50, Width: 50, Size: 1}}
+	x, y := cloud[float64](3, 3, 2500, 1, 1), cloud[float64](4, 2, 2500, 2, 1)
+	g := Gram(dense.Matrix[float64]{}, k, x, y)
+	for i := range 3 {
+		for j := range 2 {
+			want := floats.Sum(x.Row(i)) / 2500 * floats.Sum(y.Row(j)) / 2500
+			assert.InEpsilon(t, want, g.At(i, j), 1e-12)
+		}
+	}
+}
+
+func TestHomogeneousAtZero(t *testing.T) {
+	k := Homogeneous{K: Gaussian{}}
+	x := dense.Of(3, 2, []float64{0, 0, 3, 4, 1e-300, 0})
+	g := Gram(dense.Matrix[float64]{}, k, x, dense.Matrix[float64]{})
+	assert.Equal(t, []float64{0, 0, 0}, g.Row(0))
+	assert.InEpsilon(t, 5e-300*math.Exp(-0.4), g.At(1, 2), 1e-14)
+	assert.Zero(t, k.Eval(x.Row(0), x.Row(1)))
+}
+
+func TestErrorsOfOtherPoints(t *testing.T) {
+	of := func(change func(k *Pullback)) Pullback {
+		k := affine(Gaussian{})
+		k.A = k.A.Clone()
+		change(&k)
+		return k
+	}
+	cut := func(change func(p *Patches)) Convolution {
+		k := Convolution{K: Gaussian{}, Patches: small()}
+		change(&k.Patches)
+		return k
+	}
+	for want, k := range map[string]Validator{
+		"kernels: Pullback.K is nil":                                                     of(func(k *Pullback) { k.K = nil }),
+		"kernels: Pullback.A is 0×0, want at least 1×1":                                  of(func(k *Pullback) { k.A = dense.Matrix[float64]{} }),
+		"kernels: Pullback.Center has length 2, A is 3×4":                                of(func(k *Pullback) { k.Center = k.Center[:2] }),
+		"kernels: Pullback.Offset has length 2, A is 3×4":                                of(func(k *Pullback) { k.Offset = k.Offset[:2] }),
+		"kernels: Pullback.A[1][3] = NaN, want a finite number":                          of(func(k *Pullback) { k.A.Set(1, 3, math.NaN()) }),
+		"kernels: Pullback.Center[0] = +Inf, want a finite number":                       of(func(k *Pullback) { k.Center = []float64{math.Inf(1), 0, 0, 0} }),
+		"kernels: Pullback.Offset[2] = -Inf, want a finite number":                       of(func(k *Pullback) { k.Offset = []float64{0, 0, math.Inf(-1)} }),
+		"kernels: Gaussian.LengthScale = -1, want a positive finite number, or 0 for 1":  of(func(k *Pullback) { k.K = Gaussian{LengthScale: -1} }),
+		"kernels: Homogeneous.K is nil":                                                  Homogeneous{},
+		"kernels: Softmax.Scale = -2, want a positive finite number, or 0 for 1":         Homogeneous{K: Softmax{Scale: -2}},
+		"kernels: Convolution.K is nil":                                                  Convolution{Patches: small()},
+		"kernels: Laplacian.LengthScale = -3, want a positive finite number, or 0 for 1": Convolution{K: Laplacian{LengthScale: -3}, Patches: small()},
+		"kernels: Patches.Height = 0, want at least 1":                                   cut(func(p *Patches) { p.Height = 0 }),
+		"kernels: Patches.Width = -1, want at least 1":                                   cut(func(p *Patches) { p.Width = -1 }),
+		"kernels: Patches.Channels = -1, want at least 0":                                cut(func(p *Patches) { p.Channels = -1 }),
+		"kernels: Patches.Size = 0, want at least 1":                                     cut(func(p *Patches) { p.Size = 0 }),
+		"kernels: Patches.Stride = -1, want at least 0":                                  cut(func(p *Patches) { p.Stride = -1 }),
+		"kernels: Patches.Padding = -1, want at least 0":                                 cut(func(p *Patches) { p.Padding = -1 }),
+		"kernels: Patches.Pool = -1, want at least 0":                                    cut(func(p *Patches) { p.Pool = -1 }),
+		"kernels: Patches.Stride = 3 is more than Size = 2 and leaves pixels out":        cut(func(p *Patches) { p.Stride = 3 }),
+		"kernels: Patches.Padding = 2, want less than Size = 2":                          cut(func(p *Patches) { p.Padding = 2 }),
+		"kernels: Patches.Size = 7 is more than Height + 2·Padding = 6":                  cut(func(p *Patches) { p.Size = 7 }),
+		"kernels: patches of size 2, stride 2 and padding 0 end at pixel 4 of Width = 5": cut(func(p *Patches) { p.Stride, p.Padding = 2, 0 }),
+	} {
+		assert.EqualError(t, k.Validate(), want)
+	}
+	assert.PanicsWithValue(t, "kernels: x has length 3, Pullback.A is 3×4", func() { affine(Gaussian{}).Eval([]float64{1, 2, 3}, []float64{1, 2, 3}) })
+	assert.PanicsWithValue(t, "kernels: Pullback.K is nil", func() { affine(nil).Eval(nil, nil) })
+	assert.PanicsWithValue(t, "kernels: Homogeneous.K is nil", func() { Homogeneous{}.Eval(nil, nil) })
+	assert.PanicsWithValue(t, "kernels: x is 1×3, want 1×40", func() { Convolution{K: Gaussian{}, Patches: small()}.Eval(make([]float64, 3), nil) })
+	assert.PanicsWithValue(t, "kernels: x is 2×3, images have length 40", func() {
+		Gram(dense.Matrix[float64]{}, Convolution{K: Gaussian{}, Patches: small()}, dense.New[float64](2, 3), dense.Matrix[float64]{})
+	})
+}
+
+func TestStringsOfOtherPoints(t *testing.T) {
+	assert.Equal(t, "Pullback{K: Angular{}, A: 3×4}", affine(Angular{}).String())
+	assert.Equal(t, "Homogeneous{K: Angular{}}", Homogeneous{K: Angular{}}.String())
+	assert.Equal(t, "Convolution{K: Angular{}, 4×5×2, Size: 2, Stride: 1, Padding: 1, Pool: 2}", Convolution{K: Angular{}, Patches: small()}.String())
+}
+
+func testPatches[T dense.Float](t *testing.T) {
+	for _, p := range []Patches{small(), {Height: 3, Width: 3, Size: 3}, {Height: 6, Width: 4, Channels: 3, Size: 4, Stride: 2, Padding: 2, Pool: 3}, {Height: 1, Width: 7, Size: 3, Padding: 1, Stride: 2}} {
+		require.NoError(t, p.Validate())
+		image, patch := p.Dims()
+		x := cloud[T](5, 2, image, 1, 1)
+		got := CutPatches(dense.Matrix[T]{}, p, x)
+		rows, cols := p.Grid()
+		require.Equal(t, [2]int{2 * rows * cols, patch}, [2]int{got.Rows, got.Cols})
+		pixel := func(of, i, j, ch int) T {
+			if i < 0 || j < 0 || i >= p.Height || j >= p.Width {
+				return 0
+			}
+			return x.At(of, (i*p.Width+j)*p.channels()+ch)
+		}
+		for at := range got.Rows {
+			of, r, c := at/(rows*cols), at%(rows*cols)/cols, at%cols
+			for e, v := range got.Row(at) {
+				i, j, ch := e/p.channels()/p.Size, e/p.channels()%p.Size, e%p.channels()
+				assert.Equal(t, pixel(of, r*p.stride()-p.Padding+i, c*p.stride()-p.Padding+j, ch), v, "%+v patch (%d, %d) pixel (%d, %d, %d)", p, r, c, i, j, ch)
+			}
+		}
+		down, across := p.Cells()
+		seen := map[[2]int]int{}
+		for r := range down {
+			for c := range across {
+				r0, r1, c0, c1 := p.Cell(r, c)
+				for i := r0; i < r1; i++ {
+					for j := c0; j < c1; j++ {
+						seen[[2]int{i, j}]++
+					}
+				}
+			}
+		}
+		assert.Len(t, seen, rows*cols, "every patch is in a cell")
+		for at, n := range seen {
+			assert.Equal(t, 1, n, "%v is in one cell", at)
+		}
+	}
+	assert.Panics(t, func() { CutPatch(make([]T, 7), small(), make([]T, 40), 0, 0) })
+}
+
+func TestPatches(t *testing.T) {
+	t.Run("type=float32", testPatches[float32])
+	t.Run("type=float64", testPatches[float64])
+}

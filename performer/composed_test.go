@@ -1,0 +1,54 @@
+package performer_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	exprand "golang.org/x/exp/rand"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/orf"
+	"github.com/seed-feabd252/randfeat/performer"
+	"github.com/seed-feabd252/randfeat/rff"
+)
+
+// Attention over a composed map is attention on the points that its affine map leads
+// to, in log space and backwards too.
+func TestAttentionOverAComposedMap(t *testing.T) {
+	const n, d, r, dv = 150, 5, 3, 4
+	random := func(seed uint64, rows, cols int) dense.Matrix[float64] {
+		w, err := orf.IID[float64](rows, cols, exprand.NewSource(seed))
+		require.NoError(t, err)
+		return w.Frequencies().Clone()
+	}
+	q, k, v := random(1, n, d), random(2, n, d), random(3, n, dv)
+	first, err := rff.PCA(k, r, true)
+	require.NoError(t, err)
+	w, err := orf.IID[float64](40, r, exprand.NewSource(4))
+	require.NoError(t, err)
+	then, err := rff.SoftmaxHyperbolic(w, 0.5)
+	require.NoError(t, err)
+	f, err := rff.Compose(first, rff.Map[float64](then))
+	require.NoError(t, err)
+
+	for _, causal := range []bool{false, true} {
+		opts := performer.Options{Causal: causal}
+		a, err := performer.New(performer.Features[float64]{Query: f, Key: f}, opts)
+		require.NoError(t, err)
+		b, err := performer.New(performer.Features[float64]{Query: then, Key: then}, opts)
+		require.NoError(t, err)
+		var none dense.Matrix[float64]
+		zq, zk := first.Transform(none, q), first.Transform(none, k)
+		want, got := b.Forward(none, zq, zk, v), a.Forward(none, q, k, v)
+		assert.InDeltaSlice(t, want.Data, got.Data, 1e-12, "causal %v", causal)
+
+		dout := random(5, n, dv)
+		require.NoError(t, a.CanBackward())
+		dq, dk, dvs := a.Backward(none, none, none, q, k, v, dout)
+		dzq, dzk, want3 := b.Backward(none, none, none, zq, zk, v, dout)
+		assert.InDeltaSlice(t, first.Backward(none, q, dzq).Data, dq.Data, 1e-11, "causal %v", causal)
+		assert.InDeltaSlice(t, first.Backward(none, k, dzk).Data, dk.Data, 1e-11, "causal %v", causal)
+		assert.InDeltaSlice(t, want3.Data, dvs.Data, 1e-11, "causal %v", causal)
+	}
+}

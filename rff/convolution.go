@@ -1,0 +1,178 @@
+package rff
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/parallel"
+	"github.com/seed-feabd252/randfeat/internal/pool"
+	"github.com/seed-feabd252/randfeat/internal/vecmath"
+	"github.com/seed-feabd252/randfeat/kernels"
+)
+
+// Pooled is a map of images: the features of their patches, averaged over cells. It
+// never changes after construction and may be shared by goroutines.
+type Pooled[T dense.Float] struct {
+	patches              kernels.Patches
+	features             Map[T]
+	keys                 *Pooled[T]
+	in, out, patch, each int
+	cells                []int // of the patches of an image
+	shares               []T   // 1/patches of each cell
+	images               int   // that are worked on together
+
+	passes pool.Of[pooledPass[T]]
+	spaces pool.Of[pooledSpace[T]]
+}
+
+// Convolution returns the convolutional map of images that averages the features
+// ψ = m of their patches over cells,
+//
+//	φ(x) = [1/P·Σ_{p ∈ cell 1} ψ(x_p), 1/P·Σ_{p ∈ cell 2} ψ(x_p), …],
+//
+// R^(Height·Width·Channels) → R^(cells·D) where ψ has D features, and P is the
+// number of patches in the cell: one layer of a convolutional kernel network
+// [Mairal et al. 2014], whose filters are frequencies instead of learnt [Rahimi &
+// Recht 2007]. kernels.Patches says what an image, a patch and a cell are, and in
+// what order they come. φ(x)ᵀφ(y) estimates kernels.Convolution of the kernel of m,
+// without bias where m has none, and equals it where m is exact. Patches are
+// prepared by the map: Compose with PCA, fitted to kernels.CutPatches, whitens
+// them, and Homogeneous separates pattern from contrast.
+//
+// An error reports a nil m, parameters of p out of range, an m that is not a map of
+// patches, and a number of features that overflows int.
+func Convolution[T dense.Float](m Map[T], p kernels.Patches) (*Pooled[T], error) {
+	if m == nil {
+		return nil, fmt.Errorf("rff: m is nil, want a map")
+	}
+	if err := p.Validate(); err != nil {
+		return nil, fmt.Errorf("rff: p is out of range: %w", err)
+	}
+	image, patch := p.Dims()
+	in, each := m.Dims()
+	if in != patch {
+		return nil, fmt.Errorf("rff: m is a map of R^%d, want R^%d, of patches", in, patch)
+	}
+	rows, cols := p.Grid()
+	down, across := p.Cells()
+	if down*across > math.MaxInt/max(each, 1) {
+		return nil, fmt.Errorf("rff: %d features of %d cells are more than an int can count", each, down*across)
+	}
+	f := &Pooled[T]{
+		patches: p, features: m, in: image, out: down * across * each, patch: patch, each: each,
+		cells: make([]int, rows*cols), shares: make([]T, down*across), images: max(1, patchRows/(rows*cols)),
+	}
+	for r := range down {
+		for c := range across {
+			r0, r1, c0, c1 := p.Cell(r, c)
+			cell := r*across + c
+			f.shares[cell] = T(1 / float64((r1-r0)*(c1-c0)))
+			for i := r0; i < r1; i++ {
+				for j := c0; j < c1; j++ {
+					f.cells[i*cols+j] = cell
+				}
+			}
+		}
+	}
+	if f.keys = f; !isSymmetric(m) {
+		f.keys = &Pooled[T]{
+			patches: p, features: Keys(m), keys: f, in: image, out: f.out, patch: patch, each: each,
+			cells: f.cells, shares: f.shares, images: f.images,
+		}
+	}
+	return f, nil
+}
+
+// Keys returns the map that f is Paired with: Convolution of the map of keys of patches.
+func (f *Pooled[T]) Keys() Map[T] { return f.keys }
+
+// Dims returns the dimensions of x and of φ(x).
+func (f *Pooled[T]) Dims() (in, out int) { return f.in, f.out }
+
+// Transform writes φ of every image, a row of x (n×in), into dst (n×out) and returns
+// it; a zero dst is allocated. dst must not overlap x. A row of dst depends on its row
+// of x alone, not on the others nor on GOMAXPROCS, where that holds for m. It panics if a
+// shape does not fit.
+//
+// Patches of about 128 places are cut and transformed together, then added up in
+// their order: scratch memory is 128 patches and their features a goroutine, kept
+// for later calls, however many images there are and however large they are. The
+// cost is that of m on all patches; rounding of the sum adds up to P·u·max|ψ| to an
+// element.
+func (f *Pooled[T]) Transform(dst, x dense.Matrix[T]) dense.Matrix[T] {
+	x.Check()
+	if x.Cols != f.in {
+		panic(fmt.Sprintf("rff: x is %d×%d, want %d×%d", x.Rows, x.Cols, x.Rows, f.in))
+	}
+	dst = dense.Ensure(dst, x.Rows, f.out)
+	p := f.passes.Get()
+	*p = pooledPass[T]{Pooled: f, dst: dst, x: x}
+	parallel.Do((x.Rows+f.images-1)/f.images, p)
+	*p = pooledPass[T]{}
+	f.passes.Put(p)
+	return dst
+}
+
+// Kernel returns kernels.Convolution of the kernel of patches; nil if their map does
+// not know it.
+func (f *Pooled[T]) Kernel() kernels.Kernel {
+	k := f.features.Kernel()
+	if k == nil {
+		return nil
+	}
+	return kernels.Convolution{K: k, Patches: f.patches}
+}
+
+// String returns the map of patches, and the dimensions.
+func (f *Pooled[T]) String() string {
+	return describe(fmt.Sprintf("Convolution(%v)", f.features), f.in, f.out)
+}
+
+// patchRows is the number of patches that are transformed together.
+const patchRows = 128
+
+// pooledPass is one Transform.
+type pooledPass[T dense.Float] struct {
+	*Pooled[T]
+	dst, x dense.Matrix[T]
+}
+
+// pooledSpace holds patches and their features.
+type pooledSpace[T dense.Float] struct{ patches, features []T }
+
+func (p *pooledPass[T]) Piece(piece int) {
+	lo := piece * p.images
+	hi := min(lo+p.images, p.x.Rows)
+	for i := lo; i < hi; i++ {
+		clear(p.dst.Row(i))
+	}
+	s := p.spaces.Get()
+	places := len(p.cells)
+	all := (hi - lo) * places
+	for at := 0; at < all; at += patchRows {
+		n := min(patchRows, all-at)
+		p.block(lo*places+at, scratchMatrix(&s.patches, n, p.patch), scratchMatrix(&s.features, n, p.each))
+	}
+	p.spaces.Put(s)
+	for i := lo; i < hi; i++ {
+		for cell, share := range p.shares {
+			vecmath.Scale(p.dst.Row(i)[cell*p.each:(cell+1)*p.each], share)
+		}
+	}
+}
+
+// block adds the features of the patches from number at on to their cells.
+func (p *pooledPass[T]) block(at int, patches, features dense.Matrix[T]) {
+	_, cols := p.Pooled.patches.Grid()
+	places := len(p.cells)
+	for k := range patches.Rows {
+		place := (at + k) % places
+		kernels.CutPatch(patches.Row(k), p.patches, p.x.Row((at+k)/places), place/cols, place%cols)
+	}
+	p.features.Transform(features, patches)
+	for k := range features.Rows {
+		cell := p.cells[(at+k)%places] * p.each
+		vecmath.AddScaled(p.dst.Row((at + k) / places)[cell:cell+p.each], features.Row(k), 1)
+	}
+}

@@ -1,0 +1,107 @@
+package rff_test
+
+import (
+	"fmt"
+	"log"
+	"math"
+
+	exprand "golang.org/x/exp/rand"
+	"gonum.org/v1/gonum/floats"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/kernels"
+	"github.com/seed-feabd252/randfeat/rff"
+)
+
+// Two clusters have two centres, and those are the landmarks.
+func ExampleKMeansLandmarks() {
+	x := dense.Of(6, 1, []float64{-0.1, 0, 0.1, 7.9, 8, 8.1})
+	landmarks, err := rff.KMeansLandmarks(x, 2, 10, exprand.NewSource(1))
+	if err != nil {
+		log.Fatal(err)
+	}
+	f, err := rff.Nystroem(kernels.Gaussian{}, landmarks)
+	if err != nil {
+		log.Fatal(err)
+	}
+	phi := f.Transform(dense.Matrix[float64]{}, x)
+	fmt.Printf("%.3f, kernel %.3f\n", floats.Dot(phi.Row(0), phi.Row(2)), math.Exp(-0.02))
+	fmt.Printf("%.3f, kernel %.3f\n", floats.Dot(phi.Row(3), phi.Row(5)), math.Exp(-0.02))
+	// Output:
+	// 0.990, kernel 0.980
+	// 0.990, kernel 0.980
+}
+
+// A point that no other is like has a leverage score near 1, and each of the 99 others
+// one near 1/99: it is among two landmarks.
+func ExampleLeverageLandmarks() {
+	x := dense.New[float64](100, 1)
+	x.Set(42, 0, 5)
+	landmarks, err := rff.LeverageLandmarks(kernels.Gaussian{}, x, 2, 0.1, exprand.NewSource(1))
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(max(landmarks.At(0, 0), landmarks.At(1, 0)))
+	// Output: 5
+}
+
+// Points along a diagonal, whitened: one coordinate, of variance 1.
+func ExamplePCA() {
+	x := dense.Of(3, 2, []float64{10, 10, 11, 11, 12, 12})
+	f, err := rff.PCA(x, 1, true)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(f)
+	fmt.Printf("%.3f\n", f.Transform(dense.Matrix[float64]{}, x).Data)
+	_, err = rff.PCA(x, 2, true)
+	fmt.Println(err != nil)
+	// Output:
+	// PCA(whiten=true): R^2 → R^1
+	// [-1.000 0.000 1.000]
+	// true
+}
+
+// Coordinates in other units before a map.
+func ExampleCompose() {
+	first, err := rff.NewAffine(dense.Of(2, 2, []float64{10, 0, 0, 1}), []float64{0, 1})
+	if err != nil {
+		log.Fatal(err)
+	}
+	quadratic, err := rff.Quadratic[float64](2)
+	if err != nil {
+		log.Fatal(err)
+	}
+	f, err := rff.Compose(first, rff.Map[float64](quadratic))
+	if err != nil {
+		log.Fatal(err)
+	}
+	x := dense.Of(2, 2, []float64{0.1, 2, 0.3, 0})
+	phi := f.Transform(dense.Matrix[float64]{}, x)
+	fmt.Println(f.Kernel())
+	fmt.Printf("%.0f = (1·3 + 3·1)²\n", floats.Dot(phi.Row(0), phi.Row(1)))
+	// Output:
+	// Pullback{K: Polynomial{Degree: 2, Gamma: 1, Offset: 0}, A: 2×2}
+	// 36 = (1·3 + 3·1)²
+}
+
+// An image and the same turned, as bags of pixels: equal features.
+func ExampleConvolution() {
+	patches := kernels.Patches{Height: 2, Width: 2, Size: 1}
+	square, err := rff.Quadratic[float64](1)
+	if err != nil {
+		log.Fatal(err)
+	}
+	f, err := rff.Convolution(rff.Map[float64](square), patches)
+	if err != nil {
+		log.Fatal(err)
+	}
+	x := dense.Of(2, 4, []float64{1, 2, 3, 4, 4, 3, 2, 1})
+	fmt.Println(f)
+	fmt.Println(f.Transform(dense.Matrix[float64]{}, x).Data)
+	fmt.Println(f.Kernel().Eval(x.Row(0), x.Row(1)))
+	// Output:
+	// Convolution(Quadratic(): R^1 → R^1): R^4 → R^1
+	// [7.5 7.5]
+	// 56.25
+}

@@ -1,0 +1,70 @@
+package rff_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	exprand "golang.org/x/exp/rand"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/kernels"
+	"github.com/seed-feabd252/randfeat/rff"
+)
+
+func BenchmarkNystroem(b *testing.B) {
+	b.Run("type=float32", benchmarkNystroem[float32])
+	b.Run("type=float64", benchmarkNystroem[float64])
+}
+
+func benchmarkNystroem[T dense.Float](b *testing.B) {
+	const n, d = 10000, 64
+	x := points[T](1, n, d, 0.1)
+	for _, D := range []int{128, 1024} {
+		f, err := rff.Nystroem(kernels.Gaussian{}, x.RowRange(0, D))
+		require.NoError(b, err)
+		throughput(b, fmt.Sprintf("n=%d/d=%d/D=%d", n, d, D), f, x)
+	}
+}
+
+// throughput runs f on x.
+func throughput[T dense.Float](b *testing.B, name string, f rff.Map[T], x dense.Matrix[T]) {
+	b.Run(name, func(b *testing.B) {
+		_, out := f.Dims()
+		dst := dense.New[T](x.Rows, out)
+		b.ReportAllocs()
+		b.SetBytes(int64(len(x.Data)+len(dst.Data)) * int64(unitSize[T]()))
+		for b.Loop() {
+			f.Transform(dst, x)
+		}
+		b.ReportMetric(1e-6*float64(len(dst.Data))*float64(b.N)/b.Elapsed().Seconds(), "Mfeatures/s")
+	})
+}
+
+func BenchmarkLandmarks(b *testing.B) {
+	const rows, d, n = 10000, 16, 200
+	x := points[float64](1, rows, d, 1)
+	for _, way := range []struct {
+		name string
+		f    func() (dense.Matrix[float64], error)
+	}{
+		{"uniform", func() (dense.Matrix[float64], error) {
+			return rff.UniformLandmarks(x, n, exprand.NewSource(1))
+		}},
+		{"kmeans", func() (dense.Matrix[float64], error) {
+			return rff.KMeansLandmarks(x, n, 10, exprand.NewSource(1))
+		}},
+		{"leverage", func() (dense.Matrix[float64], error) {
+			return rff.LeverageLandmarks(kernels.Gaussian{LengthScale: 4}, x, n, 0.1, exprand.NewSource(1))
+		}},
+	} {
+		b.Run(fmt.Sprintf("way=%s/N=%d/d=%d/n=%d", way.name, rows, d, n), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				_, err := way.f()
+				require.NoError(b, err)
+			}
+			b.ReportMetric(1e-6*float64(rows)*float64(b.N)/b.Elapsed().Seconds(), "Mrows/s")
+		})
+	}
+}

@@ -1,0 +1,304 @@
+package rff_test
+
+import (
+	"math"
+	"math/rand/v2"
+	"runtime"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	exprand "golang.org/x/exp/rand"
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/stat"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/kernels"
+	"github.com/seed-feabd252/randfeat/rff"
+)
+
+// chooser is a way to choose n landmarks of x.
+type chooser[T dense.Float] func(x dense.Matrix[T], n int, src rand.Source) (dense.Matrix[T], error)
+
+func choosers[T dense.Float](k kernels.Kernel, ridge float64) map[string]chooser[T] {
+	return map[string]chooser[T]{
+		"uniform": rff.UniformLandmarks[T],
+		"seeds": func(x dense.Matrix[T], n int, src rand.Source) (dense.Matrix[T], error) {
+			return rff.KMeansLandmarks(x, n, 0, src)
+		},
+		"k-means": func(x dense.Matrix[T], n int, src rand.Source) (dense.Matrix[T], error) {
+			return rff.KMeansLandmarks(x, n, 20, src)
+		},
+		"leverage": func(x dense.Matrix[T], n int, src rand.Source) (dense.Matrix[T], error) {
+			return rff.LeverageLandmarks(k, x, n, ridge, src)
+		},
+	}
+}
+
+func testLandmarks[T dense.Float](t *testing.T) {
+	x := points[T](1, 700, 3, 1)
+	rows := map[[3]T]int{}
+	for i := range x.Rows {
+		rows[[3]T(x.Row(i))] = i
+	}
+	for name, choose := range choosers[T](kernels.Gaussian{}, 0.1) {
+		for _, n := range []int{1, 20, 700} {
+			l, err := choose(x, n, exprand.NewSource(3))
+			require.NoError(t, err, name)
+			require.Equal(t, [2]int{n, 3}, [2]int{l.Rows, l.Cols}, name)
+			before := runtime.GOMAXPROCS(3)
+			again, err := choose(x, n, exprand.NewSource(3))
+			runtime.GOMAXPROCS(before)
+			require.NoError(t, err)
+			assert.Equal(t, l, again, "%s on three processors", name)
+			seen := map[int]bool{}
+			for i := range n {
+				at, isRow := rows[[3]T(l.Row(i))]
+				seen[at] = true
+				if name != "k-means" {
+					assert.True(t, isRow, "%s %d: a row of x", name, i)
+				}
+			}
+			if name != "k-means" {
+				assert.Len(t, seen, n, "%s: rows are different", name)
+			}
+		}
+		f, err := choose(x, 20, exprand.NewSource(4))
+		require.NoError(t, err)
+		g, err := choose(x, 20, exprand.NewSource(5))
+		require.NoError(t, err)
+		assert.NotEqual(t, f, g, "%s: sources differ", name)
+	}
+}
+
+func TestLandmarks(t *testing.T) {
+	t.Run("type=float32", testLandmarks[float32])
+	t.Run("type=float64", testLandmarks[float64])
+}
+
+// All points are landmarks: k is exact between them, duplicates or not.
+func TestNystroemOfAllPointsIsExact(t *testing.T) {
+	x := points[float64](1, 60, 3, 1)
+	for i := 40; i < 60; i++ {
+		copy(x.Row(i), x.Row(i-40))
+	}
+	k := kernels.Gaussian{}
+	for name, choose := range choosers[float64](k, 0.01) {
+		l, err := choose(x, 60, exprand.NewSource(1))
+		require.NoError(t, err, name)
+		f, err := rff.Nystroem(k, l)
+		require.NoError(t, err, name)
+		assert.LessOrEqual(t, f.Rank(), 40, name)
+		assert.Less(t, gramError(t, f, x), 1e-5, name)
+	}
+}
+
+// Points that are all equal have no distances to draw by.
+func TestLandmarksOfEqualPoints(t *testing.T) {
+	x := dense.New[float64](30, 2)
+	for i := range x.Data {
+		x.Data[i] = 3
+	}
+	for name, choose := range choosers[float64](kernels.Gaussian{}, 0.1) {
+		l, err := choose(x, 5, exprand.NewSource(1))
+		require.NoError(t, err, name)
+		for _, v := range l.Data {
+			assert.InDelta(t, 3, v, 1e-14, name)
+		}
+	}
+}
+
+// Where k-means has converged, each landmark is the mean of the rows nearest to it.
+func TestKMeansConverges(t *testing.T) {
+	x := points[float64](2, 500, 2, 1)
+	for i := range x.Data {
+		x.Data[i] += 1e6 // a shift costs no digits but those of x
+	}
+	l, err := rff.KMeansLandmarks(x, 7, 1000, exprand.NewSource(1))
+	require.NoError(t, err)
+	sums, counts := dense.New[float64](7, 2), make([]float64, 7)
+	for i := range x.Rows {
+		best := 0
+		for c := range 7 {
+			if floats.Distance(x.Row(i), l.Row(c), 2) < floats.Distance(x.Row(i), l.Row(best), 2) {
+				best = c
+			}
+		}
+		floats.Add(sums.Row(best), x.Row(i))
+		counts[best]++
+	}
+	for c := range 7 {
+		for j := range 2 {
+			assert.InDelta(t, sums.At(c, j)/counts[c], l.At(c, j), 1e-8, "center %d", c)
+		}
+	}
+}
+
+// gramError returns ‖K − ΦΦᵀ‖_F/‖K‖_F on the rows of x.
+func gramError(t *testing.T, f rff.Map[float64], x dense.Matrix[float64]) float64 {
+	t.Helper()
+	phi := dense.ToMat(f.Transform(dense.Matrix[float64]{}, x))
+	k := dense.ToMat(kernels.Gram(dense.Matrix[float64]{}, f.Kernel(), x, dense.Matrix[float64]{}))
+	var diff mat.Dense
+	diff.Mul(phi, phi.T())
+	diff.Sub(k, &diff)
+	return mat.Norm(&diff, 2) / mat.Norm(k, 2)
+}
+
+// nystroemErrors returns the errors of Nystroem with n landmarks over draws.
+func nystroemErrors(t *testing.T, k kernels.Kernel, x dense.Matrix[float64], n, draws int, choose chooser[float64], of func(f rff.Map[float64]) float64) (mean, stderr float64) {
+	t.Helper()
+	src := exprand.NewSource(17)
+	var all []float64
+	for range draws {
+		l, err := choose(x, n, src)
+		require.NoError(t, err)
+		f, err := rff.Nystroem(k, l)
+		require.NoError(t, err)
+		all = append(all, of(f))
+	}
+	mean, spread := stat.MeanStdDev(all, nil)
+	return mean, stat.StdErr(spread, float64(draws))
+}
+
+// 20 clusters, 20 landmarks. Errors are compared over 20 draws: the means differ by more
+// than 5 standard errors.
+func TestKMeansLandmarksCoverClusters(t *testing.T) {
+	x, centers := points[float64](5, 400, 4, 0.1), points[float64](6, 20, 4, 2)
+	for i := range x.Rows {
+		floats.Add(x.Row(i), centers.Row(i%20))
+	}
+	k := kernels.Gaussian{LengthScale: 1}
+	ways := choosers[float64](k, 0.1)
+	of := func(f rff.Map[float64]) float64 { return gramError(t, f, x) }
+	uniform, a := nystroemErrors(t, k, x, 20, 20, ways["uniform"], of)
+	clustered, b := nystroemErrors(t, k, x, 20, 20, ways["k-means"], of)
+	assert.Less(t, clustered+5*math.Hypot(a, b), uniform)
+}
+
+// 10 of 1000 points are far from all others: 20 uniform landmarks miss them with the
+// probability 0.82, and then their features are 0.
+func TestLeverageLandmarksFindWhatIsRare(t *testing.T) {
+	x := points[float64](7, 1000, 3, 0.5)
+	for i := range 10 {
+		for j := range 3 {
+			x.Row(100 * i)[j] = 20 + 0.1*x.Row(100 * i)[j]
+		}
+	}
+	k := kernels.Gaussian{LengthScale: 2}
+	rare := x.RowRange(300, 301)
+	of := func(f rff.Map[float64]) float64 {
+		phi := f.Transform(dense.Matrix[float64]{}, rare)
+		return 1 - floats.Dot(phi.Row(0), phi.Row(0))
+	}
+	ways := choosers[float64](k, 1)
+	uniform, a := nystroemErrors(t, k, x, 20, 60, ways["uniform"], of)
+	leverage, b := nystroemErrors(t, k, x, 20, 60, ways["leverage"], of)
+	assert.InDelta(t, 0.82, uniform, 4.5*a)
+	assert.Less(t, leverage+5*math.Hypot(a, b), uniform)
+	assert.Less(t, leverage, 0.3)
+}
+
+// 40 copies of each of 5 far places and 5 single points: exact scores are 1/(40+λ)
+// and 1/(1+λ). How many singles are among 20 landmarks is as with exact scores,
+// drawn one by one, within 0.25 (where the estimate has missed a copied place) and
+// 4.5 standard errors over 400 draws. Uniform draws have 20·5/205 of them.
+func TestLeverageLandmarksFollowTheScores(t *testing.T) {
+	const ridge, n, draws = 0.5, 20, 400
+	x, scores := dense.New[float64](205, 1), make([]float64, 205)
+	for i := range scores {
+		if x.Set(i, 0, float64(100*(i%5))); i < 200 {
+			scores[i] = 1 / (40 + ridge)
+			continue
+		}
+		x.Set(i, 0, float64(-100*(i-199)))
+		scores[i] = 1 / (1 + ridge)
+	}
+	singles := func(draw func() []float64) (mean, stderr float64) {
+		var counts []float64
+		for range draws {
+			c := 0.0
+			for _, v := range draw() {
+				if v < 0 {
+					c++
+				}
+			}
+			counts = append(counts, c)
+		}
+		mean, spread := stat.MeanStdDev(counts, nil)
+		return mean, stat.StdErr(spread, draws)
+	}
+	src := exprand.NewSource(23)
+	rng := rand.New(src)
+	want, a := singles(func() []float64 {
+		left := append([]float64(nil), scores...)
+		var drawn []float64
+		for range n {
+			u, at := rng.Float64()*floats.Sum(left), -1
+			for u >= 0 && at < 204 {
+				at++
+				u -= left[at]
+			}
+			left[at] = 0
+			drawn = append(drawn, x.At(at, 0))
+		}
+		return drawn
+	})
+	got, b := singles(func() []float64 {
+		l, err := rff.LeverageLandmarks(kernels.Gaussian{}, x, n, ridge, src)
+		require.NoError(t, err)
+		return l.Data
+	})
+	assert.InDelta(t, want, got, 0.25+4.5*math.Hypot(a, b))
+	assert.Greater(t, got, 6*n*5.0/205)
+}
+
+// notFinite is NaN between points on different sides of 0, and minus is no kernel.
+type (
+	notFinite struct{}
+	minus     struct{}
+)
+
+func (notFinite) Eval(x, y []float64) float64 {
+	if x[0]*y[0] < 0 {
+		return math.NaN()
+	}
+	return 1
+}
+
+func (minus) Eval(x, y []float64) float64 { return -1 }
+
+func TestLandmarkErrors(t *testing.T) {
+	x := points[float64](1, 50, 2, 1)
+	bad := x.Clone()
+	bad.Set(49, 1, math.Inf(1))
+	for name, choose := range choosers[float64](kernels.Gaussian{}, 1) {
+		for want, f := range map[string]func() (dense.Matrix[float64], error){
+			"rff: n = 51, want 1 to 50, the rows of x":   func() (dense.Matrix[float64], error) { return choose(x, 51, exprand.NewSource(1)) },
+			"rff: n = 0, want 1 to 50, the rows of x":    func() (dense.Matrix[float64], error) { return choose(x, 0, exprand.NewSource(1)) },
+			"rff: x is 0×0, want at least 1×1":           func() (dense.Matrix[float64], error) { return choose(dense.Matrix[float64]{}, 1, exprand.NewSource(1)) },
+			"rff: src is nil":                            func() (dense.Matrix[float64], error) { return choose(x, 5, nil) },
+			"rff: x[49][1] = +Inf, want a finite number": func() (dense.Matrix[float64], error) { return choose(bad, 5, exprand.NewSource(1)) },
+		} {
+			_, err := f()
+			assert.EqualError(t, err, want, name)
+		}
+	}
+	_, err := rff.KMeansLandmarks(x, 5, -1, exprand.NewSource(1))
+	assert.EqualError(t, err, "rff: iterations = -1, want at least 0")
+	for want, c := range map[string]struct {
+		k     kernels.Kernel
+		ridge float64
+	}{
+		"rff: k is nil, want a kernel": {nil, 1},
+		"rff: k is out of range: kernels: Gaussian.LengthScale = -1, want a positive finite number, or 0 for 1": {kernels.Gaussian{LengthScale: -1}, 1},
+		"rff: ridge = 0, want a positive finite number":                                                         {kernels.Gaussian{}, 0},
+		"rff: ridge = NaN, want a positive finite number":                                                       {kernels.Gaussian{}, math.NaN()},
+		"rff: k is not finite at some rows of x":                                                                {notFinite{}, 1},
+		"is not positive definite to working precision":                                                         {minus{}, 1},
+	} {
+		_, err := rff.LeverageLandmarks(c.k, x, 5, c.ridge, exprand.NewSource(1))
+		assert.ErrorContains(t, err, want)
+	}
+}

@@ -1,0 +1,213 @@
+package rff
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/blas/blas64"
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/parallel"
+	"github.com/seed-feabd252/randfeat/internal/vecmath"
+	"github.com/seed-feabd252/randfeat/kernels"
+)
+
+// LeverageLandmarks returns n different rows of x (N×d), as an n×d matrix of landmarks
+// for Nystroem, drawn one after the other with probabilities proportional to their
+// ridge leverage scores
+//
+//	s_i = (K·(K + λI)⁻¹)_ii,  λ = ridge,
+//
+// for the Gram matrix K of x [Alaoui & Mahoney 2015]. Such a score is between 0 and
+// 1: near 1 for a point that no others are like, near 1/c for c copies of one, so
+// that rare points are found which uniform sampling would miss. Their sum is the
+// effective dimension of kernel ridge regression with this λ, and should be below
+// n: n landmarks then cover what is above λ in the spectrum of K. With a λ that is
+// too small for that all scores are near 1, which is uniform sampling.
+//
+// The scores are estimated without the N×N matrix, by recursion [Musco & Musco
+// 2017]: the points are halved at random down to 2n. From there on, at each size
+// the points chosen so far, S, with the probabilities p they were chosen with, give
+//
+//	s_i ≈ (k(x_i, x_i) − k_iS·(K_SS + λ·diag(p))⁻¹·k_Si)/λ,  at most 1,
+//
+// of twice as many points, of which about 2n are chosen, each with a probability
+// proportional to its score, for the next size; all of x is scored once more in the
+// end. Nystroem needs no weights of the points drawn: its features depend on the span
+// of the landmarks alone.
+//
+// The cost is O(N·n) values of k and O(N·n² + n³ log N), in float64.
+//
+// An error reports a nil k, parameters of k out of range, an element of x that is not
+// finite, an n outside 1 … N, a ridge that is not a positive finite number, a nil src, a
+// value of k that is not finite, and a matrix K_SS + λ·diag(p) that is not
+// positive definite to working precision: k is not a kernel then, or ridge is too
+// small.
+func LeverageLandmarks[T dense.Float](k kernels.Kernel, x dense.Matrix[T], n int, ridge float64, src rand.Source) (dense.Matrix[T], error) {
+	none := dense.Matrix[T]{}
+	if err := usable(k); err != nil {
+		return none, err
+	}
+	if err := landmarkArguments(x, n, src); err != nil {
+		return none, err
+	}
+	if err := positive("ridge", ridge); err != nil {
+		return none, err
+	}
+	rng := rand.New(src)
+	order := rng.Perm(x.Rows)
+	points := dense.Convert(dense.Matrix[float64]{}, rowsAt(x, order))
+	kept := min(2*n, x.Rows)
+	sizes := []int{x.Rows}
+	for last := x.Rows; last > kept; {
+		last = max((last+1)/2, kept)
+		sizes = append(sizes, last)
+	}
+	slices.Reverse(sizes)
+
+	chosen := sample{at: make([]int, sizes[0]), p: make([]float64, sizes[0])}
+	for i := range chosen.at {
+		chosen.at[i], chosen.p[i] = i, 1
+	}
+	// Points chosen among half of all make scores up to twice as large; the last
+	// size is scored again with points chosen among all.
+	if sizes = append(sizes[1:], x.Rows); kept == x.Rows {
+		sizes = []int{x.Rows}
+	}
+	var scores []float64
+	for i, size := range sizes {
+		var err error
+		if scores, err = leverage(k, points.RowRange(0, size), chosen, ridge); err != nil {
+			return none, err
+		}
+		if i < len(sizes)-1 {
+			chosen = independent(scores, kept, rng)
+		}
+	}
+	at := successive(scores, n, rng)
+	for i, c := range at {
+		at[i] = order[c]
+	}
+	return rowsAt(x, at), nil
+}
+
+// usable reports a kernel that is nil or has parameters out of range.
+func usable(k kernels.Kernel) error {
+	if k == nil {
+		return fmt.Errorf("rff: k is nil, want a kernel")
+	}
+	if v, ok := k.(kernels.Validator); ok {
+		if err := v.Validate(); err != nil {
+			return fmt.Errorf("rff: k is out of range: %w", err)
+		}
+	}
+	return nil
+}
+
+// sample are points that were chosen, and with which probabilities.
+type sample struct {
+	at []int
+	p  []float64
+}
+
+var errNotFinite = errors.New("rff: k is not finite at some rows of x")
+
+// leverage estimates the scores of all points from those of a sample.
+func leverage(k kernels.Kernel, points dense.Matrix[float64], s sample, ridge float64) ([]float64, error) {
+	landmarks := rowsAt(points, s.at)
+	n := landmarks.Rows
+	own := kernels.Gram(dense.Matrix[float64]{}, k, landmarks, dense.Matrix[float64]{})
+	if finite("K", own) != nil {
+		return nil, errNotFinite
+	}
+	for i, p := range s.p {
+		own.Row(i)[i] += ridge * p
+	}
+	var c mat.Cholesky
+	if !c.Factorize(mat.NewSymDense(n, own.Data)) {
+		return nil, fmt.Errorf("rff: the Gram matrix of %d points with ridge = %v is not positive definite to working precision", n, ridge)
+	}
+	var lower mat.TriDense
+	c.LTo(&lower)
+	scores := make([]float64, points.Rows)
+	parallel.Rows(points.Rows, 256, func(lo, hi int) {
+		// With K_SS + λ·diag(p) = LLᵀ the form is the squared norm of k_iS·L⁻ᵀ.
+		block := points.RowRange(lo, hi)
+		g := kernels.Gram(dense.Matrix[float64]{}, k, block, landmarks)
+		blas64.Trsm(blas.Right, blas.Trans, 1, lower.RawTriangular(), blas64.General(g))
+		for i := range g.Rows {
+			x := block.Row(i)
+			rest := k.Eval(x, x) - 2*vecmath.HalfSquaredNorm(g.Row(i))
+			// Rounding may leave less than 0; rest − rest is NaN for ±Inf.
+			scores[lo+i] = max(min(rest/ridge, 1), 0) + (rest - rest)
+		}
+	})
+	if slices.ContainsFunc(scores, math.IsNaN) {
+		return nil, errNotFinite
+	}
+	return scores, nil
+}
+
+// independent chooses each point by itself, with the probability min(1, c·score)
+// for the c that makes n expected, or all of positive score, and the first point if
+// none is chosen.
+func independent(scores []float64, n int, rng *rand.Rand) sample {
+	expected := func(c float64) (sum float64) {
+		for _, v := range scores {
+			sum += min(1, c*v)
+		}
+		return sum
+	}
+	lo, hi := 0.0, 1.0
+	for expected(hi) < float64(n) && hi < 1e300 {
+		hi *= 2
+	}
+	for range 60 {
+		if mid := (lo + hi) / 2; expected(mid) < float64(n) {
+			lo = mid
+		} else {
+			hi = mid
+		}
+	}
+	var s sample
+	for i, v := range scores {
+		p := min(1, hi*v)
+		if rng.Float64() < p {
+			s.at, s.p = append(s.at, i), append(s.p, p)
+		}
+	}
+	if s.at == nil {
+		return sample{at: []int{0}, p: []float64{1}}
+	}
+	return s
+}
+
+// successive draws n points one after the other from those left, with probabilities
+// proportional to their scores: those with the smallest of independent
+// exponential times E/score [Efraimidis & Spirakis 2006]. Points of score 0 come last,
+// in their order, which is random.
+func successive(scores []float64, n int, rng *rand.Rand) []int {
+	times := make([]float64, len(scores))
+	at := make([]int, len(scores))
+	for i, v := range scores {
+		at[i], times[i] = i, math.Inf(1)
+		if e := rng.ExpFloat64(); v > 0 {
+			times[i] = e / v
+		}
+	}
+	slices.SortStableFunc(at, func(a, b int) int {
+		switch {
+		case times[a] < times[b]:
+			return -1
+		case times[a] > times[b]:
+			return 1
+		}
+		return 0
+	})
+	return at[:n]
+}

@@ -1,0 +1,91 @@
+package rff
+
+import (
+	"fmt"
+	"math"
+
+	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/stat"
+
+	"github.com/seed-feabd252/randfeat/dense"
+)
+
+// PCA fits principal components to the rows of x (n×d) and returns the map on the
+// first r = components of them,
+//
+//	z = Vᵀ(x − μ),  or diag(1/σ)·Vᵀ(x − μ) if whiten is set,
+//
+// where μ is the mean of the rows, the columns of V are the eigenvectors of their
+// covariance, largest variance first, and σ_k² is the variance of component k, with
+// the divisor n − 1. On x itself z has mean 0 and uncorrelated coordinates, which
+// whitening gives variance 1. With components = d and no whitening it is a
+// translation and a rotation: distances stay as they are. Each column of V has its
+// element of largest absolute value positive; components of equal variance are
+// unique up to a rotation.
+//
+// Fitting costs O(n·d·min(n, d)), in float64.
+//
+// An error reports fewer than two rows, no columns, an element that is not finite,
+// components outside 1 … min(n, d), a singular value decomposition that did not
+// converge, and with whiten a component whose variance is zero to rounding:
+// σ_k·√(n−1) ≤ max(n, d)·ε·‖x‖_F, with ε = 2⁻⁵² and the Frobenius norm.
+func PCA[T dense.Float](x dense.Matrix[T], components int, whiten bool) (*Affine[T], error) {
+	n, d := x.Rows, x.Cols
+	if n < 2 || d < 1 {
+		return nil, fmt.Errorf("rff: x is %d×%d, want at least 2×1", n, d)
+	}
+	if components < 1 || components > min(n, d) {
+		return nil, fmt.Errorf("rff: components = %d, want 1 to %d for x of %d×%d", components, min(n, d), n, d)
+	}
+	if err := finite("x", x); err != nil {
+		return nil, err
+	}
+	data := dense.Convert(dense.Matrix[float64]{}, x)
+	var pc stat.PC
+	if !pc.PrincipalComponents(dense.ToMat(data), nil) {
+		return nil, fmt.Errorf("rff: the singular value decomposition of x, %d×%d, did not converge", n, d)
+	}
+	variances := pc.VarsTo(nil)
+	var vectors mat.Dense
+	pc.VectorsTo(&vectors)
+	v := upright(dense.FromMat[float64](&vectors))
+
+	size := mat.Norm(dense.ToMat(data), 2)
+	zero := float64(max(n, d)) * 0x1p-52 * size / math.Sqrt(float64(n-1))
+	a := dense.New[float64](components, d)
+	for k := range components {
+		scale := 1.0
+		if whiten {
+			sigma := math.Sqrt(variances[k])
+			if !(sigma > zero) {
+				return nil, fmt.Errorf("rff: component %d of x has the variance %.3g, zero to rounding, and cannot be whitened: want at most %d components", k, variances[k], k)
+			}
+			scale = 1 / sigma
+		}
+		for j := range d {
+			a.Set(k, j, scale*v.At(j, k))
+		}
+	}
+	mean := make([]float64, d)
+	column := make([]float64, n)
+	for j := range mean {
+		for i := range n {
+			column[i] = data.At(i, j)
+		}
+		mean[j] = stat.Mean(column, nil)
+	}
+	return newAffine[T](fmt.Sprintf("PCA(whiten=%v)", whiten), a, mean, nil)
+}
+
+// finite reports the first element of x that is NaN or infinite.
+func finite[T dense.Float](name string, x dense.Matrix[T]) error {
+	x.Check()
+	for i := range x.Rows {
+		for j, v := range x.Row(i) {
+			if v-v != 0 {
+				return fmt.Errorf("rff: %s[%d][%d] = %v, want a finite number", name, i, j, v)
+			}
+		}
+	}
+	return nil
+}

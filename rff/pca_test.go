@@ -1,0 +1,309 @@
+package rff_test
+
+import (
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	exprand "golang.org/x/exp/rand"
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/stat"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/kernels"
+	"github.com/seed-feabd252/randfeat/orf"
+	"github.com/seed-feabd252/randfeat/rff"
+)
+
+var (
+	_ rff.Differentiable[float32] = (*rff.Affine[float32])(nil)
+	_ rff.Map[float64]            = (*rff.Pooled[float64])(nil)
+	_ rff.Map[float64]            = (*rff.Directional[float64])(nil)
+)
+
+// stretched are points of R^d whose axes are mixed, with deviations 1 … d, around at.
+func stretched[T dense.Float](n, d int, at float64) dense.Matrix[T] {
+	x, mix := points[float64](21, n, d, 1), points[float64](22, d, d, 1)
+	var q mat.QR
+	q.Factorize(dense.ToMat(mix))
+	var axes mat.Dense
+	q.QTo(&axes)
+	y := dense.New[T](n, d)
+	for i := range n {
+		for j := range d {
+			v := at
+			for k := range d {
+				v += axes.At(j, k) * float64(k+1) * x.At(i, k)
+			}
+			y.Set(i, j, T(v))
+		}
+	}
+	return y
+}
+
+func testPCA[T dense.Float](t *testing.T) {
+	const n, d = 300, 5
+	for _, at := range []float64{0, 1000} {
+		x := stretched[T](n, d, at)
+		// Coordinates are off by the rounding of z; means also by that of μ in float64.
+		tolerance := 100 * unit[T]()
+		for _, whiten := range []bool{false, true} {
+			f, err := rff.PCA(x, 3, whiten)
+			require.NoError(t, err)
+			in, out := f.Dims()
+			assert.Equal(t, [2]int{d, 3}, [2]int{in, out})
+			z := wide(f.Transform(dense.Matrix[T]{}, x))
+			var covariance, own mat.SymDense
+			stat.CovarianceMatrix(&covariance, dense.ToMat(z), nil)
+			stat.CovarianceMatrix(&own, dense.ToMat(wide(x)), nil)
+			var eig mat.EigenSym
+			require.True(t, eig.Factorize(&own, false))
+			for a := range 3 {
+				variance := eig.Values(nil)[d-1-a]
+				want := 1.0
+				if !whiten {
+					want = variance
+				}
+				mean := 0.0
+				for i := range n {
+					mean += z.At(i, a) / n
+				}
+				assert.InDelta(t, 0, mean, tolerance*math.Sqrt(want)*(1+at/100), "mean of component %d at %v", a, at)
+				for b := range a {
+					assert.InDelta(t, 0, covariance.At(a, b), 30*tolerance, "components %d and %d at %v", a, b, at)
+				}
+				assert.InEpsilon(t, want, covariance.At(a, a), 30*tolerance, "component %d at %v", a, at)
+			}
+		}
+		rotation, err := rff.PCA(x, d, false)
+		require.NoError(t, err)
+		z := wide(rotation.Transform(dense.Matrix[T]{}, x))
+		for i := range 20 {
+			want := floats.Distance(wide(x).Row(i), wide(x).Row(i+1), 2)
+			assert.InDelta(t, want, floats.Distance(z.Row(i), z.Row(i+1), 2), 30*tolerance, "distances at %v", at)
+		}
+	}
+}
+
+func TestPCA(t *testing.T) {
+	t.Run("type=float32", testPCA[float32])
+	t.Run("type=float64", testPCA[float64])
+}
+
+// More columns than rows: n points have n − 1 components.
+func TestPCAOfFewPoints(t *testing.T) {
+	x := points[float64](3, 4, 9, 1)
+	f, err := rff.PCA(x, 3, true)
+	require.NoError(t, err)
+	z := f.Transform(dense.Matrix[float64]{}, x)
+	// Whitened vertices of a simplex: all distances are equal, √(2(n−1)).
+	for i := range 4 {
+		for j := range i {
+			assert.InDelta(t, math.Sqrt(6), floats.Distance(z.Row(i), z.Row(j), 2), 1e-12)
+		}
+	}
+	_, err = rff.PCA(x, 4, true)
+	assert.ErrorContains(t, err, "rff: component 3 of x has the variance ")
+	assert.ErrorContains(t, err, "zero to rounding, and cannot be whitened: want at most 3 components")
+	_, err = rff.PCA(x, 4, false)
+	assert.NoError(t, err)
+}
+
+func TestAffineErrors(t *testing.T) {
+	x := points[float64](3, 10, 2, 1)
+	line := dense.New[float32](10, 2)
+	for i := range 10 {
+		line.Set(i, 0, float32(i))
+		line.Set(i, 1, 1e6)
+	}
+	bad := x.Clone()
+	bad.Set(7, 1, math.NaN())
+	infinite := x.Clone()
+	infinite.Set(2, 0, math.Inf(-1))
+	for want, f := range map[string]func() error{
+		"rff: x is 1×2, want at least 2×1":                              func() error { _, err := rff.PCA(x.RowRange(0, 1), 1, false); return err },
+		"rff: components = 0, want 1 to 2 for x of 10×2":                func() error { _, err := rff.PCA(x, 0, false); return err },
+		"rff: components = 3, want 1 to 2 for x of 10×2":                func() error { _, err := rff.PCA(x, 3, false); return err },
+		"rff: x[7][1] = NaN, want a finite number":                      func() error { _, err := rff.PCA(bad, 1, false); return err },
+		"rff: x[2][0] = -Inf, want a finite number":                     func() error { _, err := rff.PCA(infinite, 1, false); return err },
+		"rff: component 1 of x has the variance 0, zero to rounding":    func() error { _, err := rff.PCA(line, 2, true); return err },
+		"kernels: Pullback.A is 0×0, want at least 1×1":                 func() error { _, err := rff.NewAffine(dense.Matrix[float64]{}, nil); return err },
+		"kernels: Pullback.Offset has length 3, A is 10×2":              func() error { _, err := rff.NewAffine(x, make([]float64, 3)); return err },
+		"kernels: Pullback.A[7][1] = NaN, want a finite number":         func() error { _, err := rff.NewAffine(bad, nil); return err },
+		"rff: A[0][0] = 1.2360327593760871e+45 is outside the range of": func() error { _, err := rff.PCA(tiny(), 1, true); return err },
+	} {
+		assert.ErrorContains(t, f(), want)
+	}
+}
+
+// tiny are points whose whitening overflows float32.
+func tiny() dense.Matrix[float32] {
+	return dense.Of(3, 1, []float32{0, 0, math.SmallestNonzeroFloat32})
+}
+
+// The composition is the map on what the affine map leads to.
+func testCompose[T dense.Float](t *testing.T) {
+	const n, d, r = 300, 4, 3
+	x := points[T](1, n, d, 1)
+	first, err := rff.PCA(stretched[T](50, d, 3), r, true)
+	require.NoError(t, err)
+	z := first.Transform(dense.Matrix[T]{}, x)
+	for name, then := range allMaps[T](t, r) {
+		f, err := rff.Compose(first, then)
+		require.NoError(t, err)
+		_, out := then.Dims()
+		in, got := f.Dims()
+		assert.Equal(t, [2]int{d, out}, [2]int{in, got})
+		assert.Equal(t, then.Transform(dense.Matrix[T]{}, z), f.Transform(dense.Matrix[T]{}, x), name)
+
+		logs, positive := then.(rff.LogMap[T])
+		composedLogs, composedPositive := f.(rff.LogMap[T])
+		require.Equal(t, positive, composedPositive, name)
+		if positive {
+			assert.Equal(t, logs.LogTransform(dense.Matrix[T]{}, z), composedLogs.LogTransform(dense.Matrix[T]{}, x), name)
+		}
+		back, differentiable := then.(rff.Differentiable[T])
+		composedBack, ok := f.(rff.Differentiable[T])
+		require.Equal(t, differentiable, ok, name)
+		if differentiable {
+			assert.Equal(t, back.CanBackward(), composedBack.CanBackward(), name)
+		}
+		_, both := then.(rff.DifferentiableLog[T])
+		_, ok = f.(rff.DifferentiableLog[T])
+		assert.Equal(t, both, ok, name)
+
+		if then.Kernel() == nil {
+			assert.Nil(t, f.Kernel(), name)
+			continue
+		}
+		a, b := wide(x).Row(0), wide(x).Row(1)
+		want := then.Kernel().Eval(wide(z).Row(0), wide(z).Row(1))
+		assert.InDelta(t, want, f.Kernel().Eval(a, b), 200*unit[T]()*(1+math.Abs(want)), name)
+	}
+}
+
+func TestCompose(t *testing.T) {
+	t.Run("type=float32", testCompose[float32])
+	t.Run("type=float64", testCompose[float64])
+}
+
+// logOnly and backward hide what else a map can do.
+type (
+	logOnly  struct{ rff.LogMap[float64] }
+	backward struct{ rff.Differentiable[float64] }
+	separate struct {
+		rff.LogMap[float64]
+		back rff.Differentiable[float64]
+	}
+)
+
+func (s separate) Backward(dst, x, g dense.Matrix[float64]) dense.Matrix[float64] {
+	return s.back.Backward(dst, x, g)
+}
+
+func (s separate) CanBackward() error { return s.back.CanBackward() }
+
+func TestComposeKeepsWhatAMapCanDo(t *testing.T) {
+	first, err := rff.NewAffine(points[float64](1, 3, 2, 1), nil)
+	require.NoError(t, err)
+	w, err := orf.IID[float64](5, 3, exprand.NewSource(1))
+	require.NoError(t, err)
+	positive, err := rff.SoftmaxPositive(w, 1)
+	require.NoError(t, err)
+	x, g := points[float64](2, 4, 2, 1), points[float64](3, 4, 5, 1)
+	whole, err := rff.Compose(first, rff.Map[float64](positive))
+	require.NoError(t, err)
+	all := whole.(rff.DifferentiableLog[float64])
+	for _, c := range []struct {
+		then       rff.Map[float64]
+		logs, back bool
+	}{
+		{logOnly{positive}, true, false}, {backward{positive}, false, true}, {separate{positive, positive}, true, true},
+		{struct{ rff.Map[float64] }{positive}, false, false},
+	} {
+		f, err := rff.Compose(first, c.then)
+		require.NoError(t, err)
+		logs, isLog := f.(rff.LogMap[float64])
+		back, isBack := f.(rff.Differentiable[float64])
+		_, both := f.(rff.DifferentiableLog[float64])
+		assert.Equal(t, []bool{c.logs, c.back, false}, []bool{isLog, isBack, both}, "%T", c.then)
+		if isLog {
+			assert.Equal(t, all.LogTransform(dense.Matrix[float64]{}, x), logs.LogTransform(dense.Matrix[float64]{}, x))
+		}
+		if isBack {
+			assert.Equal(t, all.Backward(dense.Matrix[float64]{}, x, g), back.Backward(dense.Matrix[float64]{}, x, g))
+		}
+	}
+}
+
+func TestComposeErrors(t *testing.T) {
+	first, err := rff.NewAffine(points[float64](1, 3, 2, 1), nil)
+	require.NoError(t, err)
+	four, err := rff.Identity[float64](4)
+	require.NoError(t, err)
+	_, err = rff.Compose(nil, rff.Map[float64](four))
+	assert.EqualError(t, err, "rff: first is nil, want an affine map")
+	_, err = rff.Compose(first, nil)
+	assert.EqualError(t, err, "rff: then is nil, want a map")
+	_, err = rff.Compose(first, rff.Map[float64](four))
+	assert.EqualError(t, err, "rff: then is a map of R^4, want R^3, where first leads")
+
+	w, err := orf.IID[float64](5, 3, exprand.NewSource(1))
+	require.NoError(t, err)
+	f, err := rff.Compose(first, rff.Map[float64](rff.New(w, nil, math.Abs)))
+	require.NoError(t, err)
+	back := f.(rff.Differentiable[float64])
+	require.Error(t, back.CanBackward())
+	assert.PanicsWithValue(t, back.CanBackward().Error(), func() {
+		back.Backward(dense.Matrix[float64]{}, dense.New[float64](1, 2), dense.New[float64](1, 5))
+	})
+	_, err = rff.Homogeneous[float64](nil)
+	assert.EqualError(t, err, "rff: m is nil, want a map")
+	nameless, err := rff.Homogeneous[float64](rff.New(w, nil, math.Abs))
+	require.NoError(t, err)
+	assert.Nil(t, nameless.Kernel())
+}
+
+func TestStringsOfComposedMaps(t *testing.T) {
+	first, err := rff.PCA(points[float64](1, 9, 4, 1), 2, true)
+	require.NoError(t, err)
+	then, err := rff.Identity[float64](2)
+	require.NoError(t, err)
+	f, err := rff.Compose(first, rff.Map[float64](then))
+	require.NoError(t, err)
+	assert.Equal(t, "Compose(PCA(whiten=true): R^4 → R^2, Identity(): R^2 → R^2)", f.(interface{ String() string }).String())
+	h, err := rff.Homogeneous(f)
+	require.NoError(t, err)
+	assert.Equal(t, "Homogeneous(Compose(PCA(whiten=true): R^4 → R^2, Identity(): R^2 → R^2)): R^4 → R^2", h.String())
+}
+
+func testHomogeneous[T dense.Float](t *testing.T) {
+	quadratic, err := rff.Quadratic[T](3)
+	require.NoError(t, err)
+	f, err := rff.Homogeneous(rff.Map[T](quadratic))
+	require.NoError(t, err)
+	assert.Equal(t, kernels.Homogeneous{K: kernels.Polynomial{Degree: 2}}, f.Kernel())
+	x := points[T](4, 300, 3, 1)
+	clear(x.Row(5))
+	small, big := T(1e-30), T(1e30) // squares leave the range of float32
+	for j := range 3 {
+		x.Set(6, j, x.At(6, j)*small)
+		x.Set(7, j, x.At(7, j)*big)
+	}
+	phi := wide(f.Transform(dense.Matrix[T]{}, x))
+	assert.Equal(t, make([]float64, 6), phi.Row(5))
+	for i := range 60 {
+		for j := range 60 {
+			want := f.Kernel().Eval(wide(x).Row(i), wide(x).Row(j))
+			size := floats.Norm(wide(x).Row(i), 2) * floats.Norm(wide(x).Row(j), 2)
+			assert.InDelta(t, want, floats.Dot(phi.Row(i), phi.Row(j)), 20*unit[T]()*size, "(%d, %d)", i, j)
+		}
+	}
+}
+
+func TestHomogeneous(t *testing.T) {
+	t.Run("type=float32", testHomogeneous[float32])
+	t.Run("type=float64", testHomogeneous[float64])
+}
