@@ -6,6 +6,7 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/parallel"
 	"github.com/seed-feabd252/randfeat/internal/product"
+	"github.com/seed-feabd252/randfeat/internal/triangular"
 )
 
 // inverseChunk is the number of rows that Inverse takes at a time. The triangles cost
@@ -110,7 +111,7 @@ func (v *inversion[T]) fillDiagonal(c *columns[T], chunk int) {
 	for i := range n {
 		y.Data[i*n+i] = 1
 	}
-	t.solve(y, &c.py)
+	triangular.Solve(t.Matrix, y, &c.py)
 	product.Mul(-1, y, v.Q.RowRange(lo, hi), 0, v.p.RowRange(lo, hi))
 	for i := range n {
 		row := v.dst.Row(lo + i)

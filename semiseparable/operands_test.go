@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/triangular"
 )
 
 // deltaRule returns unit keys and q = βk with β uniform in (0, 1), for which the
@@ -103,13 +104,13 @@ func backwardError[T dense.Float](t, size dense.Matrix[float64], y, v dense.Matr
 
 // tolerance bounds the backward error of n rows in chunks: Z is rounded once a
 // chunk, products of chunk and of d terms once a term, a small inverse takes and
-// gives micro roundings, all relative to sums of magnitudes. The reference's own
+// gives triangular.Block roundings, all relative to sums of magnitudes. The reference's own
 // roundings, n of 2⁻⁵³, come on top. A solution adds the condition numbers of the small
 // triangles, below 16 for the operands here.
 func tolerance[T dense.Float](n, d, chunk int) float64 {
 	chunk = min(chunk, n)
 	chunks := (n + chunk - 1) / chunk
-	return float64(chunks+chunk+d+16*micro)*unit[T]() + float64(n)*0x1p-53
+	return float64(chunks+chunk+d+16*triangular.Block)*unit[T]() + float64(n)*0x1p-53
 }
 
 // embed returns a view of the same elements with other strides, in a matrix of

@@ -6,6 +6,7 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/parallel"
 	"github.com/seed-feabd252/randfeat/internal/product"
+	"github.com/seed-feabd252/randfeat/internal/triangular"
 )
 
 // operation is what a sweep computes.
@@ -233,9 +234,9 @@ func (s *sweep[T]) solveChunk(g *group[T], t triangle[T], w dense.Matrix[T], lo,
 	product.Pack(&g.pz, g.z)
 	product.MulPacked(-1, s.left.RowRange(lo, hi), &g.pz, 1, w, nil)
 	if s.transposed {
-		t.solveTransposed(w, &g.px)
+		triangular.SolveTransposed(t.Matrix, w, &g.px)
 	} else {
-		t.solve(w, &g.px)
+		triangular.Solve(t.Matrix, w, &g.px)
 	}
 	product.Pack(&g.px, w)
 	product.TMulPacked(1, s.right.RowRange(lo, hi), &g.px, 1, g.z, nil)

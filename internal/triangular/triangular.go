@@ -1,0 +1,110 @@
+// Package triangular solves systems of small, dense, lower-triangular matrices, by
+// substitution in blocks: only triangles of order Block on the diagonal are inverted
+// explicitly, the rest is matrix products.
+package triangular
+
+import (
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/product"
+)
+
+// Block is the order of the triangles on the diagonal that are inverted explicitly.
+const Block = 16
+
+// Invert replaces each triangle of order Block (the last may be smaller) on the diagonal of
+// the lower-triangular n×n matrix t by its inverse, zeros above its diagonal included. The
+// diagonal of t is diag, ones for nil; what is on the diagonal of t and above is not read,
+// and what is above those triangles is left as it is.
+func Invert[T dense.Float](t dense.Matrix[T], diag []T) {
+	for at := 0; at < t.Rows; at += Block {
+		end := min(at+Block, t.Rows)
+		var pivots []T
+		if diag != nil {
+			pivots = diag[at:end]
+		}
+		invertSmall(t.Data[at*t.Stride+at:], t.Stride, end-at, pivots)
+	}
+}
+
+// Solve replaces W by T⁻¹·W for a matrix that Invert has prepared, by substitution: for one
+// triangle B on the diagonal after another
+//
+//	W_B ← T_BB⁻¹·W_B,  W_R ← W_R − T_RB·W_B for the rows R below.
+//
+// p is scratch memory.
+func Solve[T dense.Float](t, w dense.Matrix[T], p *product.Packed[T]) {
+	n := t.Rows
+	for at := 0; at < n; at += Block {
+		end := min(at+Block, n)
+		b := w.RowRange(at, end)
+		product.Pack(p, b)
+		product.MulPacked(1, part(t, at, end, at, end), p, 0, b, nil)
+		if end < n {
+			product.Pack(p, b)
+			product.MulPacked(-1, part(t, end, n, at, end), p, 1, w.RowRange(end, n), nil)
+		}
+	}
+}
+
+// SolveTransposed replaces W by T⁻ᵀ·W, as Solve does, from the last triangle to the first.
+func SolveTransposed[T dense.Float](t, w dense.Matrix[T], p *product.Packed[T]) {
+	n := t.Rows
+	for at := (n - 1) / Block * Block; at >= 0; at -= Block {
+		end := min(at+Block, n)
+		b := w.RowRange(at, end)
+		product.Pack(p, b)
+		product.TMulPacked(1, part(t, at, end, at, end), p, 0, b, nil)
+		if at > 0 {
+			product.Pack(p, b)
+			product.TMulPacked(-1, part(t, at, end, 0, at), p, 1, w.RowRange(0, at), nil)
+		}
+	}
+}
+
+// part returns rows r0 ≤ i < r1 and columns c0 ≤ j < c1.
+func part[T dense.Float](t dense.Matrix[T], r0, r1, c0, c1 int) dense.Matrix[T] {
+	return dense.Matrix[T]{Rows: r1 - r0, Cols: c1 - c0, Data: t.Data[r0*t.Stride+c0:], Stride: t.Stride}
+}
+
+// invertSmall replaces a triangle of order n ≤ Block by its inverse, zeros above
+// the diagonal included. Its diagonal is diag, ones for nil; what is on the diagonal of
+// x and above is not read. Row i of the inverse X is
+//
+//	X_i = (e_i − Σ_{l<i} t_il·X_l) / λ_i
+func invertSmall[T dense.Float](x []T, stride, n int, diag []T) {
+	var t [Block]T
+	for i := range n {
+		row := x[i*stride:][:n]
+		copy(t[:i], row[:i])
+		clear(row)
+		l := 0
+		for ; l+4 <= i; l += 4 {
+			// Rows of X are zero beyond their diagonals: four may be taken for as long.
+			m := l + 4
+			to, x0, x1, x2, x3 := row[:m], x[l*stride:][:m], x[(l+1)*stride:][:m], x[(l+2)*stride:][:m], x[(l+3)*stride:][:m]
+			t0, t1, t2, t3 := t[l], t[l+1], t[l+2], t[l+3]
+			for j, v := range to {
+				v += t0 * x0[j]
+				v += t1 * x1[j]
+				v += t2 * x2[j]
+				v += t3 * x3[j]
+				to[j] = v
+			}
+		}
+		for ; l < i; l++ {
+			from, v := x[l*stride:][:l+1], t[l]
+			to := row[:len(from)]
+			for j, w := range from {
+				to[j] += v * w
+			}
+		}
+		inverse := T(1)
+		if diag != nil {
+			inverse = 1 / diag[i]
+		}
+		for j, v := range row[:i] {
+			row[j] = -inverse * v
+		}
+		row[i] = inverse
+	}
+}
