@@ -30,17 +30,22 @@ const markPoints = 4
 
 // computeMarks returns the marks of the (log-)features that sums are made of.
 func (a *Attention[T]) computeMarks() []float64 {
-	points := dense.New[T](markPoints, a.d)
+	return marksOf(a.d, a.m, a.mapQueries, a.mapKeys)
+}
+
+// marksOf returns the marks of m features of points of dimension d, of each of the maps.
+func marksOf[T dense.Float](d, m int, maps ...func(dst, x dense.Matrix[T])) []float64 {
+	points := dense.New[T](markPoints, d)
 	// A sequence with irrational steps: no symmetry of W makes a product with it zero.
 	for i := range points.Data {
 		_, fraction := math.Modf(float64(i+1) * math.Phi)
-		points.Data[i] = T((2*fraction - 1) / math.Sqrt(float64(a.d)))
+		points.Data[i] = T((2*fraction - 1) / math.Sqrt(float64(d)))
 	}
-	marks := make([]float64, 0, 2*a.m)
-	features := dense.New[T](markPoints, a.m)
-	for _, mapRows := range []func(dst, x dense.Matrix[T]){a.mapQueries, a.mapKeys} {
+	marks := make([]float64, 0, len(maps)*m)
+	features := dense.New[T](markPoints, m)
+	for _, mapRows := range maps {
 		mapRows(features, points)
-		for f := range a.m {
+		for f := range m {
 			mark := 0.0
 			for i := range markPoints {
 				mark = mark/2 + bounded(float64(features.At(i, f)))

@@ -32,11 +32,11 @@ func (s Sequences) check(queries, keys int) {
 	n := 1
 	if s.Queries != nil {
 		n = len(s.Queries)
-		checkLengths("Queries", s.Queries, queries)
+		checkLengths("Sequences.Queries", s.Queries, queries)
 		if s.Keys == nil {
-			checkLengths("Queries, which are the lengths of the keys too,", s.Queries, keys)
+			checkLengths("Sequences.Queries, which are the lengths of the keys too,", s.Queries, keys)
 		} else {
-			checkLengths("Keys", s.Keys, keys)
+			checkLengths("Sequences.Keys", s.Keys, keys)
 		}
 	}
 	if s.Keys != nil && len(s.Keys) != n {
@@ -55,7 +55,7 @@ func checkLengths(name string, lengths []int, rows int) {
 	left := rows
 	for i, n := range lengths {
 		if n < 0 {
-			panic(fmt.Sprintf("performer: Sequences.%s has %d at %d, want no negative length", name, n, i))
+			panic(fmt.Sprintf("performer: %s has %d at %d, want no negative length", name, n, i))
 		}
 		// A sum could overflow, what is left cannot.
 		if left -= n; left < 0 {
@@ -63,7 +63,7 @@ func checkLengths(name string, lengths []int, rows int) {
 		}
 	}
 	if left != 0 {
-		panic(fmt.Sprintf("performer: Sequences.%s is %v, want a sum of %d", name, lengths, rows))
+		panic(fmt.Sprintf("performer: %s is %v, want a sum of %d", name, lengths, rows))
 	}
 }
 

@@ -165,18 +165,8 @@ func (s *State[T]) headSize() int {
 // checkEncoded returns an error unless data are intact and of a state like s, as far
 // as the header tells. What the header says is compared, never a size to allocate.
 func (s *State[T]) checkEncoded(data []byte) error {
-	if len(data) < stateHeader+stateTrailer {
-		return fmt.Errorf("performer: state of %d bytes, want at least %d", len(data), stateHeader+stateTrailer)
-	}
-	if string(data[:8]) != stateMagic {
-		return fmt.Errorf("performer: state begins with %q, want %q", data[:8], stateMagic)
-	}
-	if v := binary.LittleEndian.Uint16(data[8:]); v != stateVersion {
-		return fmt.Errorf("performer: state of version %d, want %d", v, stateVersion)
-	}
-	end := len(data) - stateTrailer
-	if got, want := crc32.Checksum(data[:end], castagnoli), binary.LittleEndian.Uint32(data[end:]); got != want {
-		return fmt.Errorf("performer: state has checksum %08x, but says %08x: it is damaged or cut off", got, want)
+	if err := checkSealed(data, stateMagic); err != nil {
+		return err
 	}
 	own := s.appendHeader(make([]byte, 0, stateHeader))
 	if data[10] != own[10] {
@@ -185,11 +175,8 @@ func (s *State[T]) checkEncoded(data []byte) error {
 	if data[11] != own[11] {
 		return fmt.Errorf("performer: state with flags %#x, want %#x (1 unnormalised, 2 log-features)", data[11], own[11])
 	}
-	for i, name := range []string{"heads", "d", "m", "dv", "reserved word"} {
-		at := 12 + 4*i
-		if got, want := binary.LittleEndian.Uint32(data[at:]), binary.LittleEndian.Uint32(own[at:]); got != want {
-			return fmt.Errorf("performer: state with %s = %d, want %d", name, got, want)
-		}
+	if err := compareWords(data, own, "heads", "d", "m", "dv", "reserved word"); err != nil {
+		return err
 	}
 	if want := s.encodedSize(); len(data) != want {
 		return fmt.Errorf("performer: state of %d bytes, want %d", len(data), want)

@@ -1,0 +1,225 @@
+package performer
+
+import (
+	"math"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/product"
+	"github.com/seed-feabd252/randfeat/internal/triangular"
+	"github.com/seed-feabd252/randfeat/internal/vecmath"
+	"github.com/seed-feabd252/randfeat/rff"
+)
+
+// laneRows is the number of tokens of a chunk. A token costs 3 products with S and, in a
+// chunk of c, about 3c/2 inner products more.
+const laneRows = 64
+
+// lane takes the tokens of a sequence, of one head of keys and the heads of queries that
+// read it, through its sums S, a chunk at a time.
+type lane[T dense.Float] struct {
+	r      *Recurrence[T]
+	x      Tokens[T]
+	dk, dv int
+	group  int // heads of queries, 0 if there are no queries
+	scale  T
+
+	sum    []T       // S, dk×dv
+	stack  buffer[T] // keys, then the queries of each head, times the scale: laneRows rows each
+	norms  []T       // by which keys were multiplied
+	pairs  buffer[T] // M, then P of each head: laneRows rows each
+	hidden buffer[T] // the stack with factors, as it is needed
+	u      buffer[T] // U
+	out    buffer[T]
+	betas  []T
+	decays decays[T]
+
+	packS, packU, packK product.Packed[T]
+	token               []T // memory of one token
+}
+
+// start prepares for the tokens x.
+func (l *lane[T]) start(r *Recurrence[T], x Tokens[T], dk, dv int) {
+	l.r, l.x, l.dk, l.dv = r, x, dk, dv
+	l.scale = r.scale(dk)
+	l.group = 0
+	if x.Q.Rows > 0 {
+		l.group = r.heads / r.keyHeads
+	}
+	rows := (1 + l.group) * laneRows
+	l.sum = resize(l.sum, dk*dv)
+	l.stack.shape(rows, dk)
+	l.hidden.shape(rows, dk)
+	l.pairs.shape(rows, laneRows)
+	l.u.shape(laneRows, dv)
+	l.out.shape(laneRows, dv)
+	l.betas, l.norms = resize(l.betas, laneRows), resize(l.norms, laneRows)
+	width := 0
+	if r.opts.Rule.decays() {
+		width = x.Decay.Cols
+	}
+	l.decays.shape(width, laneRows)
+	l.token = resize(l.token, 2*dk+2*dv)
+}
+
+// forget lets go of what belongs to the caller.
+func (l *lane[T]) forget() { l.r, l.x = nil, Tokens[T]{} }
+
+// sums returns S.
+func (l *lane[T]) sums() dense.Matrix[T] { return dense.Of(l.dk, l.dv, l.sum) }
+
+// setSums makes S a copy of past, or zeros of nothing.
+func (l *lane[T]) setSums(past dense.Matrix[T]) {
+	if past.Rows == 0 {
+		clear(l.sum)
+		return
+	}
+	dense.Copy(l.sums(), past)
+}
+
+// part returns the n rows of the keys, s = 0, or of the queries of head s − 1 in a buffer of
+// such parts.
+func partOf[T dense.Float](b *buffer[T], s, n int) dense.Matrix[T] {
+	return b.rows(s*laneRows+n).RowRange(s*laneRows, s*laneRows+n)
+}
+
+// forward takes in all tokens and writes the outputs into dst, if there are queries.
+func (l *lane[T]) forward(dst dense.Matrix[T]) {
+	for lo := 0; lo < l.x.K.Rows; lo += laneRows {
+		hi := min(lo+laneRows, l.x.K.Rows)
+		n := hi - lo
+		l.load(lo, hi)
+		product.Pack(&l.packS, l.sums())
+		l.allPairs(n)
+		l.write(lo, hi)
+		if u := l.u.rows(n); !finiteRows(u) {
+			l.oneByOne(dst, lo, hi)
+			continue
+		}
+		product.Pack(&l.packU, l.u.rows(n))
+		for s := 1; s <= l.group; s++ {
+			dense.Copy(l.outputs(dst, s-1, lo, hi), l.read(s, n))
+		}
+		l.update(n)
+	}
+}
+
+// outputs returns the rows lo ≤ i < hi of a head of dst.
+func (l *lane[T]) outputs(dst dense.Matrix[T], head, lo, hi int) dense.Matrix[T] {
+	return headOf(dst.RowRange(lo, hi), head, l.group)
+}
+
+// load takes the tokens lo ≤ i < hi: keys and queries as they enter the recurrence.
+func (l *lane[T]) load(lo, hi int) {
+	n := hi - lo
+	query, key := l.r.maps()
+	keys := partOf(&l.stack, 0, n)
+	transform(key, keys, l.x.K.RowRange(lo, hi))
+	l.normalise(keys)
+	for s := 1; s <= l.group; s++ {
+		queries := partOf(&l.stack, s, n)
+		transform(query, queries, headOf(l.x.Q.RowRange(lo, hi), s-1, l.group))
+		scaleRows(queries, l.scale)
+	}
+	if l.decays.width > 0 {
+		l.decays.fill(l.x.Decay.RowRange(lo, hi))
+	}
+	if l.r.opts.Rule.corrects() {
+		for i := range n {
+			l.betas[i] = l.x.Beta.Row(lo + i)[0]
+		}
+	}
+}
+
+// transform writes the features of x into dst, or x itself without a map.
+func transform[T dense.Float](m rff.Map[T], dst, x dense.Matrix[T]) {
+	if m == nil {
+		dense.Copy(dst, x)
+	} else {
+		m.Transform(dst, x)
+	}
+}
+
+// scaleRows multiplies x by a.
+func scaleRows[T dense.Float](x dense.Matrix[T], a T) {
+	for i := range x.Rows {
+		vecmath.Scale(x.Row(i), a)
+	}
+}
+
+// normalise multiplies each key by (Σx² + 10⁻⁶)^−½, if that is wanted.
+func (l *lane[T]) normalise(keys dense.Matrix[T]) {
+	if !l.r.opts.NormaliseKeys {
+		return
+	}
+	for i := range keys.Rows {
+		l.norms[i] = T(1 / math.Sqrt(2*vecmath.HalfSquaredNorm(keys.Row(i))+1e-6))
+		vecmath.Scale(keys.Row(i), l.norms[i])
+	}
+}
+
+// write makes U, what the tokens of the chunk add to S: row i is v_i or, by a delta rule,
+// β_i·e_i where
+//
+//	(I + M·diag(β))·E = V − (e^b∘K)·S.
+func (l *lane[T]) write(lo, hi int) {
+	u, n := l.u.rows(hi-lo), hi-lo
+	dense.Copy(u, l.x.V.RowRange(lo, hi))
+	if !l.r.opts.Rule.corrects() {
+		return
+	}
+	l.errors(u)
+	for i := range n {
+		vecmath.Scale(u.Row(i), l.betas[i])
+	}
+}
+
+// errors replaces the values u by E. M is not there after that.
+func (l *lane[T]) errors(u dense.Matrix[T]) {
+	n := u.Rows
+	product.MulPacked(-1, l.weighed(0, n), &l.packS, 1, u, nil)
+	m := partOf(&l.pairs, 0, n).ColRange(0, n)
+	for i := range n {
+		vecmath.Multiply(m.Row(i)[:i], l.betas)
+	}
+	triangular.Invert(m, nil)
+	triangular.Solve(m, u, &l.packU)
+}
+
+// weighed returns keys or queries times e^b.
+func (l *lane[T]) weighed(s, n int) dense.Matrix[T] {
+	x := partOf(&l.stack, s, n)
+	if l.decays.width == 0 {
+		return x
+	}
+	w := dense.Copy(partOf(&l.hidden, s, n), x)
+	l.decays.weigh(w, l.decays.up)
+	return w
+}
+
+// read returns the outputs of the queries s: (e^b∘Q)·S + P·U.
+func (l *lane[T]) read(s, n int) dense.Matrix[T] {
+	out := l.out.rows(n)
+	product.MulPacked(1, l.weighed(s, n), &l.packS, 0, out, nil)
+	product.MulPacked(1, partOf(&l.pairs, s, n).ColRange(0, n), &l.packU, 1, out, nil)
+	return out
+}
+
+// update makes S what it is after the chunk: e^b∘S + (e^(b_{n−1} − b)∘K)ᵀ·U. The keys are
+// not there after that.
+func (l *lane[T]) update(n int) {
+	keys := partOf(&l.stack, 0, n)
+	l.decays.weigh(keys, l.decays.down)
+	beta := T(1)
+	switch l.decays.width {
+	case 0:
+	case 1:
+		// A product with β = 0 does not read S, which may not be finite.
+		if beta = l.decays.all[0]; beta == 0 {
+			beta = 1
+			vecmath.Scale(l.sum, 0)
+		}
+	default:
+		l.decays.weighSums(l.sums())
+	}
+	product.TMulPacked(1, keys, &l.packU, beta, l.sums(), nil)
+}

@@ -1,0 +1,125 @@
+package performer
+
+import (
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/product"
+	"github.com/seed-feabd252/randfeat/internal/vecmath"
+)
+
+// Pairs of tokens of a chunk meet in M, of keys with keys, and P, of queries with keys,
+//
+//	M_ij = Σ_c k_ic·e^(b_ic − b_jc)·k_jc,  P_ij = Σ_c q_ic·e^(b_ic − b_jc)·k_jc,  j ≤ i,
+//
+// with zeros for j > i. Where b is one number for all c, that is a product of matrices,
+// element by element times Γ.
+//
+// Where it is not, the factor is split at a token r between them, j ≤ r ≤ i: neither e^(b_i −
+// b_r) nor e^(b_r − b_j) exceeds 1 unless a decay is positive, whereas e^(−b_j) alone would
+// overflow. Tokens are halved again and again: at the level h blocks of h tokens stand
+// side by side in pairs, those of the right one take r as the last of the left one, and
+// so do those of the left one. Each pair of tokens is in such a pair of blocks at exactly one
+// level, and a token needs dk exponentials a level, log₂(n) times.
+
+// firstPart returns the first part of the stack that meets keys: the keys, if M is wanted.
+func (l *lane[T]) firstPart() int {
+	if l.r.opts.Rule.corrects() {
+		return 0
+	}
+	return 1
+}
+
+// pair returns M, s = 0, or P of head s − 1.
+func (l *lane[T]) pair(s, n int) dense.Matrix[T] { return partOf(&l.pairs, s, n).ColRange(0, n) }
+
+// allPairs makes M, if it is wanted, and all P.
+func (l *lane[T]) allPairs(n int) {
+	first := l.firstPart()
+	if first > l.group {
+		return
+	}
+	if l.decays.width > 1 {
+		l.pairsByLevel(n)
+		return
+	}
+	product.PackT(&l.packK, partOf(&l.stack, 0, n))
+	for s := first; s <= l.group; s++ {
+		p := l.pair(s, n)
+		product.MulPacked(1, partOf(&l.stack, s, n), &l.packK, 0, p, nil)
+		l.decay(p)
+	}
+}
+
+// decay multiplies p by Γ, with zeros beyond the diagonal.
+func (l *lane[T]) decay(p dense.Matrix[T]) {
+	for i := range p.Rows {
+		row := p.Row(i)
+		if l.decays.width == 1 {
+			vecmath.Multiply(row[:i+1], l.decays.gamma.rows(i+1).Row(i))
+		}
+		clear(row[i+1:])
+	}
+}
+
+// few is the number of tokens of a block up to which its pairs are inner products.
+const few = 2
+
+// pairsByLevel is allPairs for decays of their own for each c.
+func (l *lane[T]) pairsByLevel(n int) {
+	first := l.firstPart()
+	keys := partOf(&l.stack, 0, n)
+	for s := first; s <= l.group; s++ {
+		x, p := partOf(&l.stack, s, n), l.pair(s, n)
+		for i := range n {
+			row := p.Row(i)
+			row[i] = vecmath.Dot(x.Row(i), keys.Row(i))
+			clear(row[i+1:])
+		}
+	}
+	for half := 1; half < n; half *= 2 {
+		l.level(half, n)
+		keys := partOf(&l.hidden, 0, n)
+		for lo := 0; lo+half < n; lo += 2 * half {
+			mid, hi := lo+half, min(lo+2*half, n)
+			if half > few {
+				product.PackT(&l.packK, keys.RowRange(lo, mid))
+			}
+			for s := first; s <= l.group; s++ {
+				x, p := partOf(&l.hidden, s, n), l.pair(s, n)
+				if half > few {
+					product.MulPacked(1, x.RowRange(mid, hi), &l.packK, 0, p.RowRange(mid, hi).ColRange(lo, mid), nil)
+					continue
+				}
+				for i := mid; i < hi; i++ {
+					for j := lo; j < mid; j++ {
+						p.Row(i)[j] = vecmath.Dot(x.Row(i), keys.Row(j))
+					}
+				}
+			}
+		}
+	}
+}
+
+// level makes the factors of a level, and the stack times them.
+func (l *lane[T]) level(half, n int) {
+	factors := l.decays.factors.rows(n)
+	for i := range n {
+		row := factors.Row(i)
+		if block := i / half; block%2 == 1 {
+			l.decays.between(row, i, block*half-1)
+		} else if end := (block + 1) * half; end < n {
+			l.decays.between(row, end-1, i)
+		} else {
+			clear(row)
+		}
+		vecmath.Exp(row, row)
+	}
+	for s := 0; s <= l.group; s++ {
+		x, hidden := partOf(&l.stack, s, n), partOf(&l.hidden, s, n)
+		for i := range n {
+			if s > 0 && i/half%2 == 0 {
+				continue
+			}
+			vecmath.Multiply(append(hidden.Row(i)[:0], x.Row(i)...), factors.Row(i))
+		}
+	}
+}

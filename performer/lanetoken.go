@@ -1,0 +1,70 @@
+package performer
+
+import (
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/vecmath"
+)
+
+// oneByOne takes in the tokens lo ≤ i < hi, which have been loaded, one after another. A
+// chunk in which something is not finite must: a product with a zero beyond the diagonal
+// would take it to the rows before.
+func (l *lane[T]) oneByOne(dst dense.Matrix[T], lo, hi int) {
+	n := hi - lo
+	keys, s := partOf(&l.stack, 0, n), l.sums()
+	for i := range n {
+		var g []T
+		if l.decays.width > 0 {
+			g = l.x.Decay.Row(lo + i)
+		}
+		var out, query []T
+		if l.group > 0 {
+			out, query = l.token[:l.dv], partOf(&l.stack, 1, n).Row(i)
+		}
+		l.writeToken(s, keys.Row(i), l.x.V.Row(lo+i), g, l.betas[i], query, out)
+		for head := range l.group {
+			if head > 0 {
+				clear(out)
+				l.readToken(s, partOf(&l.stack, 1+head, n).Row(i), out)
+			}
+			copy(l.outputs(dst, head, lo+i, lo+i+1).Row(0), out)
+		}
+	}
+}
+
+// writeToken takes a token into the sums s, and sets out to what they then give its query, if
+// there is one, which has the scale.
+func (l *lane[T]) writeToken(s dense.Matrix[T], key, value, g []T, beta T, query, out []T) {
+	u := l.token[l.dv : 2*l.dv]
+	if len(g) > 0 {
+		factors := l.token[2*l.dv:][:len(g)]
+		vecmath.Exp(factors, g)
+		if len(g) == 1 {
+			vecmath.Scale(s.Data[:s.Rows*s.Cols], factors[0])
+		} else {
+			for f, a := range factors {
+				vecmath.Scale(s.Row(f), a)
+			}
+		}
+	}
+	if l.r.opts.Rule.corrects() {
+		clear(u)
+		vecmath.SumRows(s.Data, s.Stride, key, u)
+		vecmath.AffineEach(u, -1, value)
+		vecmath.Scale(u, beta)
+	} else {
+		copy(u, value)
+	}
+	if out == nil {
+		for f, x := range key {
+			vecmath.AddScaled(s.Row(f), u, x)
+		}
+		return
+	}
+	clear(out)
+	vecmath.Outer(s.Data, s.Stride, key, query, u, out)
+}
+
+// readToken adds what the sums give a query, which has the scale, to out.
+func (l *lane[T]) readToken(s dense.Matrix[T], query, out []T) {
+	vecmath.SumRows(s.Data, s.Stride, query, out)
+}

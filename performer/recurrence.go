@@ -1,0 +1,231 @@
+package performer
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/parallel"
+	"github.com/seed-feabd252/randfeat/internal/pool"
+	"github.com/seed-feabd252/randfeat/rff"
+)
+
+// Rule says how a [Recurrence] takes a token with key k, value v, decay g and strength β
+// into its sums S (dk×dv).
+type Rule int
+
+const (
+	LinearRule     Rule = iota // S ← S + k·vᵀ
+	GatedRule                  // S ← e^g·S + k·vᵀ
+	DeltaRule                  // S ← S + β·k·(v − Sᵀk)ᵀ
+	GatedDeltaRule             // S ← e^g·S, then as DeltaRule
+)
+
+var ruleNames = [...]string{"linear", "gated", "delta", "gated_delta"}
+
+// String returns the name that the rule has in ONNX, such as gated_delta.
+func (r Rule) String() string {
+	if r < 0 || int(r) >= len(ruleNames) {
+		return fmt.Sprintf("Rule(%d)", int(r))
+	}
+	return ruleNames[r]
+}
+
+// decays reports whether the rule takes a decay.
+func (r Rule) decays() bool { return r == GatedRule || r == GatedDeltaRule }
+
+// corrects reports whether the rule writes the difference from what S says already.
+func (r Rule) corrects() bool { return r == DeltaRule || r == GatedDeltaRule }
+
+// RecurrenceOptions are what a [Recurrence] may have. The zero value is the linear rule
+// with the scale dk^−½.
+type RecurrenceOptions[T dense.Float] struct {
+	Rule Rule
+
+	// Scale multiplies the outputs; 0 stands for dk^−½.
+	Scale float64
+
+	// NormaliseKeys multiplies each key, after the map if there is one, by
+	// (Σx² + 10⁻⁶)^−½. The delta rules want it: with ‖k‖ = 1 and 0 ≤ β ≤ 2 no token
+	// makes what S holds grow, and β = 1 replaces what it holds for k.
+	NormaliseKeys bool
+
+	// Features map queries and keys, which then have as many elements as there are features
+	// in all that follows. Nil maps, both of them, leave them as they are.
+	Features Features[T]
+}
+
+// Recurrence is causal attention without denominators whose sums S (dk×dv, one for each
+// head of keys) are written by a [Rule] and read by
+//
+//	out = scale·Sᵀq
+//
+// after the token of q is written: the operator LinearAttention of ONNX, in all of its
+// modes. The linear rule adds every value to what is there already, for keys that are not
+// orthogonal an average; a delta rule moves what S gives for k towards v [Schlag et al.
+// 2021]; a decay forgets [Yang et al. 2024b].
+//
+// A Recurrence does not change after construction and may be shared by goroutines.
+type Recurrence[T dense.Float] struct {
+	opts            RecurrenceOptions[T]
+	heads, keyHeads int
+	d, m            int // of the maps, 0 without
+	calls           pool.Of[recurring[T]]
+	lanes           pool.Of[lane[T]]
+	fingerprint     fingerprint
+}
+
+// NewRecurrence returns the recurrence with so many heads of queries, and of keys and
+// values: head h of H queries reads the sums of head h/(H/Hk) of Hk keys.
+//
+// It returns an error if heads or keyHeads is below 1, if heads is no multiple of
+// keyHeads, if the rule is none of the four, if the scale is not finite, or if one map is
+// nil and the other not, or they differ in dimension or number of features.
+func NewRecurrence[T dense.Float](heads, keyHeads int, opts RecurrenceOptions[T]) (*Recurrence[T], error) {
+	if heads < 1 || keyHeads < 1 || heads%keyHeads != 0 {
+		return nil, fmt.Errorf("performer: heads = %d, keyHeads = %d, want at least 1 and heads a multiple of keyHeads", heads, keyHeads)
+	}
+	if opts.Rule < LinearRule || opts.Rule > GatedDeltaRule {
+		return nil, fmt.Errorf("performer: Rule = %d, want one of LinearRule (%d) to GatedDeltaRule (%d)", int(opts.Rule), int(LinearRule), int(GatedDeltaRule))
+	}
+	if math.IsNaN(opts.Scale) || math.IsInf(opts.Scale, 0) {
+		return nil, fmt.Errorf("performer: Scale = %v, want a finite number", opts.Scale)
+	}
+	r := &Recurrence[T]{opts: opts, heads: heads, keyHeads: keyHeads}
+	query, key := opts.Features.Query, opts.Features.Key
+	switch {
+	case query == nil && key == nil:
+		return r, nil
+	case query == nil:
+		return nil, errors.New("performer: Features.Query is nil, Features.Key is not, want both or none")
+	case key == nil:
+		return nil, errors.New("performer: Features.Key is nil, Features.Query is not, want both or none")
+	}
+	r.d, r.m = query.Dims()
+	if d, m := key.Dims(); d != r.d || m != r.m {
+		return nil, fmt.Errorf("performer: Query maps points of R^%d to %d features, Key of R^%d to %d, want the same", r.d, r.m, d, m)
+	}
+	return r, nil
+}
+
+// Heads returns the number of heads of queries, and that of keys and values.
+func (r *Recurrence[T]) Heads() (heads, keyHeads int) { return r.heads, r.keyHeads }
+
+// Tokens are what a [Recurrence] takes in, a row a token, and what it answers. A head is a
+// block of columns. In gradients the same fields hold the gradients with respect to them.
+type Tokens[T dense.Float] struct {
+	Q dense.Matrix[T] // L×H·d
+	K dense.Matrix[T] // L×Hk·d
+	V dense.Matrix[T] // L×Hk·dv
+
+	// Decay holds g ≤ 0, the logarithm of the factor that S is multiplied by: L×Hk, one
+	// for a head, or L×Hk·dk, one for each row of S. Rules without a decay want none. A g
+	// above 0 lets S grow, and one below −2²⁰ counts as −2²⁰, whose factor is zero.
+	Decay dense.Matrix[T]
+
+	// Beta holds β: L×Hk, or L×1, the same for all heads. Rules other than the
+	// delta rules want none.
+	Beta dense.Matrix[T]
+
+	// Lengths are those of sequences whose rows follow one another; zero is one of them. Nil
+	// is one sequence of all rows.
+	Lengths []int
+}
+
+// Forward computes the outputs of all tokens into dst (L×H·dv), which it returns; a zero
+// dst is allocated. Row i reads the sums that the tokens of its sequence up to i have
+// written, after past.
+//
+// past (N·Hk·dk×dv) holds the sums before the first token of the N sequences, those of
+// head h of sequence s in the rows (s·Hk + h)·dk … (s·Hk + h + 1)·dk − 1, as an ONNX tensor
+// (N, Hk, dk, dv) has them; a zero past is zeros. present, of the same shape, becomes the sums
+// after the last token; those of a sequence without tokens are what they were. A zero
+// present is not written.
+//
+// A token of padding with g = 0 and, for the delta rules, β = 0 or, for the others, k = 0 or
+// v = 0 changes nothing; its own output is that of its query.
+//
+// It takes O(L·dk·dv) time a head, in chunks of tokens as doc.go derives them, and holds a few
+// matrices of a chunk a processor. Heads of keys and sequences are shared among GOMAXPROCS
+// processors; bits do not depend on that. Cutting a sequence in two, with the sums handed
+// on, changes rounding only. With dst, and present if it is wanted, it allocates
+// nothing once that memory is there.
+//
+// NaN and Inf reach every output that depends on them, and no earlier one.
+//
+// dst may be exactly q, k or v where its shape allows, and present may be past; other
+// overlaps are not allowed. Forward panics with the shapes if they do not fit, and if the
+// rule wants a decay or β and there is none, or the other way round.
+func (r *Recurrence[T]) Forward(dst dense.Matrix[T], x Tokens[T], past, present dense.Matrix[T]) dense.Matrix[T] {
+	dk, dv := r.check(x)
+	r.checkQueries(x)
+	sequences := x.sequences()
+	r.checkSums("past", past, sequences, dk, dv)
+	r.checkSums("present", present, sequences, dk, dv)
+	dst = dense.Ensure(dst, x.K.Rows, r.heads*dv)
+	r.run(dst, x, past, present, dk, dv)
+	return dst
+}
+
+// run computes what has been checked. A zero dst is not wanted.
+func (r *Recurrence[T]) run(dst dense.Matrix[T], x Tokens[T], past, present dense.Matrix[T], dk, dv int) {
+	c := r.calls.Get()
+	*c = recurring[T]{
+		r: r, dst: dst, x: x, past: past, present: present, dk: dk, dv: dv,
+		from: starts(c.from[:0], x.Lengths, x.K.Rows),
+	}
+	parallel.Do(x.sequences()*r.keyHeads, c)
+	*c = recurring[T]{from: c.from}
+	r.calls.Put(c)
+}
+
+// recurring is the task of one call: a head of keys in a sequence is a piece.
+type recurring[T dense.Float] struct {
+	r             *Recurrence[T]
+	dst           dense.Matrix[T]
+	x             Tokens[T]
+	past, present dense.Matrix[T]
+	dk, dv        int
+	from          []int // where sequences begin, and where the last ends
+}
+
+func (c *recurring[T]) Piece(i int) {
+	r := c.r
+	sequence, head := i/r.keyHeads, i%r.keyHeads
+	l := r.lanes.Get()
+	l.start(r, c.x.of(r, head, c.from[sequence], c.from[sequence+1]), c.dk, c.dv)
+	l.setSums(sumsOf(c.past, i, c.dk))
+	group := r.heads / r.keyHeads
+	dst := c.dst
+	if dst.Cols > 0 {
+		dst = headsOf(dst.RowRange(c.from[sequence], c.from[sequence+1]), head*group, (head+1)*group, r.heads)
+	}
+	l.forward(dst)
+	if c.present.Rows > 0 {
+		dense.Copy(sumsOf(c.present, i, c.dk), l.sums())
+	}
+	l.forget()
+	r.lanes.Put(l)
+}
+
+// sumsOf returns part i of the sums of all heads and sequences, or nothing of nothing.
+func sumsOf[T dense.Float](m dense.Matrix[T], i, dk int) dense.Matrix[T] {
+	if m.Rows == 0 {
+		return m
+	}
+	return m.RowRange(i*dk, (i+1)*dk)
+}
+
+// maps returns the maps of queries and keys, nil if they are left as they are.
+func (r *Recurrence[T]) maps() (query, key rff.Map[T]) {
+	return r.opts.Features.Query, r.opts.Features.Key
+}
+
+// scale returns the factor of outputs.
+func (r *Recurrence[T]) scale(dk int) T {
+	if r.opts.Scale == 0 {
+		return T(1 / math.Sqrt(float64(max(dk, 1))))
+	}
+	return T(r.opts.Scale)
+}

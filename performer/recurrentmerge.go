@@ -1,0 +1,91 @@
+package performer
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/vecmath"
+)
+
+// Merge takes in all tokens of another state, which come after those of s: the sums of
+// other, and e^Σg of s's own where there are decays. other is left as it is.
+//
+// It returns an error, and changes nothing, if other is nil, differs in dimensions, or belongs
+// to another recurrence, as Check has it; and for the delta rules, whose later tokens
+// write what depends on the sums before.
+func (s *RecurrentState[T]) Merge(other *RecurrentState[T]) error {
+	switch {
+	case s.r == nil || other != nil && other.r == nil:
+		return errNoRecurrence
+	case other == nil:
+		return errors.New("performer: other is nil")
+	case s.r.opts.Rule.corrects():
+		return fmt.Errorf("performer: states of the %v rule cannot be merged, as what a token writes depends on all before", s.r.opts.Rule)
+	case other.d != s.d || other.dv != s.dv:
+		return fmt.Errorf("performer: other has d = %d and dv = %d, the state d = %d and dv = %d", other.d, other.dv, s.d, s.dv)
+	}
+	if err := s.Check(other.r); err != nil {
+		return err
+	}
+	for f := range s.sums.Rows {
+		factor := T(1)
+		if s.past != nil {
+			factor = T(math.Exp(other.past[f]))
+			s.past[f] += other.past[f]
+		}
+		row := s.sums.Row(f)
+		vecmath.Scale(row, factor)
+		vecmath.AddScaled(row, other.sums.Row(f), 1)
+	}
+	s.n += other.n
+	return nil
+}
+
+// Check returns nil if s belongs to a recurrence like r, and otherwise an error that says
+// what differs: the rule, the heads, whether keys are normalised, or the features, which
+// count as the same as they do for State.Check. The scale is not part of what a state is.
+func (s *RecurrentState[T]) Check(r *Recurrence[T]) error {
+	if s.r == nil {
+		return errNoRecurrence
+	}
+	if r == nil {
+		return errors.New("performer: r is nil")
+	}
+	own := s.r
+	switch {
+	case r == own:
+		return nil
+	case r.opts.Rule != own.opts.Rule:
+		return fmt.Errorf("performer: the %v rule, but the state belongs to the %v rule", r.opts.Rule, own.opts.Rule)
+	case r.heads != own.heads || r.keyHeads != own.keyHeads:
+		return fmt.Errorf("performer: %d heads of queries and %d of keys, but the state belongs to %d and %d", r.heads, r.keyHeads, own.heads, own.keyHeads)
+	case r.opts.NormaliseKeys != own.opts.NormaliseKeys:
+		return fmt.Errorf("performer: NormaliseKeys = %v, but the state belongs to a recurrence with %v", r.opts.NormaliseKeys, own.opts.NormaliseKeys)
+	case r.d != own.d || r.m != own.m:
+		return fmt.Errorf("performer: %d features of R^%d, but the state belongs to %d features of R^%d", r.m, r.d, own.m, own.d)
+	}
+	return own.checkMarks(r.fingerprint.of(r))
+}
+
+// checkMarks returns an error unless these are the marks of r.
+func (r *Recurrence[T]) checkMarks(marks []float64) error {
+	own := r.fingerprint.of(r)
+	if !similar[T](own[:r.m], marks[:r.m]) || !similar[T](own[r.m:], marks[r.m:]) {
+		return errors.New("performer: the features differ from those that the state belongs to")
+	}
+	return nil
+}
+
+// computeMarks returns the marks of the features, none without maps.
+func (r *Recurrence[T]) computeMarks() []float64 {
+	query, key := r.maps()
+	if query == nil {
+		return nil
+	}
+	return marksOf(r.d, r.m, func(dst, x dense.Matrix[T]) { query.Transform(dst, x) }, func(dst, x dense.Matrix[T]) { key.Transform(dst, x) })
+}
+
+// errNoRecurrence is the error of a RecurrentState that no NewState has made.
+var errNoRecurrence = errors.New("performer: the state belongs to no recurrence, want one of NewState")
