@@ -12,7 +12,7 @@ import (
 
 // laneRows is the number of tokens of a chunk. A token costs 3 products with S and, in a
 // chunk of c, about 3c/2 inner products more.
-const laneRows = 64
+const laneRows = 48
 
 // lane takes the tokens of a sequence, of one head of keys and the heads of queries that
 // read it, through its sums S, a chunk at a time.
@@ -35,6 +35,7 @@ type lane[T dense.Float] struct {
 
 	packS, packU, packK product.Packed[T]
 	token               []T // memory of one token
+	reverse             reverse[T]
 }
 
 // start prepares for the tokens x.
@@ -85,22 +86,26 @@ func partOf[T dense.Float](b *buffer[T], s, n int) dense.Matrix[T] {
 // forward takes in all tokens and writes the outputs into dst, if there are queries.
 func (l *lane[T]) forward(dst dense.Matrix[T]) {
 	for lo := 0; lo < l.x.K.Rows; lo += laneRows {
-		hi := min(lo+laneRows, l.x.K.Rows)
-		n := hi - lo
-		l.load(lo, hi)
-		product.Pack(&l.packS, l.sums())
-		l.allPairs(n)
-		l.write(lo, hi)
-		if u := l.u.rows(n); !finiteRows(u) {
-			l.oneByOne(dst, lo, hi)
-			continue
-		}
-		product.Pack(&l.packU, l.u.rows(n))
-		for s := 1; s <= l.group; s++ {
-			dense.Copy(l.outputs(dst, s-1, lo, hi), l.read(s, n))
-		}
-		l.update(n)
+		l.advance(dst, lo, min(lo+laneRows, l.x.K.Rows))
 	}
+}
+
+// advance is forward for the chunk of the tokens lo ≤ i < hi.
+func (l *lane[T]) advance(dst dense.Matrix[T], lo, hi int) {
+	n := hi - lo
+	l.load(lo, hi)
+	product.Pack(&l.packS, l.sums())
+	l.allPairs(n)
+	l.write(lo, hi, dense.Matrix[T]{})
+	if !finiteRows(l.u.rows(n)) {
+		l.oneByOne(dst, lo, hi)
+		return
+	}
+	product.Pack(&l.packU, l.u.rows(n))
+	for s := 1; s <= l.group; s++ {
+		dense.Copy(l.outputs(dst, s-1, lo, hi), l.read(s, n))
+	}
+	l.update(n)
 }
 
 // outputs returns the rows lo ≤ i < hi of a head of dst.
@@ -160,15 +165,19 @@ func (l *lane[T]) normalise(keys dense.Matrix[T]) {
 // write makes U, what the tokens of the chunk add to S: row i is v_i or, by a delta rule,
 // β_i·e_i where
 //
-//	(I + M·diag(β))·E = V − (e^b∘K)·S.
-func (l *lane[T]) write(lo, hi int) {
-	u, n := l.u.rows(hi-lo), hi-lo
-	dense.Copy(u, l.x.V.RowRange(lo, hi))
+//	(I + M·diag(β))·E = V − (e^b∘K)·S,
+//
+// which is copied into e, if that has rows.
+func (l *lane[T]) write(lo, hi int, e dense.Matrix[T]) {
+	u := dense.Copy(l.u.rows(hi-lo), l.x.V.RowRange(lo, hi))
 	if !l.r.opts.Rule.corrects() {
 		return
 	}
 	l.errors(u)
-	for i := range n {
+	if e.Rows > 0 {
+		dense.Copy(e, u)
+	}
+	for i := range u.Rows {
 		vecmath.Scale(u.Row(i), l.betas[i])
 	}
 }

@@ -72,6 +72,7 @@ type Recurrence[T dense.Float] struct {
 	heads, keyHeads int
 	d, m            int // of the maps, 0 without
 	calls           pool.Of[recurring[T]]
+	gradients       pool.Of[unrolling[T]]
 	lanes           pool.Of[lane[T]]
 	fingerprint     fingerprint
 }

@@ -57,3 +57,25 @@ func benchmarkCalls(b *testing.B, f func()) {
 	}
 	b.ReportMetric(benchmarkTokens*float64(b.N)/b.Elapsed().Seconds(), "tokens/s")
 }
+
+// BenchmarkRecurrenceBackward times the gradients of the same. Names read
+//
+//	BenchmarkRecurrenceBackward/rule=delta/type=float32/h=8/L=4096/d=64
+func BenchmarkRecurrenceBackward(b *testing.B) {
+	eachRecurrence(func(rule Rule, wide bool) {
+		name := "rule=" + rule.String()
+		if wide {
+			name += "/decay=rows"
+		}
+		b.Run(name+"/type=float32/h=8/L=4096/d=64", func(b *testing.B) { benchmarkRecurrenceBackward[float32](b, rule, wide) })
+	})
+}
+
+func benchmarkRecurrenceBackward[T dense.Float](b *testing.B, rule Rule, wide bool) {
+	var none dense.Matrix[T]
+	x := convertTokens[T](recurrenceShape{heads: 8, keyHeads: 8, d: 64, dv: 64, wide: wide}.tokens(rand.New(source(310)), rule, benchmarkTokens))
+	r := must(NewRecurrence(8, 8, RecurrenceOptions[T]{Rule: rule}))
+	dout := gaussian[T](rand.New(source(311)), benchmarkTokens, 8*64, 0, 1)
+	dx := r.Backward(Tokens[T]{}, none, x, none, dout, none)
+	benchmarkCalls(b, func() { r.Backward(dx, none, x, none, dout, none) })
+}

@@ -1,0 +1,232 @@
+package performer
+
+import (
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/product"
+	"github.com/seed-feabd252/randfeat/internal/triangular"
+	"github.com/seed-feabd252/randfeat/internal/vecmath"
+	"github.com/seed-feabd252/randfeat/rff"
+)
+
+// reverse is the memory of a lane on its way back.
+type reverse[T dense.Float] struct {
+	kept  []T       // the sums before each chunk, and after the last
+	sum   []T       // the gradient with respect to S
+	m     buffer[T] // I + diag(β)·M, as triangular.Invert leaves it
+	e     buffer[T] // E
+	du    buffer[T] // the gradient with respect to U, then with respect to the values
+	dx    buffer[T] // those with respect to keys, as far as they are multiplied by e^−b, and queries
+	up    buffer[T] // that with respect to keys, as far as they are multiplied by e^b
+	pairs buffer[T] // those with respect to M and P
+	level buffer[T] // those with respect to the stack times the factors of a level
+	decay []float64 // the sum of those with respect to b from a token on
+}
+
+// startReverse prepares for keepSums, which needs no queries, and for what follows it.
+func (l *lane[T]) startReverse(r *Recurrence[T], x Tokens[T], dk, dv int) {
+	n, group := x.K.Rows, r.heads/r.keyHeads
+	x.Q = dense.Matrix[T]{}
+	l.start(r, x, dk, dv)
+	v := &l.reverse
+	v.kept = resize(v.kept, (chunksOf(n)+1)*dk*dv)
+	v.sum = resize(v.sum, dk*dv)
+	v.m.shape(laneRows, laneRows)
+	v.e.shape(laneRows, dv)
+	v.du.shape(laneRows, dv)
+	v.up.shape(laneRows, dk)
+	rows := (1 + group) * laneRows
+	v.dx.shape(rows, dk)
+	v.pairs.shape(rows, laneRows)
+	if l.decays.width > 1 {
+		v.level.shape(rows, dk)
+	}
+	v.decay = resize(v.decay, l.decays.width)
+}
+
+// chunksOf returns the number of chunks of n tokens.
+func chunksOf(n int) int { return (n + laneRows - 1) / laneRows }
+
+// sums returns the gradient with respect to S.
+func (v *reverse[T]) sums(dk, dv int) dense.Matrix[T] { return dense.Of(dk, dv, v.sum) }
+
+// setSums makes it that of the sums at the end.
+func (v *reverse[T]) setSums(last dense.Matrix[T]) {
+	clear(v.sum)
+	for f := range last.Rows {
+		copy(v.sum[f*last.Cols:], last.Row(f))
+	}
+}
+
+// keepSums takes in all tokens and keeps the sums before each chunk, and after the last.
+func (l *lane[T]) keepSums() {
+	n, size := l.x.K.Rows, len(l.sum)
+	copy(l.reverse.kept, l.sum)
+	for chunk := range chunksOf(n) {
+		l.advance(dense.Matrix[T]{}, chunk*laneRows, min((chunk+1)*laneRows, n))
+		copy(l.reverse.kept[(chunk+1)*size:], l.sum)
+	}
+}
+
+// backward writes the gradients with respect to all tokens into dx, and takes that with
+// respect to S from the end to the beginning.
+func (l *lane[T]) backward(dx Tokens[T], dout dense.Matrix[T]) {
+	n, size := l.x.K.Rows, len(l.sum)
+	for chunk := chunksOf(n) - 1; chunk >= 0; chunk-- {
+		lo, hi := chunk*laneRows, min((chunk+1)*laneRows, n)
+		copy(l.sum, l.reverse.kept[chunk*size:])
+		after := dense.Of(l.dk, l.dv, l.reverse.kept[(chunk+1)*size:][:size])
+		l.backwardChunk(dx.rows(lo, hi), dout.RowRange(lo, hi), after, lo, hi)
+	}
+}
+
+// backwardChunk writes the gradients of the tokens lo ≤ i < hi. after are the sums after them.
+//
+// With dO and dS′ of the outputs and the sums after the chunk, dU = Σ PᵀdO + (e^(b_{n−1} − b)∘K)·dS′.
+// Where the chunk writes E, (I + diag(β)·M)ᵀ·Y = dU gives dβ_i = e_i·y_i and, with Z = β∘Y, dV = Z,
+// dM = −tril(ZUᵀ, −1) and what V − (e^b∘K)·S passes on to keys and S.
+func (l *lane[T]) backwardChunk(dx Tokens[T], dout, after dense.Matrix[T], lo, hi int) {
+	n, v := hi-lo, &l.reverse
+	corrects := l.r.opts.Rule.corrects()
+	l.load(lo, hi)
+	product.Pack(&l.packS, l.sums())
+	l.allPairs(n)
+	if corrects {
+		dense.Copy(v.m.rows(n).ColRange(0, n), l.pair(0, n))
+	}
+	l.write(lo, hi, v.e.rows(n))
+	u := l.u.rows(n)
+
+	s, ds, keys := l.sums(), v.sums(l.dk, l.dv), partOf(&l.stack, 0, n)
+	du, down, up := v.du.rows(n), partOf(&v.dx, 0, n), v.up.rows(n)
+	hidden := dense.Copy(partOf(&l.hidden, 0, n), keys)
+	l.decays.weigh(hidden, l.decays.down)
+	product.Mul(1, hidden, ds, 0, du)
+	product.MulT(1, u, ds, 0, down)
+	l.decays.weigh(down, l.decays.down)
+	v.takeDecay(after, l.decays.width)
+	l.decays.weighSums(ds)
+	for h := 1; h <= l.group; h++ {
+		g := headOf(dout, h-1, l.group)
+		dq := partOf(&v.dx, h, n)
+		product.TMul(1, l.pair(h, n), g, 1, du)
+		product.MulT(1, g, s, 0, dq)
+		l.decays.weigh(dq, l.decays.up)
+		product.MulT(1, g, u, 0, l.pairGradient(h, n))
+		product.TMul(1, l.weighed(h, n), g, 1, ds)
+	}
+	zero(up)
+	if corrects {
+		l.backwardErrors(dx.Beta, u, n)
+	}
+	l.backwardPairs(n)
+	dense.Copy(dx.V, du)
+	l.backwardDecays(dx.Decay, n)
+	l.backwardStack(dx, lo, hi)
+}
+
+// pairGradient returns the gradient with respect to M, s = 0, or P of head s − 1.
+func (l *lane[T]) pairGradient(s, n int) dense.Matrix[T] {
+	return partOf(&l.reverse.pairs, s, n).ColRange(0, n)
+}
+
+// backwardErrors turns dU into Z, writes dβ, and passes on what M, keys and S get.
+func (l *lane[T]) backwardErrors(dbeta, u dense.Matrix[T], n int) {
+	v := &l.reverse
+	m, du := v.m.rows(n).ColRange(0, n), v.du.rows(n)
+	for i := range n {
+		vecmath.Scale(m.Row(i)[:i], l.betas[i])
+	}
+	triangular.Invert(m, nil)
+	triangular.SolveTransposed(m, du, &l.packU)
+	for i := range n {
+		dbeta.Row(i)[0] = vecmath.Dot(v.e.rows(n).Row(i), du.Row(i))
+		vecmath.Scale(du.Row(i), l.betas[i])
+	}
+	product.MulT(-1, du, l.sums(), 0, v.up.rows(n))
+	l.decays.weigh(v.up.rows(n), l.decays.up)
+	product.TMul(-1, l.weighed(0, n), du, 1, v.sums(l.dk, l.dv))
+	g := l.pairGradient(0, n)
+	product.MulT(-1, du, u, 0, g)
+	for i := range n {
+		g.Row(i)[i] = 0
+	}
+}
+
+// takeDecay starts the gradient with respect to b at the last token, which the sums after
+// it have as a factor of them all.
+func (v *reverse[T]) takeDecay(after dense.Matrix[T], width int) {
+	clear(v.decay)
+	if width == 0 {
+		return
+	}
+	for f := range after.Rows {
+		v.decay[f%width] += float64(vecmath.Dot(after.Row(f), v.sum[f*after.Cols:]))
+	}
+}
+
+// backwardDecays writes the gradients with respect to decays: g_t is in every b_i with i ≥ t.
+// What is multiplied by e^b_i, or by e^−b_i, gives b_i its product with its gradient.
+func (l *lane[T]) backwardDecays(dg dense.Matrix[T], n int) {
+	v, w := &l.reverse, l.decays.width
+	if w == 0 {
+		return
+	}
+	for i := n - 1; i >= 0; i-- {
+		for s := 0; s <= l.group; s++ {
+			x, dx := partOf(&l.stack, s, n).Row(i), partOf(&v.dx, s, n).Row(i)
+			if s > 0 {
+				v.addDecay(x, dx, 1)
+				continue
+			}
+			v.addDecay(x, v.up.rows(n).Row(i), 1)
+			v.addDecay(x, dx, -1)
+		}
+		for c := range dg.Row(i) {
+			dg.Row(i)[c] = T(v.decay[c])
+		}
+	}
+}
+
+// addDecay adds sign·x∘dx, or its sum, to the gradient with respect to b.
+func (v *reverse[T]) addDecay(x, dx []T, sign float64) {
+	if len(v.decay) == 1 {
+		v.decay[0] += sign * float64(vecmath.Dot(x, dx))
+		return
+	}
+	dx = dx[:len(v.decay)]
+	for c := range v.decay {
+		v.decay[c] += sign * float64(x[c]) * float64(dx[c])
+	}
+}
+
+// backwardStack takes the gradients with respect to keys and queries back to what they were
+// before they were normalised, scaled and mapped.
+func (l *lane[T]) backwardStack(dx Tokens[T], lo, hi int) {
+	n, v := hi-lo, &l.reverse
+	query, key := l.r.maps()
+	dk, keys := partOf(&v.dx, 0, n), partOf(&l.stack, 0, n)
+	for i := range n {
+		d, x := dk.Row(i), keys.Row(i)
+		vecmath.AddScaled(d, v.up.rows(n).Row(i), 1)
+		if l.r.opts.NormaliseKeys {
+			vecmath.AddScaled(d, x, -vecmath.Dot(x, d))
+			vecmath.Scale(d, l.norms[i])
+		}
+	}
+	transformBack(key, dx.K, l.x.K.RowRange(lo, hi), dk)
+	for h := 1; h <= l.group; h++ {
+		dq := partOf(&v.dx, h, n)
+		scaleRows(dq, l.scale)
+		transformBack(query, headOf(dx.Q, h-1, l.group), headOf(l.x.Q.RowRange(lo, hi), h-1, l.group), dq)
+	}
+}
+
+// transformBack writes the gradient with respect to x, where that with respect to its
+// features, or x itself without a map, is dphi.
+func transformBack[T dense.Float](m rff.Map[T], dst, x, dphi dense.Matrix[T]) {
+	if m == nil {
+		dense.Copy(dst, dphi)
+	} else {
+		m.(rff.Differentiable[T]).Backward(dst, x, dphi)
+	}
+}

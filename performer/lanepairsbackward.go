@@ -1,0 +1,82 @@
+package performer
+
+import (
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/product"
+	"github.com/seed-feabd252/randfeat/internal/vecmath"
+)
+
+// backwardPairs adds what M and P give keys and queries to their gradients: those rows that
+// are multiplied by e^b_i, and those keys that are by e^−b_j.
+func (l *lane[T]) backwardPairs(n int) {
+	first, v := l.firstPart(), &l.reverse
+	keys, down := partOf(&l.stack, 0, n), partOf(&v.dx, 0, n)
+	if l.decays.width > 1 {
+		for s := first; s <= l.group; s++ {
+			g, x, to := l.pairGradient(s, n), partOf(&l.stack, s, n), l.upward(s, n)
+			for i := range n {
+				vecmath.AddScaled(to.Row(i), keys.Row(i), g.Row(i)[i])
+				vecmath.AddScaled(down.Row(i), x.Row(i), g.Row(i)[i])
+			}
+		}
+		for half := 1; half < n; half *= 2 {
+			l.level(half, n)
+			l.backwardLevel(half, n)
+		}
+		return
+	}
+	for s := first; s <= l.group; s++ {
+		g := l.pairGradient(s, n)
+		l.decay(g)
+		product.Mul(1, g, keys, 1, l.upward(s, n))
+		product.TMul(1, g, partOf(&l.stack, s, n), 1, down)
+	}
+}
+
+// upward returns the gradient with respect to keys, s = 0, or queries that are multiplied by e^b.
+func (l *lane[T]) upward(s, n int) dense.Matrix[T] {
+	if s == 0 {
+		return l.reverse.up.rows(n)
+	}
+	return partOf(&l.reverse.dx, s, n)
+}
+
+// backwardLevel is backwardPairs for the pairs of a level, as pairsByLevel has them. In the
+// memory of the level, rows of the right blocks are for the part itself, rows of the left
+// ones in the first part for the keys that all parts meet.
+func (l *lane[T]) backwardLevel(half, n int) {
+	first, v := l.firstPart(), &l.reverse
+	keys, left := partOf(&l.hidden, 0, n), partOf(&v.level, 0, n)
+	zero(v.level.rows(l.group*laneRows + n))
+	for lo := 0; lo+half < n; lo += 2 * half {
+		mid, hi := lo+half, min(lo+2*half, n)
+		for s := first; s <= l.group; s++ {
+			g, x, right := l.pairGradient(s, n), partOf(&l.hidden, s, n), partOf(&v.level, s, n)
+			if half > few {
+				block := g.RowRange(mid, hi).ColRange(lo, mid)
+				product.Mul(1, block, keys.RowRange(lo, mid), 0, right.RowRange(mid, hi))
+				product.TMul(1, block, x.RowRange(mid, hi), 1, left.RowRange(lo, mid))
+				continue
+			}
+			for i := mid; i < hi; i++ {
+				for j := lo; j < mid; j++ {
+					vecmath.AddScaled(right.Row(i), keys.Row(j), g.Row(i)[j])
+					vecmath.AddScaled(left.Row(j), x.Row(i), g.Row(i)[j])
+				}
+			}
+		}
+	}
+	factors, down := l.decays.factors.rows(n), partOf(&v.dx, 0, n)
+	for i := range n {
+		if i/half%2 == 0 {
+			vecmath.Multiply(left.Row(i), factors.Row(i))
+			vecmath.AddScaled(down.Row(i), left.Row(i), 1)
+			continue
+		}
+		for s := first; s <= l.group; s++ {
+			right := partOf(&v.level, s, n).Row(i)
+			vecmath.Multiply(right, factors.Row(i))
+			vecmath.AddScaled(l.upward(s, n).Row(i), right, 1)
+		}
+	}
+}
