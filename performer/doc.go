@@ -150,6 +150,64 @@
 // Features are drawn anew by [Attention.Redraw], which returns another Attention. The
 // sums of a State mean nothing under other features, so that it refuses them.
 //
+// # Recurrences and delta rules
+//
+// Without denominators the sums S (dk×dv) can be more than sums. A [Recurrence] has them
+// written by a [Rule], as the operator LinearAttention of ONNX does, and read by
+// scale·Sᵀq:
+//
+//	linear:       S ← S + k·vᵀ
+//	gated:        S ← e^g∘S + k·vᵀ
+//	delta:        S ← S + k·uᵀ,  u = β·(v − Sᵀk)
+//	gated_delta:  S ← e^g∘S, then as delta
+//
+// Under a key that is not orthogonal to those before, the linear rule adds to what they
+// left. The delta rule writes what is missing of v [Schlag et al. 2021]: a step of
+// gradient descent on ½‖Sᵀk − v‖², which with ‖k‖ = 1 and β = 1 replaces the value of k. A
+// decay g ≤ 0, one for a head or one for each row of S, forgets.
+//
+//	r, err := performer.NewRecurrence(heads, keyHeads, performer.RecurrenceOptions[float32]{Rule: performer.DeltaRule, NormaliseKeys: true})
+//	out := r.Forward(dst, performer.Tokens[float32]{Q: q, K: k, V: v, Beta: beta}, past, present)
+//
+// Token by token that is a product with a vector after another. Chunks of tokens make it
+// products of matrices [Yang et al. 2024; 2025]. Let S be what precedes the chunk, K, Q
+// and V its rows, and b_i = g_0 + … + g_i the sums of its decays. The sums before token i
+// writes are
+//
+//	S_i = e^b_i∘S + Σ_{j<i} (e^(b_i − b_j)∘k_j)·u_jᵀ
+//
+// and u_i = β_i·e_i, e_i = v_i − S_iᵀk_i. So with M_ij = Σ_c k_ic·e^(b_ic − b_jc)·k_jc for
+// j < i
+//
+//	(I + M·diag(β))·E = V − (e^b∘K)·S,  U = diag(β)·E
+//
+// is a triangular system of the order of the chunk, as package semiseparable solves it,
+// with U = V in place of it for the rules that do not correct. Then, with P_ij the same of
+// q_i and k_j for j ≤ i, the outputs and the sums after the chunk of n tokens are
+//
+//	O = scale·((e^b∘Q)·S + P·U),  S ← e^b_{n−1}∘S + (e^(b_{n−1} − b)∘K)ᵀ·U
+//
+// No exponent is positive unless a decay is: what has been forgotten is an exact zero, and
+// nothing overflows. With one decay a head, M and P are products of matrices, times Γ_ij =
+// e^(b_i − b_j). With one a row of S, e^(b_i − b_j) = e^(b_i − b_r)·e^(b_r − b_j) is split
+// at a token r between the two, for blocks of 1, 2, 4, … tokens. b is held in two float64,
+// so that a decay of −10⁶ costs those after it no digit. A chunk in which something is not
+// finite is taken token by token.
+//
+// [Recurrence.Backward] goes back chunk by chunk, from sums that were kept. With the
+// gradients dO and dS′ of the outputs and the sums after the chunk, dU = scale·PᵀdO +
+// (e^(b_{n−1} − b)∘K)·dS′, and the system transposed,
+//
+//	(I + diag(β)·M)ᵀ·Y = dU,
+//
+// gives dβ_i = e_i·y_i, dV = Z = diag(β)·Y and dM = −tril(ZUᵀ, −1). What is multiplied by
+// e^b_i or e^−b_i adds to db_i, or takes from it, its product with its own gradient; and
+// dg_t = Σ_{i≥t} db_i.
+//
+// A [RecurrentState] is the recurrence over a stream, token by token or in parts. States
+// of the linear and gated rules can be merged, in order; those of the delta rules cannot,
+// as what a token writes depends on all before.
+//
 // # Maps that are not positive
 //
 // Maps without logarithms (trigonometric, dot product, sign, polynomial, …) take
@@ -231,8 +289,8 @@
 //
 // Work is cut by the number of tokens, not of processors, and sums are merged in
 // order: results do not depend on GOMAXPROCS. An Attention, an Exact, an Auto, a
-// Heads, a Batch, a Layer, a MultiHead and a Predictor may be shared by goroutines. A
-// State and an Unbiased belong to one.
+// Heads, a Batch, a Layer, a MultiHead, a Predictor and a Recurrence may be shared by
+// goroutines. A State, a RecurrentState and an Unbiased belong to one.
 //
 // # References
 //
@@ -253,6 +311,12 @@
 //     calculation for softmax. arXiv:1805.02867.
 //   - [Rabe & Staats 2021] M. N. Rabe, C. Staats: Self-attention does not need O(n²)
 //     memory. arXiv:2112.05682.
+//   - [Schlag et al. 2021] I. Schlag, K. Irie, J. Schmidhuber: Linear transformers are
+//     secretly fast weight programmers. ICML 2021.
 //   - [Welford 1962] B. P. Welford: Note on a method for calculating corrected sums of
 //     squares and products. Technometrics 4.
+//   - [Yang et al. 2024] S. Yang, B. Wang, Y. Zhang, Y. Shen, Y. Kim: Parallelizing linear
+//     transformers with the delta rule over sequence length. NeurIPS 2024.
+//   - [Yang et al. 2025] S. Yang, J. Kautz, A. Hatamizadeh: Gated delta networks: improving
+//     Mamba2 with delta rule. ICLR 2025.
 package performer

@@ -10,8 +10,8 @@ import (
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
-// laneRows is the number of tokens of a chunk. A token costs 3 products with S and, in a
-// chunk of c, about 3c/2 inner products more.
+// laneRows is the number of tokens of a chunk. A token costs up to three products with S,
+// 3·dk·dv multiply-adds, and in a chunk of c up to 2c·dk + 3c/2·dv more.
 const laneRows = 48
 
 // lane takes the tokens of a sequence, of one head of keys and the heads of queries that
@@ -34,7 +34,7 @@ type lane[T dense.Float] struct {
 	decays decays[T]
 
 	packS, packU, packK product.Packed[T]
-	token               []T // memory of one token
+	token               []T // of one token: an output, what it writes, its decays
 	reverse             reverse[T]
 }
 
@@ -59,7 +59,7 @@ func (l *lane[T]) start(r *Recurrence[T], x Tokens[T], dk, dv int) {
 		width = x.Decay.Cols
 	}
 	l.decays.shape(width, laneRows)
-	l.token = resize(l.token, 2*dk+2*dv)
+	l.token = resize(l.token, 2*dv+dk)
 }
 
 // forget lets go of what belongs to the caller.

@@ -56,7 +56,7 @@ type RecurrenceOptions[T dense.Float] struct {
 	Features Features[T]
 }
 
-// Recurrence is causal attention without denominators whose sums S (dk×dv, one for each
+// Recurrence is causal attention without denominators whose sums S (dk×dv for each
 // head of keys) are written by a [Rule] and read by
 //
 //	out = scale·Sᵀq
@@ -64,7 +64,7 @@ type RecurrenceOptions[T dense.Float] struct {
 // after the token of q is written: the operator LinearAttention of ONNX, in all of its
 // modes. The linear rule adds every value to what is there already, for keys that are not
 // orthogonal an average; a delta rule moves what S gives for k towards v [Schlag et al.
-// 2021]; a decay forgets [Yang et al. 2024b].
+// 2021]; a decay forgets [Yang et al. 2025].
 //
 // A Recurrence does not change after construction and may be shared by goroutines.
 type Recurrence[T dense.Float] struct {
@@ -153,7 +153,7 @@ type Tokens[T dense.Float] struct {
 // on, changes rounding only. With dst, and present if it is wanted, it allocates
 // nothing once that memory is there.
 //
-// NaN and Inf reach every output that depends on them, and no earlier one.
+// NaN and Inf reach every output that depends on them, and no earlier one but for its rounding.
 //
 // dst may be exactly q, k or v where its shape allows, and present may be past; other
 // overlaps are not allowed. Forward panics with the shapes if they do not fit, and if the

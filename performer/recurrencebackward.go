@@ -15,7 +15,7 @@ import (
 // shared by all heads are summed over them, and so are those of keys and values over the
 // queries that read them, in a fixed order.
 //
-// It takes about three times the time of Forward. The sums before every chunk of 48 tokens are
+// It takes three to six times the time of Forward. The sums before every chunk of 48 tokens are
 // kept, dk·dv numbers each, so that memory grows with L·dk·dv/48 for each head of keys
 // in work, of which there is one a processor: nothing is divided by a decay to go back.
 // Once that memory is there, and with all gradients given, nothing is allocated.

@@ -44,7 +44,7 @@ func (r *Recurrence[T]) NewState(d, dv int) (*RecurrentState[T], error) {
 	}
 	s.queries.shape(r.heads, s.dk)
 	s.keys.shape(r.keyHeads, s.dk)
-	s.one = lane[T]{r: r, dk: s.dk, dv: dv, scale: r.scale(s.dk), token: make([]T, 2*s.dk+2*dv)}
+	s.one = lane[T]{r: r, dk: s.dk, dv: dv, scale: r.scale(s.dk), token: make([]T, 2*dv+s.dk)}
 	s.one.norms = make([]T, r.keyHeads)
 	return s, nil
 }

@@ -6,7 +6,8 @@
 // of Q and K, both n×d, below it. Such a matrix is lower triangular and, of its n²/2
 // elements, depends on 2nd+n numbers, which is why T⁻¹V takes O(n) operations instead of O(n²), and
 // T⁻¹ O(n²) instead of O(n³). It stands at the core of attention by the delta rule, whose
-// outputs solve such a system [Schlag et al. 2021; Yang et al. 2024].
+// outputs solve such a system [Schlag et al. 2021; Yang et al. 2024]; performer.Recurrence is
+// that attention, with decays and strengths.
 //
 //	m := semiseparable.Matrix[float32]{Q: q, K: k} // λ = 1
 //	y, err := m.Solve(dense.Matrix[float32]{}, v)

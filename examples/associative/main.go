@@ -1,0 +1,104 @@
+// Command associative stores pairs of keys and values in the sums of linear attention
+// and of the delta rule, and asks for them again.
+//
+//	go run ./examples/associative
+//	go run ./examples/associative -keys orthogonal -plot recall.png
+//
+// It prints how far the answers are from what was last written under each key, for
+// more and more keys. The same flags give the same numbers.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"io"
+	"math"
+
+	exprand "golang.org/x/exp/rand"
+
+	"github.com/seed-feabd252/randfeat/examples/internal/charts"
+	"github.com/seed-feabd252/randfeat/examples/internal/cli"
+)
+
+func main() { cli.Main("associative", run) }
+
+const about = `associative writes n pairs of a key in R^d and a value in R^d, one after another, into the d×d sums S of a
+recurrence; then it writes new values under a share of the keys, drawn at random, and asks for all keys.
+
+    linear       S ← S + k·vᵀ                     adds a second value to the first
+    gated        S ← e^−decay·S + k·vᵀ            forgets what is old, wanted or not
+    delta        S ← S + k·(v − Sᵀk)ᵀ             replaces what S holds for k
+    gated_delta  S ← e^−decay·S, then as delta
+
+Keys have norm 1. Random ones are uniform on the sphere; orthogonal ones are orthonormal bases, one for each d keys,
+so that S has room for d of them. Values are standard normal.`
+
+// settings are the flags.
+type settings struct {
+	d, draws         int
+	overwrite, decay float64
+	keys             string
+	seed             uint64
+	plot             string
+}
+
+const (
+	random     = "random"
+	orthogonal = "orthogonal"
+)
+
+// counts are the numbers of keys of the table.
+func (s settings) counts() []int {
+	return []int{s.d / 8, s.d / 4, s.d / 2, s.d, 2 * s.d, 4 * s.d}
+}
+
+func run(args []string, stdout, _ io.Writer) error {
+	var s settings
+	fs := flag.NewFlagSet("associative", flag.ContinueOnError)
+	fs.IntVar(&s.d, "d", 64, "dimension of keys and values, a multiple of 8")
+	fs.StringVar(&s.keys, "keys", random, "`kind` of keys: random or orthogonal")
+	fs.Float64Var(&s.overwrite, "overwrite", 0.5, "share of the keys that get a second value")
+	fs.Float64Var(&s.decay, "decay", 0.01, "what the gated rules forget a write: e^−decay is kept")
+	fs.IntVar(&s.draws, "draws", 20, "draws of keys and values that an error bar is made of")
+	fs.Uint64Var(&s.seed, "seed", 1, "seed of all randomness; the same seed gives the same errors")
+	fs.StringVar(&s.plot, "plot", "", "draw the error against n in this `file`, .png or .svg")
+	if done, err := cli.Parse(fs, about, args, stdout); done || err != nil {
+		return err
+	}
+	if err := s.check(); err != nil {
+		return err
+	}
+	rows, err := s.measure(exprand.NewSource(s.seed))
+	if err != nil {
+		return err
+	}
+	if err := s.report(stdout, rows); err != nil {
+		return err
+	}
+	if s.plot == "" {
+		return nil
+	}
+	if err := s.picture(rows).Save(s.plot); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(stdout, "\nThe picture of the error against n is in %s\n", s.plot)
+	return err
+}
+
+func (s settings) check() error {
+	switch {
+	case s.d < 8 || s.d%8 != 0:
+		return fmt.Errorf("-d %d, want a multiple of 8", s.d)
+	case s.keys != random && s.keys != orthogonal:
+		return fmt.Errorf("-keys %s, want %s or %s", s.keys, random, orthogonal)
+	case !(s.overwrite >= 0 && s.overwrite <= 1):
+		return fmt.Errorf("-overwrite %v, want a number from 0 to 1", s.overwrite)
+	case !(s.decay >= 0) || math.IsInf(s.decay, 0):
+		return fmt.Errorf("-decay %v, want a number of at least 0", s.decay)
+	case s.draws < 2:
+		return fmt.Errorf("-draws %d, want at least 2 to make an error bar", s.draws)
+	case s.plot != "":
+		return charts.CheckPath(s.plot)
+	}
+	return nil
+}

@@ -1,0 +1,151 @@
+package main
+
+import (
+	"math/rand/v2"
+
+	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/stat"
+	"gonum.org/v1/gonum/stat/distuv"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/performer"
+)
+
+// rules are what is compared.
+var rules = []performer.Rule{performer.LinearRule, performer.GatedRule, performer.DeltaRule, performer.GatedDeltaRule}
+
+// row is what was measured with n keys.
+type row struct {
+	n      int
+	errors []estimate // of each of the rules
+	law    float64    // of the linear rule
+}
+
+// estimate is a mean over draws and its standard error.
+type estimate struct{ mean, stderr float64 }
+
+// measure recalls all numbers of keys with all rules, which get the same keys and values.
+func (s settings) measure(src rand.Source) ([]row, error) {
+	var rows []row
+	for _, n := range s.counts() {
+		errors := make([][]float64, len(rules))
+		for range s.draws {
+			t := s.draw(n, src)
+			for i, rule := range rules {
+				e, err := s.recall(rule, t)
+				if err != nil {
+					return nil, err
+				}
+				errors[i] = append(errors[i], e)
+			}
+		}
+		r := row{n: n, law: s.law(n)}
+		for _, e := range errors {
+			mean, spread := stat.MeanStdDev(e, nil)
+			r.errors = append(r.errors, estimate{mean, stat.StdErr(spread, float64(len(e)))})
+		}
+		rows = append(rows, r)
+	}
+	return rows, nil
+}
+
+// law returns the expected error of the linear rule. It answers with all values that were
+// written, times the inner products of their keys with the one that is asked for: for the
+// share of the keys that has a second value, the first one as it is, and (1 + share)
+// values for each key that it is not orthogonal to, for which a squared inner product has
+// the mean 1/d.
+func (s settings) law(n int) float64 {
+	share, others := float64(s.overwritten(n))/float64(n), float64(n-1)
+	if s.keys == orthogonal {
+		others = 0
+		for left := n; left > 0; left -= s.d {
+			size := min(left, s.d)
+			others += float64(size*(n-size)) / float64(n)
+		}
+	}
+	return share + (1+share)*others/float64(s.d)
+}
+
+// overwritten returns how many of n keys get a second value.
+func (s settings) overwritten(n int) int { return int(s.overwrite*float64(n) + 0.5) }
+
+// task is what is written, the keys to ask for, and what they should give.
+type task struct{ keys, values, queries, answers dense.Matrix[float64] }
+
+// draw draws a task with n keys.
+func (s settings) draw(n int, src rand.Source) task {
+	rng, normal := rand.New(src), distuv.Normal{Mu: 0, Sigma: 1, Src: src}
+	gaussian := func(rows int) dense.Matrix[float64] {
+		m := dense.New[float64](rows, s.d)
+		for i := range m.Data {
+			m.Data[i] = normal.Rand()
+		}
+		return m
+	}
+	queries := gaussian(n)
+	if s.keys == orthogonal {
+		for lo := 0; lo < n; lo += s.d {
+			dense.Copy(queries.RowRange(lo, min(lo+s.d, n)), basis(gaussian(s.d)).RowRange(0, min(s.d, n-lo)))
+		}
+	} else {
+		for i := range n {
+			v := mat.NewVecDense(s.d, queries.Row(i))
+			v.ScaleVec(1/mat.Norm(v, 2), v)
+		}
+	}
+	again := rng.Perm(n)[:s.overwritten(n)]
+	t := task{keys: dense.New[float64](n+len(again), s.d), values: gaussian(n + len(again)), queries: queries}
+	dense.Copy(t.keys.RowRange(0, n), queries)
+	t.answers = t.values.RowRange(0, n).Clone()
+	for i, key := range again {
+		copy(t.keys.Row(n+i), queries.Row(key))
+		copy(t.answers.Row(key), t.values.Row(n+i))
+	}
+	return t
+}
+
+// basis returns an orthogonal matrix made of the columns of m.
+func basis(m dense.Matrix[float64]) dense.Matrix[float64] {
+	var qr mat.QR
+	var q mat.Dense
+	qr.Factorize(dense.ToMat(m))
+	qr.QTo(&q)
+	return dense.FromMat[float64](&q)
+}
+
+// recall writes the pairs of a task by a rule and returns the mean squared error of the
+// answers, relative to that of answering nothing.
+func (s settings) recall(rule performer.Rule, t task) (float64, error) {
+	r, err := performer.NewRecurrence(1, 1, performer.RecurrenceOptions[float64]{Rule: rule, Scale: 1})
+	if err != nil {
+		return 0, err
+	}
+	memory, err := r.NewState(s.d, s.d)
+	if err != nil {
+		return 0, err
+	}
+	x := performer.Tokens[float64]{K: t.keys, V: t.values}
+	if rule == performer.GatedRule || rule == performer.GatedDeltaRule {
+		x.Decay = column(t.keys.Rows, -s.decay)
+	}
+	if rule == performer.DeltaRule || rule == performer.GatedDeltaRule {
+		x.Beta = column(t.keys.Rows, 1)
+	}
+	memory.Append(x)
+	answers := memory.Attend(dense.Matrix[float64]{}, t.queries)
+	var off, size float64
+	for i, want := range t.answers.Data {
+		off += (answers.Data[i] - want) * (answers.Data[i] - want)
+		size += want * want
+	}
+	return off / size, nil
+}
+
+// column returns a column of n equal elements.
+func column(n int, v float64) dense.Matrix[float64] {
+	m := dense.New[float64](n, 1)
+	for i := range m.Data {
+		m.Data[i] = v
+	}
+	return m
+}
