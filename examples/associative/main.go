@@ -16,8 +16,8 @@ import (
 
 	exprand "golang.org/x/exp/rand"
 
-	"github.com/seed-feabd252/randfeat/examples/internal/charts"
 	"github.com/seed-feabd252/randfeat/examples/internal/cli"
+	"github.com/seed-feabd252/randfeat/validate/charts"
 )
 
 func main() { cli.Main("associative", run) }

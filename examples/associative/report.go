@@ -5,8 +5,8 @@ import (
 	"io"
 	"strconv"
 
-	"github.com/seed-feabd252/randfeat/examples/internal/charts"
 	"github.com/seed-feabd252/randfeat/examples/internal/table"
+	"github.com/seed-feabd252/randfeat/validate/charts"
 )
 
 // report prints the table and what it means.
