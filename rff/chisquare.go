@@ -203,6 +203,8 @@ func SkewedChiSquare[T dense.Float](m, d int, c float64, src rand.Source) (*Feat
 		engine: e,
 		name:   fmt.Sprintf("SkewedChiSquare(c=%v)", c),
 		kernel: kernels.SkewedChiSquare{C: c},
+
+		estimator: Estimator{Form: FormSkewedChiSquare, C: c},
 		row: func(phi, _ []T, from, to int) {
 			t := phi[from:to]
 			vecmath.AffineEach(t, 1, phases[from:to])

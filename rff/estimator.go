@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/orf"
 )
 
@@ -29,12 +30,18 @@ const (
 	FormSoftmaxHybrid
 	FormAngular
 	FormArcCosine
+	FormGeneralised // without ε
+	FormPolynomialSketch
+	FormMaclaurin
+	FormTensorSketch
+	FormSkewedChiSquare
 )
 
 // forms are the names of Forms.
 var forms = [...]string{
 	"Unknown", "DotProduct", "Gaussian", "GaussianPhase", "GaussianPositive", "GaussianHyperbolic", "GaussianOptimal",
-	"SoftmaxTrig", "SoftmaxPositive", "SoftmaxHyperbolic", "SoftmaxOptimal", "SoftmaxDamped", "SoftmaxHybrid", "Angular", "ArcCosine",
+	"SoftmaxTrig", "SoftmaxPositive", "SoftmaxHyperbolic", "SoftmaxOptimal", "SoftmaxDamped", "SoftmaxHybrid", "Angular", "ArcCosine", "Generalised",
+	"PolynomialSketch", "Maclaurin", "TensorSketch", "SkewedChiSquare",
 }
 
 // String returns the name without Form.
@@ -72,6 +79,22 @@ type Estimator struct {
 	// axes, the eigenvectors that they belong to, in its columns.
 	Damping []float64
 	Basis   dense.Matrix[float64]
+
+	// Nonlinearity is the f of Generalised.
+	Nonlinearity kernels.Nonlinearity
+
+	// Polynomial is the kernel of PolynomialSketch and TensorSketch.
+	Polynomial kernels.Polynomial
+
+	// Weights is the law of the weights of PolynomialSketch and Maclaurin.
+	Weights Weights
+
+	// Coefficients are those of the kernel of Maclaurin, Degrees the probabilities of
+	// the degrees, of sum 1.
+	Coefficients, Degrees []float64
+
+	// C is the offset of SkewedChiSquare.
+	C float64
 }
 
 // clone returns e with matrices of its own.
@@ -81,7 +104,9 @@ func (e Estimator) clone() Estimator {
 			*m = m.Clone()
 		}
 	}
-	e.Damping = slices.Clone(e.Damping)
+	for _, v := range []*[]float64{&e.Damping, &e.Coefficients, &e.Degrees} {
+		*v = slices.Clone(*v)
+	}
 	return e
 }
 
@@ -93,6 +118,10 @@ func (f *Features[T]) Estimator() Estimator { return f.estimator.clone() }
 // Estimator returns the estimate that f and f.Keys() compute, in memory of its own. ELU,
 // which is exact, has FormUnknown.
 func (f *Positive[T]) Estimator() Estimator { return f.estimator.clone() }
+
+// Estimator returns the estimate that f computes, in memory of its own. PolynomialOf,
+// whose error depends on the projections, has FormUnknown.
+func (f *Products[T]) Estimator() Estimator { return f.estimator.clone() }
 
 // Projection returns the frequencies that the map was made of, those of the gate of
 // SoftmaxHybrid not among them, or nil if there are none.

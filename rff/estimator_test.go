@@ -1,6 +1,7 @@
 package rff_test
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -8,6 +9,7 @@ import (
 	exprand "golang.org/x/exp/rand"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/orf"
 	"github.com/seed-feabd252/randfeat/rff"
 )
@@ -36,6 +38,9 @@ func TestEstimators(t *testing.T) {
 		"ArcCosine{Order: 1}": {Form: rff.FormArcCosine, Order: 1},
 		"ArcCosine{Order: 2}": {Form: rff.FormArcCosine, Order: 2},
 	}
+	for _, k := range []kernels.Polynomial{shifted, {Degree: 2}, {Degree: 1, Offset: 1}} {
+		want[fmt.Sprintf("tensor %v", k)] = rff.Estimator{Form: rff.FormTensorSketch, Polynomial: k}
+	}
 	for name, f := range allMaps[float64](t, 4) {
 		e, ok := f.(estimating)
 		if !ok {
@@ -62,12 +67,50 @@ func TestEstimators(t *testing.T) {
 	}
 }
 
+func TestEstimatorsOfSketches(t *testing.T) {
+	polynomial, err := rff.PolynomialSketch[float64](4, 2, shifted, rff.GaussianWeights, repeated())
+	require.NoError(t, err)
+	assert.Equal(t, rff.Estimator{Form: rff.FormPolynomialSketch, Polynomial: shifted, Weights: rff.GaussianWeights}, polynomial.Estimator())
+
+	k := kernels.Maclaurin{Coefficients: []float64{1, 0, 2}}
+	maclaurin, err := rff.Maclaurin[float64](4, 2, k, []float64{3, 0, 1}, rff.ComplexRademacherWeights, repeated())
+	require.NoError(t, err)
+	got := maclaurin.Estimator()
+	assert.Equal(t, rff.Estimator{
+		Form: rff.FormMaclaurin, Weights: rff.ComplexRademacherWeights, Coefficients: k.Coefficients, Degrees: []float64{0.75, 0, 0.25},
+	}, got)
+	got.Coefficients[0], got.Degrees[0] = 7, 7
+	assert.Equal(t, 0.75, maclaurin.Estimator().Degrees[0], "a copy")
+	assert.Equal(t, 1.0, maclaurin.Estimator().Coefficients[0], "a copy")
+
+	w, err := orf.IID[float64](3, 2, repeated())
+	require.NoError(t, err)
+	own, err := rff.PolynomialOf(kernels.Polynomial{Degree: 1}, w)
+	require.NoError(t, err)
+	assert.Equal(t, rff.Estimator{}, own.Estimator())
+
+	skewed, err := rff.SkewedChiSquare[float64](3, 2, 0.5, repeated())
+	require.NoError(t, err)
+	assert.Equal(t, rff.Estimator{Form: rff.FormSkewedChiSquare, C: 0.5}, skewed.Estimator())
+
+	for _, epsilon := range []float64{0, 0.5} {
+		f, err := rff.Generalised(w, kernels.Generalised{F: kernels.Square, Epsilon: epsilon})
+		require.NoError(t, err)
+		if epsilon == 0 {
+			assert.Equal(t, rff.Estimator{Form: rff.FormGeneralised, Nonlinearity: kernels.Square}, f.Estimator())
+		} else {
+			assert.Equal(t, rff.Estimator{}, f.Estimator(), "no law with ε")
+		}
+	}
+}
+
 func TestForms(t *testing.T) {
 	assert.Equal(t, "Unknown", rff.FormUnknown.String())
 	assert.Equal(t, "GaussianOptimal", rff.FormGaussianOptimal.String())
 	assert.Equal(t, "SoftmaxHybrid", rff.FormSoftmaxHybrid.String())
 	assert.Equal(t, "ArcCosine", rff.FormArcCosine.String())
-	assert.Equal(t, "Form(15)", (rff.FormArcCosine + 1).String())
+	assert.Equal(t, "SkewedChiSquare", rff.FormSkewedChiSquare.String())
+	assert.Equal(t, "Form(20)", (rff.FormSkewedChiSquare + 1).String())
 	assert.Equal(t, "Form(-1)", rff.Form(-1).String())
 }
 

@@ -72,6 +72,9 @@ func Generalised[T dense.Float](w orf.Projection[T], k kernels.Generalised) (*Po
 			return 1, 0
 		}, scaled[T]),
 	}
+	if k.Epsilon == 0 {
+		f.estimator = Estimator{Form: FormGeneralised, Nonlinearity: k.F}
+	}
 	if k.F == kernels.Exponential && k.Epsilon == 0 {
 		f.logBack = linearSlope(e, T(1))
 	}

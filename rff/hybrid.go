@@ -28,7 +28,7 @@ import (
 // SoftmaxTrig, and overflow where they do.
 //
 // It is unbiased for rows of w that are each N(0, I), for isotropic rows of gate, whatever
-// their lengths, and for w and gate that are independent. With independent rows, ℓ = θ/π,
+// their lengths, and for w and gate that are independent. With independent rows of both, ℓ = θ/π,
 // S = exp(s·xᵀy), and the mean squared errors V₁ and V₂ of one frequency in S₁ and S₂, the
 // mean squared error is
 //
@@ -60,6 +60,10 @@ func SoftmaxHybrid[T dense.Float](w, gate orf.Projection[T], scale float64) (*Fe
 	}
 	e := explicit[T](d, 4*m*(n+1))
 	e.w, e.given = &gated[T]{Transposer: orf.Transposable(w), gate: gate, m: m, n: n}, w
+	estimator := Estimator{Form: FormSoftmaxHybrid, Scale: scale, Gates: n}
+	if drawn, ok := gate.(orf.Drawn[T]); !ok || drawn.Ensemble().Kind != orf.Independent {
+		estimator = Estimator{} // the law is that of independent signs
+	}
 	half := func(negative T) *Features[T] {
 		h := hybrid[T]{m: m, n: n, r: r, scale: scale, sign: negative, norm: T(1 / math.Sqrt(float64(n)))}
 		return &Features[T]{
@@ -68,7 +72,7 @@ func SoftmaxHybrid[T dense.Float](w, gate orf.Projection[T], scale float64) (*Fe
 			row:    h.row,
 			back:   throughZ(e, m+n+8*m, h.slope, radial[T]),
 
-			estimator: Estimator{Form: FormSoftmaxHybrid, Scale: scale, Gates: n},
+			estimator: estimator,
 		}
 	}
 	queries, keys := half(1), half(-1)

@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"gonum.org/v1/gonum/floats"
+
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/orf"
@@ -66,7 +68,9 @@ func Maclaurin[T dense.Float](m, d int, k kernels.Maclaurin, degrees []float64, 
 	f := &Products[T]{
 		name: fmt.Sprintf("Maclaurin(%v, %v)", k, law), kernel: k,
 		in: d, out: m, parts: parts, gains: make([]T, 0, m),
+		estimator: Estimator{Form: FormMaclaurin, Weights: law, Coefficients: k.Coefficients, Degrees: slices.Clone(degrees)},
 	}
+	floats.Scale(1/total, f.estimator.Degrees)
 	for _, n := range drawn {
 		gain := math.Sqrt(k.Coefficients[n] * total / degrees[n] / float64(count))
 		// A feature of a coefficient that is 0 is 0.

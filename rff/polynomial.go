@@ -65,7 +65,12 @@ func PolynomialSketch[T dense.Float](m, d int, k kernels.Polynomial, law Weights
 			return nil, err
 		}
 	}
-	return polynomial(fmt.Sprintf("PolynomialSketch(%v, %v)", k, law), d, m, law.parts(), k, w)
+	f, err := polynomial(fmt.Sprintf("PolynomialSketch(%v, %v)", k, law), d, m, law.parts(), k, w)
+	if err != nil {
+		return nil, err
+	}
+	f.estimator = Estimator{Form: FormPolynomialSketch, Polynomial: k, Weights: law}
+	return f, nil
 }
 
 // PolynomialOf returns the features of PolynomialSketch for projections of your

@@ -21,10 +21,11 @@ import (
 // product of those. It never changes after construction and may be shared by
 // goroutines.
 type Products[T dense.Float] struct {
-	name    string
-	kernel  kernels.Kernel
-	in, out int
-	parts   int // 1, or 2 for complex numbers
+	name      string
+	kernel    kernels.Kernel
+	estimator Estimator
+	in, out   int
+	parts     int // 1, or 2 for complex numbers
 
 	// x̃ = [scale·x, constant] if there is a constant, else x.
 	scale, constant T

@@ -56,6 +56,8 @@ func TensorSketch[T dense.Float](m, d int, k kernels.Polynomial, src rand.Source
 		kernel: k,
 		row:    func(phi, x []T, _, _ int) { transformTensor(s, phi, x) },
 		back:   rowwise(e, func(dx, x, g []T) { pullTensor(s, dx, x, g) }),
+
+		estimator: Estimator{Form: FormTensorSketch, Polynomial: k},
 	}, nil
 }
 

@@ -44,7 +44,7 @@ type BiasTable struct {
 // fails, names no kernel or takes points of another dimension. Features that are NaN or infinite make Z NaN or
 // infinite.
 func Bias[T dense.Float](draw Draw[T], x, y dense.Matrix[T], draws int, src rand.Source, opts ...Option) (BiasTable, error) {
-	m, err := measure(draw, x, y, draws, src, controlled(draws, opts))
+	m, err := measure(draw, x, y, draws, src, controlled(draws, opts), nil)
 	if err != nil {
 		return BiasTable{}, fmt.Errorf("validate: %w", err)
 	}

@@ -53,7 +53,7 @@ func Compare[T dense.Float](x, y dense.Matrix[T], draws int, src rand.Source, me
 	}
 	c, run := Comparison{Draws: draws, Pairs: x.Rows}, controlled(draws*len(methods), opts)
 	for i, method := range methods {
-		m, err := measure(method.Draw, x, y, draws, src, run)
+		m, err := measure(method.Draw, x, y, draws, src, run, nil)
 		if err != nil {
 			return Comparison{}, fmt.Errorf("validate: method %s: %w", method.Name, err)
 		}

@@ -54,11 +54,11 @@ func TestPlantedFaultsAreCaught(t *testing.T) {
 		t.Run(f.name, func(t *testing.T) {
 			seed := uint64(100 * (i + 1))
 			x, y := f.points(f.size.d)
-			right := deviate(t, f.right.draw(f.size), f.right.law, f.size.m, x, y, seed)
+			right := deviate(t, f.right.draw(f.size), f.right.law, f.size.m, x, y, lawDraws, seed)
 			assert.Less(t, right.mean, float64(lawLimit), "mean, without the fault")
 			assert.Less(t, right.mse, float64(lawLimit), "mean squared error, without the fault")
 
-			wrong := deviate(t, f.wrong.draw(f.size), f.wrong.law, f.size.m, x, y, seed+50)
+			wrong := deviate(t, f.wrong.draw(f.size), f.wrong.law, f.size.m, x, y, lawDraws, seed+50)
 			t.Logf("|z| of mean %.1f, of MSE %.1f; measured over exact MSE %.3f", wrong.mean, wrong.mse, wrong.ratios)
 			if f.inMean {
 				assert.Greater(t, wrong.mean, float64(lawLimit), "mean")

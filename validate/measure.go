@@ -23,11 +23,12 @@ type Draw[T dense.Float] func(src rand.Source) (rff.Map[T], error)
 type measurement struct {
 	kernel    kernels.Kernel
 	draws     int
+	weights   []float64 // of the pairs in overall; nil for equal ones
 	truth     []float64
 	estimates []running // φ(x_i)ᵀψ(y_i), ψ the map of keys
 	sizes     []running // Σ_l |φ_l(x_i)·ψ_l(y_i)|, what rounding is relative to
 	squares   []running // squared error of pair i
-	overall   running   // mean squared error over the pairs of one draw
+	overall   running   // weighted squared error over the pairs of one draw
 }
 
 // drawsAtOnce is how many draws are made before their estimates are
@@ -36,9 +37,10 @@ type measurement struct {
 const drawsAtOnce = 32
 
 // measure makes the draws and compares their estimates with the kernel that the
-// first of them names. Its errors lack the name of the package, for callers to
+// first of them names. The overall error is the sum over pairs with the weights, the mean
+// for none. Its errors lack the name of the package, for callers to
 // add with what they know.
-func measure[T dense.Float](draw Draw[T], x, y dense.Matrix[T], draws int, src rand.Source, c *control) (*measurement, error) {
+func measure[T dense.Float](draw Draw[T], x, y dense.Matrix[T], draws int, src rand.Source, c *control, weights []float64) (*measurement, error) {
 	if draw == nil {
 		return nil, errors.New("draw is nil")
 	}
@@ -47,7 +49,7 @@ func measure[T dense.Float](draw Draw[T], x, y dense.Matrix[T], draws int, src r
 	}
 	n := x.Rows
 	m := &measurement{
-		draws: draws, truth: make([]float64, n),
+		draws: draws, weights: weights, truth: make([]float64, n),
 		estimates: make([]running, n), sizes: make([]running, n), squares: make([]running, n),
 	}
 	batch := make([]sample, min(draws, drawsAtOnce))
@@ -170,9 +172,13 @@ func (m *measurement) add(s *sample) {
 		m.estimates[i].add(v)
 		m.sizes[i].add(s.sizes[i])
 		m.squares[i].add(e * e)
-		total += e * e
+		if m.weights != nil {
+			total += m.weights[i] * e * e
+		} else {
+			total += e * e / float64(len(s.estimates))
+		}
 	}
-	m.overall.add(total / float64(len(s.estimates)))
+	m.overall.add(total)
 }
 
 // running is a mean and a sum of squared deviations, updated one value at a

@@ -161,7 +161,8 @@ func sketchFollowsLaw[T dense.Float](t *testing.T, c sketchCase[T], seed uint64)
 	t.Helper()
 	x, y := c.points()
 	draw := func(src rand.Source) (rff.Map[T], error) { return c.draw(c.m, c.d, src) }
-	d := deviate(t, draw, c.law, c.m, x, y, seed)
+	theoryKnows(t, draw, c.law, c.m, x, y)
+	d := deviate(t, draw, c.law, c.m, x, y, lawDraws, seed)
 	t.Logf("|z| of mean %.2f, of MSE %.2f; measured over exact MSE %.3f", d.mean, d.mse, d.ratios)
 	assert.Less(t, d.mean, float64(lawLimit), "mean")
 	assert.Less(t, d.mse, float64(lawLimit), "mean squared error")
@@ -173,7 +174,7 @@ func TestPlantedSketchFaultsAreCaught(t *testing.T) {
 	const m, d = 32, 4
 	x, y := lawPairs[float64](d, 2)
 	deviates := func(l law, m int, draw validate.Draw[float64]) deviation {
-		return deviate(t, draw, l, m, x, y, 77)
+		return deviate(t, draw, l, m, x, y, lawDraws, 77)
 	}
 	k := kernels.Polynomial{Degree: 2}
 	rademacher := func(src rand.Source) (rff.Map[float64], error) {

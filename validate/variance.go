@@ -32,7 +32,7 @@ type VarianceTable struct {
 // that a biased map shows its bias here too. Sources, determinism, memory and
 // errors are those of Bias.
 func Variance[T dense.Float](draw Draw[T], x, y dense.Matrix[T], draws int, src rand.Source, opts ...Option) (VarianceTable, error) {
-	m, err := measure(draw, x, y, draws, src, controlled(draws, opts))
+	m, err := measure(draw, x, y, draws, src, controlled(draws, opts), nil)
 	if err != nil {
 		return VarianceTable{}, fmt.Errorf("validate: %w", err)
 	}

@@ -58,3 +58,20 @@ func centred(law func(x, y []float64, m int) float64) func(x, y []float64, m int
 		return math.Exp(-z.xx-z.yy) * law(x, y, m)
 	}
 }
+
+// GaussianPositiveSimplex, GaussianHyperbolicSimplex and GaussianOptimalSimplex are the
+// laws of the features of GaussianPositiveIID, GaussianHyperbolicIID and
+// GaussianOptimalIID with simplex rows: those of the softmax kernel times e^(−‖x‖²−‖y‖²).
+func GaussianPositiveSimplex(x, y []float64, m int) float64 {
+	return centred(SoftmaxPositiveSimplex)(x, y, m)
+}
+
+// GaussianHyperbolicSimplex is described at GaussianPositiveSimplex.
+func GaussianHyperbolicSimplex(x, y []float64, m int) float64 {
+	return centred(SoftmaxHyperbolicSimplex)(x, y, m)
+}
+
+// GaussianOptimalSimplex is described at GaussianPositiveSimplex.
+func GaussianOptimalSimplex(a float64) func(x, y []float64, m int) float64 {
+	return centred(SoftmaxOptimalSimplex(a))
+}

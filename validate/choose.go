@@ -1,0 +1,345 @@
+package validate
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/parallel"
+	"github.com/seed-feabd252/randfeat/rff"
+)
+
+// Candidate is a way to draw maps that Choose may pick.
+type Candidate[T dense.Float] struct {
+	Name string
+
+	// Draw makes a map with m frequencies from src. It may fit the map to the samples x
+	// and y, which it must not change or keep.
+	Draw func(m int, x, y dense.Matrix[T], src rand.Source) (rff.Map[T], error)
+}
+
+// Budget is what a map may cost. At least one of the two limits is set; the other is
+// zero and does not count.
+type Budget struct {
+	// Features is the largest number of features.
+	Features int
+
+	// Time is how long Transform may take for the samples x and y together, as
+	// measured on this machine at this moment: with it, the choice is not reproducible.
+	Time time.Duration
+}
+
+// ChooseOptions adjusts Choose. The zero value is a good choice.
+type ChooseOptions struct {
+	// Relative divides the error at a pair by the kernel there, so that small values
+	// count as much as large ones.
+	Relative bool
+
+	// Pairs is the number of pairs of points that errors are means over, drawn at random
+	// from the samples; 0 means 256.
+	Pairs int
+
+	// Draws is the number of maps for an error that must be measured; 0 means 64.
+	Draws int
+}
+
+// Ranked is what Choose found about a candidate.
+type Ranked[T dense.Float] struct {
+	Candidate[T]
+
+	// Frequencies is the largest m within the budget, Features what that makes.
+	Frequencies, Features int
+
+	// MSE is the mean over the pairs of the squared error of the estimate, or of the
+	// relative one: exact where there is a Law, as Theory names it, and StdErr is 0 then;
+	// otherwise measured, Law is "", and StdErr its standard error over the draws.
+	MSE, StdErr float64
+	Law         string
+
+	// Time is how long Transform of the samples took; 0 unless the budget has a Time.
+	Time time.Duration
+}
+
+// bound returns what a candidate is ranked by: an error that is measured counts with
+// four standard errors on top, because the least of several noisy measurements is too
+// low, and a heavy tail that has not been met lowers it more.
+func (r Ranked[T]) bound() float64 {
+	v := r.MSE + 4*r.StdErr
+	if math.IsNaN(v) {
+		return math.Inf(1)
+	}
+	return v
+}
+
+// Choice is the result of Choose, the best candidate first.
+type Choice[T dense.Float] struct {
+	Relative bool
+	Pairs    int
+	Ranking  []Ranked[T]
+	// Rejected has the errors of candidates that could not be drawn.
+	Rejected []error
+
+	x, y dense.Matrix[T]
+}
+
+// Best returns the first of the ranking.
+func (c Choice[T]) Best() Ranked[T] { return c.Ranking[0] }
+
+// Draw draws a map of the best candidate, with its number of frequencies, fitted to the
+// samples that it was chosen for.
+func (c Choice[T]) Draw(src rand.Source) (rff.Map[T], error) {
+	return c.Best().Draw(c.Best().Frequencies, c.x, c.y, src)
+}
+
+// Choose tells which of the candidates estimates its kernel best at points like the
+// rows of x (n×d) and y (n'×d), queries and keys for softmax attention, with what the
+// budget allows: SoftmaxCandidates and GaussianCandidates have those of this module.
+//
+// Each candidate gets the largest number of frequencies within the budget. Its error
+// is a mean over the same random pairs (x_i, y_j), exact where Theory knows a law and
+// measured otherwise; then Choose ranks by the error plus four standard errors. All
+// candidates should name the same kernel.
+//
+// It costs a law at each pair, or Draws maps, for every candidate, on GOMAXPROCS
+// goroutines. Without a Time in the budget the same source gives the same choice. x and
+// y are kept for the Draw of the choice and must not change.
+//
+// It is an error if there is no candidate or no budget, if x or y has no rows or they
+// differ in dimension, if src is nil, if an option is negative, if the context of an
+// Option is done, and if no candidate can be drawn.
+func Choose[T dense.Float](x, y dense.Matrix[T], candidates []Candidate[T], b Budget, o ChooseOptions, src rand.Source, opts ...Option) (Choice[T], error) {
+	if err := checkChoice(x, y, candidates, b, o, src); err != nil {
+		return Choice[T]{}, fmt.Errorf("validate: %w", err)
+	}
+	if o.Pairs == 0 {
+		o.Pairs = 256
+	}
+	if o.Draws == 0 {
+		o.Draws = 64
+	}
+	rng := rand.New(src)
+	px, py := dense.New[T](o.Pairs, x.Cols), dense.New[T](o.Pairs, x.Cols)
+	for i := range o.Pairs {
+		copy(px.Row(i), x.Row(rng.IntN(x.Rows)))
+		copy(py.Row(i), y.Row(rng.IntN(y.Rows)))
+	}
+	c := Choice[T]{Relative: o.Relative, Pairs: o.Pairs, x: x, y: y}
+	run := controlled(len(candidates), opts)
+	for _, candidate := range candidates {
+		if err := run.err(); err != nil {
+			return Choice[T]{}, fmt.Errorf("validate: %w", err)
+		}
+		r := Ranked[T]{Candidate: candidate}
+		if err := r.assess(run.ctx, c, px, py, b, o.Draws, rand.NewPCG(src.Uint64(), src.Uint64())); err != nil {
+			c.Rejected = append(c.Rejected, fmt.Errorf("validate: candidate %s: %w", candidate.Name, err))
+		} else {
+			c.Ranking = append(c.Ranking, r)
+		}
+		run.made(1)
+	}
+	if len(c.Ranking) == 0 {
+		return Choice[T]{}, errors.Join(c.Rejected...)
+	}
+	slices.SortStableFunc(c.Ranking, func(a, b Ranked[T]) int { return cmp.Compare(a.bound(), b.bound()) })
+	return c, nil
+}
+
+func checkChoice[T dense.Float](x, y dense.Matrix[T], candidates []Candidate[T], b Budget, o ChooseOptions, src rand.Source) error {
+	x.Check()
+	y.Check()
+	switch {
+	case len(candidates) == 0:
+		return errors.New("no candidates, want at least 1")
+	case x.Rows < 1 || y.Rows < 1 || x.Cols < 1 || x.Cols != y.Cols:
+		return fmt.Errorf("x is %d×%d, y is %d×%d, want points of one dimension", x.Rows, x.Cols, y.Rows, y.Cols)
+	case b.Features < 0:
+		return fmt.Errorf("Budget.Features = %d, want at least 0", b.Features)
+	case b.Time < 0:
+		return fmt.Errorf("Budget.Time = %v, want at least 0", b.Time)
+	case b.Features == 0 && b.Time == 0:
+		return errors.New("the Budget is empty, want Features or Time")
+	case o.Pairs < 0:
+		return fmt.Errorf("ChooseOptions.Pairs = %d, want at least 0", o.Pairs)
+	case o.Draws < 0 || o.Draws == 1:
+		return fmt.Errorf("ChooseOptions.Draws = %d, want at least 2, or 0 for 64", o.Draws)
+	case src == nil:
+		return errors.New("src is nil")
+	}
+	return nil
+}
+
+// assess sets the fields of r but its candidate.
+func (r *Ranked[T]) assess(ctx context.Context, c Choice[T], px, py dense.Matrix[T], b Budget, draws int, src rand.Source) error {
+	if r.Candidate.Draw == nil {
+		return errors.New("Draw is nil")
+	}
+	m, err := r.fit(c, b, src)
+	if err != nil {
+		return err
+	}
+	k := m.Kernel()
+	if k == nil {
+		return errors.New("the map names no kernel to compare with")
+	}
+	x, y := dense.Convert(dense.Matrix[float64]{}, px), dense.Convert(dense.Matrix[float64]{}, py)
+	weights := make([]float64, px.Rows)
+	for i := range weights {
+		weights[i] = 1 / float64(len(weights))
+		if c.Relative {
+			v := k.Eval(x.Row(i), y.Row(i))
+			weights[i] /= v * v
+		}
+	}
+	if r.predict(m, x, y, weights); r.Law != "" {
+		return nil
+	}
+	return r.measure(ctx, c, px, py, weights, draws, src)
+}
+
+// fit sets the number of frequencies to the largest within the budget and returns a map
+// with them.
+func (r *Ranked[T]) fit(c Choice[T], b Budget, src rand.Source) (rff.Map[T], error) {
+	one, err := r.Draw(1, c.x, c.y, src)
+	if err != nil {
+		return nil, err
+	}
+	in, per := one.Dims()
+	if in != c.x.Cols {
+		return nil, fmt.Errorf("the map takes points of R^%d, x is %d×%d", in, c.x.Rows, c.x.Cols)
+	}
+	limit := math.MaxInt / 2
+	if b.Features > 0 {
+		if limit = b.Features / per; limit < 1 {
+			return nil, fmt.Errorf("one frequency makes %d features, the budget is %d", per, b.Features)
+		}
+	}
+	if b.Time == 0 {
+		return r.at(limit, c, src)
+	}
+	return r.within(b.Time, limit, one, c, src)
+}
+
+// at draws the map with m frequencies.
+func (r *Ranked[T]) at(m int, c Choice[T], src rand.Source) (rff.Map[T], error) {
+	drawn, err := r.Draw(m, c.x, c.y, src)
+	if err != nil {
+		return nil, err
+	}
+	r.Frequencies = m
+	_, r.Features = drawn.Dims()
+	return drawn, nil
+}
+
+// within draws the map with the most frequencies, up to limit and to one part in
+// eight, that keeps within the time; one is the map with one.
+func (r *Ranked[T]) within(limit time.Duration, most int, one rff.Map[T], c Choice[T], src rand.Source) (rff.Map[T], error) {
+	best, fits := one, timed(one, c.x, c.y)
+	if fits > limit {
+		return nil, fmt.Errorf("one frequency takes %v, the budget is %v", fits, limit)
+	}
+	lo, hi := 1, 0 // lo fits; hi, once it is known, does not
+	for lo < most && (hi == 0 || hi-lo > max(1, lo/8)) {
+		next := min(2*lo, most)
+		if hi > 0 {
+			next = lo + (hi-lo)/2
+		}
+		m, err := r.Draw(next, c.x, c.y, src)
+		if err != nil {
+			return nil, err
+		}
+		if t := timed(m, c.x, c.y); t > limit {
+			hi = next
+		} else {
+			lo, best, fits = next, m, t
+		}
+	}
+	r.Frequencies, r.Time = lo, fits
+	_, r.Features = best.Dims()
+	return best, nil
+}
+
+// timed returns the least time of three for the features of x and y.
+func timed[T dense.Float](m rff.Map[T], x, y dense.Matrix[T]) time.Duration {
+	keys := rff.Keys(m)
+	_, out := m.Dims()
+	const block = 256
+	phi := dense.New[T](min(block, max(x.Rows, y.Rows)), out)
+	transform := func(m rff.Map[T], x dense.Matrix[T]) {
+		for lo := 0; lo < x.Rows; lo += block {
+			hi := min(lo+block, x.Rows)
+			m.Transform(phi.RowRange(0, hi-lo), x.RowRange(lo, hi))
+		}
+	}
+	least := time.Duration(math.MaxInt64)
+	for range 3 {
+		start := time.Now()
+		transform(m, x)
+		transform(keys, y)
+		least = min(least, time.Since(start))
+	}
+	return least
+}
+
+// predict sets the error by theory, if there is any.
+func (r *Ranked[T]) predict(m rff.Map[T], x, y dense.Matrix[float64], weights []float64) {
+	laws := make([]Prediction, x.Rows)
+	parallel.Rows(x.Rows, 8, func(lo, hi int) {
+		for i := lo; i < hi; i++ {
+			laws[i] = Theory(m, nil, x.Row(i), y.Row(i))
+		}
+	})
+	r.Law = laws[0].Law
+	for i, p := range laws {
+		r.MSE += weights[i] * p.MSE
+	}
+}
+
+// measure sets the error by estimates of draws of the map.
+func (r *Ranked[T]) measure(ctx context.Context, c Choice[T], px, py dense.Matrix[T], weights []float64, draws int, src rand.Source) error {
+	m, err := measure(func(src rand.Source) (rff.Map[T], error) {
+		return r.Draw(r.Frequencies, c.x, c.y, src)
+	}, px, py, draws, src, &control{ctx: ctx}, weights)
+	if err != nil {
+		return err
+	}
+	r.MSE, r.StdErr = m.overall.mean, m.overall.stdErr()
+	return nil
+}
+
+// Table returns the ranking.
+func (c Choice[T]) Table() Table {
+	name := "MSE"
+	if c.Relative {
+		name = "relative MSE"
+	}
+	t := Table{
+		Title: fmt.Sprintf("%d candidates at %d pairs, best first", len(c.Ranking), c.Pairs),
+		Columns: []Column{
+			{Name: "candidate", Key: "candidate"}, {Name: "m", Key: "m"}, {Name: "features", Key: "features"},
+			{Name: name, Key: "mse", Format: "%.4g"}, {Name: "std. error", Key: "stderr", Format: "%.2g"},
+			{Name: "time", Key: "seconds", Format: "%.2g"}, {Name: "law", Key: "law"},
+		},
+	}
+	for _, r := range c.Ranking {
+		row := []any{r.Name, r.Frequencies, r.Features, r.MSE, nil, nil, nil}
+		if r.Law == "" {
+			row[4] = r.StdErr
+		} else {
+			row[6] = r.Law
+		}
+		if r.Time > 0 {
+			row[5] = r.Time.Seconds()
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	return t
+}
+
+// String returns the table in aligned columns.
+func (c Choice[T]) String() string { return c.Table().String() }

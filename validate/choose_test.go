@@ -1,0 +1,173 @@
+package validate_test
+
+import (
+	"context"
+	"errors"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	exprand "golang.org/x/exp/rand"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/kernels"
+	"github.com/seed-feabd252/randfeat/orf"
+	"github.com/seed-feabd252/randfeat/rff"
+	"github.com/seed-feabd252/randfeat/validate"
+)
+
+// samples returns queries and keys whose coordinates are of different sizes.
+func samples(n, d int) (x, y dense.Matrix[float64]) {
+	rng := rand.New(exprand.NewSource(5))
+	x, y = dense.New[float64](n, d), dense.New[float64](n+3, d)
+	for _, p := range []dense.Matrix[float64]{x, y} {
+		for i := range p.Rows {
+			for j := range p.Row(i) {
+				p.Set(i, j, rng.NormFloat64()*math.Pow(4, float64(j%3)-1)/math.Sqrt(float64(d)))
+			}
+		}
+	}
+	for i := range y.Rows {
+		y.Set(i, 0, y.At(i, 0)*5)
+	}
+	return x, y
+}
+
+func TestChoose(t *testing.T) {
+	const d, budget = 8, 32
+	x, y := samples(40, d)
+	for _, relative := range []bool{false, true} {
+		c, err := validate.Choose(x, y, validate.SoftmaxCandidates[float64](1), validate.Budget{Features: budget},
+			validate.ChooseOptions{Relative: relative, Pairs: 100, Draws: 200}, exprand.NewSource(1))
+		require.NoError(t, err)
+		require.Len(t, c.Ranking, 28, "hybrid features, 36 a frequency, are more than the budget")
+		require.Len(t, c.Rejected, 4)
+		assert.EqualError(t, c.Rejected[0], "validate: candidate SoftmaxHybrid iid: one frequency makes 36 features, the budget is 32")
+		best := c.Best()
+		previous := 0.0
+		for _, r := range c.Ranking {
+			assert.LessOrEqual(t, r.Features, budget, r.Name)
+			perFrequency := 1
+			if strings.HasPrefix(r.Name, "SoftmaxHyperbolic") || strings.HasPrefix(r.Name, "SoftmaxTrig") {
+				perFrequency = 2
+			}
+			assert.Equal(t, budget/perFrequency, r.Frequencies, r.Name)
+			assert.Equal(t, budget, r.Features, r.Name)
+			known := !strings.HasSuffix(r.Name, "Hadamard") && (!strings.HasPrefix(r.Name, "SDERF") || strings.HasSuffix(r.Name, "iid"))
+			assert.Equal(t, known, r.Law != "", r.Name)
+			assert.Equal(t, known, r.StdErr == 0, r.Name)
+			if known {
+				assert.GreaterOrEqual(t, r.MSE, best.MSE, r.Name)
+			}
+			bound := r.MSE + 4*r.StdErr
+			assert.GreaterOrEqual(t, bound, previous, "ranked")
+			previous = bound
+		}
+		// The choice is what it says: measured anew, on the same kind of pairs, it beats what
+		// FAVOR+ has by law.
+		assert.NotContains(t, best.Name, "SoftmaxPositive iid")
+		drawn, err := c.Draw(exprand.NewSource(2))
+		require.NoError(t, err)
+		_, out := drawn.Dims()
+		assert.Equal(t, best.Features, out)
+		assert.Equal(t, kernels.Softmax{Scale: 1}, drawn.Kernel())
+		assert.Contains(t, c.String(), best.Name)
+	}
+}
+
+// An error by theory and one that is measured agree.
+func TestChooseMeasuresWhatTheoryHas(t *testing.T) {
+	x, y := samples(40, 4)
+	hidden := func(m int, x, y dense.Matrix[float64], src rand.Source) (rff.Map[float64], error) {
+		w, err := orf.IID[float64](m, x.Cols, src)
+		if err != nil {
+			return nil, err
+		}
+		f, err := rff.Gaussian(w, 1.5)
+		return struct{ rff.Map[float64] }{f}, err
+	}
+	for _, relative := range []bool{false, true} {
+		list := append(validate.GaussianCandidates[float64](1.5)[:1], validate.Candidate[float64]{Name: "hidden", Draw: hidden})
+		c, err := validate.Choose(x, y, list, validate.Budget{Features: 20}, validate.ChooseOptions{Relative: relative, Draws: 4000}, exprand.NewSource(1))
+		require.NoError(t, err)
+		require.Len(t, c.Ranking, 2)
+		assert.Equal(t, "Gaussian iid", c.Ranking[0].Name)
+		measured := c.Ranking[1]
+		assert.InDelta(t, c.Ranking[0].MSE, measured.MSE, 4*measured.StdErr)
+		assert.Less(t, measured.StdErr, 0.1*measured.MSE)
+	}
+}
+
+func TestChooseIsReproducible(t *testing.T) {
+	x, y := samples(20, 4)
+	choose := func() validate.Choice[float64] {
+		c, err := validate.Choose(x, y, validate.GaussianCandidates[float64](1), validate.Budget{Features: 16}, validate.ChooseOptions{Pairs: 20, Draws: 10}, exprand.NewSource(1))
+		require.NoError(t, err)
+		return c
+	}
+	assert.Equal(t, choose().Table(), choose().Table())
+}
+
+// Budgets of time: a larger one never has fewer frequencies by more than noise allows,
+// so they are far apart.
+func TestChooseWithinTime(t *testing.T) {
+	x, y := samples(50, 16)
+	at := func(limit time.Duration, features int) validate.Ranked[float64] {
+		c, err := validate.Choose(x, y, validate.SoftmaxCandidates[float64](1)[:1], validate.Budget{Time: limit, Features: features},
+			validate.ChooseOptions{Pairs: 5}, exprand.NewSource(1))
+		require.NoError(t, err)
+		best := c.Best()
+		assert.LessOrEqual(t, best.Time, limit)
+		assert.Positive(t, best.Time)
+		return best
+	}
+	assert.LessOrEqual(t, at(time.Hour, 64).Frequencies, 64)
+	assert.Equal(t, 64, at(time.Hour, 64).Frequencies, "the other limit counts too")
+	assert.GreaterOrEqual(t, at(20*time.Millisecond, 0).Frequencies, 2)
+
+	_, err := validate.Choose(x, y, validate.SoftmaxCandidates[float64](1)[:1], validate.Budget{Time: 1}, validate.ChooseOptions{}, exprand.NewSource(1))
+	assert.ErrorContains(t, err, "the budget is 1ns")
+}
+
+func TestChooseErrors(t *testing.T) {
+	x, y := samples(20, 4)
+	src := exprand.NewSource(1)
+	all, some := validate.GaussianCandidates[float64](1), validate.Budget{Features: 16}
+	choose := func(x, y dense.Matrix[float64], list []validate.Candidate[float64], b validate.Budget, o validate.ChooseOptions, src rand.Source, opts ...validate.Option) string {
+		_, err := validate.Choose(x, y, list, b, o, src, opts...)
+		require.Error(t, err)
+		return err.Error()
+	}
+	assert.Equal(t, "validate: no candidates, want at least 1", choose(x, y, nil, some, validate.ChooseOptions{}, src))
+	assert.Equal(t, "validate: x is 20×4, y is 23×3, want points of one dimension", choose(x, y.ColRange(0, 3), all, some, validate.ChooseOptions{}, src))
+	assert.Equal(t, "validate: the Budget is empty, want Features or Time", choose(x, y, all, validate.Budget{}, validate.ChooseOptions{}, src))
+	assert.Equal(t, "validate: Budget.Features = -1, want at least 0", choose(x, y, all, validate.Budget{Features: -1}, validate.ChooseOptions{}, src))
+	assert.Equal(t, "validate: Budget.Time = -1ns, want at least 0", choose(x, y, all, validate.Budget{Time: -1}, validate.ChooseOptions{}, src))
+	assert.Equal(t, "validate: ChooseOptions.Pairs = -1, want at least 0", choose(x, y, all, some, validate.ChooseOptions{Pairs: -1}, src))
+	assert.Equal(t, "validate: ChooseOptions.Draws = 1, want at least 2, or 0 for 64", choose(x, y, all, some, validate.ChooseOptions{Draws: 1}, src))
+	assert.Equal(t, "validate: src is nil", choose(x, y, all, some, validate.ChooseOptions{}, nil))
+	assert.Equal(t, "validate: candidate empty: Draw is nil", choose(x, y, []validate.Candidate[float64]{{Name: "empty"}}, some, validate.ChooseOptions{}, src))
+	failing := validate.Candidate[float64]{Name: "failing", Draw: func(int, dense.Matrix[float64], dense.Matrix[float64], rand.Source) (rff.Map[float64], error) {
+		return nil, errors.New("no more")
+	}}
+	assert.Equal(t, "validate: candidate failing: no more", choose(x, y, []validate.Candidate[float64]{failing}, some, validate.ChooseOptions{}, src))
+	wrong := validate.Candidate[float64]{Name: "wrong", Draw: func(m int, _, _ dense.Matrix[float64], src rand.Source) (rff.Map[float64], error) {
+		return rff.Identity[float64](3)
+	}}
+	assert.Equal(t, "validate: candidate wrong: the map takes points of R^3, x is 20×4", choose(x, y, []validate.Candidate[float64]{wrong}, some, validate.ChooseOptions{}, src))
+
+	ctx, cancel := context.WithCancel(context.Background())
+	steps := 0
+	stop := validate.OnProgress(func(done, total int) {
+		assert.Equal(t, 16, total)
+		if steps++; steps == 2 {
+			cancel()
+		}
+	})
+	assert.Equal(t, "validate: context canceled", choose(x, y, all, some, validate.ChooseOptions{Pairs: 5}, src, validate.WithContext(ctx), stop))
+	assert.Equal(t, 2, steps)
+}

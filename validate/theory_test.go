@@ -1,0 +1,87 @@
+package validate_test
+
+import (
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	exprand "golang.org/x/exp/rand"
+
+	"github.com/seed-feabd252/randfeat/internal/laws"
+	"github.com/seed-feabd252/randfeat/orf"
+	"github.com/seed-feabd252/randfeat/rff"
+	"github.com/seed-feabd252/randfeat/validate"
+)
+
+// TestEstimatesFollowTheLaws compares Theory with every law; here are its arguments.
+func TestTheory(t *testing.T) {
+	x, y := []float64{0.3, -0.2, 0.5}, []float64{0.1, 0.4, 0.2}
+	few, err := orf.IID[float64](4, 3, exprand.NewSource(1))
+	require.NoError(t, err)
+	many, err := orf.GramSchmidt[float64](100, 3, exprand.NewSource(1))
+	require.NoError(t, err)
+	f, err := rff.SoftmaxPositive(few, 1)
+	require.NoError(t, err)
+	own := validate.Theory(f, nil, x, y)
+	assert.InEpsilon(t, laws.SoftmaxPositiveIID(x, y, 4), own.MSE, 1e-14)
+	assert.Equal(t, "SoftmaxPositive, independent frequencies [Choromanski et al. 2021]", own.Law)
+	assert.Equal(t, fmt.Sprintf("%.6g: %s", own.MSE, own.Law), own.String())
+	other := validate.Theory(f, many, x, y)
+	assert.InEpsilon(t, laws.SoftmaxPositiveORF(x, y, 100), other.MSE, 1e-14, "as if it were made of these")
+	assert.Equal(t, "SoftmaxPositive, Haar orthogonal frequencies [from the covariance of two rows]", other.Law)
+
+	// The law of scale 1 at √s·x is that of scale s at x.
+	scaled, err := rff.Gaussian(few, 0.5)
+	require.NoError(t, err)
+	twice := func(x []float64) []float64 { return []float64{2 * x[0], 2 * x[1], 2 * x[2]} }
+	assert.InEpsilon(t, laws.GaussianIID(twice(x), twice(y), 4), validate.Theory(scaled, nil, x, y).MSE, 1e-14)
+}
+
+func TestTheoryKnowsItsLimits(t *testing.T) {
+	x, y := []float64{0.3, -0.2, 0.5}, []float64{0.1, 0.4, 0.2}
+	iid, err := orf.IID[float64](4, 3, exprand.NewSource(1))
+	require.NoError(t, err)
+	unknown := func(m rff.Map[float64], w orf.Projection[float64]) {
+		t.Helper()
+		p := validate.Theory(m, w, x, y)
+		assert.True(t, math.IsNaN(p.MSE))
+		assert.Empty(t, p.Law)
+		assert.Equal(t, "no law is known", p.String())
+	}
+	positive, err := rff.SoftmaxPositive(iid, 1)
+	require.NoError(t, err)
+	for name, draw := range map[string]func() (orf.Projection[float64], error){
+		"fixed length": func() (orf.Projection[float64], error) {
+			return orf.IID[float64](4, 3, exprand.NewSource(1), orf.FixedLength())
+		},
+		"hadamard": func() (orf.Projection[float64], error) { return orf.Hadamard[float64](4, 3, exprand.NewSource(1)) },
+		"sobol":    func() (orf.Projection[float64], error) { return orf.Sobol[float64](4, 3, exprand.NewSource(1)) },
+		"given":    func() (orf.Projection[float64], error) { return orf.Of(iid.Frequencies()) },
+	} {
+		w, err := draw()
+		require.NoError(t, err, name)
+		unknown(positive, w)
+	}
+	order2, err := rff.ArcCosine(iid, 2)
+	require.NoError(t, err)
+	unknown(order2, nil)
+	unknown(rff.New(iid, nil, math.Cos), nil)
+	exact, err := rff.Identity[float64](3)
+	require.NoError(t, err)
+	unknown(exact, nil)
+	unknown(struct{ rff.Map[float64] }{exact}, iid)
+
+	// A hybrid whose signs are not independent has no law.
+	orthogonal, err := orf.GramSchmidt[float64](3, 3, exprand.NewSource(2))
+	require.NoError(t, err)
+	hybrid, err := rff.SoftmaxHybrid(iid, orthogonal, 1)
+	require.NoError(t, err)
+	unknown(hybrid, nil)
+
+	assert.PanicsWithValue(t, "validate: x has length 3, y has length 2, want points of R^3", func() { validate.Theory(positive, nil, x, y[:2]) })
+	plane, err := orf.IID[float64](4, 2, exprand.NewSource(1))
+	require.NoError(t, err)
+	assert.PanicsWithValue(t, "validate: w is 4×2, want frequencies of R^3", func() { validate.Theory(positive, plane, x, y) })
+}
