@@ -36,7 +36,7 @@ func (m Matrix[T]) backward(y, v dense.Matrix[T], transposed bool) float64 {
 	}
 	solution := dense.Convert(dense.Matrix[float64]{}, y)
 	op := operation{transposed: transposed}
-	product, err := w.run(dense.Matrix[float64]{}, solution, "y", op, tuned(y.Cols))
+	product, err := w.run(dense.Matrix[float64]{}, solution, "y", op, m.tuned())
 	if err != nil {
 		return math.NaN()
 	}
@@ -45,7 +45,7 @@ func (m Matrix[T]) backward(y, v dense.Matrix[T], transposed bool) float64 {
 			x[i] = math.Abs(a)
 		}
 	}
-	size, err := w.run(solution, solution, "y", op, tuned(y.Cols))
+	size, err := w.run(solution, solution, "y", op, m.tuned())
 	if err != nil {
 		return math.NaN()
 	}

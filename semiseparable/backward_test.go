@@ -24,7 +24,7 @@ func testBackward[T dense.Float](t *testing.T) {
 		y, err := solve(dense.Matrix[T]{}, v)
 		require.NoError(t, err)
 		a, size := truth(m, transposed)
-		bound := tolerance[T](n, d, tuned(1).chunk)
+		bound := tolerance[T](n, d, m.tuned().chunk)
 		assert.InDelta(t, backwardError(a, size, y, v), backward(y, v), n*0x1p-52, "the two agree")
 		assert.LessOrEqual(t, backward(y, v), bound)
 

@@ -10,7 +10,7 @@ package semiseparable
 func (s *sweep[T]) check(name string) error {
 	sound := s.Q.Cols > 0
 	for i := range s.groups {
-		sound = sound && finite(s.groups[i].zData)
+		sound = sound && finite(s.groups[i].z.Data)
 	}
 	if sound && (s.solving || allFinite(s.dst)) {
 		return nil

@@ -28,7 +28,8 @@
 // solved by substitution in blocks of 16 rows, c·p/2 a row. Only triangles of order
 // 16 are inverted explicitly. Columns of V are independent of each other, and so are
 // the triangles: some processors make those of later rows while others go through
-// the columns.
+// the columns. As many columns as a product takes at a time keep their Z and their part of Y as
+// products read and write them, so that nothing is copied from one product to the next.
 //
 // # Inverting
 //
@@ -67,7 +68,7 @@
 //
 // Multiply-adds, and memory beyond the result:
 //
-//	Matrix.Solve, Mul and transposes   n·(2dp + c·(d + p/2))            O(d·p + w·c·(c+p))
+//	Matrix.Solve, Mul and transposes   n·(2dp + c·(d + p/2))            O((d+c)·p + w·c²)
 //	Matrix.Inverse                     n²·d                             O(n·d)
 //	Matrix.LogDet                      O(n)                             none
 //	NewWoodbury                        n·d² + d³/3                      O(d²)

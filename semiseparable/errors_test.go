@@ -68,10 +68,10 @@ func testPlanted[T dense.Float](t *testing.T) {
 					part.Set(row, at, T(bad))
 					wanted := fmt.Sprintf("semiseparable: %s[%d] holds %g, want a finite element", name, row, bad)
 					for _, op := range operations {
-						_, err := m.run(dense.Matrix[T]{}, x, "x", op, tuned(70))
+						_, err := m.run(dense.Matrix[T]{}, x, "x", op, m.tuned())
 						require.EqualError(t, err, wanted, "%+v", op)
 						in := x.Clone()
-						_, err = m.run(in, in, "x", op, tuned(70))
+						_, err = m.run(in, in, "x", op, m.tuned())
 						require.EqualError(t, err, wanted, "%+v in place", op)
 					}
 					if name != "x" {
@@ -102,7 +102,7 @@ func testOverflow[T dense.Float](t *testing.T) {
 	m := Matrix[T]{Q: normal[T](rng, n, d), K: normal[T](rng, n, d)}
 	v := normal[T](rng, n, p)
 	for _, transposed := range []bool{false, true} {
-		got, err := m.run(dense.Matrix[T]{}, v, "v", operation{true, transposed}, tuned(70))
+		got, err := m.run(dense.Matrix[T]{}, v, "v", operation{true, transposed}, m.tuned())
 		var e *OverflowError
 		require.ErrorAs(t, err, &e)
 		assert.False(t, finite(got.Row(e.Row)))

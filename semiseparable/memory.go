@@ -21,17 +21,6 @@ func (r *ring[T]) resize(count, size int) {
 // at returns the numbers of a step.
 func (r *ring[T]) at(step int) []T { return r.data[step%r.count*r.size:][:r.size] }
 
-// copyRows copies rows of so many columns, which are strides apart.
-func copyRows[T dense.Float](dst []T, to int, src []T, from, rows, cols int) {
-	if to == cols && from == cols {
-		copy(dst[:rows*cols], src)
-		return
-	}
-	for i := range rows {
-		copy(dst[i*to:][:cols], src[i*from:])
-	}
-}
-
 // resize returns n elements of any values, those of x if it has as many.
 func resize[T dense.Float](x []T, n int) []T {
 	if cap(x) < n {

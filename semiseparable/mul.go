@@ -13,12 +13,12 @@ import "github.com/seed-feabd252/randfeat/dense"
 // The error is an *ElementError if any argument holds NaN or ±Inf, and an *OverflowError if
 // the product leaves the range of T. dst then holds nothing of use.
 func (m Matrix[T]) Mul(dst, x dense.Matrix[T]) (dense.Matrix[T], error) {
-	return m.run(dst, x, "x", operation{}, tuned(x.Cols))
+	return m.run(dst, x, "x", operation{}, m.tuned())
 }
 
 // MulTransposed writes Y = Tᵀ·X into dst and returns it; all else is as for Mul.
 func (m Matrix[T]) MulTransposed(dst, x dense.Matrix[T]) (dense.Matrix[T], error) {
-	return m.run(dst, x, "x", operation{transposed: true}, tuned(x.Cols))
+	return m.run(dst, x, "x", operation{transposed: true}, m.tuned())
 }
 
 // MulVec writes T·x into dst and returns it, as Mul does for one column; a nil dst is

@@ -15,11 +15,11 @@ import "github.com/seed-feabd252/randfeat/dense"
 // range of T. dst then holds nothing of use. A solution without an error is finite;
 // BackwardError tells how well it solves the system.
 func (m Matrix[T]) Solve(dst, v dense.Matrix[T]) (dense.Matrix[T], error) {
-	return m.run(dst, v, "v", operation{solving: true}, tuned(v.Cols))
+	return m.run(dst, v, "v", operation{solving: true}, m.tuned())
 }
 
 // SolveTransposed writes Y = T⁻ᵀ·V into dst and returns it, the solution of the
 // upper-triangular system Tᵀ·Y = V; all else is as for Solve.
 func (m Matrix[T]) SolveTransposed(dst, v dense.Matrix[T]) (dense.Matrix[T], error) {
-	return m.run(dst, v, "v", operation{solving: true, transposed: true}, tuned(v.Cols))
+	return m.run(dst, v, "v", operation{solving: true, transposed: true}, m.tuned())
 }

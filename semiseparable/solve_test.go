@@ -135,17 +135,17 @@ func testViews[T dense.Float](t *testing.T) {
 	v, checkV := embed(t, x)
 	m := Matrix[T]{Diag: plain.Diag, Q: q, K: k}
 	for _, op := range operations {
-		want, err := plain.run(dense.Matrix[T]{}, x, "x", op, tuned(70))
+		want, err := plain.run(dense.Matrix[T]{}, x, "x", op, plain.tuned())
 		require.NoError(t, err)
 		got, checkGot := embed(t, dense.New[T](n, p))
-		_, err = m.run(got, v, "x", op, tuned(70))
+		_, err = m.run(got, v, "x", op, m.tuned())
 		require.NoError(t, err)
 		assert.Equal(t, want.Data, got.Clone().Data)
 		checkGot()
 		assert.Equal(t, x.Data, v.Clone().Data, "the operand is left alone")
 
 		got, checkGot = embed(t, x)
-		_, err = m.run(got, got, "x", op, tuned(70))
+		_, err = m.run(got, got, "x", op, m.tuned())
 		require.NoError(t, err)
 		assert.Equal(t, want.Data, got.Clone().Data, "in place")
 		checkGot()
@@ -169,10 +169,10 @@ func testColumns[T dense.Float](t *testing.T) {
 	rng := rand.New(rand.NewPCG(9, 10))
 	m, x := deltaRule[T](rng, n, d), normal[T](rng, n, p)
 	for _, op := range operations {
-		all, err := m.run(dense.Matrix[T]{}, x, "x", op, tuned(70))
+		all, err := m.run(dense.Matrix[T]{}, x, "x", op, m.tuned())
 		require.NoError(t, err)
 		for _, j := range []int{0, 63, 64, 149} {
-			one, err := m.run(dense.Matrix[T]{}, x.ColRange(j, j+1), "x", op, tuned(70))
+			one, err := m.run(dense.Matrix[T]{}, x.ColRange(j, j+1), "x", op, m.tuned())
 			require.NoError(t, err)
 			assert.Equal(t, all.ColRange(j, j+1).Clone().Data, one.Data, "column %d", j)
 		}
@@ -181,7 +181,7 @@ func testColumns[T dense.Float](t *testing.T) {
 		for _, procs := range []int{1, 2, 5} {
 			t.Run(fmt.Sprintf("GOMAXPROCS=%d", procs), func(t *testing.T) {
 				defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(procs))
-				got, err := m.run(dense.Matrix[T]{}, x, "x", op, tuned(70))
+				got, err := m.run(dense.Matrix[T]{}, x, "x", op, m.tuned())
 				require.NoError(t, err)
 				assert.Equal(t, all.Data, got.Data)
 				got, err = m.inverse(dense.Matrix[T]{}, 40)
@@ -222,7 +222,7 @@ func TestEmpty(t *testing.T) {
 	for _, s := range [][3]int{{0, 3, 2}, {5, 3, 0}, {0, 0, 0}} {
 		m := Matrix[float32]{Q: dense.New[float32](s[0], s[1]), K: dense.New[float32](s[0], s[1])}
 		for _, op := range operations {
-			got, err := m.run(dense.Matrix[float32]{}, dense.New[float32](s[0], s[2]), "x", op, tuned(70))
+			got, err := m.run(dense.Matrix[float32]{}, dense.New[float32](s[0], s[2]), "x", op, m.tuned())
 			require.NoError(t, err)
 			assert.Equal(t, []int{s[0], s[2]}, []int{got.Rows, got.Cols})
 		}

@@ -2,6 +2,7 @@ package semiseparable
 
 import (
 	"sync"
+	"unsafe"
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/parallel"
@@ -21,21 +22,22 @@ type sizes struct {
 	window int // chunks that are prepared at a time
 }
 
-// tuned returns the sizes that are fastest for p columns. In a chunk of c rows, each row costs 2dp
-// multiply-adds and about c·(d + p/2) for the triangle, and d·p/c elements of Z
-// are copied for it.
+// tuned returns the sizes that are fastest. In a chunk of c rows, each row costs 2dp
+// multiply-adds and about c·(d + p/2) for the triangle, and Z is read and written once for
+// c rows.
 //
-// A window of p columns stays in the second cache.
-func tuned(p int) sizes {
-	const chunk, most, elements = 48, 8, 1 << 16
-	return sizes{chunk: chunk, window: min(max(elements/(chunk*max(p, 1)), 2), most)}
+// The rows of Q and K of a window stay in the second cache.
+func (m Matrix[T]) tuned() sizes {
+	const chunk, most, bytes = 48, 8, 1 << 19
+	var v T
+	row := 2 * m.Q.Cols * int(unsafe.Sizeof(v))
+	return sizes{chunk: chunk, window: min(max(bytes/(chunk*max(row, 1)), 2), most)}
 }
 
 // sweep computes T·X or T⁻¹·X, or the same with Tᵀ, chunk by chunk.
 //
-// Columns do not depend on each other. They are cut into groups, and a group goes
-// through all chunks of a window while other goroutines prepare the next window:
-// they make the triangles and copy X to where it is replaced by the result.
+// Columns do not depend on each other. They are cut into groups, and a share of the groups goes
+// through all chunks of a window while other goroutines make the triangles of the next.
 type sweep[T dense.Float] struct {
 	Matrix[T]
 	operation
@@ -46,21 +48,23 @@ type sweep[T dense.Float] struct {
 
 	steps     int
 	phase     int     // the window that groups are in; that which is prepared is one ahead
-	running   int     // groups that go through it
+	running   int     // shares that go through it
 	triangles ring[T] // chunk×chunk
-	staged    ring[T] // chunk×p: for one group after another, its columns
 	groups    []group[T]
+	shares    int // of the groups
 
 	mu    sync.Mutex
 	fault *ElementError // the first row of x that is not finite, if x is overwritten
 }
 
-// group is some columns of the result.
+// group is the columns from ≤ j < to of the result, as many at most as products take at a
+// time. All that belongs to it are panels of package product: what one product computes
+// the next reads as it is.
 type group[T dense.Float] struct {
 	from, to int
-	z        dense.Matrix[T] // d×(to−from)
-	zData    []T
-	px, pz   product.Packed[T]
+	data     []T
+	z        dense.Matrix[T] // d rows
+	x, y     dense.Matrix[T] // the rows of a chunk
 }
 
 // run computes T⁻¹·X or T·X into dst. name is what errors call x.
@@ -100,32 +104,27 @@ func (s *sweep[T]) start(m Matrix[T], dst, x dense.Matrix[T], op operation, size
 	s.window = min(s.window, s.steps)
 	slots := min(2*s.window, s.steps)
 	s.triangles.resize(slots, s.chunk*s.chunk)
-	s.staged.resize(slots, s.chunk*x.Cols)
-	width := groupWidth(x.Cols)
+	width := product.PanelWidth[T](x.Cols)
 	count := (x.Cols + width - 1) / width
 	for len(s.groups) < count {
 		s.groups = append(s.groups, group[T]{})
 	}
 	s.groups = s.groups[:count]
+	// Two processors share up to 128 columns.
+	const most = 64
+	s.shares = min((x.Cols+most-1)/most, count)
 	for i := range s.groups {
-		s.groups[i].start(i*width, min((i+1)*width, x.Cols), d)
+		s.groups[i].start(i*width, min((i+1)*width, x.Cols), d, s.chunk)
 	}
 }
 
-// groupWidth returns the number of columns that go together, of p. Two processors share
-// up to 128 columns; a group of less than 32 would not fill the vectors of a product.
-func groupWidth(p int) int {
-	const least, most, multiple = 32, 64, 16
-	half := (p + 1) / 2
-	return min(max((half+multiple-1)/multiple*multiple, least), most)
-}
-
-func (g *group[T]) start(from, to, d int) {
+func (g *group[T]) start(from, to, d, chunk int) {
 	g.from, g.to = from, to
-	cols := to - from
-	g.zData = resize(g.zData, d*cols)
-	g.z = dense.Of(d, cols, g.zData)
-	clear(g.zData)
+	cols := product.PanelWidth[T](to - from)
+	g.data = product.Aligned(g.data, (d+2*chunk)*cols)
+	clear(g.data)
+	all := dense.Of(d+2*chunk, cols, g.data)
+	g.z, g.x, g.y = all.RowRange(0, d), all.RowRange(d, d+chunk), all.RowRange(d+chunk, d+2*chunk)
 }
 
 // forget lets go of what belongs to the caller.
@@ -138,7 +137,7 @@ func (s *sweep[T]) forget() {
 // all goes through all chunks.
 func (s *sweep[T]) all() {
 	for s.phase = -1; s.phase*s.window < s.steps; s.phase++ {
-		s.running = len(s.groups)
+		s.running = s.shares
 		if s.phase < 0 {
 			s.running = 0
 		}
@@ -147,7 +146,7 @@ func (s *sweep[T]) all() {
 	}
 }
 
-// Piece lets a group go through the window, or prepares a chunk of the next. Half the groups
+// Piece lets a share go through the window, or prepares a chunk of the next. Half the shares
 // come first and half last, which is where goroutines begin: what is left in the end
 // is small.
 func (s *sweep[T]) Piece(i int) {
@@ -155,37 +154,63 @@ func (s *sweep[T]) Piece(i int) {
 	ahead := min(s.window, s.steps-first-s.window)
 	switch half := (s.running + 1) / 2; {
 	case i < half:
-		s.advance(&s.groups[i], first)
+		s.advance(i, first)
 	case i < half+ahead:
 		s.prepare(first + s.window + i - half)
 	default:
-		s.advance(&s.groups[i-max(ahead, 0)], first)
+		s.advance(i-max(ahead, 0), first)
 	}
 }
 
-// advance lets a group go through the window that begins at step first.
-func (s *sweep[T]) advance(g *group[T], first int) {
+// advance lets a share of the groups go through the window that begins at step first.
+func (s *sweep[T]) advance(share, first int) {
+	groups := s.groups[parallel.Share(len(s.groups), s.shares, share):parallel.Share(len(s.groups), s.shares, share+1)]
 	for step := first; step < min(first+s.window, s.steps); step++ {
 		lo, hi := s.rows(step)
-		w := s.columns(g, step, hi-lo)
-		if s.solving {
-			s.solveChunk(g, s.triangle(step, hi-lo), w, lo, hi)
-		} else {
-			s.mulChunk(g, s.triangle(step, hi-lo), w, lo, hi)
+		t := s.triangle(step, hi-lo).Matrix
+		for i := range groups {
+			g := &groups[i]
+			// While this is computed, what comes next may come from memory.
+			if i+1 < len(groups) {
+				s.expect(step, &groups[i+1])
+			} else {
+				s.expect(step+1, &groups[0])
+				product.Prefetch(s.dst.RowRange(lo, hi).ColRange(groups[0].from, g.to))
+			}
+			c := chunk[T]{s.left.RowRange(lo, hi), s.right.RowRange(lo, hi), g.x.RowRange(0, hi-lo), g.y.RowRange(0, hi-lo)}
+			product.PackPanel(c.x, s.x.RowRange(lo, hi).ColRange(g.from, g.to))
+			if s.solving {
+				s.solve(t, c, g.z)
+			} else {
+				s.mul(t, c, g.z)
+			}
 		}
-		copyRows(s.dst.Data[lo*s.dst.Stride+g.from:], s.dst.Stride, w.Data, w.Stride, w.Rows, w.Cols)
+		s.collect(groups, lo, hi)
+	}
+}
+
+// collect writes what groups side by side have computed for rows lo ≤ i < hi.
+func (s *sweep[T]) collect(groups []group[T], lo, hi int) {
+	for i := lo; i < hi; i++ {
+		to := s.dst.Data[i*s.dst.Stride:]
+		for j := range groups {
+			g := &groups[j]
+			copy(to[g.from:g.to], g.y.Data[(i-lo)*g.y.Stride:])
+		}
+	}
+}
+
+// expect prefetches the part of X that a group needs at a step.
+func (s *sweep[T]) expect(step int, g *group[T]) {
+	if step < s.steps {
+		lo, hi := s.rows(step)
+		product.Prefetch(s.x.RowRange(lo, hi).ColRange(g.from, g.to))
 	}
 }
 
 // triangle returns the triangle of a step, of order n.
 func (s *sweep[T]) triangle(step, n int) triangle[T] {
 	return triangle[T]{dense.Of(n, n, s.triangles.at(step)[:n*n])}
-}
-
-// columns returns the n rows of a step that belong to g.
-func (s *sweep[T]) columns(g *group[T], step, n int) dense.Matrix[T] {
-	cols := g.to - g.from
-	return dense.Of(n, cols, s.staged.at(step)[s.chunk*g.from:][:n*cols])
 }
 
 // rows returns the rows lo ≤ i < hi of a step: chunks from the first to the last, or
@@ -197,7 +222,7 @@ func (s *sweep[T]) rows(step int) (lo, hi int) {
 	return step * s.chunk, min((step+1)*s.chunk, s.x.Rows)
 }
 
-// prepare makes the triangle of a chunk and copies X.
+// prepare makes the triangle of a chunk.
 func (s *sweep[T]) prepare(step int) {
 	lo, hi := s.rows(step)
 	touch(s.Q.RowRange(lo, hi))
@@ -205,11 +230,6 @@ func (s *sweep[T]) prepare(step int) {
 	s.triangle(step, hi-lo).fill(&s.Matrix, lo, hi, s.solving)
 	if s.aliased {
 		s.inspect(lo, hi)
-	}
-	for i := range s.groups {
-		g := &s.groups[i]
-		w := s.columns(g, step, hi-lo)
-		copyRows(w.Data, w.Stride, s.x.Data[lo*s.x.Stride+g.from:], s.x.Stride, w.Rows, w.Cols)
 	}
 }
 
@@ -229,28 +249,27 @@ func (s *sweep[T]) inspect(lo, hi int) {
 	}
 }
 
-// solveChunk replaces X_C by Y_C = T_CC⁻¹·(X_C − left_C·Z) and adds right_CᵀY_C to Z.
-func (s *sweep[T]) solveChunk(g *group[T], t triangle[T], w dense.Matrix[T], lo, hi int) {
-	product.Pack(&g.pz, g.z)
-	product.MulPacked(-1, s.left.RowRange(lo, hi), &g.pz, 1, w, nil)
+// chunk is what belongs to the rows C of a group.
+type chunk[T dense.Float] struct{ left, right, x, y dense.Matrix[T] }
+
+// solve computes Y_C = T_CC⁻¹·(X_C − left_C·Z) and adds right_CᵀY_C to Z. It overwrites X_C.
+func (s *sweep[T]) solve(t dense.Matrix[T], c chunk[T], z dense.Matrix[T]) {
+	product.MulPanel(-1, c.left, z, 1, c.x)
 	if s.transposed {
-		triangular.SolveTransposed(t.Matrix, w, &g.px)
+		triangular.SolvePanelTransposed(t, c.y, c.x)
 	} else {
-		triangular.Solve(t.Matrix, w, &g.px)
+		triangular.SolvePanel(t, c.y, c.x)
 	}
-	product.Pack(&g.px, w)
-	product.TMulPacked(1, s.right.RowRange(lo, hi), &g.px, 1, g.z, nil)
+	product.TMulPanel(1, c.right, c.y, 1, z)
 }
 
-// mulChunk replaces X_C by Y_C = left_C·Z + T_CC·X_C and adds right_CᵀX_C to Z.
-func (s *sweep[T]) mulChunk(g *group[T], t triangle[T], w dense.Matrix[T], lo, hi int) {
-	product.Pack(&g.px, w)
-	product.Pack(&g.pz, g.z)
-	product.MulPacked(1, s.left.RowRange(lo, hi), &g.pz, 0, w, nil)
+// mul computes Y_C = left_C·Z + T_CC·X_C and adds right_CᵀX_C to Z.
+func (s *sweep[T]) mul(t dense.Matrix[T], c chunk[T], z dense.Matrix[T]) {
+	product.MulPanel(1, c.left, z, 0, c.y)
 	if s.transposed {
-		product.TMulPacked(1, t.Matrix, &g.px, 1, w, nil)
+		product.TMulPanel(1, t, c.x, 1, c.y)
 	} else {
-		product.MulPacked(1, t.Matrix, &g.px, 1, w, nil)
+		product.MulPanel(1, t, c.x, 1, c.y)
 	}
-	product.TMulPacked(1, s.right.RowRange(lo, hi), &g.px, 1, g.z, nil)
+	product.TMulPanel(1, c.right, c.x, 1, z)
 }

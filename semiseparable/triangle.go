@@ -13,7 +13,13 @@ type triangle[T dense.Float] struct{ dense.Matrix[T] }
 
 // fill makes t the triangle of rows lo ≤ i < hi of m.
 func (t triangle[T]) fill(m *Matrix[T], lo, hi int, solving bool) {
-	product.MulT(1, m.Q.RowRange(lo, hi), m.K.RowRange(lo, hi), 0, t.Matrix)
+	// Columns that a product takes at a time, without what is above the diagonal.
+	width := product.PanelWidth[T](t.Rows)
+	for at := 0; at < t.Rows; at += width {
+		end := min(at+width, t.Rows)
+		below := t.RowRange(at, t.Rows).ColRange(at, end)
+		product.MulT(1, m.Q.RowRange(lo+at, hi), m.K.RowRange(lo+at, lo+end), 0, below)
+	}
 	if solving {
 		triangular.Invert(t.Matrix, m.diagRange(lo, hi))
 		return

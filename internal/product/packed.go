@@ -1,8 +1,6 @@
 package product
 
 import (
-	"unsafe"
-
 	"github.com/seed-feabd252/randfeat/internal/parallel"
 )
 
@@ -43,7 +41,7 @@ func (p *Packed[T]) pack(b view[T]) {
 	k := best[T]()
 	width := (b.cols + k.lanes - 1) / k.lanes * k.lanes
 	p.rows, p.cols = b.rows, b.cols
-	p.resize(b.rows * width)
+	p.data = Aligned(p.data, b.rows*width)
 	p.from = b
 	blocks := (b.rows + depth - 1) / depth
 	if pieces := blocks * k.panels(b.cols); b.rows*width <= packGrain {
@@ -54,21 +52,6 @@ func (p *Packed[T]) pack(b view[T]) {
 		parallel.Do(pieces, (*packing[T])(p))
 	}
 	p.from = view[T]{}
-}
-
-// resize gives data n elements, aligned to a cache line.
-func (p *Packed[T]) resize(n int) {
-	if cap(p.data) < n {
-		var v T
-		spare := line / int(unsafe.Sizeof(v))
-		data := make([]T, n+spare)
-		skip := 0
-		for uintptr(unsafe.Pointer(&data[skip]))%line != 0 {
-			skip++
-		}
-		p.data = data[skip:]
-	}
-	p.data = p.data[:n]
 }
 
 // panel returns panel i of the block of rows that begins at row lo and has n, and the number of
@@ -144,7 +127,6 @@ func packElements[T Float](dst, b []T, n, width, lanes, next, row, col int) {
 // all, or a multiple of a panel.
 func packedColumns[T Float](k, n int) int {
 	panel := 2 * best[T]().lanes
-	var v T
-	elements := packedBytes / int(unsafe.Sizeof(v))
+	elements := packedBytes / size[T]()
 	return min(max(n, 1), max(1, elements/max(k, 1)/panel)*panel)
 }

@@ -11,7 +11,8 @@
 // de Geijn 2008]: columns side by side, one inner index after another. A tile of C,
 // some rows times a panel, then stays in registers while the inner index runs over
 // depth values. A is read where it is. An operand that is used more than once can
-// be packed once, and rows are shared among processors.
+// be packed once, and rows are shared among processors. Small products that feed each other
+// keep their operands as panels all along.
 //
 // The kernels fuse multiplication and addition, the pure Go ones do not: tiers
 // agree to rounding, not bit for bit. For each block of depth inner indices the

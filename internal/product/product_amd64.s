@@ -9881,3 +9881,26 @@ loop:
 	JNZ        loop
 	VZEROUPPER
 	RET
+
+// func prefetch(p *byte, rows int, stride int, bytes int)
+// Requires: MMX+
+TEXT ·prefetch(SB), NOSPLIT, $0-32
+	MOVQ p+0(FP), AX
+	MOVQ rows+8(FP), CX
+	MOVQ stride+16(FP), DX
+	MOVQ bytes+24(FP), BX
+
+row:
+	LEAQ (AX)(BX*1), DI
+	MOVQ AX, SI
+	ANDQ $-64, SI
+
+line:
+	PREFETCHT0 (SI)
+	ADDQ       $+64, SI
+	CMPQ       SI, DI
+	JB         line
+	ADDQ       DX, AX
+	DECQ       CX
+	JNZ        row
+	RET

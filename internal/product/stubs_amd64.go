@@ -463,3 +463,8 @@ func pack2F64AVX2(k int, dst *float64, b *float64, stride int, lanes int)
 //
 //go:noescape
 func packTransposedF64AVX2(count int, dst *float64, next int, b *float64, stride int)
+
+// prefetch asks for so many bytes at p, p + stride, … to be brought into the caches; rows and bytes are positive.
+//
+//go:noescape
+func prefetch(p *byte, rows int, stride int, bytes int)

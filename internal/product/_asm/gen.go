@@ -56,5 +56,6 @@ func main() {
 		m.pack(2)
 		m.packTransposed()
 	}
+	prefetch()
 	Generate()
 }

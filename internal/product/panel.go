@@ -1,0 +1,91 @@
+package product
+
+import (
+	"fmt"
+	"unsafe"
+)
+
+// PanelWidth returns how many columns a panel of p columns has: those of as many
+// vectors as hold them, which are one or two, or those of two vectors if p is larger.
+//
+// A panel is a right operand as the kernels read it, which needs no packing: a matrix of
+// so many columns without gaps between its rows, best at a cache line. Columns of no use are
+// zero. It may be a result as well, which is then ready to be an operand.
+func PanelWidth[T Float](p int) int {
+	lanes := best[T]().lanes
+	if p <= lanes {
+		return lanes
+	}
+	return 2 * lanes
+}
+
+// Aligned returns n elements of any values that begin at a cache line, those of x if it
+// has as many; x is nil or what Aligned returned.
+func Aligned[T Float](x []T, n int) []T {
+	if cap(x) >= n {
+		return x[:n]
+	}
+	spare := line / size[T]()
+	x = make([]T, n+spare)
+	skip := 0
+	for uintptr(unsafe.Pointer(&x[skip]))%line != 0 {
+		skip++
+	}
+	return x[skip:][:n]
+}
+
+// PackPanel copies B to the panel P, which has the same number of rows, and PanelWidth[T](n)
+// columns for the n columns of B.
+func PackPanel[T Float, M Matrix[T]](p, b M) {
+	to, from := of(p, false), of(b, false)
+	if from.cols == 0 || to.rows != from.rows || to.cols != PanelWidth[T](from.cols) || to.stride != to.cols || from.cols > to.cols {
+		panic(fmt.Sprintf("product: %d×%d with stride %d is no panel for %d×%d", to.rows, to.cols, to.stride, from.rows, from.cols))
+	}
+	if k := best[T](); from.rows > 0 {
+		k.pack(to.data, from.data, from.rows, to.cols/k.lanes, from.cols, from.stride, 1)
+	}
+}
+
+// Prefetch asks for the elements of A to be in a cache soon, where processors can be
+// asked. It does not wait for them.
+func Prefetch[T Float, M Matrix[T]](a M) {
+	if v := of(a, false); v.rows > 0 && v.cols > 0 {
+		prefetch((*byte)(unsafe.Pointer(&v.data[0])), v.rows, v.stride*size[T](), v.cols*size[T]())
+	}
+}
+
+// MulPanel computes C = α·A·B + β·C for a panel B, on the goroutine that calls it. C has as many
+// columns as B, or fewer that take as many vectors; all else is as for Mul, with the same
+// bits.
+func MulPanel[T Float, M Matrix[T]](alpha T, a, b M, beta T, c M) {
+	mulPanel(alpha, of(a, false), of(b, false), beta, of(c, false))
+}
+
+// TMulPanel is MulPanel for Aᵀ.
+func TMulPanel[T Float, M Matrix[T]](alpha T, a, b M, beta T, c M) {
+	mulPanel(alpha, of(a, true), of(b, false), beta, of(c, false))
+}
+
+func mulPanel[T Float](alpha T, a, b view[T], beta T, c view[T]) {
+	k := best[T]()
+	vectors := b.cols / k.lanes
+	lanes := c.cols - (vectors-1)*k.lanes
+	if b.cols != PanelWidth[T](b.cols) || b.stride != b.cols || lanes <= 0 || lanes > k.lanes {
+		panic(fmt.Sprintf("product: %d×%d with stride %d is no panel for %d×%d", b.rows, b.cols, b.stride, c.rows, c.cols))
+	}
+	check(a, b.rows, c.cols, c)
+	if b.rows == 0 {
+		(&call[T]{beta: beta, c: c}).scale(0, c.rows, 0, c.cols)
+		return
+	}
+	row, col := a.steps()
+	for block := 0; block < b.rows; block += depth {
+		n := min(depth, b.rows-block)
+		for i, strips := 0, (c.rows+k.rows-1)/k.rows; strips > 0; strips-- {
+			rows := (c.rows - i + strips - 1) / strips
+			k.strip(rows, vectors, n, a.data[i*row+block*col:], row, col, b.data[block*b.stride:], c.data[i*c.stride:], c.stride, alpha, beta, lanes)
+			i += rows
+		}
+		beta = 1
+	}
+}
