@@ -1,47 +1,96 @@
 package main
 
 import (
-	"image/color"
-	"math"
+	"fmt"
 	"math/rand/v2"
+	"slices"
+	"strings"
 
-	"github.com/seed-feabd252/randfeat/internal/laws"
+	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/orf"
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
-// law is the exact mean squared error with m frequencies.
-type law func(x, y []float64, m int) float64
-
-// estimator is a kernel, its features over any projection, and the laws of the
-// projections that have one.
+// estimator is a kernel with features over any projection. x and y are the pairs, for
+// maps that are fitted to samples.
 type estimator struct {
+	kernel, features string
+	title            string
+	make             func(w orf.Projection[float64], x, y dense.Matrix[float64], src rand.Source) (rff.Map[float64], error)
+}
+
+// over is the constructor of maps that need frequencies alone.
+func over[M rff.Map[float64]](f func(w orf.Projection[float64]) (M, error)) func(orf.Projection[float64], dense.Matrix[float64], dense.Matrix[float64], rand.Source) (rff.Map[float64], error) {
+	return func(w orf.Projection[float64], _, _ dense.Matrix[float64], _ rand.Source) (rff.Map[float64], error) {
+		return f(w)
+	}
+}
+
+// scaled is the constructor of maps that need frequencies and a scale or length-scale
+// of 1.
+func scaled[M rff.Map[float64]](f func(w orf.Projection[float64], scale float64) (M, error)) func(orf.Projection[float64], dense.Matrix[float64], dense.Matrix[float64], rand.Source) (rff.Map[float64], error) {
+	return over(func(w orf.Projection[float64]) (M, error) { return f(w, 1) })
+}
+
+// fitted is the constructor of maps that are fitted to samples.
+func fitted[M rff.Map[float64]](f func(w orf.Projection[float64], x, y dense.Matrix[float64], scale float64) (M, error)) func(orf.Projection[float64], dense.Matrix[float64], dense.Matrix[float64], rand.Source) (rff.Map[float64], error) {
+	return func(w orf.Projection[float64], x, y dense.Matrix[float64], _ rand.Source) (rff.Map[float64], error) {
+		return f(w, x, y, 1)
+	}
+}
+
+// damped is the constructor of optimal features, with the a that is best for x and y.
+func damped[M rff.Map[float64]](f func(w orf.Projection[float64], scale, a float64) (M, error)) func(orf.Projection[float64], dense.Matrix[float64], dense.Matrix[float64], rand.Source) (rff.Map[float64], error) {
+	return func(w orf.Projection[float64], x, y dense.Matrix[float64], _ rand.Source) (rff.Map[float64], error) {
+		a, err := rff.OptimalA(x, y, 1)
+		if err != nil {
+			return nil, err
+		}
+		return f(w, 1, a)
+	}
+}
+
+var estimators = []estimator{
+	{"gaussian", "trig", "Gaussian, [cos, sin]", scaled(rff.Gaussian[float64])},
+	{"gaussian", "positive", "Gaussian, exp", scaled(rff.GaussianPositive[float64])},
+	{"gaussian", "hyperbolic", "Gaussian, exp(±)", scaled(rff.GaussianHyperbolic[float64])},
+	{"gaussian", "optimal", "Gaussian, optimal exp", damped(rff.GaussianOptimal[float64])},
+	{"softmax", "trig", "softmax, [cos, sin]", scaled(rff.SoftmaxTrig[float64])},
+	{"softmax", "positive", "softmax, exp (FAVOR+)", scaled(rff.SoftmaxPositive[float64])},
+	{"softmax", "hyperbolic", "softmax, exp(±)", scaled(rff.SoftmaxHyperbolic[float64])},
+	{"softmax", "optimal", "softmax, optimal exp (FAVOR++)", damped(rff.SoftmaxOptimal[float64])},
+	{"softmax", "saderf", "softmax, SADERF (FAVOR#)", fitted(rff.SADERF[float64])},
+	{"softmax", "sderf", "softmax, SDERF (FAVOR#)", fitted(rff.SDERF[float64])},
+	{"softmax", "aderf", "softmax, ADERF (FAVOR#)", fitted(rff.ADERF[float64])},
+	{"softmax", "hybrid", "softmax, hybrid, 8 gates", func(w orf.Projection[float64], _, _ dense.Matrix[float64], src rand.Source) (rff.Map[float64], error) {
+		_, d := w.Dims()
+		gates, err := orf.IID[float64](8, d, src)
+		if err != nil {
+			return nil, err
+		}
+		return rff.SoftmaxHybrid(w, gates, 1)
+	}},
+	{"dot", "linear", "dot product, linear", over(rff.DotProduct[float64])},
+	{"angular", "sign", "angular, sign", over(rff.Angular[float64])},
+	{"arc-cosine", "relu", "arc-cosine, ramp", over(func(w orf.Projection[float64]) (*rff.Features[float64], error) { return rff.ArcCosine(w, 1) })},
+}
+
+// frequencies is a way to draw them.
+type frequencies struct {
 	name, title string
-	features    func(w orf.Projection[float64]) (rff.Map[float64], error)
-	laws        map[string]law
+	draw        orf.Constructor[float64]
 }
 
-const (
-	iid         = "iid"
-	gramSchmidt = "Gram–Schmidt"
-	hadamard    = "Hadamard"
-	givens      = "Givens"
-)
-
-// projection is a way to draw frequencies. The first of projections is what the
-// others are compared with.
-type projection struct {
-	name  string
-	draw  orf.Constructor[float64]
-	color color.Color
-}
-
-// The colours are told apart by the colour-blind (Okabe & Ito 2008).
-var projections = []projection{
-	{iid, with(orf.IID[float64]), color.RGBA{R: 0, G: 0, B: 0, A: 255}},
-	{gramSchmidt, with(orf.GramSchmidt[float64]), color.RGBA{R: 0, G: 114, B: 178, A: 255}},
-	{hadamard, with(orf.Hadamard[float64]), color.RGBA{R: 213, G: 94, B: 0, A: 255}},
-	{givens, with(orf.Givens[float64]), color.RGBA{R: 0, G: 158, B: 115, A: 255}},
+// The first of them is what the others are compared with.
+var projections = []frequencies{
+	{"iid", "iid", with(orf.IID[float64])},
+	{"gram-schmidt", "Gram–Schmidt", with(orf.GramSchmidt[float64])},
+	{"simplex", "simplex", with(orf.Simplex[float64])},
+	{"hadamard", "Hadamard", with(orf.Hadamard[float64])},
+	{"givens", "Givens", with(orf.Givens[float64])},
+	{"fastfood", "Fastfood", with(orf.Fastfood[float64])},
+	{"halton", "Halton", orf.Halton[float64]},
+	{"sobol", "Sobol", orf.Sobol[float64]},
 }
 
 // with makes a constructor of one that takes options, with the defaults.
@@ -49,51 +98,39 @@ func with(f func(m, d int, src rand.Source, opts ...orf.Option) (orf.Projection[
 	return func(m, d int, src rand.Source) (orf.Projection[float64], error) { return f(m, d, src) }
 }
 
-var estimators = []estimator{
-	{
-		"gaussian", "Gaussian kernel exp(−‖x−y‖²/2), features [cos, sin]",
-		func(w orf.Projection[float64]) (rff.Map[float64], error) { return rff.Gaussian(w, 1) },
-		map[string]law{iid: laws.GaussianIID, gramSchmidt: laws.GaussianORF},
-	},
-	{
-		"softmax-positive", "softmax kernel exp(xᵀy), positive features",
-		func(w orf.Projection[float64]) (rff.Map[float64], error) { return rff.SoftmaxPositive(w, 1) },
-		map[string]law{iid: laws.SoftmaxPositiveIID, gramSchmidt: laws.SoftmaxPositiveORF},
-	},
-	{
-		"softmax-hyperbolic", "softmax kernel exp(xᵀy), hyperbolic features",
-		func(w orf.Projection[float64]) (rff.Map[float64], error) { return rff.SoftmaxHyperbolic(w, 1) },
-		map[string]law{iid: laws.SoftmaxHyperbolicIID, gramSchmidt: laws.SoftmaxHyperbolicORF},
-	},
-	{
-		"softmax-trig", "softmax kernel exp(xᵀy), features [cos, sin]",
-		func(w orf.Projection[float64]) (rff.Map[float64], error) { return rff.SoftmaxTrig(w, 1) },
-		map[string]law{iid: laws.SoftmaxTrigIID, gramSchmidt: laws.SoftmaxTrigORF},
-	},
-	{
-		"dot", "dot product xᵀy, linear features",
-		func(w orf.Projection[float64]) (rff.Map[float64], error) { return rff.DotProduct(w) },
-		map[string]law{
-			iid: laws.DotProductIID, gramSchmidt: laws.DotProductORF,
-			hadamard: func(x, y []float64, m int) float64 { return laws.DotProductHadamard(x, y, m, 3, laws.Chi) },
-			givens: func(x, y []float64, m int) float64 {
-				d := float64(len(x))
-				return laws.DotProductGivens(x, y, m, int(math.Ceil(d*math.Log2(d))), laws.Chi)
-			},
-		},
-	},
-	{
-		"angular", "angular kernel 1 − 2θ/π, features sign",
-		func(w orf.Projection[float64]) (rff.Map[float64], error) { return rff.Angular(w) },
-		map[string]law{iid: laws.AngularIID, gramSchmidt: laws.AngularORF},
-	},
+// names returns the distinct names that name gives the elements of a list, in order.
+func names[E any](list []E, name func(E) string) []string {
+	var all []string
+	for _, e := range list {
+		if n := name(e); !slices.Contains(all, n) {
+			all = append(all, n)
+		}
+	}
+	return all
 }
 
-// names returns what -kernel may be.
-func names() []string {
-	s := make([]string, len(estimators))
-	for i, e := range estimators {
-		s[i] = e.name
+// pick returns the elements whose name is in a list separated by commas, all of them
+// for "".
+func pick[E any](flag, list string, from []E, name func(E) string) ([]E, error) {
+	if list == "" {
+		return from, nil
 	}
-	return s
+	known := names(from, name)
+	var picked []E
+	for item := range strings.SplitSeq(list, ",") {
+		item = strings.TrimSpace(item)
+		if !slices.Contains(known, item) {
+			return nil, fmt.Errorf("-%s %s: want some of %s", flag, item, strings.Join(known, ", "))
+		}
+		for _, e := range from {
+			if name(e) == item {
+				picked = append(picked, e)
+			}
+		}
+	}
+	return picked, nil
 }
+
+func kernelOf(e estimator) string       { return e.kernel }
+func featuresOf(e estimator) string     { return e.features }
+func projectionOf(f frequencies) string { return f.name }

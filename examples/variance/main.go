@@ -1,12 +1,11 @@
-// Command variance measures what orthogonal frequencies save: the mean squared
-// error of random features of a kernel over independent frequencies and over
-// three orthogonal constructions, beside the exact law where there is one.
+// Command variance measures what random features of a kernel err by: kernels, maps,
+// frequencies and numbers of them, each beside its exact law where there is one.
 //
 //	go run ./examples/variance
-//	go run ./examples/variance -kernel dot -d 64
+//	go run ./examples/variance -kernel softmax -map positive,optimal -d 64
 //
-// It prints a table and draws a picture of the error against the number of
-// frequencies m = d/2, d, 2d, 4d. The same flags give the same numbers.
+// It prints a table for each map and draws all of them in one picture: the error against
+// the number of frequencies m = d/2, d, 2d, 4d. The same flags give the same numbers.
 package main
 
 import (
@@ -23,108 +22,185 @@ import (
 
 	"github.com/seed-feabd252/randfeat/examples/internal/cli"
 	"github.com/seed-feabd252/randfeat/examples/internal/progress"
+	"github.com/seed-feabd252/randfeat/validate"
 	"github.com/seed-feabd252/randfeat/validate/charts"
 )
 
 func main() { cli.Main("variance", run) }
 
-const about = `Measures the mean squared error of random features of a kernel over independent
-frequencies (iid) and over orthogonal ones (Gram–Schmidt, products of Hadamard
-factors, products of Givens rotations), for m = d/2, d, 2d, 4d frequencies.
+const about = `Measures the mean squared error of random features of kernels over independent
+frequencies (iid) and over others: orthogonal ones (Gram–Schmidt, products of Hadamard
+factors, of Givens rotations), simplex, Fastfood, and quasi-Monte-Carlo points (Halton,
+Sobol), for m = d/2, d, 2d, 4d frequencies. -kernel, -map and -projection take lists
+separated by commas and narrow what is measured.
 
-The table has the error with its standard error, the exact law and how many
+Each table has the error with its standard error, the exact law and how many
 standard errors the measurement is from it ("—" where no law is known), the ratio
-to iid, and the largest bias over the pairs of points in standard errors: beyond
-4 the estimate is biased. Squared errors of exponential features have heavy tails:
-there z comes out low more often than high unless draws are many. The picture
-shows errors ± 2 standard errors as points and laws as lines.`
+to the first kind of frequencies, and the largest bias over the pairs of points in
+standard errors: beyond 4 the estimate is biased. Squared errors of exponential features
+have heavy tails: there z comes out low more often than high unless draws are many. The
+picture has a panel for each map: errors ± 2 standard errors as points, laws as lines.`
 
 // options are the flags.
 type options struct {
-	kernel   string
-	d, pairs int
-	norm     float64
-	draws    int
-	seed     uint64
-	plot     string
-	csv      string
+	kernel, features, projection string
+	d, pairs                     int
+	norm                         float64
+	draws                        int
+	seed                         uint64
+	plot, csv                    string
 }
 
 func run(args []string, stdout, stderr io.Writer) error {
 	var o options
 	fs := flag.NewFlagSet("variance", flag.ContinueOnError)
-	fs.StringVar(&o.kernel, "kernel", "gaussian", "`name` of the kernel and its features: "+strings.Join(names(), ", "))
+	fs.StringVar(&o.kernel, "kernel", "", "kernels: "+strings.Join(names(estimators, kernelOf), ", ")+" (default all)")
+	fs.StringVar(&o.features, "map", "", "maps: "+strings.Join(names(estimators, featuresOf), ", ")+" (default all that a kernel has)")
+	fs.StringVar(&o.projection, "projection", "iid,gram-schmidt,simplex,hadamard,givens,sobol", "frequencies: "+strings.Join(names(projections, projectionOf), ", "))
 	fs.IntVar(&o.d, "d", 16, "dimension of the points")
 	fs.IntVar(&o.pairs, "pairs", 8, "number of random pairs of points; errors are means over them")
 	fs.Float64Var(&o.norm, "norm", 0.7, "norm of every point; with exponential features, errors beyond 1 need many more draws")
-	fs.IntVar(&o.draws, "draws", 5000, "maps drawn for every error")
+	fs.IntVar(&o.draws, "draws", 2000, "maps drawn for every error")
 	fs.Uint64Var(&o.seed, "seed", 1, "seed of all random numbers")
 	fs.StringVar(&o.plot, "plot", "variance.png", "`path` of the picture, .png or .svg; \"\" for none")
 	fs.StringVar(&o.csv, "csv", "", "`path` of a file for the table as comma-separated values")
 	if done, err := cli.Parse(fs, about, args, stdout); done || err != nil {
 		return err
 	}
-	e, err := o.check()
+	s, err := o.study()
 	if err != nil {
 		return err
 	}
-
 	src := exprand.NewSource(o.seed)
-	x, y := o.points(src)
-	bar := progress.New(stderr, len(o.frequencies())*len(projections)*o.draws, "drawing maps")
-	study, err := o.measure(e, x, y, src, bar.Step)
+	s.x, s.y = o.points(src)
+	bar := progress.New(stderr, len(s.estimators)*len(o.frequencies())*len(s.projections)*o.draws, "drawing maps")
+	table, err := s.measure(src, bar.Step)
 	bar.Close()
 	if err != nil {
 		return err
 	}
-	if err := study.print(stdout); err != nil {
-		return err
-	}
+	s.print(stdout, table)
 	if o.csv != "" {
-		if err := study.save(o.csv); err != nil {
+		if err := save(o.csv, table); err != nil {
 			return err
 		}
-		fmt.Fprintf(stdout, "\ntable in %s\n", o.csv)
+		fmt.Fprintf(stdout, "table in %s\n", o.csv)
 	}
 	if o.plot != "" {
-		if err := study.draw(o.plot); err != nil {
+		f, err := s.picture(table)
+		if err != nil {
 			return err
 		}
-		fmt.Fprintf(stdout, "\npicture in %s\n", o.plot)
+		if err := f.Save(o.plot); err != nil {
+			return err
+		}
+		fmt.Fprintf(stdout, "picture in %s\n", o.plot)
 	}
 	return nil
 }
 
-// check returns the estimator that the flags name, or what is wrong with them,
-// before anything is computed.
-func (o options) check() (estimator, error) {
-	at := slices.IndexFunc(estimators, func(e estimator) bool { return e.name == o.kernel })
+// study returns what the flags choose, or what is wrong with them, before anything is
+// computed.
+func (o options) study() (*study, error) {
+	s := &study{options: o}
+	var err error
+	if s.estimators, err = pick("kernel", o.kernel, estimators, kernelOf); err != nil {
+		return nil, err
+	}
+	if _, err = pick("map", o.features, estimators, featuresOf); err != nil {
+		return nil, err
+	}
+	chosen := s.estimators
+	if s.estimators = nil; o.features == "" {
+		s.estimators = chosen
+	} else {
+		for _, e := range chosen {
+			if slices.Contains(strings.Split(strings.ReplaceAll(o.features, " ", ""), ","), e.features) {
+				s.estimators = append(s.estimators, e)
+			}
+		}
+	}
+	if len(s.estimators) == 0 {
+		return nil, fmt.Errorf("-map %s: the kernels have %s", o.features, strings.Join(names(chosen, featuresOf), ", "))
+	}
+	if s.projections, err = pick("projection", o.projection, projections, projectionOf); err != nil {
+		return nil, err
+	}
 	switch {
-	case at < 0:
-		return estimator{}, fmt.Errorf("-kernel %s: want one of %s", o.kernel, strings.Join(names(), ", "))
 	case o.d < 1:
-		return estimator{}, fmt.Errorf("-d %d: want at least 1", o.d)
+		return nil, fmt.Errorf("-d %d: want at least 1", o.d)
 	case o.pairs < 1:
-		return estimator{}, fmt.Errorf("-pairs %d: want at least 1", o.pairs)
+		return nil, fmt.Errorf("-pairs %d: want at least 1", o.pairs)
 	case !(o.norm > 0) || math.IsInf(o.norm, 0):
-		return estimator{}, fmt.Errorf("-norm %v: want a positive number", o.norm)
+		return nil, fmt.Errorf("-norm %v: want a positive number", o.norm)
 	case o.draws < 2:
-		return estimator{}, fmt.Errorf("-draws %d: want at least 2", o.draws)
+		return nil, fmt.Errorf("-draws %d: want at least 2", o.draws)
 	}
 	if o.plot != "" {
 		if err := charts.CheckPath(o.plot); err != nil {
-			return estimator{}, fmt.Errorf("-plot: %w", err)
+			return nil, fmt.Errorf("-plot: %w", err)
 		}
 	}
 	if o.csv != "" {
 		if _, err := os.Stat(filepath.Dir(o.csv)); err != nil {
-			return estimator{}, fmt.Errorf("-csv: %w", err)
+			return nil, fmt.Errorf("-csv: %w", err)
 		}
 	}
-	return estimators[at], nil
+	return s, nil
 }
 
 // frequencies returns the numbers of frequencies to measure.
 func (o options) frequencies() []int {
 	return slices.Compact([]int{max(1, o.d/2), o.d, 2 * o.d, 4 * o.d})
+}
+
+// print writes a table for each estimator.
+func (s *study) print(w io.Writer, t validate.Table) {
+	n := len(panelColumns)
+	for from := 0; from < len(t.Rows); {
+		to := from
+		part := validate.Table{Columns: t.Columns[n:]}
+		for ; to < len(t.Rows) && t.Rows[to][0] == t.Rows[from][0]; to++ {
+			part.Rows = append(part.Rows, t.Rows[to][n:])
+		}
+		fmt.Fprintf(w, "%s kernel, %s features\nmean squared error, d = %d, %d pairs of norm %v, %d draws, seed %d\n\n%v\n",
+			t.Rows[from][1], t.Rows[from][2], s.d, s.pairs, s.norm, s.draws, s.seed, part)
+		from = to
+	}
+}
+
+// save writes the table for programs.
+func save(path string, t validate.Table) error {
+	f, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if err := t.WriteCSV(f); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return f.Close()
+}
+
+// picture draws a panel for each estimator.
+func (s *study) picture(t validate.Table) (charts.Figure, error) {
+	f, err := charts.Of(t, charts.Columns{X: "m", Y: "mse", Err: "mse_stderr", Line: "law", Series: "frequencies", Panel: "estimator"})
+	if err != nil {
+		return f, err
+	}
+	for _, p := range f.Panels {
+		for _, r := range p.Series {
+			for i := range r.Points {
+				r.Points[i].Err *= 2
+			}
+		}
+	}
+	f.Title = fmt.Sprintf("Mean squared error, d = %d, ‖x‖ = ‖y‖ = %v; points ± 2 standard errors, lines: exact laws", s.d, s.norm)
+	f.XLabel, f.YLabel = "frequencies m", "mean squared error"
+	f.LogX, f.LogY, f.OwnY = true, true, true
+	f.Columns = min(len(f.Panels), 3)
+	for _, m := range s.frequencies() {
+		f.XTicks = append(f.XTicks, float64(m))
+	}
+	return f, nil
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/csv"
 	"image"
-	"image/color"
 	_ "image/png"
 	"math"
 	"os"
@@ -12,11 +11,12 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"gonum.org/v1/plot"
+	exprand "golang.org/x/exp/rand"
 )
 
 // ran runs the program and returns what it printed.
@@ -56,84 +56,96 @@ func number(t *testing.T, s string) float64 {
 	return v
 }
 
-// Under other seeds one of the 56 laws would be missed by 4 standard errors with
-// a probability of 0.4 %.
+// Under other seeds one of the 160 laws would be missed by 4 standard errors with
+// a probability of 1 %.
 func TestLawsHold(t *testing.T) {
-	for _, kernel := range names() {
-		rs := records(t, "-kernel", kernel, "-d", "8", "-draws", "400", "-norm", "0.6", "-pairs", "4")
-		require.Len(t, rs, 16, kernel)
-		for _, r := range rs {
-			assert.Equal(t, kernel, r["kernel"])
-			if r["frequencies"] == iid || r["frequencies"] == gramSchmidt || kernel == "dot" {
-				assert.Less(t, math.Abs(number(t, r["z"])), 4.0, "%s %s m=%s", kernel, r["frequencies"], r["m"])
-				assert.InDelta(t, number(t, r["z"]), (number(t, r["mse"])-number(t, r["law"]))/number(t, r["mse_stderr"]), 1e-9)
-			} else {
-				assert.Empty(t, r["law"])
-				assert.Empty(t, r["z"])
-			}
-			if r["frequencies"] == iid {
-				assert.Equal(t, "1", r["ratio"])
-				continue
-			}
-			if r["m"] == "8" {
-				assert.Less(t, number(t, r["ratio"]), 1.0, "%s %s: orthogonal frequencies save", kernel, r["frequencies"])
-			}
+	rs := records(t, "-d", "8", "-draws", "300", "-norm", "0.6", "-pairs", "4")
+	require.Len(t, rs, len(estimators)*4*6)
+	laws := 0
+	for _, r := range rs {
+		at := strings.Join([]string{r["estimator"], r["frequencies"], r["m"]}, " ")
+		dot := r["kernel"] == "dot" && r["frequencies"] != "Sobol"
+		if r["frequencies"] == "iid" || dot {
+			assert.NotEmpty(t, r["law"], at)
+		}
+		if r["frequencies"] == "Sobol" || !dot && slices.Contains([]string{"Hadamard", "Givens"}, r["frequencies"]) {
+			assert.Empty(t, r["law"], at)
+			assert.Empty(t, r["z"], at)
+		}
+		if r["law"] != "" {
+			laws++
+			assert.Less(t, math.Abs(number(t, r["z"])), 4.0, at)
+			assert.InDelta(t, number(t, r["z"]), (number(t, r["mse"])-number(t, r["law"]))/number(t, r["mse_stderr"]), 1e-9, at)
+		}
+		if r["frequencies"] == "iid" {
+			assert.Equal(t, "1", r["ratio"])
+		}
+		if r["m"] == "8" && r["frequencies"] == "Gram–Schmidt" && r["map"] != "sderf" {
+			assert.Less(t, number(t, r["ratio"]), 1+4*number(t, r["ratio_stderr"]), "%s: orthogonal frequencies save", at)
 		}
 	}
+	assert.Equal(t, 160, laws)
 }
 
-func TestTable(t *testing.T) {
-	out := ran(t, "-d", "6", "-draws", "20", "-plot", "")
-	assert.Contains(t, out, "Gaussian kernel")
-	assert.Contains(t, out, "d = 6, 8 pairs of norm 0.7, 20 draws, seed 1")
-	for _, p := range projections {
-		assert.Equal(t, 4, strings.Count(out, "  "+p.name+" "), p.name)
+func TestTables(t *testing.T) {
+	out := ran(t, "-kernel", "gaussian", "-map", "trig", "-projection", "iid, gram-schmidt,sobol", "-d", "6", "-draws", "20", "-plot", "")
+	assert.Contains(t, out, "gaussian kernel, trig features\nmean squared error, d = 6, 8 pairs of norm 0.7, 20 draws, seed 1\n")
+	assert.NotContains(t, out, "softmax")
+	for _, title := range []string{"iid", "Gram–Schmidt", "Sobol"} {
+		assert.Equal(t, 4, strings.Count(out, "  "+title+" "), title)
 	}
-	assert.Equal(t, 8*2, strings.Count(out, "—  "), "Hadamard and Givens have no law, hence no z")
+	assert.Equal(t, 4*2, strings.Count(out, "—  "), "Sobol has no law, hence no z")
 	assert.NotContains(t, out, "NaN")
+
+	two := ran(t, "-kernel", "gaussian,softmax", "-map", "optimal", "-projection", "iid", "-d", "4", "-draws", "5", "-plot", "")
+	assert.Equal(t, 2, strings.Count(two, "optimal features"))
 }
 
 func TestSeedDecides(t *testing.T) {
-	args := []string{"-d", "4", "-draws", "20", "-plot", ""}
+	args := []string{"-kernel", "softmax", "-d", "4", "-draws", "20", "-plot", ""}
 	first := ran(t, args...)
 	assert.Equal(t, first, ran(t, args...))
 	assert.NotEqual(t, first, ran(t, append(args, "-seed", "2")...))
 }
 
+// One picture has a panel for each map, with points and the line of the law.
 func TestPicture(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "v.png")
-	out := ran(t, "-kernel", "dot", "-d", "4", "-draws", "50", "-plot", path)
-	assert.Contains(t, out, "picture in "+path)
-	f, err := os.Open(path)
+	o := options{kernel: "softmax,dot", projection: "iid,hadamard", d: 4, pairs: 2, norm: 0.5, draws: 30, plot: filepath.Join(t.TempDir(), "v.png")}
+	s, err := o.study()
 	require.NoError(t, err)
-	defer f.Close()
-	img, _, err := image.Decode(f)
+	s.x, s.y = o.points(exprand.NewSource(1))
+	var steps atomic.Int64
+	table, err := s.measure(exprand.NewSource(1), func() { steps.Add(1) })
 	require.NoError(t, err)
-	pixels := make(map[color.RGBA]int)
-	inLegend := make(map[color.RGBA]int)
-	b := img.Bounds()
-	for y := range b.Dy() {
-		for x := range b.Dx() {
-			c := color.RGBAModel.Convert(img.At(x, y)).(color.RGBA)
-			pixels[c]++
-			if float64(x) > float64(b.Dx())*float64(1-(legendWidth-margin)/width) {
-				inLegend[c]++
-			}
-		}
+	assert.EqualValues(t, len(s.estimators)*4*2*30, steps.Load())
+	f, err := s.picture(table)
+	require.NoError(t, err)
+	require.Len(t, f.Panels, 9)
+	assert.True(t, f.LogX && f.LogY && f.OwnY)
+	positive := f.Panels[1]
+	assert.Equal(t, "softmax, exp (FAVOR+)", positive.Title)
+	require.Len(t, positive.Series, 2)
+	iid, hadamard := positive.Series[0], positive.Series[1]
+	require.Len(t, iid.Points, 4)
+	assert.Equal(t, []float64{2, 4, 8, 16}, []float64{iid.Points[0].X, iid.Points[1].X, iid.Points[2].X, iid.Points[3].X})
+	assert.InEpsilon(t, 8, iid.Line[0].Y/iid.Line[3].Y, 1e-9, "the law of independent frequencies falls as 1/m")
+	for _, p := range hadamard.Line {
+		assert.True(t, math.IsNaN(p.Y), "no law")
 	}
-	for _, p := range projections {
-		c := p.color.(color.RGBA)
-		assert.Greater(t, pixels[c]-inLegend[c], 20, "%s is in the diagram", p.name)
-		assert.Positive(t, inLegend[c], "%s is in the legend", p.name)
-	}
+	require.NoError(t, f.Save(o.plot))
+	file, err := os.Open(o.plot)
+	require.NoError(t, err)
+	defer file.Close()
+	_, _, err = image.Decode(file)
+	require.NoError(t, err)
 }
 
 // At norm 40 the softmax kernel and its features are beyond float64.
 func TestNothingToDraw(t *testing.T) {
 	var stdout, stderr bytes.Buffer
 	path := filepath.Join(t.TempDir(), "v.svg")
-	err := run([]string{"-kernel", "softmax-positive", "-d", "1", "-norm", "40", "-draws", "5", "-plot", path}, &stdout, &stderr)
-	assert.EqualError(t, err, "no picture: no measured error is positive and finite")
+	err := run([]string{"-kernel", "softmax", "-map", "positive", "-d", "1", "-norm", "40", "-draws", "5", "-plot", path}, &stdout, &stderr)
+	assert.ErrorContains(t, err, "no point to draw")
 	assert.NoFileExists(t, path)
 }
 
@@ -146,7 +158,8 @@ func TestExactEstimates(t *testing.T) {
 
 func TestHelp(t *testing.T) {
 	out := ran(t, "-h")
-	for _, want := range append(names(), "-draws", "-seed", "variance.png", "exact law") {
+	want := append(names(estimators, kernelOf), names(estimators, featuresOf)...)
+	for _, want := range append(append(want, names(projections, projectionOf)...), "-draws", "-seed", "variance.png", "exact law") {
 		assert.Contains(t, out, want)
 	}
 }
@@ -154,7 +167,10 @@ func TestHelp(t *testing.T) {
 func TestErrors(t *testing.T) {
 	dir := t.TempDir()
 	for _, c := range []struct{ args, want string }{
-		{"-kernel cubic", "-kernel cubic: want one of gaussian, softmax-positive"},
+		{"-kernel cubic", "-kernel cubic: want some of gaussian, softmax"},
+		{"-map cubic", "-map cubic: want some of trig, positive"},
+		{"-kernel dot -map trig", "-map trig: the kernels have linear"},
+		{"-projection iid,sparse", "-projection sparse: want some of iid, gram-schmidt"},
 		{"-d 0", "-d 0: want at least 1"},
 		{"-pairs 0", "-pairs 0: want at least 1"},
 		{"-norm -2", "-norm -2: want a positive number"},
@@ -166,23 +182,10 @@ func TestErrors(t *testing.T) {
 		{"-csv " + filepath.Join(dir, "no", "a.csv"), "-csv: "},
 		{"-d x", "invalid value"},
 		{"extra", "unexpected argument"},
-		{"-draws 2 -d 2 -plot= -csv " + dir, dir},
+		{"-kernel dot -draws 2 -d 2 -plot= -csv " + dir, dir},
 	} {
 		var stdout, stderr bytes.Buffer
 		err := run(strings.Fields(c.args), &stdout, &stderr)
 		assert.ErrorContains(t, err, c.want, c.args)
 	}
-}
-
-func TestRoundTicks(t *testing.T) {
-	labels := func(lo, hi float64) []string {
-		var s []string
-		for _, tick := range roundTicks(lo, hi) {
-			s = append(s, tick.Label)
-		}
-		return slices.DeleteFunc(s, func(l string) bool { return l == "" })
-	}
-	assert.Equal(t, []string{"0.05", "0.1", "0.2", "0.5", "1", "2"}, labels(0.04, 3))
-	assert.Equal(t, []string{"0.1", "1", "10", "100"}, labels(0.1, 999))
-	assert.Len(t, plot.ConstantTicks((&study{options: options{d: 16}}).ticks()), 4)
 }

@@ -12,20 +12,12 @@ import (
 	"github.com/seed-feabd252/randfeat/validate"
 )
 
-// study is what was measured, and with what.
+// study is what is measured, and with what.
 type study struct {
 	options
-	estimator
-	x, y  dense.Matrix[float64]
-	cells []cell
-}
-
-// cell is the error of one projection with m frequencies.
-type cell struct {
-	m          int
-	projection projection
-	validate.ComparisonRow
-	law float64 // NaN if none is known
+	estimators  []estimator
+	projections []frequencies
+	x, y        dense.Matrix[float64]
 }
 
 // points returns the pairs of points: directions uniform on the sphere, all of
@@ -46,57 +38,93 @@ func (o options) points(src rand.Source) (x, y dense.Matrix[float64]) {
 	return draw(), draw()
 }
 
-// measure draws all maps, one after another in the order of the table, and calls
-// step after each.
-func (o options) measure(e estimator, x, y dense.Matrix[float64], src rand.Source, step func()) (*study, error) {
-	s := &study{options: o, estimator: e, x: x, y: y}
-	for _, m := range o.frequencies() {
-		methods := make([]validate.Method[float64], len(projections))
-		for i, p := range projections {
-			methods[i] = validate.Method[float64]{Name: p.name, Draw: func(src rand.Source) (rff.Map[float64], error) {
-				defer step()
-				w, err := p.draw(m, o.d, src)
+// The columns of the table; those of the first group have the same cell in all rows of
+// a panel and are left out in print.
+var (
+	panelColumns = []validate.Column{
+		{Name: "estimator", Key: "estimator"}, {Name: "kernel", Key: "kernel"}, {Name: "map", Key: "map"},
+		{Name: "d", Key: "d"}, {Name: "pairs", Key: "pairs"}, {Name: "norm", Key: "norm"}, {Name: "draws", Key: "draws"}, {Name: "seed", Key: "seed"},
+	}
+	cellColumns = []validate.Column{
+		{Name: "m", Key: "m"}, {Name: "frequencies", Key: "frequencies"},
+		{Name: "MSE", Key: "mse", Format: "%.4g"}, {Name: "std. error", Key: "mse_stderr", Format: "%.1g"},
+		{Name: "exact law", Key: "law", Format: "%.4g"}, {Name: "z", Key: "z", Format: "%+.1f"},
+		{Name: "ratio", Key: "ratio", Format: "%.3f"}, {Name: "std. error", Key: "ratio_stderr", Format: "%.3f"},
+		{Name: "worst bias", Key: "worst_bias_z", Format: "%.1f"},
+	}
+)
+
+// measure draws all maps, one after another in the order of the table, which it
+// returns, and calls step after each, from several goroutines at once.
+func (s *study) measure(src rand.Source, step func()) (validate.Table, error) {
+	t := validate.Table{Columns: append(append([]validate.Column{}, panelColumns...), cellColumns...)}
+	for _, e := range s.estimators {
+		for _, m := range s.frequencies() {
+			compared, err := validate.Compare(s.x, s.y, s.draws, src, s.methods(e, m, step))
+			if err != nil {
+				return t, fmt.Errorf("%s %s, m = %d: %w", e.kernel, e.features, m, err)
+			}
+			for i, row := range compared.Methods {
+				law, err := s.law(e, s.projections[i], m, src)
 				if err != nil {
-					return nil, err
+					return t, err
 				}
-				return e.features(w)
-			}}
-		}
-		compared, err := validate.Compare(x, y, o.draws, src, methods)
-		if err != nil {
-			return nil, fmt.Errorf("m = %d: %w", m, err)
-		}
-		for i, row := range compared.Methods {
-			s.cells = append(s.cells, cell{m: m, projection: projections[i], ComparisonRow: row, law: s.law(projections[i], m)})
+				t.Rows = append(t.Rows, s.cells(e, m, row, law))
+			}
 		}
 	}
-	return s, nil
+	return t, nil
 }
 
-// law returns the exact mean squared error over the pairs, NaN if there is none.
-func (s *study) law(p projection, m int) float64 {
-	exact, ok := s.laws[p.name]
-	if !ok {
-		return math.NaN()
+// methods returns the ways to draw maps that are compared with each other.
+func (s *study) methods(e estimator, m int, step func()) []validate.Method[float64] {
+	methods := make([]validate.Method[float64], len(s.projections))
+	for i, p := range s.projections {
+		methods[i] = validate.Method[float64]{Name: p.title, Draw: func(src rand.Source) (rff.Map[float64], error) {
+			defer step()
+			return s.draw(e, p, m, src)
+		}}
+	}
+	return methods
+}
+
+func (s *study) draw(e estimator, p frequencies, m int, src rand.Source) (rff.Map[float64], error) {
+	w, err := p.draw(m, s.d, src)
+	if err != nil {
+		return nil, err
+	}
+	return e.make(w, s.x, s.y, src)
+}
+
+// law returns the exact mean squared error over the pairs, NaN if none is known.
+func (s *study) law(e estimator, p frequencies, m int, src rand.Source) (float64, error) {
+	drawn, err := s.draw(e, p, m, src)
+	if err != nil {
+		return 0, err
 	}
 	var sum float64
 	for i := range s.x.Rows {
-		sum += exact(s.x.Row(i), s.y.Row(i), m)
+		sum += validate.Theory(drawn, nil, s.x.Row(i), s.y.Row(i)).MSE
 	}
-	return sum / float64(s.x.Rows)
+	return sum / float64(s.x.Rows), nil
 }
 
-// z returns how many standard errors the measured error is from the law, NaN if
-// there is no law or every draw had the same error.
-func (c cell) z() float64 {
-	if c.Variance.StdErr == 0 {
-		return math.NaN()
+// cells returns a row of the table.
+func (s *study) cells(e estimator, m int, r validate.ComparisonRow, law float64) []any {
+	_, bias := r.Bias.Worst()
+	z := math.NaN()
+	if r.Variance.StdErr > 0 {
+		z = (r.Variance.MSE - law) / r.Variance.StdErr
 	}
-	return (c.Variance.MSE - c.law) / c.Variance.StdErr
-}
-
-// bias returns the largest |z| of the bias over the pairs.
-func (c cell) bias() float64 {
-	_, z := c.Bias.Worst()
-	return math.Abs(z)
+	cells := []any{
+		e.title, e.kernel, e.features, s.d, s.pairs, s.norm, s.draws, fmt.Sprint(s.seed),
+		m, r.Name, r.Variance.MSE, r.Variance.StdErr, law, z, r.Ratio, r.RatioStdErr, math.Abs(bias),
+	}
+	for i, c := range cells {
+		// No law, no spread, or nothing to compare with.
+		if v, ok := c.(float64); ok && math.IsNaN(v) {
+			cells[i] = nil
+		}
+	}
+	return cells
 }

@@ -120,7 +120,14 @@ func (f Figure) Save(path string) error {
 		columns = len(plots)
 	}
 	rows := (len(plots) + columns - 1) / columns
-	width := panelWidth * vg.Length(columns)
+	text := plots[0].X.Label.TextStyle
+	text.XAlign = draw.XCenter
+	title, name, side := text, text, text
+	title.Font.Size, title.YAlign = vg.Points(15), draw.YTop
+	name.YAlign = draw.YBottom
+	side.Rotation, side.YAlign = math.Pi/2, draw.YTop
+
+	width := max(panelWidth*vg.Length(columns), title.Width(f.Title)+2*margin)
 	legend := newLegend(styles, width-2*margin)
 	height := titleHeight + (nameHeight+panelHeight)*vg.Length(rows) + lineHeight*vg.Length(len(legend.rows)) + 2*margin
 	format := strings.ToLower(filepath.Ext(path))[1:]
@@ -129,12 +136,6 @@ func (f Figure) Save(path string) error {
 		return fmt.Errorf("charts: %s: %w", path, err)
 	}
 	page := draw.New(canvas)
-	text := plots[0].X.Label.TextStyle
-	text.XAlign = draw.XCenter
-	title, name, side := text, text, text
-	title.Font.Size, title.YAlign = vg.Points(15), draw.YTop
-	name.YAlign = draw.YBottom
-	side.Rotation, side.YAlign = math.Pi/2, draw.YTop
 	page.FillText(title, vg.Point{X: page.Center().X, Y: page.Max.Y - margin}, f.Title)
 
 	bottom := legend.draw(draw.Crop(page, margin, -margin, margin, 0))
