@@ -86,22 +86,22 @@ func candidates[T dense.Float](maps []mapping[T]) []Candidate[T] {
 	type constructor = func(m, d int, src rand.Source, opts ...orf.Option) (orf.Projection[T], error)
 	var all []Candidate[T]
 	for _, f := range maps {
+		over := func(frequencies constructor) func(m int, x, y dense.Matrix[T], src rand.Source) (rff.Map[T], error) {
+			return func(m int, x, y dense.Matrix[T], src rand.Source) (rff.Map[T], error) {
+				w, err := frequencies(m, x.Cols, src)
+				if err != nil {
+					return nil, err
+				}
+				return f.make(w, x, y, src)
+			}
+		}
 		for _, p := range []struct {
 			name string
 			draw constructor
 		}{
 			{"iid", orf.IID[T]}, {"Gram–Schmidt", orf.GramSchmidt[T]}, {"simplex", orf.Simplex[T]}, {"Hadamard", orf.Hadamard[T]},
 		} {
-			all = append(all, Candidate[T]{
-				Name: f.name + " " + p.name,
-				Draw: func(m int, x, y dense.Matrix[T], src rand.Source) (rff.Map[T], error) {
-					w, err := p.draw(m, x.Cols, src)
-					if err != nil {
-						return nil, err
-					}
-					return f.make(w, x, y, src)
-				},
-			})
+			all = append(all, Candidate[T]{Name: f.name + " " + p.name, Draw: over(p.draw), Control: over(orf.IID[T])})
 		}
 	}
 	return all

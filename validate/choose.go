@@ -22,6 +22,12 @@ type Candidate[T dense.Float] struct {
 	// Draw makes a map with m frequencies from src. It may fit the map to the samples x
 	// and y, which it must not change or keep.
 	Draw func(m int, x, y dense.Matrix[T], src rand.Source) (rff.Map[T], error)
+
+	// Control, if not nil, is Draw with frequencies of which a law is known: independent
+	// ones. An error that must be measured is measured as its ratio to that of Control,
+	// drawn as often, times the law of Control. Frequencies that are Gaussian one by one give
+	// both the same tails, and what a measurement misses of them cancels.
+	Control func(m int, x, y dense.Matrix[T], src rand.Source) (rff.Map[T], error)
 }
 
 // Budget is what a map may cost. At least one of the two limits is set; the other is
@@ -58,7 +64,8 @@ type Ranked[T dense.Float] struct {
 
 	// MSE is the mean over the pairs of the squared error of the estimate, or of the
 	// relative one: exact where there is a Law, as Theory names it, and StdErr is 0 then;
-	// otherwise measured, Law is "", and StdErr its standard error over the draws.
+	// otherwise measured, Law is "", and StdErr its standard error over the draws, to first
+	// order for a ratio.
 	MSE, StdErr float64
 	Law         string
 
@@ -103,8 +110,8 @@ func (c Choice[T]) Draw(src rand.Source) (rff.Map[T], error) {
 //
 // Each candidate gets the largest number of frequencies within the budget. Its error
 // is a mean over the same random pairs (x_i, y_j), exact where Theory knows a law and
-// measured otherwise; then Choose ranks by the error plus four standard errors. All
-// candidates should name the same kernel.
+// measured otherwise, by its Control if it has one; then Choose ranks by the error plus
+// four standard errors. All candidates should name the same kernel.
 //
 // It costs a law at each pair, or Draws maps, for every candidate, on GOMAXPROCS
 // goroutines. Without a Time in the budget the same source gives the same choice. x and
@@ -196,10 +203,26 @@ func (r *Ranked[T]) assess(ctx context.Context, c Choice[T], px, py dense.Matrix
 			weights[i] /= v * v
 		}
 	}
-	if r.predict(m, x, y, weights); r.Law != "" {
+	if r.MSE, r.Law = predicted(m, x, y, weights); r.Law != "" {
 		return nil
 	}
-	return r.measure(ctx, c, px, py, weights, draws, src)
+	if r.MSE, r.StdErr, err = r.measure(ctx, r.Draw, c, px, py, weights, draws, src); err != nil || r.Control == nil {
+		return err
+	}
+	control, err := r.Control(r.Frequencies, c.x, c.y, src)
+	if err != nil {
+		return fmt.Errorf("Control: %w", err)
+	}
+	exact, law := predicted(control, x, y, weights)
+	if law == "" {
+		return nil
+	}
+	mean, stdErr, err := r.measure(ctx, r.Control, c, px, py, weights, draws, src)
+	if err != nil {
+		return fmt.Errorf("Control: %w", err)
+	}
+	r.MSE, r.StdErr = exact*r.MSE/mean, exact/mean*math.Hypot(r.StdErr, stdErr*r.MSE/mean)
+	return nil
 }
 
 // fit sets the number of frequencies to the largest within the budget and returns a map
@@ -286,30 +309,31 @@ func timed[T dense.Float](m rff.Map[T], x, y dense.Matrix[T]) time.Duration {
 	return least
 }
 
-// predict sets the error by theory, if there is any.
-func (r *Ranked[T]) predict(m rff.Map[T], x, y dense.Matrix[float64], weights []float64) {
+// predicted returns the error of m by theory, and the law, "" if none is known.
+func predicted[T dense.Float](m rff.Map[T], x, y dense.Matrix[float64], weights []float64) (mse float64, law string) {
 	laws := make([]Prediction, x.Rows)
 	parallel.Rows(x.Rows, 8, func(lo, hi int) {
 		for i := lo; i < hi; i++ {
 			laws[i] = Theory(m, nil, x.Row(i), y.Row(i))
 		}
 	})
-	r.Law = laws[0].Law
 	for i, p := range laws {
-		r.MSE += weights[i] * p.MSE
+		mse += weights[i] * p.MSE
 	}
+	return mse, laws[0].Law
 }
 
-// measure sets the error by estimates of draws of the map.
-func (r *Ranked[T]) measure(ctx context.Context, c Choice[T], px, py dense.Matrix[T], weights []float64, draws int, src rand.Source) error {
+// measure returns the error by estimates of maps that draw makes, and its standard
+// error.
+func (r *Ranked[T]) measure(ctx context.Context, draw func(m int, x, y dense.Matrix[T], src rand.Source) (rff.Map[T], error),
+	c Choice[T], px, py dense.Matrix[T], weights []float64, draws int, src rand.Source) (mse, stdErr float64, err error) {
 	m, err := measure(func(src rand.Source) (rff.Map[T], error) {
-		return r.Draw(r.Frequencies, c.x, c.y, src)
+		return draw(r.Frequencies, c.x, c.y, src)
 	}, px, py, draws, src, &control{ctx: ctx}, weights)
 	if err != nil {
-		return err
+		return 0, 0, err
 	}
-	r.MSE, r.StdErr = m.overall.mean, m.overall.stdErr()
-	return nil
+	return m.overall.mean, m.overall.stdErr(), nil
 }
 
 // Table returns the ranking.

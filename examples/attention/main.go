@@ -35,9 +35,9 @@ and values. -text names another text. -q, -k and -v name NumPy files instead: fl
 heads×L×d; heads are handled one after another, with the same frequencies.
 
 It prints a table with a row for each feature map, kind of frequencies and number of them, and draws error against
-that number. -map, -projection and -m take lists separated by commas and narrow the table. Two short tables follow:
-the error that is predicted without exact attention, beside the measured one; and the bias of a ratio of sums,
-beside an estimate without.
+that number. -map, -projection and -m take lists separated by commas and narrow the table. Three short tables follow:
+the exact error of the kernel under more estimators, and which of them is best for these tokens; the error that is
+predicted without exact attention, beside the measured one; and the bias of a ratio of sums, beside an estimate without.
 
 -o writes the output of one linear attention as a NumPy file in the type and shape of the exact output. Which one is
 for -map, -projection and -m to say, each with one name then; left out they mean positive, gram-schmidt and 256.`
@@ -122,9 +122,16 @@ func compare[T dense.Float](s settings, in input[T], stdout, stderr io.Writer) e
 	return err
 }
 
-// extras reports what else there is to know about an estimate: how far its error can
-// be foretold, and what bias a ratio has.
+// extras reports what else there is to know about an estimate: which one suits the
+// tokens, how far its error can be foretold, and what bias a ratio has.
 func (c *comparison[T]) extras(stdout io.Writer) error {
+	choices, err := c.choose(c.chosen.sizes)
+	if err != nil {
+		return err
+	}
+	if err := reportChoices(stdout, c.chosen.sizes, choices); err != nil {
+		return err
+	}
 	predictions, err := c.predictions(c.chosen)
 	if err != nil {
 		return err

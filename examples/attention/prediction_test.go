@@ -86,6 +86,8 @@ func TestExtrasAreReported(t *testing.T) {
 	out := runs(t, quick("-map", "positive", "-projection", "iid,givens"))
 	assert.Contains(t, out, "One draw of iid frequencies")
 	assert.Regexp(t, `(?m)^positive +16 +\d`, out)
+	assert.Regexp(t, `(?m)^FAVOR\+, iid +\d`, out)
+	assert.Regexp(t, `(?m)^chosen +\w`, out)
 	assert.Regexp(t, `(?m)^unbiased +32 +[+-]0\.\d+ ± 0\.`, out)
 	assert.Equal(t, 4, strings.Count(out, "\nratio "))
 }
