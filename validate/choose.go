@@ -211,7 +211,7 @@ func (r *Ranked[T]) assess(ctx context.Context, c Choice[T], px, py dense.Matrix
 	}
 	control, err := r.Control(r.Frequencies, c.x, c.y, src)
 	if err != nil {
-		return fmt.Errorf("Control: %w", err)
+		return fmt.Errorf("the control: %w", err)
 	}
 	exact, law := predicted(control, x, y, weights)
 	if law == "" {
@@ -219,7 +219,7 @@ func (r *Ranked[T]) assess(ctx context.Context, c Choice[T], px, py dense.Matrix
 	}
 	mean, stdErr, err := r.measure(ctx, r.Control, c, px, py, weights, draws, src)
 	if err != nil {
-		return fmt.Errorf("Control: %w", err)
+		return fmt.Errorf("the control: %w", err)
 	}
 	r.MSE, r.StdErr = exact*r.MSE/mean, exact/mean*math.Hypot(r.StdErr, stdErr*r.MSE/mean)
 	return nil
