@@ -12,15 +12,21 @@ import (
 // is positive none exceeds 1.
 //
 // Sums of large numbers would leave little of small ones, and a factor is as exact as the
-// difference in its exponent. So b is held in two parts, as a double-double number.
+// difference in its exponent. So a b that is one number is held in two parts, as a double-double
+// number. Where there is one for each row of S, decays are summed inside blocks of 1, 2, 4, …
+// tokens, which nothing is ever subtracted from, and factors of two such blocks make one.
 type decays[T dense.Float] struct {
-	width     int       // of g, 0 without decays
-	high, low []float64 // b_{−1} = 0 … b_{n−1}
-	up        []T       // e^b_i
-	down      []T       // e^(b_{n−1} − b_i)
-	all       []T       // e^b_{n−1}
-	gamma     buffer[T] // Γ_ij = e^(b_i − b_j) for j ≤ i, if width is 1
-	factors   buffer[T] // of one level of pairs, if width is more
+	width int // of g, 0 without decays
+	up    []T // e^b_i, or from the beginning of the block of i
+	down  []T // e^(b_{n−1} − b_i), or to the end of the block of i
+	all   []T // e^b_{n−1}
+
+	// If width is 1: b_i with its sign changed, and Γ_ij = e^(b_i − b_j) for j ≤ i.
+	high, low, zeros []T
+	gamma            buffer[T]
+
+	// If width is more: g, then its sums over blocks, each in the row of the first token.
+	g, sums []T
 }
 
 // least is a decay whose factor is zero, and below which no number is summed: those that
@@ -29,72 +35,104 @@ const least = -1 << 20
 
 func (d *decays[T]) shape(width, rows int) {
 	d.width = width
-	d.high, d.low = resize(d.high, (rows+1)*width), resize(d.low, (rows+1)*width)
 	d.up, d.down, d.all = resize(d.up, rows*width), resize(d.down, rows*width), resize(d.all, width)
 	switch {
 	case width == 1:
+		d.high, d.low, d.zeros = resize(d.high, rows), resize(d.low, rows), resize(d.zeros, rows)
+		clear(d.zeros)
 		d.gamma.shape(rows, rows)
 	case width > 1:
-		d.factors.shape(rows, width)
+		d.g, d.sums = resize(d.g, rows*width), resize(d.sums, rows*width)
 	}
 }
 
-// fill takes the decays g of a chunk.
+// fill takes the decays g of a chunk. If there are many for a token, up and down are those of
+// blocks of one token after it, and merge has to be called for half = 1, 2, 4, … < n.
 func (d *decays[T]) fill(g dense.Matrix[T]) {
-	w := d.width
-	if w == 0 {
-		return
-	}
-	clear(d.high[:w])
-	clear(d.low[:w])
-	for i := range g.Rows {
-		high, low := d.high[i*w:(i+2)*w], d.low[i*w:(i+2)*w]
-		for c, v := range g.Row(i) {
-			x := float64(v)
-			if x < least {
-				x = least
-			}
-			sum := high[c] + x
-			part := sum - high[c]
-			low[w+c] = low[c] + ((high[c] - (sum - part)) + (x - part))
-			high[w+c] = sum
-		}
-	}
-	n := g.Rows
-	for i := range n {
-		d.between(d.up[i*w:][:w], i, -1)
-		d.between(d.down[i*w:][:w], n-1, i)
-	}
-	d.between(d.all, n-1, -1)
-	vecmath.Exp(d.up[:n*w], d.up[:n*w])
-	vecmath.Exp(d.down[:n*w], d.down[:n*w])
-	vecmath.Exp(d.all, d.all)
-	if w == 1 {
-		d.fillGamma(n)
+	switch w := d.width; {
+	case w == 1:
+		d.fillGamma(g)
+	case w > 1:
+		dense.Copy(dense.Of(g.Rows, w, d.g[:g.Rows*w]), g)
+		d.split(g.Rows)
 	}
 }
 
-// fillGamma makes the lower triangle of Γ.
-func (d *decays[T]) fillGamma(n int) {
+// fillGamma sums the decays of a chunk, one a token, and makes the lower triangle of Γ.
+func (d *decays[T]) fillGamma(g dense.Matrix[T]) {
+	n, sum, rest := g.Rows, 0.0, 0.0
+	high, low := d.high[:n], d.low[:n]
+	for i := range high {
+		x := float64(g.Row(i)[0])
+		if x < least {
+			x = least
+		}
+		next := sum + x
+		part := next - sum
+		rest += (sum - (next - part)) + (x - part)
+		sum = next
+		high[i] = -T(sum)
+		low[i] = -T((sum + float64(high[i])) + rest)
+	}
 	gamma := d.gamma.rows(n)
 	for i := range n {
-		row := gamma.Row(i)[:i+1]
-		high, low := d.high[i+1], d.low[i+1]
-		for j := range row {
-			row[j] = T((high - d.high[j+1]) + (low - d.low[j+1]))
+		vecmath.ExpRelative(gamma.Row(i)[:i+1], high[:i+1], high[i], low, low[i], d.zeros, 0)
+	}
+	copy(d.down, gamma.Row(n-1))
+	for i := range n {
+		d.up[i] = -high[i] - low[i]
+	}
+	vecmath.Exp(d.up, d.up[:n])
+	d.all[0] = d.up[n-1]
+}
+
+// split makes each of n tokens a block.
+func (d *decays[T]) split(n int) {
+	w := d.width
+	copy(d.sums, d.g[:n*w])
+	vecmath.Exp(d.up, d.g[:n*w])
+	for i := range n * w {
+		d.down[i] = 1
+	}
+	copy(d.all, d.up[:w])
+}
+
+// merge makes blocks of 2·half tokens of those of half.
+func (d *decays[T]) merge(half, n int) {
+	w := d.width
+	for mid := half; mid < n; mid += 2 * half {
+		lo, hi := mid-half, min(mid+half, n)
+		left, right := d.sums[lo*w:][:w], d.sums[mid*w:][:w]
+		vecmath.Exp(d.all, right)
+		for i := lo; i < mid; i++ {
+			vecmath.Multiply(d.row(d.down, i), d.all)
 		}
-		vecmath.Exp(row, row)
+		vecmath.Exp(d.all, left)
+		for i := mid; i < hi; i++ {
+			vecmath.Multiply(d.row(d.up, i), d.all)
+		}
+		vecmath.AddScaled(left, right, 1)
+	}
+	vecmath.Exp(d.all, d.sums[:w])
+}
+
+// mergeAll merges the blocks of one token of a chunk until one is left.
+func (d *decays[T]) mergeAll(n int) {
+	for half := 1; half < n; half *= 2 {
+		d.merge(half, n)
 	}
 }
 
-// between sets dst to b_i − b_j, for −1 ≤ j ≤ i.
-func (d *decays[T]) between(dst []T, i, j int) {
-	w := d.width
-	high, low := d.high[(i+1)*w:][:w], d.low[(i+1)*w:][:w]
-	highBefore, lowBefore := d.high[(j+1)*w:][:w], d.low[(j+1)*w:][:w]
-	for c := range dst {
-		dst[c] = T((high[c] - highBefore[c]) + (low[c] - lowBefore[c]))
+// row returns the factors of token i.
+func (d *decays[T]) row(factors []T, i int) []T { return factors[i*d.width:][:d.width] }
+
+// factor returns what token i is multiplied by where blocks of half tokens meet in pairs: e^(b_i −
+// b_r) in the right one, where r is the last of the left one, and e^(b_r − b_i) in that.
+func (d *decays[T]) factor(i, half int) []T {
+	if i/half%2 == 1 {
+		return d.row(d.up, i)
 	}
+	return d.row(d.down, i)
 }
 
 // weigh multiplies row i of x by factor i of up or down: a number, or one for each column.

@@ -18,7 +18,7 @@ import (
 // overflow. Tokens are halved again and again: at the level h blocks of h tokens stand
 // side by side in pairs, those of the right one take r as the last of the left one, and
 // so do those of the left one. Each pair of tokens is in such a pair of blocks at exactly one
-// level, and a token needs dk exponentials a level, log₂(n) times.
+// level, and the factors of a level are those of the one below times what lies between.
 
 // firstPart returns the first part of the stack that meets keys: the keys, if M is wanted.
 func (l *lane[T]) firstPart() int {
@@ -31,14 +31,17 @@ func (l *lane[T]) firstPart() int {
 // pair returns M, s = 0, or P of head s − 1.
 func (l *lane[T]) pair(s, n int) dense.Matrix[T] { return partOf(&l.pairs, s, n).ColRange(0, n) }
 
-// allPairs makes M, if it is wanted, and all P.
+// allPairs makes M, if it is wanted, and all P. After it the decays are those of the chunk.
 func (l *lane[T]) allPairs(n int) {
 	first := l.firstPart()
-	if first > l.group {
+	switch {
+	case l.decays.width > 1 && first > l.group:
+		l.decays.mergeAll(n)
 		return
-	}
-	if l.decays.width > 1 {
+	case l.decays.width > 1:
 		l.pairsByLevel(n)
+		return
+	case first > l.group:
 		return
 	}
 	product.PackT(&l.packK, partOf(&l.stack, 0, n))
@@ -77,49 +80,59 @@ func (l *lane[T]) pairsByLevel(n int) {
 	}
 	for half := 1; half < n; half *= 2 {
 		l.level(half, n)
-		keys := partOf(&l.hidden, 0, n)
-		for lo := 0; lo+half < n; lo += 2 * half {
-			mid, hi := lo+half, min(lo+2*half, n)
-			if half > few {
-				product.PackT(&l.packK, keys.RowRange(lo, mid))
+		if half > few {
+			l.blocksOfLevel(half, n)
+		} else {
+			l.dotsOfLevel(half, n)
+		}
+		l.decays.merge(half, n)
+	}
+}
+
+// blocksOfLevel makes the pairs of a level as products of matrices.
+func (l *lane[T]) blocksOfLevel(half, n int) {
+	keys := partOf(&l.hidden, 0, n)
+	for lo := 0; lo+half < n; lo += 2 * half {
+		mid, hi := lo+half, min(lo+2*half, n)
+		product.PackT(&l.packK, keys.RowRange(lo, mid))
+		for s := l.firstPart(); s <= l.group; s++ {
+			p := l.pair(s, n).RowRange(mid, hi).ColRange(lo, mid)
+			product.MulPacked(1, partOf(&l.hidden, s, n).RowRange(mid, hi), &l.packK, 0, p, nil)
+		}
+	}
+}
+
+// dotsOfLevel makes the pairs of a level as inner products.
+func (l *lane[T]) dotsOfLevel(half, n int) {
+	keys := partOf(&l.hidden, 0, n)
+	for s := l.firstPart(); s <= l.group; s++ {
+		x, p := partOf(&l.hidden, s, n), l.pair(s, n)
+		for i := half; i < n; i++ {
+			lo := i/half*half - half
+			if i/half%2 == 0 {
+				continue
 			}
-			for s := first; s <= l.group; s++ {
-				x, p := partOf(&l.hidden, s, n), l.pair(s, n)
-				if half > few {
-					product.MulPacked(1, x.RowRange(mid, hi), &l.packK, 0, p.RowRange(mid, hi).ColRange(lo, mid), nil)
-					continue
-				}
-				for i := mid; i < hi; i++ {
-					for j := lo; j < mid; j++ {
-						p.Row(i)[j] = vecmath.Dot(x.Row(i), keys.Row(j))
-					}
-				}
+			query, to := x.Row(i), p.Row(i)[lo:lo+half]
+			for j := range to {
+				to[j] = vecmath.Dot(query, keys.Row(lo+j))
 			}
 		}
 	}
 }
 
-// level makes the factors of a level, and the stack times them.
+// level makes the stack times the factors of a level: left blocks of keys, and right blocks
+// of all that meets them.
 func (l *lane[T]) level(half, n int) {
-	factors := l.decays.factors.rows(n)
-	for i := range n {
-		row := factors.Row(i)
-		if block := i / half; block%2 == 1 {
-			l.decays.between(row, i, block*half-1)
-		} else if end := (block + 1) * half; end < n {
-			l.decays.between(row, end-1, i)
-		} else {
-			clear(row)
-		}
-		vecmath.Exp(row, row)
-	}
+	first := l.firstPart()
 	for s := 0; s <= l.group; s++ {
 		x, hidden := partOf(&l.stack, s, n), partOf(&l.hidden, s, n)
 		for i := range n {
-			if s > 0 && i/half%2 == 0 {
+			if right := i/half%2 == 1; right && s < first || !right && s > 0 {
 				continue
 			}
-			vecmath.Multiply(append(hidden.Row(i)[:0], x.Row(i)...), factors.Row(i))
+			to := hidden.Row(i)
+			copy(to, x.Row(i))
+			vecmath.Multiply(to, l.decays.factor(i, half))
 		}
 	}
 }

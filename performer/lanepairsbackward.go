@@ -19,9 +19,11 @@ func (l *lane[T]) backwardPairs(n int) {
 				vecmath.AddScaled(down.Row(i), x.Row(i), g.Row(i)[i])
 			}
 		}
+		l.decays.split(n)
 		for half := 1; half < n; half *= 2 {
 			l.level(half, n)
 			l.backwardLevel(half, n)
+			l.decays.merge(half, n)
 		}
 		return
 	}
@@ -66,16 +68,17 @@ func (l *lane[T]) backwardLevel(half, n int) {
 			}
 		}
 	}
-	factors, down := l.decays.factors.rows(n), partOf(&v.dx, 0, n)
+	down := partOf(&v.dx, 0, n)
 	for i := range n {
+		factor := l.decays.factor(i, half)
 		if i/half%2 == 0 {
-			vecmath.Multiply(left.Row(i), factors.Row(i))
+			vecmath.Multiply(left.Row(i), factor)
 			vecmath.AddScaled(down.Row(i), left.Row(i), 1)
 			continue
 		}
 		for s := first; s <= l.group; s++ {
 			right := partOf(&v.level, s, n).Row(i)
-			vecmath.Multiply(right, factors.Row(i))
+			vecmath.Multiply(right, factor)
 			vecmath.AddScaled(l.upward(s, n).Row(i), right, 1)
 		}
 	}

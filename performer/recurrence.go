@@ -122,7 +122,7 @@ type Tokens[T dense.Float] struct {
 
 	// Decay holds g ≤ 0, the logarithm of the factor that S is multiplied by: L×Hk, one
 	// for a head, or L×Hk·dk, one for each row of S. Rules without a decay want none. A g
-	// above 0 lets S grow, and one below −2²⁰ counts as −2²⁰, whose factor is zero.
+	// above 0 lets S grow, and one below −2²⁰ may count as −2²⁰, whose factor is zero.
 	Decay dense.Matrix[T]
 
 	// Beta holds β: L×Hk, or L×1, the same for all heads. Rules other than the
