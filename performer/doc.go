@@ -192,7 +192,8 @@
 // e^(b_i − b_j). With one a row of S, e^(b_i − b_j) = e^(b_i − b_r)·e^(b_r − b_j) is split
 // at a token r between the two, for blocks of 1, 2, 4, … tokens. A decay of −10⁶ costs
 // those after it no digit: b of a head is held in two float64, and those of rows are summed
-// block by block. A chunk in which something is not finite is taken token by token.
+// block by block. Columns of S know nothing of each other: those that in some chunk something
+// not finite is in take that chunk token by token.
 //
 // [Recurrence.Backward] goes back chunk by chunk, from sums that were kept. With the
 // gradients dO and dS′ of the outputs and the sums after the chunk, dU = scale·PᵀdO +

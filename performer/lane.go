@@ -15,11 +15,12 @@ import (
 const laneRows = 48
 
 // lane takes the tokens of a sequence, of one head of keys and the heads of queries that
-// read it, through its sums S, a chunk at a time.
+// read it, through its sums S, or some columns of them, a chunk at a time.
 type lane[T dense.Float] struct {
 	r      *Recurrence[T]
 	x      Tokens[T]
 	dk, dv int
+	from   int // the first of the dv columns in those of the head
 	group  int // heads of queries, 0 if there are no queries
 	scale  T
 
@@ -29,7 +30,6 @@ type lane[T dense.Float] struct {
 	pairs  buffer[T] // M, then P of each head: laneRows rows each
 	hidden buffer[T] // the stack with factors, as it is needed
 	u      buffer[T] // U
-	out    buffer[T]
 	betas  []T
 	decays decays[T]
 
@@ -40,7 +40,7 @@ type lane[T dense.Float] struct {
 
 // start prepares for the tokens x.
 func (l *lane[T]) start(r *Recurrence[T], x Tokens[T], dk, dv int) {
-	l.r, l.x, l.dk, l.dv = r, x, dk, dv
+	l.r, l.x, l.dk, l.dv, l.from = r, x, dk, dv, 0
 	l.scale = r.scale(dk)
 	l.group = 0
 	if x.Q.Rows > 0 {
@@ -52,7 +52,6 @@ func (l *lane[T]) start(r *Recurrence[T], x Tokens[T], dk, dv int) {
 	l.hidden.shape(rows, dk)
 	l.pairs.shape(rows, laneRows)
 	l.u.shape(laneRows, dv)
-	l.out.shape(laneRows, dv)
 	l.betas, l.norms = resize(l.betas, laneRows), resize(l.norms, laneRows)
 	width := 0
 	if r.opts.Rule.decays() {
@@ -98,19 +97,28 @@ func (l *lane[T]) advance(dst dense.Matrix[T], lo, hi int) {
 	l.allPairs(n)
 	l.write(lo, hi, dense.Matrix[T]{})
 	if !finiteRows(l.u.rows(n)) {
-		l.oneByOne(dst, lo, hi)
+		l.advanceBlocks(dst, lo, hi)
 		return
 	}
-	product.Pack(&l.packU, l.u.rows(n))
-	for s := 1; s <= l.group; s++ {
-		dense.Copy(l.outputs(dst, s-1, lo, hi), l.read(s, n))
-	}
-	l.update(n)
+	keys := partOf(&l.stack, 0, n)
+	l.decays.weigh(keys, l.decays.down)
+	l.finish(dst, keys, lo, hi, 0, l.dv)
 }
 
-// outputs returns the rows lo ≤ i < hi of a head of dst.
+// finish writes the outputs of a chunk for the columns from ≤ e < to, which packS has of S, and
+// makes these what they are after it. keys have been multiplied by e^(b_{n−1} − b).
+func (l *lane[T]) finish(dst, keys dense.Matrix[T], lo, hi, from, to int) {
+	n := hi - lo
+	product.Pack(&l.packU, l.u.rows(n).ColRange(from, to))
+	for s := 1; s <= l.group; s++ {
+		l.read(l.outputs(dst, s-1, lo, hi).ColRange(from, to), s, n)
+	}
+	l.update(keys, l.sums().ColRange(from, to))
+}
+
+// outputs returns the rows lo ≤ i < hi of a head of dst, the columns of the lane.
 func (l *lane[T]) outputs(dst dense.Matrix[T], head, lo, hi int) dense.Matrix[T] {
-	return headOf(dst.RowRange(lo, hi), head, l.group)
+	return headOf(dst.RowRange(lo, hi), head, l.group).ColRange(l.from, l.from+l.dv)
 }
 
 // load takes the tokens lo ≤ i < hi: keys and queries as they enter the recurrence.
@@ -205,19 +213,15 @@ func (l *lane[T]) weighed(s, n int) dense.Matrix[T] {
 	return w
 }
 
-// read returns the outputs of the queries s: (e^b∘Q)·S + P·U.
-func (l *lane[T]) read(s, n int) dense.Matrix[T] {
-	out := l.out.rows(n)
+// read writes the outputs of the queries s: (e^b∘Q)·S + P·U for the columns that packS and packU have.
+func (l *lane[T]) read(out dense.Matrix[T], s, n int) {
 	product.MulPacked(1, l.weighed(s, n), &l.packS, 0, out, nil)
 	product.MulPacked(1, partOf(&l.pairs, s, n).ColRange(0, n), &l.packU, 1, out, nil)
-	return out
 }
 
-// update makes S what it is after the chunk: e^b∘S + (e^(b_{n−1} − b)∘K)ᵀ·U. The keys are
-// not there after that.
-func (l *lane[T]) update(n int) {
-	keys := partOf(&l.stack, 0, n)
-	l.decays.weigh(keys, l.decays.down)
+// update makes S, or some of its columns, what it is after the chunk: e^b∘S + KᵀU for keys that
+// have been multiplied by e^(b_{n−1} − b).
+func (l *lane[T]) update(keys, s dense.Matrix[T]) {
 	beta := T(1)
 	switch l.decays.width {
 	case 0:
@@ -225,10 +229,10 @@ func (l *lane[T]) update(n int) {
 		// A product with β = 0 does not read S, which may not be finite.
 		if beta = l.decays.all[0]; beta == 0 {
 			beta = 1
-			vecmath.Scale(l.sum, 0)
+			scaleRows(s, 0)
 		}
 	default:
-		l.decays.weighSums(l.sums())
+		l.decays.weighSums(s)
 	}
-	product.TMulPacked(1, keys, &l.packU, beta, l.sums(), nil)
+	product.TMulPacked(1, keys, &l.packU, beta, s, nil)
 }

@@ -2,15 +2,40 @@ package performer
 
 import (
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/product"
 	"github.com/seed-feabd252/randfeat/internal/vecmath"
 )
 
-// oneByOne takes in the tokens lo ≤ i < hi, which have been loaded, one after another. A
-// chunk in which something is not finite must: a product with a zero beyond the diagonal
-// would take it to the rows before.
-func (l *lane[T]) oneByOne(dst dense.Matrix[T], lo, hi int) {
+// blockColumns is the number of columns of S that go token by token if one of them must. It
+// depends on nothing else, and lanes take whole blocks, so that bits are the same whoever does.
+const blockColumns = 32
+
+// columnBlocks returns the number of blocks of dv columns.
+func columnBlocks(dv int) int { return (dv + blockColumns - 1) / blockColumns }
+
+// advanceBlocks is advance for a chunk in which something is not finite, once U is there:
+// those blocks of columns that it is in go token by token.
+func (l *lane[T]) advanceBlocks(dst dense.Matrix[T], lo, hi int) {
 	n := hi - lo
-	keys, s := partOf(&l.stack, 0, n), l.sums()
+	keys := dense.Copy(partOf(&l.hidden, 0, n), partOf(&l.stack, 0, n))
+	l.decays.weigh(keys, l.decays.down)
+	for from := 0; from < l.dv; from += blockColumns {
+		to := min(from+blockColumns, l.dv)
+		if !finiteRows(l.u.rows(n).ColRange(from, to)) {
+			l.oneByOne(dst, lo, hi, from, to)
+			continue
+		}
+		product.Pack(&l.packS, l.sums().ColRange(from, to))
+		l.finish(dst, keys, lo, hi, from, to)
+	}
+}
+
+// oneByOne takes in the tokens lo ≤ i < hi, which have been loaded, one after another, for the
+// columns from ≤ e < to. Where something is not finite that must be: a product with a zero
+// beyond the diagonal would take it to the rows before.
+func (l *lane[T]) oneByOne(dst dense.Matrix[T], lo, hi, from, to int) {
+	n := hi - lo
+	keys, s := partOf(&l.stack, 0, n), l.sums().ColRange(from, to)
 	for i := range n {
 		var g []T
 		if l.decays.width > 0 {
@@ -18,15 +43,15 @@ func (l *lane[T]) oneByOne(dst dense.Matrix[T], lo, hi int) {
 		}
 		var out, query []T
 		if l.group > 0 {
-			out, query = l.token[:l.dv], partOf(&l.stack, 1, n).Row(i)
+			out, query = l.token[:to-from], partOf(&l.stack, 1, n).Row(i)
 		}
-		l.writeToken(s, keys.Row(i), l.x.V.Row(lo+i), g, l.betas[i], query, out)
+		l.writeToken(s, keys.Row(i), l.x.V.Row(lo + i)[from:to], g, l.betas[i], query, out)
 		for head := range l.group {
 			if head > 0 {
 				clear(out)
 				l.readToken(s, partOf(&l.stack, 1+head, n).Row(i), out)
 			}
-			copy(l.outputs(dst, head, lo+i, lo+i+1).Row(0), out)
+			copy(l.outputs(dst, head, lo+i, lo+i+1).Row(0)[from:to], out)
 		}
 	}
 }
@@ -34,12 +59,12 @@ func (l *lane[T]) oneByOne(dst dense.Matrix[T], lo, hi int) {
 // writeToken takes a token into the sums s, and sets out to what they then give its query, if
 // there is one, which has the scale.
 func (l *lane[T]) writeToken(s dense.Matrix[T], key, value, g []T, beta T, query, out []T) {
-	u := l.token[l.dv : 2*l.dv]
+	u := l.token[l.dv:][:len(value)]
 	if len(g) > 0 {
 		factors := l.token[2*l.dv:][:len(g)]
 		vecmath.Exp(factors, g)
 		if len(g) == 1 {
-			vecmath.Scale(s.Data[:s.Rows*s.Cols], factors[0])
+			scaleRows(s, factors[0])
 		} else {
 			for f, a := range factors {
 				vecmath.Scale(s.Row(f), a)

@@ -149,7 +149,8 @@ type Tokens[T dense.Float] struct {
 //
 // It takes O(L·dk·dv) time a head, in chunks of tokens as doc.go derives them, and holds a few
 // matrices of a chunk a processor. Heads of keys and sequences are shared among GOMAXPROCS
-// processors; bits do not depend on that. Cutting a sequence in two, with the sums handed
+// processors, and where there are fewer of them, but values of more than 32 elements and a
+// dst that is not q or k, so are columns of S; bits do not depend on that. Cutting a sequence in two, with the sums handed
 // on, changes rounding only. With dst, and present if it is wanted, it allocates
 // nothing once that memory is there.
 //
@@ -176,12 +177,14 @@ func (r *Recurrence[T]) run(dst dense.Matrix[T], x Tokens[T], past, present dens
 		r: r, dst: dst, x: x, past: past, present: present, dk: dk, dv: dv,
 		from: starts(c.from[:0], x.Lengths, x.K.Rows),
 	}
-	parallel.Do(x.sequences()*r.keyHeads, c)
+	c.split()
+	parallel.Do(x.sequences()*r.keyHeads*c.parts, c)
 	*c = recurring[T]{from: c.from}
 	r.calls.Put(c)
 }
 
-// recurring is the task of one call: a head of keys in a sequence is a piece.
+// recurring is the task of one call: a head of keys in a sequence is a piece, or a part of
+// its columns.
 type recurring[T dense.Float] struct {
 	r             *Recurrence[T]
 	dst           dense.Matrix[T]
@@ -189,14 +192,42 @@ type recurring[T dense.Float] struct {
 	past, present dense.Matrix[T]
 	dk, dv        int
 	from          []int // where sequences begin, and where the last ends
+	parts         int   // of the columns of each S
+}
+
+// splitAbove is the number of multiply-adds of a product with S, for all tokens of a head, that
+// is worth doing twice what does not depend on the columns.
+const splitAbove = 1 << 20
+
+// split chooses the number of parts: more than one for processors that would have nothing
+// to do. Parts must find queries and keys as they were.
+func (c *recurring[T]) split() {
+	c.parts = 1
+	pieces := (len(c.from) - 1) * c.r.keyHeads
+	if pieces == 0 || same(c.dst, c.x.Q) || same(c.dst, c.x.K) ||
+		float64(c.x.K.Rows)/float64(len(c.from)-1)*float64(c.dk)*float64(c.dv) < splitAbove {
+		return
+	}
+	c.parts = max(1, min((parallel.Idle()+1)/pieces, columnBlocks(c.dv)))
+}
+
+// same reports whether two matrices begin with the same element.
+func same[T dense.Float](a, b dense.Matrix[T]) bool {
+	return len(a.Data) > 0 && len(b.Data) > 0 && &a.Data[0] == &b.Data[0]
 }
 
 func (c *recurring[T]) Piece(i int) {
 	r := c.r
+	i, part := i/c.parts, i%c.parts
 	sequence, head := i/r.keyHeads, i%r.keyHeads
+	from := parallel.Share(columnBlocks(c.dv), c.parts, part) * blockColumns
+	to := min(parallel.Share(columnBlocks(c.dv), c.parts, part+1)*blockColumns, c.dv)
+	x := c.x.of(r, head, c.from[sequence], c.from[sequence+1])
+	x.V = x.V.ColRange(from, to)
 	l := r.lanes.Get()
-	l.start(r, c.x.of(r, head, c.from[sequence], c.from[sequence+1]), c.dk, c.dv)
-	l.setSums(sumsOf(c.past, i, c.dk))
+	l.start(r, x, c.dk, to-from)
+	l.from = from
+	l.setSums(columnsOf(sumsOf(c.past, i, c.dk), from, to))
 	group := r.heads / r.keyHeads
 	dst := c.dst
 	if dst.Cols > 0 {
@@ -204,7 +235,7 @@ func (c *recurring[T]) Piece(i int) {
 	}
 	l.forward(dst)
 	if c.present.Rows > 0 {
-		dense.Copy(sumsOf(c.present, i, c.dk), l.sums())
+		dense.Copy(columnsOf(sumsOf(c.present, i, c.dk), from, to), l.sums())
 	}
 	l.forget()
 	r.lanes.Put(l)
@@ -216,6 +247,14 @@ func sumsOf[T dense.Float](m dense.Matrix[T], i, dk int) dense.Matrix[T] {
 		return m
 	}
 	return m.RowRange(i*dk, (i+1)*dk)
+}
+
+// columnsOf returns the columns from ≤ e < to, or nothing of nothing.
+func columnsOf[T dense.Float](m dense.Matrix[T], from, to int) dense.Matrix[T] {
+	if m.Rows == 0 {
+		return m
+	}
+	return m.ColRange(from, to)
 }
 
 // maps returns the maps of queries and keys, nil if they are left as they are.

@@ -3,6 +3,8 @@ package performer
 import (
 	"math"
 	"math/rand/v2"
+	"runtime"
+	"runtime/debug"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -91,4 +93,85 @@ func testRecurrencePastNaN[T dense.Float](t *testing.T) {
 			require.NotZero(t, v-v, "%v wide=%v: past %v stays", rule, wide, bad)
 		}
 	})
+}
+
+// Where one long sequence of one head has its columns shared among processors, bits do not
+// depend on them: not where something is not finite in some columns, nor where the destination
+// is an input, in which case they are not shared. Nothing is allocated.
+func TestRecurrenceColumns(t *testing.T) {
+	bothTypes(t, testRecurrenceColumns[float32], testRecurrenceColumns[float64])
+}
+
+func testRecurrenceColumns[T dense.Float](t *testing.T) {
+	const n, d = 160, 100 // n·d·d is above splitAbove
+	rng := rand.New(source(322))
+	defer debug.SetGCPercent(debug.SetGCPercent(-1))
+	eachRecurrence(func(rule Rule, wide bool) {
+		shape := recurrenceShape{heads: 1, keyHeads: 1, d: d, dv: d, wide: wide}
+		clean := convertTokens[T](shape.tokens(rng, rule, n))
+		past := gaussian[T](rng, d, d, 0, 1)
+		r := must(NewRecurrence(1, 1, RecurrenceOptions[T]{Rule: rule}))
+		for _, bad := range [][]int{nil, {40, 35}, {90, 0, 150, 99}} {
+			x := clean
+			x.V = clean.V.Clone()
+			for i := 0; i < len(bad); i += 2 {
+				x.V.Set(bad[i], bad[i+1], T(math.Inf(1)))
+			}
+			var first, sums dense.Matrix[T]
+			for _, processors := range []int{1, 2, 3, 9} {
+				present := past.Clone()
+				before := runtime.GOMAXPROCS(processors)
+				got := r.Forward(dense.Matrix[T]{}, x, present, present)
+				var inPlace [3]dense.Matrix[T]
+				for which := range inPlace {
+					y := x
+					dst := []*dense.Matrix[T]{&y.Q, &y.K, &y.V}[which]
+					*dst = dst.Clone()
+					inPlace[which] = r.Forward(*dst, y, past, dense.Matrix[T]{})
+				}
+				runtime.GOMAXPROCS(before)
+				if processors == 1 {
+					first, sums = got, present
+				}
+				require.True(t, identical(first, got), "%v wide=%v, %v not finite: %d processors", rule, wide, bad, processors)
+				require.True(t, identical(sums, present), "%v wide=%v, %v not finite: sums, %d processors", rule, wide, bad, processors)
+				for which, m := range inPlace {
+					require.True(t, identical(first, m), "%v wide=%v, %v not finite: into input %d, %d processors", rule, wide, bad, which, processors)
+				}
+			}
+			for i := range n {
+				for c, v := range first.Row(i) {
+					reached := false
+					for j := 0; j < len(bad); j += 2 {
+						reached = reached || c == bad[j+1] && i >= bad[j]
+					}
+					require.Equal(t, reached, v-v != 0, "%v wide=%v, %v not finite: output %d, %d", rule, wide, bad, i, c)
+				}
+			}
+		}
+		if !raceDetector {
+			dst := dense.New[T](n, d)
+			require.Zero(t, allocations(2, func() { r.Forward(dst, clean, past, past) }), "%v wide=%v", rule, wide)
+		}
+	})
+}
+
+// One processor's worth of work is not split, more is, and no part is less than a block.
+func TestRecurrenceSplits(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4))
+	for _, c := range []struct{ heads, n, dv, want int }{
+		{1, 4096, 64, 2}, {1, 4096, 65, 3}, {1, 4096, 256, 4}, {1, 4096, 32, 1}, {1, 0, 64, 1},
+		{2, 4096, 64, 2}, {3, 4096, 64, 1}, {8, 4096, 64, 1}, {1, 200, 64, 1},
+	} {
+		r := must(NewRecurrence(c.heads, c.heads, RecurrenceOptions[float64]{}))
+		x := Tokens[float64]{Q: dense.New[float64](c.n, 64*c.heads), K: dense.New[float64](c.n, 64*c.heads)}
+		call := recurring[float64]{r: r, x: x, dst: dense.New[float64](c.n, c.dv*c.heads), dk: 64, dv: c.dv, from: []int{0, c.n}}
+		call.split()
+		require.Equal(t, c.want, call.parts, "%+v", c)
+		call.dst = x.Q
+		call.split()
+		if c.n > 0 {
+			require.Equal(t, 1, call.parts, "%+v into queries", c)
+		}
+	}
 }
