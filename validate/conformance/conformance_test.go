@@ -1,6 +1,7 @@
 package conformance_test
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"testing"
 
@@ -61,11 +62,27 @@ func TestProjections(t *testing.T) {
 	t.Run("type=float64", testProjections[float64])
 }
 
+// histograms returns n points of R^d with coordinates that are at least 0, some of them 0.
+func histograms[T dense.Float](n, d int) dense.Matrix[T] {
+	x := cloud[T](n, d)
+	for i := range x.Data {
+		x.Data[i] = max(x.Data[i], -x.Data[i])
+		if i%11 == 0 {
+			x.Data[i] = 0
+		}
+	}
+	return x
+}
+
 // maps are all maps of R^d.
 func maps[T dense.Float](t *testing.T, d int) map[string]rff.Map[T] {
 	src := exprand.NewSource(2)
-	w, err := orf.GramSchmidt[T](d+3, d, src)
-	require.NoError(t, err)
+	draw := func(m, d int) orf.Projection[T] {
+		w, err := orf.GramSchmidt[T](m, d, src)
+		require.NoError(t, err)
+		return w
+	}
+	w := draw(d+3, d)
 	all := make(map[string]rff.Map[T])
 	add := func(name string) func(m rff.Map[T], err error) {
 		return func(m rff.Map[T], err error) {
@@ -79,24 +96,106 @@ func maps[T dense.Float](t *testing.T, d int) map[string]rff.Map[T] {
 	add("DotProduct")(rff.DotProduct(w))
 	add("Gaussian")(rff.Gaussian(w, 0.75))
 	add("GaussianPhase")(rff.GaussianPhase(w, 0.75, src))
+	add("GaussianPositive")(rff.GaussianPositive(w, 1.5))
+	add("GaussianHyperbolic")(rff.GaussianHyperbolic(w, 1.5))
+	add("GaussianOptimal")(rff.GaussianOptimal(w, 1.5, -0.2))
 	add("Laplacian")(rff.Laplacian[T](9, d, 0.75, src))
 	add("Matern")(rff.Matern(w, 1.5, 0.75, src))
 	add("SoftmaxTrig")(rff.SoftmaxTrig(w, 1.5))
 	add("SoftmaxPositive")(rff.SoftmaxPositive(w, 1.5))
 	add("SoftmaxHyperbolic")(rff.SoftmaxHyperbolic(w, 1.5))
 	add("SoftmaxOptimal")(rff.SoftmaxOptimal(w, 1.5, -0.2))
+	for _, gates := range []int{1, 3} {
+		add(fmt.Sprintf("SoftmaxHybrid %d", gates))(rff.SoftmaxHybrid(w, draw(gates, d), 1.5))
+	}
+	queries, keys := cloud[T](40, d), dense.Convert(dense.Matrix[T]{}, histograms[float64](30, d))
+	add("SADERF")(rff.SADERF(w, queries, keys, 1.5))
+	add("SDERF")(rff.SDERF(w, queries, keys, 1.5))
+	add("ADERF")(rff.ADERF(w, queries, keys, 1.5))
 	add("ELU")(rff.ELU[T](d))
 	add("Angular")(rff.Angular(w))
-	add("ArcCosine")(rff.ArcCosine(w, 1))
-	add("Nystroem")(rff.Nystroem(kernels.Gaussian{}, cloud[T](20, d)))
+	add("ArcCosine 0")(rff.ArcCosine(w, 0))
+	add("ArcCosine 1")(rff.ArcCosine(w, 1))
+	for _, k := range []kernels.Generalised{
+		{}, {Epsilon: 0.1}, {F: kernels.Square}, {F: kernels.Square, Epsilon: 0.1}, {F: kernels.Exponential}, {F: kernels.Exponential, Epsilon: 0.1},
+	} {
+		add(k.String())(rff.Generalised(w, k))
+	}
+	series := kernels.Maclaurin{Coefficients: []float64{0.5, 1, 0, 0.25}}
+	for law := rff.RademacherWeights; law <= rff.ComplexGaussianWeights; law++ {
+		add("Maclaurin " + law.String())(rff.Maclaurin[T](24, d, series, rff.GeometricDegrees(series), law, src))
+		for _, k := range []kernels.Polynomial{{Degree: 1}, {Degree: 3, Gamma: 0.5, Offset: 1}} {
+			add(fmt.Sprint("PolynomialSketch ", k, law))(rff.PolynomialSketch[T](12, d, k, law, src))
+		}
+	}
+	add("PolynomialOf")(rff.PolynomialOf(kernels.Polynomial{Degree: 2}, w, draw(d+3, d)))
+	add("PolynomialOf with an offset")(rff.PolynomialOf(kernels.Polynomial{Degree: 1, Offset: 1}, draw(5, d+1)))
+	for _, m := range []int{1, 2, 7, 16} {
+		for _, k := range []kernels.Polynomial{{Degree: 1}, {Degree: 3, Offset: 1}} {
+			add(fmt.Sprint("TensorSketch ", m, k))(rff.TensorSketch[T](m, d, k, src))
+		}
+	}
+	for _, k := range []kernels.Kernel{kernels.Gaussian{}, kernels.ELU{}, kernels.Laplacian{}, kernels.Homogeneous{K: kernels.Gaussian{}}} {
+		add(fmt.Sprintf("Nystroem %v", k))(rff.Nystroem(k, cloud[T](20, d)))
+	}
+	add("Spectral")(rff.Spectral(kernels.Matern{Nu: 0.5}, cloud[T](20, d), 5))
+	for _, whiten := range []bool{false, true} {
+		components := min(d, 3)
+		pca, err := rff.PCA(cloud[T](30, d), components, whiten)
+		add(fmt.Sprintf("PCA whiten=%v", whiten))(pca, err)
+		few := draw(6, components)
+		then := func(m rff.Map[T], err error) (rff.Map[T], error) {
+			require.NoError(t, err)
+			return rff.Compose(pca, m)
+		}
+		add(fmt.Sprintf("Compose whiten=%v with a differentiable map", whiten))(then(rff.Gaussian(few, 2)))
+		add(fmt.Sprintf("Compose whiten=%v with a map in log space", whiten))(then(rff.SoftmaxPositive(few, 0.5)))
+		add(fmt.Sprintf("Compose whiten=%v with a pair", whiten))(then(rff.SADERF(few, cloud[T](9, components), histograms[T](9, components), 0.5)))
+		add(fmt.Sprintf("Compose whiten=%v with a map of no derivatives", whiten))(then(rff.Nystroem(kernels.Gaussian{}, cloud[T](9, components))))
+	}
+	sketch, err := rff.SoftmaxHybrid(w, draw(2, d), 0.5)
+	require.NoError(t, err)
+	add("Homogeneous")(rff.Homogeneous[T](sketch))
+	patches := kernels.Patches{Height: 1, Width: d, Size: 2, Padding: 1, Pool: 2}
+	ofPatch, err := rff.SoftmaxHybrid(draw(5, 4), draw(2, 4), 0.5)
+	require.NoError(t, err)
+	add("Convolution")(rff.Convolution[T](ofPatch, patches))
 	add("New")(rff.New(w, nil, func(t T) T { return t * t }).WithDerivatives(nil, func(t T) T { return 2 * t }), nil)
 	return all
+}
+
+// histogramMaps are all maps of points of R^d with coordinates that are at least 0.
+func histogramMaps[T dense.Float](t *testing.T, d int) map[string]rff.Map[T] {
+	all := make(map[string]rff.Map[T])
+	for steps := 1; steps <= 3; steps++ {
+		m, err := rff.AdditiveChiSquare[T](d, steps, 0)
+		require.NoError(t, err)
+		all[m.String()] = m
+	}
+	m, err := rff.SkewedChiSquare[T](12, d, 0.5, exprand.NewSource(3))
+	require.NoError(t, err)
+	all["SkewedChiSquare"] = m
+	n, err := rff.Nystroem(kernels.AdditiveChiSquare{}, histograms[T](20, d))
+	require.NoError(t, err)
+	all["Nystroem"] = n
+	return all
+}
+
+// checkMap checks m and the map of keys that goes with it, if that is another.
+func checkMap[T dense.Float](t *testing.T, name string, m rff.Map[T], x dense.Matrix[T]) {
+	assert.NoError(t, conformance.Map(m, x), "%s, d = %d", name, x.Cols)
+	if keys := rff.Keys(m); keys != m {
+		assert.NoError(t, conformance.Map(keys, x), "keys of %s, d = %d", name, x.Cols)
+	}
 }
 
 func testMaps[T dense.Float](t *testing.T) {
 	for _, d := range []int{1, 7, 16} {
 		for name, m := range maps[T](t, d) {
-			assert.NoError(t, conformance.Map(m, cloud[T](70, d)), "%s, d = %d", name, d)
+			checkMap(t, name, m, cloud[T](70, d))
+		}
+		for name, m := range histogramMaps[T](t, d) {
+			checkMap(t, name, m, histograms[T](70, d))
 		}
 	}
 }
@@ -107,13 +206,25 @@ func TestMaps(t *testing.T) {
 }
 
 func TestKernels(t *testing.T) {
-	for _, k := range []kernels.Kernel{
-		kernels.Angular{}, kernels.ArcCosine{}, kernels.ArcCosine{Order: 1}, kernels.DotProduct{}, kernels.ELU{}, kernels.Gaussian{LengthScale: 2},
-		kernels.Laplacian{}, kernels.Matern{Nu: 1.5}, kernels.Polynomial{Degree: 3, Offset: 1}, kernels.RationalQuadratic{}, kernels.Softmax{},
-		kernels.Sum{kernels.Gaussian{}, kernels.Scaled{K: kernels.DotProduct{}, By: 2}}, kernels.Product{kernels.Gaussian{}, kernels.Softmax{}},
-	} {
-		for _, d := range []int{1, 6} {
-			assert.NoError(t, conformance.Kernel(k, cloud[float64](30, d)), "%v, d = %d", k, d)
+	check := func(k kernels.Kernel, x dense.Matrix[float64]) {
+		assert.NoError(t, conformance.Kernel(k, x), "%v, d = %d", k, x.Cols)
+	}
+	for _, d := range []int{1, 6} {
+		for _, k := range []kernels.Kernel{
+			kernels.Angular{}, kernels.ArcCosine{}, kernels.ArcCosine{Order: 1}, kernels.DotProduct{}, kernels.ELU{}, kernels.Gaussian{LengthScale: 2},
+			kernels.Laplacian{}, kernels.Matern{Nu: 1.5}, kernels.Polynomial{Degree: 3, Offset: 1}, kernels.RationalQuadratic{}, kernels.Softmax{},
+			kernels.Maclaurin{Coefficients: []float64{1, 0, 0.5}}, kernels.Generalised{}, kernels.Generalised{Epsilon: 0.1},
+			kernels.Generalised{F: kernels.Square, Epsilon: 0.1}, kernels.Generalised{F: kernels.Exponential, Epsilon: 0.1},
+			kernels.Homogeneous{K: kernels.Softmax{}},
+			kernels.Pullback{K: kernels.Gaussian{}, A: cloud[float64](3, d), Center: make([]float64, d), Offset: []float64{1, 2, 3}},
+			kernels.Convolution{K: kernels.Gaussian{}, Patches: kernels.Patches{Height: 1, Width: d, Size: 2, Padding: 1, Pool: 2}},
+			kernels.Sum{kernels.Gaussian{}, kernels.Scaled{K: kernels.DotProduct{}, By: 2}}, kernels.Product{kernels.Gaussian{}, kernels.Softmax{}},
+			kernels.Sum{kernels.ELU{}, kernels.Homogeneous{K: kernels.Gaussian{}}},
+		} {
+			check(k, cloud[float64](30, d))
+		}
+		for _, k := range []kernels.Kernel{kernels.AdditiveChiSquare{}, kernels.SkewedChiSquare{C: 0.5}} {
+			check(k, histograms[float64](30, d))
 		}
 	}
 }

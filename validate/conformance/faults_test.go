@@ -168,9 +168,16 @@ type mapping struct {
 	faults    func(phi dense.Matrix[float64])
 	factor    float64 // of LogBackward
 	logarithm float64 // added to log φ
+	keys      func(m mapping) rff.Map[float64]
 }
 
 func (m mapping) Kernel() kernels.Kernel { return m.kernel }
+func (m mapping) Keys() rff.Map[float64] {
+	if m.keys == nil {
+		return m
+	}
+	return m.keys(m)
+}
 func (m mapping) Transform(dst, x dense.Matrix[float64]) dense.Matrix[float64] {
 	dst = m.Positive.Transform(dst, x)
 	if m.faults != nil {
@@ -203,6 +210,18 @@ func TestFaultyMaps(t *testing.T) {
 	right, err := rff.SoftmaxPositive(w, 1)
 	require.NoError(t, err)
 	x := cloud[float64](40, 5)
+	wider, err := rff.SoftmaxHyperbolic(w, 1)
+	require.NoError(t, err)
+	alone, err := rff.Nystroem(kernels.Softmax{}, cloud[float64](6, 5))
+	require.NoError(t, err)
+	// other is the map of keys with a fault of its own, Paired as it should be but for that.
+	other := func(plant func(keys, queries *mapping)) func(m mapping) rff.Map[float64] {
+		return func(m mapping) rff.Map[float64] {
+			keys := mapping{Positive: right, kernel: right.Kernel(), factor: 1, keys: func(mapping) rff.Map[float64] { return m }}
+			plant(&keys, &m)
+			return keys
+		}
+	}
 	for want, plant := range map[string]func(m *mapping){
 		"":                    func(*mapping) {},
 		"Kernel is not valid": func(m *mapping) { m.kernel = kernels.Gaussian{LengthScale: -1} },
@@ -217,6 +236,25 @@ func TestFaultyMaps(t *testing.T) {
 					}
 				}
 			}
+		},
+		"Keys is nil": func(m *mapping) { m.keys = func(mapping) rff.Map[float64] { return nil } },
+		"Keys has the dimensions 5, 12, the map 5, 6": func(m *mapping) {
+			m.keys = func(mapping) rff.Map[float64] { return wider }
+		},
+		"Keys is not Paired": func(m *mapping) { m.keys = func(mapping) rff.Map[float64] { return alone } },
+		"Keys has another Kernel than the map": func(m *mapping) {
+			m.keys = other(func(keys, _ *mapping) { keys.kernel = kernels.Softmax{Scale: 1.1} })
+		},
+		"Kernel of Keys is not valid": func(m *mapping) {
+			m.keys = other(func(keys, _ *mapping) { keys.kernel = kernels.Softmax{Scale: -1} })
+		},
+		"Keys of Keys is nil": func(m *mapping) {
+			m.keys = other(func(keys, _ *mapping) { keys.keys = func(mapping) rff.Map[float64] { return nil } })
+		},
+		"Keys of Keys is another map": func(m *mapping) {
+			m.keys = other(func(_, queries *mapping) {
+				queries.faults = func(phi dense.Matrix[float64]) { phi.Set(0, 0, 1+phi.At(0, 0)) }
+			})
 		},
 	} {
 		m := mapping{Positive: right, kernel: right.Kernel(), factor: 1}

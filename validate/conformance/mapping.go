@@ -21,7 +21,9 @@ import (
 //   - φ = exp(LogTransform), to rounding;
 //   - Backward is the gradient of Transform and LogBackward that of LogTransform: along
 //     a direction a point they agree with central differences at two steps, at the
-//     points where these agree with each other, as they do where φ is smooth.
+//     points where these agree with each other, as they do where φ is smooth;
+//   - Keys of an rff.Paired map is a map of the same dimensions, which names the same
+//     kernel and has m for its own Keys. Check it too, where it is another map.
 //
 // It takes some dozens of Transforms of x.
 func Map[T dense.Float](m rff.Map[T], x dense.Matrix[T]) error {
@@ -37,7 +39,7 @@ func Map[T dense.Float](m rff.Map[T], x dense.Matrix[T]) error {
 	case x.Rows < 2 || x.Cols != in:
 		return fmt.Errorf("conformance: x is %d×%d, want at least 2 points of R^%d", x.Rows, x.Cols, in)
 	}
-	checkEstimated(&f, m.Kernel(), x)
+	usable := checkEstimated(&f, "Kernel", m.Kernel(), x)
 	phi, ok := operation[T]{"Transform", in, out, m.Transform}.check(&f, x)
 	if !ok {
 		return f.err()
@@ -53,24 +55,73 @@ func Map[T dense.Float](m rff.Map[T], x dense.Matrix[T]) error {
 			}
 		}
 	}
+	if paired, ok := m.(rff.Paired[T]); ok {
+		checkPair(&f, paired, x, phi, usable)
+	}
 	return f.err()
 }
 
-// checkEstimated tries the kernel that a map names.
-func checkEstimated[T dense.Float](f *findings, k kernels.Kernel, x dense.Matrix[T]) {
-	if k == nil {
+// checkPair checks that m, whose kernel is usable or not, and its map of keys belong
+// together; phi is that of x.
+func checkPair[T dense.Float](f *findings, m rff.Paired[T], x, phi dense.Matrix[T], usable bool) {
+	keys := m.Keys()
+	if keys == nil {
+		f.add("Keys is nil")
 		return
+	}
+	in, out := m.Dims()
+	if keyIn, keyOut := keys.Dims(); keyIn != in || keyOut != out {
+		f.add("Keys has the dimensions %d, %d, the map %d, %d", keyIn, keyOut, in, out)
+		return
+	}
+	if usable && checkEstimated(f, "Kernel of Keys", keys.Kernel(), x) && !sameKernel(m.Kernel(), keys.Kernel(), x) {
+		f.add("Keys has another Kernel than the map")
+	}
+	back, ok := keys.(rff.Paired[T])
+	switch {
+	case !ok:
+		f.add("Keys is not Paired")
+	case back.Keys() == nil:
+		f.add("Keys of Keys is nil")
+	// Maps may be of types that cannot be compared: what they compute can.
+	case !same(back.Keys().Transform(dense.Matrix[T]{}, x), phi):
+		f.add("Keys of Keys is another map")
+	}
+}
+
+// sameKernel reports whether a and b are both unknown, or agree at neighbouring points.
+func sameKernel[T dense.Float](a, b kernels.Kernel, x dense.Matrix[T]) bool {
+	if a == nil || b == nil {
+		return a == nil && b == nil
+	}
+	p := dense.Convert(dense.Matrix[float64]{}, x)
+	for i := range p.Rows - 1 {
+		v, w := a.Eval(p.Row(i), p.Row(i+1)), b.Eval(p.Row(i), p.Row(i+1))
+		if v != w && (v == v || w == w) {
+			return false
+		}
+	}
+	return true
+}
+
+// checkEstimated tries the kernel k that a map names, and reports whether it is unknown
+// or can be evaluated. name is what to call it.
+func checkEstimated[T dense.Float](f *findings, name string, k kernels.Kernel, x dense.Matrix[T]) bool {
+	if k == nil {
+		return true
 	}
 	if v, ok := k.(kernels.Validator); ok {
 		if err := v.Validate(); err != nil {
-			f.add("Kernel is not valid: %w", err)
-			return
+			f.add("%s is not valid: %w", name, err)
+			return false
 		}
 	}
 	p := dense.Convert(dense.Matrix[float64]{}, x)
 	if v := k.Eval(p.Row(0), p.Row(1)); math.IsNaN(v) {
-		f.add("Kernel is NaN at points 0 and 1")
+		f.add("%s is NaN at points 0 and 1", name)
+		return false
 	}
+	return true
 }
 
 // checkLogarithms compares φ with the exponential of its logarithm.
@@ -111,7 +162,8 @@ func checkGradient[T dense.Float](f *findings, name string, forward func(dst, x 
 		return
 	}
 	step := math.Cbrt(roundoff[T]())
-	wide, narrow := slopes(forward, x, direction, weights, 2*step), slopes(forward, x, direction, weights, step)
+	wide, wideBend := slopes(forward, x, value, direction, weights, 2*step)
+	narrow, narrowBend := slopes(forward, x, value, direction, weights, step)
 	for i := range x.Rows {
 		// What rounding of the values does to a difference over 2·step.
 		var size float64
@@ -123,6 +175,11 @@ func checkGradient[T dense.Float](f *findings, name string, forward func(dst, x 
 		if !(math.Abs(wide[i]-narrow[i]) <= tolerance) {
 			continue
 		}
+		// At a kink in the middle all central differences are the mean of the slopes on its
+		// sides. But there the bend is their difference, where that of a smooth φ doubles.
+		if !(math.Abs(wideBend[i]-2*narrowBend[i]) <= 4*tolerance) {
+			continue
+		}
 		if got := inner(gradient.Row(i), direction.Row(i)); !(math.Abs(got-narrow[i]) <= 2*tolerance) {
 			f.add("%s gives a slope of %v at point %d, differences %v", name, got, i, narrow[i])
 			return
@@ -130,8 +187,9 @@ func checkGradient[T dense.Float](f *findings, name string, forward func(dst, x 
 	}
 }
 
-// slopes returns Σ_k weights_ik·(value_k(x_i + h·u_i) − value_k(x_i − h·u_i))/2h.
-func slopes[T dense.Float](forward func(dst, x dense.Matrix[T]) dense.Matrix[T], x, u, weights dense.Matrix[T], h float64) []float64 {
+// slopes returns Σ_k weights_ik·(value_k(x_i + h·u_i) − value_k(x_i − h·u_i))/2h, and as
+// the bend by how much such a sum of slopes beyond x_i is above that before it.
+func slopes[T dense.Float](forward func(dst, x dense.Matrix[T]) dense.Matrix[T], x, value, u, weights dense.Matrix[T], h float64) (slope, bend []float64) {
 	up, down := x.Clone(), x.Clone()
 	for i := range x.Rows {
 		for j, v := range u.Row(i) {
@@ -140,11 +198,14 @@ func slopes[T dense.Float](forward func(dst, x dense.Matrix[T]) dense.Matrix[T],
 		}
 	}
 	above, below := forward(dense.Matrix[T]{}, up), forward(dense.Matrix[T]{}, down)
-	s := make([]float64, x.Rows)
-	for i := range s {
+	slope, bend = make([]float64, x.Rows), make([]float64, x.Rows)
+	for i := range slope {
 		for k, w := range weights.Row(i) {
-			s[i] += float64(w) * (float64(above.At(i, k)) - float64(below.At(i, k))) / (2 * h)
+			v := float64(value.At(i, k))
+			rise, before := float64(above.At(i, k))-v, v-float64(below.At(i, k))
+			slope[i] += float64(w) * (rise + before) / (2 * h)
+			bend[i] += float64(w) * (rise - before) / h
 		}
 	}
-	return s
+	return slope, bend
 }
