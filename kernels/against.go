@@ -50,12 +50,12 @@ func (a *Against) Points() dense.Matrix[float64] { return a.y.given }
 // is a Pullback, Homogeneous or Convolution, which gain nothing from being
 // prepared, or has one as a part. It panics if a shape does not fit.
 func (a *Against) Gram(dst, x dense.Matrix[float64]) dense.Matrix[float64] {
+	x.Check()
+	if x.Cols != a.y.given.Cols { // Gram would take no points y for x itself
+		panic(fmt.Sprintf("kernels: x is %d×%d, y is %d×%d: columns differ", x.Rows, x.Cols, a.y.given.Rows, a.y.given.Cols))
+	}
 	if _, ok := asWhole(a.k); ok {
 		return Gram(dst, a.k, x, a.y.given)
-	}
-	x.Check()
-	if x.Cols != a.y.given.Cols {
-		panic(fmt.Sprintf("kernels: x is %d×%d, y is %d×%d: columns differ", x.Rows, x.Cols, a.y.given.Rows, a.y.given.Cols))
 	}
 	dst = dense.Ensure(dst, x.Rows, a.y.given.Rows)
 	p := a.passes.Get()

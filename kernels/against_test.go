@@ -47,3 +47,10 @@ func TestAgainstErrors(t *testing.T) {
 	assert.PanicsWithValue(t, "kernels: x is 2×5, y is 4×3: columns differ", func() { a.Gram(dense.Matrix[float64]{}, dense.New[float64](2, 5)) })
 	assert.Panics(t, func() { a.Gram(dense.New[float64](2, 2), dense.New[float64](2, 3)) })
 }
+
+// No points are no points, not those of x.
+func TestAgainstNothing(t *testing.T) {
+	a, err := NewAgainst(Homogeneous{K: Gaussian{}}, dense.Matrix[float64]{})
+	require.NoError(t, err)
+	assert.PanicsWithValue(t, "kernels: x is 2×3, y is 0×0: columns differ", func() { a.Gram(dense.Matrix[float64]{}, dense.New[float64](2, 3)) })
+}

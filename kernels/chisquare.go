@@ -31,7 +31,7 @@ func (k AdditiveChiSquare) Eval(x, y []float64) float64 {
 		case high == 0:
 		default:
 			// Written so that no product overflows or underflows on the way.
-			sum += 2 * low / (low/high + 1)
+			sum += low * (2 / (low/high + 1))
 		}
 	}
 	// A bounded term does not show which of its points is infinite.

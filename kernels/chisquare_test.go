@@ -98,6 +98,9 @@ func TestChiSquareExtremes(t *testing.T) {
 		assert.InEpsilon(t, 4*c/3, AdditiveChiSquare{}.Eval([]float64{c}, []float64{2 * c}), 1e-15)
 		assert.InEpsilon(t, 2*math.Sqrt(6)/5, SkewedChiSquare{C: c}.Eval([]float64{c}, []float64{2 * c}), 1e-15)
 	}
+	for _, v := range []float64{math.SmallestNonzeroFloat64, math.MaxFloat64} {
+		assert.Equal(t, v, AdditiveChiSquare{}.Eval([]float64{v}, []float64{v}))
+	}
 }
 
 // E[f(wᵀx)f(wᵀy)] by quadrature over the plane of x and y, in polar coordinates for the

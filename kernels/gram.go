@@ -21,10 +21,11 @@ const gramRows = 64
 // is n×n, exactly symmetric (below the diagonal is a copy), and its diagonal is
 // k.Eval(x_i, x_i).
 //
-// Every kernel of this package but Laplacian, and sums, products and positive
-// multiples of them, cost one matrix product in T (ELU another) and O(1) an
-// element; Laplacian and kernels of your own are evaluated pair by pair in
-// float64, O(d) each, by calls from several goroutines at once. Pullback, Homogeneous
+// Every kernel of this package but Laplacian and those of histograms, and sums, products
+// and positive multiples of them, cost one matrix product in T (ELU another) and O(1) an
+// element; Laplacian, AdditiveChiSquare, SkewedChiSquare and kernels of your own are
+// evaluated pair by pair in float64, O(d) each, by calls from several goroutines at once.
+// Pullback, Homogeneous
 // and Convolution make other points first, in float64, and cost what their K costs on
 // these, unless they are part of a sum, product or multiple: then they are evaluated
 // pair by pair.
@@ -36,7 +37,7 @@ const gramRows = 64
 // 32·(d+2)·u and θ an error of at most 8·(d+2)·u at every pair, however close
 // together or far from the origin, and a Gaussian kernel an error of at most
 // 12·(d+3)·u. Softmax has no such bound: its relative error is up to
-// s·d·u·‖x‖‖y‖.
+// s·d·u·‖x‖‖y‖, and that of Generalised with Exponential is too, with s = 1.
 //
 // A coordinate that is NaN or infinite gives NaN or ±Inf, never a number. Gram
 // panics if k is nil or its Validate reports an error, and if a shape does not

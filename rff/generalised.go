@@ -35,9 +35,9 @@ import (
 // underflow.
 //
 // Where a feature is exactly 0, LogBackward counts the derivative of its logarithm
-// as 0, as attention does, which gives it no weight. A projection that is NaN, or
-// infinite where f would hide it, gives NaN, and so do NaN and ±Inf in x in features of
-// Exponential.
+// as 0, as attention does, which gives it no weight. A projection that is NaN, or −Inf
+// where ReLU would hide it, gives NaN, and so do NaN and ±Inf in x in features of
+// Exponential, whose e^(−Inf) of a finite x is 0.
 //
 // An error reports a nil w, parameters of k out of range, and an ε that is out of the
 // range of T.

@@ -35,6 +35,7 @@ func KMeansLandmarks[T dense.Float](x dense.Matrix[T], n, iterations int, src ra
 		return dense.Matrix[T]{}, fmt.Errorf("rff: iterations = %d, want at least 0", iterations)
 	}
 	points := dense.Convert(dense.Matrix[float64]{}, x)
+	e := toUnit(points)
 	seeds := scattered(points, n, rand.New(src))
 	if iterations == 0 {
 		return rowsAt(x, seeds), nil
@@ -49,7 +50,11 @@ func KMeansLandmarks[T dense.Float](x dense.Matrix[T], n, iterations int, src ra
 	}
 	centers := lloyd(points, rowsAt(points, seeds), iterations)
 	for i := range centers.Rows {
-		vecmath.AddScaled(centers.Row(i), mean, 1)
+		row := centers.Row(i)
+		vecmath.AddScaled(row, mean, 1)
+		for j, v := range row {
+			row[j] = math.Ldexp(v, e)
+		}
 	}
 	return dense.Convert(dense.Matrix[T]{}, centers), nil
 }

@@ -302,3 +302,24 @@ func TestLandmarkErrors(t *testing.T) {
 		assert.ErrorContains(t, err, want)
 	}
 }
+
+// The unit of x is the unit of its landmarks, also where squares of distances would
+// overflow or underflow.
+func TestKMeansLandmarksOfExtremeUnits(t *testing.T) {
+	x := points[float64](31, 60, 3, 1)
+	for _, iterations := range []int{0, 10} {
+		want, err := rff.KMeansLandmarks(x, 7, iterations, exprand.NewSource(1))
+		require.NoError(t, err)
+		for _, e := range []int{-600, 600} {
+			far, near := x.Clone(), want.Clone()
+			for _, m := range []dense.Matrix[float64]{far, near} {
+				for i, v := range m.Data {
+					m.Data[i] = math.Ldexp(v, e)
+				}
+			}
+			got, err := rff.KMeansLandmarks(far, 7, iterations, exprand.NewSource(1))
+			require.NoError(t, err)
+			assert.Equal(t, near, got, "2^%d, %d iterations", e, iterations)
+		}
+	}
+}

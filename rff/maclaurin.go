@@ -72,7 +72,7 @@ func Maclaurin[T dense.Float](m, d int, k kernels.Maclaurin, degrees []float64, 
 	}
 	floats.Scale(1/total, f.estimator.Degrees)
 	for _, n := range drawn {
-		gain := math.Sqrt(k.Coefficients[n] * total / degrees[n] / float64(count))
+		gain := math.Sqrt(k.Coefficients[n] / (degrees[n] / total) / float64(count))
 		// A feature of a coefficient that is 0 is 0.
 		if k.Coefficients[n] > 0 {
 			if _, err := inRange[T](fmt.Sprintf("degrees[%d]", n), degrees[n], gain); err != nil {

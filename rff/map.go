@@ -59,6 +59,7 @@ func Keys[T dense.Float](m Map[T]) Map[T] {
 
 // isSymmetric reports whether m is its own map of keys.
 func isSymmetric[T dense.Float](m Map[T]) bool {
-	// A map of another's may be of a type that cannot be compared.
-	return reflect.TypeOf(m).Comparable() && m == Keys(m)
+	// A map of another's may hold what cannot be compared.
+	keys := Keys(m)
+	return reflect.ValueOf(m).Comparable() && reflect.ValueOf(keys).Comparable() && m == keys
 }

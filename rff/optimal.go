@@ -78,9 +78,9 @@ func optimal[T dense.Float](w orf.Projection[T], scale, radius, a float64) (*Pos
 //
 // [Likhosherstov et al. 2022], which is the least second moment of features for a pair
 // with that ‖x+y‖². It is also the a of GaussianOptimal for the length-scale ℓ at scale =
-// 1/ℓ²: its second moment is that of SoftmaxOptimal times what does not depend on a. It takes O(n·d) operations. It returns an error if x or y has no
-// rows, if they differ in dimension, if scale is not a positive finite number, or if
-// E‖x+y‖² is not finite.
+// 1/ℓ²: its second moment is that of SoftmaxOptimal times what does not depend on a. It
+// takes O(n·d) operations. It returns an error if x or y has no rows, if they differ in
+// dimension, if scale is not a positive finite number, or if s·E‖x+y‖² is not finite.
 func OptimalA[T dense.Float](x, y dense.Matrix[T], scale float64) (float64, error) {
 	if err := positive("scale", scale); err != nil {
 		return 0, err
@@ -105,12 +105,13 @@ func OptimalA[T dense.Float](x, y dense.Matrix[T], scale float64) (float64, erro
 
 // leastMoment returns (1 − 2φ − √((2φ+1)² + 8φ))/16.
 func leastMoment(phi float64) float64 {
-	// (1 − 2φ)² − ((2φ+1)² + 8φ) = −16φ: nothing cancels in this form.
-	root := math.Sqrt((2*phi+1)*(2*phi+1) + 8*phi)
+	// Half the root, so that no square overflows.
+	half := math.Hypot(phi+0.5, math.Sqrt(2*phi))
 	if phi < 0.5 {
-		return -phi / (1 - 2*phi + root)
+		// (1 − 2φ)² − ((2φ+1)² + 8φ) = −16φ: nothing cancels in this form.
+		return -phi / (1 - 2*phi + 2*half)
 	}
-	return (1 - 2*phi - root) / 16
+	return (0.5-phi)/8 - half/8
 }
 
 // moments returns the mean of the rows of x and that of their squared norms.

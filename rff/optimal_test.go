@@ -89,3 +89,13 @@ func TestSoftmaxOptimalErrors(t *testing.T) {
 	_, err = rff.OptimalA(one, one, 1)
 	assert.ErrorContains(t, err, "want a finite number")
 }
+
+// a falls as −φ/4 for large φ, as far as φ is a number.
+func TestOptimalAOfLargeNorms(t *testing.T) {
+	for _, norm := range []float64{1e70, 1e100, 1e153} {
+		x := dense.Of(1, 1, []float64{norm})
+		a, err := rff.OptimalA(x, x, 1)
+		require.NoError(t, err)
+		assert.InEpsilon(t, -norm*norm, a, 1e-12)
+	}
+}

@@ -41,6 +41,7 @@ func PCA[T dense.Float](x dense.Matrix[T], components int, whiten bool) (*Affine
 		return nil, err
 	}
 	data := dense.Convert(dense.Matrix[float64]{}, x)
+	e := toUnit(data)
 	var pc stat.PC
 	if !pc.PrincipalComponents(dense.ToMat(data), nil) {
 		return nil, fmt.Errorf("rff: the singular value decomposition of x, %d×%d, did not converge", n, d)
@@ -58,9 +59,9 @@ func PCA[T dense.Float](x dense.Matrix[T], components int, whiten bool) (*Affine
 		if whiten {
 			sigma := math.Sqrt(variances[k])
 			if !(sigma > zero) {
-				return nil, fmt.Errorf("rff: component %d of x has the variance %.3g, zero to rounding, and cannot be whitened: want at most %d components", k, variances[k], k)
+				return nil, fmt.Errorf("rff: component %d of x has the variance %.3g, zero to rounding, and cannot be whitened: want at most %d components", k, math.Ldexp(variances[k], 2*e), k)
 			}
-			scale = 1 / sigma
+			scale = math.Ldexp(1/sigma, -e)
 		}
 		for j := range d {
 			a.Set(k, j, scale*v.At(j, k))
@@ -72,7 +73,7 @@ func PCA[T dense.Float](x dense.Matrix[T], components int, whiten bool) (*Affine
 		for i := range n {
 			column[i] = data.At(i, j)
 		}
-		mean[j] = stat.Mean(column, nil)
+		mean[j] = math.Ldexp(stat.Mean(column, nil), e)
 	}
 	return newAffine[T](fmt.Sprintf("PCA(whiten=%v)", whiten), a, mean, nil)
 }
@@ -88,4 +89,23 @@ func finite[T dense.Float](name string, x dense.Matrix[T]) error {
 		}
 	}
 	return nil
+}
+
+// toUnit divides x by 2^e, the least power of two above its elements, and returns e:
+// squares of what remains neither overflow nor all underflow. No digit changes.
+func toUnit(x dense.Matrix[float64]) (e int) {
+	var peak float64
+	for i := range x.Rows {
+		for _, v := range x.Row(i) {
+			peak = max(peak, math.Abs(v))
+		}
+	}
+	_, e = math.Frexp(peak)
+	for i := range x.Rows {
+		row := x.Row(i)
+		for j, v := range row {
+			row[j] = math.Ldexp(v, -e)
+		}
+	}
+	return e
 }

@@ -307,3 +307,27 @@ func TestHomogeneous(t *testing.T) {
 	t.Run("type=float32", testHomogeneous[float32])
 	t.Run("type=float64", testHomogeneous[float64])
 }
+
+// Squares of coordinates overflow and underflow long before these do.
+func TestPCAOfExtremeUnits(t *testing.T) {
+	x := stretched[float64](50, 4, 1)
+	for _, e := range []int{-600, 600} {
+		far := x.Clone()
+		for i := range far.Data {
+			far.Data[i] = math.Ldexp(far.Data[i], e)
+		}
+		for _, whiten := range []bool{false, true} {
+			f, err := rff.PCA(x, 3, whiten)
+			require.NoError(t, err)
+			g, err := rff.PCA(far, 3, whiten)
+			require.NoError(t, err)
+			want, got := f.Transform(dense.Matrix[float64]{}, x), g.Transform(dense.Matrix[float64]{}, far)
+			for i, v := range got.Data {
+				if !whiten {
+					v = math.Ldexp(v, -e)
+				}
+				assert.InDelta(t, want.Data[i], v, 1e-12, "2^%d, whiten=%v", e, whiten)
+			}
+		}
+	}
+}

@@ -303,6 +303,10 @@ func TestSketchesOutsideTheRangeOfFloat32(t *testing.T) {
 	assert.EqualError(t, err, "rff: Polynomial.Offset = 1e+100 is outside the range of float32")
 	_, err = rff.Maclaurin[float32](2, 2, kernels.Maclaurin{Coefficients: []float64{1e100}}, []float64{1}, rff.GaussianWeights, repeated())
 	assert.EqualError(t, err, "rff: degrees[0] = 1 is outside the range of float32")
+	// The common factor of degrees is no size of anything.
+	large := kernels.Maclaurin{Coefficients: []float64{1e300, 1e300}}
+	_, err = rff.Maclaurin[float64](2, 2, large, large.Coefficients, rff.GaussianWeights, repeated())
+	assert.NoError(t, err)
 }
 
 func TestSketchStrings(t *testing.T) {

@@ -45,3 +45,18 @@ func TestMapsOfPairedMaps(t *testing.T) {
 		assert.True(t, rff.Keys(own) == own, name)
 	}
 }
+
+// holder is a map of a type that can be compared, with a part that cannot.
+type holder struct {
+	rff.Map[float64]
+	part any
+}
+
+func TestMapsOfMapsThatCannotBeCompared(t *testing.T) {
+	inner, err := rff.Identity[float64](3)
+	require.NoError(t, err)
+	f, err := rff.Homogeneous[float64](holder{inner, []int{1}})
+	require.NoError(t, err)
+	x := points[float64](5, 9, 3, 1)
+	assert.Equal(t, f.Transform(dense.Matrix[float64]{}, x), f.Keys().Transform(dense.Matrix[float64]{}, x))
+}
