@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/parallel"
 	"github.com/seed-feabd252/randfeat/internal/pool"
 	"github.com/seed-feabd252/randfeat/internal/product"
 	"github.com/seed-feabd252/randfeat/internal/vecmath"
@@ -101,16 +100,9 @@ func (f *Affine[T]) Dims() (in, out int) { return f.in, f.out }
 // however far from 0 the center is. The cost is a matrix product, in blocks for which
 // x − c is kept. It panics if a shape does not fit.
 func (f *Affine[T]) Transform(dst, x dense.Matrix[T]) dense.Matrix[T] {
-	x.Check()
-	if x.Cols != f.in {
-		panic(fmt.Sprintf("rff: x is %d×%d, want %d×%d", x.Rows, x.Cols, x.Rows, f.in))
-	}
+	checkPoints(x, f.in)
 	dst = dense.Ensure(dst, x.Rows, f.out)
-	p := f.passes.Get()
-	*p = affinePass[T]{Affine: f, dst: dst, x: x}
-	parallel.Do((x.Rows+affineRows-1)/affineRows, p)
-	*p = affinePass[T]{}
-	f.passes.Put(p)
+	inBlocks(&f.passes, affinePass[T]{Affine: f, dst: dst, x: x}, x.Rows, affineRows)
 	return dst
 }
 
@@ -122,18 +114,6 @@ func (f *Affine[T]) Backward(dst, x, dphi dense.Matrix[T]) dense.Matrix[T] {
 	dst = dense.Ensure(dst, x.Rows, f.in)
 	product.MulPacked(1, dphi, &f.back, 0, dst, nil)
 	return dst
-}
-
-// checkGradient panics unless x is n×in and g is n×out.
-func checkGradient[T dense.Float](name string, x, g dense.Matrix[T], in, out int) {
-	x.Check()
-	g.Check()
-	if x.Cols != in {
-		panic(fmt.Sprintf("rff: x is %d×%d, want %d×%d", x.Rows, x.Cols, x.Rows, in))
-	}
-	if g.Rows != x.Rows || g.Cols != out {
-		panic(fmt.Sprintf("rff: %s is %d×%d, want %d×%d", name, g.Rows, g.Cols, x.Rows, out))
-	}
 }
 
 // CanBackward returns nil.
@@ -178,13 +158,4 @@ func (f *Affine[T]) apply(z, x dense.Matrix[T], scratch *[]T) {
 			vecmath.AddScaled(z.Row(i), f.offset, 1)
 		}
 	}
-}
-
-// scratchMatrix returns an r×c matrix in the memory of s, which it replaces if that
-// is too small.
-func scratchMatrix[T dense.Float](s *[]T, r, c int) dense.Matrix[T] {
-	if len(*s) < r*c {
-		*s = make([]T, r*c)
-	}
-	return dense.Of(r, c, (*s)[:r*c])
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/parallel"
 	"github.com/seed-feabd252/randfeat/internal/pool"
 	"github.com/seed-feabd252/randfeat/internal/product"
 	"github.com/seed-feabd252/randfeat/kernels"
@@ -145,10 +144,7 @@ func (c composedLogBack[T]) LogBackward(dst, x, dlog dense.Matrix[T]) dense.Matr
 
 // ahead applies the affine map and then f.
 func (c *composed[T]) ahead(dst, x dense.Matrix[T], f func(dst, z dense.Matrix[T]) dense.Matrix[T]) dense.Matrix[T] {
-	x.Check()
-	if x.Cols != c.first.in {
-		panic(fmt.Sprintf("rff: x is %d×%d, want %d×%d", x.Rows, x.Cols, x.Rows, c.first.in))
-	}
+	checkPoints(x, c.first.in)
 	dst = dense.Ensure(dst, x.Rows, c.out)
 	c.run(composedPass[T]{composed: c, dst: dst, x: x, forward: f})
 	return dst
@@ -167,11 +163,7 @@ func (c *composed[T]) pull(name string, dst, x, g dense.Matrix[T], f func(dst, z
 }
 
 func (c *composed[T]) run(pass composedPass[T]) {
-	p := c.passes.Get()
-	*p = pass
-	parallel.Do((pass.x.Rows+affineRows-1)/affineRows, p)
-	*p = composedPass[T]{}
-	c.passes.Put(p)
+	inBlocks(&c.passes, pass, pass.x.Rows, affineRows)
 }
 
 // composedPass is one call: forward, or back with g.

@@ -5,7 +5,6 @@ import (
 	"math"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/parallel"
 	"github.com/seed-feabd252/randfeat/internal/pool"
 	"github.com/seed-feabd252/randfeat/internal/vecmath"
 	"github.com/seed-feabd252/randfeat/kernels"
@@ -101,16 +100,9 @@ func (f *Pooled[T]) Dims() (in, out int) { return f.in, f.out }
 // cost is that of m on all patches; rounding of the sum adds up to P·u·max|ψ| to an
 // element.
 func (f *Pooled[T]) Transform(dst, x dense.Matrix[T]) dense.Matrix[T] {
-	x.Check()
-	if x.Cols != f.in {
-		panic(fmt.Sprintf("rff: x is %d×%d, want %d×%d", x.Rows, x.Cols, x.Rows, f.in))
-	}
+	checkPoints(x, f.in)
 	dst = dense.Ensure(dst, x.Rows, f.out)
-	p := f.passes.Get()
-	*p = pooledPass[T]{Pooled: f, dst: dst, x: x}
-	parallel.Do((x.Rows+f.images-1)/f.images, p)
-	*p = pooledPass[T]{}
-	f.passes.Put(p)
+	inBlocks(&f.passes, pooledPass[T]{Pooled: f, dst: dst, x: x}, x.Rows, f.images)
 	return dst
 }
 

@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/parallel"
 	"github.com/seed-feabd252/randfeat/internal/pool"
 	"github.com/seed-feabd252/randfeat/internal/product"
 	"github.com/seed-feabd252/randfeat/kernels"
@@ -119,16 +118,9 @@ func (e *Embedding[T]) Dims() (in, out int) { return e.in, e.out }
 // times p + out numbers for each of 64 rows a goroutine, is kept for later calls, which
 // allocate nothing where kernels.Against does not.
 func (e *Embedding[T]) Transform(dst, x dense.Matrix[T]) dense.Matrix[T] {
-	x.Check()
-	if x.Cols != e.in {
-		panic(fmt.Sprintf("rff: x is %d×%d, want %d×%d", x.Rows, x.Cols, x.Rows, e.in))
-	}
+	checkPoints(x, e.in)
 	dst = dense.Ensure(dst, x.Rows, e.out)
-	p := e.passes.Get()
-	*p = embeddingPass[T]{Embedding: e, dst: dst, x: x}
-	parallel.Do((x.Rows+blockRows-1)/blockRows, p)
-	*p = embeddingPass[T]{}
-	e.passes.Put(p)
+	inBlocks(&e.passes, embeddingPass[T]{Embedding: e, dst: dst, x: x}, x.Rows, blockRows)
 	return dst
 }
 

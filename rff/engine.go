@@ -67,7 +67,7 @@ func (e engine[T]) project(dst, x dense.Matrix[T]) {
 		return
 	}
 	s := e.lifted.Get()
-	points := matrix(s, x.Rows, x.Cols)
+	points := scratchMatrix(s, x.Rows, x.Cols)
 	for i := range x.Rows {
 		e.lift(points.Row(i), x.Row(i))
 	}
@@ -84,18 +84,10 @@ func (e engine[T]) frequencies() int {
 	return m
 }
 
-// check panics unless the rows of x are points of R^in.
-func (e engine[T]) check(x dense.Matrix[T]) {
-	x.Check()
-	if x.Cols != e.in {
-		panic(fmt.Sprintf("rff: x is %d×%d, want %d×%d", x.Rows, x.Cols, x.Rows, e.in))
-	}
-}
-
 // run calls row for every row x of x and φ of dst. The projections lie where
 // features will, so that nothing but dst is written.
 func (e engine[T]) run(dst, x dense.Matrix[T], row rowFunc[T]) dense.Matrix[T] {
-	e.check(x)
+	checkPoints(x, e.in)
 	dst = dense.Ensure(dst, x.Rows, e.out)
 	p, ok := e.passes.Get().(*pass[T])
 	if !ok {

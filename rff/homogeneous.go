@@ -5,7 +5,6 @@ import (
 	"math"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/parallel"
 	"github.com/seed-feabd252/randfeat/internal/pool"
 	"github.com/seed-feabd252/randfeat/internal/vecmath"
 	"github.com/seed-feabd252/randfeat/kernels"
@@ -61,16 +60,9 @@ func (f *Directional[T]) Dims() (in, out int) { return f.in, f.out }
 // computed in float64. The cost is that of m and O(n·(in + out)). It panics if a
 // shape does not fit.
 func (f *Directional[T]) Transform(dst, x dense.Matrix[T]) dense.Matrix[T] {
-	x.Check()
-	if x.Cols != f.in {
-		panic(fmt.Sprintf("rff: x is %d×%d, want %d×%d", x.Rows, x.Cols, x.Rows, f.in))
-	}
+	checkPoints(x, f.in)
 	dst = dense.Ensure(dst, x.Rows, f.out)
-	p := f.passes.Get()
-	*p = directionalPass[T]{Directional: f, dst: dst, x: x}
-	parallel.Do((x.Rows+affineRows-1)/affineRows, p)
-	*p = directionalPass[T]{}
-	f.passes.Put(p)
+	inBlocks(&f.passes, directionalPass[T]{Directional: f, dst: dst, x: x}, x.Rows, affineRows)
 	return dst
 }
 

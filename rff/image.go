@@ -76,12 +76,12 @@ func (m *image[T]) apply(w *imageWork[T], dst, x dense.Matrix[T], back bool) {
 
 // transform is Transform, or LogTransform if log is set.
 func (m *image[T]) transform(dst, x dense.Matrix[T], log bool) dense.Matrix[T] {
-	m.inner.check(x)
+	checkPoints(x, m.inner.in)
 	dst = dense.Ensure(dst, x.Rows, m.inner.out)
 	w := m.works.Get()
 	for lo := 0; lo < x.Rows; lo += imageRows {
 		hi := min(lo+imageRows, x.Rows)
-		points := part(&w.points, hi-lo, x.Cols)
+		points := scratchMatrix(&w.points, hi-lo, x.Cols)
 		m.apply(w, points, x.RowRange(lo, hi), false)
 		if log {
 			m.inner.LogTransform(dst.RowRange(lo, hi), points)
@@ -96,12 +96,12 @@ func (m *image[T]) transform(dst, x dense.Matrix[T], log bool) dense.Matrix[T] {
 // backward is Backward, or LogBackward if log is set, for gradients g, which the caller
 // calls name.
 func (m *image[T]) backward(name string, dst, x, g dense.Matrix[T], log bool) dense.Matrix[T] {
-	m.inner.checkGradient(name, x, g)
+	checkGradient(name, x, g, m.inner.in, m.inner.out)
 	dst = dense.Ensure(dst, x.Rows, m.inner.in)
 	w := m.works.Get()
 	for lo := 0; lo < x.Rows; lo += imageRows {
 		hi := min(lo+imageRows, x.Rows)
-		points, gradients := part(&w.points, hi-lo, x.Cols), part(&w.gradients, hi-lo, x.Cols)
+		points, gradients := scratchMatrix(&w.points, hi-lo, x.Cols), scratchMatrix(&w.gradients, hi-lo, x.Cols)
 		m.apply(w, points, x.RowRange(lo, hi), false)
 		if log {
 			m.inner.LogBackward(gradients, points, g.RowRange(lo, hi))
@@ -112,12 +112,4 @@ func (m *image[T]) backward(name string, dst, x, g dense.Matrix[T], log bool) de
 	}
 	m.works.Put(w)
 	return dst
-}
-
-// part returns an r×c matrix in the memory of space, which it enlarges where needed.
-func part[T dense.Float](space *[]T, r, c int) dense.Matrix[T] {
-	if len(*space) < r*c {
-		*space = make([]T, r*c)
-	}
-	return dense.Of(r, c, (*space)[:r*c])
 }

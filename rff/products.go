@@ -1,10 +1,7 @@
 package rff
 
 import (
-	"fmt"
-
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/parallel"
 	"github.com/seed-feabd252/randfeat/internal/pool"
 	"github.com/seed-feabd252/randfeat/internal/vecmath"
 	"github.com/seed-feabd252/randfeat/kernels"
@@ -55,7 +52,7 @@ func (f *Products[T]) String() string { return describe(f.name, f.in, f.out) }
 // in all, in matrix products. A workspace for 64 rows a goroutine is kept for later
 // calls, and nothing is allocated then.
 func (f *Products[T]) Transform(dst, x dense.Matrix[T]) dense.Matrix[T] {
-	f.check(x)
+	checkPoints(x, f.in)
 	dst = dense.Ensure(dst, x.Rows, f.out)
 	f.run(productsPass[T]{Products: f, dst: dst, x: x})
 	return dst
@@ -69,11 +66,7 @@ func (f *Products[T]) Transform(dst, x dense.Matrix[T]) dense.Matrix[T] {
 // The cost is that of Transform and of projecting n rows back for each factor, and
 // O(n·p²·out) for p factors. It panics if a shape does not fit.
 func (f *Products[T]) Backward(dst, x, dphi dense.Matrix[T]) dense.Matrix[T] {
-	f.check(x)
-	dphi.Check()
-	if dphi.Rows != x.Rows || dphi.Cols != f.out {
-		panic(fmt.Sprintf("rff: dphi is %d×%d, want %d×%d", dphi.Rows, dphi.Cols, x.Rows, f.out))
-	}
+	checkGradient("dphi", x, dphi, f.in, f.out)
 	dst = dense.Ensure(dst, x.Rows, f.in)
 	f.run(productsPass[T]{Products: f, dst: dst, x: x, g: dphi, back: true})
 	return dst
@@ -82,19 +75,8 @@ func (f *Products[T]) Backward(dst, x, dphi dense.Matrix[T]) dense.Matrix[T] {
 // CanBackward returns nil.
 func (f *Products[T]) CanBackward() error { return nil }
 
-func (f *Products[T]) check(x dense.Matrix[T]) {
-	x.Check()
-	if x.Cols != f.in {
-		panic(fmt.Sprintf("rff: x is %d×%d, want %d×%d", x.Rows, x.Cols, x.Rows, f.in))
-	}
-}
-
 func (f *Products[T]) run(pass productsPass[T]) {
-	p := f.passes.Get()
-	*p = pass
-	parallel.Do((pass.x.Rows+blockRows-1)/blockRows, p)
-	*p = productsPass[T]{}
-	f.passes.Put(p)
+	inBlocks(&f.passes, pass, pass.x.Rows, blockRows)
 }
 
 // productsPass is one run: the task of working on blocks of rows.
@@ -122,21 +104,12 @@ type productsSpace[T dense.Float] struct {
 	factors, z           []T
 }
 
-// matrix returns an r×c matrix in the memory that s keeps, which it makes if there is too
-// little.
-func matrix[T dense.Float](s *[]T, r, c int) dense.Matrix[T] {
-	if cap(*s) < r*c {
-		*s = make([]T, r*c)
-	}
-	return dense.Of(r, c, (*s)[:r*c])
-}
-
 // lift returns x̃.
 func (f *Products[T]) lift(s *productsSpace[T], x dense.Matrix[T]) dense.Matrix[T] {
 	if f.constant == 0 {
 		return x
 	}
-	points := matrix(&s.points, x.Rows, f.in+1)
+	points := scratchMatrix(&s.points, x.Rows, f.in+1)
 	for i := range x.Rows {
 		to := points.Row(i)
 		copy(to, x.Row(i))
@@ -155,7 +128,7 @@ func (f *Products[T]) push(s *productsSpace[T], dst, x dense.Matrix[T]) {
 			w.Project(dst, points)
 			continue
 		}
-		factor := matrix(&s.factors, x.Rows, n)
+		factor := scratchMatrix(&s.factors, x.Rows, n)
 		w.Project(factor, points)
 		for i := range x.Rows {
 			if t == 0 {

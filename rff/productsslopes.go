@@ -12,12 +12,12 @@ import (
 // G·conj(Π_{s≠t} f_s), in the same sense.
 func (f *Products[T]) pull(s *productsSpace[T], dst, x, g dense.Matrix[T]) {
 	points, n := f.lift(s, x), x.Rows
-	pulled, part := matrix(&s.pulled, n, points.Cols), matrix(&s.part, n, points.Cols)
+	pulled, part := scratchMatrix(&s.pulled, n, points.Cols), scratchMatrix(&s.part, n, points.Cols)
 	clear(pulled.Data)
 
 	// left is G times all factors before t, and z that times all after t.
 	p := len(f.factors)
-	all := matrix(&s.factors, n*p, f.out)
+	all := scratchMatrix(&s.factors, n*p, f.out)
 	factor := func(t int) dense.Matrix[T] {
 		m, _ := f.factors[t].Dims()
 		return all.RowRange(t*n, (t+1)*n).ColRange(0, m)
@@ -25,7 +25,7 @@ func (f *Products[T]) pull(s *productsSpace[T], dst, x, g dense.Matrix[T]) {
 	for t, w := range f.factors {
 		w.Project(factor(t), points)
 	}
-	rows := matrix(&s.z, 2*n, f.out)
+	rows := scratchMatrix(&s.z, 2*n, f.out)
 	left, work := rows.RowRange(0, n), rows.RowRange(n, 2*n)
 	for i := range n {
 		copy(left.Row(i), g.Row(i))

@@ -1,7 +1,6 @@
 package rff
 
 import (
-	"fmt"
 	"sync"
 
 	"github.com/seed-feabd252/randfeat/dense"
@@ -71,7 +70,7 @@ func radial[T dense.Float](dx, x, _ []T, a, b T) {
 // run writes the gradient of every row of x, for those of g, into dst. name is
 // what the caller calls g.
 func (p *pullback[T]) run(name string, dst, x, g dense.Matrix[T]) dense.Matrix[T] {
-	p.checkGradient(name, x, g)
+	checkGradient(name, x, g, p.in, p.out)
 	dst = dense.Ensure(dst, x.Rows, p.in)
 	t, ok := p.passes.Get().(*pullbackPass[T])
 	if !ok {
@@ -87,16 +86,6 @@ func (p *pullback[T]) run(name string, dst, x, g dense.Matrix[T]) dense.Matrix[T
 	*t = pullbackPass[T]{}
 	p.passes.Put(t)
 	return dst
-}
-
-// checkGradient panics unless g, which the caller calls name, has gradients with
-// respect to the features of the points x.
-func (e engine[T]) checkGradient(name string, x, g dense.Matrix[T]) {
-	e.check(x)
-	g.Check()
-	if g.Rows != x.Rows || g.Cols != e.out {
-		panic(fmt.Sprintf("rff: %s is %d×%d, want %d×%d", name, g.Rows, g.Cols, x.Rows, e.out))
-	}
 }
 
 // pullbackPass is one run: the epilogue of projecting g back, or the task of
