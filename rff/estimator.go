@@ -111,8 +111,8 @@ func (e Estimator) clone() Estimator {
 }
 
 // Estimator returns the estimate that f and f.Keys() compute, in memory of its own.
-// Maps whose error has no closed form, those of New, Laplacian and Matern, and exact ones
-// have FormUnknown.
+// Maps whose error has no closed form, those of New, Laplacian, Matern and SoftmaxHybrid
+// with a gate that is not orf.IID, and maps without randomness have FormUnknown.
 func (f *Features[T]) Estimator() Estimator { return f.estimator.clone() }
 
 // Estimator returns the estimate that f and f.Keys() compute, in memory of its own. ELU,

@@ -3,6 +3,7 @@ package rff
 import (
 	"fmt"
 	"math"
+	"reflect"
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/kernels"
@@ -39,7 +40,8 @@ type Features[T dense.Float] struct {
 // map written with New.
 //
 // The map does not know its kernel, and Kernel returns nil, until Estimating
-// names it; it does not know its derivatives until WithDerivatives gives them. New panics if w is nil, if no f is given, or if one is nil.
+// names it; it does not know its derivatives until WithDerivatives gives them. New panics
+// if w is nil, if no f is given, or if one is nil.
 func New[T dense.Float](w orf.Projection[T], h func(x []T) T, f ...func(T) T) *Features[T] {
 	e, err := newEngine(w, len(f))
 	if err != nil {
@@ -73,11 +75,24 @@ func New[T dense.Float](w orf.Projection[T], h func(x []T) T, f ...func(T) T) *F
 	}}
 }
 
-// Estimating returns a copy of f that names k as its kernel. It is not checked
-// that f estimates k; package validate does that.
+// Estimating returns a copy of f, and of the map of keys that goes with it, that names k as
+// its kernel. It is not checked that f estimates k; package validate does that. The error of
+// another kernel is another one: Estimator then has FormUnknown.
 func (f *Features[T]) Estimating(k kernels.Kernel) *Features[T] {
+	g := f.naming(k)
+	if f.partner != nil {
+		g.partner = f.partner.naming(k)
+		g.partner.partner = g
+	}
+	return g
+}
+
+// naming returns a copy of f that names k as its kernel.
+func (f *Features[T]) naming(k kernels.Kernel) *Features[T] {
 	g := *f
-	g.kernel = k
+	if g.kernel = k; !reflect.DeepEqual(k, f.kernel) {
+		g.estimator = Estimator{}
+	}
 	return &g
 }
 
@@ -102,8 +117,8 @@ func (f *Features[T]) Keys() Map[T] {
 	return f
 }
 
-// Kernel returns what φ(x)ᵀψ(y) estimates, where ψ is f.Keys(): nil for a map made by New until
-// Estimating has named it.
+// Kernel returns what φ(x)ᵀψ(y) estimates, where ψ is f.Keys(): nil for a map made by New
+// until Estimating has named it.
 func (f *Features[T]) Kernel() kernels.Kernel { return f.kernel }
 
 // String returns the constructor with its parameters, and the dimensions.

@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/orf"
 	"github.com/seed-feabd252/randfeat/rff"
 )
@@ -74,4 +75,29 @@ func TestHybridIsExactAtEqualAndOppositePoints(t *testing.T) {
 		assert.InEpsilon(t, f.Kernel().Eval(x.Row(i), x.Row(i)), floats.Dot(phi.Row(i), same.Row(i)), 1e-12)
 		assert.InDelta(t, f.Kernel().Eval(x.Row(i), opposite.Row(i)), floats.Dot(phi.Row(i), other.Row(i)), 1e-13*floats.Dot(phi.Row(i), phi.Row(i)))
 	}
+}
+
+// Both sides of a pair name the kernel that it is said to estimate, and no law is known of
+// its error where that is another.
+func TestEstimatingAPair(t *testing.T) {
+	w, err := orf.IID[float64](6, 3, exprand.NewSource(1))
+	require.NoError(t, err)
+	gate, err := orf.IID[float64](2, 3, exprand.NewSource(2))
+	require.NoError(t, err)
+	f, err := rff.SoftmaxHybrid(w, gate, 1)
+	require.NoError(t, err)
+	for _, k := range []kernels.Kernel{f.Kernel(), kernels.Softmax{Scale: 2}} {
+		g := f.Estimating(k)
+		assert.Equal(t, k, g.Kernel())
+		assert.Equal(t, k, g.Keys().Kernel())
+		assert.True(t, rff.Keys(g.Keys()) == rff.Map[float64](g))
+		x := points[float64](3, 5, 3, 0.5)
+		assert.Equal(t, f.Keys().Transform(dense.Matrix[float64]{}, x), g.Keys().Transform(dense.Matrix[float64]{}, x))
+		want := rff.FormUnknown
+		if k == f.Kernel() {
+			want = rff.FormSoftmaxHybrid
+		}
+		assert.Equal(t, want, g.Estimator().Form)
+	}
+	assert.Equal(t, kernels.Softmax{Scale: 1}, f.Keys().Kernel())
 }
