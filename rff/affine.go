@@ -119,7 +119,8 @@ func (f *Affine[T]) Backward(dst, x, dphi dense.Matrix[T]) dense.Matrix[T] {
 // CanBackward returns nil.
 func (f *Affine[T]) CanBackward() error { return nil }
 
-// Kernel returns the inner product of z and z′.
+// Kernel returns the inner product of z and z′, a kernels.Pullback whose elements must not
+// be written.
 func (f *Affine[T]) Kernel() kernels.Kernel { return f.kernel }
 
 // String returns the constructor, and the dimensions.

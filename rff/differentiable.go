@@ -92,10 +92,11 @@ func (f *Positive[T]) Backward(dst, x, dphi dense.Matrix[T]) dense.Matrix[T] {
 //	√s·Wᵀ·dlog_i − s·x_i·Σ_k dlog_ik,
 //
 // for SoftmaxHyperbolic the same with the difference of the halves of dlog_i
-// behind Wᵀ, for those of the Gaussian kernel with 1/ℓ for √s and 2/ℓ² for s, for ELU dlog_ij/(1 + x_ij) where x_ij ≥ 0 and dlog_ij below. No
-// exponential is taken and nothing is projected but dlog, so that the cost is that
-// of projecting n rows back and O(n·out). Generalised projects x too, unless it is
-// Exponential without ε. All else is as for Backward.
+// behind Wᵀ, for those of the Gaussian kernel with 1/ℓ for √s and 2/ℓ² for s, for ELU
+// dlog_ij/(1 + x_ij) where x_ij ≥ 0 and dlog_ij below. No exponential is taken and nothing
+// is projected but dlog, so that the cost is that of projecting n rows back and O(n·out).
+// Generalised projects x too, unless it is Exponential without ε. All else is as for
+// Backward.
 func (f *Positive[T]) LogBackward(dst, x, dlog dense.Matrix[T]) dense.Matrix[T] {
 	if f.image != nil {
 		return f.image.backward("dlog", dst, x, dlog, true)

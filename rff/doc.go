@@ -194,8 +194,8 @@
 //
 // A row with NaN or ±Inf in its gradient with respect to φ has elements that are not
 // finite in the result, and so has one with NaN or ±Inf in x, but for DotProduct,
-// Identity and the logarithm of Exponential without ε, whose derivatives do not depend
-// on x.
+// Identity, affine maps and the logarithm of Exponential without ε, whose derivatives do
+// not depend on x.
 //
 // # Cost, memory, determinism
 //

@@ -30,8 +30,8 @@ import (
 //	ComplexGaussianWeights    (N + s²)^p + (2s²)^p − 2s^(2p)
 //
 // It grows exponentially in p: at x = y, s = 1 it is 3^p − 1 for GaussianWeights
-// and 2^(p+1) − 2 for ComplexGaussianWeights, and the error is heavy-tailed. TensorSketch is cheaper for many features of many
-// dimensions.
+// and 2^(p+1) − 2 for ComplexGaussianWeights, and the error is heavy-tailed. TensorSketch
+// is cheaper for many features of many dimensions.
 //
 // The cost of Transform is p matrix products, O(n·p·m·d).
 //

@@ -39,7 +39,8 @@ type Products[T dense.Float] struct {
 // Dims returns the dimensions of x and of φ(x).
 func (f *Products[T]) Dims() (in, out int) { return f.in, f.out }
 
-// Kernel returns what φ(x)ᵀφ(y) estimates.
+// Kernel returns what φ(x)ᵀφ(y) estimates. The Coefficients of a Maclaurin kernel must not
+// be written.
 func (f *Products[T]) Kernel() kernels.Kernel { return f.kernel }
 
 // String returns the constructor with its parameters, and the dimensions.

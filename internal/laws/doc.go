@@ -21,7 +21,8 @@
 // expectation and with the same variance v. Terms of different blocks are
 // independent; any two terms of one block have the same covariance c, since the
 // rows of a block are exchangeable (Haar, or drawn without replacement in random
-// order, or with a random permutation between them, in Fastfood). Frequencies come in ⌊m/b⌋ full blocks of b and one of r = m mod b, so
+// order, or with a random permutation between them, in Fastfood). Frequencies come in
+// ⌊m/b⌋ full blocks of b and one of r = m mod b, so
 //
 //	MSE = v/m + (⌊m/b⌋·b(b−1) + r(r−1))·c/m².
 //

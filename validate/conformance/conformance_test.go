@@ -2,7 +2,10 @@ package conformance_test
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
+	"runtime"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -181,11 +184,29 @@ func histogramMaps[T dense.Float](t *testing.T, d int) map[string]rff.Map[T] {
 	return all
 }
 
-// checkMap checks m and the map of keys that goes with it, if that is another.
+// checkMap checks m and the map of keys that goes with it, if that is another, and what
+// the maps of this module promise beyond the suite.
 func checkMap[T dense.Float](t *testing.T, name string, m rff.Map[T], x dense.Matrix[T]) {
-	assert.NoError(t, conformance.Map(m, x), "%s, d = %d", name, x.Cols)
+	sides := []rff.Map[T]{m}
 	if keys := rff.Keys(m); keys != m {
-		assert.NoError(t, conformance.Map(keys, x), "keys of %s, d = %d", name, x.Cols)
+		sides = append(sides, keys)
+	}
+	for i, m := range sides {
+		assert.NoError(t, conformance.Map(m, x), "%s, side %d, d = %d", name, i, x.Cols)
+		for j := range x.Cols {
+			for sign := -1; sign <= 1; sign += 2 {
+				p := x.RowRange(0, 1).Clone()
+				p.Set(0, j, T(math.Inf(sign)))
+				phi := m.Transform(dense.Matrix[T]{}, p).Row(0)
+				assert.True(t, slices.ContainsFunc(phi, func(v T) bool { return v-v != 0 }), "%s, side %d, hides %v in coordinate %d", name, i, p.At(0, j), j)
+			}
+		}
+		before := runtime.GOMAXPROCS(1)
+		want := m.Transform(dense.Matrix[T]{}, x)
+		runtime.GOMAXPROCS(4)
+		got := m.Transform(dense.Matrix[T]{}, x)
+		runtime.GOMAXPROCS(before)
+		assert.Equal(t, want, got, "%s, side %d, on four processors", name, i)
 	}
 }
 
@@ -208,6 +229,13 @@ func TestMaps(t *testing.T) {
 func TestKernels(t *testing.T) {
 	check := func(k kernels.Kernel, x dense.Matrix[float64]) {
 		assert.NoError(t, conformance.Kernel(k, x), "%v, d = %d", k, x.Cols)
+		for j := range x.Cols {
+			p := x.RowRange(0, 1).Clone()
+			p.Set(0, j, math.Inf(1))
+			for _, v := range []float64{k.Eval(p.Row(0), x.Row(1)), k.Eval(x.Row(1), p.Row(0)), k.Eval(p.Row(0), p.Row(0))} {
+				assert.False(t, v-v == 0, "%v hides +Inf in coordinate %d: %v", k, j, v)
+			}
+		}
 	}
 	for _, d := range []int{1, 6} {
 		for _, k := range []kernels.Kernel{
