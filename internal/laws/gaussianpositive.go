@@ -3,16 +3,23 @@ package laws
 import "math"
 
 // The features of the Gaussian kernel that are positive are those of the softmax kernel
-// times e^(−‖x‖²/2), and so are their errors [Likhosherstov et al. 2022].
+// times e^(−‖x‖²/2), and so are their errors [Likhosherstov et al. 2022]. Those with
+// independent rows are finite however far from the origin points are, where both factors
+// are not.
 
 // GaussianPositiveIID is the law of the features exp(wᵀx − ‖x‖²)/√m of the Gaussian
 // kernel,
 //
-//	MSE = K²·(e^p − 1)/m:
+//	MSE = K²·(e^p − 1)/m = e^(4xᵀy)·(1 − e^(−p))/m:
 //
 // that of SoftmaxPositiveIID times e^(−‖x‖²−‖y‖²).
 func GaussianPositiveIID(x, y []float64, m int) float64 {
-	return centred(SoftmaxPositiveIID)(x, y, m)
+	return gaussianPositiveTerm(newPair(x, y, m)) / float64(m)
+}
+
+// gaussianPositiveTerm returns the variance of exp(wᵀ(x+y) − ‖x‖² − ‖y‖²).
+func gaussianPositiveTerm(z pair) float64 {
+	return -math.Exp(4*z.s) * math.Expm1(-z.p)
 }
 
 // GaussianPositiveORF is the law of the features of GaussianPositiveIID with orthogonal
@@ -26,7 +33,8 @@ func GaussianPositiveORF(x, y []float64, m int) float64 {
 //
 //	MSE = K²·(e^p − 1)·(1 − e^(−p))/(2m).
 func GaussianHyperbolicIID(x, y []float64, m int) float64 {
-	return centred(SoftmaxHyperbolicIID)(x, y, m)
+	z := newPair(x, y, m)
+	return -math.Expm1(-z.p) * gaussianPositiveTerm(z) / (2 * float64(m))
 }
 
 // GaussianHyperbolicORF is the law of the features of GaussianHyperbolicIID with
@@ -42,7 +50,10 @@ func GaussianHyperbolicORF(x, y []float64, m int) float64 {
 //
 // [Likhosherstov et al. 2022].
 func GaussianOptimalIID(a float64) func(x, y []float64, m int) float64 {
-	return centred(SoftmaxOptimalIID(a))
+	return func(x, y []float64, m int) float64 {
+		z := newPair(x, y, m)
+		return (math.Exp(optimalSecond(z, a)-z.xx-z.yy) - math.Exp(-z.q)) / float64(m)
+	}
 }
 
 // GaussianOptimalORF is the law of the features of GaussianOptimalIID with orthogonal

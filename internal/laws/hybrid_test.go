@@ -98,3 +98,14 @@ func TestGaussianPositiveByQuadrature(t *testing.T) {
 	assert.InEpsilon(t, variance(func(g float64) float64 { return math.Cosh(r * g) }), GaussianHyperbolicIID(x, y, 1), 1e-6)
 	assert.InEpsilon(t, GaussianPositiveIID(x, y, 1), GaussianOptimalIID(0)(x, y, 1), 1e-12)
 }
+
+// The Gaussian kernel is the same everywhere; its positive features have an error of
+// e^(4xᵀy)/m at orthogonal points and above, however long they are.
+func TestGaussianPositiveFarFromTheOrigin(t *testing.T) {
+	x, y := []float64{40, 0, 0}, []float64{0, 40, 0}
+	assert.InEpsilon(t, 1.0/7, GaussianPositiveIID(x, y, 7), 1e-12)
+	assert.InEpsilon(t, 0.5/7, GaussianHyperbolicIID(x, y, 7), 1e-12)
+	assert.InEpsilon(t, 1.0/7, GaussianOptimalIID(0)(x, y, 7), 1e-12)
+	y[0] = -0.25
+	assert.InEpsilon(t, math.Exp(-40)/7, GaussianPositiveIID(x, y, 7), 1e-12)
+}

@@ -112,9 +112,13 @@ func SoftmaxDampedIID(damping []float64, basis dense.Matrix[float64]) func(x, y 
 }
 
 func softmaxOptimalTerm(z pair, a float64) float64 {
+	return math.Exp(optimalSecond(z, a)) - math.Exp(2*z.s)
+}
+
+// optimalSecond returns the logarithm of the second moment of one feature's product.
+func optimalSecond(z pair, a float64) float64 {
 	d := float64(z.d)
-	second := d*math.Log1p(-4*a) - d/2*math.Log1p(-8*a) + 2*(1-4*a)*z.p/(1-8*a) - z.xx - z.yy
-	return math.Exp(second) - math.Exp(2*z.s)
+	return d*math.Log1p(-4*a) - d/2*math.Log1p(-8*a) + 2*(1-4*a)*z.p/(1-8*a) - z.xx - z.yy
 }
 
 // softmaxPositiveTerm returns the variance of exp(wᵀ(x+y) − (‖x‖²+‖y‖²)/2).
