@@ -13,12 +13,13 @@ import (
 //
 // with 0/0 = 0: Y solves exactly a system whose products q_iᵀk_j are replaced by sums of d
 // terms, each as far as ω relative from q_il·k_jl, and Λ and V likewise. What Solve returns
-// has an ω of a few units of rounding unless small triangles are ill-conditioned; ω near 1
-// says that Y has nothing to do with the system.
+// has an ω of a few units of rounding; ω near 1 says that Y has nothing to do with the
+// system.
 //
 // It computes in float64, whatever T is, so that ω is itself uncertain by some 2⁻⁵⁰. It takes
 // O(n·d·p) operations, about four times those of Solve, and O(n·(d+p)) memory. NaN
-// or ±Inf in an argument make ω NaN. It panics with the shapes unless V and Y are n×p.
+// or ±Inf in an argument, and sums beyond the range of float64, make ω NaN. It panics with
+// the shapes unless V and Y are n×p.
 func (m Matrix[T]) BackwardError(y, v dense.Matrix[T]) float64 { return m.backward(y, v, false) }
 
 // BackwardErrorTransposed is BackwardError for Tᵀ·Y = V.

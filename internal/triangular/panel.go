@@ -17,7 +17,11 @@ func SolvePanel[T dense.Float](t, y, w dense.Matrix[T]) {
 		if at > 0 {
 			product.MulPanel(-1, part(t, at, end, 0, at), y.RowRange(0, at), 1, b)
 		}
-		product.MulPanel(1, part(t, at, end, at, end), b, 0, y.RowRange(at, end))
+		if block := part(t, at, end, at, end); kept(block) {
+			substitute(block, dense.Copy(y.RowRange(at, end), b))
+		} else {
+			product.MulPanel(1, block, b, 0, y.RowRange(at, end))
+		}
 	}
 }
 
@@ -31,6 +35,10 @@ func SolvePanelTransposed[T dense.Float](t, y, w dense.Matrix[T]) {
 		if end < n {
 			product.TMulPanel(-1, part(t, end, n, at, end), y.RowRange(end, n), 1, b)
 		}
-		product.TMulPanel(1, part(t, at, end, at, end), b, 0, y.RowRange(at, end))
+		if block := part(t, at, end, at, end); kept(block) {
+			substituteTransposed(block, dense.Copy(y.RowRange(at, end), b))
+		} else {
+			product.TMulPanel(1, block, b, 0, y.RowRange(at, end))
+		}
 	}
 }

@@ -1,6 +1,12 @@
 // Package triangular solves systems of small, dense, lower-triangular matrices, by
 // substitution in blocks: only triangles of order Block on the diagonal are inverted
-// explicitly, the rest is matrix products.
+// explicitly, and only those whose inverse is as good as substitution; the rest is matrix
+// products.
+//
+// # References
+//
+//   - [Skeel 1979] R. D. Skeel: Scaling for numerical stability in Gaussian elimination.
+//     Journal of the ACM 26(3).
 package triangular
 
 import (
@@ -15,6 +21,10 @@ const Block = 16
 // the lower-triangular n×n matrix t by its inverse, zeros above its diagonal included. The
 // diagonal of t is diag, ones for nil; what is on the diagonal of t and above is not read,
 // and what is above those triangles is left as it is.
+//
+// A triangle that is ill-conditioned, or whose inverse overflows, stays as it is, with the
+// reciprocals of diag on its diagonal and a mark above: an inverse would solve it with a
+// residual that grows with its condition number, where substitution has none to speak of.
 func Invert[T dense.Float](t dense.Matrix[T], diag []T) {
 	for at := 0; at < t.Rows; at += Block {
 		end := min(at+Block, t.Rows)
@@ -37,8 +47,12 @@ func Solve[T dense.Float](t, w dense.Matrix[T], p *product.Packed[T]) {
 	for at := 0; at < n; at += Block {
 		end := min(at+Block, n)
 		b := w.RowRange(at, end)
-		product.Pack(p, b)
-		product.MulPacked(1, part(t, at, end, at, end), p, 0, b, nil)
+		if block := part(t, at, end, at, end); kept(block) {
+			substitute(block, b)
+		} else {
+			product.Pack(p, b)
+			product.MulPacked(1, block, p, 0, b, nil)
+		}
 		if end < n {
 			product.Pack(p, b)
 			product.MulPacked(-1, part(t, end, n, at, end), p, 1, w.RowRange(end, n), nil)
@@ -52,8 +66,12 @@ func SolveTransposed[T dense.Float](t, w dense.Matrix[T], p *product.Packed[T]) 
 	for at := (n - 1) / Block * Block; at >= 0; at -= Block {
 		end := min(at+Block, n)
 		b := w.RowRange(at, end)
-		product.Pack(p, b)
-		product.TMulPacked(1, part(t, at, end, at, end), p, 0, b, nil)
+		if block := part(t, at, end, at, end); kept(block) {
+			substituteTransposed(block, b)
+		} else {
+			product.Pack(p, b)
+			product.TMulPacked(1, block, p, 0, b, nil)
+		}
 		if at > 0 {
 			product.Pack(p, b)
 			product.TMulPacked(-1, part(t, at, end, 0, at), p, 1, w.RowRange(0, at), nil)
@@ -67,14 +85,14 @@ func part[T dense.Float](t dense.Matrix[T], r0, r1, c0, c1 int) dense.Matrix[T] 
 }
 
 // invertSmall replaces a triangle of order n ≤ Block by its inverse, zeros above
-// the diagonal included. Its diagonal is diag, ones for nil; what is on the diagonal of
-// x and above is not read. Row i of the inverse X is
+// the diagonal included, or keeps it. Its diagonal is diag, ones for nil; what is on the
+// diagonal of x and above is not read. Row i of the inverse X is
 //
 //	X_i = (e_i − Σ_{l<i} t_il·X_l) / λ_i
 func invertSmall[T dense.Float](x []T, stride, n int, diag []T) {
-	var t [Block]T
+	var t [Block * Block]T
 	for i := range n {
-		row := x[i*stride:][:n]
+		row, t := x[i*stride:][:n], t[i*Block:][:Block]
 		copy(t[:i], row[:i])
 		clear(row)
 		l := 0
@@ -99,12 +117,19 @@ func invertSmall[T dense.Float](x []T, stride, n int, diag []T) {
 			}
 		}
 		inverse := T(1)
+		t[i] = 1
 		if diag != nil {
-			inverse = 1 / diag[i]
+			inverse, t[i] = 1/diag[i], diag[i]
 		}
 		for j, v := range row[:i] {
 			row[j] = -inverse * v
 		}
 		row[i] = inverse
+	}
+	if n > 1 && !(condition(&t, x, stride, n) <= most) {
+		for i := range n {
+			copy(x[i*stride:][:i], t[i*Block:])
+		}
+		x[1] = mark
 	}
 }

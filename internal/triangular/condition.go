@@ -1,0 +1,77 @@
+package triangular
+
+import (
+	"math"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/vecmath"
+)
+
+// most is the largest condition number of a triangle that is inverted. Those of the delta
+// rule with unit keys and strengths up to 2 stay below: elements of T and of T⁻¹ are at most 2
+// there, so that the condition number is at most Σ_l 2·(2l+1) = 512.
+const most = 1024
+
+// mark stands beside the first element of a triangle that Invert kept, where the
+// inverse has a zero.
+const mark = 1
+
+// condition returns the larger of ‖|T⁻¹||T|‖ and ‖|T||T⁻¹|‖, in the norms that add
+// elements of a row and of a column, for a triangle T of order n and its inverse X: the
+// condition numbers of systems with T and with Tᵀ that scaling their equations does
+// not change [Skeel 1979]. It is NaN or infinite if T or X is not finite.
+func condition[T dense.Float](t *[Block * Block]T, x []T, stride, n int) T {
+	var rows, columns, left [Block]T
+	for i := range n {
+		row := t[i*Block:][:i+1]
+		down, sum := columns[:len(row)], T(0)
+		for j, v := range row {
+			v = T(math.Abs(float64(v)))
+			sum += v
+			down[j] += v
+		}
+		rows[i] = sum
+	}
+	var worst T
+	for i := range n {
+		row, c, sum := x[i*stride:][:i+1], columns[i], T(0)
+		across, down := rows[:len(row)], left[:len(row)]
+		for j, v := range row {
+			v = T(math.Abs(float64(v)))
+			sum += v * across[j]
+			down[j] += c * v
+		}
+		worst = max(worst, sum)
+	}
+	for _, v := range left[:n] {
+		worst = max(worst, v)
+	}
+	return worst
+}
+
+// kept reports whether Invert kept the triangle t.
+func kept[T dense.Float](t dense.Matrix[T]) bool { return t.Rows > 1 && t.Data[1] == mark }
+
+// substitute replaces W by T⁻¹·W for a triangle that Invert kept,
+//
+//	y_i = (w_i − Σ_{l<i} t_il·y_l) / λ_i.
+func substitute[T dense.Float](t, w dense.Matrix[T]) {
+	for i := range t.Rows {
+		row := w.Row(i)
+		for l, v := range t.Row(i)[:i] {
+			vecmath.AddScaled(row, w.Row(l), -v)
+		}
+		vecmath.Scale(row, t.At(i, i))
+	}
+}
+
+// substituteTransposed replaces W by T⁻ᵀ·W likewise, from the last row to the first.
+func substituteTransposed[T dense.Float](t, w dense.Matrix[T]) {
+	for i := t.Rows - 1; i >= 0; i-- {
+		row := w.Row(i)
+		for l := i + 1; l < t.Rows; l++ {
+			vecmath.AddScaled(row, w.Row(l), -t.At(l, i))
+		}
+		vecmath.Scale(row, t.At(i, i))
+	}
+}
