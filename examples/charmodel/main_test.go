@@ -43,6 +43,23 @@ func learns[T dense.Float](t *testing.T) {
 	}
 }
 
+// TestCurveOfFewSteps: a point is the mean of the losses since the last, also where every
+// step makes one.
+func TestCurveOfFewSteps(t *testing.T) {
+	c, err := newCorpus(rhyme, 16)
+	require.NoError(t, err)
+	for _, steps := range []int{1, 3, evaluations} {
+		m, err := newModel(shape{symbols: len(c.symbols), context: 4, blocks: 1, width: 4, heads: 1}, testForms[float64](4)["exact"], exprand.NewSource(1))
+		require.NoError(t, err)
+		tr := training[float64]{model: m}
+		require.NoError(t, tr.run(c, settings{steps: steps, batch: 1, context: 4}, rand.New(exprand.NewSource(2)), progress.Bar{}))
+		assert.Len(t, tr.curve, steps)
+		for i, p := range tr.curve {
+			assert.Positive(t, p.training, "%d steps, point %d", steps, i)
+		}
+	}
+}
+
 func TestLearns(t *testing.T) {
 	t.Run("type=float32", learns[float32])
 	t.Run("type=float64", learns[float64])

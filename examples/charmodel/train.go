@@ -63,7 +63,9 @@ func (t *training[T]) run(c corpus, s settings, rng *rand.Rand, bar progress.Bar
 	}
 	t.time = time.Since(start)
 	t.loss = t.evaluate(heldOut)
-	t.curve = append(t.curve, point{t.time.Seconds(), sum / float64(max(n, 1)), t.evaluate(some)})
+	if n > 0 { // otherwise the last step made a point
+		t.curve = append(t.curve, point{t.time.Seconds(), sum / float64(n), t.evaluate(some)})
+	}
 	return nil
 }
 
