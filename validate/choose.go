@@ -44,7 +44,8 @@ type Budget struct {
 // ChooseOptions adjusts Choose. The zero value is a good choice.
 type ChooseOptions struct {
 	// Relative divides the error at a pair by the kernel there, so that small values
-	// count as much as large ones.
+	// count as much as large ones. A kernel that is 0 or infinite at a pair, as exponentials
+	// beyond their range are, makes the error NaN or infinite, and such errors rank last.
 	Relative bool
 
 	// Pairs is the number of pairs of points that errors are means over, drawn at random
@@ -143,7 +144,11 @@ func Choose[T dense.Float](x, y dense.Matrix[T], candidates []Candidate[T], b Bu
 			return Choice[T]{}, fmt.Errorf("validate: %w", err)
 		}
 		r := Ranked[T]{Candidate: candidate}
-		if err := r.assess(run.ctx, c, px, py, b, o.Draws, rand.NewPCG(src.Uint64(), src.Uint64())); err != nil {
+		err := r.assess(run.ctx, c, px, py, b, o.Draws, rand.NewPCG(src.Uint64(), src.Uint64()))
+		if done := run.err(); done != nil {
+			return Choice[T]{}, fmt.Errorf("validate: %w", done)
+		}
+		if err != nil {
 			c.Rejected = append(c.Rejected, fmt.Errorf("validate: candidate %s: %w", candidate.Name, err))
 		} else {
 			c.Ranking = append(c.Ranking, r)
@@ -228,24 +233,30 @@ func (r *Ranked[T]) assess(ctx context.Context, c Choice[T], px, py dense.Matrix
 // fit sets the number of frequencies to the largest within the budget and returns a map
 // with them.
 func (r *Ranked[T]) fit(c Choice[T], b Budget, src rand.Source) (rff.Map[T], error) {
-	one, err := r.Draw(1, c.x, c.y, src)
+	m, err := r.at(1, c, src)
 	if err != nil {
 		return nil, err
 	}
-	in, per := one.Dims()
-	if in != c.x.Cols {
-		return nil, fmt.Errorf("the map takes points of R^%d, x is %d×%d", in, c.x.Rows, c.x.Cols)
-	}
+	_, per := m.Dims()
 	limit := math.MaxInt / 2
 	if b.Features > 0 {
 		if limit = b.Features / per; limit < 1 {
 			return nil, fmt.Errorf("one frequency makes %d features, the budget is %d", per, b.Features)
 		}
 	}
-	if b.Time == 0 {
-		return r.at(limit, c, src)
+	if b.Time > 0 {
+		m, err = r.within(b.Time, limit, m, c, src)
+	} else {
+		r.Frequencies = limit
+		m, err = r.at(limit, c, src)
 	}
-	return r.within(b.Time, limit, one, c, src)
+	if err != nil {
+		return nil, err
+	}
+	if _, r.Features = m.Dims(); b.Features > 0 && r.Features > b.Features {
+		return nil, fmt.Errorf("%d frequencies make %d features, the budget is %d", r.Frequencies, r.Features, b.Features)
+	}
+	return m, nil
 }
 
 // at draws the map with m frequencies.
@@ -254,8 +265,12 @@ func (r *Ranked[T]) at(m int, c Choice[T], src rand.Source) (rff.Map[T], error) 
 	if err != nil {
 		return nil, err
 	}
-	r.Frequencies = m
-	_, r.Features = drawn.Dims()
+	if drawn == nil {
+		return nil, errors.New("the map is nil")
+	}
+	if in, out := drawn.Dims(); in != c.x.Cols || out < 1 {
+		return nil, fmt.Errorf("the map takes points of R^%d to %d features, x is %d×%d", in, out, c.x.Rows, c.x.Cols)
+	}
 	return drawn, nil
 }
 
@@ -272,7 +287,7 @@ func (r *Ranked[T]) within(limit time.Duration, most int, one rff.Map[T], c Choi
 		if hi > 0 {
 			next = lo + (hi-lo)/2
 		}
-		m, err := r.Draw(next, c.x, c.y, src)
+		m, err := r.at(next, c, src)
 		if err != nil {
 			return nil, err
 		}
@@ -283,7 +298,6 @@ func (r *Ranked[T]) within(limit time.Duration, most int, one rff.Map[T], c Choi
 		}
 	}
 	r.Frequencies, r.Time = lo, fits
-	_, r.Features = best.Dims()
 	return best, nil
 }
 

@@ -158,7 +158,7 @@ func TestChooseErrors(t *testing.T) {
 	wrong := validate.Candidate[float64]{Name: "wrong", Draw: func(m int, _, _ dense.Matrix[float64], src rand.Source) (rff.Map[float64], error) {
 		return rff.Identity[float64](3)
 	}}
-	assert.Equal(t, "validate: candidate wrong: the map takes points of R^3, x is 20×4", choose(x, y, []validate.Candidate[float64]{wrong}, some, validate.ChooseOptions{}, src))
+	assert.Equal(t, "validate: candidate wrong: the map takes points of R^3 to 3 features, x is 20×4", choose(x, y, []validate.Candidate[float64]{wrong}, some, validate.ChooseOptions{}, src))
 
 	ctx, cancel := context.WithCancel(context.Background())
 	steps := 0
@@ -170,4 +170,41 @@ func TestChooseErrors(t *testing.T) {
 	})
 	assert.Equal(t, "validate: context canceled", choose(x, y, all, some, validate.ChooseOptions{Pairs: 5}, src, validate.WithContext(ctx), stop))
 	assert.Equal(t, 2, steps)
+}
+
+// Maps of users that are nil, or have other numbers of features than that of one
+// frequency promises.
+func TestChooseRejects(t *testing.T) {
+	x, y := samples(20, 4)
+	reason := func(draw func(m int, src rand.Source) (rff.Map[float64], error)) string {
+		list := []validate.Candidate[float64]{{Name: "own", Draw: func(m int, _, _ dense.Matrix[float64], src rand.Source) (rff.Map[float64], error) {
+			return draw(m, src)
+		}}}
+		_, err := validate.Choose(x, y, list, validate.Budget{Features: 16}, validate.ChooseOptions{}, exprand.NewSource(1))
+		require.Error(t, err)
+		return err.Error()
+	}
+	assert.Equal(t, "validate: candidate own: the map is nil", reason(func(int, rand.Source) (rff.Map[float64], error) {
+		return nil, nil
+	}))
+	assert.Equal(t, "validate: candidate own: 8 frequencies make 128 features, the budget is 16", reason(func(m int, src rand.Source) (rff.Map[float64], error) {
+		w, err := orf.IID[float64](m*m, 4, src)
+		if err != nil {
+			return nil, err
+		}
+		return rff.Gaussian(w, 1)
+	}))
+}
+
+// A context that is done during the last candidate counts as well.
+func TestChooseEndsEarlyAtLast(t *testing.T) {
+	x, y := samples(20, 4)
+	ctx, cancel := context.WithCancel(context.Background())
+	last := validate.Candidate[float64]{Name: "last", Draw: func(m int, _, _ dense.Matrix[float64], src rand.Source) (rff.Map[float64], error) {
+		cancel()
+		return nil, errors.New("no more")
+	}}
+	list := append(validate.GaussianCandidates[float64](1)[:1], last)
+	_, err := validate.Choose(x, y, list, validate.Budget{Features: 16}, validate.ChooseOptions{Pairs: 5}, exprand.NewSource(1), validate.WithContext(ctx))
+	assert.ErrorIs(t, err, context.Canceled)
 }

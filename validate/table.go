@@ -11,7 +11,7 @@ import (
 )
 
 // Table is a result in rows and columns, to print, to write for other programs or
-// to draw (package validate/chart): BiasTable, VarianceTable, Comparison and Choice
+// to draw (package validate/charts): BiasTable, VarianceTable, Comparison and Choice
 // have one.
 type Table struct {
 	Title   string
@@ -67,8 +67,11 @@ func (c Column) print(cell any) string {
 
 // WriteCSV writes the table as comma-separated values [RFC 4180]: the keys of the
 // columns, then the rows, numbers with all their digits and nothing where there is no
-// value.
+// value. It returns an error if a row does not have a cell for each column, and that of w.
 func (t Table) WriteCSV(w io.Writer) error {
+	if err := t.check(); err != nil {
+		return err
+	}
 	out := csv.NewWriter(w)
 	record := make([]string, len(t.Columns))
 	for i, c := range t.Columns {
@@ -100,7 +103,8 @@ func digits(cell any) string {
 }
 
 // Numbers returns the cells of the column with that key, NaN where there is no value.
-// It returns an error if there is no such column or if a cell is not a number.
+// It returns an error if there is no such column, if a cell is not a number, or if a row
+// does not have a cell for each column.
 func (t Table) Numbers(key string) ([]float64, error) {
 	at, err := t.column(key)
 	if err != nil {
@@ -123,7 +127,7 @@ func (t Table) Numbers(key string) ([]float64, error) {
 }
 
 // Names returns the cells of the column with that key as they are printed. It returns
-// an error if there is no such column.
+// an error if there is no such column or if a row does not have a cell for each column.
 func (t Table) Names(key string) ([]string, error) {
 	at, err := t.column(key)
 	if err != nil {
@@ -137,10 +141,23 @@ func (t Table) Names(key string) ([]string, error) {
 }
 
 func (t Table) column(key string) (int, error) {
+	if err := t.check(); err != nil {
+		return 0, err
+	}
 	for i, c := range t.Columns {
 		if c.Key == key {
 			return i, nil
 		}
 	}
 	return 0, fmt.Errorf("validate: the table has no column %q", key)
+}
+
+// check returns an error unless every row has a cell for each column.
+func (t Table) check() error {
+	for i, row := range t.Rows {
+		if len(row) != len(t.Columns) {
+			return fmt.Errorf("validate: row %d has length %d, want a cell for each of %d columns", i, len(row), len(t.Columns))
+		}
+	}
+	return nil
 }

@@ -37,6 +37,24 @@ func TestTableAsCSV(t *testing.T) {
 	assert.ErrorContains(t, grid().WriteCSV(full{}), "no room")
 }
 
+// A row of another length would put numbers under the heads of others.
+func TestRowsOfOtherLengths(t *testing.T) {
+	for length, want := range map[int]string{
+		2: "validate: row 1 has length 2, want a cell for each of 3 columns",
+		4: "validate: row 1 has length 4, want a cell for each of 3 columns",
+	} {
+		table := grid()
+		table.Rows[1] = make([]any, length)
+		var b strings.Builder
+		assert.EqualError(t, table.WriteCSV(&b), want)
+		assert.Empty(t, b.String())
+		_, err := table.Numbers("m")
+		assert.EqualError(t, err, want)
+		_, err = table.Names("m")
+		assert.EqualError(t, err, want)
+	}
+}
+
 // full is a writer without room.
 type full struct{}
 

@@ -7,10 +7,12 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"gonum.org/v1/plot/vg/draw"
 )
 
 func figure() Figure {
@@ -85,6 +87,38 @@ func TestRoundTicks(t *testing.T) {
 	}
 	assert.Equal(t, []string{"0.05", "0.1", "0.2", "0.5", "1", "2"}, labels(0.04, 3))
 	assert.Equal(t, []string{"0.1", "1", "10", "100"}, labels(0.1, 999))
+	for _, ends := range [][2]float64{{2.1, 4.9}, {0.055, 0.09}, {1.01, 1.02}, {0.6, 1.5}} {
+		assert.GreaterOrEqual(t, len(labels(ends[0], ends[1])), 2, "%v", ends)
+	}
+}
+
+func TestStylesDiffer(t *testing.T) {
+	var p Panel
+	const count = 20
+	for i := range count {
+		p.Series = append(p.Series, Series{Name: strconv.Itoa(i)})
+	}
+	p.Levels = []Level{{Name: "0", Y: 1}}
+	type look struct {
+		colour color.Color
+		shape  draw.GlyphDrawer
+	}
+	looks := make(map[look]bool)
+	styles := Figure{Panels: []Panel{p}}.styles()
+	for _, s := range styles[:count] {
+		looks[look{s.glyph.Color, s.glyph.Shape}] = true
+	}
+	assert.Len(t, looks, count)
+	require.Len(t, styles, count+1, "a level has a style of its own, whatever its name")
+	assert.True(t, styles[count].level)
+}
+
+// The errors of a law are of no use, and of no effect.
+func TestLinesHaveNoErrors(t *testing.T) {
+	f := Figure{Panels: []Panel{{Series: []Series{{Line: []Point{{1, 1, 100}, {2, 2, math.NaN()}}}}}}}
+	e, err := f.extent(f.Panels)
+	require.NoError(t, err)
+	assert.Equal(t, extent{x0: 0.94, x1: 2.06, y0: 0.94, y1: 2.06}, e)
 }
 
 func TestErrors(t *testing.T) {

@@ -182,7 +182,7 @@ func (f Figure) extent(panels []Panel) (extent, error) {
 			}
 		}
 		for _, s := range p.Series {
-			for _, q := range append(f.points(s.Points), f.points(s.Line)...) {
+			for _, q := range append(f.points(s.Points), f.path(s.Line)...) {
 				e.x0, e.x1 = min(e.x0, q.X), max(e.x1, q.X)
 				e.y1 = max(e.y1, q.Y+q.Err)
 				e.y0 = min(e.y0, q.Y)
@@ -226,6 +226,15 @@ func (f Figure) points(all []Point) []Point {
 		}
 	}
 	return ps
+}
+
+// path returns the points of a line that can be drawn, without errors.
+func (f Figure) path(line []Point) []Point {
+	var ps []Point
+	for _, p := range line {
+		ps = append(ps, Point{X: p.X, Y: p.Y})
+	}
+	return f.points(ps)
 }
 
 func (f Figure) drawable(p Point) bool {

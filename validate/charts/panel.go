@@ -40,7 +40,7 @@ var (
 // levels after series.
 func (f Figure) styles() []style {
 	var all []style
-	known := make(map[string]bool)
+	known, knownLevels := make(map[string]bool), make(map[string]bool)
 	for _, p := range f.Panels {
 		for _, s := range p.Series {
 			if known[s.Name] {
@@ -49,20 +49,22 @@ func (f Figure) styles() []style {
 			known[s.Name] = true
 			n := len(all)
 			c := palette[n%len(palette)]
+			// Colours that come again have other shapes.
+			shape := shapes[(n+n/len(palette))%len(shapes)]
 			all = append(all, style{
 				name:  s.Name,
 				line:  draw.LineStyle{Color: c, Width: vg.Points(1.5)},
-				glyph: draw.GlyphStyle{Color: c, Radius: vg.Points(3.5), Shape: shapes[n%len(shapes)]},
+				glyph: draw.GlyphStyle{Color: c, Radius: vg.Points(3.5), Shape: shape},
 			})
 		}
 	}
 	levels := 0
 	for _, p := range f.Panels {
 		for _, l := range p.Levels {
-			if known[l.Name] {
+			if knownLevels[l.Name] {
 				continue
 			}
-			known[l.Name] = true
+			knownLevels[l.Name] = true
 			all = append(all, style{name: l.Name, level: true, line: draw.LineStyle{
 				Color: grey, Width: vg.Points(1.5), Dashes: dashes[levels%len(dashes)],
 			}})
@@ -117,7 +119,7 @@ func (f Figure) plot(p Panel, area extent, styles []style) *plot.Plot {
 				points := f.apart(f.points(r.Points), at, len(p.Series), area)
 				path := points
 				if r.Line != nil {
-					path = f.points(r.Line)
+					path = f.path(r.Line)
 				}
 				d.Add(lines{style: s, points: points, path: path, floor: area.y0})
 			}

@@ -8,12 +8,14 @@ import (
 )
 
 // roundTicks marks a logarithmic axis at 1, 2, 5 times powers of ten, and
-// labels all of them as long as that is legible, else the powers only.
+// labels all of them as long as that is legible, else the powers only. Where that makes
+// fewer than two labels, it takes those of a linear axis.
 type roundTicks struct{}
 
 // Ticks implements plot.Ticker.
 func (roundTicks) Ticks(lo, hi float64) []plot.Tick {
 	var ticks []plot.Tick
+	labels := 0
 	decades := math.Log10(hi / lo)
 	for e := math.Floor(math.Log10(lo)); e <= math.Ceil(math.Log10(hi)); e++ {
 		for digit := 1; digit <= 9; digit++ {
@@ -24,9 +26,13 @@ func (roundTicks) Ticks(lo, hi float64) []plot.Tick {
 			t := plot.Tick{Value: v}
 			if digit == 1 || decades < 3 && (digit == 2 || digit == 5) {
 				t.Label = strconv.FormatFloat(v, 'g', 3, 64)
+				labels++
 			}
 			ticks = append(ticks, t)
 		}
+	}
+	if labels < 2 {
+		return plot.DefaultTicks{}.Ticks(lo, hi)
 	}
 	return ticks
 }
