@@ -1,0 +1,88 @@
+package randfeat_test
+
+import (
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// imports maps the path of each file that is no test to what it imports.
+func imports(t *testing.T) map[string][]string {
+	t.Helper()
+	all := make(map[string][]string)
+	require.NoError(t, filepath.WalkDir(".", func(path string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir() && path != "." && strings.HasPrefix(entry.Name(), "_"), entry.Name() == ".git":
+			return filepath.SkipDir // generators are modules of their own
+		case entry.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go"):
+			return nil
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ImportsOnly)
+		if err != nil {
+			return err
+		}
+		path = filepath.ToSlash(path)
+		all[path] = nil
+		for _, i := range file.Imports {
+			name, err := strconv.Unquote(i.Path.Value)
+			if err != nil {
+				return err
+			}
+			all[path] = append(all[path], name)
+		}
+		return nil
+	}))
+	return all
+}
+
+// TestImports: imports go one way, who draws nothing does not link what draws, and what
+// only examples or tests need stays there.
+func TestImports(t *testing.T) {
+	const module = "github.com/seed-feabd252/randfeat/"
+	all := imports(t)
+	for imported, folders := range map[string]string{
+		"gonum.org/v1/plot":              "examples validate/charts",
+		"github.com/sbinet/npyio":        "examples",
+		"github.com/schollz/progressbar": "examples",
+		"golang.org/x/term":              "examples",
+		"golang.org/x/exp/rand":          "examples",
+		"github.com/stretchr/testify":    "",
+		module + "orf":                   "rff performer validate examples",
+		module + "rff":                   "performer validate examples",
+		module + "performer":             "examples",
+		module + "semiseparable":         "",
+		module + "validate":              "validate examples",
+		module + "examples":              "examples",
+	} {
+		used := false
+		for path, list := range all {
+			for _, name := range list {
+				if name != imported && !strings.HasPrefix(name, imported+"/") {
+					continue
+				}
+				used = true
+				assert.True(t, within(path, strings.Fields(folders)), "%s imports %s", path, name)
+			}
+		}
+		assert.Equal(t, folders != "", used, "%s is imported", imported)
+	}
+}
+
+// within reports whether a file is in one of the folders, or below.
+func within(path string, folders []string) bool {
+	for _, f := range folders {
+		if strings.HasPrefix(path, f+"/") {
+			return true
+		}
+	}
+	return false
+}
