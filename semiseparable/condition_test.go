@@ -2,6 +2,7 @@ package semiseparable
 
 import (
 	"math/rand/v2"
+	"runtime"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -57,4 +58,33 @@ func TestOverflowOfInverse(t *testing.T) {
 	_, err = m.Inverse(dense.Matrix[float64]{})
 	var e *OverflowError
 	require.ErrorAs(t, err, &e)
+}
+
+// TestIllConditionedColumns: columns do not depend on each other where triangles are
+// not inverted either, nor on GOMAXPROCS, and dst may be V.
+func TestIllConditionedColumns(t *testing.T) {
+	both(t, testIllConditionedColumns[float32], testIllConditionedColumns[float64])
+}
+
+func testIllConditionedColumns[T dense.Float](t *testing.T) {
+	const n, d, p = 100, 6, 70
+	rng := rand.New(rand.NewPCG(35, 36))
+	m, x := Matrix[T]{Q: normal[T](rng, n, d), K: normal[T](rng, n, d)}, normal[T](rng, n, p)
+	for _, transposed := range []bool{false, true} {
+		v, err := m.run(dense.Matrix[T]{}, x, "x", operation{transposed: transposed}, m.tuned())
+		require.NoError(t, err)
+		solving := operation{true, transposed}
+		all, err := m.run(dense.Matrix[T]{}, v, "v", solving, m.tuned())
+		require.NoError(t, err)
+		for _, j := range []int{0, 31, 64, 69} {
+			one, err := m.run(dense.Matrix[T]{}, v.ColRange(j, j+1), "v", solving, m.tuned())
+			require.NoError(t, err)
+			assert.Equal(t, all.ColRange(j, j+1).Clone().Data, one.Data, "column %d", j)
+		}
+		procs := runtime.GOMAXPROCS(1)
+		got, err := m.run(v, v, "v", solving, m.tuned())
+		runtime.GOMAXPROCS(procs)
+		require.NoError(t, err)
+		assert.Equal(t, all.Data, got.Data)
+	}
 }
