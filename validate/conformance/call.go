@@ -115,8 +115,8 @@ func (o operation[T]) checkNotFinite(f *findings, x, clean dense.Matrix[T]) {
 			input := x.Clone()
 			input.Set(row, j, T(bad))
 			got := o.call(dense.Matrix[T]{}, input)
-			if math.IsNaN(bad) && finite(got.Row(row)) {
-				f.add("%s hides a NaN in coordinate %d", o.name, j)
+			if finite(got.Row(row)) {
+				f.add("%s hides %v in coordinate %d", o.name, bad, j)
 				return
 			}
 			copy(got.Row(row), clean.Row(row))

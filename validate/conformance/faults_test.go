@@ -117,7 +117,20 @@ func TestFaultyProjections(t *testing.T) {
 				return dst
 			}
 		},
-		"hides a NaN in coordinate 0": func(p *projection) {
+		"hides +Inf in coordinate 0": func(p *projection) {
+			p.project = func(dst, x dense.Matrix[float64]) dense.Matrix[float64] {
+				dst = right.Project(dst, x)
+				for i := range dst.Rows {
+					for j, v := range dst.Row(i) {
+						if math.IsInf(v, 0) {
+							dst.Set(i, j, math.MaxFloat64)
+						}
+					}
+				}
+				return dst
+			}
+		},
+		"hides NaN in coordinate 0": func(p *projection) {
 			p.project = func(dst, x dense.Matrix[float64]) dense.Matrix[float64] {
 				dst = right.Project(dst, x)
 				for i := range dst.Rows {

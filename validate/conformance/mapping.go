@@ -16,7 +16,7 @@ import (
 //
 //   - Transform has the shapes that Dims tells; a row of φ depends on its row of x
 //     alone, to the last bit; x is only read; of dst all is written, and nothing beside it;
-//   - goroutines may share it; NaN is not hidden; shapes that do not fit panic;
+//   - goroutines may share it; NaN and ±Inf are not hidden; shapes that do not fit panic;
 //   - Kernel is valid where it has a Validate, and a number at pairs of the points;
 //   - φ = exp(LogTransform), to rounding;
 //   - Backward is the gradient of Transform and LogBackward that of LogTransform: along

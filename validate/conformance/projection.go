@@ -20,7 +20,7 @@ const points = 70
 //     the power of two not below d (for padded transforms), and ProjectTransposed ZW likewise;
 //   - a row of a result depends on its row of x alone, to the last bit; x is only read;
 //     of dst all is written, and nothing beside it;
-//   - goroutines may share it; NaN is not hidden; shapes that do not fit panic;
+//   - goroutines may share it; NaN and ±Inf are not hidden; shapes that do not fit panic;
 //   - tiles cover the result once, and have the bits of Project when they are finished.
 //
 // It takes O((m+d)·d) memory and some dozens of projections of 70 points.
