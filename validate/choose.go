@@ -38,6 +38,7 @@ type Budget struct {
 
 	// Time is how long Transform may take for the samples x and y together, as
 	// measured on this machine at this moment: with it, the choice is not reproducible.
+	// Without Features, a map has at most 2²⁰ of them however long it may take.
 	Time time.Duration
 }
 
@@ -230,6 +231,9 @@ func (r *Ranked[T]) assess(ctx context.Context, c Choice[T], px, py dense.Matrix
 	return nil
 }
 
+// mostFeatures bounds a map where only time is.
+const mostFeatures = 1 << 20
+
 // fit sets the number of frequencies to the largest within the budget and returns a map
 // with them.
 func (r *Ranked[T]) fit(c Choice[T], b Budget, src rand.Source) (rff.Map[T], error) {
@@ -238,7 +242,7 @@ func (r *Ranked[T]) fit(c Choice[T], b Budget, src rand.Source) (rff.Map[T], err
 		return nil, err
 	}
 	_, per := m.Dims()
-	limit := math.MaxInt / 2
+	limit := max(mostFeatures/per, 1)
 	if b.Features > 0 {
 		if limit = b.Features / per; limit < 1 {
 			return nil, fmt.Errorf("one frequency makes %d features, the budget is %d", per, b.Features)
