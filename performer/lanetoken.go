@@ -74,7 +74,7 @@ func (l *lane[T]) writeToken(s dense.Matrix[T], key, value, g []T, beta T, query
 	if l.r.opts.Rule.corrects() {
 		clear(u)
 		vecmath.SumRows(s.Data, s.Stride, key, u)
-		vecmath.AffineEach(u, -1, value)
+		vecmath.AffineEach(u, -1, value, 0)
 		vecmath.Scale(u, beta)
 	} else {
 		copy(u, value)

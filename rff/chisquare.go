@@ -207,7 +207,7 @@ func SkewedChiSquare[T dense.Float](m, d int, c float64, src rand.Source) (*Feat
 		estimator: Estimator{Form: FormSkewedChiSquare, C: c},
 		row: func(phi, _ []T, from, to int) {
 			t := phi[from:to]
-			vecmath.AffineEach(t, 1, phases[from:to])
+			vecmath.AffineEach(t, 1, phases[from:to], 0)
 			vecmath.Cos(t, t)
 			vecmath.Scale(t, norm)
 		},

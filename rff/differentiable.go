@@ -50,8 +50,8 @@ type DifferentiableLog[T dense.Float] interface {
 // counts as 0.
 //
 // The cost is at most that of Transform, of projecting n rows back and O(n·out);
-// DotProduct projects back alone, Identity, Quadratic, Taylor and AdditiveChiSquare
-// are O(n·out), and TensorSketch takes 2p + 1 Fourier transforms a row for p + 1.
+// DotProduct projects back alone, and Identity, Quadratic, Taylor and AdditiveChiSquare
+// are O(n·out).
 // A workspace for 64 rows a goroutine is kept for later calls, and nothing is
 // allocated then. It panics if a shape does not fit and if CanBackward is an error.
 func (f *Features[T]) Backward(dst, x, dphi dense.Matrix[T]) dense.Matrix[T] {

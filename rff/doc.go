@@ -113,9 +113,10 @@
 //     its features have, without a bias to fight; ReLU is the usual choice.
 //   - Polynomials: PolynomialSketch with complex weights, whose error grows as 2^(p/2)
 //     with the degree where that of real ones grows as 3^(p/2). TensorSketch has nearly
-//     the error of complex weights and saves work from about a thousand dimensions on:
-//     below that a matrix product is faster than a Fourier transform. Quadratic is
-//     exact where its d(d+1)/2 features are not too many.
+//     the error of complex weights at the same speed, and saves work from some hundred
+//     dimensions on, where Fourier transforms are faster than a matrix product; for
+//     degree 1 it is by far the fastest. Quadratic is exact where its d(d+1)/2 features
+//     are not too many.
 //   - Histograms: AdditiveChiSquare, off by about 5 % of Σ√(x_i·y_i) at most with 5
 //     features a bin and the default interval, or SkewedChiSquare, which is unbiased.
 //   - Few dimensions, small s·xᵀy: Taylor or Quadratic, without any variance.

@@ -1,7 +1,6 @@
 package rff_test
 
 import (
-	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -38,9 +37,6 @@ func TestEstimators(t *testing.T) {
 		"ArcCosine{Order: 1}": {Form: rff.FormArcCosine, Order: 1},
 		"ArcCosine{Order: 2}": {Form: rff.FormArcCosine, Order: 2},
 	}
-	for _, k := range []kernels.Polynomial{shifted, {Degree: 2}, {Degree: 1, Offset: 1}} {
-		want[fmt.Sprintf("tensor %v", k)] = rff.Estimator{Form: rff.FormTensorSketch, Polynomial: k}
-	}
 	for name, f := range allMaps[float64](t, 4) {
 		e, ok := f.(estimating)
 		if !ok {
@@ -48,7 +44,7 @@ func TestEstimators(t *testing.T) {
 			continue
 		}
 		switch name {
-		case "SADERF", "ADERF":
+		case "SADERF", "ADERF", "structured SADERF", "structured ADERF":
 			got, keys := e.Estimator(), rff.Keys(f).(estimating).Estimator()
 			assert.Equal(t, []any{rff.FormSoftmaxOptimal, scaleOf}, []any{got.Form, got.Scale}, name)
 			assert.Negative(t, got.A, name)
@@ -82,6 +78,12 @@ func TestEstimatorsOfSketches(t *testing.T) {
 	got.Coefficients[0], got.Degrees[0] = 7, 7
 	assert.Equal(t, 0.75, maclaurin.Estimator().Degrees[0], "a copy")
 	assert.Equal(t, 1.0, maclaurin.Estimator().Coefficients[0], "a copy")
+
+	for _, k := range []kernels.Polynomial{shifted, {Degree: 2}, {Degree: 1, Offset: 1}} {
+		tensor, err := rff.TensorSketch[float64](4, 2, k, repeated())
+		require.NoError(t, err)
+		assert.Equal(t, rff.Estimator{Form: rff.FormTensorSketch, Polynomial: k}, tensor.Estimator())
+	}
 
 	w, err := orf.IID[float64](3, 2, repeated())
 	require.NoError(t, err)

@@ -30,8 +30,10 @@ import (
 // query that is not has a large variance then. Where x_l or y_l is zero in the whole
 // sample ψ_l = 1.
 //
-// The cost is that of SoftmaxOptimal, structured frequencies included, and O(n·d) to scale
-// points, 1024 at a time, in a workspace that is kept; that of the fit is O((n+n')·d²).
+// The cost is that of SoftmaxOptimal and O(n·d) for norms; that of the fit is O((n+n')·d²).
+// Frequencies that are a matrix are multiplied by ψ, which takes m·d numbers for either
+// side. Structured ones are left as they are, and points are scaled, 1024 at a time, in a
+// workspace that is kept; so it is where a ψ_l is beyond 2^±60.
 //
 // An error reports a nil w, a scale that is not a positive number in the range of T,
 // samples without rows, not of the dimension of w, or whose second moments are not finite,
@@ -60,7 +62,7 @@ func SADERF[T dense.Float](w orf.Projection[T], x, y dense.Matrix[T], scale floa
 		diagonal.Set(l, l, v)
 		inverse.Set(l, l, 1/v)
 	}
-	return pair("SADERF", features.scaled(query), features.scaled(key), Estimator{
+	return pair("SADERF", features.scaled(dense.ToMat(diagonal), query), features.scaled(dense.ToMat(inverse), key), Estimator{
 		Form: FormSoftmaxOptimal, Scale: scale, A: a, Query: diagonal, Key: inverse,
 	}), nil
 }
@@ -81,8 +83,8 @@ func SADERF[T dense.Float](w orf.Projection[T], x, y dense.Matrix[T], scale floa
 // number κ of at most about √(d/r), and what is estimated is the kernel at a product xᵀy
 // that is off by about κ·u·‖x‖‖y‖, u = 2⁻⁵³ or 2⁻²⁴.
 //
-// The cost is O(n·d²) to map points, more than that of SADERF; that of the fit is
-// O((n+n')·d² + d³). Errors are those of SADERF, elements of Ψ outside the range of T,
+// The cost is O(n·d²) for images Ψx or their norms, more than that of SADERF; that of the
+// fit is O((n+n')·d² + d³), and O(m·d²) where Ψ multiplies the frequencies. Errors are those of SADERF, elements of Ψ outside the range of T,
 // and eigenvalues that did not converge. All else is as for SADERF.
 func ADERF[T dense.Float](w orf.Projection[T], x, y dense.Matrix[T], scale float64) (*Positive[T], error) {
 	f, err := newFit(w, x, y, scale)
@@ -106,7 +108,7 @@ func ADERF[T dense.Float](w orf.Projection[T], x, y dense.Matrix[T], scale float
 	if err != nil {
 		return nil, err
 	}
-	return pair("ADERF", features.mixed(p), features.mixed(q), Estimator{
+	return pair("ADERF", features.mixed(query, p), features.mixed(key, q), Estimator{
 		Form: FormSoftmaxOptimal, Scale: scale, A: a,
 		Query: dense.FromMat[float64](query), Key: dense.FromMat[float64](key),
 	}), nil

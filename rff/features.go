@@ -15,9 +15,8 @@ import (
 //	φ(x) = h(x)/√m · [f₁(w₁ᵀx) … f₁(w_mᵀx), …, f_l(w₁ᵀx) … f_l(w_mᵀx)]
 //
 // that New builds, its named special cases, SoftmaxHybrid, the explicit maps Identity,
-// Quadratic, Taylor and AdditiveChiSquare, TensorSketch and SkewedChiSquare. It never
-// changes after construction and may be shared
-// by goroutines.
+// Quadratic, Taylor and AdditiveChiSquare, and SkewedChiSquare. It never changes after
+// construction and may be shared by goroutines.
 type Features[T dense.Float] struct {
 	engine[T]
 	name   string

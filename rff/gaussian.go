@@ -86,7 +86,7 @@ func GaussianPhase[T dense.Float](w orf.Projection[T], lengthScale float64, src 
 		kernel: kernels.Gaussian{LengthScale: lengthScale},
 		row: func(phi, _ []T, from, to int) {
 			t := phi[from:to]
-			vecmath.AffineEach(t, inv, phases[from:to])
+			vecmath.AffineEach(t, inv, phases[from:to], 0)
 			vecmath.Cos(t, t)
 			vecmath.Scale(t, norm)
 		},

@@ -1,6 +1,8 @@
 package rff
 
 import (
+	"gonum.org/v1/gonum/mat"
+
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/parallel"
 	"github.com/seed-feabd252/randfeat/internal/pool"
@@ -8,8 +10,8 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/vecmath"
 )
 
-// image turns a positive map φ into one of linear images of points, φ(Px). It is points
-// that P works on, not frequencies, which keeps the structure of these.
+// image turns a positive map φ into one of linear images of points, φ(Px). Where
+// frequencies have structure it is points that P works on, which keeps it.
 type image[T dense.Float] struct {
 	inner *Positive[T]
 
@@ -17,6 +19,8 @@ type image[T dense.Float] struct {
 	// these are the right operands.
 	factors             []T
 	operand, transposed product.Packed[T] // Pᵀ, P
+
+	folded *folded[T] // nil if points are mapped before they are projected
 
 	works pool.Of[imageWork[T]]
 }
@@ -35,28 +39,36 @@ type imageWork[T dense.Float] struct {
 }
 
 func (w *imageWork[T]) Piece(block int) {
-	for i := block * blockRows; i < min((block+1)*blockRows, w.x.Rows); i++ {
-		row := w.dst.Row(i)
-		copy(row, w.x.Row(i))
-		vecmath.Multiply(row, w.factors)
+	lo := block * blockRows
+	hi := min(lo+blockRows, w.x.Rows)
+	scaleRows(w.dst.RowRange(lo, hi), w.x.RowRange(lo, hi), w.factors)
+}
+
+// scaleRows writes the rows of x times factors into dst.
+func scaleRows[T dense.Float](dst, x dense.Matrix[T], factors []T) {
+	for i := range x.Rows {
+		row := dst.Row(i)
+		copy(row, x.Row(i))
+		vecmath.Multiply(row, factors)
 	}
 }
 
-// scaled returns the map φ(Px) for P = diag(factors).
-func (f *Positive[T]) scaled(factors []T) *Positive[T] {
-	return f.of(&image[T]{inner: f, factors: factors})
+// scaled returns the map φ(Px) for P, which is diag(factors).
+func (f *Positive[T]) scaled(p *mat.Dense, factors []T) *Positive[T] {
+	return f.of(&image[T]{inner: f, factors: factors}, p)
 }
 
-// mixed returns the map φ(Px) for the d×d matrix P.
-func (f *Positive[T]) mixed(p dense.Matrix[T]) *Positive[T] {
+// mixed returns the map φ(Px) for P, which is rounded in T.
+func (f *Positive[T]) mixed(p *mat.Dense, rounded dense.Matrix[T]) *Positive[T] {
 	m := &image[T]{inner: f}
-	product.PackT(&m.operand, p)
-	product.Pack(&m.transposed, p)
-	return f.of(m)
+	product.PackT(&m.operand, rounded)
+	product.Pack(&m.transposed, rounded)
+	return f.of(m, p)
 }
 
-// of returns f behind m.
-func (f *Positive[T]) of(m *image[T]) *Positive[T] {
+// of returns f behind m, for the matrix p.
+func (f *Positive[T]) of(m *image[T], p *mat.Dense) *Positive[T] {
+	m.folded = m.fold(p)
 	return &Positive[T]{engine: f.engine, kernel: f.kernel, image: m}
 }
 
@@ -78,6 +90,9 @@ func (m *image[T]) apply(w *imageWork[T], dst, x dense.Matrix[T], back bool) {
 func (m *image[T]) transform(dst, x dense.Matrix[T], log bool) dense.Matrix[T] {
 	checkPoints(x, m.inner.in)
 	dst = dense.Ensure(dst, x.Rows, m.inner.out)
+	if m.folded != nil {
+		return m.folded.transform(dst, x, log)
+	}
 	w := m.works.Get()
 	for lo := 0; lo < x.Rows; lo += imageRows {
 		hi := min(lo+imageRows, x.Rows)

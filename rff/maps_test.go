@@ -151,6 +151,15 @@ func allMaps[T dense.Float](t testing.TB, d int) map[string]rff.Map[T] {
 	require.NoError(t, err)
 	maps["new"] = rff.New(w, func(x []T) T { return 1 + x[0]*x[0] },
 		func(t T) T { return T(math.Cos(float64(t))) }, func(t T) T { return t * t })
+	// Those above change frequencies, these the points.
+	structured, err := orf.Hadamard[T](20, d, exprand.NewSource(5))
+	require.NoError(t, err)
+	x, y := fitPoints[T](structured)
+	balanced, err := rff.SADERF(structured, x, y, scaleOf)
+	require.NoError(t, err)
+	mixed, err := rff.ADERF(structured, x, y, scaleOf)
+	require.NoError(t, err)
+	maps["structured SADERF"], maps["structured ADERF"] = balanced, mixed
 	for name, f := range exactMaps[T](t, d) {
 		maps[name] = f
 	}

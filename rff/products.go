@@ -12,17 +12,18 @@ import (
 //
 //	φ_j(x) = g_j·Π_{t ≤ n_j} w_jtᵀx̃,
 //
-// where x̃ is x or x with a constant appended: PolynomialSketch, PolynomialOf and
-// Maclaurin. With complex w there are m/2 of them, and the m features are their
-// real parts followed by their imaginary parts: Re(φ(x)·φ(y)ᴴ) is the inner
-// product of those. It never changes after construction and may be shared by
-// goroutines.
+// where x̃ is x or x with a constant appended: PolynomialSketch, PolynomialOf,
+// Maclaurin and TensorSketch. With complex w there are m/2 of them, and the m features
+// are their real parts followed by their imaginary parts: Re(φ(x)·φ(y)ᴴ) is the inner
+// product of those. TensorSketch has one or two with real w before them. It never
+// changes after construction and may be shared by goroutines.
 type Products[T dense.Float] struct {
 	name      string
 	kernel    kernels.Kernel
 	estimator Estimator
 	in, out   int
 	parts     int // 1, or 2 for complex numbers
+	real      int // features that are real nevertheless, which come first
 
 	// x̃ = [scale·x, constant] if there is a constant, else x.
 	scale, constant T
@@ -30,7 +31,7 @@ type Products[T dense.Float] struct {
 	// factors[t] has the projections of the features of degree above t, which are the
 	// first ones: real parts, then imaginary ones.
 	factors []orf.Transposer[T]
-	gains   []T // of each feature
+	gains   []T // of each feature; nil if they are those of a factor
 
 	passes pool.Of[productsPass[T]]
 	spaces pool.Of[productsSpace[T]]
@@ -143,7 +144,9 @@ func (f *Products[T]) push(s *productsSpace[T], dst, x dense.Matrix[T]) {
 		if len(f.factors) == 0 {
 			f.begin(dst.Row(i), nil, x.Row(i))
 		}
-		vecmath.Multiply(dst.Row(i), f.gains)
+		if f.gains != nil {
+			vecmath.Multiply(dst.Row(i), f.gains)
+		}
 	}
 }
 
@@ -161,10 +164,6 @@ func (f *Products[T]) begin(phi, factor, x []T) {
 	}
 }
 
-// productChunk is the number of complex features for which multiply keeps scratch on
-// its stack.
-const productChunk = 256
-
 // multiply multiplies the first features of phi by a factor, or by its conjugate if
 // sign is −1.
 func (f *Products[T]) multiply(phi, factor []T, sign T) {
@@ -172,21 +171,11 @@ func (f *Products[T]) multiply(phi, factor []T, sign T) {
 		vecmath.Multiply(phi[:len(factor)], factor)
 		return
 	}
+	r := f.real
+	vecmath.Multiply(phi[:r], factor[:r])
+	phi, factor = phi[r:], factor[r:]
 	n, m := len(factor)/2, len(phi)/2
-	re, im, u, v := phi[:n], phi[m:m+n], factor[:n], factor[n:]
-	var first, second [productChunk]T
-	for at := 0; at < n; at += productChunk {
-		to := min(at+productChunk, n)
-		a, b := first[:to-at], second[:to-at]
-		copy(a, re[at:to])
-		copy(b, im[at:to])
-		vecmath.Multiply(a, v[at:to])
-		vecmath.Multiply(b, v[at:to])
-		vecmath.Multiply(re[at:to], u[at:to])
-		vecmath.Multiply(im[at:to], u[at:to])
-		vecmath.AddScaled(re[at:to], b, -sign)
-		vecmath.AddScaled(im[at:to], a, sign)
-	}
+	vecmath.MultiplyComplex(phi[:n], phi[m:m+n], factor[:n], factor[n:], sign)
 }
 
 // nothing returns 0, or NaN if a number of x is NaN or infinite.

@@ -29,7 +29,9 @@ func (f *Products[T]) pull(s *productsSpace[T], dst, x, g dense.Matrix[T]) {
 	left, work := rows.RowRange(0, n), rows.RowRange(n, 2*n)
 	for i := range n {
 		copy(left.Row(i), g.Row(i))
-		vecmath.Multiply(left.Row(i), f.gains)
+		if f.gains != nil {
+			vecmath.Multiply(left.Row(i), f.gains)
+		}
 	}
 	for t, w := range f.factors {
 		m, _ := w.Dims()
@@ -60,6 +62,10 @@ func (f *Products[T]) pull(s *productsSpace[T], dst, x, g dense.Matrix[T]) {
 
 // first copies the features of phi that z has, the first ones.
 func (f *Products[T]) first(z, phi []T) {
+	if len(z) == len(phi) {
+		copy(z, phi)
+		return
+	}
 	n, m := len(z)/f.parts, len(phi)/f.parts
 	for part := range f.parts {
 		copy(z[part*n:(part+1)*n], phi[part*m:][:n])

@@ -135,38 +135,82 @@ func TestOffsetIsACoordinate(t *testing.T) {
 	assert.InDeltaSlice(t, without.Transform(dense.Matrix[float64]{}, long).Data, with.Transform(dense.Matrix[float64]{}, x).Data, 1e-12)
 }
 
-// A tensor sketch is the convolution of count sketches, which degree 1 shows, for any
-// length of the Fourier transform.
+// fourier returns the coordinates of x in the orthonormal basis of the real Fourier
+// transform: what is real first, then real parts, then imaginary ones.
+func fourier(x []float64) []float64 {
+	m := len(x)
+	at := func(k int, wave func(float64) float64) float64 {
+		sum := 0.0
+		for j, v := range x {
+			sum += v * wave(2*math.Pi*float64(j*k%m)/float64(m)) / math.Sqrt(float64(m))
+		}
+		return sum
+	}
+	y := []float64{at(0, math.Cos)}
+	if m%2 == 0 {
+		y = append(y, at(m/2, math.Cos))
+	}
+	for _, wave := range []func(float64) float64{math.Cos, func(t float64) float64 { return -math.Sin(t) }} {
+		for k := 1; 2*k < m; k++ {
+			y = append(y, math.Sqrt2*at(k, wave))
+		}
+	}
+	return y
+}
+
+// A tensor sketch is the Fourier transform of the convolution of count sketches, which
+// degree 1 shows, for any length of it and whichever way it is computed.
 func TestTensorSketchIsAConvolution(t *testing.T) {
-	const d = 5
 	for _, m := range []int{1, 2, 3, 7, 8, 15, 64, 97} {
-		src := repeated()
-		x := points[float64](2, 3, d, 1)
-		var counts []dense.Matrix[float64]
-		for range 3 {
-			one, err := rff.TensorSketch[float64](m, d, kernels.Polynomial{Degree: 1}, src)
-			require.NoError(t, err)
-			counts = append(counts, one.Transform(dense.Matrix[float64]{}, x))
-		}
-		f, err := rff.TensorSketch[float64](m, d, kernels.Polynomial{Degree: 3}, repeated())
+		testTensorSketchIsAConvolution(t, m, 5)
+		testTensorSketchIsAConvolution(t, m, 300)
+	}
+}
+
+func testTensorSketchIsAConvolution(t *testing.T, m, d int) {
+	src := repeated()
+	x := points[float64](2, 3, d, 1)
+	var counts []dense.Matrix[float64]
+	for range 3 {
+		one, err := rff.TensorSketch[float64](m, d, kernels.Polynomial{Degree: 1}, src)
 		require.NoError(t, err)
-		phi := f.Transform(dense.Matrix[float64]{}, x)
-		for i := range x.Rows {
-			want := make([]float64, m)
-			want[0] = 1
-			for _, c := range counts {
-				next := make([]float64, m)
-				for a, u := range want {
-					for b, v := range c.Row(i) {
-						next[(a+b)%m] += u * v
-					}
+		counts = append(counts, one.Transform(dense.Matrix[float64]{}, x))
+	}
+	f, err := rff.TensorSketch[float64](m, d, kernels.Polynomial{Degree: 3}, repeated())
+	require.NoError(t, err)
+	phi := f.Transform(dense.Matrix[float64]{}, x)
+	for i := range x.Rows {
+		want := make([]float64, m)
+		want[0] = 1
+		for _, c := range counts {
+			next := make([]float64, m)
+			for a, u := range want {
+				for b, v := range c.Row(i) {
+					next[(a+b)%m] += u * v
 				}
-				want = next
 			}
-			// The waves of a transform of prime length come from a recurrence, whose error
-			// grows with m.
-			assert.InDeltaSlice(t, want, phi.Row(i), 1e-12+1e-13*float64(m), "m = %d", m)
+			want = next
 		}
+		// A spectrum is at most Σ|x_i|, and off by about d + m roundings of that: waves of
+		// a transform of prime length come from a recurrence, whose error grows with m.
+		size := math.Pow(floats.Norm(x.Row(i), 1), 3)
+		assert.InDeltaSlice(t, fourier(want), phi.Row(i), 6*float64(d+m)*unit[float64]()*size, "m = %d, d = %d", m, d)
+	}
+}
+
+func TestTensorSketchOfManyDimensionsDoesNotAllocate(t *testing.T) {
+	if raceDetector {
+		t.Skip("with the race detector a sync.Pool forgets at random")
+	}
+	const m, d, n = 24, 2000, 70
+	for _, k := range []kernels.Polynomial{{Degree: 1}, {Degree: 2, Offset: 1}} {
+		f, err := rff.TensorSketch[float32](m, d, k, repeated())
+		require.NoError(t, err)
+		x, dst, dx := points[float32](1, n, d, 1), dense.New[float32](n, m), dense.New[float32](n, d)
+		f.Transform(dst, x)
+		f.Backward(dx, x, dst)
+		assert.Zero(t, testing.AllocsPerRun(5, func() { f.Transform(dst, x) }), k.String())
+		assert.Zero(t, testing.AllocsPerRun(5, func() { f.Backward(dx, x, dst) }), k.String())
 	}
 }
 
@@ -301,6 +345,10 @@ func TestSketchesOutsideTheRangeOfFloat32(t *testing.T) {
 	assert.EqualError(t, err, "rff: Polynomial.Gamma = 1e+30 is outside the range of float32")
 	_, err = rff.PolynomialSketch[float32](2, 2, kernels.Polynomial{Degree: 4, Offset: 1e100}, rff.GaussianWeights, repeated())
 	assert.EqualError(t, err, "rff: Polynomial.Offset = 1e+100 is outside the range of float32")
+	_, err = rff.TensorSketch[float32](2, 2, kernels.Polynomial{Degree: 2, Gamma: 1e100}, repeated())
+	assert.EqualError(t, err, "rff: Polynomial.Gamma = 1e+100 is outside the range of float32")
+	_, err = rff.TensorSketch[float32](2, 2, kernels.Polynomial{Degree: 2, Offset: 1e-100}, repeated())
+	assert.EqualError(t, err, "rff: Polynomial.Offset = 1e-100 is outside the range of float32")
 	_, err = rff.Maclaurin[float32](2, 2, kernels.Maclaurin{Coefficients: []float64{1e100}}, []float64{1}, rff.GaussianWeights, repeated())
 	assert.EqualError(t, err, "rff: degrees[0] = 1 is outside the range of float32")
 	// The common factor of degrees is no size of anything.

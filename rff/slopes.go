@@ -45,7 +45,7 @@ func phaseSlope[T dense.Float](e engine[T], c, r T, phases []T) *pullback[T] {
 	m := e.frequencies()
 	return throughZ(e, 2*m, func(z, _, g []T) (a, b T) {
 		t := z[:m]
-		vecmath.AffineEach(t, r, phases)
+		vecmath.AffineEach(t, r, phases, 0)
 		vecmath.Sincos(t, z[m:], t)
 		vecmath.Multiply(t, g)
 		return -c * r, 0

@@ -8,9 +8,9 @@ func Affine[T Float](x []T, a, b T) {
 	affine(x, a, b)
 }
 
-// AffineEach sets x[i] = a·x[i] + b[i]. b may be x.
-func AffineEach[T Float](x []T, a T, b []T) {
-	affineEach(x, a, first(b, len(x)))
+// AffineEach sets x[i] = (a·x[i] + b[i]) + c. b may be x.
+func AffineEach[T Float](x []T, a T, b []T, c T) {
+	affineEach(x, a, first(b, len(x)), c)
 }
 
 // Scale sets x[i] = a·x[i].
@@ -21,6 +21,17 @@ func Scale[T Float](x []T, a T) {
 // Multiply sets x[i] = x[i]·a[i]. a may be x.
 func Multiply[T Float](x, a []T) {
 	multiply(x, first(a, len(x)))
+}
+
+// MultiplyComplex sets re[i] + i·im[i] to its product with u[i] + sign·i·v[i], where
+// sign is 1, or −1 for the conjugate:
+//
+//	re[i], im[i] = re[i]·u[i] − im[i]·(sign·v[i]), im[i]·u[i] + re[i]·(sign·v[i]).
+//
+// u may be re and v may be im.
+func MultiplyComplex[T Float](re, im, u, v []T, sign T) {
+	n := len(re)
+	multiplyComplex(re, first(im, n), first(u, n), first(v, n), sign)
 }
 
 // AddScaled sets y[i] = y[i] + a·x[i]. y may be x.

@@ -9,9 +9,9 @@ func affineReference[T Float](x []T, a, b T) {
 	}
 }
 
-func affineEachReference[T Float](x []T, a T, b []T) {
+func affineEachReference[T Float](x []T, a T, b []T, c T) {
 	for i, v := range x {
-		x[i] = T(a*v) + b[i]
+		x[i] = (T(a*v) + b[i]) + c
 	}
 }
 
@@ -24,6 +24,14 @@ func scaleReference[T Float](x []T, a T) {
 func multiplyReference[T Float](x, a []T) {
 	for i, v := range x {
 		x[i] = v * a[i]
+	}
+}
+
+func multiplyComplexReference[T Float](re, im, u, v []T, sign T) {
+	for i, a := range re {
+		b, p, q := im[i], u[i], sign*v[i]
+		re[i] = T(a*p) - T(b*q)
+		im[i] = T(b*p) + T(a*q)
 	}
 }
 

@@ -33,9 +33,11 @@ func elementwises[T Float]() []elementwise[T] {
 		{"Sincos", 3, 2, func(s [][]T) { Sincos(s[0], s[1], s[2]) }, nil, [][2]int{{0, 2}, {1, 2}}},
 		{"Peaks", 2, 1, func(s [][]T) { Peaks(s[0], s[1]) }, func(s [][]T) { peaksReference(s[0], s[1]) }, nil},
 		{"Affine", 1, 1, func(s [][]T) { Affine(s[0], 1.1, 0.3) }, func(s [][]T) { affineReference(s[0], 1.1, 0.3) }, nil},
-		{"AffineEach", 2, 1, func(s [][]T) { AffineEach(s[0], 1.1, s[1]) }, func(s [][]T) { affineEachReference(s[0], 1.1, s[1]) }, [][2]int{{0, 1}}},
+		{"AffineEach", 2, 1, func(s [][]T) { AffineEach(s[0], 1.1, s[1], 0.3) }, func(s [][]T) { affineEachReference(s[0], 1.1, s[1], 0.3) }, [][2]int{{0, 1}}},
 		{"Scale", 1, 1, func(s [][]T) { Scale(s[0], 1.1) }, func(s [][]T) { scaleReference(s[0], 1.1) }, nil},
 		{"Multiply", 2, 1, func(s [][]T) { Multiply(s[0], s[1]) }, func(s [][]T) { multiplyReference(s[0], s[1]) }, [][2]int{{0, 1}}},
+		{"MultiplyComplex", 4, 2, func(s [][]T) { MultiplyComplex(s[0], s[1], s[2], s[3], 1) }, func(s [][]T) { multiplyComplexReference(s[0], s[1], s[2], s[3], 1) }, [][2]int{{0, 2}, {1, 3}}},
+		{"MultiplyComplex, conjugate", 4, 2, func(s [][]T) { MultiplyComplex(s[0], s[1], s[2], s[3], -1) }, func(s [][]T) { multiplyComplexReference(s[0], s[1], s[2], s[3], -1) }, [][2]int{{0, 2}, {1, 3}}},
 		{"AddScaled", 2, 1, func(s [][]T) { AddScaled(s[0], s[1], 1.1) }, func(s [][]T) { addScaledReference(s[0], s[1], 1.1) }, [][2]int{{0, 1}}},
 		{"Max0", 1, 1, func(s [][]T) { Max0(s[0], 1.1) }, func(s [][]T) { max0Reference(s[0], 1.1) }, nil},
 		{"Sign", 1, 1, func(s [][]T) { Sign(s[0], 1.1) }, func(s [][]T) { signReference(s[0], 1.1) }, nil},
@@ -178,7 +180,7 @@ func testAllocations[T Float](t *testing.T) {
 			Sincos(y[:], z[:], x[:])
 			Peaks(y[:], x[:])
 			Affine(x[:], Peak(y[:]), T(HalfSquaredNorm(y[:])))
-			AffineEach(x[:], T(PeakSum(x[:], y[:], z[:])), y[:])
+			AffineEach(x[:], T(PeakSum(x[:], y[:], z[:])), y[:], 0)
 			Scale(x[:], 2)
 			Multiply(x[:], y[:])
 			AddScaled(x[:], y[:], 2)
@@ -198,25 +200,28 @@ func TestAllocations(t *testing.T) {
 func TestShort(t *testing.T) {
 	x, short := make([]float32, 5), make([]float32, 5)[:4]
 	for name, f := range map[string]func(){
-		"Exp":           func() { Exp(short, x) },
-		"ExpMinus":      func() { ExpMinus(short, x, 1) },
-		"ExpDiff":       func() { ExpDiff(short, x, x, x) },
-		"ExpDiff a":     func() { ExpDiff(x, x, short, x) },
-		"ExpDiff b":     func() { ExpDiff(x, x, x, short) },
-		"ExpRelative":   func() { ExpRelative(short, x, 0, x, 0, x, 0) },
-		"ExpRelative a": func() { ExpRelative(x, x, 0, short, 0, x, 0) },
-		"ExpRelative b": func() { ExpRelative(x, x, 0, x, 0, short, 0) },
-		"ELU":           func() { ELU(short, x) },
-		"Log1p":         func() { Log1p(short, x) },
-		"Cos":           func() { Cos(short, x) },
-		"Sincos":        func() { Sincos(short, make([]float32, 5), x) },
-		"Sincos, cos":   func() { Sincos(make([]float32, 5), short, x) },
-		"Peaks":         func() { Peaks(short, x) },
-		"PeakSum a":     func() { PeakSum(x, short, x) },
-		"PeakSum b":     func() { PeakSum(x, x, short) },
-		"AffineEach":    func() { AffineEach(x, 1, short) },
-		"Multiply":      func() { Multiply(x, short) },
-		"AddScaled":     func() { AddScaled(short, x, 1) },
+		"Exp":                func() { Exp(short, x) },
+		"ExpMinus":           func() { ExpMinus(short, x, 1) },
+		"ExpDiff":            func() { ExpDiff(short, x, x, x) },
+		"ExpDiff a":          func() { ExpDiff(x, x, short, x) },
+		"ExpDiff b":          func() { ExpDiff(x, x, x, short) },
+		"ExpRelative":        func() { ExpRelative(short, x, 0, x, 0, x, 0) },
+		"ExpRelative a":      func() { ExpRelative(x, x, 0, short, 0, x, 0) },
+		"ExpRelative b":      func() { ExpRelative(x, x, 0, x, 0, short, 0) },
+		"ELU":                func() { ELU(short, x) },
+		"Log1p":              func() { Log1p(short, x) },
+		"Cos":                func() { Cos(short, x) },
+		"Sincos":             func() { Sincos(short, make([]float32, 5), x) },
+		"Sincos, cos":        func() { Sincos(make([]float32, 5), short, x) },
+		"Peaks":              func() { Peaks(short, x) },
+		"PeakSum a":          func() { PeakSum(x, short, x) },
+		"PeakSum b":          func() { PeakSum(x, x, short) },
+		"AffineEach":         func() { AffineEach(x, 1, short, 0) },
+		"MultiplyComplex im": func() { MultiplyComplex(x, short, x, x, 1) },
+		"MultiplyComplex u":  func() { MultiplyComplex(x, x, short, x, 1) },
+		"MultiplyComplex v":  func() { MultiplyComplex(x, x, x, short, 1) },
+		"Multiply":           func() { Multiply(x, short) },
+		"AddScaled":          func() { AddScaled(short, x, 1) },
 	} {
 		assert.Panics(t, f, name)
 	}

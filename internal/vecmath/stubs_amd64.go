@@ -54,10 +54,10 @@ func logELUF32AVX512(dst *float32, x *float32, n int)
 //go:noescape
 func affineF32AVX512(x *float32, a float32, b float32, n int)
 
-// affineEachF32AVX512 sets x[i] = a·x[i] + b[i] for n elements.
+// affineEachF32AVX512 sets x[i] = (a·x[i] + b[i]) + c for n elements.
 //
 //go:noescape
-func affineEachF32AVX512(x *float32, a float32, b *float32, n int)
+func affineEachF32AVX512(x *float32, a float32, b *float32, c float32, n int)
 
 // scaleF32AVX512 sets x[i] = a·x[i] for n elements.
 //
@@ -68,6 +68,11 @@ func scaleF32AVX512(x *float32, a float32, n int)
 //
 //go:noescape
 func multiplyF32AVX512(x *float32, a *float32, n int)
+
+// multiplyComplexF32AVX512 sets re[i] + i·im[i] to its product with u[i] + sign·i·v[i] for n elements.
+//
+//go:noescape
+func multiplyComplexF32AVX512(re *float32, im *float32, u *float32, v *float32, sign float32, n int)
 
 // addScaledF32AVX512 sets y[i] = y[i] + a·x[i] for n elements.
 //
@@ -164,10 +169,10 @@ func logELUF64AVX512(dst *float64, x *float64, n int)
 //go:noescape
 func affineF64AVX512(x *float64, a float64, b float64, n int)
 
-// affineEachF64AVX512 sets x[i] = a·x[i] + b[i] for n elements.
+// affineEachF64AVX512 sets x[i] = (a·x[i] + b[i]) + c for n elements.
 //
 //go:noescape
-func affineEachF64AVX512(x *float64, a float64, b *float64, n int)
+func affineEachF64AVX512(x *float64, a float64, b *float64, c float64, n int)
 
 // scaleF64AVX512 sets x[i] = a·x[i] for n elements.
 //
@@ -178,6 +183,11 @@ func scaleF64AVX512(x *float64, a float64, n int)
 //
 //go:noescape
 func multiplyF64AVX512(x *float64, a *float64, n int)
+
+// multiplyComplexF64AVX512 sets re[i] + i·im[i] to its product with u[i] + sign·i·v[i] for n elements.
+//
+//go:noescape
+func multiplyComplexF64AVX512(re *float64, im *float64, u *float64, v *float64, sign float64, n int)
 
 // addScaledF64AVX512 sets y[i] = y[i] + a·x[i] for n elements.
 //
@@ -274,10 +284,10 @@ func logELUF32AVX2(dst *float32, x *float32, n int)
 //go:noescape
 func affineF32AVX2(x *float32, a float32, b float32, n int)
 
-// affineEachF32AVX2 sets x[i] = a·x[i] + b[i] for n elements.
+// affineEachF32AVX2 sets x[i] = (a·x[i] + b[i]) + c for n elements.
 //
 //go:noescape
-func affineEachF32AVX2(x *float32, a float32, b *float32, n int)
+func affineEachF32AVX2(x *float32, a float32, b *float32, c float32, n int)
 
 // scaleF32AVX2 sets x[i] = a·x[i] for n elements.
 //
@@ -288,6 +298,11 @@ func scaleF32AVX2(x *float32, a float32, n int)
 //
 //go:noescape
 func multiplyF32AVX2(x *float32, a *float32, n int)
+
+// multiplyComplexF32AVX2 sets re[i] + i·im[i] to its product with u[i] + sign·i·v[i] for n elements.
+//
+//go:noescape
+func multiplyComplexF32AVX2(re *float32, im *float32, u *float32, v *float32, sign float32, n int)
 
 // addScaledF32AVX2 sets y[i] = y[i] + a·x[i] for n elements.
 //
@@ -384,10 +399,10 @@ func logELUF64AVX2(dst *float64, x *float64, n int)
 //go:noescape
 func affineF64AVX2(x *float64, a float64, b float64, n int)
 
-// affineEachF64AVX2 sets x[i] = a·x[i] + b[i] for n elements.
+// affineEachF64AVX2 sets x[i] = (a·x[i] + b[i]) + c for n elements.
 //
 //go:noescape
-func affineEachF64AVX2(x *float64, a float64, b *float64, n int)
+func affineEachF64AVX2(x *float64, a float64, b *float64, c float64, n int)
 
 // scaleF64AVX2 sets x[i] = a·x[i] for n elements.
 //
@@ -398,6 +413,11 @@ func scaleF64AVX2(x *float64, a float64, n int)
 //
 //go:noescape
 func multiplyF64AVX2(x *float64, a *float64, n int)
+
+// multiplyComplexF64AVX2 sets re[i] + i·im[i] to its product with u[i] + sign·i·v[i] for n elements.
+//
+//go:noescape
+func multiplyComplexF64AVX2(re *float64, im *float64, u *float64, v *float64, sign float64, n int)
 
 // addScaledF64AVX2 sets y[i] = y[i] + a·x[i] for n elements.
 //

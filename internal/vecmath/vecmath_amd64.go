@@ -212,18 +212,18 @@ func affine[T Float](x []T, a, b T) {
 	}
 }
 
-func affineEach[T Float](x []T, a T, b []T) {
+func affineEach[T Float](x []T, a T, b []T, c T) {
 	switch kernelOf[T]() {
 	case wide32:
-		affineEachF32AVX512(p32(x), float32(a), p32(b), len(x))
+		affineEachF32AVX512(p32(x), float32(a), p32(b), float32(c), len(x))
 	case wide64:
-		affineEachF64AVX512(p64(x), float64(a), p64(b), len(x))
+		affineEachF64AVX512(p64(x), float64(a), p64(b), float64(c), len(x))
 	case narrow32:
-		affineEachF32AVX2(p32(x), float32(a), p32(b), len(x))
+		affineEachF32AVX2(p32(x), float32(a), p32(b), float32(c), len(x))
 	case narrow64:
-		affineEachF64AVX2(p64(x), float64(a), p64(b), len(x))
+		affineEachF64AVX2(p64(x), float64(a), p64(b), float64(c), len(x))
 	default:
-		affineEachReference(x, a, b)
+		affineEachReference(x, a, b, c)
 	}
 }
 
@@ -254,6 +254,21 @@ func multiply[T Float](x, a []T) {
 		multiplyF64AVX2(p64(x), p64(a), len(x))
 	default:
 		multiplyReference(x, a)
+	}
+}
+
+func multiplyComplex[T Float](re, im, u, v []T, sign T) {
+	switch kernelOf[T]() {
+	case wide32:
+		multiplyComplexF32AVX512(p32(re), p32(im), p32(u), p32(v), float32(sign), len(re))
+	case wide64:
+		multiplyComplexF64AVX512(p64(re), p64(im), p64(u), p64(v), float64(sign), len(re))
+	case narrow32:
+		multiplyComplexF32AVX2(p32(re), p32(im), p32(u), p32(v), float32(sign), len(re))
+	case narrow64:
+		multiplyComplexF64AVX2(p64(re), p64(im), p64(u), p64(v), float64(sign), len(re))
+	default:
+		multiplyComplexReference(re, im, u, v, sign)
 	}
 }
 

@@ -2240,38 +2240,43 @@ blockDone:
 	VZEROUPPER
 	RET
 
-// func affineEachF32AVX512(x *float32, a float32, b *float32, n int)
+// func affineEachF32AVX512(x *float32, a float32, b *float32, c float32, n int)
 // Requires: AVX, AVX512F
-TEXT ·affineEachF32AVX512(SB), NOSPLIT, $0-32
+TEXT ·affineEachF32AVX512(SB), NOSPLIT, $0-40
 	MOVQ         x+0(FP), AX
-	MOVQ         n+24(FP), CX
+	MOVQ         n+32(FP), CX
 	VBROADCASTSS a+8(FP), Z0
 	MOVQ         b+16(FP), DX
+	VBROADCASTSS c+24(FP), Z1
 	XORQ         BX, BX
 	SUBQ         $0x00000040, CX
 	JLT          block0End
 
 block0:
-	VMOVUPS (AX)(BX*1), Z1
-	VMOVUPS 64(AX)(BX*1), Z2
-	VMOVUPS 128(AX)(BX*1), Z3
-	VMOVUPS 192(AX)(BX*1), Z4
-	VMOVUPS (DX)(BX*1), Z5
-	VMOVUPS 64(DX)(BX*1), Z6
-	VMOVUPS 128(DX)(BX*1), Z7
-	VMOVUPS 192(DX)(BX*1), Z8
-	VMULPS  Z0, Z1, Z1
+	VMOVUPS (AX)(BX*1), Z2
+	VMOVUPS 64(AX)(BX*1), Z3
+	VMOVUPS 128(AX)(BX*1), Z4
+	VMOVUPS 192(AX)(BX*1), Z5
+	VMOVUPS (DX)(BX*1), Z6
+	VMOVUPS 64(DX)(BX*1), Z7
+	VMOVUPS 128(DX)(BX*1), Z8
+	VMOVUPS 192(DX)(BX*1), Z9
 	VMULPS  Z0, Z2, Z2
 	VMULPS  Z0, Z3, Z3
 	VMULPS  Z0, Z4, Z4
-	VADDPS  Z5, Z1, Z1
+	VMULPS  Z0, Z5, Z5
 	VADDPS  Z6, Z2, Z2
 	VADDPS  Z7, Z3, Z3
 	VADDPS  Z8, Z4, Z4
-	VMOVUPS Z1, (AX)(BX*1)
-	VMOVUPS Z2, 64(AX)(BX*1)
-	VMOVUPS Z3, 128(AX)(BX*1)
-	VMOVUPS Z4, 192(AX)(BX*1)
+	VADDPS  Z9, Z5, Z5
+	VADDPS  Z1, Z2, Z2
+	VADDPS  Z1, Z3, Z3
+	VADDPS  Z1, Z4, Z4
+	VADDPS  Z1, Z5, Z5
+	VMOVUPS Z2, (AX)(BX*1)
+	VMOVUPS Z3, 64(AX)(BX*1)
+	VMOVUPS Z4, 128(AX)(BX*1)
+	VMOVUPS Z5, 192(AX)(BX*1)
 	ADDQ    $0x00000100, BX
 	SUBQ    $0x00000040, CX
 	JGE     block0
@@ -2282,11 +2287,12 @@ block0End:
 	JLT  block1End
 
 block1:
-	VMOVUPS (AX)(BX*1), Z1
-	VMOVUPS (DX)(BX*1), Z2
-	VMULPS  Z0, Z1, Z1
-	VADDPS  Z2, Z1, Z1
-	VMOVUPS Z1, (AX)(BX*1)
+	VMOVUPS (AX)(BX*1), Z2
+	VMOVUPS (DX)(BX*1), Z3
+	VMULPS  Z0, Z2, Z2
+	VADDPS  Z3, Z2, Z2
+	VADDPS  Z1, Z2, Z2
+	VMOVUPS Z2, (AX)(BX*1)
 	ADDQ    $0x00000040, BX
 	SUBQ    $0x00000010, CX
 	JGE     block1
@@ -2297,11 +2303,12 @@ block1End:
 	JZ        blockDone
 	LEAQ      masks<>+0(SB), SI
 	KMOVW     (SI)(CX*2), K1
-	VMOVUPS.Z (AX)(BX*1), K1, Z1
-	VMOVUPS.Z (DX)(BX*1), K1, Z2
-	VMULPS    Z0, Z1, Z1
-	VADDPS    Z2, Z1, Z1
-	VMOVUPS   Z1, K1, (AX)(BX*1)
+	VMOVUPS.Z (AX)(BX*1), K1, Z2
+	VMOVUPS.Z (DX)(BX*1), K1, Z3
+	VMULPS    Z0, Z2, Z2
+	VADDPS    Z3, Z2, Z2
+	VADDPS    Z1, Z2, Z2
+	VMOVUPS   Z2, K1, (AX)(BX*1)
 
 blockDone:
 	VZEROUPPER
@@ -2416,6 +2423,97 @@ block1End:
 	VMOVUPS.Z (DX)(BX*1), K1, Z1
 	VMULPS    Z1, Z0, Z0
 	VMOVUPS   Z0, K1, (AX)(BX*1)
+
+blockDone:
+	VZEROUPPER
+	RET
+
+// func multiplyComplexF32AVX512(re *float32, im *float32, u *float32, v *float32, sign float32, n int)
+// Requires: AVX, AVX512F
+TEXT ·multiplyComplexF32AVX512(SB), NOSPLIT, $0-48
+	MOVQ         re+0(FP), AX
+	MOVQ         im+8(FP), CX
+	MOVQ         u+16(FP), DX
+	MOVQ         v+24(FP), BX
+	MOVQ         n+40(FP), SI
+	VBROADCASTSS sign+32(FP), Z0
+	XORQ         DI, DI
+	SUBQ         $0x00000020, SI
+	JLT          block0End
+
+block0:
+	VMOVUPS (AX)(DI*1), Z1
+	VMOVUPS 64(AX)(DI*1), Z2
+	VMOVUPS (CX)(DI*1), Z3
+	VMOVUPS 64(CX)(DI*1), Z4
+	VMOVUPS (DX)(DI*1), Z5
+	VMOVUPS 64(DX)(DI*1), Z6
+	VMOVUPS (BX)(DI*1), Z7
+	VMOVUPS 64(BX)(DI*1), Z8
+	VMULPS  Z0, Z7, Z7
+	VMULPS  Z0, Z8, Z8
+	VMULPS  Z7, Z3, Z9
+	VMULPS  Z7, Z1, Z7
+	VMULPS  Z5, Z1, Z1
+	VMULPS  Z5, Z3, Z3
+	VSUBPS  Z9, Z1, Z1
+	VADDPS  Z7, Z3, Z3
+	VMULPS  Z8, Z4, Z5
+	VMULPS  Z8, Z2, Z7
+	VMULPS  Z6, Z2, Z2
+	VMULPS  Z6, Z4, Z4
+	VSUBPS  Z5, Z2, Z2
+	VADDPS  Z7, Z4, Z4
+	VMOVUPS Z1, (AX)(DI*1)
+	VMOVUPS Z2, 64(AX)(DI*1)
+	VMOVUPS Z3, (CX)(DI*1)
+	VMOVUPS Z4, 64(CX)(DI*1)
+	ADDQ    $0x00000080, DI
+	SUBQ    $0x00000020, SI
+	JGE     block0
+
+block0End:
+	ADDQ $0x00000020, SI
+	SUBQ $0x00000010, SI
+	JLT  block1End
+
+block1:
+	VMOVUPS (AX)(DI*1), Z1
+	VMOVUPS (CX)(DI*1), Z2
+	VMOVUPS (DX)(DI*1), Z3
+	VMOVUPS (BX)(DI*1), Z4
+	VMULPS  Z0, Z4, Z4
+	VMULPS  Z4, Z2, Z5
+	VMULPS  Z4, Z1, Z4
+	VMULPS  Z3, Z1, Z1
+	VMULPS  Z3, Z2, Z2
+	VSUBPS  Z5, Z1, Z1
+	VADDPS  Z4, Z2, Z2
+	VMOVUPS Z1, (AX)(DI*1)
+	VMOVUPS Z2, (CX)(DI*1)
+	ADDQ    $0x00000040, DI
+	SUBQ    $0x00000010, SI
+	JGE     block1
+
+block1End:
+	ADDQ      $0x00000010, SI
+	TESTQ     SI, SI
+	JZ        blockDone
+	LEAQ      masks<>+0(SB), R8
+	KMOVW     (R8)(SI*2), K1
+	VMOVUPS.Z (AX)(DI*1), K1, Z1
+	VMOVUPS.Z (CX)(DI*1), K1, Z2
+	VMOVUPS.Z (DX)(DI*1), K1, Z3
+	VMOVUPS.Z (BX)(DI*1), K1, Z4
+	VMULPS    Z0, Z4, Z4
+	VMULPS    Z4, Z2, Z0
+	VMULPS    Z4, Z1, Z4
+	VMULPS    Z3, Z1, Z1
+	VMULPS    Z3, Z2, Z2
+	VSUBPS    Z0, Z1, Z1
+	VADDPS    Z4, Z2, Z2
+	VMOVUPS   Z1, K1, (AX)(DI*1)
+	VMOVUPS   Z2, K1, (CX)(DI*1)
 
 blockDone:
 	VZEROUPPER
@@ -5600,38 +5698,43 @@ blockDone:
 	VZEROUPPER
 	RET
 
-// func affineEachF64AVX512(x *float64, a float64, b *float64, n int)
+// func affineEachF64AVX512(x *float64, a float64, b *float64, c float64, n int)
 // Requires: AVX, AVX512F
-TEXT ·affineEachF64AVX512(SB), NOSPLIT, $0-32
+TEXT ·affineEachF64AVX512(SB), NOSPLIT, $0-40
 	MOVQ         x+0(FP), AX
-	MOVQ         n+24(FP), CX
+	MOVQ         n+32(FP), CX
 	VBROADCASTSD a+8(FP), Z0
 	MOVQ         b+16(FP), DX
+	VBROADCASTSD c+24(FP), Z1
 	XORQ         BX, BX
 	SUBQ         $0x00000020, CX
 	JLT          block0End
 
 block0:
-	VMOVUPD (AX)(BX*1), Z1
-	VMOVUPD 64(AX)(BX*1), Z2
-	VMOVUPD 128(AX)(BX*1), Z3
-	VMOVUPD 192(AX)(BX*1), Z4
-	VMOVUPD (DX)(BX*1), Z5
-	VMOVUPD 64(DX)(BX*1), Z6
-	VMOVUPD 128(DX)(BX*1), Z7
-	VMOVUPD 192(DX)(BX*1), Z8
-	VMULPD  Z0, Z1, Z1
+	VMOVUPD (AX)(BX*1), Z2
+	VMOVUPD 64(AX)(BX*1), Z3
+	VMOVUPD 128(AX)(BX*1), Z4
+	VMOVUPD 192(AX)(BX*1), Z5
+	VMOVUPD (DX)(BX*1), Z6
+	VMOVUPD 64(DX)(BX*1), Z7
+	VMOVUPD 128(DX)(BX*1), Z8
+	VMOVUPD 192(DX)(BX*1), Z9
 	VMULPD  Z0, Z2, Z2
 	VMULPD  Z0, Z3, Z3
 	VMULPD  Z0, Z4, Z4
-	VADDPD  Z5, Z1, Z1
+	VMULPD  Z0, Z5, Z5
 	VADDPD  Z6, Z2, Z2
 	VADDPD  Z7, Z3, Z3
 	VADDPD  Z8, Z4, Z4
-	VMOVUPD Z1, (AX)(BX*1)
-	VMOVUPD Z2, 64(AX)(BX*1)
-	VMOVUPD Z3, 128(AX)(BX*1)
-	VMOVUPD Z4, 192(AX)(BX*1)
+	VADDPD  Z9, Z5, Z5
+	VADDPD  Z1, Z2, Z2
+	VADDPD  Z1, Z3, Z3
+	VADDPD  Z1, Z4, Z4
+	VADDPD  Z1, Z5, Z5
+	VMOVUPD Z2, (AX)(BX*1)
+	VMOVUPD Z3, 64(AX)(BX*1)
+	VMOVUPD Z4, 128(AX)(BX*1)
+	VMOVUPD Z5, 192(AX)(BX*1)
 	ADDQ    $0x00000100, BX
 	SUBQ    $0x00000020, CX
 	JGE     block0
@@ -5642,11 +5745,12 @@ block0End:
 	JLT  block1End
 
 block1:
-	VMOVUPD (AX)(BX*1), Z1
-	VMOVUPD (DX)(BX*1), Z2
-	VMULPD  Z0, Z1, Z1
-	VADDPD  Z2, Z1, Z1
-	VMOVUPD Z1, (AX)(BX*1)
+	VMOVUPD (AX)(BX*1), Z2
+	VMOVUPD (DX)(BX*1), Z3
+	VMULPD  Z0, Z2, Z2
+	VADDPD  Z3, Z2, Z2
+	VADDPD  Z1, Z2, Z2
+	VMOVUPD Z2, (AX)(BX*1)
 	ADDQ    $0x00000040, BX
 	SUBQ    $0x00000008, CX
 	JGE     block1
@@ -5657,11 +5761,12 @@ block1End:
 	JZ        blockDone
 	LEAQ      masks<>+0(SB), SI
 	KMOVW     (SI)(CX*2), K1
-	VMOVUPD.Z (AX)(BX*1), K1, Z1
-	VMOVUPD.Z (DX)(BX*1), K1, Z2
-	VMULPD    Z0, Z1, Z1
-	VADDPD    Z2, Z1, Z1
-	VMOVUPD   Z1, K1, (AX)(BX*1)
+	VMOVUPD.Z (AX)(BX*1), K1, Z2
+	VMOVUPD.Z (DX)(BX*1), K1, Z3
+	VMULPD    Z0, Z2, Z2
+	VADDPD    Z3, Z2, Z2
+	VADDPD    Z1, Z2, Z2
+	VMOVUPD   Z2, K1, (AX)(BX*1)
 
 blockDone:
 	VZEROUPPER
@@ -5776,6 +5881,97 @@ block1End:
 	VMOVUPD.Z (DX)(BX*1), K1, Z1
 	VMULPD    Z1, Z0, Z0
 	VMOVUPD   Z0, K1, (AX)(BX*1)
+
+blockDone:
+	VZEROUPPER
+	RET
+
+// func multiplyComplexF64AVX512(re *float64, im *float64, u *float64, v *float64, sign float64, n int)
+// Requires: AVX, AVX512F
+TEXT ·multiplyComplexF64AVX512(SB), NOSPLIT, $0-48
+	MOVQ         re+0(FP), AX
+	MOVQ         im+8(FP), CX
+	MOVQ         u+16(FP), DX
+	MOVQ         v+24(FP), BX
+	MOVQ         n+40(FP), SI
+	VBROADCASTSD sign+32(FP), Z0
+	XORQ         DI, DI
+	SUBQ         $0x00000010, SI
+	JLT          block0End
+
+block0:
+	VMOVUPD (AX)(DI*1), Z1
+	VMOVUPD 64(AX)(DI*1), Z2
+	VMOVUPD (CX)(DI*1), Z3
+	VMOVUPD 64(CX)(DI*1), Z4
+	VMOVUPD (DX)(DI*1), Z5
+	VMOVUPD 64(DX)(DI*1), Z6
+	VMOVUPD (BX)(DI*1), Z7
+	VMOVUPD 64(BX)(DI*1), Z8
+	VMULPD  Z0, Z7, Z7
+	VMULPD  Z0, Z8, Z8
+	VMULPD  Z7, Z3, Z9
+	VMULPD  Z7, Z1, Z7
+	VMULPD  Z5, Z1, Z1
+	VMULPD  Z5, Z3, Z3
+	VSUBPD  Z9, Z1, Z1
+	VADDPD  Z7, Z3, Z3
+	VMULPD  Z8, Z4, Z5
+	VMULPD  Z8, Z2, Z7
+	VMULPD  Z6, Z2, Z2
+	VMULPD  Z6, Z4, Z4
+	VSUBPD  Z5, Z2, Z2
+	VADDPD  Z7, Z4, Z4
+	VMOVUPD Z1, (AX)(DI*1)
+	VMOVUPD Z2, 64(AX)(DI*1)
+	VMOVUPD Z3, (CX)(DI*1)
+	VMOVUPD Z4, 64(CX)(DI*1)
+	ADDQ    $0x00000080, DI
+	SUBQ    $0x00000010, SI
+	JGE     block0
+
+block0End:
+	ADDQ $0x00000010, SI
+	SUBQ $0x00000008, SI
+	JLT  block1End
+
+block1:
+	VMOVUPD (AX)(DI*1), Z1
+	VMOVUPD (CX)(DI*1), Z2
+	VMOVUPD (DX)(DI*1), Z3
+	VMOVUPD (BX)(DI*1), Z4
+	VMULPD  Z0, Z4, Z4
+	VMULPD  Z4, Z2, Z5
+	VMULPD  Z4, Z1, Z4
+	VMULPD  Z3, Z1, Z1
+	VMULPD  Z3, Z2, Z2
+	VSUBPD  Z5, Z1, Z1
+	VADDPD  Z4, Z2, Z2
+	VMOVUPD Z1, (AX)(DI*1)
+	VMOVUPD Z2, (CX)(DI*1)
+	ADDQ    $0x00000040, DI
+	SUBQ    $0x00000008, SI
+	JGE     block1
+
+block1End:
+	ADDQ      $0x00000008, SI
+	TESTQ     SI, SI
+	JZ        blockDone
+	LEAQ      masks<>+0(SB), R8
+	KMOVW     (R8)(SI*2), K1
+	VMOVUPD.Z (AX)(DI*1), K1, Z1
+	VMOVUPD.Z (CX)(DI*1), K1, Z2
+	VMOVUPD.Z (DX)(DI*1), K1, Z3
+	VMOVUPD.Z (BX)(DI*1), K1, Z4
+	VMULPD    Z0, Z4, Z4
+	VMULPD    Z4, Z2, Z0
+	VMULPD    Z4, Z1, Z4
+	VMULPD    Z3, Z1, Z1
+	VMULPD    Z3, Z2, Z2
+	VSUBPD    Z0, Z1, Z1
+	VADDPD    Z4, Z2, Z2
+	VMOVUPD   Z1, K1, (AX)(DI*1)
+	VMOVUPD   Z2, K1, (CX)(DI*1)
 
 blockDone:
 	VZEROUPPER
@@ -8180,38 +8376,43 @@ blockDone:
 	VZEROUPPER
 	RET
 
-// func affineEachF32AVX2(x *float32, a float32, b *float32, n int)
+// func affineEachF32AVX2(x *float32, a float32, b *float32, c float32, n int)
 // Requires: AVX
-TEXT ·affineEachF32AVX2(SB), NOSPLIT, $0-32
+TEXT ·affineEachF32AVX2(SB), NOSPLIT, $0-40
 	MOVQ         x+0(FP), AX
-	MOVQ         n+24(FP), CX
+	MOVQ         n+32(FP), CX
 	VBROADCASTSS a+8(FP), Y0
 	MOVQ         b+16(FP), DX
+	VBROADCASTSS c+24(FP), Y1
 	XORQ         BX, BX
 	SUBQ         $0x00000020, CX
 	JLT          block0End
 
 block0:
-	VMOVUPS (AX)(BX*1), Y1
-	VMOVUPS 32(AX)(BX*1), Y2
-	VMOVUPS 64(AX)(BX*1), Y3
-	VMOVUPS 96(AX)(BX*1), Y4
-	VMOVUPS (DX)(BX*1), Y5
-	VMOVUPS 32(DX)(BX*1), Y6
-	VMOVUPS 64(DX)(BX*1), Y7
-	VMOVUPS 96(DX)(BX*1), Y8
-	VMULPS  Y0, Y1, Y1
+	VMOVUPS (AX)(BX*1), Y2
+	VMOVUPS 32(AX)(BX*1), Y3
+	VMOVUPS 64(AX)(BX*1), Y4
+	VMOVUPS 96(AX)(BX*1), Y5
+	VMOVUPS (DX)(BX*1), Y6
+	VMOVUPS 32(DX)(BX*1), Y7
+	VMOVUPS 64(DX)(BX*1), Y8
+	VMOVUPS 96(DX)(BX*1), Y9
 	VMULPS  Y0, Y2, Y2
 	VMULPS  Y0, Y3, Y3
 	VMULPS  Y0, Y4, Y4
-	VADDPS  Y5, Y1, Y1
+	VMULPS  Y0, Y5, Y5
 	VADDPS  Y6, Y2, Y2
 	VADDPS  Y7, Y3, Y3
 	VADDPS  Y8, Y4, Y4
-	VMOVUPS Y1, (AX)(BX*1)
-	VMOVUPS Y2, 32(AX)(BX*1)
-	VMOVUPS Y3, 64(AX)(BX*1)
-	VMOVUPS Y4, 96(AX)(BX*1)
+	VADDPS  Y9, Y5, Y5
+	VADDPS  Y1, Y2, Y2
+	VADDPS  Y1, Y3, Y3
+	VADDPS  Y1, Y4, Y4
+	VADDPS  Y1, Y5, Y5
+	VMOVUPS Y2, (AX)(BX*1)
+	VMOVUPS Y3, 32(AX)(BX*1)
+	VMOVUPS Y4, 64(AX)(BX*1)
+	VMOVUPS Y5, 96(AX)(BX*1)
 	ADDQ    $0x00000080, BX
 	SUBQ    $0x00000020, CX
 	JGE     block0
@@ -8222,11 +8423,12 @@ block0End:
 	JLT  block1End
 
 block1:
-	VMOVUPS (AX)(BX*1), Y1
-	VMOVUPS (DX)(BX*1), Y2
-	VMULPS  Y0, Y1, Y1
-	VADDPS  Y2, Y1, Y1
-	VMOVUPS Y1, (AX)(BX*1)
+	VMOVUPS (AX)(BX*1), Y2
+	VMOVUPS (DX)(BX*1), Y3
+	VMULPS  Y0, Y2, Y2
+	VADDPS  Y3, Y2, Y2
+	VADDPS  Y1, Y2, Y2
+	VMOVUPS Y2, (AX)(BX*1)
 	ADDQ    $0x00000020, BX
 	SUBQ    $0x00000008, CX
 	JGE     block1
@@ -8238,12 +8440,13 @@ block1End:
 	LEAQ       edge<>+32(SB), SI
 	SHLQ       $0x02, CX
 	SUBQ       CX, SI
-	VMOVUPS    (SI), Y1
-	VMASKMOVPS (AX)(BX*1), Y1, Y2
-	VMASKMOVPS (DX)(BX*1), Y1, Y3
-	VMULPS     Y0, Y2, Y2
-	VADDPS     Y3, Y2, Y2
-	VMASKMOVPS Y2, Y1, (AX)(BX*1)
+	VMOVUPS    (SI), Y2
+	VMASKMOVPS (AX)(BX*1), Y2, Y3
+	VMASKMOVPS (DX)(BX*1), Y2, Y4
+	VMULPS     Y0, Y3, Y3
+	VADDPS     Y4, Y3, Y3
+	VADDPS     Y1, Y3, Y3
+	VMASKMOVPS Y3, Y2, (AX)(BX*1)
 
 blockDone:
 	VZEROUPPER
@@ -8362,6 +8565,99 @@ block1End:
 	VMASKMOVPS (DX)(BX*1), Y0, Y2
 	VMULPS     Y2, Y1, Y1
 	VMASKMOVPS Y1, Y0, (AX)(BX*1)
+
+blockDone:
+	VZEROUPPER
+	RET
+
+// func multiplyComplexF32AVX2(re *float32, im *float32, u *float32, v *float32, sign float32, n int)
+// Requires: AVX
+TEXT ·multiplyComplexF32AVX2(SB), NOSPLIT, $0-48
+	MOVQ         re+0(FP), AX
+	MOVQ         im+8(FP), CX
+	MOVQ         u+16(FP), DX
+	MOVQ         v+24(FP), BX
+	MOVQ         n+40(FP), SI
+	VBROADCASTSS sign+32(FP), Y0
+	XORQ         DI, DI
+	SUBQ         $0x00000010, SI
+	JLT          block0End
+
+block0:
+	VMOVUPS (AX)(DI*1), Y1
+	VMOVUPS 32(AX)(DI*1), Y2
+	VMOVUPS (CX)(DI*1), Y3
+	VMOVUPS 32(CX)(DI*1), Y4
+	VMOVUPS (DX)(DI*1), Y5
+	VMOVUPS 32(DX)(DI*1), Y6
+	VMOVUPS (BX)(DI*1), Y7
+	VMOVUPS 32(BX)(DI*1), Y8
+	VMULPS  Y0, Y7, Y7
+	VMULPS  Y0, Y8, Y8
+	VMULPS  Y7, Y3, Y9
+	VMULPS  Y7, Y1, Y7
+	VMULPS  Y5, Y1, Y1
+	VMULPS  Y5, Y3, Y3
+	VSUBPS  Y9, Y1, Y1
+	VADDPS  Y7, Y3, Y3
+	VMULPS  Y8, Y4, Y5
+	VMULPS  Y8, Y2, Y7
+	VMULPS  Y6, Y2, Y2
+	VMULPS  Y6, Y4, Y4
+	VSUBPS  Y5, Y2, Y2
+	VADDPS  Y7, Y4, Y4
+	VMOVUPS Y1, (AX)(DI*1)
+	VMOVUPS Y2, 32(AX)(DI*1)
+	VMOVUPS Y3, (CX)(DI*1)
+	VMOVUPS Y4, 32(CX)(DI*1)
+	ADDQ    $0x00000040, DI
+	SUBQ    $0x00000010, SI
+	JGE     block0
+
+block0End:
+	ADDQ $0x00000010, SI
+	SUBQ $0x00000008, SI
+	JLT  block1End
+
+block1:
+	VMOVUPS (AX)(DI*1), Y1
+	VMOVUPS (CX)(DI*1), Y2
+	VMOVUPS (DX)(DI*1), Y3
+	VMOVUPS (BX)(DI*1), Y4
+	VMULPS  Y0, Y4, Y4
+	VMULPS  Y4, Y2, Y5
+	VMULPS  Y4, Y1, Y4
+	VMULPS  Y3, Y1, Y1
+	VMULPS  Y3, Y2, Y2
+	VSUBPS  Y5, Y1, Y1
+	VADDPS  Y4, Y2, Y2
+	VMOVUPS Y1, (AX)(DI*1)
+	VMOVUPS Y2, (CX)(DI*1)
+	ADDQ    $0x00000020, DI
+	SUBQ    $0x00000008, SI
+	JGE     block1
+
+block1End:
+	ADDQ       $0x00000008, SI
+	TESTQ      SI, SI
+	JZ         blockDone
+	LEAQ       edge<>+32(SB), R8
+	SHLQ       $0x02, SI
+	SUBQ       SI, R8
+	VMOVUPS    (R8), Y1
+	VMASKMOVPS (AX)(DI*1), Y1, Y2
+	VMASKMOVPS (CX)(DI*1), Y1, Y3
+	VMASKMOVPS (DX)(DI*1), Y1, Y4
+	VMASKMOVPS (BX)(DI*1), Y1, Y5
+	VMULPS     Y0, Y5, Y5
+	VMULPS     Y5, Y3, Y0
+	VMULPS     Y5, Y2, Y5
+	VMULPS     Y4, Y2, Y2
+	VMULPS     Y4, Y3, Y3
+	VSUBPS     Y0, Y2, Y2
+	VADDPS     Y5, Y3, Y3
+	VMASKMOVPS Y2, Y1, (AX)(DI*1)
+	VMASKMOVPS Y3, Y1, (CX)(DI*1)
 
 blockDone:
 	VZEROUPPER
@@ -10994,38 +11290,43 @@ blockDone:
 	VZEROUPPER
 	RET
 
-// func affineEachF64AVX2(x *float64, a float64, b *float64, n int)
+// func affineEachF64AVX2(x *float64, a float64, b *float64, c float64, n int)
 // Requires: AVX
-TEXT ·affineEachF64AVX2(SB), NOSPLIT, $0-32
+TEXT ·affineEachF64AVX2(SB), NOSPLIT, $0-40
 	MOVQ         x+0(FP), AX
-	MOVQ         n+24(FP), CX
+	MOVQ         n+32(FP), CX
 	VBROADCASTSD a+8(FP), Y0
 	MOVQ         b+16(FP), DX
+	VBROADCASTSD c+24(FP), Y1
 	XORQ         BX, BX
 	SUBQ         $0x00000010, CX
 	JLT          block0End
 
 block0:
-	VMOVUPD (AX)(BX*1), Y1
-	VMOVUPD 32(AX)(BX*1), Y2
-	VMOVUPD 64(AX)(BX*1), Y3
-	VMOVUPD 96(AX)(BX*1), Y4
-	VMOVUPD (DX)(BX*1), Y5
-	VMOVUPD 32(DX)(BX*1), Y6
-	VMOVUPD 64(DX)(BX*1), Y7
-	VMOVUPD 96(DX)(BX*1), Y8
-	VMULPD  Y0, Y1, Y1
+	VMOVUPD (AX)(BX*1), Y2
+	VMOVUPD 32(AX)(BX*1), Y3
+	VMOVUPD 64(AX)(BX*1), Y4
+	VMOVUPD 96(AX)(BX*1), Y5
+	VMOVUPD (DX)(BX*1), Y6
+	VMOVUPD 32(DX)(BX*1), Y7
+	VMOVUPD 64(DX)(BX*1), Y8
+	VMOVUPD 96(DX)(BX*1), Y9
 	VMULPD  Y0, Y2, Y2
 	VMULPD  Y0, Y3, Y3
 	VMULPD  Y0, Y4, Y4
-	VADDPD  Y5, Y1, Y1
+	VMULPD  Y0, Y5, Y5
 	VADDPD  Y6, Y2, Y2
 	VADDPD  Y7, Y3, Y3
 	VADDPD  Y8, Y4, Y4
-	VMOVUPD Y1, (AX)(BX*1)
-	VMOVUPD Y2, 32(AX)(BX*1)
-	VMOVUPD Y3, 64(AX)(BX*1)
-	VMOVUPD Y4, 96(AX)(BX*1)
+	VADDPD  Y9, Y5, Y5
+	VADDPD  Y1, Y2, Y2
+	VADDPD  Y1, Y3, Y3
+	VADDPD  Y1, Y4, Y4
+	VADDPD  Y1, Y5, Y5
+	VMOVUPD Y2, (AX)(BX*1)
+	VMOVUPD Y3, 32(AX)(BX*1)
+	VMOVUPD Y4, 64(AX)(BX*1)
+	VMOVUPD Y5, 96(AX)(BX*1)
 	ADDQ    $0x00000080, BX
 	SUBQ    $0x00000010, CX
 	JGE     block0
@@ -11036,11 +11337,12 @@ block0End:
 	JLT  block1End
 
 block1:
-	VMOVUPD (AX)(BX*1), Y1
-	VMOVUPD (DX)(BX*1), Y2
-	VMULPD  Y0, Y1, Y1
-	VADDPD  Y2, Y1, Y1
-	VMOVUPD Y1, (AX)(BX*1)
+	VMOVUPD (AX)(BX*1), Y2
+	VMOVUPD (DX)(BX*1), Y3
+	VMULPD  Y0, Y2, Y2
+	VADDPD  Y3, Y2, Y2
+	VADDPD  Y1, Y2, Y2
+	VMOVUPD Y2, (AX)(BX*1)
 	ADDQ    $0x00000020, BX
 	SUBQ    $0x00000004, CX
 	JGE     block1
@@ -11052,12 +11354,13 @@ block1End:
 	LEAQ       edge<>+32(SB), SI
 	SHLQ       $0x03, CX
 	SUBQ       CX, SI
-	VMOVUPD    (SI), Y1
-	VMASKMOVPD (AX)(BX*1), Y1, Y2
-	VMASKMOVPD (DX)(BX*1), Y1, Y3
-	VMULPD     Y0, Y2, Y2
-	VADDPD     Y3, Y2, Y2
-	VMASKMOVPD Y2, Y1, (AX)(BX*1)
+	VMOVUPD    (SI), Y2
+	VMASKMOVPD (AX)(BX*1), Y2, Y3
+	VMASKMOVPD (DX)(BX*1), Y2, Y4
+	VMULPD     Y0, Y3, Y3
+	VADDPD     Y4, Y3, Y3
+	VADDPD     Y1, Y3, Y3
+	VMASKMOVPD Y3, Y2, (AX)(BX*1)
 
 blockDone:
 	VZEROUPPER
@@ -11176,6 +11479,99 @@ block1End:
 	VMASKMOVPD (DX)(BX*1), Y0, Y2
 	VMULPD     Y2, Y1, Y1
 	VMASKMOVPD Y1, Y0, (AX)(BX*1)
+
+blockDone:
+	VZEROUPPER
+	RET
+
+// func multiplyComplexF64AVX2(re *float64, im *float64, u *float64, v *float64, sign float64, n int)
+// Requires: AVX
+TEXT ·multiplyComplexF64AVX2(SB), NOSPLIT, $0-48
+	MOVQ         re+0(FP), AX
+	MOVQ         im+8(FP), CX
+	MOVQ         u+16(FP), DX
+	MOVQ         v+24(FP), BX
+	MOVQ         n+40(FP), SI
+	VBROADCASTSD sign+32(FP), Y0
+	XORQ         DI, DI
+	SUBQ         $0x00000008, SI
+	JLT          block0End
+
+block0:
+	VMOVUPD (AX)(DI*1), Y1
+	VMOVUPD 32(AX)(DI*1), Y2
+	VMOVUPD (CX)(DI*1), Y3
+	VMOVUPD 32(CX)(DI*1), Y4
+	VMOVUPD (DX)(DI*1), Y5
+	VMOVUPD 32(DX)(DI*1), Y6
+	VMOVUPD (BX)(DI*1), Y7
+	VMOVUPD 32(BX)(DI*1), Y8
+	VMULPD  Y0, Y7, Y7
+	VMULPD  Y0, Y8, Y8
+	VMULPD  Y7, Y3, Y9
+	VMULPD  Y7, Y1, Y7
+	VMULPD  Y5, Y1, Y1
+	VMULPD  Y5, Y3, Y3
+	VSUBPD  Y9, Y1, Y1
+	VADDPD  Y7, Y3, Y3
+	VMULPD  Y8, Y4, Y5
+	VMULPD  Y8, Y2, Y7
+	VMULPD  Y6, Y2, Y2
+	VMULPD  Y6, Y4, Y4
+	VSUBPD  Y5, Y2, Y2
+	VADDPD  Y7, Y4, Y4
+	VMOVUPD Y1, (AX)(DI*1)
+	VMOVUPD Y2, 32(AX)(DI*1)
+	VMOVUPD Y3, (CX)(DI*1)
+	VMOVUPD Y4, 32(CX)(DI*1)
+	ADDQ    $0x00000040, DI
+	SUBQ    $0x00000008, SI
+	JGE     block0
+
+block0End:
+	ADDQ $0x00000008, SI
+	SUBQ $0x00000004, SI
+	JLT  block1End
+
+block1:
+	VMOVUPD (AX)(DI*1), Y1
+	VMOVUPD (CX)(DI*1), Y2
+	VMOVUPD (DX)(DI*1), Y3
+	VMOVUPD (BX)(DI*1), Y4
+	VMULPD  Y0, Y4, Y4
+	VMULPD  Y4, Y2, Y5
+	VMULPD  Y4, Y1, Y4
+	VMULPD  Y3, Y1, Y1
+	VMULPD  Y3, Y2, Y2
+	VSUBPD  Y5, Y1, Y1
+	VADDPD  Y4, Y2, Y2
+	VMOVUPD Y1, (AX)(DI*1)
+	VMOVUPD Y2, (CX)(DI*1)
+	ADDQ    $0x00000020, DI
+	SUBQ    $0x00000004, SI
+	JGE     block1
+
+block1End:
+	ADDQ       $0x00000004, SI
+	TESTQ      SI, SI
+	JZ         blockDone
+	LEAQ       edge<>+32(SB), R8
+	SHLQ       $0x03, SI
+	SUBQ       SI, R8
+	VMOVUPD    (R8), Y1
+	VMASKMOVPD (AX)(DI*1), Y1, Y2
+	VMASKMOVPD (CX)(DI*1), Y1, Y3
+	VMASKMOVPD (DX)(DI*1), Y1, Y4
+	VMASKMOVPD (BX)(DI*1), Y1, Y5
+	VMULPD     Y0, Y5, Y5
+	VMULPD     Y5, Y3, Y0
+	VMULPD     Y5, Y2, Y5
+	VMULPD     Y4, Y2, Y2
+	VMULPD     Y4, Y3, Y3
+	VSUBPD     Y0, Y2, Y2
+	VADDPD     Y5, Y3, Y3
+	VMASKMOVPD Y2, Y1, (AX)(DI*1)
+	VMASKMOVPD Y3, Y1, (CX)(DI*1)
 
 blockDone:
 	VZEROUPPER

@@ -34,11 +34,15 @@ func sumOfSquares[T Float](x []T) float64 { return sumOfSquaresReference(x) }
 
 func affine[T Float](x []T, a, b T) { affineReference(x, a, b) }
 
-func affineEach[T Float](x []T, a T, b []T) { affineEachReference(x, a, b) }
+func affineEach[T Float](x []T, a T, b []T, c T) { affineEachReference(x, a, b, c) }
 
 func scale[T Float](x []T, a T) { scaleReference(x, a) }
 
 func multiply[T Float](x, a []T) { multiplyReference(x, a) }
+
+func multiplyComplex[T Float](re, im, u, v []T, sign T) {
+	multiplyComplexReference(re, im, u, v, sign)
+}
 
 func addScaled[T Float](y, x []T, a T) { addScaledReference(y, x, a) }
 

@@ -22,9 +22,9 @@ func (m machine) simple() {
 		done()
 	}
 
-	m.begin("affineEach", "(x *T, a T, b *T, n int)", "sets x[i] = a·x[i] + b[i] for n elements.")
+	m.begin("affineEach", "(x *T, a T, b *T, c T, n int)", "sets x[i] = (a·x[i] + b[i]) + c for n elements.")
 	{
-		x, n, p, q := pointer("x"), pointer("n"), m.argument("a"), pointer("b")
+		x, n, p, q, r := pointer("x"), pointer("n"), m.argument("a"), pointer("b"), m.argument("c")
 		m.loop("block", n, unroll, func(b block) {
 			v, w := b.load(x), b.load(q)
 			for i := range v {
@@ -32,6 +32,9 @@ func (m machine) simple() {
 			}
 			for i := range v {
 				m.add(w[i], v[i], v[i])
+			}
+			for i := range v {
+				m.add(r, v[i], v[i])
 			}
 			b.store(v, x)
 		})
@@ -60,6 +63,29 @@ func (m machine) simple() {
 				m.mul(w[i], v[i], v[i])
 			}
 			b.store(v, x)
+		})
+		done()
+	}
+
+	m.begin("multiplyComplex", "(re, im, u, v *T, sign T, n int)", "sets re[i] + i·im[i] to its product with u[i] + sign·i·v[i] for n elements.")
+	{
+		re, im, u, v, n, sign := pointer("re"), pointer("im"), pointer("u"), pointer("v"), pointer("n"), m.argument("sign")
+		m.loop("block", n, 2, func(b block) {
+			a, c, p, q := b.load(re), b.load(im), b.load(u), b.load(v)
+			for i := range a {
+				m.mul(sign, q[i], q[i])
+			}
+			for i := range a {
+				product, other := m.vec(), m.vec()
+				m.mul(q[i], c[i], product)
+				m.mul(q[i], a[i], other)
+				m.mul(p[i], a[i], a[i])
+				m.mul(p[i], c[i], c[i])
+				m.sub(product, a[i], a[i])
+				m.add(other, c[i], c[i])
+			}
+			b.store(a, re)
+			b.store(c, im)
 		})
 		done()
 	}

@@ -1,0 +1,116 @@
+package rff
+
+import (
+	"math"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/parallel"
+	"github.com/seed-feabd252/randfeat/internal/pool"
+	"github.com/seed-feabd252/randfeat/internal/product"
+	"github.com/seed-feabd252/randfeat/internal/vecmath"
+	"github.com/seed-feabd252/randfeat/orf"
+)
+
+// folded computes φ(Px) from x itself, w_kᵀPx as (Pᵀw_k)ᵀx, for frequencies that are a
+// matrix anyway. Of Px the norm alone is left.
+type folded[T dense.Float] struct {
+	*image[T]
+	exponent[T]
+	frequencies product.Packed[T] // (WP)ᵀ
+	works       pool.Of[foldedWork[T]]
+}
+
+// foldedRows is the number of points of which norms are kept at a time.
+const foldedRows = 1 << 14
+
+// fold returns the folded form of m for the matrix P, or nil where W has structure that
+// would be lost, and where a column of P is so large or small that products of it and
+// frequencies might leave the range of T.
+func (m *image[T]) fold(p *mat.Dense) *folded[T] {
+	w, ok := m.inner.w.(orf.Drawn[T])
+	if !ok {
+		return nil
+	}
+	switch w.Ensemble().Kind {
+	case orf.HadamardProduct, orf.GivensProduct, orf.FastfoodProduct:
+		return nil
+	}
+	const limit = 1 << 60
+	rows, cols := p.Dims()
+	for j := range cols {
+		largest := 0.0
+		for i := range rows {
+			largest = max(largest, math.Abs(p.At(i, j)))
+		}
+		if !(largest < limit && largest > 1.0/limit) {
+			return nil
+		}
+	}
+	wp := dense.ToMat(w.Frequencies())
+	if m.factors != nil {
+		wp.Apply(func(_, j int, v float64) float64 { return v * p.At(j, j) }, wp)
+	} else {
+		var product mat.Dense
+		product.Mul(wp, p)
+		wp = &product
+	}
+	f := &folded[T]{image: m, exponent: m.inner.exponent}
+	product.PackT(&f.frequencies, dense.FromMat[T](wp))
+	return f
+}
+
+// foldedWork is the task of writing the levels of blocks of rows and the epilogue of
+// projecting rows.
+type foldedWork[T dense.Float] struct {
+	*folded[T]
+	dst, x  dense.Matrix[T]
+	log     bool
+	levels  []T // −radius·‖Px‖²/2, in scratch
+	scratch []T
+	blocks  pool.Of[[]T]
+}
+
+func (w *foldedWork[T]) Piece(block int) {
+	lo := block * blockRows
+	hi := min(lo+blockRows, w.x.Rows)
+	s := w.blocks.Get()
+	points := scratchMatrix(s, hi-lo, w.x.Cols)
+	if x := w.x.RowRange(lo, hi); w.factors != nil {
+		scaleRows(points, x, w.factors)
+	} else {
+		product.MulPacked(1, x, &w.operand, 0, points, nil)
+	}
+	for i := range points.Rows {
+		w.levels[lo+i] = w.level(points.Row(i))
+	}
+	w.blocks.Put(s)
+}
+
+func (w *foldedWork[T]) Finish(lo, hi, from, to int) {
+	offsets := w.offsets[from:to]
+	for i := lo; i < hi; i++ {
+		t := w.dst.Row(i)[from:to]
+		vecmath.AffineEach(t, w.slope, offsets, w.levels[i])
+		if !w.log {
+			vecmath.Exp(t, t)
+		}
+	}
+}
+
+// transform is Transform, or LogTransform if log is set.
+func (f *folded[T]) transform(dst, x dense.Matrix[T], log bool) dense.Matrix[T] {
+	w := f.works.Get()
+	w.folded, w.log = f, log
+	for lo := 0; lo < x.Rows; lo += foldedRows {
+		hi := min(lo+foldedRows, x.Rows)
+		w.dst, w.x = dst.RowRange(lo, hi), x.RowRange(lo, hi)
+		w.levels = scratchMatrix(&w.scratch, 1, hi-lo).Data
+		parallel.Do((hi-lo+blockRows-1)/blockRows, w)
+		product.MulPacked(1, w.x, &f.frequencies, 0, w.dst, w)
+	}
+	w.dst, w.x = dense.Matrix[T]{}, dense.Matrix[T]{}
+	f.works.Put(w)
+	return dst
+}
