@@ -180,9 +180,11 @@ func (f *Products[T]) multiply(phi, factor []T, sign T) {
 
 // nothing returns 0, or NaN if a number of x is NaN or infinite.
 func nothing[T dense.Float](x []T) T {
+	var zeros [64]T
 	var zero T
-	for _, v := range x {
-		zero += 0 * v
+	for len(x) > len(zeros) {
+		zero += vecmath.Dot(x[:len(zeros)], zeros[:])
+		x = x[len(zeros):]
 	}
-	return zero
+	return zero + vecmath.Dot(x, zeros[:])
 }
