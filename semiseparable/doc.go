@@ -25,8 +25,13 @@
 //	Y_C = T_CC⁻¹·(V_C − Q_C·Z),  Z ← Z + K_CᵀY_C
 //
 // All of this is matrix products: T_CC is made by one, c·d multiply-adds a row, and is
-// solved by substitution in blocks of 16 rows, c·p/2 a row. Only triangles of order
-// 16 are inverted explicitly, unless they are ill-conditioned. Columns of V are independent of each other, and so are
+// solved by substitution in blocks of as many rows as a product takes at a time, c·p/2 a
+// row. With the rows B of a block and those of C above it, A,
+//
+//	Y_B = T_BB⁻¹·W_B − (T_BB⁻¹·T_BA)·Y_A,  W = V − Q·Z,
+//
+// where both matrices are made once for all columns, is one product. Only triangles of order
+// 16 at most are inverted explicitly, unless they are ill-conditioned. Columns of V are independent of each other, and so are
 // the triangles: some processors make those of later rows while others go through
 // the columns. As many columns as a product takes at a time keep their Z and their part of Y as
 // products read and write them, so that nothing is copied from one product to the next.
@@ -84,11 +89,11 @@
 //
 // Substitution has a small backward error: Y solves exactly a system whose q_il·k_jl,
 // λ_i and v_i are each off by a few units of rounding. That goes for Solve whatever T is:
-// a triangle of order 16 is inverted only if ‖|T⁻¹||T|‖ is at most 1024, as it is for the
-// delta rule, and solved row by row otherwise, which is slower. BackwardError measures it. Inverse
-// has a residual T·T⁻¹ − I that grows with the condition number of chunks of 128 rows. How
-// far Y is from the solution is another matter, and a property of T alone: the condition
-// number ‖T‖·‖T⁻¹‖.
+// a triangle of order 16 at most is inverted only if ‖|T⁻¹||T|‖ is at most 1024, as it is for
+// the delta rule; otherwise its chunk is solved row by row, which is slower. BackwardError
+// measures it. Inverse has a residual T·T⁻¹ − I that grows with the condition number of chunks
+// of 128 rows. How far Y is from the solution is another matter, and a property of T alone: the
+// condition number ‖T‖·‖T⁻¹‖.
 //
 //   - The delta rule, q_i = β_i·k_i with unit keys, 0 ≤ β_i ≤ 2 and λ = 1, is well
 //     behaved. Row i of the recursion replaces the memory M = Z by

@@ -106,7 +106,8 @@ func (v *inversion[T]) fillDiagonal(c *columns[T], chunk int) {
 	n := hi - lo
 	c.y, c.z = resize(c.y, n*n), resize(c.z, n*n)
 	y, t := dense.Of(n, n, c.y), triangle[T]{dense.Of(n, n, c.z)}
-	t.fill(&v.Matrix, lo, hi, true)
+	t.fill(&v.Matrix, lo, hi)
+	triangular.Invert(t.Matrix, v.diagRange(lo, hi))
 	clear(c.y)
 	for i := range n {
 		y.Data[i*n+i] = 1

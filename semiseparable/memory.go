@@ -5,6 +5,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/pool"
+	"github.com/seed-feabd252/randfeat/internal/triangular"
 )
 
 // ring holds some numbers for each of the steps at hand.
@@ -48,6 +49,7 @@ type pools[T dense.Float] struct {
 	sweeps     pool.Of[sweep[T]]
 	inversions pool.Of[inversion[T]]
 	columns    pool.Of[columns[T]]
+	scratch    pool.Of[triangular.Scratch[T]]
 }
 
 var (

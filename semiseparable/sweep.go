@@ -64,7 +64,7 @@ type group[T dense.Float] struct {
 	from, to int
 	data     []T
 	z        dense.Matrix[T] // d rows
-	x, y     dense.Matrix[T] // the rows of a chunk
+	x, y     dense.Matrix[T] // the rows of a chunk; the same for solutions, which take the place of X
 }
 
 // run computes T⁻¹·X or T·X into dst. name is what errors call x.
@@ -114,17 +114,20 @@ func (s *sweep[T]) start(m Matrix[T], dst, x dense.Matrix[T], op operation, size
 	const most = 64
 	s.shares = min((x.Cols+most-1)/most, count)
 	for i := range s.groups {
-		s.groups[i].start(i*width, min((i+1)*width, x.Cols), d, s.chunk)
+		s.groups[i].start(i*width, min((i+1)*width, x.Cols), d, s.chunk, s.solving)
 	}
 }
 
-func (g *group[T]) start(from, to, d, chunk int) {
+func (g *group[T]) start(from, to, d, chunk int, solving bool) {
 	g.from, g.to = from, to
-	cols := product.PanelWidth[T](to - from)
-	g.data = product.Aligned(g.data, (d+2*chunk)*cols)
+	cols, rows := product.PanelWidth[T](to-from), d+chunk
+	if !solving {
+		rows += chunk
+	}
+	g.data = product.Aligned(g.data, rows*cols)
 	clear(g.data)
-	all := dense.Of(d+2*chunk, cols, g.data)
-	g.z, g.x, g.y = all.RowRange(0, d), all.RowRange(d, d+chunk), all.RowRange(d+chunk, d+2*chunk)
+	all := dense.Of(rows, cols, g.data)
+	g.z, g.x, g.y = all.RowRange(0, d), all.RowRange(d, d+chunk), all.RowRange(rows-chunk, rows)
 }
 
 // forget lets go of what belongs to the caller.
@@ -167,45 +170,34 @@ func (s *sweep[T]) advance(share, first int) {
 	groups := s.groups[parallel.Share(len(s.groups), s.shares, share):parallel.Share(len(s.groups), s.shares, share+1)]
 	for step := first; step < min(first+s.window, s.steps); step++ {
 		lo, hi := s.rows(step)
-		t := s.triangle(step, hi-lo).Matrix
+		nextLo, nextHi := s.rows(min(step+1, s.steps-1))
+		c := chunk[T]{t: s.triangle(step, hi-lo).Matrix, left: s.left.RowRange(lo, hi), right: s.right.RowRange(lo, hi)}
 		for i := range groups {
 			g := &groups[i]
 			// While this is computed, what comes next may come from memory.
 			if i+1 < len(groups) {
-				s.expect(step, &groups[i+1])
+				product.Prefetch(groups[i+1].of(&s.x, lo, hi))
 			} else {
-				s.expect(step+1, &groups[0])
-				product.Prefetch(s.dst.RowRange(lo, hi).ColRange(groups[0].from, g.to))
+				product.Prefetch(groups[0].of(&s.x, nextLo, nextHi))
 			}
-			c := chunk[T]{s.left.RowRange(lo, hi), s.right.RowRange(lo, hi), g.x.RowRange(0, hi-lo), g.y.RowRange(0, hi-lo)}
-			product.PackPanel(c.x, s.x.RowRange(lo, hi).ColRange(g.from, g.to))
+			result := g.of(&s.dst, lo, hi)
+			product.Prefetch(result)
+			c.x, c.y = g.x, g.y
+			c.x.Rows, c.y.Rows = hi-lo, hi-lo
+			product.PackPanel(c.x, g.of(&s.x, lo, hi))
 			if s.solving {
-				s.solve(t, c, g.z)
+				s.solve(&c, g.z)
 			} else {
-				s.mul(t, c, g.z)
+				s.mul(&c, g.z)
 			}
-		}
-		s.collect(groups, lo, hi)
-	}
-}
-
-// collect writes what groups side by side have computed for rows lo ≤ i < hi.
-func (s *sweep[T]) collect(groups []group[T], lo, hi int) {
-	for i := lo; i < hi; i++ {
-		to := s.dst.Data[i*s.dst.Stride:]
-		for j := range groups {
-			g := &groups[j]
-			copy(to[g.from:g.to], g.y.Data[(i-lo)*g.y.Stride:])
+			product.UnpackPanel(result, c.y)
 		}
 	}
 }
 
-// expect prefetches the part of X that a group needs at a step.
-func (s *sweep[T]) expect(step int, g *group[T]) {
-	if step < s.steps {
-		lo, hi := s.rows(step)
-		product.Prefetch(s.x.RowRange(lo, hi).ColRange(g.from, g.to))
-	}
+// of returns rows lo ≤ i < hi of the columns of x that belong to g.
+func (g *group[T]) of(x *dense.Matrix[T], lo, hi int) dense.Matrix[T] {
+	return dense.Matrix[T]{Rows: hi - lo, Cols: g.to - g.from, Data: x.Data[lo*x.Stride+g.from:], Stride: x.Stride}
 }
 
 // triangle returns the triangle of a step, of order n.
@@ -227,7 +219,13 @@ func (s *sweep[T]) prepare(step int) {
 	lo, hi := s.rows(step)
 	touch(s.Q.RowRange(lo, hi))
 	touch(s.K.RowRange(lo, hi))
-	s.triangle(step, hi-lo).fill(&s.Matrix, lo, hi, s.solving)
+	t := s.triangle(step, hi-lo)
+	t.fill(&s.Matrix, lo, hi)
+	if s.solving {
+		t.prepare(s.diagRange(lo, hi), s.transposed)
+	} else {
+		t.complete(&s.Matrix, lo)
+	}
 	if s.aliased {
 		s.inspect(lo, hi)
 	}
@@ -250,26 +248,26 @@ func (s *sweep[T]) inspect(lo, hi int) {
 }
 
 // chunk is what belongs to the rows C of a group.
-type chunk[T dense.Float] struct{ left, right, x, y dense.Matrix[T] }
+type chunk[T dense.Float] struct{ t, left, right, x, y dense.Matrix[T] }
 
-// solve computes Y_C = T_CC⁻¹·(X_C − left_C·Z) and adds right_CᵀY_C to Z. It overwrites X_C.
-func (s *sweep[T]) solve(t dense.Matrix[T], c chunk[T], z dense.Matrix[T]) {
+// solve replaces X_C by Y_C = T_CC⁻¹·(X_C − left_C·Z) and adds right_CᵀY_C to Z.
+func (s *sweep[T]) solve(c *chunk[T], z dense.Matrix[T]) {
 	product.MulPanel(-1, c.left, z, 1, c.x)
 	if s.transposed {
-		triangular.SolvePanelTransposed(t, c.y, c.x)
+		triangular.SolvePanelTransposed(c.t, c.x)
 	} else {
-		triangular.SolvePanel(t, c.y, c.x)
+		triangular.SolvePanel(c.t, c.x)
 	}
-	product.TMulPanel(1, c.right, c.y, 1, z)
+	product.TMulPanel(1, c.right, c.x, 1, z)
 }
 
 // mul computes Y_C = left_C·Z + T_CC·X_C and adds right_CᵀX_C to Z.
-func (s *sweep[T]) mul(t dense.Matrix[T], c chunk[T], z dense.Matrix[T]) {
+func (s *sweep[T]) mul(c *chunk[T], z dense.Matrix[T]) {
 	product.MulPanel(1, c.left, z, 0, c.y)
 	if s.transposed {
-		product.TMulPanel(1, t, c.x, 1, c.y)
+		product.TMulPanel(1, c.t, c.x, 1, c.y)
 	} else {
-		product.MulPanel(1, t, c.x, 1, c.y)
+		product.MulPanel(1, c.t, c.x, 1, c.y)
 	}
 	product.TMulPanel(1, c.right, c.x, 1, z)
 }

@@ -14,10 +14,14 @@ type kernels[T Float] struct {
 	// packRows, if any, writes a panel of n rows, of which the last vector has lanes
 	// columns in b.
 	packRows func(n, vectors int, dst, b []T, stride, lanes int)
+	// unpackRows, if any, is the reverse.
+	unpackRows func(n, vectors int, b, src []T, stride, lanes int)
 	// packSquares, if any, writes the transposes of count squares of lanes×lanes
 	// elements of b, one to the right of the other, one below the other into dst, with
 	// next elements between its rows.
 	packSquares func(count int, dst []T, next int, b []T, stride int)
+	// invert is InvertTriangle.
+	invert func(n int, x []T, stride int, diag []T)
 }
 
 // genericLanes is the number of columns of a vector in pure Go.
@@ -25,7 +29,7 @@ const genericLanes = 16
 
 // generic returns the kernels in pure Go.
 func generic[T Float]() *kernels[T] {
-	return &kernels[T]{lanes: genericLanes, rows: 1, strip: strip[T]}
+	return &kernels[T]{lanes: genericLanes, rows: 1, strip: strip[T], invert: invert[T]}
 }
 
 // strip is the kernel in pure Go, for one row.

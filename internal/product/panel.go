@@ -3,6 +3,8 @@ package product
 import (
 	"fmt"
 	"unsafe"
+
+	"github.com/seed-feabd252/randfeat/internal/parallel"
 )
 
 // PanelWidth returns how many columns a panel of p columns has: those of as many
@@ -38,11 +40,31 @@ func Aligned[T Float](x []T, n int) []T {
 // columns for the n columns of B.
 func PackPanel[T Float, M Matrix[T]](p, b M) {
 	to, from := of(p, false), of(b, false)
-	if from.cols == 0 || to.rows != from.rows || to.cols != PanelWidth[T](from.cols) || to.stride != to.cols || from.cols > to.cols {
-		panic(fmt.Sprintf("product: %d×%d with stride %d is no panel for %d×%d", to.rows, to.cols, to.stride, from.rows, from.cols))
-	}
+	checkPanel(to, from)
 	if k := best[T](); from.rows > 0 {
 		k.pack(to.data, from.data, from.rows, to.cols/k.lanes, from.cols, from.stride, 1)
+	}
+}
+
+// UnpackPanel copies to B what PackPanel copies from it.
+func UnpackPanel[T Float, M Matrix[T]](b, p M) {
+	to, from := of(b, false), of(p, false)
+	checkPanel(from, to)
+	k := best[T]()
+	if k.unpackRows == nil {
+		for i := range to.rows {
+			copy(to.data[i*to.stride:][:to.cols], from.data[i*from.stride:])
+		}
+	} else if to.rows > 0 {
+		vectors := from.cols / k.lanes
+		k.unpackRows(to.rows, vectors, to.data, from.data, to.stride, to.cols-(vectors-1)*k.lanes)
+	}
+}
+
+// checkPanel panics unless p is a panel for b.
+func checkPanel[T Float](p, b view[T]) {
+	if b.cols == 0 || p.rows != b.rows || p.cols != PanelWidth[T](b.cols) || p.stride != p.cols || b.cols > p.cols {
+		panic(fmt.Sprintf("product: %d×%d with stride %d is no panel for %d×%d", p.rows, p.cols, p.stride, b.rows, b.cols))
 	}
 }
 
@@ -87,5 +109,54 @@ func mulPanel[T Float](alpha T, a, b view[T], beta T, c view[T]) {
 			i += rows
 		}
 		beta = 1
+	}
+}
+
+// Strips returns into how many strips of rows products cut n rows: as few as registers allow. Strip i
+// is the rows from parallel.Share(n, strips, i) to parallel.Share(n, strips, i+1).
+func Strips[T Float](n int) int {
+	k := best[T]()
+	return (n + k.rows - 1) / k.rows
+}
+
+// SubstitutePanel replaces the panel B, n rows, by what substitution makes of it: for one strip S
+// of rows after another, with the rows up to its last U,
+//
+//	B_S ← A_SU·B_U
+//
+// for an n×n matrix A of which nothing to the right of these parts is read. All rows of
+// a strip are computed before one is written.
+func SubstitutePanel[T Float, M Matrix[T]](a, b M) {
+	substitutePanel(of(a, false), of(b, false), false)
+}
+
+// SubstitutePanelTransposed is SubstitutePanel for Aᵀ, from the last strip to the first and with
+// the rows U from the first of S on:
+//
+//	B_S ← A_USᵀ·B_U.
+func SubstitutePanelTransposed[T Float, M Matrix[T]](a, b M) {
+	substitutePanel(of(a, true), of(b, false), true)
+}
+
+func substitutePanel[T Float](a, b view[T], backwards bool) {
+	k := best[T]()
+	n := b.rows
+	if b.cols != PanelWidth[T](b.cols) || b.stride != b.cols {
+		panic(fmt.Sprintf("product: %d×%d with stride %d is no panel", b.rows, b.cols, b.stride))
+	}
+	check(a, n, b.cols, b)
+	row, col := a.steps()
+	for i, strips := 0, Strips[T](n); i < strips; i++ {
+		at, from, to := i, 0, n
+		if backwards {
+			at = strips - 1 - i
+		}
+		lo, hi := parallel.Share(n, strips, at), parallel.Share(n, strips, at+1)
+		if backwards {
+			from = lo
+		} else {
+			to = hi
+		}
+		k.strip(hi-lo, b.cols/k.lanes, to-from, a.data[lo*row+from*col:], row, col, b.data[from*b.cols:], b.data[lo*b.cols:], b.cols, 1, 0, k.lanes)
 	}
 }

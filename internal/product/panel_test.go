@@ -1,12 +1,15 @@
 package product
 
 import (
+	"math"
 	"math/rand/v2"
 	"testing"
 	"unsafe"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/seed-feabd252/randfeat/internal/parallel"
 )
 
 // panelOf returns B as a panel.
@@ -40,7 +43,11 @@ func testPanels[T Float](t *testing.T) {
 				}
 				a, b, c := random[T](rng, m, inner), random[T](rng, inner, n), random[T](rng, m, n)
 				p, aT := panelOf(b), a.transpose()
+				back := matrix[T]{Rows: inner, Cols: n, Stride: n + 2, Data: make([]T, inner*(n+2))}
+				UnpackPanel(back, p)
 				for i := range inner {
+					require.Equal(t, b.Data[i*b.Stride:][:n], back.Data[i*back.Stride:][:n])
+					require.Equal(t, make([]T, 2), back.Data[i*back.Stride+n:][:2], "around a copy")
 					require.Equal(t, b.Data[i*b.Stride:][:n], p.Data[i*p.Stride:][:n])
 					require.Equal(t, make([]T, p.Cols-n), p.Data[i*p.Stride:][n:p.Stride], "columns of no use")
 				}
@@ -64,6 +71,57 @@ func testPanels[T Float](t *testing.T) {
 	}
 }
 
+// TestSubstitution has strips with the bits of products. What is not to be read of A is NaN.
+func TestSubstitution(t *testing.T) {
+	everyTier(t, func(t *testing.T) {
+		t.Run("type=float32", testSubstitution[float32])
+		t.Run("type=float64", testSubstitution[float64])
+	})
+}
+
+func testSubstitution[T Float](t *testing.T) {
+	rng := rand.New(rand.NewPCG(17, 18))
+	k := best[T]()
+	for _, n := range []int{0, 1, k.rows, k.rows + 1, 3*k.rows - 1, 48, 101} {
+		for _, p := range []int{1, k.lanes, k.lanes + 1, 2 * k.lanes} {
+			for _, backwards := range []bool{false, true} {
+				a, b := random[T](rng, n, n), random[T](rng, n, p)
+				panel := panelOf(b)
+				strips := Strips[T](n)
+				// Rows and columns of a matrix, as slices say it.
+				part := func(m matrix[T], r0, r1, c0, c1 int) matrix[T] {
+					return matrix[T]{Rows: r1 - r0, Cols: c1 - c0, Data: m.Data[r0*m.Stride+c0:], Stride: m.Stride}
+				}
+				for i := range strips {
+					if backwards {
+						i = strips - 1 - i
+					}
+					lo, hi := parallel.Share(n, strips, i), parallel.Share(n, strips, i+1)
+					require.LessOrEqual(t, hi-lo, k.rows)
+					result := random[T](rng, hi-lo, p)
+					if backwards {
+						TMul(1, part(a, lo, n, lo, hi), part(b, lo, n, 0, p), 0, result)
+					} else {
+						Mul(1, part(a, lo, hi, 0, hi), part(b, 0, hi, 0, p), 0, result)
+					}
+					for r := range hi - lo {
+						copy(b.Data[(lo+r)*b.Stride:][:p], result.Data[r*result.Stride:][:p])
+						for c := hi; c < n; c++ {
+							a.Data[(lo+r)*a.Stride+c] = T(math.NaN())
+						}
+					}
+				}
+				if backwards {
+					SubstitutePanelTransposed(a, panel)
+				} else {
+					SubstitutePanel(a, panel)
+				}
+				require.Equal(t, panelOf(b).Data, panel.Data, "n = %d, p = %d, backwards = %v", n, p, backwards)
+			}
+		}
+	}
+}
+
 func TestPanelShapes(t *testing.T) {
 	width := PanelWidth[float64](1 << 20)
 	matrixOf := func(r, c, stride int) matrix[float64] {
@@ -82,6 +140,10 @@ func TestPanelShapes(t *testing.T) {
 		"packing columns":   func() { PackPanel(b, matrixOf(3, width+1, width+1)) },
 		"packing few":       func() { PackPanel(b, matrixOf(3, 1, 1)) },
 		"packing no column": func() { PackPanel(b, matrixOf(3, 0, 1)) },
+		"unpacking rows":    func() { UnpackPanel(matrixOf(2, width, width), b) },
+		"unpacking columns": func() { UnpackPanel(matrixOf(3, width+1, width+1), b) },
+		"substituting":      func() { SubstitutePanel(matrixOf(3, 4, 4), b) },
+		"in no panel":       func() { SubstitutePanelTransposed(matrixOf(3, 3, 3), matrixOf(3, width, width+1)) },
 	} {
 		assert.Panics(t, wrong, name)
 	}
@@ -113,10 +175,12 @@ func TestPrefetch(t *testing.T) {
 func TestPanelsDoNotAllocate(t *testing.T) {
 	rng := rand.New(rand.NewPCG(15, 16))
 	a, b, c := random[float32](rng, 30, 90), random[float32](rng, 90, 5), random[float32](rng, 30, 5)
-	p := panelOf(b)
+	p, square := panelOf(b), random[float32](rng, 90, 90)
 	assert.Zero(t, int(testing.AllocsPerRun(100, func() {
 		Prefetch(b)
 		PackPanel(p, b)
 		MulPanel(1, a, p, 0, c)
+		SubstitutePanel(square, p)
+		UnpackPanel(b, p)
 	})))
 }

@@ -15,9 +15,9 @@ var best32, best64 = of32(simd.Best), of64(simd.Best)
 func of32(tier simd.Tier) *kernels[float32] {
 	switch tier {
 	case simd.AVX512:
-		return kernelsOf(16, strips32AVX512[:], [2]packer[float32]{pack1F32AVX512, pack2F32AVX512}, packTransposedF32AVX512)
+		return kernelsOf(16, strips32AVX512[:], [2]packer[float32]{pack1F32AVX512, pack2F32AVX512}, [2]packer[float32]{unpack1F32AVX512, unpack2F32AVX512}, packTransposedF32AVX512).inverting(invertF32AVX512, &ones32[0])
 	case simd.AVX2:
-		return kernelsOf(8, strips32AVX2[:], [2]packer[float32]{pack1F32AVX2, pack2F32AVX2}, packTransposedF32AVX2)
+		return kernelsOf(8, strips32AVX2[:], [2]packer[float32]{pack1F32AVX2, pack2F32AVX2}, [2]packer[float32]{unpack1F32AVX2, unpack2F32AVX2}, packTransposedF32AVX2)
 	}
 	return generic[float32]()
 }
@@ -25,27 +25,28 @@ func of32(tier simd.Tier) *kernels[float32] {
 func of64(tier simd.Tier) *kernels[float64] {
 	switch tier {
 	case simd.AVX512:
-		return kernelsOf(8, strips64AVX512[:], [2]packer[float64]{pack1F64AVX512, pack2F64AVX512}, packTransposedF64AVX512)
+		return kernelsOf(8, strips64AVX512[:], [2]packer[float64]{pack1F64AVX512, pack2F64AVX512}, [2]packer[float64]{unpack1F64AVX512, unpack2F64AVX512}, packTransposedF64AVX512).inverting(invertF64AVX512, &ones64[0])
 	case simd.AVX2:
-		return kernelsOf(4, strips64AVX2[:], [2]packer[float64]{pack1F64AVX2, pack2F64AVX2}, packTransposedF64AVX2)
+		return kernelsOf(4, strips64AVX2[:], [2]packer[float64]{pack1F64AVX2, pack2F64AVX2}, [2]packer[float64]{unpack1F64AVX2, unpack2F64AVX2}, packTransposedF64AVX2)
 	}
 	return generic[float64]()
 }
 
 type (
 	stripper[T Float]   = func(k int, a *T, row, col int, b *T, next int, c *T, stride int, alpha, beta T, lanes int)
-	packer[T Float]     = func(k int, dst, b *T, stride, lanes int)
+	packer[T Float]     = func(k int, to, from *T, stride, lanes int)
 	transposer[T Float] = func(count int, dst *T, next int, b *T, stride int)
 )
 
 // kernelsOf wraps assembly, which counts in bytes: strips[rows−1] for one and two
 // vectors.
-func kernelsOf[T Float](lanes int, strips [][2]stripper[T], packs [2]packer[T], transpose transposer[T]) *kernels[T] {
+func kernelsOf[T Float](lanes int, strips [][2]stripper[T], packs, unpacks [2]packer[T], transpose transposer[T]) *kernels[T] {
 	bytes := size[T]()
 	vector := lanes * bytes
 	return &kernels[T]{
-		lanes: lanes,
-		rows:  len(strips),
+		lanes:  lanes,
+		rows:   len(strips),
+		invert: invert[T],
 		strip: func(rows, vectors, k int, a []T, row, col int, b []T, c []T, stride int, alpha, beta T, lanes int) {
 			f := strips[rows-1][vectors-1]
 			f(k, unsafe.SliceData(a), row*bytes, col*bytes, unsafe.SliceData(b), vectors*vector, &c[0], stride*bytes, alpha, beta, lanes)
@@ -53,10 +54,26 @@ func kernelsOf[T Float](lanes int, strips [][2]stripper[T], packs [2]packer[T], 
 		packRows: func(n, vectors int, dst, b []T, stride, lanes int) {
 			packs[vectors-1](n, &dst[0], &b[0], stride*bytes, lanes)
 		},
+		unpackRows: func(n, vectors int, b, src []T, stride, lanes int) {
+			unpacks[vectors-1](n, &b[0], &src[0], stride*bytes, lanes)
+		},
 		packSquares: func(count int, dst []T, next int, b []T, stride int) {
 			transpose(count, &dst[0], next*bytes, &b[0], stride*bytes)
 		},
 	}
+}
+
+// inverting sets the kernel of InvertTriangle; ones is a unit diagonal.
+func (k *kernels[T]) inverting(f func(n int, x *T, stride int, diag *T), ones *T) *kernels[T] {
+	bytes := size[T]()
+	k.invert = func(n int, x []T, stride int, diag []T) {
+		pivots := ones
+		if diag != nil {
+			pivots = &diag[0]
+		}
+		f(n, &x[0], stride*bytes, pivots)
+	}
+	return k
 }
 
 var (

@@ -154,10 +154,25 @@ func pack1F32AVX512(k int, dst *float32, b *float32, stride int, lanes int)
 //go:noescape
 func pack2F32AVX512(k int, dst *float32, b *float32, stride int, lanes int)
 
+// unpack1F32AVX512 writes k rows of 16 columns of a panel to B, but only lanes of the last 16.
+//
+//go:noescape
+func unpack1F32AVX512(k int, b *float32, src *float32, stride int, lanes int)
+
+// unpack2F32AVX512 writes k rows of 32 columns of a panel to B, but only lanes of the last 16.
+//
+//go:noescape
+func unpack2F32AVX512(k int, b *float32, src *float32, stride int, lanes int)
+
 // packTransposedF32AVX512 writes column j of 16 rows of b at dst + j·next, for count·16 columns.
 //
 //go:noescape
 func packTransposedF32AVX512(count int, dst *float32, next int, b *float32, stride int)
+
+// invertF32AVX512 replaces the lower triangle of order n ≤ 16 at x with diagonal diag by its inverse.
+//
+//go:noescape
+func invertF32AVX512(n int, x *float32, stride int, diag *float32)
 
 // strip1x1F64AVX512 computes C = α·A·B + β·C for 1 rows and 8 columns.
 //
@@ -309,10 +324,25 @@ func pack1F64AVX512(k int, dst *float64, b *float64, stride int, lanes int)
 //go:noescape
 func pack2F64AVX512(k int, dst *float64, b *float64, stride int, lanes int)
 
+// unpack1F64AVX512 writes k rows of 8 columns of a panel to B, but only lanes of the last 8.
+//
+//go:noescape
+func unpack1F64AVX512(k int, b *float64, src *float64, stride int, lanes int)
+
+// unpack2F64AVX512 writes k rows of 16 columns of a panel to B, but only lanes of the last 8.
+//
+//go:noescape
+func unpack2F64AVX512(k int, b *float64, src *float64, stride int, lanes int)
+
 // packTransposedF64AVX512 writes column j of 8 rows of b at dst + j·next, for count·8 columns.
 //
 //go:noescape
 func packTransposedF64AVX512(count int, dst *float64, next int, b *float64, stride int)
+
+// invertF64AVX512 replaces the lower triangle of order n ≤ 16 at x with diagonal diag by its inverse.
+//
+//go:noescape
+func invertF64AVX512(n int, x *float64, stride int, diag *float64)
 
 // strip1x1F32AVX2 computes C = α·A·B + β·C for 1 rows and 8 columns.
 //
@@ -383,6 +413,16 @@ func pack1F32AVX2(k int, dst *float32, b *float32, stride int, lanes int)
 //
 //go:noescape
 func pack2F32AVX2(k int, dst *float32, b *float32, stride int, lanes int)
+
+// unpack1F32AVX2 writes k rows of 8 columns of a panel to B, but only lanes of the last 8.
+//
+//go:noescape
+func unpack1F32AVX2(k int, b *float32, src *float32, stride int, lanes int)
+
+// unpack2F32AVX2 writes k rows of 16 columns of a panel to B, but only lanes of the last 8.
+//
+//go:noescape
+func unpack2F32AVX2(k int, b *float32, src *float32, stride int, lanes int)
 
 // packTransposedF32AVX2 writes column j of 8 rows of b at dst + j·next, for count·8 columns.
 //
@@ -458,6 +498,16 @@ func pack1F64AVX2(k int, dst *float64, b *float64, stride int, lanes int)
 //
 //go:noescape
 func pack2F64AVX2(k int, dst *float64, b *float64, stride int, lanes int)
+
+// unpack1F64AVX2 writes k rows of 4 columns of a panel to B, but only lanes of the last 4.
+//
+//go:noescape
+func unpack1F64AVX2(k int, b *float64, src *float64, stride int, lanes int)
+
+// unpack2F64AVX2 writes k rows of 8 columns of a panel to B, but only lanes of the last 4.
+//
+//go:noescape
+func unpack2F64AVX2(k int, b *float64, src *float64, stride int, lanes int)
 
 // packTransposedF64AVX2 writes column j of 4 rows of b at dst + j·next, for count·4 columns.
 //

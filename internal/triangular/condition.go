@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/product"
 	"github.com/seed-feabd252/randfeat/internal/vecmath"
 )
 
@@ -12,18 +13,45 @@ import (
 // there, so that the condition number is at most Σ_l 2·(2l+1) = 512.
 const most = 1024
 
-// mark stands beside the first element of a triangle that Invert kept, where the
+// mark stands beside the first element of a triangle that Invert or Prepare kept, where the
 // inverse has a zero.
 const mark = 1
 
+// original is the lower triangle, of order Block at most, that an inverse has replaced.
+type original[T dense.Float] [Block * Block]T
+
+// invert replaces the triangle t with the given diagonal, ones for nil, by its inverse, and
+// reports whether that is as good as substitution.
+func (o *original[T]) invert(t dense.Matrix[T], diag []T) bool {
+	for i := range t.Rows {
+		row := o[i*Block:][:Block]
+		copy(row[:i], t.Data[i*t.Stride:])
+		row[i] = 1
+		if diag != nil {
+			row[i] = diag[i]
+		}
+	}
+	product.InvertTriangle(t, diag)
+	return t.Rows == 1 || o.condition(t) <= most
+}
+
+// restore puts back what is below the diagonal, which keeps the reciprocals that are on
+// the diagonal of the inverse.
+func (o *original[T]) restore(t dense.Matrix[T]) {
+	for i := range t.Rows {
+		copy(t.Data[i*t.Stride:][:i], o[i*Block:])
+	}
+}
+
 // condition returns the larger of ‖|T⁻¹||T|‖ and ‖|T||T⁻¹|‖, in the norms that add
-// elements of a row and of a column, for a triangle T of order n and its inverse X: the
+// elements of a row and of a column, for the triangle T and its inverse X: the
 // condition numbers of systems with T and with Tᵀ that scaling their equations does
 // not change [Skeel 1979]. It is NaN or infinite if T or X is not finite.
-func condition[T dense.Float](t *[Block * Block]T, x []T, stride, n int) T {
+func (o *original[T]) condition(x dense.Matrix[T]) T {
 	var rows, columns, left [Block]T
+	n := x.Rows
 	for i := range n {
-		row := t[i*Block:][:i+1]
+		row := o[i*Block:][:i+1]
 		down, sum := columns[:len(row)], T(0)
 		for j, v := range row {
 			v = T(math.Abs(float64(v)))
@@ -34,7 +62,7 @@ func condition[T dense.Float](t *[Block * Block]T, x []T, stride, n int) T {
 	}
 	var worst T
 	for i := range n {
-		row, c, sum := x[i*stride:][:i+1], columns[i], T(0)
+		row, c, sum := x.Data[i*x.Stride:][:i+1], columns[i], T(0)
 		across, down := rows[:len(row)], left[:len(row)]
 		for j, v := range row {
 			v = T(math.Abs(float64(v)))
@@ -49,10 +77,10 @@ func condition[T dense.Float](t *[Block * Block]T, x []T, stride, n int) T {
 	return worst
 }
 
-// kept reports whether Invert kept the triangle t.
+// kept reports whether Invert or Prepare kept the triangle t.
 func kept[T dense.Float](t dense.Matrix[T]) bool { return t.Rows > 1 && t.Data[1] == mark }
 
-// substitute replaces W by T⁻¹·W for a triangle that Invert kept,
+// substitute replaces W by T⁻¹·W for a triangle that was kept,
 //
 //	y_i = (w_i − Σ_{l<i} t_il·y_l) / λ_i.
 func substitute[T dense.Float](t, w dense.Matrix[T]) {

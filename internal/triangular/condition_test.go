@@ -37,9 +37,10 @@ func testIllConditioned[T dense.Float](t *testing.T, unit float64) {
 			x.Data[i] = T(rng.NormFloat64())
 		}
 		for _, transposed := range []bool{false, true} {
-			side, solve, solvePanel := lower, Solve[T], SolvePanel[T]
+			side, solve, prepare, solvePanel := lower, Solve[T], Prepare[T], SolvePanel[T]
 			if transposed {
-				side, solve, solvePanel = dense.Transpose(dense.Matrix[T]{}, lower), SolveTransposed[T], SolvePanelTransposed[T]
+				side, solve = dense.Transpose(dense.Matrix[T]{}, lower), SolveTransposed[T]
+				prepare, solvePanel = PrepareTransposed[T], SolvePanelTransposed[T]
 			}
 			product.Mul(1, side, x, 0, v)
 			prepared := lower.Clone()
@@ -51,10 +52,13 @@ func testIllConditioned[T dense.Float](t *testing.T, unit float64) {
 			assert.LessOrEqual(t, residual(side, w, v), float64(n+4)*unit, "n = %d, transposed = %v", n, transposed)
 
 			width := product.PanelWidth[T](cols)
-			panel, y := dense.New[T](n, width), dense.New[T](n, width)
+			panel := dense.New[T](n, width)
 			product.PackPanel(panel, v)
-			solvePanel(prepared, y, panel)
-			assert.LessOrEqual(t, residual(side, y.ColRange(0, cols), v), float64(n+4)*unit, "panels, n = %d, transposed = %v", n, transposed)
+			prepared = lower.Clone()
+			var s Scratch[T]
+			prepare(prepared, diag, &s)
+			solvePanel(prepared, panel)
+			assert.LessOrEqual(t, residual(side, panel.ColRange(0, cols), v), float64(n+4)*unit, "panels, n = %d, transposed = %v", n, transposed)
 		}
 	}
 }
@@ -83,7 +87,7 @@ func residual[T dense.Float](a, y, v dense.Matrix[T]) float64 {
 func TestCondition(t *testing.T) {
 	const n = Block
 	prepared := dense.New[float64](n, n)
-	var full [Block * Block]float64
+	var full original[float64]
 	for i := range n {
 		full[i*Block+i] = 1
 		for j := range i {
@@ -103,7 +107,7 @@ func TestCondition(t *testing.T) {
 		}
 		want = max(want, sum)
 	}
-	assert.InDelta(t, want, condition(&full, prepared.Data, n, n), 1e-12)
+	assert.InDelta(t, want, full.condition(prepared), 1e-12)
 	assert.Less(t, want, float64(most)/2)
 
 	for _, bad := range []float64{math.NaN(), math.Inf(1), math.Inf(-1), 1e200} {

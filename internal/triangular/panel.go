@@ -2,43 +2,114 @@ package triangular
 
 import (
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/parallel"
 	"github.com/seed-feabd252/randfeat/internal/product"
 )
 
-// SolvePanel computes Y = T⁻¹·W for a matrix that Invert has prepared, and panels Y and W of
-// package product, which must not overlap: for one triangle B on the diagonal after another,
-// with the rows A above it,
+// Scratch is working memory. The zero value is ready for use.
+type Scratch[T dense.Float] struct {
+	packed  product.Packed[T]
+	rows    []T
+	inverse []original[T] // what the inverses of strips have replaced
+}
+
+// Prepare makes the lower-triangular matrix t what SolvePanel needs. Its rows are cut into the strips
+// of package product; for a strip B, with the rows A above it,
 //
-//	W_B ← W_B − T_BA·Y_A,  Y_B = T_BB⁻¹·W_B.
-func SolvePanel[T dense.Float](t, y, w dense.Matrix[T]) {
-	for at := 0; at < t.Rows; at += Block {
-		end := min(at+Block, t.Rows)
-		b := w.RowRange(at, end)
-		if at > 0 {
-			product.MulPanel(-1, part(t, at, end, 0, at), y.RowRange(0, at), 1, b)
-		}
-		if block := part(t, at, end, at, end); kept(block) {
-			substitute(block, dense.Copy(y.RowRange(at, end), b))
-		} else {
-			product.MulPanel(1, block, b, 0, y.RowRange(at, end))
+//	T_BA ← −T_BB⁻¹·T_BA,  T_BB ← T_BB⁻¹,
+//
+// zeros above the diagonal of T_BB included. The diagonal of t is diag, ones for nil; what
+// is on the diagonal of t and above is not read, and what is above those triangles, but for
+// the second element of t, is left as it is.
+//
+// If one of the triangles T_BB is ill-conditioned, as Invert says, all of t stays as it is,
+// with the reciprocals of diag on its diagonal, and SolvePanel goes row by row.
+func Prepare[T dense.Float](t dense.Matrix[T], diag []T, s *Scratch[T]) {
+	strips := product.Strips[T](t.Rows)
+	if !s.invert(t, diag, strips) {
+		return
+	}
+	for i := range strips {
+		if at, end := parallel.Share(t.Rows, strips, i), parallel.Share(t.Rows, strips, i+1); at > 0 {
+			left := part(t, at, end, 0, at)
+			product.Pack(&s.packed, left)
+			product.MulPacked(-1, part(t, at, end, at, end), &s.packed, 0, left, nil)
 		}
 	}
 }
 
-// SolvePanelTransposed computes Y = T⁻ᵀ·W, as SolvePanel does, from the last triangle to
-// the first.
-func SolvePanelTransposed[T dense.Float](t, y, w dense.Matrix[T]) {
+// PrepareTransposed makes t what SolvePanelTransposed needs: as Prepare does, but with the rows
+// R below the strip B,
+//
+//	T_RB ← −T_RB·T_BB⁻¹.
+func PrepareTransposed[T dense.Float](t dense.Matrix[T], diag []T, s *Scratch[T]) {
 	n := t.Rows
-	for at := (n - 1) / Block * Block; at >= 0; at -= Block {
-		end := min(at+Block, n)
-		b := w.RowRange(at, end)
-		if end < n {
-			product.TMulPanel(-1, part(t, end, n, at, end), y.RowRange(end, n), 1, b)
-		}
-		if block := part(t, at, end, at, end); kept(block) {
-			substituteTransposed(block, dense.Copy(y.RowRange(at, end), b))
-		} else {
-			product.TMulPanel(1, block, b, 0, y.RowRange(at, end))
+	strips := product.Strips[T](n)
+	if !s.invert(t, diag, strips) {
+		return
+	}
+	for i := range strips {
+		if at, end := parallel.Share(n, strips, i), parallel.Share(n, strips, i+1); end < n {
+			below := part(t, end, n, at, end)
+			s.rows = product.Aligned(s.rows, below.Rows*below.Cols)
+			rows := dense.Copy(dense.Of(below.Rows, below.Cols, s.rows), below)
+			product.Pack(&s.packed, part(t, at, end, at, end))
+			product.MulPacked(-1, rows, &s.packed, 0, below, nil)
 		}
 	}
+}
+
+// invert replaces the triangles of all strips by their inverses and returns true, or keeps t.
+func (s *Scratch[T]) invert(t dense.Matrix[T], diag []T, strips int) bool {
+	if len(s.inverse) < strips {
+		s.inverse = make([]original[T], strips)
+	}
+	strip := func(i int) (dense.Matrix[T], []T) {
+		at, end := parallel.Share(t.Rows, strips, i), parallel.Share(t.Rows, strips, i+1)
+		if diag == nil {
+			return part(t, at, end, at, end), nil
+		}
+		return part(t, at, end, at, end), diag[at:end]
+	}
+	well := true
+	for i := range strips {
+		b, pivots := strip(i)
+		well = s.inverse[i].invert(b, pivots) && well
+	}
+	if t.Rows > 1 {
+		t.Data[1] = 0
+	}
+	if well {
+		return true
+	}
+	for i := range strips {
+		b, _ := strip(i)
+		s.inverse[i].restore(b)
+	}
+	t.Data[1] = mark
+	return false
+}
+
+// SolvePanel replaces the panel W of package product by Y = T⁻¹·W for a matrix that Prepare has
+// prepared: for one strip B after another, with the rows A above it,
+//
+//	Y_B = T_BB⁻¹·W_B − T_BB⁻¹·T_BA·Y_A,
+//
+// which is one product with what is in the panel.
+func SolvePanel[T dense.Float](t, w dense.Matrix[T]) {
+	if kept(t) {
+		substitute(t, w)
+		return
+	}
+	product.SubstitutePanel(t, w)
+}
+
+// SolvePanelTransposed replaces W by Y = T⁻ᵀ·W for a matrix that PrepareTransposed has prepared, as
+// SolvePanel does, from the last strip to the first.
+func SolvePanelTransposed[T dense.Float](t, w dense.Matrix[T]) {
+	if kept(t) {
+		substituteTransposed(t, w)
+		return
+	}
+	product.SubstitutePanelTransposed(t, w)
 }

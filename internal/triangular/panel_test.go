@@ -5,14 +5,15 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/product"
 )
 
-// Panels solve what matrices do, up to the order of subtractions. What is above the triangles on
-// the diagonal is NaN: it must not be read.
+// Panels solve what matrices do, up to rounding. What is above the triangles on the diagonal is
+// NaN: it must not be read.
 func TestPanels(t *testing.T) {
 	t.Run("type=float32", func(t *testing.T) { testPanels[float32](t, 2e-5) })
 	t.Run("type=float64", func(t *testing.T) { testPanels[float64](t, 4e-14) })
@@ -20,41 +21,60 @@ func TestPanels(t *testing.T) {
 
 func testPanels[T dense.Float](t *testing.T, tolerance float64) {
 	rng := rand.New(rand.NewPCG(3, 4))
-	for _, n := range []int{0, 1, 15, 16, 17, 32, 47, 64} {
-		prepared := dense.New[T](n, n)
-		for i := range n {
-			for j := range n {
-				prepared.Set(i, j, T(math.NaN()))
-				if j < i {
-					prepared.Set(i, j, T(rng.NormFloat64()/math.Sqrt(float64(n))))
+	var s Scratch[T]
+	for _, n := range []int{0, 1, 11, 15, 16, 17, 32, 47, 64} {
+		for _, unit := range []bool{true, false} {
+			lower := dense.New[T](n, n)
+			var diag []T
+			for i := range n {
+				for j := range n {
+					lower.Set(i, j, T(math.NaN()))
+					if j < i {
+						lower.Set(i, j, T(rng.NormFloat64()/math.Sqrt(float64(n))))
+					}
+				}
+				if !unit {
+					diag = append(diag, T(1+rng.Float64()))
 				}
 			}
-		}
-		Invert(prepared, nil)
-		for _, p := range []int{1, 5, product.PanelWidth[T](1 << 20)} {
-			width := product.PanelWidth[T](p)
-			want, w, y := dense.New[T](n, p), dense.New[T](n, width), dense.New[T](n, width)
-			for i := range want.Data {
-				want.Data[i] = T(rng.NormFloat64())
-			}
-			for i := range y.Data {
-				y.Data[i] = T(math.NaN())
-			}
-			for _, transposed := range []bool{false, true} {
-				solve, solvePanel := Solve[T], SolvePanel[T]
-				if transposed {
-					solve, solvePanel = SolveTransposed[T], SolvePanelTransposed[T]
-				}
-				product.PackPanel(w, want)
-				solvePanel(prepared, y, w)
-				var scratch product.Packed[T]
-				solve(prepared, want, &scratch)
-				for i := range n {
-					for j := range p {
-						require.InDelta(t, float64(want.At(i, j)), float64(y.At(i, j)), tolerance, "n = %d, p = %d, transposed = %v", n, p, transposed)
+			inverted := lower.Clone()
+			Invert(inverted, diag)
+			for _, p := range []int{1, 5, product.PanelWidth[T](1 << 20)} {
+				width := product.PanelWidth[T](p)
+				want, w := dense.New[T](n, p), dense.New[T](n, width)
+				for _, transposed := range []bool{false, true} {
+					solve, prepare, solvePanel := Solve[T], Prepare[T], SolvePanel[T]
+					if transposed {
+						solve, prepare, solvePanel = SolveTransposed[T], PrepareTransposed[T], SolvePanelTransposed[T]
+					}
+					for i := range want.Data {
+						want.Data[i] = T(rng.NormFloat64())
+					}
+					// With gaps between rows.
+					prepared := dense.Copy(dense.New[T](n, n+3).ColRange(1, n+1), lower)
+					prepare(prepared, diag, &s)
+					product.PackPanel(w, want)
+					solvePanel(prepared, w)
+					var scratch product.Packed[T]
+					solve(inverted, want, &scratch)
+					for i := range n {
+						for j := range p {
+							require.InDelta(t, float64(want.At(i, j)), float64(w.At(i, j)), tolerance, "n = %d, p = %d, unit = %v, transposed = %v", n, p, unit, transposed)
+						}
 					}
 				}
 			}
 		}
 	}
+}
+
+func TestPanelsDoNotAllocate(t *testing.T) {
+	var s Scratch[float64]
+	lower, w := dense.New[float64](48, 48), dense.New[float64](48, product.PanelWidth[float64](1))
+	assert.Zero(t, int(testing.AllocsPerRun(100, func() {
+		Prepare(lower, nil, &s)
+		SolvePanel(lower, w)
+		PrepareTransposed(lower, nil, &s)
+		SolvePanelTransposed(lower, w)
+	})))
 }

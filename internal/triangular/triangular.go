@@ -1,5 +1,5 @@
 // Package triangular solves systems of small, dense, lower-triangular matrices, by
-// substitution in blocks: only triangles of order Block on the diagonal are inverted
+// substitution in blocks: only triangles of order Block or less on the diagonal are inverted
 // explicitly, and only those whose inverse is as good as substitution; the rest is matrix
 // products.
 //
@@ -14,8 +14,9 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/product"
 )
 
-// Block is the order of the triangles on the diagonal that are inverted explicitly.
-const Block = 16
+// Block is the order of the triangles on the diagonal that Invert inverts explicitly. The
+// strips of package product, which Prepare inverts, have fewer rows.
+const Block = product.MaxInvert
 
 // Invert replaces each triangle of order Block (the last may be smaller) on the diagonal of
 // the lower-triangular n×n matrix t by its inverse, zeros above its diagonal included. The
@@ -32,7 +33,11 @@ func Invert[T dense.Float](t dense.Matrix[T], diag []T) {
 		if diag != nil {
 			pivots = diag[at:end]
 		}
-		invertSmall(t.Data[at*t.Stride+at:], t.Stride, end-at, pivots)
+		var before original[T]
+		if block := part(t, at, end, at, end); !before.invert(block, pivots) {
+			before.restore(block)
+			block.Data[1] = mark
+		}
 	}
 }
 
@@ -82,54 +87,4 @@ func SolveTransposed[T dense.Float](t, w dense.Matrix[T], p *product.Packed[T]) 
 // part returns rows r0 ≤ i < r1 and columns c0 ≤ j < c1.
 func part[T dense.Float](t dense.Matrix[T], r0, r1, c0, c1 int) dense.Matrix[T] {
 	return dense.Matrix[T]{Rows: r1 - r0, Cols: c1 - c0, Data: t.Data[r0*t.Stride+c0:], Stride: t.Stride}
-}
-
-// invertSmall replaces a triangle of order n ≤ Block by its inverse, zeros above
-// the diagonal included, or keeps it. Its diagonal is diag, ones for nil; what is on the
-// diagonal of x and above is not read. Row i of the inverse X is
-//
-//	X_i = (e_i − Σ_{l<i} t_il·X_l) / λ_i
-func invertSmall[T dense.Float](x []T, stride, n int, diag []T) {
-	var t [Block * Block]T
-	for i := range n {
-		row, t := x[i*stride:][:n], t[i*Block:][:Block]
-		copy(t[:i], row[:i])
-		clear(row)
-		l := 0
-		for ; l+4 <= i; l += 4 {
-			// Rows of X are zero beyond their diagonals: four may be taken for as long.
-			m := l + 4
-			to, x0, x1, x2, x3 := row[:m], x[l*stride:][:m], x[(l+1)*stride:][:m], x[(l+2)*stride:][:m], x[(l+3)*stride:][:m]
-			t0, t1, t2, t3 := t[l], t[l+1], t[l+2], t[l+3]
-			for j, v := range to {
-				v += t0 * x0[j]
-				v += t1 * x1[j]
-				v += t2 * x2[j]
-				v += t3 * x3[j]
-				to[j] = v
-			}
-		}
-		for ; l < i; l++ {
-			from, v := x[l*stride:][:l+1], t[l]
-			to := row[:len(from)]
-			for j, w := range from {
-				to[j] += v * w
-			}
-		}
-		inverse := T(1)
-		t[i] = 1
-		if diag != nil {
-			inverse, t[i] = 1/diag[i], diag[i]
-		}
-		for j, v := range row[:i] {
-			row[j] = -inverse * v
-		}
-		row[i] = inverse
-	}
-	if n > 1 && !(condition(&t, x, stride, n) <= most) {
-		for i := range n {
-			copy(x[i*stride:][:i], t[i*Block:])
-		}
-		x[1] = mark
-	}
 }

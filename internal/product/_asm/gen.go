@@ -54,7 +54,12 @@ func main() {
 		}
 		m.pack(1)
 		m.pack(2)
+		m.unpack(1)
+		m.unpack(2)
 		m.packTransposed()
+		if m.width() == 64 {
+			m.invert()
+		}
 	}
 	prefetch()
 	Generate()

@@ -35,6 +35,33 @@ func (m machine) pack(vectors int) {
 	RET()
 }
 
+// unpack writes the rows of a panel of so many vectors to B.
+func (m machine) unpack(vectors int) {
+	name := fmt.Sprintf("unpack%d%s", vectors, m.name)
+	TEXT(name, NOSPLIT, fmt.Sprintf("func(k int, b, src *%s, stride, lanes int)", m.element()))
+	Doc(fmt.Sprintf("%s writes k rows of %d columns of a panel to B, but only lanes of the last %d.", name, vectors<<m.log, 1<<m.log))
+	Pragma("noescape")
+	k, b := Load(Param("k"), GP64()), Load(Param("b"), GP64())
+	src, stride := Load(Param("src"), GP64()), Load(Param("stride"), GP64())
+	m.masks.set(m, Load(Param("lanes"), GP64()))
+	Label("loop")
+	for v := range vectors {
+		x, address := m.vectors[v], Mem{Base: b, Disp: v * m.width()}
+		m.move(Mem{Base: src, Disp: v * m.width()}, x)
+		if v == vectors-1 {
+			m.masks.store(m, x, address)
+		} else {
+			m.move(x, address)
+		}
+	}
+	ADDQ(U32(vectors*m.width()), src)
+	ADDQ(stride, b)
+	DECQ(k)
+	JNZ(LabelRef("loop"))
+	VZEROUPPER()
+	RET()
+}
+
 // packTransposed writes a vector of each of count times as many columns of B as a
 // vector has lanes.
 func (m machine) packTransposed() {

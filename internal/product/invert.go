@@ -1,0 +1,68 @@
+package product
+
+import "fmt"
+
+// MaxInvert is the largest order of a triangle for InvertTriangle.
+const MaxInvert = 16
+
+// ones is a unit diagonal.
+var (
+	ones32 = [MaxInvert]float32{1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}
+	ones64 = [MaxInvert]float64{1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}
+)
+
+// InvertTriangle replaces the lower-triangular matrix A, of order n ≤ MaxInvert, by its
+// inverse, zeros above the diagonal included. The diagonal of A is diag, ones for nil; what
+// is on the diagonal of A and above is not read. Row i of the inverse X is
+//
+//	X_i = (e_i − Σ_{l<i} a_il·X_l) / λ_i
+func InvertTriangle[T Float, M Matrix[T]](a M, diag []T) {
+	v := of(a, false)
+	n := v.rows
+	if n != v.cols || n > MaxInvert || diag != nil && len(diag) != n {
+		panic(fmt.Sprintf("product: %d×%d with %d elements on the diagonal is no triangle of order %d at most", n, v.cols, len(diag), MaxInvert))
+	}
+	if n == 0 {
+		return
+	}
+	best[T]().invert(n, v.data, v.stride, diag)
+}
+
+// invert is the kernel in pure Go.
+func invert[T Float](n int, x []T, stride int, diag []T) {
+	var t [MaxInvert]T
+	for i := range n {
+		row := x[i*stride:][:n]
+		copy(t[:i], row[:i])
+		clear(row)
+		l := 0
+		for ; l+4 <= i; l += 4 {
+			// Rows of X are zero beyond their diagonals: four may be taken for as long.
+			m := l + 4
+			to, x0, x1, x2, x3 := row[:m], x[l*stride:][:m], x[(l+1)*stride:][:m], x[(l+2)*stride:][:m], x[(l+3)*stride:][:m]
+			t0, t1, t2, t3 := t[l], t[l+1], t[l+2], t[l+3]
+			for j, v := range to {
+				v += t0 * x0[j]
+				v += t1 * x1[j]
+				v += t2 * x2[j]
+				v += t3 * x3[j]
+				to[j] = v
+			}
+		}
+		for ; l < i; l++ {
+			from, v := x[l*stride:][:l+1], t[l]
+			to := row[:len(from)]
+			for j, w := range from {
+				to[j] += v * w
+			}
+		}
+		inverse := T(1)
+		if diag != nil {
+			inverse = 1 / diag[i]
+		}
+		for j, v := range row[:i] {
+			row[j] = -inverse * v
+		}
+		row[i] = inverse
+	}
+}
