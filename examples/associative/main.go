@@ -2,10 +2,10 @@
 // and of the delta rule, and asks for them again.
 //
 //	go run ./examples/associative
-//	go run ./examples/associative -keys orthogonal -plot recall.png
+//	go run ./examples/associative -keys orthogonal
 //
 // It prints how far the answers are from what was last written under each key, for
-// more and more keys. The same flags give the same numbers.
+// more and more keys, and draws it. The same flags give the same numbers.
 package main
 
 import (
@@ -61,7 +61,7 @@ func run(args []string, stdout, _ io.Writer) error {
 	fs.Float64Var(&s.decay, "decay", 0.01, "what the gated rules forget a write: e^−decay is kept")
 	fs.IntVar(&s.draws, "draws", 20, "draws of keys and values that an error bar is made of")
 	fs.Uint64Var(&s.seed, "seed", 1, "seed of all randomness; the same seed gives the same errors")
-	fs.StringVar(&s.plot, "plot", "", "draw the error against n in this `file`, .png or .svg")
+	fs.StringVar(&s.plot, "plot", "associative.png", "draw the error against n in this `file`, .png or .svg; \"\" for none")
 	if done, err := cli.Parse(fs, about, args, stdout); done || err != nil {
 		return err
 	}
