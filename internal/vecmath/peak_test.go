@@ -69,8 +69,10 @@ func testReductions[T Float](t *testing.T) {
 			require.Equal(t, peakReference(x), Peak(x), "Peak of %d", n)
 			require.Equal(t, peakSumReference(x, a, b), PeakSum(x, a, b), "PeakSum of %d", n)
 			require.True(t, same(HalfSquaredNorm(x), normOf(x)), "HalfSquaredNorm of %d mixed", n)
+			require.True(t, same(float64(Dot(a, b)), float64(T(dotReference(a, b)))), "Dot of %d mixed", n)
 			p := most(positive, n)
 			require.Equal(t, sumOfSquaresReference(p)/2, HalfSquaredNorm(p), "HalfSquaredNorm of %d", n)
+			require.Equal(t, T(dotReference(p, p)), Dot(p, p), "Dot of %d with itself", n)
 			for i := range x { // negative sums only, and one place after the other the largest
 				x[i], a[i], b[i] = -100, -200, T(-i)
 			}

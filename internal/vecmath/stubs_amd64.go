@@ -109,6 +109,11 @@ func peakSumF32AVX512(x *float32, a *float32, b *float32, n int) int
 //go:noescape
 func sumOfSquaresF32AVX512(x *float32, n int) float64
 
+// dotF32AVX512 returns the sum of the products of n elements, from 32 partial sums as the reference has them.
+//
+//go:noescape
+func dotF32AVX512(x *float32, y *float32, n int) float64
+
 // outerF32AVX512 sets row s[i] = s[i] + a[i]·x and y = y + b[i]·s[i] for i in ascending order and rows of n elements.
 //
 //go:noescape
@@ -223,6 +228,11 @@ func peakSumF64AVX512(x *float64, a *float64, b *float64, n int) int
 //
 //go:noescape
 func sumOfSquaresF64AVX512(x *float64, n int) float64
+
+// dotF64AVX512 returns the sum of the products of n elements, from 32 partial sums as the reference has them.
+//
+//go:noescape
+func dotF64AVX512(x *float64, y *float64, n int) float64
 
 // outerF64AVX512 sets row s[i] = s[i] + a[i]·x and y = y + b[i]·s[i] for i in ascending order and rows of n elements.
 //
@@ -339,6 +349,11 @@ func peakSumF32AVX2(x *float32, a *float32, b *float32, n int) int
 //go:noescape
 func sumOfSquaresF32AVX2(x *float32, n int) float64
 
+// dotF32AVX2 returns the sum of the products of n elements, from 32 partial sums as the reference has them.
+//
+//go:noescape
+func dotF32AVX2(x *float32, y *float32, n int) float64
+
 // outerF32AVX2 sets row s[i] = s[i] + a[i]·x and y = y + b[i]·s[i] for i in ascending order and rows of n elements.
 //
 //go:noescape
@@ -453,6 +468,11 @@ func peakSumF64AVX2(x *float64, a *float64, b *float64, n int) int
 //
 //go:noescape
 func sumOfSquaresF64AVX2(x *float64, n int) float64
+
+// dotF64AVX2 returns the sum of the products of n elements, from 32 partial sums as the reference has them.
+//
+//go:noescape
+func dotF64AVX2(x *float64, y *float64, n int) float64
 
 // outerF64AVX2 sets row s[i] = s[i] + a[i]·x and y = y + b[i]·s[i] for i in ascending order and rows of n elements.
 //

@@ -197,6 +197,20 @@ func sumOfSquares[T Float](x []T) float64 {
 	return sumOfSquaresReference(x)
 }
 
+func dot[T Float](x, g []T) float64 {
+	switch kernelOf[T]() {
+	case wide32:
+		return dotF32AVX512(p32(x), p32(g), len(x))
+	case wide64:
+		return dotF64AVX512(p64(x), p64(g), len(x))
+	case narrow32:
+		return dotF32AVX2(p32(x), p32(g), len(x))
+	case narrow64:
+		return dotF64AVX2(p64(x), p64(g), len(x))
+	}
+	return dotReference(x, g)
+}
+
 func affine[T Float](x []T, a, b T) {
 	switch kernelOf[T]() {
 	case wide32:

@@ -3151,6 +3151,130 @@ sum:
 	MOVSD         X0, ret+16(FP)
 	RET
 
+// func dotF32AVX512(x *float32, y *float32, n int) float64
+// Requires: AVX, AVX512DQ, AVX512F, SSE2
+TEXT ·dotF32AVX512(SB), NOSPLIT, $0-32
+	MOVQ   x+0(FP), AX
+	MOVQ   y+8(FP), CX
+	MOVQ   n+16(FP), DX
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	SUBQ   $0x00000020, DX
+	JLT    end
+
+block:
+	VCVTPS2PD (AX), Z4
+	VCVTPS2PD (CX), Z5
+	VMULPD    Z5, Z4, Z4
+	VADDPD    Z4, Z0, Z0
+	VCVTPS2PD 32(AX), Z4
+	VCVTPS2PD 32(CX), Z5
+	VMULPD    Z5, Z4, Z4
+	VADDPD    Z4, Z1, Z1
+	VCVTPS2PD 64(AX), Z4
+	VCVTPS2PD 64(CX), Z5
+	VMULPD    Z5, Z4, Z4
+	VADDPD    Z4, Z2, Z2
+	VCVTPS2PD 96(AX), Z4
+	VCVTPS2PD 96(CX), Z5
+	VMULPD    Z5, Z4, Z4
+	VADDPD    Z4, Z3, Z3
+	ADDQ      $0x00000080, AX
+	ADDQ      $0x00000080, CX
+	SUBQ      $0x00000020, DX
+	JGE       block
+
+end:
+	ADDQ        $0x00000020, DX
+	CMPQ        DX, $0x00000008
+	JGE         more0
+	LEAQ        masks<>+0(SB), BX
+	KMOVW       (BX)(DX*2), K1
+	VCVTPS2PD.Z (AX), K1, Z4
+	LEAQ        masks<>+0(SB), AX
+	KMOVW       (AX)(DX*2), K1
+	VCVTPS2PD.Z (CX), K1, Z5
+	VMULPD      Z5, Z4, Z4
+	VADDPD      Z4, Z0, Z0
+	JMP         sum
+
+more0:
+	VCVTPS2PD   (AX), Z4
+	VCVTPS2PD   (CX), Z5
+	VMULPD      Z5, Z4, Z4
+	VADDPD      Z4, Z0, Z0
+	SUBQ        $0x00000008, DX
+	CMPQ        DX, $0x00000008
+	JGE         more1
+	LEAQ        masks<>+0(SB), BX
+	KMOVW       (BX)(DX*2), K1
+	VCVTPS2PD.Z 32(AX), K1, Z4
+	LEAQ        masks<>+0(SB), AX
+	KMOVW       (AX)(DX*2), K1
+	VCVTPS2PD.Z 32(CX), K1, Z5
+	VMULPD      Z5, Z4, Z4
+	VADDPD      Z4, Z1, Z1
+	JMP         sum
+
+more1:
+	VCVTPS2PD   32(AX), Z4
+	VCVTPS2PD   32(CX), Z5
+	VMULPD      Z5, Z4, Z4
+	VADDPD      Z4, Z1, Z1
+	SUBQ        $0x00000008, DX
+	CMPQ        DX, $0x00000008
+	JGE         more2
+	LEAQ        masks<>+0(SB), BX
+	KMOVW       (BX)(DX*2), K1
+	VCVTPS2PD.Z 64(AX), K1, Z4
+	LEAQ        masks<>+0(SB), AX
+	KMOVW       (AX)(DX*2), K1
+	VCVTPS2PD.Z 64(CX), K1, Z5
+	VMULPD      Z5, Z4, Z4
+	VADDPD      Z4, Z2, Z2
+	JMP         sum
+
+more2:
+	VCVTPS2PD   64(AX), Z4
+	VCVTPS2PD   64(CX), Z5
+	VMULPD      Z5, Z4, Z4
+	VADDPD      Z4, Z2, Z2
+	SUBQ        $0x00000008, DX
+	CMPQ        DX, $0x00000008
+	JGE         more3
+	LEAQ        masks<>+0(SB), BX
+	KMOVW       (BX)(DX*2), K1
+	VCVTPS2PD.Z 96(AX), K1, Z4
+	LEAQ        masks<>+0(SB), AX
+	KMOVW       (AX)(DX*2), K1
+	VCVTPS2PD.Z 96(CX), K1, Z5
+	VMULPD      Z5, Z4, Z4
+	VADDPD      Z4, Z3, Z3
+	JMP         sum
+
+more3:
+	VCVTPS2PD 96(AX), Z4
+	VCVTPS2PD 96(CX), Z5
+	VMULPD    Z5, Z4, Z4
+	VADDPD    Z4, Z3, Z3
+	SUBQ      $0x00000008, DX
+
+sum:
+	VADDPD        Z2, Z0, Z0
+	VADDPD        Z3, Z1, Z1
+	VADDPD        Z1, Z0, Z0
+	VEXTRACTF64X4 $0x01, Z0, Y1
+	VADDPD        Y1, Y0, Y0
+	VEXTRACTF128  $0x01, Y0, X1
+	VADDPD        X1, X0, X0
+	VPERMILPD     $0x01, X0, X1
+	VADDPD        X1, X0, X0
+	VZEROUPPER
+	MOVSD         X0, ret+24(FP)
+	RET
+
 // func outerF32AVX512(s *float32, stride int, a *float32, b *float32, x *float32, y *float32, rows int, n int)
 // Requires: AVX, AVX512F
 TEXT ·outerF32AVX512(SB), NOSPLIT, $0-64
@@ -6605,6 +6729,130 @@ sum:
 	MOVSD         X0, ret+16(FP)
 	RET
 
+// func dotF64AVX512(x *float64, y *float64, n int) float64
+// Requires: AVX, AVX512DQ, AVX512F, SSE2
+TEXT ·dotF64AVX512(SB), NOSPLIT, $0-32
+	MOVQ   x+0(FP), AX
+	MOVQ   y+8(FP), CX
+	MOVQ   n+16(FP), DX
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	SUBQ   $0x00000020, DX
+	JLT    end
+
+block:
+	VMOVUPD (AX), Z4
+	VMOVUPD (CX), Z5
+	VMULPD  Z5, Z4, Z4
+	VADDPD  Z4, Z0, Z0
+	VMOVUPD 64(AX), Z4
+	VMOVUPD 64(CX), Z5
+	VMULPD  Z5, Z4, Z4
+	VADDPD  Z4, Z1, Z1
+	VMOVUPD 128(AX), Z4
+	VMOVUPD 128(CX), Z5
+	VMULPD  Z5, Z4, Z4
+	VADDPD  Z4, Z2, Z2
+	VMOVUPD 192(AX), Z4
+	VMOVUPD 192(CX), Z5
+	VMULPD  Z5, Z4, Z4
+	VADDPD  Z4, Z3, Z3
+	ADDQ    $0x00000100, AX
+	ADDQ    $0x00000100, CX
+	SUBQ    $0x00000020, DX
+	JGE     block
+
+end:
+	ADDQ      $0x00000020, DX
+	CMPQ      DX, $0x00000008
+	JGE       more0
+	LEAQ      masks<>+0(SB), BX
+	KMOVW     (BX)(DX*2), K1
+	VMOVUPD.Z (AX), K1, Z4
+	LEAQ      masks<>+0(SB), AX
+	KMOVW     (AX)(DX*2), K1
+	VMOVUPD.Z (CX), K1, Z5
+	VMULPD    Z5, Z4, Z4
+	VADDPD    Z4, Z0, Z0
+	JMP       sum
+
+more0:
+	VMOVUPD   (AX), Z4
+	VMOVUPD   (CX), Z5
+	VMULPD    Z5, Z4, Z4
+	VADDPD    Z4, Z0, Z0
+	SUBQ      $0x00000008, DX
+	CMPQ      DX, $0x00000008
+	JGE       more1
+	LEAQ      masks<>+0(SB), BX
+	KMOVW     (BX)(DX*2), K1
+	VMOVUPD.Z 64(AX), K1, Z4
+	LEAQ      masks<>+0(SB), AX
+	KMOVW     (AX)(DX*2), K1
+	VMOVUPD.Z 64(CX), K1, Z5
+	VMULPD    Z5, Z4, Z4
+	VADDPD    Z4, Z1, Z1
+	JMP       sum
+
+more1:
+	VMOVUPD   64(AX), Z4
+	VMOVUPD   64(CX), Z5
+	VMULPD    Z5, Z4, Z4
+	VADDPD    Z4, Z1, Z1
+	SUBQ      $0x00000008, DX
+	CMPQ      DX, $0x00000008
+	JGE       more2
+	LEAQ      masks<>+0(SB), BX
+	KMOVW     (BX)(DX*2), K1
+	VMOVUPD.Z 128(AX), K1, Z4
+	LEAQ      masks<>+0(SB), AX
+	KMOVW     (AX)(DX*2), K1
+	VMOVUPD.Z 128(CX), K1, Z5
+	VMULPD    Z5, Z4, Z4
+	VADDPD    Z4, Z2, Z2
+	JMP       sum
+
+more2:
+	VMOVUPD   128(AX), Z4
+	VMOVUPD   128(CX), Z5
+	VMULPD    Z5, Z4, Z4
+	VADDPD    Z4, Z2, Z2
+	SUBQ      $0x00000008, DX
+	CMPQ      DX, $0x00000008
+	JGE       more3
+	LEAQ      masks<>+0(SB), BX
+	KMOVW     (BX)(DX*2), K1
+	VMOVUPD.Z 192(AX), K1, Z4
+	LEAQ      masks<>+0(SB), AX
+	KMOVW     (AX)(DX*2), K1
+	VMOVUPD.Z 192(CX), K1, Z5
+	VMULPD    Z5, Z4, Z4
+	VADDPD    Z4, Z3, Z3
+	JMP       sum
+
+more3:
+	VMOVUPD 192(AX), Z4
+	VMOVUPD 192(CX), Z5
+	VMULPD  Z5, Z4, Z4
+	VADDPD  Z4, Z3, Z3
+	SUBQ    $0x00000008, DX
+
+sum:
+	VADDPD        Z2, Z0, Z0
+	VADDPD        Z3, Z1, Z1
+	VADDPD        Z1, Z0, Z0
+	VEXTRACTF64X4 $0x01, Z0, Y1
+	VADDPD        Y1, Y0, Y0
+	VEXTRACTF128  $0x01, Y0, X1
+	VADDPD        X1, X0, X0
+	VPERMILPD     $0x01, X0, X1
+	VADDPD        X1, X0, X0
+	VZEROUPPER
+	MOVSD         X0, ret+24(FP)
+	RET
+
 // func outerF64AVX512(s *float64, stride int, a *float64, b *float64, x *float64, y *float64, rows int, n int)
 // Requires: AVX, AVX512F
 TEXT ·outerF64AVX512(SB), NOSPLIT, $0-64
@@ -9395,6 +9643,280 @@ sum:
 	VADDPD       X1, X0, X0
 	VZEROUPPER
 	MOVSD        X0, ret+16(FP)
+	RET
+
+// func dotF32AVX2(x *float32, y *float32, n int) float64
+// Requires: AVX, SSE2
+TEXT ·dotF32AVX2(SB), NOSPLIT, $0-32
+	MOVQ   x+0(FP), AX
+	MOVQ   y+8(FP), CX
+	MOVQ   n+16(FP), DX
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	VXORPD Y5, Y5, Y5
+	VXORPD Y6, Y6, Y6
+	VXORPD Y7, Y7, Y7
+	SUBQ   $0x00000020, DX
+	JLT    end
+
+block:
+	VCVTPS2PD (AX), Y8
+	VCVTPS2PD (CX), Y9
+	VMULPD    Y9, Y8, Y8
+	VADDPD    Y8, Y0, Y0
+	VCVTPS2PD 16(AX), Y8
+	VCVTPS2PD 16(CX), Y9
+	VMULPD    Y9, Y8, Y8
+	VADDPD    Y8, Y1, Y1
+	VCVTPS2PD 32(AX), Y8
+	VCVTPS2PD 32(CX), Y9
+	VMULPD    Y9, Y8, Y8
+	VADDPD    Y8, Y2, Y2
+	VCVTPS2PD 48(AX), Y8
+	VCVTPS2PD 48(CX), Y9
+	VMULPD    Y9, Y8, Y8
+	VADDPD    Y8, Y3, Y3
+	VCVTPS2PD 64(AX), Y8
+	VCVTPS2PD 64(CX), Y9
+	VMULPD    Y9, Y8, Y8
+	VADDPD    Y8, Y4, Y4
+	VCVTPS2PD 80(AX), Y8
+	VCVTPS2PD 80(CX), Y9
+	VMULPD    Y9, Y8, Y8
+	VADDPD    Y8, Y5, Y5
+	VCVTPS2PD 96(AX), Y8
+	VCVTPS2PD 96(CX), Y9
+	VMULPD    Y9, Y8, Y8
+	VADDPD    Y8, Y6, Y6
+	VCVTPS2PD 112(AX), Y8
+	VCVTPS2PD 112(CX), Y9
+	VMULPD    Y9, Y8, Y8
+	VADDPD    Y8, Y7, Y7
+	ADDQ      $0x00000080, AX
+	ADDQ      $0x00000080, CX
+	SUBQ      $0x00000020, DX
+	JGE       block
+
+end:
+	ADDQ       $0x00000020, DX
+	CMPQ       DX, $0x00000004
+	JGE        more0
+	LEAQ       edge<>+32(SB), BX
+	MOVQ       DX, SI
+	SHLQ       $0x02, SI
+	SUBQ       SI, BX
+	VMOVUPS    (BX), X8
+	VMASKMOVPS (AX), X8, X8
+	VCVTPS2PD  X8, Y8
+	LEAQ       edge<>+32(SB), AX
+	SHLQ       $0x02, DX
+	SUBQ       DX, AX
+	VMOVUPS    (AX), X9
+	VMASKMOVPS (CX), X9, X9
+	VCVTPS2PD  X9, Y9
+	VMULPD     Y9, Y8, Y8
+	VADDPD     Y8, Y0, Y0
+	JMP        sum
+
+more0:
+	VCVTPS2PD  (AX), Y8
+	VCVTPS2PD  (CX), Y9
+	VMULPD     Y9, Y8, Y8
+	VADDPD     Y8, Y0, Y0
+	SUBQ       $0x00000004, DX
+	CMPQ       DX, $0x00000004
+	JGE        more1
+	LEAQ       edge<>+32(SB), BX
+	MOVQ       DX, SI
+	SHLQ       $0x02, SI
+	SUBQ       SI, BX
+	VMOVUPS    (BX), X8
+	VMASKMOVPS 16(AX), X8, X8
+	VCVTPS2PD  X8, Y8
+	LEAQ       edge<>+32(SB), AX
+	SHLQ       $0x02, DX
+	SUBQ       DX, AX
+	VMOVUPS    (AX), X9
+	VMASKMOVPS 16(CX), X9, X9
+	VCVTPS2PD  X9, Y9
+	VMULPD     Y9, Y8, Y8
+	VADDPD     Y8, Y1, Y1
+	JMP        sum
+
+more1:
+	VCVTPS2PD  16(AX), Y8
+	VCVTPS2PD  16(CX), Y9
+	VMULPD     Y9, Y8, Y8
+	VADDPD     Y8, Y1, Y1
+	SUBQ       $0x00000004, DX
+	CMPQ       DX, $0x00000004
+	JGE        more2
+	LEAQ       edge<>+32(SB), BX
+	MOVQ       DX, SI
+	SHLQ       $0x02, SI
+	SUBQ       SI, BX
+	VMOVUPS    (BX), X8
+	VMASKMOVPS 32(AX), X8, X8
+	VCVTPS2PD  X8, Y8
+	LEAQ       edge<>+32(SB), AX
+	SHLQ       $0x02, DX
+	SUBQ       DX, AX
+	VMOVUPS    (AX), X9
+	VMASKMOVPS 32(CX), X9, X9
+	VCVTPS2PD  X9, Y9
+	VMULPD     Y9, Y8, Y8
+	VADDPD     Y8, Y2, Y2
+	JMP        sum
+
+more2:
+	VCVTPS2PD  32(AX), Y8
+	VCVTPS2PD  32(CX), Y9
+	VMULPD     Y9, Y8, Y8
+	VADDPD     Y8, Y2, Y2
+	SUBQ       $0x00000004, DX
+	CMPQ       DX, $0x00000004
+	JGE        more3
+	LEAQ       edge<>+32(SB), BX
+	MOVQ       DX, SI
+	SHLQ       $0x02, SI
+	SUBQ       SI, BX
+	VMOVUPS    (BX), X8
+	VMASKMOVPS 48(AX), X8, X8
+	VCVTPS2PD  X8, Y8
+	LEAQ       edge<>+32(SB), AX
+	SHLQ       $0x02, DX
+	SUBQ       DX, AX
+	VMOVUPS    (AX), X9
+	VMASKMOVPS 48(CX), X9, X9
+	VCVTPS2PD  X9, Y9
+	VMULPD     Y9, Y8, Y8
+	VADDPD     Y8, Y3, Y3
+	JMP        sum
+
+more3:
+	VCVTPS2PD  48(AX), Y8
+	VCVTPS2PD  48(CX), Y9
+	VMULPD     Y9, Y8, Y8
+	VADDPD     Y8, Y3, Y3
+	SUBQ       $0x00000004, DX
+	CMPQ       DX, $0x00000004
+	JGE        more4
+	LEAQ       edge<>+32(SB), BX
+	MOVQ       DX, SI
+	SHLQ       $0x02, SI
+	SUBQ       SI, BX
+	VMOVUPS    (BX), X8
+	VMASKMOVPS 64(AX), X8, X8
+	VCVTPS2PD  X8, Y8
+	LEAQ       edge<>+32(SB), AX
+	SHLQ       $0x02, DX
+	SUBQ       DX, AX
+	VMOVUPS    (AX), X9
+	VMASKMOVPS 64(CX), X9, X9
+	VCVTPS2PD  X9, Y9
+	VMULPD     Y9, Y8, Y8
+	VADDPD     Y8, Y4, Y4
+	JMP        sum
+
+more4:
+	VCVTPS2PD  64(AX), Y8
+	VCVTPS2PD  64(CX), Y9
+	VMULPD     Y9, Y8, Y8
+	VADDPD     Y8, Y4, Y4
+	SUBQ       $0x00000004, DX
+	CMPQ       DX, $0x00000004
+	JGE        more5
+	LEAQ       edge<>+32(SB), BX
+	MOVQ       DX, SI
+	SHLQ       $0x02, SI
+	SUBQ       SI, BX
+	VMOVUPS    (BX), X8
+	VMASKMOVPS 80(AX), X8, X8
+	VCVTPS2PD  X8, Y8
+	LEAQ       edge<>+32(SB), AX
+	SHLQ       $0x02, DX
+	SUBQ       DX, AX
+	VMOVUPS    (AX), X9
+	VMASKMOVPS 80(CX), X9, X9
+	VCVTPS2PD  X9, Y9
+	VMULPD     Y9, Y8, Y8
+	VADDPD     Y8, Y5, Y5
+	JMP        sum
+
+more5:
+	VCVTPS2PD  80(AX), Y8
+	VCVTPS2PD  80(CX), Y9
+	VMULPD     Y9, Y8, Y8
+	VADDPD     Y8, Y5, Y5
+	SUBQ       $0x00000004, DX
+	CMPQ       DX, $0x00000004
+	JGE        more6
+	LEAQ       edge<>+32(SB), BX
+	MOVQ       DX, SI
+	SHLQ       $0x02, SI
+	SUBQ       SI, BX
+	VMOVUPS    (BX), X8
+	VMASKMOVPS 96(AX), X8, X8
+	VCVTPS2PD  X8, Y8
+	LEAQ       edge<>+32(SB), AX
+	SHLQ       $0x02, DX
+	SUBQ       DX, AX
+	VMOVUPS    (AX), X9
+	VMASKMOVPS 96(CX), X9, X9
+	VCVTPS2PD  X9, Y9
+	VMULPD     Y9, Y8, Y8
+	VADDPD     Y8, Y6, Y6
+	JMP        sum
+
+more6:
+	VCVTPS2PD  96(AX), Y8
+	VCVTPS2PD  96(CX), Y9
+	VMULPD     Y9, Y8, Y8
+	VADDPD     Y8, Y6, Y6
+	SUBQ       $0x00000004, DX
+	CMPQ       DX, $0x00000004
+	JGE        more7
+	LEAQ       edge<>+32(SB), BX
+	MOVQ       DX, SI
+	SHLQ       $0x02, SI
+	SUBQ       SI, BX
+	VMOVUPS    (BX), X8
+	VMASKMOVPS 112(AX), X8, X8
+	VCVTPS2PD  X8, Y8
+	LEAQ       edge<>+32(SB), AX
+	SHLQ       $0x02, DX
+	SUBQ       DX, AX
+	VMOVUPS    (AX), X9
+	VMASKMOVPS 112(CX), X9, X9
+	VCVTPS2PD  X9, Y9
+	VMULPD     Y9, Y8, Y8
+	VADDPD     Y8, Y7, Y7
+	JMP        sum
+
+more7:
+	VCVTPS2PD 112(AX), Y8
+	VCVTPS2PD 112(CX), Y9
+	VMULPD    Y9, Y8, Y8
+	VADDPD    Y8, Y7, Y7
+	SUBQ      $0x00000004, DX
+
+sum:
+	VADDPD       Y4, Y0, Y0
+	VADDPD       Y5, Y1, Y1
+	VADDPD       Y6, Y2, Y2
+	VADDPD       Y7, Y3, Y3
+	VADDPD       Y2, Y0, Y0
+	VADDPD       Y3, Y1, Y1
+	VADDPD       Y1, Y0, Y0
+	VEXTRACTF128 $0x01, Y0, X1
+	VADDPD       X1, X0, X0
+	VPERMILPD    $0x01, X0, X1
+	VADDPD       X1, X0, X0
+	VZEROUPPER
+	MOVSD        X0, ret+24(FP)
 	RET
 
 // func outerF32AVX2(s *float32, stride int, a *float32, b *float32, x *float32, y *float32, rows int, n int)
@@ -12297,6 +12819,264 @@ sum:
 	VADDPD       X1, X0, X0
 	VZEROUPPER
 	MOVSD        X0, ret+16(FP)
+	RET
+
+// func dotF64AVX2(x *float64, y *float64, n int) float64
+// Requires: AVX, SSE2
+TEXT ·dotF64AVX2(SB), NOSPLIT, $0-32
+	MOVQ   x+0(FP), AX
+	MOVQ   y+8(FP), CX
+	MOVQ   n+16(FP), DX
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	VXORPD Y5, Y5, Y5
+	VXORPD Y6, Y6, Y6
+	VXORPD Y7, Y7, Y7
+	SUBQ   $0x00000020, DX
+	JLT    end
+
+block:
+	VMOVUPD (AX), Y8
+	VMOVUPD (CX), Y9
+	VMULPD  Y9, Y8, Y8
+	VADDPD  Y8, Y0, Y0
+	VMOVUPD 32(AX), Y8
+	VMOVUPD 32(CX), Y9
+	VMULPD  Y9, Y8, Y8
+	VADDPD  Y8, Y1, Y1
+	VMOVUPD 64(AX), Y8
+	VMOVUPD 64(CX), Y9
+	VMULPD  Y9, Y8, Y8
+	VADDPD  Y8, Y2, Y2
+	VMOVUPD 96(AX), Y8
+	VMOVUPD 96(CX), Y9
+	VMULPD  Y9, Y8, Y8
+	VADDPD  Y8, Y3, Y3
+	VMOVUPD 128(AX), Y8
+	VMOVUPD 128(CX), Y9
+	VMULPD  Y9, Y8, Y8
+	VADDPD  Y8, Y4, Y4
+	VMOVUPD 160(AX), Y8
+	VMOVUPD 160(CX), Y9
+	VMULPD  Y9, Y8, Y8
+	VADDPD  Y8, Y5, Y5
+	VMOVUPD 192(AX), Y8
+	VMOVUPD 192(CX), Y9
+	VMULPD  Y9, Y8, Y8
+	VADDPD  Y8, Y6, Y6
+	VMOVUPD 224(AX), Y8
+	VMOVUPD 224(CX), Y9
+	VMULPD  Y9, Y8, Y8
+	VADDPD  Y8, Y7, Y7
+	ADDQ    $0x00000100, AX
+	ADDQ    $0x00000100, CX
+	SUBQ    $0x00000020, DX
+	JGE     block
+
+end:
+	ADDQ       $0x00000020, DX
+	CMPQ       DX, $0x00000004
+	JGE        more0
+	LEAQ       edge<>+32(SB), BX
+	MOVQ       DX, SI
+	SHLQ       $0x03, SI
+	SUBQ       SI, BX
+	VMOVUPD    (BX), Y8
+	VMASKMOVPD (AX), Y8, Y8
+	LEAQ       edge<>+32(SB), AX
+	SHLQ       $0x03, DX
+	SUBQ       DX, AX
+	VMOVUPD    (AX), Y9
+	VMASKMOVPD (CX), Y9, Y9
+	VMULPD     Y9, Y8, Y8
+	VADDPD     Y8, Y0, Y0
+	JMP        sum
+
+more0:
+	VMOVUPD    (AX), Y8
+	VMOVUPD    (CX), Y9
+	VMULPD     Y9, Y8, Y8
+	VADDPD     Y8, Y0, Y0
+	SUBQ       $0x00000004, DX
+	CMPQ       DX, $0x00000004
+	JGE        more1
+	LEAQ       edge<>+32(SB), BX
+	MOVQ       DX, SI
+	SHLQ       $0x03, SI
+	SUBQ       SI, BX
+	VMOVUPD    (BX), Y8
+	VMASKMOVPD 32(AX), Y8, Y8
+	LEAQ       edge<>+32(SB), AX
+	SHLQ       $0x03, DX
+	SUBQ       DX, AX
+	VMOVUPD    (AX), Y9
+	VMASKMOVPD 32(CX), Y9, Y9
+	VMULPD     Y9, Y8, Y8
+	VADDPD     Y8, Y1, Y1
+	JMP        sum
+
+more1:
+	VMOVUPD    32(AX), Y8
+	VMOVUPD    32(CX), Y9
+	VMULPD     Y9, Y8, Y8
+	VADDPD     Y8, Y1, Y1
+	SUBQ       $0x00000004, DX
+	CMPQ       DX, $0x00000004
+	JGE        more2
+	LEAQ       edge<>+32(SB), BX
+	MOVQ       DX, SI
+	SHLQ       $0x03, SI
+	SUBQ       SI, BX
+	VMOVUPD    (BX), Y8
+	VMASKMOVPD 64(AX), Y8, Y8
+	LEAQ       edge<>+32(SB), AX
+	SHLQ       $0x03, DX
+	SUBQ       DX, AX
+	VMOVUPD    (AX), Y9
+	VMASKMOVPD 64(CX), Y9, Y9
+	VMULPD     Y9, Y8, Y8
+	VADDPD     Y8, Y2, Y2
+	JMP        sum
+
+more2:
+	VMOVUPD    64(AX), Y8
+	VMOVUPD    64(CX), Y9
+	VMULPD     Y9, Y8, Y8
+	VADDPD     Y8, Y2, Y2
+	SUBQ       $0x00000004, DX
+	CMPQ       DX, $0x00000004
+	JGE        more3
+	LEAQ       edge<>+32(SB), BX
+	MOVQ       DX, SI
+	SHLQ       $0x03, SI
+	SUBQ       SI, BX
+	VMOVUPD    (BX), Y8
+	VMASKMOVPD 96(AX), Y8, Y8
+	LEAQ       edge<>+32(SB), AX
+	SHLQ       $0x03, DX
+	SUBQ       DX, AX
+	VMOVUPD    (AX), Y9
+	VMASKMOVPD 96(CX), Y9, Y9
+	VMULPD     Y9, Y8, Y8
+	VADDPD     Y8, Y3, Y3
+	JMP        sum
+
+more3:
+	VMOVUPD    96(AX), Y8
+	VMOVUPD    96(CX), Y9
+	VMULPD     Y9, Y8, Y8
+	VADDPD     Y8, Y3, Y3
+	SUBQ       $0x00000004, DX
+	CMPQ       DX, $0x00000004
+	JGE        more4
+	LEAQ       edge<>+32(SB), BX
+	MOVQ       DX, SI
+	SHLQ       $0x03, SI
+	SUBQ       SI, BX
+	VMOVUPD    (BX), Y8
+	VMASKMOVPD 128(AX), Y8, Y8
+	LEAQ       edge<>+32(SB), AX
+	SHLQ       $0x03, DX
+	SUBQ       DX, AX
+	VMOVUPD    (AX), Y9
+	VMASKMOVPD 128(CX), Y9, Y9
+	VMULPD     Y9, Y8, Y8
+	VADDPD     Y8, Y4, Y4
+	JMP        sum
+
+more4:
+	VMOVUPD    128(AX), Y8
+	VMOVUPD    128(CX), Y9
+	VMULPD     Y9, Y8, Y8
+	VADDPD     Y8, Y4, Y4
+	SUBQ       $0x00000004, DX
+	CMPQ       DX, $0x00000004
+	JGE        more5
+	LEAQ       edge<>+32(SB), BX
+	MOVQ       DX, SI
+	SHLQ       $0x03, SI
+	SUBQ       SI, BX
+	VMOVUPD    (BX), Y8
+	VMASKMOVPD 160(AX), Y8, Y8
+	LEAQ       edge<>+32(SB), AX
+	SHLQ       $0x03, DX
+	SUBQ       DX, AX
+	VMOVUPD    (AX), Y9
+	VMASKMOVPD 160(CX), Y9, Y9
+	VMULPD     Y9, Y8, Y8
+	VADDPD     Y8, Y5, Y5
+	JMP        sum
+
+more5:
+	VMOVUPD    160(AX), Y8
+	VMOVUPD    160(CX), Y9
+	VMULPD     Y9, Y8, Y8
+	VADDPD     Y8, Y5, Y5
+	SUBQ       $0x00000004, DX
+	CMPQ       DX, $0x00000004
+	JGE        more6
+	LEAQ       edge<>+32(SB), BX
+	MOVQ       DX, SI
+	SHLQ       $0x03, SI
+	SUBQ       SI, BX
+	VMOVUPD    (BX), Y8
+	VMASKMOVPD 192(AX), Y8, Y8
+	LEAQ       edge<>+32(SB), AX
+	SHLQ       $0x03, DX
+	SUBQ       DX, AX
+	VMOVUPD    (AX), Y9
+	VMASKMOVPD 192(CX), Y9, Y9
+	VMULPD     Y9, Y8, Y8
+	VADDPD     Y8, Y6, Y6
+	JMP        sum
+
+more6:
+	VMOVUPD    192(AX), Y8
+	VMOVUPD    192(CX), Y9
+	VMULPD     Y9, Y8, Y8
+	VADDPD     Y8, Y6, Y6
+	SUBQ       $0x00000004, DX
+	CMPQ       DX, $0x00000004
+	JGE        more7
+	LEAQ       edge<>+32(SB), BX
+	MOVQ       DX, SI
+	SHLQ       $0x03, SI
+	SUBQ       SI, BX
+	VMOVUPD    (BX), Y8
+	VMASKMOVPD 224(AX), Y8, Y8
+	LEAQ       edge<>+32(SB), AX
+	SHLQ       $0x03, DX
+	SUBQ       DX, AX
+	VMOVUPD    (AX), Y9
+	VMASKMOVPD 224(CX), Y9, Y9
+	VMULPD     Y9, Y8, Y8
+	VADDPD     Y8, Y7, Y7
+	JMP        sum
+
+more7:
+	VMOVUPD 224(AX), Y8
+	VMOVUPD 224(CX), Y9
+	VMULPD  Y9, Y8, Y8
+	VADDPD  Y8, Y7, Y7
+	SUBQ    $0x00000004, DX
+
+sum:
+	VADDPD       Y4, Y0, Y0
+	VADDPD       Y5, Y1, Y1
+	VADDPD       Y6, Y2, Y2
+	VADDPD       Y7, Y3, Y3
+	VADDPD       Y2, Y0, Y0
+	VADDPD       Y3, Y1, Y1
+	VADDPD       Y1, Y0, Y0
+	VEXTRACTF128 $0x01, Y0, X1
+	VADDPD       X1, X0, X0
+	VPERMILPD    $0x01, X0, X1
+	VADDPD       X1, X0, X0
+	VZEROUPPER
+	MOVSD        X0, ret+24(FP)
 	RET
 
 // func outerF64AVX2(s *float64, stride int, a *float64, b *float64, x *float64, y *float64, rows int, n int)

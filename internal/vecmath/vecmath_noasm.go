@@ -32,6 +32,8 @@ func peakSum[T Float](x, a, b []T) int { return peakSumReference(x, a, b) }
 
 func sumOfSquares[T Float](x []T) float64 { return sumOfSquaresReference(x) }
 
+func dot[T Float](x, g []T) float64 { return dotReference(x, g) }
+
 func affine[T Float](x []T, a, b T) { affineReference(x, a, b) }
 
 func affineEach[T Float](x []T, a T, b []T, c T) { affineEachReference(x, a, b, c) }

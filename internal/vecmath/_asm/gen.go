@@ -22,6 +22,7 @@ func main() {
 		m.peak()
 		m.peakSum()
 		m.sumOfSquares()
+		m.dot()
 		m.outer()
 	}
 	Generate()

@@ -144,13 +144,25 @@ func (m machine) peakSum() {
 	done()
 }
 
-// partial is the number of partial sums of a sum of squares.
+// partial is the number of partial sums of a sum of products.
 const partial = 32
 
 // sumOfSquares writes the sum of the squares, in float64.
 func (m machine) sumOfSquares() {
 	m.begin("sumOfSquares", "(x *T, n int) float64", "returns the sum of the squares of n elements, from 32 partial sums as the reference has them.")
 	x, n := pointer("x"), pointer("n")
+	m.sumOfProducts(x, x, n)
+}
+
+// dot writes the sum of the products, in float64.
+func (m machine) dot() {
+	m.begin("dot", "(x *T, y *T, n int) float64", "returns the sum of the products of n elements, from 32 partial sums as the reference has them.")
+	x, y, n := pointer("x"), pointer("y"), pointer("n")
+	m.sumOfProducts(x, y, n)
+}
+
+// sumOfProducts writes the rest of sumOfSquares, for y = x, and of dot.
+func (m machine) sumOfProducts(x, y, n Register) {
 	d := m // whose elements are float64
 	d.size, d.log = 8, 2
 	if d.wide {
@@ -160,20 +172,33 @@ func (m machine) sumOfSquares() {
 	for i := range acc {
 		d.xor(acc[i], acc[i], acc[i])
 	}
-	square := func(v, acc Op) {
-		VMULPD(v, v, v)
+	at := func(p Register, i int) Mem { return Mem{Base: p, Disp: i * m.size << d.log} }
+	add := func(load func(p Register) Op, acc Op) {
+		v := load(x)
+		w := v
+		if y != x {
+			w = load(y)
+		}
+		VMULPD(w, v, v)
 		VADDPD(v, acc, acc)
 	}
-	from := func(i int) Mem { return Mem{Base: x, Disp: i * m.size << d.log} }
+	whole := func(i int) func(p Register) Op {
+		return func(p Register) Op {
+			v := d.vec()
+			of(m, VCVTPS2PD, VMOVUPD)(at(p, i), v)
+			return v
+		}
+	}
 	SUBQ(U32(partial), n)
 	JLT(LabelRef("end"))
 	Label("block")
 	for i := range acc {
-		v := d.vec()
-		of(m, VCVTPS2PD, VMOVUPD)(from(i), v)
-		square(v, acc[i])
+		add(whole(i), acc[i])
 	}
 	ADDQ(U32(partial*m.size), x)
+	if y != x {
+		ADDQ(U32(partial*m.size), y)
+	}
 	SUBQ(U32(partial), n)
 	JGE(LabelRef("block"))
 	Label("end")
@@ -182,12 +207,10 @@ func (m machine) sumOfSquares() {
 		more := fmt.Sprintf("more%d", i)
 		CMPQ(n, U32(1<<d.log))
 		JGE(LabelRef(more))
-		square(m.doubles(d, from(i), n), acc[i])
+		add(func(p Register) Op { return m.doubles(d, at(p, i), n) }, acc[i])
 		JMP(LabelRef("sum"))
 		Label(more)
-		v := d.vec()
-		of(m, VCVTPS2PD, VMOVUPD)(from(i), v)
-		square(v, acc[i])
+		add(whole(i), acc[i])
 		SUBQ(U32(1<<d.log), n)
 	}
 	Label("sum")
