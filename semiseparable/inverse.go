@@ -21,8 +21,9 @@ const inverseChunk = 128
 // allocates nothing once working memory is there.
 //
 // The error is an *ElementError if Diag holds an element that cannot be divided by, or
-// if Q or K holds NaN or ±Inf, and an *OverflowError if the inverse leaves the range
-// of T. dst then holds nothing of use.
+// if Q or K holds NaN or ±Inf, an *OverflowError if the inverse leaves the range of T, and a
+// *ResidualError if a chunk is so ill-conditioned that the residual T·T⁻¹ − I is larger than
+// rounding accounts for; looking for that takes O(n²). dst then holds nothing of use.
 func (m Matrix[T]) Inverse(dst dense.Matrix[T]) (dense.Matrix[T], error) {
 	return m.inverse(dst, inverseChunk)
 }
@@ -48,18 +49,27 @@ func (m Matrix[T]) inverse(dst dense.Matrix[T], chunk int) (dense.Matrix[T], err
 	v.p = dense.Of(n, d, v.data)
 	v.overflow.Store(false)
 
-	v.below = false
+	v.signs, v.sums, v.sizes, v.z = resize(v.signs, n), resize(v.sums, n), resize(v.sizes, n), resize(v.z, d)
+	sign(v.signs)
+
+	v.part = onDiagonal
 	parallel.Do(v.chunks, v)
-	v.below = true
+	v.part = belowDiagonal
 	parallel.Do(v.chunks-1, v)
+	overflow := v.overflow.Load()
+	var residual error
+	if !overflow {
+		v.part = rowSums
+		parallel.Do(v.chunks, v)
+		residual = v.residual()
+	}
 
 	v.Matrix, v.dst = Matrix[T]{}, dense.Matrix[T]{}
-	overflow := v.overflow.Load()
 	keep.Put(v)
 	if overflow {
 		return dst, checkResult(dst, false)
 	}
-	return dst, nil
+	return dst, residual
 }
 
 // inversion computes Y = T⁻¹. First come the blocks on the diagonal and what they make of Q,
@@ -75,9 +85,20 @@ type inversion[T dense.Float] struct {
 	dst, p        dense.Matrix[T]
 	data          []T
 	chunk, chunks int
-	below         bool // the second part
+	part          part
 	overflow      atomic.Bool
+
+	signs, sums, sizes, z []T // for the residual
 }
+
+// part is what the pieces of an inversion do.
+type part int
+
+const (
+	onDiagonal part = iota
+	belowDiagonal
+	rowSums
+)
 
 // columns is the working memory of a piece.
 type columns[T dense.Float] struct {
@@ -88,10 +109,13 @@ type columns[T dense.Float] struct {
 func (v *inversion[T]) Piece(i int) {
 	keep := &poolsOf[T]().columns
 	c := keep.Get()
-	if v.below {
-		v.fillBelow(c, i)
-	} else {
+	switch v.part {
+	case onDiagonal:
 		v.fillDiagonal(c, i)
+	case belowDiagonal:
+		v.fillBelow(c, i)
+	case rowSums:
+		v.sum(i)
 	}
 	keep.Put(c)
 }

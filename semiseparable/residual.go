@@ -1,0 +1,76 @@
+package semiseparable
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/seed-feabd252/randfeat/internal/vecmath"
+)
+
+// ResidualError reports an inverse Y that is none: T·Y differs from I by more than rounding
+// accounts for. Chunks of T were too ill-conditioned to be inverted in T's element
+// type; Solve, which inverts no such thing, still solves systems with them.
+type ResidualError struct {
+	Row      int     // of T·Y − I, the first that is beyond the bound
+	Residual float64 // of that row, relative to the sum of the magnitudes of its terms
+	Bound    float64 // 8·(n + d + 128)·u, where u is the unit roundoff
+}
+
+func (e *ResidualError) Error() string {
+	return fmt.Sprintf("semiseparable: row %d of T·T⁻¹ − I is %.2g relative to its terms, want at most %.2g", e.Row, e.Residual, e.Bound)
+}
+
+// sum computes, for the rows of a chunk, s = Y·r for the vector r of signs and the bounds
+// a_i = √(i+1)·‖y_i‖ of Σ_j |y_ij|.
+func (v *inversion[T]) sum(chunk int) {
+	lo, hi := v.rows(chunk)
+	for i := lo; i < hi; i++ {
+		row := v.dst.Row(i)[:i+1]
+		v.sums[i] = vecmath.Dot(row, v.signs)
+		v.sizes[i] = T(math.Sqrt(float64(i+1) * float64(vecmath.Dot(row, row))))
+	}
+}
+
+// residual compares T·(Y·r) with r [Freivalds 1979]: row i of T·Y − I, which has elements of
+// independent signs in that sum, is hardly ever much larger than what it leaves there.
+// Terms of row i sum up to at most
+//
+//	1 + |λ_i|·a_i + ‖q_i‖·Σ_{j<i} ‖k_j‖·a_j,
+//
+// and rounding is relative to that. What is not finite here is not compared.
+func (v *inversion[T]) residual() error {
+	n, d := v.Dims()
+	bound := 8 * float64(n+d+inverseChunk) * roundoff[T]()
+	z := v.z
+	clear(z)
+	var before float64
+	for i := range n {
+		q, k := v.Q.Row(i), v.K.Row(i)
+		diag := v.diag(i)
+		product := diag*v.sums[i] + vecmath.Dot(q, z)
+		size := 1 + math.Abs(float64(diag))*float64(v.sizes[i]) + math.Sqrt(float64(vecmath.Dot(q, q)))*before
+		if e := math.Abs(float64(product - v.signs[i])); e > bound*size {
+			return &ResidualError{Row: i, Residual: e / size, Bound: bound}
+		}
+		vecmath.AddScaled(z, k, v.sums[i])
+		before += math.Sqrt(float64(vecmath.Dot(k, k))) * float64(v.sizes[i])
+	}
+	return nil
+}
+
+// sign writes ±1, always the same, into x: the top bits of a linear congruential sequence.
+func sign[T float32 | float64](x []T) {
+	state := uint64(1)
+	for i := range x {
+		state = state*6364136223846793005 + 1442695040888963407
+		x[i] = 1 - 2*T(state>>63)
+	}
+}
+
+// roundoff returns the unit roundoff of T.
+func roundoff[T float32 | float64]() float64 {
+	if T(1)+0x1p-30 == 1 {
+		return 0x1p-24
+	}
+	return 0x1p-53
+}

@@ -1,0 +1,105 @@
+package semiseparable
+
+import (
+	"math"
+	"math/rand/v2"
+	"runtime"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-feabd252/randfeat/dense"
+)
+
+// TestResidual inverts systems from well to ill-conditioned ones. Where there is no error, no
+// element of T·Y − I is beyond the bound by more than chance allows; where there is one, the
+// row that it names is off.
+func TestResidual(t *testing.T) { both(t, testResidual[float32], testResidual[float64]) }
+
+func testResidual[T dense.Float](t *testing.T) {
+	rng := rand.New(rand.NewPCG(41, 42))
+	inverted := 0
+	for _, scale := range []float64{1, 0.3, 0.1, 0.03, 0.01} {
+		for _, d := range []int{1, 2, 8, 32} {
+			for _, n := range []int{5, 16, 60, 150} {
+				m := Matrix[T]{Q: normal[T](rng, n, d), K: normal[T](rng, n, d), Diag: diagonal[T](rng, n)}
+				for i := range m.Diag {
+					m.Diag[i] *= T(scale)
+				}
+				y, err := m.Inverse(dense.Matrix[T]{})
+				bound := 8 * float64(n+d+inverseChunk) * roundoff[T]()
+				switch e := err.(type) {
+				case *OverflowError:
+				case *ResidualError:
+					assert.Equal(t, bound, e.Bound)
+					assert.Greater(t, e.Residual, bound)
+					assert.Greater(t, largest(m, y, e.Row)*math.Sqrt(float64(n)), bound, "λ about %g, n = %d, d = %d: %v", scale, n, d, e)
+				default:
+					require.NoError(t, err)
+					inverted++
+					for i := range n {
+						assert.Less(t, largest(m, y, i), 20*bound, "λ about %g, n = %d, d = %d, row %d", scale, n, d, i)
+					}
+				}
+				processors := runtime.GOMAXPROCS(1)
+				_, again := m.Inverse(dense.Matrix[T]{})
+				runtime.GOMAXPROCS(processors)
+				assert.Equal(t, err, again, "on one processor")
+			}
+		}
+	}
+	assert.Greater(t, inverted, 20)
+}
+
+// largest returns the largest |T·Y − I| in a row, relative to what residual compares with.
+func largest[T dense.Float](m Matrix[T], y dense.Matrix[T], row int) float64 {
+	n, d := m.Dims()
+	dot := func(a, b []T) (s float64) {
+		for l := range d {
+			s += float64(a[l]) * float64(b[l])
+		}
+		return s
+	}
+	size := 1.0
+	product := make([]float64, n)
+	for j := range row + 1 {
+		c, norm := dot(m.Q.Row(row), m.K.Row(j)), math.Sqrt(dot(m.Q.Row(row), m.Q.Row(row))*dot(m.K.Row(j), m.K.Row(j)))
+		if j == row {
+			c = float64(m.diag(row))
+			norm = math.Abs(c)
+		}
+		var square float64
+		for l, v := range y.Row(j) {
+			product[l] += c * float64(v)
+			square += float64(v) * float64(v)
+		}
+		size += norm * math.Sqrt(float64(j+1)*square)
+	}
+	product[row]--
+	worst := 0.0
+	for _, v := range product {
+		worst = max(worst, math.Abs(v)/size)
+	}
+	return worst
+}
+
+// A single wrong element is noticed, in its row or a later one.
+func TestPlantedResidual(t *testing.T) {
+	rng := rand.New(rand.NewPCG(43, 44))
+	const n, d = 300, 20
+	m := deltaRule[float64](rng, n, d)
+	y, err := m.Inverse(dense.Matrix[float64]{})
+	require.NoError(t, err)
+	v := inversion[float64]{Matrix: m, dst: y, chunk: n, chunks: 1}
+	v.signs, v.sums, v.sizes, v.z = make([]float64, n), make([]float64, n), make([]float64, n), make([]float64, d)
+	sign(v.signs)
+	v.sum(0)
+	require.NoError(t, v.residual())
+	y.Set(200, 17, y.At(200, 17)+1e-8)
+	v.sum(0)
+	var e *ResidualError
+	require.ErrorAs(t, v.residual(), &e)
+	assert.Equal(t, 200, e.Row)
+	assert.EqualError(t, &ResidualError{Row: 3, Residual: 0.5, Bound: 1e-12}, "semiseparable: row 3 of T·T⁻¹ − I is 0.5 relative to its terms, want at most 1e-12")
+}
