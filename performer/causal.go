@@ -141,9 +141,8 @@ func (c *prefixing[T]) Piece(g int) {
 	hi := min(lo+featuresPerPrefix, c.a.m)
 	before := c.state.rows(c.a.m)
 	for _, ch := range c.batch {
-		rescale(before, ch.before, lo, hi)
 		sums := ch.sums.rows(c.a.m)
-		addRows(sums, before, lo, hi)
+		carry(sums, before, ch.before, lo, hi)
 		before = sums
 	}
 }

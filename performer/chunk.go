@@ -99,6 +99,13 @@ func mulLower[T dense.Float](out, s, x dense.Matrix[T], first int) {
 	}
 }
 
+// carry adds the sums before a chunk, after the changes of reference that come between,
+// to its own, in features lo ≤ f < hi.
+func carry[T dense.Float](sums, before dense.Matrix[T], changes []change, lo, hi int) {
+	rescale(before, changes, lo, hi)
+	addRows(sums, before, lo, hi)
+}
+
 // addRows adds rows lo ≤ i < hi of x to those of y, of the same shape and stride.
 func addRows[T dense.Float](y, x dense.Matrix[T], lo, hi int) {
 	n := (hi - lo) * y.Stride

@@ -137,9 +137,8 @@ func (s *sweepPrefixing[T]) Piece(g int) {
 	hi := min(lo+featuresPerPrefix, s.a.m)
 	before := s.state.rows(s.a.m)
 	for _, c := range s.batch {
-		rescale(before, c.before, lo, hi)
 		sums := c.sums.rows(s.a.m)
-		addRows(sums, before, lo, hi)
+		carry(sums, before, c.before, lo, hi)
 		before = sums
 	}
 }

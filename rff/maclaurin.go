@@ -42,13 +42,7 @@ import (
 // coefficient, a factor that is out of the range of T, a law that is none of the
 // four, an odd m for a complex one, and a nil src.
 func Maclaurin[T dense.Float](m, d int, k kernels.Maclaurin, degrees []float64, law Weights, src rand.Source) (*Products[T], error) {
-	if err := atLeastOne("m", m); err != nil {
-		return nil, err
-	}
-	if err := atLeastOne("d", d); err != nil {
-		return nil, err
-	}
-	if err := validKernel(k); err != nil {
+	if err := sketchable(m, d, k, src); err != nil {
 		return nil, err
 	}
 	total, err := totalOf(degrees, k)
@@ -56,9 +50,6 @@ func Maclaurin[T dense.Float](m, d int, k kernels.Maclaurin, degrees []float64, 
 		return nil, err
 	}
 	if err := law.validate(m); err != nil {
-		return nil, err
-	}
-	if err := given(src); err != nil {
 		return nil, err
 	}
 	k.Coefficients = slices.Clone(k.Coefficients)

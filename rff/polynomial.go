@@ -39,19 +39,10 @@ import (
 // that are out of the range of T, a law that is none of the four, an odd m for a
 // complex one, and a nil src.
 func PolynomialSketch[T dense.Float](m, d int, k kernels.Polynomial, law Weights, src rand.Source) (*Products[T], error) {
-	if err := atLeastOne("m", m); err != nil {
-		return nil, err
-	}
-	if err := atLeastOne("d", d); err != nil {
-		return nil, err
-	}
-	if err := validKernel(k); err != nil {
+	if err := sketchable(m, d, k, src); err != nil {
 		return nil, err
 	}
 	if err := law.validate(m); err != nil {
-		return nil, err
-	}
-	if err := given(src); err != nil {
 		return nil, err
 	}
 	lifted := d
@@ -149,6 +140,16 @@ func polynomial[T dense.Float](name string, d, m, parts int, k kernels.Polynomia
 func validKernel(k kernels.Validator) error {
 	if err := k.Validate(); err != nil {
 		return fmt.Errorf("rff: k is out of range: %w", err)
+	}
+	return nil
+}
+
+// sketchable reports what no sketch of k can be made of.
+func sketchable(m, d int, k kernels.Validator, src rand.Source) error {
+	for _, check := range []error{atLeastOne("m", m), atLeastOne("d", d), validKernel(k), given(src)} {
+		if check != nil {
+			return check
+		}
 	}
 	return nil
 }

@@ -38,16 +38,7 @@ import (
 // An error reports an m or d below 1, parameters of k out of range and factors that are
 // out of the range of T, and a nil src.
 func TensorSketch[T dense.Float](m, d int, k kernels.Polynomial, src rand.Source) (*Products[T], error) {
-	if err := atLeastOne("m", m); err != nil {
-		return nil, err
-	}
-	if err := atLeastOne("d", d); err != nil {
-		return nil, err
-	}
-	if err := validKernel(k); err != nil {
-		return nil, err
-	}
-	if err := given(src); err != nil {
+	if err := sketchable(m, d, k, src); err != nil {
 		return nil, err
 	}
 	f := &Products[T]{

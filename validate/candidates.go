@@ -13,33 +13,15 @@ import (
 // SoftmaxHyperbolic, SoftmaxTrig, SoftmaxOptimal with OptimalA of the samples (FAVOR++),
 // SADERF, SDERF and ADERF (FAVOR#), and SoftmaxHybrid with 8 signs.
 func SoftmaxCandidates[T dense.Float](scale float64) []Candidate[T] {
-	return candidates([]mapping[T]{
-		{"SoftmaxPositive", func(w orf.Projection[T], _, _ dense.Matrix[T], _ rand.Source) (rff.Map[T], error) {
-			return rff.SoftmaxPositive(w, scale)
-		}},
-		{"SoftmaxHyperbolic", func(w orf.Projection[T], _, _ dense.Matrix[T], _ rand.Source) (rff.Map[T], error) {
-			return rff.SoftmaxHyperbolic(w, scale)
-		}},
-		{"SoftmaxTrig", func(w orf.Projection[T], _, _ dense.Matrix[T], _ rand.Source) (rff.Map[T], error) {
-			return rff.SoftmaxTrig(w, scale)
-		}},
-		{"SoftmaxOptimal", func(w orf.Projection[T], x, y dense.Matrix[T], _ rand.Source) (rff.Map[T], error) {
-			a, err := rff.OptimalA(x, y, scale)
-			if err != nil {
-				return nil, err
-			}
-			return rff.SoftmaxOptimal(w, scale, a)
-		}},
-		{"SADERF", func(w orf.Projection[T], x, y dense.Matrix[T], _ rand.Source) (rff.Map[T], error) {
-			return rff.SADERF(w, x, y, scale)
-		}},
-		{"SDERF", func(w orf.Projection[T], x, y dense.Matrix[T], _ rand.Source) (rff.Map[T], error) {
-			return rff.SDERF(w, x, y, scale)
-		}},
-		{"ADERF", func(w orf.Projection[T], x, y dense.Matrix[T], _ rand.Source) (rff.Map[T], error) {
-			return rff.ADERF(w, x, y, scale)
-		}},
-		{"SoftmaxHybrid", func(w orf.Projection[T], _, _ dense.Matrix[T], src rand.Source) (rff.Map[T], error) {
+	return candidates(
+		plain("SoftmaxPositive", rff.SoftmaxPositive[T], scale),
+		plain("SoftmaxHyperbolic", rff.SoftmaxHyperbolic[T], scale),
+		plain("SoftmaxTrig", rff.SoftmaxTrig[T], scale),
+		damped("SoftmaxOptimal", rff.SoftmaxOptimal[T], scale, scale),
+		fitted("SADERF", rff.SADERF[T], scale),
+		fitted("SDERF", rff.SDERF[T], scale),
+		fitted("ADERF", rff.ADERF[T], scale),
+		mapping[T]{"SoftmaxHybrid", func(w orf.Projection[T], _, _ dense.Matrix[T], src rand.Source) (rff.Map[T], error) {
 			_, d := w.Dims()
 			gate, err := orf.IID[T](8, d, src)
 			if err != nil {
@@ -47,31 +29,19 @@ func SoftmaxCandidates[T dense.Float](scale float64) []Candidate[T] {
 			}
 			return rff.SoftmaxHybrid(w, gate, scale)
 		}},
-	})
+	)
 }
 
 // GaussianCandidates returns the maps of this module for the Gaussian kernel
 // exp(−‖x−y‖²/(2ℓ²)), ℓ = lengthScale, each over frequencies of each kind: Gaussian,
 // GaussianPositive, GaussianHyperbolic, and GaussianOptimal with OptimalA of the samples.
 func GaussianCandidates[T dense.Float](lengthScale float64) []Candidate[T] {
-	return candidates([]mapping[T]{
-		{"Gaussian", func(w orf.Projection[T], _, _ dense.Matrix[T], _ rand.Source) (rff.Map[T], error) {
-			return rff.Gaussian(w, lengthScale)
-		}},
-		{"GaussianPositive", func(w orf.Projection[T], _, _ dense.Matrix[T], _ rand.Source) (rff.Map[T], error) {
-			return rff.GaussianPositive(w, lengthScale)
-		}},
-		{"GaussianHyperbolic", func(w orf.Projection[T], _, _ dense.Matrix[T], _ rand.Source) (rff.Map[T], error) {
-			return rff.GaussianHyperbolic(w, lengthScale)
-		}},
-		{"GaussianOptimal", func(w orf.Projection[T], x, y dense.Matrix[T], _ rand.Source) (rff.Map[T], error) {
-			a, err := rff.OptimalA(x, y, 1/(lengthScale*lengthScale))
-			if err != nil {
-				return nil, err
-			}
-			return rff.GaussianOptimal(w, lengthScale, a)
-		}},
-	})
+	return candidates(
+		plain("Gaussian", rff.Gaussian[T], lengthScale),
+		plain("GaussianPositive", rff.GaussianPositive[T], lengthScale),
+		plain("GaussianHyperbolic", rff.GaussianHyperbolic[T], lengthScale),
+		damped("GaussianOptimal", rff.GaussianOptimal[T], lengthScale, 1/(lengthScale*lengthScale)),
+	)
 }
 
 // mapping makes maps over any projection.
@@ -80,9 +50,34 @@ type mapping[T dense.Float] struct {
 	make func(w orf.Projection[T], x, y dense.Matrix[T], src rand.Source) (rff.Map[T], error)
 }
 
+// plain is a map that the samples do not matter to.
+func plain[T dense.Float, M rff.Map[T]](name string, f func(w orf.Projection[T], scale float64) (M, error), scale float64) mapping[T] {
+	return mapping[T]{name, func(w orf.Projection[T], _, _ dense.Matrix[T], _ rand.Source) (rff.Map[T], error) {
+		return f(w, scale)
+	}}
+}
+
+// damped is a map with the a of rff.OptimalA for the samples times √factor.
+func damped[T dense.Float, M rff.Map[T]](name string, f func(w orf.Projection[T], scale, a float64) (M, error), scale, factor float64) mapping[T] {
+	return mapping[T]{name, func(w orf.Projection[T], x, y dense.Matrix[T], _ rand.Source) (rff.Map[T], error) {
+		a, err := rff.OptimalA(x, y, factor)
+		if err != nil {
+			return nil, err
+		}
+		return f(w, scale, a)
+	}}
+}
+
+// fitted is a map that is fitted to the samples.
+func fitted[T dense.Float, M rff.Map[T]](name string, f func(w orf.Projection[T], x, y dense.Matrix[T], scale float64) (M, error), scale float64) mapping[T] {
+	return mapping[T]{name, func(w orf.Projection[T], x, y dense.Matrix[T], _ rand.Source) (rff.Map[T], error) {
+		return f(w, x, y, scale)
+	}}
+}
+
 // candidates returns all pairs of a map and a kind of frequencies. Quasi-Monte-Carlo
 // points, which help in few dimensions only and have no law, are not among them.
-func candidates[T dense.Float](maps []mapping[T]) []Candidate[T] {
+func candidates[T dense.Float](maps ...mapping[T]) []Candidate[T] {
 	type constructor = func(m, d int, src rand.Source, opts ...orf.Option) (orf.Projection[T], error)
 	var all []Candidate[T]
 	for _, f := range maps {

@@ -124,7 +124,7 @@ type known struct {
 	fixed  bool // holds for frequencies of fixed length too
 }
 
-func plain(l law, source string) known {
+func closed(l law, source string) known {
 	return known{at: func(rff.Estimator, orf.Ensemble) law { return l }, source: source}
 }
 
@@ -155,24 +155,24 @@ const (
 
 var theory = map[rff.Form]map[orf.Kind]known{
 	rff.FormGaussian: {
-		orf.Independent:    plain(laws.GaussianIID, sutherland),
-		orf.HaarOrthogonal: plain(laws.GaussianORF, covariance),
-		orf.HaarSimplex:    plain(laws.GaussianSimplex, covariance),
+		orf.Independent:    closed(laws.GaussianIID, sutherland),
+		orf.HaarOrthogonal: closed(laws.GaussianORF, covariance),
+		orf.HaarSimplex:    closed(laws.GaussianSimplex, covariance),
 	},
 	rff.FormGaussianPhase: {
-		orf.Independent:    plain(laws.GaussianPhaseIID, sutherland),
-		orf.HaarOrthogonal: plain(laws.GaussianPhaseORF, covariance),
-		orf.HaarSimplex:    plain(laws.GaussianPhaseSimplex, covariance),
+		orf.Independent:    closed(laws.GaussianPhaseIID, sutherland),
+		orf.HaarOrthogonal: closed(laws.GaussianPhaseORF, covariance),
+		orf.HaarSimplex:    closed(laws.GaussianPhaseSimplex, covariance),
 	},
 	rff.FormGaussianPositive: {
-		orf.Independent:    plain(laws.GaussianPositiveIID, favorPlus),
-		orf.HaarOrthogonal: plain(laws.GaussianPositiveORF, covariance),
-		orf.HaarSimplex:    plain(laws.GaussianPositiveSimplex, covariance),
+		orf.Independent:    closed(laws.GaussianPositiveIID, favorPlus),
+		orf.HaarOrthogonal: closed(laws.GaussianPositiveORF, covariance),
+		orf.HaarSimplex:    closed(laws.GaussianPositiveSimplex, covariance),
 	},
 	rff.FormGaussianHyperbolic: {
-		orf.Independent:    plain(laws.GaussianHyperbolicIID, favorPlus),
-		orf.HaarOrthogonal: plain(laws.GaussianHyperbolicORF, covariance),
-		orf.HaarSimplex:    plain(laws.GaussianHyperbolicSimplex, covariance),
+		orf.Independent:    closed(laws.GaussianHyperbolicIID, favorPlus),
+		orf.HaarOrthogonal: closed(laws.GaussianHyperbolicORF, covariance),
+		orf.HaarSimplex:    closed(laws.GaussianHyperbolicSimplex, covariance),
 	},
 	rff.FormGaussianOptimal: {
 		orf.Independent:    optimal(laws.GaussianOptimalIID, favorPlus),
@@ -180,19 +180,19 @@ var theory = map[rff.Form]map[orf.Kind]known{
 		orf.HaarSimplex:    optimal(laws.GaussianOptimalSimplex, covariance),
 	},
 	rff.FormSoftmaxTrig: {
-		orf.Independent:    plain(laws.SoftmaxTrigIID, performers),
-		orf.HaarOrthogonal: plain(laws.SoftmaxTrigORF, covariance),
-		orf.HaarSimplex:    plain(laws.SoftmaxTrigSimplex, covariance),
+		orf.Independent:    closed(laws.SoftmaxTrigIID, performers),
+		orf.HaarOrthogonal: closed(laws.SoftmaxTrigORF, covariance),
+		orf.HaarSimplex:    closed(laws.SoftmaxTrigSimplex, covariance),
 	},
 	rff.FormSoftmaxPositive: {
-		orf.Independent:    plain(laws.SoftmaxPositiveIID, performers),
-		orf.HaarOrthogonal: plain(laws.SoftmaxPositiveORF, covariance),
-		orf.HaarSimplex:    plain(laws.SoftmaxPositiveSimplex, covariance),
+		orf.Independent:    closed(laws.SoftmaxPositiveIID, performers),
+		orf.HaarOrthogonal: closed(laws.SoftmaxPositiveORF, covariance),
+		orf.HaarSimplex:    closed(laws.SoftmaxPositiveSimplex, covariance),
 	},
 	rff.FormSoftmaxHyperbolic: {
-		orf.Independent:    plain(laws.SoftmaxHyperbolicIID, performers),
-		orf.HaarOrthogonal: plain(laws.SoftmaxHyperbolicORF, covariance),
-		orf.HaarSimplex:    plain(laws.SoftmaxHyperbolicSimplex, covariance),
+		orf.Independent:    closed(laws.SoftmaxHyperbolicIID, performers),
+		orf.HaarOrthogonal: closed(laws.SoftmaxHyperbolicORF, covariance),
+		orf.HaarSimplex:    closed(laws.SoftmaxHyperbolicSimplex, covariance),
 	},
 	rff.FormSoftmaxOptimal: {
 		orf.Independent:    optimal(laws.SoftmaxOptimalIID, favorPlus),
@@ -208,7 +208,7 @@ var theory = map[rff.Form]map[orf.Kind]known{
 		orf.Independent: {at: func(e rff.Estimator, _ orf.Ensemble) law { return laws.SoftmaxHybridIID(e.Gates) }, source: hybrids},
 	},
 	rff.FormDotProduct: {
-		orf.Independent: plain(laws.DotProductIID, embeddings),
+		orf.Independent: closed(laws.DotProductIID, embeddings),
 		orf.HaarOrthogonal: dot(func(_ orf.Ensemble, lengths laws.Lengths) law {
 			return func(x, y []float64, m int) float64 {
 				if lengths == laws.Chi {
@@ -235,7 +235,7 @@ var theory = map[rff.Form]map[orf.Kind]known{
 		orf.HaarOrthogonal: signs(laws.AngularORF, covariance),
 	},
 	rff.FormArcCosine: {
-		orf.Independent: plain(laws.ArcCosineIID, "after Cho & Saul 2009"),
+		orf.Independent: closed(laws.ArcCosineIID, "after Cho & Saul 2009"),
 	},
 	rff.FormGeneralised: {
 		orf.Independent: {at: func(e rff.Estimator, _ orf.Ensemble) law {
@@ -250,7 +250,8 @@ var theory = map[rff.Form]map[orf.Kind]known{
 	},
 }
 
-// sketches are the laws of maps that draw weights of their own, with m features.
+// sketches are the laws of maps that draw weights of their own, with m features. Packages
+// laws and rff number the laws of weights alike, which the test of each of them shows.
 var sketches = map[rff.Form]known{
 	rff.FormPolynomialSketch: {at: func(e rff.Estimator, _ orf.Ensemble) law {
 		return lifted(e.Polynomial, laws.Polynomial(e.Polynomial.Degree, laws.Weights(e.Weights)))
@@ -276,7 +277,7 @@ func lifted(k kernels.Polynomial, l law) law {
 
 // signs is a law of features that the lengths of frequencies are nothing to.
 func signs(l law, source string) known {
-	k := plain(l, source)
+	k := closed(l, source)
 	k.fixed = true
 	return k
 }
