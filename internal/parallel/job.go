@@ -1,6 +1,7 @@
 package parallel
 
 import (
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -11,88 +12,141 @@ type job struct {
 	task Task
 	n    int64
 	// taken counts the pieces taken. The caller takes them from the front and the
-	// others from the back: what a processor had in its cache after one call of
+	// helpers from the back: what a processor had in its cache after one call of
 	// Do is then likely to be what it works on in the next.
 	taken, front, back atomic.Int64
-	wait               sync.WaitGroup
-	busy               atomic.Int64 // goroutines that have not called wait.Done yet
-	// assist is what the other goroutines run. It is made once, as a method
-	// value would be allocated at every use.
-	assist func()
+	// state holds, from the highest bit down, the number of this call among those
+	// of the job, the bits open and waiting, and the number of helpers at work. A
+	// helper joins while the call is open, so that the caller waits for those
+	// alone who have begun, and a helper that comes late does nothing.
+	state atomic.Uint64
+	done  chan struct{} // the last helper wakes a waiting caller
 
-	mu    sync.Mutex
-	fault any // the first panic
+	mu     sync.Mutex
+	fault  any  // the first panic
+	exited bool // a piece called runtime.Goexit
 }
 
-var jobs = sync.Pool{New: func() any {
-	j := new(job)
-	j.assist = func() {
-		for next := j; next != nil; next = linger() {
-			next.share()
-		}
-	}
-	return j
-}}
+const (
+	helperBits = 16
+	waiting    = 1 << helperBits
+	open       = waiting << 1
+	oneCall    = open << 1
 
-// start lets so many goroutines work on n pieces of t.
-func (j *job) start(n int, t Task, goroutines int) {
+	helperMask = waiting - 1
+)
+
+var jobs = sync.Pool{New: func() any { return &job{done: make(chan struct{}, 1)} }}
+
+// ticket admits a helper to one call of a job.
+type ticket struct {
+	j    *job
+	call uint64
+}
+
+// begin opens the job for n pieces of t.
+func (j *job) begin(n int, t Task) ticket {
 	j.task, j.n = t, int64(n)
 	j.taken.Store(0)
 	j.front.Store(0)
 	j.back.Store(0)
-	j.wait.Add(goroutines)
-	j.busy.Add(int64(goroutines))
-	for range goroutines {
-		if !offer(j) {
-			go j.assist()
+	call := j.state.Load()/oneCall + 1
+	j.state.Store(call*oneCall | open)
+	return ticket{j, call}
+}
+
+// join reports whether the call of the ticket is still open, and counts a helper
+// if it is.
+func (t ticket) join() bool {
+	for {
+		s := t.j.state.Load()
+		if s/oneCall != t.call || s&open == 0 {
+			return false
+		}
+		if t.j.state.CompareAndSwap(s, s+1) {
+			return true
 		}
 	}
 }
 
-// share works in a goroutine other than the caller's.
-func (j *job) share() {
-	defer j.busy.Add(-1)
-	defer j.wait.Done()
-	defer j.catch()
+// help does pieces in a goroutine other than the caller's.
+func (t ticket) help() {
+	if !t.join() {
+		return
+	}
+	j := t.j
+	defer j.leave()
+	normal := false
+	defer j.catch(&normal)
 	for j.taken.Add(1) <= j.n {
 		j.task.Piece(int(j.n - j.back.Add(1)))
 	}
+	normal = true
 }
 
-// work works in the caller's goroutine.
+// leave takes a helper off, and wakes the caller if it was the last.
+func (j *job) leave() {
+	if s := j.state.Add(^uint64(0)); s&helperMask == 0 && s&waiting != 0 {
+		j.done <- struct{}{}
+	}
+}
+
+// work does pieces in the caller's goroutine.
 func (j *job) work() {
-	defer j.catch()
+	normal := false
+	defer j.catch(&normal)
 	for j.taken.Add(1) <= j.n {
 		j.task.Piece(int(j.front.Add(1) - 1))
 	}
+	normal = true
 }
 
-// catch keeps the first panic and leaves the remaining pieces undone.
-func (j *job) catch() {
-	r := recover()
-	if r == nil {
+// catch keeps the first panic, or that a piece called runtime.Goexit, and leaves the
+// remaining pieces undone.
+func (j *job) catch(normal *bool) {
+	if *normal {
 		return
 	}
+	r := recover()
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if j.fault == nil {
-		j.fault = r
+	if j.fault == nil && !j.exited {
+		j.fault, j.exited = r, r == nil
 	}
 	j.taken.Store(j.n)
 }
 
-// finish waits for the goroutines, keeps the job for another call and panics if
-// a piece did.
-func (j *job) finish() {
-	// The others are at their last pieces. Going to sleep and being woken takes
-	// longer than those as a rule.
-	for start := time.Now(); j.busy.Load() > 0 && time.Since(start) < patience; {
+// end closes the job, waits for its helpers, keeps it for another call, and passes on
+// what went wrong in a piece.
+func (j *job) end() {
+	if j.state.And(^uint64(open))&helperMask != 0 {
+		j.wait()
 	}
-	j.wait.Wait()
-	fault := j.fault
-	j.task, j.fault = nil, nil
+	fault, exited := j.fault, j.exited
+	j.task, j.fault, j.exited = nil, nil, false
 	jobs.Put(j)
-	if fault != nil {
+	switch {
+	case exited:
+		runtime.Goexit()
+	case fault != nil:
 		panic(fault)
+	}
+}
+
+// wait returns when the last helper has left.
+func (j *job) wait() {
+	// The helpers are at their last pieces. Going to sleep and being woken takes
+	// longer than those as a rule.
+	for deadline := time.Now().Add(patience()); j.state.Load()&helperMask != 0 && time.Now().Before(deadline); {
+	}
+	for {
+		s := j.state.Load()
+		if s&helperMask == 0 {
+			return
+		}
+		if j.state.CompareAndSwap(s, s|waiting) {
+			<-j.done
+			return
+		}
 	}
 }

@@ -6,53 +6,69 @@ import (
 	"time"
 )
 
-// patience is how long a goroutine that has run out of pieces looks for another
-// job. A sleeping processor takes about as long to wake, more than many jobs take,
-// and calls of Do tend to follow each other.
-const patience = 100 * time.Microsecond
+// patience returns how long a goroutine without pieces looks for another job, and how
+// long a caller waits for its helpers awake. A sleeping processor takes about as long
+// to wake, more than many jobs take, and calls of Do tend to follow each other. Where
+// goroutines may outnumber processors, one that looks or waits keeps another from its
+// work, and patience is zero.
+func patience() time.Duration {
+	if runtime.GOMAXPROCS(0) > runtime.NumCPU() {
+		return 0
+	}
+	return 50 * time.Microsecond
+}
 
 var (
-	// idle is the number of goroutines that linger and that no job has claimed.
+	// idle is the number of goroutines that look for a job.
 	idle atomic.Int32
-	// offers holds jobs, one for each goroutine claimed.
-	offers = make(chan *job, 64)
+	// tickets are for those who have time.
+	tickets = make(chan ticket, 64)
 )
 
-// offer hands j to a goroutine that lingers; false if there is none.
-func offer(j *job) bool {
-	if !claim() {
-		return false
+// invite lets another goroutine help, one that looks for a job if there is one. The
+// caller does not rely on it.
+func invite(t ticket) {
+	select {
+	case tickets <- t:
+	default:
+		return
 	}
-	offers <- j
-	return true
+	if int(idle.Load()) < len(tickets) {
+		go assist()
+	}
 }
 
-// claim takes one from idle; false if that is 0.
-func claim() bool {
+// assist helps as long as there are jobs.
+func assist() {
 	for {
-		n := idle.Load()
-		if n == 0 {
-			return false
+		t, ok := next()
+		if !ok {
+			return
 		}
-		if idle.CompareAndSwap(n, n-1) {
-			return true
-		}
+		t.help()
 	}
 }
 
-// linger returns the next job offered, or nil if there is none for long.
-func linger() *job {
+// next returns a ticket, or false if there is none for long.
+func next() (t ticket, ok bool) {
 	idle.Add(1)
-	for start := time.Now(); time.Since(start) < patience; {
+	for deadline := time.Now().Add(patience()); ; runtime.Gosched() {
 		select {
-		case j := <-offers:
-			return j
+		case t = <-tickets:
+			idle.Add(-1)
+			return t, true
 		default:
-			runtime.Gosched()
+		}
+		if !time.Now().Before(deadline) {
+			break
 		}
 	}
-	if claim() {
-		return nil
+	// Who saw this goroutine idle has put the ticket there before.
+	idle.Add(-1)
+	select {
+	case t = <-tickets:
+		return t, true
+	default:
+		return t, false
 	}
-	return <-offers // claimed by a job that is on its way
 }

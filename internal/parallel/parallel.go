@@ -20,8 +20,8 @@ type Task interface {
 // Do calls t.Piece(i) once for every 0 ≤ i < n on up to GOMAXPROCS goroutines,
 // the calling one among them, in no particular order, and returns when all are
 // done. With one piece, or no processor that another call does not keep busy, only
-// the calling goroutine works. A panic
-// in a piece reaches the caller. A piece may call Do.
+// the calling goroutine works. A panic in a piece reaches the caller, and runtime.Goexit
+// in a piece ends the calling goroutine, wherever the piece ran. A piece may call Do.
 //
 // It does not allocate once as many calls have been made as run at a time.
 func Do(n int, t Task) {
@@ -35,9 +35,12 @@ func Do(n int, t Task) {
 	working.Add(int64(helpers) + 1)
 	defer working.Add(-int64(helpers) - 1)
 	j := jobs.Get().(*job)
-	j.start(n, t, helpers)
+	admission := j.begin(n, t)
+	for range helpers {
+		invite(admission)
+	}
+	defer j.end()
 	j.work()
-	j.finish()
 }
 
 // Idle returns the number of processors that would help a call of Do made now: 0
@@ -52,8 +55,8 @@ var working atomic.Int64
 // Rows splits [0, n) into ranges of grain rows (the last may be shorter) and
 // calls f(lo, hi) once for each, on up to GOMAXPROCS goroutines, in no
 // particular order. It returns when all are done. With one range or one
-// processor f runs on the calling goroutine. A panic in f reaches the caller.
-// A grain below 1 counts as 1.
+// processor f runs on the calling goroutine. A panic or runtime.Goexit in f reaches
+// the caller. A grain below 1 counts as 1.
 func Rows(n, grain int, f func(lo, hi int)) {
 	grain = max(grain, 1)
 	r, ok := ranges.Get().(*rowRanges)
@@ -68,7 +71,8 @@ func Rows(n, grain int, f func(lo, hi int)) {
 
 // Pieces calls f(i) once for every 0 ≤ i < n on up to GOMAXPROCS goroutines,
 // in no particular order, and returns when all are done. With one piece or one
-// processor f runs on the calling goroutine. A panic in f reaches the caller.
+// processor f runs on the calling goroutine. A panic or runtime.Goexit in f reaches the
+// caller.
 func Pieces(n int, f func(i int)) { Do(n, function(f)) }
 
 // function is the Task that calls itself.

@@ -49,6 +49,53 @@ func TestEveryPanicLeavesTheNextCallSound(t *testing.T) {
 	}
 }
 
+// TestGoexitEndsTheCaller has piece 0 and piece 1 at work at the same time, so that one
+// of them is a helper's, and lets either end its goroutine.
+func TestGoexitEndsTheCaller(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2))
+	for guilty := range 2 {
+		for range 50 {
+			returned, ended := false, make(chan struct{})
+			go func() {
+				defer close(ended)
+				meet := make(chan bool)
+				Pieces(2, func(i int) {
+					if i == 0 {
+						meet <- true
+					} else {
+						<-meet
+					}
+					if i == guilty {
+						runtime.Goexit()
+					}
+				})
+				returned = true
+			}()
+			<-ended
+			assert.False(t, returned, "piece %d", guilty)
+			var count atomic.Int32
+			Pieces(8, func(int) { count.Add(1) })
+			assert.EqualValues(t, 8, count.Load())
+		}
+	}
+}
+
+func TestALateHelperIsNotWaitedFor(t *testing.T) {
+	j := jobs.New().(*job)
+	var c counter
+	late := j.begin(3, &c)
+	j.work()
+	j.end()
+	assert.EqualValues(t, 3, c.count.Load())
+
+	j.begin(5, &c)
+	late.help()
+	assert.EqualValues(t, 3, c.count.Load(), "a ticket of the call before")
+	j.work()
+	j.end()
+	assert.EqualValues(t, 8, c.count.Load())
+}
+
 func TestNestedCalls(t *testing.T) {
 	for _, procs := range []int{1, 2, 5} {
 		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(procs))
