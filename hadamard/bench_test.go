@@ -59,12 +59,13 @@ func BenchmarkTransformRows(b *testing.B) {
 
 func benchmarkRotation[T dense.Float](b *testing.B) {
 	const rows, k = 256, 3
-	for _, d := range []int{768, 1024} {
-		r, err := NewRotation[T](d, k, exprand.NewSource(1))
+	for _, d := range []int{300, 768, 1024, 1500} {
+		r, err := NewRotation[T](d, RotationOptions{Factors: k}, exprand.NewSource(1))
 		if err != nil {
 			b.Fatal(err)
 		}
-		x, y := dense.New[T](rows, d), dense.New[T](rows, d)
+		_, order := r.Dims()
+		x, y := dense.New[T](rows, d), dense.New[T](rows, order)
 		b.Run(fmt.Sprintf("rows=%d/d=%d/k=%d", rows, d, k), func(b *testing.B) {
 			measure[T](b, rows*k, d, func() { r.Apply(y, x) })
 		})

@@ -27,8 +27,8 @@
 //
 // are Hadamard matrices: 12, 20, 24, 28, 36, 44, 48, 52, 60, 68, …; the second is
 // symmetric. With C of such an order h, C ⊗ H_2^k has order h·2^k. Among the
-// multiples of 4 up to 100 only 92 is missing. NextOrder finds the next order,
-// Matrix writes the matrix out. Cores h are bounded by 2048, which leaves gaps
+// multiples of 4 up to 100 only 92 is missing. NextOrder finds the next order, FastOrder the
+// next one that is fast, Matrix writes the matrix out. Cores h are bounded by 2048, which leaves gaps
 // below 2 % between orders above 1000.
 //
 // # The transform
@@ -64,15 +64,13 @@
 //
 //	R = F_k ⋯ F₂·F₁
 //
-// on vectors that are padded with zeros from d to the next order
-// d' = NextOrder(d). It is an isometry, RᵀR = I, for any d; for d = d' it is
-// orthogonal. Only |H_ij| = 1 and HHᵀ = d'·I matter for what follows, and so all
-// orders serve alike, but not at the same cost. NextOrder saves coordinates, and a
-// large core pays for them with time: order 500 is itself a core and takes 127
-// additions a coordinate, order 512 takes 9. Sizes such as 96, 768, 5120 or 14336
-// have cores up to 28 and are nearly as fast as powers of two; for others it may be
-// worth padding further than to NextOrder before the rotation. One factor
-// takes a vector with a single large coordinate to one whose coordinates are all
+// on vectors that are padded with zeros from d to an order d', by default
+// FastOrder(d). It is an isometry, RᵀR = I, for any d; for d = d' it is orthogonal.
+// Only |H_ij| = 1 and HHᵀ = d'·I matter for what follows, and so all orders serve
+// alike, but not at the same cost. Sizes such as 96, 768, 5120 or 14336 have cores up
+// to 28 and are nearly as fast as powers of two: FastOrder keeps them. NextOrder saves
+// coordinates, and a large core pays for them with time: order 500 is itself a core
+// and takes 127 additions a coordinate, FastOrder(500) = 512 takes 9. One factor takes a vector with a single large coordinate to one whose coordinates are all
 // of the same size; three make R behave, for most purposes, as a uniformly
 // random rotation, of which they are an approximation that costs k·d' bits to
 // store instead of d² numbers and k transforms to apply instead of d² products.

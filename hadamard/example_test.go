@@ -41,7 +41,7 @@ func ExampleMatrix() {
 
 // One large coordinate becomes four of half its size, and comes back.
 func ExampleRotation() {
-	r, err := hadamard.NewRotation[float64](3, 1, exprand.NewSource(1))
+	r, err := hadamard.NewRotation[float64](3, hadamard.RotationOptions{Factors: 1}, exprand.NewSource(1))
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -44,18 +44,24 @@ func FastOrder(n int) int {
 	if n < 1 {
 		panic(fmt.Sprintf("hadamard: FastOrder(%d), want at least 1", n))
 	}
-	least := math.Inf(1)
-	ordersFrom(n, func(h, order int) { least = min(least, effort(h, order)) })
-	if math.IsInf(least, 1) {
+	order, ok := fastOrder(n)
+	if !ok {
 		panic(fmt.Sprintf("hadamard: FastOrder(%d): no order that large fits in an int", n))
 	}
-	best := math.MaxInt
-	ordersFrom(n, func(h, order int) {
-		if effort(h, order) <= 1.2*least {
-			best = min(best, order)
+	return order
+}
+
+// fastOrder is FastOrder for n ≥ 1; ok is false if no order fits in an int.
+func fastOrder(n int) (order int, ok bool) {
+	least := math.Inf(1)
+	ordersFrom(n, func(h, order int) { least = min(least, effort(h, order)) })
+	order = math.MaxInt
+	ordersFrom(n, func(h, next int) {
+		if effort(h, next) <= 1.2*least {
+			order, ok = min(order, next), true
 		}
 	})
-	return best
+	return order, ok
 }
 
 // effort returns the time of the transform of an order h·2^k, in additions. Cores
@@ -169,5 +175,9 @@ func noOrder(what string, n int) string {
 	if !ok {
 		return fmt.Sprintf("hadamard: %s %d is beyond every order that fits in an int", what, n)
 	}
-	return fmt.Sprintf("hadamard: %s %d is not the order of a Hadamard matrix known here, the next is %d", what, n, next)
+	text := fmt.Sprintf("hadamard: %s %d is not the order of a Hadamard matrix known here, the next is %d", what, n, next)
+	if fast := FastOrder(n); fast != next {
+		text += fmt.Sprintf(", the next fast one %d", fast)
+	}
+	return text
 }

@@ -32,58 +32,63 @@ type Rotation[T dense.Float] struct {
 	scratch sync.Pool
 }
 
-// NewRotation draws a Rotation of blocks factors on R^d from src, one bit a
-// sign, with the smallest order d' = NextOrder(d). Rotations of the two element types
-// drawn from equal sources have the same signs.
+// RotationOptions selects a rotation. The zero value is three factors of the order
+// FastOrder(d).
+type RotationOptions struct {
+	// Factors is the number k of factors. Zero means 3.
+	Factors int
+
+	// Order is the order d' ≥ d that vectors are padded to. Zero means FastOrder(d).
+	// NextOrder(d) pads least, and may be hundreds of times slower: with d' = h·2^k a
+	// factor takes k + h/4 + 2 additions a coordinate, k alone for h = 1. For d = 500 = h
+	// these are 127, for FastOrder(500) = 512 they are 9.
+	Order int
+}
+
+// NewRotation draws a Rotation on R^d from src, one bit a sign. Rotations of the two
+// element types drawn from equal sources have the same signs.
 //
-// The smallest order is not always the fastest: with d' = h·2^k a factor takes
-// k + h/4 + 2 additions a coordinate (k alone for h = 1), so that d = 500 = h, at
-// 127, is many times slower than d = 512, at 9, while d = 768 = 12·2⁶ takes 11.
-// NewPaddedRotation takes another order.
-//
-// It returns an error if d < 1, if no order ≥ d fits in an int, if
-// blocks < 1 or if src is nil.
-func NewRotation[T dense.Float](d, blocks int, src rand.Source) (*Rotation[T], error) {
+// It returns an error if d < 1, if no order ≥ d fits in an int, if opts.Factors is
+// negative, if opts.Order is no order or is less than d, or if src is nil.
+func NewRotation[T dense.Float](d int, opts RotationOptions, src rand.Source) (*Rotation[T], error) {
+	factors, order := opts.Factors, opts.Order
+	if factors == 0 {
+		factors = 3
+	}
 	if d < 1 {
 		return nil, fmt.Errorf("hadamard: d = %d, want at least 1", d)
 	}
-	order, ok := nextOrder(d)
-	if !ok {
-		return nil, fmt.Errorf("hadamard: d = %d, want one with an order ≥ d that fits in an int", d)
+	if order == 0 {
+		ok := false
+		if order, ok = fastOrder(d); !ok {
+			return nil, fmt.Errorf("hadamard: d = %d, want one with an order ≥ d that fits in an int", d)
+		}
 	}
-	return NewPaddedRotation[T](d, order, blocks, src)
-}
-
-// NewPaddedRotation is NewRotation with a given order d' = order ≥ d, such as
-// FastOrder(d). It returns an error too if that is no order or less than d.
-func NewPaddedRotation[T dense.Float](d, order, blocks int, src rand.Source) (*Rotation[T], error) {
 	switch {
-	case d < 1:
-		return nil, fmt.Errorf("hadamard: d = %d, want at least 1", d)
 	case order < d:
-		return nil, fmt.Errorf("hadamard: order = %d, want at least d = %d", order, d)
+		return nil, fmt.Errorf("hadamard: Order = %d, want at least d = %d", order, d)
 	case order&(order-1) != 0 && coreOrder(order) == 0:
-		return nil, errors.New(noOrder("order", order))
-	case blocks < 1:
-		return nil, fmt.Errorf("hadamard: blocks = %d, want at least 1", blocks)
+		return nil, errors.New(noOrder("Order", order))
+	case factors < 1:
+		return nil, fmt.Errorf("hadamard: Factors = %d, want at least 1, or 0 for 3", factors)
 	case src == nil:
 		return nil, errors.New("hadamard: src is nil")
 	}
-	r := &Rotation[T]{in: d, plan: planOf("order", order), factors: make([][]T, blocks)}
+	r := &Rotation[T]{in: d, plan: planOf("Order", order), factors: make([][]T, factors)}
 	for i := range r.factors {
-		r.factors[i] = signs(order, scale[T](order, i, blocks), src)
+		r.factors[i] = signs(order, scale[T](order, i, factors), src)
 	}
 	return r, nil
 }
 
-// scale returns the scale of factor i of blocks in order n. Two factors share
+// scale returns the scale of factor i of so many in order n. Two factors share
 // 1/n, as a power of two near 1/√n, which rounds nothing, and the rest, which is a
 // power of two if n is one. Only a last factor without a partner has the scale
 // 1/√n.
-func scale[T dense.Float](n, i, blocks int) T {
+func scale[T dense.Float](n, i, factors int) T {
 	half := bits.Len(uint(n)) / 2
 	switch {
-	case i == blocks-1 && i%2 == 0:
+	case i == factors-1 && i%2 == 0:
 		return T(math.Sqrt(1 / float64(n)))
 	case i%2 == 0:
 		return T(math.Ldexp(1, -half))

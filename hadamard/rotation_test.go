@@ -1,6 +1,7 @@
 package hadamard
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"runtime"
@@ -13,8 +14,9 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 )
 
-func newRotation[T dense.Float](t *testing.T, d, blocks int, seed uint64) *Rotation[T] {
-	r, err := NewRotation[T](d, blocks, exprand.NewSource(seed))
+// newRotation pads least, so that all kinds of orders are tested.
+func newRotation[T dense.Float](t *testing.T, d, factors int, seed uint64) *Rotation[T] {
+	r, err := NewRotation[T](d, RotationOptions{Factors: factors, Order: NextOrder(d)}, exprand.NewSource(seed))
 	require.NoError(t, err)
 	return r
 }
@@ -167,7 +169,7 @@ func TestRotationSpreadsOneCoordinate(t *testing.T) {
 	}
 	var sum, sum2, sum4 [d][d]float64
 	for range draws {
-		r, err := NewRotation[float64](d, 3, src)
+		r, err := NewRotation[float64](d, RotationOptions{Order: NextOrder(d)}, src)
 		require.NoError(t, err)
 		y := r.Apply(dense.Matrix[float64]{}, eye)
 		for i := range d {
@@ -210,9 +212,9 @@ func TestRotationNotFinite(t *testing.T) {
 // TestPaddedRotation: padding further is a rotation of the padded vector.
 func TestPaddedRotation(t *testing.T) {
 	const d, order = 9, 16
-	padded, err := NewPaddedRotation[float64](d, order, 3, exprand.NewSource(4))
+	padded, err := NewRotation[float64](d, RotationOptions{Order: order}, exprand.NewSource(4))
 	require.NoError(t, err)
-	whole, err := NewRotation[float64](order, 3, exprand.NewSource(4))
+	whole, err := NewRotation[float64](order, RotationOptions{}, exprand.NewSource(4))
 	require.NoError(t, err)
 	x := dense.New[float64](1, order)
 	for i := range d {
@@ -224,34 +226,42 @@ func TestPaddedRotation(t *testing.T) {
 	assert.Equal(t, []int{d, order}, []int{in, out})
 }
 
+// TestDefaultRotation: three factors of the order that is fast.
+func TestDefaultRotation(t *testing.T) {
+	for _, d := range []int{1, 7, 300, 700, 1000, 1500} {
+		r, err := NewRotation[float64](d, RotationOptions{}, exprand.NewSource(8))
+		require.NoError(t, err)
+		in, out := r.Dims()
+		assert.Equal(t, []int{d, FastOrder(d)}, []int{in, out})
+		same, err := NewRotation[float64](d, RotationOptions{Factors: 3, Order: out}, exprand.NewSource(8))
+		require.NoError(t, err)
+		x := normal[float64](2, 1, d)
+		assert.Equal(t, same.Apply(dense.Matrix[float64]{}, x), r.Apply(dense.Matrix[float64]{}, x))
+	}
+}
+
 func TestNewRotationErrors(t *testing.T) {
 	src := exprand.NewSource(1)
 	for _, c := range []struct {
-		d, blocks int
-		src       rand.Source
-		want      string
+		d    int
+		opts RotationOptions
+		src  rand.Source
+		want string
 	}{
-		{0, 3, src, "hadamard: d = 0, want at least 1"},
-		{-2, 3, src, "hadamard: d = -2, want at least 1"},
-		{4, 0, src, "hadamard: blocks = 0, want at least 1"},
-		{4, 3, nil, "hadamard: src is nil"},
+		{0, RotationOptions{}, src, "hadamard: d = 0, want at least 1"},
+		{-2, RotationOptions{Order: 4}, src, "hadamard: d = -2, want at least 1"},
+		{4, RotationOptions{Factors: -1}, src, "hadamard: Factors = -1, want at least 1, or 0 for 3"},
+		{4, RotationOptions{}, nil, "hadamard: src is nil"},
+		{9, RotationOptions{Order: 8}, src, "hadamard: Order = 8, want at least d = 9"},
+		{9, RotationOptions{Order: -3}, src, "hadamard: Order = -3, want at least d = 9"},
+		{9, RotationOptions{Order: 10}, src,
+			"hadamard: Order 10 is not the order of a Hadamard matrix known here, the next is 12"},
+		{math.MaxInt, RotationOptions{}, src,
+			fmt.Sprintf("hadamard: d = %d, want one with an order ≥ d that fits in an int", math.MaxInt)},
 	} {
-		_, err := NewRotation[float32](c.d, c.blocks, c.src)
+		_, err := NewRotation[float32](c.d, c.opts, c.src)
 		assert.EqualError(t, err, c.want)
 	}
-	for _, c := range []struct {
-		d, order int
-		want     string
-	}{
-		{0, 4, "hadamard: d = 0, want at least 1"},
-		{9, 8, "hadamard: order = 8, want at least d = 9"},
-		{9, 10, "hadamard: order 10 is not the order of a Hadamard matrix known here, the next is 12"},
-	} {
-		_, err := NewPaddedRotation[float32](c.d, c.order, 1, src)
-		assert.EqualError(t, err, c.want)
-	}
-	_, err := NewRotation[float64](math.MaxInt, 1, src)
-	assert.ErrorContains(t, err, "order ≥ d that fits")
 }
 
 func testScales[T dense.Float](t *testing.T) {

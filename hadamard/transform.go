@@ -20,8 +20,8 @@ import (
 // implementations agree to the last bit on every machine. If an element is NaN
 // or ±Inf, no element of the result is finite.
 //
-// It panics unless n is an order, that is NextOrder(n) = n. Calls on disjoint
-// slices may run at the same time.
+// It panics unless n is an order, that is NextOrder(n) = n. Vectors of other lengths
+// are padded with zeros, best to FastOrder(n). Calls on disjoint slices may run at the same time.
 //
 // Sources: [Fino and Algazi 1976], [Paley 1933].
 func Transform[T dense.Float](x []T) {
@@ -44,8 +44,8 @@ func TransformTransposed[T dense.Float](x []T) {
 }
 
 // TransformDiagonal writes H·diag(d)·x into dst, n = len(dst), where x is padded
-// with zeros to n. d has one element for each of x: random signs, say, times a
-// scale such as 1/√n. Rows of a larger operator are chosen from dst. It costs
+// with zeros to n, best FastOrder(len(x)). d has one element for each of x: random
+// signs, say, times a scale such as 1/√n. Rows of a larger operator are chosen from dst. It costs
 // len(x) multiplications and a Transform.
 //
 // dst may begin where x begins, or be disjoint from it. d must not overlap dst.

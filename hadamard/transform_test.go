@@ -235,8 +235,10 @@ func TestTransformDiagonal(t *testing.T) {
 }
 
 func TestLengthsThatAreNoOrdersPanic(t *testing.T) {
-	for n, next := range map[int]int{3: 4, 6: 8, 7: 8, 13: 16, 92: 96, 97: 100, 1025: 1032} {
-		text := fmt.Sprintf(" %d is not the order of a Hadamard matrix known here, the next is %d", n, next)
+	for n, next := range map[int]string{
+		3: "4", 6: "8", 7: "8", 13: "16", 92: "96", 97: "100, the next fast one 128", 1025: "1032, the next fast one 1280",
+	} {
+		text := fmt.Sprintf(" %d is not the order of a Hadamard matrix known here, the next is %s", n, next)
 		assert.PanicsWithValue(t, "hadamard: length"+text, func() { Transform(make([]float32, n)) })
 		assert.PanicsWithValue(t, "hadamard: length"+text, func() { TransformTransposed(make([]float64, n)) })
 		assert.PanicsWithValue(t, "hadamard: row length"+text, func() { TransformRows(dense.New[float64](2, n)) })

@@ -62,7 +62,7 @@ type fastfood[T dense.Float] struct {
 }
 
 func newFastfood[T dense.Float](d, order int, images *pool.Of[[]T], src rand.Source) (*fastfood[T], error) {
-	r, err := hadamard.NewPaddedRotation[T](d, order, 1, src)
+	r, err := hadamard.NewRotation[T](d, hadamard.RotationOptions{Factors: 1, Order: order}, src)
 	if err != nil {
 		return nil, err
 	}

@@ -41,6 +41,6 @@ func Hadamard[T dense.Float](m, d int, src rand.Source, opts ...Option) (Project
 	}
 	law := Ensemble{Kind: HadamardProduct, FixedLength: s.fixed, Factors: s.blocks, Order: hadamard.FastOrder(d)}
 	return stack(m, d, law, src, lengths(s.fixed, src), func() (operator[T], error) {
-		return hadamard.NewPaddedRotation[T](d, law.Order, s.blocks, src)
+		return hadamard.NewRotation[T](d, hadamard.RotationOptions{Factors: s.blocks, Order: law.Order}, src)
 	})
 }

@@ -160,7 +160,7 @@ func repeated(m, d int, src rand.Source) (orf.Projection[float64], error) {
 // inOrder takes the first m rows of one Hadamard factor instead of a random
 // choice.
 func inOrder(m, d int, src rand.Source) (orf.Projection[float64], error) {
-	r, err := hadamard.NewRotation[float64](d, 1, src)
+	r, err := hadamard.NewRotation[float64](d, hadamard.RotationOptions{Factors: 1}, src)
 	if err != nil {
 		return nil, err
 	}

@@ -116,7 +116,7 @@ type relative struct{ all, other float64 }
 // compare quantises vectors of dimension d in both ways.
 func (s settings) compare(d int, src rand.Source) ([]result, error) {
 	x, outlier := s.draw(d, src)
-	r, err := hadamard.NewRotation[float32](d, 1, src)
+	r, err := hadamard.NewRotation[float32](d, hadamard.RotationOptions{Factors: 1}, src)
 	if err != nil {
 		return nil, err
 	}
