@@ -1,6 +1,7 @@
 package randfeat_test
 
 import (
+	"bytes"
 	"os"
 	"strings"
 	"testing"
@@ -11,15 +12,19 @@ import (
 	"github.com/seed-feabd252/randfeat"
 )
 
-func TestReadmeShowsTheExample(t *testing.T) {
-	source, err := os.ReadFile("example_test.go")
+// TestReadmeShowsTheFirstProgram: README.md has the text of the program and what it
+// prints, which a test beside the program compares with what it does print.
+func TestReadmeShowsTheFirstProgram(t *testing.T) {
+	program, err := os.ReadFile("examples/first/main.go")
 	require.NoError(t, err)
-	_, body, found := strings.Cut(string(source), "func Example() {\n")
+	_, program, found := bytes.Cut(program, []byte("package main\n"))
 	require.True(t, found)
-	body, rest, found := strings.Cut(body, "\t// Output: ")
-	require.True(t, found)
-	output, _, _ := strings.Cut(rest, "\n")
+	assert.Contains(t, randfeat.README, "```go\npackage main\n"+string(program)+"```\n")
 
-	code := strings.ReplaceAll("\n"+body, "\n\t", "\n")
-	assert.Contains(t, randfeat.README, "```go"+code+"```\n\n    "+output+"\n")
+	test, err := os.ReadFile("examples/first/main_test.go")
+	require.NoError(t, err)
+	_, output, found := strings.Cut(string(test), "\t// Output:\n")
+	require.True(t, found)
+	output = strings.ReplaceAll(strings.TrimSuffix(output, "}\n"), "\t// ", "    ")
+	assert.Contains(t, randfeat.README, "\n"+output+"\n")
 }
