@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat"
 
@@ -73,9 +74,18 @@ func PCA[T dense.Float](x dense.Matrix[T], components int, whiten bool) (*Affine
 		for i := range n {
 			column[i] = data.At(i, j)
 		}
-		mean[j] = math.Ldexp(stat.Mean(column, nil), e)
+		mean[j] = math.Ldexp(accurateMean(column), e)
 	}
 	return newAffine[T](fmt.Sprintf("PCA(whiten=%v)", whiten), a, mean, nil)
+}
+
+// accurateMean returns the mean of x, which it overwrites. The second pass takes back
+// the rounding of the first, whose sums grow with how far x is from zero: what is left is
+// that of the result, whatever the order of summation.
+func accurateMean(x []float64) float64 {
+	mean := stat.Mean(x, nil)
+	floats.AddConst(-mean, x)
+	return mean + stat.Mean(x, nil)
 }
 
 // finite reports the first element of x that is NaN or infinite.
