@@ -28,10 +28,17 @@ var (
 // invite lets another goroutine help, one that looks for a job if there is one. The
 // caller does not rely on it.
 func invite(t ticket) {
-	select {
-	case tickets <- t:
-	default:
-		return
+	for sent := false; !sent; {
+		select {
+		case tickets <- t:
+			sent = true
+		default:
+			// The oldest ticket is for a call that has ended, most likely.
+			select {
+			case <-tickets:
+			default:
+			}
+		}
 	}
 	if int(idle.Load()) < len(tickets) {
 		go assist()
