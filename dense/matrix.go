@@ -3,6 +3,8 @@ package dense
 import (
 	"fmt"
 	"math"
+
+	"github.com/seed-feabd252/randfeat/internal/limit"
 )
 
 // Float is the set of element types. There is no ~, so that a type switch over
@@ -21,24 +23,27 @@ type Matrix[T Float] struct {
 }
 
 // New returns an r×c matrix of zeros with stride c. It panics if r or c is
-// negative or r·c is not an int.
+// negative, or if r rows, c columns or r·c elements take more memory than the
+// machine has.
 func New[T Float](r, c int) Matrix[T] {
 	if r < 0 || c < 0 {
 		panic(fmt.Sprintf("dense: New(%d, %d): negative dimension", r, c))
 	}
-	if c > 0 && r > math.MaxInt/c {
-		panic(fmt.Sprintf("dense: New(%d, %d): too many elements", r, c))
+	if err := limit.Memory[T](r, c); err != nil {
+		panic(fmt.Sprintf("dense: New(%d, %d): %v", r, c, err))
 	}
 	return Matrix[T]{Rows: r, Cols: c, Data: make([]T, r*c), Stride: c}
 }
 
 // Of returns the r×c matrix over data, row by row, without a copy. It panics
-// if len(data) is not r·c.
+// if len(data) is not r·c, and if Check does.
 func Of[T Float](r, c int, data []T) Matrix[T] {
 	if r < 0 || c < 0 || c > 0 && r > math.MaxInt/c || len(data) != r*c {
 		panic(fmt.Sprintf("dense: Of(%d, %d): %d elements given, want %d·%d", r, c, len(data), r, c))
 	}
-	return Matrix[T]{Rows: r, Cols: c, Data: data, Stride: c}
+	m := Matrix[T]{Rows: r, Cols: c, Data: data, Stride: c}
+	m.Check()
+	return m
 }
 
 // Ensure returns dst when it is r×c and a new r×c matrix when dst is the zero
@@ -56,12 +61,16 @@ func Ensure[T Float](dst Matrix[T], r, c int) Matrix[T] {
 }
 
 // Check panics unless the fields of m describe a view inside m.Data:
-// dimensions not negative, Stride at least Cols, Data long enough.
+// dimensions not negative, Stride at least Cols, Data long enough. An empty m must
+// not have more rows or columns than New would make.
 func (m Matrix[T]) Check() {
 	switch {
 	case m.Rows < 0 || m.Cols < 0:
 		panic(fmt.Sprintf("dense: matrix is %d×%d: negative dimension", m.Rows, m.Cols))
 	case m.Rows == 0 || m.Cols == 0:
+		if err := limit.Memory[T](m.Rows, m.Cols); err != nil {
+			panic(fmt.Sprintf("dense: matrix is %d×%d, with a side of %v", m.Rows, m.Cols, err))
+		}
 	case m.Rows > 1 && m.Stride < m.Cols:
 		panic(fmt.Sprintf("dense: stride %d of a %d×%d matrix is less than its %d columns", m.Stride, m.Rows, m.Cols, m.Cols))
 	case len(m.Data) < m.Cols, m.Rows > 1 && (len(m.Data)-m.Cols)/m.Stride < m.Rows-1:
