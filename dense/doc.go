@@ -22,5 +22,6 @@
 // same stride) or disjoint from it, never shifted against it.
 //
 // A shape that does not fit is a programming error and panics with both
-// shapes, as gonum's mat.ErrShape does.
+// shapes, as gonum's mat.ErrShape does. So does a Matrix whose fields describe no view
+// of its Data, such as one with a Stride below Cols; Matrix.Check has the words.
 package dense

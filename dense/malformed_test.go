@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"gonum.org/v1/gonum/blas/blas64"
+	"gonum.org/v1/gonum/mat"
 )
 
 // panicText returns the text that f panics with, "" if there is none.
@@ -30,3 +32,69 @@ func testTooLarge[T Float](t *testing.T) {
 }
 
 func TestTooLarge(t *testing.T) { both(t, testTooLarge[float32], testTooLarge[float64]) }
+
+// rawMatrix is a mat.RawMatrixer that gonum has not made.
+type rawMatrix struct {
+	mat.Matrix
+	raw blas64.General
+}
+
+func (m rawMatrix) RawMatrix() blas64.General { return m.raw }
+
+func testMalformed[T Float](t *testing.T) {
+	data := []T{1, 2, 3, 4}
+	for want, m := range map[string]Matrix[T]{
+		"dense: matrix is -1×2: negative dimension":                  {Rows: -1, Cols: 2, Stride: 2, Data: data},
+		"dense: matrix is 2×-1: negative dimension":                  {Rows: 2, Cols: -1, Stride: 2, Data: data},
+		"dense: stride 1 of a 2×3 matrix is less than its 3 columns": {Rows: 2, Cols: 3, Stride: 1, Data: data},
+		"dense: stride 0 of a 2×2 matrix is less than its 2 columns": {Rows: 2, Cols: 2, Data: data},
+		"dense: 4 elements cannot hold a 3×2 matrix of stride 2":     {Rows: 3, Cols: 2, Stride: 2, Data: data},
+		"dense: 4 elements cannot hold a 2×2 matrix of stride 3":     {Rows: 2, Cols: 2, Stride: 3, Data: data},
+		"dense: 0 elements cannot hold a 1×1 matrix of stride 1":     {Rows: 1, Cols: 1, Stride: 1},
+	} {
+		calls := map[string]func(){
+			"Check":     m.Check,
+			"RowRange":  func() { m.RowRange(0, 0) },
+			"ColRange":  func() { m.ColRange(0, 0) },
+			"Clone":     func() { m.Clone() },
+			"Copy":      func() { Copy(Matrix[T]{}, m) },
+			"Transpose": func() { Transpose(Matrix[T]{}, m) },
+			"Convert":   func() { Convert(Matrix[float64]{}, m) },
+			"ToMat":     func() { ToMat(m) },
+		}
+		if m, ok := any(m).(Matrix[float64]); ok {
+			calls["FromMat"] = func() { FromMat[float32](rawMatrix{raw: blas64.General(m)}) }
+		}
+		for name, f := range calls {
+			assert.Equal(t, want, panicText(f), name)
+		}
+		if m.Rows > 0 && m.Cols > 0 {
+			assert.Equal(t, want, panicText(func() { Ensure(m, m.Rows, m.Cols) }), "Ensure")
+			assert.Equal(t, want, panicText(func() { Copy(m, New[T](m.Rows, m.Cols)) }), "destination of Copy")
+		}
+	}
+	assert.Contains(t, panicText(Matrix[T]{Rows: math.MaxInt, Cols: 2, Stride: math.MaxInt, Data: data}.Check), "dense: 4 elements cannot hold a ")
+	for _, m := range []Matrix[T]{{Rows: -1, Cols: 2, Stride: 2, Data: data}, {Rows: 2, Cols: -1, Stride: 2, Data: data}} {
+		for name, f := range map[string]func(){
+			"At": func() { m.At(1, 1) }, "Set": func() { m.Set(1, 1, 5) },
+		} {
+			assert.Contains(t, panicText(f), "dense: index (1, 1) outside a ", name)
+		}
+	}
+	assert.Equal(t, "dense: row 1 outside a -1×2 matrix", panicText(func() { Matrix[T]{Rows: -1, Cols: 2, Stride: 2, Data: data}.Row(1) }))
+	assert.Equal(t, []T{1, 2, 3, 4}, data, "nothing was written")
+}
+
+func TestMalformed(t *testing.T) { both(t, testMalformed[float32], testMalformed[float64]) }
+
+func testChecksAllocateNothing[T Float](t *testing.T) {
+	m := counted[T](5, 6, 7)
+	for _, v := range []Matrix[T]{m, m.RowRange(0, 0), m.ColRange(2, 2)} {
+		assert.Zero(t, testing.AllocsPerRun(100, v.Check))
+	}
+	assert.Zero(t, testing.AllocsPerRun(100, func() { m.RowRange(1, 3).ColRange(2, 4) }))
+}
+
+func TestChecksAllocateNothing(t *testing.T) {
+	both(t, testChecksAllocateNothing[float32], testChecksAllocateNothing[float64])
+}

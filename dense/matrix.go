@@ -3,6 +3,7 @@ package dense
 import (
 	"fmt"
 	"math"
+	"math/bits"
 
 	"github.com/seed-feabd252/randfeat/internal/limit"
 )
@@ -47,8 +48,8 @@ func Of[T Float](r, c int, data []T) Matrix[T] {
 }
 
 // Ensure returns dst when it is r×c and a new r×c matrix when dst is the zero
-// Matrix. It panics with both shapes otherwise. The elements of a dst that is
-// returned are left as they are.
+// Matrix. It panics with both shapes otherwise, and if Check of a dst that is
+// r×c does. The elements of a dst that is returned are left as they are.
 func Ensure[T Float](dst Matrix[T], r, c int) Matrix[T] {
 	if dst.Rows == r && dst.Cols == c {
 		dst.Check()
@@ -60,22 +61,41 @@ func Ensure[T Float](dst Matrix[T], r, c int) Matrix[T] {
 	panic(fmt.Sprintf("dense: destination is %d×%d, want %d×%d", dst.Rows, dst.Cols, r, c))
 }
 
-// Check panics unless the fields of m describe a view inside m.Data:
-// dimensions not negative, Stride at least Cols, Data long enough. An empty m must
+// Check panics unless m is a view inside m.Data: dimensions not negative, Stride
+// at least Cols where there are several rows, Data long enough. An empty m must
 // not have more rows or columns than New would make.
+//
+// Functions of this module check what they are given, those of this package too;
+// At, Set and Row, which are called for every element or row, check their
+// indices alone.
 func (m Matrix[T]) Check() {
+	if !m.isView() {
+		panic(m.fault())
+	}
+}
+
+// isView reports whether Check is content. It divides nothing, so that checking a
+// view of one row costs little.
+func (m Matrix[T]) isView() bool {
+	if m.Rows < 1 || m.Cols < 1 {
+		return m.Rows >= 0 && m.Cols >= 0 && limit.Memory[T](m.Rows, m.Cols) == nil
+	}
+	high, last := bits.Mul64(uint64(m.Rows-1), uint64(m.Stride))
+	return (m.Rows == 1 || m.Stride >= m.Cols) && len(m.Data) >= m.Cols &&
+		high == 0 && last <= uint64(len(m.Data)-m.Cols)
+}
+
+// fault says why m is no view.
+func (m Matrix[T]) fault() string {
 	switch {
 	case m.Rows < 0 || m.Cols < 0:
-		panic(fmt.Sprintf("dense: matrix is %d×%d: negative dimension", m.Rows, m.Cols))
+		return fmt.Sprintf("dense: matrix is %d×%d: negative dimension", m.Rows, m.Cols)
 	case m.Rows == 0 || m.Cols == 0:
-		if err := limit.Memory[T](m.Rows, m.Cols); err != nil {
-			panic(fmt.Sprintf("dense: matrix is %d×%d, with a side of %v", m.Rows, m.Cols, err))
-		}
+		return fmt.Sprintf("dense: matrix is %d×%d, with a side of %v", m.Rows, m.Cols, limit.Memory[T](m.Rows, m.Cols))
 	case m.Rows > 1 && m.Stride < m.Cols:
-		panic(fmt.Sprintf("dense: stride %d of a %d×%d matrix is less than its %d columns", m.Stride, m.Rows, m.Cols, m.Cols))
-	case len(m.Data) < m.Cols, m.Rows > 1 && (len(m.Data)-m.Cols)/m.Stride < m.Rows-1:
-		panic(fmt.Sprintf("dense: %d elements cannot hold a %d×%d matrix of stride %d", len(m.Data), m.Rows, m.Cols, m.Stride))
+		return fmt.Sprintf("dense: stride %d of a %d×%d matrix is less than its %d columns", m.Stride, m.Rows, m.Cols, m.Cols)
 	}
+	return fmt.Sprintf("dense: %d elements cannot hold a %d×%d matrix of stride %d", len(m.Data), m.Rows, m.Cols, m.Stride)
 }
 
 // At returns element (i, j). It panics if the index is outside the matrix.
@@ -91,7 +111,7 @@ func (m Matrix[T]) Set(i, j int, v T) {
 }
 
 func (m Matrix[T]) checkIndex(i, j int) {
-	if uint(i) >= uint(m.Rows) || uint(j) >= uint(m.Cols) {
+	if i < 0 || i >= m.Rows || j < 0 || j >= m.Cols {
 		panic(fmt.Sprintf("dense: index (%d, %d) outside a %d×%d matrix", i, j, m.Rows, m.Cols))
 	}
 }
@@ -99,7 +119,7 @@ func (m Matrix[T]) checkIndex(i, j int) {
 // Row returns row i, a slice of length Cols that shares m's memory and whose
 // capacity ends with the row. It panics if i is outside [0, Rows).
 func (m Matrix[T]) Row(i int) []T {
-	if uint(i) >= uint(m.Rows) {
+	if i < 0 || i >= m.Rows {
 		panic(fmt.Sprintf("dense: row %d outside a %d×%d matrix", i, m.Rows, m.Cols))
 	}
 	if m.Cols == 0 {
@@ -111,8 +131,9 @@ func (m Matrix[T]) Row(i int) []T {
 }
 
 // RowRange returns the view of rows from ≤ i < to. It panics unless
-// 0 ≤ from ≤ to ≤ Rows.
+// 0 ≤ from ≤ to ≤ Rows, and if Check does.
 func (m Matrix[T]) RowRange(from, to int) Matrix[T] {
+	m.Check()
 	if from < 0 || to < from || to > m.Rows {
 		panic(fmt.Sprintf("dense: rows [%d, %d) outside a %d×%d matrix", from, to, m.Rows, m.Cols))
 	}
@@ -120,8 +141,9 @@ func (m Matrix[T]) RowRange(from, to int) Matrix[T] {
 }
 
 // ColRange returns the view of columns from ≤ j < to. It panics unless
-// 0 ≤ from ≤ to ≤ Cols.
+// 0 ≤ from ≤ to ≤ Cols, and if Check does.
 func (m Matrix[T]) ColRange(from, to int) Matrix[T] {
+	m.Check()
 	if from < 0 || to < from || to > m.Cols {
 		panic(fmt.Sprintf("dense: columns [%d, %d) outside a %d×%d matrix", from, to, m.Rows, m.Cols))
 	}
@@ -140,14 +162,17 @@ func (m Matrix[T]) view(r0, r1, c0, c1 int) Matrix[T] {
 	return v
 }
 
-// Clone returns a copy of m with its own memory and stride Cols.
+// Clone returns a copy of m with its own memory and stride Cols. It panics if
+// Check does.
 func (m Matrix[T]) Clone() Matrix[T] {
+	m.Check()
 	return Copy(New[T](m.Rows, m.Cols), m)
 }
 
 // Copy copies the elements of src into dst and returns dst; a zero dst is
-// allocated. It panics if the shapes differ.
+// allocated. It panics if the shapes differ, and if Check does.
 func Copy[T Float](dst, src Matrix[T]) Matrix[T] {
+	src.Check()
 	dst = Ensure(dst, src.Rows, src.Cols)
 	for i := range src.Rows {
 		copy(dst.Row(i), src.Row(i))
@@ -156,8 +181,10 @@ func Copy[T Float](dst, src Matrix[T]) Matrix[T] {
 }
 
 // Transpose writes the c×r transpose of the r×c matrix src into dst and
-// returns it. dst must not overlap src.
+// returns it; a zero dst is allocated. dst must not overlap src. It panics if
+// the shapes do not fit, and if Check does.
 func Transpose[T Float](dst, src Matrix[T]) Matrix[T] {
+	src.Check()
 	dst = Ensure(dst, src.Cols, src.Rows)
 	for i := range src.Rows {
 		for j, v := range src.Row(i) {
