@@ -7,12 +7,14 @@
 // ranges and column blocks are views that cost nothing: head h of an L×(H·d)
 // matrix is m.ColRange(h*d, (h+1)*d).
 //
-// The fields are those of gonum's blas64.General in their order, so a *mat.Dense
-// converts in place,
+// For float64 the fields are those of gonum's blas64.General in their order, so a
+// *mat.Dense converts in place,
 //
 //	x := dense.Matrix[float64](m.RawMatrix()) // shares m's memory
 //
-// and FromMat and ToMat do that wherever layout and element type allow.
+// and FromMat and ToMat do that wherever layout and element type allow. For float32
+// they are not: blas32.General has its own order, of which no Go conversion makes
+// another. FromBLAS32 and ToBLAS32 move the fields, without a copy of the elements.
 //
 // # Conventions
 //

@@ -1,6 +1,7 @@
 package dense
 
 import (
+	"gonum.org/v1/gonum/blas/blas32"
 	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/mat"
 )
@@ -46,6 +47,23 @@ func ToMat[T Float](m Matrix[T]) *mat.Dense {
 	var d mat.Dense
 	d.SetRawMatrix(blas64.General(x))
 	return &d
+}
+
+// FromBLAS32 returns x as a Matrix that shares its memory. The fields of
+// blas32.General are in another order than those of blas64.General, so that Go
+// does not convert it. It panics if Check does.
+func FromBLAS32(x blas32.General) Matrix[float32] {
+	m := Matrix[float32]{Rows: x.Rows, Cols: x.Cols, Data: x.Data, Stride: x.Stride}
+	m.Check()
+	return m
+}
+
+// ToBLAS32 returns m as a blas32.General that shares its memory. The stride is
+// that of m, but at least 1 and Cols, as BLAS wants it even where it does not
+// count. It panics if Check does.
+func ToBLAS32(m Matrix[float32]) blas32.General {
+	m.Check()
+	return blas32.General{Rows: m.Rows, Cols: m.Cols, Data: m.Data, Stride: leading(m.Stride, m.Cols)}
 }
 
 // leading returns the stride, or one that holds the columns where there is one

@@ -5,6 +5,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/blas/blas32"
 	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/mat"
 )
@@ -58,4 +60,27 @@ func TestToMat(t *testing.T) {
 	single := counted[float32](1, 2, 2)
 	ToMat(single).Set(0, 0, 5)
 	assert.Zero(t, single.At(0, 0), "float32 is copied")
+}
+
+func TestBLAS32(t *testing.T) {
+	x := blas32.General{Rows: 2, Cols: 2, Stride: 3, Data: []float32{1, 2, -1, 3, 4}}
+	m := FromBLAS32(x)
+	require.Equal(t, Matrix[float32]{Rows: 2, Cols: 2, Stride: 3, Data: x.Data}, m)
+	m.Set(1, 0, 7)
+	assert.Equal(t, float32(7), x.Data[3], "from shares memory")
+	assert.Equal(t, x, ToBLAS32(m), "there and back")
+	part := ToBLAS32(m.ColRange(1, 2))
+	require.Equal(t, blas32.General{Rows: 2, Cols: 1, Stride: 3, Data: []float32{2, -1, 7, 4}}, part)
+	part.Data[3] = 9
+	assert.Equal(t, float32(9), m.At(1, 1), "to shares memory")
+
+	// With a stride of 0, which is enough for Check, Gemm would panic.
+	row := ToBLAS32(Matrix[float32]{Rows: 1, Cols: 3, Data: []float32{1, 2, 3}})
+	out := ToBLAS32(New[float32](1, 1))
+	blas32.Gemm(blas.NoTrans, blas.Trans, 1, row, row, 0, out)
+	assert.Equal(t, []float32{14}, out.Data)
+	for _, none := range []Matrix[float32]{{}, New[float32](0, 3), New[float32](3, 0), m.RowRange(1, 1)} {
+		back := FromBLAS32(ToBLAS32(none))
+		assert.Equal(t, [2]int{none.Rows, none.Cols}, [2]int{back.Rows, back.Cols})
+	}
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"gonum.org/v1/gonum/blas/blas32"
 	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/mat"
 )
@@ -62,7 +63,13 @@ func testMalformed[T Float](t *testing.T) {
 			"Convert":   func() { Convert(Matrix[float64]{}, m) },
 			"ToMat":     func() { ToMat(m) },
 		}
-		if m, ok := any(m).(Matrix[float64]); ok {
+		switch m := any(m).(type) {
+		case Matrix[float32]:
+			calls["ToBLAS32"] = func() { ToBLAS32(m) }
+			calls["FromBLAS32"] = func() {
+				FromBLAS32(blas32.General{Rows: m.Rows, Cols: m.Cols, Stride: m.Stride, Data: m.Data})
+			}
+		case Matrix[float64]:
 			calls["FromMat"] = func() { FromMat[float32](rawMatrix{raw: blas64.General(m)}) }
 		}
 		for name, f := range calls {
