@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/limit"
 	"github.com/seed-feabd252/randfeat/internal/rotate"
 )
 
@@ -26,8 +27,8 @@ type Product[T dense.Float] struct {
 //
 // R¹ has no planes: for d = 1 the default is 0 rotations, the identity.
 //
-// It returns an error if d < 1 or d > 2³¹−1, if n < 0, if n > 0 while d = 1, or if
-// src is nil.
+// It returns an error if d < 1 or d > 2³¹−1, if n < 0, if n > 0 while d = 1, if n
+// rotations take more memory than the machine has, or if src is nil.
 //
 // Source: [Choromanski et al. 2018].
 func Random[T dense.Float](d, n int, src rand.Source) (*Product[T], error) {
@@ -44,7 +45,10 @@ func Random[T dense.Float](d, n int, src rand.Source) (*Product[T], error) {
 		return nil, errors.New("givens: src is nil")
 	}
 	if n == 0 {
-		n = int(math.Ceil(float64(d) * math.Log2(float64(d))))
+		n = int(math.Min(math.Ceil(float64(d)*math.Log2(float64(d))), limit.Repeats))
+	}
+	if err := limit.Memory[rotate.Turn[T]](n); err != nil {
+		return nil, fmt.Errorf("givens: d = %d, n = %d: %w", d, n, err)
 	}
 	rng := rand.New(src)
 	p := &Product[T]{d: d, turns: make([]rotate.Turn[T], n)}
@@ -97,7 +101,8 @@ func (p *Product[T]) ApplyInverseRows(dst, x dense.Matrix[T]) dense.Matrix[T] {
 }
 
 // Matrix returns P as a d×d matrix, orthogonal up to rounding, with
-// determinant +1. Cost: 6N·d operations.
+// determinant +1. Cost: 6N·d operations. It panics as dense.New does if d² elements
+// are too many.
 func (p *Product[T]) Matrix() dense.Matrix[T] {
 	m := dense.New[T](p.d, p.d)
 	for i := range p.d {

@@ -233,6 +233,25 @@ func TestRandomErrors(t *testing.T) {
 	}
 }
 
+func testSizes[T dense.Float](t *testing.T) {
+	src := exprand.NewSource(1)
+	for _, n := range []int{math.MaxInt, math.MaxInt/2 + 1, math.MaxInt/16 + 2} {
+		p, err := Random[T](8, n, src)
+		require.ErrorContains(t, err, fmt.Sprintf("givens: d = 8, n = %d: ", n))
+		assert.ErrorContains(t, err, " of memory, want at most ")
+		assert.Nil(t, p)
+	}
+	p, err := Random[T](1<<24, 3, src)
+	require.NoError(t, err)
+	assert.Equal(t, 3, p.Len())
+	assert.Panics(t, func() { p.Matrix() }, "2⁴⁸ elements")
+}
+
+func TestSizes(t *testing.T) {
+	t.Run("type=float32", testSizes[float32])
+	t.Run("type=float64", testSizes[float64])
+}
+
 func TestTooManyDimensions(t *testing.T) {
 	if math.MaxInt == math.MaxInt32 {
 		t.Skip("d is an int")

@@ -13,7 +13,8 @@ import "github.com/seed-feabd252/randfeat/dense"
 // smallest possible (see NextOrder). H is symmetric but for the first
 // construction.
 //
-// Cost: n² assignments. It panics unless n is such an order.
+// Cost: n² assignments. It panics unless n is such an order, and as dense.New does
+// if n² elements are too many.
 //
 // Sources: [Sylvester 1867], [Paley 1933].
 func Matrix[T dense.Float](n int) dense.Matrix[T] {

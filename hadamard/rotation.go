@@ -1,6 +1,7 @@
 package hadamard
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/fwht"
+	"github.com/seed-feabd252/randfeat/internal/limit"
 )
 
 // Rotation is the random isometry R = F_k ⋯ F₂·F₁ from R^d into R^d', where
@@ -49,7 +51,8 @@ type RotationOptions struct {
 // element types drawn from equal sources have the same signs.
 //
 // It returns an error if d < 1, if no order ≥ d fits in an int, if opts.Factors is
-// negative, if opts.Order is no order or is less than d, or if src is nil.
+// negative, if opts.Order is no order or is less than d, if the scales take more memory
+// than the machine has, or if src is nil.
 func NewRotation[T dense.Float](d int, opts RotationOptions, src rand.Source) (*Rotation[T], error) {
 	factors, order := opts.Factors, opts.Order
 	if factors == 0 {
@@ -73,6 +76,9 @@ func NewRotation[T dense.Float](d int, opts RotationOptions, src rand.Source) (*
 		return nil, fmt.Errorf("hadamard: Factors = %d, want at least 1, or 0 for 3", factors)
 	case src == nil:
 		return nil, errors.New("hadamard: src is nil")
+	}
+	if err := cmp.Or(limit.Memory[T](factors, order), limit.Memory[[]T](factors)); err != nil {
+		return nil, fmt.Errorf("hadamard: d = %d, Order = %d, Factors = %d: %w", d, order, factors, err)
 	}
 	r := &Rotation[T]{in: d, plan: planOf("Order", order), factors: make([][]T, factors)}
 	for i := range r.factors {

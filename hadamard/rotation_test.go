@@ -264,6 +264,33 @@ func TestNewRotationErrors(t *testing.T) {
 	}
 }
 
+func testSizes[T dense.Float](t *testing.T) {
+	const most = math.MaxInt/2 + 1
+	src := exprand.NewSource(1)
+	for _, c := range []struct{ d, order, factors int }{
+		{1, 1, math.MaxInt}, {16, 16, most}, {16, 16, most / 8}, {most, most, 1}, {3, most, 2}, {3, 1 << 26, 1 << 26},
+	} {
+		r, err := NewRotation[T](c.d, RotationOptions{Factors: c.factors, Order: c.order}, src)
+		want := fmt.Sprintf("hadamard: d = %d, Order = %d, Factors = %d: ", c.d, c.order, c.factors)
+		require.ErrorContains(t, err, want)
+		assert.ErrorContains(t, err, " of memory, want at most ")
+		assert.Nil(t, r)
+	}
+	_, err := NewRotation[T](most, RotationOptions{}, src)
+	assert.ErrorContains(t, err, fmt.Sprintf("hadamard: d = %d, ", most))
+	assert.Panics(t, func() { Matrix[T](1 << 30) })
+
+	r, err := NewRotation[T](1<<20, RotationOptions{Factors: 5}, src)
+	require.NoError(t, err)
+	in, _ := r.Dims()
+	assert.Equal(t, 1<<20, in)
+}
+
+func TestSizes(t *testing.T) {
+	t.Run("type=float32", testSizes[float32])
+	t.Run("type=float64", testSizes[float64])
+}
+
 func testScales[T dense.Float](t *testing.T) {
 	for _, n := range []int{1, 2, 4, 8, 12, 36, 96, 128, 344, 11008, 1 << 20} {
 		for blocks := 1; blocks <= 5; blocks++ {
