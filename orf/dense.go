@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/limit"
 	"github.com/seed-feabd252/randfeat/internal/product"
 )
 
@@ -35,6 +36,15 @@ func Of[T dense.Float](w dense.Matrix[T]) (Projection[T], error) {
 		return nil, fmt.Errorf("orf: w is %d×%d, want at least 1×1", w.Rows, w.Cols)
 	}
 	return newExplicit(w.Clone(), Ensemble{Kind: Given}), nil
+}
+
+// unrounded returns a zero m×d matrix for frequencies, or an error if that takes more
+// memory than the machine has.
+func unrounded(m, d int) (dense.Matrix[float64], error) {
+	if err := limit.Memory[float64](m, d); err != nil {
+		return dense.Matrix[float64]{}, fmt.Errorf("orf: m = %d, d = %d: %w", m, d, err)
+	}
+	return dense.New[float64](m, d), nil
 }
 
 // rounded returns the projection with the frequencies w, each rounded to T, drawn

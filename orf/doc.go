@@ -97,6 +97,12 @@
 // rotations in each product, ⌈d·log₂ d⌉ by default) to Givens. An option that
 // does not apply is an error that names it.
 //
+// # Sizes
+//
+// Numbers that would take more memory than the machine has, swap space included, are
+// too large: the error says which and how much that would be. Structured frequencies
+// take less than their m·d elements.
+//
 // # Randomness and precision
 //
 // Everything is drawn at construction from the given math/rand/v2 rand.Source,

@@ -1,8 +1,6 @@
 package orf
 
 import (
-	"fmt"
-	"math"
 	"math/rand/v2"
 
 	"gonum.org/v1/gonum/floats"
@@ -33,7 +31,7 @@ import (
 // Cost: d' random bits, d' normal numbers and a permutation a block; Project applies
 // two transforms of order d' a row and block, however few of the block's rows are
 // in use, and never forms W: O(n·m·log d) operations for m ≥ d'. It returns an
-// error if m < 1, d < 1, src is nil, no order ≥ d fits in an int, or an option
+// error if m < 1, d < 1, m or d is too large for memory, src is nil, or an option
 // other than FixedLength is given.
 //
 // Source: [Le et al. 2013].
@@ -41,9 +39,6 @@ func Fastfood[T dense.Float](m, d int, src rand.Source, opts ...Option) (Project
 	s, err := configure("Fastfood", m, d, src, opts, fixedLength)
 	if err != nil {
 		return nil, err
-	}
-	if d > math.MaxInt/2 {
-		return nil, fmt.Errorf("orf: fastfood: d = %d, want one with an order ≥ d that fits in an int", d)
 	}
 	law := Ensemble{Kind: FastfoodProduct, FixedLength: s.fixed, Order: hadamard.FastOrder(d)}
 	images := new(pool.Of[[]T])

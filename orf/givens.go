@@ -1,11 +1,14 @@
 package orf
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/givens"
+	"github.com/seed-feabd252/randfeat/internal/limit"
+	"github.com/seed-feabd252/randfeat/internal/rotate"
 )
 
 // Givens returns m frequencies in blocks of d: the rows, in random order, of a
@@ -29,8 +32,8 @@ import (
 //
 // Cost: N angles a block; Project takes 6N operations a row and block,
 // O(n·m·log d) for m ≥ d, and never forms W. It returns an error if m < 1,
-// d < 1, src is nil, an option other than FixedLength and Rotations is given,
-// or Rotations is given for d = 1.
+// d < 1, m, d or N is too large for memory, src is nil, an option other than
+// FixedLength and Rotations is given, or Rotations is given for d = 1.
 //
 // Source: [Choromanski et al. 2018].
 func Givens[T dense.Float](m, d int, src rand.Source, opts ...Option) (Projection[T], error) {
@@ -40,7 +43,10 @@ func Givens[T dense.Float](m, d int, src rand.Source, opts ...Option) (Projectio
 	}
 	law := Ensemble{Kind: GivensProduct, FixedLength: s.fixed, Factors: s.rotations, Order: d}
 	if law.Factors == 0 {
-		law.Factors = int(math.Ceil(float64(d) * math.Log2(float64(d))))
+		law.Factors = int(math.Min(math.Ceil(float64(d)*math.Log2(float64(d))), limit.Repeats))
+	}
+	if err := limit.Memory[rotate.Turn[T]](blocksOf(m, d), law.Factors); err != nil {
+		return nil, fmt.Errorf("orf: m = %d, d = %d, Rotations(%d): %w", m, d, law.Factors, err)
 	}
 	length := lengths(s.fixed, src)
 	signed := func(d int) float64 {

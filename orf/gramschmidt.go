@@ -19,7 +19,8 @@ import (
 // Cost: O(m·d²) operations once (the QR factorisation of a Gaussian matrix);
 // Project is a matrix product, O(n·m·d). Rows are orthogonal to rounding in
 // float64, and to the rounding of each entry in float32. It returns an error
-// if m < 1, d < 1, src is nil or an option other than FixedLength is given.
+// if m < 1, d < 1, m or d is too large for memory, src is nil or an option other than
+// FixedLength is given.
 //
 // Sources: [Yu et al. 2016] for the frequencies, [Mezzadri 2007] for the
 // Haar law.
@@ -28,15 +29,21 @@ func GramSchmidt[T dense.Float](m, d int, src rand.Source, opts ...Option) (Proj
 	if err != nil {
 		return nil, err
 	}
-	w := haar(m, d, s, src, func(dense.Matrix[float64]) {})
+	w, err := haar(m, d, s, src, func(dense.Matrix[float64]) {})
+	if err != nil {
+		return nil, err
+	}
 	return rounded[T](w, Ensemble{Kind: HaarOrthogonal, FixedLength: s.fixed, Order: d}), nil
 }
 
 // haar returns m frequencies in blocks of d: the first rows of a Haar-distributed
 // orthogonal matrix, as arrange leaves them, times lengths.
-func haar(m, d int, s settings, src rand.Source, arrange func(block dense.Matrix[float64])) dense.Matrix[float64] {
+func haar(m, d int, s settings, src rand.Source, arrange func(block dense.Matrix[float64])) (dense.Matrix[float64], error) {
+	w, err := unrounded(m, d)
+	if err != nil {
+		return w, err
+	}
 	rng, length := rand.New(src), lengths(s.fixed, src)
-	w := dense.New[float64](m, d)
 	for from := 0; from < m; from += d {
 		block := w.RowRange(from, min(from+d, m))
 		scale := make([]float64, block.Rows)
@@ -50,7 +57,7 @@ func haar(m, d int, s settings, src rand.Source, arrange func(block dense.Matrix
 			blas64.Scal(s, blas64.Vector{N: d, Data: block.Row(i), Inc: 1})
 		}
 	}
-	return w
+	return w, nil
 }
 
 // orthogonalise replaces the r ≤ d rows of a by what Gram–Schmidt makes of

@@ -2,11 +2,11 @@ package orf
 
 import (
 	"fmt"
-	"math"
 	"math/rand/v2"
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/hadamard"
+	"github.com/seed-feabd252/randfeat/internal/limit"
 )
 
 // Hadamard returns m frequencies in blocks of d' rows: those of a product of k
@@ -27,7 +27,7 @@ import (
 // Cost: k·d' random bits a block; Project applies k transforms of order d' a row
 // and block, however few of the block's rows are in use, and never forms W: O(n·m·log d)
 // operations for m ≥ d'. It returns an error if m < 1,
-// d < 1, src is nil, no order ≥ d fits in an int, or an option other than
+// d < 1, m, d or k is too large for memory, src is nil, or an option other than
 // FixedLength and Blocks is given.
 //
 // Sources: [Yu et al. 2016], [Choromanski et al. 2017].
@@ -36,10 +36,10 @@ func Hadamard[T dense.Float](m, d int, src rand.Source, opts ...Option) (Project
 	if err != nil {
 		return nil, err
 	}
-	if d > math.MaxInt/2 {
-		return nil, fmt.Errorf("orf: hadamard: d = %d, want one with an order ≥ d that fits in an int", d)
-	}
 	law := Ensemble{Kind: HadamardProduct, FixedLength: s.fixed, Factors: s.blocks, Order: hadamard.FastOrder(d)}
+	if err := limit.Memory[T](blocksOf(m, law.Order), s.blocks, law.Order); err != nil {
+		return nil, fmt.Errorf("orf: m = %d, d = %d, Blocks(%d): %w", m, d, s.blocks, err)
+	}
 	return stack(m, d, law, src, lengths(s.fixed, src), func() (operator[T], error) {
 		return hadamard.NewRotation[T](d, hadamard.RotationOptions{Factors: s.blocks, Order: law.Order}, src)
 	})

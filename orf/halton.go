@@ -28,7 +28,7 @@ const maxHalton = 1000
 //
 // Cost: up to 53 digits for each of m·d coordinates, fewer in larger bases, once;
 // Project is a matrix product, O(n·m·d). It returns an error if m < 1, d < 1,
-// d > 1000 or src is nil.
+// m is too large for memory, d > 1000 or src is nil.
 //
 // Sources: [Owen 2017] for the randomisation, [Yang et al. 2014] for the features.
 func Halton[T dense.Float](m, d int, src rand.Source) (Projection[T], error) {
@@ -38,7 +38,10 @@ func Halton[T dense.Float](m, d int, src rand.Source) (Projection[T], error) {
 	if d > maxHalton {
 		return nil, fmt.Errorf("orf: Halton: d = %d, want at most %d", d, maxHalton)
 	}
-	w := dense.New[float64](m, d)
+	w, err := unrounded(m, d)
+	if err != nil {
+		return nil, err
+	}
 	samplemv.Halton{Kind: samplemv.Owen, Q: standardNormal{}, Src: src}.Sample(dense.ToMat(w))
 	return rounded[T](w, Ensemble{Kind: HaltonPoints, Order: m}), nil
 }

@@ -14,7 +14,8 @@ import (
 // is scaled to length √d, so that rows are independent and uniform on a sphere.
 //
 // Cost: m·d draws; Project is a matrix product, O(n·m·d). It returns an error
-// if m < 1, d < 1, src is nil or an option other than FixedLength is given.
+// if m < 1, d < 1, m or d is too large for memory, src is nil or an option other than
+// FixedLength is given.
 //
 // Source: [Rahimi and Recht 2007].
 func IID[T dense.Float](m, d int, src rand.Source, opts ...Option) (Projection[T], error) {
@@ -23,7 +24,10 @@ func IID[T dense.Float](m, d int, src rand.Source, opts ...Option) (Projection[T
 		return nil, err
 	}
 	rng := rand.New(src)
-	w := dense.New[float64](m, d)
+	w, err := unrounded(m, d)
+	if err != nil {
+		return nil, err
+	}
 	for i := range m {
 		row := w.Row(i)
 		gaussian(row, rng)

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+
+	"github.com/seed-feabd252/randfeat/internal/limit"
 )
 
 // Option adjusts a constructor: FixedLength, Blocks or Rotations. A
@@ -53,7 +55,8 @@ type settings struct {
 }
 
 // configure checks the arguments that every constructor has and reads opts, of
-// which allowed names those that apply to constructor.
+// which allowed names those that apply to constructor. Memory holds m and d numbers, so
+// that there is an order ≥ d.
 func configure(constructor string, m, d int, src rand.Source, opts []Option, allowed ...string) (settings, error) {
 	s := settings{blocks: 3}
 	switch {
@@ -63,6 +66,12 @@ func configure(constructor string, m, d int, src rand.Source, opts []Option, all
 		return s, fmt.Errorf("orf: d = %d, want at least 1", d)
 	case src == nil:
 		return s, errors.New("orf: src is nil")
+	}
+	if err := limit.Memory[float64](m); err != nil {
+		return s, fmt.Errorf("orf: m = %d: %w", m, err)
+	}
+	if err := limit.Memory[float64](d); err != nil {
+		return s, fmt.Errorf("orf: d = %d: %w", d, err)
 	}
 	for i, o := range opts {
 		switch {

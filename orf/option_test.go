@@ -1,6 +1,7 @@
 package orf
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -52,10 +53,55 @@ func testErrors[T dense.Float](t *testing.T) {
 	assert.EqualError(t, err, "orf: Rotations(0), want at least 1")
 	_, err = Givens[T](3, 1, src, Rotations(4))
 	assert.EqualError(t, err, "orf: givens: n = 4, want 0 for d = 1, which has no planes")
-	_, err = Hadamard[T](1, math.MaxInt, src)
-	assert.ErrorContains(t, err, "orf: hadamard: d = ")
-	_, err = Fastfood[T](1, math.MaxInt, src)
-	assert.ErrorContains(t, err, "orf: fastfood: d = ")
+}
+
+func testSizes[T dense.Float](t *testing.T) {
+	const most = math.MaxInt/2 + 1
+	src := exprand.NewSource(1)
+	memory := func(p Projection[T], err error, want string) {
+		t.Helper()
+		require.ErrorContains(t, err, "orf: "+want)
+		assert.ErrorContains(t, err, " of memory, want at most ")
+		assert.Nil(t, p)
+	}
+	forEach(t, func(t *testing.T, c construction[T]) {
+		for _, size := range []int{math.MaxInt, most, most / 4, math.MaxInt/8 + 1} {
+			p, err := c.draw(size, 3, src)
+			memory(p, err, fmt.Sprintf("m = %d", size))
+			p, err = c.draw(3, size, src)
+			memory(p, err, fmt.Sprintf("d = %d", size))
+		}
+		_, err := c.draw(1<<12, 8, src)
+		assert.NoError(t, err)
+	})
+	const side = 1 << 23
+	for name, draw := range map[string]func(m, d int, src rand.Source, opts ...Option) (Projection[T], error){
+		"IID": IID[T], "GramSchmidt": GramSchmidt[T], "Simplex": Simplex[T],
+	} {
+		t.Run(name, func(t *testing.T) {
+			p, err := draw(side, side, src)
+			memory(p, err, "m = 8388608, d = 8388608: ")
+		})
+	}
+	p, err := Hadamard[T](4, 4, src, Blocks(most))
+	memory(p, err, fmt.Sprintf("m = 4, d = 4, Blocks(%d): ", most))
+	p, err = Hadamard[T](4, 1<<22, src, Blocks(1<<30))
+	memory(p, err, "m = 4, d = 4194304, Blocks(1073741824): ")
+	p, err = Givens[T](4, 4, src, Rotations(most))
+	memory(p, err, fmt.Sprintf("m = 4, d = 4, Rotations(%d): ", most))
+	p, err = Givens[T](1<<22, 2, src, Rotations(1<<30))
+	memory(p, err, "m = 4194304, d = 2, Rotations(1073741824): ")
+
+	// Structured frequencies are not held: 2⁴⁰ of them take the memory of 2²³.
+	p, err = Hadamard[T](1<<20, 1<<20, src)
+	require.NoError(t, err)
+	m, d := p.Dims()
+	assert.Equal(t, [2]int{1 << 20, 1 << 20}, [2]int{m, d})
+}
+
+func TestSizes(t *testing.T) {
+	t.Run("type=float32", testSizes[float32])
+	t.Run("type=float64", testSizes[float64])
 }
 
 func TestErrors(t *testing.T) {

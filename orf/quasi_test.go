@@ -30,6 +30,10 @@ func TestPointSetErrors(t *testing.T) {
 		assert.EqualError(t, err, "orf: d = -1, want at least 1", name)
 		_, err = draw(3, 3, nil)
 		assert.EqualError(t, err, "orf: src is nil", name)
+		_, err = draw(math.MaxInt, 3, src)
+		assert.ErrorContains(t, err, fmt.Sprintf("orf: m = %d: ", math.MaxInt), name)
+		_, err = draw(3, math.MaxInt, src)
+		assert.ErrorContains(t, err, fmt.Sprintf("orf: d = %d: ", math.MaxInt), name)
 	}
 	_, err := Halton[float32](1, 1001, src)
 	assert.EqualError(t, err, "orf: Halton: d = 1001, want at most 1000")

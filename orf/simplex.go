@@ -22,8 +22,8 @@ import (
 // rows of a block are opposite, in R¹ a block is one row.
 //
 // Cost: that of GramSchmidt, O(m·d²) operations once; Project is a matrix product,
-// O(n·m·d). It returns an error if m < 1, d < 1, src is nil or an option other
-// than FixedLength is given.
+// O(n·m·d). It returns an error if m < 1, d < 1, m or d is too large for memory,
+// src is nil or an option other than FixedLength is given.
 //
 // Source: [Reid et al. 2023].
 func Simplex[T dense.Float](m, d int, src rand.Source, opts ...Option) (Projection[T], error) {
@@ -31,7 +31,10 @@ func Simplex[T dense.Float](m, d int, src rand.Source, opts ...Option) (Projecti
 	if err != nil {
 		return nil, err
 	}
-	w := haar(m, d, s, src, simplex)
+	w, err := haar(m, d, s, src, simplex)
+	if err != nil {
+		return nil, err
+	}
 	return rounded[T](w, Ensemble{Kind: HaarSimplex, FixedLength: s.fixed, Order: d}), nil
 }
 

@@ -38,8 +38,8 @@ const (
 //
 // Cost: d·log₂ m numbers of 52 bits through the matrices and m·d quantiles, once,
 // and the search for d − 1 polynomials, half a second at the largest d. Project is
-// a matrix product, O(n·m·d). It returns an error if m < 1, d < 1, d > 21,201 or
-// src is nil.
+// a matrix product, O(n·m·d). It returns an error if m < 1, d < 1, m is too large
+// for memory, d > 21,201 or src is nil.
 //
 // Sources: [Sobol 1967] for the sequence, [Matoušek 1998] for its randomisation,
 // [Yang et al. 2014] for the features.
@@ -50,7 +50,10 @@ func Sobol[T dense.Float](m, d int, src rand.Source) (Projection[T], error) {
 	if d > maxSobol {
 		return nil, fmt.Errorf("orf: Sobol: d = %d, want at most %d", d, maxSobol)
 	}
-	w := dense.New[float64](m, d)
+	w, err := unrounded(m, d)
+	if err != nil {
+		return nil, err
+	}
 	columns := make([]uint64, bits.Len(uint(m-1)))
 	polynomials := primitives(d - 1)
 	for j := range d {

@@ -1,11 +1,13 @@
 package orf
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"sync"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/limit"
 	"github.com/seed-feabd252/randfeat/internal/parallel"
 )
 
@@ -38,8 +40,14 @@ type block[T dense.Float] struct {
 
 // stack draws blocks of law.Order rows until there are m frequencies: for each an
 // operator, a uniform permutation of its rows, and the lengths of the rows in use.
+//
+// It returns an error if that takes more memory than the machine has.
 func stack[T dense.Float](m, d int, law Ensemble, src rand.Source, length func(d int) float64, draw func() (operator[T], error)) (Projection[T], error) {
 	order := law.Order
+	count := blocksOf(m, order)
+	if err := cmp.Or(limit.Memory[int](count, order), limit.Memory[block[T]](count)); err != nil {
+		return nil, fmt.Errorf("orf: m = %d, d = %d, in blocks of %d: %w", m, d, order, err)
+	}
 	p := &structured[T]{m: m, d: d, order: order, ensemble: law}
 	rng := rand.New(src)
 	for from := 0; from < m; from += order {
@@ -56,6 +64,9 @@ func stack[T dense.Float](m, d int, law Ensemble, src rand.Source, length func(d
 	}
 	return p, nil
 }
+
+// blocksOf returns the number of blocks of so many rows that m frequencies take.
+func blocksOf(m, rows int) int { return (m-1)/rows + 1 }
 
 func (p *structured[T]) Dims() (m, d int) { return p.m, p.d }
 
