@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/limit"
 )
 
 // Patches says how an image is cut into square patches and how these are gathered
@@ -31,9 +32,10 @@ type Patches struct {
 	Pool int
 }
 
-// Validate reports a dimension out of range, and a grid of patches that does not
-// reach the last row or column of pixels: what such an image holds there, NaN
-// included, would not count.
+// Validate reports a dimension out of range, an image, a patch or a number of patches
+// that takes more memory than the machine has, and a grid of patches that does not reach
+// the last row or column of pixels: what such an image holds there, NaN included, would
+// not count.
 func (p Patches) Validate() error {
 	at := func(name string, v, least int) error {
 		if v < least {
@@ -58,6 +60,12 @@ func (p Patches) Validate() error {
 	case p.Padding >= p.Size:
 		return fmt.Errorf("kernels: Patches.Padding = %d, want less than Size = %d", p.Padding, p.Size)
 	}
+	if err := limit.Memory[float32](p.Height, p.Width, p.channels()); err != nil {
+		return fmt.Errorf("kernels: Patches.Height = %d, Width = %d, Channels = %d: %w", p.Height, p.Width, p.channels(), err)
+	}
+	if err := limit.Memory[float32](p.Size, p.Size, p.channels()); err != nil {
+		return fmt.Errorf("kernels: Patches.Size = %d, Channels = %d: %w", p.Size, p.channels(), err)
+	}
 	for _, side := range []struct {
 		name   string
 		pixels int
@@ -71,6 +79,10 @@ func (p Patches) Validate() error {
 				p.Size, p.stride(), p.Padding, end, side.name, side.pixels)
 		}
 	}
+	rows, cols := p.Grid()
+	if err := limit.Memory[int](rows, cols); err != nil {
+		return fmt.Errorf("kernels: %d×%d patches: %w", rows, cols, err)
+	}
 	return nil
 }
 
@@ -82,18 +94,22 @@ func (p Patches) Dims() (image, patch int) {
 // Grid returns the numbers of rows and columns of patches.
 func (p Patches) Grid() (rows, cols int) { return p.along(p.Height), p.along(p.Width) }
 
-// Cells returns the numbers of rows and columns of cells.
+// Cells returns the numbers of rows and columns of cells; p must be valid.
 func (p Patches) Cells() (rows, cols int) {
 	rows, cols = p.Grid()
 	if p.Pool == 0 {
 		return 1, 1
 	}
-	return (rows + p.Pool - 1) / p.Pool, (cols + p.Pool - 1) / p.Pool
+	return (rows-1)/p.Pool + 1, (cols-1)/p.Pool + 1
 }
 
 // Cell returns the patches of the cell in row r and column c of the cells: those in
-// rows r0 ≤ i < r1 and columns c0 ≤ j < c1.
+// rows r0 ≤ i < r1 and columns c0 ≤ j < c1; p must be valid. It panics if there is no
+// such cell.
 func (p Patches) Cell(r, c int) (r0, r1, c0, c1 int) {
+	if down, across := p.Cells(); r < 0 || r >= down || c < 0 || c >= across {
+		panic(fmt.Sprintf("kernels: cell (%d, %d) outside %d×%d cells", r, c, down, across))
+	}
 	rows, cols := p.Grid()
 	if p.Pool == 0 {
 		return 0, rows, 0, cols
@@ -116,10 +132,13 @@ func (p Patches) channels() int { return max(p.Channels, 1) }
 
 // CutPatch writes the patch in row r and column c of the grid of p into dst, of
 // the length of a patch, for an image of the length of one; p must be valid. It panics
-// if a length does not fit. dst must not overlap image.
+// if a length does not fit or if there is no such patch. dst must not overlap image.
 func CutPatch[T dense.Float](dst []T, p Patches, image []T, r, c int) {
 	if pixels, patch := p.Dims(); len(dst) != patch || len(image) != pixels {
 		panic(fmt.Sprintf("kernels: a patch of length %d and an image of length %d, want %d and %d", len(dst), len(image), patch, pixels))
+	}
+	if rows, cols := p.Grid(); r < 0 || r >= rows || c < 0 || c >= cols {
+		panic(fmt.Sprintf("kernels: patch (%d, %d) outside a grid of %d×%d", r, c, rows, cols))
 	}
 	channels := p.channels()
 	top, left := r*p.stride()-p.Padding, c*p.stride()-p.Padding

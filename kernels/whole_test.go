@@ -1,8 +1,10 @@
 package kernels
 
 import (
+	"fmt"
 	"math"
 	"runtime"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -231,6 +233,47 @@ func testPatches[T dense.Float](t *testing.T) {
 		}
 	}
 	assert.Panics(t, func() { CutPatch(make([]T, 7), small(), make([]T, 40), 0, 0) })
+
+	p := small()
+	rows, cols := p.Grid()
+	down, across := p.Cells()
+	_, patch := p.Dims()
+	for _, at := range [][2]int{{-1, 0}, {0, -1}, {rows, 0}, {0, cols}, {math.MaxInt, 0}, {0, math.MinInt}} {
+		dst := []T{7}
+		dst = slices.Repeat(dst, patch)
+		assert.PanicsWithValue(t, fmt.Sprintf("kernels: patch (%d, %d) outside a grid of %d×%d", at[0], at[1], rows, cols),
+			func() { CutPatch(dst, p, make([]T, 40), at[0], at[1]) })
+		assert.Equal(t, slices.Repeat([]T{7}, patch), dst, "nothing is written")
+	}
+	for _, at := range [][2]int{{-1, 0}, {0, -1}, {down, 0}, {0, across}} {
+		assert.PanicsWithValue(t, fmt.Sprintf("kernels: cell (%d, %d) outside %d×%d cells", at[0], at[1], down, across),
+			func() { p.Cell(at[0], at[1]) })
+	}
+	p.Pool = math.MaxInt
+	down, across = p.Cells()
+	assert.Equal(t, [2]int{1, 1}, [2]int{down, across}, "one cell of all patches")
+}
+
+func TestPatchesSizes(t *testing.T) {
+	const most = math.MaxInt/2 + 1
+	for want, p := range map[string]Patches{
+		fmt.Sprintf("kernels: Patches.Height = %d, Width = 1, Channels = 1: ", most):        {Height: most, Width: 1, Size: 1},
+		"kernels: Patches.Height = 1073741824, Width = 1073741824, Channels = 4: ":          {Height: 1 << 30, Width: 1 << 30, Channels: 4, Size: 3},
+		fmt.Sprintf("kernels: Patches.Height = 1, Width = 1, Channels = %d: ", math.MaxInt): {Height: 1, Width: 1, Channels: math.MaxInt, Size: 1},
+		fmt.Sprintf("kernels: Patches.Size = %d, Channels = 1: ", most):                     {Height: 1, Width: 1, Size: most, Padding: most - 1},
+		"kernels: Patches.Size = 4194304, Channels = 1024: ":                                {Height: 1, Width: 1, Channels: 1024, Size: 1 << 22, Padding: 1<<22 - 1},
+	} {
+		err := p.Validate()
+		require.ErrorContains(t, err, want)
+		assert.ErrorContains(t, err, " of memory, want at most ")
+		assert.PanicsWithValue(t, err.Error(), func() { CutPatches(dense.Matrix[float32]{}, p, dense.New[float32](0, 1)) })
+	}
+	assert.NoError(t, Patches{Height: 1 << 10, Width: 1 << 10, Channels: 3, Size: 7, Padding: 3}.Validate())
+	if math.MaxInt > math.MaxInt32 {
+		// An image of 2 GiB and a patch of 1 GiB, at 2⁴³ places.
+		p := Patches{Height: 1 << 29, Width: 1, Size: 1 << 14, Padding: 1<<14 - 1}
+		assert.ErrorContains(t, p.Validate(), "kernels: 536887295×16384 patches: 64 TiB of memory, want at most ")
+	}
 }
 
 func TestPatches(t *testing.T) {
