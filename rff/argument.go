@@ -1,11 +1,14 @@
 package rff
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"math/rand/v2"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/limit"
+	"github.com/seed-feabd252/randfeat/orf"
 )
 
 // positive reports an argument that is not a positive finite number.
@@ -48,6 +51,40 @@ func atLeastOne(name string, n int) error {
 		return fmt.Errorf("rff: %s = %d, want at least 1", name, n)
 	}
 	return nil
+}
+
+// size reports a dimension below 1, or one of vectors that take more memory than the
+// machine has.
+func size[T dense.Float](name string, n int) error {
+	if err := atLeastOne(name, n); err != nil {
+		return err
+	}
+	if err := limit.Memory[T](n); err != nil {
+		return fmt.Errorf("rff: %s = %d: %w", name, n, err)
+	}
+	return nil
+}
+
+// drawable reports an m or d as size does, and m×d frequencies that take more memory than
+// the machine has.
+func drawable[T dense.Float](m, d int) error {
+	if err := cmp.Or(size[T]("m", m), size[T]("d", d)); err != nil {
+		return err
+	}
+	if err := limit.Memory[T](m, d); err != nil {
+		return fmt.Errorf("rff: m = %d, d = %d: %w", m, d, err)
+	}
+	return nil
+}
+
+// frequenciesOf returns W, or an error if it takes more memory than the machine has:
+// structured frequencies take less until they are asked for.
+func frequenciesOf[T dense.Float](w orf.Projection[T]) (dense.Matrix[T], error) {
+	m, d := w.Dims()
+	if err := limit.Memory[T](m, d); err != nil {
+		return dense.Matrix[T]{}, fmt.Errorf("rff: the frequencies of w as a matrix, %d×%d: %w", m, d, err)
+	}
+	return w.Frequencies(), nil
 }
 
 // given reports a nil source.

@@ -1,11 +1,13 @@
 package rff
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"math/rand/v2"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/limit"
 	"github.com/seed-feabd252/randfeat/internal/vecmath"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/orf"
@@ -32,18 +34,15 @@ import (
 // Transform costs O(n·d) elementary functions a row. The derivative of a feature is
 // that of √x_i times a wave, infinite at x_i = 0, where Backward counts it as 0.
 //
-// An error reports a d or sampleSteps below 1, features that an int cannot count, a
+// An error reports a d or sampleSteps below 1, or too large for memory, a
 // sampleInterval of 0 for more than 3 steps, and one that is not a positive number in
 // the range of T.
 func AdditiveChiSquare[T dense.Float](d, sampleSteps int, sampleInterval float64) (*Features[T], error) {
-	if err := atLeastOne("d", d); err != nil {
+	if err := cmp.Or(size[T]("d", d), size[T]("sampleSteps", sampleSteps)); err != nil {
 		return nil, err
 	}
-	if err := atLeastOne("sampleSteps", sampleSteps); err != nil {
-		return nil, err
-	}
-	if sampleSteps > math.MaxInt/2/d {
-		return nil, fmt.Errorf("rff: d = %d and sampleSteps = %d give more features than an int can count", d, sampleSteps)
+	if err := limit.Memory[T](2, sampleSteps, d); err != nil {
+		return nil, fmt.Errorf("rff: d = %d, sampleSteps = %d: %w", d, sampleSteps, err)
 	}
 	if sampleInterval == 0 {
 		if sampleSteps > 3 {
@@ -153,13 +152,10 @@ func (c chiSquare[T]) pull(dx, x, g []T) {
 // The map is defined for coordinates above −c: one at or below −c makes all features
 // of its row NaN. Transform costs O(n·m·d) and n·d logarithms.
 //
-// An error reports an m or d below 1, a c that is not a positive number in the range
-// of T, and a nil src.
+// An error reports an m or d below 1, or too large for memory, a c that is not a
+// positive number in the range of T, and a nil src.
 func SkewedChiSquare[T dense.Float](m, d int, c float64, src rand.Source) (*Features[T], error) {
-	if err := atLeastOne("m", m); err != nil {
-		return nil, err
-	}
-	if err := atLeastOne("d", d); err != nil {
+	if err := drawable[T](m, d); err != nil {
 		return nil, err
 	}
 	if _, err := inverse[T]("c", c); err != nil {

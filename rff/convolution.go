@@ -2,9 +2,9 @@ package rff
 
 import (
 	"fmt"
-	"math"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/limit"
 	"github.com/seed-feabd252/randfeat/internal/pool"
 	"github.com/seed-feabd252/randfeat/internal/vecmath"
 	"github.com/seed-feabd252/randfeat/kernels"
@@ -40,7 +40,7 @@ type Pooled[T dense.Float] struct {
 // them, and Homogeneous separates pattern from contrast.
 //
 // An error reports a nil m, parameters of p out of range, an m that is not a map of
-// patches, and a number of features that overflows int.
+// patches, and features too many for memory.
 func Convolution[T dense.Float](m Map[T], p kernels.Patches) (*Pooled[T], error) {
 	if m == nil {
 		return nil, fmt.Errorf("rff: m is nil, want a map")
@@ -55,8 +55,8 @@ func Convolution[T dense.Float](m Map[T], p kernels.Patches) (*Pooled[T], error)
 	}
 	rows, cols := p.Grid()
 	down, across := p.Cells()
-	if down*across > math.MaxInt/max(each, 1) {
-		return nil, fmt.Errorf("rff: %d features of %d cells are more than an int can count", each, down*across)
+	if err := limit.Memory[T](down, across, each); err != nil {
+		return nil, fmt.Errorf("rff: m has %d features, p %d×%d cells: %w", each, down, across, err)
 	}
 	f := &Pooled[T]{
 		patches: p, features: m, in: image, out: down * across * each, patch: patch, each: each,

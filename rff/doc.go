@@ -216,6 +216,13 @@
 // other. Functions that are flat somewhere (sign, steps, ramps, exponentials of
 // −Inf) give NaN there instead of the constant that would hide it.
 //
+// # Sizes
+//
+// Features, points, frequencies and Gram matrices that would take more memory than the
+// machine has, swap space included, are too large: the error of the constructor says
+// which argument that is and how much it would be. New panics
+// with that text.
+//
 // # References
 //
 //   - [Alaoui & Mahoney 2015] A. Alaoui, M. W. Mahoney. Fast randomized kernel ridge

@@ -17,9 +17,9 @@ import (
 // In Transform and LogTransform dst may be x, in Backward and LogBackward also the
 // gradient that is taken back.
 //
-// An error reports a d below 1.
+// An error reports a d below 1, or too large for memory.
 func ELU[T dense.Float](d int) (*Positive[T], error) {
-	if err := atLeastOne("d", d); err != nil {
+	if err := size[T]("d", d); err != nil {
 		return nil, err
 	}
 	e := explicit[T](d, d)

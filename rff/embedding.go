@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/limit"
 	"github.com/seed-feabd252/randfeat/internal/pool"
 	"github.com/seed-feabd252/randfeat/internal/product"
 	"github.com/seed-feabd252/randfeat/kernels"
@@ -178,6 +179,9 @@ func spectrumOf[T dense.Float](k kernels.Kernel, argument string, x dense.Matrix
 	x.Check()
 	if x.Rows < 1 || x.Cols < 1 {
 		return dense.Matrix[float64]{}, spectrum{}, fmt.Errorf("rff: %s is %d×%d, want at least 1×1", argument, x.Rows, x.Cols)
+	}
+	if err := limit.Memory[float64](x.Rows, x.Rows); err != nil {
+		return dense.Matrix[float64]{}, spectrum{}, fmt.Errorf("rff: %s is %d×%d, its Gram matrix %d×%d: %w", argument, x.Rows, x.Cols, x.Rows, x.Rows, err)
 	}
 	points := dense.Convert(dense.Matrix[float64]{}, x)
 	s, err := decompose(k, argument, points)

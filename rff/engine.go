@@ -1,10 +1,12 @@
 package rff
 
 import (
+	"cmp"
 	"fmt"
 	"sync"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/limit"
 	"github.com/seed-feabd252/randfeat/internal/parallel"
 	"github.com/seed-feabd252/randfeat/internal/pool"
 	"github.com/seed-feabd252/randfeat/orf"
@@ -40,6 +42,9 @@ func newEngine[T dense.Float](w orf.Projection[T], per int) (engine[T], error) {
 	m, d := w.Dims()
 	if m < 1 || d < 1 {
 		return engine[T]{}, fmt.Errorf("rff: w is %d×%d, want at least 1×1", m, d)
+	}
+	if err := cmp.Or(limit.Memory[T](m, per), limit.Memory[T](d)); err != nil {
+		return engine[T]{}, fmt.Errorf("rff: w is %d×%d, for points and %d·%d features: %w", m, d, per, m, err)
 	}
 	e := explicit[T](d, per*m)
 	e.w, e.given = w, w

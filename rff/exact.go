@@ -5,15 +5,16 @@ import (
 	"math"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/limit"
 	"github.com/seed-feabd252/randfeat/kernels"
 )
 
 // Identity returns φ(x) = x, R^d → R^d, with φ(x)ᵀφ(y) = xᵀy exactly. In its
 // Transform dst may be x, in its Backward also dphi.
 //
-// An error reports a d below 1.
+// An error reports a d below 1, or too large for memory.
 func Identity[T dense.Float](d int) (*Features[T], error) {
-	if err := atLeastOne("d", d); err != nil {
+	if err := size[T]("d", d); err != nil {
 		return nil, err
 	}
 	e := explicit[T](d, d)
@@ -33,9 +34,9 @@ func Identity[T dense.Float](d int) (*Features[T], error) {
 // R^d → R^(d(d+1)/2), the pairs i < j in lexicographic order, with
 // φ(x)ᵀφ(y) = (xᵀy)² to rounding.
 //
-// An error reports a d below 1 and one whose number of features overflows int.
+// An error reports a d below 1, and one with features too many for memory.
 func Quadratic[T dense.Float](d int) (*Features[T], error) {
-	out, err := monomials(d)
+	out, err := monomials[T](d)
 	if err != nil {
 		return nil, err
 	}
@@ -62,19 +63,16 @@ func Quadratic[T dense.Float](d int) (*Features[T], error) {
 // positive, although not every feature is. It has no variance but a bias
 // against exp(s·xᵀy) of the size of the next term, (s·xᵀy)³/6.
 //
-// An error reports a d below 1, one whose number of features overflows int, and
-// a scale that is not a positive number in the range of T.
+// An error reports a d below 1, one with features too many for memory, and a scale
+// that is not a positive number in the range of T.
 func Taylor[T dense.Float](d int, scale float64) (*Features[T], error) {
-	pairs, err := monomials(d)
+	pairs, err := monomials[T](d)
 	if err != nil {
 		return nil, err
 	}
 	r, err := root[T]("scale", scale)
 	if err != nil {
 		return nil, err
-	}
-	if pairs > math.MaxInt-1-d {
-		return nil, tooMany(d)
 	}
 	half, err := inRange[T]("scale", scale, scale/math.Sqrt2)
 	if err != nil {
@@ -106,19 +104,16 @@ func Taylor[T dense.Float](d int, scale float64) (*Features[T], error) {
 	}, nil
 }
 
-// monomials returns d(d+1)/2.
-func monomials(d int) (int, error) {
-	if err := atLeastOne("d", d); err != nil {
+// monomials returns d(d+1)/2. It reports a d below 1, and one for which memory does not
+// hold d(d+4)/2 features: Taylor has d + 1 more.
+func monomials[T dense.Float](d int) (int, error) {
+	if err := size[T]("d", d); err != nil {
 		return 0, err
 	}
-	if d > math.MaxInt/d-1 {
-		return 0, tooMany(d)
+	if err := limit.Memory[T](d, d/2+2); err != nil {
+		return 0, fmt.Errorf("rff: d = %d, for the features of all pairs of coordinates: %w", d, err)
 	}
 	return d * (d + 1) / 2, nil
-}
-
-func tooMany(d int) error {
-	return fmt.Errorf("rff: d = %d gives more features than an int can count", d)
 }
 
 // quadratic writes c times the monomials of degree 2 of x into phi.

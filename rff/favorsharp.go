@@ -173,7 +173,11 @@ func damped[T dense.Float](w orf.Projection[T], damping []float64, q *mat.Dense)
 	for _, a := range damping {
 		constant += math.Log1p(-4*a) / 4
 	}
-	frequencies := dense.ToMat(w.Frequencies())
+	given, err := frequenciesOf(w)
+	if err != nil {
+		return nil, nil, err
+	}
+	frequencies := dense.ToMat(given)
 	offsets := make([]T, m)
 	for k := range offsets {
 		row := frequencies.RawRowView(k)

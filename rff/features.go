@@ -40,7 +40,7 @@ type Features[T dense.Float] struct {
 //
 // The map does not know its kernel, and Kernel returns nil, until Estimating
 // names it; it does not know its derivatives until WithDerivatives gives them. New panics
-// if w is nil, if no f is given, or if one is nil.
+// if w is nil or too large for memory, if no f is given, or if one is nil.
 func New[T dense.Float](w orf.Projection[T], h func(x []T) T, f ...func(T) T) *Features[T] {
 	e, err := newEngine(w, len(f))
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/limit"
 	"github.com/seed-feabd252/randfeat/orf"
 )
 
@@ -34,6 +35,9 @@ func newFit[T dense.Float](w orf.Projection[T], x, y dense.Matrix[T], scale floa
 	_, d := w.Dims()
 	if x.Rows < 1 || y.Rows < 1 || x.Cols != d || y.Cols != d {
 		return nil, fmt.Errorf("rff: x is %d×%d, y is %d×%d, want points of R^%d", x.Rows, x.Cols, y.Rows, y.Cols, d)
+	}
+	if err := limit.Memory[float64](d, d); err != nil {
+		return nil, fmt.Errorf("rff: the second moments of points of R^%d: %w", d, err)
 	}
 	f := &fit{d: d, queryCount: x.Rows, keyCount: y.Rows}
 	var err error

@@ -1,10 +1,12 @@
 package rff
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/limit"
 	"github.com/seed-feabd252/randfeat/internal/vecmath"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/orf"
@@ -53,6 +55,9 @@ func SoftmaxHybrid[T dense.Float](w, gate orf.Projection[T], scale float64) (*Fe
 	n, dims := gate.Dims()
 	if n < 1 || dims != d {
 		return nil, fmt.Errorf("rff: gate is %d×%d, w is %d×%d, want rows of one dimension", n, dims, m, d)
+	}
+	if err := cmp.Or(limit.Memory[T](n), limit.Memory[T](4, m, n+1)); err != nil {
+		return nil, fmt.Errorf("rff: gate is %d×%d, w is %d×%d, for 4·%d·(%d+1) features: %w", n, dims, m, d, m, n, err)
 	}
 	r, err := root[T]("scale", scale)
 	if err != nil {

@@ -30,13 +30,10 @@ import (
 // by 6e-5 of it on average and the estimate, a mean over all, by 4e-6. Centre
 // data that lie further out, or use float64.
 //
-// An error reports an m or d below 1, a lengthScale that is not a positive
-// number in the range of T, and a nil src.
+// An error reports an m or d below 1, or too large for memory, a lengthScale that is
+// not a positive number in the range of T, and a nil src.
 func Laplacian[T dense.Float](m, d int, lengthScale float64, src rand.Source) (*Features[T], error) {
-	if err := atLeastOne("m", m); err != nil {
-		return nil, err
-	}
-	if err := atLeastOne("d", d); err != nil {
+	if err := drawable[T](m, d); err != nil {
 		return nil, err
 	}
 	inv, err := inverse[T]("lengthScale", lengthScale)

@@ -12,6 +12,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/limit"
 	"github.com/seed-feabd252/randfeat/internal/parallel"
 	"github.com/seed-feabd252/randfeat/internal/vecmath"
 	"github.com/seed-feabd252/randfeat/kernels"
@@ -58,6 +59,9 @@ func LeverageLandmarks[T dense.Float](k kernels.Kernel, x dense.Matrix[T], n int
 	}
 	if err := positive("ridge", ridge); err != nil {
 		return none, err
+	}
+	if err := limit.Memory[float64](n, n); err != nil {
+		return none, fmt.Errorf("rff: n = %d, for the Gram matrix of as many points: %w", n, err)
 	}
 	rng := rand.New(src)
 	order := rng.Perm(x.Rows)

@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/limit"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/orf"
 )
@@ -37,12 +38,12 @@ import (
 // The cost of Transform is that of matrix products for the factors there are,
 // O(n·d·Σ_j n_j): the mean degree decides.
 //
-// An error reports an m or d below 1, parameters of k out of range, degrees of
-// another length, one that is negative or not finite, one that is 0 for a positive
+// An error reports an m or d below 1, or too large for memory, parameters of k out of
+// range, degrees of another length, one that is negative or not finite, one that is 0 for a positive
 // coefficient, a factor that is out of the range of T, a law that is none of the
 // four, an odd m for a complex one, and a nil src.
 func Maclaurin[T dense.Float](m, d int, k kernels.Maclaurin, degrees []float64, law Weights, src rand.Source) (*Products[T], error) {
-	if err := sketchable(m, d, k, src); err != nil {
+	if err := sketchable[T](m, d, k, src); err != nil {
 		return nil, err
 	}
 	total, err := totalOf(degrees, k)
@@ -56,6 +57,13 @@ func Maclaurin[T dense.Float](m, d int, k kernels.Maclaurin, degrees []float64, 
 	parts := law.parts()
 	count := m / parts
 	drawn := drawDegrees(count, degrees, total, src)
+	factors := 0
+	for _, n := range drawn {
+		factors += n
+	}
+	if err := limit.Memory[T](factors, parts, d); err != nil {
+		return nil, fmt.Errorf("rff: m = %d, d = %d, degrees that add up to %d: %w", m, d, factors, err)
+	}
 	f := &Products[T]{
 		name: fmt.Sprintf("Maclaurin(%v, %v)", k, law), kernel: k,
 		in: d, out: m, parts: parts, gains: make([]T, 0, m),

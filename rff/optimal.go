@@ -59,7 +59,10 @@ func optimal[T dense.Float](w orf.Projection[T], scale, radius, a float64) (*Pos
 	}
 	constant := float64(e.in)/4*math.Log1p(-4*a) - math.Log(float64(e.out))/2
 	offsets := make([]T, e.out)
-	frequencies := w.Frequencies()
+	frequencies, err := frequenciesOf(w)
+	if err != nil {
+		return nil, err
+	}
 	for k := range offsets {
 		v := a*2*vecmath.HalfSquaredNorm(frequencies.Row(k)) + constant
 		offsets[k] = T(v)

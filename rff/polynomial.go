@@ -1,11 +1,13 @@
 package rff
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"math/rand/v2"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/limit"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/orf"
 )
@@ -35,11 +37,11 @@ import (
 //
 // The cost of Transform is p matrix products, O(n·p·m·d).
 //
-// An error reports an m or d below 1, parameters of k out of range and factors
-// that are out of the range of T, a law that is none of the four, an odd m for a
-// complex one, and a nil src.
+// An error reports an m or d below 1, an m, d or Degree too large for memory,
+// parameters of k out of range and factors that are out of the range of T, a law that
+// is none of the four, an odd m for a complex one, and a nil src.
 func PolynomialSketch[T dense.Float](m, d int, k kernels.Polynomial, law Weights, src rand.Source) (*Products[T], error) {
-	if err := sketchable(m, d, k, src); err != nil {
+	if err := sketchable[T](m, d, k, src); err != nil {
 		return nil, err
 	}
 	if err := law.validate(m); err != nil {
@@ -48,6 +50,9 @@ func PolynomialSketch[T dense.Float](m, d int, k kernels.Polynomial, law Weights
 	lifted := d
 	if k.Offset > 0 {
 		lifted++
+	}
+	if err := cmp.Or(limit.Memory[orf.Projection[T]](k.Degree), limit.Memory[T](k.Degree, m, lifted)); err != nil {
+		return nil, fmt.Errorf("rff: m = %d, d = %d, Polynomial.Degree = %d: %w", m, d, k.Degree, err)
 	}
 	w := make([]orf.Projection[T], k.Degree)
 	for t := range w {
@@ -145,11 +150,6 @@ func validKernel(k kernels.Validator) error {
 }
 
 // sketchable reports what no sketch of k can be made of.
-func sketchable(m, d int, k kernels.Validator, src rand.Source) error {
-	for _, check := range []error{atLeastOne("m", m), atLeastOne("d", d), validKernel(k), given(src)} {
-		if check != nil {
-			return check
-		}
-	}
-	return nil
+func sketchable[T dense.Float](m, d int, k kernels.Validator, src rand.Source) error {
+	return cmp.Or(size[T]("m", m), size[T]("d", d), validKernel(k), given(src))
 }

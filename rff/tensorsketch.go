@@ -1,11 +1,13 @@
 package rff
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"math/rand/v2"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/limit"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/orf"
 )
@@ -35,10 +37,10 @@ import (
 // with small prime factors, in float64 whatever T is; which of them depends on T, m and
 // d alone. It is O(n·d) for p = 1. The matrices take p·m·d numbers, the transforms p·d.
 //
-// An error reports an m or d below 1, parameters of k out of range and factors that are
-// out of the range of T, and a nil src.
+// An error reports an m or d below 1, an m, d or Degree too large for memory, parameters
+// of k out of range and factors that are out of the range of T, and a nil src.
 func TensorSketch[T dense.Float](m, d int, k kernels.Polynomial, src rand.Source) (*Products[T], error) {
-	if err := sketchable(m, d, k, src); err != nil {
+	if err := sketchable[T](m, d, k, src); err != nil {
 		return nil, err
 	}
 	f := &Products[T]{
@@ -50,6 +52,9 @@ func TensorSketch[T dense.Float](m, d int, k kernels.Polynomial, src rand.Source
 	if k.Offset > 0 {
 		f.scale, f.constant = 1, 1
 		coordinates++
+	}
+	if err := factorsFit[T](m, coordinates, k.Degree); err != nil {
+		return nil, fmt.Errorf("rff: m = %d, d = %d, Polynomial.Degree = %d: %w", m, d, k.Degree, err)
 	}
 	for t := range k.Degree {
 		c, err := drawCounts[T](m, d, coordinates, k, src)
@@ -72,6 +77,16 @@ func TensorSketch[T dense.Float](m, d int, k kernels.Polynomial, src rand.Source
 		f.factors = append(f.factors, w)
 	}
 	return f, nil
+}
+
+// factorsFit returns an error if count sketches of so many coordinates, or the matrices
+// that stand for them, take more memory than the machine has.
+func factorsFit[T dense.Float](m, coordinates, degree int) error {
+	err := cmp.Or(limit.Memory[[3]float64](degree, coordinates), limit.Memory[fourierSketch[T]](degree))
+	if err == nil && degree > 1 && coordinates <= matrixBelow[T](m) {
+		err = limit.Memory[T](degree, m, coordinates)
+	}
+	return err
 }
 
 // countSketch is the projection x̃ → Cx̃.
