@@ -1,6 +1,7 @@
 package rff
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -112,12 +113,25 @@ func GeometricDegrees(k kernels.Maclaurin) []float64 {
 // RadiusDegrees returns the law of the degrees that is proportional to a_n·R^(2n),
 // what degree n contributes to k(x, x) at ‖x‖ = R, where R is radius: all features
 // have the same size on average there, and none is needlessly large.
-func RadiusDegrees(k kernels.Maclaurin, radius float64) []float64 {
+//
+// An error reports parameters of k out of range, a radius that is not a positive finite
+// number, and one that takes a degree of a positive coefficient out of the range of
+// float64.
+func RadiusDegrees(k kernels.Maclaurin, radius float64) ([]float64, error) {
+	if err := cmp.Or(validKernel(k), positive("radius", radius)); err != nil {
+		return nil, err
+	}
 	p := make([]float64, len(k.Coefficients))
 	for n, a := range k.Coefficients {
+		if a == 0 {
+			continue
+		}
 		p[n] = a * math.Pow(radius, 2*float64(n))
+		if p[n] == 0 || math.IsInf(p[n], 1) {
+			return nil, fmt.Errorf("rff: radius = %v makes the part of degree %d %v, want a positive finite number", radius, n, p[n])
+		}
 	}
-	return p
+	return p, nil
 }
 
 // totalOf returns the sum of the degrees, after checking them.

@@ -62,7 +62,11 @@ func ExampleTensorSketch() {
 // The exponential of the inner product, by the first terms of its series.
 func ExampleMaclaurin() {
 	k := kernels.Maclaurin{Coefficients: []float64{1, 1, 1. / 2, 1. / 6, 1. / 24}}
-	f, err := rff.Maclaurin[float64](60000, 2, k, rff.RadiusDegrees(k, 1), rff.RademacherWeights, exprand.NewSource(1))
+	degrees, err := rff.RadiusDegrees(k, 1)
+	if err != nil {
+		log.Fatal(err)
+	}
+	f, err := rff.Maclaurin[float64](60000, 2, k, degrees, rff.RademacherWeights, exprand.NewSource(1))
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -275,7 +275,26 @@ func TestSharedFactorsAreCaught(t *testing.T) {
 
 func TestDegrees(t *testing.T) {
 	assert.Equal(t, []float64{1, 0.5, 0, 0.125, 0.0625}, rff.GeometricDegrees(series))
-	assert.Equal(t, []float64{1, 4, 0, 32, 64}, rff.RadiusDegrees(series, 2))
+	degrees, err := rff.RadiusDegrees(series, 2)
+	require.NoError(t, err)
+	assert.Equal(t, []float64{1, 4, 0, 32, 64}, degrees)
+	sparse := kernels.Maclaurin{Coefficients: []float64{0, 1, 0}}
+	degrees, err = rff.RadiusDegrees(sparse, 1e100)
+	require.NoError(t, err)
+	assert.Equal(t, []float64{0, 1e200, 0}, degrees, "a degree that has no part may overflow")
+	for want, radius := range map[string]float64{
+		"rff: radius = NaN, want a positive finite number":                                   math.NaN(),
+		"rff: radius = +Inf, want a positive finite number":                                  math.Inf(1),
+		"rff: radius = 0, want a positive finite number":                                     0,
+		"rff: radius = -2, want a positive finite number":                                    -2,
+		"rff: radius = 1e+60 makes the part of degree 3 +Inf, want a positive finite number": 1e60,
+		"rff: radius = 1e-100 makes the part of degree 3 0, want a positive finite number":   1e-100,
+	} {
+		_, err = rff.RadiusDegrees(series, radius)
+		assert.EqualError(t, err, want)
+	}
+	_, err = rff.RadiusDegrees(kernels.Maclaurin{Coefficients: []float64{1, math.NaN()}}, 1)
+	assert.EqualError(t, err, "rff: k is out of range: kernels: Maclaurin.Coefficients[1] = NaN, want a finite number, at least 0")
 	// Features that are all constant still show what is no number.
 	f, err := rff.Maclaurin[float64](4, 2, kernels.Maclaurin{Coefficients: []float64{2}}, []float64{1}, rff.ComplexGaussianWeights, repeated())
 	require.NoError(t, err)

@@ -62,10 +62,14 @@ func sketchCases[T dense.Float]() []sketchCase[T] {
 			}, 32, 4, false, 2,
 		})
 		series := kernels.Maclaurin{Coefficients: []float64{0.5, 1, 0, 0.25}}
+		radius, err := rff.RadiusDegrees(series, 1.5)
+		if err != nil {
+			panic(err) // 1.5 is a radius
+		}
 		for _, p := range []struct {
 			name    string
 			degrees []float64
-		}{{"geometric", rff.GeometricDegrees(series)}, {"radius", rff.RadiusDegrees(series, 1.5)}} {
+		}{{"geometric", rff.GeometricDegrees(series)}, {"radius", radius}} {
 			cases = append(cases, sketchCase[T]{
 				fmt.Sprintf("maclaurin/%v/%s", w, p.name), law{mse: laws.Maclaurin(series.Coefficients, normalised(p.degrees), sketchWeights[w])},
 				func(m, d int, src rand.Source) (rff.Map[T], error) {
