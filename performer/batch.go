@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/limit"
 	"github.com/seed-feabd252/randfeat/internal/parallel"
 	"github.com/seed-feabd252/randfeat/internal/pool"
 )
@@ -21,7 +22,8 @@ import (
 // may be shared by goroutines if its forms may.
 type Batch[T dense.Float] struct {
 	heads, keyHeads int
-	units           []unit[T]
+	units           []unit[T] // the first alone, if there is one form for all
+	count           int       // of units
 	calls           sync.Pool // of *batched[T]
 	gradients       pool.Of[batchGradient[T]]
 }
@@ -36,10 +38,11 @@ type unit[T dense.Float] struct {
 // form serves all heads; or there is one for each head of the queries.
 //
 // It returns an error if heads or keyHeads is below 1, if heads is no multiple
-// of keyHeads, if the number of forms is another one, or if one of them is nil.
+// of keyHeads or so many that memory does not hold a number for each, if the number of
+// forms is another one, or if one of them is nil.
 func NewBatch[T dense.Float](heads, keyHeads int, forms ...Form[T]) (*Batch[T], error) {
-	if heads < 1 || keyHeads < 1 || heads%keyHeads != 0 {
-		return nil, fmt.Errorf("performer: heads = %d, keyHeads = %d, want at least 1 and heads a multiple of keyHeads", heads, keyHeads)
+	if err := checkHeads[T](heads, keyHeads); err != nil {
+		return nil, err
 	}
 	if len(forms) != 1 && len(forms) != heads {
 		return nil, fmt.Errorf("performer: %d forms, want one, or one for each of %d heads", len(forms), heads)
@@ -50,18 +53,53 @@ func NewBatch[T dense.Float](heads, keyHeads int, forms ...Form[T]) (*Batch[T], 
 		}
 	}
 	b := &Batch[T]{heads: heads, keyHeads: keyHeads}
-	for h, group := 0, heads/keyHeads; h < heads; {
-		form := forms[min(h, len(forms)-1)]
-		u := unit[T]{form: form, from: h, to: h + 1}
-		if p, ok := form.(partial[T]); ok && p.shares() {
-			for u.to%group != 0 && forms[min(u.to, len(forms)-1)] == form {
-				u.to++
-			}
+	group := heads / keyHeads
+	if len(forms) == 1 {
+		u := unit[T]{form: forms[0], to: 1}
+		if shares(u.form) {
+			u.to = group
+		}
+		b.units, b.count = []unit[T]{u}, heads/u.to
+		return b, nil
+	}
+	for h := 0; h < heads; {
+		u := unit[T]{form: forms[h], from: h, to: h + 1}
+		for shares(u.form) && u.to%group != 0 && forms[u.to] == u.form {
+			u.to++
 		}
 		b.units = append(b.units, u)
 		h = u.to
 	}
+	b.count = len(b.units)
 	return b, nil
+}
+
+// checkHeads returns an error unless so many heads of queries can read those of keys: each
+// has at least one element of a token.
+func checkHeads[T dense.Float](heads, keyHeads int) error {
+	if heads < 1 || keyHeads < 1 || heads%keyHeads != 0 {
+		return fmt.Errorf("performer: heads = %d, keyHeads = %d, want at least 1 and heads a multiple of keyHeads", heads, keyHeads)
+	}
+	if err := limit.Memory[T](heads); err != nil {
+		return fmt.Errorf("performer: heads = %d: %w", heads, err)
+	}
+	return nil
+}
+
+// shares reports whether heads that read the same keys are summed up once.
+func shares[T dense.Float](form Form[T]) bool {
+	p, ok := form.(partial[T])
+	return ok && p.shares()
+}
+
+// unit returns unit i of count. What one form makes of heads does not depend on where they
+// are.
+func (b *Batch[T]) unit(i int) unit[T] {
+	if b.count == len(b.units) {
+		return b.units[i]
+	}
+	u := b.units[0]
+	return unit[T]{form: u.form, from: i * u.to, to: (i + 1) * u.to}
 }
 
 // Heads returns the number of heads of queries, and that of keys and values.
@@ -106,7 +144,7 @@ func (b *Batch[T]) Forward(dst, q, k, v dense.Matrix[T], s Sequences) dense.Matr
 		fromQuery: starts(c.fromQuery[:0], s.Queries, q.Rows),
 		fromKey:   starts(c.fromKey[:0], keys, k.Rows),
 	}
-	n, processors := (len(c.fromQuery)-1)*len(b.units), runtime.GOMAXPROCS(0)
+	n, processors := (len(c.fromQuery)-1)*b.count, runtime.GOMAXPROCS(0)
 	together := n / processors * processors
 	parallel.Do(together, c)
 	for i := together; i < n; i++ {
@@ -158,7 +196,7 @@ func (c *batched[T]) Piece(i int) { c.part(i, 1) }
 // part computes piece i with work for so many processors.
 func (c *batched[T]) part(i, processors int) {
 	b := c.b
-	sequence, u := i/len(b.units), b.units[i%len(b.units)]
+	sequence, u := i/b.count, b.unit(i%b.count)
 	q0, q1 := c.fromQuery[sequence], c.fromQuery[sequence+1]
 	k0, k1 := c.fromKey[sequence], c.fromKey[sequence+1]
 	head := u.from / (b.heads / b.keyHeads)

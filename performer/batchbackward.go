@@ -3,6 +3,7 @@ package performer
 import (
 	"fmt"
 	"runtime"
+	"sort"
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/parallel"
@@ -99,9 +100,9 @@ func (c *batchGradient[T]) group(i, processors int) {
 	sequence, head, size := i/b.keyHeads, i%b.keyHeads, b.heads/b.keyHeads
 	k0, k1 := c.fromKey[sequence], c.fromKey[sequence+1]
 	dk, dv := headOf(c.dk.RowRange(k0, k1), head, b.keyHeads), headOf(c.dv.RowRange(k0, k1), head, b.keyHeads)
-	for _, u := range b.units {
-		switch {
-		case u.from/size != head:
+	first := sort.Search(b.count, func(i int) bool { return b.unit(i).from >= head*size })
+	for i := first; i < b.count && b.unit(i).from/size == head; i++ {
+		switch u := b.unit(i); {
 		case u.from%size == 0:
 			c.unit(sequence, u, dk, dv, processors)
 		default:

@@ -263,7 +263,7 @@ func TestBatchBackwardOfForms(t *testing.T) {
 	elu := attention[float64](must(rff.ELU[float64](d)), Options{})
 	foreign := must(NewHeads[float64](Exact[float64]{}, 1))
 	b := must(NewBatch[float64](6, 2, elu, elu, Exact[float64]{}, foreign, elu, elu))
-	assert.Len(t, b.units, 4)
+	assert.Equal(t, 4, b.count)
 	requireDerivatives(t, []int{0, 20, -1}, batchForm[float64]{b, Sequences{Queries: []int{30, 10}}}, in, dout, "forms")
 	var none dense.Matrix[float64]
 	assert.PanicsWithValue(t, "performer: sequence 0 has keys that do not count or a past, which *performer.Heads[float64] cannot take", func() {

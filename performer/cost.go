@@ -63,7 +63,7 @@ func (s Shape) Exact() Cost {
 		pairs = lq * (lq + 1) / 2
 		reads = reads/2 + lk/2
 	}
-	width := float64(s.Dim + s.Values)
+	width := float64(s.Dim) + float64(s.Values)
 	return Cost{MACs: pairs * width, Exps: pairs, Bytes: (lq + reads) * width * s.size()}
 }
 
@@ -75,7 +75,7 @@ func (s Shape) Exact() Cost {
 // chunks of c = 64 tokens, L·c·(m + dv + 1). Everything is read and written once.
 func (s Shape) Linear() Cost {
 	s.check()
-	lq, lk, m, sums := float64(s.Queries), float64(s.Keys), float64(s.Features), float64(s.Values+1)
+	lq, lk, m, sums := float64(s.Queries), float64(s.Keys), float64(s.Features), float64(s.Values)+1
 	perFeature := sums
 	if s.Projected {
 		perFeature += float64(s.Dim)
@@ -83,7 +83,7 @@ func (s Shape) Linear() Cost {
 	c := Cost{
 		MACs:  (lq + lk) * m * perFeature,
 		Exps:  (lq + lk) * m,
-		Bytes: (lq + lk) * float64(s.Dim+s.Values) * s.size(),
+		Bytes: (lq + lk) * (float64(s.Dim) + float64(s.Values)) * s.size(),
 	}
 	if s.Causal {
 		c.MACs += lq * min(lq, chunkRows) * (m + sums)
@@ -93,7 +93,8 @@ func (s Shape) Linear() Cost {
 
 // Crossover returns the least number of tokens, Queries = Keys, from which linear
 // attention is predicted to be faster than exact attention; the numbers in s do not
-// count. The prediction adds multiply-adds and exponentials, by what they cost here.
+// count; the largest int stands for all that are beyond it. The prediction adds
+// multiply-adds and exponentials, by what they cost here.
 // It is rough for lengths of a few dozen tokens, where neither matters.
 func Crossover(s Shape) int {
 	faster := func(n int) bool {
@@ -104,6 +105,9 @@ func Crossover(s Shape) int {
 	// on, does not in linear attention.
 	hi := 1
 	for !faster(hi) {
+		if hi > math.MaxInt/2 {
+			return math.MaxInt
+		}
 		hi *= 2
 	}
 	lo := hi / 2

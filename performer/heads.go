@@ -20,14 +20,17 @@ type Heads[T dense.Float] struct {
 	calls sync.Pool // of *headwise[T]
 }
 
-// NewHeads returns the form over so many heads. It returns an error if form is nil
-// or heads is below 1.
+// NewHeads returns the form over so many heads. It returns an error if form is nil, if
+// heads is below 1, or if memory does not hold a number for each.
 func NewHeads[T dense.Float](form Form[T], heads int) (*Heads[T], error) {
 	if form == nil {
 		return nil, errors.New("performer: form is nil")
 	}
 	if heads < 1 {
 		return nil, fmt.Errorf("performer: heads = %d, want at least 1", heads)
+	}
+	if err := checkHeads[T](heads, heads); err != nil {
+		return nil, err
 	}
 	return &Heads[T]{form: form, heads: heads}, nil
 }

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/limit"
 	"github.com/seed-feabd252/randfeat/internal/product"
 	"github.com/seed-feabd252/randfeat/orf"
 	"github.com/seed-feabd252/randfeat/rff"
@@ -59,7 +60,8 @@ type Predictor[T dense.Float] struct {
 }
 
 // NewPredictor returns the predictor of a, with rotations drawn from src. It returns an
-// error if a is nil or unnormalised, if Rotations is negative, if src is nil, or if
+// error if a is nil or unnormalised, if Rotations is negative, if they take more memory
+// than the machine has, if src is nil, or if
 // turning does not make other features of the same kernel: if a kernel is not known or
 // depends on directions, as those of elu+1 and the Laplacian do, if features are tied to
 // points (rff.Nystroem, rff.Spectral) or fitted to their directions (rff.SADERF, rff.ADERF,
@@ -82,6 +84,9 @@ func NewPredictor[T dense.Float](a *Attention[T], opts PredictorOptions, src ran
 	}
 	if opts.Rotations == 0 {
 		opts.Rotations = 8
+	}
+	if err := limit.Memory[T](opts.Rotations, a.d, a.d); err != nil {
+		return nil, fmt.Errorf("performer: Rotations = %d, of R^%d: %w", opts.Rotations, a.d, err)
 	}
 	p := &Predictor[T]{features: Features[T]{Query: a.query, Key: a.key}, causal: a.opts.Causal, heavy: a.logKey != nil, d: a.d}
 	for range opts.Rotations {

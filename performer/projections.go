@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/limit"
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
@@ -39,11 +40,11 @@ type Widths struct {
 // nn.Linear, uniform in ±1/√in; biases are zero.
 //
 // It draws the elements of W_Q, W_K, W_V and W_O in this order, in float64, and
-// rounds once. An error names a width that is negative or does not fit the others,
-// or a src that is nil.
+// rounds once. An error names a width that is negative, does not fit the others or is too
+// large for memory, or a src that is nil.
 func RandomProjections[T dense.Float](w Widths, src rand.Source) (Projections[T], error) {
 	var p Projections[T]
-	w, err := w.resolved()
+	w, err := resolved[T](w)
 	if err != nil {
 		return p, err
 	}
@@ -75,8 +76,9 @@ func RandomProjections[T dense.Float](w Widths, src rand.Source) (Projections[T]
 	return p, nil
 }
 
-// resolved returns the widths without zeros, or an error.
-func (w Widths) resolved() (Widths, error) {
+// resolved returns the widths without zeros, but for the Output that there is not, or an
+// error.
+func resolved[T dense.Float](w Widths) (Widths, error) {
 	for _, f := range []struct {
 		name     string
 		value    *int
@@ -104,6 +106,22 @@ func (w Widths) resolved() (Widths, error) {
 	if w.HeadDim < 1 || w.HeadValues < 1 {
 		return w, fmt.Errorf("performer: Widths.HeadDim = %d, HeadValues = %d, want at least 1", w.HeadDim, w.HeadValues)
 	}
+	if w.NoOutput {
+		w.Output = 0
+	}
+	for _, f := range []struct {
+		names            string
+		heads, dim, side int
+	}{
+		{"Heads = %d, HeadDim = %d, Input = %d", w.Heads, w.HeadDim, w.Input},
+		{"KeyHeads = %d, HeadDim = %d, Keys = %d", w.KeyHeads, w.HeadDim, w.Keys},
+		{"KeyHeads = %d, HeadValues = %d, Values = %d", w.KeyHeads, w.HeadValues, w.Values},
+		{"Heads = %d, HeadValues = %d, Output = %d", w.Heads, w.HeadValues, w.Output},
+	} {
+		if err := limit.Memory[T](f.heads, f.dim, f.side); err != nil {
+			return w, fmt.Errorf("performer: Widths."+f.names+": %w", f.heads, f.dim, f.side, err)
+		}
+	}
 	return w, nil
 }
 
@@ -126,10 +144,14 @@ func uniform[T dense.Float](rng *rand.Rand, r, c int, bound float64) dense.Matri
 // Weights and biases are drawn as those of PyTorch's nn.Linear are, uniform in ±1/√in:
 // W_Q, b_Q, W_K, b_K, W_V, b_V in this order, in float64, and rounded once. The
 // same layer with given weights is [NewMultiHead] with one head and no Output. It returns
-// an error if in or out is below 1, or if src is nil.
+// an error if in or out is below 1, if out×in weights take more memory than the machine
+// has, or if src is nil.
 func NewLinearSelfAttention[T dense.Float](in, out int, bias bool, src rand.Source) (*MultiHead[T], error) {
 	if in < 1 || out < 1 {
 		return nil, fmt.Errorf("performer: in = %d, out = %d, want at least 1", in, out)
+	}
+	if err := limit.Memory[T](in, out); err != nil {
+		return nil, fmt.Errorf("performer: in = %d, out = %d: %w", in, out, err)
 	}
 	if src == nil {
 		return nil, errors.New("performer: src is nil")

@@ -81,11 +81,12 @@ type Recurrence[T dense.Float] struct {
 // values: head h of H queries reads the sums of head h/(H/Hk) of Hk keys.
 //
 // It returns an error if heads or keyHeads is below 1, if heads is no multiple of
-// keyHeads, if the rule is none of the four, if the scale is not finite, or if one map is
+// keyHeads or so many that memory does not hold a number for each, if the rule is none of
+// the four, if the scale is not finite, or if one map is
 // nil and the other not, or they differ in dimension or number of features.
 func NewRecurrence[T dense.Float](heads, keyHeads int, opts RecurrenceOptions[T]) (*Recurrence[T], error) {
-	if heads < 1 || keyHeads < 1 || heads%keyHeads != 0 {
-		return nil, fmt.Errorf("performer: heads = %d, keyHeads = %d, want at least 1 and heads a multiple of keyHeads", heads, keyHeads)
+	if err := checkHeads[T](heads, keyHeads); err != nil {
+		return nil, err
 	}
 	if opts.Rule < LinearRule || opts.Rule > GatedDeltaRule {
 		return nil, fmt.Errorf("performer: Rule = %d, want one of LinearRule (%d) to GatedDeltaRule (%d)", int(opts.Rule), int(LinearRule), int(GatedDeltaRule))

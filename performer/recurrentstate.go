@@ -1,9 +1,11 @@
 package performer
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/limit"
 )
 
 // RecurrentState is a [Recurrence] over one stream of tokens: its sums S (dk×dv for each
@@ -26,7 +28,7 @@ type RecurrentState[T dense.Float] struct {
 
 // NewState returns an empty state for queries and keys of dimension d and values of dimension
 // dv. With maps d must be the dimension of their points. It returns an error if d or dv is
-// below 1.
+// below 1, or if S takes more memory than the machine has.
 func (r *Recurrence[T]) NewState(d, dv int) (*RecurrentState[T], error) {
 	if d < 1 || dv < 1 {
 		return nil, fmt.Errorf("performer: d = %d, dv = %d, want at least 1", d, dv)
@@ -37,6 +39,9 @@ func (r *Recurrence[T]) NewState(d, dv int) (*RecurrentState[T], error) {
 	s := &RecurrentState[T]{r: r, d: d, dk: d, dv: dv}
 	if r.m > 0 {
 		s.dk = r.m
+	}
+	if err := cmp.Or(limit.Memory[T](r.keyHeads, s.dk, dv), limit.Memory[T](r.heads, padded[T](s.dk))); err != nil {
+		return nil, fmt.Errorf("performer: d = %d, dv = %d, for %d heads of queries and %d of keys with %d×%d sums: %w", d, dv, r.heads, r.keyHeads, s.dk, dv, err)
 	}
 	s.sums = dense.New[T](r.keyHeads*s.dk, dv)
 	if r.opts.Rule == GatedRule {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/limit"
 )
 
 // State is linear attention over a stream: a summary of all keys and values so far,
@@ -49,13 +50,13 @@ type State[T dense.Float] struct {
 
 // NewState returns an empty State for queries and keys of the dimension of the maps
 // and values of dimension dv. It makes no difference whether a is causal. It returns
-// an error if dv is below 1.
+// an error if dv is below 1, or if the sums take more memory than the machine has.
 func (a *Attention[T]) NewState(dv int) (*State[T], error) { return newState(a, 1, dv) }
 
 // NewState returns an empty State of all heads, for values of dimension dv a head:
 // as in Forward, columns h·d … (h+1)·d−1 of queries and keys and h·dv … (h+1)·dv−1 of
-// values and outputs are head h. It returns an error if dv is below 1 or the form is
-// not an [Attention].
+// values and outputs are head h. It returns an error if dv is below 1, if the sums take
+// more memory than the machine has, or if the form is not an [Attention].
 func (h *Heads[T]) NewState(dv int) (*State[T], error) {
 	a, ok := h.form.(*Attention[T])
 	if !ok {
@@ -67,6 +68,13 @@ func (h *Heads[T]) NewState(dv int) (*State[T], error) {
 func newState[T dense.Float](a *Attention[T], heads, dv int) (*State[T], error) {
 	if dv < 1 {
 		return nil, fmt.Errorf("performer: dv = %d, want at least 1", dv)
+	}
+	err := limit.Memory[T](dv)
+	if err == nil {
+		err = limit.Memory[T](heads, a.m, padded[T](a.width(dv)))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("performer: dv = %d, for %d heads of %d features: %w", dv, heads, a.m, err)
 	}
 	s := &State[T]{a: a, dv: dv, heads: make([]*accumulator[T], heads)}
 	for h := range s.heads {

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/limit"
 	"github.com/seed-feabd252/randfeat/orf"
 	"github.com/seed-feabd252/randfeat/rff"
 )
@@ -88,8 +89,9 @@ const decay = 0.3535533905932738
 
 // NewUnbiased returns the estimator for queries and keys of dimension d, which will
 // draw from src. An error reports d < 1, a scale that is not a positive number in the
-// range of T, a negative number of features, fewer than two replicates, a nil src,
-// and what Frequencies has to say about a first draw.
+// range of T, a negative number of features, one too large for memory, fewer than two
+// replicates or more than 2⁴⁰, a nil src, and what Frequencies has to say about a first
+// draw.
 func NewUnbiased[T dense.Float](d int, opts UnbiasedOptions[T], src rand.Source) (*Unbiased[T], error) {
 	if d < 1 {
 		return nil, fmt.Errorf("performer: d = %d, want at least 1", d)
@@ -102,6 +104,12 @@ func NewUnbiased[T dense.Float](d int, opts UnbiasedOptions[T], src rand.Source)
 	}
 	if opts.Replicates < 2 {
 		return nil, fmt.Errorf("performer: Replicates = %d, want at least 2 for a standard error", opts.Replicates)
+	}
+	if opts.Replicates > limit.Repeats {
+		return nil, fmt.Errorf("performer: Replicates = %d, want at most %d", opts.Replicates, limit.Repeats)
+	}
+	if err := limit.Memory[T](opts.Features, d); err != nil {
+		return nil, fmt.Errorf("performer: d = %d, Features = %d: %w", d, opts.Features, err)
 	}
 	if src == nil {
 		return nil, errors.New("performer: src is nil")
