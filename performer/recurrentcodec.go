@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
-	"math"
 	"slices"
 )
 
@@ -66,16 +65,16 @@ func (s *RecurrentState[T]) UnmarshalBinary(data []byte) error {
 	if err := s.checkEncoded(data); err != nil {
 		return err
 	}
-	tokens := binary.LittleEndian.Uint64(data[32:])
-	if tokens > math.MaxInt {
-		return fmt.Errorf("performer: state of %d tokens, want at most %d", tokens, math.MaxInt)
+	tokens, err := encodedTokens(data)
+	if err != nil {
+		return err
 	}
 	marks := make([]float64, 2*s.r.m)
 	body := readElements(marks, data[stateHeader:])
 	if err := s.r.checkMarks(marks); err != nil {
 		return err
 	}
-	s.n = int(tokens)
+	s.n = tokens
 	readElements(s.sums.Data, readElements(s.past, body))
 	return nil
 }

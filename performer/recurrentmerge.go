@@ -13,8 +13,8 @@ import (
 // other, and e^Σg of s's own where there are decays. other is left as it is.
 //
 // It returns an error, and changes nothing, if other is nil, differs in dimensions, or belongs
-// to another recurrence, as Check has it; and for the delta rules, whose later tokens
-// write what depends on the sums before.
+// to another recurrence, as Check has it; if both have more tokens than half of what an int
+// counts; and for the delta rules, whose later tokens write what depends on the sums before.
 func (s *RecurrentState[T]) Merge(other *RecurrentState[T]) error {
 	switch {
 	case s.r == nil || other != nil && other.r == nil:
@@ -27,6 +27,9 @@ func (s *RecurrentState[T]) Merge(other *RecurrentState[T]) error {
 		return fmt.Errorf("performer: other has d = %d and dv = %d, the state d = %d and dv = %d", other.d, other.dv, s.d, s.dv)
 	}
 	if err := s.Check(other.r); err != nil {
+		return err
+	}
+	if err := mergeable(s.n, other.n); err != nil {
 		return err
 	}
 	for f := range s.sums.Rows {

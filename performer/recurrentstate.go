@@ -210,6 +210,7 @@ func (s *RecurrentState[T]) check(x Tokens[T]) {
 		panic(fmt.Sprintf("performer: k is %d×%d, v is %d×%d, want n×%d and n×%d for %d heads of the state",
 			x.K.Rows, x.K.Cols, x.V.Rows, x.V.Cols, heads*s.d, heads*s.dv, heads))
 	}
+	checkCount(s.n, x.K.Rows)
 }
 
 // checkQueries panics unless q fits the state.

@@ -132,7 +132,7 @@ func (s *State[T]) Clone() *State[T] {
 
 // Append takes in the keys k (n×H·d) and values v (n×H·dv) of n ≥ 0 tokens, in
 // O(n·m·(d+dv)) time a head. Heads, and many tokens, are shared among processors. It
-// panics with the shapes if they do not fit.
+// panics with the shapes if they do not fit, and if an int does not count the tokens.
 func (s *State[T]) Append(k, v dense.Matrix[T]) {
 	s.checkKeys(k, v)
 	switch {
@@ -196,6 +196,7 @@ func (s *State[T]) checkKeys(k, v dense.Matrix[T]) {
 		panic(fmt.Sprintf("performer: k is %d×%d, v is %d×%d, want n×%d and n×%d for %d heads of the state",
 			k.Rows, k.Cols, v.Rows, v.Cols, d, dv, len(s.heads)))
 	}
+	checkCount(s.n, k.Rows)
 }
 
 // checkQueries panics unless q fits the state.

@@ -24,7 +24,7 @@ import (
 //	20  uint32   m, features
 //	24  uint32   dv, dimension of values
 //	28  uint32   0
-//	32  uint64   tokens
+//	32  uint64   tokens, at most half of what an int counts
 //	40  float64  marks of the m features of queries, then of those of keys
 //
 // then for each head
@@ -97,9 +97,9 @@ func (s *State[T]) UnmarshalBinary(data []byte) error {
 	if err := s.checkEncoded(data); err != nil {
 		return err
 	}
-	tokens := binary.LittleEndian.Uint64(data[32:])
-	if tokens > math.MaxInt {
-		return fmt.Errorf("performer: state of %d tokens, want at most %d", tokens, math.MaxInt)
+	tokens, err := encodedTokens(data)
+	if err != nil {
+		return err
 	}
 	body := data[stateHeader : len(data)-stateTrailer]
 	marks := make([]float64, 2*s.a.m)
@@ -114,7 +114,7 @@ func (s *State[T]) UnmarshalBinary(data []byte) error {
 		return err
 	}
 	s.settle()
-	s.n = int(tokens)
+	s.n = tokens
 	for _, acc := range s.heads {
 		if acc.ref != nil {
 			for f := range acc.ref.exponent {

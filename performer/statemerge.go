@@ -8,7 +8,8 @@ import (
 // Merge takes in all tokens of another State, so that a stream can be summarised in
 // parts; other is left as it is. The order of parts does not matter but for rounding.
 // It returns an error, and changes nothing, if other is nil, differs in the number of
-// heads or the dimension of values, or belongs to other features, as Check has it.
+// heads or the dimension of values, or belongs to other features, as Check has it, and if
+// both have more tokens than half of what an int counts.
 func (s *State[T]) Merge(other *State[T]) error {
 	switch {
 	case s.a == nil:
@@ -22,6 +23,9 @@ func (s *State[T]) Merge(other *State[T]) error {
 			len(other.heads), other.dv, len(s.heads), s.dv)
 	}
 	if err := s.Check(other.a); err != nil {
+		return err
+	}
+	if err := mergeable(s.n, other.n); err != nil {
 		return err
 	}
 	s.settle()
