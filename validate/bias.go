@@ -80,11 +80,12 @@ func (t BiasTable) Worst() (pair int, z float64) {
 	return pair, z
 }
 
-// Unbiased reports whether |Z| ≤ limit at every pair. At limit 4 an unbiased
-// map of n pairs fails with probability up to n/16,000.
+// Unbiased reports whether there are pairs and |Z| ≤ limit at every one; Bias
+// returns none with an error. At limit 4 an unbiased map of n pairs fails with
+// probability up to n/16,000.
 func (t BiasTable) Unbiased(limit float64) bool {
 	_, z := t.Worst()
-	return math.Abs(z) <= limit
+	return len(t.Pairs) > 0 && math.Abs(z) <= limit
 }
 
 // Table returns the rows with their numbers.

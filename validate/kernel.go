@@ -12,12 +12,13 @@ import (
 	"github.com/seed-feabd252/randfeat/kernels"
 )
 
-// Fault is the first of its requirements that a function fails as a kernel.
+// Fault is the first of its requirements that a function fails as a kernel. The
+// zero Fault is that of a check that came to no end, as with an error.
 type Fault int
 
 const (
 	// NoFault: on these points the function is a kernel.
-	NoFault Fault = iota
+	NoFault Fault = iota + 1
 	// NotFinite: a value is NaN or infinite.
 	NotFinite
 	// NotSymmetric: k(x, y) and k(y, x) differ by more than rounding.
@@ -28,7 +29,7 @@ const (
 
 // KernelCheck is what Kernel found about a function k on n points.
 type KernelCheck struct {
-	// Fault is NoFault, or the requirement that is broken.
+	// Fault is NoFault, or the requirement that is broken, or 0 with an error.
 	Fault Fault
 	// I and J are the rows of the pair that breaks it, if the fault is
 	// NotFinite or NotSymmetric, and Value is k(x_I, x_J) there.
@@ -45,7 +46,8 @@ type KernelCheck struct {
 	Spectrum Spectrum
 }
 
-// OK reports whether the function is a kernel on the points.
+// OK reports whether the function is a kernel on the points. It is not known to be one
+// where Kernel returned an error.
 func (c KernelCheck) OK() bool { return c.Fault == NoFault }
 
 // String returns the finding in words.
@@ -58,8 +60,10 @@ func (c KernelCheck) String() string {
 			c.I, c.J, c.Asymmetry.Upper, c.J, c.I, c.Asymmetry.Lower)
 	case NotPositive:
 		return fmt.Sprintf("not a kernel: the Gram matrix is %v", c.Spectrum)
+	case NoFault:
+		return fmt.Sprintf("a kernel on these points: the Gram matrix is %v", c.Spectrum)
 	}
-	return fmt.Sprintf("a kernel on these points: the Gram matrix is %v", c.Spectrum)
+	return "not known to be a kernel"
 }
 
 // Kernel checks whether k is a kernel on the n rows of x (n×d): whether it is
@@ -132,6 +136,7 @@ func checkGram(gram dense.Matrix[float64], d int) (KernelCheck, error) {
 	if err != nil {
 		return KernelCheck{}, err
 	}
+	c.Fault = NoFault
 	if c.Spectrum.Verdict == Indefinite {
 		c.Fault = NotPositive
 	}

@@ -37,7 +37,7 @@ func (p Property) String() string {
 
 // Linearity is what Linear found: nothing against it, or a counterexample.
 type Linearity[T dense.Float] struct {
-	// Trials is the number of random trials that were made.
+	// Trials is the number of random trials that were made; 0 with an error.
 	Trials int
 	// Broken is the property that fails, or 0 if none did. The fields below
 	// describe the counterexample and are zero if there is none.
@@ -52,13 +52,16 @@ type Linearity[T dense.Float] struct {
 	Tolerance   float64
 }
 
-// OK reports whether no counterexample was found.
-func (l Linearity[T]) OK() bool { return l.Broken == 0 }
+// OK reports whether trials were made and no counterexample was found.
+func (l Linearity[T]) OK() bool { return l.Broken == 0 && l.Trials > 0 }
 
 // String returns the finding in words.
 func (l Linearity[T]) String() string {
-	if l.OK() {
+	switch {
+	case l.OK():
 		return fmt.Sprintf("linear in %d trials", l.Trials)
+	case l.Broken == 0:
+		return "not known to be linear"
 	}
 	at := fmt.Sprintf("x = %v", l.X)
 	if l.Broken == Additivity {

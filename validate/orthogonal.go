@@ -15,13 +15,16 @@ type Angle struct {
 	// I < J are the rows, or both 0 if there are fewer than two.
 	I, J int
 	// Cos is |cos| of the angle between them, the largest of all pairs; 0 means
-	// that all are orthogonal.
+	// that all are orthogonal, and NaN comes with an error.
 	Cos float64
 }
 
 // String returns the finding in words.
 func (a Angle) String() string {
-	if a.I == a.J {
+	switch {
+	case math.IsNaN(a.Cos):
+		return "not known to be orthogonal"
+	case a.I == a.J:
 		return "fewer than two rows"
 	}
 	return fmt.Sprintf("largest |cos| %.3g, between rows %d and %d", a.Cos, a.I, a.J)
@@ -36,15 +39,16 @@ func (a Angle) String() string {
 // or infinite. O(m²d) time by matrix products, O(m·d) memory; w is only read.
 func Orthogonal[T dense.Float](w dense.Matrix[T]) (Angle, error) {
 	w.Check()
+	unknown := Angle{Cos: math.NaN()}
 	if err := checkFinite("w", w); err != nil {
-		return Angle{}, err
+		return unknown, err
 	}
 	unit := dense.Convert(dense.Matrix[float64]{}, w)
 	for i := range unit.Rows {
 		row := unit.Row(i)
 		norm := floats.Norm(row, 2)
 		if norm == 0 {
-			return Angle{}, fmt.Errorf("validate: row %d of w is zero, want a direction", i)
+			return unknown, fmt.Errorf("validate: row %d of w is zero, want a direction", i)
 		}
 		for j := range row {
 			row[j] /= norm

@@ -13,17 +13,21 @@ type Asymmetry struct {
 	I, J int
 	// Upper and Lower are A_IJ and A_JI.
 	Upper, Lower float64
-	// Difference is |A_IJ − A_JI|, the largest of all pairs.
+	// Difference is |A_IJ − A_JI|, the largest of all pairs; NaN with an error.
 	Difference float64
 }
 
-// OK reports whether the matrix is exactly symmetric.
+// OK reports whether the matrix is exactly symmetric. It is not where Symmetric
+// returned an error.
 func (a Asymmetry) OK() bool { return a.Difference == 0 }
 
 // String returns the finding in words.
 func (a Asymmetry) String() string {
-	if a.OK() {
+	switch {
+	case a.OK():
 		return "symmetric"
+	case math.IsNaN(a.Difference):
+		return "not known to be symmetric"
 	}
 	return fmt.Sprintf("not symmetric: element (%d, %d) is %g but (%d, %d) is %g, a difference of %.3g",
 		a.I, a.J, a.Upper, a.J, a.I, a.Lower, a.Difference)
@@ -35,7 +39,7 @@ func (a Asymmetry) String() string {
 // O(n²); a is only read.
 func Symmetric[T dense.Float](a dense.Matrix[T]) (Asymmetry, error) {
 	if err := checkSquare(a); err != nil {
-		return Asymmetry{}, err
+		return Asymmetry{Difference: math.NaN()}, err
 	}
 	var worst Asymmetry
 	for i := range a.Rows {

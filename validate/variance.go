@@ -2,6 +2,7 @@ package validate
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 
 	"github.com/seed-feabd252/randfeat/dense"
@@ -21,8 +22,8 @@ type VarianceTable struct {
 	Kernel kernels.Kernel
 	Draws  int
 	Pairs  []VarianceRow
-	// MSE is the mean over pairs, StdErr its standard error over draws. (Pairs
-	// share their draws, so it is not made of the errors of the rows.)
+	// MSE is the mean over pairs, StdErr its standard error over draws; NaN with an
+	// error. (Pairs share their draws, so it is not made of the errors of the rows.)
 	MSE, StdErr float64
 }
 
@@ -34,7 +35,7 @@ type VarianceTable struct {
 func Variance[T dense.Float](draw Draw[T], x, y dense.Matrix[T], draws int, src rand.Source, opts ...Option) (VarianceTable, error) {
 	m, err := measure(draw, x, y, draws, src, controlled(draws, opts), nil)
 	if err != nil {
-		return VarianceTable{}, fmt.Errorf("validate: %w", err)
+		return VarianceTable{MSE: math.NaN(), StdErr: math.NaN()}, fmt.Errorf("validate: %w", err)
 	}
 	return m.variance(), nil
 }

@@ -1,0 +1,83 @@
+package validate
+
+import (
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	exprand "golang.org/x/exp/rand"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/kernels"
+)
+
+// TestErrorsAreNotOK: who looks at the finding alone does not take an error for good news.
+func TestErrorsAreNotOK(t *testing.T) {
+	src := exprand.NewSource(1)
+	one, zeros := dense.Of(1, 1, []float64{1}), dense.New[float64](2, 2)
+	notFinite := dense.Of(2, 2, []float64{1, 2, 2, math.NaN()})
+	for name, f := range map[string]func() (ok bool, text fmt.Stringer, err error){
+		"Symmetric of no square": func() (bool, fmt.Stringer, error) {
+			a, err := Symmetric(one.ColRange(0, 0))
+			return a.OK(), a, err
+		},
+		"Symmetric": func() (bool, fmt.Stringer, error) { a, err := Symmetric(notFinite); return a.OK(), a, err },
+		"Kernel of nil": func() (bool, fmt.Stringer, error) {
+			c, err := Kernel(nil, one)
+			return c.OK(), c, err
+		},
+		"Kernel out of range": func() (bool, fmt.Stringer, error) {
+			c, err := Kernel(kernels.Gaussian{LengthScale: -1}, one)
+			return c.OK(), c, err
+		},
+		"Kernel on no points": func() (bool, fmt.Stringer, error) {
+			c, err := Kernel(kernels.Gaussian{}, dense.New[float64](0, 1))
+			return c.OK(), c, err
+		},
+		"Kernel whose eigenvalues overflow": func() (bool, fmt.Stringer, error) {
+			c, err := Kernel(kernels.Scaled{K: kernels.Gaussian{LengthScale: 1e9}, By: math.MaxFloat64}, dense.New[float64](4, 1))
+			return c.OK(), c, err
+		},
+		"Linear of nil": func() (bool, fmt.Stringer, error) {
+			l, err := Linear[float64](nil, 2, 2, src)
+			return l.OK(), l, err
+		},
+		"Linear with lengths that differ": func() (bool, fmt.Stringer, error) {
+			calls := 0
+			l, err := Linear(func(x []float64) []float64 { calls++; return make([]float64, calls) }, 2, 2, src)
+			return l.OK(), l, err
+		},
+		"Orthogonal": func() (bool, fmt.Stringer, error) { a, err := Orthogonal(zeros); return a.Cos < 0.5, a, err },
+		"Orthogonal, not finite": func() (bool, fmt.Stringer, error) {
+			a, err := Orthogonal(notFinite)
+			return a.Cos < 0.5, a, err
+		},
+		"Definiteness": func() (bool, fmt.Stringer, error) {
+			s, err := Definiteness(notFinite)
+			return s.Verdict == PositiveDefinite || s.Verdict == PositiveSemidefinite, s, err
+		},
+		"Bias": func() (bool, fmt.Stringer, error) {
+			b, err := Bias[float64](nil, one, one, 10, src)
+			return b.Unbiased(math.Inf(1)), b, err
+		},
+		"Variance": func() (bool, fmt.Stringer, error) {
+			v, err := Variance[float64](nil, one, one, 10, src)
+			return v.MSE < math.Inf(1), v, err
+		},
+	} {
+		ok, finding, err := f()
+		require.Error(t, err, name)
+		assert.False(t, ok, name)
+		assert.NotRegexp(t, "^(symmetric|a kernel|linear in|positive)", finding.String(), name)
+	}
+	assert.Equal(t, "not known to be symmetric", Asymmetry{Difference: math.NaN()}.String())
+	assert.Equal(t, "not known to be a kernel", KernelCheck{}.String())
+	assert.Equal(t, "not known to be linear", Linearity[float64]{}.String())
+	assert.Equal(t, "not known to be orthogonal", Angle{Cos: math.NaN()}.String())
+
+	none, err := Symmetric(dense.New[float64](0, 0))
+	require.NoError(t, err)
+	assert.True(t, none.OK(), "nothing is not symmetric in it")
+}
