@@ -40,7 +40,7 @@ type BiasTable struct {
 // retained of x and y.
 //
 // It is an error if x and y differ in shape or have no row, if draws is below
-// 2, if draw or src is nil, if the context of an Option is done, and if a draw
+// 2 or above 2⁴⁰, if draw or src is nil, if the context of an Option is done, and if a draw
 // fails, names no kernel or takes points of another dimension. Features that are NaN or infinite make Z NaN or
 // infinite.
 func Bias[T dense.Float](draw Draw[T], x, y dense.Matrix[T], draws int, src rand.Source, opts ...Option) (BiasTable, error) {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/limit"
 	"github.com/seed-feabd252/randfeat/internal/parallel"
 	"github.com/seed-feabd252/randfeat/rff"
 )
@@ -120,8 +121,9 @@ func (c Choice[T]) Draw(src rand.Source) (rff.Map[T], error) {
 // y are kept for the Draw of the choice and must not change.
 //
 // It is an error if there is no candidate or no budget, if x or y has no rows or they
-// differ in dimension, if src is nil, if an option is negative, if the context of an
-// Option is done, and if no candidate can be drawn.
+// differ in dimension, if src is nil, if an option is negative, if Pairs are too many for
+// memory or Draws more than 2⁴⁰, if the context of an Option is done, and if no candidate
+// can be drawn.
 func Choose[T dense.Float](x, y dense.Matrix[T], candidates []Candidate[T], b Budget, o ChooseOptions, src rand.Source, opts ...Option) (Choice[T], error) {
 	if err := checkChoice(x, y, candidates, b, o, src); err != nil {
 		return Choice[T]{}, fmt.Errorf("validate: %w", err)
@@ -181,8 +183,13 @@ func checkChoice[T dense.Float](x, y dense.Matrix[T], candidates []Candidate[T],
 		return fmt.Errorf("ChooseOptions.Pairs = %d, want at least 0", o.Pairs)
 	case o.Draws < 0 || o.Draws == 1:
 		return fmt.Errorf("ChooseOptions.Draws = %d, want at least 2, or 0 for 64", o.Draws)
+	case o.Draws > limit.Repeats:
+		return fmt.Errorf("ChooseOptions.Draws = %d, want at most %d", o.Draws, limit.Repeats)
 	case src == nil:
 		return errors.New("src is nil")
+	}
+	if err := limit.Memory[float64](o.Pairs, x.Cols); err != nil {
+		return fmt.Errorf("ChooseOptions.Pairs = %d, of points of R^%d: %w", o.Pairs, x.Cols, err)
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package validate_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"strings"
@@ -149,6 +150,8 @@ func TestChooseErrors(t *testing.T) {
 	assert.Equal(t, "validate: Budget.Time = -1ns, want at least 0", choose(x, y, all, validate.Budget{Time: -1}, validate.ChooseOptions{}, src))
 	assert.Equal(t, "validate: ChooseOptions.Pairs = -1, want at least 0", choose(x, y, all, some, validate.ChooseOptions{Pairs: -1}, src))
 	assert.Equal(t, "validate: ChooseOptions.Draws = 1, want at least 2, or 0 for 64", choose(x, y, all, some, validate.ChooseOptions{Draws: 1}, src))
+	assert.Contains(t, choose(x, y, all, some, validate.ChooseOptions{Pairs: math.MaxInt}, src), fmt.Sprintf("validate: ChooseOptions.Pairs = %d, of points of R^4: ", math.MaxInt))
+	assert.Contains(t, choose(x, y, all, validate.Budget{Features: math.MaxInt}, validate.ChooseOptions{}, src), "validate: candidate Gaussian iid: orf: m = ")
 	assert.Equal(t, "validate: src is nil", choose(x, y, all, some, validate.ChooseOptions{}, nil))
 	assert.Equal(t, "validate: candidate empty: Draw is nil", choose(x, y, []validate.Candidate[float64]{{Name: "empty"}}, some, validate.ChooseOptions{}, src))
 	failing := validate.Candidate[float64]{Name: "failing", Draw: func(int, dense.Matrix[float64], dense.Matrix[float64], rand.Source) (rff.Map[float64], error) {

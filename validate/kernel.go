@@ -8,6 +8,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/limit"
 	"github.com/seed-feabd252/randfeat/internal/parallel"
 	"github.com/seed-feabd252/randfeat/kernels"
 )
@@ -75,7 +76,8 @@ func (c KernelCheck) String() string {
 // once; then come O(n³) for the eigenvalues. Values that differ by no more than
 // (d+8)·ε·max|k| count as symmetric, eigenvalues down to −n·ε·max|λ| as not
 // negative, with ε = 2⁻⁵². It is an error if k is nil or its Validate reports
-// one, if there are no points, or if the eigenvalues do not converge.
+// one, if there are no points or so many that memory does not hold n² values, or if the
+// eigenvalues do not converge.
 func Kernel[T dense.Float](k kernels.Kernel, x dense.Matrix[T]) (KernelCheck, error) {
 	if k == nil {
 		return KernelCheck{}, errors.New("validate: k is nil")
@@ -89,6 +91,9 @@ func Kernel[T dense.Float](k kernels.Kernel, x dense.Matrix[T]) (KernelCheck, er
 	n := x.Rows
 	if n == 0 {
 		return KernelCheck{}, errors.New("validate: x has no rows, want at least 1 point")
+	}
+	if err := limit.Memory[float64](n, n); err != nil {
+		return KernelCheck{}, fmt.Errorf("validate: x is %d×%d, for %d×%d values of k: %w", n, x.Cols, n, n, err)
 	}
 	// kernels.Gram computes one of (x, y) and (y, x) and would hide a
 	// difference.

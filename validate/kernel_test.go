@@ -132,4 +132,6 @@ func TestKernelErrors(t *testing.T) {
 	assert.EqualError(t, err, "validate: x has no rows, want at least 1 point")
 	_, err = Kernel(kernels.Softmax{Scale: -1}, dense.New[float64](1, 1))
 	assert.EqualError(t, err, "kernels: Softmax.Scale = -1, want a positive finite number, or 0 for 1")
+	_, err = Kernel(kernels.DotProduct{}, dense.New[float32](1<<22, 1))
+	assert.ErrorContains(t, err, "validate: x is 4194304×1, for 4194304×4194304 values of k: 128 TiB of memory, want at most ")
 }

@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/limit"
 	"github.com/seed-feabd252/randfeat/orf"
 	"github.com/seed-feabd252/randfeat/rff"
 )
@@ -92,8 +93,8 @@ func ProjectionFunc[T dense.Float](w orf.Projection[T]) func(x []T) []T {
 //
 // f is called from one goroutine with a slice of its own and may return the same
 // slice every time. A value that is NaN or infinite counts against linearity. It
-// is an error if f or src is nil, if d or trials is below 1, or if f returns
-// slices of different lengths.
+// is an error if f or src is nil, if d or trials is below 1, if d is too large for
+// memory or trials above 2⁴⁰, or if f returns slices of different lengths.
 func Linear[T dense.Float](f func(x []T) []T, d, trials int, src rand.Source) (Linearity[T], error) {
 	switch {
 	case f == nil:
@@ -102,8 +103,13 @@ func Linear[T dense.Float](f func(x []T) []T, d, trials int, src rand.Source) (L
 		return Linearity[T]{}, fmt.Errorf("validate: d = %d, want at least 1", d)
 	case trials < 1:
 		return Linearity[T]{}, fmt.Errorf("validate: trials = %d, want at least 1", trials)
+	case trials > limit.Repeats:
+		return Linearity[T]{}, fmt.Errorf("validate: trials = %d, want at most %d", trials, limit.Repeats)
 	case src == nil:
 		return Linearity[T]{}, errors.New("validate: src is nil")
+	}
+	if err := limit.Memory[T](d); err != nil {
+		return Linearity[T]{}, fmt.Errorf("validate: d = %d: %w", d, err)
 	}
 	apply := func(x []T) []T { return slices.Clone(f(slices.Clone(x))) }
 	rng := rand.New(src)

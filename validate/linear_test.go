@@ -1,6 +1,7 @@
 package validate
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -189,6 +190,8 @@ func TestLinearErrors(t *testing.T) {
 	assert.EqualError(t, err, "validate: d = 0, want at least 1")
 	_, err = Linear(f, 1, 0, src)
 	assert.EqualError(t, err, "validate: trials = 0, want at least 1")
+	_, err = Linear(f, math.MaxInt, 1, src)
+	assert.ErrorContains(t, err, fmt.Sprintf("validate: d = %d: ", math.MaxInt))
 	_, err = Linear(f, 1, 1, nil)
 	assert.EqualError(t, err, "validate: src is nil")
 	calls := 0

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/limit"
 	"github.com/seed-feabd252/randfeat/internal/parallel"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/rff"
@@ -94,6 +95,8 @@ func checkPairs[T dense.Float](x, y dense.Matrix[T], draws int, src rand.Source)
 		return errors.New("x and y have no rows, want at least 1 pair")
 	case draws < 2:
 		return fmt.Errorf("draws = %d, want at least 2", draws)
+	case draws > limit.Repeats:
+		return fmt.Errorf("draws = %d, want at most %d", draws, limit.Repeats)
 	case src == nil:
 		return errors.New("src is nil")
 	}

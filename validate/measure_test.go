@@ -2,6 +2,7 @@ package validate
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"runtime"
@@ -15,6 +16,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/limit"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/rff"
 )
@@ -292,6 +294,14 @@ func TestMeasureErrors(t *testing.T) {
 	} {
 		_, err := f()
 		assert.EqualError(t, err, "validate: "+want)
+	}
+	if math.MaxInt > limit.Repeats {
+		_, err := Bias(draw, x, x, math.MaxInt, src)
+		assert.EqualError(t, err, fmt.Sprintf("validate: draws = %d, want at most 1099511627775", math.MaxInt))
+		_, err = Linear(func(x []float64) []float64 { return x }, 1, math.MaxInt, src)
+		assert.EqualError(t, err, fmt.Sprintf("validate: trials = %d, want at most 1099511627775", math.MaxInt))
+		_, err = Choose(x, x, GaussianCandidates[float64](1), Budget{Features: 4}, ChooseOptions{Draws: math.MaxInt}, src)
+		assert.EqualError(t, err, fmt.Sprintf("validate: ChooseOptions.Draws = %d, want at most 1099511627775", math.MaxInt))
 	}
 	_, err := Variance(draw, x, x, 0, src)
 	assert.EqualError(t, err, "validate: draws = 0, want at least 2")
