@@ -7,6 +7,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/limit"
 	"github.com/seed-feabd252/randfeat/internal/product"
 )
 
@@ -38,10 +39,14 @@ func (e *SingularError) Error() string {
 //
 // The error is an *ElementError if diag holds an element that cannot be divided by or q
 // or k NaN or ±Inf, and a *SingularError if the condition number of S is 2²⁴ (float32) or
-// 2⁵³ (float64) or more, where no digit of a solution would be right. It panics with the
+// 2⁵³ (float64) or more, where no digit of a solution would be right; another one reports
+// an S that overflows, or takes more memory than the machine has. It panics with the
 // shapes if they do not fit.
 func NewWoodbury[T dense.Float](diag []T, q, k dense.Matrix[T]) (*Woodbury[T], error) {
 	checkParts(diag, q, k)
+	if err := limit.Memory[float64](q.Cols, q.Cols); err != nil {
+		return nil, fmt.Errorf("semiseparable: q is %d×%d, the capacitance matrix %d×%d: %w", q.Rows, q.Cols, q.Cols, q.Cols, err)
+	}
 	if err := checkPivots(diag); err != nil {
 		return nil, err
 	}

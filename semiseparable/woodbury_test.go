@@ -111,6 +111,10 @@ func testSingular[T dense.Float](t *testing.T) {
 	assert.EqualError(t, err, "semiseparable: row 1 of the result overflows")
 	_, err = NewWoodbury([]T{small, 1}, dense.Of(2, 1, []T{1, 0}), dense.Of(2, 1, []T{8, 0}))
 	assert.EqualError(t, err, "semiseparable: KᵀΛ⁻¹Q overflows")
+
+	wide := dense.New[T](1, 1<<22)
+	_, err = NewWoodbury(nil, wide, wide)
+	assert.ErrorContains(t, err, "semiseparable: q is 1×4194304, the capacitance matrix 4194304×4194304: 128 TiB of memory, want at most ")
 }
 
 func TestSingular(t *testing.T) { both(t, testSingular[float32], testSingular[float64]) }
