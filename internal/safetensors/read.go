@@ -8,6 +8,8 @@ import (
 	"io"
 	"slices"
 	"strings"
+
+	"github.com/seed-feabd252/randfeat/internal/limit"
 )
 
 // maxHeader is the length in bytes beyond which a header is refused.
@@ -17,9 +19,10 @@ const maxHeader = 100_000_000
 //
 // The tensors own their memory, each its own block, and Shape and Data are never
 // nil. An error names the tensor and the value that the format forbids, or wraps
-// that of r; a file that ends too early gives io.ErrUnexpectedEOF. No input makes
-// Read panic, and what it allocates is bounded by a multiple of the bytes that
-// r has delivered and a constant, whatever the header claims.
+// that of r; a file that ends too early gives io.ErrUnexpectedEOF, and one of more
+// bytes than the machine has memory is not begun. No input makes Read panic, and what
+// it allocates is bounded by a multiple of the bytes that r has delivered and a
+// constant, whatever the header claims.
 //
 // Reads from r are of a header and of whole tensors, so that r needs a buffer of
 // its own only if it is slow at small tensors.
@@ -98,7 +101,8 @@ func take(r io.Reader, n int) ([]byte, error) {
 
 // arrange sorts the entries by their offsets, those of empty tensors before those
 // that start at the same byte, and checks that each takes the bytes which its type
-// and shape imply and that they cover the buffer without holes.
+// and shape imply, that they cover the buffer without holes, and that memory can hold
+// them.
 func arrange(entries []entry) error {
 	for _, e := range entries {
 		_, size, err := extent(e.dtype, e.shape)
@@ -122,6 +126,9 @@ func arrange(entries []entry) error {
 			return fmt.Errorf("tensor %.80q: data_offsets [%d, %d] overlap another tensor, which ends at %d", e.name, e.begin, e.end, covered)
 		case e.begin > covered:
 			return fmt.Errorf("tensor %.80q: data_offsets [%d, %d] leave a hole from %d", e.name, e.begin, e.end, covered)
+		}
+		if err := limit.Memory[byte](e.end); err != nil {
+			return fmt.Errorf("tensor %.80q: data_offsets [%d, %d]: %w", e.name, e.begin, e.end, err)
 		}
 		covered = e.end
 	}

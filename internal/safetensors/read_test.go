@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"io"
+	"math"
 	"runtime"
 	"strings"
 	"testing"
@@ -106,6 +108,7 @@ func TestReadRefuses(t *testing.T) {
 		{"same bytes", `{"a":{"dtype":"U8","shape":[8],"data_offsets":[0,8]},"b":{"dtype":"U8","shape":[8],"data_offsets":[0,8]}}`, eight, `tensor "b": data_offsets [0, 8] overlap another tensor, which ends at 8`},
 		{"empty tensor inside another", `{"a":{"dtype":"U8","shape":[8],"data_offsets":[0,8]},"b":{"dtype":"U8","shape":[0],"data_offsets":[4,4]}}`, eight, `tensor "b": data_offsets [4, 4] overlap another tensor, which ends at 8`},
 		{"beyond the buffer", tensor(`"dtype":"F64","shape":[2],"data_offsets":[0,16]`), eight, `tensor "w": data_offsets [0, 16], but the buffer gives 8 bytes: unexpected EOF`},
+		{"more than memory holds", tensor(fmt.Sprintf(`"dtype":"U8","shape":[%d],"data_offsets":[0,%[1]d]`, math.MaxInt)), eight, fmt.Sprintf(`tensor "w": data_offsets [0, %d]: `, math.MaxInt)},
 		{"bytes at the end", tensor(`"dtype":"U8","shape":[7],"data_offsets":[0,7]`), eight, `bytes follow the last tensor`},
 		{"bytes without tensors", `{}`, "\x00", `bytes follow the last tensor`},
 
@@ -180,6 +183,19 @@ func TestReadBlocks(t *testing.T) {
 		assert.Equal(t, n, cap(got.Tensors["w"].Data))
 	}
 }
+
+// A stream that never ends is refused by what its header says of it.
+func TestReadEndless(t *testing.T) {
+	const half = math.MaxInt/2 + 1
+	header := fmt.Sprintf(`{"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]},"b":{"dtype":"U8","shape":[%d],"data_offsets":[1,%d]}}`, half, half+1)
+	_, err := Read(io.MultiReader(bytes.NewReader(file(header, "")), zeros{}))
+	assert.ErrorContains(t, err, fmt.Sprintf(`safetensors: tensor "b": data_offsets [1, %d]: `, half+1))
+}
+
+// zeros is a reader without an end.
+type zeros struct{}
+
+func (zeros) Read(p []byte) (int, error) { clear(p); return len(p), nil }
 
 // What a length claims costs nothing until its bytes arrive.
 func TestReadAllocations(t *testing.T) {
