@@ -1,10 +1,15 @@
 // Package simd tells which instruction sets the assembly of this module may use.
 //
 // The environment variable RANDFEAT_DISABLE turns tiers off at start: a list of
-// avx512 and avx2, separated by commas. Without avx2, avx512 is off too.
+// avx512 and avx2, separated by commas. Each tier includes the lower ones, so that
+// without avx2 avx512 is off too, and what is left is pure Go. A name that is none of
+// them turns nothing off; a line on standard error says so, as Go does for names it
+// does not know in GODEBUG.
 package simd
 
 import (
+	"fmt"
+	"io"
 	"os"
 	"strings"
 )
@@ -19,9 +24,12 @@ const (
 	AVX512              // AVX-512 F, BW, DQ and VL, and all of AVX2
 )
 
+// disable is the name of the environment variable.
+const disable = "RANDFEAT_DISABLE"
+
 // Best is the highest tier of this machine that is not disabled. It is Generic
 // on other architectures and under the build tags purego and noasm.
-var Best = allowed(detect(), os.Getenv("RANDFEAT_DISABLE"))
+var Best = allowed(detect(), os.Getenv(disable), os.Stderr)
 
 // String returns the name of the tier as RANDFEAT_DISABLE has it.
 func (t Tier) String() string {
@@ -34,14 +42,18 @@ func (t Tier) String() string {
 	return "generic"
 }
 
-// allowed returns the highest tier up to t that the list does not disable.
-func allowed(t Tier, disabled string) Tier {
+// allowed returns the highest tier up to t that the list does not disable, and writes
+// a line to warnings for each name that is no tier.
+func allowed(t Tier, disabled string, warnings io.Writer) Tier {
 	for name := range strings.SplitSeq(disabled, ",") {
-		switch strings.TrimSpace(name) {
+		switch name = strings.TrimSpace(name); name {
 		case "avx512":
 			t = min(t, AVX2)
 		case "avx2":
 			t = Generic
+		case "":
+		default:
+			fmt.Fprintf(warnings, "randfeat: %s: unknown tier %q, want avx512 or avx2\n", disable, name)
 		}
 	}
 	return t

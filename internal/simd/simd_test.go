@@ -1,21 +1,50 @@
 package simd
 
 import (
+	"os"
+	"os/exec"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 func TestAllowed(t *testing.T) {
+	const unknown = "randfeat: RANDFEAT_DISABLE: unknown tier "
 	for _, c := range []struct {
 		have     Tier
 		disabled string
 		want     Tier
+		warnings string
 	}{
-		{AVX512, "", AVX512}, {AVX512, "avx512", AVX2}, {AVX512, "avx512,avx2", Generic}, {AVX512, " avx2 ", Generic},
-		{AVX2, "avx512", AVX2}, {AVX2, "avx2", Generic}, {Generic, "avx512", Generic}, {AVX512, "sse", AVX512},
+		{AVX512, "", AVX512, ""}, {AVX512, "avx512", AVX2, ""}, {AVX512, "avx512,avx2", Generic, ""},
+		{AVX512, "avx2", Generic, ""}, {AVX512, " avx2 ", Generic, ""}, {AVX512, "avx512,", AVX2, ""},
+		{AVX2, "avx512", AVX2, ""}, {AVX2, "avx2", Generic, ""}, {Generic, "avx512", Generic, ""},
+		{AVX512, "sse", AVX512, unknown + "\"sse\", want avx512 or avx2\n"},
+		{AVX512, "bogus,avx512,AVX2", AVX2, unknown + "\"bogus\", want avx512 or avx2\n" + unknown + "\"AVX2\", want avx512 or avx2\n"},
+		{Generic, "avx512 avx2", Generic, unknown + "\"avx512 avx2\", want avx512 or avx2\n"},
 	} {
-		assert.Equal(t, c.want, allowed(c.have, c.disabled), "%v without %q", c.have, c.disabled)
+		var warnings strings.Builder
+		assert.Equal(t, c.want, allowed(c.have, c.disabled, &warnings), "%v without %q", c.have, c.disabled)
+		assert.Equal(t, c.warnings, warnings.String(), "%v without %q", c.have, c.disabled)
+	}
+}
+
+// TestUnknownTierIsNoticed starts this program once more, with a name that is no tier.
+func TestUnknownTierIsNoticed(t *testing.T) {
+	program, err := os.Executable()
+	require.NoError(t, err)
+	for value, want := range map[string]string{
+		"bogus":       "randfeat: RANDFEAT_DISABLE: unknown tier \"bogus\", want avx512 or avx2\n",
+		"avx2,avx512": "",
+	} {
+		var warnings strings.Builder
+		c := exec.Command(program, "-test.run=^TestNames$")
+		c.Env = append(os.Environ(), disable+"="+value)
+		c.Stderr = &warnings
+		require.NoError(t, c.Run())
+		assert.Equal(t, want, warnings.String())
 	}
 }
 
