@@ -45,6 +45,7 @@ func Random[T dense.Float](d, n int, src rand.Source) (*Product[T], error) {
 		return nil, errors.New("givens: src is nil")
 	}
 	if n == 0 {
+		// An int of 32 bits does not count the rotations of every d.
 		n = int(math.Min(math.Ceil(float64(d)*math.Log2(float64(d))), limit.Repeats))
 	}
 	if err := limit.Memory[rotate.Turn[T]](n); err != nil {

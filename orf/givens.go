@@ -43,6 +43,7 @@ func Givens[T dense.Float](m, d int, src rand.Source, opts ...Option) (Projectio
 	}
 	law := Ensemble{Kind: GivensProduct, FixedLength: s.fixed, Factors: s.rotations, Order: d}
 	if law.Factors == 0 {
+		// An int of 32 bits does not count the rotations of every d.
 		law.Factors = int(math.Min(math.Ceil(float64(d)*math.Log2(float64(d))), limit.Repeats))
 	}
 	if err := limit.Memory[rotate.Turn[T]](blocksOf(m, d), law.Factors); err != nil {

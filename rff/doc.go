@@ -220,8 +220,7 @@
 //
 // Features, points, frequencies and Gram matrices that would take more memory than the
 // machine has, swap space included, are too large: the error of the constructor says
-// which argument that is and how much it would be. New panics
-// with that text.
+// which argument that is and how much it would be. New panics with that text.
 //
 // # References
 //

@@ -45,8 +45,8 @@ type Embedding[T dense.Float] struct {
 //
 // The landmarks are copied. Building costs n Gram rows and O(n³), in float64.
 //
-// An error reports a nil k, parameters of k out of range, no landmarks, a value
-// of k that is not finite, a Gram matrix that has an eigenvalue below
+// An error reports a nil k, parameters of k out of range, no landmarks or too many for
+// memory, a value of k that is not finite, a Gram matrix that has an eigenvalue below
 // −Tolerance, so that k is not a kernel, and eigenvalues that did not converge.
 func Nystroem[T dense.Float](k kernels.Kernel, landmarks dense.Matrix[T]) (*Embedding[T], error) {
 	points, s, err := spectrumOf(k, "landmarks", landmarks)
@@ -73,10 +73,10 @@ func Nystroem[T dense.Float](k kernels.Kernel, landmarks dense.Matrix[T]) (*Embe
 //
 // The points are copied. Building costs n Gram rows and O(n³), in float64.
 //
-// An error reports a nil k, parameters of k out of range, no points, a value of
-// k that is not finite, a Gram matrix that has an eigenvalue below −Tolerance,
-// so that k is not a kernel, eigenvalues that did not converge, a rank below 1,
-// and one above the number of eigenvalues above Tolerance.
+// An error reports a nil k, parameters of k out of range, no points or too many for
+// memory, a value of k that is not finite, a Gram matrix that has an eigenvalue below
+// −Tolerance, so that k is not a kernel, eigenvalues that did not converge, a rank
+// below 1, and one above the number of eigenvalues above Tolerance.
 func Spectral[T dense.Float](k kernels.Kernel, x dense.Matrix[T], rank int) (*Embedding[T], error) {
 	if err := atLeastOne("rank", rank); err != nil {
 		return nil, err

@@ -36,8 +36,9 @@ import (
 // workspace that is kept; so it is where a ψ_l is beyond 2^±60.
 //
 // An error reports a nil w, a scale that is not a positive number in the range of T,
-// samples without rows, not of the dimension of w, or whose second moments are not finite,
-// and ψ_l or features outside the range of T.
+// samples without rows, not of the dimension of w, or whose second moments are not finite
+// or too large for memory, frequencies that are, and ψ_l or features outside the range of
+// T.
 func SADERF[T dense.Float](w orf.Projection[T], x, y dense.Matrix[T], scale float64) (*Positive[T], error) {
 	f, err := newFit(w, x, y, scale)
 	if err != nil {

@@ -54,8 +54,9 @@ func GaussianHyperbolic[T dense.Float](w orf.Projection[T], lengthScale float64)
 // N(0, I); its mean squared error is that of SoftmaxOptimal at x/ℓ and y/ℓ times
 // exp(−(‖x‖²+‖y‖²)/ℓ²).
 //
-// An error reports a nil w, a lengthScale that is not a positive number in the range of
-// T, and an a that is not a number below 1/8 or whose features are outside that range.
+// An error reports a nil w, one whose frequencies are too large for memory as a matrix,
+// a lengthScale that is not a positive number in the range of T, and an a that is not a
+// number below 1/8 or whose features are outside that range.
 func GaussianOptimal[T dense.Float](w orf.Projection[T], lengthScale, a float64) (*Positive[T], error) {
 	if _, err := inverse[T]("lengthScale", lengthScale); err != nil {
 		return nil, err

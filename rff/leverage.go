@@ -45,7 +45,7 @@ import (
 // The cost is O(N·n) values of k and O(N·n² + n³ log N), in float64.
 //
 // An error reports a nil k, parameters of k out of range, an element of x that is not
-// finite, an n outside 1 … N, a ridge that is not a positive finite number, a nil src, a
+// finite, an n outside 1 … N or too large for memory, a ridge that is not a positive finite number, a nil src, a
 // value of k that is not finite, and a matrix K_SS + λ·diag(p) that is not
 // positive definite to working precision: k is not a kernel then, or ridge is too
 // small.

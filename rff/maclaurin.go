@@ -40,9 +40,9 @@ import (
 // O(n·d·Σ_j n_j): the mean degree decides.
 //
 // An error reports an m or d below 1, or too large for memory, parameters of k out of
-// range, degrees of another length, one that is negative or not finite, one that is 0 for a positive
-// coefficient, a factor that is out of the range of T, a law that is none of the
-// four, an odd m for a complex one, and a nil src.
+// range, degrees of another length, one that is negative or not finite, one that is 0 for
+// a positive coefficient, a factor that is out of the range of T, a law that is none of
+// the four, an odd m for a complex one, and a nil src.
 func Maclaurin[T dense.Float](m, d int, k kernels.Maclaurin, degrees []float64, law Weights, src rand.Source) (*Products[T], error) {
 	if err := sketchable[T](m, d, k, src); err != nil {
 		return nil, err

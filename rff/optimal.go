@@ -27,8 +27,9 @@ import (
 //
 // Orthogonal rows lower it by as much as that of SoftmaxPositive, whatever a is.
 //
-// An error reports a nil w, a scale that is not a positive number in the range of T,
-// and an a that is not a number below 1/8 or whose features are outside that range.
+// An error reports a nil w, one whose frequencies are too large for memory as a matrix,
+// a scale that is not a positive number in the range of T, and an a that is not a number
+// below 1/8 or whose features are outside that range.
 func SoftmaxOptimal[T dense.Float](w orf.Projection[T], scale, a float64) (*Positive[T], error) {
 	if _, err := root[T]("scale", scale); err != nil {
 		return nil, err
