@@ -79,13 +79,15 @@ func (acc *accumulator[T]) scaleQueries(queries dense.Matrix[T], scales []scale)
 	}
 }
 
-// rescale multiplies the sums of features lo ≤ f < hi by the powers of two that
-// the changes ask for, which rounds only what falls below the smallest normal
-// number.
+// rescale multiplies the sums of features lo ≤ f < hi by what the changes ask for: by powers
+// of two, which round only what falls below the smallest normal number, unless an exponent is
+// far.
 func rescale[T dense.Float](sums dense.Matrix[T], changes []change, lo, hi int) {
 	for _, c := range changes {
-		if f := int(c.feature); lo <= f && f < hi {
-			vecmath.Scale(sums.Row(f), powerOfTwo[T](-c.by))
+		// Without a reference the sums are zero, or NaN or Inf from a key that
+		// is, and stay what they are.
+		if f := c.feature; lo <= f && f < hi && c.from != none {
+			vecmath.Scale(sums.Row(f), lowering[T](c.from, c.to))
 		}
 	}
 }

@@ -104,6 +104,12 @@ func (a *Attention[T]) Dims() (d, m int) { return a.d, a.m }
 // allocated. It takes O((Lq+Lk)·m·(d+dv)) time and O(m·dv) memory beyond dst,
 // whatever the lengths are, and gives the same bits whatever GOMAXPROCS is.
 //
+// With maps that are LogMaps a normalised row is an average of values, to rounding, wherever
+// log-features are numbers of T, whatever their size is. Features of the softmax and the Gaussian
+// kernel are zero at a point whose ‖x‖² is beyond the range of T, in float32 from norms of
+// about 10¹⁹ on, in float64 of 10¹⁵⁴: such a key has no weight, and such a query has nothing
+// but weights of zero.
+//
 // Without keys (Lk = 0) the output is zero, normalised or not. If keys there
 // are but every weight of a row is exactly zero, as can happen with features
 // that vanish, the normalised row is 0/0 = NaN and the unnormalised one zero.

@@ -2,7 +2,6 @@ package performer
 
 import (
 	"fmt"
-	"math"
 	"runtime"
 
 	"github.com/seed-feabd252/randfeat/dense"
@@ -118,7 +117,7 @@ func (a *Attention[T]) sumSlope(slope, x []T, s scale) {
 // multiply multiplies x by s. What is beyond the range of T becomes ±Inf or zero.
 func multiply[T dense.Float](x []T, s scale) {
 	const least, greatest = 0x1p-100, 0x1p100
-	if f := math.Ldexp(s.factor, s.exponent); least <= f && f <= greatest {
+	if f := s.float64(); least <= f && f <= greatest {
 		vecmath.Scale(x, T(f))
 		return
 	}

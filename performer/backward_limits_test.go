@@ -103,7 +103,7 @@ func testBackwardUnnormalisedRange[T dense.Float](t *testing.T) {
 	for _, causal := range []bool{false, true} {
 		a := attention(newExponential[T](), Options{Causal: causal, Unnormalised: true})
 		for _, c := range []struct{ q, k, v, g float64 }{
-			{500, -500, 2, 3}, {-2000, 2000, 3, 1}, {60, 60, 1e-15, 1e-15}, {-60, -60, 1e15, 1e15},
+			{500, -500, 2, 3}, {-2000, 2000, 3, 1}, {60, 60, 1e-15, 1e-15}, {-60, -60, 1e15, 1e15}, {1e12, -1e12, 2, 3}, {-1e30, 1e30, 2, 3},
 		} {
 			got := backward[T](a, [3]dense.Matrix[T]{one(c.q), one(c.k), one(c.v)}, one(c.g))
 			w := math.Exp(c.q + c.k)

@@ -65,14 +65,14 @@ func TestReferenceFollowsTheFirstTokenOnly(t *testing.T) {
 	r := newReference[float64](2)
 	logs := dense.Of(4, 2, []float64{1, 2, 5, 2, 1, 170, 1, 180})
 	r.raise(logs.Row(0), nil)
-	assert.Equal(t, []int32{2, 3}, r.exponent, "1 ≤ 2·ln 2, 2 ≤ 3·ln 2")
+	assert.Equal(t, []int64{2, 3}, r.exponent, "1 ≤ 2·ln 2, 2 ≤ 3·ln 2")
 	assert.Equal(t, 3, r.admits(logs), "180 is more than 250 bits above 3·ln 2, 170 is not")
 	peaks := make([]float64, 2)
 	peaksOf(peaks, logs)
 	assert.False(t, r.admitsAll(peaks))
 	changes := r.raise(peaks, nil)
-	assert.Equal(t, []int32{8, 260}, r.exponent)
-	assert.Equal(t, []change{{0, 6}, {1, 257}}, changes)
+	assert.Equal(t, []int64{8, 260}, r.exponent)
+	assert.Equal(t, []change{{0, 2, 8}, {1, 3, 260}}, changes)
 }
 
 // Growing norms: token t has norm t/10, so that the sums over later tokens are

@@ -98,9 +98,21 @@
 //     overflows only if the result does.
 //
 // At least one feature of a row has the weight 1 and sums to at least ½: the
-// denominator cannot underflow. Log-features within ±9·10⁷ are resolved, those
-// below count as zero. In float32 ℓ itself is only accurate to 2⁻²⁴ of its size,
+// denominator cannot underflow. So normalised outputs are averages of values wherever
+// log-features are numbers of the type. In float32 ℓ itself is only accurate to 2⁻²⁴ of its size,
 // which limits the accuracy for large norms: ℓ of size 500 has an error of 3·10⁻⁵.
+//
+// Log-features beyond ±2²⁷·ln 2 = ±9·10⁷ are far, where a float32 is accurate to 8. The
+// reference of a feature that reaches so far is the largest log-feature itself, not a
+// multiple of ln 2, and sums change from one to the other by an exponential. A query finds
+// M_i from differences that are not rounded: ℓ_if + N_f·ln 2 might overflow, and its rounding
+// would be more than what tells two features apart.
+//
+// Features of the softmax and the Gaussian kernel have ‖x‖² in their logarithms. Where that is
+// beyond the range of the type, in float32 from norms of about 10¹⁹ on, in float64 of 10¹⁵⁴,
+// all log-features of a point are −Inf. As a key it has no weight; as a query it has nothing but
+// weights of zero. Close to the largest numbers of the type projections are out of range too,
+// and log-features are NaN.
 //
 // The features elu+1 cost less than their logarithms and are rarely out of range.
 // Bidirectional, normalised attention tries them as they are, which is N_f = M_i = 0.
@@ -308,6 +320,8 @@
 //   - [Katharopoulos et al. 2020] A. Katharopoulos, A. Vyas, N. Pappas, F. Fleuret:
 //     Transformers are RNNs: fast autoregressive transformers with linear attention.
 //     ICML 2020.
+//   - [Knuth 1998] D. E. Knuth: The art of computer programming. Volume 2: Seminumerical
+//     algorithms. Third edition, section 4.2.2.
 //   - [Milakov & Gimelshein 2018] M. Milakov, N. Gimelshein: Online normalizer
 //     calculation for softmax. arXiv:1805.02867.
 //   - [Rabe & Staats 2021] M. N. Rabe, C. Staats: Self-attention does not need O(n²)

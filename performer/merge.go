@@ -14,11 +14,11 @@ func (acc *accumulator[T]) mergeFeatures(other *accumulator[T], lo, hi int) {
 		factor := T(1)
 		if n, old := other.ref.exponent[f], acc.ref.exponent[f]; n > old {
 			if old != none {
-				vecmath.Scale(sums.Row(f), powerOfTwo[T](old-n))
+				vecmath.Scale(sums.Row(f), lowering[T](old, n))
 			}
 			acc.ref.set(f, n)
 		} else if n != none {
-			factor = powerOfTwo[T](n - old)
+			factor = lowering[T](n, old)
 		}
 		vecmath.AddScaled(sums.Row(f), more.Row(f), factor)
 	}

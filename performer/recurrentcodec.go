@@ -25,8 +25,9 @@ import (
 // then, for the gated rule, Hk·dk float64, the sums of decays; elements S, Hk·dk rows of dv;
 // and at the end the CRC-32C of all that precedes it, a uint32.
 const (
-	recurrentMagic = "rfrecur\x00"
-	flagNormalised = 16
+	recurrentMagic   = "rfrecur\x00"
+	recurrentVersion = 1
+	flagNormalised   = 16
 )
 
 var (
@@ -86,7 +87,7 @@ func (s *RecurrentState[T]) appendHeader(b []byte) []byte {
 		flags |= flagNormalised
 	}
 	b = append(b, recurrentMagic...)
-	b = binary.LittleEndian.AppendUint16(b, stateVersion)
+	b = binary.LittleEndian.AppendUint16(b, recurrentVersion)
 	b = append(b, byte(elementSize[T]()), flags)
 	for _, n := range []int{s.r.keyHeads, s.d, s.r.m, s.dv, s.r.heads} {
 		b = binary.LittleEndian.AppendUint32(b, uint32(n))
@@ -102,7 +103,7 @@ func (s *RecurrentState[T]) encodedSize() int {
 // checkEncoded returns an error unless data are intact and of a state like s, as far
 // as the header tells. What the header says is compared, never a size to allocate.
 func (s *RecurrentState[T]) checkEncoded(data []byte) error {
-	if err := checkSealed(data, recurrentMagic); err != nil {
+	if err := checkSealed(data, recurrentMagic, recurrentVersion); err != nil {
 		return err
 	}
 	own := s.appendHeader(make([]byte, 0, stateHeader))
@@ -121,17 +122,17 @@ func (s *RecurrentState[T]) checkEncoded(data []byte) error {
 	return nil
 }
 
-// checkSealed returns an error unless data begin as they should, are of a version that is
-// known, and have the checksum that they say.
-func checkSealed(data []byte, magic string) error {
+// checkSealed returns an error unless data begin as they should, are of this
+// version, and have the checksum that they say.
+func checkSealed(data []byte, magic string, version uint16) error {
 	if len(data) < stateHeader+stateTrailer {
 		return fmt.Errorf("performer: state of %d bytes, want at least %d", len(data), stateHeader+stateTrailer)
 	}
 	if string(data[:8]) != magic {
 		return fmt.Errorf("performer: state begins with %q, want %q", data[:8], magic)
 	}
-	if v := binary.LittleEndian.Uint16(data[8:]); v != stateVersion {
-		return fmt.Errorf("performer: state of version %d, want %d", v, stateVersion)
+	if v := binary.LittleEndian.Uint16(data[8:]); v != version {
+		return fmt.Errorf("performer: state of version %d, want %d", v, version)
 	}
 	end := len(data) - stateTrailer
 	if got, want := crc32.Checksum(data[:end], castagnoli), binary.LittleEndian.Uint32(data[end:]); got != want {

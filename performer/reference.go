@@ -2,28 +2,23 @@ package performer
 
 import (
 	"math"
+	"sync/atomic"
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/vecmath"
 )
 
-// none is the reference exponent of a feature that no key has had yet.
-const none = math.MinInt32
-
-// maxExponent bounds |N_f|. Log-features below −maxExponent·ln 2 count as
-// zero, those above +maxExponent·ln 2 overflow. At this size a float32 is
-// accurate to 8 only, so that nothing meaningful lies beyond.
-const maxExponent = 1 << 27
-
 // reference holds an integer exponent N_f for each feature: keys enter the sums
-// as exp(ℓ_jf − N_f·ln 2). An integer, so that replacing it by a larger one
-// multiplies the sums by a power of two, which rounds nothing.
+// as exp(ℓ_jf − R_f) with R_f = N_f·ln 2. An integer, so that replacing it by a
+// larger one multiplies the sums by a power of two, which rounds nothing.
 //
-// N_f·ln 2 is kept as high + low, where high is exact for |N_f| ≤ 2¹² in
+// R_f is kept as high + low, where high is exact for |N_f| ≤ 2¹² in
 // float32 and 2²¹ in float64. A difference of two large logarithms thus loses
-// nothing beyond the rounding they came with.
+// nothing beyond the rounding they came with. A far exponent stands for a
+// number of T, which is R_f itself: see exponentOf.
 type reference[T dense.Float] struct {
-	exponent  []int32
+	exponent  []int64
+	far       atomic.Int64 // the number of far exponents
 	high, low []T
 	base      []T // high, or −Inf where there is no reference
 	top       []T // a log-feature up to it has no greater exponent
@@ -34,7 +29,7 @@ type reference[T dense.Float] struct {
 
 func newReference[T dense.Float](m int) *reference[T] {
 	r := &reference[T]{
-		exponent: make([]int32, m),
+		exponent: make([]int64, m),
 		high:     make([]T, m), low: make([]T, m), base: make([]T, m),
 		top: make([]T, m), limit: make([]T, m),
 	}
@@ -66,13 +61,24 @@ func (r *reference[T]) one() {
 	}
 }
 
-// set makes n the exponent of feature f.
-func (r *reference[T]) set(f int, n int32) {
+// set makes n the exponent of feature f. Calls for different features may run at once.
+func (r *reference[T]) set(f int, n int64) {
+	if was, is := isFar(r.exponent[f]), isFar(n); is && !was {
+		r.far.Add(1)
+	} else if was && !is {
+		r.far.Add(-1)
+	}
 	r.exponent[f] = n
 	if n == none {
 		inf := T(math.Inf(-1))
 		r.high[f], r.low[f] = 0, 0
 		r.base[f], r.top[f], r.limit[f] = inf, inf, inf
+		return
+	}
+	if isFar(n) {
+		x := T(logOf(n))
+		r.high[f], r.low[f] = x, 0
+		r.base[f], r.top[f], r.limit[f] = x, x, x
 		return
 	}
 	// The margin is far wider than any rounding here.
@@ -87,6 +93,7 @@ func (r *reference[T]) set(f int, n int32) {
 // copyOf makes r hold what scaling keys and queries needs of another reference.
 func (r *reference[T]) copyOf(other *reference[T]) {
 	copy(r.exponent, other.exponent)
+	r.far.Store(other.far.Load())
 	copy(r.high, other.high)
 	copy(r.low, other.low)
 	copy(r.base, other.base)
@@ -99,13 +106,15 @@ func (r *reference[T]) copyAll(other *reference[T]) {
 	copy(r.limit, other.limit)
 }
 
-// change says that the exponent of a feature has grown by so much: sums taken
-// before are to be multiplied by 2^(−by).
-type change struct{ feature, by int32 }
+// change says that the exponent of a feature has grown.
+type change struct {
+	feature  int
+	from, to int64
+}
 
 // raise makes the reference no less than the log-features x, one of each, and
-// appends the changes of features that had a reference to changes. NaN and ±Inf
-// have no exponent: they enter the sums as they are.
+// appends what that changes to changes. NaN and ±Inf have no exponent: they enter the
+// sums as they are.
 func (r *reference[T]) raise(x []T, changes []change) []change {
 	inf := T(math.Inf(1))
 	top := r.top[:len(x)]
@@ -113,25 +122,14 @@ func (r *reference[T]) raise(x []T, changes []change) []change {
 		if !(v > top[f] && v < inf) {
 			continue
 		}
-		n, old := exponentOf(v), r.exponent[f]
+		n, old := exponentOf(float64(v)), r.exponent[f]
 		if n <= old {
 			continue
 		}
-		// Without a reference the sums are zero, or NaN or Inf from a key that
-		// is, and stay what they are.
-		if old != none {
-			changes = append(changes, change{int32(f), n - old})
-		}
+		changes = append(changes, change{f, old, n})
 		r.set(f, n)
 	}
 	return changes
-}
-
-// exponentOf returns the least integer N, in the range of exponents, such that
-// the finite x does not exceed N·ln 2.
-func exponentOf[T dense.Float](x T) int32 {
-	n := math.Ceil(float64(x) / math.Ln2)
-	return int32(min(max(n, -maxExponent), maxExponent))
 }
 
 // peaksOf writes into dst the largest finite log-feature of the rows for each
@@ -172,7 +170,7 @@ func (r *reference[T]) admits(logs dense.Matrix[T]) int {
 	return logs.Rows
 }
 
-// scaleKeys replaces log-features ℓ by exp(ℓ − N·ln 2).
+// scaleKeys replaces log-features ℓ by exp(ℓ − R).
 func (r *reference[T]) scaleKeys(logs dense.Matrix[T]) {
 	for i := range logs.Rows {
 		row := logs.Row(i)
@@ -181,24 +179,32 @@ func (r *reference[T]) scaleKeys(logs dense.Matrix[T]) {
 }
 
 // scaleQueries replaces the log-features ℓ of query i by
-// exp(ℓ_f + N_f·ln 2 − M_i), where M_i is their greatest finite exponent, and
+// exp(ℓ_f + R_f − M_i), where M_i is their greatest finite exponent, and
 // records exp(M_i) in scales[i] if there are scales. A feature without a reference
 // gets the weight zero. If that holds for all of them M_i is zero.
 func (r *reference[T]) scaleQueries(logs dense.Matrix[T], scales []scale) {
+	anyFar := r.far.Load() > 0
 	for i := range logs.Rows {
 		row := logs.Row(i)
-		var log0, base0, low0 T
-		s := scale{factor: 1}
-		if f := vecmath.PeakSum(row, r.base, r.low); f >= 0 {
-			log0, base0, low0 = row[f], r.base[f], r.low[f]
-			if scales != nil {
-				s = newScale(float64(log0), r.exponent[f])
+		s, at := scale{factor: 1}, -1
+		if !anyFar {
+			at = vecmath.PeakSum(row, r.base, r.low)
+		}
+		if anyFar || at >= 0 && math.Abs(float64(row[at])) > maxLog {
+			s = r.scaleFar(row)
+		} else {
+			var log0, base0, low0 T
+			if at >= 0 {
+				log0, base0, low0 = row[at], r.base[at], r.low[at]
+				if scales != nil {
+					s = newScale(float64(log0), r.exponent[at])
+				}
 			}
+			// Like is subtracted from like, so that large logarithms cancel exactly.
+			vecmath.ExpRelative(row, row, log0, r.base, base0, r.low, low0)
 		}
 		if scales != nil {
 			scales[i] = s
 		}
-		// Like is subtracted from like, so that large logarithms cancel exactly.
-		vecmath.ExpRelative(row, row, log0, r.base, base0, r.low, low0)
 	}
 }

@@ -99,6 +99,13 @@ func testUnnormalisedRange[T dense.Float](t *testing.T) {
 		{120, 0, 1e-30, math.Exp(120) * 1e-30},
 		{math.Inf(-1), 3, 1, 0},
 		{3, math.Inf(-1), 1, 0},
+		{1e12, -1e12, 2, 2},
+		{-1e30, 1e30, 3, 3},
+		{1e30, 1e30, 1, math.Inf(1)},
+		{1e30, 1e30, 0, 0},
+		{-1e30, -1e30, 1, 0},
+		{1e30, 3, -1, math.Inf(-1)},
+		{-1e30, 3, 1, 0},
 	} {
 		for _, a := range []*Attention[T]{id, causal} {
 			got := float64(a.Forward(dense.Matrix[T]{}, one(c.q), one(c.k), one(c.v)).Data[0])

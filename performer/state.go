@@ -21,8 +21,11 @@ import (
 //
 // A State holds H heads, each with m×(dv+1) sums, m×dv if unnormalised, and the
 // exponent of a running maximum for each feature, from which a new maximum differs by
-// a power of two: rescaling rounds nothing, and norms may grow without bound. In
-// float32 a sum that takes in one small number after another loses ever more of each,
+// a power of two: rescaling rounds nothing, except beyond log-features of ±9·10⁷. Norms may
+// grow as long as log-features are numbers of T, for features of the softmax and the Gaussian
+// kernel up to about 10¹⁹ in float32 and 10¹⁵⁴ in float64. A key beyond has no weight, and a
+// normalised query beyond is answered by 0/0 = NaN, as every query is while no key has a
+// weight. In float32 a sum that takes in one small number after another loses ever more of each,
 // and all of it after 2²⁴ of a size. So single tokens have sums of their own there,
 // which are added to those of all before whenever 256 have come.
 //

@@ -16,7 +16,7 @@ import (
 // A State as bytes, all numbers little endian:
 //
 //	 0  8 bytes  "rfstate" and a zero
-//	 8  uint16   version, 1
+//	 8  uint16   version, 2
 //	10  uint8    bytes of an element, 4 or 8
 //	11  uint8    flags: 1 unnormalised, 2 log-features
 //	12  uint32   H, heads
@@ -29,15 +29,16 @@ import (
 //
 // then for each head
 //
-//	int32    m reference exponents, if log-features: −2³¹ for a feature of no key
+//	int64    m reference exponents, if log-features: −2⁶³ for a feature of no key
 //	element  sums, m rows of dv, and one more unless unnormalised
 //
 // and at the end the CRC-32C of all that precedes it, a uint32.
 const (
 	stateMagic      = "rfstate\x00"
-	stateVersion    = 1
+	stateVersion    = 2
 	stateHeader     = 40
 	stateTrailer    = 4
+	exponentSize    = 8
 	flagUnnormalise = 1
 	flagLogarithms  = 2
 )
@@ -74,7 +75,7 @@ func (s *State[T]) AppendBinary(b []byte) ([]byte, error) {
 	for _, acc := range s.heads {
 		if acc.ref != nil {
 			for _, n := range acc.ref.exponent {
-				b = binary.LittleEndian.AppendUint32(b, uint32(n))
+				b = binary.LittleEndian.AppendUint64(b, uint64(n))
 			}
 		}
 		sums := acc.sums()
@@ -118,9 +119,9 @@ func (s *State[T]) UnmarshalBinary(data []byte) error {
 	for _, acc := range s.heads {
 		if acc.ref != nil {
 			for f := range acc.ref.exponent {
-				acc.ref.set(f, int32(binary.LittleEndian.Uint32(body[4*f:])))
+				acc.ref.set(f, int64(binary.LittleEndian.Uint64(body[exponentSize*f:])))
 			}
-			body = body[4*acc.m:]
+			body = body[exponentSize*acc.m:]
 		}
 		sums := acc.sums()
 		for f := range sums.Rows {
@@ -157,7 +158,7 @@ func (s *State[T]) encodedSize() int {
 func (s *State[T]) headSize() int {
 	perFeature := s.a.width(s.dv) * elementSize[T]()
 	if s.a.logKey != nil {
-		perFeature += 4
+		perFeature += exponentSize
 	}
 	return s.a.m * perFeature
 }
@@ -165,7 +166,7 @@ func (s *State[T]) headSize() int {
 // checkEncoded returns an error unless data are intact and of a state like s, as far
 // as the header tells. What the header says is compared, never a size to allocate.
 func (s *State[T]) checkEncoded(data []byte) error {
-	if err := checkSealed(data, stateMagic); err != nil {
+	if err := checkSealed(data, stateMagic, stateVersion); err != nil {
 		return err
 	}
 	own := s.appendHeader(make([]byte, 0, stateHeader))
@@ -184,8 +185,8 @@ func (s *State[T]) checkEncoded(data []byte) error {
 	return nil
 }
 
-// checkSums returns an error if the heads hold what no keys lead to: exponents out of
-// range, or finite sums other than zero of a feature that has none.
+// checkSums returns an error if the heads hold what no keys lead to: exponents of no
+// finite T, or finite sums other than zero of a feature that has none.
 func (s *State[T]) checkSums(heads []byte) error {
 	if s.a.logKey == nil {
 		return nil
@@ -193,12 +194,12 @@ func (s *State[T]) checkSums(heads []byte) error {
 	row := make([]T, s.a.width(s.dv))
 	for h := range s.heads {
 		exponents := heads[h*s.headSize():]
-		sums := exponents[4*s.a.m:]
+		sums := exponents[exponentSize*s.a.m:]
 		for f := range s.a.m {
-			n := int32(binary.LittleEndian.Uint32(exponents[4*f:]))
+			n := int64(binary.LittleEndian.Uint64(exponents[exponentSize*f:]))
 			sums = readElements(row, sums)
-			if n != none && (n < -maxExponent || n > maxExponent) {
-				return fmt.Errorf("performer: state with exponent %d, want at most ±%d", n, maxExponent)
+			if !isExponent[T](n) {
+				return fmt.Errorf("performer: state with exponent %d, want that of a finite %T", n, T(0))
 			}
 			if n == none && slices.ContainsFunc(row, func(x T) bool { return x != 0 && x-x == 0 }) {
 				return errors.New("performer: state with sums of a feature that no key has had")

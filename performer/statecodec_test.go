@@ -60,7 +60,7 @@ func TestStateGolden(t *testing.T) {
 	word := binary.LittleEndian.AppendUint64(nil, math.Float64bits(mark))
 	want := []byte{
 		'r', 'f', 's', 't', 'a', 't', 'e', 0,
-		1, 0, 8, 0, // version, float64, neither unnormalised nor logarithms
+		2, 0, 8, 0, // version 2, of exponents with 64 bits; float64, neither unnormalised nor logarithms
 		1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0,
 		1, 0, 0, 0, 0, 0, 0, 0,
 	}
@@ -70,15 +70,22 @@ func TestStateGolden(t *testing.T) {
 	require.Equal(t, want, got[:len(got)-4])
 	assert.Equal(t, crc32.Checksum(want, crc32.MakeTable(crc32.Castagnoli)), binary.LittleEndian.Uint32(got[len(want):]))
 
+	// A log-feature of 2²⁸ lies two octaves less the fraction of ln 2 above that of 2²⁷·ln 2.
+	logs := must(attention(newExponential[float64](), Options{}).NewState(1))
+	logs.Append(filled[float64](1, 1, 0x1p28), filled[float64](1, 1, 3))
+	got = must(logs.MarshalBinary())
+	want = binary.LittleEndian.AppendUint64(nil, 1<<27+2<<52-0x62e42fefa39ef)
+	assert.Equal(t, append(want, 0, 0, 0, 0, 0, 0, 0x08, 0x40, 0, 0, 0, 0, 0, 0, 0xf0, 0x3f), got[stateHeader+16:len(got)-4])
+
 	single := must(must(NewHeads[float32](attention(positive[float32](8, 4), Options{Unnormalised: true}), 3)).NewState(5))
 	single.Append(filled[float32](2, 12, 1), filled[float32](2, 15, 1))
 	assert.Equal(t, []byte{
-		'r', 'f', 's', 't', 'a', 't', 'e', 0, 1, 0, 4, 3,
+		'r', 'f', 's', 't', 'a', 't', 'e', 0, 2, 0, 4, 3,
 		3, 0, 0, 0, 4, 0, 0, 0, 8, 0, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0,
 	}, must(single.MarshalBinary())[:40])
 
 	prefix := []byte("before")
-	both := must(s.AppendBinary(prefix))
+	got, both := must(s.MarshalBinary()), must(s.AppendBinary(prefix))
 	assert.Equal(t, append(bytes.Clone(prefix), got...), both, "the checksum is that of the state alone")
 }
 
@@ -128,12 +135,17 @@ func TestStateHostile(t *testing.T) {
 		return sealed(bad)
 	}
 	exponents := stateHeader + 16*m
+	exponent := func(n int64) []byte {
+		bad := bytes.Clone(data)
+		binary.LittleEndian.PutUint64(bad[exponents:], uint64(n))
+		return sealed(bad)
+	}
 	for want, bad := range map[string][]byte{
 		"performer: state of 0 bytes, want at least 44":                                           nil,
 		"performer: state begins with \"rfstbte\\x00\", want \"rfstate\\x00\"":                    word(4, 'b'|'t'<<8|'e'<<16),
-		"performer: state of version 2, want 1":                                                   word(8, 2|4<<16|2<<24),
-		"performer: state of 8-byte elements, want 4":                                             word(8, 1|8<<16|2<<24),
-		"performer: state with flags 0x3, want 0x2 (1 unnormalised, 2 log-features)":              word(8, 1|4<<16|3<<24),
+		"performer: state of version 1, want 2":                                                   word(8, 1|4<<16|2<<24),
+		"performer: state of 8-byte elements, want 4":                                             word(8, 2|8<<16|2<<24),
+		"performer: state with flags 0x3, want 0x2 (1 unnormalised, 2 log-features)":              word(8, 2|4<<16|3<<24),
 		"performer: state with heads = 4294967295, want 1":                                        word(12, math.MaxUint32),
 		"performer: state with d = 4, want 3":                                                     word(16, 4),
 		"performer: state with m = 2147483648, want 4":                                            word(20, 1<<31),
@@ -141,12 +153,17 @@ func TestStateHostile(t *testing.T) {
 		"performer: state with reserved word = 9, want 0":                                         word(28, 9),
 		fmt.Sprintf("performer: state of 9223372036854775808 tokens, want at most %d", maxTokens): word(36, 1<<31),
 		"performer: the features differ from those that the state belongs to":                     word(stateHeader+4, 0x7ff80000),
-		"performer: state with exponent 2147483647, want at most ±134217728":                      word(exponents, math.MaxInt32),
-		"performer: state with sums of a feature that no key has had":                             word(exponents+4*m, 0x3f800000),
-		"performer: state of 171 bytes, want 172":                                                 sealed(data[:len(data)-1]),
+		"performer: state with exponent -4294967296, want that of a finite float32":               word(exponents+4, math.MaxUint32),
+		"performer: state with exponent 9223372032559808512, want that of a finite float32":       word(exponents+4, math.MaxInt32),
+		"performer: state with exponent 134217729, want that of a finite float32":                 exponent(maxExponent + 1),
+		"performer: state with sums of a feature that no key has had":                             word(exponents+8*m, 0x3f800000),
+		"performer: state of 187 bytes, want 188":                                                 sealed(data[:len(data)-1]),
 		fmt.Sprintf("performer: state has checksum %08x, but says 04030201: it is damaged or cut off", crc32.Checksum(data[:len(data)-4], castagnoli)): append(bytes.Clone(data[:len(data)-4]), 1, 2, 3, 4),
 	} {
 		assert.EqualError(t, s.UnmarshalBinary(bad), want)
+	}
+	for _, n := range []int64{none, 0, maxExponent, -maxExponent, exponentOf(math.MaxFloat32), exponentOf(-0x1p60)} {
+		assert.NoError(t, s.UnmarshalBinary(exponent(n)), "%d", n)
 	}
 	double := must(attention(positive[float64](m, d), Options{}).NewState(dv))
 	assert.EqualError(t, double.UnmarshalBinary(data), "performer: state of 4-byte elements, want 8")

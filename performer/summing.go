@@ -47,7 +47,7 @@ func (s *summing[T]) addTo(p *pooled, q, k, v dense.Matrix[T]) {
 	n := v.Cols + 1
 	for i := range out.Rows {
 		row := out.Row(i)
-		addRow(p, i, row[:n], float64(row[n]), int(row[n+1]))
+		addRow(p, i, row[:n], float64(row[n]), float64(row[n+1]))
 	}
 }
 
@@ -67,38 +67,33 @@ func (a *Attention[T]) leave(dst, sums []T, s scale) {
 // it, and keeps the largest near 1: features of whatever size can be added.
 type pooled struct {
 	sums     dense.Matrix[float64] // Lq×(dv+1)
-	exponent []int
+	exponent []float64             // integers, or −Inf for a row without sums
 }
-
-// noExponent is far below any exponent of a scale.
-const noExponent = -1 << 30
 
 // empty makes p the sum over no features, for n queries and values of dimension dv.
 func (p *pooled) empty(n, dv int) {
 	if p.sums.Rows != n || p.sums.Cols != dv+1 {
-		p.sums, p.exponent = dense.New[float64](n, dv+1), make([]int, n)
+		p.sums, p.exponent = dense.New[float64](n, dv+1), make([]float64, n)
 	}
 	clear(p.sums.Data)
-	for i := range p.exponent {
-		p.exponent[i] = noExponent
-	}
+	fill(p.exponent, math.Inf(-1))
 }
 
 // addRow adds factor·2^exponent times x to row i of p. A denominator of zero has
 // nothing to add.
-func addRow[T dense.Float](p *pooled, i int, x []T, factor float64, exponent int) {
+func addRow[T dense.Float](p *pooled, i int, x []T, factor, exponent float64) {
 	if x[len(x)-1] == 0 {
 		return
 	}
 	row := p.sums.Row(i)
 	if old := p.exponent[i]; exponent > old {
-		lower := math.Ldexp(1, old-exponent)
+		lower := ldexp(1, old-exponent)
 		for j := range row {
 			row[j] *= lower
 		}
 		p.exponent[i] = exponent
 	} else {
-		factor = math.Ldexp(factor, exponent-old)
+		factor = ldexp(factor, exponent-old)
 	}
 	for j, v := range x {
 		row[j] += factor * float64(v)

@@ -47,10 +47,45 @@ func testPooled[T dense.Float](t *testing.T) {
 	}
 }
 
+// Sums over two sets of features far out, where a float32 holds the scale of a row to less than
+// a factor: averages of values, and in float64 those of all features together.
+func TestPooledFar(t *testing.T) {
+	bothTypes(t, testPooledFar[float32], testPooledFar[float64])
+}
+
+func testPooledFar[T dense.Float](t *testing.T) {
+	const n, d, m = 70, 64, 8
+	rng := rand.New(source(75))
+	w := must(orf.IID[T](2*m, d, source(76))).Frequencies()
+	positive := func(w dense.Matrix[T]) rff.LogMap[T] { return must(rff.SoftmaxPositive(must(orf.Of(w)), 1.0/8)) }
+	for _, norm := range []float64{1e5, 1e10, of[T](1e19, 1e100)} {
+		q, k, v := sphere[T](rng, n, d, norm), sphere[T](rng, n, d, norm), gaussian[T](rng, n, 3, 0, 1)
+		for _, causal := range []bool{false, true} {
+			var sum pooled
+			sum.empty(n, 3)
+			one := positive(w.RowRange(0, m))
+			s := must(newSumming(Features[T]{Query: one, Key: one}, causal))
+			s.addTo(&sum, q, k, v)
+			s.redraw(positive(w.RowRange(m, 2*m)))
+			s.addTo(&sum, q, k, v)
+			got := dense.New[float64](n, 3)
+			sum.quotients(got)
+			requireAverages(t, got, dense.Convert(dense.Matrix[float64]{}, v), "norm %v, causal %v", norm, causal)
+			if eps[T]() < 0x1p-50 && norm < 1e6 {
+				want, tol := truthOf(attention[T](positive(w), Options{Causal: causal}), q, k).attend(dense.Convert(dense.Matrix[float64]{}, v))
+				for i := range tol.Data {
+					tol.Data[i] += 1e-6 // scales of e^(10⁹) are known to 2⁻²³
+				}
+				requireClose(t, want, tol, got, "norm %v, causal %v", norm, causal)
+			}
+		}
+	}
+}
+
 // What is 2^2000 times as large takes over, in either order, and a row without weights
 // changes nothing.
 func TestPooledExponents(t *testing.T) {
-	for _, order := range [][]int{{-1000, 1000}, {1000, -1000}} {
+	for _, order := range [][]float64{{-1000, 1000}, {1000, -1000}} {
 		var p pooled
 		p.empty(1, 1)
 		addRow(&p, 0, []float32{0, 0}, 1, 5000)

@@ -82,7 +82,7 @@ func TestSweepChunksAreSplit(t *testing.T) {
 			}
 			assert.Equal(t, want, [2]int{c.from, c.to}, "back = %v, chunk %d", back, i)
 		}
-		assert.Equal(t, []change{{0, 144}, {0, 144}}, s.batch[3].before)
+		assert.Equal(t, []change{{0, 578, 722}, {0, 722, 866}}, s.batch[3].before)
 	}
 }
 

@@ -72,7 +72,7 @@ func (s *sweep[T]) hide(slot *sweepSlot[T], summed dense.Matrix[T], there []bool
 // for the way back.
 func (s *sweep[T]) remember(i int, total, mean T, relative scale) {
 	if s.ref != nil {
-		total = T(math.Log(float64(total)) + math.Log(relative.factor) + float64(relative.exponent)*math.Ln2)
+		total = T(math.Log(float64(total)) + math.Log(relative.factor) + relative.exponent*math.Ln2)
 	}
 	s.dk.Row(i)[0], s.dv.Row(i)[0] = total, mean
 }

@@ -87,7 +87,7 @@ func TestChunksAreSplit(t *testing.T) {
 	for i, ch := range c.batch {
 		assert.Equal(t, [2]int{2 * i, 2*i + 2}, [2]int{ch.from, ch.to})
 	}
-	assert.Equal(t, []change{{0, 144}, {0, 144}}, c.batch[3].before, "from 578 = ⌈400/ln 2⌉ to 722 and to 866")
+	assert.Equal(t, []change{{0, 578, 722}, {0, 722, 866}}, c.batch[3].before, "⌈400/ln 2⌉ = 578, ⌈500/ln 2⌉ = 722, ⌈600/ln 2⌉ = 866")
 	assert.Equal(t, [2]int{0, 0}, [2]int{c.first, c.last})
 }
 

@@ -98,7 +98,9 @@ func (f *Positive[T]) Transform(dst, x dense.Matrix[T]) dense.Matrix[T] {
 }
 
 // LogTransform writes log φ of every row of x (n×in) into dst (n×out) and
-// returns it; all else is as for Transform.
+// returns it; all else is as for Transform. Where the logarithms have a multiple of ‖x‖², which
+// those of ELU and Generalised have not, they are −Inf if that is out of range, and NaN if a
+// projection is out of range in the other direction.
 func (f *Positive[T]) LogTransform(dst, x dense.Matrix[T]) dense.Matrix[T] {
 	if f.image != nil {
 		return f.image.transform(dst, x, true)
