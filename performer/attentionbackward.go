@@ -19,6 +19,12 @@ import (
 // that is there, and gives the same bits whatever GOMAXPROCS is. The outputs are not
 // asked for, as they follow from what is computed anyway.
 //
+// Gradients are those of Forward, at any size of log-features: zero where one key has all of
+// the weight, but for rounding, which the derivatives of log-features multiply. Causal,
+// normalised attention with log-features beyond ±9·10⁷ does the way to the first of them twice and
+// keeps 24 bytes for every growth of a reference until it returns: up to 24·L·m where every key
+// exceeds all before it in all features.
+//
 // NaN and Inf reach every gradient that depends on them. In causal attention dq_i
 // depends on rows up to i only, and has the same bits whatever follows; dk_j and dv_j
 // depend on the rows from j on, and when normalised on those before by way of

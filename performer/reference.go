@@ -181,8 +181,9 @@ func (r *reference[T]) scaleKeys(logs dense.Matrix[T]) {
 // scaleQueries replaces the log-features ℓ of query i by
 // exp(ℓ_f + R_f − M_i), where M_i is their greatest finite exponent, and
 // records exp(M_i) in scales[i] if there are scales. A feature without a reference
-// gets the weight zero. If that holds for all of them M_i is zero.
-func (r *reference[T]) scaleQueries(logs dense.Matrix[T], scales []scale) {
+// gets the weight zero. If that holds for all of them M_i is zero. It reports whether
+// it left a row to scaleFar.
+func (r *reference[T]) scaleQueries(logs dense.Matrix[T], scales []scale) (far bool) {
 	anyFar := r.far.Load() > 0
 	for i := range logs.Rows {
 		row := logs.Row(i)
@@ -191,7 +192,7 @@ func (r *reference[T]) scaleQueries(logs dense.Matrix[T], scales []scale) {
 			at = vecmath.PeakSum(row, r.base, r.low)
 		}
 		if anyFar || at >= 0 && math.Abs(float64(row[at])) > maxLog {
-			s = r.scaleFar(row)
+			s, far = r.scaleFar(row), true
 		} else {
 			var log0, base0, low0 T
 			if at >= 0 {
@@ -207,4 +208,5 @@ func (r *reference[T]) scaleQueries(logs dense.Matrix[T], scales []scale) {
 			scales[i] = s
 		}
 	}
+	return far
 }

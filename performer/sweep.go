@@ -19,6 +19,11 @@ import (
 // the last token to the first on the way back. In log space a query over D_i is its
 // log-features less log D_i. log D_i and δ_i wait, from one pass to the other, in the
 // first column of the rows of dk and dv, which are written later.
+//
+// Where log-features are far, the rounding of log D_i is a factor of any size. The queries are
+// then summed as in bidirectional attention, under the references of the keys and
+// over a D_i relative to these. For that the references go back the way that they came: see
+// trail.
 type sweep[T dense.Float] struct {
 	gradients[T]
 	a    *Attention[T]
@@ -38,6 +43,7 @@ type sweep[T dense.Float] struct {
 	ref     *reference[T] // nil for features that are not logarithms
 	state   buffer[T]     // m×width, the sums before the batch
 	pending []change      // of the reference since the last chunk was cut
+	trail   trail
 }
 
 // causalBackward is Backward of causal attention in batches of so many chunks, not more
@@ -51,30 +57,40 @@ func (a *Attention[T]) causalBackward(window int, g gradients[T]) {
 func (a *Attention[T]) causalBackwardOver(window int, g *gradients[T], keys, queries []bool) {
 	s := a.gradients.sweeps.Get()
 	s.a, s.gradients, s.keys, s.queries = a, *g, keys, queries
-	for _, back := range [...]bool{false, true} {
-		s.back = back
-		s.prepare(window)
-		s.run()
+	if !s.pass(window, false) {
+		s.trail.kept = true
+		s.pass(window, false)
 	}
-	s.a, s.gradients, s.keys, s.queries = nil, gradients[T]{}, nil, nil
+	s.pass(window, true)
+	s.a, s.gradients, s.keys, s.queries, s.trail = nil, gradients[T]{}, nil, nil, trail{}
 	a.gradients.sweeps.Put(s)
 }
 
-// run takes all tokens, of which so many are done.
-func (s *sweep[T]) run() {
+// pass takes all tokens in batches of so many chunks. It stops and returns false when the
+// way back turns out to need a trail that is not kept.
+func (s *sweep[T]) pass(window int, back bool) bool {
+	s.back = back
+	s.prepare(window)
 	parallel.Do(len(s.slots), (*sweepLoading[T])(s))
 	for done := 0; done < s.q.Rows; {
 		done = s.cut(done)
 		if len(s.batch) == 1 {
 			s.step()
+			if s.losesTrail() {
+				return false
+			}
 			continue
 		}
 		parallel.Do(len(s.batch), (*sweepScoring[T])(s))
+		if s.losesTrail() {
+			return false
+		}
 		parallel.Do((s.a.m+featuresPerPrefix-1)/featuresPerPrefix, (*sweepPrefixing[T])(s))
 		parallel.Do(s.last-s.first+1, (*sweepEmitting[T])(s))
 		end := s.batch[len(s.batch)-1]
 		s.state, end.sums = end.sums, s.state
 	}
+	return true
 }
 
 // prepare makes room for a window and empties the sums.
@@ -94,7 +110,13 @@ func (s *sweep[T]) prepare(window int) {
 	}
 	s.state.shape(m, width)
 	clear(s.state.data)
+	if s.retraces() {
+		s.ref.undo(s.pending)
+		s.pending = s.pending[:0]
+		return
+	}
 	s.pending = s.pending[:0]
+	s.trail.clear()
 	if s.a.logKey != nil {
 		if s.ref == nil {
 			s.ref = newReference[T](m)

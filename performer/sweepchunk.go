@@ -18,6 +18,7 @@ type sweepChunk[T dense.Float] struct {
 	slopes buffer[T] // chunkRows×m, with respect to the features that ask
 	out    buffer[T] // chunkRows×dv, with respect to values
 	scales []scale   // chunkRows, of the features that ask
+	far    bool      // log-features that ask are
 	sums   buffer[T] // m×width: what the chunk adds, then the sums after it
 }
 
@@ -60,9 +61,13 @@ func (s *sweep[T]) values(c *sweepChunk[T]) (asking, summed dense.Matrix[T]) {
 // score scales the features and computes what the chunk gives itself.
 func (s *sweep[T]) score(c *sweepChunk[T]) {
 	asking, summed := c.asking(), c.summed()
-	if c.ref != nil {
+	switch {
+	case c.ref == nil:
+	case s.retraces():
+		s.scaleBack(c)
+	default:
 		c.ref.scaleKeys(summed)
-		c.ref.scaleQueries(asking, c.scales)
+		c.far = c.ref.scaleQueries(asking, c.scales)
 	}
 	by, values := s.values(c)
 	n := asking.Rows

@@ -13,12 +13,13 @@ type sweepSlot[T dense.Float] struct {
 	asking, summed  buffer[T] // chunkRows×m, (log-)features
 	weights         []T       // chunkRows, those of the last column of the sums: 1 ahead, −δ_i back
 	peaks           []T       // of the log-features that are summed
+	inverses        []T       // chunkRows, 1/D_i on the way back along a trail
 }
 
 func (s *sweepSlot[T]) prepare(m int) {
 	s.asking.shape(chunkRows, m)
 	s.summed.shape(chunkRows, m)
-	s.weights, s.peaks = resize(s.weights, chunkRows), resize(s.peaks, m)
+	s.weights, s.peaks, s.inverses = resize(s.weights, chunkRows), resize(s.peaks, m), resize(s.inverses, chunkRows)
 }
 
 // load fills the slot of block g of the pass.
@@ -63,7 +64,7 @@ func (s *sweep[T]) hide(slot *sweepSlot[T], summed dense.Matrix[T], there []bool
 	for i, is := range there[slot.lo : slot.lo+slot.rows] {
 		if !is {
 			fill(summed.Row(i), nothing)
-			slot.weights[i] = 0
+			slot.weights[i], slot.inverses[i] = 0, 1
 		}
 	}
 }
@@ -71,7 +72,7 @@ func (s *sweep[T]) hide(slot *sweepSlot[T], summed dense.Matrix[T], there []bool
 // remember leaves the denominator of query i, of features relative to a scale, and δ_i
 // for the way back.
 func (s *sweep[T]) remember(i int, total, mean T, relative scale) {
-	if s.ref != nil {
+	if s.ref != nil && !s.trail.kept {
 		total = T(math.Log(float64(total)) + math.Log(relative.factor) + relative.exponent*math.Ln2)
 	}
 	s.dk.Row(i)[0], s.dv.Row(i)[0] = total, mean
@@ -82,9 +83,12 @@ func (s *sweep[T]) recall(slot *sweepSlot[T], queries dense.Matrix[T]) {
 	for i := range queries.Rows {
 		row, total := queries.Row(i), s.dk.Row(slot.lo + i)[0]
 		slot.weights[i] = -s.dv.Row(slot.lo + i)[0]
-		if s.ref != nil {
+		switch {
+		case s.trail.kept:
+			slot.inverses[i] = 1 / total
+		case s.ref != nil:
 			vecmath.Affine(row, 1, -total)
-		} else {
+		default:
 			vecmath.Scale(row, 1/total)
 		}
 	}
@@ -112,12 +116,17 @@ func (s *sweep[T]) cut(done int) int {
 		s.last = s.blockAfter(done)
 		slot, c := s.slots[s.last%len(s.slots)], s.parts[len(s.batch)]
 		c.slot = slot
-		if s.back {
+		switch {
+		case s.retraces():
+			c.to = s.q.Rows - done - slot.lo
+			c.from = c.to - s.retrace(c)
+		case s.back:
 			c.to = s.q.Rows - done - slot.lo
 			c.from = c.to - s.open(c, 0, c.to)
-		} else {
+		default:
 			c.from = done - slot.lo
 			c.to = c.from + s.open(c, c.from, slot.rows)
+			s.trail.add(c.before, c.to-c.from)
 		}
 		s.batch = append(s.batch, c)
 		done += c.to - c.from
