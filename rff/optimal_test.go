@@ -22,7 +22,7 @@ func TestOptimalAMinimisesTheLaw(t *testing.T) {
 		a, err := rff.OptimalA(x, y, 1)
 		require.NoError(t, err)
 		assert.Less(t, a, 0.0)
-		mse := func(a float64) float64 { return laws.SoftmaxOptimalIID(a)(x.Row(0), y.Row(0), 1) }
+		mse := func(a float64) float64 { return laws.OptimalIID(a).Softmax(x.Row(0), y.Row(0), 1) }
 		step := -0.05 * a
 		assert.Less(t, mse(a), mse(a+step), "size %v", size)
 		assert.Less(t, mse(a), mse(a-step), "size %v", size)

@@ -109,7 +109,7 @@ func law(name string, k kernels.Kernel, x, y []float64) float64 {
 		case "softmax hybrid":
 			s := math.Sqrt(scaleOf)
 			scaled := func(v []float64) []float64 { return floats.ScaleTo(make([]float64, len(v)), s, v) }
-			return laws.SoftmaxHybridIID(gates)(scaled(x), scaled(y), 1)
+			return laws.HybridIID(gates).Softmax(scaled(x), scaled(y), 1)
 		case "SADERF", "ADERF", "SDERF":
 			return math.NaN() // the fit comes in: see package validate
 		}

@@ -2,7 +2,6 @@ package validate
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -13,6 +12,7 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/limit"
 	"github.com/seed-feabd252/randfeat/internal/parallel"
+	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
@@ -46,8 +46,10 @@ type Budget struct {
 // ChooseOptions adjusts Choose. The zero value is a good choice.
 type ChooseOptions struct {
 	// Relative divides the error at a pair by the kernel there, so that small values
-	// count as much as large ones. A kernel that is 0 or infinite at a pair, as exponentials
-	// beyond their range are, makes the error NaN or infinite, and such errors rank last.
+	// count as much as large ones. Laws of exponential features have that error also where
+	// the kernel is beyond the range of float64. Where the kernel is 0 or infinite otherwise,
+	// the error by a law is infinite, and an error that must be measured has no value: the
+	// candidate is rejected.
 	Relative bool
 
 	// Pairs is the number of pairs of points that errors are means over, drawn at random
@@ -147,7 +149,7 @@ func Choose[T dense.Float](x, y dense.Matrix[T], candidates []Candidate[T], b Bu
 			return Choice[T]{}, fmt.Errorf("validate: %w", err)
 		}
 		r := Ranked[T]{Candidate: candidate}
-		err := r.assess(run.ctx, c, px, py, b, o.Draws, rand.NewPCG(src.Uint64(), src.Uint64()))
+		err := r.assess(run, c, px, py, b, o.Draws, rand.NewPCG(src.Uint64(), src.Uint64()))
 		if done := run.err(); done != nil {
 			return Choice[T]{}, fmt.Errorf("validate: %w", done)
 		}
@@ -195,7 +197,7 @@ func checkChoice[T dense.Float](x, y dense.Matrix[T], candidates []Candidate[T],
 }
 
 // assess sets the fields of r but its candidate.
-func (r *Ranked[T]) assess(ctx context.Context, c Choice[T], px, py dense.Matrix[T], b Budget, draws int, src rand.Source) error {
+func (r *Ranked[T]) assess(run *control, c Choice[T], px, py dense.Matrix[T], b Budget, draws int, src rand.Source) error {
 	if r.Candidate.Draw == nil {
 		return errors.New("Draw is nil")
 	}
@@ -208,34 +210,45 @@ func (r *Ranked[T]) assess(ctx context.Context, c Choice[T], px, py dense.Matrix
 		return errors.New("the map names no kernel to compare with")
 	}
 	x, y := dense.Convert(dense.Matrix[float64]{}, px), dense.Convert(dense.Matrix[float64]{}, py)
-	weights := make([]float64, px.Rows)
-	for i := range weights {
-		weights[i] = 1 / float64(len(weights))
-		if c.Relative {
-			v := k.Eval(x.Row(i), y.Row(i))
-			weights[i] /= v * v
-		}
-	}
-	if r.MSE, r.Law = predicted(m, x, y, weights); r.Law != "" {
+	if r.MSE, r.Law = predicted(run, m, x, y, c.Relative); r.Law != "" {
 		return nil
 	}
-	if r.MSE, r.StdErr, err = r.measure(ctx, r.Draw, c, px, py, weights, draws, src); err != nil || r.Control == nil {
+	var scales []float64
+	if c.Relative {
+		if scales, err = reciprocals(k, x, y); err != nil {
+			return err
+		}
+	}
+	if r.MSE, r.StdErr, err = r.measure(run, r.Draw, c, px, py, scales, draws, src); err != nil || r.Control == nil {
 		return err
 	}
 	control, err := r.Control(r.Frequencies, c.x, c.y, src)
 	if err != nil {
 		return fmt.Errorf("the control: %w", err)
 	}
-	exact, law := predicted(control, x, y, weights)
+	exact, law := predicted(run, control, x, y, c.Relative)
 	if law == "" {
 		return nil
 	}
-	mean, stdErr, err := r.measure(ctx, r.Control, c, px, py, weights, draws, src)
+	mean, stdErr, err := r.measure(run, r.Control, c, px, py, scales, draws, src)
 	if err != nil {
 		return fmt.Errorf("the control: %w", err)
 	}
 	r.MSE, r.StdErr = exact*r.MSE/mean, exact/mean*math.Hypot(r.StdErr, stdErr*r.MSE/mean)
 	return nil
+}
+
+// reciprocals returns 1/k at every pair.
+func reciprocals(k kernels.Kernel, x, y dense.Matrix[float64]) ([]float64, error) {
+	scales := make([]float64, x.Rows)
+	for i := range scales {
+		v := k.Eval(x.Row(i), y.Row(i))
+		scales[i] = 1 / v
+		if v == 0 || math.IsInf(v, 0) {
+			return nil, fmt.Errorf("the kernel is %v at a pair, want a number other than 0 to measure relative errors by", v)
+		}
+	}
+	return scales, nil
 }
 
 // mostFeatures bounds a map where only time is.
@@ -334,27 +347,39 @@ func timed[T dense.Float](m rff.Map[T], x, y dense.Matrix[T]) time.Duration {
 	return least
 }
 
-// predicted returns the error of m by theory, and the law, "" if none is known.
-func predicted[T dense.Float](m rff.Map[T], x, y dense.Matrix[float64], weights []float64) (mse float64, law string) {
-	laws := make([]Prediction, x.Rows)
+// predicted returns the mean error of m, or relative error, by theory, and the law, "" if none
+// is known or if run ends early.
+func predicted[T dense.Float](run *control, m rff.Map[T], x, y dense.Matrix[float64], relative bool) (mse float64, law string) {
+	l, ok := lawOf(m, nil)
+	if !ok {
+		return 0, ""
+	}
+	k, all := m.Kernel(), make([]float64, x.Rows)
 	parallel.Rows(x.Rows, 8, func(lo, hi int) {
-		for i := lo; i < hi; i++ {
-			laws[i] = Theory(m, nil, x.Row(i), y.Row(i))
+		for i := lo; i < hi && run.err() == nil; i++ {
+			if relative {
+				all[i] = l.relative(k, x.Row(i), y.Row(i))
+			} else {
+				all[i] = l.mse(x.Row(i), y.Row(i))
+			}
 		}
 	})
-	for i, p := range laws {
-		mse += weights[i] * p.MSE
+	if run.err() != nil {
+		return 0, ""
 	}
-	return mse, laws[0].Law
+	for _, v := range all {
+		mse += v / float64(len(all))
+	}
+	return mse, l.name
 }
 
-// measure returns the error by estimates of maps that draw makes, and its standard
-// error.
-func (r *Ranked[T]) measure(ctx context.Context, draw func(m int, x, y dense.Matrix[T], src rand.Source) (rff.Map[T], error),
-	c Choice[T], px, py dense.Matrix[T], weights []float64, draws int, src rand.Source) (mse, stdErr float64, err error) {
+// measure returns the error by estimates of maps that draw makes, and its standard error.
+// Errors are multiplied by the scales.
+func (r *Ranked[T]) measure(run *control, draw func(m int, x, y dense.Matrix[T], src rand.Source) (rff.Map[T], error),
+	c Choice[T], px, py dense.Matrix[T], scales []float64, draws int, src rand.Source) (mse, stdErr float64, err error) {
 	m, err := measure(func(src rand.Source) (rff.Map[T], error) {
 		return draw(r.Frequencies, c.x, c.y, src)
-	}, px, py, draws, src, &control{ctx: ctx}, weights)
+	}, px, py, draws, src, &control{ctx: run.ctx}, scales)
 	if err != nil {
 		return 0, 0, err
 	}

@@ -211,3 +211,33 @@ func TestChooseEndsEarlyAtLast(t *testing.T) {
 	_, err := validate.Choose(x, y, list, validate.Budget{Features: 16}, validate.ChooseOptions{Pairs: 5}, exprand.NewSource(1), validate.WithContext(ctx))
 	assert.ErrorIs(t, err, context.Canceled)
 }
+
+// Points of any size have a choice, at once.
+func TestChooseOfFarPoints(t *testing.T) {
+	for _, norm := range []float64{1e4, 1e150} {
+		x := dense.Of(3, 3, []float64{norm, 0, 0, 0, norm, norm, -norm, norm / 2, 0})
+		c, err := validate.Choose(x, x, validate.GaussianCandidates[float64](1)[:3], validate.Budget{Features: 16},
+			validate.ChooseOptions{Pairs: 50}, exprand.NewSource(1))
+		require.NoError(t, err)
+		for _, r := range c.Ranking {
+			// A share of the pairs is of one point with itself, without error, and others have 1/(2m).
+			assert.InDelta(t, 0.5/8*2/3, r.MSE, 0.01, r.Name)
+		}
+	}
+}
+
+// The relative error of positive features is e^p − 1 for p = ‖x+y‖², whatever the kernel is. One
+// that must be measured, of Hadamard frequencies, takes the kernel, e^(−900) here.
+func TestChooseBeyondTheRangeOfTheKernel(t *testing.T) {
+	const m = 16
+	x, y := dense.Of(1, 3, []float64{30, 0, 0}), dense.Of(1, 3, []float64{-30, 0.5, 0})
+	c, err := validate.Choose(x, y, validate.SoftmaxCandidates[float64](1)[:4], validate.Budget{Features: m},
+		validate.ChooseOptions{Relative: true, Pairs: 3}, exprand.NewSource(1))
+	require.NoError(t, err)
+	require.Len(t, c.Ranking, 3)
+	require.Len(t, c.Rejected, 1)
+	assert.EqualError(t, c.Rejected[0], "validate: candidate SoftmaxPositive Hadamard: the kernel is 0 at a pair, want a number other than 0 to measure relative errors by")
+	last := c.Ranking[2]
+	assert.Equal(t, "SoftmaxPositive iid", last.Name)
+	assert.InEpsilon(t, math.Expm1(0.25)/m, last.MSE, 1e-12)
+}

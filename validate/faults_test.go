@@ -33,9 +33,9 @@ type fault struct {
 // comparisons that must pass would fail with a probability of 0.2 %.
 func TestPlantedFaultsAreCaught(t *testing.T) {
 	haar := with(orf.GramSchmidt[float64])
-	positive := lawCase[float64]{project: haar, mapping: softmaxPositive[float64], law: law{mse: laws.SoftmaxPositiveORF}}
-	hyperbolic := lawCase[float64]{project: haar, mapping: softmaxHyperbolic[float64], law: law{mse: laws.SoftmaxHyperbolicORF}}
-	fourier := lawCase[float64]{project: haar, mapping: gaussian[float64], law: law{mse: laws.GaussianORF}}
+	positive := lawCase[float64]{project: haar, mapping: softmaxPositive[float64], law: law{mse: laws.PositiveORF.Softmax}}
+	hyperbolic := lawCase[float64]{project: haar, mapping: softmaxHyperbolic[float64], law: law{mse: laws.HyperbolicORF.Softmax}}
+	fourier := lawCase[float64]{project: haar, mapping: gaussian[float64], law: law{mse: laws.TrigORF.Gaussian}}
 	dot := lawCase[float64]{project: with(orf.Hadamard[float64], orf.Blocks(1)), mapping: dotProduct[float64], law: law{
 		mse: func(x, y []float64, m int) float64 { return laws.DotProductHadamard(x, y, m, 1, laws.Chi) },
 	}}

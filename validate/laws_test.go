@@ -236,15 +236,15 @@ func ofFit(fitted func(w orf.Projection[float64], src rand.Source) (rff.Map[floa
 }
 
 func imagesIID(e rff.Estimator) func(x, y []float64, m int) float64 {
-	return laws.OfImages(laws.SoftmaxOptimalIID(e.A), e.Query, e.Key)
+	return laws.OfImages(laws.OptimalIID(e.A).Softmax, e.Query, e.Key)
 }
 
 func imagesORF(e rff.Estimator) func(x, y []float64, m int) float64 {
-	return laws.OfImages(laws.SoftmaxOptimalORF(e.A), e.Query, e.Key)
+	return laws.OfImages(laws.OptimalORF(e.A).Softmax, e.Query, e.Key)
 }
 
 func dampedIID(e rff.Estimator) func(x, y []float64, m int) float64 {
-	return laws.SoftmaxDampedIID(e.Damping, e.Basis)
+	return laws.DampedIID(e.Damping, e.Basis).Softmax
 }
 
 func softmaxHyperbolic[T dense.Float](w orf.Projection[T], _ rand.Source) (rff.Map[T], error) {
@@ -272,10 +272,14 @@ func with[T dense.Float](f func(m, d int, src rand.Source, opts ...orf.Option) (
 // the pairs: the tails of far smaller ones are heavy.
 func damping(d int) float64 { return -0.4 / float64(d) }
 
-// damped is a law for that a.
-func damped(l func(a float64) func(x, y []float64, m int) float64) law {
-	return law{mse: func(x, y []float64, m int) float64 { return l(damping(len(x)))(x, y, m) }}
+// damped is a law for that a, of features of the kernel that unit stands for.
+func damped(l func(a float64) laws.ExponentialLaw, unit func(laws.ExponentialLaw) laws.Law) law {
+	return law{mse: func(x, y []float64, m int) float64 { return unit(l(damping(len(x))))(x, y, m) }}
 }
+
+func ofSoftmax(l laws.ExponentialLaw) laws.Law { return l.Softmax }
+
+func ofGaussian(l laws.ExponentialLaw) laws.Law { return l.Gaussian }
 
 // lawCases are all maps and projections with a law. A product of Hadamard
 // factors is only nearly Haar: with k = 3 and lengths from χ the Gaussian kernel
@@ -302,27 +306,27 @@ func lawCases[T dense.Float]() []lawCase[T] {
 	}
 	padded := []size{{5, 6}, {12, 6}, {5, 11}}
 	return []lawCase[T]{
-		{"gaussian/iid", iid, gaussian[T], law{mse: laws.GaussianIID}, 1.5, nil},
-		{"gaussian/orf", haar, gaussian[T], law{mse: laws.GaussianORF}, 1.5, nil},
+		{"gaussian/iid", iid, gaussian[T], law{mse: laws.TrigIID.Gaussian}, 1.5, nil},
+		{"gaussian/orf", haar, gaussian[T], law{mse: laws.TrigORF.Gaussian}, 1.5, nil},
 		{"gaussian/iid fixed length", with(orf.IID[T], fixed), gaussian[T], law{mean: laws.GaussianFixedMean}, 1.5, nil},
 		{"gaussian/orf fixed length", with(orf.GramSchmidt[T], fixed), gaussian[T], law{mean: laws.GaussianFixedMean}, 1.5, nil},
-		{"gaussian phase/iid", iid, gaussianPhase[T], law{mse: laws.GaussianPhaseIID}, 1.5, nil},
-		{"gaussian phase/orf", haar, gaussianPhase[T], law{mse: laws.GaussianPhaseORF}, 1.5, nil},
-		{"softmax trig/iid", iid, softmaxTrig[T], law{mse: laws.SoftmaxTrigIID}, 1, nil},
-		{"softmax trig/orf", haar, softmaxTrig[T], law{mse: laws.SoftmaxTrigORF}, 1, nil},
-		{"softmax positive/iid", iid, softmaxPositive[T], law{mse: laws.SoftmaxPositiveIID}, 1, nil},
-		{"softmax positive/orf", haar, softmaxPositive[T], law{mse: laws.SoftmaxPositiveORF}, 1, nil},
-		{"softmax hyperbolic/iid", iid, softmaxHyperbolic[T], law{mse: laws.SoftmaxHyperbolicIID}, 1, nil},
-		{"softmax hyperbolic/orf", haar, softmaxHyperbolic[T], law{mse: laws.SoftmaxHyperbolicORF}, 1, nil},
-		{"softmax optimal/iid", iid, softmaxOptimal[T], damped(laws.SoftmaxOptimalIID), 1, nil},
-		{"softmax optimal/orf", haar, softmaxOptimal[T], damped(laws.SoftmaxOptimalORF), 1, nil},
-		{"gaussian positive/iid", iid, gaussianPositive[T], law{mse: laws.GaussianPositiveIID}, 1, nil},
-		{"gaussian positive/orf", haar, gaussianPositive[T], law{mse: laws.GaussianPositiveORF}, 1, nil},
-		{"gaussian hyperbolic/iid", iid, gaussianHyperbolic[T], law{mse: laws.GaussianHyperbolicIID}, 1, nil},
-		{"gaussian hyperbolic/orf", haar, gaussianHyperbolic[T], law{mse: laws.GaussianHyperbolicORF}, 1, nil},
-		{"gaussian optimal/iid", iid, gaussianOptimal[T], damped(laws.GaussianOptimalIID), 1, nil},
-		{"gaussian optimal/orf", haar, gaussianOptimal[T], damped(laws.GaussianOptimalORF), 1, nil},
-		{"softmax hybrid/iid", iid, softmaxHybrid[T], law{mse: laws.SoftmaxHybridIID(gates)}, 1, nil},
+		{"gaussian phase/iid", iid, gaussianPhase[T], law{mse: laws.PhaseIID.Gaussian}, 1.5, nil},
+		{"gaussian phase/orf", haar, gaussianPhase[T], law{mse: laws.PhaseORF.Gaussian}, 1.5, nil},
+		{"softmax trig/iid", iid, softmaxTrig[T], law{mse: laws.TrigIID.Softmax}, 1, nil},
+		{"softmax trig/orf", haar, softmaxTrig[T], law{mse: laws.TrigORF.Softmax}, 1, nil},
+		{"softmax positive/iid", iid, softmaxPositive[T], law{mse: laws.PositiveIID.Softmax}, 1, nil},
+		{"softmax positive/orf", haar, softmaxPositive[T], law{mse: laws.PositiveORF.Softmax}, 1, nil},
+		{"softmax hyperbolic/iid", iid, softmaxHyperbolic[T], law{mse: laws.HyperbolicIID.Softmax}, 1, nil},
+		{"softmax hyperbolic/orf", haar, softmaxHyperbolic[T], law{mse: laws.HyperbolicORF.Softmax}, 1, nil},
+		{"softmax optimal/iid", iid, softmaxOptimal[T], damped(laws.OptimalIID, ofSoftmax), 1, nil},
+		{"softmax optimal/orf", haar, softmaxOptimal[T], damped(laws.OptimalORF, ofSoftmax), 1, nil},
+		{"gaussian positive/iid", iid, gaussianPositive[T], law{mse: laws.PositiveIID.Gaussian}, 1, nil},
+		{"gaussian positive/orf", haar, gaussianPositive[T], law{mse: laws.PositiveORF.Gaussian}, 1, nil},
+		{"gaussian hyperbolic/iid", iid, gaussianHyperbolic[T], law{mse: laws.HyperbolicIID.Gaussian}, 1, nil},
+		{"gaussian hyperbolic/orf", haar, gaussianHyperbolic[T], law{mse: laws.HyperbolicORF.Gaussian}, 1, nil},
+		{"gaussian optimal/iid", iid, gaussianOptimal[T], damped(laws.OptimalIID, ofGaussian), 1, nil},
+		{"gaussian optimal/orf", haar, gaussianOptimal[T], damped(laws.OptimalORF, ofGaussian), 1, nil},
+		{"softmax hybrid/iid", iid, softmaxHybrid[T], law{mse: laws.HybridIID(gates).Softmax}, 1, nil},
 		{"saderf/iid", iid, saderf[T], ofFit(saderf[float64], imagesIID), 1, nil},
 		{"saderf/orf", haar, saderf[T], ofFit(saderf[float64], imagesORF), 1, nil},
 		{"aderf/iid", iid, aderf[T], ofFit(aderf[float64], imagesIID), 1, nil},
@@ -339,19 +343,19 @@ func lawCases[T dense.Float]() []lawCase[T] {
 		{"angular/iid", iid, angular[T], law{mse: laws.AngularIID}, 1, nil},
 		{"angular/orf", haar, angular[T], law{mse: laws.AngularORF}, 1, []size{{5, 2}, {3, 3}}},
 		{"arc-cosine/iid", iid, arcCosine[T], law{mse: laws.ArcCosineIID}, 1, nil},
-		{"gaussian/simplex", simplex, gaussian[T], law{mse: laws.GaussianSimplex}, 1.5, nil},
-		{"gaussian phase/simplex", simplex, gaussianPhase[T], law{mse: laws.GaussianPhaseSimplex}, 1.5, nil},
-		{"softmax trig/simplex", simplex, softmaxTrig[T], law{mse: laws.SoftmaxTrigSimplex}, 1, nil},
-		{"softmax positive/simplex", simplex, softmaxPositive[T], law{mse: laws.SoftmaxPositiveSimplex}, 1, []size{{6, 2}, {3, 3}}},
-		{"softmax hyperbolic/simplex", simplex, softmaxHyperbolic[T], law{mse: laws.SoftmaxHyperbolicSimplex}, 1, []size{{6, 2}}},
-		{"softmax optimal/simplex", simplex, softmaxOptimal[T], damped(laws.SoftmaxOptimalSimplex), 1, nil},
+		{"gaussian/simplex", simplex, gaussian[T], law{mse: laws.TrigSimplex.Gaussian}, 1.5, nil},
+		{"gaussian phase/simplex", simplex, gaussianPhase[T], law{mse: laws.PhaseSimplex.Gaussian}, 1.5, nil},
+		{"softmax trig/simplex", simplex, softmaxTrig[T], law{mse: laws.TrigSimplex.Softmax}, 1, nil},
+		{"softmax positive/simplex", simplex, softmaxPositive[T], law{mse: laws.PositiveSimplex.Softmax}, 1, []size{{6, 2}, {3, 3}}},
+		{"softmax hyperbolic/simplex", simplex, softmaxHyperbolic[T], law{mse: laws.HyperbolicSimplex.Softmax}, 1, []size{{6, 2}}},
+		{"softmax optimal/simplex", simplex, softmaxOptimal[T], damped(laws.OptimalSimplex, ofSoftmax), 1, nil},
 		{"dot/simplex", simplex, dotProduct[T], lengths(laws.DotProductSimplex, laws.Chi), 1, nil},
 		{"dot/simplex fixed length", with(orf.Simplex[T], fixed), dotProduct[T], lengths(laws.DotProductSimplex, laws.Fixed), 1, nil},
 		{"dot/fastfood", fastfood, dotProduct[T], lengths(laws.DotProductFastfood, laws.Chi), 1, padded},
 		{"dot/fastfood fixed length", with(orf.Fastfood[T], fixed), dotProduct[T], lengths(laws.DotProductFastfood, laws.Fixed), 1, nil},
-		{"gaussian positive/simplex", simplex, gaussianPositive[T], law{mse: laws.GaussianPositiveSimplex}, 1, nil},
-		{"gaussian hyperbolic/simplex", simplex, gaussianHyperbolic[T], law{mse: laws.GaussianHyperbolicSimplex}, 1, nil},
-		{"gaussian optimal/simplex", simplex, gaussianOptimal[T], damped(laws.GaussianOptimalSimplex), 1, nil},
+		{"gaussian positive/simplex", simplex, gaussianPositive[T], law{mse: laws.PositiveSimplex.Gaussian}, 1, nil},
+		{"gaussian hyperbolic/simplex", simplex, gaussianHyperbolic[T], law{mse: laws.HyperbolicSimplex.Gaussian}, 1, nil},
+		{"gaussian optimal/simplex", simplex, gaussianOptimal[T], damped(laws.OptimalSimplex, ofGaussian), 1, nil},
 		{"softmax positive/fastfood", fastfood, softmaxPositive[T], law{}, 1, nil},
 		{"softmax positive/halton", orf.Halton[T], softmaxPositive[T], law{}, 1, nil},
 		{"gaussian/sobol", orf.Sobol[T], gaussian[T], law{}, 1.5, nil},

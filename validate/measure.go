@@ -24,12 +24,12 @@ type Draw[T dense.Float] func(src rand.Source) (rff.Map[T], error)
 type measurement struct {
 	kernel    kernels.Kernel
 	draws     int
-	weights   []float64 // of the pairs in overall; nil for equal ones
+	scales    []float64 // of the errors of pairs in overall; nil for 1
 	truth     []float64
 	estimates []running // φ(x_i)ᵀψ(y_i), ψ the map of keys
 	sizes     []running // Σ_l |φ_l(x_i)·ψ_l(y_i)|, what rounding is relative to
 	squares   []running // squared error of pair i
-	overall   running   // weighted squared error over the pairs of one draw
+	overall   running   // mean over the pairs of one draw of the squared error, scaled
 }
 
 // drawsAtOnce is how many draws are made before their estimates are
@@ -38,10 +38,10 @@ type measurement struct {
 const drawsAtOnce = 32
 
 // measure makes the draws and compares their estimates with the kernel that the
-// first of them names. The overall error is the sum over pairs with the weights, the mean
-// for none. Its errors lack the name of the package, for callers to
+// first of them names. The overall error is the mean over pairs of squared errors times their
+// scales, if there are any. Its errors lack the name of the package, for callers to
 // add with what they know.
-func measure[T dense.Float](draw Draw[T], x, y dense.Matrix[T], draws int, src rand.Source, c *control, weights []float64) (*measurement, error) {
+func measure[T dense.Float](draw Draw[T], x, y dense.Matrix[T], draws int, src rand.Source, c *control, scales []float64) (*measurement, error) {
 	if draw == nil {
 		return nil, errors.New("draw is nil")
 	}
@@ -50,7 +50,7 @@ func measure[T dense.Float](draw Draw[T], x, y dense.Matrix[T], draws int, src r
 	}
 	n := x.Rows
 	m := &measurement{
-		draws: draws, weights: weights, truth: make([]float64, n),
+		draws: draws, scales: scales, truth: make([]float64, n),
 		estimates: make([]running, n), sizes: make([]running, n), squares: make([]running, n),
 	}
 	batch := make([]sample, min(draws, drawsAtOnce))
@@ -175,11 +175,10 @@ func (m *measurement) add(s *sample) {
 		m.estimates[i].add(v)
 		m.sizes[i].add(s.sizes[i])
 		m.squares[i].add(e * e)
-		if m.weights != nil {
-			total += m.weights[i] * e * e
-		} else {
-			total += e * e / float64(len(s.estimates))
+		if m.scales != nil {
+			e *= m.scales[i]
 		}
+		total += e * e / float64(len(s.estimates))
 	}
 	m.overall.add(total)
 }

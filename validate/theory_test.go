@@ -25,18 +25,18 @@ func TestTheory(t *testing.T) {
 	f, err := rff.SoftmaxPositive(few, 1)
 	require.NoError(t, err)
 	own := validate.Theory(f, nil, x, y)
-	assert.InEpsilon(t, laws.SoftmaxPositiveIID(x, y, 4), own.MSE, 1e-14)
+	assert.InEpsilon(t, laws.PositiveIID.Softmax(x, y, 4), own.MSE, 1e-14)
 	assert.Equal(t, "SoftmaxPositive, independent frequencies [Choromanski et al. 2021]", own.Law)
 	assert.Equal(t, fmt.Sprintf("%.6g: %s", own.MSE, own.Law), own.String())
 	other := validate.Theory(f, many, x, y)
-	assert.InEpsilon(t, laws.SoftmaxPositiveORF(x, y, 100), other.MSE, 1e-14, "as if it were made of these")
+	assert.InEpsilon(t, laws.PositiveORF.Softmax(x, y, 100), other.MSE, 1e-14, "as if it were made of these")
 	assert.Equal(t, "SoftmaxPositive, Haar orthogonal frequencies [from the covariance of two rows]", other.Law)
 
 	// The law of scale 1 at √s·x is that of scale s at x.
 	scaled, err := rff.Gaussian(few, 0.5)
 	require.NoError(t, err)
 	twice := func(x []float64) []float64 { return []float64{2 * x[0], 2 * x[1], 2 * x[2]} }
-	assert.InEpsilon(t, laws.GaussianIID(twice(x), twice(y), 4), validate.Theory(scaled, nil, x, y).MSE, 1e-14)
+	assert.InEpsilon(t, laws.TrigIID.Gaussian(twice(x), twice(y), 4), validate.Theory(scaled, nil, x, y).MSE, 1e-14)
 }
 
 func TestTheoryKnowsItsLimits(t *testing.T) {
@@ -84,4 +84,30 @@ func TestTheoryKnowsItsLimits(t *testing.T) {
 	plane, err := orf.IID[float64](4, 2, exprand.NewSource(1))
 	require.NoError(t, err)
 	assert.PanicsWithValue(t, "validate: w is 4×2, want frequencies of R^3", func() { validate.Theory(positive, plane, x, y) })
+}
+
+// However far apart points are, the error is there at once: the series of their laws end.
+func TestTheoryOfFarPoints(t *testing.T) {
+	const m, d = 4, 3
+	for _, draw := range []orf.Constructor[float64]{with(orf.IID[float64]), with(orf.GramSchmidt[float64]), with(orf.Simplex[float64])} {
+		w, err := draw(m, d, exprand.NewSource(1))
+		require.NoError(t, err)
+		waves, err := rff.Gaussian(w, 0.5)
+		require.NoError(t, err)
+		positive, err := rff.GaussianPositive(w, 0.5)
+		require.NoError(t, err)
+		softmax, err := rff.SoftmaxTrig(w, 1)
+		require.NoError(t, err)
+		for _, norm := range []float64{1e3, 1e4, 1e150, 1e300} {
+			x, y, far := []float64{norm, 0, 0}, []float64{0, norm, 0}, []float64{-norm, 0, 1}
+			// Waves at far points are independent signs, as it were.
+			assert.InEpsilon(t, 0.5/m, validate.Theory(waves, nil, x, y).MSE, 1e-15, "norm %v", norm)
+			// e^(4xᵀy)/m of independent rows is the limit of all.
+			assert.InEpsilon(t, 1.0/m, validate.Theory(positive, nil, x, y).MSE, 1e-13, "norm %v", norm)
+			assert.Zero(t, validate.Theory(positive, nil, x, far).MSE, "norm %v", norm)
+			assert.Equal(t, math.Inf(1), validate.Theory(positive, nil, x, x).MSE, "norm %v", norm)
+			assert.Equal(t, math.Inf(1), validate.Theory(softmax, nil, x, y).MSE, "norm %v", norm)
+			assert.Zero(t, validate.Theory(softmax, nil, x, x).MSE, "norm %v", norm)
+		}
+	}
 }

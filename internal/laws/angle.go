@@ -13,11 +13,9 @@ import (
 //	MSE = 4u(1−u)/m:
 //
 // the number of rows whose signs differ is binomial. The lengths of rows do not
-// matter, here and in AngularORF. The zero vector has no direction and gives NaN.
+// matter, here and in AngularORF. The zero vector has no error, with sign(0) = 0.
 func AngularIID(x, y []float64, m int) float64 {
-	newPair(x, y, m)
-	u := angle(x, y) / math.Pi
-	return 4 * u * (1 - u) / float64(m)
+	return angular(x, y, m, func(_ int, u float64) float64 { return 4 * u * (1 - u) / float64(m) })
 }
 
 // AngularORF is the law of the same features with orthogonal rows: that of
@@ -28,10 +26,21 @@ func AngularIID(x, y []float64, m int) float64 {
 //
 // with an error below 1e-10, and for d = 2 it is max(0, 2u − 1).
 func AngularORF(x, y []float64, m int) float64 {
+	return angular(x, y, m, func(d int, u float64) float64 {
+		return blocks(m, d, 4*u*(1-u), 4*(bothSeparate(d, u*math.Pi)-u*u))
+	})
+}
+
+// angular returns law(d, u), which the angle alone matters to.
+func angular(x, y []float64, m int, law func(d int, u float64) float64) float64 {
 	z := newPair(x, y, m)
-	theta := angle(x, y)
-	u := theta / math.Pi
-	return blocks(m, z.d, 4*u*(1-u), 4*(bothSeparate(z.d, theta)-u*u))
+	switch {
+	case math.IsNaN(z.p):
+		return z.p
+	case isZero(x) || isZero(y):
+		return 0
+	}
+	return law(z.d, angle(x, y)/math.Pi)
 }
 
 // ArcCosineIID is the law of the features √(2/m)·max(wᵀx, 0) of the arc-cosine
@@ -41,21 +50,34 @@ func AngularORF(x, y []float64, m int) float64 {
 //	                                k  = ‖x‖‖y‖(sin θ + (π−θ)cos θ)/π
 //
 // [Cho & Saul 2009]: the second moment of a term is twice the kernel of order 2.
-// The zero vector gives NaN.
 func ArcCosineIID(x, y []float64, m int) float64 {
-	z := newPair(x, y, m)
-	psi := math.Pi - angle(x, y)
-	sin, cos := math.Sincos(psi)
-	second := 2 * (psi*(1+2*cos*cos) - 3*sin*cos) / math.Pi
-	kernel := (sin - psi*cos) / math.Pi
-	return z.xx * z.yy * (second - kernel*kernel) / float64(m)
+	return homogeneous(x, y, m, 2, func(z pair) float64 {
+		first, second := arcCosine(supplement(x, y))
+		return z.xx * z.yy * (2*second/math.Pi - first*first/(math.Pi*math.Pi)) / float64(m)
+	})
+}
+
+// arcCosine returns J₁ = sin ψ − ψ·cos ψ and J₂ = ψ(1 + 2cos²ψ) − 3·sin ψ·cos ψ for ψ = π − θ.
+func arcCosine(psi float64) (first, second float64) {
+	if psi >= 0.5 {
+		sin, cos := math.Sincos(psi)
+		return sin - psi*cos, psi*(1+2*cos*cos) - 3*sin*cos
+	}
+	// With the terms t_i and u_i of sin ψ and sin 2ψ they are −Σ 2i·t_i and Σ (i−1)·u_i
+	// without the terms that cancel, i < 1 and i < 2.
+	t, u := psi, 2*psi
+	for i := 1.0; i < 12; i++ {
+		step := -psi * psi / (2 * i * (2*i + 1))
+		t, u = t*step, u*4*step
+		first -= 2 * i * t
+		second += (i - 1) * u
+	}
+	return first, second
 }
 
 // bothSeparate returns P₁₂ for the angle θ in R^d.
 func bothSeparate(d int, theta float64) float64 {
 	switch {
-	case math.IsNaN(theta):
-		return theta
 	case d == 1:
 		return 0 // no two rows share a block
 	case d == 2:

@@ -6,8 +6,8 @@
 // x, y ∈ R^d are the two points, m is the number of frequencies w, s = xᵀy,
 // p = ‖x+y‖², q = ‖x−y‖², K = exp(−q/2) and S = exp(s) are the Gaussian and the
 // softmax kernel, θ is the angle between x and y and u = θ/π. Length-scales and
-// scales other than 1 are a matter of rescaling x and y first. All functions
-// return the mean squared error of φ(x)ᵀφ(y) against the kernel, which is its
+// scales other than 1 are a matter of rescaling x and y first. Every Law
+// returns the mean squared error of φ(x)ᵀφ(y) against the kernel, which is its
 // variance because the maps are unbiased, unless they say otherwise.
 //
 // The suffix tells the law of the frequencies: IID rows are independent and
@@ -34,12 +34,18 @@
 // Errors are sums of terms that cancel where x and y are close together or nearly
 // opposite. Differences 1 − e^(−q) and ₁F₁ − e^(2t) are computed without that
 // cancellation, as ConfluentExcess says, and the quadrature of AngularORF has an
-// error of its own, stated there. An exponential beyond the range of float64 gives
-// ±Inf or NaN: keep ‖x‖² + ‖y‖² and p below 700.
+// error of its own, stated there. What rounding takes below 0 is 0.
+//
+// Every law takes points of all sizes that float64 has. Exponents are added before an
+// exponential is taken, and powers of two stand aside, so that a result is 0 or +Inf only if it
+// is beyond the range of float64 itself. Exponents of size e have a rounding error of their
+// own, which is a relative error of about e·1e-16 of the result; they are below
+// 2(‖x‖² + ‖y‖²) + 700 where that is neither 0 nor +Inf.
 //
 // Coordinates that are NaN or infinite give NaN. Every function panics if x and
 // y differ in length or are empty and if m < 1, takes O(d) operations and those
-// of a series or a quadrature, and may be called by several goroutines at once.
+// of O(√d) terms of a series or of a quadrature, whatever the points are, and may be called by
+// several goroutines at once.
 //
 // # Sources
 //

@@ -22,8 +22,7 @@ const (
 //
 //	MSE = (s² + ‖x‖²‖y‖²)/m.
 func DotProductIID(x, y []float64, m int) float64 {
-	z := newPair(x, y, m)
-	return (z.s*z.s + z.xx*z.yy) / float64(m)
+	return homogeneous(x, y, m, 2, func(z pair) float64 { return (z.s*z.s + z.xx*z.yy) / float64(m) })
 }
 
 // DotProductORF is the law of the same features with orthogonal rows: that of
@@ -43,8 +42,9 @@ func DotProductORF(x, y []float64, m int) float64 {
 //
 // [Choromanski, Rowland & Weller 2017].
 func DotProductHaar(x, y []float64, m int, lengths Lengths) float64 {
-	z := newPair(x, y, m)
-	return z.withoutReplacement(m, z.d, z.haar(z.d), lengths)
+	return homogeneous(x, y, m, 2, func(z pair) float64 {
+		return z.withoutReplacement(m, z.d, z.haar(z.d), lengths)
+	})
 }
 
 // DotProductHadamard is the law of the features wᵀx/√m with rows drawn without
@@ -57,16 +57,17 @@ func DotProductHaar(x, y []float64, m int, lengths Lengths) float64 {
 //
 // [Choromanski, Rowland & Weller 2017]. It panics if k < 1.
 func DotProductHadamard(x, y []float64, m, k int, lengths Lengths) float64 {
-	z := newPair(x, y, m)
 	if k < 1 {
 		panic(fmt.Sprintf("laws: k = %d, want at least 1", k))
 	}
-	order := hadamard.FastOrder(z.d)
-	t := float64(order) * squares(x, y)
-	for range k {
-		t = z.fourth() - 2/float64(order)*t
-	}
-	return z.withoutReplacement(m, order, t, lengths)
+	return homogeneous(x, y, m, 2, func(z pair) float64 {
+		order := hadamard.FastOrder(z.d)
+		t := float64(order) * z.squares()
+		for range k {
+			t = z.fourth() - 2/float64(order)*t
+		}
+		return z.withoutReplacement(m, order, t, lengths)
+	})
 }
 
 // DotProductGivens is the law of the features wᵀx/√m with rows drawn without
@@ -79,18 +80,19 @@ func DotProductHadamard(x, y []float64, m, k int, lengths Lengths) float64 {
 // angle replaces the two of d coordinates that it turns by the average of their
 // plane, and so G_n − P/(d+2) by a fixed multiple of it. It panics if n < 0.
 func DotProductGivens(x, y []float64, m, n int, lengths Lengths) float64 {
-	z := newPair(x, y, m)
 	if n < 0 {
 		panic(fmt.Sprintf("laws: n = %d, want at least 0", n))
 	}
-	d := float64(z.d)
-	t := z.haar(z.d)
-	if n == 0 {
-		t = d * squares(x, y)
-	} else if z.d > 1 {
-		t += math.Pow(1-(d+2)/(2*d*(d-1)), float64(n)) * (d*squares(x, y) - t)
-	}
-	return z.withoutReplacement(m, z.d, t, lengths)
+	return homogeneous(x, y, m, 2, func(z pair) float64 {
+		d := float64(z.d)
+		t := z.haar(z.d)
+		if n == 0 {
+			t = d * z.squares()
+		} else if z.d > 1 {
+			t += math.Pow(1-(d+2)/(2*d*(d-1)), float64(n)) * (d*z.squares() - t)
+		}
+		return z.withoutReplacement(m, z.d, t, lengths)
+	})
 }
 
 // fourth returns P = E[(wᵀx)²(wᵀy)²] for w ~ N(0, I).
@@ -105,19 +107,23 @@ func (z pair) haar(d int) float64 { return float64(d) * z.fourth() / float64(d+2
 // have the covariance −(T − s²)/(order−1). Lengths from χ(order), which have
 // E[χ⁴] = order(order+2), make the second moment (1 + 2/order)·T.
 func (z pair) withoutReplacement(m, order int, t float64, lengths Lengths) float64 {
-	v := t - z.s*z.s
-	c := -v / float64(order-1)
-	if lengths == Chi {
-		v += 2 * t / float64(order)
+	n, others := float64(m), float64(order-1)
+	var mse float64
+	if order > 1 {
+		// Whole numbers tell exactly that whole matrices have no error.
+		mse = (t - z.s*z.s) * ((n*others - pairs(m, order)) / (n * n * others))
 	}
-	return blocks(m, order, v, c)
+	if lengths == Chi {
+		mse += 2 * t / (float64(order) * n)
+	}
+	return mse
 }
 
 // squares returns Σ x_i²y_i².
-func squares(x, y []float64) float64 {
+func (z pair) squares() float64 {
 	var sum float64
-	for i, v := range x {
-		sum += v * v * y[i] * y[i]
+	for i, v := range z.x {
+		sum += v * v * z.y[i] * z.y[i]
 	}
 	return sum
 }

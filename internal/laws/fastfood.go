@@ -21,14 +21,15 @@ import "github.com/seed-feabd252/randfeat/hadamard"
 // for the product of two terms, and Π makes ε a random one: E[(Σ ε_ia_i)(Σ ε_ib_i)]
 // is (d'·Σ a_ib_i − Σ a_i·Σ b_i)/(d'−1), where d'·E[Σ X_i²Y_i²] = T₁.
 func DotProductFastfood(x, y []float64, m int, lengths Lengths) float64 {
-	z := newPair(x, y, m)
-	order := hadamard.FastOrder(z.d)
-	d, s2 := float64(order), z.s*z.s
-	t1 := z.fourth() - 2*squares(x, y)
-	c := d/(d+2)*(s2+(2*t1-z.xx*z.yy-s2)/(d-1)) - s2
-	v := z.fourth() - s2
-	if lengths == Fixed {
-		v = z.haar(order) - s2
-	}
-	return blocks(m, order, v, c)
+	return homogeneous(x, y, m, 2, func(z pair) float64 {
+		order := hadamard.FastOrder(z.d)
+		d, s2 := float64(order), z.s*z.s
+		t1 := z.fourth() - 2*z.squares()
+		c := d/(d+2)*(s2+(2*t1-z.xx*z.yy-s2)/(d-1)) - s2
+		v := z.fourth() - s2
+		if lengths == Fixed {
+			v = z.haar(order) - s2
+		}
+		return blocks(m, order, v, c)
+	})
 }

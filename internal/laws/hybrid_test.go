@@ -37,8 +37,8 @@ func TestHybridByEnumeration(t *testing.T) {
 		return moment(func(a, b float64) float64 { return (f(a, b) - truth) * (g(a, b) - truth) })
 	}
 	v1, v2, c := covariance(first, first), covariance(second, second), covariance(first, second)
-	assert.InEpsilon(t, SoftmaxHyperbolicIID(x, y, 1), v1, 1e-9)
-	assert.InEpsilon(t, SoftmaxTrigIID(x, y, 1), v2, 1e-9)
+	assert.InEpsilon(t, HyperbolicIID.Softmax(x, y, 1), v1, 1e-9)
+	assert.InEpsilon(t, TrigIID.Softmax(x, y, 1), v2, 1e-9)
 	u := angle(x, y) / math.Pi
 	for n := 1; n <= 4; n++ {
 		var want float64
@@ -47,10 +47,17 @@ func TestHybridByEnumeration(t *testing.T) {
 			lambda := float64(k) / float64(n)
 			want += p * (lambda*lambda*v1 + (1-lambda)*(1-lambda)*v2 + 2*lambda*(1-lambda)*c)
 		}
-		assert.InEpsilon(t, want, SoftmaxHybridIID(n)(x, y, 1), 1e-9, "n = %d", n)
-		assert.InEpsilon(t, want/7, SoftmaxHybridIID(n)(x, y, 7), 1e-9, "n = %d", n)
+		assert.InEpsilon(t, want, HybridIID(n).Softmax(x, y, 1), 1e-9, "n = %d", n)
+		assert.InEpsilon(t, want/7, HybridIID(n).Softmax(x, y, 7), 1e-9, "n = %d", n)
 	}
-	assert.PanicsWithValue(t, "laws: n = 0, want at least 1", func() { SoftmaxHybridIID(0) })
+	assert.PanicsWithValue(t, "laws: n = 0, want at least 1", func() { HybridIID(0) })
+	// λ = ½ at the zero vector, where S = 1.
+	zero := make([]float64, len(y))
+	half := func(b float64) float64 {
+		return (math.Cosh(b)*math.Exp(-yy/2) + math.Cos(b)*math.Exp(yy/2)) / 2
+	}
+	want := mean(func(g float64) float64 { return math.Pow(half(math.Sqrt(yy)*g)-1, 2) })
+	assert.InEpsilon(t, want, HybridIID(2).Softmax(zero, y, 1), 1e-9)
 }
 
 // A term is a product over the axes, and so are its moments.
@@ -68,18 +75,18 @@ func TestDampedByQuadrature(t *testing.T) {
 		second *= mean(func(g float64) float64 { return term(g) * term(g) })
 	}
 	assert.InEpsilon(t, math.Exp(floats.Dot(x, y)), first, 1e-9, "no bias")
-	assert.InEpsilon(t, second-first*first, SoftmaxDampedIID(damping, basis)(x, y, 1), 1e-9)
-	assert.InEpsilon(t, SoftmaxOptimalIID(-0.2)(x, y, 3), SoftmaxDampedIID([]float64{-0.2, -0.2}, basis)(x, y, 3), 1e-12)
+	assert.InEpsilon(t, second-first*first, DampedIID(damping, basis).Softmax(x, y, 1), 1e-9)
+	assert.InEpsilon(t, OptimalIID(-0.2).Softmax(x, y, 3), DampedIID([]float64{-0.2, -0.2}, basis).Softmax(x, y, 3), 1e-12)
 	assert.PanicsWithValue(t, "laws: a point of R^3, want one of R^2 for a matrix 2×2", func() {
-		SoftmaxDampedIID(damping, basis)([]float64{1, 2, 3}, []float64{1, 2, 3}, 1)
+		DampedIID(damping, basis).Softmax([]float64{1, 2, 3}, []float64{1, 2, 3}, 1)
 	})
 }
 
 func TestOfImages(t *testing.T) {
 	query, key := dense.Of(2, 2, []float64{2, 1, 0, 4}), dense.Of(2, 2, []float64{0.5, 0, -0.125, 0.25})
 	x, y := []float64{0.5, -0.3}, []float64{0.2, 0.6}
-	law := OfImages(SoftmaxPositiveIID, query, key)
-	assert.InEpsilon(t, SoftmaxPositiveIID([]float64{0.7, -1.2}, []float64{0.1, 0.125}, 3), law(x, y, 3), 1e-13)
+	law := OfImages(PositiveIID.Softmax, query, key)
+	assert.InEpsilon(t, PositiveIID.Softmax([]float64{0.7, -1.2}, []float64{0.1, 0.125}, 3), law(x, y, 3), 1e-13)
 	assert.PanicsWithValue(t, "laws: a point of R^1, want one of R^2 for a matrix 2×2", func() { law(x[:1], y, 1) })
 }
 
@@ -94,18 +101,16 @@ func TestGaussianPositiveByQuadrature(t *testing.T) {
 		assert.InEpsilon(t, k, radius*mean(f), 1e-9, "no bias")
 		return mean(func(g float64) float64 { return math.Pow(radius*f(g)-k, 2) })
 	}
-	assert.InEpsilon(t, variance(func(g float64) float64 { return math.Exp(r * g) }), GaussianPositiveIID(x, y, 1), 1e-6)
-	assert.InEpsilon(t, variance(func(g float64) float64 { return math.Cosh(r * g) }), GaussianHyperbolicIID(x, y, 1), 1e-6)
-	assert.InEpsilon(t, GaussianPositiveIID(x, y, 1), GaussianOptimalIID(0)(x, y, 1), 1e-12)
+	assert.InEpsilon(t, variance(func(g float64) float64 { return math.Exp(r * g) }), PositiveIID.Gaussian(x, y, 1), 1e-6)
+	assert.InEpsilon(t, variance(func(g float64) float64 { return math.Cosh(r * g) }), HyperbolicIID.Gaussian(x, y, 1), 1e-6)
 }
 
 // The Gaussian kernel is the same everywhere; its positive features have an error of
 // e^(4xᵀy)/m at orthogonal points and above, however long they are.
 func TestGaussianPositiveFarFromTheOrigin(t *testing.T) {
 	x, y := []float64{40, 0, 0}, []float64{0, 40, 0}
-	assert.InEpsilon(t, 1.0/7, GaussianPositiveIID(x, y, 7), 1e-12)
-	assert.InEpsilon(t, 0.5/7, GaussianHyperbolicIID(x, y, 7), 1e-12)
-	assert.InEpsilon(t, 1.0/7, GaussianOptimalIID(0)(x, y, 7), 1e-12)
+	assert.InEpsilon(t, 1.0/7, PositiveIID.Gaussian(x, y, 7), 1e-12)
+	assert.InEpsilon(t, 0.5/7, HyperbolicIID.Gaussian(x, y, 7), 1e-12)
 	y[0] = -0.25
-	assert.InEpsilon(t, math.Exp(-40)/7, GaussianPositiveIID(x, y, 7), 1e-12)
+	assert.InEpsilon(t, math.Exp(-40)/7, PositiveIID.Gaussian(x, y, 7), 1e-12)
 }

@@ -16,23 +16,23 @@ type law struct {
 }
 
 var both = []law{
-	{"Gaussian", GaussianIID, GaussianORF},
-	{"GaussianPhase", GaussianPhaseIID, GaussianPhaseORF},
-	{"SoftmaxTrig", SoftmaxTrigIID, SoftmaxTrigORF},
-	{"SoftmaxPositive", SoftmaxPositiveIID, SoftmaxPositiveORF},
-	{"SoftmaxHyperbolic", SoftmaxHyperbolicIID, SoftmaxHyperbolicORF},
-	{"SoftmaxOptimal", SoftmaxOptimalIID(-0.3), SoftmaxOptimalORF(-0.3)},
-	{"GaussianPositive", GaussianPositiveIID, GaussianPositiveORF},
-	{"GaussianHyperbolic", GaussianHyperbolicIID, GaussianHyperbolicORF},
-	{"GaussianOptimal", GaussianOptimalIID(-0.3), GaussianOptimalORF(-0.3)},
+	{"Gaussian", TrigIID.Gaussian, TrigORF.Gaussian},
+	{"GaussianPhase", PhaseIID.Gaussian, PhaseORF.Gaussian},
+	{"SoftmaxTrig", TrigIID.Softmax, TrigORF.Softmax},
+	{"SoftmaxPositive", PositiveIID.Softmax, PositiveORF.Softmax},
+	{"SoftmaxHyperbolic", HyperbolicIID.Softmax, HyperbolicORF.Softmax},
+	{"SoftmaxOptimal", OptimalIID(-0.3).Softmax, OptimalORF(-0.3).Softmax},
+	{"GaussianPositive", PositiveIID.Gaussian, PositiveORF.Gaussian},
+	{"GaussianHyperbolic", HyperbolicIID.Gaussian, HyperbolicORF.Gaussian},
+	{"GaussianOptimal", OptimalIID(-0.3).Gaussian, OptimalORF(-0.3).Gaussian},
 	{"DotProduct", DotProductIID, DotProductORF},
 	{"Angular", AngularIID, AngularORF},
-	{"GaussianSimplex", GaussianIID, GaussianSimplex},
-	{"GaussianPhaseSimplex", GaussianPhaseIID, GaussianPhaseSimplex},
-	{"SoftmaxTrigSimplex", SoftmaxTrigIID, SoftmaxTrigSimplex},
-	{"SoftmaxPositiveSimplex", SoftmaxPositiveIID, SoftmaxPositiveSimplex},
-	{"SoftmaxHyperbolicSimplex", SoftmaxHyperbolicIID, SoftmaxHyperbolicSimplex},
-	{"SoftmaxOptimalSimplex", SoftmaxOptimalIID(-0.3), SoftmaxOptimalSimplex(-0.3)},
+	{"GaussianSimplex", TrigIID.Gaussian, TrigSimplex.Gaussian},
+	{"GaussianPhaseSimplex", PhaseIID.Gaussian, PhaseSimplex.Gaussian},
+	{"SoftmaxTrigSimplex", TrigIID.Softmax, TrigSimplex.Softmax},
+	{"SoftmaxPositiveSimplex", PositiveIID.Softmax, PositiveSimplex.Softmax},
+	{"SoftmaxHyperbolicSimplex", HyperbolicIID.Softmax, HyperbolicSimplex.Softmax},
+	{"SoftmaxOptimalSimplex", OptimalIID(-0.3).Softmax, OptimalSimplex(-0.3).Softmax},
 	{"DotProductSimplex", DotProductIID, chi(DotProductSimplex)},
 }
 
@@ -83,14 +83,13 @@ func TestTermsByQuadrature(t *testing.T) {
 		return moment(2) - moment(1)*moment(1)
 	}
 	cos := variance(func(g float64) float64 { return math.Cos(math.Sqrt(q) * g) })
-	assert.InEpsilon(t, cos, GaussianIID(x, y, 1), 1e-12)
-	assert.InEpsilon(t, cos/c/c, SoftmaxTrigIID(x, y, 1), 1e-12)
-	assert.InEpsilon(t, variance(func(g float64) float64 { return c * math.Exp(math.Sqrt(p)*g) }), SoftmaxPositiveIID(x, y, 1), 1e-12)
-	assert.InEpsilon(t, variance(func(g float64) float64 { return c * math.Cosh(math.Sqrt(p)*g) }), SoftmaxHyperbolicIID(x, y, 1), 1e-12)
-	assert.InEpsilon(t, SoftmaxPositiveIID(x, y, 1), SoftmaxOptimalIID(0)(x, y, 1), 1e-12, "a = 0")
+	assert.InEpsilon(t, cos, TrigIID.Gaussian(x, y, 1), 1e-12)
+	assert.InEpsilon(t, cos/c/c, TrigIID.Softmax(x, y, 1), 1e-12)
+	assert.InEpsilon(t, variance(func(g float64) float64 { return c * math.Exp(math.Sqrt(p)*g) }), PositiveIID.Softmax(x, y, 1), 1e-12)
+	assert.InEpsilon(t, variance(func(g float64) float64 { return c * math.Cosh(math.Sqrt(p)*g) }), HyperbolicIID.Softmax(x, y, 1), 1e-12)
 	// The phase adds the variance of cos(wᵀ(x+y) + 2b), which is that of a
 	// uniform phase: ½.
-	assert.InEpsilon(t, cos+0.5, GaussianPhaseIID(x, y, 1), 1e-12)
+	assert.InEpsilon(t, cos+0.5, PhaseIID.Gaussian(x, y, 1), 1e-12)
 }
 
 // The covariance of two rows is an average of ₀F₁ over χ²(2d).
@@ -125,8 +124,8 @@ func TestNearbyPointsKeepDigits(t *testing.T) {
 	x := []float64{1, 2, 3, 4}
 	y := []float64{1 + 0x1p-20, 2, 3, 4}
 	h4 := math.Pow(0x1p-20, 4)
-	assert.InEpsilon(t, h4/2, GaussianIID(x, y, 1), 1e-11)
-	assert.InEpsilon(t, h4/4*(1./2-1./12), 2*GaussianORF(x, y, 2)/4, 1e-11)
+	assert.InEpsilon(t, h4/2, TrigIID.Gaussian(x, y, 1), 1e-11)
+	assert.InEpsilon(t, h4/4*(1./2-1./12), 2*TrigORF.Gaussian(x, y, 2)/4, 1e-11)
 }
 
 func TestBadArguments(t *testing.T) {

@@ -13,11 +13,11 @@ import (
 func TestSimplexAgainstORF(t *testing.T) {
 	x, y := pointX, pointY
 	for m := 2; m <= 11; m++ {
-		assert.Less(t, SoftmaxPositiveSimplex(x, y, m), SoftmaxPositiveORF(x, y, m), "m=%d", m)
-		assert.Less(t, SoftmaxOptimalSimplex(-0.2)(x, y, m), SoftmaxOptimalORF(-0.2)(x, y, m), "m=%d", m)
-		assert.Greater(t, SoftmaxHyperbolicSimplex(x, y, m), SoftmaxHyperbolicORF(x, y, m), "m=%d", m)
-		assert.Greater(t, SoftmaxTrigSimplex(x, y, m), SoftmaxTrigORF(x, y, m), "m=%d", m)
-		assert.Greater(t, GaussianPhaseSimplex(x, y, m), GaussianPhaseORF(x, y, m), "m=%d", m)
+		assert.Less(t, PositiveSimplex.Softmax(x, y, m), PositiveORF.Softmax(x, y, m), "m=%d", m)
+		assert.Less(t, OptimalSimplex(-0.2).Softmax(x, y, m), OptimalORF(-0.2).Softmax(x, y, m), "m=%d", m)
+		assert.Greater(t, HyperbolicSimplex.Softmax(x, y, m), HyperbolicORF.Softmax(x, y, m), "m=%d", m)
+		assert.Greater(t, TrigSimplex.Softmax(x, y, m), TrigORF.Softmax(x, y, m), "m=%d", m)
+		assert.Greater(t, PhaseSimplex.Gaussian(x, y, m), PhaseORF.Gaussian(x, y, m), "m=%d", m)
 		assert.Greater(t, DotProductSimplex(x, y, m, Chi), DotProductORF(x, y, m), "m=%d", m)
 	}
 }
@@ -40,8 +40,8 @@ func TestDotProductSimplexOfAWholeBlock(t *testing.T) {
 	assert.InEpsilon(t, DotProductSimplex(x, y, 1, Fixed), DotProductSimplex(x, y, 2, Fixed), 1e-14)
 }
 
-func ExampleSoftmaxPositiveSimplex() {
+func ExamplePositiveSimplex() {
 	x, y := []float64{0.5, 0.5, 0, 0}, []float64{0.5, 0.5, 0.5, 0}
-	fmt.Printf("%.3f %.3f %.3f\n", SoftmaxPositiveIID(x, y, 4), SoftmaxPositiveORF(x, y, 4), SoftmaxPositiveSimplex(x, y, 4))
+	fmt.Printf("%.3f %.3f %.3f\n", PositiveIID.Softmax(x, y, 4), PositiveORF.Softmax(x, y, 4), PositiveSimplex.Softmax(x, y, 4))
 	// Output: 5.768 5.275 4.635
 }

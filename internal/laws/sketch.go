@@ -26,14 +26,13 @@ const (
 //	MSE = (M_p − s^(2p))/m,  or  2(M_p − s^(2p))/m for complex w,
 //
 // with M_p as in Maclaurin. It panics if p < 0 and if complex w meet an odd m.
-func Polynomial(p int, w Weights) func(x, y []float64, m int) float64 {
+func Polynomial(p int, w Weights) Law {
 	if p < 0 {
 		panic(fmt.Sprintf("laws: p = %d, want at least 0", p))
 	}
-	return func(x, y []float64, m int) float64 {
-		z := newPair(x, y, m)
-		return (z.product(x, y, p, w) - math.Pow(z.s, 2*float64(p))) / w.terms(m)
-	}
+	one := make([]float64, p+1)
+	one[p] = 1
+	return Maclaurin(one, one, w)
 }
 
 // Maclaurin is the law of the features √(a_n/(p_n·m))·Π_{t≤n} w_jtᵀx of Σ a_n·sⁿ, where
@@ -54,17 +53,47 @@ func Polynomial(p int, w Weights) func(x, y []float64, m int) float64 {
 // The moments of one factor are sums over the ways of pairing four coordinates that
 // have a mean: w_i·w̄_i in the complex cases, less Q for each of the ways above one in
 // which ±1, ±i count four equal coordinates.
-func Maclaurin(coefficients, probabilities []float64, w Weights) func(x, y []float64, m int) float64 {
+func Maclaurin(coefficients, probabilities []float64, w Weights) Law {
 	return func(x, y []float64, m int) float64 {
-		z := newPair(x, y, m)
-		var second, mean float64
-		for n, a := range coefficients {
-			if a > 0 {
-				second += a * a / probabilities[n] * z.product(x, y, n, w)
-			}
-			mean += a * math.Pow(z.s, float64(n))
+		if z := newPair(x, y, m); math.IsNaN(z.p) {
+			return math.NaN()
 		}
-		return (second - mean*mean) / w.terms(m)
+		x, i := unit(x)
+		y, j := unit(y)
+		z := newPair(x, y, m)
+		first, other := z.factor(w)
+		// With r² = M₁, a term is a_n·rⁿ times a number within ±1. Its power of two stands
+		// before the sums.
+		r := math.Sqrt(math.Max(first, 0))
+		var cosine, ratio float64 // s/r and the ratio of the two moments of a complex factor
+		if r > 0 {
+			cosine, ratio = z.s/r, other/first
+		}
+		sizes, powers := make([]float64, len(coefficients)), make([]int, len(coefficients))
+		power, most := 0, math.MinInt
+		for n, size := 0, 1.0; n < len(coefficients); n++ {
+			v, k := math.Frexp(size * coefficients[n])
+			sizes[n], powers[n] = v, k+power
+			if v > 0 {
+				most = max(most, powers[n])
+			}
+			size, k = math.Frexp(size * r)
+			power += k + i + j
+		}
+		var second, mean float64
+		for n, size := range sizes {
+			if size == 0 {
+				continue
+			}
+			size = math.Ldexp(size, powers[n]-most)
+			moment := 1.0
+			if w >= ComplexRademacherWeights {
+				moment = (1 + math.Pow(ratio, float64(n))) / 2
+			}
+			second += size * size / probabilities[n] * moment
+			mean += size * math.Pow(cosine, float64(n))
+		}
+		return math.Ldexp(math.Max(second-mean*mean, 0)/w.terms(m), 2*most)
 	}
 }
 
@@ -79,19 +108,19 @@ func (w Weights) terms(m int) float64 {
 	return float64(m / 2)
 }
 
-// product returns M_n.
-func (z pair) product(x, y []float64, n int, w Weights) float64 {
-	q, s2, p := squares(x, y), z.s*z.s, z.xx*z.yy
-	power := func(v float64) float64 { return math.Pow(v, float64(n)) }
+// factor returns M₁ of real w, and the two moments P + s² − Q and 2s² − Q, or those without Q,
+// whose powers have the mean M_n of complex w: the first is the larger one.
+func (z pair) factor(w Weights) (first, other float64) {
+	q, s2, p := z.squares(), z.s*z.s, z.xx*z.yy
 	switch w {
 	case RademacherWeights:
-		return power(p + 2*s2 - 2*q)
+		return p + 2*s2 - 2*q, 0
 	case GaussianWeights:
-		return power(z.fourth())
+		return z.fourth(), 0
 	case ComplexRademacherWeights:
-		return (power(p+s2-q) + power(2*s2-q)) / 2
+		return p + s2 - q, 2*s2 - q
 	}
-	return (power(p+s2) + power(2*s2)) / 2
+	return p + s2, 2 * s2
 }
 
 // TensorSketch is the law of the convolution of degree p of count sketches with m
@@ -106,19 +135,20 @@ func (z pair) product(x, y []float64, n int, w Weights) float64 {
 // h(K)−h(L) are 0 if all places are of the first kind, equal and uniform with places of
 // the second kind only, opposite with the third only, and with both u+v and u−v for
 // uniform u, v, which are 0 together with the probability g/m². It panics if p < 1.
-func TensorSketch(p int) func(x, y []float64, m int) float64 {
+func TensorSketch(p int) Law {
 	if p < 1 {
 		panic(fmt.Sprintf("laws: p = %d, want at least 1", p))
 	}
 	return func(x, y []float64, m int) float64 {
-		z := newPair(x, y, m)
-		q := squares(x, y)
-		s2 := z.s * z.s
-		b, c := z.xx*z.yy-q, s2-q
-		n, g := float64(m), float64(2-m%2)
-		power := func(v float64) float64 { return math.Pow(v, float64(p)) }
-		return (power(s2+b)+power(s2+c)-2*power(s2))/n +
-			g*(power(s2+b+c)-power(s2+b)-power(s2+c)+power(s2))/(n*n)
+		return homogeneous(x, y, m, 2*p, func(z pair) float64 {
+			q := z.squares()
+			s2 := z.s * z.s
+			b, c := z.xx*z.yy-q, s2-q
+			n, g := float64(m), float64(2-m%2)
+			power := func(v float64) float64 { return math.Pow(v, float64(p)) }
+			return (power(s2+b)+power(s2+c)-2*power(s2))/n +
+				g*(power(s2+b+c)-power(s2+b)-power(s2+c)+power(s2))/(n*n)
+		})
 	}
 }
 
@@ -134,9 +164,10 @@ func ReLUIID(x, y []float64, m int) float64 { return ArcCosineIID(x, y, m) / 4 }
 // by Wick's theorem for E[(wᵀx)⁴(wᵀy)⁴]: of the 105 pairings of eight factors 9 have no
 // mixed pair, 72 two and 24 four.
 func SquareIID(x, y []float64, m int) float64 {
-	z := newPair(x, y, m)
-	p, s2 := z.xx*z.yy, z.s*z.s
-	return (9*p*p + 72*p*s2 + 24*s2*s2 - z.fourth()*z.fourth()) / float64(m)
+	return homogeneous(x, y, m, 4, func(z pair) float64 {
+		p, s2 := z.xx*z.yy, z.s*z.s
+		return (9*p*p + 72*p*s2 + 24*s2*s2 - z.fourth()*z.fourth()) / float64(m)
+	})
 }
 
 // ExponentialIID is the law of the features exp(wᵀx)/√m of the kernel e^(p/2),
@@ -154,9 +185,11 @@ func ExponentialIID(x, y []float64, m int) float64 {
 //
 // as for all stationary kernels and uniform phases b. Coordinates at or below −c give
 // NaN.
-func SkewedChiSquareIID(c float64) func(x, y []float64, m int) float64 {
+func SkewedChiSquareIID(c float64) Law {
 	return func(x, y []float64, m int) float64 {
-		newPair(x, y, m)
+		if z := newPair(x, y, m); math.IsNaN(z.p) {
+			return math.NaN()
+		}
 		k, k2 := 1.0, 1.0
 		for i, v := range x {
 			r := math.Log((v + c) / (y[i] + c))
