@@ -65,7 +65,7 @@
 // # Variance
 //
 // For independent rows the mean squared error is of order 1/m and known exactly;
-// the constructors state it (ArcCosine up to order 1). With q = ‖x−y‖² and p = ‖x+y‖² after scaling,
+// the constructors state it (ArcCosine up to order 1), and package validate computes it. With q = ‖x−y‖² and p = ‖x+y‖² after scaling,
 //
 //	Gaussian            (1−e^(−q))² / (2m)
 //	GaussianPhase       (1 + e^(−2q)/2 − e^(−q)) / m

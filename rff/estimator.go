@@ -22,6 +22,8 @@ const (
 	FormGaussianPositive
 	FormGaussianHyperbolic
 	FormGaussianOptimal
+	FormLaplacian
+	FormMatern
 	FormSoftmaxTrig
 	FormSoftmaxPositive
 	FormSoftmaxHyperbolic
@@ -40,6 +42,7 @@ const (
 // forms are the names of Forms.
 var forms = [...]string{
 	"Unknown", "DotProduct", "Gaussian", "GaussianPhase", "GaussianPositive", "GaussianHyperbolic", "GaussianOptimal",
+	"Laplacian", "Matern",
 	"SoftmaxTrig", "SoftmaxPositive", "SoftmaxHyperbolic", "SoftmaxOptimal", "SoftmaxDamped", "SoftmaxHybrid", "Angular", "ArcCosine", "Generalised",
 	"PolynomialSketch", "Maclaurin", "TensorSketch", "SkewedChiSquare",
 }
@@ -58,12 +61,15 @@ func (f Form) String() string {
 type Estimator struct {
 	Form Form
 
-	// Scale is s of softmax features and 1/ℓ² of Gaussian ones: both are those of
+	// Scale is s of softmax features and 1/ℓ² of those with a length-scale: all are those of
 	// scale 1 at the points √Scale·x.
 	Scale float64
 
 	// A is the a of optimal features.
 	A float64
+
+	// Nu is the smoothness ν of Matern.
+	Nu float64
 
 	// Order is that of ArcCosine.
 	Order int
@@ -111,8 +117,8 @@ func (e Estimator) clone() Estimator {
 }
 
 // Estimator returns the estimate that f and f.Keys() compute, in memory of its own.
-// Maps whose error has no closed form, those of New, Laplacian, Matern and SoftmaxHybrid
-// with a gate that is not orf.IID, and maps without randomness have FormUnknown.
+// Maps whose error has no closed form, those of New and SoftmaxHybrid with a gate that is not
+// orf.IID, and maps without randomness have FormUnknown.
 func (f *Features[T]) Estimator() Estimator { return f.estimator.clone() }
 
 // Estimator returns the estimate that f and f.Keys() compute, in memory of its own. ELU,

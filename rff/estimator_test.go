@@ -21,21 +21,25 @@ type estimating interface {
 
 func TestEstimators(t *testing.T) {
 	want := map[string]rff.Estimator{
-		"dot product":         {Form: rff.FormDotProduct},
-		"gaussian":            {Form: rff.FormGaussian, Scale: 1 / (lengthScale * lengthScale)},
-		"gaussian phase":      {Form: rff.FormGaussianPhase, Scale: 1 / (lengthScale * lengthScale)},
-		"gaussian positive":   {Form: rff.FormGaussianPositive, Scale: 1 / (lengthScale * lengthScale)},
-		"gaussian hyperbolic": {Form: rff.FormGaussianHyperbolic, Scale: 1 / (lengthScale * lengthScale)},
-		"gaussian optimal":    {Form: rff.FormGaussianOptimal, Scale: 1 / (lengthScale * lengthScale), A: damping},
-		"softmax trig":        {Form: rff.FormSoftmaxTrig, Scale: scaleOf},
-		"softmax positive":    {Form: rff.FormSoftmaxPositive, Scale: scaleOf},
-		"softmax hyperbolic":  {Form: rff.FormSoftmaxHyperbolic, Scale: scaleOf},
-		"softmax optimal":     {Form: rff.FormSoftmaxOptimal, Scale: scaleOf, A: damping},
-		"softmax hybrid":      {Form: rff.FormSoftmaxHybrid, Scale: scaleOf, Gates: gates},
-		"angular":             {Form: rff.FormAngular},
-		"ArcCosine{Order: 0}": {Form: rff.FormArcCosine},
-		"ArcCosine{Order: 1}": {Form: rff.FormArcCosine, Order: 1},
-		"ArcCosine{Order: 2}": {Form: rff.FormArcCosine, Order: 2},
+		"dot product":                        {Form: rff.FormDotProduct},
+		"gaussian":                           {Form: rff.FormGaussian, Scale: 1 / (lengthScale * lengthScale)},
+		"gaussian phase":                     {Form: rff.FormGaussianPhase, Scale: 1 / (lengthScale * lengthScale)},
+		"gaussian positive":                  {Form: rff.FormGaussianPositive, Scale: 1 / (lengthScale * lengthScale)},
+		"gaussian hyperbolic":                {Form: rff.FormGaussianHyperbolic, Scale: 1 / (lengthScale * lengthScale)},
+		"gaussian optimal":                   {Form: rff.FormGaussianOptimal, Scale: 1 / (lengthScale * lengthScale), A: damping},
+		"laplacian":                          {Form: rff.FormLaplacian, Scale: 1 / (lengthScale * lengthScale)},
+		"Matern{Nu: 0.5, LengthScale: 0.75}": {Form: rff.FormMatern, Scale: 1 / (lengthScale * lengthScale), Nu: 0.5},
+		"Matern{Nu: 1.5, LengthScale: 0.75}": {Form: rff.FormMatern, Scale: 1 / (lengthScale * lengthScale), Nu: 1.5},
+		"Matern{Nu: 2.5, LengthScale: 0.75}": {Form: rff.FormMatern, Scale: 1 / (lengthScale * lengthScale), Nu: 2.5},
+		"softmax trig":                       {Form: rff.FormSoftmaxTrig, Scale: scaleOf},
+		"softmax positive":                   {Form: rff.FormSoftmaxPositive, Scale: scaleOf},
+		"softmax hyperbolic":                 {Form: rff.FormSoftmaxHyperbolic, Scale: scaleOf},
+		"softmax optimal":                    {Form: rff.FormSoftmaxOptimal, Scale: scaleOf, A: damping},
+		"softmax hybrid":                     {Form: rff.FormSoftmaxHybrid, Scale: scaleOf, Gates: gates},
+		"angular":                            {Form: rff.FormAngular},
+		"ArcCosine{Order: 0}":                {Form: rff.FormArcCosine},
+		"ArcCosine{Order: 1}":                {Form: rff.FormArcCosine, Order: 1},
+		"ArcCosine{Order: 2}":                {Form: rff.FormArcCosine, Order: 2},
 	}
 	for name, f := range allMaps[float64](t, 4) {
 		e, ok := f.(estimating)
@@ -112,7 +116,7 @@ func TestForms(t *testing.T) {
 	assert.Equal(t, "SoftmaxHybrid", rff.FormSoftmaxHybrid.String())
 	assert.Equal(t, "ArcCosine", rff.FormArcCosine.String())
 	assert.Equal(t, "SkewedChiSquare", rff.FormSkewedChiSquare.String())
-	assert.Equal(t, "Form(20)", (rff.FormSkewedChiSquare + 1).String())
+	assert.Equal(t, "Form(22)", (rff.FormSkewedChiSquare + 1).String())
 	assert.Equal(t, "Form(-1)", rff.Form(-1).String())
 }
 

@@ -61,6 +61,8 @@ func Laplacian[T dense.Float](m, d int, lengthScale float64, src rand.Source) (*
 			waves(phi, from, to, norm)
 		},
 		back: waveSlope(e, norm, inv, nil),
+
+		estimator: Estimator{Form: FormLaplacian, Scale: 1 / (lengthScale * lengthScale)},
 	}, nil
 }
 

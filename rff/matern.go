@@ -61,5 +61,7 @@ func Matern[T dense.Float](w orf.Projection[T], nu, lengthScale float64, src ran
 			waves(phi, from, to, norm)
 		},
 		back: waveSlope(e, norm, 1, lengths),
+
+		estimator: Estimator{Form: FormMatern, Scale: 1 / (lengthScale * lengthScale), Nu: nu},
 	}, nil
 }

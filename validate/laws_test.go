@@ -22,7 +22,7 @@ import (
 const (
 	lawDraws = 6000
 	// lawLimit bounds |z|. A right estimate exceeds it once in 16,000 times: other
-	// seeds would make one of the 1300 comparisons in float64 and 290 in float32
+	// seeds would make one of the 1400 comparisons in float64 and 320 in float32
 	// fail with a probability of 10 %.
 	lawLimit = 4
 )
@@ -263,6 +263,14 @@ func arcCosine[T dense.Float](w orf.Projection[T], _ rand.Source) (rff.Map[T], e
 	return rff.ArcCosine(w, 1)
 }
 
+func steps[T dense.Float](w orf.Projection[T], _ rand.Source) (rff.Map[T], error) {
+	return rff.ArcCosine(w, 0)
+}
+
+func matern[T dense.Float](nu float64) func(w orf.Projection[T], src rand.Source) (rff.Map[T], error) {
+	return func(w orf.Projection[T], src rand.Source) (rff.Map[T], error) { return rff.Matern(w, nu, 1, src) }
+}
+
 // with binds options to a constructor.
 func with[T dense.Float](f func(m, d int, src rand.Source, opts ...orf.Option) (orf.Projection[T], error), opts ...orf.Option) orf.Constructor[T] {
 	return func(m, d int, src rand.Source) (orf.Projection[T], error) { return f(m, d, src, opts...) }
@@ -359,6 +367,11 @@ func lawCases[T dense.Float]() []lawCase[T] {
 		{"softmax positive/fastfood", fastfood, softmaxPositive[T], law{}, 1, nil},
 		{"softmax positive/halton", orf.Halton[T], softmaxPositive[T], law{}, 1, nil},
 		{"gaussian/sobol", orf.Sobol[T], gaussian[T], law{}, 1.5, nil},
+		{"arc-cosine of order 0/iid", iid, steps[T], law{mse: laws.StepIID}, 1, nil},
+		{"matern of 1/2/iid", iid, matern[T](0.5), law{mse: laws.MaternIID(0.5)}, 1, nil},
+		{"matern of 3/2/iid", iid, matern[T](1.5), law{mse: laws.MaternIID(1.5)}, 1.5, nil},
+		{"matern of 5/2/iid", iid, matern[T](2.5), law{mse: laws.MaternIID(2.5)}, 1.5, nil},
+		{"matern of 3/2/orf", haar, matern[T](1.5), law{}, 1.5, nil},
 	}
 }
 

@@ -37,6 +37,15 @@ type known struct {
 	at     func(e rff.Estimator, g orf.Ensemble) errorAt
 	source string
 	fixed  bool // holds for frequencies of fixed length too
+	waves  bool // a sketch with two features a frequency
+}
+
+// perFrequency returns the number of features that one frequency of a sketch makes.
+func (k known) perFrequency() int {
+	if k.waves {
+		return 2
+	}
+	return 1
 }
 
 // of returns the law of the estimator with n frequencies.
@@ -179,12 +188,18 @@ var theory = map[rff.Form]map[orf.Kind]known{
 		orf.Independent:    signs(laws.AngularIID, binomial),
 		orf.HaarOrthogonal: signs(laws.AngularORF, covariance),
 	},
+	rff.FormMatern: {
+		orf.Independent: {at: func(e rff.Estimator, _ orf.Ensemble) errorAt { return errorAt{mse: laws.MaternIID(e.Nu)} }, source: sutherland},
+	},
 	rff.FormArcCosine: {
 		orf.Independent: {at: func(e rff.Estimator, _ orf.Ensemble) errorAt {
-			if e.Order != 1 {
-				return errorAt{}
+			switch e.Order {
+			case 0:
+				return errorAt{mse: laws.StepIID}
+			case 1:
+				return errorAt{mse: laws.ArcCosineIID}
 			}
-			return errorAt{mse: laws.ArcCosineIID}
+			return errorAt{}
 		}, source: "after Cho & Saul 2009"},
 	},
 	rff.FormGeneralised: {
@@ -203,6 +218,7 @@ var theory = map[rff.Form]map[orf.Kind]known{
 // sketches are the laws of maps that draw weights of their own, with m features. Packages
 // laws and rff number the laws of weights alike, which the test of each of them shows.
 var sketches = map[rff.Form]known{
+	rff.FormLaplacian: {at: func(rff.Estimator, orf.Ensemble) errorAt { return errorAt{mse: laws.LaplacianIID} }, source: sutherland, waves: true},
 	rff.FormPolynomialSketch: {at: func(e rff.Estimator, _ orf.Ensemble) errorAt {
 		return errorAt{mse: lifted(e.Polynomial, laws.Polynomial(e.Polynomial.Degree, laws.Weights(e.Weights)))}
 	}, source: "Kar & Karnick 2012, Wacker, Ohana & Filippone 2023"},

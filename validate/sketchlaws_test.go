@@ -109,6 +109,10 @@ func sketchCases[T dense.Float]() []sketchCase[T] {
 		"skewed chi square", law{mse: laws.SkewedChiSquareIID(0.5)},
 		func(m, d int, src rand.Source) (rff.Map[T], error) { return rff.SkewedChiSquare[T](m, d, 0.5, src) },
 		10, 4, true, 2,
+	}, sketchCase[T]{
+		"laplacian", law{mse: laws.LaplacianIID},
+		func(m, d int, src rand.Source) (rff.Map[T], error) { return rff.Laplacian[T](m, d, 1, src) },
+		10, 4, false, 1,
 	})
 }
 
@@ -145,8 +149,8 @@ func (c sketchCase[T]) points() (x, y dense.Matrix[T]) {
 	return x, y
 }
 
-// 40 cases of three pairs in four dimensions, with a mean and but for three a mean squared
-// error each: other seeds would make one of the 924 comparisons fail with a probability of 6 %.
+// 41 cases of three pairs in four dimensions, with a mean and but for three a mean squared
+// error each: other seeds would make one of the 948 comparisons fail with a probability of 6 %.
 func TestSketchesFollowTheLaws(t *testing.T) {
 	for i, c := range sketchCases[float64]() {
 		t.Run(c.name, func(t *testing.T) {

@@ -41,9 +41,10 @@ func (p Prediction) String() string {
 //   - Gaussian, SoftmaxTrig, their positive, hyperbolic and optimal features, SADERF and
 //     ADERF: iid, Haar orthogonal and simplex rows;
 //   - GaussianPhase and Angular: iid and Haar orthogonal rows, GaussianPhase also simplex;
-//   - SDERF, SoftmaxHybrid, ArcCosine of order 1 and Generalised without ε: iid rows;
-//   - PolynomialSketch, Maclaurin, TensorSketch and SkewedChiSquare, which draw weights of
-//     their own: w does not matter;
+//   - SDERF, SoftmaxHybrid, Matern, ArcCosine of order 0 and 1 and Generalised without ε: iid
+//     rows;
+//   - Laplacian, PolynomialSketch, Maclaurin, TensorSketch and SkewedChiSquare, which draw
+//     weights of their own: w does not matter;
 //   - DotProduct: all kinds but quasi-Monte-Carlo points.
 //
 // Products of Hadamard factors or of Givens rotations are only nearly Haar: they have no
@@ -106,7 +107,7 @@ func lawOf[T dense.Float](m rff.Map[T], w orf.Projection[T]) (estimateLaw, bool)
 	in, out := m.Dims()
 	e := estimating.Estimator()
 	if l, ok := sketches[e.Form]; ok {
-		return l.of(e, orf.Ensemble{}, fmt.Sprintf("%v [%s]", e.Form, l.source), out)
+		return l.of(e, orf.Ensemble{}, fmt.Sprintf("%v [%s]", e.Form, l.source), out/l.perFrequency())
 	}
 	if w == nil {
 		made, ok := m.(interface{ Projection() orf.Projection[T] })

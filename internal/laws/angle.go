@@ -43,6 +43,26 @@ func angular(x, y []float64, m int, law func(d int, u float64) float64) float64 
 	return law(z.d, angle(x, y)/math.Pi)
 }
 
+// StepIID is the law of the features √(2/m)·Θ(wᵀx) of the arc-cosine kernel k = 1 − u of order 0,
+//
+//	MSE = k(2 − k)/m = (1 − u)(1 + u)/m:
+//
+// a term is 2 with probability k/2 and otherwise 0. With Θ(0) = ½ it is 1/(4m) if one
+// of the points is 0, and 0 if both are.
+func StepIID(x, y []float64, m int) float64 {
+	z := newPair(x, y, m)
+	switch {
+	case math.IsNaN(z.p):
+		return z.p
+	case isZero(x) && isZero(y):
+		return 0
+	case isZero(x) || isZero(y):
+		return 1 / (4 * float64(m))
+	}
+	k := supplement(x, y) / math.Pi
+	return k * (2 - k) / float64(m)
+}
+
 // ArcCosineIID is the law of the features √(2/m)·max(wᵀx, 0) of the arc-cosine
 // kernel k of order 1,
 //

@@ -95,6 +95,20 @@ func TestArcCosineNextToOppositePoints(t *testing.T) {
 	assert.InEpsilon(t, 8e-25/(15*math.Pi), ArcCosineIID(x, y, 1), 1e-4)
 }
 
+// A term is 2 where both signs are positive.
+func TestStepIID(t *testing.T) {
+	for _, theta := range []float64{0.2, 1, 2, 3, math.Pi} {
+		x, y := []float64{1.5, 0}, []float64{0.7 * math.Cos(theta), 0.7 * math.Sin(theta)}
+		p := (math.Pi - theta) / (2 * math.Pi)
+		assert.InDelta(t, 4*p*(1-p)/7, StepIID(x, y, 7), 1e-15, "θ=%v", theta)
+	}
+	x, zero := []float64{1.5, 0}, []float64{0, 0}
+	// Half of the steps at x are 1, and those at 0 are ½: a term is 1 or 0.
+	assert.Equal(t, 0.25/7, StepIID(x, zero, 7))
+	assert.Equal(t, 0.25/7, StepIID(zero, x, 7))
+	assert.Zero(t, StepIID(zero, zero, 7))
+}
+
 func TestAngularIID(t *testing.T) {
 	// At right angles each sign product is ±1 with mean 0.
 	assert.InDelta(t, 1.0/7, AngularIID([]float64{2, 0}, []float64{0, 3}, 7), 1e-16)
