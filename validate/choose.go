@@ -78,23 +78,27 @@ type Ranked[T dense.Float] struct {
 	Time time.Duration
 }
 
-// bound returns what a candidate is ranked by: an error that is measured counts with
-// four standard errors on top, because the least of several noisy measurements is too
-// low, and a heavy tail that has not been met lowers it more.
+// bound returns what a candidate is ranked by: an error that is measured counts with a
+// margin on top, because the least of several noisy measurements is too low, and a heavy
+// tail that has not been met lowers it more.
 func (r Ranked[T]) bound() float64 {
-	v := r.MSE + 4*r.StdErr
+	v := r.MSE + r.margin()
 	if math.IsNaN(v) {
 		return math.Inf(1)
 	}
 	return v
 }
 
+// margin returns four standard errors.
+func (r Ranked[T]) margin() float64 { return 4 * r.StdErr }
+
 // Choice is the result of Choose, the best candidate first.
 type Choice[T dense.Float] struct {
 	Relative bool
 	Pairs    int
 	Ranking  []Ranked[T]
-	// Rejected has the errors of candidates that could not be drawn.
+	// Rejected has the errors of candidates that could not be drawn, or whose error is not a
+	// number.
 	Rejected []error
 
 	x, y dense.Matrix[T]
@@ -123,9 +127,9 @@ func (c Choice[T]) Draw(src rand.Source) (rff.Map[T], error) {
 // y are kept for the Draw of the choice and must not change.
 //
 // It is an error if there is no candidate or no budget, if x or y has no rows or they
-// differ in dimension, if src is nil, if an option is negative, if Pairs are too many for
-// memory or Draws more than 2⁴⁰, if the context of an Option is done, and if no candidate
-// can be drawn.
+// differ in dimension, if a coordinate is NaN or infinite, if src is nil, if an option is
+// negative, if Pairs are too many for memory or Draws more than 2⁴⁰, if the context of an Option
+// is done, and if no candidate can be ranked.
 func Choose[T dense.Float](x, y dense.Matrix[T], candidates []Candidate[T], b Budget, o ChooseOptions, src rand.Source, opts ...Option) (Choice[T], error) {
 	if err := checkChoice(x, y, candidates, b, o, src); err != nil {
 		return Choice[T]{}, fmt.Errorf("validate: %w", err)
@@ -150,6 +154,9 @@ func Choose[T dense.Float](x, y dense.Matrix[T], candidates []Candidate[T], b Bu
 		}
 		r := Ranked[T]{Candidate: candidate}
 		err := r.assess(run, c, px, py, b, o.Draws, rand.NewPCG(src.Uint64(), src.Uint64()))
+		if err == nil && math.IsNaN(r.MSE) {
+			err = errors.New("the mean squared error is NaN: features, or the kernel, are NaN or infinite at a pair")
+		}
 		if done := run.err(); done != nil {
 			return Choice[T]{}, fmt.Errorf("validate: %w", done)
 		}
@@ -192,6 +199,22 @@ func checkChoice[T dense.Float](x, y dense.Matrix[T], candidates []Candidate[T],
 	}
 	if err := limit.Memory[float64](o.Pairs, x.Cols); err != nil {
 		return fmt.Errorf("ChooseOptions.Pairs = %d, of points of R^%d: %w", o.Pairs, x.Cols, err)
+	}
+	if err := checkNumbers("x", x); err != nil {
+		return err
+	}
+	return checkNumbers("y", y)
+}
+
+// checkNumbers returns an error that names the first row of points with a coordinate that is
+// none.
+func checkNumbers[T dense.Float](name string, points dense.Matrix[T]) error {
+	for i := range points.Rows {
+		for j, v := range points.Row(i) {
+			if v-v != 0 {
+				return fmt.Errorf("row %d of %s has %v in column %d, want finite numbers", i, name, v, j)
+			}
+		}
 	}
 	return nil
 }
@@ -386,33 +409,62 @@ func (r *Ranked[T]) measure(run *control, draw func(m int, x, y dense.Matrix[T],
 	return m.overall.mean, m.overall.stdErr(), nil
 }
 
-// Table returns the ranking.
+// Table returns the ranking. What it goes by is the sum of the columns with the keys mse and
+// margin, four standard errors of an error that is measured and none of one by law: Law of the
+// Ranking has its name. Margins and times have a column only if there are any. The table of
+// candidates of this module prints within 100 columns.
 func (c Choice[T]) Table() Table {
 	name := "MSE"
 	if c.Relative {
 		name = "relative MSE"
 	}
+	columns := []struct {
+		Column
+		cell func(r Ranked[T]) any
+	}{
+		{Column{Name: "candidate", Key: "candidate"}, func(r Ranked[T]) any { return r.Name }},
+		{Column{Name: "m", Key: "m"}, func(r Ranked[T]) any { return r.Frequencies }},
+		{Column{Name: "features", Key: "features"}, func(r Ranked[T]) any { return r.Features }},
+		{Column{Name: name, Key: "mse", Format: "%.4g"}, func(r Ranked[T]) any { return r.MSE }},
+		{Column{Name: "±", Key: "margin", Format: "%.2g"}, func(r Ranked[T]) any { return unlessZero(r.margin()) }},
+		{Column{Name: "seconds", Key: "seconds", Format: "%.2g"}, func(r Ranked[T]) any { return unlessZero(r.Time.Seconds()) }},
+		{Column{Name: "by", Key: "by"}, func(r Ranked[T]) any {
+			if r.Law == "" {
+				return "draws"
+			}
+			return "law"
+		}},
+	}
 	t := Table{
 		Title: fmt.Sprintf("%d candidates at %d pairs, best first", len(c.Ranking), c.Pairs),
-		Columns: []Column{
-			{Name: "candidate", Key: "candidate"}, {Name: "m", Key: "m"}, {Name: "features", Key: "features"},
-			{Name: name, Key: "mse", Format: "%.4g"}, {Name: "std. error", Key: "stderr", Format: "%.2g"},
-			{Name: "time", Key: "seconds", Format: "%.2g"}, {Name: "law", Key: "law"},
-		},
+		Rows:  make([][]any, len(c.Ranking)),
 	}
-	for _, r := range c.Ranking {
-		row := []any{r.Name, r.Frequencies, r.Features, r.MSE, nil, nil, nil}
-		if r.Law == "" {
-			row[4] = r.StdErr
-		} else {
-			row[6] = r.Law
+	for _, column := range columns {
+		cells, some := make([]any, len(c.Ranking)), false
+		for i, r := range c.Ranking {
+			cells[i] = column.cell(r)
+			some = some || cells[i] != nil
 		}
-		if r.Time > 0 {
-			row[5] = r.Time.Seconds()
+		if !some {
+			continue
 		}
-		t.Rows = append(t.Rows, row)
+		if column.Key == "margin" {
+			t.Title += fmt.Sprintf(" by %s and ±, 4 standard errors", name)
+		}
+		t.Columns = append(t.Columns, column.Column)
+		for i, cell := range cells {
+			t.Rows[i] = append(t.Rows[i], cell)
+		}
 	}
 	return t
+}
+
+// unlessZero returns v, or nil for 0.
+func unlessZero(v float64) any {
+	if v == 0 {
+		return nil
+	}
+	return v
 }
 
 // String returns the table in aligned columns.

@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -77,7 +79,54 @@ func TestChoose(t *testing.T) {
 		assert.Equal(t, best.Features, out)
 		assert.Equal(t, kernels.Softmax{Scale: 1}, drawn.Kernel())
 		assert.Contains(t, c.String(), best.Name)
+
+		lines := strings.Split(strings.TrimSuffix(c.String(), "\n"), "\n")
+		require.Len(t, lines, 30)
+		for _, line := range lines {
+			assert.LessOrEqual(t, utf8.RuneCountInString(line), 100, line)
+		}
+		table := c.Table()
+		for _, column := range table.Columns {
+			names, err := table.Names(column.Key)
+			require.NoError(t, err)
+			assert.True(t, slices.ContainsFunc(names, func(s string) bool { return s != "—" }), "column %s is empty", column.Key)
+		}
+		errors, err := table.Numbers("mse")
+		require.NoError(t, err)
+		margins, err := table.Numbers("margin")
+		require.NoError(t, err)
+		by, err := table.Names("by")
+		require.NoError(t, err)
+		last := 0.0
+		for i, v := range errors {
+			assert.Equal(t, math.IsNaN(margins[i]), by[i] == "law", "row %d", i)
+			if by[i] == "draws" {
+				v += margins[i]
+			}
+			assert.GreaterOrEqual(t, v, last, "the table shows what it is ranked by")
+			last = v
+		}
 	}
+}
+
+// Columns without a value are left out.
+func TestChoiceAsTable(t *testing.T) {
+	c := validate.Choice[float64]{Pairs: 9, Ranking: []validate.Ranked[float64]{
+		{Candidate: validate.Candidate[float64]{Name: "one"}, Frequencies: 8, Features: 16, MSE: 0.25, Law: "the law"},
+		{Candidate: validate.Candidate[float64]{Name: "two"}, Frequencies: 16, Features: 16, MSE: 0.5, Law: "the law"},
+	}}
+	assert.Equal(t, `2 candidates at 9 pairs, best first
+  candidate   m  features   MSE   by
+        one   8        16  0.25  law
+        two  16        16   0.5  law
+`, c.String())
+	c.Relative = true
+	c.Ranking[1].Law, c.Ranking[1].StdErr, c.Ranking[1].Time = "", 0.125, time.Second/4
+	assert.Equal(t, `2 candidates at 9 pairs, best first by relative MSE and ±, 4 standard errors
+  candidate   m  features  relative MSE    ±  seconds     by
+        one   8        16          0.25    —        —    law
+        two  16        16           0.5  0.5     0.25  draws
+`, c.String())
 }
 
 // An error by theory and one that is measured agree.
@@ -153,6 +202,12 @@ func TestChooseErrors(t *testing.T) {
 	assert.Contains(t, choose(x, y, all, some, validate.ChooseOptions{Pairs: math.MaxInt}, src), fmt.Sprintf("validate: ChooseOptions.Pairs = %d, of points of R^4: ", math.MaxInt))
 	assert.Contains(t, choose(x, y, all, validate.Budget{Features: math.MaxInt}, validate.ChooseOptions{}, src), "validate: candidate Gaussian iid: orf: m = ")
 	assert.Equal(t, "validate: src is nil", choose(x, y, all, some, validate.ChooseOptions{}, nil))
+	for _, bad := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
+		broken := y.Clone()
+		broken.Set(21, 3, bad)
+		assert.Equal(t, fmt.Sprintf("validate: row 21 of y has %v in column 3, want finite numbers", bad), choose(x, broken, all, some, validate.ChooseOptions{}, src))
+		assert.Equal(t, fmt.Sprintf("validate: row 21 of x has %v in column 3, want finite numbers", bad), choose(broken, x, all, some, validate.ChooseOptions{}, src))
+	}
 	assert.Equal(t, "validate: candidate empty: Draw is nil", choose(x, y, []validate.Candidate[float64]{{Name: "empty"}}, some, validate.ChooseOptions{}, src))
 	failing := validate.Candidate[float64]{Name: "failing", Draw: func(int, dense.Matrix[float64], dense.Matrix[float64], rand.Source) (rff.Map[float64], error) {
 		return nil, errors.New("no more")
@@ -189,6 +244,13 @@ func TestChooseRejects(t *testing.T) {
 	}
 	assert.Equal(t, "validate: candidate own: the map is nil", reason(func(int, rand.Source) (rff.Map[float64], error) {
 		return nil, nil
+	}))
+	assert.Equal(t, "validate: candidate own: the mean squared error is NaN: features, or the kernel, are NaN or infinite at a pair", reason(func(m int, src rand.Source) (rff.Map[float64], error) {
+		w, err := orf.IID[float64](m, 4, src)
+		if err != nil {
+			return nil, err
+		}
+		return rff.New(w, nil, math.Log).Estimating(kernels.DotProduct{}), nil
 	}))
 	assert.Equal(t, "validate: candidate own: 8 frequencies make 128 features, the budget is 16", reason(func(m int, src rand.Source) (rff.Map[float64], error) {
 		w, err := orf.IID[float64](m*m, 4, src)

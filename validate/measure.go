@@ -193,6 +193,9 @@ type running struct {
 
 func (r *running) add(v float64) {
 	r.n++
+	if math.IsInf(r.mean, 0) && !math.IsNaN(v) && v != -r.mean {
+		return // the mean stays infinite, where Welford's method has Inf − Inf
+	}
 	delta := v - r.mean
 	r.mean += delta / float64(r.n)
 	r.dev += delta * (v - r.mean)

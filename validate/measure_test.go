@@ -205,6 +205,17 @@ func TestNaNIsWorst(t *testing.T) {
 	assert.True(t, math.IsNaN(variance.MSE))
 }
 
+func TestMeansThatAreInfinite(t *testing.T) {
+	var r running
+	for _, v := range []float64{1, math.Inf(1), 2, math.Inf(1)} {
+		r.add(v)
+	}
+	assert.Equal(t, math.Inf(1), r.mean)
+	assert.True(t, math.IsNaN(r.stdErr()))
+	r.add(math.Inf(-1))
+	assert.True(t, math.IsNaN(r.mean))
+}
+
 func testCompare[T dense.Float](t *testing.T) {
 	x, y := pairs[T](20, 3)
 	got, err := Compare(x, y, drawCount, exprand.NewSource(3), []Method[T]{
