@@ -224,7 +224,7 @@ func (r *Ranked[T]) assess(run *control, c Choice[T], px, py dense.Matrix[T], b 
 	if r.Candidate.Draw == nil {
 		return errors.New("Draw is nil")
 	}
-	m, err := r.fit(c, b, src)
+	m, err := r.fit(run, c, b, src)
 	if err != nil {
 		return err
 	}
@@ -279,7 +279,7 @@ const mostFeatures = 1 << 20
 
 // fit sets the number of frequencies to the largest within the budget and returns a map
 // with them.
-func (r *Ranked[T]) fit(c Choice[T], b Budget, src rand.Source) (rff.Map[T], error) {
+func (r *Ranked[T]) fit(run *control, c Choice[T], b Budget, src rand.Source) (rff.Map[T], error) {
 	m, err := r.at(1, c, src)
 	if err != nil {
 		return nil, err
@@ -292,7 +292,7 @@ func (r *Ranked[T]) fit(c Choice[T], b Budget, src rand.Source) (rff.Map[T], err
 		}
 	}
 	if b.Time > 0 {
-		m, err = r.within(b.Time, limit, m, c, src)
+		m, err = r.within(run, b.Time, limit, m, c, src)
 	} else {
 		r.Frequencies = limit
 		m, err = r.at(limit, c, src)
@@ -323,13 +323,16 @@ func (r *Ranked[T]) at(m int, c Choice[T], src rand.Source) (rff.Map[T], error) 
 
 // within draws the map with the most frequencies, up to limit and to one part in
 // eight, that keeps within the time; one is the map with one.
-func (r *Ranked[T]) within(limit time.Duration, most int, one rff.Map[T], c Choice[T], src rand.Source) (rff.Map[T], error) {
+func (r *Ranked[T]) within(run *control, limit time.Duration, most int, one rff.Map[T], c Choice[T], src rand.Source) (rff.Map[T], error) {
 	best, fits := one, timed(one, c.x, c.y)
 	if fits > limit {
 		return nil, fmt.Errorf("one frequency takes %v, the budget is %v", fits, limit)
 	}
 	lo, hi := 1, 0 // lo fits; hi, once it is known, does not
 	for lo < most && (hi == 0 || hi-lo > max(1, lo/8)) {
+		if err := run.err(); err != nil {
+			return nil, err
+		}
 		next := min(2*lo, most)
 		if hi > 0 {
 			next = lo + (hi-lo)/2

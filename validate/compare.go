@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/seed-feabd252/randfeat/dense"
 )
@@ -29,6 +30,7 @@ type ComparisonRow struct {
 
 // Comparison is the result of Compare, one row a method in the order given.
 type Comparison struct {
+	// Draws is the number asked for. A method that was ended early has fewer in its tables.
 	Draws, Pairs int
 	Methods      []ComparisonRow
 }
@@ -46,7 +48,8 @@ type Comparison struct {
 // first. Methods are drawn one after another from src, as Bias draws them, so
 // their errors are independent; each is compared with the kernel that its own
 // maps name. Errors are those of Bias, with the name of the method, and having
-// no method.
+// no method. The Comparison that comes with an error has the methods before and, with
+// the draws that were made, the one that met the error, if these are at least two.
 func Compare[T dense.Float](x, y dense.Matrix[T], draws int, src rand.Source, methods []Method[T], opts ...Option) (Comparison, error) {
 	if len(methods) == 0 {
 		return Comparison{}, errors.New("validate: no methods, want at least 1")
@@ -54,14 +57,16 @@ func Compare[T dense.Float](x, y dense.Matrix[T], draws int, src rand.Source, me
 	c, run := Comparison{Draws: draws, Pairs: x.Rows}, controlled(draws*len(methods), opts)
 	for i, method := range methods {
 		m, err := measure(method.Draw, x, y, draws, src, run, nil)
+		if m != nil {
+			row := ComparisonRow{Name: method.Name, Ratio: 1, Variance: m.variance(), Bias: m.bias(epsilon[T]())}
+			if i > 0 {
+				row.Ratio, row.RatioStdErr = ratio(row.Variance, c.Methods[0].Variance)
+			}
+			c.Methods = append(c.Methods, row)
+		}
 		if err != nil {
-			return Comparison{}, fmt.Errorf("validate: method %s: %w", method.Name, err)
+			return c, fmt.Errorf("validate: method %s: %w", method.Name, err)
 		}
-		row := ComparisonRow{Name: method.Name, Ratio: 1, Variance: m.variance(), Bias: m.bias(epsilon[T]())}
-		if i > 0 {
-			row.Ratio, row.RatioStdErr = ratio(row.Variance, c.Methods[0].Variance)
-		}
-		c.Methods = append(c.Methods, row)
 	}
 	return c, nil
 }
@@ -74,7 +79,7 @@ func ratio(a, b VarianceTable) (r, stdErr float64) {
 }
 
 // Table returns a row a method; its last column is the largest |z| of the bias over
-// all pairs.
+// all pairs, or, if not all draws were made, the number of those that were.
 func (c Comparison) Table() Table {
 	table := Table{
 		Title: fmt.Sprintf("%d pairs, %d draws", c.Pairs, c.Draws),
@@ -88,6 +93,12 @@ func (c Comparison) Table() Table {
 	for _, r := range c.Methods {
 		_, z := r.Bias.Worst()
 		table.Rows = append(table.Rows, []any{r.Name, r.Variance.MSE, r.Variance.StdErr, r.Ratio, r.RatioStdErr, math.Abs(z)})
+	}
+	if slices.ContainsFunc(c.Methods, func(r ComparisonRow) bool { return r.Variance.Draws < c.Draws }) {
+		table.Columns = append(table.Columns, Column{Name: "draws", Key: "draws"})
+		for i, r := range c.Methods {
+			table.Rows[i] = append(table.Rows[i], r.Variance.Draws)
+		}
 	}
 	return table
 }

@@ -44,7 +44,8 @@
 // uncertain until t is large.
 //
 // Each result has a Table that prints, and that other programs read as
-// comma-separated values; WithContext ends a measurement early and OnProgress follows it.
+// comma-separated values; WithContext ends a measurement early, of which Compare keeps the
+// draws that were made, and OnProgress follows it.
 // Package validate/conformance has the suites that check whether an implementation of
 // your own keeps the contract of kernels.Kernel, rff.Map or orf.Projection.
 //

@@ -39,7 +39,8 @@ const drawsAtOnce = 32
 
 // measure makes the draws and compares their estimates with the kernel that the
 // first of them names. The overall error is the mean over pairs of squared errors times their
-// scales, if there are any. Its errors lack the name of the package, for callers to
+// scales, if there are any. With an error it returns what the draws before gave, nil if there
+// are fewer than two. Its errors lack the name of the package, for callers to
 // add with what they know.
 func measure[T dense.Float](draw Draw[T], x, y dense.Matrix[T], draws int, src rand.Source, c *control, scales []float64) (*measurement, error) {
 	if draw == nil {
@@ -50,7 +51,7 @@ func measure[T dense.Float](draw Draw[T], x, y dense.Matrix[T], draws int, src r
 	}
 	n := x.Rows
 	m := &measurement{
-		draws: draws, scales: scales, truth: make([]float64, n),
+		scales: scales, truth: make([]float64, n),
 		estimates: make([]running, n), sizes: make([]running, n), squares: make([]running, n),
 	}
 	batch := make([]sample, min(draws, drawsAtOnce))
@@ -64,25 +65,36 @@ func measure[T dense.Float](draw Draw[T], x, y dense.Matrix[T], draws int, src r
 		}
 		parallel.Pieces(len(batch), func(i int) {
 			if batch[i].err = c.err(); batch[i].err == nil {
-				take(&batch[i], draw, x, y)
+				take(&batch[i], draw, x, y, c)
 			}
 		})
 		if err := c.err(); err != nil {
-			return nil, err
+			return m.some(), err
 		}
 		for i := range batch {
 			if err := batch[i].err; err != nil {
-				return nil, fmt.Errorf("draw %d: %w", first+i, err)
+				return m.some(), fmt.Errorf("draw %d: %w", first+i, err)
 			}
 			if m.kernel == nil {
 				m.kernel = batch[i].kernel
-				m.evaluate(dense.Convert(dense.Matrix[float64]{}, x), dense.Convert(dense.Matrix[float64]{}, y))
+				m.evaluate(dense.Convert(dense.Matrix[float64]{}, x), dense.Convert(dense.Matrix[float64]{}, y), c)
+				if err := c.err(); err != nil {
+					return nil, err
+				}
 			}
 			m.add(&batch[i])
 		}
 		c.made(len(batch))
 	}
 	return m, nil
+}
+
+// some returns m, or nil if it has too few draws for a standard error.
+func (m *measurement) some() *measurement {
+	if m.draws < 2 {
+		return nil
+	}
+	return m
 }
 
 func checkPairs[T dense.Float](x, y dense.Matrix[T], draws int, src rand.Source) error {
@@ -111,8 +123,8 @@ type sample struct {
 	err              error
 }
 
-// take draws a map and fills s.
-func take[T dense.Float](s *sample, draw Draw[T], x, y dense.Matrix[T]) {
+// take draws a map and fills s, unless c ends early.
+func take[T dense.Float](s *sample, draw Draw[T], x, y dense.Matrix[T], c *control) {
 	m, err := draw(s.src)
 	if s.err = err; err != nil {
 		return
@@ -138,6 +150,9 @@ func take[T dense.Float](s *sample, draw Draw[T], x, y dense.Matrix[T]) {
 	const block = 64
 	fx, fy := dense.New[T](min(block, x.Rows), out), dense.New[T](min(block, x.Rows), out)
 	for lo := 0; lo < x.Rows; lo += block {
+		if s.err = c.err(); s.err != nil {
+			return
+		}
 		hi := min(lo+block, x.Rows)
 		px := m.Transform(fx.RowRange(0, hi-lo), x.RowRange(lo, hi))
 		py := keys.Transform(fy.RowRange(0, hi-lo), y.RowRange(lo, hi))
@@ -158,10 +173,10 @@ func inner[T dense.Float](x, y []T) (sum, size float64) {
 	return sum, size
 }
 
-// evaluate sets the truth at every pair.
-func (m *measurement) evaluate(x, y dense.Matrix[float64]) {
+// evaluate sets the truth at every pair, unless c ends early.
+func (m *measurement) evaluate(x, y dense.Matrix[float64], c *control) {
 	parallel.Rows(x.Rows, 64, func(lo, hi int) {
-		for i := lo; i < hi; i++ {
+		for i := lo; i < hi && c.err() == nil; i++ {
 			m.truth[i] = m.kernel.Eval(x.Row(i), y.Row(i))
 		}
 	})
@@ -169,6 +184,7 @@ func (m *measurement) evaluate(x, y dense.Matrix[float64]) {
 
 // add accumulates one draw.
 func (m *measurement) add(s *sample) {
+	m.draws++
 	var total float64
 	for i, v := range s.estimates {
 		e := v - m.truth[i]

@@ -6,7 +6,8 @@ import "context"
 type Option struct{ set func(*control) }
 
 // WithContext makes a measurement end early, with ctx.Err() in its error, once ctx is
-// done. It is noticed between draws.
+// done. It is noticed between draws, between pairs of laws and kernels, and between blocks of 64
+// pairs of features.
 func WithContext(ctx context.Context) Option {
 	return Option{func(c *control) { c.ctx = ctx }}
 }

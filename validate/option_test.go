@@ -2,13 +2,19 @@ package validate
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"math/rand/v2"
+	"runtime"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	exprand "golang.org/x/exp/rand"
 
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
@@ -49,4 +55,101 @@ func TestContext(t *testing.T) {
 	_, err = Bias(cancelling, x, y, 100, exprand.NewSource(1), WithContext(ctx))
 	assert.ErrorIs(t, err, context.Canceled)
 	assert.Zero(t, made, "no draw once the context is done")
+}
+
+// What was measured before the end is not lost.
+func TestWhatIsDoneIsKept(t *testing.T) {
+	x, y := pairs[float64](3, 3)
+	first, second := drawWaves[float64](2, 3, 1), drawWaves[float64](4, 3, 1)
+	ctx, cancel := context.WithCancel(context.Background())
+	stop := OnProgress(func(done, _ int) {
+		if done >= 150 {
+			cancel()
+		}
+	})
+	methods := []Method[float64]{{"a", first}, {"b", second}, {"c", first}}
+	got, err := Compare(x, y, 100, exprand.NewSource(1), methods, WithContext(ctx), stop)
+	assert.EqualError(t, err, "validate: method b: context canceled")
+	require.Len(t, got.Methods, 2)
+	whole, err := Compare(x, y, 100, exprand.NewSource(1), methods)
+	require.NoError(t, err)
+	assert.Equal(t, whole.Methods[0], got.Methods[0])
+	// b has the draws that were reported: two batches of 32.
+	b := got.Methods[1]
+	assert.Equal(t, [2]int{64, 64}, [2]int{b.Variance.Draws, b.Bias.Draws})
+	src := exprand.NewSource(1)
+	_, err = Variance(first, x, y, 100, src)
+	require.NoError(t, err)
+	alone, err := Variance(second, x, y, 64, src)
+	require.NoError(t, err)
+	assert.Equal(t, alone, b.Variance)
+	assert.Contains(t, got.String(), "draws\n")
+	draws, err := got.Table().Numbers("draws")
+	require.NoError(t, err)
+	assert.Equal(t, []float64{100, 64}, draws)
+	assert.NotContains(t, whole.String(), "worst |z|  draws")
+
+	// A draw that fails leaves those before it.
+	failing := func(left int) Draw[float64] {
+		return func(src rand.Source) (rff.Map[float64], error) {
+			left--
+			if left < 0 {
+				return nil, errors.New("no more")
+			}
+			return first(src)
+		}
+	}
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // failing counts its calls
+	for left, rows := range map[int]int{1: 0, 2: 1, 40: 1} {
+		got, err := Compare(x, y, 60, exprand.NewSource(1), []Method[float64]{{"a", failing(left)}})
+		assert.EqualError(t, err, fmt.Sprintf("validate: method a: draw %d: no more", left))
+		require.Len(t, got.Methods, rows, "%d draws", left)
+		if rows > 0 {
+			assert.Equal(t, [2]int{left, left}, [2]int{got.Methods[0].Bias.Draws, got.Methods[0].Variance.Draws})
+		}
+	}
+}
+
+// ending is a map and its kernel that end a context when they are first used, and count.
+type ending struct {
+	rff.Map[float64]
+	end              context.CancelFunc
+	inKernel         bool
+	values, features *atomic.Int64
+}
+
+func (f ending) Kernel() kernels.Kernel { return f }
+
+func (f ending) Eval(x, y []float64) float64 {
+	f.values.Add(1)
+	f.end()
+	return 0
+}
+
+func (f ending) Transform(dst, x dense.Matrix[float64]) dense.Matrix[float64] {
+	f.features.Add(1)
+	if !f.inKernel {
+		f.end()
+	}
+	return f.Map.Transform(dst, x)
+}
+
+// A context counts inside one draw too: not all of 10,000 pairs are worked on after its end.
+func TestContextBetweenPairs(t *testing.T) {
+	x, y := pairs[float64](10000, 3)
+	inner, err := drawWaves[float64](1, 3, 1)(rand.NewPCG(1, 2))
+	require.NoError(t, err)
+	for _, inKernel := range []bool{false, true} {
+		ctx, cancel := context.WithCancel(context.Background())
+		f := ending{inner, cancel, inKernel, new(atomic.Int64), new(atomic.Int64)}
+		got, err := Variance(func(rand.Source) (rff.Map[float64], error) { return f, nil }, x, y, 2, exprand.NewSource(1), WithContext(ctx))
+		assert.ErrorIs(t, err, context.Canceled)
+		assert.Empty(t, got.Pairs)
+		if inKernel {
+			assert.Less(t, f.values.Load(), int64(1000))
+		} else {
+			assert.Zero(t, f.values.Load())
+			assert.Less(t, f.features.Load(), int64(100), "of 630 blocks")
+		}
+	}
 }
