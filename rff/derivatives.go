@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/seed-feabd252/randfeat/dense"
 )
@@ -44,6 +45,15 @@ func (f *Features[T]) WithDerivatives(dh func(dst, x []T), df ...func(t T) T) *F
 	g := *f
 	g.back = s.pullback(f.engine, dh, append([]func(T) T(nil), df...))
 	return &g
+}
+
+// Scheme returns the functions that New was given, which make the features
+// h(x)/√m·[f_k(w_iᵀx)], with h nil for 1, and no f if f was not made by New.
+func (f *Features[T]) Scheme() (h func(x []T) T, fs []func(t T) T) {
+	if f.scheme == nil {
+		return nil, nil
+	}
+	return f.scheme.h, slices.Clone(f.scheme.f)
 }
 
 // scheme is what New was given.

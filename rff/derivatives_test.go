@@ -107,3 +107,25 @@ func TestLogBackwardOfLargeNorms(t *testing.T) {
 		}
 	}
 }
+
+// Scheme returns what New was given, also of copies, and nothing of other maps.
+func TestScheme(t *testing.T) {
+	w := iidOf[float64](t, 3, 2)
+	h := func(x []float64) float64 { return x[0] }
+	own := rff.New(w, h, math.Cos, math.Sin).Estimating(kernels.Gaussian{})
+	gotH, f := own.Scheme()
+	require.Len(t, f, 2)
+	assert.Equal(t, 7.0, gotH([]float64{7, 1}))
+	assert.Equal(t, [2]float64{math.Cos(2), math.Sin(2)}, [2]float64{f[0](2), f[1](2)})
+	f[0] = nil
+	_, f = own.Scheme()
+	assert.NotNil(t, f[0], "a copy")
+	gotH, f = rff.New(w, nil, math.Cos).Scheme()
+	assert.Nil(t, gotH)
+	assert.Len(t, f, 1)
+	named, err := rff.Gaussian(w, 1)
+	require.NoError(t, err)
+	gotH, f = named.Scheme()
+	assert.Nil(t, gotH)
+	assert.Empty(t, f)
+}

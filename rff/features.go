@@ -39,8 +39,10 @@ type Features[T dense.Float] struct {
 // map written with New.
 //
 // The map does not know its kernel, and Kernel returns nil, until Estimating
-// names it; it does not know its derivatives until WithDerivatives gives them. New panics
-// if w is nil or too large for memory, if no f is given, or if one is nil.
+// names it; Theory of package validate computes the kernel and the mean squared error over
+// independent rows. The map does not know its derivatives until WithDerivatives gives them.
+//
+// New panics if w is nil or too large for memory, if no f is given, or if one is nil.
 func New[T dense.Float](w orf.Projection[T], h func(x []T) T, f ...func(T) T) *Features[T] {
 	e, err := newEngine(w, len(f))
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/seed-feabd252/randfeat/dense"
@@ -380,17 +381,17 @@ func predicted[T dense.Float](run *control, m rff.Map[T], x, y dense.Matrix[floa
 	if !ok {
 		return 0, ""
 	}
-	k, all := m.Kernel(), make([]float64, x.Rows)
+	all := make([]float64, x.Rows)
+	var unknown atomic.Bool
 	parallel.Rows(x.Rows, 8, func(lo, hi int) {
-		for i := lo; i < hi && run.err() == nil; i++ {
-			if relative {
-				all[i] = l.relative(k, x.Row(i), y.Row(i))
-			} else {
-				all[i] = l.mse(x.Row(i), y.Row(i))
+		for i := lo; i < hi && run.err() == nil && !unknown.Load(); i++ {
+			mse, ok := l.mse(x.Row(i), y.Row(i), relative)
+			if all[i] = mse; !ok {
+				unknown.Store(true)
 			}
 		}
 	})
-	if run.err() != nil {
+	if run.err() != nil || unknown.Load() {
 		return 0, ""
 	}
 	for _, v := range all {
@@ -429,7 +430,7 @@ func (c Choice[T]) Table() Table {
 		{Column{Name: "m", Key: "m"}, func(r Ranked[T]) any { return r.Frequencies }},
 		{Column{Name: "features", Key: "features"}, func(r Ranked[T]) any { return r.Features }},
 		{Column{Name: name, Key: "mse", Format: "%.4g"}, func(r Ranked[T]) any { return r.MSE }},
-		{Column{Name: "±", Key: "margin", Format: "%.2g"}, func(r Ranked[T]) any { return unlessZero(r.margin()) }},
+		{Column{Name: "±", Key: "margin", Format: "%.3g"}, func(r Ranked[T]) any { return unlessZero(r.margin()) }},
 		{Column{Name: "seconds", Key: "seconds", Format: "%.2g"}, func(r Ranked[T]) any { return unlessZero(r.Time.Seconds()) }},
 		{Column{Name: "by", Key: "by"}, func(r Ranked[T]) any {
 			if r.Law == "" {

@@ -372,6 +372,10 @@ func lawCases[T dense.Float]() []lawCase[T] {
 		{"matern of 3/2/iid", iid, matern[T](1.5), law{mse: laws.MaternIID(1.5)}, 1.5, nil},
 		{"matern of 5/2/iid", iid, matern[T](2.5), law{mse: laws.MaternIID(2.5)}, 1.5, nil},
 		{"matern of 3/2/orf", haar, matern[T](1.5), law{}, 1.5, nil},
+		{"new with kinks/iid", iid, clipped[T](0.5).over, clipped[T](0.5).law(), 1, nil},
+		{"new with jumps/iid", iid, stairs[T]().over, stairs[T]().law(), 1, nil},
+		{"new of two functions/iid", iid, mixed[T]().over, mixed[T]().law(), 1, nil},
+		{"new with kinks/orf", haar, clipped[T](0.5).over, law{}, 1, nil},
 	}
 }
 

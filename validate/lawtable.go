@@ -48,20 +48,20 @@ func (k known) perFrequency() int {
 	return 1
 }
 
-// of returns the law of the estimator with n frequencies.
-func (k known) of(e rff.Estimator, g orf.Ensemble, name string, n int) (estimateLaw, bool) {
+// of returns the law of the estimator of a kernel with n frequencies, which is unbiased.
+func (k known) of(e rff.Estimator, g orf.Ensemble, name string, n int, kernel kernels.Kernel) (estimateLaw, bool) {
 	f := k.at(e, g)
 	if f.mse == nil {
 		return estimateLaw{}, false
 	}
 	f = f.images(e)
-	at := func(l laws.Law) func(x, y []float64) float64 {
-		if l == nil {
-			return nil
-		}
-		return func(x, y []float64) float64 { return l(scaled(e.Scale, x), scaled(e.Scale, y), n) }
+	l := estimateLaw{name: name, kernel: kernel, at: func(x, y []float64) (mean, mse float64, ok bool) {
+		return kernel.Eval(x, y), f.mse(scaled(e.Scale, x), scaled(e.Scale, y), n), true
+	}}
+	if f.overKernel != nil {
+		l.overKernel = func(x, y []float64) float64 { return f.overKernel(scaled(e.Scale, x), scaled(e.Scale, y), n) }
 	}
-	return estimateLaw{name: name, mse: at(f.mse), overKernel: at(f.overKernel)}, true
+	return l, true
 }
 
 // scaled returns √s·x, x itself for a form without a scale. Coordinates beyond the range of

@@ -9,7 +9,9 @@ import (
 	"github.com/stretchr/testify/require"
 	exprand "golang.org/x/exp/rand"
 
+	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/laws"
+	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/orf"
 	"github.com/seed-feabd252/randfeat/rff"
 	"github.com/seed-feabd252/randfeat/validate"
@@ -20,15 +22,14 @@ func TestTheory(t *testing.T) {
 	x, y := []float64{0.3, -0.2, 0.5}, []float64{0.1, 0.4, 0.2}
 	few, err := orf.IID[float64](4, 3, exprand.NewSource(1))
 	require.NoError(t, err)
-	many, err := orf.GramSchmidt[float64](100, 3, exprand.NewSource(1))
-	require.NoError(t, err)
 	f, err := rff.SoftmaxPositive(few, 1)
 	require.NoError(t, err)
 	own := validate.Theory(f, nil, x, y)
 	assert.InEpsilon(t, laws.PositiveIID.Softmax(x, y, 4), own.MSE, 1e-14)
+	assert.InEpsilon(t, math.Exp(0.03-0.08+0.1), own.Mean, 1e-14)
 	assert.Equal(t, "SoftmaxPositive, independent frequencies [Choromanski et al. 2021]", own.Law)
 	assert.Equal(t, fmt.Sprintf("%.6g: %s", own.MSE, own.Law), own.String())
-	other := validate.Theory(f, many, x, y)
+	other := validate.Theory(f, many(t), x, y)
 	assert.InEpsilon(t, laws.PositiveORF.Softmax(x, y, 100), other.MSE, 1e-14, "as if it were made of these")
 	assert.Equal(t, "SoftmaxPositive, Haar orthogonal frequencies [from the covariance of two rows]", other.Law)
 
@@ -39,6 +40,13 @@ func TestTheory(t *testing.T) {
 	assert.InEpsilon(t, laws.TrigIID.Gaussian(twice(x), twice(y), 4), validate.Theory(scaled, nil, x, y).MSE, 1e-14)
 }
 
+// many is orthogonal.
+func many(t *testing.T) orf.Projection[float64] {
+	w, err := orf.GramSchmidt[float64](100, 3, exprand.NewSource(1))
+	require.NoError(t, err)
+	return w
+}
+
 func TestTheoryKnowsItsLimits(t *testing.T) {
 	x, y := []float64{0.3, -0.2, 0.5}, []float64{0.1, 0.4, 0.2}
 	iid, err := orf.IID[float64](4, 3, exprand.NewSource(1))
@@ -46,7 +54,7 @@ func TestTheoryKnowsItsLimits(t *testing.T) {
 	unknown := func(m rff.Map[float64], w orf.Projection[float64]) {
 		t.Helper()
 		p := validate.Theory(m, w, x, y)
-		assert.True(t, math.IsNaN(p.MSE))
+		assert.True(t, math.IsNaN(p.Mean) && math.IsNaN(p.MSE))
 		assert.Empty(t, p.Law)
 		assert.Equal(t, "no law is known", p.String())
 	}
@@ -67,7 +75,10 @@ func TestTheoryKnowsItsLimits(t *testing.T) {
 	order2, err := rff.ArcCosine(iid, 2)
 	require.NoError(t, err)
 	unknown(order2, nil)
-	unknown(rff.New(iid, nil, math.Cos), nil)
+	unknown(rff.New(many(t), nil, math.Cos), nil)
+	// The variance of 1/t is infinite, and 10,000 steps a unit are too many.
+	unknown(rff.New(iid, nil, func(t float64) float64 { return 1 / t }), nil)
+	unknown(rff.New(iid, nil, func(t float64) float64 { return math.Floor(1e4 * t) }), nil)
 	exact, err := rff.Identity[float64](3)
 	require.NoError(t, err)
 	unknown(exact, nil)
@@ -110,4 +121,67 @@ func TestTheoryOfFarPoints(t *testing.T) {
 			assert.Zero(t, validate.Theory(softmax, nil, x, x).MSE, "norm %v", norm)
 		}
 	}
+}
+
+// Maps of New that are those of other constructors have their laws.
+func testTheoryOfNew[T dense.Float](t *testing.T) {
+	const m = 5
+	w, err := orf.IID[T](m, 3, exprand.NewSource(1))
+	require.NoError(t, err)
+	of := func(f func(float64) float64) func(T) T { return func(v T) T { return T(f(float64(v))) } }
+	sign := of(func(v float64) float64 {
+		if v == 0 {
+			return 0
+		}
+		return math.Copysign(1, v)
+	})
+	shrink := func(x []T) T {
+		var sum T
+		for _, v := range x {
+			sum += v * v
+		}
+		return T(math.Exp(-float64(sum) / 2))
+	}
+	tolerance := 1e-7
+	if T(1)+0x1p-30 == 1 {
+		tolerance = 3e-3
+	}
+	for _, c := range []struct {
+		name string
+		make func() (rff.Map[T], error)
+		own  *rff.Features[T]
+	}{
+		{"gaussian", func() (rff.Map[T], error) { return rff.Gaussian(w, 1) }, rff.New(w, nil, of(math.Cos), of(math.Sin))},
+		{"softmax positive", func() (rff.Map[T], error) { return rff.SoftmaxPositive(w, 1) }, rff.New(w, shrink, of(math.Exp))},
+		{"angular", func() (rff.Map[T], error) { return rff.Angular(w) }, rff.New(w, nil, sign)},
+		{"steps", func() (rff.Map[T], error) { return rff.ArcCosine(w, 0) }, rff.New(w, nil, func(v T) T { return (1 + sign(v)) / math.Sqrt2 })},
+		{"ramps", func() (rff.Map[T], error) { return rff.ArcCosine(w, 1) }, rff.New(w, nil, func(v T) T { return math.Sqrt2 * max(v, 0) })},
+		{"dot product", func() (rff.Map[T], error) { return rff.DotProduct(w) }, rff.New(w, nil, func(v T) T { return v })},
+	} {
+		f, err := c.make()
+		require.NoError(t, err)
+		for _, pair := range [][2][]float64{
+			{{0.3, -0.2, 0.5}, {0.1, 0.4, 0.2}}, {{0.3, -0.2, 0.5}, {-0.3, 0.1, -0.5}}, {{1, 0, 0}, {0.999, 0.01, 0}}, {{1, 2, -1}, {2, -1, 0}},
+			{{0.3, -0.2, 0.5}, {0.3, -0.2, 0.5}}, {{0.5, 0, 0.25}, {-1, 0, -0.5}}, {{0, 0, 0}, {0.3, -0.2, 0.5}}, {{0, 0, 0}, {0, 0, 0}},
+		} {
+			x, y := pair[0], pair[1]
+			want := validate.Theory(f, nil, x, y)
+			got := validate.Theory(c.own, nil, x, y)
+			at := fmt.Sprintf("%s at %v, %v", c.name, x, y)
+			require.Equal(t, "New, independent frequencies [by quadrature]", got.Law, at)
+			assert.InDelta(t, want.Mean, got.Mean, tolerance*(1e-2+math.Abs(want.Mean)), at)
+			assert.InDelta(t, want.MSE, got.MSE, tolerance*want.MSE+1e-14*(1+tolerance/1e-8), at)
+			// Against another kernel there is a bias.
+			biased := validate.Theory(c.own.Estimating(kernels.Sum{f.Kernel(), f.Kernel()}), nil, x, y)
+			assert.InDelta(t, want.MSE+want.Mean*want.Mean, biased.MSE, tolerance*(want.MSE+want.Mean*want.Mean)+1e-8*tolerance, at)
+			assert.Equal(t, got.Mean, biased.Mean, at)
+		}
+	}
+	bad := validate.Theory(rff.New(w, nil, of(math.Cos)), nil, []float64{math.NaN(), 1, 2}, []float64{1, 2, 3})
+	assert.True(t, math.IsNaN(bad.MSE) && math.IsNaN(bad.Mean))
+}
+
+func TestTheoryOfNew(t *testing.T) {
+	t.Run("type=float32", testTheoryOfNew[float32])
+	t.Run("type=float64", testTheoryOfNew[float64])
 }

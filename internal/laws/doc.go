@@ -1,5 +1,6 @@
 // Package laws holds the exact mean squared errors of random-feature estimates,
-// and the exact mean of one that is biased: what measurements are compared with.
+// and the exact mean of one that is biased: what measurements are compared with. Plane has the
+// mean and the variance of any features of independent rows, by quadrature.
 //
 // # Notation
 //
@@ -77,6 +78,8 @@
 //   - [Likhosherstov et al. 2023] V. Likhosherstov, K. Choromanski, A. Dubey, F. Liu,
 //     T. Sarlos, A. Weller. FAVOR#: sharp attention kernel approximations via new classes
 //     of positive random features.
+//   - [Piessens et al. 1983] R. Piessens, E. de Doncker-Kapenga, C. W. Überhuber,
+//     D. K. Kahaner. QUADPACK: a subroutine package for automatic integration. Springer.
 //   - [Reid et al. 2023] I. Reid, K. Choromanski, V. Likhosherstov, A. Weller.
 //     Simplex random features. ICML.
 //   - [Sutherland & Schneider 2015] D. J. Sutherland, J. Schneider. On the error

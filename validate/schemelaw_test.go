@@ -1,0 +1,92 @@
+package validate_test
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"sync"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/laws"
+	"github.com/seed-feabd252/randfeat/orf"
+	"github.com/seed-feabd252/randfeat/rff"
+)
+
+// scheme is a map of rff.New whose kernel has no name: it is what the quadrature says, once
+// for each pair.
+type scheme[T dense.Float] struct {
+	h     func(x []T) T
+	f     []func(t T) T
+	known *sync.Map
+}
+
+// clipped is a ramp from −1 to 1, of two kinks at ±at.
+func clipped[T dense.Float](at float64) scheme[T] {
+	return scheme[T]{known: new(sync.Map), f: []func(t T) T{func(t T) T { return max(-1, min(1, t/T(at))) }}}
+}
+
+// stairs are jumps of 1 at all whole numbers.
+func stairs[T dense.Float]() scheme[T] {
+	return scheme[T]{known: new(sync.Map), f: []func(t T) T{func(t T) T { return T(math.Floor(float64(t))) }}}
+}
+
+// mixed has a factor, a smooth function and one with a kink.
+func mixed[T dense.Float]() scheme[T] {
+	return scheme[T]{
+		known: new(sync.Map),
+		h: func(x []T) T {
+			sum := T(1)
+			for _, v := range x {
+				sum += v * v
+			}
+			return 1 / sum
+		},
+		f: []func(t T) T{func(t T) T { return T(math.Tanh(float64(t))) }, func(t T) T { return max(t, -t) }},
+	}
+}
+
+// moments returns the mean and the variance of one term.
+func (s *scheme[T]) moments(x, y []float64) (mean, variance float64) {
+	key := fmt.Sprint(x, y)
+	if m, ok := s.known.Load(key); ok {
+		return m.([2]float64)[0], m.([2]float64)[1]
+	}
+	defer func() { s.known.Store(key, [2]float64{mean, variance}) }()
+	f := make([]func(t float64) float64, len(s.f))
+	for k, fk := range s.f {
+		f[k] = func(t float64) float64 { return float64(fk(T(t))) }
+	}
+	noise := 0x1p-52
+	if T(1)+0x1p-30 == 1 {
+		noise = 0x1p-23
+	}
+	mean, variance, ok := laws.Plane(x, y, f, noise)
+	if !ok {
+		return math.NaN(), math.NaN()
+	}
+	factor := 1.0
+	for _, p := range [][]float64{x, y} {
+		if s.h != nil {
+			row := dense.Convert(dense.Matrix[T]{}, dense.Of(1, len(p), p))
+			factor *= float64(s.h(row.Row(0)))
+		}
+	}
+	return factor * mean, factor * factor * variance
+}
+
+// Eval is the kernel.
+func (s *scheme[T]) Eval(x, y []float64) float64 {
+	mean, _ := s.moments(x, y)
+	return mean
+}
+
+func (s scheme[T]) law() law {
+	return law{mse: func(x, y []float64, m int) float64 {
+		_, variance := s.moments(x, y)
+		return variance / float64(m)
+	}}
+}
+
+func (s scheme[T]) over(w orf.Projection[T], _ rand.Source) (rff.Map[T], error) {
+	return rff.New(w, s.h, s.f...).Estimating(&s), nil
+}
