@@ -24,7 +24,7 @@ type fault struct {
 	name         string
 	wrong, right lawCase[float64]
 	size         size
-	points       func(d int) (x, y dense.Matrix[float64])
+	points       func(d int) points[float64]
 	inMean       bool // or else in the mean squared error
 }
 
@@ -40,8 +40,8 @@ func TestPlantedFaultsAreCaught(t *testing.T) {
 		mse: func(x, y []float64, m int) float64 { return laws.DotProductHadamard(x, y, m, 1, laws.Chi) },
 	}}
 	kinks := lawCase[float64]{project: with(orf.IID[float64]), mapping: clipped[float64](0.5).over, law: clipped[float64](0.5).law()}
-	near := func(d int) (x, y dense.Matrix[float64]) { return lawPairs[float64](d, 1) }
-	far := func(d int) (x, y dense.Matrix[float64]) { return lawPairs[float64](d, 1.5) }
+	near := func(d int) points[float64] { return lawPairs[float64](d, 1, copiesFor("", d)) }
+	far := func(d int) points[float64] { return lawPairs[float64](d, 1.5, copiesFor("", d)) }
 
 	for i, f := range []fault{
 		{"QR without the sign fix", positive.over(signsOfHouseholder), positive, size{8, 8}, diagonal, true},
@@ -56,12 +56,11 @@ func TestPlantedFaultsAreCaught(t *testing.T) {
 	} {
 		t.Run(f.name, func(t *testing.T) {
 			seed := uint64(100 * (i + 1))
-			x, y := f.points(f.size.d)
-			right := deviate(t, f.right.draw(f.size), f.right.law, f.size.m, x, y, lawDraws, seed)
-			assert.Less(t, right.mean, float64(lawLimit), "mean, without the fault")
-			assert.Less(t, right.mse, float64(lawLimit), "mean squared error, without the fault")
+			p := f.points(f.size.d)
+			draws := p.drawsFor("", lawDraws)
+			deviate(t, f.right.draw(f.size), f.right.law, f.size.m, p, draws, seed).check(t, "without the fault")
 
-			wrong := deviate(t, f.wrong.draw(f.size), f.wrong.law, f.size.m, x, y, lawDraws, seed+50)
+			wrong := deviate(t, f.wrong.draw(f.size), f.wrong.law, f.size.m, p, draws, seed+50)
 			t.Logf("|z| of mean %.1f, of MSE %.1f; measured over exact MSE %.3f", wrong.mean, wrong.mse, wrong.ratios)
 			if f.inMean {
 				assert.Greater(t, wrong.mean, float64(lawLimit), "mean")
@@ -103,18 +102,18 @@ func (c lawCase[T]) through(wrap func(rff.Map[T]) rff.Map[T]) lawCase[T] {
 
 // diagonal returns the pair x = y along (1, …, 1), ‖x+y‖² = 1: the direction in
 // which Householder's signs show.
-func diagonal(d int) (x, y dense.Matrix[float64]) {
-	x = dense.New[float64](1, d)
+func diagonal(d int) points[float64] {
+	x := dense.New[float64](1, d)
 	floats.AddConst(0.5/math.Sqrt(float64(d)), x.Data)
-	return x, x.Clone()
+	return points[float64]{x, x, 1}
 }
 
 // axis returns the pair x = y along e₁, ‖x+y‖² = 1: the direction in which the
 // rows that QR had are long where those of Q point.
-func axis(d int) (x, y dense.Matrix[float64]) {
-	x = dense.New[float64](1, d)
+func axis(d int) points[float64] {
+	x := dense.New[float64](1, d)
 	x.Set(0, 0, 0.5)
-	return x, x.Clone()
+	return points[float64]{x, x, 1}
 }
 
 // qr returns Q and R of a d×d matrix of normal variables, and that matrix.

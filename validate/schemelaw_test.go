@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"sync"
 
+	"gonum.org/v1/gonum/floats"
+
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/laws"
 	"github.com/seed-feabd252/randfeat/orf"
@@ -13,7 +15,7 @@ import (
 )
 
 // scheme is a map of rff.New whose kernel has no name: it is what the quadrature says, once
-// for each pair.
+// for all pairs of the same lengths and angle.
 type scheme[T dense.Float] struct {
 	h     func(x []T) T
 	f     []func(t T) T
@@ -47,7 +49,7 @@ func mixed[T dense.Float]() scheme[T] {
 
 // moments returns the mean and the variance of one term.
 func (s *scheme[T]) moments(x, y []float64) (mean, variance float64) {
-	key := fmt.Sprint(x, y)
+	key := fmt.Sprintf("%.12g %.12g %.12g", floats.Norm(x, 2), floats.Norm(y, 2), floats.Dot(x, y))
 	if m, ok := s.known.Load(key); ok {
 		return m.([2]float64)[0], m.([2]float64)[1]
 	}
