@@ -27,9 +27,9 @@ func clipped[T dense.Float](at float64) scheme[T] {
 	return scheme[T]{known: new(sync.Map), f: []func(t T) T{func(t T) T { return max(-1, min(1, t/T(at))) }}}
 }
 
-// stairs are jumps of 1 at all whole numbers.
+// stairs are jumps of 1 at all even numbers.
 func stairs[T dense.Float]() scheme[T] {
-	return scheme[T]{known: new(sync.Map), f: []func(t T) T{func(t T) T { return T(math.Floor(float64(t))) }}}
+	return scheme[T]{known: new(sync.Map), f: []func(t T) T{func(t T) T { return T(math.Floor(float64(t) / 2)) }}}
 }
 
 // mixed has a factor, a smooth function and one with a kink.
