@@ -41,6 +41,7 @@ func samples(n, d int) (x, y dense.Matrix[float64]) {
 }
 
 func TestChoose(t *testing.T) {
+	t.Parallel()
 	const d, budget = 8, 32
 	x, y := samples(40, d)
 	for _, relative := range []bool{false, true} {
@@ -131,6 +132,7 @@ func TestChoiceAsTable(t *testing.T) {
 
 // An error by theory and one that is measured agree.
 func TestChooseMeasuresWhatTheoryHas(t *testing.T) {
+	t.Parallel()
 	x, y := samples(40, 4)
 	hidden := func(m int, x, y dense.Matrix[float64], src rand.Source) (rff.Map[float64], error) {
 		w, err := orf.IID[float64](m, x.Cols, src)

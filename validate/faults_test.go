@@ -37,6 +37,7 @@ func inSquares(d deviation) float64 { return d.squares }
 // and that check must pass without it. Under other seeds one of the 46
 // comparisons that must pass would fail with a probability of 0.3 %.
 func TestPlantedFaultsAreCaught(t *testing.T) {
+	t.Parallel()
 	haar := with(orf.GramSchmidt[float64])
 	positive := lawCase[float64]{project: haar, mapping: softmaxPositive[float64], law: law{mse: laws.PositiveORF.Softmax}}
 	hyperbolic := lawCase[float64]{project: haar, mapping: softmaxHyperbolic[float64], law: law{mse: laws.HyperbolicORF.Softmax}}

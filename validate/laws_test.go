@@ -301,6 +301,7 @@ var lawSizes = []size{{10, 4}, {7, 8}, {6, 16}, {6, 64}}
 func TestEstimatesFollowTheLaws(t *testing.T) {
 	for i, c := range lawCases[float64]() {
 		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
 			for j, s := range append(c.also, lawSizes...) {
 				followsLaw(t, c, s, uint64(1000*i+10*j))
 			}
@@ -312,6 +313,7 @@ func TestEstimatesFollowTheLaws(t *testing.T) {
 func TestFloat32EstimatesFollowTheLaws(t *testing.T) {
 	for i, c := range lawCases[float32]() {
 		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
 			followsLaw(t, c, size{10, 4}, uint64(1000*i+500))
 		})
 	}

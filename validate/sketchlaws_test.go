@@ -155,6 +155,7 @@ func (c sketchCase[T]) points(estimates int) (p points[T], draws int) {
 func TestSketchesFollowTheLaws(t *testing.T) {
 	for i, c := range sketchCases[float64]() {
 		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
 			sketchFollowsLaw(t, c, lawDraws, uint64(50000+10*i))
 			estimates := lawDraws / 3
 			// Fewer estimates with as heavy a tail, of more terms each.
@@ -177,7 +178,10 @@ func TestSketchesFollowTheLaws(t *testing.T) {
 func TestFloat32SketchesFollowTheLaws(t *testing.T) {
 	for i, c := range sketchCases[float32]() {
 		if i%5 == 1 {
-			t.Run(c.name, func(t *testing.T) { sketchFollowsLaw(t, c, lawDraws, uint64(60000+10*i)) })
+			t.Run(c.name, func(t *testing.T) {
+				t.Parallel()
+				sketchFollowsLaw(t, c, lawDraws, uint64(60000+10*i))
+			})
 		}
 	}
 }
@@ -195,6 +199,7 @@ func sketchFollowsLaw[T dense.Float](t *testing.T, c sketchCase[T], estimates in
 // What the tests above must not pass: weights of another law, a factor that two degrees
 // share, and a wrong number of buckets.
 func TestPlantedSketchFaultsAreCaught(t *testing.T) {
+	t.Parallel()
 	const m, d = 32, 4
 	p := lawPairs[float64](d, 2, 8)
 	deviates := func(l law, m int, draw validate.Draw[float64]) deviation {

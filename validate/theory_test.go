@@ -48,6 +48,7 @@ func many(t *testing.T) orf.Projection[float64] {
 }
 
 func TestTheoryKnowsItsLimits(t *testing.T) {
+	t.Parallel()
 	x, y := []float64{0.3, -0.2, 0.5}, []float64{0.1, 0.4, 0.2}
 	iid, err := orf.IID[float64](4, 3, exprand.NewSource(1))
 	require.NoError(t, err)
@@ -185,6 +186,7 @@ func testTheoryOfNew[T dense.Float](t *testing.T) {
 }
 
 func TestTheoryOfNew(t *testing.T) {
+	t.Parallel()
 	t.Run("type=float32", testTheoryOfNew[float32])
 	t.Run("type=float64", testTheoryOfNew[float64])
 }

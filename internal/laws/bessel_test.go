@@ -41,6 +41,7 @@ func TestConfluentLimit(t *testing.T) {
 // Against series of 400 bits and more: where the argument is below 60 + 10√d, where it is
 // above, and where the value is next to nothing, d > 120.
 func TestConfluentLimitBySeries(t *testing.T) {
+	t.Parallel()
 	for _, d := range []int{1, 2, 3, 4, 5, 8, 33, 64, 119, 120, 121, 300} {
 		nu := float64(d)/2 - 1
 		log, _ := math.Lgamma(nu + 1)

@@ -131,6 +131,7 @@ func TestConfluentFar(t *testing.T) {
 }
 
 func TestConfluentExcess(t *testing.T) {
+	t.Parallel()
 	compare := func(d int, arg float64) {
 		want, got := excessBig(d, arg), ConfluentExcess(d, arg)
 		switch {

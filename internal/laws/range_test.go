@@ -60,6 +60,7 @@ func allLaws() map[string]Law {
 // Every law has a value, 0 and +Inf among them, for all points that are numbers. Not one of
 // the 150,000 pairs takes operations in proportion to what is large.
 func TestLawsOfAllSizes(t *testing.T) {
+	t.Parallel()
 	sizes := []float64{1e-320, 1e-300, 1e-160, 1e-20, 1, 30, 1e4, 1e10, 1e77, 1e150, 1e160, 1e300}
 	shapes := [][2][3]float64{
 		{{1, 0.5, 0.25}, {1, 0.5, 0.25}}, {{1, 0.5, 0.25}, {-1, -0.5, -0.25}}, {{1, 1, 0.5}, {1, -1, 0.25}}, {{1, 0, 0}, {0, 1, 0}},
@@ -111,6 +112,7 @@ func blocksBig(m, block int, v, c *big.Float) *big.Float {
 // The laws of exponentials, with 400 bits and unlimited exponents, of points whose ‖x+y‖², ‖x−y‖²
 // or kernel are beyond the range of exponentials where the error is not.
 func TestExponentialLawsBeyondTheRange(t *testing.T) {
+	t.Parallel()
 	const m, d = 5, 3
 	for _, pair := range [][2][]float64{
 		{{1, 0, 0}, {0.5, 0.25, 0}},

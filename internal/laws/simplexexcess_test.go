@@ -81,6 +81,7 @@ func obliqueBig(d int, t float64, powers []*big.Float) float64 {
 
 // TestSimplexExcess compares with the double series of Beta values.
 func TestSimplexExcess(t *testing.T) {
+	t.Parallel()
 	arguments := []float64{-40, -15, -2.5, -1.0001, -1, -0.3, -1e-3, -1e-7, 0, 1e-7, 1e-3, 0.3, 1, 2.5, 8, 15, 40}
 	for _, d := range []int{2, 3, 8, 34, 300} {
 		c := -1 / float64(d-1)
