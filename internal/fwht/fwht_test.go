@@ -198,25 +198,28 @@ func TestTransformsDoNotAllocate(t *testing.T) {
 	}
 }
 
-// TestTransformLargeDoesNotAllocate counts as testing.AllocsPerRun does, which
-// would reduce GOMAXPROCS to 1.
+// TestTransformLargeDoesNotAllocate does not use testing.AllocsPerRun, which
+// reduces GOMAXPROCS to 1. The Go runtime allocates a goroutine now and then, up to
+// 64 for each processor in a row: the best of several rounds counts.
 func TestTransformLargeDoesNotAllocate(t *testing.T) {
 	if raceDetector {
 		t.Skip("the race detector makes pools forget")
 	}
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2))
 	single, double := make([]float32, Large), make([]float64, Large)
-	const warm, runs = 20, 100
-	var before, after runtime.MemStats
-	for i := range warm + runs {
-		if i == warm {
-			runtime.ReadMemStats(&before)
+	const rounds, runs = 10, 50
+	least := uint64(math.MaxUint64)
+	for range rounds {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		for range runs {
+			TransformLarge(single)
+			TransformLarge(double)
 		}
-		TransformLarge(single)
-		TransformLarge(double)
+		runtime.ReadMemStats(&after)
+		least = min(least, after.Mallocs-before.Mallocs)
 	}
-	runtime.ReadMemStats(&after)
-	assert.Zero(t, (after.Mallocs-before.Mallocs)/runs)
+	assert.Less(t, least, uint64(runs))
 }
 
 func FuzzTransforms(f *testing.F) {

@@ -19,7 +19,8 @@ func patience() time.Duration {
 }
 
 var (
-	// idle is the number of goroutines that look for a job.
+	// idle is the number of goroutines that look for a job or have yet to begin: those that
+	// a busy processor has not come to are not started twice.
 	idle atomic.Int32
 	// tickets are for those who have time.
 	tickets = make(chan ticket, 64)
@@ -40,12 +41,13 @@ func invite(t ticket) {
 			}
 		}
 	}
-	if int(idle.Load()) < len(tickets) {
+	if int(idle.Load()) < min(len(tickets), runtime.GOMAXPROCS(0)-1) {
+		idle.Add(1)
 		go assist()
 	}
 }
 
-// assist helps as long as there are jobs.
+// assist helps as long as there are jobs. It is counted as idle when it starts.
 func assist() {
 	for {
 		t, ok := next()
@@ -53,12 +55,13 @@ func assist() {
 			return
 		}
 		t.help()
+		idle.Add(1)
 	}
 }
 
-// next returns a ticket, or false if there is none for long.
+// next returns a ticket, or false if there is none for long. The goroutine is idle until
+// next returns.
 func next() (t ticket, ok bool) {
-	idle.Add(1)
 	for deadline := time.Now().Add(patience()); ; runtime.Gosched() {
 		select {
 		case t = <-tickets:

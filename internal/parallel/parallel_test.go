@@ -155,3 +155,20 @@ func TestDoesNotAllocate(t *testing.T) {
 	assert.Zero(t, (after.Mallocs-before.Mallocs)/runs)
 	assert.EqualValues(t, 3*pieces*(warm+runs), c.count.Load())
 }
+
+// TestHelpersDoNotPileUp keeps the other processor busy, so that no helper begins.
+func TestHelpersDoNotPileUp(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2))
+	var stop atomic.Bool
+	defer stop.Store(true)
+	go func() {
+		for !stop.Load() {
+		}
+	}()
+	before, most := runtime.NumGoroutine(), 0
+	for range 2000 {
+		Pieces(2, func(int) {})
+		most = max(most, runtime.NumGoroutine())
+	}
+	assert.LessOrEqual(t, most, before+4)
+}
