@@ -20,8 +20,8 @@ const Repeats = math.MaxInt >> (23 * (bits.UintSize / 64))
 // without elements are gone through too, and a negative one is an error.
 //
 // The largest block is as large as all memory of the machine, swap space included, or
-// 2⁴⁰ bytes where the system does not tell; it is never larger than an int. Whether that
-// memory is free is not looked at.
+// 2⁴⁰ bytes where the system does not tell; it is never larger than half of what an int
+// counts, which is 1 GiB on 32-bit systems. Whether that memory is free is not looked at.
 func Memory[T any](counts ...int) error {
 	var v T
 	size, wide := uint64(max(unsafe.Sizeof(v), 1)), false
@@ -53,7 +53,7 @@ func most(machine uint64) uint64 {
 	if machine == 0 {
 		machine = 1 << 40
 	}
-	return min(max(machine, always), math.MaxInt)
+	return min(max(machine, always), math.MaxInt/2)
 }
 
 // text returns so many bytes in the unit in which they are at least 1.

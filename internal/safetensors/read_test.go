@@ -208,7 +208,7 @@ func TestReadAllocations(t *testing.T) {
 		{"header of 2^64 - 1 bytes", "header of 18446744073709551615 bytes, want at most 100000000", length(1<<64 - 1)},
 		{"header at its limit plus 1", "header of 100000001 bytes, want at most 100000000", length(maxHeader + 1)},
 		{"header at its limit", "header of 100000000 bytes, but the input gives 1: unexpected EOF", length(maxHeader)},
-		{"tensor of 2 GB", "but the buffer gives 0 bytes: unexpected EOF", file(`{"w":{"dtype":"U8","shape":[2147483647],"data_offsets":[0,2147483647]}}`, "")},
+		{"tensor of 1 GiB", "but the buffer gives 0 bytes: unexpected EOF", file(`{"w":{"dtype":"U8","shape":[1073741823],"data_offsets":[0,1073741823]}}`, "")},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			var before, after runtime.MemStats
