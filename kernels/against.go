@@ -6,9 +6,9 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/matmul"
 	"github.com/seed-feabd252/randfeat/internal/parallel"
 	"github.com/seed-feabd252/randfeat/internal/pool"
-	"github.com/seed-feabd252/randfeat/internal/product"
 )
 
 // Against is a kernel with one side of its Gram matrices prepared: points y that
@@ -17,8 +17,8 @@ import (
 type Against struct {
 	k      Kernel
 	y      points[float64]
-	packed product.Packed[float64]  // Yᵀ
-	elu    *product.Packed[float64] // the same of elu1, if k needs it
+	packed matmul.Packed[float64]  // Yᵀ
+	elu    *matmul.Packed[float64] // the same of elu1, if k needs it
 
 	passes pool.Of[againstPass]
 	blocks pool.Of[againstBlock]
@@ -33,10 +33,10 @@ func NewAgainst[T dense.Float](k Kernel, y dense.Matrix[T]) (*Against, error) {
 	}
 	y.Check()
 	a := &Against{k: k, y: newPoints(k, dense.Convert(dense.Matrix[float64]{}, y))}
-	product.PackT(&a.packed, a.y.given)
+	matmul.PackT(&a.packed, a.y.given)
 	if a.y.elu.Data != nil {
-		a.elu = new(product.Packed[float64])
-		product.PackT(a.elu, a.y.elu)
+		a.elu = new(matmul.Packed[float64])
+		matmul.PackT(a.elu, a.y.elu)
 	}
 	return a, nil
 }

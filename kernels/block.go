@@ -4,7 +4,7 @@ import (
 	"math"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/product"
+	"github.com/seed-feabd252/randfeat/internal/matmul"
 )
 
 // block computes the rows of a Gram matrix that belong to a few points x. It
@@ -133,8 +133,8 @@ func smallest[T dense.Float]() float64 {
 // shared is a product XYᵀ that is computed when it is first asked for.
 type shared[T dense.Float] struct {
 	known  dense.Matrix[T]
-	memory []T                // of the last one, used again
-	packed *product.Packed[T] // Yᵀ, if that is at hand
+	memory []T               // of the last one, used again
+	packed *matmul.Packed[T] // Yᵀ, if that is at hand
 }
 
 // of returns XYᵀ.
@@ -148,9 +148,9 @@ func (s *shared[T]) of(x, y dense.Matrix[T]) dense.Matrix[T] {
 	}
 	s.known = dense.Of(x.Rows, y.Rows, s.memory[:n])
 	if s.packed != nil {
-		product.MulPacked(1, x, s.packed, 0, s.known, nil)
+		matmul.MulPacked(1, x, s.packed, 0, s.known, nil)
 	} else {
-		product.MulT(1, x, y, 0, s.known)
+		matmul.MulT(1, x, y, 0, s.known)
 	}
 	return s.known
 }

@@ -5,13 +5,13 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/limit"
-	"github.com/seed-feabd252/randfeat/internal/product"
+	"github.com/seed-feabd252/randfeat/internal/matmul"
 )
 
 // explicit is a projection that holds W and multiplies by it.
 type explicit[T dense.Float] struct {
 	w          dense.Matrix[T]
-	transposed product.Packed[T] // Wᵀ
+	transposed matmul.Packed[T] // Wᵀ
 	ensemble   Ensemble
 	transposer[T]
 }
@@ -22,7 +22,7 @@ func newExplicit[T dense.Float](w dense.Matrix[T], law Ensemble) *explicit[T] {
 	e := &explicit[T]{w: w, ensemble: law}
 	e.m, e.d = w.Rows, w.Cols
 	e.frequencies = func() dense.Matrix[T] { return w }
-	product.PackT(&e.transposed, w)
+	matmul.PackT(&e.transposed, w)
 	return e
 }
 
@@ -60,14 +60,14 @@ func (e *explicit[T]) Frequencies() dense.Matrix[T] { return e.w.Clone() }
 func (e *explicit[T]) Project(dst, x dense.Matrix[T]) dense.Matrix[T] {
 	checkInput(x, e.w.Rows, e.w.Cols)
 	dst = dense.Ensure(dst, x.Rows, e.w.Rows)
-	product.MulPacked(1, x, &e.transposed, 0, dst, nil)
+	matmul.MulPacked(1, x, &e.transposed, 0, dst, nil)
 	return dst
 }
 
 func (e *explicit[T]) ProjectTiles(dst, x dense.Matrix[T], done Epilogue) {
 	checkInput(x, e.w.Rows, e.w.Cols)
 	checkOutput(dst, x.Rows, e.w.Rows)
-	product.MulPacked(1, x, &e.transposed, 0, dst, done)
+	matmul.MulPacked(1, x, &e.transposed, 0, dst, done)
 }
 
 // checkOutput panics unless dst is n×m.

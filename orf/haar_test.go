@@ -12,7 +12,7 @@ import (
 	"gonum.org/v1/gonum/lapack/lapack64"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/product"
+	"github.com/seed-feabd252/randfeat/internal/matmul"
 )
 
 // TestOrthogonalAtLargeDimension draws 1024 rows of R^1024.
@@ -29,7 +29,7 @@ func TestOrthogonalAtLargeDimension(t *testing.T) {
 		}
 	}
 	gram := dense.New[float64](d, d)
-	product.MulT(1, w, w, 0, gram)
+	matmul.MulT(1, w, w, 0, gram)
 	worst := 0.0
 	for i := range d {
 		for j, cos := range gram.Row(i)[:i] {

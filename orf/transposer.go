@@ -5,7 +5,7 @@ import (
 	"sync"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/product"
+	"github.com/seed-feabd252/randfeat/internal/matmul"
 )
 
 // Transposer is a Projection that also applies its transpose, which is what takes
@@ -56,25 +56,25 @@ type transposer[T dense.Float] struct {
 	m, d        int
 	frequencies func() dense.Matrix[T]
 	once        sync.Once
-	packed      product.Packed[T]
+	packed      matmul.Packed[T]
 }
 
 func (t *transposer[T]) ProjectTransposed(dst, z dense.Matrix[T]) dense.Matrix[T] {
 	checkTransposedInput(z, t.m, t.d)
 	dst = dense.Ensure(dst, z.Rows, t.d)
-	product.MulPacked(1, z, t.operand(), 0, dst, nil)
+	matmul.MulPacked(1, z, t.operand(), 0, dst, nil)
 	return dst
 }
 
 func (t *transposer[T]) ProjectTransposedTiles(dst, z dense.Matrix[T], done Epilogue) {
 	checkTransposedInput(z, t.m, t.d)
 	checkOutput(dst, z.Rows, t.d)
-	product.MulPacked(1, z, t.operand(), 0, dst, done)
+	matmul.MulPacked(1, z, t.operand(), 0, dst, done)
 }
 
 // operand returns W as a right operand.
-func (t *transposer[T]) operand() *product.Packed[T] {
-	t.once.Do(func() { product.Pack(&t.packed, t.frequencies()) })
+func (t *transposer[T]) operand() *matmul.Packed[T] {
+	t.once.Do(func() { matmul.Pack(&t.packed, t.frequencies()) })
 	return &t.packed
 }
 

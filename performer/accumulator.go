@@ -2,7 +2,7 @@ package performer
 
 import (
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/product"
+	"github.com/seed-feabd252/randfeat/internal/matmul"
 	"github.com/seed-feabd252/randfeat/internal/vecmath"
 )
 
@@ -54,7 +54,7 @@ func (acc *accumulator[T]) add(keys, values dense.Matrix[T], scratch []T) {
 // most 4·block keys: the products with a value are a single sum then, in ascending
 // order, as those with 1 are here. scratch is memory for one element a feature.
 func addProducts[T dense.Float](beta T, sums, keys, values dense.Matrix[T], scratch []T) {
-	product.TMul(1, keys, values, beta, sums.ColRange(0, values.Cols))
+	matmul.TMul(1, keys, values, beta, sums.ColRange(0, values.Cols))
 	if sums.Cols == values.Cols {
 		return
 	}

@@ -2,8 +2,8 @@ package performer
 
 import (
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/matmul"
 	"github.com/seed-feabd252/randfeat/internal/parallel"
-	"github.com/seed-feabd252/randfeat/internal/product"
 )
 
 const (
@@ -25,7 +25,7 @@ type bidirectional[T dense.Float] struct {
 	plain            bool // the sums are of features, not of their exponentials
 	segments, groups int
 	parts            [maxSegments]*accumulator[T]
-	total            product.Packed[T]
+	total            matmul.Packed[T]
 }
 
 // bidirectional accumulates all keys, then answers the queries of so many heads, which
@@ -42,7 +42,7 @@ func (a *Attention[T]) bidirectional(heads int, dst, q, k, v dense.Matrix[T]) {
 		b.drop()
 		b.sum()
 	}
-	product.Pack(&b.total, b.parts[0].sums())
+	matmul.Pack(&b.total, b.parts[0].sums())
 	parallel.Do(heads*b.blocks(), (*answering[T])(b))
 
 	b.drop()
@@ -135,7 +135,7 @@ func (b *answering[T]) Piece(i int) {
 			a.mapQueries(queries, q.RowRange(lo, end))
 			b.parts[0].scaleQueries(queries, w.scales)
 		}
-		product.MulPacked(1, queries, &b.total, 0, out, nil)
+		matmul.MulPacked(1, queries, &b.total, 0, out, nil)
 		if b.plain {
 			b.amend(w, q.RowRange(lo, end), out)
 		}

@@ -2,8 +2,8 @@ package performer
 
 import (
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/matmul"
 	"github.com/seed-feabd252/randfeat/internal/parallel"
-	"github.com/seed-feabd252/randfeat/internal/product"
 	"github.com/seed-feabd252/randfeat/internal/vecmath"
 )
 
@@ -23,9 +23,9 @@ type bidirectionalGradient[T dense.Float] struct {
 	gradients[T]
 	a              *Attention[T]
 	keys, queries  *bidirectional[T] // of which the parts are in use
-	sums           product.Packed[T] // S without its last column, transposed
+	sums           matmul.Packed[T]  // S without its last column, transposed
 	total          []T               // the last column of S
-	pulled, mixing product.Packed[T] // R without its last column, transposed and not
+	pulled, mixing matmul.Packed[T]  // R without its last column, transposed and not
 	shift          []T               // the last column of R
 }
 
@@ -39,7 +39,7 @@ func (a *Attention[T]) bidirectionalBackward(g *gradients[T]) {
 	b.keys.segments = segmentsOf(g.k.Rows)
 	b.keys.sum()
 	b.split(b.keys, b.total)
-	product.PackT(&b.sums, b.valueSums(b.keys))
+	matmul.PackT(&b.sums, b.valueSums(b.keys))
 
 	b.queries = a.bidirectionals.Get()
 	b.queries.a = a
@@ -47,8 +47,8 @@ func (a *Attention[T]) bidirectionalBackward(g *gradients[T]) {
 	parallel.Do(b.queries.segments, (*queryGradients[T])(b))
 	b.queries.merge()
 	b.split(b.queries, b.shift)
-	product.PackT(&b.pulled, b.valueSums(b.queries))
-	product.Pack(&b.mixing, b.valueSums(b.queries))
+	matmul.PackT(&b.pulled, b.valueSums(b.queries))
+	matmul.Pack(&b.mixing, b.valueSums(b.queries))
 	parallel.Do((g.k.Rows+answerRows-1)/answerRows, (*keyGradients[T])(b))
 
 	for _, s := range []*bidirectional[T]{b.keys, b.queries} {
@@ -93,7 +93,7 @@ func (b *queryGradients[T]) Piece(s int) {
 			summed = dense.Copy(w.logs.rows(end-lo), queries)
 		}
 		b.keys.parts[0].scaleQueries(queries, w.scales)
-		product.MulPacked(1, g, &b.sums, 0, slopes, nil)
+		matmul.MulPacked(1, g, &b.sums, 0, slopes, nil)
 		for i := range slopes.Rows {
 			if a.opts.Unnormalised {
 				a.sumSlope(slopes.Row(i), queries.Row(i), w.scales[i])
@@ -133,8 +133,8 @@ func (b *keyGradients[T]) Piece(i int) {
 		case a.logKey != nil:
 			b.keys.parts[0].ref.scaleKeys(keys)
 		}
-		product.MulPacked(1, v, &b.pulled, 0, slopes, nil)
-		product.MulPacked(1, keys, &b.mixing, 0, dv, nil)
+		matmul.MulPacked(1, v, &b.pulled, 0, slopes, nil)
+		matmul.MulPacked(1, keys, &b.mixing, 0, dv, nil)
 		for j := range slopes.Rows {
 			s := scale{factor: 1}
 			if a.opts.Unnormalised {

@@ -2,7 +2,7 @@ package performer
 
 import (
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/product"
+	"github.com/seed-feabd252/randfeat/internal/matmul"
 	"github.com/seed-feabd252/randfeat/internal/vecmath"
 )
 
@@ -58,7 +58,7 @@ func (ch *chunk[T]) score(a *Attention[T]) {
 	for lo := 0; lo < n; lo += bandRows {
 		hi := min(lo+bandRows, n)
 		scores := ch.scores.rows(hi-lo).ColRange(0, hi)
-		product.MulT(1, queries.RowRange(lo, hi), keys.RowRange(0, hi), 0, scores)
+		matmul.MulT(1, queries.RowRange(lo, hi), keys.RowRange(0, hi), 0, scores)
 		mulLower(out.RowRange(lo, hi), scores, values.RowRange(0, hi), lo)
 	}
 }
@@ -67,7 +67,7 @@ func (ch *chunk[T]) score(a *Attention[T]) {
 func (ch *chunk[T]) emit(a *Attention[T], dst, before dense.Matrix[T]) {
 	n := ch.to - ch.from
 	out := ch.out.rows(n)
-	product.Mul(1, ch.queries(), before, 1, out)
+	matmul.Mul(1, ch.queries(), before, 1, out)
 	lo := ch.slot.lo + ch.from
 	a.finish(dst.RowRange(lo, lo+n), out, ch.scales)
 }
@@ -89,13 +89,13 @@ func mulLower[T dense.Float](out, s, x dense.Matrix[T], first int) {
 	for i := range s.Rows {
 		clear(s.Row(i)[first+i+1:])
 	}
-	product.Mul(1, s, x, 0, out)
+	matmul.Mul(1, s, x, 0, out)
 	if finite(out.RowRange(0, 1)) {
 		return
 	}
 	for i := range s.Rows {
 		seen := first + i + 1
-		product.Mul(1, s.RowRange(i, i+1).ColRange(0, seen), x.RowRange(0, seen), 0, out.RowRange(i, i+1))
+		matmul.Mul(1, s.RowRange(i, i+1).ColRange(0, seen), x.RowRange(0, seen), 0, out.RowRange(i, i+1))
 	}
 }
 

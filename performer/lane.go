@@ -4,7 +4,7 @@ import (
 	"math"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/product"
+	"github.com/seed-feabd252/randfeat/internal/matmul"
 	"github.com/seed-feabd252/randfeat/internal/triangular"
 	"github.com/seed-feabd252/randfeat/internal/vecmath"
 	"github.com/seed-feabd252/randfeat/rff"
@@ -33,7 +33,7 @@ type lane[T dense.Float] struct {
 	betas  []T
 	decays decays[T]
 
-	packS, packU, packK product.Packed[T]
+	packS, packU, packK matmul.Packed[T]
 	token               []T // of one token: an output, what it writes, its decays
 	reverse             reverse[T]
 }
@@ -93,7 +93,7 @@ func (l *lane[T]) forward(dst dense.Matrix[T]) {
 func (l *lane[T]) advance(dst dense.Matrix[T], lo, hi int) {
 	n := hi - lo
 	l.load(lo, hi)
-	product.Pack(&l.packS, l.sums())
+	matmul.Pack(&l.packS, l.sums())
 	l.allPairs(n)
 	l.write(lo, hi, dense.Matrix[T]{})
 	if !finiteRows(l.u.rows(n)) {
@@ -109,7 +109,7 @@ func (l *lane[T]) advance(dst dense.Matrix[T], lo, hi int) {
 // makes these what they are after it. keys have been multiplied by e^(b_{n−1} − b).
 func (l *lane[T]) finish(dst, keys dense.Matrix[T], lo, hi, from, to int) {
 	n := hi - lo
-	product.Pack(&l.packU, l.u.rows(n).ColRange(from, to))
+	matmul.Pack(&l.packU, l.u.rows(n).ColRange(from, to))
 	for s := 1; s <= l.group; s++ {
 		l.read(l.outputs(dst, s-1, lo, hi).ColRange(from, to), s, n)
 	}
@@ -193,7 +193,7 @@ func (l *lane[T]) write(lo, hi int, e dense.Matrix[T]) {
 // errors replaces the values u by E. M is not there after that.
 func (l *lane[T]) errors(u dense.Matrix[T]) {
 	n := u.Rows
-	product.MulPacked(-1, l.weighed(0, n), &l.packS, 1, u, nil)
+	matmul.MulPacked(-1, l.weighed(0, n), &l.packS, 1, u, nil)
 	m := partOf(&l.pairs, 0, n).ColRange(0, n)
 	for i := range n {
 		vecmath.Multiply(m.Row(i)[:i], l.betas)
@@ -215,8 +215,8 @@ func (l *lane[T]) weighed(s, n int) dense.Matrix[T] {
 
 // read writes the outputs of the queries s: (e^b∘Q)·S + P·U for the columns that packS and packU have.
 func (l *lane[T]) read(out dense.Matrix[T], s, n int) {
-	product.MulPacked(1, l.weighed(s, n), &l.packS, 0, out, nil)
-	product.MulPacked(1, partOf(&l.pairs, s, n).ColRange(0, n), &l.packU, 1, out, nil)
+	matmul.MulPacked(1, l.weighed(s, n), &l.packS, 0, out, nil)
+	matmul.MulPacked(1, partOf(&l.pairs, s, n).ColRange(0, n), &l.packU, 1, out, nil)
 }
 
 // update makes S, or some of its columns, what it is after the chunk: e^b∘S + KᵀU for keys that
@@ -234,5 +234,5 @@ func (l *lane[T]) update(keys, s dense.Matrix[T]) {
 	default:
 		l.decays.weighSums(s)
 	}
-	product.TMulPacked(1, keys, &l.packU, beta, s, nil)
+	matmul.TMulPacked(1, keys, &l.packU, beta, s, nil)
 }

@@ -2,7 +2,7 @@ package performer
 
 import (
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/product"
+	"github.com/seed-feabd252/randfeat/internal/matmul"
 	"github.com/seed-feabd252/randfeat/internal/triangular"
 	"github.com/seed-feabd252/randfeat/internal/vecmath"
 	"github.com/seed-feabd252/randfeat/rff"
@@ -88,7 +88,7 @@ func (l *lane[T]) backwardChunk(dx Tokens[T], dout, after dense.Matrix[T], lo, h
 	n, v := hi-lo, &l.reverse
 	corrects := l.r.opts.Rule.corrects()
 	l.load(lo, hi)
-	product.Pack(&l.packS, l.sums())
+	matmul.Pack(&l.packS, l.sums())
 	l.allPairs(n)
 	if corrects {
 		dense.Copy(v.m.rows(n).ColRange(0, n), l.pair(0, n))
@@ -100,19 +100,19 @@ func (l *lane[T]) backwardChunk(dx Tokens[T], dout, after dense.Matrix[T], lo, h
 	du, down, up := v.du.rows(n), partOf(&v.dx, 0, n), v.up.rows(n)
 	hidden := dense.Copy(partOf(&l.hidden, 0, n), keys)
 	l.decays.weigh(hidden, l.decays.down)
-	product.Mul(1, hidden, ds, 0, du)
-	product.MulT(1, u, ds, 0, down)
+	matmul.Mul(1, hidden, ds, 0, du)
+	matmul.MulT(1, u, ds, 0, down)
 	l.decays.weigh(down, l.decays.down)
 	v.takeDecay(after, l.decays.width)
 	l.decays.weighSums(ds)
 	for h := 1; h <= l.group; h++ {
 		g := headOf(dout, h-1, l.group)
 		dq := partOf(&v.dx, h, n)
-		product.TMul(1, l.pair(h, n), g, 1, du)
-		product.MulT(1, g, s, 0, dq)
+		matmul.TMul(1, l.pair(h, n), g, 1, du)
+		matmul.MulT(1, g, s, 0, dq)
 		l.decays.weigh(dq, l.decays.up)
-		product.MulT(1, g, u, 0, l.pairGradient(h, n))
-		product.TMul(1, l.weighed(h, n), g, 1, ds)
+		matmul.MulT(1, g, u, 0, l.pairGradient(h, n))
+		matmul.TMul(1, l.weighed(h, n), g, 1, ds)
 	}
 	zero(up)
 	if corrects {
@@ -142,11 +142,11 @@ func (l *lane[T]) backwardErrors(dbeta, u dense.Matrix[T], n int) {
 		dbeta.Row(i)[0] = vecmath.Dot(v.e.rows(n).Row(i), du.Row(i))
 		vecmath.Scale(du.Row(i), l.betas[i])
 	}
-	product.MulT(-1, du, l.sums(), 0, v.up.rows(n))
+	matmul.MulT(-1, du, l.sums(), 0, v.up.rows(n))
 	l.decays.weigh(v.up.rows(n), l.decays.up)
-	product.TMul(-1, l.weighed(0, n), du, 1, v.sums(l.dk, l.dv))
+	matmul.TMul(-1, l.weighed(0, n), du, 1, v.sums(l.dk, l.dv))
 	g := l.pairGradient(0, n)
-	product.MulT(-1, du, u, 0, g)
+	matmul.MulT(-1, du, u, 0, g)
 	for i := range n {
 		g.Row(i)[i] = 0
 	}

@@ -2,7 +2,7 @@ package performer
 
 import (
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/product"
+	"github.com/seed-feabd252/randfeat/internal/matmul"
 	"github.com/seed-feabd252/randfeat/internal/vecmath"
 )
 
@@ -44,10 +44,10 @@ func (l *lane[T]) allPairs(n int) {
 	case first > l.group:
 		return
 	}
-	product.PackT(&l.packK, partOf(&l.stack, 0, n))
+	matmul.PackT(&l.packK, partOf(&l.stack, 0, n))
 	for s := first; s <= l.group; s++ {
 		p := l.pair(s, n)
-		product.MulPacked(1, partOf(&l.stack, s, n), &l.packK, 0, p, nil)
+		matmul.MulPacked(1, partOf(&l.stack, s, n), &l.packK, 0, p, nil)
 		l.decay(p)
 	}
 }
@@ -94,10 +94,10 @@ func (l *lane[T]) blocksOfLevel(half, n int) {
 	keys := partOf(&l.hidden, 0, n)
 	for lo := 0; lo+half < n; lo += 2 * half {
 		mid, hi := lo+half, min(lo+2*half, n)
-		product.PackT(&l.packK, keys.RowRange(lo, mid))
+		matmul.PackT(&l.packK, keys.RowRange(lo, mid))
 		for s := l.firstPart(); s <= l.group; s++ {
 			p := l.pair(s, n).RowRange(mid, hi).ColRange(lo, mid)
-			product.MulPacked(1, partOf(&l.hidden, s, n).RowRange(mid, hi), &l.packK, 0, p, nil)
+			matmul.MulPacked(1, partOf(&l.hidden, s, n).RowRange(mid, hi), &l.packK, 0, p, nil)
 		}
 	}
 }

@@ -2,7 +2,7 @@ package performer
 
 import (
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/product"
+	"github.com/seed-feabd252/randfeat/internal/matmul"
 	"github.com/seed-feabd252/randfeat/internal/vecmath"
 )
 
@@ -30,8 +30,8 @@ func (l *lane[T]) backwardPairs(n int) {
 	for s := first; s <= l.group; s++ {
 		g := l.pairGradient(s, n)
 		l.decay(g)
-		product.Mul(1, g, keys, 1, l.upward(s, n))
-		product.TMul(1, g, partOf(&l.stack, s, n), 1, down)
+		matmul.Mul(1, g, keys, 1, l.upward(s, n))
+		matmul.TMul(1, g, partOf(&l.stack, s, n), 1, down)
 	}
 }
 
@@ -56,8 +56,8 @@ func (l *lane[T]) backwardLevel(half, n int) {
 			g, x, right := l.pairGradient(s, n), partOf(&l.hidden, s, n), partOf(&v.level, s, n)
 			if half > few {
 				block := g.RowRange(mid, hi).ColRange(lo, mid)
-				product.Mul(1, block, keys.RowRange(lo, mid), 0, right.RowRange(mid, hi))
-				product.TMul(1, block, x.RowRange(mid, hi), 1, left.RowRange(lo, mid))
+				matmul.Mul(1, block, keys.RowRange(lo, mid), 0, right.RowRange(mid, hi))
+				matmul.TMul(1, block, x.RowRange(mid, hi), 1, left.RowRange(lo, mid))
 				continue
 			}
 			for i := mid; i < hi; i++ {

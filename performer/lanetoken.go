@@ -2,7 +2,7 @@ package performer
 
 import (
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/product"
+	"github.com/seed-feabd252/randfeat/internal/matmul"
 	"github.com/seed-feabd252/randfeat/internal/vecmath"
 )
 
@@ -25,7 +25,7 @@ func (l *lane[T]) advanceBlocks(dst dense.Matrix[T], lo, hi int) {
 			l.oneByOne(dst, lo, hi, from, to)
 			continue
 		}
-		product.Pack(&l.packS, l.sums().ColRange(from, to))
+		matmul.Pack(&l.packS, l.sums().ColRange(from, to))
 		l.finish(dst, keys, lo, hi, from, to)
 	}
 }

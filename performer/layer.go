@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/product"
+	"github.com/seed-feabd252/randfeat/internal/matmul"
 )
 
 // Layer is single-head self-attention with learned projections: the rows of x
@@ -80,6 +80,6 @@ func (a *affine[T]) apply(x dense.Matrix[T]) dense.Matrix[T] {
 	for i := range y.Rows {
 		copy(y.Row(i), a.bias)
 	}
-	product.Mul(1, x, a.weight, 1, y)
+	matmul.Mul(1, x, a.weight, 1, y)
 	return y
 }

@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/product"
+	"github.com/seed-feabd252/randfeat/internal/matmul"
 	"github.com/seed-feabd252/randfeat/internal/vecmath"
 )
 
@@ -38,9 +38,9 @@ func (l *Layer[T]) Backward(dx dense.Matrix[T], dw *LayerGradient[T], x, dout de
 		dw.WV, dw.BV = l.value.gradient("BV", dw.WV, dw.BV, x, dv)
 	}
 	dx = dense.Ensure(dx, x.Rows, x.Cols)
-	product.MulT(1, dq, l.query.weight, 0, dx)
-	product.MulT(1, dk, l.key.weight, 1, dx)
-	product.MulT(1, dv, l.value.weight, 1, dx)
+	matmul.MulT(1, dq, l.query.weight, 0, dx)
+	matmul.MulT(1, dk, l.key.weight, 1, dx)
+	matmul.MulT(1, dv, l.value.weight, 1, dx)
 	return dx
 }
 
@@ -51,7 +51,7 @@ func (l *Layer[T]) CanBackward() error { return canBackward(l.attention) }
 // gradient writes the gradients with respect to weight and bias, xᵀ·dy and Σ_i dy_i.
 func (a *affine[T]) gradient(name string, weight dense.Matrix[T], bias []T, x, dy dense.Matrix[T]) (dense.Matrix[T], []T) {
 	weight = dense.Ensure(weight, x.Cols, dy.Cols)
-	product.TMul(1, x, dy, 0, weight)
+	matmul.TMul(1, x, dy, 0, weight)
 	if a.bias == nil {
 		return weight, nil
 	}

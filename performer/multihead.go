@@ -5,8 +5,8 @@ import (
 	"sync"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/matmul"
 	"github.com/seed-feabd252/randfeat/internal/pool"
-	"github.com/seed-feabd252/randfeat/internal/product"
 )
 
 // MultiHead is a multi-head attention layer: of rows x_q, x_k and x_v,
@@ -171,12 +171,12 @@ func (l *linear[T]) applyTo(b *buffer[T], x dense.Matrix[T]) dense.Matrix[T] {
 // apply computes the map of the rows of x into y, which it returns. They do not overlap.
 func (l *linear[T]) apply(y, x dense.Matrix[T]) dense.Matrix[T] {
 	if l.bias == nil {
-		product.MulT(1, x, l.weight, 0, y)
+		matmul.MulT(1, x, l.weight, 0, y)
 		return y
 	}
 	for i := range y.Rows {
 		copy(y.Row(i), l.bias)
 	}
-	product.MulT(1, x, l.weight, 1, y)
+	matmul.MulT(1, x, l.weight, 1, y)
 	return y
 }

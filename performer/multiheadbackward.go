@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/product"
+	"github.com/seed-feabd252/randfeat/internal/matmul"
 	"github.com/seed-feabd252/randfeat/internal/vecmath"
 )
 
@@ -15,9 +15,9 @@ import (
 func (l *MultiHead[T]) Backward(dx dense.Matrix[T], dw *Projections[T], x, dout dense.Matrix[T], s Sequences) dense.Matrix[T] {
 	c := l.backward(dw, x, x, x, dout, s)
 	dx = dense.Ensure(dx, x.Rows, x.Cols)
-	product.Mul(1, c.dq.rows(x.Rows), l.query.weight, 0, dx)
-	product.Mul(1, c.dk.rows(x.Rows), l.key.weight, 1, dx)
-	product.Mul(1, c.dv.rows(x.Rows), l.value.weight, 1, dx)
+	matmul.Mul(1, c.dq.rows(x.Rows), l.query.weight, 0, dx)
+	matmul.Mul(1, c.dk.rows(x.Rows), l.key.weight, 1, dx)
+	matmul.Mul(1, c.dv.rows(x.Rows), l.value.weight, 1, dx)
 	l.gradients.Put(c)
 	return dx
 }
@@ -42,9 +42,9 @@ func (l *MultiHead[T]) Backward(dx dense.Matrix[T], dw *Projections[T], x, dout 
 func (l *MultiHead[T]) BackwardCross(dq, dk, dv dense.Matrix[T], dw *Projections[T], q, k, v, dout dense.Matrix[T], s Sequences) (_, _, _ dense.Matrix[T]) {
 	c := l.backward(dw, q, k, v, dout, s)
 	dq, dk, dv = dense.Ensure(dq, q.Rows, q.Cols), dense.Ensure(dk, k.Rows, k.Cols), dense.Ensure(dv, v.Rows, v.Cols)
-	product.Mul(1, c.dq.rows(q.Rows), l.query.weight, 0, dq)
-	product.Mul(1, c.dk.rows(k.Rows), l.key.weight, 0, dk)
-	product.Mul(1, c.dv.rows(v.Rows), l.value.weight, 0, dv)
+	matmul.Mul(1, c.dq.rows(q.Rows), l.query.weight, 0, dq)
+	matmul.Mul(1, c.dk.rows(k.Rows), l.key.weight, 0, dk)
+	matmul.Mul(1, c.dv.rows(v.Rows), l.value.weight, 0, dv)
 	l.gradients.Put(c)
 	return dq, dk, dv
 }
@@ -78,7 +78,7 @@ func (l *MultiHead[T]) backward(dw *Projections[T], q, k, v, dout dense.Matrix[T
 		}
 		c.dheads.shape(q.Rows, width)
 		dheads = c.dheads.rows(q.Rows)
-		product.Mul(1, dout, l.output.weight, 0, dheads)
+		matmul.Mul(1, dout, l.output.weight, 0, dheads)
 	} else if dw != nil {
 		dw.Output, dw.OutputBias = dense.Matrix[T]{}, nil
 	}
@@ -119,7 +119,7 @@ func (c *multiHeadGradient[T]) parameters(name string, l *linear[T], weight *den
 		x, dy = pick(&c.x, x, 1, c.rows), pick(&c.y, dy, 1, c.rows)
 	}
 	*weight = dense.Ensure(*weight, l.weight.Rows, l.weight.Cols)
-	product.TMul(1, dy, x, 0, *weight)
+	matmul.TMul(1, dy, x, 0, *weight)
 	if l.bias == nil {
 		*bias = nil
 		return

@@ -2,7 +2,7 @@ package performer
 
 import (
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/product"
+	"github.com/seed-feabd252/randfeat/internal/matmul"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/rff"
 )
@@ -49,6 +49,6 @@ func (b *answering[T]) amend(w *workspace[T], queries, out dense.Matrix[T]) {
 		q := w.features.rows(1)
 		b.a.logQuery.LogTransform(q, queries.RowRange(i, i+1))
 		b.parts[0].ref.scaleQueries(q, nil)
-		product.MulPacked(1, q, &b.total, 0, out.RowRange(i, i+1), nil)
+		matmul.MulPacked(1, q, &b.total, 0, out.RowRange(i, i+1), nil)
 	}
 }

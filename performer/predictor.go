@@ -8,7 +8,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/limit"
-	"github.com/seed-feabd252/randfeat/internal/product"
+	"github.com/seed-feabd252/randfeat/internal/matmul"
 	"github.com/seed-feabd252/randfeat/orf"
 	"github.com/seed-feabd252/randfeat/rff"
 )
@@ -168,8 +168,8 @@ func (p *Predictor[T]) sums(q, k, v dense.Matrix[T]) (own, reference *pooled) {
 	s.addTo(own, q, k, v)
 	turnedQ, turnedK := dense.New[T](q.Rows, p.d), dense.New[T](k.Rows, p.d)
 	for _, u := range p.rotations {
-		product.MulT(1, q, u, 0, turnedQ)
-		product.MulT(1, k, u, 0, turnedK)
+		matmul.MulT(1, q, u, 0, turnedQ)
+		matmul.MulT(1, k, u, 0, turnedK)
 		s.addTo(reference, turnedQ, turnedK, v)
 	}
 	return own, reference
@@ -236,7 +236,7 @@ func turnable[T dense.Float](f rff.Map[T], u dense.Matrix[float64], src rand.Sou
 		x.Data[i] = rng.NormFloat64() / math.Sqrt(float64(d))
 	}
 	y := dense.New[float64](2*pairs, d)
-	product.MulT(1, x, u, 0, y)
+	matmul.MulT(1, x, u, 0, y)
 	for i := 0; i < 2*pairs; i += 2 {
 		was, is := k.Eval(x.Row(i), x.Row(i+1)), k.Eval(y.Row(i), y.Row(i+1))
 		if !(math.Abs(was-is) <= tolerance*(1+math.Abs(was))) {

@@ -4,9 +4,9 @@ import (
 	"math"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/matmul"
 	"github.com/seed-feabd252/randfeat/internal/parallel"
 	"github.com/seed-feabd252/randfeat/internal/pool"
-	"github.com/seed-feabd252/randfeat/internal/product"
 	"github.com/seed-feabd252/randfeat/internal/vecmath"
 )
 
@@ -188,8 +188,8 @@ func (e *exactGradient[T]) tile(w *gradientTile[T], s, lo, hi int, beta T) {
 	q, g := e.q.RowRange(lo, hi), e.dout.RowRange(lo, hi)
 	k, v := e.k.RowRange(e.lo, e.hi), e.v.RowRange(e.lo, e.hi)
 	p, ds := w.weights.rows(n).ColRange(0, hi-lo), w.slopes.rows(n).ColRange(0, hi-lo)
-	product.MulT(factor, k, q, 0, p)
-	product.MulT(1, v, g, 0, ds)
+	matmul.MulT(factor, k, q, 0, p)
+	matmul.MulT(1, v, g, 0, ds)
 	diagonal := e.opts.Causal && lo+e.past < e.hi-1
 	for j := range n {
 		x, y := p.Row(j), ds.Row(j)
@@ -215,9 +215,9 @@ func (e *exactGradient[T]) tile(w *gradientTile[T], s, lo, hi int, beta T) {
 		e.separately(dq, dk, dv, p, ds, lo, old, beta)
 		return
 	}
-	product.TMul(factor, ds, k, old, dq)
-	product.Mul(factor, ds, q, beta, dk)
-	product.Mul(1, p, g, beta, dv)
+	matmul.TMul(factor, ds, k, old, dq)
+	matmul.Mul(factor, ds, q, beta, dk)
+	matmul.Mul(1, p, g, beta, dv)
 }
 
 // separately is the products of a tile on the diagonal with what is not finite: those
@@ -226,13 +226,13 @@ func (e *exactGradient[T]) separately(dq, dk, dv, p, ds dense.Matrix[T], lo int,
 	factor := T(e.opts.scale(e.k.Cols))
 	for i := range dq.Rows {
 		seen := min(lo+i+e.past+1-e.lo, dk.Rows)
-		product.TMul(factor, ds.RowRange(0, seen).ColRange(i, i+1), e.k.RowRange(e.lo, e.lo+seen), old, dq.RowRange(i, i+1))
+		matmul.TMul(factor, ds.RowRange(0, seen).ColRange(i, i+1), e.k.RowRange(e.lo, e.lo+seen), old, dq.RowRange(i, i+1))
 	}
 	for j := range dk.Rows {
 		first := min(max(e.lo+j-e.past-lo, 0), dq.Rows)
 		q, g := e.q.RowRange(lo+first, lo+dq.Rows), e.dout.RowRange(lo+first, lo+dq.Rows)
-		product.Mul(factor, ds.RowRange(j, j+1).ColRange(first, dq.Rows), q, beta, dk.RowRange(j, j+1))
-		product.Mul(1, p.RowRange(j, j+1).ColRange(first, dq.Rows), g, beta, dv.RowRange(j, j+1))
+		matmul.Mul(factor, ds.RowRange(j, j+1).ColRange(first, dq.Rows), q, beta, dk.RowRange(j, j+1))
+		matmul.Mul(1, p.RowRange(j, j+1).ColRange(first, dq.Rows), g, beta, dv.RowRange(j, j+1))
 	}
 }
 

@@ -4,8 +4,8 @@ import (
 	"math"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/matmul"
 	"github.com/seed-feabd252/randfeat/internal/parallel"
-	"github.com/seed-feabd252/randfeat/internal/product"
 	"github.com/seed-feabd252/randfeat/internal/vecmath"
 )
 
@@ -22,7 +22,7 @@ func SoftmaxWeights[T dense.Float](dst, q, k dense.Matrix[T], opts SoftmaxOption
 	dst = dense.Ensure(dst, q.Rows, k.Rows)
 	parallel.Rows(q.Rows, block, func(lo, hi int) {
 		rows := dst.RowRange(lo, hi)
-		product.MulT(T(opts.scale(q.Cols)), q.RowRange(lo, hi), k, 0, rows)
+		matmul.MulT(T(opts.scale(q.Cols)), q.RowRange(lo, hi), k, 0, rows)
 		for i := range rows.Rows {
 			row := rows.Row(i)
 			if opts.Causal {

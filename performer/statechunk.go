@@ -2,8 +2,8 @@ package performer
 
 import (
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/matmul"
 	"github.com/seed-feabd252/randfeat/internal/parallel"
-	"github.com/seed-feabd252/randfeat/internal/product"
 )
 
 // appendChunk is Append for several tokens, which are taken in as bidirectional
@@ -69,7 +69,7 @@ func (t *attending[T]) Piece(h int) {
 	b.dst, b.q = s.head(s.call.dst, h), s.head(s.call.q, h)
 	b.v.Cols = s.dv
 	b.parts[0] = acc
-	product.Pack(&b.total, acc.sums())
+	matmul.Pack(&b.total, acc.sums())
 	parallel.Do(b.blocks(), (*answering[T])(b))
 	*b = bidirectional[T]{total: b.total}
 	a.bidirectionals.Put(b)

@@ -2,7 +2,7 @@ package performer
 
 import (
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/product"
+	"github.com/seed-feabd252/randfeat/internal/matmul"
 	"github.com/seed-feabd252/randfeat/internal/vecmath"
 )
 
@@ -76,14 +76,14 @@ func (s *sweep[T]) score(c *sweepChunk[T]) {
 		hi := min(lo+bandRows, n)
 		if !s.back {
 			scores := c.scores.rows(hi-lo).ColRange(0, hi)
-			product.MulT(1, by.RowRange(lo, hi), values.RowRange(0, hi), 0, scores)
+			matmul.MulT(1, by.RowRange(lo, hi), values.RowRange(0, hi), 0, scores)
 			mulLower(slopes.RowRange(lo, hi), scores, summed.RowRange(0, hi), lo)
 			continue
 		}
 		scores := c.scores.rows(hi-lo).ColRange(0, n-lo)
-		product.MulT(1, asking.RowRange(lo, hi), summed.RowRange(lo, n), 0, scores)
+		matmul.MulT(1, asking.RowRange(lo, hi), summed.RowRange(lo, n), 0, scores)
 		mulUpper(out.RowRange(lo, hi), scores, values.RowRange(lo, n))
-		product.MulT(1, by.RowRange(lo, hi), values.RowRange(lo, n), 0, scores)
+		matmul.MulT(1, by.RowRange(lo, hi), values.RowRange(lo, n), 0, scores)
 		if !s.a.opts.Unnormalised {
 			for j := range scores.Rows {
 				vecmath.AddScaled(scores.Row(j), c.slot.weights[c.from+lo:c.to], 1)
@@ -104,7 +104,7 @@ func (s *sweep[T]) emit(c *sweepChunk[T], before dense.Matrix[T]) {
 	n := c.to - c.from
 	slopes, sums := c.slopes.rows(n), before.ColRange(0, s.v.Cols)
 	by, _ := s.values(c)
-	product.MulT(1, by, sums, 1, slopes)
+	matmul.MulT(1, by, sums, 1, slopes)
 	if !s.a.opts.Unnormalised {
 		column(c.scratch, before)
 	}
@@ -133,7 +133,7 @@ func (s *sweep[T]) emitQueries(c *sweepChunk[T], slopes dense.Matrix[T]) {
 // emitKeys writes the gradients with respect to keys and values.
 func (s *sweep[T]) emitKeys(c *sweepChunk[T], slopes, sums dense.Matrix[T]) {
 	keys, out, dv := c.asking(), c.out.rows(slopes.Rows), c.rows(s.dv)
-	product.Mul(1, keys, sums, 1, out)
+	matmul.Mul(1, keys, sums, 1, out)
 	for j := range slopes.Rows {
 		if !s.a.opts.Unnormalised {
 			vecmath.AddScaled(slopes.Row(j), c.scratch, 1)
@@ -152,11 +152,11 @@ func mulUpper[T dense.Float](out, s, x dense.Matrix[T]) {
 	for i := range s.Rows {
 		clear(s.Row(i)[:i])
 	}
-	product.Mul(1, s, x, 0, out)
+	matmul.Mul(1, s, x, 0, out)
 	if finite(out.RowRange(s.Rows-1, s.Rows)) {
 		return
 	}
 	for i := range s.Rows {
-		product.Mul(1, s.RowRange(i, i+1).ColRange(i, s.Cols), x.RowRange(i, x.Rows), 0, out.RowRange(i, i+1))
+		matmul.Mul(1, s.RowRange(i, i+1).ColRange(i, s.Cols), x.RowRange(i, x.Rows), 0, out.RowRange(i, i+1))
 	}
 }

@@ -5,8 +5,8 @@ import (
 	"slices"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/matmul"
 	"github.com/seed-feabd252/randfeat/internal/pool"
-	"github.com/seed-feabd252/randfeat/internal/product"
 	"github.com/seed-feabd252/randfeat/internal/vecmath"
 )
 
@@ -24,11 +24,11 @@ const tileKeys = 4 * block
 type tile[T dense.Float] struct {
 	opts    SoftmaxOptions
 	scale   T
-	queries product.Packed[T] // transposed
-	valid   []bool            // keys that count; nil are all
-	scores  buffer[T]         // tileKeys×queries
-	values  buffer[T]         // tileKeys×dv, of the keys that count
-	sums    buffer[T]         // queries×dv
+	queries matmul.Packed[T] // transposed
+	valid   []bool           // keys that count; nil are all
+	scores  buffer[T]        // tileKeys×queries
+	values  buffer[T]        // tileKeys×dv, of the keys that count
+	sums    buffer[T]        // queries×dv
 
 	// One element a query.
 	peaks, raised []T // the largest finite score so far, before and with a tile
@@ -56,7 +56,7 @@ func (t *tile[T]) prepare(n, dv int, opts SoftmaxOptions, d int) {
 // attend computes the outputs of a block of queries, the first of which is in line
 // with key number first.
 func (t *tile[T]) attend(dst, q, k, v dense.Matrix[T], first int) {
-	product.PackT(&t.queries, q)
+	matmul.PackT(&t.queries, q)
 	end := k.Rows
 	if t.opts.Causal {
 		end = min(first+q.Rows, k.Rows)
@@ -87,7 +87,7 @@ func (t *tile[T]) attend(dst, q, k, v dense.Matrix[T], first int) {
 func (t *tile[T]) take(k, v dense.Matrix[T], valid []bool, ahead int) {
 	n := len(t.peaks)
 	scores, sums := t.scores.rows(k.Rows), t.sums.rows(n)
-	product.MulPacked(t.scale, k, &t.queries, 0, scores, nil)
+	matmul.MulPacked(t.scale, k, &t.queries, 0, scores, nil)
 	diagonal := t.opts.Causal && ahead+1 < k.Rows
 	if diagonal {
 		for j := max(ahead+1, 0); j < k.Rows; j++ {
@@ -106,13 +106,13 @@ func (t *tile[T]) take(k, v dense.Matrix[T], valid []bool, ahead int) {
 	}
 	vecmath.AddScaled(t.total, t.part, 1)
 	if !diagonal || finite(v) {
-		product.TMul(1, scores, v, 1, sums)
+		matmul.TMul(1, scores, v, 1, sums)
 		return
 	}
 	// Hidden keys are left out rather than multiplied by zero.
 	for i := range n {
 		if seen := min(ahead+i+1, k.Rows); seen > 0 {
-			product.TMul(1, scores.RowRange(0, seen).ColRange(i, i+1), v.RowRange(0, seen), 1, sums.RowRange(i, i+1))
+			matmul.TMul(1, scores.RowRange(0, seen).ColRange(i, i+1), v.RowRange(0, seen), 1, sums.RowRange(i, i+1))
 		}
 	}
 }

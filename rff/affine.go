@@ -6,8 +6,8 @@ import (
 	"slices"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/matmul"
 	"github.com/seed-feabd252/randfeat/internal/pool"
-	"github.com/seed-feabd252/randfeat/internal/product"
 	"github.com/seed-feabd252/randfeat/internal/vecmath"
 	"github.com/seed-feabd252/randfeat/kernels"
 )
@@ -23,8 +23,8 @@ import (
 type Affine[T dense.Float] struct {
 	name           string
 	in, out        int
-	center, offset []T               // nil for 0
-	forward, back  product.Packed[T] // Aᵀ and A
+	center, offset []T              // nil for 0
+	forward, back  matmul.Packed[T] // Aᵀ and A
 	kernel         kernels.Pullback
 
 	passes pool.Of[affinePass[T]]
@@ -63,8 +63,8 @@ func newAffine[T dense.Float](name string, a dense.Matrix[float64], center, offs
 			}
 		}
 	}
-	product.PackT(&f.forward, own)
-	product.Pack(&f.back, own)
+	matmul.PackT(&f.forward, own)
+	matmul.Pack(&f.back, own)
 	if center != nil {
 		// A center that T does not hold is moved there, and the image moved back.
 		f.center = make([]T, f.in)
@@ -112,7 +112,7 @@ func (f *Affine[T]) Transform(dst, x dense.Matrix[T]) dense.Matrix[T] {
 func (f *Affine[T]) Backward(dst, x, dphi dense.Matrix[T]) dense.Matrix[T] {
 	checkGradient("dphi", x, dphi, f.in, f.out)
 	dst = dense.Ensure(dst, x.Rows, f.in)
-	product.MulPacked(1, dphi, &f.back, 0, dst, nil)
+	matmul.MulPacked(1, dphi, &f.back, 0, dst, nil)
 	return dst
 }
 
@@ -153,7 +153,7 @@ func (f *Affine[T]) apply(z, x dense.Matrix[T], scratch *[]T) {
 		}
 		x = moved
 	}
-	product.MulPacked(1, x, &f.forward, 0, z, nil)
+	matmul.MulPacked(1, x, &f.forward, 0, z, nil)
 	if f.offset != nil {
 		for i := range z.Rows {
 			vecmath.AddScaled(z.Row(i), f.offset, 1)

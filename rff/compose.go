@@ -4,8 +4,8 @@ import (
 	"fmt"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/matmul"
 	"github.com/seed-feabd252/randfeat/internal/pool"
-	"github.com/seed-feabd252/randfeat/internal/product"
 	"github.com/seed-feabd252/randfeat/kernels"
 )
 
@@ -189,7 +189,7 @@ func (p *composedPass[T]) Piece(i int) {
 	} else {
 		dz := scratchMatrix(&s.dz, hi-lo, p.middle)
 		p.back(dz, z, p.g.RowRange(lo, hi))
-		product.MulPacked(1, dz, &p.first.back, 0, dst, nil)
+		matmul.MulPacked(1, dz, &p.first.back, 0, dst, nil)
 	}
 	p.spaces.Put(s)
 }

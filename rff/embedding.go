@@ -5,8 +5,8 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/limit"
+	"github.com/seed-feabd252/randfeat/internal/matmul"
 	"github.com/seed-feabd252/randfeat/internal/pool"
-	"github.com/seed-feabd252/randfeat/internal/product"
 	"github.com/seed-feabd252/randfeat/kernels"
 )
 
@@ -21,7 +21,7 @@ type Embedding[T dense.Float] struct {
 	name         string
 	kernel       kernels.Kernel
 	points       *kernels.Against
-	coefficients product.Packed[float64]
+	coefficients matmul.Packed[float64]
 	features     dense.Matrix[float64] // φ of the points
 	tolerance    float64
 	rank         int
@@ -102,7 +102,7 @@ func newEmbedding[T dense.Float](name string, k kernels.Kernel, points dense.Mat
 		name: name, kernel: k, points: prepared, features: features, tolerance: s.tolerance, rank: rank,
 		in: points.Cols, out: features.Cols,
 	}
-	product.Pack(&e.coefficients, coefficients)
+	matmul.Pack(&e.coefficients, coefficients)
 	return e, nil
 }
 
@@ -141,7 +141,7 @@ func (p *embeddingPass[T]) Piece(i int) {
 	x := dense.Convert(scratchMatrix(&s.x, hi-lo, p.in), p.x.RowRange(lo, hi))
 	gram := p.points.Gram(scratchMatrix(&s.gram, hi-lo, p.points.Points().Rows), x)
 	phi := scratchMatrix(&s.phi, hi-lo, p.out)
-	product.MulPacked(1, gram, &p.coefficients, 0, phi, nil)
+	matmul.MulPacked(1, gram, &p.coefficients, 0, phi, nil)
 	dense.Convert(p.dst.RowRange(lo, hi), phi)
 	p.spaces.Put(s)
 }
@@ -191,6 +191,6 @@ func spectrumOf[T dense.Float](k kernels.Kernel, argument string, x dense.Matrix
 // outer returns a·bᵀ (n×n).
 func outer(n int, a, b dense.Matrix[float64]) dense.Matrix[float64] {
 	c := dense.New[float64](n, n)
-	product.MulT(1, a, b, 0, c)
+	matmul.MulT(1, a, b, 0, c)
 	return c
 }

@@ -6,9 +6,9 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/matmul"
 	"github.com/seed-feabd252/randfeat/internal/parallel"
 	"github.com/seed-feabd252/randfeat/internal/pool"
-	"github.com/seed-feabd252/randfeat/internal/product"
 	"github.com/seed-feabd252/randfeat/internal/vecmath"
 	"github.com/seed-feabd252/randfeat/orf"
 )
@@ -18,7 +18,7 @@ import (
 type folded[T dense.Float] struct {
 	*image[T]
 	exponent[T]
-	frequencies product.Packed[T] // (WP)ᵀ
+	frequencies matmul.Packed[T] // (WP)ᵀ
 	works       pool.Of[foldedWork[T]]
 }
 
@@ -57,7 +57,7 @@ func (m *image[T]) fold(p *mat.Dense) *folded[T] {
 		wp = &product
 	}
 	f := &folded[T]{image: m, exponent: m.inner.exponent}
-	product.PackT(&f.frequencies, dense.FromMat[T](wp))
+	matmul.PackT(&f.frequencies, dense.FromMat[T](wp))
 	return f
 }
 
@@ -80,7 +80,7 @@ func (w *foldedWork[T]) Piece(block int) {
 	if x := w.x.RowRange(lo, hi); w.factors != nil {
 		scaleRows(points, x, w.factors)
 	} else {
-		product.MulPacked(1, x, &w.operand, 0, points, nil)
+		matmul.MulPacked(1, x, &w.operand, 0, points, nil)
 	}
 	for i := range points.Rows {
 		w.levels[lo+i] = w.level(points.Row(i))
@@ -108,7 +108,7 @@ func (f *folded[T]) transform(dst, x dense.Matrix[T], log bool) dense.Matrix[T] 
 		w.dst, w.x = dst.RowRange(lo, hi), x.RowRange(lo, hi)
 		w.levels = scratchMatrix(&w.scratch, 1, hi-lo).Data
 		parallel.Do((hi-lo+blockRows-1)/blockRows, w)
-		product.MulPacked(1, w.x, &f.frequencies, 0, w.dst, w)
+		matmul.MulPacked(1, w.x, &f.frequencies, 0, w.dst, w)
 	}
 	w.dst, w.x = dense.Matrix[T]{}, dense.Matrix[T]{}
 	f.works.Put(w)

@@ -4,9 +4,9 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/matmul"
 	"github.com/seed-feabd252/randfeat/internal/parallel"
 	"github.com/seed-feabd252/randfeat/internal/pool"
-	"github.com/seed-feabd252/randfeat/internal/product"
 	"github.com/seed-feabd252/randfeat/internal/vecmath"
 )
 
@@ -18,7 +18,7 @@ type image[T dense.Float] struct {
 	// P is the diagonal matrix of factors, or, without any, the d×d matrix of which
 	// these are the right operands.
 	factors             []T
-	operand, transposed product.Packed[T] // Pᵀ, P
+	operand, transposed matmul.Packed[T] // Pᵀ, P
 
 	folded *folded[T] // nil if points are mapped before they are projected
 
@@ -61,8 +61,8 @@ func (f *Positive[T]) scaled(p *mat.Dense, factors []T) *Positive[T] {
 // mixed returns the map φ(Px) for P, which is rounded in T.
 func (f *Positive[T]) mixed(p *mat.Dense, rounded dense.Matrix[T]) *Positive[T] {
 	m := &image[T]{inner: f}
-	product.PackT(&m.operand, rounded)
-	product.Pack(&m.transposed, rounded)
+	matmul.PackT(&m.operand, rounded)
+	matmul.Pack(&m.transposed, rounded)
 	return f.of(m, p)
 }
 
@@ -80,9 +80,9 @@ func (m *image[T]) apply(w *imageWork[T], dst, x dense.Matrix[T], back bool) {
 		parallel.Do((x.Rows+blockRows-1)/blockRows, w)
 		w.dst, w.x, w.factors = dense.Matrix[T]{}, dense.Matrix[T]{}, nil
 	case back:
-		product.MulPacked(1, x, &m.transposed, 0, dst, nil)
+		matmul.MulPacked(1, x, &m.transposed, 0, dst, nil)
 	default:
-		product.MulPacked(1, x, &m.operand, 0, dst, nil)
+		matmul.MulPacked(1, x, &m.operand, 0, dst, nil)
 	}
 }
 

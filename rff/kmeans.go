@@ -6,8 +6,8 @@ import (
 	"math/rand/v2"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/matmul"
 	"github.com/seed-feabd252/randfeat/internal/parallel"
-	"github.com/seed-feabd252/randfeat/internal/product"
 	"github.com/seed-feabd252/randfeat/internal/vecmath"
 )
 
@@ -142,7 +142,7 @@ func assign(nearest []int, x, centers dense.Matrix[float64]) bool {
 	parallel.Pieces(blocks, func(b int) {
 		lo, hi := b*rows, min((b+1)*rows, x.Rows)
 		g := dense.New[float64](hi-lo, centers.Rows)
-		product.MulT(1, x.RowRange(lo, hi), centers, 0, g)
+		matmul.MulT(1, x.RowRange(lo, hi), centers, 0, g)
 		for i := lo; i < hi; i++ {
 			best, at := math.Inf(-1), 0
 			for c, v := range g.Row(i - lo) {

@@ -4,8 +4,8 @@ import (
 	"sync/atomic"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/matmul"
 	"github.com/seed-feabd252/randfeat/internal/parallel"
-	"github.com/seed-feabd252/randfeat/internal/product"
 	"github.com/seed-feabd252/randfeat/internal/triangular"
 )
 
@@ -103,7 +103,7 @@ const (
 // columns is the working memory of a piece.
 type columns[T dense.Float] struct {
 	y, z   []T
-	py, pz product.Packed[T]
+	py, pz matmul.Packed[T]
 }
 
 func (v *inversion[T]) Piece(i int) {
@@ -137,7 +137,7 @@ func (v *inversion[T]) fillDiagonal(c *columns[T], chunk int) {
 		y.Data[i*n+i] = 1
 	}
 	triangular.Solve(t.Matrix, y, &c.py)
-	product.Mul(-1, y, v.Q.RowRange(lo, hi), 0, v.p.RowRange(lo, hi))
+	matmul.Mul(-1, y, v.Q.RowRange(lo, hi), 0, v.p.RowRange(lo, hi))
 	for i := range n {
 		row := v.dst.Row(lo + i)
 		copy(row[lo:], y.Row(i)[:i+1])
@@ -154,22 +154,22 @@ func (v *inversion[T]) fillBelow(c *columns[T], chunk int) {
 	n, d := to-from, v.Q.Cols
 	c.y, c.z = resize(c.y, v.chunk*n), resize(c.z, d*n)
 	z := dense.Of(d, n, c.z)
-	product.TMul(1, v.K.RowRange(from, to), v.dst.RowRange(from, to).ColRange(from, to), 0, z)
+	matmul.TMul(1, v.K.RowRange(from, to), v.dst.RowRange(from, to).ColRange(from, to), 0, z)
 	for below := chunk + 1; below < v.chunks; below++ {
 		lo, hi := v.rows(below)
 		// Not in dst, where rows may be so far apart that a cache holds few of them.
 		y := dense.Of(hi-lo, n, c.y[:(hi-lo)*n])
 		touch(v.p.RowRange(lo, hi))
 		touch(v.K.RowRange(lo, hi))
-		product.Pack(&c.pz, z)
-		product.MulPacked(1, v.p.RowRange(lo, hi), &c.pz, 0, y, nil)
+		matmul.Pack(&c.pz, z)
+		matmul.MulPacked(1, v.p.RowRange(lo, hi), &c.pz, 0, y, nil)
 		dense.Copy(v.dst.RowRange(lo, hi).ColRange(from, to), y)
 		if below == v.chunks-1 {
 			v.inspect(y.Data)
 			return
 		}
-		product.Pack(&c.py, y)
-		product.TMulPacked(1, v.K.RowRange(lo, hi), &c.py, 1, z, nil)
+		matmul.Pack(&c.py, y)
+		matmul.TMulPacked(1, v.K.RowRange(lo, hi), &c.py, 1, z, nil)
 	}
 }
 

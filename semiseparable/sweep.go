@@ -5,8 +5,8 @@ import (
 	"unsafe"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/matmul"
 	"github.com/seed-feabd252/randfeat/internal/parallel"
-	"github.com/seed-feabd252/randfeat/internal/product"
 	"github.com/seed-feabd252/randfeat/internal/triangular"
 )
 
@@ -58,7 +58,7 @@ type sweep[T dense.Float] struct {
 }
 
 // group is the columns from ≤ j < to of the result, as many at most as products take at a
-// time. All that belongs to it are panels of package product: what one product computes
+// time. All that belongs to it are panels of package matmul: what one product computes
 // the next reads as it is.
 type group[T dense.Float] struct {
 	from, to int
@@ -104,7 +104,7 @@ func (s *sweep[T]) start(m Matrix[T], dst, x dense.Matrix[T], op operation, size
 	s.window = min(s.window, s.steps)
 	slots := min(2*s.window, s.steps)
 	s.triangles.resize(slots, s.chunk*s.chunk)
-	width := product.PanelWidth[T](x.Cols)
+	width := matmul.PanelWidth[T](x.Cols)
 	count := (x.Cols + width - 1) / width
 	for len(s.groups) < count {
 		s.groups = append(s.groups, group[T]{})
@@ -120,11 +120,11 @@ func (s *sweep[T]) start(m Matrix[T], dst, x dense.Matrix[T], op operation, size
 
 func (g *group[T]) start(from, to, d, chunk int, solving bool) {
 	g.from, g.to = from, to
-	cols, rows := product.PanelWidth[T](to-from), d+chunk
+	cols, rows := matmul.PanelWidth[T](to-from), d+chunk
 	if !solving {
 		rows += chunk
 	}
-	g.data = product.Aligned(g.data, rows*cols)
+	g.data = matmul.Aligned(g.data, rows*cols)
 	clear(g.data)
 	all := dense.Of(rows, cols, g.data)
 	g.z, g.x, g.y = all.RowRange(0, d), all.RowRange(d, d+chunk), all.RowRange(rows-chunk, rows)
@@ -176,21 +176,21 @@ func (s *sweep[T]) advance(share, first int) {
 			g := &groups[i]
 			// While this is computed, what comes next may come from memory.
 			if i+1 < len(groups) {
-				product.Prefetch(groups[i+1].of(&s.x, lo, hi))
+				matmul.Prefetch(groups[i+1].of(&s.x, lo, hi))
 			} else {
-				product.Prefetch(groups[0].of(&s.x, nextLo, nextHi))
+				matmul.Prefetch(groups[0].of(&s.x, nextLo, nextHi))
 			}
 			result := g.of(&s.dst, lo, hi)
-			product.Prefetch(result)
+			matmul.Prefetch(result)
 			c.x, c.y = g.x, g.y
 			c.x.Rows, c.y.Rows = hi-lo, hi-lo
-			product.PackPanel(c.x, g.of(&s.x, lo, hi))
+			matmul.PackPanel(c.x, g.of(&s.x, lo, hi))
 			if s.solving {
 				s.solve(&c, g.z)
 			} else {
 				s.mul(&c, g.z)
 			}
-			product.UnpackPanel(result, c.y)
+			matmul.UnpackPanel(result, c.y)
 		}
 	}
 }
@@ -252,22 +252,22 @@ type chunk[T dense.Float] struct{ t, left, right, x, y dense.Matrix[T] }
 
 // solve replaces X_C by Y_C = T_CC⁻¹·(X_C − left_C·Z) and adds right_CᵀY_C to Z.
 func (s *sweep[T]) solve(c *chunk[T], z dense.Matrix[T]) {
-	product.MulPanel(-1, c.left, z, 1, c.x)
+	matmul.MulPanel(-1, c.left, z, 1, c.x)
 	if s.transposed {
 		triangular.SolvePanelTransposed(c.t, c.x)
 	} else {
 		triangular.SolvePanel(c.t, c.x)
 	}
-	product.TMulPanel(1, c.right, c.x, 1, z)
+	matmul.TMulPanel(1, c.right, c.x, 1, z)
 }
 
 // mul computes Y_C = left_C·Z + T_CC·X_C and adds right_CᵀX_C to Z.
 func (s *sweep[T]) mul(c *chunk[T], z dense.Matrix[T]) {
-	product.MulPanel(1, c.left, z, 0, c.y)
+	matmul.MulPanel(1, c.left, z, 0, c.y)
 	if s.transposed {
-		product.TMulPanel(1, c.t, c.x, 1, c.y)
+		matmul.TMulPanel(1, c.t, c.x, 1, c.y)
 	} else {
-		product.MulPanel(1, c.t, c.x, 1, c.y)
+		matmul.MulPanel(1, c.t, c.x, 1, c.y)
 	}
-	product.TMulPanel(1, c.right, c.x, 1, z)
+	matmul.TMulPanel(1, c.right, c.x, 1, z)
 }

@@ -2,7 +2,7 @@ package semiseparable
 
 import (
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/product"
+	"github.com/seed-feabd252/randfeat/internal/matmul"
 	"github.com/seed-feabd252/randfeat/internal/triangular"
 )
 
@@ -14,11 +14,11 @@ type triangle[T dense.Float] struct{ dense.Matrix[T] }
 // fill makes what is below the diagonal of t that of rows lo ≤ i < hi of m.
 func (t triangle[T]) fill(m *Matrix[T], lo, hi int) {
 	// Columns that a product takes at a time, without what is above the diagonal.
-	width := product.PanelWidth[T](t.Rows)
+	width := matmul.PanelWidth[T](t.Rows)
 	for at := 0; at < t.Rows; at += width {
 		end := min(at+width, t.Rows)
 		below := t.RowRange(at, t.Rows).ColRange(at, end)
-		product.MulT(1, m.Q.RowRange(lo+at, hi), m.K.RowRange(lo+at, lo+end), 0, below)
+		matmul.MulT(1, m.Q.RowRange(lo+at, hi), m.K.RowRange(lo+at, lo+end), 0, below)
 	}
 }
 

@@ -8,7 +8,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/limit"
-	"github.com/seed-feabd252/randfeat/internal/product"
+	"github.com/seed-feabd252/randfeat/internal/matmul"
 )
 
 // Woodbury is the n×n matrix A = Λ + QKᵀ, without a mask, factored for solving: by
@@ -118,12 +118,12 @@ func (w *Woodbury[T]) Solve(dst, v dense.Matrix[T]) (dense.Matrix[T], error) {
 	if n == 0 || v.Cols == 0 {
 		return dst, nil
 	}
-	var x product.Packed[T]
-	product.Pack(&x, w.capacitate(w.project(v)))
+	var x matmul.Packed[T]
+	matmul.Pack(&x, w.capacitate(w.project(v)))
 	for lo := 0; lo < n; lo += woodburyRows {
 		hi := min(lo+woodburyRows, n)
 		y := dense.Copy(dst.RowRange(lo, hi), v.RowRange(lo, hi))
-		product.MulPacked(-1, w.q.RowRange(lo, hi), &x, 1, y, nil)
+		matmul.MulPacked(-1, w.q.RowRange(lo, hi), &x, 1, y, nil)
 		w.divide(y, y, lo)
 	}
 	return dst, checkResult(dst, false)
@@ -149,13 +149,13 @@ func (w *Woodbury[T]) Inverse(dst dense.Matrix[T]) (dense.Matrix[T], error) {
 		part := dense.Transpose(dense.Matrix[float64]{}, dense.Convert(dense.Matrix[float64]{}, k))
 		dense.Copy(x.ColRange(lo, hi), w.capacitate(part))
 	}
-	var p product.Packed[T]
-	product.Pack(&p, x)
+	var p matmul.Packed[T]
+	matmul.Pack(&p, x)
 	for lo := 0; lo < n; lo += woodburyRows {
 		hi := min(lo+woodburyRows, n)
 		y := dst.RowRange(lo, hi)
 		q := w.divide(dense.New[T](hi-lo, d), w.q.RowRange(lo, hi), lo)
-		product.MulPacked(-1, q, &p, 0, y, nil)
+		matmul.MulPacked(-1, q, &p, 0, y, nil)
 		for i := lo; i < hi; i++ {
 			dst.Data[i*dst.Stride+i] += w.reciprocal(i)
 		}
@@ -174,7 +174,7 @@ func (w *Woodbury[T]) project(v dense.Matrix[T]) dense.Matrix[float64] {
 	for lo := 0; lo < n; lo += woodburyRows {
 		hi := min(lo+woodburyRows, n)
 		x := w.divide(scaled.RowRange(0, hi-lo), v.RowRange(lo, hi), lo)
-		product.TMul(1, w.k.RowRange(lo, hi), x, 0, part)
+		matmul.TMul(1, w.k.RowRange(lo, hi), x, 0, part)
 		for i, a := range part.Data {
 			sum.Data[i] += float64(a)
 		}

@@ -7,8 +7,8 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/matmul"
 	"github.com/seed-feabd252/randfeat/internal/parallel"
-	"github.com/seed-feabd252/randfeat/internal/product"
 	"github.com/seed-feabd252/randfeat/internal/vecmath"
 )
 
@@ -76,14 +76,14 @@ func newLinear[T dense.Float](in, out int, scale float64, src rand.Source) *line
 func (l *linear[T]) forward(x dense.Matrix[T]) dense.Matrix[T] {
 	l.x = x
 	y := l.y.shape(x.Rows, l.weight.value.Cols)
-	product.Mul(1, x, l.weight.value, 0, y)
+	matmul.Mul(1, x, l.weight.value, 0, y)
 	return y
 }
 
 func (l *linear[T]) backward(dy dense.Matrix[T]) dense.Matrix[T] {
-	product.TMul(1, l.x, dy, 0, l.weight.gradient)
+	matmul.TMul(1, l.x, dy, 0, l.weight.gradient)
 	dx := l.dx.shape(l.x.Rows, l.x.Cols)
-	product.MulT(1, dy, l.weight.value, 0, dx)
+	matmul.MulT(1, dy, l.weight.value, 0, dx)
 	return dx
 }
 

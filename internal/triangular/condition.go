@@ -4,7 +4,7 @@ import (
 	"math"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/product"
+	"github.com/seed-feabd252/randfeat/internal/matmul"
 	"github.com/seed-feabd252/randfeat/internal/vecmath"
 )
 
@@ -31,7 +31,7 @@ func (o *original[T]) invert(t dense.Matrix[T], diag []T) bool {
 			row[i] = diag[i]
 		}
 	}
-	product.InvertTriangle(t, diag)
+	matmul.InvertTriangle(t, diag)
 	return t.Rows == 1 || o.condition(t) <= most
 }
 

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/product"
+	"github.com/seed-feabd252/randfeat/internal/matmul"
 )
 
 // A triangle that is as ill-conditioned as can be is solved with a residual of a few
@@ -42,18 +42,18 @@ func testIllConditioned[T dense.Float](t *testing.T, unit float64) {
 				side, solve = dense.Transpose(dense.Matrix[T]{}, lower), SolveTransposed[T]
 				prepare, solvePanel = PrepareTransposed[T], SolvePanelTransposed[T]
 			}
-			product.Mul(1, side, x, 0, v)
+			matmul.Mul(1, side, x, 0, v)
 			prepared := lower.Clone()
 			Invert(prepared, diag)
 			require.True(t, kept(part(prepared, 0, min(n, Block), 0, min(n, Block))))
 			dense.Copy(w, v)
-			var scratch product.Packed[T]
+			var scratch matmul.Packed[T]
 			solve(prepared, w, &scratch)
 			assert.LessOrEqual(t, residual(side, w, v), float64(n+4)*unit, "n = %d, transposed = %v", n, transposed)
 
-			width := product.PanelWidth[T](cols)
+			width := matmul.PanelWidth[T](cols)
 			panel := dense.New[T](n, width)
-			product.PackPanel(panel, v)
+			matmul.PackPanel(panel, v)
 			prepared = lower.Clone()
 			var s Scratch[T]
 			prepare(prepared, diag, &s)

@@ -2,19 +2,19 @@ package triangular
 
 import (
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/matmul"
 	"github.com/seed-feabd252/randfeat/internal/parallel"
-	"github.com/seed-feabd252/randfeat/internal/product"
 )
 
 // Scratch is working memory. The zero value is ready for use.
 type Scratch[T dense.Float] struct {
-	packed  product.Packed[T]
+	packed  matmul.Packed[T]
 	rows    []T
 	inverse []original[T] // what the inverses of strips have replaced
 }
 
 // Prepare makes the lower-triangular matrix t what SolvePanel needs. Its rows are cut into the strips
-// of package product; for a strip B, with the rows A above it,
+// of package matmul; for a strip B, with the rows A above it,
 //
 //	T_BA ← −T_BB⁻¹·T_BA,  T_BB ← T_BB⁻¹,
 //
@@ -25,15 +25,15 @@ type Scratch[T dense.Float] struct {
 // If one of the triangles T_BB is ill-conditioned, as Invert says, all of t stays as it is,
 // with the reciprocals of diag on its diagonal, and SolvePanel goes row by row.
 func Prepare[T dense.Float](t dense.Matrix[T], diag []T, s *Scratch[T]) {
-	strips := product.Strips[T](t.Rows)
+	strips := matmul.Strips[T](t.Rows)
 	if !s.invert(t, diag, strips) {
 		return
 	}
 	for i := range strips {
 		if at, end := parallel.Share(t.Rows, strips, i), parallel.Share(t.Rows, strips, i+1); at > 0 {
 			left := part(t, at, end, 0, at)
-			product.Pack(&s.packed, left)
-			product.MulPacked(-1, part(t, at, end, at, end), &s.packed, 0, left, nil)
+			matmul.Pack(&s.packed, left)
+			matmul.MulPacked(-1, part(t, at, end, at, end), &s.packed, 0, left, nil)
 		}
 	}
 }
@@ -44,17 +44,17 @@ func Prepare[T dense.Float](t dense.Matrix[T], diag []T, s *Scratch[T]) {
 //	T_RB ← −T_RB·T_BB⁻¹.
 func PrepareTransposed[T dense.Float](t dense.Matrix[T], diag []T, s *Scratch[T]) {
 	n := t.Rows
-	strips := product.Strips[T](n)
+	strips := matmul.Strips[T](n)
 	if !s.invert(t, diag, strips) {
 		return
 	}
 	for i := range strips {
 		if at, end := parallel.Share(n, strips, i), parallel.Share(n, strips, i+1); end < n {
 			below := part(t, end, n, at, end)
-			s.rows = product.Aligned(s.rows, below.Rows*below.Cols)
+			s.rows = matmul.Aligned(s.rows, below.Rows*below.Cols)
 			rows := dense.Copy(dense.Of(below.Rows, below.Cols, s.rows), below)
-			product.Pack(&s.packed, part(t, at, end, at, end))
-			product.MulPacked(-1, rows, &s.packed, 0, below, nil)
+			matmul.Pack(&s.packed, part(t, at, end, at, end))
+			matmul.MulPacked(-1, rows, &s.packed, 0, below, nil)
 		}
 	}
 }
@@ -90,7 +90,7 @@ func (s *Scratch[T]) invert(t dense.Matrix[T], diag []T, strips int) bool {
 	return false
 }
 
-// SolvePanel replaces the panel W of package product by Y = T⁻¹·W for a matrix that Prepare has
+// SolvePanel replaces the panel W of package matmul by Y = T⁻¹·W for a matrix that Prepare has
 // prepared: for one strip B after another, with the rows A above it,
 //
 //	Y_B = T_BB⁻¹·W_B − T_BB⁻¹·T_BA·Y_A,
@@ -101,7 +101,7 @@ func SolvePanel[T dense.Float](t, w dense.Matrix[T]) {
 		substitute(t, w)
 		return
 	}
-	product.SubstitutePanel(t, w)
+	matmul.SubstitutePanel(t, w)
 }
 
 // SolvePanelTransposed replaces W by Y = T⁻ᵀ·W for a matrix that PrepareTransposed has prepared, as
@@ -111,5 +111,5 @@ func SolvePanelTransposed[T dense.Float](t, w dense.Matrix[T]) {
 		substituteTransposed(t, w)
 		return
 	}
-	product.SubstitutePanelTransposed(t, w)
+	matmul.SubstitutePanelTransposed(t, w)
 }

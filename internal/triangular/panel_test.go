@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/product"
+	"github.com/seed-feabd252/randfeat/internal/matmul"
 )
 
 // Panels solve what matrices do, up to rounding. What is above the triangles on the diagonal is
@@ -39,8 +39,8 @@ func testPanels[T dense.Float](t *testing.T, tolerance float64) {
 			}
 			inverted := lower.Clone()
 			Invert(inverted, diag)
-			for _, p := range []int{1, 5, product.PanelWidth[T](1 << 20)} {
-				width := product.PanelWidth[T](p)
+			for _, p := range []int{1, 5, matmul.PanelWidth[T](1 << 20)} {
+				width := matmul.PanelWidth[T](p)
 				want, w := dense.New[T](n, p), dense.New[T](n, width)
 				for _, transposed := range []bool{false, true} {
 					solve, prepare, solvePanel := Solve[T], Prepare[T], SolvePanel[T]
@@ -53,9 +53,9 @@ func testPanels[T dense.Float](t *testing.T, tolerance float64) {
 					// With gaps between rows.
 					prepared := dense.Copy(dense.New[T](n, n+3).ColRange(1, n+1), lower)
 					prepare(prepared, diag, &s)
-					product.PackPanel(w, want)
+					matmul.PackPanel(w, want)
 					solvePanel(prepared, w)
-					var scratch product.Packed[T]
+					var scratch matmul.Packed[T]
 					solve(inverted, want, &scratch)
 					for i := range n {
 						for j := range p {
@@ -70,7 +70,7 @@ func testPanels[T dense.Float](t *testing.T, tolerance float64) {
 
 func TestPanelsDoNotAllocate(t *testing.T) {
 	var s Scratch[float64]
-	lower, w := dense.New[float64](48, 48), dense.New[float64](48, product.PanelWidth[float64](1))
+	lower, w := dense.New[float64](48, 48), dense.New[float64](48, matmul.PanelWidth[float64](1))
 	assert.Zero(t, int(testing.AllocsPerRun(100, func() {
 		Prepare(lower, nil, &s)
 		SolvePanel(lower, w)

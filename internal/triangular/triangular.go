@@ -11,12 +11,12 @@ package triangular
 
 import (
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/product"
+	"github.com/seed-feabd252/randfeat/internal/matmul"
 )
 
 // Block is the order of the triangles on the diagonal that Invert inverts explicitly. The
-// strips of package product, which Prepare inverts, have fewer rows.
-const Block = product.MaxInvert
+// strips of package matmul, which Prepare inverts, have fewer rows.
+const Block = matmul.MaxInvert
 
 // Invert replaces each triangle of order Block (the last may be smaller) on the diagonal of
 // the lower-triangular n×n matrix t by its inverse, zeros above its diagonal included. The
@@ -47,7 +47,7 @@ func Invert[T dense.Float](t dense.Matrix[T], diag []T) {
 //	W_B ← T_BB⁻¹·W_B,  W_R ← W_R − T_RB·W_B for the rows R below.
 //
 // p is scratch memory.
-func Solve[T dense.Float](t, w dense.Matrix[T], p *product.Packed[T]) {
+func Solve[T dense.Float](t, w dense.Matrix[T], p *matmul.Packed[T]) {
 	n := t.Rows
 	for at := 0; at < n; at += Block {
 		end := min(at+Block, n)
@@ -55,18 +55,18 @@ func Solve[T dense.Float](t, w dense.Matrix[T], p *product.Packed[T]) {
 		if block := part(t, at, end, at, end); kept(block) {
 			substitute(block, b)
 		} else {
-			product.Pack(p, b)
-			product.MulPacked(1, block, p, 0, b, nil)
+			matmul.Pack(p, b)
+			matmul.MulPacked(1, block, p, 0, b, nil)
 		}
 		if end < n {
-			product.Pack(p, b)
-			product.MulPacked(-1, part(t, end, n, at, end), p, 1, w.RowRange(end, n), nil)
+			matmul.Pack(p, b)
+			matmul.MulPacked(-1, part(t, end, n, at, end), p, 1, w.RowRange(end, n), nil)
 		}
 	}
 }
 
 // SolveTransposed replaces W by T⁻ᵀ·W, as Solve does, from the last triangle to the first.
-func SolveTransposed[T dense.Float](t, w dense.Matrix[T], p *product.Packed[T]) {
+func SolveTransposed[T dense.Float](t, w dense.Matrix[T], p *matmul.Packed[T]) {
 	n := t.Rows
 	for at := (n - 1) / Block * Block; at >= 0; at -= Block {
 		end := min(at+Block, n)
@@ -74,12 +74,12 @@ func SolveTransposed[T dense.Float](t, w dense.Matrix[T], p *product.Packed[T]) 
 		if block := part(t, at, end, at, end); kept(block) {
 			substituteTransposed(block, b)
 		} else {
-			product.Pack(p, b)
-			product.TMulPacked(1, block, p, 0, b, nil)
+			matmul.Pack(p, b)
+			matmul.TMulPacked(1, block, p, 0, b, nil)
 		}
 		if at > 0 {
-			product.Pack(p, b)
-			product.TMulPacked(-1, part(t, at, end, 0, at), p, 1, w.RowRange(0, at), nil)
+			matmul.Pack(p, b)
+			matmul.TMulPacked(-1, part(t, at, end, 0, at), p, 1, w.RowRange(0, at), nil)
 		}
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/product"
+	"github.com/seed-feabd252/randfeat/internal/matmul"
 )
 
 // T·(T⁻¹·W) is W again, and Tᵀ·(T⁻ᵀ·W), for orders on both sides of multiples of Block.
@@ -47,13 +47,13 @@ func testSolutions[T dense.Float](t *testing.T, tolerance float64) {
 					w.Data[i] = T(rng.NormFloat64())
 				}
 				x, again := w.Clone(), dense.New[T](n, cols)
-				var p product.Packed[T]
+				var p matmul.Packed[T]
 				if transposed {
 					SolveTransposed(prepared, x, &p)
-					product.TMul(1, lower, x, 0, again)
+					matmul.TMul(1, lower, x, 0, again)
 				} else {
 					Solve(prepared, x, &p)
-					product.Mul(1, lower, x, 0, again)
+					matmul.Mul(1, lower, x, 0, again)
 				}
 				for i := range w.Data {
 					require.InDelta(t, float64(w.Data[i]), float64(again.Data[i]), tolerance, fmt.Sprintf("n = %d, transposed = %v", n, transposed))

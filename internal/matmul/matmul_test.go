@@ -1,4 +1,4 @@
-package product
+package matmul
 
 import (
 	"fmt"
@@ -112,7 +112,7 @@ func TestShapesPanic(t *testing.T) {
 	o := func(r, c int) matrix[float64] {
 		return matrix[float64]{Rows: r, Cols: c, Data: make([]float64, r*c), Stride: c}
 	}
-	assert.PanicsWithValue(t, "product: (2×3)·(4×5) does not fit 2×5", func() { Mul(1, o(2, 3), o(4, 5), 0, o(2, 5)) })
+	assert.PanicsWithValue(t, "matmul: (2×3)·(4×5) does not fit 2×5", func() { Mul(1, o(2, 3), o(4, 5), 0, o(2, 5)) })
 }
 
 // contiguous makes the rows of a matrix adjacent, of other elements.

@@ -1,6 +1,6 @@
 //go:build !amd64 || purego || noasm
 
-package product
+package matmul
 
 var best32, best64 = generic[float32](), generic[float64]()
 

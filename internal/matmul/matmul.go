@@ -1,4 +1,4 @@
-// Package product is the matrix product C = α·A·B + β·C, with A or B transposed
+// Package matmul is the matrix product C = α·A·B + β·C, with A or B transposed
 // if wanted, on row-major matrices with strides, for float32 and float64.
 //
 // It differs from gonum's Gemm in two promises. A zero in A does not hide a
@@ -24,7 +24,7 @@
 //   - [Goto & van de Geijn 2008] K. Goto, R. A. van de Geijn: Anatomy of
 //     high-performance matrix multiplication. ACM Transactions on Mathematical
 //     Software 34(3).
-package product
+package matmul
 
 import (
 	"fmt"
@@ -133,6 +133,6 @@ func mul[T Float](alpha T, a, b view[T], beta T, c view[T]) {
 
 func check[T Float](a view[T], k, n int, c view[T]) {
 	if a.cols != k || c.rows != a.rows || c.cols != n {
-		panic(fmt.Sprintf("product: (%d×%d)·(%d×%d) does not fit %d×%d", a.rows, a.cols, k, n, c.rows, c.cols))
+		panic(fmt.Sprintf("matmul: (%d×%d)·(%d×%d) does not fit %d×%d", a.rows, a.cols, k, n, c.rows, c.cols))
 	}
 }

@@ -1,4 +1,4 @@
-package product
+package matmul
 
 import (
 	"github.com/seed-feabd252/randfeat/internal/parallel"

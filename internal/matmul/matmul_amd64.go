@@ -1,6 +1,6 @@
 //go:build !purego && !noasm
 
-package product
+package matmul
 
 import (
 	"unsafe"

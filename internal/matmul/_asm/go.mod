@@ -1,4 +1,4 @@
-module github.com/seed-feabd252/randfeat/internal/product/_asm
+module github.com/seed-feabd252/randfeat/internal/matmul/_asm
 
 go 1.26.0
 

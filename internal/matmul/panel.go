@@ -1,4 +1,4 @@
-package product
+package matmul
 
 import (
 	"fmt"
@@ -64,7 +64,7 @@ func UnpackPanel[T Float, M Matrix[T]](b, p M) {
 // checkPanel panics unless p is a panel for b.
 func checkPanel[T Float](p, b view[T]) {
 	if b.cols == 0 || p.rows != b.rows || p.cols != PanelWidth[T](b.cols) || p.stride != p.cols || b.cols > p.cols {
-		panic(fmt.Sprintf("product: %d×%d with stride %d is no panel for %d×%d", p.rows, p.cols, p.stride, b.rows, b.cols))
+		panic(fmt.Sprintf("matmul: %d×%d with stride %d is no panel for %d×%d", p.rows, p.cols, p.stride, b.rows, b.cols))
 	}
 }
 
@@ -93,7 +93,7 @@ func mulPanel[T Float](alpha T, a, b view[T], beta T, c view[T]) {
 	vectors := b.cols / k.lanes
 	lanes := c.cols - (vectors-1)*k.lanes
 	if b.cols != PanelWidth[T](b.cols) || b.stride != b.cols || lanes <= 0 || lanes > k.lanes {
-		panic(fmt.Sprintf("product: %d×%d with stride %d is no panel for %d×%d", b.rows, b.cols, b.stride, c.rows, c.cols))
+		panic(fmt.Sprintf("matmul: %d×%d with stride %d is no panel for %d×%d", b.rows, b.cols, b.stride, c.rows, c.cols))
 	}
 	check(a, b.rows, c.cols, c)
 	if b.rows == 0 {
@@ -142,7 +142,7 @@ func substitutePanel[T Float](a, b view[T], backwards bool) {
 	k := best[T]()
 	n := b.rows
 	if b.cols != PanelWidth[T](b.cols) || b.stride != b.cols {
-		panic(fmt.Sprintf("product: %d×%d with stride %d is no panel", b.rows, b.cols, b.stride))
+		panic(fmt.Sprintf("matmul: %d×%d with stride %d is no panel", b.rows, b.cols, b.stride))
 	}
 	check(a, n, b.cols, b)
 	row, col := a.steps()

@@ -1,6 +1,6 @@
-// Command _asm writes the amd64 kernels of package product.
+// Command _asm writes the amd64 kernels of package matmul.
 //
-//	go run -tags purego . -out ../product_amd64.s -stubs ../stubs_amd64.go -pkg product
+//	go run -tags purego . -out ../matmul_amd64.s -stubs ../stubs_amd64.go -pkg matmul
 package main
 
 import (

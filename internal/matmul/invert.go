@@ -1,4 +1,4 @@
-package product
+package matmul
 
 import "fmt"
 
@@ -20,7 +20,7 @@ func InvertTriangle[T Float, M Matrix[T]](a M, diag []T) {
 	v := of(a, false)
 	n := v.rows
 	if n != v.cols || n > MaxInvert || diag != nil && len(diag) != n {
-		panic(fmt.Sprintf("product: %d×%d with %d elements on the diagonal is no triangle of order %d at most", n, v.cols, len(diag), MaxInvert))
+		panic(fmt.Sprintf("matmul: %d×%d with %d elements on the diagonal is no triangle of order %d at most", n, v.cols, len(diag), MaxInvert))
 	}
 	if n == 0 {
 		return

@@ -1,6 +1,6 @@
 //go:build !amd64 || purego || noasm
 
-package product
+package matmul
 
 import "testing"
 
