@@ -8,7 +8,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/limit"
-	"github.com/seed-feabd252/randfeat/internal/rotate"
+	"github.com/seed-feabd252/randfeat/internal/planerot"
 )
 
 // Product is the rotation P = G_N ⋯ G₂·G₁ of R^d made of N plane rotations, G₁
@@ -16,7 +16,7 @@ import (
 // goroutines.
 type Product[T dense.Float] struct {
 	d     int
-	turns []rotate.Turn[T] // arranged: rotations of different axes may change places
+	turns []planerot.Turn[T] // arranged: rotations of different axes may change places
 }
 
 // Random draws a product of n rotations of R^d from src: the planes i < j
@@ -48,20 +48,20 @@ func Random[T dense.Float](d, n int, src rand.Source) (*Product[T], error) {
 		// An int of 32 bits does not count the rotations of every d.
 		n = int(math.Min(math.Ceil(float64(d)*math.Log2(float64(d))), limit.Repeats))
 	}
-	if err := limit.Memory[rotate.Turn[T]](n); err != nil {
+	if err := limit.Memory[planerot.Turn[T]](n); err != nil {
 		return nil, fmt.Errorf("givens: d = %d, n = %d: %w", d, n, err)
 	}
 	rng := rand.New(src)
-	p := &Product[T]{d: d, turns: make([]rotate.Turn[T], n)}
+	p := &Product[T]{d: d, turns: make([]planerot.Turn[T], n)}
 	for k := range p.turns {
 		i, j := rng.IntN(d), rng.IntN(d-1)
 		if j >= i {
 			j++
 		}
 		g := rotation[T](min(i, j), max(i, j), 2*math.Pi*rng.Float64())
-		p.turns[k] = rotate.Turn[T]{I: int32(g.i), J: int32(g.j), Cos: g.cos, Sin: g.sin}
+		p.turns[k] = planerot.Turn[T]{I: int32(g.i), J: int32(g.j), Cos: g.cos, Sin: g.sin}
 	}
-	rotate.Arrange(d, p.turns)
+	planerot.Arrange(d, p.turns)
 	return p, nil
 }
 
@@ -76,14 +76,14 @@ func (p *Product[T]) Len() int { return len(p.turns) }
 // unless len(x) = d.
 func (p *Product[T]) Apply(x []T) {
 	p.checkVector(x)
-	rotate.Apply(x, p.turns)
+	planerot.Apply(x, p.turns)
 }
 
 // ApplyInverse replaces x by P⁻¹·x = Pᵀ·x, which undoes Apply up to rounding.
 // Cost and NaN as in Apply. It panics unless len(x) = d.
 func (p *Product[T]) ApplyInverse(x []T) {
 	p.checkVector(x)
-	rotate.ApplyInverse(x, p.turns)
+	planerot.ApplyInverse(x, p.turns)
 }
 
 // ApplyRows writes P·x for every row x of the n×d matrix x into dst (n×d) and

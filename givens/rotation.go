@@ -5,7 +5,7 @@ import (
 	"math"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/rotate"
+	"github.com/seed-feabd252/randfeat/internal/planerot"
 )
 
 // Rotation is the rotation G by the angle θ in the plane of the coordinates i
@@ -86,7 +86,7 @@ func (g Rotation[T]) ApplyInverseRows(dst, x dense.Matrix[T]) dense.Matrix[T] {
 }
 
 // turn returns the rotated pair (u, v).
-func (g Rotation[T]) turn(u, v T) (T, T) { return rotate.Pair(g.cos, g.sin, u, v) }
+func (g Rotation[T]) turn(u, v T) (T, T) { return planerot.Pair(g.cos, g.sin, u, v) }
 
 func (g Rotation[T]) check(d int) {
 	if max(g.i, g.j) >= d {

@@ -7,7 +7,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/parallel"
-	"github.com/seed-feabd252/randfeat/internal/rotate"
+	"github.com/seed-feabd252/randfeat/internal/planerot"
 )
 
 // rows writes P·x or P⁻¹·x for every row x of x into dst.
@@ -18,7 +18,7 @@ func (p *Product[T]) rows(dst, x dense.Matrix[T], inverse bool) dense.Matrix[T] 
 	}
 	dst = dense.Ensure(dst, x.Rows, p.d)
 	const rotations = 1 << 14 // of a group: worth handing to a goroutine
-	grain := rotate.Group[T](p.d) * max(1, rotations/(p.Len()+1))
+	grain := planerot.Group[T](p.d) * max(1, rotations/(p.Len()+1))
 	pool := calls[T]()
 	c, ok := pool.Get().(*call[T])
 	if !ok {
@@ -43,7 +43,7 @@ type call[T dense.Float] struct {
 func (c *call[T]) Piece(i int) {
 	lo, hi := i*c.grain, min((i+1)*c.grain, c.x.Rows)
 	dst, x := c.dst.RowRange(lo, hi), c.x.RowRange(lo, hi)
-	rotate.ApplyRows(rotate.Rows[T]{Data: dst.Data, Stride: dst.Stride}, rotate.Rows[T]{Data: x.Data, Stride: x.Stride},
+	planerot.ApplyRows(planerot.Rows[T]{Data: dst.Data, Stride: dst.Stride}, planerot.Rows[T]{Data: x.Data, Stride: x.Stride},
 		hi-lo, c.p.d, c.p.turns, c.inverse)
 }
 

@@ -8,7 +8,7 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/givens"
 	"github.com/seed-feabd252/randfeat/internal/limit"
-	"github.com/seed-feabd252/randfeat/internal/rotate"
+	"github.com/seed-feabd252/randfeat/internal/planerot"
 )
 
 // Givens returns m frequencies in blocks of d: the rows, in random order, of a
@@ -46,7 +46,7 @@ func Givens[T dense.Float](m, d int, src rand.Source, opts ...Option) (Projectio
 		// An int of 32 bits does not count the rotations of every d.
 		law.Factors = int(math.Min(math.Ceil(float64(d)*math.Log2(float64(d))), limit.Repeats))
 	}
-	if err := limit.Memory[rotate.Turn[T]](blocksOf(m, d), law.Factors); err != nil {
+	if err := limit.Memory[planerot.Turn[T]](blocksOf(m, d), law.Factors); err != nil {
 		return nil, fmt.Errorf("orf: m = %d, d = %d, Rotations(%d): %w", m, d, law.Factors, err)
 	}
 	length := lengths(s.fixed, src)

@@ -3,7 +3,7 @@ package orf
 import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/givens"
-	"github.com/seed-feabd252/randfeat/internal/rotate"
+	"github.com/seed-feabd252/randfeat/internal/planerot"
 )
 
 // turned is a product of plane rotations as an operator.
@@ -32,7 +32,7 @@ func (t turned[T]) ApplyTransposed(dst, y dense.Matrix[T]) dense.Matrix[T] {
 // spread makes the rows of y NaN whose row of x has an element that is not finite.
 func spread[T dense.Float](y, x dense.Matrix[T]) {
 	for i := range x.Rows {
-		zero := rotate.Zero(x.Row(i))
+		zero := planerot.Zero(x.Row(i))
 		if zero == 0 {
 			continue
 		}

@@ -1,6 +1,6 @@
 //go:build !amd64 || purego || noasm
 
-package rotate
+package planerot
 
 import "testing"
 

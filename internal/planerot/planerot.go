@@ -1,4 +1,4 @@
-// Package rotate applies long lists of plane rotations to vectors and to the rows
+// Package planerot applies long lists of plane rotations to vectors and to the rows
 // of matrices, for float32 and float64.
 //
 // Rotations that follow each other on one vector are short scalar operations with
@@ -14,7 +14,7 @@
 // Every product and every sum is rounded on its own, in every tier, and no
 // operation mixes rows: the result is a function of the row alone, the same bits
 // on every processor.
-package rotate
+package planerot
 
 import "fmt"
 
@@ -71,7 +71,7 @@ func (r Rows[T]) from(i int) Rows[T] { return Rows[T]{r.Data[i*r.Stride:], r.Str
 
 func (r Rows[T]) check(n, d int) {
 	if len(r.Data) < (n-1)*r.Stride+d {
-		panic(fmt.Sprintf("rotate: %d elements cannot hold %d rows of %d with stride %d", len(r.Data), n, d, r.Stride))
+		panic(fmt.Sprintf("planerot: %d elements cannot hold %d rows of %d with stride %d", len(r.Data), n, d, r.Stride))
 	}
 }
 

@@ -1,5 +1,5 @@
 //go:build !race
 
-package rotate
+package planerot
 
 const raceDetector = false

@@ -1,4 +1,4 @@
-module github.com/seed-feabd252/randfeat/internal/rotate/_asm
+module github.com/seed-feabd252/randfeat/internal/planerot/_asm
 
 go 1.26.0
 

@@ -1,4 +1,4 @@
-package rotate
+package planerot
 
 import (
 	"math"
@@ -164,7 +164,7 @@ func TestShortSlicesPanic(t *testing.T) {
 	everyTier(t, func(t *testing.T) {
 		long, short := Rows[float32]{make([]float32, 22), 6}, Rows[float32]{make([]float32, 21, 30), 6}
 		gs := turns[float32](rand.New(rand.NewPCG(1, 1)), 4, 9)
-		const want = "rotate: 21 elements cannot hold 4 rows of 4 with stride 6"
+		const want = "planerot: 21 elements cannot hold 4 rows of 4 with stride 6"
 		assert.NotPanics(t, func() { ApplyRows(long, long, 4, 4, gs, false) })
 		assert.PanicsWithValue(t, want, func() { ApplyRows(long, short, 4, 4, gs, false) })
 		assert.PanicsWithValue(t, want, func() { ApplyRows(short, long, 4, 4, gs, false) })

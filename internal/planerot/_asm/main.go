@@ -1,6 +1,6 @@
-// Command _asm writes the amd64 kernels of package rotate.
+// Command _asm writes the amd64 kernels of package planerot.
 //
-//	go run -tags purego . -out ../rotate_amd64.s -stubs ../stubs_amd64.go -pkg rotate
+//	go run -tags purego . -out ../planerot_amd64.s -stubs ../stubs_amd64.go -pkg planerot
 package main
 
 import (

@@ -1,6 +1,6 @@
 //go:build !purego && !noasm
 
-package rotate
+package planerot
 
 import (
 	"unsafe"

@@ -1,4 +1,4 @@
-package rotate
+package planerot
 
 // Zero returns the sum of 0·v over the elements v of x: 0 if all are finite, NaN
 // otherwise. Which NaN it is may depend on the tier.

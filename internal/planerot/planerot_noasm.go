@@ -1,6 +1,6 @@
 //go:build !amd64 || purego || noasm
 
-package rotate
+package planerot
 
 // best returns the kernels of the highest tier: nil for the reference.
 func best[T Float]() *kernels[T] { return nil }
