@@ -22,7 +22,7 @@ func imports(t *testing.T) map[string][]string {
 		case err != nil:
 			return err
 		case entry.IsDir() && path != "." && strings.HasPrefix(entry.Name(), "_"), entry.Name() == ".git":
-			return filepath.SkipDir // generators are modules of their own
+			return filepath.SkipDir // the generators are a module of their own
 		case entry.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go"):
 			return nil
 		}

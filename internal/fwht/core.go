@@ -17,11 +17,8 @@ import (
 //
 // or its negative, so that a row costs one addition a group instead of four.
 type Core struct {
-	h int
-	// terms says for every row of C and every group in turn which combination
-	// the row sees: 16·group + the number of the combination in the list above,
-	// + 8 for its negative.
-	terms []uint16
+	h     int
+	terms []uint16 // those of Terms
 	// kernel is the index of terms in kernelTerms, or −1.
 	kernel int
 	// scratch holds combinations, of float32 and float64.
@@ -44,12 +41,20 @@ func NewCore(h int, signs []int8) *Core {
 	if h < 4 || h > 4096 || h%4 != 0 || len(signs) != h*h {
 		panic(fmt.Sprintf("fwht: core of order %d with %d signs", h, len(signs)))
 	}
-	c := &Core{h: h, terms: make([]uint16, 0, h*h/4)}
-	for i := 0; i < len(signs); i += 4 {
-		c.terms = append(c.terms, uint16(i%h/4*kinds+kind(signs[i:i+4])))
-	}
+	c := &Core{h: h, terms: Terms(h, signs)}
 	c.kernel = slices.IndexFunc(kernelTerms, func(terms []uint16) bool { return slices.Equal(terms, c.terms) })
 	return c
+}
+
+// Terms returns for every row of a core and every group in turn which combination
+// the row sees: 16·group + the number of the combination in the list of Core, + 8
+// for its negative.
+func Terms(h int, signs []int8) []uint16 {
+	terms := make([]uint16, 0, h*h/4)
+	for i := 0; i < len(signs); i += 4 {
+		terms = append(terms, uint16(i%h/4*kinds+kind(signs[i:i+4])))
+	}
+	return terms
 }
 
 // kind returns the number of the combination that has the four signs.

@@ -1,0 +1,62 @@
+// Package matmul writes the amd64 kernels of package matmul.
+package matmul
+
+import (
+	. "github.com/mmcloughlin/avo/operand"
+	. "github.com/mmcloughlin/avo/reg"
+
+	"github.com/seed-feabd252/randfeat/internal/_asm/amd64"
+)
+
+// machine is a machine whose registers fit a tile of rows×2 vectors and what is multiplied.
+type machine struct {
+	amd64.Machine
+	rows    int
+	vectors []VecPhysical
+}
+
+// Write writes all kernels.
+func Write() {
+	for _, general := range amd64.Machines {
+		m := machine{general, 6, general.Registers()}
+		if m.Wide {
+			m.rows = 14
+		}
+		m.MaskTable()
+		for rows := 1; rows <= m.rows; rows++ {
+			m.strip(rows, 1)
+			m.strip(rows, 2)
+		}
+		m.pack(1)
+		m.pack(2)
+		m.unpack(1)
+		m.unpack(2)
+		m.packTransposed()
+		if m.Wide {
+			m.invert()
+		}
+	}
+	prefetch()
+}
+
+// mask returns the mask of the first elements, as many as the argument lanes says. It may be in a
+// register of the factors, which are done with by then.
+func (m machine) mask() Op { return m.Mask(amd64.Argument("lanes"), m.vectors[12]) }
+
+// load reads a vector, the last one of some under the mask.
+func (m machine) load(last bool, mask, src, dst Op) {
+	if last {
+		m.LoadMasked(mask, src, dst)
+	} else {
+		m.Move(src, dst)
+	}
+}
+
+// store writes a vector, the last one of some under the mask.
+func (m machine) store(last bool, mask, src, dst Op) {
+	if last {
+		m.StoreMasked(mask, src, dst)
+	} else {
+		m.Move(src, dst)
+	}
+}

@@ -1,0 +1,77 @@
+package matmul
+
+import (
+	"fmt"
+
+	. "github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/operand"
+
+	"github.com/seed-feabd252/randfeat/internal/_asm/amd64"
+)
+
+// pack writes a panel of so many vectors: rows of B, one after another.
+func (m machine) pack(vectors int) {
+	m.Begin(fmt.Sprintf("pack%d", vectors), "(k int, dst, b *T, stride, lanes int)",
+		fmt.Sprintf("writes the first %d columns of k rows of B, zeros in place of those beyond lanes of the last %d.", vectors*m.Lanes(), m.Lanes()))
+	k, dst := amd64.Argument("k"), amd64.Argument("dst")
+	b, stride := amd64.Argument("b"), amd64.Argument("stride")
+	mask := m.mask()
+	Label("loop")
+	for v := range vectors {
+		x, address := m.vectors[v], Mem{Base: b, Disp: v * m.Width()}
+		m.load(v == vectors-1, mask, address, x)
+		m.Move(x, Mem{Base: dst, Disp: v * m.Width()})
+	}
+	ADDQ(stride, b)
+	ADDQ(U32(vectors*m.Width()), dst)
+	DECQ(k)
+	JNZ(LabelRef("loop"))
+	amd64.End()
+}
+
+// unpack writes the rows of a panel of so many vectors to B.
+func (m machine) unpack(vectors int) {
+	m.Begin(fmt.Sprintf("unpack%d", vectors), "(k int, b, src *T, stride, lanes int)",
+		fmt.Sprintf("writes k rows of %d columns of a panel to B, but only lanes of the last %d.", vectors*m.Lanes(), m.Lanes()))
+	k, b := amd64.Argument("k"), amd64.Argument("b")
+	src, stride := amd64.Argument("src"), amd64.Argument("stride")
+	mask := m.mask()
+	Label("loop")
+	for v := range vectors {
+		x, address := m.vectors[v], Mem{Base: b, Disp: v * m.Width()}
+		m.Move(Mem{Base: src, Disp: v * m.Width()}, x)
+		m.store(v == vectors-1, mask, x, address)
+	}
+	ADDQ(U32(vectors*m.Width()), src)
+	ADDQ(stride, b)
+	DECQ(k)
+	JNZ(LabelRef("loop"))
+	amd64.End()
+}
+
+// packTransposed writes a vector of each of count times as many columns of B as a
+// vector has lanes.
+func (m machine) packTransposed() {
+	n := m.Lanes()
+	m.Begin("packTransposed", "(count int, dst *T, next int, b *T, stride int)",
+		fmt.Sprintf("writes column j of %[1]d rows of b at dst + j·next, for count·%[1]d columns.", n))
+	count, dst, next := amd64.Argument("count"), amd64.Argument("dst"), amd64.Argument("next")
+	b, stride := amd64.Argument("b"), amd64.Argument("stride")
+	rows := m.rowsOf(b, stride, n)
+	Label("loop")
+	x := m.vectors[:n]
+	for i, v := range x {
+		m.Move(m.at(rows, stride, i), v)
+	}
+	x, _ = m.Transpose(x, m.vectors[n:])
+	for _, v := range x {
+		m.Move(v, Mem{Base: dst})
+		ADDQ(next, dst)
+	}
+	for _, r := range rows {
+		ADDQ(U32(m.Width()), r)
+	}
+	DECQ(count)
+	JNZ(LabelRef("loop"))
+	amd64.End()
+}

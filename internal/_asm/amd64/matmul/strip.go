@@ -1,0 +1,112 @@
+package matmul
+
+import (
+	"fmt"
+
+	. "github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/operand"
+	. "github.com/mmcloughlin/avo/reg"
+
+	"github.com/seed-feabd252/randfeat/internal/_asm/amd64"
+)
+
+// strip writes the product of so many rows of A and a panel of so many vectors
+// of B. All sums stay in registers.
+func (m machine) strip(rows, vectors int) {
+	m.Begin(fmt.Sprintf("strip%dx%d", rows, vectors), "(k int, a *T, row, col int, b *T, next int, c *T, stride int, alpha, beta T, lanes int)",
+		fmt.Sprintf("computes C = α·A·B + β·C for %d rows and %d columns.", rows, vectors*m.Lanes()))
+	k := amd64.Argument("k")
+	row, col := amd64.Argument("row"), amd64.Argument("col")
+	b, next := amd64.Argument("b"), amd64.Argument("next")
+	a := m.rowsOf(amd64.Argument("a"), row, rows)
+
+	// The last registers are for factors: two by turns for A, the others for B.
+	sums, factors := m.vectors[:rows*vectors], m.vectors[len(m.vectors)-4:]
+	for _, s := range sums {
+		m.Clear(s)
+	}
+	TESTQ(k, k)
+	JZ(LabelRef("done"))
+	Label("loop")
+	for v := range vectors {
+		m.Move(Mem{Base: b, Disp: v * m.Width()}, factors[2+v])
+	}
+	ADDQ(next, b)
+	for i := range rows {
+		m.Fill(m.at(a, row, i), factors[i%2])
+		for v := range vectors {
+			m.Plus(factors[i%2], factors[2+v], sums[i*vectors+v])
+		}
+	}
+	for _, base := range a {
+		ADDQ(col, base)
+	}
+	DECQ(k)
+	JNZ(LabelRef("loop"))
+	Label("done")
+	m.finish(rows, vectors, sums)
+}
+
+// rowsOf returns a pointer to every third row of a.
+func (m machine) rowsOf(a GPVirtual, row Register, rows int) []Register {
+	pointers := []Register{a}
+	for i := 3; i < rows; i += 3 {
+		next := GP64()
+		LEAQ(Mem{Base: pointers[len(pointers)-1], Index: row, Scale: 2}, next)
+		ADDQ(row, next)
+		pointers = append(pointers, next)
+	}
+	return pointers
+}
+
+// at is row i, as rowsOf has made the pointers.
+func (m machine) at(pointers []Register, row Register, i int) Mem {
+	address := Mem{Base: pointers[i/3]}
+	if i%3 > 0 {
+		address.Index, address.Scale = row, uint8(i%3)
+	}
+	return address
+}
+
+// finish writes the sums, times α, plus β·C. C is not read when β = 0.
+func (m machine) finish(rows, vectors int, sums []VecPhysical) {
+	scratch := m.vectors[len(m.vectors)-4:]
+	alpha, beta, old := scratch[1], scratch[2], scratch[3]
+	mask := m.mask()
+	c, stride := amd64.Argument("c"), amd64.Argument("stride")
+	m.Fill(amd64.Number("alpha"), alpha)
+	for _, s := range sums {
+		m.Mul(alpha, s, s)
+	}
+	bits := GP64()
+	if m.Size == 4 {
+		MOVL(amd64.Number("beta"), bits.As32())
+		SHLL(U8(1), bits.As32()) // −0 is zero too
+	} else {
+		MOVQ(amd64.Number("beta"), bits)
+		SHLQ(U8(1), bits)
+	}
+	JZ(LabelRef("store"))
+	m.Fill(amd64.Number("beta"), beta)
+	from := GP64()
+	MOVQ(c, from)
+	for i := range rows {
+		for v := range vectors {
+			address := Mem{Base: from, Disp: v * m.Width()}
+			m.load(v == vectors-1, mask, address, old)
+			m.Plus(old, beta, sums[i*vectors+v])
+		}
+		ADDQ(stride, from)
+	}
+	Label("store")
+	for i := range rows {
+		for v := range vectors {
+			address := Mem{Base: c, Disp: v * m.Width()}
+			m.store(v == vectors-1, mask, sums[i*vectors+v], address)
+		}
+		if i < rows-1 {
+			ADDQ(stride, c)
+		}
+	}
+	amd64.End()
+}
