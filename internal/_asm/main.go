@@ -46,12 +46,13 @@ func main() {
 		check(err)
 		check(os.WriteFile(filepath.Join(*dir, "terms.go"), source, 0o666))
 	}
+	check(os.Setenv("GOFLAGS", "-tags=purego")) // for what avo reads of the package
+	ConstraintExpr("!purego,!noasm")
+	write()
+	os.Args = []string{os.Args[0], name} // what the files say of their origin
 	check(flag.Set("pkg", name))
 	check(flag.Set("out", filepath.Join(*dir, name+"_amd64.s")))
 	check(flag.Set("stubs", filepath.Join(*dir, "stubs_amd64.go")))
-	os.Args = []string{os.Args[0], name} // what the files say of their origin
-	ConstraintExpr("!purego,!noasm")
-	write()
 	Generate()
 }
 

@@ -50,8 +50,7 @@ func mulPacked[T Float](alpha T, a view[T], b *Packed[T], beta T, c view[T], don
 // split chooses the number of pieces: enough for every processor to have some, not
 // more strips in one than stay in cache. Results do not depend on it.
 func (p *call[T]) split() {
-	k := best[T]()
-	p.strips = (p.c.rows + k.rows - 1) / k.rows
+	p.strips = Strips[T](p.c.rows)
 	p.pieces = (p.strips + stripsPerPiece - 1) / stripsPerPiece
 	if float64(p.c.rows)*float64(p.c.cols)*float64(p.b.rows) < serialBelow {
 		return
@@ -84,7 +83,6 @@ func (p *call[T]) row(strip int) int { return parallel.Share(p.c.rows, p.strips,
 func (p *call[T]) tile(first, end, from, to int) {
 	k := best[T]()
 	panel := 2 * k.lanes
-	row, col := p.a.steps()
 	beta := p.beta
 	if p.b.rows == 0 {
 		p.scale(p.row(first), p.row(end), from, to)
@@ -93,10 +91,11 @@ func (p *call[T]) tile(first, end, from, to int) {
 		n := min(depth, p.b.rows-block)
 		for at := from; at < to; at += panel {
 			b, vectors := p.b.panel(k, block, n, at/panel)
-			lanes := min(p.c.cols-at, panel) - (vectors-1)*k.lanes
+			last := min(p.c.cols-at, panel) - (vectors-1)*k.lanes
 			for s := first; s < end; s++ {
 				i, rows := p.row(s), p.row(s+1)-p.row(s)
-				k.strip(rows, vectors, n, p.a.data[i*row+block*col:], row, col, b, p.c.data[i*p.c.stride+at:], p.c.stride, p.alpha, beta, lanes)
+				c := target[T]{&p.c.data[i*p.c.stride+at], p.c.stride, last}
+				k.strip(rows, vectors)(n, p.a.from(i, block), &b[0], c, p.alpha, beta)
 			}
 		}
 		beta = 1

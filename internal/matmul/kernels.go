@@ -5,12 +5,8 @@ import "unsafe"
 // kernels are the innermost loops of one tier for one element type.
 type kernels[T Float] struct {
 	lanes int // elements of a vector
-	rows  int // the most rows of a strip
-
-	// strip computes C = α·A·B + β·C for so many rows and a panel of so many
-	// vectors, of which the last has lanes columns in C. Steps are between
-	// neighbours in a column and a row of A, and between rows of C.
-	strip func(rows, vectors, k int, a []T, row, col int, b []T, c []T, stride int, alpha, beta T, lanes int)
+	// strips[i] multiply i+1 rows by panels of one and of two vectors.
+	strips [][2]strip[T]
 	// packRows, if any, writes a panel of n rows, of which the last vector has lanes
 	// columns in b.
 	packRows func(n, vectors int, dst, b []T, stride, lanes int)
@@ -24,35 +20,64 @@ type kernels[T Float] struct {
 	invert func(n int, x []T, stride int, diag []T)
 }
 
+// strip computes C = α·A·B + β·C for a few rows of C and a panel B of k rows.
+type strip[T Float] = func(k int, a left[T], b *T, c target[T], alpha, beta T)
+
+// left is a left operand.
+type left[T Float] struct {
+	first    *T
+	row, col int // steps between neighbours in a column and in a row
+}
+
+// target is where a strip is written.
+type target[T Float] struct {
+	first  *T
+	stride int
+	last   int // columns in the last vector
+}
+
+// strip returns the kernel for so many rows and vectors.
+func (k *kernels[T]) strip(rows, vectors int) strip[T] { return k.strips[rows-1][vectors-1] }
+
+// mostRows is the number of rows of the highest strip.
+func (k *kernels[T]) mostRows() int { return len(k.strips) }
+
 // genericLanes is the number of columns of a vector in pure Go.
 const genericLanes = 16
 
 // generic returns the kernels in pure Go.
 func generic[T Float]() *kernels[T] {
-	return &kernels[T]{lanes: genericLanes, rows: 1, strip: strip[T], invert: invert[T]}
+	return &kernels[T]{
+		lanes:  genericLanes,
+		strips: [][2]strip[T]{{genericStrip[T](1), genericStrip[T](2)}},
+		invert: invert[T],
+	}
 }
 
-// strip is the kernel in pure Go, for one row.
-func strip[T Float](_, vectors, k int, a []T, _, col int, b []T, c []T, _ int, alpha, beta T, lanes int) {
-	var sums [2 * genericLanes]T
-	width := vectors * genericLanes
-	y := sums[:width]
-	l := 0
-	for ; l+4 <= k; l += 4 {
-		accumulate4(y, b[l*width:(l+4)*width], a[l*col], a[(l+1)*col], a[(l+2)*col], a[(l+3)*col])
-	}
-	for ; l < k; l++ {
-		accumulate(y, b[l*width:(l+1)*width], a[l*col])
-	}
-	c = c[:(vectors-1)*genericLanes+lanes]
-	if beta == 0 {
-		for j := range c {
-			c[j] = alpha * y[j]
+// genericStrip returns the kernel in pure Go, for one row and so many vectors.
+func genericStrip[T Float](vectors int) strip[T] {
+	return func(k int, a left[T], b *T, c target[T], alpha, beta T) {
+		width := vectors * genericLanes
+		x, panel := unsafe.Slice(a.first, (k-1)*a.col+1), unsafe.Slice(b, k*width)
+		var sums [2 * genericLanes]T
+		y := sums[:width]
+		l := 0
+		for ; l+4 <= k; l += 4 {
+			accumulate4(y, panel[l*width:(l+4)*width], x[l*a.col], x[(l+1)*a.col], x[(l+2)*a.col], x[(l+3)*a.col])
 		}
-		return
-	}
-	for j, v := range c {
-		c[j] = beta*v + alpha*y[j]
+		for ; l < k; l++ {
+			accumulate(y, panel[l*width:(l+1)*width], x[l*a.col])
+		}
+		dst := unsafe.Slice(c.first, width-genericLanes+c.last)
+		if beta == 0 {
+			for j := range dst {
+				dst[j] = alpha * y[j]
+			}
+			return
+		}
+		for j, v := range dst {
+			dst[j] = beta*v + alpha*y[j]
+		}
 	}
 }
 

@@ -110,6 +110,12 @@ func (a *view[T]) steps() (row, col int) {
 	return a.stride, 1
 }
 
+// from returns the operand that begins at element (i, l).
+func (a *view[T]) from(i, l int) left[T] {
+	row, col := a.steps()
+	return left[T]{&a.data[i*row+l*col], row, col}
+}
+
 // cols from ≤ j < to of a.
 func (a view[T]) colRange(from, to int) view[T] {
 	_, col := a.steps()

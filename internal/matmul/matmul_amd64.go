@@ -3,8 +3,6 @@
 package matmul
 
 import (
-	"unsafe"
-
 	"github.com/seed-feabd252/randfeat/internal/simd"
 )
 
@@ -33,24 +31,18 @@ func of64(tier simd.Tier) *kernels[float64] {
 }
 
 type (
-	stripper[T Float]   = func(k int, a *T, row, col int, b *T, next int, c *T, stride int, alpha, beta T, lanes int)
 	packer[T Float]     = func(k int, to, from *T, stride, lanes int)
 	transposer[T Float] = func(count int, dst *T, next int, b *T, stride int)
 )
 
 // kernelsOf wraps assembly, which counts in bytes: strips[rows−1] for one and two
 // vectors.
-func kernelsOf[T Float](lanes int, strips [][2]stripper[T], packs, unpacks [2]packer[T], transpose transposer[T]) *kernels[T] {
+func kernelsOf[T Float](lanes int, strips [][2]strip[T], packs, unpacks [2]packer[T], transpose transposer[T]) *kernels[T] {
 	bytes := size[T]()
-	vector := lanes * bytes
 	return &kernels[T]{
 		lanes:  lanes,
-		rows:   len(strips),
+		strips: strips,
 		invert: invert[T],
-		strip: func(rows, vectors, k int, a []T, row, col int, b []T, c []T, stride int, alpha, beta T, lanes int) {
-			f := strips[rows-1][vectors-1]
-			f(k, unsafe.SliceData(a), row*bytes, col*bytes, unsafe.SliceData(b), vectors*vector, &c[0], stride*bytes, alpha, beta, lanes)
-		},
 		packRows: func(n, vectors int, dst, b []T, stride, lanes int) {
 			packs[vectors-1](n, &dst[0], &b[0], stride*bytes, lanes)
 		},
@@ -77,7 +69,7 @@ func (k *kernels[T]) inverting(f func(n int, x *T, stride int, diag *T), ones *T
 }
 
 var (
-	strips32AVX512 = [...][2]stripper[float32]{
+	strips32AVX512 = [...][2]strip[float32]{
 		{strip1x1F32AVX512, strip1x2F32AVX512},
 		{strip2x1F32AVX512, strip2x2F32AVX512},
 		{strip3x1F32AVX512, strip3x2F32AVX512},
@@ -93,7 +85,7 @@ var (
 		{strip13x1F32AVX512, strip13x2F32AVX512},
 		{strip14x1F32AVX512, strip14x2F32AVX512},
 	}
-	strips32AVX2 = [...][2]stripper[float32]{
+	strips32AVX2 = [...][2]strip[float32]{
 		{strip1x1F32AVX2, strip1x2F32AVX2},
 		{strip2x1F32AVX2, strip2x2F32AVX2},
 		{strip3x1F32AVX2, strip3x2F32AVX2},
@@ -101,7 +93,7 @@ var (
 		{strip5x1F32AVX2, strip5x2F32AVX2},
 		{strip6x1F32AVX2, strip6x2F32AVX2},
 	}
-	strips64AVX512 = [...][2]stripper[float64]{
+	strips64AVX512 = [...][2]strip[float64]{
 		{strip1x1F64AVX512, strip1x2F64AVX512},
 		{strip2x1F64AVX512, strip2x2F64AVX512},
 		{strip3x1F64AVX512, strip3x2F64AVX512},
@@ -117,7 +109,7 @@ var (
 		{strip13x1F64AVX512, strip13x2F64AVX512},
 		{strip14x1F64AVX512, strip14x2F64AVX512},
 	}
-	strips64AVX2 = [...][2]stripper[float64]{
+	strips64AVX2 = [...][2]strip[float64]{
 		{strip1x1F64AVX2, strip1x2F64AVX2},
 		{strip2x1F64AVX2, strip2x2F64AVX2},
 		{strip3x1F64AVX2, strip3x2F64AVX2},

@@ -4,35 +4,37 @@
 
 #include "textflag.h"
 
-// func strip1x1F32AVX512(k int, a *float32, row int, col int, b *float32, next int, c *float32, stride int, alpha float32, beta float32, lanes int)
+// func strip1x1F32AVX512(k int, a left[float32], b *float32, c target[float32], alpha float32, beta float32)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·strip1x1F32AVX512(SB), NOSPLIT, $0-80
+TEXT ·strip1x1F32AVX512(SB), NOSPLIT, $0-72
 	MOVQ   k+0(FP), AX
-	MOVQ   row+16(FP), CX
-	MOVQ   col+24(FP), CX
-	MOVQ   b+32(FP), DX
-	MOVQ   next+40(FP), BX
-	MOVQ   a+8(FP), SI
+	MOVQ   b+32(FP), CX
+	MOVQ   a_row+16(FP), DX
+	SHLQ   $0x02, DX
+	MOVQ   a_col+24(FP), DX
+	SHLQ   $0x02, DX
+	MOVQ   a_first+8(FP), BX
 	VPXORD Z0, Z0, Z0
 	TESTQ  AX, AX
 	JZ     done
 
 loop:
-	VMOVUPS      (DX), Z30
-	ADDQ         BX, DX
-	VBROADCASTSS (SI), Z28
+	VMOVUPS      (CX), Z30
+	ADDQ         $0x00000040, CX
+	VBROADCASTSS (BX), Z28
 	VFMADD231PS  Z28, Z30, Z0
-	ADDQ         CX, SI
+	ADDQ         DX, BX
 	DECQ         AX
 	JNZ          loop
 
 done:
-	MOVQ         lanes+72(FP), AX
+	MOVQ         c_last+56(FP), AX
 	MOVQ         $-1, CX
 	BZHIQ        AX, CX, AX
 	KMOVW        AX, K1
-	MOVQ         c+48(FP), AX
-	MOVQ         stride+56(FP), CX
+	MOVQ         c_first+40(FP), AX
+	MOVQ         c_stride+48(FP), CX
+	SHLQ         $0x02, CX
 	VBROADCASTSS alpha+64(FP), Z29
 	VMULPS       Z29, Z0, Z0
 	MOVL         beta+68(FP), DX
@@ -49,38 +51,40 @@ store:
 	VZEROUPPER
 	RET
 
-// func strip1x2F32AVX512(k int, a *float32, row int, col int, b *float32, next int, c *float32, stride int, alpha float32, beta float32, lanes int)
+// func strip1x2F32AVX512(k int, a left[float32], b *float32, c target[float32], alpha float32, beta float32)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·strip1x2F32AVX512(SB), NOSPLIT, $0-80
+TEXT ·strip1x2F32AVX512(SB), NOSPLIT, $0-72
 	MOVQ   k+0(FP), AX
-	MOVQ   row+16(FP), CX
-	MOVQ   col+24(FP), CX
-	MOVQ   b+32(FP), DX
-	MOVQ   next+40(FP), BX
-	MOVQ   a+8(FP), SI
+	MOVQ   b+32(FP), CX
+	MOVQ   a_row+16(FP), DX
+	SHLQ   $0x02, DX
+	MOVQ   a_col+24(FP), DX
+	SHLQ   $0x02, DX
+	MOVQ   a_first+8(FP), BX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	TESTQ  AX, AX
 	JZ     done
 
 loop:
-	VMOVUPS      (DX), Z30
-	VMOVUPS      64(DX), Z31
-	ADDQ         BX, DX
-	VBROADCASTSS (SI), Z28
+	VMOVUPS      (CX), Z30
+	VMOVUPS      64(CX), Z31
+	ADDQ         $0x00000080, CX
+	VBROADCASTSS (BX), Z28
 	VFMADD231PS  Z28, Z30, Z0
 	VFMADD231PS  Z28, Z31, Z1
-	ADDQ         CX, SI
+	ADDQ         DX, BX
 	DECQ         AX
 	JNZ          loop
 
 done:
-	MOVQ         lanes+72(FP), AX
+	MOVQ         c_last+56(FP), AX
 	MOVQ         $-1, CX
 	BZHIQ        AX, CX, AX
 	KMOVW        AX, K1
-	MOVQ         c+48(FP), AX
-	MOVQ         stride+56(FP), CX
+	MOVQ         c_first+40(FP), AX
+	MOVQ         c_stride+48(FP), CX
+	SHLQ         $0x02, CX
 	VBROADCASTSS alpha+64(FP), Z29
 	VMULPS       Z29, Z0, Z0
 	VMULPS       Z29, Z1, Z1
@@ -101,38 +105,40 @@ store:
 	VZEROUPPER
 	RET
 
-// func strip2x1F32AVX512(k int, a *float32, row int, col int, b *float32, next int, c *float32, stride int, alpha float32, beta float32, lanes int)
+// func strip2x1F32AVX512(k int, a left[float32], b *float32, c target[float32], alpha float32, beta float32)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·strip2x1F32AVX512(SB), NOSPLIT, $0-80
+TEXT ·strip2x1F32AVX512(SB), NOSPLIT, $0-72
 	MOVQ   k+0(FP), AX
-	MOVQ   row+16(FP), CX
-	MOVQ   col+24(FP), DX
-	MOVQ   b+32(FP), BX
-	MOVQ   next+40(FP), SI
-	MOVQ   a+8(FP), DI
+	MOVQ   b+32(FP), CX
+	MOVQ   a_row+16(FP), DX
+	SHLQ   $0x02, DX
+	MOVQ   a_col+24(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   a_first+8(FP), SI
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	TESTQ  AX, AX
 	JZ     done
 
 loop:
-	VMOVUPS      (BX), Z30
-	ADDQ         SI, BX
-	VBROADCASTSS (DI), Z28
+	VMOVUPS      (CX), Z30
+	ADDQ         $0x00000040, CX
+	VBROADCASTSS (SI), Z28
 	VFMADD231PS  Z28, Z30, Z0
-	VBROADCASTSS (DI)(CX*1), Z29
+	VBROADCASTSS (SI)(DX*1), Z29
 	VFMADD231PS  Z29, Z30, Z1
-	ADDQ         DX, DI
+	ADDQ         BX, SI
 	DECQ         AX
 	JNZ          loop
 
 done:
-	MOVQ         lanes+72(FP), AX
+	MOVQ         c_last+56(FP), AX
 	MOVQ         $-1, CX
 	BZHIQ        AX, CX, AX
 	KMOVW        AX, K1
-	MOVQ         c+48(FP), AX
-	MOVQ         stride+56(FP), CX
+	MOVQ         c_first+40(FP), AX
+	MOVQ         c_stride+48(FP), CX
+	SHLQ         $0x02, CX
 	VBROADCASTSS alpha+64(FP), Z29
 	VMULPS       Z29, Z0, Z0
 	VMULPS       Z29, Z1, Z1
@@ -155,15 +161,16 @@ store:
 	VZEROUPPER
 	RET
 
-// func strip2x2F32AVX512(k int, a *float32, row int, col int, b *float32, next int, c *float32, stride int, alpha float32, beta float32, lanes int)
+// func strip2x2F32AVX512(k int, a left[float32], b *float32, c target[float32], alpha float32, beta float32)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·strip2x2F32AVX512(SB), NOSPLIT, $0-80
+TEXT ·strip2x2F32AVX512(SB), NOSPLIT, $0-72
 	MOVQ   k+0(FP), AX
-	MOVQ   row+16(FP), CX
-	MOVQ   col+24(FP), DX
-	MOVQ   b+32(FP), BX
-	MOVQ   next+40(FP), SI
-	MOVQ   a+8(FP), DI
+	MOVQ   b+32(FP), CX
+	MOVQ   a_row+16(FP), DX
+	SHLQ   $0x02, DX
+	MOVQ   a_col+24(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   a_first+8(FP), SI
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -172,26 +179,27 @@ TEXT ·strip2x2F32AVX512(SB), NOSPLIT, $0-80
 	JZ     done
 
 loop:
-	VMOVUPS      (BX), Z30
-	VMOVUPS      64(BX), Z31
-	ADDQ         SI, BX
-	VBROADCASTSS (DI), Z28
+	VMOVUPS      (CX), Z30
+	VMOVUPS      64(CX), Z31
+	ADDQ         $0x00000080, CX
+	VBROADCASTSS (SI), Z28
 	VFMADD231PS  Z28, Z30, Z0
 	VFMADD231PS  Z28, Z31, Z1
-	VBROADCASTSS (DI)(CX*1), Z29
+	VBROADCASTSS (SI)(DX*1), Z29
 	VFMADD231PS  Z29, Z30, Z2
 	VFMADD231PS  Z29, Z31, Z3
-	ADDQ         DX, DI
+	ADDQ         BX, SI
 	DECQ         AX
 	JNZ          loop
 
 done:
-	MOVQ         lanes+72(FP), AX
+	MOVQ         c_last+56(FP), AX
 	MOVQ         $-1, CX
 	BZHIQ        AX, CX, AX
 	KMOVW        AX, K1
-	MOVQ         c+48(FP), AX
-	MOVQ         stride+56(FP), CX
+	MOVQ         c_first+40(FP), AX
+	MOVQ         c_stride+48(FP), CX
+	SHLQ         $0x02, CX
 	VBROADCASTSS alpha+64(FP), Z29
 	VMULPS       Z29, Z0, Z0
 	VMULPS       Z29, Z1, Z1
@@ -222,15 +230,16 @@ store:
 	VZEROUPPER
 	RET
 
-// func strip3x1F32AVX512(k int, a *float32, row int, col int, b *float32, next int, c *float32, stride int, alpha float32, beta float32, lanes int)
+// func strip3x1F32AVX512(k int, a left[float32], b *float32, c target[float32], alpha float32, beta float32)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·strip3x1F32AVX512(SB), NOSPLIT, $0-80
+TEXT ·strip3x1F32AVX512(SB), NOSPLIT, $0-72
 	MOVQ   k+0(FP), AX
-	MOVQ   row+16(FP), CX
-	MOVQ   col+24(FP), DX
-	MOVQ   b+32(FP), BX
-	MOVQ   next+40(FP), SI
-	MOVQ   a+8(FP), DI
+	MOVQ   b+32(FP), CX
+	MOVQ   a_row+16(FP), DX
+	SHLQ   $0x02, DX
+	MOVQ   a_col+24(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   a_first+8(FP), SI
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -238,25 +247,26 @@ TEXT ·strip3x1F32AVX512(SB), NOSPLIT, $0-80
 	JZ     done
 
 loop:
-	VMOVUPS      (BX), Z30
-	ADDQ         SI, BX
-	VBROADCASTSS (DI), Z28
+	VMOVUPS      (CX), Z30
+	ADDQ         $0x00000040, CX
+	VBROADCASTSS (SI), Z28
 	VFMADD231PS  Z28, Z30, Z0
-	VBROADCASTSS (DI)(CX*1), Z29
+	VBROADCASTSS (SI)(DX*1), Z29
 	VFMADD231PS  Z29, Z30, Z1
-	VBROADCASTSS (DI)(CX*2), Z28
+	VBROADCASTSS (SI)(DX*2), Z28
 	VFMADD231PS  Z28, Z30, Z2
-	ADDQ         DX, DI
+	ADDQ         BX, SI
 	DECQ         AX
 	JNZ          loop
 
 done:
-	MOVQ         lanes+72(FP), AX
+	MOVQ         c_last+56(FP), AX
 	MOVQ         $-1, CX
 	BZHIQ        AX, CX, AX
 	KMOVW        AX, K1
-	MOVQ         c+48(FP), AX
-	MOVQ         stride+56(FP), CX
+	MOVQ         c_first+40(FP), AX
+	MOVQ         c_stride+48(FP), CX
+	SHLQ         $0x02, CX
 	VBROADCASTSS alpha+64(FP), Z29
 	VMULPS       Z29, Z0, Z0
 	VMULPS       Z29, Z1, Z1
@@ -285,15 +295,16 @@ store:
 	VZEROUPPER
 	RET
 
-// func strip3x2F32AVX512(k int, a *float32, row int, col int, b *float32, next int, c *float32, stride int, alpha float32, beta float32, lanes int)
+// func strip3x2F32AVX512(k int, a left[float32], b *float32, c target[float32], alpha float32, beta float32)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·strip3x2F32AVX512(SB), NOSPLIT, $0-80
+TEXT ·strip3x2F32AVX512(SB), NOSPLIT, $0-72
 	MOVQ   k+0(FP), AX
-	MOVQ   row+16(FP), CX
-	MOVQ   col+24(FP), DX
-	MOVQ   b+32(FP), BX
-	MOVQ   next+40(FP), SI
-	MOVQ   a+8(FP), DI
+	MOVQ   b+32(FP), CX
+	MOVQ   a_row+16(FP), DX
+	SHLQ   $0x02, DX
+	MOVQ   a_col+24(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   a_first+8(FP), SI
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -304,29 +315,30 @@ TEXT ·strip3x2F32AVX512(SB), NOSPLIT, $0-80
 	JZ     done
 
 loop:
-	VMOVUPS      (BX), Z30
-	VMOVUPS      64(BX), Z31
-	ADDQ         SI, BX
-	VBROADCASTSS (DI), Z28
+	VMOVUPS      (CX), Z30
+	VMOVUPS      64(CX), Z31
+	ADDQ         $0x00000080, CX
+	VBROADCASTSS (SI), Z28
 	VFMADD231PS  Z28, Z30, Z0
 	VFMADD231PS  Z28, Z31, Z1
-	VBROADCASTSS (DI)(CX*1), Z29
+	VBROADCASTSS (SI)(DX*1), Z29
 	VFMADD231PS  Z29, Z30, Z2
 	VFMADD231PS  Z29, Z31, Z3
-	VBROADCASTSS (DI)(CX*2), Z28
+	VBROADCASTSS (SI)(DX*2), Z28
 	VFMADD231PS  Z28, Z30, Z4
 	VFMADD231PS  Z28, Z31, Z5
-	ADDQ         DX, DI
+	ADDQ         BX, SI
 	DECQ         AX
 	JNZ          loop
 
 done:
-	MOVQ         lanes+72(FP), AX
+	MOVQ         c_last+56(FP), AX
 	MOVQ         $-1, CX
 	BZHIQ        AX, CX, AX
 	KMOVW        AX, K1
-	MOVQ         c+48(FP), AX
-	MOVQ         stride+56(FP), CX
+	MOVQ         c_first+40(FP), AX
+	MOVQ         c_stride+48(FP), CX
+	SHLQ         $0x02, CX
 	VBROADCASTSS alpha+64(FP), Z29
 	VMULPS       Z29, Z0, Z0
 	VMULPS       Z29, Z1, Z1
@@ -367,17 +379,18 @@ store:
 	VZEROUPPER
 	RET
 
-// func strip4x1F32AVX512(k int, a *float32, row int, col int, b *float32, next int, c *float32, stride int, alpha float32, beta float32, lanes int)
+// func strip4x1F32AVX512(k int, a left[float32], b *float32, c target[float32], alpha float32, beta float32)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·strip4x1F32AVX512(SB), NOSPLIT, $0-80
+TEXT ·strip4x1F32AVX512(SB), NOSPLIT, $0-72
 	MOVQ   k+0(FP), AX
-	MOVQ   row+16(FP), CX
-	MOVQ   col+24(FP), DX
-	MOVQ   b+32(FP), BX
-	MOVQ   next+40(FP), SI
-	MOVQ   a+8(FP), DI
-	LEAQ   (DI)(CX*2), R8
-	ADDQ   CX, R8
+	MOVQ   b+32(FP), CX
+	MOVQ   a_row+16(FP), DX
+	SHLQ   $0x02, DX
+	MOVQ   a_col+24(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   a_first+8(FP), SI
+	LEAQ   (SI)(DX*2), DI
+	ADDQ   DX, DI
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -386,28 +399,29 @@ TEXT ·strip4x1F32AVX512(SB), NOSPLIT, $0-80
 	JZ     done
 
 loop:
-	VMOVUPS      (BX), Z30
-	ADDQ         SI, BX
-	VBROADCASTSS (DI), Z28
+	VMOVUPS      (CX), Z30
+	ADDQ         $0x00000040, CX
+	VBROADCASTSS (SI), Z28
 	VFMADD231PS  Z28, Z30, Z0
-	VBROADCASTSS (DI)(CX*1), Z29
+	VBROADCASTSS (SI)(DX*1), Z29
 	VFMADD231PS  Z29, Z30, Z1
-	VBROADCASTSS (DI)(CX*2), Z28
+	VBROADCASTSS (SI)(DX*2), Z28
 	VFMADD231PS  Z28, Z30, Z2
-	VBROADCASTSS (R8), Z29
+	VBROADCASTSS (DI), Z29
 	VFMADD231PS  Z29, Z30, Z3
-	ADDQ         DX, DI
-	ADDQ         DX, R8
+	ADDQ         BX, SI
+	ADDQ         BX, DI
 	DECQ         AX
 	JNZ          loop
 
 done:
-	MOVQ         lanes+72(FP), AX
+	MOVQ         c_last+56(FP), AX
 	MOVQ         $-1, CX
 	BZHIQ        AX, CX, AX
 	KMOVW        AX, K1
-	MOVQ         c+48(FP), AX
-	MOVQ         stride+56(FP), CX
+	MOVQ         c_first+40(FP), AX
+	MOVQ         c_stride+48(FP), CX
+	SHLQ         $0x02, CX
 	VBROADCASTSS alpha+64(FP), Z29
 	VMULPS       Z29, Z0, Z0
 	VMULPS       Z29, Z1, Z1
@@ -442,17 +456,18 @@ store:
 	VZEROUPPER
 	RET
 
-// func strip4x2F32AVX512(k int, a *float32, row int, col int, b *float32, next int, c *float32, stride int, alpha float32, beta float32, lanes int)
+// func strip4x2F32AVX512(k int, a left[float32], b *float32, c target[float32], alpha float32, beta float32)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·strip4x2F32AVX512(SB), NOSPLIT, $0-80
+TEXT ·strip4x2F32AVX512(SB), NOSPLIT, $0-72
 	MOVQ   k+0(FP), AX
-	MOVQ   row+16(FP), CX
-	MOVQ   col+24(FP), DX
-	MOVQ   b+32(FP), BX
-	MOVQ   next+40(FP), SI
-	MOVQ   a+8(FP), DI
-	LEAQ   (DI)(CX*2), R8
-	ADDQ   CX, R8
+	MOVQ   b+32(FP), CX
+	MOVQ   a_row+16(FP), DX
+	SHLQ   $0x02, DX
+	MOVQ   a_col+24(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   a_first+8(FP), SI
+	LEAQ   (SI)(DX*2), DI
+	ADDQ   DX, DI
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -465,33 +480,34 @@ TEXT ·strip4x2F32AVX512(SB), NOSPLIT, $0-80
 	JZ     done
 
 loop:
-	VMOVUPS      (BX), Z30
-	VMOVUPS      64(BX), Z31
-	ADDQ         SI, BX
-	VBROADCASTSS (DI), Z28
+	VMOVUPS      (CX), Z30
+	VMOVUPS      64(CX), Z31
+	ADDQ         $0x00000080, CX
+	VBROADCASTSS (SI), Z28
 	VFMADD231PS  Z28, Z30, Z0
 	VFMADD231PS  Z28, Z31, Z1
-	VBROADCASTSS (DI)(CX*1), Z29
+	VBROADCASTSS (SI)(DX*1), Z29
 	VFMADD231PS  Z29, Z30, Z2
 	VFMADD231PS  Z29, Z31, Z3
-	VBROADCASTSS (DI)(CX*2), Z28
+	VBROADCASTSS (SI)(DX*2), Z28
 	VFMADD231PS  Z28, Z30, Z4
 	VFMADD231PS  Z28, Z31, Z5
-	VBROADCASTSS (R8), Z29
+	VBROADCASTSS (DI), Z29
 	VFMADD231PS  Z29, Z30, Z6
 	VFMADD231PS  Z29, Z31, Z7
-	ADDQ         DX, DI
-	ADDQ         DX, R8
+	ADDQ         BX, SI
+	ADDQ         BX, DI
 	DECQ         AX
 	JNZ          loop
 
 done:
-	MOVQ         lanes+72(FP), AX
+	MOVQ         c_last+56(FP), AX
 	MOVQ         $-1, CX
 	BZHIQ        AX, CX, AX
 	KMOVW        AX, K1
-	MOVQ         c+48(FP), AX
-	MOVQ         stride+56(FP), CX
+	MOVQ         c_first+40(FP), AX
+	MOVQ         c_stride+48(FP), CX
+	SHLQ         $0x02, CX
 	VBROADCASTSS alpha+64(FP), Z29
 	VMULPS       Z29, Z0, Z0
 	VMULPS       Z29, Z1, Z1
@@ -542,17 +558,18 @@ store:
 	VZEROUPPER
 	RET
 
-// func strip5x1F32AVX512(k int, a *float32, row int, col int, b *float32, next int, c *float32, stride int, alpha float32, beta float32, lanes int)
+// func strip5x1F32AVX512(k int, a left[float32], b *float32, c target[float32], alpha float32, beta float32)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·strip5x1F32AVX512(SB), NOSPLIT, $0-80
+TEXT ·strip5x1F32AVX512(SB), NOSPLIT, $0-72
 	MOVQ   k+0(FP), AX
-	MOVQ   row+16(FP), CX
-	MOVQ   col+24(FP), DX
-	MOVQ   b+32(FP), BX
-	MOVQ   next+40(FP), SI
-	MOVQ   a+8(FP), DI
-	LEAQ   (DI)(CX*2), R8
-	ADDQ   CX, R8
+	MOVQ   b+32(FP), CX
+	MOVQ   a_row+16(FP), DX
+	SHLQ   $0x02, DX
+	MOVQ   a_col+24(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   a_first+8(FP), SI
+	LEAQ   (SI)(DX*2), DI
+	ADDQ   DX, DI
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -562,30 +579,31 @@ TEXT ·strip5x1F32AVX512(SB), NOSPLIT, $0-80
 	JZ     done
 
 loop:
-	VMOVUPS      (BX), Z30
-	ADDQ         SI, BX
-	VBROADCASTSS (DI), Z28
+	VMOVUPS      (CX), Z30
+	ADDQ         $0x00000040, CX
+	VBROADCASTSS (SI), Z28
 	VFMADD231PS  Z28, Z30, Z0
-	VBROADCASTSS (DI)(CX*1), Z29
+	VBROADCASTSS (SI)(DX*1), Z29
 	VFMADD231PS  Z29, Z30, Z1
-	VBROADCASTSS (DI)(CX*2), Z28
+	VBROADCASTSS (SI)(DX*2), Z28
 	VFMADD231PS  Z28, Z30, Z2
-	VBROADCASTSS (R8), Z29
+	VBROADCASTSS (DI), Z29
 	VFMADD231PS  Z29, Z30, Z3
-	VBROADCASTSS (R8)(CX*1), Z28
+	VBROADCASTSS (DI)(DX*1), Z28
 	VFMADD231PS  Z28, Z30, Z4
-	ADDQ         DX, DI
-	ADDQ         DX, R8
+	ADDQ         BX, SI
+	ADDQ         BX, DI
 	DECQ         AX
 	JNZ          loop
 
 done:
-	MOVQ         lanes+72(FP), AX
+	MOVQ         c_last+56(FP), AX
 	MOVQ         $-1, CX
 	BZHIQ        AX, CX, AX
 	KMOVW        AX, K1
-	MOVQ         c+48(FP), AX
-	MOVQ         stride+56(FP), CX
+	MOVQ         c_first+40(FP), AX
+	MOVQ         c_stride+48(FP), CX
+	SHLQ         $0x02, CX
 	VBROADCASTSS alpha+64(FP), Z29
 	VMULPS       Z29, Z0, Z0
 	VMULPS       Z29, Z1, Z1
@@ -626,17 +644,18 @@ store:
 	VZEROUPPER
 	RET
 
-// func strip5x2F32AVX512(k int, a *float32, row int, col int, b *float32, next int, c *float32, stride int, alpha float32, beta float32, lanes int)
+// func strip5x2F32AVX512(k int, a left[float32], b *float32, c target[float32], alpha float32, beta float32)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·strip5x2F32AVX512(SB), NOSPLIT, $0-80
+TEXT ·strip5x2F32AVX512(SB), NOSPLIT, $0-72
 	MOVQ   k+0(FP), AX
-	MOVQ   row+16(FP), CX
-	MOVQ   col+24(FP), DX
-	MOVQ   b+32(FP), BX
-	MOVQ   next+40(FP), SI
-	MOVQ   a+8(FP), DI
-	LEAQ   (DI)(CX*2), R8
-	ADDQ   CX, R8
+	MOVQ   b+32(FP), CX
+	MOVQ   a_row+16(FP), DX
+	SHLQ   $0x02, DX
+	MOVQ   a_col+24(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   a_first+8(FP), SI
+	LEAQ   (SI)(DX*2), DI
+	ADDQ   DX, DI
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -651,36 +670,37 @@ TEXT ·strip5x2F32AVX512(SB), NOSPLIT, $0-80
 	JZ     done
 
 loop:
-	VMOVUPS      (BX), Z30
-	VMOVUPS      64(BX), Z31
-	ADDQ         SI, BX
-	VBROADCASTSS (DI), Z28
+	VMOVUPS      (CX), Z30
+	VMOVUPS      64(CX), Z31
+	ADDQ         $0x00000080, CX
+	VBROADCASTSS (SI), Z28
 	VFMADD231PS  Z28, Z30, Z0
 	VFMADD231PS  Z28, Z31, Z1
-	VBROADCASTSS (DI)(CX*1), Z29
+	VBROADCASTSS (SI)(DX*1), Z29
 	VFMADD231PS  Z29, Z30, Z2
 	VFMADD231PS  Z29, Z31, Z3
-	VBROADCASTSS (DI)(CX*2), Z28
+	VBROADCASTSS (SI)(DX*2), Z28
 	VFMADD231PS  Z28, Z30, Z4
 	VFMADD231PS  Z28, Z31, Z5
-	VBROADCASTSS (R8), Z29
+	VBROADCASTSS (DI), Z29
 	VFMADD231PS  Z29, Z30, Z6
 	VFMADD231PS  Z29, Z31, Z7
-	VBROADCASTSS (R8)(CX*1), Z28
+	VBROADCASTSS (DI)(DX*1), Z28
 	VFMADD231PS  Z28, Z30, Z8
 	VFMADD231PS  Z28, Z31, Z9
-	ADDQ         DX, DI
-	ADDQ         DX, R8
+	ADDQ         BX, SI
+	ADDQ         BX, DI
 	DECQ         AX
 	JNZ          loop
 
 done:
-	MOVQ         lanes+72(FP), AX
+	MOVQ         c_last+56(FP), AX
 	MOVQ         $-1, CX
 	BZHIQ        AX, CX, AX
 	KMOVW        AX, K1
-	MOVQ         c+48(FP), AX
-	MOVQ         stride+56(FP), CX
+	MOVQ         c_first+40(FP), AX
+	MOVQ         c_stride+48(FP), CX
+	SHLQ         $0x02, CX
 	VBROADCASTSS alpha+64(FP), Z29
 	VMULPS       Z29, Z0, Z0
 	VMULPS       Z29, Z1, Z1
@@ -741,17 +761,18 @@ store:
 	VZEROUPPER
 	RET
 
-// func strip6x1F32AVX512(k int, a *float32, row int, col int, b *float32, next int, c *float32, stride int, alpha float32, beta float32, lanes int)
+// func strip6x1F32AVX512(k int, a left[float32], b *float32, c target[float32], alpha float32, beta float32)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·strip6x1F32AVX512(SB), NOSPLIT, $0-80
+TEXT ·strip6x1F32AVX512(SB), NOSPLIT, $0-72
 	MOVQ   k+0(FP), AX
-	MOVQ   row+16(FP), CX
-	MOVQ   col+24(FP), DX
-	MOVQ   b+32(FP), BX
-	MOVQ   next+40(FP), SI
-	MOVQ   a+8(FP), DI
-	LEAQ   (DI)(CX*2), R8
-	ADDQ   CX, R8
+	MOVQ   b+32(FP), CX
+	MOVQ   a_row+16(FP), DX
+	SHLQ   $0x02, DX
+	MOVQ   a_col+24(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   a_first+8(FP), SI
+	LEAQ   (SI)(DX*2), DI
+	ADDQ   DX, DI
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -762,32 +783,33 @@ TEXT ·strip6x1F32AVX512(SB), NOSPLIT, $0-80
 	JZ     done
 
 loop:
-	VMOVUPS      (BX), Z30
-	ADDQ         SI, BX
-	VBROADCASTSS (DI), Z28
+	VMOVUPS      (CX), Z30
+	ADDQ         $0x00000040, CX
+	VBROADCASTSS (SI), Z28
 	VFMADD231PS  Z28, Z30, Z0
-	VBROADCASTSS (DI)(CX*1), Z29
+	VBROADCASTSS (SI)(DX*1), Z29
 	VFMADD231PS  Z29, Z30, Z1
-	VBROADCASTSS (DI)(CX*2), Z28
+	VBROADCASTSS (SI)(DX*2), Z28
 	VFMADD231PS  Z28, Z30, Z2
-	VBROADCASTSS (R8), Z29
+	VBROADCASTSS (DI), Z29
 	VFMADD231PS  Z29, Z30, Z3
-	VBROADCASTSS (R8)(CX*1), Z28
+	VBROADCASTSS (DI)(DX*1), Z28
 	VFMADD231PS  Z28, Z30, Z4
-	VBROADCASTSS (R8)(CX*2), Z29
+	VBROADCASTSS (DI)(DX*2), Z29
 	VFMADD231PS  Z29, Z30, Z5
-	ADDQ         DX, DI
-	ADDQ         DX, R8
+	ADDQ         BX, SI
+	ADDQ         BX, DI
 	DECQ         AX
 	JNZ          loop
 
 done:
-	MOVQ         lanes+72(FP), AX
+	MOVQ         c_last+56(FP), AX
 	MOVQ         $-1, CX
 	BZHIQ        AX, CX, AX
 	KMOVW        AX, K1
-	MOVQ         c+48(FP), AX
-	MOVQ         stride+56(FP), CX
+	MOVQ         c_first+40(FP), AX
+	MOVQ         c_stride+48(FP), CX
+	SHLQ         $0x02, CX
 	VBROADCASTSS alpha+64(FP), Z29
 	VMULPS       Z29, Z0, Z0
 	VMULPS       Z29, Z1, Z1
@@ -834,17 +856,18 @@ store:
 	VZEROUPPER
 	RET
 
-// func strip6x2F32AVX512(k int, a *float32, row int, col int, b *float32, next int, c *float32, stride int, alpha float32, beta float32, lanes int)
+// func strip6x2F32AVX512(k int, a left[float32], b *float32, c target[float32], alpha float32, beta float32)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·strip6x2F32AVX512(SB), NOSPLIT, $0-80
+TEXT ·strip6x2F32AVX512(SB), NOSPLIT, $0-72
 	MOVQ   k+0(FP), AX
-	MOVQ   row+16(FP), CX
-	MOVQ   col+24(FP), DX
-	MOVQ   b+32(FP), BX
-	MOVQ   next+40(FP), SI
-	MOVQ   a+8(FP), DI
-	LEAQ   (DI)(CX*2), R8
-	ADDQ   CX, R8
+	MOVQ   b+32(FP), CX
+	MOVQ   a_row+16(FP), DX
+	SHLQ   $0x02, DX
+	MOVQ   a_col+24(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   a_first+8(FP), SI
+	LEAQ   (SI)(DX*2), DI
+	ADDQ   DX, DI
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -861,39 +884,40 @@ TEXT ·strip6x2F32AVX512(SB), NOSPLIT, $0-80
 	JZ     done
 
 loop:
-	VMOVUPS      (BX), Z30
-	VMOVUPS      64(BX), Z31
-	ADDQ         SI, BX
-	VBROADCASTSS (DI), Z28
+	VMOVUPS      (CX), Z30
+	VMOVUPS      64(CX), Z31
+	ADDQ         $0x00000080, CX
+	VBROADCASTSS (SI), Z28
 	VFMADD231PS  Z28, Z30, Z0
 	VFMADD231PS  Z28, Z31, Z1
-	VBROADCASTSS (DI)(CX*1), Z29
+	VBROADCASTSS (SI)(DX*1), Z29
 	VFMADD231PS  Z29, Z30, Z2
 	VFMADD231PS  Z29, Z31, Z3
-	VBROADCASTSS (DI)(CX*2), Z28
+	VBROADCASTSS (SI)(DX*2), Z28
 	VFMADD231PS  Z28, Z30, Z4
 	VFMADD231PS  Z28, Z31, Z5
-	VBROADCASTSS (R8), Z29
+	VBROADCASTSS (DI), Z29
 	VFMADD231PS  Z29, Z30, Z6
 	VFMADD231PS  Z29, Z31, Z7
-	VBROADCASTSS (R8)(CX*1), Z28
+	VBROADCASTSS (DI)(DX*1), Z28
 	VFMADD231PS  Z28, Z30, Z8
 	VFMADD231PS  Z28, Z31, Z9
-	VBROADCASTSS (R8)(CX*2), Z29
+	VBROADCASTSS (DI)(DX*2), Z29
 	VFMADD231PS  Z29, Z30, Z10
 	VFMADD231PS  Z29, Z31, Z11
-	ADDQ         DX, DI
-	ADDQ         DX, R8
+	ADDQ         BX, SI
+	ADDQ         BX, DI
 	DECQ         AX
 	JNZ          loop
 
 done:
-	MOVQ         lanes+72(FP), AX
+	MOVQ         c_last+56(FP), AX
 	MOVQ         $-1, CX
 	BZHIQ        AX, CX, AX
 	KMOVW        AX, K1
-	MOVQ         c+48(FP), AX
-	MOVQ         stride+56(FP), CX
+	MOVQ         c_first+40(FP), AX
+	MOVQ         c_stride+48(FP), CX
+	SHLQ         $0x02, CX
 	VBROADCASTSS alpha+64(FP), Z29
 	VMULPS       Z29, Z0, Z0
 	VMULPS       Z29, Z1, Z1
@@ -964,19 +988,20 @@ store:
 	VZEROUPPER
 	RET
 
-// func strip7x1F32AVX512(k int, a *float32, row int, col int, b *float32, next int, c *float32, stride int, alpha float32, beta float32, lanes int)
+// func strip7x1F32AVX512(k int, a left[float32], b *float32, c target[float32], alpha float32, beta float32)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·strip7x1F32AVX512(SB), NOSPLIT, $0-80
+TEXT ·strip7x1F32AVX512(SB), NOSPLIT, $0-72
 	MOVQ   k+0(FP), AX
-	MOVQ   row+16(FP), CX
-	MOVQ   col+24(FP), DX
-	MOVQ   b+32(FP), BX
-	MOVQ   next+40(FP), SI
-	MOVQ   a+8(FP), DI
-	LEAQ   (DI)(CX*2), R8
-	ADDQ   CX, R8
-	LEAQ   (R8)(CX*2), R9
-	ADDQ   CX, R9
+	MOVQ   b+32(FP), CX
+	MOVQ   a_row+16(FP), DX
+	SHLQ   $0x02, DX
+	MOVQ   a_col+24(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   a_first+8(FP), SI
+	LEAQ   (SI)(DX*2), DI
+	ADDQ   DX, DI
+	LEAQ   (DI)(DX*2), R8
+	ADDQ   DX, R8
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -988,35 +1013,36 @@ TEXT ·strip7x1F32AVX512(SB), NOSPLIT, $0-80
 	JZ     done
 
 loop:
-	VMOVUPS      (BX), Z30
-	ADDQ         SI, BX
-	VBROADCASTSS (DI), Z28
+	VMOVUPS      (CX), Z30
+	ADDQ         $0x00000040, CX
+	VBROADCASTSS (SI), Z28
 	VFMADD231PS  Z28, Z30, Z0
-	VBROADCASTSS (DI)(CX*1), Z29
+	VBROADCASTSS (SI)(DX*1), Z29
 	VFMADD231PS  Z29, Z30, Z1
-	VBROADCASTSS (DI)(CX*2), Z28
+	VBROADCASTSS (SI)(DX*2), Z28
 	VFMADD231PS  Z28, Z30, Z2
-	VBROADCASTSS (R8), Z29
+	VBROADCASTSS (DI), Z29
 	VFMADD231PS  Z29, Z30, Z3
-	VBROADCASTSS (R8)(CX*1), Z28
+	VBROADCASTSS (DI)(DX*1), Z28
 	VFMADD231PS  Z28, Z30, Z4
-	VBROADCASTSS (R8)(CX*2), Z29
+	VBROADCASTSS (DI)(DX*2), Z29
 	VFMADD231PS  Z29, Z30, Z5
-	VBROADCASTSS (R9), Z28
+	VBROADCASTSS (R8), Z28
 	VFMADD231PS  Z28, Z30, Z6
-	ADDQ         DX, DI
-	ADDQ         DX, R8
-	ADDQ         DX, R9
+	ADDQ         BX, SI
+	ADDQ         BX, DI
+	ADDQ         BX, R8
 	DECQ         AX
 	JNZ          loop
 
 done:
-	MOVQ         lanes+72(FP), AX
+	MOVQ         c_last+56(FP), AX
 	MOVQ         $-1, CX
 	BZHIQ        AX, CX, AX
 	KMOVW        AX, K1
-	MOVQ         c+48(FP), AX
-	MOVQ         stride+56(FP), CX
+	MOVQ         c_first+40(FP), AX
+	MOVQ         c_stride+48(FP), CX
+	SHLQ         $0x02, CX
 	VBROADCASTSS alpha+64(FP), Z29
 	VMULPS       Z29, Z0, Z0
 	VMULPS       Z29, Z1, Z1
@@ -1069,19 +1095,20 @@ store:
 	VZEROUPPER
 	RET
 
-// func strip7x2F32AVX512(k int, a *float32, row int, col int, b *float32, next int, c *float32, stride int, alpha float32, beta float32, lanes int)
+// func strip7x2F32AVX512(k int, a left[float32], b *float32, c target[float32], alpha float32, beta float32)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·strip7x2F32AVX512(SB), NOSPLIT, $0-80
+TEXT ·strip7x2F32AVX512(SB), NOSPLIT, $0-72
 	MOVQ   k+0(FP), AX
-	MOVQ   row+16(FP), CX
-	MOVQ   col+24(FP), DX
-	MOVQ   b+32(FP), BX
-	MOVQ   next+40(FP), SI
-	MOVQ   a+8(FP), DI
-	LEAQ   (DI)(CX*2), R8
-	ADDQ   CX, R8
-	LEAQ   (R8)(CX*2), R9
-	ADDQ   CX, R9
+	MOVQ   b+32(FP), CX
+	MOVQ   a_row+16(FP), DX
+	SHLQ   $0x02, DX
+	MOVQ   a_col+24(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   a_first+8(FP), SI
+	LEAQ   (SI)(DX*2), DI
+	ADDQ   DX, DI
+	LEAQ   (DI)(DX*2), R8
+	ADDQ   DX, R8
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -1100,43 +1127,44 @@ TEXT ·strip7x2F32AVX512(SB), NOSPLIT, $0-80
 	JZ     done
 
 loop:
-	VMOVUPS      (BX), Z30
-	VMOVUPS      64(BX), Z31
-	ADDQ         SI, BX
-	VBROADCASTSS (DI), Z28
+	VMOVUPS      (CX), Z30
+	VMOVUPS      64(CX), Z31
+	ADDQ         $0x00000080, CX
+	VBROADCASTSS (SI), Z28
 	VFMADD231PS  Z28, Z30, Z0
 	VFMADD231PS  Z28, Z31, Z1
-	VBROADCASTSS (DI)(CX*1), Z29
+	VBROADCASTSS (SI)(DX*1), Z29
 	VFMADD231PS  Z29, Z30, Z2
 	VFMADD231PS  Z29, Z31, Z3
-	VBROADCASTSS (DI)(CX*2), Z28
+	VBROADCASTSS (SI)(DX*2), Z28
 	VFMADD231PS  Z28, Z30, Z4
 	VFMADD231PS  Z28, Z31, Z5
-	VBROADCASTSS (R8), Z29
+	VBROADCASTSS (DI), Z29
 	VFMADD231PS  Z29, Z30, Z6
 	VFMADD231PS  Z29, Z31, Z7
-	VBROADCASTSS (R8)(CX*1), Z28
+	VBROADCASTSS (DI)(DX*1), Z28
 	VFMADD231PS  Z28, Z30, Z8
 	VFMADD231PS  Z28, Z31, Z9
-	VBROADCASTSS (R8)(CX*2), Z29
+	VBROADCASTSS (DI)(DX*2), Z29
 	VFMADD231PS  Z29, Z30, Z10
 	VFMADD231PS  Z29, Z31, Z11
-	VBROADCASTSS (R9), Z28
+	VBROADCASTSS (R8), Z28
 	VFMADD231PS  Z28, Z30, Z12
 	VFMADD231PS  Z28, Z31, Z13
-	ADDQ         DX, DI
-	ADDQ         DX, R8
-	ADDQ         DX, R9
+	ADDQ         BX, SI
+	ADDQ         BX, DI
+	ADDQ         BX, R8
 	DECQ         AX
 	JNZ          loop
 
 done:
-	MOVQ         lanes+72(FP), AX
+	MOVQ         c_last+56(FP), AX
 	MOVQ         $-1, CX
 	BZHIQ        AX, CX, AX
 	KMOVW        AX, K1
-	MOVQ         c+48(FP), AX
-	MOVQ         stride+56(FP), CX
+	MOVQ         c_first+40(FP), AX
+	MOVQ         c_stride+48(FP), CX
+	SHLQ         $0x02, CX
 	VBROADCASTSS alpha+64(FP), Z29
 	VMULPS       Z29, Z0, Z0
 	VMULPS       Z29, Z1, Z1
@@ -1217,19 +1245,20 @@ store:
 	VZEROUPPER
 	RET
 
-// func strip8x1F32AVX512(k int, a *float32, row int, col int, b *float32, next int, c *float32, stride int, alpha float32, beta float32, lanes int)
+// func strip8x1F32AVX512(k int, a left[float32], b *float32, c target[float32], alpha float32, beta float32)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·strip8x1F32AVX512(SB), NOSPLIT, $0-80
+TEXT ·strip8x1F32AVX512(SB), NOSPLIT, $0-72
 	MOVQ   k+0(FP), AX
-	MOVQ   row+16(FP), CX
-	MOVQ   col+24(FP), DX
-	MOVQ   b+32(FP), BX
-	MOVQ   next+40(FP), SI
-	MOVQ   a+8(FP), DI
-	LEAQ   (DI)(CX*2), R8
-	ADDQ   CX, R8
-	LEAQ   (R8)(CX*2), R9
-	ADDQ   CX, R9
+	MOVQ   b+32(FP), CX
+	MOVQ   a_row+16(FP), DX
+	SHLQ   $0x02, DX
+	MOVQ   a_col+24(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   a_first+8(FP), SI
+	LEAQ   (SI)(DX*2), DI
+	ADDQ   DX, DI
+	LEAQ   (DI)(DX*2), R8
+	ADDQ   DX, R8
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -1242,37 +1271,38 @@ TEXT ·strip8x1F32AVX512(SB), NOSPLIT, $0-80
 	JZ     done
 
 loop:
-	VMOVUPS      (BX), Z30
-	ADDQ         SI, BX
-	VBROADCASTSS (DI), Z28
+	VMOVUPS      (CX), Z30
+	ADDQ         $0x00000040, CX
+	VBROADCASTSS (SI), Z28
 	VFMADD231PS  Z28, Z30, Z0
-	VBROADCASTSS (DI)(CX*1), Z29
+	VBROADCASTSS (SI)(DX*1), Z29
 	VFMADD231PS  Z29, Z30, Z1
-	VBROADCASTSS (DI)(CX*2), Z28
+	VBROADCASTSS (SI)(DX*2), Z28
 	VFMADD231PS  Z28, Z30, Z2
-	VBROADCASTSS (R8), Z29
+	VBROADCASTSS (DI), Z29
 	VFMADD231PS  Z29, Z30, Z3
-	VBROADCASTSS (R8)(CX*1), Z28
+	VBROADCASTSS (DI)(DX*1), Z28
 	VFMADD231PS  Z28, Z30, Z4
-	VBROADCASTSS (R8)(CX*2), Z29
+	VBROADCASTSS (DI)(DX*2), Z29
 	VFMADD231PS  Z29, Z30, Z5
-	VBROADCASTSS (R9), Z28
+	VBROADCASTSS (R8), Z28
 	VFMADD231PS  Z28, Z30, Z6
-	VBROADCASTSS (R9)(CX*1), Z29
+	VBROADCASTSS (R8)(DX*1), Z29
 	VFMADD231PS  Z29, Z30, Z7
-	ADDQ         DX, DI
-	ADDQ         DX, R8
-	ADDQ         DX, R9
+	ADDQ         BX, SI
+	ADDQ         BX, DI
+	ADDQ         BX, R8
 	DECQ         AX
 	JNZ          loop
 
 done:
-	MOVQ         lanes+72(FP), AX
+	MOVQ         c_last+56(FP), AX
 	MOVQ         $-1, CX
 	BZHIQ        AX, CX, AX
 	KMOVW        AX, K1
-	MOVQ         c+48(FP), AX
-	MOVQ         stride+56(FP), CX
+	MOVQ         c_first+40(FP), AX
+	MOVQ         c_stride+48(FP), CX
+	SHLQ         $0x02, CX
 	VBROADCASTSS alpha+64(FP), Z29
 	VMULPS       Z29, Z0, Z0
 	VMULPS       Z29, Z1, Z1
@@ -1331,19 +1361,20 @@ store:
 	VZEROUPPER
 	RET
 
-// func strip8x2F32AVX512(k int, a *float32, row int, col int, b *float32, next int, c *float32, stride int, alpha float32, beta float32, lanes int)
+// func strip8x2F32AVX512(k int, a left[float32], b *float32, c target[float32], alpha float32, beta float32)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·strip8x2F32AVX512(SB), NOSPLIT, $0-80
+TEXT ·strip8x2F32AVX512(SB), NOSPLIT, $0-72
 	MOVQ   k+0(FP), AX
-	MOVQ   row+16(FP), CX
-	MOVQ   col+24(FP), DX
-	MOVQ   b+32(FP), BX
-	MOVQ   next+40(FP), SI
-	MOVQ   a+8(FP), DI
-	LEAQ   (DI)(CX*2), R8
-	ADDQ   CX, R8
-	LEAQ   (R8)(CX*2), R9
-	ADDQ   CX, R9
+	MOVQ   b+32(FP), CX
+	MOVQ   a_row+16(FP), DX
+	SHLQ   $0x02, DX
+	MOVQ   a_col+24(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   a_first+8(FP), SI
+	LEAQ   (SI)(DX*2), DI
+	ADDQ   DX, DI
+	LEAQ   (DI)(DX*2), R8
+	ADDQ   DX, R8
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -1364,46 +1395,47 @@ TEXT ·strip8x2F32AVX512(SB), NOSPLIT, $0-80
 	JZ     done
 
 loop:
-	VMOVUPS      (BX), Z30
-	VMOVUPS      64(BX), Z31
-	ADDQ         SI, BX
-	VBROADCASTSS (DI), Z28
+	VMOVUPS      (CX), Z30
+	VMOVUPS      64(CX), Z31
+	ADDQ         $0x00000080, CX
+	VBROADCASTSS (SI), Z28
 	VFMADD231PS  Z28, Z30, Z0
 	VFMADD231PS  Z28, Z31, Z1
-	VBROADCASTSS (DI)(CX*1), Z29
+	VBROADCASTSS (SI)(DX*1), Z29
 	VFMADD231PS  Z29, Z30, Z2
 	VFMADD231PS  Z29, Z31, Z3
-	VBROADCASTSS (DI)(CX*2), Z28
+	VBROADCASTSS (SI)(DX*2), Z28
 	VFMADD231PS  Z28, Z30, Z4
 	VFMADD231PS  Z28, Z31, Z5
-	VBROADCASTSS (R8), Z29
+	VBROADCASTSS (DI), Z29
 	VFMADD231PS  Z29, Z30, Z6
 	VFMADD231PS  Z29, Z31, Z7
-	VBROADCASTSS (R8)(CX*1), Z28
+	VBROADCASTSS (DI)(DX*1), Z28
 	VFMADD231PS  Z28, Z30, Z8
 	VFMADD231PS  Z28, Z31, Z9
-	VBROADCASTSS (R8)(CX*2), Z29
+	VBROADCASTSS (DI)(DX*2), Z29
 	VFMADD231PS  Z29, Z30, Z10
 	VFMADD231PS  Z29, Z31, Z11
-	VBROADCASTSS (R9), Z28
+	VBROADCASTSS (R8), Z28
 	VFMADD231PS  Z28, Z30, Z12
 	VFMADD231PS  Z28, Z31, Z13
-	VBROADCASTSS (R9)(CX*1), Z29
+	VBROADCASTSS (R8)(DX*1), Z29
 	VFMADD231PS  Z29, Z30, Z14
 	VFMADD231PS  Z29, Z31, Z15
-	ADDQ         DX, DI
-	ADDQ         DX, R8
-	ADDQ         DX, R9
+	ADDQ         BX, SI
+	ADDQ         BX, DI
+	ADDQ         BX, R8
 	DECQ         AX
 	JNZ          loop
 
 done:
-	MOVQ         lanes+72(FP), AX
+	MOVQ         c_last+56(FP), AX
 	MOVQ         $-1, CX
 	BZHIQ        AX, CX, AX
 	KMOVW        AX, K1
-	MOVQ         c+48(FP), AX
-	MOVQ         stride+56(FP), CX
+	MOVQ         c_first+40(FP), AX
+	MOVQ         c_stride+48(FP), CX
+	SHLQ         $0x02, CX
 	VBROADCASTSS alpha+64(FP), Z29
 	VMULPS       Z29, Z0, Z0
 	VMULPS       Z29, Z1, Z1
@@ -1494,19 +1526,20 @@ store:
 	VZEROUPPER
 	RET
 
-// func strip9x1F32AVX512(k int, a *float32, row int, col int, b *float32, next int, c *float32, stride int, alpha float32, beta float32, lanes int)
+// func strip9x1F32AVX512(k int, a left[float32], b *float32, c target[float32], alpha float32, beta float32)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·strip9x1F32AVX512(SB), NOSPLIT, $0-80
+TEXT ·strip9x1F32AVX512(SB), NOSPLIT, $0-72
 	MOVQ   k+0(FP), AX
-	MOVQ   row+16(FP), CX
-	MOVQ   col+24(FP), DX
-	MOVQ   b+32(FP), BX
-	MOVQ   next+40(FP), SI
-	MOVQ   a+8(FP), DI
-	LEAQ   (DI)(CX*2), R8
-	ADDQ   CX, R8
-	LEAQ   (R8)(CX*2), R9
-	ADDQ   CX, R9
+	MOVQ   b+32(FP), CX
+	MOVQ   a_row+16(FP), DX
+	SHLQ   $0x02, DX
+	MOVQ   a_col+24(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   a_first+8(FP), SI
+	LEAQ   (SI)(DX*2), DI
+	ADDQ   DX, DI
+	LEAQ   (DI)(DX*2), R8
+	ADDQ   DX, R8
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -1520,39 +1553,40 @@ TEXT ·strip9x1F32AVX512(SB), NOSPLIT, $0-80
 	JZ     done
 
 loop:
-	VMOVUPS      (BX), Z30
-	ADDQ         SI, BX
-	VBROADCASTSS (DI), Z28
+	VMOVUPS      (CX), Z30
+	ADDQ         $0x00000040, CX
+	VBROADCASTSS (SI), Z28
 	VFMADD231PS  Z28, Z30, Z0
-	VBROADCASTSS (DI)(CX*1), Z29
+	VBROADCASTSS (SI)(DX*1), Z29
 	VFMADD231PS  Z29, Z30, Z1
-	VBROADCASTSS (DI)(CX*2), Z28
+	VBROADCASTSS (SI)(DX*2), Z28
 	VFMADD231PS  Z28, Z30, Z2
-	VBROADCASTSS (R8), Z29
+	VBROADCASTSS (DI), Z29
 	VFMADD231PS  Z29, Z30, Z3
-	VBROADCASTSS (R8)(CX*1), Z28
+	VBROADCASTSS (DI)(DX*1), Z28
 	VFMADD231PS  Z28, Z30, Z4
-	VBROADCASTSS (R8)(CX*2), Z29
+	VBROADCASTSS (DI)(DX*2), Z29
 	VFMADD231PS  Z29, Z30, Z5
-	VBROADCASTSS (R9), Z28
+	VBROADCASTSS (R8), Z28
 	VFMADD231PS  Z28, Z30, Z6
-	VBROADCASTSS (R9)(CX*1), Z29
+	VBROADCASTSS (R8)(DX*1), Z29
 	VFMADD231PS  Z29, Z30, Z7
-	VBROADCASTSS (R9)(CX*2), Z28
+	VBROADCASTSS (R8)(DX*2), Z28
 	VFMADD231PS  Z28, Z30, Z8
-	ADDQ         DX, DI
-	ADDQ         DX, R8
-	ADDQ         DX, R9
+	ADDQ         BX, SI
+	ADDQ         BX, DI
+	ADDQ         BX, R8
 	DECQ         AX
 	JNZ          loop
 
 done:
-	MOVQ         lanes+72(FP), AX
+	MOVQ         c_last+56(FP), AX
 	MOVQ         $-1, CX
 	BZHIQ        AX, CX, AX
 	KMOVW        AX, K1
-	MOVQ         c+48(FP), AX
-	MOVQ         stride+56(FP), CX
+	MOVQ         c_first+40(FP), AX
+	MOVQ         c_stride+48(FP), CX
+	SHLQ         $0x02, CX
 	VBROADCASTSS alpha+64(FP), Z29
 	VMULPS       Z29, Z0, Z0
 	VMULPS       Z29, Z1, Z1
@@ -1617,19 +1651,20 @@ store:
 	VZEROUPPER
 	RET
 
-// func strip9x2F32AVX512(k int, a *float32, row int, col int, b *float32, next int, c *float32, stride int, alpha float32, beta float32, lanes int)
+// func strip9x2F32AVX512(k int, a left[float32], b *float32, c target[float32], alpha float32, beta float32)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·strip9x2F32AVX512(SB), NOSPLIT, $0-80
+TEXT ·strip9x2F32AVX512(SB), NOSPLIT, $0-72
 	MOVQ   k+0(FP), AX
-	MOVQ   row+16(FP), CX
-	MOVQ   col+24(FP), DX
-	MOVQ   b+32(FP), BX
-	MOVQ   next+40(FP), SI
-	MOVQ   a+8(FP), DI
-	LEAQ   (DI)(CX*2), R8
-	ADDQ   CX, R8
-	LEAQ   (R8)(CX*2), R9
-	ADDQ   CX, R9
+	MOVQ   b+32(FP), CX
+	MOVQ   a_row+16(FP), DX
+	SHLQ   $0x02, DX
+	MOVQ   a_col+24(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   a_first+8(FP), SI
+	LEAQ   (SI)(DX*2), DI
+	ADDQ   DX, DI
+	LEAQ   (DI)(DX*2), R8
+	ADDQ   DX, R8
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -1652,49 +1687,50 @@ TEXT ·strip9x2F32AVX512(SB), NOSPLIT, $0-80
 	JZ     done
 
 loop:
-	VMOVUPS      (BX), Z30
-	VMOVUPS      64(BX), Z31
-	ADDQ         SI, BX
-	VBROADCASTSS (DI), Z28
+	VMOVUPS      (CX), Z30
+	VMOVUPS      64(CX), Z31
+	ADDQ         $0x00000080, CX
+	VBROADCASTSS (SI), Z28
 	VFMADD231PS  Z28, Z30, Z0
 	VFMADD231PS  Z28, Z31, Z1
-	VBROADCASTSS (DI)(CX*1), Z29
+	VBROADCASTSS (SI)(DX*1), Z29
 	VFMADD231PS  Z29, Z30, Z2
 	VFMADD231PS  Z29, Z31, Z3
-	VBROADCASTSS (DI)(CX*2), Z28
+	VBROADCASTSS (SI)(DX*2), Z28
 	VFMADD231PS  Z28, Z30, Z4
 	VFMADD231PS  Z28, Z31, Z5
-	VBROADCASTSS (R8), Z29
+	VBROADCASTSS (DI), Z29
 	VFMADD231PS  Z29, Z30, Z6
 	VFMADD231PS  Z29, Z31, Z7
-	VBROADCASTSS (R8)(CX*1), Z28
+	VBROADCASTSS (DI)(DX*1), Z28
 	VFMADD231PS  Z28, Z30, Z8
 	VFMADD231PS  Z28, Z31, Z9
-	VBROADCASTSS (R8)(CX*2), Z29
+	VBROADCASTSS (DI)(DX*2), Z29
 	VFMADD231PS  Z29, Z30, Z10
 	VFMADD231PS  Z29, Z31, Z11
-	VBROADCASTSS (R9), Z28
+	VBROADCASTSS (R8), Z28
 	VFMADD231PS  Z28, Z30, Z12
 	VFMADD231PS  Z28, Z31, Z13
-	VBROADCASTSS (R9)(CX*1), Z29
+	VBROADCASTSS (R8)(DX*1), Z29
 	VFMADD231PS  Z29, Z30, Z14
 	VFMADD231PS  Z29, Z31, Z15
-	VBROADCASTSS (R9)(CX*2), Z28
+	VBROADCASTSS (R8)(DX*2), Z28
 	VFMADD231PS  Z28, Z30, Z16
 	VFMADD231PS  Z28, Z31, Z17
-	ADDQ         DX, DI
-	ADDQ         DX, R8
-	ADDQ         DX, R9
+	ADDQ         BX, SI
+	ADDQ         BX, DI
+	ADDQ         BX, R8
 	DECQ         AX
 	JNZ          loop
 
 done:
-	MOVQ         lanes+72(FP), AX
+	MOVQ         c_last+56(FP), AX
 	MOVQ         $-1, CX
 	BZHIQ        AX, CX, AX
 	KMOVW        AX, K1
-	MOVQ         c+48(FP), AX
-	MOVQ         stride+56(FP), CX
+	MOVQ         c_first+40(FP), AX
+	MOVQ         c_stride+48(FP), CX
+	SHLQ         $0x02, CX
 	VBROADCASTSS alpha+64(FP), Z29
 	VMULPS       Z29, Z0, Z0
 	VMULPS       Z29, Z1, Z1
@@ -1795,21 +1831,22 @@ store:
 	VZEROUPPER
 	RET
 
-// func strip10x1F32AVX512(k int, a *float32, row int, col int, b *float32, next int, c *float32, stride int, alpha float32, beta float32, lanes int)
+// func strip10x1F32AVX512(k int, a left[float32], b *float32, c target[float32], alpha float32, beta float32)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·strip10x1F32AVX512(SB), NOSPLIT, $0-80
+TEXT ·strip10x1F32AVX512(SB), NOSPLIT, $0-72
 	MOVQ   k+0(FP), AX
-	MOVQ   row+16(FP), CX
-	MOVQ   col+24(FP), DX
-	MOVQ   b+32(FP), BX
-	MOVQ   next+40(FP), SI
-	MOVQ   a+8(FP), DI
-	LEAQ   (DI)(CX*2), R8
-	ADDQ   CX, R8
-	LEAQ   (R8)(CX*2), R9
-	ADDQ   CX, R9
-	LEAQ   (R9)(CX*2), R10
-	ADDQ   CX, R10
+	MOVQ   b+32(FP), CX
+	MOVQ   a_row+16(FP), DX
+	SHLQ   $0x02, DX
+	MOVQ   a_col+24(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   a_first+8(FP), SI
+	LEAQ   (SI)(DX*2), DI
+	ADDQ   DX, DI
+	LEAQ   (DI)(DX*2), R8
+	ADDQ   DX, R8
+	LEAQ   (R8)(DX*2), R9
+	ADDQ   DX, R9
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -1824,42 +1861,43 @@ TEXT ·strip10x1F32AVX512(SB), NOSPLIT, $0-80
 	JZ     done
 
 loop:
-	VMOVUPS      (BX), Z30
-	ADDQ         SI, BX
-	VBROADCASTSS (DI), Z28
+	VMOVUPS      (CX), Z30
+	ADDQ         $0x00000040, CX
+	VBROADCASTSS (SI), Z28
 	VFMADD231PS  Z28, Z30, Z0
-	VBROADCASTSS (DI)(CX*1), Z29
+	VBROADCASTSS (SI)(DX*1), Z29
 	VFMADD231PS  Z29, Z30, Z1
-	VBROADCASTSS (DI)(CX*2), Z28
+	VBROADCASTSS (SI)(DX*2), Z28
 	VFMADD231PS  Z28, Z30, Z2
-	VBROADCASTSS (R8), Z29
+	VBROADCASTSS (DI), Z29
 	VFMADD231PS  Z29, Z30, Z3
-	VBROADCASTSS (R8)(CX*1), Z28
+	VBROADCASTSS (DI)(DX*1), Z28
 	VFMADD231PS  Z28, Z30, Z4
-	VBROADCASTSS (R8)(CX*2), Z29
+	VBROADCASTSS (DI)(DX*2), Z29
 	VFMADD231PS  Z29, Z30, Z5
-	VBROADCASTSS (R9), Z28
+	VBROADCASTSS (R8), Z28
 	VFMADD231PS  Z28, Z30, Z6
-	VBROADCASTSS (R9)(CX*1), Z29
+	VBROADCASTSS (R8)(DX*1), Z29
 	VFMADD231PS  Z29, Z30, Z7
-	VBROADCASTSS (R9)(CX*2), Z28
+	VBROADCASTSS (R8)(DX*2), Z28
 	VFMADD231PS  Z28, Z30, Z8
-	VBROADCASTSS (R10), Z29
+	VBROADCASTSS (R9), Z29
 	VFMADD231PS  Z29, Z30, Z9
-	ADDQ         DX, DI
-	ADDQ         DX, R8
-	ADDQ         DX, R9
-	ADDQ         DX, R10
+	ADDQ         BX, SI
+	ADDQ         BX, DI
+	ADDQ         BX, R8
+	ADDQ         BX, R9
 	DECQ         AX
 	JNZ          loop
 
 done:
-	MOVQ         lanes+72(FP), AX
+	MOVQ         c_last+56(FP), AX
 	MOVQ         $-1, CX
 	BZHIQ        AX, CX, AX
 	KMOVW        AX, K1
-	MOVQ         c+48(FP), AX
-	MOVQ         stride+56(FP), CX
+	MOVQ         c_first+40(FP), AX
+	MOVQ         c_stride+48(FP), CX
+	SHLQ         $0x02, CX
 	VBROADCASTSS alpha+64(FP), Z29
 	VMULPS       Z29, Z0, Z0
 	VMULPS       Z29, Z1, Z1
@@ -1930,21 +1968,22 @@ store:
 	VZEROUPPER
 	RET
 
-// func strip10x2F32AVX512(k int, a *float32, row int, col int, b *float32, next int, c *float32, stride int, alpha float32, beta float32, lanes int)
+// func strip10x2F32AVX512(k int, a left[float32], b *float32, c target[float32], alpha float32, beta float32)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·strip10x2F32AVX512(SB), NOSPLIT, $0-80
+TEXT ·strip10x2F32AVX512(SB), NOSPLIT, $0-72
 	MOVQ   k+0(FP), AX
-	MOVQ   row+16(FP), CX
-	MOVQ   col+24(FP), DX
-	MOVQ   b+32(FP), BX
-	MOVQ   next+40(FP), SI
-	MOVQ   a+8(FP), DI
-	LEAQ   (DI)(CX*2), R8
-	ADDQ   CX, R8
-	LEAQ   (R8)(CX*2), R9
-	ADDQ   CX, R9
-	LEAQ   (R9)(CX*2), R10
-	ADDQ   CX, R10
+	MOVQ   b+32(FP), CX
+	MOVQ   a_row+16(FP), DX
+	SHLQ   $0x02, DX
+	MOVQ   a_col+24(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   a_first+8(FP), SI
+	LEAQ   (SI)(DX*2), DI
+	ADDQ   DX, DI
+	LEAQ   (DI)(DX*2), R8
+	ADDQ   DX, R8
+	LEAQ   (R8)(DX*2), R9
+	ADDQ   DX, R9
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -1969,53 +2008,54 @@ TEXT ·strip10x2F32AVX512(SB), NOSPLIT, $0-80
 	JZ     done
 
 loop:
-	VMOVUPS      (BX), Z30
-	VMOVUPS      64(BX), Z31
-	ADDQ         SI, BX
-	VBROADCASTSS (DI), Z28
+	VMOVUPS      (CX), Z30
+	VMOVUPS      64(CX), Z31
+	ADDQ         $0x00000080, CX
+	VBROADCASTSS (SI), Z28
 	VFMADD231PS  Z28, Z30, Z0
 	VFMADD231PS  Z28, Z31, Z1
-	VBROADCASTSS (DI)(CX*1), Z29
+	VBROADCASTSS (SI)(DX*1), Z29
 	VFMADD231PS  Z29, Z30, Z2
 	VFMADD231PS  Z29, Z31, Z3
-	VBROADCASTSS (DI)(CX*2), Z28
+	VBROADCASTSS (SI)(DX*2), Z28
 	VFMADD231PS  Z28, Z30, Z4
 	VFMADD231PS  Z28, Z31, Z5
-	VBROADCASTSS (R8), Z29
+	VBROADCASTSS (DI), Z29
 	VFMADD231PS  Z29, Z30, Z6
 	VFMADD231PS  Z29, Z31, Z7
-	VBROADCASTSS (R8)(CX*1), Z28
+	VBROADCASTSS (DI)(DX*1), Z28
 	VFMADD231PS  Z28, Z30, Z8
 	VFMADD231PS  Z28, Z31, Z9
-	VBROADCASTSS (R8)(CX*2), Z29
+	VBROADCASTSS (DI)(DX*2), Z29
 	VFMADD231PS  Z29, Z30, Z10
 	VFMADD231PS  Z29, Z31, Z11
-	VBROADCASTSS (R9), Z28
+	VBROADCASTSS (R8), Z28
 	VFMADD231PS  Z28, Z30, Z12
 	VFMADD231PS  Z28, Z31, Z13
-	VBROADCASTSS (R9)(CX*1), Z29
+	VBROADCASTSS (R8)(DX*1), Z29
 	VFMADD231PS  Z29, Z30, Z14
 	VFMADD231PS  Z29, Z31, Z15
-	VBROADCASTSS (R9)(CX*2), Z28
+	VBROADCASTSS (R8)(DX*2), Z28
 	VFMADD231PS  Z28, Z30, Z16
 	VFMADD231PS  Z28, Z31, Z17
-	VBROADCASTSS (R10), Z29
+	VBROADCASTSS (R9), Z29
 	VFMADD231PS  Z29, Z30, Z18
 	VFMADD231PS  Z29, Z31, Z19
-	ADDQ         DX, DI
-	ADDQ         DX, R8
-	ADDQ         DX, R9
-	ADDQ         DX, R10
+	ADDQ         BX, SI
+	ADDQ         BX, DI
+	ADDQ         BX, R8
+	ADDQ         BX, R9
 	DECQ         AX
 	JNZ          loop
 
 done:
-	MOVQ         lanes+72(FP), AX
+	MOVQ         c_last+56(FP), AX
 	MOVQ         $-1, CX
 	BZHIQ        AX, CX, AX
 	KMOVW        AX, K1
-	MOVQ         c+48(FP), AX
-	MOVQ         stride+56(FP), CX
+	MOVQ         c_first+40(FP), AX
+	MOVQ         c_stride+48(FP), CX
+	SHLQ         $0x02, CX
 	VBROADCASTSS alpha+64(FP), Z29
 	VMULPS       Z29, Z0, Z0
 	VMULPS       Z29, Z1, Z1
@@ -2126,21 +2166,22 @@ store:
 	VZEROUPPER
 	RET
 
-// func strip11x1F32AVX512(k int, a *float32, row int, col int, b *float32, next int, c *float32, stride int, alpha float32, beta float32, lanes int)
+// func strip11x1F32AVX512(k int, a left[float32], b *float32, c target[float32], alpha float32, beta float32)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·strip11x1F32AVX512(SB), NOSPLIT, $0-80
+TEXT ·strip11x1F32AVX512(SB), NOSPLIT, $0-72
 	MOVQ   k+0(FP), AX
-	MOVQ   row+16(FP), CX
-	MOVQ   col+24(FP), DX
-	MOVQ   b+32(FP), BX
-	MOVQ   next+40(FP), SI
-	MOVQ   a+8(FP), DI
-	LEAQ   (DI)(CX*2), R8
-	ADDQ   CX, R8
-	LEAQ   (R8)(CX*2), R9
-	ADDQ   CX, R9
-	LEAQ   (R9)(CX*2), R10
-	ADDQ   CX, R10
+	MOVQ   b+32(FP), CX
+	MOVQ   a_row+16(FP), DX
+	SHLQ   $0x02, DX
+	MOVQ   a_col+24(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   a_first+8(FP), SI
+	LEAQ   (SI)(DX*2), DI
+	ADDQ   DX, DI
+	LEAQ   (DI)(DX*2), R8
+	ADDQ   DX, R8
+	LEAQ   (R8)(DX*2), R9
+	ADDQ   DX, R9
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -2156,44 +2197,45 @@ TEXT ·strip11x1F32AVX512(SB), NOSPLIT, $0-80
 	JZ     done
 
 loop:
-	VMOVUPS      (BX), Z30
-	ADDQ         SI, BX
-	VBROADCASTSS (DI), Z28
+	VMOVUPS      (CX), Z30
+	ADDQ         $0x00000040, CX
+	VBROADCASTSS (SI), Z28
 	VFMADD231PS  Z28, Z30, Z0
-	VBROADCASTSS (DI)(CX*1), Z29
+	VBROADCASTSS (SI)(DX*1), Z29
 	VFMADD231PS  Z29, Z30, Z1
-	VBROADCASTSS (DI)(CX*2), Z28
+	VBROADCASTSS (SI)(DX*2), Z28
 	VFMADD231PS  Z28, Z30, Z2
-	VBROADCASTSS (R8), Z29
+	VBROADCASTSS (DI), Z29
 	VFMADD231PS  Z29, Z30, Z3
-	VBROADCASTSS (R8)(CX*1), Z28
+	VBROADCASTSS (DI)(DX*1), Z28
 	VFMADD231PS  Z28, Z30, Z4
-	VBROADCASTSS (R8)(CX*2), Z29
+	VBROADCASTSS (DI)(DX*2), Z29
 	VFMADD231PS  Z29, Z30, Z5
-	VBROADCASTSS (R9), Z28
+	VBROADCASTSS (R8), Z28
 	VFMADD231PS  Z28, Z30, Z6
-	VBROADCASTSS (R9)(CX*1), Z29
+	VBROADCASTSS (R8)(DX*1), Z29
 	VFMADD231PS  Z29, Z30, Z7
-	VBROADCASTSS (R9)(CX*2), Z28
+	VBROADCASTSS (R8)(DX*2), Z28
 	VFMADD231PS  Z28, Z30, Z8
-	VBROADCASTSS (R10), Z29
+	VBROADCASTSS (R9), Z29
 	VFMADD231PS  Z29, Z30, Z9
-	VBROADCASTSS (R10)(CX*1), Z28
+	VBROADCASTSS (R9)(DX*1), Z28
 	VFMADD231PS  Z28, Z30, Z10
-	ADDQ         DX, DI
-	ADDQ         DX, R8
-	ADDQ         DX, R9
-	ADDQ         DX, R10
+	ADDQ         BX, SI
+	ADDQ         BX, DI
+	ADDQ         BX, R8
+	ADDQ         BX, R9
 	DECQ         AX
 	JNZ          loop
 
 done:
-	MOVQ         lanes+72(FP), AX
+	MOVQ         c_last+56(FP), AX
 	MOVQ         $-1, CX
 	BZHIQ        AX, CX, AX
 	KMOVW        AX, K1
-	MOVQ         c+48(FP), AX
-	MOVQ         stride+56(FP), CX
+	MOVQ         c_first+40(FP), AX
+	MOVQ         c_stride+48(FP), CX
+	SHLQ         $0x02, CX
 	VBROADCASTSS alpha+64(FP), Z29
 	VMULPS       Z29, Z0, Z0
 	VMULPS       Z29, Z1, Z1
@@ -2270,21 +2312,22 @@ store:
 	VZEROUPPER
 	RET
 
-// func strip11x2F32AVX512(k int, a *float32, row int, col int, b *float32, next int, c *float32, stride int, alpha float32, beta float32, lanes int)
+// func strip11x2F32AVX512(k int, a left[float32], b *float32, c target[float32], alpha float32, beta float32)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·strip11x2F32AVX512(SB), NOSPLIT, $0-80
+TEXT ·strip11x2F32AVX512(SB), NOSPLIT, $0-72
 	MOVQ   k+0(FP), AX
-	MOVQ   row+16(FP), CX
-	MOVQ   col+24(FP), DX
-	MOVQ   b+32(FP), BX
-	MOVQ   next+40(FP), SI
-	MOVQ   a+8(FP), DI
-	LEAQ   (DI)(CX*2), R8
-	ADDQ   CX, R8
-	LEAQ   (R8)(CX*2), R9
-	ADDQ   CX, R9
-	LEAQ   (R9)(CX*2), R10
-	ADDQ   CX, R10
+	MOVQ   b+32(FP), CX
+	MOVQ   a_row+16(FP), DX
+	SHLQ   $0x02, DX
+	MOVQ   a_col+24(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   a_first+8(FP), SI
+	LEAQ   (SI)(DX*2), DI
+	ADDQ   DX, DI
+	LEAQ   (DI)(DX*2), R8
+	ADDQ   DX, R8
+	LEAQ   (R8)(DX*2), R9
+	ADDQ   DX, R9
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -2311,56 +2354,57 @@ TEXT ·strip11x2F32AVX512(SB), NOSPLIT, $0-80
 	JZ     done
 
 loop:
-	VMOVUPS      (BX), Z30
-	VMOVUPS      64(BX), Z31
-	ADDQ         SI, BX
-	VBROADCASTSS (DI), Z28
+	VMOVUPS      (CX), Z30
+	VMOVUPS      64(CX), Z31
+	ADDQ         $0x00000080, CX
+	VBROADCASTSS (SI), Z28
 	VFMADD231PS  Z28, Z30, Z0
 	VFMADD231PS  Z28, Z31, Z1
-	VBROADCASTSS (DI)(CX*1), Z29
+	VBROADCASTSS (SI)(DX*1), Z29
 	VFMADD231PS  Z29, Z30, Z2
 	VFMADD231PS  Z29, Z31, Z3
-	VBROADCASTSS (DI)(CX*2), Z28
+	VBROADCASTSS (SI)(DX*2), Z28
 	VFMADD231PS  Z28, Z30, Z4
 	VFMADD231PS  Z28, Z31, Z5
-	VBROADCASTSS (R8), Z29
+	VBROADCASTSS (DI), Z29
 	VFMADD231PS  Z29, Z30, Z6
 	VFMADD231PS  Z29, Z31, Z7
-	VBROADCASTSS (R8)(CX*1), Z28
+	VBROADCASTSS (DI)(DX*1), Z28
 	VFMADD231PS  Z28, Z30, Z8
 	VFMADD231PS  Z28, Z31, Z9
-	VBROADCASTSS (R8)(CX*2), Z29
+	VBROADCASTSS (DI)(DX*2), Z29
 	VFMADD231PS  Z29, Z30, Z10
 	VFMADD231PS  Z29, Z31, Z11
-	VBROADCASTSS (R9), Z28
+	VBROADCASTSS (R8), Z28
 	VFMADD231PS  Z28, Z30, Z12
 	VFMADD231PS  Z28, Z31, Z13
-	VBROADCASTSS (R9)(CX*1), Z29
+	VBROADCASTSS (R8)(DX*1), Z29
 	VFMADD231PS  Z29, Z30, Z14
 	VFMADD231PS  Z29, Z31, Z15
-	VBROADCASTSS (R9)(CX*2), Z28
+	VBROADCASTSS (R8)(DX*2), Z28
 	VFMADD231PS  Z28, Z30, Z16
 	VFMADD231PS  Z28, Z31, Z17
-	VBROADCASTSS (R10), Z29
+	VBROADCASTSS (R9), Z29
 	VFMADD231PS  Z29, Z30, Z18
 	VFMADD231PS  Z29, Z31, Z19
-	VBROADCASTSS (R10)(CX*1), Z28
+	VBROADCASTSS (R9)(DX*1), Z28
 	VFMADD231PS  Z28, Z30, Z20
 	VFMADD231PS  Z28, Z31, Z21
-	ADDQ         DX, DI
-	ADDQ         DX, R8
-	ADDQ         DX, R9
-	ADDQ         DX, R10
+	ADDQ         BX, SI
+	ADDQ         BX, DI
+	ADDQ         BX, R8
+	ADDQ         BX, R9
 	DECQ         AX
 	JNZ          loop
 
 done:
-	MOVQ         lanes+72(FP), AX
+	MOVQ         c_last+56(FP), AX
 	MOVQ         $-1, CX
 	BZHIQ        AX, CX, AX
 	KMOVW        AX, K1
-	MOVQ         c+48(FP), AX
-	MOVQ         stride+56(FP), CX
+	MOVQ         c_first+40(FP), AX
+	MOVQ         c_stride+48(FP), CX
+	SHLQ         $0x02, CX
 	VBROADCASTSS alpha+64(FP), Z29
 	VMULPS       Z29, Z0, Z0
 	VMULPS       Z29, Z1, Z1
@@ -2481,21 +2525,22 @@ store:
 	VZEROUPPER
 	RET
 
-// func strip12x1F32AVX512(k int, a *float32, row int, col int, b *float32, next int, c *float32, stride int, alpha float32, beta float32, lanes int)
+// func strip12x1F32AVX512(k int, a left[float32], b *float32, c target[float32], alpha float32, beta float32)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·strip12x1F32AVX512(SB), NOSPLIT, $0-80
+TEXT ·strip12x1F32AVX512(SB), NOSPLIT, $0-72
 	MOVQ   k+0(FP), AX
-	MOVQ   row+16(FP), CX
-	MOVQ   col+24(FP), DX
-	MOVQ   b+32(FP), BX
-	MOVQ   next+40(FP), SI
-	MOVQ   a+8(FP), DI
-	LEAQ   (DI)(CX*2), R8
-	ADDQ   CX, R8
-	LEAQ   (R8)(CX*2), R9
-	ADDQ   CX, R9
-	LEAQ   (R9)(CX*2), R10
-	ADDQ   CX, R10
+	MOVQ   b+32(FP), CX
+	MOVQ   a_row+16(FP), DX
+	SHLQ   $0x02, DX
+	MOVQ   a_col+24(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   a_first+8(FP), SI
+	LEAQ   (SI)(DX*2), DI
+	ADDQ   DX, DI
+	LEAQ   (DI)(DX*2), R8
+	ADDQ   DX, R8
+	LEAQ   (R8)(DX*2), R9
+	ADDQ   DX, R9
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -2512,46 +2557,47 @@ TEXT ·strip12x1F32AVX512(SB), NOSPLIT, $0-80
 	JZ     done
 
 loop:
-	VMOVUPS      (BX), Z30
-	ADDQ         SI, BX
-	VBROADCASTSS (DI), Z28
+	VMOVUPS      (CX), Z30
+	ADDQ         $0x00000040, CX
+	VBROADCASTSS (SI), Z28
 	VFMADD231PS  Z28, Z30, Z0
-	VBROADCASTSS (DI)(CX*1), Z29
+	VBROADCASTSS (SI)(DX*1), Z29
 	VFMADD231PS  Z29, Z30, Z1
-	VBROADCASTSS (DI)(CX*2), Z28
+	VBROADCASTSS (SI)(DX*2), Z28
 	VFMADD231PS  Z28, Z30, Z2
-	VBROADCASTSS (R8), Z29
+	VBROADCASTSS (DI), Z29
 	VFMADD231PS  Z29, Z30, Z3
-	VBROADCASTSS (R8)(CX*1), Z28
+	VBROADCASTSS (DI)(DX*1), Z28
 	VFMADD231PS  Z28, Z30, Z4
-	VBROADCASTSS (R8)(CX*2), Z29
+	VBROADCASTSS (DI)(DX*2), Z29
 	VFMADD231PS  Z29, Z30, Z5
-	VBROADCASTSS (R9), Z28
+	VBROADCASTSS (R8), Z28
 	VFMADD231PS  Z28, Z30, Z6
-	VBROADCASTSS (R9)(CX*1), Z29
+	VBROADCASTSS (R8)(DX*1), Z29
 	VFMADD231PS  Z29, Z30, Z7
-	VBROADCASTSS (R9)(CX*2), Z28
+	VBROADCASTSS (R8)(DX*2), Z28
 	VFMADD231PS  Z28, Z30, Z8
-	VBROADCASTSS (R10), Z29
+	VBROADCASTSS (R9), Z29
 	VFMADD231PS  Z29, Z30, Z9
-	VBROADCASTSS (R10)(CX*1), Z28
+	VBROADCASTSS (R9)(DX*1), Z28
 	VFMADD231PS  Z28, Z30, Z10
-	VBROADCASTSS (R10)(CX*2), Z29
+	VBROADCASTSS (R9)(DX*2), Z29
 	VFMADD231PS  Z29, Z30, Z11
-	ADDQ         DX, DI
-	ADDQ         DX, R8
-	ADDQ         DX, R9
-	ADDQ         DX, R10
+	ADDQ         BX, SI
+	ADDQ         BX, DI
+	ADDQ         BX, R8
+	ADDQ         BX, R9
 	DECQ         AX
 	JNZ          loop
 
 done:
-	MOVQ         lanes+72(FP), AX
+	MOVQ         c_last+56(FP), AX
 	MOVQ         $-1, CX
 	BZHIQ        AX, CX, AX
 	KMOVW        AX, K1
-	MOVQ         c+48(FP), AX
-	MOVQ         stride+56(FP), CX
+	MOVQ         c_first+40(FP), AX
+	MOVQ         c_stride+48(FP), CX
+	SHLQ         $0x02, CX
 	VBROADCASTSS alpha+64(FP), Z29
 	VMULPS       Z29, Z0, Z0
 	VMULPS       Z29, Z1, Z1
@@ -2634,21 +2680,22 @@ store:
 	VZEROUPPER
 	RET
 
-// func strip12x2F32AVX512(k int, a *float32, row int, col int, b *float32, next int, c *float32, stride int, alpha float32, beta float32, lanes int)
+// func strip12x2F32AVX512(k int, a left[float32], b *float32, c target[float32], alpha float32, beta float32)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·strip12x2F32AVX512(SB), NOSPLIT, $0-80
+TEXT ·strip12x2F32AVX512(SB), NOSPLIT, $0-72
 	MOVQ   k+0(FP), AX
-	MOVQ   row+16(FP), CX
-	MOVQ   col+24(FP), DX
-	MOVQ   b+32(FP), BX
-	MOVQ   next+40(FP), SI
-	MOVQ   a+8(FP), DI
-	LEAQ   (DI)(CX*2), R8
-	ADDQ   CX, R8
-	LEAQ   (R8)(CX*2), R9
-	ADDQ   CX, R9
-	LEAQ   (R9)(CX*2), R10
-	ADDQ   CX, R10
+	MOVQ   b+32(FP), CX
+	MOVQ   a_row+16(FP), DX
+	SHLQ   $0x02, DX
+	MOVQ   a_col+24(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   a_first+8(FP), SI
+	LEAQ   (SI)(DX*2), DI
+	ADDQ   DX, DI
+	LEAQ   (DI)(DX*2), R8
+	ADDQ   DX, R8
+	LEAQ   (R8)(DX*2), R9
+	ADDQ   DX, R9
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -2677,59 +2724,60 @@ TEXT ·strip12x2F32AVX512(SB), NOSPLIT, $0-80
 	JZ     done
 
 loop:
-	VMOVUPS      (BX), Z30
-	VMOVUPS      64(BX), Z31
-	ADDQ         SI, BX
-	VBROADCASTSS (DI), Z28
+	VMOVUPS      (CX), Z30
+	VMOVUPS      64(CX), Z31
+	ADDQ         $0x00000080, CX
+	VBROADCASTSS (SI), Z28
 	VFMADD231PS  Z28, Z30, Z0
 	VFMADD231PS  Z28, Z31, Z1
-	VBROADCASTSS (DI)(CX*1), Z29
+	VBROADCASTSS (SI)(DX*1), Z29
 	VFMADD231PS  Z29, Z30, Z2
 	VFMADD231PS  Z29, Z31, Z3
-	VBROADCASTSS (DI)(CX*2), Z28
+	VBROADCASTSS (SI)(DX*2), Z28
 	VFMADD231PS  Z28, Z30, Z4
 	VFMADD231PS  Z28, Z31, Z5
-	VBROADCASTSS (R8), Z29
+	VBROADCASTSS (DI), Z29
 	VFMADD231PS  Z29, Z30, Z6
 	VFMADD231PS  Z29, Z31, Z7
-	VBROADCASTSS (R8)(CX*1), Z28
+	VBROADCASTSS (DI)(DX*1), Z28
 	VFMADD231PS  Z28, Z30, Z8
 	VFMADD231PS  Z28, Z31, Z9
-	VBROADCASTSS (R8)(CX*2), Z29
+	VBROADCASTSS (DI)(DX*2), Z29
 	VFMADD231PS  Z29, Z30, Z10
 	VFMADD231PS  Z29, Z31, Z11
-	VBROADCASTSS (R9), Z28
+	VBROADCASTSS (R8), Z28
 	VFMADD231PS  Z28, Z30, Z12
 	VFMADD231PS  Z28, Z31, Z13
-	VBROADCASTSS (R9)(CX*1), Z29
+	VBROADCASTSS (R8)(DX*1), Z29
 	VFMADD231PS  Z29, Z30, Z14
 	VFMADD231PS  Z29, Z31, Z15
-	VBROADCASTSS (R9)(CX*2), Z28
+	VBROADCASTSS (R8)(DX*2), Z28
 	VFMADD231PS  Z28, Z30, Z16
 	VFMADD231PS  Z28, Z31, Z17
-	VBROADCASTSS (R10), Z29
+	VBROADCASTSS (R9), Z29
 	VFMADD231PS  Z29, Z30, Z18
 	VFMADD231PS  Z29, Z31, Z19
-	VBROADCASTSS (R10)(CX*1), Z28
+	VBROADCASTSS (R9)(DX*1), Z28
 	VFMADD231PS  Z28, Z30, Z20
 	VFMADD231PS  Z28, Z31, Z21
-	VBROADCASTSS (R10)(CX*2), Z29
+	VBROADCASTSS (R9)(DX*2), Z29
 	VFMADD231PS  Z29, Z30, Z22
 	VFMADD231PS  Z29, Z31, Z23
-	ADDQ         DX, DI
-	ADDQ         DX, R8
-	ADDQ         DX, R9
-	ADDQ         DX, R10
+	ADDQ         BX, SI
+	ADDQ         BX, DI
+	ADDQ         BX, R8
+	ADDQ         BX, R9
 	DECQ         AX
 	JNZ          loop
 
 done:
-	MOVQ         lanes+72(FP), AX
+	MOVQ         c_last+56(FP), AX
 	MOVQ         $-1, CX
 	BZHIQ        AX, CX, AX
 	KMOVW        AX, K1
-	MOVQ         c+48(FP), AX
-	MOVQ         stride+56(FP), CX
+	MOVQ         c_first+40(FP), AX
+	MOVQ         c_stride+48(FP), CX
+	SHLQ         $0x02, CX
 	VBROADCASTSS alpha+64(FP), Z29
 	VMULPS       Z29, Z0, Z0
 	VMULPS       Z29, Z1, Z1
@@ -2860,23 +2908,24 @@ store:
 	VZEROUPPER
 	RET
 
-// func strip13x1F32AVX512(k int, a *float32, row int, col int, b *float32, next int, c *float32, stride int, alpha float32, beta float32, lanes int)
+// func strip13x1F32AVX512(k int, a left[float32], b *float32, c target[float32], alpha float32, beta float32)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·strip13x1F32AVX512(SB), NOSPLIT, $0-80
+TEXT ·strip13x1F32AVX512(SB), NOSPLIT, $0-72
 	MOVQ   k+0(FP), AX
-	MOVQ   row+16(FP), CX
-	MOVQ   col+24(FP), DX
-	MOVQ   b+32(FP), BX
-	MOVQ   next+40(FP), SI
-	MOVQ   a+8(FP), DI
-	LEAQ   (DI)(CX*2), R8
-	ADDQ   CX, R8
-	LEAQ   (R8)(CX*2), R9
-	ADDQ   CX, R9
-	LEAQ   (R9)(CX*2), R10
-	ADDQ   CX, R10
-	LEAQ   (R10)(CX*2), R11
-	ADDQ   CX, R11
+	MOVQ   b+32(FP), CX
+	MOVQ   a_row+16(FP), DX
+	SHLQ   $0x02, DX
+	MOVQ   a_col+24(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   a_first+8(FP), SI
+	LEAQ   (SI)(DX*2), DI
+	ADDQ   DX, DI
+	LEAQ   (DI)(DX*2), R8
+	ADDQ   DX, R8
+	LEAQ   (R8)(DX*2), R9
+	ADDQ   DX, R9
+	LEAQ   (R9)(DX*2), R10
+	ADDQ   DX, R10
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -2894,49 +2943,50 @@ TEXT ·strip13x1F32AVX512(SB), NOSPLIT, $0-80
 	JZ     done
 
 loop:
-	VMOVUPS      (BX), Z30
-	ADDQ         SI, BX
-	VBROADCASTSS (DI), Z28
+	VMOVUPS      (CX), Z30
+	ADDQ         $0x00000040, CX
+	VBROADCASTSS (SI), Z28
 	VFMADD231PS  Z28, Z30, Z0
-	VBROADCASTSS (DI)(CX*1), Z29
+	VBROADCASTSS (SI)(DX*1), Z29
 	VFMADD231PS  Z29, Z30, Z1
-	VBROADCASTSS (DI)(CX*2), Z28
+	VBROADCASTSS (SI)(DX*2), Z28
 	VFMADD231PS  Z28, Z30, Z2
-	VBROADCASTSS (R8), Z29
+	VBROADCASTSS (DI), Z29
 	VFMADD231PS  Z29, Z30, Z3
-	VBROADCASTSS (R8)(CX*1), Z28
+	VBROADCASTSS (DI)(DX*1), Z28
 	VFMADD231PS  Z28, Z30, Z4
-	VBROADCASTSS (R8)(CX*2), Z29
+	VBROADCASTSS (DI)(DX*2), Z29
 	VFMADD231PS  Z29, Z30, Z5
-	VBROADCASTSS (R9), Z28
+	VBROADCASTSS (R8), Z28
 	VFMADD231PS  Z28, Z30, Z6
-	VBROADCASTSS (R9)(CX*1), Z29
+	VBROADCASTSS (R8)(DX*1), Z29
 	VFMADD231PS  Z29, Z30, Z7
-	VBROADCASTSS (R9)(CX*2), Z28
+	VBROADCASTSS (R8)(DX*2), Z28
 	VFMADD231PS  Z28, Z30, Z8
-	VBROADCASTSS (R10), Z29
+	VBROADCASTSS (R9), Z29
 	VFMADD231PS  Z29, Z30, Z9
-	VBROADCASTSS (R10)(CX*1), Z28
+	VBROADCASTSS (R9)(DX*1), Z28
 	VFMADD231PS  Z28, Z30, Z10
-	VBROADCASTSS (R10)(CX*2), Z29
+	VBROADCASTSS (R9)(DX*2), Z29
 	VFMADD231PS  Z29, Z30, Z11
-	VBROADCASTSS (R11), Z28
+	VBROADCASTSS (R10), Z28
 	VFMADD231PS  Z28, Z30, Z12
-	ADDQ         DX, DI
-	ADDQ         DX, R8
-	ADDQ         DX, R9
-	ADDQ         DX, R10
-	ADDQ         DX, R11
+	ADDQ         BX, SI
+	ADDQ         BX, DI
+	ADDQ         BX, R8
+	ADDQ         BX, R9
+	ADDQ         BX, R10
 	DECQ         AX
 	JNZ          loop
 
 done:
-	MOVQ         lanes+72(FP), AX
+	MOVQ         c_last+56(FP), AX
 	MOVQ         $-1, CX
 	BZHIQ        AX, CX, AX
 	KMOVW        AX, K1
-	MOVQ         c+48(FP), AX
-	MOVQ         stride+56(FP), CX
+	MOVQ         c_first+40(FP), AX
+	MOVQ         c_stride+48(FP), CX
+	SHLQ         $0x02, CX
 	VBROADCASTSS alpha+64(FP), Z29
 	VMULPS       Z29, Z0, Z0
 	VMULPS       Z29, Z1, Z1
@@ -3025,23 +3075,24 @@ store:
 	VZEROUPPER
 	RET
 
-// func strip13x2F32AVX512(k int, a *float32, row int, col int, b *float32, next int, c *float32, stride int, alpha float32, beta float32, lanes int)
+// func strip13x2F32AVX512(k int, a left[float32], b *float32, c target[float32], alpha float32, beta float32)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·strip13x2F32AVX512(SB), NOSPLIT, $0-80
+TEXT ·strip13x2F32AVX512(SB), NOSPLIT, $0-72
 	MOVQ   k+0(FP), AX
-	MOVQ   row+16(FP), CX
-	MOVQ   col+24(FP), DX
-	MOVQ   b+32(FP), BX
-	MOVQ   next+40(FP), SI
-	MOVQ   a+8(FP), DI
-	LEAQ   (DI)(CX*2), R8
-	ADDQ   CX, R8
-	LEAQ   (R8)(CX*2), R9
-	ADDQ   CX, R9
-	LEAQ   (R9)(CX*2), R10
-	ADDQ   CX, R10
-	LEAQ   (R10)(CX*2), R11
-	ADDQ   CX, R11
+	MOVQ   b+32(FP), CX
+	MOVQ   a_row+16(FP), DX
+	SHLQ   $0x02, DX
+	MOVQ   a_col+24(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   a_first+8(FP), SI
+	LEAQ   (SI)(DX*2), DI
+	ADDQ   DX, DI
+	LEAQ   (DI)(DX*2), R8
+	ADDQ   DX, R8
+	LEAQ   (R8)(DX*2), R9
+	ADDQ   DX, R9
+	LEAQ   (R9)(DX*2), R10
+	ADDQ   DX, R10
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -3072,63 +3123,64 @@ TEXT ·strip13x2F32AVX512(SB), NOSPLIT, $0-80
 	JZ     done
 
 loop:
-	VMOVUPS      (BX), Z30
-	VMOVUPS      64(BX), Z31
-	ADDQ         SI, BX
-	VBROADCASTSS (DI), Z28
+	VMOVUPS      (CX), Z30
+	VMOVUPS      64(CX), Z31
+	ADDQ         $0x00000080, CX
+	VBROADCASTSS (SI), Z28
 	VFMADD231PS  Z28, Z30, Z0
 	VFMADD231PS  Z28, Z31, Z1
-	VBROADCASTSS (DI)(CX*1), Z29
+	VBROADCASTSS (SI)(DX*1), Z29
 	VFMADD231PS  Z29, Z30, Z2
 	VFMADD231PS  Z29, Z31, Z3
-	VBROADCASTSS (DI)(CX*2), Z28
+	VBROADCASTSS (SI)(DX*2), Z28
 	VFMADD231PS  Z28, Z30, Z4
 	VFMADD231PS  Z28, Z31, Z5
-	VBROADCASTSS (R8), Z29
+	VBROADCASTSS (DI), Z29
 	VFMADD231PS  Z29, Z30, Z6
 	VFMADD231PS  Z29, Z31, Z7
-	VBROADCASTSS (R8)(CX*1), Z28
+	VBROADCASTSS (DI)(DX*1), Z28
 	VFMADD231PS  Z28, Z30, Z8
 	VFMADD231PS  Z28, Z31, Z9
-	VBROADCASTSS (R8)(CX*2), Z29
+	VBROADCASTSS (DI)(DX*2), Z29
 	VFMADD231PS  Z29, Z30, Z10
 	VFMADD231PS  Z29, Z31, Z11
-	VBROADCASTSS (R9), Z28
+	VBROADCASTSS (R8), Z28
 	VFMADD231PS  Z28, Z30, Z12
 	VFMADD231PS  Z28, Z31, Z13
-	VBROADCASTSS (R9)(CX*1), Z29
+	VBROADCASTSS (R8)(DX*1), Z29
 	VFMADD231PS  Z29, Z30, Z14
 	VFMADD231PS  Z29, Z31, Z15
-	VBROADCASTSS (R9)(CX*2), Z28
+	VBROADCASTSS (R8)(DX*2), Z28
 	VFMADD231PS  Z28, Z30, Z16
 	VFMADD231PS  Z28, Z31, Z17
-	VBROADCASTSS (R10), Z29
+	VBROADCASTSS (R9), Z29
 	VFMADD231PS  Z29, Z30, Z18
 	VFMADD231PS  Z29, Z31, Z19
-	VBROADCASTSS (R10)(CX*1), Z28
+	VBROADCASTSS (R9)(DX*1), Z28
 	VFMADD231PS  Z28, Z30, Z20
 	VFMADD231PS  Z28, Z31, Z21
-	VBROADCASTSS (R10)(CX*2), Z29
+	VBROADCASTSS (R9)(DX*2), Z29
 	VFMADD231PS  Z29, Z30, Z22
 	VFMADD231PS  Z29, Z31, Z23
-	VBROADCASTSS (R11), Z28
+	VBROADCASTSS (R10), Z28
 	VFMADD231PS  Z28, Z30, Z24
 	VFMADD231PS  Z28, Z31, Z25
-	ADDQ         DX, DI
-	ADDQ         DX, R8
-	ADDQ         DX, R9
-	ADDQ         DX, R10
-	ADDQ         DX, R11
+	ADDQ         BX, SI
+	ADDQ         BX, DI
+	ADDQ         BX, R8
+	ADDQ         BX, R9
+	ADDQ         BX, R10
 	DECQ         AX
 	JNZ          loop
 
 done:
-	MOVQ         lanes+72(FP), AX
+	MOVQ         c_last+56(FP), AX
 	MOVQ         $-1, CX
 	BZHIQ        AX, CX, AX
 	KMOVW        AX, K1
-	MOVQ         c+48(FP), AX
-	MOVQ         stride+56(FP), CX
+	MOVQ         c_first+40(FP), AX
+	MOVQ         c_stride+48(FP), CX
+	SHLQ         $0x02, CX
 	VBROADCASTSS alpha+64(FP), Z29
 	VMULPS       Z29, Z0, Z0
 	VMULPS       Z29, Z1, Z1
@@ -3269,23 +3321,24 @@ store:
 	VZEROUPPER
 	RET
 
-// func strip14x1F32AVX512(k int, a *float32, row int, col int, b *float32, next int, c *float32, stride int, alpha float32, beta float32, lanes int)
+// func strip14x1F32AVX512(k int, a left[float32], b *float32, c target[float32], alpha float32, beta float32)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·strip14x1F32AVX512(SB), NOSPLIT, $0-80
+TEXT ·strip14x1F32AVX512(SB), NOSPLIT, $0-72
 	MOVQ   k+0(FP), AX
-	MOVQ   row+16(FP), CX
-	MOVQ   col+24(FP), DX
-	MOVQ   b+32(FP), BX
-	MOVQ   next+40(FP), SI
-	MOVQ   a+8(FP), DI
-	LEAQ   (DI)(CX*2), R8
-	ADDQ   CX, R8
-	LEAQ   (R8)(CX*2), R9
-	ADDQ   CX, R9
-	LEAQ   (R9)(CX*2), R10
-	ADDQ   CX, R10
-	LEAQ   (R10)(CX*2), R11
-	ADDQ   CX, R11
+	MOVQ   b+32(FP), CX
+	MOVQ   a_row+16(FP), DX
+	SHLQ   $0x02, DX
+	MOVQ   a_col+24(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   a_first+8(FP), SI
+	LEAQ   (SI)(DX*2), DI
+	ADDQ   DX, DI
+	LEAQ   (DI)(DX*2), R8
+	ADDQ   DX, R8
+	LEAQ   (R8)(DX*2), R9
+	ADDQ   DX, R9
+	LEAQ   (R9)(DX*2), R10
+	ADDQ   DX, R10
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -3304,51 +3357,52 @@ TEXT ·strip14x1F32AVX512(SB), NOSPLIT, $0-80
 	JZ     done
 
 loop:
-	VMOVUPS      (BX), Z30
-	ADDQ         SI, BX
-	VBROADCASTSS (DI), Z28
+	VMOVUPS      (CX), Z30
+	ADDQ         $0x00000040, CX
+	VBROADCASTSS (SI), Z28
 	VFMADD231PS  Z28, Z30, Z0
-	VBROADCASTSS (DI)(CX*1), Z29
+	VBROADCASTSS (SI)(DX*1), Z29
 	VFMADD231PS  Z29, Z30, Z1
-	VBROADCASTSS (DI)(CX*2), Z28
+	VBROADCASTSS (SI)(DX*2), Z28
 	VFMADD231PS  Z28, Z30, Z2
-	VBROADCASTSS (R8), Z29
+	VBROADCASTSS (DI), Z29
 	VFMADD231PS  Z29, Z30, Z3
-	VBROADCASTSS (R8)(CX*1), Z28
+	VBROADCASTSS (DI)(DX*1), Z28
 	VFMADD231PS  Z28, Z30, Z4
-	VBROADCASTSS (R8)(CX*2), Z29
+	VBROADCASTSS (DI)(DX*2), Z29
 	VFMADD231PS  Z29, Z30, Z5
-	VBROADCASTSS (R9), Z28
+	VBROADCASTSS (R8), Z28
 	VFMADD231PS  Z28, Z30, Z6
-	VBROADCASTSS (R9)(CX*1), Z29
+	VBROADCASTSS (R8)(DX*1), Z29
 	VFMADD231PS  Z29, Z30, Z7
-	VBROADCASTSS (R9)(CX*2), Z28
+	VBROADCASTSS (R8)(DX*2), Z28
 	VFMADD231PS  Z28, Z30, Z8
-	VBROADCASTSS (R10), Z29
+	VBROADCASTSS (R9), Z29
 	VFMADD231PS  Z29, Z30, Z9
-	VBROADCASTSS (R10)(CX*1), Z28
+	VBROADCASTSS (R9)(DX*1), Z28
 	VFMADD231PS  Z28, Z30, Z10
-	VBROADCASTSS (R10)(CX*2), Z29
+	VBROADCASTSS (R9)(DX*2), Z29
 	VFMADD231PS  Z29, Z30, Z11
-	VBROADCASTSS (R11), Z28
+	VBROADCASTSS (R10), Z28
 	VFMADD231PS  Z28, Z30, Z12
-	VBROADCASTSS (R11)(CX*1), Z29
+	VBROADCASTSS (R10)(DX*1), Z29
 	VFMADD231PS  Z29, Z30, Z13
-	ADDQ         DX, DI
-	ADDQ         DX, R8
-	ADDQ         DX, R9
-	ADDQ         DX, R10
-	ADDQ         DX, R11
+	ADDQ         BX, SI
+	ADDQ         BX, DI
+	ADDQ         BX, R8
+	ADDQ         BX, R9
+	ADDQ         BX, R10
 	DECQ         AX
 	JNZ          loop
 
 done:
-	MOVQ         lanes+72(FP), AX
+	MOVQ         c_last+56(FP), AX
 	MOVQ         $-1, CX
 	BZHIQ        AX, CX, AX
 	KMOVW        AX, K1
-	MOVQ         c+48(FP), AX
-	MOVQ         stride+56(FP), CX
+	MOVQ         c_first+40(FP), AX
+	MOVQ         c_stride+48(FP), CX
+	SHLQ         $0x02, CX
 	VBROADCASTSS alpha+64(FP), Z29
 	VMULPS       Z29, Z0, Z0
 	VMULPS       Z29, Z1, Z1
@@ -3443,23 +3497,24 @@ store:
 	VZEROUPPER
 	RET
 
-// func strip14x2F32AVX512(k int, a *float32, row int, col int, b *float32, next int, c *float32, stride int, alpha float32, beta float32, lanes int)
+// func strip14x2F32AVX512(k int, a left[float32], b *float32, c target[float32], alpha float32, beta float32)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·strip14x2F32AVX512(SB), NOSPLIT, $0-80
+TEXT ·strip14x2F32AVX512(SB), NOSPLIT, $0-72
 	MOVQ   k+0(FP), AX
-	MOVQ   row+16(FP), CX
-	MOVQ   col+24(FP), DX
-	MOVQ   b+32(FP), BX
-	MOVQ   next+40(FP), SI
-	MOVQ   a+8(FP), DI
-	LEAQ   (DI)(CX*2), R8
-	ADDQ   CX, R8
-	LEAQ   (R8)(CX*2), R9
-	ADDQ   CX, R9
-	LEAQ   (R9)(CX*2), R10
-	ADDQ   CX, R10
-	LEAQ   (R10)(CX*2), R11
-	ADDQ   CX, R11
+	MOVQ   b+32(FP), CX
+	MOVQ   a_row+16(FP), DX
+	SHLQ   $0x02, DX
+	MOVQ   a_col+24(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   a_first+8(FP), SI
+	LEAQ   (SI)(DX*2), DI
+	ADDQ   DX, DI
+	LEAQ   (DI)(DX*2), R8
+	ADDQ   DX, R8
+	LEAQ   (R8)(DX*2), R9
+	ADDQ   DX, R9
+	LEAQ   (R9)(DX*2), R10
+	ADDQ   DX, R10
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -3492,66 +3547,67 @@ TEXT ·strip14x2F32AVX512(SB), NOSPLIT, $0-80
 	JZ     done
 
 loop:
-	VMOVUPS      (BX), Z30
-	VMOVUPS      64(BX), Z31
-	ADDQ         SI, BX
-	VBROADCASTSS (DI), Z28
+	VMOVUPS      (CX), Z30
+	VMOVUPS      64(CX), Z31
+	ADDQ         $0x00000080, CX
+	VBROADCASTSS (SI), Z28
 	VFMADD231PS  Z28, Z30, Z0
 	VFMADD231PS  Z28, Z31, Z1
-	VBROADCASTSS (DI)(CX*1), Z29
+	VBROADCASTSS (SI)(DX*1), Z29
 	VFMADD231PS  Z29, Z30, Z2
 	VFMADD231PS  Z29, Z31, Z3
-	VBROADCASTSS (DI)(CX*2), Z28
+	VBROADCASTSS (SI)(DX*2), Z28
 	VFMADD231PS  Z28, Z30, Z4
 	VFMADD231PS  Z28, Z31, Z5
-	VBROADCASTSS (R8), Z29
+	VBROADCASTSS (DI), Z29
 	VFMADD231PS  Z29, Z30, Z6
 	VFMADD231PS  Z29, Z31, Z7
-	VBROADCASTSS (R8)(CX*1), Z28
+	VBROADCASTSS (DI)(DX*1), Z28
 	VFMADD231PS  Z28, Z30, Z8
 	VFMADD231PS  Z28, Z31, Z9
-	VBROADCASTSS (R8)(CX*2), Z29
+	VBROADCASTSS (DI)(DX*2), Z29
 	VFMADD231PS  Z29, Z30, Z10
 	VFMADD231PS  Z29, Z31, Z11
-	VBROADCASTSS (R9), Z28
+	VBROADCASTSS (R8), Z28
 	VFMADD231PS  Z28, Z30, Z12
 	VFMADD231PS  Z28, Z31, Z13
-	VBROADCASTSS (R9)(CX*1), Z29
+	VBROADCASTSS (R8)(DX*1), Z29
 	VFMADD231PS  Z29, Z30, Z14
 	VFMADD231PS  Z29, Z31, Z15
-	VBROADCASTSS (R9)(CX*2), Z28
+	VBROADCASTSS (R8)(DX*2), Z28
 	VFMADD231PS  Z28, Z30, Z16
 	VFMADD231PS  Z28, Z31, Z17
-	VBROADCASTSS (R10), Z29
+	VBROADCASTSS (R9), Z29
 	VFMADD231PS  Z29, Z30, Z18
 	VFMADD231PS  Z29, Z31, Z19
-	VBROADCASTSS (R10)(CX*1), Z28
+	VBROADCASTSS (R9)(DX*1), Z28
 	VFMADD231PS  Z28, Z30, Z20
 	VFMADD231PS  Z28, Z31, Z21
-	VBROADCASTSS (R10)(CX*2), Z29
+	VBROADCASTSS (R9)(DX*2), Z29
 	VFMADD231PS  Z29, Z30, Z22
 	VFMADD231PS  Z29, Z31, Z23
-	VBROADCASTSS (R11), Z28
+	VBROADCASTSS (R10), Z28
 	VFMADD231PS  Z28, Z30, Z24
 	VFMADD231PS  Z28, Z31, Z25
-	VBROADCASTSS (R11)(CX*1), Z29
+	VBROADCASTSS (R10)(DX*1), Z29
 	VFMADD231PS  Z29, Z30, Z26
 	VFMADD231PS  Z29, Z31, Z27
-	ADDQ         DX, DI
-	ADDQ         DX, R8
-	ADDQ         DX, R9
-	ADDQ         DX, R10
-	ADDQ         DX, R11
+	ADDQ         BX, SI
+	ADDQ         BX, DI
+	ADDQ         BX, R8
+	ADDQ         BX, R9
+	ADDQ         BX, R10
 	DECQ         AX
 	JNZ          loop
 
 done:
-	MOVQ         lanes+72(FP), AX
+	MOVQ         c_last+56(FP), AX
 	MOVQ         $-1, CX
 	BZHIQ        AX, CX, AX
 	KMOVW        AX, K1
-	MOVQ         c+48(FP), AX
-	MOVQ         stride+56(FP), CX
+	MOVQ         c_first+40(FP), AX
+	MOVQ         c_stride+48(FP), CX
+	SHLQ         $0x02, CX
 	VBROADCASTSS alpha+64(FP), Z29
 	VMULPS       Z29, Z0, Z0
 	VMULPS       Z29, Z1, Z1
@@ -4288,35 +4344,37 @@ done:
 	VZEROUPPER
 	RET
 
-// func strip1x1F64AVX512(k int, a *float64, row int, col int, b *float64, next int, c *float64, stride int, alpha float64, beta float64, lanes int)
+// func strip1x1F64AVX512(k int, a left[float64], b *float64, c target[float64], alpha float64, beta float64)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·strip1x1F64AVX512(SB), NOSPLIT, $0-88
+TEXT ·strip1x1F64AVX512(SB), NOSPLIT, $0-80
 	MOVQ   k+0(FP), AX
-	MOVQ   row+16(FP), CX
-	MOVQ   col+24(FP), CX
-	MOVQ   b+32(FP), DX
-	MOVQ   next+40(FP), BX
-	MOVQ   a+8(FP), SI
+	MOVQ   b+32(FP), CX
+	MOVQ   a_row+16(FP), DX
+	SHLQ   $0x03, DX
+	MOVQ   a_col+24(FP), DX
+	SHLQ   $0x03, DX
+	MOVQ   a_first+8(FP), BX
 	VPXORD Z0, Z0, Z0
 	TESTQ  AX, AX
 	JZ     done
 
 loop:
-	VMOVUPD      (DX), Z30
-	ADDQ         BX, DX
-	VBROADCASTSD (SI), Z28
+	VMOVUPD      (CX), Z30
+	ADDQ         $0x00000040, CX
+	VBROADCASTSD (BX), Z28
 	VFMADD231PD  Z28, Z30, Z0
-	ADDQ         CX, SI
+	ADDQ         DX, BX
 	DECQ         AX
 	JNZ          loop
 
 done:
-	MOVQ         lanes+80(FP), AX
+	MOVQ         c_last+56(FP), AX
 	MOVQ         $-1, CX
 	BZHIQ        AX, CX, AX
 	KMOVW        AX, K1
-	MOVQ         c+48(FP), AX
-	MOVQ         stride+56(FP), CX
+	MOVQ         c_first+40(FP), AX
+	MOVQ         c_stride+48(FP), CX
+	SHLQ         $0x03, CX
 	VBROADCASTSD alpha+64(FP), Z29
 	VMULPD       Z29, Z0, Z0
 	MOVQ         beta+72(FP), DX
@@ -4333,38 +4391,40 @@ store:
 	VZEROUPPER
 	RET
 
-// func strip1x2F64AVX512(k int, a *float64, row int, col int, b *float64, next int, c *float64, stride int, alpha float64, beta float64, lanes int)
+// func strip1x2F64AVX512(k int, a left[float64], b *float64, c target[float64], alpha float64, beta float64)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·strip1x2F64AVX512(SB), NOSPLIT, $0-88
+TEXT ·strip1x2F64AVX512(SB), NOSPLIT, $0-80
 	MOVQ   k+0(FP), AX
-	MOVQ   row+16(FP), CX
-	MOVQ   col+24(FP), CX
-	MOVQ   b+32(FP), DX
-	MOVQ   next+40(FP), BX
-	MOVQ   a+8(FP), SI
+	MOVQ   b+32(FP), CX
+	MOVQ   a_row+16(FP), DX
+	SHLQ   $0x03, DX
+	MOVQ   a_col+24(FP), DX
+	SHLQ   $0x03, DX
+	MOVQ   a_first+8(FP), BX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	TESTQ  AX, AX
 	JZ     done
 
 loop:
-	VMOVUPD      (DX), Z30
-	VMOVUPD      64(DX), Z31
-	ADDQ         BX, DX
-	VBROADCASTSD (SI), Z28
+	VMOVUPD      (CX), Z30
+	VMOVUPD      64(CX), Z31
+	ADDQ         $0x00000080, CX
+	VBROADCASTSD (BX), Z28
 	VFMADD231PD  Z28, Z30, Z0
 	VFMADD231PD  Z28, Z31, Z1
-	ADDQ         CX, SI
+	ADDQ         DX, BX
 	DECQ         AX
 	JNZ          loop
 
 done:
-	MOVQ         lanes+80(FP), AX
+	MOVQ         c_last+56(FP), AX
 	MOVQ         $-1, CX
 	BZHIQ        AX, CX, AX
 	KMOVW        AX, K1
-	MOVQ         c+48(FP), AX
-	MOVQ         stride+56(FP), CX
+	MOVQ         c_first+40(FP), AX
+	MOVQ         c_stride+48(FP), CX
+	SHLQ         $0x03, CX
 	VBROADCASTSD alpha+64(FP), Z29
 	VMULPD       Z29, Z0, Z0
 	VMULPD       Z29, Z1, Z1
@@ -4385,38 +4445,40 @@ store:
 	VZEROUPPER
 	RET
 
-// func strip2x1F64AVX512(k int, a *float64, row int, col int, b *float64, next int, c *float64, stride int, alpha float64, beta float64, lanes int)
+// func strip2x1F64AVX512(k int, a left[float64], b *float64, c target[float64], alpha float64, beta float64)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·strip2x1F64AVX512(SB), NOSPLIT, $0-88
+TEXT ·strip2x1F64AVX512(SB), NOSPLIT, $0-80
 	MOVQ   k+0(FP), AX
-	MOVQ   row+16(FP), CX
-	MOVQ   col+24(FP), DX
-	MOVQ   b+32(FP), BX
-	MOVQ   next+40(FP), SI
-	MOVQ   a+8(FP), DI
+	MOVQ   b+32(FP), CX
+	MOVQ   a_row+16(FP), DX
+	SHLQ   $0x03, DX
+	MOVQ   a_col+24(FP), BX
+	SHLQ   $0x03, BX
+	MOVQ   a_first+8(FP), SI
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	TESTQ  AX, AX
 	JZ     done
 
 loop:
-	VMOVUPD      (BX), Z30
-	ADDQ         SI, BX
-	VBROADCASTSD (DI), Z28
+	VMOVUPD      (CX), Z30
+	ADDQ         $0x00000040, CX
+	VBROADCASTSD (SI), Z28
 	VFMADD231PD  Z28, Z30, Z0
-	VBROADCASTSD (DI)(CX*1), Z29
+	VBROADCASTSD (SI)(DX*1), Z29
 	VFMADD231PD  Z29, Z30, Z1
-	ADDQ         DX, DI
+	ADDQ         BX, SI
 	DECQ         AX
 	JNZ          loop
 
 done:
-	MOVQ         lanes+80(FP), AX
+	MOVQ         c_last+56(FP), AX
 	MOVQ         $-1, CX
 	BZHIQ        AX, CX, AX
 	KMOVW        AX, K1
-	MOVQ         c+48(FP), AX
-	MOVQ         stride+56(FP), CX
+	MOVQ         c_first+40(FP), AX
+	MOVQ         c_stride+48(FP), CX
+	SHLQ         $0x03, CX
 	VBROADCASTSD alpha+64(FP), Z29
 	VMULPD       Z29, Z0, Z0
 	VMULPD       Z29, Z1, Z1
@@ -4439,15 +4501,16 @@ store:
 	VZEROUPPER
 	RET
 
-// func strip2x2F64AVX512(k int, a *float64, row int, col int, b *float64, next int, c *float64, stride int, alpha float64, beta float64, lanes int)
+// func strip2x2F64AVX512(k int, a left[float64], b *float64, c target[float64], alpha float64, beta float64)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·strip2x2F64AVX512(SB), NOSPLIT, $0-88
+TEXT ·strip2x2F64AVX512(SB), NOSPLIT, $0-80
 	MOVQ   k+0(FP), AX
-	MOVQ   row+16(FP), CX
-	MOVQ   col+24(FP), DX
-	MOVQ   b+32(FP), BX
-	MOVQ   next+40(FP), SI
-	MOVQ   a+8(FP), DI
+	MOVQ   b+32(FP), CX
+	MOVQ   a_row+16(FP), DX
+	SHLQ   $0x03, DX
+	MOVQ   a_col+24(FP), BX
+	SHLQ   $0x03, BX
+	MOVQ   a_first+8(FP), SI
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -4456,26 +4519,27 @@ TEXT ·strip2x2F64AVX512(SB), NOSPLIT, $0-88
 	JZ     done
 
 loop:
-	VMOVUPD      (BX), Z30
-	VMOVUPD      64(BX), Z31
-	ADDQ         SI, BX
-	VBROADCASTSD (DI), Z28
+	VMOVUPD      (CX), Z30
+	VMOVUPD      64(CX), Z31
+	ADDQ         $0x00000080, CX
+	VBROADCASTSD (SI), Z28
 	VFMADD231PD  Z28, Z30, Z0
 	VFMADD231PD  Z28, Z31, Z1
-	VBROADCASTSD (DI)(CX*1), Z29
+	VBROADCASTSD (SI)(DX*1), Z29
 	VFMADD231PD  Z29, Z30, Z2
 	VFMADD231PD  Z29, Z31, Z3
-	ADDQ         DX, DI
+	ADDQ         BX, SI
 	DECQ         AX
 	JNZ          loop
 
 done:
-	MOVQ         lanes+80(FP), AX
+	MOVQ         c_last+56(FP), AX
 	MOVQ         $-1, CX
 	BZHIQ        AX, CX, AX
 	KMOVW        AX, K1
-	MOVQ         c+48(FP), AX
-	MOVQ         stride+56(FP), CX
+	MOVQ         c_first+40(FP), AX
+	MOVQ         c_stride+48(FP), CX
+	SHLQ         $0x03, CX
 	VBROADCASTSD alpha+64(FP), Z29
 	VMULPD       Z29, Z0, Z0
 	VMULPD       Z29, Z1, Z1
@@ -4506,15 +4570,16 @@ store:
 	VZEROUPPER
 	RET
 
-// func strip3x1F64AVX512(k int, a *float64, row int, col int, b *float64, next int, c *float64, stride int, alpha float64, beta float64, lanes int)
+// func strip3x1F64AVX512(k int, a left[float64], b *float64, c target[float64], alpha float64, beta float64)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·strip3x1F64AVX512(SB), NOSPLIT, $0-88
+TEXT ·strip3x1F64AVX512(SB), NOSPLIT, $0-80
 	MOVQ   k+0(FP), AX
-	MOVQ   row+16(FP), CX
-	MOVQ   col+24(FP), DX
-	MOVQ   b+32(FP), BX
-	MOVQ   next+40(FP), SI
-	MOVQ   a+8(FP), DI
+	MOVQ   b+32(FP), CX
+	MOVQ   a_row+16(FP), DX
+	SHLQ   $0x03, DX
+	MOVQ   a_col+24(FP), BX
+	SHLQ   $0x03, BX
+	MOVQ   a_first+8(FP), SI
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -4522,25 +4587,26 @@ TEXT ·strip3x1F64AVX512(SB), NOSPLIT, $0-88
 	JZ     done
 
 loop:
-	VMOVUPD      (BX), Z30
-	ADDQ         SI, BX
-	VBROADCASTSD (DI), Z28
+	VMOVUPD      (CX), Z30
+	ADDQ         $0x00000040, CX
+	VBROADCASTSD (SI), Z28
 	VFMADD231PD  Z28, Z30, Z0
-	VBROADCASTSD (DI)(CX*1), Z29
+	VBROADCASTSD (SI)(DX*1), Z29
 	VFMADD231PD  Z29, Z30, Z1
-	VBROADCASTSD (DI)(CX*2), Z28
+	VBROADCASTSD (SI)(DX*2), Z28
 	VFMADD231PD  Z28, Z30, Z2
-	ADDQ         DX, DI
+	ADDQ         BX, SI
 	DECQ         AX
 	JNZ          loop
 
 done:
-	MOVQ         lanes+80(FP), AX
+	MOVQ         c_last+56(FP), AX
 	MOVQ         $-1, CX
 	BZHIQ        AX, CX, AX
 	KMOVW        AX, K1
-	MOVQ         c+48(FP), AX
-	MOVQ         stride+56(FP), CX
+	MOVQ         c_first+40(FP), AX
+	MOVQ         c_stride+48(FP), CX
+	SHLQ         $0x03, CX
 	VBROADCASTSD alpha+64(FP), Z29
 	VMULPD       Z29, Z0, Z0
 	VMULPD       Z29, Z1, Z1
@@ -4569,15 +4635,16 @@ store:
 	VZEROUPPER
 	RET
 
-// func strip3x2F64AVX512(k int, a *float64, row int, col int, b *float64, next int, c *float64, stride int, alpha float64, beta float64, lanes int)
+// func strip3x2F64AVX512(k int, a left[float64], b *float64, c target[float64], alpha float64, beta float64)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·strip3x2F64AVX512(SB), NOSPLIT, $0-88
+TEXT ·strip3x2F64AVX512(SB), NOSPLIT, $0-80
 	MOVQ   k+0(FP), AX
-	MOVQ   row+16(FP), CX
-	MOVQ   col+24(FP), DX
-	MOVQ   b+32(FP), BX
-	MOVQ   next+40(FP), SI
-	MOVQ   a+8(FP), DI
+	MOVQ   b+32(FP), CX
+	MOVQ   a_row+16(FP), DX
+	SHLQ   $0x03, DX
+	MOVQ   a_col+24(FP), BX
+	SHLQ   $0x03, BX
+	MOVQ   a_first+8(FP), SI
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -4588,29 +4655,30 @@ TEXT ·strip3x2F64AVX512(SB), NOSPLIT, $0-88
 	JZ     done
 
 loop:
-	VMOVUPD      (BX), Z30
-	VMOVUPD      64(BX), Z31
-	ADDQ         SI, BX
-	VBROADCASTSD (DI), Z28
+	VMOVUPD      (CX), Z30
+	VMOVUPD      64(CX), Z31
+	ADDQ         $0x00000080, CX
+	VBROADCASTSD (SI), Z28
 	VFMADD231PD  Z28, Z30, Z0
 	VFMADD231PD  Z28, Z31, Z1
-	VBROADCASTSD (DI)(CX*1), Z29
+	VBROADCASTSD (SI)(DX*1), Z29
 	VFMADD231PD  Z29, Z30, Z2
 	VFMADD231PD  Z29, Z31, Z3
-	VBROADCASTSD (DI)(CX*2), Z28
+	VBROADCASTSD (SI)(DX*2), Z28
 	VFMADD231PD  Z28, Z30, Z4
 	VFMADD231PD  Z28, Z31, Z5
-	ADDQ         DX, DI
+	ADDQ         BX, SI
 	DECQ         AX
 	JNZ          loop
 
 done:
-	MOVQ         lanes+80(FP), AX
+	MOVQ         c_last+56(FP), AX
 	MOVQ         $-1, CX
 	BZHIQ        AX, CX, AX
 	KMOVW        AX, K1
-	MOVQ         c+48(FP), AX
-	MOVQ         stride+56(FP), CX
+	MOVQ         c_first+40(FP), AX
+	MOVQ         c_stride+48(FP), CX
+	SHLQ         $0x03, CX
 	VBROADCASTSD alpha+64(FP), Z29
 	VMULPD       Z29, Z0, Z0
 	VMULPD       Z29, Z1, Z1
@@ -4651,17 +4719,18 @@ store:
 	VZEROUPPER
 	RET
 
-// func strip4x1F64AVX512(k int, a *float64, row int, col int, b *float64, next int, c *float64, stride int, alpha float64, beta float64, lanes int)
+// func strip4x1F64AVX512(k int, a left[float64], b *float64, c target[float64], alpha float64, beta float64)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·strip4x1F64AVX512(SB), NOSPLIT, $0-88
+TEXT ·strip4x1F64AVX512(SB), NOSPLIT, $0-80
 	MOVQ   k+0(FP), AX
-	MOVQ   row+16(FP), CX
-	MOVQ   col+24(FP), DX
-	MOVQ   b+32(FP), BX
-	MOVQ   next+40(FP), SI
-	MOVQ   a+8(FP), DI
-	LEAQ   (DI)(CX*2), R8
-	ADDQ   CX, R8
+	MOVQ   b+32(FP), CX
+	MOVQ   a_row+16(FP), DX
+	SHLQ   $0x03, DX
+	MOVQ   a_col+24(FP), BX
+	SHLQ   $0x03, BX
+	MOVQ   a_first+8(FP), SI
+	LEAQ   (SI)(DX*2), DI
+	ADDQ   DX, DI
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -4670,28 +4739,29 @@ TEXT ·strip4x1F64AVX512(SB), NOSPLIT, $0-88
 	JZ     done
 
 loop:
-	VMOVUPD      (BX), Z30
-	ADDQ         SI, BX
-	VBROADCASTSD (DI), Z28
+	VMOVUPD      (CX), Z30
+	ADDQ         $0x00000040, CX
+	VBROADCASTSD (SI), Z28
 	VFMADD231PD  Z28, Z30, Z0
-	VBROADCASTSD (DI)(CX*1), Z29
+	VBROADCASTSD (SI)(DX*1), Z29
 	VFMADD231PD  Z29, Z30, Z1
-	VBROADCASTSD (DI)(CX*2), Z28
+	VBROADCASTSD (SI)(DX*2), Z28
 	VFMADD231PD  Z28, Z30, Z2
-	VBROADCASTSD (R8), Z29
+	VBROADCASTSD (DI), Z29
 	VFMADD231PD  Z29, Z30, Z3
-	ADDQ         DX, DI
-	ADDQ         DX, R8
+	ADDQ         BX, SI
+	ADDQ         BX, DI
 	DECQ         AX
 	JNZ          loop
 
 done:
-	MOVQ         lanes+80(FP), AX
+	MOVQ         c_last+56(FP), AX
 	MOVQ         $-1, CX
 	BZHIQ        AX, CX, AX
 	KMOVW        AX, K1
-	MOVQ         c+48(FP), AX
-	MOVQ         stride+56(FP), CX
+	MOVQ         c_first+40(FP), AX
+	MOVQ         c_stride+48(FP), CX
+	SHLQ         $0x03, CX
 	VBROADCASTSD alpha+64(FP), Z29
 	VMULPD       Z29, Z0, Z0
 	VMULPD       Z29, Z1, Z1
@@ -4726,17 +4796,18 @@ store:
 	VZEROUPPER
 	RET
 
-// func strip4x2F64AVX512(k int, a *float64, row int, col int, b *float64, next int, c *float64, stride int, alpha float64, beta float64, lanes int)
+// func strip4x2F64AVX512(k int, a left[float64], b *float64, c target[float64], alpha float64, beta float64)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·strip4x2F64AVX512(SB), NOSPLIT, $0-88
+TEXT ·strip4x2F64AVX512(SB), NOSPLIT, $0-80
 	MOVQ   k+0(FP), AX
-	MOVQ   row+16(FP), CX
-	MOVQ   col+24(FP), DX
-	MOVQ   b+32(FP), BX
-	MOVQ   next+40(FP), SI
-	MOVQ   a+8(FP), DI
-	LEAQ   (DI)(CX*2), R8
-	ADDQ   CX, R8
+	MOVQ   b+32(FP), CX
+	MOVQ   a_row+16(FP), DX
+	SHLQ   $0x03, DX
+	MOVQ   a_col+24(FP), BX
+	SHLQ   $0x03, BX
+	MOVQ   a_first+8(FP), SI
+	LEAQ   (SI)(DX*2), DI
+	ADDQ   DX, DI
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -4749,33 +4820,34 @@ TEXT ·strip4x2F64AVX512(SB), NOSPLIT, $0-88
 	JZ     done
 
 loop:
-	VMOVUPD      (BX), Z30
-	VMOVUPD      64(BX), Z31
-	ADDQ         SI, BX
-	VBROADCASTSD (DI), Z28
+	VMOVUPD      (CX), Z30
+	VMOVUPD      64(CX), Z31
+	ADDQ         $0x00000080, CX
+	VBROADCASTSD (SI), Z28
 	VFMADD231PD  Z28, Z30, Z0
 	VFMADD231PD  Z28, Z31, Z1
-	VBROADCASTSD (DI)(CX*1), Z29
+	VBROADCASTSD (SI)(DX*1), Z29
 	VFMADD231PD  Z29, Z30, Z2
 	VFMADD231PD  Z29, Z31, Z3
-	VBROADCASTSD (DI)(CX*2), Z28
+	VBROADCASTSD (SI)(DX*2), Z28
 	VFMADD231PD  Z28, Z30, Z4
 	VFMADD231PD  Z28, Z31, Z5
-	VBROADCASTSD (R8), Z29
+	VBROADCASTSD (DI), Z29
 	VFMADD231PD  Z29, Z30, Z6
 	VFMADD231PD  Z29, Z31, Z7
-	ADDQ         DX, DI
-	ADDQ         DX, R8
+	ADDQ         BX, SI
+	ADDQ         BX, DI
 	DECQ         AX
 	JNZ          loop
 
 done:
-	MOVQ         lanes+80(FP), AX
+	MOVQ         c_last+56(FP), AX
 	MOVQ         $-1, CX
 	BZHIQ        AX, CX, AX
 	KMOVW        AX, K1
-	MOVQ         c+48(FP), AX
-	MOVQ         stride+56(FP), CX
+	MOVQ         c_first+40(FP), AX
+	MOVQ         c_stride+48(FP), CX
+	SHLQ         $0x03, CX
 	VBROADCASTSD alpha+64(FP), Z29
 	VMULPD       Z29, Z0, Z0
 	VMULPD       Z29, Z1, Z1
@@ -4826,17 +4898,18 @@ store:
 	VZEROUPPER
 	RET
 
-// func strip5x1F64AVX512(k int, a *float64, row int, col int, b *float64, next int, c *float64, stride int, alpha float64, beta float64, lanes int)
+// func strip5x1F64AVX512(k int, a left[float64], b *float64, c target[float64], alpha float64, beta float64)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·strip5x1F64AVX512(SB), NOSPLIT, $0-88
+TEXT ·strip5x1F64AVX512(SB), NOSPLIT, $0-80
 	MOVQ   k+0(FP), AX
-	MOVQ   row+16(FP), CX
-	MOVQ   col+24(FP), DX
-	MOVQ   b+32(FP), BX
-	MOVQ   next+40(FP), SI
-	MOVQ   a+8(FP), DI
-	LEAQ   (DI)(CX*2), R8
-	ADDQ   CX, R8
+	MOVQ   b+32(FP), CX
+	MOVQ   a_row+16(FP), DX
+	SHLQ   $0x03, DX
+	MOVQ   a_col+24(FP), BX
+	SHLQ   $0x03, BX
+	MOVQ   a_first+8(FP), SI
+	LEAQ   (SI)(DX*2), DI
+	ADDQ   DX, DI
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -4846,30 +4919,31 @@ TEXT ·strip5x1F64AVX512(SB), NOSPLIT, $0-88
 	JZ     done
 
 loop:
-	VMOVUPD      (BX), Z30
-	ADDQ         SI, BX
-	VBROADCASTSD (DI), Z28
+	VMOVUPD      (CX), Z30
+	ADDQ         $0x00000040, CX
+	VBROADCASTSD (SI), Z28
 	VFMADD231PD  Z28, Z30, Z0
-	VBROADCASTSD (DI)(CX*1), Z29
+	VBROADCASTSD (SI)(DX*1), Z29
 	VFMADD231PD  Z29, Z30, Z1
-	VBROADCASTSD (DI)(CX*2), Z28
+	VBROADCASTSD (SI)(DX*2), Z28
 	VFMADD231PD  Z28, Z30, Z2
-	VBROADCASTSD (R8), Z29
+	VBROADCASTSD (DI), Z29
 	VFMADD231PD  Z29, Z30, Z3
-	VBROADCASTSD (R8)(CX*1), Z28
+	VBROADCASTSD (DI)(DX*1), Z28
 	VFMADD231PD  Z28, Z30, Z4
-	ADDQ         DX, DI
-	ADDQ         DX, R8
+	ADDQ         BX, SI
+	ADDQ         BX, DI
 	DECQ         AX
 	JNZ          loop
 
 done:
-	MOVQ         lanes+80(FP), AX
+	MOVQ         c_last+56(FP), AX
 	MOVQ         $-1, CX
 	BZHIQ        AX, CX, AX
 	KMOVW        AX, K1
-	MOVQ         c+48(FP), AX
-	MOVQ         stride+56(FP), CX
+	MOVQ         c_first+40(FP), AX
+	MOVQ         c_stride+48(FP), CX
+	SHLQ         $0x03, CX
 	VBROADCASTSD alpha+64(FP), Z29
 	VMULPD       Z29, Z0, Z0
 	VMULPD       Z29, Z1, Z1
@@ -4910,17 +4984,18 @@ store:
 	VZEROUPPER
 	RET
 
-// func strip5x2F64AVX512(k int, a *float64, row int, col int, b *float64, next int, c *float64, stride int, alpha float64, beta float64, lanes int)
+// func strip5x2F64AVX512(k int, a left[float64], b *float64, c target[float64], alpha float64, beta float64)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·strip5x2F64AVX512(SB), NOSPLIT, $0-88
+TEXT ·strip5x2F64AVX512(SB), NOSPLIT, $0-80
 	MOVQ   k+0(FP), AX
-	MOVQ   row+16(FP), CX
-	MOVQ   col+24(FP), DX
-	MOVQ   b+32(FP), BX
-	MOVQ   next+40(FP), SI
-	MOVQ   a+8(FP), DI
-	LEAQ   (DI)(CX*2), R8
-	ADDQ   CX, R8
+	MOVQ   b+32(FP), CX
+	MOVQ   a_row+16(FP), DX
+	SHLQ   $0x03, DX
+	MOVQ   a_col+24(FP), BX
+	SHLQ   $0x03, BX
+	MOVQ   a_first+8(FP), SI
+	LEAQ   (SI)(DX*2), DI
+	ADDQ   DX, DI
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -4935,36 +5010,37 @@ TEXT ·strip5x2F64AVX512(SB), NOSPLIT, $0-88
 	JZ     done
 
 loop:
-	VMOVUPD      (BX), Z30
-	VMOVUPD      64(BX), Z31
-	ADDQ         SI, BX
-	VBROADCASTSD (DI), Z28
+	VMOVUPD      (CX), Z30
+	VMOVUPD      64(CX), Z31
+	ADDQ         $0x00000080, CX
+	VBROADCASTSD (SI), Z28
 	VFMADD231PD  Z28, Z30, Z0
 	VFMADD231PD  Z28, Z31, Z1
-	VBROADCASTSD (DI)(CX*1), Z29
+	VBROADCASTSD (SI)(DX*1), Z29
 	VFMADD231PD  Z29, Z30, Z2
 	VFMADD231PD  Z29, Z31, Z3
-	VBROADCASTSD (DI)(CX*2), Z28
+	VBROADCASTSD (SI)(DX*2), Z28
 	VFMADD231PD  Z28, Z30, Z4
 	VFMADD231PD  Z28, Z31, Z5
-	VBROADCASTSD (R8), Z29
+	VBROADCASTSD (DI), Z29
 	VFMADD231PD  Z29, Z30, Z6
 	VFMADD231PD  Z29, Z31, Z7
-	VBROADCASTSD (R8)(CX*1), Z28
+	VBROADCASTSD (DI)(DX*1), Z28
 	VFMADD231PD  Z28, Z30, Z8
 	VFMADD231PD  Z28, Z31, Z9
-	ADDQ         DX, DI
-	ADDQ         DX, R8
+	ADDQ         BX, SI
+	ADDQ         BX, DI
 	DECQ         AX
 	JNZ          loop
 
 done:
-	MOVQ         lanes+80(FP), AX
+	MOVQ         c_last+56(FP), AX
 	MOVQ         $-1, CX
 	BZHIQ        AX, CX, AX
 	KMOVW        AX, K1
-	MOVQ         c+48(FP), AX
-	MOVQ         stride+56(FP), CX
+	MOVQ         c_first+40(FP), AX
+	MOVQ         c_stride+48(FP), CX
+	SHLQ         $0x03, CX
 	VBROADCASTSD alpha+64(FP), Z29
 	VMULPD       Z29, Z0, Z0
 	VMULPD       Z29, Z1, Z1
@@ -5025,17 +5101,18 @@ store:
 	VZEROUPPER
 	RET
 
-// func strip6x1F64AVX512(k int, a *float64, row int, col int, b *float64, next int, c *float64, stride int, alpha float64, beta float64, lanes int)
+// func strip6x1F64AVX512(k int, a left[float64], b *float64, c target[float64], alpha float64, beta float64)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·strip6x1F64AVX512(SB), NOSPLIT, $0-88
+TEXT ·strip6x1F64AVX512(SB), NOSPLIT, $0-80
 	MOVQ   k+0(FP), AX
-	MOVQ   row+16(FP), CX
-	MOVQ   col+24(FP), DX
-	MOVQ   b+32(FP), BX
-	MOVQ   next+40(FP), SI
-	MOVQ   a+8(FP), DI
-	LEAQ   (DI)(CX*2), R8
-	ADDQ   CX, R8
+	MOVQ   b+32(FP), CX
+	MOVQ   a_row+16(FP), DX
+	SHLQ   $0x03, DX
+	MOVQ   a_col+24(FP), BX
+	SHLQ   $0x03, BX
+	MOVQ   a_first+8(FP), SI
+	LEAQ   (SI)(DX*2), DI
+	ADDQ   DX, DI
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -5046,32 +5123,33 @@ TEXT ·strip6x1F64AVX512(SB), NOSPLIT, $0-88
 	JZ     done
 
 loop:
-	VMOVUPD      (BX), Z30
-	ADDQ         SI, BX
-	VBROADCASTSD (DI), Z28
+	VMOVUPD      (CX), Z30
+	ADDQ         $0x00000040, CX
+	VBROADCASTSD (SI), Z28
 	VFMADD231PD  Z28, Z30, Z0
-	VBROADCASTSD (DI)(CX*1), Z29
+	VBROADCASTSD (SI)(DX*1), Z29
 	VFMADD231PD  Z29, Z30, Z1
-	VBROADCASTSD (DI)(CX*2), Z28
+	VBROADCASTSD (SI)(DX*2), Z28
 	VFMADD231PD  Z28, Z30, Z2
-	VBROADCASTSD (R8), Z29
+	VBROADCASTSD (DI), Z29
 	VFMADD231PD  Z29, Z30, Z3
-	VBROADCASTSD (R8)(CX*1), Z28
+	VBROADCASTSD (DI)(DX*1), Z28
 	VFMADD231PD  Z28, Z30, Z4
-	VBROADCASTSD (R8)(CX*2), Z29
+	VBROADCASTSD (DI)(DX*2), Z29
 	VFMADD231PD  Z29, Z30, Z5
-	ADDQ         DX, DI
-	ADDQ         DX, R8
+	ADDQ         BX, SI
+	ADDQ         BX, DI
 	DECQ         AX
 	JNZ          loop
 
 done:
-	MOVQ         lanes+80(FP), AX
+	MOVQ         c_last+56(FP), AX
 	MOVQ         $-1, CX
 	BZHIQ        AX, CX, AX
 	KMOVW        AX, K1
-	MOVQ         c+48(FP), AX
-	MOVQ         stride+56(FP), CX
+	MOVQ         c_first+40(FP), AX
+	MOVQ         c_stride+48(FP), CX
+	SHLQ         $0x03, CX
 	VBROADCASTSD alpha+64(FP), Z29
 	VMULPD       Z29, Z0, Z0
 	VMULPD       Z29, Z1, Z1
@@ -5118,17 +5196,18 @@ store:
 	VZEROUPPER
 	RET
 
-// func strip6x2F64AVX512(k int, a *float64, row int, col int, b *float64, next int, c *float64, stride int, alpha float64, beta float64, lanes int)
+// func strip6x2F64AVX512(k int, a left[float64], b *float64, c target[float64], alpha float64, beta float64)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·strip6x2F64AVX512(SB), NOSPLIT, $0-88
+TEXT ·strip6x2F64AVX512(SB), NOSPLIT, $0-80
 	MOVQ   k+0(FP), AX
-	MOVQ   row+16(FP), CX
-	MOVQ   col+24(FP), DX
-	MOVQ   b+32(FP), BX
-	MOVQ   next+40(FP), SI
-	MOVQ   a+8(FP), DI
-	LEAQ   (DI)(CX*2), R8
-	ADDQ   CX, R8
+	MOVQ   b+32(FP), CX
+	MOVQ   a_row+16(FP), DX
+	SHLQ   $0x03, DX
+	MOVQ   a_col+24(FP), BX
+	SHLQ   $0x03, BX
+	MOVQ   a_first+8(FP), SI
+	LEAQ   (SI)(DX*2), DI
+	ADDQ   DX, DI
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -5145,39 +5224,40 @@ TEXT ·strip6x2F64AVX512(SB), NOSPLIT, $0-88
 	JZ     done
 
 loop:
-	VMOVUPD      (BX), Z30
-	VMOVUPD      64(BX), Z31
-	ADDQ         SI, BX
-	VBROADCASTSD (DI), Z28
+	VMOVUPD      (CX), Z30
+	VMOVUPD      64(CX), Z31
+	ADDQ         $0x00000080, CX
+	VBROADCASTSD (SI), Z28
 	VFMADD231PD  Z28, Z30, Z0
 	VFMADD231PD  Z28, Z31, Z1
-	VBROADCASTSD (DI)(CX*1), Z29
+	VBROADCASTSD (SI)(DX*1), Z29
 	VFMADD231PD  Z29, Z30, Z2
 	VFMADD231PD  Z29, Z31, Z3
-	VBROADCASTSD (DI)(CX*2), Z28
+	VBROADCASTSD (SI)(DX*2), Z28
 	VFMADD231PD  Z28, Z30, Z4
 	VFMADD231PD  Z28, Z31, Z5
-	VBROADCASTSD (R8), Z29
+	VBROADCASTSD (DI), Z29
 	VFMADD231PD  Z29, Z30, Z6
 	VFMADD231PD  Z29, Z31, Z7
-	VBROADCASTSD (R8)(CX*1), Z28
+	VBROADCASTSD (DI)(DX*1), Z28
 	VFMADD231PD  Z28, Z30, Z8
 	VFMADD231PD  Z28, Z31, Z9
-	VBROADCASTSD (R8)(CX*2), Z29
+	VBROADCASTSD (DI)(DX*2), Z29
 	VFMADD231PD  Z29, Z30, Z10
 	VFMADD231PD  Z29, Z31, Z11
-	ADDQ         DX, DI
-	ADDQ         DX, R8
+	ADDQ         BX, SI
+	ADDQ         BX, DI
 	DECQ         AX
 	JNZ          loop
 
 done:
-	MOVQ         lanes+80(FP), AX
+	MOVQ         c_last+56(FP), AX
 	MOVQ         $-1, CX
 	BZHIQ        AX, CX, AX
 	KMOVW        AX, K1
-	MOVQ         c+48(FP), AX
-	MOVQ         stride+56(FP), CX
+	MOVQ         c_first+40(FP), AX
+	MOVQ         c_stride+48(FP), CX
+	SHLQ         $0x03, CX
 	VBROADCASTSD alpha+64(FP), Z29
 	VMULPD       Z29, Z0, Z0
 	VMULPD       Z29, Z1, Z1
@@ -5248,19 +5328,20 @@ store:
 	VZEROUPPER
 	RET
 
-// func strip7x1F64AVX512(k int, a *float64, row int, col int, b *float64, next int, c *float64, stride int, alpha float64, beta float64, lanes int)
+// func strip7x1F64AVX512(k int, a left[float64], b *float64, c target[float64], alpha float64, beta float64)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·strip7x1F64AVX512(SB), NOSPLIT, $0-88
+TEXT ·strip7x1F64AVX512(SB), NOSPLIT, $0-80
 	MOVQ   k+0(FP), AX
-	MOVQ   row+16(FP), CX
-	MOVQ   col+24(FP), DX
-	MOVQ   b+32(FP), BX
-	MOVQ   next+40(FP), SI
-	MOVQ   a+8(FP), DI
-	LEAQ   (DI)(CX*2), R8
-	ADDQ   CX, R8
-	LEAQ   (R8)(CX*2), R9
-	ADDQ   CX, R9
+	MOVQ   b+32(FP), CX
+	MOVQ   a_row+16(FP), DX
+	SHLQ   $0x03, DX
+	MOVQ   a_col+24(FP), BX
+	SHLQ   $0x03, BX
+	MOVQ   a_first+8(FP), SI
+	LEAQ   (SI)(DX*2), DI
+	ADDQ   DX, DI
+	LEAQ   (DI)(DX*2), R8
+	ADDQ   DX, R8
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -5272,35 +5353,36 @@ TEXT ·strip7x1F64AVX512(SB), NOSPLIT, $0-88
 	JZ     done
 
 loop:
-	VMOVUPD      (BX), Z30
-	ADDQ         SI, BX
-	VBROADCASTSD (DI), Z28
+	VMOVUPD      (CX), Z30
+	ADDQ         $0x00000040, CX
+	VBROADCASTSD (SI), Z28
 	VFMADD231PD  Z28, Z30, Z0
-	VBROADCASTSD (DI)(CX*1), Z29
+	VBROADCASTSD (SI)(DX*1), Z29
 	VFMADD231PD  Z29, Z30, Z1
-	VBROADCASTSD (DI)(CX*2), Z28
+	VBROADCASTSD (SI)(DX*2), Z28
 	VFMADD231PD  Z28, Z30, Z2
-	VBROADCASTSD (R8), Z29
+	VBROADCASTSD (DI), Z29
 	VFMADD231PD  Z29, Z30, Z3
-	VBROADCASTSD (R8)(CX*1), Z28
+	VBROADCASTSD (DI)(DX*1), Z28
 	VFMADD231PD  Z28, Z30, Z4
-	VBROADCASTSD (R8)(CX*2), Z29
+	VBROADCASTSD (DI)(DX*2), Z29
 	VFMADD231PD  Z29, Z30, Z5
-	VBROADCASTSD (R9), Z28
+	VBROADCASTSD (R8), Z28
 	VFMADD231PD  Z28, Z30, Z6
-	ADDQ         DX, DI
-	ADDQ         DX, R8
-	ADDQ         DX, R9
+	ADDQ         BX, SI
+	ADDQ         BX, DI
+	ADDQ         BX, R8
 	DECQ         AX
 	JNZ          loop
 
 done:
-	MOVQ         lanes+80(FP), AX
+	MOVQ         c_last+56(FP), AX
 	MOVQ         $-1, CX
 	BZHIQ        AX, CX, AX
 	KMOVW        AX, K1
-	MOVQ         c+48(FP), AX
-	MOVQ         stride+56(FP), CX
+	MOVQ         c_first+40(FP), AX
+	MOVQ         c_stride+48(FP), CX
+	SHLQ         $0x03, CX
 	VBROADCASTSD alpha+64(FP), Z29
 	VMULPD       Z29, Z0, Z0
 	VMULPD       Z29, Z1, Z1
@@ -5353,19 +5435,20 @@ store:
 	VZEROUPPER
 	RET
 
-// func strip7x2F64AVX512(k int, a *float64, row int, col int, b *float64, next int, c *float64, stride int, alpha float64, beta float64, lanes int)
+// func strip7x2F64AVX512(k int, a left[float64], b *float64, c target[float64], alpha float64, beta float64)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·strip7x2F64AVX512(SB), NOSPLIT, $0-88
+TEXT ·strip7x2F64AVX512(SB), NOSPLIT, $0-80
 	MOVQ   k+0(FP), AX
-	MOVQ   row+16(FP), CX
-	MOVQ   col+24(FP), DX
-	MOVQ   b+32(FP), BX
-	MOVQ   next+40(FP), SI
-	MOVQ   a+8(FP), DI
-	LEAQ   (DI)(CX*2), R8
-	ADDQ   CX, R8
-	LEAQ   (R8)(CX*2), R9
-	ADDQ   CX, R9
+	MOVQ   b+32(FP), CX
+	MOVQ   a_row+16(FP), DX
+	SHLQ   $0x03, DX
+	MOVQ   a_col+24(FP), BX
+	SHLQ   $0x03, BX
+	MOVQ   a_first+8(FP), SI
+	LEAQ   (SI)(DX*2), DI
+	ADDQ   DX, DI
+	LEAQ   (DI)(DX*2), R8
+	ADDQ   DX, R8
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -5384,43 +5467,44 @@ TEXT ·strip7x2F64AVX512(SB), NOSPLIT, $0-88
 	JZ     done
 
 loop:
-	VMOVUPD      (BX), Z30
-	VMOVUPD      64(BX), Z31
-	ADDQ         SI, BX
-	VBROADCASTSD (DI), Z28
+	VMOVUPD      (CX), Z30
+	VMOVUPD      64(CX), Z31
+	ADDQ         $0x00000080, CX
+	VBROADCASTSD (SI), Z28
 	VFMADD231PD  Z28, Z30, Z0
 	VFMADD231PD  Z28, Z31, Z1
-	VBROADCASTSD (DI)(CX*1), Z29
+	VBROADCASTSD (SI)(DX*1), Z29
 	VFMADD231PD  Z29, Z30, Z2
 	VFMADD231PD  Z29, Z31, Z3
-	VBROADCASTSD (DI)(CX*2), Z28
+	VBROADCASTSD (SI)(DX*2), Z28
 	VFMADD231PD  Z28, Z30, Z4
 	VFMADD231PD  Z28, Z31, Z5
-	VBROADCASTSD (R8), Z29
+	VBROADCASTSD (DI), Z29
 	VFMADD231PD  Z29, Z30, Z6
 	VFMADD231PD  Z29, Z31, Z7
-	VBROADCASTSD (R8)(CX*1), Z28
+	VBROADCASTSD (DI)(DX*1), Z28
 	VFMADD231PD  Z28, Z30, Z8
 	VFMADD231PD  Z28, Z31, Z9
-	VBROADCASTSD (R8)(CX*2), Z29
+	VBROADCASTSD (DI)(DX*2), Z29
 	VFMADD231PD  Z29, Z30, Z10
 	VFMADD231PD  Z29, Z31, Z11
-	VBROADCASTSD (R9), Z28
+	VBROADCASTSD (R8), Z28
 	VFMADD231PD  Z28, Z30, Z12
 	VFMADD231PD  Z28, Z31, Z13
-	ADDQ         DX, DI
-	ADDQ         DX, R8
-	ADDQ         DX, R9
+	ADDQ         BX, SI
+	ADDQ         BX, DI
+	ADDQ         BX, R8
 	DECQ         AX
 	JNZ          loop
 
 done:
-	MOVQ         lanes+80(FP), AX
+	MOVQ         c_last+56(FP), AX
 	MOVQ         $-1, CX
 	BZHIQ        AX, CX, AX
 	KMOVW        AX, K1
-	MOVQ         c+48(FP), AX
-	MOVQ         stride+56(FP), CX
+	MOVQ         c_first+40(FP), AX
+	MOVQ         c_stride+48(FP), CX
+	SHLQ         $0x03, CX
 	VBROADCASTSD alpha+64(FP), Z29
 	VMULPD       Z29, Z0, Z0
 	VMULPD       Z29, Z1, Z1
@@ -5501,19 +5585,20 @@ store:
 	VZEROUPPER
 	RET
 
-// func strip8x1F64AVX512(k int, a *float64, row int, col int, b *float64, next int, c *float64, stride int, alpha float64, beta float64, lanes int)
+// func strip8x1F64AVX512(k int, a left[float64], b *float64, c target[float64], alpha float64, beta float64)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·strip8x1F64AVX512(SB), NOSPLIT, $0-88
+TEXT ·strip8x1F64AVX512(SB), NOSPLIT, $0-80
 	MOVQ   k+0(FP), AX
-	MOVQ   row+16(FP), CX
-	MOVQ   col+24(FP), DX
-	MOVQ   b+32(FP), BX
-	MOVQ   next+40(FP), SI
-	MOVQ   a+8(FP), DI
-	LEAQ   (DI)(CX*2), R8
-	ADDQ   CX, R8
-	LEAQ   (R8)(CX*2), R9
-	ADDQ   CX, R9
+	MOVQ   b+32(FP), CX
+	MOVQ   a_row+16(FP), DX
+	SHLQ   $0x03, DX
+	MOVQ   a_col+24(FP), BX
+	SHLQ   $0x03, BX
+	MOVQ   a_first+8(FP), SI
+	LEAQ   (SI)(DX*2), DI
+	ADDQ   DX, DI
+	LEAQ   (DI)(DX*2), R8
+	ADDQ   DX, R8
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -5526,37 +5611,38 @@ TEXT ·strip8x1F64AVX512(SB), NOSPLIT, $0-88
 	JZ     done
 
 loop:
-	VMOVUPD      (BX), Z30
-	ADDQ         SI, BX
-	VBROADCASTSD (DI), Z28
+	VMOVUPD      (CX), Z30
+	ADDQ         $0x00000040, CX
+	VBROADCASTSD (SI), Z28
 	VFMADD231PD  Z28, Z30, Z0
-	VBROADCASTSD (DI)(CX*1), Z29
+	VBROADCASTSD (SI)(DX*1), Z29
 	VFMADD231PD  Z29, Z30, Z1
-	VBROADCASTSD (DI)(CX*2), Z28
+	VBROADCASTSD (SI)(DX*2), Z28
 	VFMADD231PD  Z28, Z30, Z2
-	VBROADCASTSD (R8), Z29
+	VBROADCASTSD (DI), Z29
 	VFMADD231PD  Z29, Z30, Z3
-	VBROADCASTSD (R8)(CX*1), Z28
+	VBROADCASTSD (DI)(DX*1), Z28
 	VFMADD231PD  Z28, Z30, Z4
-	VBROADCASTSD (R8)(CX*2), Z29
+	VBROADCASTSD (DI)(DX*2), Z29
 	VFMADD231PD  Z29, Z30, Z5
-	VBROADCASTSD (R9), Z28
+	VBROADCASTSD (R8), Z28
 	VFMADD231PD  Z28, Z30, Z6
-	VBROADCASTSD (R9)(CX*1), Z29
+	VBROADCASTSD (R8)(DX*1), Z29
 	VFMADD231PD  Z29, Z30, Z7
-	ADDQ         DX, DI
-	ADDQ         DX, R8
-	ADDQ         DX, R9
+	ADDQ         BX, SI
+	ADDQ         BX, DI
+	ADDQ         BX, R8
 	DECQ         AX
 	JNZ          loop
 
 done:
-	MOVQ         lanes+80(FP), AX
+	MOVQ         c_last+56(FP), AX
 	MOVQ         $-1, CX
 	BZHIQ        AX, CX, AX
 	KMOVW        AX, K1
-	MOVQ         c+48(FP), AX
-	MOVQ         stride+56(FP), CX
+	MOVQ         c_first+40(FP), AX
+	MOVQ         c_stride+48(FP), CX
+	SHLQ         $0x03, CX
 	VBROADCASTSD alpha+64(FP), Z29
 	VMULPD       Z29, Z0, Z0
 	VMULPD       Z29, Z1, Z1
@@ -5615,19 +5701,20 @@ store:
 	VZEROUPPER
 	RET
 
-// func strip8x2F64AVX512(k int, a *float64, row int, col int, b *float64, next int, c *float64, stride int, alpha float64, beta float64, lanes int)
+// func strip8x2F64AVX512(k int, a left[float64], b *float64, c target[float64], alpha float64, beta float64)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·strip8x2F64AVX512(SB), NOSPLIT, $0-88
+TEXT ·strip8x2F64AVX512(SB), NOSPLIT, $0-80
 	MOVQ   k+0(FP), AX
-	MOVQ   row+16(FP), CX
-	MOVQ   col+24(FP), DX
-	MOVQ   b+32(FP), BX
-	MOVQ   next+40(FP), SI
-	MOVQ   a+8(FP), DI
-	LEAQ   (DI)(CX*2), R8
-	ADDQ   CX, R8
-	LEAQ   (R8)(CX*2), R9
-	ADDQ   CX, R9
+	MOVQ   b+32(FP), CX
+	MOVQ   a_row+16(FP), DX
+	SHLQ   $0x03, DX
+	MOVQ   a_col+24(FP), BX
+	SHLQ   $0x03, BX
+	MOVQ   a_first+8(FP), SI
+	LEAQ   (SI)(DX*2), DI
+	ADDQ   DX, DI
+	LEAQ   (DI)(DX*2), R8
+	ADDQ   DX, R8
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -5648,46 +5735,47 @@ TEXT ·strip8x2F64AVX512(SB), NOSPLIT, $0-88
 	JZ     done
 
 loop:
-	VMOVUPD      (BX), Z30
-	VMOVUPD      64(BX), Z31
-	ADDQ         SI, BX
-	VBROADCASTSD (DI), Z28
+	VMOVUPD      (CX), Z30
+	VMOVUPD      64(CX), Z31
+	ADDQ         $0x00000080, CX
+	VBROADCASTSD (SI), Z28
 	VFMADD231PD  Z28, Z30, Z0
 	VFMADD231PD  Z28, Z31, Z1
-	VBROADCASTSD (DI)(CX*1), Z29
+	VBROADCASTSD (SI)(DX*1), Z29
 	VFMADD231PD  Z29, Z30, Z2
 	VFMADD231PD  Z29, Z31, Z3
-	VBROADCASTSD (DI)(CX*2), Z28
+	VBROADCASTSD (SI)(DX*2), Z28
 	VFMADD231PD  Z28, Z30, Z4
 	VFMADD231PD  Z28, Z31, Z5
-	VBROADCASTSD (R8), Z29
+	VBROADCASTSD (DI), Z29
 	VFMADD231PD  Z29, Z30, Z6
 	VFMADD231PD  Z29, Z31, Z7
-	VBROADCASTSD (R8)(CX*1), Z28
+	VBROADCASTSD (DI)(DX*1), Z28
 	VFMADD231PD  Z28, Z30, Z8
 	VFMADD231PD  Z28, Z31, Z9
-	VBROADCASTSD (R8)(CX*2), Z29
+	VBROADCASTSD (DI)(DX*2), Z29
 	VFMADD231PD  Z29, Z30, Z10
 	VFMADD231PD  Z29, Z31, Z11
-	VBROADCASTSD (R9), Z28
+	VBROADCASTSD (R8), Z28
 	VFMADD231PD  Z28, Z30, Z12
 	VFMADD231PD  Z28, Z31, Z13
-	VBROADCASTSD (R9)(CX*1), Z29
+	VBROADCASTSD (R8)(DX*1), Z29
 	VFMADD231PD  Z29, Z30, Z14
 	VFMADD231PD  Z29, Z31, Z15
-	ADDQ         DX, DI
-	ADDQ         DX, R8
-	ADDQ         DX, R9
+	ADDQ         BX, SI
+	ADDQ         BX, DI
+	ADDQ         BX, R8
 	DECQ         AX
 	JNZ          loop
 
 done:
-	MOVQ         lanes+80(FP), AX
+	MOVQ         c_last+56(FP), AX
 	MOVQ         $-1, CX
 	BZHIQ        AX, CX, AX
 	KMOVW        AX, K1
-	MOVQ         c+48(FP), AX
-	MOVQ         stride+56(FP), CX
+	MOVQ         c_first+40(FP), AX
+	MOVQ         c_stride+48(FP), CX
+	SHLQ         $0x03, CX
 	VBROADCASTSD alpha+64(FP), Z29
 	VMULPD       Z29, Z0, Z0
 	VMULPD       Z29, Z1, Z1
@@ -5778,19 +5866,20 @@ store:
 	VZEROUPPER
 	RET
 
-// func strip9x1F64AVX512(k int, a *float64, row int, col int, b *float64, next int, c *float64, stride int, alpha float64, beta float64, lanes int)
+// func strip9x1F64AVX512(k int, a left[float64], b *float64, c target[float64], alpha float64, beta float64)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·strip9x1F64AVX512(SB), NOSPLIT, $0-88
+TEXT ·strip9x1F64AVX512(SB), NOSPLIT, $0-80
 	MOVQ   k+0(FP), AX
-	MOVQ   row+16(FP), CX
-	MOVQ   col+24(FP), DX
-	MOVQ   b+32(FP), BX
-	MOVQ   next+40(FP), SI
-	MOVQ   a+8(FP), DI
-	LEAQ   (DI)(CX*2), R8
-	ADDQ   CX, R8
-	LEAQ   (R8)(CX*2), R9
-	ADDQ   CX, R9
+	MOVQ   b+32(FP), CX
+	MOVQ   a_row+16(FP), DX
+	SHLQ   $0x03, DX
+	MOVQ   a_col+24(FP), BX
+	SHLQ   $0x03, BX
+	MOVQ   a_first+8(FP), SI
+	LEAQ   (SI)(DX*2), DI
+	ADDQ   DX, DI
+	LEAQ   (DI)(DX*2), R8
+	ADDQ   DX, R8
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -5804,39 +5893,40 @@ TEXT ·strip9x1F64AVX512(SB), NOSPLIT, $0-88
 	JZ     done
 
 loop:
-	VMOVUPD      (BX), Z30
-	ADDQ         SI, BX
-	VBROADCASTSD (DI), Z28
+	VMOVUPD      (CX), Z30
+	ADDQ         $0x00000040, CX
+	VBROADCASTSD (SI), Z28
 	VFMADD231PD  Z28, Z30, Z0
-	VBROADCASTSD (DI)(CX*1), Z29
+	VBROADCASTSD (SI)(DX*1), Z29
 	VFMADD231PD  Z29, Z30, Z1
-	VBROADCASTSD (DI)(CX*2), Z28
+	VBROADCASTSD (SI)(DX*2), Z28
 	VFMADD231PD  Z28, Z30, Z2
-	VBROADCASTSD (R8), Z29
+	VBROADCASTSD (DI), Z29
 	VFMADD231PD  Z29, Z30, Z3
-	VBROADCASTSD (R8)(CX*1), Z28
+	VBROADCASTSD (DI)(DX*1), Z28
 	VFMADD231PD  Z28, Z30, Z4
-	VBROADCASTSD (R8)(CX*2), Z29
+	VBROADCASTSD (DI)(DX*2), Z29
 	VFMADD231PD  Z29, Z30, Z5
-	VBROADCASTSD (R9), Z28
+	VBROADCASTSD (R8), Z28
 	VFMADD231PD  Z28, Z30, Z6
-	VBROADCASTSD (R9)(CX*1), Z29
+	VBROADCASTSD (R8)(DX*1), Z29
 	VFMADD231PD  Z29, Z30, Z7
-	VBROADCASTSD (R9)(CX*2), Z28
+	VBROADCASTSD (R8)(DX*2), Z28
 	VFMADD231PD  Z28, Z30, Z8
-	ADDQ         DX, DI
-	ADDQ         DX, R8
-	ADDQ         DX, R9
+	ADDQ         BX, SI
+	ADDQ         BX, DI
+	ADDQ         BX, R8
 	DECQ         AX
 	JNZ          loop
 
 done:
-	MOVQ         lanes+80(FP), AX
+	MOVQ         c_last+56(FP), AX
 	MOVQ         $-1, CX
 	BZHIQ        AX, CX, AX
 	KMOVW        AX, K1
-	MOVQ         c+48(FP), AX
-	MOVQ         stride+56(FP), CX
+	MOVQ         c_first+40(FP), AX
+	MOVQ         c_stride+48(FP), CX
+	SHLQ         $0x03, CX
 	VBROADCASTSD alpha+64(FP), Z29
 	VMULPD       Z29, Z0, Z0
 	VMULPD       Z29, Z1, Z1
@@ -5901,19 +5991,20 @@ store:
 	VZEROUPPER
 	RET
 
-// func strip9x2F64AVX512(k int, a *float64, row int, col int, b *float64, next int, c *float64, stride int, alpha float64, beta float64, lanes int)
+// func strip9x2F64AVX512(k int, a left[float64], b *float64, c target[float64], alpha float64, beta float64)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·strip9x2F64AVX512(SB), NOSPLIT, $0-88
+TEXT ·strip9x2F64AVX512(SB), NOSPLIT, $0-80
 	MOVQ   k+0(FP), AX
-	MOVQ   row+16(FP), CX
-	MOVQ   col+24(FP), DX
-	MOVQ   b+32(FP), BX
-	MOVQ   next+40(FP), SI
-	MOVQ   a+8(FP), DI
-	LEAQ   (DI)(CX*2), R8
-	ADDQ   CX, R8
-	LEAQ   (R8)(CX*2), R9
-	ADDQ   CX, R9
+	MOVQ   b+32(FP), CX
+	MOVQ   a_row+16(FP), DX
+	SHLQ   $0x03, DX
+	MOVQ   a_col+24(FP), BX
+	SHLQ   $0x03, BX
+	MOVQ   a_first+8(FP), SI
+	LEAQ   (SI)(DX*2), DI
+	ADDQ   DX, DI
+	LEAQ   (DI)(DX*2), R8
+	ADDQ   DX, R8
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -5936,49 +6027,50 @@ TEXT ·strip9x2F64AVX512(SB), NOSPLIT, $0-88
 	JZ     done
 
 loop:
-	VMOVUPD      (BX), Z30
-	VMOVUPD      64(BX), Z31
-	ADDQ         SI, BX
-	VBROADCASTSD (DI), Z28
+	VMOVUPD      (CX), Z30
+	VMOVUPD      64(CX), Z31
+	ADDQ         $0x00000080, CX
+	VBROADCASTSD (SI), Z28
 	VFMADD231PD  Z28, Z30, Z0
 	VFMADD231PD  Z28, Z31, Z1
-	VBROADCASTSD (DI)(CX*1), Z29
+	VBROADCASTSD (SI)(DX*1), Z29
 	VFMADD231PD  Z29, Z30, Z2
 	VFMADD231PD  Z29, Z31, Z3
-	VBROADCASTSD (DI)(CX*2), Z28
+	VBROADCASTSD (SI)(DX*2), Z28
 	VFMADD231PD  Z28, Z30, Z4
 	VFMADD231PD  Z28, Z31, Z5
-	VBROADCASTSD (R8), Z29
+	VBROADCASTSD (DI), Z29
 	VFMADD231PD  Z29, Z30, Z6
 	VFMADD231PD  Z29, Z31, Z7
-	VBROADCASTSD (R8)(CX*1), Z28
+	VBROADCASTSD (DI)(DX*1), Z28
 	VFMADD231PD  Z28, Z30, Z8
 	VFMADD231PD  Z28, Z31, Z9
-	VBROADCASTSD (R8)(CX*2), Z29
+	VBROADCASTSD (DI)(DX*2), Z29
 	VFMADD231PD  Z29, Z30, Z10
 	VFMADD231PD  Z29, Z31, Z11
-	VBROADCASTSD (R9), Z28
+	VBROADCASTSD (R8), Z28
 	VFMADD231PD  Z28, Z30, Z12
 	VFMADD231PD  Z28, Z31, Z13
-	VBROADCASTSD (R9)(CX*1), Z29
+	VBROADCASTSD (R8)(DX*1), Z29
 	VFMADD231PD  Z29, Z30, Z14
 	VFMADD231PD  Z29, Z31, Z15
-	VBROADCASTSD (R9)(CX*2), Z28
+	VBROADCASTSD (R8)(DX*2), Z28
 	VFMADD231PD  Z28, Z30, Z16
 	VFMADD231PD  Z28, Z31, Z17
-	ADDQ         DX, DI
-	ADDQ         DX, R8
-	ADDQ         DX, R9
+	ADDQ         BX, SI
+	ADDQ         BX, DI
+	ADDQ         BX, R8
 	DECQ         AX
 	JNZ          loop
 
 done:
-	MOVQ         lanes+80(FP), AX
+	MOVQ         c_last+56(FP), AX
 	MOVQ         $-1, CX
 	BZHIQ        AX, CX, AX
 	KMOVW        AX, K1
-	MOVQ         c+48(FP), AX
-	MOVQ         stride+56(FP), CX
+	MOVQ         c_first+40(FP), AX
+	MOVQ         c_stride+48(FP), CX
+	SHLQ         $0x03, CX
 	VBROADCASTSD alpha+64(FP), Z29
 	VMULPD       Z29, Z0, Z0
 	VMULPD       Z29, Z1, Z1
@@ -6079,21 +6171,22 @@ store:
 	VZEROUPPER
 	RET
 
-// func strip10x1F64AVX512(k int, a *float64, row int, col int, b *float64, next int, c *float64, stride int, alpha float64, beta float64, lanes int)
+// func strip10x1F64AVX512(k int, a left[float64], b *float64, c target[float64], alpha float64, beta float64)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·strip10x1F64AVX512(SB), NOSPLIT, $0-88
+TEXT ·strip10x1F64AVX512(SB), NOSPLIT, $0-80
 	MOVQ   k+0(FP), AX
-	MOVQ   row+16(FP), CX
-	MOVQ   col+24(FP), DX
-	MOVQ   b+32(FP), BX
-	MOVQ   next+40(FP), SI
-	MOVQ   a+8(FP), DI
-	LEAQ   (DI)(CX*2), R8
-	ADDQ   CX, R8
-	LEAQ   (R8)(CX*2), R9
-	ADDQ   CX, R9
-	LEAQ   (R9)(CX*2), R10
-	ADDQ   CX, R10
+	MOVQ   b+32(FP), CX
+	MOVQ   a_row+16(FP), DX
+	SHLQ   $0x03, DX
+	MOVQ   a_col+24(FP), BX
+	SHLQ   $0x03, BX
+	MOVQ   a_first+8(FP), SI
+	LEAQ   (SI)(DX*2), DI
+	ADDQ   DX, DI
+	LEAQ   (DI)(DX*2), R8
+	ADDQ   DX, R8
+	LEAQ   (R8)(DX*2), R9
+	ADDQ   DX, R9
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -6108,42 +6201,43 @@ TEXT ·strip10x1F64AVX512(SB), NOSPLIT, $0-88
 	JZ     done
 
 loop:
-	VMOVUPD      (BX), Z30
-	ADDQ         SI, BX
-	VBROADCASTSD (DI), Z28
+	VMOVUPD      (CX), Z30
+	ADDQ         $0x00000040, CX
+	VBROADCASTSD (SI), Z28
 	VFMADD231PD  Z28, Z30, Z0
-	VBROADCASTSD (DI)(CX*1), Z29
+	VBROADCASTSD (SI)(DX*1), Z29
 	VFMADD231PD  Z29, Z30, Z1
-	VBROADCASTSD (DI)(CX*2), Z28
+	VBROADCASTSD (SI)(DX*2), Z28
 	VFMADD231PD  Z28, Z30, Z2
-	VBROADCASTSD (R8), Z29
+	VBROADCASTSD (DI), Z29
 	VFMADD231PD  Z29, Z30, Z3
-	VBROADCASTSD (R8)(CX*1), Z28
+	VBROADCASTSD (DI)(DX*1), Z28
 	VFMADD231PD  Z28, Z30, Z4
-	VBROADCASTSD (R8)(CX*2), Z29
+	VBROADCASTSD (DI)(DX*2), Z29
 	VFMADD231PD  Z29, Z30, Z5
-	VBROADCASTSD (R9), Z28
+	VBROADCASTSD (R8), Z28
 	VFMADD231PD  Z28, Z30, Z6
-	VBROADCASTSD (R9)(CX*1), Z29
+	VBROADCASTSD (R8)(DX*1), Z29
 	VFMADD231PD  Z29, Z30, Z7
-	VBROADCASTSD (R9)(CX*2), Z28
+	VBROADCASTSD (R8)(DX*2), Z28
 	VFMADD231PD  Z28, Z30, Z8
-	VBROADCASTSD (R10), Z29
+	VBROADCASTSD (R9), Z29
 	VFMADD231PD  Z29, Z30, Z9
-	ADDQ         DX, DI
-	ADDQ         DX, R8
-	ADDQ         DX, R9
-	ADDQ         DX, R10
+	ADDQ         BX, SI
+	ADDQ         BX, DI
+	ADDQ         BX, R8
+	ADDQ         BX, R9
 	DECQ         AX
 	JNZ          loop
 
 done:
-	MOVQ         lanes+80(FP), AX
+	MOVQ         c_last+56(FP), AX
 	MOVQ         $-1, CX
 	BZHIQ        AX, CX, AX
 	KMOVW        AX, K1
-	MOVQ         c+48(FP), AX
-	MOVQ         stride+56(FP), CX
+	MOVQ         c_first+40(FP), AX
+	MOVQ         c_stride+48(FP), CX
+	SHLQ         $0x03, CX
 	VBROADCASTSD alpha+64(FP), Z29
 	VMULPD       Z29, Z0, Z0
 	VMULPD       Z29, Z1, Z1
@@ -6214,21 +6308,22 @@ store:
 	VZEROUPPER
 	RET
 
-// func strip10x2F64AVX512(k int, a *float64, row int, col int, b *float64, next int, c *float64, stride int, alpha float64, beta float64, lanes int)
+// func strip10x2F64AVX512(k int, a left[float64], b *float64, c target[float64], alpha float64, beta float64)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·strip10x2F64AVX512(SB), NOSPLIT, $0-88
+TEXT ·strip10x2F64AVX512(SB), NOSPLIT, $0-80
 	MOVQ   k+0(FP), AX
-	MOVQ   row+16(FP), CX
-	MOVQ   col+24(FP), DX
-	MOVQ   b+32(FP), BX
-	MOVQ   next+40(FP), SI
-	MOVQ   a+8(FP), DI
-	LEAQ   (DI)(CX*2), R8
-	ADDQ   CX, R8
-	LEAQ   (R8)(CX*2), R9
-	ADDQ   CX, R9
-	LEAQ   (R9)(CX*2), R10
-	ADDQ   CX, R10
+	MOVQ   b+32(FP), CX
+	MOVQ   a_row+16(FP), DX
+	SHLQ   $0x03, DX
+	MOVQ   a_col+24(FP), BX
+	SHLQ   $0x03, BX
+	MOVQ   a_first+8(FP), SI
+	LEAQ   (SI)(DX*2), DI
+	ADDQ   DX, DI
+	LEAQ   (DI)(DX*2), R8
+	ADDQ   DX, R8
+	LEAQ   (R8)(DX*2), R9
+	ADDQ   DX, R9
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -6253,53 +6348,54 @@ TEXT ·strip10x2F64AVX512(SB), NOSPLIT, $0-88
 	JZ     done
 
 loop:
-	VMOVUPD      (BX), Z30
-	VMOVUPD      64(BX), Z31
-	ADDQ         SI, BX
-	VBROADCASTSD (DI), Z28
+	VMOVUPD      (CX), Z30
+	VMOVUPD      64(CX), Z31
+	ADDQ         $0x00000080, CX
+	VBROADCASTSD (SI), Z28
 	VFMADD231PD  Z28, Z30, Z0
 	VFMADD231PD  Z28, Z31, Z1
-	VBROADCASTSD (DI)(CX*1), Z29
+	VBROADCASTSD (SI)(DX*1), Z29
 	VFMADD231PD  Z29, Z30, Z2
 	VFMADD231PD  Z29, Z31, Z3
-	VBROADCASTSD (DI)(CX*2), Z28
+	VBROADCASTSD (SI)(DX*2), Z28
 	VFMADD231PD  Z28, Z30, Z4
 	VFMADD231PD  Z28, Z31, Z5
-	VBROADCASTSD (R8), Z29
+	VBROADCASTSD (DI), Z29
 	VFMADD231PD  Z29, Z30, Z6
 	VFMADD231PD  Z29, Z31, Z7
-	VBROADCASTSD (R8)(CX*1), Z28
+	VBROADCASTSD (DI)(DX*1), Z28
 	VFMADD231PD  Z28, Z30, Z8
 	VFMADD231PD  Z28, Z31, Z9
-	VBROADCASTSD (R8)(CX*2), Z29
+	VBROADCASTSD (DI)(DX*2), Z29
 	VFMADD231PD  Z29, Z30, Z10
 	VFMADD231PD  Z29, Z31, Z11
-	VBROADCASTSD (R9), Z28
+	VBROADCASTSD (R8), Z28
 	VFMADD231PD  Z28, Z30, Z12
 	VFMADD231PD  Z28, Z31, Z13
-	VBROADCASTSD (R9)(CX*1), Z29
+	VBROADCASTSD (R8)(DX*1), Z29
 	VFMADD231PD  Z29, Z30, Z14
 	VFMADD231PD  Z29, Z31, Z15
-	VBROADCASTSD (R9)(CX*2), Z28
+	VBROADCASTSD (R8)(DX*2), Z28
 	VFMADD231PD  Z28, Z30, Z16
 	VFMADD231PD  Z28, Z31, Z17
-	VBROADCASTSD (R10), Z29
+	VBROADCASTSD (R9), Z29
 	VFMADD231PD  Z29, Z30, Z18
 	VFMADD231PD  Z29, Z31, Z19
-	ADDQ         DX, DI
-	ADDQ         DX, R8
-	ADDQ         DX, R9
-	ADDQ         DX, R10
+	ADDQ         BX, SI
+	ADDQ         BX, DI
+	ADDQ         BX, R8
+	ADDQ         BX, R9
 	DECQ         AX
 	JNZ          loop
 
 done:
-	MOVQ         lanes+80(FP), AX
+	MOVQ         c_last+56(FP), AX
 	MOVQ         $-1, CX
 	BZHIQ        AX, CX, AX
 	KMOVW        AX, K1
-	MOVQ         c+48(FP), AX
-	MOVQ         stride+56(FP), CX
+	MOVQ         c_first+40(FP), AX
+	MOVQ         c_stride+48(FP), CX
+	SHLQ         $0x03, CX
 	VBROADCASTSD alpha+64(FP), Z29
 	VMULPD       Z29, Z0, Z0
 	VMULPD       Z29, Z1, Z1
@@ -6410,21 +6506,22 @@ store:
 	VZEROUPPER
 	RET
 
-// func strip11x1F64AVX512(k int, a *float64, row int, col int, b *float64, next int, c *float64, stride int, alpha float64, beta float64, lanes int)
+// func strip11x1F64AVX512(k int, a left[float64], b *float64, c target[float64], alpha float64, beta float64)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·strip11x1F64AVX512(SB), NOSPLIT, $0-88
+TEXT ·strip11x1F64AVX512(SB), NOSPLIT, $0-80
 	MOVQ   k+0(FP), AX
-	MOVQ   row+16(FP), CX
-	MOVQ   col+24(FP), DX
-	MOVQ   b+32(FP), BX
-	MOVQ   next+40(FP), SI
-	MOVQ   a+8(FP), DI
-	LEAQ   (DI)(CX*2), R8
-	ADDQ   CX, R8
-	LEAQ   (R8)(CX*2), R9
-	ADDQ   CX, R9
-	LEAQ   (R9)(CX*2), R10
-	ADDQ   CX, R10
+	MOVQ   b+32(FP), CX
+	MOVQ   a_row+16(FP), DX
+	SHLQ   $0x03, DX
+	MOVQ   a_col+24(FP), BX
+	SHLQ   $0x03, BX
+	MOVQ   a_first+8(FP), SI
+	LEAQ   (SI)(DX*2), DI
+	ADDQ   DX, DI
+	LEAQ   (DI)(DX*2), R8
+	ADDQ   DX, R8
+	LEAQ   (R8)(DX*2), R9
+	ADDQ   DX, R9
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -6440,44 +6537,45 @@ TEXT ·strip11x1F64AVX512(SB), NOSPLIT, $0-88
 	JZ     done
 
 loop:
-	VMOVUPD      (BX), Z30
-	ADDQ         SI, BX
-	VBROADCASTSD (DI), Z28
+	VMOVUPD      (CX), Z30
+	ADDQ         $0x00000040, CX
+	VBROADCASTSD (SI), Z28
 	VFMADD231PD  Z28, Z30, Z0
-	VBROADCASTSD (DI)(CX*1), Z29
+	VBROADCASTSD (SI)(DX*1), Z29
 	VFMADD231PD  Z29, Z30, Z1
-	VBROADCASTSD (DI)(CX*2), Z28
+	VBROADCASTSD (SI)(DX*2), Z28
 	VFMADD231PD  Z28, Z30, Z2
-	VBROADCASTSD (R8), Z29
+	VBROADCASTSD (DI), Z29
 	VFMADD231PD  Z29, Z30, Z3
-	VBROADCASTSD (R8)(CX*1), Z28
+	VBROADCASTSD (DI)(DX*1), Z28
 	VFMADD231PD  Z28, Z30, Z4
-	VBROADCASTSD (R8)(CX*2), Z29
+	VBROADCASTSD (DI)(DX*2), Z29
 	VFMADD231PD  Z29, Z30, Z5
-	VBROADCASTSD (R9), Z28
+	VBROADCASTSD (R8), Z28
 	VFMADD231PD  Z28, Z30, Z6
-	VBROADCASTSD (R9)(CX*1), Z29
+	VBROADCASTSD (R8)(DX*1), Z29
 	VFMADD231PD  Z29, Z30, Z7
-	VBROADCASTSD (R9)(CX*2), Z28
+	VBROADCASTSD (R8)(DX*2), Z28
 	VFMADD231PD  Z28, Z30, Z8
-	VBROADCASTSD (R10), Z29
+	VBROADCASTSD (R9), Z29
 	VFMADD231PD  Z29, Z30, Z9
-	VBROADCASTSD (R10)(CX*1), Z28
+	VBROADCASTSD (R9)(DX*1), Z28
 	VFMADD231PD  Z28, Z30, Z10
-	ADDQ         DX, DI
-	ADDQ         DX, R8
-	ADDQ         DX, R9
-	ADDQ         DX, R10
+	ADDQ         BX, SI
+	ADDQ         BX, DI
+	ADDQ         BX, R8
+	ADDQ         BX, R9
 	DECQ         AX
 	JNZ          loop
 
 done:
-	MOVQ         lanes+80(FP), AX
+	MOVQ         c_last+56(FP), AX
 	MOVQ         $-1, CX
 	BZHIQ        AX, CX, AX
 	KMOVW        AX, K1
-	MOVQ         c+48(FP), AX
-	MOVQ         stride+56(FP), CX
+	MOVQ         c_first+40(FP), AX
+	MOVQ         c_stride+48(FP), CX
+	SHLQ         $0x03, CX
 	VBROADCASTSD alpha+64(FP), Z29
 	VMULPD       Z29, Z0, Z0
 	VMULPD       Z29, Z1, Z1
@@ -6554,21 +6652,22 @@ store:
 	VZEROUPPER
 	RET
 
-// func strip11x2F64AVX512(k int, a *float64, row int, col int, b *float64, next int, c *float64, stride int, alpha float64, beta float64, lanes int)
+// func strip11x2F64AVX512(k int, a left[float64], b *float64, c target[float64], alpha float64, beta float64)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·strip11x2F64AVX512(SB), NOSPLIT, $0-88
+TEXT ·strip11x2F64AVX512(SB), NOSPLIT, $0-80
 	MOVQ   k+0(FP), AX
-	MOVQ   row+16(FP), CX
-	MOVQ   col+24(FP), DX
-	MOVQ   b+32(FP), BX
-	MOVQ   next+40(FP), SI
-	MOVQ   a+8(FP), DI
-	LEAQ   (DI)(CX*2), R8
-	ADDQ   CX, R8
-	LEAQ   (R8)(CX*2), R9
-	ADDQ   CX, R9
-	LEAQ   (R9)(CX*2), R10
-	ADDQ   CX, R10
+	MOVQ   b+32(FP), CX
+	MOVQ   a_row+16(FP), DX
+	SHLQ   $0x03, DX
+	MOVQ   a_col+24(FP), BX
+	SHLQ   $0x03, BX
+	MOVQ   a_first+8(FP), SI
+	LEAQ   (SI)(DX*2), DI
+	ADDQ   DX, DI
+	LEAQ   (DI)(DX*2), R8
+	ADDQ   DX, R8
+	LEAQ   (R8)(DX*2), R9
+	ADDQ   DX, R9
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -6595,56 +6694,57 @@ TEXT ·strip11x2F64AVX512(SB), NOSPLIT, $0-88
 	JZ     done
 
 loop:
-	VMOVUPD      (BX), Z30
-	VMOVUPD      64(BX), Z31
-	ADDQ         SI, BX
-	VBROADCASTSD (DI), Z28
+	VMOVUPD      (CX), Z30
+	VMOVUPD      64(CX), Z31
+	ADDQ         $0x00000080, CX
+	VBROADCASTSD (SI), Z28
 	VFMADD231PD  Z28, Z30, Z0
 	VFMADD231PD  Z28, Z31, Z1
-	VBROADCASTSD (DI)(CX*1), Z29
+	VBROADCASTSD (SI)(DX*1), Z29
 	VFMADD231PD  Z29, Z30, Z2
 	VFMADD231PD  Z29, Z31, Z3
-	VBROADCASTSD (DI)(CX*2), Z28
+	VBROADCASTSD (SI)(DX*2), Z28
 	VFMADD231PD  Z28, Z30, Z4
 	VFMADD231PD  Z28, Z31, Z5
-	VBROADCASTSD (R8), Z29
+	VBROADCASTSD (DI), Z29
 	VFMADD231PD  Z29, Z30, Z6
 	VFMADD231PD  Z29, Z31, Z7
-	VBROADCASTSD (R8)(CX*1), Z28
+	VBROADCASTSD (DI)(DX*1), Z28
 	VFMADD231PD  Z28, Z30, Z8
 	VFMADD231PD  Z28, Z31, Z9
-	VBROADCASTSD (R8)(CX*2), Z29
+	VBROADCASTSD (DI)(DX*2), Z29
 	VFMADD231PD  Z29, Z30, Z10
 	VFMADD231PD  Z29, Z31, Z11
-	VBROADCASTSD (R9), Z28
+	VBROADCASTSD (R8), Z28
 	VFMADD231PD  Z28, Z30, Z12
 	VFMADD231PD  Z28, Z31, Z13
-	VBROADCASTSD (R9)(CX*1), Z29
+	VBROADCASTSD (R8)(DX*1), Z29
 	VFMADD231PD  Z29, Z30, Z14
 	VFMADD231PD  Z29, Z31, Z15
-	VBROADCASTSD (R9)(CX*2), Z28
+	VBROADCASTSD (R8)(DX*2), Z28
 	VFMADD231PD  Z28, Z30, Z16
 	VFMADD231PD  Z28, Z31, Z17
-	VBROADCASTSD (R10), Z29
+	VBROADCASTSD (R9), Z29
 	VFMADD231PD  Z29, Z30, Z18
 	VFMADD231PD  Z29, Z31, Z19
-	VBROADCASTSD (R10)(CX*1), Z28
+	VBROADCASTSD (R9)(DX*1), Z28
 	VFMADD231PD  Z28, Z30, Z20
 	VFMADD231PD  Z28, Z31, Z21
-	ADDQ         DX, DI
-	ADDQ         DX, R8
-	ADDQ         DX, R9
-	ADDQ         DX, R10
+	ADDQ         BX, SI
+	ADDQ         BX, DI
+	ADDQ         BX, R8
+	ADDQ         BX, R9
 	DECQ         AX
 	JNZ          loop
 
 done:
-	MOVQ         lanes+80(FP), AX
+	MOVQ         c_last+56(FP), AX
 	MOVQ         $-1, CX
 	BZHIQ        AX, CX, AX
 	KMOVW        AX, K1
-	MOVQ         c+48(FP), AX
-	MOVQ         stride+56(FP), CX
+	MOVQ         c_first+40(FP), AX
+	MOVQ         c_stride+48(FP), CX
+	SHLQ         $0x03, CX
 	VBROADCASTSD alpha+64(FP), Z29
 	VMULPD       Z29, Z0, Z0
 	VMULPD       Z29, Z1, Z1
@@ -6765,21 +6865,22 @@ store:
 	VZEROUPPER
 	RET
 
-// func strip12x1F64AVX512(k int, a *float64, row int, col int, b *float64, next int, c *float64, stride int, alpha float64, beta float64, lanes int)
+// func strip12x1F64AVX512(k int, a left[float64], b *float64, c target[float64], alpha float64, beta float64)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·strip12x1F64AVX512(SB), NOSPLIT, $0-88
+TEXT ·strip12x1F64AVX512(SB), NOSPLIT, $0-80
 	MOVQ   k+0(FP), AX
-	MOVQ   row+16(FP), CX
-	MOVQ   col+24(FP), DX
-	MOVQ   b+32(FP), BX
-	MOVQ   next+40(FP), SI
-	MOVQ   a+8(FP), DI
-	LEAQ   (DI)(CX*2), R8
-	ADDQ   CX, R8
-	LEAQ   (R8)(CX*2), R9
-	ADDQ   CX, R9
-	LEAQ   (R9)(CX*2), R10
-	ADDQ   CX, R10
+	MOVQ   b+32(FP), CX
+	MOVQ   a_row+16(FP), DX
+	SHLQ   $0x03, DX
+	MOVQ   a_col+24(FP), BX
+	SHLQ   $0x03, BX
+	MOVQ   a_first+8(FP), SI
+	LEAQ   (SI)(DX*2), DI
+	ADDQ   DX, DI
+	LEAQ   (DI)(DX*2), R8
+	ADDQ   DX, R8
+	LEAQ   (R8)(DX*2), R9
+	ADDQ   DX, R9
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -6796,46 +6897,47 @@ TEXT ·strip12x1F64AVX512(SB), NOSPLIT, $0-88
 	JZ     done
 
 loop:
-	VMOVUPD      (BX), Z30
-	ADDQ         SI, BX
-	VBROADCASTSD (DI), Z28
+	VMOVUPD      (CX), Z30
+	ADDQ         $0x00000040, CX
+	VBROADCASTSD (SI), Z28
 	VFMADD231PD  Z28, Z30, Z0
-	VBROADCASTSD (DI)(CX*1), Z29
+	VBROADCASTSD (SI)(DX*1), Z29
 	VFMADD231PD  Z29, Z30, Z1
-	VBROADCASTSD (DI)(CX*2), Z28
+	VBROADCASTSD (SI)(DX*2), Z28
 	VFMADD231PD  Z28, Z30, Z2
-	VBROADCASTSD (R8), Z29
+	VBROADCASTSD (DI), Z29
 	VFMADD231PD  Z29, Z30, Z3
-	VBROADCASTSD (R8)(CX*1), Z28
+	VBROADCASTSD (DI)(DX*1), Z28
 	VFMADD231PD  Z28, Z30, Z4
-	VBROADCASTSD (R8)(CX*2), Z29
+	VBROADCASTSD (DI)(DX*2), Z29
 	VFMADD231PD  Z29, Z30, Z5
-	VBROADCASTSD (R9), Z28
+	VBROADCASTSD (R8), Z28
 	VFMADD231PD  Z28, Z30, Z6
-	VBROADCASTSD (R9)(CX*1), Z29
+	VBROADCASTSD (R8)(DX*1), Z29
 	VFMADD231PD  Z29, Z30, Z7
-	VBROADCASTSD (R9)(CX*2), Z28
+	VBROADCASTSD (R8)(DX*2), Z28
 	VFMADD231PD  Z28, Z30, Z8
-	VBROADCASTSD (R10), Z29
+	VBROADCASTSD (R9), Z29
 	VFMADD231PD  Z29, Z30, Z9
-	VBROADCASTSD (R10)(CX*1), Z28
+	VBROADCASTSD (R9)(DX*1), Z28
 	VFMADD231PD  Z28, Z30, Z10
-	VBROADCASTSD (R10)(CX*2), Z29
+	VBROADCASTSD (R9)(DX*2), Z29
 	VFMADD231PD  Z29, Z30, Z11
-	ADDQ         DX, DI
-	ADDQ         DX, R8
-	ADDQ         DX, R9
-	ADDQ         DX, R10
+	ADDQ         BX, SI
+	ADDQ         BX, DI
+	ADDQ         BX, R8
+	ADDQ         BX, R9
 	DECQ         AX
 	JNZ          loop
 
 done:
-	MOVQ         lanes+80(FP), AX
+	MOVQ         c_last+56(FP), AX
 	MOVQ         $-1, CX
 	BZHIQ        AX, CX, AX
 	KMOVW        AX, K1
-	MOVQ         c+48(FP), AX
-	MOVQ         stride+56(FP), CX
+	MOVQ         c_first+40(FP), AX
+	MOVQ         c_stride+48(FP), CX
+	SHLQ         $0x03, CX
 	VBROADCASTSD alpha+64(FP), Z29
 	VMULPD       Z29, Z0, Z0
 	VMULPD       Z29, Z1, Z1
@@ -6918,21 +7020,22 @@ store:
 	VZEROUPPER
 	RET
 
-// func strip12x2F64AVX512(k int, a *float64, row int, col int, b *float64, next int, c *float64, stride int, alpha float64, beta float64, lanes int)
+// func strip12x2F64AVX512(k int, a left[float64], b *float64, c target[float64], alpha float64, beta float64)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·strip12x2F64AVX512(SB), NOSPLIT, $0-88
+TEXT ·strip12x2F64AVX512(SB), NOSPLIT, $0-80
 	MOVQ   k+0(FP), AX
-	MOVQ   row+16(FP), CX
-	MOVQ   col+24(FP), DX
-	MOVQ   b+32(FP), BX
-	MOVQ   next+40(FP), SI
-	MOVQ   a+8(FP), DI
-	LEAQ   (DI)(CX*2), R8
-	ADDQ   CX, R8
-	LEAQ   (R8)(CX*2), R9
-	ADDQ   CX, R9
-	LEAQ   (R9)(CX*2), R10
-	ADDQ   CX, R10
+	MOVQ   b+32(FP), CX
+	MOVQ   a_row+16(FP), DX
+	SHLQ   $0x03, DX
+	MOVQ   a_col+24(FP), BX
+	SHLQ   $0x03, BX
+	MOVQ   a_first+8(FP), SI
+	LEAQ   (SI)(DX*2), DI
+	ADDQ   DX, DI
+	LEAQ   (DI)(DX*2), R8
+	ADDQ   DX, R8
+	LEAQ   (R8)(DX*2), R9
+	ADDQ   DX, R9
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -6961,59 +7064,60 @@ TEXT ·strip12x2F64AVX512(SB), NOSPLIT, $0-88
 	JZ     done
 
 loop:
-	VMOVUPD      (BX), Z30
-	VMOVUPD      64(BX), Z31
-	ADDQ         SI, BX
-	VBROADCASTSD (DI), Z28
+	VMOVUPD      (CX), Z30
+	VMOVUPD      64(CX), Z31
+	ADDQ         $0x00000080, CX
+	VBROADCASTSD (SI), Z28
 	VFMADD231PD  Z28, Z30, Z0
 	VFMADD231PD  Z28, Z31, Z1
-	VBROADCASTSD (DI)(CX*1), Z29
+	VBROADCASTSD (SI)(DX*1), Z29
 	VFMADD231PD  Z29, Z30, Z2
 	VFMADD231PD  Z29, Z31, Z3
-	VBROADCASTSD (DI)(CX*2), Z28
+	VBROADCASTSD (SI)(DX*2), Z28
 	VFMADD231PD  Z28, Z30, Z4
 	VFMADD231PD  Z28, Z31, Z5
-	VBROADCASTSD (R8), Z29
+	VBROADCASTSD (DI), Z29
 	VFMADD231PD  Z29, Z30, Z6
 	VFMADD231PD  Z29, Z31, Z7
-	VBROADCASTSD (R8)(CX*1), Z28
+	VBROADCASTSD (DI)(DX*1), Z28
 	VFMADD231PD  Z28, Z30, Z8
 	VFMADD231PD  Z28, Z31, Z9
-	VBROADCASTSD (R8)(CX*2), Z29
+	VBROADCASTSD (DI)(DX*2), Z29
 	VFMADD231PD  Z29, Z30, Z10
 	VFMADD231PD  Z29, Z31, Z11
-	VBROADCASTSD (R9), Z28
+	VBROADCASTSD (R8), Z28
 	VFMADD231PD  Z28, Z30, Z12
 	VFMADD231PD  Z28, Z31, Z13
-	VBROADCASTSD (R9)(CX*1), Z29
+	VBROADCASTSD (R8)(DX*1), Z29
 	VFMADD231PD  Z29, Z30, Z14
 	VFMADD231PD  Z29, Z31, Z15
-	VBROADCASTSD (R9)(CX*2), Z28
+	VBROADCASTSD (R8)(DX*2), Z28
 	VFMADD231PD  Z28, Z30, Z16
 	VFMADD231PD  Z28, Z31, Z17
-	VBROADCASTSD (R10), Z29
+	VBROADCASTSD (R9), Z29
 	VFMADD231PD  Z29, Z30, Z18
 	VFMADD231PD  Z29, Z31, Z19
-	VBROADCASTSD (R10)(CX*1), Z28
+	VBROADCASTSD (R9)(DX*1), Z28
 	VFMADD231PD  Z28, Z30, Z20
 	VFMADD231PD  Z28, Z31, Z21
-	VBROADCASTSD (R10)(CX*2), Z29
+	VBROADCASTSD (R9)(DX*2), Z29
 	VFMADD231PD  Z29, Z30, Z22
 	VFMADD231PD  Z29, Z31, Z23
-	ADDQ         DX, DI
-	ADDQ         DX, R8
-	ADDQ         DX, R9
-	ADDQ         DX, R10
+	ADDQ         BX, SI
+	ADDQ         BX, DI
+	ADDQ         BX, R8
+	ADDQ         BX, R9
 	DECQ         AX
 	JNZ          loop
 
 done:
-	MOVQ         lanes+80(FP), AX
+	MOVQ         c_last+56(FP), AX
 	MOVQ         $-1, CX
 	BZHIQ        AX, CX, AX
 	KMOVW        AX, K1
-	MOVQ         c+48(FP), AX
-	MOVQ         stride+56(FP), CX
+	MOVQ         c_first+40(FP), AX
+	MOVQ         c_stride+48(FP), CX
+	SHLQ         $0x03, CX
 	VBROADCASTSD alpha+64(FP), Z29
 	VMULPD       Z29, Z0, Z0
 	VMULPD       Z29, Z1, Z1
@@ -7144,23 +7248,24 @@ store:
 	VZEROUPPER
 	RET
 
-// func strip13x1F64AVX512(k int, a *float64, row int, col int, b *float64, next int, c *float64, stride int, alpha float64, beta float64, lanes int)
+// func strip13x1F64AVX512(k int, a left[float64], b *float64, c target[float64], alpha float64, beta float64)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·strip13x1F64AVX512(SB), NOSPLIT, $0-88
+TEXT ·strip13x1F64AVX512(SB), NOSPLIT, $0-80
 	MOVQ   k+0(FP), AX
-	MOVQ   row+16(FP), CX
-	MOVQ   col+24(FP), DX
-	MOVQ   b+32(FP), BX
-	MOVQ   next+40(FP), SI
-	MOVQ   a+8(FP), DI
-	LEAQ   (DI)(CX*2), R8
-	ADDQ   CX, R8
-	LEAQ   (R8)(CX*2), R9
-	ADDQ   CX, R9
-	LEAQ   (R9)(CX*2), R10
-	ADDQ   CX, R10
-	LEAQ   (R10)(CX*2), R11
-	ADDQ   CX, R11
+	MOVQ   b+32(FP), CX
+	MOVQ   a_row+16(FP), DX
+	SHLQ   $0x03, DX
+	MOVQ   a_col+24(FP), BX
+	SHLQ   $0x03, BX
+	MOVQ   a_first+8(FP), SI
+	LEAQ   (SI)(DX*2), DI
+	ADDQ   DX, DI
+	LEAQ   (DI)(DX*2), R8
+	ADDQ   DX, R8
+	LEAQ   (R8)(DX*2), R9
+	ADDQ   DX, R9
+	LEAQ   (R9)(DX*2), R10
+	ADDQ   DX, R10
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -7178,49 +7283,50 @@ TEXT ·strip13x1F64AVX512(SB), NOSPLIT, $0-88
 	JZ     done
 
 loop:
-	VMOVUPD      (BX), Z30
-	ADDQ         SI, BX
-	VBROADCASTSD (DI), Z28
+	VMOVUPD      (CX), Z30
+	ADDQ         $0x00000040, CX
+	VBROADCASTSD (SI), Z28
 	VFMADD231PD  Z28, Z30, Z0
-	VBROADCASTSD (DI)(CX*1), Z29
+	VBROADCASTSD (SI)(DX*1), Z29
 	VFMADD231PD  Z29, Z30, Z1
-	VBROADCASTSD (DI)(CX*2), Z28
+	VBROADCASTSD (SI)(DX*2), Z28
 	VFMADD231PD  Z28, Z30, Z2
-	VBROADCASTSD (R8), Z29
+	VBROADCASTSD (DI), Z29
 	VFMADD231PD  Z29, Z30, Z3
-	VBROADCASTSD (R8)(CX*1), Z28
+	VBROADCASTSD (DI)(DX*1), Z28
 	VFMADD231PD  Z28, Z30, Z4
-	VBROADCASTSD (R8)(CX*2), Z29
+	VBROADCASTSD (DI)(DX*2), Z29
 	VFMADD231PD  Z29, Z30, Z5
-	VBROADCASTSD (R9), Z28
+	VBROADCASTSD (R8), Z28
 	VFMADD231PD  Z28, Z30, Z6
-	VBROADCASTSD (R9)(CX*1), Z29
+	VBROADCASTSD (R8)(DX*1), Z29
 	VFMADD231PD  Z29, Z30, Z7
-	VBROADCASTSD (R9)(CX*2), Z28
+	VBROADCASTSD (R8)(DX*2), Z28
 	VFMADD231PD  Z28, Z30, Z8
-	VBROADCASTSD (R10), Z29
+	VBROADCASTSD (R9), Z29
 	VFMADD231PD  Z29, Z30, Z9
-	VBROADCASTSD (R10)(CX*1), Z28
+	VBROADCASTSD (R9)(DX*1), Z28
 	VFMADD231PD  Z28, Z30, Z10
-	VBROADCASTSD (R10)(CX*2), Z29
+	VBROADCASTSD (R9)(DX*2), Z29
 	VFMADD231PD  Z29, Z30, Z11
-	VBROADCASTSD (R11), Z28
+	VBROADCASTSD (R10), Z28
 	VFMADD231PD  Z28, Z30, Z12
-	ADDQ         DX, DI
-	ADDQ         DX, R8
-	ADDQ         DX, R9
-	ADDQ         DX, R10
-	ADDQ         DX, R11
+	ADDQ         BX, SI
+	ADDQ         BX, DI
+	ADDQ         BX, R8
+	ADDQ         BX, R9
+	ADDQ         BX, R10
 	DECQ         AX
 	JNZ          loop
 
 done:
-	MOVQ         lanes+80(FP), AX
+	MOVQ         c_last+56(FP), AX
 	MOVQ         $-1, CX
 	BZHIQ        AX, CX, AX
 	KMOVW        AX, K1
-	MOVQ         c+48(FP), AX
-	MOVQ         stride+56(FP), CX
+	MOVQ         c_first+40(FP), AX
+	MOVQ         c_stride+48(FP), CX
+	SHLQ         $0x03, CX
 	VBROADCASTSD alpha+64(FP), Z29
 	VMULPD       Z29, Z0, Z0
 	VMULPD       Z29, Z1, Z1
@@ -7309,23 +7415,24 @@ store:
 	VZEROUPPER
 	RET
 
-// func strip13x2F64AVX512(k int, a *float64, row int, col int, b *float64, next int, c *float64, stride int, alpha float64, beta float64, lanes int)
+// func strip13x2F64AVX512(k int, a left[float64], b *float64, c target[float64], alpha float64, beta float64)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·strip13x2F64AVX512(SB), NOSPLIT, $0-88
+TEXT ·strip13x2F64AVX512(SB), NOSPLIT, $0-80
 	MOVQ   k+0(FP), AX
-	MOVQ   row+16(FP), CX
-	MOVQ   col+24(FP), DX
-	MOVQ   b+32(FP), BX
-	MOVQ   next+40(FP), SI
-	MOVQ   a+8(FP), DI
-	LEAQ   (DI)(CX*2), R8
-	ADDQ   CX, R8
-	LEAQ   (R8)(CX*2), R9
-	ADDQ   CX, R9
-	LEAQ   (R9)(CX*2), R10
-	ADDQ   CX, R10
-	LEAQ   (R10)(CX*2), R11
-	ADDQ   CX, R11
+	MOVQ   b+32(FP), CX
+	MOVQ   a_row+16(FP), DX
+	SHLQ   $0x03, DX
+	MOVQ   a_col+24(FP), BX
+	SHLQ   $0x03, BX
+	MOVQ   a_first+8(FP), SI
+	LEAQ   (SI)(DX*2), DI
+	ADDQ   DX, DI
+	LEAQ   (DI)(DX*2), R8
+	ADDQ   DX, R8
+	LEAQ   (R8)(DX*2), R9
+	ADDQ   DX, R9
+	LEAQ   (R9)(DX*2), R10
+	ADDQ   DX, R10
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -7356,63 +7463,64 @@ TEXT ·strip13x2F64AVX512(SB), NOSPLIT, $0-88
 	JZ     done
 
 loop:
-	VMOVUPD      (BX), Z30
-	VMOVUPD      64(BX), Z31
-	ADDQ         SI, BX
-	VBROADCASTSD (DI), Z28
+	VMOVUPD      (CX), Z30
+	VMOVUPD      64(CX), Z31
+	ADDQ         $0x00000080, CX
+	VBROADCASTSD (SI), Z28
 	VFMADD231PD  Z28, Z30, Z0
 	VFMADD231PD  Z28, Z31, Z1
-	VBROADCASTSD (DI)(CX*1), Z29
+	VBROADCASTSD (SI)(DX*1), Z29
 	VFMADD231PD  Z29, Z30, Z2
 	VFMADD231PD  Z29, Z31, Z3
-	VBROADCASTSD (DI)(CX*2), Z28
+	VBROADCASTSD (SI)(DX*2), Z28
 	VFMADD231PD  Z28, Z30, Z4
 	VFMADD231PD  Z28, Z31, Z5
-	VBROADCASTSD (R8), Z29
+	VBROADCASTSD (DI), Z29
 	VFMADD231PD  Z29, Z30, Z6
 	VFMADD231PD  Z29, Z31, Z7
-	VBROADCASTSD (R8)(CX*1), Z28
+	VBROADCASTSD (DI)(DX*1), Z28
 	VFMADD231PD  Z28, Z30, Z8
 	VFMADD231PD  Z28, Z31, Z9
-	VBROADCASTSD (R8)(CX*2), Z29
+	VBROADCASTSD (DI)(DX*2), Z29
 	VFMADD231PD  Z29, Z30, Z10
 	VFMADD231PD  Z29, Z31, Z11
-	VBROADCASTSD (R9), Z28
+	VBROADCASTSD (R8), Z28
 	VFMADD231PD  Z28, Z30, Z12
 	VFMADD231PD  Z28, Z31, Z13
-	VBROADCASTSD (R9)(CX*1), Z29
+	VBROADCASTSD (R8)(DX*1), Z29
 	VFMADD231PD  Z29, Z30, Z14
 	VFMADD231PD  Z29, Z31, Z15
-	VBROADCASTSD (R9)(CX*2), Z28
+	VBROADCASTSD (R8)(DX*2), Z28
 	VFMADD231PD  Z28, Z30, Z16
 	VFMADD231PD  Z28, Z31, Z17
-	VBROADCASTSD (R10), Z29
+	VBROADCASTSD (R9), Z29
 	VFMADD231PD  Z29, Z30, Z18
 	VFMADD231PD  Z29, Z31, Z19
-	VBROADCASTSD (R10)(CX*1), Z28
+	VBROADCASTSD (R9)(DX*1), Z28
 	VFMADD231PD  Z28, Z30, Z20
 	VFMADD231PD  Z28, Z31, Z21
-	VBROADCASTSD (R10)(CX*2), Z29
+	VBROADCASTSD (R9)(DX*2), Z29
 	VFMADD231PD  Z29, Z30, Z22
 	VFMADD231PD  Z29, Z31, Z23
-	VBROADCASTSD (R11), Z28
+	VBROADCASTSD (R10), Z28
 	VFMADD231PD  Z28, Z30, Z24
 	VFMADD231PD  Z28, Z31, Z25
-	ADDQ         DX, DI
-	ADDQ         DX, R8
-	ADDQ         DX, R9
-	ADDQ         DX, R10
-	ADDQ         DX, R11
+	ADDQ         BX, SI
+	ADDQ         BX, DI
+	ADDQ         BX, R8
+	ADDQ         BX, R9
+	ADDQ         BX, R10
 	DECQ         AX
 	JNZ          loop
 
 done:
-	MOVQ         lanes+80(FP), AX
+	MOVQ         c_last+56(FP), AX
 	MOVQ         $-1, CX
 	BZHIQ        AX, CX, AX
 	KMOVW        AX, K1
-	MOVQ         c+48(FP), AX
-	MOVQ         stride+56(FP), CX
+	MOVQ         c_first+40(FP), AX
+	MOVQ         c_stride+48(FP), CX
+	SHLQ         $0x03, CX
 	VBROADCASTSD alpha+64(FP), Z29
 	VMULPD       Z29, Z0, Z0
 	VMULPD       Z29, Z1, Z1
@@ -7553,23 +7661,24 @@ store:
 	VZEROUPPER
 	RET
 
-// func strip14x1F64AVX512(k int, a *float64, row int, col int, b *float64, next int, c *float64, stride int, alpha float64, beta float64, lanes int)
+// func strip14x1F64AVX512(k int, a left[float64], b *float64, c target[float64], alpha float64, beta float64)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·strip14x1F64AVX512(SB), NOSPLIT, $0-88
+TEXT ·strip14x1F64AVX512(SB), NOSPLIT, $0-80
 	MOVQ   k+0(FP), AX
-	MOVQ   row+16(FP), CX
-	MOVQ   col+24(FP), DX
-	MOVQ   b+32(FP), BX
-	MOVQ   next+40(FP), SI
-	MOVQ   a+8(FP), DI
-	LEAQ   (DI)(CX*2), R8
-	ADDQ   CX, R8
-	LEAQ   (R8)(CX*2), R9
-	ADDQ   CX, R9
-	LEAQ   (R9)(CX*2), R10
-	ADDQ   CX, R10
-	LEAQ   (R10)(CX*2), R11
-	ADDQ   CX, R11
+	MOVQ   b+32(FP), CX
+	MOVQ   a_row+16(FP), DX
+	SHLQ   $0x03, DX
+	MOVQ   a_col+24(FP), BX
+	SHLQ   $0x03, BX
+	MOVQ   a_first+8(FP), SI
+	LEAQ   (SI)(DX*2), DI
+	ADDQ   DX, DI
+	LEAQ   (DI)(DX*2), R8
+	ADDQ   DX, R8
+	LEAQ   (R8)(DX*2), R9
+	ADDQ   DX, R9
+	LEAQ   (R9)(DX*2), R10
+	ADDQ   DX, R10
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -7588,51 +7697,52 @@ TEXT ·strip14x1F64AVX512(SB), NOSPLIT, $0-88
 	JZ     done
 
 loop:
-	VMOVUPD      (BX), Z30
-	ADDQ         SI, BX
-	VBROADCASTSD (DI), Z28
+	VMOVUPD      (CX), Z30
+	ADDQ         $0x00000040, CX
+	VBROADCASTSD (SI), Z28
 	VFMADD231PD  Z28, Z30, Z0
-	VBROADCASTSD (DI)(CX*1), Z29
+	VBROADCASTSD (SI)(DX*1), Z29
 	VFMADD231PD  Z29, Z30, Z1
-	VBROADCASTSD (DI)(CX*2), Z28
+	VBROADCASTSD (SI)(DX*2), Z28
 	VFMADD231PD  Z28, Z30, Z2
-	VBROADCASTSD (R8), Z29
+	VBROADCASTSD (DI), Z29
 	VFMADD231PD  Z29, Z30, Z3
-	VBROADCASTSD (R8)(CX*1), Z28
+	VBROADCASTSD (DI)(DX*1), Z28
 	VFMADD231PD  Z28, Z30, Z4
-	VBROADCASTSD (R8)(CX*2), Z29
+	VBROADCASTSD (DI)(DX*2), Z29
 	VFMADD231PD  Z29, Z30, Z5
-	VBROADCASTSD (R9), Z28
+	VBROADCASTSD (R8), Z28
 	VFMADD231PD  Z28, Z30, Z6
-	VBROADCASTSD (R9)(CX*1), Z29
+	VBROADCASTSD (R8)(DX*1), Z29
 	VFMADD231PD  Z29, Z30, Z7
-	VBROADCASTSD (R9)(CX*2), Z28
+	VBROADCASTSD (R8)(DX*2), Z28
 	VFMADD231PD  Z28, Z30, Z8
-	VBROADCASTSD (R10), Z29
+	VBROADCASTSD (R9), Z29
 	VFMADD231PD  Z29, Z30, Z9
-	VBROADCASTSD (R10)(CX*1), Z28
+	VBROADCASTSD (R9)(DX*1), Z28
 	VFMADD231PD  Z28, Z30, Z10
-	VBROADCASTSD (R10)(CX*2), Z29
+	VBROADCASTSD (R9)(DX*2), Z29
 	VFMADD231PD  Z29, Z30, Z11
-	VBROADCASTSD (R11), Z28
+	VBROADCASTSD (R10), Z28
 	VFMADD231PD  Z28, Z30, Z12
-	VBROADCASTSD (R11)(CX*1), Z29
+	VBROADCASTSD (R10)(DX*1), Z29
 	VFMADD231PD  Z29, Z30, Z13
-	ADDQ         DX, DI
-	ADDQ         DX, R8
-	ADDQ         DX, R9
-	ADDQ         DX, R10
-	ADDQ         DX, R11
+	ADDQ         BX, SI
+	ADDQ         BX, DI
+	ADDQ         BX, R8
+	ADDQ         BX, R9
+	ADDQ         BX, R10
 	DECQ         AX
 	JNZ          loop
 
 done:
-	MOVQ         lanes+80(FP), AX
+	MOVQ         c_last+56(FP), AX
 	MOVQ         $-1, CX
 	BZHIQ        AX, CX, AX
 	KMOVW        AX, K1
-	MOVQ         c+48(FP), AX
-	MOVQ         stride+56(FP), CX
+	MOVQ         c_first+40(FP), AX
+	MOVQ         c_stride+48(FP), CX
+	SHLQ         $0x03, CX
 	VBROADCASTSD alpha+64(FP), Z29
 	VMULPD       Z29, Z0, Z0
 	VMULPD       Z29, Z1, Z1
@@ -7727,23 +7837,24 @@ store:
 	VZEROUPPER
 	RET
 
-// func strip14x2F64AVX512(k int, a *float64, row int, col int, b *float64, next int, c *float64, stride int, alpha float64, beta float64, lanes int)
+// func strip14x2F64AVX512(k int, a left[float64], b *float64, c target[float64], alpha float64, beta float64)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·strip14x2F64AVX512(SB), NOSPLIT, $0-88
+TEXT ·strip14x2F64AVX512(SB), NOSPLIT, $0-80
 	MOVQ   k+0(FP), AX
-	MOVQ   row+16(FP), CX
-	MOVQ   col+24(FP), DX
-	MOVQ   b+32(FP), BX
-	MOVQ   next+40(FP), SI
-	MOVQ   a+8(FP), DI
-	LEAQ   (DI)(CX*2), R8
-	ADDQ   CX, R8
-	LEAQ   (R8)(CX*2), R9
-	ADDQ   CX, R9
-	LEAQ   (R9)(CX*2), R10
-	ADDQ   CX, R10
-	LEAQ   (R10)(CX*2), R11
-	ADDQ   CX, R11
+	MOVQ   b+32(FP), CX
+	MOVQ   a_row+16(FP), DX
+	SHLQ   $0x03, DX
+	MOVQ   a_col+24(FP), BX
+	SHLQ   $0x03, BX
+	MOVQ   a_first+8(FP), SI
+	LEAQ   (SI)(DX*2), DI
+	ADDQ   DX, DI
+	LEAQ   (DI)(DX*2), R8
+	ADDQ   DX, R8
+	LEAQ   (R8)(DX*2), R9
+	ADDQ   DX, R9
+	LEAQ   (R9)(DX*2), R10
+	ADDQ   DX, R10
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -7776,66 +7887,67 @@ TEXT ·strip14x2F64AVX512(SB), NOSPLIT, $0-88
 	JZ     done
 
 loop:
-	VMOVUPD      (BX), Z30
-	VMOVUPD      64(BX), Z31
-	ADDQ         SI, BX
-	VBROADCASTSD (DI), Z28
+	VMOVUPD      (CX), Z30
+	VMOVUPD      64(CX), Z31
+	ADDQ         $0x00000080, CX
+	VBROADCASTSD (SI), Z28
 	VFMADD231PD  Z28, Z30, Z0
 	VFMADD231PD  Z28, Z31, Z1
-	VBROADCASTSD (DI)(CX*1), Z29
+	VBROADCASTSD (SI)(DX*1), Z29
 	VFMADD231PD  Z29, Z30, Z2
 	VFMADD231PD  Z29, Z31, Z3
-	VBROADCASTSD (DI)(CX*2), Z28
+	VBROADCASTSD (SI)(DX*2), Z28
 	VFMADD231PD  Z28, Z30, Z4
 	VFMADD231PD  Z28, Z31, Z5
-	VBROADCASTSD (R8), Z29
+	VBROADCASTSD (DI), Z29
 	VFMADD231PD  Z29, Z30, Z6
 	VFMADD231PD  Z29, Z31, Z7
-	VBROADCASTSD (R8)(CX*1), Z28
+	VBROADCASTSD (DI)(DX*1), Z28
 	VFMADD231PD  Z28, Z30, Z8
 	VFMADD231PD  Z28, Z31, Z9
-	VBROADCASTSD (R8)(CX*2), Z29
+	VBROADCASTSD (DI)(DX*2), Z29
 	VFMADD231PD  Z29, Z30, Z10
 	VFMADD231PD  Z29, Z31, Z11
-	VBROADCASTSD (R9), Z28
+	VBROADCASTSD (R8), Z28
 	VFMADD231PD  Z28, Z30, Z12
 	VFMADD231PD  Z28, Z31, Z13
-	VBROADCASTSD (R9)(CX*1), Z29
+	VBROADCASTSD (R8)(DX*1), Z29
 	VFMADD231PD  Z29, Z30, Z14
 	VFMADD231PD  Z29, Z31, Z15
-	VBROADCASTSD (R9)(CX*2), Z28
+	VBROADCASTSD (R8)(DX*2), Z28
 	VFMADD231PD  Z28, Z30, Z16
 	VFMADD231PD  Z28, Z31, Z17
-	VBROADCASTSD (R10), Z29
+	VBROADCASTSD (R9), Z29
 	VFMADD231PD  Z29, Z30, Z18
 	VFMADD231PD  Z29, Z31, Z19
-	VBROADCASTSD (R10)(CX*1), Z28
+	VBROADCASTSD (R9)(DX*1), Z28
 	VFMADD231PD  Z28, Z30, Z20
 	VFMADD231PD  Z28, Z31, Z21
-	VBROADCASTSD (R10)(CX*2), Z29
+	VBROADCASTSD (R9)(DX*2), Z29
 	VFMADD231PD  Z29, Z30, Z22
 	VFMADD231PD  Z29, Z31, Z23
-	VBROADCASTSD (R11), Z28
+	VBROADCASTSD (R10), Z28
 	VFMADD231PD  Z28, Z30, Z24
 	VFMADD231PD  Z28, Z31, Z25
-	VBROADCASTSD (R11)(CX*1), Z29
+	VBROADCASTSD (R10)(DX*1), Z29
 	VFMADD231PD  Z29, Z30, Z26
 	VFMADD231PD  Z29, Z31, Z27
-	ADDQ         DX, DI
-	ADDQ         DX, R8
-	ADDQ         DX, R9
-	ADDQ         DX, R10
-	ADDQ         DX, R11
+	ADDQ         BX, SI
+	ADDQ         BX, DI
+	ADDQ         BX, R8
+	ADDQ         BX, R9
+	ADDQ         BX, R10
 	DECQ         AX
 	JNZ          loop
 
 done:
-	MOVQ         lanes+80(FP), AX
+	MOVQ         c_last+56(FP), AX
 	MOVQ         $-1, CX
 	BZHIQ        AX, CX, AX
 	KMOVW        AX, K1
-	MOVQ         c+48(FP), AX
-	MOVQ         stride+56(FP), CX
+	MOVQ         c_first+40(FP), AX
+	MOVQ         c_stride+48(FP), CX
+	SHLQ         $0x03, CX
 	VBROADCASTSD alpha+64(FP), Z29
 	VMULPD       Z29, Z0, Z0
 	VMULPD       Z29, Z1, Z1
@@ -8578,36 +8690,38 @@ DATA lanesF32AVX2<>+56(SB)/4, $0x00000000
 DATA lanesF32AVX2<>+60(SB)/4, $0x00000000
 GLOBL lanesF32AVX2<>(SB), RODATA|NOPTR, $64
 
-// func strip1x1F32AVX2(k int, a *float32, row int, col int, b *float32, next int, c *float32, stride int, alpha float32, beta float32, lanes int)
+// func strip1x1F32AVX2(k int, a left[float32], b *float32, c target[float32], alpha float32, beta float32)
 // Requires: AVX, AVX2, FMA3
-TEXT ·strip1x1F32AVX2(SB), NOSPLIT, $0-80
+TEXT ·strip1x1F32AVX2(SB), NOSPLIT, $0-72
 	MOVQ  k+0(FP), AX
-	MOVQ  row+16(FP), CX
-	MOVQ  col+24(FP), CX
-	MOVQ  b+32(FP), DX
-	MOVQ  next+40(FP), BX
-	MOVQ  a+8(FP), SI
+	MOVQ  b+32(FP), CX
+	MOVQ  a_row+16(FP), DX
+	SHLQ  $0x02, DX
+	MOVQ  a_col+24(FP), DX
+	SHLQ  $0x02, DX
+	MOVQ  a_first+8(FP), BX
 	VPXOR Y0, Y0, Y0
 	TESTQ AX, AX
 	JZ    done
 
 loop:
-	VMOVUPS      (DX), Y14
-	ADDQ         BX, DX
-	VBROADCASTSS (SI), Y12
+	VMOVUPS      (CX), Y14
+	ADDQ         $0x00000020, CX
+	VBROADCASTSS (BX), Y12
 	VFMADD231PS  Y12, Y14, Y0
-	ADDQ         CX, SI
+	ADDQ         DX, BX
 	DECQ         AX
 	JNZ          loop
 
 done:
-	MOVQ         lanes+72(FP), AX
+	MOVQ         c_last+56(FP), AX
 	LEAQ         lanesF32AVX2<>+0(SB), CX
 	MOVQ         $0x00000008, DX
 	SUBQ         AX, DX
 	VMOVDQU      (CX)(DX*4), Y12
-	MOVQ         c+48(FP), AX
-	MOVQ         stride+56(FP), CX
+	MOVQ         c_first+40(FP), AX
+	MOVQ         c_stride+48(FP), CX
+	SHLQ         $0x02, CX
 	VBROADCASTSS alpha+64(FP), Y13
 	VMULPS       Y13, Y0, Y0
 	MOVL         beta+68(FP), DX
@@ -8624,39 +8738,41 @@ store:
 	VZEROUPPER
 	RET
 
-// func strip1x2F32AVX2(k int, a *float32, row int, col int, b *float32, next int, c *float32, stride int, alpha float32, beta float32, lanes int)
+// func strip1x2F32AVX2(k int, a left[float32], b *float32, c target[float32], alpha float32, beta float32)
 // Requires: AVX, AVX2, FMA3
-TEXT ·strip1x2F32AVX2(SB), NOSPLIT, $0-80
+TEXT ·strip1x2F32AVX2(SB), NOSPLIT, $0-72
 	MOVQ  k+0(FP), AX
-	MOVQ  row+16(FP), CX
-	MOVQ  col+24(FP), CX
-	MOVQ  b+32(FP), DX
-	MOVQ  next+40(FP), BX
-	MOVQ  a+8(FP), SI
+	MOVQ  b+32(FP), CX
+	MOVQ  a_row+16(FP), DX
+	SHLQ  $0x02, DX
+	MOVQ  a_col+24(FP), DX
+	SHLQ  $0x02, DX
+	MOVQ  a_first+8(FP), BX
 	VPXOR Y0, Y0, Y0
 	VPXOR Y1, Y1, Y1
 	TESTQ AX, AX
 	JZ    done
 
 loop:
-	VMOVUPS      (DX), Y14
-	VMOVUPS      32(DX), Y15
-	ADDQ         BX, DX
-	VBROADCASTSS (SI), Y12
+	VMOVUPS      (CX), Y14
+	VMOVUPS      32(CX), Y15
+	ADDQ         $0x00000040, CX
+	VBROADCASTSS (BX), Y12
 	VFMADD231PS  Y12, Y14, Y0
 	VFMADD231PS  Y12, Y15, Y1
-	ADDQ         CX, SI
+	ADDQ         DX, BX
 	DECQ         AX
 	JNZ          loop
 
 done:
-	MOVQ         lanes+72(FP), AX
+	MOVQ         c_last+56(FP), AX
 	LEAQ         lanesF32AVX2<>+0(SB), CX
 	MOVQ         $0x00000008, DX
 	SUBQ         AX, DX
 	VMOVDQU      (CX)(DX*4), Y12
-	MOVQ         c+48(FP), AX
-	MOVQ         stride+56(FP), CX
+	MOVQ         c_first+40(FP), AX
+	MOVQ         c_stride+48(FP), CX
+	SHLQ         $0x02, CX
 	VBROADCASTSS alpha+64(FP), Y13
 	VMULPS       Y13, Y0, Y0
 	VMULPS       Y13, Y1, Y1
@@ -8677,39 +8793,41 @@ store:
 	VZEROUPPER
 	RET
 
-// func strip2x1F32AVX2(k int, a *float32, row int, col int, b *float32, next int, c *float32, stride int, alpha float32, beta float32, lanes int)
+// func strip2x1F32AVX2(k int, a left[float32], b *float32, c target[float32], alpha float32, beta float32)
 // Requires: AVX, AVX2, FMA3
-TEXT ·strip2x1F32AVX2(SB), NOSPLIT, $0-80
+TEXT ·strip2x1F32AVX2(SB), NOSPLIT, $0-72
 	MOVQ  k+0(FP), AX
-	MOVQ  row+16(FP), CX
-	MOVQ  col+24(FP), DX
-	MOVQ  b+32(FP), BX
-	MOVQ  next+40(FP), SI
-	MOVQ  a+8(FP), DI
+	MOVQ  b+32(FP), CX
+	MOVQ  a_row+16(FP), DX
+	SHLQ  $0x02, DX
+	MOVQ  a_col+24(FP), BX
+	SHLQ  $0x02, BX
+	MOVQ  a_first+8(FP), SI
 	VPXOR Y0, Y0, Y0
 	VPXOR Y1, Y1, Y1
 	TESTQ AX, AX
 	JZ    done
 
 loop:
-	VMOVUPS      (BX), Y14
-	ADDQ         SI, BX
-	VBROADCASTSS (DI), Y12
+	VMOVUPS      (CX), Y14
+	ADDQ         $0x00000020, CX
+	VBROADCASTSS (SI), Y12
 	VFMADD231PS  Y12, Y14, Y0
-	VBROADCASTSS (DI)(CX*1), Y13
+	VBROADCASTSS (SI)(DX*1), Y13
 	VFMADD231PS  Y13, Y14, Y1
-	ADDQ         DX, DI
+	ADDQ         BX, SI
 	DECQ         AX
 	JNZ          loop
 
 done:
-	MOVQ         lanes+72(FP), AX
+	MOVQ         c_last+56(FP), AX
 	LEAQ         lanesF32AVX2<>+0(SB), CX
 	MOVQ         $0x00000008, DX
 	SUBQ         AX, DX
 	VMOVDQU      (CX)(DX*4), Y12
-	MOVQ         c+48(FP), AX
-	MOVQ         stride+56(FP), CX
+	MOVQ         c_first+40(FP), AX
+	MOVQ         c_stride+48(FP), CX
+	SHLQ         $0x02, CX
 	VBROADCASTSS alpha+64(FP), Y13
 	VMULPS       Y13, Y0, Y0
 	VMULPS       Y13, Y1, Y1
@@ -8732,15 +8850,16 @@ store:
 	VZEROUPPER
 	RET
 
-// func strip2x2F32AVX2(k int, a *float32, row int, col int, b *float32, next int, c *float32, stride int, alpha float32, beta float32, lanes int)
+// func strip2x2F32AVX2(k int, a left[float32], b *float32, c target[float32], alpha float32, beta float32)
 // Requires: AVX, AVX2, FMA3
-TEXT ·strip2x2F32AVX2(SB), NOSPLIT, $0-80
+TEXT ·strip2x2F32AVX2(SB), NOSPLIT, $0-72
 	MOVQ  k+0(FP), AX
-	MOVQ  row+16(FP), CX
-	MOVQ  col+24(FP), DX
-	MOVQ  b+32(FP), BX
-	MOVQ  next+40(FP), SI
-	MOVQ  a+8(FP), DI
+	MOVQ  b+32(FP), CX
+	MOVQ  a_row+16(FP), DX
+	SHLQ  $0x02, DX
+	MOVQ  a_col+24(FP), BX
+	SHLQ  $0x02, BX
+	MOVQ  a_first+8(FP), SI
 	VPXOR Y0, Y0, Y0
 	VPXOR Y1, Y1, Y1
 	VPXOR Y2, Y2, Y2
@@ -8749,27 +8868,28 @@ TEXT ·strip2x2F32AVX2(SB), NOSPLIT, $0-80
 	JZ    done
 
 loop:
-	VMOVUPS      (BX), Y14
-	VMOVUPS      32(BX), Y15
-	ADDQ         SI, BX
-	VBROADCASTSS (DI), Y12
+	VMOVUPS      (CX), Y14
+	VMOVUPS      32(CX), Y15
+	ADDQ         $0x00000040, CX
+	VBROADCASTSS (SI), Y12
 	VFMADD231PS  Y12, Y14, Y0
 	VFMADD231PS  Y12, Y15, Y1
-	VBROADCASTSS (DI)(CX*1), Y13
+	VBROADCASTSS (SI)(DX*1), Y13
 	VFMADD231PS  Y13, Y14, Y2
 	VFMADD231PS  Y13, Y15, Y3
-	ADDQ         DX, DI
+	ADDQ         BX, SI
 	DECQ         AX
 	JNZ          loop
 
 done:
-	MOVQ         lanes+72(FP), AX
+	MOVQ         c_last+56(FP), AX
 	LEAQ         lanesF32AVX2<>+0(SB), CX
 	MOVQ         $0x00000008, DX
 	SUBQ         AX, DX
 	VMOVDQU      (CX)(DX*4), Y12
-	MOVQ         c+48(FP), AX
-	MOVQ         stride+56(FP), CX
+	MOVQ         c_first+40(FP), AX
+	MOVQ         c_stride+48(FP), CX
+	SHLQ         $0x02, CX
 	VBROADCASTSS alpha+64(FP), Y13
 	VMULPS       Y13, Y0, Y0
 	VMULPS       Y13, Y1, Y1
@@ -8800,15 +8920,16 @@ store:
 	VZEROUPPER
 	RET
 
-// func strip3x1F32AVX2(k int, a *float32, row int, col int, b *float32, next int, c *float32, stride int, alpha float32, beta float32, lanes int)
+// func strip3x1F32AVX2(k int, a left[float32], b *float32, c target[float32], alpha float32, beta float32)
 // Requires: AVX, AVX2, FMA3
-TEXT ·strip3x1F32AVX2(SB), NOSPLIT, $0-80
+TEXT ·strip3x1F32AVX2(SB), NOSPLIT, $0-72
 	MOVQ  k+0(FP), AX
-	MOVQ  row+16(FP), CX
-	MOVQ  col+24(FP), DX
-	MOVQ  b+32(FP), BX
-	MOVQ  next+40(FP), SI
-	MOVQ  a+8(FP), DI
+	MOVQ  b+32(FP), CX
+	MOVQ  a_row+16(FP), DX
+	SHLQ  $0x02, DX
+	MOVQ  a_col+24(FP), BX
+	SHLQ  $0x02, BX
+	MOVQ  a_first+8(FP), SI
 	VPXOR Y0, Y0, Y0
 	VPXOR Y1, Y1, Y1
 	VPXOR Y2, Y2, Y2
@@ -8816,26 +8937,27 @@ TEXT ·strip3x1F32AVX2(SB), NOSPLIT, $0-80
 	JZ    done
 
 loop:
-	VMOVUPS      (BX), Y14
-	ADDQ         SI, BX
-	VBROADCASTSS (DI), Y12
+	VMOVUPS      (CX), Y14
+	ADDQ         $0x00000020, CX
+	VBROADCASTSS (SI), Y12
 	VFMADD231PS  Y12, Y14, Y0
-	VBROADCASTSS (DI)(CX*1), Y13
+	VBROADCASTSS (SI)(DX*1), Y13
 	VFMADD231PS  Y13, Y14, Y1
-	VBROADCASTSS (DI)(CX*2), Y12
+	VBROADCASTSS (SI)(DX*2), Y12
 	VFMADD231PS  Y12, Y14, Y2
-	ADDQ         DX, DI
+	ADDQ         BX, SI
 	DECQ         AX
 	JNZ          loop
 
 done:
-	MOVQ         lanes+72(FP), AX
+	MOVQ         c_last+56(FP), AX
 	LEAQ         lanesF32AVX2<>+0(SB), CX
 	MOVQ         $0x00000008, DX
 	SUBQ         AX, DX
 	VMOVDQU      (CX)(DX*4), Y12
-	MOVQ         c+48(FP), AX
-	MOVQ         stride+56(FP), CX
+	MOVQ         c_first+40(FP), AX
+	MOVQ         c_stride+48(FP), CX
+	SHLQ         $0x02, CX
 	VBROADCASTSS alpha+64(FP), Y13
 	VMULPS       Y13, Y0, Y0
 	VMULPS       Y13, Y1, Y1
@@ -8864,15 +8986,16 @@ store:
 	VZEROUPPER
 	RET
 
-// func strip3x2F32AVX2(k int, a *float32, row int, col int, b *float32, next int, c *float32, stride int, alpha float32, beta float32, lanes int)
+// func strip3x2F32AVX2(k int, a left[float32], b *float32, c target[float32], alpha float32, beta float32)
 // Requires: AVX, AVX2, FMA3
-TEXT ·strip3x2F32AVX2(SB), NOSPLIT, $0-80
+TEXT ·strip3x2F32AVX2(SB), NOSPLIT, $0-72
 	MOVQ  k+0(FP), AX
-	MOVQ  row+16(FP), CX
-	MOVQ  col+24(FP), DX
-	MOVQ  b+32(FP), BX
-	MOVQ  next+40(FP), SI
-	MOVQ  a+8(FP), DI
+	MOVQ  b+32(FP), CX
+	MOVQ  a_row+16(FP), DX
+	SHLQ  $0x02, DX
+	MOVQ  a_col+24(FP), BX
+	SHLQ  $0x02, BX
+	MOVQ  a_first+8(FP), SI
 	VPXOR Y0, Y0, Y0
 	VPXOR Y1, Y1, Y1
 	VPXOR Y2, Y2, Y2
@@ -8883,30 +9006,31 @@ TEXT ·strip3x2F32AVX2(SB), NOSPLIT, $0-80
 	JZ    done
 
 loop:
-	VMOVUPS      (BX), Y14
-	VMOVUPS      32(BX), Y15
-	ADDQ         SI, BX
-	VBROADCASTSS (DI), Y12
+	VMOVUPS      (CX), Y14
+	VMOVUPS      32(CX), Y15
+	ADDQ         $0x00000040, CX
+	VBROADCASTSS (SI), Y12
 	VFMADD231PS  Y12, Y14, Y0
 	VFMADD231PS  Y12, Y15, Y1
-	VBROADCASTSS (DI)(CX*1), Y13
+	VBROADCASTSS (SI)(DX*1), Y13
 	VFMADD231PS  Y13, Y14, Y2
 	VFMADD231PS  Y13, Y15, Y3
-	VBROADCASTSS (DI)(CX*2), Y12
+	VBROADCASTSS (SI)(DX*2), Y12
 	VFMADD231PS  Y12, Y14, Y4
 	VFMADD231PS  Y12, Y15, Y5
-	ADDQ         DX, DI
+	ADDQ         BX, SI
 	DECQ         AX
 	JNZ          loop
 
 done:
-	MOVQ         lanes+72(FP), AX
+	MOVQ         c_last+56(FP), AX
 	LEAQ         lanesF32AVX2<>+0(SB), CX
 	MOVQ         $0x00000008, DX
 	SUBQ         AX, DX
 	VMOVDQU      (CX)(DX*4), Y12
-	MOVQ         c+48(FP), AX
-	MOVQ         stride+56(FP), CX
+	MOVQ         c_first+40(FP), AX
+	MOVQ         c_stride+48(FP), CX
+	SHLQ         $0x02, CX
 	VBROADCASTSS alpha+64(FP), Y13
 	VMULPS       Y13, Y0, Y0
 	VMULPS       Y13, Y1, Y1
@@ -8947,17 +9071,18 @@ store:
 	VZEROUPPER
 	RET
 
-// func strip4x1F32AVX2(k int, a *float32, row int, col int, b *float32, next int, c *float32, stride int, alpha float32, beta float32, lanes int)
+// func strip4x1F32AVX2(k int, a left[float32], b *float32, c target[float32], alpha float32, beta float32)
 // Requires: AVX, AVX2, FMA3
-TEXT ·strip4x1F32AVX2(SB), NOSPLIT, $0-80
+TEXT ·strip4x1F32AVX2(SB), NOSPLIT, $0-72
 	MOVQ  k+0(FP), AX
-	MOVQ  row+16(FP), CX
-	MOVQ  col+24(FP), DX
-	MOVQ  b+32(FP), BX
-	MOVQ  next+40(FP), SI
-	MOVQ  a+8(FP), DI
-	LEAQ  (DI)(CX*2), R8
-	ADDQ  CX, R8
+	MOVQ  b+32(FP), CX
+	MOVQ  a_row+16(FP), DX
+	SHLQ  $0x02, DX
+	MOVQ  a_col+24(FP), BX
+	SHLQ  $0x02, BX
+	MOVQ  a_first+8(FP), SI
+	LEAQ  (SI)(DX*2), DI
+	ADDQ  DX, DI
 	VPXOR Y0, Y0, Y0
 	VPXOR Y1, Y1, Y1
 	VPXOR Y2, Y2, Y2
@@ -8966,29 +9091,30 @@ TEXT ·strip4x1F32AVX2(SB), NOSPLIT, $0-80
 	JZ    done
 
 loop:
-	VMOVUPS      (BX), Y14
-	ADDQ         SI, BX
-	VBROADCASTSS (DI), Y12
+	VMOVUPS      (CX), Y14
+	ADDQ         $0x00000020, CX
+	VBROADCASTSS (SI), Y12
 	VFMADD231PS  Y12, Y14, Y0
-	VBROADCASTSS (DI)(CX*1), Y13
+	VBROADCASTSS (SI)(DX*1), Y13
 	VFMADD231PS  Y13, Y14, Y1
-	VBROADCASTSS (DI)(CX*2), Y12
+	VBROADCASTSS (SI)(DX*2), Y12
 	VFMADD231PS  Y12, Y14, Y2
-	VBROADCASTSS (R8), Y13
+	VBROADCASTSS (DI), Y13
 	VFMADD231PS  Y13, Y14, Y3
-	ADDQ         DX, DI
-	ADDQ         DX, R8
+	ADDQ         BX, SI
+	ADDQ         BX, DI
 	DECQ         AX
 	JNZ          loop
 
 done:
-	MOVQ         lanes+72(FP), AX
+	MOVQ         c_last+56(FP), AX
 	LEAQ         lanesF32AVX2<>+0(SB), CX
 	MOVQ         $0x00000008, DX
 	SUBQ         AX, DX
 	VMOVDQU      (CX)(DX*4), Y12
-	MOVQ         c+48(FP), AX
-	MOVQ         stride+56(FP), CX
+	MOVQ         c_first+40(FP), AX
+	MOVQ         c_stride+48(FP), CX
+	SHLQ         $0x02, CX
 	VBROADCASTSS alpha+64(FP), Y13
 	VMULPS       Y13, Y0, Y0
 	VMULPS       Y13, Y1, Y1
@@ -9023,17 +9149,18 @@ store:
 	VZEROUPPER
 	RET
 
-// func strip4x2F32AVX2(k int, a *float32, row int, col int, b *float32, next int, c *float32, stride int, alpha float32, beta float32, lanes int)
+// func strip4x2F32AVX2(k int, a left[float32], b *float32, c target[float32], alpha float32, beta float32)
 // Requires: AVX, AVX2, FMA3
-TEXT ·strip4x2F32AVX2(SB), NOSPLIT, $0-80
+TEXT ·strip4x2F32AVX2(SB), NOSPLIT, $0-72
 	MOVQ  k+0(FP), AX
-	MOVQ  row+16(FP), CX
-	MOVQ  col+24(FP), DX
-	MOVQ  b+32(FP), BX
-	MOVQ  next+40(FP), SI
-	MOVQ  a+8(FP), DI
-	LEAQ  (DI)(CX*2), R8
-	ADDQ  CX, R8
+	MOVQ  b+32(FP), CX
+	MOVQ  a_row+16(FP), DX
+	SHLQ  $0x02, DX
+	MOVQ  a_col+24(FP), BX
+	SHLQ  $0x02, BX
+	MOVQ  a_first+8(FP), SI
+	LEAQ  (SI)(DX*2), DI
+	ADDQ  DX, DI
 	VPXOR Y0, Y0, Y0
 	VPXOR Y1, Y1, Y1
 	VPXOR Y2, Y2, Y2
@@ -9046,34 +9173,35 @@ TEXT ·strip4x2F32AVX2(SB), NOSPLIT, $0-80
 	JZ    done
 
 loop:
-	VMOVUPS      (BX), Y14
-	VMOVUPS      32(BX), Y15
-	ADDQ         SI, BX
-	VBROADCASTSS (DI), Y12
+	VMOVUPS      (CX), Y14
+	VMOVUPS      32(CX), Y15
+	ADDQ         $0x00000040, CX
+	VBROADCASTSS (SI), Y12
 	VFMADD231PS  Y12, Y14, Y0
 	VFMADD231PS  Y12, Y15, Y1
-	VBROADCASTSS (DI)(CX*1), Y13
+	VBROADCASTSS (SI)(DX*1), Y13
 	VFMADD231PS  Y13, Y14, Y2
 	VFMADD231PS  Y13, Y15, Y3
-	VBROADCASTSS (DI)(CX*2), Y12
+	VBROADCASTSS (SI)(DX*2), Y12
 	VFMADD231PS  Y12, Y14, Y4
 	VFMADD231PS  Y12, Y15, Y5
-	VBROADCASTSS (R8), Y13
+	VBROADCASTSS (DI), Y13
 	VFMADD231PS  Y13, Y14, Y6
 	VFMADD231PS  Y13, Y15, Y7
-	ADDQ         DX, DI
-	ADDQ         DX, R8
+	ADDQ         BX, SI
+	ADDQ         BX, DI
 	DECQ         AX
 	JNZ          loop
 
 done:
-	MOVQ         lanes+72(FP), AX
+	MOVQ         c_last+56(FP), AX
 	LEAQ         lanesF32AVX2<>+0(SB), CX
 	MOVQ         $0x00000008, DX
 	SUBQ         AX, DX
 	VMOVDQU      (CX)(DX*4), Y12
-	MOVQ         c+48(FP), AX
-	MOVQ         stride+56(FP), CX
+	MOVQ         c_first+40(FP), AX
+	MOVQ         c_stride+48(FP), CX
+	SHLQ         $0x02, CX
 	VBROADCASTSS alpha+64(FP), Y13
 	VMULPS       Y13, Y0, Y0
 	VMULPS       Y13, Y1, Y1
@@ -9124,17 +9252,18 @@ store:
 	VZEROUPPER
 	RET
 
-// func strip5x1F32AVX2(k int, a *float32, row int, col int, b *float32, next int, c *float32, stride int, alpha float32, beta float32, lanes int)
+// func strip5x1F32AVX2(k int, a left[float32], b *float32, c target[float32], alpha float32, beta float32)
 // Requires: AVX, AVX2, FMA3
-TEXT ·strip5x1F32AVX2(SB), NOSPLIT, $0-80
+TEXT ·strip5x1F32AVX2(SB), NOSPLIT, $0-72
 	MOVQ  k+0(FP), AX
-	MOVQ  row+16(FP), CX
-	MOVQ  col+24(FP), DX
-	MOVQ  b+32(FP), BX
-	MOVQ  next+40(FP), SI
-	MOVQ  a+8(FP), DI
-	LEAQ  (DI)(CX*2), R8
-	ADDQ  CX, R8
+	MOVQ  b+32(FP), CX
+	MOVQ  a_row+16(FP), DX
+	SHLQ  $0x02, DX
+	MOVQ  a_col+24(FP), BX
+	SHLQ  $0x02, BX
+	MOVQ  a_first+8(FP), SI
+	LEAQ  (SI)(DX*2), DI
+	ADDQ  DX, DI
 	VPXOR Y0, Y0, Y0
 	VPXOR Y1, Y1, Y1
 	VPXOR Y2, Y2, Y2
@@ -9144,31 +9273,32 @@ TEXT ·strip5x1F32AVX2(SB), NOSPLIT, $0-80
 	JZ    done
 
 loop:
-	VMOVUPS      (BX), Y14
-	ADDQ         SI, BX
-	VBROADCASTSS (DI), Y12
+	VMOVUPS      (CX), Y14
+	ADDQ         $0x00000020, CX
+	VBROADCASTSS (SI), Y12
 	VFMADD231PS  Y12, Y14, Y0
-	VBROADCASTSS (DI)(CX*1), Y13
+	VBROADCASTSS (SI)(DX*1), Y13
 	VFMADD231PS  Y13, Y14, Y1
-	VBROADCASTSS (DI)(CX*2), Y12
+	VBROADCASTSS (SI)(DX*2), Y12
 	VFMADD231PS  Y12, Y14, Y2
-	VBROADCASTSS (R8), Y13
+	VBROADCASTSS (DI), Y13
 	VFMADD231PS  Y13, Y14, Y3
-	VBROADCASTSS (R8)(CX*1), Y12
+	VBROADCASTSS (DI)(DX*1), Y12
 	VFMADD231PS  Y12, Y14, Y4
-	ADDQ         DX, DI
-	ADDQ         DX, R8
+	ADDQ         BX, SI
+	ADDQ         BX, DI
 	DECQ         AX
 	JNZ          loop
 
 done:
-	MOVQ         lanes+72(FP), AX
+	MOVQ         c_last+56(FP), AX
 	LEAQ         lanesF32AVX2<>+0(SB), CX
 	MOVQ         $0x00000008, DX
 	SUBQ         AX, DX
 	VMOVDQU      (CX)(DX*4), Y12
-	MOVQ         c+48(FP), AX
-	MOVQ         stride+56(FP), CX
+	MOVQ         c_first+40(FP), AX
+	MOVQ         c_stride+48(FP), CX
+	SHLQ         $0x02, CX
 	VBROADCASTSS alpha+64(FP), Y13
 	VMULPS       Y13, Y0, Y0
 	VMULPS       Y13, Y1, Y1
@@ -9209,17 +9339,18 @@ store:
 	VZEROUPPER
 	RET
 
-// func strip5x2F32AVX2(k int, a *float32, row int, col int, b *float32, next int, c *float32, stride int, alpha float32, beta float32, lanes int)
+// func strip5x2F32AVX2(k int, a left[float32], b *float32, c target[float32], alpha float32, beta float32)
 // Requires: AVX, AVX2, FMA3
-TEXT ·strip5x2F32AVX2(SB), NOSPLIT, $0-80
+TEXT ·strip5x2F32AVX2(SB), NOSPLIT, $0-72
 	MOVQ  k+0(FP), AX
-	MOVQ  row+16(FP), CX
-	MOVQ  col+24(FP), DX
-	MOVQ  b+32(FP), BX
-	MOVQ  next+40(FP), SI
-	MOVQ  a+8(FP), DI
-	LEAQ  (DI)(CX*2), R8
-	ADDQ  CX, R8
+	MOVQ  b+32(FP), CX
+	MOVQ  a_row+16(FP), DX
+	SHLQ  $0x02, DX
+	MOVQ  a_col+24(FP), BX
+	SHLQ  $0x02, BX
+	MOVQ  a_first+8(FP), SI
+	LEAQ  (SI)(DX*2), DI
+	ADDQ  DX, DI
 	VPXOR Y0, Y0, Y0
 	VPXOR Y1, Y1, Y1
 	VPXOR Y2, Y2, Y2
@@ -9234,37 +9365,38 @@ TEXT ·strip5x2F32AVX2(SB), NOSPLIT, $0-80
 	JZ    done
 
 loop:
-	VMOVUPS      (BX), Y14
-	VMOVUPS      32(BX), Y15
-	ADDQ         SI, BX
-	VBROADCASTSS (DI), Y12
+	VMOVUPS      (CX), Y14
+	VMOVUPS      32(CX), Y15
+	ADDQ         $0x00000040, CX
+	VBROADCASTSS (SI), Y12
 	VFMADD231PS  Y12, Y14, Y0
 	VFMADD231PS  Y12, Y15, Y1
-	VBROADCASTSS (DI)(CX*1), Y13
+	VBROADCASTSS (SI)(DX*1), Y13
 	VFMADD231PS  Y13, Y14, Y2
 	VFMADD231PS  Y13, Y15, Y3
-	VBROADCASTSS (DI)(CX*2), Y12
+	VBROADCASTSS (SI)(DX*2), Y12
 	VFMADD231PS  Y12, Y14, Y4
 	VFMADD231PS  Y12, Y15, Y5
-	VBROADCASTSS (R8), Y13
+	VBROADCASTSS (DI), Y13
 	VFMADD231PS  Y13, Y14, Y6
 	VFMADD231PS  Y13, Y15, Y7
-	VBROADCASTSS (R8)(CX*1), Y12
+	VBROADCASTSS (DI)(DX*1), Y12
 	VFMADD231PS  Y12, Y14, Y8
 	VFMADD231PS  Y12, Y15, Y9
-	ADDQ         DX, DI
-	ADDQ         DX, R8
+	ADDQ         BX, SI
+	ADDQ         BX, DI
 	DECQ         AX
 	JNZ          loop
 
 done:
-	MOVQ         lanes+72(FP), AX
+	MOVQ         c_last+56(FP), AX
 	LEAQ         lanesF32AVX2<>+0(SB), CX
 	MOVQ         $0x00000008, DX
 	SUBQ         AX, DX
 	VMOVDQU      (CX)(DX*4), Y12
-	MOVQ         c+48(FP), AX
-	MOVQ         stride+56(FP), CX
+	MOVQ         c_first+40(FP), AX
+	MOVQ         c_stride+48(FP), CX
+	SHLQ         $0x02, CX
 	VBROADCASTSS alpha+64(FP), Y13
 	VMULPS       Y13, Y0, Y0
 	VMULPS       Y13, Y1, Y1
@@ -9325,17 +9457,18 @@ store:
 	VZEROUPPER
 	RET
 
-// func strip6x1F32AVX2(k int, a *float32, row int, col int, b *float32, next int, c *float32, stride int, alpha float32, beta float32, lanes int)
+// func strip6x1F32AVX2(k int, a left[float32], b *float32, c target[float32], alpha float32, beta float32)
 // Requires: AVX, AVX2, FMA3
-TEXT ·strip6x1F32AVX2(SB), NOSPLIT, $0-80
+TEXT ·strip6x1F32AVX2(SB), NOSPLIT, $0-72
 	MOVQ  k+0(FP), AX
-	MOVQ  row+16(FP), CX
-	MOVQ  col+24(FP), DX
-	MOVQ  b+32(FP), BX
-	MOVQ  next+40(FP), SI
-	MOVQ  a+8(FP), DI
-	LEAQ  (DI)(CX*2), R8
-	ADDQ  CX, R8
+	MOVQ  b+32(FP), CX
+	MOVQ  a_row+16(FP), DX
+	SHLQ  $0x02, DX
+	MOVQ  a_col+24(FP), BX
+	SHLQ  $0x02, BX
+	MOVQ  a_first+8(FP), SI
+	LEAQ  (SI)(DX*2), DI
+	ADDQ  DX, DI
 	VPXOR Y0, Y0, Y0
 	VPXOR Y1, Y1, Y1
 	VPXOR Y2, Y2, Y2
@@ -9346,33 +9479,34 @@ TEXT ·strip6x1F32AVX2(SB), NOSPLIT, $0-80
 	JZ    done
 
 loop:
-	VMOVUPS      (BX), Y14
-	ADDQ         SI, BX
-	VBROADCASTSS (DI), Y12
+	VMOVUPS      (CX), Y14
+	ADDQ         $0x00000020, CX
+	VBROADCASTSS (SI), Y12
 	VFMADD231PS  Y12, Y14, Y0
-	VBROADCASTSS (DI)(CX*1), Y13
+	VBROADCASTSS (SI)(DX*1), Y13
 	VFMADD231PS  Y13, Y14, Y1
-	VBROADCASTSS (DI)(CX*2), Y12
+	VBROADCASTSS (SI)(DX*2), Y12
 	VFMADD231PS  Y12, Y14, Y2
-	VBROADCASTSS (R8), Y13
+	VBROADCASTSS (DI), Y13
 	VFMADD231PS  Y13, Y14, Y3
-	VBROADCASTSS (R8)(CX*1), Y12
+	VBROADCASTSS (DI)(DX*1), Y12
 	VFMADD231PS  Y12, Y14, Y4
-	VBROADCASTSS (R8)(CX*2), Y13
+	VBROADCASTSS (DI)(DX*2), Y13
 	VFMADD231PS  Y13, Y14, Y5
-	ADDQ         DX, DI
-	ADDQ         DX, R8
+	ADDQ         BX, SI
+	ADDQ         BX, DI
 	DECQ         AX
 	JNZ          loop
 
 done:
-	MOVQ         lanes+72(FP), AX
+	MOVQ         c_last+56(FP), AX
 	LEAQ         lanesF32AVX2<>+0(SB), CX
 	MOVQ         $0x00000008, DX
 	SUBQ         AX, DX
 	VMOVDQU      (CX)(DX*4), Y12
-	MOVQ         c+48(FP), AX
-	MOVQ         stride+56(FP), CX
+	MOVQ         c_first+40(FP), AX
+	MOVQ         c_stride+48(FP), CX
+	SHLQ         $0x02, CX
 	VBROADCASTSS alpha+64(FP), Y13
 	VMULPS       Y13, Y0, Y0
 	VMULPS       Y13, Y1, Y1
@@ -9419,17 +9553,18 @@ store:
 	VZEROUPPER
 	RET
 
-// func strip6x2F32AVX2(k int, a *float32, row int, col int, b *float32, next int, c *float32, stride int, alpha float32, beta float32, lanes int)
+// func strip6x2F32AVX2(k int, a left[float32], b *float32, c target[float32], alpha float32, beta float32)
 // Requires: AVX, AVX2, FMA3
-TEXT ·strip6x2F32AVX2(SB), NOSPLIT, $0-80
+TEXT ·strip6x2F32AVX2(SB), NOSPLIT, $0-72
 	MOVQ  k+0(FP), AX
-	MOVQ  row+16(FP), CX
-	MOVQ  col+24(FP), DX
-	MOVQ  b+32(FP), BX
-	MOVQ  next+40(FP), SI
-	MOVQ  a+8(FP), DI
-	LEAQ  (DI)(CX*2), R8
-	ADDQ  CX, R8
+	MOVQ  b+32(FP), CX
+	MOVQ  a_row+16(FP), DX
+	SHLQ  $0x02, DX
+	MOVQ  a_col+24(FP), BX
+	SHLQ  $0x02, BX
+	MOVQ  a_first+8(FP), SI
+	LEAQ  (SI)(DX*2), DI
+	ADDQ  DX, DI
 	VPXOR Y0, Y0, Y0
 	VPXOR Y1, Y1, Y1
 	VPXOR Y2, Y2, Y2
@@ -9446,40 +9581,41 @@ TEXT ·strip6x2F32AVX2(SB), NOSPLIT, $0-80
 	JZ    done
 
 loop:
-	VMOVUPS      (BX), Y14
-	VMOVUPS      32(BX), Y15
-	ADDQ         SI, BX
-	VBROADCASTSS (DI), Y12
+	VMOVUPS      (CX), Y14
+	VMOVUPS      32(CX), Y15
+	ADDQ         $0x00000040, CX
+	VBROADCASTSS (SI), Y12
 	VFMADD231PS  Y12, Y14, Y0
 	VFMADD231PS  Y12, Y15, Y1
-	VBROADCASTSS (DI)(CX*1), Y13
+	VBROADCASTSS (SI)(DX*1), Y13
 	VFMADD231PS  Y13, Y14, Y2
 	VFMADD231PS  Y13, Y15, Y3
-	VBROADCASTSS (DI)(CX*2), Y12
+	VBROADCASTSS (SI)(DX*2), Y12
 	VFMADD231PS  Y12, Y14, Y4
 	VFMADD231PS  Y12, Y15, Y5
-	VBROADCASTSS (R8), Y13
+	VBROADCASTSS (DI), Y13
 	VFMADD231PS  Y13, Y14, Y6
 	VFMADD231PS  Y13, Y15, Y7
-	VBROADCASTSS (R8)(CX*1), Y12
+	VBROADCASTSS (DI)(DX*1), Y12
 	VFMADD231PS  Y12, Y14, Y8
 	VFMADD231PS  Y12, Y15, Y9
-	VBROADCASTSS (R8)(CX*2), Y13
+	VBROADCASTSS (DI)(DX*2), Y13
 	VFMADD231PS  Y13, Y14, Y10
 	VFMADD231PS  Y13, Y15, Y11
-	ADDQ         DX, DI
-	ADDQ         DX, R8
+	ADDQ         BX, SI
+	ADDQ         BX, DI
 	DECQ         AX
 	JNZ          loop
 
 done:
-	MOVQ         lanes+72(FP), AX
+	MOVQ         c_last+56(FP), AX
 	LEAQ         lanesF32AVX2<>+0(SB), CX
 	MOVQ         $0x00000008, DX
 	SUBQ         AX, DX
 	VMOVDQU      (CX)(DX*4), Y12
-	MOVQ         c+48(FP), AX
-	MOVQ         stride+56(FP), CX
+	MOVQ         c_first+40(FP), AX
+	MOVQ         c_stride+48(FP), CX
+	SHLQ         $0x02, CX
 	VBROADCASTSS alpha+64(FP), Y13
 	VMULPS       Y13, Y0, Y0
 	VMULPS       Y13, Y1, Y1
@@ -9726,36 +9862,38 @@ DATA lanesF64AVX2<>+48(SB)/8, $0x0000000000000000
 DATA lanesF64AVX2<>+56(SB)/8, $0x0000000000000000
 GLOBL lanesF64AVX2<>(SB), RODATA|NOPTR, $64
 
-// func strip1x1F64AVX2(k int, a *float64, row int, col int, b *float64, next int, c *float64, stride int, alpha float64, beta float64, lanes int)
+// func strip1x1F64AVX2(k int, a left[float64], b *float64, c target[float64], alpha float64, beta float64)
 // Requires: AVX, AVX2, FMA3
-TEXT ·strip1x1F64AVX2(SB), NOSPLIT, $0-88
+TEXT ·strip1x1F64AVX2(SB), NOSPLIT, $0-80
 	MOVQ  k+0(FP), AX
-	MOVQ  row+16(FP), CX
-	MOVQ  col+24(FP), CX
-	MOVQ  b+32(FP), DX
-	MOVQ  next+40(FP), BX
-	MOVQ  a+8(FP), SI
+	MOVQ  b+32(FP), CX
+	MOVQ  a_row+16(FP), DX
+	SHLQ  $0x03, DX
+	MOVQ  a_col+24(FP), DX
+	SHLQ  $0x03, DX
+	MOVQ  a_first+8(FP), BX
 	VPXOR Y0, Y0, Y0
 	TESTQ AX, AX
 	JZ    done
 
 loop:
-	VMOVUPD      (DX), Y14
-	ADDQ         BX, DX
-	VBROADCASTSD (SI), Y12
+	VMOVUPD      (CX), Y14
+	ADDQ         $0x00000020, CX
+	VBROADCASTSD (BX), Y12
 	VFMADD231PD  Y12, Y14, Y0
-	ADDQ         CX, SI
+	ADDQ         DX, BX
 	DECQ         AX
 	JNZ          loop
 
 done:
-	MOVQ         lanes+80(FP), AX
+	MOVQ         c_last+56(FP), AX
 	LEAQ         lanesF64AVX2<>+0(SB), CX
 	MOVQ         $0x00000004, DX
 	SUBQ         AX, DX
 	VMOVDQU      (CX)(DX*8), Y12
-	MOVQ         c+48(FP), AX
-	MOVQ         stride+56(FP), CX
+	MOVQ         c_first+40(FP), AX
+	MOVQ         c_stride+48(FP), CX
+	SHLQ         $0x03, CX
 	VBROADCASTSD alpha+64(FP), Y13
 	VMULPD       Y13, Y0, Y0
 	MOVQ         beta+72(FP), DX
@@ -9772,39 +9910,41 @@ store:
 	VZEROUPPER
 	RET
 
-// func strip1x2F64AVX2(k int, a *float64, row int, col int, b *float64, next int, c *float64, stride int, alpha float64, beta float64, lanes int)
+// func strip1x2F64AVX2(k int, a left[float64], b *float64, c target[float64], alpha float64, beta float64)
 // Requires: AVX, AVX2, FMA3
-TEXT ·strip1x2F64AVX2(SB), NOSPLIT, $0-88
+TEXT ·strip1x2F64AVX2(SB), NOSPLIT, $0-80
 	MOVQ  k+0(FP), AX
-	MOVQ  row+16(FP), CX
-	MOVQ  col+24(FP), CX
-	MOVQ  b+32(FP), DX
-	MOVQ  next+40(FP), BX
-	MOVQ  a+8(FP), SI
+	MOVQ  b+32(FP), CX
+	MOVQ  a_row+16(FP), DX
+	SHLQ  $0x03, DX
+	MOVQ  a_col+24(FP), DX
+	SHLQ  $0x03, DX
+	MOVQ  a_first+8(FP), BX
 	VPXOR Y0, Y0, Y0
 	VPXOR Y1, Y1, Y1
 	TESTQ AX, AX
 	JZ    done
 
 loop:
-	VMOVUPD      (DX), Y14
-	VMOVUPD      32(DX), Y15
-	ADDQ         BX, DX
-	VBROADCASTSD (SI), Y12
+	VMOVUPD      (CX), Y14
+	VMOVUPD      32(CX), Y15
+	ADDQ         $0x00000040, CX
+	VBROADCASTSD (BX), Y12
 	VFMADD231PD  Y12, Y14, Y0
 	VFMADD231PD  Y12, Y15, Y1
-	ADDQ         CX, SI
+	ADDQ         DX, BX
 	DECQ         AX
 	JNZ          loop
 
 done:
-	MOVQ         lanes+80(FP), AX
+	MOVQ         c_last+56(FP), AX
 	LEAQ         lanesF64AVX2<>+0(SB), CX
 	MOVQ         $0x00000004, DX
 	SUBQ         AX, DX
 	VMOVDQU      (CX)(DX*8), Y12
-	MOVQ         c+48(FP), AX
-	MOVQ         stride+56(FP), CX
+	MOVQ         c_first+40(FP), AX
+	MOVQ         c_stride+48(FP), CX
+	SHLQ         $0x03, CX
 	VBROADCASTSD alpha+64(FP), Y13
 	VMULPD       Y13, Y0, Y0
 	VMULPD       Y13, Y1, Y1
@@ -9825,39 +9965,41 @@ store:
 	VZEROUPPER
 	RET
 
-// func strip2x1F64AVX2(k int, a *float64, row int, col int, b *float64, next int, c *float64, stride int, alpha float64, beta float64, lanes int)
+// func strip2x1F64AVX2(k int, a left[float64], b *float64, c target[float64], alpha float64, beta float64)
 // Requires: AVX, AVX2, FMA3
-TEXT ·strip2x1F64AVX2(SB), NOSPLIT, $0-88
+TEXT ·strip2x1F64AVX2(SB), NOSPLIT, $0-80
 	MOVQ  k+0(FP), AX
-	MOVQ  row+16(FP), CX
-	MOVQ  col+24(FP), DX
-	MOVQ  b+32(FP), BX
-	MOVQ  next+40(FP), SI
-	MOVQ  a+8(FP), DI
+	MOVQ  b+32(FP), CX
+	MOVQ  a_row+16(FP), DX
+	SHLQ  $0x03, DX
+	MOVQ  a_col+24(FP), BX
+	SHLQ  $0x03, BX
+	MOVQ  a_first+8(FP), SI
 	VPXOR Y0, Y0, Y0
 	VPXOR Y1, Y1, Y1
 	TESTQ AX, AX
 	JZ    done
 
 loop:
-	VMOVUPD      (BX), Y14
-	ADDQ         SI, BX
-	VBROADCASTSD (DI), Y12
+	VMOVUPD      (CX), Y14
+	ADDQ         $0x00000020, CX
+	VBROADCASTSD (SI), Y12
 	VFMADD231PD  Y12, Y14, Y0
-	VBROADCASTSD (DI)(CX*1), Y13
+	VBROADCASTSD (SI)(DX*1), Y13
 	VFMADD231PD  Y13, Y14, Y1
-	ADDQ         DX, DI
+	ADDQ         BX, SI
 	DECQ         AX
 	JNZ          loop
 
 done:
-	MOVQ         lanes+80(FP), AX
+	MOVQ         c_last+56(FP), AX
 	LEAQ         lanesF64AVX2<>+0(SB), CX
 	MOVQ         $0x00000004, DX
 	SUBQ         AX, DX
 	VMOVDQU      (CX)(DX*8), Y12
-	MOVQ         c+48(FP), AX
-	MOVQ         stride+56(FP), CX
+	MOVQ         c_first+40(FP), AX
+	MOVQ         c_stride+48(FP), CX
+	SHLQ         $0x03, CX
 	VBROADCASTSD alpha+64(FP), Y13
 	VMULPD       Y13, Y0, Y0
 	VMULPD       Y13, Y1, Y1
@@ -9880,15 +10022,16 @@ store:
 	VZEROUPPER
 	RET
 
-// func strip2x2F64AVX2(k int, a *float64, row int, col int, b *float64, next int, c *float64, stride int, alpha float64, beta float64, lanes int)
+// func strip2x2F64AVX2(k int, a left[float64], b *float64, c target[float64], alpha float64, beta float64)
 // Requires: AVX, AVX2, FMA3
-TEXT ·strip2x2F64AVX2(SB), NOSPLIT, $0-88
+TEXT ·strip2x2F64AVX2(SB), NOSPLIT, $0-80
 	MOVQ  k+0(FP), AX
-	MOVQ  row+16(FP), CX
-	MOVQ  col+24(FP), DX
-	MOVQ  b+32(FP), BX
-	MOVQ  next+40(FP), SI
-	MOVQ  a+8(FP), DI
+	MOVQ  b+32(FP), CX
+	MOVQ  a_row+16(FP), DX
+	SHLQ  $0x03, DX
+	MOVQ  a_col+24(FP), BX
+	SHLQ  $0x03, BX
+	MOVQ  a_first+8(FP), SI
 	VPXOR Y0, Y0, Y0
 	VPXOR Y1, Y1, Y1
 	VPXOR Y2, Y2, Y2
@@ -9897,27 +10040,28 @@ TEXT ·strip2x2F64AVX2(SB), NOSPLIT, $0-88
 	JZ    done
 
 loop:
-	VMOVUPD      (BX), Y14
-	VMOVUPD      32(BX), Y15
-	ADDQ         SI, BX
-	VBROADCASTSD (DI), Y12
+	VMOVUPD      (CX), Y14
+	VMOVUPD      32(CX), Y15
+	ADDQ         $0x00000040, CX
+	VBROADCASTSD (SI), Y12
 	VFMADD231PD  Y12, Y14, Y0
 	VFMADD231PD  Y12, Y15, Y1
-	VBROADCASTSD (DI)(CX*1), Y13
+	VBROADCASTSD (SI)(DX*1), Y13
 	VFMADD231PD  Y13, Y14, Y2
 	VFMADD231PD  Y13, Y15, Y3
-	ADDQ         DX, DI
+	ADDQ         BX, SI
 	DECQ         AX
 	JNZ          loop
 
 done:
-	MOVQ         lanes+80(FP), AX
+	MOVQ         c_last+56(FP), AX
 	LEAQ         lanesF64AVX2<>+0(SB), CX
 	MOVQ         $0x00000004, DX
 	SUBQ         AX, DX
 	VMOVDQU      (CX)(DX*8), Y12
-	MOVQ         c+48(FP), AX
-	MOVQ         stride+56(FP), CX
+	MOVQ         c_first+40(FP), AX
+	MOVQ         c_stride+48(FP), CX
+	SHLQ         $0x03, CX
 	VBROADCASTSD alpha+64(FP), Y13
 	VMULPD       Y13, Y0, Y0
 	VMULPD       Y13, Y1, Y1
@@ -9948,15 +10092,16 @@ store:
 	VZEROUPPER
 	RET
 
-// func strip3x1F64AVX2(k int, a *float64, row int, col int, b *float64, next int, c *float64, stride int, alpha float64, beta float64, lanes int)
+// func strip3x1F64AVX2(k int, a left[float64], b *float64, c target[float64], alpha float64, beta float64)
 // Requires: AVX, AVX2, FMA3
-TEXT ·strip3x1F64AVX2(SB), NOSPLIT, $0-88
+TEXT ·strip3x1F64AVX2(SB), NOSPLIT, $0-80
 	MOVQ  k+0(FP), AX
-	MOVQ  row+16(FP), CX
-	MOVQ  col+24(FP), DX
-	MOVQ  b+32(FP), BX
-	MOVQ  next+40(FP), SI
-	MOVQ  a+8(FP), DI
+	MOVQ  b+32(FP), CX
+	MOVQ  a_row+16(FP), DX
+	SHLQ  $0x03, DX
+	MOVQ  a_col+24(FP), BX
+	SHLQ  $0x03, BX
+	MOVQ  a_first+8(FP), SI
 	VPXOR Y0, Y0, Y0
 	VPXOR Y1, Y1, Y1
 	VPXOR Y2, Y2, Y2
@@ -9964,26 +10109,27 @@ TEXT ·strip3x1F64AVX2(SB), NOSPLIT, $0-88
 	JZ    done
 
 loop:
-	VMOVUPD      (BX), Y14
-	ADDQ         SI, BX
-	VBROADCASTSD (DI), Y12
+	VMOVUPD      (CX), Y14
+	ADDQ         $0x00000020, CX
+	VBROADCASTSD (SI), Y12
 	VFMADD231PD  Y12, Y14, Y0
-	VBROADCASTSD (DI)(CX*1), Y13
+	VBROADCASTSD (SI)(DX*1), Y13
 	VFMADD231PD  Y13, Y14, Y1
-	VBROADCASTSD (DI)(CX*2), Y12
+	VBROADCASTSD (SI)(DX*2), Y12
 	VFMADD231PD  Y12, Y14, Y2
-	ADDQ         DX, DI
+	ADDQ         BX, SI
 	DECQ         AX
 	JNZ          loop
 
 done:
-	MOVQ         lanes+80(FP), AX
+	MOVQ         c_last+56(FP), AX
 	LEAQ         lanesF64AVX2<>+0(SB), CX
 	MOVQ         $0x00000004, DX
 	SUBQ         AX, DX
 	VMOVDQU      (CX)(DX*8), Y12
-	MOVQ         c+48(FP), AX
-	MOVQ         stride+56(FP), CX
+	MOVQ         c_first+40(FP), AX
+	MOVQ         c_stride+48(FP), CX
+	SHLQ         $0x03, CX
 	VBROADCASTSD alpha+64(FP), Y13
 	VMULPD       Y13, Y0, Y0
 	VMULPD       Y13, Y1, Y1
@@ -10012,15 +10158,16 @@ store:
 	VZEROUPPER
 	RET
 
-// func strip3x2F64AVX2(k int, a *float64, row int, col int, b *float64, next int, c *float64, stride int, alpha float64, beta float64, lanes int)
+// func strip3x2F64AVX2(k int, a left[float64], b *float64, c target[float64], alpha float64, beta float64)
 // Requires: AVX, AVX2, FMA3
-TEXT ·strip3x2F64AVX2(SB), NOSPLIT, $0-88
+TEXT ·strip3x2F64AVX2(SB), NOSPLIT, $0-80
 	MOVQ  k+0(FP), AX
-	MOVQ  row+16(FP), CX
-	MOVQ  col+24(FP), DX
-	MOVQ  b+32(FP), BX
-	MOVQ  next+40(FP), SI
-	MOVQ  a+8(FP), DI
+	MOVQ  b+32(FP), CX
+	MOVQ  a_row+16(FP), DX
+	SHLQ  $0x03, DX
+	MOVQ  a_col+24(FP), BX
+	SHLQ  $0x03, BX
+	MOVQ  a_first+8(FP), SI
 	VPXOR Y0, Y0, Y0
 	VPXOR Y1, Y1, Y1
 	VPXOR Y2, Y2, Y2
@@ -10031,30 +10178,31 @@ TEXT ·strip3x2F64AVX2(SB), NOSPLIT, $0-88
 	JZ    done
 
 loop:
-	VMOVUPD      (BX), Y14
-	VMOVUPD      32(BX), Y15
-	ADDQ         SI, BX
-	VBROADCASTSD (DI), Y12
+	VMOVUPD      (CX), Y14
+	VMOVUPD      32(CX), Y15
+	ADDQ         $0x00000040, CX
+	VBROADCASTSD (SI), Y12
 	VFMADD231PD  Y12, Y14, Y0
 	VFMADD231PD  Y12, Y15, Y1
-	VBROADCASTSD (DI)(CX*1), Y13
+	VBROADCASTSD (SI)(DX*1), Y13
 	VFMADD231PD  Y13, Y14, Y2
 	VFMADD231PD  Y13, Y15, Y3
-	VBROADCASTSD (DI)(CX*2), Y12
+	VBROADCASTSD (SI)(DX*2), Y12
 	VFMADD231PD  Y12, Y14, Y4
 	VFMADD231PD  Y12, Y15, Y5
-	ADDQ         DX, DI
+	ADDQ         BX, SI
 	DECQ         AX
 	JNZ          loop
 
 done:
-	MOVQ         lanes+80(FP), AX
+	MOVQ         c_last+56(FP), AX
 	LEAQ         lanesF64AVX2<>+0(SB), CX
 	MOVQ         $0x00000004, DX
 	SUBQ         AX, DX
 	VMOVDQU      (CX)(DX*8), Y12
-	MOVQ         c+48(FP), AX
-	MOVQ         stride+56(FP), CX
+	MOVQ         c_first+40(FP), AX
+	MOVQ         c_stride+48(FP), CX
+	SHLQ         $0x03, CX
 	VBROADCASTSD alpha+64(FP), Y13
 	VMULPD       Y13, Y0, Y0
 	VMULPD       Y13, Y1, Y1
@@ -10095,17 +10243,18 @@ store:
 	VZEROUPPER
 	RET
 
-// func strip4x1F64AVX2(k int, a *float64, row int, col int, b *float64, next int, c *float64, stride int, alpha float64, beta float64, lanes int)
+// func strip4x1F64AVX2(k int, a left[float64], b *float64, c target[float64], alpha float64, beta float64)
 // Requires: AVX, AVX2, FMA3
-TEXT ·strip4x1F64AVX2(SB), NOSPLIT, $0-88
+TEXT ·strip4x1F64AVX2(SB), NOSPLIT, $0-80
 	MOVQ  k+0(FP), AX
-	MOVQ  row+16(FP), CX
-	MOVQ  col+24(FP), DX
-	MOVQ  b+32(FP), BX
-	MOVQ  next+40(FP), SI
-	MOVQ  a+8(FP), DI
-	LEAQ  (DI)(CX*2), R8
-	ADDQ  CX, R8
+	MOVQ  b+32(FP), CX
+	MOVQ  a_row+16(FP), DX
+	SHLQ  $0x03, DX
+	MOVQ  a_col+24(FP), BX
+	SHLQ  $0x03, BX
+	MOVQ  a_first+8(FP), SI
+	LEAQ  (SI)(DX*2), DI
+	ADDQ  DX, DI
 	VPXOR Y0, Y0, Y0
 	VPXOR Y1, Y1, Y1
 	VPXOR Y2, Y2, Y2
@@ -10114,29 +10263,30 @@ TEXT ·strip4x1F64AVX2(SB), NOSPLIT, $0-88
 	JZ    done
 
 loop:
-	VMOVUPD      (BX), Y14
-	ADDQ         SI, BX
-	VBROADCASTSD (DI), Y12
+	VMOVUPD      (CX), Y14
+	ADDQ         $0x00000020, CX
+	VBROADCASTSD (SI), Y12
 	VFMADD231PD  Y12, Y14, Y0
-	VBROADCASTSD (DI)(CX*1), Y13
+	VBROADCASTSD (SI)(DX*1), Y13
 	VFMADD231PD  Y13, Y14, Y1
-	VBROADCASTSD (DI)(CX*2), Y12
+	VBROADCASTSD (SI)(DX*2), Y12
 	VFMADD231PD  Y12, Y14, Y2
-	VBROADCASTSD (R8), Y13
+	VBROADCASTSD (DI), Y13
 	VFMADD231PD  Y13, Y14, Y3
-	ADDQ         DX, DI
-	ADDQ         DX, R8
+	ADDQ         BX, SI
+	ADDQ         BX, DI
 	DECQ         AX
 	JNZ          loop
 
 done:
-	MOVQ         lanes+80(FP), AX
+	MOVQ         c_last+56(FP), AX
 	LEAQ         lanesF64AVX2<>+0(SB), CX
 	MOVQ         $0x00000004, DX
 	SUBQ         AX, DX
 	VMOVDQU      (CX)(DX*8), Y12
-	MOVQ         c+48(FP), AX
-	MOVQ         stride+56(FP), CX
+	MOVQ         c_first+40(FP), AX
+	MOVQ         c_stride+48(FP), CX
+	SHLQ         $0x03, CX
 	VBROADCASTSD alpha+64(FP), Y13
 	VMULPD       Y13, Y0, Y0
 	VMULPD       Y13, Y1, Y1
@@ -10171,17 +10321,18 @@ store:
 	VZEROUPPER
 	RET
 
-// func strip4x2F64AVX2(k int, a *float64, row int, col int, b *float64, next int, c *float64, stride int, alpha float64, beta float64, lanes int)
+// func strip4x2F64AVX2(k int, a left[float64], b *float64, c target[float64], alpha float64, beta float64)
 // Requires: AVX, AVX2, FMA3
-TEXT ·strip4x2F64AVX2(SB), NOSPLIT, $0-88
+TEXT ·strip4x2F64AVX2(SB), NOSPLIT, $0-80
 	MOVQ  k+0(FP), AX
-	MOVQ  row+16(FP), CX
-	MOVQ  col+24(FP), DX
-	MOVQ  b+32(FP), BX
-	MOVQ  next+40(FP), SI
-	MOVQ  a+8(FP), DI
-	LEAQ  (DI)(CX*2), R8
-	ADDQ  CX, R8
+	MOVQ  b+32(FP), CX
+	MOVQ  a_row+16(FP), DX
+	SHLQ  $0x03, DX
+	MOVQ  a_col+24(FP), BX
+	SHLQ  $0x03, BX
+	MOVQ  a_first+8(FP), SI
+	LEAQ  (SI)(DX*2), DI
+	ADDQ  DX, DI
 	VPXOR Y0, Y0, Y0
 	VPXOR Y1, Y1, Y1
 	VPXOR Y2, Y2, Y2
@@ -10194,34 +10345,35 @@ TEXT ·strip4x2F64AVX2(SB), NOSPLIT, $0-88
 	JZ    done
 
 loop:
-	VMOVUPD      (BX), Y14
-	VMOVUPD      32(BX), Y15
-	ADDQ         SI, BX
-	VBROADCASTSD (DI), Y12
+	VMOVUPD      (CX), Y14
+	VMOVUPD      32(CX), Y15
+	ADDQ         $0x00000040, CX
+	VBROADCASTSD (SI), Y12
 	VFMADD231PD  Y12, Y14, Y0
 	VFMADD231PD  Y12, Y15, Y1
-	VBROADCASTSD (DI)(CX*1), Y13
+	VBROADCASTSD (SI)(DX*1), Y13
 	VFMADD231PD  Y13, Y14, Y2
 	VFMADD231PD  Y13, Y15, Y3
-	VBROADCASTSD (DI)(CX*2), Y12
+	VBROADCASTSD (SI)(DX*2), Y12
 	VFMADD231PD  Y12, Y14, Y4
 	VFMADD231PD  Y12, Y15, Y5
-	VBROADCASTSD (R8), Y13
+	VBROADCASTSD (DI), Y13
 	VFMADD231PD  Y13, Y14, Y6
 	VFMADD231PD  Y13, Y15, Y7
-	ADDQ         DX, DI
-	ADDQ         DX, R8
+	ADDQ         BX, SI
+	ADDQ         BX, DI
 	DECQ         AX
 	JNZ          loop
 
 done:
-	MOVQ         lanes+80(FP), AX
+	MOVQ         c_last+56(FP), AX
 	LEAQ         lanesF64AVX2<>+0(SB), CX
 	MOVQ         $0x00000004, DX
 	SUBQ         AX, DX
 	VMOVDQU      (CX)(DX*8), Y12
-	MOVQ         c+48(FP), AX
-	MOVQ         stride+56(FP), CX
+	MOVQ         c_first+40(FP), AX
+	MOVQ         c_stride+48(FP), CX
+	SHLQ         $0x03, CX
 	VBROADCASTSD alpha+64(FP), Y13
 	VMULPD       Y13, Y0, Y0
 	VMULPD       Y13, Y1, Y1
@@ -10272,17 +10424,18 @@ store:
 	VZEROUPPER
 	RET
 
-// func strip5x1F64AVX2(k int, a *float64, row int, col int, b *float64, next int, c *float64, stride int, alpha float64, beta float64, lanes int)
+// func strip5x1F64AVX2(k int, a left[float64], b *float64, c target[float64], alpha float64, beta float64)
 // Requires: AVX, AVX2, FMA3
-TEXT ·strip5x1F64AVX2(SB), NOSPLIT, $0-88
+TEXT ·strip5x1F64AVX2(SB), NOSPLIT, $0-80
 	MOVQ  k+0(FP), AX
-	MOVQ  row+16(FP), CX
-	MOVQ  col+24(FP), DX
-	MOVQ  b+32(FP), BX
-	MOVQ  next+40(FP), SI
-	MOVQ  a+8(FP), DI
-	LEAQ  (DI)(CX*2), R8
-	ADDQ  CX, R8
+	MOVQ  b+32(FP), CX
+	MOVQ  a_row+16(FP), DX
+	SHLQ  $0x03, DX
+	MOVQ  a_col+24(FP), BX
+	SHLQ  $0x03, BX
+	MOVQ  a_first+8(FP), SI
+	LEAQ  (SI)(DX*2), DI
+	ADDQ  DX, DI
 	VPXOR Y0, Y0, Y0
 	VPXOR Y1, Y1, Y1
 	VPXOR Y2, Y2, Y2
@@ -10292,31 +10445,32 @@ TEXT ·strip5x1F64AVX2(SB), NOSPLIT, $0-88
 	JZ    done
 
 loop:
-	VMOVUPD      (BX), Y14
-	ADDQ         SI, BX
-	VBROADCASTSD (DI), Y12
+	VMOVUPD      (CX), Y14
+	ADDQ         $0x00000020, CX
+	VBROADCASTSD (SI), Y12
 	VFMADD231PD  Y12, Y14, Y0
-	VBROADCASTSD (DI)(CX*1), Y13
+	VBROADCASTSD (SI)(DX*1), Y13
 	VFMADD231PD  Y13, Y14, Y1
-	VBROADCASTSD (DI)(CX*2), Y12
+	VBROADCASTSD (SI)(DX*2), Y12
 	VFMADD231PD  Y12, Y14, Y2
-	VBROADCASTSD (R8), Y13
+	VBROADCASTSD (DI), Y13
 	VFMADD231PD  Y13, Y14, Y3
-	VBROADCASTSD (R8)(CX*1), Y12
+	VBROADCASTSD (DI)(DX*1), Y12
 	VFMADD231PD  Y12, Y14, Y4
-	ADDQ         DX, DI
-	ADDQ         DX, R8
+	ADDQ         BX, SI
+	ADDQ         BX, DI
 	DECQ         AX
 	JNZ          loop
 
 done:
-	MOVQ         lanes+80(FP), AX
+	MOVQ         c_last+56(FP), AX
 	LEAQ         lanesF64AVX2<>+0(SB), CX
 	MOVQ         $0x00000004, DX
 	SUBQ         AX, DX
 	VMOVDQU      (CX)(DX*8), Y12
-	MOVQ         c+48(FP), AX
-	MOVQ         stride+56(FP), CX
+	MOVQ         c_first+40(FP), AX
+	MOVQ         c_stride+48(FP), CX
+	SHLQ         $0x03, CX
 	VBROADCASTSD alpha+64(FP), Y13
 	VMULPD       Y13, Y0, Y0
 	VMULPD       Y13, Y1, Y1
@@ -10357,17 +10511,18 @@ store:
 	VZEROUPPER
 	RET
 
-// func strip5x2F64AVX2(k int, a *float64, row int, col int, b *float64, next int, c *float64, stride int, alpha float64, beta float64, lanes int)
+// func strip5x2F64AVX2(k int, a left[float64], b *float64, c target[float64], alpha float64, beta float64)
 // Requires: AVX, AVX2, FMA3
-TEXT ·strip5x2F64AVX2(SB), NOSPLIT, $0-88
+TEXT ·strip5x2F64AVX2(SB), NOSPLIT, $0-80
 	MOVQ  k+0(FP), AX
-	MOVQ  row+16(FP), CX
-	MOVQ  col+24(FP), DX
-	MOVQ  b+32(FP), BX
-	MOVQ  next+40(FP), SI
-	MOVQ  a+8(FP), DI
-	LEAQ  (DI)(CX*2), R8
-	ADDQ  CX, R8
+	MOVQ  b+32(FP), CX
+	MOVQ  a_row+16(FP), DX
+	SHLQ  $0x03, DX
+	MOVQ  a_col+24(FP), BX
+	SHLQ  $0x03, BX
+	MOVQ  a_first+8(FP), SI
+	LEAQ  (SI)(DX*2), DI
+	ADDQ  DX, DI
 	VPXOR Y0, Y0, Y0
 	VPXOR Y1, Y1, Y1
 	VPXOR Y2, Y2, Y2
@@ -10382,37 +10537,38 @@ TEXT ·strip5x2F64AVX2(SB), NOSPLIT, $0-88
 	JZ    done
 
 loop:
-	VMOVUPD      (BX), Y14
-	VMOVUPD      32(BX), Y15
-	ADDQ         SI, BX
-	VBROADCASTSD (DI), Y12
+	VMOVUPD      (CX), Y14
+	VMOVUPD      32(CX), Y15
+	ADDQ         $0x00000040, CX
+	VBROADCASTSD (SI), Y12
 	VFMADD231PD  Y12, Y14, Y0
 	VFMADD231PD  Y12, Y15, Y1
-	VBROADCASTSD (DI)(CX*1), Y13
+	VBROADCASTSD (SI)(DX*1), Y13
 	VFMADD231PD  Y13, Y14, Y2
 	VFMADD231PD  Y13, Y15, Y3
-	VBROADCASTSD (DI)(CX*2), Y12
+	VBROADCASTSD (SI)(DX*2), Y12
 	VFMADD231PD  Y12, Y14, Y4
 	VFMADD231PD  Y12, Y15, Y5
-	VBROADCASTSD (R8), Y13
+	VBROADCASTSD (DI), Y13
 	VFMADD231PD  Y13, Y14, Y6
 	VFMADD231PD  Y13, Y15, Y7
-	VBROADCASTSD (R8)(CX*1), Y12
+	VBROADCASTSD (DI)(DX*1), Y12
 	VFMADD231PD  Y12, Y14, Y8
 	VFMADD231PD  Y12, Y15, Y9
-	ADDQ         DX, DI
-	ADDQ         DX, R8
+	ADDQ         BX, SI
+	ADDQ         BX, DI
 	DECQ         AX
 	JNZ          loop
 
 done:
-	MOVQ         lanes+80(FP), AX
+	MOVQ         c_last+56(FP), AX
 	LEAQ         lanesF64AVX2<>+0(SB), CX
 	MOVQ         $0x00000004, DX
 	SUBQ         AX, DX
 	VMOVDQU      (CX)(DX*8), Y12
-	MOVQ         c+48(FP), AX
-	MOVQ         stride+56(FP), CX
+	MOVQ         c_first+40(FP), AX
+	MOVQ         c_stride+48(FP), CX
+	SHLQ         $0x03, CX
 	VBROADCASTSD alpha+64(FP), Y13
 	VMULPD       Y13, Y0, Y0
 	VMULPD       Y13, Y1, Y1
@@ -10473,17 +10629,18 @@ store:
 	VZEROUPPER
 	RET
 
-// func strip6x1F64AVX2(k int, a *float64, row int, col int, b *float64, next int, c *float64, stride int, alpha float64, beta float64, lanes int)
+// func strip6x1F64AVX2(k int, a left[float64], b *float64, c target[float64], alpha float64, beta float64)
 // Requires: AVX, AVX2, FMA3
-TEXT ·strip6x1F64AVX2(SB), NOSPLIT, $0-88
+TEXT ·strip6x1F64AVX2(SB), NOSPLIT, $0-80
 	MOVQ  k+0(FP), AX
-	MOVQ  row+16(FP), CX
-	MOVQ  col+24(FP), DX
-	MOVQ  b+32(FP), BX
-	MOVQ  next+40(FP), SI
-	MOVQ  a+8(FP), DI
-	LEAQ  (DI)(CX*2), R8
-	ADDQ  CX, R8
+	MOVQ  b+32(FP), CX
+	MOVQ  a_row+16(FP), DX
+	SHLQ  $0x03, DX
+	MOVQ  a_col+24(FP), BX
+	SHLQ  $0x03, BX
+	MOVQ  a_first+8(FP), SI
+	LEAQ  (SI)(DX*2), DI
+	ADDQ  DX, DI
 	VPXOR Y0, Y0, Y0
 	VPXOR Y1, Y1, Y1
 	VPXOR Y2, Y2, Y2
@@ -10494,33 +10651,34 @@ TEXT ·strip6x1F64AVX2(SB), NOSPLIT, $0-88
 	JZ    done
 
 loop:
-	VMOVUPD      (BX), Y14
-	ADDQ         SI, BX
-	VBROADCASTSD (DI), Y12
+	VMOVUPD      (CX), Y14
+	ADDQ         $0x00000020, CX
+	VBROADCASTSD (SI), Y12
 	VFMADD231PD  Y12, Y14, Y0
-	VBROADCASTSD (DI)(CX*1), Y13
+	VBROADCASTSD (SI)(DX*1), Y13
 	VFMADD231PD  Y13, Y14, Y1
-	VBROADCASTSD (DI)(CX*2), Y12
+	VBROADCASTSD (SI)(DX*2), Y12
 	VFMADD231PD  Y12, Y14, Y2
-	VBROADCASTSD (R8), Y13
+	VBROADCASTSD (DI), Y13
 	VFMADD231PD  Y13, Y14, Y3
-	VBROADCASTSD (R8)(CX*1), Y12
+	VBROADCASTSD (DI)(DX*1), Y12
 	VFMADD231PD  Y12, Y14, Y4
-	VBROADCASTSD (R8)(CX*2), Y13
+	VBROADCASTSD (DI)(DX*2), Y13
 	VFMADD231PD  Y13, Y14, Y5
-	ADDQ         DX, DI
-	ADDQ         DX, R8
+	ADDQ         BX, SI
+	ADDQ         BX, DI
 	DECQ         AX
 	JNZ          loop
 
 done:
-	MOVQ         lanes+80(FP), AX
+	MOVQ         c_last+56(FP), AX
 	LEAQ         lanesF64AVX2<>+0(SB), CX
 	MOVQ         $0x00000004, DX
 	SUBQ         AX, DX
 	VMOVDQU      (CX)(DX*8), Y12
-	MOVQ         c+48(FP), AX
-	MOVQ         stride+56(FP), CX
+	MOVQ         c_first+40(FP), AX
+	MOVQ         c_stride+48(FP), CX
+	SHLQ         $0x03, CX
 	VBROADCASTSD alpha+64(FP), Y13
 	VMULPD       Y13, Y0, Y0
 	VMULPD       Y13, Y1, Y1
@@ -10567,17 +10725,18 @@ store:
 	VZEROUPPER
 	RET
 
-// func strip6x2F64AVX2(k int, a *float64, row int, col int, b *float64, next int, c *float64, stride int, alpha float64, beta float64, lanes int)
+// func strip6x2F64AVX2(k int, a left[float64], b *float64, c target[float64], alpha float64, beta float64)
 // Requires: AVX, AVX2, FMA3
-TEXT ·strip6x2F64AVX2(SB), NOSPLIT, $0-88
+TEXT ·strip6x2F64AVX2(SB), NOSPLIT, $0-80
 	MOVQ  k+0(FP), AX
-	MOVQ  row+16(FP), CX
-	MOVQ  col+24(FP), DX
-	MOVQ  b+32(FP), BX
-	MOVQ  next+40(FP), SI
-	MOVQ  a+8(FP), DI
-	LEAQ  (DI)(CX*2), R8
-	ADDQ  CX, R8
+	MOVQ  b+32(FP), CX
+	MOVQ  a_row+16(FP), DX
+	SHLQ  $0x03, DX
+	MOVQ  a_col+24(FP), BX
+	SHLQ  $0x03, BX
+	MOVQ  a_first+8(FP), SI
+	LEAQ  (SI)(DX*2), DI
+	ADDQ  DX, DI
 	VPXOR Y0, Y0, Y0
 	VPXOR Y1, Y1, Y1
 	VPXOR Y2, Y2, Y2
@@ -10594,40 +10753,41 @@ TEXT ·strip6x2F64AVX2(SB), NOSPLIT, $0-88
 	JZ    done
 
 loop:
-	VMOVUPD      (BX), Y14
-	VMOVUPD      32(BX), Y15
-	ADDQ         SI, BX
-	VBROADCASTSD (DI), Y12
+	VMOVUPD      (CX), Y14
+	VMOVUPD      32(CX), Y15
+	ADDQ         $0x00000040, CX
+	VBROADCASTSD (SI), Y12
 	VFMADD231PD  Y12, Y14, Y0
 	VFMADD231PD  Y12, Y15, Y1
-	VBROADCASTSD (DI)(CX*1), Y13
+	VBROADCASTSD (SI)(DX*1), Y13
 	VFMADD231PD  Y13, Y14, Y2
 	VFMADD231PD  Y13, Y15, Y3
-	VBROADCASTSD (DI)(CX*2), Y12
+	VBROADCASTSD (SI)(DX*2), Y12
 	VFMADD231PD  Y12, Y14, Y4
 	VFMADD231PD  Y12, Y15, Y5
-	VBROADCASTSD (R8), Y13
+	VBROADCASTSD (DI), Y13
 	VFMADD231PD  Y13, Y14, Y6
 	VFMADD231PD  Y13, Y15, Y7
-	VBROADCASTSD (R8)(CX*1), Y12
+	VBROADCASTSD (DI)(DX*1), Y12
 	VFMADD231PD  Y12, Y14, Y8
 	VFMADD231PD  Y12, Y15, Y9
-	VBROADCASTSD (R8)(CX*2), Y13
+	VBROADCASTSD (DI)(DX*2), Y13
 	VFMADD231PD  Y13, Y14, Y10
 	VFMADD231PD  Y13, Y15, Y11
-	ADDQ         DX, DI
-	ADDQ         DX, R8
+	ADDQ         BX, SI
+	ADDQ         BX, DI
 	DECQ         AX
 	JNZ          loop
 
 done:
-	MOVQ         lanes+80(FP), AX
+	MOVQ         c_last+56(FP), AX
 	LEAQ         lanesF64AVX2<>+0(SB), CX
 	MOVQ         $0x00000004, DX
 	SUBQ         AX, DX
 	VMOVDQU      (CX)(DX*8), Y12
-	MOVQ         c+48(FP), AX
-	MOVQ         stride+56(FP), CX
+	MOVQ         c_first+40(FP), AX
+	MOVQ         c_stride+48(FP), CX
+	SHLQ         $0x03, CX
 	VBROADCASTSD alpha+64(FP), Y13
 	VMULPD       Y13, Y0, Y0
 	VMULPD       Y13, Y1, Y1

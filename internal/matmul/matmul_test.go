@@ -129,7 +129,7 @@ func BenchmarkProduct(b *testing.B) {
 
 func benchmark[T Float](b *testing.B) {
 	rng := rand.New(rand.NewPCG(1, 1))
-	for _, s := range [][3]int{{4096, 256, 64}, {512, 512, 512}, {256, 64, 4096}, {4096, 64, 256}, {2048, 2048, 2048}, {1, 256, 64}, {8, 8, 8}} {
+	for _, s := range [][3]int{{4096, 256, 64}, {512, 512, 512}, {256, 64, 4096}, {4096, 64, 256}, {2048, 2048, 2048}, {1, 256, 64}, {8, 8, 8}, {16, 16, 16}, {64, 64, 64}} {
 		m, n, k := s[0], s[1], s[2]
 		b.Run(fmt.Sprintf("m=%d/n=%d/k=%d", m, n, k), func(b *testing.B) {
 			x, y, z := contiguous(random[T](rng, m, k)), contiguous(random[T](rng, k, n)), contiguous(random[T](rng, m, n))
@@ -138,6 +138,26 @@ func benchmark[T Float](b *testing.B) {
 				Mul(1, x, y, 0, z)
 			}
 			b.ReportMetric(2e-9*float64(m*n*k*b.N)/b.Elapsed().Seconds(), "GFLOP/s")
+		})
+	}
+}
+
+func BenchmarkPanel(b *testing.B) {
+	b.Run("type=float32", benchmarkPanel[float32])
+	b.Run("type=float64", benchmarkPanel[float64])
+}
+
+func benchmarkPanel[T Float](b *testing.B) {
+	rng := rand.New(rand.NewPCG(1, 1))
+	width := PanelWidth[T](1)
+	for _, n := range []int{8, 16, 64} {
+		b.Run(fmt.Sprintf("m=%d/n=%d/k=%d", n, width, n), func(b *testing.B) {
+			x, y, z := contiguous(random[T](rng, n, n)), contiguous(random[T](rng, n, width)), contiguous(random[T](rng, n, width))
+			b.ReportAllocs()
+			for b.Loop() {
+				MulPanel(1, x, y, 0, z)
+			}
+			b.ReportMetric(2e-9*float64(n*width*n*b.N)/b.Elapsed().Seconds(), "GFLOP/s")
 		})
 	}
 }

@@ -23,7 +23,7 @@ func TestEveryTile(t *testing.T) {
 func testEveryTile[T Float](t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	k := best[T]()
-	for m := 0; m <= 2*k.rows+1; m++ {
+	for m := 0; m <= 2*k.mostRows()+1; m++ {
 		for n := 0; n <= 4*k.lanes+1; n += 1 + rng.IntN(3) {
 			for _, inner := range []int{0, 1, 2, k.lanes, k.lanes + 3} {
 				testIntegers[T](t, rng, m, n, inner)
@@ -31,7 +31,7 @@ func testEveryTile[T Float](t *testing.T) {
 		}
 	}
 	for _, inner := range []int{depth - 1, depth, depth + 1, 2*depth + 5} {
-		testIntegers[T](t, rng, k.rows+1, 2*k.lanes+3, inner)
+		testIntegers[T](t, rng, k.mostRows()+1, 2*k.lanes+3, inner)
 	}
 }
 

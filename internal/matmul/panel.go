@@ -91,8 +91,8 @@ func TMulPanel[T Float, M Matrix[T]](alpha T, a, b M, beta T, c M) {
 func mulPanel[T Float](alpha T, a, b view[T], beta T, c view[T]) {
 	k := best[T]()
 	vectors := b.cols / k.lanes
-	lanes := c.cols - (vectors-1)*k.lanes
-	if b.cols != PanelWidth[T](b.cols) || b.stride != b.cols || lanes <= 0 || lanes > k.lanes {
+	last := c.cols - (vectors-1)*k.lanes
+	if b.cols != PanelWidth[T](b.cols) || b.stride != b.cols || last <= 0 || last > k.lanes {
 		panic(fmt.Sprintf("matmul: %d×%d with stride %d is no panel for %d×%d", b.rows, b.cols, b.stride, c.rows, c.cols))
 	}
 	check(a, b.rows, c.cols, c)
@@ -100,12 +100,12 @@ func mulPanel[T Float](alpha T, a, b view[T], beta T, c view[T]) {
 		(&call[T]{beta: beta, c: c}).scale(0, c.rows, 0, c.cols)
 		return
 	}
-	row, col := a.steps()
 	for block := 0; block < b.rows; block += depth {
 		n := min(depth, b.rows-block)
-		for i, strips := 0, (c.rows+k.rows-1)/k.rows; strips > 0; strips-- {
+		for i, strips := 0, Strips[T](c.rows); strips > 0; strips-- {
 			rows := (c.rows - i + strips - 1) / strips
-			k.strip(rows, vectors, n, a.data[i*row+block*col:], row, col, b.data[block*b.stride:], c.data[i*c.stride:], c.stride, alpha, beta, lanes)
+			to := target[T]{&c.data[i*c.stride], c.stride, last}
+			k.strip(rows, vectors)(n, a.from(i, block), &b.data[block*b.stride], to, alpha, beta)
 			i += rows
 		}
 		beta = 1
@@ -115,8 +115,8 @@ func mulPanel[T Float](alpha T, a, b view[T], beta T, c view[T]) {
 // Strips returns into how many strips of rows products cut n rows: as few as registers allow. Strip i
 // is the rows from parallel.Share(n, strips, i) to parallel.Share(n, strips, i+1).
 func Strips[T Float](n int) int {
-	k := best[T]()
-	return (n + k.rows - 1) / k.rows
+	most := best[T]().mostRows()
+	return (n + most - 1) / most
 }
 
 // SubstitutePanel replaces the panel B, n rows, by what substitution makes of it: for one strip S
@@ -145,7 +145,6 @@ func substitutePanel[T Float](a, b view[T], backwards bool) {
 		panic(fmt.Sprintf("matmul: %d×%d with stride %d is no panel", b.rows, b.cols, b.stride))
 	}
 	check(a, n, b.cols, b)
-	row, col := a.steps()
 	for i, strips := 0, Strips[T](n); i < strips; i++ {
 		at, from, to := i, 0, n
 		if backwards {
@@ -157,6 +156,7 @@ func substitutePanel[T Float](a, b view[T], backwards bool) {
 		} else {
 			to = hi
 		}
-		k.strip(hi-lo, b.cols/k.lanes, to-from, a.data[lo*row+from*col:], row, col, b.data[from*b.cols:], b.data[lo*b.cols:], b.cols, 1, 0, k.lanes)
+		c := target[T]{&b.data[lo*b.stride], b.stride, k.lanes}
+		k.strip(hi-lo, b.cols/k.lanes)(to-from, a.from(lo, from), &b.data[from*b.stride], c, 1, 0)
 	}
 }

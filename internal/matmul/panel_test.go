@@ -35,7 +35,7 @@ func TestPanels(t *testing.T) {
 func testPanels[T Float](t *testing.T) {
 	rng := rand.New(rand.NewPCG(13, 14))
 	k := best[T]()
-	for _, m := range []int{0, 1, k.rows, k.rows + 1, 3*k.rows - 1} {
+	for _, m := range []int{0, 1, k.mostRows(), k.mostRows() + 1, 3*k.mostRows() - 1} {
 		for n := 1; n <= 2*k.lanes; n++ {
 			for _, inner := range []int{0, 1, 5, depth, depth + 1, 2*depth + 3} {
 				if inner > 5 && n%7 > 0 {
@@ -82,7 +82,7 @@ func TestSubstitution(t *testing.T) {
 func testSubstitution[T Float](t *testing.T) {
 	rng := rand.New(rand.NewPCG(17, 18))
 	k := best[T]()
-	for _, n := range []int{0, 1, k.rows, k.rows + 1, 3*k.rows - 1, 48, 101} {
+	for _, n := range []int{0, 1, k.mostRows(), k.mostRows() + 1, 3*k.mostRows() - 1, 48, 101} {
 		for _, p := range []int{1, k.lanes, k.lanes + 1, 2 * k.lanes} {
 			for _, backwards := range []bool{false, true} {
 				a, b := random[T](rng, n, n), random[T](rng, n, p)
@@ -97,7 +97,7 @@ func testSubstitution[T Float](t *testing.T) {
 						i = strips - 1 - i
 					}
 					lo, hi := parallel.Share(n, strips, i), parallel.Share(n, strips, i+1)
-					require.LessOrEqual(t, hi-lo, k.rows)
+					require.LessOrEqual(t, hi-lo, k.mostRows())
 					result := random[T](rng, hi-lo, p)
 					if backwards {
 						TMul(1, part(a, lo, n, lo, hi), part(b, lo, n, 0, p), 0, result)

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	. "github.com/mmcloughlin/avo/build"
+	"github.com/mmcloughlin/avo/gotypes"
 	. "github.com/mmcloughlin/avo/operand"
 	. "github.com/mmcloughlin/avo/reg"
 )
@@ -16,16 +17,25 @@ func (m Machine) Begin(name, signature, doc string) {
 	Pragma("noescape")
 }
 
-// Argument returns a register with the argument of that name, a pointer or an integer.
-func Argument(name string) GPVirtual { return Load(Param(name), GP64()).(GPVirtual) }
+// Argument returns a register with an argument, a pointer or an integer. Field f of the argument s
+// is s.f.
+func Argument(name string) GPVirtual { return Load(argument(name), GP64()).(GPVirtual) }
 
-// Number returns the address of the argument of that name, an element.
+// Number returns the address of an argument, an element.
 func Number(name string) Mem {
-	p, err := Param(name).Resolve()
+	p, err := argument(name).Resolve()
 	if err != nil {
 		panic(err)
 	}
 	return p.Addr
+}
+
+func argument(name string) gotypes.Component {
+	name, field, ok := strings.Cut(name, ".")
+	if !ok {
+		return Param(name)
+	}
+	return Param(name).Field(field)
 }
 
 // End ends a function.

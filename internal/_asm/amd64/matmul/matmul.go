@@ -2,6 +2,7 @@
 package matmul
 
 import (
+	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	. "github.com/mmcloughlin/avo/reg"
 
@@ -17,6 +18,7 @@ type machine struct {
 
 // Write writes all kernels.
 func Write() {
+	Package("github.com/seed-feabd252/randfeat/internal/matmul")
 	for _, general := range amd64.Machines {
 		m := machine{general, 6, general.Registers()}
 		if m.Wide {

@@ -13,12 +13,11 @@ import (
 // strip writes the product of so many rows of A and a panel of so many vectors
 // of B. All sums stay in registers.
 func (m machine) strip(rows, vectors int) {
-	m.Begin(fmt.Sprintf("strip%dx%d", rows, vectors), "(k int, a *T, row, col int, b *T, next int, c *T, stride int, alpha, beta T, lanes int)",
+	m.Begin(fmt.Sprintf("strip%dx%d", rows, vectors), "(k int, a left[T], b *T, c target[T], alpha, beta T)",
 		fmt.Sprintf("computes C = α·A·B + β·C for %d rows and %d columns.", rows, vectors*m.Lanes()))
-	k := amd64.Argument("k")
-	row, col := amd64.Argument("row"), amd64.Argument("col")
-	b, next := amd64.Argument("b"), amd64.Argument("next")
-	a := m.rowsOf(amd64.Argument("a"), row, rows)
+	k, b := amd64.Argument("k"), amd64.Argument("b")
+	row, col := m.step("a.row"), m.step("a.col")
+	a := m.rowsOf(amd64.Argument("a.first"), row, rows)
 
 	// The last registers are for factors: two by turns for A, the others for B.
 	sums, factors := m.vectors[:rows*vectors], m.vectors[len(m.vectors)-4:]
@@ -31,7 +30,7 @@ func (m machine) strip(rows, vectors int) {
 	for v := range vectors {
 		m.Move(Mem{Base: b, Disp: v * m.Width()}, factors[2+v])
 	}
-	ADDQ(next, b)
+	ADDQ(U32(vectors*m.Width()), b)
 	for i := range rows {
 		m.Fill(m.at(a, row, i), factors[i%2])
 		for v := range vectors {
@@ -45,6 +44,13 @@ func (m machine) strip(rows, vectors int) {
 	JNZ(LabelRef("loop"))
 	Label("done")
 	m.finish(rows, vectors, sums)
+}
+
+// step returns a distance in bytes, which the argument has in elements.
+func (m machine) step(name string) GPVirtual {
+	n := amd64.Argument(name)
+	SHLQ(U8(m.Shift()), n)
+	return n
 }
 
 // rowsOf returns a pointer to every third row of a.
@@ -72,8 +78,8 @@ func (m machine) at(pointers []Register, row Register, i int) Mem {
 func (m machine) finish(rows, vectors int, sums []VecPhysical) {
 	scratch := m.vectors[len(m.vectors)-4:]
 	alpha, beta, old := scratch[1], scratch[2], scratch[3]
-	mask := m.mask()
-	c, stride := amd64.Argument("c"), amd64.Argument("stride")
+	mask := m.Mask(amd64.Argument("c.last"), m.vectors[12])
+	c, stride := amd64.Argument("c.first"), m.step("c.stride")
 	m.Fill(amd64.Number("alpha"), alpha)
 	for _, s := range sums {
 		m.Mul(alpha, s, s)
