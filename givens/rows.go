@@ -2,12 +2,11 @@ package givens
 
 import (
 	"fmt"
-	"sync"
-	"unsafe"
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/parallel"
 	"github.com/seed-feabd252/randfeat/internal/planerot"
+	"github.com/seed-feabd252/randfeat/internal/pool"
 )
 
 // rows writes P·x or P⁻¹·x for every row x of x into dst.
@@ -19,15 +18,11 @@ func (p *Product[T]) rows(dst, x dense.Matrix[T], inverse bool) dense.Matrix[T] 
 	dst = dense.Ensure(dst, x.Rows, p.d)
 	const rotations = 1 << 14 // of a group: worth handing to a goroutine
 	grain := planerot.Group[T](p.d) * max(1, rotations/(p.Len()+1))
-	pool := calls[T]()
-	c, ok := pool.Get().(*call[T])
-	if !ok {
-		c = new(call[T])
-	}
+	c := pool.Get[call[T]](&calls)
 	*c = call[T]{p: p, dst: dst, x: x, inverse: inverse, grain: grain}
 	parallel.Do((x.Rows+grain-1)/grain, c)
 	*c = call[T]{}
-	pool.Put(c)
+	pool.Put(&calls, c)
 	return dst
 }
 
@@ -47,13 +42,4 @@ func (c *call[T]) Piece(i int) {
 		hi-lo, c.p.d, c.p.turns, c.inverse)
 }
 
-var calls32, calls64 sync.Pool
-
-// calls returns the pool of calls of a type.
-func calls[T dense.Float]() *sync.Pool {
-	var v T
-	if unsafe.Sizeof(v) == 4 {
-		return &calls32
-	}
-	return &calls64
-}
+var calls pool.Both[call[float32], call[float64]]

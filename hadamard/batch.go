@@ -3,11 +3,10 @@ package hadamard
 import (
 	"math/bits"
 	"runtime"
-	"sync"
-	"unsafe"
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/parallel"
+	"github.com/seed-feabd252/randfeat/internal/pool"
 )
 
 const (
@@ -59,15 +58,12 @@ func (b *batch[T]) rows(i int) (lo, hi int) {
 func (b *batch[T]) run(t parallel.Task) {
 	parallel.Do((b.dst.Rows+b.grain-1)/b.grain, t)
 	*b = batch[T]{}
-	batchPool[T]().Put(b)
+	pool.Put(&batches, b)
 }
 
 // newBatch returns a batch in which k transforms of p are made for a row.
 func newBatch[T dense.Float](p plan, k int, dst, src dense.Matrix[T]) *batch[T] {
-	b, ok := batchPool[T]().Get().(*batch[T])
-	if !ok {
-		b = new(batch[T])
-	}
+	b := pool.Get[batch[T]](&batches)
 	*b = batch[T]{plan: p, dst: dst, src: src, grain: max(1, pieceWork/p.work(k))}
 	return b
 }
@@ -91,13 +87,4 @@ func (p plan) work(k int) int {
 	return int(min(int64(leastWork), int64(p.order())*int64(additions)*int64(k)))
 }
 
-// batches holds *batch[float32] and *batch[float64].
-var batches [2]sync.Pool
-
-func batchPool[T dense.Float]() *sync.Pool {
-	var v T
-	if unsafe.Sizeof(v) == 4 {
-		return &batches[0]
-	}
-	return &batches[1]
-}
+var batches pool.Both[batch[float32], batch[float64]]

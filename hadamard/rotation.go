@@ -7,11 +7,11 @@ import (
 	"math"
 	"math/bits"
 	"math/rand/v2"
-	"sync"
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/fwht"
 	"github.com/seed-feabd252/randfeat/internal/limit"
+	"github.com/seed-feabd252/randfeat/internal/pool"
 )
 
 // Rotation is the random isometry R = F_k ⋯ F₂·F₁ from R^d into R^d', where
@@ -30,8 +30,7 @@ type Rotation[T dense.Float] struct {
 	// factors holds, for every factor in order, the diagonal of D_i times a
 	// scale; the scales multiply to d'^(−k/2).
 	factors [][]T
-	// scratch holds vectors of R^d' as *[]T.
-	scratch sync.Pool
+	scratch pool.Of[[]T] // vectors of R^d'
 }
 
 // RotationOptions selects a rotation. The zero value is three factors of the order
@@ -178,9 +177,8 @@ func (r *Rotation[T]) ApplyTransposed(dst, y dense.Matrix[T]) dense.Matrix[T] {
 }
 
 func (r *Rotation[T]) transposeRows(dst, y dense.Matrix[T], lo, hi int) {
-	scratch, ok := r.scratch.Get().(*[]T)
-	if !ok {
-		scratch = new([]T)
+	scratch := r.scratch.Get()
+	if *scratch == nil {
 		*scratch = make([]T, r.plan.order())
 	}
 	v := *scratch

@@ -4,11 +4,11 @@ import (
 	"cmp"
 	"fmt"
 	"math/rand/v2"
-	"sync"
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/limit"
 	"github.com/seed-feabd252/randfeat/internal/parallel"
+	"github.com/seed-feabd252/randfeat/internal/pool"
 )
 
 // operator is a linear map R from R^d into R^order, with rows of length 1 in R^order
@@ -25,9 +25,9 @@ type structured[T dense.Float] struct {
 	m, d, order int
 	blocks      []block[T]
 	ensemble    Ensemble
-	images      sync.Pool // of *[]T: tile·order elements, for the images of a tile
-	passes      sync.Pool // of *pass[T]
-	transposed  sync.Pool // of *transposedPass[T]
+	images      pool.Of[[]T] // tile·order elements, for the images of a tile
+	passes      pool.Of[pass[T]]
+	transposed  pool.Of[transposedPass[T]]
 }
 
 // block has the frequencies w_k = lengths[k]·Rᵀe_{rows[k]}; a length may carry a
@@ -85,10 +85,7 @@ func (p *structured[T]) ProjectTiles(dst, x dense.Matrix[T], done Epilogue) {
 
 // project runs a pass over the tiles of all blocks.
 func (p *structured[T]) project(dst, x dense.Matrix[T], done Epilogue) {
-	t, ok := p.passes.Get().(*pass[T])
-	if !ok {
-		t = new(pass[T])
-	}
+	t := p.passes.Get()
 	*t = pass[T]{structured: p, dst: dst, x: x, done: done}
 	tile := p.tile()
 	parallel.Do((x.Rows+tile-1)/tile*len(p.blocks), t)

@@ -25,10 +25,7 @@ func (p *structured[T]) ProjectTransposedTiles(dst, z dense.Matrix[T], done Epil
 
 // projectTransposed runs a pass over the tiles.
 func (p *structured[T]) projectTransposed(dst, z dense.Matrix[T], done Epilogue) {
-	t, ok := p.transposed.Get().(*transposedPass[T])
-	if !ok {
-		t = new(transposedPass[T])
-	}
+	t := p.transposed.Get()
 	*t = transposedPass[T]{structured: p, dst: dst, z: z, done: done}
 	tile := p.tile()
 	parallel.Do((z.Rows+tile-1)/tile, t)
@@ -73,9 +70,8 @@ func (p *transposedPass[T]) Piece(i int) {
 
 // scratch returns memory for the images of a tile.
 func (p *structured[T]) scratch() *[]T {
-	s, ok := p.images.Get().(*[]T)
-	if !ok {
-		s = new([]T)
+	s := p.images.Get()
+	if *s == nil {
 		*s = make([]T, p.tile()*p.order)
 	}
 	return s

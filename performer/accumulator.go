@@ -19,12 +19,10 @@ type accumulator[T dense.Float] struct {
 // accumulator takes an empty accumulator for values of dimension dv from the
 // pool.
 func (a *Attention[T]) accumulator(dv int) *accumulator[T] {
-	acc, ok := a.accumulators.Get().(*accumulator[T])
-	if !ok {
-		acc = &accumulator[T]{m: a.m}
-		if a.logKey != nil {
-			acc.ref = newReference[T](a.m)
-		}
+	acc := a.accumulators.Get()
+	acc.m = a.m
+	if a.logKey != nil && acc.ref == nil {
+		acc.ref = newReference[T](a.m)
 	}
 	acc.sum.shape(a.m, a.width(dv))
 	clear(acc.sum.data)

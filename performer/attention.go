@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
-	"sync"
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/pool"
@@ -61,8 +60,8 @@ type Attention[T dense.Float] struct {
 	fingerprint      fingerprint
 	sums             bool // rows are left as sums with their scales, see summing
 
-	workspaces     sync.Pool // of *workspace[T]
-	accumulators   sync.Pool // of *accumulator[T]
+	workspaces     pool.Of[workspace[T]]
+	accumulators   pool.Of[accumulator[T]]
 	bidirectionals pool.Of[bidirectional[T]]
 	causals        pool.Of[causal[T]]
 	gradients      gradientPools[T]

@@ -3,7 +3,6 @@ package performer
 import (
 	"fmt"
 	"runtime"
-	"sync"
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/limit"
@@ -24,7 +23,7 @@ type Batch[T dense.Float] struct {
 	heads, keyHeads int
 	units           []unit[T] // the first alone, if there is one form for all
 	count           int       // of units
-	calls           sync.Pool // of *batched[T]
+	calls           pool.Of[batched[T]]
 	gradients       pool.Of[batchGradient[T]]
 }
 
@@ -131,10 +130,7 @@ func (b *Batch[T]) Forward(dst, q, k, v dense.Matrix[T], s Sequences) dense.Matr
 	b.check(q, k, v)
 	s.check(q.Rows, k.Rows)
 	dst = dense.Ensure(dst, q.Rows, v.Cols/b.keyHeads*b.heads)
-	c, ok := b.calls.Get().(*batched[T])
-	if !ok {
-		c = new(batched[T])
-	}
+	c := b.calls.Get()
 	keys := s.Keys
 	if keys == nil {
 		keys = s.Queries

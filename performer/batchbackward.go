@@ -7,6 +7,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/parallel"
+	"github.com/seed-feabd252/randfeat/internal/pool"
 	"github.com/seed-feabd252/randfeat/internal/vecmath"
 )
 
@@ -106,7 +107,7 @@ func (c *batchGradient[T]) group(i, processors int) {
 		case u.from%size == 0:
 			c.unit(sequence, u, dk, dv, processors)
 		default:
-			more := compactions[T]().Get()
+			more := pool.Get[compaction[T]](&compactions)
 			more.k.shape(dk.Rows, dk.Cols)
 			more.v.shape(dv.Rows, dv.Cols)
 			moreK, moreV := more.k.rows(dk.Rows), more.v.rows(dv.Rows)
@@ -115,7 +116,7 @@ func (c *batchGradient[T]) group(i, processors int) {
 				vecmath.AddScaled(dk.Row(j), moreK.Row(j), 1)
 				vecmath.AddScaled(dv.Row(j), moreV.Row(j), 1)
 			}
-			compactions[T]().Put(more)
+			pool.Put(&compactions, more)
 		}
 	}
 }

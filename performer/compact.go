@@ -19,7 +19,7 @@ func compact[T dense.Float](k, v dense.Matrix[T], valid []bool) (keys, values de
 	if count(valid[:n]) == n {
 		return k.RowRange(0, n), v.RowRange(0, n), nil
 	}
-	copies = compactions[T]().Get()
+	copies = pool.Get[compaction[T]](&compactions)
 	copies.k.shape(n, k.Cols)
 	copies.v.shape(n, v.Cols)
 	keys, values = copies.k.rows(n), copies.v.rows(n)
@@ -45,11 +45,4 @@ func count(valid []bool) int {
 	return n
 }
 
-var compactions32, compactions64 = new(pool.Of[compaction[float32]]), new(pool.Of[compaction[float64]])
-
-func compactions[T dense.Float]() *pool.Of[compaction[T]] {
-	if p, ok := any(compactions32).(*pool.Of[compaction[T]]); ok {
-		return p
-	}
-	return any(compactions64).(*pool.Of[compaction[T]])
-}
+var compactions pool.Both[compaction[float32], compaction[float64]]

@@ -4,10 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
-	"sync"
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/parallel"
+	"github.com/seed-feabd252/randfeat/internal/pool"
 )
 
 // Heads is multi-head attention without projections: columns h·d … (h+1)·d−1 of q and
@@ -17,7 +17,7 @@ import (
 type Heads[T dense.Float] struct {
 	form  Form[T]
 	heads int
-	calls sync.Pool // of *headwise[T]
+	calls pool.Of[headwise[T]]
 }
 
 // NewHeads returns the form over so many heads. It returns an error if form is nil, if
@@ -54,10 +54,7 @@ func (h *Heads[T]) Forward(dst, q, k, v dense.Matrix[T]) dense.Matrix[T] {
 			q.Rows, q.Cols, k.Rows, k.Cols, v.Rows, v.Cols, h.heads))
 	}
 	dst = dense.Ensure(dst, q.Rows, v.Cols)
-	c, ok := h.calls.Get().(*headwise[T])
-	if !ok {
-		c = new(headwise[T])
-	}
+	c := h.calls.Get()
 	*c = headwise[T]{h: h, dst: dst, q: q, k: k, v: v}
 	processors := runtime.GOMAXPROCS(0)
 	together := h.heads / processors * processors

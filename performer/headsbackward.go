@@ -24,7 +24,7 @@ func (h *Heads[T]) Backward(dq, dk, dv, q, k, v, dout dense.Matrix[T]) (_, _, _ 
 			q.Rows, q.Cols, k.Rows, k.Cols, v.Rows, v.Cols, h.heads))
 	}
 	g := newGradients(dq, dk, dv, q, k, v, dout)
-	c := headGradients[T]().Get()
+	c := pool.Get[headGradient[T]](&headGradients)
 	c.gradients, c.of.h = g, h
 	processors := runtime.GOMAXPROCS(0)
 	together := h.heads / processors * processors
@@ -33,7 +33,7 @@ func (h *Heads[T]) Backward(dq, dk, dv, q, k, v, dout dense.Matrix[T]) (_, _, _ 
 		c.head(i, processors)
 	}
 	*c = headGradient[T]{}
-	headGradients[T]().Put(c)
+	pool.Put(&headGradients, c)
 	return g.dq, g.dk, g.dv
 }
 
@@ -61,11 +61,4 @@ func (c *headGradient[T]) head(i, processors int) {
 }
 
 // Scratch memory of all calls of Backward of Heads, by type.
-var headGradients32, headGradients64 = new(pool.Of[headGradient[float32]]), new(pool.Of[headGradient[float64]])
-
-func headGradients[T dense.Float]() *pool.Of[headGradient[T]] {
-	if p, ok := any(headGradients32).(*pool.Of[headGradient[T]]); ok {
-		return p
-	}
-	return any(headGradients64).(*pool.Of[headGradient[T]])
-}
+var headGradients pool.Both[headGradient[float32], headGradient[float64]]

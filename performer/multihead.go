@@ -2,7 +2,6 @@ package performer
 
 import (
 	"fmt"
-	"sync"
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/matmul"
@@ -23,7 +22,7 @@ import (
 type MultiHead[T dense.Float] struct {
 	query, key, value, output linear[T] // output has no weight if there is no W_O
 	batch                     *Batch[T]
-	calls                     sync.Pool // of *multiHeadCall[T]
+	calls                     pool.Of[multiHeadCall[T]]
 	gradients                 pool.Of[multiHeadGradient[T]]
 }
 
@@ -112,10 +111,7 @@ func (l *MultiHead[T]) ForwardCross(dst, q, k, v dense.Matrix[T], s Sequences) d
 	s.check(q.Rows, k.Rows)
 	_, _, _, out := l.Dims()
 	dst = dense.Ensure(dst, q.Rows, out)
-	c, ok := l.calls.Get().(*multiHeadCall[T])
-	if !ok {
-		c = new(multiHeadCall[T])
-	}
+	c := l.calls.Get()
 	queries := l.query.applyTo(&c.q, q)
 	keys, values := l.key.applyTo(&c.k, k), l.value.applyTo(&c.v, v)
 	if l.output.none() {

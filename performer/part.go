@@ -73,7 +73,7 @@ func (a *Attention[T]) answer(p part[T]) {
 		a.bidirectional(p.heads, p.dst, p.q, k, v)
 	}
 	if copies != nil {
-		compactions[T]().Put(copies)
+		pool.Put(&compactions, copies)
 	}
 }
 
@@ -81,7 +81,7 @@ func (a *Attention[T]) answer(p part[T]) {
 // at the end of as many queries as there are keys.
 func (a *Attention[T]) resume(p part[T]) {
 	aligned := p.k.Rows - p.past
-	s := stretches[T]().Get()
+	s := pool.Get[stretch[T]](&stretches)
 	s.q.shape(p.k.Rows, a.d)
 	s.dst.shape(p.k.Rows, p.v.Cols)
 	q, dst := s.q.rows(p.k.Rows), s.dst.rows(p.k.Rows)
@@ -97,7 +97,7 @@ func (a *Attention[T]) resume(p part[T]) {
 		a.causalOver(windowOf(end, p.processors), dst.RowRange(0, end), q.RowRange(0, end), one.k.RowRange(0, end), one.v.RowRange(0, end), valid)
 		dense.Copy(one.dst, dst.RowRange(p.past, end))
 	}
-	stretches[T]().Put(s)
+	pool.Put(&stretches, s)
 	a.answer(p.queries(min(aligned, p.q.Rows), p.q.Rows))
 }
 
@@ -124,7 +124,7 @@ func (e Exact[T]) attend(p part[T]) {
 		}
 	}
 	if copies != nil {
-		compactions[T]().Put(copies)
+		pool.Put(&compactions, copies)
 	}
 }
 
@@ -183,11 +183,4 @@ func headOf[T dense.Float](m dense.Matrix[T], i, heads int) dense.Matrix[T] {
 // stretch is memory for queries and outputs of as many rows as there are keys.
 type stretch[T dense.Float] struct{ q, dst buffer[T] }
 
-var stretches32, stretches64 = new(pool.Of[stretch[float32]]), new(pool.Of[stretch[float64]])
-
-func stretches[T dense.Float]() *pool.Of[stretch[T]] {
-	if p, ok := any(stretches32).(*pool.Of[stretch[T]]); ok {
-		return p
-	}
-	return any(stretches64).(*pool.Of[stretch[T]])
-}
+var stretches pool.Both[stretch[float32], stretch[float64]]

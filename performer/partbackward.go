@@ -32,7 +32,7 @@ var (
 )
 
 func (a *Attention[T]) attendBackward(p partGradient[T]) {
-	s := selections[T]().Get()
+	s := pool.Get[selection[T]](&selections)
 	queries, keys, all := s.selected(p, a.opts.Causal)
 	if !all {
 		past, seen := overlap(queries, keys)
@@ -48,11 +48,11 @@ func (a *Attention[T]) attendBackward(p partGradient[T]) {
 		a.causalBackwardOver(windowOf(g.q.Rows, p.processors), g, s.valid, s.asking)
 	}
 	s.give(p, queries, keys)
-	selections[T]().Put(s)
+	pool.Put(&selections, s)
 }
 
 func (e Exact[T]) attendBackward(p partGradient[T]) {
-	s := selections[T]().Get()
+	s := pool.Get[selection[T]](&selections)
 	queries, keys, all := s.selected(p, e.Causal)
 	past := 0
 	if !all {
@@ -64,7 +64,7 @@ func (e Exact[T]) attendBackward(p partGradient[T]) {
 		exactBackward(g, e.SoftmaxOptions, past, s.valid)
 	}
 	s.give(p, queries, keys)
-	selections[T]().Put(s)
+	pool.Put(&selections, s)
 }
 
 // hole stands for no row in a list of rows.
@@ -255,11 +255,4 @@ func marks(memory *[]bool, rows []int) []bool {
 	return *memory
 }
 
-var selections32, selections64 = new(pool.Of[selection[float32]]), new(pool.Of[selection[float64]])
-
-func selections[T dense.Float]() *pool.Of[selection[T]] {
-	if p, ok := any(selections32).(*pool.Of[selection[T]]); ok {
-		return p
-	}
-	return any(selections64).(*pool.Of[selection[T]])
-}
+var selections pool.Both[selection[float32], selection[float64]]

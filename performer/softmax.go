@@ -5,6 +5,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/parallel"
+	"github.com/seed-feabd252/randfeat/internal/pool"
 )
 
 // SoftmaxOptions selects what exact attention computes. The zero value is
@@ -85,20 +86,20 @@ type exact[T dense.Float] struct {
 // run computes the outputs, with a copy of e that is kept for later calls.
 func (e exact[T]) run() {
 	e.rows = queriesOf(e.q.Rows)
-	task := exacts[T]().Get()
+	task := pool.Get[exact[T]](&exacts)
 	*task = e
 	parallel.Do((e.q.Rows+e.rows-1)/e.rows, task)
 	*task = exact[T]{}
-	exacts[T]().Put(task)
+	pool.Put(&exacts, task)
 }
 
 func (e *exact[T]) Piece(i int) {
 	lo := i * e.rows
 	hi := min(lo+e.rows, e.q.Rows)
-	t := tiles[T]().Get()
+	t := pool.Get[tile[T]](&tiles)
 	t.prepare(hi-lo, e.v.Cols, e.opts, e.k.Cols)
 	t.valid = e.valid
 	t.attend(e.dst.RowRange(lo, hi), e.q.RowRange(lo, hi), e.k, e.v, lo+e.past)
 	t.valid = nil
-	tiles[T]().Put(t)
+	pool.Put(&tiles, t)
 }

@@ -48,7 +48,7 @@ func SoftmaxBackward[T dense.Float](dq, dk, dv, q, k, v, dout dense.Matrix[T], o
 // keys j ≤ i + past that are valid, of which all are if valid is nil; the first one is,
 // and the last query sees the last one.
 func exactBackward[T dense.Float](g *gradients[T], opts SoftmaxOptions, past int, valid []bool) {
-	e := exactGradients[T]().Get()
+	e := pool.Get[exactGradient[T]](&exactGradients)
 	e.gradients, e.opts, e.past, e.valid = *g, opts, past, valid
 	e.prepare()
 	if !opts.Unnormalised {
@@ -61,7 +61,7 @@ func exactBackward[T dense.Float](g *gradients[T], opts SoftmaxOptions, past int
 		e.collect()
 	}
 	e.gradients, e.valid = gradients[T]{}, nil
-	exactGradients[T]().Put(e)
+	pool.Put(&exactGradients, e)
 }
 
 // Backward is [SoftmaxBackward] with the options of e.
@@ -139,7 +139,7 @@ type exactStatistics[T dense.Float] exactGradient[T]
 func (e *exactStatistics[T]) Piece(i int) {
 	lo := i * gradientQueries
 	hi := min(lo+gradientQueries, e.q.Rows)
-	t, w := tiles[T]().Get(), gradientTiles[T]().Get()
+	t, w := pool.Get[tile[T]](&tiles), pool.Get[gradientTile[T]](&gradientTiles)
 	w.out.shape(gradientQueries, e.v.Cols)
 	out := w.out.rows(hi - lo)
 	t.prepare(hi-lo, e.v.Cols, e.opts, e.k.Cols)
@@ -151,8 +151,8 @@ func (e *exactStatistics[T]) Piece(i int) {
 		e.log[lo+i] = T(math.Log(float64(t.total[i])))
 		e.mean[lo+i] = vecmath.Dot(e.dout.Row(lo+i), out.Row(i))
 	}
-	tiles[T]().Put(t)
-	gradientTiles[T]().Put(w)
+	pool.Put(&tiles, t)
+	pool.Put(&gradientTiles, w)
 }
 
 // exactSegments is the task of what the segments of queries give a tile of keys and get
@@ -160,7 +160,7 @@ func (e *exactStatistics[T]) Piece(i int) {
 type exactSegments[T dense.Float] exactGradient[T]
 
 func (e *exactSegments[T]) Piece(s int) {
-	w := gradientTiles[T]().Get()
+	w := pool.Get[gradientTile[T]](&gradientTiles)
 	w.weights.shape(tileKeys, gradientQueries)
 	w.slopes.shape(tileKeys, gradientQueries)
 	n := e.q.Rows - e.from
@@ -172,7 +172,7 @@ func (e *exactSegments[T]) Piece(s int) {
 		}
 		(*exactGradient[T])(e).tile(w, s, at, min(at+gradientQueries, hi), beta)
 	}
-	gradientTiles[T]().Put(w)
+	pool.Put(&gradientTiles, w)
 }
 
 // gradientTile is the scratch memory of one goroutine.
@@ -236,22 +236,8 @@ func (e *exactGradient[T]) separately(dq, dk, dv, p, ds dense.Matrix[T], lo int,
 	}
 }
 
-// Scratch memory of all calls of SoftmaxBackward, by type.
+// Scratch memory of all calls of SoftmaxBackward.
 var (
-	exactGradients32, exactGradients64 = new(pool.Of[exactGradient[float32]]), new(pool.Of[exactGradient[float64]])
-	gradientTiles32, gradientTiles64   = new(pool.Of[gradientTile[float32]]), new(pool.Of[gradientTile[float64]])
+	exactGradients pool.Both[exactGradient[float32], exactGradient[float64]]
+	gradientTiles  pool.Both[gradientTile[float32], gradientTile[float64]]
 )
-
-func exactGradients[T dense.Float]() *pool.Of[exactGradient[T]] {
-	if p, ok := any(exactGradients32).(*pool.Of[exactGradient[T]]); ok {
-		return p
-	}
-	return any(exactGradients64).(*pool.Of[exactGradient[T]])
-}
-
-func gradientTiles[T dense.Float]() *pool.Of[gradientTile[T]] {
-	if p, ok := any(gradientTiles32).(*pool.Of[gradientTile[T]]); ok {
-		return p
-	}
-	return any(gradientTiles64).(*pool.Of[gradientTile[T]])
-}

@@ -148,22 +148,8 @@ func fill[T dense.Float](x []T, v T) {
 	}
 }
 
-// Scratch memory of all calls of Softmax, by type.
+// Scratch memory of all calls of Softmax.
 var (
-	exacts32, exacts64 = new(pool.Of[exact[float32]]), new(pool.Of[exact[float64]])
-	tiles32, tiles64   = new(pool.Of[tile[float32]]), new(pool.Of[tile[float64]])
+	exacts pool.Both[exact[float32], exact[float64]]
+	tiles  pool.Both[tile[float32], tile[float64]]
 )
-
-func exacts[T dense.Float]() *pool.Of[exact[T]] {
-	if p, ok := any(exacts32).(*pool.Of[exact[T]]); ok {
-		return p
-	}
-	return any(exacts64).(*pool.Of[exact[T]])
-}
-
-func tiles[T dense.Float]() *pool.Of[tile[T]] {
-	if p, ok := any(tiles32).(*pool.Of[tile[T]]); ok {
-		return p
-	}
-	return any(tiles64).(*pool.Of[tile[T]])
-}

@@ -16,9 +16,9 @@ type workspace[T dense.Float] struct {
 
 // workspace takes a workspace for values of dimension dv from the pool.
 func (a *Attention[T]) workspace(dv int) *workspace[T] {
-	w, ok := a.workspaces.Get().(*workspace[T])
-	if !ok {
-		w = &workspace[T]{scratch: make([]T, a.m)}
+	w := a.workspaces.Get()
+	if w.scratch == nil {
+		w.scratch = make([]T, a.m)
 		if a.opts.Unnormalised || a.sums {
 			w.scales = make([]scale, a.rows)
 		}

@@ -3,7 +3,6 @@ package rff
 import (
 	"cmp"
 	"fmt"
-	"sync"
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/limit"
@@ -25,7 +24,7 @@ type engine[T dense.Float] struct {
 	in, out int
 	lift    func(to, x []T) // what w is applied to, in R^in as x; nil for x itself
 	lifted  *pool.Of[[]T]   // of blocks of that
-	passes  *sync.Pool      // of *pass[T]
+	passes  *pool.Of[pass[T]]
 }
 
 // rowFunc writes features of one point x into φ: those of the frequencies
@@ -54,7 +53,7 @@ func newEngine[T dense.Float](w orf.Projection[T], per int) (engine[T], error) {
 
 // explicit returns the engine of a map without frequencies.
 func explicit[T dense.Float](in, out int) engine[T] {
-	return engine[T]{in: in, out: out, passes: new(sync.Pool)}
+	return engine[T]{in: in, out: out, passes: new(pool.Of[pass[T]])}
 }
 
 // lifting returns e for the projections of lift(x) in place of those of x.
@@ -94,10 +93,7 @@ func (e engine[T]) frequencies() int {
 func (e engine[T]) run(dst, x dense.Matrix[T], row rowFunc[T]) dense.Matrix[T] {
 	checkPoints(x, e.in)
 	dst = dense.Ensure(dst, x.Rows, e.out)
-	p, ok := e.passes.Get().(*pass[T])
-	if !ok {
-		p = new(pass[T])
-	}
+	p := e.passes.Get()
 	*p = pass[T]{engine: e, dst: dst, x: x, row: row}
 	if e.tiler != nil {
 		e.tiler.ProjectTiles(dst.ColRange(0, e.frequencies()), x, p)

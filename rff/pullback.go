@@ -1,10 +1,9 @@
 package rff
 
 import (
-	"sync"
-
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/parallel"
+	"github.com/seed-feabd252/randfeat/internal/pool"
 	"github.com/seed-feabd252/randfeat/internal/vecmath"
 	"github.com/seed-feabd252/randfeat/orf"
 )
@@ -35,8 +34,8 @@ type pullback[T dense.Float] struct {
 	// too. z is free for it.
 	finish func(dx, x, z []T, a, b T)
 
-	passes sync.Pool // of *pullbackPass[T]
-	spaces sync.Pool // of *workspace[T]
+	passes pool.Of[pullbackPass[T]]
+	spaces pool.Of[workspace[T]]
 }
 
 // rowwise returns the pullback of a map without frequencies.
@@ -72,10 +71,7 @@ func radial[T dense.Float](dx, x, _ []T, a, b T) {
 func (p *pullback[T]) run(name string, dst, x, g dense.Matrix[T]) dense.Matrix[T] {
 	checkGradient(name, x, g, p.in, p.out)
 	dst = dense.Ensure(dst, x.Rows, p.in)
-	t, ok := p.passes.Get().(*pullbackPass[T])
-	if !ok {
-		t = new(pullbackPass[T])
-	}
+	t := p.passes.Get()
 	*t = pullbackPass[T]{pullback: p, dst: dst, x: x, g: g}
 	tiler, ok := p.transposer.(orf.TransposedTiler[T])
 	if ok && p.width == 0 {
@@ -127,9 +123,9 @@ type workspace[T dense.Float] struct {
 
 // block works on the rows lo ≤ i < hi, at most blockRows of them, through z.
 func (t *pullbackPass[T]) block(lo, hi int) {
-	s, ok := t.spaces.Get().(*workspace[T])
-	if !ok {
-		s = &workspace[T]{z: make([]T, blockRows*t.width)}
+	s := t.spaces.Get()
+	if s.z == nil {
+		s.z = make([]T, blockRows*t.width)
 	}
 	n := hi - lo
 	z := dense.Of(n, t.width, s.z[:n*t.width])

@@ -6,6 +6,7 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/matmul"
 	"github.com/seed-feabd252/randfeat/internal/parallel"
+	"github.com/seed-feabd252/randfeat/internal/pool"
 	"github.com/seed-feabd252/randfeat/internal/triangular"
 )
 
@@ -40,8 +41,7 @@ func (m Matrix[T]) inverse(dst dense.Matrix[T], chunk int) (dense.Matrix[T], err
 	if n == 0 {
 		return dst, nil
 	}
-	keep := &poolsOf[T]().inversions
-	v := keep.Get()
+	v := pool.Get[inversion[T]](&inversions)
 	v.Matrix, v.dst = m, dst
 	v.chunk = min(chunk, n)
 	v.chunks = (n + v.chunk - 1) / v.chunk
@@ -65,7 +65,7 @@ func (m Matrix[T]) inverse(dst dense.Matrix[T], chunk int) (dense.Matrix[T], err
 	}
 
 	v.Matrix, v.dst = Matrix[T]{}, dense.Matrix[T]{}
-	keep.Put(v)
+	pool.Put(&inversions, v)
 	if overflow {
 		return dst, checkResult(dst, false)
 	}
@@ -107,8 +107,7 @@ type columns[T dense.Float] struct {
 }
 
 func (v *inversion[T]) Piece(i int) {
-	keep := &poolsOf[T]().columns
-	c := keep.Get()
+	c := pool.Get[columns[T]](&pieces)
 	switch v.part {
 	case onDiagonal:
 		v.fillDiagonal(c, i)
@@ -117,7 +116,7 @@ func (v *inversion[T]) Piece(i int) {
 	case rowSums:
 		v.sum(i)
 	}
-	keep.Put(c)
+	pool.Put(&pieces, c)
 }
 
 func (v *inversion[T]) rows(chunk int) (lo, hi int) {

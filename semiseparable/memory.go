@@ -44,22 +44,10 @@ func touch[T dense.Float](x dense.Matrix[T]) T {
 	return sum
 }
 
-// pools keeps the working memory of one element type.
-type pools[T dense.Float] struct {
-	sweeps     pool.Of[sweep[T]]
-	inversions pool.Of[inversion[T]]
-	columns    pool.Of[columns[T]]
-	scratch    pool.Of[triangular.Scratch[T]]
-}
-
+// Working memory of all calls.
 var (
-	pools32 pools[float32]
-	pools64 pools[float64]
+	sweeps     pool.Both[sweep[float32], sweep[float64]]
+	inversions pool.Both[inversion[float32], inversion[float64]]
+	pieces     pool.Both[columns[float32], columns[float64]]
+	factors    pool.Both[triangular.Scratch[float32], triangular.Scratch[float64]]
 )
-
-func poolsOf[T dense.Float]() *pools[T] {
-	if p, ok := any(&pools32).(*pools[T]); ok {
-		return p
-	}
-	return any(&pools64).(*pools[T])
-}

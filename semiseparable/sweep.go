@@ -7,6 +7,7 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/matmul"
 	"github.com/seed-feabd252/randfeat/internal/parallel"
+	"github.com/seed-feabd252/randfeat/internal/pool"
 	"github.com/seed-feabd252/randfeat/internal/triangular"
 )
 
@@ -80,13 +81,12 @@ func (m Matrix[T]) run(dst, x dense.Matrix[T], name string, op operation, size s
 	if n == 0 || x.Cols == 0 {
 		return dst, nil
 	}
-	keep := &poolsOf[T]().sweeps
-	s := keep.Get()
+	s := pool.Get[sweep[T]](&sweeps)
 	s.start(m, dst, x, op, size)
 	s.all()
 	err := s.check(name)
 	s.forget()
-	keep.Put(s)
+	pool.Put(&sweeps, s)
 	return dst, err
 }
 

@@ -3,6 +3,7 @@ package semiseparable
 import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/matmul"
+	"github.com/seed-feabd252/randfeat/internal/pool"
 	"github.com/seed-feabd252/randfeat/internal/triangular"
 )
 
@@ -33,12 +34,11 @@ func (t triangle[T]) complete(m *Matrix[T], lo int) {
 
 // prepare gives t, whose diagonal is diag, the form for solutions of panels.
 func (t triangle[T]) prepare(diag []T, transposed bool) {
-	keep := &poolsOf[T]().scratch
-	s := keep.Get()
+	s := pool.Get[triangular.Scratch[T]](&factors)
 	if transposed {
 		triangular.PrepareTransposed(t.Matrix, diag, s)
 	} else {
 		triangular.Prepare(t.Matrix, diag, s)
 	}
-	keep.Put(s)
+	pool.Put(&factors, s)
 }

@@ -4,7 +4,8 @@ import (
 	"fmt"
 	"math/bits"
 	"slices"
-	"sync"
+
+	"github.com/seed-feabd252/randfeat/internal/pool"
 )
 
 // Core is an h×h matrix C of signs, h divisible by 4, prepared for ApplyCore. It
@@ -20,9 +21,8 @@ type Core struct {
 	h     int
 	terms []uint16 // those of Terms
 	// kernel is the index of terms in kernelTerms, or −1.
-	kernel int
-	// scratch holds combinations, of float32 and float64.
-	scratch [2]sync.Pool
+	kernel  int
+	scratch pool.Both[[]float32, []float64] // combinations
 }
 
 const (
@@ -99,20 +99,13 @@ func ApplyCore[T Float](c *Core, x []T, s int) {
 	if k != nil {
 		width = max(width, 1<<k.log)
 	}
-	pool := &c.scratch[0]
-	if _, double := any(T(0)).(float64); double {
-		pool = &c.scratch[1]
-	}
-	g, ok := pool.Get().(*[]T)
-	if !ok {
-		g = new([]T)
-	}
+	g := pool.Get[[]T](&c.scratch)
 	if len(*g) < 4*c.h*width {
 		*g = make([]T, 4*c.h*width)
 	}
 	if apply != nil {
 		apply(&x[0], s, s, &(*g)[0])
-		pool.Put(g)
+		pool.Put(&c.scratch, g)
 		return
 	}
 	v := 0
@@ -130,7 +123,7 @@ func ApplyCore[T Float](c *Core, x []T, s int) {
 	for ; v < s; v += width {
 		applyTile(c, x[v:], s, min(width, s-v), *g)
 	}
-	pool.Put(g)
+	pool.Put(&c.scratch, g)
 }
 
 // kernelFor returns the kernel among k that applies c to s columns, or nil.

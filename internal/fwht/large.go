@@ -2,9 +2,9 @@ package fwht
 
 import (
 	"runtime"
-	"sync"
 
 	"github.com/seed-feabd252/randfeat/internal/parallel"
+	"github.com/seed-feabd252/randfeat/internal/pool"
 )
 
 // Large is the least number of elements of a vector that is worth several
@@ -29,20 +29,13 @@ func TransformLarge[T Float](x []T) {
 		Transform(x)
 		return
 	}
-	pool := &vectors[0]
-	if size[T]() == 8 {
-		pool = &vectors[1]
-	}
-	v, ok := pool.Get().(*vector[T])
-	if !ok {
-		v = new(vector[T])
-	}
+	v := pool.Get[vector[T]](&vectors)
 	part := len(x) / parts
 	*v = vector[T]{x: x, part: part, columns: min(part/minRanges, rangeBytes/size[T]())}
 	parallel.Do(parts, (*within[T])(v))
 	parallel.Do(part/v.columns, (*across[T])(v))
 	*v = vector[T]{}
-	pool.Put(v)
+	pool.Put(&vectors, v)
 }
 
 // vector is a large vector, as parts, and how many columns of them go together.
@@ -51,8 +44,7 @@ type vector[T Float] struct {
 	part, columns int
 }
 
-// vectors holds *vector[float32] and *vector[float64].
-var vectors [2]sync.Pool
+var vectors pool.Both[vector[float32], vector[float64]]
 
 // within is the task of transforming the parts.
 type within[T Float] vector[T]

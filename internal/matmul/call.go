@@ -34,8 +34,7 @@ func mulPacked[T Float](alpha T, a view[T], b *Packed[T], beta T, c view[T], don
 	if c.rows == 0 || c.cols == 0 {
 		return
 	}
-	pool := calls[T]()
-	p := pool.Get()
+	p := pool.Get[call[T]](&calls)
 	*p = call[T]{alpha: alpha, beta: beta, a: a, b: b, c: c, done: done}
 	p.split()
 	if p.pieces == 1 {
@@ -44,7 +43,7 @@ func mulPacked[T Float](alpha T, a view[T], b *Packed[T], beta T, c view[T], don
 		parallel.Do(p.pieces, p)
 	}
 	*p = call[T]{}
-	pool.Put(p)
+	pool.Put(&calls, p)
 }
 
 // split chooses the number of pieces: enough for every processor to have some, not
@@ -118,25 +117,9 @@ func (p *call[T]) scale(lo, hi, from, to int) {
 }
 
 var (
-	calls32 pool.Of[call[float32]]
-	calls64 pool.Of[call[float64]]
-	packs32 pool.Of[Packed[float32]]
-	packs64 pool.Of[Packed[float64]]
+	calls pool.Both[call[float32], call[float64]]
+	packs pool.Both[Packed[float32], Packed[float64]]
 )
-
-func calls[T Float]() *pool.Of[call[T]] {
-	if size[T]() == 4 {
-		return (*pool.Of[call[T]])(unsafe.Pointer(&calls32))
-	}
-	return (*pool.Of[call[T]])(unsafe.Pointer(&calls64))
-}
-
-func packs[T Float]() *pool.Of[Packed[T]] {
-	if size[T]() == 4 {
-		return (*pool.Of[Packed[T]])(unsafe.Pointer(&packs32))
-	}
-	return (*pool.Of[Packed[T]])(unsafe.Pointer(&packs64))
-}
 
 // size returns the size of an element in bytes.
 func size[T Float]() int {

@@ -28,6 +28,8 @@ package matmul
 
 import (
 	"fmt"
+
+	"github.com/seed-feabd252/randfeat/internal/pool"
 )
 
 // Float is the set of element types.
@@ -128,8 +130,8 @@ func (a view[T]) colRange(from, to int) view[T] {
 func mul[T Float](alpha T, a, b view[T], beta T, c view[T]) {
 	check(a, b.rows, b.cols, c)
 	columns := packedColumns[T](b.rows, b.cols)
-	p := packs[T]().Get()
-	defer packs[T]().Put(p)
+	p := pool.Get[Packed[T]](&packs)
+	defer pool.Put(&packs, p)
 	for from := 0; from < b.cols; from += columns {
 		to := min(from+columns, b.cols)
 		p.pack(b.colRange(from, to))

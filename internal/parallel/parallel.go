@@ -7,8 +7,9 @@ package parallel
 
 import (
 	"runtime"
-	"sync"
 	"sync/atomic"
+
+	"github.com/seed-feabd252/randfeat/internal/pool"
 )
 
 // Task is work in pieces that may run in any order and at the same time.
@@ -59,10 +60,7 @@ var working atomic.Int64
 // the caller. A grain below 1 counts as 1.
 func Rows(n, grain int, f func(lo, hi int)) {
 	grain = max(grain, 1)
-	r, ok := ranges.Get().(*rowRanges)
-	if !ok {
-		r = new(rowRanges)
-	}
+	r := ranges.Get()
 	*r = rowRanges{n: n, grain: grain, f: f}
 	Do((n+grain-1)/grain, r)
 	*r = rowRanges{}
@@ -88,7 +86,7 @@ type rowRanges struct {
 
 func (r *rowRanges) Piece(i int) { r.f(i*r.grain, min((i+1)*r.grain, r.n)) }
 
-var ranges sync.Pool
+var ranges pool.Of[rowRanges]
 
 // Share returns where share s of n begins when n is cut into shares of nearly equal
 // size: n·s/shares, without the product, which overflows a 32-bit int.

@@ -1,8 +1,9 @@
 package planerot
 
 import (
-	"sync"
 	"unsafe"
+
+	"github.com/seed-feabd252/randfeat/internal/pool"
 )
 
 // kernels are the innermost loops of one tier for one element type. They count
@@ -44,16 +45,17 @@ func (k *kernels[T]) elements(d, vectors int) int {
 // rows is ApplyRows for at least one row and one turn.
 func (k *kernels[T]) rows(dst, x Rows[T], n, d int, turns []Turn[T], inverse bool) {
 	group := k.lanes * k.vectors(d)
-	scratch := getBlock[T](k.elements(d, k.vectors(d)))
+	block := pool.Get[[]T](&blocks)
+	resize(block, k.elements(d, k.vectors(d)))
 	for i := 0; i < n; i += group {
 		// A vector of which one lane counts is slower than pure Go.
 		if rows := min(n-i, group); rows > 1 {
-			k.group(scratch.data, dst.from(i), x.from(i), rows, d, turns, inverse)
+			k.group(*block, dst.from(i), x.from(i), rows, d, turns, inverse)
 		} else {
 			reference(dst.from(i), x.from(i), 1, d, turns, inverse)
 		}
 	}
-	putBlock(scratch)
+	pool.Put(&blocks, block)
 }
 
 // group is ApplyRows for n rows that fit a block.
@@ -79,35 +81,19 @@ func (k *kernels[T]) group(block []T, dst, x Rows[T], n, d int, turns []Turn[T],
 	}
 }
 
-// scratch is memory for a block, kept for later calls.
-type scratch[T Float] struct{ data []T }
+// blocks is the memory of blocks.
+var blocks pool.Both[[]float32, []float64]
 
-var blocks32, blocks64 sync.Pool
-
-func blocks[T Float]() *sync.Pool {
-	if size[T]() == 4 {
-		return &blocks32
-	}
-	return &blocks64
-}
-
-// getBlock returns a block of n elements or more. It starts where a vector may
-// without lying in two cache lines.
-func getBlock[T Float](n int) *scratch[T] {
-	s, ok := blocks[T]().Get().(*scratch[T])
-	if !ok {
-		s = new(scratch[T])
-	}
-	if len(s.data) < n {
+// resize makes a block of n elements or more of x. It starts where a vector may without
+// lying in two cache lines.
+func resize[T Float](x *[]T, n int) {
+	if len(*x) < n {
 		const line = 64
 		data := make([]T, n+line/size[T]())
 		skip := -uintptr(unsafe.Pointer(&data[0])) % line / uintptr(size[T]())
-		s.data = data[skip:][:n]
+		*x = data[skip:][:n]
 	}
-	return s
 }
-
-func putBlock[T Float](s *scratch[T]) { blocks[T]().Put(s) }
 
 // size returns the size of an element in bytes.
 func size[T Float]() int {

@@ -1,4 +1,4 @@
-// Package pool keeps scratch memory of one type between calls.
+// Package pool keeps scratch memory between calls.
 package pool
 
 import "sync"
@@ -17,3 +17,24 @@ func (p *Of[V]) Get() *V {
 
 // Put takes v, which the caller does not use again.
 func (p *Of[V]) Put(v *V) { p.values.Put(v) }
+
+// Both keeps values of two types: those of a generic type for float32 and for float64, say, which
+// a generic function cannot keep in a variable of its own. The zero value is empty and ready for
+// use by goroutines.
+type Both[A, B any] struct {
+	a Of[A]
+	b Of[B]
+}
+
+// Get returns the pool's value of type V, A or B, as [Of.Get] does.
+func Get[V, A, B any](p *Both[A, B]) *V { return of[V](p).Get() }
+
+// Put takes v, which the caller does not use again.
+func Put[V, A, B any](p *Both[A, B], v *V) { of[V](p).Put(v) }
+
+func of[V, A, B any](p *Both[A, B]) *Of[V] {
+	if values, ok := any(&p.a).(*Of[V]); ok {
+		return values
+	}
+	return any(&p.b).(*Of[V])
+}

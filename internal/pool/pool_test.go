@@ -21,3 +21,21 @@ func TestGetIsNewOrWhatWasPut(t *testing.T) {
 	}
 	assert.Positive(t, kept)
 }
+
+// Each type has values of its own.
+func TestBothKeepTypesApart(t *testing.T) {
+	var p Both[[]float32, []float64]
+	kept := 0
+	for range 100 {
+		single, double := Get[[]float32](&p), Get[[]float64](&p)
+		assert.Contains(t, []int{0, 4}, len(*single))
+		assert.Contains(t, []int{0, 8}, len(*double))
+		if len(*single) > 0 && len(*double) > 0 {
+			kept++
+		}
+		*single, *double = make([]float32, 4), make([]float64, 8)
+		Put(&p, single)
+		Put(&p, double)
+	}
+	assert.Positive(t, kept)
+}
