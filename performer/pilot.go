@@ -54,6 +54,7 @@ func (u *Unbiased[T]) Pilot(q, k, v dense.Matrix[T]) (Pilot, error) {
 		p.Settled = true
 		return p, nil
 	}
+	u.damped = u.damping(q, k)
 	variance, square, err := u.trial(leastPilot, q, k, v)
 	if err != nil {
 		return p, err

@@ -39,9 +39,9 @@ func ExampleUnbiased_Estimate() {
 		log.Fatal(err)
 	}
 	exact := performer.Softmax(zero, q, k, v, performer.SoftmaxOptions{})
-	fmt.Printf("%.2f ± %.2f, exact %.2f\n", mean.At(0, 0), stderr.At(0, 0), exact.At(0, 0))
+	fmt.Printf("%.3f ± %.3f, exact %.3f\n", mean.At(0, 0), stderr.At(0, 0), exact.At(0, 0))
 	// Output:
-	// 0.04 ± 0.01, exact 0.05
+	// 0.034 ± 0.006, exact 0.046
 }
 
 // Whether m features are enough.
