@@ -273,7 +273,10 @@
 // An [Unbiased] estimates softmax attention without the bias of the ratio, with its
 // standard error, as a sum of differences between ratios of more and more features at a
 // random depth [Blanchet & Glynn 2015]. It is for estimates that are averaged over many
-// draws; for a single output the ratio is nearer to the truth at the same price.
+// draws; for a single output the ratio is nearer to the truth at the same price. Its
+// differences have heavy tails, which damped features bound and which a [Pilot] computes
+// from the law of the features, since trials do not meet them: it says how many features
+// standard errors can be trusted with, or that 4096 are too few.
 //
 // A [Predictor] tells the relative error of each output of an [Attention], from copies of
 // its features that random rotations make, within a factor of 2 for most rows: whether m

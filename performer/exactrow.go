@@ -4,7 +4,7 @@ import (
 	"math"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/product"
+	"github.com/seed-feabd252/randfeat/internal/matmul"
 	"github.com/seed-feabd252/randfeat/internal/vecmath"
 )
 
@@ -23,7 +23,7 @@ func (u *Unbiased[T]) exactRow(i int, q, k dense.Matrix[T]) exactRow {
 		k = k.RowRange(0, i+1)
 	}
 	products := dense.New[T](1, k.Rows)
-	product.MulT(1, query, k, 0, products)
+	matmul.MulT(1, query, k, 0, products)
 	o := exactRow{scores: make([]float64, k.Rows), sums: make([]float64, k.Rows), weights: make([]float64, k.Rows)}
 	own := 2 * vecmath.HalfSquaredNorm(query.Row(0))
 	for j, s := range products.Data {

@@ -1,0 +1,113 @@
+package performer
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/vecmath"
+)
+
+const (
+	leastPilot  = 8 // features
+	pilotLevels = 10
+	mostPilot   = leastPilot << (pilotLevels - 1)
+	pilotDepth  = 16 // terms of the sum over n for the last of them
+
+	pilotRows    = 32 // outputs in a round
+	pilotLongest = 8  // of these, the ones of the longest queries
+	pilotSamples = 6  // features of each law for an output
+)
+
+// law is what the law of the features says of the variance of replicates, in rounds of
+// samples.
+type law[T dense.Float] struct {
+	u            *Unbiased[T]
+	q, k         dense.Matrix[T]
+	keys, values dense.Matrix[float64]
+	a            float64 // of rff.SoftmaxOptimal
+	order        []int   // of queries, from the longest to the shortest
+
+	rounds    int
+	variances []float64 // rounds times E‖Y−out‖² of all outputs with 8, 16, …, 4096 features
+	squares   []float64 // rounds times E‖Δ‖² with halves of 8, 16, … features
+	rest      float64   // rounds times ‖E Y−out‖² with twice the last of these
+}
+
+// newLaw returns the law for these queries, keys and values, before the first round.
+func (u *Unbiased[T]) newLaw(q, k, v dense.Matrix[T]) *law[T] {
+	l := &law[T]{
+		u: u, q: q, k: k, a: u.damping(q, k), order: make([]int, q.Rows),
+		keys: dense.Convert(dense.Matrix[float64]{}, k), values: dense.Convert(dense.Matrix[float64]{}, v),
+		variances: make([]float64, pilotLevels), squares: make([]float64, pilotLevels+pilotDepth-1),
+	}
+	// Relative to one of the values, so that values that are all the same have no
+	// rounding for their variance.
+	for j := range l.values.Rows {
+		for c := range l.values.Row(j) {
+			l.values.Row(j)[c] -= float64(v.At(0, c))
+		}
+	}
+	lengths := make([]float64, q.Rows)
+	for i := range lengths {
+		l.order[i], lengths[i] = i, vecmath.HalfSquaredNorm(q.Row(i))
+	}
+	slices.SortStableFunc(l.order, func(i, j int) int { return cmp.Compare(lengths[j], lengths[i]) })
+	return l
+}
+
+// round samples 32 outputs, which stand for all: those of the 8 longest queries for
+// themselves, and one of each of 24 sets of the others, from the longer to the shorter.
+func (l *law[T]) round() error {
+	l.rounds++
+	first, sets := len(l.order), 0
+	if first > pilotRows {
+		first, sets = pilotLongest, pilotRows-pilotLongest
+	}
+	for _, i := range l.order[:first] {
+		if err := l.sample(i, 1); err != nil {
+			return err
+		}
+	}
+	share := float64(len(l.order)-first) / float64(sets)
+	for r := range sets {
+		at := first + int((float64(r)+l.u.rng.Float64())*share)
+		if err := l.sample(l.order[min(at, len(l.order)-1)], share); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sample adds a sample of output i with the factor stands, the number of outputs that it
+// stands for.
+func (l *law[T]) sample(i int, stands float64) error {
+	o := l.u.exactRow(i, l.q, l.k)
+	query, n := dense.Convert(dense.Matrix[float64]{}, l.q.RowRange(i, i+1)), len(o.scores)
+	t, err := tilt(pilotSamples, o, query, l.keys.RowRange(0, n), l.values.RowRange(0, n), l.u.opts.Scale, l.a, l.u.rng)
+	if err != nil {
+		return err
+	}
+	l.rest += t.addTerms(l.variances, l.squares, leastPilot, stands)
+	return nil
+}
+
+// choose returns the least m₀ whose correction is at most its variance, or 4096.
+func (l *law[T]) choose() (p Pilot) {
+	rounds := float64(l.rounds)
+	for level, variance := range l.variances {
+		p = Pilot{Features: leastPilot << level, Variance: variance / rounds}
+		terms := l.squares[level:]
+		for n, square := range terms {
+			p.Correction += square / probability(n+1) / rounds
+		}
+		// Later Δ add up to what is missing: the sum of their terms is least if they are
+		// in proportion to P(n).
+		p.Correction += l.rest / math.Pow(decay, float64(len(terms))) / rounds
+		if p.Settled = p.Correction <= p.Variance; p.Settled {
+			break
+		}
+	}
+	return p
+}
