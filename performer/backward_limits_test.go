@@ -264,7 +264,7 @@ func testBackwardAllocations[T dense.Float](t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	for _, form := range everyForm[T](d) {
 		for _, heads := range []int{1, 3} {
-			for _, n := range []int{1, 40, 700} {
+			for _, n := range []int{1, 40, 300} {
 				var m [7]dense.Matrix[T]
 				for i := range m {
 					m[i] = gaussian[T](rng, n, heads*d, 0, 1)

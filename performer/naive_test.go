@@ -78,18 +78,19 @@ func newPairs[T dense.Float](a *Attention[T], q, k dense.Matrix[T]) *pairs {
 		return p
 	}
 	for i := range q.Rows {
+		x, weight, size := fq.Row(i), p.weight.Row(i), p.size.Row(i)
 		for j := range k.Rows {
-			var sum, size float64
-			y := fk.Row(j)
-			for f, x := range fq.Row(i) {
-				sum += x * y[f]
-				size += math.Abs(x * y[f])
-			}
-			p.weight.Set(i, j, sum)
-			p.size.Set(i, j, size)
+			weight[j], size[j] = products(x, fk.Row(j))
 		}
 	}
 	return p
+}
+
+// of returns the truth under other options, which have the same weights.
+func (p *pairs) of(opts Options) *pairs {
+	q := *p
+	q.causal, q.plain = opts.Causal, opts.Unnormalised
+	return &q
 }
 
 // logWeights sets the weights to log Σ_f exp(ℓq_if + ℓk_jf).
@@ -97,16 +98,12 @@ func (p *pairs) logWeights(fq, fk dense.Matrix[float64]) {
 	eq, peakQ := exponentials(fq)
 	ek, peakK := exponentials(fk)
 	for i := range fq.Rows {
-		x := eq.Row(i)
+		x, weight := eq.Row(i), p.weight.Row(i)
 		for j := range fk.Rows {
-			sum := 0.0
-			for f, y := range ek.Row(j) {
-				sum += x[f] * y
-			}
-			if sum > 1e-200 {
-				p.weight.Set(i, j, math.Log(sum)+peakQ[i]+peakK[j])
+			if sum, _ := products(x, ek.Row(j)); sum > 1e-200 {
+				weight[j] = math.Log(sum) + peakQ[i] + peakK[j]
 			} else {
-				p.weight.Set(i, j, logSumExp(fq.Row(i), fk.Row(j)))
+				weight[j] = logSumExp(fq.Row(i), fk.Row(j))
 			}
 		}
 	}
@@ -158,6 +155,11 @@ func logSumExp(x, y []float64) float64 {
 // more than the range of T, less what a chunk leaves room for, are lost.
 func (p *pairs) attend(v dense.Matrix[float64]) (out, tol dense.Matrix[float64]) {
 	out, tol = dense.New[float64](p.weight.Rows, v.Cols), dense.New[float64](p.weight.Rows, v.Cols)
+	columns, lost := dense.Transpose(dense.Matrix[float64]{}, v), make([]float64, v.Cols)
+	for c := range lost {
+		lost[c] = p.lost * absSum(v, c)
+	}
+	linear := make([]float64, p.weight.Cols)
 	for i := range p.weight.Rows {
 		n := p.weight.Cols
 		if p.causal {
@@ -169,24 +171,23 @@ func (p *pairs) attend(v dense.Matrix[float64]) (out, tol dense.Matrix[float64])
 			for _, w := range weight {
 				shift = max(shift, w)
 			}
-			linear := make([]float64, n)
 			for j, w := range weight {
 				linear[j] = math.Exp(w - shift)
 			}
-			weight, size = linear, linear
+			weight, size = linear[:n], linear[:n]
 		}
 		factor := float64(p.features+n+16) + 2*p.spread
 		factor *= 2 * p.unitRoundoff
 		var total, totalSize float64
-		for j := range weight {
-			total += weight[j]
+		for j, w := range weight {
+			total += w
 			totalSize += size[j]
 		}
 		for c := range v.Cols {
 			var sum, sumSize float64
-			for j := range weight {
-				sum += weight[j] * v.At(j, c)
-				sumSize += size[j] * math.Abs(v.At(j, c))
+			for j, x := range columns.Row(c)[:n] {
+				sum += weight[j] * x
+				sumSize += size[j] * math.Abs(x)
 			}
 			if p.plain {
 				out.Set(i, c, sum*math.Exp(shift))
@@ -194,7 +195,7 @@ func (p *pairs) attend(v dense.Matrix[float64]) (out, tol dense.Matrix[float64])
 				continue
 			}
 			out.Set(i, c, sum/total)
-			tol.Set(i, c, factor*(sumSize+math.Abs(sum/total)*totalSize)/math.Abs(total)+p.lost*absSum(v, c))
+			tol.Set(i, c, factor*(sumSize+math.Abs(sum/total)*totalSize)/math.Abs(total)+lost[c])
 		}
 	}
 	return out, tol

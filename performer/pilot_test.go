@@ -21,6 +21,7 @@ func tokens[T dense.Float](n int, size float64) (q, k, v dense.Matrix[T]) {
 // Larger norms need more features in a block, and the variance of replicates is what the
 // pilot says.
 func TestPilot(t *testing.T) {
+	t.Parallel()
 	bothTypes(t, testPilot[float32], testPilot[float64])
 }
 
@@ -53,6 +54,7 @@ func testPilot[T dense.Float](t *testing.T) {
 // The queries and frequencies that a pilot looks at change m₀ by a factor of 2 at most, where
 // trials of undamped features, of which a rare one decides, change it by 8 and more.
 func TestPilotIsStable(t *testing.T) {
+	t.Parallel()
 	q, k, v := tokens[float64](48, 1.1)
 	least, most := math.MaxInt, 0
 	leastMeasured, mostMeasured := math.MaxInt, 0
@@ -146,6 +148,7 @@ func TestPilotOfCertainties(t *testing.T) {
 // share of 6 sums at three norms about as much: a false alarm in 1000 each. Features that
 // are not damped, with the m₀ that 16 trials show and 16 replicates, are far below.
 func TestStandardErrorsCover(t *testing.T) {
+	t.Parallel()
 	var sums float64
 	for _, size := range []float64{0.5, 0.8, 1.1} {
 		u := must(NewUnbiased(4, UnbiasedOptions[float64]{Frequencies: iid[float64]}, source(78)))
@@ -165,7 +168,8 @@ func TestStandardErrorsCover(t *testing.T) {
 }
 
 // coverage returns the share of elements of exact attention of 24 tokens, and that of sums of
-// all elements with random factors, within 2 standard errors of estimates by u.
+// all elements with random factors, within 2 standard errors of estimates by u, with the
+// number of features that a function returns before every tenth of them.
 func coverage(t *testing.T, u *Unbiased[float64], size float64, runs int, features func(q, k, v dense.Matrix[float64]) int) (elements, sums float64) {
 	q, k, v := tokens[float64](24, size)
 	truth := Softmax(dense.Matrix[float64]{}, q, k, v, SoftmaxOptions{})
@@ -185,8 +189,11 @@ func coverage(t *testing.T, u *Unbiased[float64], size float64, runs int, featur
 		}
 		return share
 	}
-	for range runs {
-		m := features(q, k, v)
+	var m int
+	for run := range runs {
+		if run%10 == 0 {
+			m = features(q, k, v)
+		}
 		each, projected := newMoments(truth.Rows, truth.Cols), newMoments(1, factors.Rows)
 		for range u.opts.Replicates {
 			y := u.combine(probability(must(u.replicate(m, q, k, v))))

@@ -119,6 +119,7 @@ func moment(o exactRow, q, k dense.Matrix[float64], scale, a float64, r int, f f
 // The terms of the variance against iid features: the variance of a ratio comes out to a
 // third, and E‖Δ‖² to a half.
 func TestTermsOfTheVariance(t *testing.T) {
+	t.Parallel()
 	const n, d, work, rounds = 8, 3, 32_000, 50
 	rng := rand.New(source(94))
 	q, k, v := gaussian[float64](rng, n, d, 0, 1), gaussian[float64](rng, n, d, 0, 1), gaussian[float64](rng, n, 2, 0, 1)

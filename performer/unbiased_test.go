@@ -31,6 +31,7 @@ func furthest(s *moments, truth dense.Matrix[float64]) float64 {
 // Eight outputs of 10,000 replicates: one of them exceeds 4 standard errors at one seed in
 // 2000. The bias of the plain ratio, and what wrong formulas give, are far outside.
 func TestUnbiased(t *testing.T) {
+	t.Parallel()
 	const replicates, m, d = 10_000, 8, 2
 	for _, causal := range []bool{false, true} {
 		rng := rand.New(source(60))
@@ -132,6 +133,7 @@ func testEstimate[T dense.Float](t *testing.T) {
 // The variance of 500 means against the squares of their standard errors: the ratio,
 // over the 12 outputs together, has a relative standard deviation of about 0.08.
 func TestStandardErrorIsHonest(t *testing.T) {
+	t.Parallel()
 	const d = 4
 	rng := rand.New(source(64))
 	q, k, v := gaussian[float64](rng, 6, d, 0, 0.7), gaussian[float64](rng, 6, d, 0, 0.7), gaussian[float64](rng, 6, 2, 0, 1)

@@ -11,6 +11,7 @@ import (
 )
 
 func TestWeights(t *testing.T) {
+	t.Parallel()
 	bothTypes(t, testWeights[float32], testWeights[float64])
 }
 
@@ -19,10 +20,11 @@ func testWeights[T dense.Float](t *testing.T) {
 	rng := rand.New(source(50))
 	q, k := rowsOf[T](rng, n, d), rowsOf[T](rng, n, d)
 	for _, m := range maps[T](d) {
+		p := newPairs(attention(m.Map, Options{}), q, k)
 		for _, opts := range forms {
 			a := attention(m.Map, opts)
 			got := a.Weights(dense.Matrix[T]{}, q, k)
-			want, tol := newPairs(a, q, k).attend(identity[float64](n))
+			want, tol := p.of(opts).attend(identity[float64](n))
 			requireClose(t, want, tol, got, "%s %+v", m.name, opts)
 			for i := range n {
 				sum := 0.0
