@@ -34,6 +34,7 @@ type lane[T dense.Float] struct {
 	decays decays[T]
 
 	packS, packU, packK matmul.Packed[T]
+	factor              triangular.Factor[T]
 	token               []T // of one token: an output, what it writes, its decays
 	reverse             reverse[T]
 }
@@ -198,8 +199,8 @@ func (l *lane[T]) errors(u dense.Matrix[T]) {
 	for i := range n {
 		vecmath.Multiply(m.Row(i)[:i], l.betas)
 	}
-	triangular.Invert(m, nil)
-	triangular.Solve(m, u, &l.packU)
+	l.factor.Set(m, nil)
+	l.factor.Solve(u)
 }
 
 // weighed returns keys or queries times e^b.

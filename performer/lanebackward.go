@@ -3,7 +3,6 @@ package performer
 import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/matmul"
-	"github.com/seed-feabd252/randfeat/internal/triangular"
 	"github.com/seed-feabd252/randfeat/internal/vecmath"
 	"github.com/seed-feabd252/randfeat/rff"
 )
@@ -12,7 +11,7 @@ import (
 type reverse[T dense.Float] struct {
 	kept  []T       // the sums before each chunk, and after the last
 	sum   []T       // the gradient with respect to S
-	m     buffer[T] // I + diag(β)·M, as triangular.Invert leaves it
+	m     buffer[T] // I + diag(β)·M, then its factor
 	e     buffer[T] // E
 	du    buffer[T] // the gradient with respect to U, then with respect to the values
 	dx    buffer[T] // those with respect to keys, as far as they are multiplied by e^−b, and queries
@@ -136,8 +135,8 @@ func (l *lane[T]) backwardErrors(dbeta, u dense.Matrix[T], n int) {
 	for i := range n {
 		vecmath.Scale(m.Row(i)[:i], l.betas[i])
 	}
-	triangular.Invert(m, nil)
-	triangular.SolveTransposed(m, du, &l.packU)
+	l.factor.Set(m, nil)
+	l.factor.SolveTransposed(du)
 	for i := range n {
 		dbeta.Row(i)[0] = vecmath.Dot(v.e.rows(n).Row(i), du.Row(i))
 		vecmath.Scale(du.Row(i), l.betas[i])

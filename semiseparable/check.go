@@ -7,7 +7,7 @@ package semiseparable
 // such a row of the solution (of X, in a product) or of right spoils Z at once, such
 // a row of left the result, and in a solution Z thereby. Looking at Z when all is done,
 // and at the result of a product, is therefore enough to know that all is well.
-func (s *sweep[T]) check(name string) error {
+func (s *pass[T]) check(name string) error {
 	sound := s.Q.Cols > 0
 	for i := range s.groups {
 		sound = sound && finite(s.groups[i].z.Data)

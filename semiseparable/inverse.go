@@ -52,14 +52,14 @@ func (m Matrix[T]) inverse(dst dense.Matrix[T], chunk int) (dense.Matrix[T], err
 	v.signs, v.sums, v.sizes, v.z = resize(v.signs, n), resize(v.sums, n), resize(v.sizes, n), resize(v.z, d)
 	sign(v.signs)
 
-	v.part = onDiagonal
+	v.stage = onDiagonal
 	parallel.Do(v.chunks, v)
-	v.part = belowDiagonal
+	v.stage = belowDiagonal
 	parallel.Do(v.chunks-1, v)
 	overflow := v.overflow.Load()
 	var residual error
 	if !overflow {
-		v.part = rowSums
+		v.stage = rowSums
 		parallel.Do(v.chunks, v)
 		residual = v.residual()
 	}
@@ -85,17 +85,17 @@ type inversion[T dense.Float] struct {
 	dst, p        dense.Matrix[T]
 	data          []T
 	chunk, chunks int
-	part          part
+	stage         stage
 	overflow      atomic.Bool
 
 	signs, sums, sizes, z []T // for the residual
 }
 
-// part is what the pieces of an inversion do.
-type part int
+// stage is what the pieces of an inversion do.
+type stage int
 
 const (
-	onDiagonal part = iota
+	onDiagonal stage = iota
 	belowDiagonal
 	rowSums
 )
@@ -103,12 +103,13 @@ const (
 // columns is the working memory of a piece.
 type columns[T dense.Float] struct {
 	y, z   []T
+	factor triangular.Factor[T]
 	py, pz matmul.Packed[T]
 }
 
 func (v *inversion[T]) Piece(i int) {
 	c := pool.Get[columns[T]](&pieces)
-	switch v.part {
+	switch v.stage {
 	case onDiagonal:
 		v.fillDiagonal(c, i)
 	case belowDiagonal:
@@ -128,14 +129,14 @@ func (v *inversion[T]) fillDiagonal(c *columns[T], chunk int) {
 	lo, hi := v.rows(chunk)
 	n := hi - lo
 	c.y, c.z = resize(c.y, n*n), resize(c.z, n*n)
-	y, t := dense.Of(n, n, c.y), triangle[T]{dense.Of(n, n, c.z)}
-	t.fill(&v.Matrix, lo, hi)
-	triangular.Invert(t.Matrix, v.diagRange(lo, hi))
+	y, t := dense.Of(n, n, c.y), dense.Of(n, n, c.z)
+	v.below(t, lo, hi)
+	c.factor.Set(t, v.diagRange(lo, hi))
 	clear(c.y)
 	for i := range n {
 		y.Data[i*n+i] = 1
 	}
-	triangular.Solve(t.Matrix, y, &c.py)
+	c.factor.Solve(y)
 	matmul.Mul(-1, y, v.Q.RowRange(lo, hi), 0, v.p.RowRange(lo, hi))
 	for i := range n {
 		row := v.dst.Row(lo + i)

@@ -8,24 +8,18 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/triangular"
 )
 
-// ring holds some numbers for each of the steps at hand.
-type ring[T dense.Float] struct {
-	count, size int
-	data        []T
-}
-
-func (r *ring[T]) resize(count, size int) {
-	r.count, r.size = count, size
-	r.data = resize(r.data, count*size)
-}
-
-// at returns the numbers of a step.
-func (r *ring[T]) at(step int) []T { return r.data[step%r.count*r.size:][:r.size] }
-
 // resize returns n elements of any values, those of x if it has as many.
 func resize[T dense.Float](x []T, n int) []T {
 	if cap(x) < n {
 		return make([]T, n)
+	}
+	return x[:n]
+}
+
+// extend returns n elements, those that x has in its memory first.
+func extend[E any](x []E, n int) []E {
+	if n > cap(x) {
+		x = append(x[:cap(x)], make([]E, n-cap(x))...)
 	}
 	return x[:n]
 }
@@ -46,8 +40,8 @@ func touch[T dense.Float](x dense.Matrix[T]) T {
 
 // Working memory of all calls.
 var (
-	sweeps     pool.Both[sweep[float32], sweep[float64]]
+	passes     pool.Both[pass[float32], pass[float64]]
 	inversions pool.Both[inversion[float32], inversion[float64]]
 	pieces     pool.Both[columns[float32], columns[float64]]
-	factors    pool.Both[triangular.Scratch[float32], triangular.Scratch[float64]]
+	scratch    pool.Both[triangular.Scratch[float32], triangular.Scratch[float64]]
 )

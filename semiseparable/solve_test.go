@@ -14,7 +14,7 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 )
 
-// operations are all that a sweep does.
+// operations are all that a pass does.
 var operations = []operation{{true, false}, {true, true}, {false, false}, {false, true}}
 
 // cuts are shapes, and chunks that do not fit them.

@@ -13,10 +13,6 @@ import (
 // there, so that the condition number is at most Σ_l 2·(2l+1) = 512.
 const most = 1024
 
-// mark stands beside the first element of a triangle that Invert or Prepare kept, where the
-// inverse has a zero.
-const mark = 1
-
 // original is the lower triangle, of order Block at most, that an inverse has replaced.
 type original[T dense.Float] [Block * Block]T
 
@@ -77,10 +73,7 @@ func (o *original[T]) condition(x dense.Matrix[T]) T {
 	return worst
 }
 
-// kept reports whether Invert or Prepare kept the triangle t.
-func kept[T dense.Float](t dense.Matrix[T]) bool { return t.Rows > 1 && t.Data[1] == mark }
-
-// substitute replaces W by T⁻¹·W for a triangle that was kept,
+// substitute replaces W by T⁻¹·W for a triangle with the reciprocals 1/λ_i on its diagonal,
 //
 //	y_i = (w_i − Σ_{l<i} t_il·y_l) / λ_i.
 func substitute[T dense.Float](t, w dense.Matrix[T]) {

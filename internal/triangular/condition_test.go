@@ -37,27 +37,25 @@ func testIllConditioned[T dense.Float](t *testing.T, unit float64) {
 			x.Data[i] = T(rng.NormFloat64())
 		}
 		for _, transposed := range []bool{false, true} {
-			side, solve, prepare, solvePanel := lower, Solve[T], Prepare[T], SolvePanel[T]
+			var f Factor[T]
+			side, solve := lower, f.Solve
 			if transposed {
-				side, solve = dense.Transpose(dense.Matrix[T]{}, lower), SolveTransposed[T]
-				prepare, solvePanel = PrepareTransposed[T], SolvePanelTransposed[T]
+				side, solve = dense.Transpose(dense.Matrix[T]{}, lower), f.SolveTransposed
 			}
 			matmul.Mul(1, side, x, 0, v)
-			prepared := lower.Clone()
-			Invert(prepared, diag)
-			require.True(t, kept(part(prepared, 0, min(n, Block), 0, min(n, Block))))
+			f.Set(lower.Clone(), diag)
+			require.False(t, f.inverted[0])
 			dense.Copy(w, v)
-			var scratch matmul.Packed[T]
-			solve(prepared, w, &scratch)
+			solve(w)
 			assert.LessOrEqual(t, residual(side, w, v), float64(n+4)*unit, "n = %d, transposed = %v", n, transposed)
 
 			width := matmul.PanelWidth[T](cols)
 			panel := dense.New[T](n, width)
 			matmul.PackPanel(panel, v)
-			prepared = lower.Clone()
 			var s Scratch[T]
-			prepare(prepared, diag, &s)
-			solvePanel(prepared, panel)
+			p := s.PanelFactor(lower.Clone(), diag, transposed)
+			require.Equal(t, matmul.Strips[T](n) == n, p.inverted)
+			p.Solve(panel)
 			assert.LessOrEqual(t, residual(side, panel.ColRange(0, cols), v), float64(n+4)*unit, "panels, n = %d, transposed = %v", n, transposed)
 		}
 	}
@@ -95,8 +93,9 @@ func TestCondition(t *testing.T) {
 			prepared.Set(i, j, 2)
 		}
 	}
-	Invert(prepared, nil)
-	require.False(t, kept(prepared))
+	var f Factor[float64]
+	f.Set(prepared, nil)
+	require.Equal(t, []bool{true}, f.inverted)
 	want := 0.0
 	for i := range n { // |T⁻¹| is |T| here
 		sum := 0.0
@@ -112,7 +111,7 @@ func TestCondition(t *testing.T) {
 
 	for _, bad := range []float64{math.NaN(), math.Inf(1), math.Inf(-1), 1e200} {
 		small := dense.Of(3, 3, []float64{0, 0, 0, bad, 0, 0, 0, bad, 0})
-		Invert(small, nil)
-		assert.True(t, kept(small), "%g", bad)
+		f.Set(small, nil)
+		assert.Equal(t, []bool{false}, f.inverted, "%g", bad)
 	}
 }

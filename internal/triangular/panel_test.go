@@ -37,26 +37,25 @@ func testPanels[T dense.Float](t *testing.T, tolerance float64) {
 					diag = append(diag, T(1+rng.Float64()))
 				}
 			}
-			inverted := lower.Clone()
-			Invert(inverted, diag)
+			var f Factor[T]
+			f.Set(lower.Clone(), diag)
 			for _, p := range []int{1, 5, matmul.PanelWidth[T](1 << 20)} {
 				width := matmul.PanelWidth[T](p)
 				want, w := dense.New[T](n, p), dense.New[T](n, width)
 				for _, transposed := range []bool{false, true} {
-					solve, prepare, solvePanel := Solve[T], Prepare[T], SolvePanel[T]
+					solve := f.Solve
 					if transposed {
-						solve, prepare, solvePanel = SolveTransposed[T], PrepareTransposed[T], SolvePanelTransposed[T]
+						solve = f.SolveTransposed
 					}
 					for i := range want.Data {
 						want.Data[i] = T(rng.NormFloat64())
 					}
 					// With gaps between rows.
 					prepared := dense.Copy(dense.New[T](n, n+3).ColRange(1, n+1), lower)
-					prepare(prepared, diag, &s)
+					panels := s.PanelFactor(prepared, diag, transposed)
 					matmul.PackPanel(w, want)
-					solvePanel(prepared, w)
-					var scratch matmul.Packed[T]
-					solve(inverted, want, &scratch)
+					panels.Solve(w)
+					solve(want)
 					for i := range n {
 						for j := range p {
 							require.InDelta(t, float64(want.At(i, j)), float64(w.At(i, j)), tolerance, "n = %d, p = %d, unit = %v, transposed = %v", n, p, unit, transposed)
@@ -72,9 +71,7 @@ func TestPanelsDoNotAllocate(t *testing.T) {
 	var s Scratch[float64]
 	lower, w := dense.New[float64](48, 48), dense.New[float64](48, matmul.PanelWidth[float64](1))
 	assert.Zero(t, int(testing.AllocsPerRun(100, func() {
-		Prepare(lower, nil, &s)
-		SolvePanel(lower, w)
-		PrepareTransposed(lower, nil, &s)
-		SolvePanelTransposed(lower, w)
+		s.PanelFactor(lower, nil, false).Solve(w)
+		s.PanelFactor(lower, nil, true).Solve(w)
 	})))
 }

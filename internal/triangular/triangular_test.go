@@ -39,7 +39,8 @@ func testSolutions[T dense.Float](t *testing.T, tolerance float64) {
 					lower.Set(i, i, diag[i])
 				}
 			}
-			Invert(prepared, diag)
+			var f Factor[T]
+			f.Set(prepared, diag)
 			for _, transposed := range []bool{false, true} {
 				const cols = 5
 				w := dense.New[T](n, cols)
@@ -47,12 +48,11 @@ func testSolutions[T dense.Float](t *testing.T, tolerance float64) {
 					w.Data[i] = T(rng.NormFloat64())
 				}
 				x, again := w.Clone(), dense.New[T](n, cols)
-				var p matmul.Packed[T]
 				if transposed {
-					SolveTransposed(prepared, x, &p)
+					f.SolveTransposed(x)
 					matmul.TMul(1, lower, x, 0, again)
 				} else {
-					Solve(prepared, x, &p)
+					f.Solve(x)
 					matmul.Mul(1, lower, x, 0, again)
 				}
 				for i := range w.Data {

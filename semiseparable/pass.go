@@ -8,16 +8,15 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/matmul"
 	"github.com/seed-feabd252/randfeat/internal/parallel"
 	"github.com/seed-feabd252/randfeat/internal/pool"
-	"github.com/seed-feabd252/randfeat/internal/triangular"
 )
 
-// operation is what a sweep computes.
+// operation is what a pass computes.
 type operation struct {
 	solving    bool // T⁻¹·X instead of T·X
 	transposed bool // with Tᵀ in place of T
 }
 
-// sizes is how a sweep is cut.
+// sizes is how a pass is cut.
 type sizes struct {
 	chunk  int // rows that go together
 	window int // chunks that are prepared at a time
@@ -35,11 +34,11 @@ func (m Matrix[T]) tuned() sizes {
 	return sizes{chunk: chunk, window: min(max(bytes/(chunk*max(row, 1)), 2), most)}
 }
 
-// sweep computes T·X or T⁻¹·X, or the same with Tᵀ, chunk by chunk.
+// pass computes T·X or T⁻¹·X, or the same with Tᵀ, chunk by chunk.
 //
 // Columns do not depend on each other. They are cut into groups, and a share of the groups goes
 // through all chunks of a window while other goroutines make the triangles of the next.
-type sweep[T dense.Float] struct {
+type pass[T dense.Float] struct {
 	Matrix[T]
 	operation
 	sizes
@@ -48,9 +47,9 @@ type sweep[T dense.Float] struct {
 	aliased     bool // dst is x
 
 	steps     int
-	phase     int     // the window that groups are in; that which is prepared is one ahead
-	running   int     // shares that go through it
-	triangles ring[T] // chunk×chunk
+	phase     int           // the window that groups are in; that which is prepared is one ahead
+	running   int           // shares that go through it
+	triangles []triangle[T] // of two windows
 	groups    []group[T]
 	shares    int // of the groups
 
@@ -81,16 +80,16 @@ func (m Matrix[T]) run(dst, x dense.Matrix[T], name string, op operation, size s
 	if n == 0 || x.Cols == 0 {
 		return dst, nil
 	}
-	s := pool.Get[sweep[T]](&sweeps)
+	s := pool.Get[pass[T]](&passes)
 	s.start(m, dst, x, op, size)
 	s.all()
 	err := s.check(name)
 	s.forget()
-	pool.Put(&sweeps, s)
+	pool.Put(&passes, s)
 	return dst, err
 }
 
-func (s *sweep[T]) start(m Matrix[T], dst, x dense.Matrix[T], op operation, size sizes) {
+func (s *pass[T]) start(m Matrix[T], dst, x dense.Matrix[T], op operation, size sizes) {
 	n, d := m.Dims()
 	s.Matrix, s.operation, s.sizes = m, op, size
 	s.chunk = min(s.chunk, n)
@@ -102,14 +101,10 @@ func (s *sweep[T]) start(m Matrix[T], dst, x dense.Matrix[T], op operation, size
 	s.aliased = &dst.Data[0] == &x.Data[0]
 	s.steps = (n + s.chunk - 1) / s.chunk
 	s.window = min(s.window, s.steps)
-	slots := min(2*s.window, s.steps)
-	s.triangles.resize(slots, s.chunk*s.chunk)
+	s.triangles = extend(s.triangles, min(2*s.window, s.steps))
 	width := matmul.PanelWidth[T](x.Cols)
 	count := (x.Cols + width - 1) / width
-	for len(s.groups) < count {
-		s.groups = append(s.groups, group[T]{})
-	}
-	s.groups = s.groups[:count]
+	s.groups = extend(s.groups, count)
 	// Two processors share up to 128 columns.
 	const most = 64
 	s.shares = min((x.Cols+most-1)/most, count)
@@ -131,14 +126,14 @@ func (g *group[T]) start(from, to, d, chunk int, solving bool) {
 }
 
 // forget lets go of what belongs to the caller.
-func (s *sweep[T]) forget() {
+func (s *pass[T]) forget() {
 	s.Matrix = Matrix[T]{}
 	s.left, s.right, s.dst, s.x = s.Q, s.Q, s.Q, s.Q
 	s.fault = nil
 }
 
 // all goes through all chunks.
-func (s *sweep[T]) all() {
+func (s *pass[T]) all() {
 	for s.phase = -1; s.phase*s.window < s.steps; s.phase++ {
 		s.running = s.shares
 		if s.phase < 0 {
@@ -152,7 +147,7 @@ func (s *sweep[T]) all() {
 // Piece lets a share go through the window, or prepares a chunk of the next. Half the shares
 // come first and half last, which is where goroutines begin: what is left in the end
 // is small.
-func (s *sweep[T]) Piece(i int) {
+func (s *pass[T]) Piece(i int) {
 	first := s.phase * s.window
 	ahead := min(s.window, s.steps-first-s.window)
 	switch half := (s.running + 1) / 2; {
@@ -166,12 +161,12 @@ func (s *sweep[T]) Piece(i int) {
 }
 
 // advance lets a share of the groups go through the window that begins at step first.
-func (s *sweep[T]) advance(share, first int) {
+func (s *pass[T]) advance(share, first int) {
 	groups := s.groups[parallel.Share(len(s.groups), s.shares, share):parallel.Share(len(s.groups), s.shares, share+1)]
 	for step := first; step < min(first+s.window, s.steps); step++ {
 		lo, hi := s.rows(step)
 		nextLo, nextHi := s.rows(min(step+1, s.steps-1))
-		c := chunk[T]{t: s.triangle(step, hi-lo).Matrix, left: s.left.RowRange(lo, hi), right: s.right.RowRange(lo, hi)}
+		c := chunk[T]{t: s.triangle(step), left: s.left.RowRange(lo, hi), right: s.right.RowRange(lo, hi)}
 		for i := range groups {
 			g := &groups[i]
 			// While this is computed, what comes next may come from memory.
@@ -200,14 +195,12 @@ func (g *group[T]) of(x *dense.Matrix[T], lo, hi int) dense.Matrix[T] {
 	return dense.Matrix[T]{Rows: hi - lo, Cols: g.to - g.from, Data: x.Data[lo*x.Stride+g.from:], Stride: x.Stride}
 }
 
-// triangle returns the triangle of a step, of order n.
-func (s *sweep[T]) triangle(step, n int) triangle[T] {
-	return triangle[T]{dense.Of(n, n, s.triangles.at(step)[:n*n])}
-}
+// triangle returns the triangle of a step.
+func (s *pass[T]) triangle(step int) *triangle[T] { return &s.triangles[step%len(s.triangles)] }
 
 // rows returns the rows lo ≤ i < hi of a step: chunks from the first to the last, or
 // the other way for Tᵀ.
-func (s *sweep[T]) rows(step int) (lo, hi int) {
+func (s *pass[T]) rows(step int) (lo, hi int) {
 	if s.transposed {
 		step = s.steps - 1 - step
 	}
@@ -215,24 +208,18 @@ func (s *sweep[T]) rows(step int) (lo, hi int) {
 }
 
 // prepare makes the triangle of a chunk.
-func (s *sweep[T]) prepare(step int) {
+func (s *pass[T]) prepare(step int) {
 	lo, hi := s.rows(step)
 	touch(s.Q.RowRange(lo, hi))
 	touch(s.K.RowRange(lo, hi))
-	t := s.triangle(step, hi-lo)
-	t.fill(&s.Matrix, lo, hi)
-	if s.solving {
-		t.prepare(s.diagRange(lo, hi), s.transposed)
-	} else {
-		t.complete(&s.Matrix, lo)
-	}
+	s.triangle(step).set(&s.Matrix, lo, hi, s.operation)
 	if s.aliased {
 		s.inspect(lo, hi)
 	}
 }
 
 // inspect looks for rows of X that are not finite, before they are overwritten.
-func (s *sweep[T]) inspect(lo, hi int) {
+func (s *pass[T]) inspect(lo, hi int) {
 	for i := lo; i < hi; i++ {
 		row := s.x.Row(i)
 		if finite(row) {
@@ -248,26 +235,25 @@ func (s *sweep[T]) inspect(lo, hi int) {
 }
 
 // chunk is what belongs to the rows C of a group.
-type chunk[T dense.Float] struct{ t, left, right, x, y dense.Matrix[T] }
+type chunk[T dense.Float] struct {
+	t                 *triangle[T]
+	left, right, x, y dense.Matrix[T]
+}
 
 // solve replaces X_C by Y_C = T_CC⁻¹·(X_C − left_C·Z) and adds right_CᵀY_C to Z.
-func (s *sweep[T]) solve(c *chunk[T], z dense.Matrix[T]) {
+func (s *pass[T]) solve(c *chunk[T], z dense.Matrix[T]) {
 	matmul.MulPanel(-1, c.left, z, 1, c.x)
-	if s.transposed {
-		triangular.SolvePanelTransposed(c.t, c.x)
-	} else {
-		triangular.SolvePanel(c.t, c.x)
-	}
+	c.t.factor.Solve(c.x)
 	matmul.TMulPanel(1, c.right, c.x, 1, z)
 }
 
 // mul computes Y_C = left_C·Z + T_CC·X_C and adds right_CᵀX_C to Z.
-func (s *sweep[T]) mul(c *chunk[T], z dense.Matrix[T]) {
+func (s *pass[T]) mul(c *chunk[T], z dense.Matrix[T]) {
 	matmul.MulPanel(1, c.left, z, 0, c.y)
 	if s.transposed {
-		matmul.TMulPanel(1, c.t, c.x, 1, c.y)
+		matmul.TMulPanel(1, c.t.matrix, c.x, 1, c.y)
 	} else {
-		matmul.MulPanel(1, c.t, c.x, 1, c.y)
+		matmul.MulPanel(1, c.t.matrix, c.x, 1, c.y)
 	}
 	matmul.TMulPanel(1, c.right, c.x, 1, z)
 }
