@@ -1,16 +1,18 @@
-// Command _asm writes the assembly of a package of internal, with its Go declarations and the
+// Command _asm writes the assembly of the packages of internal, with its Go declarations and the
 // tables that go with it:
 //
-//	go run -tags purego . [-dir folder] package
+//	go run -tags purego . [-dir folder] [package]
 //
-// Folder amd64 holds a generator for each package and what they share. The tag purego keeps the
-// command from linking the assembly that it is about to replace.
+// Without a package it writes the files of all. Folder amd64 holds a generator for each package and
+// what they share. The tag purego keeps the command from linking the assembly that it is about to
+// replace.
 package main
 
 import (
 	"flag"
 	"log"
 	"os"
+	"os/exec"
 	"path/filepath"
 
 	. "github.com/mmcloughlin/avo/build"
@@ -31,28 +33,35 @@ var generators = map[string]func(){
 }
 
 func main() {
-	dir := flag.String("dir", "", "`folder` to write to, in place of that of the package")
+	dir := flag.String("dir", "..", "`folder` of the folders of packages to write to")
 	flag.Parse()
+	if flag.NArg() == 0 {
+		for name := range generators {
+			command := exec.Command(os.Args[0], "-dir", *dir, name)
+			command.Stderr = os.Stderr
+			check(command.Run())
+		}
+		return
+	}
 	name := flag.Arg(0)
 	write, ok := generators[name]
-	if !ok || flag.NArg() != 1 {
-		log.Fatalf("_asm: arguments %q, want one package that has assembly", flag.Args())
+	if !ok || flag.NArg() > 1 {
+		log.Fatalf("_asm: arguments %q, want one package that has assembly, or none", flag.Args())
 	}
-	if *dir == "" {
-		*dir = filepath.Join("..", name)
-	}
+	folder := filepath.Join(*dir, name)
+	check(os.MkdirAll(folder, 0o777))
 	if name == "fwht" {
 		source, err := terms.Source()
 		check(err)
-		check(os.WriteFile(filepath.Join(*dir, "terms.go"), source, 0o666))
+		check(os.WriteFile(filepath.Join(folder, "terms.go"), source, 0o666))
 	}
 	check(os.Setenv("GOFLAGS", "-tags=purego")) // for what avo reads of the package
 	ConstraintExpr("!purego,!noasm")
 	write()
 	os.Args = []string{os.Args[0], name} // what the files say of their origin
 	check(flag.Set("pkg", name))
-	check(flag.Set("out", filepath.Join(*dir, name+"_amd64.s")))
-	check(flag.Set("stubs", filepath.Join(*dir, "stubs_amd64.go")))
+	check(flag.Set("out", filepath.Join(folder, name+"_amd64.s")))
+	check(flag.Set("stubs", filepath.Join(folder, "stubs_amd64.go")))
 	Generate()
 }
 
