@@ -1,6 +1,8 @@
 // Package orf draws the frequencies of random features: a matrix W whose m rows
 // w_k ∈ R^d are, exactly or nearly, standard Gaussian vectors, and which a
-// Projection applies to data as XWᵀ.
+// Projection applies to data as XWᵀ. Draw draws them from the law that an Ensemble names:
+//
+//	w, err := orf.Draw[float64](orf.GramSchmidt{}, m, d, src)
 //
 // A random feature map estimates a kernel by an average over frequencies,
 // K(x, y) ≈ (1/m)·Σ_k f(w_kᵀx)·g(w_kᵀy). With independent frequencies that is
@@ -9,7 +11,7 @@
 // interest the variance falls [Yu et al. 2016], [Choromanski et al. 2017]; with
 // structured ones the projection also falls from O(m·d) to O(m·log d) a point.
 //
-// # Constructions
+// # Ensembles
 //
 //	               rows of a block         each row       Project of n points    to draw
 //	IID            independent             Gaussian       O(n·m·d)               O(m·d)
@@ -39,8 +41,8 @@
 // is 1 to 4: at d = 2 and m = 64 the variance of the Gaussian kernel is an eighth
 // and a sixteenth of that of IID. Where d is large Hadamard costs least.
 //
-// A projection of this package also tells the law of its frequencies, its
-// Ensemble, as a Drawn.
+// The projections of Draw have a method Ensemble() Ensemble, which returns the law of their
+// frequencies.
 //
 // # Blocks
 //
@@ -62,15 +64,16 @@
 // like a shortcut, but they are correlated with the rows of Q, and features such
 // as cosh(w·x) become biased.
 //
-// The option FixedLength takes √d, the root mean square, for every row. That
-// lowers the variance of the dot-product kernel and biases those that depend on
-// the law of ‖w‖. For the Gaussian kernel and directions uniform on the sphere,
-// with q = ‖x−y‖², the mean of the estimate becomes
+// FixedLength gives every row the length √d (√d' of the padded R^d' in Hadamard and Fastfood), the
+// root mean square. The variance of the dot-product kernel falls, and kernels that depend on the
+// law of ‖w‖ are biased. For the Gaussian kernel and directions uniform on the sphere, with
+// q = ‖x−y‖², the mean of the estimate becomes
 //
 //	₀F₁(; d/2; −d·q/4)   instead of   exp(−q/2)
 //
-// [Demni and Kadri 2024], a Bessel function that also takes negative values:
-// 0.156 instead of 0.223 at d = 8 and q = 3.
+// [Demni and Kadri 2024], a Bessel function that tends to exp(−q/2) as d grows and also takes
+// negative values: 0.156 instead of 0.223 at d = 8 and q = 3. Sign features, which ignore lengths,
+// are not affected.
 //
 // # The Haar law
 //
@@ -89,13 +92,6 @@
 // are randomised such that each by itself is uniform: means are exact whatever m
 // is, and the spread over seeds tells the error. (Those of the deterministic sequences
 // are not, and the first is 0, which the inverse takes to infinity.)
-//
-// # Options
-//
-// FixedLength applies to every construction but Halton and Sobol, Blocks (the number of factors, 3 by
-// default, in each rotation) to Hadamard, Rotations (the number of plane
-// rotations in each product, ⌈d·log₂ d⌉ by default) to Givens. An option that
-// does not apply is an error that names it.
 //
 // # Sizes
 //
@@ -118,7 +114,7 @@
 // does not depend on the rows beside it nor on GOMAXPROCS. Frequencies() returns
 // W, equal to what Project applies up to rounding. If a row of x holds NaN or
 // ±Inf, no element of its projection is finite. A shape that does not fit
-// panics with both shapes; bad arguments of constructors are errors.
+// panics with both shapes; bad arguments of Draw and Of are errors.
 //
 // A Projection never changes and may be shared by goroutines.
 //
@@ -132,7 +128,6 @@
 // Project; the others multiply by W, of which the first call makes another copy.
 // What is said above of rows, GOMAXPROCS, NaN and shapes holds here too, and neither
 // direction allocates once it has been run with a dst.
-// Transposable makes a Transposer of any Projection, by way of its Frequencies.
 //
 // # References
 //

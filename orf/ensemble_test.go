@@ -1,7 +1,6 @@
 package orf
 
 import (
-	"math/rand/v2"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -11,43 +10,47 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 )
 
-var (
-	_ Drawn[float32] = (*explicit[float32])(nil)
-	_ Drawn[float64] = (*structured[float64])(nil)
-)
+// ensembleOf returns what w says of its law.
+func ensembleOf[T dense.Float](w Projection[T]) Ensemble {
+	return w.(interface{ Ensemble() Ensemble }).Ensemble()
+}
 
 func testEnsembles[T dense.Float](t *testing.T) {
-	given := func(m, d int, _ rand.Source) (Projection[T], error) { return Of(dense.New[T](m, d)) }
-	with := func(f func(m, d int, src rand.Source, opts ...Option) (Projection[T], error), opts ...Option) Constructor[T] {
-		return func(m, d int, src rand.Source) (Projection[T], error) { return f(m, d, src, opts...) }
-	}
-	fixed := FixedLength()
 	for _, c := range []struct {
-		draw Constructor[T]
+		e    Ensemble
 		d    int
 		want Ensemble
+		text string
 	}{
-		{given, 5, Ensemble{}},
-		{with(IID[T]), 5, Ensemble{Kind: Independent, Order: 1}},
-		{with(IID[T], fixed), 5, Ensemble{Kind: Independent, FixedLength: true, Order: 1}},
-		{with(GramSchmidt[T]), 5, Ensemble{Kind: HaarOrthogonal, Order: 5}},
-		{with(GramSchmidt[T], fixed), 5, Ensemble{Kind: HaarOrthogonal, FixedLength: true, Order: 5}},
-		{with(Simplex[T]), 5, Ensemble{Kind: HaarSimplex, Order: 5}},
-		{with(Simplex[T], fixed), 5, Ensemble{Kind: HaarSimplex, FixedLength: true, Order: 5}},
-		{with(Hadamard[T]), 5, Ensemble{Kind: HadamardProduct, Factors: 3, Order: 8}},
-		{with(Hadamard[T], Blocks(2), fixed), 9, Ensemble{Kind: HadamardProduct, FixedLength: true, Factors: 2, Order: 12}},
-		{with(Givens[T]), 8, Ensemble{Kind: GivensProduct, Factors: 24, Order: 8}},
-		{with(Givens[T]), 1, Ensemble{Kind: GivensProduct, Order: 1}},
-		{with(Givens[T], Rotations(4), fixed), 8, Ensemble{Kind: GivensProduct, FixedLength: true, Factors: 4, Order: 8}},
-		{with(Fastfood[T]), 5, Ensemble{Kind: FastfoodProduct, Order: 8}},
-		{with(Fastfood[T], fixed), 8, Ensemble{Kind: FastfoodProduct, FixedLength: true, Order: 8}},
-		{Halton[T], 5, Ensemble{Kind: HaltonPoints, Order: 7}},
-		{Sobol[T], 5, Ensemble{Kind: SobolPoints, Order: 7}},
+		{IID{}, 5, IID{}, "IID"},
+		{IID{FixedLength: true}, 5, IID{FixedLength: true}, "IID(FixedLength)"},
+		{GramSchmidt{}, 5, GramSchmidt{}, "GramSchmidt"},
+		{GramSchmidt{FixedLength: true}, 5, GramSchmidt{FixedLength: true}, "GramSchmidt(FixedLength)"},
+		{Simplex{}, 5, Simplex{}, "Simplex"},
+		{Simplex{FixedLength: true}, 5, Simplex{FixedLength: true}, "Simplex(FixedLength)"},
+		{Hadamard{}, 5, Hadamard{Factors: 3}, "Hadamard"},
+		{Hadamard{Factors: 2, FixedLength: true}, 9, Hadamard{FixedLength: true, Factors: 2}, "Hadamard(Factors=2, FixedLength)"},
+		{Givens{}, 8, Givens{Rotations: 24}, "Givens"},
+		{Givens{}, 1, Givens{}, "Givens"},
+		{Givens{Rotations: 4, FixedLength: true}, 8, Givens{FixedLength: true, Rotations: 4}, "Givens(Rotations=4, FixedLength)"},
+		{Fastfood{}, 5, Fastfood{}, "Fastfood"},
+		{Fastfood{FixedLength: true}, 8, Fastfood{FixedLength: true}, "Fastfood(FixedLength)"},
+		{Halton{}, 5, Halton{}, "Halton"},
+		{Sobol{}, 5, Sobol{}, "Sobol"},
 	} {
-		p, err := c.draw(7, c.d, exprand.NewSource(1))
+		assert.Equal(t, c.text, c.e.String())
+		p, err := Draw[T](c.e, 7, c.d, exprand.NewSource(1))
 		require.NoError(t, err)
-		assert.Equal(t, c.want, p.(Drawn[T]).Ensemble(), "%v", c.want)
+		assert.Equal(t, c.want, ensembleOf(p), "%v", c.e)
+		assert.True(t, c.want == ensembleOf(p), "ensembles are comparable")
+
+		q, err := Draw[T](c.want, 7, c.d, exprand.NewSource(1))
+		require.NoError(t, err)
+		assert.Equal(t, p.Frequencies(), q.Frequencies(), "%v: what is filled in is the default", c.e)
 	}
+	given, err := Of(dense.New[T](7, 5))
+	require.NoError(t, err)
+	assert.Nil(t, ensembleOf(given))
 }
 
 func TestEnsembles(t *testing.T) {
@@ -55,14 +58,12 @@ func TestEnsembles(t *testing.T) {
 	t.Run("type=float64", testEnsembles[float64])
 }
 
-func TestKindNames(t *testing.T) {
-	names := map[string]bool{}
-	for k := Given; k <= SobolPoints; k++ {
-		names[k.String()] = true
+// foreign is an ensemble of another package.
+type foreign struct{ Ensemble }
+
+func TestUnknownEnsembles(t *testing.T) {
+	for text, e := range map[string]Ensemble{"<nil>": nil, "*orf.IID": &IID{}, "orf.foreign": foreign{IID{}}} {
+		_, err := Draw[float64](e, 2, 2, exprand.NewSource(1))
+		assert.EqualError(t, err, "orf: e is "+text+", want an ensemble of this package")
 	}
-	assert.Len(t, names, 9, "all named, differently")
-	assert.NotContains(t, names, "")
-	assert.Equal(t, "Haar simplex", HaarSimplex.String())
-	assert.Equal(t, "Kind(-1)", Kind(-1).String())
-	assert.Equal(t, "Kind(9)", Kind(9).String())
 }

@@ -3,7 +3,6 @@ package orf_test
 import (
 	"fmt"
 	"math"
-	"math/rand/v2"
 
 	exprand "golang.org/x/exp/rand"
 
@@ -27,12 +26,12 @@ func Example() {
 	x := dense.New[float64](2, d)
 	x.Set(0, 0, 1)
 	x.Set(1, 1, 1)
-	iid, err := orf.IID[float64](d, d, exprand.NewSource(1))
+	iid, err := orf.Draw[float64](orf.IID{}, d, d, exprand.NewSource(1))
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	block, err := orf.GramSchmidt[float64](d, d, exprand.NewSource(1), orf.FixedLength())
+	block, err := orf.Draw[float64](orf.GramSchmidt{FixedLength: true}, d, d, exprand.NewSource(1))
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -47,23 +46,19 @@ func Example() {
 }
 
 func ExampleIID() {
-	w, err := orf.IID[float32](1000, 3, exprand.NewSource(1))
+	w, err := orf.Draw[float32](orf.IID{}, 1000, 3, exprand.NewSource(1))
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
 	m, d := w.Dims()
 	fmt.Println(m, d)
-	_, err = orf.IID[float32](1000, 3, exprand.NewSource(1), orf.Blocks(2))
-	fmt.Println(err)
-	// Output:
-	// 1000 3
-	// orf: option Blocks does not apply to IID
+	// Output: 1000 3
 }
 
 // The rows of a block are orthogonal; the fourth row starts another block.
 func ExampleGramSchmidt() {
-	p, err := orf.GramSchmidt[float64](4, 3, exprand.NewSource(1))
+	p, err := orf.Draw[float64](orf.GramSchmidt{}, 4, 3, exprand.NewSource(1))
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -83,7 +78,7 @@ func ExampleGramSchmidt() {
 // numbers and lengths they take 40 MB.
 func ExampleHadamard() {
 	const m, d = 1 << 20, 1000
-	w, err := orf.Hadamard[float64](m, d, exprand.NewSource(1))
+	w, err := orf.Draw[float64](orf.Hadamard{}, m, d, exprand.NewSource(1))
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -100,7 +95,7 @@ func ExampleHadamard() {
 }
 
 func ExampleGivens() {
-	w, err := orf.Givens[float64](5, 5, exprand.NewSource(1), orf.FixedLength())
+	w, err := orf.Draw[float64](orf.Givens{FixedLength: true}, 5, 5, exprand.NewSource(1))
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -113,7 +108,7 @@ func ExampleGivens() {
 
 // The three rows of a block of R³ lie in a plane, at 120° to each other.
 func ExampleSimplex() {
-	p, err := orf.Simplex[float64](3, 3, exprand.NewSource(1))
+	p, err := orf.Draw[float64](orf.Simplex{}, 3, 3, exprand.NewSource(1))
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -130,7 +125,7 @@ func ExampleSimplex() {
 
 // A thousand frequencies from one block of order 1024 take two transforms a point.
 func ExampleFastfood() {
-	w, err := orf.Fastfood[float64](1000, 1000, exprand.NewSource(1))
+	w, err := orf.Draw[float64](orf.Fastfood{}, 1000, 1000, exprand.NewSource(1))
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -144,7 +139,7 @@ func ExampleFastfood() {
 
 // Of the first eight points every coordinate has four of either sign.
 func ExampleSobol() {
-	p, err := orf.Sobol[float64](8, 2, exprand.NewSource(1))
+	p, err := orf.Draw[float64](orf.Sobol{}, 8, 2, exprand.NewSource(1))
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -165,11 +160,8 @@ func ExampleSobol() {
 // 256 points of the plane estimate exp(−1/2) better than independent ones do.
 func ExampleHalton() {
 	x := dense.Of(1, 2, []float64{0.6, 0.8})
-	for _, draw := range []orf.Constructor[float64]{
-		orf.Halton[float64],
-		func(m, d int, src rand.Source) (orf.Projection[float64], error) { return orf.IID[float64](m, d, src) },
-	} {
-		w, err := draw(256, 2, exprand.NewSource(1))
+	for _, e := range []orf.Ensemble{orf.Halton{}, orf.IID{}} {
+		w, err := orf.Draw[float64](e, 256, 2, exprand.NewSource(1))
 		if err != nil {
 			fmt.Println(err)
 			return
@@ -185,15 +177,15 @@ func ExampleHalton() {
 	// -0.0310
 }
 
-func ExampleDrawn() {
-	w, err := orf.Hadamard[float64](20, 9, exprand.NewSource(1))
+// A projection knows the law of its frequencies, with the defaults.
+func ExampleDraw() {
+	w, err := orf.Draw[float64](orf.Hadamard{}, 20, 9, exprand.NewSource(1))
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	law := w.(orf.Drawn[float64]).Ensemble()
-	fmt.Println(law.Kind, law.Factors, law.Order, law.FixedLength)
-	// Output: Hadamard product 3 12 false
+	fmt.Println(w.(interface{ Ensemble() orf.Ensemble }).Ensemble())
+	// Output: Hadamard(Factors=3)
 }
 
 func ExampleOf() {

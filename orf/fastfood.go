@@ -10,59 +10,62 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/pool"
 )
 
-// Fastfood returns m frequencies in blocks of d': the rows of
+// Fastfood is the law of frequencies in blocks of d': the rows of
 //
 //	(1/√d')·S·H·G·Π·H·B
 //
-// with random signs B, a uniform permutation Π, a diagonal G of standard normal
-// numbers, and a diagonal S that makes the lengths of rows independent draws from
-// χ(d'). H is a Hadamard matrix of order d' = hadamard.FastOrder(d). Vectors of R^d
-// are padded with zeros, so that W is d columns of the frequencies of R^d'. The
-// last block has m mod d' rows when d' does not divide m.
+// with random signs B, a uniform permutation Π, a diagonal G of standard normal numbers, and a
+// diagonal S that makes the lengths of rows independent draws from χ(d'). H is a Hadamard matrix
+// of order d' = hadamard.FastOrder(d). Vectors of R^d are padded with zeros: W is d columns of the
+// frequencies of R^d'. The last block has m mod d' rows when d' does not divide m.
 //
-// Every frequency is exactly a standard Gaussian vector: the diagonal of G over its
-// norm is uniform on the sphere, and what makes a direction of it, signs, Π, H/√d'
-// and B, are orthogonal maps. So estimates are unbiased for every kernel, which
-// those of Hadamard are not. The frequencies of a block are neither independent
-// nor orthogonal. For the dot product the error of a whole block is that of
-// GramSchmidt where x = y is along an axis, and nearly twice that of IID where x
-// and y have many coordinates of one size.
+// Every frequency is exactly a standard Gaussian vector: the diagonal of G over its norm is
+// uniform on the sphere, and the signs, Π, H/√d' and B are orthogonal maps. Estimates are unbiased
+// for every kernel, unlike estimates with Hadamard. The frequencies of a block are neither
+// independent nor orthogonal. For the dot product the error of a whole block equals the error of
+// GramSchmidt where x = y is along an axis, and is nearly twice the error of IID where x and y
+// have many coordinates of one size.
 //
-// Cost: d' random bits, d' normal numbers and a permutation a block; Project applies
-// two transforms of order d' a row and block, however few of the block's rows are
-// in use, and never forms W: O(n·m·log d) operations for m ≥ d'. It returns an
-// error if m < 1, d < 1, m or d is too large for memory, src is nil, or an option
-// other than FixedLength is given.
+// Cost: d' random bits, d' normal numbers and a permutation a block; Project applies two
+// transforms of order d' to a row for each block, however few rows of the block are in use, and
+// never forms W: O(n·m·log d) operations for m ≥ d'.
 //
 // Source: [Le et al. 2013].
-func Fastfood[T dense.Float](m, d int, src rand.Source, opts ...Option) (Projection[T], error) {
-	s, err := configure("Fastfood", m, d, src, opts, fixedLength)
-	if err != nil {
-		return nil, err
-	}
-	law := Ensemble{Kind: FastfoodProduct, FixedLength: s.fixed, Order: hadamard.FastOrder(d)}
+type Fastfood struct {
+	// FixedLength gives every frequency of R^d' the length √d'; see the package documentation.
+	FixedLength bool
+}
+
+func (Fastfood) ensemble() {}
+
+// String returns Fastfood, with FixedLength in parentheses if it is set.
+func (e Fastfood) String() string { return describe("Fastfood", e.FixedLength, "", 0) }
+
+// fastfood draws m frequencies of R^d.
+func fastfood[T dense.Float](e Fastfood, m, d int, src rand.Source) (Projection[T], error) {
+	order := hadamard.FastOrder(d)
 	images := new(pool.Of[[]T])
-	return stack(m, d, law, src, lengths(s.fixed, src), func() (operator[T], error) {
-		return newFastfood(d, law.Order, images, src)
+	return stack(m, d, order, e, src, lengths(e.FixedLength, src), func() (operator[T], error) {
+		return newTransforms(d, order, images, src)
 	})
 }
 
-// fastfood is the operator H·G·Π·R with G of norm 1 and R = (1/√d')·H·B, of which
+// transforms is the operator H·G·Π·R with G of norm 1 and R = (1/√d')·H·B, of which
 // rows have length 1.
-type fastfood[T dense.Float] struct {
+type transforms[T dense.Float] struct {
 	r      *hadamard.Rotation[T]
 	from   []int // Π: coordinate i is that of number from[i]
 	scale  []T   // the diagonal of G
 	images *pool.Of[[]T]
 }
 
-func newFastfood[T dense.Float](d, order int, images *pool.Of[[]T], src rand.Source) (*fastfood[T], error) {
+func newTransforms[T dense.Float](d, order int, images *pool.Of[[]T], src rand.Source) (*transforms[T], error) {
 	r, err := hadamard.NewRotation[T](d, hadamard.RotationOptions{Factors: 1, Order: order}, src)
 	if err != nil {
 		return nil, err
 	}
 	rng := rand.New(src)
-	f := &fastfood[T]{r: r, from: rng.Perm(order), scale: make([]T, order), images: images}
+	f := &transforms[T]{r: r, from: rng.Perm(order), scale: make([]T, order), images: images}
 	g := make([]float64, order)
 	direction(g, rng)
 	for i, v := range g {
@@ -81,9 +84,9 @@ func direction(x []float64, rng *rand.Rand) {
 	floats.Scale(1/norm, x)
 }
 
-func (f *fastfood[T]) Dims() (d, order int) { return f.r.Dims() }
+func (f *transforms[T]) Dims() (d, order int) { return f.r.Dims() }
 
-func (f *fastfood[T]) Apply(dst, x dense.Matrix[T]) dense.Matrix[T] {
+func (f *transforms[T]) Apply(dst, x dense.Matrix[T]) dense.Matrix[T] {
 	image := f.image(x.Rows)
 	y := f.r.Apply(dense.Of(x.Rows, len(f.from), *image), x)
 	for i := range y.Rows {
@@ -97,7 +100,7 @@ func (f *fastfood[T]) Apply(dst, x dense.Matrix[T]) dense.Matrix[T] {
 	return dst
 }
 
-func (f *fastfood[T]) ApplyTransposed(dst, y dense.Matrix[T]) dense.Matrix[T] {
+func (f *transforms[T]) ApplyTransposed(dst, y dense.Matrix[T]) dense.Matrix[T] {
 	image := f.image(y.Rows + 1)
 	order := len(f.from)
 	z, v := dense.Of(y.Rows, order, (*image)[:y.Rows*order]), (*image)[y.Rows*order:]
@@ -115,7 +118,7 @@ func (f *fastfood[T]) ApplyTransposed(dst, y dense.Matrix[T]) dense.Matrix[T] {
 }
 
 // image returns memory for n images.
-func (f *fastfood[T]) image(n int) *[]T {
+func (f *transforms[T]) image(n int) *[]T {
 	s := f.images.Get()
 	if size := n * len(f.from); cap(*s) < size {
 		*s = make([]T, size)

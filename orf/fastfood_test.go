@@ -25,7 +25,7 @@ func TestFastfoodRowsAreGaussian(t *testing.T) {
 			var sample []float64
 			src := exprand.NewSource(uint64(k))
 			for range draws {
-				p, err := Fastfood[float64](7, 5, src)
+				p, err := Draw[float64](Fastfood{}, 7, 5, src)
 				require.NoError(t, err)
 				sample = append(sample, p.Project(dense.Matrix[float64]{}, x).At(0, k))
 			}
@@ -35,7 +35,7 @@ func TestFastfoodRowsAreGaussian(t *testing.T) {
 	var sample []float64
 	src := exprand.NewSource(3)
 	for range draws {
-		p, err := Hadamard[float64](1, 5, src, Blocks(1))
+		p, err := Draw[float64](Hadamard{Factors: 1}, 1, 5, src)
 		require.NoError(t, err)
 		sample = append(sample, p.Project(dense.Matrix[float64]{}, dense.Of(1, 5, []float64{0, 1, 0, 0, 0})).At(0, 0))
 	}
@@ -47,7 +47,7 @@ func TestFastfoodRowsAreGaussian(t *testing.T) {
 func TestFastfoodIsUnbiased(t *testing.T) {
 	for _, d := range []int{4, 8} {
 		src := exprand.NewSource(4)
-		bias, se := axisBias(t, d, 20000, func() (Projection[float64], error) { return Fastfood[float64](d, d, src) })
+		bias, se := axisBias(t, d, 20000, func() (Projection[float64], error) { return Draw[float64](Fastfood{}, d, d, src) })
 		assert.InDelta(t, 0, bias, 4*se, "d = %d", d)
 	}
 }
@@ -56,12 +56,12 @@ func TestFastfoodIsUnbiased(t *testing.T) {
 func TestFastfoodIsItsProduct(t *testing.T) {
 	for _, d := range []int{3, 8, 11, 20} {
 		order := hadamard.FastOrder(d)
-		p, err := Fastfood[float64](2*order, d, exprand.NewSource(1))
+		p, err := Draw[float64](Fastfood{}, 2*order, d, exprand.NewSource(1))
 		require.NoError(t, err)
 		w := p.Frequencies()
 		h := hadamard.Matrix[float64](order)
 		for at, b := range p.(*structured[float64]).blocks {
-			f := b.r.(*fastfood[float64])
+			f := b.r.(*transforms[float64])
 			rotated := f.r.Apply(dense.Matrix[float64]{}, eye(d))
 			assert.InDelta(t, 1, norm(f.scale), 1e-15)
 			for k, row := range b.rows {

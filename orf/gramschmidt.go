@@ -10,40 +10,43 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 )
 
-// GramSchmidt returns m frequencies in blocks of d: the directions of a block
-// are the columns of a Haar-distributed orthogonal matrix, and the lengths are
-// independent draws from χ(d). Every frequency is then a standard Gaussian
-// vector, as in IID, but those of a block are exactly orthogonal. The last
-// block has m mod d rows when d does not divide m.
+// GramSchmidt is the law of frequencies in blocks of d: the directions of a block are the columns
+// of a Haar-distributed orthogonal matrix, and the lengths are independent draws from χ(d). Every
+// frequency is a standard Gaussian vector, as in IID, but the frequencies of a block are exactly
+// orthogonal. The last block has m mod d rows when d does not divide m.
 //
-// Cost: O(m·d²) operations once (the QR factorisation of a Gaussian matrix);
-// Project is a matrix product, O(n·m·d). Rows are orthogonal to rounding in
-// float64, and to the rounding of each entry in float32. It returns an error
-// if m < 1, d < 1, m or d is too large for memory, src is nil or an option other than
-// FixedLength is given.
+// Cost: O(m·d²) operations once (the QR factorisation of a Gaussian matrix); Project is a matrix
+// product, O(n·m·d). Rows are orthogonal to rounding in float64, and to the rounding of each
+// entry in float32.
 //
-// Sources: [Yu et al. 2016] for the frequencies, [Mezzadri 2007] for the
-// Haar law.
-func GramSchmidt[T dense.Float](m, d int, src rand.Source, opts ...Option) (Projection[T], error) {
-	s, err := configure("GramSchmidt", m, d, src, opts, fixedLength)
+// Sources: [Yu et al. 2016] for the frequencies, [Mezzadri 2007] for the Haar law.
+type GramSchmidt struct {
+	// FixedLength gives every frequency the length √d; see the package documentation.
+	FixedLength bool
+}
+
+func (GramSchmidt) ensemble() {}
+
+// String returns GramSchmidt, with FixedLength in parentheses if it is set.
+func (e GramSchmidt) String() string { return describe("GramSchmidt", e.FixedLength, "", 0) }
+
+// gramSchmidt draws m frequencies of R^d.
+func gramSchmidt[T dense.Float](e GramSchmidt, m, d int, src rand.Source) (Projection[T], error) {
+	w, err := haar(m, d, e.FixedLength, src, func(dense.Matrix[float64]) {})
 	if err != nil {
 		return nil, err
 	}
-	w, err := haar(m, d, s, src, func(dense.Matrix[float64]) {})
-	if err != nil {
-		return nil, err
-	}
-	return rounded[T](w, Ensemble{Kind: HaarOrthogonal, FixedLength: s.fixed, Order: d}), nil
+	return rounded[T](w, e), nil
 }
 
 // haar returns m frequencies in blocks of d: the first rows of a Haar-distributed
 // orthogonal matrix, as arrange leaves them, times lengths.
-func haar(m, d int, s settings, src rand.Source, arrange func(block dense.Matrix[float64])) (dense.Matrix[float64], error) {
+func haar(m, d int, fixed bool, src rand.Source, arrange func(block dense.Matrix[float64])) (dense.Matrix[float64], error) {
 	w, err := unrounded(m, d)
 	if err != nil {
 		return w, err
 	}
-	rng, length := rand.New(src), lengths(s.fixed, src)
+	rng, length := rand.New(src), lengths(fixed, src)
 	for from := 0; from < m; from += d {
 		block := w.RowRange(from, min(from+d, m))
 		scale := make([]float64, block.Rows)

@@ -18,7 +18,7 @@ import (
 // TestOrthogonalAtLargeDimension draws 1024 rows of R^1024.
 func TestOrthogonalAtLargeDimension(t *testing.T) {
 	const d = 1024
-	p, err := GramSchmidt[float64](d, d, exprand.NewSource(1))
+	p, err := Draw[float64](GramSchmidt{}, d, d, exprand.NewSource(1))
 	require.NoError(t, err)
 	w := p.Frequencies()
 	for i := range d {
@@ -90,7 +90,7 @@ func TestHaar(t *testing.T) {
 		const draws = 10000
 		src := exprand.NewSource(uint64(d))
 		directions := func() dense.Matrix[float64] {
-			p, err := GramSchmidt[float64](d, d, src)
+			p, err := Draw[float64](GramSchmidt{}, d, d, src)
 			require.NoError(t, err)
 			w := p.Frequencies()
 			for i := range d {
@@ -128,7 +128,7 @@ func TestPositiveFeaturesSeeTheSignFix(t *testing.T) {
 	rng, length := rand.New(src), lengths(false, src)
 	var right, wrong moments
 	for range draws {
-		p, err := GramSchmidt[float64](d, d, src)
+		p, err := Draw[float64](GramSchmidt{}, d, d, src)
 		require.NoError(t, err)
 		right.add(positive(p.Frequencies()))
 

@@ -13,28 +13,31 @@ import (
 // maxHalton is the number of primes that gonum has for the coordinates.
 const maxHalton = 1000
 
-// Halton returns m frequencies that fill R^d more evenly than independent ones:
-// points of a randomised Halton sequence in [0, 1]^d, taken through the inverse of
-// the normal distribution function. Of b^k successive points from a multiple of
-// b^k on, b the j-th prime, coordinate j has one in each interval of length b^(−k).
+// Halton is the law of frequencies that fill R^d more evenly than independent frequencies: points
+// of a randomised Halton sequence in [0, 1]^d, taken through the inverse of the normal
+// distribution function. Of b^k successive points from a multiple of b^k on, b the j-th prime,
+// coordinate j has one in each interval of length b^(−k).
 //
-// Every digit goes through a random permutation of its own, the same for all
-// points, so that every point, the first included, is uniform on [0, 1]^d, and every
-// frequency a standard Gaussian vector: estimates are unbiased for every
-// kernel. Two frequencies are not independent, and no law of the variance is
-// known. It falls faster than 1/m where the dimension is low. For the Gaussian
-// kernel at x − y = 1.5·(1, …, 1)/√d and m = 64 it is 13 %, 33 %, 55 % and 81 % of
-// that of IID at d = 2, 4, 8 and 16, and the same at d = 64.
+// Every digit goes through a random permutation of its own, the same for all points. Every point,
+// the first included, is uniform on [0, 1]^d, and every frequency is a standard Gaussian vector:
+// estimates are unbiased for every kernel. Two frequencies are not independent, and no law of the
+// variance is known. The variance falls faster than 1/m where the dimension is low. For the
+// Gaussian kernel at x − y = 1.5·(1, …, 1)/√d and m = 64 it is 13 %, 33 %, 55 % and 81 % of the
+// variance with IID at d = 2, 4, 8 and 16, and equal at d = 64.
 //
-// Cost: up to 53 digits for each of m·d coordinates, fewer in larger bases, once;
-// Project is a matrix product, O(n·m·d). It returns an error if m < 1, d < 1,
-// m is too large for memory, d > 1000 or src is nil.
+// Cost: up to 53 digits for each of m·d coordinates, fewer in larger bases, once; Project is a
+// matrix product, O(n·m·d). d > 1000 is an error.
 //
 // Sources: [Owen 2017] for the randomisation, [Yang et al. 2014] for the features.
-func Halton[T dense.Float](m, d int, src rand.Source) (Projection[T], error) {
-	if _, err := configure("Halton", m, d, src, nil); err != nil {
-		return nil, err
-	}
+type Halton struct{}
+
+func (Halton) ensemble() {}
+
+// String returns Halton.
+func (Halton) String() string { return "Halton" }
+
+// halton draws m frequencies of R^d.
+func halton[T dense.Float](e Halton, m, d int, src rand.Source) (Projection[T], error) {
 	if d > maxHalton {
 		return nil, fmt.Errorf("orf: Halton: d = %d, want at most %d", d, maxHalton)
 	}
@@ -43,7 +46,7 @@ func Halton[T dense.Float](m, d int, src rand.Source) (Projection[T], error) {
 		return nil, err
 	}
 	samplemv.Halton{Kind: samplemv.Owen, Q: standardNormal{}, Src: src}.Sample(dense.ToMat(w))
-	return rounded[T](w, Ensemble{Kind: HaltonPoints, Order: m}), nil
+	return rounded[T](w, e), nil
 }
 
 // standardNormal is N(0, I) by its coordinates.

@@ -9,20 +9,25 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 )
 
-// IID returns m independent standard Gaussian frequencies in R^d: the baseline
-// that the other constructions are measured against. With FixedLength every row
-// is scaled to length √d, so that rows are independent and uniform on a sphere.
+// IID is the law of independent standard Gaussian frequencies, the baseline that the other
+// ensembles are measured against. With FixedLength every frequency is scaled to length √d:
+// frequencies are independent and uniform on a sphere.
 //
-// Cost: m·d draws; Project is a matrix product, O(n·m·d). It returns an error
-// if m < 1, d < 1, m or d is too large for memory, src is nil or an option other than
-// FixedLength is given.
+// Cost: m·d draws; Project is a matrix product, O(n·m·d).
 //
 // Source: [Rahimi and Recht 2007].
-func IID[T dense.Float](m, d int, src rand.Source, opts ...Option) (Projection[T], error) {
-	s, err := configure("IID", m, d, src, opts, fixedLength)
-	if err != nil {
-		return nil, err
-	}
+type IID struct {
+	// FixedLength gives every frequency the same length; see the package documentation.
+	FixedLength bool
+}
+
+func (IID) ensemble() {}
+
+// String returns IID, with FixedLength in parentheses if it is set.
+func (e IID) String() string { return describe("IID", e.FixedLength, "", 0) }
+
+// iid draws m frequencies of R^d.
+func iid[T dense.Float](e IID, m, d int, src rand.Source) (Projection[T], error) {
 	rng := rand.New(src)
 	w, err := unrounded(m, d)
 	if err != nil {
@@ -31,7 +36,7 @@ func IID[T dense.Float](m, d int, src rand.Source, opts ...Option) (Projection[T
 	for i := range m {
 		row := w.Row(i)
 		gaussian(row, rng)
-		if !s.fixed {
+		if !e.FixedLength {
 			continue
 		}
 		norm := floats.Norm(row, 2)
@@ -41,7 +46,7 @@ func IID[T dense.Float](m, d int, src rand.Source, opts ...Option) (Projection[T
 		}
 		floats.Scale(math.Sqrt(float64(d))/norm, row)
 	}
-	return rounded[T](w, Ensemble{Kind: Independent, FixedLength: s.fixed, Order: 1}), nil
+	return rounded[T](w, e), nil
 }
 
 // gaussian fills x with standard normal draws.

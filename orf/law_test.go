@@ -92,20 +92,18 @@ func TestDotProductLaws(t *testing.T) {
 	}
 	type law struct {
 		name string
-		draw func(m int, src rand.Source, opts ...Option) (Projection[float64], error)
+		e    func(fixed bool) Ensemble
 		t    func(p pair) float64
 	}
-	laws := []law{{"GramSchmidt", func(m int, src rand.Source, opts ...Option) (Projection[float64], error) {
-		return GramSchmidt[float64](m, 8, src, opts...)
-	}, pair.haarT}}
+	laws := []law{{"GramSchmidt", func(fixed bool) Ensemble { return GramSchmidt{FixedLength: fixed} }, pair.haarT}}
 	for k := 1; k <= 3; k++ {
-		laws = append(laws, law{fmt.Sprintf("Hadamard/k=%d", k), func(m int, src rand.Source, opts ...Option) (Projection[float64], error) {
-			return Hadamard[float64](m, 8, src, append(opts, Blocks(k))...)
+		laws = append(laws, law{fmt.Sprintf("Hadamard/k=%d", k), func(fixed bool) Ensemble {
+			return Hadamard{Factors: k, FixedLength: fixed}
 		}, func(p pair) float64 { return p.hadamardT(k) }})
 	}
 	for _, n := range []int{4, 24} {
-		laws = append(laws, law{fmt.Sprintf("Givens/n=%d", n), func(m int, src rand.Source, opts ...Option) (Projection[float64], error) {
-			return Givens[float64](m, 8, src, append(opts, Rotations(n))...)
+		laws = append(laws, law{fmt.Sprintf("Givens/n=%d", n), func(fixed bool) Ensemble {
+			return Givens{Rotations: n, FixedLength: fixed}
 		}, func(p pair) float64 { return p.givensT(n) }})
 	}
 	for _, l := range laws {
@@ -113,12 +111,8 @@ func TestDotProductLaws(t *testing.T) {
 			for i, p := range pairs {
 				for _, m := range []int{3, 8} {
 					for _, fixed := range []bool{false, true} {
-						var opts []Option
-						if fixed {
-							opts = []Option{FixedLength()}
-						}
 						src := exprand.NewSource(uint64(10*i + m))
-						s := p.measured(t, draws, m, func() (Projection[float64], error) { return l.draw(m, src, opts...) })
+						s := p.measured(t, draws, m, func() (Projection[float64], error) { return Draw[float64](l.e(fixed), m, 8, src) })
 						assert.Less(t, s.z(dot(p.x, p.y), p.error(m, l.t(p), fixed)), 4.5, "pair %d, m = %d, fixed %v", i, m, fixed)
 					}
 				}
@@ -128,7 +122,7 @@ func TestDotProductLaws(t *testing.T) {
 	t.Run("IID", func(t *testing.T) {
 		for i, p := range pairs {
 			src := exprand.NewSource(uint64(i))
-			s := p.measured(t, draws, 3, func() (Projection[float64], error) { return IID[float64](3, 8, src) })
+			s := p.measured(t, draws, 3, func() (Projection[float64], error) { return Draw[float64](IID{}, 3, 8, src) })
 			want := (dot(p.x, p.y)*dot(p.x, p.y) + dot(p.x, p.x)*dot(p.y, p.y)) / 3
 			assert.Less(t, s.z(dot(p.x, p.y), want), 4.5, "pair %d", i)
 		}
@@ -152,17 +146,16 @@ func TestDotProductLawsOfOtherOrders(t *testing.T) {
 		copy(points.Row(1), y)
 		for k := 1; k <= 3; k++ {
 			for _, m := range []int{5, order} {
-				for _, opts := range [][]Option{{Blocks(k)}, {Blocks(k), FixedLength()}} {
+				for _, fixed := range []bool{false, true} {
 					src := exprand.NewSource(uint64(100*d + 10*k + m))
 					var s moments
 					for range draws {
-						w, err := Hadamard[float64](m, d, src, opts...)
+						w, err := Draw[float64](Hadamard{Factors: k, FixedLength: fixed}, m, d, src)
 						require.NoError(t, err)
 						z := w.Project(dense.Matrix[float64]{}, points)
 						estimate := dot(z.Row(0), z.Row(1)) / float64(m)
 						s.add(estimate, (estimate-dot(x, y))*(estimate-dot(x, y)))
 					}
-					fixed := len(opts) == 2
 					at := fmt.Sprintf("d = %d, k = %d, m = %d, fixed %v", d, k, m, fixed)
 					if fixed && m == order {
 						mean, _ := s.mean(1)
@@ -182,7 +175,7 @@ func TestDotProductLawsOfOtherOrders(t *testing.T) {
 func TestRowsAreAtRandom(t *testing.T) {
 	p := pair{[]float64{1, 1, 0, 0, 0, 0, 0, 0}, []float64{1, 1, 0, 0, 0, 0, 0, 0}}
 	draw := func(src rand.Source) (*structured[float64], error) {
-		q, err := Hadamard[float64](2, 8, src, Blocks(1), FixedLength())
+		q, err := Draw[float64](Hadamard{Factors: 1, FixedLength: true}, 2, 8, src)
 		return q.(*structured[float64]), err
 	}
 	want := p.error(2, p.hadamardT(1), true)
@@ -224,7 +217,7 @@ func TestHadamardBias(t *testing.T) {
 	relative := func(d, k int) float64 {
 		src := exprand.NewSource(4)
 		bias, _ := axisBias(t, d, 60000, func() (Projection[float64], error) {
-			return Hadamard[float64](d, d, src, Blocks(k))
+			return Draw[float64](Hadamard{Factors: k}, d, d, src)
 		})
 		return bias
 	}
@@ -242,11 +235,11 @@ func TestGivensBias(t *testing.T) {
 		d    int
 		want float64
 	}{{8, 0.21}, {16, 0.31}} {
-		bias, se := axisBias(t, c.d, 20000, func() (Projection[float64], error) { return Givens[float64](c.d, c.d, src) })
+		bias, se := axisBias(t, c.d, 20000, func() (Projection[float64], error) { return Draw[float64](Givens{}, c.d, c.d, src) })
 		assert.InDelta(t, c.want, bias, 4*se+0.005, "d = %d", c.d)
 	}
 	bias, se := axisBias(t, 16, 5000, func() (Projection[float64], error) {
-		return Givens[float64](16, 16, src, Rotations(4*16*4))
+		return Draw[float64](Givens{Rotations: 4 * 16 * 4}, 16, 16, src)
 	})
 	assert.InDelta(t, 0, bias, 4*se+0.005)
 }

@@ -34,8 +34,8 @@ func TestLengthsAreChi(t *testing.T) {
 	const n = 4000
 	forEach(t, func(t *testing.T, c construction[float64]) {
 		for _, d := range []int{1, 2, 4, 16, 64} {
-			squares := func(opts ...Option) []float64 {
-				w := c.must(t, n, d, uint64(d), opts...).Frequencies()
+			squares := func(c construction[float64]) []float64 {
+				w := c.must(t, n, d, uint64(d)).Frequencies()
 				s := make([]float64, n)
 				for k := range s {
 					s[k] = dot(w.Row(k), w.Row(k))
@@ -43,8 +43,8 @@ func TestLengthsAreChi(t *testing.T) {
 				return s
 			}
 			law := distuv.ChiSquared{K: float64(d)}
-			assert.Less(t, kolmogorov(squares(), law.CDF), 2.5, "d = %d", d)
-			fixed := squares(FixedLength())
+			assert.Less(t, kolmogorov(squares(c), law.CDF), 2.5, "d = %d", d)
+			fixed := squares(c.fixedLength())
 			for _, v := range fixed {
 				require.InDelta(t, d, v, 1e-13*float64(d), "d = %d: FixedLength", d)
 			}
@@ -57,11 +57,11 @@ func TestLengthsAreChi(t *testing.T) {
 // one with length χ(8), so that its squared norm has mean 5 and, when the length
 // is √8, each coordinate still has mean square 1. False-alarm rate 6e-5 a case.
 func TestPaddedLengths(t *testing.T) {
-	for _, opts := range [][]Option{nil, {FixedLength()}} {
+	for _, fixed := range []bool{false, true} {
 		src := exprand.NewSource(9)
 		var m moments
 		for range 4000 {
-			p, err := Hadamard[float64](1, 5, src, opts...)
+			p, err := Draw[float64](Hadamard{FixedLength: fixed}, 1, 5, src)
 			require.NoError(t, err)
 			w := p.Frequencies().Row(0)
 			m.add(dot(w, w))
@@ -108,7 +108,7 @@ func TestOneDimension(t *testing.T) {
 	forEach(t, func(t *testing.T, c construction[float64]) {
 		w := c.must(t, 4000, 1, 2).Frequencies()
 		assert.Less(t, kolmogorov(w.Data, distuv.UnitNormal.CDF), 2.5)
-		for _, v := range c.must(t, 100, 1, 2, FixedLength()).Frequencies().Data {
+		for _, v := range c.fixedLength().must(t, 100, 1, 2).Frequencies().Data {
 			assert.InDelta(t, 1, math.Abs(v), 0x1p-52)
 		}
 	})
@@ -131,7 +131,7 @@ func TestLengthsDoNotDependOnDirections(t *testing.T) {
 	rng := rand.New(src)
 	var right, wrong moments
 	for range draws {
-		p, err := GramSchmidt[float64](d, d, src)
+		p, err := Draw[float64](GramSchmidt{}, d, d, src)
 		require.NoError(t, err)
 		right.add(mean(p.Frequencies()))
 
@@ -174,11 +174,11 @@ func TestFixedLengthBias(t *testing.T) {
 				for j := range z {
 					z[j] = math.Sqrt(3 / float64(d))
 				}
-				measure := func(opts ...Option) *moments {
+				measure := func(c construction[float64]) *moments {
 					src := exprand.NewSource(12)
 					var m moments
 					for range 10000 {
-						p, err := c.draw(d, d, src, opts...)
+						p, err := c.draw(d, d, src)
 						require.NoError(t, err)
 						w := p.Frequencies()
 						sum := 0.0
@@ -189,7 +189,7 @@ func TestFixedLengthBias(t *testing.T) {
 					}
 					return &m
 				}
-				fixed, chi := measure(FixedLength()), measure()
+				fixed, chi := measure(c.fixedLength()), measure(c)
 				assert.Less(t, fixed.z(besselMean(d, 3)), 4.0, "FixedLength obeys its law")
 				assert.Less(t, chi.z(math.Exp(-1.5)), 4.0, "χ lengths are unbiased")
 				assert.Greater(t, fixed.z(math.Exp(-1.5)), 10.0, "fixed lengths where χ is due are caught")

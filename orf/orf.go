@@ -1,44 +1,128 @@
 package orf
 
 import (
+	"errors"
+	"fmt"
+	"math"
 	"math/rand/v2"
+	"strings"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/limit"
 )
 
-// Projection is a set of frequencies W ∈ R^{m×d} that can be applied. It never
-// changes after construction and may be shared by goroutines.
+// Projection is a set of frequencies W ∈ R^{m×d} that can be applied to points. It never changes
+// after construction, and goroutines may share it.
 type Projection[T dense.Float] interface {
 	// Dims returns the number of frequencies m and the input dimension d.
 	Dims() (m, d int)
 
-	// Project writes XWᵀ (n×m) for the rows of x (n×d) into dst and returns
-	// it; a zero dst is allocated. dst must not overlap x. It panics if a
-	// shape does not fit.
+	// Project writes XWᵀ (n×m) for the rows of x (n×d) into dst and returns dst; a zero dst is
+	// allocated. dst must not overlap x. Project panics if a shape does not fit.
 	Project(dst, x dense.Matrix[T]) dense.Matrix[T]
 
 	// Frequencies returns W (m×d), a fresh copy.
 	Frequencies() dense.Matrix[T]
 }
 
-// Epilogue works on parts of XWᵀ while they are in cache.
-type Epilogue interface {
-	// Finish is called once for every tile of dst, rows lo ≤ i < hi and columns
-	// from ≤ j < to, when it is final, on the goroutine that has computed it. The
-	// columns of a tile may be overwritten then.
-	Finish(lo, hi, from, to int)
-}
-
-// Tiler is a Projection that hands over its results a tile at a time, so that they
-// need not be read from memory again. The projections of this package are Tilers.
-type Tiler[T dense.Float] interface {
+// Transposer is a Projection that also applies its transpose, which takes gradients with respect
+// to projections back to gradients with respect to points. The projections of this package are
+// Transposers. A Projection of your own may be one: feature maps over a Projection without
+// ProjectTransposed multiply by its Frequencies in their gradients, O(n·m·d), and keep a copy of
+// m·d numbers.
+type Transposer[T dense.Float] interface {
 	Projection[T]
 
-	// ProjectTiles is Project into a dst that is n×m, and calls done.Finish for
-	// every tile.
-	ProjectTiles(dst, x dense.Matrix[T], done Epilogue)
+	// ProjectTransposed writes ZW (n×d) for the rows of z (n×m) into dst and returns dst; a zero
+	// dst is allocated. dst must not overlap z. ProjectTransposed panics if a shape does not fit.
+	ProjectTransposed(dst, z dense.Matrix[T]) dense.Matrix[T]
 }
 
-// Constructor draws the m frequencies of a projection of R^d from src. Halton and
-// Sobol are such; the others become one with their options bound.
-type Constructor[T dense.Float] func(m, d int, src rand.Source) (Projection[T], error)
+// Ensemble is a law of frequencies: IID, GramSchmidt, Simplex, Hadamard, Givens, Fastfood, Halton
+// or Sobol. Their zero values are the usual choice. Ensembles are comparable, and String returns
+// the name with the fields that are not zero.
+type Ensemble interface {
+	fmt.Stringer
+	ensemble()
+}
+
+// Draw draws m frequencies of R^d from the law e, with randomness from src, which is not kept.
+//
+// The result has a method Ensemble() Ensemble that returns e, with the default number of Factors
+// or Rotations filled in.
+//
+// The error reports m < 1, d < 1, sizes too large for memory, a nil src, an e that is nil or a
+// pointer, and what the type of e says of its fields.
+func Draw[T dense.Float](e Ensemble, m, d int, src rand.Source) (Projection[T], error) {
+	switch {
+	case m < 1:
+		return nil, fmt.Errorf("orf: m = %d, want at least 1", m)
+	case d < 1:
+		return nil, fmt.Errorf("orf: d = %d, want at least 1", d)
+	case src == nil:
+		return nil, errors.New("orf: src is nil")
+	}
+	// An order ≥ d exists for every d that memory has room for.
+	if err := limit.Memory[float64](m); err != nil {
+		return nil, fmt.Errorf("orf: m = %d: %w", m, err)
+	}
+	if err := limit.Memory[float64](d); err != nil {
+		return nil, fmt.Errorf("orf: d = %d: %w", d, err)
+	}
+	switch e := e.(type) {
+	case IID:
+		return iid[T](e, m, d, src)
+	case GramSchmidt:
+		return gramSchmidt[T](e, m, d, src)
+	case Simplex:
+		return simplex[T](e, m, d, src)
+	case Hadamard:
+		return hadamardProduct[T](e, m, d, src)
+	case Givens:
+		return givensProduct[T](e, m, d, src)
+	case Fastfood:
+		return fastfood[T](e, m, d, src)
+	case Halton:
+		return halton[T](e, m, d, src)
+	case Sobol:
+		return sobol[T](e, m, d, src)
+	}
+	return nil, fmt.Errorf("orf: e is %T, want an ensemble of this package", e)
+}
+
+// Of returns the projection with the m×d frequencies w of your own. It keeps two copies of w, and
+// a third one from the first transposed projection on. Project is a matrix product, O(n·m·d). The
+// result has a method Ensemble() Ensemble that returns nil.
+//
+// The error reports a w without rows or columns and an element that is not finite. Of panics if
+// w.Check does.
+func Of[T dense.Float](w dense.Matrix[T]) (Projection[T], error) {
+	w.Check()
+	if w.Rows < 1 || w.Cols < 1 {
+		return nil, fmt.Errorf("orf: w is %d×%d, want at least 1×1", w.Rows, w.Cols)
+	}
+	for i := range w.Rows {
+		for j, v := range w.Row(i) {
+			if math.IsNaN(float64(v)) || math.IsInf(float64(v), 0) {
+				return nil, fmt.Errorf("orf: w has %v in row %d, column %d, want finite frequencies", v, i, j)
+			}
+		}
+	}
+	return newExplicit(w.Clone(), nil), nil
+}
+
+// describe returns the name of an ensemble with what is not its default. parameter is the name of
+// n.
+func describe(name string, fixedLength bool, parameter string, n int) string {
+	var fields []string
+	if n != 0 {
+		fields = append(fields, fmt.Sprintf("%s=%d", parameter, n))
+	}
+	if fixedLength {
+		fields = append(fields, "FixedLength")
+	}
+	if fields == nil {
+		return name
+	}
+	return fmt.Sprintf("%s(%s)", name, strings.Join(fields, ", "))
+}

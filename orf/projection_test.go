@@ -16,13 +16,14 @@ import (
 	"github.com/seed-feabd252/randfeat/hadamard"
 )
 
-// construction is a constructor with what the tests need to know of it.
+// construction is an ensemble with what the tests need to know of it.
 type construction[T dense.Float] struct {
 	name  string
-	draw  func(m, d int, src rand.Source, opts ...Option) (Projection[T], error)
+	e     Ensemble
+	fixed Ensemble        // e with FixedLength
 	order func(d int) int // rows of a block
 	ops   func(d int) int // roundings on the way to one element of Project
-	// cosine returns that of the angle between any two rows of a block of order d;
+	// cosine returns the cosine of the angle between any two rows of a block of order d;
 	// nil if they are at no fixed angle.
 	cosine func(d int) float64
 }
@@ -33,27 +34,39 @@ func constructions[T dense.Float]() []construction[T] {
 	// order h ≤ d' takes h/4 + 2 additions.
 	rotation := func(d int) int { return 3 * (bits.Len(uint(d)) + d/4 + 4) }
 	right := func(int) float64 { return 0 }
+	turns := func(d int) int { return 4 * int(float64(d)*math.Log2(float64(d))+2) }
+	repelled := func(d int) float64 { return -1 / float64(max(1, d-1)) }
 	return []construction[T]{
-		{"IID", IID[T], same, same, nil},
-		{"GramSchmidt", GramSchmidt[T], same, same, right},
-		{"Hadamard", Hadamard[T], hadamard.FastOrder, rotation, right},
-		{"Givens", Givens[T], same, func(d int) int { return 4 * int(float64(d)*math.Log2(float64(d))+2) }, right},
-		{"Simplex", Simplex[T], same, same, func(d int) float64 { return -1 / float64(max(1, d-1)) }},
-		{"Fastfood", Fastfood[T], hadamard.FastOrder, rotation, nil},
+		{"IID", IID{}, IID{FixedLength: true}, same, same, nil},
+		{"GramSchmidt", GramSchmidt{}, GramSchmidt{FixedLength: true}, same, same, right},
+		{"Hadamard", Hadamard{}, Hadamard{FixedLength: true}, hadamard.FastOrder, rotation, right},
+		{"Givens", Givens{}, Givens{FixedLength: true}, same, turns, right},
+		{"Simplex", Simplex{}, Simplex{FixedLength: true}, same, same, repelled},
+		{"Fastfood", Fastfood{}, Fastfood{FixedLength: true}, hadamard.FastOrder, rotation, nil},
 	}
 }
 
-// forEach runs test on every constructor.
+// forEach runs test on every ensemble of blocks and on IID.
 func forEach[T dense.Float](t *testing.T, test func(t *testing.T, c construction[T])) {
 	for _, c := range constructions[T]() {
 		t.Run(c.name, func(t *testing.T) { test(t, c) })
 	}
 }
 
-func (c construction[T]) must(t *testing.T, m, d int, seed uint64, opts ...Option) Projection[T] {
-	p, err := c.draw(m, d, exprand.NewSource(seed), opts...)
+func (c construction[T]) draw(m, d int, src rand.Source) (Projection[T], error) {
+	return Draw[T](c.e, m, d, src)
+}
+
+func (c construction[T]) must(t *testing.T, m, d int, seed uint64) Projection[T] {
+	p, err := c.draw(m, d, exprand.NewSource(seed))
 	require.NoError(t, err)
 	return p
+}
+
+// fixedLength returns c with frequencies of fixed length.
+func (c construction[T]) fixedLength() construction[T] {
+	c.e = c.fixed
+	return c
 }
 
 // eps returns the unit roundoff of T.
@@ -97,8 +110,8 @@ var shapes = [][2]int{{1, 1}, {5, 1}, {1, 2}, {3, 7}, {7, 7}, {8, 8}, {20, 7}, {
 func testFrequencies[T dense.Float](t *testing.T, c construction[T]) {
 	for _, s := range shapes {
 		m, d := s[0], s[1]
-		for _, opts := range [][]Option{nil, {FixedLength()}} {
-			p := c.must(t, m, d, 1, opts...)
+		for _, c := range []construction[T]{c, c.fixedLength()} {
+			p := c.must(t, m, d, 1)
 			rows, cols := p.Dims()
 			require.Equal(t, s, [2]int{rows, cols})
 			w := p.Frequencies()
@@ -153,10 +166,10 @@ func TestRowsDoNotDependOnTheOthersNorOnProcessors(t *testing.T) {
 }
 
 func testNotFinite[T dense.Float](t *testing.T, c construction[T]) {
-	for _, opts := range [][]Option{nil, {FixedLength()}} {
+	for _, c := range []construction[T]{c, c.fixedLength()} {
 		for _, s := range [][2]int{{1, 1}, {2, 7}, {20, 7}} {
 			for seed := range uint64(10) {
-				p := c.must(t, s[0], s[1], seed, opts...)
+				p := c.must(t, s[0], s[1], seed)
 				for _, bad := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
 					x := normal[T](3, 3, s[1])
 					clean := p.Project(dense.Matrix[T]{}, x)
@@ -182,7 +195,7 @@ func TestNotFinite(t *testing.T) {
 // coordinates alone, each a row of the product with six zeros.
 func TestNaNPassesCoordinatesThatNoRotationMixes(t *testing.T) {
 	for seed := range uint64(20) {
-		p, err := Givens[float64](1, 7, exprand.NewSource(seed), Rotations(1))
+		p, err := Draw[float64](Givens{Rotations: 1}, 1, 7, exprand.NewSource(seed))
 		require.NoError(t, err)
 		for j := range 7 {
 			x := dense.New[float64](1, 7)
@@ -231,7 +244,7 @@ func TestSeedsAndTypesAgree(t *testing.T) {
 			p := c.must(t, 20, 7, 4)
 			assert.Equal(t, p.Frequencies(), c.must(t, 20, 7, 4).Frequencies(), "same seed")
 			assert.NotEqual(t, p.Frequencies(), c.must(t, 20, 7, 5).Frequencies(), "another seed")
-			assert.NotEqual(t, p.Frequencies(), c.must(t, 20, 7, 4, FixedLength()).Frequencies(), "option")
+			assert.NotEqual(t, p.Frequencies(), c.fixedLength().must(t, 20, 7, 4).Frequencies(), "FixedLength")
 
 			switch q := single[i].must(t, 20, 7, 4).(type) {
 			case *explicit[float32]:
@@ -273,6 +286,11 @@ func testOf[T dense.Float](t *testing.T) {
 	for _, empty := range [][2]int{{0, 3}, {3, 0}} {
 		_, err := Of(dense.New[T](empty[0], empty[1]))
 		assert.EqualError(t, err, fmt.Sprintf("orf: w is %d×%d, want at least 1×1", empty[0], empty[1]))
+	}
+	for text, bad := range map[string]float64{"NaN": math.NaN(), "+Inf": math.Inf(1), "-Inf": math.Inf(-1)} {
+		w.Set(2, 1, T(bad))
+		_, err := Of(w)
+		assert.EqualError(t, err, "orf: w has "+text+" in row 2, column 1, want finite frequencies")
 	}
 }
 

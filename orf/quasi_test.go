@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
-	"math/rand/v2"
 	"slices"
 	"testing"
 
@@ -16,30 +15,28 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 )
 
-// pointSets are the constructors that take no options.
-func pointSets[T dense.Float]() map[string]Constructor[T] {
-	return map[string]Constructor[T]{"Halton": Halton[T], "Sobol": Sobol[T]}
-}
+// pointSets are the ensembles of dependent points.
+var pointSets = []Ensemble{Halton{}, Sobol{}}
 
 func TestPointSetErrors(t *testing.T) {
 	src := exprand.NewSource(1)
-	for name, draw := range pointSets[float64]() {
-		_, err := draw(0, 3, src)
-		assert.EqualError(t, err, "orf: m = 0, want at least 1", name)
-		_, err = draw(3, -1, src)
-		assert.EqualError(t, err, "orf: d = -1, want at least 1", name)
-		_, err = draw(3, 3, nil)
-		assert.EqualError(t, err, "orf: src is nil", name)
-		_, err = draw(math.MaxInt, 3, src)
-		assert.ErrorContains(t, err, fmt.Sprintf("orf: m = %d: ", math.MaxInt), name)
-		_, err = draw(3, math.MaxInt, src)
-		assert.ErrorContains(t, err, fmt.Sprintf("orf: d = %d: ", math.MaxInt), name)
+	for _, e := range pointSets {
+		_, err := Draw[float64](e, 0, 3, src)
+		assert.EqualError(t, err, "orf: m = 0, want at least 1", e)
+		_, err = Draw[float64](e, 3, -1, src)
+		assert.EqualError(t, err, "orf: d = -1, want at least 1", e)
+		_, err = Draw[float64](e, 3, 3, nil)
+		assert.EqualError(t, err, "orf: src is nil", e)
+		_, err = Draw[float64](e, math.MaxInt, 3, src)
+		assert.ErrorContains(t, err, fmt.Sprintf("orf: m = %d: ", math.MaxInt), e)
+		_, err = Draw[float64](e, 3, math.MaxInt, src)
+		assert.ErrorContains(t, err, fmt.Sprintf("orf: d = %d: ", math.MaxInt), e)
 	}
-	_, err := Halton[float32](1, 1001, src)
+	_, err := Draw[float32](Halton{}, 1, 1001, src)
 	assert.EqualError(t, err, "orf: Halton: d = 1001, want at most 1000")
-	_, err = Sobol[float32](1, 21202, src)
+	_, err = Draw[float32](Sobol{}, 1, 21202, src)
 	assert.EqualError(t, err, "orf: Sobol: d = 21202, want at most 21201")
-	p, err := Halton[float32](3, 1000, src)
+	p, err := Draw[float32](Halton{}, 3, 1000, src)
 	require.NoError(t, err, "the largest dimension")
 	for _, v := range p.Frequencies().Data {
 		require.Less(t, math.Abs(float64(v)), 10.0, "finite")
@@ -47,7 +44,7 @@ func TestPointSetErrors(t *testing.T) {
 	if testing.Short() {
 		return
 	}
-	p, err = Sobol[float32](3, 21201, src)
+	p, err = Draw[float32](Sobol{}, 3, 21201, src)
 	require.NoError(t, err, "the largest dimension")
 	for _, v := range p.Frequencies().Data {
 		require.Less(t, math.Abs(float64(v)), 10.0, "finite")
@@ -55,21 +52,21 @@ func TestPointSetErrors(t *testing.T) {
 }
 
 func TestPointSetsOfSeedsTypesAndLengths(t *testing.T) {
-	for name, draw := range pointSets[float64]() {
+	for _, e := range pointSets {
 		must := func(m, d int, seed uint64) dense.Matrix[float64] {
-			p, err := draw(m, d, exprand.NewSource(seed))
+			p, err := Draw[float64](e, m, d, exprand.NewSource(seed))
 			require.NoError(t, err)
 			return p.Frequencies()
 		}
 		for _, s := range shapes {
 			m, d := s[0], s[1]
 			w := must(m, d, 4)
-			assert.Equal(t, w, must(m, d, 4), "%s: same seed", name)
-			assert.NotEqual(t, w, must(m, d, 5), "%s: another seed", name)
-			assert.Equal(t, w, must(3*m+1, d, 4).RowRange(0, m).Clone(), "%s: the first of more", name)
-			p, err := pointSets[float32]()[name](m, d, exprand.NewSource(4))
+			assert.Equal(t, w, must(m, d, 4), "%s: same seed", e)
+			assert.NotEqual(t, w, must(m, d, 5), "%s: another seed", e)
+			assert.Equal(t, w, must(3*m+1, d, 4).RowRange(0, m).Clone(), "%s: the first of more", e)
+			p, err := Draw[float32](e, m, d, exprand.NewSource(4))
 			require.NoError(t, err)
-			assert.Equal(t, dense.Convert(dense.Matrix[float32]{}, w), p.Frequencies(), "%s: float32 is float64 rounded", name)
+			assert.Equal(t, dense.Convert(dense.Matrix[float32]{}, w), p.Frequencies(), "%s: float32 is float64 rounded", e)
 		}
 	}
 }
@@ -78,19 +75,18 @@ func TestPointSetsOfSeedsTypesAndLengths(t *testing.T) {
 // coordinate has one in each interval of length b^(−k).
 func TestPointSetsAreStratified(t *testing.T) {
 	const d = 7
-	bases := map[string][d]int{"Halton": {2, 3, 5, 7, 11, 13, 17}, "Sobol": {2, 2, 2, 2, 2, 2, 2}}
-	for name, draw := range pointSets[float64]() {
-		p, err := draw(600, d, exprand.NewSource(3))
+	for e, bases := range map[Ensemble][d]int{Halton{}: {2, 3, 5, 7, 11, 13, 17}, Sobol{}: {2, 2, 2, 2, 2, 2, 2}} {
+		p, err := Draw[float64](e, 600, d, exprand.NewSource(3))
 		require.NoError(t, err)
 		w := p.Frequencies()
-		for j, b := range bases[name] {
+		for j, b := range bases {
 			for n := b; 2*n <= w.Rows; n *= b {
 				for from := 0; from+n <= w.Rows; from += n {
 					seen := make([]bool, n)
 					for k := range n {
 						seen[int(distuv.UnitNormal.CDF(w.At(from+k, j))*float64(n))] = true
 					}
-					require.NotContains(t, seen, false, "%s: coordinate %d, %d points from %d", name, j, n, from)
+					require.NotContains(t, seen, false, "%v: coordinate %d, %d points from %d", e, j, n, from)
 				}
 			}
 		}
@@ -103,7 +99,7 @@ func TestPointSetsAreStratified(t *testing.T) {
 func TestSobolNet(t *testing.T) {
 	const k = 7
 	for seed := range uint64(20) {
-		p, err := Sobol[float64](1<<k, 3, exprand.NewSource(seed))
+		p, err := Draw[float64](Sobol{}, 1<<k, 3, exprand.NewSource(seed))
 		require.NoError(t, err)
 		w := p.Frequencies()
 		for a := 0; a <= k; a++ {
@@ -138,13 +134,13 @@ func TestSobolNet(t *testing.T) {
 // that are not drawn afresh are caught.
 func TestPointSetMarginals(t *testing.T) {
 	const draws = 4000
-	for name, draw := range pointSets[float64]() {
+	for _, e := range pointSets {
 		for _, k := range []int{0, 1, 5, 12} {
 			for _, j := range []int{1, 5} {
-				at := fmt.Sprintf("%s: frequency %d, coordinates 0 and %d", name, k, j)
+				at := fmt.Sprintf("%v: frequency %d, coordinates 0 and %d", e, k, j)
 				sample := func(seed func(i int) uint64) (first, second []float64) {
 					for i := range draws {
-						p, err := draw(13, 6, exprand.NewSource(seed(i)))
+						p, err := Draw[float64](e, 13, 6, exprand.NewSource(seed(i)))
 						require.NoError(t, err)
 						w := p.(*explicit[float64]).w
 						first, second = append(first, w.At(k, 0)), append(second, w.At(k, j))
@@ -172,14 +168,14 @@ func TestPointSetMarginals(t *testing.T) {
 // pointSetGain returns the mean squared error of the Gaussian kernel at x − y =
 // 1.5·(1, …, 1)/√d over that of as many independent frequencies, and its standard
 // error.
-func pointSetGain(t *testing.T, draw Constructor[float64], m, d, draws int) (gain, stderr float64) {
+func pointSetGain(t *testing.T, e Ensemble, m, d, draws int) (gain, stderr float64) {
 	const q = 1.5 * 1.5
 	z := slices.Repeat([]float64{math.Sqrt(q / float64(d))}, d)
 	src := exprand.NewSource(11)
 	iid := math.Pow(1-math.Exp(-q), 2) / (2 * float64(m))
 	var s moments
 	for range draws {
-		p, err := draw(m, d, src)
+		p, err := Draw[float64](e, m, d, src)
 		require.NoError(t, err)
 		mean := 0.0
 		w := p.(*explicit[float64]).w
@@ -195,18 +191,17 @@ func pointSetGain(t *testing.T, draw Constructor[float64], m, d, draws int) (gai
 // standard errors and half a unit of the figures' last digit: false-alarm rate 6e-4.
 // Independent frequencies gain nothing.
 func TestPointSetGain(t *testing.T) {
-	for name, figures := range map[string]map[int]float64{
-		"Halton": {2: 0.13, 4: 0.33, 8: 0.55, 16: 0.81, 64: 0.99},
-		"Sobol":  {2: 0.06, 4: 0.33, 8: 0.62, 16: 1.05, 64: 1.35},
+	for e, figures := range map[Ensemble]map[int]float64{
+		Halton{}: {2: 0.13, 4: 0.33, 8: 0.55, 16: 0.81, 64: 0.99},
+		Sobol{}:  {2: 0.06, 4: 0.33, 8: 0.62, 16: 1.05, 64: 1.35},
 	} {
 		for d, want := range figures {
-			gain, se := pointSetGain(t, pointSets[float64]()[name], 64, d, 400)
-			assert.InDelta(t, want, gain, 4*se+0.005, "%s: d = %d", name, d)
+			gain, se := pointSetGain(t, e, 64, d, 400)
+			assert.InDelta(t, want, gain, 4*se+0.005, "%v: d = %d", e, d)
 		}
 	}
-	iid := func(m, d int, src rand.Source) (Projection[float64], error) { return IID[float64](m, d, src) }
 	for _, d := range []int{2, 8} {
-		gain, se := pointSetGain(t, iid, 64, d, 400)
+		gain, se := pointSetGain(t, IID{}, 64, d, 400)
 		assert.InDelta(t, 1, gain, 4*se, "IID: d = %d", d)
 	}
 }

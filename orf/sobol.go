@@ -19,34 +19,36 @@ const (
 	sobolBits = 52
 )
 
-// Sobol returns m frequencies that fill R^d more evenly than independent ones:
-// points of a randomised Sobol sequence in [0, 1]^d taken through the inverse
-// of the normal distribution function. Of 2^k successive points from a multiple
-// of 2^k on, every coordinate has one in each interval of length 2^(−k). m is best
-// a power of two.
+// Sobol is the law of frequencies that fill R^d more evenly than independent frequencies: points
+// of a randomised Sobol sequence in [0, 1]^d, taken through the inverse of the normal distribution
+// function. Of 2^k successive points from a multiple of 2^k on, every coordinate has one in each
+// interval of length 2^(−k). m is best a power of two.
 //
-// The first coordinate is the van der Corput sequence; the others have directions
-// from primitive polynomials over GF(2), with random odd initial numbers. The
-// digits of every coordinate go through a random lower triangular matrix over
-// GF(2) and a random shift, so that every point is uniform on [0, 1]^d, on a grid
-// of 2⁵² values a coordinate, and every frequency a standard Gaussian vector:
-// estimates are unbiased for every kernel. Two frequencies are not independent,
-// and no law of the variance is known. It falls faster than 1/m where the dimension
-// is low and is larger where it is high: for the Gaussian kernel at
-// x − y = 1.5·(1, …, 1)/√d and m = 64 it is 6 %, 33 % and 62 % of that of IID at
-// d = 2, 4 and 8, but 105 % and 135 % at d = 16 and 64, where Halton does no harm.
+// The first coordinate is the van der Corput sequence; the others have directions from primitive
+// polynomials over GF(2), with random odd initial numbers. The digits of every coordinate go
+// through a random lower triangular matrix over GF(2) and a random shift. Every point is uniform
+// on [0, 1]^d, on a grid of 2⁵² values a coordinate, and every frequency is a standard Gaussian
+// vector: estimates are unbiased for every kernel. Two frequencies are not independent, and no law
+// of the variance is known. The variance falls faster than 1/m where the dimension is low and is
+// larger where it is high: for the Gaussian kernel at x − y = 1.5·(1, …, 1)/√d and m = 64 it is
+// 6 %, 33 % and 62 % of the variance with IID at d = 2, 4 and 8, but 105 % and 135 % at d = 16 and
+// 64, where Halton does no harm.
 //
-// Cost: d·log₂ m numbers of 52 bits through the matrices and m·d quantiles, once,
-// and the search for d − 1 polynomials, half a second at the largest d. Project is
-// a matrix product, O(n·m·d). It returns an error if m < 1, d < 1, m is too large
-// for memory, d > 21,201 or src is nil.
+// Cost: d·log₂ m numbers of 52 bits through the matrices and m·d quantiles, once, and the search
+// for d − 1 polynomials, half a second at the largest d. Project is a matrix product, O(n·m·d).
+// d > 21,201 is an error.
 //
-// Sources: [Sobol 1967] for the sequence, [Matoušek 1998] for its randomisation,
-// [Yang et al. 2014] for the features.
-func Sobol[T dense.Float](m, d int, src rand.Source) (Projection[T], error) {
-	if _, err := configure("Sobol", m, d, src, nil); err != nil {
-		return nil, err
-	}
+// Sources: [Sobol 1967] for the sequence, [Matoušek 1998] for its randomisation, [Yang et al.
+// 2014] for the features.
+type Sobol struct{}
+
+func (Sobol) ensemble() {}
+
+// String returns Sobol.
+func (Sobol) String() string { return "Sobol" }
+
+// sobol draws m frequencies of R^d.
+func sobol[T dense.Float](e Sobol, m, d int, src rand.Source) (Projection[T], error) {
 	if d > maxSobol {
 		return nil, fmt.Errorf("orf: Sobol: d = %d, want at most %d", d, maxSobol)
 	}
@@ -73,7 +75,7 @@ func Sobol[T dense.Float](m, d int, src rand.Source) (Projection[T], error) {
 			w.Data[i*w.Stride+j] = distuv.UnitNormal.Quantile(u)
 		}
 	}
-	return rounded[T](w, Ensemble{Kind: SobolPoints, Order: m}), nil
+	return rounded[T](w, e), nil
 }
 
 // vanDerCorput fills columns with the directions 2^(−c−1), as fractions of 2⁶⁴.

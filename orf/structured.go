@@ -7,6 +7,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/limit"
+	"github.com/seed-feabd252/randfeat/internal/matmul"
 	"github.com/seed-feabd252/randfeat/internal/parallel"
 	"github.com/seed-feabd252/randfeat/internal/pool"
 )
@@ -38,17 +39,16 @@ type block[T dense.Float] struct {
 	lengths []T
 }
 
-// stack draws blocks of law.Order rows until there are m frequencies: for each an
-// operator, a uniform permutation of its rows, and the lengths of the rows in use.
+// stack draws blocks of order rows until there are m frequencies: for each block an operator, a
+// uniform permutation of its rows, and the lengths of the rows in use. e is their law.
 //
 // It returns an error if that takes more memory than the machine has.
-func stack[T dense.Float](m, d int, law Ensemble, src rand.Source, length func(d int) float64, draw func() (operator[T], error)) (Projection[T], error) {
-	order := law.Order
+func stack[T dense.Float](m, d, order int, e Ensemble, src rand.Source, length func(d int) float64, draw func() (operator[T], error)) (Projection[T], error) {
 	count := blocksOf(m, order)
 	if err := cmp.Or(limit.Memory[int](count, order), limit.Memory[block[T]](count)); err != nil {
 		return nil, fmt.Errorf("orf: m = %d, d = %d, in blocks of %d: %w", m, d, order, err)
 	}
-	p := &structured[T]{m: m, d: d, order: order, ensemble: law}
+	p := &structured[T]{m: m, d: d, order: order, ensemble: e}
 	rng := rand.New(src)
 	for from := 0; from < m; from += order {
 		r, err := draw()
@@ -70,6 +70,8 @@ func blocksOf(m, rows int) int { return (m-1)/rows + 1 }
 
 func (p *structured[T]) Dims() (m, d int) { return p.m, p.d }
 
+func (p *structured[T]) Ensemble() Ensemble { return p.ensemble }
+
 func (p *structured[T]) Project(dst, x dense.Matrix[T]) dense.Matrix[T] {
 	checkInput(x, p.m, p.d)
 	dst = dense.Ensure(dst, x.Rows, p.m)
@@ -77,14 +79,14 @@ func (p *structured[T]) Project(dst, x dense.Matrix[T]) dense.Matrix[T] {
 	return dst
 }
 
-func (p *structured[T]) ProjectTiles(dst, x dense.Matrix[T], done Epilogue) {
+func (p *structured[T]) ProjectTiles(dst, x dense.Matrix[T], done matmul.Epilogue) {
 	checkInput(x, p.m, p.d)
 	checkOutput(dst, x.Rows, p.m)
 	p.project(dst, x, done)
 }
 
 // project runs a pass over the tiles of all blocks.
-func (p *structured[T]) project(dst, x dense.Matrix[T], done Epilogue) {
+func (p *structured[T]) project(dst, x dense.Matrix[T], done matmul.Epilogue) {
 	t := p.passes.Get()
 	*t = pass[T]{structured: p, dst: dst, x: x, done: done}
 	tile := p.tile()
@@ -98,7 +100,7 @@ func (p *structured[T]) project(dst, x dense.Matrix[T], done Epilogue) {
 type pass[T dense.Float] struct {
 	*structured[T]
 	dst, x dense.Matrix[T]
-	done   Epilogue
+	done   matmul.Epilogue
 }
 
 func (p *pass[T]) Piece(i int) {

@@ -2,6 +2,7 @@ package orf
 
 import (
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/matmul"
 	"github.com/seed-feabd252/randfeat/internal/parallel"
 	"github.com/seed-feabd252/randfeat/internal/vecmath"
 )
@@ -17,14 +18,14 @@ func (p *structured[T]) ProjectTransposed(dst, z dense.Matrix[T]) dense.Matrix[T
 	return dst
 }
 
-func (p *structured[T]) ProjectTransposedTiles(dst, z dense.Matrix[T], done Epilogue) {
+func (p *structured[T]) ProjectTransposedTiles(dst, z dense.Matrix[T], done matmul.Epilogue) {
 	checkTransposedInput(z, p.m, p.d)
 	checkOutput(dst, z.Rows, p.d)
 	p.projectTransposed(dst, z, done)
 }
 
 // projectTransposed runs a pass over the tiles.
-func (p *structured[T]) projectTransposed(dst, z dense.Matrix[T], done Epilogue) {
+func (p *structured[T]) projectTransposed(dst, z dense.Matrix[T], done matmul.Epilogue) {
 	t := p.transposed.Get()
 	*t = transposedPass[T]{structured: p, dst: dst, z: z, done: done}
 	tile := p.tile()
@@ -38,7 +39,7 @@ func (p *structured[T]) projectTransposed(dst, z dense.Matrix[T], done Epilogue)
 type transposedPass[T dense.Float] struct {
 	*structured[T]
 	dst, z dense.Matrix[T]
-	done   Epilogue
+	done   matmul.Epilogue
 }
 
 func (p *transposedPass[T]) Piece(i int) {

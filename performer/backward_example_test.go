@@ -12,7 +12,7 @@ import (
 
 // Queries are learnt that fetch the value of the last of three keys.
 func ExampleAttention_Backward() {
-	w, err := orf.GramSchmidt[float64](64, 2, rand.NewPCG(1, 2))
+	w, err := orf.Draw[float64](orf.GramSchmidt{}, 64, 2, rand.NewPCG(1, 2))
 	if err != nil {
 		panic(err)
 	}

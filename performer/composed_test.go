@@ -18,14 +18,14 @@ import (
 func TestAttentionOverAComposedMap(t *testing.T) {
 	const n, d, r, dv = 150, 5, 3, 4
 	random := func(seed uint64, rows, cols int) dense.Matrix[float64] {
-		w, err := orf.IID[float64](rows, cols, exprand.NewSource(seed))
+		w, err := orf.Draw[float64](orf.IID{}, rows, cols, exprand.NewSource(seed))
 		require.NoError(t, err)
 		return w.Frequencies().Clone()
 	}
 	q, k, v := random(1, n, d), random(2, n, d), random(3, n, dv)
 	first, err := rff.PCA(k, r, true)
 	require.NoError(t, err)
-	w, err := orf.IID[float64](40, r, exprand.NewSource(4))
+	w, err := orf.Draw[float64](orf.IID{}, 40, r, exprand.NewSource(4))
 	require.NoError(t, err)
 	then, err := rff.SoftmaxHyperbolic(w, 0.5)
 	require.NoError(t, err)

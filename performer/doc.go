@@ -30,7 +30,7 @@
 // Numerator and denominator are unbiased then, their ratio has a bias of order
 // 1/m. With exact maps, such as elu+1, it is exact attention with another kernel.
 //
-//	w, err := orf.GramSchmidt[float32](256, 64, src)
+//	w, err := orf.Draw[float32](orf.GramSchmidt{}, 256, 64, src)
 //	phi, err := rff.SoftmaxPositive(w, 1/math.Sqrt(64)) // exp(qᵀk/√d)
 //	a, err := performer.New(performer.Features[float32]{Query: phi, Key: phi}, performer.Options{})
 //	out := a.Forward(dense.Matrix[float32]{}, q, k, v)

@@ -29,7 +29,7 @@ func Example() {
 	}
 	q, k, v := normal(), normal(), normal()
 
-	w, err := orf.GramSchmidt[float64](m, d, src)
+	w, err := orf.Draw[float64](orf.GramSchmidt{}, m, d, src)
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -259,7 +259,7 @@ func TestNewErrors(t *testing.T) {
 		"performer: Features.Query is nil":                               {Key: id(2)},
 		"performer: Features.Key is nil":                                 {Query: id(2)},
 		"performer: Query maps points of R^2, Key of R^3, want the same": {Query: id(2), Key: id(3)},
-		"performer: Query has 2 features, Key has 4, want the same":      {Query: id(2), Key: must(rff.DotProduct(must(orf.IID[float32](4, 2, source(1)))))},
+		"performer: Query has 2 features, Key has 4, want the same":      {Query: id(2), Key: must(rff.DotProduct(must(orf.Draw[float32](orf.IID{}, 4, 2, source(1)))))},
 	} {
 		_, err := New(f, Options{})
 		assert.EqualError(t, err, want)

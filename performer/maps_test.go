@@ -86,7 +86,7 @@ func must[V any](v V, err error) V {
 
 // frequencies returns m Gram–Schmidt frequencies of R^d.
 func frequencies[T dense.Float](m, d int) orf.Projection[T] {
-	return must(orf.GramSchmidt[T](m, d, source(1)))
+	return must(orf.Draw[T](orf.GramSchmidt{}, m, d, source(1)))
 }
 
 // positive returns softmax features with m positive features of R^d.
@@ -102,7 +102,7 @@ type namedMap[T dense.Float] struct {
 
 // positiveMaps returns the LogMaps of rff on R^d.
 func positiveMaps[T dense.Float](d int) []namedMap[T] {
-	iid := must(orf.IID[T](32, d, source(2)))
+	iid := must(orf.Draw[T](orf.IID{}, 32, d, source(2)))
 	return []namedMap[T]{
 		{"positive iid", must(rff.SoftmaxPositive(iid, 0.5))},
 		{"positive orf", positive[T](32, d)},

@@ -203,7 +203,7 @@ func rounding[T dense.Float]() float64 {
 
 // rotation returns a d×d orthogonal matrix with the law of Haar.
 func rotation(d int, src rand.Source) (dense.Matrix[float64], error) {
-	w, err := orf.GramSchmidt[float64](d, d, src, orf.FixedLength())
+	w, err := orf.Draw[float64](orf.GramSchmidt{FixedLength: true}, d, d, src)
 	if err != nil {
 		return dense.Matrix[float64]{}, err
 	}

@@ -43,12 +43,12 @@ func within(errors, predictions []float64, c float64) float64 {
 // predictable returns attention with maps of the softmax kernel of scale 1 on R^d.
 func predictable[T dense.Float](m, d int, causal bool) map[string]*Attention[T] {
 	all := make(map[string]*Attention[T])
-	for name, draw := range map[string]orf.Constructor[T]{
-		"iid":          iid[T],
-		"gram-schmidt": func(m, d int, src rand.Source) (orf.Projection[T], error) { return orf.GramSchmidt[T](m, d, src) },
-		"hadamard":     func(m, d int, src rand.Source) (orf.Projection[T], error) { return orf.Hadamard[T](m, d, src) },
+	for name, e := range map[string]orf.Ensemble{
+		"iid":          orf.IID{},
+		"gram-schmidt": orf.GramSchmidt{},
+		"hadamard":     orf.Hadamard{},
 	} {
-		w := must(draw(m, d, source(80)))
+		w := must(orf.Draw[T](e, m, d, source(80)))
 		opts := Options{Causal: causal}
 		all["positive "+name] = attention[T](must(rff.SoftmaxPositive(w, 1)), opts)
 		all["hyperbolic "+name] = attention[T](must(rff.SoftmaxHyperbolic(w, 1)), opts)

@@ -396,7 +396,7 @@ func testRefusal[T dense.Float](t *testing.T) {
 	const d, dv = 4, 3
 	rng := rand.New(source(209))
 	drawn := func(seed uint64) Features[T] {
-		m := must(rff.SoftmaxPositive(must(orf.GramSchmidt[T](32, d, source(seed))), 1))
+		m := must(rff.SoftmaxPositive(must(orf.Draw[T](orf.GramSchmidt{}, 32, d, source(seed))), 1))
 		return Features[T]{Query: m, Key: m}
 	}
 	a := must(New(drawn(1), Options{Causal: true}))
@@ -422,8 +422,8 @@ func testRefusal[T dense.Float](t *testing.T) {
 		"other queries": {Query: drawn(2).Query, Key: drawn(1).Key},
 		"other keys":    {Query: drawn(1).Query, Key: drawn(2).Key},
 		"other scale": {
-			Query: must(rff.SoftmaxPositive(must(orf.GramSchmidt[T](32, d, source(1))), 1.01)),
-			Key:   must(rff.SoftmaxPositive(must(orf.GramSchmidt[T](32, d, source(1))), 1.01)),
+			Query: must(rff.SoftmaxPositive(must(orf.Draw[T](orf.GramSchmidt{}, 32, d, source(1))), 1.01)),
+			Key:   must(rff.SoftmaxPositive(must(orf.Draw[T](orf.GramSchmidt{}, 32, d, source(1))), 1.01)),
 		},
 	} {
 		assert.EqualError(t, s.Check(must(New(f, Options{}))), differ, name)
@@ -466,11 +466,11 @@ func testMarks[T dense.Float](t *testing.T) {
 			require.Error(t, a.checkMarks(marks), "%s: NaN", m.name)
 		}
 	}
-	for _, w := range []orf.Projection[T]{frequencies[T](32, d), must(orf.IID[T](32, d, source(2)))} {
+	for _, w := range []orf.Projection[T]{frequencies[T](32, d), must(orf.Draw[T](orf.IID{}, 32, d, source(2)))} {
 		for name, pair := range map[string][2]rff.Map[T]{
-			"angular":  {must(rff.Angular(w)), must(rff.Angular(must(orf.IID[T](32, d, source(9)))))},
-			"gaussian": {must(rff.Gaussian(w, 1)), must(rff.Gaussian(must(orf.IID[T](32, d, source(9))), 1))},
-			"relu":     {must(rff.ArcCosine(w, 1)), must(rff.ArcCosine(must(orf.IID[T](32, d, source(9))), 1))},
+			"angular":  {must(rff.Angular(w)), must(rff.Angular(must(orf.Draw[T](orf.IID{}, 32, d, source(9)))))},
+			"gaussian": {must(rff.Gaussian(w, 1)), must(rff.Gaussian(must(orf.Draw[T](orf.IID{}, 32, d, source(9))), 1))},
+			"relu":     {must(rff.ArcCosine(w, 1)), must(rff.ArcCosine(must(orf.Draw[T](orf.IID{}, 32, d, source(9))), 1))},
 		} {
 			s := must(attention(pair[0], Options{}).NewState(1))
 			assert.Error(t, s.Check(attention(pair[1], Options{})), name)

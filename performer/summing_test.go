@@ -19,7 +19,7 @@ func TestPooled(t *testing.T) {
 func testPooled[T dense.Float](t *testing.T) {
 	const n, d, m = 150, 8, 16
 	rng := rand.New(source(73))
-	w := must(orf.IID[T](2*m, d, source(74))).Frequencies()
+	w := must(orf.Draw[T](orf.IID{}, 2*m, d, source(74))).Frequencies()
 	positive := func(w dense.Matrix[T]) rff.LogMap[T] { return must(rff.SoftmaxPositive(must(orf.Of(w)), 1)) }
 	for _, norm := range []float64{0.5, 4, 100} {
 		q, k, v := sphere[T](rng, n, d, norm), sphere[T](rng, n, d, norm), gaussian[T](rng, n, 3, 0, 1)
@@ -56,7 +56,7 @@ func TestPooledFar(t *testing.T) {
 func testPooledFar[T dense.Float](t *testing.T) {
 	const n, d, m = 70, 64, 8
 	rng := rand.New(source(75))
-	w := must(orf.IID[T](2*m, d, source(76))).Frequencies()
+	w := must(orf.Draw[T](orf.IID{}, 2*m, d, source(76))).Frequencies()
 	positive := func(w dense.Matrix[T]) rff.LogMap[T] { return must(rff.SoftmaxPositive(must(orf.Of(w)), 1.0/8)) }
 	for _, norm := range []float64{1e5, 1e10, of[T](1e19, 1e100)} {
 		q, k, v := sphere[T](rng, n, d, norm), sphere[T](rng, n, d, norm), gaussian[T](rng, n, 3, 0, 1)

@@ -31,11 +31,11 @@ type UnbiasedOptions[T dense.Float] struct {
 	// Zero means 32.
 	Replicates int
 
-	// Frequencies draws those of a block: any constructor will do if each frequency
-	// has the law N(0, I), as those of orf.IID and orf.GramSchmidt have. Where the law is
+	// Frequencies draws those of a block: any law will do in which each frequency
+	// is N(0, I), as in orf.IID and orf.GramSchmidt. Where the law is
 	// nearly that, as in orf.Hadamard and orf.Givens, the expectation is attention with
 	// the kernel that the features have on average. nil means orf.GramSchmidt.
-	Frequencies orf.Constructor[T]
+	Frequencies func(m, d int, src rand.Source) (orf.Projection[T], error)
 }
 
 // Unbiased estimates softmax attention in time linear in the number of tokens, with
@@ -127,7 +127,9 @@ func NewUnbiased[T dense.Float](d int, opts UnbiasedOptions[T], src rand.Source)
 		opts.Scale = 1 / math.Sqrt(float64(d))
 	}
 	if opts.Frequencies == nil {
-		opts.Frequencies = func(m, d int, src rand.Source) (orf.Projection[T], error) { return orf.GramSchmidt[T](m, d, src) }
+		opts.Frequencies = func(m, d int, src rand.Source) (orf.Projection[T], error) {
+			return orf.Draw[T](orf.GramSchmidt{}, m, d, src)
+		}
 	}
 	u := &Unbiased[T]{d: d, opts: opts, src: src, rng: rand.New(src), blocks: make(map[int]*summing[T])}
 	if _, err := u.draw(max(opts.Features, 1)); err != nil {

@@ -51,7 +51,7 @@ func ExamplePredictor_Predict() {
 	rng := rand.New(src)
 	q, v := small(rng, tokens, d, 0.7), small(rng, tokens, d, 1)
 	for _, m := range []int{64, 256, 1024} {
-		w, err := orf.GramSchmidt[float64](m, d, src)
+		w, err := orf.Draw[float64](orf.GramSchmidt{}, m, d, src)
 		if err != nil {
 			log.Fatal(err)
 		}

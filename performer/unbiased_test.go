@@ -16,7 +16,7 @@ import (
 
 // iid are frequencies that cost little.
 func iid[T dense.Float](m, d int, src rand.Source) (orf.Projection[T], error) {
-	return orf.IID[T](m, d, src)
+	return orf.Draw[T](orf.IID{}, m, d, src)
 }
 
 // furthest returns the largest distance of the mean from the truth, in standard errors.
@@ -237,7 +237,7 @@ func TestUnbiasedReturnsLateErrors(t *testing.T) {
 				if calls++; calls == last {
 					return nil, errors.New("no more")
 				}
-				return orf.IID[float64](m, d, src)
+				return orf.Draw[float64](orf.IID{}, m, d, src)
 			}}, source(1)))
 			_, _, err := u.Estimate(dense.Matrix[float64]{}, dense.Matrix[float64]{}, q, q, q)
 			assert.ErrorContains(t, err, "no more")

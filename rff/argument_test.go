@@ -22,7 +22,7 @@ func TestBadArguments(t *testing.T) {
 
 func testBadArguments[T dense.Float](t *testing.T) {
 	src := func() rand.Source { return exprand.NewSource(1) }
-	w, err := orf.IID[T](4, 2, src())
+	w, err := orf.Draw[T](orf.IID{}, 4, 2, src())
 	require.NoError(t, err)
 	fails := func(want string, _ any, err error) {
 		t.Helper()
@@ -66,7 +66,7 @@ func testBadArguments[T dense.Float](t *testing.T) {
 		check(bad)(rff.Taylor[T](2, v))
 	}
 	check("gate is nil, want a projection")(rff.SoftmaxHybrid(w, none, 1))
-	wide, err := orf.IID[T](1, 3, src())
+	wide, err := orf.Draw[T](orf.IID{}, 1, 3, src())
 	require.NoError(t, err)
 	check("gate is 1×3, w is 4×2, want rows of one dimension")(rff.SoftmaxHybrid(w, wide, 1))
 	check("a = 0.125, want a number below 1/8")(rff.GaussianOptimal(w, 1, 0.125))
@@ -87,7 +87,7 @@ func testBadArguments[T dense.Float](t *testing.T) {
 }
 
 func TestParametersOutsideTheRangeOfFloat32(t *testing.T) {
-	w, err := orf.IID[float32](4, 2, exprand.NewSource(1))
+	w, err := orf.Draw[float32](orf.IID{}, 4, 2, exprand.NewSource(1))
 	require.NoError(t, err)
 	_, err = rff.Gaussian(w, 1e-45)
 	assert.EqualError(t, err, "rff: lengthScale = 1e-45 is outside the range of float32")
@@ -96,7 +96,7 @@ func TestParametersOutsideTheRangeOfFloat32(t *testing.T) {
 }
 
 func TestNewPanics(t *testing.T) {
-	w, err := orf.IID[float64](4, 2, exprand.NewSource(1))
+	w, err := orf.Draw[float64](orf.IID{}, 4, 2, exprand.NewSource(1))
 	require.NoError(t, err)
 	same := func(t float64) float64 { return t }
 	assert.PanicsWithValue(t, "rff: New with no f, want at least one function", func() { rff.New(w, nil) })

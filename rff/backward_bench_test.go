@@ -21,9 +21,9 @@ type timing struct {
 
 // timed are the maps of n points of R^d with m frequencies.
 func timed[T dense.Float](b *testing.B, n, d, m int) []timing {
-	w, err := orf.GramSchmidt[T](m, d, exprand.NewSource(1))
+	w, err := orf.Draw[T](orf.GramSchmidt{}, m, d, exprand.NewSource(1))
 	require.NoError(b, err)
-	structured, err := orf.Hadamard[T](m, d, exprand.NewSource(1))
+	structured, err := orf.Draw[T](orf.Hadamard{}, m, d, exprand.NewSource(1))
 	require.NoError(b, err)
 	x, dx := points[T](1, n, d, 0.1), dense.New[T](n, d)
 	var all []timing

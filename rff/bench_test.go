@@ -30,18 +30,18 @@ func BenchmarkTransform(b *testing.B) {
 func benchmarkTransform[T dense.Float](b *testing.B, typ string) {
 	gaussian := func(w orf.Projection[T], _ rand.Source) (rff.Map[T], error) { return rff.Gaussian(w, 1) }
 	for _, p := range []struct {
-		name  string
-		draw  func(m, d int, src rand.Source) (orf.Projection[T], error)
-		sizes []shape
+		name     string
+		ensemble orf.Ensemble
+		sizes    []shape
 	}{
-		{"iid", func(m, d int, src rand.Source) (orf.Projection[T], error) { return orf.IID[T](m, d, src) }, []shape{small, large, broad}},
-		{"orf", func(m, d int, src rand.Source) (orf.Projection[T], error) { return orf.GramSchmidt[T](m, d, src) }, []shape{small, large}},
-		{"hadamard", func(m, d int, src rand.Source) (orf.Projection[T], error) { return orf.Hadamard[T](m, d, src) }, []shape{small, large, broad}},
-		{"givens", func(m, d int, src rand.Source) (orf.Projection[T], error) { return orf.Givens[T](m, d, src) }, []shape{small, large}},
+		{"iid", orf.IID{}, []shape{small, large, broad}},
+		{"orf", orf.GramSchmidt{}, []shape{small, large}},
+		{"hadamard", orf.Hadamard{}, []shape{small, large, broad}},
+		{"givens", orf.Givens{}, []shape{small, large}},
 	} {
 		for _, s := range p.sizes {
 			measure(b, "gaussian", p.name, typ, s, 2, func(m, d int, src rand.Source) (rff.Map[T], error) {
-				w, err := p.draw(m, d, src)
+				w, err := orf.Draw[T](p.ensemble, m, d, src)
 				if err != nil {
 					return nil, err
 				}

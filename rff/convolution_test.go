@@ -66,7 +66,7 @@ func TestConvolutionIsUnbiased(t *testing.T) {
 		var estimates [3][]float64
 		src := exprand.NewSource(7)
 		for range draws {
-			w, err := orf.GramSchmidt[float64](m, patch, src)
+			w, err := orf.Draw[float64](orf.GramSchmidt{}, m, patch, src)
 			require.NoError(t, err)
 			inner, err := rff.Gaussian(w, 2)
 			require.NoError(t, err)
@@ -99,7 +99,7 @@ func TestConvolutionForgetsPlacesInACell(t *testing.T) {
 		return x
 	}
 	x := dense.Of(3, 64, append(append(image(1, 1), image(5, 2)...), image(3, 6)...))
-	w, err := orf.IID[float64](10, 4, exprand.NewSource(3))
+	w, err := orf.Draw[float64](orf.IID{}, 10, 4, exprand.NewSource(3))
 	require.NoError(t, err)
 	inner, err := rff.Gaussian(w, 1)
 	require.NoError(t, err)
@@ -128,7 +128,7 @@ func TestConvolutionErrors(t *testing.T) {
 	p.Pool = -1
 	_, err = rff.Convolution(rff.Map[float64](three), p)
 	assert.EqualError(t, err, "rff: p is out of range: kernels: Patches.Pool = -1, want at least 0")
-	w, err := orf.IID[float64](2, 1, exprand.NewSource(3))
+	w, err := orf.Draw[float64](orf.IID{}, 2, 1, exprand.NewSource(3))
 	require.NoError(t, err)
 	f, err := rff.Convolution(rff.Map[float64](rff.New(w, nil, math.Abs)), kernels.Patches{Height: 2, Width: 2, Size: 1})
 	require.NoError(t, err)

@@ -15,7 +15,7 @@ import (
 )
 
 func TestNewKnowsNoDerivatives(t *testing.T) {
-	w, err := orf.IID[float64](4, 2, exprand.NewSource(1))
+	w, err := orf.Draw[float64](orf.IID{}, 4, 2, exprand.NewSource(1))
 	require.NoError(t, err)
 	const unknown = "rff: a map made by New has no derivatives until WithDerivatives gives them"
 	same, one := func(t float64) float64 { return t }, func(float64) float64 { return 1 }
@@ -39,7 +39,7 @@ func TestNewKnowsNoDerivatives(t *testing.T) {
 }
 
 func TestWithDerivativesPanics(t *testing.T) {
-	w, err := orf.IID[float64](4, 2, exprand.NewSource(1))
+	w, err := orf.Draw[float64](orf.IID{}, 4, 2, exprand.NewSource(1))
 	require.NoError(t, err)
 	f := func(t float64) float64 { return t }
 	h, dh := func([]float64) float64 { return 1 }, func(dst, _ []float64) { clear(dst) }
@@ -56,7 +56,7 @@ func TestWithDerivativesPanics(t *testing.T) {
 // none to learn from; elu has the slope 1 on both sides.
 func TestSubgradients(t *testing.T) {
 	const m, d = 6, 3
-	w, err := orf.IID[float64](m, d, exprand.NewSource(1))
+	w, err := orf.Draw[float64](orf.IID{}, m, d, exprand.NewSource(1))
 	require.NoError(t, err)
 	origin, g := dense.New[float64](1, d), points[float64](2, 1, m, 1)
 	ramp, err := rff.ArcCosine(w, 1)
@@ -86,7 +86,7 @@ func TestSubgradients(t *testing.T) {
 // the gradient through Transform, that through the logarithms is good.
 func TestLogBackwardOfLargeNorms(t *testing.T) {
 	const m, d = 32, 6
-	w, err := orf.IID[float32](m, d, exprand.NewSource(3))
+	w, err := orf.Draw[float32](orf.IID{}, m, d, exprand.NewSource(3))
 	require.NoError(t, err)
 	f, err := rff.SoftmaxPositive(w, 1)
 	require.NoError(t, err)

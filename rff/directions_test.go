@@ -33,11 +33,11 @@ type direction[T dense.Float] struct {
 // interface that knows nothing of transposing.
 func projections[T dense.Float](t testing.TB, m, d int) map[string]orf.Projection[T] {
 	all := map[string]orf.Projection[T]{}
-	for name, draw := range map[string]func(int, int, rand.Source, ...orf.Option) (orf.Projection[T], error){
-		"iid": orf.IID[T], "orthogonal": orf.GramSchmidt[T], "hadamard": orf.Hadamard[T], "givens": orf.Givens[T],
-		"fastfood": orf.Fastfood[T],
+	for name, e := range map[string]orf.Ensemble{
+		"iid": orf.IID{}, "orthogonal": orf.GramSchmidt{}, "hadamard": orf.Hadamard{}, "givens": orf.Givens{},
+		"fastfood": orf.Fastfood{},
 	} {
-		w, err := draw(m, d, exprand.NewSource(5))
+		w, err := orf.Draw[T](e, m, d, exprand.NewSource(5))
 		require.NoError(t, err)
 		all[name] = w
 	}
@@ -68,7 +68,7 @@ func directions[T dense.Float](t testing.TB, m, d int) []direction[T] {
 		return &all[len(all)-1]
 	}
 	src := func() rand.Source { return exprand.NewSource(6) }
-	gate, err := orf.IID[T](gates, d, exprand.NewSource(7))
+	gate, err := orf.Draw[T](orf.IID{}, gates, d, exprand.NewSource(7))
 	require.NoError(t, err)
 	x, y := fitPoints[T](gate)
 	for kind, w := range projections[T](t, m, d) {

@@ -8,6 +8,7 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/limit"
 	"github.com/seed-feabd252/randfeat/internal/parallel"
 	"github.com/seed-feabd252/randfeat/internal/pool"
+	"github.com/seed-feabd252/randfeat/internal/projection"
 	"github.com/seed-feabd252/randfeat/orf"
 )
 
@@ -18,9 +19,9 @@ const blockRows = 64
 // engine computes a map row by row: as the projection hands over tiles, or a
 // block of rows at a time.
 type engine[T dense.Float] struct {
-	w       orf.Projection[T] // nil for a map without frequencies
-	tiler   orf.Tiler[T]      // w, or nil if rows must be whole
-	given   orf.Projection[T] // what the constructor was given: w, if not what w is made of
+	w       orf.Projection[T]   // nil for a map without frequencies
+	tiler   projection.Tiler[T] // w, or nil if rows must be whole
+	given   orf.Projection[T]   // what the constructor was given: w, if not what w is made of
 	in, out int
 	lift    func(to, x []T) // what w is applied to, in R^in as x; nil for x itself
 	lifted  *pool.Of[[]T]   // of blocks of that
@@ -47,7 +48,7 @@ func newEngine[T dense.Float](w orf.Projection[T], per int) (engine[T], error) {
 	}
 	e := explicit[T](d, per*m)
 	e.w, e.given = w, w
-	e.tiler, _ = w.(orf.Tiler[T])
+	e.tiler, _ = w.(projection.Tiler[T])
 	return e, nil
 }
 

@@ -89,7 +89,7 @@ func TestEstimatorsOfSketches(t *testing.T) {
 		assert.Equal(t, rff.Estimator{Form: rff.FormTensorSketch, Polynomial: k}, tensor.Estimator())
 	}
 
-	w, err := orf.IID[float64](3, 2, repeated())
+	w, err := orf.Draw[float64](orf.IID{}, 3, 2, repeated())
 	require.NoError(t, err)
 	own, err := rff.PolynomialOf(kernels.Polynomial{Degree: 1}, w)
 	require.NoError(t, err)
@@ -121,7 +121,7 @@ func TestForms(t *testing.T) {
 }
 
 func TestProjectionIsTheOneGiven(t *testing.T) {
-	w, err := orf.Hadamard[float64](6, 4, exprand.NewSource(1))
+	w, err := orf.Draw[float64](orf.Hadamard{}, 6, 4, exprand.NewSource(1))
 	require.NoError(t, err)
 	x, y := fitPoints[float64](w)
 	same := func(f estimating, err error) {

@@ -17,7 +17,7 @@ import (
 // Orthogonal random Fourier features of the Gaussian kernel.
 func ExampleGaussian() {
 	src := exprand.NewSource(1)
-	w, err := orf.GramSchmidt[float64](20000, 2, src)
+	w, err := orf.Draw[float64](orf.GramSchmidt{}, 20000, 2, src)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -37,7 +37,7 @@ func ExampleGaussian() {
 
 // Features that underflow have ordinary logarithms.
 func ExampleSoftmaxPositive() {
-	w, err := orf.GramSchmidt[float32](256, 8, exprand.NewSource(1))
+	w, err := orf.Draw[float32](orf.GramSchmidt{}, 256, 8, exprand.NewSource(1))
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -56,7 +56,7 @@ func ExampleSoftmaxPositive() {
 // Queries and keys that are spread along different axes have a map each.
 func ExampleSADERF() {
 	src := exprand.NewSource(1)
-	w, err := orf.GramSchmidt[float64](20000, 2, src)
+	w, err := orf.Draw[float64](orf.GramSchmidt{}, 20000, 2, src)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -80,11 +80,11 @@ func ExampleSADERF() {
 // ones, as hyperbolic ones.
 func ExampleSoftmaxHybrid() {
 	src := exprand.NewSource(1)
-	w, err := orf.GramSchmidt[float64](4, 3, src)
+	w, err := orf.Draw[float64](orf.GramSchmidt{}, 4, 3, src)
 	if err != nil {
 		log.Fatal(err)
 	}
-	gate, err := orf.IID[float64](8, 3, src)
+	gate, err := orf.Draw[float64](orf.IID{}, 8, 3, src)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -105,7 +105,7 @@ func ExampleSoftmaxHybrid() {
 
 // No estimate by positive features is negative, however small the kernel is.
 func ExampleGaussianPositive() {
-	w, err := orf.GramSchmidt[float64](32, 2, exprand.NewSource(1))
+	w, err := orf.Draw[float64](orf.GramSchmidt{}, 32, 2, exprand.NewSource(1))
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -122,7 +122,7 @@ func ExampleGaussianPositive() {
 
 // A map of one's own: features |wᵀx|, whose kernel is 2/π·‖x‖‖y‖ for x ⊥ y.
 func ExampleNew() {
-	w, err := orf.IID[float64](50000, 2, exprand.NewSource(1))
+	w, err := orf.Draw[float64](orf.IID{}, 50000, 2, exprand.NewSource(1))
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -135,7 +135,7 @@ func ExampleNew() {
 
 // Naming the kernel that a map of one's own estimates.
 func ExampleFeatures_Estimating() {
-	w, err := orf.IID[float64](100, 3, exprand.NewSource(1))
+	w, err := orf.Draw[float64](orf.IID{}, 100, 3, exprand.NewSource(1))
 	if err != nil {
 		log.Fatal(err)
 	}

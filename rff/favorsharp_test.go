@@ -27,7 +27,7 @@ func sharp[T dense.Float]() map[string]func(w orf.Projection[T], x, y dense.Matr
 
 // iidOf returns m independent frequencies of R^d.
 func iidOf[T dense.Float](t testing.TB, m, d int) orf.Projection[T] {
-	w, err := orf.IID[T](m, d, exprand.NewSource(5))
+	w, err := orf.Draw[T](orf.IID{}, m, d, exprand.NewSource(5))
 	require.NoError(t, err)
 	return w
 }

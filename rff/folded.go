@@ -29,12 +29,12 @@ const foldedRows = 1 << 14
 // would be lost, and where a column of P is so large or small that products of it and
 // frequencies might leave the range of T.
 func (m *image[T]) fold(p *mat.Dense) *folded[T] {
-	w, ok := m.inner.w.(orf.Drawn[T])
+	w, ok := m.inner.w.(interface{ Ensemble() orf.Ensemble })
 	if !ok {
 		return nil
 	}
-	switch w.Ensemble().Kind {
-	case orf.HadamardProduct, orf.GivensProduct, orf.FastfoodProduct:
+	switch w.Ensemble().(type) {
+	case orf.Hadamard, orf.Givens, orf.Fastfood:
 		return nil
 	}
 	const limit = 1 << 60
@@ -48,7 +48,7 @@ func (m *image[T]) fold(p *mat.Dense) *folded[T] {
 			return nil
 		}
 	}
-	wp := dense.ToMat(w.Frequencies())
+	wp := dense.ToMat(m.inner.w.Frequencies())
 	if m.factors != nil {
 		wp.Apply(func(_, j int, v float64) float64 { return v * p.At(j, j) }, wp)
 	} else {

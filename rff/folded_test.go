@@ -28,7 +28,7 @@ func TestFoldedFrequenciesAreTheFormula(t *testing.T) {
 
 func testFolded[T dense.Float](t *testing.T) {
 	const m, d, n, scale = 7, 3, foldedRows + 70, 1.5
-	w, err := orf.GramSchmidt[T](m, d, rand.NewPCG(1, 2))
+	w, err := orf.Draw[T](orf.GramSchmidt{}, m, d, rand.NewPCG(1, 2))
 	require.NoError(t, err)
 	x, y := uniform[T](n, d), uniform[T](50, d)
 	for i := range n {
@@ -104,7 +104,7 @@ func TestWhatIsFolded(t *testing.T) {
 		require.NoError(t, err)
 		return w
 	}
-	iid := must(orf.IID[float32](m, d, src))
+	iid := must(orf.Draw[float32](orf.IID{}, m, d, src))
 	for name, fit := range sharpened[float32]() {
 		for kind, c := range map[string]struct {
 			w      orf.Projection[float32]
@@ -112,12 +112,12 @@ func TestWhatIsFolded(t *testing.T) {
 			folded bool
 		}{
 			"iid":          {iid, x, y, true},
-			"Gram–Schmidt": {must(orf.GramSchmidt[float32](m, d, src)), x, y, true},
-			"Sobol":        {must(orf.Sobol[float32](m, d, src)), x, y, true},
+			"Gram–Schmidt": {must(orf.Draw[float32](orf.GramSchmidt{}, m, d, src)), x, y, true},
+			"Sobol":        {must(orf.Draw[float32](orf.Sobol{}, m, d, src)), x, y, true},
 			"given":        {must(orf.Of(iid.Frequencies())), x, y, true},
-			"Hadamard":     {must(orf.Hadamard[float32](m, d, src)), x, y, false},
-			"Givens":       {must(orf.Givens[float32](m, d, src)), x, y, false},
-			"Fastfood":     {must(orf.Fastfood[float32](m, d, src)), x, y, false},
+			"Hadamard":     {must(orf.Draw[float32](orf.Hadamard{}, m, d, src)), x, y, false},
+			"Givens":       {must(orf.Draw[float32](orf.Givens{}, m, d, src)), x, y, false},
+			"Fastfood":     {must(orf.Draw[float32](orf.Fastfood{}, m, d, src)), x, y, false},
 			"undrawn":      {undrawn{iid}, x, y, false},
 			"out of range": {iid, large, small, false},
 		} {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/pool"
+	"github.com/seed-feabd252/randfeat/internal/projection"
 	"github.com/seed-feabd252/randfeat/orf"
 )
 
@@ -37,7 +38,7 @@ func (s *fourierSketch[T]) projection() (orf.Transposer[T], error) {
 	if err != nil {
 		return nil, err
 	}
-	return orf.Transposable(w), nil
+	return projection.Transposed(w), nil
 }
 
 // matrixAtMost bounds the memory of matrices, where m has large prime factors.

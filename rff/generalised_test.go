@@ -32,7 +32,7 @@ func TestGeneralisedIsTheGeneralScheme(t *testing.T) {
 }
 
 func testGeneralisedIsTheGeneralScheme[T dense.Float](t *testing.T) {
-	w, err := orf.IID[T](9, 4, exprand.NewSource(4))
+	w, err := orf.Draw[T](orf.IID{}, 9, 4, exprand.NewSource(4))
 	require.NoError(t, err)
 	x := points[T](5, 66, 4, 0.5)
 	for k, f := range nonlinearities {
@@ -54,7 +54,7 @@ func testGeneralisedIsTheGeneralScheme[T dense.Float](t *testing.T) {
 // of their logarithm times themselves.
 func TestGeneralisedGradients(t *testing.T) {
 	const n, m, d = 20, 11, 4
-	w, err := orf.IID[float64](m, d, exprand.NewSource(4))
+	w, err := orf.Draw[float64](orf.IID{}, m, d, exprand.NewSource(4))
 	require.NoError(t, err)
 	x, dphi := points[float64](5, n, d, 0.5), points[float64](6, n, m, 1)
 	clear(x.Row(3))
@@ -122,7 +122,7 @@ func TestGeneralisedDoesNotHideNaNAndInf(t *testing.T) {
 }
 
 func TestBadGeneralised(t *testing.T) {
-	w, err := orf.IID[float32](4, 2, exprand.NewSource(1))
+	w, err := orf.Draw[float32](orf.IID{}, 4, 2, exprand.NewSource(1))
 	require.NoError(t, err)
 	_, err = rff.Generalised[float32](nil, kernels.Generalised{})
 	assert.EqualError(t, err, "rff: w is nil, want a projection")

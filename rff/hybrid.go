@@ -7,6 +7,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/limit"
+	"github.com/seed-feabd252/randfeat/internal/projection"
 	"github.com/seed-feabd252/randfeat/internal/vecmath"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/orf"
@@ -64,9 +65,13 @@ func SoftmaxHybrid[T dense.Float](w, gate orf.Projection[T], scale float64) (*Fe
 		return nil, err
 	}
 	e := explicit[T](d, 4*m*(n+1))
-	e.w, e.given = &gated[T]{Transposer: orf.Transposable(w), gate: gate, m: m, n: n}, w
+	e.w, e.given = &gated[T]{Transposer: projection.Transposed(w), gate: gate, m: m, n: n}, w
 	estimator := Estimator{Form: FormSoftmaxHybrid, Scale: scale, Gates: n}
-	if drawn, ok := gate.(orf.Drawn[T]); !ok || drawn.Ensemble().Kind != orf.Independent {
+	drawn, ok := gate.(interface{ Ensemble() orf.Ensemble })
+	if ok {
+		_, ok = drawn.Ensemble().(orf.IID)
+	}
+	if !ok {
 		estimator = Estimator{} // the law is that of independent signs
 	}
 	half := func(negative T) *Features[T] {

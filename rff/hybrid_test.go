@@ -19,9 +19,9 @@ func testHybridIsTheMixture[T dense.Float](t *testing.T) {
 	const d = 5
 	for _, size := range [][2]int{{1, 1}, {1, 7}, {9, 1}, {6, 4}, {40, 2}} {
 		m, n := size[0], size[1]
-		w, err := orf.GramSchmidt[T](m, d, exprand.NewSource(1))
+		w, err := orf.Draw[T](orf.GramSchmidt{}, m, d, exprand.NewSource(1))
 		require.NoError(t, err)
-		gate, err := orf.IID[T](n, d, exprand.NewSource(2))
+		gate, err := orf.Draw[T](orf.IID{}, n, d, exprand.NewSource(2))
 		require.NoError(t, err)
 		hybrid, err := rff.SoftmaxHybrid(w, gate, scaleOf)
 		require.NoError(t, err)
@@ -60,9 +60,9 @@ func TestHybridIsTheMixtureOfItsParts(t *testing.T) {
 
 // The gate chooses the part that has no error.
 func TestHybridIsExactAtEqualAndOppositePoints(t *testing.T) {
-	w, err := orf.IID[float64](4, 5, exprand.NewSource(1))
+	w, err := orf.Draw[float64](orf.IID{}, 4, 5, exprand.NewSource(1))
 	require.NoError(t, err)
-	gate, err := orf.IID[float64](3, 5, exprand.NewSource(2))
+	gate, err := orf.Draw[float64](orf.IID{}, 3, 5, exprand.NewSource(2))
 	require.NoError(t, err)
 	f, err := rff.SoftmaxHybrid(w, gate, scaleOf)
 	require.NoError(t, err)
@@ -80,9 +80,9 @@ func TestHybridIsExactAtEqualAndOppositePoints(t *testing.T) {
 // Both sides of a pair name the kernel that it is said to estimate, and no law is known of
 // its error where that is another.
 func TestEstimatingAPair(t *testing.T) {
-	w, err := orf.IID[float64](6, 3, exprand.NewSource(1))
+	w, err := orf.Draw[float64](orf.IID{}, 6, 3, exprand.NewSource(1))
 	require.NoError(t, err)
-	gate, err := orf.IID[float64](2, 3, exprand.NewSource(2))
+	gate, err := orf.Draw[float64](orf.IID{}, 2, 3, exprand.NewSource(2))
 	require.NoError(t, err)
 	f, err := rff.SoftmaxHybrid(w, gate, 1)
 	require.NoError(t, err)

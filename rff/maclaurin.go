@@ -11,6 +11,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/limit"
+	"github.com/seed-feabd252/randfeat/internal/projection"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/orf"
 )
@@ -92,7 +93,7 @@ func Maclaurin[T dense.Float](m, d int, k kernels.Maclaurin, degrees []float64, 
 		if err != nil {
 			return nil, err
 		}
-		f.factors = append(f.factors, orf.Transposable(w))
+		f.factors = append(f.factors, projection.Transposed(w))
 	}
 	return f, nil
 }

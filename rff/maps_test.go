@@ -60,7 +60,7 @@ func fitPoints[T dense.Float](w orf.Projection[T]) (x, y dense.Matrix[T]) {
 func randomMaps[T dense.Float]() []randomMap[T] {
 	on := func(f func(w orf.Projection[T], src rand.Source) (rff.Map[T], error)) func(int, int, rand.Source) (rff.Map[T], error) {
 		return func(m, d int, src rand.Source) (rff.Map[T], error) {
-			w, err := orf.IID[T](m, d, src)
+			w, err := orf.Draw[T](orf.IID{}, m, d, src)
 			if err != nil {
 				return nil, err
 			}
@@ -112,11 +112,11 @@ func randomMaps[T dense.Float]() []randomMap[T] {
 			return rff.SDERF(w, x, y, scaleOf)
 		})},
 		{"softmax hybrid", kernels.Softmax{Scale: scaleOf}, 4 * (gates + 1), func(m, d int, src rand.Source) (rff.Map[T], error) {
-			w, err := orf.IID[T](m, d, src)
+			w, err := orf.Draw[T](orf.IID{}, m, d, src)
 			if err != nil {
 				return nil, err
 			}
-			gate, err := orf.IID[T](gates, d, src)
+			gate, err := orf.Draw[T](orf.IID{}, gates, d, src)
 			if err != nil {
 				return nil, err
 			}
@@ -147,12 +147,12 @@ func allMaps[T dense.Float](t testing.TB, d int) map[string]rff.Map[T] {
 		require.NoError(t, err)
 		maps[r.name] = f
 	}
-	w, err := orf.IID[T](20, d, exprand.NewSource(5))
+	w, err := orf.Draw[T](orf.IID{}, 20, d, exprand.NewSource(5))
 	require.NoError(t, err)
 	maps["new"] = rff.New(w, func(x []T) T { return 1 + x[0]*x[0] },
 		func(t T) T { return T(math.Cos(float64(t))) }, func(t T) T { return t * t })
 	// Those above change frequencies, these the points.
-	structured, err := orf.Hadamard[T](20, d, exprand.NewSource(5))
+	structured, err := orf.Draw[T](orf.Hadamard{}, 20, d, exprand.NewSource(5))
 	require.NoError(t, err)
 	x, y := fitPoints[T](structured)
 	balanced, err := rff.SADERF(structured, x, y, scaleOf)
@@ -290,7 +290,7 @@ func testKernelsAndDimensions[T dense.Float](t *testing.T) {
 		assert.Equal(t, 3, in, name)
 		assert.Equal(t, out, got, name)
 	}
-	w, err := orf.IID[T](4, 2, exprand.NewSource(1))
+	w, err := orf.Draw[T](orf.IID{}, 4, 2, exprand.NewSource(1))
 	require.NoError(t, err)
 	f := rff.New(w, nil, func(t T) T { return t })
 	assert.Nil(t, f.Kernel())
@@ -299,7 +299,7 @@ func testKernelsAndDimensions[T dense.Float](t *testing.T) {
 }
 
 func TestString(t *testing.T) {
-	w, err := orf.IID[float64](4, 2, exprand.NewSource(1))
+	w, err := orf.Draw[float64](orf.IID{}, 4, 2, exprand.NewSource(1))
 	require.NoError(t, err)
 	g, err := rff.Gaussian(w, 0.5)
 	require.NoError(t, err)

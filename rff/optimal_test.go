@@ -51,7 +51,7 @@ func TestOptimalAOverPairs(t *testing.T) {
 }
 
 func TestSoftmaxOptimalWithoutDampingIsPositive(t *testing.T) {
-	w, err := orf.GramSchmidt[float64](9, 4, exprand.NewSource(1))
+	w, err := orf.Draw[float64](orf.GramSchmidt{}, 9, 4, exprand.NewSource(1))
 	require.NoError(t, err)
 	optimal, err := rff.SoftmaxOptimal(w, 0.5, 0)
 	require.NoError(t, err)
@@ -63,7 +63,7 @@ func TestSoftmaxOptimalWithoutDampingIsPositive(t *testing.T) {
 }
 
 func TestSoftmaxOptimalErrors(t *testing.T) {
-	w, err := orf.IID[float32](3, 2, exprand.NewSource(1))
+	w, err := orf.Draw[float32](orf.IID{}, 3, 2, exprand.NewSource(1))
 	require.NoError(t, err)
 	for _, c := range []struct {
 		scale, a float64

@@ -208,7 +208,7 @@ func (s separate) CanBackward() error { return s.back.CanBackward() }
 func TestComposeKeepsWhatAMapCanDo(t *testing.T) {
 	first, err := rff.NewAffine(points[float64](1, 3, 2, 1), nil)
 	require.NoError(t, err)
-	w, err := orf.IID[float64](5, 3, exprand.NewSource(1))
+	w, err := orf.Draw[float64](orf.IID{}, 5, 3, exprand.NewSource(1))
 	require.NoError(t, err)
 	positive, err := rff.SoftmaxPositive(w, 1)
 	require.NoError(t, err)
@@ -250,7 +250,7 @@ func TestComposeErrors(t *testing.T) {
 	_, err = rff.Compose(first, rff.Map[float64](four))
 	assert.EqualError(t, err, "rff: then is a map of R^4, want R^3, where first leads")
 
-	w, err := orf.IID[float64](5, 3, exprand.NewSource(1))
+	w, err := orf.Draw[float64](orf.IID{}, 5, 3, exprand.NewSource(1))
 	require.NoError(t, err)
 	f, err := rff.Compose(first, rff.Map[float64](rff.New(w, nil, math.Abs)))
 	require.NoError(t, err)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/limit"
+	"github.com/seed-feabd252/randfeat/internal/projection"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/orf"
 )
@@ -136,7 +137,7 @@ func polynomial[T dense.Float](name string, d, m, parts int, k kernels.Polynomia
 		f.gains[j] = factor
 	}
 	for _, p := range w {
-		f.factors = append(f.factors, orf.Transposable(p))
+		f.factors = append(f.factors, projection.Transposed(p))
 	}
 	return f, nil
 }

@@ -58,7 +58,7 @@ func testLogTransformOfLargeNorms[T dense.Float](t *testing.T) {
 			row[j] *= T(30 / math.Sqrt(norm))
 		}
 	}
-	w, err := orf.IID[T](m, d, exprand.NewSource(3))
+	w, err := orf.Draw[T](orf.IID{}, m, d, exprand.NewSource(3))
 	require.NoError(t, err)
 	positive, err := rff.SoftmaxPositive(w, 1)
 	require.NoError(t, err)
@@ -95,7 +95,7 @@ func TestGeneralSchemeEqualsTheNamedMaps(t *testing.T) {
 }
 
 func testGeneralSchemeEqualsTheNamedMaps[T dense.Float](t *testing.T) {
-	w, err := orf.IID[T](9, 4, exprand.NewSource(4))
+	w, err := orf.Draw[T](orf.IID{}, 9, 4, exprand.NewSource(4))
 	require.NoError(t, err)
 	f := func(g func(float64) float64) func(T) T { return func(t T) T { return T(g(float64(t))) } }
 	h := func(sign float64) func([]T) T {

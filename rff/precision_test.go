@@ -99,7 +99,7 @@ func frequenciesOf(t *testing.T, k kernels.Kernel, m, d int, seed uint64) (w den
 		set(func() float64 { return 1 / lengthScale })
 		return w, gains
 	}
-	p, err := orf.IID[float64](m, d, src)
+	p, err := orf.Draw[float64](orf.IID{}, m, d, src)
 	require.NoError(t, err)
 	switch k := k.(type) {
 	case kernels.Gaussian:

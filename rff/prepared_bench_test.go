@@ -23,7 +23,7 @@ func BenchmarkPrepared(b *testing.B) {
 func benchmarkPrepared[T dense.Float](b *testing.B) {
 	const n, d, r, m = 10000, 128, 64, 512
 	gaussian := func(d int) rff.Map[T] {
-		w, err := orf.GramSchmidt[T](m, d, exprand.NewSource(1))
+		w, err := orf.Draw[T](orf.GramSchmidt{}, m, d, exprand.NewSource(1))
 		require.NoError(b, err)
 		f, err := rff.Gaussian(w, 1)
 		require.NoError(b, err)
@@ -54,7 +54,7 @@ func benchmarkConvolution[T dense.Float](b *testing.B) {
 		{Height: 32, Width: 32, Channels: 3, Size: 6, Stride: 2, Pool: 7},
 	} {
 		image, patch := p.Dims()
-		w, err := orf.GramSchmidt[T](m, patch, exprand.NewSource(1))
+		w, err := orf.Draw[T](orf.GramSchmidt{}, m, patch, exprand.NewSource(1))
 		require.NoError(b, err)
 		inner, err := rff.Gaussian(w, 1)
 		require.NoError(b, err)

@@ -4,6 +4,7 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/parallel"
 	"github.com/seed-feabd252/randfeat/internal/pool"
+	"github.com/seed-feabd252/randfeat/internal/projection"
 	"github.com/seed-feabd252/randfeat/internal/vecmath"
 	"github.com/seed-feabd252/randfeat/orf"
 )
@@ -47,14 +48,14 @@ func rowwise[T dense.Float](e engine[T], row func(dx, x, g []T)) *pullback[T] {
 // differentiated, with a workspace of width columns.
 func throughZ[T dense.Float](e engine[T], width int, slope func(z, x, g []T) (a, b T), finish func(dx, x, z []T, a, b T)) *pullback[T] {
 	return &pullback[T]{
-		engine: e, transposer: orf.Transposable(e.w),
+		engine: e, transposer: projection.Transposed(e.w),
 		slope: slope, width: width, projects: true, finish: finish,
 	}
 }
 
 // straight returns the pullback of a map that applies W to g itself.
 func straight[T dense.Float](e engine[T], slope func(z, x, g []T) (a, b T), finish func(dx, x, z []T, a, b T)) *pullback[T] {
-	return &pullback[T]{engine: e, transposer: orf.Transposable(e.w), slope: slope, finish: finish}
+	return &pullback[T]{engine: e, transposer: projection.Transposed(e.w), slope: slope, finish: finish}
 }
 
 // scaled finishes the gradient of a map without h.
@@ -73,7 +74,7 @@ func (p *pullback[T]) run(name string, dst, x, g dense.Matrix[T]) dense.Matrix[T
 	dst = dense.Ensure(dst, x.Rows, p.in)
 	t := p.passes.Get()
 	*t = pullbackPass[T]{pullback: p, dst: dst, x: x, g: g}
-	tiler, ok := p.transposer.(orf.TransposedTiler[T])
+	tiler, ok := p.transposer.(projection.TransposedTiler[T])
 	if ok && p.width == 0 {
 		tiler.ProjectTransposedTiles(dst, g, t)
 	} else {

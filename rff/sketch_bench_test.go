@@ -28,7 +28,7 @@ func benchmarkSketches[T dense.Float](b *testing.B, typ string) {
 		measure(b, fmt.Sprintf("polynomial%d", degree), "hadamard", typ, small, 1, func(m, d int, src rand.Source) (rff.Map[T], error) {
 			var w []orf.Projection[T]
 			for range degree {
-				p, err := orf.Hadamard[T](m, d, src)
+				p, err := orf.Draw[T](orf.Hadamard{}, m, d, src)
 				require.NoError(b, err)
 				w = append(w, p)
 			}
@@ -47,7 +47,7 @@ func benchmarkSketches[T dense.Float](b *testing.B, typ string) {
 		f    kernels.Nonlinearity
 	}{{"relu", kernels.ReLU}, {"square", kernels.Square}, {"exponential", kernels.Exponential}} {
 		measure(b, "generalised-"+f.name, "iid", typ, small, 1, func(m, d int, src rand.Source) (rff.Map[T], error) {
-			w, err := orf.IID[T](m, d, src)
+			w, err := orf.Draw[T](orf.IID{}, m, d, src)
 			require.NoError(b, err)
 			return rff.Generalised(w, kernels.Generalised{F: f.f})
 		})

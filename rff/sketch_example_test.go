@@ -34,7 +34,7 @@ func ExamplePolynomialSketch() {
 func ExamplePolynomialOf() {
 	var w []orf.Projection[float64]
 	for seed := range uint64(2) {
-		p, err := orf.Hadamard[float64](32, 16, exprand.NewSource(seed))
+		p, err := orf.Draw[float64](orf.Hadamard{}, 32, 16, exprand.NewSource(seed))
 		if err != nil {
 			log.Fatal(err)
 		}
@@ -78,7 +78,7 @@ func ExampleMaclaurin() {
 
 // Rectified linear features of attention, whose kernel is known.
 func ExampleGeneralised() {
-	w, err := orf.GramSchmidt[float64](20000, 2, exprand.NewSource(1))
+	w, err := orf.Draw[float64](orf.GramSchmidt{}, 20000, 2, exprand.NewSource(1))
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -235,20 +235,14 @@ func TestSketchesInFloat32AgreeWithFloat64(t *testing.T) {
 func TestPolynomialOfProjections(t *testing.T) {
 	const m, d, degree = 8, 4, 2
 	k := kernels.Polynomial{Degree: degree, Offset: 0.5}
-	for name, draw := range map[string]orf.Constructor[float64]{
-		"iid": func(m, d int, src rand.Source) (orf.Projection[float64], error) { return orf.IID[float64](m, d, src) },
-		"orf": func(m, d int, src rand.Source) (orf.Projection[float64], error) {
-			return orf.GramSchmidt[float64](m, d, src)
-		},
-		"hadamard": func(m, d int, src rand.Source) (orf.Projection[float64], error) {
-			return orf.Hadamard[float64](m, d, src)
-		},
+	for name, e := range map[string]orf.Ensemble{
+		"iid": orf.IID{}, "orf": orf.GramSchmidt{}, "hadamard": orf.Hadamard{},
 	} {
 		src := exprand.NewSource(21)
 		estimates := sample(t, pairs, func() (rff.Map[float64], error) {
 			var w []orf.Projection[float64]
 			for range degree {
-				p, err := draw(m, d+1, src)
+				p, err := orf.Draw[float64](e, m, d+1, src)
 				require.NoError(t, err)
 				w = append(w, p)
 			}
@@ -266,7 +260,7 @@ func TestSharedFactorsAreCaught(t *testing.T) {
 	k := kernels.Polynomial{Degree: 2}
 	src := exprand.NewSource(22)
 	estimates := sample(t, pairs, func() (rff.Map[float64], error) {
-		w, err := orf.IID[float64](8, pairs.Cols, src)
+		w, err := orf.Draw[float64](orf.IID{}, 8, pairs.Cols, src)
 		require.NoError(t, err)
 		return rff.PolynomialOf(k, w, w)
 	})
@@ -331,11 +325,11 @@ func testBadSketches[T dense.Float](t *testing.T) {
 	check("d = 0, want at least 1")(rff.TensorSketch[T](2, 0, k, src))
 	check("src is nil")(rff.TensorSketch[T](2, 2, k, nil))
 
-	w, err := orf.IID[T](4, 3, src)
+	w, err := orf.Draw[T](orf.IID{}, 4, 3, src)
 	require.NoError(t, err)
-	other, err := orf.IID[T](4, 2, src)
+	other, err := orf.Draw[T](orf.IID{}, 4, 2, src)
 	require.NoError(t, err)
-	narrow, err := orf.IID[T](4, 1, src)
+	narrow, err := orf.Draw[T](orf.IID{}, 4, 1, src)
 	require.NoError(t, err)
 	check("1 projections w, want 2 for " + k.String())(rff.PolynomialOf(k, w))
 	check("w[1] is nil, want a projection")(rff.PolynomialOf(k, w, nil))

@@ -168,7 +168,7 @@ func TestPlantedFaultsAreCaught(t *testing.T) {
 	t.Run("fixed lengths", func(t *testing.T) {
 		src := exprand.NewSource(2)
 		estimates := sample(t, opposite, func() (rff.Map[float64], error) {
-			w, err := orf.IID[float64](frequencies, 4, src, orf.FixedLength())
+			w, err := orf.Draw[float64](orf.IID{FixedLength: true}, frequencies, 4, src)
 			require.NoError(t, err)
 			return rff.Gaussian(w, 1.5)
 		})
@@ -178,7 +178,7 @@ func TestPlantedFaultsAreCaught(t *testing.T) {
 	t.Run("one phase for all frequencies", func(t *testing.T) {
 		src := exprand.NewSource(3)
 		estimates := sample(t, pairs, func() (rff.Map[float64], error) {
-			w, err := orf.IID[float64](frequencies, 4, src)
+			w, err := orf.Draw[float64](orf.IID{}, frequencies, 4, src)
 			require.NoError(t, err)
 			phase := 2 * math.Pi * rand.New(src).Float64()
 			return rff.New(w, nil, func(t float64) float64 { return math.Sqrt2 * math.Cos(t+phase) }), nil
@@ -205,7 +205,7 @@ func (f raised) Transform(dst, x dense.Matrix[float64]) dense.Matrix[float64] {
 }
 
 func iid[M rff.Map[float64]](t *testing.T, m, d int, src rand.Source, make func(orf.Projection[float64], float64) (M, error)) (M, error) {
-	w, err := orf.IID[float64](m, d, src)
+	w, err := orf.Draw[float64](orf.IID{}, m, d, src)
 	require.NoError(t, err)
 	return make(w, 1)
 }

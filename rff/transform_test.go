@@ -100,7 +100,7 @@ func testNaNAndInfAreNotHidden[T dense.Float](t *testing.T) {
 func TestFlatFunctionsDoNotHideInfinity(t *testing.T) {
 	x := dense.Of(2, 1, []float64{math.Inf(1), math.Inf(-1)})
 	for seed := range uint64(6) {
-		w, err := orf.IID[float64](1, 1, exprand.NewSource(seed))
+		w, err := orf.Draw[float64](orf.IID{}, 1, 1, exprand.NewSource(seed))
 		require.NoError(t, err)
 		angular, err := rff.Angular(w)
 		require.NoError(t, err)
@@ -121,7 +121,7 @@ func TestFlatFunctionsDoNotHideInfinity(t *testing.T) {
 }
 
 func TestZeroVector(t *testing.T) {
-	w, err := orf.IID[float64](5, 3, exprand.NewSource(1))
+	w, err := orf.Draw[float64](orf.IID{}, 5, 3, exprand.NewSource(1))
 	require.NoError(t, err)
 	x := dense.New[float64](1, 3)
 	angular, err := rff.Angular(w)

@@ -16,7 +16,7 @@ import (
 // What is made of a map that is Paired is Paired: its estimate is that of the pair.
 func TestMapsOfPairedMaps(t *testing.T) {
 	const d = 4
-	w, err := orf.IID[float64](30, d, exprand.NewSource(1))
+	w, err := orf.Draw[float64](orf.IID{}, 30, d, exprand.NewSource(1))
 	require.NoError(t, err)
 	x, y := points[float64](2, 9, d, 1), points[float64](3, 9, d, 0.2)
 	pair, err := rff.SADERF(w, x, y, 1)

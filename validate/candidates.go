@@ -23,7 +23,7 @@ func SoftmaxCandidates[T dense.Float](scale float64) []Candidate[T] {
 		fitted("ADERF", rff.ADERF[T], scale),
 		mapping[T]{"SoftmaxHybrid", func(w orf.Projection[T], _, _ dense.Matrix[T], src rand.Source) (rff.Map[T], error) {
 			_, d := w.Dims()
-			gate, err := orf.IID[T](8, d, src)
+			gate, err := orf.Draw[T](orf.IID{}, 8, d, src)
 			if err != nil {
 				return nil, err
 			}
@@ -78,12 +78,11 @@ func fitted[T dense.Float, M rff.Map[T]](name string, f func(w orf.Projection[T]
 // candidates returns all pairs of a map and a kind of frequencies. Quasi-Monte-Carlo
 // points, which help in few dimensions only and have no law, are not among them.
 func candidates[T dense.Float](maps ...mapping[T]) []Candidate[T] {
-	type constructor = func(m, d int, src rand.Source, opts ...orf.Option) (orf.Projection[T], error)
 	var all []Candidate[T]
 	for _, f := range maps {
-		over := func(frequencies constructor) func(m int, x, y dense.Matrix[T], src rand.Source) (rff.Map[T], error) {
+		over := func(e orf.Ensemble) func(m int, x, y dense.Matrix[T], src rand.Source) (rff.Map[T], error) {
 			return func(m int, x, y dense.Matrix[T], src rand.Source) (rff.Map[T], error) {
-				w, err := frequencies(m, x.Cols, src)
+				w, err := orf.Draw[T](e, m, x.Cols, src)
 				if err != nil {
 					return nil, err
 				}
@@ -91,12 +90,12 @@ func candidates[T dense.Float](maps ...mapping[T]) []Candidate[T] {
 			}
 		}
 		for _, p := range []struct {
-			name string
-			draw constructor
+			name     string
+			ensemble orf.Ensemble
 		}{
-			{"iid", orf.IID[T]}, {"Gram–Schmidt", orf.GramSchmidt[T]}, {"simplex", orf.Simplex[T]}, {"Hadamard", orf.Hadamard[T]},
+			{"iid", orf.IID{}}, {"Gram–Schmidt", orf.GramSchmidt{}}, {"simplex", orf.Simplex{}}, {"Hadamard", orf.Hadamard{}},
 		} {
-			all = append(all, Candidate[T]{Name: f.name + " " + p.name, Draw: over(p.draw), Control: over(orf.IID[T])})
+			all = append(all, Candidate[T]{Name: f.name + " " + p.name, Draw: over(p.ensemble), Control: over(orf.IID{})})
 		}
 	}
 	return all

@@ -135,7 +135,7 @@ func TestChooseMeasuresWhatTheoryHas(t *testing.T) {
 	t.Parallel()
 	x, y := samples(40, 4)
 	hidden := func(m int, x, y dense.Matrix[float64], src rand.Source) (rff.Map[float64], error) {
-		w, err := orf.IID[float64](m, x.Cols, src)
+		w, err := orf.Draw[float64](orf.IID{}, m, x.Cols, src)
 		if err != nil {
 			return nil, err
 		}
@@ -248,14 +248,14 @@ func TestChooseRejects(t *testing.T) {
 		return nil, nil
 	}))
 	assert.Equal(t, "validate: candidate own: the mean squared error is NaN: features, or the kernel, are NaN or infinite at a pair", reason(func(m int, src rand.Source) (rff.Map[float64], error) {
-		w, err := orf.IID[float64](m, 4, src)
+		w, err := orf.Draw[float64](orf.IID{}, m, 4, src)
 		if err != nil {
 			return nil, err
 		}
 		return rff.New(w, nil, math.Log).Estimating(kernels.DotProduct{}), nil
 	}))
 	assert.Equal(t, "validate: candidate own: 8 frequencies make 128 features, the budget is 16", reason(func(m int, src rand.Source) (rff.Map[float64], error) {
-		w, err := orf.IID[float64](m*m, 4, src)
+		w, err := orf.Draw[float64](orf.IID{}, m*m, 4, src)
 		if err != nil {
 			return nil, err
 		}

@@ -75,7 +75,7 @@ func ExampleLinear() {
 }
 
 func ExampleOrthogonal() {
-	w, err := orf.GramSchmidt[float64](16, 16, exprand.NewSource(1))
+	w, err := orf.Draw[float64](orf.GramSchmidt{}, 16, 16, exprand.NewSource(1))
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -98,9 +98,9 @@ func ExampleCompare() {
 	for i := range x.Data {
 		x.Data[i], y.Data[i] = rng.NormFloat64()/4, rng.NormFloat64()/4
 	}
-	positive := func(constructor func(m, d int, src rand.Source, opts ...orf.Option) (orf.Projection[float64], error)) validate.Draw[float64] {
+	positive := func(e orf.Ensemble) validate.Draw[float64] {
 		return func(src rand.Source) (rff.Map[float64], error) {
-			w, err := constructor(m, d, src)
+			w, err := orf.Draw[float64](e, m, d, src)
 			if err != nil {
 				return nil, err
 			}
@@ -108,8 +108,8 @@ func ExampleCompare() {
 		}
 	}
 	c, err := validate.Compare(x, y, 2000, exprand.NewSource(2), []validate.Method[float64]{
-		{Name: "iid", Draw: positive(orf.IID[float64])},
-		{Name: "orthogonal", Draw: positive(orf.GramSchmidt[float64])},
+		{Name: "iid", Draw: positive(orf.IID{})},
+		{Name: "orthogonal", Draw: positive(orf.GramSchmidt{})},
 	})
 	if err != nil {
 		fmt.Println(err)

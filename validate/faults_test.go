@@ -38,23 +38,23 @@ func inSquares(d deviation) float64 { return d.squares }
 // comparisons that must pass would fail with a probability of 0.3 %.
 func TestPlantedFaultsAreCaught(t *testing.T) {
 	t.Parallel()
-	haar := with(orf.GramSchmidt[float64])
+	haar := with[float64](orf.GramSchmidt{})
 	positive := lawCase[float64]{project: haar, mapping: softmaxPositive[float64], law: law{mse: laws.PositiveORF.Softmax}}
 	hyperbolic := lawCase[float64]{project: haar, mapping: softmaxHyperbolic[float64], law: law{mse: laws.HyperbolicORF.Softmax}}
 	fourier := lawCase[float64]{project: haar, mapping: gaussian[float64], law: law{mse: laws.TrigORF.Gaussian}}
-	dot := lawCase[float64]{project: with(orf.Hadamard[float64], orf.Blocks(1)), mapping: dotProduct[float64], law: law{
+	dot := lawCase[float64]{project: with[float64](orf.Hadamard{Factors: 1}), mapping: dotProduct[float64], law: law{
 		mse: func(x, y []float64, m int) float64 { return laws.DotProductHadamard(x, y, m, 1, laws.Chi) },
 	}}
-	kinks := lawCase[float64]{project: with(orf.IID[float64]), mapping: clipped[float64](0.5).over, law: clipped[float64](0.5).law()}
+	kinks := lawCase[float64]{project: with[float64](orf.IID{}), mapping: clipped[float64](0.5).over, law: clipped[float64](0.5).law()}
 	near := func(d int) (points[float64], int) { return pairsFor[float64]("", d, 1, lawDraws) }
 	far := func(d int) (points[float64], int) { return pairsFor[float64]("", d, 1.5, lawDraws) }
 
 	for i, f := range []fault{
 		{"QR without the sign fix", positive.over(signsOfHouseholder), positive, size{8, 8}, diagonal, inMean},
 		{"lengths of the rows that QR had", hyperbolic.over(lengthsOfQR), hyperbolic, size{4, 4}, axis, inMean},
-		{"fixed lengths", fourier.over(with(orf.GramSchmidt[float64], orf.FixedLength())), fourier, size{8, 8}, far, inMean},
+		{"fixed lengths", fourier.over(with[float64](orf.GramSchmidt{FixedLength: true})), fourier, size{8, 8}, far, inMean},
 		{"ε in features", positive.through(raised), positive, size{16, 8}, near, inMean},
-		{"independent rows", fourier.over(with(orf.IID[float64])), fourier, size{8, 8}, far, inMSE},
+		{"independent rows", fourier.over(with[float64](orf.IID{})), fourier, size{8, 8}, far, inMSE},
 		{"one block repeated", fourier.over(repeated), fourier, size{16, 8}, far, inMSE},
 		{"Hadamard rows in order", dot.over(inOrder), dot, size{2, 4}, near, inMSE},
 		{"kinks elsewhere", kinks.of(clipped[float64](0.56)), kinks, size{8, 8}, near, inMean},
@@ -74,7 +74,7 @@ func TestPlantedFaultsAreCaught(t *testing.T) {
 }
 
 // over returns the case with another projection.
-func (c lawCase[T]) over(p orf.Constructor[T]) lawCase[T] {
+func (c lawCase[T]) over(p projecting[T]) lawCase[T] {
 	c.project = p
 	return c
 }
@@ -164,7 +164,7 @@ func lengthsOfQR(m, d int, src rand.Source) (orf.Projection[float64], error) {
 // shifted moves all rows by a twentieth of a standard deviation along (1, −1, 1, …), so that an
 // estimate is too high in some directions and as much too low in the opposite ones.
 func shifted(m, d int, src rand.Source) (orf.Projection[float64], error) {
-	p, err := orf.GramSchmidt[float64](m, d, src)
+	p, err := orf.Draw[float64](orf.GramSchmidt{}, m, d, src)
 	if err != nil {
 		return nil, err
 	}
@@ -179,7 +179,7 @@ func shifted(m, d int, src rand.Source) (orf.Projection[float64], error) {
 
 // repeated stacks one block on itself.
 func repeated(m, d int, src rand.Source) (orf.Projection[float64], error) {
-	block, err := orf.GramSchmidt[float64](d, d, src)
+	block, err := orf.Draw[float64](orf.GramSchmidt{}, d, d, src)
 	if err != nil {
 		return nil, err
 	}

@@ -21,7 +21,7 @@ type size struct{ m, d int }
 // lawCase is a map over a projection, and its law.
 type lawCase[T dense.Float] struct {
 	name    string
-	project orf.Constructor[T]
+	project projecting[T]
 	mapping func(w orf.Projection[T], src rand.Source) (rff.Map[T], error)
 	law     law
 	scale   float64
@@ -79,7 +79,7 @@ const gates = 3
 
 func softmaxHybrid[T dense.Float](w orf.Projection[T], src rand.Source) (rff.Map[T], error) {
 	_, d := w.Dims()
-	gate, err := orf.IID[T](gates, d, src)
+	gate, err := orf.Draw[T](orf.IID{}, gates, d, src)
 	if err != nil {
 		return nil, err
 	}
@@ -176,9 +176,12 @@ func matern[T dense.Float](nu float64) func(w orf.Projection[T], src rand.Source
 	return func(w orf.Projection[T], src rand.Source) (rff.Map[T], error) { return rff.Matern(w, nu, 1, src) }
 }
 
-// with binds options to a constructor.
-func with[T dense.Float](f func(m, d int, src rand.Source, opts ...orf.Option) (orf.Projection[T], error), opts ...orf.Option) orf.Constructor[T] {
-	return func(m, d int, src rand.Source) (orf.Projection[T], error) { return f(m, d, src, opts...) }
+// projecting draws the frequencies of a case.
+type projecting[T dense.Float] func(m, d int, src rand.Source) (orf.Projection[T], error)
+
+// with draws from e.
+func with[T dense.Float](e orf.Ensemble) projecting[T] {
+	return func(m, d int, src rand.Source) (orf.Projection[T], error) { return orf.Draw[T](e, m, d, src) }
 }
 
 // damping returns the a of the optimal positive features in R^d, about what is best for
@@ -202,9 +205,8 @@ func ofGaussian(l laws.ExponentialLaw) laws.Law { return l.Gaussian }
 // one, so that the mean is exact. SADERF and ADERF stretch some of the points: theirs are
 // shorter.
 func lawCases[T dense.Float]() []lawCase[T] {
-	iid, haar := with(orf.IID[T]), with(orf.GramSchmidt[T])
-	simplex, fastfood := with(orf.Simplex[T]), with(orf.Fastfood[T])
-	fixed := orf.FixedLength()
+	iid, haar := with[T](orf.IID{}), with[T](orf.GramSchmidt{})
+	simplex, fastfood := with[T](orf.Simplex{}), with[T](orf.Fastfood{})
 	hd := func(k int, l laws.Lengths) law {
 		return law{mse: func(x, y []float64, m int) float64 { return laws.DotProductHadamard(x, y, m, k, l) }}
 	}
@@ -222,8 +224,8 @@ func lawCases[T dense.Float]() []lawCase[T] {
 	return []lawCase[T]{
 		{"gaussian/iid", iid, gaussian[T], law{mse: laws.TrigIID.Gaussian}, 1.5, nil},
 		{"gaussian/orf", haar, gaussian[T], law{mse: laws.TrigORF.Gaussian}, 1.5, nil},
-		{"gaussian/iid fixed length", with(orf.IID[T], fixed), gaussian[T], law{mean: laws.GaussianFixedMean}, 1.5, nil},
-		{"gaussian/orf fixed length", with(orf.GramSchmidt[T], fixed), gaussian[T], law{mean: laws.GaussianFixedMean}, 1.5, nil},
+		{"gaussian/iid fixed length", with[T](orf.IID{FixedLength: true}), gaussian[T], law{mean: laws.GaussianFixedMean}, 1.5, nil},
+		{"gaussian/orf fixed length", with[T](orf.GramSchmidt{FixedLength: true}), gaussian[T], law{mean: laws.GaussianFixedMean}, 1.5, nil},
 		{"gaussian phase/iid", iid, gaussianPhase[T], law{mse: laws.PhaseIID.Gaussian}, 1.5, nil},
 		{"gaussian phase/orf", haar, gaussianPhase[T], law{mse: laws.PhaseORF.Gaussian}, 1.5, nil},
 		{"softmax trig/iid", iid, softmaxTrig[T], law{mse: laws.TrigIID.Softmax}, 1, nil},
@@ -247,13 +249,13 @@ func lawCases[T dense.Float]() []lawCase[T] {
 		{"sderf/iid", iid, sderf[T], ofFit(sderf[float64], dampedIID), 1, nil},
 		{"dot/iid", iid, dotProduct[T], law{mse: laws.DotProductIID}, 1, nil},
 		{"dot/orf", haar, dotProduct[T], law{mse: laws.DotProductORF}, 1, nil},
-		{"dot/orf fixed length", with(orf.GramSchmidt[T], fixed), dotProduct[T], law{mse: fixedHaar}, 1, nil},
-		{"dot/hadamard k=1", with(orf.Hadamard[T], orf.Blocks(1)), dotProduct[T], hd(1, laws.Chi), 1, padded},
-		{"dot/hadamard k=2 fixed length", with(orf.Hadamard[T], orf.Blocks(2), fixed), dotProduct[T], hd(2, laws.Fixed), 1, padded},
-		{"dot/hadamard", with(orf.Hadamard[T]), dotProduct[T], hd(3, laws.Chi), 1, padded},
-		{"dot/givens", with(orf.Givens[T]), dotProduct[T], givens(0, laws.Chi), 1, nil},
-		{"dot/givens n=3", with(orf.Givens[T], orf.Rotations(3)), dotProduct[T], givens(3, laws.Chi), 1, nil},
-		{"dot/givens n=2 fixed length", with(orf.Givens[T], orf.Rotations(2), fixed), dotProduct[T], givens(2, laws.Fixed), 1, nil},
+		{"dot/orf fixed length", with[T](orf.GramSchmidt{FixedLength: true}), dotProduct[T], law{mse: fixedHaar}, 1, nil},
+		{"dot/hadamard k=1", with[T](orf.Hadamard{Factors: 1}), dotProduct[T], hd(1, laws.Chi), 1, padded},
+		{"dot/hadamard k=2 fixed length", with[T](orf.Hadamard{Factors: 2, FixedLength: true}), dotProduct[T], hd(2, laws.Fixed), 1, padded},
+		{"dot/hadamard", with[T](orf.Hadamard{}), dotProduct[T], hd(3, laws.Chi), 1, padded},
+		{"dot/givens", with[T](orf.Givens{}), dotProduct[T], givens(0, laws.Chi), 1, nil},
+		{"dot/givens n=3", with[T](orf.Givens{Rotations: 3}), dotProduct[T], givens(3, laws.Chi), 1, nil},
+		{"dot/givens n=2 fixed length", with[T](orf.Givens{Rotations: 2, FixedLength: true}), dotProduct[T], givens(2, laws.Fixed), 1, nil},
 		{"angular/iid", iid, angular[T], law{mse: laws.AngularIID}, 1, nil},
 		{"angular/orf", haar, angular[T], law{mse: laws.AngularORF}, 1, []size{{5, 2}, {3, 3}}},
 		{"arc-cosine/iid", iid, arcCosine[T], law{mse: laws.ArcCosineIID}, 1, nil},
@@ -264,15 +266,15 @@ func lawCases[T dense.Float]() []lawCase[T] {
 		{"softmax hyperbolic/simplex", simplex, softmaxHyperbolic[T], law{mse: laws.HyperbolicSimplex.Softmax}, 1, []size{{6, 2}}},
 		{"softmax optimal/simplex", simplex, softmaxOptimal[T], damped(laws.OptimalSimplex, ofSoftmax), 1, nil},
 		{"dot/simplex", simplex, dotProduct[T], lengths(laws.DotProductSimplex, laws.Chi), 1, nil},
-		{"dot/simplex fixed length", with(orf.Simplex[T], fixed), dotProduct[T], lengths(laws.DotProductSimplex, laws.Fixed), 1, nil},
+		{"dot/simplex fixed length", with[T](orf.Simplex{FixedLength: true}), dotProduct[T], lengths(laws.DotProductSimplex, laws.Fixed), 1, nil},
 		{"dot/fastfood", fastfood, dotProduct[T], lengths(laws.DotProductFastfood, laws.Chi), 1, padded},
-		{"dot/fastfood fixed length", with(orf.Fastfood[T], fixed), dotProduct[T], lengths(laws.DotProductFastfood, laws.Fixed), 1, nil},
+		{"dot/fastfood fixed length", with[T](orf.Fastfood{FixedLength: true}), dotProduct[T], lengths(laws.DotProductFastfood, laws.Fixed), 1, nil},
 		{"gaussian positive/simplex", simplex, gaussianPositive[T], law{mse: laws.PositiveSimplex.Gaussian}, 1, nil},
 		{"gaussian hyperbolic/simplex", simplex, gaussianHyperbolic[T], law{mse: laws.HyperbolicSimplex.Gaussian}, 1, nil},
 		{"gaussian optimal/simplex", simplex, gaussianOptimal[T], damped(laws.OptimalSimplex, ofGaussian), 1, nil},
 		{"softmax positive/fastfood", fastfood, softmaxPositive[T], law{}, 1, nil},
-		{"softmax positive/halton", orf.Halton[T], softmaxPositive[T], law{}, 1, nil},
-		{"gaussian/sobol", orf.Sobol[T], gaussian[T], law{}, 1.5, nil},
+		{"softmax positive/halton", with[T](orf.Halton{}), softmaxPositive[T], law{}, 1, nil},
+		{"gaussian/sobol", with[T](orf.Sobol{}), gaussian[T], law{}, 1.5, nil},
 		{"arc-cosine of order 0/iid", iid, steps[T], law{mse: laws.StepIID}, 1, nil},
 		{"matern of 1/2/iid", iid, matern[T](0.5), law{mse: laws.MaternIID(0.5)}, 1, nil},
 		{"matern of 3/2/iid", iid, matern[T](1.5), law{mse: laws.MaternIID(1.5)}, 1.5, nil},

@@ -107,13 +107,34 @@ func ofA(l func(a float64) laws.ExponentialLaw) func(rff.Estimator) laws.Exponen
 	return func(e rff.Estimator) laws.ExponentialLaw { return l(e.A) }
 }
 
-func dot(l func(g orf.Ensemble, lengths laws.Lengths) laws.Law, source string) known {
+func dot(l func(factors int, lengths laws.Lengths) laws.Law, source string) known {
 	return known{at: func(_ rff.Estimator, g orf.Ensemble) errorAt {
-		if g.FixedLength {
-			return errorAt{mse: l(g, laws.Fixed)}
+		_, factors, fixedLength := parameters(g)
+		if fixedLength {
+			return errorAt{mse: l(factors, laws.Fixed)}
 		}
-		return errorAt{mse: l(g, laws.Chi)}
+		return errorAt{mse: l(factors, laws.Chi)}
 	}, source: source, fixed: true}
+}
+
+// parameters returns the zero value of the type of g, and the fields of g. The factors of
+// orf.Givens are its rotations.
+func parameters(g orf.Ensemble) (family orf.Ensemble, factors int, fixedLength bool) {
+	switch g := g.(type) {
+	case orf.IID:
+		return orf.IID{}, 0, g.FixedLength
+	case orf.GramSchmidt:
+		return orf.GramSchmidt{}, 0, g.FixedLength
+	case orf.Simplex:
+		return orf.Simplex{}, 0, g.FixedLength
+	case orf.Hadamard:
+		return orf.Hadamard{}, g.Factors, g.FixedLength
+	case orf.Givens:
+		return orf.Givens{}, g.Rotations, g.FixedLength
+	case orf.Fastfood:
+		return orf.Fastfood{}, 0, g.FixedLength
+	}
+	return g, 0, false
 }
 
 // signs is a law of features that the lengths of frequencies are nothing to.
@@ -137,15 +158,15 @@ const (
 )
 
 // kinds are the laws of exponential features over the frequencies that have one.
-func kinds(of unit, iid, haar, simplex func(rff.Estimator) laws.ExponentialLaw, source string) map[orf.Kind]known {
-	return map[orf.Kind]known{
-		orf.Independent:    exponential(of, iid, source),
-		orf.HaarOrthogonal: exponential(of, haar, covariance),
-		orf.HaarSimplex:    exponential(of, simplex, covariance),
+func kinds(of unit, iid, haar, simplex func(rff.Estimator) laws.ExponentialLaw, source string) map[orf.Ensemble]known {
+	return map[orf.Ensemble]known{
+		orf.IID{}:         exponential(of, iid, source),
+		orf.GramSchmidt{}: exponential(of, haar, covariance),
+		orf.Simplex{}:     exponential(of, simplex, covariance),
 	}
 }
 
-var theory = map[rff.Form]map[orf.Kind]known{
+var theory = map[rff.Form]map[orf.Ensemble]known{
 	rff.FormGaussian:           kinds(gaussianKernel, plainly(laws.TrigIID), plainly(laws.TrigORF), plainly(laws.TrigSimplex), sutherland),
 	rff.FormGaussianPhase:      kinds(gaussianKernel, plainly(laws.PhaseIID), plainly(laws.PhaseORF), plainly(laws.PhaseSimplex), sutherland),
 	rff.FormGaussianPositive:   kinds(gaussianKernel, plainly(laws.PositiveIID), plainly(laws.PositiveORF), plainly(laws.PositiveSimplex), favorPlus),
@@ -156,14 +177,14 @@ var theory = map[rff.Form]map[orf.Kind]known{
 	rff.FormSoftmaxHyperbolic:  kinds(softmaxKernel, plainly(laws.HyperbolicIID), plainly(laws.HyperbolicORF), plainly(laws.HyperbolicSimplex), performers),
 	rff.FormSoftmaxOptimal:     kinds(softmaxKernel, ofA(laws.OptimalIID), ofA(laws.OptimalORF), ofA(laws.OptimalSimplex), favorPlus),
 	rff.FormSoftmaxDamped: {
-		orf.Independent: exponential(softmaxKernel, func(e rff.Estimator) laws.ExponentialLaw { return laws.DampedIID(e.Damping, e.Basis) }, favorSharp),
+		orf.IID{}: exponential(softmaxKernel, func(e rff.Estimator) laws.ExponentialLaw { return laws.DampedIID(e.Damping, e.Basis) }, favorSharp),
 	},
 	rff.FormSoftmaxHybrid: {
-		orf.Independent: exponential(softmaxKernel, func(e rff.Estimator) laws.ExponentialLaw { return laws.HybridIID(e.Gates) }, hybrids),
+		orf.IID{}: exponential(softmaxKernel, func(e rff.Estimator) laws.ExponentialLaw { return laws.HybridIID(e.Gates) }, hybrids),
 	},
 	rff.FormDotProduct: {
-		orf.Independent: closed(laws.DotProductIID, embeddings),
-		orf.HaarOrthogonal: dot(func(_ orf.Ensemble, lengths laws.Lengths) laws.Law {
+		orf.IID{}: closed(laws.DotProductIID, embeddings),
+		orf.GramSchmidt{}: dot(func(_ int, lengths laws.Lengths) laws.Law {
 			return func(x, y []float64, m int) float64 {
 				if lengths == laws.Chi {
 					return laws.DotProductORF(x, y, m)
@@ -171,28 +192,28 @@ var theory = map[rff.Form]map[orf.Kind]known{
 				return laws.DotProductHaar(x, y, m, lengths)
 			}
 		}, embeddings),
-		orf.HaarSimplex: dot(func(_ orf.Ensemble, lengths laws.Lengths) laws.Law {
+		orf.Simplex{}: dot(func(_ int, lengths laws.Lengths) laws.Law {
 			return func(x, y []float64, m int) float64 { return laws.DotProductSimplex(x, y, m, lengths) }
 		}, covariance),
-		orf.HadamardProduct: dot(func(g orf.Ensemble, lengths laws.Lengths) laws.Law {
-			return func(x, y []float64, m int) float64 { return laws.DotProductHadamard(x, y, m, g.Factors, lengths) }
+		orf.Hadamard{}: dot(func(factors int, lengths laws.Lengths) laws.Law {
+			return func(x, y []float64, m int) float64 { return laws.DotProductHadamard(x, y, m, factors, lengths) }
 		}, embeddings),
-		orf.GivensProduct: dot(func(g orf.Ensemble, lengths laws.Lengths) laws.Law {
-			return func(x, y []float64, m int) float64 { return laws.DotProductGivens(x, y, m, g.Factors, lengths) }
+		orf.Givens{}: dot(func(factors int, lengths laws.Lengths) laws.Law {
+			return func(x, y []float64, m int) float64 { return laws.DotProductGivens(x, y, m, factors, lengths) }
 		}, covariance),
-		orf.FastfoodProduct: dot(func(_ orf.Ensemble, lengths laws.Lengths) laws.Law {
+		orf.Fastfood{}: dot(func(_ int, lengths laws.Lengths) laws.Law {
 			return func(x, y []float64, m int) float64 { return laws.DotProductFastfood(x, y, m, lengths) }
 		}, covariance),
 	},
 	rff.FormAngular: {
-		orf.Independent:    signs(laws.AngularIID, binomial),
-		orf.HaarOrthogonal: signs(laws.AngularORF, covariance),
+		orf.IID{}:         signs(laws.AngularIID, binomial),
+		orf.GramSchmidt{}: signs(laws.AngularORF, covariance),
 	},
 	rff.FormMatern: {
-		orf.Independent: {at: func(e rff.Estimator, _ orf.Ensemble) errorAt { return errorAt{mse: laws.MaternIID(e.Nu)} }, source: sutherland},
+		orf.IID{}: {at: func(e rff.Estimator, _ orf.Ensemble) errorAt { return errorAt{mse: laws.MaternIID(e.Nu)} }, source: sutherland},
 	},
 	rff.FormArcCosine: {
-		orf.Independent: {at: func(e rff.Estimator, _ orf.Ensemble) errorAt {
+		orf.IID{}: {at: func(e rff.Estimator, _ orf.Ensemble) errorAt {
 			switch e.Order {
 			case 0:
 				return errorAt{mse: laws.StepIID}
@@ -203,7 +224,7 @@ var theory = map[rff.Form]map[orf.Kind]known{
 		}, source: "after Cho & Saul 2009"},
 	},
 	rff.FormGeneralised: {
-		orf.Independent: {at: func(e rff.Estimator, _ orf.Ensemble) errorAt {
+		orf.IID{}: {at: func(e rff.Estimator, _ orf.Ensemble) errorAt {
 			switch e.Nonlinearity {
 			case kernels.ReLU:
 				return errorAt{mse: laws.ReLUIID}

@@ -3,7 +3,6 @@ package validate
 import (
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -150,18 +149,17 @@ func TestLinearAdapters(t *testing.T) { both(t, testAdapters[float32], testAdapt
 // testLibrary: every projection is linear to the stated tolerance, and so are the
 // features that should be and no others.
 func testLibrary[T dense.Float](t *testing.T) {
-	type constructor = func(m, d int, src rand.Source, opts ...orf.Option) (orf.Projection[T], error)
-	for name, c := range map[string]constructor{
-		"iid": orf.IID[T], "gram-schmidt": orf.GramSchmidt[T], "hadamard": orf.Hadamard[T], "givens": orf.Givens[T],
-		"simplex": orf.Simplex[T], "fastfood": orf.Fastfood[T],
+	for name, e := range map[string]orf.Ensemble{
+		"iid": orf.IID{}, "gram-schmidt": orf.GramSchmidt{}, "hadamard": orf.Hadamard{}, "givens": orf.Givens{},
+		"simplex": orf.Simplex{}, "fastfood": orf.Fastfood{},
 	} {
-		w, err := c(70, 33, exprand.NewSource(1))
+		w, err := orf.Draw[T](e, 70, 33, exprand.NewSource(1))
 		require.NoError(t, err, name)
 		got, err := Linear(ProjectionFunc(w), 33, 12, exprand.NewSource(2))
 		require.NoError(t, err, name)
 		assert.True(t, got.OK(), "%s: %v", name, got)
 	}
-	w, err := orf.IID[T](10, 4, exprand.NewSource(1))
+	w, err := orf.Draw[T](orf.IID{}, 10, 4, exprand.NewSource(1))
 	require.NoError(t, err)
 	check := func(name string, m rff.Map[T], err error, want bool) {
 		require.NoError(t, err, name)

@@ -16,7 +16,7 @@ func lawOfScheme[T dense.Float](m rff.Map[T], g orf.Ensemble, n int) (estimateLa
 	made, ok := m.(interface {
 		Scheme() (h func(x []T) T, f []func(t T) T)
 	})
-	if !ok || g.Kind != orf.Independent || g.FixedLength {
+	if !ok || g != (orf.IID{}) {
 		return estimateLaw{}, false
 	}
 	h, given := made.Scheme()
@@ -35,7 +35,7 @@ func lawOfScheme[T dense.Float](m rff.Map[T], g orf.Ensemble, n int) (estimateLa
 	}
 	kernel := m.Kernel()
 	return estimateLaw{
-		name: fmt.Sprintf("New, %v frequencies [by quadrature]", g.Kind), kernel: kernel,
+		name: fmt.Sprintf("New, %v frequencies [by quadrature]", g), kernel: kernel,
 		at: func(x, y []float64) (mean, mse float64, ok bool) {
 			mean, variance, ok := laws.Plane(x, y, f, epsilon[T]())
 			c := factor(x) * factor(y)

@@ -96,7 +96,7 @@ func sketchCases[T dense.Float]() []sketchCase[T] {
 			cases = append(cases, sketchCase[T]{
 				fmt.Sprintf("generalised/%v/epsilon=%v", f, epsilon), l,
 				func(m, d int, src rand.Source) (rff.Map[T], error) {
-					w, err := orf.IID[T](m, d, src)
+					w, err := orf.Draw[T](orf.IID{}, m, d, src)
 					if err != nil {
 						return nil, err
 					}
@@ -212,7 +212,7 @@ func TestPlantedSketchFaultsAreCaught(t *testing.T) {
 	assert.Greater(t, deviates(law{mse: laws.Polynomial(2, laws.GaussianWeights)}, m, rademacher).mse, float64(lawLimit))
 	assert.Greater(t, deviates(law{mse: laws.Polynomial(2, laws.ComplexRademacherWeights)}, m, rademacher).mse, float64(lawLimit))
 	shared := func(src rand.Source) (rff.Map[float64], error) {
-		w, err := orf.IID[float64](m, d, src)
+		w, err := orf.Draw[float64](orf.IID{}, m, d, src)
 		require.NoError(t, err)
 		return rff.PolynomialOf(k, w, w)
 	}

@@ -124,7 +124,7 @@ func lawOf[T dense.Float](m rff.Map[T], w orf.Projection[T]) (estimateLaw, bool)
 	in, out := m.Dims()
 	e := estimating.Estimator()
 	if l, ok := sketches[e.Form]; ok {
-		return l.of(e, orf.Ensemble{}, fmt.Sprintf("%v [%s]", e.Form, l.source), out/l.perFrequency(), m.Kernel())
+		return l.of(e, nil, fmt.Sprintf("%v [%s]", e.Form, l.source), out/l.perFrequency(), m.Kernel())
 	}
 	if w == nil {
 		made, ok := m.(interface{ Projection() orf.Projection[T] })
@@ -133,8 +133,8 @@ func lawOf[T dense.Float](m rff.Map[T], w orf.Projection[T]) (estimateLaw, bool)
 		}
 		w = made.Projection()
 	}
-	drawn, ok := w.(orf.Drawn[T])
-	if !ok {
+	drawn, ok := w.(interface{ Ensemble() orf.Ensemble })
+	if !ok || drawn.Ensemble() == nil {
 		return estimateLaw{}, false
 	}
 	n, d := w.Dims()
@@ -145,9 +145,10 @@ func lawOf[T dense.Float](m rff.Map[T], w orf.Projection[T]) (estimateLaw, bool)
 	if e.Form == rff.FormUnknown {
 		return lawOfScheme(m, g, n)
 	}
-	l, ok := theory[e.Form][g.Kind]
-	if !ok || g.FixedLength && !l.fixed {
+	family, _, fixedLength := parameters(g)
+	l, ok := theory[e.Form][family]
+	if !ok || fixedLength && !l.fixed {
 		return estimateLaw{}, false
 	}
-	return l.of(e, g, fmt.Sprintf("%v, %v frequencies [%s]", e.Form, g.Kind, l.source), n, m.Kernel())
+	return l.of(e, g, fmt.Sprintf("%v, %v frequencies [%s]", e.Form, g, l.source), n, m.Kernel())
 }

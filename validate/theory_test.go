@@ -20,18 +20,18 @@ import (
 // TestEstimatesFollowTheLaws compares Theory with every law; here are its arguments.
 func TestTheory(t *testing.T) {
 	x, y := []float64{0.3, -0.2, 0.5}, []float64{0.1, 0.4, 0.2}
-	few, err := orf.IID[float64](4, 3, exprand.NewSource(1))
+	few, err := orf.Draw[float64](orf.IID{}, 4, 3, exprand.NewSource(1))
 	require.NoError(t, err)
 	f, err := rff.SoftmaxPositive(few, 1)
 	require.NoError(t, err)
 	own := validate.Theory(f, nil, x, y)
 	assert.InEpsilon(t, laws.PositiveIID.Softmax(x, y, 4), own.MSE, 1e-14)
 	assert.InEpsilon(t, math.Exp(0.03-0.08+0.1), own.Mean, 1e-14)
-	assert.Equal(t, "SoftmaxPositive, independent frequencies [Choromanski et al. 2021]", own.Law)
+	assert.Equal(t, "SoftmaxPositive, IID frequencies [Choromanski et al. 2021]", own.Law)
 	assert.Equal(t, fmt.Sprintf("%.6g: %s", own.MSE, own.Law), own.String())
 	other := validate.Theory(f, many(t), x, y)
 	assert.InEpsilon(t, laws.PositiveORF.Softmax(x, y, 100), other.MSE, 1e-14, "as if it were made of these")
-	assert.Equal(t, "SoftmaxPositive, Haar orthogonal frequencies [from the covariance of two rows]", other.Law)
+	assert.Equal(t, "SoftmaxPositive, GramSchmidt frequencies [from the covariance of two rows]", other.Law)
 
 	// The law of scale 1 at √s·x is that of scale s at x.
 	scaled, err := rff.Gaussian(few, 0.5)
@@ -42,7 +42,7 @@ func TestTheory(t *testing.T) {
 
 // many is orthogonal.
 func many(t *testing.T) orf.Projection[float64] {
-	w, err := orf.GramSchmidt[float64](100, 3, exprand.NewSource(1))
+	w, err := orf.Draw[float64](orf.GramSchmidt{}, 100, 3, exprand.NewSource(1))
 	require.NoError(t, err)
 	return w
 }
@@ -50,7 +50,7 @@ func many(t *testing.T) orf.Projection[float64] {
 func TestTheoryKnowsItsLimits(t *testing.T) {
 	t.Parallel()
 	x, y := []float64{0.3, -0.2, 0.5}, []float64{0.1, 0.4, 0.2}
-	iid, err := orf.IID[float64](4, 3, exprand.NewSource(1))
+	iid, err := orf.Draw[float64](orf.IID{}, 4, 3, exprand.NewSource(1))
 	require.NoError(t, err)
 	unknown := func(m rff.Map[float64], w orf.Projection[float64]) {
 		t.Helper()
@@ -63,11 +63,15 @@ func TestTheoryKnowsItsLimits(t *testing.T) {
 	require.NoError(t, err)
 	for name, draw := range map[string]func() (orf.Projection[float64], error){
 		"fixed length": func() (orf.Projection[float64], error) {
-			return orf.IID[float64](4, 3, exprand.NewSource(1), orf.FixedLength())
+			return orf.Draw[float64](orf.IID{FixedLength: true}, 4, 3, exprand.NewSource(1))
 		},
-		"hadamard": func() (orf.Projection[float64], error) { return orf.Hadamard[float64](4, 3, exprand.NewSource(1)) },
-		"sobol":    func() (orf.Projection[float64], error) { return orf.Sobol[float64](4, 3, exprand.NewSource(1)) },
-		"given":    func() (orf.Projection[float64], error) { return orf.Of(iid.Frequencies()) },
+		"hadamard": func() (orf.Projection[float64], error) {
+			return orf.Draw[float64](orf.Hadamard{}, 4, 3, exprand.NewSource(1))
+		},
+		"sobol": func() (orf.Projection[float64], error) {
+			return orf.Draw[float64](orf.Sobol{}, 4, 3, exprand.NewSource(1))
+		},
+		"given": func() (orf.Projection[float64], error) { return orf.Of(iid.Frequencies()) },
 	} {
 		w, err := draw()
 		require.NoError(t, err, name)
@@ -86,14 +90,14 @@ func TestTheoryKnowsItsLimits(t *testing.T) {
 	unknown(struct{ rff.Map[float64] }{exact}, iid)
 
 	// A hybrid whose signs are not independent has no law.
-	orthogonal, err := orf.GramSchmidt[float64](3, 3, exprand.NewSource(2))
+	orthogonal, err := orf.Draw[float64](orf.GramSchmidt{}, 3, 3, exprand.NewSource(2))
 	require.NoError(t, err)
 	hybrid, err := rff.SoftmaxHybrid(iid, orthogonal, 1)
 	require.NoError(t, err)
 	unknown(hybrid, nil)
 
 	assert.PanicsWithValue(t, "validate: x has length 3, y has length 2, want points of R^3", func() { validate.Theory(positive, nil, x, y[:2]) })
-	plane, err := orf.IID[float64](4, 2, exprand.NewSource(1))
+	plane, err := orf.Draw[float64](orf.IID{}, 4, 2, exprand.NewSource(1))
 	require.NoError(t, err)
 	assert.PanicsWithValue(t, "validate: w is 4×2, want frequencies of R^3", func() { validate.Theory(positive, plane, x, y) })
 }
@@ -101,8 +105,8 @@ func TestTheoryKnowsItsLimits(t *testing.T) {
 // However far apart points are, the error is there at once: the series of their laws end.
 func TestTheoryOfFarPoints(t *testing.T) {
 	const m, d = 4, 3
-	for _, draw := range []orf.Constructor[float64]{with(orf.IID[float64]), with(orf.GramSchmidt[float64]), with(orf.Simplex[float64])} {
-		w, err := draw(m, d, exprand.NewSource(1))
+	for _, e := range []orf.Ensemble{orf.IID{}, orf.GramSchmidt{}, orf.Simplex{}} {
+		w, err := orf.Draw[float64](e, m, d, exprand.NewSource(1))
 		require.NoError(t, err)
 		waves, err := rff.Gaussian(w, 0.5)
 		require.NoError(t, err)
@@ -127,7 +131,7 @@ func TestTheoryOfFarPoints(t *testing.T) {
 // Maps of New that are those of other constructors have their laws.
 func testTheoryOfNew[T dense.Float](t *testing.T) {
 	const m = 5
-	w, err := orf.IID[T](m, 3, exprand.NewSource(1))
+	w, err := orf.Draw[T](orf.IID{}, m, 3, exprand.NewSource(1))
 	require.NoError(t, err)
 	of := func(f func(float64) float64) func(T) T { return func(v T) T { return T(f(float64(v))) } }
 	sign := of(func(v float64) float64 {
@@ -169,7 +173,7 @@ func testTheoryOfNew[T dense.Float](t *testing.T) {
 			want := validate.Theory(f, nil, x, y)
 			got := validate.Theory(c.own, nil, x, y)
 			at := fmt.Sprintf("%s at %v, %v", c.name, x, y)
-			require.Equal(t, "New, independent frequencies [by quadrature]", got.Law, at)
+			require.Equal(t, "New, IID frequencies [by quadrature]", got.Law, at)
 			assert.InDelta(t, want.Mean, got.Mean, tolerance*(1e-2+math.Abs(want.Mean)), at)
 			assert.InDelta(t, want.MSE, got.MSE, tolerance*want.MSE+1e-14*(1+tolerance/1e-8), at)
 			if i > 0 {

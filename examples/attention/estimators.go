@@ -80,19 +80,18 @@ func frequencySource(seed uint64, projection string, m int) rand.Source {
 	return source(seed, fmt.Sprintf("%s %d", projection, m))
 }
 
+// ensembles are the laws of frequencies by name.
+var ensembles = map[string]orf.Ensemble{
+	"iid": orf.IID{}, "gram-schmidt": orf.GramSchmidt{}, "hadamard": orf.Hadamard{}, "givens": orf.Givens{},
+}
+
 // frequencies draws m frequencies of R^d.
 func frequencies[T dense.Float](projection string, m, d int, src rand.Source) (orf.Projection[T], error) {
-	switch projection {
-	case "iid":
-		return orf.IID[T](m, d, src)
-	case "gram-schmidt":
-		return orf.GramSchmidt[T](m, d, src)
-	case "hadamard":
-		return orf.Hadamard[T](m, d, src)
-	case "givens":
-		return orf.Givens[T](m, d, src)
+	e, ok := ensembles[projection]
+	if !ok {
+		return nil, fmt.Errorf("unknown projection %q", projection)
 	}
-	return nil, fmt.Errorf("unknown projection %q", projection)
+	return orf.Draw[T](e, m, d, src)
 }
 
 // features returns a map that estimates exp(scale·xᵀy).

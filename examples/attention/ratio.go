@@ -64,7 +64,7 @@ func (c *comparison[T]) ratios() ([]ratioRow, error) {
 	for _, m := range ratioSizes {
 		src := frequencySource(c.seed, "ratio", m)
 		err := collect("ratio", m, draws, func() error {
-			w, err := orf.IID[T](m, q.Cols, src)
+			w, err := orf.Draw[T](orf.IID{}, m, q.Cols, src)
 			if err != nil {
 				return err
 			}
@@ -85,7 +85,7 @@ func (c *comparison[T]) ratios() ([]ratioRow, error) {
 	}
 	u, err := performer.NewUnbiased(q.Cols, performer.UnbiasedOptions[T]{
 		Scale: scale, Causal: c.causal, Features: ratioBlock, Replicates: 2,
-		Frequencies: func(m, d int, src rand.Source) (orf.Projection[T], error) { return orf.IID[T](m, d, src) },
+		Frequencies: func(m, d int, src rand.Source) (orf.Projection[T], error) { return orf.Draw[T](orf.IID{}, m, d, src) },
 	}, source(c.seed, "unbiased"))
 	if err != nil {
 		return nil, err

@@ -90,7 +90,7 @@ var mapNames = []string{"elu", "positive"}
 func features[T dense.Float](name string, m, d int, src rand.Source) (performer.Features[T], error) {
 	phi, err := rff.ELU[T](d)
 	if name == "positive" {
-		w, wrong := orf.GramSchmidt[T](m, d, src)
+		w, wrong := orf.Draw[T](orf.GramSchmidt{}, m, d, src)
 		if wrong != nil {
 			return performer.Features[T]{}, wrong
 		}

@@ -32,8 +32,8 @@ func main() {
 	errs := make([]float64, draws)
 	a, _ := rff.OptimalA(q, k, scale)
 	for i := range errs {
-		w, _ := orf.GramSchmidt[float64](m, d, src) // m orthogonal frequencies in R^d
-		phi, _ := rff.SoftmaxOptimal(w, scale, a)   // E φ(q)ᵀφ(k) = exp(qᵀk/√d)
+		w, _ := orf.Draw[float64](orf.GramSchmidt{}, m, d, src) // m orthogonal frequencies in R^d
+		phi, _ := rff.SoftmaxOptimal(w, scale, a)               // E φ(q)ᵀφ(k) = exp(qᵀk/√d)
 		f := performer.Features[float64]{Query: phi, Key: phi}
 		linear, _ := performer.New(f, performer.Options{}) // attention in O(length·m·d)
 		errs[i] = distance(linear.Forward(dense.Matrix[float64]{}, q, k, v))

@@ -26,7 +26,7 @@ const lloyd = 10
 // methods are all of them; ridge is that of the regression.
 func methods(ridge float64) []method {
 	return []method{
-		random("iid", orf.IID[float64]), random("gram-schmidt", orf.GramSchmidt[float64]), random("hadamard", orf.Hadamard[float64]),
+		random("iid", orf.IID{}), random("gram-schmidt", orf.GramSchmidt{}), random("hadamard", orf.Hadamard{}),
 		nystroem("uniform landmarks", func(_ kernels.Kernel, x dense.Matrix[float64], m int, src rand.Source) (dense.Matrix[float64], error) {
 			return rff.UniformLandmarks(x, m, src)
 		}),
@@ -39,9 +39,9 @@ func methods(ridge float64) []method {
 	}
 }
 
-func random(name string, frequencies func(m, d int, src rand.Source, opts ...orf.Option) (orf.Projection[float64], error)) method {
+func random(name string, frequencies orf.Ensemble) method {
 	return method{name, func(m int, x dense.Matrix[float64], k kernels.Gaussian, src rand.Source) (rff.Map[float64], error) {
-		w, err := frequencies(m, x.Cols, src)
+		w, err := orf.Draw[float64](frequencies, m, x.Cols, src)
 		if err != nil {
 			return nil, err
 		}

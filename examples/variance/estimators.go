@@ -64,7 +64,7 @@ var estimators = []estimator{
 	{"softmax", "aderf", "softmax, ADERF (FAVOR#)", fitted(rff.ADERF[float64])},
 	{"softmax", "hybrid", "softmax, hybrid, 8 gates", func(w orf.Projection[float64], _, _ dense.Matrix[float64], src rand.Source) (rff.Map[float64], error) {
 		_, d := w.Dims()
-		gates, err := orf.IID[float64](8, d, src)
+		gates, err := orf.Draw[float64](orf.IID{}, 8, d, src)
 		if err != nil {
 			return nil, err
 		}
@@ -78,24 +78,19 @@ var estimators = []estimator{
 // frequencies is a way to draw them.
 type frequencies struct {
 	name, title string
-	draw        orf.Constructor[float64]
+	ensemble    orf.Ensemble
 }
 
 // The first of them is what the others are compared with.
 var projections = []frequencies{
-	{"iid", "iid", with(orf.IID[float64])},
-	{"gram-schmidt", "Gram–Schmidt", with(orf.GramSchmidt[float64])},
-	{"simplex", "simplex", with(orf.Simplex[float64])},
-	{"hadamard", "Hadamard", with(orf.Hadamard[float64])},
-	{"givens", "Givens", with(orf.Givens[float64])},
-	{"fastfood", "Fastfood", with(orf.Fastfood[float64])},
-	{"halton", "Halton", orf.Halton[float64]},
-	{"sobol", "Sobol", orf.Sobol[float64]},
-}
-
-// with makes a constructor of one that takes options, with the defaults.
-func with(f func(m, d int, src rand.Source, opts ...orf.Option) (orf.Projection[float64], error)) orf.Constructor[float64] {
-	return func(m, d int, src rand.Source) (orf.Projection[float64], error) { return f(m, d, src) }
+	{"iid", "iid", orf.IID{}},
+	{"gram-schmidt", "Gram–Schmidt", orf.GramSchmidt{}},
+	{"simplex", "simplex", orf.Simplex{}},
+	{"hadamard", "Hadamard", orf.Hadamard{}},
+	{"givens", "Givens", orf.Givens{}},
+	{"fastfood", "Fastfood", orf.Fastfood{}},
+	{"halton", "Halton", orf.Halton{}},
+	{"sobol", "Sobol", orf.Sobol{}},
 }
 
 // names returns the distinct names that name gives the elements of a list, in order.

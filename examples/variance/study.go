@@ -8,6 +8,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/orf"
 	"github.com/seed-feabd252/randfeat/rff"
 	"github.com/seed-feabd252/randfeat/validate"
 )
@@ -89,7 +90,7 @@ func (s *study) methods(e estimator, m int, step func()) []validate.Method[float
 }
 
 func (s *study) draw(e estimator, p frequencies, m int, src rand.Source) (rff.Map[float64], error) {
-	w, err := p.draw(m, s.d, src)
+	w, err := orf.Draw[float64](p.ensemble, m, s.d, src)
 	if err != nil {
 		return nil, err
 	}

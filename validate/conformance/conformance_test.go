@@ -32,31 +32,18 @@ func cloud[T dense.Float](n, d int) dense.Matrix[T] {
 // shapes are numbers of frequencies and dimensions.
 var shapes = [][2]int{{1, 1}, {3, 7}, {20, 12}, {70, 33}}
 
-type constructor[T dense.Float] func(m, d int, src rand.Source, opts ...orf.Option) (orf.Projection[T], error)
-
-func constructors[T dense.Float]() map[string]constructor[T] {
-	return map[string]constructor[T]{
-		"IID": orf.IID[T], "GramSchmidt": orf.GramSchmidt[T], "Hadamard": orf.Hadamard[T], "Givens": orf.Givens[T],
-		"Simplex": orf.Simplex[T], "Fastfood": orf.Fastfood[T],
-		"Halton": func(m, d int, src rand.Source, _ ...orf.Option) (orf.Projection[T], error) {
-			return orf.Halton[T](m, d, src)
-		},
-		"Sobol": func(m, d int, src rand.Source, _ ...orf.Option) (orf.Projection[T], error) {
-			return orf.Sobol[T](m, d, src)
-		},
-		"Of": func(m, d int, _ rand.Source, _ ...orf.Option) (orf.Projection[T], error) {
-			return orf.Of(cloud[T](m, d))
-		},
-	}
-}
-
 func testProjections[T dense.Float](t *testing.T) {
-	for name, draw := range constructors[T]() {
-		for _, s := range shapes {
-			w, err := draw(s[0], s[1], exprand.NewSource(1))
+	for _, s := range shapes {
+		for _, e := range []orf.Ensemble{
+			orf.IID{}, orf.GramSchmidt{}, orf.Hadamard{}, orf.Givens{}, orf.Simplex{}, orf.Fastfood{}, orf.Halton{}, orf.Sobol{},
+		} {
+			w, err := orf.Draw[T](e, s[0], s[1], exprand.NewSource(1))
 			require.NoError(t, err)
-			assert.NoError(t, conformance.Projection(w), "%s %v", name, s)
+			assert.NoError(t, conformance.Projection(w), "%v %v", e, s)
 		}
+		w, err := orf.Of(cloud[T](s[0], s[1]))
+		require.NoError(t, err)
+		assert.NoError(t, conformance.Projection(w), "Of %v", s)
 	}
 }
 
@@ -81,7 +68,7 @@ func histograms[T dense.Float](n, d int) dense.Matrix[T] {
 func maps[T dense.Float](t *testing.T, d int) map[string]rff.Map[T] {
 	src := exprand.NewSource(2)
 	draw := func(m, d int) orf.Projection[T] {
-		w, err := orf.GramSchmidt[T](m, d, src)
+		w, err := orf.Draw[T](orf.GramSchmidt{}, m, d, src)
 		require.NoError(t, err)
 		return w
 	}

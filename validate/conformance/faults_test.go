@@ -12,6 +12,8 @@ import (
 	exprand "golang.org/x/exp/rand"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/matmul"
+	"github.com/seed-feabd252/randfeat/internal/projection"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/orf"
 	"github.com/seed-feabd252/randfeat/rff"
@@ -19,51 +21,51 @@ import (
 )
 
 type tiler interface {
-	orf.Tiler[float64]
-	ProjectTransposed(dst, z dense.Matrix[float64]) dense.Matrix[float64]
-	ProjectTransposedTiles(dst, z dense.Matrix[float64], done orf.Epilogue)
+	orf.Transposer[float64]
+	projection.Tiler[float64]
+	projection.TransposedTiler[float64]
 }
 
-// projection is a right one with a fault of choice.
-type projection struct {
+// faulty is a right projection with a fault of choice.
+type faulty struct {
 	tiler
 	frequencies func() dense.Matrix[float64]
 	project     func(dst, x dense.Matrix[float64]) dense.Matrix[float64]
-	tiles       func(dst, x dense.Matrix[float64], done orf.Epilogue)
+	tiles       func(dst, x dense.Matrix[float64], done matmul.Epilogue)
 }
 
-func (p projection) Frequencies() dense.Matrix[float64] { return p.frequencies() }
-func (p projection) Project(dst, x dense.Matrix[float64]) dense.Matrix[float64] {
+func (p faulty) Frequencies() dense.Matrix[float64] { return p.frequencies() }
+func (p faulty) Project(dst, x dense.Matrix[float64]) dense.Matrix[float64] {
 	return p.project(dst, x)
 }
-func (p projection) ProjectTiles(dst, x dense.Matrix[float64], done orf.Epilogue) {
+func (p faulty) ProjectTiles(dst, x dense.Matrix[float64], done matmul.Epilogue) {
 	p.tiles(dst, x, done)
 }
 
 // Each fault is found, and only faults.
 func TestFaultyProjections(t *testing.T) {
-	drawn, err := orf.IID[float64](6, 5, exprand.NewSource(1))
+	drawn, err := orf.Draw[float64](orf.IID{}, 6, 5, exprand.NewSource(1))
 	require.NoError(t, err)
 	right := drawn.(tiler)
 	own := right.Frequencies()
 	var mu sync.Mutex
 	calls := 0.0
-	for want, plant := range map[string]func(p *projection){
-		"": func(*projection) {},
-		"Frequencies is not a copy": func(p *projection) {
+	for want, plant := range map[string]func(p *faulty){
+		"": func(*faulty) {},
+		"Frequencies is not a copy": func(p *faulty) {
 			p.frequencies = func() dense.Matrix[float64] { return own }
 		},
-		"Frequencies is 5×6, want 6×5": func(p *projection) {
+		"Frequencies is 5×6, want 6×5": func(p *faulty) {
 			p.frequencies = func() dense.Matrix[float64] { return dense.New[float64](5, 6) }
 		},
-		"frequency 2 is not finite": func(p *projection) {
+		"frequency 2 is not finite": func(p *faulty) {
 			p.frequencies = func() dense.Matrix[float64] {
 				w := right.Frequencies()
 				w.Set(2, 1, math.Inf(1))
 				return w
 			}
 		},
-		"Project gives": func(p *projection) {
+		"Project gives": func(p *faulty) {
 			p.project = func(dst, x dense.Matrix[float64]) dense.Matrix[float64] {
 				dst = right.Project(dst, x)
 				for i := range dst.Rows {
@@ -72,7 +74,7 @@ func TestFaultyProjections(t *testing.T) {
 				return dst
 			}
 		},
-		"depends on the other rows": func(p *projection) {
+		"depends on the other rows": func(p *faulty) {
 			p.project = func(dst, x dense.Matrix[float64]) dense.Matrix[float64] {
 				dst = right.Project(dst, x)
 				if dst.Rows == 1 {
@@ -81,7 +83,7 @@ func TestFaultyProjections(t *testing.T) {
 				return dst
 			}
 		},
-		"writes its argument": func(p *projection) {
+		"writes its argument": func(p *faulty) {
 			p.project = func(dst, x dense.Matrix[float64]) dense.Matrix[float64] {
 				dst = right.Project(dst, x)
 				if x.Rows > 0 {
@@ -90,7 +92,7 @@ func TestFaultyProjections(t *testing.T) {
 				return dst
 			}
 		},
-		"writes beside its destination": func(p *projection) {
+		"writes beside its destination": func(p *faulty) {
 			p.project = func(dst, x dense.Matrix[float64]) dense.Matrix[float64] {
 				if dst.Rows > 0 && dst.Stride > dst.Cols {
 					dst.Data[:dst.Cols+1][dst.Cols] = 0
@@ -98,7 +100,7 @@ func TestFaultyProjections(t *testing.T) {
 				return right.Project(dst, x)
 			}
 		},
-		"into a view is not": func(p *projection) {
+		"into a view is not": func(p *faulty) {
 			p.project = func(dst, x dense.Matrix[float64]) dense.Matrix[float64] {
 				if dst.Rows > 0 && dst.Stride > dst.Cols {
 					return dst
@@ -106,7 +108,7 @@ func TestFaultyProjections(t *testing.T) {
 				return right.Project(dst, x)
 			}
 		},
-		"shared by goroutines": func(p *projection) {
+		"shared by goroutines": func(p *faulty) {
 			p.project = func(dst, x dense.Matrix[float64]) dense.Matrix[float64] {
 				dst = right.Project(dst, x)
 				mu.Lock()
@@ -117,7 +119,7 @@ func TestFaultyProjections(t *testing.T) {
 				return dst
 			}
 		},
-		"hides +Inf in coordinate 0": func(p *projection) {
+		"hides +Inf in coordinate 0": func(p *faulty) {
 			p.project = func(dst, x dense.Matrix[float64]) dense.Matrix[float64] {
 				dst = right.Project(dst, x)
 				for i := range dst.Rows {
@@ -130,7 +132,7 @@ func TestFaultyProjections(t *testing.T) {
 				return dst
 			}
 		},
-		"hides NaN in coordinate 0": func(p *projection) {
+		"hides NaN in coordinate 0": func(p *faulty) {
 			p.project = func(dst, x dense.Matrix[float64]) dense.Matrix[float64] {
 				dst = right.Project(dst, x)
 				for i := range dst.Rows {
@@ -143,26 +145,26 @@ func TestFaultyProjections(t *testing.T) {
 				return dst
 			}
 		},
-		"does not panic for points of another dimension": func(p *projection) {
+		"does not panic for points of another dimension": func(p *faulty) {
 			p.project = func(dst, x dense.Matrix[float64]) dense.Matrix[float64] {
 				return right.Project(dst, x.ColRange(0, 5))
 			}
 		},
-		"finishes row 0, column 0 2 times": func(p *projection) {
-			p.tiles = func(dst, x dense.Matrix[float64], done orf.Epilogue) {
+		"finishes row 0, column 0 2 times": func(p *faulty) {
+			p.tiles = func(dst, x dense.Matrix[float64], done matmul.Epilogue) {
 				right.Project(dst, x)
 				done.Finish(0, dst.Rows, 0, dst.Cols)
 				done.Finish(0, 1, 0, 1)
 			}
 		},
-		"before it has its values": func(p *projection) {
-			p.tiles = func(dst, x dense.Matrix[float64], done orf.Epilogue) {
+		"before it has its values": func(p *faulty) {
+			p.tiles = func(dst, x dense.Matrix[float64], done matmul.Epilogue) {
 				done.Finish(0, dst.Rows, 0, dst.Cols)
 				right.Project(dst, x)
 			}
 		},
 	} {
-		p := projection{right, right.Frequencies, right.Project, right.ProjectTiles}
+		p := faulty{right, right.Frequencies, right.Project, right.ProjectTiles}
 		plant(&p)
 		err := conformance.Projection[float64](p)
 		if want == "" {
@@ -218,7 +220,7 @@ func (m mapping) LogBackward(dst, x, d dense.Matrix[float64]) dense.Matrix[float
 }
 
 func TestFaultyMaps(t *testing.T) {
-	w, err := orf.IID[float64](6, 5, exprand.NewSource(1))
+	w, err := orf.Draw[float64](orf.IID{}, 6, 5, exprand.NewSource(1))
 	require.NoError(t, err)
 	right, err := rff.SoftmaxPositive(w, 1)
 	require.NoError(t, err)

@@ -6,14 +6,16 @@ import (
 	"sync"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/matmul"
+	"github.com/seed-feabd252/randfeat/internal/projection"
 	"github.com/seed-feabd252/randfeat/orf"
 )
 
 // points is how many rows a projection is tried on: more than a block of any form.
 const points = 70
 
-// Projection checks that w keeps the contract of orf.Projection, and those of
-// orf.Tiler and orf.TransposedTiler if it has their methods:
+// Projection checks that w keeps the contract of orf.Projection, and the contract of
+// orf.Transposer if w is one:
 //
 //   - Frequencies is m×d, finite, and a copy;
 //   - Project is XWᵀ up to 16·(d'+16)·u·‖w_k‖‖x_i‖ with the unit roundoff u, where d' is
@@ -21,7 +23,8 @@ const points = 70
 //   - a row of a result depends on its row of x alone, to the last bit; x is only read;
 //     of dst all is written, and nothing beside it;
 //   - goroutines may share it; NaN and ±Inf are not hidden; shapes that do not fit panic;
-//   - tiles cover the result once, and have the bits of Project when they are finished.
+//   - the tiles of a projection of package orf cover the result once, and have the bits of
+//     Project when they are finished.
 //
 // It takes O((m+d)·d) memory and some dozens of projections of 70 points.
 func Projection[T dense.Float](w orf.Projection[T]) error {
@@ -56,8 +59,8 @@ func Projection[T dense.Float](w orf.Projection[T]) error {
 	project := operation[T]{"Project", d, m, w.Project}
 	if y, ok := project.check(&f, x); ok {
 		compareProducts(&f, "Project", y, x, kept, order)
-		if tiler, ok := w.(orf.Tiler[T]); ok {
-			checkTiles(&f, "ProjectTiles", y, func(dst dense.Matrix[T], done orf.Epilogue) { tiler.ProjectTiles(dst, x, done) })
+		if tiler, ok := w.(projection.Tiler[T]); ok {
+			checkTiles(&f, "ProjectTiles", y, func(dst dense.Matrix[T], done matmul.Epilogue) { tiler.ProjectTiles(dst, x, done) })
 		}
 	}
 	if back, ok := w.(orf.Transposer[T]); ok {
@@ -65,8 +68,8 @@ func Projection[T dense.Float](w orf.Projection[T]) error {
 		transposed := operation[T]{"ProjectTransposed", m, d, back.ProjectTransposed}
 		if y, ok := transposed.check(&f, z); ok {
 			compareProducts(&f, "ProjectTransposed", y, z, dense.Transpose(dense.Matrix[T]{}, kept), max(order, m))
-			if tiler, ok := w.(orf.TransposedTiler[T]); ok {
-				checkTiles(&f, "ProjectTransposedTiles", y, func(dst dense.Matrix[T], done orf.Epilogue) {
+			if tiler, ok := w.(projection.TransposedTiler[T]); ok {
+				checkTiles(&f, "ProjectTransposedTiles", y, func(dst dense.Matrix[T], done matmul.Epilogue) {
 					tiler.ProjectTransposedTiles(dst, z, done)
 				})
 			}
@@ -98,7 +101,7 @@ func compareProducts[T dense.Float](f *findings, name string, y, x, a dense.Matr
 }
 
 // checkTiles runs a projection by tiles, and compares them with want as they come.
-func checkTiles[T dense.Float](f *findings, name string, want dense.Matrix[T], run func(dst dense.Matrix[T], done orf.Epilogue)) {
+func checkTiles[T dense.Float](f *findings, name string, want dense.Matrix[T], run func(dst dense.Matrix[T], done matmul.Epilogue)) {
 	dst := dense.New[T](want.Rows, want.Cols)
 	t := &tiles[T]{dst: dst, want: want, covered: dense.New[T](want.Rows, want.Cols)}
 	run(dst, t)
