@@ -3,6 +3,7 @@ package performer
 import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/matmul"
+	"github.com/seed-feabd252/randfeat/internal/scratch"
 	"github.com/seed-feabd252/randfeat/internal/vecmath"
 )
 
@@ -10,8 +11,8 @@ import (
 // seen: S_f = Σ_j φ_jf·[v_j, 1], an m×width matrix. With log-features it holds
 // Σ_j exp(ℓ_jf − N_f·ln 2)·[v_j, 1] and the reference exponents N_f.
 type accumulator[T dense.Float] struct {
-	ref     *reference[T] // nil for features that are not logarithms
-	sum     buffer[T]     // m×width
+	ref     *reference[T]     // nil for features that are not logarithms
+	sum     scratch.Buffer[T] // m×width
 	m       int
 	changes []change
 }
@@ -24,8 +25,8 @@ func (a *Attention[T]) accumulator(dv int) *accumulator[T] {
 	if a.logKey != nil && acc.ref == nil {
 		acc.ref = newReference[T](a.m)
 	}
-	acc.sum.shape(a.m, a.width(dv))
-	clear(acc.sum.data)
+	acc.sum.Shape(a.m, a.width(dv))
+	clear(acc.sum.Data)
 	if acc.ref != nil {
 		acc.ref.reset()
 	}
@@ -33,7 +34,7 @@ func (a *Attention[T]) accumulator(dv int) *accumulator[T] {
 }
 
 // sums returns S.
-func (acc *accumulator[T]) sums() dense.Matrix[T] { return acc.sum.rows(acc.m) }
+func (acc *accumulator[T]) sums() dense.Matrix[T] { return acc.sum.Rows(acc.m) }
 
 // add takes in a block of keys, given by their (log-)features, which it overwrites,
 // and their values. scratch is memory for m elements.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/pool"
+	"github.com/seed-feabd252/randfeat/internal/stream"
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
@@ -57,7 +58,7 @@ type Attention[T dense.Float] struct {
 	d, m             int
 	rows             int  // of a block that is mapped, then consumed
 	plain            bool // the features are worth trying before their logarithms
-	fingerprint      fingerprint
+	fingerprint      stream.Fingerprint
 	sums             bool // rows are left as sums with their scales, see summing
 
 	workspaces     pool.Of[workspace[T]]

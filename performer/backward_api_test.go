@@ -1,7 +1,6 @@
 package performer
 
 import (
-	"math"
 	"math/rand/v2"
 	"testing"
 
@@ -42,19 +41,15 @@ func TestCanBackward(t *testing.T) {
 	} {
 		a := must(New(Features[float32]{Query: c.query, Key: c.key}, Options{}))
 		x := dense.New[float32](2, 3)
-		layer := must(NewLayer(dense.New[float32](3, 3), nil, dense.New[float32](3, 3), nil, dense.New[float32](3, 3), nil, Form[float32](a)))
 		if c.want == "" {
 			assert.NoError(t, a.CanBackward())
 			assert.NoError(t, must(NewHeads[float32](a, 2)).CanBackward())
-			assert.NoError(t, layer.CanBackward())
 			continue
 		}
 		assert.EqualError(t, a.CanBackward(), c.want)
 		assert.EqualError(t, must(NewHeads[float32](a, 2)).CanBackward(), c.want)
-		assert.EqualError(t, layer.CanBackward(), c.want)
 		assert.PanicsWithValue(t, c.want, func() { a.Backward(x, x, x, x, x, x, x) })
 		assert.PanicsWithValue(t, c.want, func() { must(NewHeads[float32](a, 1)).Backward(x, x, x, x, x, x, x) })
-		assert.PanicsWithValue(t, c.want, func() { layer.Backward(x, nil, x, x) })
 	}
 	assert.NoError(t, Exact[float32]{}.CanBackward())
 	assert.EqualError(t, must(NewHeads[float32](forwardOnly{}, 2)).CanBackward(),
@@ -148,63 +143,4 @@ func testHeadsBackward[T dense.Float](t *testing.T) {
 			}
 		}
 	}
-}
-
-func TestLayerBackward(t *testing.T) {
-	const n, in, d, dv = 70, 5, 4, 5
-	rng := rand.New(source(232))
-	x, dout := gaussian[float64](rng, n, in, 0, 0.5), gaussian[float64](rng, n, dv, 0, 1)
-	var weights [3]dense.Matrix[float64]
-	var biases [3][]float64
-	for at, cols := range [3]int{d, d, dv} {
-		weights[at], biases[at] = gaussian[float64](rng, in, cols, 0, 0.4), gaussian[float64](rng, 1, cols, 0, 1).Data
-	}
-	for _, form := range everyForm[float64](d) {
-		value := func() float64 {
-			l := must(NewLayer(weights[0], biases[0], weights[1], biases[1], weights[2], biases[2], form))
-			sum, _ := products(l.Forward(dense.Matrix[float64]{}, x).Data, dout.Data)
-			return sum
-		}
-		l := must(NewLayer(weights[0], biases[0], weights[1], biases[1], weights[2], biases[2], form))
-		dw := &LayerGradient[float64]{BQ: filled(1, d, 9.0).Data, WV: filled(in, dv, 9.0)}
-		dx := l.Backward(dense.Matrix[float64]{}, dw, x, dout)
-		for at, pair := range [][2][]float64{
-			{x.Data, dx.Data},
-			{weights[0].Data, dw.WQ.Data}, {weights[1].Data, dw.WK.Data}, {weights[2].Data, dw.WV.Data},
-			{biases[0], dw.BQ}, {biases[1], dw.BK}, {biases[2], dw.BV},
-		} {
-			require.Len(t, pair[1], len(pair[0]))
-			size := 0.0
-			for _, v := range pair[1] {
-				size = max(size, math.Abs(v))
-			}
-			for _, i := range []int{0, len(pair[0]) / 2, len(pair[0]) - 1} {
-				const step = 1e-4
-				was := pair[0][i]
-				along := func(t float64) float64 {
-					pair[0][i] = was + t
-					defer func() { pair[0][i] = was }()
-					return value()
-				}
-				want := (8*(along(step)-along(-step)) - (along(2*step) - along(-2*step))) / (12 * step)
-				// Adding a bias to all keys changes no normalised softmax weight.
-				assert.InDelta(t, want, pair[1][i], 1e-6*size+1e-9, "%T %+v: %d of %d", form, form, i, at)
-			}
-		}
-		y := x.Clone()
-		assert.Equal(t, dx, l.Backward(y, nil, y, dout), "dx is x")
-		y = dout.Clone()
-		assert.Equal(t, dx, l.Backward(y, nil, x, y), "dx is dout")
-	}
-	plain := must(NewLayer(weights[0], nil, weights[1], nil, weights[2], nil, Form[float64](Exact[float64]{})))
-	dw := &LayerGradient[float64]{BQ: make([]float64, d)}
-	plain.Backward(dense.Matrix[float64]{}, dw, x, dout)
-	assert.Nil(t, dw.BQ)
-	assert.PanicsWithValue(t, "performer: x is 7×2, wq is 5×4, want L×5",
-		func() { plain.Backward(dense.Matrix[float64]{}, nil, dense.New[float64](7, 2), dout) })
-	biased := must(NewLayer(weights[0], biases[0], weights[1], nil, weights[2], nil, Form[float64](Exact[float64]{})))
-	assert.PanicsWithValue(t, "performer: BQ has length 2, want 4",
-		func() {
-			biased.Backward(dense.Matrix[float64]{}, &LayerGradient[float64]{BQ: make([]float64, 2)}, x, dout)
-		})
 }

@@ -5,7 +5,7 @@ import (
 	"runtime"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/limit"
+	"github.com/seed-feabd252/randfeat/internal/layout"
 	"github.com/seed-feabd252/randfeat/internal/parallel"
 	"github.com/seed-feabd252/randfeat/internal/pool"
 )
@@ -21,6 +21,7 @@ import (
 // may be shared by goroutines if its forms may.
 type Batch[T dense.Float] struct {
 	heads, keyHeads int
+	dim             int       // of queries, 0 if any will do
 	units           []unit[T] // the first alone, if there is one form for all
 	count           int       // of units
 	calls           pool.Of[batched[T]]
@@ -38,20 +39,29 @@ type unit[T dense.Float] struct {
 //
 // It returns an error if heads or keyHeads is below 1, if heads is no multiple
 // of keyHeads or so many that memory does not hold a number for each, if the number of
-// forms is another one, or if one of them is nil.
+// forms is another one, if one of them is nil, or if they take queries of different dimensions.
 func NewBatch[T dense.Float](heads, keyHeads int, forms ...Form[T]) (*Batch[T], error) {
-	if err := checkHeads[T](heads, keyHeads); err != nil {
-		return nil, err
+	if err := layout.CheckHeads[T](heads, keyHeads); err != nil {
+		return nil, fmt.Errorf("performer: %w", err)
 	}
 	if len(forms) != 1 && len(forms) != heads {
 		return nil, fmt.Errorf("performer: %d forms, want one, or one for each of %d heads", len(forms), heads)
 	}
+	b := &Batch[T]{heads: heads, keyHeads: keyHeads}
 	for i, form := range forms {
 		if form == nil {
 			return nil, fmt.Errorf("performer: form %d is nil", i)
 		}
+		p, ok := form.(partial[T])
+		if !ok || p.dimension() == 0 {
+			continue
+		}
+		if d := p.dimension(); b.dim == 0 {
+			b.dim = d
+		} else if b.dim != d {
+			return nil, fmt.Errorf("performer: form %d takes points of R^%d, a form before it of R^%d, want the same", i, d, b.dim)
+		}
 	}
-	b := &Batch[T]{heads: heads, keyHeads: keyHeads}
 	group := heads / keyHeads
 	if len(forms) == 1 {
 		u := unit[T]{form: forms[0], to: 1}
@@ -73,18 +83,6 @@ func NewBatch[T dense.Float](heads, keyHeads int, forms ...Form[T]) (*Batch[T], 
 	return b, nil
 }
 
-// checkHeads returns an error unless so many heads of queries can read those of keys: each
-// has at least one element of a token.
-func checkHeads[T dense.Float](heads, keyHeads int) error {
-	if heads < 1 || keyHeads < 1 || heads%keyHeads != 0 {
-		return fmt.Errorf("performer: heads = %d, keyHeads = %d, want at least 1 and heads a multiple of keyHeads", heads, keyHeads)
-	}
-	if err := limit.Memory[T](heads); err != nil {
-		return fmt.Errorf("performer: heads = %d: %w", heads, err)
-	}
-	return nil
-}
-
 // shares reports whether heads that read the same keys are summed up once.
 func shares[T dense.Float](form Form[T]) bool {
 	p, ok := form.(partial[T])
@@ -103,6 +101,9 @@ func (b *Batch[T]) unit(i int) unit[T] {
 
 // Heads returns the number of heads of queries, and that of keys and values.
 func (b *Batch[T]) Heads() (heads, keyHeads int) { return b.heads, b.keyHeads }
+
+// Dim returns the dimension of the queries that the forms take, or 0 if any will do.
+func (b *Batch[T]) Dim() int { return b.dim }
 
 // Forward computes the attention of each head of q (Lq×H·d), in each of the sequences,
 // over its head of k (Lk×Hk·d) and v (Lk×Hk·dv) in that sequence into dst (Lq×H·dv),
@@ -137,8 +138,8 @@ func (b *Batch[T]) Forward(dst, q, k, v dense.Matrix[T], s Sequences) dense.Matr
 	}
 	*c = batched[T]{
 		b: b, dst: dst, q: q, k: k, v: v, s: s,
-		fromQuery: starts(c.fromQuery[:0], s.Queries, q.Rows),
-		fromKey:   starts(c.fromKey[:0], keys, k.Rows),
+		fromQuery: layout.Starts(c.fromQuery[:0], s.Queries, q.Rows),
+		fromKey:   layout.Starts(c.fromKey[:0], keys, k.Rows),
 	}
 	n, processors := (len(c.fromQuery)-1)*b.count, runtime.GOMAXPROCS(0)
 	together := n / processors * processors
@@ -164,19 +165,9 @@ func (b *Batch[T]) check(q, k, v dense.Matrix[T]) {
 	if k.Rows != v.Rows {
 		panic(fmt.Sprintf("performer: k is %d×%d, v is %d×%d, want as many values as keys", k.Rows, k.Cols, v.Rows, v.Cols))
 	}
-	if err := b.takes(q.Cols / b.heads); err != nil {
-		panic(fmt.Sprintf("performer: q is %d×%d, k is %d×%d: %v", q.Rows, q.Cols, k.Rows, k.Cols, err))
+	if d := q.Cols / b.heads; b.dim != 0 && d != b.dim {
+		panic(fmt.Sprintf("performer: q is %d×%d, k is %d×%d: heads have dimension %d, but the forms take points of R^%d", q.Rows, q.Cols, k.Rows, k.Cols, d, b.dim))
 	}
-}
-
-// takes returns an error unless all forms take queries of dimension d.
-func (b *Batch[T]) takes(d int) error {
-	for _, u := range b.units {
-		if p, ok := u.form.(partial[T]); ok && p.dimension() != 0 && p.dimension() != d {
-			return fmt.Errorf("heads have dimension %d, but the form of head %d takes points of R^%d", d, u.from, p.dimension())
-		}
-	}
-	return nil
 }
 
 // batched is the task of one call: a unit in a sequence is a piece.
@@ -198,10 +189,10 @@ func (c *batched[T]) part(i, processors int) {
 	head := u.from / (b.heads / b.keyHeads)
 	p := part[T]{
 		heads: u.to - u.from, processors: processors,
-		dst: headsOf(c.dst.RowRange(q0, q1), u.from, u.to, b.heads),
-		q:   headsOf(c.q.RowRange(q0, q1), u.from, u.to, b.heads),
-		k:   headOf(c.k.RowRange(k0, k1), head, b.keyHeads),
-		v:   headOf(c.v.RowRange(k0, k1), head, b.keyHeads),
+		dst: layout.Heads(c.dst.RowRange(q0, q1), u.from, u.to, b.heads),
+		q:   layout.Heads(c.q.RowRange(q0, q1), u.from, u.to, b.heads),
+		k:   layout.Head(c.k.RowRange(k0, k1), head, b.keyHeads),
+		v:   layout.Head(c.v.RowRange(k0, k1), head, b.keyHeads),
 
 		valid: c.s.keysIn(k0, k1), past: c.s.pastOf(sequence, max(q1-q0, k1-k0)),
 	}
@@ -213,10 +204,4 @@ func (c *batched[T]) part(i, processors int) {
 		panic(fmt.Sprintf("performer: sequence %d has keys that do not count or a past, which %T cannot take", sequence, u.form))
 	}
 	u.form.Forward(p.dst, p.q, p.k, p.v)
-}
-
-// headsOf returns the columns of the heads from ≤ i < to of so many.
-func headsOf[T dense.Float](m dense.Matrix[T], from, to, heads int) dense.Matrix[T] {
-	d := m.Cols / heads
-	return m.ColRange(from*d, to*d)
 }

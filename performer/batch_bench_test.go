@@ -51,29 +51,3 @@ func BenchmarkBatch(b *testing.B) {
 		}
 	}
 }
-
-// BenchmarkMultiHead times a layer of 8 heads on 2048 rows of dimension 512, float32.
-func BenchmarkMultiHead(b *testing.B) {
-	const n = 2048
-	p := must(RandomProjections[float32](Widths{Input: 512, Heads: 8, Bias: true}, source(291)))
-	x, dst := gaussian[float32](rand.New(source(292)), n, 512, 0, 1), dense.New[float32](n, 512)
-	for _, f := range []struct {
-		name string
-		form Form[float32]
-	}{
-		{"linear", attention(positive[float32](256, 64), Options{})},
-		{"exact", Exact[float32]{}},
-	} {
-		b.Run("form="+f.name, func(b *testing.B) {
-			l := must(NewMultiHead(p, 8, 8, f.form))
-			for range 3 {
-				l.Forward(dst, x, Sequences{}) // scratch memory, for every processor
-			}
-			b.ReportAllocs()
-			for b.Loop() {
-				l.Forward(dst, x, Sequences{})
-			}
-			b.ReportMetric(n*float64(b.N)/b.Elapsed().Seconds(), "tokens/s")
-		})
-	}
-}

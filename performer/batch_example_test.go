@@ -1,12 +1,9 @@
 package performer_test
 
 import (
-	"bytes"
 	"fmt"
 	"log"
 	"math"
-
-	exprand "golang.org/x/exp/rand"
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/performer"
@@ -44,36 +41,4 @@ func ExampleSequences_past() {
 	// Output:
 	// [1]
 	// [3]
-}
-
-// A layer with random weights, written and read.
-func ExampleMultiHead() {
-	p, err := performer.RandomProjections[float32](performer.Widths{Input: 8, Heads: 2, Bias: true}, exprand.NewSource(1))
-	if err != nil {
-		log.Fatal(err)
-	}
-	l, err := performer.NewMultiHead[float32](p, 2, 2, performer.Exact[float32]{})
-	if err != nil {
-		log.Fatal(err)
-	}
-	var file bytes.Buffer
-	if err := l.Write(&file, "encoder.self_attn."); err != nil {
-		log.Fatal(err)
-	}
-	again, err := performer.ReadMultiHead[float32](&file, "encoder.self_attn.", 2, 2, performer.Exact[float32]{})
-	if err != nil {
-		log.Fatal(err)
-	}
-	for _, parameter := range again.Parameters() {
-		fmt.Println(parameter.Name, parameter.Value.Rows, parameter.Value.Cols)
-	}
-	// Output:
-	// q_proj_weight 8 8
-	// q_proj_bias 1 8
-	// k_proj_weight 8 8
-	// k_proj_bias 1 8
-	// v_proj_weight 8 8
-	// v_proj_bias 1 8
-	// out_proj.weight 8 8
-	// out_proj.bias 1 8
 }

@@ -326,7 +326,7 @@ func TestBatchErrors(t *testing.T) {
 		"performer: q is 5×8, k is 7×4, v is 7×5, want columns of 4 heads of queries and 2 of keys and values": func() { b.Forward(none, mat(5, 8), mat(7, 4), mat(7, 5), Sequences{}) },
 		"performer: k is 7×4, v is 6×6, want as many values as keys":                                           func() { b.Forward(none, mat(5, 8), mat(7, 4), mat(6, 6), Sequences{}) },
 		"dense: destination is 5×8, want 5×12":                                                                 func() { b.Forward(mat(5, 8), mat(5, 8), mat(7, 4), mat(7, 6), Sequences{}) },
-		"performer: q is 5×8, k is 5×8: heads have dimension 4, but the form of head 0 takes points of R^3":    func() { reLUs.Forward(none, mat(5, 8), mat(5, 8), mat(5, 8), Sequences{}) },
+		"performer: q is 5×8, k is 5×8: heads have dimension 4, but the forms take points of R^3":              func() { reLUs.Forward(none, mat(5, 8), mat(5, 8), mat(5, 8), Sequences{}) },
 		"performer: Sequences.Queries is nil, Keys has length 1, want both":                                    call(Sequences{Keys: []int{7}}),
 		"performer: Sequences.Queries is [2 2], want a sum of 5":                                               call(Sequences{Queries: []int{2, 2}, Keys: []int{3, 4}}),
 		fmt.Sprintf("performer: Sequences.Queries is [%d %[1]d 7], want a sum of 5", math.MaxInt):              call(Sequences{Queries: []int{math.MaxInt, math.MaxInt, 7}}),

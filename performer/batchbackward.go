@@ -6,6 +6,7 @@ import (
 	"sort"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/layout"
 	"github.com/seed-feabd252/randfeat/internal/parallel"
 	"github.com/seed-feabd252/randfeat/internal/pool"
 	"github.com/seed-feabd252/randfeat/internal/vecmath"
@@ -57,8 +58,8 @@ func (b *Batch[T]) Backward(dq, dk, dv, q, k, v, dout dense.Matrix[T], s Sequenc
 			dense.Ensure(dq, q.Rows, q.Cols), dense.Ensure(dk, k.Rows, k.Cols), dense.Ensure(dv, v.Rows, v.Cols),
 			q, k, v, dout,
 		},
-		fromQuery: starts(c.fromQuery[:0], s.Queries, q.Rows),
-		fromKey:   starts(c.fromKey[:0], keys, k.Rows),
+		fromQuery: layout.Starts(c.fromQuery[:0], s.Queries, q.Rows),
+		fromKey:   layout.Starts(c.fromKey[:0], keys, k.Rows),
 	}
 	dq, dk, dv = c.dq, c.dk, c.dv
 	n, processors := (len(c.fromQuery)-1)*b.keyHeads, runtime.GOMAXPROCS(0)
@@ -100,7 +101,7 @@ func (c *batchGradient[T]) group(i, processors int) {
 	b := c.b
 	sequence, head, size := i/b.keyHeads, i%b.keyHeads, b.heads/b.keyHeads
 	k0, k1 := c.fromKey[sequence], c.fromKey[sequence+1]
-	dk, dv := headOf(c.dk.RowRange(k0, k1), head, b.keyHeads), headOf(c.dv.RowRange(k0, k1), head, b.keyHeads)
+	dk, dv := layout.Head(c.dk.RowRange(k0, k1), head, b.keyHeads), layout.Head(c.dv.RowRange(k0, k1), head, b.keyHeads)
 	first := sort.Search(b.count, func(i int) bool { return b.unit(i).from >= head*size })
 	for i := first; i < b.count && b.unit(i).from/size == head; i++ {
 		switch u := b.unit(i); {
@@ -108,9 +109,9 @@ func (c *batchGradient[T]) group(i, processors int) {
 			c.unit(sequence, u, dk, dv, processors)
 		default:
 			more := pool.Get[compaction[T]](&compactions)
-			more.k.shape(dk.Rows, dk.Cols)
-			more.v.shape(dv.Rows, dv.Cols)
-			moreK, moreV := more.k.rows(dk.Rows), more.v.rows(dv.Rows)
+			more.k.Shape(dk.Rows, dk.Cols)
+			more.v.Shape(dv.Rows, dv.Cols)
+			moreK, moreV := more.k.Rows(dk.Rows), more.v.Rows(dv.Rows)
 			c.unit(sequence, u, moreK, moreV, processors)
 			for j := range dk.Rows {
 				vecmath.AddScaled(dk.Row(j), moreK.Row(j), 1)
@@ -130,11 +131,11 @@ func (c *batchGradient[T]) unit(sequence int, u unit[T], dk, dv dense.Matrix[T],
 	head := u.from / (b.heads / b.keyHeads)
 	p := partGradient[T]{
 		gradients: gradients[T]{
-			dq: headsOf(c.dq.RowRange(q0, q1), u.from, u.to, b.heads), dk: dk, dv: dv,
-			q:    headsOf(c.q.RowRange(q0, q1), u.from, u.to, b.heads),
-			k:    headOf(c.k.RowRange(k0, k1), head, b.keyHeads),
-			v:    headOf(c.v.RowRange(k0, k1), head, b.keyHeads),
-			dout: headsOf(c.dout.RowRange(q0, q1), u.from, u.to, b.heads),
+			dq: layout.Heads(c.dq.RowRange(q0, q1), u.from, u.to, b.heads), dk: dk, dv: dv,
+			q:    layout.Heads(c.q.RowRange(q0, q1), u.from, u.to, b.heads),
+			k:    layout.Head(c.k.RowRange(k0, k1), head, b.keyHeads),
+			v:    layout.Head(c.v.RowRange(k0, k1), head, b.keyHeads),
+			dout: layout.Heads(c.dout.RowRange(q0, q1), u.from, u.to, b.heads),
 		},
 		heads: u.to - u.from, processors: processors,
 		valid: c.s.keysIn(k0, k1), past: c.s.pastOf(sequence, max(q1-q0, k1-k0)),

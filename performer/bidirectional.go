@@ -2,6 +2,7 @@ package performer
 
 import (
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/layout"
 	"github.com/seed-feabd252/randfeat/internal/matmul"
 	"github.com/seed-feabd252/randfeat/internal/parallel"
 )
@@ -62,7 +63,7 @@ func (b *bidirectional[T]) sum() {
 // merge adds up the parts in the first of them.
 func (b *bidirectional[T]) merge() {
 	if b.segments > 1 {
-		b.groups = max(1, min(b.a.m/4, b.a.m*b.parts[0].sum.stride*b.segments/mergeGrain))
+		b.groups = max(1, min(b.a.m/4, b.a.m*b.parts[0].sum.Rows(1).Stride*b.segments/mergeGrain))
 		parallel.Do(b.groups, (*merging[T])(b))
 	}
 }
@@ -93,7 +94,7 @@ func (b *summarising[T]) Piece(s int) {
 	lo, hi := parallel.Share(b.k.Rows, b.segments, s), parallel.Share(b.k.Rows, b.segments, s+1)
 	for ; lo < hi; lo += a.rows {
 		end := min(lo+a.rows, hi)
-		keys, values := w.features.rows(end-lo), b.v.RowRange(lo, end)
+		keys, values := w.features.Rows(end-lo), b.v.RowRange(lo, end)
 		if b.plain {
 			a.key.Transform(keys, b.k.RowRange(lo, end))
 			addProducts(1, acc.sums(), keys, values, w.scratch)
@@ -124,11 +125,11 @@ func (b *answering[T]) Piece(i int) {
 	blocks := (*bidirectional[T])(b).blocks()
 	head, lo := i/blocks, i%blocks*answerRows
 	hi := min(lo+answerRows, b.q.Rows)
-	dst, q := headOf(b.dst, head, b.heads), headOf(b.q, head, b.heads)
+	dst, q := layout.Head(b.dst, head, b.heads), layout.Head(b.q, head, b.heads)
 	w := a.workspace(b.v.Cols)
 	for ; lo < hi; lo += a.rows {
 		end := min(lo+a.rows, hi)
-		queries, out := w.features.rows(end-lo), w.sums.rows(end-lo)
+		queries, out := w.features.Rows(end-lo), w.sums.Rows(end-lo)
 		if b.plain {
 			a.query.Transform(queries, q.RowRange(lo, end))
 		} else {

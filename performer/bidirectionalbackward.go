@@ -4,6 +4,7 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/matmul"
 	"github.com/seed-feabd252/randfeat/internal/parallel"
+	"github.com/seed-feabd252/randfeat/internal/scratch"
 	"github.com/seed-feabd252/randfeat/internal/vecmath"
 )
 
@@ -32,7 +33,7 @@ type bidirectionalGradient[T dense.Float] struct {
 func (a *Attention[T]) bidirectionalBackward(g *gradients[T]) {
 	b := a.gradients.bidirectionals.Get()
 	b.gradients, b.a = *g, a
-	b.total, b.shift = resize(b.total, a.m), resize(b.shift, a.m)
+	b.total, b.shift = scratch.Resize(b.total, a.m), scratch.Resize(b.shift, a.m)
 
 	b.keys = a.bidirectionals.Get()
 	b.keys.a, b.keys.k, b.keys.v = a, g.k, g.v
@@ -85,12 +86,12 @@ func (b *queryGradients[T]) Piece(s int) {
 	lo, hi := parallel.Share(b.q.Rows, b.queries.segments, s), parallel.Share(b.q.Rows, b.queries.segments, s+1)
 	for ; lo < hi; lo += w.rows {
 		end := min(lo+w.rows, hi)
-		queries, slopes := w.features.rows(end-lo), w.slopes.rows(end-lo)
+		queries, slopes := w.features.Rows(end-lo), w.slopes.Rows(end-lo)
 		q, g := b.q.RowRange(lo, end), b.dout.RowRange(lo, end)
 		a.mapQueries(queries, q)
 		summed := queries
 		if acc.ref != nil && a.opts.Unnormalised {
-			summed = dense.Copy(w.logs.rows(end-lo), queries)
+			summed = dense.Copy(w.logs.Rows(end-lo), queries)
 		}
 		b.keys.parts[0].scaleQueries(queries, w.scales)
 		matmul.MulPacked(1, g, &b.sums, 0, slopes, nil)
@@ -124,7 +125,7 @@ func (b *keyGradients[T]) Piece(i int) {
 	w := a.gradientWorkspace()
 	for ; lo < hi; lo += w.rows {
 		end := min(lo+w.rows, hi)
-		keys, slopes := w.features.rows(end-lo), w.slopes.rows(end-lo)
+		keys, slopes := w.features.Rows(end-lo), w.slopes.Rows(end-lo)
 		k, v, dv := b.k.RowRange(lo, end), b.v.RowRange(lo, end), b.dv.RowRange(lo, end)
 		a.mapKeys(keys, k)
 		switch {
@@ -154,11 +155,11 @@ func (b *keyGradients[T]) Piece(i int) {
 // keys.
 type gradientWorkspace[T dense.Float] struct {
 	rows             int
-	features, slopes buffer[T] // rows×m
-	logs             buffer[T] // rows×m if unnormalised: the features before they are scaled
-	weights          []T       // rows
-	scratch          []T       // m
-	scales           []scale   // rows
+	features, slopes scratch.Buffer[T] // rows×m
+	logs             scratch.Buffer[T] // rows×m if unnormalised: the features before they are scaled
+	weights          []T               // rows
+	scratch          []T               // m
+	scales           []scale           // rows
 }
 
 // gradientWorkspace takes a workspace from the pool.
@@ -166,10 +167,10 @@ func (a *Attention[T]) gradientWorkspace() *gradientWorkspace[T] {
 	w := a.gradients.workspaces.Get()
 	if w.rows == 0 {
 		w.rows = blockRows(2 * a.m)
-		w.features.shape(w.rows, a.m)
-		w.slopes.shape(w.rows, a.m)
+		w.features.Shape(w.rows, a.m)
+		w.slopes.Shape(w.rows, a.m)
 		if a.opts.Unnormalised {
-			w.logs.shape(w.rows, a.m)
+			w.logs.Shape(w.rows, a.m)
 		}
 		w.weights, w.scratch, w.scales = make([]T, w.rows), make([]T, a.m), make([]scale, w.rows)
 		for i := range w.scales {

@@ -3,6 +3,7 @@ package performer
 import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/parallel"
+	"github.com/seed-feabd252/randfeat/internal/scratch"
 )
 
 const (
@@ -32,9 +33,9 @@ type causal[T dense.Float] struct {
 	last   int         // and where it ends
 	kept   []*slot[T]  // all slots, those of wider windows too
 
-	ref     *reference[T] // nil for features that are not logarithms
-	state   buffer[T]     // m×width, the sums before the batch
-	pending []change      // of the reference since the last chunk was cut
+	ref     *reference[T]     // nil for features that are not logarithms
+	state   scratch.Buffer[T] // m×width, the sums before the batch
+	pending []change          // of the reference since the last chunk was cut
 }
 
 // causal computes causal attention with batches for so many processors.
@@ -93,16 +94,16 @@ func (c *causal[T]) prepare(window int) {
 	}
 	c.slots = c.kept[:window]
 	for i, s := range c.slots {
-		s.queries.shape(chunkRows, m)
-		s.keys.shape(chunkRows, m)
-		s.values.shape(chunkRows, width)
-		c.chunks[i].out.shape(chunkRows, width)
+		s.queries.Shape(chunkRows, m)
+		s.keys.Shape(chunkRows, m)
+		s.values.Shape(chunkRows, width)
+		c.chunks[i].out.Shape(chunkRows, width)
 		if window > 1 {
-			c.chunks[i].sums.shape(m, width)
+			c.chunks[i].sums.Shape(m, width)
 		}
 	}
-	c.state.shape(m, width)
-	clear(c.state.data)
+	c.state.Shape(m, width)
+	clear(c.state.Data)
 	c.pending = c.pending[:0]
 	if c.a.logKey != nil {
 		if c.ref == nil {
@@ -115,7 +116,7 @@ func (c *causal[T]) prepare(window int) {
 // step takes the only chunk of the batch through all stages: there is nothing to
 // wait for.
 func (c *causal[T]) step() {
-	ch, state := c.batch[0], c.state.rows(c.a.m)
+	ch, state := c.batch[0], c.state.Rows(c.a.m)
 	rescale(state, ch.before, 0, c.a.m)
 	ch.score(c.a)
 	ch.emit(c.a, c.dst, state)
@@ -129,7 +130,7 @@ type scoring[T dense.Float] causal[T]
 func (c *scoring[T]) Piece(i int) {
 	ch := c.batch[i]
 	ch.score(c.a)
-	ch.addTo(0, ch.sums.rows(c.a.m))
+	ch.addTo(0, ch.sums.Rows(c.a.m))
 }
 
 // prefixing is the task of adding to the sums of each chunk those of all before it,
@@ -139,9 +140,9 @@ type prefixing[T dense.Float] causal[T]
 func (c *prefixing[T]) Piece(g int) {
 	lo := g * featuresPerPrefix
 	hi := min(lo+featuresPerPrefix, c.a.m)
-	before := c.state.rows(c.a.m)
+	before := c.state.Rows(c.a.m)
 	for _, ch := range c.batch {
-		sums := ch.sums.rows(c.a.m)
+		sums := ch.sums.Rows(c.a.m)
 		carry(sums, before, ch.before, lo, hi)
 		before = sums
 	}
@@ -155,7 +156,7 @@ func (c *emitting[T]) Piece(i int) {
 	before := &c.state
 	for _, ch := range c.batch {
 		if ch.slot == s {
-			ch.emit(c.a, c.dst, before.rows(c.a.m))
+			ch.emit(c.a, c.dst, before.Rows(c.a.m))
 			(*causal[T])(c).reload(ch)
 		}
 		before = &ch.sums

@@ -3,6 +3,7 @@ package performer
 import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/matmul"
+	"github.com/seed-feabd252/randfeat/internal/scratch"
 	"github.com/seed-feabd252/randfeat/internal/vecmath"
 )
 
@@ -18,15 +19,15 @@ type chunk[T dense.Float] struct {
 	before   []change      // of the reference since the sums before the chunk were made
 	scratch  []T           // m
 
-	scores buffer[T] // bandRows×chunkRows
-	out    buffer[T] // chunkRows×width
-	scales []scale   // chunkRows if unnormalised or sums
-	sums   buffer[T] // m×width: what the chunk adds, then the sums after it
+	scores scratch.Buffer[T] // bandRows×chunkRows
+	out    scratch.Buffer[T] // chunkRows×width
+	scales []scale           // chunkRows if unnormalised or sums
+	sums   scratch.Buffer[T] // m×width: what the chunk adds, then the sums after it
 }
 
 func newChunk[T dense.Float](a *Attention[T]) *chunk[T] {
 	ch := &chunk[T]{scratch: make([]T, a.m)}
-	ch.scores.shape(bandRows, chunkRows)
+	ch.scores.Shape(bandRows, chunkRows)
 	if a.logKey != nil {
 		ch.ref = newReference[T](a.m)
 	}
@@ -42,8 +43,8 @@ func (ch *chunk[T]) queries() dense.Matrix[T] { return ch.of(&ch.slot.queries) }
 func (ch *chunk[T]) keys() dense.Matrix[T]    { return ch.of(&ch.slot.keys) }
 func (ch *chunk[T]) values() dense.Matrix[T]  { return ch.of(&ch.slot.values) }
 
-func (ch *chunk[T]) of(b *buffer[T]) dense.Matrix[T] {
-	return b.rows(ch.slot.rows).RowRange(ch.from, ch.to)
+func (ch *chunk[T]) of(b *scratch.Buffer[T]) dense.Matrix[T] {
+	return b.Rows(ch.slot.rows).RowRange(ch.from, ch.to)
 }
 
 // score scales queries and keys and computes what the chunk's own keys give its
@@ -54,10 +55,10 @@ func (ch *chunk[T]) score(a *Attention[T]) {
 		ch.ref.scaleKeys(keys)
 		ch.ref.scaleQueries(queries, ch.scales)
 	}
-	n, out, values := keys.Rows, ch.out.rows(keys.Rows), ch.values()
+	n, out, values := keys.Rows, ch.out.Rows(keys.Rows), ch.values()
 	for lo := 0; lo < n; lo += bandRows {
 		hi := min(lo+bandRows, n)
-		scores := ch.scores.rows(hi-lo).ColRange(0, hi)
+		scores := ch.scores.Rows(hi-lo).ColRange(0, hi)
 		matmul.MulT(1, queries.RowRange(lo, hi), keys.RowRange(0, hi), 0, scores)
 		mulLower(out.RowRange(lo, hi), scores, values.RowRange(0, hi), lo)
 	}
@@ -66,7 +67,7 @@ func (ch *chunk[T]) score(a *Attention[T]) {
 // emit adds what the sums before the chunk give its queries and writes the outputs.
 func (ch *chunk[T]) emit(a *Attention[T], dst, before dense.Matrix[T]) {
 	n := ch.to - ch.from
-	out := ch.out.rows(n)
+	out := ch.out.Rows(n)
 	matmul.Mul(1, ch.queries(), before, 1, out)
 	lo := ch.slot.lo + ch.from
 	a.finish(dst.RowRange(lo, lo+n), out, ch.scales)

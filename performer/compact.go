@@ -3,10 +3,11 @@ package performer
 import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/pool"
+	"github.com/seed-feabd252/randfeat/internal/scratch"
 )
 
 // compaction is memory for the keys and values that count.
-type compaction[T dense.Float] struct{ k, v buffer[T] }
+type compaction[T dense.Float] struct{ k, v scratch.Buffer[T] }
 
 // compact returns the rows of k and v that are valid, one after another: k and v
 // themselves if valid is nil, views if these rows come first, and otherwise copies, in
@@ -20,9 +21,9 @@ func compact[T dense.Float](k, v dense.Matrix[T], valid []bool) (keys, values de
 		return k.RowRange(0, n), v.RowRange(0, n), nil
 	}
 	copies = pool.Get[compaction[T]](&compactions)
-	copies.k.shape(n, k.Cols)
-	copies.v.shape(n, v.Cols)
-	keys, values = copies.k.rows(n), copies.v.rows(n)
+	copies.k.Shape(n, k.Cols)
+	copies.v.Shape(n, v.Cols)
+	keys, values = copies.k.Rows(n), copies.v.Rows(n)
 	at := 0
 	for j, counts := range valid {
 		if counts {

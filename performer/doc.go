@@ -1,5 +1,6 @@
 // Package performer is attention: exact softmax attention, and linear attention
-// with any feature map, bidirectional or causal.
+// with any feature map, bidirectional or causal. Package recurrence has the delta rules, package layer
+// multi-head layers with learned projections.
 //
 // # Attention
 //
@@ -50,7 +51,7 @@
 // keys for every processor, whatever the lengths are. This memory is kept for later
 // calls: once it is there, Forward with a dst allocates nothing.
 //
-// # Batches, masks and layers
+// # Batches and masks
 //
 // A [Batch] runs a form, or one a head, over many heads and sequences in one call, as the
 // operators Attention and LinearAttention of ONNX do. Its [Sequences] are runs of rows of
@@ -68,8 +69,6 @@
 // j ≤ i + Past, as after a cache of so many keys. Past = Lk − Lq puts the last of both in
 // line.
 //
-// [MultiHead] adds learned projections to a Batch; with [Exact] it is PyTorch's
-// nn.MultiheadAttention, whose weights it reads from and writes to safetensors files.
 // [Auto] is the faster of linear and exact attention for the shapes that it is given.
 //
 // # Cost
@@ -162,65 +161,6 @@
 // Features are drawn anew by [Attention.Redraw], which returns another Attention. The
 // sums of a State mean nothing under other features, so that it refuses them.
 //
-// # Recurrences and delta rules
-//
-// Without denominators the sums S (dk×dv) can be more than sums. A [Recurrence] has them
-// written by a [Rule], as the operator LinearAttention of ONNX does, and read by
-// scale·Sᵀq:
-//
-//	linear:       S ← S + k·vᵀ
-//	gated:        S ← e^g∘S + k·vᵀ
-//	delta:        S ← S + k·uᵀ,  u = β·(v − Sᵀk)
-//	gated_delta:  S ← e^g∘S, then as delta
-//
-// Under a key that is not orthogonal to those before, the linear rule adds to what they
-// left. The delta rule writes what is missing of v [Schlag et al. 2021]: a step of
-// gradient descent on ½‖Sᵀk − v‖², which with ‖k‖ = 1 and β = 1 replaces the value of k. A
-// decay g ≤ 0, one for a head or one for each row of S, forgets.
-//
-//	r, err := performer.NewRecurrence(heads, keyHeads, performer.RecurrenceOptions[float32]{Rule: performer.DeltaRule, NormaliseKeys: true})
-//	out := r.Forward(dst, performer.Tokens[float32]{Q: q, K: k, V: v, Beta: beta}, past, present)
-//
-// Token by token that is a product with a vector after another. Chunks of tokens make it
-// products of matrices [Yang et al. 2024; 2025]. Let S be what precedes the chunk, K, Q
-// and V its rows, and b_i = g_0 + … + g_i the sums of its decays. The sums before token i
-// writes are
-//
-//	S_i = e^b_i∘S + Σ_{j<i} (e^(b_i − b_j)∘k_j)·u_jᵀ
-//
-// and u_i = β_i·e_i, e_i = v_i − S_iᵀk_i. So with M_ij = Σ_c k_ic·e^(b_ic − b_jc)·k_jc for
-// j < i
-//
-//	(I + M·diag(β))·E = V − (e^b∘K)·S,  U = diag(β)·E
-//
-// is a triangular system of the order of the chunk, as package semiseparable solves it,
-// with U = V in place of it for the rules that do not correct. Then, with P_ij the same of
-// q_i and k_j for j ≤ i, the outputs and the sums after the chunk of n tokens are
-//
-//	O = scale·((e^b∘Q)·S + P·U),  S ← e^b_{n−1}∘S + (e^(b_{n−1} − b)∘K)ᵀ·U
-//
-// No exponent is positive unless a decay is: what has been forgotten is an exact zero, and
-// nothing overflows. With one decay a head, M and P are products of matrices, times Γ_ij =
-// e^(b_i − b_j). With one a row of S, e^(b_i − b_j) = e^(b_i − b_r)·e^(b_r − b_j) is split
-// at a token r between the two, for blocks of 1, 2, 4, … tokens. A decay of −10⁶ costs
-// those after it no digit: b of a head is held in two float64, and those of rows are summed
-// block by block. Columns of S know nothing of each other: those that in some chunk something
-// not finite is in take that chunk token by token.
-//
-// [Recurrence.Backward] goes back chunk by chunk, from sums that were kept. With the
-// gradients dO and dS′ of the outputs and the sums after the chunk, dU = scale·PᵀdO +
-// (e^(b_{n−1} − b)∘K)·dS′, and the system transposed,
-//
-//	(I + diag(β)·M)ᵀ·Y = dU,
-//
-// gives dβ_i = e_i·y_i, dV = Z = diag(β)·Y and dM = −tril(ZUᵀ, −1). What is multiplied by
-// e^b_i or e^−b_i adds to db_i, or takes from it, its product with its own gradient; and
-// dg_t = Σ_{i≥t} db_i.
-//
-// A [RecurrentState] is the recurrence over a stream, token by token or in parts. States
-// of the linear and gated rules can be merged, in order; those of the delta rules cannot,
-// as what a token writes depends on all before.
-//
 // # Maps that are not positive
 //
 // Maps without logarithms (trigonometric, dot product, sign, polynomial, …) take
@@ -249,21 +189,12 @@
 // Positive maps stay logarithms: the gradient with respect to ℓ = log φ is φ times that
 // with respect to φ, so that references cancel as they do in the outputs, and
 // rff.DifferentiableLog takes it on. On the way back of causal attention queries are
-// what is summed, as ℓ_if − log D_i and with references of their own. [Layer] has
-// gradients of its weights and biases too.
+// what is summed, as ℓ_if − log D_i and with references of their own.
 //
-// [Batch.Backward] and [MultiHead.Backward] take sequences, grouped heads, masks and pasts
-// as Forward does; the latter writes gradients of all parameters, in their order. A head
-// of keys and values gets the sum of what its heads of queries give. Keys that do not count
-// and queries whose row of dout is zero, as in padding, are taken out beforehand: their
-// gradients are exactly zero, and they may hold NaN and be as many as there are without
-// a change by one bit of the others.
-//
-//	dw := new(performer.Projections[float32])
-//	dx = l.Backward(dx, dw, x, dout, s)
-//	for i, g := range dw.Parameters() {
-//		step(l.Parameters()[i].Value, g.Value)
-//	}
+// [Batch.Backward] takes sequences, grouped heads, masks and pasts as Forward does. A head of keys
+// and values gets the sum of what its heads of queries give. Keys that do not count and queries
+// whose row of dout is zero, as in padding, are left out: their gradients are exactly zero, they may
+// hold NaN, and neither what they hold nor their number changes one bit of the other gradients.
 //
 // # Without bias, and how far off
 //
@@ -305,8 +236,7 @@
 //
 // Work is cut by the number of tokens, not of processors, and sums are merged in
 // order: results do not depend on GOMAXPROCS. An Attention, an Exact, an Auto, a
-// Heads, a Batch, a Layer, a MultiHead, a Predictor and a Recurrence may be shared by
-// goroutines. A State, a RecurrentState and an Unbiased belong to one.
+// Heads, a Batch and a Predictor may be shared by goroutines. A State and an Unbiased belong to one.
 //
 // # References
 //
@@ -316,8 +246,6 @@
 //   - [Choromanski et al. 2021] K. Choromanski, V. Likhosherstov, D. Dohan, X. Song,
 //     A. Gane, T. Sarlos, P. Hawkins, J. Davis, A. Mohiuddin, L. Kaiser, D. Belanger,
 //     L. Colwell, A. Weller: Rethinking attention with Performers. ICLR 2021.
-//   - [Glorot & Bengio 2010] X. Glorot, Y. Bengio: Understanding the difficulty of
-//     training deep feedforward neural networks. AISTATS 2010.
 //   - [Dao et al. 2022] T. Dao, D. Y. Fu, S. Ermon, A. Rudra, C. Ré: FlashAttention: fast
 //     and memory-efficient exact attention with IO-awareness. NeurIPS 2022.
 //   - [Katharopoulos et al. 2020] A. Katharopoulos, A. Vyas, N. Pappas, F. Fleuret:
@@ -329,12 +257,6 @@
 //     calculation for softmax. arXiv:1805.02867.
 //   - [Rabe & Staats 2021] M. N. Rabe, C. Staats: Self-attention does not need O(n²)
 //     memory. arXiv:2112.05682.
-//   - [Schlag et al. 2021] I. Schlag, K. Irie, J. Schmidhuber: Linear transformers are
-//     secretly fast weight programmers. ICML 2021.
 //   - [Welford 1962] B. P. Welford: Note on a method for calculating corrected sums of
 //     squares and products. Technometrics 4.
-//   - [Yang et al. 2024] S. Yang, B. Wang, Y. Zhang, Y. Shen, Y. Kim: Parallelizing linear
-//     transformers with the delta rule over sequence length. NeurIPS 2024.
-//   - [Yang et al. 2025] S. Yang, J. Kautz, A. Hatamizadeh: Gated delta networks: improving
-//     Mamba2 with delta rule. ICLR 2025.
 package performer

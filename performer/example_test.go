@@ -122,16 +122,3 @@ func ExampleSoftmaxWeights() {
 	// Output:
 	// [1.0000 0.0000 0.2500 0.7500]
 }
-
-// A layer whose three projections are the identity, with a bias on V.
-func ExampleNewLayer() {
-	w := dense.Of(1, 1, []float64{1})
-	l, err := performer.NewLayer[float64](w, nil, w, nil, w, []float64{10}, performer.Exact[float64]{})
-	if err != nil {
-		log.Fatal(err)
-	}
-	x := dense.Of(2, 1, []float64{0, math.Log(3)})
-	fmt.Printf("%.4f\n", l.Forward(dense.Matrix[float64]{}, x).Data)
-	// Output:
-	// [10.5493 10.8457]
-}

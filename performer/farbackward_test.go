@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/layout"
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
@@ -152,7 +153,7 @@ func testFarSaturation[T dense.Float](t *testing.T) {
 	for _, opts := range []Options{{}, {Causal: true}} {
 		a := attention[T](must(rff.SoftmaxPositive(frequencies[T](64, d), 1.0/8)), opts)
 		got := backward[T](a, [3]dense.Matrix[T]{x, x, v}, dout)
-		assert.True(t, isZero(got[0].Data), "%+v", opts)
+		assert.True(t, layout.IsZero(got[0].Data), "%+v", opts)
 		requireClose(t, dense.New[float64](n, d), bound, got[1], "%+v", opts)
 	}
 }

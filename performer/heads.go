@@ -6,6 +6,7 @@ import (
 	"runtime"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/layout"
 	"github.com/seed-feabd252/randfeat/internal/parallel"
 	"github.com/seed-feabd252/randfeat/internal/pool"
 )
@@ -29,8 +30,8 @@ func NewHeads[T dense.Float](form Form[T], heads int) (*Heads[T], error) {
 	if heads < 1 {
 		return nil, fmt.Errorf("performer: heads = %d, want at least 1", heads)
 	}
-	if err := checkHeads[T](heads, heads); err != nil {
-		return nil, err
+	if err := layout.CheckHeads[T](heads, heads); err != nil {
+		return nil, fmt.Errorf("performer: %w", err)
 	}
 	return &Heads[T]{form: form, heads: heads}, nil
 }

@@ -14,7 +14,7 @@ func (c *causal[T]) hide(s *slot[T]) {
 	if c.ref != nil {
 		nothing = T(math.Inf(-1))
 	}
-	keys, values := s.keys.rows(s.rows), s.values.rows(s.rows)
+	keys, values := s.keys.Rows(s.rows), s.values.Rows(s.rows)
 	for i, counts := range c.valid[s.lo : s.lo+s.rows] {
 		if !counts {
 			fill(keys.Row(i), nothing)
@@ -26,8 +26,8 @@ func (c *causal[T]) hide(s *slot[T]) {
 // hide makes the keys that are not valid count for nothing: their scores become −Inf,
 // and in the copy of the values that it returns theirs are zero.
 func (t *tile[T]) hide(scores, values dense.Matrix[T], valid []bool) dense.Matrix[T] {
-	t.values.shape(tileKeys, values.Cols)
-	kept := t.values.rows(values.Rows)
+	t.values.Shape(tileKeys, values.Cols)
+	kept := t.values.Rows(values.Rows)
 	for j, counts := range valid {
 		if counts {
 			copy(kept.Row(j), values.Row(j))

@@ -4,7 +4,9 @@ import (
 	"slices"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/layout"
 	"github.com/seed-feabd252/randfeat/internal/pool"
+	"github.com/seed-feabd252/randfeat/internal/scratch"
 )
 
 // part is what a form is asked for in a batch: the queries of some heads, which lie
@@ -82,9 +84,9 @@ func (a *Attention[T]) answer(p part[T]) {
 func (a *Attention[T]) resume(p part[T]) {
 	aligned := p.k.Rows - p.past
 	s := pool.Get[stretch[T]](&stretches)
-	s.q.shape(p.k.Rows, a.d)
-	s.dst.shape(p.k.Rows, p.v.Cols)
-	q, dst := s.q.rows(p.k.Rows), s.dst.rows(p.k.Rows)
+	s.q.Shape(p.k.Rows, a.d)
+	s.dst.Shape(p.k.Rows, p.v.Cols)
+	q, dst := s.q.Rows(p.k.Rows), s.dst.Rows(p.k.Rows)
 	zero(q.RowRange(0, p.past))
 	for h := range p.heads {
 		one := p.head(h).queries(0, min(aligned, p.q.Rows))
@@ -130,7 +132,7 @@ func (e Exact[T]) attend(p part[T]) {
 
 // head returns the part of one of the heads.
 func (p part[T]) head(h int) part[T] {
-	p.dst, p.q, p.heads = headOf(p.dst, h, p.heads), headOf(p.q, h, p.heads), 1
+	p.dst, p.q, p.heads = layout.Head(p.dst, h, p.heads), layout.Head(p.q, h, p.heads), 1
 	return p
 }
 
@@ -174,13 +176,7 @@ func extent(valid []bool) (from, to int) {
 	return from, to
 }
 
-// headOf returns the columns of head i of so many.
-func headOf[T dense.Float](m dense.Matrix[T], i, heads int) dense.Matrix[T] {
-	d := m.Cols / heads
-	return m.ColRange(i*d, (i+1)*d)
-}
-
 // stretch is memory for queries and outputs of as many rows as there are keys.
-type stretch[T dense.Float] struct{ q, dst buffer[T] }
+type stretch[T dense.Float] struct{ q, dst scratch.Buffer[T] }
 
 var stretches pool.Both[stretch[float32], stretch[float64]]

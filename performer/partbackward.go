@@ -4,7 +4,9 @@ import (
 	"slices"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/layout"
 	"github.com/seed-feabd252/randfeat/internal/pool"
+	"github.com/seed-feabd252/randfeat/internal/scratch"
 )
 
 // partGradient is what a form is asked for on the way back in a batch: all gradients of
@@ -67,9 +69,6 @@ func (e Exact[T]) attendBackward(p partGradient[T]) {
 	pool.Put(&selections, s)
 }
 
-// hole stands for no row in a list of rows.
-const hole = -1
-
 // selection is the rows of a part that gradients depend on, and memory for copies of
 // them. Without the others neither their number nor what they hold can have an effect.
 type selection[T dense.Float] struct {
@@ -79,13 +78,13 @@ type selection[T dense.Float] struct {
 	valid, asking             []bool // which rows of keys and of queries are no holes; nil for all
 	validMemory, askingMemory []bool
 	copiedQueries, copiedKeys bool
-	bufQ, bufK, bufV, bufDout buffer[T]
-	bufDQ, bufDK, bufDV       buffer[T]
+	bufQ, bufK, bufV, bufDout scratch.Buffer[T]
+	bufDQ, bufDK, bufDV       scratch.Buffer[T]
 }
 
 // selected returns the rows of queries that have gradients to give, and of keys that
 // count. If all is true each of the queries sees all keys. Otherwise they are in line:
-// a query sees the keys up to its own place, a place may have a hole for
+// a query sees the keys up to its own place, a place may have a layout.NoRow for
 // either, and the first has a key, the last a query.
 func (s *selection[T]) selected(p partGradient[T], causal bool) (queries, keys []int, all bool) {
 	s.queries, s.keys = s.queries[:0], s.keys[:0]
@@ -94,9 +93,9 @@ func (s *selection[T]) selected(p partGradient[T], causal bool) (queries, keys [
 		return s.queries, s.keys, false
 	}
 	for h := range p.heads {
-		dout := headOf(p.dout, h, p.heads)
+		dout := layout.Head(p.dout, h, p.heads)
 		for i := range dout.Rows {
-			if !isZero(dout.Row(i)) {
+			if !layout.IsZero(dout.Row(i)) {
 				s.queries = append(s.queries, h*dout.Rows+i)
 			}
 		}
@@ -113,18 +112,18 @@ func (s *selection[T]) selected(p partGradient[T], causal bool) (queries, keys [
 func (s *selection[T]) align(p partGradient[T]) {
 	end := 0 // after the last query
 	for t := range max(p.q.Rows+p.past, 0) {
-		query, key := hole, hole
+		query, key := layout.NoRow, layout.NoRow
 		if t < p.k.Rows && (p.valid == nil || p.valid[t]) {
 			key = t
 		}
-		if i := t - p.past; i >= 0 && !isZero(p.dout.Row(i)) {
+		if i := t - p.past; i >= 0 && !layout.IsZero(p.dout.Row(i)) {
 			query = i
 		}
-		if key == hole && (query == hole || len(s.keys) == 0) {
+		if key == layout.NoRow && (query == layout.NoRow || len(s.keys) == 0) {
 			continue
 		}
 		s.queries, s.keys = append(s.queries, query), append(s.keys, key)
-		if query != hole {
+		if query != layout.NoRow {
 			end = len(s.queries)
 		}
 	}
@@ -134,10 +133,10 @@ func (s *selection[T]) align(p partGradient[T]) {
 // overlap returns the number of places before the first query, and that up to the last
 // key.
 func overlap(queries, keys []int) (past, seen int) {
-	for past < len(queries) && queries[past] == hole {
+	for past < len(queries) && queries[past] == layout.NoRow {
 		past++
 	}
-	for seen = len(keys); seen > 0 && keys[seen-1] == hole; {
+	for seen = len(keys); seen > 0 && keys[seen-1] == layout.NoRow; {
 		seen--
 	}
 	return past, seen
@@ -145,17 +144,7 @@ func overlap(queries, keys []int) (past, seen int) {
 
 // withoutHoles removes the holes from a list.
 func withoutHoles(rows []int) []int {
-	return slices.DeleteFunc(rows, func(row int) bool { return row == hole })
-}
-
-// isZero reports whether all elements of x are zero.
-func isZero[T dense.Float](x []T) bool {
-	for _, v := range x {
-		if v != 0 {
-			return false
-		}
-	}
-	return true
+	return slices.DeleteFunc(rows, func(row int) bool { return row == layout.NoRow })
 }
 
 // take returns the gradients to compute, of these queries and keys: views where they
@@ -164,28 +153,28 @@ func (s *selection[T]) take(p partGradient[T], queries, keys []int) *gradients[T
 	s.gradients = p.gradients
 	s.asking = marks(&s.askingMemory, queries)
 	s.valid = marks(&s.validMemory, keys)
-	if from, ok := run(queries); ok && p.heads == 1 {
+	if from, ok := layout.Consecutive(queries); ok && p.heads == 1 {
 		to := from + len(queries)
 		s.copiedQueries = false
 		s.q, s.dout, s.dq = p.q.RowRange(from, to), p.dout.RowRange(from, to), p.dq.RowRange(from, to)
 	} else {
 		s.copiedQueries = true
-		s.q = pick(&s.bufQ, p.q, p.heads, queries)
-		s.dout = pick(&s.bufDout, p.dout, p.heads, queries)
-		s.bufDQ.shape(len(queries), s.q.Cols)
-		s.dq = s.bufDQ.rows(len(queries))
+		s.q = layout.Gather(&s.bufQ, p.q, p.heads, queries)
+		s.dout = layout.Gather(&s.bufDout, p.dout, p.heads, queries)
+		s.bufDQ.Shape(len(queries), s.q.Cols)
+		s.dq = s.bufDQ.Rows(len(queries))
 	}
-	if from, ok := run(keys); ok {
+	if from, ok := layout.Consecutive(keys); ok {
 		to := from + len(keys)
 		s.copiedKeys = false
 		s.k, s.v = p.k.RowRange(from, to), p.v.RowRange(from, to)
 		s.dk, s.dv = p.dk.RowRange(from, to), p.dv.RowRange(from, to)
 	} else {
 		s.copiedKeys = true
-		s.k, s.v = pick(&s.bufK, p.k, 1, keys), pick(&s.bufV, p.v, 1, keys)
-		s.bufDK.shape(len(keys), s.k.Cols)
-		s.bufDV.shape(len(keys), s.v.Cols)
-		s.dk, s.dv = s.bufDK.rows(len(keys)), s.bufDV.rows(len(keys))
+		s.k, s.v = layout.Gather(&s.bufK, p.k, 1, keys), layout.Gather(&s.bufV, p.v, 1, keys)
+		s.bufDK.Shape(len(keys), s.k.Cols)
+		s.bufDV.Shape(len(keys), s.v.Cols)
+		s.dk, s.dv = s.bufDK.Rows(len(keys)), s.bufDV.Rows(len(keys))
 	}
 	return &s.gradients
 }
@@ -203,54 +192,27 @@ func (s *selection[T]) give(p partGradient[T], queries, keys []int) {
 // sets the other rows to zero.
 func scatter[T dense.Float](dst, src dense.Matrix[T], heads int, rows []int, copied bool) {
 	if !copied {
-		from, _ := run(rows)
+		from, _ := layout.Consecutive(rows)
 		zero(dst.RowRange(0, from))
 		zero(dst.RowRange(from+len(rows), dst.Rows))
 		return
 	}
 	zero(dst)
 	for at, row := range rows {
-		if row != hole {
-			copy(headOf(dst, row/dst.Rows, heads).Row(row%dst.Rows), src.Row(at))
+		if row != layout.NoRow {
+			copy(layout.Head(dst, row/dst.Rows, heads).Row(row%dst.Rows), src.Row(at))
 		}
 	}
-}
-
-// pick copies the rows of m, of so many heads, into memory of b.
-func pick[T dense.Float](b *buffer[T], m dense.Matrix[T], heads int, rows []int) dense.Matrix[T] {
-	b.shape(len(rows), m.Cols/heads)
-	picked := b.rows(len(rows))
-	for at, row := range rows {
-		if row == hole {
-			clear(picked.Row(at))
-		} else {
-			copy(picked.Row(at), headOf(m, row/m.Rows, heads).Row(row%m.Rows))
-		}
-	}
-	return picked
-}
-
-// run reports whether rows follow one another, and the first of them.
-func run(rows []int) (from int, ok bool) {
-	if len(rows) == 0 {
-		return 0, true
-	}
-	for at, row := range rows {
-		if row != rows[0]+at || row == hole {
-			return 0, false
-		}
-	}
-	return rows[0], true
 }
 
 // marks returns which rows are no holes, in such memory, or nil if none is one.
 func marks(memory *[]bool, rows []int) []bool {
-	if !slices.Contains(rows, hole) {
+	if !slices.Contains(rows, layout.NoRow) {
 		return nil
 	}
-	*memory = resize(*memory, len(rows))
+	*memory = scratch.Resize(*memory, len(rows))
 	for at, row := range rows {
-		(*memory)[at] = row != hole
+		(*memory)[at] = row != layout.NoRow
 	}
 	return *memory
 }

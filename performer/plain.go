@@ -46,7 +46,7 @@ func (b *answering[T]) amend(w *workspace[T], queries, out dense.Matrix[T]) {
 		if inRange(out.Row(i)[out.Cols-1]) {
 			continue
 		}
-		q := w.features.rows(1)
+		q := w.features.Rows(1)
 		b.a.logQuery.LogTransform(q, queries.RowRange(i, i+1))
 		b.parts[0].ref.scaleQueries(q, nil)
 		matmul.MulPacked(1, q, &b.total, 0, out.RowRange(i, i+1), nil)

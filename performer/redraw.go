@@ -1,8 +1,6 @@
 package performer
 
-import (
-	"fmt"
-)
+import "fmt"
 
 // Redraw returns attention with other features and the options of a, which does not
 // change: random features that are drawn anew from time to time, as in training, are

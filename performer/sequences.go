@@ -3,6 +3,8 @@ package performer
 import (
 	"fmt"
 	"slices"
+
+	"github.com/seed-feabd252/randfeat/internal/layout"
 )
 
 // Sequences says which rows of the matrices of a call belong together and which of the
@@ -32,11 +34,11 @@ func (s Sequences) check(queries, keys int) {
 	n := 1
 	if s.Queries != nil {
 		n = len(s.Queries)
-		checkLengths("Sequences.Queries", s.Queries, queries)
+		checkLengths("Queries", s.Queries, queries)
 		if s.Keys == nil {
-			checkLengths("Sequences.Queries, which are the lengths of the keys too,", s.Queries, keys)
+			checkLengths("Queries, which are the lengths of the keys too,", s.Queries, keys)
 		} else {
-			checkLengths("Sequences.Keys", s.Keys, keys)
+			checkLengths("Keys", s.Keys, keys)
 		}
 	}
 	if s.Keys != nil && len(s.Keys) != n {
@@ -52,31 +54,9 @@ func (s Sequences) check(queries, keys int) {
 
 // checkLengths panics unless lengths are not negative and add up to rows.
 func checkLengths(name string, lengths []int, rows int) {
-	left := rows
-	for i, n := range lengths {
-		if n < 0 {
-			panic(fmt.Sprintf("performer: %s has %d at %d, want no negative length", name, n, i))
-		}
-		// A sum could overflow, what is left cannot.
-		if left -= n; left < 0 {
-			break
-		}
+	if err := layout.CheckLengths(lengths, rows); err != nil {
+		panic(fmt.Sprintf("performer: Sequences.%s %v", name, err))
 	}
-	if left != 0 {
-		panic(fmt.Sprintf("performer: %s is %v, want a sum of %d", name, lengths, rows))
-	}
-}
-
-// starts appends where the sequences begin, and where the last ends, to from.
-func starts(from, lengths []int, rows int) []int {
-	from = append(from, 0)
-	if lengths == nil {
-		return append(from, rows)
-	}
-	for i, n := range lengths {
-		from = append(from, from[i]+n)
-	}
-	return from
 }
 
 // keysIn returns the valid flags of the keys from ≤ j < to, or nil if they all count.

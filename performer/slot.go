@@ -1,12 +1,15 @@
 package performer
 
-import "github.com/seed-feabd252/randfeat/dense"
+import (
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/scratch"
+)
 
 // slot holds a block of chunkRows tokens, or what is left of them at the end.
 type slot[T dense.Float] struct {
 	lo, rows              int
 	dv                    int // columns of the values without that of ones
-	queries, keys, values buffer[T]
+	queries, keys, values scratch.Buffer[T]
 	peaks                 []T // of the log-features of all keys
 }
 
@@ -21,14 +24,14 @@ func (c *causal[T]) load(g int) {
 	lo := g * chunkRows
 	hi := min(lo+chunkRows, c.q.Rows)
 	s.lo, s.rows, s.dv = lo, hi-lo, c.v.Cols
-	c.a.mapQueries(s.queries.rows(s.rows), c.q.RowRange(lo, hi))
-	c.a.mapKeys(s.keys.rows(s.rows), c.k.RowRange(lo, hi))
-	extend(s.values.rows(s.rows), c.v.RowRange(lo, hi))
+	c.a.mapQueries(s.queries.Rows(s.rows), c.q.RowRange(lo, hi))
+	c.a.mapKeys(s.keys.Rows(s.rows), c.k.RowRange(lo, hi))
+	extend(s.values.Rows(s.rows), c.v.RowRange(lo, hi))
 	if c.valid != nil {
 		c.hide(s)
 	}
 	if c.ref != nil {
-		peaksOf(s.peaks, s.keys.rows(s.rows))
+		peaksOf(s.peaks, s.keys.Rows(s.rows))
 	}
 }
 
@@ -64,7 +67,7 @@ func (c *causal[T]) cut(at int) int {
 // reference that it leaves is for the keys after the chunk.
 func (c *causal[T]) open(ch *chunk[T]) int {
 	s := ch.slot
-	keys := s.keys.rows(s.rows).RowRange(ch.from, s.rows)
+	keys := s.keys.Rows(s.rows).RowRange(ch.from, s.rows)
 	if c.ref == nil {
 		return keys.Rows
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/matmul"
 	"github.com/seed-feabd252/randfeat/internal/parallel"
 	"github.com/seed-feabd252/randfeat/internal/pool"
+	"github.com/seed-feabd252/randfeat/internal/scratch"
 	"github.com/seed-feabd252/randfeat/internal/vecmath"
 )
 
@@ -87,19 +88,19 @@ type exactGradient[T dense.Float] struct {
 	lo, hi   int // keys of the tile
 	from     int // the first query that sees one of them
 	segments int
-	dks, dvs [gradientSegments]buffer[T] // tileKeys×d and tileKeys×dv
+	dks, dvs [gradientSegments]scratch.Buffer[T] // tileKeys×d and tileKeys×dv
 }
 
 // prepare makes room for the parts, and for statistics, which are those of weights
 // without a denominator.
 func (e *exactGradient[T]) prepare() {
 	for _, x := range []*[]T{&e.shift, &e.log, &e.mean} {
-		*x = resize(*x, e.q.Rows)
+		*x = scratch.Resize(*x, e.q.Rows)
 		clear(*x)
 	}
 	for s := range segmentsOfQueries(e.q.Rows) {
-		e.dks[s].shape(tileKeys, e.k.Cols)
-		e.dvs[s].shape(tileKeys, e.v.Cols)
+		e.dks[s].Shape(tileKeys, e.k.Cols)
+		e.dvs[s].Shape(tileKeys, e.v.Cols)
 	}
 }
 
@@ -122,10 +123,10 @@ func (e *exactGradient[T]) cut() {
 func (e *exactGradient[T]) collect() {
 	n := e.hi - e.lo
 	dk, dv := e.dk.RowRange(e.lo, e.hi), e.dv.RowRange(e.lo, e.hi)
-	dense.Copy(dk, e.dks[0].rows(n))
-	dense.Copy(dv, e.dvs[0].rows(n))
+	dense.Copy(dk, e.dks[0].Rows(n))
+	dense.Copy(dv, e.dvs[0].Rows(n))
 	for s := 1; s < e.segments; s++ {
-		moreK, moreV := e.dks[s].rows(n), e.dvs[s].rows(n)
+		moreK, moreV := e.dks[s].Rows(n), e.dvs[s].Rows(n)
 		for j := range n {
 			vecmath.AddScaled(dk.Row(j), moreK.Row(j), 1)
 			vecmath.AddScaled(dv.Row(j), moreV.Row(j), 1)
@@ -140,8 +141,8 @@ func (e *exactStatistics[T]) Piece(i int) {
 	lo := i * gradientQueries
 	hi := min(lo+gradientQueries, e.q.Rows)
 	t, w := pool.Get[tile[T]](&tiles), pool.Get[gradientTile[T]](&gradientTiles)
-	w.out.shape(gradientQueries, e.v.Cols)
-	out := w.out.rows(hi - lo)
+	w.out.Shape(gradientQueries, e.v.Cols)
+	out := w.out.Rows(hi - lo)
 	t.prepare(hi-lo, e.v.Cols, e.opts, e.k.Cols)
 	t.valid = e.valid
 	t.attend(out, e.q.RowRange(lo, hi), e.k, e.v, lo+e.past)
@@ -161,8 +162,8 @@ type exactSegments[T dense.Float] exactGradient[T]
 
 func (e *exactSegments[T]) Piece(s int) {
 	w := pool.Get[gradientTile[T]](&gradientTiles)
-	w.weights.shape(tileKeys, gradientQueries)
-	w.slopes.shape(tileKeys, gradientQueries)
+	w.weights.Shape(tileKeys, gradientQueries)
+	w.slopes.Shape(tileKeys, gradientQueries)
 	n := e.q.Rows - e.from
 	lo, hi := e.from+parallel.Share(n, e.segments, s), e.from+parallel.Share(n, e.segments, s+1)
 	for at := lo; at < hi; at += gradientQueries {
@@ -177,8 +178,8 @@ func (e *exactSegments[T]) Piece(s int) {
 
 // gradientTile is the scratch memory of one goroutine.
 type gradientTile[T dense.Float] struct {
-	weights, slopes buffer[T] // tileKeys×gradientQueries: P and dS, transposed
-	out             buffer[T] // gradientQueries×dv
+	weights, slopes scratch.Buffer[T] // tileKeys×gradientQueries: P and dS, transposed
+	out             scratch.Buffer[T] // gradientQueries×dv
 }
 
 // tile takes the queries lo ≤ i < hi over the tile of keys. beta is 0 for the first
@@ -187,7 +188,7 @@ func (e *exactGradient[T]) tile(w *gradientTile[T], s, lo, hi int, beta T) {
 	n, factor := e.hi-e.lo, T(e.opts.scale(e.k.Cols))
 	q, g := e.q.RowRange(lo, hi), e.dout.RowRange(lo, hi)
 	k, v := e.k.RowRange(e.lo, e.hi), e.v.RowRange(e.lo, e.hi)
-	p, ds := w.weights.rows(n).ColRange(0, hi-lo), w.slopes.rows(n).ColRange(0, hi-lo)
+	p, ds := w.weights.Rows(n).ColRange(0, hi-lo), w.slopes.Rows(n).ColRange(0, hi-lo)
 	matmul.MulT(factor, k, q, 0, p)
 	matmul.MulT(1, v, g, 0, ds)
 	diagonal := e.opts.Causal && lo+e.past < e.hi-1
@@ -210,7 +211,7 @@ func (e *exactGradient[T]) tile(w *gradientTile[T], s, lo, hi int, beta T) {
 	if e.lo == 0 {
 		old = 0
 	}
-	dq, dk, dv := e.dq.RowRange(lo, hi), e.dks[s].rows(n), e.dvs[s].rows(n)
+	dq, dk, dv := e.dq.RowRange(lo, hi), e.dks[s].Rows(n), e.dvs[s].Rows(n)
 	if diagonal && !(finite(k) && finite(q) && finite(g)) {
 		e.separately(dq, dk, dv, p, ds, lo, old, beta)
 		return

@@ -6,6 +6,8 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/limit"
+	"github.com/seed-feabd252/randfeat/internal/scratch"
+	"github.com/seed-feabd252/randfeat/internal/stream"
 )
 
 // State is linear attention over a stream: a summary of all keys and values so far,
@@ -41,11 +43,11 @@ type State[T dense.Float] struct {
 
 	// In float32, m×width sums of the last tokens, a head each, under the references
 	// of heads, and the number of these tokens.
-	recent []buffer[T]
+	recent []scratch.Buffer[T]
 	fresh  int
 
 	// Memory of one token, a row a head.
-	queries, keys, values, sums buffer[T]
+	queries, keys, values, sums scratch.Buffer[T]
 	scales                      []scale // if unnormalised
 
 	call struct{ dst, q, k, v dense.Matrix[T] } // while it lasts
@@ -74,7 +76,7 @@ func newState[T dense.Float](a *Attention[T], heads, dv int) (*State[T], error) 
 	}
 	err := limit.Memory[T](dv)
 	if err == nil {
-		err = limit.Memory[T](heads, a.m, padded[T](a.width(dv)))
+		err = limit.Memory[T](heads, a.m, scratch.Stride[T](a.width(dv)))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("performer: dv = %d, for %d heads of %d features: %w", dv, heads, a.m, err)
@@ -83,16 +85,16 @@ func newState[T dense.Float](a *Attention[T], heads, dv int) (*State[T], error) 
 	for h := range s.heads {
 		s.heads[h] = a.accumulator(dv)
 	}
-	if elementSize[T]() == 4 {
-		s.recent = make([]buffer[T], heads)
+	if stream.ElementSize[T]() == 4 {
+		s.recent = make([]scratch.Buffer[T], heads)
 		for h := range s.recent {
-			s.recent[h].shape(a.m, a.width(dv))
+			s.recent[h].Shape(a.m, a.width(dv))
 		}
 	}
-	s.queries.shape(heads, a.m)
-	s.keys.shape(heads, a.m)
-	s.values.shape(heads, a.width(dv))
-	s.sums.shape(heads, a.width(dv))
+	s.queries.Shape(heads, a.m)
+	s.keys.Shape(heads, a.m)
+	s.values.Shape(heads, a.width(dv))
+	s.sums.Shape(heads, a.width(dv))
 	if a.opts.Unnormalised {
 		s.scales = make([]scale, heads)
 	}
@@ -107,7 +109,7 @@ func (s *State[T]) Reset() {
 	s.n = 0
 	s.settle()
 	for _, acc := range s.heads {
-		clear(acc.sum.data)
+		clear(acc.sum.Data)
 		if acc.ref != nil {
 			acc.ref.reset()
 		}
@@ -122,10 +124,10 @@ func (s *State[T]) Clone() *State[T] {
 	}
 	c.n, c.fresh = s.n, s.fresh
 	for h := range s.recent {
-		copy(c.recent[h].data, s.recent[h].data)
+		copy(c.recent[h].Data, s.recent[h].Data)
 	}
 	for h, acc := range s.heads {
-		copy(c.heads[h].sum.data, acc.sum.data)
+		copy(c.heads[h].sum.Data, acc.sum.Data)
 		if acc.ref != nil {
 			c.heads[h].ref.copyAll(acc.ref)
 		}
@@ -199,7 +201,9 @@ func (s *State[T]) checkKeys(k, v dense.Matrix[T]) {
 		panic(fmt.Sprintf("performer: k is %d×%d, v is %d×%d, want n×%d and n×%d for %d heads of the state",
 			k.Rows, k.Cols, v.Rows, v.Cols, d, dv, len(s.heads)))
 	}
-	checkCount(s.n, k.Rows)
+	if err := stream.CheckAppend(s.n, k.Rows); err != nil {
+		panic("performer: " + err.Error())
+	}
 }
 
 // checkQueries panics unless q fits the state.

@@ -256,7 +256,7 @@ func testStateGrowing[T dense.Float](t *testing.T) {
 	}
 	require.Greater(t, float64(key.Data[0]), 1e6)
 	assert.Equal(t, tokens, ones)
-	for _, x := range s.heads[0].sum.data {
+	for _, x := range s.heads[0].sum.Data {
 		require.False(t, math.IsNaN(float64(x)) || math.IsInf(float64(x), 0))
 	}
 }
@@ -450,7 +450,7 @@ func testMarks[T dense.Float](t *testing.T) {
 	rng := rand.New(source(210))
 	for _, m := range maps[T](d) {
 		a := attention(m.Map, Options{})
-		marks := append([]float64(nil), a.fingerprint.of(a)...)
+		marks := append([]float64(nil), a.marks()...)
 		require.NoError(t, a.checkMarks(marks), m.name)
 		for f := range marks {
 			marks[f] *= 1 + 8*eps[T]()*rng.NormFloat64()
@@ -460,7 +460,7 @@ func testMarks[T dense.Float](t *testing.T) {
 			marks[f] += 0.01
 		}
 		require.Error(t, a.checkMarks(marks), m.name)
-		marks = append([]float64(nil), a.fingerprint.of(a)...)
+		marks = append([]float64(nil), a.marks()...)
 		marks[0], marks[a.m-1] = math.NaN(), math.NaN()
 		if a.m < 32 {
 			require.Error(t, a.checkMarks(marks), "%s: NaN", m.name)

@@ -42,7 +42,7 @@ func (t *appending[T]) Piece(h int) {
 		w := a.workspace(s.dv)
 		for lo := 0; lo < k.Rows; lo += a.rows {
 			hi := min(lo+a.rows, k.Rows)
-			keys := w.features.rows(hi - lo)
+			keys := w.features.Rows(hi - lo)
 			a.mapKeys(keys, k.RowRange(lo, hi))
 			acc.add(keys, v.RowRange(lo, hi), w.scratch)
 		}

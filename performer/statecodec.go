@@ -5,12 +5,9 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"hash/crc32"
-	"math"
 	"slices"
-	"unsafe"
 
-	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/stream"
 )
 
 // A State as bytes, all numbers little endian:
@@ -34,16 +31,12 @@ import (
 //
 // and at the end the CRC-32C of all that precedes it, a uint32.
 const (
-	stateMagic      = "rfstate\x00"
+	stateName       = "rfstate\x00"
 	stateVersion    = 2
-	stateHeader     = 40
-	stateTrailer    = 4
 	exponentSize    = 8
 	flagUnnormalise = 1
 	flagLogarithms  = 2
 )
-
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 var (
 	_ encoding.BinaryMarshaler   = (*State[float32])(nil)
@@ -68,10 +61,8 @@ func (s *State[T]) AppendBinary(b []byte) ([]byte, error) {
 	s.settle()
 	b = slices.Grow(b, s.encodedSize())
 	from := len(b)
-	b = s.appendHeader(b)
-	for _, v := range s.a.fingerprint.of(s.a) {
-		b = binary.LittleEndian.AppendUint64(b, math.Float64bits(v))
-	}
+	b = s.header().Append(b)
+	b = stream.AppendElements(b, s.a.marks())
 	for _, acc := range s.heads {
 		if acc.ref != nil {
 			for _, n := range acc.ref.exponent {
@@ -80,10 +71,10 @@ func (s *State[T]) AppendBinary(b []byte) ([]byte, error) {
 		}
 		sums := acc.sums()
 		for f := range sums.Rows {
-			b = appendElements(b, sums.Row(f))
+			b = stream.AppendElements(b, sums.Row(f))
 		}
 	}
-	return binary.LittleEndian.AppendUint32(b, crc32.Checksum(b[from:], castagnoli)), nil
+	return stream.Seal(b, from), nil
 }
 
 // UnmarshalBinary makes s what the state was whose bytes these are, whatever s held
@@ -95,22 +86,15 @@ func (s *State[T]) UnmarshalBinary(data []byte) error {
 	if s.a == nil {
 		return errNoState
 	}
-	if err := s.checkEncoded(data); err != nil {
-		return err
-	}
-	tokens, err := encodedTokens(data)
+	tokens, body, err := s.header().Open(data, s.encodedSize())
 	if err != nil {
-		return err
+		return fmt.Errorf("performer: %w", err)
 	}
-	body := data[stateHeader : len(data)-stateTrailer]
 	marks := make([]float64, 2*s.a.m)
-	for f := range marks {
-		marks[f] = math.Float64frombits(binary.LittleEndian.Uint64(body[8*f:]))
-	}
+	body = stream.ReadElements(marks, body)
 	if err := s.a.checkMarks(marks); err != nil {
 		return err
 	}
-	body = body[8*len(marks):]
 	if err := s.checkSums(body); err != nil {
 		return err
 	}
@@ -125,14 +109,14 @@ func (s *State[T]) UnmarshalBinary(data []byte) error {
 		}
 		sums := acc.sums()
 		for f := range sums.Rows {
-			body = readElements(sums.Row(f), body)
+			body = stream.ReadElements(sums.Row(f), body)
 		}
 	}
 	return nil
 }
 
-// appendHeader appends what precedes the marks.
-func (s *State[T]) appendHeader(b []byte) []byte {
+// header returns what the bytes begin with.
+func (s *State[T]) header() stream.Header {
 	var flags byte
 	if s.a.opts.Unnormalised {
 		flags |= flagUnnormalise
@@ -140,49 +124,29 @@ func (s *State[T]) appendHeader(b []byte) []byte {
 	if s.a.logKey != nil {
 		flags |= flagLogarithms
 	}
-	b = append(b, stateMagic...)
-	b = binary.LittleEndian.AppendUint16(b, stateVersion)
-	b = append(b, byte(elementSize[T]()), flags)
-	for _, n := range []int{len(s.heads), s.a.d, s.a.m, s.dv, 0} {
-		b = binary.LittleEndian.AppendUint32(b, uint32(n))
+	return stream.Header{
+		Name: stateName, Version: stateVersion, ElementSize: stream.ElementSize[T](),
+		Flags: flags, FlagNames: "1 unnormalised, 2 log-features",
+		Words: [...]stream.Word{
+			{Name: "heads", Value: len(s.heads)}, {Name: "d", Value: s.a.d}, {Name: "m", Value: s.a.m},
+			{Name: "dv", Value: s.dv}, {Name: "reserved word"},
+		},
+		Tokens: s.n,
 	}
-	return binary.LittleEndian.AppendUint64(b, uint64(s.n))
 }
 
 // encodedSize returns the number of bytes of the state.
 func (s *State[T]) encodedSize() int {
-	return stateHeader + 16*s.a.m + len(s.heads)*s.headSize() + stateTrailer
+	return stream.HeaderSize + 16*s.a.m + len(s.heads)*s.headSize() + stream.TrailerSize
 }
 
 // headSize returns the number of bytes of a head.
 func (s *State[T]) headSize() int {
-	perFeature := s.a.width(s.dv) * elementSize[T]()
+	perFeature := s.a.width(s.dv) * stream.ElementSize[T]()
 	if s.a.logKey != nil {
 		perFeature += exponentSize
 	}
 	return s.a.m * perFeature
-}
-
-// checkEncoded returns an error unless data are intact and of a state like s, as far
-// as the header tells. What the header says is compared, never a size to allocate.
-func (s *State[T]) checkEncoded(data []byte) error {
-	if err := checkSealed(data, stateMagic, stateVersion); err != nil {
-		return err
-	}
-	own := s.appendHeader(make([]byte, 0, stateHeader))
-	if data[10] != own[10] {
-		return fmt.Errorf("performer: state of %d-byte elements, want %d", data[10], own[10])
-	}
-	if data[11] != own[11] {
-		return fmt.Errorf("performer: state with flags %#x, want %#x (1 unnormalised, 2 log-features)", data[11], own[11])
-	}
-	if err := compareWords(data, own, "heads", "d", "m", "dv", "reserved word"); err != nil {
-		return err
-	}
-	if want := s.encodedSize(); len(data) != want {
-		return fmt.Errorf("performer: state of %d bytes, want %d", len(data), want)
-	}
-	return nil
 }
 
 // checkSums returns an error if the heads hold what no keys lead to: exponents of no
@@ -197,7 +161,7 @@ func (s *State[T]) checkSums(heads []byte) error {
 		sums := exponents[exponentSize*s.a.m:]
 		for f := range s.a.m {
 			n := int64(binary.LittleEndian.Uint64(exponents[exponentSize*f:]))
-			sums = readElements(row, sums)
+			sums = stream.ReadElements(row, sums)
 			if !isExponent[T](n) {
 				return fmt.Errorf("performer: state with exponent %d, want that of a finite %T", n, T(0))
 			}
@@ -207,35 +171,4 @@ func (s *State[T]) checkSums(heads []byte) error {
 		}
 	}
 	return nil
-}
-
-// appendElements appends the bits of x.
-func appendElements[T dense.Float](b []byte, x []T) []byte {
-	for _, v := range x {
-		if elementSize[T]() == 4 {
-			b = binary.LittleEndian.AppendUint32(b, math.Float32bits(float32(v)))
-		} else {
-			b = binary.LittleEndian.AppendUint64(b, math.Float64bits(float64(v)))
-		}
-	}
-	return b
-}
-
-// readElements fills x and returns the bytes that follow.
-func readElements[T dense.Float](x []T, b []byte) []byte {
-	size := elementSize[T]()
-	for i := range x {
-		if size == 4 {
-			x[i] = T(math.Float32frombits(binary.LittleEndian.Uint32(b[4*i:])))
-		} else {
-			x[i] = T(math.Float64frombits(binary.LittleEndian.Uint64(b[8*i:])))
-		}
-	}
-	return b[size*len(x):]
-}
-
-// elementSize returns the number of bytes of a T.
-func elementSize[T dense.Float]() int {
-	var x T
-	return int(unsafe.Sizeof(x))
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/stream"
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
@@ -75,7 +76,7 @@ func TestStateGolden(t *testing.T) {
 	logs.Append(filled[float64](1, 1, 0x1p28), filled[float64](1, 1, 3))
 	got = must(logs.MarshalBinary())
 	want = binary.LittleEndian.AppendUint64(nil, 1<<27+2<<52-0x62e42fefa39ef)
-	assert.Equal(t, append(want, 0, 0, 0, 0, 0, 0, 0x08, 0x40, 0, 0, 0, 0, 0, 0, 0xf0, 0x3f), got[stateHeader+16:len(got)-4])
+	assert.Equal(t, append(want, 0, 0, 0, 0, 0, 0, 0x08, 0x40, 0, 0, 0, 0, 0, 0, 0xf0, 0x3f), got[stream.HeaderSize+16:len(got)-4])
 
 	single := must(must(NewHeads[float32](attention(positive[float32](8, 4), Options{Unnormalised: true}), 3)).NewState(5))
 	single.Append(filled[float32](2, 12, 1), filled[float32](2, 15, 1))
@@ -91,8 +92,8 @@ func TestStateGolden(t *testing.T) {
 
 // sealed returns data with the checksum that belongs to it.
 func sealed(data []byte) []byte {
-	end := len(data) - stateTrailer
-	return binary.LittleEndian.AppendUint32(bytes.Clone(data[:end]), crc32.Checksum(data[:end], castagnoli))
+	end := len(data) - stream.TrailerSize
+	return binary.LittleEndian.AppendUint32(bytes.Clone(data[:end]), crc32.Checksum(data[:end], crc32.MakeTable(crc32.Castagnoli)))
 }
 
 // Damage is found wherever it is, and what is refused changes nothing.
@@ -113,7 +114,7 @@ func TestStateDamage(t *testing.T) {
 	}
 	for n := range data {
 		require.Error(t, target.UnmarshalBinary(data[:n]), "%d bytes", n)
-		if n >= stateHeader+stateTrailer {
+		if n >= stream.HeaderSize+stream.TrailerSize {
 			require.Error(t, target.UnmarshalBinary(sealed(data[:n])), "%d bytes and a checksum", n)
 		}
 	}
@@ -134,31 +135,31 @@ func TestStateHostile(t *testing.T) {
 		binary.LittleEndian.PutUint32(bad[at:], v)
 		return sealed(bad)
 	}
-	exponents := stateHeader + 16*m
+	exponents := stream.HeaderSize + 16*m
 	exponent := func(n int64) []byte {
 		bad := bytes.Clone(data)
 		binary.LittleEndian.PutUint64(bad[exponents:], uint64(n))
 		return sealed(bad)
 	}
 	for want, bad := range map[string][]byte{
-		"performer: state of 0 bytes, want at least 44":                                           nil,
-		"performer: state begins with \"rfstbte\\x00\", want \"rfstate\\x00\"":                    word(4, 'b'|'t'<<8|'e'<<16),
-		"performer: state of version 1, want 2":                                                   word(8, 1|4<<16|2<<24),
-		"performer: state of 8-byte elements, want 4":                                             word(8, 2|8<<16|2<<24),
-		"performer: state with flags 0x3, want 0x2 (1 unnormalised, 2 log-features)":              word(8, 2|4<<16|3<<24),
-		"performer: state with heads = 4294967295, want 1":                                        word(12, math.MaxUint32),
-		"performer: state with d = 4, want 3":                                                     word(16, 4),
-		"performer: state with m = 2147483648, want 4":                                            word(20, 1<<31),
-		"performer: state with dv = 0, want 2":                                                    word(24, 0),
-		"performer: state with reserved word = 9, want 0":                                         word(28, 9),
-		fmt.Sprintf("performer: state of 9223372036854775808 tokens, want at most %d", maxTokens): word(36, 1<<31),
-		"performer: the features differ from those that the state belongs to":                     word(stateHeader+4, 0x7ff80000),
-		"performer: state with exponent -4294967296, want that of a finite float32":               word(exponents+4, math.MaxUint32),
-		"performer: state with exponent 9223372032559808512, want that of a finite float32":       word(exponents+4, math.MaxInt32),
-		"performer: state with exponent 134217729, want that of a finite float32":                 exponent(maxExponent + 1),
-		"performer: state with sums of a feature that no key has had":                             word(exponents+8*m, 0x3f800000),
-		"performer: state of 187 bytes, want 188":                                                 sealed(data[:len(data)-1]),
-		fmt.Sprintf("performer: state has checksum %08x, but says 04030201: it is damaged or cut off", crc32.Checksum(data[:len(data)-4], castagnoli)): append(bytes.Clone(data[:len(data)-4]), 1, 2, 3, 4),
+		"performer: state of 0 bytes, want at least 44":                                                  nil,
+		"performer: state begins with \"rfstbte\\x00\", want \"rfstate\\x00\"":                           word(4, 'b'|'t'<<8|'e'<<16),
+		"performer: state of version 1, want 2":                                                          word(8, 1|4<<16|2<<24),
+		"performer: state of 8-byte elements, want 4":                                                    word(8, 2|8<<16|2<<24),
+		"performer: state with flags 0x3, want 0x2 (1 unnormalised, 2 log-features)":                     word(8, 2|4<<16|3<<24),
+		"performer: state with heads = 4294967295, want 1":                                               word(12, math.MaxUint32),
+		"performer: state with d = 4, want 3":                                                            word(16, 4),
+		"performer: state with m = 2147483648, want 4":                                                   word(20, 1<<31),
+		"performer: state with dv = 0, want 2":                                                           word(24, 0),
+		"performer: state with reserved word = 9, want 0":                                                word(28, 9),
+		fmt.Sprintf("performer: state of 9223372036854775808 tokens, want at most %d", stream.MaxTokens): word(36, 1<<31),
+		"performer: the features differ from those that the state belongs to":                            word(stream.HeaderSize+4, 0x7ff80000),
+		"performer: state with exponent -4294967296, want that of a finite float32":                      word(exponents+4, math.MaxUint32),
+		"performer: state with exponent 9223372032559808512, want that of a finite float32":              word(exponents+4, math.MaxInt32),
+		"performer: state with exponent 134217729, want that of a finite float32":                        exponent(maxExponent + 1),
+		"performer: state with sums of a feature that no key has had":                                    word(exponents+8*m, 0x3f800000),
+		"performer: state of 187 bytes, want 188":                                                        sealed(data[:len(data)-1]),
+		fmt.Sprintf("performer: state has checksum %08x, but says 04030201: it is damaged or cut off", crc32.Checksum(data[:len(data)-4], crc32.MakeTable(crc32.Castagnoli))): append(bytes.Clone(data[:len(data)-4]), 1, 2, 3, 4),
 	} {
 		assert.EqualError(t, s.UnmarshalBinary(bad), want)
 	}
@@ -179,7 +180,7 @@ func FuzzStateUnmarshal(f *testing.F) {
 	s.Append(filled[float32](2, 3, 1), filled[float32](2, 2, 1))
 	f.Add(must(s.MarshalBinary()))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		if len(data) >= stateHeader+stateTrailer {
+		if len(data) >= stream.HeaderSize+stream.TrailerSize {
 			data = sealed(data) // or no input would get far
 		}
 		target := must(a.NewState(2))
@@ -188,8 +189,8 @@ func FuzzStateUnmarshal(f *testing.F) {
 		}
 		again := must(target.MarshalBinary())
 		marks := 16 * m
-		require.Equal(t, data[:stateHeader], again[:stateHeader])
-		require.Equal(t, data[stateHeader+marks:len(data)-4], again[stateHeader+marks:len(again)-4])
+		require.Equal(t, data[:stream.HeaderSize], again[:stream.HeaderSize])
+		require.Equal(t, data[stream.HeaderSize+marks:len(data)-4], again[stream.HeaderSize+marks:len(again)-4])
 		target.Step(dense.Matrix[float32]{}, filled[float32](1, 3, 1), filled[float32](1, 3, 1), filled[float32](1, 2, 1))
 	})
 }

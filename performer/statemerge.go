@@ -3,6 +3,8 @@ package performer
 import (
 	"errors"
 	"fmt"
+
+	"github.com/seed-feabd252/randfeat/internal/stream"
 )
 
 // Merge takes in all tokens of another State, so that a stream can be summarised in
@@ -25,8 +27,8 @@ func (s *State[T]) Merge(other *State[T]) error {
 	if err := s.Check(other.a); err != nil {
 		return err
 	}
-	if err := mergeable(s.n, other.n); err != nil {
-		return err
+	if err := stream.CheckMerge(s.n, other.n); err != nil {
+		return fmt.Errorf("performer: %w", err)
 	}
 	s.settle()
 	for h, acc := range s.heads {
@@ -61,5 +63,18 @@ func (s *State[T]) Check(a *Attention[T]) error {
 	case a.opts.Unnormalised != s.a.opts.Unnormalised:
 		return fmt.Errorf("performer: Unnormalised = %v, but the state belongs to attention with %v", a.opts.Unnormalised, s.a.opts.Unnormalised)
 	}
-	return s.a.checkMarks(a.fingerprint.of(a))
+	return s.a.checkMarks(a.marks())
+}
+
+// marks returns the marks of the (log-)features that sums are made of.
+func (a *Attention[T]) marks() []float64 {
+	return stream.Of(&a.fingerprint, a.d, a.m, a.mapQueries, a.mapKeys)
+}
+
+// checkMarks returns an error unless these are the marks of a.
+func (a *Attention[T]) checkMarks(marks []float64) error {
+	if err := stream.CheckMarks[T](a.marks(), marks); err != nil {
+		return fmt.Errorf("performer: %w", err)
+	}
+	return nil
 }

@@ -20,7 +20,7 @@ func (s *State[T]) tokens(x dense.Matrix[T]) dense.Matrix[T] {
 func (s *State[T]) appendToken(k, v dense.Matrix[T]) {
 	s.mapKeys(k, v)
 	for h := range s.heads {
-		sums, value := s.latest(h), s.values.rows(h+1).Row(h)
+		sums, value := s.latest(h), s.values.Rows(h+1).Row(h)
 		for f, x := range s.scaledKey(h) {
 			vecmath.AddScaled(sums.Row(f), value, x)
 		}
@@ -31,7 +31,7 @@ func (s *State[T]) appendToken(k, v dense.Matrix[T]) {
 // attendTokens is Attend for a few queries, one after another.
 func (s *State[T]) attendTokens(dst, q dense.Matrix[T]) {
 	for i := range q.Rows {
-		s.a.mapQueries(s.queries.rows(len(s.heads)), s.tokens(q.RowRange(i, i+1)))
+		s.a.mapQueries(s.queries.Rows(len(s.heads)), s.tokens(q.RowRange(i, i+1)))
 		for h := range s.heads {
 			query, out, sums := s.scaledQuery(h), s.output(h), s.latest(h)
 			s.answerSettled(h, out, query)
@@ -44,12 +44,12 @@ func (s *State[T]) attendTokens(dst, q dense.Matrix[T]) {
 // stepToken is Append, then Attend, for one token, in one pass over the latest sums.
 func (s *State[T]) stepToken(dst, q, k, v dense.Matrix[T]) {
 	s.mapKeys(k, v)
-	s.a.mapQueries(s.queries.rows(len(s.heads)), s.tokens(q))
+	s.a.mapQueries(s.queries.Rows(len(s.heads)), s.tokens(q))
 	for h := range s.heads {
 		key, query := s.scaledKey(h), s.scaledQuery(h)
 		out, sums := s.output(h), s.latest(h)
 		s.answerSettled(h, out, query)
-		vecmath.Outer(sums.Data, sums.Stride, key, query, s.values.rows(h+1).Row(h), out)
+		vecmath.Outer(sums.Data, sums.Stride, key, query, s.values.Rows(h+1).Row(h), out)
 	}
 	s.finish(dst)
 	s.count()
@@ -58,7 +58,7 @@ func (s *State[T]) stepToken(dst, q, k, v dense.Matrix[T]) {
 // latest returns the sums of head h that single tokens are added to.
 func (s *State[T]) latest(h int) dense.Matrix[T] {
 	if s.recent != nil {
-		return s.recent[h].rows(s.a.m)
+		return s.recent[h].Rows(s.a.m)
 	}
 	return s.heads[h].sums()
 }
@@ -67,7 +67,8 @@ func (s *State[T]) latest(h int) dense.Matrix[T] {
 // they are others, do not.
 func (s *State[T]) answerSettled(h int, out, query []T) {
 	if s.recent != nil {
-		vecmath.SumRows(s.heads[h].sum.data, s.heads[h].sum.stride, query, out)
+		settled := s.heads[h].sums()
+		vecmath.SumRows(settled.Data, settled.Stride, query, out)
 	}
 }
 
@@ -88,8 +89,8 @@ func (s *State[T]) count() {
 func (s *State[T]) settle() {
 	if s.fresh > 0 {
 		for h := range s.recent {
-			addRows(s.heads[h].sums(), s.recent[h].rows(s.a.m), 0, s.a.m)
-			clear(s.recent[h].data)
+			addRows(s.heads[h].sums(), s.recent[h].Rows(s.a.m), 0, s.a.m)
+			clear(s.recent[h].Data)
 		}
 	}
 	s.fresh = 0
@@ -98,20 +99,20 @@ func (s *State[T]) settle() {
 // mapKeys keeps the (log-)features of the keys of a token, and its values, extended
 // by 1 if there are denominators.
 func (s *State[T]) mapKeys(k, v dense.Matrix[T]) {
-	s.a.mapKeys(s.keys.rows(len(s.heads)), s.tokens(k))
-	extend(s.values.rows(len(s.heads)), s.tokens(v))
+	s.a.mapKeys(s.keys.Rows(len(s.heads)), s.tokens(k))
+	extend(s.values.Rows(len(s.heads)), s.tokens(v))
 }
 
 // scaledKey raises the reference of head h to its key and returns the features of it
 // under that reference.
 func (s *State[T]) scaledKey(h int) []T {
 	acc := s.heads[h]
-	key := s.keys.rows(h+1).RowRange(h, h+1)
+	key := s.keys.Rows(h+1).RowRange(h, h+1)
 	if acc.ref != nil {
 		acc.changes = acc.ref.raise(key.Row(0), acc.changes[:0])
 		rescale(acc.sums(), acc.changes, 0, acc.m)
 		if s.recent != nil {
-			rescale(s.recent[h].rows(acc.m), acc.changes, 0, acc.m)
+			rescale(s.recent[h].Rows(acc.m), acc.changes, 0, acc.m)
 		}
 		acc.ref.scaleKeys(key)
 	}
@@ -120,7 +121,7 @@ func (s *State[T]) scaledKey(h int) []T {
 
 // scaledQuery returns the weights that the query of head h gives the sums.
 func (s *State[T]) scaledQuery(h int) []T {
-	query := s.queries.rows(h+1).RowRange(h, h+1)
+	query := s.queries.Rows(h+1).RowRange(h, h+1)
 	var scales []scale
 	if s.scales != nil {
 		scales = s.scales[h : h+1]
@@ -131,12 +132,12 @@ func (s *State[T]) scaledQuery(h int) []T {
 
 // output returns zeros, where the sums of the query of head h are to be.
 func (s *State[T]) output(h int) []T {
-	out := s.sums.rows(h + 1).Row(h)
+	out := s.sums.Rows(h + 1).Row(h)
 	clear(out)
 	return out
 }
 
 // finish writes the outputs of a token into the row dst.
 func (s *State[T]) finish(dst dense.Matrix[T]) {
-	s.a.finish(s.tokens(dst), s.sums.rows(len(s.heads)), s.scales)
+	s.a.finish(s.tokens(dst), s.sums.Rows(len(s.heads)), s.scales)
 }

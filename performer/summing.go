@@ -5,6 +5,7 @@ import (
 	"runtime"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/scratch"
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
@@ -17,7 +18,7 @@ const extraColumns = 2
 // divided by factor·2^exponent, then factor and exponent. It belongs to one goroutine.
 type summing[T dense.Float] struct {
 	a   *Attention[T]
-	out buffer[T] // Lq×(dv + 1 + extraColumns)
+	out scratch.Buffer[T] // Lq×(dv + 1 + extraColumns)
 }
 
 // newSumming returns the sums of attention with these maps.
@@ -37,8 +38,8 @@ func (s *summing[T]) redraw(phi rff.LogMap[T]) {
 
 // addTo adds the sums of the queries over the keys, of which there are some, to p.
 func (s *summing[T]) addTo(p *pooled, q, k, v dense.Matrix[T]) {
-	s.out.shape(q.Rows, v.Cols+1+extraColumns)
-	out := s.out.rows(q.Rows)
+	s.out.Shape(q.Rows, v.Cols+1+extraColumns)
+	out := s.out.Rows(q.Rows)
 	if s.a.opts.Causal {
 		s.a.causal(out, q, k, v, runtime.GOMAXPROCS(0))
 	} else {

@@ -3,6 +3,7 @@ package performer
 import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/parallel"
+	"github.com/seed-feabd252/randfeat/internal/scratch"
 )
 
 // sweep is one pass of Backward of causal attention over the tokens. Each token asks for
@@ -40,9 +41,9 @@ type sweep[T dense.Float] struct {
 	kept  []*sweepSlot[T]
 	parts []*sweepChunk[T]
 
-	ref     *reference[T] // nil for features that are not logarithms
-	state   buffer[T]     // m×width, the sums before the batch
-	pending []change      // of the reference since the last chunk was cut
+	ref     *reference[T]     // nil for features that are not logarithms
+	state   scratch.Buffer[T] // m×width, the sums before the batch
+	pending []change          // of the reference since the last chunk was cut
 	trail   trail
 }
 
@@ -103,13 +104,13 @@ func (s *sweep[T]) prepare(window int) {
 	s.slots = s.kept[:window]
 	for i, slot := range s.slots {
 		slot.prepare(m)
-		s.parts[i].out.shape(chunkRows, s.v.Cols)
+		s.parts[i].out.Shape(chunkRows, s.v.Cols)
 		if window > 1 {
-			s.parts[i].sums.shape(m, width)
+			s.parts[i].sums.Shape(m, width)
 		}
 	}
-	s.state.shape(m, width)
-	clear(s.state.data)
+	s.state.Shape(m, width)
+	clear(s.state.Data)
 	if s.retraces() {
 		s.ref.undo(s.pending)
 		s.pending = s.pending[:0]
@@ -128,7 +129,7 @@ func (s *sweep[T]) prepare(window int) {
 // step takes the only chunk of the batch through all stages: there is nothing to
 // wait for.
 func (s *sweep[T]) step() {
-	c, state := s.batch[0], s.state.rows(s.a.m)
+	c, state := s.batch[0], s.state.Rows(s.a.m)
 	rescale(state, c.before, 0, s.a.m)
 	s.score(c)
 	s.emit(c, state)
@@ -147,7 +148,7 @@ type sweepScoring[T dense.Float] sweep[T]
 func (s *sweepScoring[T]) Piece(i int) {
 	c := s.batch[i]
 	(*sweep[T])(s).score(c)
-	(*sweep[T])(s).add(c, 0, c.sums.rows(s.a.m))
+	(*sweep[T])(s).add(c, 0, c.sums.Rows(s.a.m))
 }
 
 // sweepPrefixing is the task of adding to the sums of each chunk those of all before it,
@@ -157,9 +158,9 @@ type sweepPrefixing[T dense.Float] sweep[T]
 func (s *sweepPrefixing[T]) Piece(g int) {
 	lo := g * featuresPerPrefix
 	hi := min(lo+featuresPerPrefix, s.a.m)
-	before := s.state.rows(s.a.m)
+	before := s.state.Rows(s.a.m)
 	for _, c := range s.batch {
-		sums := c.sums.rows(s.a.m)
+		sums := c.sums.Rows(s.a.m)
 		carry(sums, before, c.before, lo, hi)
 		before = sums
 	}
@@ -173,7 +174,7 @@ func (s *sweepEmitting[T]) Piece(i int) {
 	before := &s.state
 	for _, c := range s.batch {
 		if c.slot == slot {
-			(*sweep[T])(s).emit(c, before.rows(s.a.m))
+			(*sweep[T])(s).emit(c, before.Rows(s.a.m))
 			(*sweep[T])(s).reload(c)
 		}
 		before = &c.sums

@@ -3,6 +3,7 @@ package performer
 import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/matmul"
+	"github.com/seed-feabd252/randfeat/internal/scratch"
 	"github.com/seed-feabd252/randfeat/internal/vecmath"
 )
 
@@ -14,18 +15,18 @@ type sweepChunk[T dense.Float] struct {
 	before   []change      // of the reference since the sums before the chunk were made
 	scratch  []T           // m
 
-	scores buffer[T] // bandRows×chunkRows
-	slopes buffer[T] // chunkRows×m, with respect to the features that ask
-	out    buffer[T] // chunkRows×dv, with respect to values
-	scales []scale   // chunkRows, of the features that ask
-	far    bool      // log-features that ask are
-	sums   buffer[T] // m×width: what the chunk adds, then the sums after it
+	scores scratch.Buffer[T] // bandRows×chunkRows
+	slopes scratch.Buffer[T] // chunkRows×m, with respect to the features that ask
+	out    scratch.Buffer[T] // chunkRows×dv, with respect to values
+	scales []scale           // chunkRows, of the features that ask
+	far    bool              // log-features that ask are
+	sums   scratch.Buffer[T] // m×width: what the chunk adds, then the sums after it
 }
 
 func newSweepChunk[T dense.Float](a *Attention[T]) *sweepChunk[T] {
 	c := &sweepChunk[T]{scratch: make([]T, a.m), scales: make([]scale, chunkRows)}
-	c.scores.shape(bandRows, chunkRows)
-	c.slopes.shape(chunkRows, a.m)
+	c.scores.Shape(bandRows, chunkRows)
+	c.slopes.Shape(chunkRows, a.m)
 	if a.logKey != nil {
 		c.ref = newReference[T](a.m)
 	}
@@ -40,8 +41,8 @@ func newSweepChunk[T dense.Float](a *Attention[T]) *sweepChunk[T] {
 func (c *sweepChunk[T]) asking() dense.Matrix[T] { return c.of(&c.slot.asking) }
 func (c *sweepChunk[T]) summed() dense.Matrix[T] { return c.of(&c.slot.summed) }
 
-func (c *sweepChunk[T]) of(b *buffer[T]) dense.Matrix[T] {
-	return b.rows(c.slot.rows).RowRange(c.from, c.to)
+func (c *sweepChunk[T]) of(b *scratch.Buffer[T]) dense.Matrix[T] {
+	return b.Rows(c.slot.rows).RowRange(c.from, c.to)
 }
 
 // rows returns the rows of the tokens of c.
@@ -71,16 +72,16 @@ func (s *sweep[T]) score(c *sweepChunk[T]) {
 	}
 	by, values := s.values(c)
 	n := asking.Rows
-	slopes, out := c.slopes.rows(n), c.out.rows(n)
+	slopes, out := c.slopes.Rows(n), c.out.Rows(n)
 	for lo := 0; lo < n; lo += bandRows {
 		hi := min(lo+bandRows, n)
 		if !s.back {
-			scores := c.scores.rows(hi-lo).ColRange(0, hi)
+			scores := c.scores.Rows(hi-lo).ColRange(0, hi)
 			matmul.MulT(1, by.RowRange(lo, hi), values.RowRange(0, hi), 0, scores)
 			mulLower(slopes.RowRange(lo, hi), scores, summed.RowRange(0, hi), lo)
 			continue
 		}
-		scores := c.scores.rows(hi-lo).ColRange(0, n-lo)
+		scores := c.scores.Rows(hi-lo).ColRange(0, n-lo)
 		matmul.MulT(1, asking.RowRange(lo, hi), summed.RowRange(lo, n), 0, scores)
 		mulUpper(out.RowRange(lo, hi), scores, values.RowRange(lo, n))
 		matmul.MulT(1, by.RowRange(lo, hi), values.RowRange(lo, n), 0, scores)
@@ -102,7 +103,7 @@ func (s *sweep[T]) add(c *sweepChunk[T], beta T, sums dense.Matrix[T]) {
 // emit adds what the sums before the chunk give it and writes its gradients.
 func (s *sweep[T]) emit(c *sweepChunk[T], before dense.Matrix[T]) {
 	n := c.to - c.from
-	slopes, sums := c.slopes.rows(n), before.ColRange(0, s.v.Cols)
+	slopes, sums := c.slopes.Rows(n), before.ColRange(0, s.v.Cols)
 	by, _ := s.values(c)
 	matmul.MulT(1, by, sums, 1, slopes)
 	if !s.a.opts.Unnormalised {
@@ -132,7 +133,7 @@ func (s *sweep[T]) emitQueries(c *sweepChunk[T], slopes dense.Matrix[T]) {
 
 // emitKeys writes the gradients with respect to keys and values.
 func (s *sweep[T]) emitKeys(c *sweepChunk[T], slopes, sums dense.Matrix[T]) {
-	keys, out, dv := c.asking(), c.out.rows(slopes.Rows), c.rows(s.dv)
+	keys, out, dv := c.asking(), c.out.Rows(slopes.Rows), c.rows(s.dv)
 	matmul.Mul(1, keys, sums, 1, out)
 	for j := range slopes.Rows {
 		if !s.a.opts.Unnormalised {

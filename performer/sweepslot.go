@@ -4,22 +4,23 @@ import (
 	"math"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/scratch"
 	"github.com/seed-feabd252/randfeat/internal/vecmath"
 )
 
 // sweepSlot holds a block of chunkRows tokens, or what is left of them at the end.
 type sweepSlot[T dense.Float] struct {
-	block, lo, rows int       // the number of the block in the pass, and its tokens
-	asking, summed  buffer[T] // chunkRows×m, (log-)features
-	weights         []T       // chunkRows, those of the last column of the sums: 1 ahead, −δ_i back
-	peaks           []T       // of the log-features that are summed
-	inverses        []T       // chunkRows, 1/D_i on the way back along a trail
+	block, lo, rows int               // the number of the block in the pass, and its tokens
+	asking, summed  scratch.Buffer[T] // chunkRows×m, (log-)features
+	weights         []T               // chunkRows, those of the last column of the sums: 1 ahead, −δ_i back
+	peaks           []T               // of the log-features that are summed
+	inverses        []T               // chunkRows, 1/D_i on the way back along a trail
 }
 
 func (s *sweepSlot[T]) prepare(m int) {
-	s.asking.shape(chunkRows, m)
-	s.summed.shape(chunkRows, m)
-	s.weights, s.peaks, s.inverses = resize(s.weights, chunkRows), resize(s.peaks, m), resize(s.inverses, chunkRows)
+	s.asking.Shape(chunkRows, m)
+	s.summed.Shape(chunkRows, m)
+	s.weights, s.peaks, s.inverses = scratch.Resize(s.weights, chunkRows), scratch.Resize(s.peaks, m), scratch.Resize(s.inverses, chunkRows)
 }
 
 // load fills the slot of block g of the pass.
@@ -32,7 +33,7 @@ func (s *sweep[T]) load(g int) {
 	lo := block * chunkRows
 	hi := min(lo+chunkRows, s.q.Rows)
 	slot.block, slot.lo, slot.rows = g, lo, hi-lo
-	asking, summed := slot.asking.rows(slot.rows), slot.summed.rows(slot.rows)
+	asking, summed := slot.asking.Rows(slot.rows), slot.summed.Rows(slot.rows)
 	if s.back {
 		s.a.mapKeys(asking, s.k.RowRange(lo, hi))
 		s.a.mapQueries(summed, s.q.RowRange(lo, hi))
@@ -151,7 +152,7 @@ func (s *sweep[T]) open(c *sweepChunk[T], lo, hi int) int {
 	if s.ref == nil {
 		return hi - lo
 	}
-	summed := c.slot.summed.rows(c.slot.rows).RowRange(lo, hi)
+	summed := c.slot.summed.Rows(c.slot.rows).RowRange(lo, hi)
 	n, start := summed.Rows, 0
 	if s.back {
 		start = n - 1

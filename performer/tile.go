@@ -7,6 +7,7 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/matmul"
 	"github.com/seed-feabd252/randfeat/internal/pool"
+	"github.com/seed-feabd252/randfeat/internal/scratch"
 	"github.com/seed-feabd252/randfeat/internal/vecmath"
 )
 
@@ -24,11 +25,11 @@ const tileKeys = 4 * block
 type tile[T dense.Float] struct {
 	opts    SoftmaxOptions
 	scale   T
-	queries matmul.Packed[T] // transposed
-	valid   []bool           // keys that count; nil are all
-	scores  buffer[T]        // tileKeys×queries
-	values  buffer[T]        // tileKeys×dv, of the keys that count
-	sums    buffer[T]        // queries×dv
+	queries matmul.Packed[T]  // transposed
+	valid   []bool            // keys that count; nil are all
+	scores  scratch.Buffer[T] // tileKeys×queries
+	values  scratch.Buffer[T] // tileKeys×dv, of the keys that count
+	sums    scratch.Buffer[T] // queries×dv
 
 	// One element a query.
 	peaks, raised []T // the largest finite score so far, before and with a tile
@@ -41,11 +42,11 @@ type tile[T dense.Float] struct {
 // which no key has been seen.
 func (t *tile[T]) prepare(n, dv int, opts SoftmaxOptions, d int) {
 	t.opts, t.scale = opts, T(opts.scale(d))
-	t.scores.shape(tileKeys, n)
-	t.sums.shape(n, dv)
-	clear(t.sums.data)
+	t.scores.Shape(tileKeys, n)
+	t.sums.Shape(n, dv)
+	clear(t.sums.Data)
 	for _, x := range []*[]T{&t.peaks, &t.raised, &t.shift, &t.total, &t.part, &t.zeros} {
-		*x = resize(*x, n)
+		*x = scratch.Resize(*x, n)
 		clear(*x)
 	}
 	for i := range t.peaks {
@@ -69,7 +70,7 @@ func (t *tile[T]) attend(dst, q, k, v dense.Matrix[T], first int) {
 		}
 		t.take(k.RowRange(lo, hi), v.RowRange(lo, hi), valid, first-lo)
 	}
-	sums := t.sums.rows(q.Rows)
+	sums := t.sums.Rows(q.Rows)
 	for i := range dst.Rows {
 		switch peak := float64(t.peaks[i]); {
 		case !t.opts.Unnormalised:
@@ -86,7 +87,7 @@ func (t *tile[T]) attend(dst, q, k, v dense.Matrix[T], first int) {
 // is in line with key number ahead.
 func (t *tile[T]) take(k, v dense.Matrix[T], valid []bool, ahead int) {
 	n := len(t.peaks)
-	scores, sums := t.scores.rows(k.Rows), t.sums.rows(n)
+	scores, sums := t.scores.Rows(k.Rows), t.sums.Rows(n)
 	matmul.MulPacked(t.scale, k, &t.queries, 0, scores, nil)
 	diagonal := t.opts.Causal && ahead+1 < k.Rows
 	if diagonal {

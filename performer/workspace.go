@@ -2,16 +2,17 @@ package performer
 
 import (
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/scratch"
 )
 
 // workspace is the scratch memory of one goroutine: the (log-)features of a
 // block of queries or keys, the sums of queries, and what a row needs. Nothing in it
 // grows with the number of tokens.
 type workspace[T dense.Float] struct {
-	features buffer[T] // a.rows×m
-	sums     buffer[T] // a.rows×width
-	scratch  []T       // m
-	scales   []scale   // a.rows if unnormalised or sums
+	features scratch.Buffer[T] // a.rows×m
+	sums     scratch.Buffer[T] // a.rows×width
+	scratch  []T               // m
+	scales   []scale           // a.rows if unnormalised or sums
 }
 
 // workspace takes a workspace for values of dimension dv from the pool.
@@ -22,9 +23,9 @@ func (a *Attention[T]) workspace(dv int) *workspace[T] {
 		if a.opts.Unnormalised || a.sums {
 			w.scales = make([]scale, a.rows)
 		}
-		w.features.shape(a.rows, a.m)
+		w.features.Shape(a.rows, a.m)
 	}
-	w.sums.shape(a.rows, a.width(dv))
+	w.sums.Shape(a.rows, a.width(dv))
 	return w
 }
 

@@ -8,11 +8,11 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/performer"
+	"github.com/seed-feabd252/randfeat/performer/recurrence"
 )
 
 // rules are what is compared.
-var rules = []performer.Rule{performer.LinearRule, performer.GatedRule, performer.DeltaRule, performer.GatedDeltaRule}
+var rules = []recurrence.Rule{recurrence.Linear, recurrence.Gated, recurrence.Delta, recurrence.GatedDelta}
 
 // row is what was measured with n keys.
 type row struct {
@@ -115,8 +115,8 @@ func basis(m dense.Matrix[float64]) dense.Matrix[float64] {
 
 // recall writes the pairs of a task by a rule and returns the mean squared error of the
 // answers, relative to that of answering nothing.
-func (s settings) recall(rule performer.Rule, t task) (float64, error) {
-	r, err := performer.NewRecurrence(1, 1, performer.RecurrenceOptions[float64]{Rule: rule, Scale: 1})
+func (s settings) recall(rule recurrence.Rule, t task) (float64, error) {
+	r, err := recurrence.New(1, 1, recurrence.Options[float64]{Rule: rule, Scale: 1})
 	if err != nil {
 		return 0, err
 	}
@@ -124,11 +124,11 @@ func (s settings) recall(rule performer.Rule, t task) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	x := performer.Tokens[float64]{K: t.keys, V: t.values}
-	if rule == performer.GatedRule || rule == performer.GatedDeltaRule {
+	x := recurrence.Tokens[float64]{K: t.keys, V: t.values}
+	if rule == recurrence.Gated || rule == recurrence.GatedDelta {
 		x.Decay = column(t.keys.Rows, -s.decay)
 	}
-	if rule == performer.DeltaRule || rule == performer.GatedDeltaRule {
+	if rule == recurrence.Delta || rule == recurrence.GatedDelta {
 		x.Beta = column(t.keys.Rows, 1)
 	}
 	memory.Append(x)

@@ -1,0 +1,92 @@
+package stream
+
+import (
+	"errors"
+	"math"
+	"sync"
+
+	"github.com/seed-feabd252/randfeat/dense"
+)
+
+// Fingerprint tells feature maps apart by their values. It holds a mark for each feature of
+// queries, then for each feature of keys: a combination of the values of the feature at a few
+// fixed points. Implementations that round differently give marks that are close; hashes of the
+// numbers would not be. The zero value is ready, and may be shared by goroutines.
+type Fingerprint struct {
+	once  sync.Once
+	marks []float64
+}
+
+// Of returns the marks of m features of points of dimension d of each of the maps. They are
+// computed by the first call, and later calls have to have the same arguments.
+func Of[T dense.Float](p *Fingerprint, d, m int, maps ...func(dst, x dense.Matrix[T])) []float64 {
+	p.once.Do(func() { p.marks = marks(d, m, maps) })
+	return p.marks
+}
+
+// markPoints is the number of points. The coefficients of the points are powers of ½.
+const markPoints = 4
+
+func marks[T dense.Float](d, m int, maps []func(dst, x dense.Matrix[T])) []float64 {
+	points := dense.New[T](markPoints, d)
+	// A sequence with irrational steps: no symmetry of W makes a product with it zero.
+	for i := range points.Data {
+		_, fraction := math.Modf(float64(i+1) * math.Phi)
+		points.Data[i] = T((2*fraction - 1) / math.Sqrt(float64(d)))
+	}
+	marks := make([]float64, 0, len(maps)*m)
+	features := dense.New[T](markPoints, m)
+	for _, mapRows := range maps {
+		mapRows(features, points)
+		for f := range m {
+			mark := 0.0
+			for i := range markPoints {
+				mark = mark/2 + bounded(float64(features.At(i, f)))
+			}
+			marks = append(marks, mark)
+		}
+	}
+	return marks
+}
+
+// bounded returns x within ±2¹⁰, and 2¹⁰ for NaN.
+func bounded(x float64) float64 {
+	const bound = 1 << 10
+	if x != x {
+		return bound
+	}
+	return min(max(x, -bound), bound)
+}
+
+// CheckMarks returns an error unless x and y are marks of the same maps in T, to rounding, but for
+// one feature of queries in 16 and one of keys: large frequencies leave little of a cosine, and
+// nothing of a sign near its edge.
+func CheckMarks[T dense.Float](x, y []float64) error {
+	m := len(x) / 2
+	if !similar[T](x[:m], y[:m]) || !similar[T](x[m:], y[m:]) {
+		return errors.New("the features differ from those that the state belongs to")
+	}
+	return nil
+}
+
+// similar reports whether marks agree, relative to their size or, if they are small, to their
+// mean size or 1.
+func similar[T dense.Float](x, y []float64) bool {
+	tolerance := 0x1p-14
+	if _, double := any(T(0)).(float64); double {
+		tolerance = 0x1p-40
+	}
+	mean := 0.0
+	for _, v := range x {
+		mean += math.Abs(v) / float64(len(x))
+	}
+	least := min(mean, 1)
+	different := 0
+	for f, v := range x {
+		// Written so that NaN differs.
+		if !(math.Abs(v-y[f]) <= tolerance*(math.Abs(v)+least)) {
+			different++
+		}
+	}
+	return different <= len(x)/16
+}

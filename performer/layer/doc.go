@@ -1,0 +1,33 @@
+// Package layer adds learned projections to attention: a multi-head attention layer with weight
+// files and gradients of all parameters.
+//
+// # The layer
+//
+// A [MultiHead] makes queries, keys and values from rows by linear maps, runs a performer.Batch over
+// them and may map the heads to the output. With exact attention it is PyTorch's
+// nn.MultiheadAttention, and it reads and writes the weights of that as safetensors files.
+//
+//	p, err := layer.Draw[float32](layer.Widths{Input: 512, Heads: 8, Bias: true}, src)
+//	attention, err := performer.NewBatch[float32](8, 8, performer.Exact[float32]{})
+//	l, err := layer.New(p, attention)
+//	out := l.Forward(dense.Matrix[float32]{}, x, performer.Sequences{})
+//
+// # Gradients
+//
+// [MultiHead.Backward] takes sequences, grouped heads, masks and pasts as Forward does, and writes the
+// gradients of all parameters in the order of the parameters:
+//
+//	dw := new(layer.Projections[float32])
+//	dx = l.Backward(dx, dw, x, dout, s)
+//	for i, g := range dw.Parameters() {
+//		step(l.Parameters()[i].Value, g.Value)
+//	}
+//
+// # References
+//
+//   - [Glorot & Bengio 2010] X. Glorot, Y. Bengio: Understanding the difficulty of
+//     training deep feedforward neural networks. AISTATS 2010.
+//   - [Katharopoulos et al. 2020] A. Katharopoulos, A. Vyas, N. Pappas, F. Fleuret:
+//     Transformers are RNNs: fast autoregressive transformers with linear attention.
+//     ICML 2020.
+package layer

@@ -1,0 +1,178 @@
+package layer
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/matmul"
+	"github.com/seed-feabd252/randfeat/internal/pool"
+	"github.com/seed-feabd252/randfeat/internal/scratch"
+	"github.com/seed-feabd252/randfeat/performer"
+)
+
+// MultiHead is a multi-head attention layer: of rows x_q, x_k and x_v,
+//
+//	Q = x_q·W_Qᵀ + b_Q,  K = x_k·W_Kᵀ + b_K,  V = x_v·W_Vᵀ + b_V,
+//	out = [head_0, …, head_H−1]·W_Oᵀ + b_O,
+//
+// where head_h is attention of block h of the columns of Q over its blocks of K and V,
+// in any form, as in a [performer.Batch]. With [performer.Exact] it is PyTorch's nn.MultiheadAttention.
+//
+// Nothing in it changes by itself after construction, and it may be shared by goroutines
+// if its forms may. It owns its weights; they may be written, through Projections and
+// Parameters, as long as no other goroutine uses the layer.
+type MultiHead[T dense.Float] struct {
+	query, key, value, output linear[T] // output has no weight if there is no W_O
+	attention                 *performer.Batch[T]
+	calls                     pool.Of[memory[T]]
+	gradients                 pool.Of[gradient[T]]
+}
+
+// Projections are the weights of a [MultiHead] of H heads of queries and Hk of keys and
+// values. A row of a matrix belongs to an output, a column to an input, as in PyTorch.
+type Projections[T dense.Float] struct {
+	Query dense.Matrix[T] // W_Q, (H·d)×E
+	Key   dense.Matrix[T] // W_K, (Hk·d)×E_k
+	Value dense.Matrix[T] // W_V, (Hk·dv)×E_v
+
+	// Output is W_O, E_out×(H·dv). The zero Matrix stands for none: heads are the output.
+	Output dense.Matrix[T]
+
+	// Biases have an element for each row. The first three are all there or all nil.
+	QueryBias, KeyBias, ValueBias []T
+	OutputBias                    []T // or nil
+}
+
+// New returns the layer with copies of the projections, for attention over as many heads as its
+// Batch has.
+//
+// It returns an error if attention is nil or takes heads of another dimension, or if shapes do not
+// fit together. The error names the projection by its field.
+func New[T dense.Float](p Projections[T], attention *performer.Batch[T]) (*MultiHead[T], error) {
+	if attention == nil {
+		return nil, errors.New("layer: attention is nil")
+	}
+	heads, keyHeads := attention.Heads()
+	if err := p.fit(heads, keyHeads); err != nil {
+		return nil, err
+	}
+	if d, want := p.Query.Rows/heads, attention.Dim(); want != 0 && d != want {
+		return nil, fmt.Errorf("layer: Query is %d×%d: heads have dimension %d, but attention takes points of R^%d", p.Query.Rows, p.Query.Cols, d, want)
+	}
+	return &MultiHead[T]{
+		query:     newLinear(p.Query, p.QueryBias),
+		key:       newLinear(p.Key, p.KeyBias),
+		value:     newLinear(p.Value, p.ValueBias),
+		output:    newLinear(p.Output, p.OutputBias),
+		attention: attention,
+	}, nil
+}
+
+// Heads returns the number of heads of queries, and that of keys and values.
+func (l *MultiHead[T]) Heads() (heads, keyHeads int) { return l.attention.Heads() }
+
+// Dims returns the dimensions of the rows from which queries, keys and values are made,
+// and that of the output.
+func (l *MultiHead[T]) Dims() (query, key, value, out int) {
+	out = l.output.weight.Rows
+	if l.output.none() {
+		heads, keyHeads := l.Heads()
+		out = l.value.weight.Rows / keyHeads * heads
+	}
+	return l.query.weight.Cols, l.key.weight.Cols, l.value.weight.Cols, out
+}
+
+// Projections returns views of the weights of the layer. What is written into them the
+// layer uses from then on; see the type for when that is safe.
+func (l *MultiHead[T]) Projections() Projections[T] {
+	return Projections[T]{
+		Query: l.query.weight, Key: l.key.weight, Value: l.value.weight, Output: l.output.weight,
+		QueryBias: l.query.bias, KeyBias: l.key.bias, ValueBias: l.value.bias, OutputBias: l.output.bias,
+	}
+}
+
+// Forward is self-attention: queries, keys and values are all made from x (L×E), and dst
+// (L×E_out), which it returns, is the output; a zero dst is allocated. The sequences
+// are those of x, with s.Keys nil or the same as s.Queries. See [MultiHead.ForwardCross].
+func (l *MultiHead[T]) Forward(dst, x dense.Matrix[T], s performer.Sequences) dense.Matrix[T] {
+	return l.ForwardCross(dst, x, x, x, s)
+}
+
+// ForwardCross computes the layer on the rows of q (Lq×E), k (Lk×E_k) and v (Lk×E_v), of
+// such sequences, into dst (Lq×E_out), which it returns; a zero dst is allocated.
+// Rows of keys and values that do not count may hold anything.
+//
+// Beyond the time and memory of the attention it takes that of the products with
+// the weights and holds Q, K, V and the heads. It allocates nothing once that memory is
+// there. dst may be exactly one of q, k and v, or disjoint from all of them. It panics
+// with the shapes if they do not fit, and as [performer.Batch.Forward] does.
+func (l *MultiHead[T]) ForwardCross(dst, q, k, v dense.Matrix[T], s performer.Sequences) dense.Matrix[T] {
+	l.check(q, k, v)
+	_, _, _, out := l.Dims()
+	dst = dense.Ensure(dst, q.Rows, out)
+	c := l.calls.Get()
+	queries := l.query.applyTo(&c.q, q)
+	keys, values := l.key.applyTo(&c.k, k), l.value.applyTo(&c.v, v)
+	if l.output.none() {
+		l.attention.Forward(dst, queries, keys, values, s)
+	} else {
+		c.heads.Shape(q.Rows, l.output.weight.Cols)
+		l.output.apply(dst, l.attention.Forward(c.heads.Rows(q.Rows), queries, keys, values, s))
+	}
+	l.calls.Put(c)
+	return dst
+}
+
+// check panics unless the rows are of the dimensions of the layer and keys are as many
+// as values.
+func (l *MultiHead[T]) check(q, k, v dense.Matrix[T]) {
+	q.Check()
+	k.Check()
+	v.Check()
+	dq, dk, dv, _ := l.Dims()
+	if q.Cols != dq || k.Cols != dk || v.Cols != dv || k.Rows != v.Rows {
+		panic(fmt.Sprintf("layer: q is %d×%d, k is %d×%d, v is %d×%d, want Lq×%d, Lk×%d and Lk×%d",
+			q.Rows, q.Cols, k.Rows, k.Cols, v.Rows, v.Cols, dq, dk, dv))
+	}
+}
+
+// memory is the memory of one call: Q, K, V and the heads.
+type memory[T dense.Float] struct{ q, k, v, heads scratch.Buffer[T] }
+
+// linear is the map x ↦ x·weightᵀ + bias on rows.
+type linear[T dense.Float] struct {
+	weight dense.Matrix[T]
+	bias   []T // nil for none
+}
+
+// newLinear returns the map with copies of weight and bias.
+func newLinear[T dense.Float](weight dense.Matrix[T], bias []T) linear[T] {
+	l := linear[T]{weight: weight.Clone()}
+	if bias != nil {
+		l.bias = append([]T{}, bias...)
+	}
+	return l
+}
+
+// none reports whether there is no weight.
+func (l *linear[T]) none() bool { return l.weight.Rows == 0 }
+
+// applyTo computes the map of the rows of x in memory of b.
+func (l *linear[T]) applyTo(b *scratch.Buffer[T], x dense.Matrix[T]) dense.Matrix[T] {
+	b.Shape(x.Rows, l.weight.Rows)
+	return l.apply(b.Rows(x.Rows), x)
+}
+
+// apply computes the map of the rows of x into y, which it returns. They do not overlap.
+func (l *linear[T]) apply(y, x dense.Matrix[T]) dense.Matrix[T] {
+	if l.bias == nil {
+		matmul.MulT(1, x, l.weight, 0, y)
+		return y
+	}
+	for i := range y.Rows {
+		copy(y.Row(i), l.bias)
+	}
+	matmul.MulT(1, x, l.weight, 1, y)
+	return y
+}

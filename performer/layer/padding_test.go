@@ -1,0 +1,82 @@
+package layer_test
+
+import (
+	"math"
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/performer"
+	"github.com/seed-feabd252/randfeat/performer/layer"
+)
+
+// paddings are what rows of padding hold.
+var paddings = []float64{0, 1e30, math.Inf(1), math.NaN(), -1}
+
+// withPadding returns the rows of x, where every row one after a multiple of gap is padding unless
+// gap is zero, and more rows of padding after them; and which rows are valid.
+func withPadding[T dense.Float](x dense.Matrix[T], gap, more, salt int) (dense.Matrix[T], []bool) {
+	all, valid := dense.New[T](x.Rows+more, x.Cols), make([]bool, x.Rows+more)
+	for i := range all.Rows {
+		if valid[i] = i < x.Rows && (gap == 0 || i%gap != 1); valid[i] {
+			copy(all.Row(i), x.Row(i))
+		} else {
+			fill(all.Row(i), T(paddings[(salt+i)%len(paddings)]))
+		}
+	}
+	return all, valid
+}
+
+// Neither what padding holds nor how much of it there is at the end changes a bit of the
+// gradients of valid tokens or of parameters, whatever GOMAXPROCS is; gradients of padding are
+// zero.
+func TestPaddingDoesNotMatterForGradients(t *testing.T) {
+	bothTypes(t, testPaddingGradients[float32], testPaddingGradients[float64])
+}
+
+func testPaddingGradients[T dense.Float](t *testing.T) {
+	const d, heads, keyHeads, n = 4, 4, 2, 100
+	rng := rand.New(source(242))
+	x, g := gaussian[T](rng, n, heads*d, 0.4, 0.2), gaussian[T](rng, n, heads*d, 0, 1)
+	projections := must(layer.Draw[T](layer.Widths{Input: heads * d, Heads: heads, KeyHeads: keyHeads, Bias: true}, source(243)))
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	for _, gap := range []int{0, 7} {
+		for _, form := range everyForm[T](d) {
+			l := must(layer.New(projections, batch(heads, keyHeads, form)))
+			var want dense.Matrix[T]
+			var wantW []layer.Parameter[T]
+			for at, more := range []int{0, 1, 30, 200, 1000} {
+				runtime.GOMAXPROCS(1 + at)
+				q, valid := withPadding(x, gap, more, at)
+				dout := dense.New[T](n+more, heads*d)
+				for i, counts := range valid {
+					if counts {
+						copy(dout.Row(i), g.Row(i))
+					}
+				}
+				dw := new(layer.Projections[T])
+				got := l.Backward(dense.Matrix[T]{}, dw, q, dout, performer.Sequences{Valid: valid})
+				if at == 0 {
+					want, wantW = got, dw.Parameters()
+				}
+				for i, counts := range valid {
+					if !counts {
+						require.True(t, isZero(got.Row(i)), "%T %+v: row %d of padding", form, form, i)
+						continue
+					}
+					require.True(t, identical(want.RowRange(i, i+1), got.RowRange(i, i+1)), "%T %+v, gap %d, %d rows of padding: row %d", form, form, gap, more, i)
+					require.False(t, slices.ContainsFunc(got.Row(i), func(v T) bool { return v != v }))
+				}
+				for i, p := range dw.Parameters() {
+					require.True(t, identical(wantW[i].Value, p.Value), "%T %+v, gap %d, %d rows of padding: %s", form, form, gap, more, p.Name)
+					require.False(t, slices.ContainsFunc(p.Value.Data, func(v T) bool { return v != v }))
+				}
+			}
+			require.False(t, isZero(want.Data))
+		}
+	}
+}

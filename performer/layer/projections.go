@@ -1,0 +1,181 @@
+package layer
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/limit"
+)
+
+// Widths are the dimensions of the projections of a [MultiHead].
+type Widths struct {
+	// Input is the dimension E of the rows that queries are made from. Keys and Values
+	// are those of rows that keys and values are made from; zero means Input.
+	Input, Keys, Values int
+
+	// Heads is the number H of heads of queries; KeyHeads that of keys and values, where
+	// zero means Heads.
+	Heads, KeyHeads int
+
+	// HeadDim is the dimension d of a query and a key; zero means Input/Heads, which has
+	// to be a whole number then. HeadValues is the dimension dv of a value; zero
+	// means HeadDim.
+	HeadDim, HeadValues int
+
+	// Output is that of the output; zero means Input.
+	Output int
+
+	// NoOutput leaves out W_O: the output has the dimension H·dv of all heads. Bias adds
+	// biases.
+	NoOutput, Bias bool
+}
+
+// Draw draws projections as PyTorch initialises nn.MultiheadAttention: W_Q,
+// W_K and W_V by Xavier's law [Glorot & Bengio 2010], uniform in ±√(6/(in + out)),
+// where the three are one matrix of 3E outputs if they have one shape; W_O, as in
+// nn.Linear, uniform in ±1/√in; biases are zero.
+//
+// It draws the elements of W_Q, W_K, W_V and W_O in this order, in float64, and
+// rounds once. An error names a width that is negative, does not fit the others or is too
+// large for memory, or a src that is nil.
+func Draw[T dense.Float](w Widths, src rand.Source) (Projections[T], error) {
+	var p Projections[T]
+	w, err := resolved[T](w)
+	if err != nil {
+		return p, err
+	}
+	if src == nil {
+		return p, errors.New("layer: src is nil")
+	}
+	rows := [3]int{w.Heads * w.HeadDim, w.KeyHeads * w.HeadDim, w.KeyHeads * w.HeadValues}
+	cols := [3]int{w.Input, w.Keys, w.Values}
+	together := rows[0] == rows[1] && rows[1] == rows[2] && cols[0] == cols[1] && cols[1] == cols[2]
+	rng := rand.New(src)
+	for i, dst := range []*dense.Matrix[T]{&p.Query, &p.Key, &p.Value} {
+		out := rows[i]
+		if together {
+			out *= 3
+		}
+		*dst = uniform[T](rng, rows[i], cols[i], math.Sqrt(6/float64(cols[i]+out)))
+	}
+	if w.Bias {
+		p.QueryBias, p.KeyBias, p.ValueBias = make([]T, rows[0]), make([]T, rows[1]), make([]T, rows[2])
+	}
+	if w.NoOutput {
+		return p, nil
+	}
+	in := w.Heads * w.HeadValues
+	p.Output = uniform[T](rng, w.Output, in, 1/math.Sqrt(float64(in)))
+	if w.Bias {
+		p.OutputBias = make([]T, w.Output)
+	}
+	return p, nil
+}
+
+// resolved returns the widths without zeros, but for the Output that there is not, or an
+// error.
+func resolved[T dense.Float](w Widths) (Widths, error) {
+	for _, f := range []struct {
+		name     string
+		value    *int
+		fallback int
+	}{
+		{"Input", &w.Input, 0}, {"Keys", &w.Keys, w.Input}, {"Values", &w.Values, w.Input},
+		{"Heads", &w.Heads, 0}, {"KeyHeads", &w.KeyHeads, w.Heads}, {"Output", &w.Output, w.Input},
+	} {
+		if *f.value == 0 {
+			*f.value = f.fallback
+		}
+		if *f.value < 1 {
+			return w, fmt.Errorf("layer: Widths.%s = %d, want at least 1", f.name, *f.value)
+		}
+	}
+	if w.HeadDim == 0 {
+		if w.Input%w.Heads != 0 {
+			return w, fmt.Errorf("layer: Widths.Input = %d, want a multiple of Heads = %d, or HeadDim", w.Input, w.Heads)
+		}
+		w.HeadDim = w.Input / w.Heads
+	}
+	if w.HeadValues == 0 {
+		w.HeadValues = w.HeadDim
+	}
+	if w.HeadDim < 1 || w.HeadValues < 1 {
+		return w, fmt.Errorf("layer: Widths.HeadDim = %d, HeadValues = %d, want at least 1", w.HeadDim, w.HeadValues)
+	}
+	if w.NoOutput {
+		w.Output = 0
+	}
+	for _, f := range []struct {
+		names            string
+		heads, dim, side int
+	}{
+		{"Heads = %d, HeadDim = %d, Input = %d", w.Heads, w.HeadDim, w.Input},
+		{"KeyHeads = %d, HeadDim = %d, Keys = %d", w.KeyHeads, w.HeadDim, w.Keys},
+		{"KeyHeads = %d, HeadValues = %d, Values = %d", w.KeyHeads, w.HeadValues, w.Values},
+		{"Heads = %d, HeadValues = %d, Output = %d", w.Heads, w.HeadValues, w.Output},
+	} {
+		if err := limit.Memory[T](f.heads, f.dim, f.side); err != nil {
+			return w, fmt.Errorf("layer: Widths."+f.names+": %w", f.heads, f.dim, f.side, err)
+		}
+	}
+	return w, nil
+}
+
+// uniform returns an r×c matrix of numbers that are uniform in ±bound.
+func uniform[T dense.Float](rng *rand.Rand, r, c int, bound float64) dense.Matrix[T] {
+	m := dense.New[T](r, c)
+	for i := range m.Data {
+		m.Data[i] = T(bound * (2*rng.Float64() - 1))
+	}
+	return m
+}
+
+// fit returns an error unless the projections fit together for so many heads.
+func (p Projections[T]) fit(heads, keyHeads int) error {
+	all := p.all()
+	for _, m := range all {
+		if *m.bias != nil && len(*m.bias) != m.weight.Rows {
+			return fmt.Errorf("layer: %sBias has length %d, %s is %d×%d, want an element for each row",
+				m.name, len(*m.bias), m.name, m.weight.Rows, m.weight.Cols)
+		}
+	}
+	for _, m := range all[:3] {
+		if m.weight.Rows == 0 || m.weight.Cols == 0 {
+			return fmt.Errorf("layer: %s is %d×%d, want at least 1×1", m.name, m.weight.Rows, m.weight.Cols)
+		}
+	}
+	if (p.QueryBias == nil) != (p.KeyBias == nil) || (p.KeyBias == nil) != (p.ValueBias == nil) {
+		return fmt.Errorf("layer: QueryBias, KeyBias and ValueBias have lengths %d, %d and %d, want all or none",
+			len(p.QueryBias), len(p.KeyBias), len(p.ValueBias))
+	}
+	if p.Query.Rows%heads != 0 || p.Key.Rows%keyHeads != 0 || p.Query.Rows/heads != p.Key.Rows/keyHeads {
+		return fmt.Errorf("layer: Query is %d×%d, Key is %d×%d, want heads of one dimension, %d and %d of them",
+			p.Query.Rows, p.Query.Cols, p.Key.Rows, p.Key.Cols, heads, keyHeads)
+	}
+	if p.Value.Rows%keyHeads != 0 {
+		return fmt.Errorf("layer: Value is %d×%d, want rows that %d heads can share", p.Value.Rows, p.Value.Cols, keyHeads)
+	}
+	if width := p.Value.Rows / keyHeads * heads; p.Output.Rows > 0 && p.Output.Cols != width {
+		return fmt.Errorf("layer: Output is %d×%d, Value is %d×%d, want %d columns for %d heads",
+			p.Output.Rows, p.Output.Cols, p.Value.Rows, p.Value.Cols, width, heads)
+	}
+	return nil
+}
+
+// projection is one of the four.
+type projection[T dense.Float] struct {
+	name   string
+	weight *dense.Matrix[T]
+	bias   *[]T
+}
+
+// all returns the four projections.
+func (p *Projections[T]) all() [4]projection[T] {
+	return [4]projection[T]{
+		{"Query", &p.Query, &p.QueryBias}, {"Key", &p.Key, &p.KeyBias},
+		{"Value", &p.Value, &p.ValueBias}, {"Output", &p.Output, &p.OutputBias},
+	}
+}

@@ -1,0 +1,111 @@
+package layer_test
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/performer"
+	"github.com/seed-feabd252/randfeat/performer/layer"
+	"github.com/seed-feabd252/randfeat/rff"
+)
+
+// A layer of one head and no output projection is the form over its projections, in any form,
+// with biases and without.
+func TestSingleHead(t *testing.T) {
+	bothTypes(t, testSingleHead[float32], testSingleHead[float64])
+}
+
+func testSingleHead[T dense.Float](t *testing.T) {
+	const n, in, d, dv = 70, 5, 4, 5
+	rng := rand.New(source(60))
+	x := gaussian[T](rng, n, in, 0, 0.5)
+	biased := layer.Projections[T]{
+		Query: gaussian[T](rng, d, in, 0, 0.4), Key: gaussian[T](rng, d, in, 0, 0.4), Value: gaussian[T](rng, dv, in, 0, 0.4),
+		QueryBias: gaussian[T](rng, 1, d, 0, 1).Data, KeyBias: gaussian[T](rng, 1, d, 0, 1).Data, ValueBias: gaussian[T](rng, 1, dv, 0, 1).Data,
+	}
+	for _, form := range everyForm[T](d) {
+		for _, p := range []layer.Projections[T]{biased, {Query: biased.Query, Key: biased.Key, Value: biased.Value}} {
+			l := must(layer.New(p, batch(1, 1, form)))
+			query, key, value, out := l.Dims()
+			assert.Equal(t, [4]int{in, in, in, dv}, [4]int{query, key, value, out})
+			got := l.Forward(dense.Matrix[T]{}, x, performer.Sequences{})
+
+			q, k, v := product(x, p.Query, p.QueryBias), product(x, p.Key, p.KeyBias), product(x, p.Value, p.ValueBias)
+			want := dense.Convert(dense.Matrix[float64]{}, form.Forward(dense.Matrix[T]{}, q, k, v))
+			// Q, K and V differ by in+1 roundings of terms of order one; the outputs
+			// move with them by at most the size of the weights and values, ≤ 100.
+			size := 1.0
+			for _, y := range want.Data {
+				size = max(size, y, -y)
+			}
+			requireClose(t, want, filled(n, dv, 100*(in+1)*size*eps[T]()), got, "%T biased=%v", form, p.QueryBias != nil)
+			assert.Equal(t, got, l.Forward(x.Clone(), x, performer.Sequences{}), "into other memory")
+			y := x.Clone()
+			assert.Equal(t, got, l.Forward(y, y, performer.Sequences{}), "dst is x")
+		}
+	}
+}
+
+func TestSingleHeadBackward(t *testing.T) {
+	const n, in, d, dv = 70, 5, 4, 5
+	rng := rand.New(source(232))
+	x, dout := gaussian[float64](rng, n, in, 0, 0.5), gaussian[float64](rng, n, dv, 0, 1)
+	p := layer.Projections[float64]{
+		Query: gaussian[float64](rng, d, in, 0, 0.4), Key: gaussian[float64](rng, d, in, 0, 0.4), Value: gaussian[float64](rng, dv, in, 0, 0.4),
+		QueryBias: gaussian[float64](rng, 1, d, 0, 1).Data, KeyBias: gaussian[float64](rng, 1, d, 0, 1).Data, ValueBias: gaussian[float64](rng, 1, dv, 0, 1).Data,
+	}
+	var none dense.Matrix[float64]
+	for _, form := range everyForm[float64](d) {
+		l := must(layer.New(p, batch(1, 1, form)))
+		loss := func() float64 { return lossOf(l.Forward(none, x, performer.Sequences{}), dout) }
+		dw := &layer.Projections[float64]{QueryBias: filled(1, d, 9.0).Data, Value: filled(dv, in, 9.0)}
+		dx := l.Backward(none, dw, x, dout, performer.Sequences{})
+		requirePartials(t, x.Data, dx.Data, loss, "%T %+v: x", form, form)
+		for i, g := range dw.Parameters() {
+			requirePartials(t, l.Parameters()[i].Value.Data, g.Value.Data, loss, "%T %+v: %s", form, form, g.Name)
+		}
+		y := x.Clone()
+		assert.Equal(t, dx, l.Backward(y, nil, y, dout, performer.Sequences{}), "dx is x")
+		y = dout.Clone()
+		assert.Equal(t, dx, l.Backward(y, nil, x, y, performer.Sequences{}), "dx is dout")
+	}
+}
+
+// The same seed makes the same layer, which is what New makes of its projections, and weights lie
+// within their bounds.
+func TestLinearSelfAttention(t *testing.T) {
+	bothTypes(t, testLinearSelfAttention[float32], testLinearSelfAttention[float64])
+}
+
+func testLinearSelfAttention[T dense.Float](t *testing.T) {
+	const in, out = 6, 4
+	x := gaussian[T](rand.New(source(240)), 30, in, 0, 1)
+	var s performer.Sequences
+	for _, bias := range []bool{true, false} {
+		l := must(layer.NewLinearSelfAttention[T](in, out, bias, source(241)))
+		got := l.Forward(dense.Matrix[T]{}, x, s)
+		assert.Equal(t, got, must(layer.NewLinearSelfAttention[T](in, out, bias, source(241))).Forward(dense.Matrix[T]{}, x, s))
+		p := l.Projections()
+		assert.Equal(t, bias, p.QueryBias != nil)
+		same := must(layer.New(p, batch[T](1, 1, linear[T](must(rff.ELU[T](out)), performer.Options{}))))
+		assert.Equal(t, got, same.Forward(dense.Matrix[T]{}, x, s))
+		q, k, v := product(x, p.Query, p.QueryBias), product(x, p.Key, p.KeyBias), product(x, p.Value, p.ValueBias)
+		want := dense.Convert(dense.Matrix[float64]{}, linear[T](must(rff.ELU[T](out)), performer.Options{}).Forward(dense.Matrix[T]{}, q, k, v))
+		requireClose(t, want, filled(30, out, 100*eps[T]()), got, "bias=%v", bias)
+		for _, m := range l.Parameters() {
+			for i := range m.Value.Rows {
+				for _, w := range m.Value.Row(i) {
+					assert.LessOrEqual(t, math.Abs(float64(w)), 1/math.Sqrt(in))
+				}
+			}
+		}
+	}
+	_, err := layer.NewLinearSelfAttention[T](0, 3, true, source(1))
+	assert.EqualError(t, err, "layer: in = 0, out = 3, want at least 1")
+	_, err = layer.NewLinearSelfAttention[T](2, 3, true, nil)
+	assert.EqualError(t, err, "layer: src is nil")
+}

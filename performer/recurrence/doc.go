@@ -1,0 +1,71 @@
+// Package recurrence is attention without denominators whose sums are written by an update rule:
+// linear, gated, delta and gated_delta, as in the operator LinearAttention of ONNX.
+//
+// # Rules
+//
+// A head of keys has the sums S (dk×dv). A [Rule] writes a token with key k, value v, decay g and
+// strength β into S, and the query q of the token reads scale·Sᵀq:
+//
+//	linear:       S ← S + k·vᵀ
+//	gated:        S ← e^g∘S + k·vᵀ
+//	delta:        S ← S + k·uᵀ,  u = β·(v − Sᵀk)
+//	gated_delta:  S ← e^g∘S, then as delta
+//
+// The linear rule adds to what earlier keys left in the direction of k. The delta rule writes the
+// difference between v and what S gives for k [Schlag et al. 2021]. That is a step of gradient
+// descent on ½‖Sᵀk − v‖²; with ‖k‖ = 1 and β = 1 it replaces the value of k. A decay g ≤ 0 forgets.
+// There is one decay for a head, or one for each row of S.
+//
+//	r, err := recurrence.New(heads, keyHeads, recurrence.Options[float32]{Rule: recurrence.Delta, NormaliseKeys: true})
+//	out := r.Forward(dst, recurrence.Tokens[float32]{Q: q, K: k, V: v, Beta: beta}, past, present)
+//
+// A [State] is the recurrence over a stream, token by token or in pieces. States of the linear and
+// gated rules can be merged, in order. States of the delta rules cannot, because a token writes
+// what depends on all tokens before it.
+//
+// # Chunks
+//
+// Token by token, each token takes a few products of S with a vector. A chunk of tokens takes
+// products of matrices instead [Yang et al. 2024; 2025]. Let S be the sums before the chunk, K, Q and
+// V the rows of the chunk, and b_i = g_0 + … + g_i. The sums that token i finds are
+//
+//	S_i = e^b_i∘S + Σ_{j<i} (e^(b_i − b_j)∘k_j)·u_jᵀ
+//
+// and u_i = β_i·e_i with e_i = v_i − S_iᵀk_i. With M_ij = Σ_c k_ic·e^(b_ic − b_jc)·k_jc for j < i,
+//
+//	(I + M·diag(β))·E = V − (e^b∘K)·S,  U = diag(β)·E
+//
+// is a triangular system of the order of the chunk. Rules that do not correct have U = V. With P_ij
+// the same sum of q_i and k_j for j ≤ i, the outputs and the sums after a chunk of n tokens are
+//
+//	O = scale·((e^b∘Q)·S + P·U),  S ← e^b_{n−1}∘S + (e^(b_{n−1} − b)∘K)ᵀ·U
+//
+// No exponent is positive unless a decay is: forgotten tokens become exact zeros, and nothing
+// overflows. With one decay for a head, M and P are products of matrices times Γ_ij = e^(b_i − b_j).
+// With one decay for each row of S, e^(b_i − b_j) = e^(b_i − b_r)·e^(b_r − b_j) is split at a token
+// r between j and i, for blocks of 1, 2, 4, … tokens.
+//
+// After a decay of −10⁶ later decays keep full precision: b of a head is held in two float64, and
+// decays of rows are summed block by block. Columns of S are independent; columns that hold NaN or
+// ±Inf in a chunk are processed token by token in that chunk.
+//
+// # Gradients
+//
+// [Recurrence.Backward] goes back chunk by chunk, from sums that the way ahead kept. With the
+// gradients dO of the outputs and dS′ of the sums after the chunk, dU = scale·PᵀdO +
+// (e^(b_{n−1} − b)∘K)·dS′, and the transposed system
+//
+//	(I + diag(β)·M)ᵀ·Y = dU
+//
+// gives dβ_i = e_i·y_i, dV = Z = diag(β)·Y and dM = −tril(ZUᵀ, −1). A factor e^b_i adds its product
+// with its own gradient to db_i, a factor e^−b_i subtracts it, and dg_t = Σ_{i≥t} db_i.
+//
+// # References
+//
+//   - [Schlag et al. 2021] I. Schlag, K. Irie, J. Schmidhuber: Linear transformers are
+//     secretly fast weight programmers. ICML 2021.
+//   - [Yang et al. 2024] S. Yang, B. Wang, Y. Zhang, Y. Shen, Y. Kim: Parallelizing linear
+//     transformers with the delta rule over sequence length. NeurIPS 2024.
+//   - [Yang et al. 2025] S. Yang, J. Kautz, A. Hatamizadeh: Gated delta networks: improving
+//     Mamba2 with delta rule. ICLR 2025.
+package recurrence

@@ -1,0 +1,177 @@
+package recurrence
+
+import (
+	"math"
+	"math/rand/v2"
+	"runtime"
+	"runtime/debug"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-feabd252/randfeat/dense"
+)
+
+// Everything may be a view of something wider, of which no other element is touched: the
+// bits are those of matrices without gaps.
+func TestRecurrenceViews(t *testing.T) {
+	bothTypes(t, testRecurrenceViews[float32], testRecurrenceViews[float64])
+}
+
+func testRecurrenceViews[T dense.Float](t *testing.T) {
+	rng := rand.New(source(320))
+	eachRecurrence(func(rule Rule, wide bool) {
+		shape := recurrenceShape{heads: 8, keyHeads: 2, d: 3, dv: 5, wide: wide}
+		x := convertTokens[T](shape.tokens(rng, rule, 73))
+		past, sums := gaussian[T](rng, 6, 5, 0, 1), dense.New[T](6, 5)
+		r := must(New(8, 2, Options[T]{Rule: rule}))
+		want := r.Forward(dense.Matrix[T]{}, x, past, sums)
+
+		wider := func(m dense.Matrix[T]) (view, all dense.Matrix[T]) {
+			if m.Rows == 0 {
+				return m, m
+			}
+			all = filled[T](m.Rows, m.Cols+3, 7)
+			view = all.ColRange(1, m.Cols+1)
+			dense.Copy(view, m)
+			return view, all
+		}
+		var y Tokens[T]
+		y.Q, _ = wider(x.Q)
+		y.K, _ = wider(x.K)
+		y.V, _ = wider(x.V)
+		y.Decay, _ = wider(x.Decay)
+		y.Beta, _ = wider(x.Beta)
+		dst, around := wider(dense.New[T](want.Rows, want.Cols))
+		handed, aroundSums := wider(past)
+		r.Forward(dst, y, handed, handed)
+		require.True(t, identical(want, dst.Clone()), "%v wide=%v", rule, wide)
+		require.True(t, identical(sums, handed.Clone()), "%v wide=%v: sums", rule, wide)
+		for _, m := range []dense.Matrix[T]{around, aroundSums} {
+			for i := range m.Rows {
+				require.Equal(t, []T{7, 7, 7}, append(m.Row(i)[:1:1], m.Row(i)[m.Cols-2:]...), "%v wide=%v: row %d", rule, wide, i)
+			}
+		}
+	})
+}
+
+// What is not finite in the past is in all outputs of its column of its head and in the sums after
+// them, even where all decays are −∞: nothing times zero hides it. A delta rule spreads it over
+// no other column, and other heads know nothing of it.
+func TestRecurrencePastNaN(t *testing.T) {
+	bothTypes(t, testRecurrencePastNaN[float32], testRecurrencePastNaN[float64])
+}
+
+func testRecurrencePastNaN[T dense.Float](t *testing.T) {
+	rng := rand.New(source(321))
+	const n, d, dv, column = 60, 4, 3, 2
+	eachRecurrence(func(rule Rule, wide bool) {
+		shape := recurrenceShape{heads: 2, keyHeads: 2, d: d, dv: dv, wide: wide}
+		for _, bad := range []float64{math.NaN(), math.Inf(-1)} {
+			x := convertTokens[T](shape.tokens(rng, rule, n))
+			for i := range x.Decay.Rows {
+				for c := range x.Decay.Row(i) {
+					x.Decay.Row(i)[c] = T(math.Inf(-1))
+				}
+			}
+			past, sums := dense.New[T](2*d, dv), dense.New[T](2*d, dv)
+			past.Set(d+1, column, T(bad))
+			out := must(New(2, 2, Options[T]{Rule: rule})).Forward(dense.Matrix[T]{}, x, past, sums)
+			for i := range n {
+				for c, v := range out.Row(i) {
+					require.Equal(t, c == dv+column, v-v != 0, "%v wide=%v: past %v, output %d, %d", rule, wide, bad, i, c)
+				}
+			}
+			for f := range sums.Rows {
+				for c, v := range sums.Row(f) {
+					if f < d || c != column {
+						require.Zero(t, v-v, "%v wide=%v: past %v, sum %d, %d", rule, wide, bad, f, c)
+					}
+				}
+			}
+			v := sums.At(d+1, column)
+			require.NotZero(t, v-v, "%v wide=%v: past %v stays", rule, wide, bad)
+		}
+	})
+}
+
+// Where one long sequence of one head has its columns shared among processors, bits do not
+// depend on them: not where something is not finite in some columns, nor where the destination
+// is an input, in which case they are not shared. Nothing is allocated.
+func TestRecurrenceColumns(t *testing.T) {
+	bothTypes(t, testRecurrenceColumns[float32], testRecurrenceColumns[float64])
+}
+
+func testRecurrenceColumns[T dense.Float](t *testing.T) {
+	const n, d = 160, 100 // n·d·d is above splitAbove
+	rng := rand.New(source(322))
+	defer debug.SetGCPercent(debug.SetGCPercent(-1))
+	eachRecurrence(func(rule Rule, wide bool) {
+		shape := recurrenceShape{heads: 1, keyHeads: 1, d: d, dv: d, wide: wide}
+		clean := convertTokens[T](shape.tokens(rng, rule, n))
+		past := gaussian[T](rng, d, d, 0, 1)
+		r := must(New(1, 1, Options[T]{Rule: rule}))
+		for _, bad := range [][]int{nil, {40, 35}, {90, 0, 150, 99}} {
+			x := clean
+			x.V = clean.V.Clone()
+			for i := 0; i < len(bad); i += 2 {
+				x.V.Set(bad[i], bad[i+1], T(math.Inf(1)))
+			}
+			var first, sums dense.Matrix[T]
+			for _, processors := range []int{1, 2, 3, 9} {
+				present := past.Clone()
+				before := runtime.GOMAXPROCS(processors)
+				got := r.Forward(dense.Matrix[T]{}, x, present, present)
+				var inPlace [3]dense.Matrix[T]
+				for which := range inPlace {
+					y := x
+					dst := []*dense.Matrix[T]{&y.Q, &y.K, &y.V}[which]
+					*dst = dst.Clone()
+					inPlace[which] = r.Forward(*dst, y, past, dense.Matrix[T]{})
+				}
+				runtime.GOMAXPROCS(before)
+				if processors == 1 {
+					first, sums = got, present
+				}
+				require.True(t, identical(first, got), "%v wide=%v, %v not finite: %d processors", rule, wide, bad, processors)
+				require.True(t, identical(sums, present), "%v wide=%v, %v not finite: sums, %d processors", rule, wide, bad, processors)
+				for which, m := range inPlace {
+					require.True(t, identical(first, m), "%v wide=%v, %v not finite: into input %d, %d processors", rule, wide, bad, which, processors)
+				}
+			}
+			for i := range n {
+				for c, v := range first.Row(i) {
+					reached := false
+					for j := 0; j < len(bad); j += 2 {
+						reached = reached || c == bad[j+1] && i >= bad[j]
+					}
+					require.Equal(t, reached, v-v != 0, "%v wide=%v, %v not finite: output %d, %d", rule, wide, bad, i, c)
+				}
+			}
+		}
+		if !raceDetector {
+			dst := dense.New[T](n, d)
+			require.Zero(t, allocations(2, func() { r.Forward(dst, clean, past, past) }), "%v wide=%v", rule, wide)
+		}
+	})
+}
+
+// One processor's worth of work is not split, more is, and no part is less than a block.
+func TestRecurrenceSplits(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4))
+	for _, c := range []struct{ heads, n, dv, want int }{
+		{1, 4096, 64, 2}, {1, 4096, 65, 3}, {1, 4096, 256, 4}, {1, 4096, 32, 1}, {1, 0, 64, 1},
+		{2, 4096, 64, 2}, {3, 4096, 64, 1}, {8, 4096, 64, 1}, {1, 200, 64, 1},
+	} {
+		r := must(New(c.heads, c.heads, Options[float64]{}))
+		x := Tokens[float64]{Q: dense.New[float64](c.n, 64*c.heads), K: dense.New[float64](c.n, 64*c.heads)}
+		call := call[float64]{r: r, x: x, dst: dense.New[float64](c.n, c.dv*c.heads), dk: 64, dv: c.dv, from: []int{0, c.n}}
+		call.split()
+		require.Equal(t, c.want, call.shares, "%+v", c)
+		call.dst = x.Q
+		call.split()
+		if c.n > 0 {
+			require.Equal(t, 1, call.shares, "%+v into queries", c)
+		}
+	}
+}

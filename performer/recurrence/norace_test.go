@@ -1,0 +1,5 @@
+//go:build !race
+
+package recurrence
+
+const raceDetector = false

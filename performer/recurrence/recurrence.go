@@ -1,0 +1,264 @@
+package recurrence
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/layout"
+	"github.com/seed-feabd252/randfeat/internal/parallel"
+	"github.com/seed-feabd252/randfeat/internal/pool"
+	"github.com/seed-feabd252/randfeat/internal/stream"
+	"github.com/seed-feabd252/randfeat/rff"
+)
+
+// Rule says how a [Recurrence] takes a token with key k, value v, decay g and strength β
+// into its sums S (dk×dv).
+type Rule int
+
+const (
+	Linear     Rule = iota // S ← S + k·vᵀ
+	Gated                  // S ← e^g·S + k·vᵀ
+	Delta                  // S ← S + β·k·(v − Sᵀk)ᵀ
+	GatedDelta             // S ← e^g·S, then as Delta
+)
+
+var ruleNames = [...]string{"linear", "gated", "delta", "gated_delta"}
+
+// String returns the name that the rule has in ONNX, such as gated_delta.
+func (r Rule) String() string {
+	if r < 0 || int(r) >= len(ruleNames) {
+		return fmt.Sprintf("Rule(%d)", int(r))
+	}
+	return ruleNames[r]
+}
+
+// decays reports whether the rule takes a decay.
+func (r Rule) decays() bool { return r == Gated || r == GatedDelta }
+
+// corrects reports whether the rule writes the difference from what S says already.
+func (r Rule) corrects() bool { return r == Delta || r == GatedDelta }
+
+// Options are what a [Recurrence] may have. The zero value is the linear rule
+// with the scale dk^−½.
+type Options[T dense.Float] struct {
+	Rule Rule
+
+	// Scale multiplies the outputs; 0 stands for dk^−½.
+	Scale float64
+
+	// NormaliseKeys multiplies each key, after the map if there is one, by
+	// (Σx² + 10⁻⁶)^−½. The delta rules want it: with ‖k‖ = 1 and 0 ≤ β ≤ 2 no token
+	// makes what S holds grow, and β = 1 replaces what it holds for k.
+	NormaliseKeys bool
+
+	// Features maps queries, and its partner for keys ([rff.Keys]) maps keys: dk is then the number
+	// of features. Nil leaves queries and keys as they are.
+	Features rff.Map[T]
+}
+
+// Recurrence is causal attention without denominators whose sums S (dk×dv for each
+// head of keys) are written by a [Rule] and read by
+//
+//	out = scale·Sᵀq
+//
+// after the token of q is written: the operator LinearAttention of ONNX, in all of its
+// modes. The linear rule adds every value to what is there already, for keys that are not
+// orthogonal an average; a delta rule moves what S gives for k towards v [Schlag et al.
+// 2021]; a decay forgets [Yang et al. 2025].
+//
+// A Recurrence does not change after construction and may be shared by goroutines.
+type Recurrence[T dense.Float] struct {
+	opts            Options[T]
+	query, key      rff.Map[T] // nil without
+	heads, keyHeads int
+	d, m            int // of the maps, 0 without
+	calls           pool.Of[call[T]]
+	gradients       pool.Of[reverseCall[T]]
+	scans           pool.Of[scan[T]]
+	fingerprint     stream.Fingerprint
+}
+
+// New returns the recurrence with so many heads of queries, and of keys and
+// values: head h of H queries reads the sums of head h/(H/Hk) of Hk keys.
+//
+// It returns an error if heads or keyHeads is below 1, if heads is no multiple of
+// keyHeads or so many that memory does not hold a number for each, if the rule is none of
+// the four, if the scale is not finite, or if one map is
+// nil and the other not, or they differ in dimension or number of features.
+func New[T dense.Float](heads, keyHeads int, opts Options[T]) (*Recurrence[T], error) {
+	if err := layout.CheckHeads[T](heads, keyHeads); err != nil {
+		return nil, fmt.Errorf("recurrence: %w", err)
+	}
+	if opts.Rule < Linear || opts.Rule > GatedDelta {
+		return nil, fmt.Errorf("recurrence: Rule = %d, want one of Linear (%d) to GatedDelta (%d)", int(opts.Rule), int(Linear), int(GatedDelta))
+	}
+	if math.IsNaN(opts.Scale) || math.IsInf(opts.Scale, 0) {
+		return nil, fmt.Errorf("recurrence: Scale = %v, want a finite number", opts.Scale)
+	}
+	r := &Recurrence[T]{opts: opts, heads: heads, keyHeads: keyHeads}
+	if r.query = opts.Features; r.query == nil {
+		return r, nil
+	}
+	r.key = rff.Keys(r.query)
+	r.d, r.m = r.query.Dims()
+	if d, m := r.key.Dims(); d != r.d || m != r.m {
+		return nil, fmt.Errorf("recurrence: Features maps queries of R^%d to %d features, but keys of R^%d to %d, want the same", r.d, r.m, d, m)
+	}
+	return r, nil
+}
+
+// Heads returns the number of heads of queries, and that of keys and values.
+func (r *Recurrence[T]) Heads() (heads, keyHeads int) { return r.heads, r.keyHeads }
+
+// Tokens are what a [Recurrence] takes in, a row a token, and what it answers. A head is a
+// block of columns. In gradients the same fields hold the gradients with respect to them.
+type Tokens[T dense.Float] struct {
+	Q dense.Matrix[T] // L×H·d
+	K dense.Matrix[T] // L×Hk·d
+	V dense.Matrix[T] // L×Hk·dv
+
+	// Decay holds g ≤ 0, the logarithm of the factor that S is multiplied by: L×Hk, one
+	// for a head, or L×Hk·dk, one for each row of S. Rules without a decay want none. A g
+	// above 0 lets S grow, and one below −2²⁰ may count as −2²⁰, whose factor is zero.
+	Decay dense.Matrix[T]
+
+	// Beta holds β: L×Hk, or L×1, the same for all heads. Rules other than the
+	// delta rules want none.
+	Beta dense.Matrix[T]
+
+	// Lengths are those of sequences whose rows follow one another; zero is one of them. Nil
+	// is one sequence of all rows.
+	Lengths []int
+}
+
+// Forward computes the outputs of all tokens into dst (L×H·dv), which it returns; a zero
+// dst is allocated. Row i reads the sums that the tokens of its sequence up to i have
+// written, after past.
+//
+// past (N·Hk·dk×dv) holds the sums before the first token of the N sequences, those of
+// head h of sequence s in the rows (s·Hk + h)·dk … (s·Hk + h + 1)·dk − 1, as an ONNX tensor
+// (N, Hk, dk, dv) has them; a zero past is zeros. present, of the same shape, becomes the sums
+// after the last token; those of a sequence without tokens are what they were. A zero
+// present is not written.
+//
+// A token of padding with g = 0 and, for the delta rules, β = 0 or, for the others, k = 0 or
+// v = 0 changes nothing; its own output is that of its query.
+//
+// It takes O(L·dk·dv) time a head, in chunks of tokens as doc.go derives them, and holds a few
+// matrices of a chunk a processor. Heads of keys and sequences are shared among GOMAXPROCS
+// processors, and where there are fewer of them, but values of more than 32 elements and a
+// dst that is not q or k, so are columns of S; bits do not depend on that. Cutting a sequence in two, with the sums handed
+// on, changes rounding only. With dst, and present if it is wanted, it allocates
+// nothing once that memory is there.
+//
+// NaN and Inf reach every output that depends on them, and no earlier one but for its rounding.
+//
+// dst may be exactly q, k or v where its shape allows, and present may be past; other
+// overlaps are not allowed. Forward panics with the shapes if they do not fit, and if the
+// rule wants a decay or β and there is none, or the other way round.
+func (r *Recurrence[T]) Forward(dst dense.Matrix[T], x Tokens[T], past, present dense.Matrix[T]) dense.Matrix[T] {
+	dk, dv := r.check(x)
+	r.checkQueries(x)
+	sequences := x.sequences()
+	r.checkSums("past", past, sequences, dk, dv)
+	r.checkSums("present", present, sequences, dk, dv)
+	dst = dense.Ensure(dst, x.K.Rows, r.heads*dv)
+	r.run(dst, x, past, present, dk, dv)
+	return dst
+}
+
+// run computes what has been checked. A zero dst is not wanted.
+func (r *Recurrence[T]) run(dst dense.Matrix[T], x Tokens[T], past, present dense.Matrix[T], dk, dv int) {
+	c := r.calls.Get()
+	*c = call[T]{
+		r: r, dst: dst, x: x, past: past, present: present, dk: dk, dv: dv,
+		from: layout.Starts(c.from[:0], x.Lengths, x.K.Rows),
+	}
+	c.split()
+	parallel.Do(x.sequences()*r.keyHeads*c.shares, c)
+	*c = call[T]{from: c.from}
+	r.calls.Put(c)
+}
+
+// call is the task of one call: a head of keys in a sequence is a piece, or a part of
+// its columns.
+type call[T dense.Float] struct {
+	r             *Recurrence[T]
+	dst           dense.Matrix[T]
+	x             Tokens[T]
+	past, present dense.Matrix[T]
+	dk, dv        int
+	from          []int // where sequences begin, and where the last ends
+	shares        int   // of the columns of each S
+}
+
+// splitAbove is the number of multiply-adds of a product with S, for all tokens of a head, that
+// is worth doing twice what does not depend on the columns.
+const splitAbove = 1 << 20
+
+// split chooses the number of parts: more than one for processors that would have nothing
+// to do. Parts must find queries and keys as they were.
+func (c *call[T]) split() {
+	c.shares = 1
+	pieces := (len(c.from) - 1) * c.r.keyHeads
+	if pieces == 0 || same(c.dst, c.x.Q) || same(c.dst, c.x.K) ||
+		float64(c.x.K.Rows)/float64(len(c.from)-1)*float64(c.dk)*float64(c.dv) < splitAbove {
+		return
+	}
+	c.shares = max(1, min((parallel.Idle()+1)/pieces, columnBlocks(c.dv)))
+}
+
+// same reports whether two matrices begin with the same element.
+func same[T dense.Float](a, b dense.Matrix[T]) bool {
+	return len(a.Data) > 0 && len(b.Data) > 0 && &a.Data[0] == &b.Data[0]
+}
+
+func (c *call[T]) Piece(i int) {
+	r := c.r
+	i, part := i/c.shares, i%c.shares
+	sequence, head := i/r.keyHeads, i%r.keyHeads
+	from := parallel.Share(columnBlocks(c.dv), c.shares, part) * blockColumns
+	to := min(parallel.Share(columnBlocks(c.dv), c.shares, part+1)*blockColumns, c.dv)
+	x := c.x.of(r, head, c.from[sequence], c.from[sequence+1])
+	x.V = x.V.ColRange(from, to)
+	l := r.scans.Get()
+	l.start(r, x, c.dk, to-from)
+	l.from = from
+	l.setSums(columnsOf(sumsOf(c.past, i, c.dk), from, to))
+	group := r.heads / r.keyHeads
+	dst := c.dst
+	if dst.Cols > 0 {
+		dst = layout.Heads(dst.RowRange(c.from[sequence], c.from[sequence+1]), head*group, (head+1)*group, r.heads)
+	}
+	l.forward(dst)
+	if c.present.Rows > 0 {
+		dense.Copy(columnsOf(sumsOf(c.present, i, c.dk), from, to), l.sums())
+	}
+	l.forget()
+	r.scans.Put(l)
+}
+
+// sumsOf returns part i of the sums of all heads and sequences, or nothing of nothing.
+func sumsOf[T dense.Float](m dense.Matrix[T], i, dk int) dense.Matrix[T] {
+	if m.Rows == 0 {
+		return m
+	}
+	return m.RowRange(i*dk, (i+1)*dk)
+}
+
+// columnsOf returns the columns from ≤ e < to, or nothing of nothing.
+func columnsOf[T dense.Float](m dense.Matrix[T], from, to int) dense.Matrix[T] {
+	if m.Rows == 0 {
+		return m
+	}
+	return m.ColRange(from, to)
+}
+
+// scale returns the factor of outputs.
+func (r *Recurrence[T]) scale(dk int) T {
+	if r.opts.Scale == 0 {
+		return T(1 / math.Sqrt(float64(max(dk, 1))))
+	}
+	return T(r.opts.Scale)
+}

@@ -1,0 +1,82 @@
+package recurrence
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/performer"
+	"github.com/seed-feabd252/randfeat/rff"
+)
+
+// BenchmarkRecurrence times 8 heads of dk = dv = 64 over 4096 tokens, with a decay for each head
+// or for each row of the sums, and beside them causal linear attention with as many features
+// of elu+1. Names read
+//
+//	BenchmarkRecurrence/rule=delta/type=float32/h=8/L=4096/d=64
+func BenchmarkRecurrence(b *testing.B) {
+	b.Run("rule=causal", func(b *testing.B) {
+		b.Run("type=float32/h=8/L=4096/d=64", benchmarkCausal[float32])
+		b.Run("type=float64/h=8/L=4096/d=64", benchmarkCausal[float64])
+	})
+	eachRecurrence(func(rule Rule, wide bool) {
+		name := "rule=" + rule.String()
+		if wide {
+			name += "/decay=rows"
+		}
+		b.Run(name, func(b *testing.B) {
+			b.Run("type=float32/h=8/L=4096/d=64", func(b *testing.B) { benchmarkRecurrence[float32](b, rule, wide) })
+			b.Run("type=float64/h=8/L=4096/d=64", func(b *testing.B) { benchmarkRecurrence[float64](b, rule, wide) })
+		})
+	})
+}
+
+const benchmarkTokens = 4096
+
+func benchmarkCausal[T dense.Float](b *testing.B) {
+	x := convertTokens[T](recurrenceShape{heads: 8, keyHeads: 8, d: 64, dv: 64}.tokens(rand.New(source(310)), Linear, benchmarkTokens))
+	batch := must(performer.NewBatch[T](8, 8, linear[T](must(rff.ELU[T](64)), performer.Options{Causal: true})))
+	dst := dense.New[T](benchmarkTokens, 8*64)
+	benchmarkCalls(b, func() { batch.Forward(dst, x.Q, x.K, x.V, performer.Sequences{}) })
+}
+
+func benchmarkRecurrence[T dense.Float](b *testing.B, rule Rule, wide bool) {
+	x := convertTokens[T](recurrenceShape{heads: 8, keyHeads: 8, d: 64, dv: 64, wide: wide}.tokens(rand.New(source(310)), rule, benchmarkTokens))
+	r := must(New(8, 8, Options[T]{Rule: rule}))
+	dst := dense.New[T](benchmarkTokens, 8*64)
+	benchmarkCalls(b, func() { r.Forward(dst, x, dense.Matrix[T]{}, dense.Matrix[T]{}) })
+}
+
+// benchmarkCalls times f once its scratch memory is there.
+func benchmarkCalls(b *testing.B, f func()) {
+	for range 3 {
+		f()
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		f()
+	}
+	b.ReportMetric(benchmarkTokens*float64(b.N)/b.Elapsed().Seconds(), "tokens/s")
+}
+
+// BenchmarkRecurrenceBackward times the gradients of the same. Names read
+//
+//	BenchmarkRecurrenceBackward/rule=delta/type=float32/h=8/L=4096/d=64
+func BenchmarkRecurrenceBackward(b *testing.B) {
+	eachRecurrence(func(rule Rule, wide bool) {
+		name := "rule=" + rule.String()
+		if wide {
+			name += "/decay=rows"
+		}
+		b.Run(name+"/type=float32/h=8/L=4096/d=64", func(b *testing.B) { benchmarkRecurrenceBackward[float32](b, rule, wide) })
+	})
+}
+
+func benchmarkRecurrenceBackward[T dense.Float](b *testing.B, rule Rule, wide bool) {
+	var none dense.Matrix[T]
+	x := convertTokens[T](recurrenceShape{heads: 8, keyHeads: 8, d: 64, dv: 64, wide: wide}.tokens(rand.New(source(310)), rule, benchmarkTokens))
+	r := must(New(8, 8, Options[T]{Rule: rule}))
+	dout := gaussian[T](rand.New(source(311)), benchmarkTokens, 8*64, 0, 1)
+	dx := r.Backward(Tokens[T]{}, none, x, none, dout, none)
+	benchmarkCalls(b, func() { r.Backward(dx, none, x, none, dout, none) })
+}

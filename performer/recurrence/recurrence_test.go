@@ -1,0 +1,341 @@
+package recurrence
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"runtime"
+	"runtime/debug"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/stream"
+	"github.com/seed-feabd252/randfeat/performer"
+	"github.com/seed-feabd252/randfeat/rff"
+)
+
+var rules = []Rule{Linear, Gated, Delta, GatedDelta}
+
+// eachRecurrence calls f for all rules, with decays of both kinds where there are some.
+func eachRecurrence(f func(rule Rule, wide bool)) {
+	for _, rule := range rules {
+		f(rule, false)
+		if rule.decays() {
+			f(rule, true)
+		}
+	}
+}
+
+// requireNear fails unless got is want to tolerance, relative to the largest element of want.
+func requireNear[T dense.Float](t *testing.T, want dense.Matrix[float64], got dense.Matrix[T], tolerance float64, format string, args ...any) {
+	t.Helper()
+	size := 0.0
+	for i := range want.Rows {
+		for _, v := range want.Row(i) {
+			size = max(size, math.Abs(v))
+		}
+	}
+	requireClose(t, want, filled(want.Rows, want.Cols, tolerance*size), got, format, args...)
+}
+
+// recurrenceTolerance is far below any mistake and above the rounding of some hundred tokens.
+func recurrenceTolerance[T dense.Float]() float64 {
+	if stream.ElementSize[T]() == 4 {
+		return 1e-5
+	}
+	return 1e-12
+}
+
+// Every rule, kind of decay, grouping of heads and length, with and without a past, is the
+// recurrence token by token.
+func TestRecurrenceIsTheRecurrence(t *testing.T) {
+	bothTypes(t, testRecurrenceTokens[float32], testRecurrenceTokens[float64])
+}
+
+func testRecurrenceTokens[T dense.Float](t *testing.T) {
+	rng := rand.New(source(300))
+	eachRecurrence(func(rule Rule, wide bool) {
+		for _, shape := range []recurrenceShape{
+			{heads: 1, keyHeads: 1, d: 5, dv: 3},
+			{heads: 4, keyHeads: 2, d: 20, dv: 17},
+			{heads: 2, keyHeads: 2, d: 3, dv: 6, shared: true},
+			{heads: 3, keyHeads: 1, d: 1, dv: 1, shared: true},
+		} {
+			shape.wide = wide
+			for _, lengths := range [][]int{{0}, {1}, {7}, {64}, {73}, {5, 0, 130, 1}} {
+				for _, normalise := range []bool{false, true} {
+					x := shape.tokens(rng, rule, sum(lengths))
+					x.Lengths = lengths
+					single := convertTokens[T](x)
+					x = convertTokens[float64](single) // what T can hold
+					var past dense.Matrix[float64]
+					if normalise {
+						past = gaussian[float64](rng, len(lengths)*shape.keyHeads*shape.d, shape.dv, 0, 1)
+					}
+					start := convertTokens[T](Tokens[float64]{Q: past}).Q
+					past = convertTokens[float64](Tokens[T]{Q: start}).Q
+					opts := Options[T]{Rule: rule, NormaliseKeys: normalise}
+					if normalise {
+						opts.Scale = 0.7
+					}
+					r := must(New(shape.heads, shape.keyHeads, opts))
+					want, wantSums := naive{rule, shape.heads, shape.keyHeads, opts.Scale, normalise}.forward(x, past)
+					sums := filled[T](wantSums.Rows, wantSums.Cols, 7)
+					got := r.Forward(dense.Matrix[T]{}, single, start, sums)
+					requireNear(t, want, got, recurrenceTolerance[T](), "%v %+v %v", rule, shape, lengths)
+					requireNear(t, wantSums, sums, recurrenceTolerance[T](), "%v %+v %v: sums", rule, shape, lengths)
+				}
+			}
+		}
+	})
+}
+
+// A sequence that is cut anywhere, with the sums handed on, is the sequence.
+func TestRecurrenceHandsSumsOn(t *testing.T) {
+	rng := rand.New(source(301))
+	shape := recurrenceShape{heads: 2, keyHeads: 1, d: 6, dv: 4}
+	const n = 90
+	eachRecurrence(func(rule Rule, wide bool) {
+		shape.wide = wide
+		x := shape.tokens(rng, rule, n)
+		r := must(New(2, 1, Options[float64]{Rule: rule}))
+		want := dense.New[float64](6, 4)
+		out := r.Forward(dense.Matrix[float64]{}, x, dense.Matrix[float64]{}, want)
+		for cut := 0; cut <= n; cut += 9 {
+			sums, got := dense.New[float64](6, 4), dense.New[float64](n, 8)
+			r.Forward(got.RowRange(0, cut), x.rows(0, cut), dense.Matrix[float64]{}, sums)
+			r.Forward(got.RowRange(cut, n), x.rows(cut, n), sums, sums)
+			requireNear(t, out, got, 1e-12, "%v, cut at %d", rule, cut)
+			requireNear(t, want, sums, 1e-12, "%v, cut at %d: sums", rule, cut)
+		}
+	})
+}
+
+// Decays of zero make a gated rule its plain one, decays of −50 leave the last token alone, and
+// decays that differ wildly do no harm to what lies between them.
+func TestRecurrenceDecays(t *testing.T) {
+	bothTypes(t, testRecurrenceDecays[float32], testRecurrenceDecays[float64])
+}
+
+func testRecurrenceDecays[T dense.Float](t *testing.T) {
+	rng := rand.New(source(302))
+	const n = 150
+	for _, rule := range []Rule{Gated, GatedDelta} {
+		for _, wide := range []bool{false, true} {
+			shape := recurrenceShape{heads: 1, keyHeads: 1, d: 6, dv: 4, wide: wide}
+			for name, g := range map[string]func(i int) float64{
+				"none": func(int) float64 { return 0 },
+				"-50":  func(int) float64 { return -50 },
+				"wild": func(i int) float64 {
+					return []float64{-1e30, -300, -0.01, -0.1, 0, math.Inf(-1), -0.001, -1e-5, -40, -0.2, -1e6}[i%11]
+				},
+			} {
+				x := shape.tokens(rng, rule, n)
+				for i := range n {
+					for c := range x.Decay.Row(i) {
+						x.Decay.Row(i)[c] = g(i + c)
+					}
+				}
+				single := convertTokens[T](x)
+				x = convertTokens[float64](single)
+				want, wantSums := naive{rule: rule, heads: 1, keyHeads: 1}.forward(x, dense.Matrix[float64]{})
+				r := must(New(1, 1, Options[T]{Rule: rule}))
+				sums := dense.New[T](6, 4)
+				got := r.Forward(dense.Matrix[T]{}, single, dense.Matrix[T]{}, sums)
+				requireNear(t, want, got, recurrenceTolerance[T](), "%v wide=%v %s", rule, wide, name)
+				requireNear(t, wantSums, sums, recurrenceTolerance[T](), "%v wide=%v %s: sums", rule, wide, name)
+				if name == "none" {
+					plain := single
+					plain.Decay = dense.Matrix[T]{}
+					want := must(New(1, 1, Options[T]{Rule: rule - 1})).Forward(dense.Matrix[T]{}, plain, dense.Matrix[T]{}, dense.Matrix[T]{})
+					requireNear(t, dense.Convert(dense.Matrix[float64]{}, want), got, recurrenceTolerance[T](), "%v is %v", rule, rule-1)
+				}
+			}
+		}
+	}
+}
+
+// Padding changes nothing, to the last bit of the sums. β = 1 stores a value under its key:
+// with orthonormal keys all values come out again, and a second value for a key replaces
+// the first.
+func TestRecurrenceStores(t *testing.T) {
+	const d, dv = 32, 5
+	rng := rand.New(source(303))
+	basis := orthonormal(rng, d)
+	for _, rule := range []Rule{Delta, GatedDelta} {
+		r := must(New(1, 1, Options[float64]{Rule: rule, Scale: 1}))
+		x := Tokens[float64]{Q: dense.New[float64](2*d, d), K: dense.New[float64](2*d, d), V: gaussian[float64](rng, 2*d, dv, 0, 1), Beta: filled[float64](2*d, 1, 1)}
+		if rule.decays() {
+			x.Decay = dense.New[float64](2*d, 1)
+		}
+		for i := range 2 * d {
+			copy(x.K.Row(i), basis.Row(i%d))
+			copy(x.Q.Row(i), basis.Row(i%d))
+		}
+		sums := dense.New[float64](d, dv)
+		out := r.Forward(dense.Matrix[float64]{}, x, dense.Matrix[float64]{}, sums)
+		requireNear(t, x.V, out, 1e-14, "%v: every value is read right after it is written", rule)
+		values := dense.New[float64](d, dv)
+		for i := range d {
+			for c := range d {
+				for e := range dv {
+					values.Row(i)[e] += basis.At(i, c) * sums.At(c, e)
+				}
+			}
+		}
+		requireNear(t, x.V.RowRange(d, 2*d), values, 1e-14, "%v: the second values are what is left", rule)
+
+		x.Beta = dense.New[float64](2*d, 1)
+		before := sums.Clone()
+		r.Forward(out, x, sums, sums)
+		require.True(t, identical(before, sums), "%v: padding", rule)
+	}
+}
+
+// orthonormal returns an orthogonal d×d matrix.
+func orthonormal(rng *rand.Rand, d int) dense.Matrix[float64] {
+	m := gaussian[float64](rng, d, d, 0, 1)
+	for range 2 {
+		for i := range d {
+			row := m.Row(i)
+			for j := range i {
+				dot := 0.0
+				for c, v := range m.Row(j) {
+					dot += v * row[c]
+				}
+				for c, v := range m.Row(j) {
+					row[c] -= dot * v
+				}
+			}
+			norm := 0.0
+			for _, v := range row {
+				norm += v * v
+			}
+			for c := range row {
+				row[c] /= math.Sqrt(norm)
+			}
+		}
+	}
+	return m
+}
+
+// With maps it is the recurrence of the features, and the linear rule is unnormalised causal
+// attention.
+func TestRecurrenceOfFeatures(t *testing.T) {
+	bothTypes(t, testRecurrenceOfFeatures[float32], testRecurrenceOfFeatures[float64])
+}
+
+func testRecurrenceOfFeatures[T dense.Float](t *testing.T) {
+	const n, heads, d, dv, m = 80, 2, 4, 3, 16
+	rng := rand.New(source(304))
+	for _, phi := range []rff.Map[T]{positive[T](m, d), must(rff.ELU[T](d))} {
+		_, m := phi.Dims()
+		x := Tokens[T]{Q: gaussian[T](rng, n, heads*d, 0.4, 0.2), K: gaussian[T](rng, n, heads*d, 0.4, 0.2), V: gaussian[T](rng, n, heads*dv, 0.4, 0.2), Beta: filled[T](n, heads, 0.5)}
+		mapped := x
+		mapped.Q, mapped.K = dense.New[T](n, heads*m), dense.New[T](n, heads*m)
+		for h := range heads {
+			phi.Transform(mapped.Q.ColRange(h*m, (h+1)*m), x.Q.ColRange(h*d, (h+1)*d))
+			phi.Transform(mapped.K.ColRange(h*m, (h+1)*m), x.K.ColRange(h*d, (h+1)*d))
+		}
+		for _, rule := range []Rule{Delta, Linear} {
+			if rule == Linear {
+				x.Beta, mapped.Beta = dense.Matrix[T]{}, dense.Matrix[T]{}
+			}
+			opts := Options[T]{Rule: rule, NormaliseKeys: rule == Delta, Scale: 1}
+			want := must(New(heads, heads, opts)).Forward(dense.Matrix[T]{}, mapped, dense.Matrix[T]{}, dense.Matrix[T]{})
+			opts.Features = phi
+			sums := dense.New[T](heads*m, dv)
+			got := must(New(heads, heads, opts)).Forward(dense.Matrix[T]{}, x, dense.Matrix[T]{}, sums)
+			require.True(t, identical(want, got), "%v", rule)
+			if rule == Linear {
+				unnormalised := linear(phi, performer.Options{Causal: true, Unnormalised: true})
+				causal := must(performer.NewBatch[T](heads, heads, unnormalised)).Forward(dense.Matrix[T]{}, x.Q, x.K, x.V, performer.Sequences{})
+				requireNear(t, dense.Convert(dense.Matrix[float64]{}, causal), got, recurrenceTolerance[T](), "unnormalised attention")
+			}
+		}
+	}
+}
+
+// NaN and Inf reach what comes after them in their heads, and nothing else.
+func TestRecurrenceNaN(t *testing.T) {
+	bothTypes(t, testRecurrenceNaN[float32], testRecurrenceNaN[float64])
+}
+
+func testRecurrenceNaN[T dense.Float](t *testing.T) {
+	const n, at = 100, 70
+	rng := rand.New(source(305))
+	eachRecurrence(func(rule Rule, wide bool) {
+		shape := recurrenceShape{heads: 4, keyHeads: 2, d: 5, dv: 4, wide: wide}
+		clean := convertTokens[T](shape.tokens(rng, rule, n))
+		r := must(New(4, 2, Options[T]{Rule: rule}))
+		want := r.Forward(dense.Matrix[T]{}, clean, dense.Matrix[T]{}, dense.Matrix[T]{})
+		for which := range 5 {
+			for _, bad := range []float64{math.NaN(), math.Inf(1)} {
+				x := convertTokens[T](convertTokens[float64](clean))
+				m := []dense.Matrix[T]{x.Q, x.K, x.V, x.Decay, x.Beta}[which]
+				if m.Rows == 0 {
+					continue
+				}
+				m.Set(at, 1, T(bad)) // of the first head, or decays and β of the second
+				second := m.Cols == 2
+				sums := dense.New[T](10, 4)
+				got := r.Forward(dense.Matrix[T]{}, x, dense.Matrix[T]{}, sums)
+				for i := range n {
+					for h := range 4 {
+						touched := i == at && which == 0 && h == 0 || i >= at && which > 0 && h/2 == 1 == second
+						row := got.Row(i)[4*h : 4*h+4]
+						what := fmt.Sprintf("%v wide=%v: %v in input %d, row %d, head %d", rule, wide, bad, which, i, h)
+						finite := true
+						for _, v := range row {
+							finite = finite && v-v == 0
+						}
+						require.Equal(t, !touched, finite, what)
+						if !touched {
+							requireNear(t, dense.Convert(dense.Matrix[float64]{}, dense.Of(1, 4, want.Row(i)[4*h:4*h+4])), dense.Of(1, 4, row), 100*recurrenceTolerance[T](), "%s", what)
+						}
+					}
+				}
+				require.Equal(t, which > 0, !finiteRows(sums), "%v: %v in input %d reaches the sums", rule, bad, which)
+			}
+		}
+	})
+}
+
+// Bits do not depend on the number of processors, the destination may be an input, and
+// nothing is allocated.
+func TestRecurrenceProcessors(t *testing.T) {
+	bothTypes(t, testRecurrenceProcessors[float32], testRecurrenceProcessors[float64])
+}
+
+func testRecurrenceProcessors[T dense.Float](t *testing.T) {
+	rng := rand.New(source(306))
+	defer debug.SetGCPercent(debug.SetGCPercent(-1))
+	eachRecurrence(func(rule Rule, wide bool) {
+		shape := recurrenceShape{heads: 3, keyHeads: 3, d: 8, dv: 8, wide: wide}
+		x := convertTokens[T](shape.tokens(rng, rule, 210))
+		x.Lengths = []int{140, 70}
+		r := must(New(3, 3, Options[T]{Rule: rule, NormaliseKeys: true}))
+		sums, first := dense.New[T](48, 8), dense.Matrix[T]{}
+		for _, processors := range []int{1, 2, 5} {
+			before := runtime.GOMAXPROCS(processors)
+			got := r.Forward(dense.Matrix[T]{}, x, dense.Matrix[T]{}, sums)
+			runtime.GOMAXPROCS(before)
+			if first.Data == nil {
+				first = got
+			}
+			require.True(t, identical(first, got), "%v: %d processors", rule, processors)
+		}
+		for which := range 3 {
+			y := convertTokens[T](convertTokens[float64](x))
+			dst := []dense.Matrix[T]{y.Q, y.K, y.V}[which]
+			require.True(t, identical(first, r.Forward(dst, y, dense.Matrix[T]{}, dense.Matrix[T]{})), "%v: into input %d", rule, which)
+		}
+		if !raceDetector {
+			for _, processors := range []int{1, 2} {
+				require.Zero(t, allocations(processors, func() { r.Forward(first, x, sums, sums) }), "%v: %d processors", rule, processors)
+			}
+		}
+	})
+}

@@ -1,0 +1,100 @@
+package recurrence
+
+import (
+	"encoding"
+	"fmt"
+	"slices"
+
+	"github.com/seed-feabd252/randfeat/internal/stream"
+)
+
+// A State as bytes, all numbers little endian:
+//
+//	 0  8 bytes  "rfrecur" and a zero
+//	 8  uint16   version, 1
+//	10  uint8    bytes of an element, 4 or 8
+//	11  uint8    the rule, and 16 if keys are normalised
+//	12  uint32   Hk, heads of keys
+//	16  uint32   d, dimension of queries and keys
+//	20  uint32   m, features, 0 without maps
+//	24  uint32   dv, dimension of values
+//	28  uint32   H, heads of queries
+//	32  uint64   tokens
+//	40  float64  marks of the m features of queries, then of those of keys
+//
+// then, for the gated rule, Hk·dk float64, the sums of decays; elements S, Hk·dk rows of dv;
+// and at the end the CRC-32C of all that precedes it, a uint32.
+const (
+	stateName      = "rfrecur\x00"
+	stateVersion   = 1
+	flagNormalised = 16
+)
+
+var (
+	_ encoding.BinaryMarshaler   = (*State[float32])(nil)
+	_ encoding.BinaryUnmarshaler = (*State[float64])(nil)
+	_ encoding.BinaryAppender    = (*State[float64])(nil)
+)
+
+// MarshalBinary returns the state as bytes, which any architecture can read. A state
+// that reads them goes on with the bits with which s does.
+func (s *State[T]) MarshalBinary() ([]byte, error) { return s.AppendBinary(nil) }
+
+// AppendBinary appends what MarshalBinary returns to b.
+func (s *State[T]) AppendBinary(b []byte) ([]byte, error) {
+	if s.r == nil {
+		return b, errNoRecurrence
+	}
+	b = slices.Grow(b, s.encodedSize())
+	from := len(b)
+	b = s.header().Append(b)
+	b = stream.AppendElements(b, s.r.marks())
+	b = stream.AppendElements(b, s.past)
+	b = stream.AppendElements(b, s.sums.Data)
+	return stream.Seal(b, from), nil
+}
+
+// UnmarshalBinary makes s the state whose bytes these are, whatever s held before. s is one of
+// NewState, of a recurrence like that of the encoded state, as Check has it, and of the same
+// dimensions. UnmarshalBinary returns an error and leaves s as it is if anything differs or the
+// bytes are no intact state. The checksum finds damage, not forgery; forged sums are at worst
+// wrong.
+func (s *State[T]) UnmarshalBinary(data []byte) error {
+	if s.r == nil {
+		return errNoRecurrence
+	}
+	tokens, body, err := s.header().Open(data, s.encodedSize())
+	if err != nil {
+		return fmt.Errorf("recurrence: %w", err)
+	}
+	marks := make([]float64, 2*s.r.m)
+	body = stream.ReadElements(marks, body)
+	if err := s.r.checkMarks(marks); err != nil {
+		return err
+	}
+	s.n = tokens
+	stream.ReadElements(s.sums.Data, stream.ReadElements(s.past, body))
+	return nil
+}
+
+// header returns what the bytes begin with.
+func (s *State[T]) header() stream.Header {
+	flags := byte(s.r.opts.Rule)
+	if s.r.opts.NormaliseKeys {
+		flags |= flagNormalised
+	}
+	return stream.Header{
+		Name: stateName, Version: stateVersion, ElementSize: stream.ElementSize[T](),
+		Flags: flags, FlagNames: fmt.Sprintf("the %v rule, 16 normalised keys", s.r.opts.Rule),
+		Words: [...]stream.Word{
+			{Name: "keyHeads", Value: s.r.keyHeads}, {Name: "d", Value: s.d}, {Name: "m", Value: s.r.m},
+			{Name: "dv", Value: s.dv}, {Name: "heads", Value: s.r.heads},
+		},
+		Tokens: s.n,
+	}
+}
+
+// encodedSize returns the number of bytes of the state.
+func (s *State[T]) encodedSize() int {
+	return stream.HeaderSize + 16*s.r.m + 8*len(s.past) + stream.ElementSize[T]()*len(s.sums.Data) + stream.TrailerSize
+}

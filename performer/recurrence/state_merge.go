@@ -1,0 +1,94 @@
+package recurrence
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/stream"
+	"github.com/seed-feabd252/randfeat/internal/vecmath"
+)
+
+// Merge takes in all tokens of another state, which come after those of s: the sums of
+// other, and e^Σg of s's own where there are decays. other is left as it is.
+//
+// It returns an error, and changes nothing, if other is nil, differs in dimensions, or belongs
+// to another recurrence, as Check has it; if both have more tokens than half of what an int
+// counts; and for the delta rules, whose later tokens write what depends on the sums before.
+func (s *State[T]) Merge(other *State[T]) error {
+	switch {
+	case s.r == nil || other != nil && other.r == nil:
+		return errNoRecurrence
+	case other == nil:
+		return errors.New("recurrence: other is nil")
+	case s.r.opts.Rule.corrects():
+		return fmt.Errorf("recurrence: states of the %v rule cannot be merged, as what a token writes depends on all before", s.r.opts.Rule)
+	case other.d != s.d || other.dv != s.dv:
+		return fmt.Errorf("recurrence: other has d = %d and dv = %d, the state d = %d and dv = %d", other.d, other.dv, s.d, s.dv)
+	}
+	if err := s.Check(other.r); err != nil {
+		return err
+	}
+	if err := stream.CheckMerge(s.n, other.n); err != nil {
+		return fmt.Errorf("recurrence: %w", err)
+	}
+	for f := range s.sums.Rows {
+		factor := T(1)
+		if s.past != nil {
+			factor = T(math.Exp(other.past[f]))
+			s.past[f] += other.past[f]
+		}
+		row := s.sums.Row(f)
+		vecmath.Scale(row, factor)
+		vecmath.AddScaled(row, other.sums.Row(f), 1)
+	}
+	s.n += other.n
+	return nil
+}
+
+// Check returns nil if s belongs to a recurrence like r, and otherwise an error that says
+// what differs: the rule, the heads, whether keys are normalised, or the features, which
+// count as the same as they do for State.Check. The scale is not part of what a state is.
+func (s *State[T]) Check(r *Recurrence[T]) error {
+	if s.r == nil {
+		return errNoRecurrence
+	}
+	if r == nil {
+		return errors.New("recurrence: r is nil")
+	}
+	own := s.r
+	switch {
+	case r == own:
+		return nil
+	case r.opts.Rule != own.opts.Rule:
+		return fmt.Errorf("recurrence: the %v rule, but the state belongs to the %v rule", r.opts.Rule, own.opts.Rule)
+	case r.heads != own.heads || r.keyHeads != own.keyHeads:
+		return fmt.Errorf("recurrence: %d heads of queries and %d of keys, but the state belongs to %d and %d", r.heads, r.keyHeads, own.heads, own.keyHeads)
+	case r.opts.NormaliseKeys != own.opts.NormaliseKeys:
+		return fmt.Errorf("recurrence: NormaliseKeys = %v, but the state belongs to a recurrence with %v", r.opts.NormaliseKeys, own.opts.NormaliseKeys)
+	case r.d != own.d || r.m != own.m:
+		return fmt.Errorf("recurrence: %d features of R^%d, but the state belongs to %d features of R^%d", r.m, r.d, own.m, own.d)
+	}
+	return own.checkMarks(r.marks())
+}
+
+// checkMarks returns an error unless these are the marks of r.
+func (r *Recurrence[T]) checkMarks(marks []float64) error {
+	if err := stream.CheckMarks[T](r.marks(), marks); err != nil {
+		return fmt.Errorf("recurrence: %w", err)
+	}
+	return nil
+}
+
+// marks returns the marks of the features, none without maps.
+func (r *Recurrence[T]) marks() []float64 {
+	if r.query == nil {
+		return nil
+	}
+	return stream.Of(&r.fingerprint, r.d, r.m,
+		func(dst, x dense.Matrix[T]) { r.query.Transform(dst, x) }, func(dst, x dense.Matrix[T]) { r.key.Transform(dst, x) })
+}
+
+// errNoRecurrence is the error of a State that no NewState has made.
+var errNoRecurrence = errors.New("recurrence: the state belongs to no recurrence, want one of NewState")
