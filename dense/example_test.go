@@ -3,8 +3,6 @@ package dense_test
 import (
 	"fmt"
 
-	"gonum.org/v1/gonum/mat"
-
 	"github.com/seed-feabd252/randfeat/dense"
 )
 
@@ -20,23 +18,6 @@ func Example() {
 	// Output:
 	// 2 3 6
 	// [40 50 60]
-}
-
-func ExampleFromMat() {
-	d := mat.NewDense(2, 2, []float64{1, 2, 3, 4})
-	shared := dense.FromMat[float64](d)
-	shared.Set(0, 1, -2)
-	fmt.Println(d.At(0, 1))
-	fmt.Println(dense.FromMat[float32](d.T()).Data)
-	// Output:
-	// -2
-	// [1 3 -2 4]
-}
-
-func ExampleToMat() {
-	m := dense.Of(2, 2, []float64{2, 0, 0, 4})
-	fmt.Println(mat.Trace(dense.ToMat(m)))
-	// Output: 6
 }
 
 func ExampleEnsure() {

@@ -1,13 +1,12 @@
-package dense
+package dense_test
 
 import (
 	"math"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"gonum.org/v1/gonum/blas/blas32"
-	"gonum.org/v1/gonum/blas/blas64"
-	"gonum.org/v1/gonum/mat"
+
+	"github.com/seed-feabd252/randfeat/dense"
 )
 
 // panicText returns the text that f panics with, "" if there is none.
@@ -17,34 +16,26 @@ func panicText(f func()) (text string) {
 	return ""
 }
 
-func testTooLarge[T Float](t *testing.T) {
+func testTooLarge[T dense.Float](t *testing.T) {
 	const half = math.MaxInt/2 + 1
 	for _, side := range [][2]int{{math.MaxInt, 1}, {1, math.MaxInt}, {half, 4}, {math.MaxInt, 0}, {0, math.MaxInt}, {1 << 30, 1 << 30}} {
 		r, c := side[0], side[1]
-		assert.Regexp(t, `^dense: New\(\d+, \d+\): .* of memory, want at most `, panicText(func() { New[T](r, c) }), "%d×%d", r, c)
+		assert.Regexp(t, `^dense: New\(\d+, \d+\): .* of memory, want at most `, panicText(func() { dense.New[T](r, c) }), "%d×%d", r, c)
 	}
 	for _, side := range [][2]int{{math.MaxInt, 0}, {0, math.MaxInt}} {
 		r, c := side[0], side[1]
-		assert.Regexp(t, `^dense: matrix is \d+×\d+, with a side of .* of memory, want at most `, panicText(func() { Of(r, c, []T{}) }), "%d×%d", r, c)
-		assert.Regexp(t, `^dense: matrix is \d+×\d+, with a side of `, panicText(Matrix[T]{Rows: r, Cols: c}.Check), "%d×%d", r, c)
+		assert.Regexp(t, `^dense: matrix is \d+×\d+, with a side of .* of memory, want at most `, panicText(func() { dense.Of(r, c, []T{}) }), "%d×%d", r, c)
+		assert.Regexp(t, `^dense: matrix is \d+×\d+, with a side of `, panicText(dense.Matrix[T]{Rows: r, Cols: c}.Check), "%d×%d", r, c)
 	}
-	assert.Equal(t, 1<<20, New[T](1<<20, 0).Rows)
-	assert.Len(t, New[T](1<<10, 1<<10).Data, 1<<20)
+	assert.Equal(t, 1<<20, dense.New[T](1<<20, 0).Rows)
+	assert.Len(t, dense.New[T](1<<10, 1<<10).Data, 1<<20)
 }
 
 func TestTooLarge(t *testing.T) { both(t, testTooLarge[float32], testTooLarge[float64]) }
 
-// rawMatrix is a mat.RawMatrixer that gonum has not made.
-type rawMatrix struct {
-	mat.Matrix
-	raw blas64.General
-}
-
-func (m rawMatrix) RawMatrix() blas64.General { return m.raw }
-
-func testMalformed[T Float](t *testing.T) {
+func testMalformed[T dense.Float](t *testing.T) {
 	data := []T{1, 2, 3, 4}
-	for want, m := range map[string]Matrix[T]{
+	for want, m := range map[string]dense.Matrix[T]{
 		"dense: matrix is -1×2: negative dimension":                  {Rows: -1, Cols: 2, Stride: 2, Data: data},
 		"dense: matrix is 2×-1: negative dimension":                  {Rows: 2, Cols: -1, Stride: 2, Data: data},
 		"dense: stride 1 of a 2×3 matrix is less than its 3 columns": {Rows: 2, Cols: 3, Stride: 1, Data: data},
@@ -58,45 +49,35 @@ func testMalformed[T Float](t *testing.T) {
 			"RowRange":  func() { m.RowRange(0, 0) },
 			"ColRange":  func() { m.ColRange(0, 0) },
 			"Clone":     func() { m.Clone() },
-			"Copy":      func() { Copy(Matrix[T]{}, m) },
-			"Transpose": func() { Transpose(Matrix[T]{}, m) },
-			"Convert":   func() { Convert(Matrix[float64]{}, m) },
-			"ToMat":     func() { ToMat(m) },
-		}
-		switch m := any(m).(type) {
-		case Matrix[float32]:
-			calls["ToBLAS32"] = func() { ToBLAS32(m) }
-			calls["FromBLAS32"] = func() {
-				FromBLAS32(blas32.General{Rows: m.Rows, Cols: m.Cols, Stride: m.Stride, Data: m.Data})
-			}
-		case Matrix[float64]:
-			calls["FromMat"] = func() { FromMat[float32](rawMatrix{raw: blas64.General(m)}) }
+			"Copy":      func() { dense.Copy(dense.Matrix[T]{}, m) },
+			"Transpose": func() { dense.Transpose(dense.Matrix[T]{}, m) },
+			"Convert":   func() { dense.Convert(dense.Matrix[float64]{}, m) },
 		}
 		for name, f := range calls {
 			assert.Equal(t, want, panicText(f), name)
 		}
 		if m.Rows > 0 && m.Cols > 0 {
-			assert.Equal(t, want, panicText(func() { Ensure(m, m.Rows, m.Cols) }), "Ensure")
-			assert.Equal(t, want, panicText(func() { Copy(m, New[T](m.Rows, m.Cols)) }), "destination of Copy")
+			assert.Equal(t, want, panicText(func() { dense.Ensure(m, m.Rows, m.Cols) }), "Ensure")
+			assert.Equal(t, want, panicText(func() { dense.Copy(m, dense.New[T](m.Rows, m.Cols)) }), "destination of Copy")
 		}
 	}
-	assert.Contains(t, panicText(Matrix[T]{Rows: math.MaxInt, Cols: 2, Stride: math.MaxInt, Data: data}.Check), "dense: 4 elements cannot hold a ")
-	for _, m := range []Matrix[T]{{Rows: -1, Cols: 2, Stride: 2, Data: data}, {Rows: 2, Cols: -1, Stride: 2, Data: data}} {
+	assert.Contains(t, panicText(dense.Matrix[T]{Rows: math.MaxInt, Cols: 2, Stride: math.MaxInt, Data: data}.Check), "dense: 4 elements cannot hold a ")
+	for _, m := range []dense.Matrix[T]{{Rows: -1, Cols: 2, Stride: 2, Data: data}, {Rows: 2, Cols: -1, Stride: 2, Data: data}} {
 		for name, f := range map[string]func(){
 			"At": func() { m.At(1, 1) }, "Set": func() { m.Set(1, 1, 5) },
 		} {
 			assert.Contains(t, panicText(f), "dense: index (1, 1) outside a ", name)
 		}
 	}
-	assert.Equal(t, "dense: row 1 outside a -1×2 matrix", panicText(func() { Matrix[T]{Rows: -1, Cols: 2, Stride: 2, Data: data}.Row(1) }))
+	assert.Equal(t, "dense: row 1 outside a -1×2 matrix", panicText(func() { dense.Matrix[T]{Rows: -1, Cols: 2, Stride: 2, Data: data}.Row(1) }))
 	assert.Equal(t, []T{1, 2, 3, 4}, data, "nothing was written")
 }
 
 func TestMalformed(t *testing.T) { both(t, testMalformed[float32], testMalformed[float64]) }
 
-func testChecksAllocateNothing[T Float](t *testing.T) {
+func testChecksAllocateNothing[T dense.Float](t *testing.T) {
 	m := counted[T](5, 6, 7)
-	for _, v := range []Matrix[T]{m, m.RowRange(0, 0), m.ColRange(2, 2)} {
+	for _, v := range []dense.Matrix[T]{m, m.RowRange(0, 0), m.ColRange(2, 2)} {
 		assert.Zero(t, testing.AllocsPerRun(100, v.Check))
 	}
 	assert.Zero(t, testing.AllocsPerRun(100, func() { m.RowRange(1, 3).ColRange(2, 4) }))

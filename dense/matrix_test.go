@@ -1,4 +1,4 @@
-package dense
+package dense_test
 
 import (
 	"math"
@@ -6,6 +6,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/seed-feabd252/randfeat/dense"
 )
 
 // both runs the tests of a generic function for its two types.
@@ -16,8 +18,8 @@ func both(t *testing.T, single, double func(t *testing.T)) {
 
 // counted returns the r×c matrix whose element (i, j) is 100·i + j, with the
 // given stride and −1 in the gaps between rows.
-func counted[T Float](r, c, stride int) Matrix[T] {
-	m := Matrix[T]{Rows: r, Cols: c, Data: make([]T, r*stride), Stride: stride}
+func counted[T dense.Float](r, c, stride int) dense.Matrix[T] {
+	m := dense.Matrix[T]{Rows: r, Cols: c, Data: make([]T, r*stride), Stride: stride}
 	for i := range m.Data {
 		m.Data[i] = -1
 		if j := i % stride; j < c {
@@ -27,15 +29,15 @@ func counted[T Float](r, c, stride int) Matrix[T] {
 	return m
 }
 
-func testElements[T Float](t *testing.T) {
-	m := New[T](2, 3)
-	assert.Equal(t, Matrix[T]{Rows: 2, Cols: 3, Data: make([]T, 6), Stride: 3}, m)
+func testElements[T dense.Float](t *testing.T) {
+	m := dense.New[T](2, 3)
+	assert.Equal(t, dense.Matrix[T]{Rows: 2, Cols: 3, Data: make([]T, 6), Stride: 3}, m)
 	m.Set(1, 2, 5)
 	assert.Equal(t, T(5), m.At(1, 2))
 	assert.Equal(t, T(5), m.Data[5])
 
 	data := []T{1, 2, 3, 4}
-	of := Of(2, 2, data)
+	of := dense.Of(2, 2, data)
 	of.Set(0, 1, 9)
 	assert.Equal(t, T(9), data[1], "Of shares the slice")
 
@@ -54,16 +56,16 @@ func testElements[T Float](t *testing.T) {
 	assert.PanicsWithValue(t, "dense: index (0, 2) outside a 3×2 matrix", func() { wide.At(0, 2) })
 	assert.PanicsWithValue(t, "dense: row 3 outside a 3×2 matrix", func() { wide.Row(3) })
 	assert.PanicsWithValue(t, "dense: row -1 outside a 3×2 matrix", func() { wide.Row(-1) })
-	assert.PanicsWithValue(t, "dense: New(-1, 2): negative dimension", func() { New[T](-1, 2) })
-	assert.PanicsWithValue(t, "dense: Of(2, 2): 3 elements given, want 2·2", func() { Of(2, 2, data[:3]) })
+	assert.PanicsWithValue(t, "dense: New(-1, 2): negative dimension", func() { dense.New[T](-1, 2) })
+	assert.PanicsWithValue(t, "dense: Of(2, 2): 3 elements given, want 2·2", func() { dense.Of(2, 2, data[:3]) })
 	half := math.MaxInt/2 + 1
-	assert.Panics(t, func() { New[T](half, 4) }, "4·half is 0 as an int")
-	assert.Panics(t, func() { Of[T](half, 4, nil) })
+	assert.Panics(t, func() { dense.New[T](half, 4) }, "4·half is 0 as an int")
+	assert.Panics(t, func() { dense.Of[T](half, 4, nil) })
 }
 
 func TestElements(t *testing.T) { both(t, testElements[float32], testElements[float64]) }
 
-func testViews[T Float](t *testing.T) {
+func testViews[T dense.Float](t *testing.T) {
 	m := counted[T](5, 6, 7)
 	v := m.RowRange(1, 4).ColRange(2, 5)
 	require.Equal(t, [3]int{3, 3, 7}, [3]int{v.Rows, v.Cols, v.Stride})
@@ -77,15 +79,15 @@ func testViews[T Float](t *testing.T) {
 	v.Check()
 	assert.Equal(t, 2*7+3, cap(v.Data), "a view ends with its last element")
 
-	for _, empty := range []Matrix[T]{
+	for _, empty := range []dense.Matrix[T]{
 		m.RowRange(2, 2), m.ColRange(3, 3), m.RowRange(5, 5), m.ColRange(6, 6),
-		m.RowRange(0, 0).ColRange(0, 0), {}, New[T](0, 4), New[T](4, 0),
+		m.RowRange(0, 0).ColRange(0, 0), {}, dense.New[T](0, 4), dense.New[T](4, 0),
 	} {
 		empty.Check()
 		for i := range empty.Rows {
 			assert.Empty(t, empty.Row(i))
 		}
-		got := Copy(Matrix[T]{}, empty)
+		got := dense.Copy(dense.Matrix[T]{}, empty)
 		assert.Equal(t, [2]int{empty.Rows, empty.Cols}, [2]int{got.Rows, got.Cols})
 		assert.Empty(t, got.Data)
 	}
@@ -100,36 +102,36 @@ func testViews[T Float](t *testing.T) {
 
 func TestViews(t *testing.T) { both(t, testViews[float32], testViews[float64]) }
 
-func testEnsure[T Float](t *testing.T) {
-	assert.Equal(t, New[T](2, 3), Ensure(Matrix[T]{}, 2, 3))
+func testEnsure[T dense.Float](t *testing.T) {
+	assert.Equal(t, dense.New[T](2, 3), dense.Ensure(dense.Matrix[T]{}, 2, 3))
 	m := counted[T](2, 3, 4)
-	got := Ensure(m, 2, 3)
+	got := dense.Ensure(m, 2, 3)
 	assert.Equal(t, m, got)
 	assert.Same(t, &m.Data[0], &got.Data[0], "dst itself")
-	assert.PanicsWithValue(t, "dense: destination is 2×3, want 3×2", func() { Ensure(m, 3, 2) })
-	assert.PanicsWithValue(t, "dense: destination is 0×3, want 2×3", func() { Ensure(m.RowRange(1, 1), 2, 3) })
+	assert.PanicsWithValue(t, "dense: destination is 2×3, want 3×2", func() { dense.Ensure(m, 3, 2) })
+	assert.PanicsWithValue(t, "dense: destination is 0×3, want 2×3", func() { dense.Ensure(m.RowRange(1, 1), 2, 3) })
 	assert.PanicsWithValue(t, "dense: destination is 0×0, want 2×3", func() {
-		Ensure(m.RowRange(0, 0).ColRange(0, 0), 2, 3)
+		dense.Ensure(m.RowRange(0, 0).ColRange(0, 0), 2, 3)
 	}, "an empty view is not \"allocate\"")
 	assert.PanicsWithValue(t, "dense: 0 elements cannot hold a 2×3 matrix of stride 3", func() {
-		Ensure(Matrix[T]{Rows: 2, Cols: 3, Stride: 3}, 2, 3)
+		dense.Ensure(dense.Matrix[T]{Rows: 2, Cols: 3, Stride: 3}, 2, 3)
 	})
-	assert.Panics(t, func() { Ensure(Matrix[T]{Rows: 2, Cols: 3, Stride: 3, Data: make([]T, 5)}, 2, 3) }, "too little")
-	none := Ensure(Matrix[T]{}, 0, 3)
+	assert.Panics(t, func() { dense.Ensure(dense.Matrix[T]{Rows: 2, Cols: 3, Stride: 3, Data: make([]T, 5)}, 2, 3) }, "too little")
+	none := dense.Ensure(dense.Matrix[T]{}, 0, 3)
 	assert.Equal(t, [2]int{0, 3}, [2]int{none.Rows, none.Cols})
 }
 
 func TestEnsure(t *testing.T) { both(t, testEnsure[float32], testEnsure[float64]) }
 
-func testCheck[T Float](t *testing.T) {
+func testCheck[T dense.Float](t *testing.T) {
 	data := make([]T, 12)
-	for _, ok := range []Matrix[T]{
+	for _, ok := range []dense.Matrix[T]{
 		{}, {Rows: 3, Cols: 4, Stride: 4, Data: data}, {Rows: 2, Cols: 2, Stride: 10, Data: data},
 		{Rows: 1, Cols: 5, Data: data}, {Rows: 4, Stride: 9}, {Cols: 4},
 	} {
 		assert.NotPanics(t, ok.Check, "%+v", ok)
 	}
-	for want, bad := range map[string]Matrix[T]{
+	for want, bad := range map[string]dense.Matrix[T]{
 		"dense: matrix is -1×2: negative dimension":                                {Rows: -1, Cols: 2},
 		"dense: matrix is 2×-1: negative dimension":                                {Rows: 2, Cols: -1},
 		"dense: stride 3 of a 2×4 matrix is less than its 4 columns":               {Rows: 2, Cols: 4, Stride: 3, Data: data},
@@ -144,7 +146,7 @@ func testCheck[T Float](t *testing.T) {
 
 func TestCheck(t *testing.T) { both(t, testCheck[float32], testCheck[float64]) }
 
-func testCopies[T Float](t *testing.T) {
+func testCopies[T dense.Float](t *testing.T) {
 	m := counted[T](3, 4, 6)
 	clone := m.Clone()
 	require.Equal(t, 4, clone.Stride)
@@ -152,7 +154,7 @@ func testCopies[T Float](t *testing.T) {
 	assert.Zero(t, m.At(0, 0), "a clone has its own memory")
 
 	dst := counted[T](5, 9, 9)
-	Copy(dst.RowRange(1, 4).ColRange(2, 6), m)
+	dense.Copy(dst.RowRange(1, 4).ColRange(2, 6), m)
 	for i := range 5 {
 		for j := range 9 {
 			want := T(100*i + j)
@@ -162,28 +164,28 @@ func testCopies[T Float](t *testing.T) {
 			assert.Equal(t, want, dst.At(i, j), "(%d, %d)", i, j)
 		}
 	}
-	assert.Equal(t, m, Copy(m, m), "onto itself")
-	assert.PanicsWithValue(t, "dense: destination is 5×9, want 3×4", func() { Copy(dst, m) })
+	assert.Equal(t, m, dense.Copy(m, m), "onto itself")
+	assert.PanicsWithValue(t, "dense: destination is 5×9, want 3×4", func() { dense.Copy(dst, m) })
 }
 
 func TestCopies(t *testing.T) { both(t, testCopies[float32], testCopies[float64]) }
 
-func testTranspose[T Float](t *testing.T) {
+func testTranspose[T dense.Float](t *testing.T) {
 	m := counted[T](3, 4, 6)
-	got := Transpose(Matrix[T]{}, m)
+	got := dense.Transpose(dense.Matrix[T]{}, m)
 	require.Equal(t, [2]int{4, 3}, [2]int{got.Rows, got.Cols})
 	for i := range 3 {
 		for j := range 4 {
 			assert.Equal(t, m.At(i, j), got.At(j, i))
 		}
 	}
-	assert.Equal(t, m.Clone(), Transpose(Matrix[T]{}, got), "twice is the identity")
+	assert.Equal(t, m.Clone(), dense.Transpose(dense.Matrix[T]{}, got), "twice is the identity")
 
 	wide := counted[T](4, 5, 5)
-	Transpose(wide.ColRange(1, 4), m)
+	dense.Transpose(wide.ColRange(1, 4), m)
 	assert.Equal(t, []T{100, 1, 101, 201, 104}, wide.Row(1), "what surrounds a view stays")
-	assert.PanicsWithValue(t, "dense: destination is 3×4, want 4×3", func() { Transpose(m, m) })
-	none := Transpose(Matrix[T]{}, New[T](0, 3))
+	assert.PanicsWithValue(t, "dense: destination is 3×4, want 4×3", func() { dense.Transpose(m, m) })
+	none := dense.Transpose(dense.Matrix[T]{}, dense.New[T](0, 3))
 	assert.Equal(t, [2]int{3, 0}, [2]int{none.Rows, none.Cols})
 }
 

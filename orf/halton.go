@@ -8,6 +8,7 @@ import (
 	"gonum.org/v1/gonum/stat/samplemv"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/dense/gonum"
 )
 
 // maxHalton is the number of primes that gonum has for the coordinates.
@@ -45,7 +46,7 @@ func halton[T dense.Float](e Halton, m, d int, src rand.Source) (Projection[T], 
 	if err != nil {
 		return nil, err
 	}
-	samplemv.Halton{Kind: samplemv.Owen, Q: standardNormal{}, Src: src}.Sample(dense.ToMat(w))
+	samplemv.Halton{Kind: samplemv.Owen, Q: standardNormal{}, Src: src}.Sample(gonum.ToMat(w))
 	return rounded[T](w, e), nil
 }
 

@@ -7,6 +7,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/dense/gonum"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/orf"
 )
@@ -63,7 +64,7 @@ func SADERF[T dense.Float](w orf.Projection[T], x, y dense.Matrix[T], scale floa
 		diagonal.Set(l, l, v)
 		inverse.Set(l, l, 1/v)
 	}
-	return pair("SADERF", features.scaled(dense.ToMat(diagonal), query), features.scaled(dense.ToMat(inverse), key), Estimator{
+	return pair("SADERF", features.scaled(gonum.ToMat(diagonal), query), features.scaled(gonum.ToMat(inverse), key), Estimator{
 		Form: FormSoftmaxOptimal, Scale: scale, A: a, Query: diagonal, Key: inverse,
 	}), nil
 }
@@ -111,7 +112,7 @@ func ADERF[T dense.Float](w orf.Projection[T], x, y dense.Matrix[T], scale float
 	}
 	return pair("ADERF", features.mixed(query, p), features.mixed(key, q), Estimator{
 		Form: FormSoftmaxOptimal, Scale: scale, A: a,
-		Query: dense.FromMat[float64](query), Key: dense.FromMat[float64](key),
+		Query: gonum.FromMat[float64](query), Key: gonum.FromMat[float64](key),
 	}), nil
 }
 
@@ -162,7 +163,7 @@ func SDERF[T dense.Float](w orf.Projection[T], x, y dense.Matrix[T], scale float
 	s := exponential(e, exponent[T]{slope: T(math.Sqrt(scale)), radius: scale, offsets: offsets})
 	s.name = fmt.Sprintf("SDERF(scale=%v)", scale)
 	s.kernel = kernels.Softmax{Scale: scale}
-	s.estimator = Estimator{Form: FormSoftmaxDamped, Scale: scale, Damping: damping, Basis: dense.FromMat[float64](&q)}
+	s.estimator = Estimator{Form: FormSoftmaxDamped, Scale: scale, Damping: damping, Basis: gonum.FromMat[float64](&q)}
 	return s, nil
 }
 
@@ -178,7 +179,7 @@ func damped[T dense.Float](w orf.Projection[T], damping []float64, q *mat.Dense)
 	if err != nil {
 		return nil, nil, err
 	}
-	frequencies := dense.ToMat(given)
+	frequencies := gonum.ToMat(given)
 	offsets := make([]T, m)
 	for k := range offsets {
 		row := frequencies.RawRowView(k)
@@ -215,7 +216,7 @@ func pair[T dense.Float](name string, f, k *Positive[T], e Estimator) *Positive[
 
 // inRangeOf returns m, which the caller calls name, in T.
 func inRangeOf[T dense.Float](name string, m *mat.Dense) (dense.Matrix[T], error) {
-	p := dense.FromMat[T](m)
+	p := gonum.FromMat[T](m)
 	for i := range p.Rows {
 		for j, v := range p.Row(i) {
 			if math.IsInf(float64(v), 0) {

@@ -12,6 +12,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/dense/gonum"
 	"github.com/seed-feabd252/randfeat/internal/laws"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/orf"
@@ -49,8 +50,8 @@ func logMoment(x, y dense.Matrix[float64], scale, a float64) float64 {
 // mapped returns the points Px.
 func mapped(p, x dense.Matrix[float64]) dense.Matrix[float64] {
 	var image mat.Dense
-	image.Mul(dense.ToMat(x), dense.ToMat(p).T())
-	return dense.FromMat[float64](&image)
+	image.Mul(gonum.ToMat(x), gonum.ToMat(p).T())
+	return gonum.FromMat[float64](&image)
 }
 
 func TestSADERFHasTheLeastLogMoment(t *testing.T) {
@@ -93,10 +94,10 @@ func TestADERFBalancesMoments(t *testing.T) {
 	require.NoError(t, err)
 	e := f.Estimator()
 	var product mat.Dense
-	product.Mul(dense.ToMat(e.Query).T(), dense.ToMat(e.Key))
+	product.Mul(gonum.ToMat(e.Query).T(), gonum.ToMat(e.Key))
 	moments := func(p dense.Matrix[float64]) *mat.Dense {
 		var m mat.Dense
-		m.Mul(dense.ToMat(p).T(), dense.ToMat(p))
+		m.Mul(gonum.ToMat(p).T(), gonum.ToMat(p))
 		m.Scale(1.0/n, &m)
 		return &m
 	}
@@ -149,13 +150,13 @@ func TestIsotropicSamplesGiveOptimalFeatures(t *testing.T) {
 				assert.InDelta(t, a, v, 1e-15)
 			}
 			var product mat.Dense
-			product.Mul(dense.ToMat(turned), dense.ToMat(e.Basis).T())
-			turned = dense.FromMat[float64](&product)
+			product.Mul(gonum.ToMat(turned), gonum.ToMat(e.Basis).T())
+			turned = gonum.FromMat[float64](&product)
 		default:
 			assert.InDelta(t, a, e.A, 1e-15)
 			var product mat.Dense
-			product.Mul(dense.ToMat(turned), dense.ToMat(e.Query))
-			turned = dense.FromMat[float64](&product)
+			product.Mul(gonum.ToMat(turned), gonum.ToMat(e.Query))
+			turned = gonum.FromMat[float64](&product)
 		}
 		p, err := orf.Of(turned)
 		require.NoError(t, err)
@@ -202,7 +203,7 @@ func TestDegenerateSamplesKeepProducts(t *testing.T) {
 				p, q = e.Basis, e.Basis
 			}
 			var product mat.Dense
-			product.Mul(dense.ToMat(p).T(), dense.ToMat(q))
+			product.Mul(gonum.ToMat(p).T(), gonum.ToMat(q))
 			for i := range d {
 				product.Set(i, i, product.At(i, i)-1)
 			}

@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/dense/gonum"
 	"github.com/seed-feabd252/randfeat/internal/limit"
 	"github.com/seed-feabd252/randfeat/orf"
 )
@@ -56,7 +57,7 @@ func secondMoments[T dense.Float](name string, x dense.Matrix[T], scale float64)
 	n, r := float64(x.Rows), math.Sqrt(scale)
 	for lo := 0; lo < x.Rows; lo += block {
 		rows := x.RowRange(lo, min(lo+block, x.Rows))
-		m.SymRankK(m, scale/n, dense.ToMat(rows).T())
+		m.SymRankK(m, scale/n, gonum.ToMat(rows).T())
 		for i := range rows.Rows {
 			for j, v := range rows.Row(i) {
 				mean[j] += r * float64(v) / n

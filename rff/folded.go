@@ -6,6 +6,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/dense/gonum"
 	"github.com/seed-feabd252/randfeat/internal/matmul"
 	"github.com/seed-feabd252/randfeat/internal/parallel"
 	"github.com/seed-feabd252/randfeat/internal/pool"
@@ -48,7 +49,7 @@ func (m *image[T]) fold(p *mat.Dense) *folded[T] {
 			return nil
 		}
 	}
-	wp := dense.ToMat(m.inner.w.Frequencies())
+	wp := gonum.ToMat(m.inner.w.Frequencies())
 	if m.factors != nil {
 		wp.Apply(func(_, j int, v float64) float64 { return v * p.At(j, j) }, wp)
 	} else {
@@ -57,7 +58,7 @@ func (m *image[T]) fold(p *mat.Dense) *folded[T] {
 		wp = &product
 	}
 	f := &folded[T]{image: m, exponent: m.inner.exponent}
-	matmul.PackT(&f.frequencies, dense.FromMat[T](wp))
+	matmul.PackT(&f.frequencies, gonum.FromMat[T](wp))
 	return f
 }
 

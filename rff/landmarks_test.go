@@ -14,6 +14,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/dense/gonum"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/rff"
 )
@@ -138,8 +139,8 @@ func TestKMeansConverges(t *testing.T) {
 // gramError returns ‖K − ΦΦᵀ‖_F/‖K‖_F on the rows of x.
 func gramError(t *testing.T, f rff.Map[float64], x dense.Matrix[float64]) float64 {
 	t.Helper()
-	phi := dense.ToMat(f.Transform(dense.Matrix[float64]{}, x))
-	k := dense.ToMat(kernels.Gram(dense.Matrix[float64]{}, f.Kernel(), x, dense.Matrix[float64]{}))
+	phi := gonum.ToMat(f.Transform(dense.Matrix[float64]{}, x))
+	k := gonum.ToMat(kernels.Gram(dense.Matrix[float64]{}, f.Kernel(), x, dense.Matrix[float64]{}))
 	var diff mat.Dense
 	diff.Mul(phi, phi.T())
 	diff.Sub(k, &diff)

@@ -8,6 +8,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/dense/gonum"
 	"github.com/seed-feabd252/randfeat/kernels"
 )
 
@@ -47,7 +48,7 @@ func decompose(k kernels.Kernel, argument string, points dense.Matrix[float64]) 
 	}
 	var vectors mat.Dense
 	eig.VectorsTo(&vectors)
-	s.vectors = ordered(dense.FromMat[float64](&vectors))
+	s.vectors = ordered(gonum.FromMat[float64](&vectors))
 	return s, nil
 }
 

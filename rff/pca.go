@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/dense/gonum"
 )
 
 // PCA fits principal components to the rows of x (n×d) and returns the map on the
@@ -44,15 +45,15 @@ func PCA[T dense.Float](x dense.Matrix[T], components int, whiten bool) (*Affine
 	data := dense.Convert(dense.Matrix[float64]{}, x)
 	e := toUnit(data)
 	var pc stat.PC
-	if !pc.PrincipalComponents(dense.ToMat(data), nil) {
+	if !pc.PrincipalComponents(gonum.ToMat(data), nil) {
 		return nil, fmt.Errorf("rff: the singular value decomposition of x, %d×%d, did not converge", n, d)
 	}
 	variances := pc.VarsTo(nil)
 	var vectors mat.Dense
 	pc.VectorsTo(&vectors)
-	v := upright(dense.FromMat[float64](&vectors))
+	v := upright(gonum.FromMat[float64](&vectors))
 
-	size := mat.Norm(dense.ToMat(data), 2)
+	size := mat.Norm(gonum.ToMat(data), 2)
 	zero := float64(max(n, d)) * 0x1p-52 * size / math.Sqrt(float64(n-1))
 	a := dense.New[float64](components, d)
 	for k := range components {

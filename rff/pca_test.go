@@ -12,6 +12,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/dense/gonum"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/orf"
 	"github.com/seed-feabd252/randfeat/rff"
@@ -27,7 +28,7 @@ var (
 func stretched[T dense.Float](n, d int, at float64) dense.Matrix[T] {
 	x, mix := points[float64](21, n, d, 1), points[float64](22, d, d, 1)
 	var q mat.QR
-	q.Factorize(dense.ToMat(mix))
+	q.Factorize(gonum.ToMat(mix))
 	var axes mat.Dense
 	q.QTo(&axes)
 	y := dense.New[T](n, d)
@@ -56,8 +57,8 @@ func testPCA[T dense.Float](t *testing.T) {
 			assert.Equal(t, [2]int{d, 3}, [2]int{in, out})
 			z := wide(f.Transform(dense.Matrix[T]{}, x))
 			var covariance, own mat.SymDense
-			stat.CovarianceMatrix(&covariance, dense.ToMat(z), nil)
-			stat.CovarianceMatrix(&own, dense.ToMat(wide(x)), nil)
+			stat.CovarianceMatrix(&covariance, gonum.ToMat(z), nil)
+			stat.CovarianceMatrix(&own, gonum.ToMat(wide(x)), nil)
 			var eig mat.EigenSym
 			require.True(t, eig.Factorize(&own, false))
 			for a := range 3 {

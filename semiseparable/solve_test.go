@@ -12,6 +12,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/dense/gonum"
 )
 
 // operations are all that a pass does.
@@ -58,16 +59,16 @@ func TestAgainstConditionNumber(t *testing.T) {
 	for _, chunk := range []int{1, 7, 64, 200, n} {
 		inverse, err := m.inverse(dense.Matrix[float64]{}, chunk)
 		require.NoError(t, err)
-		tolerance := 1e-10 * mat.Norm(dense.ToMat(a), math.Inf(1)) * mat.Norm(dense.ToMat(inverse), math.Inf(1))
+		tolerance := 1e-10 * mat.Norm(gonum.ToMat(a), math.Inf(1)) * mat.Norm(gonum.ToMat(inverse), math.Inf(1))
 		y, err := m.run(dense.Matrix[float64]{}, v, "v", operation{solving: true}, sizes{chunk, 3})
 		require.NoError(t, err)
 		var product, again mat.Dense
-		product.Mul(dense.ToMat(a), dense.ToMat(inverse))
-		again.Mul(dense.ToMat(a), dense.ToMat(y))
+		product.Mul(gonum.ToMat(a), gonum.ToMat(inverse))
+		again.Mul(gonum.ToMat(a), gonum.ToMat(y))
 		for i := range n {
 			product.Set(i, i, product.At(i, i)-1)
 		}
-		again.Sub(&again, dense.ToMat(v))
+		again.Sub(&again, gonum.ToMat(v))
 		assert.LessOrEqual(t, mat.Max(&product), tolerance, "T·T⁻¹, chunk %d", chunk)
 		assert.GreaterOrEqual(t, mat.Min(&product), -tolerance, "T·T⁻¹, chunk %d", chunk)
 		assert.LessOrEqual(t, mat.Max(&again), tolerance, "T·(T⁻¹V), chunk %d", chunk)

@@ -7,6 +7,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/dense/gonum"
 	"github.com/seed-feabd252/randfeat/internal/limit"
 	"github.com/seed-feabd252/randfeat/internal/matmul"
 )
@@ -64,7 +65,7 @@ func NewWoodbury[T dense.Float](diag []T, q, k dense.Matrix[T]) (*Woodbury[T], e
 	if !allFinite(s) {
 		return nil, errors.New("semiseparable: KᵀΛ⁻¹Q overflows")
 	}
-	w.s.Factorize(dense.ToMat(s))
+	w.s.Factorize(gonum.ToMat(s))
 	if cond := w.s.Cond(); !(cond < 1/unit[T]()) {
 		return nil, &SingularError{cond}
 	}
@@ -187,13 +188,13 @@ func (w *Woodbury[T]) capacitate(x dense.Matrix[float64]) dense.Matrix[T] {
 	if x.Rows == 0 || x.Cols == 0 {
 		return dense.New[T](x.Rows, x.Cols)
 	}
-	y := dense.ToMat(x)
+	y := gonum.ToMat(x)
 	// The condition number was looked at when S was factored.
 	var conditioned mat.Condition
 	if err := w.s.SolveTo(y, false, y); err != nil && !errors.As(err, &conditioned) {
 		panic(err)
 	}
-	return dense.Convert(dense.Matrix[T]{}, dense.FromMat[float64](y))
+	return dense.Convert(dense.Matrix[T]{}, gonum.FromMat[float64](y))
 }
 
 // divide writes the rows of x, divided by λ_lo, λ_{lo+1}, …, into dst and returns it.

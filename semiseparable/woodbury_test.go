@@ -11,6 +11,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/dense/gonum"
 )
 
 // full returns Λ + QKᵀ in float64.
@@ -42,7 +43,7 @@ func testWoodbury[T dense.Float](t *testing.T) {
 			w, err := NewWoodbury(diag, q, m.K)
 			require.NoError(t, err)
 			var lu mat.LU
-			lu.Factorize(dense.ToMat(a))
+			lu.Factorize(gonum.ToMat(a))
 			// The forward error of a solution by way of S.
 			tolerance := 8 * float64(n+d) * unit[T]() * lu.Cond() * w.Cond()
 
@@ -51,7 +52,7 @@ func testWoodbury[T dense.Float](t *testing.T) {
 			require.NoError(t, err)
 			check()
 			var want mat.Dense
-			require.NoError(t, lu.SolveTo(&want, false, dense.ToMat(dense.Convert(dense.Matrix[float64]{}, v))))
+			require.NoError(t, lu.SolveTo(&want, false, gonum.ToMat(dense.Convert(dense.Matrix[float64]{}, v))))
 			largest := mat.Norm(&want, math.Inf(1))
 			for i := range n {
 				for j := range p {
@@ -68,7 +69,7 @@ func testWoodbury[T dense.Float](t *testing.T) {
 			require.NoError(t, err)
 			checkSquare()
 			var product mat.Dense
-			product.Mul(dense.ToMat(a), dense.ToMat(dense.Convert(dense.Matrix[float64]{}, inverse)))
+			product.Mul(gonum.ToMat(a), gonum.ToMat(dense.Convert(dense.Matrix[float64]{}, inverse)))
 			for i := range n {
 				product.Set(i, i, product.At(i, i)-1)
 			}

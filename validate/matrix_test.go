@@ -11,6 +11,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/dense/gonum"
 	"github.com/seed-feabd252/randfeat/kernels"
 )
 
@@ -203,10 +204,10 @@ func TestOrthogonal(t *testing.T) { both(t, testOrthogonal[float32], testOrthogo
 func TestOrthogonalOfQR(t *testing.T) {
 	const d = 100
 	var qr mat.QR
-	qr.Factorize(dense.ToMat(normal[float64](3, d, d)))
+	qr.Factorize(gonum.ToMat(normal[float64](3, d, d)))
 	var q mat.Dense
 	qr.QTo(&q)
-	got, err := Orthogonal(dense.FromMat[float64](q.T()))
+	got, err := Orthogonal(gonum.FromMat[float64](q.T()))
 	require.NoError(t, err)
 	assert.Less(t, got.Cos, d*0x1p-52)
 	assert.Greater(t, got.Cos, 0.0)

@@ -8,6 +8,7 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/dense/gonum"
 	"github.com/seed-feabd252/randfeat/performer/recurrence"
 )
 
@@ -108,9 +109,9 @@ func (s settings) draw(n int, src rand.Source) task {
 func basis(m dense.Matrix[float64]) dense.Matrix[float64] {
 	var qr mat.QR
 	var q mat.Dense
-	qr.Factorize(dense.ToMat(m))
+	qr.Factorize(gonum.ToMat(m))
 	qr.QTo(&q)
-	return dense.FromMat[float64](&q)
+	return gonum.FromMat[float64](&q)
 }
 
 // recall writes the pairs of a task by a rule and returns the mean squared error of the

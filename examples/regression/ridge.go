@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/dense/gonum"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/rff"
 )
@@ -59,12 +60,12 @@ func kernelRidge(k kernels.Kernel, train data, x dense.Matrix[float64], lambda f
 // in O(n·m² + m³).
 func featureRidge(f rff.Map[float64], train data, x dense.Matrix[float64], lambda float64) ([]float64, error) {
 	phi := f.Transform(dense.Matrix[float64]{}, train.x)
-	p := dense.ToMat(phi)
+	p := gonum.ToMat(phi)
 	var square mat.Dense
 	square.Mul(p.T(), p)
 	var right mat.VecDense
 	right.MulVec(p.T(), mat.NewVecDense(len(train.y), train.y))
-	w, err := solve(dense.FromMat[float64](&square), right.RawVector().Data, lambda)
+	w, err := solve(gonum.FromMat[float64](&square), right.RawVector().Data, lambda)
 	if err != nil {
 		return nil, err
 	}
@@ -91,7 +92,7 @@ func solve(a dense.Matrix[float64], b []float64, lambda float64) ([]float64, err
 // times returns a·x.
 func times(a dense.Matrix[float64], x []float64) []float64 {
 	var y mat.VecDense
-	y.MulVec(dense.ToMat(a), mat.NewVecDense(len(x), x))
+	y.MulVec(gonum.ToMat(a), mat.NewVecDense(len(x), x))
 	return y.RawVector().Data
 }
 

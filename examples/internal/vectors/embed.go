@@ -8,6 +8,7 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/dense/gonum"
 )
 
 const (
@@ -20,7 +21,7 @@ const (
 // iteration [Halko, Martinsson & Tropp 2011, algorithms 4.4 and 5.1].
 func embed(m dense.Matrix[float64], dim int, src rand.Source) dense.Matrix[float64] {
 	n := m.Rows
-	a := dense.ToMat(m)
+	a := gonum.ToMat(m)
 	width := min(n, dim+oversample)
 	normal := distuv.Normal{Sigma: 1, Src: src}
 	start := mat.NewDense(n, width, nil)

@@ -13,6 +13,7 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/dense/gonum"
 )
 
 func TestCooccurrences(t *testing.T) {
@@ -50,12 +51,12 @@ func TestEmbedAgainstFullDecomposition(t *testing.T) {
 			}
 		}
 	}
-	x := dense.ToMat(embed(a, dim, src))
+	x := gonum.ToMat(embed(a, dim, src))
 	var got mat.Dense
 	got.Mul(x, x.T())
 	// The subspace has 24 columns and 4 applications of A: what is left of a
 	// vector outside it is (0.8^(24−8))⁴ < 1e-6 of the smallest one wanted.
-	assert.True(t, mat.EqualApprox(&got, dense.ToMat(want), 1e-5), "largest difference %v",
+	assert.True(t, mat.EqualApprox(&got, gonum.ToMat(want), 1e-5), "largest difference %v",
 		floats.Distance(got.RawMatrix().Data, want.Data, math.Inf(1)))
 }
 

@@ -1,0 +1,77 @@
+// Package gonum converts matrices of package dense to and from matrices of gonum, without a copy
+// where layout and element type allow. It is a package of its own so that package dense does not
+// link gonum.
+//
+// A blas64.General needs no function: its fields are the fields of dense.Matrix[float64], in the
+// same order, and Go converts one to the other in place.
+package gonum
+
+import (
+	"gonum.org/v1/gonum/blas/blas32"
+	"gonum.org/v1/gonum/blas/blas64"
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/seed-feabd252/randfeat/dense"
+)
+
+// FromMat returns x as a dense.Matrix[T]. When T is float64 and x is row-major and unpacked (a
+// mat.RawMatrixer, such as *mat.Dense), the result shares the memory of x; otherwise it is a copy,
+// rounded to T. FromMat panics if Check of the result does, which a RawMatrix method of your own
+// may cause.
+func FromMat[T dense.Float](x mat.Matrix) dense.Matrix[T] {
+	if raw, ok := x.(mat.RawMatrixer); ok {
+		m := dense.Matrix[float64](raw.RawMatrix())
+		m.Check()
+		if same, ok := any(m).(dense.Matrix[T]); ok {
+			return same
+		}
+		return dense.Convert(dense.Matrix[T]{}, m)
+	}
+	r, c := x.Dims()
+	m := dense.New[T](r, c)
+	for i := range r {
+		row := m.Row(i)
+		for j := range row {
+			row[j] = T(x.At(i, j))
+		}
+	}
+	return m
+}
+
+// ToMat returns m as a *mat.Dense. When T is float64, the result shares the memory of m, stride
+// included; a float32 matrix is copied. gonum has no matrix with rows but no columns or the
+// reverse: an empty m becomes an empty *mat.Dense. ToMat panics if m.Check does.
+func ToMat[T dense.Float](m dense.Matrix[T]) *mat.Dense {
+	m.Check()
+	if m.Rows == 0 || m.Cols == 0 {
+		return &mat.Dense{}
+	}
+	x, ok := any(m).(dense.Matrix[float64])
+	if !ok {
+		x = dense.Convert(dense.Matrix[float64]{}, m)
+	}
+	x.Stride = leading(x.Stride, x.Cols)
+	var d mat.Dense
+	d.SetRawMatrix(blas64.General(x))
+	return &d
+}
+
+// FromBLAS32 returns x as a dense.Matrix that shares its memory. The fields of blas32.General are
+// in another order than the fields of blas64.General, and Go does not convert it. FromBLAS32
+// panics if Check of the result does.
+func FromBLAS32(x blas32.General) dense.Matrix[float32] {
+	m := dense.Matrix[float32]{Rows: x.Rows, Cols: x.Cols, Data: x.Data, Stride: x.Stride}
+	m.Check()
+	return m
+}
+
+// ToBLAS32 returns m as a blas32.General that shares its memory. Its stride is m.Stride, but at
+// least 1 and m.Cols: BLAS checks the stride of one row too. ToBLAS32 panics if m.Check does.
+func ToBLAS32(m dense.Matrix[float32]) blas32.General {
+	m.Check()
+	return blas32.General{Rows: m.Rows, Cols: m.Cols, Data: m.Data, Stride: leading(m.Stride, m.Cols)}
+}
+
+// leading returns the stride, or one that holds the columns where there is one row and the stride
+// is not used: gonum checks it nevertheless.
+func leading(stride, cols int) int { return max(stride, cols, 1) }
