@@ -6,15 +6,23 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/gram"
 	"github.com/seed-feabd252/randfeat/internal/matmul"
 	"github.com/seed-feabd252/randfeat/internal/parallel"
 	"github.com/seed-feabd252/randfeat/internal/pool"
 )
 
-// Against is a kernel with one side of its Gram matrices prepared: points y that
-// many others are compared with, such as landmarks or training points. It never
-// changes and may be shared by goroutines.
-type Against struct {
+func init() {
+	gram.Against = func(k gram.Kernel, y dense.Matrix[float64]) (gram.Fixed, error) {
+		if err := Check(k); err != nil {
+			return nil, err
+		}
+		return newAgainst(k, y), nil
+	}
+}
+
+// against is the gram.Fixed of a kernel.
+type against struct {
 	k      Kernel
 	y      points[float64]
 	packed matmul.Packed[float64]  // Yᵀ
@@ -24,32 +32,20 @@ type Against struct {
 	blocks pool.Of[againstBlock]
 }
 
-// NewAgainst prepares the rows of y (p×d), which are copied, in float64.
-//
-// An error reports a nil k and what its Validate reports.
-func NewAgainst[T dense.Float](k Kernel, y dense.Matrix[T]) (*Against, error) {
-	if err := validate(k); err != nil {
-		return nil, err
-	}
-	y.Check()
-	a := &Against{k: k, y: newPoints(k, dense.Convert(dense.Matrix[float64]{}, y))}
+// newAgainst prepares a copy of the rows of y for a valid k.
+func newAgainst(k Kernel, y dense.Matrix[float64]) *against {
+	a := &against{k: k, y: newPoints(k, y.Clone())}
 	matmul.PackT(&a.packed, a.y.given)
 	if a.y.elu.Data != nil {
 		a.elu = new(matmul.Packed[float64])
 		matmul.PackT(a.elu, a.y.elu)
 	}
-	return a, nil
+	return a
 }
 
-// Points returns y, which must not be written.
-func (a *Against) Points() dense.Matrix[float64] { return a.y.given }
+func (a *against) Points() dense.Matrix[float64] { return a.y.given }
 
-// Gram writes Gram(k, x, y), with the same bits, for the rows of x (n×d) into dst
-// (n×p) and returns it; a zero dst is allocated. dst must not overlap x. It
-// allocates nothing once scratch memory for 64 rows a goroutine is there, unless k
-// is a Pullback, Homogeneous or Convolution, which gain nothing from being
-// prepared, or has one as a part. It panics if a shape does not fit.
-func (a *Against) Gram(dst, x dense.Matrix[float64]) dense.Matrix[float64] {
+func (a *against) Gram(dst, x dense.Matrix[float64]) dense.Matrix[float64] {
 	x.Check()
 	if x.Cols != a.y.given.Cols { // Gram would take no points y for x itself
 		panic(fmt.Sprintf("kernels: x is %d×%d, y is %d×%d: columns differ", x.Rows, x.Cols, a.y.given.Rows, a.y.given.Cols))
@@ -59,7 +55,7 @@ func (a *Against) Gram(dst, x dense.Matrix[float64]) dense.Matrix[float64] {
 	}
 	dst = dense.Ensure(dst, x.Rows, a.y.given.Rows)
 	p := a.passes.Get()
-	*p = againstPass{Against: a, dst: dst, x: x}
+	*p = againstPass{against: a, dst: dst, x: x}
 	parallel.Do((x.Rows+gramRows-1)/gramRows, p)
 	*p = againstPass{}
 	a.passes.Put(p)
@@ -68,7 +64,7 @@ func (a *Against) Gram(dst, x dense.Matrix[float64]) dense.Matrix[float64] {
 
 // againstPass is one Gram.
 type againstPass struct {
-	*Against
+	*against
 	dst, x dense.Matrix[float64]
 }
 

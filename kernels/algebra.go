@@ -21,8 +21,8 @@ func (k Sum) Eval(x, y []float64) float64 {
 	return s
 }
 
-// Validate reports an empty sum, a nil kernel, and what the kernels report.
-func (k Sum) Validate() error { return validateAll("Sum", k) }
+// check reports an empty sum, a nil kernel, and what the kernels report.
+func (k Sum) check() error { return validateAll("Sum", k) }
 
 // String returns the kernels joined by " + ".
 func (k Sum) String() string { return join(k, " + ") }
@@ -43,8 +43,8 @@ func (k Product) Eval(x, y []float64) float64 {
 	return p
 }
 
-// Validate reports an empty product, a nil kernel, and what the kernels report.
-func (k Product) Validate() error { return validateAll("Product", k) }
+// check reports an empty product, a nil kernel, and what the kernels report.
+func (k Product) check() error { return validateAll("Product", k) }
 
 // String returns the kernels joined by " · ".
 func (k Product) String() string { return join(k, " · ") }
@@ -64,13 +64,13 @@ func (k Scaled) Eval(x, y []float64) float64 {
 	return k.By * k.K.Eval(x, y)
 }
 
-// Validate reports a nil K, a By that is not a positive finite number, and what
+// check reports a nil K, a By that is not a positive finite number, and what
 // K reports.
-func (k Scaled) Validate() error {
+func (k Scaled) check() error {
 	if err := k.own(); err != nil {
 		return err
 	}
-	return validate(k.K)
+	return Check(k.K)
 }
 
 // own checks the fields but not the parameters of K.
@@ -104,7 +104,7 @@ func validateAll(name string, ks []Kernel) error {
 		return err
 	}
 	for _, k := range ks {
-		if err := validate(k); err != nil {
+		if err := Check(k); err != nil {
 			return err
 		}
 	}

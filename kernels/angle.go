@@ -23,9 +23,6 @@ func (k Angular) Eval(x, y []float64) float64 {
 	return fromSupplement(angle(x, y))
 }
 
-// Validate returns nil: there is no parameter.
-func (k Angular) Validate() error { return nil }
-
 // String returns the kernel as it is written in Go.
 func (k Angular) String() string { return "Angular{}" }
 
@@ -64,13 +61,13 @@ type ArcCosine struct {
 // Eval returns k(x, y) in O(d), accurate also next to θ = 0 and θ = π. It panics
 // if the lengths differ or Order is out of range.
 func (k ArcCosine) Eval(x, y []float64) float64 {
-	must(k.Validate())
+	must(k.check())
 	psi := angle(x, y)
 	return k.radius(floats.Norm(x, 2)*floats.Norm(y, 2)) * k.profile(psi)
 }
 
-// Validate reports an Order that is none of 0, 1 and 2.
-func (k ArcCosine) Validate() error {
+// check reports an Order that is none of 0, 1 and 2.
+func (k ArcCosine) check() error {
 	if k.Order < 0 || k.Order > 2 {
 		return fmt.Errorf("kernels: ArcCosine.Order = %d, want 0, 1 or 2", k.Order)
 	}

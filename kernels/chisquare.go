@@ -41,9 +41,6 @@ func (k AdditiveChiSquare) Eval(x, y []float64) float64 {
 	return sum
 }
 
-// Validate returns nil: there is no parameter.
-func (k AdditiveChiSquare) Validate() error { return nil }
-
 // String returns the kernel as it is written in Go.
 func (k AdditiveChiSquare) String() string { return "AdditiveChiSquare{}" }
 
@@ -65,7 +62,7 @@ type SkewedChiSquare struct {
 // Eval returns k(x, y) in O(d). It panics if the lengths differ or C is out of
 // range.
 func (k SkewedChiSquare) Eval(x, y []float64) float64 {
-	must(k.Validate())
+	must(k.check())
 	checkLengths(x, y)
 	c, product := orOne(k.C), 1.0
 	for i, v := range x {
@@ -83,8 +80,8 @@ func (k SkewedChiSquare) Eval(x, y []float64) float64 {
 	return product
 }
 
-// Validate reports a C that is negative or not finite.
-func (k SkewedChiSquare) Validate() error { return positive("SkewedChiSquare.C", k.C) }
+// check reports a C that is negative or not finite.
+func (k SkewedChiSquare) check() error { return positive("SkewedChiSquare.C", k.C) }
 
 // String returns the kernel as it is written in Go, defaults filled in.
 func (k SkewedChiSquare) String() string { return fmt.Sprintf("SkewedChiSquare{C: %v}", orOne(k.C)) }

@@ -30,7 +30,7 @@ func (k Convolution) Eval(x, y []float64) float64 {
 	must(k.own())
 	p := k.Patches
 	one := func(image []float64) dense.Matrix[float64] {
-		return CutPatches(dense.Matrix[float64]{}, p, dense.Of(1, len(image), image))
+		return CutPatches(dense.Matrix[float64]{}, p, dense.Of(1, len(image), image), 0)
 	}
 	xs, ys := one(x), one(y)
 	var sum float64
@@ -46,12 +46,12 @@ func (k Convolution) Eval(x, y []float64) float64 {
 	return sum
 }
 
-// Validate reports a nil K, what Patches reports, and what K reports.
-func (k Convolution) Validate() error {
+// check reports a nil K, what Patches reports, and what K reports.
+func (k Convolution) check() error {
 	if err := k.own(); err != nil {
 		return err
 	}
-	return validate(k.K)
+	return Check(k.K)
 }
 
 // own checks the fields but not the parameters of K.
@@ -59,7 +59,7 @@ func (k Convolution) own() error {
 	if k.K == nil {
 		return fmt.Errorf("kernels: Convolution.K is nil")
 	}
-	return k.Patches.Validate()
+	return k.Patches.check()
 }
 
 // String returns the kernel of patches and how these are cut.
@@ -69,22 +69,14 @@ func (k Convolution) String() string {
 		k.K, p.Height, p.Width, p.channels(), p.Size, p.stride(), p.Padding, p.Pool)
 }
 
-// cells returns the places of the patches of every cell, counted row by row.
+// cells returns the numbers of the patches of every cell.
 func (k Convolution) cells() [][]int {
-	_, cols := k.Patches.Grid()
+	rows, cols := k.Patches.Grid()
 	down, across := k.Patches.Cells()
-	cells := make([][]int, 0, down*across)
-	for r := range down {
-		for c := range across {
-			r0, r1, c0, c1 := k.Patches.Cell(r, c)
-			var places []int
-			for i := r0; i < r1; i++ {
-				for j := c0; j < c1; j++ {
-					places = append(places, i*cols+j)
-				}
-			}
-			cells = append(cells, places)
-		}
+	cells, pool := make([][]int, down*across), k.Patches.pool()
+	for place := range rows * cols {
+		cell := place/cols/pool*across + place%cols/pool
+		cells[cell] = append(cells[cell], place)
 	}
 	return cells
 }
@@ -174,7 +166,7 @@ func (k Convolution) cut(dst, x dense.Matrix[float64], places []int) dense.Matri
 	dst = dst.RowRange(0, x.Rows*len(places))
 	for i := range dst.Rows {
 		at := places[i%len(places)]
-		CutPatch(dst.Row(i), k.Patches, x.Row(i/len(places)), at/cols, at%cols)
+		cutPatch(dst.Row(i), k.Patches, x.Row(i/len(places)), at/cols, at%cols)
 	}
 	return dst
 }

@@ -31,7 +31,7 @@
 //
 // Kernels are small values. The zero value of a length-scale, scale, Gamma or
 // Alpha means 1, so Gaussian{} is exp(−‖x−y‖²/2). Length-scales are in units of
-// x. Validate reports parameters out of range as an error; Eval and Gram panic
+// x. Check reports parameters out of range as an error; Eval and Gram panic
 // with the text of that error, since they are called where no error can be
 // handled. Printing a kernel shows its parameters, defaults filled in.
 //
@@ -40,8 +40,7 @@
 // Gram fills the matrix of all pairs of two sets of points, or of one set with
 // itself, in float32 or float64. Kernels that depend on inner products and norms
 // only are computed by one matrix product, which costs O(npd) at the speed of a
-// matrix product, followed by O(1) work an element. Its doc states the error. Against
-// prepares one set of points for many others.
+// matrix product, followed by O(1) work an element. Its doc states the error.
 //
 // Expanding ‖x−y‖² = ‖x‖² + ‖y‖² − 2xᵀy cancels where points are close together
 // compared with their distance from the origin, and the arccosine of a cosine

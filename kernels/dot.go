@@ -19,9 +19,6 @@ func (k DotProduct) Eval(x, y []float64) float64 {
 	return floats.Dot(x, y)
 }
 
-// Validate returns nil: there is no parameter.
-func (k DotProduct) Validate() error { return nil }
-
 // String returns the kernel as it is written in Go.
 func (k DotProduct) String() string { return "DotProduct{}" }
 
@@ -43,7 +40,7 @@ type Softmax struct {
 // Eval returns exp(s·xᵀy) in O(d). It panics if the lengths differ or Scale is
 // out of range.
 func (k Softmax) Eval(x, y []float64) float64 {
-	must(k.Validate())
+	must(k.check())
 	checkLengths(x, y)
 	// exp(−Inf) = 0 would hide an infinite coordinate.
 	dot := floats.Dot(x, y)
@@ -53,8 +50,8 @@ func (k Softmax) Eval(x, y []float64) float64 {
 	return math.Exp(orOne(k.Scale) * dot)
 }
 
-// Validate reports a Scale that is negative or not finite.
-func (k Softmax) Validate() error { return positive("Softmax.Scale", k.Scale) }
+// check reports a Scale that is negative or not finite.
+func (k Softmax) check() error { return positive("Softmax.Scale", k.Scale) }
 
 // String returns the kernel as it is written in Go, defaults filled in.
 func (k Softmax) String() string { return fmt.Sprintf("Softmax{Scale: %v}", orOne(k.Scale)) }
@@ -71,7 +68,7 @@ func (k Softmax) fromProducts(g []float64, _ float64, _ []float64) {
 // Offset and p is Degree [Schölkopf & Smola 2002, §2.2]. With c > 0 it weighs
 // all monomials up to degree p, with c = 0 only those of degree p.
 //
-// Positive semi-definite on R^d for p ≥ 1, γ > 0 and c ≥ 0, which Validate
+// Positive semi-definite on R^d for p ≥ 1, γ > 0 and c ≥ 0, which Check
 // demands; range (−∞, ∞), or [0, ∞) for even p.
 type Polynomial struct {
 	// Degree is p, at least 1.
@@ -85,14 +82,14 @@ type Polynomial struct {
 // Eval returns (γ·xᵀy + c)^p in O(d). It panics if the lengths differ or a
 // parameter is out of range.
 func (k Polynomial) Eval(x, y []float64) float64 {
-	must(k.Validate())
+	must(k.check())
 	checkLengths(x, y)
 	return math.Pow(orOne(k.Gamma)*floats.Dot(x, y)+k.Offset, float64(k.Degree))
 }
 
-// Validate reports a Degree below 1, a Gamma that is negative or not finite,
+// check reports a Degree below 1, a Gamma that is negative or not finite,
 // and an Offset that is negative or not finite.
-func (k Polynomial) Validate() error {
+func (k Polynomial) check() error {
 	if k.Degree < 1 {
 		return fmt.Errorf("kernels: Polynomial.Degree = %d, want at least 1", k.Degree)
 	}

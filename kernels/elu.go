@@ -21,9 +21,6 @@ func (k ELU) Eval(x, y []float64) float64 {
 	return s
 }
 
-// Validate returns nil: there is no parameter.
-func (k ELU) Validate() error { return nil }
-
 // String returns the kernel as it is written in Go.
 func (k ELU) String() string { return "ELU{}" }
 

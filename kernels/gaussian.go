@@ -21,12 +21,12 @@ type Gaussian struct {
 // Eval returns exp(−‖x−y‖²/(2ℓ²)) in O(d). It panics if the lengths differ or
 // LengthScale is out of range.
 func (k Gaussian) Eval(x, y []float64) float64 {
-	must(k.Validate())
+	must(k.check())
 	return math.Exp(-squaredDistance(x, y, orOne(k.LengthScale)) / 2)
 }
 
-// Validate reports a LengthScale that is negative or not finite.
-func (k Gaussian) Validate() error { return positive("Gaussian.LengthScale", k.LengthScale) }
+// check reports a LengthScale that is negative or not finite.
+func (k Gaussian) check() error { return positive("Gaussian.LengthScale", k.LengthScale) }
 
 // String returns the kernel as it is written in Go, defaults filled in.
 func (k Gaussian) String() string {

@@ -56,7 +56,7 @@ type Generalised struct {
 // Eval returns k(x, y) in O(d). It panics if the lengths differ or a parameter is
 // out of range.
 func (k Generalised) Eval(x, y []float64) float64 {
-	must(k.Validate())
+	must(k.check())
 	checkLengths(x, y)
 	return k.pure(x, y) + k.raised(floats.Dot(x, x), floats.Dot(y, y))
 }
@@ -96,9 +96,9 @@ func (k Generalised) mean(xx float64) float64 {
 	return math.Exp(xx / 2)
 }
 
-// Validate reports an F that is none of the three and an Epsilon that is negative
+// check reports an F that is none of the three and an Epsilon that is negative
 // or not finite.
-func (k Generalised) Validate() error {
+func (k Generalised) check() error {
 	if k.F < ReLU || k.F > Exponential {
 		return fmt.Errorf("kernels: Generalised.F = %v, want ReLU, Square or Exponential", k.F)
 	}

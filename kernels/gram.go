@@ -40,11 +40,11 @@ const gramRows = 64
 // s·d·u·‖x‖‖y‖, and that of Generalised with Exponential is too, with s = 1.
 //
 // A coordinate that is NaN or infinite gives NaN or ±Inf, never a number. Gram
-// panics if k is nil or its Validate reports an error, and if a shape does not
+// panics if Check reports an error of k, and if a shape does not
 // fit. Work is shared by rows among goroutines; the result does not depend on
 // how many there are.
 func Gram[T dense.Float](dst dense.Matrix[T], k Kernel, x, y dense.Matrix[T]) dense.Matrix[T] {
-	must(validate(k))
+	must(Check(k))
 	x.Check()
 	one := y.Rows == 0 && y.Cols == 0 && y.Data == nil
 	if one {

@@ -50,12 +50,12 @@ func normalize(dst, x []float64) float64 {
 	return r
 }
 
-// Validate reports a nil K and what K reports.
-func (k Homogeneous) Validate() error {
+// check reports a nil K and what K reports.
+func (k Homogeneous) check() error {
 	if err := k.own(); err != nil {
 		return err
 	}
-	return validate(k.K)
+	return Check(k.K)
 }
 
 func (k Homogeneous) own() error {

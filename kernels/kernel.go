@@ -11,21 +11,16 @@ type Kernel interface {
 	Eval(x, y []float64) float64
 }
 
-// Validator is implemented by every kernel of this package: Validate returns
-// an error that names the parameter and its value when one is out of range.
-// Eval and Gram panic with the text of that error. A kernel of your own may
-// implement it too.
-type Validator interface {
-	Validate() error
-}
-
-// validate reports what is wrong with k, nil included.
-func validate(k Kernel) error {
+// Check returns an error that names the parameter and its value if a parameter of k, or of a
+// kernel that k is made of, is out of range, or if k or such a kernel is nil. Eval and Gram panic
+// with the text of that error. A kernel of your own has no parameters that Check knows: the error
+// is nil.
+func Check(k Kernel) error {
 	if k == nil {
 		return fmt.Errorf("kernels: k is nil")
 	}
-	if v, ok := k.(Validator); ok {
-		return v.Validate()
+	if c, ok := k.(interface{ check() error }); ok {
+		return c.check()
 	}
 	return nil
 }

@@ -206,7 +206,7 @@ func TestNaNAndInfAreNeverHidden(t *testing.T) {
 	}
 }
 
-func TestValidate(t *testing.T) {
+func TestCheck(t *testing.T) {
 	bad := []float64{-1, math.NaN(), math.Inf(1), math.Inf(-1)}
 	for _, v := range bad {
 		for name, k := range map[string]Kernel{
@@ -220,22 +220,22 @@ func TestValidate(t *testing.T) {
 			"SkewedChiSquare.C":             SkewedChiSquare{C: v},
 		} {
 			want := fmt.Sprintf("kernels: %s = %v, want a positive finite number, or 0 for 1", name, v)
-			require.EqualError(t, k.(Validator).Validate(), want)
+			require.EqualError(t, Check(k), want)
 			assert.PanicsWithValue(t, want, func() { k.Eval([]float64{1}, []float64{1}) })
 			nested := Scaled{K: Sum{DotProduct{}, Product{k}}, By: 1}
-			assert.EqualError(t, nested.Validate(), want)
+			assert.EqualError(t, Check(nested), want)
 			assert.PanicsWithValue(t, want, func() { nested.Eval([]float64{1}, []float64{1}) })
 		}
-		assert.EqualError(t, Polynomial{Degree: 1, Offset: v}.Validate(),
+		assert.EqualError(t, Check(Polynomial{Degree: 1, Offset: v}),
 			fmt.Sprintf("kernels: Polynomial.Offset = %v, want a finite number, at least 0", v))
-		assert.EqualError(t, Maclaurin{Coefficients: []float64{1, v}}.Validate(),
+		assert.EqualError(t, Check(Maclaurin{Coefficients: []float64{1, v}}),
 			fmt.Sprintf("kernels: Maclaurin.Coefficients[1] = %v, want a finite number, at least 0", v))
-		assert.EqualError(t, Generalised{Epsilon: v}.Validate(),
+		assert.EqualError(t, Check(Generalised{Epsilon: v}),
 			fmt.Sprintf("kernels: Generalised.Epsilon = %v, want a finite number, at least 0", v))
-		assert.EqualError(t, Scaled{K: DotProduct{}, By: v}.Validate(),
+		assert.EqualError(t, Check(Scaled{K: DotProduct{}, By: v}),
 			fmt.Sprintf("kernels: Scaled.By = %v, want a positive finite number", v))
 	}
-	for want, k := range map[string]Validator{
+	for want, k := range map[string]Kernel{
 		"kernels: Polynomial.Degree = 0, want at least 1":                             Polynomial{},
 		"kernels: ArcCosine.Order = 3, want 0, 1 or 2":                                ArcCosine{Order: 3},
 		"kernels: ArcCosine.Order = -1, want 0, 1 or 2":                               ArcCosine{Order: -1},
@@ -249,11 +249,12 @@ func TestValidate(t *testing.T) {
 		"kernels: Scaled.K is nil":                                                    Scaled{By: 1},
 		"kernels: Scaled.By = 0, want a positive finite number":                       Scaled{K: DotProduct{}},
 	} {
-		assert.EqualError(t, k.Validate(), want)
-		assert.PanicsWithValue(t, want, func() { k.(Kernel).Eval([]float64{1}, []float64{1}) })
+		assert.EqualError(t, Check(k), want)
+		assert.PanicsWithValue(t, want, func() { k.Eval([]float64{1}, []float64{1}) })
 	}
+	assert.EqualError(t, Check(nil), "kernels: k is nil")
 	for _, k := range all {
-		assert.NoError(t, validate(k), "%v", k)
+		assert.NoError(t, Check(k), "%v", k)
 	}
 }
 

@@ -19,7 +19,7 @@ type Laplacian struct {
 // Eval returns exp(−‖x−y‖₁/ℓ) in O(d). It panics if the lengths differ or
 // LengthScale is out of range.
 func (k Laplacian) Eval(x, y []float64) float64 {
-	must(k.Validate())
+	must(k.check())
 	checkLengths(x, y)
 	l := orOne(k.LengthScale)
 	var r float64
@@ -33,8 +33,8 @@ func (k Laplacian) Eval(x, y []float64) float64 {
 	return math.Exp(-r)
 }
 
-// Validate reports a LengthScale that is negative or not finite.
-func (k Laplacian) Validate() error { return positive("Laplacian.LengthScale", k.LengthScale) }
+// check reports a LengthScale that is negative or not finite.
+func (k Laplacian) check() error { return positive("Laplacian.LengthScale", k.LengthScale) }
 
 // String returns the kernel as it is written in Go, defaults filled in.
 func (k Laplacian) String() string {

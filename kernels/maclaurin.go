@@ -13,7 +13,7 @@ import (
 // series is cut off is of this form, with an error of the terms left out.
 //
 // Positive semi-definite on R^d for coefficients that are at least 0, which
-// Validate demands, and for no others in every dimension [Schoenberg 1942].
+// Check demands, and for no others in every dimension [Schoenberg 1942].
 type Maclaurin struct {
 	// Coefficients are a₀, a₁, …: at least 0, and one of them above.
 	Coefficients []float64
@@ -22,14 +22,14 @@ type Maclaurin struct {
 // Eval returns Σ a_n·(xᵀy)ⁿ in O(d + n). It panics if the lengths differ or
 // Coefficients are out of range.
 func (k Maclaurin) Eval(x, y []float64) float64 {
-	must(k.Validate())
+	must(k.check())
 	checkLengths(x, y)
 	return k.at(floats.Dot(x, y))
 }
 
-// Validate reports a coefficient that is negative or not finite, and that none is
+// check reports a coefficient that is negative or not finite, and that none is
 // positive.
-func (k Maclaurin) Validate() error {
+func (k Maclaurin) check() error {
 	for n, a := range k.Coefficients {
 		if !(a >= 0) || math.IsInf(a, 1) {
 			return fmt.Errorf("kernels: Maclaurin.Coefficients[%d] = %v, want a finite number, at least 0", n, a)

@@ -24,13 +24,13 @@ type Matern struct {
 // Eval returns k(x, y) in O(d). It panics if the lengths differ or a parameter
 // is out of range.
 func (k Matern) Eval(x, y []float64) float64 {
-	must(k.Validate())
+	must(k.check())
 	return k.profile(squaredDistance(x, y, orOne(k.LengthScale)))
 }
 
-// Validate reports a Nu that is none of 0, 0.5, 1.5 and 2.5 and a LengthScale
+// check reports a Nu that is none of 0, 0.5, 1.5 and 2.5 and a LengthScale
 // that is negative or not finite.
-func (k Matern) Validate() error {
+func (k Matern) check() error {
 	switch k.Nu {
 	case 0, 0.5, 1.5, 2.5:
 		return positive("Matern.LengthScale", k.LengthScale)

@@ -2,6 +2,7 @@ package kernels
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/limit"
@@ -32,11 +33,11 @@ type Patches struct {
 	Pool int
 }
 
-// Validate reports a dimension out of range, an image, a patch or a number of patches
+// check reports a dimension out of range, an image, a patch or a number of patches
 // that takes more memory than the machine has, and a grid of patches that does not reach
 // the last row or column of pixels: what such an image holds there, NaN included, would
 // not count.
-func (p Patches) Validate() error {
+func (p Patches) check() error {
 	at := func(name string, v, least int) error {
 		if v < least {
 			return fmt.Errorf("kernels: Patches.%s = %d, want at least %d", name, v, least)
@@ -94,27 +95,11 @@ func (p Patches) Dims() (image, patch int) {
 // Grid returns the numbers of rows and columns of patches.
 func (p Patches) Grid() (rows, cols int) { return p.along(p.Height), p.along(p.Width) }
 
-// Cells returns the numbers of rows and columns of cells; p must be valid.
+// Cells returns the numbers of rows and columns of cells. The patch in row r and column c of the
+// grid is in the cell in row r/Pool and column c/Pool.
 func (p Patches) Cells() (rows, cols int) {
 	rows, cols = p.Grid()
-	if p.Pool == 0 {
-		return 1, 1
-	}
-	return (rows-1)/p.Pool + 1, (cols-1)/p.Pool + 1
-}
-
-// Cell returns the patches of the cell in row r and column c of the cells: those in
-// rows r0 ≤ i < r1 and columns c0 ≤ j < c1; p must be valid. It panics if there is no
-// such cell.
-func (p Patches) Cell(r, c int) (r0, r1, c0, c1 int) {
-	if down, across := p.Cells(); r < 0 || r >= down || c < 0 || c >= across {
-		panic(fmt.Sprintf("kernels: cell (%d, %d) outside %d×%d cells", r, c, down, across))
-	}
-	rows, cols := p.Grid()
-	if p.Pool == 0 {
-		return 0, rows, 0, cols
-	}
-	return r * p.Pool, min((r+1)*p.Pool, rows), c * p.Pool, min((c+1)*p.Pool, cols)
+	return (rows-1)/p.pool() + 1, (cols-1)/p.pool() + 1
 }
 
 // along returns the number of patches along a side of the image.
@@ -130,16 +115,45 @@ func (p Patches) stride() int { return max(p.Stride, 1) }
 
 func (p Patches) channels() int { return max(p.Channels, 1) }
 
-// CutPatch writes the patch in row r and column c of the grid of p into dst, of
-// the length of a patch, for an image of the length of one; p must be valid. It panics
-// if a length does not fit or if there is no such patch. dst must not overlap image.
-func CutPatch[T dense.Float](dst []T, p Patches, image []T, r, c int) {
-	if pixels, patch := p.Dims(); len(dst) != patch || len(image) != pixels {
-		panic(fmt.Sprintf("kernels: a patch of length %d and an image of length %d, want %d and %d", len(dst), len(image), patch, pixels))
+func (p Patches) pool() int {
+	if p.Pool < 1 {
+		return math.MaxInt
 	}
-	if rows, cols := p.Grid(); r < 0 || r >= rows || c < 0 || c >= cols {
-		panic(fmt.Sprintf("kernels: patch (%d, %d) outside a grid of %d×%d", r, c, rows, cols))
+	return p.Pool
+}
+
+// CutPatches writes patches of the images x (n×image), one a row, into the rows of dst and returns
+// dst. Patches are numbered through all images: first the patches of the first image, row after
+// row of its grid. dst gets the patches from number first on, as many as dst has rows; a zero dst
+// is allocated for all of them, (n·patches − first)×patch. Principal components and landmarks of
+// patches are fitted to dst. dst must not overlap x. CutPatches panics if p is out of range, if a
+// shape does not fit, and if there are no such patches.
+func CutPatches[T dense.Float](dst dense.Matrix[T], p Patches, x dense.Matrix[T], first int) dense.Matrix[T] {
+	must(p.check())
+	x.Check()
+	pixels, patch := p.Dims()
+	if x.Cols != pixels {
+		panic(fmt.Sprintf("kernels: x is %d×%d, want %d×%d", x.Rows, x.Cols, x.Rows, pixels))
 	}
+	rows, cols := p.Grid()
+	all := x.Rows * rows * cols
+	if first < 0 || first > all || dst.Rows > all-first {
+		panic(fmt.Sprintf("kernels: %d patches from number %d on, of %d×%d×%d patches", dst.Rows, first, x.Rows, rows, cols))
+	}
+	n := dst.Rows
+	if n == 0 && dst.Cols == 0 && dst.Data == nil {
+		n = all - first
+	}
+	dst = dense.Ensure(dst, n, patch)
+	for i := range dst.Rows {
+		image, place := (first+i)/(rows*cols), (first+i)%(rows*cols)
+		cutPatch(dst.Row(i), p, x.Row(image), place/cols, place%cols)
+	}
+	return dst
+}
+
+// cutPatch writes the patch in row r and column c of the grid of p into dst.
+func cutPatch[T dense.Float](dst []T, p Patches, image []T, r, c int) {
 	channels := p.channels()
 	top, left := r*p.stride()-p.Padding, c*p.stride()-p.Padding
 	from, to := max(left, 0), min(left+p.Size, p.Width)
@@ -157,25 +171,4 @@ func CutPatch[T dense.Float](dst []T, p Patches, image []T, r, c int) {
 		copy(part[before:before+n], image[(y*p.Width+from)*channels:])
 		clear(part[before+n:])
 	}
-}
-
-// CutPatches writes the patches of every image, a row of x (n×image), into dst
-// ((n·patches)×patch) and returns it; a zero dst is allocated: those of the first
-// image first, row after row of its grid. What is fitted to patches, principal
-// components or landmarks, is fitted to rows of this. dst must not overlap x. It
-// panics if p is not valid or a shape does not fit.
-func CutPatches[T dense.Float](dst dense.Matrix[T], p Patches, x dense.Matrix[T]) dense.Matrix[T] {
-	must(p.Validate())
-	x.Check()
-	pixels, patch := p.Dims()
-	if x.Cols != pixels {
-		panic(fmt.Sprintf("kernels: x is %d×%d, want %d×%d", x.Rows, x.Cols, x.Rows, pixels))
-	}
-	rows, cols := p.Grid()
-	dst = dense.Ensure(dst, x.Rows*rows*cols, patch)
-	for at := range dst.Rows {
-		image, place := at/(rows*cols), at%(rows*cols)
-		CutPatch(dst.Row(at), p, x.Row(image), place/cols, place%cols)
-	}
-	return dst
 }

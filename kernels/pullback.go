@@ -57,10 +57,10 @@ func (k Pullback) at(dst, x, moved []float64) {
 	}
 }
 
-// Validate reports a nil K, an A without elements, a Center or Offset of another
+// check reports a nil K, an A without elements, a Center or Offset of another
 // length than A has columns or rows, an element that is not finite, and what K
 // reports.
-func (k Pullback) Validate() error {
+func (k Pullback) check() error {
 	if err := k.own(); err != nil {
 		return err
 	}
@@ -75,7 +75,7 @@ func (k Pullback) Validate() error {
 	if err := allFinite("Pullback.Offset", k.Offset); err != nil {
 		return err
 	}
-	return validate(k.K)
+	return Check(k.K)
 }
 
 // own checks the shapes but not the elements.

@@ -21,12 +21,12 @@ type RationalQuadratic struct {
 // Eval returns k(x, y) in O(d). It panics if the lengths differ or a parameter
 // is out of range.
 func (k RationalQuadratic) Eval(x, y []float64) float64 {
-	must(k.Validate())
+	must(k.check())
 	return k.profile(squaredDistance(x, y, orOne(k.LengthScale)))
 }
 
-// Validate reports an Alpha or a LengthScale that is negative or not finite.
-func (k RationalQuadratic) Validate() error {
+// check reports an Alpha or a LengthScale that is negative or not finite.
+func (k RationalQuadratic) check() error {
 	if err := positive("RationalQuadratic.Alpha", k.Alpha); err != nil {
 		return err
 	}

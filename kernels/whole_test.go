@@ -152,7 +152,7 @@ func TestErrorsOfOtherPoints(t *testing.T) {
 		change(&k.Patches)
 		return k
 	}
-	for want, k := range map[string]Validator{
+	for want, k := range map[string]Kernel{
 		"kernels: Pullback.K is nil":                                                     of(func(k *Pullback) { k.K = nil }),
 		"kernels: Pullback.A is 0×0, want at least 1×1":                                  of(func(k *Pullback) { k.A = dense.Matrix[float64]{} }),
 		"kernels: Pullback.Center has length 2, A is 3×4":                                of(func(k *Pullback) { k.Center = k.Center[:2] }),
@@ -177,7 +177,7 @@ func TestErrorsOfOtherPoints(t *testing.T) {
 		"kernels: Patches.Size = 7 is more than Height + 2·Padding = 6":                  cut(func(p *Patches) { p.Size = 7 }),
 		"kernels: patches of size 2, stride 2 and padding 0 end at pixel 4 of Width = 5": cut(func(p *Patches) { p.Stride, p.Padding = 2, 0 }),
 	} {
-		assert.EqualError(t, k.Validate(), want)
+		assert.EqualError(t, Check(k), want)
 	}
 	assert.PanicsWithValue(t, "kernels: x has length 3, Pullback.A is 3×4", func() { affine(Gaussian{}).Eval([]float64{1, 2, 3}, []float64{1, 2, 3}) })
 	assert.PanicsWithValue(t, "kernels: Pullback.K is nil", func() { affine(nil).Eval(nil, nil) })
@@ -196,10 +196,10 @@ func TestStringsOfOtherPoints(t *testing.T) {
 
 func testPatches[T dense.Float](t *testing.T) {
 	for _, p := range []Patches{small(), {Height: 3, Width: 3, Size: 3}, {Height: 6, Width: 4, Channels: 3, Size: 4, Stride: 2, Padding: 2, Pool: 3}, {Height: 1, Width: 7, Size: 3, Padding: 1, Stride: 2}} {
-		require.NoError(t, p.Validate())
+		require.NoError(t, p.check())
 		image, patch := p.Dims()
 		x := cloud[T](5, 2, image, 1, 1)
-		got := CutPatches(dense.Matrix[T]{}, p, x)
+		got := CutPatches(dense.Matrix[T]{}, p, x, 0)
 		rows, cols := p.Grid()
 		require.Equal(t, [2]int{2 * rows * cols, patch}, [2]int{got.Rows, got.Cols})
 		pixel := func(of, i, j, ch int) T {
@@ -215,42 +215,41 @@ func testPatches[T dense.Float](t *testing.T) {
 				assert.Equal(t, pixel(of, r*p.stride()-p.Padding+i, c*p.stride()-p.Padding+j, ch), v, "%+v patch (%d, %d) pixel (%d, %d, %d)", p, r, c, i, j, ch)
 			}
 		}
+		for first := range got.Rows + 1 {
+			assert.Equal(t, got.RowRange(first, got.Rows).Clone(), CutPatches(dense.Matrix[T]{}, p, x, first))
+		}
+		one := dense.New[T](1, patch)
+		assert.Equal(t, got.RowRange(1, 2).Clone(), CutPatches(one, p, x, 1))
+
 		down, across := p.Cells()
-		seen := map[[2]int]int{}
-		for r := range down {
-			for c := range across {
-				r0, r1, c0, c1 := p.Cell(r, c)
-				for i := r0; i < r1; i++ {
-					for j := c0; j < c1; j++ {
-						seen[[2]int{i, j}]++
-					}
-				}
+		seen := map[int]int{}
+		for cell, places := range (Convolution{Patches: p}).cells() {
+			require.Less(t, cell, down*across)
+			for _, place := range places {
+				seen[place]++
+				assert.Equal(t, place/cols/p.pool(), cell/across, "row of the cell of patch %d", place)
+				assert.Equal(t, place%cols/p.pool(), cell%across, "column of the cell of patch %d", place)
 			}
 		}
 		assert.Len(t, seen, rows*cols, "every patch is in a cell")
-		for at, n := range seen {
-			assert.Equal(t, 1, n, "%v is in one cell", at)
+		for place, n := range seen {
+			assert.Equal(t, 1, n, "patch %d is in one cell", place)
 		}
 	}
-	assert.Panics(t, func() { CutPatch(make([]T, 7), small(), make([]T, 40), 0, 0) })
-
 	p := small()
 	rows, cols := p.Grid()
-	down, across := p.Cells()
 	_, patch := p.Dims()
-	for _, at := range [][2]int{{-1, 0}, {0, -1}, {rows, 0}, {0, cols}, {math.MaxInt, 0}, {0, math.MinInt}} {
-		dst := []T{7}
-		dst = slices.Repeat(dst, patch)
-		assert.PanicsWithValue(t, fmt.Sprintf("kernels: patch (%d, %d) outside a grid of %d×%d", at[0], at[1], rows, cols),
-			func() { CutPatch(dst, p, make([]T, 40), at[0], at[1]) })
-		assert.Equal(t, slices.Repeat([]T{7}, patch), dst, "nothing is written")
-	}
-	for _, at := range [][2]int{{-1, 0}, {0, -1}, {down, 0}, {0, across}} {
-		assert.PanicsWithValue(t, fmt.Sprintf("kernels: cell (%d, %d) outside %d×%d cells", at[0], at[1], down, across),
-			func() { p.Cell(at[0], at[1]) })
+	assert.Panics(t, func() { CutPatches(dense.New[T](1, 7), p, dense.New[T](1, 40), 0) }, "patches of another length")
+	assert.PanicsWithValue(t, "kernels: x is 2×39, want 2×40", func() { CutPatches(dense.Matrix[T]{}, p, dense.New[T](2, 39), 0) })
+	for _, c := range [][2]int{{-1, 1}, {2*rows*cols + 1, 0}, {2 * rows * cols, 1}, {2*rows*cols - 1, 2}, {math.MaxInt, 0}, {math.MinInt, 1}} {
+		first, n := c[0], c[1]
+		dst := dense.Of(n, patch, slices.Repeat([]T{7}, n*patch))
+		want := fmt.Sprintf("kernels: %d patches from number %d on, of 2×%d×%d patches", n, first, rows, cols)
+		assert.PanicsWithValue(t, want, func() { CutPatches(dst, p, dense.New[T](2, 40), first) })
+		assert.Equal(t, slices.Repeat([]T{7}, n*patch), dst.Data[:n*patch], "nothing is written")
 	}
 	p.Pool = math.MaxInt
-	down, across = p.Cells()
+	down, across := p.Cells()
 	assert.Equal(t, [2]int{1, 1}, [2]int{down, across}, "one cell of all patches")
 }
 
@@ -263,16 +262,16 @@ func TestPatchesSizes(t *testing.T) {
 		fmt.Sprintf("kernels: Patches.Size = %d, Channels = 1: ", most):                     {Height: 1, Width: 1, Size: most, Padding: most - 1},
 		"kernels: Patches.Size = 4194304, Channels = 1024: ":                                {Height: 1, Width: 1, Channels: 1024, Size: 1 << 22, Padding: 1<<22 - 1},
 	} {
-		err := p.Validate()
+		err := p.check()
 		require.ErrorContains(t, err, want)
 		assert.ErrorContains(t, err, " of memory, want at most ")
-		assert.PanicsWithValue(t, err.Error(), func() { CutPatches(dense.Matrix[float32]{}, p, dense.New[float32](0, 1)) })
+		assert.PanicsWithValue(t, err.Error(), func() { CutPatches(dense.Matrix[float32]{}, p, dense.New[float32](0, 1), 0) })
 	}
-	assert.NoError(t, Patches{Height: 1 << 10, Width: 1 << 10, Channels: 3, Size: 7, Padding: 3}.Validate())
+	assert.NoError(t, Patches{Height: 1 << 10, Width: 1 << 10, Channels: 3, Size: 7, Padding: 3}.check())
 	if math.MaxInt > math.MaxInt32 {
 		// An image of 2 GiB and a patch of 1 GiB, at 2⁴³ places.
 		p := Patches{Height: 1 << 29, Width: 1, Size: 1 << 14, Padding: 1<<14 - 1}
-		assert.ErrorContains(t, p.Validate(), "kernels: 536887295×16384 patches: 64 TiB of memory, want at most ")
+		assert.ErrorContains(t, p.check(), "kernels: 536887295×16384 patches: 64 TiB of memory, want at most ")
 	}
 }
 

@@ -51,7 +51,7 @@ func NewAffine[T dense.Float](a dense.Matrix[T], b []T) (*Affine[T], error) {
 // newAffine keeps its arguments.
 func newAffine[T dense.Float](name string, a dense.Matrix[float64], center, offset []float64) (*Affine[T], error) {
 	k := kernels.Pullback{K: kernels.DotProduct{}, A: a, Center: center, Offset: offset}
-	if err := k.Validate(); err != nil {
+	if err := kernels.Check(k); err != nil {
 		return nil, fmt.Errorf("rff: not an affine map: %w", err)
 	}
 	f := &Affine[T]{name: name, in: a.Cols, out: a.Rows, kernel: k}

@@ -45,7 +45,7 @@ func Convolution[T dense.Float](m Map[T], p kernels.Patches) (*Pooled[T], error)
 	if m == nil {
 		return nil, fmt.Errorf("rff: m is nil, want a map")
 	}
-	if err := p.Validate(); err != nil {
+	if err := kernels.Check(kernels.Convolution{K: kernels.DotProduct{}, Patches: p}); err != nil {
 		return nil, fmt.Errorf("rff: p is out of range: %w", err)
 	}
 	image, patch := p.Dims()
@@ -62,17 +62,18 @@ func Convolution[T dense.Float](m Map[T], p kernels.Patches) (*Pooled[T], error)
 		patches: p, features: m, in: image, out: down * across * each, patch: patch, each: each,
 		cells: make([]int, rows*cols), shares: make([]T, down*across), images: max(1, patchRows/(rows*cols)),
 	}
-	for r := range down {
-		for c := range across {
-			r0, r1, c0, c1 := p.Cell(r, c)
-			cell := r*across + c
-			f.shares[cell] = T(1 / float64((r1-r0)*(c1-c0)))
-			for i := r0; i < r1; i++ {
-				for j := c0; j < c1; j++ {
-					f.cells[i*cols+j] = cell
-				}
-			}
-		}
+	pool := p.Pool
+	if pool == 0 {
+		pool = max(rows, cols)
+	}
+	counts := make([]int, len(f.shares))
+	for place := range f.cells {
+		cell := place/cols/pool*across + place%cols/pool
+		f.cells[place] = cell
+		counts[cell]++
+	}
+	for cell, n := range counts {
+		f.shares[cell] = T(1 / float64(n))
 	}
 	if f.keys = f; !isSymmetric(m) {
 		f.keys = &Pooled[T]{
@@ -156,12 +157,8 @@ func (p *pooledPass[T]) Piece(piece int) {
 
 // block adds the features of the patches from number at on to their cells.
 func (p *pooledPass[T]) block(at int, patches, features dense.Matrix[T]) {
-	_, cols := p.Pooled.patches.Grid()
 	places := len(p.cells)
-	for k := range patches.Rows {
-		place := (at + k) % places
-		kernels.CutPatch(patches.Row(k), p.patches, p.x.Row((at+k)/places), place/cols, place%cols)
-	}
+	kernels.CutPatches(patches, p.patches, p.x, at)
 	p.features.Transform(features, patches)
 	for k := range features.Rows {
 		cell := p.cells[(at+k)%places] * p.each

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/gram"
 	"github.com/seed-feabd252/randfeat/internal/limit"
 	"github.com/seed-feabd252/randfeat/internal/matmul"
 	"github.com/seed-feabd252/randfeat/internal/pool"
@@ -20,7 +21,7 @@ import (
 type Embedding[T dense.Float] struct {
 	name         string
 	kernel       kernels.Kernel
-	points       *kernels.Against
+	points       gram.Fixed
 	coefficients matmul.Packed[float64]
 	features     dense.Matrix[float64] // φ of the points
 	tolerance    float64
@@ -94,7 +95,7 @@ func Spectral[T dense.Float](k kernels.Kernel, x dense.Matrix[T], rank int) (*Em
 
 // newEmbedding prepares both factors of a map: the points and the coefficients.
 func newEmbedding[T dense.Float](name string, k kernels.Kernel, points dense.Matrix[float64], s spectrum, rank int, coefficients, features dense.Matrix[float64]) (*Embedding[T], error) {
-	prepared, err := kernels.NewAgainst(k, points)
+	prepared, err := gram.Against(k, points)
 	if err != nil {
 		return nil, fmt.Errorf("rff: k is out of range: %w", err)
 	}
@@ -117,7 +118,7 @@ func (e *Embedding[T]) Dims() (in, out int) { return e.in, e.out }
 // rounding errors of k by up to 1/√Tolerance. The cost is a row of the Gram
 // matrix with the p points and 2·p·out operations for each row of x. Scratch memory, a few
 // times p + out numbers for each of 64 rows a goroutine, is kept for later calls, which
-// allocate nothing where kernels.Against does not.
+// allocate nothing unless k is or contains a Pullback, Homogeneous or Convolution.
 func (e *Embedding[T]) Transform(dst, x dense.Matrix[T]) dense.Matrix[T] {
 	checkPoints(x, e.in)
 	dst = dense.Ensure(dst, x.Rows, e.out)

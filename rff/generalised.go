@@ -46,7 +46,7 @@ func Generalised[T dense.Float](w orf.Projection[T], k kernels.Generalised) (*Po
 	if err != nil {
 		return nil, err
 	}
-	if err := validKernel(k); err != nil {
+	if err := usable(k); err != nil {
 		return nil, err
 	}
 	if k.Epsilon > 0 {

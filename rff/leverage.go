@@ -105,10 +105,8 @@ func usable(k kernels.Kernel) error {
 	if k == nil {
 		return fmt.Errorf("rff: k is nil, want a kernel")
 	}
-	if v, ok := k.(kernels.Validator); ok {
-		if err := v.Validate(); err != nil {
-			return fmt.Errorf("rff: k is out of range: %w", err)
-		}
+	if err := kernels.Check(k); err != nil {
+		return fmt.Errorf("rff: k is out of range: %w", err)
 	}
 	return nil
 }

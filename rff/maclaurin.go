@@ -119,7 +119,7 @@ func GeometricDegrees(k kernels.Maclaurin) []float64 {
 // number, and one that takes a degree of a positive coefficient out of the range of
 // float64.
 func RadiusDegrees(k kernels.Maclaurin, radius float64) ([]float64, error) {
-	if err := cmp.Or(validKernel(k), positive("radius", radius)); err != nil {
+	if err := cmp.Or(usable(k), positive("radius", radius)); err != nil {
 		return nil, err
 	}
 	p := make([]float64, len(k.Coefficients))

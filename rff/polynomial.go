@@ -81,7 +81,7 @@ func PolynomialSketch[T dense.Float](m, d int, k kernels.Polynomial, law Weights
 // range of T, another number of projections than Degree, a nil one, one that is
 // too small, and two of different shapes.
 func PolynomialOf[T dense.Float](k kernels.Polynomial, w ...orf.Projection[T]) (*Products[T], error) {
-	if err := validKernel(k); err != nil {
+	if err := usable(k); err != nil {
 		return nil, err
 	}
 	if len(w) != k.Degree {
@@ -142,15 +142,7 @@ func polynomial[T dense.Float](name string, d, m, parts int, k kernels.Polynomia
 	return f, nil
 }
 
-// validKernel reports parameters of k that are out of range.
-func validKernel(k kernels.Validator) error {
-	if err := k.Validate(); err != nil {
-		return fmt.Errorf("rff: k is out of range: %w", err)
-	}
-	return nil
-}
-
 // sketchable reports what no sketch of k can be made of.
-func sketchable[T dense.Float](m, d int, k kernels.Validator, src rand.Source) error {
-	return cmp.Or(size[T]("m", m), size[T]("d", d), validKernel(k), given(src))
+func sketchable[T dense.Float](m, d int, k kernels.Kernel, src rand.Source) error {
+	return cmp.Or(size[T]("m", m), size[T]("d", d), usable(k), given(src))
 }

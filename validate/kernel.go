@@ -75,17 +75,15 @@ func (c KernelCheck) String() string {
 // k is evaluated in float64 at all n² ordered pairs, from several goroutines at
 // once; then come O(n³) for the eigenvalues. Values that differ by no more than
 // (d+8)·ε·max|k| count as symmetric, eigenvalues down to −n·ε·max|λ| as not
-// negative, with ε = 2⁻⁵². It is an error if k is nil or its Validate reports
-// one, if there are no points or so many that memory does not hold n² values, or if the
+// negative, with ε = 2⁻⁵². It is an error if k is nil or
+// kernels.Check reports one, if there are no points or so many that memory does not hold n² values, or if the
 // eigenvalues do not converge.
 func Kernel[T dense.Float](k kernels.Kernel, x dense.Matrix[T]) (KernelCheck, error) {
 	if k == nil {
 		return KernelCheck{}, errors.New("validate: k is nil")
 	}
-	if v, ok := k.(kernels.Validator); ok {
-		if err := v.Validate(); err != nil {
-			return KernelCheck{}, err
-		}
+	if err := kernels.Check(k); err != nil {
+		return KernelCheck{}, err
 	}
 	x.Check()
 	n := x.Rows

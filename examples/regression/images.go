@@ -42,7 +42,7 @@ func imageMap(by method, m int, x dense.Matrix[float64], k kernels.Gaussian, src
 
 // directions returns the patches of all images, divided by their lengths.
 func directions(x dense.Matrix[float64]) dense.Matrix[float64] {
-	p := kernels.CutPatches(dense.Matrix[float64]{}, patches, x)
+	p := kernels.CutPatches(dense.Matrix[float64]{}, patches, x, 0)
 	for i := range p.Rows {
 		var square float64
 		for _, v := range p.Row(i) {

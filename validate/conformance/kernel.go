@@ -12,7 +12,7 @@ import (
 // Kernel checks that k keeps the contract of kernels.Kernel on the points x (n×d,
 // n ≥ 2), which should be like those it is made for:
 //
-//   - Validate, if k has it, finds nothing;
+//   - kernels.Check finds nothing;
 //   - values are finite, symmetric, and their matrix positive semi-definite, as
 //     validate.Kernel judges it;
 //   - values are always the same, and their arguments only read;
@@ -29,10 +29,8 @@ func Kernel(k kernels.Kernel, x dense.Matrix[float64]) error {
 	if k == nil {
 		return fmt.Errorf("conformance: k is nil")
 	}
-	if v, ok := k.(kernels.Validator); ok {
-		if err := v.Validate(); err != nil {
-			return fmt.Errorf("conformance: %w", err)
-		}
+	if err := kernels.Check(k); err != nil {
+		return fmt.Errorf("conformance: %w", err)
 	}
 	pair := x.RowRange(0, 2).Clone()
 	first := k.Eval(pair.Row(0), pair.Row(1))

@@ -17,7 +17,7 @@ import (
 //   - Transform has the shapes that Dims tells; a row of φ depends on its row of x
 //     alone, to the last bit; x is only read; of dst all is written, and nothing beside it;
 //   - goroutines may share it; NaN and ±Inf are not hidden; shapes that do not fit panic;
-//   - Kernel is valid where it has a Validate, and a number at pairs of the points;
+//   - Kernel passes kernels.Check, and is a number at pairs of the points;
 //   - φ = exp(LogTransform), to rounding;
 //   - Backward is the gradient of Transform and LogBackward that of LogTransform: along
 //     a direction a point they agree with central differences at two steps, at the
@@ -110,11 +110,9 @@ func checkEstimated[T dense.Float](f *findings, name string, k kernels.Kernel, x
 	if k == nil {
 		return true
 	}
-	if v, ok := k.(kernels.Validator); ok {
-		if err := v.Validate(); err != nil {
-			f.add("%s is not valid: %w", name, err)
-			return false
-		}
+	if err := kernels.Check(k); err != nil {
+		f.add("%s is not valid: %w", name, err)
+		return false
 	}
 	p := dense.Convert(dense.Matrix[float64]{}, x)
 	if v := k.Eval(p.Row(0), p.Row(1)); math.IsNaN(v) {
