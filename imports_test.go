@@ -56,7 +56,7 @@ func TestImports(t *testing.T) {
 		"golang.org/x/term":              "examples",
 		"golang.org/x/exp/rand":          "examples",
 		"github.com/stretchr/testify":    "",
-		module + "orf":                   "rff performer validate examples",
+		module + "orf":                   "internal/mse rff performer validate examples",
 		module + "rff":                   "performer validate examples",
 		module + "performer/recurrence":  "examples",
 		module + "performer/layer":       "",

@@ -28,7 +28,7 @@ func (halfDifferentiable) Backward(dst, _, _ dense.Matrix[float32]) dense.Matrix
 func TestCanBackward(t *testing.T) {
 	elu := must(rff.ELU[float32](3))
 	half := halfDifferentiable{logRowMap[float32]{rowMap[float32]{in: 3, out: 3}}}
-	unknown := rff.New(frequencies[float32](3, 3), nil, func(x float32) float32 { return x })
+	unknown := must(rff.New(frequencies[float32](3, 3), rff.Scheme[float32]{F: []func(float32) float32{func(x float32) float32 { return x }}}))
 	for _, c := range []struct {
 		query, key rff.Map[float32]
 		want       string
@@ -37,7 +37,7 @@ func TestCanBackward(t *testing.T) {
 		{reLU[float32](3), elu, "performer: Features.Query: performer.rowMap[float32] has no derivatives, want an rff.Differentiable"},
 		{elu, reLU[float32](3), "performer: Features.Key: performer.rowMap[float32] has no derivatives, want an rff.Differentiable"},
 		{half, elu, "performer: Features.Query: performer.halfDifferentiable has logarithms without derivatives, want an rff.DifferentiableLog"},
-		{unknown, unknown, "performer: Features.Query: " + unknown.CanBackward().Error()},
+		{unknown, unknown, "performer: Features.Query: " + unknown.(rff.Differentiable[float32]).CanBackward().Error()},
 	} {
 		a := must(New(Features[float32]{Query: c.query, Key: c.key}, Options{}))
 		x := dense.New[float32](2, 3)

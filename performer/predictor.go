@@ -217,13 +217,8 @@ func rotation(d int, src rand.Source) (dense.Matrix[float64], error) {
 // turnable returns an error unless the kernel of f is the same at points that u turns,
 // and its features are others there.
 func turnable[T dense.Float](f rff.Map[T], u dense.Matrix[float64], src rand.Source) error {
-	if _, ok := f.(*rff.Embedding[T]); ok {
-		return fmt.Errorf("performer: the features of %v are tied to points, want random features", f)
-	}
-	if p, ok := f.(*rff.Positive[T]); ok {
-		if e := p.Estimator(); e.Query.Rows > 0 || e.Damping != nil {
-			return fmt.Errorf("performer: the features of %v are fitted to directions, want ones that are as good at points turned", f)
-		}
+	if m, ok := f.(interface{ Fitted() string }); ok && m.Fitted() != "" {
+		return fmt.Errorf("performer: the features of %v are fitted to %s, want ones that are as good at points turned", f, m.Fitted())
 	}
 	k := f.Kernel()
 	if k == nil {

@@ -153,9 +153,9 @@ func TestNewPredictorRefuses(t *testing.T) {
 			return NewPredictor(plain(must(rff.SDERF(w, w.Frequencies(), w.Frequencies(), 1))), PredictorOptions{}, source(1))
 		},
 		"is not known": func() (*Predictor[float64], error) {
-			return NewPredictor(plain(rff.New(w, nil, math.Exp)), PredictorOptions{}, source(1))
+			return NewPredictor(plain(must(rff.New(w, rff.Scheme[float64]{F: []func(float64) float64{math.Exp}}))), PredictorOptions{}, source(1))
 		},
-		"are tied to": func() (*Predictor[float64], error) {
+		"fitted to points": func() (*Predictor[float64], error) {
 			return NewPredictor(plain(must(rff.Nystroem[float64](kernels.Gaussian{}, dense.New[float64](1, 3)))), PredictorOptions{}, source(1))
 		},
 	} {

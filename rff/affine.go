@@ -12,31 +12,22 @@ import (
 	"github.com/seed-feabd252/randfeat/kernels"
 )
 
-// Affine is an affine map
+// Affine returns the affine map
 //
-//	z = A·(x − c) + b,  R^d → R^r,
+//	z = A·x + b,  R^d → R^r,
 //
-// that prepares points for a feature map: centring, scaling, whitening, projecting on
-// principal components. Compose puts it before a map. It is a map itself, whose
-// kernel is zᵀz′. It never changes after construction and may be shared by
-// goroutines.
-type Affine[T dense.Float] struct {
-	name           string
-	in, out        int
-	center, offset []T              // nil for 0
-	forward, back  matmul.Packed[T] // Aᵀ and A
-	kernel         kernels.Pullback
-
-	passes pool.Of[affinePass[T]]
-	spaces pool.Of[[]T]
-}
-
-// NewAffine returns z = A·x + b for a (r×d) and b of length r; nil stands for 0. Both
-// are copied.
+// for a (r×d) and b of length r; nil stands for 0. Both are copied. Compose puts an affine map
+// before another map, to prepare points: centring, scaling, whitening, projecting on principal
+// components (PCA). The kernel of the map is zᵀz′, a kernels.Pullback whose elements must not be
+// written.
+//
+// The error of an element is a few u·(d + 2)·Σ_j |A_ij·x_j|, or with x − μ for x in the case of PCA,
+// however far from 0 the mean μ is. The cost is a matrix product. The gradient Aᵀ·dφ does not read
+// x.
 //
 // An error reports an a without elements, a b of another length, and an element
 // that is not finite.
-func NewAffine[T dense.Float](a dense.Matrix[T], b []T) (*Affine[T], error) {
+func Affine[T dense.Float](a dense.Matrix[T], b []T) (Map[T], error) {
 	a.Check()
 	var offset []float64
 	if b != nil {
@@ -48,13 +39,25 @@ func NewAffine[T dense.Float](a dense.Matrix[T], b []T) (*Affine[T], error) {
 	return newAffine[T]("Affine()", dense.Convert(dense.Matrix[float64]{}, a), nil, offset)
 }
 
+// affine is z = A·(x − c) + b.
+type affine[T dense.Float] struct {
+	name           string
+	in, out        int
+	center, offset []T              // nil for 0
+	forward, back  matmul.Packed[T] // Aᵀ and A
+	kernel         kernels.Pullback
+
+	passes pool.Of[affinePass[T]]
+	spaces pool.Of[[]T]
+}
+
 // newAffine keeps its arguments.
-func newAffine[T dense.Float](name string, a dense.Matrix[float64], center, offset []float64) (*Affine[T], error) {
+func newAffine[T dense.Float](name string, a dense.Matrix[float64], center, offset []float64) (Map[T], error) {
 	k := kernels.Pullback{K: kernels.DotProduct{}, A: a, Center: center, Offset: offset}
 	if err := kernels.Check(k); err != nil {
 		return nil, fmt.Errorf("rff: not an affine map: %w", err)
 	}
-	f := &Affine[T]{name: name, in: a.Cols, out: a.Rows, kernel: k}
+	f := &affine[T]{name: name, in: a.Cols, out: a.Rows, kernel: k}
 	own := dense.Convert(dense.Matrix[T]{}, a)
 	for i := range own.Rows {
 		for j, v := range own.Row(i) {
@@ -91,47 +94,35 @@ func newAffine[T dense.Float](name string, a dense.Matrix[float64], center, offs
 	return f, nil
 }
 
-// Dims returns d and r.
-func (f *Affine[T]) Dims() (in, out int) { return f.in, f.out }
+func (f *affine[T]) Dims() (in, out int) { return f.in, f.out }
 
-// Transform writes A·(x − c) + b for every row of x (n×d) into dst (n×r) and returns
-// it; a zero dst is allocated. dst must not overlap x. A row of dst depends on its
-// row of x alone. The error of an element is a few u·(d + 2)·Σ_j |A_ij·(x_j − c_j)|,
-// however far from 0 the center is. The cost is a matrix product, in blocks for which
-// x − c is kept. It panics if a shape does not fit.
-func (f *Affine[T]) Transform(dst, x dense.Matrix[T]) dense.Matrix[T] {
+func (f *affine[T]) Transform(dst, x dense.Matrix[T]) dense.Matrix[T] {
 	checkPoints(x, f.in)
 	dst = dense.Ensure(dst, x.Rows, f.out)
-	inBlocks(&f.passes, affinePass[T]{Affine: f, dst: dst, x: x}, x.Rows, affineRows)
+	inBlocks(&f.passes, affinePass[T]{affine: f, dst: dst, x: x}, x.Rows, affineRows)
 	return dst
 }
 
-// Backward writes Aᵀ·dphi_i, the gradient with respect to x_i, into the rows of dst
-// (n×d), for dphi (n×r), and returns it; a zero dst is allocated. dst must not overlap
-// dphi. x (n×d) is not read. It panics if a shape does not fit.
-func (f *Affine[T]) Backward(dst, x, dphi dense.Matrix[T]) dense.Matrix[T] {
+func (f *affine[T]) Backward(dst, x, dphi dense.Matrix[T]) dense.Matrix[T] {
 	checkGradient("dphi", x, dphi, f.in, f.out)
 	dst = dense.Ensure(dst, x.Rows, f.in)
 	matmul.MulPacked(1, dphi, &f.back, 0, dst, nil)
 	return dst
 }
 
-// CanBackward returns nil.
-func (f *Affine[T]) CanBackward() error { return nil }
+func (f *affine[T]) CanBackward() error { return nil }
 
-// Kernel returns the inner product of z and z′, a kernels.Pullback whose elements must not
-// be written.
-func (f *Affine[T]) Kernel() kernels.Kernel { return f.kernel }
+func (f *affine[T]) Kernel() kernels.Kernel { return f.kernel }
 
 // String returns the constructor, and the dimensions.
-func (f *Affine[T]) String() string { return describe(f.name, f.in, f.out) }
+func (f *affine[T]) String() string { return describe(f.name, f.in, f.out) }
 
 // affineRows is the number of rows that are moved to the center together.
 const affineRows = 256
 
 // affinePass is one Transform.
 type affinePass[T dense.Float] struct {
-	*Affine[T]
+	*affine[T]
 	dst, x dense.Matrix[T]
 }
 
@@ -143,8 +134,8 @@ func (p *affinePass[T]) Piece(i int) {
 	p.spaces.Put(s)
 }
 
-// apply writes the image of x into z. scratch grows as needed.
-func (f *Affine[T]) apply(z, x dense.Matrix[T], scratch *[]T) {
+// apply writes z of every row of x. scratch grows as needed.
+func (f *affine[T]) apply(z, x dense.Matrix[T], scratch *[]T) {
 	if f.center != nil {
 		moved := scratchMatrix(scratch, x.Rows, x.Cols)
 		for i := range x.Rows {

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/mse"
 	"github.com/seed-feabd252/randfeat/internal/vecmath"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/orf"
@@ -21,20 +22,20 @@ import (
 // lengths. With independent rows the mean squared error is 4θ(π−θ)/(mπ²).
 //
 // An error reports a nil w.
-func Angular[T dense.Float](w orf.Projection[T]) (*Features[T], error) {
+func Angular[T dense.Float](w orf.Projection[T]) (Map[T], error) {
 	e, err := newEngine(w, 1)
 	if err != nil {
 		return nil, err
 	}
 	norm := T(1 / math.Sqrt(float64(e.out)))
-	return &Features[T]{
+	return &features[T]{
 		engine: e,
 		name:   "Angular()",
 		kernel: kernels.Angular{},
 		row:    func(phi, _ []T, from, to int) { vecmath.Sign(phi[from:to], norm) },
 		back:   rowwise(e, flat[T]),
 
-		estimator: Estimator{Form: FormAngular},
+		law: mse.OfAngular(),
 	}, nil
 }
 
@@ -53,7 +54,7 @@ func Angular[T dense.Float](w orf.Projection[T]) (*Features[T], error) {
 //	(2‖x‖²‖y‖²·(3·sin θ·cos θ + (π−θ)(1 + 2cos²θ))/π − k²)/m.
 //
 // An error reports a nil w and an order that is none of the three.
-func ArcCosine[T dense.Float](w orf.Projection[T], order int) (*Features[T], error) {
+func ArcCosine[T dense.Float](w orf.Projection[T], order int) (Map[T], error) {
 	e, err := newEngine(w, 1)
 	if err != nil {
 		return nil, err
@@ -61,26 +62,30 @@ func ArcCosine[T dense.Float](w orf.Projection[T], order int) (*Features[T], err
 	norm := T(math.Sqrt(2 / float64(e.out)))
 	var row rowFunc[T]
 	var back *pullback[T]
+	var law mse.Law
+	const source = "after Cho & Saul 2009"
 	switch order {
 	case 0:
 		row = func(phi, _ []T, from, to int) { step(phi[from:to], norm) }
 		back = rowwise(e, flat[T])
+		law = mse.OfIID("ArcCosine", source, 1, mse.StepIID)
 	case 1:
 		row = func(phi, _ []T, from, to int) { vecmath.Max0(phi[from:to], norm) }
 		back = stepSlope(e, norm)
+		law = mse.OfIID("ArcCosine", source, 1, mse.ArcCosineIID)
 	case 2:
 		row = func(phi, _ []T, from, to int) { rampSquared(phi[from:to], norm) }
 		back = rampSlope(e, norm)
 	default:
 		return nil, fmt.Errorf("rff: order = %d, want 0, 1 or 2", order)
 	}
-	return &Features[T]{
+	return &features[T]{
 		engine: e,
 		name:   fmt.Sprintf("ArcCosine(order=%d)", order),
 		kernel: kernels.ArcCosine{Order: order},
 		row:    row,
 		back:   back,
 
-		estimator: Estimator{Form: FormArcCosine, Order: order},
+		law: law,
 	}, nil
 }

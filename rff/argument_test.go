@@ -95,13 +95,30 @@ func TestParametersOutsideTheRangeOfFloat32(t *testing.T) {
 	assert.EqualError(t, err, "rff: scale = 1e+300 is outside the range of float32")
 }
 
-func TestNewPanics(t *testing.T) {
+func TestNewErrors(t *testing.T) {
 	w, err := orf.Draw[float64](orf.IID{}, 4, 2, exprand.NewSource(1))
 	require.NoError(t, err)
 	same := func(t float64) float64 { return t }
-	assert.PanicsWithValue(t, "rff: New with no f, want at least one function", func() { rff.New(w, nil) })
-	assert.PanicsWithValue(t, "rff: f[1] is nil", func() { rff.New(w, nil, same, nil) })
-	assert.PanicsWithValue(t, "rff: w is nil, want a projection", func() { rff.New(nil, nil, same) })
+	type functions = []func(t float64) float64
+	h, dh := func([]float64) float64 { return 1 }, func(dst, _ []float64) { clear(dst) }
+	for _, c := range []struct {
+		s    rff.Scheme[float64]
+		want string
+	}{
+		{rff.Scheme[float64]{}, "rff: Scheme.F is empty, want at least one function"},
+		{rff.Scheme[float64]{F: functions{same, nil}}, "rff: Scheme.F[1] is nil"},
+		{rff.Scheme[float64]{F: functions{same}, DF: functions{same}, H: h}, "rff: Scheme.DH is nil, want the gradient of H"},
+		{rff.Scheme[float64]{F: functions{same}, DF: functions{same}, DH: dh}, "rff: Scheme.DH is given for a nil H"},
+		{rff.Scheme[float64]{F: functions{same}, H: h, DH: dh}, "rff: Scheme.DH is given without DF"},
+		{rff.Scheme[float64]{F: functions{same, same}, DF: functions{same}}, "rff: 1 derivatives Scheme.DF, want 2"},
+		{rff.Scheme[float64]{F: functions{same, same}, DF: functions{same, nil}}, "rff: Scheme.DF[1] is nil"},
+	} {
+		f, err := rff.New(w, c.s)
+		assert.EqualError(t, err, c.want)
+		assert.Nil(t, f)
+	}
+	_, err = rff.New(nil, rff.Scheme[float64]{F: functions{same}})
+	assert.EqualError(t, err, "rff: w is nil, want a projection")
 }
 
 func TestBadKernelsAndPoints(t *testing.T) {

@@ -27,15 +27,16 @@ func timed[T dense.Float](b *testing.B, n, d, m int) []timing {
 	require.NoError(b, err)
 	x, dx := points[T](1, n, d, 0.1), dense.New[T](n, d)
 	var all []timing
-	both := func(name string, products int, f rff.Differentiable[T], err error) rff.Differentiable[T] {
+	both := func(name string, products int, m rff.Map[T], err error) {
 		require.NoError(b, err)
+		f := slopes(m)
 		_, out := f.Dims()
 		phi, dphi := dense.New[T](n, out), points[T](2, n, out, 1)
 		all = append(all, timing{name, func() { f.Transform(phi, x) }, func() { f.Backward(dx, x, dphi) }, products})
-		return f
 	}
-	logs := func(name string, f rff.DifferentiableLog[T], err error) {
+	logs := func(name string, m rff.LogMap[T], err error) {
 		require.NoError(b, err)
+		f := logSlopes(m)
 		_, out := f.Dims()
 		phi, dlog := dense.New[T](n, out), points[T](2, n, out, 1)
 		all = append(all, timing{name, func() { f.LogTransform(phi, x) }, func() { f.LogBackward(dx, x, dlog) }, 1})

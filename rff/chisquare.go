@@ -8,6 +8,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/limit"
+	"github.com/seed-feabd252/randfeat/internal/mse"
 	"github.com/seed-feabd252/randfeat/internal/vecmath"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/orf"
@@ -37,7 +38,7 @@ import (
 // An error reports a d or sampleSteps below 1, or too large for memory, a
 // sampleInterval of 0 for more than 3 steps, and one that is not a positive number in
 // the range of T.
-func AdditiveChiSquare[T dense.Float](d, sampleSteps int, sampleInterval float64) (*Features[T], error) {
+func AdditiveChiSquare[T dense.Float](d, sampleSteps int, sampleInterval float64) (Map[T], error) {
 	if err := cmp.Or(size[T]("d", d), size[T]("sampleSteps", sampleSteps)); err != nil {
 		return nil, err
 	}
@@ -60,7 +61,7 @@ func AdditiveChiSquare[T dense.Float](d, sampleSteps int, sampleInterval float64
 	gains[0] = T(math.Sqrt(sampleInterval))
 	c := chiSquare[T]{interval: T(sampleInterval), gains: gains}
 	e := explicit[T](d, (2*sampleSteps-1)*d)
-	return &Features[T]{
+	return &features[T]{
 		engine: e,
 		name:   fmt.Sprintf("AdditiveChiSquare(sampleSteps=%d, sampleInterval=%v)", sampleSteps, sampleInterval),
 		kernel: kernels.AdditiveChiSquare{},
@@ -154,7 +155,7 @@ func (c chiSquare[T]) pull(dx, x, g []T) {
 //
 // An error reports an m or d below 1, or too large for memory, a c that is not a
 // positive number in the range of T, and a nil src.
-func SkewedChiSquare[T dense.Float](m, d int, c float64, src rand.Source) (*Features[T], error) {
+func SkewedChiSquare[T dense.Float](m, d int, c float64, src rand.Source) (Map[T], error) {
 	if err := drawable[T](m, d); err != nil {
 		return nil, err
 	}
@@ -195,12 +196,12 @@ func SkewedChiSquare[T dense.Float](m, d int, c float64, src rand.Source) (*Feat
 			dx[i] *= a / T(float64(v)+c)
 		}
 	}
-	return &Features[T]{
+	return &features[T]{
 		engine: e,
 		name:   fmt.Sprintf("SkewedChiSquare(c=%v)", c),
 		kernel: kernels.SkewedChiSquare{C: c},
 
-		estimator: Estimator{Form: FormSkewedChiSquare, C: c},
+		law: mse.OfSketch("SkewedChiSquare", "Sutherland & Schneider 2015", 1, m, mse.SkewedChiSquareIID(c)),
 		row: func(phi, _ []T, from, to int) {
 			t := phi[from:to]
 			vecmath.AffineEach(t, 1, phases[from:to], 0)

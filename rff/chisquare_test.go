@@ -23,11 +23,11 @@ func chiSquares[T dense.Float](t testing.TB, m, d int) map[string]rff.Differenti
 	for name, steps := range map[string]int{"additive 1": 1, "additive 2": 2, "additive 3": 3} {
 		f, err := rff.AdditiveChiSquare[T](d, steps, 0)
 		require.NoError(t, err)
-		maps[name] = f
+		maps[name] = slopes(f)
 	}
 	skewed, err := rff.SkewedChiSquare[T](m, d, 0.5, exprand.NewSource(31))
 	require.NoError(t, err)
-	maps["skewed"] = skewed
+	maps["skewed"] = slopes(skewed)
 	return maps
 }
 

@@ -5,12 +5,13 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/matmul"
+	"github.com/seed-feabd252/randfeat/internal/mse"
 	"github.com/seed-feabd252/randfeat/internal/pool"
 	"github.com/seed-feabd252/randfeat/kernels"
 )
 
 // Compose returns the map φ(x) = ψ(A·(x − c) + b) that first applies an affine map
-// R^d → R^r and then ψ = then, a map of R^r. Its kernel is that of then, pulled back:
+// R^d → R^r, of Affine or PCA, and then ψ = then, a map of R^r. Its kernel is that of then, pulled back:
 // kernels.Pullback; nil if then does not know its own.
 //
 // It is Paired with the composition of the map of keys where then is Paired with one. It
@@ -22,81 +23,42 @@ import (
 // rows at a time are prepared in memory that is kept for later calls. Methods panic
 // if a shape does not fit.
 //
-// An error reports a nil first or then, and a then that is not a map of R^r.
-func Compose[T dense.Float](first *Affine[T], then Map[T]) (Map[T], error) {
-	if first == nil {
-		return nil, fmt.Errorf("rff: first is nil, want an affine map")
+// An error reports a first that is not a map of Affine or PCA, a nil then, and a then that is not
+// a map of R^r.
+func Compose[T dense.Float](first, then Map[T]) (Map[T], error) {
+	a, ok := first.(*affine[T])
+	if !ok {
+		return nil, fmt.Errorf("rff: first is %T, want a map of Affine or PCA", first)
 	}
 	if then == nil {
 		return nil, fmt.Errorf("rff: then is nil, want a map")
 	}
-	if in, _ := then.Dims(); in != first.out {
-		return nil, fmt.Errorf("rff: then is a map of R^%d, want R^%d, where first leads", in, first.out)
+	if in, _ := then.Dims(); in != a.out {
+		return nil, fmt.Errorf("rff: then is a map of R^%d, want R^%d, where first leads", in, a.out)
 	}
-	c, f := compose(first, then)
-	if c.keys = f; !isSymmetric(then) {
-		k, keys := compose(first, Keys(then))
-		c.keys, k.keys = keys, f
-	}
-	return f, nil
+	return wrapped(then, func(then Map[T]) Map[T] { return compose(a, then) }), nil
 }
 
-// compose returns the composition without its keys, and as the type that has the methods
-// of then.
-func compose[T dense.Float](first *Affine[T], then Map[T]) (*composed[T], Map[T]) {
+func compose[T dense.Float](first *affine[T], then Map[T]) Map[T] {
 	_, out := then.Dims()
-	c := &composed[T]{first: first, then: then, middle: first.out, out: out, transform: then.Transform}
+	c := &composed[T]{first: first, then: then, middle: first.out, out: out}
 	if k := then.Kernel(); k != nil {
 		pulled := first.kernel
 		pulled.K = k
 		c.kernel = pulled
 	}
-	logs, positive := then.(LogMap[T])
-	back, differentiable := then.(Differentiable[T])
-	logBack, both := then.(DifferentiableLog[T])
-	l, b := composedLog[T]{c}, composedBack[T]{c}
-	if positive {
-		c.logTransform = logs.LogTransform
-	}
-	if differentiable {
-		c.backward, c.canBackward = back.Backward, back.CanBackward
-	}
-	switch {
-	case both:
-		c.logBackward = logBack.LogBackward
-		return c, composedLogBack[T]{c, l, b}
-	case positive && differentiable:
-		return c, struct {
-			*composed[T]
-			composedLog[T]
-			composedBack[T]
-		}{c, l, b}
-	case positive:
-		return c, struct {
-			*composed[T]
-			composedLog[T]
-		}{c, l}
-	case differentiable:
-		return c, struct {
-			*composed[T]
-			composedBack[T]
-		}{c, b}
-	}
-	return c, c
+	c.self = like(c, then)
+	return c.self
 }
 
-// composed is what all compositions have. The functions are nil where then has no
-// such method.
+// composed is a composition. The methods beyond those of Map are for compositions with a map
+// that has them.
 type composed[T dense.Float] struct {
-	first       *Affine[T]
+	first       *affine[T]
 	then        Map[T]
-	keys        Map[T]
+	self        Map[T]
 	kernel      kernels.Kernel
 	middle, out int
-
-	transform, logTransform func(dst, z dense.Matrix[T]) dense.Matrix[T]
-	backward, logBackward   func(dst, z, g dense.Matrix[T]) dense.Matrix[T]
-	canBackward             func() error
 
 	passes pool.Of[composedPass[T]]
 	spaces pool.Of[composedSpace[T]]
@@ -106,72 +68,58 @@ func (c *composed[T]) Dims() (in, out int) { return c.first.in, c.out }
 
 func (c *composed[T]) Kernel() kernels.Kernel { return c.kernel }
 
-func (c *composed[T]) Keys() Map[T] { return c.keys }
+func (c *composed[T]) Law() mse.Law { return mse.Law{} }
 
-func (c *composed[T]) Transform(dst, x dense.Matrix[T]) dense.Matrix[T] {
-	return c.ahead(dst, x, c.transform)
-}
+func (c *composed[T]) Fitted() string { return fitted(c.then) }
+
+func (c *composed[T]) Keys() Map[T] { return c.self }
 
 // String returns both maps.
 func (c *composed[T]) String() string { return fmt.Sprintf("Compose(%v, %v)", c.first, c.then) }
 
-// composedLog adds what a LogMap has.
-type composedLog[T dense.Float] struct{ logged *composed[T] }
-
-func (c composedLog[T]) LogTransform(dst, x dense.Matrix[T]) dense.Matrix[T] {
-	return c.logged.ahead(dst, x, c.logged.logTransform)
+func (c *composed[T]) Transform(dst, x dense.Matrix[T]) dense.Matrix[T] {
+	return c.forward(dst, x, false)
 }
 
-// composedBack adds what a Differentiable has.
-type composedBack[T dense.Float] struct{ differentiated *composed[T] }
-
-func (c composedBack[T]) Backward(dst, x, dphi dense.Matrix[T]) dense.Matrix[T] {
-	return c.differentiated.pull("dphi", dst, x, dphi, c.differentiated.backward)
+func (c *composed[T]) LogTransform(dst, x dense.Matrix[T]) dense.Matrix[T] {
+	return c.forward(dst, x, true)
 }
 
-func (c composedBack[T]) CanBackward() error { return c.differentiated.canBackward() }
-
-// composedLogBack is a composition with all there is.
-type composedLogBack[T dense.Float] struct {
-	*composed[T]
-	composedLog[T]
-	composedBack[T]
+func (c *composed[T]) Backward(dst, x, dphi dense.Matrix[T]) dense.Matrix[T] {
+	return c.backward("dphi", dst, x, dphi, false)
 }
 
-func (c composedLogBack[T]) LogBackward(dst, x, dlog dense.Matrix[T]) dense.Matrix[T] {
-	return c.pull("dlog", dst, x, dlog, c.logBackward)
+func (c *composed[T]) LogBackward(dst, x, dlog dense.Matrix[T]) dense.Matrix[T] {
+	return c.backward("dlog", dst, x, dlog, true)
 }
 
-// ahead applies the affine map and then f.
-func (c *composed[T]) ahead(dst, x dense.Matrix[T], f func(dst, z dense.Matrix[T]) dense.Matrix[T]) dense.Matrix[T] {
+func (c *composed[T]) CanBackward() error { return c.then.(Differentiable[T]).CanBackward() }
+
+// forward is Transform, or LogTransform if log is set.
+func (c *composed[T]) forward(dst, x dense.Matrix[T], log bool) dense.Matrix[T] {
 	checkPoints(x, c.first.in)
 	dst = dense.Ensure(dst, x.Rows, c.out)
-	c.run(composedPass[T]{composed: c, dst: dst, x: x, forward: f})
+	inBlocks(&c.passes, composedPass[T]{composed: c, dst: dst, x: x, log: log}, x.Rows, affineRows)
 	return dst
 }
 
-// pull takes the gradients g back through f and the affine map. name is what the
-// caller calls g.
-func (c *composed[T]) pull(name string, dst, x, g dense.Matrix[T], f func(dst, z, g dense.Matrix[T]) dense.Matrix[T]) dense.Matrix[T] {
-	if err := c.canBackward(); err != nil {
+// backward is Backward, or LogBackward if log is set, for gradients g, which the caller calls
+// name.
+func (c *composed[T]) backward(name string, dst, x, g dense.Matrix[T], log bool) dense.Matrix[T] {
+	if err := c.CanBackward(); err != nil {
 		panic(err.Error())
 	}
 	checkGradient(name, x, g, c.first.in, c.out)
 	dst = dense.Ensure(dst, x.Rows, c.first.in)
-	c.run(composedPass[T]{composed: c, dst: dst, x: x, g: g, back: f})
+	inBlocks(&c.passes, composedPass[T]{composed: c, dst: dst, x: x, g: g, log: log, back: true}, x.Rows, affineRows)
 	return dst
 }
 
-func (c *composed[T]) run(pass composedPass[T]) {
-	inBlocks(&c.passes, pass, pass.x.Rows, affineRows)
-}
-
-// composedPass is one call: forward, or back with g.
+// composedPass is one call.
 type composedPass[T dense.Float] struct {
 	*composed[T]
 	dst, x, g dense.Matrix[T]
-	forward   func(dst, z dense.Matrix[T]) dense.Matrix[T]
-	back      func(dst, z, g dense.Matrix[T]) dense.Matrix[T]
+	log, back bool
 }
 
 // composedSpace is scratch for a block of rows.
@@ -184,11 +132,19 @@ func (p *composedPass[T]) Piece(i int) {
 	z := scratchMatrix(&s.z, hi-lo, p.middle)
 	p.first.apply(z, p.x.RowRange(lo, hi), &s.moved)
 	dst := p.dst.RowRange(lo, hi)
-	if p.forward != nil {
-		p.forward(dst, z)
+	if !p.back {
+		if p.log {
+			p.then.(LogMap[T]).LogTransform(dst, z)
+		} else {
+			p.then.Transform(dst, z)
+		}
 	} else {
-		dz := scratchMatrix(&s.dz, hi-lo, p.middle)
-		p.back(dz, z, p.g.RowRange(lo, hi))
+		g, dz := p.g.RowRange(lo, hi), scratchMatrix(&s.dz, hi-lo, p.middle)
+		if p.log {
+			p.then.(DifferentiableLog[T]).LogBackward(dz, z, g)
+		} else {
+			p.then.(Differentiable[T]).Backward(dz, z, g)
+		}
 		matmul.MulPacked(1, dz, &p.first.back, 0, dst, nil)
 	}
 	p.spaces.Put(s)

@@ -10,21 +10,6 @@ import (
 	"github.com/seed-feabd252/randfeat/kernels"
 )
 
-// Pooled is a map of images: the features of their patches, averaged over cells. It
-// never changes after construction and may be shared by goroutines.
-type Pooled[T dense.Float] struct {
-	patches              kernels.Patches
-	features             Map[T]
-	keys                 *Pooled[T]
-	in, out, patch, each int
-	cells                []int // of the patches of an image
-	shares               []T   // 1/patches of each cell
-	images               int   // that are worked on together
-
-	passes pool.Of[pooledPass[T]]
-	spaces pool.Of[pooledSpace[T]]
-}
-
 // Convolution returns the convolutional map of images that averages the features
 // ψ = m of their patches over cells,
 //
@@ -39,9 +24,16 @@ type Pooled[T dense.Float] struct {
 // prepared by the map: Compose with PCA, fitted to kernels.CutPatches, whitens
 // them, and Homogeneous separates pattern from contrast.
 //
+// Patches of about 128 places are cut and transformed together, then added up in
+// their order: scratch memory is 128 patches and their features a goroutine, kept
+// for later calls, however many images there are and however large they are. The
+// cost is that of m on all patches; rounding of the sum adds up to P·u·max|ψ| to an
+// element. A row of Transform depends on its row of x alone, not on the others nor on
+// GOMAXPROCS, where that holds for m.
+//
 // An error reports a nil m, parameters of p out of range, an m that is not a map of
 // patches, and features too many for memory.
-func Convolution[T dense.Float](m Map[T], p kernels.Patches) (*Pooled[T], error) {
+func Convolution[T dense.Float](m Map[T], p kernels.Patches) (Map[T], error) {
 	if m == nil {
 		return nil, fmt.Errorf("rff: m is nil, want a map")
 	}
@@ -58,8 +50,8 @@ func Convolution[T dense.Float](m Map[T], p kernels.Patches) (*Pooled[T], error)
 	if err := limit.Memory[T](down, across, each); err != nil {
 		return nil, fmt.Errorf("rff: m has %d features, p %d×%d cells: %w", each, down, across, err)
 	}
-	f := &Pooled[T]{
-		patches: p, features: m, in: image, out: down * across * each, patch: patch, each: each,
+	f := cellLayout[T]{
+		patches: p, in: image, out: down * across * each, patch: patch, each: each,
 		cells: make([]int, rows*cols), shares: make([]T, down*across), images: max(1, patchRows/(rows*cols)),
 	}
 	pool := p.Pool
@@ -75,41 +67,39 @@ func Convolution[T dense.Float](m Map[T], p kernels.Patches) (*Pooled[T], error)
 	for cell, n := range counts {
 		f.shares[cell] = T(1 / float64(n))
 	}
-	if f.keys = f; !isSymmetric(m) {
-		f.keys = &Pooled[T]{
-			patches: p, features: Keys(m), keys: f, in: image, out: f.out, patch: patch, each: each,
-			cells: f.cells, shares: f.shares, images: f.images,
-		}
-	}
-	return f, nil
+	return wrapped(m, func(m Map[T]) Map[T] {
+		return &convolved[T]{cellLayout: f, features: m}
+	}), nil
 }
 
-// Keys returns the map that f is Paired with: Convolution of the map of keys of patches.
-func (f *Pooled[T]) Keys() Map[T] { return f.keys }
+// cellLayout says which patches of an image are averaged.
+type cellLayout[T dense.Float] struct {
+	patches              kernels.Patches
+	in, out, patch, each int
+	cells                []int // of the patches of an image
+	shares               []T   // 1/patches of each cell
+	images               int   // that are worked on together
+}
 
-// Dims returns the dimensions of x and of φ(x).
-func (f *Pooled[T]) Dims() (in, out int) { return f.in, f.out }
+// convolved is the map of Convolution.
+type convolved[T dense.Float] struct {
+	cellLayout[T]
+	features Map[T]
 
-// Transform writes φ of every image, a row of x (n×in), into dst (n×out) and returns
-// it; a zero dst is allocated. dst must not overlap x. A row of dst depends on its row
-// of x alone, not on the others nor on GOMAXPROCS, where that holds for m. It panics if a
-// shape does not fit.
-//
-// Patches of about 128 places are cut and transformed together, then added up in
-// their order: scratch memory is 128 patches and their features a goroutine, kept
-// for later calls, however many images there are and however large they are. The
-// cost is that of m on all patches; rounding of the sum adds up to P·u·max|ψ| to an
-// element.
-func (f *Pooled[T]) Transform(dst, x dense.Matrix[T]) dense.Matrix[T] {
+	passes pool.Of[convolvedPass[T]]
+	spaces pool.Of[convolvedSpace[T]]
+}
+
+func (f *convolved[T]) Dims() (in, out int) { return f.in, f.out }
+
+func (f *convolved[T]) Transform(dst, x dense.Matrix[T]) dense.Matrix[T] {
 	checkPoints(x, f.in)
 	dst = dense.Ensure(dst, x.Rows, f.out)
-	inBlocks(&f.passes, pooledPass[T]{Pooled: f, dst: dst, x: x}, x.Rows, f.images)
+	inBlocks(&f.passes, convolvedPass[T]{convolved: f, dst: dst, x: x}, x.Rows, f.images)
 	return dst
 }
 
-// Kernel returns kernels.Convolution of the kernel of patches; nil if their map does
-// not know it.
-func (f *Pooled[T]) Kernel() kernels.Kernel {
+func (f *convolved[T]) Kernel() kernels.Kernel {
 	k := f.features.Kernel()
 	if k == nil {
 		return nil
@@ -118,23 +108,23 @@ func (f *Pooled[T]) Kernel() kernels.Kernel {
 }
 
 // String returns the map of patches, and the dimensions.
-func (f *Pooled[T]) String() string {
+func (f *convolved[T]) String() string {
 	return describe(fmt.Sprintf("Convolution(%v)", f.features), f.in, f.out)
 }
 
 // patchRows is the number of patches that are transformed together.
 const patchRows = 128
 
-// pooledPass is one Transform.
-type pooledPass[T dense.Float] struct {
-	*Pooled[T]
+// convolvedPass is one Transform.
+type convolvedPass[T dense.Float] struct {
+	*convolved[T]
 	dst, x dense.Matrix[T]
 }
 
-// pooledSpace holds patches and their features.
-type pooledSpace[T dense.Float] struct{ patches, features []T }
+// convolvedSpace holds patches and their features.
+type convolvedSpace[T dense.Float] struct{ patches, features []T }
 
-func (p *pooledPass[T]) Piece(piece int) {
+func (p *convolvedPass[T]) Piece(piece int) {
 	lo := piece * p.images
 	hi := min(lo+p.images, p.x.Rows)
 	for i := lo; i < hi; i++ {
@@ -156,7 +146,7 @@ func (p *pooledPass[T]) Piece(piece int) {
 }
 
 // block adds the features of the patches from number at on to their cells.
-func (p *pooledPass[T]) block(at int, patches, features dense.Matrix[T]) {
+func (p *convolvedPass[T]) block(at int, patches, features dense.Matrix[T]) {
 	places := len(p.cells)
 	kernels.CutPatches(patches, p.patches, p.x, at)
 	p.features.Transform(features, patches)

@@ -1,6 +1,7 @@
 package rff_test
 
 import (
+	"fmt"
 	"math"
 	"testing"
 
@@ -130,8 +131,8 @@ func TestConvolutionErrors(t *testing.T) {
 	assert.EqualError(t, err, "rff: p is out of range: kernels: Patches.Pool = -1, want at least 0")
 	w, err := orf.Draw[float64](orf.IID{}, 2, 1, exprand.NewSource(3))
 	require.NoError(t, err)
-	f, err := rff.Convolution(rff.Map[float64](rff.New(w, nil, math.Abs)), kernels.Patches{Height: 2, Width: 2, Size: 1})
+	f, err := rff.Convolution(newMap(w, nil, math.Abs), kernels.Patches{Height: 2, Width: 2, Size: 1})
 	require.NoError(t, err)
 	assert.Nil(t, f.Kernel())
-	assert.Equal(t, "Convolution(New(): R^1 → R^2): R^4 → R^2", f.String())
+	assert.Equal(t, "Convolution(New(): R^1 → R^2): R^4 → R^2", fmt.Sprint(f))
 }

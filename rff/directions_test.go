@@ -52,8 +52,9 @@ type untiled[T dense.Float] struct{ orf.Transposer[T] }
 // directions are all maps of R^d on every kind of projection with m frequencies.
 func directions[T dense.Float](t testing.TB, m, d int) []direction[T] {
 	var all []direction[T]
-	add := func(name string, w orf.Projection[T], f rff.Differentiable[T], err error) *direction[T] {
+	add := func(name string, w orf.Projection[T], m rff.Map[T], err error) *direction[T] {
 		require.NoError(t, err, name)
+		f := slopes(m)
 		require.NoError(t, f.CanBackward(), name)
 		in, out := f.Dims()
 		a := direction[T]{name: name, in: in, out: out, argument: "dphi", forward: f.Transform, backward: f.Backward}
@@ -72,7 +73,7 @@ func directions[T dense.Float](t testing.TB, m, d int) []direction[T] {
 	require.NoError(t, err)
 	x, y := fitPoints[T](gate)
 	for kind, w := range projections[T](t, m, d) {
-		on := func(name string, f rff.Differentiable[T], err error) *direction[T] {
+		on := func(name string, f rff.Map[T], err error) *direction[T] {
 			return add(name+" on "+kind, w, f, err)
 		}
 		dot, err := rff.DotProduct(w)
@@ -95,7 +96,7 @@ func directions[T dense.Float](t testing.TB, m, d int) []direction[T] {
 		on("softmax optimal", optimal, err)
 		saderf, err := rff.SADERF(w, x, y, scaleOf)
 		on("saderf", saderf, err)
-		on("keys of saderf", saderf.Keys().(*rff.Positive[T]), nil)
+		on("keys of saderf", rff.Keys[T](saderf), nil)
 		aderf, err := rff.ADERF(w, x, y, scaleOf)
 		on("aderf", aderf, err)
 		sderf, err := rff.SDERF(w, x, y, scaleOf)
@@ -108,7 +109,7 @@ func directions[T dense.Float](t testing.TB, m, d int) []direction[T] {
 		on("gaussian optimal", damped, err)
 		hybrid, err := rff.SoftmaxHybrid(w, gate, scaleOf)
 		on("hybrid", hybrid, err).gate = gate.Frequencies()
-		on("keys of hybrid", hybrid.Keys().(*rff.Features[T]), nil).gate = gate.Frequencies()
+		on("keys of hybrid", rff.Keys(hybrid), nil).gate = gate.Frequencies()
 		angular, err := rff.Angular(w)
 		on("angular", angular, err).flat = true
 		for order := range 3 {
@@ -128,14 +129,17 @@ func directions[T dense.Float](t testing.TB, m, d int) []direction[T] {
 		cos := func(t T) T { return T(math.Cos(float64(t))) }
 		minusSin := func(t T) T { return -T(math.Sin(float64(t))) }
 		square, double := func(t T) T { return t * t }, func(t T) T { return 2 * t }
-		on("new", rff.New(w, nil, cos, square).WithDerivatives(nil, minusSin, double), nil)
-		h := func(x []T) T { return 1 + x[0]*x[0] + x[0]*x[len(x)-1] }
-		dh := func(dst, x []T) {
+		scheme := rff.Scheme[T]{F: []func(T) T{cos, square}, DF: []func(T) T{minusSin, double}}
+		plain, err := rff.New(w, scheme)
+		on("new", plain, err)
+		scheme.H = func(x []T) T { return 1 + x[0]*x[0] + x[0]*x[len(x)-1] }
+		scheme.DH = func(dst, x []T) {
 			clear(dst)
 			dst[0] = 2*x[0] + x[len(x)-1]
 			dst[len(x)-1] += x[0]
 		}
-		on("new with h", rff.New(w, h, cos, square).WithDerivatives(dh, minusSin, double), nil)
+		withH, err := rff.New(w, scheme)
+		on("new with h", withH, err)
 	}
 	for name, f := range sketches[T](t, m+m%2, d) {
 		add(name, nil, f, nil)
@@ -154,10 +158,10 @@ func directions[T dense.Float](t testing.TB, m, d int) []direction[T] {
 	add("taylor", nil, taylor, err)
 	made := madeOfOthers[T](t, d)
 	for _, name := range []string{"gaussian after pca", "gaussian after affine", "softmax hyperbolic after pca", "softmax hyperbolic after affine"} {
-		add(name, nil, made[name].(rff.Differentiable[T]), nil)
+		add(name, nil, made[name], nil)
 	}
 	for _, name := range []string{"affine", "pca"} {
-		add(name, nil, made[name].(rff.Differentiable[T]), nil).constant = true
+		add(name, nil, made[name], nil).constant = true
 	}
 	return all
 }

@@ -55,7 +55,7 @@
 //	Nystroem             any, from landmarks                    landmarks     any sign
 //	Spectral             any, from eigenvectors                 rank          any sign
 //	AdditiveChiSquare    additive χ², sampled spectrum          (2n−1)d       any sign
-//	NewAffine, PCA       zᵀz′, z = A(x − c) + b                 rows of A     any sign
+//	Affine, PCA          zᵀz′, z = A(x − c) + b                 rows of A     any sign
 //
 // Taylor is exact for its polynomial, which has a bias against exp(s·xᵀy);
 // Nystroem and Spectral are exact at the points they are made of (Spectral when
@@ -83,7 +83,19 @@
 // little of a kernel value below the root of these: halving the error takes four
 // times the features.
 //
-// Estimator tells which of these a map obeys and with which parameters.
+// # Interfaces
+//
+// Constructors return a Map, or a LogMap where the logarithms of the features are known. A Map may
+// also be
+//
+//   - Differentiable, to take gradients back to points, and DifferentiableLog with those of the
+//     logarithms: all maps but Nystroem, Spectral, Homogeneous and Convolution are, LogMaps both;
+//   - Paired, with another map for keys;
+//   - an Embedding, that knows the points it is made of.
+//
+// A type assertion asks for them, and code that takes a map of your own asks for no others.
+// Compose and Pair keep those of the maps that they are given. All maps print their constructor and
+// their parameters.
 //
 // # Pairs of maps
 //
@@ -91,7 +103,7 @@
 // balance what is large in queries and small in keys, and SoftmaxHybrid has a minus sign on
 // one side. Such a map φ is Paired, and Keys(φ) is ψ; for any other map Keys(φ) is φ, so
 // that code which asks for it works with all of them. φ(x)ᵀφ(y) of one side alone
-// estimates another kernel.
+// estimates another kernel. Pair makes a pair of any two maps.
 //
 // # Which map when
 //
@@ -189,7 +201,7 @@
 // between jumps. Angular and ArcCosine of order 0 are nothing else: their derivative is
 // 0, and nothing can be learnt through them. The ramp of order 1 has the
 // derivative Θ(t) with Θ(0) = ½, a subgradient; ELU has the slope 1 on both sides of
-// 0. A map made by New has derivatives once WithDerivatives has given them, and
+// 0. A map made by New has derivatives where its Scheme has, and
 // CanBackward tells beforehand. Nystroem and Spectral would need gradients of their
 // kernels and are not Differentiable; Homogeneous and Convolution are not either.
 //
@@ -206,9 +218,14 @@
 // written. Blocks are shared among goroutines. A row of φ has the same bits
 // whatever the other rows are and whatever GOMAXPROCS is.
 //
+// Every map is immutable: goroutines may share it. A workspace of some tens of rows a goroutine is
+// kept for later calls of Backward, of sketches, of SADERF and ADERF and of maps made of maps;
+// nothing is allocated then. In Transform of Identity and ELU dst may be x, in their Backward and
+// LogBackward also the gradient.
+//
 // Frequencies come from the caller; phases, scales and Cauchy frequencies are
 // drawn from a rand.Source by the constructor, all at once, in float64, and are
-// rounded once. Maps never change after that and may be shared by goroutines.
+// rounded once.
 //
 // # NaN and infinity
 //
@@ -220,7 +237,7 @@
 //
 // Features, points, frequencies and Gram matrices that would take more memory than the
 // machine has, swap space included, are too large: the error of the constructor says
-// which argument that is and how much it would be. New panics with that text.
+// which argument that is and how much it would be.
 //
 // # References
 //

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/mse"
 	"github.com/seed-feabd252/randfeat/internal/vecmath"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/orf"
@@ -19,19 +20,19 @@ import (
 // [Choromanski, Rowland & Weller 2017].
 //
 // An error reports a nil w.
-func DotProduct[T dense.Float](w orf.Projection[T]) (*Features[T], error) {
+func DotProduct[T dense.Float](w orf.Projection[T]) (Map[T], error) {
 	e, err := newEngine(w, 1)
 	if err != nil {
 		return nil, err
 	}
 	norm := T(1 / math.Sqrt(float64(e.out)))
-	return &Features[T]{
+	return &features[T]{
 		engine: e,
 		name:   "DotProduct()",
 		kernel: kernels.DotProduct{},
 		row:    func(phi, _ []T, from, to int) { vecmath.Scale(phi[from:to], norm) },
 		back:   linearSlope(e, norm),
 
-		estimator: Estimator{Form: FormDotProduct},
+		law: mse.OfDotProduct(),
 	}, nil
 }

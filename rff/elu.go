@@ -18,19 +18,20 @@ import (
 // gradient that is taken back.
 //
 // An error reports a d below 1, or too large for memory.
-func ELU[T dense.Float](d int) (*Positive[T], error) {
+func ELU[T dense.Float](d int) (LogMap[T], error) {
 	if err := size[T]("d", d); err != nil {
 		return nil, err
 	}
 	e := explicit[T](d, d)
-	return &Positive[T]{
-		engine: e,
-		name:   "ELU()",
-		kernel: kernels.ELU{},
-		row:    func(phi, x []T, _, _ int) { vecmath.ELU(phi, x) },
-		logRow: func(phi, x []T, _, _ int) { vecmath.LogELU(phi, x) },
-
-		back:    rowwise(e, eluSlope[T]),
+	return &positives[T]{
+		features: features[T]{
+			engine: e,
+			name:   "ELU()",
+			kernel: kernels.ELU{},
+			row:    func(phi, x []T, _, _ int) { vecmath.ELU(phi, x) },
+			back:   rowwise(e, eluSlope[T]),
+		},
+		logRow:  func(phi, x []T, _, _ int) { vecmath.LogELU(phi, x) },
 		logBack: rowwise(e, logELUSlope[T]),
 	}, nil
 }

@@ -16,20 +16,27 @@ import (
 //	φ(x) = Cᵀ·[k(x, p_1) … k(x, p_n)]ᵀ,  C ∈ R^{n×out},
 //
 // which works for every kernel, a user's own included: Nystroem and Spectral
-// choose C by the eigenvalues of the Gram matrix of the points. It never changes
-// after construction and may be shared by goroutines.
-type Embedding[T dense.Float] struct {
-	name         string
-	kernel       kernels.Kernel
-	points       gram.Fixed
-	coefficients matmul.Packed[float64]
-	features     dense.Matrix[float64] // φ of the points
-	tolerance    float64
-	rank         int
-	in, out      int
+// choose C by the eigenvalues of the Gram matrix of the points.
+//
+// Transform is computed in float64 whatever T is and rounded once, because C magnifies
+// rounding errors of k by up to 1/√Tolerance. The cost is a row of the Gram
+// matrix with the points and 2·n·out operations for each row of x. Scratch memory, a few
+// times n + out numbers for each of 64 rows a goroutine, is kept for later calls.
+type Embedding[T dense.Float] interface {
+	Map[T]
 
-	passes pool.Of[embeddingPass[T]]
-	spaces pool.Of[embeddingSpace]
+	// Points returns φ of the points that the map is made of, one a row, in a fresh
+	// copy: from the eigenvectors, without a kernel evaluation.
+	Points() dense.Matrix[T]
+
+	// Rank returns the number of eigenvalues of the Gram matrix that φ is made of:
+	// for Nystroem those above Tolerance, for Spectral as many as were asked for.
+	Rank() int
+
+	// Tolerance returns n·ε·|λ|_max, with ε = 2⁻⁵² and the n eigenvalues λ of the Gram
+	// matrix: an eigenvalue that is no further from zero cannot be told from
+	// rounding.
+	Tolerance() float64
 }
 
 // Nystroem returns the Nyström map of k with the given landmarks L (n×d)
@@ -49,7 +56,7 @@ type Embedding[T dense.Float] struct {
 // An error reports a nil k, parameters of k out of range, no landmarks or too many for
 // memory, a value of k that is not finite, a Gram matrix that has an eigenvalue below
 // −Tolerance, so that k is not a kernel, and eigenvalues that did not converge.
-func Nystroem[T dense.Float](k kernels.Kernel, landmarks dense.Matrix[T]) (*Embedding[T], error) {
+func Nystroem[T dense.Float](k kernels.Kernel, landmarks dense.Matrix[T]) (Embedding[T], error) {
 	points, s, err := spectrumOf(k, "landmarks", landmarks)
 	if err != nil {
 		return nil, err
@@ -78,7 +85,7 @@ func Nystroem[T dense.Float](k kernels.Kernel, landmarks dense.Matrix[T]) (*Embe
 // memory, a value of k that is not finite, a Gram matrix that has an eigenvalue below
 // −Tolerance, so that k is not a kernel, eigenvalues that did not converge, a rank
 // below 1, and one above the number of eigenvalues above Tolerance.
-func Spectral[T dense.Float](k kernels.Kernel, x dense.Matrix[T], rank int) (*Embedding[T], error) {
+func Spectral[T dense.Float](k kernels.Kernel, x dense.Matrix[T], rank int) (Embedding[T], error) {
 	if err := atLeastOne("rank", rank); err != nil {
 		return nil, err
 	}
@@ -93,13 +100,28 @@ func Spectral[T dense.Float](k kernels.Kernel, x dense.Matrix[T], rank int) (*Em
 		s.times(rank, inverseRoot), s.times(rank, squareRoot))
 }
 
+// embedding is the map of Nystroem and Spectral.
+type embedding[T dense.Float] struct {
+	name         string
+	kernel       kernels.Kernel
+	points       gram.Fixed
+	coefficients matmul.Packed[float64]
+	features     dense.Matrix[float64] // φ of the points
+	tolerance    float64
+	rank         int
+	in, out      int
+
+	passes pool.Of[embeddingPass[T]]
+	spaces pool.Of[embeddingSpace]
+}
+
 // newEmbedding prepares both factors of a map: the points and the coefficients.
-func newEmbedding[T dense.Float](name string, k kernels.Kernel, points dense.Matrix[float64], s spectrum, rank int, coefficients, features dense.Matrix[float64]) (*Embedding[T], error) {
+func newEmbedding[T dense.Float](name string, k kernels.Kernel, points dense.Matrix[float64], s spectrum, rank int, coefficients, features dense.Matrix[float64]) (Embedding[T], error) {
 	prepared, err := gram.Against(k, points)
 	if err != nil {
 		return nil, fmt.Errorf("rff: k is out of range: %w", err)
 	}
-	e := &Embedding[T]{
+	e := &embedding[T]{
 		name: name, kernel: k, points: prepared, features: features, tolerance: s.tolerance, rank: rank,
 		in: points.Cols, out: features.Cols,
 	}
@@ -107,28 +129,18 @@ func newEmbedding[T dense.Float](name string, k kernels.Kernel, points dense.Mat
 	return e, nil
 }
 
-// Dims returns the dimensions of x and of φ(x).
-func (e *Embedding[T]) Dims() (in, out int) { return e.in, e.out }
+func (e *embedding[T]) Dims() (in, out int) { return e.in, e.out }
 
-// Transform writes φ of every row of x (n×in) into dst (n×out) and returns it; a
-// zero dst is allocated. dst must not overlap x. A row of dst depends on its row
-// of x alone. It panics if a shape does not fit.
-//
-// It is computed in float64 whatever T is and rounded once, because C magnifies
-// rounding errors of k by up to 1/√Tolerance. The cost is a row of the Gram
-// matrix with the p points and 2·p·out operations for each row of x. Scratch memory, a few
-// times p + out numbers for each of 64 rows a goroutine, is kept for later calls, which
-// allocate nothing unless k is or contains a Pullback, Homogeneous or Convolution.
-func (e *Embedding[T]) Transform(dst, x dense.Matrix[T]) dense.Matrix[T] {
+func (e *embedding[T]) Transform(dst, x dense.Matrix[T]) dense.Matrix[T] {
 	checkPoints(x, e.in)
 	dst = dense.Ensure(dst, x.Rows, e.out)
-	inBlocks(&e.passes, embeddingPass[T]{Embedding: e, dst: dst, x: x}, x.Rows, blockRows)
+	inBlocks(&e.passes, embeddingPass[T]{embedding: e, dst: dst, x: x}, x.Rows, blockRows)
 	return dst
 }
 
 // embeddingPass is one Transform.
 type embeddingPass[T dense.Float] struct {
-	*Embedding[T]
+	*embedding[T]
 	dst, x dense.Matrix[T]
 }
 
@@ -147,26 +159,21 @@ func (p *embeddingPass[T]) Piece(i int) {
 	p.spaces.Put(s)
 }
 
-// Kernel returns k.
-func (e *Embedding[T]) Kernel() kernels.Kernel { return e.kernel }
+func (e *embedding[T]) Kernel() kernels.Kernel { return e.kernel }
 
-// Points returns φ of the points that the map is made of, one a row, in a fresh
-// copy: from the eigenvectors, without a kernel evaluation.
-func (e *Embedding[T]) Points() dense.Matrix[T] {
+func (e *embedding[T]) Points() dense.Matrix[T] {
 	return dense.Convert(dense.Matrix[T]{}, e.features)
 }
 
-// Rank returns the number of eigenvalues of the Gram matrix that φ is made of:
-// for Nystroem those above Tolerance, for Spectral as many as were asked for.
-func (e *Embedding[T]) Rank() int { return e.rank }
+func (e *embedding[T]) Rank() int { return e.rank }
 
-// Tolerance returns n·ε·|λ|_max, with ε = 2⁻⁵² and the n eigenvalues λ of the Gram
-// matrix: an eigenvalue that is no further from zero cannot be told from
-// rounding.
-func (e *Embedding[T]) Tolerance() float64 { return e.tolerance }
+func (e *embedding[T]) Tolerance() float64 { return e.tolerance }
+
+// Fitted says what the features are fitted to.
+func (e *embedding[T]) Fitted() string { return "points" }
 
 // String returns the constructor with its kernel, and the dimensions.
-func (e *Embedding[T]) String() string {
+func (e *embedding[T]) String() string {
 	in, out := e.Dims()
 	return describe(e.name, in, out)
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/limit"
+	"github.com/seed-feabd252/randfeat/internal/mse"
 	"github.com/seed-feabd252/randfeat/internal/parallel"
 	"github.com/seed-feabd252/randfeat/internal/pool"
 	"github.com/seed-feabd252/randfeat/internal/projection"
@@ -21,7 +22,7 @@ const blockRows = 64
 type engine[T dense.Float] struct {
 	w       orf.Projection[T]   // nil for a map without frequencies
 	tiler   projection.Tiler[T] // w, or nil if rows must be whole
-	given   orf.Projection[T]   // what the constructor was given: w, if not what w is made of
+	rows    mse.Rows            // of the frequencies that the constructor was given
 	in, out int
 	lift    func(to, x []T) // what w is applied to, in R^in as x; nil for x itself
 	lifted  *pool.Of[[]T]   // of blocks of that
@@ -47,7 +48,7 @@ func newEngine[T dense.Float](w orf.Projection[T], per int) (engine[T], error) {
 		return engine[T]{}, fmt.Errorf("rff: w is %d×%d, for points and %d·%d features: %w", m, d, per, m, err)
 	}
 	e := explicit[T](d, per*m)
-	e.w, e.given = w, w
+	e.w, e.rows = w, mse.RowsOf(w)
 	e.tiler, _ = w.(projection.Tiler[T])
 	return e, nil
 }

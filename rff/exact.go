@@ -13,12 +13,12 @@ import (
 // Transform dst may be x, in its Backward also dphi.
 //
 // An error reports a d below 1, or too large for memory.
-func Identity[T dense.Float](d int) (*Features[T], error) {
+func Identity[T dense.Float](d int) (Map[T], error) {
 	if err := size[T]("d", d); err != nil {
 		return nil, err
 	}
 	e := explicit[T](d, d)
-	return &Features[T]{
+	return &features[T]{
 		engine: e,
 		name:   "Identity()",
 		kernel: kernels.DotProduct{},
@@ -35,13 +35,13 @@ func Identity[T dense.Float](d int) (*Features[T], error) {
 // φ(x)ᵀφ(y) = (xᵀy)² to rounding.
 //
 // An error reports a d below 1, and one with features too many for memory.
-func Quadratic[T dense.Float](d int) (*Features[T], error) {
+func Quadratic[T dense.Float](d int) (Map[T], error) {
 	out, err := monomials[T](d)
 	if err != nil {
 		return nil, err
 	}
 	e := explicit[T](d, out)
-	return &Features[T]{
+	return &features[T]{
 		engine: e,
 		name:   "Quadratic()",
 		kernel: kernels.Polynomial{Degree: 2},
@@ -65,7 +65,7 @@ func Quadratic[T dense.Float](d int) (*Features[T], error) {
 //
 // An error reports a d below 1, one with features too many for memory, and a scale
 // that is not a positive number in the range of T.
-func Taylor[T dense.Float](d int, scale float64) (*Features[T], error) {
+func Taylor[T dense.Float](d int, scale float64) (Map[T], error) {
 	pairs, err := monomials[T](d)
 	if err != nil {
 		return nil, err
@@ -79,7 +79,7 @@ func Taylor[T dense.Float](d int, scale float64) (*Features[T], error) {
 		return nil, err
 	}
 	e := explicit[T](d, 1+d+pairs)
-	return &Features[T]{
+	return &features[T]{
 		engine: e,
 		name:   fmt.Sprintf("Taylor(scale=%v)", scale),
 		kernel: kernels.Sum{

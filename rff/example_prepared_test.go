@@ -64,7 +64,7 @@ func ExamplePCA() {
 
 // Coordinates in other units before a map.
 func ExampleCompose() {
-	first, err := rff.NewAffine(dense.Of(2, 2, []float64{10, 0, 0, 1}), []float64{0, 1})
+	first, err := rff.Affine(dense.Of(2, 2, []float64{10, 0, 0, 1}), []float64{0, 1})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -70,10 +70,7 @@ func ExampleSADERF() {
 	psi := rff.Keys[float64](f).Transform(dense.Matrix[float64]{}, keys)
 	fmt.Printf("estimate %.1f, kernel %.1f\n",
 		floats.Dot(phi.Row(0), psi.Row(1)), f.Kernel().Eval(queries.Row(0), keys.Row(1)))
-	fmt.Printf("queries are stretched by %.2f\n", []float64{f.Estimator().Query.At(0, 0), f.Estimator().Query.At(1, 1)})
-	// Output:
-	// estimate 1.2, kernel 1.2
-	// queries are stretched by [0.33 3.34]
+	// Output: estimate 1.2, kernel 1.2
 }
 
 // Hybrid features have no error for equal points, as trigonometric ones, nor for opposite
@@ -93,7 +90,7 @@ func ExampleSoftmaxHybrid() {
 		log.Fatal(err)
 	}
 	x := dense.Of(2, 3, []float64{1, 0.5, -1, -1, -0.5, 1})
-	phi, psi := f.Transform(dense.Matrix[float64]{}, x), f.Keys().Transform(dense.Matrix[float64]{}, x)
+	phi, psi := f.Transform(dense.Matrix[float64]{}, x), rff.Keys(f).Transform(dense.Matrix[float64]{}, x)
 	for i := range x.Rows {
 		fmt.Printf("estimate %.4f, kernel %.4f\n",
 			floats.Dot(phi.Row(0), psi.Row(i)), f.Kernel().Eval(x.Row(0), x.Row(i)))
@@ -126,22 +123,32 @@ func ExampleNew() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	f := rff.New(w, nil, math.Abs)
+	f, err := rff.New(w, rff.Scheme[float64]{F: []func(float64) float64{math.Abs}})
+	if err != nil {
+		log.Fatal(err)
+	}
 	x := dense.Of(2, 2, []float64{1, 0, 0, 1})
 	phi := f.Transform(dense.Matrix[float64]{}, x)
 	fmt.Printf("%.1f, expected %.1f\n", floats.Dot(phi.Row(0), phi.Row(1)), 2/math.Pi)
 	// Output: 0.6, expected 0.6
 }
 
-// Naming the kernel that a map of one's own estimates.
-func ExampleFeatures_Estimating() {
+// A map of one's own with the kernel that it estimates and its derivative.
+func ExampleScheme() {
 	w, err := orf.Draw[float64](orf.IID{}, 100, 3, exprand.NewSource(1))
 	if err != nil {
 		log.Fatal(err)
 	}
-	f := rff.New(w, nil, func(t float64) float64 { return t })
-	fmt.Println(f.Kernel(), f.Estimating(kernels.DotProduct{}).Kernel())
-	// Output: <nil> DotProduct{}
+	f, err := rff.New(w, rff.Scheme[float64]{
+		F:      []func(t float64) float64{func(t float64) float64 { return t }},
+		DF:     []func(t float64) float64{func(float64) float64 { return 1 }},
+		Kernel: kernels.DotProduct{},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(f.Kernel(), f.(rff.Differentiable[float64]).CanBackward())
+	// Output: DotProduct{} <nil>
 }
 
 func ExampleQuadratic() {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/dense/gonum"
+	"github.com/seed-feabd252/randfeat/internal/mse"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/orf"
 )
@@ -40,14 +41,14 @@ import (
 // samples without rows, not of the dimension of w, or whose second moments are not finite
 // or too large for memory, frequencies that are, and ψ_l or features outside the range of
 // T.
-func SADERF[T dense.Float](w orf.Projection[T], x, y dense.Matrix[T], scale float64) (*Positive[T], error) {
+func SADERF[T dense.Float](w orf.Projection[T], x, y dense.Matrix[T], scale float64) (LogMap[T], error) {
 	f, err := newFit(w, x, y, scale)
 	if err != nil {
 		return nil, err
 	}
 	psi, squares := f.balance()
 	a := f.damping(squares)
-	features, err := SoftmaxOptimal(w, scale, a)
+	features, err := softmaxOptimal(w, scale, a)
 	if err != nil {
 		return nil, err
 	}
@@ -64,9 +65,9 @@ func SADERF[T dense.Float](w orf.Projection[T], x, y dense.Matrix[T], scale floa
 		diagonal.Set(l, l, v)
 		inverse.Set(l, l, 1/v)
 	}
-	return pair("SADERF", features.scaled(gonum.ToMat(diagonal), query), features.scaled(gonum.ToMat(inverse), key), Estimator{
-		Form: FormSoftmaxOptimal, Scale: scale, A: a, Query: diagonal, Key: inverse,
-	}), nil
+	name := fmt.Sprintf("SADERF(scale=%v, a=%v)", scale, a)
+	return balancedPair(a, scale, diagonal, inverse,
+		features.scaled(name, gonum.ToMat(diagonal), query), features.scaled("keys of "+name, gonum.ToMat(inverse), key)), nil
 }
 
 // ADERF is SADERF with a matrix Ψ in place of the factors ψ: asymmetric dense-exponential
@@ -88,7 +89,7 @@ func SADERF[T dense.Float](w orf.Projection[T], x, y dense.Matrix[T], scale floa
 // The cost is O(n·d²) for images Ψx or their norms, more than that of SADERF; that of the
 // fit is O((n+n')·d² + d³), and O(m·d²) where Ψ multiplies the frequencies. Errors are those of SADERF, elements of Ψ outside the range of T,
 // and eigenvalues that did not converge. All else is as for SADERF.
-func ADERF[T dense.Float](w orf.Projection[T], x, y dense.Matrix[T], scale float64) (*Positive[T], error) {
+func ADERF[T dense.Float](w orf.Projection[T], x, y dense.Matrix[T], scale float64) (LogMap[T], error) {
 	f, err := newFit(w, x, y, scale)
 	if err != nil {
 		return nil, err
@@ -98,7 +99,7 @@ func ADERF[T dense.Float](w orf.Projection[T], x, y dense.Matrix[T], scale float
 		return nil, err
 	}
 	a := f.damping(squares)
-	features, err := SoftmaxOptimal(w, scale, a)
+	features, err := softmaxOptimal(w, scale, a)
 	if err != nil {
 		return nil, err
 	}
@@ -110,10 +111,9 @@ func ADERF[T dense.Float](w orf.Projection[T], x, y dense.Matrix[T], scale float
 	if err != nil {
 		return nil, err
 	}
-	return pair("ADERF", features.mixed(query, p), features.mixed(key, q), Estimator{
-		Form: FormSoftmaxOptimal, Scale: scale, A: a,
-		Query: gonum.FromMat[float64](query), Key: gonum.FromMat[float64](key),
-	}), nil
+	name := fmt.Sprintf("ADERF(scale=%v, a=%v)", scale, a)
+	return balancedPair(a, scale, gonum.FromMat[float64](query), gonum.FromMat[float64](key),
+		features.mixed(name, query, p), features.mixed("keys of "+name, key, q)), nil
 }
 
 // SDERF returns the positive features of the softmax kernel exp(s·xᵀy), s = scale, that
@@ -136,34 +136,29 @@ func ADERF[T dense.Float](w orf.Projection[T], x, y dense.Matrix[T], scale float
 // The frequencies are those of W·B, which has no structure even where W has: projecting
 // is O(n·m·d). The fit takes O((n+n')·d² + d³ + m·d²). Errors are those of SADERF, and
 // eigenvalues that did not converge.
-func SDERF[T dense.Float](w orf.Projection[T], x, y dense.Matrix[T], scale float64) (*Positive[T], error) {
+func SDERF[T dense.Float](w orf.Projection[T], x, y dense.Matrix[T], scale float64) (LogMap[T], error) {
 	f, err := newFit(w, x, y, scale)
 	if err != nil {
 		return nil, err
 	}
-	var moments mat.EigenSym
-	if !moments.Factorize(f.sum(), true) {
-		return nil, errNotConverged
-	}
-	var q mat.Dense
-	moments.VectorsTo(&q)
-	damping := moments.Values(nil)
-	for l, v := range damping {
-		damping[l] = leastMoment(max(v, 0))
-	}
-	folded, offsets, err := damped(w, damping, &q)
+	damping, q, err := f.axes()
 	if err != nil {
 		return nil, err
 	}
-	e, err := newEngine(folded, 1)
+	turned, offsets, err := damped(w, damping, q)
 	if err != nil {
 		return nil, err
 	}
-	e.given = w
+	e, err := newEngine(turned, 1)
+	if err != nil {
+		return nil, err
+	}
+	e.rows = mse.RowsOf(w)
 	s := exponential(e, exponent[T]{slope: T(math.Sqrt(scale)), radius: scale, offsets: offsets})
 	s.name = fmt.Sprintf("SDERF(scale=%v)", scale)
 	s.kernel = kernels.Softmax{Scale: scale}
-	s.estimator = Estimator{Form: FormSoftmaxDamped, Scale: scale, Damping: damping, Basis: gonum.FromMat[float64](&q)}
+	s.law = mse.OfSoftmax("SDERF", "Likhosherstov et al. 2023", mse.Damped(damping, gonum.FromMat[float64](q)), scale)
+	s.fitted = "directions"
 	return s, nil
 }
 
@@ -195,23 +190,21 @@ func damped[T dense.Float](w orf.Projection[T], damping []float64, q *mat.Dense)
 	}
 	var product mat.Dense
 	product.Mul(frequencies, q.T())
-	folded, err := inRangeOf[T]("W·B", &product)
+	turned, err := inRangeOf[T]("W·B", &product)
 	if err != nil {
 		return nil, nil, err
 	}
-	p, err := orf.Of(folded)
+	p, err := orf.Of(turned)
 	return p, offsets, err
 }
 
-// pair makes f and k the maps of queries and keys of one estimate.
-func pair[T dense.Float](name string, f, k *Positive[T], e Estimator) *Positive[T] {
-	f.name = fmt.Sprintf("%s(scale=%v, a=%v)", name, e.Scale, e.A)
-	k.name = fmt.Sprintf("keys of %s(scale=%v, a=%v)", name, e.Scale, e.A)
-	f.estimator = e
-	e.Query, e.Key = e.Key, e.Query
-	k.estimator = e
-	f.partner, k.partner = k, f
-	return f
+// balancedPair makes f and k the maps of queries and keys of one estimate: that of SoftmaxOptimal
+// at query·x and key·y.
+func balancedPair[T dense.Float](a, scale float64, query, key dense.Matrix[float64], f, k *balanced[T]) LogMap[T] {
+	law := func(query, key dense.Matrix[float64]) mse.Law {
+		return mse.OfSoftmax("SoftmaxOptimal", "Likhosherstov et al. 2022", mse.Optimal(a).After(query, key), scale).Over(f.inner.rows)
+	}
+	return join(f, k, f.Kernel(), law(query, key), law(key, query)).(LogMap[T])
 }
 
 // inRangeOf returns m, which the caller calls name, in T.

@@ -13,15 +13,15 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/dense/gonum"
-	"github.com/seed-feabd252/randfeat/internal/laws"
+	"github.com/seed-feabd252/randfeat/internal/mse"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/orf"
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
 // sharp are the three fitted maps.
-func sharp[T dense.Float]() map[string]func(w orf.Projection[T], x, y dense.Matrix[T], scale float64) (*rff.Positive[T], error) {
-	return map[string]func(w orf.Projection[T], x, y dense.Matrix[T], scale float64) (*rff.Positive[T], error){
+func sharp[T dense.Float]() map[string]func(w orf.Projection[T], x, y dense.Matrix[T], scale float64) (rff.LogMap[T], error) {
+	return map[string]func(w orf.Projection[T], x, y dense.Matrix[T], scale float64) (rff.LogMap[T], error){
 		"SADERF": rff.SADERF[T], "ADERF": rff.ADERF[T], "SDERF": rff.SDERF[T],
 	}
 }
@@ -57,9 +57,8 @@ func mapped(p, x dense.Matrix[float64]) dense.Matrix[float64] {
 func TestSADERFHasTheLeastLogMoment(t *testing.T) {
 	w := iidOf[float64](t, 3, 4)
 	x, y := fitPoints[float64](w)
-	f, err := rff.SADERF(w, x, y, scaleOf)
+	e, err := rff.FitOf("SADERF", w, x, y, scaleOf)
 	require.NoError(t, err)
-	e := f.Estimator()
 	at := func(a float64, l int, stretch float64) float64 {
 		query, key := e.Query.Clone(), e.Key.Clone()
 		query.Set(l, l, query.At(l, l)*stretch)
@@ -90,9 +89,8 @@ func TestADERFBalancesMoments(t *testing.T) {
 		g, h = rng.NormFloat64(), rng.NormFloat64()
 		copy(y.Row(i), []float64{0.2 * g, 0.6*g - 0.4*h, g + rng.NormFloat64()})
 	}
-	f, err := rff.ADERF(iidOf[float64](t, 3, d), x, y, 1)
+	e, err := rff.FitOf("ADERF", iidOf[float64](t, 3, d), x, y, 1)
 	require.NoError(t, err)
-	e := f.Estimator()
 	var product mat.Dense
 	product.Mul(gonum.ToMat(e.Query).T(), gonum.ToMat(e.Key))
 	moments := func(p dense.Matrix[float64]) *mat.Dense {
@@ -118,9 +116,8 @@ func TestADERFBalancesMoments(t *testing.T) {
 	a, err := rff.OptimalA(mapped(e.Query, x), mapped(e.Key, y), 1)
 	require.NoError(t, err)
 	assert.InDelta(t, a, e.A, 1e-12)
-	saderf, err := rff.SADERF(iidOf[float64](t, 3, d), x, y, 1)
+	s, err := rff.FitOf("SADERF", iidOf[float64](t, 3, d), x, y, 1)
 	require.NoError(t, err)
-	s := saderf.Estimator()
 	part := func(p dense.Matrix[float64]) dense.Matrix[float64] { return p.RowRange(0, 300) }
 	assert.Less(t, logMoment(part(mapped(e.Query, x)), part(mapped(e.Key, y)), 1, e.A),
 		logMoment(part(mapped(s.Query, x)), part(mapped(s.Key, y)), 1, s.A), "better than SADERF off the axes")
@@ -143,7 +140,8 @@ func TestIsotropicSamplesGiveOptimalFeatures(t *testing.T) {
 		f, err := fit(w, x, x, scaleOf)
 		require.NoError(t, err)
 		turned := w.Frequencies()
-		e := f.Estimator()
+		e, err := rff.FitOf(name, w, x, x, scaleOf)
+		require.NoError(t, err)
 		switch name {
 		case "SDERF":
 			for _, v := range e.Damping {
@@ -164,7 +162,7 @@ func TestIsotropicSamplesGiveOptimalFeatures(t *testing.T) {
 		require.NoError(t, err)
 		want := optimal.LogTransform(dense.Matrix[float64]{}, at)
 		assert.InDeltaSlice(t, want.Data, f.LogTransform(dense.Matrix[float64]{}, at).Data, 1e-13, name)
-		keys := f.Keys().(*rff.Positive[float64])
+		keys := rff.Keys[float64](f).(rff.LogMap[float64])
 		assert.InDeltaSlice(t, want.Data, keys.LogTransform(dense.Matrix[float64]{}, at).Data, 1e-13, name)
 	}
 }
@@ -183,10 +181,10 @@ func TestDegenerateSamplesKeepProducts(t *testing.T) {
 		y.Set(i, 2, 0)
 		y.Set(i, 3, 0)
 	}
-	f, err := rff.SADERF(w, x, y, 1)
+	fitted, err := rff.FitOf("SADERF", w, x, y, 1)
 	require.NoError(t, err)
 	for l, want := range []bool{false, true, true, true} {
-		assert.Equal(t, want, f.Estimator().Query.At(l, l) == 1, "ψ_%d", l)
+		assert.Equal(t, want, fitted.Query.At(l, l) == 1, "ψ_%d", l)
 	}
 	for kind, s := range map[string][2]dense.Matrix[float64]{
 		"empty coordinates": {x, y},
@@ -197,7 +195,8 @@ func TestDegenerateSamplesKeepProducts(t *testing.T) {
 		for name, fit := range sharp[float64]() {
 			f, err := fit(w, s[0], s[1], 1)
 			require.NoError(t, err)
-			e := f.Estimator()
+			e, err := rff.FitOf(name, w, s[0], s[1], 1)
+			require.NoError(t, err)
 			p, q := e.Query, e.Key
 			if name == "SDERF" {
 				p, q = e.Basis, e.Basis
@@ -261,14 +260,13 @@ func TestSharpFeaturesAreBetterThanOptimalOnes(t *testing.T) {
 	}
 	a, err := rff.OptimalA(x, y, 1)
 	require.NoError(t, err)
-	f, err := rff.SADERF(w, x, y, 1)
+	e, err := rff.FitOf("SADERF", w, x, y, 1)
 	require.NoError(t, err)
-	e := f.Estimator()
-	positive, optimal := mean(laws.PositiveIID.Softmax), mean(laws.OptimalIID(a).Softmax)
-	balanced := mean(laws.OfImages(laws.OptimalIID(e.A).Softmax, e.Query, e.Key))
-	g, err := rff.SDERF(w, x, y, 1)
+	positive, optimal := mean(mse.Positive.IID.Softmax), mean(mse.Optimal(a).IID.Softmax)
+	balanced := mean(mse.Optimal(e.A).After(e.Query, e.Key).IID.Softmax)
+	g, err := rff.FitOf("SDERF", w, x, y, 1)
 	require.NoError(t, err)
-	damped := mean(laws.DampedIID(g.Estimator().Damping, g.Estimator().Basis).Softmax)
+	damped := mean(mse.Damped(g.Damping, g.Basis).IID.Softmax)
 	t.Logf("relative errors: positive %.3g, optimal %.3g, SDERF %.3g, SADERF %.3g", positive, optimal, damped, balanced)
 	assert.Less(t, optimal, positive/2)
 	assert.Less(t, damped, optimal/1.1)

@@ -108,6 +108,21 @@ func (f *fit) balance() (psi []float64, squares float64) {
 	return psi, squares
 }
 
+// axes returns the damping of SDERF and the orthogonal matrix of the axes that it belongs to.
+func (f *fit) axes() (damping []float64, q *mat.Dense, err error) {
+	var moments mat.EigenSym
+	if !moments.Factorize(f.sum(), true) {
+		return nil, nil, errNotConverged
+	}
+	q = new(mat.Dense)
+	moments.VectorsTo(q)
+	damping = moments.Values(nil)
+	for l, v := range damping {
+		damping[l] = leastMoment(max(v, 0))
+	}
+	return damping, q, nil
+}
+
 // shrinkage returns the weight of I in the second moments of n points of R^d that ADERF
 // takes: nearly 1 where they span few directions, of which others look empty, and soon
 // negligible where n > d. The least keeps Ψ from being ill-conditioned: 1/√2⁻²⁰ = 1024.

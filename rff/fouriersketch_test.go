@@ -112,9 +112,10 @@ func TestTensorSketchByEitherProjection(t *testing.T) {
 	const m, n = 24, 70
 	k := kernels.Polynomial{Degree: 3, Gamma: 0.5, Offset: 1}
 	for _, d := range []int{9, 700} {
-		f, err := TensorSketch[float64](m, d, k, rand.NewPCG(5, 6))
+		made, err := TensorSketch[float64](m, d, k, rand.NewPCG(5, 6))
 		require.NoError(t, err)
-		other := &Products[float64]{
+		f := made.(*sketch[float64])
+		other := &sketch[float64]{
 			name: f.name, kernel: f.kernel, in: f.in, out: f.out, parts: f.parts, real: f.real, scale: f.scale, constant: f.constant,
 		}
 		for _, w := range f.factors {

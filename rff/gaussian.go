@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/mse"
 	"github.com/seed-feabd252/randfeat/internal/vecmath"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/orf"
@@ -23,7 +24,7 @@ import (
 //
 // An error reports a nil w and a lengthScale that is not a positive number in
 // the range of T.
-func Gaussian[T dense.Float](w orf.Projection[T], lengthScale float64) (*Features[T], error) {
+func Gaussian[T dense.Float](w orf.Projection[T], lengthScale float64) (Map[T], error) {
 	e, err := newEngine(w, 2)
 	if err != nil {
 		return nil, err
@@ -34,7 +35,7 @@ func Gaussian[T dense.Float](w orf.Projection[T], lengthScale float64) (*Feature
 	}
 	m := e.frequencies()
 	norm := T(1 / math.Sqrt(float64(m)))
-	return &Features[T]{
+	return &features[T]{
 		engine: e,
 		name:   fmt.Sprintf("Gaussian(lengthScale=%v)", lengthScale),
 		kernel: kernels.Gaussian{LengthScale: lengthScale},
@@ -44,7 +45,7 @@ func Gaussian[T dense.Float](w orf.Projection[T], lengthScale float64) (*Feature
 		},
 		back: waveSlope(e, norm, inv, nil),
 
-		estimator: Estimator{Form: FormGaussian, Scale: 1 / (lengthScale * lengthScale)},
+		law: mse.OfGaussian("Gaussian", "Sutherland & Schneider 2015", mse.Trig, 1/(lengthScale*lengthScale)),
 	}, nil
 }
 
@@ -62,7 +63,7 @@ func Gaussian[T dense.Float](w orf.Projection[T], lengthScale float64) (*Feature
 //
 // An error reports a nil w or src and a lengthScale that is not a positive
 // number in the range of T.
-func GaussianPhase[T dense.Float](w orf.Projection[T], lengthScale float64, src rand.Source) (*Features[T], error) {
+func GaussianPhase[T dense.Float](w orf.Projection[T], lengthScale float64, src rand.Source) (Map[T], error) {
 	e, err := newEngine(w, 1)
 	if err != nil {
 		return nil, err
@@ -80,7 +81,7 @@ func GaussianPhase[T dense.Float](w orf.Projection[T], lengthScale float64, src 
 		phases[i] = T(2 * math.Pi * rng.Float64())
 	}
 	norm := T(math.Sqrt(2 / float64(e.out)))
-	return &Features[T]{
+	return &features[T]{
 		engine: e,
 		name:   fmt.Sprintf("GaussianPhase(lengthScale=%v)", lengthScale),
 		kernel: kernels.Gaussian{LengthScale: lengthScale},
@@ -92,7 +93,7 @@ func GaussianPhase[T dense.Float](w orf.Projection[T], lengthScale float64, src 
 		},
 		back: phaseSlope(e, norm, inv, phases),
 
-		estimator: Estimator{Form: FormGaussianPhase, Scale: 1 / (lengthScale * lengthScale)},
+		law: mse.OfGaussian("GaussianPhase", "Sutherland & Schneider 2015", mse.Phase, 1/(lengthScale*lengthScale)),
 	}, nil
 }
 

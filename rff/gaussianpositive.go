@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/mse"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/orf"
 )
@@ -23,8 +24,8 @@ import (
 //
 // An error reports a nil w and a lengthScale that is not a positive number in the
 // range of T.
-func GaussianPositive[T dense.Float](w orf.Projection[T], lengthScale float64) (*Positive[T], error) {
-	return gaussianFeatures(w, 1, lengthScale, FormGaussianPositive, "GaussianPositive")
+func GaussianPositive[T dense.Float](w orf.Projection[T], lengthScale float64) (LogMap[T], error) {
+	return gaussianFeatures(w, 1, lengthScale, mse.Positive, "GaussianPositive")
 }
 
 // GaussianHyperbolic returns the hyperbolic features of the Gaussian kernel
@@ -39,8 +40,8 @@ func GaussianPositive[T dense.Float](w orf.Projection[T], lengthScale float64) (
 //
 // An error reports a nil w and a lengthScale that is not a positive number in the
 // range of T.
-func GaussianHyperbolic[T dense.Float](w orf.Projection[T], lengthScale float64) (*Positive[T], error) {
-	return gaussianFeatures(w, 2, lengthScale, FormGaussianHyperbolic, "GaussianHyperbolic")
+func GaussianHyperbolic[T dense.Float](w orf.Projection[T], lengthScale float64) (LogMap[T], error) {
+	return gaussianFeatures(w, 2, lengthScale, mse.Hyperbolic, "GaussianHyperbolic")
 }
 
 // GaussianOptimal returns the optimal positive features of the Gaussian kernel
@@ -57,7 +58,7 @@ func GaussianHyperbolic[T dense.Float](w orf.Projection[T], lengthScale float64)
 // An error reports a nil w, one whose frequencies are too large for memory as a matrix,
 // a lengthScale that is not a positive number in the range of T, and an a that is not a
 // number below 1/8 or whose features are outside that range.
-func GaussianOptimal[T dense.Float](w orf.Projection[T], lengthScale, a float64) (*Positive[T], error) {
+func GaussianOptimal[T dense.Float](w orf.Projection[T], lengthScale, a float64) (LogMap[T], error) {
 	if _, err := inverse[T]("lengthScale", lengthScale); err != nil {
 		return nil, err
 	}
@@ -68,12 +69,12 @@ func GaussianOptimal[T dense.Float](w orf.Projection[T], lengthScale, a float64)
 	}
 	f.name = fmt.Sprintf("GaussianOptimal(lengthScale=%v, a=%v)", lengthScale, a)
 	f.kernel = kernels.Gaussian{LengthScale: lengthScale}
-	f.estimator = Estimator{Form: FormGaussianOptimal, Scale: scale, A: a}
+	f.law = mse.OfGaussian("GaussianOptimal", "Likhosherstov et al. 2022", mse.Optimal(a), scale)
 	return f, nil
 }
 
 // gaussianFeatures returns the positive features with per features a frequency.
-func gaussianFeatures[T dense.Float](w orf.Projection[T], per int, lengthScale float64, form Form, name string) (*Positive[T], error) {
+func gaussianFeatures[T dense.Float](w orf.Projection[T], per int, lengthScale float64, terms mse.Exponential, name string) (LogMap[T], error) {
 	e, err := newEngine(w, per)
 	if err != nil {
 		return nil, err
@@ -86,6 +87,6 @@ func gaussianFeatures[T dense.Float](w orf.Projection[T], per int, lengthScale f
 	f := exponential(e, exponent[T]{slope: inv, radius: 2 * scale, constant: -math.Log(float64(e.out)) / 2})
 	f.name = fmt.Sprintf("%s(lengthScale=%v)", name, lengthScale)
 	f.kernel = kernels.Gaussian{LengthScale: lengthScale}
-	f.estimator = Estimator{Form: form, Scale: scale}
+	f.law = mse.OfGaussian(name, "Likhosherstov et al. 2022", terms, scale)
 	return f, nil
 }

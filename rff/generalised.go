@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/mse"
 	"github.com/seed-feabd252/randfeat/internal/vecmath"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/orf"
@@ -41,7 +42,7 @@ import (
 //
 // An error reports a nil w, parameters of k out of range, and an ε that is out of the
 // range of T.
-func Generalised[T dense.Float](w orf.Projection[T], k kernels.Generalised) (*Positive[T], error) {
+func Generalised[T dense.Float](w orf.Projection[T], k kernels.Generalised) (LogMap[T], error) {
 	e, err := newEngine(w, 1)
 	if err != nil {
 		return nil, err
@@ -55,17 +56,19 @@ func Generalised[T dense.Float](w orf.Projection[T], k kernels.Generalised) (*Po
 		}
 	}
 	g := nonlinear[T]{f: k.F, epsilon: T(k.Epsilon), norm: T(1 / math.Sqrt(float64(e.out))), logNorm: T(-math.Log(float64(e.out)) / 2)}
-	f := &Positive[T]{
-		engine: e,
-		name:   fmt.Sprintf("Generalised(%v)", k),
-		kernel: k,
-		row:    func(phi, x []T, from, to int) { g.features(phi[from:to], x) },
+	f := &positives[T]{
+		features: features[T]{
+			engine: e,
+			name:   fmt.Sprintf("Generalised(%v)", k),
+			kernel: k,
+			row:    func(phi, x []T, from, to int) { g.features(phi[from:to], x) },
+			back: throughZ(e, e.out, func(z, x, dphi []T) (a, b T) {
+				g.slopes(z, x)
+				vecmath.Multiply(z, dphi)
+				return g.norm, 0
+			}, scaled[T]),
+		},
 		logRow: func(phi, x []T, from, to int) { g.logarithms(phi[from:to], x) },
-		back: throughZ(e, e.out, func(z, x, dphi []T) (a, b T) {
-			g.slopes(z, x)
-			vecmath.Multiply(z, dphi)
-			return g.norm, 0
-		}, scaled[T]),
 		logBack: throughZ(e, e.out, func(z, x, dlog []T) (a, b T) {
 			g.logSlopes(z, x)
 			vecmath.Multiply(z, dlog)
@@ -73,7 +76,7 @@ func Generalised[T dense.Float](w orf.Projection[T], k kernels.Generalised) (*Po
 		}, scaled[T]),
 	}
 	if k.Epsilon == 0 {
-		f.estimator = Estimator{Form: FormGeneralised, Nonlinearity: k.F}
+		f.law = mse.OfIID("Generalised", "Gaussian moments", 1, g.law())
 	}
 	if k.F == kernels.Exponential && k.Epsilon == 0 {
 		f.logBack = linearSlope(e, T(1))
@@ -86,6 +89,17 @@ type nonlinear[T dense.Float] struct {
 	f             kernels.Nonlinearity
 	epsilon       T
 	norm, logNorm T // 1/√m and its logarithm
+}
+
+// law returns the mean squared error without ε.
+func (n nonlinear[T]) law() mse.Error {
+	switch n.f {
+	case kernels.ReLU:
+		return mse.ReLUIID
+	case kernels.Square:
+		return mse.SquareIID
+	}
+	return mse.ExponentialIID
 }
 
 // features overwrites t by (f(t) + ε)/√m.

@@ -39,7 +39,7 @@ func testGeneralisedIsTheGeneralScheme[T dense.Float](t *testing.T) {
 		for _, epsilon := range []float64{0, 0.25} {
 			named, err := rff.Generalised(w, kernels.Generalised{F: k, Epsilon: epsilon})
 			require.NoError(t, err)
-			want := rff.New(w, nil, func(t T) T { return T(f(float64(t)) + epsilon) }).Transform(dense.Matrix[T]{}, x)
+			want := newMap(w, nil, func(t T) T { return T(f(float64(t)) + epsilon) }).Transform(dense.Matrix[T]{}, x)
 			logs := named.LogTransform(dense.Matrix[T]{}, x)
 			for i, v := range named.Transform(dense.Matrix[T]{}, x).Data {
 				// Logarithms are below 32 here, and so is their error in u.
@@ -67,7 +67,7 @@ func TestGeneralisedGradients(t *testing.T) {
 			dlog.Data[i] *= v
 			assert.Equal(t, v == 0, math.IsInf(logs.Data[i], -1), "%v", g)
 		}
-		want, got := g.Backward(dense.Matrix[float64]{}, x, dphi), g.LogBackward(dense.Matrix[float64]{}, x, dlog)
+		want, got := logSlopes(g).Backward(dense.Matrix[float64]{}, x, dphi), logSlopes(g).LogBackward(dense.Matrix[float64]{}, x, dlog)
 		for i := range x.Rows {
 			if i == 3 && f == kernels.ReLU {
 				continue // at the kink, where φ has the subgradient ½ and its logarithm 0
@@ -91,14 +91,14 @@ func TestGeneralisedLogarithmsOfExtremes(t *testing.T) {
 		logs := f.LogTransform(dense.Matrix[float32]{}, x)
 		assert.InDelta(t, want[0]-math.Ln2/2, float64(logs.At(0, 0)), 2e-5)
 		assert.InDelta(t, want[1]-math.Ln2/2, float64(logs.At(0, 1)), 2e-5)
-		dx := f.LogBackward(dense.Matrix[float32]{}, x, dense.Of(1, 2, []float32{3, 0}))
+		dx := logSlopes(f).LogBackward(dense.Matrix[float32]{}, x, dense.Of(1, 2, []float32{3, 0}))
 		assert.Equal(t, []float32{3}, dx.Data, "the slope of the logarithm is 1")
 	}
 	square, err := rff.Generalised(w, kernels.Generalised{F: kernels.Square})
 	require.NoError(t, err)
 	tiny := dense.Of(1, 1, []float32{1e-30})
 	assert.InDelta(t, 2*math.Log(1e-30)-math.Ln2/2, float64(square.LogTransform(dense.Matrix[float32]{}, tiny).At(0, 0)), 1e-4)
-	assert.InEpsilon(t, 2e30, float64(square.LogBackward(dense.Matrix[float32]{}, tiny, dense.Of(1, 2, []float32{1, 0})).At(0, 0)), 1e-6)
+	assert.InEpsilon(t, 2e30, float64(logSlopes(square).LogBackward(dense.Matrix[float32]{}, tiny, dense.Of(1, 2, []float32{1, 0})).At(0, 0)), 1e-6)
 }
 
 // One frequency, of every sign, so that nothing else could show what is no number.

@@ -10,17 +10,6 @@ import (
 	"github.com/seed-feabd252/randfeat/kernels"
 )
 
-// Directional is a map that applies another to directions: Homogeneous makes it. It
-// never changes after construction and may be shared by goroutines.
-type Directional[T dense.Float] struct {
-	features Map[T]
-	keys     *Directional[T]
-	in, out  int
-
-	passes pool.Of[directionalPass[T]]
-	spaces pool.Of[directionalSpace[T]]
-}
-
 // Homogeneous returns the map that gives the features ψ = m of a direction the length
 // of its point,
 //
@@ -30,44 +19,41 @@ type Directional[T dense.Float] struct {
 // ‖x‖‖y‖·K(x/‖x‖, y/‖y‖): patches of an image are compared by their pattern and weigh as
 // much as their contrast [Mairal et al. 2014].
 //
+// A row of Transform depends on its row of x alone, where that holds for m, and is NaN where
+// that has NaN or ±Inf. Norms are computed in float64. The cost is that of m and O(n·(in + out)).
+//
 // An error reports a nil m.
-func Homogeneous[T dense.Float](m Map[T]) (*Directional[T], error) {
+func Homogeneous[T dense.Float](m Map[T]) (Map[T], error) {
 	if m == nil {
 		return nil, fmt.Errorf("rff: m is nil, want a map")
 	}
-	f := directional(m)
-	if f.keys = f; !isSymmetric(m) {
-		f.keys = directional(Keys(m))
-		f.keys.keys = f
-	}
-	return f, nil
+	return wrapped(m, newHomogeneous[T]), nil
 }
 
-func directional[T dense.Float](m Map[T]) *Directional[T] {
+func newHomogeneous[T dense.Float](m Map[T]) Map[T] {
 	in, out := m.Dims()
-	return &Directional[T]{features: m, in: in, out: out}
+	return &homogeneousMap[T]{features: m, in: in, out: out}
 }
 
-// Keys returns the map that f is Paired with: Homogeneous of the map of keys of m.
-func (f *Directional[T]) Keys() Map[T] { return f.keys }
+// homogeneousMap is the map of Homogeneous.
+type homogeneousMap[T dense.Float] struct {
+	features Map[T]
+	in, out  int
 
-// Dims returns the dimensions of x and of φ(x).
-func (f *Directional[T]) Dims() (in, out int) { return f.in, f.out }
+	passes pool.Of[homogeneousPass[T]]
+	spaces pool.Of[homogeneousSpace[T]]
+}
 
-// Transform writes φ of every row of x (n×in) into dst (n×out) and returns it; a
-// zero dst is allocated. dst must not overlap x. A row of dst depends on its row of
-// x alone, where that holds for m, and is NaN where that has NaN or ±Inf. Norms are
-// computed in float64. The cost is that of m and O(n·(in + out)). It panics if a
-// shape does not fit.
-func (f *Directional[T]) Transform(dst, x dense.Matrix[T]) dense.Matrix[T] {
+func (f *homogeneousMap[T]) Dims() (in, out int) { return f.in, f.out }
+
+func (f *homogeneousMap[T]) Transform(dst, x dense.Matrix[T]) dense.Matrix[T] {
 	checkPoints(x, f.in)
 	dst = dense.Ensure(dst, x.Rows, f.out)
-	inBlocks(&f.passes, directionalPass[T]{Directional: f, dst: dst, x: x}, x.Rows, affineRows)
+	inBlocks(&f.passes, homogeneousPass[T]{homogeneousMap: f, dst: dst, x: x}, x.Rows, affineRows)
 	return dst
 }
 
-// Kernel returns kernels.Homogeneous of the kernel of m; nil if that is not known.
-func (f *Directional[T]) Kernel() kernels.Kernel {
+func (f *homogeneousMap[T]) Kernel() kernels.Kernel {
 	k := f.features.Kernel()
 	if k == nil {
 		return nil
@@ -75,24 +61,26 @@ func (f *Directional[T]) Kernel() kernels.Kernel {
 	return kernels.Homogeneous{K: k}
 }
 
+func (f *homogeneousMap[T]) Fitted() string { return fitted(f.features) }
+
 // String returns the map of directions, and the dimensions.
-func (f *Directional[T]) String() string {
+func (f *homogeneousMap[T]) String() string {
 	return describe(fmt.Sprintf("Homogeneous(%v)", f.features), f.in, f.out)
 }
 
-// directionalPass is one Transform.
-type directionalPass[T dense.Float] struct {
-	*Directional[T]
+// homogeneousPass is one Transform.
+type homogeneousPass[T dense.Float] struct {
+	*homogeneousMap[T]
 	dst, x dense.Matrix[T]
 }
 
-// directionalSpace holds the directions of a block of rows and their lengths.
-type directionalSpace[T dense.Float] struct {
+// homogeneousSpace holds the directions of a block of rows and their lengths.
+type homogeneousSpace[T dense.Float] struct {
 	directions []T
 	lengths    [affineRows]float64
 }
 
-func (p *directionalPass[T]) Piece(i int) {
+func (p *homogeneousPass[T]) Piece(i int) {
 	lo := i * affineRows
 	hi := min(lo+affineRows, p.x.Rows)
 	s := p.spaces.Get()

@@ -7,6 +7,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/limit"
+	"github.com/seed-feabd252/randfeat/internal/mse"
 	"github.com/seed-feabd252/randfeat/internal/projection"
 	"github.com/seed-feabd252/randfeat/internal/vecmath"
 	"github.com/seed-feabd252/randfeat/kernels"
@@ -45,7 +46,7 @@ import (
 //
 // An error reports a nil w or gate, two that differ in dimension, and a scale that is not a
 // positive number in the range of T.
-func SoftmaxHybrid[T dense.Float](w, gate orf.Projection[T], scale float64) (*Features[T], error) {
+func SoftmaxHybrid[T dense.Float](w, gate orf.Projection[T], scale float64) (Map[T], error) {
 	if _, err := newEngine(w, 1); err != nil {
 		return nil, err
 	}
@@ -65,31 +66,28 @@ func SoftmaxHybrid[T dense.Float](w, gate orf.Projection[T], scale float64) (*Fe
 		return nil, err
 	}
 	e := explicit[T](d, 4*m*(n+1))
-	e.w, e.given = &gated[T]{Transposer: projection.Transposed(w), gate: gate, m: m, n: n}, w
-	estimator := Estimator{Form: FormSoftmaxHybrid, Scale: scale, Gates: n}
+	e.w, e.rows = &gated[T]{Transposer: projection.Transposed(w), gate: gate, m: m, n: n}, mse.RowsOf(w)
+	law := mse.OfSoftmax("SoftmaxHybrid", "Choromanski et al. 2022", mse.Hybrid(n), scale)
 	drawn, ok := gate.(interface{ Ensemble() orf.Ensemble })
 	if ok {
 		_, ok = drawn.Ensemble().(orf.IID)
 	}
 	if !ok {
-		estimator = Estimator{} // the law is that of independent signs
+		law = mse.Law{} // the law is that of independent signs
 	}
-	half := func(negative T) *Features[T] {
+	name := fmt.Sprintf("SoftmaxHybrid(gates=%d, scale=%v)", n, scale)
+	side := func(name string, negative T) Map[T] {
 		h := hybrid[T]{m: m, n: n, r: r, scale: scale, sign: negative, norm: T(1 / math.Sqrt(float64(n)))}
-		return &Features[T]{
+		return &features[T]{
 			engine: e,
+			name:   name,
 			kernel: kernels.Softmax{Scale: scale},
 			row:    h.row,
 			back:   throughZ(e, m+n+8*m, h.slope, radial[T]),
-
-			estimator: estimator,
 		}
 	}
-	queries, keys := half(1), half(-1)
-	queries.name = fmt.Sprintf("SoftmaxHybrid(gates=%d, scale=%v)", n, scale)
-	keys.name = "keys of " + queries.name
-	queries.partner, keys.partner = keys, queries
-	return queries, nil
+	law = law.Over(e.rows)
+	return join(side(name, 1), side("keys of "+name, -1), kernels.Softmax{Scale: scale}, law, law), nil
 }
 
 // gated is the projection of frequencies, and behind them of those of a gate, through

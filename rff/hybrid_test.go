@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/mse"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/orf"
 	"github.com/seed-feabd252/randfeat/rff"
@@ -45,7 +46,7 @@ func testHybridIsTheMixture[T dense.Float](t *testing.T) {
 			s2, size2 := in(trig, trig, i)
 			signs, _ := in(angular, angular, i)
 			lambda := (1 - signs) / 2
-			got, terms := in(hybrid, hybrid.Keys(), i)
+			got, terms := in(hybrid, rff.Keys(hybrid), i)
 			// The features are the same but for their last factor, and their products
 			// cancel; logarithms and waves are below 16 here.
 			assert.InDelta(t, lambda*s1+(1-lambda)*s2, got, 16*unit[T]()*(size1+size2+terms), "m=%d n=%d row %d", m, n, i)
@@ -70,34 +71,31 @@ func TestHybridIsExactAtEqualAndOppositePoints(t *testing.T) {
 	opposite := x.Clone()
 	floats.Scale(-1, opposite.Data)
 	phi := f.Transform(dense.Matrix[float64]{}, x)
-	same, other := f.Keys().Transform(dense.Matrix[float64]{}, x), f.Keys().Transform(dense.Matrix[float64]{}, opposite)
+	same, other := rff.Keys(f).Transform(dense.Matrix[float64]{}, x), rff.Keys(f).Transform(dense.Matrix[float64]{}, opposite)
 	for i := range x.Rows {
 		assert.InEpsilon(t, f.Kernel().Eval(x.Row(i), x.Row(i)), floats.Dot(phi.Row(i), same.Row(i)), 1e-12)
 		assert.InDelta(t, f.Kernel().Eval(x.Row(i), opposite.Row(i)), floats.Dot(phi.Row(i), other.Row(i)), 1e-13*floats.Dot(phi.Row(i), phi.Row(i)))
 	}
 }
 
-// Both sides of a pair name the kernel that it is said to estimate, and no law is known of
-// its error where that is another.
-func TestEstimatingAPair(t *testing.T) {
+// A pair of the two sides of a pair names another kernel, and no law is known of its error.
+func TestPairOfAPair(t *testing.T) {
 	w, err := orf.Draw[float64](orf.IID{}, 6, 3, exprand.NewSource(1))
 	require.NoError(t, err)
 	gate, err := orf.Draw[float64](orf.IID{}, 2, 3, exprand.NewSource(2))
 	require.NoError(t, err)
 	f, err := rff.SoftmaxHybrid(w, gate, 1)
 	require.NoError(t, err)
-	for _, k := range []kernels.Kernel{f.Kernel(), kernels.Softmax{Scale: 2}} {
-		g := f.Estimating(k)
-		assert.Equal(t, k, g.Kernel())
-		assert.Equal(t, k, g.Keys().Kernel())
-		assert.True(t, rff.Keys(g.Keys()) == rff.Map[float64](g))
-		x := points[float64](3, 5, 3, 0.5)
-		assert.Equal(t, f.Keys().Transform(dense.Matrix[float64]{}, x), g.Keys().Transform(dense.Matrix[float64]{}, x))
-		want := rff.FormUnknown
-		if k == f.Kernel() {
-			want = rff.FormSoftmaxHybrid
-		}
-		assert.Equal(t, want, g.Estimator().Form)
+	k := kernels.Softmax{Scale: 2}
+	g, err := rff.Pair(f, rff.Keys(f), k)
+	require.NoError(t, err)
+	assert.Equal(t, []kernels.Kernel{k, k}, []kernels.Kernel{g.Kernel(), rff.Keys(g).Kernel()})
+	assert.True(t, rff.Keys(rff.Keys(g)) == g)
+	x := points[float64](3, 5, 3, 0.5)
+	assert.Equal(t, rff.Keys(f).Transform(dense.Matrix[float64]{}, x), rff.Keys(g).Transform(dense.Matrix[float64]{}, x))
+	for m, want := range map[rff.Map[float64]]bool{f: true, rff.Keys(f): true, g: false, rff.Keys(g): false} {
+		_, known := m.(mse.Lawful).Law().Estimate()
+		assert.Equal(t, want, known, "%v", m)
 	}
-	assert.Equal(t, kernels.Softmax{Scale: 1}, f.Keys().Kernel())
+	assert.Equal(t, kernels.Softmax{Scale: 1}, rff.Keys(f).Kernel())
 }

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/mse"
 	"github.com/seed-feabd252/randfeat/internal/vecmath"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/orf"
@@ -32,7 +33,7 @@ import (
 //
 // An error reports an m or d below 1, or too large for memory, a lengthScale that is
 // not a positive number in the range of T, and a nil src.
-func Laplacian[T dense.Float](m, d int, lengthScale float64, src rand.Source) (*Features[T], error) {
+func Laplacian[T dense.Float](m, d int, lengthScale float64, src rand.Source) (Map[T], error) {
 	if err := drawable[T](m, d); err != nil {
 		return nil, err
 	}
@@ -52,7 +53,7 @@ func Laplacian[T dense.Float](m, d int, lengthScale float64, src rand.Source) (*
 		return nil, err
 	}
 	norm := T(1 / math.Sqrt(float64(m)))
-	return &Features[T]{
+	return &features[T]{
 		engine: e,
 		name:   fmt.Sprintf("Laplacian(lengthScale=%v)", lengthScale),
 		kernel: kernels.Laplacian{LengthScale: lengthScale},
@@ -62,7 +63,7 @@ func Laplacian[T dense.Float](m, d int, lengthScale float64, src rand.Source) (*
 		},
 		back: waveSlope(e, norm, inv, nil),
 
-		estimator: Estimator{Form: FormLaplacian, Scale: 1 / (lengthScale * lengthScale)},
+		law: mse.OfSketch("Laplacian", "Sutherland & Schneider 2015", 1/(lengthScale*lengthScale), m, mse.LaplacianIID),
 	}, nil
 }
 

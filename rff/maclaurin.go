@@ -11,6 +11,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/limit"
+	"github.com/seed-feabd252/randfeat/internal/mse"
 	"github.com/seed-feabd252/randfeat/internal/projection"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/orf"
@@ -44,7 +45,7 @@ import (
 // range, degrees of another length, one that is negative or not finite, one that is 0 for
 // a positive coefficient, a factor that is out of the range of T, a law that is none of
 // the four, an odd m for a complex one, and a nil src.
-func Maclaurin[T dense.Float](m, d int, k kernels.Maclaurin, degrees []float64, law Weights, src rand.Source) (*Products[T], error) {
+func Maclaurin[T dense.Float](m, d int, k kernels.Maclaurin, degrees []float64, law Weights, src rand.Source) (Map[T], error) {
 	if err := sketchable[T](m, d, k, src); err != nil {
 		return nil, err
 	}
@@ -66,12 +67,12 @@ func Maclaurin[T dense.Float](m, d int, k kernels.Maclaurin, degrees []float64, 
 	if err := limit.Memory[T](factors, parts, d); err != nil {
 		return nil, fmt.Errorf("rff: m = %d, d = %d, degrees that add up to %d: %w", m, d, factors, err)
 	}
-	f := &Products[T]{
+	probabilities := floats.ScaleTo(make([]float64, len(degrees)), 1/total, degrees)
+	f := &sketch[T]{
 		name: fmt.Sprintf("Maclaurin(%v, %v)", k, law), kernel: k,
 		in: d, out: m, parts: parts, gains: make([]T, 0, m),
-		estimator: Estimator{Form: FormMaclaurin, Weights: law, Coefficients: k.Coefficients, Degrees: slices.Clone(degrees)},
+		law: mse.OfSketch("Maclaurin", "Kar & Karnick 2012", 1, m, mse.Maclaurin(k.Coefficients, probabilities, law.signs(), law.complex())),
 	}
-	floats.Scale(1/total, f.estimator.Degrees)
 	for _, n := range drawn {
 		gain := math.Sqrt(k.Coefficients[n] / (degrees[n] / total) / float64(count))
 		// A feature of a coefficient that is 0 is 0.

@@ -1,8 +1,6 @@
 package rff
 
 import (
-	"reflect"
-
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/kernels"
 )
@@ -35,31 +33,4 @@ type LogMap[T dense.Float] interface {
 	// map says that it may be x. A feature that is exactly zero has the
 	// logarithm −Inf. It panics if a shape does not fit.
 	LogTransform(dst, x dense.Matrix[T]) dense.Matrix[T]
-}
-
-// Paired is a map φ, of queries, that goes with another one, of keys: φ(x)ᵀψ(y) with ψ =
-// Keys() is the estimate of Kernel, and φ(x)ᵀφ(y) is none unless the two are the same. ψ
-// is Paired too, and goes with φ: both name the kernel that they estimate together. A map
-// that is not Paired is its own partner.
-type Paired[T dense.Float] interface {
-	Map[T]
-
-	// Keys returns ψ, which has the dimensions of φ.
-	Keys() Map[T]
-}
-
-// Keys returns the map of keys that goes with the map m of queries: m.Keys() if m is
-// Paired, m itself otherwise.
-func Keys[T dense.Float](m Map[T]) Map[T] {
-	if p, ok := m.(Paired[T]); ok {
-		return p.Keys()
-	}
-	return m
-}
-
-// isSymmetric reports whether m is its own map of keys.
-func isSymmetric[T dense.Float](m Map[T]) bool {
-	// A map of another's may hold what cannot be compared.
-	keys := Keys(m)
-	return reflect.ValueOf(m).Comparable() && reflect.ValueOf(keys).Comparable() && m == keys
 }

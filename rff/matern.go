@@ -8,6 +8,7 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/mse"
 	"github.com/seed-feabd252/randfeat/internal/vecmath"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/orf"
@@ -31,7 +32,7 @@ import (
 //
 // An error reports a nil w or src, a nu that is none of the three, and a
 // lengthScale that is not a positive number in the range of T.
-func Matern[T dense.Float](w orf.Projection[T], nu, lengthScale float64, src rand.Source) (*Features[T], error) {
+func Matern[T dense.Float](w orf.Projection[T], nu, lengthScale float64, src rand.Source) (Map[T], error) {
 	e, err := newEngine(w, 2)
 	if err != nil {
 		return nil, err
@@ -52,7 +53,7 @@ func Matern[T dense.Float](w orf.Projection[T], nu, lengthScale float64, src ran
 		lengths[i] = T(math.Sqrt(2*nu/law.Rand()) / lengthScale)
 	}
 	norm := T(1 / math.Sqrt(float64(m)))
-	return &Features[T]{
+	return &features[T]{
 		engine: e,
 		name:   fmt.Sprintf("Matern(nu=%v, lengthScale=%v)", nu, lengthScale),
 		kernel: kernels.Matern{Nu: nu, LengthScale: lengthScale},
@@ -62,6 +63,6 @@ func Matern[T dense.Float](w orf.Projection[T], nu, lengthScale float64, src ran
 		},
 		back: waveSlope(e, norm, 1, lengths),
 
-		estimator: Estimator{Form: FormMatern, Scale: 1 / (lengthScale * lengthScale), Nu: nu},
+		law: mse.OfIID("Matern", "Sutherland & Schneider 2015", 1/(lengthScale*lengthScale), mse.MaternIID(nu)),
 	}, nil
 }

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/mse"
 	"github.com/seed-feabd252/randfeat/internal/vecmath"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/orf"
@@ -30,7 +31,15 @@ import (
 // An error reports a nil w, one whose frequencies are too large for memory as a matrix,
 // a scale that is not a positive number in the range of T, and an a that is not a number
 // below 1/8 or whose features are outside that range.
-func SoftmaxOptimal[T dense.Float](w orf.Projection[T], scale, a float64) (*Positive[T], error) {
+func SoftmaxOptimal[T dense.Float](w orf.Projection[T], scale, a float64) (LogMap[T], error) {
+	f, err := softmaxOptimal(w, scale, a)
+	if err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
+func softmaxOptimal[T dense.Float](w orf.Projection[T], scale, a float64) (*positives[T], error) {
 	if _, err := root[T]("scale", scale); err != nil {
 		return nil, err
 	}
@@ -40,13 +49,13 @@ func SoftmaxOptimal[T dense.Float](w orf.Projection[T], scale, a float64) (*Posi
 	}
 	f.name = fmt.Sprintf("SoftmaxOptimal(scale=%v, a=%v)", scale, a)
 	f.kernel = kernels.Softmax{Scale: scale}
-	f.estimator = Estimator{Form: FormSoftmaxOptimal, Scale: scale, A: a}
+	f.law = mse.OfSoftmax("SoftmaxOptimal", "Likhosherstov et al. 2022", mse.Optimal(a), scale)
 	return f, nil
 }
 
 // optimal returns the features exp(a‖w‖² + √((1−4a)·scale)·wᵀx − radius·‖x‖²/2) with the
 // factor that makes them unbiased.
-func optimal[T dense.Float](w orf.Projection[T], scale, radius, a float64) (*Positive[T], error) {
+func optimal[T dense.Float](w orf.Projection[T], scale, radius, a float64) (*positives[T], error) {
 	e, err := newEngine(w, 1)
 	if err != nil {
 		return nil, err

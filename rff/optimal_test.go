@@ -9,7 +9,7 @@ import (
 	exprand "golang.org/x/exp/rand"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/laws"
+	"github.com/seed-feabd252/randfeat/internal/mse"
 	"github.com/seed-feabd252/randfeat/orf"
 	"github.com/seed-feabd252/randfeat/rff"
 )
@@ -22,7 +22,7 @@ func TestOptimalAMinimisesTheLaw(t *testing.T) {
 		a, err := rff.OptimalA(x, y, 1)
 		require.NoError(t, err)
 		assert.Less(t, a, 0.0)
-		mse := func(a float64) float64 { return laws.OptimalIID(a).Softmax(x.Row(0), y.Row(0), 1) }
+		mse := func(a float64) float64 { return mse.Optimal(a).IID.Softmax(x.Row(0), y.Row(0), 1) }
 		step := -0.05 * a
 		assert.Less(t, mse(a), mse(a+step), "size %v", size)
 		assert.Less(t, mse(a), mse(a-step), "size %v", size)

@@ -12,7 +12,7 @@ import (
 	"github.com/seed-feabd252/randfeat/dense/gonum"
 )
 
-// PCA fits principal components to the rows of x (n×d) and returns the map on the
+// PCA fits principal components to the rows of x (n×d) and returns the affine map on the
 // first r = components of them,
 //
 //	z = Vᵀ(x − μ),  or diag(1/σ)·Vᵀ(x − μ) if whiten is set,
@@ -31,7 +31,7 @@ import (
 // components outside 1 … min(n, d), a singular value decomposition that did not
 // converge, and with whiten a component whose variance is zero to rounding:
 // σ_k·√(n−1) ≤ max(n, d)·ε·‖x‖_F, with ε = 2⁻⁵² and the Frobenius norm.
-func PCA[T dense.Float](x dense.Matrix[T], components int, whiten bool) (*Affine[T], error) {
+func PCA[T dense.Float](x dense.Matrix[T], components int, whiten bool) (Map[T], error) {
 	n, d := x.Rows, x.Cols
 	if n < 2 || d < 1 {
 		return nil, fmt.Errorf("rff: x is %d×%d, want at least 2×1", n, d)

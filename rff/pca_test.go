@@ -1,6 +1,7 @@
 package rff_test
 
 import (
+	"fmt"
 	"math"
 	"testing"
 
@@ -16,12 +17,6 @@ import (
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/orf"
 	"github.com/seed-feabd252/randfeat/rff"
-)
-
-var (
-	_ rff.Differentiable[float32] = (*rff.Affine[float32])(nil)
-	_ rff.Map[float64]            = (*rff.Pooled[float64])(nil)
-	_ rff.Map[float64]            = (*rff.Directional[float64])(nil)
 )
 
 // stretched are points of R^d whose axes are mixed, with deviations 1 … d, around at.
@@ -130,9 +125,9 @@ func TestAffineErrors(t *testing.T) {
 		"rff: x[7][1] = NaN, want a finite number":                      func() error { _, err := rff.PCA(bad, 1, false); return err },
 		"rff: x[2][0] = -Inf, want a finite number":                     func() error { _, err := rff.PCA(infinite, 1, false); return err },
 		"rff: component 1 of x has the variance 0, zero to rounding":    func() error { _, err := rff.PCA(line, 2, true); return err },
-		"kernels: Pullback.A is 0×0, want at least 1×1":                 func() error { _, err := rff.NewAffine(dense.Matrix[float64]{}, nil); return err },
-		"kernels: Pullback.Offset has length 3, A is 10×2":              func() error { _, err := rff.NewAffine(x, make([]float64, 3)); return err },
-		"kernels: Pullback.A[7][1] = NaN, want a finite number":         func() error { _, err := rff.NewAffine(bad, nil); return err },
+		"kernels: Pullback.A is 0×0, want at least 1×1":                 func() error { _, err := rff.Affine(dense.Matrix[float64]{}, nil); return err },
+		"kernels: Pullback.Offset has length 3, A is 10×2":              func() error { _, err := rff.Affine(x, make([]float64, 3)); return err },
+		"kernels: Pullback.A[7][1] = NaN, want a finite number":         func() error { _, err := rff.Affine(bad, nil); return err },
 		"rff: A[0][0] = 1.2360327593760871e+45 is outside the range of": func() error { _, err := rff.PCA(tiny(), 1, true); return err },
 	} {
 		assert.ErrorContains(t, f(), want)
@@ -207,7 +202,7 @@ func (s separate) Backward(dst, x, g dense.Matrix[float64]) dense.Matrix[float64
 func (s separate) CanBackward() error { return s.back.CanBackward() }
 
 func TestComposeKeepsWhatAMapCanDo(t *testing.T) {
-	first, err := rff.NewAffine(points[float64](1, 3, 2, 1), nil)
+	first, err := rff.Affine(points[float64](1, 3, 2, 1), nil)
 	require.NoError(t, err)
 	w, err := orf.Draw[float64](orf.IID{}, 5, 3, exprand.NewSource(1))
 	require.NoError(t, err)
@@ -221,7 +216,7 @@ func TestComposeKeepsWhatAMapCanDo(t *testing.T) {
 		then       rff.Map[float64]
 		logs, back bool
 	}{
-		{logOnly{positive}, true, false}, {backward{positive}, false, true}, {separate{positive, positive}, true, true},
+		{logOnly{positive}, true, false}, {backward{slopes[float64](positive)}, false, true}, {separate{positive, slopes[float64](positive)}, true, true},
 		{struct{ rff.Map[float64] }{positive}, false, false},
 	} {
 		f, err := rff.Compose(first, c.then)
@@ -240,12 +235,14 @@ func TestComposeKeepsWhatAMapCanDo(t *testing.T) {
 }
 
 func TestComposeErrors(t *testing.T) {
-	first, err := rff.NewAffine(points[float64](1, 3, 2, 1), nil)
+	first, err := rff.Affine(points[float64](1, 3, 2, 1), nil)
 	require.NoError(t, err)
 	four, err := rff.Identity[float64](4)
 	require.NoError(t, err)
 	_, err = rff.Compose(nil, rff.Map[float64](four))
-	assert.EqualError(t, err, "rff: first is nil, want an affine map")
+	assert.EqualError(t, err, "rff: first is <nil>, want a map of Affine or PCA")
+	_, err = rff.Compose(rff.Map[float64](four), four)
+	assert.EqualError(t, err, "rff: first is *rff.features[float64], want a map of Affine or PCA")
 	_, err = rff.Compose(first, nil)
 	assert.EqualError(t, err, "rff: then is nil, want a map")
 	_, err = rff.Compose(first, rff.Map[float64](four))
@@ -253,7 +250,7 @@ func TestComposeErrors(t *testing.T) {
 
 	w, err := orf.Draw[float64](orf.IID{}, 5, 3, exprand.NewSource(1))
 	require.NoError(t, err)
-	f, err := rff.Compose(first, rff.Map[float64](rff.New(w, nil, math.Abs)))
+	f, err := rff.Compose(first, newMap(w, nil, math.Abs))
 	require.NoError(t, err)
 	back := f.(rff.Differentiable[float64])
 	require.Error(t, back.CanBackward())
@@ -262,7 +259,7 @@ func TestComposeErrors(t *testing.T) {
 	})
 	_, err = rff.Homogeneous[float64](nil)
 	assert.EqualError(t, err, "rff: m is nil, want a map")
-	nameless, err := rff.Homogeneous[float64](rff.New(w, nil, math.Abs))
+	nameless, err := rff.Homogeneous(newMap(w, nil, math.Abs))
 	require.NoError(t, err)
 	assert.Nil(t, nameless.Kernel())
 }
@@ -274,10 +271,10 @@ func TestStringsOfComposedMaps(t *testing.T) {
 	require.NoError(t, err)
 	f, err := rff.Compose(first, rff.Map[float64](then))
 	require.NoError(t, err)
-	assert.Equal(t, "Compose(PCA(whiten=true): R^4 → R^2, Identity(): R^2 → R^2)", f.(interface{ String() string }).String())
+	assert.Equal(t, "Compose(PCA(whiten=true): R^4 → R^2, Identity(): R^2 → R^2)", fmt.Sprint(f))
 	h, err := rff.Homogeneous(f)
 	require.NoError(t, err)
-	assert.Equal(t, "Homogeneous(Compose(PCA(whiten=true): R^4 → R^2, Identity(): R^2 → R^2)): R^4 → R^2", h.String())
+	assert.Equal(t, "Homogeneous(Compose(PCA(whiten=true): R^4 → R^2, Identity(): R^2 → R^2)): R^4 → R^2", fmt.Sprint(h))
 }
 
 func testHomogeneous[T dense.Float](t *testing.T) {

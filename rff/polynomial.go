@@ -8,6 +8,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/limit"
+	"github.com/seed-feabd252/randfeat/internal/mse"
 	"github.com/seed-feabd252/randfeat/internal/projection"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/orf"
@@ -41,7 +42,7 @@ import (
 // An error reports an m or d below 1, an m, d or Degree too large for memory,
 // parameters of k out of range and factors that are out of the range of T, a law that
 // is none of the four, an odd m for a complex one, and a nil src.
-func PolynomialSketch[T dense.Float](m, d int, k kernels.Polynomial, law Weights, src rand.Source) (*Products[T], error) {
+func PolynomialSketch[T dense.Float](m, d int, k kernels.Polynomial, law Weights, src rand.Source) (Map[T], error) {
 	if err := sketchable[T](m, d, k, src); err != nil {
 		return nil, err
 	}
@@ -66,7 +67,8 @@ func PolynomialSketch[T dense.Float](m, d int, k kernels.Polynomial, law Weights
 	if err != nil {
 		return nil, err
 	}
-	f.estimator = Estimator{Form: FormPolynomialSketch, Polynomial: k, Weights: law}
+	f.law = mse.OfSketch("PolynomialSketch", "Kar & Karnick 2012, Wacker, Ohana & Filippone 2023", 1, m,
+		mse.Lifted(cmp.Or(k.Gamma, 1), k.Offset, mse.Polynomial(k.Degree, law.signs(), law.complex())))
 	return f, nil
 }
 
@@ -80,7 +82,7 @@ func PolynomialSketch[T dense.Float](m, d int, k kernels.Polynomial, law Weights
 // An error reports parameters of k out of range and factors that are out of the
 // range of T, another number of projections than Degree, a nil one, one that is
 // too small, and two of different shapes.
-func PolynomialOf[T dense.Float](k kernels.Polynomial, w ...orf.Projection[T]) (*Products[T], error) {
+func PolynomialOf[T dense.Float](k kernels.Polynomial, w ...orf.Projection[T]) (Map[T], error) {
 	if err := usable(k); err != nil {
 		return nil, err
 	}
@@ -107,12 +109,16 @@ func PolynomialOf[T dense.Float](k kernels.Polynomial, w ...orf.Projection[T]) (
 	if m < 1 || d < 1 {
 		return nil, fmt.Errorf("rff: w[0] is %d×%d, want at least 1×%d", m, lifted, 1+lifted-d)
 	}
-	return polynomial(fmt.Sprintf("PolynomialOf(%v)", k), d, m, 1, k, w)
+	f, err := polynomial(fmt.Sprintf("PolynomialOf(%v)", k), d, m, 1, k, w)
+	if err != nil {
+		return nil, err
+	}
+	return f, nil
 }
 
 // polynomial returns the map of m features.
-func polynomial[T dense.Float](name string, d, m, parts int, k kernels.Polynomial, w []orf.Projection[T]) (*Products[T], error) {
-	f := &Products[T]{name: name, kernel: k, in: d, out: m, parts: parts, gains: make([]T, m)}
+func polynomial[T dense.Float](name string, d, m, parts int, k kernels.Polynomial, w []orf.Projection[T]) (*sketch[T], error) {
+	f := &sketch[T]{name: name, kernel: k, in: d, out: m, parts: parts, gains: make([]T, m)}
 	gamma := k.Gamma
 	if gamma == 0 {
 		gamma = 1

@@ -3,27 +3,15 @@ package rff
 import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/vecmath"
-	"github.com/seed-feabd252/randfeat/kernels"
 )
 
-// Positive is a map with positive features that is computed row by row and
-// known in log space: SoftmaxPositive, SoftmaxOptimal, SoftmaxHyperbolic, their
-// counterparts for the Gaussian kernel, those fitted to queries and keys, SADERF, SDERF
-// and ADERF, ELU, and Generalised, some of whose features may be 0. It never changes
-// after construction and may be shared by goroutines.
-type Positive[T dense.Float] struct {
-	engine[T]
-	name   string
-	kernel kernels.Kernel
-	row    rowFunc[T]
-	logRow rowFunc[T]
-
-	back, logBack *pullback[T]
-
-	exponent  exponent[T]  // of those that exponential makes
-	image     *image[T]    // nil unless φ is a map of linear images of points
-	partner   *Positive[T] // nil if the map is its own
-	estimator Estimator
+// positives is a map with positive features that is known in log space: those of the softmax and
+// the Gaussian kernel, ELU, and Generalised, some of whose features may be 0.
+type positives[T dense.Float] struct {
+	features[T]
+	logRow   rowFunc[T]
+	logBack  *pullback[T]
+	exponent exponent[T] // of those that exponential makes
 }
 
 // exponent is the logarithm of the features of frequency k, ±slope·w_kᵀx −
@@ -36,8 +24,8 @@ type exponent[T dense.Float] struct {
 }
 
 // exponential returns the map with these features, which says nothing of its name, its
-// kernel and its estimator yet.
-func exponential[T dense.Float](e engine[T], x exponent[T]) *Positive[T] {
+// kernel and its law yet.
+func exponential[T dense.Float](e engine[T], x exponent[T]) *positives[T] {
 	logRow := x.logRows(e.frequencies(), e.out)
 	m := e.frequencies()
 	row := func(phi, x []T, from, to int) {
@@ -47,9 +35,9 @@ func exponential[T dense.Float](e engine[T], x exponent[T]) *Positive[T] {
 			vecmath.Exp(part, part)
 		}
 	}
-	return &Positive[T]{
-		engine: e, row: row, logRow: logRow, exponent: x,
-		back: expSlope(e, x.radius, x.slope, row), logBack: logSlope(e, x.radius, x.slope),
+	return &positives[T]{
+		features: features[T]{engine: e, row: row, back: expSlope(e, x.radius, x.slope, row)},
+		logRow:   logRow, logBack: logSlope(e, x.radius, x.slope), exponent: x,
 	}
 }
 
@@ -79,46 +67,10 @@ func (p exponent[T]) logRows(m, out int) rowFunc[T] {
 	}
 }
 
-// Dims returns the dimensions of x and of φ(x).
-func (f *Positive[T]) Dims() (in, out int) { return f.in, f.out }
-
-// Transform writes φ of every row of x (n×in) into dst (n×out) and returns it;
-// a zero dst is allocated. dst must not overlap x, except that ELU allows it to
-// be x. A feature whose logarithm is beyond the range of the exponential in T
-// is +Inf or 0; LogTransform has it still. A row of dst depends on its row of x
-// alone, not on the others nor on GOMAXPROCS. It panics if a shape does not fit.
-// The cost is that of projecting n rows and O(n·out), where nothing but dst is
-// written; SADERF and ADERF keep a workspace of 1024 points, or of 64 a goroutine and
-// 16384 norms, for later calls.
-func (f *Positive[T]) Transform(dst, x dense.Matrix[T]) dense.Matrix[T] {
-	if f.image != nil {
-		return f.image.transform(dst, x, false)
-	}
-	return f.run(dst, x, f.row)
-}
-
-// LogTransform writes log φ of every row of x (n×in) into dst (n×out) and
-// returns it; all else is as for Transform. Where the logarithms have a multiple of ‖x‖², which
-// those of ELU and Generalised have not, they are −Inf if that is out of range, and NaN if a
-// projection is out of range in the other direction.
-func (f *Positive[T]) LogTransform(dst, x dense.Matrix[T]) dense.Matrix[T] {
-	if f.image != nil {
-		return f.image.transform(dst, x, true)
-	}
+func (f *positives[T]) LogTransform(dst, x dense.Matrix[T]) dense.Matrix[T] {
 	return f.run(dst, x, f.logRow)
 }
 
-// Keys returns the map ψ of keys that goes with f as the map φ of queries: that of the
-// other points for SADERF and ADERF, f itself otherwise. f.Keys().Keys() is f.
-func (f *Positive[T]) Keys() Map[T] {
-	if f.partner != nil {
-		return f.partner
-	}
-	return f
+func (f *positives[T]) LogBackward(dst, x, dlog dense.Matrix[T]) dense.Matrix[T] {
+	return f.logBack.run("dlog", dst, x, dlog)
 }
-
-// Kernel returns what φ(x)ᵀψ(y) estimates, where ψ is f.Keys().
-func (f *Positive[T]) Kernel() kernels.Kernel { return f.kernel }
-
-// String returns the constructor with its parameters, and the dimensions.
-func (f *Positive[T]) String() string { return describe(f.name, f.in, f.out) }

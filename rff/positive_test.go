@@ -120,10 +120,10 @@ func testGeneralSchemeEqualsTheNamedMaps[T dense.Float](t *testing.T) {
 		name           string
 		general, named rff.Map[T]
 	}{
-		{"gaussian", rff.New(w, nil, f(math.Cos), f(math.Sin)), gaussian},
-		{"softmax trig", rff.New(w, h(1), f(math.Cos), f(math.Sin)), trig},
-		{"softmax positive", rff.New(w, h(-1), f(math.Exp)), positive},
-		{"arc-cosine", rff.New(w, nil, func(t T) T { return T(math.Sqrt2) * max(t, 0) }), relu},
+		{"gaussian", newMap(w, nil, f(math.Cos), f(math.Sin)), gaussian},
+		{"softmax trig", newMap(w, h(1), f(math.Cos), f(math.Sin)), trig},
+		{"softmax positive", newMap(w, h(-1), f(math.Exp)), positive},
+		{"arc-cosine", newMap(w, nil, func(t T) T { return T(math.Sqrt2) * max(t, 0) }), relu},
 	} {
 		want := c.general.Transform(dense.Matrix[T]{}, x)
 		for i, v := range c.named.Transform(dense.Matrix[T]{}, x).Data {

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/mse"
 	"github.com/seed-feabd252/randfeat/internal/vecmath"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/orf"
@@ -27,7 +28,7 @@ import (
 //
 // An error reports a nil w and a scale that is not a positive number in the
 // range of T.
-func SoftmaxTrig[T dense.Float](w orf.Projection[T], scale float64) (*Features[T], error) {
+func SoftmaxTrig[T dense.Float](w orf.Projection[T], scale float64) (Map[T], error) {
 	e, err := newEngine(w, 2)
 	if err != nil {
 		return nil, err
@@ -38,7 +39,7 @@ func SoftmaxTrig[T dense.Float](w orf.Projection[T], scale float64) (*Features[T
 	}
 	m := e.frequencies()
 	norm := 1 / math.Sqrt(float64(m))
-	return &Features[T]{
+	return &features[T]{
 		engine: e,
 		name:   fmt.Sprintf("SoftmaxTrig(scale=%v)", scale),
 		kernel: kernels.Softmax{Scale: scale},
@@ -48,7 +49,7 @@ func SoftmaxTrig[T dense.Float](w orf.Projection[T], scale float64) (*Features[T
 		},
 		back: trigSlope(e, scale, r, norm),
 
-		estimator: Estimator{Form: FormSoftmaxTrig, Scale: scale},
+		law: mse.OfSoftmax("SoftmaxTrig", "Choromanski et al. 2021", mse.Trig, scale),
 	}, nil
 }
 
@@ -72,8 +73,8 @@ func SoftmaxTrig[T dense.Float](w orf.Projection[T], scale float64) (*Features[T
 //
 // An error reports a nil w and a scale that is not a positive number in the
 // range of T.
-func SoftmaxPositive[T dense.Float](w orf.Projection[T], scale float64) (*Positive[T], error) {
-	return softmaxFeatures(w, 1, scale, FormSoftmaxPositive, "SoftmaxPositive")
+func SoftmaxPositive[T dense.Float](w orf.Projection[T], scale float64) (LogMap[T], error) {
+	return softmaxFeatures(w, 1, scale, mse.Positive, "SoftmaxPositive")
 }
 
 // SoftmaxHyperbolic returns the hyperbolic features of the softmax kernel
@@ -90,12 +91,12 @@ func SoftmaxPositive[T dense.Float](w orf.Projection[T], scale float64) (*Positi
 //
 // An error reports a nil w and a scale that is not a positive number in the
 // range of T.
-func SoftmaxHyperbolic[T dense.Float](w orf.Projection[T], scale float64) (*Positive[T], error) {
-	return softmaxFeatures(w, 2, scale, FormSoftmaxHyperbolic, "SoftmaxHyperbolic")
+func SoftmaxHyperbolic[T dense.Float](w orf.Projection[T], scale float64) (LogMap[T], error) {
+	return softmaxFeatures(w, 2, scale, mse.Hyperbolic, "SoftmaxHyperbolic")
 }
 
 // softmaxFeatures returns the positive features with per features a frequency.
-func softmaxFeatures[T dense.Float](w orf.Projection[T], per int, scale float64, form Form, name string) (*Positive[T], error) {
+func softmaxFeatures[T dense.Float](w orf.Projection[T], per int, scale float64, terms mse.Exponential, name string) (LogMap[T], error) {
 	e, err := newEngine(w, per)
 	if err != nil {
 		return nil, err
@@ -107,6 +108,6 @@ func softmaxFeatures[T dense.Float](w orf.Projection[T], per int, scale float64,
 	f := exponential(e, exponent[T]{slope: r, radius: scale, constant: -math.Log(float64(e.out)) / 2})
 	f.name = fmt.Sprintf("%s(scale=%v)", name, scale)
 	f.kernel = kernels.Softmax{Scale: scale}
-	f.estimator = Estimator{Form: form, Scale: scale}
+	f.law = mse.OfSoftmax(name, "Choromanski et al. 2021", terms, scale)
 	return f, nil
 }

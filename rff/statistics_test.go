@@ -12,7 +12,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/laws"
+	"github.com/seed-feabd252/randfeat/internal/mse"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/orf"
 	"github.com/seed-feabd252/randfeat/rff"
@@ -109,7 +109,7 @@ func law(name string, k kernels.Kernel, x, y []float64) float64 {
 		case "softmax hybrid":
 			s := math.Sqrt(scaleOf)
 			scaled := func(v []float64) []float64 { return floats.ScaleTo(make([]float64, len(v)), s, v) }
-			return laws.HybridIID(gates).Softmax(scaled(x), scaled(y), 1)
+			return mse.Hybrid(gates).IID.Softmax(scaled(x), scaled(y), 1)
 		case "SADERF", "ADERF", "SDERF":
 			return math.NaN() // the fit comes in: see package validate
 		}
@@ -181,7 +181,7 @@ func TestPlantedFaultsAreCaught(t *testing.T) {
 			w, err := orf.Draw[float64](orf.IID{}, frequencies, 4, src)
 			require.NoError(t, err)
 			phase := 2 * math.Pi * rand.New(src).Float64()
-			return rff.New(w, nil, func(t float64) float64 { return math.Sqrt2 * math.Cos(t+phase) }), nil
+			return newMap(w, nil, func(t float64) float64 { return math.Sqrt2 * math.Cos(t+phase) }), nil
 		})
 		k := kernels.Gaussian{LengthScale: 1}
 		x, y := pairs.Row(0), pairs.Row(1)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/limit"
+	"github.com/seed-feabd252/randfeat/internal/mse"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/orf"
 )
@@ -39,14 +40,15 @@ import (
 //
 // An error reports an m or d below 1, an m, d or Degree too large for memory, parameters
 // of k out of range and factors that are out of the range of T, and a nil src.
-func TensorSketch[T dense.Float](m, d int, k kernels.Polynomial, src rand.Source) (*Products[T], error) {
+func TensorSketch[T dense.Float](m, d int, k kernels.Polynomial, src rand.Source) (Map[T], error) {
 	if err := sketchable[T](m, d, k, src); err != nil {
 		return nil, err
 	}
-	f := &Products[T]{
+	f := &sketch[T]{
 		name: fmt.Sprintf("TensorSketch(%v)", k), kernel: k,
-		estimator: Estimator{Form: FormTensorSketch, Polynomial: k},
-		in:        d, out: m, parts: 2, real: min(m, 2-m%2),
+		law: mse.OfSketch("TensorSketch", "from the moments of signs and buckets", 1, m,
+			mse.Lifted(cmp.Or(k.Gamma, 1), k.Offset, mse.TensorSketch(k.Degree))),
+		in: d, out: m, parts: 2, real: min(m, 2-m%2),
 	}
 	coordinates := d
 	if k.Offset > 0 {

@@ -56,6 +56,9 @@ func (l Weights) validate(m int) error {
 	return nil
 }
 
+// signs reports whether a weight is a random root of unity.
+func (l Weights) signs() bool { return l == RademacherWeights || l == ComplexRademacherWeights }
+
 // complex reports whether a weight has an imaginary part.
 func (l Weights) complex() bool { return l >= ComplexRademacherWeights }
 

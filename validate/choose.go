@@ -397,7 +397,7 @@ func predicted[T dense.Float](run *control, m rff.Map[T], x, y dense.Matrix[floa
 	for _, v := range all {
 		mse += v / float64(len(all))
 	}
-	return mse, l.name
+	return mse, l.Name
 }
 
 // measure returns the error by estimates of maps that draw makes, and its standard error.

@@ -252,7 +252,7 @@ func TestChooseRejects(t *testing.T) {
 		if err != nil {
 			return nil, err
 		}
-		return rff.New(w, nil, math.Log).Estimating(kernels.DotProduct{}), nil
+		return rff.New(w, rff.Scheme[float64]{F: []func(float64) float64{math.Log}, Kernel: kernels.DotProduct{}})
 	}))
 	assert.Equal(t, "validate: candidate own: 8 frequencies make 128 features, the budget is 16", reason(func(m int, src rand.Source) (rff.Map[float64], error) {
 		w, err := orf.Draw[float64](orf.IID{}, m*m, 4, src)

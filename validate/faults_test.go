@@ -13,7 +13,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/hadamard"
-	"github.com/seed-feabd252/randfeat/internal/laws"
+	"github.com/seed-feabd252/randfeat/internal/mse"
 	"github.com/seed-feabd252/randfeat/orf"
 	"github.com/seed-feabd252/randfeat/rff"
 )
@@ -39,11 +39,11 @@ func inSquares(d deviation) float64 { return d.squares }
 func TestPlantedFaultsAreCaught(t *testing.T) {
 	t.Parallel()
 	haar := with[float64](orf.GramSchmidt{})
-	positive := lawCase[float64]{project: haar, mapping: softmaxPositive[float64], law: law{mse: laws.PositiveORF.Softmax}}
-	hyperbolic := lawCase[float64]{project: haar, mapping: softmaxHyperbolic[float64], law: law{mse: laws.HyperbolicORF.Softmax}}
-	fourier := lawCase[float64]{project: haar, mapping: gaussian[float64], law: law{mse: laws.TrigORF.Gaussian}}
+	positive := lawCase[float64]{project: haar, mapping: softmaxPositive[float64], law: law{mse: mse.Positive.Haar.Softmax}}
+	hyperbolic := lawCase[float64]{project: haar, mapping: softmaxHyperbolic[float64], law: law{mse: mse.Hyperbolic.Haar.Softmax}}
+	fourier := lawCase[float64]{project: haar, mapping: gaussian[float64], law: law{mse: mse.Trig.Haar.Gaussian}}
 	dot := lawCase[float64]{project: with[float64](orf.Hadamard{Factors: 1}), mapping: dotProduct[float64], law: law{
-		mse: func(x, y []float64, m int) float64 { return laws.DotProductHadamard(x, y, m, 1, laws.Chi) },
+		mse: mse.DotProduct(orf.Hadamard{Factors: 1}),
 	}}
 	kinks := lawCase[float64]{project: with[float64](orf.IID{}), mapping: clipped[float64](0.5).over, law: clipped[float64](0.5).law()}
 	near := func(d int) (points[float64], int) { return pairsFor[float64]("", d, 1, lawDraws) }
@@ -87,7 +87,7 @@ func (c lawCase[T]) of(s scheme[T]) lawCase[T] {
 		if err != nil {
 			return nil, err
 		}
-		return rff.New(w, s.h, s.f...).Estimating(m.Kernel()), nil
+		return rff.New(w, rff.Scheme[T]{F: s.f, H: s.h, Kernel: m.Kernel()})
 	}
 	return c
 }

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/laws"
+	"github.com/seed-feabd252/randfeat/internal/mse"
 	"github.com/seed-feabd252/randfeat/orf"
 	"github.com/seed-feabd252/randfeat/rff"
 	"github.com/seed-feabd252/randfeat/validate"
@@ -118,38 +118,30 @@ func fitPoints[T dense.Float](w orf.Projection[T]) (x, y dense.Matrix[T]) {
 	return x, y
 }
 
-// ofFit is the law of a map that is fitted to fitPoints, once in every dimension, for what its
-// Estimator says.
-func ofFit(fitted func(w orf.Projection[float64], src rand.Source) (rff.Map[float64], error), l func(e rff.Estimator) func(x, y []float64, m int) float64) law {
+// ofFit is the law over the ensemble e of a map that is fitted to fitPoints, once in every
+// dimension. The tests of package rff compare it with what is fitted.
+func ofFit(e orf.Ensemble, fitted func(w orf.Projection[float64], src rand.Source) (rff.Map[float64], error)) law {
 	var known sync.Map
 	return law{mse: func(x, y []float64, m int) float64 {
-		if l, ok := known.Load(len(x)); ok {
-			return l.(func(x, y []float64, m int) float64)(x, y, m)
+		d := len(x)
+		l, ok := known.Load(d)
+		if !ok {
+			w, err := orf.Of(dense.New[float64](1, d))
+			if err != nil {
+				return math.NaN()
+			}
+			f, err := fitted(w, nil)
+			if err != nil {
+				return math.NaN()
+			}
+			l, _ = known.LoadOrStore(d, f.(mse.Lawful).Law())
 		}
-		w, err := orf.Of(dense.New[float64](1, len(x)))
-		if err != nil {
+		known, ok := l.(mse.Law).Over(mse.Rows{Ensemble: e, M: m, D: d}).Estimate()
+		if !ok {
 			return math.NaN()
 		}
-		f, err := fitted(w, nil)
-		if err != nil {
-			return math.NaN()
-		}
-		law := l(f.(*rff.Positive[float64]).Estimator())
-		known.Store(len(x), law)
-		return law(x, y, m)
+		return known.MSE(x, y)
 	}}
-}
-
-func imagesIID(e rff.Estimator) func(x, y []float64, m int) float64 {
-	return laws.OfImages(laws.OptimalIID(e.A).Softmax, e.Query, e.Key)
-}
-
-func imagesORF(e rff.Estimator) func(x, y []float64, m int) float64 {
-	return laws.OfImages(laws.OptimalORF(e.A).Softmax, e.Query, e.Key)
-}
-
-func dampedIID(e rff.Estimator) func(x, y []float64, m int) float64 {
-	return laws.DampedIID(e.Damping, e.Basis).Softmax
 }
 
 func softmaxHyperbolic[T dense.Float](w orf.Projection[T], _ rand.Source) (rff.Map[T], error) {
@@ -188,14 +180,10 @@ func with[T dense.Float](e orf.Ensemble) projecting[T] {
 // the pairs: the tails of far smaller ones are heavy.
 func damping(d int) float64 { return -0.4 / float64(d) }
 
-// damped is a law for that a, of features of the kernel that unit stands for.
-func damped(l func(a float64) laws.ExponentialLaw, unit func(laws.ExponentialLaw) laws.Law) law {
-	return law{mse: func(x, y []float64, m int) float64 { return unit(l(damping(len(x))))(x, y, m) }}
+// damped is the law for that a over one ensemble, of features of one kernel.
+func damped(of func(l mse.Exponential) mse.Error) law {
+	return law{mse: func(x, y []float64, m int) float64 { return of(mse.Optimal(damping(len(x))))(x, y, m) }}
 }
-
-func ofSoftmax(l laws.ExponentialLaw) laws.Law { return l.Softmax }
-
-func ofGaussian(l laws.ExponentialLaw) laws.Law { return l.Gaussian }
 
 // lawCases are all maps and projections with a law. A product of Hadamard
 // factors is only nearly Haar: with k = 3 and lengths from χ the Gaussian kernel
@@ -207,94 +195,77 @@ func ofGaussian(l laws.ExponentialLaw) laws.Law { return l.Gaussian }
 func lawCases[T dense.Float]() []lawCase[T] {
 	iid, haar := with[T](orf.IID{}), with[T](orf.GramSchmidt{})
 	simplex, fastfood := with[T](orf.Simplex{}), with[T](orf.Fastfood{})
-	hd := func(k int, l laws.Lengths) law {
-		return law{mse: func(x, y []float64, m int) float64 { return laws.DotProductHadamard(x, y, m, k, l) }}
-	}
-	// n = 0 stands for the default.
-	givens := func(n int, l laws.Lengths) law {
-		return law{mse: func(x, y []float64, m int) float64 {
-			d := float64(len(x))
-			if n == 0 {
-				return laws.DotProductGivens(x, y, m, int(math.Ceil(d*math.Log2(d))), l)
-			}
-			return laws.DotProductGivens(x, y, m, n, l)
-		}}
-	}
+	dot := func(e orf.Ensemble) law { return law{mse: mse.DotProduct(e)} }
+	// The default number of rotations depends on d.
+	givens := law{mse: func(x, y []float64, m int) float64 {
+		d := float64(len(x))
+		return mse.DotProduct(orf.Givens{Rotations: int(math.Ceil(d * math.Log2(d)))})(x, y, m)
+	}}
 	padded := []size{{5, 6}, {12, 6}, {5, 11}}
 	return []lawCase[T]{
-		{"gaussian/iid", iid, gaussian[T], law{mse: laws.TrigIID.Gaussian}, 1.5, nil},
-		{"gaussian/orf", haar, gaussian[T], law{mse: laws.TrigORF.Gaussian}, 1.5, nil},
-		{"gaussian/iid fixed length", with[T](orf.IID{FixedLength: true}), gaussian[T], law{mean: laws.GaussianFixedMean}, 1.5, nil},
-		{"gaussian/orf fixed length", with[T](orf.GramSchmidt{FixedLength: true}), gaussian[T], law{mean: laws.GaussianFixedMean}, 1.5, nil},
-		{"gaussian phase/iid", iid, gaussianPhase[T], law{mse: laws.PhaseIID.Gaussian}, 1.5, nil},
-		{"gaussian phase/orf", haar, gaussianPhase[T], law{mse: laws.PhaseORF.Gaussian}, 1.5, nil},
-		{"softmax trig/iid", iid, softmaxTrig[T], law{mse: laws.TrigIID.Softmax}, 1, nil},
-		{"softmax trig/orf", haar, softmaxTrig[T], law{mse: laws.TrigORF.Softmax}, 1, nil},
-		{"softmax positive/iid", iid, softmaxPositive[T], law{mse: laws.PositiveIID.Softmax}, 1, nil},
-		{"softmax positive/orf", haar, softmaxPositive[T], law{mse: laws.PositiveORF.Softmax}, 1, nil},
-		{"softmax hyperbolic/iid", iid, softmaxHyperbolic[T], law{mse: laws.HyperbolicIID.Softmax}, 1, nil},
-		{"softmax hyperbolic/orf", haar, softmaxHyperbolic[T], law{mse: laws.HyperbolicORF.Softmax}, 1, nil},
-		{"softmax optimal/iid", iid, softmaxOptimal[T], damped(laws.OptimalIID, ofSoftmax), 1, nil},
-		{"softmax optimal/orf", haar, softmaxOptimal[T], damped(laws.OptimalORF, ofSoftmax), 1, nil},
-		{"gaussian positive/iid", iid, gaussianPositive[T], law{mse: laws.PositiveIID.Gaussian}, 1, nil},
-		{"gaussian positive/orf", haar, gaussianPositive[T], law{mse: laws.PositiveORF.Gaussian}, 1, nil},
-		{"gaussian hyperbolic/iid", iid, gaussianHyperbolic[T], law{mse: laws.HyperbolicIID.Gaussian}, 1, nil},
-		{"gaussian hyperbolic/orf", haar, gaussianHyperbolic[T], law{mse: laws.HyperbolicORF.Gaussian}, 1, nil},
-		{"gaussian optimal/iid", iid, gaussianOptimal[T], damped(laws.OptimalIID, ofGaussian), 1, nil},
-		{"gaussian optimal/orf", haar, gaussianOptimal[T], damped(laws.OptimalORF, ofGaussian), 1, nil},
-		{"softmax hybrid/iid", iid, softmaxHybrid[T], law{mse: laws.HybridIID(gates).Softmax}, 1, nil},
-		{"saderf/iid", iid, saderf[T], ofFit(saderf[float64], imagesIID), 0.8, nil},
-		{"saderf/orf", haar, saderf[T], ofFit(saderf[float64], imagesORF), 0.8, nil},
-		{"aderf/iid", iid, aderf[T], ofFit(aderf[float64], imagesIID), 0.8, nil},
-		{"sderf/iid", iid, sderf[T], ofFit(sderf[float64], dampedIID), 1, nil},
-		{"dot/iid", iid, dotProduct[T], law{mse: laws.DotProductIID}, 1, nil},
-		{"dot/orf", haar, dotProduct[T], law{mse: laws.DotProductORF}, 1, nil},
-		{"dot/orf fixed length", with[T](orf.GramSchmidt{FixedLength: true}), dotProduct[T], law{mse: fixedHaar}, 1, nil},
-		{"dot/hadamard k=1", with[T](orf.Hadamard{Factors: 1}), dotProduct[T], hd(1, laws.Chi), 1, padded},
-		{"dot/hadamard k=2 fixed length", with[T](orf.Hadamard{Factors: 2, FixedLength: true}), dotProduct[T], hd(2, laws.Fixed), 1, padded},
-		{"dot/hadamard", with[T](orf.Hadamard{}), dotProduct[T], hd(3, laws.Chi), 1, padded},
-		{"dot/givens", with[T](orf.Givens{}), dotProduct[T], givens(0, laws.Chi), 1, nil},
-		{"dot/givens n=3", with[T](orf.Givens{Rotations: 3}), dotProduct[T], givens(3, laws.Chi), 1, nil},
-		{"dot/givens n=2 fixed length", with[T](orf.Givens{Rotations: 2, FixedLength: true}), dotProduct[T], givens(2, laws.Fixed), 1, nil},
-		{"angular/iid", iid, angular[T], law{mse: laws.AngularIID}, 1, nil},
-		{"angular/orf", haar, angular[T], law{mse: laws.AngularORF}, 1, []size{{5, 2}, {3, 3}}},
-		{"arc-cosine/iid", iid, arcCosine[T], law{mse: laws.ArcCosineIID}, 1, nil},
-		{"gaussian/simplex", simplex, gaussian[T], law{mse: laws.TrigSimplex.Gaussian}, 1.5, nil},
-		{"gaussian phase/simplex", simplex, gaussianPhase[T], law{mse: laws.PhaseSimplex.Gaussian}, 1.5, nil},
-		{"softmax trig/simplex", simplex, softmaxTrig[T], law{mse: laws.TrigSimplex.Softmax}, 1, nil},
-		{"softmax positive/simplex", simplex, softmaxPositive[T], law{mse: laws.PositiveSimplex.Softmax}, 1, []size{{6, 2}, {3, 3}}},
-		{"softmax hyperbolic/simplex", simplex, softmaxHyperbolic[T], law{mse: laws.HyperbolicSimplex.Softmax}, 1, []size{{6, 2}}},
-		{"softmax optimal/simplex", simplex, softmaxOptimal[T], damped(laws.OptimalSimplex, ofSoftmax), 1, nil},
-		{"dot/simplex", simplex, dotProduct[T], lengths(laws.DotProductSimplex, laws.Chi), 1, nil},
-		{"dot/simplex fixed length", with[T](orf.Simplex{FixedLength: true}), dotProduct[T], lengths(laws.DotProductSimplex, laws.Fixed), 1, nil},
-		{"dot/fastfood", fastfood, dotProduct[T], lengths(laws.DotProductFastfood, laws.Chi), 1, padded},
-		{"dot/fastfood fixed length", with[T](orf.Fastfood{FixedLength: true}), dotProduct[T], lengths(laws.DotProductFastfood, laws.Fixed), 1, nil},
-		{"gaussian positive/simplex", simplex, gaussianPositive[T], law{mse: laws.PositiveSimplex.Gaussian}, 1, nil},
-		{"gaussian hyperbolic/simplex", simplex, gaussianHyperbolic[T], law{mse: laws.HyperbolicSimplex.Gaussian}, 1, nil},
-		{"gaussian optimal/simplex", simplex, gaussianOptimal[T], damped(laws.OptimalSimplex, ofGaussian), 1, nil},
+		{"gaussian/iid", iid, gaussian[T], law{mse: mse.Trig.IID.Gaussian}, 1.5, nil},
+		{"gaussian/orf", haar, gaussian[T], law{mse: mse.Trig.Haar.Gaussian}, 1.5, nil},
+		{"gaussian/iid fixed length", with[T](orf.IID{FixedLength: true}), gaussian[T], law{mean: mse.GaussianFixedMean}, 1.5, nil},
+		{"gaussian/orf fixed length", with[T](orf.GramSchmidt{FixedLength: true}), gaussian[T], law{mean: mse.GaussianFixedMean}, 1.5, nil},
+		{"gaussian phase/iid", iid, gaussianPhase[T], law{mse: mse.Phase.IID.Gaussian}, 1.5, nil},
+		{"gaussian phase/orf", haar, gaussianPhase[T], law{mse: mse.Phase.Haar.Gaussian}, 1.5, nil},
+		{"softmax trig/iid", iid, softmaxTrig[T], law{mse: mse.Trig.IID.Softmax}, 1, nil},
+		{"softmax trig/orf", haar, softmaxTrig[T], law{mse: mse.Trig.Haar.Softmax}, 1, nil},
+		{"softmax positive/iid", iid, softmaxPositive[T], law{mse: mse.Positive.IID.Softmax}, 1, nil},
+		{"softmax positive/orf", haar, softmaxPositive[T], law{mse: mse.Positive.Haar.Softmax}, 1, nil},
+		{"softmax hyperbolic/iid", iid, softmaxHyperbolic[T], law{mse: mse.Hyperbolic.IID.Softmax}, 1, nil},
+		{"softmax hyperbolic/orf", haar, softmaxHyperbolic[T], law{mse: mse.Hyperbolic.Haar.Softmax}, 1, nil},
+		{"softmax optimal/iid", iid, softmaxOptimal[T], damped(func(l mse.Exponential) mse.Error { return l.IID.Softmax }), 1, nil},
+		{"softmax optimal/orf", haar, softmaxOptimal[T], damped(func(l mse.Exponential) mse.Error { return l.Haar.Softmax }), 1, nil},
+		{"gaussian positive/iid", iid, gaussianPositive[T], law{mse: mse.Positive.IID.Gaussian}, 1, nil},
+		{"gaussian positive/orf", haar, gaussianPositive[T], law{mse: mse.Positive.Haar.Gaussian}, 1, nil},
+		{"gaussian hyperbolic/iid", iid, gaussianHyperbolic[T], law{mse: mse.Hyperbolic.IID.Gaussian}, 1, nil},
+		{"gaussian hyperbolic/orf", haar, gaussianHyperbolic[T], law{mse: mse.Hyperbolic.Haar.Gaussian}, 1, nil},
+		{"gaussian optimal/iid", iid, gaussianOptimal[T], damped(func(l mse.Exponential) mse.Error { return l.IID.Gaussian }), 1, nil},
+		{"gaussian optimal/orf", haar, gaussianOptimal[T], damped(func(l mse.Exponential) mse.Error { return l.Haar.Gaussian }), 1, nil},
+		{"softmax hybrid/iid", iid, softmaxHybrid[T], law{mse: mse.Hybrid(gates).IID.Softmax}, 1, nil},
+		{"saderf/iid", iid, saderf[T], ofFit(orf.IID{}, saderf[float64]), 0.8, nil},
+		{"saderf/orf", haar, saderf[T], ofFit(orf.GramSchmidt{}, saderf[float64]), 0.8, nil},
+		{"aderf/iid", iid, aderf[T], ofFit(orf.IID{}, aderf[float64]), 0.8, nil},
+		{"sderf/iid", iid, sderf[T], ofFit(orf.IID{}, sderf[float64]), 1, nil},
+		{"dot/iid", iid, dotProduct[T], dot(orf.IID{}), 1, nil},
+		{"dot/orf", haar, dotProduct[T], dot(orf.GramSchmidt{}), 1, nil},
+		{"dot/orf fixed length", with[T](orf.GramSchmidt{FixedLength: true}), dotProduct[T], dot(orf.GramSchmidt{FixedLength: true}), 1, nil},
+		{"dot/hadamard k=1", with[T](orf.Hadamard{Factors: 1}), dotProduct[T], dot(orf.Hadamard{Factors: 1}), 1, padded},
+		{"dot/hadamard k=2 fixed length", with[T](orf.Hadamard{Factors: 2, FixedLength: true}), dotProduct[T], dot(orf.Hadamard{Factors: 2, FixedLength: true}), 1, padded},
+		{"dot/hadamard", with[T](orf.Hadamard{}), dotProduct[T], dot(orf.Hadamard{Factors: 3}), 1, padded},
+		{"dot/givens", with[T](orf.Givens{}), dotProduct[T], givens, 1, nil},
+		{"dot/givens n=3", with[T](orf.Givens{Rotations: 3}), dotProduct[T], dot(orf.Givens{Rotations: 3}), 1, nil},
+		{"dot/givens n=2 fixed length", with[T](orf.Givens{Rotations: 2, FixedLength: true}), dotProduct[T], dot(orf.Givens{Rotations: 2, FixedLength: true}), 1, nil},
+		{"angular/iid", iid, angular[T], law{mse: mse.AngularIID}, 1, nil},
+		{"angular/orf", haar, angular[T], law{mse: mse.AngularORF}, 1, []size{{5, 2}, {3, 3}}},
+		{"arc-cosine/iid", iid, arcCosine[T], law{mse: mse.ArcCosineIID}, 1, nil},
+		{"gaussian/simplex", simplex, gaussian[T], law{mse: mse.Trig.Simplex.Gaussian}, 1.5, nil},
+		{"gaussian phase/simplex", simplex, gaussianPhase[T], law{mse: mse.Phase.Simplex.Gaussian}, 1.5, nil},
+		{"softmax trig/simplex", simplex, softmaxTrig[T], law{mse: mse.Trig.Simplex.Softmax}, 1, nil},
+		{"softmax positive/simplex", simplex, softmaxPositive[T], law{mse: mse.Positive.Simplex.Softmax}, 1, []size{{6, 2}, {3, 3}}},
+		{"softmax hyperbolic/simplex", simplex, softmaxHyperbolic[T], law{mse: mse.Hyperbolic.Simplex.Softmax}, 1, []size{{6, 2}}},
+		{"softmax optimal/simplex", simplex, softmaxOptimal[T], damped(func(l mse.Exponential) mse.Error { return l.Simplex.Softmax }), 1, nil},
+		{"dot/simplex", simplex, dotProduct[T], dot(orf.Simplex{}), 1, nil},
+		{"dot/simplex fixed length", with[T](orf.Simplex{FixedLength: true}), dotProduct[T], dot(orf.Simplex{FixedLength: true}), 1, nil},
+		{"dot/fastfood", fastfood, dotProduct[T], dot(orf.Fastfood{}), 1, padded},
+		{"dot/fastfood fixed length", with[T](orf.Fastfood{FixedLength: true}), dotProduct[T], dot(orf.Fastfood{FixedLength: true}), 1, nil},
+		{"gaussian positive/simplex", simplex, gaussianPositive[T], law{mse: mse.Positive.Simplex.Gaussian}, 1, nil},
+		{"gaussian hyperbolic/simplex", simplex, gaussianHyperbolic[T], law{mse: mse.Hyperbolic.Simplex.Gaussian}, 1, nil},
+		{"gaussian optimal/simplex", simplex, gaussianOptimal[T], damped(func(l mse.Exponential) mse.Error { return l.Simplex.Gaussian }), 1, nil},
 		{"softmax positive/fastfood", fastfood, softmaxPositive[T], law{}, 1, nil},
 		{"softmax positive/halton", with[T](orf.Halton{}), softmaxPositive[T], law{}, 1, nil},
 		{"gaussian/sobol", with[T](orf.Sobol{}), gaussian[T], law{}, 1.5, nil},
-		{"arc-cosine of order 0/iid", iid, steps[T], law{mse: laws.StepIID}, 1, nil},
-		{"matern of 1/2/iid", iid, matern[T](0.5), law{mse: laws.MaternIID(0.5)}, 1, nil},
-		{"matern of 3/2/iid", iid, matern[T](1.5), law{mse: laws.MaternIID(1.5)}, 1.5, nil},
-		{"matern of 5/2/iid", iid, matern[T](2.5), law{mse: laws.MaternIID(2.5)}, 1.5, nil},
+		{"arc-cosine of order 0/iid", iid, steps[T], law{mse: mse.StepIID}, 1, nil},
+		{"matern of 1/2/iid", iid, matern[T](0.5), law{mse: mse.MaternIID(0.5)}, 1, nil},
+		{"matern of 3/2/iid", iid, matern[T](1.5), law{mse: mse.MaternIID(1.5)}, 1.5, nil},
+		{"matern of 5/2/iid", iid, matern[T](2.5), law{mse: mse.MaternIID(2.5)}, 1.5, nil},
 		{"matern of 3/2/orf", haar, matern[T](1.5), law{}, 1.5, nil},
 		{"new with kinks/iid", iid, clipped[T](0.5).over, clipped[T](0.5).law(), 1, nil},
 		{"new with jumps/iid", iid, stairs[T]().over, stairs[T]().law(), 1, nil},
 		{"new of two functions/iid", iid, mixed[T]().over, mixed[T]().law(), 1, nil},
 		{"new with kinks/orf", haar, clipped[T](0.5).over, law{}, 1, nil},
 	}
-}
-
-// lengths is a law for rows of the lengths given.
-func lengths(f func(x, y []float64, m int, l laws.Lengths) float64, l laws.Lengths) law {
-	return law{mse: func(x, y []float64, m int) float64 { return f(x, y, m, l) }}
-}
-
-// fixedHaar is the law of whole blocks that are exact and of a part of one.
-func fixedHaar(x, y []float64, m int) float64 {
-	return laws.DotProductHaar(x, y, m, laws.Fixed)
 }
 
 // Two whole blocks and a part of one, nearly a whole one, parts of one.

@@ -9,7 +9,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/laws"
+	"github.com/seed-feabd252/randfeat/internal/mse"
 	"github.com/seed-feabd252/randfeat/orf"
 	"github.com/seed-feabd252/randfeat/rff"
 )
@@ -62,7 +62,7 @@ func (s *scheme[T]) moments(x, y []float64) (mean, variance float64) {
 	if T(1)+0x1p-30 == 1 {
 		noise = 0x1p-23
 	}
-	mean, variance, ok := laws.Plane(x, y, f, noise)
+	mean, variance, ok := mse.Plane(x, y, f, noise)
 	if !ok {
 		return math.NaN(), math.NaN()
 	}
@@ -90,5 +90,5 @@ func (s scheme[T]) law() law {
 }
 
 func (s scheme[T]) over(w orf.Projection[T], _ rand.Source) (rff.Map[T], error) {
-	return rff.New(w, s.h, s.f...).Estimating(&s), nil
+	return rff.New(w, rff.Scheme[T]{F: s.f, H: s.h, Kernel: &s})
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/laws"
+	"github.com/seed-feabd252/randfeat/internal/mse"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/orf"
 	"github.com/seed-feabd252/randfeat/rff"
@@ -29,13 +29,12 @@ type sketchCase[T dense.Float] struct {
 	scale    float64
 }
 
-// sketchWeights are the laws of weights, in the names of both packages.
-var sketchWeights = map[rff.Weights]laws.Weights{
-	rff.RademacherWeights:        laws.RademacherWeights,
-	rff.GaussianWeights:          laws.GaussianWeights,
-	rff.ComplexRademacherWeights: laws.ComplexRademacherWeights,
-	rff.ComplexGaussianWeights:   laws.ComplexGaussianWeights,
+// signs and isComplex say what laws depend on of weights.
+func signs(w rff.Weights) bool {
+	return w == rff.RademacherWeights || w == rff.ComplexRademacherWeights
 }
+
+func isComplex(w rff.Weights) bool { return w >= rff.ComplexRademacherWeights }
 
 // sketchCases are the maps of dot-product kernels, of χ² kernels and of generalised
 // attention. For high degrees m is large: the error bar of a mean squared error
@@ -46,7 +45,7 @@ func sketchCases[T dense.Float]() []sketchCase[T] {
 		for degree := 1; degree <= 4; degree++ {
 			k := kernels.Polynomial{Degree: degree}
 			c := sketchCase[T]{
-				fmt.Sprintf("polynomial/%v/degree=%d", w, degree), law{mse: laws.Polynomial(degree, sketchWeights[w])},
+				fmt.Sprintf("polynomial/%v/degree=%d", w, degree), law{mse: mse.Polynomial(degree, signs(w), isComplex(w))},
 				func(m, d int, src rand.Source) (rff.Map[T], error) { return rff.PolynomialSketch[T](m, d, k, w, src) },
 				[]int{10, 32, 64, 128}[degree-1], 4, false, 2,
 			}
@@ -55,7 +54,7 @@ func sketchCases[T dense.Float]() []sketchCase[T] {
 		shifted := kernels.Polynomial{Degree: 2, Gamma: 0.5, Offset: 0.3}
 		cases = append(cases, sketchCase[T]{
 			fmt.Sprintf("polynomial/%v/offset", w), law{mse: func(x, y []float64, m int) float64 {
-				return laws.Polynomial(2, sketchWeights[w])(lifted(x, shifted), lifted(y, shifted), m)
+				return mse.Polynomial(2, signs(w), isComplex(w))(lifted(x, shifted), lifted(y, shifted), m)
 			}},
 			func(m, d int, src rand.Source) (rff.Map[T], error) {
 				return rff.PolynomialSketch[T](m, d, shifted, w, src)
@@ -71,7 +70,7 @@ func sketchCases[T dense.Float]() []sketchCase[T] {
 			degrees []float64
 		}{{"geometric", rff.GeometricDegrees(series)}, {"radius", radius}} {
 			cases = append(cases, sketchCase[T]{
-				fmt.Sprintf("maclaurin/%v/%s", w, p.name), law{mse: laws.Maclaurin(series.Coefficients, normalised(p.degrees), sketchWeights[w])},
+				fmt.Sprintf("maclaurin/%v/%s", w, p.name), law{mse: mse.Maclaurin(series.Coefficients, normalised(p.degrees), signs(w), isComplex(w))},
 				func(m, d int, src rand.Source) (rff.Map[T], error) {
 					return rff.Maclaurin[T](m, d, series, p.degrees, w, src)
 				}, 64, 4, false, 0.5,
@@ -81,12 +80,12 @@ func sketchCases[T dense.Float]() []sketchCase[T] {
 	for _, s := range []struct{ degree, m int }{{1, 10}, {2, 16}, {2, 9}, {3, 64}, {4, 75}} {
 		k := kernels.Polynomial{Degree: s.degree}
 		cases = append(cases, sketchCase[T]{
-			fmt.Sprintf("tensor sketch/degree=%d/m=%d", s.degree, s.m), law{mse: laws.TensorSketch(s.degree)},
+			fmt.Sprintf("tensor sketch/degree=%d/m=%d", s.degree, s.m), law{mse: mse.TensorSketch(s.degree)},
 			func(m, d int, src rand.Source) (rff.Map[T], error) { return rff.TensorSketch[T](m, d, k, src) },
 			s.m, 4, false, 2,
 		})
 	}
-	for i, mse := range []func(x, y []float64, m int) float64{laws.ReLUIID, laws.SquareIID, laws.ExponentialIID} {
+	for i, mse := range []func(x, y []float64, m int) float64{mse.ReLUIID, mse.SquareIID, mse.ExponentialIID} {
 		f := kernels.Nonlinearity(i)
 		for _, epsilon := range []float64{0, 0.5} {
 			l := law{mse: mse}
@@ -106,11 +105,11 @@ func sketchCases[T dense.Float]() []sketchCase[T] {
 		}
 	}
 	return append(cases, sketchCase[T]{
-		"skewed chi square", law{mse: laws.SkewedChiSquareIID(0.5)},
+		"skewed chi square", law{mse: mse.SkewedChiSquareIID(0.5)},
 		func(m, d int, src rand.Source) (rff.Map[T], error) { return rff.SkewedChiSquare[T](m, d, 0.5, src) },
 		10, 4, true, 2,
 	}, sketchCase[T]{
-		"laplacian", law{mse: laws.LaplacianIID},
+		"laplacian", law{mse: mse.LaplacianIID},
 		func(m, d int, src rand.Source) (rff.Map[T], error) { return rff.Laplacian[T](m, d, 1, src) },
 		10, 4, false, 1,
 	})
@@ -209,8 +208,8 @@ func TestPlantedSketchFaultsAreCaught(t *testing.T) {
 	rademacher := func(src rand.Source) (rff.Map[float64], error) {
 		return rff.PolynomialSketch[float64](m, d, k, rff.RademacherWeights, src)
 	}
-	assert.Greater(t, deviates(law{mse: laws.Polynomial(2, laws.GaussianWeights)}, m, rademacher).mse, float64(lawLimit))
-	assert.Greater(t, deviates(law{mse: laws.Polynomial(2, laws.ComplexRademacherWeights)}, m, rademacher).mse, float64(lawLimit))
+	assert.Greater(t, deviates(law{mse: mse.Polynomial(2, false, false)}, m, rademacher).mse, float64(lawLimit))
+	assert.Greater(t, deviates(law{mse: mse.Polynomial(2, true, true)}, m, rademacher).mse, float64(lawLimit))
 	shared := func(src rand.Source) (rff.Map[float64], error) {
 		w, err := orf.Draw[float64](orf.IID{}, m, d, src)
 		require.NoError(t, err)
@@ -218,7 +217,7 @@ func TestPlantedSketchFaultsAreCaught(t *testing.T) {
 	}
 	assert.Greater(t, deviates(law{}, m, shared).mean, float64(lawLimit))
 	buckets := func(src rand.Source) (rff.Map[float64], error) { return rff.TensorSketch[float64](m, d, k, src) }
-	assert.Greater(t, deviates(law{mse: laws.TensorSketch(2)}, m+4, buckets).mse, float64(lawLimit))
+	assert.Greater(t, deviates(law{mse: mse.TensorSketch(2)}, m+4, buckets).mse, float64(lawLimit))
 	series := kernels.Maclaurin{Coefficients: []float64{0.5, 1}}
 	cut := func(src rand.Source) (rff.Map[float64], error) {
 		f, err := rff.Maclaurin[float64](m, d, series, rff.GeometricDegrees(series), rff.GaussianWeights, src)
@@ -226,7 +225,7 @@ func TestPlantedSketchFaultsAreCaught(t *testing.T) {
 	}
 	assert.Greater(t, deviates(law{}, m, cut).mean, float64(lawLimit))
 	// Without a fault the same measurements pass.
-	assert.Less(t, deviates(law{mse: laws.Polynomial(2, laws.RademacherWeights)}, m, rademacher).mse, float64(lawLimit))
+	assert.Less(t, deviates(law{mse: mse.Polynomial(2, true, false)}, m, rademacher).mse, float64(lawLimit))
 }
 
 // named is a map with the name of another kernel.

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/mse"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/orf"
 	"github.com/seed-feabd252/randfeat/rff"
@@ -39,8 +40,7 @@ func (p Prediction) String() string {
 // those that m was made of. Neither the values of the frequencies nor their number in m
 // matter, only their law and their number in w.
 //
-// Laws are known for maps that this module makes, as their Estimator tells, over
-// frequencies whose Ensemble is one of those:
+// Laws are known for maps that this module makes, over frequencies that package orf draws:
 //
 //   - Gaussian, SoftmaxTrig, their positive, hyperbolic and optimal features, SADERF and
 //     ADERF: iid, Haar orthogonal and simplex rows;
@@ -80,7 +80,7 @@ func Theory[T dense.Float](m rff.Map[T], w orf.Projection[T], x, y []float64) Pr
 	}
 	if l, ok := lawOf(m, w); ok {
 		if mean, mse, ok := l.at(x, y); ok {
-			return Prediction{Mean: mean, MSE: mse, Law: l.name}
+			return Prediction{Mean: mean, MSE: mse, Law: l.Name}
 		}
 	}
 	return Prediction{Mean: math.NaN(), MSE: math.NaN()}
@@ -88,20 +88,46 @@ func Theory[T dense.Float](m rff.Map[T], w orf.Projection[T], x, y []float64) Pr
 
 // estimateLaw is what is known of the estimates of a map.
 type estimateLaw struct {
-	name   string
+	mse.Estimate
 	kernel kernels.Kernel // nil if the map names none
-	// at returns the mean and the mean squared error of the estimate; false if they are not
-	// known there.
-	at func(x, y []float64) (mean, mse float64, ok bool)
-	// overKernel is the mean squared error over k(x, y)², also where both are beyond the range of
-	// float64; nil if that takes the kernel.
-	overKernel func(x, y []float64) float64
+}
+
+// lawOf returns the law of the estimates of m with frequencies drawn as those of w, if one is
+// known. It panics if w is not of the dimension of m.
+func lawOf[T dense.Float](m rff.Map[T], w orf.Projection[T]) (estimateLaw, bool) {
+	lawful, ok := m.(mse.Lawful)
+	if !ok {
+		return estimateLaw{}, false
+	}
+	l := lawful.Law()
+	if w != nil {
+		r := mse.RowsOf(w)
+		if in, _ := m.Dims(); r.D != in {
+			panic(fmt.Sprintf("validate: w is %d×%d, want frequencies of R^%d", r.M, r.D, in))
+		}
+		l = l.Over(r)
+	}
+	e, ok := l.Estimate()
+	return estimateLaw{Estimate: e, kernel: m.Kernel()}, ok
+}
+
+// at returns the mean and the mean squared error of the estimate; false if they are not known.
+func (l estimateLaw) at(x, y []float64) (mean, mse float64, ok bool) {
+	if l.Moments == nil {
+		return l.kernel.Eval(x, y), l.MSE(x, y), true
+	}
+	mean, mse, ok = l.Moments(x, y)
+	if l.kernel != nil {
+		bias := mean - l.kernel.Eval(x, y)
+		mse += bias * bias
+	}
+	return mean, mse, ok
 }
 
 // mse returns the mean squared error, or that over k(x, y)²; false if it is not known.
 func (l estimateLaw) mse(x, y []float64, relative bool) (float64, bool) {
-	if relative && l.overKernel != nil {
-		return l.overKernel(x, y), true
+	if relative && l.Relative != nil {
+		return l.Relative(x, y), true
 	}
 	_, mse, ok := l.at(x, y)
 	if !ok || !relative || mse == 0 {
@@ -112,43 +138,4 @@ func (l estimateLaw) mse(x, y []float64, relative bool) (float64, bool) {
 		return math.Inf(1), true
 	}
 	return mse / v / v, true
-}
-
-// lawOf returns the law of the estimates of m with frequencies drawn as those of w, if one is
-// known. It panics if w is not of the dimension of m.
-func lawOf[T dense.Float](m rff.Map[T], w orf.Projection[T]) (estimateLaw, bool) {
-	estimating, ok := m.(interface{ Estimator() rff.Estimator })
-	if !ok {
-		return estimateLaw{}, false
-	}
-	in, out := m.Dims()
-	e := estimating.Estimator()
-	if l, ok := sketches[e.Form]; ok {
-		return l.of(e, nil, fmt.Sprintf("%v [%s]", e.Form, l.source), out/l.perFrequency(), m.Kernel())
-	}
-	if w == nil {
-		made, ok := m.(interface{ Projection() orf.Projection[T] })
-		if !ok {
-			return estimateLaw{}, false
-		}
-		w = made.Projection()
-	}
-	drawn, ok := w.(interface{ Ensemble() orf.Ensemble })
-	if !ok || drawn.Ensemble() == nil {
-		return estimateLaw{}, false
-	}
-	n, d := w.Dims()
-	if d != in {
-		panic(fmt.Sprintf("validate: w is %d×%d, want frequencies of R^%d", n, d, in))
-	}
-	g := drawn.Ensemble()
-	if e.Form == rff.FormUnknown {
-		return lawOfScheme(m, g, n)
-	}
-	family, _, fixedLength := parameters(g)
-	l, ok := theory[e.Form][family]
-	if !ok || fixedLength && !l.fixed {
-		return estimateLaw{}, false
-	}
-	return l.of(e, g, fmt.Sprintf("%v, %v frequencies [%s]", e.Form, g, l.source), n, m.Kernel())
 }

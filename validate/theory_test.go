@@ -10,7 +10,7 @@ import (
 	exprand "golang.org/x/exp/rand"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/laws"
+	"github.com/seed-feabd252/randfeat/internal/mse"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/orf"
 	"github.com/seed-feabd252/randfeat/rff"
@@ -25,19 +25,19 @@ func TestTheory(t *testing.T) {
 	f, err := rff.SoftmaxPositive(few, 1)
 	require.NoError(t, err)
 	own := validate.Theory(f, nil, x, y)
-	assert.InEpsilon(t, laws.PositiveIID.Softmax(x, y, 4), own.MSE, 1e-14)
+	assert.InEpsilon(t, mse.Positive.IID.Softmax(x, y, 4), own.MSE, 1e-14)
 	assert.InEpsilon(t, math.Exp(0.03-0.08+0.1), own.Mean, 1e-14)
 	assert.Equal(t, "SoftmaxPositive, IID frequencies [Choromanski et al. 2021]", own.Law)
 	assert.Equal(t, fmt.Sprintf("%.6g: %s", own.MSE, own.Law), own.String())
 	other := validate.Theory(f, many(t), x, y)
-	assert.InEpsilon(t, laws.PositiveORF.Softmax(x, y, 100), other.MSE, 1e-14, "as if it were made of these")
+	assert.InEpsilon(t, mse.Positive.Haar.Softmax(x, y, 100), other.MSE, 1e-14, "as if it were made of these")
 	assert.Equal(t, "SoftmaxPositive, GramSchmidt frequencies [from the covariance of two rows]", other.Law)
 
 	// The law of scale 1 at √s·x is that of scale s at x.
 	scaled, err := rff.Gaussian(few, 0.5)
 	require.NoError(t, err)
 	twice := func(x []float64) []float64 { return []float64{2 * x[0], 2 * x[1], 2 * x[2]} }
-	assert.InEpsilon(t, laws.TrigIID.Gaussian(twice(x), twice(y), 4), validate.Theory(scaled, nil, x, y).MSE, 1e-14)
+	assert.InEpsilon(t, mse.Trig.IID.Gaussian(twice(x), twice(y), 4), validate.Theory(scaled, nil, x, y).MSE, 1e-14)
 }
 
 // many is orthogonal.
@@ -80,10 +80,15 @@ func TestTheoryKnowsItsLimits(t *testing.T) {
 	order2, err := rff.ArcCosine(iid, 2)
 	require.NoError(t, err)
 	unknown(order2, nil)
-	unknown(rff.New(many(t), nil, math.Cos), nil)
+	scheme := func(w orf.Projection[float64], f func(float64) float64) rff.Map[float64] {
+		m, err := rff.New(w, rff.Scheme[float64]{F: []func(float64) float64{f}})
+		require.NoError(t, err)
+		return m
+	}
+	unknown(scheme(many(t), math.Cos), nil)
 	// The variance of 1/t is infinite, and 10,000 steps a unit are too many.
-	unknown(rff.New(iid, nil, func(t float64) float64 { return 1 / t }), nil)
-	unknown(rff.New(iid, nil, func(t float64) float64 { return math.Floor(1e4 * t) }), nil)
+	unknown(scheme(iid, func(t float64) float64 { return 1 / t }), nil)
+	unknown(scheme(iid, func(t float64) float64 { return math.Floor(1e4 * t) }), nil)
 	exact, err := rff.Identity[float64](3)
 	require.NoError(t, err)
 	unknown(exact, nil)
@@ -128,7 +133,7 @@ func TestTheoryOfFarPoints(t *testing.T) {
 	}
 }
 
-// Maps of New that are those of other constructors have their laws.
+// Maps of New that are those of other constructors have their mse.
 func testTheoryOfNew[T dense.Float](t *testing.T) {
 	const m = 5
 	w, err := orf.Draw[T](orf.IID{}, m, 3, exprand.NewSource(1))
@@ -147,6 +152,7 @@ func testTheoryOfNew[T dense.Float](t *testing.T) {
 		}
 		return T(math.Exp(-float64(sum) / 2))
 	}
+	type functions = []func(T) T
 	tolerance := 1e-7
 	if T(1)+0x1p-30 == 1 {
 		tolerance = 3e-3
@@ -154,16 +160,21 @@ func testTheoryOfNew[T dense.Float](t *testing.T) {
 	for _, c := range []struct {
 		name string
 		make func() (rff.Map[T], error)
-		own  *rff.Features[T]
+		own  rff.Scheme[T]
 	}{
-		{"gaussian", func() (rff.Map[T], error) { return rff.Gaussian(w, 1) }, rff.New(w, nil, of(math.Cos), of(math.Sin))},
-		{"softmax positive", func() (rff.Map[T], error) { return rff.SoftmaxPositive(w, 1) }, rff.New(w, shrink, of(math.Exp))},
-		{"angular", func() (rff.Map[T], error) { return rff.Angular(w) }, rff.New(w, nil, sign)},
-		{"steps", func() (rff.Map[T], error) { return rff.ArcCosine(w, 0) }, rff.New(w, nil, func(v T) T { return (1 + sign(v)) / math.Sqrt2 })},
-		{"ramps", func() (rff.Map[T], error) { return rff.ArcCosine(w, 1) }, rff.New(w, nil, func(v T) T { return math.Sqrt2 * max(v, 0) })},
-		{"dot product", func() (rff.Map[T], error) { return rff.DotProduct(w) }, rff.New(w, nil, func(v T) T { return v })},
+		{"gaussian", func() (rff.Map[T], error) { return rff.Gaussian(w, 1) }, rff.Scheme[T]{F: functions{of(math.Cos), of(math.Sin)}}},
+		{"softmax positive", func() (rff.Map[T], error) { return rff.SoftmaxPositive(w, 1) }, rff.Scheme[T]{H: shrink, F: functions{of(math.Exp)}}},
+		{"angular", func() (rff.Map[T], error) { return rff.Angular(w) }, rff.Scheme[T]{F: functions{sign}}},
+		{"steps", func() (rff.Map[T], error) { return rff.ArcCosine(w, 0) }, rff.Scheme[T]{F: functions{func(v T) T { return (1 + sign(v)) / math.Sqrt2 }}}},
+		{"ramps", func() (rff.Map[T], error) { return rff.ArcCosine(w, 1) }, rff.Scheme[T]{F: functions{func(v T) T { return math.Sqrt2 * max(v, 0) }}}},
+		{"dot product", func() (rff.Map[T], error) { return rff.DotProduct(w) }, rff.Scheme[T]{F: functions{func(v T) T { return v }}}},
 	} {
 		f, err := c.make()
+		require.NoError(t, err)
+		own, err := rff.New(w, c.own)
+		require.NoError(t, err)
+		c.own.Kernel = kernels.Sum{f.Kernel(), f.Kernel()}
+		other, err := rff.New(w, c.own)
 		require.NoError(t, err)
 		for i, pair := range [][2][]float64{
 			{{0.3, -0.2, 0.5}, {0.1, 0.4, 0.2}}, {{0.3, -0.2, 0.5}, {-0.3, 0.1, -0.5}}, {{1, 0, 0}, {0.999, 0.01, 0}}, {{1, 2, -1}, {2, -1, 0}},
@@ -171,7 +182,7 @@ func testTheoryOfNew[T dense.Float](t *testing.T) {
 		} {
 			x, y := pair[0], pair[1]
 			want := validate.Theory(f, nil, x, y)
-			got := validate.Theory(c.own, nil, x, y)
+			got := validate.Theory(own, nil, x, y)
 			at := fmt.Sprintf("%s at %v, %v", c.name, x, y)
 			require.Equal(t, "New, IID frequencies [by quadrature]", got.Law, at)
 			assert.InDelta(t, want.Mean, got.Mean, tolerance*(1e-2+math.Abs(want.Mean)), at)
@@ -180,12 +191,14 @@ func testTheoryOfNew[T dense.Float](t *testing.T) {
 				continue
 			}
 			// Against another kernel there is a bias.
-			biased := validate.Theory(c.own.Estimating(kernels.Sum{f.Kernel(), f.Kernel()}), nil, x, y)
+			biased := validate.Theory(other, nil, x, y)
 			assert.InDelta(t, want.MSE+want.Mean*want.Mean, biased.MSE, tolerance*(want.MSE+want.Mean*want.Mean)+1e-8*tolerance, at)
 			assert.Equal(t, got.Mean, biased.Mean, at)
 		}
 	}
-	bad := validate.Theory(rff.New(w, nil, of(math.Cos)), nil, []float64{math.NaN(), 1, 2}, []float64{1, 2, 3})
+	wave, err := rff.New(w, rff.Scheme[T]{F: functions{of(math.Cos)}})
+	require.NoError(t, err)
+	bad := validate.Theory(wave, nil, []float64{math.NaN(), 1, 2}, []float64{1, 2, 3})
 	assert.True(t, math.IsNaN(bad.MSE) && math.IsNaN(bad.Mean))
 }
 

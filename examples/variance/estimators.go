@@ -72,7 +72,7 @@ var estimators = []estimator{
 	}},
 	{"dot", "linear", "dot product, linear", over(rff.DotProduct[float64])},
 	{"angular", "sign", "angular, sign", over(rff.Angular[float64])},
-	{"arc-cosine", "relu", "arc-cosine, ramp", over(func(w orf.Projection[float64]) (*rff.Features[float64], error) { return rff.ArcCosine(w, 1) })},
+	{"arc-cosine", "relu", "arc-cosine, ramp", over(func(w orf.Projection[float64]) (rff.Map[float64], error) { return rff.ArcCosine(w, 1) })},
 }
 
 // frequencies is a way to draw them.

@@ -163,11 +163,11 @@ func TestRecurrenceBackwardErrors(t *testing.T) {
 	} {
 		assert.PanicsWithValue(t, want, f)
 	}
-	var elu rff.Differentiable[float64] = must(rff.ELU[float64](2))
+	elu := must(rff.ELU[float64](2)).(rff.Differentiable[float64])
 	r = must(New(2, 1, Options[float64]{Features: pair[float64]{elu, opaque[float64]{elu}}}))
 	assert.EqualError(t, r.CanBackward(), "recurrence: the map of keys is a recurrence.opaque[float64], which has no derivatives")
 	assert.PanicsWithValue(t, r.CanBackward().Error(), func() { r.Backward(x, none, x, none, mat(5, 6), none) })
-	underived := rff.New(frequencies[float64](3, 2), nil, func(x float64) float64 { return x })
+	underived := must(rff.New(frequencies[float64](3, 2), rff.Scheme[float64]{F: []func(float64) float64{math.Abs}}))
 	r = must(New(2, 1, Options[float64]{Features: underived}))
 	assert.ErrorContains(t, r.CanBackward(), "recurrence: the map of queries: ")
 }

@@ -12,7 +12,7 @@ import (
 )
 
 func TestRecurrenceErrors(t *testing.T) {
-	identity := func(d int) rff.Differentiable[float32] { return must(rff.Identity[float32](d)) }
+	identity := func(d int) rff.Differentiable[float32] { return must(rff.Identity[float32](d)).(rff.Differentiable[float32]) }
 	for want, c := range map[string]struct {
 		heads, keyHeads int
 		opts            Options[float32]

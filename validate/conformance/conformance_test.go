@@ -150,7 +150,7 @@ func maps[T dense.Float](t *testing.T, d int) map[string]rff.Map[T] {
 	ofPatch, err := rff.SoftmaxHybrid(draw(5, 4), draw(2, 4), 0.5)
 	require.NoError(t, err)
 	add("Convolution")(rff.Convolution[T](ofPatch, patches))
-	add("New")(rff.New(w, nil, func(t T) T { return t * t }).WithDerivatives(nil, func(t T) T { return 2 * t }), nil)
+	add("New")(rff.New(w, rff.Scheme[T]{F: []func(T) T{func(t T) T { return t * t }}, DF: []func(T) T{func(t T) T { return 2 * t }}}))
 	return all
 }
 
@@ -160,7 +160,7 @@ func histogramMaps[T dense.Float](t *testing.T, d int) map[string]rff.Map[T] {
 	for steps := 1; steps <= 3; steps++ {
 		m, err := rff.AdditiveChiSquare[T](d, steps, 0)
 		require.NoError(t, err)
-		all[m.String()] = m
+		all[fmt.Sprint(m)] = m
 	}
 	m, err := rff.SkewedChiSquare[T](12, d, 0.5, exprand.NewSource(3))
 	require.NoError(t, err)

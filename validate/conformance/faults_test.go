@@ -178,7 +178,7 @@ func TestFaultyProjections(t *testing.T) {
 
 // mapping is a right map with a fault of choice.
 type mapping struct {
-	*rff.Positive[float64]
+	rff.DifferentiableLog[float64]
 	kernel    kernels.Kernel
 	faults    func(phi dense.Matrix[float64])
 	factor    float64 // of LogBackward
@@ -194,14 +194,14 @@ func (m mapping) Keys() rff.Map[float64] {
 	return m.keys(m)
 }
 func (m mapping) Transform(dst, x dense.Matrix[float64]) dense.Matrix[float64] {
-	dst = m.Positive.Transform(dst, x)
+	dst = m.DifferentiableLog.Transform(dst, x)
 	if m.faults != nil {
 		m.faults(dst)
 	}
 	return dst
 }
 func (m mapping) LogTransform(dst, x dense.Matrix[float64]) dense.Matrix[float64] {
-	dst = m.Positive.LogTransform(dst, x)
+	dst = m.DifferentiableLog.LogTransform(dst, x)
 	for i := range dst.Rows {
 		for k := range dst.Row(i) {
 			dst.Set(i, k, dst.At(i, k)+m.logarithm)
@@ -210,7 +210,7 @@ func (m mapping) LogTransform(dst, x dense.Matrix[float64]) dense.Matrix[float64
 	return dst
 }
 func (m mapping) LogBackward(dst, x, d dense.Matrix[float64]) dense.Matrix[float64] {
-	dst = m.Positive.LogBackward(dst, x, d)
+	dst = m.DifferentiableLog.LogBackward(dst, x, d)
 	for i := range dst.Rows {
 		for j := range dst.Row(i) {
 			dst.Set(i, j, m.factor*dst.At(i, j))
@@ -222,8 +222,9 @@ func (m mapping) LogBackward(dst, x, d dense.Matrix[float64]) dense.Matrix[float
 func TestFaultyMaps(t *testing.T) {
 	w, err := orf.Draw[float64](orf.IID{}, 6, 5, exprand.NewSource(1))
 	require.NoError(t, err)
-	right, err := rff.SoftmaxPositive(w, 1)
+	positive, err := rff.SoftmaxPositive(w, 1)
 	require.NoError(t, err)
+	right := positive.(rff.DifferentiableLog[float64])
 	x := cloud[float64](40, 5)
 	wider, err := rff.SoftmaxHyperbolic(w, 1)
 	require.NoError(t, err)
@@ -232,7 +233,7 @@ func TestFaultyMaps(t *testing.T) {
 	// other is the map of keys with a fault of its own, Paired as it should be but for that.
 	other := func(plant func(keys, queries *mapping)) func(m mapping) rff.Map[float64] {
 		return func(m mapping) rff.Map[float64] {
-			keys := mapping{Positive: right, kernel: right.Kernel(), factor: 1, keys: func(mapping) rff.Map[float64] { return m }}
+			keys := mapping{DifferentiableLog: right, kernel: right.Kernel(), factor: 1, keys: func(mapping) rff.Map[float64] { return m }}
 			plant(&keys, &m)
 			return keys
 		}
@@ -272,7 +273,7 @@ func TestFaultyMaps(t *testing.T) {
 			})
 		},
 	} {
-		m := mapping{Positive: right, kernel: right.Kernel(), factor: 1}
+		m := mapping{DifferentiableLog: right, kernel: right.Kernel(), factor: 1}
 		plant(&m)
 		err := conformance.Map[float64](m, x)
 		if want == "" {

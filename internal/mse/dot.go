@@ -1,0 +1,168 @@
+package mse
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/seed-feabd252/randfeat/hadamard"
+	"github.com/seed-feabd252/randfeat/orf"
+)
+
+// DotProduct returns the law of the features wᵀx/√m of the dot product over frequencies of the
+// ensemble e, and nil if no law is known. orf.Hadamard has its Factors, orf.Givens its Rotations:
+// here 0 does not stand for a default. With P = ‖x‖²‖y‖² + 2s², independent rows have
+//
+//	MSE = (P − s²)/m.
+//
+// The second moment of a term of fixed lengths over orthogonal rows is T = dP/(d+2), and for m ≤ d
+//
+//	MSE = (1/m)·((d−m)/(d−1))·(T − s²),  and 2T/(dm) more with lengths from χ(d)
+//
+// [Choromanski, Rowland & Weller 2017]. So it is with other ensembles, but for T. The law panics if
+// Factors is below 1 and if Rotations is below 0.
+func DotProduct(e orf.Ensemble) Error {
+	var law func(z pair, m int) float64
+	switch e := e.(type) {
+	case orf.IID:
+		if e.FixedLength {
+			return nil
+		}
+		law = func(z pair, m int) float64 { return (z.s*z.s + z.xx*z.yy) / float64(m) }
+	case orf.GramSchmidt:
+		law = func(z pair, m int) float64 { return z.withoutReplacement(m, z.d, z.haar(z.d), e.FixedLength) }
+	case orf.Simplex:
+		law = func(z pair, m int) float64 { return z.simplex(m, e.FixedLength) }
+	case orf.Hadamard:
+		law = func(z pair, m int) float64 { return z.hadamard(m, e.Factors, e.FixedLength) }
+	case orf.Givens:
+		law = func(z pair, m int) float64 { return z.givens(m, e.Rotations, e.FixedLength) }
+	case orf.Fastfood:
+		law = func(z pair, m int) float64 { return z.fastfood(m, e.FixedLength) }
+	default:
+		return nil
+	}
+	return func(x, y []float64, m int) float64 {
+		return homogeneous(x, y, m, 2, func(z pair) float64 { return law(z, m) })
+	}
+}
+
+// hadamard is the law of rows drawn without replacement, in random order, from a product of k ≥ 1
+// factors (1/√d')·H·D of a Hadamard matrix and random signs, where d' = hadamard.FastOrder(d) and
+// points are padded with zeros. Lengths are those of R^d'. In d' it is the law of orthogonal rows
+// with T replaced by T_k,
+//
+//	T₀ = d'·Σ x_i²y_i²,  T_k = P − (2/d')·T_{k−1}
+//
+// [Choromanski, Rowland & Weller 2017].
+func (z pair) hadamard(m, k int, fixedLength bool) float64 {
+	if k < 1 {
+		panic(fmt.Sprintf("mse: Hadamard.Factors = %d, want at least 1", k))
+	}
+	order := hadamard.FastOrder(z.d)
+	t := float64(order) * z.squares()
+	for range k {
+		t = z.fourth() - 2/float64(order)*t
+	}
+	return z.withoutReplacement(m, order, t, fixedLength)
+}
+
+// givens is the law of rows drawn without replacement from a product of n ≥ 0 rotations of uniform
+// planes and angles: the law of orthogonal rows with T replaced by d·G_n,
+//
+//	G_n = P/(d+2) + (1 − (d+2)/(2d(d−1)))^n·(Σ x_i²y_i² − P/(d+2)).
+//
+// G_n is the expectation of Σ x_i²y_i² after n rotations. A rotation by a uniform
+// angle replaces the two of d coordinates that it turns by the average of their
+// plane, and so G_n − P/(d+2) by a fixed multiple of it.
+func (z pair) givens(m, n int, fixedLength bool) float64 {
+	if n < 0 {
+		panic(fmt.Sprintf("mse: Givens.Rotations = %d, want at least 0", n))
+	}
+	d := float64(z.d)
+	t := z.haar(z.d)
+	if n == 0 {
+		t = d * z.squares()
+	} else if z.d > 1 {
+		t += math.Pow(1-(d+2)/(2*d*(d-1)), float64(n)) * (d*z.squares() - t)
+	}
+	return z.withoutReplacement(m, z.d, t, fixedLength)
+}
+
+// simplex is the law of simplex rows: the law of orthogonal ones with the covariance
+//
+//	c = (T − s²)·(κ²d − 1)/(d−1),  κ = −1/(d−1),
+//
+// of two rows of a block. w is κ times v and √(1−κ²) times a unit vector orthogonal
+// to v, up to lengths: E[(vᵀx)(vᵀy)(wᵀx)(wᵀy)] is κ²T and 1−κ² times what it is for
+// orthogonal rows, s² − (T − s²)/(d−1).
+func (z pair) simplex(m int, fixedLength bool) float64 {
+	d, t, cosine := float64(z.d), z.haar(z.d), simplexCosine(z.d)
+	v := t - z.s*z.s
+	c := v * (cosine*cosine*d - 1) / (d - 1)
+	if !fixedLength {
+		v += 2 * t / d
+	}
+	return blocks(m, z.d, v, c)
+}
+
+// fastfood is the law of blocks H·G·Π·H·B [Le, Sarlós & Smola 2013] of order
+// d' = hadamard.FastOrder(d), points being padded with zeros and lengths those of
+// R^d'. With lengths from χ(d') rows are N(0, I). The covariance of two rows of a
+// block is
+//
+//	c = d'/(d'+2)·(s² + (2T₁ − ‖x‖²‖y‖² − s²)/(d'−1)) − s²,  T₁ = P − 2·Σ x_i²y_i²,
+//
+// with T₁ as for Hadamard products.
+//
+// With X and Y the vectors that Π·H·B/√d' makes of x and y, two rows project them on u and
+// u∘ε, times lengths, with u uniform on the sphere and ε the product of two rows of
+// H, half of which is −1. The fourth moments of u give
+//
+//	d'/(d'+2)·(s² + (Σ ε_iX_i²)(Σ ε_iY_i²) + (Σ ε_iX_iY_i)²)
+//
+// for the product of two terms, and Π makes ε a random one: E[(Σ ε_ia_i)(Σ ε_ib_i)]
+// is (d'·Σ a_ib_i − Σ a_i·Σ b_i)/(d'−1), where d'·E[Σ X_i²Y_i²] = T₁.
+func (z pair) fastfood(m int, fixedLength bool) float64 {
+	order := hadamard.FastOrder(z.d)
+	d, s2 := float64(order), z.s*z.s
+	t1 := z.fourth() - 2*z.squares()
+	c := d/(d+2)*(s2+(2*t1-z.xx*z.yy-s2)/(d-1)) - s2
+	v := z.fourth() - s2
+	if fixedLength {
+		v = z.haar(order) - s2
+	}
+	return blocks(m, order, v, c)
+}
+
+// fourth returns P = E[(wᵀx)²(wᵀy)²] for w ~ N(0, I).
+func (z pair) fourth() float64 { return z.xx*z.yy + 2*z.s*z.s }
+
+// haar returns T = E[(wᵀx)²(wᵀy)²] for w uniform on the sphere of radius √d.
+func (z pair) haar(d int) float64 { return float64(d) * z.fourth() / float64(d+2) }
+
+// withoutReplacement returns the law of rows that are some of an orthogonal
+// matrix of the given order times √order, with T the second moment of a term.
+// The terms of a whole matrix have the sum order·s exactly, so any two of them
+// have the covariance −(T − s²)/(order−1). Lengths from χ(order), which have
+// E[χ⁴] = order(order+2), make the second moment (1 + 2/order)·T.
+func (z pair) withoutReplacement(m, order int, t float64, fixedLength bool) float64 {
+	n, others := float64(m), float64(order-1)
+	var mse float64
+	if order > 1 {
+		// Whole numbers tell exactly that whole matrices have no error.
+		mse = (t - z.s*z.s) * ((n*others - pairs(m, order)) / (n * n * others))
+	}
+	if !fixedLength {
+		mse += 2 * t / (float64(order) * n)
+	}
+	return mse
+}
+
+// squares returns Σ x_i²y_i².
+func (z pair) squares() float64 {
+	var sum float64
+	for i, v := range z.x {
+		sum += v * v * z.y[i] * z.y[i]
+	}
+	return sum
+}

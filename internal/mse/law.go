@@ -1,0 +1,202 @@
+package mse
+
+import (
+	"fmt"
+	"math"
+
+	"gonum.org/v1/gonum/floats"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/orf"
+)
+
+// Rows says which frequencies a map has, as far as laws depend on them: m rows in R^d that were
+// drawn from an ensemble, nil if it is not known.
+type Rows struct {
+	Ensemble orf.Ensemble
+	M, D     int
+}
+
+// RowsOf returns the rows of w, which may be nil.
+func RowsOf[T dense.Float](w orf.Projection[T]) Rows {
+	if w == nil {
+		return Rows{}
+	}
+	var r Rows
+	r.M, r.D = w.Dims()
+	if drawn, ok := w.(interface{ Ensemble() orf.Ensemble }); ok {
+		r.Ensemble = drawn.Ensemble()
+	}
+	return r
+}
+
+// Law is what theory knows of the estimate that a map computes, made where the map is made. The
+// zero Law knows nothing.
+type Law struct {
+	rows Rows
+	over func(r Rows) (Estimate, bool)
+}
+
+// Estimate is a law over given frequencies.
+type Estimate struct {
+	// Name says of which features over which frequencies it is the law, and its source.
+	Name string
+
+	// MSE is the mean squared error at x and y of an unbiased estimate; nil if there are Moments.
+	MSE func(x, y []float64) float64
+
+	// Relative is MSE over the square of the kernel, also where both are beyond the range of
+	// float64; nil if that takes the kernel.
+	Relative func(x, y []float64) float64
+
+	// Moments returns the mean and the variance of the estimate at x and y, by quadrature, and
+	// whether it reached its accuracy; nil for laws in closed form.
+	Moments func(x, y []float64) (mean, variance float64, ok bool)
+}
+
+// Lawful is a map that knows its Law. The maps of package rff are Lawful.
+type Lawful interface{ Law() Law }
+
+// Over returns the law of the same features over other frequencies.
+func (l Law) Over(r Rows) Law {
+	l.rows = r
+	return l
+}
+
+// Estimate returns the law over the frequencies of the map, if it is known.
+func (l Law) Estimate() (Estimate, bool) {
+	if l.over == nil {
+		return Estimate{}, false
+	}
+	return l.over(l.rows)
+}
+
+// closed is an error in closed form and, for Exponential laws, the error relative to the kernel.
+type closed struct {
+	source        string
+	mse, relative Error
+}
+
+// lawOf returns the law that is known for an ensemble, at the points √scale·x and √scale·y.
+func lawOf(features string, scale float64, known func(e orf.Ensemble) (closed, bool)) Law {
+	return Law{over: func(r Rows) (Estimate, bool) {
+		if r.Ensemble == nil {
+			return Estimate{}, false
+		}
+		c, ok := known(r.Ensemble)
+		return c.estimate(fmt.Sprintf("%s, %v frequencies", features, r.Ensemble), scale, r.M), ok
+	}}
+}
+
+func (c closed) estimate(name string, scale float64, m int) Estimate {
+	at := func(f Error) func(x, y []float64) float64 {
+		return func(x, y []float64) float64 { return f(times(scale, x), times(scale, y), m) }
+	}
+	e := Estimate{Name: fmt.Sprintf("%s [%s]", name, c.source), MSE: at(c.mse)}
+	if c.relative != nil {
+		e.Relative = at(c.relative)
+	}
+	return e
+}
+
+// OfGaussian is the law of features that have the relative errors of terms, for the Gaussian
+// kernel of length-scale 1/√scale. source is that of terms over independent rows.
+func OfGaussian(features, source string, terms Exponential, scale float64) Law {
+	return terms.law(features, source, scale, ExponentialLaw.Gaussian)
+}
+
+// OfSoftmax is OfGaussian for the softmax kernel exp(scale·xᵀy).
+func OfSoftmax(features, source string, terms Exponential, scale float64) Law {
+	return terms.law(features, source, scale, ExponentialLaw.Softmax)
+}
+
+// derived is the source of laws that follow from the covariance of two rows as the comments
+// derive it.
+const derived = "from the covariance of two rows"
+
+func (t Exponential) law(features, source string, scale float64, kernel func(l ExponentialLaw, x, y []float64, m int) float64) Law {
+	return lawOf(features, scale, func(e orf.Ensemble) (closed, bool) {
+		var l ExponentialLaw
+		c := closed{source: derived}
+		switch e {
+		case orf.IID{}:
+			l, c.source = t.IID, source
+		case orf.GramSchmidt{}:
+			l = t.Haar
+		case orf.Simplex{}:
+			l = t.Simplex
+		}
+		c.mse = func(x, y []float64, m int) float64 { return kernel(l, x, y, m) }
+		c.relative = l.Relative
+		return c, l.relative != nil
+	})
+}
+
+// OfDotProduct is the law of DotProduct.
+func OfDotProduct() Law {
+	return lawOf("DotProduct", 1, func(e orf.Ensemble) (closed, bool) {
+		c := closed{source: derived, mse: DotProduct(e)}
+		switch e.(type) {
+		case orf.IID, orf.GramSchmidt, orf.Hadamard:
+			c.source = "Choromanski, Rowland & Weller 2017"
+		}
+		return c, c.mse != nil
+	})
+}
+
+// OfAngular is the law of Angular.
+func OfAngular() Law {
+	return lawOf("Angular", 1, func(e orf.Ensemble) (closed, bool) {
+		switch e.(type) {
+		case orf.IID:
+			return closed{source: "binomial", mse: AngularIID}, true
+		case orf.GramSchmidt:
+			return closed{source: derived, mse: AngularORF}, true
+		}
+		return closed{}, false
+	})
+}
+
+// OfIID is the law of features of which the error is known over independent rows alone.
+func OfIID(features, source string, scale float64, mse Error) Law {
+	return lawOf(features, scale, func(e orf.Ensemble) (closed, bool) {
+		return closed{source: source, mse: mse}, e == orf.IID{}
+	})
+}
+
+// OfSketch is the law of maps with m frequencies of their own: others do not matter.
+func OfSketch(features, source string, scale float64, m int, mse Error) Law {
+	e := closed{source: source, mse: mse}.estimate(features, scale, m)
+	return Law{over: func(Rows) (Estimate, bool) { return e, true }}
+}
+
+// OfScheme is the law of features h(x)/√m·f_k(w_iᵀx) over independent rows, by Plane. noise is the
+// relative error of values of f.
+func OfScheme(h func(x []float64) float64, f []func(t float64) float64, noise float64) Law {
+	return Law{over: func(r Rows) (Estimate, bool) {
+		return Estimate{
+			Name: fmt.Sprintf("New, %v frequencies [by quadrature]", r.Ensemble),
+			Moments: func(x, y []float64) (mean, variance float64, ok bool) {
+				mean, variance, ok = Plane(x, y, f, noise)
+				c := h(x) * h(y)
+				deviation := c * math.Sqrt(variance)
+				return c * mean, deviation * deviation / float64(r.M), ok
+			},
+		}, r.Ensemble == orf.IID{}
+	}}
+}
+
+// times returns √s·x. Coordinates beyond the range of float64 stay at its end, where laws are at
+// their limits.
+func times(s float64, x []float64) []float64 {
+	if s == 1 {
+		return x
+	}
+	y := floats.ScaleTo(make([]float64, len(x)), math.Sqrt(s), x)
+	for i, v := range y {
+		if math.IsInf(v, 0) && !math.IsInf(x[i], 0) {
+			y[i] = math.Copysign(math.MaxFloat64, v)
+		}
+	}
+	return y
+}

@@ -1,0 +1,141 @@
+package mse
+
+import (
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/integrate/quad"
+	"gonum.org/v1/gonum/stat/distuv"
+
+	"github.com/seed-feabd252/randfeat/orf"
+)
+
+type law struct {
+	name     string
+	iid, orf func(x, y []float64, m int) float64
+}
+
+var both = []law{
+	{"Gaussian", Trig.IID.Gaussian, Trig.Haar.Gaussian},
+	{"GaussianPhase", Phase.IID.Gaussian, Phase.Haar.Gaussian},
+	{"SoftmaxTrig", Trig.IID.Softmax, Trig.Haar.Softmax},
+	{"SoftmaxPositive", Positive.IID.Softmax, Positive.Haar.Softmax},
+	{"SoftmaxHyperbolic", Hyperbolic.IID.Softmax, Hyperbolic.Haar.Softmax},
+	{"SoftmaxOptimal", Optimal(-0.3).IID.Softmax, Optimal(-0.3).Haar.Softmax},
+	{"GaussianPositive", Positive.IID.Gaussian, Positive.Haar.Gaussian},
+	{"GaussianHyperbolic", Hyperbolic.IID.Gaussian, Hyperbolic.Haar.Gaussian},
+	{"GaussianOptimal", Optimal(-0.3).IID.Gaussian, Optimal(-0.3).Haar.Gaussian},
+	{"DotProduct", DotProduct(orf.IID{}), DotProduct(orf.GramSchmidt{})},
+	{"Angular", AngularIID, AngularORF},
+	{"GaussianSimplex", Trig.IID.Gaussian, Trig.Simplex.Gaussian},
+	{"GaussianPhaseSimplex", Phase.IID.Gaussian, Phase.Simplex.Gaussian},
+	{"SoftmaxTrigSimplex", Trig.IID.Softmax, Trig.Simplex.Softmax},
+	{"SoftmaxPositiveSimplex", Positive.IID.Softmax, Positive.Simplex.Softmax},
+	{"SoftmaxHyperbolicSimplex", Hyperbolic.IID.Softmax, Hyperbolic.Simplex.Softmax},
+	{"SoftmaxOptimalSimplex", Optimal(-0.3).IID.Softmax, Optimal(-0.3).Simplex.Softmax},
+	{"DotProductSimplex", DotProduct(orf.IID{}), DotProduct(orf.Simplex{})},
+}
+
+var (
+	pointX = []float64{0.4, -0.2, 0.7, 0.1, 0.3}
+	pointY = []float64{-0.1, 0.5, 0.6, 0.2, 0.9}
+)
+
+// One row is one row; of two rows, orthogonal ones have the covariance of a
+// block; blocks are independent.
+func TestStacking(t *testing.T) {
+	x, y := pointX, pointY
+	for _, l := range both {
+		v := l.iid(x, y, 1)
+		assert.InEpsilon(t, v/9, l.iid(x, y, 9), 1e-14, l.name)
+		assert.InEpsilon(t, v, l.orf(x, y, 1), 1e-14, l.name)
+		c := 2*l.orf(x, y, 2) - v
+		for m := 1; m <= 5; m++ {
+			n := float64(m)
+			assert.InEpsilon(t, (v+(n-1)*c)/n, l.orf(x, y, m), 1e-12, "%s m=%d", l.name, m)
+		}
+		assert.InEpsilon(t, l.orf(x, y, 5)/4, l.orf(x, y, 20), 1e-12, l.name)
+		assert.InEpsilon(t, (25*l.orf(x, y, 5)+9*l.orf(x, y, 3))/64, l.orf(x, y, 8), 1e-12, l.name)
+		// In R¹ a block holds one row.
+		assert.InEpsilon(t, l.iid(x[:1], y[:1], 6)+1, l.orf(x[:1], y[:1], 6)+1, 1e-14, l.name)
+	}
+}
+
+// The moments of one row are those of one Gaussian variable wᵀz.
+func TestTermsByQuadrature(t *testing.T) {
+	x, y := pointX, pointY
+	sum, diff := make([]float64, 5), make([]float64, 5)
+	floats.AddTo(sum, x, y)
+	floats.SubTo(diff, x, y)
+	p, q := floats.Dot(sum, sum), floats.Dot(diff, diff)
+	c := math.Exp(-(floats.Dot(x, x) + floats.Dot(y, y)) / 2)
+	variance := func(f func(g float64) float64) float64 {
+		moment := func(k float64) float64 {
+			return quad.Fixed(func(g float64) float64 {
+				return math.Pow(f(g), k) * distuv.UnitNormal.Prob(g)
+			}, -14, 14, 200, quad.Legendre{}, 0)
+		}
+		return moment(2) - moment(1)*moment(1)
+	}
+	cos := variance(func(g float64) float64 { return math.Cos(math.Sqrt(q) * g) })
+	assert.InEpsilon(t, cos, Trig.IID.Gaussian(x, y, 1), 1e-12)
+	assert.InEpsilon(t, cos/c/c, Trig.IID.Softmax(x, y, 1), 1e-12)
+	assert.InEpsilon(t, variance(func(g float64) float64 { return c * math.Exp(math.Sqrt(p)*g) }), Positive.IID.Softmax(x, y, 1), 1e-12)
+	assert.InEpsilon(t, variance(func(g float64) float64 { return c * math.Cosh(math.Sqrt(p)*g) }), Hyperbolic.IID.Softmax(x, y, 1), 1e-12)
+	// The phase adds the variance of cos(wᵀ(x+y) + 2b), which is that of a
+	// uniform phase: ½.
+	assert.InEpsilon(t, cos+0.5, Phase.IID.Gaussian(x, y, 1), 1e-12)
+}
+
+// The covariance of two rows is an average of ₀F₁ over χ²(2d).
+func TestCovarianceByQuadrature(t *testing.T) {
+	for _, d := range []int{2, 3, 8} {
+		chi := distuv.ChiSquared{K: 2 * float64(d)}
+		for _, q := range []float64{0.1, 1, 6} {
+			mean := quad.Fixed(func(r2 float64) float64 {
+				return chi.Prob(r2) * ConfluentLimit(d, -r2*q/4)
+			}, 0, 160, 300, quad.Legendre{}, 0)
+			assert.InDelta(t, mean, Confluent(d, -q/2), 1e-10, "d=%d q=%v", d, q)
+		}
+	}
+}
+
+func TestOrthogonalRowsHelpOrNot(t *testing.T) {
+	x, y := pointX, pointY
+	for _, l := range both {
+		assert.Less(t, l.orf(x, y, 5), l.iid(x, y, 5), l.name)
+	}
+}
+
+func TestFixedMean(t *testing.T) {
+	// In R³ the first coordinate of a uniform direction is uniform.
+	x, y := []float64{1, 2, 0.5}, []float64{0.3, 1, 1}
+	r := math.Sqrt(3 * (0.49 + 1 + 0.25))
+	assert.InDelta(t, math.Sin(r)/r, GaussianFixedMean(x, y), 1e-15)
+}
+
+func TestNearbyPointsKeepDigits(t *testing.T) {
+	// To lowest order in h = ‖x−y‖, V = h⁴/2 and c = −h⁴/(2(d+2)).
+	x := []float64{1, 2, 3, 4}
+	y := []float64{1 + 0x1p-20, 2, 3, 4}
+	h4 := math.Pow(0x1p-20, 4)
+	assert.InEpsilon(t, h4/2, Trig.IID.Gaussian(x, y, 1), 1e-11)
+	assert.InEpsilon(t, h4/4*(1./2-1./12), 2*Trig.Haar.Gaussian(x, y, 2)/4, 1e-11)
+}
+
+func TestBadArguments(t *testing.T) {
+	one := []float64{1}
+	for _, l := range both {
+		for _, f := range []func(x, y []float64, m int) float64{l.iid, l.orf} {
+			assert.PanicsWithValue(t, "mse: m = 0, want at least 1", func() { f(one, one, 0) }, l.name)
+			assert.PanicsWithValue(t, "mse: x has length 1, y has length 2, want the same, at least 1",
+				func() { f(one, []float64{1, 2}, 3) }, l.name)
+			bad := []float64{math.NaN(), 1, 1}
+			assert.True(t, math.IsNaN(f(bad, []float64{1, 2, 3}, 3)), l.name)
+		}
+	}
+	assert.PanicsWithValue(t, "mse: Hadamard.Factors = 0, want at least 1", func() { DotProduct(orf.Hadamard{})(one, one, 1) })
+	assert.PanicsWithValue(t, "mse: Givens.Rotations = -1, want at least 0", func() { DotProduct(orf.Givens{Rotations: -1})(one, one, 1) })
+}

@@ -1,0 +1,210 @@
+package rff_test
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	exprand "golang.org/x/exp/rand"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/mse"
+	"github.com/seed-feabd252/randfeat/kernels"
+	"github.com/seed-feabd252/randfeat/orf"
+	"github.com/seed-feabd252/randfeat/rff"
+)
+
+// errorOf returns the mean squared error of m at x and y by its law, NaN if none is known.
+func errorOf(m rff.Map[float64], x, y []float64) float64 {
+	e, ok := m.(mse.Lawful).Law().Estimate()
+	if !ok {
+		return math.NaN()
+	}
+	return e.MSE(x, y)
+}
+
+// Every map has the law of its features, at its scale and with its frequencies.
+func TestLaws(t *testing.T) {
+	const m, d = 20, 4
+	by := func(v []float64, c float64) []float64 {
+		y := slices.Clone(v)
+		for i := range y {
+			y[i] *= c
+		}
+		return y
+	}
+	at := func(c float64, law mse.Error) mse.Error {
+		return func(x, y []float64, m int) float64 { return law(by(x, c), by(y, c), m) }
+	}
+	const narrow = 1 / lengthScale
+	root := math.Sqrt(scaleOf)
+	want := map[string]mse.Error{
+		"dot product":                        mse.DotProduct(orf.IID{}),
+		"gaussian":                           at(narrow, mse.Trig.IID.Gaussian),
+		"gaussian phase":                     at(narrow, mse.Phase.IID.Gaussian),
+		"gaussian positive":                  at(narrow, mse.Positive.IID.Gaussian),
+		"gaussian hyperbolic":                at(narrow, mse.Hyperbolic.IID.Gaussian),
+		"gaussian optimal":                   at(narrow, mse.Optimal(damping).IID.Gaussian),
+		"laplacian":                          at(narrow, mse.LaplacianIID),
+		"Matern{Nu: 0.5, LengthScale: 0.75}": at(narrow, mse.MaternIID(0.5)),
+		"Matern{Nu: 1.5, LengthScale: 0.75}": at(narrow, mse.MaternIID(1.5)),
+		"Matern{Nu: 2.5, LengthScale: 0.75}": at(narrow, mse.MaternIID(2.5)),
+		"softmax trig":                       at(root, mse.Trig.IID.Softmax),
+		"softmax positive":                   at(root, mse.Positive.IID.Softmax),
+		"softmax hyperbolic":                 at(root, mse.Hyperbolic.IID.Softmax),
+		"softmax optimal":                    at(root, mse.Optimal(damping).IID.Softmax),
+		"softmax hybrid":                     at(root, mse.Hybrid(gates).IID.Softmax),
+		"angular":                            mse.AngularIID,
+		"ArcCosine{Order: 0}":                mse.StepIID,
+		"ArcCosine{Order: 1}":                mse.ArcCosineIID,
+		"ArcCosine{Order: 2}":                func(_, _ []float64, _ int) float64 { return math.NaN() },
+	}
+	p := points[float64](7, 2, d, 1)
+	x, y := p.Row(0), p.Row(1)
+	maps := allMaps[float64](t, d)
+	for name, law := range want {
+		assert.InDelta(t, law(x, y, m), errorOf(maps[name], x, y), 1e-12*math.Abs(law(x, y, m)), name)
+	}
+}
+
+// Maps that are fitted have the law of what they are fitted to, and keys see queries as keys.
+func TestLawsOfFittedMaps(t *testing.T) {
+	const m, d = 9, 4
+	w := iidOf[float64](t, m, d)
+	x, y := fitPoints[float64](w)
+	p := points[float64](7, 2, d, 0.5)
+	q, k := p.Row(0), p.Row(1)
+	root := math.Sqrt(scaleOf)
+	scaled := func(v []float64) []float64 {
+		return []float64{root * v[0], root * v[1], root * v[2], root * v[3]}
+	}
+	for name, fit := range sharp[float64]() {
+		f, err := fit(w, x, y, scaleOf)
+		require.NoError(t, err)
+		e, err := rff.FitOf(name, w, x, y, scaleOf)
+		require.NoError(t, err)
+		law := mse.Optimal(e.A).After(e.Query, e.Key)
+		if name == "SDERF" {
+			law = mse.Damped(e.Damping, e.Basis)
+		} else {
+			assert.Negative(t, e.A, name)
+		}
+		want := law.IID.Softmax(scaled(q), scaled(k), m)
+		assert.InEpsilon(t, want, errorOf(f, q, k), 1e-12, name)
+		assert.InEpsilon(t, want, errorOf(rff.Keys[float64](f), k, q), 1e-12, "keys of %s", name)
+	}
+}
+
+func TestLawsOfSketches(t *testing.T) {
+	const m = 4
+	x, y := []float64{0.5, -0.75}, []float64{0.25, 1}
+	check := func(f rff.Map[float64], err error) func(want float64) {
+		t.Helper()
+		require.NoError(t, err)
+		return func(want float64) {
+			t.Helper()
+			assert.InDelta(t, want, errorOf(f, x, y), 1e-13*math.Abs(want), "%v", f)
+		}
+	}
+	lift := func(k kernels.Polynomial, law mse.Error) float64 {
+		gamma := k.Gamma
+		if gamma == 0 {
+			gamma = 1
+		}
+		lifted := func(x []float64) []float64 {
+			return []float64{math.Sqrt(gamma) * x[0], math.Sqrt(gamma) * x[1], math.Sqrt(k.Offset)}
+		}
+		return law(lifted(x), lifted(y), m)
+	}
+	check(rff.PolynomialSketch[float64](m, 2, shifted, rff.GaussianWeights, repeated()))(
+		lift(shifted, mse.Polynomial(shifted.Degree, false, false)))
+	check(rff.PolynomialSketch[float64](m, 2, shifted, rff.RademacherWeights, repeated()))(
+		lift(shifted, mse.Polynomial(shifted.Degree, true, false)))
+	k := kernels.Maclaurin{Coefficients: []float64{1, 0, 2}}
+	degrees := []float64{3, 0, 1}
+	maclaurin, err := rff.Maclaurin[float64](m, 2, k, degrees, rff.ComplexRademacherWeights, repeated())
+	degrees[0] = 7 // the map has its own
+	k.Coefficients[0] = 7
+	check(maclaurin, err)(mse.Maclaurin([]float64{1, 0, 2}, []float64{0.75, 0, 0.25}, true, true)(x, y, m))
+	for _, k := range []kernels.Polynomial{shifted, {Degree: 2}, {Degree: 1, Offset: 1}} {
+		check(rff.TensorSketch[float64](m, 2, k, repeated()))(lift(k, mse.TensorSketch(k.Degree)))
+	}
+	positive := []float64{0.25, 1}
+	skewed, err := rff.SkewedChiSquare[float64](m, 2, 0.5, repeated())
+	require.NoError(t, err)
+	assert.Equal(t, mse.SkewedChiSquareIID(0.5)(y, positive, m), errorOf(skewed, y, positive))
+
+	w, err := orf.Draw[float64](orf.IID{}, m, 2, repeated())
+	require.NoError(t, err)
+	check(rff.PolynomialOf(kernels.Polynomial{Degree: 1}, w))(math.NaN())
+	check(rff.Generalised(w, kernels.Generalised{F: kernels.Square}))(mse.SquareIID(x, y, m))
+	check(rff.Generalised(w, kernels.Generalised{F: kernels.Square, Epsilon: 0.5}))(math.NaN())
+	check(rff.ELU[float64](2))(math.NaN())
+	check(rff.Taylor[float64](2, 1))(math.NaN())
+}
+
+// The law of a map is over the frequencies that the constructor was given, whatever it makes of
+// them.
+func TestLawsAreOverTheFrequenciesGiven(t *testing.T) {
+	const m, d = 6, 4
+	for _, e := range []orf.Ensemble{orf.IID{}, orf.GramSchmidt{}, orf.Simplex{}} {
+		w, err := orf.Draw[float64](e, m, d, exprand.NewSource(1))
+		require.NoError(t, err)
+		x, y := fitPoints[float64](w)
+		over := func(f rff.Map[float64], err error) {
+			t.Helper()
+			require.NoError(t, err)
+			law, ok := f.(mse.Lawful).Law().Estimate()
+			assert.True(t, ok)
+			assert.Contains(t, law.Name, ", "+e.String()+" frequencies")
+		}
+		over(rff.Gaussian(w, 1))
+		over(rff.SoftmaxPositive(w, 1))
+		saderf, err := rff.SADERF(w, x, y, 1)
+		over(saderf, err)
+		over(rff.Keys[float64](saderf), nil)
+		over(rff.ADERF(w, x, y, 1))
+		if e == (orf.IID{}) {
+			over(rff.SDERF(w, x, y, 1))
+			over(rff.SoftmaxHybrid(w, iidOf[float64](t, 2, d), 1))
+		}
+	}
+}
+
+func testGaussianFeaturesAreSoftmaxOnes[T dense.Float](t *testing.T) {
+	const ell = 0.75
+	w := iidOf[T](t, 9, 4)
+	x := points[T](3, 20, 4, 1)
+	gp, err := rff.GaussianPositive(w, ell)
+	require.NoError(t, err)
+	sp, err := rff.SoftmaxPositive(w, 1/(ell*ell))
+	require.NoError(t, err)
+	gh, err := rff.GaussianHyperbolic(w, ell)
+	require.NoError(t, err)
+	sh, err := rff.SoftmaxHyperbolic(w, 1/(ell*ell))
+	require.NoError(t, err)
+	g, err := rff.GaussianOptimal(w, ell, damping)
+	require.NoError(t, err)
+	s, err := rff.SoftmaxOptimal(w, 1/(ell*ell), damping)
+	require.NoError(t, err)
+	for _, both := range [][2]rff.LogMap[T]{{gp, sp}, {gh, sh}, {g, s}} {
+		got, want := both[0].LogTransform(dense.Matrix[T]{}, x), both[1].LogTransform(dense.Matrix[T]{}, x)
+		for i := range x.Rows {
+			half := 0.0
+			for _, v := range x.Row(i) {
+				half += float64(v) * float64(v) / (2 * ell * ell)
+			}
+			for k, v := range want.Row(i) {
+				// Each is a sum of terms below 32 and half twice.
+				assert.InDelta(t, float64(v)-half, float64(got.At(i, k)), 8*(32+half)*unit[T](), "%v", both[0])
+			}
+		}
+	}
+}
+
+func TestGaussianFeaturesAreSoftmaxOnes(t *testing.T) {
+	t.Run("type=float32", testGaussianFeaturesAreSoftmaxOnes[float32])
+	t.Run("type=float64", testGaussianFeaturesAreSoftmaxOnes[float64])
+}

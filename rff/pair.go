@@ -1,0 +1,116 @@
+package rff
+
+import (
+	"fmt"
+	"reflect"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/mse"
+	"github.com/seed-feabd252/randfeat/kernels"
+)
+
+// Paired is a map φ, of queries, that goes with another one, of keys: φ(x)ᵀψ(y) with ψ =
+// Keys() is the estimate of Kernel, and φ(x)ᵀφ(y) is none unless the two are the same. ψ
+// is Paired too, and goes with φ: both name the kernel that they estimate together. A map
+// that is not Paired is its own partner.
+type Paired[T dense.Float] interface {
+	Map[T]
+
+	// Keys returns ψ, which has the dimensions of φ.
+	Keys() Map[T]
+}
+
+// Keys returns the map of keys that goes with the map m of queries: m.Keys() if m is
+// Paired, m itself otherwise.
+func Keys[T dense.Float](m Map[T]) Map[T] {
+	if p, ok := m.(Paired[T]); ok {
+		return p.Keys()
+	}
+	return m
+}
+
+// Pair makes two maps, φ = query and ψ = key, one estimate φ(x)ᵀψ(y) of the kernel k; a nil k
+// is a kernel without a name. The result is query with ψ for its Keys, and Keys of that
+// is query again. It is a LogMap if query and key are LogMaps, and Differentiable or
+// DifferentiableLog if query is; for its Keys that depends on key. It is not checked that the
+// estimate is one of k; package validate does that. The maps are used, not copied.
+//
+// An error reports a nil map, maps of different dimensions, a LogMap with a map that is
+// none, and a map that is paired with another one already.
+func Pair[T dense.Float](query, key Map[T], k kernels.Kernel) (Map[T], error) {
+	if query == nil || key == nil {
+		return nil, fmt.Errorf("rff: query = %v, key = %v, want two maps", query, key)
+	}
+	in, out := query.Dims()
+	if keyIn, keyOut := key.Dims(); keyIn != in || keyOut != out {
+		return nil, fmt.Errorf("rff: query is a map of R^%d to R^%d, key one of R^%d to R^%d, want the same", in, out, keyIn, keyOut)
+	}
+	_, queryIsLog := query.(LogMap[T])
+	_, keyIsLog := key.(LogMap[T])
+	if queryIsLog != keyIsLog {
+		return nil, fmt.Errorf("rff: query is a %T, key a %T, want two LogMaps or none", query, key)
+	}
+	for _, m := range []Map[T]{query, key} {
+		if partner := Keys(m); !same(partner, query) && !same(partner, key) {
+			return nil, fmt.Errorf("rff: %v is paired with another map, %v", m, partner)
+		}
+	}
+	return join(query, key, k, mse.Law{}, mse.Law{}), nil
+}
+
+// join returns the pair of two maps that are partners, with the laws of the estimate as it is and
+// with the two in each other's place.
+func join[T dense.Float](query, key Map[T], k kernels.Kernel, law, reverse mse.Law) Map[T] {
+	q, p := &side[T]{Map: query, kernel: k, law: law}, &side[T]{Map: key, kernel: k, law: reverse}
+	q.keys, p.keys = like(p, key), like(q, query)
+	return p.keys
+}
+
+// wrapped returns the map that wrap makes of m, paired with the one that it makes of the keys
+// of m where those are another map.
+func wrapped[T dense.Float](m Map[T], wrap func(m Map[T]) Map[T]) Map[T] {
+	query := wrap(m)
+	if same(m, Keys(m)) {
+		return query
+	}
+	key := wrap(Keys(m))
+	return join(query, key, query.Kernel(), lawOf(query), lawOf(key))
+}
+
+// side is one of the two maps of a pair. The methods beyond those of Map are for maps that have
+// them.
+type side[T dense.Float] struct {
+	Map[T]
+	keys   Map[T]
+	kernel kernels.Kernel
+	law    mse.Law
+}
+
+func (s *side[T]) Keys() Map[T] { return s.keys }
+
+func (s *side[T]) Kernel() kernels.Kernel { return s.kernel }
+
+func (s *side[T]) Law() mse.Law { return s.law }
+
+func (s *side[T]) Fitted() string { return fitted(s.Map) }
+
+func (s *side[T]) String() string { return fmt.Sprint(s.Map) }
+
+func (s *side[T]) LogTransform(dst, x dense.Matrix[T]) dense.Matrix[T] {
+	return s.Map.(LogMap[T]).LogTransform(dst, x)
+}
+
+func (s *side[T]) Backward(dst, x, dphi dense.Matrix[T]) dense.Matrix[T] {
+	return s.Map.(Differentiable[T]).Backward(dst, x, dphi)
+}
+
+func (s *side[T]) LogBackward(dst, x, dlog dense.Matrix[T]) dense.Matrix[T] {
+	return s.Map.(DifferentiableLog[T]).LogBackward(dst, x, dlog)
+}
+
+func (s *side[T]) CanBackward() error { return s.Map.(Differentiable[T]).CanBackward() }
+
+// same reports whether a and b are one map. Maps of a user's may hold what cannot be compared.
+func same[T dense.Float](a, b Map[T]) bool {
+	return reflect.ValueOf(a).Comparable() && reflect.ValueOf(b).Comparable() && a == b
+}

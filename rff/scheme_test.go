@@ -1,0 +1,99 @@
+package rff_test
+
+import (
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	exprand "golang.org/x/exp/rand"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/kernels"
+	"github.com/seed-feabd252/randfeat/orf"
+	"github.com/seed-feabd252/randfeat/rff"
+)
+
+func TestNewWithAndWithoutDerivatives(t *testing.T) {
+	w, err := orf.Draw[float64](orf.IID{}, 4, 2, exprand.NewSource(1))
+	require.NoError(t, err)
+	const unknown = "rff: a map made by New has no derivatives without Scheme.DF"
+	same, one := func(t float64) float64 { return t }, func(float64) float64 { return 1 }
+	f := slopes(newMap(w, nil, same))
+	assert.EqualError(t, f.CanBackward(), unknown)
+	assert.PanicsWithValue(t, unknown, func() {
+		f.Backward(dense.Matrix[float64]{}, dense.New[float64](1, 2), dense.New[float64](1, 4))
+	})
+	s := rff.Scheme[float64]{F: []func(float64) float64{same}, DF: []func(float64) float64{one}, Kernel: kernels.DotProduct{}}
+	made, err := rff.New(w, s)
+	require.NoError(t, err)
+	g := slopes(made)
+	assert.NoError(t, g.CanBackward())
+	assert.Equal(t, kernels.DotProduct{}, g.Kernel())
+	s.F[0], s.DF[0] = nil, nil // the map has its own
+
+	dot, err := rff.DotProduct(w)
+	require.NoError(t, err)
+	x, dphi := points[float64](1, 5, 2, 1), points[float64](2, 5, 4, 1)
+	want := slopes(dot).Backward(dense.Matrix[float64]{}, x, dphi)
+	for i, v := range g.Backward(dense.Matrix[float64]{}, x, dphi).Data {
+		assert.InDelta(t, want.Data[i], v, 1e-14)
+	}
+}
+
+// At x = 0 every ramp has its kink and the derivative counts as ½; flat maps have
+// none to learn from; elu has the slope 1 on both sides.
+func TestSubgradients(t *testing.T) {
+	const m, d = 6, 3
+	w, err := orf.Draw[float64](orf.IID{}, m, d, exprand.NewSource(1))
+	require.NoError(t, err)
+	origin, g := dense.New[float64](1, d), points[float64](2, 1, m, 1)
+	ramp, err := rff.ArcCosine(w, 1)
+	require.NoError(t, err)
+	dot, err := rff.DotProduct(w)
+	require.NoError(t, err)
+	whole := slopes(dot).Backward(dense.Matrix[float64]{}, origin, g)
+	for j, v := range slopes(ramp).Backward(dense.Matrix[float64]{}, origin, g).Row(0) {
+		assert.InDelta(t, whole.At(0, j)*math.Sqrt2/2, v, 1e-15)
+	}
+	angular, err := rff.Angular(w)
+	require.NoError(t, err)
+	step, err := rff.ArcCosine(w, 0)
+	require.NoError(t, err)
+	x := points[float64](3, 1, d, 1)
+	for _, f := range []rff.Differentiable[float64]{slopes(angular), slopes(step)} {
+		assert.Equal(t, []float64{0, 0, 0}, f.Backward(dense.Matrix[float64]{}, x, g).Row(0))
+	}
+	elu, err := rff.ELU[float64](d)
+	require.NoError(t, err)
+	g = g.ColRange(0, d)
+	assert.Equal(t, g.Row(0), logSlopes(elu).Backward(dense.Matrix[float64]{}, origin, g).Row(0))
+	assert.Equal(t, g.Row(0), logSlopes(elu).LogBackward(dense.Matrix[float64]{}, origin, g).Row(0))
+}
+
+// TestLogBackwardOfLargeNorms: where every feature of float32 is 0, and with it
+// the gradient through Transform, that through the logarithms is good.
+func TestLogBackwardOfLargeNorms(t *testing.T) {
+	const m, d = 32, 6
+	w, err := orf.Draw[float32](orf.IID{}, m, d, exprand.NewSource(3))
+	require.NoError(t, err)
+	positive, err := rff.SoftmaxPositive(w, 1)
+	require.NoError(t, err)
+	f := logSlopes(positive)
+	x, g := points[float32](2, 5, d, 30), points[float32](4, 5, m, 1)
+	for _, v := range f.Backward(dense.Matrix[float32]{}, x, g).Data {
+		assert.Zero(t, v)
+	}
+	frequencies := w.Frequencies()
+	dx := f.LogBackward(dense.Matrix[float32]{}, x, g)
+	for i := range x.Rows {
+		for j := range d {
+			var want, size float64
+			for k, v := range g.Row(i) {
+				term := float64(v) * (float64(frequencies.At(k, j)) - float64(x.At(i, j)))
+				want, size = want+term, size+math.Abs(float64(v))*(math.Abs(float64(frequencies.At(k, j)))+math.Abs(float64(x.At(i, j))))
+			}
+			assert.InDelta(t, want, float64(dx.At(i, j)), (m+4)*0x1p-24*size)
+		}
+	}
+}

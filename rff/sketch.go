@@ -1,0 +1,176 @@
+package rff
+
+import (
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/mse"
+	"github.com/seed-feabd252/randfeat/internal/pool"
+	"github.com/seed-feabd252/randfeat/internal/vecmath"
+	"github.com/seed-feabd252/randfeat/kernels"
+	"github.com/seed-feabd252/randfeat/orf"
+)
+
+// sketch is a map whose features are products of projections,
+//
+//	φ_j(x) = g_j·Π_{t ≤ n_j} w_jtᵀx̃,
+//
+// where x̃ is x or x with a constant appended: PolynomialSketch, PolynomialOf,
+// Maclaurin and TensorSketch. With complex w there are m/2 of them, and the m features
+// are their real parts followed by their imaginary parts: Re(φ(x)·φ(y)ᴴ) is the inner
+// product of those. TensorSketch has one or two with real w before them.
+type sketch[T dense.Float] struct {
+	name    string
+	kernel  kernels.Kernel
+	law     mse.Law
+	in, out int
+	parts   int // 1, or 2 for complex numbers
+	real    int // features that are real nevertheless, which come first
+
+	// x̃ = [scale·x, constant] if there is a constant, else x.
+	scale, constant T
+
+	// factors[t] has the projections of the features of degree above t, which are the
+	// first ones: real parts, then imaginary ones.
+	factors []orf.Transposer[T]
+	gains   []T // of each feature; nil if they are those of a factor
+
+	passes pool.Of[sketchPass[T]]
+	spaces pool.Of[sketchSpace[T]]
+}
+
+func (f *sketch[T]) Dims() (in, out int) { return f.in, f.out }
+
+func (f *sketch[T]) Kernel() kernels.Kernel { return f.kernel }
+
+// Law returns what theory knows of the error.
+func (f *sketch[T]) Law() mse.Law { return f.law }
+
+// String returns the constructor with its parameters, and the dimensions.
+func (f *sketch[T]) String() string { return describe(f.name, f.in, f.out) }
+
+func (f *sketch[T]) Transform(dst, x dense.Matrix[T]) dense.Matrix[T] {
+	checkPoints(x, f.in)
+	dst = dense.Ensure(dst, x.Rows, f.out)
+	f.run(sketchPass[T]{sketch: f, dst: dst, x: x})
+	return dst
+}
+
+func (f *sketch[T]) Backward(dst, x, dphi dense.Matrix[T]) dense.Matrix[T] {
+	checkGradient("dphi", x, dphi, f.in, f.out)
+	dst = dense.Ensure(dst, x.Rows, f.in)
+	f.run(sketchPass[T]{sketch: f, dst: dst, x: x, g: dphi, back: true})
+	return dst
+}
+
+func (f *sketch[T]) CanBackward() error { return nil }
+
+func (f *sketch[T]) run(pass sketchPass[T]) {
+	inBlocks(&f.passes, pass, pass.x.Rows, blockRows)
+}
+
+// sketchPass is one run: the task of working on blocks of rows.
+type sketchPass[T dense.Float] struct {
+	*sketch[T]
+	dst, x, g dense.Matrix[T]
+	back      bool
+}
+
+func (p *sketchPass[T]) Piece(i int) {
+	lo := i * blockRows
+	hi := min(lo+blockRows, p.x.Rows)
+	s := p.spaces.Get()
+	if p.back {
+		p.pull(s, p.dst.RowRange(lo, hi), p.x.RowRange(lo, hi), p.g.RowRange(lo, hi))
+	} else {
+		p.push(s, p.dst.RowRange(lo, hi), p.x.RowRange(lo, hi))
+	}
+	p.spaces.Put(s)
+}
+
+// sketchSpace is the workspace for a block of rows.
+type sketchSpace[T dense.Float] struct {
+	points, pulled, part []T
+	factors, z           []T
+}
+
+// lift returns x̃.
+func (f *sketch[T]) lift(s *sketchSpace[T], x dense.Matrix[T]) dense.Matrix[T] {
+	if f.constant == 0 {
+		return x
+	}
+	points := scratchMatrix(&s.points, x.Rows, f.in+1)
+	for i := range x.Rows {
+		to := points.Row(i)
+		copy(to, x.Row(i))
+		vecmath.Scale(to[:f.in], f.scale)
+		to[f.in] = f.constant
+	}
+	return points
+}
+
+// push writes the features of a block of rows.
+func (f *sketch[T]) push(s *sketchSpace[T], dst, x dense.Matrix[T]) {
+	points := f.lift(s, x)
+	for t, w := range f.factors {
+		n, _ := w.Dims()
+		if t == 0 && n == f.out {
+			w.Project(dst, points)
+			continue
+		}
+		factor := scratchMatrix(&s.factors, x.Rows, n)
+		w.Project(factor, points)
+		for i := range x.Rows {
+			if t == 0 {
+				f.begin(dst.Row(i), factor.Row(i), x.Row(i))
+			} else {
+				f.multiply(dst.Row(i), factor.Row(i), 1)
+			}
+		}
+	}
+	for i := range x.Rows {
+		if len(f.factors) == 0 {
+			f.begin(dst.Row(i), nil, x.Row(i))
+		}
+		if f.gains != nil {
+			vecmath.Multiply(dst.Row(i), f.gains)
+		}
+	}
+}
+
+// begin writes the first factor, and 1 for the features that have none.
+func (f *sketch[T]) begin(phi, factor, x []T) {
+	one := 1 + nothing(x)
+	n, m := len(factor)/f.parts, len(phi)/f.parts
+	for part := range f.parts {
+		to := phi[part*m : (part+1)*m]
+		copy(to, factor[part*n:(part+1)*n])
+		for j := n; j < m; j++ {
+			to[j] = one
+		}
+		one -= 1
+	}
+}
+
+// multiply multiplies the first features of phi by a factor, or by its conjugate if
+// sign is −1.
+func (f *sketch[T]) multiply(phi, factor []T, sign T) {
+	if f.parts == 1 {
+		vecmath.Multiply(phi[:len(factor)], factor)
+		return
+	}
+	r := f.real
+	vecmath.Multiply(phi[:r], factor[:r])
+	phi, factor = phi[r:], factor[r:]
+	n, m := len(factor)/2, len(phi)/2
+	vecmath.MultiplyComplex(phi[:n], phi[m:m+n], factor[:n], factor[n:], sign)
+}
+
+// nothing returns 0, or NaN if a number of x is NaN or infinite.
+func nothing[T dense.Float](x []T) T {
+	var zeros [64]T
+	var zero T
+	for len(x) > len(zeros) {
+		zero += vecmath.Dot(x[:len(zeros)], zeros[:])
+		x = x[len(zeros):]
+	}
+	return zero + vecmath.Dot(x, zeros[:])
+}

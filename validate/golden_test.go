@@ -1,0 +1,262 @@
+package validate
+
+import (
+	"encoding/csv"
+	"flag"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/kernels"
+	"github.com/seed-feabd252/randfeat/orf"
+	"github.com/seed-feabd252/randfeat/rff"
+)
+
+var update = flag.Bool("update", false, "write testdata/predictions.csv anew")
+
+// goldenMap is a map over frequencies w of R^d; x and y are samples to fit it to.
+type goldenMap struct {
+	name string
+	make func(w orf.Projection[float64], x, y dense.Matrix[float64], src rand.Source) (rff.Map[float64], error)
+	// sketch tells that the map has frequencies of its own: w does not matter.
+	sketch bool
+}
+
+// plainMap is one that needs nothing but frequencies.
+func plainMap[M rff.Map[float64]](name string, make func(w orf.Projection[float64]) (M, error)) goldenMap {
+	return goldenMap{name: name, make: func(w orf.Projection[float64], _, _ dense.Matrix[float64], _ rand.Source) (rff.Map[float64], error) {
+		return make(w)
+	}}
+}
+
+func fittedMap[M rff.Map[float64]](name string, make func(w orf.Projection[float64], x, y dense.Matrix[float64], scale float64) (M, error)) goldenMap {
+	return goldenMap{name: name, make: func(w orf.Projection[float64], x, y dense.Matrix[float64], _ rand.Source) (rff.Map[float64], error) {
+		return make(w, x, y, 0.6)
+	}}
+}
+
+func sketchMap[M rff.Map[float64]](name string, make func(m, d int, src rand.Source) (M, error)) goldenMap {
+	return goldenMap{name, func(w orf.Projection[float64], _, _ dense.Matrix[float64], src rand.Source) (rff.Map[float64], error) {
+		m, d := w.Dims()
+		return make(m, d, src)
+	}, true}
+}
+
+func goldenMaps() []goldenMap {
+	type projection = orf.Projection[float64]
+	type points = dense.Matrix[float64]
+	const scale, lengthScale, a = 0.6, 1.3, -0.07
+	scaled := func(name string, make func(w projection, scale float64) (rff.Map[float64], error), scale float64) goldenMap {
+		return plainMap(name, func(w projection) (rff.Map[float64], error) { return make(w, scale) })
+	}
+	maps := []goldenMap{
+		scaled("Gaussian", asMap(rff.Gaussian[float64]), lengthScale),
+		{name: "GaussianPhase", make: func(w projection, _, _ points, src rand.Source) (rff.Map[float64], error) {
+			return rff.GaussianPhase(w, lengthScale, src)
+		}},
+		scaled("GaussianPositive", asMap(rff.GaussianPositive[float64]), lengthScale),
+		scaled("GaussianHyperbolic", asMap(rff.GaussianHyperbolic[float64]), lengthScale),
+		plainMap("GaussianOptimal", func(w projection) (rff.Map[float64], error) { return rff.GaussianOptimal(w, lengthScale, a) }),
+		scaled("SoftmaxTrig", asMap(rff.SoftmaxTrig[float64]), scale),
+		scaled("SoftmaxPositive", asMap(rff.SoftmaxPositive[float64]), scale),
+		scaled("SoftmaxHyperbolic", asMap(rff.SoftmaxHyperbolic[float64]), scale),
+		plainMap("SoftmaxOptimal", func(w projection) (rff.Map[float64], error) { return rff.SoftmaxOptimal(w, scale, a) }),
+		fittedMap("SADERF", rff.SADERF[float64]),
+		fittedMap("ADERF", rff.ADERF[float64]),
+		fittedMap("SDERF", rff.SDERF[float64]),
+		{name: "SoftmaxHybrid", make: func(w projection, _, _ points, src rand.Source) (rff.Map[float64], error) {
+			_, d := w.Dims()
+			gate, err := orf.Draw[float64](orf.IID{}, 3, d, src)
+			if err != nil {
+				return nil, err
+			}
+			return rff.SoftmaxHybrid(w, gate, scale)
+		}},
+		plainMap("DotProduct", rff.DotProduct[float64]),
+		plainMap("Angular", rff.Angular[float64]),
+	}
+	for _, nu := range []float64{0.5, 1.5, 2.5} {
+		maps = append(maps, goldenMap{name: fmt.Sprintf("Matern/%v", nu), make: func(w projection, _, _ points, src rand.Source) (rff.Map[float64], error) {
+			return rff.Matern(w, nu, lengthScale, src)
+		}})
+	}
+	for order := range 3 {
+		maps = append(maps, plainMap(fmt.Sprintf("ArcCosine/%d", order), func(w projection) (rff.Map[float64], error) { return rff.ArcCosine(w, order) }))
+	}
+	for _, k := range []kernels.Generalised{{F: kernels.ReLU}, {F: kernels.Square}, {F: kernels.Exponential}, {F: kernels.Square, Epsilon: 0.5}} {
+		maps = append(maps, plainMap(fmt.Sprintf("Generalised/%v", k), func(w projection) (rff.Map[float64], error) { return rff.Generalised(w, k) }))
+	}
+	square := func(x []float64) float64 {
+		var sum float64
+		for _, v := range x {
+			sum += v * v
+		}
+		return 1 / (1 + sum)
+	}
+	maps = append(maps,
+		plainMap("New", func(w projection) (rff.Map[float64], error) {
+			return rff.New(w, rff.Scheme[float64]{F: []func(float64) float64{math.Sin, math.Tanh}, H: square})
+		}),
+		plainMap("New/kernel", func(w projection) (rff.Map[float64], error) {
+			return rff.New(w, rff.Scheme[float64]{F: []func(float64) float64{math.Cos}, Kernel: kernels.Gaussian{}})
+		}),
+		sketchMap("Laplacian", func(m, d int, src rand.Source) (rff.Map[float64], error) {
+			return rff.Laplacian[float64](m, d, lengthScale, src)
+		}),
+		sketchMap("SkewedChiSquare", func(m, d int, src rand.Source) (rff.Map[float64], error) {
+			return rff.SkewedChiSquare[float64](m, d, 0.4, src)
+		}),
+	)
+	polynomials := []kernels.Polynomial{{Degree: 1}, {Degree: 3, Gamma: 0.7}, {Degree: 2, Gamma: 0.5, Offset: 0.3}}
+	for _, k := range polynomials {
+		maps = append(maps, sketchMap(fmt.Sprintf("TensorSketch/%v", k), func(m, d int, src rand.Source) (rff.Map[float64], error) {
+			return rff.TensorSketch[float64](m, d, k, src)
+		}))
+	}
+	series := kernels.Maclaurin{Coefficients: []float64{0.5, 1, 0, 0.25}}
+	for law := rff.RademacherWeights; law <= rff.ComplexGaussianWeights; law++ {
+		for _, k := range polynomials {
+			maps = append(maps, sketchMap(fmt.Sprintf("PolynomialSketch/%v/%v", k, law), func(m, d int, src rand.Source) (rff.Map[float64], error) {
+				return rff.PolynomialSketch[float64](m+m%2, d, k, law, src)
+			}))
+		}
+		maps = append(maps, sketchMap(fmt.Sprintf("Maclaurin/%v", law), func(m, d int, src rand.Source) (rff.Map[float64], error) {
+			return rff.Maclaurin[float64](m+m%2, d, series, []float64{3, 1, 0, 1}, law, src)
+		}))
+	}
+	return maps
+}
+
+// asMap returns f with a Map for its result.
+func asMap[M rff.Map[float64]](f func(w orf.Projection[float64], scale float64) (M, error)) func(w orf.Projection[float64], scale float64) (rff.Map[float64], error) {
+	return func(w orf.Projection[float64], scale float64) (rff.Map[float64], error) { return f(w, scale) }
+}
+
+// goldenEnsembles are laws of frequencies; nil stands for frequencies of a user's.
+var goldenEnsembles = []orf.Ensemble{
+	orf.IID{}, orf.IID{FixedLength: true}, orf.GramSchmidt{}, orf.GramSchmidt{FixedLength: true}, orf.Simplex{}, orf.Simplex{FixedLength: true},
+	orf.Hadamard{}, orf.Hadamard{Factors: 1, FixedLength: true}, orf.Givens{}, orf.Givens{Rotations: 2, FixedLength: true},
+	orf.Fastfood{}, orf.Fastfood{FixedLength: true}, orf.Halton{}, orf.Sobol{}, nil,
+}
+
+// goldenFrequencies draws m of them.
+func goldenFrequencies(e orf.Ensemble, m, d int) (orf.Projection[float64], error) {
+	src := rand.NewPCG(1, 2)
+	if e == nil {
+		return orf.Of(dense.Of(m, d, normals(m*d, rand.New(src))))
+	}
+	return orf.Draw[float64](e, m, d, src)
+}
+
+func normals(n int, rng *rand.Rand) []float64 {
+	x := make([]float64, n)
+	for i := range x {
+		x[i] = rng.NormFloat64()
+	}
+	return x
+}
+
+// goldenPairs returns points of R^d: at a general angle, near, nearly opposite, far, at 0, and
+// beyond the range of exponentials.
+func goldenPairs(d int, rng *rand.Rand) (x, y dense.Matrix[float64]) {
+	const n = 6
+	x, y = dense.Of(n, d, normals(n*d, rng)), dense.Of(n, d, normals(n*d, rng))
+	for j := range d {
+		y.Set(1, j, x.At(1, j)+1e-4*y.At(1, j))
+		y.Set(2, j, 1e-2*y.At(2, j)-x.At(2, j))
+		x.Set(3, j, 6*x.At(3, j))
+		x.Set(4, j, 0)
+		y.Set(5, j, 1e3*y.At(5, j))
+	}
+	return x, y
+}
+
+// predictions returns a row for each map over each ensemble at each pair where a law is known:
+// the mean, the mean squared error, that over the square of the kernel and the law. One row
+// names a map and an ensemble without a law.
+func predictions(t *testing.T) [][]string {
+	digits := func(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
+	rows := [][]string{{"map", "ensemble", "m", "d", "pair", "mean", "mse", "relative", "law"}}
+	for _, size := range [][2]int{{10, 4}, {5, 2}} {
+		m, d := size[0], size[1]
+		rng := rand.New(rand.NewPCG(uint64(d), 9))
+		x, y := goldenPairs(d, rng)
+		for _, f := range goldenMaps() {
+			ensembles := goldenEnsembles
+			if f.sketch {
+				ensembles = ensembles[:1]
+			}
+			for _, e := range ensembles {
+				w, err := goldenFrequencies(e, m, d)
+				require.NoError(t, err)
+				phi, err := f.make(w, x, y, rand.NewPCG(3, 4))
+				require.NoError(t, err, "%s over %v", f.name, e)
+				at := []string{f.name, fmt.Sprint(e), fmt.Sprint(m), fmt.Sprint(d)}
+				l, ok := lawOf(phi, nil)
+				if !ok {
+					rows = append(rows, append(at, "", "", "", "", ""))
+					continue
+				}
+				pairs := x.Rows
+				if l.Moments != nil {
+					pairs = 2 // quadrature takes its time
+				}
+				for i := range pairs {
+					p := Theory(phi, nil, x.Row(i), y.Row(i))
+					relative := math.NaN()
+					if l.kernel != nil {
+						relative, _ = l.mse(x.Row(i), y.Row(i), true)
+					}
+					rows = append(rows, append(at[:4:4], fmt.Sprint(i), digits(p.Mean), digits(p.MSE), digits(relative), p.Law))
+				}
+			}
+		}
+	}
+	return rows
+}
+
+// TestPredictions compares the predictions for all maps over all ensembles with those of an
+// earlier version. Platforms differ in the last digits of elementary functions, which errors that
+// cancel magnify.
+func TestPredictions(t *testing.T) {
+	const file = "testdata/predictions.csv"
+	got := predictions(t)
+	if *update {
+		f, err := os.Create(file)
+		require.NoError(t, err)
+		require.NoError(t, csv.NewWriter(f).WriteAll(got))
+		require.NoError(t, f.Close())
+	}
+	f, err := os.Open(file)
+	require.NoError(t, err)
+	defer f.Close()
+	want, err := csv.NewReader(f).ReadAll()
+	require.NoError(t, err)
+	require.Len(t, got, len(want))
+	for i, row := range got {
+		if row[5] == "" || i == 0 {
+			assert.Equal(t, want[i], row)
+			continue
+		}
+		at := row[:5]
+		assert.Equal(t, want[i][:5], at)
+		assert.Equal(t, want[i][8], row[8], "%v", at)
+		for j := 5; j < 8; j++ {
+			a, err := strconv.ParseFloat(want[i][j], 64)
+			require.NoError(t, err)
+			b, err := strconv.ParseFloat(row[j], 64)
+			require.NoError(t, err)
+			if a == b || math.IsNaN(a) && math.IsNaN(b) {
+				continue
+			}
+			assert.InEpsilon(t, a, b, 1e-9, "%v, column %d", at, j)
+		}
+	}
+}
