@@ -1,7 +1,6 @@
-// Package givens is plane rotations and random products of them: rotations of
-// R^d in any dimension, without padding, that apply in O(d·log d) and take a
-// vector close to a uniformly random one of its norm. It knows nothing of kernels
-// or features and is useful on its own.
+// Package givens is plane rotations and random products of them: rotations of R^d in any dimension,
+// without padding, that apply in O(d·log d) and take a vector close to a uniformly random vector of
+// its norm. It is useful on its own.
 //
 // # One rotation
 //
@@ -11,28 +10,26 @@
 //	y_i = cos θ·x_i − sin θ·x_j
 //	y_j = sin θ·x_i + cos θ·x_j
 //
-// so that e_i goes to cos θ·e_i + sin θ·e_j: counter-clockwise where i points
-// right and j up. θ is in radians. Texts on the QR factorisation often write the
-// transpose [Golub and Van Loan 2013, section 5.1.8]; here that is the rotation
-// by −θ, Inverse. Exchanging i and j also turns θ into −θ.
+// e_i goes to cos θ·e_i + sin θ·e_j: counter-clockwise where i points right and j up. θ is in
+// radians. Texts on the QR factorisation often write the transpose [Golub and Van Loan 2013, section
+// 5.1.8], the rotation by −θ, which Inverse returns. Exchanging i and j also turns θ into −θ.
 //
-// A Rotation is a small value made by New, applied to a vector in place or to
-// every row of a matrix.
+// A Rotation is a small value made by New. It applies to a vector in place or to every row of a
+// matrix.
 //
 // # Random products
 //
 // A Product is P = G_N ⋯ G₂·G₁ with G₁ applied first. Random draws the planes
 // uniformly from the d·(d−1)/2 pairs i < j and the angles uniformly from
-// [0, 2π). This is Kac's random walk on SO(d), whose law tends to the Haar law,
-// the uniform one. Some d·log d steps bring any fixed vector close to uniform on
-// its sphere [Pillai and Smith 2017], hence the default N = ⌈d·log₂ d⌉; P as a
-// whole, all its columns together, takes longer. How close is known exactly for
-// low degrees: the mean of P is (1 − 2/d)^N·I, and the difference between
+// [0, 2π). This is Kac's random walk on SO(d), whose law tends to the Haar law, the uniform law.
+// About d·log d steps bring any fixed vector close to uniform on its sphere [Pillai and Smith 2017],
+// hence the default N = ⌈d·log₂ d⌉; all columns of P together take longer. The distance is known
+// exactly for low degrees: the mean of P is (1 − 2/d)^N·I, and the difference between
 // E Σ_i (P·x)_i⁴ and its Haar value 3·‖x‖⁴/(d+2) shrinks by the factor
 //
 //	1 − (d+2)/(2d(d−1))
 //
-// a rotation, to about d^−0.72 of what it was at the default N.
+// a rotation, to about d^−0.72 of its start at the default N.
 //
 // R¹ has no planes. There the default product is empty, P is the identity, and
 // asking for n > 0 rotations is an error.
@@ -41,17 +38,16 @@
 //
 // Drawing a product takes N angles and their sines and cosines, computed in
 // float64 and rounded once to T. Applying it takes 4N multiplications and 2N
-// additions a vector. The rows of a matrix are turned many at a time, a vector
-// register across them where the processor has AVX2 or AVX-512, and in parallel;
-// every row has the bits it would have alone, on every architecture. Matrix writes
-// P out in O(N·d). P is orthogonal up to rounding: each rotation changes a norm by
-// a factor 1 + O(u), u the unit roundoff, N of them by at most 1 + O(N·u).
+// additions a vector. The rows of a matrix are rotated many at a time, one in each element of a
+// vector register where the processor has AVX2 or AVX-512, and in parallel; every row has the bits
+// that it has alone, on every architecture. Matrix writes P out in O(N·d). P is orthogonal up to
+// rounding: each rotation changes a norm by a factor 1 + O(u), u the unit roundoff, N rotations by
+// at most 1 + O(N·u).
 //
 // # NaN and Inf
 //
-// NaN and ±Inf reach both coordinates of every plane that contains the one they
-// stand in, and are never dropped; coordinates that no rotation mixes with them
-// stay finite.
+// NaN and ±Inf reach both coordinates of every plane that contains their coordinate, and are never
+// dropped. Coordinates that no rotation mixes with them stay finite.
 //
 // # Sharing
 //

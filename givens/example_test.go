@@ -19,7 +19,7 @@ func ExampleNew() {
 	x := []float64{2, 5, 0}
 	g.Apply(x)
 	fmt.Printf("%.3f\n", x)
-	g.ApplyInverse(x)
+	g.Inverse().Apply(x)
 	fmt.Printf("%.3f\n", x)
 	// Output:
 	// [1.000 5.000 1.732]

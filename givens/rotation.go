@@ -48,7 +48,7 @@ func rotation[T dense.Float](i, j int, theta float64) Rotation[T] {
 // to New.
 func (g Rotation[T]) Axes() (i, j int) { return g.i, g.j }
 
-// Inverse returns the rotation by −θ, which is the transpose.
+// Inverse returns the rotation by −θ, the transpose: G⁻¹·x is g.Inverse().Apply(x).
 func (g Rotation[T]) Inverse() Rotation[T] {
 	g.sin = -g.sin
 	return g
@@ -60,10 +60,6 @@ func (g Rotation[T]) Apply(x []T) {
 	g.check(len(x))
 	x[g.i], x[g.j] = g.turn(x[g.i], x[g.j])
 }
-
-// ApplyInverse replaces x by G⁻¹·x = Gᵀ·x. It panics if x has no coordinate i
-// or j.
-func (g Rotation[T]) ApplyInverse(x []T) { g.Inverse().Apply(x) }
 
 // ApplyRows writes G·x for every row x of the n×d matrix x into dst (n×d) and
 // returns dst; a zero dst is allocated. dst may be x exactly; then only columns
@@ -77,12 +73,6 @@ func (g Rotation[T]) ApplyRows(dst, x dense.Matrix[T]) dense.Matrix[T] {
 		row[g.i], row[g.j] = g.turn(row[g.i], row[g.j])
 	}
 	return dst
-}
-
-// ApplyInverseRows writes G⁻¹·x for every row x of x into dst, under the rules
-// of ApplyRows.
-func (g Rotation[T]) ApplyInverseRows(dst, x dense.Matrix[T]) dense.Matrix[T] {
-	return g.Inverse().ApplyRows(dst, x)
 }
 
 // turn returns the rotated pair (u, v).

@@ -67,7 +67,7 @@ func testRotation[T dense.Float](t *testing.T) {
 			}
 			g.Apply(want)
 			assert.Equal(t, y.Row(r), want, "%+v: a vector as a row", c)
-			g.ApplyInverse(want)
+			g.Inverse().Apply(want)
 			for k, v := range want {
 				assert.InDelta(t, float64(x.At(r, k)), float64(v), 4*tol, "%+v: inverse", c)
 			}
@@ -75,12 +75,12 @@ func testRotation[T dense.Float](t *testing.T) {
 		z := x.Clone()
 		g.ApplyRows(z, z)
 		assert.Equal(t, y, z, "%+v: in place", c)
-		back := g.ApplyInverseRows(dense.Matrix[T]{}, y)
-		g.ApplyInverseRows(z, z)
+		back := g.Inverse().ApplyRows(dense.Matrix[T]{}, y)
+		g.Inverse().ApplyRows(z, z)
 		assert.Equal(t, back, z, "%+v: inverse in place", c)
 		for r := range back.Rows {
 			want := slices.Clone(y.Row(r))
-			g.ApplyInverse(want)
+			g.Inverse().Apply(want)
 			assert.Equal(t, want, back.Row(r), "%+v: inverse of a vector as a row", c)
 		}
 	}
@@ -151,7 +151,7 @@ func TestRotationShapesPanic(t *testing.T) {
 	require.NoError(t, err)
 	const want = "givens: rotation of axes 1 and 4 in dimension 4"
 	assert.PanicsWithValue(t, want, func() { g.Apply(make([]float64, 4)) })
-	assert.PanicsWithValue(t, want, func() { g.ApplyInverseRows(dense.Matrix[float64]{}, dense.New[float64](2, 4)) })
+	assert.PanicsWithValue(t, want, func() { g.Inverse().ApplyRows(dense.Matrix[float64]{}, dense.New[float64](2, 4)) })
 	assert.PanicsWithValue(t, "dense: destination is 2×5, want 3×5", func() { g.ApplyRows(dense.New[float64](2, 5), dense.New[float64](3, 5)) })
 	assert.Equal(t, 0, g.ApplyRows(dense.Matrix[float64]{}, dense.New[float64](0, 5)).Rows)
 }

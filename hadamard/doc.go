@@ -1,20 +1,18 @@
-// Package hadamard is the fast Walsh–Hadamard transform, the matrices behind
-// it, and the random rotations made of it. It knows nothing of kernels or
-// features and is useful on its own: to spread the energy of a vector evenly
-// before quantising it, to sketch, to draw structured random projections.
+// Package hadamard is the fast Walsh–Hadamard transform, its matrices, and random rotations made
+// of it. It is useful on its own: to spread the energy of a vector evenly before quantising it, to
+// sketch, to draw structured random projections.
 //
 // # The matrices
 //
-// A Hadamard matrix of order n has entries ±1 and H·Hᵀ = n·I, so that H/√n is
-// orthogonal. Sylvester's, of order n = 2^k, is
+// A Hadamard matrix of order n has entries ±1 and H·Hᵀ = n·I: H/√n is orthogonal. Sylvester's
+// matrix, of order n = 2^k, is
 //
 //	H₁ = [1],  H₂ₙ = [ Hₙ  Hₙ ]
 //	                 [ Hₙ −Hₙ ]
 //
-// It is symmetric, hence H/√n its own inverse. Entry (i, j) is
-// (−1)^popcount(i AND j): the rows are Walsh functions in natural order. Sequency
-// reorders a transformed vector by the number of sign changes of the rows, 0, 1,
-// 2, …, and Natural takes it back.
+// It is symmetric, hence H/√n is its own inverse. Entry (i, j) is (−1)^popcount(i AND j): the rows
+// are Walsh functions in natural order. Sequency reorders a transformed vector by the number of
+// sign changes of the rows, 0, 1, 2, …, and Natural undoes it.
 //
 // Paley found matrices of other orders in finite fields [Paley 1933]. Let χ be the
 // quadratic character of the field GF(q), q a power of an odd prime: 1 at
@@ -26,10 +24,9 @@
 //	                    [ 1 −1 ]       [ −1 −1 ]
 //
 // are Hadamard matrices: 12, 20, 24, 28, 36, 44, 48, 52, 60, 68, …; the second is
-// symmetric. With C of such an order h, C ⊗ H_2^k has order h·2^k. Among the
-// multiples of 4 up to 100 only 92 is missing. NextOrder finds the next order, FastOrder the
-// next one that is fast, Matrix writes the matrix out. Cores h are bounded by 2048, which leaves gaps
-// below 2 % between orders above 1000.
+// symmetric. With C of such an order h, C ⊗ H_2^k has order h·2^k. Among the multiples of 4 up to
+// 100 only 92 is missing. NextOrder finds the next order, FastOrder the next fast order, Matrix
+// writes the matrix out. h is at most 2048, which leaves gaps below 2 % between orders above 1000.
 //
 // # The transform
 //
@@ -37,48 +34,44 @@
 // row of a matrix; TransformTransposed multiplies by Hᵀ, which differs from H for
 // orders from the first construction. TransformDiagonal is H·diag(d) with signs
 // and scale applied as the vector is read and zeros appended, the factor of
-// structured random features. All are unnormalised, as FFT libraries are: divide
-// by √n for the orthogonal transform, by n for the inverse. A length that is not
-// an order panics with the next one that is.
+// structured random features. All are unnormalised, as FFT libraries are: divide by √n for the
+// orthogonal transform, by n for the inverse. A length that is no order panics with the next
+// order.
 //
-// A power of two costs k = log₂ n additions an element. In order h·2^k each of h
-// contiguous blocks takes k, and then C runs across the blocks: its columns in
-// groups of four have only eight combinations up to sign, shared by all rows, so
-// that it costs h/4 + 2 and not h − 1. For h = 12 that is 5, where log₂ 12 is
-// 3.6; for h = 344 it is 88. The smallest h that gives an order is used.
+// A power of two costs k = log₂ n additions an element. In order h·2^k each of h contiguous blocks
+// takes k, and then C runs across the blocks: four columns of C have only eight combinations up to
+// sign, which all rows share. C costs h/4 + 2 additions an element instead of h − 1: 5 for h = 12
+// (log₂ 12 is 3.6), 88 for h = 344. The smallest h that gives an order is used.
 //
-// The stages run in ascending order, 1, 2, 4, …, whatever the implementation, and
-// C adds its groups in ascending order. Addition of floating-point numbers is not
-// associative, so this is a promise and not a detail: the result has the same
-// bits on every machine, vectorised or not, for any number of goroutines. Its
-// error is at most a·u·Σ|x_j| in every element to first order, with a the
-// additions an element (a = log₂ n for a power of two) and u the unit roundoff
-// 2⁻²⁴ or 2⁻⁵³ [Higham 2002, section 24.1 treats the FFT in the same way].
+// The stages run in ascending order, 1, 2, 4, …, whatever the implementation, and C adds its groups
+// in ascending order. Addition of floating-point numbers is not associative: the order gives the
+// result the same bits on every machine, vectorised or not, for any number of goroutines. The error
+// of every element is at most a·u·Σ|x_j| to first order, with a the additions an element
+// (a = log₂ n for a power of two) and u the unit roundoff 2⁻²⁴ or 2⁻⁵³ [Higham 2002, section 24.1
+// treats the FFT in the same way].
 //
 // # Rotations
 //
-// H/√n alone is a fixed matrix. Multiplied by random signs it becomes a random
-// one: F = (1/√d')·H·D with D = diag(±1) flips each coordinate with
-// probability ½ and then mixes all of them. A Rotation is a product of k such
+// H/√n is a fixed matrix. Random signs make it random: F = (1/√d')·H·D with D = diag(±1) flips each
+// coordinate with probability ½ and then mixes all of them. A Rotation is a product of k such
 // factors,
 //
 //	R = F_k ⋯ F₂·F₁
 //
-// on vectors that are padded with zeros from d to an order d', by default
-// FastOrder(d). It is an isometry, RᵀR = I, for any d; for d = d' it is orthogonal.
-// Only |H_ij| = 1 and HHᵀ = d'·I matter for what follows, and so all orders serve
-// alike, but not at the same cost. Sizes such as 96, 768, 5120 or 14336 have cores up
-// to 28 and are nearly as fast as powers of two: FastOrder keeps them. NextOrder saves
-// coordinates, and a large core pays for them with time: order 500 is itself a core
-// and takes 127 additions a coordinate, FastOrder(500) = 512 takes 9. One factor takes a vector with a single large coordinate to one whose coordinates are all
-// of the same size; three make R behave, for most purposes, as a uniformly
-// random rotation, of which they are an approximation that costs k·d' bits to
-// store instead of d² numbers and k transforms to apply instead of d² products.
+// on vectors that are padded with zeros from d to an order d', by default FastOrder(d). R is an
+// isometry, RᵀR = I, for any d; for d = d' it is orthogonal. The law of R depends on |H_ij| = 1 and
+// HHᵀ = d'·I alone: all orders serve alike, at different costs. Sizes such as 96, 768, 5120 or 14336
+// have h up to 28 and are nearly as fast as powers of two: FastOrder keeps them. NextOrder saves
+// coordinates and may take far more time: order 500 has h = 500 and takes 127 additions a
+// coordinate, FastOrder(500) = 512 takes 9.
 //
-// Apply and ApplyTransposed work on the rows of a matrix in parallel; the
-// second undoes the first. The scale is folded into the signs: two factors
-// share 1/d' as a power of two and a rest, so that at least every other factor
-// rounds nothing, and all but at most one if d' is a power of two.
+// One factor takes a vector with a single large coordinate to a vector whose coordinates all have
+// the same size. Three make R behave, for most purposes, as a uniformly random rotation; they cost
+// k·d' bits to store instead of d² numbers, and k transforms to apply instead of d² products.
+//
+// Apply and ApplyTransposed work on the rows of a matrix in parallel; the second undoes the first.
+// The signs carry the scale: two factors share 1/d' as a power of two and a rest. At least every
+// other factor rounds nothing, and all but at most one if d' is a power of two.
 //
 // # NaN and Inf
 //
@@ -89,11 +82,10 @@
 //
 // # Sharing
 //
-// Transform and its relatives write their argument. The cores of orders that have
-// been used are kept for good, h²/2 bytes each (twice that where C is not
-// symmetric), and are shared. A Rotation never changes
-// after NewRotation; any number of goroutines may use it. Randomness comes from
-// the rand.Source given to NewRotation, which is not kept.
+// Transform and its relatives write their argument. The matrices C of orders in use are kept for
+// good, h²/2 bytes each (h² bytes where C is not symmetric), and are shared. A Rotation never
+// changes after NewRotation; any number of goroutines may use it. Randomness comes from the
+// rand.Source given to NewRotation, which is not kept.
 //
 // # References
 //

@@ -33,10 +33,10 @@ func NextOrder(n int) int {
 	return order
 }
 
-// FastOrder returns the smallest order ≥ n whose transform takes at most a fifth
-// more time than that of the quickest order ≥ n, as far as counting additions
-// tells: 784 = 196·4, say, takes many times as long as 1024, which is FastOrder(784),
-// while 96 = 12·8 takes less time than 128 and is FastOrder(90).
+// FastOrder returns the smallest order ≥ n whose transform takes at most a fifth more time than the
+// transform of the fastest order ≥ n. Time is estimated by counting additions. For example
+// 784 = 196·4 takes many times as long as 1024, which is FastOrder(784), while 96 = 12·8 takes less
+// time than 128 and is FastOrder(90).
 //
 // It panics if n < 1 or if no order ≥ n fits in an int. Cost: some thousand
 // operations.

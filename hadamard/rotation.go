@@ -86,7 +86,7 @@ func NewRotation[T dense.Float](d int, opts RotationOptions, src rand.Source) (*
 	return r, nil
 }
 
-// scale returns the scale of factor i of so many in order n. Two factors share
+// scale returns the scale of factor i of several in order n. Two factors share
 // 1/n, as a power of two near 1/√n, which rounds nothing, and the rest, which is a
 // power of two if n is one. Only a last factor without a partner has the scale
 // 1/√n.
@@ -124,10 +124,9 @@ func (r *Rotation[T]) Dims() (in, out int) { return r.in, r.plan.order() }
 
 // Apply writes R·x for every row x of the n×d matrix x into the rows of dst
 // (n×d') and returns dst; a zero dst is allocated. Signs and scale are applied as
-// a row is read, and the padding is written in dst alone. Cost: k times a
-// Transform of order d' and k·d' multiplications a row, rows in parallel. It
-// allocates only dst, if asked to.
-// A row's result does not depend on the others. If a row holds NaN or ±Inf, no
+// a row is read, and the padding is written in dst alone. Cost: k times a Transform of order d' and
+// k·d' multiplications a row, rows in parallel. Apply allocates dst if it is zero, and nothing
+// else. The result for a row does not depend on the other rows. If a row holds NaN or ±Inf, no
 // element of its result is finite.
 //
 // dst may be x exactly when d = d', and must not overlap it otherwise. It
@@ -155,11 +154,10 @@ func (r *Rotation[T]) applyRows(dst, x dense.Matrix[T], lo, hi int) {
 	}
 }
 
-// ApplyTransposed writes Rᵀ·y for every row y of the n×d' matrix y into the
-// rows of dst (n×d) and returns dst; a zero dst is allocated. It undoes Apply
-// up to rounding; of a y that is not R of anything it gives the x for which
-// R·x is nearest. Cost, parallelism, allocation and what becomes of NaN and ±Inf
-// are those of Apply.
+// ApplyTransposed writes Rᵀ·y for every row y of the n×d' matrix y into the rows of dst (n×d) and
+// returns dst; a zero dst is allocated. It undoes Apply up to rounding; for a y outside the image
+// of R it gives the x for which R·x is nearest to y. Cost, parallelism, allocation and the rule for
+// NaN and ±Inf are as in Apply.
 //
 // dst may be y exactly when d = d', and must not overlap it otherwise. It
 // panics if a shape does not fit.

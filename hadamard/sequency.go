@@ -8,9 +8,8 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 )
 
-// Sequency reorders x in place from natural order, in which Transform leaves a
-// vector of length n = 2^k, to sequency (Walsh) order: element s of the result
-// belongs to the row of H that changes sign s times,
+// Sequency reorders x in place from natural order, the order of Transform, to sequency (Walsh)
+// order: element s of the result belongs to the row of H that changes sign s times,
 //
 //	x'[s] = x[NaturalIndex(s, n)].
 //
@@ -21,8 +20,7 @@ import (
 func Sequency[T dense.Float](x []T) {
 	checkPower("length", len(x))
 	reverseBits(x)
-	// Gray's code maps the upper half of a block as it maps the lower half, but
-	// backwards.
+	// Gray's code maps the upper half of a block like the lower half, backwards.
 	for size := 4; size <= len(x); size *= 2 {
 		reverseHalves(x, size)
 	}
@@ -38,27 +36,18 @@ func Natural[T dense.Float](x []T) {
 	reverseBits(x)
 }
 
-// SequencyIndex returns how often row i of the Hadamard matrix of order n = 2^k
-// changes sign: a number from 0 to n−1 that no other row has. It panics unless n
-// is a power of two and 0 ≤ i < n.
-func SequencyIndex(i, n int) int {
-	checkIndex(i, n)
-	s := reversed(i, n)
-	for shift := 1; n>>shift > 0; shift *= 2 {
-		s ^= s >> shift
-	}
-	return s
-}
-
-// NaturalIndex returns the row of the Hadamard matrix of order n = 2^k that
-// changes sign s times: the bits of Gray's code s XOR ⌊s/2⌋, last to first. It
-// panics unless n is a power of two and 0 ≤ s < n.
+// NaturalIndex returns the row of the Hadamard matrix of order n = 2^k that changes sign s times:
+// the bits of Gray's code s XOR ⌊s/2⌋, last to first. Every s from 0 to n−1 has one row. It panics
+// unless n is a power of two and 0 ≤ s < n.
 func NaturalIndex(s, n int) int {
-	checkIndex(s, n)
+	checkPower("order", n)
+	if s < 0 || s >= n {
+		panic(fmt.Sprintf("hadamard: index %d of order %d", s, n))
+	}
 	return reversed(s^s>>1, n)
 }
 
-// reverseHalves turns the upper half of every block of the size around.
+// reverseHalves reverses the upper half of every block of the size.
 func reverseHalves[T dense.Float](x []T, size int) {
 	for at := size / 2; at < len(x); at += size {
 		slices.Reverse(x[at : at+size/2])
@@ -84,12 +73,5 @@ func reversed(i, n int) int {
 func checkPower(what string, n int) {
 	if n < 1 || n&(n-1) != 0 {
 		panic(fmt.Sprintf("hadamard: %s %d is not a power of two", what, n))
-	}
-}
-
-func checkIndex(i, n int) {
-	checkPower("order", n)
-	if i < 0 || i >= n {
-		panic(fmt.Sprintf("hadamard: index %d of order %d", i, n))
 	}
 }

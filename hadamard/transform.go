@@ -36,17 +36,16 @@ func Transform[T dense.Float](x []T) {
 	}
 }
 
-// TransformTransposed replaces x by Hᵀ·x, which divided by n undoes Transform. H
-// is symmetric for powers of two and for many other orders; the result is then
-// that of Transform. Cost, rounding and panics are those of Transform.
+// TransformTransposed replaces x by Hᵀ·x. Divided by n it undoes Transform. H is symmetric for powers
+// of two and for many other orders; the result then equals the result of Transform. Cost, rounding
+// and panics are as in Transform.
 func TransformTransposed[T dense.Float](x []T) {
 	transformTransposed(planOf("length", len(x)), x)
 }
 
-// TransformDiagonal writes H·diag(d)·x into dst, n = len(dst), where x is padded
-// with zeros to n, best FastOrder(len(x)). d has one element for each of x: random
-// signs, say, times a scale such as 1/√n. Rows of a larger operator are chosen from dst. It costs
-// len(x) multiplications and a Transform.
+// TransformDiagonal writes H·diag(d)·x into dst, n = len(dst), where x is padded with zeros to n,
+// best FastOrder(len(x)). d has one element for each of x: random signs, say, times a scale such as
+// 1/√n. It costs len(x) multiplications and a Transform.
 //
 // dst may begin where x begins, or be disjoint from it. d must not overlap dst.
 // It panics if n is not an order, if x is longer than dst, or if d and x differ
@@ -61,9 +60,9 @@ func TransformDiagonal[T dense.Float](dst, x, d []T) {
 }
 
 // TransformRows applies Transform to every row of x, in place, rows in
-// parallel; short rows that are adjacent, x.Stride = x.Cols, several at a time.
-// Cost: that of Transform for each row. It does not allocate once an order has
-// been used. It panics unless x.Cols is an order.
+// parallel; short rows that are adjacent, x.Stride = x.Cols, several at a time. Cost: one Transform
+// for each row. It does not allocate once an order has been used. It panics unless x.Cols is an
+// order.
 func TransformRows[T dense.Float](x dense.Matrix[T]) {
 	x.Check()
 	p := planOf("row length", x.Cols)

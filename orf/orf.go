@@ -94,12 +94,14 @@ func Draw[T dense.Float](e Ensemble, m, d int, src rand.Source) (Projection[T], 
 // a third one from the first transposed projection on. Project is a matrix product, O(n·m·d). The
 // result has a method Ensemble() Ensemble that returns nil.
 //
-// The error reports a w without rows or columns and an element that is not finite. Of panics if
-// w.Check does.
+// The error reports a w without rows or columns, fields that describe no matrix, and an element that
+// is not finite.
 func Of[T dense.Float](w dense.Matrix[T]) (Projection[T], error) {
-	w.Check()
 	if w.Rows < 1 || w.Cols < 1 {
 		return nil, fmt.Errorf("orf: w is %d×%d, want at least 1×1", w.Rows, w.Cols)
+	}
+	if rest := len(w.Data) - w.Cols; rest < 0 || w.Rows > 1 && (w.Stride < w.Cols || w.Rows-1 > rest/w.Stride) {
+		return nil, fmt.Errorf("orf: w has %d elements and stride %d, which is no %d×%d matrix", len(w.Data), w.Stride, w.Rows, w.Cols)
 	}
 	for i := range w.Rows {
 		for j, v := range w.Row(i) {

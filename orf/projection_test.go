@@ -287,6 +287,24 @@ func testOf[T dense.Float](t *testing.T) {
 		_, err := Of(dense.New[T](empty[0], empty[1]))
 		assert.EqualError(t, err, fmt.Sprintf("orf: w is %d×%d, want at least 1×1", empty[0], empty[1]))
 	}
+	data := make([]T, 5)
+	for text, bad := range map[string]dense.Matrix[T]{
+		"-1×2, want at least 1×1":                                                        {Rows: -1, Cols: 2, Stride: 2, Data: data},
+		"5 elements and stride 2, which is no 3×2 matrix":                                {Rows: 3, Cols: 2, Stride: 2, Data: data},
+		"5 elements and stride 4, which is no 2×2 matrix":                                {Rows: 2, Cols: 2, Stride: 4, Data: data},
+		"5 elements and stride 1, which is no 2×2 matrix":                                {Rows: 2, Cols: 2, Stride: 1, Data: data},
+		"5 elements and stride 0, which is no 2×1 matrix":                                {Rows: 2, Cols: 1, Data: data},
+		"5 elements and stride 6, which is no 1×6 matrix":                                {Rows: 1, Cols: 6, Stride: 6, Data: data},
+		fmt.Sprintf("5 elements and stride %d, which is no 3×2 matrix", math.MaxInt/2+1): {Rows: 3, Cols: 2, Stride: math.MaxInt/2 + 1, Data: data},
+	} {
+		assert.Panics(t, bad.Check)
+		_, err := Of(bad)
+		assert.ErrorContains(t, err, "orf: w ")
+		assert.ErrorContains(t, err, text)
+	}
+	last, err := Of(dense.Matrix[T]{Rows: 2, Cols: 2, Stride: 3, Data: data})
+	require.NoError(t, err, "the last row needs no more than its columns")
+	assert.Equal(t, dense.New[T](2, 2), last.Frequencies())
 	for text, bad := range map[string]float64{"NaN": math.NaN(), "+Inf": math.Inf(1), "-Inf": math.Inf(-1)} {
 		w.Set(2, 1, T(bad))
 		_, err := Of(w)
