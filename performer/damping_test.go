@@ -46,7 +46,7 @@ func testDamping[T dense.Float](t *testing.T) {
 	rng := rand.New(source(90))
 	q, k := gaussian[T](rng, n, d, 0, 1), gaussian[T](rng, n, d, 0, 1)
 	for _, causal := range []bool{false, true} {
-		u := must(NewUnbiased(d, UnbiasedOptions[T]{Scale: scale, Causal: causal}, source(91)))
+		u := must(NewUnbiased[T](d, UnbiasedOptions{Scale: scale, Causal: causal}, source(91)))
 		weights := SoftmaxWeights(dense.Matrix[T]{}, q, k, SoftmaxOptions{Scale: scale, Causal: causal})
 		var phi float64
 		for i := range n {

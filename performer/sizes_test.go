@@ -33,14 +33,14 @@ func testSizes[T dense.Float](t *testing.T) {
 		memory("heads = %d: ", n)(NewBatch(n, n, exact))
 		memory("heads = %d: ", n)(NewBatch[T](n, 1, elu(4)))
 		memory("dv = %d, for 1 heads of 4 features: ", n)(elu(4).NewState(n))
-		memory("d = %d, Features = 0: ", n)(NewUnbiased(n, UnbiasedOptions[T]{}, source(1)))
-		memory("d = 3, Features = %d: ", n)(NewUnbiased(3, UnbiasedOptions[T]{Features: n}, source(1)))
+		memory("d = %d, Features = 0: ", n)(NewUnbiased[T](n, UnbiasedOptions{}, source(1)))
+		memory("d = 3, Features = %d: ", n)(NewUnbiased[T](3, UnbiasedOptions{Features: n}, source(1)))
 		memory("Rotations = %d, of R^4: ", n)(NewPredictor(attention(positive[T](8, 4), Options{}), PredictorOptions{Rotations: n}, source(1)))
 	}
 	memory("dv = %d, for 1 heads of %d features: ", large, large)(elu(large).NewState(large))
 	memory("dv = %d, for %d heads of 4 features: ", large, large)(must(NewHeads[T](elu(4), large)).NewState(large))
 	if math.MaxInt > math.MaxInt32 {
-		_, err := NewUnbiased(3, UnbiasedOptions[T]{Features: 2, Replicates: math.MaxInt}, source(1))
+		_, err := NewUnbiased[T](3, UnbiasedOptions{Features: 2, Replicates: math.MaxInt}, source(1))
 		assert.EqualError(t, err, fmt.Sprintf("performer: Replicates = %d, want at most 1099511627775", math.MaxInt))
 	}
 	assert.Equal(t, math.MaxInt, Crossover(Shape{Dim: 1, Values: 1, Features: math.MaxInt}))

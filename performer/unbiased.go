@@ -15,7 +15,7 @@ import (
 // UnbiasedOptions selects what [Unbiased] computes. The zero value is
 // bidirectional attention with scale 1/√d from 32 replicates, whose m₀ comes from a
 // pilot.
-type UnbiasedOptions[T dense.Float] struct {
+type UnbiasedOptions struct {
 	// Scale multiplies the products q_iᵀk_j. Zero means 1/√d.
 	Scale float64
 
@@ -31,11 +31,11 @@ type UnbiasedOptions[T dense.Float] struct {
 	// Zero means 32.
 	Replicates int
 
-	// Frequencies draws those of a block: any law will do in which each frequency
-	// is N(0, I), as in orf.IID and orf.GramSchmidt. Where the law is
-	// nearly that, as in orf.Hadamard and orf.Givens, the expectation is attention with
-	// the kernel that the features have on average. nil means orf.GramSchmidt.
-	Frequencies func(m, d int, src rand.Source) (orf.Projection[T], error)
+	// Frequencies is the law of the frequencies of a block. Each frequency should be N(0, I), as
+	// in orf.IID and orf.GramSchmidt. Where it is nearly so, as in orf.Hadamard and orf.Givens, the
+	// expectation is attention with the kernel that the features have on average. Nil means
+	// orf.GramSchmidt.
+	Frequencies orf.Ensemble
 }
 
 // Unbiased estimates softmax attention in time linear in the number of tokens, with
@@ -80,9 +80,11 @@ type UnbiasedOptions[T dense.Float] struct {
 // same calls after the same source give the same bits, whatever GOMAXPROCS is.
 type Unbiased[T dense.Float] struct {
 	d    int
-	opts UnbiasedOptions[T]
+	opts UnbiasedOptions
 	src  rand.Source
 	rng  *rand.Rand
+
+	frequencies func(m int) (orf.Projection[T], error) // of a block
 
 	blocks   map[int]*summing[T] // by the number of features
 	damped   float64             // the a of rff.SoftmaxOptimal
@@ -99,9 +101,9 @@ const decay = 0.3535533905932738
 // NewUnbiased returns the estimator for queries and keys of dimension d, which will
 // draw from src. An error reports d < 1, a scale that is not a positive number in the
 // range of T, a negative number of features, one too large for memory, fewer than two
-// replicates or more than 2⁴⁰, a nil src, and what Frequencies has to say about a first
-// draw.
-func NewUnbiased[T dense.Float](d int, opts UnbiasedOptions[T], src rand.Source) (*Unbiased[T], error) {
+// replicates or more than 2⁴⁰, a nil src, and the error of a
+// first draw of Frequencies.
+func NewUnbiased[T dense.Float](d int, opts UnbiasedOptions, src rand.Source) (*Unbiased[T], error) {
 	if d < 1 {
 		return nil, fmt.Errorf("performer: d = %d, want at least 1", d)
 	}
@@ -127,11 +129,10 @@ func NewUnbiased[T dense.Float](d int, opts UnbiasedOptions[T], src rand.Source)
 		opts.Scale = 1 / math.Sqrt(float64(d))
 	}
 	if opts.Frequencies == nil {
-		opts.Frequencies = func(m, d int, src rand.Source) (orf.Projection[T], error) {
-			return orf.Draw[T](orf.GramSchmidt{}, m, d, src)
-		}
+		opts.Frequencies = orf.GramSchmidt{}
 	}
 	u := &Unbiased[T]{d: d, opts: opts, src: src, rng: rand.New(src), blocks: make(map[int]*summing[T])}
+	u.frequencies = func(m int) (orf.Projection[T], error) { return orf.Draw[T](opts.Frequencies, m, d, src) }
 	if _, err := u.draw(max(opts.Features, 1)); err != nil {
 		return nil, err
 	}
@@ -229,7 +230,7 @@ func (u *Unbiased[T]) half(p *pooled, blocks, m int, q, k, v dense.Matrix[T]) er
 
 // draw returns attention with a fresh block of m features.
 func (u *Unbiased[T]) draw(m int) (*summing[T], error) {
-	w, err := u.opts.Frequencies(m, u.d, u.src)
+	w, err := u.frequencies(m)
 	if err != nil {
 		return nil, err
 	}

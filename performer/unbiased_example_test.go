@@ -29,7 +29,7 @@ func ExampleUnbiased_Estimate() {
 	rng := rand.New(src)
 	q, k, v := small(rng, tokens, d, 0.5), small(rng, tokens, d, 0.5), small(rng, tokens, 1, 1)
 
-	u, err := performer.NewUnbiased(d, performer.UnbiasedOptions[float64]{Features: 64}, src)
+	u, err := performer.NewUnbiased[float64](d, performer.UnbiasedOptions{Features: 64}, src)
 	if err != nil {
 		log.Fatal(err)
 	}

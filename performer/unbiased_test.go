@@ -14,11 +14,6 @@ import (
 	"github.com/seed-feabd252/randfeat/orf"
 )
 
-// iid are frequencies that cost little.
-func iid[T dense.Float](m, d int, src rand.Source) (orf.Projection[T], error) {
-	return orf.Draw[T](orf.IID{}, m, d, src)
-}
-
 // furthest returns the largest distance of the mean from the truth, in standard errors.
 func furthest(s *moments, truth dense.Matrix[float64]) float64 {
 	var z float64
@@ -37,7 +32,7 @@ func TestUnbiased(t *testing.T) {
 		rng := rand.New(source(60))
 		q, k, v := gaussian[float64](rng, 4, d, 0, 0.9), gaussian[float64](rng, 4, d, 0, 0.9), gaussian[float64](rng, 4, 2, 0, 1)
 		truth := Softmax(dense.Matrix[float64]{}, q, k, v, SoftmaxOptions{Causal: causal})
-		u := must(NewUnbiased(d, UnbiasedOptions[float64]{Causal: causal, Features: m, Frequencies: iid[float64]}, source(61)))
+		u := must(NewUnbiased[float64](d, UnbiasedOptions{Causal: causal, Features: m, Frequencies: orf.IID{}}, source(61)))
 		u.damped = -0.2
 
 		plain, unbiased := newMoments(4, 2), newMoments(4, 2)
@@ -80,8 +75,8 @@ func TestReplicatesOfBothTypes(t *testing.T) {
 		rng := rand.New(source(60))
 		q, k, v := gaussian[float32](rng, 4, d, 0, 0.9), gaussian[float32](rng, 4, d, 0, 0.9), gaussian[float32](rng, 4, 2, 0, 1)
 		q64, k64, v64 := dense.Convert(dense.Matrix[float64]{}, q), dense.Convert(dense.Matrix[float64]{}, k), dense.Convert(dense.Matrix[float64]{}, v)
-		u := must(NewUnbiased(d, UnbiasedOptions[float32]{Causal: causal, Features: m, Frequencies: iid[float32]}, source(61)))
-		u64 := must(NewUnbiased(d, UnbiasedOptions[float64]{Causal: causal, Features: m, Frequencies: iid[float64]}, source(61)))
+		u := must(NewUnbiased[float32](d, UnbiasedOptions{Causal: causal, Features: m, Frequencies: orf.IID{}}, source(61)))
+		u64 := must(NewUnbiased[float64](d, UnbiasedOptions{Causal: causal, Features: m, Frequencies: orf.IID{}}, source(61)))
 		u.damped, u64.damped = -0.2, -0.2
 		for range 300 {
 			n := must(u.replicate(m, q, k, v))
@@ -106,8 +101,8 @@ func testEstimate[T dense.Float](t *testing.T) {
 	rng := rand.New(source(62))
 	q, k, v := gaussian[T](rng, n, d, 0, 1), gaussian[T](rng, n, d, 0, 1), gaussian[T](rng, n, dv, 0, 1)
 	for _, causal := range []bool{false, true} {
-		opts := UnbiasedOptions[T]{Causal: causal, Features: 16, Replicates: replicates, Scale: 0.3}
-		u := must(NewUnbiased(d, opts, source(63)))
+		opts := UnbiasedOptions{Causal: causal, Features: 16, Replicates: replicates, Scale: 0.3}
+		u := must(NewUnbiased[T](d, opts, source(63)))
 		u.damped = u.damping(q, k)
 		want := newMoments(n, dv)
 		for range replicates {
@@ -116,7 +111,7 @@ func testEstimate[T dense.Float](t *testing.T) {
 		}
 		for _, processors := range []int{1, 2} {
 			defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(processors))
-			again := must(NewUnbiased(d, opts, source(63)))
+			again := must(NewUnbiased[T](d, opts, source(63)))
 			mean, stderr := dense.New[T](n, dv), dense.New[T](n, dv)
 			_, _, err := again.Estimate(mean, stderr, q, k, v)
 			require.NoError(t, err)
@@ -137,7 +132,7 @@ func TestStandardErrorIsHonest(t *testing.T) {
 	const d = 4
 	rng := rand.New(source(64))
 	q, k, v := gaussian[float64](rng, 6, d, 0, 0.7), gaussian[float64](rng, 6, d, 0, 0.7), gaussian[float64](rng, 6, 2, 0, 1)
-	u := must(NewUnbiased(d, UnbiasedOptions[float64]{Features: 16, Replicates: 8, Frequencies: iid[float64]}, source(65)))
+	u := must(NewUnbiased[float64](d, UnbiasedOptions{Features: 16, Replicates: 8, Frequencies: orf.IID{}}, source(65)))
 	means := newMoments(6, 2)
 	var squares float64
 	for range 500 {
@@ -165,7 +160,7 @@ func testUnbiasedOfLargeNorms[T dense.Float](t *testing.T) {
 	for _, norm := range []float64{0, 30, 300} {
 		q, k := sphere[T](rng, n, d, norm), sphere[T](rng, n, d, norm)
 		for _, causal := range []bool{false, true} {
-			u := must(NewUnbiased(d, UnbiasedOptions[T]{Causal: causal, Features: 8, Scale: 1}, source(67)))
+			u := must(NewUnbiased[T](d, UnbiasedOptions{Causal: causal, Features: 8, Scale: 1}, source(67)))
 			mean, stderr, err := u.Estimate(dense.Matrix[T]{}, dense.Matrix[T]{}, q, k, filled[T](n, 3, 1))
 			require.NoError(t, err)
 			for i, x := range mean.Data {
@@ -186,7 +181,7 @@ func TestUnbiasedOfNaNAndNothing(t *testing.T) {
 	k.Row(5)[1] = float32(math.NaN())
 	var none dense.Matrix[float32]
 	for _, causal := range []bool{false, true} {
-		u := must(NewUnbiased(4, UnbiasedOptions[float32]{Causal: causal, Features: 8}, source(69)))
+		u := must(NewUnbiased[float32](4, UnbiasedOptions{Causal: causal, Features: 8}, source(69)))
 		mean, stderr, err := u.Estimate(none, none, q, k, v)
 		require.NoError(t, err)
 		for i := range 9 {
@@ -195,7 +190,7 @@ func TestUnbiasedOfNaNAndNothing(t *testing.T) {
 			assert.Equal(t, !hit, finite(stderr.RowRange(i, i+1)), "causal %v, row %d", causal, i)
 		}
 	}
-	u := must(NewUnbiased(4, UnbiasedOptions[float32]{}, source(69)))
+	u := must(NewUnbiased[float32](4, UnbiasedOptions{}, source(69)))
 	mean, stderr, err := u.Estimate(filled[float32](9, 2, 7), filled[float32](9, 2, 7), q, k.RowRange(0, 0), v.RowRange(0, 0))
 	require.NoError(t, err)
 	assert.Equal(t, dense.New[float32](9, 2), mean)
@@ -203,23 +198,21 @@ func TestUnbiasedOfNaNAndNothing(t *testing.T) {
 }
 
 func TestUnbiasedRefuses(t *testing.T) {
-	type options = UnbiasedOptions[float64]
+	type options = UnbiasedOptions
 	for want, build := range map[string]func() (*Unbiased[float64], error){
-		"d = 0":           func() (*Unbiased[float64], error) { return NewUnbiased(0, options{}, source(1)) },
-		"Features = -1":   func() (*Unbiased[float64], error) { return NewUnbiased(2, options{Features: -1}, source(1)) },
-		"Replicates = 1,": func() (*Unbiased[float64], error) { return NewUnbiased(2, options{Replicates: 1}, source(1)) },
-		"src is nil":      func() (*Unbiased[float64], error) { return NewUnbiased(2, options{}, nil) },
-		"scale":           func() (*Unbiased[float64], error) { return NewUnbiased(2, options{Scale: -1}, source(1)) },
-		"no luck": func() (*Unbiased[float64], error) {
-			return NewUnbiased(2, options{Frequencies: func(int, int, rand.Source) (orf.Projection[float64], error) {
-				return nil, errors.New("no luck")
-			}}, source(1))
+		"d = 0":           func() (*Unbiased[float64], error) { return NewUnbiased[float64](0, options{}, source(1)) },
+		"Features = -1":   func() (*Unbiased[float64], error) { return NewUnbiased[float64](2, options{Features: -1}, source(1)) },
+		"Replicates = 1,": func() (*Unbiased[float64], error) { return NewUnbiased[float64](2, options{Replicates: 1}, source(1)) },
+		"src is nil":      func() (*Unbiased[float64], error) { return NewUnbiased[float64](2, options{}, nil) },
+		"scale":           func() (*Unbiased[float64], error) { return NewUnbiased[float64](2, options{Scale: -1}, source(1)) },
+		"Hadamard.Factors = -1": func() (*Unbiased[float64], error) {
+			return NewUnbiased[float64](2, options{Frequencies: orf.Hadamard{Factors: -1}}, source(1))
 		},
 	} {
 		_, err := build()
 		assert.ErrorContains(t, err, want)
 	}
-	u := must(NewUnbiased(2, options{Causal: true}, source(1)))
+	u := must(NewUnbiased[float64](2, options{Causal: true}, source(1)))
 	var none dense.Matrix[float64]
 	mat := dense.New[float64]
 	assert.PanicsWithValue(t, "performer: q is 3×4, k is 3×4, want points of R^2", func() { _, _, _ = u.Estimate(none, none, mat(3, 4), mat(3, 4), mat(3, 1)) })
@@ -232,13 +225,14 @@ func TestUnbiasedReturnsLateErrors(t *testing.T) {
 	q := dense.New[float64](3, 2)
 	for _, features := range []int{0, 4} {
 		for last := 2; last < 5; last++ {
-			calls := 0
-			u := must(NewUnbiased(2, UnbiasedOptions[float64]{Features: features, Frequencies: func(m, d int, src rand.Source) (orf.Projection[float64], error) {
+			u, calls := must(NewUnbiased[float64](2, UnbiasedOptions{Features: features, Frequencies: orf.IID{}}, source(1))), 1
+			draw := u.frequencies
+			u.frequencies = func(m int) (orf.Projection[float64], error) {
 				if calls++; calls == last {
 					return nil, errors.New("no more")
 				}
-				return orf.Draw[float64](orf.IID{}, m, d, src)
-			}}, source(1)))
+				return draw(m)
+			}
 			_, _, err := u.Estimate(dense.Matrix[float64]{}, dense.Matrix[float64]{}, q, q, q)
 			assert.ErrorContains(t, err, "no more")
 		}

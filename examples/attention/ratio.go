@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"runtime"
 
 	"gonum.org/v1/gonum/stat"
@@ -83,9 +82,9 @@ func (c *comparison[T]) ratios() ([]ratioRow, error) {
 			return nil, err
 		}
 	}
-	u, err := performer.NewUnbiased(q.Cols, performer.UnbiasedOptions[T]{
+	u, err := performer.NewUnbiased[T](q.Cols, performer.UnbiasedOptions{
 		Scale: scale, Causal: c.causal, Features: ratioBlock, Replicates: 2,
-		Frequencies: func(m, d int, src rand.Source) (orf.Projection[T], error) { return orf.Draw[T](orf.IID{}, m, d, src) },
+		Frequencies: orf.IID{},
 	}, source(c.seed, "unbiased"))
 	if err != nil {
 		return nil, err
