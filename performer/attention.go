@@ -18,16 +18,6 @@ type Form[T dense.Float] interface {
 	Forward(dst, q, k, v dense.Matrix[T]) dense.Matrix[T]
 }
 
-// Features pairs the feature map of queries with that of keys, so that
-// Query(q)ᵀKey(k) estimates (or is) the kernel. Most estimators use one map
-// for both; they differ where the estimator is asymmetric, and then [rff.Keys] gives the
-// Key of a Query. When both are
-// [rff.LogMap]s attention works on the logarithms of the features and can
-// neither overflow nor underflow; otherwise it works on the features.
-type Features[T dense.Float] struct {
-	Query, Key rff.Map[T]
-}
-
 // Options selects what linear attention computes. The zero value is
 // bidirectional, normalised attention.
 type Options struct {
@@ -68,27 +58,35 @@ type Attention[T dense.Float] struct {
 	gradients      gradientPools[T]
 }
 
-// New returns linear attention with the given maps. It returns an error if a
-// map is nil, or if the maps differ in the dimension of their points or in the
-// number of their features.
-func New[T dense.Float](f Features[T], opts Options) (*Attention[T], error) {
-	if f.Query == nil {
-		return nil, errors.New("performer: Features.Query is nil")
+// New returns linear attention with the features φ_Q = phi of queries and φ_K =
+// [rff.Keys](phi) of keys, so that φ_Q(q)ᵀφ_K(k) estimates phi.Kernel(). φ_K is phi itself
+// unless phi is [rff.Paired], as the asymmetric estimators rff.SADERF, rff.ADERF and
+// rff.SoftmaxHybrid are.
+//
+// Where both are [rff.LogMap]s, attention works on the logarithms of the features and can
+// neither overflow nor underflow; otherwise it works on the features.
+//
+// New returns an error if phi or its Keys is nil, or if the two maps differ in the
+// dimension of their points or in the number of their features.
+func New[T dense.Float](phi rff.Map[T], opts Options) (*Attention[T], error) {
+	if phi == nil {
+		return nil, errors.New("performer: phi is nil")
 	}
-	if f.Key == nil {
-		return nil, errors.New("performer: Features.Key is nil")
+	return newAttention(phi, rff.Keys(phi), opts)
+}
+
+// newAttention returns linear attention with a map for queries and one for keys.
+func newAttention[T dense.Float](query, key rff.Map[T], opts Options) (*Attention[T], error) {
+	if key == nil {
+		return nil, fmt.Errorf("performer: Keys of phi, a %T, is nil", query)
 	}
-	d, m := f.Query.Dims()
-	dk, mk := f.Key.Dims()
-	if d != dk {
-		return nil, fmt.Errorf("performer: Query maps points of R^%d, Key of R^%d, want the same", d, dk)
+	d, m := query.Dims()
+	if dk, mk := key.Dims(); d != dk || m != mk {
+		return nil, fmt.Errorf("performer: phi maps points of R^%d to %d features, its Keys points of R^%d to %d, want the same", d, m, dk, mk)
 	}
-	if m != mk {
-		return nil, fmt.Errorf("performer: Query has %d features, Key has %d, want the same", m, mk)
-	}
-	a := &Attention[T]{query: f.Query, key: f.Key, opts: opts, d: d, m: m, rows: blockRows(m)}
-	lq, queryIsLog := f.Query.(rff.LogMap[T])
-	lk, keyIsLog := f.Key.(rff.LogMap[T])
+	a := &Attention[T]{query: query, key: key, opts: opts, d: d, m: m, rows: blockRows(m)}
+	lq, queryIsLog := query.(rff.LogMap[T])
+	lk, keyIsLog := key.(rff.LogMap[T])
 	if queryIsLog && keyIsLog {
 		a.logQuery, a.logKey = lq, lk
 		a.plain = !opts.Causal && !opts.Unnormalised && isELU(lq) && isELU(lk)

@@ -61,10 +61,10 @@ func (a *Attention[T]) backward(dq, dk, dv, q, k, v, dout dense.Matrix[T], proce
 // [rff.DifferentiableLog] if attention works on their logarithms.
 func (a *Attention[T]) CanBackward() error {
 	if err := a.canBackward(a.query); err != nil {
-		return fmt.Errorf("performer: Features.Query: %w", err)
+		return fmt.Errorf("performer: queries: %w", err)
 	}
 	if err := a.canBackward(a.key); err != nil {
-		return fmt.Errorf("performer: Features.Key: %w", err)
+		return fmt.Errorf("performer: keys: %w", err)
 	}
 	return nil
 }

@@ -34,12 +34,12 @@ func TestCanBackward(t *testing.T) {
 		want       string
 	}{
 		{elu, elu, ""},
-		{reLU[float32](3), elu, "performer: Features.Query: performer.rowMap[float32] has no derivatives, want an rff.Differentiable"},
-		{elu, reLU[float32](3), "performer: Features.Key: performer.rowMap[float32] has no derivatives, want an rff.Differentiable"},
-		{half, elu, "performer: Features.Query: performer.halfDifferentiable has logarithms without derivatives, want an rff.DifferentiableLog"},
-		{unknown, unknown, "performer: Features.Query: " + unknown.(rff.Differentiable[float32]).CanBackward().Error()},
+		{reLU[float32](3), elu, "performer: queries: performer.rowMap[float32] has no derivatives, want an rff.Differentiable"},
+		{elu, reLU[float32](3), "performer: keys: performer.rowMap[float32] has no derivatives, want an rff.Differentiable"},
+		{half, elu, "performer: queries: performer.halfDifferentiable has logarithms without derivatives, want an rff.DifferentiableLog"},
+		{unknown, unknown, "performer: queries: " + unknown.(rff.Differentiable[float32]).CanBackward().Error()},
 	} {
-		a := must(New(Features[float32]{Query: c.query, Key: c.key}, Options{}))
+		a := must(newAttention(c.query, c.key, Options{}))
 		x := dense.New[float32](2, 3)
 		if c.want == "" {
 			assert.NoError(t, a.CanBackward())

@@ -20,7 +20,7 @@ func ExampleAttention_Backward() {
 	if err != nil {
 		panic(err)
 	}
-	a, err := performer.New(performer.Features[float64]{Query: phi, Key: phi}, performer.Options{})
+	a, err := performer.New(phi, performer.Options{})
 	if err != nil {
 		panic(err)
 	}

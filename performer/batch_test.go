@@ -19,7 +19,7 @@ import (
 func bidirectionalForm[T dense.Float](form Form[T]) (all Form[T], causal bool) {
 	switch f := form.(type) {
 	case *Attention[T]:
-		return must(New(Features[T]{Query: f.query, Key: f.key}, Options{Unnormalised: f.opts.Unnormalised})), f.opts.Causal
+		return must(newAttention(f.query, f.key, Options{Unnormalised: f.opts.Unnormalised})), f.opts.Causal
 	case Exact[T]:
 		o := f.SoftmaxOptions
 		o.Causal = false

@@ -306,7 +306,7 @@ func TestBatchBackwardErrors(t *testing.T) {
 	} {
 		assert.PanicsWithValue(t, want, f)
 	}
-	const why = "performer: Features.Query: performer.rowMap[float32] has no derivatives, want an rff.Differentiable"
+	const why = "performer: queries: performer.rowMap[float32] has no derivatives, want an rff.Differentiable"
 	reLUs := attention(reLU[float32](4), Options{})
 	x := mat(3, 8)
 	for _, form := range []Form[float32]{reLUs, must(NewAuto(reLUs, Exact[float32]{}))} {

@@ -34,9 +34,9 @@ func TestAttentionOverAComposedMap(t *testing.T) {
 
 	for _, causal := range []bool{false, true} {
 		opts := performer.Options{Causal: causal}
-		a, err := performer.New(performer.Features[float64]{Query: f, Key: f}, opts)
+		a, err := performer.New(f, opts)
 		require.NoError(t, err)
-		b, err := performer.New(performer.Features[float64]{Query: then, Key: then}, opts)
+		b, err := performer.New(then, opts)
 		require.NoError(t, err)
 		var none dense.Matrix[float64]
 		zq, zk := first.Transform(none, q), first.Transform(none, k)

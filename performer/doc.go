@@ -33,11 +33,11 @@
 //
 //	w, err := orf.Draw[float32](orf.GramSchmidt{}, 256, 64, src)
 //	phi, err := rff.SoftmaxPositive(w, 1/math.Sqrt(64)) // exp(qᵀk/√d)
-//	a, err := performer.New(performer.Features[float32]{Query: phi, Key: phi}, performer.Options{})
+//	a, err := performer.New(phi, performer.Options{})
 //	out := a.Forward(dense.Matrix[float32]{}, q, k, v)
 //
-// The scale 1/√d belongs to the map: features are those of √scale·q. Any pair of
-// maps with as many features will do, for queries and for keys.
+// The scale 1/√d belongs to the map: features are those of √scale·q. A map whose keys have
+// another map (rff.Paired) brings it along.
 //
 // # Shapes
 //
@@ -158,7 +158,7 @@
 //	s.Append(promptK, promptV)
 //	out = s.Step(out, q, k, v) // one token
 //
-// Features are drawn anew by [Attention.Redraw], which returns another Attention. The
+// Features are drawn anew by another call of [New], which returns another Attention. The
 // sums of a State mean nothing under other features, so that it refuses them.
 //
 // # Maps that are not positive

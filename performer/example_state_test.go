@@ -16,7 +16,7 @@ func ExampleState() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	a, err := performer.New(performer.Features[float64]{Query: phi, Key: phi}, performer.Options{Causal: true})
+	a, err := performer.New(phi, performer.Options{Causal: true})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -37,7 +37,7 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	linear, err := performer.New(performer.Features[float64]{Query: phi, Key: phi}, performer.Options{})
+	linear, err := performer.New(phi, performer.Options{})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -62,7 +62,7 @@ func ExampleNew() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	a, err := performer.New(performer.Features[float64]{Query: phi, Key: phi}, performer.Options{Causal: true})
+	a, err := performer.New(phi, performer.Options{Causal: true})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -73,22 +73,13 @@ func ExampleNew() {
 	// [6.0000 4.0000 3.5631]
 }
 
-func ExampleNew_mismatch() {
-	query, _ := rff.ELU[float64](3)
-	key, _ := rff.ELU[float64](4)
-	_, err := performer.New(performer.Features[float64]{Query: query, Key: key}, performer.Options{})
-	fmt.Println(err)
-	// Output:
-	// performer: Query maps points of R^3, Key of R^4, want the same
-}
-
 // The weights φ(q_i)ᵀφ(k_j)/Σ_j of a causal layer.
 func ExampleAttention_Weights() {
 	phi, err := rff.ELU[float64](1)
 	if err != nil {
 		log.Fatal(err)
 	}
-	a, err := performer.New(performer.Features[float64]{Query: phi, Key: phi}, performer.Options{Causal: true})
+	a, err := performer.New(phi, performer.Options{Causal: true})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -142,20 +142,20 @@ func testPairOfMaps[T dense.Float](t *testing.T) {
 	rng := rand.New(source(14))
 	q, k, v := rowsOf[T](rng, 90, 4), rowsOf[T](rng, 90, 4), rowsOf[T](rng, 90, 2)
 	w := frequencies[T](16, 4)
-	pairsOfMaps := map[string]Features[T]{
-		"both in log space": {Query: must(rff.SoftmaxPositive(w, 2)), Key: must(rff.SoftmaxPositive(w, 0.5))},
-		"one in log space":  {Query: must(rff.ELU[T](4)), Key: must(rff.Identity[T](4))},
+	pairsOfMaps := map[string][2]rff.Map[T]{
+		"both in log space": {must(rff.SoftmaxPositive(w, 2)), must(rff.SoftmaxPositive(w, 0.5))},
+		"one in log space":  {must(rff.ELU[T](4)), must(rff.Identity[T](4))},
 	}
 	for name, query := range map[string]rff.Map[T]{
 		"SADERF, both in log space": must(rff.SADERF(w, q, k, 0.5)),
 		"ADERF, both in log space":  must(rff.ADERF(w, q, k, 0.5)),
 		"hybrid":                    must(rff.SoftmaxHybrid(w, frequencies[T](2, 4), 0.5)),
 	} {
-		pairsOfMaps[name] = Features[T]{Query: query, Key: rff.Keys(query)}
+		pairsOfMaps[name] = [2]rff.Map[T]{query, rff.Keys(query)}
 	}
 	for name, f := range pairsOfMaps {
 		for _, opts := range forms {
-			a := must(New(f, opts))
+			a := must(newAttention(f[0], f[1], opts))
 			assert.Equal(t, strings.HasSuffix(name, "both in log space"), a.logKey != nil)
 			want, tol := newPairs(a, q, k).attend(dense.Convert(dense.Matrix[float64]{}, v))
 			requireClose(t, want, tol, a.Forward(dense.Matrix[T]{}, q, k, v), "%s %+v", name, opts)
@@ -255,13 +255,14 @@ func testAliases[T dense.Float](t *testing.T) {
 
 func TestNewErrors(t *testing.T) {
 	id := func(d int) rff.Map[float32] { return must(rff.Identity[float32](d)) }
-	for want, f := range map[string]Features[float32]{
-		"performer: Features.Query is nil":                               {Key: id(2)},
-		"performer: Features.Key is nil":                                 {Query: id(2)},
-		"performer: Query maps points of R^2, Key of R^3, want the same": {Query: id(2), Key: id(3)},
-		"performer: Query has 2 features, Key has 4, want the same":      {Query: id(2), Key: must(rff.DotProduct(must(orf.Draw[float32](orf.IID{}, 4, 2, source(1)))))},
+	dot := must(rff.DotProduct(must(orf.Draw[float32](orf.IID{}, 4, 2, source(1)))))
+	for want, phi := range map[string]rff.Map[float32]{
+		"performer: phi is nil": nil,
+		"performer: Keys of phi, a performer.pairOfMaps[float32], is nil":                             pairOfMaps[float32]{id(2), nil},
+		"performer: phi maps points of R^2 to 2 features, its Keys points of R^3 to 3, want the same": pairOfMaps[float32]{id(2), id(3)},
+		"performer: phi maps points of R^2 to 2 features, its Keys points of R^2 to 4, want the same": pairOfMaps[float32]{id(2), dot},
 	} {
-		_, err := New(f, Options{})
+		_, err := New(phi, Options{})
 		assert.EqualError(t, err, want)
 	}
 	d, m := attention(positive[float32](6, 2), Options{}).Dims()

@@ -136,9 +136,17 @@ func maps[T dense.Float](d int) []namedMap[T] {
 	)
 }
 
+// pairOfMaps is a map of queries with the map of keys that it names.
+type pairOfMaps[T dense.Float] struct {
+	rff.Map[T]
+	keys rff.Map[T]
+}
+
+func (p pairOfMaps[T]) Keys() rff.Map[T] { return p.keys }
+
 // attention returns attention with one map for queries and keys.
 func attention[T dense.Float](m rff.Map[T], opts Options) *Attention[T] {
-	return must(New(Features[T]{Query: m, Key: m}, opts))
+	return must(New(m, opts))
 }
 
 // Every map that is supposed to go through logarithms does.

@@ -52,11 +52,11 @@ type PredictorOptions struct {
 //
 // A Predictor does not change after construction and may be shared by goroutines.
 type Predictor[T dense.Float] struct {
-	features  Features[T]
-	causal    bool
-	heavy     bool // tails, those of positive features
-	d         int
-	rotations []dense.Matrix[T] // U, d×d
+	query, key rff.Map[T]
+	causal     bool
+	heavy      bool // tails, those of positive features
+	d          int
+	rotations  []dense.Matrix[T] // U, d×d
 }
 
 // NewPredictor returns the predictor of a, with rotations drawn from src. It returns an
@@ -88,7 +88,7 @@ func NewPredictor[T dense.Float](a *Attention[T], opts PredictorOptions, src ran
 	if err := limit.Memory[T](opts.Rotations, a.d, a.d); err != nil {
 		return nil, fmt.Errorf("performer: Rotations = %d, of R^%d: %w", opts.Rotations, a.d, err)
 	}
-	p := &Predictor[T]{features: Features[T]{Query: a.query, Key: a.key}, causal: a.opts.Causal, heavy: a.logKey != nil, d: a.d}
+	p := &Predictor[T]{query: a.query, key: a.key, causal: a.opts.Causal, heavy: a.logKey != nil, d: a.d}
 	for range opts.Rotations {
 		u, err := rotation(a.d, src)
 		if err != nil {
@@ -158,7 +158,7 @@ func (p *Predictor[T]) Predict(dst []float64, q, k, v dense.Matrix[T]) []float64
 
 // sums returns the sums of the features at hand and those of all turned copies.
 func (p *Predictor[T]) sums(q, k, v dense.Matrix[T]) (own, reference *pooled) {
-	s, err := newSumming(p.features, p.causal)
+	s, err := newSumming(p.query, p.key, p.causal)
 	if err != nil {
 		panic(err.Error()) // they made an Attention before
 	}

@@ -33,7 +33,7 @@ import (
 //
 // A State belongs to one goroutine, and to the features under which it was made: those
 // of an [Attention] do not change, and Merge and UnmarshalBinary refuse the sums of
-// others. See [Attention.Redraw]. Once its calls have had their sizes, Append, Attend
+// others. Once its calls have had their sizes, Append, Attend
 // and Step, with a dst, allocate nothing.
 type State[T dense.Float] struct {
 	a     *Attention[T]

@@ -395,9 +395,8 @@ func TestStateRefusesOtherFeatures(t *testing.T) {
 func testRefusal[T dense.Float](t *testing.T) {
 	const d, dv = 4, 3
 	rng := rand.New(source(209))
-	drawn := func(seed uint64) Features[T] {
-		m := must(rff.SoftmaxPositive(must(orf.Draw[T](orf.GramSchmidt{}, 32, d, source(seed))), 1))
-		return Features[T]{Query: m, Key: m}
+	drawn := func(seed uint64) rff.Map[T] {
+		return must(rff.SoftmaxPositive(must(orf.Draw[T](orf.GramSchmidt{}, 32, d, source(seed))), 1))
 	}
 	a := must(New(drawn(1), Options{Causal: true}))
 	s := must(a.NewState(dv))
@@ -410,33 +409,27 @@ func testRefusal[T dense.Float](t *testing.T) {
 	assert.NoError(t, must(again.NewState(dv)).UnmarshalBinary(data))
 
 	const differ = "performer: the features differ from those that the state belongs to"
-	redrawn := must(a.Redraw(drawn(2)))
-	assert.True(t, redrawn.opts.Causal, "options stay")
+	redrawn := must(New(drawn(2), Options{Causal: true}))
 	other := must(redrawn.NewState(dv))
 	assert.EqualError(t, s.Check(redrawn), differ)
 	assert.EqualError(t, other.Merge(s), differ)
 	assert.EqualError(t, other.UnmarshalBinary(data), differ)
 	assert.Zero(t, other.Len())
 
-	for name, f := range map[string]Features[T]{
-		"other queries": {Query: drawn(2).Query, Key: drawn(1).Key},
-		"other keys":    {Query: drawn(1).Query, Key: drawn(2).Key},
+	for name, f := range map[string][2]rff.Map[T]{
+		"other queries": {drawn(2), drawn(1)},
+		"other keys":    {drawn(1), drawn(2)},
 		"other scale": {
-			Query: must(rff.SoftmaxPositive(must(orf.Draw[T](orf.GramSchmidt{}, 32, d, source(1))), 1.01)),
-			Key:   must(rff.SoftmaxPositive(must(orf.Draw[T](orf.GramSchmidt{}, 32, d, source(1))), 1.01)),
+			must(rff.SoftmaxPositive(must(orf.Draw[T](orf.GramSchmidt{}, 32, d, source(1))), 1.01)),
+			must(rff.SoftmaxPositive(must(orf.Draw[T](orf.GramSchmidt{}, 32, d, source(1))), 1.01)),
 		},
 	} {
-		assert.EqualError(t, s.Check(must(New(f, Options{}))), differ, name)
+		assert.EqualError(t, s.Check(must(newAttention(f[0], f[1], Options{}))), differ, name)
 	}
 	assert.EqualError(t, s.Check(attention(positive[T](16, d), Options{})), "performer: 16 features of R^4, but the state belongs to 32 features of R^4")
 	assert.EqualError(t, s.Check(must(New(drawn(1), Options{Unnormalised: true}))), "performer: Unnormalised = true, but the state belongs to attention with false")
 	trig := must(rff.GaussianPhase(frequencies[T](32, d), 1, source(3)))
 	assert.EqualError(t, s.Check(attention[T](trig, Options{})), "performer: logarithms of features cannot be added to features: the state belongs to others")
-
-	_, err := a.Redraw(Features[T]{})
-	assert.EqualError(t, err, "performer: Features.Query is nil")
-	_, err = a.Redraw(Features[T]{Query: positive[T](8, 3), Key: positive[T](8, 3)})
-	assert.EqualError(t, err, "performer: Query maps points of R^3, want R^4 as before")
 }
 
 // Every map is told from itself with other random numbers, and recognises itself when

@@ -22,8 +22,8 @@ type summing[T dense.Float] struct {
 }
 
 // newSumming returns the sums of attention with these maps.
-func newSumming[T dense.Float](f Features[T], causal bool) (*summing[T], error) {
-	a, err := New(f, Options{Causal: causal})
+func newSumming[T dense.Float](query, key rff.Map[T], causal bool) (*summing[T], error) {
+	a, err := newAttention(query, key, Options{Causal: causal})
 	if err != nil {
 		return nil, err
 	}

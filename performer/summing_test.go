@@ -27,7 +27,7 @@ func testPooled[T dense.Float](t *testing.T) {
 			whole := attention[T](positive(w), Options{Causal: causal})
 			want, tol := newPairs(whole, q, k).attend(dense.Convert(dense.Matrix[float64]{}, v))
 			one := positive(w.RowRange(0, m))
-			s := must(newSumming(Features[T]{Query: one, Key: one}, causal))
+			s := must(newSumming(one, one, causal))
 			var first, second pooled
 			first.empty(n, 3)
 			second.empty(n, 3)
@@ -64,7 +64,7 @@ func testPooledFar[T dense.Float](t *testing.T) {
 			var sum pooled
 			sum.empty(n, 3)
 			one := positive(w.RowRange(0, m))
-			s := must(newSumming(Features[T]{Query: one, Key: one}, causal))
+			s := must(newSumming(one, one, causal))
 			s.addTo(&sum, q, k, v)
 			s.redraw(positive(w.RowRange(m, 2*m)))
 			s.addTo(&sum, q, k, v)

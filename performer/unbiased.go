@@ -240,7 +240,7 @@ func (u *Unbiased[T]) draw(m int) (*summing[T], error) {
 	}
 	s := u.blocks[m]
 	if s == nil {
-		if s, err = newSumming(Features[T]{Query: phi, Key: phi}, u.opts.Causal); err != nil {
+		if s, err = newSumming(phi, phi, u.opts.Causal); err != nil {
 			return nil, err
 		}
 		u.blocks[m] = s

@@ -59,7 +59,7 @@ func ExamplePredictor_Predict() {
 		if err != nil {
 			log.Fatal(err)
 		}
-		a, err := performer.New(performer.Features[float64]{Query: phi, Key: phi}, performer.Options{})
+		a, err := performer.New(phi, performer.Options{})
 		if err != nil {
 			log.Fatal(err)
 		}

@@ -66,7 +66,7 @@ func (c *comparison[T]) forward(form performer.Form[T]) []dense.Matrix[T] {
 
 // linear returns linear attention with the given map.
 func (c *comparison[T]) linear(f rff.Map[T]) (*performer.Attention[T], error) {
-	return performer.New(performer.Features[T]{Query: f, Key: f}, performer.Options{Causal: c.causal})
+	return performer.New(f, performer.Options{Causal: c.causal})
 }
 
 // timed computes linear attention of every head and tells how long it took.

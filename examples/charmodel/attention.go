@@ -38,12 +38,11 @@ func (a *attention[T]) use(form performer.Differentiable[T], heads int) (err err
 }
 
 // redraw replaces the features of linear attention.
-func (a *attention[T]) redraw(f performer.Features[T]) error {
-	old, ok := a.form.(*performer.Attention[T])
-	if !ok {
+func (a *attention[T]) redraw(phi rff.Map[T]) error {
+	if _, ok := a.form.(*performer.Attention[T]); !ok {
 		return fmt.Errorf("%T has no features to redraw", a.form)
 	}
-	form, err := old.Redraw(f)
+	form, err := performer.New(phi, performer.Options{Causal: true})
 	if err != nil {
 		return err
 	}
@@ -87,17 +86,14 @@ var mapNames = []string{"elu", "positive"}
 
 // features returns one of mapNames for points of R^d: elu+1, or m positive random
 // features of exp(qᵀk/√d) with orthogonal frequencies.
-func features[T dense.Float](name string, m, d int, src rand.Source) (performer.Features[T], error) {
+func features[T dense.Float](name string, m, d int, src rand.Source) (rff.Map[T], error) {
 	phi, err := rff.ELU[T](d)
 	if name == "positive" {
 		w, wrong := orf.Draw[T](orf.GramSchmidt{}, m, d, src)
 		if wrong != nil {
-			return performer.Features[T]{}, wrong
+			return nil, wrong
 		}
 		phi, err = rff.SoftmaxPositive(w, 1/math.Sqrt(float64(d)))
 	}
-	if err != nil {
-		return performer.Features[T]{}, err
-	}
-	return performer.Features[T]{Query: phi, Key: phi}, nil
+	return phi, err
 }

@@ -32,6 +32,7 @@ import (
 	"github.com/seed-feabd252/randfeat/examples/internal/progress"
 	"github.com/seed-feabd252/randfeat/examples/internal/text"
 	"github.com/seed-feabd252/randfeat/performer"
+	"github.com/seed-feabd252/randfeat/rff"
 	"github.com/seed-feabd252/randfeat/validate/charts"
 )
 
@@ -157,7 +158,7 @@ func (s settings) trainings(c corpus) ([]*training[float32], error) {
 	shape := defaults
 	shape.symbols, shape.context = len(c.symbols), s.context
 	src := s.source("features")
-	draw := func() (performer.Features[float32], error) {
+	draw := func() (rff.Map[float32], error) {
 		return features[float32](s.mapName, s.m, shape.width/shape.heads, src)
 	}
 	linear := &training[float32]{name: "linear"}

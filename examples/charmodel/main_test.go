@@ -16,7 +16,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/examples/internal/progress"
-	"github.com/seed-feabd252/randfeat/performer"
+	"github.com/seed-feabd252/randfeat/rff"
 )
 
 // rhyme is a text that is easy to learn.
@@ -32,7 +32,7 @@ func learns[T dense.Float](t *testing.T) {
 		tr := training[T]{name: name, model: m}
 		if name == "positive" {
 			src := exprand.NewSource(2)
-			tr.redraw = func() (performer.Features[T], error) { return features[T](name, 16, 8, src) }
+			tr.redraw = func() (rff.Map[T], error) { return features[T](name, 16, 8, src) }
 		}
 		require.NoError(t, tr.run(c, s, rand.New(exprand.NewSource(3)), progress.Bar{}))
 		assert.Equal(t, 120, tr.steps)
@@ -68,7 +68,7 @@ func TestLearns(t *testing.T) {
 func TestRedrawNeedsFeatures(t *testing.T) {
 	m, err := newModel(tiny, testForms[float64](4)["exact"], exprand.NewSource(1))
 	require.NoError(t, err)
-	err = m.redraw(func() (performer.Features[float64], error) {
+	err = m.redraw(func() (rff.Map[float64], error) {
 		return features[float64]("elu", 0, 4, nil)
 	})
 	assert.ErrorContains(t, err, "has no features to redraw")

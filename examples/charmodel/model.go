@@ -7,6 +7,7 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/vecmath"
 	"github.com/seed-feabd252/randfeat/performer"
+	"github.com/seed-feabd252/randfeat/rff"
 )
 
 // shape is what a model is made of.
@@ -76,13 +77,13 @@ func (m *model[T]) evaluate(b batch) float64 {
 }
 
 // redraw gives every block features of its own.
-func (m *model[T]) redraw(draw func() (performer.Features[T], error)) error {
+func (m *model[T]) redraw(draw func() (rff.Map[T], error)) error {
 	for _, b := range m.blocks {
-		f, err := draw()
+		phi, err := draw()
 		if err != nil {
 			return err
 		}
-		if err := b.attention.redraw(f); err != nil {
+		if err := b.attention.redraw(phi); err != nil {
 			return err
 		}
 	}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/examples/internal/progress"
-	"github.com/seed-feabd252/randfeat/performer"
+	"github.com/seed-feabd252/randfeat/rff"
 )
 
 const (
@@ -22,7 +22,7 @@ const (
 type training[T dense.Float] struct {
 	name   string
 	model  *model[T]
-	redraw func() (performer.Features[T], error) // nil to leave features as they are
+	redraw func() (rff.Map[T], error) // nil to leave features as they are
 
 	steps int
 	time  time.Duration

@@ -34,8 +34,7 @@ func main() {
 	for i := range errs {
 		w, _ := orf.Draw[float64](orf.GramSchmidt{}, m, d, src) // m orthogonal frequencies in R^d
 		phi, _ := rff.SoftmaxOptimal(w, scale, a)               // E φ(q)ᵀφ(k) = exp(qᵀk/√d)
-		f := performer.Features[float64]{Query: phi, Key: phi}
-		linear, _ := performer.New(f, performer.Options{}) // attention in O(length·m·d)
+		linear, _ := performer.New(phi, performer.Options{})    // attention in O(length·m·d)
 		errs[i] = distance(linear.Forward(dense.Matrix[float64]{}, q, k, v))
 	}
 	mean, spread := stat.MeanStdDev(errs, nil)

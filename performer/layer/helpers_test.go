@@ -71,7 +71,7 @@ func positive[T dense.Float](m, d int) rff.Map[T] {
 
 // linear returns linear attention with the features of phi.
 func linear[T dense.Float](phi rff.Map[T], opts performer.Options) *performer.Attention[T] {
-	return must(performer.New(performer.Features[T]{Query: phi, Key: phi}, opts))
+	return must(performer.New(phi, opts))
 }
 
 // batch returns attention of so many heads.

@@ -183,7 +183,7 @@ func TestMultiHeadBackwardErrors(t *testing.T) {
 		assert.PanicsWithValue(t, want, f)
 	}
 	underivedLayer := must(layer.New(goldenProjections[float32](), batch(2, 2, linear(underived[float32](2), performer.Options{}))))
-	const why = "performer: Features.Query: layer_test.opaque[float32] has no derivatives, want an rff.Differentiable"
+	const why = "performer: queries: layer_test.opaque[float32] has no derivatives, want an rff.Differentiable"
 	assert.EqualError(t, underivedLayer.CanBackward(), why)
 	assert.PanicsWithValue(t, why, func() { underivedLayer.Backward(none, nil, mat(5, 4), mat(5, 4), performer.Sequences{}) })
 

@@ -48,7 +48,7 @@ func NewLinearSelfAttention[T dense.Float](in, out int, bias bool, src rand.Sour
 	if err != nil {
 		return nil, err
 	}
-	linear, err := performer.New(performer.Features[T]{Query: phi, Key: phi}, performer.Options{})
+	linear, err := performer.New(phi, performer.Options{})
 	if err != nil {
 		return nil, err
 	}

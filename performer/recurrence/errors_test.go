@@ -12,7 +12,9 @@ import (
 )
 
 func TestRecurrenceErrors(t *testing.T) {
-	identity := func(d int) rff.Differentiable[float32] { return must(rff.Identity[float32](d)).(rff.Differentiable[float32]) }
+	identity := func(d int) rff.Differentiable[float32] {
+		return must(rff.Identity[float32](d)).(rff.Differentiable[float32])
+	}
 	for want, c := range map[string]struct {
 		heads, keyHeads int
 		opts            Options[float32]
@@ -22,6 +24,7 @@ func TestRecurrenceErrors(t *testing.T) {
 		"recurrence: Rule = 4, want one of Linear (0) to GatedDelta (3)":                              {1, 1, Options[float32]{Rule: 4}},
 		"recurrence: Scale = NaN, want a finite number":                                               {1, 1, Options[float32]{Scale: math.NaN()}},
 		"recurrence: Features maps queries of R^2 to 2 features, but keys of R^3 to 3, want the same": {1, 1, Options[float32]{Features: pair[float32]{identity(2), identity(3)}}},
+		"recurrence: Keys of Features, a recurrence.pair[float32], is nil":                            {1, 1, Options[float32]{Features: pair[float32]{identity(2), nil}}},
 	} {
 		_, err := New(c.heads, c.keyHeads, c.opts)
 		assert.EqualError(t, err, want)

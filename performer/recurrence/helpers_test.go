@@ -87,7 +87,7 @@ type opaque[T dense.Float] struct{ rff.Map[T] }
 
 // linear returns linear attention with the features of phi.
 func linear[T dense.Float](phi rff.Map[T], opts performer.Options) *performer.Attention[T] {
-	return must(performer.New(performer.Features[T]{Query: phi, Key: phi}, opts))
+	return must(performer.New(phi, opts))
 }
 
 // identical reports whether a and b agree in every bit, NaN being equal to NaN.

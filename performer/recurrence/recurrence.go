@@ -84,8 +84,8 @@ type Recurrence[T dense.Float] struct {
 //
 // It returns an error if heads or keyHeads is below 1, if heads is no multiple of
 // keyHeads or so many that memory does not hold a number for each, if the rule is none of
-// the four, if the scale is not finite, or if one map is
-// nil and the other not, or they differ in dimension or number of features.
+// the four, if the scale is not finite, or if the map of keys is nil or differs from Features
+// in dimension or number of features.
 func New[T dense.Float](heads, keyHeads int, opts Options[T]) (*Recurrence[T], error) {
 	if err := layout.CheckHeads[T](heads, keyHeads); err != nil {
 		return nil, fmt.Errorf("recurrence: %w", err)
@@ -100,7 +100,9 @@ func New[T dense.Float](heads, keyHeads int, opts Options[T]) (*Recurrence[T], e
 	if r.query = opts.Features; r.query == nil {
 		return r, nil
 	}
-	r.key = rff.Keys(r.query)
+	if r.key = rff.Keys(r.query); r.key == nil {
+		return nil, fmt.Errorf("recurrence: Keys of Features, a %T, is nil", r.query)
+	}
 	r.d, r.m = r.query.Dims()
 	if d, m := r.key.Dims(); d != r.d || m != r.m {
 		return nil, fmt.Errorf("recurrence: Features maps queries of R^%d to %d features, but keys of R^%d to %d, want the same", r.d, r.m, d, m)
