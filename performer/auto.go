@@ -35,7 +35,7 @@ func NewAuto[T dense.Float](linear *Attention[T], exact Exact[T]) (*Auto[T], err
 	return &Auto[T]{linear: linear, exact: exact}, nil
 }
 
-// Forward is that of the faster form, [Attention.Forward] or [Softmax], with its
+// Forward is that of the faster form, [Attention.Forward] or [Exact.Forward], with its
 // bits. dst may be exactly q where shapes allow; it must not overlap k or v. Forward
 // panics with the shapes if they do not fit; causal attention needs Lq = Lk.
 func (a *Auto[T]) Forward(dst, q, k, v dense.Matrix[T]) dense.Matrix[T] {

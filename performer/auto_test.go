@@ -20,7 +20,7 @@ func testAuto[T dense.Float](t *testing.T) {
 	const d = 8
 	rng := rand.New(source(210))
 	for _, causal := range []bool{false, true} {
-		linear, exact := attention(positive[T](16, d), Options{Causal: causal}), Exact[T]{SoftmaxOptions{Causal: causal}}
+		linear, exact := attention(positive[T](16, d), Options{Causal: causal}), Exact[T]{Causal: causal}
 		auto := must(NewAuto(linear, exact))
 		b := must(NewBatch[T](1, 1, auto))
 		for _, c := range []struct {
@@ -42,7 +42,7 @@ func testAuto[T dense.Float](t *testing.T) {
 // Where queries and keys are as many, the choice is that of Crossover.
 func TestAutoChangesAtCrossover(t *testing.T) {
 	for _, causal := range []bool{false, true} {
-		auto := must(NewAuto(attention(positive[float64](32, 4), Options{Causal: causal}), Exact[float64]{SoftmaxOptions{Causal: causal}}))
+		auto := must(NewAuto(attention(positive[float64](32, 4), Options{Causal: causal}), Exact[float64]{Causal: causal}))
 		n := Crossover(Shape{Dim: 4, Values: 6, Features: 32, Projected: true, Causal: causal, ElementSize: 8})
 		assert.False(t, auto.choosesLinear(n-1, n-1, 6))
 		assert.True(t, auto.choosesLinear(n, n, 6))

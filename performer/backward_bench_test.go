@@ -28,7 +28,7 @@ func BenchmarkBackward(b *testing.B) {
 	b.Run("form=exact/type=float32", func(b *testing.B) { benchmarkBackward(b, Exact[float32]{}) })
 	b.Run("form=exact/type=float64", func(b *testing.B) { benchmarkBackward(b, Exact[float64]{}) })
 	b.Run("form=exactcausal/type=float32", func(b *testing.B) {
-		benchmarkBackward(b, Exact[float32]{SoftmaxOptions{Causal: true}})
+		benchmarkBackward(b, Exact[float32]{Causal: true})
 	})
 }
 

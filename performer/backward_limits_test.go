@@ -44,7 +44,7 @@ func testBackwardOfLargeNorms[T dense.Float](t *testing.T) {
 				requireLogGradients(t, a, in, dout, "%s %s %+v", name, m.name, opts)
 			}
 		}
-		for at, g := range backward[T](Exact[T]{SoftmaxOptions{Causal: true}}, in, dout) {
+		for at, g := range backward[T](Exact[T]{Causal: true}, in, dout) {
 			require.True(t, finite(g), "%s exact: input %d", name, at)
 		}
 	}
@@ -121,7 +121,7 @@ func causalForms[T dense.Float](d int) []Form[T] {
 		for _, m := range differentiableMaps[T](d) {
 			all = append(all, attention(m.Map, o))
 		}
-		all = append(all, Exact[T]{SoftmaxOptions{Causal: true, Unnormalised: o.Unnormalised}})
+		all = append(all, Exact[T]{Causal: true, Unnormalised: o.Unnormalised})
 	}
 	return all
 }
@@ -174,7 +174,7 @@ func TestPastLeavesGradientsOfKeysAlone(t *testing.T) {
 	in := [3]dense.Matrix[float64]{rowsOf[float64](rng, n, d), rowsOf[float64](rng, n, d), rowsOf[float64](rng, n, d)}
 	dout := rowsOf[float64](rng, n, d)
 	for _, form := range []Form[float64]{
-		Exact[float64]{SoftmaxOptions{Causal: true}}, Exact[float64]{SoftmaxOptions{Causal: true, Unnormalised: true}},
+		Exact[float64]{Causal: true}, Exact[float64]{Causal: true, Unnormalised: true},
 		attention(positive[float64](16, d), Options{Causal: true, Unnormalised: true}),
 		attention(newIdentity(d), Options{Causal: true, Unnormalised: true}),
 	} {

@@ -181,12 +181,12 @@ func testBackwardPairs[T dense.Float](t *testing.T) {
 	}
 }
 
-func TestSoftmaxBackwardEqualsQuadratic(t *testing.T) {
+func TestExactBackwardEqualsQuadratic(t *testing.T) {
 	t.Parallel()
-	bothTypes(t, testSoftmaxBackward[float32], testSoftmaxBackward[float64])
+	bothTypes(t, testExactBackward[float32], testExactBackward[float64])
 }
 
-func testSoftmaxBackward[T dense.Float](t *testing.T) {
+func testExactBackward[T dense.Float](t *testing.T) {
 	const d, dv = 5, 3
 	rng := rand.New(source(211))
 	for _, size := range [][2]int{{1, 1}, {63, 63}, {64, 64}, {65, 65}, {200, 200}, {400, 400}, {1, 300}, {300, 1}} {
@@ -196,24 +196,24 @@ func testSoftmaxBackward[T dense.Float](t *testing.T) {
 			if o.Causal && size[0] != size[1] {
 				continue
 			}
-			opts := SoftmaxOptions{Scale: 0.7, Causal: o.Causal, Unnormalised: o.Unnormalised}
+			opts := Exact[T]{Scale: 0.7, Causal: o.Causal, Unnormalised: o.Unnormalised}
 			want, tol := softmaxGradients(in, dout, opts)
-			for at, got := range backward[T](Exact[T]{opts}, in, dout) {
+			for at, got := range backward[T](opts, in, dout) {
 				requireClose(t, want[at], tol[at], got, "%+v %v: input %d", opts, size, at)
 			}
 		}
 	}
 }
 
-// softmaxGradients are the formulas of SoftmaxBackward in float64, and bounds as above.
-func softmaxGradients[T dense.Float](in [3]dense.Matrix[T], dout dense.Matrix[T], opts SoftmaxOptions) (want, tol [3]dense.Matrix[float64]) {
+// softmaxGradients are the formulas of Backward of Exact in float64, and bounds as above.
+func softmaxGradients[T dense.Float](in [3]dense.Matrix[T], dout dense.Matrix[T], opts Exact[T]) (want, tol [3]dense.Matrix[float64]) {
 	var x [3]dense.Matrix[float64]
 	for at := range in {
 		x[at] = dense.Convert(x[at], in[at])
 		want[at], tol[at] = dense.New[float64](x[at].Rows, x[at].Cols), dense.New[float64](x[at].Rows, x[at].Cols)
 	}
 	q, k, v, g := x[0], x[1], x[2], dense.Convert(dense.Matrix[float64]{}, dout)
-	p := SoftmaxWeights(dense.Matrix[float64]{}, q, k, opts)
+	p := Exact[float64](opts).Weights(dense.Matrix[float64]{}, q, k)
 	largest := 0.0
 	for i := range q.Rows {
 		x, weights, out := q.Row(i), p.Row(i), g.Row(i)

@@ -99,7 +99,7 @@ func TestBackwardIsTheDerivative(t *testing.T) {
 			if opts.Causal && size[0] != size[1] {
 				continue
 			}
-			exact := Exact[float64]{SoftmaxOptions{Causal: opts.Causal, Unnormalised: opts.Unnormalised}}
+			exact := Exact[float64]{Causal: opts.Causal, Unnormalised: opts.Unnormalised}
 			rows := []int{0, 2, 34, 69, -1}
 			requireDerivatives(t, rows, exact, in, dout, "exact %+v %v", opts, size)
 			for _, m := range differentiableMaps[float64](d) {

@@ -28,7 +28,7 @@ func ExampleBatch() {
 
 // One query after three keys that are in a cache: it sees all four.
 func ExampleSequences_past() {
-	causal := performer.Exact[float64]{SoftmaxOptions: performer.SoftmaxOptions{Causal: true}}
+	causal := performer.Exact[float64]{Causal: true}
 	b, err := performer.NewBatch[float64](1, 1, causal)
 	if err != nil {
 		log.Fatal(err)

@@ -36,7 +36,7 @@ func batchForms[T dense.Float](d int) []Form[T] {
 	all := everyForm[T](d)
 	for _, causal := range []bool{false, true} {
 		elu := attention[T](must(rff.ELU[T](d)), Options{Causal: causal})
-		all = append(all, elu, must(NewAuto(elu, Exact[T]{SoftmaxOptions{Causal: causal}})))
+		all = append(all, elu, must(NewAuto(elu, Exact[T]{Causal: causal})))
 	}
 	return all
 }
@@ -326,7 +326,7 @@ func TestAutoBackward(t *testing.T) {
 	rng := rand.New(source(247))
 	for _, causal := range []bool{false, true} {
 		linear := attention[float32](must(rff.ELU[float32](d)), Options{Causal: causal})
-		exact := Exact[float32]{SoftmaxOptions{Causal: causal}}
+		exact := Exact[float32]{Causal: causal}
 		auto := must(NewAuto(linear, exact))
 		chosen := map[bool]bool{}
 		for _, n := range []int{2, 3000} {
@@ -362,7 +362,7 @@ func TestHolesGiveNothing(t *testing.T) {
 		form Form[float64]
 		q, k dense.Matrix[float64]
 	}{
-		"weights":      {Exact[float64]{SoftmaxOptions{Causal: true}}, far, opposite},
+		"weights":      {Exact[float64]{Causal: true}, far, opposite},
 		"denominators": {identity, near, near},
 	} {
 		v, dout, valid := rowsOf[float64](rng, n, d), gaussian[float64](rng, n, d, 0, 1), make([]bool, n)

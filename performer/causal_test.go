@@ -24,7 +24,7 @@ func testFuture[T dense.Float](t *testing.T) {
 	for _, m := range maps[T](d) {
 		causal = append(causal, attention(m.Map, Options{Causal: true}), attention(m.Map, Options{Causal: true, Unnormalised: true}))
 	}
-	causal = append(causal, Exact[T]{SoftmaxOptions{Causal: true}}, Exact[T]{SoftmaxOptions{Causal: true, Unnormalised: true}})
+	causal = append(causal, Exact[T]{Causal: true}, Exact[T]{Causal: true, Unnormalised: true})
 
 	in := [3]dense.Matrix[T]{gaussian[T](rng, n, d, 0, 1), gaussian[T](rng, n, d, 0, 1), gaussian[T](rng, n, d, 0, 1)}
 	for number, form := range causal {

@@ -78,7 +78,7 @@ func testPrediction[T dense.Float](t *testing.T) {
 	}{{positive[T](256, d), 256, true}, {must(rff.ELU[T](d)), d, false}} {
 		for _, causal := range []bool{false, true} {
 			s := Shape{Dim: d, Values: d, Features: c.features, Projected: c.projected, Causal: causal, ElementSize: int(unsafe.Sizeof(T(0)))}
-			linear, exact := attention(c.m, Options{Causal: causal}), Exact[T]{SoftmaxOptions{Causal: causal}}
+			linear, exact := attention(c.m, Options{Causal: causal}), Exact[T]{Causal: causal}
 			at := Crossover(s)
 			for _, n := range []int{at / 4, 4 * at} {
 				what := fmt.Sprintf("m = %d, causal %v, crossover %d, L = %d", c.features, causal, at, n)

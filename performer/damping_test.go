@@ -47,7 +47,7 @@ func testDamping[T dense.Float](t *testing.T) {
 	q, k := gaussian[T](rng, n, d, 0, 1), gaussian[T](rng, n, d, 0, 1)
 	for _, causal := range []bool{false, true} {
 		u := must(NewUnbiased[T](d, UnbiasedOptions{Scale: scale, Causal: causal}, source(91)))
-		weights := SoftmaxWeights(dense.Matrix[T]{}, q, k, SoftmaxOptions{Scale: scale, Causal: causal})
+		weights := Exact[T]{Scale: scale, Causal: causal}.Weights(dense.Matrix[T]{}, q, k)
 		var phi float64
 		for i := range n {
 			for j := range n {

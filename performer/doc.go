@@ -13,9 +13,9 @@
 // or over j ≤ i in causal attention. Exact attention has A_ij = exp(q_iᵀk_j/√d).
 // Leaving out the denominator gives the unnormalised form A·V.
 //
-// Softmax computes the exact form. It forms scores a tile at a time, so that
-// memory does not grow with the number of tokens, but the time does with its
-// square. SoftmaxWeights returns the weights themselves.
+// [Exact] is the exact form. Its scores are formed a tile at a time: the memory does not
+// grow with the number of tokens, the time does with its square. Weights returns the weights
+// themselves.
 //
 // # Linear attention
 //
@@ -214,7 +214,7 @@
 // features are enough is known before an output is trusted.
 //
 //	p, err := performer.NewPredictor(a, performer.PredictorOptions{}, src)
-//	quality := performer.QualityOf(p.Predict(nil, q, k, v))
+//	errors := p.Predict(nil, q, k, v) // one an output
 //
 // Both add up numerators and denominators over sets of features. A row of them carries
 // a power of two, which is raised when larger ones come, so that sums of features of

@@ -1,12 +1,30 @@
 package performer
 
-import "github.com/seed-feabd252/randfeat/dense"
+import (
+	"math"
 
-// Exact is exact softmax attention as a [Form]: the methods are [Softmax] and
-// [SoftmaxWeights] with these options. The zero value is bidirectional,
-// normalised attention with scale 1/√d. It may be shared by goroutines.
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/parallel"
+	"github.com/seed-feabd252/randfeat/internal/pool"
+)
+
+// Exact is exact softmax attention of queries q_i, keys k_j and values v_j, a [Form]:
+//
+//	out_i = Σ_j A_ij v_j / Σ_j A_ij,  A_ij = exp(Scale·q_iᵀk_j).
+//
+// The zero value is bidirectional, normalised attention with scale 1/√d. An Exact may be
+// shared by goroutines.
 type Exact[T dense.Float] struct {
-	SoftmaxOptions
+	// Scale multiplies the products q_iᵀk_j. Zero means 1/√d.
+	Scale float64
+
+	// Causal lets query i see the keys j ≤ i only; as many queries as keys
+	// are required then.
+	Causal bool
+
+	// Unnormalised leaves out the division by the sum of the weights: the
+	// output is A·V with A = exp(Scale·QKᵀ).
+	Unnormalised bool
 }
 
 var (
@@ -16,12 +34,79 @@ var (
 	_ Form[float64] = (*Attention[float64])(nil)
 )
 
-// Forward is [Softmax] with the options of e.
+// Forward computes attention of the queries q (Lq×d) over the keys k (Lk×d) and values v
+// (Lk×dv) into dst (Lq×dv), which Forward returns; a zero dst is allocated.
+//
+// Forward takes scores a tile at a time. Each row carries the largest score so far, and its
+// sums are rescaled when that score grows [Milakov & Gimelshein 2018; Rabe & Staats 2021].
+// The time is O(Lq·Lk·(d+dv)), half of that if causal, and the memory beyond dst depends on
+// neither Lq nor Lk. The bits do not depend on GOMAXPROCS, and those of a causal output not on
+// later tokens.
+//
+// Without keys (Lk = 0) the output is zero, normalised or not. A row whose scores are all
+// −Inf, which takes infinite or overflowing input, is 0/0 = NaN normalised and zero
+// unnormalised; a score of +Inf or NaN makes its row NaN when normalised. Unnormalised outputs
+// beyond the range of T are ±Inf.
+//
+// dst may be exactly q where shapes allow; dst must not overlap k or v. Forward panics with
+// the shapes if they do not fit; causal attention needs Lq = Lk.
 func (e Exact[T]) Forward(dst, q, k, v dense.Matrix[T]) dense.Matrix[T] {
-	return Softmax(dst, q, k, v, e.SoftmaxOptions)
+	checkShapes(q, k, v, e.Causal)
+	dst = dense.Ensure(dst, q.Rows, v.Cols)
+	if v.Cols == 0 {
+		return dst
+	}
+	if k.Rows == 0 {
+		zero(dst)
+		return dst
+	}
+	exact[T]{dst: dst, q: q, k: k, v: v, form: e}.run()
+	return dst
 }
 
-// Weights is [SoftmaxWeights] with the options of e.
-func (e Exact[T]) Weights(dst, q, k dense.Matrix[T]) dense.Matrix[T] {
-	return SoftmaxWeights(dst, q, k, e.SoftmaxOptions)
+// scale returns the factor of the products of d-dimensional points.
+func (e Exact[T]) scale(d int) float64 {
+	if e.Scale == 0 {
+		return 1 / math.Sqrt(float64(d))
+	}
+	return e.Scale
+}
+
+// queriesOf returns how many of n queries go over the keys together. The more they
+// are the less often keys are copied, the fewer the more processors have work.
+func queriesOf(n int) int {
+	return min(max(n/32/block, 1), 4) * block
+}
+
+// exact is the task of exact attention, a block of queries a piece.
+type exact[T dense.Float] struct {
+	dst, q, k, v dense.Matrix[T]
+	form         Exact[T]
+	rows         int
+
+	// Of causal attention: query i sees the keys j ≤ i + past, those that are valid,
+	// of which all are if valid is nil. There is one for every query.
+	past  int
+	valid []bool
+}
+
+// run computes the outputs, with a copy of e that is kept for later calls.
+func (e exact[T]) run() {
+	e.rows = queriesOf(e.q.Rows)
+	task := pool.Get[exact[T]](&exacts)
+	*task = e
+	parallel.Do((e.q.Rows+e.rows-1)/e.rows, task)
+	*task = exact[T]{}
+	pool.Put(&exacts, task)
+}
+
+func (e *exact[T]) Piece(i int) {
+	lo := i * e.rows
+	hi := min(lo+e.rows, e.q.Rows)
+	t := pool.Get[tile[T]](&tiles)
+	t.prepare(hi-lo, e.v.Cols, e.form, e.k.Cols)
+	t.valid = e.valid
+	t.attend(e.dst.RowRange(lo, hi), e.q.RowRange(lo, hi), e.k, e.v, lo+e.past)
+	t.valid = nil
+	pool.Put(&tiles, t)
 }

@@ -44,7 +44,7 @@ func Example() {
 
 	var zero dense.Matrix[float64]
 	estimate := linear.Forward(zero, q, k, v)
-	exact := performer.Softmax(zero, q, k, v, performer.SoftmaxOptions{})
+	exact := performer.Exact[float64]{}.Forward(zero, q, k, v)
 	var distance, size float64
 	for i, x := range exact.Data {
 		distance = math.Hypot(distance, estimate.Data[i]-x)
@@ -95,20 +95,20 @@ func ExampleAttention_Weights() {
 }
 
 // Two keys, one of them three times as likely.
-func ExampleSoftmax() {
+func ExampleExact() {
 	q := dense.Of(1, 1, []float64{1})
 	k := dense.Of(2, 1, []float64{0, math.Log(3)})
 	v := dense.Of(2, 2, []float64{1, 0, 0, 1})
-	out := performer.Softmax(dense.Matrix[float64]{}, q, k, v, performer.SoftmaxOptions{})
+	out := performer.Exact[float64]{}.Forward(dense.Matrix[float64]{}, q, k, v)
 	fmt.Printf("%.4f\n", out.Data)
 	// Output:
 	// [0.2500 0.7500]
 }
 
-func ExampleSoftmaxWeights() {
+func ExampleExact_Weights() {
 	q := dense.Of(2, 1, []float64{1, 1})
 	k := dense.Of(2, 1, []float64{0, math.Log(3)})
-	w := performer.SoftmaxWeights(dense.Matrix[float64]{}, q, k, performer.SoftmaxOptions{Causal: true})
+	w := performer.Exact[float64]{Causal: true}.Weights(dense.Matrix[float64]{}, q, k)
 	fmt.Printf("%.4f\n", w.Data)
 	// Output:
 	// [1.0000 0.0000 0.2500 0.7500]

@@ -107,7 +107,7 @@ func everyForm[T dense.Float](d int) []Form[T] {
 	var all []Form[T]
 	for _, o := range forms {
 		all = append(all, attention(positive[T](32, d), o), attention[T](must(rff.Gaussian(frequencies[T](32, d), 4)), o),
-			Exact[T]{SoftmaxOptions{Causal: o.Causal, Unnormalised: o.Unnormalised}})
+			Exact[T]{Causal: o.Causal, Unnormalised: o.Unnormalised})
 	}
 	return all
 }
@@ -177,7 +177,7 @@ func testOnes[T dense.Float](t *testing.T) {
 			for _, m := range positiveMaps[T](8) {
 				assert.Equal(t, ones, attention(m.Map, opts).Forward(dense.Matrix[T]{}, q, k, ones), "%s %+v", m.name, opts)
 			}
-			exact := Exact[T]{SoftmaxOptions{Causal: opts.Causal}}
+			exact := Exact[T]{Causal: opts.Causal}
 			assert.Equal(t, ones, exact.Forward(dense.Matrix[T]{}, q, k, ones), "exact %+v", opts)
 		}
 	}
@@ -278,8 +278,8 @@ func TestShapesPanic(t *testing.T) {
 		"performer: q is 5×3, k is 6×3, but the maps take points of R^4":                   func() { bi.Forward(none, mat(5, 3), mat(6, 3), mat(6, 2)) },
 		"performer: k is 6×4, v is 7×2, want as many values as keys":                       func() { bi.Forward(none, mat(5, 4), mat(6, 4), mat(7, 2)) },
 		"performer: q is 5×4, k is 6×4, want as many queries as keys for causal attention": func() { causal.Weights(none, mat(5, 4), mat(6, 4)) },
-		"performer: q is 7×4, k is 6×4, want as many queries as keys for causal attention": func() { Softmax(none, mat(7, 4), mat(6, 4), mat(6, 2), SoftmaxOptions{Causal: true}) },
-		"performer: q is 3×4, k is 6×4, want as many queries as keys for causal attention": func() { SoftmaxWeights(none, mat(3, 4), mat(6, 4), SoftmaxOptions{Causal: true}) },
+		"performer: q is 7×4, k is 6×4, want as many queries as keys for causal attention": func() { Exact[float64]{Causal: true}.Forward(none, mat(7, 4), mat(6, 4), mat(6, 2)) },
+		"performer: q is 3×4, k is 6×4, want as many queries as keys for causal attention": func() { Exact[float64]{Causal: true}.Weights(none, mat(3, 4), mat(6, 4)) },
 		"dense: destination is 5×3, want 5×2":                                              func() { bi.Forward(mat(5, 3), mat(5, 4), mat(6, 4), mat(6, 2)) },
 	} {
 		assert.PanicsWithValue(t, want, f)

@@ -58,14 +58,14 @@ func TestWorkspaceDoesNotGrowWithLength(t *testing.T) {
 
 // A tile of exact attention here takes 187 kB, one for each goroutine; what is
 // left for each block of queries is the 52 kB that its products take.
-func TestSoftmaxWorkspace(t *testing.T) {
+func TestExactWorkspace(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	const blocks = 64
 	q, k := dense.New[float32](blocks*block, 2), dense.New[float32](64, 2)
 	v, dst := dense.New[float32](64, 200), dense.New[float32](blocks*block, 200)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	Softmax(dst, q, k, v, SoftmaxOptions{})
+	Exact[float32]{}.Forward(dst, q, k, v)
 	runtime.ReadMemStats(&after)
 	assert.Less(t, (after.TotalAlloc-before.TotalAlloc)/blocks, uint64(100_000))
 }

@@ -122,7 +122,7 @@ func (e Exact[T]) attend(p part[T]) {
 	default:
 		for h := range p.heads {
 			one := p.head(h)
-			exact[T]{dst: one.dst, q: one.q, k: one.k, v: one.v, opts: e.SoftmaxOptions, past: one.past, valid: one.valid}.run()
+			exact[T]{dst: one.dst, q: one.q, k: one.k, v: one.v, form: e, past: one.past, valid: one.valid}.run()
 		}
 	}
 	if copies != nil {

@@ -63,7 +63,7 @@ func (e Exact[T]) attendBackward(p partGradient[T]) {
 		queries, keys = queries[past:], keys[:seen]
 	}
 	if g := s.take(p, queries, keys); !g.empty() {
-		exactBackward(g, e.SoftmaxOptions, past, s.valid)
+		exactBackward(g, e, past, s.valid)
 	}
 	s.give(p, queries, keys)
 	pool.Put(&selections, s)

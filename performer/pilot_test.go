@@ -173,7 +173,7 @@ func TestStandardErrorsCover(t *testing.T) {
 // number of features that a function returns before every tenth of them.
 func coverage(t *testing.T, u *Unbiased[float64], size float64, runs int, features func(q, k, v dense.Matrix[float64]) int) (elements, sums float64) {
 	q, k, v := tokens[float64](24, size)
-	truth := Softmax(dense.Matrix[float64]{}, q, k, v, SoftmaxOptions{})
+	truth := Exact[float64]{}.Forward(dense.Matrix[float64]{}, q, k, v)
 	factors := gaussian[float64](rand.New(source(77)), 6, len(truth.Data), 0, 1)
 	project := func(x dense.Matrix[float64]) dense.Matrix[float64] {
 		y := dense.New[float64](1, factors.Rows)

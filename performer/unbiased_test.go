@@ -31,7 +31,7 @@ func TestUnbiased(t *testing.T) {
 	for _, causal := range []bool{false, true} {
 		rng := rand.New(source(60))
 		q, k, v := gaussian[float64](rng, 4, d, 0, 0.9), gaussian[float64](rng, 4, d, 0, 0.9), gaussian[float64](rng, 4, 2, 0, 1)
-		truth := Softmax(dense.Matrix[float64]{}, q, k, v, SoftmaxOptions{Causal: causal})
+		truth := Exact[float64]{Causal: causal}.Forward(dense.Matrix[float64]{}, q, k, v)
 		u := must(NewUnbiased[float64](d, UnbiasedOptions{Causal: causal, Features: m, Frequencies: orf.IID{}}, source(61)))
 		u.damped = -0.2
 
@@ -120,7 +120,7 @@ func testEstimate[T dense.Float](t *testing.T) {
 				require.Equal(t, T(want.stderr(i)), stderr.Data[i])
 			}
 		}
-		truth := Softmax(dense.Matrix[T]{}, q, k, v, SoftmaxOptions{Causal: causal, Scale: 0.3})
+		truth := Exact[T]{Causal: causal, Scale: 0.3}.Forward(dense.Matrix[T]{}, q, k, v)
 		assert.Less(t, distance(dense.Convert(dense.Matrix[T]{}, want.mean), truth), 0.5, "Scale is that of exact attention")
 	}
 }

@@ -49,7 +49,7 @@ func TestCausalWeightsOfNaN(t *testing.T) {
 	k.Set(10, 0, math.NaN())
 	for _, form := range []interface {
 		Weights(dst, q, k dense.Matrix[float64]) dense.Matrix[float64]
-	}{attention(positive[float64](8, 4), Options{Causal: true}), Exact[float64]{SoftmaxOptions{Causal: true}}} {
+	}{attention(positive[float64](8, 4), Options{Causal: true}), Exact[float64]{Causal: true}} {
 		w := form.Weights(dense.Matrix[float64]{}, q, k)
 		for i := range 70 {
 			assert.Equal(t, i >= 10, hasNaN(w.Row(i)[:i+1]), "row %d", i)

@@ -159,7 +159,7 @@ func testSignOfZero[T dense.Float](t *testing.T) {
 			q, k dense.Matrix[T]
 		}{
 			{attention[T](must(rff.Identity[T](1)), o), q, k},
-			{Exact[T]{SoftmaxOptions{Scale: 1, Causal: true, Unnormalised: o.Unnormalised}}, ones, steps},
+			{Exact[T]{Scale: 1, Causal: true, Unnormalised: o.Unnormalised}, ones, steps},
 		} {
 			want := c.form.Forward(dense.Matrix[T]{}, c.q, c.k, v)
 			require.Zero(t, want.Data[at-1])

@@ -40,7 +40,7 @@ type row struct {
 func newComparison[T dense.Float](s settings, in input[T]) (*comparison[T], error) {
 	first := in.heads[0]
 	c := &comparison[T]{settings: s, input: in, scale: 1 / math.Sqrt(float64(first.q.Cols))}
-	exact := performer.Exact[T]{SoftmaxOptions: performer.SoftmaxOptions{Scale: c.scale, Causal: s.causal}}
+	exact := performer.Exact[T]{Scale: c.scale, Causal: s.causal}
 	var times []time.Duration
 	for range 3 {
 		start := time.Now()

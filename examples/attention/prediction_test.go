@@ -56,6 +56,14 @@ func TestWithinTwo(t *testing.T) {
 	assert.Zero(t, withinTwo([]float64{math.NaN()}, []float64{math.NaN()}))
 }
 
+func TestQuality(t *testing.T) {
+	assert.Equal(t, quality{}, qualityOf(nil))
+	e := []float64{10, 9, 8, 7, 6, 5, 4, 3, 2, 1}
+	assert.Equal(t, quality{median: 5, most: 9}, qualityOf(e))
+	assert.Equal(t, 10.0, e[0], "errors stay in order")
+	assert.Equal(t, quality{median: 2, most: math.Inf(1)}, qualityOf([]float64{2, math.NaN(), 1}))
+}
+
 // A false alarm beyond 4 standard errors is one in 16,000 at one seed.
 func TestRatios(t *testing.T) {
 	s := settings{seed: 1, length: 64, norm: 5, draws: 3}

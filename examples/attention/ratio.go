@@ -41,7 +41,7 @@ func (c *comparison[T]) ratios() ([]ratioRow, error) {
 	q, k, v := h.q.RowRange(0, lq), h.k.RowRange(0, lk), h.v.RowRange(0, lk)
 	scale := c.scale / ratioSoftness
 	var out, stderr dense.Matrix[T]
-	exact := performer.Softmax(out, q, k, v, performer.SoftmaxOptions{Scale: scale, Causal: c.causal})
+	exact := performer.Exact[T]{Scale: scale, Causal: c.causal}.Forward(out, q, k, v)
 	out, stderr = dense.New[T](lq, v.Cols), dense.New[T](lq, v.Cols)
 	draws := ratioDraws * c.draws
 

@@ -155,7 +155,7 @@ func (c *comparison[T]) profile() profile {
 			k = k.RowRange(0, i+1)
 		}
 		q := h.q.RowRange(i, i+1)
-		weights := performer.SoftmaxWeights(dense.Matrix[T]{}, q, k, performer.SoftmaxOptions{Scale: c.scale})
+		weights := performer.Exact[T]{Scale: c.scale}.Weights(dense.Matrix[T]{}, q, k)
 		var entropy, largest float64
 		for j, a := range weights.Row(0) {
 			v := float64(a)

@@ -31,7 +31,7 @@ func testForms[T dense.Float](d int) map[string]forms[T] {
 	return map[string]forms[T]{
 		"elu": linear("elu"), "positive": linear("positive"),
 		"exact": func() (performer.Differentiable[T], error) {
-			return performer.Exact[T]{SoftmaxOptions: performer.SoftmaxOptions{Causal: true}}, nil
+			return performer.Exact[T]{Causal: true}, nil
 		},
 	}
 }

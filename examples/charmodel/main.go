@@ -178,7 +178,7 @@ func (s settings) trainings(c corpus) ([]*training[float32], error) {
 		return nil, err
 	}
 	exact.model, err = newModel(shape, func() (performer.Differentiable[float32], error) {
-		return performer.Exact[float32]{SoftmaxOptions: performer.SoftmaxOptions{Causal: true}}, nil
+		return performer.Exact[float32]{Causal: true}, nil
 	}, s.source("parameters"))
 	return []*training[float32]{linear, exact}, err
 }

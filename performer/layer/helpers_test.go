@@ -92,10 +92,10 @@ func everyForm[T dense.Float](d int) []performer.Form[T] {
 		for _, unnormalised := range []bool{false, true} {
 			o := performer.Options{Causal: causal, Unnormalised: unnormalised}
 			all = append(all, linear(positive[T](32, d), o),
-				performer.Exact[T]{SoftmaxOptions: performer.SoftmaxOptions{Causal: causal, Unnormalised: unnormalised}})
+				performer.Exact[T]{Causal: causal, Unnormalised: unnormalised})
 		}
 		elu := linear[T](must(rff.ELU[T](d)), performer.Options{Causal: causal})
-		all = append(all, elu, must(performer.NewAuto(elu, performer.Exact[T]{SoftmaxOptions: performer.SoftmaxOptions{Causal: causal}})))
+		all = append(all, elu, must(performer.NewAuto(elu, performer.Exact[T]{Causal: causal})))
 	}
 	return all
 }

@@ -23,7 +23,7 @@ const tileKeys = 4 * block
 // all tiles; and the sum of the weights is one addition a score, for all queries at
 // once and in the order in which the products add up the values.
 type tile[T dense.Float] struct {
-	opts    SoftmaxOptions
+	form    Exact[T]
 	scale   T
 	queries matmul.Packed[T]  // transposed
 	valid   []bool            // keys that count; nil are all
@@ -40,8 +40,8 @@ type tile[T dense.Float] struct {
 
 // prepare makes room for n queries of dimension d and values of dimension dv, of
 // which no key has been seen.
-func (t *tile[T]) prepare(n, dv int, opts SoftmaxOptions, d int) {
-	t.opts, t.scale = opts, T(opts.scale(d))
+func (t *tile[T]) prepare(n, dv int, form Exact[T], d int) {
+	t.form, t.scale = form, T(form.scale(d))
 	t.scores.Shape(tileKeys, n)
 	t.sums.Shape(n, dv)
 	clear(t.sums.Data)
@@ -59,7 +59,7 @@ func (t *tile[T]) prepare(n, dv int, opts SoftmaxOptions, d int) {
 func (t *tile[T]) attend(dst, q, k, v dense.Matrix[T], first int) {
 	matmul.PackT(&t.queries, q)
 	end := k.Rows
-	if t.opts.Causal {
+	if t.form.Causal {
 		end = min(first+q.Rows, k.Rows)
 	}
 	for lo := 0; lo < end; lo += tileKeys {
@@ -73,7 +73,7 @@ func (t *tile[T]) attend(dst, q, k, v dense.Matrix[T], first int) {
 	sums := t.sums.Rows(q.Rows)
 	for i := range dst.Rows {
 		switch peak := float64(t.peaks[i]); {
-		case !t.opts.Unnormalised:
+		case !t.form.Unnormalised:
 			divide(dst.Row(i), sums.Row(i), t.total[i])
 		case math.IsInf(peak, -1):
 			applyScale(dst.Row(i), sums.Row(i), scale{factor: 1})
@@ -89,7 +89,7 @@ func (t *tile[T]) take(k, v dense.Matrix[T], valid []bool, ahead int) {
 	n := len(t.peaks)
 	scores, sums := t.scores.Rows(k.Rows), t.sums.Rows(n)
 	matmul.MulPacked(t.scale, k, &t.queries, 0, scores, nil)
-	diagonal := t.opts.Causal && ahead+1 < k.Rows
+	diagonal := t.form.Causal && ahead+1 < k.Rows
 	if diagonal {
 		for j := max(ahead+1, 0); j < k.Rows; j++ {
 			fill(scores.Row(j)[:min(j-ahead, n)], T(math.Inf(-1)))
@@ -149,7 +149,7 @@ func fill[T dense.Float](x []T, v T) {
 	}
 }
 
-// Scratch memory of all calls of Softmax.
+// Scratch memory of all calls of Exact.
 var (
 	exacts pool.Both[exact[float32], exact[float64]]
 	tiles  pool.Both[tile[float32], tile[float64]]

@@ -16,43 +16,43 @@ const (
 	gradientSegments = 8         // the most parts that queries are cut into
 )
 
-// SoftmaxBackward writes the gradients of L = Σ_ic dout_ic·out_ic, where out is what
-// [Softmax] makes of q (Lq×d), k (Lk×d) and v (Lk×dv), with respect to q, k and v into
-// dq, dk and dv, and returns them; a zero one is allocated. With the weights P_ij, which
+// Backward writes the gradients of L = Σ_ic dout_ic·out_ic, where out is what Forward makes
+// of q (Lq×d), k (Lk×d) and v (Lk×dv), with respect to q, k and v into dq, dk and dv, and
+// returns them; a zero one is allocated. With the weights P_ij, which
 // are A_ij over their sum, or A_ij when unnormalised, and the rows g_i of dout,
 //
 //	dv_j = Σ_i P_ij g_i,  dS_ij = P_ij·(g_i·v_j − δ_i),  δ_i = g_i·out_i or 0,
 //	dq_i = Scale·Σ_j dS_ij k_j,  dk_j = Scale·Σ_i dS_ij q_i.
 //
-// P is formed again a tile at a time [Dao et al. 2022], so that it takes O(Lq·Lk·(d+dv))
-// time, three to four times that of Softmax, and three numbers a query of memory beyond
-// the gradients. It allocates nothing once that is there and gives the same bits
-// whatever GOMAXPROCS is.
+// Backward forms P again a tile at a time [Dao et al. 2022]. The time is O(Lq·Lk·(d+dv)),
+// three to four times the time of Forward, and the memory beyond the gradients is three
+// numbers a query. Once that memory is there Backward allocates nothing. The bits do not
+// depend on GOMAXPROCS.
 //
 // NaN and Inf reach every gradient that depends on them. In causal attention dq_i depends
 // on rows up to i only, and has the same bits whatever follows. Unnormalised weights
 // beyond the range of T make gradients ±Inf or NaN.
 //
-// dq, dk and dv must not overlap each other nor an input. SoftmaxBackward panics with the
-// shapes if they do not fit; causal attention needs Lq = Lk.
-func SoftmaxBackward[T dense.Float](dq, dk, dv, q, k, v, dout dense.Matrix[T], opts SoftmaxOptions) (_, _, _ dense.Matrix[T]) {
-	checkShapes(q, k, v, opts.Causal)
+// dq, dk and dv must not overlap each other nor an input. Backward panics with the shapes if
+// they do not fit; causal attention needs Lq = Lk.
+func (e Exact[T]) Backward(dq, dk, dv, q, k, v, dout dense.Matrix[T]) (_, _, _ dense.Matrix[T]) {
+	checkShapes(q, k, v, e.Causal)
 	g := newGradients(dq, dk, dv, q, k, v, dout)
 	if g.empty() {
 		return g.dq, g.dk, g.dv
 	}
-	exactBackward(&g, opts, 0, nil)
+	exactBackward(&g, e, 0, nil)
 	return g.dq, g.dk, g.dv
 }
 
 // exactBackward writes the gradients g, which are not empty. If causal, query i sees the
 // keys j ≤ i + past that are valid, of which all are if valid is nil; the first one is,
 // and the last query sees the last one.
-func exactBackward[T dense.Float](g *gradients[T], opts SoftmaxOptions, past int, valid []bool) {
+func exactBackward[T dense.Float](g *gradients[T], form Exact[T], past int, valid []bool) {
 	e := pool.Get[exactGradient[T]](&exactGradients)
-	e.gradients, e.opts, e.past, e.valid = *g, opts, past, valid
+	e.gradients, e.form, e.past, e.valid = *g, form, past, valid
 	e.prepare()
-	if !opts.Unnormalised {
+	if !form.Unnormalised {
 		parallel.Do((e.q.Rows+gradientQueries-1)/gradientQueries, (*exactStatistics[T])(e))
 	}
 	for e.lo = 0; e.lo < e.k.Rows; e.lo += tileKeys {
@@ -65,20 +65,15 @@ func exactBackward[T dense.Float](g *gradients[T], opts SoftmaxOptions, past int
 	pool.Put(&exactGradients, e)
 }
 
-// Backward is [SoftmaxBackward] with the options of e.
-func (e Exact[T]) Backward(dq, dk, dv, q, k, v, dout dense.Matrix[T]) (_, _, _ dense.Matrix[T]) {
-	return SoftmaxBackward(dq, dk, dv, q, k, v, dout, e.SoftmaxOptions)
-}
-
 // CanBackward returns nil.
 func (e Exact[T]) CanBackward() error { return nil }
 
-// exactGradient is one call of SoftmaxBackward. It takes the keys a tile after the other.
+// exactGradient is one call of Backward, which takes the keys a tile after the other.
 // For each, segments of the queries add to their own gradients, and have parts of those
 // of keys and values, which are added up in order.
 type exactGradient[T dense.Float] struct {
 	gradients[T]
-	opts  SoftmaxOptions
+	form  Exact[T]
 	past  int // see exactBackward
 	valid []bool
 
@@ -113,7 +108,7 @@ func segmentsOfQueries(n int) int {
 // cut cuts the queries that see a key of the tile into segments.
 func (e *exactGradient[T]) cut() {
 	e.from = 0
-	if e.opts.Causal {
+	if e.form.Causal {
 		e.from = max(e.lo-e.past, 0)
 	}
 	e.segments = segmentsOfQueries(e.q.Rows - e.from)
@@ -143,7 +138,7 @@ func (e *exactStatistics[T]) Piece(i int) {
 	t, w := pool.Get[tile[T]](&tiles), pool.Get[gradientTile[T]](&gradientTiles)
 	w.out.Shape(gradientQueries, e.v.Cols)
 	out := w.out.Rows(hi - lo)
-	t.prepare(hi-lo, e.v.Cols, e.opts, e.k.Cols)
+	t.prepare(hi-lo, e.v.Cols, e.form, e.k.Cols)
 	t.valid = e.valid
 	t.attend(out, e.q.RowRange(lo, hi), e.k, e.v, lo+e.past)
 	t.valid = nil
@@ -185,13 +180,13 @@ type gradientTile[T dense.Float] struct {
 // tile takes the queries lo ≤ i < hi over the tile of keys. beta is 0 for the first
 // queries of segment s, and 1 after them.
 func (e *exactGradient[T]) tile(w *gradientTile[T], s, lo, hi int, beta T) {
-	n, factor := e.hi-e.lo, T(e.opts.scale(e.k.Cols))
+	n, factor := e.hi-e.lo, T(e.form.scale(e.k.Cols))
 	q, g := e.q.RowRange(lo, hi), e.dout.RowRange(lo, hi)
 	k, v := e.k.RowRange(e.lo, e.hi), e.v.RowRange(e.lo, e.hi)
 	p, ds := w.weights.Rows(n).ColRange(0, hi-lo), w.slopes.Rows(n).ColRange(0, hi-lo)
 	matmul.MulT(factor, k, q, 0, p)
 	matmul.MulT(1, v, g, 0, ds)
-	diagonal := e.opts.Causal && lo+e.past < e.hi-1
+	diagonal := e.form.Causal && lo+e.past < e.hi-1
 	for j := range n {
 		x, y := p.Row(j), ds.Row(j)
 		vecmath.ExpDiff(x, x, e.shift[lo:hi], e.log[lo:hi])
@@ -224,7 +219,7 @@ func (e *exactGradient[T]) tile(w *gradientTile[T], s, lo, hi int, beta T) {
 // separately is the products of a tile on the diagonal with what is not finite: those
 // with a weight that is set to zero are left out.
 func (e *exactGradient[T]) separately(dq, dk, dv, p, ds dense.Matrix[T], lo int, old, beta T) {
-	factor := T(e.opts.scale(e.k.Cols))
+	factor := T(e.form.scale(e.k.Cols))
 	for i := range dq.Rows {
 		seen := min(lo+i+e.past+1-e.lo, dk.Rows)
 		matmul.TMul(factor, ds.RowRange(0, seen).ColRange(i, i+1), e.k.RowRange(e.lo, e.lo+seen), old, dq.RowRange(i, i+1))
@@ -237,7 +232,7 @@ func (e *exactGradient[T]) separately(dq, dk, dv, p, ds dense.Matrix[T], lo int,
 	}
 }
 
-// Scratch memory of all calls of SoftmaxBackward.
+// Scratch memory of all calls of Backward.
 var (
 	exactGradients pool.Both[exactGradient[float32], exactGradient[float64]]
 	gradientTiles  pool.Both[gradientTile[float32], gradientTile[float64]]

@@ -9,33 +9,33 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/vecmath"
 )
 
-// SoftmaxWeights writes the Lq×Lk matrix of exact attention into dst and
-// returns it; a zero dst is allocated. Element (i, j) is exp(Scale·q_iᵀk_j),
-// divided by its sum over j unless unnormalised, zero for j > i if causal.
+// Weights writes the Lq×Lk matrix of attention into dst and returns dst; a zero dst is
+// allocated. Element (i, j) is A_ij = exp(Scale·q_iᵀk_j), divided by its sum over j unless
+// unnormalised, zero for j > i if causal.
 //
-// It takes O(Lq·Lk·d) time and no memory that grows beyond dst. −Inf, +Inf
-// and NaN among the scores count as in [Softmax]; unnormalised weights beyond
-// the range of T are +Inf. dst must not overlap q or k. SoftmaxWeights panics
-// with the shapes if they do not fit; causal attention needs Lq = Lk.
-func SoftmaxWeights[T dense.Float](dst, q, k dense.Matrix[T], opts SoftmaxOptions) dense.Matrix[T] {
-	checkPoints(q, k, opts.Causal)
+// Weights takes O(Lq·Lk·d) time and no memory that grows beyond dst. −Inf, +Inf and NaN
+// among the scores count as in Forward; unnormalised weights beyond the range of T are +Inf.
+// dst must not overlap q or k. Weights panics with the shapes if they do not fit; causal
+// attention needs Lq = Lk.
+func (e Exact[T]) Weights(dst, q, k dense.Matrix[T]) dense.Matrix[T] {
+	checkPoints(q, k, e.Causal)
 	dst = dense.Ensure(dst, q.Rows, k.Rows)
 	parallel.Rows(q.Rows, block, func(lo, hi int) {
 		rows := dst.RowRange(lo, hi)
-		matmul.MulT(T(opts.scale(q.Cols)), q.RowRange(lo, hi), k, 0, rows)
+		matmul.MulT(T(e.scale(q.Cols)), q.RowRange(lo, hi), k, 0, rows)
 		for i := range rows.Rows {
 			row := rows.Row(i)
-			if opts.Causal {
+			if e.Causal {
 				row = row[:lo+i+1]
 			}
-			if opts.Unnormalised {
+			if e.Unnormalised {
 				vecmath.Exp(row, row)
 			} else {
 				softmax(row)
 			}
 		}
 	})
-	if opts.Causal {
+	if e.Causal {
 		clearFuture(dst)
 	}
 	return dst

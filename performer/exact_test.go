@@ -10,11 +10,11 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 )
 
-// naiveSoftmax is attention row by row in float64, and a bound on the error of
+// naiveExact is attention row by row in float64, and a bound on the error of
 // an evaluation in T: each weight is off by the error of its score, d+2
 // roundings of Σ|terms|, and of the exponential; sums add a rounding a key and
 // a rescaling a tile.
-func naiveSoftmax[T dense.Float](q, k, v dense.Matrix[T], o SoftmaxOptions) (out, tol dense.Matrix[float64]) {
+func naiveExact[T dense.Float](q, k, v dense.Matrix[T], o Exact[T]) (out, tol dense.Matrix[float64]) {
 	out, tol = dense.New[float64](q.Rows, v.Cols), dense.New[float64](q.Rows, v.Cols)
 	scale := o.Scale
 	if scale == 0 {
@@ -58,30 +58,30 @@ func naiveSoftmax[T dense.Float](q, k, v dense.Matrix[T], o SoftmaxOptions) (out
 	return out, tol
 }
 
-func TestSoftmaxAgainstNaive(t *testing.T) {
-	bothTypes(t, testSoftmax[float32], testSoftmax[float64])
+func TestExactAgainstNaive(t *testing.T) {
+	bothTypes(t, testExact[float32], testExact[float64])
 }
 
-func testSoftmax[T dense.Float](t *testing.T) {
+func testExact[T dense.Float](t *testing.T) {
 	rng := rand.New(source(40))
 	for _, n := range []int{0, 1, 2, 63, 64, 65, 127, 128, 129, 300} {
 		q, k, v := stridedNormal[T](rng, n, 6), stridedNormal[T](rng, n, 6), stridedNormal[T](rng, n, 3)
-		for _, o := range []SoftmaxOptions{
+		for _, o := range []Exact[T]{
 			{}, {Scale: 1}, {Scale: -0.5, Causal: true}, {Causal: true}, {Unnormalised: true}, {Causal: true, Unnormalised: true},
 		} {
-			want, tol := naiveSoftmax(q, k, v, o)
-			requireClose(t, want, tol, Softmax(dense.Matrix[T]{}, q, k, v, o), "%+v L=%d", o, n)
+			want, tol := naiveExact(q, k, v, o)
+			requireClose(t, want, tol, o.Forward(dense.Matrix[T]{}, q, k, v), "%+v L=%d", o, n)
 
 			if n > 65 {
 				continue
 			}
-			want, tol = naiveSoftmax(q, k, identity[T](n), o)
-			requireClose(t, want, tol, SoftmaxWeights(dense.Matrix[T]{}, q, k, o), "weights %+v L=%d", o, n)
+			want, tol = naiveExact(q, k, identity[T](n), o)
+			requireClose(t, want, tol, o.Weights(dense.Matrix[T]{}, q, k), "weights %+v L=%d", o, n)
 		}
 	}
 	q, k, v := stridedNormal[T](rng, 70, 6), stridedNormal[T](rng, 200, 6), stridedNormal[T](rng, 200, 3)
-	want, tol := naiveSoftmax(q, k, v, SoftmaxOptions{})
-	requireClose(t, want, tol, Softmax(dense.Matrix[T]{}, q, k, v, SoftmaxOptions{}), "cross attention")
+	want, tol := naiveExact(q, k, v, Exact[T]{})
+	requireClose(t, want, tol, Exact[T]{}.Forward(dense.Matrix[T]{}, q, k, v), "cross attention")
 }
 
 func stridedNormal[T dense.Float](rng *rand.Rand, n, d int) dense.Matrix[T] {
@@ -90,7 +90,7 @@ func stridedNormal[T dense.Float](rng *rand.Rand, n, d int) dense.Matrix[T] {
 
 // Scores as large as ±10⁴, whose exponentials are far out of range, with gaps
 // of whole numbers, so that scores are exact.
-func TestSoftmaxLargeLogits(t *testing.T) {
+func TestExactLargeLogits(t *testing.T) {
 	bothTypes(t, testLargeLogits[float32], testLargeLogits[float64])
 }
 
@@ -105,9 +105,9 @@ func testLargeLogits[T dense.Float](t *testing.T) {
 		q.Data[2*i] = -100
 	}
 	for _, causal := range []bool{false, true} {
-		o := SoftmaxOptions{Scale: 1, Causal: causal}
-		want, tol := naiveSoftmax(q, k, v, o)
-		got := Softmax(dense.Matrix[T]{}, q, k, v, o)
+		o := Exact[T]{Scale: 1, Causal: causal}
+		want, tol := naiveExact(q, k, v, o)
+		got := o.Forward(dense.Matrix[T]{}, q, k, v)
 		requireClose(t, want, tol, got, "causal=%v", causal)
 		for _, x := range got.Data {
 			assert.Less(t, math.Abs(float64(x)), 10.0, "finite")
@@ -116,7 +116,7 @@ func testLargeLogits[T dense.Float](t *testing.T) {
 }
 
 // What happens at the ends of the range, as documented.
-func TestSoftmaxInfiniteScores(t *testing.T) {
+func TestExactInfiniteScores(t *testing.T) {
 	bothTypes(t, testInfiniteScores[float32], testInfiniteScores[float64])
 }
 
@@ -137,30 +137,30 @@ func testInfiniteScores[T dense.Float](t *testing.T) {
 		{[]T{1e4, 1e4}, 1.5, inf},
 	} {
 		k, v := dense.Of(2, 1, c.keys), dense.Of(2, 1, []T{1, 2})
-		got := Softmax(dense.Matrix[T]{}, one, k, v, SoftmaxOptions{})
+		got := Exact[T]{}.Forward(dense.Matrix[T]{}, one, k, v)
 		assert.True(t, sameBits(dense.Of(1, 1, []T{c.normal}), got), "keys %v: %v, want %v", c.keys, got.Data, c.normal)
-		got = Softmax(dense.Matrix[T]{}, one, k, v, SoftmaxOptions{Unnormalised: true})
+		got = Exact[T]{Unnormalised: true}.Forward(dense.Matrix[T]{}, one, k, v)
 		assert.True(t, sameBits(dense.Of(1, 1, []T{c.unscaled}), got), "keys %v: %v, want %v", c.keys, got.Data, c.unscaled)
 
-		weights := SoftmaxWeights(dense.Matrix[T]{}, one, k, SoftmaxOptions{})
+		weights := Exact[T]{}.Weights(dense.Matrix[T]{}, one, k)
 		assert.Equal(t, c.normal != c.normal, hasNaN(weights.Row(0)), "weights of keys %v: %v", c.keys, weights.Data)
 	}
 
 	// A finite score after tiles of −Inf.
 	k, v := filled(300, 1, -inf), filled[T](300, 1, 7)
 	k.Data[290] = 0
-	assert.Equal(t, []T{7}, Softmax(dense.Matrix[T]{}, one, k, v, SoftmaxOptions{}).Data)
-	for _, o := range []SoftmaxOptions{{}, {Unnormalised: true}} {
-		none := Softmax(filled[T](1, 2, 9), one, dense.New[T](0, 1), dense.New[T](0, 2), o)
+	assert.Equal(t, []T{7}, Exact[T]{}.Forward(dense.Matrix[T]{}, one, k, v).Data)
+	for _, o := range []Exact[T]{{}, {Unnormalised: true}} {
+		none := o.Forward(filled[T](1, 2, 9), one, dense.New[T](0, 1), dense.New[T](0, 2))
 		assert.Equal(t, []T{0, 0}, none.Data, "no keys")
 	}
 }
 
-func TestSoftmaxWithoutColumns(t *testing.T) {
+func TestExactWithoutColumns(t *testing.T) {
 	q, k := dense.New[float64](3, 0), dense.New[float64](4, 0)
 	v := dense.Of(4, 1, []float64{1, 2, 3, 6})
-	assert.Equal(t, []float64{3, 3, 3}, Softmax(dense.Matrix[float64]{}, q, k, v, SoftmaxOptions{}).Data, "d = 0: all scores are zero")
+	assert.Equal(t, []float64{3, 3, 3}, Exact[float64]{}.Forward(dense.Matrix[float64]{}, q, k, v).Data, "d = 0: all scores are zero")
 	wide := dense.New[float64](3, 4)
-	got := Softmax(wide.ColRange(2, 2), q, k, dense.New[float64](4, 0), SoftmaxOptions{})
+	got := Exact[float64]{}.Forward(wide.ColRange(2, 2), q, k, dense.New[float64](4, 0))
 	assert.Equal(t, [2]int{3, 0}, [2]int{got.Rows, got.Cols})
 }
