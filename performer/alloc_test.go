@@ -38,7 +38,7 @@ func testAllocations[T dense.Float](t *testing.T) {
 				dst := dense.New[T](n, heads*d)
 				f := form
 				if heads > 1 {
-					f = must(NewHeads(form, heads))
+					f = must(NewBatch(heads, heads, form))
 				}
 				for _, processors := range []int{1, 2} {
 					require.Zero(t, allocations(processors, func() { f.Forward(dst, q, k, v) }),

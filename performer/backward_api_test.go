@@ -43,36 +43,36 @@ func TestCanBackward(t *testing.T) {
 		x := dense.New[float32](2, 3)
 		if c.want == "" {
 			assert.NoError(t, a.CanBackward())
-			assert.NoError(t, must(NewHeads[float32](a, 2)).CanBackward())
+			assert.NoError(t, must(NewBatch[float32](2, 2, a)).CanBackward())
 			continue
 		}
 		assert.EqualError(t, a.CanBackward(), c.want)
-		assert.EqualError(t, must(NewHeads[float32](a, 2)).CanBackward(), c.want)
+		assert.EqualError(t, must(NewBatch[float32](2, 2, a)).CanBackward(), c.want)
 		assert.PanicsWithValue(t, c.want, func() { a.Backward(x, x, x, x, x, x, x) })
-		assert.PanicsWithValue(t, c.want, func() { must(NewHeads[float32](a, 1)).Backward(x, x, x, x, x, x, x) })
+		assert.PanicsWithValue(t, c.want, func() { must(NewBatch[float32](1, 1, a)).Backward(x, x, x, x, x, x, x) })
 	}
 	assert.NoError(t, Exact[float32]{}.CanBackward())
-	assert.EqualError(t, must(NewHeads[float32](forwardOnly{}, 2)).CanBackward(),
+	assert.EqualError(t, must(NewBatch[float32](2, 2, forwardOnly{})).CanBackward(),
 		"performer: performer.forwardOnly has no derivatives, want a Differentiable")
 }
 
 func TestBackwardShapes(t *testing.T) {
 	mat := dense.New[float32]
 	var none dense.Matrix[float32]
-	heads := must(NewHeads[float32](Exact[float32]{}, 2))
+	heads := must(NewBatch[float32](2, 2, Exact[float32]{}))
 	for _, form := range []Differentiable[float32]{attention(positive[float32](8, 4), Options{}), Exact[float32]{}, heads} {
 		for want, f := range map[string]func(){
-			"performer: dout is 5×3, q is 5×4, v is 6×2, want a gradient for each output": func() { form.Backward(none, none, none, mat(5, 4), mat(6, 4), mat(6, 2), mat(5, 3)) },
-			"performer: dout is 6×2, q is 5×4, v is 6×2, want a gradient for each output": func() { form.Backward(none, none, none, mat(5, 4), mat(6, 4), mat(6, 2), mat(6, 2)) },
-			"performer: k is 6×4, v is 7×2, want as many values as keys":                  func() { form.Backward(none, none, none, mat(5, 4), mat(6, 4), mat(7, 2), mat(5, 2)) },
-			"dense: destination is 5×5, want 5×4":                                         func() { form.Backward(mat(5, 5), none, none, mat(5, 4), mat(6, 4), mat(6, 2), mat(5, 2)) },
-			"dense: destination is 5×4, want 6×4":                                         func() { form.Backward(none, mat(5, 4), none, mat(5, 4), mat(6, 4), mat(6, 2), mat(5, 2)) },
-			"dense: destination is 6×4, want 6×2":                                         func() { form.Backward(none, none, mat(6, 4), mat(5, 4), mat(6, 4), mat(6, 2), mat(5, 2)) },
+			"performer: dout is 5×3, q is 5×4, v is 6×2, want 5×2, a gradient for each output": func() { form.Backward(none, none, none, mat(5, 4), mat(6, 4), mat(6, 2), mat(5, 3)) },
+			"performer: dout is 6×2, q is 5×4, v is 6×2, want 5×2, a gradient for each output": func() { form.Backward(none, none, none, mat(5, 4), mat(6, 4), mat(6, 2), mat(6, 2)) },
+			"performer: k is 6×4, v is 7×2, want as many values as keys":                       func() { form.Backward(none, none, none, mat(5, 4), mat(6, 4), mat(7, 2), mat(5, 2)) },
+			"dense: destination is 5×5, want 5×4":                                              func() { form.Backward(mat(5, 5), none, none, mat(5, 4), mat(6, 4), mat(6, 2), mat(5, 2)) },
+			"dense: destination is 5×4, want 6×4":                                              func() { form.Backward(none, mat(5, 4), none, mat(5, 4), mat(6, 4), mat(6, 2), mat(5, 2)) },
+			"dense: destination is 6×4, want 6×2":                                              func() { form.Backward(none, none, mat(6, 4), mat(5, 4), mat(6, 4), mat(6, 2), mat(5, 2)) },
 		} {
 			assert.PanicsWithValue(t, want, f)
 		}
 	}
-	assert.PanicsWithValue(t, "performer: q is 5×4, k is 5×4, v is 5×3, want columns that 2 heads can share",
+	assert.PanicsWithValue(t, "performer: q is 5×4, k is 5×4, v is 5×3, want columns of 2 heads of queries and 2 of keys and values",
 		func() { heads.Backward(none, none, none, mat(5, 4), mat(5, 4), mat(5, 3), mat(5, 3)) })
 }
 
@@ -130,7 +130,7 @@ func testHeadsBackward[T dense.Float](t *testing.T) {
 		in := [3]dense.Matrix[T]{rowsOf[T](rng, n, heads*d), rowsOf[T](rng, n, heads*d), rowsOf[T](rng, n, heads*dv)}
 		dout := gaussian[T](rng, n, heads*dv, 0, 1)
 		for _, form := range everyForm[T](d) {
-			all := backward[T](must(NewHeads(form, heads)), in, dout)
+			all := backward[T](must(NewBatch(heads, heads, form)), in, dout)
 			for h := range heads {
 				of := func(m dense.Matrix[T]) dense.Matrix[T] {
 					w := m.Cols / heads

@@ -37,7 +37,7 @@ func benchmarkBackward[T dense.Float](b *testing.B, form Differentiable[T], more
 		b.Run(fmt.Sprintf("heads=1/L=%d", n), func(b *testing.B) { benchmarkGradients(b, form, 1, n) })
 	}
 	b.Run("heads=8/L=4096", func(b *testing.B) {
-		benchmarkGradients[T](b, must(NewHeads[T](form, 8)), 8, 4096)
+		benchmarkGradients[T](b, must(NewBatch[T](8, 8, form)), 8, 4096)
 	})
 }
 

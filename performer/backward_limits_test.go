@@ -234,7 +234,7 @@ func testBackwardBits[T dense.Float](t *testing.T) {
 	dout := gaussian[T](rng, n, d, 0, 1)
 	for _, x := range []dense.Matrix[T]{rowsOf[T](rng, n, d), growing} {
 		in := [3]dense.Matrix[T]{x, x, dout}
-		for _, form := range append(everyForm[T](d), must(NewHeads[T](attention(positive[T](8, 2), Options{Causal: true}), 3))) {
+		for _, form := range append(everyForm[T](d), must(NewBatch[T](3, 3, attention(positive[T](8, 2), Options{Causal: true})))) {
 			var want [3]dense.Matrix[T]
 			for _, processors := range []int{1, 2, 5} {
 				before := runtime.GOMAXPROCS(processors)
@@ -271,7 +271,7 @@ func testBackwardAllocations[T dense.Float](t *testing.T) {
 				}
 				f := form.(Differentiable[T])
 				if heads > 1 {
-					f = must(NewHeads(form, heads))
+					f = must(NewBatch(heads, heads, form))
 				}
 				for _, processors := range []int{1, 2} {
 					require.Zero(t, allocations(processors, func() { f.Backward(m[0], m[1], m[2], m[3], m[4], m[5], m[6]) }),

@@ -10,14 +10,14 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/pool"
 )
 
-// Batch is attention over many heads and sequences in one call. Rows are tokens, those
-// of one sequence after those of another; heads are blocks of columns; nothing is
-// transposed or copied for it. There may be fewer heads of keys and values than of
-// queries (grouped or multi-query attention): head h of H queries reads head h/(H/Hk)
-// of Hk keys.
+// Batch is attention over many heads, a [Form], and over many sequences in one call. Rows are
+// tokens, those of one sequence after those of another. Heads are blocks of columns: columns
+// h·d … (h+1)·d−1 of q and h·dv … (h+1)·dv−1 of the output are head h. Nothing is transposed
+// or copied for it. There may be fewer heads of keys and values than of queries (grouped or
+// multi-query attention): head h of H queries reads head h/(H/Hk) of Hk keys.
 //
-// It leaves out keys that do not count, and with causal forms lets sequences have
-// queries and keys of different number. It does not change after construction and
+// ForwardSequences leaves out keys that do not count, and with causal forms lets sequences
+// have queries and keys of different number. A Batch does not change after construction and
 // may be shared by goroutines if its forms may.
 type Batch[T dense.Float] struct {
 	heads, keyHeads int
@@ -105,9 +105,14 @@ func (b *Batch[T]) Heads() (heads, keyHeads int) { return b.heads, b.keyHeads }
 // Dim returns the dimension of the queries that the forms take, or 0 if any will do.
 func (b *Batch[T]) Dim() int { return b.dim }
 
-// Forward computes the attention of each head of q (Lq×H·d), in each of the sequences,
-// over its head of k (Lk×Hk·d) and v (Lk×Hk·dv) in that sequence into dst (Lq×H·dv),
-// which it returns; a zero dst is allocated.
+// Forward is ForwardSequences of one sequence, all of whose keys count.
+func (b *Batch[T]) Forward(dst, q, k, v dense.Matrix[T]) dense.Matrix[T] {
+	return b.ForwardSequences(dst, q, k, v, Sequences{})
+}
+
+// ForwardSequences computes the attention of each head of q (Lq×H·d), in each of the
+// sequences, over its head of k (Lk×Hk·d) and v (Lk×Hk·dv) in that sequence into dst
+// (Lq×H·dv), which ForwardSequences returns; a zero dst is allocated.
 //
 // Bidirectional forms give each head and sequence the bits that they give the views of
 // it, of which the rows that do not count have been taken out. So do causal ones, as
@@ -124,10 +129,10 @@ func (b *Batch[T]) Dim() int { return b.dim }
 // attention with 0 < Past < Lk−1, queries and outputs of as many rows as there are keys.
 // With a dst, it allocates nothing once that memory is there, if the forms do not.
 //
-// dst may be exactly q if dv = d; it must not overlap k or v. Forward panics with
-// the shapes if they do not fit, and if keys do not count, or their number is not that
-// of the queries in a form that wants it so, in a form that is not of this package.
-func (b *Batch[T]) Forward(dst, q, k, v dense.Matrix[T], s Sequences) dense.Matrix[T] {
+// dst may be exactly q if dv = d; dst must not overlap k or v. ForwardSequences panics with
+// the shapes if they do not fit. It also panics where a form that is not of this package
+// would have to leave out keys or to look at a past.
+func (b *Batch[T]) ForwardSequences(dst, q, k, v dense.Matrix[T], s Sequences) dense.Matrix[T] {
 	b.check(q, k, v)
 	s.check(q.Rows, k.Rows)
 	dst = dense.Ensure(dst, q.Rows, v.Cols/b.keyHeads*b.heads)

@@ -39,11 +39,11 @@ func BenchmarkBatch(b *testing.B) {
 						s.Valid = valid
 					}
 					for range 3 {
-						batch.Forward(dst, q, k, v, s) // scratch memory, for every processor
+						batch.ForwardSequences(dst, q, k, v, s) // scratch memory, for every processor
 					}
 					b.ReportAllocs()
 					for b.Loop() {
-						batch.Forward(dst, q, k, v, s)
+						batch.ForwardSequences(dst, q, k, v, s)
 					}
 					b.ReportMetric(float64(n)*float64(b.N)/b.Elapsed().Seconds(), "tokens/s")
 				})

@@ -17,7 +17,7 @@ func ExampleBatch() {
 	}
 	x := dense.New[float64](5, 1) // all scores are equal
 	v := dense.Of(5, 1, []float64{1, 3, 10, 20, math.NaN()})
-	out := b.Forward(dense.Matrix[float64]{}, x, x, v, performer.Sequences{
+	out := b.ForwardSequences(dense.Matrix[float64]{}, x, x, v, performer.Sequences{
 		Queries: []int{2, 3},
 		Valid:   []bool{true, true, true, true, false},
 	})
@@ -36,8 +36,8 @@ func ExampleSequences_past() {
 	q, k := dense.New[float64](1, 1), dense.New[float64](4, 1)
 	v := dense.Of(4, 1, []float64{1, 2, 3, 6})
 	var none dense.Matrix[float64]
-	fmt.Println(b.Forward(none, q, k, v, performer.Sequences{}).Data)
-	fmt.Println(b.Forward(none, q, k, v, performer.Sequences{Past: []int{3}}).Data)
+	fmt.Println(b.ForwardSequences(none, q, k, v, performer.Sequences{}).Data)
+	fmt.Println(b.ForwardSequences(none, q, k, v, performer.Sequences{Past: []int{3}}).Data)
 	// Output:
 	// [1]
 	// [3]

@@ -133,7 +133,7 @@ func testBatch[T dense.Float](t *testing.T) {
 						}
 					}
 					want := eachQuery(form, heads[0], heads[1], q, k, v, s)
-					got := b.Forward(dense.Matrix[T]{}, q, k, v, s)
+					got := b.ForwardSequences(dense.Matrix[T]{}, q, k, v, s)
 					for i, x := range got.Data {
 						y := float64(want.Data[i])
 						if tol := 2e3 * eps[T]() * (1 + math.Abs(y)); !(math.Abs(float64(x)-y) <= tol) {
@@ -175,12 +175,12 @@ func testBatchBits[T dense.Float](t *testing.T) {
 		s := Sequences{Queries: lengths}
 		for _, processors := range []int{1, 2, 5, 32} {
 			before := runtime.GOMAXPROCS(processors)
-			got := b.Forward(dense.Matrix[T]{}, q, k, v, s)
+			got := b.ForwardSequences(dense.Matrix[T]{}, q, k, v, s)
 			runtime.GOMAXPROCS(before)
 			require.True(t, identical(want, got), "%T %+v, %d processors", form, form, processors)
 		}
 		wide := filled[T](n, heads*d+2, 7)
-		b.Forward(wide.ColRange(1, heads*d+1), q, k, v, s)
+		b.ForwardSequences(wide.ColRange(1, heads*d+1), q, k, v, s)
 		require.True(t, identical(want, wide.ColRange(1, heads*d+1)), "%T: into a view", form)
 		assert.Equal(t, filled[T](n, 1, 7), wide.ColRange(0, 1).Clone(), "left of it")
 		assert.Equal(t, filled[T](n, 1, 7), wide.ColRange(heads*d+1, heads*d+2).Clone(), "right of it")
@@ -189,7 +189,7 @@ func testBatchBits[T dense.Float](t *testing.T) {
 			all[i] = true
 		}
 		in := q.Clone()
-		require.True(t, identical(want, b.Forward(in, in, k, v, Sequences{Queries: lengths, Valid: all, Past: make([]int, 4)})), "%T: into q", form)
+		require.True(t, identical(want, b.ForwardSequences(in, in, k, v, Sequences{Queries: lengths, Valid: all, Past: make([]int, 4)})), "%T: into q", form)
 	}
 }
 
@@ -204,7 +204,7 @@ func TestBatchOfForms(t *testing.T) {
 	heads, keyHeads := b.Heads()
 	assert.Equal(t, [2]int{4, 2}, [2]int{heads, keyHeads})
 	assert.Equal(t, 3, b.count, "two heads read the keys that one map has summed up")
-	got := b.Forward(dense.Matrix[float64]{}, q, kv, kv, Sequences{})
+	got := b.ForwardSequences(dense.Matrix[float64]{}, q, kv, kv, Sequences{})
 	for h, form := range forms {
 		g := h / 2
 		want := form.Forward(dense.Matrix[float64]{}, q.ColRange(h*d, h*d+d), kv.ColRange(g*d, g*d+d), kv.ColRange(g*d, g*d+d))
@@ -212,7 +212,7 @@ func TestBatchOfForms(t *testing.T) {
 	}
 	valid := make([]bool, 40)
 	assert.PanicsWithValue(t, "performer: sequence 0 has keys that do not count or a past, which performer.mean cannot take", func() {
-		b.Forward(dense.Matrix[float64]{}, q, kv, kv, Sequences{Valid: valid})
+		b.ForwardSequences(dense.Matrix[float64]{}, q, kv, kv, Sequences{Valid: valid})
 	})
 }
 
@@ -261,7 +261,7 @@ func testPadding[T dense.Float](t *testing.T) {
 					content := []float64{0, 1e30, math.Inf(1), math.NaN(), -1}[(at+i)%5]
 					fill(padded.Row(i), T(content))
 				}
-				got := b.Forward(dense.Matrix[T]{}, padded, padded, padded, Sequences{Valid: valid})
+				got := b.ForwardSequences(dense.Matrix[T]{}, padded, padded, padded, Sequences{Valid: valid})
 				if at == 0 {
 					want = got
 				}
@@ -291,7 +291,7 @@ func TestBatchAllocatesNothing(t *testing.T) {
 		for name, valid := range masks(rng, 169) {
 			s.Valid = valid
 			for _, processors := range []int{1, 2} {
-				assert.Zero(t, allocations(processors, func() { b.Forward(dst, q, kv, kv, s) }), "%T %+v, %s, %d processors", form, form, name, processors)
+				assert.Zero(t, allocations(processors, func() { b.ForwardSequences(dst, q, kv, kv, s) }), "%T %+v, %s, %d processors", form, form, name, processors)
 			}
 		}
 	}
@@ -317,14 +317,16 @@ func TestBatchErrors(t *testing.T) {
 	reLUs := must(NewBatch[float32](2, 2, attention(reLU[float32](3), Options{})))
 	mat := dense.New[float32]
 	var none dense.Matrix[float32]
-	call := func(s Sequences) func() { return func() { b.Forward(none, mat(5, 8), mat(7, 4), mat(7, 6), s) } }
+	call := func(s Sequences) func() {
+		return func() { b.ForwardSequences(none, mat(5, 8), mat(7, 4), mat(7, 6), s) }
+	}
 	for want, f := range map[string]func(){
-		"performer: q is 5×6, k is 7×4, v is 7×6, want columns of 4 heads of queries and 2 of keys and values": func() { b.Forward(none, mat(5, 6), mat(7, 4), mat(7, 6), Sequences{}) },
-		"performer: q is 5×8, k is 7×6, v is 7×6, want columns of 4 heads of queries and 2 of keys and values": func() { b.Forward(none, mat(5, 8), mat(7, 6), mat(7, 6), Sequences{}) },
-		"performer: q is 5×8, k is 7×4, v is 7×5, want columns of 4 heads of queries and 2 of keys and values": func() { b.Forward(none, mat(5, 8), mat(7, 4), mat(7, 5), Sequences{}) },
-		"performer: k is 7×4, v is 6×6, want as many values as keys":                                           func() { b.Forward(none, mat(5, 8), mat(7, 4), mat(6, 6), Sequences{}) },
-		"dense: destination is 5×8, want 5×12":                                                                 func() { b.Forward(mat(5, 8), mat(5, 8), mat(7, 4), mat(7, 6), Sequences{}) },
-		"performer: q is 5×8, k is 5×8: heads have dimension 4, but the forms take points of R^3":              func() { reLUs.Forward(none, mat(5, 8), mat(5, 8), mat(5, 8), Sequences{}) },
+		"performer: q is 5×6, k is 7×4, v is 7×6, want columns of 4 heads of queries and 2 of keys and values": func() { b.ForwardSequences(none, mat(5, 6), mat(7, 4), mat(7, 6), Sequences{}) },
+		"performer: q is 5×8, k is 7×6, v is 7×6, want columns of 4 heads of queries and 2 of keys and values": func() { b.ForwardSequences(none, mat(5, 8), mat(7, 6), mat(7, 6), Sequences{}) },
+		"performer: q is 5×8, k is 7×4, v is 7×5, want columns of 4 heads of queries and 2 of keys and values": func() { b.ForwardSequences(none, mat(5, 8), mat(7, 4), mat(7, 5), Sequences{}) },
+		"performer: k is 7×4, v is 6×6, want as many values as keys":                                           func() { b.ForwardSequences(none, mat(5, 8), mat(7, 4), mat(6, 6), Sequences{}) },
+		"dense: destination is 5×8, want 5×12":                                                                 func() { b.ForwardSequences(mat(5, 8), mat(5, 8), mat(7, 4), mat(7, 6), Sequences{}) },
+		"performer: q is 5×8, k is 5×8: heads have dimension 4, but the forms take points of R^3":              func() { reLUs.ForwardSequences(none, mat(5, 8), mat(5, 8), mat(5, 8), Sequences{}) },
 		"performer: Sequences.Queries is nil, Keys has length 1, want both":                                    call(Sequences{Keys: []int{7}}),
 		"performer: Sequences.Queries is [2 2], want a sum of 5":                                               call(Sequences{Queries: []int{2, 2}, Keys: []int{3, 4}}),
 		fmt.Sprintf("performer: Sequences.Queries is [%d %[1]d 7], want a sum of 5", math.MaxInt):              call(Sequences{Queries: []int{math.MaxInt, math.MaxInt, 7}}),
@@ -368,7 +370,7 @@ func testRecurrence[T dense.Float](t *testing.T) {
 		}
 	}
 	b := must(NewBatch[T](heads, keyHeads, attention[T](must(rff.Identity[T](d)), Options{Causal: true, Unnormalised: true})))
-	got := b.Forward(dense.Matrix[T]{}, q, k, v, Sequences{})
+	got := b.ForwardSequences(dense.Matrix[T]{}, q, k, v, Sequences{})
 	for i := range got.Data {
 		got.Data[i] /= 2 // √d
 	}

@@ -48,7 +48,7 @@ func benchmarkForm[T dense.Float](b *testing.B, form Form[T], cost func(Shape) C
 		b.Run(fmt.Sprintf("heads=1/L=%d", n), func(b *testing.B) { benchmarkHeads(b, form, 1, n, cost, s) })
 	}
 	b.Run("heads=8/L=4096", func(b *testing.B) {
-		benchmarkHeads[T](b, must(NewHeads(form, 8)), 8, 4096, cost, s)
+		benchmarkHeads[T](b, must(NewBatch(8, 8, form)), 8, 4096, cost, s)
 	})
 }
 

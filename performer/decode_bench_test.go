@@ -22,7 +22,7 @@ func benchmarkDecode[T dense.Float](b *testing.B) {
 	rng := rand.New(source(71))
 	q, k := gaussian[T](rng, tokens, heads*d, 0, 0.35), gaussian[T](rng, tokens, heads*d, 0, 0.35)
 	v, dst := gaussian[T](rng, tokens, heads*d, 0, 1), dense.New[T](1, heads*d)
-	h := must(NewHeads[T](attention(positive[T](256, d), Options{Causal: true}), heads))
+	h := must(NewBatch[T](heads, heads, attention(positive[T](256, d), Options{Causal: true})))
 	for _, past := range []int{1000, 1000000} {
 		b.Run(fmt.Sprintf("heads=%d/past=%d", heads, past), func(b *testing.B) {
 			s := must(h.NewState(d))

@@ -8,7 +8,7 @@ import (
 
 // Differentiable is a [Form] that also takes gradients with respect to its outputs
 // back to gradients with respect to queries, keys and values: what training through
-// attention needs. [Attention], [Exact], [Auto] and [Heads] are Differentiable.
+// attention needs. [Attention], [Exact], [Auto] and [Batch] are Differentiable.
 type Differentiable[T dense.Float] interface {
 	Form[T]
 
@@ -35,8 +35,8 @@ var (
 	_ Differentiable[float64] = (*Attention[float64])(nil)
 	_ Differentiable[float32] = (*Auto[float32])(nil)
 	_ Differentiable[float64] = (*Auto[float64])(nil)
-	_ Differentiable[float32] = (*Heads[float32])(nil)
-	_ Differentiable[float64] = (*Heads[float64])(nil)
+	_ Differentiable[float32] = (*Batch[float32])(nil)
+	_ Differentiable[float64] = (*Batch[float64])(nil)
 )
 
 // canBackward returns why a form cannot be differentiated, or nil.
@@ -57,8 +57,8 @@ type gradients[T dense.Float] struct {
 func newGradients[T dense.Float](dq, dk, dv, q, k, v, dout dense.Matrix[T]) gradients[T] {
 	dout.Check()
 	if dout.Rows != q.Rows || dout.Cols != v.Cols {
-		panic(fmt.Sprintf("performer: dout is %d×%d, q is %d×%d, v is %d×%d, want a gradient for each output",
-			dout.Rows, dout.Cols, q.Rows, q.Cols, v.Rows, v.Cols))
+		panic(fmt.Sprintf("performer: dout is %d×%d, q is %d×%d, v is %d×%d, want %d×%d, a gradient for each output",
+			dout.Rows, dout.Cols, q.Rows, q.Cols, v.Rows, v.Cols, q.Rows, v.Cols))
 	}
 	return gradients[T]{
 		dense.Ensure(dq, q.Rows, q.Cols), dense.Ensure(dk, k.Rows, k.Cols), dense.Ensure(dv, v.Rows, v.Cols),

@@ -43,7 +43,7 @@
 //
 // Q is Lq×d, K is Lk×d, V is Lk×dv and the output is Lq×dv; causal attention
 // needs Lq = Lk but in a [Batch]. Rows are tokens. Any of them may be a view: head h of an L×(H·d)
-// matrix is m.ColRange(h*d, (h+1)*d). [Heads] runs a form over all heads of such
+// matrix is m.ColRange(h*d, (h+1)*d). [Batch] runs a form over all heads of such
 // matrices. Shapes that do not fit panic with both of them.
 //
 // Beyond inputs and output, linear attention holds up to 64 sums of m×dv and the
@@ -148,7 +148,7 @@
 // A [State] holds S and its references for a stream of tokens: Append takes keys and
 // values in, one token or many, Attend answers queries over all of them so far, and
 // Step does both for a decoder, with O(m·(d+dv)) time and no memory for a token
-// however many came before. [Heads.NewState] makes one for all heads, whose keys share
+// however many came before. [Batch.NewState] makes one for all heads, whose keys share
 // a projection. Token by token it is causal attention, to rounding. States of parts of a
 // stream merge into that of the whole, in any order, on one machine or, with
 // MarshalBinary, on several; the bytes carry a checksum and what tells one draw of
@@ -236,7 +236,7 @@
 //
 // Work is cut by the number of tokens, not of processors, and sums are merged in
 // order: results do not depend on GOMAXPROCS. An Attention, an Exact, an Auto, a
-// Heads, a Batch and a Predictor may be shared by goroutines. A State and an Unbiased belong to one.
+// Batch and a Predictor may be shared by goroutines. A State and an Unbiased belong to one.
 //
 // # References
 //

@@ -299,7 +299,7 @@ func testOutOfRange[T dense.Float](t *testing.T) {
 			return s
 		}
 		var none dense.Matrix[T]
-		kept := must(NewBatch[T](1, 1, a)).Forward(none, in, in, v, Sequences{Valid: counts})
+		kept := must(NewBatch[T](1, 1, a)).ForwardSequences(none, in, in, v, Sequences{Valid: counts})
 		got := a.Forward(none, in, mixed, v)
 		requireClose(t, dense.Convert(dense.Matrix[float64]{}, kept), filled(n, 2, 1e3*eps[T]()), got, "%+v: a key out of range has no weight", opts)
 		if !opts.Causal {

@@ -176,7 +176,7 @@ func testFarWithout[T dense.Float](t *testing.T) {
 			k.Set(0, f, T(math.Inf(-1)))
 			k.Set(1, f, max(k.At(1, f), -100))
 		}
-		dq, dk, dvs := b.Backward(dense.Matrix[T]{}, dense.Matrix[T]{}, dense.Matrix[T]{}, s.q, k, v, dout, Sequences{})
+		dq, dk, dvs := b.BackwardSequences(dense.Matrix[T]{}, dense.Matrix[T]{}, dense.Matrix[T]{}, s.q, k, v, dout, Sequences{})
 		for at, g := range []dense.Matrix[T]{dq, dk, dvs} {
 			require.True(t, finite(g), "%s: input %d", s.name, at)
 		}
@@ -221,8 +221,8 @@ func testFarBatch[T dense.Float](t *testing.T) {
 			truth, values := truthOf(a, s.q, s.k), dense.Convert(dense.Matrix[float64]{}, v)
 			want, tol := truth.attend(values)
 			wants, tols := truth.gradients(values, dense.Convert(dense.Matrix[float64]{}, dout))
-			out := b.Forward(none, q, k, vs, seq)
-			dq, dk, dvs := b.Backward(none, none, none, q, k, vs, g, seq)
+			out := b.ForwardSequences(none, q, k, vs, seq)
+			dq, dk, dvs := b.BackwardSequences(none, none, none, q, k, vs, g, seq)
 			for half := range 2 {
 				pick := func(x dense.Matrix[T]) dense.Matrix[T] {
 					y := dense.New[T](n, x.Cols)
@@ -258,10 +258,10 @@ func testFarPast[T dense.Float](t *testing.T) {
 		b, seq := must(NewBatch[T](1, 1, a)), Sequences{Queries: []int{n - past}, Keys: []int{n}, Past: []int{past}}
 		truth := truthOf(a, s.q, s.k)
 		want, tol := truth.attend(values)
-		requireClose(t, want.RowRange(past, n), tol.RowRange(past, n), b.Forward(none, last(s.q), s.k, v, seq), "%s", s.name)
+		requireClose(t, want.RowRange(past, n), tol.RowRange(past, n), b.ForwardSequences(none, last(s.q), s.k, v, seq), "%s", s.name)
 		wants, tols := truth.gradients(values, dense.Convert(dense.Matrix[float64]{}, dout))
 		wants[0], tols[0] = wants[0].RowRange(past, n), tols[0].RowRange(past, n)
-		dq, dk, dvs := b.Backward(none, none, none, last(s.q), s.k, v, last(dout), seq)
+		dq, dk, dvs := b.BackwardSequences(none, none, none, last(s.q), s.k, v, last(dout), seq)
 		for at, got := range []dense.Matrix[T]{dq, dk, dvs} {
 			requireClose(t, wants[at], tols[at], got, "%s: input %d", s.name, at)
 		}

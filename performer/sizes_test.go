@@ -29,7 +29,7 @@ func testSizes[T dense.Float](t *testing.T) {
 	exact := Form[T](Exact[T]{})
 	elu := func(d int) *Attention[T] { return attention[T](must(rff.ELU[T](d)), Options{}) }
 	for _, n := range []int{math.MaxInt, most, most / 8} {
-		memory("heads = %d: ", n)(NewHeads(exact, n))
+		memory("heads = %d: ", n)(NewBatch(n, n, exact))
 		memory("heads = %d: ", n)(NewBatch(n, n, exact))
 		memory("heads = %d: ", n)(NewBatch[T](n, 1, elu(4)))
 		memory("dv = %d, for 1 heads of 4 features: ", n)(elu(4).NewState(n))
@@ -38,7 +38,7 @@ func testSizes[T dense.Float](t *testing.T) {
 		memory("Rotations = %d, of R^4: ", n)(NewPredictor(attention(positive[T](8, 4), Options{}), PredictorOptions{Rotations: n}, source(1)))
 	}
 	memory("dv = %d, for 1 heads of %d features: ", large, large)(elu(large).NewState(large))
-	memory("dv = %d, for %d heads of 4 features: ", large, large)(must(NewHeads[T](elu(4), large)).NewState(large))
+	memory("dv = %d, for %d heads of 4 features: ", large, large)(must(NewBatch[T](large, large, elu(4))).NewState(large))
 	if math.MaxInt > math.MaxInt32 {
 		_, err := NewUnbiased[T](3, UnbiasedOptions{Features: 2, Replicates: math.MaxInt}, source(1))
 		assert.EqualError(t, err, fmt.Sprintf("performer: Replicates = %d, want at most 1099511627775", math.MaxInt))

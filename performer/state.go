@@ -61,13 +61,14 @@ func (a *Attention[T]) NewState(dv int) (*State[T], error) { return newState(a, 
 // NewState returns an empty State of all heads, for values of dimension dv a head:
 // as in Forward, columns h·d … (h+1)·d−1 of queries and keys and h·dv … (h+1)·dv−1 of
 // values and outputs are head h. It returns an error if dv is below 1, if the sums take
-// more memory than the machine has, or if the form is not an [Attention].
-func (h *Heads[T]) NewState(dv int) (*State[T], error) {
-	a, ok := h.form.(*Attention[T])
-	if !ok {
-		return nil, fmt.Errorf("performer: form is %T, want linear attention for a state", h.form)
+// more memory than the machine has, or if the forms are not one [Attention] with as many heads
+// of keys as of queries.
+func (b *Batch[T]) NewState(dv int) (*State[T], error) {
+	a, ok := b.units[0].form.(*Attention[T])
+	if !ok || len(b.units) > 1 || b.heads != b.keyHeads {
+		return nil, fmt.Errorf("performer: form is %T, want linear attention for a state", b.units[0].form)
 	}
-	return newState(a, h.heads, dv)
+	return newState(a, b.heads, dv)
 }
 
 func newState[T dense.Float](a *Attention[T], heads, dv int) (*State[T], error) {

@@ -67,7 +67,7 @@ func testStateCalls[T dense.Float](t *testing.T) {
 	q, k, v := gaussian[T](rng, n, heads*d, 0, 1), gaussian[T](rng, n, heads*d, 0, 1), gaussian[T](rng, n, heads*dv, 0, 1)
 	for _, opts := range forms {
 		for _, m := range []rff.Map[T]{positive[T](16, d), must(rff.Gaussian(frequencies[T](16, d), 1))} {
-			h := must(NewHeads[T](attention(m, opts), heads))
+			h := must(NewBatch[T](heads, heads, attention(m, opts)))
 			whole, parts := must(h.NewState(dv)), must(h.NewState(dv))
 			want := whole.Step(dense.Matrix[T]{}, q, k, v)
 			for i := range n {
@@ -110,7 +110,7 @@ func testStateChunks[T dense.Float](t *testing.T) {
 			truth[j] = newPairs(attention(m, Options{}), head(q, j), head(k, j))
 		}
 		for _, opts := range forms[:2] {
-			h := must(NewHeads[T](attention(m, opts), heads))
+			h := must(NewBatch[T](heads, heads, attention(m, opts)))
 			var first dense.Matrix[T]
 			for _, processors := range []int{1, 3} {
 				before := runtime.GOMAXPROCS(processors)
@@ -279,7 +279,7 @@ func testStateMerge[T dense.Float](t *testing.T) {
 	for _, opts := range forms[:2] {
 		for _, m := range []rff.Map[T]{positive[T](16, d), must(rff.Gaussian(frequencies[T](16, d), 4))} {
 			a := attention(m, opts)
-			h := must(NewHeads[T](a, heads))
+			h := must(NewBatch[T](heads, heads, a))
 			var parts [4]*State[T] // the last is empty
 			for p := range parts {
 				parts[p] = must(h.NewState(dv))
@@ -336,7 +336,7 @@ func testStateAllocations[T dense.Float](t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	for _, opts := range forms[:2] {
 		for _, heads := range []int{1, 3} {
-			s := must(must(NewHeads[T](attention(positive[T](32, d), opts), heads)).NewState(dv))
+			s := must(must(NewBatch[T](heads, heads, attention(positive[T](32, d), opts))).NewState(dv))
 			q, k, v := rowsOf[T](rng, n, heads*d), rowsOf[T](rng, n, heads*d), rowsOf[T](rng, n, heads*dv)
 			dst := dense.New[T](n, heads*dv)
 			for _, rows := range []int{1, 2, 40, n} {
@@ -355,10 +355,10 @@ func TestStateErrors(t *testing.T) {
 	a := attention(positive[float32](8, 4), Options{})
 	_, err := a.NewState(0)
 	assert.EqualError(t, err, "performer: dv = 0, want at least 1")
-	_, err = must(NewHeads[float32](Exact[float32]{}, 2)).NewState(3)
+	_, err = must(NewBatch[float32](2, 2, Exact[float32]{})).NewState(3)
 	assert.EqualError(t, err, "performer: form is performer.Exact[float32], want linear attention for a state")
 
-	s := must(must(NewHeads[float32](a, 2)).NewState(3))
+	s := must(must(NewBatch[float32](2, 2, a)).NewState(3))
 	mat := dense.New[float32]
 	var none dense.Matrix[float32]
 	for want, f := range map[string]func(){

@@ -28,7 +28,7 @@ func testRoundTrip[T dense.Float](t *testing.T) {
 	rng := rand.New(source(220))
 	for _, m := range maps[T](d) {
 		for _, opts := range forms[:2] {
-			h := must(NewHeads[T](attention(m.Map, opts), heads))
+			h := must(NewBatch[T](heads, heads, attention(m.Map, opts)))
 			for _, tokens := range []int{0, n} {
 				s, again := must(h.NewState(dv)), must(h.NewState(dv))
 				k, v, q := rowsOf[T](rng, n, heads*d), rowsOf[T](rng, n, heads*dv), rowsOf[T](rng, n, heads*d)
@@ -78,7 +78,7 @@ func TestStateGolden(t *testing.T) {
 	want = binary.LittleEndian.AppendUint64(nil, 1<<27+2<<52-0x62e42fefa39ef)
 	assert.Equal(t, append(want, 0, 0, 0, 0, 0, 0, 0x08, 0x40, 0, 0, 0, 0, 0, 0, 0xf0, 0x3f), got[stream.HeaderSize+16:len(got)-4])
 
-	single := must(must(NewHeads[float32](attention(positive[float32](8, 4), Options{Unnormalised: true}), 3)).NewState(5))
+	single := must(must(NewBatch[float32](3, 3, attention(positive[float32](8, 4), Options{Unnormalised: true}))).NewState(5))
 	single.Append(filled[float32](2, 12, 1), filled[float32](2, 15, 1))
 	assert.Equal(t, []byte{
 		'r', 'f', 's', 't', 'a', 't', 'e', 0, 2, 0, 4, 3,

@@ -15,7 +15,7 @@ import (
 // attention is y = heads(x·Wq, x·Wk, x·Wv)·Wo, causal within sequences of so many rows.
 type attention[T dense.Float] struct {
 	form      performer.Differentiable[T]
-	heads     *performer.Heads[T]
+	heads     *performer.Batch[T]
 	length    int        // of the sequences that the next batch consists of
 	in        *linear[T] // Wq, Wk and Wv side by side
 	out       *linear[T] // Wo
@@ -33,7 +33,7 @@ func newAttention[T dense.Float](form performer.Differentiable[T], d, heads int,
 // use replaces the form of attention.
 func (a *attention[T]) use(form performer.Differentiable[T], heads int) (err error) {
 	a.form = form
-	a.heads, err = performer.NewHeads[T](form, heads)
+	a.heads, err = performer.NewBatch[T](heads, heads, form)
 	return err
 }
 
@@ -46,7 +46,8 @@ func (a *attention[T]) redraw(phi rff.Map[T]) error {
 	if err != nil {
 		return err
 	}
-	return a.use(form, a.heads.Heads())
+	heads, _ := a.heads.Heads()
+	return a.use(form, heads)
 }
 
 func (a *attention[T]) forward(x dense.Matrix[T]) dense.Matrix[T] {

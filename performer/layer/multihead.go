@@ -115,10 +115,10 @@ func (l *MultiHead[T]) ForwardCross(dst, q, k, v dense.Matrix[T], s performer.Se
 	queries := l.query.applyTo(&c.q, q)
 	keys, values := l.key.applyTo(&c.k, k), l.value.applyTo(&c.v, v)
 	if l.output.none() {
-		l.attention.Forward(dst, queries, keys, values, s)
+		l.attention.ForwardSequences(dst, queries, keys, values, s)
 	} else {
 		c.heads.Shape(q.Rows, l.output.weight.Cols)
-		l.output.apply(dst, l.attention.Forward(c.heads.Rows(q.Rows), queries, keys, values, s))
+		l.output.apply(dst, l.attention.ForwardSequences(c.heads.Rows(q.Rows), queries, keys, values, s))
 	}
 	l.calls.Put(c)
 	return dst

@@ -75,7 +75,7 @@ func (l *MultiHead[T]) backward(dw *Projections[T], q, k, v, dout dense.Matrix[T
 		width := l.output.weight.Cols
 		if dw != nil {
 			c.heads.Shape(q.Rows, width)
-			heads := l.attention.Forward(c.heads.Rows(q.Rows), queries, keys, values, s)
+			heads := l.attention.ForwardSequences(c.heads.Rows(q.Rows), queries, keys, values, s)
 			c.parameters("Output", &l.output, &dw.Output, &dw.OutputBias, heads, dout)
 		}
 		c.dheads.Shape(q.Rows, width)
@@ -88,7 +88,7 @@ func (l *MultiHead[T]) backward(dw *Projections[T], q, k, v, dout dense.Matrix[T
 	c.dk.Shape(keys.Rows, keys.Cols)
 	c.dv.Shape(values.Rows, values.Cols)
 	dq, dk, dv := c.dq.Rows(q.Rows), c.dk.Rows(k.Rows), c.dv.Rows(v.Rows)
-	l.attention.Backward(dq, dk, dv, queries, keys, values, dheads, s)
+	l.attention.BackwardSequences(dq, dk, dv, queries, keys, values, dheads, s)
 	if dw != nil {
 		c.parameters("Query", &l.query, &dw.Query, &dw.QueryBias, q, dq)
 		c.parameters("Key", &l.key, &dw.Key, &dw.KeyBias, k, dk)

@@ -150,7 +150,7 @@ func testMultiHead[T dense.Float](t *testing.T) {
 		assert.Equal(t, [4]int{w.Input, 5, 7, w.Input}, [4]int{in, keys, values, out})
 		q, k, v := gaussian[T](rng, 14, in, 0, 1), gaussian[T](rng, 11, 5, 0, 1), gaussian[T](rng, 11, 7, 0, 1)
 
-		want := batch(heads, keyHeads, forms...).Forward(dense.Matrix[T]{},
+		want := batch(heads, keyHeads, forms...).ForwardSequences(dense.Matrix[T]{},
 			product(q, p.Query, p.QueryBias), product(k, p.Key, p.KeyBias), product(v, p.Value, p.ValueBias), s)
 		if !w.NoOutput {
 			want = product(want, p.Output, p.OutputBias)

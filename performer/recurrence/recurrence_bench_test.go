@@ -37,7 +37,7 @@ func benchmarkCausal[T dense.Float](b *testing.B) {
 	x := convertTokens[T](recurrenceShape{heads: 8, keyHeads: 8, d: 64, dv: 64}.tokens(rand.New(source(310)), Linear, benchmarkTokens))
 	batch := must(performer.NewBatch[T](8, 8, linear[T](must(rff.ELU[T](64)), performer.Options{Causal: true})))
 	dst := dense.New[T](benchmarkTokens, 8*64)
-	benchmarkCalls(b, func() { batch.Forward(dst, x.Q, x.K, x.V, performer.Sequences{}) })
+	benchmarkCalls(b, func() { batch.ForwardSequences(dst, x.Q, x.K, x.V, performer.Sequences{}) })
 }
 
 func benchmarkRecurrence[T dense.Float](b *testing.B, rule Rule, wide bool) {

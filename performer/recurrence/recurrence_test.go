@@ -251,7 +251,7 @@ func testRecurrenceOfFeatures[T dense.Float](t *testing.T) {
 			require.True(t, identical(want, got), "%v", rule)
 			if rule == Linear {
 				unnormalised := linear(phi, performer.Options{Causal: true, Unnormalised: true})
-				causal := must(performer.NewBatch[T](heads, heads, unnormalised)).Forward(dense.Matrix[T]{}, x.Q, x.K, x.V, performer.Sequences{})
+				causal := must(performer.NewBatch[T](heads, heads, unnormalised)).ForwardSequences(dense.Matrix[T]{}, x.Q, x.K, x.V, performer.Sequences{})
 				requireNear(t, dense.Convert(dense.Matrix[float64]{}, causal), got, recurrenceTolerance[T](), "unnormalised attention")
 			}
 		}

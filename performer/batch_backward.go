@@ -12,8 +12,13 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/vecmath"
 )
 
-// Backward writes the gradients of L = Σ_ic dout_ic·out_ic, where out (Lq×H·dv) is what
-// Forward makes of q (Lq×H·d), k (Lk×Hk·d) and v (Lk×Hk·dv) in such sequences, with
+// Backward is BackwardSequences of one sequence, all of whose keys count.
+func (b *Batch[T]) Backward(dq, dk, dv, q, k, v, dout dense.Matrix[T]) (_, _, _ dense.Matrix[T]) {
+	return b.BackwardSequences(dq, dk, dv, q, k, v, dout, Sequences{})
+}
+
+// BackwardSequences writes the gradients of L = Σ_ic dout_ic·out_ic, where out (Lq×H·dv) is
+// what ForwardSequences makes of q (Lq×H·d), k (Lk×Hk·d) and v (Lk×Hk·dv) in such sequences, with
 // respect to q, k and v into dq, dk and dv, and returns them; a zero one is allocated.
 // The gradient of a head of keys and values is the sum of what the heads of queries that
 // read it give, in a fixed order.
@@ -33,10 +38,10 @@ import (
 // and the gradients of a head of keys where it does not. It allocates nothing once that
 // memory is there, if the forms do not.
 //
-// dq, dk and dv must not overlap each other nor an input. Backward panics with the
+// dq, dk and dv must not overlap each other nor an input. BackwardSequences panics with the
 // shapes if they do not fit, with the text of CanBackward if that is an error, and as
-// Forward does for forms that are not of this package.
-func (b *Batch[T]) Backward(dq, dk, dv, q, k, v, dout dense.Matrix[T], s Sequences) (_, _, _ dense.Matrix[T]) {
+// ForwardSequences does for forms that are not of this package.
+func (b *Batch[T]) BackwardSequences(dq, dk, dv, q, k, v, dout dense.Matrix[T], s Sequences) (_, _, _ dense.Matrix[T]) {
 	if err := b.CanBackward(); err != nil {
 		panic(err.Error())
 	}

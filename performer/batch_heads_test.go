@@ -14,7 +14,7 @@ import (
 
 // Heads are the form over views, bit for bit, for any number of processors, into new
 // memory, a view, and the inputs themselves.
-func TestHeads(t *testing.T) {
+func TestBatchOfHeads(t *testing.T) {
 	bothTypes(t, testHeads[float32], testHeads[float64])
 }
 
@@ -29,8 +29,9 @@ func testHeads[T dense.Float](t *testing.T) {
 				from, to := h*d, (h+1)*d
 				form.Forward(want.ColRange(from, to), q.ColRange(from, to), k.ColRange(from, to), v.ColRange(from, to))
 			}
-			all := must(NewHeads(form, heads))
-			assert.Equal(t, heads, all.Heads())
+			all := must(NewBatch(heads, heads, form))
+			queryHeads, keyHeads := all.Heads()
+			assert.Equal(t, [2]int{heads, heads}, [2]int{queryHeads, keyHeads})
 			for _, processors := range []int{1, 2, 5} {
 				before := runtime.GOMAXPROCS(processors)
 				got := all.Forward(dense.Matrix[T]{}, q, k, v)
@@ -47,29 +48,29 @@ func testHeads[T dense.Float](t *testing.T) {
 }
 
 // Values may be wider than keys, and queries fewer.
-func TestHeadsOfOtherShapes(t *testing.T) {
+func TestBatchOfOtherShapes(t *testing.T) {
 	rng := rand.New(source(101))
 	q, k, v := gaussian[float64](rng, 5, 8, 0, 1), gaussian[float64](rng, 70, 8, 0, 1), gaussian[float64](rng, 70, 6, 0, 1)
-	got := must(NewHeads[float64](Exact[float64]{}, 2)).Forward(dense.Matrix[float64]{}, q, k, v)
+	got := must(NewBatch[float64](2, 2, Exact[float64]{})).Forward(dense.Matrix[float64]{}, q, k, v)
 	for h := range 2 {
 		want := Exact[float64]{}.Forward(dense.Matrix[float64]{}, q.ColRange(4*h, 4*h+4), k.ColRange(4*h, 4*h+4), v.ColRange(3*h, 3*h+3))
 		assert.Equal(t, want, got.ColRange(3*h, 3*h+3).Clone())
 	}
 }
 
-func TestHeadsErrors(t *testing.T) {
-	_, err := NewHeads[float32](nil, 2)
-	assert.EqualError(t, err, "performer: form is nil")
-	_, err = NewHeads[float32](Exact[float32]{}, 0)
-	assert.EqualError(t, err, "performer: heads = 0, want at least 1")
-	h := must(NewHeads[float32](Exact[float32]{}, 3))
+func TestBatchOfHeadsErrors(t *testing.T) {
+	_, err := NewBatch[float32](2, 2, nil)
+	assert.EqualError(t, err, "performer: form 0 is nil")
+	_, err = NewBatch[float32](0, 0, Exact[float32]{})
+	assert.EqualError(t, err, "performer: heads = 0, keyHeads = 0, want at least 1 and heads a multiple of keyHeads")
+	h := must(NewBatch[float32](3, 3, Exact[float32]{}))
 	mat := dense.New[float32]
 	var none dense.Matrix[float32]
 	for want, f := range map[string]func(){
-		"performer: q is 5×6, k is 7×6, v is 7×4, want columns that 3 heads can share": func() { h.Forward(none, mat(5, 6), mat(7, 6), mat(7, 4)) },
-		"performer: q is 5×4, k is 7×4, v is 7×3, want columns that 3 heads can share": func() { h.Forward(none, mat(5, 4), mat(7, 4), mat(7, 3)) },
-		"performer: q is 5×6, k is 7×3, want queries and keys of one dimension":        func() { h.Forward(none, mat(5, 6), mat(7, 3), mat(7, 3)) },
-		"dense: destination is 5×6, want 5×3":                                          func() { h.Forward(mat(5, 6), mat(5, 6), mat(7, 6), mat(7, 3)) },
+		"performer: q is 5×6, k is 7×6, v is 7×4, want columns of 3 heads of queries and 3 of keys and values": func() { h.Forward(none, mat(5, 6), mat(7, 6), mat(7, 4)) },
+		"performer: q is 5×4, k is 7×4, v is 7×3, want columns of 3 heads of queries and 3 of keys and values": func() { h.Forward(none, mat(5, 4), mat(7, 4), mat(7, 3)) },
+		"performer: q is 5×6, k is 7×3, v is 7×3, want columns of 3 heads of queries and 3 of keys and values": func() { h.Forward(none, mat(5, 6), mat(7, 3), mat(7, 3)) },
+		"dense: destination is 5×6, want 5×3": func() { h.Forward(mat(5, 6), mat(5, 6), mat(7, 6), mat(7, 3)) },
 	} {
 		assert.PanicsWithValue(t, want, f, fmt.Sprint(want))
 	}

@@ -24,11 +24,11 @@ type batchForm[T dense.Float] struct {
 }
 
 func (f batchForm[T]) Forward(dst, q, k, v dense.Matrix[T]) dense.Matrix[T] {
-	return f.Batch.Forward(dst, q, k, v, f.s)
+	return f.Batch.ForwardSequences(dst, q, k, v, f.s)
 }
 
 func (f batchForm[T]) Backward(dq, dk, dv, q, k, v, dout dense.Matrix[T]) (_, _, _ dense.Matrix[T]) {
-	return f.Batch.Backward(dq, dk, dv, q, k, v, dout, f.s)
+	return f.Batch.BackwardSequences(dq, dk, dv, q, k, v, dout, f.s)
 }
 
 // batchForms are the forms that batches know, elu+1 and Auto among them.
@@ -144,7 +144,7 @@ func testBatchBackwardBits[T dense.Float](t *testing.T) {
 			}
 			wide := [3]dense.Matrix[T]{filled[T](n, heads*d+2, 7), filled[T](n, keyHeads*d+2, 7), filled[T](n, keyHeads*d+2, 7)}
 			inner := func(m dense.Matrix[T]) dense.Matrix[T] { return m.ColRange(1, m.Cols-1) }
-			b.Backward(inner(wide[0]), inner(wide[1]), inner(wide[2]), in[0], in[1], in[2], dout, s)
+			b.BackwardSequences(inner(wide[0]), inner(wide[1]), inner(wide[2]), in[0], in[1], in[2], dout, s)
 			for at, w := range wide {
 				require.True(t, identical(first[at], inner(w)), "%T: into views", form)
 				assert.Equal(t, filled[T](n, 1, 7), w.ColRange(0, 1).Clone(), "left of it")
@@ -197,7 +197,7 @@ func testPaddingGradients[T dense.Float](t *testing.T) {
 					}
 				}
 				s := Sequences{Valid: valid}
-				dq, dk, dv := b.Backward(dense.Matrix[T]{}, dense.Matrix[T]{}, dense.Matrix[T]{}, q, kv, kv, dout, s)
+				dq, dk, dv := b.BackwardSequences(dense.Matrix[T]{}, dense.Matrix[T]{}, dense.Matrix[T]{}, q, kv, kv, dout, s)
 				got := [3]dense.Matrix[T]{dq, dk, dv}
 				if at == 0 {
 					want = got
@@ -254,13 +254,13 @@ func TestBatchBackwardOfForms(t *testing.T) {
 	in := [3]dense.Matrix[float64]{rowsOf[float64](rng, n, 6*d), rowsOf[float64](rng, n, 2*d), rowsOf[float64](rng, n, 2*d)}
 	dout := gaussian[float64](rng, n, 6*d, 0, 1)
 	elu := attention[float64](must(rff.ELU[float64](d)), Options{})
-	foreign := must(NewHeads[float64](Exact[float64]{}, 1))
+	foreign := must(NewBatch[float64](1, 1, Exact[float64]{}))
 	b := must(NewBatch[float64](6, 2, elu, elu, Exact[float64]{}, foreign, elu, elu))
 	assert.Equal(t, 4, b.count)
 	requireDerivatives(t, []int{0, 20, -1}, batchForm[float64]{b, Sequences{Queries: []int{30, 10}}}, in, dout, "forms")
 	var none dense.Matrix[float64]
-	assert.PanicsWithValue(t, "performer: sequence 0 has keys that do not count or a past, which *performer.Heads[float64] cannot take", func() {
-		b.Backward(none, none, none, in[0], in[1], in[2], dout, Sequences{Valid: make([]bool, n)})
+	assert.PanicsWithValue(t, "performer: sequence 0 has keys that do not count or a past, which *performer.Batch[float64] cannot take", func() {
+		b.BackwardSequences(none, none, none, in[0], in[1], in[2], dout, Sequences{Valid: make([]bool, n)})
 	})
 }
 
@@ -279,7 +279,7 @@ func TestBatchBackwardAllocatesNothing(t *testing.T) {
 		for name, valid := range masks(rng, 169) {
 			s.Valid = valid
 			for _, processors := range []int{1, 2} {
-				assert.Zero(t, allocations(processors, func() { b.Backward(dq, dk, dv, q, kv, kv, q, s) }), "%T %+v, %s, %d processors", form, form, name, processors)
+				assert.Zero(t, allocations(processors, func() { b.BackwardSequences(dq, dk, dv, q, kv, kv, q, s) }), "%T %+v, %s, %d processors", form, form, name, processors)
 			}
 		}
 	}
@@ -292,16 +292,16 @@ func TestBatchBackwardErrors(t *testing.T) {
 	assert.NoError(t, b.CanBackward())
 	for want, f := range map[string]func(){
 		"performer: dout is 5×4, q is 5×8, v is 7×6, want 5×12, a gradient for each output": func() {
-			b.Backward(none, none, none, mat(5, 8), mat(7, 4), mat(7, 6), mat(5, 4), Sequences{})
+			b.BackwardSequences(none, none, none, mat(5, 8), mat(7, 4), mat(7, 6), mat(5, 4), Sequences{})
 		},
 		"performer: k is 7×4, v is 6×6, want as many values as keys": func() {
-			b.Backward(none, none, none, mat(5, 8), mat(7, 4), mat(6, 6), mat(5, 12), Sequences{})
+			b.BackwardSequences(none, none, none, mat(5, 8), mat(7, 4), mat(6, 6), mat(5, 12), Sequences{})
 		},
 		"performer: Sequences.Queries is [2 2], want a sum of 5": func() {
-			b.Backward(none, none, none, mat(5, 8), mat(7, 4), mat(7, 6), mat(5, 12), Sequences{Queries: []int{2, 2}, Keys: []int{3, 4}})
+			b.BackwardSequences(none, none, none, mat(5, 8), mat(7, 4), mat(7, 6), mat(5, 12), Sequences{Queries: []int{2, 2}, Keys: []int{3, 4}})
 		},
 		"dense: destination is 7×5, want 7×4": func() {
-			b.Backward(none, mat(7, 5), none, mat(5, 8), mat(7, 4), mat(7, 6), mat(5, 12), Sequences{})
+			b.BackwardSequences(none, mat(7, 5), none, mat(5, 8), mat(7, 4), mat(7, 6), mat(5, 12), Sequences{})
 		},
 	} {
 		assert.PanicsWithValue(t, want, f)
@@ -312,7 +312,7 @@ func TestBatchBackwardErrors(t *testing.T) {
 	for _, form := range []Form[float32]{reLUs, must(NewAuto(reLUs, Exact[float32]{}))} {
 		b = must(NewBatch[float32](2, 2, Exact[float32]{}, form))
 		assert.EqualError(t, b.CanBackward(), why)
-		assert.PanicsWithValue(t, why, func() { b.Backward(x, x, x, x, x, x, x, Sequences{}) })
+		assert.PanicsWithValue(t, why, func() { b.BackwardSequences(x, x, x, x, x, x, x, Sequences{}) })
 	}
 	auto := must(NewAuto(reLUs, Exact[float32]{}))
 	assert.PanicsWithValue(t, why, func() { auto.Backward(x, x, x, x, x, x, x) })
