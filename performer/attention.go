@@ -40,7 +40,8 @@ type Options struct {
 // [Choromanski et al. 2021].
 //
 // An Attention does not change after construction (it keeps scratch memory
-// between calls, in a way that is safe) and may be shared by goroutines.
+// between calls, in a way that is safe) and may be shared by goroutines. The zero Attention
+// is of no use, and panics.
 type Attention[T dense.Float] struct {
 	query, key       rff.Map[T]
 	logQuery, logKey rff.LogMap[T] // nil unless both maps are LogMaps
@@ -145,6 +146,9 @@ func blockRows(m int) int { return min(max(1<<16/max(m, 1), block), 4*block) }
 
 // check panics unless q (Lq×d), k (Lk×d) and v (Lk×dv) fit together and the maps.
 func (a *Attention[T]) check(q, k, v dense.Matrix[T]) {
+	if a.query == nil {
+		panic("performer: the Attention is zero, want one of New")
+	}
 	checkShapes(q, k, v, a.opts.Causal)
 	if q.Cols != a.d {
 		panic(fmt.Sprintf("performer: q is %d×%d, k is %d×%d, but the maps take points of R^%d",

@@ -39,11 +39,19 @@ func NewAuto[T dense.Float](linear *Attention[T], exact Exact[T]) (*Auto[T], err
 // bits. dst may be exactly q where shapes allow; it must not overlap k or v. Forward
 // panics with the shapes if they do not fit; causal attention needs Lq = Lk.
 func (a *Auto[T]) Forward(dst, q, k, v dense.Matrix[T]) dense.Matrix[T] {
-	a.linear.check(q, k, v)
+	a.check(q, k, v)
 	if a.choosesLinear(q.Rows, k.Rows, v.Cols) {
 		return a.linear.Forward(dst, q, k, v)
 	}
 	return a.exact.Forward(dst, q, k, v)
+}
+
+// check panics unless NewAuto has made a, and q, k and v fit together and the maps.
+func (a *Auto[T]) check(q, k, v dense.Matrix[T]) {
+	if a.linear == nil {
+		panic("performer: the Auto is zero, want one of NewAuto")
+	}
+	a.linear.check(q, k, v)
 }
 
 func (a *Auto[T]) dimension() int { return a.linear.d }

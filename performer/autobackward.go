@@ -9,7 +9,7 @@ func (a *Auto[T]) Backward(dq, dk, dv, q, k, v, dout dense.Matrix[T]) (_, _, _ d
 	if err := a.CanBackward(); err != nil {
 		panic(err.Error())
 	}
-	a.linear.check(q, k, v)
+	a.check(q, k, v)
 	if a.choosesLinear(q.Rows, k.Rows, v.Cols) {
 		return a.linear.Backward(dq, dk, dv, q, k, v, dout)
 	}

@@ -1,6 +1,7 @@
 package performer
 
 import (
+	"errors"
 	"fmt"
 	"runtime"
 
@@ -18,7 +19,7 @@ import (
 //
 // ForwardSequences leaves out keys that do not count, and with causal forms lets sequences
 // have queries and keys of different number. A Batch does not change after construction and
-// may be shared by goroutines if its forms may.
+// may be shared by goroutines if its forms may. The zero Batch is of no use, and panics.
 type Batch[T dense.Float] struct {
 	heads, keyHeads int
 	dim             int       // of queries, 0 if any will do
@@ -27,6 +28,9 @@ type Batch[T dense.Float] struct {
 	calls           pool.Of[batched[T]]
 	gradients       pool.Of[batchGradient[T]]
 }
+
+// errNoBatch is the error of a Batch that NewBatch has not made.
+var errNoBatch = errors.New("performer: the Batch is zero, want one of NewBatch")
 
 // unit is a run of heads that are computed together.
 type unit[T dense.Float] struct {
@@ -160,6 +164,9 @@ func (b *Batch[T]) ForwardSequences(dst, q, k, v dense.Matrix[T], s Sequences) d
 // check panics unless q (Lq×H·d), k (Lk×Hk·d) and v (Lk×Hk·dv) fit together and the
 // forms.
 func (b *Batch[T]) check(q, k, v dense.Matrix[T]) {
+	if b.heads == 0 {
+		panic(errNoBatch.Error())
+	}
 	q.Check()
 	k.Check()
 	v.Check()

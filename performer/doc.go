@@ -145,18 +145,28 @@
 //
 // # Streams
 //
-// A [State] holds S and its references for a stream of tokens: Append takes keys and
-// values in, one token or many, Attend answers queries over all of them so far, and
-// Step does both for a decoder, with O(m·(d+dv)) time and no memory for a token
-// however many came before. [Batch.NewState] makes one for all heads, whose keys share
-// a projection. Token by token it is causal attention, to rounding. States of parts of a
-// stream merge into that of the whole, in any order, on one machine or, with
-// MarshalBinary, on several; the bytes carry a checksum and what tells one draw of
-// random features from another, and are the same for every architecture.
+// A [State] is attention over a stream of tokens, for every form: Append takes in keys and
+// values, one token or many, Attend answers queries over all tokens so far, and Step does both
+// for a decoder. Of linear attention a State holds S and its references: a token takes
+// O(m·(d+dv)) time and no memory, however many came before. Of exact attention a State holds
+// the keys and values. [Batch.NewState] makes a State of all heads, grouped ones and those of
+// different forms included. Token by token outputs are those of causal attention, to the bit
+// for exact attention and to rounding for linear attention.
 //
-//	s, err := a.NewState(dv)
+// States of parts of a stream merge into one of the whole, in any order, on one machine or,
+// with MarshalBinary, on several. The bytes carry a checksum and the form, with what tells one
+// draw of random features from another, and are the same for every architecture.
+//
+//	s, err := a.NewState(d, dv)
 //	s.Append(promptK, promptV)
 //	out = s.Step(out, q, k, v) // one token
+//
+// A decoder that drafts tokens and takes some back marks the place before: Rollback returns
+// to a Snapshot, with the same bits.
+//
+//	mark = s.Snapshot(mark)
+//	out = s.Step(out, draftQ, draftK, draftV)
+//	s.Rollback(mark)
 //
 // Features are drawn anew by another call of [New], which returns another Attention. The
 // sums of a State mean nothing under other features, so that it refuses them.

@@ -31,7 +31,7 @@ func testFar[T dense.Float](t *testing.T) {
 		bidirectional, causal := attention(features, Options{}), attention(features, Options{Causal: true})
 		want, tol := truthOf(causal, s.q, s.k).attend(values)
 		requireClose(t, want, tol, causal.Forward(none, s.q, s.k, v), "%s: causal", s.name)
-		state := must(causal.NewState(dv))
+		state := must(causal.NewState(causal.d, dv))
 		requireClose(t, want, tol, state.Step(none, s.q, s.k, v), "%s: step", s.name)
 
 		want, tol = truthOf(bidirectional, s.q, s.k).attend(values)
@@ -43,7 +43,7 @@ func testFar[T dense.Float](t *testing.T) {
 
 		var parts [4]*State[T] // the last is empty
 		for p := range parts {
-			parts[p] = must(bidirectional.NewState(dv))
+			parts[p] = must(bidirectional.NewState(bidirectional.d, dv))
 		}
 		parts[0].Append(s.k.RowRange(0, 30), v.RowRange(0, 30))
 		for i := 30; i < 40; i++ {
@@ -57,7 +57,7 @@ func testFar[T dense.Float](t *testing.T) {
 			}
 			requireClose(t, want, tol, whole.Attend(none, s.q), "%s: merged %v", s.name, order)
 
-			again := must(bidirectional.NewState(dv))
+			again := must(bidirectional.NewState(bidirectional.d, dv))
 			require.NoError(t, again.UnmarshalBinary(must(whole.MarshalBinary())))
 			last := n - 1
 			require.True(t, identical(whole.Step(none, rowOf(s.q, last), rowOf(s.k, last), rowOf(v, last)),
@@ -157,7 +157,7 @@ func testFarGrowth[T dense.Float](t *testing.T) {
 		a := attention(logarithms[T](3), Options{Causal: true})
 		wanted := dense.Convert(dense.Matrix[float64]{}, want)
 		requireClose(t, wanted, tol, a.Forward(dense.Matrix[T]{}, q, k, v), "causal")
-		s := must(a.NewState(2))
+		s := must(a.NewState(a.d, 2))
 		requireClose(t, wanted, tol, s.Step(dense.Matrix[T]{}, q, k, v), "step")
 		s.Reset()
 		for i := range n {
@@ -262,7 +262,7 @@ func testFarLimits[T dense.Float](t *testing.T) {
 				copy(q.Row(i), c.q)
 			}
 			a := attention(logarithms[T](2), opts)
-			s := must(a.NewState(1))
+			s := must(a.NewState(a.d, 1))
 			for name, got := range map[string]dense.Matrix[T]{"forward": a.Forward(dense.Matrix[T]{}, q, k, v), "step": s.Step(dense.Matrix[T]{}, q, k, v)} {
 				if last := got.At(2, 0); want-want != 0 || want == 0 {
 					assert.True(t, sameBits(dense.Of(1, 1, []T{want}), dense.Of(1, 1, []T{last})), "%s %+v %+v: %v", name, opts, c, got.Data)
@@ -294,7 +294,7 @@ func testOutOfRange[T dense.Float](t *testing.T) {
 		}
 		a := attention(positive[T](16, d), opts)
 		state := func(k dense.Matrix[T]) *State[T] {
-			s := must(a.NewState(2))
+			s := must(a.NewState(a.d, 2))
 			s.Append(k, v)
 			return s
 		}

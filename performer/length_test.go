@@ -19,7 +19,8 @@ import (
 func TestTokenCount(t *testing.T) {
 	const most = stream.MaxTokens
 	key, value := dense.Of(1, 2, []float64{1, 2}), dense.Of(1, 1, []float64{3})
-	s := must(attention[float64](must(rff.ELU[float64](2)), Options{}).NewState(1))
+	a := attention[float64](must(rff.ELU[float64](2)), Options{})
+	s := must(a.NewState(2, 1))
 	s.Append(key, value)
 	data := must(s.MarshalBinary())
 	with := func(tokens uint64) []byte {
@@ -31,7 +32,7 @@ func TestTokenCount(t *testing.T) {
 		assert.EqualError(t, s.UnmarshalBinary(with(tokens)), fmt.Sprintf("performer: state of %d tokens, want at most %d", tokens, most))
 	}
 	require.Equal(t, 1, s.n, "what is refused changes nothing")
-	other := must(s.a.NewState(1))
+	other := must(a.NewState(2, 1))
 	other.n = most - s.n
 	require.NoError(t, s.Merge(other))
 	require.Equal(t, most, s.n)

@@ -117,6 +117,9 @@ func NewPredictor[T dense.Float](a *Attention[T], opts PredictorOptions, src ran
 // It takes R + 1 times as long as Forward, and O((Lq+Lk)·d + Lq·dv) memory. It panics with
 // the shapes if they do not fit.
 func (p *Predictor[T]) Predict(dst []float64, q, k, v dense.Matrix[T]) []float64 {
+	if p.query == nil {
+		panic("performer: the Predictor is zero, want one of NewPredictor")
+	}
 	checkShapes(q, k, v, p.causal)
 	if q.Cols != p.d {
 		panic(fmt.Sprintf("performer: q is %d×%d, k is %d×%d, but the maps take points of R^%d",

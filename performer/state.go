@@ -5,101 +5,189 @@ import (
 	"fmt"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/layout"
 	"github.com/seed-feabd252/randfeat/internal/limit"
-	"github.com/seed-feabd252/randfeat/internal/scratch"
 	"github.com/seed-feabd252/randfeat/internal/stream"
 )
 
-// State is linear attention over a stream: a summary of all keys and values so far,
-// whose size and whose time for a token do not depend on how many there were. A
-// query is answered by
+// State is attention over a stream: what a form keeps of the keys and values so far. A query
+// is answered by
 //
-//	out = Σ_j A_j v_j / Σ_j A_j,  A_j = φ_Q(q)ᵀφ_K(k_j),
+//	out = Σ_j A_j v_j / Σ_j A_j
 //
-// over every j appended so far, without the division if the Attention is
-// unnormalised. Appending token i and then attending with its query is row i of
-// causal attention, to rounding. Bits do not depend on GOMAXPROCS, but they do on how
-// a stream is cut into calls.
+// over every j appended so far, without the division if the form is unnormalised. Appending
+// token i and then attending with the query of token i is row i of causal attention, to
+// rounding; a form that is not causal has the same State. Bits do not depend on GOMAXPROCS,
+// but those of linear attention depend on how a stream is cut into calls.
 //
-// A State holds H heads, each with m×(dv+1) sums, m×dv if unnormalised, and the
-// exponent of a running maximum for each feature, from which a new maximum differs by
-// a power of two: rescaling rounds nothing, except beyond log-features of ±9·10⁷. Norms may
-// grow as long as log-features are numbers of T, for features of the softmax and the Gaussian
-// kernel up to about 10¹⁹ in float32 and 10¹⁵⁴ in float64. A key beyond has no weight, and a
-// normalised query beyond is answered by 0/0 = NaN, as every query is while no key has a
-// weight. In float32 a sum that takes in one small number after another loses ever more of each,
-// and all of it after 2²⁴ of a size. So single tokens have sums of their own there,
-// which are added to those of all before whenever 256 have come.
+// Columns are heads, as in [Batch]: with H heads of queries over Hk heads of keys, head h of
+// queries reads head h/(H/Hk) of keys.
 //
-// A State belongs to one goroutine, and to the features under which it was made: those
-// of an [Attention] do not change, and Merge and UnmarshalBinary refuse the sums of
-// others. Once its calls have had their sizes, Append, Attend
-// and Step, with a dst, allocate nothing.
+// Linear attention keeps m×(dv+1) sums for each head of keys, m×dv if unnormalised, and the
+// exponent of a running maximum for each feature. Size and time for a token do not depend on
+// the number of tokens. A new maximum differs by a power of two from the last one: rescaling
+// rounds nothing, except beyond log-features of ±9·10⁷. Norms are limited by the log-features,
+// which must be numbers of T: for features of the softmax and the Gaussian kernel norms up to
+// about 10¹⁹ in float32 and 10¹⁵⁴ in float64. A key beyond has no weight, and a normalised
+// query beyond is answered by 0/0 = NaN, as every query is while no key has a weight. In
+// float32 a sum that takes in one small number after another loses ever more of each, and all
+// of it after 2²⁴ of a size. So single tokens have sums of their own there, which are added to
+// the sums of all tokens before whenever 256 have come.
+//
+// Exact attention keeps all keys and values, d+dv numbers for a token and a head of keys. The
+// time for a query grows with the number of tokens, and memory is at most twice what the
+// tokens need. Outputs have the bits of [Exact] over the same keys.
+//
+// A State belongs to one goroutine, and to the form that made it: Merge and UnmarshalBinary
+// refuse what another form keeps. Once calls have had their sizes, Append, Attend and Step,
+// with a dst, allocate nothing, but for keys and values of exact attention that outgrow the
+// memory at hand. The zero State is of no use: it panics, and methods that return an error
+// return one.
 type State[T dense.Float] struct {
-	a     *Attention[T]
-	dv    int
-	n     int
-	heads []*accumulator[T]
-
-	// In float32, m×width sums of the last tokens, a head each, under the references
-	// of heads, and the number of these tokens.
-	recent []scratch.Buffer[T]
-	fresh  int
-
-	// Memory of one token, a row a head.
-	queries, keys, values, sums scratch.Buffer[T]
-	scales                      []scale // if unnormalised
-
-	call struct{ dst, q, k, v dense.Matrix[T] } // while it lasts
+	heads, keyHeads int
+	d, dv           int
+	n               int
+	units           []stateUnit[T]
 }
 
-// NewState returns an empty State for queries and keys of the dimension of the maps
-// and values of dimension dv. It makes no difference whether a is causal. It returns
-// an error if dv is below 1, or if the sums take more memory than the machine has.
-func (a *Attention[T]) NewState(dv int) (*State[T], error) { return newState(a, 1, dv) }
-
-// NewState returns an empty State of all heads, for values of dimension dv a head:
-// as in Forward, columns h·d … (h+1)·d−1 of queries and keys and h·dv … (h+1)·dv−1 of
-// values and outputs are head h. It returns an error if dv is below 1, if the sums take
-// more memory than the machine has, or if the forms are not one [Attention] with as many heads
-// of keys as of queries.
-func (b *Batch[T]) NewState(dv int) (*State[T], error) {
-	a, ok := b.units[0].form.(*Attention[T])
-	if !ok || len(b.units) > 1 || b.heads != b.keyHeads {
-		return nil, fmt.Errorf("performer: form is %T, want linear attention for a state", b.units[0].form)
-	}
-	return newState(a, b.heads, dv)
+// stateUnit is what one form keeps of some heads.
+type stateUnit[T dense.Float] struct {
+	memory[T]
+	from, to       int // heads of queries
+	keyFrom, keyTo int // heads of keys
 }
 
-func newState[T dense.Float](a *Attention[T], heads, dv int) (*State[T], error) {
-	if dv < 1 {
-		return nil, fmt.Errorf("performer: dv = %d, want at least 1", dv)
+// memory is what a form keeps of the tokens of some heads.
+type memory[T dense.Float] interface {
+	// append takes in tokens, at least one.
+	append(k, v dense.Matrix[T])
+
+	// attend answers queries over all tokens, of which there is at least one.
+	attend(dst, q dense.Matrix[T])
+
+	// step takes in tokens, at least one, and answers the query of each over the tokens up
+	// to it.
+	step(dst, q, k, v dense.Matrix[T])
+
+	reset()
+	clone() memory[T]
+
+	// check returns an error unless other means the same, so that it can be merged.
+	check(other memory[T]) error
+	merge(other memory[T])
+
+	save(to *saved[T])
+	holds(from *saved[T], tokens int) bool
+	restore(from *saved[T], tokens int)
+
+	// record says what precedes the memory in bytes.
+	record() record
+
+	// size returns the number of bytes, and how many more each token takes.
+	size() (fixed, token int)
+
+	encode(b []byte) []byte
+
+	// inspect returns an error unless b begins with bytes that decode can read, and the
+	// bytes after them.
+	inspect(b []byte, tokens int) (rest []byte, err error)
+
+	// decode makes the memory what the bytes say, and returns the bytes after them.
+	decode(b []byte, tokens int) (rest []byte)
+}
+
+// remembering is a form that has a State.
+type remembering[T dense.Float] interface {
+	// newMemory returns an empty memory. The sizes are at least 1.
+	newMemory(heads, keyHeads, d, dv int) (memory[T], error)
+}
+
+var (
+	_ remembering[float32] = (*Attention[float32])(nil)
+	_ remembering[float32] = Exact[float32]{}
+)
+
+// NewState returns an empty [State] of one head, for queries and keys of dimension d and
+// values of dimension dv. It returns an error if d is not the dimension of the maps, if dv is
+// below 1, or if the sums take more memory than the machine has.
+func (a *Attention[T]) NewState(d, dv int) (*State[T], error) {
+	return newState[T](1, 1, d, dv, []Form[T]{a})
+}
+
+// NewState returns an empty [State] of one head, for queries and keys of dimension d and
+// values of dimension dv. It returns an error if one of them is below 1, or if a token takes
+// more memory than the machine has.
+func (e Exact[T]) NewState(d, dv int) (*State[T], error) {
+	return newState[T](1, 1, d, dv, []Form[T]{e})
+}
+
+// NewState returns an empty [State] of all heads, for queries and keys of dimension d and
+// values of dimension dv a head. It returns an error if d is not the dimension that the forms
+// take, if d or dv is below 1, if a form has no State, as only [Attention] and [Exact] have, or
+// if the State takes more memory than the machine has.
+func (b *Batch[T]) NewState(d, dv int) (*State[T], error) {
+	if b.heads == 0 {
+		return nil, errNoBatch
 	}
-	err := limit.Memory[T](dv)
-	if err == nil {
-		err = limit.Memory[T](heads, a.m, scratch.Stride[T](a.width(dv)))
+	if len(b.units) == 1 {
+		return newState(b.heads, b.keyHeads, d, dv, []Form[T]{b.units[0].form})
 	}
-	if err != nil {
-		return nil, fmt.Errorf("performer: dv = %d, for %d heads of %d features: %w", dv, heads, a.m, err)
-	}
-	s := &State[T]{a: a, dv: dv, heads: make([]*accumulator[T], heads)}
-	for h := range s.heads {
-		s.heads[h] = a.accumulator(dv)
-	}
-	if stream.ElementSize[T]() == 4 {
-		s.recent = make([]scratch.Buffer[T], heads)
-		for h := range s.recent {
-			s.recent[h].Shape(a.m, a.width(dv))
+	forms := make([]Form[T], b.heads)
+	for _, u := range b.units {
+		for h := u.from; h < u.to; h++ {
+			forms[h] = u.form
 		}
 	}
-	s.queries.Shape(heads, a.m)
-	s.keys.Shape(heads, a.m)
-	s.values.Shape(heads, a.width(dv))
-	s.sums.Shape(heads, a.width(dv))
-	if a.opts.Unnormalised {
-		s.scales = make([]scale, heads)
+	return newState(b.heads, b.keyHeads, d, dv, forms)
+}
+
+// newState returns the State of one form for all heads, or of one for each head of queries.
+func newState[T dense.Float](heads, keyHeads, d, dv int, forms []Form[T]) (*State[T], error) {
+	if d < 1 || dv < 1 {
+		return nil, fmt.Errorf("performer: d = %d, dv = %d, want at least 1", d, dv)
+	}
+	err := limit.Memory[T](heads, d)
+	if err == nil {
+		err = limit.Memory[T](heads, dv)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("performer: d = %d, dv = %d, for %d heads: %w", d, dv, heads, err)
+	}
+	s := &State[T]{heads: heads, keyHeads: keyHeads, d: d, dv: dv}
+	group := heads / keyHeads
+	for from := 0; from < heads; {
+		form, to := forms[0], heads
+		if len(forms) > 1 {
+			form, to = forms[from], runOf(forms, from, group)
+		}
+		r, ok := form.(remembering[T])
+		if !ok {
+			return nil, fmt.Errorf("performer: the form of head %d is %T, want an Attention or an Exact for a state", from, form)
+		}
+		u := stateUnit[T]{from: from, to: to, keyFrom: from / group, keyTo: (to-1)/group + 1}
+		if u.memory, err = r.newMemory(to-from, u.keyTo-u.keyFrom, d, dv); err != nil {
+			return nil, err
+		}
+		s.units = append(s.units, u)
+		from = to
 	}
 	return s, nil
+}
+
+// runOf returns the end of the heads from head from on that have the same form and can be
+// kept together: heads of one group, or whole groups.
+func runOf[T dense.Float](forms []Form[T], from, group int) int {
+	to := from + 1
+	if _, ok := forms[from].(remembering[T]); !ok {
+		return to // a form of another's may hold what cannot be compared
+	}
+	for to < len(forms) && forms[to] == forms[from] && (from%group == 0 || to%group != 0) {
+		to++
+	}
+	if n := to - from; n > group {
+		to = from + n/group*group
+	}
+	return to
 }
 
 // Len returns the number of tokens that were appended, those of merged states too.
@@ -108,99 +196,91 @@ func (s *State[T]) Len() int { return s.n }
 // Reset forgets all tokens.
 func (s *State[T]) Reset() {
 	s.n = 0
-	s.settle()
-	for _, acc := range s.heads {
-		clear(acc.sum.Data)
-		if acc.ref != nil {
-			acc.ref.reset()
-		}
+	for _, u := range s.units {
+		u.reset()
 	}
 }
 
 // Clone returns a copy, which shares nothing with s that changes.
 func (s *State[T]) Clone() *State[T] {
-	c, err := newState(s.a, len(s.heads), s.dv)
-	if err != nil {
-		panic(err) // dv was good enough for s
+	c := *s
+	c.units = make([]stateUnit[T], len(s.units))
+	for i, u := range s.units {
+		c.units[i] = u
+		c.units[i].memory = u.clone()
 	}
-	c.n, c.fresh = s.n, s.fresh
-	for h := range s.recent {
-		copy(c.recent[h].Data, s.recent[h].Data)
-	}
-	for h, acc := range s.heads {
-		copy(c.heads[h].sum.Data, acc.sum.Data)
-		if acc.ref != nil {
-			c.heads[h].ref.copyAll(acc.ref)
-		}
-	}
-	return c
+	return &c
 }
 
-// Append takes in the keys k (n×H·d) and values v (n×H·dv) of n ≥ 0 tokens, in
-// O(n·m·(d+dv)) time a head. Heads, and many tokens, are shared among processors. It
-// panics with the shapes if they do not fit, and if an int does not count the tokens.
+// Append takes in the keys k (n×Hk·d) and values v (n×Hk·dv) of n ≥ 0 tokens. Linear attention
+// takes O(n·m·(d+dv)) time a head, and shares heads and many tokens among processors; exact
+// attention copies. Append panics with the shapes if they do not fit, and if an int does not
+// count the tokens.
 func (s *State[T]) Append(k, v dense.Matrix[T]) {
 	s.checkKeys(k, v)
-	switch {
-	case k.Rows == 0:
+	if k.Rows == 0 {
 		return
-	case k.Rows == 1:
-		s.appendToken(k, v)
-	default:
-		s.appendChunk(k, v)
 	}
+	for _, u := range s.units {
+		u.append(layout.Heads(k, u.keyFrom, u.keyTo, s.keyHeads), layout.Heads(v, u.keyFrom, u.keyTo, s.keyHeads))
+	}
+	s.n += k.Rows
 }
 
-// Attend computes the outputs of n ≥ 0 queries q (n×H·d) over all tokens so far into
-// dst (n×H·dv), which it returns; a zero dst is allocated. It takes O(n·m·(d+dv))
-// time a head. Before the first token outputs are zero; what else may come out that
-// is no number is said at [Attention.Forward]. dst may be exactly q if dv = d, or
-// disjoint from it. It panics with the shapes if they do not fit.
+// Attend computes the outputs of n ≥ 0 queries q (n×H·d) over all tokens so far into dst
+// (n×H·dv), which Attend returns; a zero dst is allocated. For a head linear attention takes
+// O(n·m·(d+dv)) time, exact attention O(n·Len()·(d+dv)). Before the first token outputs are
+// zero. [Attention.Forward] and [Exact.Forward] say when outputs are NaN or ±Inf. dst may be
+// exactly q if dv = d, or disjoint from q. Attend panics with the shapes if they do not fit.
 func (s *State[T]) Attend(dst, q dense.Matrix[T]) dense.Matrix[T] {
 	s.checkQueries(q)
-	dst = dense.Ensure(dst, q.Rows, len(s.heads)*s.dv)
+	dst = dense.Ensure(dst, q.Rows, s.heads*s.dv)
 	switch {
+	case q.Rows == 0:
 	case s.n == 0:
 		zero(dst)
-	case q.Rows < fewQueries:
-		s.attendTokens(dst, q)
 	default:
-		s.attendChunk(dst, q)
+		for _, u := range s.units {
+			u.attend(layout.Heads(dst, u.from, u.to, s.heads), layout.Heads(q, u.from, u.to, s.heads))
+		}
 	}
 	return dst
 }
 
-// fewQueries is the number of queries for which the sums are worth packing.
-const fewQueries = 4
-
-// Step takes in n ≥ 0 tokens one after another, and computes the output of each over
-// all tokens up to it into dst (n×H·dv), which it returns; a zero dst is allocated. It
-// has the bits of Append and Attend of one token at a time, and reads the sums once
-// for both: the step of a decoder is one with n = 1. For many tokens that are known
-// at once causal Forward and Append are faster.
+// Step takes in n ≥ 0 tokens one after another, and computes the output of each over all
+// tokens up to it into dst (n×H·dv), which Step returns; a zero dst is allocated. Step has the
+// bits of Append and Attend of one token at a time. The step of a decoder has n = 1; linear
+// attention then reads its sums once. For many tokens linear, causal Forward and Append are
+// faster than Step.
 //
-// dst may be exactly q, k or v where its shape allows, or disjoint from all of them.
-// It panics with the shapes of q and k (n×H·d) and v (n×H·dv) if they do not fit.
+// dst may be exactly q, k or v where its shape allows, or disjoint from all of them. Step
+// panics with the shapes of q (n×H·d), k (n×Hk·d) and v (n×Hk·dv) if they do not fit.
 func (s *State[T]) Step(dst, q, k, v dense.Matrix[T]) dense.Matrix[T] {
 	s.checkKeys(k, v)
 	s.checkQueries(q)
 	if q.Rows != k.Rows {
 		panic(fmt.Sprintf("performer: q is %d×%d, k is %d×%d, want as many queries as keys for a step", q.Rows, q.Cols, k.Rows, k.Cols))
 	}
-	dst = dense.Ensure(dst, q.Rows, len(s.heads)*s.dv)
-	for i := range q.Rows {
-		s.stepToken(dst.RowRange(i, i+1), q.RowRange(i, i+1), k.RowRange(i, i+1), v.RowRange(i, i+1))
+	dst = dense.Ensure(dst, q.Rows, s.heads*s.dv)
+	if q.Rows == 0 {
+		return dst
 	}
+	for _, u := range s.units {
+		u.step(layout.Heads(dst, u.from, u.to, s.heads), layout.Heads(q, u.from, u.to, s.heads),
+			layout.Heads(k, u.keyFrom, u.keyTo, s.keyHeads), layout.Heads(v, u.keyFrom, u.keyTo, s.keyHeads))
+	}
+	s.n += k.Rows
 	return dst
 }
 
 // checkKeys panics unless k and v fit together and the state.
 func (s *State[T]) checkKeys(k, v dense.Matrix[T]) {
+	s.checkMade()
 	k.Check()
 	v.Check()
-	if d, dv := len(s.heads)*s.a.d, len(s.heads)*s.dv; k.Rows != v.Rows || k.Cols != d || v.Cols != dv {
+	if d, dv := s.keyHeads*s.d, s.keyHeads*s.dv; k.Rows != v.Rows || k.Cols != d || v.Cols != dv {
 		panic(fmt.Sprintf("performer: k is %d×%d, v is %d×%d, want n×%d and n×%d for %d heads of the state",
-			k.Rows, k.Cols, v.Rows, v.Cols, d, dv, len(s.heads)))
+			k.Rows, k.Cols, v.Rows, v.Cols, d, dv, s.keyHeads))
 	}
 	if err := stream.CheckAppend(s.n, k.Rows); err != nil {
 		panic("performer: " + err.Error())
@@ -209,9 +289,17 @@ func (s *State[T]) checkKeys(k, v dense.Matrix[T]) {
 
 // checkQueries panics unless q fits the state.
 func (s *State[T]) checkQueries(q dense.Matrix[T]) {
+	s.checkMade()
 	q.Check()
-	if d := len(s.heads) * s.a.d; q.Cols != d {
-		panic(fmt.Sprintf("performer: q is %d×%d, want n×%d for %d heads of the state", q.Rows, q.Cols, d, len(s.heads)))
+	if d := s.heads * s.d; q.Cols != d {
+		panic(fmt.Sprintf("performer: q is %d×%d, want n×%d for %d heads of the state", q.Rows, q.Cols, d, s.heads))
+	}
+}
+
+// checkMade panics unless a NewState has made s.
+func (s *State[T]) checkMade() {
+	if s == nil || s.units == nil {
+		panic(errNoState.Error())
 	}
 }
 

@@ -32,7 +32,7 @@ func testStateEqualsCausal[T dense.Float](t *testing.T) {
 			want, tol := newPairs(a, q, k).attend(dense.Convert(dense.Matrix[float64]{}, v))
 			requireClose(t, want, tol, a.Forward(dense.Matrix[T]{}, q, k, v), "%s %+v: causal", m.name, opts)
 
-			s := must(a.NewState(dv))
+			s := must(a.NewState(d, dv))
 			requireClose(t, want, tol, s.Step(dense.Matrix[T]{}, q, k, v), "%s %+v: step", m.name, opts)
 			require.Equal(t, n, s.Len())
 
@@ -68,7 +68,7 @@ func testStateCalls[T dense.Float](t *testing.T) {
 	for _, opts := range forms {
 		for _, m := range []rff.Map[T]{positive[T](16, d), must(rff.Gaussian(frequencies[T](16, d), 1))} {
 			h := must(NewBatch[T](heads, heads, attention(m, opts)))
-			whole, parts := must(h.NewState(dv)), must(h.NewState(dv))
+			whole, parts := must(h.NewState(d, dv)), must(h.NewState(d, dv))
 			want := whole.Step(dense.Matrix[T]{}, q, k, v)
 			for i := range n {
 				parts.Append(rowOf(k, i), rowOf(v, i))
@@ -81,7 +81,7 @@ func testStateCalls[T dense.Float](t *testing.T) {
 
 			// Each head is the state of its columns.
 			for j := range heads {
-				one := must(attention(m, opts).NewState(dv))
+				one := must(attention(m, opts).NewState(d, dv))
 				got := one.Step(dense.Matrix[T]{}, q.ColRange(j*d, (j+1)*d), k.ColRange(j*d, (j+1)*d), v.ColRange(j*dv, (j+1)*dv))
 				tol := filled(n, dv, 1e4*eps[T]())
 				requireClose(t, dense.Convert(dense.Matrix[float64]{}, want.ColRange(j*dv, (j+1)*dv)), tol, got, "%+v head %d", opts, j)
@@ -114,7 +114,7 @@ func testStateChunks[T dense.Float](t *testing.T) {
 			var first dense.Matrix[T]
 			for _, processors := range []int{1, 3} {
 				before := runtime.GOMAXPROCS(processors)
-				s := must(h.NewState(dv))
+				s := must(h.NewState(d, dv))
 				s.Append(k.RowRange(0, 1), v.RowRange(0, 1))
 				s.Append(k.RowRange(1, n), v.RowRange(1, n))
 				got := s.Attend(dense.Matrix[T]{}, q)
@@ -138,14 +138,14 @@ func TestStateDestinations(t *testing.T) {
 	rng := rand.New(source(203))
 	a := attention(positive[float64](16, d), Options{})
 	q, k, v := rowsOf[float64](rng, n, d), rowsOf[float64](rng, n, d), rowsOf[float64](rng, n, d)
-	want := must(a.NewState(d)).Step(dense.Matrix[float64]{}, q, k, v)
+	want := must(a.NewState(d, d)).Step(dense.Matrix[float64]{}, q, k, v)
 	for i := range 3 {
 		in := [3]dense.Matrix[float64]{q.Clone(), k.Clone(), v.Clone()}
-		must(a.NewState(d)).Step(in[i], in[0], in[1], in[2])
+		must(a.NewState(d, d)).Step(in[i], in[0], in[1], in[2])
 		require.True(t, identical(want, in[i]), "into input %d", i)
 	}
 	wide := filled[float64](n, d+2, 7)
-	s := must(a.NewState(d))
+	s := must(a.NewState(d, d))
 	s.Step(wide.ColRange(1, d+1), q, k, v)
 	require.True(t, identical(want, wide.ColRange(1, d+1)))
 	assert.Equal(t, filled[float64](n, 1, 7), wide.ColRange(0, 1).Clone())
@@ -157,7 +157,7 @@ func TestStateDestinations(t *testing.T) {
 		require.True(t, identical(answers, s.Attend(in, in)), "Attend of %d rows into q", rows)
 	}
 	for _, opts := range forms {
-		empty := must(attention(positive[float64](16, d), opts).NewState(2))
+		empty := must(attention(positive[float64](16, d), opts).NewState(d, 2))
 		for _, rows := range []int{0, 1, n} {
 			got := empty.Attend(filled[float64](rows, 2, 7), q.RowRange(0, rows))
 			assert.Equal(t, dense.New[float64](rows, 2).Data, got.Data, "no tokens")
@@ -170,7 +170,7 @@ func TestStateOnes(t *testing.T) {
 	const n, d = 200, 6
 	rng := rand.New(source(204))
 	q, k := gaussian[float32](rng, n, d, 0, 2), gaussian[float32](rng, n, d, 0, 2)
-	s := must(attention(positive[float32](24, d), Options{}).NewState(2))
+	s := must(attention(positive[float32](24, d), Options{}).NewState(d, 2))
 	ones := filled[float32](n, 2, 1)
 	assert.Equal(t, ones, s.Step(dense.Matrix[float32]{}, q, k, ones))
 	s.Append(k, ones)
@@ -184,8 +184,8 @@ func TestStateLongSums(t *testing.T) {
 	rng := rand.New(source(211))
 	q, k, v := gaussian[float64](rng, n, d, 0, 0.5), gaussian[float64](rng, n, d, 0, 0.5), gaussian[float64](rng, n, 2, 1, 1)
 	single := func(x dense.Matrix[float64]) dense.Matrix[float32] { return dense.Convert(dense.Matrix[float32]{}, x) }
-	exact := must(attention(positive[float64](32, d), Options{}).NewState(2))
-	s := must(attention(positive[float32](32, d), Options{}).NewState(2))
+	exact := must(attention(positive[float64](32, d), Options{}).NewState(d, 2))
+	s := must(attention(positive[float32](32, d), Options{}).NewState(d, 2))
 	exact.Append(k, v)
 	q32, k32, v32, dst := single(q), single(k), single(v), dense.New[float32](n, 2)
 	for range rounds {
@@ -208,7 +208,7 @@ func testStateNaN[T dense.Float](t *testing.T) {
 			for which := range 3 {
 				in := [3]dense.Matrix[T]{rowsOf[T](rng, n, d), rowsOf[T](rng, n, d), rowsOf[T](rng, n, d)}
 				in[which].Set(at, 1, T(math.NaN()))
-				got := must(attention(m, opts).NewState(d)).Step(dense.Matrix[T]{}, in[0], in[1], in[2])
+				got := must(attention(m, opts).NewState(d, d)).Step(dense.Matrix[T]{}, in[0], in[1], in[2])
 				for i := range n {
 					assert.Equal(t, i == at || i > at && which > 0, hasNaN(got.Row(i)), "%+v: NaN in input %d, row %d", opts, which, i)
 				}
@@ -235,13 +235,13 @@ func testStateGrowing[T dense.Float](t *testing.T) {
 	}
 	a := attention(positive[T](16, d), Options{Causal: true})
 	want, tol := newPairs(a, q, k).attend(dense.Convert(dense.Matrix[float64]{}, v))
-	requireClose(t, want, tol, must(a.NewState(dv)).Step(dense.Matrix[T]{}, q, k, v), "growing")
+	requireClose(t, want, tol, must(a.NewState(d, dv)).Step(dense.Matrix[T]{}, q, k, v), "growing")
 
 	// exp(ℓ) itself is far beyond any range at the end: ℓ grows to 10⁶. By 1 a token several
 	// tokens count; by 96, which is more than the range of float32, one does.
 	const tokens, fast, slow = 40_000, 20_000, 30_400
 	line := logRowMap[T]{rowMap[T]{in: 1, out: 2, row: func(phi, x []T) { phi[0], phi[1] = x[0], x[0]/2 }}}
-	s := must(attention[T](line, Options{}).NewState(1))
+	s := must(attention[T](line, Options{}).NewState(1, 1))
 	query, key, one := dense.New[T](1, 1), dense.New[T](1, 1), filled[T](1, 1, 1)
 	ones := 0
 	for i := range tokens {
@@ -256,7 +256,7 @@ func testStateGrowing[T dense.Float](t *testing.T) {
 	}
 	require.Greater(t, float64(key.Data[0]), 1e6)
 	assert.Equal(t, tokens, ones)
-	for _, x := range s.heads[0].sum.Data {
+	for _, x := range s.units[0].memory.(*linearMemory[T]).heads[0].sum.Data {
 		require.False(t, math.IsNaN(float64(x)) || math.IsInf(float64(x), 0))
 	}
 }
@@ -282,7 +282,7 @@ func testStateMerge[T dense.Float](t *testing.T) {
 			h := must(NewBatch[T](heads, heads, a))
 			var parts [4]*State[T] // the last is empty
 			for p := range parts {
-				parts[p] = must(h.NewState(dv))
+				parts[p] = must(h.NewState(d, dv))
 				if p < 3 {
 					parts[p].Append(k.RowRange(30*p, 30*p+25), v.RowRange(30*p, 30*p+25))
 					for i := 30*p + 25; i < 30*p+30; i++ {
@@ -336,7 +336,7 @@ func testStateAllocations[T dense.Float](t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	for _, opts := range forms[:2] {
 		for _, heads := range []int{1, 3} {
-			s := must(must(NewBatch[T](heads, heads, attention(positive[T](32, d), opts))).NewState(dv))
+			s := must(must(NewBatch[T](heads, heads, attention(positive[T](32, d), opts))).NewState(d, dv))
 			q, k, v := rowsOf[T](rng, n, heads*d), rowsOf[T](rng, n, heads*d), rowsOf[T](rng, n, heads*dv)
 			dst := dense.New[T](n, heads*dv)
 			for _, rows := range []int{1, 2, 40, n} {
@@ -353,12 +353,19 @@ func testStateAllocations[T dense.Float](t *testing.T) {
 
 func TestStateErrors(t *testing.T) {
 	a := attention(positive[float32](8, 4), Options{})
-	_, err := a.NewState(0)
-	assert.EqualError(t, err, "performer: dv = 0, want at least 1")
-	_, err = must(NewBatch[float32](2, 2, Exact[float32]{})).NewState(3)
-	assert.EqualError(t, err, "performer: form is performer.Exact[float32], want linear attention for a state")
+	_, err := a.NewState(4, 0)
+	assert.EqualError(t, err, "performer: d = 4, dv = 0, want at least 1")
+	_, err = a.NewState(3, 2)
+	assert.EqualError(t, err, "performer: d = 3, but the maps take points of R^4")
+	_, err = Exact[float32]{}.NewState(0, 2)
+	assert.EqualError(t, err, "performer: d = 0, dv = 2, want at least 1")
+	auto := must(NewAuto(a, Exact[float32]{}))
+	for _, forms := range [][]Form[float32]{{auto}, {auto, auto}} {
+		_, err = must(NewBatch(2, 2, forms...)).NewState(4, 3)
+		assert.EqualError(t, err, "performer: the form of head 0 is *performer.Auto[float32], want an Attention or an Exact for a state")
+	}
 
-	s := must(must(NewBatch[float32](2, 2, a)).NewState(3))
+	s := must(must(NewBatch[float32](2, 2, a)).NewState(4, 3))
 	mat := dense.New[float32]
 	var none dense.Matrix[float32]
 	for want, f := range map[string]func(){
@@ -374,16 +381,20 @@ func TestStateErrors(t *testing.T) {
 	assert.Zero(t, s.Len(), "what panics takes in nothing")
 
 	assert.EqualError(t, s.Merge(nil), "performer: other is nil")
-	assert.EqualError(t, s.Check(nil), "performer: a is nil")
-	assert.EqualError(t, s.Merge(must(a.NewState(3))), "performer: other has 1 heads and values of dimension 3, the state 2 heads and values of dimension 3")
+	assert.EqualError(t, s.Merge(must(a.NewState(4, 3))), "performer: other has 1 heads over 1 with d = 4 and dv = 3, the state 2 heads over 2 with d = 4 and dv = 3")
 	var zero State[float32]
 	const made = "performer: the state belongs to no attention, want one of NewState"
 	assert.EqualError(t, s.Merge(&zero), made)
 	assert.EqualError(t, zero.Merge(s), made)
-	assert.EqualError(t, zero.Check(a), made)
 	assert.EqualError(t, zero.UnmarshalBinary(nil), made)
 	_, err = zero.MarshalBinary()
 	assert.EqualError(t, err, made)
+	for _, f := range []func(){
+		func() { zero.Append(none, none) }, func() { zero.Attend(none, none) }, func() { zero.Step(none, none, none, none) },
+		func() { zero.Snapshot(nil) }, func() { zero.Rollback(nil) },
+	} {
+		assert.PanicsWithValue(t, made, f)
+	}
 }
 
 // A state refuses what belongs to features that were redrawn, and takes the same
@@ -399,19 +410,20 @@ func testRefusal[T dense.Float](t *testing.T) {
 		return must(rff.SoftmaxPositive(must(orf.Draw[T](orf.GramSchmidt{}, 32, d, source(seed))), 1))
 	}
 	a := must(New(drawn(1), Options{Causal: true}))
-	s := must(a.NewState(dv))
+	s := must(a.NewState(d, dv))
 	s.Append(rowsOf[T](rng, 9, d), rowsOf[T](rng, 9, dv))
 	data := must(s.MarshalBinary())
 
 	again := must(New(drawn(1), Options{}))
-	assert.NoError(t, s.Check(again), "the same features, made again")
-	assert.NoError(t, must(again.NewState(dv)).Merge(s))
-	assert.NoError(t, must(again.NewState(dv)).UnmarshalBinary(data))
+	refuses := func(a *Attention[T]) error { return s.Merge(must(a.NewState(d, dv))) }
+	assert.NoError(t, refuses(again), "the same features, made again")
+	assert.NoError(t, must(again.NewState(d, dv)).Merge(s))
+	assert.NoError(t, must(again.NewState(d, dv)).UnmarshalBinary(data))
 
 	const differ = "performer: the features differ from those that the state belongs to"
 	redrawn := must(New(drawn(2), Options{Causal: true}))
-	other := must(redrawn.NewState(dv))
-	assert.EqualError(t, s.Check(redrawn), differ)
+	other := must(redrawn.NewState(d, dv))
+	assert.EqualError(t, refuses(redrawn), differ)
 	assert.EqualError(t, other.Merge(s), differ)
 	assert.EqualError(t, other.UnmarshalBinary(data), differ)
 	assert.Zero(t, other.Len())
@@ -424,12 +436,12 @@ func testRefusal[T dense.Float](t *testing.T) {
 			must(rff.SoftmaxPositive(must(orf.Draw[T](orf.GramSchmidt{}, 32, d, source(1))), 1.01)),
 		},
 	} {
-		assert.EqualError(t, s.Check(must(newAttention(f[0], f[1], Options{}))), differ, name)
+		assert.EqualError(t, refuses(must(newAttention(f[0], f[1], Options{}))), differ, name)
 	}
-	assert.EqualError(t, s.Check(attention(positive[T](16, d), Options{})), "performer: 16 features of R^4, but the state belongs to 32 features of R^4")
-	assert.EqualError(t, s.Check(must(New(drawn(1), Options{Unnormalised: true}))), "performer: Unnormalised = true, but the state belongs to attention with false")
+	assert.EqualError(t, refuses(attention(positive[T](16, d), Options{})), "performer: 16 features of R^4, but the state belongs to 32 features of R^4")
+	assert.EqualError(t, refuses(must(New(drawn(1), Options{Unnormalised: true}))), "performer: Unnormalised = true, but the state belongs to attention with false")
 	trig := must(rff.GaussianPhase(frequencies[T](32, d), 1, source(3)))
-	assert.EqualError(t, s.Check(attention[T](trig, Options{})), "performer: logarithms of features cannot be added to features: the state belongs to others")
+	assert.EqualError(t, refuses(attention[T](trig, Options{})), "performer: logarithms of features cannot be added to features: the state belongs to others")
 }
 
 // Every map is told from itself with other random numbers, and recognises itself when
@@ -465,8 +477,8 @@ func testMarks[T dense.Float](t *testing.T) {
 			"gaussian": {must(rff.Gaussian(w, 1)), must(rff.Gaussian(must(orf.Draw[T](orf.IID{}, 32, d, source(9))), 1))},
 			"relu":     {must(rff.ArcCosine(w, 1)), must(rff.ArcCosine(must(orf.Draw[T](orf.IID{}, 32, d, source(9))), 1))},
 		} {
-			s := must(attention(pair[0], Options{}).NewState(1))
-			assert.Error(t, s.Check(attention(pair[1], Options{})), name)
+			s := must(attention(pair[0], Options{}).NewState(d, 1))
+			assert.Error(t, s.Merge(must(attention(pair[1], Options{}).NewState(d, 1))), name)
 		}
 	}
 }

@@ -64,9 +64,9 @@ func Seal(b []byte, from int) []byte {
 }
 
 // Open returns the number of tokens and the bytes between header and checksum. It returns an
-// error unless data are undamaged, have size bytes, and have a header like h but for the number of
-// tokens. What the header says is compared, never a size to allocate.
-func (h Header) Open(data []byte, size int) (tokens int, body []byte, err error) {
+// error unless data are undamaged, have size bytes and token more for each token, and have a header
+// like h but for the number of tokens. What the header says is compared, never a size to allocate.
+func (h Header) Open(data []byte, size, token int) (tokens int, body []byte, err error) {
 	if len(data) < HeaderSize+TrailerSize {
 		return 0, nil, fmt.Errorf("state of %d bytes, want at least %d", len(data), HeaderSize+TrailerSize)
 	}
@@ -91,12 +91,16 @@ func (h Header) Open(data []byte, size int) (tokens int, body []byte, err error)
 			return 0, nil, fmt.Errorf("state with %s = %d, want %d", w.Name, got, uint32(w.Value))
 		}
 	}
-	if len(data) != size {
+	n := binary.LittleEndian.Uint64(data[32:])
+	if token == 0 && len(data) != size {
 		return 0, nil, fmt.Errorf("state of %d bytes, want %d", len(data), size)
 	}
-	n := binary.LittleEndian.Uint64(data[32:])
 	if n > MaxTokens {
 		return 0, nil, fmt.Errorf("state of %d tokens, want at most %d", n, MaxTokens)
+	}
+	// A product with the number of tokens might overflow.
+	if more := len(data) - size; token > 0 && (more < 0 || more%token != 0 || uint64(more/token) != n) {
+		return 0, nil, fmt.Errorf("state of %d bytes, want %d and %d for each of %d tokens", len(data), size, token, n)
 	}
 	return int(n), data[HeaderSize:end], nil
 }

@@ -63,7 +63,7 @@ func (s *State[T]) UnmarshalBinary(data []byte) error {
 	if s.r == nil {
 		return errNoRecurrence
 	}
-	tokens, body, err := s.header().Open(data, s.encodedSize())
+	tokens, body, err := s.header().Open(data, s.encodedSize(), 0)
 	if err != nil {
 		return fmt.Errorf("recurrence: %w", err)
 	}

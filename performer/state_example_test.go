@@ -22,7 +22,7 @@ func ExampleState() {
 	}
 	column := func(x ...float64) dense.Matrix[float64] { return dense.Of(len(x), 1, x) }
 	state := func() *performer.State[float64] {
-		s, err := a.NewState(1)
+		s, err := a.NewState(1, 1)
 		if err != nil {
 			log.Fatal(err)
 		}

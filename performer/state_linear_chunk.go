@@ -2,41 +2,35 @@ package performer
 
 import (
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/layout"
 	"github.com/seed-feabd252/randfeat/internal/matmul"
 	"github.com/seed-feabd252/randfeat/internal/parallel"
 )
 
-// appendChunk is Append for several tokens, which are taken in as bidirectional
+// appendChunk is append for several tokens, which are taken in as bidirectional
 // attention does: no query comes between them.
-func (s *State[T]) appendChunk(k, v dense.Matrix[T]) {
+func (s *linearMemory[T]) appendChunk(k, v dense.Matrix[T]) {
 	s.settle()
 	s.call.k, s.call.v = k, v
 	parallel.Do(len(s.heads), (*appending[T])(s))
 	s.call.k, s.call.v = dense.Matrix[T]{}, dense.Matrix[T]{}
-	s.n += k.Rows
 }
 
-// attendChunk is Attend for several queries, which are answered as bidirectional
+// attendChunk is attend for several queries, which are answered as bidirectional
 // attention does.
-func (s *State[T]) attendChunk(dst, q dense.Matrix[T]) {
+func (s *linearMemory[T]) attendChunk(dst, q dense.Matrix[T]) {
 	s.settle()
 	s.call.dst, s.call.q = dst, q
 	parallel.Do(len(s.heads), (*attending[T])(s))
 	s.call.dst, s.call.q = dense.Matrix[T]{}, dense.Matrix[T]{}
 }
 
-// head returns the columns of head h.
-func (s *State[T]) head(x dense.Matrix[T], h int) dense.Matrix[T] {
-	d := x.Cols / len(s.heads)
-	return x.ColRange(h*d, (h+1)*d)
-}
-
 // appending is the task of appending a chunk, a head a piece.
-type appending[T dense.Float] State[T]
+type appending[T dense.Float] linearMemory[T]
 
 func (t *appending[T]) Piece(h int) {
-	s := (*State[T])(t)
-	a, acc, k, v := s.a, s.heads[h], s.head(s.call.k, h), s.head(s.call.v, h)
+	s := (*linearMemory[T])(t)
+	a, acc, k, v := s.a, s.heads[h], layout.Head(s.call.k, h, len(s.heads)), layout.Head(s.call.v, h, len(s.heads))
 	segments := segmentsOf(k.Rows)
 	if segments == 1 {
 		w := a.workspace(s.dv)
@@ -58,19 +52,19 @@ func (t *appending[T]) Piece(h int) {
 	a.bidirectionals.Put(b)
 }
 
-// attending is the task of answering a chunk of queries, a head a piece.
-type attending[T dense.Float] State[T]
+// attending is the task of answering a chunk of queries, a head of keys a piece.
+type attending[T dense.Float] linearMemory[T]
 
 func (t *attending[T]) Piece(h int) {
-	s := (*State[T])(t)
+	s := (*linearMemory[T])(t)
 	a, acc := s.a, s.heads[h]
 	b := a.bidirectionals.Get()
-	b.a, b.heads = a, 1
-	b.dst, b.q = s.head(s.call.dst, h), s.head(s.call.q, h)
+	b.a, b.heads = a, s.group()
+	b.dst, b.q = layout.Head(s.call.dst, h, len(s.heads)), layout.Head(s.call.q, h, len(s.heads))
 	b.v.Cols = s.dv
 	b.parts[0] = acc
 	matmul.Pack(&b.total, acc.sums())
-	parallel.Do(b.blocks(), (*answering[T])(b))
+	parallel.Do(b.heads*b.blocks(), (*answering[T])(b))
 	*b = bidirectional[T]{total: b.total}
 	a.bidirectionals.Put(b)
 }

@@ -30,7 +30,7 @@ func testRoundTrip[T dense.Float](t *testing.T) {
 		for _, opts := range forms[:2] {
 			h := must(NewBatch[T](heads, heads, attention(m.Map, opts)))
 			for _, tokens := range []int{0, n} {
-				s, again := must(h.NewState(dv)), must(h.NewState(dv))
+				s, again := must(h.NewState(d, dv)), must(h.NewState(d, dv))
 				k, v, q := rowsOf[T](rng, n, heads*d), rowsOf[T](rng, n, heads*dv), rowsOf[T](rng, n, heads*d)
 				v.Set(7, 1, T(math.Inf(1)))
 				s.Append(k.RowRange(0, tokens), v.RowRange(0, tokens))
@@ -50,7 +50,7 @@ func testRoundTrip[T dense.Float](t *testing.T) {
 // The bytes of a small state, all of them, worked out by hand from the format: one
 // feature, φ(x) = x, one key 2 with value 3, so that the sums are 6 and 2.
 func TestStateGolden(t *testing.T) {
-	s := must(attention[float64](must(rff.Identity[float64](1)), Options{}).NewState(1))
+	s := must(attention[float64](must(rff.Identity[float64](1)), Options{}).NewState(1, 1))
 	s.Append(filled[float64](1, 1, 2), filled[float64](1, 1, 3))
 	// The point i is 2·frac(i·golden ratio) − 1, and a mark Σ 2^(i−4)·x_i.
 	mark := 0.0
@@ -61,9 +61,11 @@ func TestStateGolden(t *testing.T) {
 	word := binary.LittleEndian.AppendUint64(nil, math.Float64bits(mark))
 	want := []byte{
 		'r', 'f', 's', 't', 'a', 't', 'e', 0,
-		2, 0, 8, 0, // version 2, of exponents with 64 bits; float64, neither unnormalised nor logarithms
-		1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0,
+		3, 0, 8, 0, // version 3, float64
+		1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0,
 		1, 0, 0, 0, 0, 0, 0, 0,
+		0, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, // neither unnormalised nor logarithms, a head, a feature
+		0, 0, 0, 0, 0, 0, 0, 0,
 	}
 	want = append(append(want, word...), word...)
 	want = append(want, 0, 0, 0, 0, 0, 0, 0x18, 0x40, 0, 0, 0, 0, 0, 0, 0, 0x40)
@@ -72,18 +74,31 @@ func TestStateGolden(t *testing.T) {
 	assert.Equal(t, crc32.Checksum(want, crc32.MakeTable(crc32.Castagnoli)), binary.LittleEndian.Uint32(got[len(want):]))
 
 	// A log-feature of 2²⁸ lies two octaves less the fraction of ln 2 above that of 2²⁷·ln 2.
-	logs := must(attention(newExponential[float64](), Options{}).NewState(1))
+	logs := must(attention(newExponential[float64](), Options{}).NewState(1, 1))
 	logs.Append(filled[float64](1, 1, 0x1p28), filled[float64](1, 1, 3))
 	got = must(logs.MarshalBinary())
 	want = binary.LittleEndian.AppendUint64(nil, 1<<27+2<<52-0x62e42fefa39ef)
-	assert.Equal(t, append(want, 0, 0, 0, 0, 0, 0, 0x08, 0x40, 0, 0, 0, 0, 0, 0, 0xf0, 0x3f), got[stream.HeaderSize+16:len(got)-4])
+	assert.Equal(t, append(want, 0, 0, 0, 0, 0, 0, 0x08, 0x40, 0, 0, 0, 0, 0, 0, 0xf0, 0x3f), got[stream.HeaderSize+recordSize+16:len(got)-4])
 
-	single := must(must(NewBatch[float32](3, 3, attention(positive[float32](8, 4), Options{Unnormalised: true}))).NewState(5))
+	single := must(must(NewBatch[float32](3, 3, attention(positive[float32](8, 4), Options{Unnormalised: true}))).NewState(4, 5))
 	single.Append(filled[float32](2, 12, 1), filled[float32](2, 15, 1))
 	assert.Equal(t, []byte{
-		'r', 'f', 's', 't', 'a', 't', 'e', 0, 2, 0, 4, 3,
-		3, 0, 0, 0, 4, 0, 0, 0, 8, 0, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0,
-	}, must(single.MarshalBinary())[:40])
+		'r', 'f', 's', 't', 'a', 't', 'e', 0, 3, 0, 4, 0,
+		3, 0, 0, 0, 3, 0, 0, 0, 4, 0, 0, 0, 5, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0,
+		3, 0, 0, 0, 3, 0, 0, 0, 8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+	}, must(single.MarshalBinary())[:64])
+
+	// Keys and values as they are: two queries over one head, key 2 and 3 with values 4, 5 and 6, 7.
+	kept := must(must(NewBatch[float32](2, 1, Exact[float32]{Scale: 0.5})).NewState(1, 2))
+	kept.Append(dense.Of(2, 1, []float32{2, 3}), dense.Of(2, 2, []float32{4, 5, 6, 7}))
+	got = must(kept.MarshalBinary())
+	assert.Equal(t, []byte{
+		'r', 'f', 's', 't', 'a', 't', 'e', 0, 3, 0, 4, 0,
+		2, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0,
+		4, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xe0, 0x3f,
+		0, 0, 0, 0x40, 0, 0, 0x40, 0x40,
+		0, 0, 0x80, 0x40, 0, 0, 0xa0, 0x40, 0, 0, 0xc0, 0x40, 0, 0, 0xe0, 0x40,
+	}, got[:len(got)-4])
 
 	prefix := []byte("before")
 	got, both := must(s.MarshalBinary()), must(s.AppendBinary(prefix))
@@ -98,10 +113,16 @@ func sealed(data []byte) []byte {
 
 // Damage is found wherever it is, and what is refused changes nothing.
 func TestStateDamage(t *testing.T) {
+	t.Run("linear", func(t *testing.T) { testStateDamage(t, attention(positive[float32](4, 3), Options{})) })
+	t.Run("exact", func(t *testing.T) { testStateDamage(t, Exact[float32]{}) })
+}
+
+func testStateDamage(t *testing.T, a interface {
+	NewState(d, dv int) (*State[float32], error)
+}) {
 	const d, dv = 3, 2
 	rng := rand.New(source(221))
-	a := attention(positive[float32](4, d), Options{})
-	s, target := must(a.NewState(dv)), must(a.NewState(dv))
+	s, target := must(a.NewState(d, dv)), must(a.NewState(d, dv))
 	s.Append(rowsOf[float32](rng, 5, d), rowsOf[float32](rng, 5, dv))
 	target.Append(rowsOf[float32](rng, 3, d), rowsOf[float32](rng, 3, dv))
 	data, before := must(s.MarshalBinary()), must(target.MarshalBinary())
@@ -128,14 +149,15 @@ func TestStateDamage(t *testing.T) {
 func TestStateHostile(t *testing.T) {
 	const d, dv, m = 3, 2, 4
 	a := attention(positive[float32](m, d), Options{})
-	s := must(a.NewState(dv))
+	s := must(a.NewState(d, dv))
 	data := must(s.MarshalBinary())
 	word := func(at int, v uint32) []byte {
 		bad := bytes.Clone(data)
 		binary.LittleEndian.PutUint32(bad[at:], v)
 		return sealed(bad)
 	}
-	exponents := stream.HeaderSize + 16*m
+	const body = stream.HeaderSize + recordSize
+	exponents := body + 16*m
 	exponent := func(n int64) []byte {
 		bad := bytes.Clone(data)
 		binary.LittleEndian.PutUint64(bad[exponents:], uint64(n))
@@ -144,21 +166,26 @@ func TestStateHostile(t *testing.T) {
 	for want, bad := range map[string][]byte{
 		"performer: state of 0 bytes, want at least 44":                                                  nil,
 		"performer: state begins with \"rfstbte\\x00\", want \"rfstate\\x00\"":                           word(4, 'b'|'t'<<8|'e'<<16),
-		"performer: state of version 1, want 2":                                                          word(8, 1|4<<16|2<<24),
-		"performer: state of 8-byte elements, want 4":                                                    word(8, 2|8<<16|2<<24),
-		"performer: state with flags 0x3, want 0x2 (1 unnormalised, 2 log-features)":                     word(8, 2|4<<16|3<<24),
+		"performer: state of version 2, want 3":                                                          word(8, 2|4<<16),
+		"performer: state of 8-byte elements, want 4":                                                    word(8, 3|8<<16),
+		"performer: state with flags 0x1, want 0x0 (none)":                                               word(8, 3|4<<16|1<<24),
 		"performer: state with heads = 4294967295, want 1":                                               word(12, math.MaxUint32),
-		"performer: state with d = 4, want 3":                                                            word(16, 4),
-		"performer: state with m = 2147483648, want 4":                                                   word(20, 1<<31),
+		"performer: state with keyHeads = 0, want 1":                                                     word(16, 0),
+		"performer: state with d = 4, want 3":                                                            word(20, 4),
 		"performer: state with dv = 0, want 2":                                                           word(24, 0),
-		"performer: state with reserved word = 9, want 0":                                                word(28, 9),
+		"performer: state with runs of heads = 9, want 1":                                                word(28, 9),
 		fmt.Sprintf("performer: state of 9223372036854775808 tokens, want at most %d", stream.MaxTokens): word(36, 1<<31),
-		"performer: the features differ from those that the state belongs to":                            word(stream.HeaderSize+4, 0x7ff80000),
+		"performer: state with flags 0x3, want 0x2 (1 unnormalised, 2 log-features, 4 keys and values)":  word(40, 3),
+		"performer: state with heads of a form = 2, want 1":                                              word(44, 2),
+		"performer: state with m = 2147483648, want 4":                                                   word(48, 1<<31),
+		"performer: state with reserved word = 9, want 0":                                                word(52, 9),
+		"performer: state with scale = 2, want 0":                                                        word(60, 0x40000000),
+		"performer: the features differ from those that the state belongs to":                            word(body+4, 0x7ff80000),
 		"performer: state with exponent -4294967296, want that of a finite float32":                      word(exponents+4, math.MaxUint32),
 		"performer: state with exponent 9223372032559808512, want that of a finite float32":              word(exponents+4, math.MaxInt32),
 		"performer: state with exponent 134217729, want that of a finite float32":                        exponent(maxExponent + 1),
 		"performer: state with sums of a feature that no key has had":                                    word(exponents+8*m, 0x3f800000),
-		"performer: state of 187 bytes, want 188":                                                        sealed(data[:len(data)-1]),
+		"performer: state of 211 bytes, want 212":                                                        sealed(data[:len(data)-1]),
 		fmt.Sprintf("performer: state has checksum %08x, but says 04030201: it is damaged or cut off", crc32.Checksum(data[:len(data)-4], crc32.MakeTable(crc32.Castagnoli))): append(bytes.Clone(data[:len(data)-4]), 1, 2, 3, 4),
 	} {
 		assert.EqualError(t, s.UnmarshalBinary(bad), want)
@@ -166,31 +193,51 @@ func TestStateHostile(t *testing.T) {
 	for _, n := range []int64{none, 0, maxExponent, -maxExponent, exponentOf(math.MaxFloat32), exponentOf(-0x1p60)} {
 		assert.NoError(t, s.UnmarshalBinary(exponent(n)), "%d", n)
 	}
-	double := must(attention(positive[float64](m, d), Options{}).NewState(dv))
+	double := must(attention(positive[float64](m, d), Options{}).NewState(d, dv))
 	assert.EqualError(t, double.UnmarshalBinary(data), "performer: state of 4-byte elements, want 8")
+
+	// Keys and values: the number of tokens has to be that of the bytes, whatever it says.
+	kept := must(Exact[float32]{Scale: 0.5}.NewState(d, dv))
+	kept.Append(filled[float32](3, d, 1), filled[float32](3, dv, 1))
+	data = must(kept.MarshalBinary())
+	for want, bad := range map[string][]byte{
+		"performer: state of 128 bytes, want 68 and 20 for each of 4 tokens":                            word(32, 4),
+		"performer: state of 127 bytes, want 68 and 20 for each of 3 tokens":                            sealed(data[:127]),
+		"performer: state of 67 bytes, want 68 and 20 for each of 3 tokens":                             sealed(data[:67]),
+		"performer: state with flags 0x5, want 0x4 (1 unnormalised, 2 log-features, 4 keys and values)": word(40, 5),
+		"performer: state with scale = 0.5000000000000002, want 0.5":                                    word(56, 2),
+	} {
+		assert.EqualError(t, kept.UnmarshalBinary(bad), want)
+	}
+	// So many that their bytes are no number of 64 bits.
+	many := bytes.Clone(data)
+	binary.LittleEndian.PutUint64(many[32:], stream.MaxTokens)
+	assert.EqualError(t, kept.UnmarshalBinary(sealed(many)), fmt.Sprintf("performer: state of 128 bytes, want 68 and 20 for each of %d tokens", stream.MaxTokens))
+	assert.Equal(t, data, must(kept.MarshalBinary()), "what is refused changes nothing")
+	assert.Error(t, s.UnmarshalBinary(data), "keys and values are no sums")
 }
 
 // Whatever the bytes are there is no panic, and what is accepted is written as it was
 // read, but for the marks.
 func FuzzStateUnmarshal(f *testing.F) {
 	const m = 4
-	a := attention(positive[float32](m, 3), Options{})
-	s := must(a.NewState(2))
+	batch := must(NewBatch[float32](2, 2, attention(positive[float32](m, 3), Options{}), Exact[float32]{}))
+	s := must(batch.NewState(3, 2))
 	f.Add(must(s.MarshalBinary()))
-	s.Append(filled[float32](2, 3, 1), filled[float32](2, 2, 1))
+	s.Append(filled[float32](2, 6, 1), filled[float32](2, 4, 1))
 	f.Add(must(s.MarshalBinary()))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if len(data) >= stream.HeaderSize+stream.TrailerSize {
 			data = sealed(data) // or no input would get far
 		}
-		target := must(a.NewState(2))
+		target := must(batch.NewState(3, 2))
 		if target.UnmarshalBinary(data) != nil {
 			return
 		}
 		again := must(target.MarshalBinary())
-		marks := 16 * m
-		require.Equal(t, data[:stream.HeaderSize], again[:stream.HeaderSize])
-		require.Equal(t, data[stream.HeaderSize+marks:len(data)-4], again[stream.HeaderSize+marks:len(again)-4])
-		target.Step(dense.Matrix[float32]{}, filled[float32](1, 3, 1), filled[float32](1, 3, 1), filled[float32](1, 2, 1))
+		const marks, body = 16 * m, stream.HeaderSize + recordSize
+		require.Equal(t, data[:body], again[:body])
+		require.Equal(t, data[body+marks:len(data)-4], again[body+marks:len(again)-4])
+		target.Step(dense.Matrix[float32]{}, filled[float32](1, 6, 1), filled[float32](1, 6, 1), filled[float32](1, 4, 1))
 	})
 }

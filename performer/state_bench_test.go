@@ -1,0 +1,60 @@
+package performer
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/seed-feabd252/randfeat/dense"
+)
+
+// BenchmarkDecode times one step of a decoder, a token of eight heads of d = dv = 64 after so
+// many tokens: linear attention with m = 256 positive features, and exact attention with as
+// many heads of keys and with two. Names read
+//
+//	BenchmarkDecode/type=float32/form=exact/heads=8/keyHeads=2/past=1000
+//
+// Keys and values of exact attention, past·(d+dv) numbers a head of keys, are read once a step.
+func BenchmarkDecode(b *testing.B) {
+	b.Run("type=float32", benchmarkDecode[float32])
+	b.Run("type=float64", benchmarkDecode[float64])
+}
+
+func benchmarkDecode[T dense.Float](b *testing.B) {
+	const d, heads, tokens = 64, 8, 1000
+	rng := rand.New(source(71))
+	q, k := gaussian[T](rng, tokens, heads*d, 0, 0.35), gaussian[T](rng, tokens, heads*d, 0, 0.35)
+	v, dst := gaussian[T](rng, tokens, heads*d, 0, 1), dense.New[T](1, heads*d)
+	linear := attention(positive[T](256, d), Options{Causal: true})
+	for _, c := range []struct {
+		name     string
+		form     Form[T]
+		keyHeads int
+		past     []int
+	}{
+		{"linear", linear, heads, []int{1000, 1000000}},
+		{"exact", Exact[T]{}, heads, []int{1000, 10000}},
+		{"exact", Exact[T]{}, 2, []int{1000, 10000}},
+	} {
+		k, v := k.ColRange(0, c.keyHeads*d), v.ColRange(0, c.keyHeads*d)
+		for _, past := range c.past {
+			b.Run(fmt.Sprintf("form=%s/heads=%d/keyHeads=%d/past=%d", c.name, heads, c.keyHeads, past), func(b *testing.B) {
+				s := must(must(NewBatch(heads, c.keyHeads, c.form)).NewState(d, d))
+				for s.Len() < past {
+					s.Append(k, v)
+				}
+				mark := s.Snapshot(nil)
+				b.ReportAllocs()
+				i := 0
+				for b.Loop() {
+					s.Step(dst, q.RowRange(i, i+1), k.RowRange(i, i+1), v.RowRange(i, i+1))
+					if i++; i == tokens {
+						s.Rollback(mark) // so that exact attention has about as many keys throughout
+						i = 0
+					}
+				}
+				b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "tokens/s")
+			})
+		}
+	}
+}

@@ -1,0 +1,475 @@
+package performer
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+	"runtime/debug"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/layout"
+	"github.com/seed-feabd252/randfeat/rff"
+)
+
+// stateCase is a Batch whose State is looked at: one form, or one for each head of queries.
+type stateCase[T dense.Float] struct {
+	name            string
+	heads, keyHeads int
+	forms           []Form[T]
+}
+
+// causalForm returns form with Causal set.
+func causalForm[T dense.Float](form Form[T]) Form[T] {
+	if e, ok := form.(Exact[T]); ok {
+		e.Causal = true
+		return e
+	}
+	a := form.(*Attention[T])
+	opts := a.opts
+	opts.Causal = true
+	return must(newAttention(a.query, a.key, opts))
+}
+
+// batch returns the Batch of the case, and that of causal forms.
+func (c stateCase[T]) batch() (all, past *Batch[T]) {
+	var forms []Form[T]
+	for i, f := range c.forms {
+		if i > 0 && f == c.forms[i-1] {
+			forms = append(forms, forms[i-1])
+		} else {
+			forms = append(forms, causalForm(f))
+		}
+	}
+	return must(NewBatch(c.heads, c.keyHeads, c.forms...)), must(NewBatch(c.heads, c.keyHeads, forms...))
+}
+
+// form returns the form of a head of queries.
+func (c stateCase[T]) form(h int) Form[T] {
+	if len(c.forms) == 1 {
+		return c.forms[0]
+	}
+	return c.forms[h]
+}
+
+// stateCases are Batches of every form that has a State, with heads of keys for each head of
+// queries, for some and for all, and with several forms in one group of heads and beyond.
+func stateCases[T dense.Float](d int) (all []stateCase[T]) {
+	w := frequencies[T](16, d)
+	positive, trig := must(rff.SoftmaxPositive(w, 1)), must(rff.Gaussian(w, 4))
+	forms := []Form[T]{
+		attention[T](positive, Options{}), attention[T](positive, Options{Unnormalised: true}),
+		attention[T](trig, Options{}), attention[T](must(rff.ELU[T](d)), Options{}),
+		Exact[T]{}, Exact[T]{Scale: 0.3, Unnormalised: true},
+	}
+	for i, f := range forms {
+		for _, heads := range [][2]int{{1, 1}, {3, 3}, {4, 2}, {5, 1}} {
+			all = append(all, stateCase[T]{fmt.Sprintf("form %d, %v heads", i, heads), heads[0], heads[1], []Form[T]{f}})
+		}
+	}
+	a, b, e := forms[0], forms[2], forms[4]
+	return append(all,
+		stateCase[T]{"a form a head", 3, 3, []Form[T]{a, b, e}},
+		stateCase[T]{"runs of groups", 6, 3, []Form[T]{a, a, a, a, e, e}},
+		stateCase[T]{"forms within groups", 6, 2, []Form[T]{a, e, e, e, e, b}},
+		stateCase[T]{"runs across groups", 8, 2, []Form[T]{a, b, b, b, b, e, e, e}},
+	)
+}
+
+// Token by token, a State of any form gives the rows of causal attention: those of exact
+// attention to the bit, those of linear attention within the bound of the naive sum. A State
+// that is one token behind does not.
+func TestStateOfEveryForm(t *testing.T) {
+	bothTypes(t, testStateOfEveryForm[float32], testStateOfEveryForm[float64])
+}
+
+func testStateOfEveryForm[T dense.Float](t *testing.T) {
+	const n, d, dv = 300, 4, 3 // more than the keys of a tile of scores
+	rng := rand.New(source(471))
+	for _, c := range stateCases[T](d) {
+		_, past := c.batch()
+		all, _ := c.batch()
+		q, k, v := rowsOf[T](rng, n, c.heads*d), rowsOf[T](rng, n, c.keyHeads*d), rowsOf[T](rng, n, c.keyHeads*dv)
+		want := past.Forward(dense.Matrix[T]{}, q, k, v)
+		s, late := must(all.NewState(d, dv)), must(past.NewState(d, dv))
+		got, behind := dense.New[T](n, c.heads*dv), dense.New[T](n, c.heads*dv)
+		for i := range n {
+			s.Step(rowOf(got, i), rowOf(q, i), rowOf(k, i), rowOf(v, i))
+			late.Attend(rowOf(behind, i), rowOf(q, i))
+			late.Append(rowOf(k, i), rowOf(v, i))
+		}
+		for h := range c.heads {
+			c.requireHead(t, h, q, k, v, want, got)
+			require.False(t, identical(layout.Head(want, h, c.heads), layout.Head(behind, h, c.heads)), "%s: a token behind", c.name)
+		}
+		require.Equal(t, n, s.Len())
+	}
+}
+
+// requireHead requires that the outputs of a head are those of causal attention.
+func (c stateCase[T]) requireHead(t *testing.T, h int, q, k, v, want, got dense.Matrix[T]) {
+	t.Helper()
+	keys := h * c.keyHeads / c.heads
+	want, got = layout.Head(want, h, c.heads), layout.Head(got, h, c.heads)
+	a, linear := causalForm(c.form(h)).(*Attention[T])
+	if !linear {
+		require.True(t, identical(want, got), "%s, head %d", c.name, h)
+		return
+	}
+	truth, tol := newPairs(a, layout.Head(q, h, c.heads), layout.Head(k, keys, c.keyHeads)).attend(dense.Convert(dense.Matrix[float64]{}, layout.Head(v, keys, c.keyHeads)))
+	requireClose(t, truth, tol, got, "%s, head %d", c.name, h)
+}
+
+// Step of many tokens has the bits of a token each, and they those of Append and Attend;
+// queries of a few rows have those of a row each, and outputs may go into inputs.
+func TestStateCallsOfEveryForm(t *testing.T) {
+	bothTypes(t, testStateCallsOfEveryForm[float32], testStateCallsOfEveryForm[float64])
+}
+
+func testStateCallsOfEveryForm[T dense.Float](t *testing.T) {
+	const n, d = 80, 4
+	rng := rand.New(source(472))
+	for _, c := range stateCases[T](d) {
+		b, _ := c.batch()
+		q, k, v := rowsOf[T](rng, n, c.heads*d), rowsOf[T](rng, n, c.keyHeads*d), rowsOf[T](rng, n, c.keyHeads*d)
+		many, one, apart := must(b.NewState(d, d)), must(b.NewState(d, d)), must(b.NewState(d, d))
+		want := many.Step(dense.Matrix[T]{}, q, k, v)
+		for i := range n {
+			require.True(t, identical(rowOf(want, i), one.Step(dense.Matrix[T]{}, rowOf(q, i), rowOf(k, i), rowOf(v, i))), "%s, token %d", c.name, i)
+			apart.Append(rowOf(k, i), rowOf(v, i))
+			require.True(t, identical(rowOf(want, i), apart.Attend(dense.Matrix[T]{}, rowOf(q, i))), "%s, token %d", c.name, i)
+		}
+		few := apart.Attend(dense.Matrix[T]{}, q.RowRange(0, 3))
+		for i := range 3 {
+			require.True(t, identical(rowOf(few, i), apart.Attend(dense.Matrix[T]{}, rowOf(q, i))), c.name)
+		}
+		in := q.Clone()
+		require.True(t, identical(want, must(b.NewState(d, d)).Step(in, in, k, v)), "%s: into q", c.name)
+		if c.heads == c.keyHeads {
+			in = v.Clone()
+			require.True(t, identical(want, must(b.NewState(d, d)).Step(in, q, k, in)), "%s: into v", c.name)
+			in = k.Clone()
+			require.True(t, identical(want, must(b.NewState(d, d)).Step(in, q, in, v)), "%s: into k", c.name)
+		}
+	}
+}
+
+// A prompt at once, then queries in blocks, on one processor and several: exact attention has
+// the bits of Forward over the same keys, and the memory that grows does not change them.
+func TestStateChunksOfEveryForm(t *testing.T) {
+	bothTypes(t, testStateChunksOfEveryForm[float32], testStateChunksOfEveryForm[float64])
+}
+
+func testStateChunksOfEveryForm[T dense.Float](t *testing.T) {
+	const n, d, dv = 700, 4, 3
+	rng := rand.New(source(473))
+	for _, c := range stateCases[T](d) {
+		b, _ := c.batch()
+		q, k, v := rowsOf[T](rng, n, c.heads*d), rowsOf[T](rng, n, c.keyHeads*d), rowsOf[T](rng, n, c.keyHeads*dv)
+		want := b.Forward(dense.Matrix[T]{}, q, k, v)
+		var first dense.Matrix[T]
+		for _, processors := range []int{1, 3} {
+			before := runtime.GOMAXPROCS(processors)
+			s := must(b.NewState(d, dv))
+			for lo, size := 0, 1; lo < n; size = 3*size + 1 {
+				hi := min(lo+size, n)
+				s.Append(k.RowRange(lo, hi), v.RowRange(lo, hi))
+				lo = hi
+			}
+			got := s.Attend(dense.Matrix[T]{}, q)
+			runtime.GOMAXPROCS(before)
+			if first.Data == nil {
+				first = got
+			}
+			require.True(t, identical(first, got), "%s: %d processors", c.name, processors)
+		}
+		for h := range c.heads {
+			keys := h * c.keyHeads / c.heads
+			got := layout.Head(first, h, c.heads)
+			a, linear := c.form(h).(*Attention[T])
+			if !linear {
+				require.True(t, identical(layout.Head(want, h, c.heads), got), "%s, head %d", c.name, h)
+				continue
+			}
+			truth, tol := newPairs(a, layout.Head(q, h, c.heads), layout.Head(k, keys, c.keyHeads)).attend(dense.Convert(dense.Matrix[float64]{}, layout.Head(v, keys, c.keyHeads)))
+			requireClose(t, truth, tol, got, "%s, head %d", c.name, h)
+		}
+	}
+}
+
+// Keys that do not count are not appended: the outputs are those of a causal batch that leaves
+// them out. A State that has them differs.
+func TestStateLeavesOutKeys(t *testing.T) {
+	bothTypes(t, testStateLeavesOutKeys[float32], testStateLeavesOutKeys[float64])
+}
+
+func testStateLeavesOutKeys[T dense.Float](t *testing.T) {
+	const n, d, dv = 60, 4, 3
+	rng := rand.New(source(474))
+	for _, c := range stateCases[T](d) {
+		_, b := c.batch()
+		q, k, v := rowsOf[T](rng, n, c.heads*d), rowsOf[T](rng, n, c.keyHeads*d), rowsOf[T](rng, n, c.keyHeads*dv)
+		valid := make([]bool, n)
+		for i := range valid {
+			valid[i] = rng.IntN(3) > 0
+		}
+		want := b.ForwardSequences(dense.Matrix[T]{}, q, k, v, Sequences{Valid: valid})
+		s, all := must(b.NewState(d, dv)), must(b.NewState(d, dv))
+		got, other := dense.New[T](n, c.heads*dv), dense.New[T](n, c.heads*dv)
+		for i, counts := range valid {
+			if counts {
+				s.Append(rowOf(k, i), rowOf(v, i))
+			}
+			s.Attend(rowOf(got, i), rowOf(q, i))
+			all.Step(rowOf(other, i), rowOf(q, i), rowOf(k, i), rowOf(v, i))
+		}
+		tol := filled(n, c.heads*dv, 1e3*eps[T]()) // sums of 60 products, in another order
+		for i, x := range want.Data {
+			tol.Data[i] *= 1 + abs(float64(x))
+		}
+		requireClose(t, dense.Convert(dense.Matrix[float64]{}, want), tol, got, "%s", c.name)
+		require.False(t, identical(got, other), "%s: all keys", c.name)
+	}
+}
+
+func abs(x float64) float64 { return max(x, -x) }
+
+// What is written is read again by a State of the same forms, which goes on with the same bits;
+// States of other forms refuse it.
+func TestStateRoundTripOfEveryForm(t *testing.T) {
+	bothTypes(t, testStateRoundTripOfEveryForm[float32], testStateRoundTripOfEveryForm[float64])
+}
+
+func testStateRoundTripOfEveryForm[T dense.Float](t *testing.T) {
+	const n, d, dv = 20, 4, 3
+	rng := rand.New(source(475))
+	cases := stateCases[T](d)
+	encoded := make([][]byte, len(cases))
+	states := make([]*State[T], len(cases))
+	for i, c := range cases {
+		b, past := c.batch()
+		s, again := must(b.NewState(d, dv)), must(past.NewState(d, dv))
+		q, k, v := rowsOf[T](rng, n, c.heads*d), rowsOf[T](rng, n, c.keyHeads*d), rowsOf[T](rng, n, c.keyHeads*dv)
+		s.Step(dense.Matrix[T]{}, q, k, v)
+		again.Append(k.RowRange(0, 5), v.RowRange(0, 5)) // which is to be forgotten
+		data := must(s.MarshalBinary())
+		require.Len(t, data, s.encodedSize())
+		require.NoError(t, again.UnmarshalBinary(data), c.name)
+		require.Equal(t, n, again.Len())
+		require.Equal(t, data, must(again.MarshalBinary()), c.name)
+		want := s.Clone().Step(dense.Matrix[T]{}, q, k, v)
+		require.True(t, identical(want, again.Step(dense.Matrix[T]{}, q, k, v)), c.name)
+		encoded[i], states[i] = data, s
+	}
+	for i, s := range states {
+		before := must(s.MarshalBinary())
+		for j, data := range encoded {
+			if i != j {
+				require.Error(t, s.UnmarshalBinary(data), "%s into %s", cases[j].name, cases[i].name)
+				require.Error(t, s.Merge(states[j]), "%s into %s", cases[j].name, cases[i].name)
+			}
+		}
+		require.Equal(t, before, must(s.MarshalBinary()), "what is refused changes nothing")
+	}
+}
+
+// Parts merge to the whole, to rounding, whatever their order; a State may be merged with
+// itself, and other is left as it was.
+func TestStateMergeOfEveryForm(t *testing.T) {
+	bothTypes(t, testStateMergeOfEveryForm[float32], testStateMergeOfEveryForm[float64])
+}
+
+func testStateMergeOfEveryForm[T dense.Float](t *testing.T) {
+	const n, d, dv = 90, 4, 3
+	rng := rand.New(source(476))
+	for _, c := range stateCases[T](d) {
+		b, _ := c.batch()
+		q, k, v := rowsOf[T](rng, 5, c.heads*d), rowsOf[T](rng, n, c.keyHeads*d), rowsOf[T](rng, n, c.keyHeads*dv)
+		whole := must(b.NewState(d, dv))
+		whole.Append(k, v)
+		want := dense.Convert(dense.Matrix[float64]{}, whole.Attend(dense.Matrix[T]{}, q))
+		tol := filled(5, c.heads*dv, 1e3*eps[T]()) // sums of 90 products, in another order
+		for i, x := range want.Data {
+			tol.Data[i] *= 1 + abs(x)
+		}
+		var parts [3]*State[T]
+		for p := range parts {
+			parts[p] = must(b.NewState(d, dv))
+			parts[p].Append(k.RowRange(30*p, 30*p+30), v.RowRange(30*p, 30*p+30))
+		}
+		for _, order := range [][3]int{{0, 1, 2}, {2, 0, 1}} {
+			s := must(b.NewState(d, dv))
+			for _, p := range order {
+				before := must(parts[p].MarshalBinary())
+				require.NoError(t, s.Merge(parts[p]))
+				require.Equal(t, before, must(parts[p].MarshalBinary()), c.name)
+			}
+			require.Equal(t, n, s.Len())
+			requireClose(t, want, tol, s.Attend(dense.Matrix[T]{}, q), "%s: %v", c.name, order)
+		}
+		twice := parts[0].Clone()
+		require.NoError(t, twice.Merge(twice))
+		again := parts[0].Clone()
+		require.NoError(t, again.Merge(parts[0]))
+		require.Equal(t, 60, twice.Len())
+		require.True(t, identical(again.Attend(dense.Matrix[T]{}, q), twice.Attend(dense.Matrix[T]{}, q)), "%s: with itself", c.name)
+	}
+}
+
+// Rollback takes back tokens, a prompt, a merge and what was read: outputs and bytes have the
+// bits that they would have had, and Snapshot itself changes none. Without Rollback they differ.
+func TestStateRollback(t *testing.T) {
+	bothTypes(t, testStateRollback[float32], testStateRollback[float64])
+}
+
+func testStateRollback[T dense.Float](t *testing.T) {
+	const n, d, dv = 300, 4, 3 // past 256 tokens, where float32 adds up the sums of single ones
+	rng := rand.New(source(477))
+	for _, c := range stateCases[T](d) {
+		b, _ := c.batch()
+		q, k, v := rowsOf[T](rng, n, c.heads*d), rowsOf[T](rng, n, c.keyHeads*d), rowsOf[T](rng, n, c.keyHeads*dv)
+		for j := range k.Cols {
+			k.Row(n - 1)[j] *= 3 // references that grow, and have to fall again
+		}
+		rows := func(m dense.Matrix[T], lo, hi int) dense.Matrix[T] { return m.RowRange(lo, hi) }
+		for _, at := range []int{0, 1, 100, 250, 256} {
+			never, s := must(b.NewState(d, dv)), must(b.NewState(d, dv))
+			never.Step(dense.Matrix[T]{}, rows(q, 0, at), rows(k, 0, at), rows(v, 0, at))
+			s.Step(dense.Matrix[T]{}, rows(q, 0, at), rows(k, 0, at), rows(v, 0, at))
+			mark := s.Snapshot(nil)
+			other := must(b.NewState(d, dv))
+			other.Append(rows(k, 0, 7), rows(v, 0, 7))
+			for name, ahead := range map[string]func(){
+				"nothing":       func() {},
+				"tokens":        func() { s.Step(dense.Matrix[T]{}, rows(q, n-20, n), rows(k, n-20, n), rows(v, n-20, n)) },
+				"a chunk":       func() { s.Append(k, v) },
+				"merged tokens": func() { require.NoError(t, s.Merge(other)) },
+				"more marks": func() {
+					s.Append(rows(k, 0, 3), rows(v, 0, 3))
+					inner := s.Snapshot(nil)
+					s.Append(rows(k, 0, 3), rows(v, 0, 3))
+					s.Rollback(inner)
+					require.Equal(t, at+3, s.Len())
+				},
+			} {
+				ahead()
+				s.Rollback(mark)
+				require.Equal(t, at, s.Len())
+				require.Equal(t, must(never.Clone().MarshalBinary()), must(s.Clone().MarshalBinary()), "%s: %s at %d", c.name, name, at)
+			}
+			same, astray := never.Clone(), s.Clone()
+			astray.Append(rows(k, n-2, n-1), rows(v, n-2, n-1))
+			want := never.Step(dense.Matrix[T]{}, rows(q, at, at+40), rows(k, at, at+40), rows(v, at, at+40))
+			for range 2 {
+				mark = s.Snapshot(mark)
+				require.True(t, identical(want, s.Step(dense.Matrix[T]{}, rows(q, at, at+40), rows(k, at, at+40), rows(v, at, at+40))), "%s at %d", c.name, at)
+				s.Rollback(mark)
+			}
+			require.True(t, identical(want, same.Step(dense.Matrix[T]{}, rows(q, at, at+40), rows(k, at, at+40), rows(v, at, at+40))))
+			require.False(t, identical(want, astray.Step(dense.Matrix[T]{}, rows(q, at, at+40), rows(k, at, at+40), rows(v, at, at+40))), "%s: a token that was not taken back", c.name)
+		}
+	}
+}
+
+// A Mark that is of another State is refused, and so is one of keys that have been replaced.
+func TestStateRollbackRefuses(t *testing.T) {
+	const foreign = "performer: the mark is not of this state, want one of its Snapshot"
+	x := filled[float64](6, 2, 1)
+	s := must(Exact[float64]{}.NewState(2, 2))
+	s.Append(x, x)
+	assert.PanicsWithValue(t, foreign, func() { s.Rollback(nil) })
+	assert.PanicsWithValue(t, foreign, func() { s.Rollback(new(Mark[float64])) })
+	assert.PanicsWithValue(t, foreign, func() { s.Rollback(s.Clone().Snapshot(nil)) })
+
+	short, long := s.Snapshot(nil), new(Mark[float64])
+	s.Append(x, x)
+	s.Snapshot(long)
+	const gone = "performer: the mark is of 12 tokens that the state has no longer"
+	for name, replace := range map[string]func(){
+		"fewer tokens": func() { s.Rollback(short) },
+		"other tokens": func() { s.Rollback(short); s.Append(x, x) },
+		"Reset":        func() { s.Reset(); s.Append(x, x); s.Append(x, x) },
+		"UnmarshalBinary": func() {
+			require.NoError(t, s.UnmarshalBinary(must(s.MarshalBinary())))
+		},
+	} {
+		s.Reset()
+		s.Append(x, x)
+		s.Snapshot(short)
+		s.Append(x, x)
+		s.Snapshot(long)
+		s.Rollback(long)
+		replace()
+		before := s.Len()
+		assert.PanicsWithValue(t, gone, func() { s.Rollback(long) }, name)
+		assert.Equal(t, before, s.Len(), name)
+	}
+	linear := must(attention(positive[float64](8, 2), Options{}).NewState(2, 2))
+	linear.Append(x, x)
+	mark, want := linear.Snapshot(nil), must(linear.MarshalBinary())
+	linear.Reset()
+	linear.Rollback(mark)
+	assert.Equal(t, want, must(linear.MarshalBinary()), "copies outlive Reset")
+	empty := must(Exact[float64]{}.NewState(2, 2))
+	none := empty.Snapshot(nil)
+	empty.Append(x, x)
+	empty.Rollback(none)
+	assert.Zero(t, empty.Len())
+}
+
+// A decoder that drafts tokens and takes them back allocates nothing once memory is there.
+func TestStateDecodesWithoutAllocations(t *testing.T) {
+	if raceDetector {
+		t.Skip("the race detector lets pools forget")
+	}
+	bothTypes(t, testStateDecodes[float32], testStateDecodes[float64])
+}
+
+func testStateDecodes[T dense.Float](t *testing.T) {
+	const n, d, dv = 600, 8, 6
+	rng := rand.New(source(478))
+	defer debug.SetGCPercent(debug.SetGCPercent(-1))
+	for _, c := range stateCases[T](d) {
+		b, _ := c.batch()
+		s := must(b.NewState(d, dv))
+		q, k, v := rowsOf[T](rng, n, c.heads*d), rowsOf[T](rng, n, c.keyHeads*d), rowsOf[T](rng, n, c.keyHeads*dv)
+		dst := dense.New[T](n, c.heads*dv)
+		s.Append(k, v)
+		mark := s.Snapshot(nil)
+		for _, rows := range []int{1, 5, 40} {
+			q, k, v, dst := q.RowRange(0, rows), k.RowRange(0, rows), v.RowRange(0, rows), dst.RowRange(0, rows)
+			for _, processors := range []int{1, 2} {
+				require.Zero(t, allocations(processors, func() {
+					s.Snapshot(mark)
+					s.Append(k, v)
+					s.Attend(dst, q)
+					s.Step(dst, q, k, v)
+					s.Rollback(mark)
+				}), "%s, %d tokens, %d processors", c.name, rows, processors)
+			}
+		}
+	}
+}
+
+// The memory of keys and values is asked for a number of times that grows as the logarithm of
+// the tokens, and is at most twice what they need.
+func TestStateGrowsSeldom(t *testing.T) {
+	const n = 5000
+	s := must(must(NewBatch[float32](4, 2, Exact[float32]{})).NewState(3, 2))
+	m := s.units[0].memory.(*exactMemory[float32])
+	x, y := filled[float32](1, 6, 1), filled[float32](1, 4, 1)
+	grown, room := 0, 0
+	for i := range n {
+		s.Append(x, y)
+		if m.room != room {
+			grown, room = grown+1, m.room
+		}
+		require.LessOrEqual(t, m.room, max(2*(i+1), leastRoom))
+	}
+	assert.Equal(t, 8, grown, "64, 128, … 8192 tokens")
+	assert.Len(t, m.keys, 2*room*3)
+	assert.Len(t, m.values, 2*room*2)
+}

@@ -1,0 +1,66 @@
+package performer
+
+import (
+	"fmt"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/scratch"
+)
+
+// Mark is a place in the stream of a [State] to which the State can return, as decoders do
+// that draft tokens and take some of them back. The zero Mark is ready for Snapshot.
+type Mark[T dense.Float] struct {
+	of     *State[T]
+	tokens int
+	saved  []saved[T] // one a unit
+}
+
+// saved is what a memory has to be given to return to a Mark.
+type saved[T dense.Float] struct {
+	// Of linear attention: copies.
+	sums, recent []scratch.Buffer[T]
+	references   []*reference[T]
+	fresh        int
+
+	// Of exact attention: the call that brought the last token.
+	last uint64
+}
+
+// Snapshot makes dst the mark of the tokens so far and returns dst; a nil dst is allocated.
+// Linear attention copies its sums, exact attention keeps the number of tokens. Memory of dst
+// is used again: with a dst that s had before Snapshot allocates nothing. Snapshot changes no
+// bit of later outputs.
+func (s *State[T]) Snapshot(dst *Mark[T]) *Mark[T] {
+	s.checkMade()
+	if dst == nil {
+		dst = new(Mark[T])
+	}
+	dst.of, dst.tokens = s, s.n
+	dst.saved = scratch.Resize(dst.saved, len(s.units))
+	for i, u := range s.units {
+		u.save(&dst.saved[i])
+	}
+	return dst
+}
+
+// Rollback takes back all that s took in after Snapshot made m: later outputs have the bits
+// that they would have had at that time. m stays good for further calls. It takes the time
+// of Snapshot and allocates nothing.
+//
+// Rollback panics if m is nil or is not of s, and if exact attention no longer has the
+// tokens of m: after Reset, UnmarshalBinary or a Rollback to fewer tokens.
+func (s *State[T]) Rollback(m *Mark[T]) {
+	s.checkMade()
+	if m == nil || m.of != s {
+		panic("performer: the mark is not of this state, want one of its Snapshot")
+	}
+	for i, u := range s.units {
+		if !u.holds(&m.saved[i], m.tokens) {
+			panic(fmt.Sprintf("performer: the mark is of %d tokens that the state has no longer", m.tokens))
+		}
+	}
+	for i, u := range s.units {
+		u.restore(&m.saved[i], m.tokens)
+	}
+	s.n = m.tokens
+}

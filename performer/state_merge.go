@@ -1,0 +1,50 @@
+package performer
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/seed-feabd252/randfeat/internal/stream"
+)
+
+// Merge takes in all tokens of another State, so that a stream can be summarised in parts;
+// other is left as it is. The order of parts does not matter but for rounding.
+//
+// Merge returns an error, and changes nothing, if other is nil, if other differs in heads,
+// dimensions or form, or if both have more tokens than half of what an int counts. Features
+// count as the same if the maps give the same numbers, to rounding, at a few fixed points: the
+// maps may have been made twice from the same seed, or on another architecture. The points
+// being few, and some features at the mercy of rounding, a difference in less than one feature
+// in 16 is missed, and so is one by less than 2⁻¹⁴ of a feature in float32, 2⁻⁴⁰ in float64.
+func (s *State[T]) Merge(other *State[T]) error {
+	switch {
+	case s.units == nil:
+		return errNoState
+	case other == nil:
+		return errors.New("performer: other is nil")
+	case other.units == nil:
+		return errNoState
+	case other.heads != s.heads || other.keyHeads != s.keyHeads || other.d != s.d || other.dv != s.dv:
+		return fmt.Errorf("performer: other has %d heads over %d with d = %d and dv = %d, the state %d heads over %d with d = %d and dv = %d",
+			other.heads, other.keyHeads, other.d, other.dv, s.heads, s.keyHeads, s.d, s.dv)
+	case len(other.units) != len(s.units):
+		return fmt.Errorf("performer: other has runs of heads with %d forms, the state with %d", len(other.units), len(s.units))
+	}
+	for i, u := range s.units {
+		o := other.units[i]
+		if o.from != u.from || o.to != u.to {
+			return fmt.Errorf("performer: other has a form for the heads %d to %d, the state for %d to %d", o.from, o.to-1, u.from, u.to-1)
+		}
+		if err := u.check(o.memory); err != nil {
+			return err
+		}
+	}
+	if err := stream.CheckMerge(s.n, other.n); err != nil {
+		return fmt.Errorf("performer: %w", err)
+	}
+	for i, u := range s.units {
+		u.merge(other.units[i].memory)
+	}
+	s.n += other.n
+	return nil
+}
