@@ -45,21 +45,25 @@ func (acc *accumulator[T]) add(keys, values dense.Matrix[T], scratch []T) {
 		rescale(acc.sums(), acc.changes, 0, acc.m)
 		acc.ref.scaleKeys(keys)
 	}
-	addProducts(1, acc.sums(), keys, values, scratch)
+	addProducts(1, acc.sums(), keys, values, nil, scratch)
 }
 
 // addProducts sets the sums to beta, 0 or 1, times what they are, plus
-// Σ_j keys_jf·[values_j, 1], without the 1 if they have no column for it. There are at
-// most 4·block keys: the products with a value are a single sum then, in ascending
-// order, as those with 1 are here. scratch is memory for one element a feature.
-func addProducts[T dense.Float](beta T, sums, keys, values dense.Matrix[T], scratch []T) {
+// Σ_j keys_jf·[values_j, weights_j], without the weights if the sums have no column for them. Nil
+// weights are 1. There are at most 4·block keys: the products with a value are a single sum then, in
+// ascending order, as those with a weight are here. scratch is memory for one element a feature.
+func addProducts[T dense.Float](beta T, sums, keys, values dense.Matrix[T], weights, scratch []T) {
 	matmul.TMul(1, keys, values, beta, sums.ColRange(0, values.Cols))
 	if sums.Cols == values.Cols {
 		return
 	}
 	clear(scratch)
 	for j := range keys.Rows {
-		vecmath.AddScaled(scratch, keys.Row(j), 1)
+		w := T(1)
+		if weights != nil {
+			w = weights[j]
+		}
+		vecmath.AddScaled(scratch, keys.Row(j), w)
 	}
 	for f, x := range scratch {
 		at := f*sums.Stride + values.Cols

@@ -134,7 +134,7 @@ func (a *Attention[T]) forward(dst, q, k, v dense.Matrix[T], processors int) den
 	case k.Rows == 0:
 		zero(dst)
 	case a.opts.Causal:
-		a.causal(dst, q, k, v, processors)
+		a.causal(windowOf(q.Rows, processors), dst, q, k, v, nil)
 	default:
 		a.bidirectional(1, dst, q, k, v)
 	}

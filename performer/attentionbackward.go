@@ -49,7 +49,7 @@ func (a *Attention[T]) backward(dq, dk, dv, q, k, v, dout dense.Matrix[T], proce
 	switch {
 	case g.empty():
 	case a.opts.Causal:
-		a.causalBackward(windowOf(q.Rows, processors), g)
+		a.causalBackward(windowOf(q.Rows, processors), &g, nil, nil)
 	default:
 		a.bidirectionalBackward(&g)
 	}
@@ -137,31 +137,8 @@ func column[T dense.Float](x []T, m dense.Matrix[T]) {
 	}
 }
 
-// addWeighted sets the sums to beta, 0 or 1, times what they are, plus
-// Σ_j keys_jf·[values_j, weights_j], without the weights if they have no column for
-// them. There are at most 4·block keys. scratch is memory for one element a feature.
-func addWeighted[T dense.Float](beta T, sums, keys, values dense.Matrix[T], weights, scratch []T) {
-	if sums.Cols == values.Cols {
-		addProducts(beta, sums, keys, values, scratch)
-		return
-	}
-	addProducts(beta, sums.ColRange(0, values.Cols), keys, values, scratch)
-	clear(scratch)
-	for j := range keys.Rows {
-		vecmath.AddScaled(scratch, keys.Row(j), weights[j])
-	}
-	for f, x := range scratch {
-		at := f*sums.Stride + values.Cols
-		if beta != 0 {
-			x += sums.Data[at]
-		}
-		sums.Data[at] = x
-	}
-}
-
 // gradientPools is the scratch memory of Backward.
 type gradientPools[T dense.Float] struct {
 	workspaces     pool.Of[gradientWorkspace[T]]
 	bidirectionals pool.Of[bidirectionalGradient[T]]
-	sweeps         pool.Of[sweep[T]]
 }

@@ -97,7 +97,7 @@ func (b *summarising[T]) Piece(s int) {
 		keys, values := w.features.Rows(end-lo), b.v.RowRange(lo, end)
 		if b.plain {
 			a.key.Transform(keys, b.k.RowRange(lo, end))
-			addProducts(1, acc.sums(), keys, values, w.scratch)
+			addProducts(1, acc.sums(), keys, values, nil, w.scratch)
 			continue
 		}
 		a.mapKeys(keys, b.k.RowRange(lo, end))

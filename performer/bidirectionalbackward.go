@@ -108,7 +108,7 @@ func (b *queryGradients[T]) Piece(s int) {
 		if a.opts.Unnormalised {
 			acc.add(summed, g, w.scratch)
 		} else {
-			addWeighted(1, acc.sums(), queries, g, w.weights, w.scratch)
+			addProducts(1, acc.sums(), queries, g, w.weights, w.scratch)
 		}
 	}
 	b.queries.parts[s] = acc

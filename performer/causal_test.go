@@ -66,7 +66,7 @@ func TestReferenceFollowsTheFirstTokenOnly(t *testing.T) {
 	logs := dense.Of(4, 2, []float64{1, 2, 5, 2, 1, 170, 1, 180})
 	r.raise(logs.Row(0), nil)
 	assert.Equal(t, []int64{2, 3}, r.exponent, "1 ≤ 2·ln 2, 2 ≤ 3·ln 2")
-	assert.Equal(t, 3, r.admits(logs), "180 is more than 250 bits above 3·ln 2, 170 is not")
+	assert.Equal(t, 3, r.admits(logs, false), "180 is more than 250 bits above 3·ln 2, 170 is not")
 	peaks := make([]float64, 2)
 	peaksOf(peaks, logs)
 	assert.False(t, r.admitsAll(peaks))

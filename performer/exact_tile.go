@@ -142,6 +142,22 @@ func (t *tile[T]) raise(scores, sums dense.Matrix[T]) {
 	}
 }
 
+// hide makes the keys that are not valid count for nothing: their scores become −Inf,
+// and in the copy of the values that it returns theirs are zero.
+func (t *tile[T]) hide(scores, values dense.Matrix[T], valid []bool) dense.Matrix[T] {
+	t.values.Shape(tileKeys, values.Cols)
+	kept := t.values.Rows(values.Rows)
+	for j, counts := range valid {
+		if counts {
+			copy(kept.Row(j), values.Row(j))
+		} else {
+			fill(scores.Row(j), T(math.Inf(-1)))
+			clear(kept.Row(j))
+		}
+	}
+	return kept
+}
+
 // fill sets every element of x to v.
 func fill[T dense.Float](x []T, v T) {
 	for i := range x {

@@ -79,10 +79,10 @@ func testFarBits[T dense.Float](t *testing.T) {
 	for _, s := range scenes[T](n, m) {
 		bidirectional, causal := attention(logarithms[T](m), Options{}), attention(logarithms[T](m), Options{Causal: true})
 		want := dense.New[T](n, 2)
-		causal.causalIn(1, want, s.q, s.k, v)
+		causal.causal(1, want, s.q, s.k, v, nil)
 		for _, window := range []int{3, blocksOf(n)} {
 			got := dense.New[T](n, 2)
-			causal.causalIn(window, got, s.q, s.k, v)
+			causal.causal(window, got, s.q, s.k, v, nil)
 			require.True(t, identical(want, got), "%s: windows of %d", s.name, window)
 		}
 		var all dense.Matrix[T]

@@ -93,7 +93,7 @@ func testFarGradientBits[T dense.Float](t *testing.T) {
 			a := attention(m.Map, Options{Causal: true})
 			in := func(window int) gradients[T] {
 				g := newGradients(dense.Matrix[T]{}, dense.Matrix[T]{}, dense.Matrix[T]{}, x, x, v, dout)
-				a.causalBackward(window, g)
+				a.causalBackward(window, &g, nil, nil)
 				return g
 			}
 			want := in(1)
@@ -116,7 +116,7 @@ func testFarGradientBits[T dense.Float](t *testing.T) {
 				require.True(t, sameBits(before, got[1]), "%s from %d", m.name, from)
 			}
 			kept := newGradients(dense.Matrix[T]{}, dense.Matrix[T]{}, dense.Matrix[T]{}, ordinary, ordinary, v, dout)
-			a.causalBackward(1, kept)
+			a.causalBackward(1, &kept, nil, nil)
 			require.True(t, sameBits(kept.dq.RowRange(0, from), want.dq.RowRange(0, from)), "%s from %d: queries before it", m.name, from)
 		}
 	}

@@ -53,7 +53,7 @@ func (a *Attention[T]) attend(p part[T]) {
 		seeing := min(p.q.Rows, p.k.Rows)
 		for h := range p.heads {
 			one := p.head(h).queries(0, seeing)
-			a.causalOver(windowOf(seeing, p.processors), one.dst, one.q, one.k, one.v, one.valid)
+			a.causal(windowOf(seeing, p.processors), one.dst, one.q, one.k, one.v, one.valid)
 		}
 		a.answer(p.queries(seeing, p.q.Rows))
 	case p.past >= p.k.Rows-1:
@@ -96,7 +96,7 @@ func (a *Attention[T]) resume(p part[T]) {
 		if valid != nil {
 			valid = valid[:end]
 		}
-		a.causalOver(windowOf(end, p.processors), dst.RowRange(0, end), q.RowRange(0, end), one.k.RowRange(0, end), one.v.RowRange(0, end), valid)
+		a.causal(windowOf(end, p.processors), dst.RowRange(0, end), q.RowRange(0, end), one.k.RowRange(0, end), one.v.RowRange(0, end), valid)
 		dense.Copy(one.dst, dst.RowRange(p.past, end))
 	}
 	pool.Put(&stretches, s)

@@ -47,7 +47,7 @@ func (a *Attention[T]) attendBackward(p partGradient[T]) {
 	case all:
 		a.bidirectionalBackward(g)
 	default:
-		a.causalBackwardOver(windowOf(g.q.Rows, p.processors), g, s.valid, s.asking)
+		a.causalBackward(windowOf(g.q.Rows, p.processors), g, s.valid, s.asking)
 	}
 	s.give(p, queries, keys)
 	pool.Put(&selections, s)

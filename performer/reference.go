@@ -156,14 +156,18 @@ func (r *reference[T]) admitsAll(peaks []T) bool {
 	return true
 }
 
-// admits returns how many leading rows, at least one, stay within that growth. Row
-// i is judged by rows up to i only.
-func (r *reference[T]) admits(logs dense.Matrix[T]) int {
+// admits returns the number of rows, at least one, that stay within that growth: leading rows, each
+// judged by the rows up to it only, or, going back, last rows, each judged by the rows from it on.
+func (r *reference[T]) admits(logs dense.Matrix[T], back bool) int {
 	inf := T(math.Inf(1))
-	for i := 1; i < logs.Rows; i++ {
-		for f, x := range logs.Row(i)[:len(r.limit)] {
+	for n := 1; n < logs.Rows; n++ {
+		next := n
+		if back {
+			next = logs.Rows - 1 - n
+		}
+		for f, x := range logs.Row(next)[:len(r.limit)] {
 			if x > r.limit[f] && x < inf {
-				return i
+				return n
 			}
 		}
 	}

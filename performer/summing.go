@@ -41,7 +41,7 @@ func (s *summing[T]) addTo(p *pooled, q, k, v dense.Matrix[T]) {
 	s.out.Shape(q.Rows, v.Cols+1+extraColumns)
 	out := s.out.Rows(q.Rows)
 	if s.a.opts.Causal {
-		s.a.causal(out, q, k, v, runtime.GOMAXPROCS(0))
+		s.a.causal(windowOf(q.Rows, runtime.GOMAXPROCS(0)), out, q, k, v, nil)
 	} else {
 		s.a.bidirectional(1, out, q, k, v)
 	}

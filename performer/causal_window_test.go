@@ -57,10 +57,10 @@ func testWindows[T dense.Float](t *testing.T) {
 			} {
 				x, v := in[0], in[1]
 				want := dense.New[T](n, 3)
-				a.causalIn(1, want, x, x, v)
+				a.causal(1, want, x, x, v, nil)
 				for _, window := range []int{2, 3, 7, blocksOf(n)} {
 					got := dense.New[T](n, 3)
-					a.causalIn(window, got, x, x, v)
+					a.causal(window, got, x, x, v, nil)
 					require.True(t, identical(want, got), "%s %+v %s: windows of %d", m.name, opts, name, window)
 				}
 			}
@@ -77,7 +77,7 @@ func TestChunksAreSplit(t *testing.T) {
 		x.Data[i] = float64(i)
 	}
 	a := attention[float64](steps, Options{Causal: true})
-	c := &causal[float64]{a: a, q: x, k: x, v: x}
+	c := &causal[float64]{a: a, gradients: gradients[float64]{q: x, k: x, v: x}}
 	c.prepare(4)
 	for g := range 3 {
 		c.load(g)
@@ -112,13 +112,13 @@ func testLowerTriangle[T dense.Float](t *testing.T) {
 			s.Row(i)[0] = T(1e-30)
 		}
 		fast, slow := filled[T](rows, 5, 7), filled[T](rows, 5, 8)
-		mulLower(fast, s.Clone(), x, first)
+		mulTriangle(fast, s.Clone(), x, false)
 		require.True(t, finite(fast))
 		at := first + min(7, rows-1)
 		for _, bad := range []T{T(math.NaN()), T(math.Inf(1)), T(math.Inf(-1))} {
 			x.Set(at, 0, bad)
 			s.Set(0, at, T(math.Inf(1)))
-			mulLower(slow, s.Clone(), x, first)
+			mulTriangle(slow, s.Clone(), x, false)
 			require.True(t, sameBits(fast.RowRange(0, at-first), slow.RowRange(0, at-first)), "%d×%d", rows, n)
 			require.True(t, sameBits(fast.ColRange(1, 5), slow.ColRange(1, 5)), "%d×%d", rows, n)
 			for i := at - first; i < rows; i++ {

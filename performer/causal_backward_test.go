@@ -14,11 +14,11 @@ import (
 
 // Batches of any number of chunks give the same bits on both ways, whole chunks and
 // split ones.
-func TestSweepWindowsDoNotMatter(t *testing.T) {
-	bothTypes(t, testSweepWindows[float32], testSweepWindows[float64])
+func TestGradientWindowsDoNotMatter(t *testing.T) {
+	bothTypes(t, testGradientWindows[float32], testGradientWindows[float64])
 }
 
-func testSweepWindows[T dense.Float](t *testing.T) {
+func testGradientWindows[T dense.Float](t *testing.T) {
 	const n, d = 700, 4
 	rng := rand.New(source(241))
 	plain := gaussian[T](rng, n, d, 0, 1)
@@ -37,7 +37,7 @@ func testSweepWindows[T dense.Float](t *testing.T) {
 			for name, x := range map[string]dense.Matrix[T]{"plain": plain, "growing": growing, "shrinking": shrinking, "NaN": spoilt} {
 				in := func(window int) gradients[T] {
 					g := newGradients(dense.Matrix[T]{}, dense.Matrix[T]{}, dense.Matrix[T]{}, x, x, v, dout)
-					a.causalBackward(window, g)
+					a.causalBackward(window, &g, nil, nil)
 					return g
 				}
 				want := in(1)
@@ -52,7 +52,7 @@ func testSweepWindows[T dense.Float](t *testing.T) {
 }
 
 // A growing reference does split chunks in the test above, from either end.
-func TestSweepChunksAreSplit(t *testing.T) {
+func TestGradientChunksAreSplit(t *testing.T) {
 	x := dense.New[float64](130, 1)
 	for i := range 130 {
 		x.Data[i] = 100 * float64(i)
@@ -62,8 +62,9 @@ func TestSweepChunksAreSplit(t *testing.T) {
 		shrinking.Data[i] = 12900 - x.Data[i]
 	}
 	a := attention(newExponential[float64](), Options{Causal: true, Unnormalised: true})
-	for _, back := range []bool{false, true} {
-		s := &sweep[float64]{a: a, back: back, gradients: gradients[float64]{q: x, k: x, v: x, dout: x}}
+	for _, purpose := range []purpose{forQueries, forKeys} {
+		s := &causal[float64]{a: a, purpose: purpose, gradients: gradients[float64]{q: x, k: x, v: x, dout: x}}
+		back := s.back()
 		if back {
 			s.q = shrinking
 		}
@@ -92,7 +93,7 @@ func TestUpperTriangle(t *testing.T) {
 		rows, n := shape[0], shape[1]
 		s, x := gaussian[float64](rng, rows, n, 0, 1), gaussian[float64](rng, n, 5, 0, 1)
 		fast, slow := filled(rows, 5, 7.0), filled(rows, 5, 8.0)
-		mulUpper(fast, s.Clone(), x)
+		mulTriangle(fast, s.Clone(), x, true)
 		for i := range rows {
 			for c := range 5 {
 				want := 0.0
@@ -105,7 +106,7 @@ func TestUpperTriangle(t *testing.T) {
 		at := min(7, rows-1)
 		for _, bad := range []float64{math.NaN(), math.Inf(1)} {
 			x.Set(at, 0, bad)
-			mulUpper(slow, s.Clone(), x)
+			mulTriangle(slow, s.Clone(), x, true)
 			require.True(t, sameBits(fast.RowRange(at+1, rows), slow.RowRange(at+1, rows)), "%d×%d", rows, n)
 			require.True(t, sameBits(fast.ColRange(1, 5), slow.ColRange(1, 5)), "%d×%d", rows, n)
 			for i := range at + 1 {
