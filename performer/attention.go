@@ -43,14 +43,15 @@ type Options struct {
 // between calls, in a way that is safe) and may be shared by goroutines. The zero Attention
 // is of no use, and panics.
 type Attention[T dense.Float] struct {
-	query, key       rff.Map[T]
-	logQuery, logKey rff.LogMap[T] // nil unless both maps are LogMaps
-	opts             Options
-	d, m             int
-	rows             int  // of a block that is mapped, then consumed
-	plain            bool // the features are worth trying before their logarithms
-	fingerprint      stream.Fingerprint
-	sums             bool // rows are left as sums with their scales, see summing
+	query, key          rff.Map[T]
+	mapQueries, mapKeys func(dst, x dense.Matrix[T]) dense.Matrix[T] // the features, or their logarithms
+	logs                bool                                         // logarithms, as both maps are LogMaps
+	direct              bool                                         // the features are worth trying before their logarithms
+	sums                bool                                         // rows are left as sums with their scales, see summing
+	opts                Options
+	d, m                int
+	rows                int // of a block that is mapped, then consumed
+	fingerprint         stream.Fingerprint
 
 	workspaces     pool.Of[workspace[T]]
 	accumulators   pool.Of[accumulator[T]]
@@ -85,14 +86,21 @@ func newAttention[T dense.Float](query, key rff.Map[T], opts Options) (*Attentio
 	if dk, mk := key.Dims(); d != dk || m != mk {
 		return nil, fmt.Errorf("performer: phi maps points of R^%d to %d features, its Keys points of R^%d to %d, want the same", d, m, dk, mk)
 	}
-	a := &Attention[T]{query: query, key: key, opts: opts, d: d, m: m, rows: blockRows(m)}
+	a := &Attention[T]{opts: opts, d: d, m: m, rows: blockRows(m)}
+	a.setMaps(query, key)
+	a.direct = a.logs && !opts.Causal && !opts.Unnormalised && isELU(query) && isELU(key)
+	return a, nil
+}
+
+// setMaps makes query and key the maps of a.
+func (a *Attention[T]) setMaps(query, key rff.Map[T]) {
+	a.query, a.key, a.logs = query, key, false
+	a.mapQueries, a.mapKeys = query.Transform, key.Transform
 	lq, queryIsLog := query.(rff.LogMap[T])
 	lk, keyIsLog := key.(rff.LogMap[T])
 	if queryIsLog && keyIsLog {
-		a.logQuery, a.logKey = lq, lk
-		a.plain = !opts.Causal && !opts.Unnormalised && isELU(lq) && isELU(lk)
+		a.mapQueries, a.mapKeys, a.logs = lq.LogTransform, lk.LogTransform, true
 	}
-	return a, nil
 }
 
 // Dims returns the dimension of queries and keys and the number of features.
@@ -121,12 +129,6 @@ func (a *Attention[T]) Dims() (d, m int) { return a.d, a.m }
 // them. Forward panics with the shapes if they do not fit; causal attention
 // needs Lq = Lk.
 func (a *Attention[T]) Forward(dst, q, k, v dense.Matrix[T]) dense.Matrix[T] {
-	return a.forward(dst, q, k, v, runtime.GOMAXPROCS(0))
-}
-
-// forward is Forward with work for so many processors, of which the outputs do not
-// depend.
-func (a *Attention[T]) forward(dst, q, k, v dense.Matrix[T], processors int) dense.Matrix[T] {
 	a.check(q, k, v)
 	dst = dense.Ensure(dst, q.Rows, v.Cols)
 	switch {
@@ -134,7 +136,7 @@ func (a *Attention[T]) forward(dst, q, k, v dense.Matrix[T], processors int) den
 	case k.Rows == 0:
 		zero(dst)
 	case a.opts.Causal:
-		a.causal(windowOf(q.Rows, processors), dst, q, k, v, nil)
+		a.causal(windowOf(q.Rows, runtime.GOMAXPROCS(0)), dst, q, k, v, nil)
 	default:
 		a.bidirectional(1, dst, q, k, v)
 	}

@@ -58,7 +58,7 @@ func (a *Auto[T]) dimension() int { return a.linear.d }
 
 func (a *Auto[T]) shares() bool { return a.linear.shares() }
 
-func (a *Auto[T]) attend(p part[T]) {
+func (a *Auto[T]) attend(p request[T]) {
 	if a.choosesLinear(p.q.Rows, a.keysOf(p.q.Rows, p.k.Rows, p.past, p.valid), p.v.Cols) {
 		a.linear.attend(p)
 	} else {
@@ -66,7 +66,7 @@ func (a *Auto[T]) attend(p part[T]) {
 	}
 }
 
-// keysOf returns how many keys of a part count and are seen.
+// keysOf returns the number of keys of a request that count and are seen.
 func (a *Auto[T]) keysOf(queries, keys, past int, valid []bool) int {
 	if a.exact.Causal {
 		keys = min(keys, max(past+queries, 0))
@@ -87,4 +87,29 @@ func (a *Auto[T]) choosesLinear(queries, keys, values int) bool {
 		Causal:      a.exact.Causal && queries == keys,
 		ElementSize: int(unsafe.Sizeof(x)),
 	}.linearIsFaster()
+}
+
+// Backward is that of the form that Forward chooses, with its bits. dq, dk and dv must
+// not overlap each other nor an input. It panics with the shapes if they do not fit, and
+// with the text of CanBackward if that is an error.
+func (a *Auto[T]) Backward(dq, dk, dv, q, k, v, dout dense.Matrix[T]) (_, _, _ dense.Matrix[T]) {
+	if err := a.CanBackward(); err != nil {
+		panic(err.Error())
+	}
+	a.check(q, k, v)
+	if a.choosesLinear(q.Rows, k.Rows, v.Cols) {
+		return a.linear.Backward(dq, dk, dv, q, k, v, dout)
+	}
+	return a.exact.Backward(dq, dk, dv, q, k, v, dout)
+}
+
+// CanBackward is that of the linear form, as either may be chosen.
+func (a *Auto[T]) CanBackward() error { return a.linear.CanBackward() }
+
+func (a *Auto[T]) attendBackward(p gradientRequest[T]) {
+	if a.choosesLinear(p.q.Rows, a.keysOf(p.q.Rows, p.k.Rows, p.past, p.valid), p.v.Cols) {
+		a.linear.attendBackward(p)
+	} else {
+		a.exact.attendBackward(p)
+	}
 }

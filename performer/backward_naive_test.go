@@ -24,11 +24,11 @@ type quadratic struct {
 func newQuadratic[T dense.Float](a *Attention[T], in [3]dense.Matrix[T], dout dense.Matrix[T]) *quadratic {
 	var none dense.Matrix[T]
 	double := func(m dense.Matrix[T]) dense.Matrix[float64] { return dense.Convert(dense.Matrix[float64]{}, m) }
-	p := &quadratic{log: a.logKey != nil, causal: a.opts.Causal, quotients: !a.opts.Unnormalised}
+	p := &quadratic{log: a.logs, causal: a.opts.Causal, quotients: !a.opts.Unnormalised}
 	p.v, p.g = double(in[2]), double(dout)
 	if p.log {
-		p.x, p.peakX = exponentials(double(a.logQuery.LogTransform(none, in[0])))
-		p.y, p.peakY = exponentials(double(a.logKey.LogTransform(none, in[1])))
+		p.x, p.peakX = exponentials(double(a.mapQueries(none, in[0])))
+		p.y, p.peakY = exponentials(double(a.mapKeys(none, in[1])))
 	} else {
 		p.x, p.y = double(a.query.Transform(none, in[0])), double(a.key.Transform(none, in[1]))
 		p.peakX, p.peakY = make([]float64, p.x.Rows), make([]float64, p.y.Rows)

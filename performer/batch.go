@@ -56,7 +56,7 @@ func NewBatch[T dense.Float](heads, keyHeads int, forms ...Form[T]) (*Batch[T], 
 		if form == nil {
 			return nil, fmt.Errorf("performer: form %d is nil", i)
 		}
-		p, ok := form.(partial[T])
+		p, ok := form.(maskedForm[T])
 		if !ok || p.dimension() == 0 {
 			continue
 		}
@@ -89,7 +89,7 @@ func NewBatch[T dense.Float](heads, keyHeads int, forms ...Form[T]) (*Batch[T], 
 
 // shares reports whether heads that read the same keys are summed up once.
 func shares[T dense.Float](form Form[T]) bool {
-	p, ok := form.(partial[T])
+	p, ok := form.(maskedForm[T])
 	return ok && p.shares()
 }
 
@@ -124,11 +124,10 @@ func (b *Batch[T]) Forward(dst, q, k, v dense.Matrix[T]) dense.Matrix[T] {
 // query i sees the keys j ≤ i that count, or j ≤ i + Past. A query that sees no
 // key gets zero. Valid rows are not affected by the number of others after them.
 //
-// A part is a head in a sequence, or, where a linear, bidirectional form serves all of
-// them, the heads that read the same keys, which are then summed up once. Parts are
-// shared among GOMAXPROCS processors; those that are left, when there are not as many
-// for every processor, run one after another, with as much parallelism as the form has.
-// Bits do not depend on that. Beyond what the forms need, it holds the keys and values
+// Each head of each sequence is one unit of work; heads that read the same keys are one unit
+// together if one linear, bidirectional form serves them, and their keys are summed once. Units are
+// shared among GOMAXPROCS processors. Units that are left, fewer than processors, run one after
+// another, with as much parallelism as the form has. Bits do not depend on that. Beyond what the forms need, it holds the keys and values
 // that count where they are not the first of their sequence, and, for linear causal
 // attention with 0 < Past < Lk−1, queries and outputs of as many rows as there are keys.
 // With a dst, it allocates nothing once that memory is there, if the forms do not.
@@ -154,7 +153,7 @@ func (b *Batch[T]) ForwardSequences(dst, q, k, v dense.Matrix[T], s Sequences) d
 	together := n / processors * processors
 	parallel.Do(together, c)
 	for i := together; i < n; i++ {
-		c.part(i, processors)
+		c.run(i, processors)
 	}
 	*c = batched[T]{fromQuery: c.fromQuery, fromKey: c.fromKey}
 	b.calls.Put(c)
@@ -190,16 +189,16 @@ type batched[T dense.Float] struct {
 	fromQuery, fromKey []int // where sequences begin, and where the last ends
 }
 
-func (c *batched[T]) Piece(i int) { c.part(i, 1) }
+func (c *batched[T]) Piece(i int) { c.run(i, 1) }
 
-// part computes piece i with work for so many processors.
-func (c *batched[T]) part(i, processors int) {
+// run computes piece i with work for so many processors.
+func (c *batched[T]) run(i, processors int) {
 	b := c.b
 	sequence, u := i/b.count, b.unit(i%b.count)
 	q0, q1 := c.fromQuery[sequence], c.fromQuery[sequence+1]
 	k0, k1 := c.fromKey[sequence], c.fromKey[sequence+1]
 	head := u.from / (b.heads / b.keyHeads)
-	p := part[T]{
+	p := request[T]{
 		heads: u.to - u.from, processors: processors,
 		dst: layout.Heads(c.dst.RowRange(q0, q1), u.from, u.to, b.heads),
 		q:   layout.Heads(c.q.RowRange(q0, q1), u.from, u.to, b.heads),
@@ -208,7 +207,7 @@ func (c *batched[T]) part(i, processors int) {
 
 		valid: c.s.keysIn(k0, k1), past: c.s.pastOf(sequence, max(q1-q0, k1-k0)),
 	}
-	if form, ok := u.form.(partial[T]); ok {
+	if form, ok := u.form.(maskedForm[T]); ok {
 		form.attend(p)
 		return
 	}

@@ -113,7 +113,7 @@ func (c *batchGradient[T]) group(i, processors int) {
 		case u.from%size == 0:
 			c.unit(sequence, u, dk, dv, processors)
 		default:
-			more := pool.Get[compaction[T]](&compactions)
+			more := pool.Get[validRows[T]](&validRowsPool)
 			more.k.Shape(dk.Rows, dk.Cols)
 			more.v.Shape(dv.Rows, dv.Cols)
 			moreK, moreV := more.k.Rows(dk.Rows), more.v.Rows(dv.Rows)
@@ -122,7 +122,7 @@ func (c *batchGradient[T]) group(i, processors int) {
 				vecmath.AddScaled(dk.Row(j), moreK.Row(j), 1)
 				vecmath.AddScaled(dv.Row(j), moreV.Row(j), 1)
 			}
-			pool.Put(&compactions, more)
+			pool.Put(&validRowsPool, more)
 		}
 	}
 }
@@ -134,7 +134,7 @@ func (c *batchGradient[T]) unit(sequence int, u unit[T], dk, dv dense.Matrix[T],
 	q0, q1 := c.fromQuery[sequence], c.fromQuery[sequence+1]
 	k0, k1 := c.fromKey[sequence], c.fromKey[sequence+1]
 	head := u.from / (b.heads / b.keyHeads)
-	p := partGradient[T]{
+	p := gradientRequest[T]{
 		gradients: gradients[T]{
 			dq: layout.Heads(c.dq.RowRange(q0, q1), u.from, u.to, b.heads), dk: dk, dv: dv,
 			q:    layout.Heads(c.q.RowRange(q0, q1), u.from, u.to, b.heads),
@@ -145,7 +145,7 @@ func (c *batchGradient[T]) unit(sequence int, u unit[T], dk, dv dense.Matrix[T],
 		heads: u.to - u.from, processors: processors,
 		valid: c.s.keysIn(k0, k1), past: c.s.pastOf(sequence, max(q1-q0, k1-k0)),
 	}
-	if form, ok := u.form.(partialGradient[T]); ok {
+	if form, ok := u.form.(maskedBackward[T]); ok {
 		form.attendBackward(p)
 		return
 	}

@@ -166,7 +166,7 @@ func (c *causal[T]) prepare(window int) {
 	}
 	c.pending = c.pending[:0]
 	c.trail.clear()
-	if c.a.logKey != nil {
+	if c.a.logs {
 		if c.ref == nil {
 			c.ref = newReference[T](m)
 		}

@@ -30,7 +30,7 @@ type chunk[T dense.Float] struct {
 func newChunk[T dense.Float](a *Attention[T]) *chunk[T] {
 	ch := &chunk[T]{scratch: make([]T, a.m), scales: make([]scale, chunkRows)}
 	ch.scores.Shape(bandRows, chunkRows)
-	if a.logKey != nil {
+	if a.logs {
 		ch.ref = newReference[T](a.m)
 	}
 	for i := range ch.scales {

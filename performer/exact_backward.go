@@ -13,7 +13,7 @@ import (
 
 const (
 	gradientQueries  = 2 * block // queries of a tile of gradients; it has tileKeys keys
-	gradientSegments = 8         // the most parts that queries are cut into
+	gradientSegments = 8         // the most segments of queries
 )
 
 // Backward writes the gradients of L = Σ_ic dout_ic·out_ic, where out is what Forward makes
@@ -69,8 +69,8 @@ func exactBackward[T dense.Float](g *gradients[T], form Exact[T], past int, vali
 func (e Exact[T]) CanBackward() error { return nil }
 
 // exactGradient is one call of Backward, which takes the keys a tile after the other.
-// For each, segments of the queries add to their own gradients, and have parts of those
-// of keys and values, which are added up in order.
+// For each, segments of the queries add to their own gradients, and to gradients
+// of keys and values of their own, which are added up in order.
 type exactGradient[T dense.Float] struct {
 	gradients[T]
 	form  Exact[T]
@@ -86,7 +86,7 @@ type exactGradient[T dense.Float] struct {
 	dks, dvs [gradientSegments]scratch.Buffer[T] // tileKeys×d and tileKeys×dv
 }
 
-// prepare makes room for the parts, and for statistics, which are those of weights
+// prepare makes room for the segments, and for statistics, which are those of weights
 // without a denominator.
 func (e *exactGradient[T]) prepare() {
 	for _, x := range []*[]T{&e.shift, &e.log, &e.mean} {
@@ -114,7 +114,7 @@ func (e *exactGradient[T]) cut() {
 	e.segments = segmentsOfQueries(e.q.Rows - e.from)
 }
 
-// collect adds up the parts of the segments.
+// collect adds up the gradients of the segments.
 func (e *exactGradient[T]) collect() {
 	n := e.hi - e.lo
 	dk, dv := e.dk.RowRange(e.lo, e.hi), e.dv.RowRange(e.lo, e.hi)

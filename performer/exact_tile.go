@@ -34,7 +34,7 @@ type tile[T dense.Float] struct {
 	// One element a query.
 	peaks, raised []T // the largest finite score so far, before and with a tile
 	shift         []T // what scores are relative to: the peak, or 0 where there is none
-	total, part   []T // the sum of the weights, and that of a tile
+	total, added  []T // the sum of the weights, and the sum over a tile
 	zeros         []T
 }
 
@@ -45,7 +45,7 @@ func (t *tile[T]) prepare(n, dv int, form Exact[T], d int) {
 	t.scores.Shape(tileKeys, n)
 	t.sums.Shape(n, dv)
 	clear(t.sums.Data)
-	for _, x := range []*[]T{&t.peaks, &t.raised, &t.shift, &t.total, &t.part, &t.zeros} {
+	for _, x := range []*[]T{&t.peaks, &t.raised, &t.shift, &t.total, &t.added, &t.zeros} {
 		*x = scratch.Resize(*x, n)
 		clear(*x)
 	}
@@ -96,21 +96,21 @@ func (t *tile[T]) take(k, v dense.Matrix[T], valid []bool, ahead int) {
 		}
 	}
 	if slices.Contains(valid, false) {
-		v = t.hide(scores, v, valid)
+		v = t.leaveOut(scores, v, valid)
 	}
 	t.raise(scores, sums)
-	clear(t.part)
+	clear(t.added)
 	for j := range scores.Rows {
 		row := scores.Row(j)
 		vecmath.ExpDiff(row, row, t.shift, t.zeros)
-		vecmath.AddScaled(t.part, row, 1)
+		vecmath.AddScaled(t.added, row, 1)
 	}
-	vecmath.AddScaled(t.total, t.part, 1)
+	vecmath.AddScaled(t.total, t.added, 1)
 	if !diagonal || finite(v) {
 		matmul.TMul(1, scores, v, 1, sums)
 		return
 	}
-	// Hidden keys are left out rather than multiplied by zero.
+	// Keys that do not count are left out rather than multiplied by zero.
 	for i := range n {
 		if seen := min(ahead+i+1, k.Rows); seen > 0 {
 			matmul.TMul(1, scores.RowRange(0, seen).ColRange(i, i+1), v.RowRange(0, seen), 1, sums.RowRange(i, i+1))
@@ -142,9 +142,9 @@ func (t *tile[T]) raise(scores, sums dense.Matrix[T]) {
 	}
 }
 
-// hide makes the keys that are not valid count for nothing: their scores become −Inf,
+// leaveOut makes the keys that are not valid count for nothing: their scores become −Inf,
 // and in the copy of the values that it returns theirs are zero.
-func (t *tile[T]) hide(scores, values dense.Matrix[T], valid []bool) dense.Matrix[T] {
+func (t *tile[T]) leaveOut(scores, values dense.Matrix[T], valid []bool) dense.Matrix[T] {
 	t.values.Shape(tileKeys, values.Cols)
 	kept := t.values.Rows(values.Rows)
 	for j, counts := range valid {

@@ -156,7 +156,7 @@ func testPairOfMaps[T dense.Float](t *testing.T) {
 	for name, f := range pairsOfMaps {
 		for _, opts := range forms {
 			a := must(newAttention(f[0], f[1], opts))
-			assert.Equal(t, strings.HasSuffix(name, "both in log space"), a.logKey != nil)
+			assert.Equal(t, strings.HasSuffix(name, "both in log space"), a.logs)
 			want, tol := newPairs(a, q, k).attend(dense.Convert(dense.Matrix[float64]{}, v))
 			requireClose(t, want, tol, a.Forward(dense.Matrix[T]{}, q, k, v), "%s %+v", name, opts)
 		}

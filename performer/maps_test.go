@@ -152,6 +152,6 @@ func attention[T dense.Float](m rff.Map[T], opts Options) *Attention[T] {
 // Every map that is supposed to go through logarithms does.
 func TestPositiveMapsAreLogMaps(t *testing.T) {
 	for _, m := range positiveMaps[float32](4) {
-		require.NotNil(t, attention(m.Map, Options{}).logKey, m.name)
+		require.True(t, attention(m.Map, Options{}).logs, m.name)
 	}
 }

@@ -58,12 +58,12 @@ type pairs struct {
 }
 
 func newPairs[T dense.Float](a *Attention[T], q, k dense.Matrix[T]) *pairs {
-	p := &pairs{log: a.logKey != nil, features: a.m, unitRoundoff: eps[T](), causal: a.opts.Causal, plain: a.opts.Unnormalised}
+	p := &pairs{log: a.logs, features: a.m, unitRoundoff: eps[T](), causal: a.opts.Causal, plain: a.opts.Unnormalised}
 	p.weight, p.size = dense.New[float64](q.Rows, k.Rows), dense.New[float64](q.Rows, k.Rows)
 	var fq, fk dense.Matrix[float64]
 	if p.log {
-		fq = dense.Convert(fq, a.logQuery.LogTransform(dense.Matrix[T]{}, q))
-		fk = dense.Convert(fk, a.logKey.LogTransform(dense.Matrix[T]{}, k))
+		fq = dense.Convert(fq, a.mapQueries(dense.Matrix[T]{}, q))
+		fk = dense.Convert(fk, a.mapKeys(dense.Matrix[T]{}, k))
 		p.spread = spread(fq) + spread(fk)
 		p.lost = float64(a.m) * 0x1p-90
 		if p.unitRoundoff < 0x1p-50 {

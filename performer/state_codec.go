@@ -182,7 +182,7 @@ func (s *linearMemory[T]) record() record {
 	if s.a.opts.Unnormalised {
 		r.flags |= flagUnnormalise
 	}
-	if s.a.logKey != nil {
+	if s.a.logs {
 		r.flags |= flagLogarithms
 	}
 	return r
@@ -193,7 +193,7 @@ func (s *linearMemory[T]) size() (fixed, token int) { return 16*s.a.m + len(s.he
 // headSize returns the number of bytes of a head of keys.
 func (s *linearMemory[T]) headSize() int {
 	perFeature := s.a.width(s.dv) * stream.ElementSize[T]()
-	if s.a.logKey != nil {
+	if s.a.logs {
 		perFeature += exponentSize
 	}
 	return s.a.m * perFeature
@@ -225,7 +225,7 @@ func (s *linearMemory[T]) inspect(b []byte, _ int) (rest []byte, err error) {
 		return nil, err
 	}
 	rest = b[len(s.heads)*s.headSize():]
-	if s.a.logKey == nil {
+	if !s.a.logs {
 		return rest, nil
 	}
 	row := make([]T, s.a.width(s.dv))

@@ -168,7 +168,7 @@ func (s *linearMemory[T]) check(other memory[T]) error {
 		return nil
 	case a.m != b.m:
 		return fmt.Errorf("performer: %d features of R^%d, but the state belongs to %d features of R^%d", b.m, b.d, a.m, a.d)
-	case (b.logKey != nil) != (a.logKey != nil):
+	case b.logs != a.logs:
 		return errors.New("performer: logarithms of features cannot be added to features: the state belongs to others")
 	case b.opts.Unnormalised != a.opts.Unnormalised:
 		return fmt.Errorf("performer: Unnormalised = %v, but the state belongs to attention with %v", b.opts.Unnormalised, a.opts.Unnormalised)

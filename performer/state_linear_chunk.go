@@ -46,7 +46,7 @@ func (t *appending[T]) Piece(h int) {
 	b := a.bidirectionals.Get()
 	b.a, b.k, b.v, b.segments = a, k, v, segments
 	b.sum()
-	acc.mergeFeatures(b.parts[0], 0, a.m)
+	acc.mergeFeatures(b.segmentSums[0], 0, a.m)
 	b.drop()
 	*b = bidirectional[T]{total: b.total}
 	a.bidirectionals.Put(b)
@@ -62,7 +62,7 @@ func (t *attending[T]) Piece(h int) {
 	b.a, b.heads = a, s.group()
 	b.dst, b.q = layout.Head(s.call.dst, h, len(s.heads)), layout.Head(s.call.q, h, len(s.heads))
 	b.v.Cols = s.dv
-	b.parts[0] = acc
+	b.segmentSums[0] = acc
 	matmul.Pack(&b.total, acc.sums())
 	parallel.Do(b.heads*b.blocks(), (*answering[T])(b))
 	*b = bidirectional[T]{total: b.total}

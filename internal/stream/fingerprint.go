@@ -19,7 +19,7 @@ type Fingerprint struct {
 
 // Of returns the marks of m features of points of dimension d of each of the maps. They are
 // computed by the first call, and later calls have to have the same arguments.
-func Of[T dense.Float](p *Fingerprint, d, m int, maps ...func(dst, x dense.Matrix[T])) []float64 {
+func Of[T dense.Float](p *Fingerprint, d, m int, maps ...func(dst, x dense.Matrix[T]) dense.Matrix[T]) []float64 {
 	p.once.Do(func() { p.marks = marks(d, m, maps) })
 	return p.marks
 }
@@ -27,7 +27,7 @@ func Of[T dense.Float](p *Fingerprint, d, m int, maps ...func(dst, x dense.Matri
 // markPoints is the number of points. The coefficients of the points are powers of ½.
 const markPoints = 4
 
-func marks[T dense.Float](d, m int, maps []func(dst, x dense.Matrix[T])) []float64 {
+func marks[T dense.Float](d, m int, maps []func(dst, x dense.Matrix[T]) dense.Matrix[T]) []float64 {
 	points := dense.New[T](markPoints, d)
 	// A sequence with irrational steps: no symmetry of W makes a product with it zero.
 	for i := range points.Data {

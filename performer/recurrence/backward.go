@@ -11,8 +11,8 @@ import (
 )
 
 // Backward writes the gradients of L = Σ dout∘out + Σ dpresent∘present, where out and present
-// are what Forward makes of x and past, with respect to all parts of x into those of dx, which
-// it returns, and with respect to past into dpast. Zero parts of dx are allocated where x has
+// are what Forward makes of x and past, with respect to all matrices of x into those of dx, which
+// it returns, and with respect to past into dpast. Zero matrices of dx are allocated where x has
 // them; a zero dpast is not wanted, and a zero dpresent is zeros. Gradients of β that is
 // shared by all heads are summed over them, and so are those of keys and values over the
 // queries that read them, in a fixed order.

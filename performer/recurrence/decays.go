@@ -13,7 +13,7 @@ import (
 // is positive none exceeds 1.
 //
 // Sums of large numbers would leave little of small ones, and a factor is as exact as the
-// difference in its exponent. So a b that is one number is held in two parts, as a double-double
+// difference in its exponent. So a b that is one number is held as a double-double
 // number. Where there is one for each row of S, decays are summed inside blocks of 1, 2, 4, …
 // tokens, which nothing is ever subtracted from, and factors of two such blocks make one.
 type decays[T dense.Float] struct {
@@ -69,8 +69,8 @@ func (d *decays[T]) fillGamma(g dense.Matrix[T]) {
 			x = least
 		}
 		next := sum + x
-		part := next - sum
-		rest += (sum - (next - part)) + (x - part)
+		taken := next - sum
+		rest += (sum - (next - taken)) + (x - taken)
 		sum = next
 		high[i] = -T(sum)
 		low[i] = -T((sum + float64(high[i])) + rest)

@@ -183,8 +183,8 @@ func (r *Recurrence[T]) run(dst dense.Matrix[T], x Tokens[T], past, present dens
 	r.calls.Put(c)
 }
 
-// call is the task of one call: a head of keys in a sequence is a piece, or a part of
-// its columns.
+// call is the task of one call: a head of keys in a sequence is a piece, or a share
+// of its columns.
 type call[T dense.Float] struct {
 	r             *Recurrence[T]
 	dst           dense.Matrix[T]
@@ -199,8 +199,8 @@ type call[T dense.Float] struct {
 // is worth doing twice what does not depend on the columns.
 const splitAbove = 1 << 20
 
-// split chooses the number of parts: more than one for processors that would have nothing
-// to do. Parts must find queries and keys as they were.
+// split chooses the number of shares: more than one for processors that would have nothing to do.
+// Shares must find queries and keys as they were.
 func (c *call[T]) split() {
 	c.shares = 1
 	pieces := (len(c.from) - 1) * c.r.keyHeads
@@ -218,10 +218,10 @@ func same[T dense.Float](a, b dense.Matrix[T]) bool {
 
 func (c *call[T]) Piece(i int) {
 	r := c.r
-	i, part := i/c.shares, i%c.shares
+	i, share := i/c.shares, i%c.shares
 	sequence, head := i/r.keyHeads, i%r.keyHeads
-	from := parallel.Share(columnBlocks(c.dv), c.shares, part) * blockColumns
-	to := min(parallel.Share(columnBlocks(c.dv), c.shares, part+1)*blockColumns, c.dv)
+	from := parallel.Share(columnBlocks(c.dv), c.shares, share) * blockColumns
+	to := min(parallel.Share(columnBlocks(c.dv), c.shares, share+1)*blockColumns, c.dv)
 	x := c.x.of(r, head, c.from[sequence], c.from[sequence+1])
 	x.V = x.V.ColRange(from, to)
 	l := r.scans.Get()
@@ -241,7 +241,7 @@ func (c *call[T]) Piece(i int) {
 	r.scans.Put(l)
 }
 
-// sumsOf returns part i of the sums of all heads and sequences, or nothing of nothing.
+// sumsOf returns the sums of head i, counted over all sequences, or nothing of nothing.
 func sumsOf[T dense.Float](m dense.Matrix[T], i, dk int) dense.Matrix[T] {
 	if m.Rows == 0 {
 		return m

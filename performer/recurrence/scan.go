@@ -16,7 +16,7 @@ import (
 // 3·dk·dv multiply-adds, and in a chunk of c up to 2c·dk + 3c/2·dv more.
 const chunkRows = 48
 
-// lane takes the tokens of a sequence, of one head of keys and the heads of queries that
+// scan takes the tokens of a sequence, of one head of keys and the heads of queries that
 // read it, through its sums S, or some columns of them, a chunk at a time.
 type scan[T dense.Float] struct {
 	r      *Recurrence[T]
@@ -79,8 +79,8 @@ func (l *scan[T]) setSums(past dense.Matrix[T]) {
 	dense.Copy(l.sums(), past)
 }
 
-// part returns the n rows of the keys, s = 0, or of the queries of head s − 1 in a buffer of
-// such parts.
+// rowsOf returns the first n of the chunkRows rows of a buffer that belong to the keys, s = 0, or to
+// the queries of head s − 1.
 func rowsOf[T dense.Float](b *scratch.Buffer[T], s, n int) dense.Matrix[T] {
 	return b.Rows(s*chunkRows+n).RowRange(s*chunkRows, s*chunkRows+n)
 }
@@ -119,7 +119,7 @@ func (l *scan[T]) finish(dst, keys dense.Matrix[T], lo, hi, from, to int) {
 	l.update(keys, l.sums().ColRange(from, to))
 }
 
-// outputs returns the rows lo ≤ i < hi of a head of dst, the columns of the lane.
+// outputs returns the rows lo ≤ i < hi of a head of dst, the columns of the scan.
 func (l *scan[T]) outputs(dst dense.Matrix[T], head, lo, hi int) dense.Matrix[T] {
 	return layout.Head(dst.RowRange(lo, hi), head, l.group).ColRange(l.from, l.from+l.dv)
 }

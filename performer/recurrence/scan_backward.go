@@ -9,7 +9,7 @@ import (
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
-// reverse is the memory of a lane on its way back.
+// reverse is the memory of a scan on its way back.
 type reverse[T dense.Float] struct {
 	kept  []T               // the sums before each chunk, and after the last
 	sum   []T               // the gradient with respect to S

@@ -20,7 +20,8 @@ import (
 // so do those of the left one. Each pair of tokens is in such a pair of blocks at exactly one
 // level, and the factors of a level are those of the one below times what lies between.
 
-// firstPaired returns the first part of the stack that meets keys: the keys, if M is wanted.
+// firstPaired returns the first rows of the stack that are paired with keys: 0, the keys, if M is
+// wanted, and 1, the queries of the first head, otherwise.
 func (l *scan[T]) firstPaired() int {
 	if l.r.opts.Rule.corrects() {
 		return 0

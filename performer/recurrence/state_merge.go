@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/stream"
 	"github.com/seed-feabd252/randfeat/internal/vecmath"
 )
@@ -86,8 +85,7 @@ func (r *Recurrence[T]) marks() []float64 {
 	if r.query == nil {
 		return nil
 	}
-	return stream.Of(&r.fingerprint, r.d, r.m,
-		func(dst, x dense.Matrix[T]) { r.query.Transform(dst, x) }, func(dst, x dense.Matrix[T]) { r.key.Transform(dst, x) })
+	return stream.Of(&r.fingerprint, r.d, r.m, r.query.Transform, r.key.Transform)
 }
 
 // errNoRecurrence is the error of a State that no NewState has made.

@@ -2,7 +2,7 @@ package performer
 
 import "math"
 
-// weight is log φ_if + R_f, what a query weighs a sum by, in the parts that make it up.
+// weight is log φ_if + R_f, what a query weighs a sum by, as three summands.
 type weight struct{ log, high, low float64 }
 
 // over returns how far a lies above b: like less like, (a.log − b.log) + (a.high − b.high) +
@@ -23,8 +23,8 @@ func (a weight) over(b weight) float64 {
 // difference is no number [Knuth 1998].
 func difference(x, y float64) (d, rest float64) {
 	d = x - y
-	part := d - x
-	return d, (x - (d - part)) - (y + part)
+	taken := d - x
+	return d, (x - (d - taken)) - (y + taken)
 }
 
 // scaleFar is scaleQueries of one query where log-features or references are far. There

@@ -13,15 +13,15 @@ import (
 
 // Features of elu+1 that are far out of the range that is used as it is, in keys, in
 // queries, in a few of either.
-func TestPlainFeaturesOutOfRange(t *testing.T) {
-	bothTypes(t, testPlain[float32], testPlain[float64])
+func TestDirectFeaturesOutOfRange(t *testing.T) {
+	bothTypes(t, testDirect[float32], testDirect[float64])
 }
 
-func testPlain[T dense.Float](t *testing.T) {
+func testDirect[T dense.Float](t *testing.T) {
 	const n, d = 600, 4
 	rng := rand.New(source(120))
 	a := attention[T](must(rff.ELU[T](d)), Options{})
-	require.True(t, a.plain)
+	require.True(t, a.direct)
 	shifted := func(shift float64, rows ...int) dense.Matrix[T] {
 		x := gaussian[T](rng, n, d, 0, 1)
 		for i := range n {
@@ -50,7 +50,7 @@ func testPlain[T dense.Float](t *testing.T) {
 	for _, c := range []struct {
 		what       string
 		q, k       dense.Matrix[T]
-		plain      bool // the sums of features are good
+		direct     bool // the sums of features are good
 		amendments int  // rows that are not
 	}{
 		{"usual", shifted(0), shifted(0), true, 0},
@@ -69,12 +69,12 @@ func testPlain[T dense.Float](t *testing.T) {
 		ones := filled[T](n, 2, 1)
 		assert.Equal(t, ones, a.Forward(dense.Matrix[T]{}, c.q, c.k, ones), c.what)
 
-		b := &bidirectional[T]{a: a, q: c.q, k: c.k, v: v, segments: segmentsOf(n), plain: true}
+		b := &bidirectional[T]{a: a, q: c.q, k: c.k, v: v, segments: segmentsOf(n), direct: true}
 		b.sum()
-		require.Equal(t, c.plain, b.parts[0].allInRange(), c.what)
+		require.Equal(t, c.direct, b.segmentSums[0].allInRange(), c.what)
 		amendments := 0
-		if c.plain {
-			sums := b.parts[0].sums()
+		if c.direct {
+			sums := b.segmentSums[0].sums()
 			phi := a.query.Transform(dense.Matrix[T]{}, c.q)
 			for i := range n {
 				var total T
@@ -89,7 +89,7 @@ func testPlain[T dense.Float](t *testing.T) {
 		assert.Equal(t, c.amendments, amendments, c.what)
 	}
 	for _, opts := range forms[1:] {
-		assert.False(t, attention[T](must(rff.ELU[T](d)), opts).plain, "no denominators to judge by, or a future that must not count")
+		assert.False(t, attention[T](must(rff.ELU[T](d)), opts).direct, "no denominators to judge by, or a future that must not count")
 	}
-	assert.False(t, attention(positive[T](8, d), Options{}).plain)
+	assert.False(t, attention(positive[T](8, d), Options{}).direct)
 }

@@ -35,12 +35,6 @@ import (
 // dq, dk and dv must not overlap each other nor an input. Backward panics with the
 // shapes if they do not fit, and with the text of CanBackward if that is an error.
 func (a *Attention[T]) Backward(dq, dk, dv, q, k, v, dout dense.Matrix[T]) (_, _, _ dense.Matrix[T]) {
-	return a.backward(dq, dk, dv, q, k, v, dout, runtime.GOMAXPROCS(0))
-}
-
-// backward is Backward with work for so many processors, of which the gradients do
-// not depend.
-func (a *Attention[T]) backward(dq, dk, dv, q, k, v, dout dense.Matrix[T], processors int) (_, _, _ dense.Matrix[T]) {
 	if err := a.CanBackward(); err != nil {
 		panic(err.Error())
 	}
@@ -49,7 +43,7 @@ func (a *Attention[T]) backward(dq, dk, dv, q, k, v, dout dense.Matrix[T], proce
 	switch {
 	case g.empty():
 	case a.opts.Causal:
-		a.causalBackward(windowOf(q.Rows, processors), &g, nil, nil)
+		a.causalBackward(windowOf(q.Rows, runtime.GOMAXPROCS(0)), &g, nil, nil)
 	default:
 		a.bidirectionalBackward(&g)
 	}
@@ -74,7 +68,7 @@ func (a *Attention[T]) canBackward(m rff.Map[T]) error {
 	if !ok {
 		return fmt.Errorf("%T has no derivatives, want an rff.Differentiable", m)
 	}
-	if _, ok := m.(rff.DifferentiableLog[T]); a.logKey != nil && !ok {
+	if _, ok := m.(rff.DifferentiableLog[T]); a.logs && !ok {
 		return fmt.Errorf("%T has logarithms without derivatives, want an rff.DifferentiableLog", m)
 	}
 	return d.CanBackward()
@@ -88,7 +82,7 @@ func (a *Attention[T]) pullQueries(dq, q, slopes dense.Matrix[T]) { a.pull(a.que
 func (a *Attention[T]) pullKeys(dk, k, slopes dense.Matrix[T]) { a.pull(a.key, dk, k, slopes) }
 
 func (a *Attention[T]) pull(m rff.Map[T], dx, x, slopes dense.Matrix[T]) {
-	if a.logKey != nil {
+	if a.logs {
 		m.(rff.DifferentiableLog[T]).LogBackward(dx, x, slopes)
 	} else {
 		m.(rff.Differentiable[T]).Backward(dx, x, slopes)
@@ -106,7 +100,7 @@ func (a *Attention[T]) quotientSlope(slope, x, sums []T) (total, mean T) {
 	mean = vecmath.Dot(x, slope) / total
 	vecmath.AddScaled(slope, sums, -mean)
 	vecmath.Scale(slope, 1/total)
-	if a.logKey != nil {
+	if a.logs {
 		vecmath.Multiply(slope, x)
 	}
 	return total, mean
@@ -114,7 +108,7 @@ func (a *Attention[T]) quotientSlope(slope, x, sums []T) (total, mean T) {
 
 // sumSlope is quotientSlope without a denominator, for features that were divided by s.
 func (a *Attention[T]) sumSlope(slope, x []T, s scale) {
-	if a.logKey != nil {
+	if a.logs {
 		vecmath.Multiply(slope, x)
 		multiply(slope, s)
 	}

@@ -23,7 +23,7 @@ import (
 type bidirectionalGradient[T dense.Float] struct {
 	gradients[T]
 	a              *Attention[T]
-	keys, queries  *bidirectional[T] // of which the parts are in use
+	keys, queries  *bidirectional[T] // of which the sums of segments are in use
 	sums           matmul.Packed[T]  // S without its last column, transposed
 	total          []T               // the last column of S
 	pulled, mixing matmul.Packed[T]  // R without its last column, transposed and not
@@ -64,17 +64,17 @@ func (a *Attention[T]) bidirectionalBackward(g *gradients[T]) {
 // split copies the last column of merged sums, if it is no value's.
 func (b *bidirectionalGradient[T]) split(s *bidirectional[T], last []T) {
 	if !b.a.opts.Unnormalised {
-		column(last, s.parts[0].sums())
+		column(last, s.segmentSums[0].sums())
 	}
 }
 
 // valueSums returns the columns of merged sums that are those of values.
 func (b *bidirectionalGradient[T]) valueSums(s *bidirectional[T]) dense.Matrix[T] {
-	return s.parts[0].sums().ColRange(0, b.v.Cols)
+	return s.segmentSums[0].sums().ColRange(0, b.v.Cols)
 }
 
-// queryGradients is the task of the gradients of segments of queries and of their part
-// of R.
+// queryGradients is the task of the gradients of segments of queries and of what they
+// add to R.
 type queryGradients[T dense.Float] bidirectionalGradient[T]
 
 func (b *queryGradients[T]) Piece(s int) {
@@ -93,7 +93,7 @@ func (b *queryGradients[T]) Piece(s int) {
 		if acc.ref != nil && a.opts.Unnormalised {
 			summed = dense.Copy(w.logs.Rows(end-lo), queries)
 		}
-		b.keys.parts[0].scaleQueries(queries, w.scales)
+		b.keys.segmentSums[0].scaleQueries(queries, w.scales)
 		matmul.MulPacked(1, g, &b.sums, 0, slopes, nil)
 		for i := range slopes.Rows {
 			if a.opts.Unnormalised {
@@ -111,7 +111,7 @@ func (b *queryGradients[T]) Piece(s int) {
 			addProducts(1, acc.sums(), queries, g, w.weights, w.scratch)
 		}
 	}
-	b.queries.parts[s] = acc
+	b.queries.segmentSums[s] = acc
 	a.gradients.workspaces.Put(w)
 }
 
@@ -130,9 +130,9 @@ func (b *keyGradients[T]) Piece(i int) {
 		a.mapKeys(keys, k)
 		switch {
 		case a.opts.Unnormalised:
-			b.queries.parts[0].scaleQueries(keys, w.scales)
-		case a.logKey != nil:
-			b.keys.parts[0].ref.scaleKeys(keys)
+			b.queries.segmentSums[0].scaleQueries(keys, w.scales)
+		case a.logs:
+			b.keys.segmentSums[0].ref.scaleKeys(keys)
 		}
 		matmul.MulPacked(1, v, &b.pulled, 0, slopes, nil)
 		matmul.MulPacked(1, keys, &b.mixing, 0, dv, nil)

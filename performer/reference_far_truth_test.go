@@ -92,8 +92,8 @@ func truthOf[T dense.Float](a *Attention[T], q, k dense.Matrix[T]) *truth {
 	// queries and keys have one each; ordinary log-features of scenes are below 500.
 	reach := of[T](104.0, 746) + 500
 	t := &truth{m: a.m, factor: (float64(a.m+2*k.Rows+16) + 4*reach) * 2 * eps[T](), lost: float64(a.m) * of[T](0x1p-90, 0x1p-770)}
-	fq := exactly(a.logQuery.LogTransform(dense.Matrix[T]{}, q))
-	fk := exactly(a.logKey.LogTransform(dense.Matrix[T]{}, k))
+	fq := exactly(a.mapQueries(dense.Matrix[T]{}, q))
+	fk := exactly(a.mapKeys(dense.Matrix[T]{}, k))
 	for i, x := range fq {
 		n := k.Rows
 		if a.opts.Causal {

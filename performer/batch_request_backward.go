@@ -10,8 +10,8 @@ import (
 )
 
 // partGradient is what a form is asked for on the way back in a batch: all gradients of
-// a [part].
-type partGradient[T dense.Float] struct {
+// a [request].
+type gradientRequest[T dense.Float] struct {
 	gradients[T]        // dq, q and dout have the columns of all heads
 	heads        int    // more than one only for forms that share
 	valid        []bool // keys that count; nil are all
@@ -19,21 +19,21 @@ type partGradient[T dense.Float] struct {
 	processors   int    // to make work for
 }
 
-// partialGradient is a form that computes gradients of parts.
-type partialGradient[T dense.Float] interface {
-	// attendBackward writes the gradients of a part, whose shapes fit. Those of keys
+// maskedBackward is a maskedForm with gradients.
+type maskedBackward[T dense.Float] interface {
+	// attendBackward writes the gradients of a request, whose shapes fit. Those of keys
 	// that do not count are zero, and so is that of a query whose outputs have the
 	// gradient zero. The latter gives nothing, whatever it holds.
-	attendBackward(p partGradient[T])
+	attendBackward(p gradientRequest[T])
 }
 
 var (
-	_ partialGradient[float32] = (*Attention[float32])(nil)
-	_ partialGradient[float32] = Exact[float32]{}
-	_ partialGradient[float32] = (*Auto[float32])(nil)
+	_ maskedBackward[float32] = (*Attention[float32])(nil)
+	_ maskedBackward[float32] = Exact[float32]{}
+	_ maskedBackward[float32] = (*Auto[float32])(nil)
 )
 
-func (a *Attention[T]) attendBackward(p partGradient[T]) {
+func (a *Attention[T]) attendBackward(p gradientRequest[T]) {
 	s := pool.Get[selection[T]](&selections)
 	queries, keys, all := s.selected(p, a.opts.Causal)
 	if !all {
@@ -53,7 +53,7 @@ func (a *Attention[T]) attendBackward(p partGradient[T]) {
 	pool.Put(&selections, s)
 }
 
-func (e Exact[T]) attendBackward(p partGradient[T]) {
+func (e Exact[T]) attendBackward(p gradientRequest[T]) {
 	s := pool.Get[selection[T]](&selections)
 	queries, keys, all := s.selected(p, e.Causal)
 	past := 0
@@ -69,7 +69,7 @@ func (e Exact[T]) attendBackward(p partGradient[T]) {
 	pool.Put(&selections, s)
 }
 
-// selection is the rows of a part that gradients depend on, and memory for copies of
+// selection is the rows of a request that gradients depend on, and memory for copies of
 // them. Without the others neither their number nor what they hold can have an effect.
 type selection[T dense.Float] struct {
 	gradients[T]        // of the rows that were taken
@@ -86,7 +86,7 @@ type selection[T dense.Float] struct {
 // count. If all is true each of the queries sees all keys. Otherwise they are in line:
 // a query sees the keys up to its own place, a place may have a layout.NoRow for
 // either, and the first has a key, the last a query.
-func (s *selection[T]) selected(p partGradient[T], causal bool) (queries, keys []int, all bool) {
+func (s *selection[T]) selected(p gradientRequest[T], causal bool) (queries, keys []int, all bool) {
 	s.queries, s.keys = s.queries[:0], s.keys[:0]
 	if causal {
 		s.align(p)
@@ -109,7 +109,7 @@ func (s *selection[T]) selected(p partGradient[T], causal bool) (queries, keys [
 }
 
 // align brings queries in line with keys.
-func (s *selection[T]) align(p partGradient[T]) {
+func (s *selection[T]) align(p gradientRequest[T]) {
 	end := 0 // after the last query
 	for t := range max(p.q.Rows+p.past, 0) {
 		query, key := layout.NoRow, layout.NoRow
@@ -149,7 +149,7 @@ func withoutHoles(rows []int) []int {
 
 // take returns the gradients to compute, of these queries and keys: views where they
 // follow one another, and otherwise copies, which are zero in holes.
-func (s *selection[T]) take(p partGradient[T], queries, keys []int) *gradients[T] {
+func (s *selection[T]) take(p gradientRequest[T], queries, keys []int) *gradients[T] {
 	s.gradients = p.gradients
 	s.asking = marks(&s.askingMemory, queries)
 	s.valid = marks(&s.validMemory, keys)
@@ -179,9 +179,9 @@ func (s *selection[T]) take(p partGradient[T], queries, keys []int) *gradients[T
 	return &s.gradients
 }
 
-// give makes what was computed for the rows that were taken the gradients of the part,
+// give makes what was computed for the rows that were taken the gradients of the request,
 // and those of the others zero.
-func (s *selection[T]) give(p partGradient[T], queries, keys []int) {
+func (s *selection[T]) give(p gradientRequest[T], queries, keys []int) {
 	scatter(p.dq, s.dq, p.heads, queries, s.copiedQueries)
 	scatter(p.dk, s.dk, 1, keys, s.copiedKeys)
 	scatter(p.dv, s.dv, 1, keys, s.copiedKeys)

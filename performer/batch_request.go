@@ -9,9 +9,9 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/scratch"
 )
 
-// part is what a form is asked for in a batch: the queries of some heads, which lie
-// side by side, over the keys and values of one head, in one sequence.
-type part[T dense.Float] struct {
+// request is what a batch asks of a form: the queries of some heads, which lie side by side, over
+// the keys and values of one head, in one sequence.
+type request[T dense.Float] struct {
 	heads        int
 	dst, q, k, v dense.Matrix[T] // q and dst have the columns of all heads
 	valid        []bool          // keys that count; nil are all
@@ -19,10 +19,10 @@ type part[T dense.Float] struct {
 	processors   int             // to make work for
 }
 
-// partial is a form that computes parts.
-type partial[T dense.Float] interface {
-	// attend computes a part, whose shapes fit. A query that sees no key gets zero.
-	attend(p part[T])
+// maskedForm is a form that can leave out keys and look at a past.
+type maskedForm[T dense.Float] interface {
+	// attend answers a request, whose shapes fit. A query that sees no key gets zero.
+	attend(p request[T])
 
 	// dimension returns that of the queries, or 0 if any will do.
 	dimension() int
@@ -32,16 +32,16 @@ type partial[T dense.Float] interface {
 }
 
 var (
-	_ partial[float32] = (*Attention[float32])(nil)
-	_ partial[float32] = Exact[float32]{}
-	_ partial[float32] = (*Auto[float32])(nil)
+	_ maskedForm[float32] = (*Attention[float32])(nil)
+	_ maskedForm[float32] = Exact[float32]{}
+	_ maskedForm[float32] = (*Auto[float32])(nil)
 )
 
 func (a *Attention[T]) dimension() int { return a.d }
 
 func (a *Attention[T]) shares() bool { return !a.opts.Causal }
 
-func (a *Attention[T]) attend(p part[T]) {
+func (a *Attention[T]) attend(p request[T]) {
 	if !a.opts.Causal {
 		a.answer(p)
 		return
@@ -63,25 +63,25 @@ func (a *Attention[T]) attend(p part[T]) {
 	}
 }
 
-// answer computes a part all of whose queries see all of its keys.
-func (a *Attention[T]) answer(p part[T]) {
+// answer answers a request whose queries all see all of its keys.
+func (a *Attention[T]) answer(p request[T]) {
 	if p.q.Rows == 0 || p.v.Cols == 0 {
 		return
 	}
-	k, v, copies := compact(p.k, p.v, p.valid)
+	k, v, copies := validOnly(p.k, p.v, p.valid)
 	if k.Rows == 0 {
 		zero(p.dst)
 	} else {
 		a.bidirectional(p.heads, p.dst, p.q, k, v)
 	}
 	if copies != nil {
-		pool.Put(&compactions, copies)
+		pool.Put(&validRowsPool, copies)
 	}
 }
 
-// resume computes a causal part whose queries begin in the middle of its keys, as those
-// at the end of as many queries as there are keys.
-func (a *Attention[T]) resume(p part[T]) {
+// resume answers a causal request whose queries begin in the middle of its keys, as if they were the
+// last of as many queries as there are keys.
+func (a *Attention[T]) resume(p request[T]) {
 	aligned := p.k.Rows - p.past
 	s := pool.Get[stretch[T]](&stretches)
 	s.q.Shape(p.k.Rows, a.d)
@@ -107,12 +107,12 @@ func (e Exact[T]) dimension() int { return 0 }
 
 func (e Exact[T]) shares() bool { return false }
 
-func (e Exact[T]) attend(p part[T]) {
-	var copies *compaction[T]
+func (e Exact[T]) attend(p request[T]) {
+	var copies *validRows[T]
 	if e.Causal {
 		p = p.trimmed()
 	} else {
-		p.k, p.v, copies = compact(p.k, p.v, p.valid)
+		p.k, p.v, copies = validOnly(p.k, p.v, p.valid)
 		p.valid, p.past = nil, 0
 	}
 	switch {
@@ -126,27 +126,27 @@ func (e Exact[T]) attend(p part[T]) {
 		}
 	}
 	if copies != nil {
-		pool.Put(&compactions, copies)
+		pool.Put(&validRowsPool, copies)
 	}
 }
 
-// head returns the part of one of the heads.
-func (p part[T]) head(h int) part[T] {
+// head returns the request for one of the heads.
+func (p request[T]) head(h int) request[T] {
 	p.dst, p.q, p.heads = layout.Head(p.dst, h, p.heads), layout.Head(p.q, h, p.heads), 1
 	return p
 }
 
-// queries returns the part of the queries from ≤ i < to.
-func (p part[T]) queries(from, to int) part[T] {
+// queries returns the request for the queries from ≤ i < to.
+func (p request[T]) queries(from, to int) request[T] {
 	p.dst, p.q, p.past = p.dst.RowRange(from, to), p.q.RowRange(from, to), p.past+from
 	return p
 }
 
-// trimmed sets the outputs of those queries of a causal part to zero that see no key,
-// and returns the part of the others, without the keys before the first and after the
+// trimmed sets the outputs of those queries of a causal request to zero that see no key,
+// and returns the request for the others, without the keys before the first and after the
 // last that count and are seen. Its past is not negative, and valid is nil if
 // all keys count.
-func (p part[T]) trimmed() part[T] {
+func (p request[T]) trimmed() request[T] {
 	first, keys := 0, 0
 	if seen := min(p.k.Rows, max(p.past+p.q.Rows, 0)); p.valid == nil {
 		keys = seen

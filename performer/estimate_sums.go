@@ -27,13 +27,13 @@ func newSumming[T dense.Float](query, key rff.Map[T], causal bool) (*summing[T],
 	if err != nil {
 		return nil, err
 	}
-	a.sums, a.plain = true, false
+	a.sums, a.direct = true, false
 	return &summing[T]{a: a}, nil
 }
 
 // redraw makes phi, with as many features as before, the map of queries and keys.
 func (s *summing[T]) redraw(phi rff.LogMap[T]) {
-	s.a.query, s.a.key, s.a.logQuery, s.a.logKey = phi, phi, phi, phi
+	s.a.setMaps(phi, phi)
 }
 
 // addTo adds the sums of the queries over the keys, of which there are some, to p.
@@ -56,7 +56,7 @@ func (s *summing[T]) addTo(p *pooled, q, k, v dense.Matrix[T]) {
 // logarithms have the scale 1.
 func (a *Attention[T]) leave(dst, sums []T, s scale) {
 	n := copy(dst, sums)
-	if a.logKey == nil {
+	if !a.logs {
 		s = scale{factor: 1}
 	}
 	dst[n], dst[n+1] = T(s.factor), T(s.exponent)

@@ -47,8 +47,8 @@ func (b *answering[T]) amend(w *workspace[T], queries, out dense.Matrix[T]) {
 			continue
 		}
 		q := w.features.Rows(1)
-		b.a.logQuery.LogTransform(q, queries.RowRange(i, i+1))
-		b.parts[0].ref.scaleQueries(q, nil)
+		b.a.mapQueries(q, queries.RowRange(i, i+1))
+		b.segmentSums[0].ref.scaleQueries(q, nil)
 		matmul.MulPacked(1, q, &b.total, 0, out.RowRange(i, i+1), nil)
 	}
 }

@@ -15,7 +15,7 @@ func (a *Attention[T]) finish(dst, sums dense.Matrix[T], scales []scale) {
 			a.leave(x, row, scales[i])
 		case !a.opts.Unnormalised:
 			divide(x, row, row[len(x)])
-		case a.logKey != nil:
+		case a.logs:
 			applyScale(x, row, scales[i])
 		default:
 			copy(x, row)

@@ -22,7 +22,7 @@ type accumulator[T dense.Float] struct {
 func (a *Attention[T]) accumulator(dv int) *accumulator[T] {
 	acc := a.accumulators.Get()
 	acc.m = a.m
-	if a.logKey != nil && acc.ref == nil {
+	if a.logs && acc.ref == nil {
 		acc.ref = newReference[T](a.m)
 	}
 	acc.sum.Shape(a.m, a.width(dv))
@@ -92,5 +92,27 @@ func rescale[T dense.Float](sums dense.Matrix[T], changes []change, lo, hi int) 
 		if f := c.feature; lo <= f && f < hi && c.from != none {
 			vecmath.Scale(sums.Row(f), lowering[T](c.from, c.to))
 		}
+	}
+}
+
+// mergeFeatures adds the sums of features lo ≤ f < hi of other, whose keys come
+// after those of acc, to acc. Calls for different features may run at once.
+func (acc *accumulator[T]) mergeFeatures(other *accumulator[T], lo, hi int) {
+	sums, more := acc.sums(), other.sums()
+	if acc.ref == nil {
+		addRows(sums, more, lo, hi)
+		return
+	}
+	for f := lo; f < hi; f++ {
+		factor := T(1)
+		if n, old := other.ref.exponent[f], acc.ref.exponent[f]; n > old {
+			if old != none {
+				vecmath.Scale(sums.Row(f), lowering[T](old, n))
+			}
+			acc.ref.set(f, n)
+		} else if n != none {
+			factor = lowering[T](n, old)
+		}
+		vecmath.AddScaled(sums.Row(f), more.Row(f), factor)
 	}
 }

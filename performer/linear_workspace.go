@@ -36,21 +36,3 @@ func (a *Attention[T]) width(dv int) int {
 	}
 	return dv + 1
 }
-
-// mapQueries writes the (log-)features of the queries q into dst.
-func (a *Attention[T]) mapQueries(dst, q dense.Matrix[T]) {
-	if a.logQuery != nil {
-		a.logQuery.LogTransform(dst, q)
-	} else {
-		a.query.Transform(dst, q)
-	}
-}
-
-// mapKeys writes the (log-)features of the keys k into dst.
-func (a *Attention[T]) mapKeys(dst, k dense.Matrix[T]) {
-	if a.logKey != nil {
-		a.logKey.LogTransform(dst, k)
-	} else {
-		a.key.Transform(dst, k)
-	}
-}

@@ -23,9 +23,9 @@ type bidirectional[T dense.Float] struct {
 	heads        int // of queries and outputs, side by side, over the same keys
 	dst, q, k, v dense.Matrix[T]
 
-	plain            bool // the sums are of features, not of their exponentials
+	direct           bool // the sums are of features, not of their exponentials
 	segments, groups int
-	parts            [maxSegments]*accumulator[T]
+	segmentSums      [maxSegments]*accumulator[T]
 	total            matmul.Packed[T]
 }
 
@@ -36,14 +36,14 @@ func (a *Attention[T]) bidirectional(heads int, dst, q, k, v dense.Matrix[T]) {
 	b.a, b.heads = a, heads
 	b.dst, b.q, b.k, b.v = dst, q, k, v
 	b.segments = segmentsOf(k.Rows)
-	b.plain = a.plain
+	b.direct = a.direct
 	b.sum()
-	if b.plain && !b.parts[0].allInRange() {
-		b.plain = false
+	if b.direct && !b.segmentSums[0].allInRange() {
+		b.direct = false
 		b.drop()
 		b.sum()
 	}
-	matmul.Pack(&b.total, b.parts[0].sums())
+	matmul.Pack(&b.total, b.segmentSums[0].sums())
 	parallel.Do(heads*b.blocks(), (*answering[T])(b))
 
 	b.drop()
@@ -54,25 +54,25 @@ func (a *Attention[T]) bidirectional(heads int, dst, q, k, v dense.Matrix[T]) {
 // blocks returns the number of blocks of the queries of a head.
 func (b *bidirectional[T]) blocks() int { return (b.q.Rows + answerRows - 1) / answerRows }
 
-// sum makes the first part the sums over all keys.
+// sum makes the sums of the first segment the sums over all keys.
 func (b *bidirectional[T]) sum() {
 	parallel.Do(b.segments, (*summarising[T])(b))
 	b.merge()
 }
 
-// merge adds up the parts in the first of them.
+// merge adds the sums of all segments to those of the first.
 func (b *bidirectional[T]) merge() {
 	if b.segments > 1 {
-		b.groups = max(1, min(b.a.m/4, b.a.m*b.parts[0].sum.Rows(1).Stride*b.segments/mergeGrain))
+		b.groups = max(1, min(b.a.m/4, b.a.m*b.segmentSums[0].sum.Rows(1).Stride*b.segments/mergeGrain))
 		parallel.Do(b.groups, (*merging[T])(b))
 	}
 }
 
-// drop returns the parts to their pool.
+// drop returns the sums to their pool.
 func (b *bidirectional[T]) drop() {
-	for s, p := range b.parts[:b.segments] {
+	for s, p := range b.segmentSums[:b.segments] {
 		b.a.accumulators.Put(p)
-		b.parts[s] = nil
+		b.segmentSums[s] = nil
 	}
 }
 
@@ -88,14 +88,14 @@ type summarising[T dense.Float] bidirectional[T]
 func (b *summarising[T]) Piece(s int) {
 	a := b.a
 	acc, w := a.accumulator(b.v.Cols), a.workspace(b.v.Cols)
-	if b.plain {
+	if b.direct {
 		acc.ref.one()
 	}
 	lo, hi := parallel.Share(b.k.Rows, b.segments, s), parallel.Share(b.k.Rows, b.segments, s+1)
 	for ; lo < hi; lo += a.rows {
 		end := min(lo+a.rows, hi)
 		keys, values := w.features.Rows(end-lo), b.v.RowRange(lo, end)
-		if b.plain {
+		if b.direct {
 			a.key.Transform(keys, b.k.RowRange(lo, end))
 			addProducts(1, acc.sums(), keys, values, nil, w.scratch)
 			continue
@@ -103,7 +103,7 @@ func (b *summarising[T]) Piece(s int) {
 		a.mapKeys(keys, b.k.RowRange(lo, end))
 		acc.add(keys, values, w.scratch)
 	}
-	b.parts[s] = acc
+	b.segmentSums[s] = acc
 	a.workspaces.Put(w)
 }
 
@@ -112,8 +112,8 @@ type merging[T dense.Float] bidirectional[T]
 
 func (b *merging[T]) Piece(g int) {
 	lo, hi := parallel.Share(b.a.m, b.groups, g), parallel.Share(b.a.m, b.groups, g+1)
-	for _, p := range b.parts[1:b.segments] {
-		b.parts[0].mergeFeatures(p, lo, hi)
+	for _, p := range b.segmentSums[1:b.segments] {
+		b.segmentSums[0].mergeFeatures(p, lo, hi)
 	}
 }
 
@@ -130,14 +130,14 @@ func (b *answering[T]) Piece(i int) {
 	for ; lo < hi; lo += a.rows {
 		end := min(lo+a.rows, hi)
 		queries, out := w.features.Rows(end-lo), w.sums.Rows(end-lo)
-		if b.plain {
+		if b.direct {
 			a.query.Transform(queries, q.RowRange(lo, end))
 		} else {
 			a.mapQueries(queries, q.RowRange(lo, end))
-			b.parts[0].scaleQueries(queries, w.scales)
+			b.segmentSums[0].scaleQueries(queries, w.scales)
 		}
 		matmul.MulPacked(1, queries, &b.total, 0, out, nil)
-		if b.plain {
+		if b.direct {
 			b.amend(w, q.RowRange(lo, end), out)
 		}
 		a.finish(dst.RowRange(lo, end), out, w.scales)

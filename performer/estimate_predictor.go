@@ -15,7 +15,7 @@ import (
 
 // PredictorOptions adjusts a [Predictor].
 type PredictorOptions struct {
-	// Rotations is the number R of turned copies of the features that outputs are
+	// Rotations is the number R of rotated copies of the features that outputs are
 	// compared with. Zero means 8.
 	Rotations int
 }
@@ -25,7 +25,7 @@ type PredictorOptions struct {
 // is known before an output is trusted, in time linear in the number of tokens.
 //
 // The kernels that random features estimate do not change when queries and keys are
-// turned together, k(Ux, Uy) = k(x, y), but the estimate does: φ(Ux) has the frequencies
+// rotated together, k(Ux, Uy) = k(x, y), but the estimate does: φ(Ux) has the frequencies
 // Uᵀw, a draw of its own of the same law, orthogonal where W is. The sums over R
 // random rotations U are those of R·m fresh features. Their ratio is a reference that is
 // √R times as accurate, and its distance from the output tells the error that this output
@@ -80,7 +80,7 @@ func NewPredictor[T dense.Float](a *Attention[T], opts PredictorOptions, src ran
 		return nil, errors.New("performer: src is nil")
 	}
 	if a.d == 1 {
-		return nil, errors.New("performer: d = 1, want points that can be turned")
+		return nil, errors.New("performer: d = 1, want points that can be rotated")
 	}
 	if opts.Rotations == 0 {
 		opts.Rotations = 8
@@ -88,7 +88,7 @@ func NewPredictor[T dense.Float](a *Attention[T], opts PredictorOptions, src ran
 	if err := limit.Memory[T](opts.Rotations, a.d, a.d); err != nil {
 		return nil, fmt.Errorf("performer: Rotations = %d, of R^%d: %w", opts.Rotations, a.d, err)
 	}
-	p := &Predictor[T]{query: a.query, key: a.key, causal: a.opts.Causal, heavy: a.logKey != nil, d: a.d}
+	p := &Predictor[T]{query: a.query, key: a.key, causal: a.opts.Causal, heavy: a.logs, d: a.d}
 	for range opts.Rotations {
 		u, err := rotation(a.d, src)
 		if err != nil {
@@ -159,7 +159,7 @@ func (p *Predictor[T]) Predict(dst []float64, q, k, v dense.Matrix[T]) []float64
 	return dst
 }
 
-// sums returns the sums of the features at hand and those of all turned copies.
+// sums returns the sums of the features at hand and those of all rotated copies.
 func (p *Predictor[T]) sums(q, k, v dense.Matrix[T]) (own, reference *pooled) {
 	s, err := newSumming(p.query, p.key, p.causal)
 	if err != nil {
@@ -169,11 +169,11 @@ func (p *Predictor[T]) sums(q, k, v dense.Matrix[T]) (own, reference *pooled) {
 	own.empty(q.Rows, v.Cols)
 	reference.empty(q.Rows, v.Cols)
 	s.addTo(own, q, k, v)
-	turnedQ, turnedK := dense.New[T](q.Rows, p.d), dense.New[T](k.Rows, p.d)
+	rotatedQ, rotatedK := dense.New[T](q.Rows, p.d), dense.New[T](k.Rows, p.d)
 	for _, u := range p.rotations {
-		matmul.MulT(1, q, u, 0, turnedQ)
-		matmul.MulT(1, k, u, 0, turnedK)
-		s.addTo(reference, turnedQ, turnedK, v)
+		matmul.MulT(1, q, u, 0, rotatedQ)
+		matmul.MulT(1, k, u, 0, rotatedK)
+		s.addTo(reference, rotatedQ, rotatedK, v)
 	}
 	return own, reference
 }
@@ -221,7 +221,7 @@ func rotation(d int, src rand.Source) (dense.Matrix[float64], error) {
 // and its features are others there.
 func turnable[T dense.Float](f rff.Map[T], u dense.Matrix[float64], src rand.Source) error {
 	if m, ok := f.(interface{ Fitted() string }); ok && m.Fitted() != "" {
-		return fmt.Errorf("performer: the features of %v are fitted to %s, want ones that are as good at points turned", f, m.Fitted())
+		return fmt.Errorf("performer: the features of %v are fitted to %s, want ones that are as good at rotated points", f, m.Fitted())
 	}
 	k := f.Kernel()
 	if k == nil {

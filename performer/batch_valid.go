@@ -6,13 +6,13 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/scratch"
 )
 
-// compaction is memory for the keys and values that count.
-type compaction[T dense.Float] struct{ k, v scratch.Buffer[T] }
+// validRows is memory for the keys and values that count.
+type validRows[T dense.Float] struct{ k, v scratch.Buffer[T] }
 
-// compact returns the rows of k and v that are valid, one after another: k and v
+// validOnly returns the rows of k and v that are valid, one after another: k and v
 // themselves if valid is nil, views if these rows come first, and otherwise copies, in
 // memory that is the caller's to give back.
-func compact[T dense.Float](k, v dense.Matrix[T], valid []bool) (keys, values dense.Matrix[T], copies *compaction[T]) {
+func validOnly[T dense.Float](k, v dense.Matrix[T], valid []bool) (keys, values dense.Matrix[T], copies *validRows[T]) {
 	if valid == nil {
 		return k, v, nil
 	}
@@ -20,7 +20,7 @@ func compact[T dense.Float](k, v dense.Matrix[T], valid []bool) (keys, values de
 	if count(valid[:n]) == n {
 		return k.RowRange(0, n), v.RowRange(0, n), nil
 	}
-	copies = pool.Get[compaction[T]](&compactions)
+	copies = pool.Get[validRows[T]](&validRowsPool)
 	copies.k.Shape(n, k.Cols)
 	copies.v.Shape(n, v.Cols)
 	keys, values = copies.k.Rows(n), copies.v.Rows(n)
@@ -46,4 +46,4 @@ func count(valid []bool) int {
 	return n
 }
 
-var compactions pool.Both[compaction[float32], compaction[float64]]
+var validRowsPool pool.Both[validRows[float32], validRows[float64]]
