@@ -1,19 +1,10 @@
 package performer
 
 import (
-	"fmt"
 	"math"
-	"math/rand/v2"
-	"runtime"
 	"testing"
-	"time"
-	"unsafe"
 
 	"github.com/stretchr/testify/assert"
-
-	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/simd"
-	"github.com/seed-feabd252/randfeat/rff"
 )
 
 // Figures by hand.
@@ -57,54 +48,4 @@ func TestCostPanics(t *testing.T) {
 		func() { Shape{Queries: 1, Keys: 2, Causal: true}.Linear() })
 	assert.PanicsWithValue(t, "performer: {Queries:-1 Keys:0 Dim:0 Values:0 Features:0 Projected:false Causal:false ElementSize:0} has a negative dimension",
 		func() { Shape{Queries: -1}.Exact() })
-}
-
-// At a quarter of the length where linear attention is said to become the faster
-// form, exact attention is; at four times that length it is the slower one.
-func TestPredictedFormIsFaster(t *testing.T) {
-	if testing.Short() || raceDetector || simd.Best == simd.Generic {
-		t.Skip("measures time, with the kernels that the constants are for")
-	}
-	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	bothTypes(t, testPrediction[float32], testPrediction[float64])
-}
-
-func testPrediction[T dense.Float](t *testing.T) {
-	const d = 64
-	for _, c := range []struct {
-		m         rff.Map[T]
-		features  int
-		projected bool
-	}{{positive[T](256, d), 256, true}, {must(rff.ELU[T](d)), d, false}} {
-		for _, causal := range []bool{false, true} {
-			s := Shape{Dim: d, Values: d, Features: c.features, Projected: c.projected, Causal: causal, ElementSize: int(unsafe.Sizeof(T(0)))}
-			linear, exact := attention(c.m, Options{Causal: causal}), Exact[T]{Causal: causal}
-			at := Crossover(s)
-			for _, n := range []int{at / 4, 4 * at} {
-				what := fmt.Sprintf("m = %d, causal %v, crossover %d, L = %d", c.features, causal, at, n)
-				// What else runs may hold up one of the two, but hardly five times.
-				var ours, theirs time.Duration
-				right := false
-				for try := 0; try < 5 && !right; try++ {
-					ours, theirs = fastest[T](linear, n, d), fastest[T](exact, n, d)
-					right = (theirs < ours) == (n < at)
-				}
-				assert.True(t, right, "%s: linear %v, exact %v", what, ours, theirs)
-			}
-		}
-	}
-}
-
-// fastest returns the least time of a few calls, of many if they are short.
-func fastest[T dense.Float](form Form[T], n, d int) time.Duration {
-	rng := rand.New(source(80))
-	q, k, v := gaussian[T](rng, n, d, 0, 0.35), gaussian[T](rng, n, d, 0, 0.35), gaussian[T](rng, n, d, 0, 1)
-	dst := dense.New[T](n, d)
-	best, began := time.Duration(math.MaxInt64), time.Now()
-	for i := 0; i < 5 || time.Since(began) < 50*time.Millisecond; i++ {
-		start := time.Now()
-		form.Forward(dst, q, k, v)
-		best = min(best, time.Since(start))
-	}
-	return best
 }
