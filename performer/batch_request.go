@@ -79,8 +79,8 @@ func (a *Attention[T]) answer(p request[T]) {
 	}
 }
 
-// resume answers a causal request whose queries begin in the middle of its keys, as if they were the
-// last of as many queries as there are keys.
+// resume answers a causal request whose queries begin in the middle of its keys, as if they were
+// the last of as many queries as there are keys.
 func (a *Attention[T]) resume(p request[T]) {
 	aligned := p.k.Rows - p.past
 	s := pool.Get[stretch[T]](&stretches)

@@ -43,10 +43,10 @@ const (
 //
 // What a pass does for a token does not depend on the number of chunks of a batch.
 //
-// forKeys needs D_i and δ_i of forQueries, which wait in the first columns of dk and dv:
-// both are written later. With logarithms log D_i waits, and a query over D_i is its log-features
-// less log D_i. Where log-features are far, the rounding of log D_i is a factor of any size. Queries
-// are then summed as in bidirectional attention, under the references of the keys and over a D_i
+// forKeys needs D_i and δ_i of forQueries, which wait in the first columns of dk and dv: both are
+// written later. With logarithms log D_i waits, and a query over D_i is its log-features less log
+// D_i. Where log-features are far, the rounding of log D_i is a factor of any size. Queries are
+// then summed as in bidirectional attention, under the references of the keys and over a D_i
 // relative to them. For that the references go back the way they came: see trail.
 type causal[T dense.Float] struct {
 	gradients[T] // forOutputs has q, k and v alone
@@ -92,8 +92,8 @@ func (a *Attention[T]) causal(window int, dst, q, k, v dense.Matrix[T], valid []
 }
 
 // causalBackward writes the gradients g of causal attention over the keys and queries that count;
-// nil are all. Gradients of the others have no meaning. A batch has window chunks, at most the number
-// of blocks.
+// nil are all. Gradients of the others have no meaning. A batch has window chunks, at most the
+// number of blocks.
 func (a *Attention[T]) causalBackward(window int, g *gradients[T], keys, queries []bool) {
 	c := a.causals.Get()
 	c.a, c.gradients, c.keys, c.queries = a, *g, keys, queries

@@ -253,8 +253,8 @@ func (c *causal[T]) slopes(ch *chunk[T], before dense.Matrix[T]) dense.Matrix[T]
 // ends in the last element of s if the triangle lies above it, and begins in the first if the
 // triangle lies below it. Row i depends on what it sees of x alone, but for the sign of a zero.
 //
-// When all x are finite, the zeros of s add zeros to the sums of a product. If not, the row that sees
-// all x shows it, and every row becomes a product of its own, whose sums are the same.
+// When all x are finite, the zeros of s add zeros to the sums of a product. If not, the row that
+// sees all x shows it, and every row becomes a product of its own, whose sums are the same.
 func mulTriangle[T dense.Float](out, s, x dense.Matrix[T], below bool) {
 	first, all := s.Cols-s.Rows, 0
 	if below {

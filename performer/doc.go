@@ -1,6 +1,6 @@
-// Package performer is attention: exact softmax attention, and linear attention
-// with any feature map, bidirectional or causal. Package recurrence has the delta rules, package layer
-// multi-head layers with learned projections.
+// Package performer is attention: exact softmax attention, and linear attention with the feature
+// maps of package rff, bidirectional or causal. Package recurrence has the delta rules, package
+// layer multi-head layers with learned projections.
 //
 // # Attention
 //
@@ -19,25 +19,38 @@
 //
 // # Linear attention
 //
-// If the kernel is an inner product of features, A_ij = φ(q_i)ᵀφ(k_j) with m
-// features, the sums can be taken in the other order,
+// If the kernel is an inner product of m features, A_ij = φ(q_i)ᵀφ(k_j), the sums can be taken in
+// the other order,
 //
 //	Σ_j A_ij v_jᵀ = φ(q_i)ᵀ S,  S = Σ_j φ(k_j) v_jᵀ   (m×dv)
 //
-// and cost O(L·m·(d+dv)) instead of O(L²·(d+dv)) [Katharopoulos et al. 2020]. With
-// random features of the softmax kernel, whose inner products are unbiased
-// estimates of exp(q_iᵀk_j), this estimates exact attention; with positive ones
-// it is stable, because no denominator is near zero [Choromanski et al. 2021].
-// Numerator and denominator are unbiased then, their ratio has a bias of order
-// 1/m. With exact maps, such as elu+1, it is exact attention with another kernel.
+// and cost O(L·m·(d+dv)) instead of O(L²·(d+dv)) [Katharopoulos et al. 2020]. Inner products of
+// random features of the softmax kernel are unbiased estimates of exp(q_iᵀk_j), so linear attention
+// with them estimates exact attention. Positive features make it stable, because no denominator is
+// near zero [Choromanski et al. 2021]. Numerator and denominator are then unbiased; their ratio has
+// a bias of order 1/m. With exact maps, such as elu+1, linear attention is exact attention with
+// another kernel.
 //
 //	w, err := orf.Draw[float32](orf.GramSchmidt{}, 256, 64, src)
 //	phi, err := rff.SoftmaxPositive(w, 1/math.Sqrt(64)) // exp(qᵀk/√d)
 //	a, err := performer.New(phi, performer.Options{})
 //	out := a.Forward(dense.Matrix[float32]{}, q, k, v)
 //
-// The scale 1/√d belongs to the map: features are those of √scale·q. A map whose keys have
-// another map (rff.Paired) brings it along.
+// The scale 1/√d belongs to the map: features are those of √scale·q. Queries and keys have one map,
+// or the two maps of a pair that estimates one kernel (rff.Paired).
+//
+// # From a query to the processor
+//
+//  1. [Attention.Forward] checks shapes. Bidirectional attention sums the keys up in segments
+//     (linear.go), causal attention in chunks (causal.go); then blocks of queries go to processors.
+//  2. A block of queries is as many rows as keep their features in the second cache. The map writes
+//     the log-features of the block into scratch memory of the goroutine.
+//  3. The map (package rff) projects the block with its frequencies W (package orf). The product
+//     hands over each finished tile, and the map finishes the tile while it is in the first cache.
+//  4. References are subtracted and exponentials taken (reference.go): the features are weights of
+//     S.
+//  5. The block times S, which is packed once a call, gives numerators and denominators, and
+//     linear_finish.go divides. Both products run in the micro-kernels of internal/matmul.
 //
 // # Shapes
 //
@@ -79,69 +92,63 @@
 //
 // # Logarithms, and no ε
 //
-// Positive features of points with large norms overflow or underflow. Adding a
-// small ε to features or to the denominator, as is often done, turns attention
-// into a plain average exactly where it should be sharp. Here nothing is added.
-// Positive maps (rff.LogMap) give ℓ = log φ, and every exponential is taken
-// relative to a reference that cancels:
+// Positive features of points with large norms overflow or underflow. A small ε, added to features
+// or to the denominator as is often done, turns attention into an average of all values exactly
+// where attention should be sharp. Here nothing is added. Positive maps (rff.LogMap) give ℓ = log
+// φ, and every exponential is relative to a reference that cancels:
 //
-//   - Each feature f has an integer N_f with ℓ_jf ≤ N_f·ln 2 for the keys so far.
-//     S_f = Σ_j exp(ℓ_jf − N_f·ln 2)·[v_j, 1] holds numerator and denominator. When a
-//     key exceeds the reference, N_f grows, as the running maximum of online
-//     softmax does [Milakov & Gimelshein 2018], and S_f is multiplied by a power of
-//     two, which rounds nothing. N_f·ln 2 is held in two parts, so that subtracting
-//     it from a logarithm near it is exact too.
+//   - Each feature f has an integer N_f with ℓ_jf ≤ N_f·ln 2 for the keys so far. S_f = Σ_j
+//     exp(ℓ_jf − N_f·ln 2)·[v_j, 1] holds numerator and denominator. When a key exceeds the
+//     reference, N_f grows, as the running maximum of online softmax does [Milakov & Gimelshein
+//     2018], and S_f is multiplied by a power of two, which rounds nothing. N_f·ln 2 is a sum of
+//     two numbers, so that the difference to a logarithm near it is exact too.
 //   - Each query has one number M_i = max_f(ℓ_if + N_f·ln 2), and weighs S_f by
-//     exp(ℓ_if + N_f·ln 2 − M_i). Numerator and denominator share M_i, so it cancels
-//     in the quotient; unnormalised outputs are multiplied by exp(M_i), which
-//     overflows only if the result does.
+//     exp(ℓ_if + N_f·ln 2 − M_i). Numerator and denominator share M_i, so that M_i cancels in the
+//     quotient. Unnormalised outputs are multiplied by exp(M_i), which overflows only if the
+//     result does.
 //
-// At least one feature of a row has the weight 1 and sums to at least ½: the
-// denominator cannot underflow. So normalised outputs are averages of values wherever
-// log-features are numbers of the type. In float32 ℓ itself is only accurate to 2⁻²⁴ of its size,
-// which limits the accuracy for large norms: ℓ of size 500 has an error of 3·10⁻⁵.
+// At least one feature of a row has the weight 1 and a sum of at least ½: the denominator cannot
+// underflow. So normalised outputs are averages of values wherever log-features are numbers of the
+// type. Accuracy is limited by ℓ itself: a float32 is accurate to 2⁻²⁴ of its size, so that ℓ of
+// size 500 has an error of 3·10⁻⁵.
 //
-// Log-features beyond ±2²⁷·ln 2 = ±9·10⁷ are far, where a float32 is accurate to 8. The
-// reference of a feature that reaches so far is the largest log-feature itself, not a
-// multiple of ln 2, and sums change from one to the other by an exponential. A query finds
-// M_i from differences that are not rounded: ℓ_if + N_f·ln 2 might overflow, and its rounding
-// would be more than what tells two features apart.
+// Log-features beyond ±2²⁷·ln 2 = ±9·10⁷ are far: a float32 of that size is accurate to 8. The
+// reference of a far feature is the largest log-feature itself, not a multiple of ln 2, and an
+// exponential takes sums from one reference to another. A query finds M_i from differences without
+// rounding: ℓ_if + N_f·ln 2 might overflow, and its rounding would exceed the difference between
+// two features.
 //
-// Features of the softmax and the Gaussian kernel have ‖x‖² in their logarithms. Where that is
-// beyond the range of the type, in float32 from norms of about 10¹⁹ on, in float64 of 10¹⁵⁴,
-// all log-features of a point are −Inf. As a key it has no weight; as a query it has nothing but
-// weights of zero. Close to the largest numbers of the type projections are out of range too,
-// and log-features are NaN.
+// Features of the softmax and the Gaussian kernel have ‖x‖² in their logarithms. All log-features
+// of a point are −Inf where ‖x‖² is beyond the range of the type: from norms of about 10¹⁹ on in
+// float32, of 10¹⁵⁴ in float64. Such a key has no weight; such a query gives every key the weight
+// zero. Close to the largest numbers of the type projections are out of range too, and log-features
+// are NaN.
 //
-// The features elu+1 cost less than their logarithms and are rarely out of range.
-// Bidirectional, normalised attention tries them as they are, which is N_f = M_i = 0.
-// It judges by the sums that come out: if Σ_j φ_jf is outside [2⁻²⁰, 2⁴⁰] for a
-// feature, all is done again with logarithms, and if a denominator is, its row is. So
-// denominators do not underflow here either.
+// The features elu+1 cost less than their logarithms and are rarely out of range. Bidirectional,
+// normalised attention tries the features first, which is N_f = M_i = 0. If Σ_j φ_jf is outside
+// [2⁻²⁰, 2⁴⁰] for a feature, all rows are computed again with logarithms; if a denominator is, its
+// row is. So denominators do not underflow here either.
 //
 // # Causal attention
 //
-// Tokens are taken in chunks of up to 64. A row of a chunk takes what precedes
-// the chunk from S, and the keys of the chunk up to its own from the inner products
-// of features, of which those with later keys are set to zero. The reference in a
-// chunk comes from the past and from the first token of the chunk. A chunk ends
-// before a token that exceeds it by more than 30 bits in float32, 250 in float64:
-// what is done for a row depends on rows up to it only, and rapidly growing norms
-// cost shorter chunks, not accuracy. That growth, times the values, must stay in
-// range: float32 values up to 2⁸⁰ are safe. Changing later tokens, to NaN even, does
-// not change earlier outputs by one bit. In exact attention the running maximum is
-// that of each row alone, with the same result.
+// Tokens are processed in chunks of up to 64. A row of a chunk gets the tokens before the chunk
+// from S, and the tokens of the chunk up to its own from the inner products of features; inner
+// products with later keys are set to zero. The reference of a chunk comes from the tokens before
+// it and its first token. A chunk ends before a token that exceeds the reference by more than 30
+// bits in float32, 250 in float64. So the work for a row depends on rows up to it only, and rapidly
+// growing norms cost shorter chunks, not accuracy. That growth, times the values, must stay in
+// range: float32 values up to 2⁸⁰ are safe. No change of later tokens, to NaN even, changes one bit
+// of earlier outputs. Exact attention has the same property, as the running maximum of a row is its
+// own.
 //
-// With several processors the chunks of a window are computed at the same time:
-// first what each gives itself and what it adds to S, then the sums S before each,
-// one after another as a prefix sum, then the outputs. With one processor a window is
-// one chunk, which stays in cache. The bits are the same: a sum that is added to S is
-// the one that is added in place.
+// With several processors all chunks of a window are computed at the same time: first what each
+// gives itself and adds to S, then the sums before each chunk as prefix sums, then the outputs.
+// With one processor a window is one chunk, which stays in cache. The bits are the same, because a
+// sum that is added to S later is the sum that is added in place.
 //
-// A product with a weight that is set to zero adds a zero to a sum, which leaves it as
-// it is unless the value is not finite. In a chunk or tile with such a value every row
-// is a product of its own, of the keys up to it. The sign of a sum that is zero may
-// differ by that, and is taken as positive.
+// A product with a zero weight adds a zero to a sum, which changes nothing unless the value is not
+// finite. In a chunk or tile with such a value every row is a product of its own, over the keys up
+// to it. That may change the sign of a sum that is zero, and such a sum counts as positive.
 //
 // # Streams
 //
@@ -173,38 +180,38 @@
 //
 // # Maps that are not positive
 //
-// Maps without logarithms (trigonometric, dot product, sign, polynomial, …) take
-// the same path without references. Their denominators can be zero or negative,
-// where the kernel is or where its estimate is. The output is then what the
-// division gives.
+// Maps without logarithms (trigonometric, dot product, sign, polynomial, …) take the same path
+// without references. Their denominators can be zero or negative, as the kernel can be or its
+// estimate. The output is then the result of the division.
 //
 // # Gradients
 //
-// [Differentiable] forms take gradients g_i with respect to outputs back to queries, keys
-// and values, in about three times the time of Forward and memory that grows with neither
-// L² nor, for linear attention, L. With the weights
-// P_ij = A_ij/Σ_j A_ij and δ_i = g_i·out_i the gradient with respect to log A_ij is
-// P_ij·(g_i·v_j − δ_i). Exact attention forms that a tile at a time, from row statistics,
-// as [Dao et al. 2022] do. Linear attention never forms it: it is the inner product of
-// [v_j, 1] and [g_i, −δ_i], so that with D_i = Σ_f φ_if·Σ_j φ_jf and sums over all tokens,
-// or in causal attention over j ≤ i ahead and over i ≥ j back [Katharopoulos et al. 2020],
+// [Differentiable] forms take gradients g_i with respect to outputs back to queries, keys and
+// values. That takes about three times as long as Forward, and memory that grows neither with L²
+// nor, for linear attention, with L. With the weights P_ij = A_ij/Σ_j A_ij and δ_i = g_i·out_i, the
+// gradient with respect to log A_ij is P_ij·(g_i·v_j − δ_i). Exact attention computes it a tile at
+// a time, from row statistics [Dao et al. 2022]. Linear attention never computes it: it is an inner
+// product of [v_j, 1] and [g_i, −δ_i]. With D_i = Σ_f φ_if·Σ_j φ_jf,
 //
 //	∂L/∂φ(q_i) = Σ_j φ(k_j)·(v_j·g_i − δ_i)/D_i = (S·g_i − δ_i·Σ_j φ(k_j))/D_i
 //	∂L/∂φ(k_j) = R·[v_j, 1],  R = Σ_i φ(q_i)/D_i·[g_i, −δ_i]ᵀ   (m×(dv+1))
 //	∂L/∂v_j    = Rᵀ·φ(k_j), but for its last element
 //
-// and the map takes the first two to points (rff.Differentiable). δ_i = φ(q_i)ᵀS·g_i/D_i
-// is a by-product. S is summed up as in Forward rather than subtracted back.
+// where sums run over all tokens, or in causal attention over j ≤ i, from the first token to the
+// last, and over i ≥ j, from the last to the first [Katharopoulos et al. 2020]. The map takes the
+// first two gradients to points (rff.Differentiable). δ_i = φ(q_i)ᵀS·g_i/D_i is a by-product. S is
+// summed again as in Forward, as subtracting tokens from S would cancel.
 //
-// Positive maps stay logarithms: the gradient with respect to ℓ = log φ is φ times that
-// with respect to φ, so that references cancel as they do in the outputs, and
-// rff.DifferentiableLog takes it on. On the way back of causal attention queries are
-// what is summed, as ℓ_if − log D_i and with references of their own.
+// Positive maps stay logarithms: the gradient with respect to ℓ = log φ is φ times the gradient
+// with respect to φ, so that references cancel as they do in the outputs, and rff.DifferentiableLog
+// takes it to points. Causal attention sums queries on its way back, as ℓ_if − log D_i, with
+// references of their own.
 //
-// [Batch.Backward] takes sequences, grouped heads, masks and pasts as Forward does. A head of keys
-// and values gets the sum of what its heads of queries give. Keys that do not count and queries
-// whose row of dout is zero, as in padding, are left out: their gradients are exactly zero, they may
-// hold NaN, and neither what they hold nor their number changes one bit of the other gradients.
+// [Batch.Backward] takes sequences, grouped heads, masks and pasts as Forward does. The gradient of
+// a head of keys and values is the sum over the heads of queries that read it. Keys that do not
+// count and queries whose row of dout is zero, as in padding, are left out: their gradients are
+// exactly zero, they may hold NaN, and neither their content nor their number changes one bit of
+// the other gradients.
 //
 // # Without bias, and how far off
 //

@@ -48,10 +48,10 @@ func (acc *accumulator[T]) add(keys, values dense.Matrix[T], scratch []T) {
 	addProducts(1, acc.sums(), keys, values, nil, scratch)
 }
 
-// addProducts sets the sums to beta, 0 or 1, times what they are, plus
-// Σ_j keys_jf·[values_j, weights_j], without the weights if the sums have no column for them. Nil
-// weights are 1. There are at most 4·block keys: the products with a value are a single sum then, in
-// ascending order, as those with a weight are here. scratch is memory for one element a feature.
+// addProducts sets the sums to beta, 0 or 1, times what they are, plus Σ_j keys_jf·[values_j,
+// weights_j], without the weights if the sums have no column for them. Nil weights are 1. There are
+// at most 4·block keys: the products with a value are a single sum then, in ascending order, as
+// those with a weight are here. scratch is memory for one element a feature.
 func addProducts[T dense.Float](beta T, sums, keys, values dense.Matrix[T], weights, scratch []T) {
 	matmul.TMul(1, keys, values, beta, sums.ColRange(0, values.Cols))
 	if sums.Cols == values.Cols {

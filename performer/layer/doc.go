@@ -3,8 +3,8 @@
 //
 // # The layer
 //
-// A [MultiHead] makes queries, keys and values from rows by linear maps, runs a performer.Batch over
-// them and may map the heads to the output. With exact attention it is PyTorch's
+// A [MultiHead] makes queries, keys and values from rows by linear maps, runs a performer.Batch
+// over them and may map the heads to the output. With exact attention it is PyTorch's
 // nn.MultiheadAttention, and it reads and writes the weights of that as safetensors files.
 //
 //	p, err := layer.Draw[float32](layer.Widths{Input: 512, Heads: 8, Bias: true}, src)
@@ -14,8 +14,8 @@
 //
 // # Gradients
 //
-// [MultiHead.Backward] takes sequences, grouped heads, masks and pasts as Forward does, and writes the
-// gradients of all parameters in the order of the parameters:
+// [MultiHead.Backward] takes sequences, grouped heads, masks and pasts as Forward does, and writes
+// the gradients of all parameters in the order of the parameters:
 //
 //	dw := new(layer.Projections[float32])
 //	dx = l.Backward(dx, dw, x, dout, s)

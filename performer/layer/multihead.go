@@ -16,8 +16,8 @@ import (
 //	Q = x_q·W_Qᵀ + b_Q,  K = x_k·W_Kᵀ + b_K,  V = x_v·W_Vᵀ + b_V,
 //	out = [head_0, …, head_H−1]·W_Oᵀ + b_O,
 //
-// where head_h is attention of block h of the columns of Q over its blocks of K and V,
-// in any form, as in a [performer.Batch]. With [performer.Exact] it is PyTorch's nn.MultiheadAttention.
+// where head_h is attention of block h of the columns of Q over its blocks of K and V, in any form,
+// as in a [performer.Batch]. With [performer.Exact] it is PyTorch's nn.MultiheadAttention.
 //
 // Nothing in it changes by itself after construction, and it may be shared by goroutines
 // if its forms may. It owns its weights; they may be written, through Projections and

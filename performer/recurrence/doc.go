@@ -26,8 +26,8 @@
 // # Chunks
 //
 // Token by token, each token takes a few products of S with a vector. A chunk of tokens takes
-// products of matrices instead [Yang et al. 2024; 2025]. Let S be the sums before the chunk, K, Q and
-// V the rows of the chunk, and b_i = g_0 + … + g_i. The sums that token i finds are
+// products of matrices instead [Yang et al. 2024; 2025]. Let S be the sums before the chunk, K, Q
+// and V the rows of the chunk, and b_i = g_0 + … + g_i. The sums that token i finds are
 //
 //	S_i = e^b_i∘S + Σ_{j<i} (e^(b_i − b_j)∘k_j)·u_jᵀ
 //
@@ -41,9 +41,9 @@
 //	O = scale·((e^b∘Q)·S + P·U),  S ← e^b_{n−1}∘S + (e^(b_{n−1} − b)∘K)ᵀ·U
 //
 // No exponent is positive unless a decay is: forgotten tokens become exact zeros, and nothing
-// overflows. With one decay for a head, M and P are products of matrices times Γ_ij = e^(b_i − b_j).
-// With one decay for each row of S, e^(b_i − b_j) = e^(b_i − b_r)·e^(b_r − b_j) is split at a token
-// r between j and i, for blocks of 1, 2, 4, … tokens.
+// overflows. With one decay for a head, M and P are products of matrices times Γ_ij = e^(b_i −
+// b_j). With one decay for each row of S, e^(b_i − b_j) = e^(b_i − b_r)·e^(b_r − b_j) is split at a
+// token r between j and i, for blocks of 1, 2, 4, … tokens.
 //
 // After a decay of −10⁶ later decays keep full precision: b of a head is held in two float64, and
 // decays of rows are summed block by block. Columns of S are independent; columns that hold NaN or

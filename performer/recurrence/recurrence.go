@@ -149,9 +149,9 @@ type Tokens[T dense.Float] struct {
 //
 // It takes O(L·dk·dv) time a head, in chunks of tokens as doc.go derives them, and holds a few
 // matrices of a chunk a processor. Heads of keys and sequences are shared among GOMAXPROCS
-// processors, and where there are fewer of them, but values of more than 32 elements and a
-// dst that is not q or k, so are columns of S; bits do not depend on that. Cutting a sequence in two, with the sums handed
-// on, changes rounding only. With dst, and present if it is wanted, it allocates
+// processors, and where there are fewer of them, but values of more than 32 elements and a dst that
+// is not q or k, so are columns of S; bits do not depend on that. Cutting a sequence in two, with
+// the sums handed on, changes rounding only. With dst, and present if it is wanted, it allocates
 // nothing once that memory is there.
 //
 // NaN and Inf reach every output that depends on them, and no earlier one but for its rounding.

@@ -79,8 +79,8 @@ func (l *scan[T]) setSums(past dense.Matrix[T]) {
 	dense.Copy(l.sums(), past)
 }
 
-// rowsOf returns the first n of the chunkRows rows of a buffer that belong to the keys, s = 0, or to
-// the queries of head s − 1.
+// rowsOf returns the first n of the chunkRows rows of a buffer that belong to the keys, s = 0, or
+// to the queries of head s − 1.
 func rowsOf[T dense.Float](b *scratch.Buffer[T], s, n int) dense.Matrix[T] {
 	return b.Rows(s*chunkRows+n).RowRange(s*chunkRows, s*chunkRows+n)
 }
@@ -215,7 +215,8 @@ func (l *scan[T]) weighed(s, n int) dense.Matrix[T] {
 	return w
 }
 
-// read writes the outputs of the queries s: (e^b∘Q)·S + P·U for the columns that packS and packU have.
+// read writes the outputs of the queries s: (e^b∘Q)·S + P·U for the columns that packS and packU
+// have.
 func (l *scan[T]) read(out dense.Matrix[T], s, n int) {
 	matmul.MulPacked(1, l.weighed(s, n), &l.packS, 0, out, nil)
 	matmul.MulPacked(1, rowsOf(&l.pairs, s, n).ColRange(0, n), &l.packU, 1, out, nil)

@@ -82,9 +82,9 @@ func (l *scan[T]) backward(dx Tokens[T], dout dense.Matrix[T]) {
 
 // backwardChunk writes the gradients of the tokens lo ≤ i < hi. after are the sums after them.
 //
-// With dO and dS′ of the outputs and the sums after the chunk, dU = Σ PᵀdO + (e^(b_{n−1} − b)∘K)·dS′.
-// Where the chunk writes E, (I + diag(β)·M)ᵀ·Y = dU gives dβ_i = e_i·y_i and, with Z = β∘Y, dV = Z,
-// dM = −tril(ZUᵀ, −1) and what V − (e^b∘K)·S passes on to keys and S.
+// With dO and dS′ of the outputs and the sums after the chunk, dU = Σ PᵀdO + (e^(b_{n−1} −
+// b)∘K)·dS′. Where the chunk writes E, (I + diag(β)·M)ᵀ·Y = dU gives dβ_i = e_i·y_i and, with Z =
+// β∘Y, dV = Z, dM = −tril(ZUᵀ, −1) and what V − (e^b∘K)·S passes on to keys and S.
 func (l *scan[T]) backwardChunk(dx Tokens[T], dout, after dense.Matrix[T], lo, hi int) {
 	n, v := hi-lo, &l.reverse
 	corrects := l.r.opts.Rule.corrects()

@@ -43,9 +43,9 @@ func (l *scan[T]) upward(s, n int) dense.Matrix[T] {
 	return rowsOf(&l.reverse.dx, s, n)
 }
 
-// backwardLevel is backwardPairs for the pairs of a level, as pairsByLevel has them. In the
-// memory of the level, rows of the right blocks are for the rows of the stack themselves, and rows of
-// the left blocks, at s = 0, for the keys that all of them are paired with.
+// backwardLevel is backwardPairs for the pairs of a level, as pairsByLevel has them. In the memory
+// of the level, rows of the right blocks are for the rows of the stack themselves, and rows of the
+// left blocks, at s = 0, for the keys that all of them are paired with.
 func (l *scan[T]) backwardLevel(half, n int) {
 	first, v := l.firstPaired(), &l.reverse
 	keys, left := rowsOf(&l.weighted, 0, n), rowsOf(&v.level, 0, n)
