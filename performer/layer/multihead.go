@@ -11,17 +11,17 @@ import (
 	"github.com/seed-feabd252/randfeat/performer"
 )
 
-// MultiHead is a multi-head attention layer: of rows x_q, x_k and x_v,
+// MultiHead is a multi-head attention layer. Rows x_q, x_k and x_v give
 //
 //	Q = x_q·W_Qᵀ + b_Q,  K = x_k·W_Kᵀ + b_K,  V = x_v·W_Vᵀ + b_V,
 //	out = [head_0, …, head_H−1]·W_Oᵀ + b_O,
 //
-// where head_h is attention of block h of the columns of Q over its blocks of K and V, in any form,
-// as in a [performer.Batch]. With [performer.Exact] it is PyTorch's nn.MultiheadAttention.
+// where head_h is attention of head h of Q over its heads of K and V, in any form, by a
+// [performer.Batch]. With [performer.Exact] a MultiHead is PyTorch's nn.MultiheadAttention.
 //
-// Nothing in it changes by itself after construction, and it may be shared by goroutines
-// if its forms may. It owns its weights; they may be written, through Projections and
-// Parameters, as long as no other goroutine uses the layer.
+// A MultiHead owns its weights. They change only when a caller writes them, through Projections and
+// Parameters, which is safe as long as no other goroutine uses the layer. Otherwise a MultiHead may
+// be shared by goroutines if its forms may.
 type MultiHead[T dense.Float] struct {
 	query, key, value, output linear[T] // output has no weight if there is no W_O
 	attention                 *performer.Batch[T]
@@ -36,10 +36,11 @@ type Projections[T dense.Float] struct {
 	Key   dense.Matrix[T] // W_K, (Hk·d)×E_k
 	Value dense.Matrix[T] // W_V, (Hk·dv)×E_v
 
-	// Output is W_O, E_out×(H·dv). The zero Matrix stands for none: heads are the output.
+	// Output is W_O, E_out×(H·dv). The zero Matrix stands for none: the output is the heads.
 	Output dense.Matrix[T]
 
-	// Biases have an element for each row. The first three are all there or all nil.
+	// Biases have an element for each row of their matrix. The first three are all there or all
+	// nil.
 	QueryBias, KeyBias, ValueBias []T
 	OutputBias                    []T // or nil
 }
@@ -83,8 +84,8 @@ func (l *MultiHead[T]) Dims() (query, key, value, out int) {
 	return l.query.weight.Cols, l.key.weight.Cols, l.value.weight.Cols, out
 }
 
-// Projections returns views of the weights of the layer. What is written into them the
-// layer uses from then on; see the type for when that is safe.
+// Projections returns views of the weights of the layer. The layer uses what is written into them;
+// see the type for when writing is safe.
 func (l *MultiHead[T]) Projections() Projections[T] {
 	return Projections[T]{
 		Query: l.query.weight, Key: l.key.weight, Value: l.value.weight, Output: l.output.weight,
@@ -92,21 +93,20 @@ func (l *MultiHead[T]) Projections() Projections[T] {
 	}
 }
 
-// Forward is self-attention: queries, keys and values are all made from x (L×E), and dst
-// (L×E_out), which it returns, is the output; a zero dst is allocated. The sequences
-// are those of x, with s.Keys nil or the same as s.Queries. See [MultiHead.ForwardCross].
+// Forward is self-attention: [MultiHead.ForwardCross] of x (L×E) as q, k and v into dst (L×E_out),
+// which Forward returns; a zero dst is allocated. s.Keys is nil or the same as s.Queries.
 func (l *MultiHead[T]) Forward(dst, x dense.Matrix[T], s performer.Sequences) dense.Matrix[T] {
 	return l.ForwardCross(dst, x, x, x, s)
 }
 
-// ForwardCross computes the layer on the rows of q (Lq×E), k (Lk×E_k) and v (Lk×E_v), of
-// such sequences, into dst (Lq×E_out), which it returns; a zero dst is allocated.
-// Rows of keys and values that do not count may hold anything.
+// ForwardCross makes queries of the rows of q (Lq×E), keys of k (Lk×E_k) and values of v (Lk×E_v),
+// in the sequences s, and writes the output of the layer into dst (Lq×E_out), which ForwardCross
+// returns; a zero dst is allocated. Rows of k and v that do not count may hold anything.
 //
-// Beyond the time and memory of the attention it takes that of the products with
-// the weights and holds Q, K, V and the heads. It allocates nothing once that memory is
-// there. dst may be exactly one of q, k and v, or disjoint from all of them. It panics
-// with the shapes if they do not fit, and as [performer.Batch.Forward] does.
+// Beyond the time and memory of attention, ForwardCross takes the time of the products with the
+// weights and holds Q, K, V and the heads. It allocates nothing once that memory is there. dst may
+// be exactly one of q, k and v, or disjoint from all of them. ForwardCross panics with the shapes
+// if they do not fit, and in the cases of [performer.Batch.ForwardSequences].
 func (l *MultiHead[T]) ForwardCross(dst, q, k, v dense.Matrix[T], s performer.Sequences) dense.Matrix[T] {
 	l.check(q, k, v)
 	_, _, _, out := l.Dims()

@@ -11,10 +11,9 @@ import (
 	"github.com/seed-feabd252/randfeat/performer"
 )
 
-// Backward is that of self-attention: it writes the gradient of L = Σ_ic dout_ic·out_ic,
-// where out (L×E_out) is what Forward makes of x (L×E), with respect to x into dx, which it
-// returns; a zero dx is allocated. dx may be exactly x or dout where shapes allow. See
-// [MultiHead.BackwardCross].
+// Backward is [MultiHead.BackwardCross] of self-attention: it writes the gradient of
+// L = Σ_ic dout_ic·out_ic, where Forward makes out (L×E_out) of x (L×E), with respect to x into dx,
+// which Backward returns; a zero dx is allocated. dx may be exactly x or dout where shapes allow.
 func (l *MultiHead[T]) Backward(dx dense.Matrix[T], dw *Projections[T], x, dout dense.Matrix[T], s performer.Sequences) dense.Matrix[T] {
 	c := l.backward(dw, x, x, x, dout, s)
 	dx = dense.Ensure(dx, x.Rows, x.Cols)
@@ -25,23 +24,23 @@ func (l *MultiHead[T]) Backward(dx dense.Matrix[T], dw *Projections[T], x, dout 
 	return dx
 }
 
-// BackwardCross writes the gradients of L = Σ_ic dout_ic·out_ic, where out (Lq×E_out) is
-// what ForwardCross makes of q (Lq×E), k (Lk×E_k) and v (Lk×E_v), with respect to q, k and
-// v into dq, dk and dv, which it returns, and those with respect to weights and biases
-// into dw; what is zero or nil is allocated. dw may be nil if they are not needed. It has
-// the shapes of Projections, and what the layer does not have is zero or nil in it:
+// BackwardCross writes the gradients of L = Σ_ic dout_ic·out_ic, where ForwardCross makes out
+// (Lq×E_out) of q (Lq×E), k (Lk×E_k) and v (Lk×E_v). Gradients with respect to q, k and v go into
+// dq, dk and dv, which BackwardCross returns; zero ones are allocated. Gradients with respect to
+// weights and biases go into dw, unless dw is nil. dw gets the shapes of Projections: missing
+// matrices and biases are allocated, and those that the layer does not have become zero or nil. So
 // dw.Parameters has the order of Parameters.
 //
-// A row of padding, whose key does not count and whose row of dout is zero, has the
-// gradient zero, and neither what it holds nor how many there are changes one bit of any
-// other gradient, as in [performer.Batch.Backward].
+// The gradient of a row of padding, whose key does not count and whose row of dout is zero, is
+// zero. Neither the content of padding nor its length changes one bit of any other gradient.
 //
-// Beyond the time and memory of the attention it takes that of the products with the
-// weights, twice with dw, and holds Q, K, V, the heads and their gradients, and copies of the
-// rows with gradients that are not zero where they do not follow one another. It allocates
-// nothing once that memory is there. dq, dk and dv may each be exactly the input of its
-// name, and one of them exactly dout, where shapes allow; they must not overlap otherwise.
-// It panics with the shapes if they do not fit, and as [performer.Batch.Backward] does.
+// Beyond the time and memory of attention, BackwardCross takes the time of the products with the
+// weights, twice with dw. It holds Q, K, V, the heads and their gradients, and copies of the rows
+// whose gradients are not zero if such rows do not follow one another. BackwardCross allocates
+// nothing once that memory is there. dq, dk and dv may each be exactly the input of its name, and
+// one of them exactly dout, where shapes allow; they must not overlap otherwise. BackwardCross
+// panics with the shapes if they do not fit, and in the cases of
+// [performer.Batch.BackwardSequences].
 func (l *MultiHead[T]) BackwardCross(dq, dk, dv dense.Matrix[T], dw *Projections[T], q, k, v, dout dense.Matrix[T], s performer.Sequences) (_, _, _ dense.Matrix[T]) {
 	c := l.backward(dw, q, k, v, dout, s)
 	dq, dk, dv = dense.Ensure(dq, q.Rows, q.Cols), dense.Ensure(dk, k.Rows, k.Cols), dense.Ensure(dv, v.Rows, v.Cols)
@@ -52,8 +51,8 @@ func (l *MultiHead[T]) BackwardCross(dq, dk, dv dense.Matrix[T], dw *Projections
 	return dq, dk, dv
 }
 
-// CanBackward returns nil if all forms are Differentiable and can be differentiated, and
-// an error that says why the first of the others cannot otherwise.
+// CanBackward returns nil if all forms are Differentiable and have gradients. Otherwise it returns
+// an error that says why the first form without them has none.
 func (l *MultiHead[T]) CanBackward() error { return l.attention.CanBackward() }
 
 // backward returns the gradients with respect to Q, K and V, in memory that is the

@@ -12,35 +12,34 @@ import (
 
 // Widths are the dimensions of the projections of a [MultiHead].
 type Widths struct {
-	// Input is the dimension E of the rows that queries are made from. Keys and Values
-	// are those of rows that keys and values are made from; zero means Input.
+	// Input is the dimension E of the rows that become queries, Keys of the rows that become keys,
+	// Values of the rows that become values. Zero Keys or Values mean Input.
 	Input, Keys, Values int
 
-	// Heads is the number H of heads of queries; KeyHeads that of keys and values, where
-	// zero means Heads.
+	// Heads is the number H of heads of queries, KeyHeads the number Hk of heads of keys and
+	// values. Zero KeyHeads mean Heads.
 	Heads, KeyHeads int
 
-	// HeadDim is the dimension d of a query and a key; zero means Input/Heads, which has
-	// to be a whole number then. HeadValues is the dimension dv of a value; zero
-	// means HeadDim.
+	// HeadDim is the dimension d of a query and a key of a head, HeadValues the dimension dv of a
+	// value. Zero HeadDim means Input/Heads, which must have no remainder; zero HeadValues means
+	// HeadDim.
 	HeadDim, HeadValues int
 
-	// Output is that of the output; zero means Input.
+	// Output is the dimension of the output; zero means Input.
 	Output int
 
-	// NoOutput leaves out W_O: the output has the dimension H·dv of all heads. Bias adds
-	// biases.
+	// NoOutput leaves out W_O: the output is the H·dv elements of all heads. Bias adds biases.
 	NoOutput, Bias bool
 }
 
-// Draw draws projections as PyTorch initialises nn.MultiheadAttention: W_Q,
-// W_K and W_V by Xavier's law [Glorot & Bengio 2010], uniform in ±√(6/(in + out)),
-// where the three are one matrix of 3E outputs if they have one shape; W_O, as in
-// nn.Linear, uniform in ±1/√in; biases are zero.
+// Draw draws projections by the laws of PyTorch's nn.MultiheadAttention. W_Q, W_K and W_V follow
+// Xavier's law [Glorot & Bengio 2010], uniform in ±√(6/(in + out)); if the three have one shape
+// they count as one matrix with three times the outputs. W_O is uniform in ±1/√in, as in nn.Linear.
+// Biases are zero.
 //
-// It draws the elements of W_Q, W_K, W_V and W_O in this order, in float64, and
-// rounds once. An error names a width that is negative, does not fit the others or is too
-// large for memory, or a src that is nil.
+// Draw draws the elements of W_Q, W_K, W_V and W_O in this order, in float64, and rounds once. It
+// returns an error if a width is negative, does not fit the others or is too large for memory, or
+// if src is nil.
 func Draw[T dense.Float](w Widths, src rand.Source) (Projections[T], error) {
 	var p Projections[T]
 	w, err := resolved[T](w)

@@ -10,24 +10,23 @@ import (
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
-// Backward writes the gradients of L = Σ dout∘out + Σ dpresent∘present, where out and present
-// are what Forward makes of x and past, with respect to all matrices of x into those of dx, which
-// it returns, and with respect to past into dpast. Zero matrices of dx are allocated where x has
-// them; a zero dpast is not wanted, and a zero dpresent is zeros. Gradients of β that is
-// shared by all heads are summed over them, and so are those of keys and values over the
-// queries that read them, in a fixed order.
+// Backward writes the gradients of L = Σ dout∘out + Σ dpresent∘present, where Forward makes out and
+// present of x and past. Gradients with respect to the matrices of x go into dx, which Backward
+// returns, and the gradient with respect to past goes into dpast. A zero matrix of dx is allocated
+// if x has it; a zero dpast is not written, and a zero dpresent stands for zeros. If all heads
+// share β, its gradient is a sum over heads. Gradients of keys and values are sums over the queries
+// that read them, in a fixed order.
 //
-// It takes three to six times the time of Forward. The sums before every chunk of 48 tokens are
-// kept, dk·dv numbers each, so that memory grows with L·dk·dv/48 for each head of keys
-// in work, of which there is one a processor: nothing is divided by a decay to go back.
-// Once that memory is there, and with all gradients given, nothing is allocated.
+// Backward takes three to six times as long as Forward. It keeps the sums before every chunk of 48
+// tokens, dk·dv numbers each, as dividing by a decay would lose them. So memory grows with
+// L·dk·dv/48 for each head of keys at work, one for each processor. Once that memory is there, and
+// with all gradients given, Backward allocates nothing.
 //
-// The gradient of a decay is a difference of sums over the tokens of a chunk: its error is
-// relative to them. NaN or Inf in a sequence leave no gradient of it a number that can be
-// relied on.
+// The gradient of a decay is a difference of sums over the tokens of a chunk; its error is relative
+// to the sums. NaN or Inf in a sequence makes all gradients of the sequence unreliable.
 //
-// Gradients must not overlap each other nor an input. Backward panics with the shapes if they
-// do not fit, as Forward does, and with the text of CanBackward if that is an error.
+// Gradients must not overlap each other or an input. Backward panics with the shapes if they do not
+// fit, as Forward does, and with the text of CanBackward if CanBackward returns an error.
 func (r *Recurrence[T]) Backward(dx Tokens[T], dpast dense.Matrix[T], x Tokens[T], past, dout, dpresent dense.Matrix[T]) Tokens[T] {
 	if err := r.CanBackward(); err != nil {
 		panic(err.Error())

@@ -39,17 +39,17 @@ func (r Rule) decays() bool { return r == Gated || r == GatedDelta }
 // corrects reports whether the rule writes the difference from what S says already.
 func (r Rule) corrects() bool { return r == Delta || r == GatedDelta }
 
-// Options are what a [Recurrence] may have. The zero value is the linear rule
-// with the scale dk^−½.
+// Options selects what a [Recurrence] computes. The zero value is the linear rule with the scale
+// dk^−½.
 type Options[T dense.Float] struct {
 	Rule Rule
 
 	// Scale multiplies the outputs; 0 stands for dk^−½.
 	Scale float64
 
-	// NormaliseKeys multiplies each key, after the map if there is one, by
-	// (Σx² + 10⁻⁶)^−½. The delta rules want it: with ‖k‖ = 1 and 0 ≤ β ≤ 2 no token
-	// makes what S holds grow, and β = 1 replaces what it holds for k.
+	// NormaliseKeys multiplies each key by (Σx² + 10⁻⁶)^−½, after the map if there is one. The
+	// delta rules want it: with ‖k‖ = 1 and 0 ≤ β ≤ 2 no token makes S grow without a new value,
+	// and β = 1 replaces the value that S gives for k.
 	NormaliseKeys bool
 
 	// Features maps queries, and its partner for keys ([rff.Keys]) maps keys: dk is then the number
@@ -57,15 +57,14 @@ type Options[T dense.Float] struct {
 	Features rff.Map[T]
 }
 
-// Recurrence is causal attention without denominators whose sums S (dk×dv for each
-// head of keys) are written by a [Rule] and read by
+// Recurrence is causal attention without denominators. Tokens write the sums S (dk×dv for each
+// head of keys) by a [Rule] and read
 //
 //	out = scale·Sᵀq
 //
-// after the token of q is written: the operator LinearAttention of ONNX, in all of its
-// modes. The linear rule adds every value to what is there already, for keys that are not
-// orthogonal an average; a delta rule moves what S gives for k towards v [Schlag et al.
-// 2021]; a decay forgets [Yang et al. 2025].
+// after they have written: the operator LinearAttention of ONNX, in all of its modes. The linear
+// rule adds every value to S, which mixes the values of keys that are not orthogonal; a delta rule
+// moves Sᵀk towards v [Schlag et al. 2021]; a decay forgets [Yang et al. 2025].
 //
 // A Recurrence does not change after construction and may be shared by goroutines.
 type Recurrence[T dense.Float] struct {
@@ -79,13 +78,12 @@ type Recurrence[T dense.Float] struct {
 	fingerprint     stream.Fingerprint
 }
 
-// New returns the recurrence with so many heads of queries, and of keys and
-// values: head h of H queries reads the sums of head h/(H/Hk) of Hk keys.
+// New returns the recurrence with H = heads heads of queries and Hk = keyHeads heads of keys and
+// values: head h of the queries reads the sums of head h/(H/Hk) of the keys.
 //
-// It returns an error if heads or keyHeads is below 1, if heads is no multiple of
-// keyHeads or so many that memory does not hold a number for each, if the rule is none of
-// the four, if the scale is not finite, or if the map of keys is nil or differs from Features
-// in dimension or number of features.
+// New returns an error if heads or keyHeads is below 1, if heads is no multiple of keyHeads, if
+// memory does not hold a number for each head, if the rule is none of the four, if the scale is not
+// finite, or if the map of keys is nil or differs from Features in dimension or number of features.
 func New[T dense.Float](heads, keyHeads int, opts Options[T]) (*Recurrence[T], error) {
 	if err := layout.CheckHeads[T](heads, keyHeads); err != nil {
 		return nil, fmt.Errorf("recurrence: %w", err)
@@ -110,11 +108,11 @@ func New[T dense.Float](heads, keyHeads int, opts Options[T]) (*Recurrence[T], e
 	return r, nil
 }
 
-// Heads returns the number of heads of queries, and that of keys and values.
+// Heads returns the number of heads of queries, and the number of heads of keys and values.
 func (r *Recurrence[T]) Heads() (heads, keyHeads int) { return r.heads, r.keyHeads }
 
-// Tokens are what a [Recurrence] takes in, a row a token, and what it answers. A head is a
-// block of columns. In gradients the same fields hold the gradients with respect to them.
+// Tokens are the input of a [Recurrence]. A row is a token, a head is a block of columns. In
+// gradients each field holds the gradient with respect to the input of its name.
 type Tokens[T dense.Float] struct {
 	Q dense.Matrix[T] // L×H·d
 	K dense.Matrix[T] // L×Hk·d
@@ -129,30 +127,29 @@ type Tokens[T dense.Float] struct {
 	// delta rules want none.
 	Beta dense.Matrix[T]
 
-	// Lengths are those of sequences whose rows follow one another; zero is one of them. Nil
-	// is one sequence of all rows.
+	// Lengths are the numbers of tokens of sequences whose rows follow one another. A length may
+	// be zero. Nil stands for one sequence of all rows.
 	Lengths []int
 }
 
-// Forward computes the outputs of all tokens into dst (L×H·dv), which it returns; a zero
-// dst is allocated. Row i reads the sums that the tokens of its sequence up to i have
-// written, after past.
+// Forward computes the outputs of all tokens into dst (L×H·dv), which Forward returns; a zero dst
+// is allocated. Row i reads the sums after past and after the tokens of its sequence up to i.
 //
 // past (N·Hk·dk×dv) holds the sums before the first token of the N sequences, those of
 // head h of sequence s in the rows (s·Hk + h)·dk … (s·Hk + h + 1)·dk − 1, as an ONNX tensor
-// (N, Hk, dk, dv) has them; a zero past is zeros. present, of the same shape, becomes the sums
-// after the last token; those of a sequence without tokens are what they were. A zero
-// present is not written.
+// (N, Hk, dk, dv) has them; a zero past stands for zeros. present, of the same shape, becomes the
+// sums after the last token; a sequence without tokens keeps its sums. A zero present is not
+// written.
 //
-// A token of padding with g = 0 and, for the delta rules, β = 0 or, for the others, k = 0 or
-// v = 0 changes nothing; its own output is that of its query.
+// A token of padding changes no sums if g = 0 and, for the delta rules, β = 0 or, for the others,
+// k = 0 or v = 0. Its own output is scale·Sᵀq.
 //
-// It takes O(L·dk·dv) time a head, in chunks of tokens as doc.go derives them, and holds a few
-// matrices of a chunk a processor. Heads of keys and sequences are shared among GOMAXPROCS
-// processors, and where there are fewer of them, but values of more than 32 elements and a dst that
-// is not q or k, so are columns of S; bits do not depend on that. Cutting a sequence in two, with
-// the sums handed on, changes rounding only. With dst, and present if it is wanted, it allocates
-// nothing once that memory is there.
+// Forward takes O(L·dk·dv) time a head, in chunks of tokens (see the package), and holds a few
+// matrices of a chunk for each processor. Heads of keys and sequences are shared among GOMAXPROCS
+// processors. If there are fewer of them than processors, columns of S are shared too, unless
+// values have at most 32 elements or dst is q or k. Bits do not depend on that. Cutting a sequence
+// in two, with present as the next past, changes rounding only. With dst, and with present if
+// present is wanted, Forward allocates nothing once its memory is there.
 //
 // NaN and Inf reach every output that depends on them, and no earlier one but for its rounding.
 //

@@ -10,14 +10,14 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/stream"
 )
 
-// State is a [Recurrence] over one stream of tokens: its sums S (dk×dv for each
-// head of keys), whose size and whose time for a token do not depend on how many there were.
-// Appending a token and then attending with its query is its row of Forward, to rounding.
-// Bits do not depend on GOMAXPROCS, but they do on how a stream is cut into calls.
+// State is a [Recurrence] over one stream of tokens. It holds the sums S (dk×dv for each head of
+// keys). Neither its size nor the time for a token grows with the number of tokens. Append of a
+// token and Attend with its query give the row of Forward, to rounding. Bits do not depend on
+// GOMAXPROCS, but on the calls that a stream is cut into.
 //
-// A State belongs to one goroutine and to the Recurrence that made it; Merge and
-// UnmarshalBinary refuse the sums of others. Once its calls have had their sizes, Append,
-// Attend and Step, with a dst, allocate nothing.
+// A State belongs to one goroutine and to the Recurrence that made it; Merge and UnmarshalBinary
+// refuse the sums of other recurrences. After the first calls of a size, Append, Attend and Step
+// with a dst allocate nothing.
 type State[T dense.Float] struct {
 	r            *Recurrence[T]
 	d, dk, dv, n int
@@ -28,9 +28,9 @@ type State[T dense.Float] struct {
 	queries, keys scratch.Buffer[T] // of one token, a row a head
 }
 
-// NewState returns an empty state for queries and keys of dimension d and values of dimension
-// dv. With maps d must be the dimension of their points. It returns an error if d or dv is
-// below 1, or if S takes more memory than the machine has.
+// NewState returns an empty state for queries and keys of dimension d and values of dimension dv.
+// With maps d must be the dimension of their points. NewState returns an error if d or dv is below
+// 1, if d is not that of the maps, or if S takes more memory than the machine has.
 func (r *Recurrence[T]) NewState(d, dv int) (*State[T], error) {
 	if d < 1 || dv < 1 {
 		return nil, fmt.Errorf("recurrence: d = %d, dv = %d, want at least 1", d, dv)
@@ -56,10 +56,10 @@ func (r *Recurrence[T]) NewState(d, dv int) (*State[T], error) {
 	return s, nil
 }
 
-// Len returns the number of tokens that were appended, those of merged states too.
+// Len returns the number of tokens that were appended, including tokens of merged states.
 func (s *State[T]) Len() int { return s.n }
 
-// Sums returns a copy of S, head after head (Hk·dk×dv), which Forward takes as the past.
+// Sums returns a copy of S, head after head (Hk·dk×dv). Forward takes it as past.
 func (s *State[T]) Sums() dense.Matrix[T] { return s.sums.Clone() }
 
 // Reset forgets all tokens.
@@ -69,7 +69,7 @@ func (s *State[T]) Reset() {
 	clear(s.past)
 }
 
-// Clone returns a copy, which shares nothing with s that changes.
+// Clone returns a copy of s. The two share nothing that changes.
 func (s *State[T]) Clone() *State[T] {
 	c, err := s.r.NewState(s.d, s.dv)
 	if err != nil {
@@ -81,9 +81,9 @@ func (s *State[T]) Clone() *State[T] {
 	return c
 }
 
-// Append takes in n ≥ 0 tokens, whose queries are not looked at, in O(n·dk·dv) time a head.
-// Many tokens go in chunks, and their heads are shared among processors. x.Lengths is nil: a
-// state has one sequence. It panics with the shapes if they do not fit.
+// Append takes in n ≥ 0 tokens in O(n·dk·dv) time a head. It ignores queries. Many tokens go in
+// chunks, and heads are shared among processors. x.Lengths must be nil: a state has one sequence.
+// Append panics with the shapes if they do not fit.
 func (s *State[T]) Append(x Tokens[T]) {
 	s.check(x)
 	x.Q = dense.Matrix[T]{}
@@ -97,9 +97,9 @@ func (s *State[T]) Append(x Tokens[T]) {
 	}
 }
 
-// Attend computes the outputs scale·Sᵀq of n ≥ 0 queries q (n×H·d) into dst (n×H·dv), which
-// it returns; a zero dst is allocated. It takes O(n·dk·dv) time a head. dst may be exactly q
-// if dv = d, or disjoint from it. It panics with the shape if it does not fit.
+// Attend computes the outputs scale·Sᵀq of n ≥ 0 queries q (n×H·d) into dst (n×H·dv), which Attend
+// returns; a zero dst is allocated. Attend takes O(n·dk·dv) time a head. dst may be exactly q if dv
+// = d, or disjoint from q. Attend panics with the shape if it does not fit.
 func (s *State[T]) Attend(dst, q dense.Matrix[T]) dense.Matrix[T] {
 	s.checkQueries(q)
 	dst = dense.Ensure(dst, q.Rows, s.r.heads*s.dv)
@@ -115,13 +115,13 @@ func (s *State[T]) Attend(dst, q dense.Matrix[T]) dense.Matrix[T] {
 	return dst
 }
 
-// Step takes in n ≥ 0 tokens one after another, and computes the output of each right after
-// it into dst (n×H·dv), which it returns; a zero dst is allocated. It has the bits of Append
-// and Attend of one token at a time. For many tokens that are known at once Forward and
+// Step takes in n ≥ 0 tokens one after another and computes the output of each token right after
+// the token, into dst (n×H·dv), which Step returns; a zero dst is allocated. Step has the bits of
+// Append and Attend of one token at a time. For many tokens that are known at once Forward and
 // Append are faster.
 //
-// dst may be exactly x.Q, x.K or x.V where its shape allows, or disjoint from all of them.
-// It panics with the shapes if they do not fit.
+// dst may be exactly x.Q, x.K or x.V where its shape allows, or disjoint from all of them. Step
+// panics with the shapes if they do not fit.
 func (s *State[T]) Step(dst dense.Matrix[T], x Tokens[T]) dense.Matrix[T] {
 	s.check(x)
 	s.r.checkQueries(x)

@@ -36,8 +36,8 @@ var (
 	_ encoding.BinaryAppender    = (*State[float64])(nil)
 )
 
-// MarshalBinary returns the state as bytes, which any architecture can read. A state
-// that reads them goes on with the bits with which s does.
+// MarshalBinary returns the state as bytes, which any architecture can read. A state that reads
+// them continues with the bits of s.
 func (s *State[T]) MarshalBinary() ([]byte, error) { return s.AppendBinary(nil) }
 
 // AppendBinary appends what MarshalBinary returns to b.
@@ -54,11 +54,10 @@ func (s *State[T]) AppendBinary(b []byte) ([]byte, error) {
 	return stream.Seal(b, from), nil
 }
 
-// UnmarshalBinary makes s the state whose bytes these are, whatever s held before. s is one of
-// NewState, of a recurrence like that of the encoded state, as Check has it, and of the same
-// dimensions. UnmarshalBinary returns an error and leaves s as it is if anything differs or the
-// bytes are no intact state. The checksum finds damage, not forgery; forged sums are at worst
-// wrong.
+// UnmarshalBinary makes s the encoded state, whatever s held before. s must come from NewState,
+// with the dimensions of the encoded state and a recurrence like its own (see Check).
+// UnmarshalBinary returns an error and does not change s if anything differs or the bytes are
+// damaged. The checksum finds damage, not forgery; forged sums are at worst wrong.
 func (s *State[T]) UnmarshalBinary(data []byte) error {
 	if s.r == nil {
 		return errNoRecurrence

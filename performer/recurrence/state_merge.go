@@ -9,12 +9,12 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/vecmath"
 )
 
-// Merge takes in all tokens of another state, which come after those of s: the sums of
-// other, and e^Σg of s's own where there are decays. other is left as it is.
+// Merge takes in all tokens of another state, as if they came after the tokens of s: S becomes the
+// sums of other plus S, with decays e^Σg∘S over the decays of other. other does not change.
 //
-// It returns an error, and changes nothing, if other is nil, differs in dimensions, or belongs
-// to another recurrence, as Check has it; if both have more tokens than half of what an int
-// counts; and for the delta rules, whose later tokens write what depends on the sums before.
+// Merge returns an error and changes nothing if other is nil, has other dimensions, or belongs to
+// another recurrence (see Check); if both together have more tokens than half of the largest int;
+// and for the delta rules, where a token writes what depends on all tokens before it.
 func (s *State[T]) Merge(other *State[T]) error {
 	switch {
 	case s.r == nil || other != nil && other.r == nil:
@@ -46,9 +46,9 @@ func (s *State[T]) Merge(other *State[T]) error {
 	return nil
 }
 
-// Check returns nil if s belongs to a recurrence like r, and otherwise an error that says
-// what differs: the rule, the heads, whether keys are normalised, or the features, which
-// count as the same as they do for State.Check. The scale is not part of what a state is.
+// Check returns nil if s belongs to a recurrence like r. Otherwise Check returns an error that says
+// what differs: the rule, the heads, NormaliseKeys, or the features, which are compared as by
+// State.Check of package performer. States do not depend on the scale.
 func (s *State[T]) Check(r *Recurrence[T]) error {
 	if s.r == nil {
 		return errNoRecurrence
