@@ -20,7 +20,7 @@
 //	dw := new(layer.Projections[float32])
 //	dx = l.Backward(dx, dw, x, dout, s)
 //	for i, g := range dw.Parameters() {
-//		step(l.Parameters()[i].Value, g.Value)
+//		step(l.Projections().Parameters()[i].Value, g.Value)
 //	}
 //
 // # References

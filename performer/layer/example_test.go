@@ -55,7 +55,7 @@ func ExampleMultiHead() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	for _, parameter := range again.Parameters() {
+	for _, parameter := range again.Projections().Parameters() {
 		fmt.Println(parameter.Name, parameter.Value.Rows, parameter.Value.Cols)
 	}
 	// Output:

@@ -19,8 +19,8 @@ import (
 // where head_h is attention of head h of Q over its heads of K and V, in any form, by a
 // [performer.Batch]. With [performer.Exact] a MultiHead is PyTorch's nn.MultiheadAttention.
 //
-// A MultiHead owns its weights. They change only when a caller writes them, through Projections and
-// Parameters, which is safe as long as no other goroutine uses the layer. Otherwise a MultiHead may
+// A MultiHead owns its weights. They change only when a caller writes them, through
+// Projections, which is safe as long as no other goroutine uses the layer. Otherwise a MultiHead may
 // be shared by goroutines if its forms may.
 type MultiHead[T dense.Float] struct {
 	query, key, value, output linear[T] // output has no weight if there is no W_O
@@ -70,15 +70,12 @@ func New[T dense.Float](p Projections[T], attention *performer.Batch[T]) (*Multi
 	}, nil
 }
 
-// Heads returns the number of heads of queries, and that of keys and values.
-func (l *MultiHead[T]) Heads() (heads, keyHeads int) { return l.attention.Heads() }
-
 // Dims returns the dimensions of the rows from which queries, keys and values are made,
 // and that of the output.
 func (l *MultiHead[T]) Dims() (query, key, value, out int) {
 	out = l.output.weight.Rows
 	if l.output.none() {
-		heads, keyHeads := l.Heads()
+		heads, keyHeads := l.attention.Heads()
 		out = l.value.weight.Rows / keyHeads * heads
 	}
 	return l.query.weight.Cols, l.key.weight.Cols, l.value.weight.Cols, out

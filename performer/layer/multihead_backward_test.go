@@ -77,10 +77,10 @@ func TestMultiHeadBackwardIsTheDerivative(t *testing.T) {
 				loss := func() float64 { return lossOf(l.Forward(none, q, self), dout) }
 				dx := l.Backward(none, dw, q, dout, self)
 				requirePartials(t, q.Data, dx.Data, loss, "%T %+v: x", form, form)
-				require.Len(t, dw.Parameters(), len(l.Parameters()))
+				require.Len(t, dw.Parameters(), len(l.Projections().Parameters()))
 				for i, g := range dw.Parameters() {
-					require.Equal(t, l.Parameters()[i].Name, g.Name)
-					requirePartials(t, l.Parameters()[i].Value.Data, g.Value.Data, loss, "%T %+v: %s", form, form, g.Name)
+					require.Equal(t, l.Projections().Parameters()[i].Name, g.Name)
+					requirePartials(t, l.Projections().Parameters()[i].Value.Data, g.Value.Data, loss, "%T %+v: %s", form, form, g.Name)
 				}
 				assert.Equal(t, dx, l.Backward(none, nil, q, dout, self), "without parameters")
 				y := q.Clone()
@@ -104,7 +104,7 @@ func TestMultiHeadBackwardIsTheDerivative(t *testing.T) {
 				}
 			}
 			for i, g := range dw.Parameters() {
-				requirePartials(t, l.Parameters()[i].Value.Data, g.Value.Data, loss, "%T %+v: %s", form, form, g.Name)
+				requirePartials(t, l.Projections().Parameters()[i].Value.Data, g.Value.Data, loss, "%T %+v: %s", form, form, g.Name)
 			}
 		}
 	}

@@ -107,7 +107,7 @@ func TestMultiHeadGoldenELU(t *testing.T) {
 		.6720585, -.38117003, -.44469679,
 	}
 	l := must(layer.NewLinearSelfAttention[float64](3, 3, true, source(1)))
-	for _, p := range l.Parameters() {
+	for _, p := range l.Projections().Parameters() {
 		clear(p.Value.Data)
 		for i := range p.Value.Rows {
 			if p.Value.Rows > 1 {
@@ -209,7 +209,7 @@ func TestMultiHeadParameters(t *testing.T) {
 	assert.Equal(t, before, l.Forward(dense.Matrix[float64]{}, x, performer.Sequences{}), "copies")
 
 	var names []string
-	for _, parameter := range l.Parameters() {
+	for _, parameter := range l.Projections().Parameters() {
 		names = append(names, parameter.Name)
 		parameter.Value.Set(0, 0, 0)
 	}
@@ -229,7 +229,7 @@ func TestMultiHeadParameters(t *testing.T) {
 	assert.Equal(t, want, l.Forward(dense.Matrix[float64]{}, x, performer.Sequences{}), "views")
 
 	bare := must(layer.NewLinearSelfAttention[float64](3, 2, false, source(1)))
-	assert.Len(t, bare.Parameters(), 3)
+	assert.Len(t, bare.Projections().Parameters(), 3)
 }
 
 func TestNewMultiHeadErrors(t *testing.T) {

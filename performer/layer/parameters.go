@@ -8,18 +8,14 @@ type Parameter[T dense.Float] struct {
 	Value dense.Matrix[T]
 }
 
-// Parameters returns the weights and biases of the layer, in the order
+// Parameters returns the weights and biases in p as views, in the order
 //
 //	q_proj_weight, q_proj_bias, k_proj_weight, k_proj_bias, v_proj_weight, v_proj_bias,
 //	out_proj.weight, out_proj.bias
 //
-// as views of its memory. The layer uses what is written into them, by an optimiser for example.
-// Writing is not safe while another goroutine uses the layer.
-func (l *MultiHead[T]) Parameters() []Parameter[T] { return l.Projections().Parameters() }
-
-// Parameters returns the weights and biases in p as views, in the order and with the names of the
-// parameters of a [MultiHead]. If [MultiHead.Backward] has written p, element i is the gradient
-// with respect to parameter i of the layer.
+// without those that p does not have. If p are the Projections of a [MultiHead], the layer uses
+// what is written into them, by an optimiser for example. If [MultiHead.Backward] has written p,
+// element i is the gradient with respect to parameter i of the Projections of the layer.
 func (p Projections[T]) Parameters() []Parameter[T] {
 	var parameters []Parameter[T]
 	names := [4][2]string{

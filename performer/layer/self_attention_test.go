@@ -66,7 +66,7 @@ func TestSingleHeadBackward(t *testing.T) {
 		dx := l.Backward(none, dw, x, dout, performer.Sequences{})
 		requirePartials(t, x.Data, dx.Data, loss, "%T %+v: x", form, form)
 		for i, g := range dw.Parameters() {
-			requirePartials(t, l.Parameters()[i].Value.Data, g.Value.Data, loss, "%T %+v: %s", form, form, g.Name)
+			requirePartials(t, l.Projections().Parameters()[i].Value.Data, g.Value.Data, loss, "%T %+v: %s", form, form, g.Name)
 		}
 		y := x.Clone()
 		assert.Equal(t, dx, l.Backward(y, nil, y, dout, performer.Sequences{}), "dx is x")
@@ -96,7 +96,7 @@ func testLinearSelfAttention[T dense.Float](t *testing.T) {
 		q, k, v := product(x, p.Query, p.QueryBias), product(x, p.Key, p.KeyBias), product(x, p.Value, p.ValueBias)
 		want := dense.Convert(dense.Matrix[float64]{}, linear[T](must(rff.ELU[T](out)), performer.Options{}).Forward(dense.Matrix[T]{}, q, k, v))
 		requireClose(t, want, filled(30, out, 100*eps[T]()), got, "bias=%v", bias)
-		for _, m := range l.Parameters() {
+		for _, m := range l.Projections().Parameters() {
 			for i := range m.Value.Rows {
 				for _, w := range m.Value.Row(i) {
 					assert.LessOrEqual(t, math.Abs(float64(w)), 1/math.Sqrt(in))
