@@ -10,30 +10,29 @@ import (
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
-// Backward writes the gradients of L = Σ_ic dout_ic·out_ic, where out is what Forward
-// makes of q (Lq×d), k (Lk×d) and v (Lk×dv), with respect to q, k and v into dq, dk
-// and dv, and returns them; a zero one is allocated. The maps count as constants.
+// Backward writes the gradients of L = Σ_ic dout_ic·out_ic, where Forward makes out of q (Lq×d), k
+// (Lk×d) and v (Lk×dv), with respect to q, k and v into dq, dk and dv, and returns them; zero ones
+// are allocated. The maps count as constants. Backward does not ask for the outputs, as they follow
+// from what it computes anyway.
 //
-// It takes O((Lq+Lk)·m·(d + dv)) time, about three times that of Forward, and memory
-// beyond the gradients that does not depend on the lengths. It allocates nothing once
-// that is there, and gives the same bits whatever GOMAXPROCS is. The outputs are not
-// asked for, as they follow from what is computed anyway.
+// Backward takes O((Lq+Lk)·m·(d + dv)) time, about three times as long as Forward, and memory
+// beyond the gradients that does not depend on the lengths. Once that memory is there, Backward
+// allocates nothing. It gives the same bits whatever GOMAXPROCS is.
 //
-// Gradients are those of Forward, at any size of log-features: zero where one key has all of
-// the weight, but for rounding, which the derivatives of log-features multiply. Causal,
-// normalised attention with log-features beyond ±9·10⁷ does the way to the first of them twice and
-// keeps 24 bytes for every growth of a reference until it returns: up to 24·L·m where every key
-// exceeds all before it in all features.
+// Gradients are the derivatives of Forward at any size of log-features. They are zero where one key
+// has all of the weight, but for rounding, which the derivatives of log-features multiply. Causal,
+// normalised attention with log-features beyond ±9·10⁷ computes the tokens up to the first of them
+// twice, and keeps 24 bytes for every growth of a reference until it returns: up to 24·L·m bytes if
+// every key exceeds all keys before it in all features.
 //
-// NaN and Inf reach every gradient that depends on them. In causal attention dq_i
-// depends on rows up to i only, and has the same bits whatever follows; dk_j and dv_j
-// depend on the rows from j on, and when normalised on those before by way of
-// denominators. Where Forward has 0/0, all gradients that depend on it are NaN.
-// Gradients beyond the range of T are ±Inf, or NaN where sums of them are; products of
-// values and dout have to be in range too.
+// NaN and Inf reach every gradient that depends on them. In causal attention dq_i depends on rows
+// up to i only, and has the same bits whatever follows; dk_j and dv_j depend on the rows from j on
+// and, when normalised, on earlier rows by way of denominators. Where Forward has 0/0, all
+// gradients that depend on it are NaN. Gradients beyond the range of T are ±Inf, or NaN where they
+// are sums of such numbers; products of values and dout have to be in range too.
 //
-// dq, dk and dv must not overlap each other nor an input. Backward panics with the
-// shapes if they do not fit, and with the text of CanBackward if that is an error.
+// dq, dk and dv must not overlap each other or an input. Backward panics with the shapes if they do
+// not fit, and with the text of CanBackward if CanBackward returns an error.
 func (a *Attention[T]) Backward(dq, dk, dv, q, k, v, dout dense.Matrix[T]) (_, _, _ dense.Matrix[T]) {
 	if err := a.CanBackward(); err != nil {
 		panic(err.Error())

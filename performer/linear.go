@@ -76,8 +76,8 @@ func (b *bidirectional[T]) drop() {
 	}
 }
 
-// segmentsOf returns the number of segments of n keys. It depends on n alone, so
-// that the sums do not depend on who took which.
+// segmentsOf returns the number of segments of n keys. It depends on n alone, so that sums do not
+// depend on the number of processors.
 func segmentsOf(n int) int {
 	return max(1, min(n/segmentRows, max(fewSegments, n/longSegments), maxSegments))
 }

@@ -61,14 +61,14 @@ func (a *Attention[T]) bidirectionalBackward(g *gradients[T]) {
 	a.gradients.bidirectionals.Put(b)
 }
 
-// split copies the last column of merged sums, if it is no value's.
+// split copies the last column of merged sums, if there are denominators.
 func (b *bidirectionalGradient[T]) split(s *bidirectional[T], last []T) {
 	if !b.a.opts.Unnormalised {
 		column(last, s.segmentSums[0].sums())
 	}
 }
 
-// valueSums returns the columns of merged sums that are those of values.
+// valueSums returns the columns of merged sums that belong to values.
 func (b *bidirectionalGradient[T]) valueSums(s *bidirectional[T]) dense.Matrix[T] {
 	return s.segmentSums[0].sums().ColRange(0, b.v.Cols)
 }

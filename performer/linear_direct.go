@@ -7,21 +7,19 @@ import (
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
-// Features that cost less than their logarithms are used as they are, unless what
-// comes out shows that they were too large or too small for it. Then the work is
-// done again with logarithms: for all rows when the sums of features over the keys
-// are out of range, for one row when its own denominator is.
+// Features that cost less than their logarithms come first, and logarithms only where the sums show
+// that features were too large or too small: all rows are computed again if the sum of a feature
+// over the keys is out of range, one row if its denominator is.
 //
-// Sums of features are all at least leastSum: what underflowed in a feature of a key
-// is then less than 2^(−100) of its sum. Neither they nor denominators exceed
-// greatestSum: numerators are in range for float32 values up to 2⁸⁰.
+// A sum of at least leastSum lost less than 2^(−100) of itself to underflow. With sums and
+// denominators up to greatestSum numerators are in range for float32 values up to 2⁸⁰.
 const (
 	leastSum    = 0x1p-20
 	greatestSum = 0x1p40
 )
 
-// isELU reports whether a map has the features elu+1: an addition, mostly, where the
-// logarithm is one.
+// isELU reports whether a map has the features elu+1, which are mostly an addition where their
+// logarithms are transcendental functions.
 func isELU[T dense.Float](m rff.Map[T]) bool {
 	_, ok := m.Kernel().(kernels.ELU)
 	return ok
@@ -29,7 +27,7 @@ func isELU[T dense.Float](m rff.Map[T]) bool {
 
 func inRange[T dense.Float](sum T) bool { return leastSum <= sum && sum <= greatestSum }
 
-// allInRange reports whether the sums of every feature over the keys are.
+// allInRange reports whether the sums of all features over the keys are in range.
 func (acc *accumulator[T]) allInRange() bool {
 	sums := acc.sums()
 	for f := range sums.Rows {
@@ -40,7 +38,7 @@ func (acc *accumulator[T]) allInRange() bool {
 	return true
 }
 
-// amend answers those of the queries again whose denominator is out of range.
+// amend computes the queries whose denominator is out of range again, with logarithms.
 func (b *answering[T]) amend(w *workspace[T], queries, out dense.Matrix[T]) {
 	for i := range out.Rows {
 		if inRange(out.Row(i)[out.Cols-1]) {

@@ -7,9 +7,9 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/vecmath"
 )
 
-// accumulator is what linear attention keeps of the keys and values it has
-// seen: S_f = Σ_j φ_jf·[v_j, 1], an m×width matrix. With log-features it holds
-// Σ_j exp(ℓ_jf − N_f·ln 2)·[v_j, 1] and the reference exponents N_f.
+// accumulator is the summary of keys and values of linear attention: S_f = Σ_j φ_jf·[v_j, 1], an
+// m×width matrix. With log-features it holds Σ_j exp(ℓ_jf − N_f·ln 2)·[v_j, 1] and the reference
+// exponents N_f.
 type accumulator[T dense.Float] struct {
 	ref     *reference[T]     // nil for features that are not logarithms
 	sum     scratch.Buffer[T] // m×width
@@ -82,9 +82,8 @@ func (acc *accumulator[T]) scaleQueries(queries dense.Matrix[T], scales []scale)
 	}
 }
 
-// rescale multiplies the sums of features lo ≤ f < hi by what the changes ask for: by powers
-// of two, which round only what falls below the smallest normal number, unless an exponent is
-// far.
+// rescale brings the sums of features lo ≤ f < hi under the changed references. The factors are
+// powers of two, which round only below the smallest normal number, unless an exponent is far.
 func rescale[T dense.Float](sums dense.Matrix[T], changes []change, lo, hi int) {
 	for _, c := range changes {
 		// Without a reference the sums are zero, or NaN or Inf from a key that

@@ -2,16 +2,14 @@ package performer
 
 import "github.com/seed-feabd252/randfeat/dense"
 
-// Weights writes the implicit Lq×Lk matrix of attention into dst and returns
-// it, for inspection; a zero dst is allocated. Row i holds what output i gives
-// each value: φ_Q(q_i)ᵀφ_K(k_j), divided by its sum over j unless
-// unnormalised, zero for j > i if causal. With maps that are not LogMaps the
-// weights may be negative.
+// Weights writes the implicit Lq×Lk matrix of attention into dst and returns dst, for inspection; a
+// zero dst is allocated. Element (i, j) is the weight of value j in output i: φ_Q(q_i)ᵀφ_K(k_j),
+// divided by its sum over j unless unnormalised, and zero for j > i if causal. With maps that are
+// not LogMaps weights may be negative.
 //
-// It is Forward with the identity for values, so that it shows what Forward
-// does, NaN included: a key that is NaN makes every weight NaN of the rows
-// that see it. It takes O(L²·m) time and O(m·Lk + Lk²) memory. dst must not
-// overlap q or k. Weights panics with the shapes if they do not fit.
+// Weights is Forward with the identity for values, NaN included: a key that is NaN makes all
+// weights NaN of the rows that see it. Weights takes O(L²·m) time and O(m·Lk + Lk²) memory. dst
+// must not overlap q or k. Weights panics with the shapes if they do not fit.
 func (a *Attention[T]) Weights(dst, q, k dense.Matrix[T]) dense.Matrix[T] {
 	checkPoints(q, k, a.opts.Causal)
 	dst = a.Forward(dst, q, k, identity[T](k.Rows))
