@@ -151,7 +151,7 @@ func (d *decays[T]) weigh(x dense.Matrix[T], factors []T) {
 	}
 }
 
-// weighSums multiplies the sums S by what the whole chunk leaves of them.
+// weighSums multiplies the sums S by the decays of all tokens of the chunk.
 func (d *decays[T]) weighSums(s dense.Matrix[T]) {
 	for f := range s.Rows {
 		switch d.width {

@@ -6,8 +6,9 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/vecmath"
 )
 
-// blockColumns is the number of columns of S that go token by token if one of them must. It
-// depends on nothing else, and scans take whole blocks, so that bits are the same whoever does.
+// blockColumns is the number of columns of S that go token by token if one of them must. It depends
+// on nothing else, and scans take complete blocks, so that bits do not depend on the number of
+// scans.
 const blockColumns = 32
 
 // columnBlocks returns the number of blocks of dv columns.
