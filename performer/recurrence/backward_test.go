@@ -1,4 +1,4 @@
-package recurrence
+package recurrence_test
 
 import (
 	"math"
@@ -11,11 +11,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/performer/recurrence"
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
-// parts are the matrices of x, with names.
-func (x Tokens[T]) parts() map[string]dense.Matrix[T] {
+// matricesOf are the matrices of x, with names.
+func matricesOf[T dense.Float](x recurrence.Tokens[T]) map[string]dense.Matrix[T] {
 	return map[string]dense.Matrix[T]{"q": x.Q, "k": x.K, "v": x.V, "decay": x.Decay, "beta": x.Beta}
 }
 
@@ -28,7 +29,7 @@ func TestRecurrenceBackwardIsTheAdjoint(t *testing.T) {
 func testRecurrenceBackward[T dense.Float](t *testing.T) {
 	rng := rand.New(source(330))
 	tolerance := 30 * recurrenceTolerance[T]()
-	eachRecurrence(func(rule Rule, wide bool) {
+	eachRecurrence(func(rule recurrence.Rule, wide bool) {
 		for _, shape := range []recurrenceShape{
 			{heads: 1, keyHeads: 1, d: 5, dv: 3},
 			{heads: 4, keyHeads: 2, d: 18, dv: 7, shared: true},
@@ -52,17 +53,17 @@ func testRecurrenceBackward[T dense.Float](t *testing.T) {
 					}
 					m := naive{rule: rule, heads: shape.heads, keyHeads: shape.keyHeads, normalise: strong}
 					want, wantPast := m.backward(convertTokens[float64](single), double(start), double(dout), double(last))
-					r := must(New(shape.heads, shape.keyHeads, Options[T]{Rule: rule, NormaliseKeys: strong}))
+					r := must(recurrence.New(shape.heads, shape.keyHeads, recurrence.Options[T]{Rule: rule, NormaliseKeys: strong}))
 					dpast := filled[T](rows, shape.dv, 7)
-					got := r.Backward(Tokens[T]{}, dpast, single, start, dout, last)
-					for name, g := range got.parts() {
+					got := r.Backward(recurrence.Tokens[T]{}, dpast, single, start, dout, last)
+					for name, g := range matricesOf(got) {
 						if name == "decay" {
 							// A difference of sums of this size.
 							size := math.Sqrt(float64(shape.d*shape.dv)) * 10
 							requireClose(t, want.Decay, filled(g.Rows, g.Cols, tolerance*size), g, "%v %+v %v: decay", rule, shape, lengths)
 							continue
 						}
-						requireNear(t, want.parts()[name], g, tolerance, "%v %+v %v: %s", rule, shape, lengths, name)
+						requireNear(t, matricesOf(want)[name], g, tolerance, "%v %+v %v: %s", rule, shape, lengths, name)
 					}
 					requireNear(t, wantPast, dpast, tolerance, "%v %+v %v: past", rule, shape, lengths)
 				}
@@ -75,11 +76,11 @@ func testRecurrenceBackward[T dense.Float](t *testing.T) {
 func TestRecurrenceBackwardIsTheDerivative(t *testing.T) {
 	const n, step = 50, 1e-5
 	rng := rand.New(source(331))
-	eachRecurrence(func(rule Rule, wide bool) {
+	eachRecurrence(func(rule recurrence.Rule, wide bool) {
 		for _, phi := range []rff.Map[float64]{nil, positive[float64](4, 3)} {
 			shape := recurrenceShape{heads: 2, keyHeads: 1, d: 3, dv: 2, wide: wide}
 			x := shape.tokens(rng, rule, n)
-			opts := Options[float64]{Rule: rule, NormaliseKeys: true, Scale: 1}
+			opts := recurrence.Options[float64]{Rule: rule, NormaliseKeys: true, Scale: 1}
 			dk := 3
 			if phi != nil {
 				dk, opts.Features = 4, phi
@@ -87,7 +88,7 @@ func TestRecurrenceBackwardIsTheDerivative(t *testing.T) {
 					x.Decay = filled(n, 4, -0.3)
 				}
 			}
-			r := must(New(2, 1, opts))
+			r := must(recurrence.New(2, 1, opts))
 			past, dout, last := gaussian[float64](rng, dk, 2, 0, 1), gaussian[float64](rng, n, 4, 0, 1), gaussian[float64](rng, dk, 2, 0, 1)
 			loss := func() float64 {
 				sums, total := dense.New[float64](dk, 2), 0.0
@@ -100,8 +101,8 @@ func TestRecurrenceBackwardIsTheDerivative(t *testing.T) {
 				return total
 			}
 			dpast := dense.New[float64](dk, 2)
-			got := r.Backward(Tokens[float64]{}, dpast, x, past, dout, last).parts()
-			inputs := x.parts()
+			got := matricesOf(r.Backward(recurrence.Tokens[float64]{}, dpast, x, past, dout, last))
+			inputs := matricesOf(x)
 			inputs["past"], got["past"] = past, dpast
 			for name, m := range inputs {
 				for range min(12, len(m.Data)) {
@@ -123,19 +124,19 @@ func TestRecurrenceBackwardIsTheDerivative(t *testing.T) {
 func TestRecurrenceBackwardProcessors(t *testing.T) {
 	rng := rand.New(source(332))
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
-	eachRecurrence(func(rule Rule, wide bool) {
+	eachRecurrence(func(rule recurrence.Rule, wide bool) {
 		shape := recurrenceShape{heads: 3, keyHeads: 3, d: 8, dv: 8, wide: wide, shared: true}
 		x := convertTokens[float32](shape.tokens(rng, rule, 150))
 		x.Lengths = []int{100, 50}
 		dout := gaussian[float32](rng, 150, 24, 0, 1)
-		r := must(New(3, 3, Options[float32]{Rule: rule, NormaliseKeys: true}))
+		r := must(recurrence.New(3, 3, recurrence.Options[float32]{Rule: rule, NormaliseKeys: true}))
 		var none dense.Matrix[float32]
-		first := r.Backward(Tokens[float32]{}, none, x, none, dout, none)
+		first := r.Backward(recurrence.Tokens[float32]{}, none, x, none, dout, none)
 		for _, processors := range []int{1, 2, 5} {
 			before := runtime.GOMAXPROCS(processors)
-			again := r.Backward(Tokens[float32]{}, none, x, none, dout, none).parts()
+			again := matricesOf(r.Backward(recurrence.Tokens[float32]{}, none, x, none, dout, none))
 			runtime.GOMAXPROCS(before)
-			for name, m := range first.parts() {
+			for name, m := range matricesOf(first) {
 				require.True(t, identical(m, again[name]), "%v: %s, %d processors", rule, name, processors)
 			}
 		}
@@ -150,24 +151,24 @@ func TestRecurrenceBackwardProcessors(t *testing.T) {
 func TestRecurrenceBackwardErrors(t *testing.T) {
 	mat := dense.New[float64]
 	var none dense.Matrix[float64]
-	x := Tokens[float64]{Q: mat(5, 4), K: mat(5, 2), V: mat(5, 3)}
-	r := must(New(2, 1, Options[float64]{}))
+	x := recurrence.Tokens[float64]{Q: mat(5, 4), K: mat(5, 2), V: mat(5, 3)}
+	r := must(recurrence.New(2, 1, recurrence.Options[float64]{}))
 	require.NoError(t, r.CanBackward())
 	for want, f := range map[string]func(){
 		"recurrence: dout is 5×3, q is 5×4, v is 5×3, want 5×6, a gradient for each output":        func() { r.Backward(x, none, x, none, mat(5, 3), none) },
 		"recurrence: dpresent is 1×3, want 2×3: 1 sequences, 1 heads of keys and 2×3 sums of each": func() { r.Backward(x, none, x, none, mat(5, 6), mat(1, 3)) },
 		"recurrence: dpast is 1×3, want 2×3: 1 sequences, 1 heads of keys and 2×3 sums of each":    func() { r.Backward(x, mat(1, 3), x, none, mat(5, 6), none) },
 		"dense: destination is 5×3, want 5×2": func() {
-			r.Backward(Tokens[float64]{K: mat(5, 3)}, none, x, none, mat(5, 6), none)
+			r.Backward(recurrence.Tokens[float64]{K: mat(5, 3)}, none, x, none, mat(5, 6), none)
 		},
 	} {
 		assert.PanicsWithValue(t, want, f)
 	}
 	elu := must(rff.ELU[float64](2)).(rff.Differentiable[float64])
-	r = must(New(2, 1, Options[float64]{Features: pair[float64]{elu, opaque[float64]{elu}}}))
-	assert.EqualError(t, r.CanBackward(), "recurrence: the map of keys is a recurrence.opaque[float64], which has no derivatives")
+	r = must(recurrence.New(2, 1, recurrence.Options[float64]{Features: pair[float64]{elu, opaque[float64]{elu}}}))
+	assert.EqualError(t, r.CanBackward(), "recurrence: the map of keys is a recurrence_test.opaque[float64], which has no derivatives")
 	assert.PanicsWithValue(t, r.CanBackward().Error(), func() { r.Backward(x, none, x, none, mat(5, 6), none) })
 	underived := must(rff.New(frequencies[float64](3, 2), rff.Scheme[float64]{F: []func(float64) float64{math.Abs}}))
-	r = must(New(2, 1, Options[float64]{Features: underived}))
+	r = must(recurrence.New(2, 1, recurrence.Options[float64]{Features: underived}))
 	assert.ErrorContains(t, r.CanBackward(), "recurrence: the map of queries: ")
 }

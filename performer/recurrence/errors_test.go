@@ -1,4 +1,4 @@
-package recurrence
+package recurrence_test
 
 import (
 	"fmt"
@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/performer/recurrence"
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
@@ -17,45 +18,45 @@ func TestRecurrenceErrors(t *testing.T) {
 	}
 	for want, c := range map[string]struct {
 		heads, keyHeads int
-		opts            Options[float32]
+		opts            recurrence.Options[float32]
 	}{
-		"recurrence: heads = 0, keyHeads = 1, want at least 1 and heads a multiple of keyHeads":       {0, 1, Options[float32]{}},
-		"recurrence: heads = 4, keyHeads = 3, want at least 1 and heads a multiple of keyHeads":       {4, 3, Options[float32]{}},
-		"recurrence: Rule = 4, want one of Linear (0) to GatedDelta (3)":                              {1, 1, Options[float32]{Rule: 4}},
-		"recurrence: Scale = NaN, want a finite number":                                               {1, 1, Options[float32]{Scale: math.NaN()}},
-		"recurrence: Features maps queries of R^2 to 2 features, but keys of R^3 to 3, want the same": {1, 1, Options[float32]{Features: pair[float32]{identity(2), identity(3)}}},
-		"recurrence: Keys of Features, a recurrence.pair[float32], is nil":                            {1, 1, Options[float32]{Features: pair[float32]{identity(2), nil}}},
+		"recurrence: heads = 0, keyHeads = 1, want at least 1 and heads a multiple of keyHeads":       {0, 1, recurrence.Options[float32]{}},
+		"recurrence: heads = 4, keyHeads = 3, want at least 1 and heads a multiple of keyHeads":       {4, 3, recurrence.Options[float32]{}},
+		"recurrence: Rule = 4, want one of Linear (0) to GatedDelta (3)":                              {1, 1, recurrence.Options[float32]{Rule: 4}},
+		"recurrence: Scale = NaN, want a finite number":                                               {1, 1, recurrence.Options[float32]{Scale: math.NaN()}},
+		"recurrence: Features maps queries of R^2 to 2 features, but keys of R^3 to 3, want the same": {1, 1, recurrence.Options[float32]{Features: pair[float32]{identity(2), identity(3)}}},
+		"recurrence: Keys of Features, a recurrence_test.pair[float32], is nil":                       {1, 1, recurrence.Options[float32]{Features: pair[float32]{identity(2), nil}}},
 	} {
-		_, err := New(c.heads, c.keyHeads, c.opts)
+		_, err := recurrence.New(c.heads, c.keyHeads, c.opts)
 		assert.EqualError(t, err, want)
 	}
-	r := must(New(4, 2, Options[float32]{Rule: GatedDelta}))
+	r := must(recurrence.New(4, 2, recurrence.Options[float32]{Rule: recurrence.GatedDelta}))
 	heads, keyHeads := r.Heads()
 	assert.Equal(t, [2]int{4, 2}, [2]int{heads, keyHeads})
-	assert.Equal(t, "linear gated delta gated_delta Rule(9)", fmt.Sprint(Linear, " ", Gated, " ", Delta, " ", GatedDelta, " ", Rule(9)))
+	assert.Equal(t, "linear gated delta gated_delta Rule(9)", fmt.Sprint(recurrence.Linear, " ", recurrence.Gated, " ", recurrence.Delta, " ", recurrence.GatedDelta, " ", recurrence.Rule(9)))
 }
 
 func TestRecurrenceShapesPanic(t *testing.T) {
 	mat := dense.New[float32]
 	var none dense.Matrix[float32]
-	good := Tokens[float32]{Q: mat(5, 12), K: mat(5, 6), V: mat(5, 4), Decay: mat(5, 2), Beta: mat(5, 1)}
-	with := func(change func(x *Tokens[float32])) Tokens[float32] {
+	good := recurrence.Tokens[float32]{Q: mat(5, 12), K: mat(5, 6), V: mat(5, 4), Decay: mat(5, 2), Beta: mat(5, 1)}
+	with := func(change func(x *recurrence.Tokens[float32])) recurrence.Tokens[float32] {
 		x := good
 		change(&x)
 		return x
 	}
-	r := must(New(4, 2, Options[float32]{Rule: GatedDelta}))
+	r := must(recurrence.New(4, 2, recurrence.Options[float32]{Rule: recurrence.GatedDelta}))
 	assert.NotPanics(t, func() { r.Forward(none, good, none, none) })
-	for want, x := range map[string]Tokens[float32]{
-		"recurrence: q is 4×12, k is 5×6, want as many queries as keys":                                     with(func(x *Tokens[float32]) { x.Q = mat(4, 12) }),
-		"recurrence: q is 5×8, k is 5×6, want columns of 4 heads of queries and 2 of keys of one dimension": with(func(x *Tokens[float32]) { x.Q = mat(5, 8) }),
-		"recurrence: k is 5×6, v is 6×4, want as many values as keys":                                       with(func(x *Tokens[float32]) { x.V = mat(6, 4) }),
-		"recurrence: k is 5×6, v is 5×3, want columns that 2 heads can share":                               with(func(x *Tokens[float32]) { x.V = mat(5, 3) }),
-		"recurrence: decay is 5×3, k is 5×6, want 5×2 or 5×6 for the gated_delta rule":                      with(func(x *Tokens[float32]) { x.Decay = mat(5, 3) }),
-		"recurrence: decay is 0×0, k is 5×6, want 5×2 or 5×6 for the gated_delta rule":                      with(func(x *Tokens[float32]) { x.Decay = none }),
-		"recurrence: beta is 4×1, k is 5×6, want 5×1 or 5×2 for the gated_delta rule":                       with(func(x *Tokens[float32]) { x.Beta = mat(4, 1) }),
-		"recurrence: Tokens.Lengths is [2 2], want a sum of 5":                                              with(func(x *Tokens[float32]) { x.Lengths = []int{2, 2} }),
-		"recurrence: Tokens.Lengths has -1 at 1, want no negative length":                                   with(func(x *Tokens[float32]) { x.Lengths = []int{2, -1, 4} }),
+	for want, x := range map[string]recurrence.Tokens[float32]{
+		"recurrence: q is 4×12, k is 5×6, want as many queries as keys":                                     with(func(x *recurrence.Tokens[float32]) { x.Q = mat(4, 12) }),
+		"recurrence: q is 5×8, k is 5×6, want columns of 4 heads of queries and 2 of keys of one dimension": with(func(x *recurrence.Tokens[float32]) { x.Q = mat(5, 8) }),
+		"recurrence: k is 5×6, v is 6×4, want as many values as keys":                                       with(func(x *recurrence.Tokens[float32]) { x.V = mat(6, 4) }),
+		"recurrence: k is 5×6, v is 5×3, want columns that 2 heads can share":                               with(func(x *recurrence.Tokens[float32]) { x.V = mat(5, 3) }),
+		"recurrence: decay is 5×3, k is 5×6, want 5×2 or 5×6 for the gated_delta rule":                      with(func(x *recurrence.Tokens[float32]) { x.Decay = mat(5, 3) }),
+		"recurrence: decay is 0×0, k is 5×6, want 5×2 or 5×6 for the gated_delta rule":                      with(func(x *recurrence.Tokens[float32]) { x.Decay = none }),
+		"recurrence: beta is 4×1, k is 5×6, want 5×1 or 5×2 for the gated_delta rule":                       with(func(x *recurrence.Tokens[float32]) { x.Beta = mat(4, 1) }),
+		"recurrence: Tokens.Lengths is [2 2], want a sum of 5":                                              with(func(x *recurrence.Tokens[float32]) { x.Lengths = []int{2, 2} }),
+		"recurrence: Tokens.Lengths has -1 at 1, want no negative length":                                   with(func(x *recurrence.Tokens[float32]) { x.Lengths = []int{2, -1, 4} }),
 	} {
 		assert.PanicsWithValue(t, want, func() { r.Forward(none, x, none, none) })
 	}
@@ -64,14 +65,14 @@ func TestRecurrenceShapesPanic(t *testing.T) {
 		"recurrence: present is 5×2, want 6×2: 1 sequences, 2 heads of keys and 3×2 sums of each": func() { r.Forward(none, good, none, mat(5, 2)) },
 		"dense: destination is 5×7, want 5×8":                                                     func() { r.Forward(mat(5, 7), good, none, none) },
 		"recurrence: decay is 5×2, want none for the linear rule": func() {
-			must(New(4, 2, Options[float32]{})).Forward(none, good, none, none)
+			must(recurrence.New(4, 2, recurrence.Options[float32]{})).Forward(none, good, none, none)
 		},
 		"recurrence: beta is 5×1, want none for the gated rule": func() {
-			must(New(4, 2, Options[float32]{Rule: Gated})).Forward(none, good, none, none)
+			must(recurrence.New(4, 2, recurrence.Options[float32]{Rule: recurrence.Gated})).Forward(none, good, none, none)
 		},
 		"recurrence: k is 5×6, want n×8 for 2 heads, as the maps take points of R^4": func() {
 			phi := must(rff.ELU[float32](4))
-			must(New(4, 2, Options[float32]{Features: phi})).Forward(none, good, none, none)
+			must(recurrence.New(4, 2, recurrence.Options[float32]{Features: phi})).Forward(none, good, none, none)
 		},
 	} {
 		assert.PanicsWithValue(t, want, f)

@@ -1,4 +1,4 @@
-package recurrence
+package recurrence_test
 
 import (
 	"encoding/binary"
@@ -15,6 +15,7 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/orf"
 	"github.com/seed-feabd252/randfeat/performer"
+	"github.com/seed-feabd252/randfeat/performer/recurrence"
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
@@ -146,4 +147,40 @@ func allocations(processors int, f func()) uint64 {
 func sealed(data []byte) []byte {
 	end := len(data) - 4
 	return binary.LittleEndian.AppendUint32(append([]byte(nil), data[:end]...), crc32.Checksum(data[:end], crc32.MakeTable(crc32.Castagnoli)))
+}
+
+// hasDecays and hasBeta report what tokens of a rule need.
+
+func hasDecays(r recurrence.Rule) bool {
+	return r == recurrence.Gated || r == recurrence.GatedDelta
+}
+
+func hasBeta(r recurrence.Rule) bool {
+	return r == recurrence.Delta || r == recurrence.GatedDelta
+}
+
+// rowsOf returns the rows lo ≤ i < hi of the matrices that there are.
+func rowsOf[T dense.Float](x recurrence.Tokens[T], lo, hi int) recurrence.Tokens[T] {
+	x.Lengths = nil
+	for _, m := range []*dense.Matrix[T]{&x.Q, &x.K, &x.V, &x.Decay, &x.Beta} {
+		if m.Rows > 0 {
+			*m = m.RowRange(lo, hi)
+		}
+	}
+	return x
+}
+
+// noRecurrence is the error of a State that no NewState has made.
+const noRecurrence = "recurrence: the state belongs to no recurrence, want one of NewState"
+
+// finiteRows reports whether all elements of m are finite.
+func finiteRows[T dense.Float](m dense.Matrix[T]) bool {
+	for i := range m.Rows {
+		for _, x := range m.Row(i) {
+			if x-x != 0 {
+				return false
+			}
+		}
+	}
+	return true
 }

@@ -1,4 +1,4 @@
-package recurrence
+package recurrence_test
 
 import (
 	"math"
@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/performer/recurrence"
 )
 
 // Everything may be a view of something wider, of which no other element is touched: the
@@ -20,11 +21,11 @@ func TestRecurrenceViews(t *testing.T) {
 
 func testRecurrenceViews[T dense.Float](t *testing.T) {
 	rng := rand.New(source(320))
-	eachRecurrence(func(rule Rule, wide bool) {
+	eachRecurrence(func(rule recurrence.Rule, wide bool) {
 		shape := recurrenceShape{heads: 8, keyHeads: 2, d: 3, dv: 5, wide: wide}
 		x := convertTokens[T](shape.tokens(rng, rule, 73))
 		past, sums := gaussian[T](rng, 6, 5, 0, 1), dense.New[T](6, 5)
-		r := must(New(8, 2, Options[T]{Rule: rule}))
+		r := must(recurrence.New(8, 2, recurrence.Options[T]{Rule: rule}))
 		want := r.Forward(dense.Matrix[T]{}, x, past, sums)
 
 		wider := func(m dense.Matrix[T]) (view, all dense.Matrix[T]) {
@@ -36,7 +37,7 @@ func testRecurrenceViews[T dense.Float](t *testing.T) {
 			dense.Copy(view, m)
 			return view, all
 		}
-		var y Tokens[T]
+		var y recurrence.Tokens[T]
 		y.Q, _ = wider(x.Q)
 		y.K, _ = wider(x.K)
 		y.V, _ = wider(x.V)
@@ -65,7 +66,7 @@ func TestRecurrencePastNaN(t *testing.T) {
 func testRecurrencePastNaN[T dense.Float](t *testing.T) {
 	rng := rand.New(source(321))
 	const n, d, dv, column = 60, 4, 3, 2
-	eachRecurrence(func(rule Rule, wide bool) {
+	eachRecurrence(func(rule recurrence.Rule, wide bool) {
 		shape := recurrenceShape{heads: 2, keyHeads: 2, d: d, dv: dv, wide: wide}
 		for _, bad := range []float64{math.NaN(), math.Inf(-1)} {
 			x := convertTokens[T](shape.tokens(rng, rule, n))
@@ -76,7 +77,7 @@ func testRecurrencePastNaN[T dense.Float](t *testing.T) {
 			}
 			past, sums := dense.New[T](2*d, dv), dense.New[T](2*d, dv)
 			past.Set(d+1, column, T(bad))
-			out := must(New(2, 2, Options[T]{Rule: rule})).Forward(dense.Matrix[T]{}, x, past, sums)
+			out := must(recurrence.New(2, 2, recurrence.Options[T]{Rule: rule})).Forward(dense.Matrix[T]{}, x, past, sums)
 			for i := range n {
 				for c, v := range out.Row(i) {
 					require.Equal(t, c == dv+column, v-v != 0, "%v wide=%v: past %v, output %d, %d", rule, wide, bad, i, c)
@@ -106,11 +107,11 @@ func testRecurrenceColumns[T dense.Float](t *testing.T) {
 	const n, d = 160, 100 // n·d·d is above splitAbove
 	rng := rand.New(source(322))
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
-	eachRecurrence(func(rule Rule, wide bool) {
+	eachRecurrence(func(rule recurrence.Rule, wide bool) {
 		shape := recurrenceShape{heads: 1, keyHeads: 1, d: d, dv: d, wide: wide}
 		clean := convertTokens[T](shape.tokens(rng, rule, n))
 		past := gaussian[T](rng, d, d, 0, 1)
-		r := must(New(1, 1, Options[T]{Rule: rule}))
+		r := must(recurrence.New(1, 1, recurrence.Options[T]{Rule: rule}))
 		for _, bad := range [][]int{nil, {40, 35}, {90, 0, 150, 99}} {
 			x := clean
 			x.V = clean.V.Clone()
@@ -154,24 +155,4 @@ func testRecurrenceColumns[T dense.Float](t *testing.T) {
 			require.Zero(t, allocations(2, func() { r.Forward(dst, clean, past, past) }), "%v wide=%v", rule, wide)
 		}
 	})
-}
-
-// One processor's worth of work is not split, more is, and no part is less than a block.
-func TestRecurrenceSplits(t *testing.T) {
-	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4))
-	for _, c := range []struct{ heads, n, dv, want int }{
-		{1, 4096, 64, 2}, {1, 4096, 65, 3}, {1, 4096, 256, 4}, {1, 4096, 32, 1}, {1, 0, 64, 1},
-		{2, 4096, 64, 2}, {3, 4096, 64, 1}, {8, 4096, 64, 1}, {1, 200, 64, 1},
-	} {
-		r := must(New(c.heads, c.heads, Options[float64]{}))
-		x := Tokens[float64]{Q: dense.New[float64](c.n, 64*c.heads), K: dense.New[float64](c.n, 64*c.heads)}
-		call := call[float64]{r: r, x: x, dst: dense.New[float64](c.n, c.dv*c.heads), dk: 64, dv: c.dv, from: []int{0, c.n}}
-		call.split()
-		require.Equal(t, c.want, call.shares, "%+v", c)
-		call.dst = x.Q
-		call.split()
-		if c.n > 0 {
-			require.Equal(t, 1, call.shares, "%+v into queries", c)
-		}
-	}
 }

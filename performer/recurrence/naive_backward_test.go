@@ -1,18 +1,19 @@
-package recurrence
+package recurrence_test
 
 import (
 	"math"
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/layout"
+	"github.com/seed-feabd252/randfeat/performer/recurrence"
 )
 
 // backward is the adjoint of forward, one token after another from the last to the first.
-func (m naive) backward(x Tokens[float64], past, dout, dpresent dense.Matrix[float64]) (dx Tokens[float64], dpast dense.Matrix[float64]) {
+func (m naive) backward(x recurrence.Tokens[float64], past, dout, dpresent dense.Matrix[float64]) (dx recurrence.Tokens[float64], dpast dense.Matrix[float64]) {
 	d, dv := x.K.Cols/m.keyHeads, x.V.Cols/m.keyHeads
 	from := layout.Starts(nil, x.Lengths, x.K.Rows)
 	like := func(a dense.Matrix[float64]) dense.Matrix[float64] { return dense.New[float64](a.Rows, a.Cols) }
-	dx = Tokens[float64]{Q: like(x.Q), K: like(x.K), V: like(x.V), Decay: like(x.Decay), Beta: like(x.Beta)}
+	dx = recurrence.Tokens[float64]{Q: like(x.Q), K: like(x.K), V: like(x.V), Decay: like(x.Decay), Beta: like(x.Beta)}
 	dpast = dense.New[float64]((len(from)-1)*m.keyHeads*d, dv)
 	for at := range len(from) - 1 {
 		for head := range m.keyHeads {
@@ -28,7 +29,7 @@ func (m naive) backward(x Tokens[float64], past, dout, dpresent dense.Matrix[flo
 }
 
 // backwardHead takes ds from the end of a head to its beginning.
-func (m naive) backwardHead(dx Tokens[float64], h naiveHead, s, ds [][]float64, dout dense.Matrix[float64], head, lo int) {
+func (m naive) backwardHead(dx recurrence.Tokens[float64], h naiveHead, s, ds [][]float64, dout dense.Matrix[float64], head, lo int) {
 	n, d, dv, group := len(h.k), len(s), dout.Cols/m.heads, m.heads/m.keyHeads
 	scale := m.scale
 	if scale == 0 {
@@ -66,7 +67,7 @@ func (m naive) backwardHead(dx Tokens[float64], h naiveHead, s, ds [][]float64, 
 		for c := range d {
 			for e := range dv {
 				decayed[c][e] *= math.Exp(h.g[i][c])
-				if m.rule.corrects() {
+				if hasBeta(m.rule) {
 					dbeta += h.k[i][c] * ds[c][e] * errors[i][e]
 					dk[c] += h.beta[i] * ds[c][e] * errors[i][e]
 					dv1[e] += h.beta[i] * ds[c][e] * h.k[i][c]
@@ -79,7 +80,7 @@ func (m naive) backwardHead(dx Tokens[float64], h naiveHead, s, ds [][]float64, 
 		for c := range d {
 			dg := 0.0
 			for e := range dv {
-				if m.rule.corrects() {
+				if hasBeta(m.rule) {
 					dk[c] -= decayed[c][e] * dv1[e]
 					ds[c][e] -= h.k[i][c] * dv1[e]
 				}

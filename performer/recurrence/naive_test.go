@@ -1,4 +1,4 @@
-package recurrence
+package recurrence_test
 
 import (
 	"math"
@@ -6,6 +6,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/layout"
+	"github.com/seed-feabd252/randfeat/performer/recurrence"
 )
 
 // recurrenceShape is the size of an example.
@@ -16,8 +17,8 @@ type recurrenceShape struct {
 }
 
 // tokens returns n random tokens for a rule: keys of norm 1 or so, decays in (−1, 0), β in (0, 1).
-func (s recurrenceShape) tokens(rng *rand.Rand, rule Rule, n int) Tokens[float64] {
-	x := Tokens[float64]{
+func (s recurrenceShape) tokens(rng *rand.Rand, rule recurrence.Rule, n int) recurrence.Tokens[float64] {
+	x := recurrence.Tokens[float64]{
 		Q: gaussian[float64](rng, n, s.heads*s.d, 0, 1),
 		K: gaussian[float64](rng, n, s.keyHeads*s.d, 0, 1/math.Sqrt(float64(s.d))),
 		V: gaussian[float64](rng, n, s.keyHeads*s.dv, 0, 1),
@@ -29,14 +30,14 @@ func (s recurrenceShape) tokens(rng *rand.Rand, rule Rule, n int) Tokens[float64
 		}
 		return m
 	}
-	if rule.decays() {
+	if hasDecays(rule) {
 		width := s.keyHeads
 		if s.wide {
 			width *= s.d
 		}
 		x.Decay = uniform(width, -1)
 	}
-	if rule.corrects() {
+	if hasBeta(rule) {
 		width := s.keyHeads
 		if s.shared {
 			width = 1
@@ -47,19 +48,19 @@ func (s recurrenceShape) tokens(rng *rand.Rand, rule Rule, n int) Tokens[float64
 }
 
 // convertTokens returns x in another type.
-func convertTokens[To, From dense.Float](x Tokens[From]) Tokens[To] {
+func convertTokens[To, From dense.Float](x recurrence.Tokens[From]) recurrence.Tokens[To] {
 	convert := func(m dense.Matrix[From]) dense.Matrix[To] {
 		if m.Rows == 0 && m.Cols == 0 {
 			return dense.Matrix[To]{}
 		}
 		return dense.Convert(dense.Matrix[To]{}, m)
 	}
-	return Tokens[To]{Q: convert(x.Q), K: convert(x.K), V: convert(x.V), Decay: convert(x.Decay), Beta: convert(x.Beta), Lengths: x.Lengths}
+	return recurrence.Tokens[To]{Q: convert(x.Q), K: convert(x.K), V: convert(x.V), Decay: convert(x.Decay), Beta: convert(x.Beta), Lengths: x.Lengths}
 }
 
 // naive is a recurrence token by token and element by element, and its adjoint.
 type naive struct {
-	rule            Rule
+	rule            recurrence.Rule
 	heads, keyHeads int
 	scale           float64
 	normalise       bool
@@ -73,7 +74,7 @@ type naiveHead struct {
 	beta    []float64
 }
 
-func (m naive) head(x Tokens[float64], head, lo, hi int) naiveHead {
+func (m naive) head(x recurrence.Tokens[float64], head, lo, hi int) naiveHead {
 	d, dv, group := x.K.Cols/m.keyHeads, x.V.Cols/m.keyHeads, m.heads/m.keyHeads
 	var h naiveHead
 	for i := lo; i < hi; i++ {
@@ -124,7 +125,7 @@ func (m naive) step(s [][]float64, h naiveHead, i int) (before []float64) {
 	}
 	for c := range s {
 		for e := range s[c] {
-			if m.rule.corrects() {
+			if hasBeta(m.rule) {
 				s[c][e] += h.beta[i] * h.k[i][c] * (h.v[i][e] - before[e])
 			} else {
 				s[c][e] += h.k[i][c] * h.v[i][e]
@@ -146,7 +147,7 @@ func rowsOfSums(past dense.Matrix[float64], i, dk, dv int) [][]float64 {
 	return s
 }
 
-func (m naive) forward(x Tokens[float64], past dense.Matrix[float64]) (out, present dense.Matrix[float64]) {
+func (m naive) forward(x recurrence.Tokens[float64], past dense.Matrix[float64]) (out, present dense.Matrix[float64]) {
 	d, dv, group := x.K.Cols/m.keyHeads, x.V.Cols/m.keyHeads, m.heads/m.keyHeads
 	scale := m.scale
 	if scale == 0 {

@@ -1,5 +1,5 @@
 //go:build race
 
-package recurrence
+package recurrence_test
 
 const raceDetector = true

@@ -1,4 +1,4 @@
-package recurrence
+package recurrence_test
 
 import (
 	"math/rand/v2"
@@ -6,6 +6,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/performer"
+	"github.com/seed-feabd252/randfeat/performer/recurrence"
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
@@ -19,7 +20,7 @@ func BenchmarkRecurrence(b *testing.B) {
 		b.Run("type=float32/h=8/L=4096/d=64", benchmarkCausal[float32])
 		b.Run("type=float64/h=8/L=4096/d=64", benchmarkCausal[float64])
 	})
-	eachRecurrence(func(rule Rule, wide bool) {
+	eachRecurrence(func(rule recurrence.Rule, wide bool) {
 		name := "rule=" + rule.String()
 		if wide {
 			name += "/decay=rows"
@@ -34,15 +35,15 @@ func BenchmarkRecurrence(b *testing.B) {
 const benchmarkTokens = 4096
 
 func benchmarkCausal[T dense.Float](b *testing.B) {
-	x := convertTokens[T](recurrenceShape{heads: 8, keyHeads: 8, d: 64, dv: 64}.tokens(rand.New(source(310)), Linear, benchmarkTokens))
+	x := convertTokens[T](recurrenceShape{heads: 8, keyHeads: 8, d: 64, dv: 64}.tokens(rand.New(source(310)), recurrence.Linear, benchmarkTokens))
 	batch := must(performer.NewBatch[T](8, 8, linear[T](must(rff.ELU[T](64)), performer.Options{Causal: true})))
 	dst := dense.New[T](benchmarkTokens, 8*64)
 	benchmarkCalls(b, func() { batch.ForwardSequences(dst, x.Q, x.K, x.V, performer.Sequences{}) })
 }
 
-func benchmarkRecurrence[T dense.Float](b *testing.B, rule Rule, wide bool) {
+func benchmarkRecurrence[T dense.Float](b *testing.B, rule recurrence.Rule, wide bool) {
 	x := convertTokens[T](recurrenceShape{heads: 8, keyHeads: 8, d: 64, dv: 64, wide: wide}.tokens(rand.New(source(310)), rule, benchmarkTokens))
-	r := must(New(8, 8, Options[T]{Rule: rule}))
+	r := must(recurrence.New(8, 8, recurrence.Options[T]{Rule: rule}))
 	dst := dense.New[T](benchmarkTokens, 8*64)
 	benchmarkCalls(b, func() { r.Forward(dst, x, dense.Matrix[T]{}, dense.Matrix[T]{}) })
 }
@@ -63,7 +64,7 @@ func benchmarkCalls(b *testing.B, f func()) {
 //
 //	BenchmarkRecurrenceBackward/rule=delta/type=float32/h=8/L=4096/d=64
 func BenchmarkRecurrenceBackward(b *testing.B) {
-	eachRecurrence(func(rule Rule, wide bool) {
+	eachRecurrence(func(rule recurrence.Rule, wide bool) {
 		name := "rule=" + rule.String()
 		if wide {
 			name += "/decay=rows"
@@ -72,11 +73,11 @@ func BenchmarkRecurrenceBackward(b *testing.B) {
 	})
 }
 
-func benchmarkRecurrenceBackward[T dense.Float](b *testing.B, rule Rule, wide bool) {
+func benchmarkRecurrenceBackward[T dense.Float](b *testing.B, rule recurrence.Rule, wide bool) {
 	var none dense.Matrix[T]
 	x := convertTokens[T](recurrenceShape{heads: 8, keyHeads: 8, d: 64, dv: 64, wide: wide}.tokens(rand.New(source(310)), rule, benchmarkTokens))
-	r := must(New(8, 8, Options[T]{Rule: rule}))
+	r := must(recurrence.New(8, 8, recurrence.Options[T]{Rule: rule}))
 	dout := gaussian[T](rand.New(source(311)), benchmarkTokens, 8*64, 0, 1)
-	dx := r.Backward(Tokens[T]{}, none, x, none, dout, none)
+	dx := r.Backward(recurrence.Tokens[T]{}, none, x, none, dout, none)
 	benchmarkCalls(b, func() { r.Backward(dx, none, x, none, dout, none) })
 }

@@ -1,4 +1,4 @@
-package recurrence
+package recurrence_test
 
 import (
 	"fmt"
@@ -13,16 +13,17 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/stream"
 	"github.com/seed-feabd252/randfeat/performer"
+	"github.com/seed-feabd252/randfeat/performer/recurrence"
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
-var rules = []Rule{Linear, Gated, Delta, GatedDelta}
+var rules = []recurrence.Rule{recurrence.Linear, recurrence.Gated, recurrence.Delta, recurrence.GatedDelta}
 
 // eachRecurrence calls f for all rules, with decays of both kinds where there are some.
-func eachRecurrence(f func(rule Rule, wide bool)) {
+func eachRecurrence(f func(rule recurrence.Rule, wide bool)) {
 	for _, rule := range rules {
 		f(rule, false)
-		if rule.decays() {
+		if hasDecays(rule) {
 			f(rule, true)
 		}
 	}
@@ -56,7 +57,7 @@ func TestRecurrenceIsTheRecurrence(t *testing.T) {
 
 func testRecurrenceTokens[T dense.Float](t *testing.T) {
 	rng := rand.New(source(300))
-	eachRecurrence(func(rule Rule, wide bool) {
+	eachRecurrence(func(rule recurrence.Rule, wide bool) {
 		for _, shape := range []recurrenceShape{
 			{heads: 1, keyHeads: 1, d: 5, dv: 3},
 			{heads: 4, keyHeads: 2, d: 20, dv: 17},
@@ -74,13 +75,13 @@ func testRecurrenceTokens[T dense.Float](t *testing.T) {
 					if normalise {
 						past = gaussian[float64](rng, len(lengths)*shape.keyHeads*shape.d, shape.dv, 0, 1)
 					}
-					start := convertTokens[T](Tokens[float64]{Q: past}).Q
-					past = convertTokens[float64](Tokens[T]{Q: start}).Q
-					opts := Options[T]{Rule: rule, NormaliseKeys: normalise}
+					start := convertTokens[T](recurrence.Tokens[float64]{Q: past}).Q
+					past = convertTokens[float64](recurrence.Tokens[T]{Q: start}).Q
+					opts := recurrence.Options[T]{Rule: rule, NormaliseKeys: normalise}
 					if normalise {
 						opts.Scale = 0.7
 					}
-					r := must(New(shape.heads, shape.keyHeads, opts))
+					r := must(recurrence.New(shape.heads, shape.keyHeads, opts))
 					want, wantSums := naive{rule, shape.heads, shape.keyHeads, opts.Scale, normalise}.forward(x, past)
 					sums := filled[T](wantSums.Rows, wantSums.Cols, 7)
 					got := r.Forward(dense.Matrix[T]{}, single, start, sums)
@@ -97,16 +98,16 @@ func TestRecurrenceHandsSumsOn(t *testing.T) {
 	rng := rand.New(source(301))
 	shape := recurrenceShape{heads: 2, keyHeads: 1, d: 6, dv: 4}
 	const n = 90
-	eachRecurrence(func(rule Rule, wide bool) {
+	eachRecurrence(func(rule recurrence.Rule, wide bool) {
 		shape.wide = wide
 		x := shape.tokens(rng, rule, n)
-		r := must(New(2, 1, Options[float64]{Rule: rule}))
+		r := must(recurrence.New(2, 1, recurrence.Options[float64]{Rule: rule}))
 		want := dense.New[float64](6, 4)
 		out := r.Forward(dense.Matrix[float64]{}, x, dense.Matrix[float64]{}, want)
 		for cut := 0; cut <= n; cut += 9 {
 			sums, got := dense.New[float64](6, 4), dense.New[float64](n, 8)
-			r.Forward(got.RowRange(0, cut), x.rows(0, cut), dense.Matrix[float64]{}, sums)
-			r.Forward(got.RowRange(cut, n), x.rows(cut, n), sums, sums)
+			r.Forward(got.RowRange(0, cut), rowsOf(x, 0, cut), dense.Matrix[float64]{}, sums)
+			r.Forward(got.RowRange(cut, n), rowsOf(x, cut, n), sums, sums)
 			requireNear(t, out, got, 1e-12, "%v, cut at %d", rule, cut)
 			requireNear(t, want, sums, 1e-12, "%v, cut at %d: sums", rule, cut)
 		}
@@ -122,7 +123,7 @@ func TestRecurrenceDecays(t *testing.T) {
 func testRecurrenceDecays[T dense.Float](t *testing.T) {
 	rng := rand.New(source(302))
 	const n = 150
-	for _, rule := range []Rule{Gated, GatedDelta} {
+	for _, rule := range []recurrence.Rule{recurrence.Gated, recurrence.GatedDelta} {
 		for _, wide := range []bool{false, true} {
 			shape := recurrenceShape{heads: 1, keyHeads: 1, d: 6, dv: 4, wide: wide}
 			for name, g := range map[string]func(i int) float64{
@@ -141,7 +142,7 @@ func testRecurrenceDecays[T dense.Float](t *testing.T) {
 				single := convertTokens[T](x)
 				x = convertTokens[float64](single)
 				want, wantSums := naive{rule: rule, heads: 1, keyHeads: 1}.forward(x, dense.Matrix[float64]{})
-				r := must(New(1, 1, Options[T]{Rule: rule}))
+				r := must(recurrence.New(1, 1, recurrence.Options[T]{Rule: rule}))
 				sums := dense.New[T](6, 4)
 				got := r.Forward(dense.Matrix[T]{}, single, dense.Matrix[T]{}, sums)
 				requireNear(t, want, got, recurrenceTolerance[T](), "%v wide=%v %s", rule, wide, name)
@@ -149,7 +150,7 @@ func testRecurrenceDecays[T dense.Float](t *testing.T) {
 				if name == "none" {
 					plain := single
 					plain.Decay = dense.Matrix[T]{}
-					want := must(New(1, 1, Options[T]{Rule: rule - 1})).Forward(dense.Matrix[T]{}, plain, dense.Matrix[T]{}, dense.Matrix[T]{})
+					want := must(recurrence.New(1, 1, recurrence.Options[T]{Rule: rule - 1})).Forward(dense.Matrix[T]{}, plain, dense.Matrix[T]{}, dense.Matrix[T]{})
 					requireNear(t, dense.Convert(dense.Matrix[float64]{}, want), got, recurrenceTolerance[T](), "%v is %v", rule, rule-1)
 				}
 			}
@@ -164,10 +165,10 @@ func TestRecurrenceStores(t *testing.T) {
 	const d, dv = 32, 5
 	rng := rand.New(source(303))
 	basis := orthonormal(rng, d)
-	for _, rule := range []Rule{Delta, GatedDelta} {
-		r := must(New(1, 1, Options[float64]{Rule: rule, Scale: 1}))
-		x := Tokens[float64]{Q: dense.New[float64](2*d, d), K: dense.New[float64](2*d, d), V: gaussian[float64](rng, 2*d, dv, 0, 1), Beta: filled[float64](2*d, 1, 1)}
-		if rule.decays() {
+	for _, rule := range []recurrence.Rule{recurrence.Delta, recurrence.GatedDelta} {
+		r := must(recurrence.New(1, 1, recurrence.Options[float64]{Rule: rule, Scale: 1}))
+		x := recurrence.Tokens[float64]{Q: dense.New[float64](2*d, d), K: dense.New[float64](2*d, d), V: gaussian[float64](rng, 2*d, dv, 0, 1), Beta: filled[float64](2*d, 1, 1)}
+		if hasDecays(rule) {
 			x.Decay = dense.New[float64](2*d, 1)
 		}
 		for i := range 2 * d {
@@ -232,24 +233,24 @@ func testRecurrenceOfFeatures[T dense.Float](t *testing.T) {
 	rng := rand.New(source(304))
 	for _, phi := range []rff.Map[T]{positive[T](m, d), must(rff.ELU[T](d))} {
 		_, m := phi.Dims()
-		x := Tokens[T]{Q: gaussian[T](rng, n, heads*d, 0.4, 0.2), K: gaussian[T](rng, n, heads*d, 0.4, 0.2), V: gaussian[T](rng, n, heads*dv, 0.4, 0.2), Beta: filled[T](n, heads, 0.5)}
+		x := recurrence.Tokens[T]{Q: gaussian[T](rng, n, heads*d, 0.4, 0.2), K: gaussian[T](rng, n, heads*d, 0.4, 0.2), V: gaussian[T](rng, n, heads*dv, 0.4, 0.2), Beta: filled[T](n, heads, 0.5)}
 		mapped := x
 		mapped.Q, mapped.K = dense.New[T](n, heads*m), dense.New[T](n, heads*m)
 		for h := range heads {
 			phi.Transform(mapped.Q.ColRange(h*m, (h+1)*m), x.Q.ColRange(h*d, (h+1)*d))
 			phi.Transform(mapped.K.ColRange(h*m, (h+1)*m), x.K.ColRange(h*d, (h+1)*d))
 		}
-		for _, rule := range []Rule{Delta, Linear} {
-			if rule == Linear {
+		for _, rule := range []recurrence.Rule{recurrence.Delta, recurrence.Linear} {
+			if rule == recurrence.Linear {
 				x.Beta, mapped.Beta = dense.Matrix[T]{}, dense.Matrix[T]{}
 			}
-			opts := Options[T]{Rule: rule, NormaliseKeys: rule == Delta, Scale: 1}
-			want := must(New(heads, heads, opts)).Forward(dense.Matrix[T]{}, mapped, dense.Matrix[T]{}, dense.Matrix[T]{})
+			opts := recurrence.Options[T]{Rule: rule, NormaliseKeys: rule == recurrence.Delta, Scale: 1}
+			want := must(recurrence.New(heads, heads, opts)).Forward(dense.Matrix[T]{}, mapped, dense.Matrix[T]{}, dense.Matrix[T]{})
 			opts.Features = phi
 			sums := dense.New[T](heads*m, dv)
-			got := must(New(heads, heads, opts)).Forward(dense.Matrix[T]{}, x, dense.Matrix[T]{}, sums)
+			got := must(recurrence.New(heads, heads, opts)).Forward(dense.Matrix[T]{}, x, dense.Matrix[T]{}, sums)
 			require.True(t, identical(want, got), "%v", rule)
-			if rule == Linear {
+			if rule == recurrence.Linear {
 				unnormalised := linear(phi, performer.Options{Causal: true, Unnormalised: true})
 				causal := must(performer.NewBatch[T](heads, heads, unnormalised)).ForwardSequences(dense.Matrix[T]{}, x.Q, x.K, x.V, performer.Sequences{})
 				requireNear(t, dense.Convert(dense.Matrix[float64]{}, causal), got, recurrenceTolerance[T](), "unnormalised attention")
@@ -266,10 +267,10 @@ func TestRecurrenceNaN(t *testing.T) {
 func testRecurrenceNaN[T dense.Float](t *testing.T) {
 	const n, at = 100, 70
 	rng := rand.New(source(305))
-	eachRecurrence(func(rule Rule, wide bool) {
+	eachRecurrence(func(rule recurrence.Rule, wide bool) {
 		shape := recurrenceShape{heads: 4, keyHeads: 2, d: 5, dv: 4, wide: wide}
 		clean := convertTokens[T](shape.tokens(rng, rule, n))
-		r := must(New(4, 2, Options[T]{Rule: rule}))
+		r := must(recurrence.New(4, 2, recurrence.Options[T]{Rule: rule}))
 		want := r.Forward(dense.Matrix[T]{}, clean, dense.Matrix[T]{}, dense.Matrix[T]{})
 		for which := range 5 {
 			for _, bad := range []float64{math.NaN(), math.Inf(1)} {
@@ -312,11 +313,11 @@ func TestRecurrenceProcessors(t *testing.T) {
 func testRecurrenceProcessors[T dense.Float](t *testing.T) {
 	rng := rand.New(source(306))
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
-	eachRecurrence(func(rule Rule, wide bool) {
+	eachRecurrence(func(rule recurrence.Rule, wide bool) {
 		shape := recurrenceShape{heads: 3, keyHeads: 3, d: 8, dv: 8, wide: wide}
 		x := convertTokens[T](shape.tokens(rng, rule, 210))
 		x.Lengths = []int{140, 70}
-		r := must(New(3, 3, Options[T]{Rule: rule, NormaliseKeys: true}))
+		r := must(recurrence.New(3, 3, recurrence.Options[T]{Rule: rule, NormaliseKeys: true}))
 		sums, first := dense.New[T](48, 8), dense.Matrix[T]{}
 		for _, processors := range []int{1, 2, 5} {
 			before := runtime.GOMAXPROCS(processors)
