@@ -1,4 +1,4 @@
-package givens
+package givens_test
 
 import (
 	"fmt"
@@ -8,11 +8,12 @@ import (
 	exprand "golang.org/x/exp/rand"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/givens"
 )
 
 func benchmarkApply[T dense.Float](b *testing.B) {
 	for _, n := range []int{64, 1024} {
-		p, err := Random[T](n, 0, exprand.NewSource(1))
+		p, err := givens.Random[T](n, 0, exprand.NewSource(1))
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -35,7 +36,7 @@ func BenchmarkApply(b *testing.B) {
 
 func benchmarkApplyRows[T dense.Float](b *testing.B) {
 	for _, n := range []int{64, 1024} {
-		p, err := Random[T](n, 0, exprand.NewSource(1))
+		p, err := givens.Random[T](n, 0, exprand.NewSource(1))
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -1,5 +1,5 @@
 //go:build !race
 
-package givens
+package givens_test
 
 const raceDetector = false

@@ -1,4 +1,4 @@
-package givens
+package givens_test
 
 import (
 	"fmt"
@@ -12,22 +12,14 @@ import (
 	exprand "golang.org/x/exp/rand"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/givens"
 )
 
-func random[T dense.Float](t *testing.T, d, n int, seed uint64) *Product[T] {
-	p, err := Random[T](d, n, exprand.NewSource(seed))
+func random[T dense.Float](t *testing.T, d, n int, seed uint64) *givens.Product[T] {
+	p, err := givens.Random[T](d, n, exprand.NewSource(seed))
 	require.NoError(t, err)
 	require.Equal(t, d, p.Dim())
 	return p
-}
-
-// rotations returns the rotations of p, the first one first.
-func rotations[T dense.Float](p *Product[T]) []Rotation[T] {
-	gs := make([]Rotation[T], p.Len())
-	for k, g := range p.turns {
-		gs[k] = Rotation[T]{int(g.I), int(g.J), g.Cos, g.Sin}
-	}
-	return gs
 }
 
 func norm[T dense.Float](x []T) float64 {
@@ -40,7 +32,7 @@ func norm[T dense.Float](x []T) float64 {
 
 // tolerance bounds the error of p on a vector of norm size: a rotation errs by
 // at most 4ε times the norm of the two coordinates it mixes.
-func tolerance[T dense.Float](p *Product[T], size float64) float64 {
+func tolerance[T dense.Float](p *givens.Product[T], size float64) float64 {
 	return 4 * eps[T]() * float64(p.Len()+1) * size
 }
 
@@ -100,7 +92,7 @@ func testOrder[T dense.Float](t *testing.T) {
 	p := random[T](t, 6, 0, 3)
 	x := normal[T](2, 1, 6).Row(0)
 	want := slices.Clone(x)
-	for _, g := range rotations(p) {
+	for _, g := range givens.Rotations(p) {
 		g.Apply(want)
 	}
 	p.Apply(x)
@@ -130,9 +122,14 @@ func TestOneDimension(t *testing.T) {
 
 func TestTypesAndSeedsAgree(t *testing.T) {
 	single, double := random[float32](t, 9, 0, 5), random[float64](t, 9, 0, 5)
-	for k, g := range rotations(double) {
-		s := rotations(single)[k]
-		require.Equal(t, Rotation[float32]{g.i, g.j, float32(g.cos), float32(g.sin)}, s)
+	for k, g := range givens.Rotations(double) {
+		s := givens.Rotations(single)[k]
+		i, j := g.Axes()
+		cos, sin := g.Angle()
+		axis, other := s.Axes()
+		roundedCos, roundedSin := s.Angle()
+		require.Equal(t, [2]int{i, j}, [2]int{axis, other})
+		require.Equal(t, [2]float32{float32(cos), float32(sin)}, [2]float32{roundedCos, roundedSin})
 	}
 	assert.Equal(t, double, random[float64](t, 9, 0, 5), "same seed")
 	assert.NotEqual(t, double, random[float64](t, 9, 0, 6), "another seed")
@@ -147,10 +144,12 @@ func TestPlanesAndAnglesAreUniform(t *testing.T) {
 	p := random[float64](t, 4, n, 11)
 	counts := map[[2]int]float64{}
 	var moments [4]float64
-	for _, g := range rotations(p) {
-		require.Less(t, g.i, g.j)
-		counts[[2]int{g.i, g.j}]++
-		for k, v := range []float64{g.cos, g.sin, g.cos*g.cos - g.sin*g.sin, 2 * g.sin * g.cos} {
+	for _, g := range givens.Rotations(p) {
+		i, j := g.Axes()
+		require.Less(t, i, j)
+		counts[[2]int{i, j}]++
+		cos, sin := g.Angle()
+		for k, v := range []float64{cos, sin, cos*cos - sin*sin, 2 * sin * cos} {
 			moments[k] += v
 		}
 	}
@@ -171,14 +170,14 @@ func TestPlanesAndAnglesAreUniform(t *testing.T) {
 // seed is fixed.
 func TestMeanAndFourthMoments(t *testing.T) {
 	const d, n, draws = 4, 6, 20000
-	moments := func(src rand.Source, angle func(g Rotation[float64]) Rotation[float64]) (worst float64) {
+	moments := func(src rand.Source, angle func(cos, sin float64) (float64, float64)) (worst float64) {
 		var sum, sum2 [d*d + 1]float64
 		for range draws {
-			p, err := Random[float64](d, n, src)
+			p, err := givens.Random[float64](d, n, src)
 			require.NoError(t, err)
-			for k, g := range rotations(p) {
-				g = angle(g)
-				p.turns[k].Cos, p.turns[k].Sin = g.cos, g.sin
+			for k, g := range givens.Rotations(p) {
+				cos, sin := angle(g.Angle())
+				givens.SetAngle(p, k, cos, sin)
 			}
 			m := p.Matrix()
 			fourth := 0.0
@@ -206,11 +205,8 @@ func TestMeanAndFourthMoments(t *testing.T) {
 		return worst
 	}
 	src := exprand.NewSource(21)
-	assert.Less(t, moments(src, func(g Rotation[float64]) Rotation[float64] { return g }), 4.5)
-	quarter := func(g Rotation[float64]) Rotation[float64] {
-		g.cos, g.sin = math.Abs(g.cos), math.Abs(g.sin)
-		return g
-	}
+	assert.Less(t, moments(src, func(cos, sin float64) (float64, float64) { return cos, sin }), 4.5)
+	quarter := func(cos, sin float64) (float64, float64) { return math.Abs(cos), math.Abs(sin) }
 	assert.Greater(t, moments(src, quarter), 10.0, "angles in [0, π/2) are caught")
 }
 
@@ -226,9 +222,9 @@ func TestRandomErrors(t *testing.T) {
 		{1, 2, src, "givens: n = 2, want 0 for d = 1, which has no planes"},
 		{3, 0, nil, "givens: src is nil"},
 	} {
-		_, err := Random[float32](c.d, c.n, c.src)
+		_, err := givens.Random[float32](c.d, c.n, c.src)
 		assert.EqualError(t, err, c.want)
-		_, err = Random[float64](c.d, c.n, c.src)
+		_, err = givens.Random[float64](c.d, c.n, c.src)
 		assert.EqualError(t, err, c.want)
 	}
 }
@@ -236,12 +232,12 @@ func TestRandomErrors(t *testing.T) {
 func testSizes[T dense.Float](t *testing.T) {
 	src := exprand.NewSource(1)
 	for _, n := range []int{math.MaxInt, math.MaxInt/2 + 1, math.MaxInt/16 + 2} {
-		p, err := Random[T](8, n, src)
+		p, err := givens.Random[T](8, n, src)
 		require.ErrorContains(t, err, fmt.Sprintf("givens: d = 8, n = %d: ", n))
 		assert.ErrorContains(t, err, " of memory, want at most ")
 		assert.Nil(t, p)
 	}
-	p, err := Random[T](1<<24, 3, src)
+	p, err := givens.Random[T](1<<24, 3, src)
 	require.NoError(t, err)
 	assert.Equal(t, 3, p.Len())
 	assert.Panics(t, func() { p.Matrix() }, "2⁴⁸ elements")
@@ -256,7 +252,7 @@ func TestTooManyDimensions(t *testing.T) {
 	if math.MaxInt == math.MaxInt32 {
 		t.Skip("d is an int")
 	}
-	_, err := Random[float32](math.MaxInt, 1, exprand.NewSource(1))
+	_, err := givens.Random[float32](math.MaxInt, 1, exprand.NewSource(1))
 	assert.EqualError(t, err, fmt.Sprintf("givens: d = %d, want at most 2147483647", math.MaxInt))
 }
 

@@ -1,4 +1,4 @@
-package givens
+package givens_test
 
 import (
 	"math"

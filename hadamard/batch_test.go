@@ -1,4 +1,4 @@
-package hadamard
+package hadamard_test
 
 import (
 	"runtime"
@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/hadamard"
 )
 
 func testAdjacentRows[T dense.Float](t *testing.T) {
@@ -15,11 +16,11 @@ func testAdjacentRows[T dense.Float](t *testing.T) {
 	for _, s := range [][2]int{{7, 1}, {5, 2}, {1001, 4}, {3, 8}, {4001, 256}, {900, 768}, {2, 1 << 17}} {
 		apart := normal[T](6, s[0], s[1])
 		adjacent := apart.Clone()
-		TransformRows(apart)
-		TransformRows(adjacent)
+		hadamard.TransformRows(apart)
+		hadamard.TransformRows(adjacent)
 		require.Equal(t, apart.Clone().Data, adjacent.Data, "%v", s)
 		one := normal[T](6, s[0], s[1]).Row(s[0] - 1)
-		Transform(one)
+		hadamard.Transform(one)
 		require.Equal(t, one, adjacent.Row(s[0]-1), "%v: last row alone", s)
 	}
 }
@@ -38,14 +39,14 @@ func testBatchAllocations[T dense.Float](t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2))
 	r := newRotation[T](t, 768, 3, 1)
 	x, y := dense.New[T](256, 768), dense.New[T](256, 768)
-	require.False(t, alone(r.plan, 3, x.Rows))
+	require.False(t, hadamard.Alone(r, x.Rows))
 	const warm, runs = 50, 100
 	var before, after runtime.MemStats
 	for i := range warm + runs {
 		if i == warm {
 			runtime.ReadMemStats(&before)
 		}
-		TransformRows(x)
+		hadamard.TransformRows(x)
 		r.Apply(y, x)
 		r.ApplyTransposed(x, y)
 		clear(x.Data)

@@ -1,4 +1,4 @@
-package hadamard
+package hadamard_test
 
 import (
 	"fmt"
@@ -9,6 +9,7 @@ import (
 	exprand "golang.org/x/exp/rand"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/hadamard"
 )
 
 // measure runs f and reports the rate at which vectors of order n pass it:
@@ -34,7 +35,7 @@ func benchmarkTransform[T dense.Float](b *testing.B) {
 	for _, n := range orders {
 		b.Run(fmt.Sprintf("n=%d", n), func(b *testing.B) {
 			x := buffer[:n]
-			measure[T](b, 1, n, func() { Transform(x) })
+			measure[T](b, 1, n, func() { hadamard.Transform(x) })
 		})
 	}
 }
@@ -48,7 +49,7 @@ func benchmarkTransformRows[T dense.Float](b *testing.B) {
 	const rows, n = 4096, 256
 	x := dense.New[T](rows, n)
 	b.Run(fmt.Sprintf("rows=%d/n=%d", rows, n), func(b *testing.B) {
-		measure[T](b, rows, n, func() { TransformRows(x) })
+		measure[T](b, rows, n, func() { hadamard.TransformRows(x) })
 	})
 }
 
@@ -60,7 +61,7 @@ func BenchmarkTransformRows(b *testing.B) {
 func benchmarkRotation[T dense.Float](b *testing.B) {
 	const rows, k = 256, 3
 	for _, d := range []int{300, 768, 1024, 1500} {
-		r, err := NewRotation[T](d, RotationOptions{Factors: k}, exprand.NewSource(1))
+		r, err := hadamard.NewRotation[T](d, hadamard.RotationOptions{Factors: k}, exprand.NewSource(1))
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -1,5 +1,5 @@
 //go:build !race
 
-package hadamard
+package hadamard_test
 
 const raceDetector = false

@@ -1,4 +1,4 @@
-package hadamard
+package hadamard_test
 
 import (
 	"math/bits"
@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/hadamard"
 )
 
 func TestPrimePower(t *testing.T) {
@@ -28,7 +29,7 @@ func TestPrimePower(t *testing.T) {
 				break
 			}
 		}
-		if p, e, ok := primePower(q); ok {
+		if p, e, ok := hadamard.PrimePower(q); ok {
 			require.Equal(t, found, [2]int{p, e}, "q = %d", q)
 		} else {
 			require.Equal(t, [2]int{}, found, "q = %d", q)
@@ -44,8 +45,8 @@ func TestPrimePower(t *testing.T) {
 func TestCharacter(t *testing.T) {
 	for _, f := range [][2]int{{3, 1}, {5, 1}, {3, 2}, {11, 1}, {5, 2}, {3, 3}, {7, 2}, {3, 4}, {5, 3}, {3, 5}, {7, 3}, {31, 2}, {1019, 1}} {
 		p, e := f[0], f[1]
-		q := power(p, e)
-		chi := character(p, e)
+		q := hadamard.Power(p, e)
+		chi := hadamard.Character(p, e)
 		require.Len(t, chi, q)
 		sum := 0
 		for a, v := range chi {
@@ -53,18 +54,18 @@ func TestCharacter(t *testing.T) {
 			require.Equal(t, a == 0, v == 0)
 		}
 		assert.Zero(t, sum, "q = %d", q)
-		assert.Equal(t, 2-q%4, int(chi[minus(0, 1, p, q)]), "q = %d: χ(−1)", q)
+		assert.Equal(t, 2-q%4, int(chi[hadamard.Minus(0, 1, p, q)]), "q = %d: χ(−1)", q)
 		for c := 1; c < q; c += 1 + q/50 {
 			sum := 0
 			for a := range chi {
-				sum += int(chi[a]) * int(chi[minus(a, c, p, q)])
+				sum += int(chi[a]) * int(chi[hadamard.Minus(a, c, p, q)])
 			}
 			require.Equal(t, -1, sum, "q = %d, c = %d", q, c)
 		}
 	}
 	for p, squares := range map[int][]int{7: {1, 2, 4}, 13: {1, 3, 4, 9, 10, 12}} {
 		for _, a := range squares {
-			assert.EqualValues(t, 1, character(p, 1)[a], "%d is a square modulo %d", a, p)
+			assert.EqualValues(t, 1, hadamard.Character(p, 1)[a], "%d is a square modulo %d", a, p)
 		}
 	}
 }
@@ -72,12 +73,12 @@ func TestCharacter(t *testing.T) {
 func testMatrix[T dense.Float](t *testing.T) {
 	for n := 1; n <= 256; n++ {
 		if isOrder(n) {
-			orthogonal(t, Matrix[T](n))
+			orthogonal(t, hadamard.Matrix[T](n))
 		}
 	}
 	// 343 = 7³, 499 prime, 1331 = 11³; 2(625 + 1) with 625 = 5⁴; 2028 = 2(1013 + 1).
 	for _, n := range []int{344, 500, 688, 768, 1252, 1332, 2028} {
-		orthogonal(t, Matrix[T](n))
+		orthogonal(t, hadamard.Matrix[T](n))
 	}
 }
 
@@ -116,17 +117,17 @@ func TestMatrix(t *testing.T) {
 }
 
 func TestMatrixOfPaley(t *testing.T) {
-	h := Matrix[float64](12) // second construction, q = 5
+	h := hadamard.Matrix[float64](12) // second construction, q = 5
 	assert.Equal(t, []float64{1, -1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}, h.Row(0))
 	assert.Equal(t, h, dense.Transpose(dense.Matrix[float64]{}, h), "symmetric")
-	h = Matrix[float64](44) // first, q = 43: I plus an antisymmetric matrix
+	h = hadamard.Matrix[float64](44) // first, q = 43: I plus an antisymmetric matrix
 	for i := range 44 {
 		for j := range i {
 			assert.Equal(t, -h.At(i, j), h.At(j, i))
 		}
 	}
 	// A ⊗ B with B of order 2.
-	big, small := Matrix[float64](24), Matrix[float64](12)
+	big, small := hadamard.Matrix[float64](24), hadamard.Matrix[float64](12)
 	for i := range 24 {
 		for j := range 24 {
 			want := small.At(i/2, j/2)
@@ -145,7 +146,7 @@ func TestCoreIsSharedByGoroutines(t *testing.T) {
 		wait.Go(func() {
 			x := make([]float64, 140)
 			x[3] = 1
-			Transform(x)
+			hadamard.Transform(x)
 			results[i] = x
 		})
 	}

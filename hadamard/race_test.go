@@ -1,6 +1,6 @@
 //go:build race
 
-package hadamard
+package hadamard_test
 
 // raceDetector makes a sync.Pool forget at random, so that nothing can be said of
 // allocations.

@@ -1,4 +1,4 @@
-package hadamard
+package hadamard_test
 
 import (
 	"fmt"
@@ -12,11 +12,12 @@ import (
 	exprand "golang.org/x/exp/rand"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/hadamard"
 )
 
 // newRotation pads least, so that all kinds of orders are tested.
-func newRotation[T dense.Float](t *testing.T, d, factors int, seed uint64) *Rotation[T] {
-	r, err := NewRotation[T](d, RotationOptions{Factors: factors, Order: NextOrder(d)}, exprand.NewSource(seed))
+func newRotation[T dense.Float](t *testing.T, d, factors int, seed uint64) *hadamard.Rotation[T] {
+	r, err := hadamard.NewRotation[T](d, hadamard.RotationOptions{Factors: factors, Order: hadamard.NextOrder(d)}, exprand.NewSource(seed))
 	require.NoError(t, err)
 	return r
 }
@@ -35,10 +36,10 @@ func norm[T dense.Float](x []T) float64 {
 // additions to an element, each of which errs by at most ε·Σ|x| ≤ ε·√h·‖x‖ in
 // units of the result.
 func tolerance[T dense.Float](k, order int, size float64) float64 {
-	p := planOf("order", order)
-	roundings := math.Log2(float64(p.width)) + 2
-	if p.rows > 1 {
-		roundings += (float64(p.rows)/4 + 2) * math.Sqrt(float64(p.rows))
+	roundings := math.Log2(float64(order)) + 2
+	if order&(order-1) != 0 {
+		h := float64(hadamard.CoreOrder(order))
+		roundings += (h/4+2)*math.Sqrt(h) - math.Log2(h)
 	}
 	return float64(k) * roundings * eps[T]() * size
 }
@@ -53,7 +54,7 @@ func testRotation[T dense.Float](t *testing.T) {
 			r := newRotation[T](t, d, blocks, uint64(d))
 			in, out := r.Dims()
 			require.Equal(t, d, in)
-			require.Equal(t, NextOrder(d), out, "d = %d", d)
+			require.Equal(t, hadamard.NextOrder(d), out, "d = %d", d)
 			x := normal[T](uint64(blocks), 7, d)
 			before := x.Clone()
 			y := r.Apply(dense.Matrix[T]{}, x)
@@ -95,7 +96,7 @@ func testDefinition[T dense.Float](t *testing.T) {
 func definition[T dense.Float](t *testing.T, d, order, blocks int) {
 	r := newRotation[T](t, d, blocks, 9)
 	src := exprand.NewSource(9)
-	h := Matrix[float64](order)
+	h := hadamard.Matrix[float64](order)
 	x := normal[T](1, 1, d)
 	want := make([]float64, order)
 	for j := range d {
@@ -149,9 +150,9 @@ func TestRotationSignsAgreeAcrossTypes(t *testing.T) {
 	other := newRotation[float64](t, 70, 3, 7)
 	assert.Equal(t, double, again, "same seed")
 	assert.NotEqual(t, double, other, "another seed")
-	for i, f := range double.factors {
+	for i, f := range hadamard.Factors(double) {
 		for j, v := range f {
-			require.Equal(t, float32(v), single.factors[i][j])
+			require.Equal(t, float32(v), hadamard.Factors(single)[i][j])
 		}
 	}
 }
@@ -169,7 +170,7 @@ func TestRotationSpreadsOneCoordinate(t *testing.T) {
 	}
 	var sum, sum2, sum4 [d][d]float64
 	for range draws {
-		r, err := NewRotation[float64](d, RotationOptions{Order: NextOrder(d)}, src)
+		r, err := hadamard.NewRotation[float64](d, hadamard.RotationOptions{Order: hadamard.NextOrder(d)}, src)
 		require.NoError(t, err)
 		y := r.Apply(dense.Matrix[float64]{}, eye)
 		for i := range d {
@@ -212,9 +213,9 @@ func TestRotationNotFinite(t *testing.T) {
 // TestPaddedRotation: padding further is a rotation of the padded vector.
 func TestPaddedRotation(t *testing.T) {
 	const d, order = 9, 16
-	padded, err := NewRotation[float64](d, RotationOptions{Order: order}, exprand.NewSource(4))
+	padded, err := hadamard.NewRotation[float64](d, hadamard.RotationOptions{Order: order}, exprand.NewSource(4))
 	require.NoError(t, err)
-	whole, err := NewRotation[float64](order, RotationOptions{}, exprand.NewSource(4))
+	whole, err := hadamard.NewRotation[float64](order, hadamard.RotationOptions{}, exprand.NewSource(4))
 	require.NoError(t, err)
 	x := dense.New[float64](1, order)
 	for i := range d {
@@ -229,11 +230,11 @@ func TestPaddedRotation(t *testing.T) {
 // TestDefaultRotation: three factors of the order that is fast.
 func TestDefaultRotation(t *testing.T) {
 	for _, d := range []int{1, 7, 300, 700, 1000, 1500} {
-		r, err := NewRotation[float64](d, RotationOptions{}, exprand.NewSource(8))
+		r, err := hadamard.NewRotation[float64](d, hadamard.RotationOptions{}, exprand.NewSource(8))
 		require.NoError(t, err)
 		in, out := r.Dims()
-		assert.Equal(t, []int{d, FastOrder(d)}, []int{in, out})
-		same, err := NewRotation[float64](d, RotationOptions{Factors: 3, Order: out}, exprand.NewSource(8))
+		assert.Equal(t, []int{d, hadamard.FastOrder(d)}, []int{in, out})
+		same, err := hadamard.NewRotation[float64](d, hadamard.RotationOptions{Factors: 3, Order: out}, exprand.NewSource(8))
 		require.NoError(t, err)
 		x := normal[float64](2, 1, d)
 		assert.Equal(t, same.Apply(dense.Matrix[float64]{}, x), r.Apply(dense.Matrix[float64]{}, x))
@@ -244,22 +245,22 @@ func TestNewRotationErrors(t *testing.T) {
 	src := exprand.NewSource(1)
 	for _, c := range []struct {
 		d    int
-		opts RotationOptions
+		opts hadamard.RotationOptions
 		src  rand.Source
 		want string
 	}{
-		{0, RotationOptions{}, src, "hadamard: d = 0, want at least 1"},
-		{-2, RotationOptions{Order: 4}, src, "hadamard: d = -2, want at least 1"},
-		{4, RotationOptions{Factors: -1}, src, "hadamard: Factors = -1, want at least 1, or 0 for 3"},
-		{4, RotationOptions{}, nil, "hadamard: src is nil"},
-		{9, RotationOptions{Order: 8}, src, "hadamard: Order = 8, want at least d = 9"},
-		{9, RotationOptions{Order: -3}, src, "hadamard: Order = -3, want at least d = 9"},
-		{9, RotationOptions{Order: 10}, src,
+		{0, hadamard.RotationOptions{}, src, "hadamard: d = 0, want at least 1"},
+		{-2, hadamard.RotationOptions{Order: 4}, src, "hadamard: d = -2, want at least 1"},
+		{4, hadamard.RotationOptions{Factors: -1}, src, "hadamard: Factors = -1, want at least 1, or 0 for 3"},
+		{4, hadamard.RotationOptions{}, nil, "hadamard: src is nil"},
+		{9, hadamard.RotationOptions{Order: 8}, src, "hadamard: Order = 8, want at least d = 9"},
+		{9, hadamard.RotationOptions{Order: -3}, src, "hadamard: Order = -3, want at least d = 9"},
+		{9, hadamard.RotationOptions{Order: 10}, src,
 			"hadamard: Order 10 is not the order of a Hadamard matrix known here, the next is 12"},
-		{math.MaxInt, RotationOptions{}, src,
+		{math.MaxInt, hadamard.RotationOptions{}, src,
 			fmt.Sprintf("hadamard: d = %d, want one with an order ≥ d that fits in an int", math.MaxInt)},
 	} {
-		_, err := NewRotation[float32](c.d, c.opts, c.src)
+		_, err := hadamard.NewRotation[float32](c.d, c.opts, c.src)
 		assert.EqualError(t, err, c.want)
 	}
 }
@@ -270,17 +271,17 @@ func testSizes[T dense.Float](t *testing.T) {
 	for _, c := range []struct{ d, order, factors int }{
 		{1, 1, math.MaxInt}, {16, 16, most}, {16, 16, most / 8}, {most, most, 1}, {3, most, 2}, {3, 1 << 26, 1 << 26},
 	} {
-		r, err := NewRotation[T](c.d, RotationOptions{Factors: c.factors, Order: c.order}, src)
+		r, err := hadamard.NewRotation[T](c.d, hadamard.RotationOptions{Factors: c.factors, Order: c.order}, src)
 		want := fmt.Sprintf("hadamard: d = %d, Order = %d, Factors = %d: ", c.d, c.order, c.factors)
 		require.ErrorContains(t, err, want)
 		assert.ErrorContains(t, err, " of memory, want at most ")
 		assert.Nil(t, r)
 	}
-	_, err := NewRotation[T](most, RotationOptions{}, src)
+	_, err := hadamard.NewRotation[T](most, hadamard.RotationOptions{}, src)
 	assert.ErrorContains(t, err, fmt.Sprintf("hadamard: d = %d, ", most))
-	assert.Panics(t, func() { Matrix[T](1 << 30) })
+	assert.Panics(t, func() { hadamard.Matrix[T](1 << 30) })
 
-	r, err := NewRotation[T](1<<20, RotationOptions{Factors: 5}, src)
+	r, err := hadamard.NewRotation[T](1<<20, hadamard.RotationOptions{Factors: 5}, src)
 	require.NoError(t, err)
 	in, _ := r.Dims()
 	assert.Equal(t, 1<<20, in)
@@ -296,7 +297,7 @@ func testScales[T dense.Float](t *testing.T) {
 		for blocks := 1; blocks <= 5; blocks++ {
 			product, rounded := 1.0, 0
 			for i := range blocks {
-				s := float64(scale[T](n, i, blocks))
+				s := float64(hadamard.Scale[T](n, i, blocks))
 				product *= s
 				assert.InDelta(t, 0.5, math.Log2(s*math.Sqrt(float64(n)))+0.5, 1, "n = %d: factor %d of %d", n, i, blocks)
 				if f, _ := math.Frexp(s); f != 0.5 {

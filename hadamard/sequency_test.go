@@ -1,4 +1,4 @@
-package hadamard
+package hadamard_test
 
 import (
 	"slices"
@@ -8,11 +8,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/hadamard"
 )
 
 func testSequency[T dense.Float](t *testing.T) {
 	for n := 1; n <= 256; n *= 2 {
-		h := Matrix[T](n)
+		h := hadamard.Matrix[T](n)
 		for i := range n {
 			changes := 0
 			row := h.Row(i)
@@ -21,16 +22,16 @@ func testSequency[T dense.Float](t *testing.T) {
 					changes++
 				}
 			}
-			require.Equal(t, i, NaturalIndex(changes, n), "n = %d: row %d", n, i)
+			require.Equal(t, i, hadamard.NaturalIndex(changes, n), "n = %d: row %d", n, i)
 		}
 		wide := normal[T](1, 1, n+2).Row(0)
 		before := slices.Clone(wide)
 		x := wide[1 : n+1]
-		Sequency(x)
+		hadamard.Sequency(x)
 		for s, v := range x {
-			require.Equal(t, before[1+NaturalIndex(s, n)], v, "n = %d, s = %d", n, s)
+			require.Equal(t, before[1+hadamard.NaturalIndex(s, n)], v, "n = %d, s = %d", n, s)
 		}
-		Natural(x)
+		hadamard.Natural(x)
 		require.Equal(t, before, wide, "n = %d: there and back", n)
 	}
 }
@@ -41,9 +42,9 @@ func TestSequency(t *testing.T) {
 }
 
 func TestSequencyPanics(t *testing.T) {
-	assert.PanicsWithValue(t, "hadamard: length 12 is not a power of two", func() { Sequency(make([]float32, 12)) })
-	assert.PanicsWithValue(t, "hadamard: length 0 is not a power of two", func() { Natural([]float64{}) })
-	assert.PanicsWithValue(t, "hadamard: order 12 is not a power of two", func() { NaturalIndex(0, 12) })
-	assert.PanicsWithValue(t, "hadamard: index 8 of order 8", func() { NaturalIndex(8, 8) })
-	assert.PanicsWithValue(t, "hadamard: index -1 of order 8", func() { NaturalIndex(-1, 8) })
+	assert.PanicsWithValue(t, "hadamard: length 12 is not a power of two", func() { hadamard.Sequency(make([]float32, 12)) })
+	assert.PanicsWithValue(t, "hadamard: length 0 is not a power of two", func() { hadamard.Natural([]float64{}) })
+	assert.PanicsWithValue(t, "hadamard: order 12 is not a power of two", func() { hadamard.NaturalIndex(0, 12) })
+	assert.PanicsWithValue(t, "hadamard: index 8 of order 8", func() { hadamard.NaturalIndex(8, 8) })
+	assert.PanicsWithValue(t, "hadamard: index -1 of order 8", func() { hadamard.NaturalIndex(-1, 8) })
 }

@@ -1,4 +1,4 @@
-package hadamard
+package hadamard_test
 
 import (
 	"fmt"
@@ -13,6 +13,7 @@ import (
 	exprand "golang.org/x/exp/rand"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/hadamard"
 )
 
 // eps returns the unit roundoff of T.
@@ -61,7 +62,7 @@ func testTransform[T dense.Float](t *testing.T) {
 		before := slices.Clone(x)
 		want := slices.Clone(x)
 		stages(want)
-		Transform(x)
+		hadamard.Transform(x)
 		require.Equal(t, want, x, "n = %d: same bits as the stages in order", n)
 		require.Equal(t, [2]T{7, 7}, [2]T{wide[0], wide[n+1]}, "n = %d: guard elements", n)
 
@@ -69,7 +70,7 @@ func testTransform[T dense.Float](t *testing.T) {
 		for _, v := range before {
 			size += math.Abs(float64(v))
 		}
-		h := Matrix[float64](n)
+		h := hadamard.Matrix[float64](n)
 		for i := range n {
 			sum := 0.0
 			for j, v := range h.Row(i) {
@@ -79,7 +80,7 @@ func testTransform[T dense.Float](t *testing.T) {
 			tol := (float64(log)*eps[T]() + float64(n)*0x1p-53) * size
 			require.InDelta(t, sum, float64(x[i]), tol, "n = %d: element %d of H·x", n, i)
 		}
-		Transform(x)
+		hadamard.Transform(x)
 		for i := range x {
 			// Each pass errs by log·ε·Σ|·|, and the second sums n elements of
 			// size Σ|x| at most.
@@ -101,13 +102,13 @@ func testTransformRows[T dense.Float](t *testing.T) {
 		for i := range want.Rows {
 			stages(want.Row(i))
 		}
-		TransformRows(x)
+		hadamard.TransformRows(x)
 		require.Equal(t, want, x.Clone(), "%d×%d", s[0], s[1])
 	}
 	for _, procs := range []int{1, 3} {
 		old := runtime.GOMAXPROCS(procs)
 		x := normal[T](4, 300, 512)
-		TransformRows(x)
+		hadamard.TransformRows(x)
 		runtime.GOMAXPROCS(old)
 		stage := normal[T](4, 300, 512).Clone()
 		for i := range stage.Rows {
@@ -127,7 +128,7 @@ func testNotFinite[T dense.Float](t *testing.T) {
 		for at := range 24 {
 			x := normal[T](5, 1, 24).Row(0)
 			x[at] = T(bad)
-			Transform(x)
+			hadamard.Transform(x)
 			for i, v := range x {
 				assert.False(t, math.Abs(float64(v)) <= math.MaxFloat64, "%v at %d: element %d = %v", bad, at, i, v)
 			}
@@ -152,7 +153,7 @@ func testEveryOrder[T dense.Float](t *testing.T) {
 			x[i] = T(rng.IntN(17) - 8)
 		}
 		before := slices.Clone(x)
-		h := Matrix[T](n)
+		h := hadamard.Matrix[T](n)
 		want, wantTransposed := make([]T, n), make([]T, n)
 		for i := range n {
 			for j, v := range h.Row(i) {
@@ -160,14 +161,14 @@ func testEveryOrder[T dense.Float](t *testing.T) {
 				wantTransposed[j] += v * x[i]
 			}
 		}
-		Transform(x)
+		hadamard.Transform(x)
 		require.Equal(t, want, x, "n = %d", n)
-		TransformTransposed(x)
+		hadamard.TransformTransposed(x)
 		for i, v := range before {
 			require.Equal(t, T(n)*v, x[i], "n = %d: HᵀH = n·I", n)
 		}
 		copy(x, before)
-		TransformTransposed(x)
+		hadamard.TransformTransposed(x)
 		require.Equal(t, wantTransposed, x, "n = %d: transposed", n)
 		require.Equal(t, [2]T{7, 7}, [2]T{wide[0], wide[n+1]}, "n = %d: guard elements", n)
 	}
@@ -193,8 +194,8 @@ func testLargeOrders[T dense.Float](t *testing.T) {
 			x[i] = T(i%7 - 3)
 		}
 		want := slices.Clone(x)
-		Transform(x)
-		TransformTransposed(x)
+		hadamard.Transform(x)
+		hadamard.TransformTransposed(x)
 		for i := range x {
 			require.Equal(t, T(n)*want[i], x[i], "n = %d, element %d", n, i)
 		}
@@ -213,20 +214,20 @@ func testDiagonal[T dense.Float](t *testing.T) {
 		for i, v := range x {
 			want[i] = d[i] * v
 		}
-		Transform(want)
+		hadamard.Transform(want)
 		dst := normal[T](3, 1, s[1]).Row(0)
-		TransformDiagonal(dst, x, d)
+		hadamard.TransformDiagonal(dst, x, d)
 		require.Equal(t, want, dst, "%v", s)
 		copy(dst, x)
-		TransformDiagonal(dst, dst[:s[0]], d)
+		hadamard.TransformDiagonal(dst, dst[:s[0]], d)
 		require.Equal(t, want, dst, "%v: in place", s)
 	}
 	assert.PanicsWithValue(t, "hadamard: x has 5 elements and d 5, want the same number, at most the 4 of dst",
-		func() { TransformDiagonal(make([]T, 4), make([]T, 5), make([]T, 5)) })
+		func() { hadamard.TransformDiagonal(make([]T, 4), make([]T, 5), make([]T, 5)) })
 	assert.PanicsWithValue(t, "hadamard: x has 3 elements and d 4, want the same number, at most the 4 of dst",
-		func() { TransformDiagonal(make([]T, 4), make([]T, 3), make([]T, 4)) })
+		func() { hadamard.TransformDiagonal(make([]T, 4), make([]T, 3), make([]T, 4)) })
 	assert.PanicsWithValue(t, "hadamard: length 5 is not the order of a Hadamard matrix known here, the next is 8",
-		func() { TransformDiagonal(make([]T, 5), make([]T, 5), make([]T, 5)) })
+		func() { hadamard.TransformDiagonal(make([]T, 5), make([]T, 5), make([]T, 5)) })
 }
 
 func TestTransformDiagonal(t *testing.T) {
@@ -239,14 +240,14 @@ func TestLengthsThatAreNoOrdersPanic(t *testing.T) {
 		3: "4", 6: "8", 7: "8", 13: "16", 92: "96", 97: "100, the next fast one 128", 1025: "1032, the next fast one 1280",
 	} {
 		text := fmt.Sprintf(" %d is not the order of a Hadamard matrix known here, the next is %s", n, next)
-		assert.PanicsWithValue(t, "hadamard: length"+text, func() { Transform(make([]float32, n)) })
-		assert.PanicsWithValue(t, "hadamard: length"+text, func() { TransformTransposed(make([]float64, n)) })
-		assert.PanicsWithValue(t, "hadamard: row length"+text, func() { TransformRows(dense.New[float64](2, n)) })
-		assert.PanicsWithValue(t, "hadamard: order"+text, func() { Matrix[float64](n) })
+		assert.PanicsWithValue(t, "hadamard: length"+text, func() { hadamard.Transform(make([]float32, n)) })
+		assert.PanicsWithValue(t, "hadamard: length"+text, func() { hadamard.TransformTransposed(make([]float64, n)) })
+		assert.PanicsWithValue(t, "hadamard: row length"+text, func() { hadamard.TransformRows(dense.New[float64](2, n)) })
+		assert.PanicsWithValue(t, "hadamard: order"+text, func() { hadamard.Matrix[float64](n) })
 	}
-	assert.PanicsWithValue(t, "hadamard: length 0, want at least 1", func() { Transform([]float64{}) })
-	assert.PanicsWithValue(t, "hadamard: order -4, want at least 1", func() { Matrix[float32](-4) })
-	assert.PanicsWithValue(t, fmt.Sprintf("hadamard: order %d is beyond every order that fits in an int", math.MaxInt), func() { Matrix[float32](math.MaxInt) })
+	assert.PanicsWithValue(t, "hadamard: length 0, want at least 1", func() { hadamard.Transform([]float64{}) })
+	assert.PanicsWithValue(t, "hadamard: order -4, want at least 1", func() { hadamard.Matrix[float32](-4) })
+	assert.PanicsWithValue(t, fmt.Sprintf("hadamard: order %d is beyond every order that fits in an int", math.MaxInt), func() { hadamard.Matrix[float32](math.MaxInt) })
 }
 
 func TestTransformDoesNotAllocate(t *testing.T) {
@@ -260,10 +261,10 @@ func TestTransformDoesNotAllocate(t *testing.T) {
 			rows = dense.Of(1, n, x)
 		}
 		assert.Zero(t, testing.AllocsPerRun(10, func() {
-			Transform(x)
-			Transform(y)
-			TransformTransposed(y)
-			TransformRows(rows)
+			hadamard.Transform(x)
+			hadamard.Transform(y)
+			hadamard.TransformTransposed(y)
+			hadamard.TransformRows(rows)
 		}), "n = %d", n)
 	}
 }
@@ -293,13 +294,13 @@ func FuzzTransform(f *testing.F) {
 		want := slices.Clone(x)
 		switch {
 		case !isOrder(len(x)):
-			assert.Panics(t, func() { Transform(x) })
+			assert.Panics(t, func() { hadamard.Transform(x) })
 		case power:
 			stages(want)
-			Transform(x)
+			hadamard.Transform(x)
 		default:
-			Transform(x)
-			TransformTransposed(x)
+			hadamard.Transform(x)
+			hadamard.TransformTransposed(x)
 			for i := range want {
 				want[i] *= float64(len(x))
 			}

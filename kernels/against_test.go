@@ -1,4 +1,4 @@
-package kernels
+package kernels_test
 
 import (
 	"runtime"
@@ -9,15 +9,16 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/gram"
+	"github.com/seed-feabd252/randfeat/kernels"
 )
 
 func TestAgainstIsGram(t *testing.T) {
 	x, y := cloud[float64](1, 150, 5, 0.1, 1), cloud[float64](2, 37, 5, 0, 1)
-	kernels := append([]Kernel{Sum{ELU{}, Product{Gaussian{}, ELU{}}}}, all...)
-	for _, k := range kernels {
+	with := append([]kernels.Kernel{kernels.Sum{kernels.ELU{}, kernels.Product{kernels.Gaussian{}, kernels.ELU{}}}}, all...)
+	for _, k := range with {
 		a, err := gram.Against(k, y)
 		require.NoError(t, err)
-		want := Gram(dense.Matrix[float64]{}, k, x, y)
+		want := kernels.Gram(dense.Matrix[float64]{}, k, x, y)
 		for _, n := range []int{150, 3, 70} {
 			assert.Equal(t, want.RowRange(0, n), a.Gram(dense.Matrix[float64]{}, x.RowRange(0, n)), "%v", k)
 		}
@@ -30,7 +31,7 @@ func TestAgainstIsGram(t *testing.T) {
 
 func TestAgainstKeepsItsPoints(t *testing.T) {
 	x, y := cloud[float64](1, 5, 3, 0, 1), cloud[float64](2, 4, 3, 0, 1)
-	a, err := gram.Against(Gaussian{}, y)
+	a, err := gram.Against(kernels.Gaussian{}, y)
 	require.NoError(t, err)
 	want := a.Gram(dense.Matrix[float64]{}, x)
 	y.Set(0, 0, 99)
@@ -41,9 +42,9 @@ func TestAgainstErrors(t *testing.T) {
 	y := cloud[float64](2, 4, 3, 0, 1)
 	_, err := gram.Against(nil, y)
 	assert.EqualError(t, err, "kernels: k is nil")
-	_, err = gram.Against(Gaussian{LengthScale: -1}, y)
+	_, err = gram.Against(kernels.Gaussian{LengthScale: -1}, y)
 	assert.EqualError(t, err, "kernels: Gaussian.LengthScale = -1, want a positive finite number, or 0 for 1")
-	a, err := gram.Against(Gaussian{}, y)
+	a, err := gram.Against(kernels.Gaussian{}, y)
 	require.NoError(t, err)
 	assert.PanicsWithValue(t, "kernels: x is 2×5, y is 4×3: columns differ", func() { a.Gram(dense.Matrix[float64]{}, dense.New[float64](2, 5)) })
 	assert.Panics(t, func() { a.Gram(dense.New[float64](2, 2), dense.New[float64](2, 3)) })
@@ -51,7 +52,7 @@ func TestAgainstErrors(t *testing.T) {
 
 // No points are no points, not those of x.
 func TestAgainstNothing(t *testing.T) {
-	a, err := gram.Against(Homogeneous{K: Gaussian{}}, dense.Matrix[float64]{})
+	a, err := gram.Against(kernels.Homogeneous{K: kernels.Gaussian{}}, dense.Matrix[float64]{})
 	require.NoError(t, err)
 	assert.PanicsWithValue(t, "kernels: x is 2×3, y is 0×0: columns differ", func() { a.Gram(dense.Matrix[float64]{}, dense.New[float64](2, 3)) })
 }

@@ -1,4 +1,4 @@
-package kernels
+package kernels_test
 
 import (
 	"math"
@@ -9,11 +9,12 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/kernels"
 )
 
 // chiSquares are the kernels of histograms, which have no values for the points of the
 // other tests.
-var chiSquares = []Kernel{AdditiveChiSquare{}, SkewedChiSquare{}, SkewedChiSquare{C: 0.1}, Sum{AdditiveChiSquare{}, Gaussian{}}}
+var chiSquares = []kernels.Kernel{kernels.AdditiveChiSquare{}, kernels.SkewedChiSquare{}, kernels.SkewedChiSquare{C: 0.1}, kernels.Sum{kernels.AdditiveChiSquare{}, kernels.Gaussian{}}}
 
 // histograms returns n points with coordinates of which a quarter are 0 and the others
 // positive.
@@ -43,10 +44,10 @@ func TestAdditiveChiSquareIsADistance(t *testing.T) {
 					distance += (u - v) * (u - v) / (u + v)
 				}
 			}
-			assert.InDelta(t, (norms-distance)/2, AdditiveChiSquare{}.Eval(x.Row(i), x.Row(j)), 1e-14*norms)
+			assert.InDelta(t, (norms-distance)/2, kernels.AdditiveChiSquare{}.Eval(x.Row(i), x.Row(j)), 1e-14*norms)
 			if i == j {
-				assert.InEpsilon(t, norms/2, AdditiveChiSquare{}.Eval(x.Row(i), x.Row(i)), 1e-15)
-				assert.InEpsilon(t, 1, SkewedChiSquare{}.Eval(x.Row(i), x.Row(i)), 1e-15)
+				assert.InEpsilon(t, norms/2, kernels.AdditiveChiSquare{}.Eval(x.Row(i), x.Row(i)), 1e-15)
+				assert.InEpsilon(t, 1, kernels.SkewedChiSquare{}.Eval(x.Row(i), x.Row(i)), 1e-15)
 			}
 		}
 	}
@@ -55,7 +56,7 @@ func TestAdditiveChiSquareIsADistance(t *testing.T) {
 func testChiSquareGram[T dense.Float](t *testing.T) {
 	x, y := histograms[T](1, 40, 6), histograms[T](2, 30, 6)
 	for _, k := range chiSquares {
-		g, one := Gram(dense.Matrix[T]{}, k, x, y), Gram(dense.Matrix[T]{}, k, x, dense.Matrix[T]{})
+		g, one := kernels.Gram(dense.Matrix[T]{}, k, x, y), kernels.Gram(dense.Matrix[T]{}, k, x, dense.Matrix[T]{})
 		for i := range x.Rows {
 			for j := range y.Rows {
 				want := eval(k, x.Row(i), y.Row(j))
@@ -77,7 +78,7 @@ func TestChiSquareGram(t *testing.T) {
 
 // What is no number or outside the domain gives no number.
 func TestChiSquareOutsideTheDomain(t *testing.T) {
-	for _, k := range []Kernel{AdditiveChiSquare{}, SkewedChiSquare{}, SkewedChiSquare{C: 0.1}} {
+	for _, k := range []kernels.Kernel{kernels.AdditiveChiSquare{}, kernels.SkewedChiSquare{}, kernels.SkewedChiSquare{C: 0.1}} {
 		for _, bad := range []float64{-1, -3, math.NaN(), math.Inf(1), math.Inf(-1)} {
 			for _, y := range [][]float64{{1, 2}, {0, 0}, {bad, 1}, {math.Inf(1), 1}} {
 				x := []float64{bad, 1}
@@ -88,18 +89,18 @@ func TestChiSquareOutsideTheDomain(t *testing.T) {
 		}
 		assert.PanicsWithValue(t, "kernels: x has length 3, y has length 2", func() { k.Eval(make([]float64, 3), make([]float64, 2)) })
 	}
-	assert.Zero(t, AdditiveChiSquare{}.Eval([]float64{0, 3}, []float64{0, 0}))
-	assert.Equal(t, 1.0, SkewedChiSquare{}.Eval([]float64{0, 0}, []float64{0, 0}))
+	assert.Zero(t, kernels.AdditiveChiSquare{}.Eval([]float64{0, 3}, []float64{0, 0}))
+	assert.Equal(t, 1.0, kernels.SkewedChiSquare{}.Eval([]float64{0, 0}, []float64{0, 0}))
 }
 
 // Products neither overflow nor underflow on the way.
 func TestChiSquareExtremes(t *testing.T) {
 	for _, c := range []float64{1e-300, 1, 1e300} {
-		assert.InEpsilon(t, 4*c/3, AdditiveChiSquare{}.Eval([]float64{c}, []float64{2 * c}), 1e-15)
-		assert.InEpsilon(t, 2*math.Sqrt(6)/5, SkewedChiSquare{C: c}.Eval([]float64{c}, []float64{2 * c}), 1e-15)
+		assert.InEpsilon(t, 4*c/3, kernels.AdditiveChiSquare{}.Eval([]float64{c}, []float64{2 * c}), 1e-15)
+		assert.InEpsilon(t, 2*math.Sqrt(6)/5, kernels.SkewedChiSquare{C: c}.Eval([]float64{c}, []float64{2 * c}), 1e-15)
 	}
 	for _, v := range []float64{math.SmallestNonzeroFloat64, math.MaxFloat64} {
-		assert.Equal(t, v, AdditiveChiSquare{}.Eval([]float64{v}, []float64{v}))
+		assert.Equal(t, v, kernels.AdditiveChiSquare{}.Eval([]float64{v}, []float64{v}))
 	}
 }
 
@@ -107,8 +108,8 @@ func TestChiSquareExtremes(t *testing.T) {
 // kink of ReLU.
 func TestGeneralisedIsItsExpectation(t *testing.T) {
 	x, y := []float64{0.8, 0}, []float64{0.3, 0.5}
-	for f, apply := range map[Nonlinearity]func(t float64) float64{
-		ReLU: func(t float64) float64 { return math.Max(t, 0) }, Square: func(t float64) float64 { return t * t }, Exponential: math.Exp,
+	for f, apply := range map[kernels.Nonlinearity]func(t float64) float64{
+		kernels.ReLU: func(t float64) float64 { return math.Max(t, 0) }, kernels.Square: func(t float64) float64 { return t * t }, kernels.Exponential: math.Exp,
 	} {
 		for _, epsilon := range []float64{0, 0.7} {
 			const step, angles = 0.01, 720
@@ -121,7 +122,7 @@ func TestGeneralisedIsItsExpectation(t *testing.T) {
 				}
 			}
 			// Midpoints: the error is of second order in both steps.
-			assert.InEpsilon(t, sum, Generalised{F: f, Epsilon: epsilon}.Eval(x, y), 1e-4, "%v, ε = %v", f, epsilon)
+			assert.InEpsilon(t, sum, kernels.Generalised{F: f, Epsilon: epsilon}.Eval(x, y), 1e-4, "%v, ε = %v", f, epsilon)
 		}
 	}
 }

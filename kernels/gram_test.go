@@ -1,6 +1,7 @@
-package kernels
+package kernels_test
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -15,6 +16,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/kernels"
 )
 
 // cloud returns n points of standard deviation s around the point (at, …, at),
@@ -38,7 +40,7 @@ func unit[T dense.Float]() float64 {
 }
 
 // eval returns the kernel of rows in float64.
-func eval[T dense.Float](k Kernel, x, y []T) float64 {
+func eval[T dense.Float](k kernels.Kernel, x, y []T) float64 {
 	a, b := make([]float64, len(x)), make([]float64, len(y))
 	for i := range x {
 		a[i], b[i] = float64(x[i]), float64(y[i])
@@ -48,61 +50,61 @@ func eval[T dense.Float](k Kernel, x, y []T) float64 {
 
 // bound returns how far Gram may be from Eval: the errors that Gram documents,
 // and for composed kernels what follows from them.
-func bound(k Kernel, x, y []float64, u float64) float64 {
+func bound(k kernels.Kernel, x, y []float64, u float64) float64 {
 	d := float64(len(x))
 	nx, ny := floats.Norm(x, 2), floats.Norm(y, 2)
 	value := math.Abs(k.Eval(x, y))
 	inner := (d + 2) * u * nx * ny
 	switch k := k.(type) {
-	case DotProduct:
+	case kernels.DotProduct:
 		return inner + u*value
-	case Softmax:
-		return value * (math.Expm1(orOne(k.Scale)*inner) + 4*u)
-	case Polynomial:
-		gamma, p := orOne(k.Gamma), float64(k.Degree)
+	case kernels.Softmax:
+		return value * (math.Expm1(cmp.Or(k.Scale, 1)*inner) + 4*u)
+	case kernels.Polynomial:
+		gamma, p := cmp.Or(k.Gamma, 1), float64(k.Degree)
 		return p*math.Pow(gamma*nx*ny+k.Offset, p-1)*2*gamma*inner + 4*u*value
-	case Maclaurin:
+	case kernels.Maclaurin:
 		// The derivative, at the largest |xᵀy|.
 		var slope float64
 		for n, a := range k.Coefficients {
 			slope += float64(n) * a * math.Pow(nx*ny+inner, math.Max(float64(n-1), 0))
 		}
 		return slope*inner + 8*u*k.Eval([]float64{nx * ny}, []float64{1})
-	case Generalised:
+	case kernels.Generalised:
 		switch k.F {
-		case ReLU:
-			return bound(ArcCosine{Order: 1}, x, y, u)/2 + 8*u*value
-		case Square:
+		case kernels.ReLU:
+			return bound(kernels.ArcCosine{Order: 1}, x, y, u)/2 + 8*u*value
+		case kernels.Square:
 			return 4*nx*ny*inner + 8*u*value
 		}
 		return value * (math.Expm1(inner+(d+4)*u*(nx*nx+ny*ny)) + 8*u)
-	case Gaussian, Matern, RationalQuadratic:
+	case kernels.Gaussian, kernels.Matern, kernels.RationalQuadratic:
 		// |q·k'(q)| is at most 1/e for the first, and less than 1 for the others.
 		return 12 * math.E * (d + 3) * u
-	case Angular, ArcCosine:
+	case kernels.Angular, kernels.ArcCosine:
 		// |J_n'| ≤ 8 on [0, π], and radius has another n roundings.
 		scale := 1.0
-		if arc, ok := k.(ArcCosine); ok {
-			scale = 4 * arc.radius(nx*ny)
+		if arc, ok := k.(kernels.ArcCosine); ok {
+			scale = 4 * math.Pow(nx*ny, float64(arc.Order))
 		}
 		return 8 * (d + 2) * u * scale
-	case ELU:
+	case kernels.ELU:
 		return (d + 4) * u * value
-	case Sum:
+	case kernels.Sum:
 		var b float64
 		for _, term := range k {
 			b += bound(term, x, y, u) + 4*u*math.Abs(term.Eval(x, y))
 		}
 		return b
-	case Product:
+	case kernels.Product:
 		var upper float64 = 1
 		for _, factor := range k {
 			upper *= math.Abs(factor.Eval(x, y)) + bound(factor, x, y, u)
 		}
 		return upper - value + 4*u*value
-	case Scaled:
+	case kernels.Scaled:
 		return k.By*bound(k.K, x, y, u) + 2*u*value
-	case Homogeneous: // in float64, rounded once; a direction has a relative error of d·2⁻⁵³
+	case kernels.Homogeneous: // in float64, rounded once; a direction has a relative error of d·2⁻⁵³
 		return 100*(d+3)*0x1p-53*nx*ny + u*value
 	}
 	return u * value
@@ -122,8 +124,8 @@ func testGram[T dense.Float](t *testing.T) {
 			if c.at > 0 && (strings.Contains(fmt.Sprint(k), "Softmax") || strings.Contains(fmt.Sprint(k), "Exponential")) {
 				continue // overflows there
 			}
-			g := Gram(dense.Matrix[T]{}, k, x, y)
-			one := Gram(dense.Matrix[T]{}, k, x, dense.Matrix[T]{})
+			g := kernels.Gram(dense.Matrix[T]{}, k, x, y)
+			one := kernels.Gram(dense.Matrix[T]{}, k, x, dense.Matrix[T]{})
 			require.Equal(t, [4]int{70, 67, 70, 70}, [4]int{g.Rows, g.Cols, one.Rows, one.Cols})
 			check := func(got T, xi, yj []T) {
 				a, b := make([]float64, d), make([]float64, d)
@@ -160,12 +162,12 @@ func testExactWhereItMatters[T dense.Float](t *testing.T) {
 	step := math.Sqrt(unit[T]())
 	x := dense.Of(2, 2, []T{1000, 1000, 1000 + T(1000*step), 1000})
 	gap := float64(x.At(1, 0)) - 1000
-	got := Gram(dense.Matrix[T]{}, Gaussian{LengthScale: gap}, x, x)
+	got := kernels.Gram(dense.Matrix[T]{}, kernels.Gaussian{LengthScale: gap}, x, x)
 	assert.Equal(t, T(math.Exp(-0.5)), got.At(0, 1))
 	assert.Equal(t, T(1), got.At(1, 1))
 
 	narrow := dense.Of(2, 2, []T{1, 0, 1, T(step)})
-	angle := 1 - float64(Gram(dense.Matrix[T]{}, Angular{}, narrow, narrow).At(0, 1))
+	angle := 1 - float64(kernels.Gram(dense.Matrix[T]{}, kernels.Angular{}, narrow, narrow).At(0, 1))
 	assert.InDelta(t, 2*math.Atan(float64(T(step)))/math.Pi, angle, 2*unit[T](), "rounding of a number next to 1")
 }
 
@@ -181,19 +183,19 @@ func testRange[T dense.Float](t *testing.T) {
 	if unit[T]() == 0x1p-53 {
 		big, small, smaller = 1e200, 0x1p-479, 0x1p-1000
 	}
-	check := func(want float64, k Kernel, x, y []T) {
-		got := Gram(dense.Matrix[T]{}, k, dense.Of(1, len(x), x), dense.Of(1, len(y), y))
+	check := func(want float64, k kernels.Kernel, x, y []T) {
+		got := kernels.Gram(dense.Matrix[T]{}, k, dense.Of(1, len(x), x), dense.Of(1, len(y), y))
 		assert.InDelta(t, want, float64(got.At(0, 0)), 4*unit[T](), "%v at %v, %v", k, x, y)
 	}
 	for _, c := range []T{T(big), T(1 / big)} {
-		check(math.Exp(-0.5), Gaussian{LengthScale: float64(c)}, []T{c, 0}, []T{c, c})
-		check(math.Exp(-1), Gaussian{LengthScale: float64(c)}, []T{c, 0}, []T{0, c})
-		check(0.5, Angular{}, []T{c, 0}, []T{c, c})
+		check(math.Exp(-0.5), kernels.Gaussian{LengthScale: float64(c)}, []T{c, 0}, []T{c, c})
+		check(math.Exp(-1), kernels.Gaussian{LengthScale: float64(c)}, []T{c, 0}, []T{0, c})
+		check(0.5, kernels.Angular{}, []T{c, 0}, []T{c, c})
 	}
-	check(0.5, Angular{}, []T{T(small), 0}, []T{T(smaller), T(smaller)})
-	check(0.5, Angular{}, []T{T(smaller), T(smaller)}, []T{T(small), 0})
+	check(0.5, kernels.Angular{}, []T{T(small), 0}, []T{T(smaller), T(smaller)})
+	check(0.5, kernels.Angular{}, []T{T(smaller), T(smaller)}, []T{T(small), 0})
 	if unit[T]() == 0x1p-24 {
-		check(math.Exp(-0.5), Softmax{Scale: 0.5 / (big * big)}, []T{T(big)}, []T{T(-big)})
+		check(math.Exp(-0.5), kernels.Softmax{Scale: 0.5 / (big * big)}, []T{T(big)}, []T{T(-big)})
 	}
 }
 
@@ -206,7 +208,7 @@ func testPositiveSemiDefinite[T dense.Float](t *testing.T) {
 	for _, d := range []int{1, 2, 6} {
 		x := cloud[T](7, 40, d, 0.2, 1)
 		for _, k := range all {
-			g := Gram(dense.Matrix[T]{}, k, x, dense.Matrix[T]{})
+			g := kernels.Gram(dense.Matrix[T]{}, k, x, dense.Matrix[T]{})
 			sym := mat.NewSymDense(g.Rows, dense.Convert(dense.Matrix[float64]{}, g).Data)
 			var eig mat.EigenSym
 			require.True(t, eig.Factorize(sym, false))
@@ -234,7 +236,7 @@ func testNaNAndInf[T dense.Float](t *testing.T) {
 				continue
 			}
 			for _, y := range []dense.Matrix[T]{{}, x.RowRange(60, 70)} {
-				g := Gram(dense.Matrix[T]{}, k, x, y)
+				g := kernels.Gram(dense.Matrix[T]{}, k, x, y)
 				at := 66
 				if y.Data != nil {
 					at = 6
@@ -258,23 +260,23 @@ func TestGramNaNAndInf(t *testing.T) {
 
 // override embeds a kernel of the package and evaluates another: Gram must use
 // the latter.
-type override struct{ Gaussian }
+type override struct{ kernels.Gaussian }
 
 func (override) Eval(x, y []float64) float64 { return x[0] * y[0] }
 
 func TestGramOfEmbeddedKernel(t *testing.T) {
 	x := dense.Of(2, 1, []float64{2, 3})
-	assert.Equal(t, []float64{4, 6, 6, 9}, Gram(dense.Matrix[float64]{}, override{}, x, x).Data)
+	assert.Equal(t, []float64{4, 6, 6, 9}, kernels.Gram(dense.Matrix[float64]{}, override{}, x, x).Data)
 }
 
 func TestGramDoesNotDependOnProcessorsOrSplits(t *testing.T) {
 	x, y := cloud[float32](3, 200, 9, 0, 1), cloud[float32](4, 150, 9, 0, 1)
-	k := Sum{Gaussian{}, Product{ELU{}, Matern{}}, Laplacian{}}
+	k := kernels.Sum{kernels.Gaussian{}, kernels.Product{kernels.ELU{}, kernels.Matern{}}, kernels.Laplacian{}}
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	serial := Gram(dense.Matrix[float32]{}, k, x, y)
+	serial := kernels.Gram(dense.Matrix[float32]{}, k, x, y)
 	runtime.GOMAXPROCS(4)
-	assert.Equal(t, serial, Gram(dense.Matrix[float32]{}, k, x, y))
-	part := Gram(dense.Matrix[float32]{}, k, x.RowRange(70, 80), y.RowRange(3, 9))
+	assert.Equal(t, serial, kernels.Gram(dense.Matrix[float32]{}, k, x, y))
+	part := kernels.Gram(dense.Matrix[float32]{}, k, x.RowRange(70, 80), y.RowRange(3, 9))
 	assert.Equal(t, dense.Copy(dense.Matrix[float32]{}, serial.RowRange(70, 80).ColRange(3, 9)), part)
 }
 
@@ -284,30 +286,30 @@ func TestGramDestination(t *testing.T) {
 	for i := range wide.Data {
 		wide.Data[i] = 7
 	}
-	Gram(wide.ColRange(1, 3), DotProduct{}, x, dense.Matrix[float64]{})
+	kernels.Gram(wide.ColRange(1, 3), kernels.DotProduct{}, x, dense.Matrix[float64]{})
 	assert.Equal(t, []float64{7, 1, 0, 7, 7, 0, 4, 7}, wide.Data)
-	assert.PanicsWithValue(t, "dense: destination is 2×4, want 2×2", func() { Gram(wide, DotProduct{}, x, x) })
+	assert.PanicsWithValue(t, "dense: destination is 2×4, want 2×2", func() { kernels.Gram(wide, kernels.DotProduct{}, x, x) })
 	assert.PanicsWithValue(t, "kernels: x is 2×2, y is 2×4: columns differ", func() {
-		Gram(dense.Matrix[float64]{}, DotProduct{}, x, wide)
+		kernels.Gram(dense.Matrix[float64]{}, kernels.DotProduct{}, x, wide)
 	})
-	assert.PanicsWithValue(t, "kernels: k is nil", func() { Gram(dense.Matrix[float64]{}, nil, x, x) })
+	assert.PanicsWithValue(t, "kernels: k is nil", func() { kernels.Gram(dense.Matrix[float64]{}, nil, x, x) })
 	assert.PanicsWithValue(t, "kernels: Softmax.Scale = -1, want a positive finite number, or 0 for 1", func() {
-		Gram(dense.Matrix[float64]{}, Softmax{Scale: -1}, dense.New[float64](0, 2), dense.Matrix[float64]{})
+		kernels.Gram(dense.Matrix[float64]{}, kernels.Softmax{Scale: -1}, dense.New[float64](0, 2), dense.Matrix[float64]{})
 	})
 }
 
 func TestGramOfNothing(t *testing.T) {
 	none, x := dense.New[float32](0, 3), cloud[float32](1, 2, 3, 0, 1)
 	for _, k := range all {
-		g := Gram(dense.Matrix[float32]{}, k, x, none)
+		g := kernels.Gram(dense.Matrix[float32]{}, k, x, none)
 		assert.Equal(t, [2]int{2, 0}, [2]int{g.Rows, g.Cols})
-		g = Gram(dense.Matrix[float32]{}, k, none, x)
+		g = kernels.Gram(dense.Matrix[float32]{}, k, none, x)
 		assert.Equal(t, [2]int{0, 2}, [2]int{g.Rows, g.Cols})
-		g = Gram(dense.Matrix[float32]{}, k, none, dense.Matrix[float32]{})
+		g = kernels.Gram(dense.Matrix[float32]{}, k, none, dense.Matrix[float32]{})
 		assert.Equal(t, [2]int{0, 0}, [2]int{g.Rows, g.Cols})
 	}
 	// R^0 has one point.
-	assert.Equal(t, []float32{1, 1, 1, 1}, Gram(dense.Matrix[float32]{}, Gaussian{}, dense.New[float32](2, 0), dense.Matrix[float32]{}).Data)
+	assert.Equal(t, []float32{1, 1, 1, 1}, kernels.Gram(dense.Matrix[float32]{}, kernels.Gaussian{}, dense.New[float32](2, 0), dense.Matrix[float32]{}).Data)
 }
 
 func BenchmarkGram(b *testing.B) {
@@ -319,11 +321,11 @@ func benchmarkGram[T dense.Float](b *testing.B) {
 	const n, d = 512, 64
 	x, y := cloud[T](1, n, d, 0, 1), cloud[T](2, n, d, 0, 1)
 	dst := dense.New[T](n, n)
-	for _, k := range []Kernel{DotProduct{}, Gaussian{LengthScale: 8}, Angular{}, Laplacian{LengthScale: 64}} {
+	for _, k := range []kernels.Kernel{kernels.DotProduct{}, kernels.Gaussian{LengthScale: 8}, kernels.Angular{}, kernels.Laplacian{LengthScale: 64}} {
 		b.Run(fmt.Sprintf("kernel=%v/n=%d/d=%d", k, n, d), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				Gram(dst, k, x, y)
+				kernels.Gram(dst, k, x, y)
 			}
 			b.ReportMetric(1e-6*float64(n*n*b.N)/b.Elapsed().Seconds(), "Mpairs/s")
 		})

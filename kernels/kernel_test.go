@@ -1,4 +1,4 @@
-package kernels
+package kernels_test
 
 import (
 	"fmt"
@@ -9,27 +9,29 @@ import (
 	"github.com/stretchr/testify/require"
 	"gonum.org/v1/gonum/integrate/quad"
 	"gonum.org/v1/gonum/stat/distuv"
+
+	"github.com/seed-feabd252/randfeat/kernels"
 )
 
 // all has every kernel of the package, with and without default parameters.
-var all = []Kernel{
-	DotProduct{},
-	Gaussian{}, Gaussian{LengthScale: 2.5},
-	Softmax{}, Softmax{Scale: 0.25},
-	Angular{},
-	ArcCosine{}, ArcCosine{Order: 1}, ArcCosine{Order: 2},
-	Polynomial{Degree: 1}, Polynomial{Degree: 3, Gamma: 0.5, Offset: 1},
-	Maclaurin{Coefficients: []float64{2}}, Maclaurin{Coefficients: []float64{0.5, 0, 1, 0.25}},
-	Generalised{}, Generalised{F: Square}, Generalised{F: Exponential},
-	Generalised{F: ReLU, Epsilon: 0.5}, Generalised{F: Square, Epsilon: 0.1}, Generalised{F: Exponential, Epsilon: 2},
-	Laplacian{}, Laplacian{LengthScale: 3},
-	Matern{}, Matern{Nu: 0.5, LengthScale: 2}, Matern{Nu: 2.5, LengthScale: 0.7},
-	RationalQuadratic{}, RationalQuadratic{Alpha: 0.3, LengthScale: 2},
-	ELU{},
-	Sum{Gaussian{}, ELU{}, Laplacian{}},
-	Product{Angular{}, Softmax{Scale: 0.5}, Laplacian{}},
-	Scaled{K: Sum{Matern{}, Product{Gaussian{}, DotProduct{}}}, By: 0.5},
-	Homogeneous{K: Gaussian{LengthScale: 0.8}}, Homogeneous{K: Sum{Angular{}, Laplacian{}}},
+var all = []kernels.Kernel{
+	kernels.DotProduct{},
+	kernels.Gaussian{}, kernels.Gaussian{LengthScale: 2.5},
+	kernels.Softmax{}, kernels.Softmax{Scale: 0.25},
+	kernels.Angular{},
+	kernels.ArcCosine{}, kernels.ArcCosine{Order: 1}, kernels.ArcCosine{Order: 2},
+	kernels.Polynomial{Degree: 1}, kernels.Polynomial{Degree: 3, Gamma: 0.5, Offset: 1},
+	kernels.Maclaurin{Coefficients: []float64{2}}, kernels.Maclaurin{Coefficients: []float64{0.5, 0, 1, 0.25}},
+	kernels.Generalised{}, kernels.Generalised{F: kernels.Square}, kernels.Generalised{F: kernels.Exponential},
+	kernels.Generalised{F: kernels.ReLU, Epsilon: 0.5}, kernels.Generalised{F: kernels.Square, Epsilon: 0.1}, kernels.Generalised{F: kernels.Exponential, Epsilon: 2},
+	kernels.Laplacian{}, kernels.Laplacian{LengthScale: 3},
+	kernels.Matern{}, kernels.Matern{Nu: 0.5, LengthScale: 2}, kernels.Matern{Nu: 2.5, LengthScale: 0.7},
+	kernels.RationalQuadratic{}, kernels.RationalQuadratic{Alpha: 0.3, LengthScale: 2},
+	kernels.ELU{},
+	kernels.Sum{kernels.Gaussian{}, kernels.ELU{}, kernels.Laplacian{}},
+	kernels.Product{kernels.Angular{}, kernels.Softmax{Scale: 0.5}, kernels.Laplacian{}},
+	kernels.Scaled{K: kernels.Sum{kernels.Matern{}, kernels.Product{kernels.Gaussian{}, kernels.DotProduct{}}}, By: 0.5},
+	kernels.Homogeneous{K: kernels.Gaussian{LengthScale: 0.8}}, kernels.Homogeneous{K: kernels.Sum{kernels.Angular{}, kernels.Laplacian{}}},
 	rounded{},
 }
 
@@ -51,47 +53,47 @@ func TestKnownValues(t *testing.T) {
 	x, y := []float64{3, 4}, []float64{0, 5}
 	theta, r := math.Acos(0.8), math.Sqrt(10)
 	for _, c := range []struct {
-		k    Kernel
+		k    kernels.Kernel
 		want float64
 	}{
-		{DotProduct{}, 20},
-		{Gaussian{}, math.Exp(-5)},
-		{Gaussian{LengthScale: 2}, math.Exp(-10.0 / 8)},
-		{Softmax{}, math.Exp(20)},
-		{Softmax{Scale: 0.1}, math.Exp(2)},
-		{Angular{}, 1 - 2*theta/math.Pi},
-		{ArcCosine{Order: 0}, 1 - theta/math.Pi},
-		{ArcCosine{Order: 1}, 25 / math.Pi * (0.6 + (math.Pi-theta)*0.8)},
-		{ArcCosine{Order: 2}, 625 / math.Pi * (3*0.6*0.8 + (math.Pi-theta)*(1+2*0.64))},
-		{Polynomial{Degree: 2}, 400},
-		{Polynomial{Degree: 3, Gamma: 0.1, Offset: 1}, 27},
-		{Maclaurin{Coefficients: []float64{3, 0, 0.5, 0.25}}, 3 + 200 + 2000},
-		{Generalised{}, 12.5 / math.Pi * (0.6 + (math.Pi-theta)*0.8)},
-		{Generalised{F: Square}, 625 + 800},
-		{Generalised{F: Square, Epsilon: 2}, 1425 + 2*50 + 4},
-		{Generalised{F: Exponential}, math.Exp(45)},
-		{Generalised{F: Exponential, Epsilon: 3}, math.Exp(45) + 6*math.Exp(12.5) + 9},
-		{Generalised{Epsilon: 1}, 12.5/math.Pi*(0.6+(math.Pi-theta)*0.8) + 10/math.Sqrt(2*math.Pi) + 1},
-		{AdditiveChiSquare{}, 2 * 20.0 / 9},
-		{SkewedChiSquare{}, 2 * math.Sqrt(4) / 5 * 2 * math.Sqrt(30) / 11},
-		{SkewedChiSquare{C: 0.5}, 2 * math.Sqrt(3.5*0.5) / 4 * 2 * math.Sqrt(4.5*5.5) / 10},
-		{Laplacian{}, math.Exp(-4)},
-		{Laplacian{LengthScale: 8}, math.Exp(-0.5)},
-		{Matern{Nu: 0.5}, math.Exp(-r)},
-		{Matern{}, (1 + math.Sqrt(3)*r) * math.Exp(-math.Sqrt(3)*r)},
-		{Matern{Nu: 1.5, LengthScale: r}, (1 + math.Sqrt(3)) * math.Exp(-math.Sqrt(3))},
-		{Matern{Nu: 2.5, LengthScale: r}, (1 + math.Sqrt(5) + 5.0/3) * math.Exp(-math.Sqrt(5))},
-		{RationalQuadratic{}, 1.0 / 6},
-		{RationalQuadratic{Alpha: 2, LengthScale: r}, math.Pow(1.25, -2)},
-		{ELU{}, 4*1 + 5*6},
-		{Homogeneous{K: Gaussian{}}, 25 * math.Exp(-0.2)},
-		{Sum{DotProduct{}, RationalQuadratic{}}, 20 + 1.0/6},
-		{Product{DotProduct{}, DotProduct{}, Scaled{K: DotProduct{}, By: 0.5}}, 4000},
+		{kernels.DotProduct{}, 20},
+		{kernels.Gaussian{}, math.Exp(-5)},
+		{kernels.Gaussian{LengthScale: 2}, math.Exp(-10.0 / 8)},
+		{kernels.Softmax{}, math.Exp(20)},
+		{kernels.Softmax{Scale: 0.1}, math.Exp(2)},
+		{kernels.Angular{}, 1 - 2*theta/math.Pi},
+		{kernels.ArcCosine{Order: 0}, 1 - theta/math.Pi},
+		{kernels.ArcCosine{Order: 1}, 25 / math.Pi * (0.6 + (math.Pi-theta)*0.8)},
+		{kernels.ArcCosine{Order: 2}, 625 / math.Pi * (3*0.6*0.8 + (math.Pi-theta)*(1+2*0.64))},
+		{kernels.Polynomial{Degree: 2}, 400},
+		{kernels.Polynomial{Degree: 3, Gamma: 0.1, Offset: 1}, 27},
+		{kernels.Maclaurin{Coefficients: []float64{3, 0, 0.5, 0.25}}, 3 + 200 + 2000},
+		{kernels.Generalised{}, 12.5 / math.Pi * (0.6 + (math.Pi-theta)*0.8)},
+		{kernels.Generalised{F: kernels.Square}, 625 + 800},
+		{kernels.Generalised{F: kernels.Square, Epsilon: 2}, 1425 + 2*50 + 4},
+		{kernels.Generalised{F: kernels.Exponential}, math.Exp(45)},
+		{kernels.Generalised{F: kernels.Exponential, Epsilon: 3}, math.Exp(45) + 6*math.Exp(12.5) + 9},
+		{kernels.Generalised{Epsilon: 1}, 12.5/math.Pi*(0.6+(math.Pi-theta)*0.8) + 10/math.Sqrt(2*math.Pi) + 1},
+		{kernels.AdditiveChiSquare{}, 2 * 20.0 / 9},
+		{kernels.SkewedChiSquare{}, 2 * math.Sqrt(4) / 5 * 2 * math.Sqrt(30) / 11},
+		{kernels.SkewedChiSquare{C: 0.5}, 2 * math.Sqrt(3.5*0.5) / 4 * 2 * math.Sqrt(4.5*5.5) / 10},
+		{kernels.Laplacian{}, math.Exp(-4)},
+		{kernels.Laplacian{LengthScale: 8}, math.Exp(-0.5)},
+		{kernels.Matern{Nu: 0.5}, math.Exp(-r)},
+		{kernels.Matern{}, (1 + math.Sqrt(3)*r) * math.Exp(-math.Sqrt(3)*r)},
+		{kernels.Matern{Nu: 1.5, LengthScale: r}, (1 + math.Sqrt(3)) * math.Exp(-math.Sqrt(3))},
+		{kernels.Matern{Nu: 2.5, LengthScale: r}, (1 + math.Sqrt(5) + 5.0/3) * math.Exp(-math.Sqrt(5))},
+		{kernels.RationalQuadratic{}, 1.0 / 6},
+		{kernels.RationalQuadratic{Alpha: 2, LengthScale: r}, math.Pow(1.25, -2)},
+		{kernels.ELU{}, 4*1 + 5*6},
+		{kernels.Homogeneous{K: kernels.Gaussian{}}, 25 * math.Exp(-0.2)},
+		{kernels.Sum{kernels.DotProduct{}, kernels.RationalQuadratic{}}, 20 + 1.0/6},
+		{kernels.Product{kernels.DotProduct{}, kernels.DotProduct{}, kernels.Scaled{K: kernels.DotProduct{}, By: 0.5}}, 4000},
 	} {
 		// A few roundings of 2⁻⁵³ each, magnified by the exponent 20 at most.
 		assert.InEpsilon(t, c.want, c.k.Eval(x, y), 30*0x1p-52, "%v", c.k)
 	}
-	assert.InEpsilon(t, math.Exp(-2)*5+math.Exp(-0.25)*1, ELU{}.Eval([]float64{-2, -0.25}, []float64{4, 0}), 1e-15)
+	assert.InEpsilon(t, math.Exp(-2)*5+math.Exp(-0.25)*1, kernels.ELU{}.Eval([]float64{-2, -0.25}, []float64{4, 0}), 1e-15)
 }
 
 // TestSpectralLaw checks the Matérn kernels against their definition, the
@@ -102,7 +104,7 @@ func TestSpectralLaw(t *testing.T) {
 		for _, r := range []float64{0.3, 1, 2} {
 			got := quad.Fixed(func(w float64) float64 { return 2 * law.Prob(w) * math.Cos(w*r) }, 0, 2000, 40000, nil, 0)
 			// What lies beyond 2000 is less than the density there over r.
-			assert.InDelta(t, got, Matern{Nu: nu}.Eval([]float64{r}, []float64{0}), 2*law.Prob(2000)/r+1e-9, "ν=%v r=%v", nu, r)
+			assert.InDelta(t, got, kernels.Matern{Nu: nu}.Eval([]float64{r}, []float64{0}), 2*law.Prob(2000)/r+1e-9, "ν=%v r=%v", nu, r)
 		}
 	}
 }
@@ -119,7 +121,7 @@ func TestArcCosineIsItsExpectation(t *testing.T) {
 			want := quad.Fixed(func(a float64) float64 {
 				return math.Pow(3*math.Cos(a)*2*math.Cos(a-theta), float64(n))
 			}, from, to, 60, nil, 0) * 2 * moment[n] / (2 * math.Pi)
-			got := ArcCosine{Order: n}.Eval([]float64{3, 0}, y)
+			got := kernels.ArcCosine{Order: n}.Eval([]float64{3, 0}, y)
 			// θ is right to a few ulp; J_n falls as ψ^{2n+1} at most.
 			psi := math.Pi - theta
 			assert.InEpsilon(t, want, got, 1e-12+10*0x1p-51*float64(2*n+1)/psi, "order %d θ=%v", n, theta)
@@ -136,33 +138,33 @@ func TestAngleNextToZeroAndPi(t *testing.T) {
 		}
 		return y
 	}
-	assert.Equal(t, 1.0, Angular{}.Eval(x, x))
-	assert.Equal(t, -1.0, Angular{}.Eval(x, scaled(-1)))
-	assert.InDelta(t, 1, Angular{}.Eval(x, scaled(3)), 0x1p-50)
-	assert.InDelta(t, -1, Angular{}.Eval(x, scaled(-3e200)), 0x1p-50)
+	assert.Equal(t, 1.0, kernels.Angular{}.Eval(x, x))
+	assert.Equal(t, -1.0, kernels.Angular{}.Eval(x, scaled(-1)))
+	assert.InDelta(t, 1, kernels.Angular{}.Eval(x, scaled(3)), 0x1p-50)
+	assert.InDelta(t, -1, kernels.Angular{}.Eval(x, scaled(-3e200)), 0x1p-50)
 	for n := range 3 {
-		assert.Zero(t, ArcCosine{Order: n}.Eval(x, scaled(-1)))
+		assert.Zero(t, kernels.ArcCosine{Order: n}.Eval(x, scaled(-1)))
 	}
-	assert.Equal(t, 1.0, ArcCosine{Order: 0}.Eval(x, x))
-	assert.InEpsilon(t, 14.25, ArcCosine{Order: 1}.Eval(x, x), 1e-15)
-	assert.InEpsilon(t, 3*14.25*14.25, ArcCosine{Order: 2}.Eval(x, x), 2e-15)
+	assert.Equal(t, 1.0, kernels.ArcCosine{Order: 0}.Eval(x, x))
+	assert.InEpsilon(t, 14.25, kernels.ArcCosine{Order: 1}.Eval(x, x), 1e-15)
+	assert.InEpsilon(t, 3*14.25*14.25, kernels.ArcCosine{Order: 2}.Eval(x, x), 2e-15)
 	for _, tiny := range []float64{1e-9, 1e-12, 1e-15} {
-		got := 1 - Angular{}.Eval([]float64{1, 0}, []float64{1, tiny})
+		got := 1 - kernels.Angular{}.Eval([]float64{1, 0}, []float64{1, tiny})
 		assert.InDelta(t, 2*tiny/math.Pi, got, 0x1p-52, "θ = %v", tiny)
 		// J₁ ≈ ψ³/3 and J₂ ≈ 4ψ⁵/15·… are positive however small.
 		opposite := []float64{-1, tiny}
-		assert.InEpsilon(t, tiny*tiny*tiny/3/math.Pi, ArcCosine{Order: 1}.Eval([]float64{1, 0}, opposite), 1e-14)
-		assert.InEpsilon(t, 4*math.Pow(tiny, 5)/15/math.Pi, ArcCosine{Order: 2}.Eval([]float64{1, 0}, opposite), 1e-14)
+		assert.InEpsilon(t, tiny*tiny*tiny/3/math.Pi, kernels.ArcCosine{Order: 1}.Eval([]float64{1, 0}, opposite), 1e-14)
+		assert.InEpsilon(t, 4*math.Pow(tiny, 5)/15/math.Pi, kernels.ArcCosine{Order: 2}.Eval([]float64{1, 0}, opposite), 1e-14)
 	}
 }
 
 func TestZeroVector(t *testing.T) {
 	zero, y := []float64{0, 0}, []float64{1, -2}
 	for _, other := range [][]float64{zero, y} {
-		assert.Zero(t, Angular{}.Eval(zero, other))
-		assert.Equal(t, 0.5, ArcCosine{Order: 0}.Eval(zero, other))
-		assert.Zero(t, ArcCosine{Order: 1}.Eval(other, zero))
-		assert.Zero(t, ArcCosine{Order: 2}.Eval(other, zero))
+		assert.Zero(t, kernels.Angular{}.Eval(zero, other))
+		assert.Equal(t, 0.5, kernels.ArcCosine{Order: 0}.Eval(zero, other))
+		assert.Zero(t, kernels.ArcCosine{Order: 1}.Eval(other, zero))
+		assert.Zero(t, kernels.ArcCosine{Order: 2}.Eval(other, zero))
 	}
 	for _, k := range all {
 		assert.False(t, math.IsNaN(k.Eval(zero, y)), "%v", k)
@@ -174,18 +176,18 @@ func TestZeroVector(t *testing.T) {
 func TestExtremes(t *testing.T) {
 	for _, c := range []float64{1e-200, 1e-100, 1, 1e100, 1e200} {
 		x, y := []float64{c, 0}, []float64{0, c}
-		assert.InEpsilon(t, math.Exp(-1), Gaussian{LengthScale: c}.Eval(x, y), 1e-15)
-		assert.InEpsilon(t, math.Exp(-2), Laplacian{LengthScale: c}.Eval(x, y), 1e-15)
-		assert.InEpsilon(t, 0.5, RationalQuadratic{LengthScale: c}.Eval(x, y), 1e-15)
-		assert.InEpsilon(t, math.Exp(-math.Sqrt2), Matern{Nu: 0.5, LengthScale: c}.Eval(x, y), 1e-15)
-		assert.InDelta(t, 0, Angular{}.Eval(x, y), 1e-15)
+		assert.InEpsilon(t, math.Exp(-1), kernels.Gaussian{LengthScale: c}.Eval(x, y), 1e-15)
+		assert.InEpsilon(t, math.Exp(-2), kernels.Laplacian{LengthScale: c}.Eval(x, y), 1e-15)
+		assert.InEpsilon(t, 0.5, kernels.RationalQuadratic{LengthScale: c}.Eval(x, y), 1e-15)
+		assert.InEpsilon(t, math.Exp(-math.Sqrt2), kernels.Matern{Nu: 0.5, LengthScale: c}.Eval(x, y), 1e-15)
+		assert.InDelta(t, 0, kernels.Angular{}.Eval(x, y), 1e-15)
 	}
 	far := []float64{1e300}
-	for _, k := range []Kernel{Gaussian{}, Laplacian{}, Matern{Nu: 0.5}, Matern{}, Matern{Nu: 2.5}, RationalQuadratic{Alpha: 9}} {
+	for _, k := range []kernels.Kernel{kernels.Gaussian{}, kernels.Laplacian{}, kernels.Matern{Nu: 0.5}, kernels.Matern{}, kernels.Matern{Nu: 2.5}, kernels.RationalQuadratic{Alpha: 9}} {
 		assert.Zero(t, k.Eval(far, []float64{-1e300}), "%v", k)
 	}
-	assert.Equal(t, math.Inf(1), Softmax{}.Eval([]float64{30}, []float64{30}))
-	assert.Zero(t, Softmax{}.Eval([]float64{30}, []float64{-30}))
+	assert.Equal(t, math.Inf(1), kernels.Softmax{}.Eval([]float64{30}, []float64{30}))
+	assert.Zero(t, kernels.Softmax{}.Eval([]float64{30}, []float64{-30}))
 }
 
 // TestNaNAndInfAreNeverHidden: a coordinate that is not a number makes the
@@ -209,52 +211,52 @@ func TestNaNAndInfAreNeverHidden(t *testing.T) {
 func TestCheck(t *testing.T) {
 	bad := []float64{-1, math.NaN(), math.Inf(1), math.Inf(-1)}
 	for _, v := range bad {
-		for name, k := range map[string]Kernel{
-			"Gaussian.LengthScale":          Gaussian{LengthScale: v},
-			"Softmax.Scale":                 Softmax{Scale: v},
-			"Laplacian.LengthScale":         Laplacian{LengthScale: v},
-			"Matern.LengthScale":            Matern{LengthScale: v},
-			"RationalQuadratic.Alpha":       RationalQuadratic{Alpha: v},
-			"RationalQuadratic.LengthScale": RationalQuadratic{LengthScale: v},
-			"Polynomial.Gamma":              Polynomial{Degree: 2, Gamma: v},
-			"SkewedChiSquare.C":             SkewedChiSquare{C: v},
+		for name, k := range map[string]kernels.Kernel{
+			"Gaussian.LengthScale":          kernels.Gaussian{LengthScale: v},
+			"Softmax.Scale":                 kernels.Softmax{Scale: v},
+			"Laplacian.LengthScale":         kernels.Laplacian{LengthScale: v},
+			"Matern.LengthScale":            kernels.Matern{LengthScale: v},
+			"RationalQuadratic.Alpha":       kernels.RationalQuadratic{Alpha: v},
+			"RationalQuadratic.LengthScale": kernels.RationalQuadratic{LengthScale: v},
+			"Polynomial.Gamma":              kernels.Polynomial{Degree: 2, Gamma: v},
+			"SkewedChiSquare.C":             kernels.SkewedChiSquare{C: v},
 		} {
 			want := fmt.Sprintf("kernels: %s = %v, want a positive finite number, or 0 for 1", name, v)
-			require.EqualError(t, Check(k), want)
+			require.EqualError(t, kernels.Check(k), want)
 			assert.PanicsWithValue(t, want, func() { k.Eval([]float64{1}, []float64{1}) })
-			nested := Scaled{K: Sum{DotProduct{}, Product{k}}, By: 1}
-			assert.EqualError(t, Check(nested), want)
+			nested := kernels.Scaled{K: kernels.Sum{kernels.DotProduct{}, kernels.Product{k}}, By: 1}
+			assert.EqualError(t, kernels.Check(nested), want)
 			assert.PanicsWithValue(t, want, func() { nested.Eval([]float64{1}, []float64{1}) })
 		}
-		assert.EqualError(t, Check(Polynomial{Degree: 1, Offset: v}),
+		assert.EqualError(t, kernels.Check(kernels.Polynomial{Degree: 1, Offset: v}),
 			fmt.Sprintf("kernels: Polynomial.Offset = %v, want a finite number, at least 0", v))
-		assert.EqualError(t, Check(Maclaurin{Coefficients: []float64{1, v}}),
+		assert.EqualError(t, kernels.Check(kernels.Maclaurin{Coefficients: []float64{1, v}}),
 			fmt.Sprintf("kernels: Maclaurin.Coefficients[1] = %v, want a finite number, at least 0", v))
-		assert.EqualError(t, Check(Generalised{Epsilon: v}),
+		assert.EqualError(t, kernels.Check(kernels.Generalised{Epsilon: v}),
 			fmt.Sprintf("kernels: Generalised.Epsilon = %v, want a finite number, at least 0", v))
-		assert.EqualError(t, Check(Scaled{K: DotProduct{}, By: v}),
+		assert.EqualError(t, kernels.Check(kernels.Scaled{K: kernels.DotProduct{}, By: v}),
 			fmt.Sprintf("kernels: Scaled.By = %v, want a positive finite number", v))
 	}
-	for want, k := range map[string]Kernel{
-		"kernels: Polynomial.Degree = 0, want at least 1":                             Polynomial{},
-		"kernels: ArcCosine.Order = 3, want 0, 1 or 2":                                ArcCosine{Order: 3},
-		"kernels: ArcCosine.Order = -1, want 0, 1 or 2":                               ArcCosine{Order: -1},
-		"kernels: Matern.Nu = 2, want 0.5, 1.5 or 2.5, or 0 for 1.5":                  Matern{Nu: 2},
-		"kernels: Maclaurin.Coefficients = [], want a positive one":                   Maclaurin{},
-		"kernels: Maclaurin.Coefficients = [0 0], want a positive one":                Maclaurin{Coefficients: []float64{0, 0}},
-		"kernels: Generalised.F = Nonlinearity(-1), want ReLU, Square or Exponential": Generalised{F: -1},
-		"kernels: Sum is empty, want at least one kernel":                             Sum{},
-		"kernels: Product is empty, want at least one kernel":                         Product{},
-		"kernels: Product[1] is nil":                                                  Product{DotProduct{}, nil},
-		"kernels: Scaled.K is nil":                                                    Scaled{By: 1},
-		"kernels: Scaled.By = 0, want a positive finite number":                       Scaled{K: DotProduct{}},
+	for want, k := range map[string]kernels.Kernel{
+		"kernels: Polynomial.Degree = 0, want at least 1":                             kernels.Polynomial{},
+		"kernels: ArcCosine.Order = 3, want 0, 1 or 2":                                kernels.ArcCosine{Order: 3},
+		"kernels: ArcCosine.Order = -1, want 0, 1 or 2":                               kernels.ArcCosine{Order: -1},
+		"kernels: Matern.Nu = 2, want 0.5, 1.5 or 2.5, or 0 for 1.5":                  kernels.Matern{Nu: 2},
+		"kernels: Maclaurin.Coefficients = [], want a positive one":                   kernels.Maclaurin{},
+		"kernels: Maclaurin.Coefficients = [0 0], want a positive one":                kernels.Maclaurin{Coefficients: []float64{0, 0}},
+		"kernels: Generalised.F = Nonlinearity(-1), want ReLU, Square or Exponential": kernels.Generalised{F: -1},
+		"kernels: Sum is empty, want at least one kernel":                             kernels.Sum{},
+		"kernels: Product is empty, want at least one kernel":                         kernels.Product{},
+		"kernels: Product[1] is nil":                                                  kernels.Product{kernels.DotProduct{}, nil},
+		"kernels: Scaled.K is nil":                                                    kernels.Scaled{By: 1},
+		"kernels: Scaled.By = 0, want a positive finite number":                       kernels.Scaled{K: kernels.DotProduct{}},
 	} {
-		assert.EqualError(t, Check(k), want)
+		assert.EqualError(t, kernels.Check(k), want)
 		assert.PanicsWithValue(t, want, func() { k.Eval([]float64{1}, []float64{1}) })
 	}
-	assert.EqualError(t, Check(nil), "kernels: k is nil")
+	assert.EqualError(t, kernels.Check(nil), "kernels: k is nil")
 	for _, k := range all {
-		assert.NoError(t, Check(k), "%v", k)
+		assert.NoError(t, kernels.Check(k), "%v", k)
 	}
 }
 
@@ -270,23 +272,23 @@ func TestLengthsPanic(t *testing.T) {
 }
 
 func TestString(t *testing.T) {
-	for want, k := range map[string]Kernel{
-		"DotProduct{}":             DotProduct{},
-		"Gaussian{LengthScale: 1}": Gaussian{},
-		"Softmax{Scale: 0.125}":    Softmax{Scale: 0.125},
-		"Angular{}":                Angular{},
-		"ArcCosine{Order: 2}":      ArcCosine{Order: 2},
-		"Polynomial{Degree: 2, Gamma: 1, Offset: 0.5}": Polynomial{Degree: 2, Offset: 0.5},
-		"Laplacian{LengthScale: 3}":                    Laplacian{LengthScale: 3},
-		"Maclaurin{Coefficients: [1 0.5]}":             Maclaurin{Coefficients: []float64{1, 0.5}},
-		"Generalised{F: ReLU, Epsilon: 0}":             Generalised{},
-		"Generalised{F: Square, Epsilon: 0.5}":         Generalised{F: Square, Epsilon: 0.5},
-		"Generalised{F: Exponential, Epsilon: 0}":      Generalised{F: Exponential},
-		"AdditiveChiSquare{}":                          AdditiveChiSquare{},
-		"SkewedChiSquare{C: 1}":                        SkewedChiSquare{},
-		"Matern{Nu: 1.5, LengthScale: 1}":              Matern{},
-		"RationalQuadratic{Alpha: 1, LengthScale: 2}":  RationalQuadratic{LengthScale: 2},
-		"2 · (ELU{} + (Angular{} · DotProduct{}))":     Scaled{K: Sum{ELU{}, Product{Angular{}, DotProduct{}}}, By: 2},
+	for want, k := range map[string]kernels.Kernel{
+		"DotProduct{}":             kernels.DotProduct{},
+		"Gaussian{LengthScale: 1}": kernels.Gaussian{},
+		"Softmax{Scale: 0.125}":    kernels.Softmax{Scale: 0.125},
+		"Angular{}":                kernels.Angular{},
+		"ArcCosine{Order: 2}":      kernels.ArcCosine{Order: 2},
+		"Polynomial{Degree: 2, Gamma: 1, Offset: 0.5}": kernels.Polynomial{Degree: 2, Offset: 0.5},
+		"Laplacian{LengthScale: 3}":                    kernels.Laplacian{LengthScale: 3},
+		"Maclaurin{Coefficients: [1 0.5]}":             kernels.Maclaurin{Coefficients: []float64{1, 0.5}},
+		"Generalised{F: ReLU, Epsilon: 0}":             kernels.Generalised{},
+		"Generalised{F: Square, Epsilon: 0.5}":         kernels.Generalised{F: kernels.Square, Epsilon: 0.5},
+		"Generalised{F: Exponential, Epsilon: 0}":      kernels.Generalised{F: kernels.Exponential},
+		"AdditiveChiSquare{}":                          kernels.AdditiveChiSquare{},
+		"SkewedChiSquare{C: 1}":                        kernels.SkewedChiSquare{},
+		"Matern{Nu: 1.5, LengthScale: 1}":              kernels.Matern{},
+		"RationalQuadratic{Alpha: 1, LengthScale: 2}":  kernels.RationalQuadratic{LengthScale: 2},
+		"2 · (ELU{} + (Angular{} · DotProduct{}))":     kernels.Scaled{K: kernels.Sum{kernels.ELU{}, kernels.Product{kernels.Angular{}, kernels.DotProduct{}}}, By: 2},
 	} {
 		assert.Equal(t, want, fmt.Sprint(k))
 	}

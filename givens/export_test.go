@@ -1,0 +1,20 @@
+package givens
+
+import "github.com/seed-feabd252/randfeat/dense"
+
+// Rotations returns the rotations of p, the first one first.
+func Rotations[T dense.Float](p *Product[T]) []Rotation[T] {
+	gs := make([]Rotation[T], p.Len())
+	for k, g := range p.turns {
+		gs[k] = Rotation[T]{int(g.I), int(g.J), g.Cos, g.Sin}
+	}
+	return gs
+}
+
+// SetAngle replaces the cosine and the sine of rotation k of p.
+func SetAngle[T dense.Float](p *Product[T], k int, cos, sin T) {
+	p.turns[k].Cos, p.turns[k].Sin = cos, sin
+}
+
+// Angle returns the cosine and the sine of g.
+func (g Rotation[T]) Angle() (cos, sin T) { return g.cos, g.sin }
