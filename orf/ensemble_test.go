@@ -1,4 +1,4 @@
-package orf
+package orf_test
 
 import (
 	"testing"
@@ -8,47 +8,48 @@ import (
 	exprand "golang.org/x/exp/rand"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/orf"
 )
 
 // ensembleOf returns what w says of its law.
-func ensembleOf[T dense.Float](w Projection[T]) Ensemble {
-	return w.(interface{ Ensemble() Ensemble }).Ensemble()
+func ensembleOf[T dense.Float](w orf.Projection[T]) orf.Ensemble {
+	return w.(interface{ Ensemble() orf.Ensemble }).Ensemble()
 }
 
 func testEnsembles[T dense.Float](t *testing.T) {
 	for _, c := range []struct {
-		e    Ensemble
+		e    orf.Ensemble
 		d    int
-		want Ensemble
+		want orf.Ensemble
 		text string
 	}{
-		{IID{}, 5, IID{}, "IID"},
-		{IID{FixedLength: true}, 5, IID{FixedLength: true}, "IID(FixedLength)"},
-		{GramSchmidt{}, 5, GramSchmidt{}, "GramSchmidt"},
-		{GramSchmidt{FixedLength: true}, 5, GramSchmidt{FixedLength: true}, "GramSchmidt(FixedLength)"},
-		{Simplex{}, 5, Simplex{}, "Simplex"},
-		{Simplex{FixedLength: true}, 5, Simplex{FixedLength: true}, "Simplex(FixedLength)"},
-		{Hadamard{}, 5, Hadamard{Factors: 3}, "Hadamard"},
-		{Hadamard{Factors: 2, FixedLength: true}, 9, Hadamard{FixedLength: true, Factors: 2}, "Hadamard(Factors=2, FixedLength)"},
-		{Givens{}, 8, Givens{Rotations: 24}, "Givens"},
-		{Givens{}, 1, Givens{}, "Givens"},
-		{Givens{Rotations: 4, FixedLength: true}, 8, Givens{FixedLength: true, Rotations: 4}, "Givens(Rotations=4, FixedLength)"},
-		{Fastfood{}, 5, Fastfood{}, "Fastfood"},
-		{Fastfood{FixedLength: true}, 8, Fastfood{FixedLength: true}, "Fastfood(FixedLength)"},
-		{Halton{}, 5, Halton{}, "Halton"},
-		{Sobol{}, 5, Sobol{}, "Sobol"},
+		{orf.IID{}, 5, orf.IID{}, "IID"},
+		{orf.IID{FixedLength: true}, 5, orf.IID{FixedLength: true}, "IID(FixedLength)"},
+		{orf.GramSchmidt{}, 5, orf.GramSchmidt{}, "GramSchmidt"},
+		{orf.GramSchmidt{FixedLength: true}, 5, orf.GramSchmidt{FixedLength: true}, "GramSchmidt(FixedLength)"},
+		{orf.Simplex{}, 5, orf.Simplex{}, "Simplex"},
+		{orf.Simplex{FixedLength: true}, 5, orf.Simplex{FixedLength: true}, "Simplex(FixedLength)"},
+		{orf.Hadamard{}, 5, orf.Hadamard{Factors: 3}, "Hadamard"},
+		{orf.Hadamard{Factors: 2, FixedLength: true}, 9, orf.Hadamard{FixedLength: true, Factors: 2}, "Hadamard(Factors=2, FixedLength)"},
+		{orf.Givens{}, 8, orf.Givens{Rotations: 24}, "Givens"},
+		{orf.Givens{}, 1, orf.Givens{}, "Givens"},
+		{orf.Givens{Rotations: 4, FixedLength: true}, 8, orf.Givens{FixedLength: true, Rotations: 4}, "Givens(Rotations=4, FixedLength)"},
+		{orf.Fastfood{}, 5, orf.Fastfood{}, "Fastfood"},
+		{orf.Fastfood{FixedLength: true}, 8, orf.Fastfood{FixedLength: true}, "Fastfood(FixedLength)"},
+		{orf.Halton{}, 5, orf.Halton{}, "Halton"},
+		{orf.Sobol{}, 5, orf.Sobol{}, "Sobol"},
 	} {
 		assert.Equal(t, c.text, c.e.String())
-		p, err := Draw[T](c.e, 7, c.d, exprand.NewSource(1))
+		p, err := orf.Draw[T](c.e, 7, c.d, exprand.NewSource(1))
 		require.NoError(t, err)
 		assert.Equal(t, c.want, ensembleOf(p), "%v", c.e)
 		assert.True(t, c.want == ensembleOf(p), "ensembles are comparable")
 
-		q, err := Draw[T](c.want, 7, c.d, exprand.NewSource(1))
+		q, err := orf.Draw[T](c.want, 7, c.d, exprand.NewSource(1))
 		require.NoError(t, err)
 		assert.Equal(t, p.Frequencies(), q.Frequencies(), "%v: what is filled in is the default", c.e)
 	}
-	given, err := Of(dense.New[T](7, 5))
+	given, err := orf.Of(dense.New[T](7, 5))
 	require.NoError(t, err)
 	assert.Nil(t, ensembleOf(given))
 }
@@ -59,11 +60,11 @@ func TestEnsembles(t *testing.T) {
 }
 
 // foreign is an ensemble of another package.
-type foreign struct{ Ensemble }
+type foreign struct{ orf.Ensemble }
 
 func TestUnknownEnsembles(t *testing.T) {
-	for text, e := range map[string]Ensemble{"<nil>": nil, "*orf.IID": &IID{}, "orf.foreign": foreign{IID{}}} {
-		_, err := Draw[float64](e, 2, 2, exprand.NewSource(1))
+	for text, e := range map[string]orf.Ensemble{"<nil>": nil, "*orf.IID": &orf.IID{}, "orf_test.foreign": foreign{orf.IID{}}} {
+		_, err := orf.Draw[float64](e, 2, 2, exprand.NewSource(1))
 		assert.EqualError(t, err, "orf: e is "+text+", want an ensemble of this package")
 	}
 }

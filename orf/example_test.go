@@ -10,15 +10,6 @@ import (
 	"github.com/seed-feabd252/randfeat/orf"
 )
 
-// dot returns the inner product of two rows.
-func dot(x, y []float64) float64 {
-	sum := 0.0
-	for i, v := range x {
-		sum += v * y[i]
-	}
-	return sum
-}
-
 // Independent frequencies estimate x·y = 0 with an error; with fixed lengths, a
 // full orthogonal block has none.
 func Example() {

@@ -1,4 +1,4 @@
-package orf
+package orf_test
 
 import (
 	"math"
@@ -11,6 +11,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/hadamard"
+	"github.com/seed-feabd252/randfeat/orf"
 )
 
 // TestFastfoodRowsAreGaussian looks at a sparse and a dense direction of R⁵, padded
@@ -25,7 +26,7 @@ func TestFastfoodRowsAreGaussian(t *testing.T) {
 			var sample []float64
 			src := exprand.NewSource(uint64(k))
 			for range draws {
-				p, err := Draw[float64](Fastfood{}, 7, 5, src)
+				p, err := orf.Draw[float64](orf.Fastfood{}, 7, 5, src)
 				require.NoError(t, err)
 				sample = append(sample, p.Project(dense.Matrix[float64]{}, x).At(0, k))
 			}
@@ -35,7 +36,7 @@ func TestFastfoodRowsAreGaussian(t *testing.T) {
 	var sample []float64
 	src := exprand.NewSource(3)
 	for range draws {
-		p, err := Draw[float64](Hadamard{Factors: 1}, 1, 5, src)
+		p, err := orf.Draw[float64](orf.Hadamard{Factors: 1}, 1, 5, src)
 		require.NoError(t, err)
 		sample = append(sample, p.Project(dense.Matrix[float64]{}, dense.Of(1, 5, []float64{0, 1, 0, 0, 0})).At(0, 0))
 	}
@@ -47,7 +48,7 @@ func TestFastfoodRowsAreGaussian(t *testing.T) {
 func TestFastfoodIsUnbiased(t *testing.T) {
 	for _, d := range []int{4, 8} {
 		src := exprand.NewSource(4)
-		bias, se := axisBias(t, d, 20000, func() (Projection[float64], error) { return Draw[float64](Fastfood{}, d, d, src) })
+		bias, se := axisBias(t, d, 20000, func() (orf.Projection[float64], error) { return orf.Draw[float64](orf.Fastfood{}, d, d, src) })
 		assert.InDelta(t, 0, bias, 4*se, "d = %d", d)
 	}
 }
@@ -56,21 +57,20 @@ func TestFastfoodIsUnbiased(t *testing.T) {
 func TestFastfoodIsItsProduct(t *testing.T) {
 	for _, d := range []int{3, 8, 11, 20} {
 		order := hadamard.FastOrder(d)
-		p, err := Draw[float64](Fastfood{}, 2*order, d, exprand.NewSource(1))
+		p, err := orf.Draw[float64](orf.Fastfood{}, 2*order, d, exprand.NewSource(1))
 		require.NoError(t, err)
 		w := p.Frequencies()
 		h := hadamard.Matrix[float64](order)
-		for at, b := range p.(*structured[float64]).blocks {
-			f := b.r.(*transforms[float64])
-			rotated := f.r.Apply(dense.Matrix[float64]{}, eye(d))
-			assert.InDelta(t, 1, norm(f.scale), 1e-15)
-			for k, row := range b.rows {
+		for at, b := range orf.Blocks(p) {
+			rotated := b.Rotation.Apply(dense.Matrix[float64]{}, eye(d))
+			assert.InDelta(t, 1, norm(b.Scale), 1e-15)
+			for k, row := range b.Rows {
 				for j := range d {
 					want := 0.0
-					for i, from := range f.from {
-						want += h.At(row, i) * f.scale[i] * rotated.At(j, from)
+					for i, from := range b.From {
+						want += h.At(row, i) * b.Scale[i] * rotated.At(j, from)
 					}
-					assert.InDelta(t, b.lengths[k]*want, w.At(at*order+k, j), 1e-14*math.Sqrt(float64(order)), "d = %d, row %d", d, k)
+					assert.InDelta(t, b.Lengths[k]*want, w.At(at*order+k, j), 1e-14*math.Sqrt(float64(order)), "d = %d, row %d", d, k)
 				}
 			}
 		}

@@ -1,4 +1,4 @@
-package orf
+package orf_test
 
 import (
 	"math"
@@ -13,12 +13,13 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/matmul"
+	"github.com/seed-feabd252/randfeat/orf"
 )
 
 // TestOrthogonalAtLargeDimension draws 1024 rows of R^1024.
 func TestOrthogonalAtLargeDimension(t *testing.T) {
 	const d = 1024
-	p, err := Draw[float64](GramSchmidt{}, d, d, exprand.NewSource(1))
+	p, err := orf.Draw[float64](orf.GramSchmidt{}, d, d, exprand.NewSource(1))
 	require.NoError(t, err)
 	w := p.Frequencies()
 	for i := range d {
@@ -75,7 +76,7 @@ func haarZ(d, draws int, draw func() dense.Matrix[float64]) float64 {
 // unfixed is the fault: Householder QR without the sign fix.
 func unfixed(d int, rng *rand.Rand) dense.Matrix[float64] {
 	a := dense.New[float64](d, d)
-	gaussian(a.Data, rng)
+	orf.Gaussian(a.Data, rng)
 	tau, work := make([]float64, d), make([]float64, 64*d)
 	lapack64.Geqrf(blas64.General(a), tau, work, len(work))
 	lapack64.Orgqr(blas64.General(a), tau, work, len(work))
@@ -90,7 +91,7 @@ func TestHaar(t *testing.T) {
 		const draws = 10000
 		src := exprand.NewSource(uint64(d))
 		directions := func() dense.Matrix[float64] {
-			p, err := Draw[float64](GramSchmidt{}, d, d, src)
+			p, err := orf.Draw[float64](orf.GramSchmidt{}, d, d, src)
 			require.NoError(t, err)
 			w := p.Frequencies()
 			for i := range d {
@@ -125,10 +126,10 @@ func TestPositiveFeaturesSeeTheSignFix(t *testing.T) {
 		return sum / d
 	}
 	src := exprand.NewSource(3)
-	rng, length := rand.New(src), lengths(false, src)
+	rng, length := rand.New(src), orf.Lengths(false, src)
 	var right, wrong moments
 	for range draws {
-		p, err := Draw[float64](GramSchmidt{}, d, d, src)
+		p, err := orf.Draw[float64](orf.GramSchmidt{}, d, d, src)
 		require.NoError(t, err)
 		right.add(positive(p.Frequencies()))
 

@@ -1,4 +1,4 @@
-package orf
+package orf_test
 
 import (
 	"fmt"
@@ -12,6 +12,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/hadamard"
+	"github.com/seed-feabd252/randfeat/orf"
 )
 
 // pair is two points with the laws of their dot product. The estimator
@@ -65,7 +66,7 @@ func (p pair) error(m int, t float64, fixed bool) float64 {
 }
 
 // measured draws projections and collects the estimate and its squared error.
-func (p pair) measured(t *testing.T, draws, m int, draw func() (Projection[float64], error)) *moments {
+func (p pair) measured(t *testing.T, draws, m int, draw func() (orf.Projection[float64], error)) *moments {
 	x := dense.New[float64](2, len(p.x))
 	copy(x.Row(0), p.x)
 	copy(x.Row(1), p.y)
@@ -92,18 +93,18 @@ func TestDotProductLaws(t *testing.T) {
 	}
 	type law struct {
 		name string
-		e    func(fixed bool) Ensemble
+		e    func(fixed bool) orf.Ensemble
 		t    func(p pair) float64
 	}
-	laws := []law{{"GramSchmidt", func(fixed bool) Ensemble { return GramSchmidt{FixedLength: fixed} }, pair.haarT}}
+	laws := []law{{"GramSchmidt", func(fixed bool) orf.Ensemble { return orf.GramSchmidt{FixedLength: fixed} }, pair.haarT}}
 	for k := 1; k <= 3; k++ {
-		laws = append(laws, law{fmt.Sprintf("Hadamard/k=%d", k), func(fixed bool) Ensemble {
-			return Hadamard{Factors: k, FixedLength: fixed}
+		laws = append(laws, law{fmt.Sprintf("Hadamard/k=%d", k), func(fixed bool) orf.Ensemble {
+			return orf.Hadamard{Factors: k, FixedLength: fixed}
 		}, func(p pair) float64 { return p.hadamardT(k) }})
 	}
 	for _, n := range []int{4, 24} {
-		laws = append(laws, law{fmt.Sprintf("Givens/n=%d", n), func(fixed bool) Ensemble {
-			return Givens{Rotations: n, FixedLength: fixed}
+		laws = append(laws, law{fmt.Sprintf("Givens/n=%d", n), func(fixed bool) orf.Ensemble {
+			return orf.Givens{Rotations: n, FixedLength: fixed}
 		}, func(p pair) float64 { return p.givensT(n) }})
 	}
 	for _, l := range laws {
@@ -112,7 +113,7 @@ func TestDotProductLaws(t *testing.T) {
 				for _, m := range []int{3, 8} {
 					for _, fixed := range []bool{false, true} {
 						src := exprand.NewSource(uint64(10*i + m))
-						s := p.measured(t, draws, m, func() (Projection[float64], error) { return Draw[float64](l.e(fixed), m, 8, src) })
+						s := p.measured(t, draws, m, func() (orf.Projection[float64], error) { return orf.Draw[float64](l.e(fixed), m, 8, src) })
 						assert.Less(t, s.z(dot(p.x, p.y), p.error(m, l.t(p), fixed)), 4.5, "pair %d, m = %d, fixed %v", i, m, fixed)
 					}
 				}
@@ -122,7 +123,7 @@ func TestDotProductLaws(t *testing.T) {
 	t.Run("IID", func(t *testing.T) {
 		for i, p := range pairs {
 			src := exprand.NewSource(uint64(i))
-			s := p.measured(t, draws, 3, func() (Projection[float64], error) { return Draw[float64](IID{}, 3, 8, src) })
+			s := p.measured(t, draws, 3, func() (orf.Projection[float64], error) { return orf.Draw[float64](orf.IID{}, 3, 8, src) })
 			want := (dot(p.x, p.y)*dot(p.x, p.y) + dot(p.x, p.x)*dot(p.y, p.y)) / 3
 			assert.Less(t, s.z(dot(p.x, p.y), want), 4.5, "pair %d", i)
 		}
@@ -150,7 +151,7 @@ func TestDotProductLawsOfOtherOrders(t *testing.T) {
 					src := exprand.NewSource(uint64(100*d + 10*k + m))
 					var s moments
 					for range draws {
-						w, err := Draw[float64](Hadamard{Factors: k, FixedLength: fixed}, m, d, src)
+						w, err := orf.Draw[float64](orf.Hadamard{Factors: k, FixedLength: fixed}, m, d, src)
 						require.NoError(t, err)
 						z := w.Project(dense.Matrix[float64]{}, points)
 						estimate := dot(z.Row(0), z.Row(1)) / float64(m)
@@ -174,25 +175,25 @@ func TestDotProductLawsOfOtherOrders(t *testing.T) {
 // truth, which the law for two rows at random does not allow.
 func TestRowsAreAtRandom(t *testing.T) {
 	p := pair{[]float64{1, 1, 0, 0, 0, 0, 0, 0}, []float64{1, 1, 0, 0, 0, 0, 0, 0}}
-	draw := func(src rand.Source) (*structured[float64], error) {
-		q, err := Draw[float64](Hadamard{Factors: 1, FixedLength: true}, 2, 8, src)
-		return q.(*structured[float64]), err
+	draw := func(src rand.Source) (orf.Projection[float64], error) {
+		return orf.Draw[float64](orf.Hadamard{Factors: 1, FixedLength: true}, 2, 8, src)
 	}
 	want := p.error(2, p.hadamardT(1), true)
 	src := exprand.NewSource(1)
-	permuted := p.measured(t, 4000, 2, func() (Projection[float64], error) { return draw(src) })
+	permuted := p.measured(t, 4000, 2, func() (orf.Projection[float64], error) { return draw(src) })
 	assert.Less(t, permuted.z(2, want), 4.0)
-	first := p.measured(t, 4000, 2, func() (Projection[float64], error) {
+	first := p.measured(t, 4000, 2, func() (orf.Projection[float64], error) {
 		q, err := draw(src)
-		q.blocks[0].rows = []int{0, 1}
-		return q, err
+		require.NoError(t, err)
+		copy(orf.Blocks(q)[0].Rows, []int{0, 1})
+		return q, nil
 	})
 	assert.Greater(t, first.z(2, want), 20.0, "leading rows are caught")
 }
 
 // axisBias returns the relative bias of the Gaussian kernel at x − y = 1.5·e₁,
 // truth exp(−1.125) = 0.325, and its standard error.
-func axisBias(t *testing.T, d, draws int, draw func() (Projection[float64], error)) (bias, stdErr float64) {
+func axisBias(t *testing.T, d, draws int, draw func() (orf.Projection[float64], error)) (bias, stdErr float64) {
 	x := dense.New[float64](1, d)
 	x.Set(0, 0, 1.5)
 	var s moments
@@ -216,8 +217,8 @@ func axisBias(t *testing.T, d, draws int, draw func() (Projection[float64], erro
 func TestHadamardBias(t *testing.T) {
 	relative := func(d, k int) float64 {
 		src := exprand.NewSource(4)
-		bias, _ := axisBias(t, d, 60000, func() (Projection[float64], error) {
-			return Draw[float64](Hadamard{Factors: k}, d, d, src)
+		bias, _ := axisBias(t, d, 60000, func() (orf.Projection[float64], error) {
+			return orf.Draw[float64](orf.Hadamard{Factors: k}, d, d, src)
 		})
 		return bias
 	}
@@ -235,11 +236,11 @@ func TestGivensBias(t *testing.T) {
 		d    int
 		want float64
 	}{{8, 0.21}, {16, 0.31}} {
-		bias, se := axisBias(t, c.d, 20000, func() (Projection[float64], error) { return Draw[float64](Givens{}, c.d, c.d, src) })
+		bias, se := axisBias(t, c.d, 20000, func() (orf.Projection[float64], error) { return orf.Draw[float64](orf.Givens{}, c.d, c.d, src) })
 		assert.InDelta(t, c.want, bias, 4*se+0.005, "d = %d", c.d)
 	}
-	bias, se := axisBias(t, 16, 5000, func() (Projection[float64], error) {
-		return Draw[float64](Givens{Rotations: 4 * 16 * 4}, 16, 16, src)
+	bias, se := axisBias(t, 16, 5000, func() (orf.Projection[float64], error) {
+		return orf.Draw[float64](orf.Givens{Rotations: 4 * 16 * 4}, 16, 16, src)
 	})
 	assert.InDelta(t, 0, bias, 4*se+0.005)
 }

@@ -1,4 +1,4 @@
-package orf
+package orf_test
 
 import (
 	"fmt"
@@ -13,6 +13,7 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/orf"
 )
 
 // kolmogorov returns √n·sup|F_n − F| of the sample against the cdf.
@@ -61,7 +62,7 @@ func TestPaddedLengths(t *testing.T) {
 		src := exprand.NewSource(9)
 		var m moments
 		for range 4000 {
-			p, err := Draw[float64](Hadamard{FixedLength: fixed}, 1, 5, src)
+			p, err := orf.Draw[float64](orf.Hadamard{FixedLength: fixed}, 1, 5, src)
 			require.NoError(t, err)
 			w := p.Frequencies().Row(0)
 			m.add(dot(w, w))
@@ -131,14 +132,14 @@ func TestLengthsDoNotDependOnDirections(t *testing.T) {
 	rng := rand.New(src)
 	var right, wrong moments
 	for range draws {
-		p, err := Draw[float64](GramSchmidt{}, d, d, src)
+		p, err := orf.Draw[float64](orf.GramSchmidt{}, d, d, src)
 		require.NoError(t, err)
 		right.add(mean(p.Frequencies()))
 
 		g := dense.New[float64](d, d)
-		gaussian(g.Data, rng)
+		orf.Gaussian(g.Data, rng)
 		q := dense.Transpose(dense.Matrix[float64]{}, g)
-		orthogonalise(q)
+		orf.Orthogonalise(q)
 		q = dense.Transpose(dense.Matrix[float64]{}, q)
 		for k := range d {
 			l := norm(g.Row(k))

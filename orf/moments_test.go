@@ -1,4 +1,4 @@
-package orf
+package orf_test
 
 import "math"
 

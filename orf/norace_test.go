@@ -1,5 +1,5 @@
 //go:build !race
 
-package orf
+package orf_test
 
 const raceDetector = false

@@ -1,4 +1,4 @@
-package orf
+package orf_test
 
 import (
 	"fmt"
@@ -13,30 +13,31 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/orf"
 )
 
 // pointSets are the ensembles of dependent points.
-var pointSets = []Ensemble{Halton{}, Sobol{}}
+var pointSets = []orf.Ensemble{orf.Halton{}, orf.Sobol{}}
 
 func TestPointSetErrors(t *testing.T) {
 	src := exprand.NewSource(1)
 	for _, e := range pointSets {
-		_, err := Draw[float64](e, 0, 3, src)
+		_, err := orf.Draw[float64](e, 0, 3, src)
 		assert.EqualError(t, err, "orf: m = 0, want at least 1", e)
-		_, err = Draw[float64](e, 3, -1, src)
+		_, err = orf.Draw[float64](e, 3, -1, src)
 		assert.EqualError(t, err, "orf: d = -1, want at least 1", e)
-		_, err = Draw[float64](e, 3, 3, nil)
+		_, err = orf.Draw[float64](e, 3, 3, nil)
 		assert.EqualError(t, err, "orf: src is nil", e)
-		_, err = Draw[float64](e, math.MaxInt, 3, src)
+		_, err = orf.Draw[float64](e, math.MaxInt, 3, src)
 		assert.ErrorContains(t, err, fmt.Sprintf("orf: m = %d: ", math.MaxInt), e)
-		_, err = Draw[float64](e, 3, math.MaxInt, src)
+		_, err = orf.Draw[float64](e, 3, math.MaxInt, src)
 		assert.ErrorContains(t, err, fmt.Sprintf("orf: d = %d: ", math.MaxInt), e)
 	}
-	_, err := Draw[float32](Halton{}, 1, 1001, src)
+	_, err := orf.Draw[float32](orf.Halton{}, 1, 1001, src)
 	assert.EqualError(t, err, "orf: Halton: d = 1001, want at most 1000")
-	_, err = Draw[float32](Sobol{}, 1, 21202, src)
+	_, err = orf.Draw[float32](orf.Sobol{}, 1, 21202, src)
 	assert.EqualError(t, err, "orf: Sobol: d = 21202, want at most 21201")
-	p, err := Draw[float32](Halton{}, 3, 1000, src)
+	p, err := orf.Draw[float32](orf.Halton{}, 3, 1000, src)
 	require.NoError(t, err, "the largest dimension")
 	for _, v := range p.Frequencies().Data {
 		require.Less(t, math.Abs(float64(v)), 10.0, "finite")
@@ -44,7 +45,7 @@ func TestPointSetErrors(t *testing.T) {
 	if testing.Short() {
 		return
 	}
-	p, err = Draw[float32](Sobol{}, 3, 21201, src)
+	p, err = orf.Draw[float32](orf.Sobol{}, 3, 21201, src)
 	require.NoError(t, err, "the largest dimension")
 	for _, v := range p.Frequencies().Data {
 		require.Less(t, math.Abs(float64(v)), 10.0, "finite")
@@ -54,7 +55,7 @@ func TestPointSetErrors(t *testing.T) {
 func TestPointSetsOfSeedsTypesAndLengths(t *testing.T) {
 	for _, e := range pointSets {
 		must := func(m, d int, seed uint64) dense.Matrix[float64] {
-			p, err := Draw[float64](e, m, d, exprand.NewSource(seed))
+			p, err := orf.Draw[float64](e, m, d, exprand.NewSource(seed))
 			require.NoError(t, err)
 			return p.Frequencies()
 		}
@@ -64,7 +65,7 @@ func TestPointSetsOfSeedsTypesAndLengths(t *testing.T) {
 			assert.Equal(t, w, must(m, d, 4), "%s: same seed", e)
 			assert.NotEqual(t, w, must(m, d, 5), "%s: another seed", e)
 			assert.Equal(t, w, must(3*m+1, d, 4).RowRange(0, m).Clone(), "%s: the first of more", e)
-			p, err := Draw[float32](e, m, d, exprand.NewSource(4))
+			p, err := orf.Draw[float32](e, m, d, exprand.NewSource(4))
 			require.NoError(t, err)
 			assert.Equal(t, dense.Convert(dense.Matrix[float32]{}, w), p.Frequencies(), "%s: float32 is float64 rounded", e)
 		}
@@ -75,8 +76,8 @@ func TestPointSetsOfSeedsTypesAndLengths(t *testing.T) {
 // coordinate has one in each interval of length b^(−k).
 func TestPointSetsAreStratified(t *testing.T) {
 	const d = 7
-	for e, bases := range map[Ensemble][d]int{Halton{}: {2, 3, 5, 7, 11, 13, 17}, Sobol{}: {2, 2, 2, 2, 2, 2, 2}} {
-		p, err := Draw[float64](e, 600, d, exprand.NewSource(3))
+	for e, bases := range map[orf.Ensemble][d]int{orf.Halton{}: {2, 3, 5, 7, 11, 13, 17}, orf.Sobol{}: {2, 2, 2, 2, 2, 2, 2}} {
+		p, err := orf.Draw[float64](e, 600, d, exprand.NewSource(3))
 		require.NoError(t, err)
 		w := p.Frequencies()
 		for j, b := range bases {
@@ -99,7 +100,7 @@ func TestPointSetsAreStratified(t *testing.T) {
 func TestSobolNet(t *testing.T) {
 	const k = 7
 	for seed := range uint64(20) {
-		p, err := Draw[float64](Sobol{}, 1<<k, 3, exprand.NewSource(seed))
+		p, err := orf.Draw[float64](orf.Sobol{}, 1<<k, 3, exprand.NewSource(seed))
 		require.NoError(t, err)
 		w := p.Frequencies()
 		for a := 0; a <= k; a++ {
@@ -140,9 +141,9 @@ func TestPointSetMarginals(t *testing.T) {
 				at := fmt.Sprintf("%v: frequency %d, coordinates 0 and %d", e, k, j)
 				sample := func(seed func(i int) uint64) (first, second []float64) {
 					for i := range draws {
-						p, err := Draw[float64](e, 13, 6, exprand.NewSource(seed(i)))
+						p, err := orf.Draw[float64](e, 13, 6, exprand.NewSource(seed(i)))
 						require.NoError(t, err)
-						w := p.(*explicit[float64]).w
+						w := p.Frequencies()
 						first, second = append(first, w.At(k, 0)), append(second, w.At(k, j))
 					}
 					return first, second
@@ -168,17 +169,17 @@ func TestPointSetMarginals(t *testing.T) {
 // pointSetGain returns the mean squared error of the Gaussian kernel at x − y =
 // 1.5·(1, …, 1)/√d over that of as many independent frequencies, and its standard
 // error.
-func pointSetGain(t *testing.T, e Ensemble, m, d, draws int) (gain, stderr float64) {
+func pointSetGain(t *testing.T, e orf.Ensemble, m, d, draws int) (gain, stderr float64) {
 	const q = 1.5 * 1.5
 	z := slices.Repeat([]float64{math.Sqrt(q / float64(d))}, d)
 	src := exprand.NewSource(11)
 	iid := math.Pow(1-math.Exp(-q), 2) / (2 * float64(m))
 	var s moments
 	for range draws {
-		p, err := Draw[float64](e, m, d, src)
+		p, err := orf.Draw[float64](e, m, d, src)
 		require.NoError(t, err)
 		mean := 0.0
-		w := p.(*explicit[float64]).w
+		w := p.Frequencies()
 		for k := range m {
 			mean += math.Cos(dot(w.Row(k), z)) / float64(m)
 		}
@@ -191,9 +192,9 @@ func pointSetGain(t *testing.T, e Ensemble, m, d, draws int) (gain, stderr float
 // standard errors and half a unit of the figures' last digit: false-alarm rate 6e-4.
 // Independent frequencies gain nothing.
 func TestPointSetGain(t *testing.T) {
-	for e, figures := range map[Ensemble]map[int]float64{
-		Halton{}: {2: 0.13, 4: 0.33, 8: 0.55, 16: 0.81, 64: 0.99},
-		Sobol{}:  {2: 0.06, 4: 0.33, 8: 0.62, 16: 1.05, 64: 1.35},
+	for e, figures := range map[orf.Ensemble]map[int]float64{
+		orf.Halton{}: {2: 0.13, 4: 0.33, 8: 0.55, 16: 0.81, 64: 0.99},
+		orf.Sobol{}:  {2: 0.06, 4: 0.33, 8: 0.62, 16: 1.05, 64: 1.35},
 	} {
 		for d, want := range figures {
 			gain, se := pointSetGain(t, e, 64, d, 400)
@@ -201,7 +202,7 @@ func TestPointSetGain(t *testing.T) {
 		}
 	}
 	for _, d := range []int{2, 8} {
-		gain, se := pointSetGain(t, IID{}, 64, d, 400)
+		gain, se := pointSetGain(t, orf.IID{}, 64, d, 400)
 		assert.InDelta(t, 1, gain, 4*se, "IID: d = %d", d)
 	}
 }
@@ -214,7 +215,7 @@ func TestPrimitives(t *testing.T) {
 	for _, n := range counts {
 		total += n
 	}
-	polynomials := primitives(total)
+	polynomials := orf.Primitives(total)
 	got := make([]int, len(counts))
 	for _, p := range polynomials {
 		got[bits.Len32(p)-2]++
@@ -222,7 +223,7 @@ func TestPrimitives(t *testing.T) {
 	assert.Equal(t, counts, got)
 	assert.Equal(t, []uint32{3, 7, 11, 13, 19, 25, 37, 41, 47, 55, 59, 61}, polynomials[:12])
 	assert.True(t, slices.IsSorted(polynomials))
-	assert.Empty(t, primitives(0))
+	assert.Empty(t, orf.Primitives(0))
 	for _, p := range polynomials[:100] {
 		period := 0
 		top := uint32(1) << (bits.Len32(p) - 1)

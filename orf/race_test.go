@@ -1,6 +1,6 @@
 //go:build race
 
-package orf
+package orf_test
 
 // raceDetector makes a sync.Pool forget at random, so that nothing can be said of
 // allocations.

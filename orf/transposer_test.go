@@ -1,4 +1,4 @@
-package orf
+package orf_test
 
 import (
 	"fmt"
@@ -13,26 +13,27 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/projection"
+	"github.com/seed-feabd252/randfeat/orf"
 )
 
 // plain is a projection of a user, which knows nothing of transposing.
-type plain[T dense.Float] struct{ Projection[T] }
+type plain[T dense.Float] struct{ orf.Projection[T] }
 
 // transposers are the constructions, and one behind a plain Projection.
-func transposers[T dense.Float](t testing.TB, m, d int) map[string]Transposer[T] {
-	all := map[string]Transposer[T]{}
+func transposers[T dense.Float](t testing.TB, m, d int) map[string]orf.Transposer[T] {
+	all := map[string]orf.Transposer[T]{}
 	for _, c := range constructions[T]() {
 		p, err := c.draw(m, d, exprand.NewSource(1))
 		require.NoError(t, err)
-		all[c.name] = p.(Transposer[T])
+		all[c.name] = p.(orf.Transposer[T])
 	}
 	for _, e := range pointSets {
-		if d > maxHalton {
+		if d > orf.MaxHalton {
 			continue
 		}
-		p, err := Draw[T](e, m, d, exprand.NewSource(1))
+		p, err := orf.Draw[T](e, m, d, exprand.NewSource(1))
 		require.NoError(t, err)
-		all[e.String()] = p.(Transposer[T])
+		all[e.String()] = p.(orf.Transposer[T])
 	}
 	all["plain"] = projection.Transposed(plain[T]{all["IID"]})
 	return all
@@ -49,7 +50,7 @@ func testTransposedIsTheProduct[T dense.Float](t *testing.T) {
 					order, ops = c.order(d), c.ops(d)+m/c.order(d)+2
 				}
 			}
-			if _, ok := p.(*explicit[T]); ok {
+			if orf.Blocks[T](p) == nil {
 				ops = m
 			}
 			longest := 3 * math.Sqrt(float64(order))
@@ -227,7 +228,7 @@ func TestProjectingDoesNotAllocate(t *testing.T) {
 }
 
 func TestTransposedKeepsATransposer(t *testing.T) {
-	p, err := Draw[float64](IID{}, 4, 3, exprand.NewSource(1))
+	p, err := orf.Draw[float64](orf.IID{}, 4, 3, exprand.NewSource(1))
 	require.NoError(t, err)
 	assert.Same(t, p, projection.Transposed(p))
 	q := projection.Transposed(plain[float64]{p})
