@@ -68,8 +68,7 @@ func newBatch[T dense.Float](p plan, k int, dst, src dense.Matrix[T]) *batch[T] 
 	return b
 }
 
-// alone reports whether k transforms of p for each of so many rows are one
-// goroutine's work.
+// alone reports whether one goroutine does k transforms of p for each of the rows.
 func alone(p plan, k, rows int) bool {
 	return rows <= 1 || rows <= leastWork/p.work(k) || runtime.GOMAXPROCS(0) == 1
 }

@@ -82,8 +82,8 @@ func (k Convolution) cells() [][]int {
 }
 
 const (
-	leftPatches  = 128  // patches of x that are compared at a time
-	rightPatches = 2048 // with so many of y
+	leftPatches  = 128  // patches of x in one Gram matrix
+	rightPatches = 2048 // patches of y in it
 )
 
 func (k Convolution) gram(dst, x, y dense.Matrix[float64], one bool) {

@@ -66,7 +66,7 @@ func (k Softmax) fromProducts(g []float64, _ float64, _ []float64) {
 
 // Polynomial is the kernel k(x, y) = (γ·xᵀy + c)^p, where γ is Gamma, c is
 // Offset and p is Degree [Schölkopf & Smola 2002, §2.2]. With c > 0 it weighs
-// all monomials up to degree p, with c = 0 only those of degree p.
+// all monomials up to degree p, with c = 0 only monomials of degree p.
 //
 // Positive semi-definite on R^d for p ≥ 1, γ > 0 and c ≥ 0, which Check
 // demands; range (−∞, ∞), or [0, ∞) for even p.

@@ -21,23 +21,21 @@ const gramRows = 64
 // is n×n, exactly symmetric (below the diagonal is a copy), and its diagonal is
 // k.Eval(x_i, x_i).
 //
-// Every kernel of this package but Laplacian and those of histograms, and sums, products
-// and positive multiples of them, cost one matrix product in T (ELU another) and O(1) an
-// element; Laplacian, AdditiveChiSquare, SkewedChiSquare and kernels of your own are
-// evaluated pair by pair in float64, O(d) each, by calls from several goroutines at once.
-// Pullback, Homogeneous
-// and Convolution make other points first, in float64, and cost what their K costs on
-// these, unless they are part of a sum, product or multiple: then they are evaluated
-// pair by pair.
+// Cost. Laplacian, AdditiveChiSquare, SkewedChiSquare and kernels of your own are evaluated pair by
+// pair in float64, O(d) each, by calls from several goroutines at once. Pullback, Homogeneous and
+// Convolution make other points first, in float64, and take the Gram matrix of their K on these;
+// as parts of a sum, product or multiple they are evaluated pair by pair. All other kernels of this
+// package, their sums, products and positive multiples take one matrix product in T (another for
+// ELU) and O(1) an element.
 //
 // Accuracy. The inner product in T has an error of at most d·u·‖x‖‖y‖, where
-// u is 2⁻⁵³ or 2⁻²⁴; all that follows is float64, rounded once. Where that
+// u is 2⁻⁵³ or 2⁻²⁴; all that follows is float64, rounded once. Where the error
 // would be magnified (‖x−y‖² below (‖x‖²+‖y‖²)/16, sin²θ below 1/16) the pair is
 // evaluated directly instead. Hence ‖x−y‖² has a relative error of at most
 // 32·(d+2)·u and θ an error of at most 8·(d+2)·u at every pair, however close
 // together or far from the origin, and a Gaussian kernel an error of at most
-// 12·(d+3)·u. Softmax has no such bound: its relative error is up to
-// s·d·u·‖x‖‖y‖, and that of Generalised with Exponential is too, with s = 1.
+// 12·(d+3)·u. Softmax has no such bound: its relative error is up to s·d·u·‖x‖‖y‖, and the error of
+// Generalised with Exponential equals it with s = 1.
 //
 // A coordinate that is NaN or infinite gives NaN or ±Inf, never a number. Gram
 // panics if Check reports an error of k, and if a shape does not

@@ -5,11 +5,11 @@
 //	w, err := orf.Draw[float64](orf.GramSchmidt{}, m, d, src)
 //
 // A random feature map estimates a kernel by an average over frequencies,
-// K(x, y) ≈ (1/m)·Σ_k f(w_kᵀx)·g(w_kᵀy). With independent frequencies that is
-// plain Monte Carlo. With frequencies that are orthogonal to each other, each
-// still Gaussian on its own, the mean stays what it was and for most kernels of
-// interest the variance falls [Yu et al. 2016], [Choromanski et al. 2017]; with
-// structured ones the projection also falls from O(m·d) to O(m·log d) a point.
+// K(x, y) ≈ (1/m)·Σ_k f(w_kᵀx)·g(w_kᵀy). With independent frequencies this is plain Monte Carlo.
+// With frequencies that are orthogonal to each other, each still Gaussian on its own, the mean does
+// not change and the variance falls for most kernels of interest [Yu et al. 2016], [Choromanski et
+// al. 2017]. With structured frequencies the cost of a projection also falls, from O(m·d) to
+// O(m·log d) a point.
 //
 // # Ensembles
 //
@@ -28,18 +28,16 @@
 //
 // (2) and no blocks: all m frequencies depend on each other.
 //
-// Of wraps frequencies of your own. IID is the baseline. GramSchmidt is what the
-// theory of orthogonal features is about. Hadamard and Givens never form W: they
-// replace the random rotation by products of fast ones, and each projects by
-// applying its rotation, picking rows and scaling them. Fastfood does so with a
-// Gaussian diagonal between two Hadamard matrices, which makes every row exactly
-// Gaussian but the rows of a block no longer orthogonal.
+// Of wraps frequencies of your own. IID is the baseline. The theory of orthogonal features is about
+// GramSchmidt. Hadamard and Givens never form W: they replace the random rotation by products of
+// fast rotations, and project by applying the product, picking rows and scaling them. Fastfood has a
+// Gaussian diagonal between two Hadamard matrices: every row is exactly Gaussian, but the rows of a
+// block are not orthogonal.
 //
-// Which is best depends on the kernel. Simplex has less variance than GramSchmidt for
-// positive features exp(wᵀx) and more for those that do not tell w from −w, cosines
-// among them. Halton and Sobol help where d is below ten or so, and most where it
+// The best ensemble depends on the kernel. Simplex has less variance than GramSchmidt for positive
+// features exp(wᵀx), and more for features that are equal at w and −w, such as cosines. Halton and Sobol help where d is below ten or so, and most where it
 // is 1 to 4: at d = 2 and m = 64 the variance of the Gaussian kernel is an eighth
-// and a sixteenth of that of IID. Where d is large Hadamard costs least.
+// and a sixteenth of the variance with IID. Where d is large Hadamard costs least.
 //
 // The projections of Draw have a method Ensemble() Ensemble, which returns the law of their
 // frequencies.
@@ -47,22 +45,20 @@
 // # Blocks
 //
 // At most d vectors of R^d are orthogonal, or corners of a simplex about 0. m > d
-// stacks independent blocks of d rows (d' in Hadamard and Fastfood), and the last
-// one keeps its first m mod d rows; m < d keeps the first m rows of one block. In
-// Hadamard, Givens and Fastfood the rows of a block are permuted at random first,
-// since the leading rows of the first two are not like the others. Draws are
-// made block by block and row by row: the frequencies for m are the first m of
-// those for a larger m from an equal source (to rounding in GramSchmidt and
-// Simplex). The same holds for the points of Halton and Sobol.
+// stacks independent blocks of d rows (d' in Hadamard and Fastfood), and the last block keeps its
+// first m mod d rows; m < d keeps the first m rows of one block. Hadamard, Givens and Fastfood
+// permute the rows of a block at random first: the leading rows of Hadamard and Givens are not like
+// the others. Draws are made block by block and row by row: with an equal source, the frequencies
+// for m are the first m frequencies for a larger m (to rounding in GramSchmidt and Simplex). The
+// same holds for the points of Halton and Sobol.
 //
 // # Lengths
 //
-// The norm of a standard Gaussian vector of R^d has the law χ(d). Orthogonal
-// directions of unit length are therefore scaled by independent draws from χ(d)
-// (χ(d') for Hadamard and Fastfood, whose vectors are Gaussian in R^d' and then
-// restricted to R^d). They are drawn afresh: the norms of the rows of a Gaussian G = QR look
-// like a shortcut, but they are correlated with the rows of Q, and features such
-// as cosh(w·x) become biased.
+// The norm of a standard Gaussian vector of R^d has the law χ(d). Directions of unit length are
+// therefore scaled by independent draws from χ(d) (χ(d') for Hadamard and Fastfood, whose vectors
+// are Gaussian in R^d' and then restricted to R^d). The norms of the rows of the Gaussian matrix
+// G = QR would not do: they are correlated with the rows of Q, and features such as cosh(w·x) would
+// be biased.
 //
 // FixedLength gives every row the length √d (√d' of the padded R^d' in Hadamard and Fastfood), the
 // root mean square. The variance of the dot-product kernel falls, and kernels that depend on the
@@ -89,9 +85,9 @@
 //
 // Halton and Sobol take points that cover [0, 1]^d evenly through the inverse of the
 // normal distribution function: quasi-Monte Carlo [Yang et al. 2014]. The points
-// are randomised such that each by itself is uniform: means are exact whatever m
-// is, and the spread over seeds tells the error. (Those of the deterministic sequences
-// are not, and the first is 0, which the inverse takes to infinity.)
+// are randomised such that each by itself is uniform: means are exact for every m, and the spread
+// over seeds tells the error. (Points of the deterministic sequences are not uniform, and the first
+// is 0, which the inverse takes to infinity.)
 //
 // # Sizes
 //
@@ -124,10 +120,9 @@
 // writes ZW (n×d) for the n×m matrix z. If a loss has the gradients z with respect
 // to the projections of some points, these are its gradients with respect to the
 // points. Hadamard, Givens and Fastfood scatter lengths·z into images of the blocks,
-// apply the transposed rotations and sum the blocks in order, at the cost of
-// Project; the others multiply by W, of which the first call makes another copy.
-// What is said above of rows, GOMAXPROCS, NaN and shapes holds here too, and neither
-// direction allocates once it has been run with a dst.
+// apply the transposed rotations and sum the blocks in order, at the cost of Project; the others
+// multiply by W, and the first call makes another copy of W. The rules above for rows, GOMAXPROCS,
+// NaN and shapes hold here too. Neither direction allocates once it has run with a dst.
 //
 // # References
 //

@@ -50,11 +50,10 @@ func fastfood[T dense.Float](e Fastfood, m, d int, src rand.Source) (Projection[
 	})
 }
 
-// transforms is the operator H·G·Π·R with G of norm 1 and R = (1/√d')·H·B, of which
-// rows have length 1.
+// transforms is the operator H·G·Π·R with G of norm 1 and R = (1/√d')·H·B. Its rows have length 1.
 type transforms[T dense.Float] struct {
 	r      *hadamard.Rotation[T]
-	from   []int // Π: coordinate i is that of number from[i]
+	from   []int // Π: coordinate i of the image is coordinate from[i]
 	scale  []T   // the diagonal of G
 	images *pool.Of[[]T]
 }

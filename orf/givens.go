@@ -66,6 +66,6 @@ func givensProduct[T dense.Float](e Givens, m, d int, src rand.Source) (Projecti
 	}
 	return stack(m, d, d, e, src, signed, func() (operator[T], error) {
 		p, err := givens.Random[T](d, e.Rotations, src)
-		return turned[T]{p}, err
+		return planar[T]{p}, err
 	})
 }

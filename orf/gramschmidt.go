@@ -39,8 +39,8 @@ func gramSchmidt[T dense.Float](e GramSchmidt, m, d int, src rand.Source) (Proje
 	return rounded[T](w, e), nil
 }
 
-// haar returns m frequencies in blocks of d: the first rows of a Haar-distributed
-// orthogonal matrix, as arrange leaves them, times lengths.
+// haar returns m frequencies in blocks of d: the first rows of a Haar-distributed orthogonal matrix,
+// after arrange, times lengths.
 func haar(m, d int, fixed bool, src rand.Source, arrange func(block dense.Matrix[float64])) (dense.Matrix[float64], error) {
 	w, err := unrounded(m, d)
 	if err != nil {
@@ -63,10 +63,9 @@ func haar(m, d int, fixed bool, src rand.Source, arrange func(block dense.Matrix
 	return w, nil
 }
 
-// orthogonalise replaces the r ≤ d rows of a by what Gram–Schmidt makes of
-// them: orthonormal rows, of which row i has a positive inner product with the
-// old row i and is orthogonal to the old rows before it. Of Gaussian rows that
-// gives the first r rows of a Haar-distributed matrix.
+// orthogonalise applies Gram–Schmidt to the r ≤ d rows of a: new row i has length 1, a positive
+// inner product with old row i, and is orthogonal to the old rows before it. Gaussian rows become
+// the first r rows of a Haar-distributed matrix.
 func orthogonalise(a dense.Matrix[float64]) {
 	q := blas64.General(dense.Transpose(dense.Matrix[float64]{}, a))
 	tau := make([]float64, a.Rows)
@@ -74,8 +73,8 @@ func orthogonalise(a dense.Matrix[float64]) {
 	lapack64.Geqrf(q, tau, work, -1)
 	work = make([]float64, int(work[0]))
 	lapack64.Geqrf(q, tau, work, len(work))
-	// Householder reflections leave the signs of R_ii to chance that depends on
-	// Q. The Haar law needs the factorisation in which they are all positive.
+	// The signs of R_ii from Householder reflections depend on Q. The Haar law needs the
+	// factorisation in which all are positive.
 	signs := make([]float64, a.Rows)
 	for i := range signs {
 		signs[i] = math.Copysign(1, q.Data[i*q.Stride+i])

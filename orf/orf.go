@@ -113,8 +113,8 @@ func Of[T dense.Float](w dense.Matrix[T]) (Projection[T], error) {
 	return newExplicit(w.Clone(), nil), nil
 }
 
-// describe returns the name of an ensemble with what is not its default. parameter is the name of
-// n.
+// describe returns the name of an ensemble with its fields that are not zero: n, whose name is
+// parameter, and FixedLength.
 func describe(name string, fixedLength bool, parameter string, n int) string {
 	var fields []string
 	if n != 0 {

@@ -12,8 +12,8 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/pool"
 )
 
-// operator is a linear map R from R^d into R^order, with rows of length 1 in R^order
-// or the part of them in R^d, that applies faster than a matrix.
+// operator is a linear map R from R^d into R^order that applies faster than a matrix. Its rows are
+// d columns of rows of length 1 in R^order.
 type operator[T dense.Float] interface {
 	Dims() (d, order int)
 	Apply(dst, x dense.Matrix[T]) dense.Matrix[T]           // n×d → n×order
@@ -65,7 +65,7 @@ func stack[T dense.Float](m, d, order int, e Ensemble, src rand.Source, length f
 	return p, nil
 }
 
-// blocksOf returns the number of blocks of so many rows that m frequencies take.
+// blocksOf returns the number of blocks of the given number of rows that m frequencies take.
 func blocksOf(m, rows int) int { return (m-1)/rows + 1 }
 
 func (p *structured[T]) Dims() (m, d int) { return p.m, p.d }

@@ -7,9 +7,9 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/vecmath"
 )
 
-// With R_b the operator of block b and S_b what picks its rows and scales them, W
-// is the blocks S_b·R_b on top of each other, so that Wᵀz = Σ_b R_bᵀ·(S_bᵀz_b): z_b
-// times lengths, scattered into an image of the operator and taken back by it.
+// W is the blocks S_b·R_b on top of each other, where R_b is the operator of block b and S_b picks
+// rows of it and scales them. Hence Wᵀz = Σ_b R_bᵀ·(S_bᵀz_b): z_b times lengths is scattered into
+// the image of R_b, and R_bᵀ takes it back to R^d.
 
 func (p *structured[T]) ProjectTransposed(dst, z dense.Matrix[T]) dense.Matrix[T] {
 	checkTransposedInput(z, p.m, p.d)
@@ -34,8 +34,8 @@ func (p *structured[T]) projectTransposed(dst, z dense.Matrix[T], done matmul.Ep
 	p.transposed.Put(t)
 }
 
-// transposedPass is the task of taking the rows of z back. A piece is one tile in
-// all blocks, which are summed in order.
+// transposedPass is the task of taking the rows of z back to R^d. A piece is one tile of rows, with
+// the sum over all blocks in order.
 type transposedPass[T dense.Float] struct {
 	*structured[T]
 	dst, z dense.Matrix[T]
@@ -79,8 +79,7 @@ func (p *structured[T]) scratch() *[]T {
 }
 
 // scatter is the transpose of pick: it writes the elements of every row of z,
-// times their lengths, to where they come from in the rows of y, and zeros
-// elsewhere.
+// times their lengths, to their places in the rows of y, and zeros elsewhere.
 func (b *block[T]) scatter(y, z dense.Matrix[T]) {
 	for i := range z.Rows {
 		rows := b.rows

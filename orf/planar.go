@@ -6,24 +6,24 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/planerot"
 )
 
-// turned is a product of plane rotations as an operator.
+// planar is a product of plane rotations as an operator.
 //
-// Apply and ApplyTransposed make the whole image of a row NaN if an element of
-// the row is NaN or ±Inf. Otherwise the elements in use could miss it: no rotation
-// may have mixed it into them, where a product with a matrix computes 0·NaN.
-type turned[T dense.Float] struct {
+// If an element of a row is NaN or ±Inf, Apply and ApplyTransposed make the whole image of the row
+// NaN. The elements in use could miss it otherwise: perhaps no rotation mixes it into them, where a
+// product with a matrix computes 0·NaN.
+type planar[T dense.Float] struct {
 	p *givens.Product[T]
 }
 
-func (t turned[T]) Dims() (d, order int) { return t.p.Dim(), t.p.Dim() }
+func (t planar[T]) Dims() (d, order int) { return t.p.Dim(), t.p.Dim() }
 
-func (t turned[T]) Apply(dst, x dense.Matrix[T]) dense.Matrix[T] {
+func (t planar[T]) Apply(dst, x dense.Matrix[T]) dense.Matrix[T] {
 	dst = t.p.ApplyRows(dst, x)
 	spread(dst, x)
 	return dst
 }
 
-func (t turned[T]) ApplyTransposed(dst, y dense.Matrix[T]) dense.Matrix[T] {
+func (t planar[T]) ApplyTransposed(dst, y dense.Matrix[T]) dense.Matrix[T] {
 	dst = t.p.ApplyInverseRows(dst, y)
 	spread(dst, y)
 	return dst
