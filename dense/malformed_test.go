@@ -51,7 +51,7 @@ func testMalformed[T dense.Float](t *testing.T) {
 			"Clone":     func() { m.Clone() },
 			"Copy":      func() { dense.Copy(dense.Matrix[T]{}, m) },
 			"Transpose": func() { dense.Transpose(dense.Matrix[T]{}, m) },
-			"Convert":   func() { dense.Convert(dense.Matrix[float64]{}, m) },
+			"Copy 64":   func() { dense.Copy(dense.Matrix[float64]{}, m) },
 		}
 		for name, f := range calls {
 			assert.Equal(t, want, panicText(f), name)

@@ -169,13 +169,23 @@ func (m Matrix[T]) Clone() Matrix[T] {
 	return Copy(New[T](m.Rows, m.Cols), m)
 }
 
-// Copy copies the elements of src into dst and returns dst; a zero dst is
-// allocated. It panics if the shapes differ, and if Check does.
-func Copy[T Float](dst, src Matrix[T]) Matrix[T] {
+// Copy copies the elements of src into dst and returns dst; a zero dst is allocated. The element
+// types may differ: float64 is rounded to the nearest float32, ties to even, ±Inf beyond its range,
+// and NaN stays NaN. Copy panics if the shapes differ, and if Check does.
+func Copy[To, From Float](dst Matrix[To], src Matrix[From]) Matrix[To] {
 	src.Check()
 	dst = Ensure(dst, src.Rows, src.Cols)
+	if same, ok := any(src).(Matrix[To]); ok {
+		for i := range same.Rows {
+			copy(dst.Row(i), same.Row(i))
+		}
+		return dst
+	}
 	for i := range src.Rows {
-		copy(dst.Row(i), src.Row(i))
+		to := dst.Row(i)
+		for j, v := range src.Row(i) {
+			to[j] = To(v)
+		}
 	}
 	return dst
 }

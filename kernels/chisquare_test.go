@@ -65,7 +65,7 @@ func testChiSquareGram[T dense.Float](t *testing.T) {
 			}
 		}
 		var eigen mat.EigenSym
-		require.True(t, eigen.Factorize(mat.NewSymDense(one.Rows, dense.Convert(dense.Matrix[float64]{}, one).Data), false))
+		require.True(t, eigen.Factorize(mat.NewSymDense(one.Rows, dense.Copy(dense.Matrix[float64]{}, one).Data), false))
 		values := eigen.Values(nil)
 		assert.GreaterOrEqual(t, values[0], -16*40*2*unit[T]()*values[39], "%v", k)
 	}

@@ -209,7 +209,7 @@ func testPositiveSemiDefinite[T dense.Float](t *testing.T) {
 		x := cloud[T](7, 40, d, 0.2, 1)
 		for _, k := range all {
 			g := kernels.Gram(dense.Matrix[T]{}, k, x, dense.Matrix[T]{})
-			sym := mat.NewSymDense(g.Rows, dense.Convert(dense.Matrix[float64]{}, g).Data)
+			sym := mat.NewSymDense(g.Rows, dense.Copy(dense.Matrix[float64]{}, g).Data)
 			var eig mat.EigenSym
 			require.True(t, eig.Factorize(sym, false))
 			values := eig.Values(nil)

@@ -2,13 +2,11 @@ package kernels
 
 import "github.com/seed-feabd252/randfeat/dense"
 
-// whole is a kernel that makes other points of its points, and has its Gram matrices
-// from those.
+// whole is a kernel that makes other points of its points and takes Gram matrices of those points.
 type whole interface {
 	Kernel
 
-	// gram writes k(x_i, y_j) for all pairs into dst, or those of x with itself if one
-	// is set.
+	// gram writes k(x_i, y_j) for all pairs into dst, or k(x_i, x_j) if one is set.
 	gram(dst, x, y dense.Matrix[float64], one bool)
 }
 
@@ -33,15 +31,15 @@ func gramWhole[T dense.Float](dst dense.Matrix[T], k whole, x, y dense.Matrix[T]
 	}
 	k.gram(exact, xs, ys, one)
 	if !ok {
-		dense.Convert(dst, exact)
+		dense.Copy(dst, exact)
 	}
 	return dst
 }
 
-// inFloat64 returns x itself if it is that, and a copy otherwise.
+// inFloat64 returns x itself if it is float64, and a copy otherwise.
 func inFloat64[T dense.Float](x dense.Matrix[T]) dense.Matrix[float64] {
 	if same, ok := any(x).(dense.Matrix[float64]); ok {
 		return same
 	}
-	return dense.Convert(dense.Matrix[float64]{}, x)
+	return dense.Copy(dense.Matrix[float64]{}, x)
 }

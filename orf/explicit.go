@@ -37,7 +37,7 @@ func unrounded(m, d int) (dense.Matrix[float64], error) {
 
 // rounded returns the projection with the frequencies w, each rounded to T, drawn from the law e.
 func rounded[T dense.Float](w dense.Matrix[float64], e Ensemble) Projection[T] {
-	return newExplicit(dense.Convert(dense.Matrix[T]{}, w), e)
+	return newExplicit(dense.Copy(dense.Matrix[T]{}, w), e)
 }
 
 func (p *explicit[T]) Dims() (m, d int) { return p.w.Rows, p.w.Cols }

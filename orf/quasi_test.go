@@ -67,7 +67,7 @@ func TestPointSetsOfSeedsTypesAndLengths(t *testing.T) {
 			assert.Equal(t, w, must(3*m+1, d, 4).RowRange(0, m).Clone(), "%s: the first of more", e)
 			p, err := orf.Draw[float32](e, m, d, exprand.NewSource(4))
 			require.NoError(t, err)
-			assert.Equal(t, dense.Convert(dense.Matrix[float32]{}, w), p.Frequencies(), "%s: float32 is float64 rounded", e)
+			assert.Equal(t, dense.Copy(dense.Matrix[float32]{}, w), p.Frequencies(), "%s: float32 is float64 rounded", e)
 		}
 	}
 }

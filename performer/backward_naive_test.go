@@ -23,7 +23,7 @@ type quadratic struct {
 
 func newQuadratic[T dense.Float](a *Attention[T], in [3]dense.Matrix[T], dout dense.Matrix[T]) *quadratic {
 	var none dense.Matrix[T]
-	double := func(m dense.Matrix[T]) dense.Matrix[float64] { return dense.Convert(dense.Matrix[float64]{}, m) }
+	double := func(m dense.Matrix[T]) dense.Matrix[float64] { return dense.Copy(dense.Matrix[float64]{}, m) }
 	p := &quadratic{log: a.logs, causal: a.opts.Causal, quotients: !a.opts.Unnormalised}
 	p.v, p.g = double(in[2]), double(dout)
 	if p.log {
@@ -209,10 +209,10 @@ func testExactBackward[T dense.Float](t *testing.T) {
 func softmaxGradients[T dense.Float](in [3]dense.Matrix[T], dout dense.Matrix[T], opts Exact[T]) (want, tol [3]dense.Matrix[float64]) {
 	var x [3]dense.Matrix[float64]
 	for at := range in {
-		x[at] = dense.Convert(x[at], in[at])
+		x[at] = dense.Copy(x[at], in[at])
 		want[at], tol[at] = dense.New[float64](x[at].Rows, x[at].Cols), dense.New[float64](x[at].Rows, x[at].Cols)
 	}
-	q, k, v, g := x[0], x[1], x[2], dense.Convert(dense.Matrix[float64]{}, dout)
+	q, k, v, g := x[0], x[1], x[2], dense.Copy(dense.Matrix[float64]{}, dout)
 	p := Exact[float64](opts).Weights(dense.Matrix[float64]{}, q, k)
 	largest := 0.0
 	for i := range q.Rows {

@@ -213,7 +213,7 @@ func testPaddingGradients[T dense.Float](t *testing.T) {
 					}
 				}
 			}
-			require.NotZero(t, largest(dense.Convert(dense.Matrix[float64]{}, want[2])))
+			require.NotZero(t, largest(dense.Copy(dense.Matrix[float64]{}, want[2])))
 		}
 	}
 }
@@ -228,7 +228,7 @@ func TestBatchBackwardOfBothTypes(t *testing.T) {
 		var double [4]dense.Matrix[float64]
 		for i, size := range [4][2]int{{73, heads * d}, {156, keyHeads * d}, {156, keyHeads * d}, {73, heads * d}} {
 			single[i] = gaussian[float32](rng, size[0], size[1], 0.4, 0.2)
-			double[i] = dense.Convert(double[i], single[i])
+			double[i] = dense.Copy(double[i], single[i])
 		}
 		forms := batchForms[float64](d)
 		for i, form := range batchForms[float32](d) {

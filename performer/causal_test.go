@@ -98,7 +98,7 @@ func testGrowingNorms[T dense.Float](t *testing.T) {
 	for _, m := range positiveMaps[T](d) {
 		for _, opts := range []Options{{}, {Causal: true}} {
 			a := attention(m.Map, opts)
-			want, tol := newPairs(a, x, x).attend(dense.Convert(dense.Matrix[float64]{}, v))
+			want, tol := newPairs(a, x, x).attend(dense.Copy(dense.Matrix[float64]{}, v))
 			require.Less(t, largest(tol), 1e-2, "the test means something")
 			requireClose(t, want, tol, a.Forward(dense.Matrix[T]{}, x, x, v), "%s %+v", m.name, opts)
 		}
@@ -128,7 +128,7 @@ func testExploding[T dense.Float](t *testing.T) {
 			for i := range n {
 				x.Row(i)[0], x.Row(i)[1], v.Data[i] = sign*T(i)*100, T(i), T(i)
 			}
-			want, tol := newPairs(a, x, x).attend(dense.Convert(dense.Matrix[float64]{}, v))
+			want, tol := newPairs(a, x, x).attend(dense.Copy(dense.Matrix[float64]{}, v))
 			requireClose(t, want, tol, a.Forward(dense.Matrix[T]{}, x, x, v), "%+v sign %v", opts, sign)
 		}
 	}

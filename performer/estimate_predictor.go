@@ -99,7 +99,7 @@ func NewPredictor[T dense.Float](a *Attention[T], opts PredictorOptions, src ran
 				return nil, err
 			}
 		}
-		p.rotations = append(p.rotations, dense.Convert(dense.Matrix[T]{}, u))
+		p.rotations = append(p.rotations, dense.Copy(dense.Matrix[T]{}, u))
 	}
 	return p, nil
 }

@@ -25,7 +25,7 @@ func testPooled[T dense.Float](t *testing.T) {
 		q, k, v := sphere[T](rng, n, d, norm), sphere[T](rng, n, d, norm), gaussian[T](rng, n, 3, 0, 1)
 		for _, causal := range []bool{false, true} {
 			whole := attention[T](positive(w), Options{Causal: causal})
-			want, tol := newPairs(whole, q, k).attend(dense.Convert(dense.Matrix[float64]{}, v))
+			want, tol := newPairs(whole, q, k).attend(dense.Copy(dense.Matrix[float64]{}, v))
 			one := positive(w.RowRange(0, m))
 			s := must(newSumming(one, one, causal))
 			var first, second pooled
@@ -41,7 +41,7 @@ func testPooled[T dense.Float](t *testing.T) {
 				sum.add(pair[1])
 				got := dense.New[float64](n, 3)
 				sum.quotients(got)
-				requireClose(t, want, tol, dense.Convert(dense.Matrix[T]{}, got), "norm %v, causal %v", norm, causal)
+				requireClose(t, want, tol, dense.Copy(dense.Matrix[T]{}, got), "norm %v, causal %v", norm, causal)
 			}
 		}
 	}
@@ -70,9 +70,9 @@ func testPooledFar[T dense.Float](t *testing.T) {
 			s.addTo(&sum, q, k, v)
 			got := dense.New[float64](n, 3)
 			sum.quotients(got)
-			requireAverages(t, got, dense.Convert(dense.Matrix[float64]{}, v), "norm %v, causal %v", norm, causal)
+			requireAverages(t, got, dense.Copy(dense.Matrix[float64]{}, v), "norm %v, causal %v", norm, causal)
 			if eps[T]() < 0x1p-50 && norm < 1e6 {
-				want, tol := truthOf(attention[T](positive(w), Options{Causal: causal}), q, k).attend(dense.Convert(dense.Matrix[float64]{}, v))
+				want, tol := truthOf(attention[T](positive(w), Options{Causal: causal}), q, k).attend(dense.Copy(dense.Matrix[float64]{}, v))
 				for i := range tol.Data {
 					tol.Data[i] += 1e-6 // scales of e^(10⁹) are known to 2⁻²³
 				}

@@ -45,7 +45,7 @@ func testGeneralised[T dense.Float](t *testing.T) {
 			dout := gaussian[T](rng, n, dv, 0, 1)
 			for _, opts := range forms {
 				a := attention(m.Map, opts)
-				want, tol := newPairs(a, in[0], in[1]).attend(dense.Convert(dense.Matrix[float64]{}, in[2]))
+				want, tol := newPairs(a, in[0], in[1]).attend(dense.Copy(dense.Matrix[float64]{}, in[2]))
 				requireClose(t, want, tol, a.Forward(dense.Matrix[T]{}, in[0], in[1], in[2]), "%s %+v L=%d", m.name, opts, n)
 				if eps[T]() < 0x1p-50 {
 					require.Less(t, largest(tol), 1e-10, "the bound for %s is no looser than promised", m.name)

@@ -39,7 +39,7 @@ type law[T dense.Float] struct {
 func (u *Unbiased[T]) newLaw(q, k, v dense.Matrix[T]) *law[T] {
 	l := &law[T]{
 		u: u, q: q, k: k, a: u.damping(q, k), order: make([]int, q.Rows),
-		keys: dense.Convert(dense.Matrix[float64]{}, k), values: dense.Convert(dense.Matrix[float64]{}, v),
+		keys: dense.Copy(dense.Matrix[float64]{}, k), values: dense.Copy(dense.Matrix[float64]{}, v),
 		variances: make([]float64, pilotLevels), squares: make([]float64, pilotLevels+pilotDepth-1),
 	}
 	// Relative to one of the values, so that values that are all the same have no
@@ -84,7 +84,7 @@ func (l *law[T]) round() error {
 // stands for.
 func (l *law[T]) sample(i int, stands float64) error {
 	o := l.u.exactRow(i, l.q, l.k)
-	query, n := dense.Convert(dense.Matrix[float64]{}, l.q.RowRange(i, i+1)), len(o.scores)
+	query, n := dense.Copy(dense.Matrix[float64]{}, l.q.RowRange(i, i+1)), len(o.scores)
 	t, err := tilt(pilotSamples, o, query, l.keys.RowRange(0, n), l.values.RowRange(0, n), l.u.opts.Scale, l.a, l.u.rng)
 	if err != nil {
 		return err

@@ -63,7 +63,7 @@ func testDirect[T dense.Float](t *testing.T) {
 		{"both small", shifted(-60, every...), shifted(-60, every...), false, 0},
 		{"queries large", shifted(1e13, 8, 9), shifted(0), true, 2},
 	} {
-		want, tol := newPairs(a, c.q, c.k).attend(dense.Convert(dense.Matrix[float64]{}, v))
+		want, tol := newPairs(a, c.q, c.k).attend(dense.Copy(dense.Matrix[float64]{}, v))
 		require.Less(t, largest(tol), 1e-2, "the test means something")
 		requireClose(t, want, tol, a.Forward(dense.Matrix[T]{}, c.q, c.k, v), "%s", c.what)
 		ones := filled[T](n, 2, 1)

@@ -29,7 +29,7 @@ func testAgainstPairs[T dense.Float](t *testing.T, lengths []int, rows func(rng 
 			p := newPairs(attention(m.Map, Options{}), q, k)
 			for _, opts := range forms {
 				a := attention(m.Map, opts)
-				want, tol := p.of(opts).attend(dense.Convert(dense.Matrix[float64]{}, v))
+				want, tol := p.of(opts).attend(dense.Copy(dense.Matrix[float64]{}, v))
 				if _, double := any(T(0)).(float64); double {
 					require.Less(t, largest(tol), 1e-10, "the bound for %s is no looser than promised", m.name)
 				}
@@ -64,7 +64,7 @@ func testLong[T dense.Float](t *testing.T) {
 		p := newPairs(attention(m.Map, Options{}), q, k)
 		for _, causal := range []bool{false, true} {
 			p.causal = causal
-			want, tol := p.attend(dense.Convert(dense.Matrix[float64]{}, v))
+			want, tol := p.attend(dense.Copy(dense.Matrix[float64]{}, v))
 			if _, double := any(T(0)).(float64); double {
 				require.Less(t, largest(tol), 1e-10, "the bound for %s is no looser than promised", m.name)
 			}
@@ -127,7 +127,7 @@ func testCrossAttention[T dense.Float](t *testing.T) {
 				assert.Equal(t, dense.New[T](size[0], 2), got, "no keys")
 				continue
 			}
-			want, tol := newPairs(a, q, k).attend(dense.Convert(dense.Matrix[float64]{}, v))
+			want, tol := newPairs(a, q, k).attend(dense.Copy(dense.Matrix[float64]{}, v))
 			requireClose(t, want, tol, got, "%v %+v", size, opts)
 		}
 	}
@@ -157,7 +157,7 @@ func testPairOfMaps[T dense.Float](t *testing.T) {
 		for _, opts := range forms {
 			a := must(newAttention(f[0], f[1], opts))
 			assert.Equal(t, strings.HasSuffix(name, "both in log space"), a.logs)
-			want, tol := newPairs(a, q, k).attend(dense.Convert(dense.Matrix[float64]{}, v))
+			want, tol := newPairs(a, q, k).attend(dense.Copy(dense.Matrix[float64]{}, v))
 			requireClose(t, want, tol, a.Forward(dense.Matrix[T]{}, q, k, v), "%s %+v", name, opts)
 		}
 	}

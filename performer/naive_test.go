@@ -62,16 +62,16 @@ func newPairs[T dense.Float](a *Attention[T], q, k dense.Matrix[T]) *pairs {
 	p.weight, p.size = dense.New[float64](q.Rows, k.Rows), dense.New[float64](q.Rows, k.Rows)
 	var fq, fk dense.Matrix[float64]
 	if p.log {
-		fq = dense.Convert(fq, a.mapQueries(dense.Matrix[T]{}, q))
-		fk = dense.Convert(fk, a.mapKeys(dense.Matrix[T]{}, k))
+		fq = dense.Copy(fq, a.mapQueries(dense.Matrix[T]{}, q))
+		fk = dense.Copy(fk, a.mapKeys(dense.Matrix[T]{}, k))
 		p.spread = spread(fq) + spread(fk)
 		p.lost = float64(a.m) * 0x1p-90
 		if p.unitRoundoff < 0x1p-50 {
 			p.lost = float64(a.m) * 0x1p-770
 		}
 	} else {
-		fq = dense.Convert(fq, a.query.Transform(dense.Matrix[T]{}, q))
-		fk = dense.Convert(fk, a.key.Transform(dense.Matrix[T]{}, k))
+		fq = dense.Copy(fq, a.query.Transform(dense.Matrix[T]{}, q))
+		fk = dense.Copy(fk, a.key.Transform(dense.Matrix[T]{}, k))
 	}
 	if p.log {
 		p.logWeights(fq, fk)

@@ -59,7 +59,7 @@ func testFarGradients[T dense.Float](t *testing.T) {
 	const n, m, dv = 70, 4, 2
 	rng := rand.New(source(310))
 	v, dout := gaussian[T](rng, n, dv, 0, 1), gaussian[T](rng, n, dv, 0, 1)
-	double := func(x dense.Matrix[T]) dense.Matrix[float64] { return dense.Convert(dense.Matrix[float64]{}, x) }
+	double := func(x dense.Matrix[T]) dense.Matrix[float64] { return dense.Copy(dense.Matrix[float64]{}, x) }
 	for _, s := range scenes[T](n, m) {
 		for _, opts := range []Options{{}, {Causal: true}} {
 			a := attention(logarithms[T](m), opts)
@@ -218,9 +218,9 @@ func testFarBatch[T dense.Float](t *testing.T) {
 			nan := T(math.NaN())
 			q, k, vs, g := spread(s.q, nan), spread(s.k, nan), spread(v, nan), spread(dout, 0)
 			seq := Sequences{Queries: []int{len(valid), len(valid)}, Valid: append(append([]bool{}, valid...), valid...)}
-			truth, values := truthOf(a, s.q, s.k), dense.Convert(dense.Matrix[float64]{}, v)
+			truth, values := truthOf(a, s.q, s.k), dense.Copy(dense.Matrix[float64]{}, v)
 			want, tol := truth.attend(values)
-			wants, tols := truth.gradients(values, dense.Convert(dense.Matrix[float64]{}, dout))
+			wants, tols := truth.gradients(values, dense.Copy(dense.Matrix[float64]{}, dout))
 			out := b.ForwardSequences(none, q, k, vs, seq)
 			dq, dk, dvs := b.BackwardSequences(none, none, none, q, k, vs, g, seq)
 			for half := range 2 {
@@ -250,7 +250,7 @@ func testFarPast[T dense.Float](t *testing.T) {
 	rng := rand.New(source(315))
 	v, dout := gaussian[T](rng, n, dv, 0, 1), gaussian[T](rng, n, dv, 0, 1)
 	zero(dout.RowRange(0, past))
-	values := dense.Convert(dense.Matrix[float64]{}, v)
+	values := dense.Copy(dense.Matrix[float64]{}, v)
 	last := func(x dense.Matrix[T]) dense.Matrix[T] { return x.RowRange(past, n) }
 	var none dense.Matrix[T]
 	for _, s := range scenes[T](n, m) {
@@ -259,7 +259,7 @@ func testFarPast[T dense.Float](t *testing.T) {
 		truth := truthOf(a, s.q, s.k)
 		want, tol := truth.attend(values)
 		requireClose(t, want.RowRange(past, n), tol.RowRange(past, n), b.ForwardSequences(none, last(s.q), s.k, v, seq), "%s", s.name)
-		wants, tols := truth.gradients(values, dense.Convert(dense.Matrix[float64]{}, dout))
+		wants, tols := truth.gradients(values, dense.Copy(dense.Matrix[float64]{}, dout))
 		wants[0], tols[0] = wants[0].RowRange(past, n), tols[0].RowRange(past, n)
 		dq, dk, dvs := b.BackwardSequences(none, none, none, last(s.q), s.k, v, last(dout), seq)
 		for at, got := range []dense.Matrix[T]{dq, dk, dvs} {

@@ -24,7 +24,7 @@ func testFar[T dense.Float](t *testing.T) {
 	const n, m, dv = 70, 4, 2
 	rng := rand.New(source(301))
 	v := gaussian[T](rng, n, dv, 0, 1)
-	values := dense.Convert(dense.Matrix[float64]{}, v)
+	values := dense.Copy(dense.Matrix[float64]{}, v)
 	features := logarithms[T](m)
 	var none dense.Matrix[T]
 	for _, s := range scenes[T](n, m) {
@@ -155,7 +155,7 @@ func testFarGrowth[T dense.Float](t *testing.T) {
 			}
 		}
 		a := attention(logarithms[T](3), Options{Causal: true})
-		wanted := dense.Convert(dense.Matrix[float64]{}, want)
+		wanted := dense.Copy(dense.Matrix[float64]{}, want)
 		requireClose(t, wanted, tol, a.Forward(dense.Matrix[T]{}, q, k, v), "causal")
 		s := must(a.NewState(a.d, 2))
 		requireClose(t, wanted, tol, s.Step(dense.Matrix[T]{}, q, k, v), "step")
@@ -178,7 +178,7 @@ func testFarPoints[T dense.Float](t *testing.T) {
 	const n, d, m = 66, 64, 32
 	rng := rand.New(source(304))
 	v := gaussian[T](rng, n, 2, 0, 1)
-	values := dense.Convert(dense.Matrix[float64]{}, v)
+	values := dense.Copy(dense.Matrix[float64]{}, v)
 	phi := must(rff.SoftmaxPositive(frequencies[T](m, d), 1.0/8))
 	mixed := gaussian[T](rng, n, d, 0, 1)
 	for i := 2; i < n; i += 3 {
@@ -201,7 +201,7 @@ func testFarPoints[T dense.Float](t *testing.T) {
 			requireClose(t, want, tol, got, "%s %+v", name, opts)
 			if name == "alike" {
 				average := attention[T](rowMap[T]{in: d, out: 1, row: func(phi, _ []T) { phi[0] = 1 }}, opts).Forward(dense.Matrix[T]{}, x, x, v)
-				requireClose(t, dense.Convert(dense.Matrix[float64]{}, average), filled(n, 2, 4*n*eps[T]()), got, "%+v", opts)
+				requireClose(t, dense.Copy(dense.Matrix[float64]{}, average), filled(n, 2, 4*n*eps[T]()), got, "%+v", opts)
 			}
 		}
 	}
@@ -221,7 +221,7 @@ func testFarPoints[T dense.Float](t *testing.T) {
 	}
 	want := Exact[T]{}.Forward(dense.Matrix[T]{}, q, k, v)
 	got := attention[T](phi, Options{}).Forward(dense.Matrix[T]{}, q, k, v)
-	requireClose(t, dense.Convert(dense.Matrix[float64]{}, want), filled(n, 2, 64*eps[T]()), got, "as exact attention")
+	requireClose(t, dense.Copy(dense.Matrix[float64]{}, want), filled(n, 2, 64*eps[T]()), got, "as exact attention")
 }
 
 // What is not a number is not hidden among far ones, and weights of zero have the outcomes
@@ -301,9 +301,9 @@ func testOutOfRange[T dense.Float](t *testing.T) {
 		var none dense.Matrix[T]
 		kept := must(NewBatch[T](1, 1, a)).ForwardSequences(none, in, in, v, Sequences{Valid: counts})
 		got := a.Forward(none, in, mixed, v)
-		requireClose(t, dense.Convert(dense.Matrix[float64]{}, kept), filled(n, 2, 1e3*eps[T]()), got, "%+v: a key out of range has no weight", opts)
+		requireClose(t, dense.Copy(dense.Matrix[float64]{}, kept), filled(n, 2, 1e3*eps[T]()), got, "%+v: a key out of range has no weight", opts)
 		if !opts.Causal {
-			requireClose(t, dense.Convert(dense.Matrix[float64]{}, got), filled(n, 2, 1e3*eps[T]()), state(mixed).Attend(none, in), "the same in a state")
+			requireClose(t, dense.Copy(dense.Matrix[float64]{}, got), filled(n, 2, 1e3*eps[T]()), state(mixed).Attend(none, in), "the same in a state")
 		}
 		for i := range n {
 			assert.Equal(t, i == 3, hasNaN(a.Forward(none, mixed, in, v).Row(i)), "%+v: query %d", opts, i)

@@ -43,7 +43,7 @@ func scenes[T dense.Float](n, m int) []scene[T] {
 				x.Row(i)[f] = change(i, f, x.At(i, f))
 			}
 		}
-		return dense.Convert(dense.Matrix[T]{}, x)
+		return dense.Copy(dense.Matrix[T]{}, x)
 	}
 	same := func(_, _ int, v float64) float64 { return v }
 	var all []scene[T]

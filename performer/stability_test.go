@@ -24,7 +24,7 @@ func sphere[T dense.Float](rng *rand.Rand, n, d int, r float64) dense.Matrix[T] 
 			x.Row(i)[j] *= r / norm
 		}
 	}
-	return dense.Convert(dense.Matrix[T]{}, x)
+	return dense.Copy(dense.Matrix[T]{}, x)
 }
 
 // distance returns the root mean square of a − b.
@@ -51,7 +51,7 @@ func testNormThirty[T dense.Float](t *testing.T) {
 	for _, m := range positiveMaps[T](d)[:3] {
 		for _, opts := range []Options{{}, {Causal: true}} {
 			a := attention(m.Map, opts)
-			want, tol := newPairs(a, q, k).attend(dense.Convert(dense.Matrix[float64]{}, v))
+			want, tol := newPairs(a, q, k).attend(dense.Copy(dense.Matrix[float64]{}, v))
 			require.Less(t, largest(tol), 0.02, "the test means something")
 			got := a.Forward(dense.Matrix[T]{}, q, k, v)
 			requireClose(t, want, tol, got, "%s %+v", m.name, opts)

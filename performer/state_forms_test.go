@@ -119,7 +119,7 @@ func (c stateCase[T]) requireHead(t *testing.T, h int, q, k, v, want, got dense.
 		require.True(t, identical(want, got), "%s, head %d", c.name, h)
 		return
 	}
-	truth, tol := newPairs(a, layout.Head(q, h, c.heads), layout.Head(k, keys, c.keyHeads)).attend(dense.Convert(dense.Matrix[float64]{}, layout.Head(v, keys, c.keyHeads)))
+	truth, tol := newPairs(a, layout.Head(q, h, c.heads), layout.Head(k, keys, c.keyHeads)).attend(dense.Copy(dense.Matrix[float64]{}, layout.Head(v, keys, c.keyHeads)))
 	requireClose(t, truth, tol, got, "%s, head %d", c.name, h)
 }
 
@@ -194,7 +194,7 @@ func testStateChunksOfEveryForm[T dense.Float](t *testing.T) {
 				require.True(t, identical(layout.Head(want, h, c.heads), got), "%s, head %d", c.name, h)
 				continue
 			}
-			truth, tol := newPairs(a, layout.Head(q, h, c.heads), layout.Head(k, keys, c.keyHeads)).attend(dense.Convert(dense.Matrix[float64]{}, layout.Head(v, keys, c.keyHeads)))
+			truth, tol := newPairs(a, layout.Head(q, h, c.heads), layout.Head(k, keys, c.keyHeads)).attend(dense.Copy(dense.Matrix[float64]{}, layout.Head(v, keys, c.keyHeads)))
 			requireClose(t, truth, tol, got, "%s, head %d", c.name, h)
 		}
 	}
@@ -230,7 +230,7 @@ func testStateLeavesOutKeys[T dense.Float](t *testing.T) {
 		for i, x := range want.Data {
 			tol.Data[i] *= 1 + abs(float64(x))
 		}
-		requireClose(t, dense.Convert(dense.Matrix[float64]{}, want), tol, got, "%s", c.name)
+		requireClose(t, dense.Copy(dense.Matrix[float64]{}, want), tol, got, "%s", c.name)
 		require.False(t, identical(got, other), "%s: all keys", c.name)
 	}
 }
@@ -290,7 +290,7 @@ func testStateMergeOfEveryForm[T dense.Float](t *testing.T) {
 		q, k, v := rowsOf[T](rng, 5, c.heads*d), rowsOf[T](rng, n, c.keyHeads*d), rowsOf[T](rng, n, c.keyHeads*dv)
 		whole := must(b.NewState(d, dv))
 		whole.Append(k, v)
-		want := dense.Convert(dense.Matrix[float64]{}, whole.Attend(dense.Matrix[T]{}, q))
+		want := dense.Copy(dense.Matrix[float64]{}, whole.Attend(dense.Matrix[T]{}, q))
 		tol := filled(5, c.heads*dv, 1e3*eps[T]()) // sums of 90 products, in another order
 		for i, x := range want.Data {
 			tol.Data[i] *= 1 + abs(x)

@@ -29,7 +29,7 @@ func testStateEqualsCausal[T dense.Float](t *testing.T) {
 		q, k, v := rowsOf[T](rng, n, d), rowsOf[T](rng, n, d), rowsOf[T](rng, n, dv)
 		for _, opts := range forms[2:] {
 			a := attention(m.Map, opts)
-			want, tol := newPairs(a, q, k).attend(dense.Convert(dense.Matrix[float64]{}, v))
+			want, tol := newPairs(a, q, k).attend(dense.Copy(dense.Matrix[float64]{}, v))
 			requireClose(t, want, tol, a.Forward(dense.Matrix[T]{}, q, k, v), "%s %+v: causal", m.name, opts)
 
 			s := must(a.NewState(d, dv))
@@ -84,7 +84,7 @@ func testStateCalls[T dense.Float](t *testing.T) {
 				one := must(attention(m, opts).NewState(d, dv))
 				got := one.Step(dense.Matrix[T]{}, q.ColRange(j*d, (j+1)*d), k.ColRange(j*d, (j+1)*d), v.ColRange(j*dv, (j+1)*dv))
 				tol := filled(n, dv, 1e4*eps[T]())
-				requireClose(t, dense.Convert(dense.Matrix[float64]{}, want.ColRange(j*dv, (j+1)*dv)), tol, got, "%+v head %d", opts, j)
+				requireClose(t, dense.Copy(dense.Matrix[float64]{}, want.ColRange(j*dv, (j+1)*dv)), tol, got, "%+v head %d", opts, j)
 			}
 		}
 	}
@@ -125,7 +125,7 @@ func testStateChunks[T dense.Float](t *testing.T) {
 				require.True(t, identical(first, got), "%+v: %d processors", opts, processors)
 			}
 			for j := range heads {
-				want, tol := truth[j].of(opts).attend(dense.Convert(dense.Matrix[float64]{}, head(v, j)))
+				want, tol := truth[j].of(opts).attend(dense.Copy(dense.Matrix[float64]{}, head(v, j)))
 				requireClose(t, want, tol, head(first, j), "%+v head %d", opts, j)
 			}
 		}
@@ -183,7 +183,7 @@ func TestStateLongSums(t *testing.T) {
 	const n, d, rounds = 1000, 8, 100
 	rng := rand.New(source(211))
 	q, k, v := gaussian[float64](rng, n, d, 0, 0.5), gaussian[float64](rng, n, d, 0, 0.5), gaussian[float64](rng, n, 2, 1, 1)
-	single := func(x dense.Matrix[float64]) dense.Matrix[float32] { return dense.Convert(dense.Matrix[float32]{}, x) }
+	single := func(x dense.Matrix[float64]) dense.Matrix[float32] { return dense.Copy(dense.Matrix[float32]{}, x) }
 	exact := must(attention(positive[float64](32, d), Options{}).NewState(d, 2))
 	s := must(attention(positive[float32](32, d), Options{}).NewState(d, 2))
 	exact.Append(k, v)
@@ -234,7 +234,7 @@ func testStateGrowing[T dense.Float](t *testing.T) {
 		}
 	}
 	a := attention(positive[T](16, d), Options{Causal: true})
-	want, tol := newPairs(a, q, k).attend(dense.Convert(dense.Matrix[float64]{}, v))
+	want, tol := newPairs(a, q, k).attend(dense.Copy(dense.Matrix[float64]{}, v))
 	requireClose(t, want, tol, must(a.NewState(d, dv)).Step(dense.Matrix[T]{}, q, k, v), "growing")
 
 	// exp(ℓ) itself is far beyond any range at the end: ℓ grows to 10⁶. By 1 a token several
@@ -307,7 +307,7 @@ func testStateMerge[T dense.Float](t *testing.T) {
 				got := s.Attend(dense.Matrix[T]{}, q)
 				for j := range heads {
 					c := func(x dense.Matrix[T], d int) dense.Matrix[T] { return x.ColRange(j*d, (j+1)*d) }
-					want, tol := newPairs(a, c(q, d), c(k, d)).attend(dense.Convert(dense.Matrix[float64]{}, c(v, dv)))
+					want, tol := newPairs(a, c(q, d), c(k, d)).attend(dense.Copy(dense.Matrix[float64]{}, c(v, dv)))
 					requireClose(t, want, tol, c(got, dv), "%+v head %d", opts, j)
 				}
 			}

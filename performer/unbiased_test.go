@@ -74,7 +74,7 @@ func TestReplicatesOfBothTypes(t *testing.T) {
 	for _, causal := range []bool{false, true} {
 		rng := rand.New(source(60))
 		q, k, v := gaussian[float32](rng, 4, d, 0, 0.9), gaussian[float32](rng, 4, d, 0, 0.9), gaussian[float32](rng, 4, 2, 0, 1)
-		q64, k64, v64 := dense.Convert(dense.Matrix[float64]{}, q), dense.Convert(dense.Matrix[float64]{}, k), dense.Convert(dense.Matrix[float64]{}, v)
+		q64, k64, v64 := dense.Copy(dense.Matrix[float64]{}, q), dense.Copy(dense.Matrix[float64]{}, k), dense.Copy(dense.Matrix[float64]{}, v)
 		u := must(NewUnbiased[float32](d, UnbiasedOptions{Causal: causal, Features: m, Frequencies: orf.IID{}}, source(61)))
 		u64 := must(NewUnbiased[float64](d, UnbiasedOptions{Causal: causal, Features: m, Frequencies: orf.IID{}}, source(61)))
 		u.damped, u64.damped = -0.2, -0.2
@@ -121,7 +121,7 @@ func testEstimate[T dense.Float](t *testing.T) {
 			}
 		}
 		truth := Exact[T]{Causal: causal, Scale: 0.3}.Forward(dense.Matrix[T]{}, q, k, v)
-		assert.Less(t, distance(dense.Convert(dense.Matrix[T]{}, want.mean), truth), 0.5, "Scale is that of exact attention")
+		assert.Less(t, distance(dense.Copy(dense.Matrix[T]{}, want.mean), truth), 0.5, "Scale is that of exact attention")
 	}
 }
 

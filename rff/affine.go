@@ -36,7 +36,7 @@ func Affine[T dense.Float](a dense.Matrix[T], b []T) (Map[T], error) {
 			offset[i] = float64(v)
 		}
 	}
-	return newAffine[T]("Affine()", dense.Convert(dense.Matrix[float64]{}, a), nil, offset)
+	return newAffine[T]("Affine()", dense.Copy(dense.Matrix[float64]{}, a), nil, offset)
 }
 
 // affine is z = A·(x − c) + b.
@@ -58,7 +58,7 @@ func newAffine[T dense.Float](name string, a dense.Matrix[float64], center, offs
 		return nil, fmt.Errorf("rff: not an affine map: %w", err)
 	}
 	f := &affine[T]{name: name, in: a.Cols, out: a.Rows, kernel: k}
-	own := dense.Convert(dense.Matrix[T]{}, a)
+	own := dense.Copy(dense.Matrix[T]{}, a)
 	for i := range own.Rows {
 		for j, v := range own.Row(i) {
 			if math.IsInf(float64(v), 0) {

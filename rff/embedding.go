@@ -151,18 +151,18 @@ func (p *embeddingPass[T]) Piece(i int) {
 	lo := i * blockRows
 	hi := min(lo+blockRows, p.x.Rows)
 	s := p.spaces.Get()
-	x := dense.Convert(scratchMatrix(&s.x, hi-lo, p.in), p.x.RowRange(lo, hi))
+	x := dense.Copy(scratchMatrix(&s.x, hi-lo, p.in), p.x.RowRange(lo, hi))
 	gram := p.points.Gram(scratchMatrix(&s.gram, hi-lo, p.points.Points().Rows), x)
 	phi := scratchMatrix(&s.phi, hi-lo, p.out)
 	matmul.MulPacked(1, gram, &p.coefficients, 0, phi, nil)
-	dense.Convert(p.dst.RowRange(lo, hi), phi)
+	dense.Copy(p.dst.RowRange(lo, hi), phi)
 	p.spaces.Put(s)
 }
 
 func (e *embedding[T]) Kernel() kernels.Kernel { return e.kernel }
 
 func (e *embedding[T]) Points() dense.Matrix[T] {
-	return dense.Convert(dense.Matrix[T]{}, e.features)
+	return dense.Copy(dense.Matrix[T]{}, e.features)
 }
 
 func (e *embedding[T]) Rank() int { return e.rank }
@@ -191,7 +191,7 @@ func spectrumOf[T dense.Float](k kernels.Kernel, argument string, x dense.Matrix
 	if err := limit.Memory[float64](x.Rows, x.Rows); err != nil {
 		return dense.Matrix[float64]{}, spectrum{}, fmt.Errorf("rff: %s is %d×%d, its Gram matrix %d×%d: %w", argument, x.Rows, x.Cols, x.Rows, x.Rows, err)
 	}
-	points := dense.Convert(dense.Matrix[float64]{}, x)
+	points := dense.Copy(dense.Matrix[float64]{}, x)
 	s, err := decompose(k, argument, points)
 	return points, s, err
 }

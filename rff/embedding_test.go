@@ -149,7 +149,7 @@ func TestEmbeddingKeepsItsOwnPoints(t *testing.T) {
 }
 
 func wide[T dense.Float](m dense.Matrix[T]) dense.Matrix[float64] {
-	return dense.Convert(dense.Matrix[float64]{}, m)
+	return dense.Copy(dense.Matrix[float64]{}, m)
 }
 
 func columnNorm(m dense.Matrix[float64], c int) float64 {

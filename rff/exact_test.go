@@ -20,10 +20,10 @@ func TestExactMapsEqualTheirKernels(t *testing.T) {
 func testExactMapsEqualTheirKernels[T dense.Float](t *testing.T) {
 	for _, d := range []int{1, 2, 5, 131} {
 		x := points[T](uint64(d), 20, d, 1/math.Sqrt(float64(d)))
-		exact := dense.Convert(dense.Matrix[float64]{}, x)
+		exact := dense.Copy(dense.Matrix[float64]{}, x)
 		for name, f := range exactMaps[T](t, d) {
 			phi := f.Transform(dense.Matrix[T]{}, x)
-			wide := dense.Convert(dense.Matrix[float64]{}, phi)
+			wide := dense.Copy(dense.Matrix[float64]{}, phi)
 			gram := kernels.Gram(dense.Matrix[float64]{}, f.Kernel(), exact, dense.Matrix[float64]{})
 			for i := range x.Rows {
 				for j := range x.Rows {

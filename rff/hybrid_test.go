@@ -34,8 +34,8 @@ func testHybridIsTheMixture[T dense.Float](t *testing.T) {
 		require.NoError(t, err)
 		x, y := points[T](3, 70, d, 0.6), points[T](4, 70, d, 0.6)
 		in := func(f, g rff.Map[T], i int) (sum, size float64) {
-			u := dense.Convert(dense.Matrix[float64]{}, f.Transform(dense.Matrix[T]{}, x.RowRange(i, i+1)))
-			v := dense.Convert(dense.Matrix[float64]{}, g.Transform(dense.Matrix[T]{}, y.RowRange(i, i+1)))
+			u := dense.Copy(dense.Matrix[float64]{}, f.Transform(dense.Matrix[T]{}, x.RowRange(i, i+1)))
+			v := dense.Copy(dense.Matrix[float64]{}, g.Transform(dense.Matrix[T]{}, y.RowRange(i, i+1)))
 			for k, a := range u.Data {
 				size += math.Abs(a * v.Data[k])
 			}

@@ -34,7 +34,7 @@ func KMeansLandmarks[T dense.Float](x dense.Matrix[T], n, iterations int, src ra
 	if iterations < 0 {
 		return dense.Matrix[T]{}, fmt.Errorf("rff: iterations = %d, want at least 0", iterations)
 	}
-	points := dense.Convert(dense.Matrix[float64]{}, x)
+	points := dense.Copy(dense.Matrix[float64]{}, x)
 	e := toUnit(points)
 	seeds := scattered(points, n, rand.New(src))
 	if iterations == 0 {
@@ -56,7 +56,7 @@ func KMeansLandmarks[T dense.Float](x dense.Matrix[T], n, iterations int, src ra
 			row[j] = math.Ldexp(v, e)
 		}
 	}
-	return dense.Convert(dense.Matrix[T]{}, centers), nil
+	return dense.Copy(dense.Matrix[T]{}, centers), nil
 }
 
 // scattered draws n rows of x, each with a probability proportional to its squared

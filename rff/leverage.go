@@ -65,7 +65,7 @@ func LeverageLandmarks[T dense.Float](k kernels.Kernel, x dense.Matrix[T], n int
 	}
 	rng := rand.New(src)
 	order := rng.Perm(x.Rows)
-	points := dense.Convert(dense.Matrix[float64]{}, rowsAt(x, order))
+	points := dense.Copy(dense.Matrix[float64]{}, rowsAt(x, order))
 	kept := min(2*n, x.Rows)
 	sizes := []int{x.Rows}
 	for last := x.Rows; last > kept; {

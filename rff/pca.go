@@ -42,7 +42,7 @@ func PCA[T dense.Float](x dense.Matrix[T], components int, whiten bool) (Map[T],
 	if err := finite("x", x); err != nil {
 		return nil, err
 	}
-	data := dense.Convert(dense.Matrix[float64]{}, x)
+	data := dense.Copy(dense.Matrix[float64]{}, x)
 	e := toUnit(data)
 	var pc stat.PC
 	if !pc.PrincipalComponents(gonum.ToMat(data), nil) {

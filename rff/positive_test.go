@@ -66,8 +66,8 @@ func testLogTransformOfLargeNorms[T dense.Float](t *testing.T) {
 	require.NoError(t, err)
 	logs := positive.LogTransform(dense.Matrix[T]{}, x)
 	both := hyperbolic.LogTransform(dense.Matrix[T]{}, x)
-	frequencies := dense.Convert(dense.Matrix[float64]{}, w.Frequencies())
-	exact := dense.Convert(dense.Matrix[float64]{}, x)
+	frequencies := dense.Copy(dense.Matrix[float64]{}, w.Frequencies())
+	exact := dense.Copy(dense.Matrix[float64]{}, x)
 	for i := range x.Rows {
 		half := floats.Dot(exact.Row(i), exact.Row(i)) / 2
 		for j := range m {

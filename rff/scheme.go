@@ -125,7 +125,7 @@ func (s Scheme[T]) law() mse.Law {
 		if s.H == nil {
 			return 1
 		}
-		return float64(s.H(dense.Convert(dense.Matrix[T]{}, dense.Of(1, len(x), x)).Row(0)))
+		return float64(s.H(dense.Copy(dense.Matrix[T]{}, dense.Of(1, len(x), x)).Row(0)))
 	}, f, noise)
 }
 

@@ -73,7 +73,7 @@ func testPolynomialFactors[T dense.Float](t *testing.T) {
 		for range 3 {
 			one, err := rff.PolynomialSketch[T](m, d, kernels.Polynomial{Degree: 1}, law, src)
 			require.NoError(t, err)
-			w := dense.Convert(dense.Matrix[float64]{}, one.Transform(dense.Matrix[T]{}, units))
+			w := dense.Copy(dense.Matrix[float64]{}, one.Transform(dense.Matrix[T]{}, units))
 			floats.Scale(math.Sqrt(float64(half)), w.Data)
 			factors = append(factors, w)
 		}

@@ -31,7 +31,7 @@ func errorsAt(t testing.TB, x dense.Matrix[float32], draws int, seed uint64, dra
 				faults[i] = err
 				return
 			}
-			phi := dense.Convert(dense.Matrix[float64]{}, f.Transform(dense.Matrix[float32]{}, x))
+			phi := dense.Copy(dense.Matrix[float64]{}, f.Transform(dense.Matrix[float32]{}, x))
 			for r := range x.Rows {
 				point := float64s(x.Row(r))
 				off := floats.Dot(phi.Row(r), phi.Row(r)) - f.Kernel().Eval(point, point)

@@ -31,11 +31,11 @@ func (m Matrix[T]) backward(y, v dense.Matrix[T], transposed bool) float64 {
 	n, d := m.Dims()
 	checkOperand("v", v, n, d)
 	checkOperand("y", y, n, d)
-	w := Matrix[float64]{Q: dense.Convert(dense.Matrix[float64]{}, m.Q), K: dense.Convert(dense.Matrix[float64]{}, m.K)}
+	w := Matrix[float64]{Q: dense.Copy(dense.Matrix[float64]{}, m.Q), K: dense.Copy(dense.Matrix[float64]{}, m.K)}
 	if m.Diag != nil {
-		w.Diag = dense.Convert(dense.Matrix[float64]{}, dense.Of(n, 1, m.Diag)).Data
+		w.Diag = dense.Copy(dense.Matrix[float64]{}, dense.Of(n, 1, m.Diag)).Data
 	}
-	solution := dense.Convert(dense.Matrix[float64]{}, y)
+	solution := dense.Copy(dense.Matrix[float64]{}, y)
 	op := operation{transposed: transposed}
 	product, err := w.run(dense.Matrix[float64]{}, solution, "y", op, m.tuned())
 	if err != nil {
@@ -53,7 +53,7 @@ func (m Matrix[T]) backward(y, v dense.Matrix[T], transposed bool) float64 {
 	worst := 0.0
 	for i := range n {
 		a, b := product.Row(i), size.Row(i)
-		for j, c := range dense.Convert(dense.Matrix[float64]{}, v.RowRange(i, i+1)).Data {
+		for j, c := range dense.Copy(dense.Matrix[float64]{}, v.RowRange(i, i+1)).Data {
 			if c != a[j] {
 				worst = max(worst, math.Abs(c-a[j])/(math.Abs(c)+b[j])) // max keeps NaN
 			}

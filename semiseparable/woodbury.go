@@ -147,7 +147,7 @@ func (w *Woodbury[T]) Inverse(dst dense.Matrix[T]) (dense.Matrix[T], error) {
 	for lo := 0; lo < n && d > 0; lo += woodburyRows {
 		hi := min(lo+woodburyRows, n)
 		k := w.divide(dense.New[T](hi-lo, d), w.k.RowRange(lo, hi), lo)
-		part := dense.Transpose(dense.Matrix[float64]{}, dense.Convert(dense.Matrix[float64]{}, k))
+		part := dense.Transpose(dense.Matrix[float64]{}, dense.Copy(dense.Matrix[float64]{}, k))
 		dense.Copy(x.ColRange(lo, hi), w.capacitate(part))
 	}
 	var p matmul.Packed[T]
@@ -194,7 +194,7 @@ func (w *Woodbury[T]) capacitate(x dense.Matrix[float64]) dense.Matrix[T] {
 	if err := w.s.SolveTo(y, false, y); err != nil && !errors.As(err, &conditioned) {
 		panic(err)
 	}
-	return dense.Convert(dense.Matrix[T]{}, gonum.FromMat[float64](y))
+	return dense.Copy(dense.Matrix[T]{}, gonum.FromMat[float64](y))
 }
 
 // divide writes the rows of x, divided by λ_lo, λ_{lo+1}, …, into dst and returns it.

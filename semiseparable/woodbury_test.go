@@ -52,7 +52,7 @@ func testWoodbury[T dense.Float](t *testing.T) {
 			require.NoError(t, err)
 			check()
 			var want mat.Dense
-			require.NoError(t, lu.SolveTo(&want, false, gonum.ToMat(dense.Convert(dense.Matrix[float64]{}, v))))
+			require.NoError(t, lu.SolveTo(&want, false, gonum.ToMat(dense.Copy(dense.Matrix[float64]{}, v))))
 			largest := mat.Norm(&want, math.Inf(1))
 			for i := range n {
 				for j := range p {
@@ -69,7 +69,7 @@ func testWoodbury[T dense.Float](t *testing.T) {
 			require.NoError(t, err)
 			checkSquare()
 			var product mat.Dense
-			product.Mul(gonum.ToMat(a), gonum.ToMat(dense.Convert(dense.Matrix[float64]{}, inverse)))
+			product.Mul(gonum.ToMat(a), gonum.ToMat(dense.Copy(dense.Matrix[float64]{}, inverse)))
 			for i := range n {
 				product.Set(i, i, product.At(i, i)-1)
 			}

@@ -233,7 +233,7 @@ func (r *Ranked[T]) assess(run *control, c Choice[T], px, py dense.Matrix[T], b 
 	if k == nil {
 		return errors.New("the map names no kernel to compare with")
 	}
-	x, y := dense.Convert(dense.Matrix[float64]{}, px), dense.Convert(dense.Matrix[float64]{}, py)
+	x, y := dense.Copy(dense.Matrix[float64]{}, px), dense.Copy(dense.Matrix[float64]{}, py)
 	if r.MSE, r.Law = predicted(run, m, x, y, c.Relative); r.Law != "" {
 		return nil
 	}

@@ -65,7 +65,7 @@ type deviation struct {
 // do, so that half the draws at twice the pairs have the same standard error.
 func deviate[T dense.Float](t *testing.T, draw validate.Draw[T], l law, m int, p points[T], draws int, seed uint64) deviation {
 	t.Helper()
-	n, exact := p.x.Rows, func(p dense.Matrix[T]) dense.Matrix[float64] { return dense.Convert(dense.Matrix[float64]{}, p) }
+	n, exact := p.x.Rows, func(p dense.Matrix[T]) dense.Matrix[float64] { return dense.Copy(dense.Matrix[float64]{}, p) }
 	px, py := exact(p.x), exact(p.y)
 	first, err := draw(exprand.NewSource(seed))
 	require.NoError(t, err)
@@ -209,7 +209,7 @@ func theoryKnows[T dense.Float](t *testing.T, draw validate.Draw[T], l law, m in
 	t.Helper()
 	drawn, err := draw(exprand.NewSource(1))
 	require.NoError(t, err)
-	px, py := dense.Convert(dense.Matrix[float64]{}, points.x), dense.Convert(dense.Matrix[float64]{}, points.y)
+	px, py := dense.Copy(dense.Matrix[float64]{}, points.x), dense.Copy(dense.Matrix[float64]{}, points.y)
 	for i := range points.groups {
 		p := validate.Theory(drawn, nil, px.Row(i), py.Row(i))
 		if l.mse == nil {

@@ -95,7 +95,7 @@ func Kernel[T dense.Float](k kernels.Kernel, x dense.Matrix[T]) (KernelCheck, er
 	}
 	// kernels.Gram computes one of (x, y) and (y, x) and would hide a
 	// difference.
-	points := dense.Convert(dense.Matrix[float64]{}, x)
+	points := dense.Copy(dense.Matrix[float64]{}, x)
 	gram := dense.New[float64](n, n)
 	parallel.Rows(n, 16, func(lo, hi int) {
 		for i := lo; i < hi; i++ {

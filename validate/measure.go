@@ -77,7 +77,7 @@ func measure[T dense.Float](draw Draw[T], x, y dense.Matrix[T], draws int, src r
 			}
 			if m.kernel == nil {
 				m.kernel = batch[i].kernel
-				m.evaluate(dense.Convert(dense.Matrix[float64]{}, x), dense.Convert(dense.Matrix[float64]{}, y), c)
+				m.evaluate(dense.Copy(dense.Matrix[float64]{}, x), dense.Copy(dense.Matrix[float64]{}, y), c)
 				if err := c.err(); err != nil {
 					return nil, err
 				}

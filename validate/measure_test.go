@@ -88,9 +88,9 @@ func testBias[T dense.Float](t *testing.T) {
 	assert.Equal(t, kernels.Gaussian{}, got.Kernel)
 	assert.Equal(t, drawCount, got.Draws)
 	assert.True(t, got.Unbiased(4), "%v", got)
-	exact, variance := dense.Convert(dense.Matrix[float64]{}, x), 0.0
+	exact, variance := dense.Copy(dense.Matrix[float64]{}, x), 0.0
 	for i, row := range got.Pairs {
-		other := dense.Convert(dense.Matrix[float64]{}, y)
+		other := dense.Copy(dense.Matrix[float64]{}, y)
 		q := math.Pow(floats.Distance(exact.Row(i), other.Row(i), 2), 2)
 		assert.InDelta(t, math.Exp(-q/2), row.Truth, 1e-14)
 		// Var = (1−e^{−q})²/(2m) [Sutherland & Schneider 2015].

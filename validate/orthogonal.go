@@ -43,7 +43,7 @@ func Orthogonal[T dense.Float](w dense.Matrix[T]) (Angle, error) {
 	if err := checkFinite("w", w); err != nil {
 		return unknown, err
 	}
-	unit := dense.Convert(dense.Matrix[float64]{}, w)
+	unit := dense.Copy(dense.Matrix[float64]{}, w)
 	for i := range unit.Rows {
 		row := unit.Row(i)
 		norm := floats.Norm(row, 2)

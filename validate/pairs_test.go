@@ -81,7 +81,7 @@ func lawPairs[T dense.Float](d int, scale float64, copies int) points[T] {
 	}
 	floats.Scale(scale, px.Data)
 	floats.Scale(scale, py.Data)
-	return points[T]{dense.Convert(dense.Matrix[T]{}, px), dense.Convert(dense.Matrix[T]{}, py), 3}
+	return points[T]{dense.Copy(dense.Matrix[T]{}, px), dense.Copy(dense.Matrix[T]{}, py), 3}
 }
 
 // orthonormal returns a d×d orthogonal matrix of random directions.

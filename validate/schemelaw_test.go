@@ -69,7 +69,7 @@ func (s *scheme[T]) moments(x, y []float64) (mean, variance float64) {
 	factor := 1.0
 	for _, p := range [][]float64{x, y} {
 		if s.h != nil {
-			row := dense.Convert(dense.Matrix[T]{}, dense.Of(1, len(p), p))
+			row := dense.Copy(dense.Matrix[T]{}, dense.Of(1, len(p), p))
 			factor *= float64(s.h(row.Row(0)))
 		}
 	}

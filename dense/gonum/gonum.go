@@ -25,7 +25,7 @@ func FromMat[T dense.Float](x mat.Matrix) dense.Matrix[T] {
 		if same, ok := any(m).(dense.Matrix[T]); ok {
 			return same
 		}
-		return dense.Convert(dense.Matrix[T]{}, m)
+		return dense.Copy(dense.Matrix[T]{}, m)
 	}
 	r, c := x.Dims()
 	m := dense.New[T](r, c)
@@ -48,7 +48,7 @@ func ToMat[T dense.Float](m dense.Matrix[T]) *mat.Dense {
 	}
 	x, ok := any(m).(dense.Matrix[float64])
 	if !ok {
-		x = dense.Convert(dense.Matrix[float64]{}, m)
+		x = dense.Copy(dense.Matrix[float64]{}, m)
 	}
 	x.Stride = leading(x.Stride, x.Cols)
 	var d mat.Dense

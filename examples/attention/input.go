@@ -49,7 +49,7 @@ func fromText(s settings) (input[float32], error) {
 	if err != nil {
 		return in, fmt.Errorf("%s: %w", from.Name, err)
 	}
-	v := dense.Convert(dense.Matrix[float32]{}, model.Sequence(s.length))
+	v := dense.Copy(dense.Matrix[float32]{}, model.Sequence(s.length))
 	q := dense.New[float32](v.Rows, v.Cols)
 	for i, x := range v.Data {
 		q.Data[i] = float32(s.norm) * x

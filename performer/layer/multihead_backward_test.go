@@ -133,10 +133,10 @@ func TestMultiHeadBackwardOfBothTypes(t *testing.T) {
 	p, dw := must(layer.Draw[float32](w, source(253))), new(layer.Projections[float32])
 	q, want := must(layer.Draw[float64](w, source(253))), new(layer.Projections[float64])
 	for at, m := range p.Parameters() {
-		dense.Convert(q.Parameters()[at].Value, m.Value)
+		dense.Copy(q.Parameters()[at].Value, m.Value)
 	}
 	got := must(layer.New(p, exactBatch[float32](4, 2))).Backward(dense.Matrix[float32]{}, dw, x, g, s)
-	dx := must(layer.New(q, exactBatch[float64](4, 2))).Backward(none, want, dense.Convert(none, x), dense.Convert(none, g), s)
+	dx := must(layer.New(q, exactBatch[float64](4, 2))).Backward(none, want, dense.Copy(none, x), dense.Copy(none, g), s)
 	all, wants := append(dw.Parameters(), layer.Parameter[float32]{"x", got}), append(want.Parameters(), layer.Parameter[float64]{"x", dx})
 	for at, m := range wants {
 		for i, y := range m.Value.Data {

@@ -162,7 +162,7 @@ func testMultiHead[T dense.Float](t *testing.T) {
 			}
 		}
 		got := l.ForwardCross(dense.Matrix[T]{}, q, k, v, s)
-		requireClose(t, dense.Convert(dense.Matrix[float64]{}, want), filled(14, out, 500*eps[T]()), got, "%+v", w)
+		requireClose(t, dense.Copy(dense.Matrix[float64]{}, want), filled(14, out, 500*eps[T]()), got, "%+v", w)
 		assert.Equal(t, got, l.ForwardCross(q, q, k, v, s), "into q")
 	}
 }

@@ -35,7 +35,7 @@ func testSingleHead[T dense.Float](t *testing.T) {
 			got := l.Forward(dense.Matrix[T]{}, x, performer.Sequences{})
 
 			q, k, v := product(x, p.Query, p.QueryBias), product(x, p.Key, p.KeyBias), product(x, p.Value, p.ValueBias)
-			want := dense.Convert(dense.Matrix[float64]{}, form.Forward(dense.Matrix[T]{}, q, k, v))
+			want := dense.Copy(dense.Matrix[float64]{}, form.Forward(dense.Matrix[T]{}, q, k, v))
 			// Q, K and V differ by in+1 roundings of terms of order one; the outputs
 			// move with them by at most the size of the weights and values, ≤ 100.
 			size := 1.0
@@ -94,7 +94,7 @@ func testLinearSelfAttention[T dense.Float](t *testing.T) {
 		same := must(layer.New(p, batch[T](1, 1, linear[T](must(rff.ELU[T](out)), performer.Options{}))))
 		assert.Equal(t, got, same.Forward(dense.Matrix[T]{}, x, s))
 		q, k, v := product(x, p.Query, p.QueryBias), product(x, p.Key, p.KeyBias), product(x, p.Value, p.ValueBias)
-		want := dense.Convert(dense.Matrix[float64]{}, linear[T](must(rff.ELU[T](out)), performer.Options{}).Forward(dense.Matrix[T]{}, q, k, v))
+		want := dense.Copy(dense.Matrix[float64]{}, linear[T](must(rff.ELU[T](out)), performer.Options{}).Forward(dense.Matrix[T]{}, q, k, v))
 		requireClose(t, want, filled(30, out, 100*eps[T]()), got, "bias=%v", bias)
 		for _, m := range l.Projections().Parameters() {
 			for i := range m.Value.Rows {

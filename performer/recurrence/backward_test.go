@@ -49,7 +49,7 @@ func testRecurrenceBackward[T dense.Float](t *testing.T) {
 					start := gaussian[T](rng, rows, shape.dv, 0, 1)
 					dout, last := gaussian[T](rng, x.K.Rows, shape.heads*shape.dv, 0, 1), gaussian[T](rng, rows, shape.dv, 0, 1)
 					double := func(m dense.Matrix[T]) dense.Matrix[float64] {
-						return dense.Convert(dense.Matrix[float64]{}, m)
+						return dense.Copy(dense.Matrix[float64]{}, m)
 					}
 					m := naive{rule: rule, heads: shape.heads, keyHeads: shape.keyHeads, normalise: strong}
 					want, wantPast := m.backward(convertTokens[float64](single), double(start), double(dout), double(last))

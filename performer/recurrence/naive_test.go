@@ -53,7 +53,7 @@ func convertTokens[To, From dense.Float](x recurrence.Tokens[From]) recurrence.T
 		if m.Rows == 0 && m.Cols == 0 {
 			return dense.Matrix[To]{}
 		}
-		return dense.Convert(dense.Matrix[To]{}, m)
+		return dense.Copy(dense.Matrix[To]{}, m)
 	}
 	return recurrence.Tokens[To]{Q: convert(x.Q), K: convert(x.K), V: convert(x.V), Decay: convert(x.Decay), Beta: convert(x.Beta), Lengths: x.Lengths}
 }

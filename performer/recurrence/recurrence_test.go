@@ -151,7 +151,7 @@ func testRecurrenceDecays[T dense.Float](t *testing.T) {
 					plain := single
 					plain.Decay = dense.Matrix[T]{}
 					want := must(recurrence.New(1, 1, recurrence.Options[T]{Rule: rule - 1})).Forward(dense.Matrix[T]{}, plain, dense.Matrix[T]{}, dense.Matrix[T]{})
-					requireNear(t, dense.Convert(dense.Matrix[float64]{}, want), got, recurrenceTolerance[T](), "%v is %v", rule, rule-1)
+					requireNear(t, dense.Copy(dense.Matrix[float64]{}, want), got, recurrenceTolerance[T](), "%v is %v", rule, rule-1)
 				}
 			}
 		}
@@ -253,7 +253,7 @@ func testRecurrenceOfFeatures[T dense.Float](t *testing.T) {
 			if rule == recurrence.Linear {
 				unnormalised := linear(phi, performer.Options{Causal: true, Unnormalised: true})
 				causal := must(performer.NewBatch[T](heads, heads, unnormalised)).ForwardSequences(dense.Matrix[T]{}, x.Q, x.K, x.V, performer.Sequences{})
-				requireNear(t, dense.Convert(dense.Matrix[float64]{}, causal), got, recurrenceTolerance[T](), "unnormalised attention")
+				requireNear(t, dense.Copy(dense.Matrix[float64]{}, causal), got, recurrenceTolerance[T](), "unnormalised attention")
 			}
 		}
 	}
@@ -294,7 +294,7 @@ func testRecurrenceNaN[T dense.Float](t *testing.T) {
 						}
 						require.Equal(t, !touched, finite, what)
 						if !touched {
-							requireNear(t, dense.Convert(dense.Matrix[float64]{}, dense.Of(1, 4, want.Row(i)[4*h:4*h+4])), dense.Of(1, 4, row), 100*recurrenceTolerance[T](), "%s", what)
+							requireNear(t, dense.Copy(dense.Matrix[float64]{}, dense.Of(1, 4, want.Row(i)[4*h:4*h+4])), dense.Of(1, 4, row), 100*recurrenceTolerance[T](), "%s", what)
 						}
 					}
 				}

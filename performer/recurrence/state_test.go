@@ -39,8 +39,8 @@ func testState[T dense.Float](t *testing.T) {
 			}
 			r := must(recurrence.New(4, 2, opts))
 			sums := dense.New[T](2*dk, 3)
-			want := dense.Convert(dense.Matrix[float64]{}, r.Forward(dense.Matrix[T]{}, x, dense.Matrix[T]{}, sums))
-			wantSums := dense.Convert(dense.Matrix[float64]{}, sums)
+			want := dense.Copy(dense.Matrix[float64]{}, r.Forward(dense.Matrix[T]{}, x, dense.Matrix[T]{}, sums))
+			wantSums := dense.Copy(dense.Matrix[float64]{}, sums)
 
 			s := must(r.NewState(5, 3))
 			requireNear(t, want, s.Step(dense.Matrix[T]{}, x), recurrenceTolerance[T](), "%v: step", rule)

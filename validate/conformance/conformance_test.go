@@ -98,7 +98,7 @@ func maps[T dense.Float](t *testing.T, d int) map[string]rff.Map[T] {
 	for _, gates := range []int{1, 3} {
 		add(fmt.Sprintf("SoftmaxHybrid %d", gates))(rff.SoftmaxHybrid(w, draw(gates, d), 1.5))
 	}
-	queries, keys := cloud[T](40, d), dense.Convert(dense.Matrix[T]{}, histograms[float64](30, d))
+	queries, keys := cloud[T](40, d), dense.Copy(dense.Matrix[T]{}, histograms[float64](30, d))
 	add("SADERF")(rff.SADERF(w, queries, keys, 1.5))
 	add("SDERF")(rff.SDERF(w, queries, keys, 1.5))
 	add("ADERF")(rff.ADERF(w, queries, keys, 1.5))

@@ -94,7 +94,7 @@ func sameKernel[T dense.Float](a, b kernels.Kernel, x dense.Matrix[T]) bool {
 	if a == nil || b == nil {
 		return a == nil && b == nil
 	}
-	p := dense.Convert(dense.Matrix[float64]{}, x)
+	p := dense.Copy(dense.Matrix[float64]{}, x)
 	for i := range p.Rows - 1 {
 		v, w := a.Eval(p.Row(i), p.Row(i+1)), b.Eval(p.Row(i), p.Row(i+1))
 		if v != w && (v == v || w == w) {
@@ -114,7 +114,7 @@ func checkEstimated[T dense.Float](f *findings, name string, k kernels.Kernel, x
 		f.add("%s is not valid: %w", name, err)
 		return false
 	}
-	p := dense.Convert(dense.Matrix[float64]{}, x)
+	p := dense.Copy(dense.Matrix[float64]{}, x)
 	if v := k.Eval(p.Row(0), p.Row(1)); math.IsNaN(v) {
 		f.add("%s is NaN at points 0 and 1", name)
 		return false
