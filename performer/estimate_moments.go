@@ -1,13 +1,12 @@
 package performer
 
 import (
-	"math"
-
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/welford"
 )
 
 // moments is the running mean of matrices and the sum of the squares of their
-// distances from it, element by element [Welford 1962].
+// distances from it, element by element.
 type moments struct {
 	n             float64
 	mean, squares dense.Matrix[float64]
@@ -22,15 +21,13 @@ func newMoments(r, c int) *moments {
 func (s *moments) add(x dense.Matrix[float64]) {
 	s.n++
 	for i, v := range x.Data {
-		d := v - s.mean.Data[i]
-		s.mean.Data[i] += d / s.n
-		s.squares.Data[i] += d * (v - s.mean.Data[i])
+		welford.Add(s.n, v, &s.mean.Data[i], &s.squares.Data[i])
 	}
 }
 
 // stderr returns the standard error of element i of the mean, for at least two
 // matrices.
-func (s *moments) stderr(i int) float64 { return math.Sqrt(s.squares.Data[i] / (s.n - 1) / s.n) }
+func (s *moments) stderr(i int) float64 { return welford.StdErr(s.n, s.squares.Data[i]) }
 
 // writeMoments writes the mean and its standard errors.
 func writeMoments[T dense.Float](mean, stderr dense.Matrix[T], s *moments) {

@@ -32,20 +32,17 @@ type Candidate[T dense.Float] struct {
 	Control func(m int, x, y dense.Matrix[T], src rand.Source) (rff.Map[T], error)
 }
 
-// Budget is what a map may cost. At least one of the two limits is set; the other is
-// zero and does not count.
-type Budget struct {
-	// Features is the largest number of features.
+// ChooseOptions says what a map may cost, and adjusts Choose. Features or Time is set; the zero
+// values of all others are a good choice.
+type ChooseOptions struct {
+	// Features is the largest number of features; 0 does not count.
 	Features int
 
 	// Time is how long Transform may take for the samples x and y together, as
-	// measured on this machine at this moment: with it, the choice is not reproducible.
-	// Without Features, a map has at most 2²⁰ of them however long it may take.
+	// measured on this machine at this moment; 0 does not count. With Time the choice is not
+	// reproducible. Without Features, a map has at most 2²⁰ of them however long it may take.
 	Time time.Duration
-}
 
-// ChooseOptions adjusts Choose. The zero value is a good choice.
-type ChooseOptions struct {
 	// Relative divides the error at a pair by the kernel there, so that small values
 	// count as much as large ones. Laws of exponential features have that error also where
 	// the kernel is beyond the range of float64. Where the kernel is 0 or infinite otherwise,
@@ -59,6 +56,9 @@ type ChooseOptions struct {
 
 	// Draws is the number of maps for an error that must be measured; 0 means 64.
 	Draws int
+
+	// Options has the Context, and the Progress in candidates.
+	Options
 }
 
 // Ranked is what Choose found about a candidate.
@@ -75,7 +75,7 @@ type Ranked[T dense.Float] struct {
 	MSE, StdErr float64
 	Law         string
 
-	// Time is how long Transform of the samples took; 0 unless the budget has a Time.
+	// Time is how long Transform of the samples took; 0 unless Time is limited.
 	Time time.Duration
 }
 
@@ -124,15 +124,15 @@ func (c Choice[T]) Draw(src rand.Source) (rff.Map[T], error) {
 // four standard errors. All candidates should name the same kernel.
 //
 // It costs a law at each pair, or Draws maps, for every candidate, on GOMAXPROCS
-// goroutines. Without a Time in the budget the same source gives the same choice. x and
+// goroutines. Without a Time the same source gives the same choice. x and
 // y are kept for the Draw of the choice and must not change.
 //
-// It is an error if there is no candidate or no budget, if x or y has no rows or they
+// It is an error if there is no candidate or no limit, if x or y has no rows or they
 // differ in dimension, if a coordinate is NaN or infinite, if src is nil, if an option is
-// negative, if Pairs are too many for memory or Draws more than 2⁴⁰, if the context of an Option
+// negative, if Pairs are too many for memory or Draws more than 2⁴⁰, if the Context
 // is done, and if no candidate can be ranked.
-func Choose[T dense.Float](x, y dense.Matrix[T], candidates []Candidate[T], b Budget, o ChooseOptions, src rand.Source, opts ...Option) (Choice[T], error) {
-	if err := checkChoice(x, y, candidates, b, o, src); err != nil {
+func Choose[T dense.Float](x, y dense.Matrix[T], candidates []Candidate[T], o ChooseOptions, src rand.Source) (Choice[T], error) {
+	if err := checkChoice(x, y, candidates, o, src); err != nil {
 		return Choice[T]{}, fmt.Errorf("validate: %w", err)
 	}
 	if o.Pairs == 0 {
@@ -148,13 +148,13 @@ func Choose[T dense.Float](x, y dense.Matrix[T], candidates []Candidate[T], b Bu
 		copy(py.Row(i), y.Row(rng.IntN(y.Rows)))
 	}
 	c := Choice[T]{Relative: o.Relative, Pairs: o.Pairs, x: x, y: y}
-	run := controlled(len(candidates), opts)
+	run := &control{Options: o.Options, total: len(candidates)}
 	for _, candidate := range candidates {
 		if err := run.err(); err != nil {
 			return Choice[T]{}, fmt.Errorf("validate: %w", err)
 		}
 		r := Ranked[T]{Candidate: candidate}
-		err := r.assess(run, c, px, py, b, o.Draws, rand.NewPCG(src.Uint64(), src.Uint64()))
+		err := r.assess(run, c, px, py, o, rand.NewPCG(src.Uint64(), src.Uint64()))
 		if err == nil && math.IsNaN(r.MSE) {
 			err = errors.New("the mean squared error is NaN: features, or the kernel, are NaN or infinite at a pair")
 		}
@@ -175,7 +175,7 @@ func Choose[T dense.Float](x, y dense.Matrix[T], candidates []Candidate[T], b Bu
 	return c, nil
 }
 
-func checkChoice[T dense.Float](x, y dense.Matrix[T], candidates []Candidate[T], b Budget, o ChooseOptions, src rand.Source) error {
+func checkChoice[T dense.Float](x, y dense.Matrix[T], candidates []Candidate[T], o ChooseOptions, src rand.Source) error {
 	x.Check()
 	y.Check()
 	switch {
@@ -183,12 +183,12 @@ func checkChoice[T dense.Float](x, y dense.Matrix[T], candidates []Candidate[T],
 		return errors.New("no candidates, want at least 1")
 	case x.Rows < 1 || y.Rows < 1 || x.Cols < 1 || x.Cols != y.Cols:
 		return fmt.Errorf("x is %d×%d, y is %d×%d, want points of one dimension", x.Rows, x.Cols, y.Rows, y.Cols)
-	case b.Features < 0:
-		return fmt.Errorf("Budget.Features = %d, want at least 0", b.Features)
-	case b.Time < 0:
-		return fmt.Errorf("Budget.Time = %v, want at least 0", b.Time)
-	case b.Features == 0 && b.Time == 0:
-		return errors.New("the Budget is empty, want Features or Time")
+	case o.Features < 0:
+		return fmt.Errorf("ChooseOptions.Features = %d, want at least 0", o.Features)
+	case o.Time < 0:
+		return fmt.Errorf("ChooseOptions.Time = %v, want at least 0", o.Time)
+	case o.Features == 0 && o.Time == 0:
+		return errors.New("ChooseOptions has no limit, want Features or Time")
 	case o.Pairs < 0:
 		return fmt.Errorf("ChooseOptions.Pairs = %d, want at least 0", o.Pairs)
 	case o.Draws < 0 || o.Draws == 1:
@@ -221,11 +221,11 @@ func checkNumbers[T dense.Float](name string, points dense.Matrix[T]) error {
 }
 
 // assess sets the fields of r but its candidate.
-func (r *Ranked[T]) assess(run *control, c Choice[T], px, py dense.Matrix[T], b Budget, draws int, src rand.Source) error {
+func (r *Ranked[T]) assess(run *control, c Choice[T], px, py dense.Matrix[T], o ChooseOptions, src rand.Source) error {
 	if r.Candidate.Draw == nil {
 		return errors.New("Draw is nil")
 	}
-	m, err := r.fit(run, c, b, src)
+	m, err := r.fit(run, c, o, src)
 	if err != nil {
 		return err
 	}
@@ -243,7 +243,7 @@ func (r *Ranked[T]) assess(run *control, c Choice[T], px, py dense.Matrix[T], b 
 			return err
 		}
 	}
-	if r.MSE, r.StdErr, err = r.measure(run, r.Draw, c, px, py, scales, draws, src); err != nil || r.Control == nil {
+	if r.MSE, r.StdErr, err = r.measure(run, r.Draw, c, px, py, scales, o.Draws, src); err != nil || r.Control == nil {
 		return err
 	}
 	control, err := r.Control(r.Frequencies, c.x, c.y, src)
@@ -254,7 +254,7 @@ func (r *Ranked[T]) assess(run *control, c Choice[T], px, py dense.Matrix[T], b 
 	if law == "" {
 		return nil
 	}
-	mean, stdErr, err := r.measure(run, r.Control, c, px, py, scales, draws, src)
+	mean, stdErr, err := r.measure(run, r.Control, c, px, py, scales, o.Draws, src)
 	if err != nil {
 		return fmt.Errorf("the control: %w", err)
 	}
@@ -280,20 +280,20 @@ const mostFeatures = 1 << 20
 
 // fit sets the number of frequencies to the largest within the budget and returns a map
 // with them.
-func (r *Ranked[T]) fit(run *control, c Choice[T], b Budget, src rand.Source) (rff.Map[T], error) {
+func (r *Ranked[T]) fit(run *control, c Choice[T], o ChooseOptions, src rand.Source) (rff.Map[T], error) {
 	m, err := r.at(1, c, src)
 	if err != nil {
 		return nil, err
 	}
 	_, per := m.Dims()
 	limit := max(mostFeatures/per, 1)
-	if b.Features > 0 {
-		if limit = b.Features / per; limit < 1 {
-			return nil, fmt.Errorf("one frequency makes %d features, the budget is %d", per, b.Features)
+	if o.Features > 0 {
+		if limit = o.Features / per; limit < 1 {
+			return nil, fmt.Errorf("one frequency makes %d features, the budget is %d", per, o.Features)
 		}
 	}
-	if b.Time > 0 {
-		m, err = r.within(run, b.Time, limit, m, c, src)
+	if o.Time > 0 {
+		m, err = r.within(run, o.Time, limit, m, c, src)
 	} else {
 		r.Frequencies = limit
 		m, err = r.at(limit, c, src)
@@ -301,8 +301,8 @@ func (r *Ranked[T]) fit(run *control, c Choice[T], b Budget, src rand.Source) (r
 	if err != nil {
 		return nil, err
 	}
-	if _, r.Features = m.Dims(); b.Features > 0 && r.Features > b.Features {
-		return nil, fmt.Errorf("%d frequencies make %d features, the budget is %d", r.Frequencies, r.Features, b.Features)
+	if _, r.Features = m.Dims(); o.Features > 0 && r.Features > o.Features {
+		return nil, fmt.Errorf("%d frequencies make %d features, the budget is %d", r.Frequencies, r.Features, o.Features)
 	}
 	return m, nil
 }
@@ -406,7 +406,7 @@ func (r *Ranked[T]) measure(run *control, draw func(m int, x, y dense.Matrix[T],
 	c Choice[T], px, py dense.Matrix[T], scales []float64, draws int, src rand.Source) (mse, stdErr float64, err error) {
 	m, err := measure(func(src rand.Source) (rff.Map[T], error) {
 		return draw(r.Frequencies, c.x, c.y, src)
-	}, px, py, draws, src, &control{ctx: run.ctx}, scales)
+	}, px, py, draws, src, &control{Options: Options{Context: run.Context}}, scales)
 	if err != nil {
 		return 0, 0, err
 	}
@@ -470,6 +470,3 @@ func unlessZero(v float64) any {
 	}
 	return v
 }
-
-// String returns the table in aligned columns.
-func (c Choice[T]) String() string { return c.Table().String() }

@@ -45,8 +45,7 @@ func TestChoose(t *testing.T) {
 	const d, budget = 8, 32
 	x, y := samples(40, d)
 	for _, relative := range []bool{false, true} {
-		c, err := validate.Choose(x, y, validate.SoftmaxCandidates[float64](1), validate.Budget{Features: budget},
-			validate.ChooseOptions{Relative: relative, Pairs: 100, Draws: 200}, exprand.NewSource(1))
+		c, err := validate.Choose(x, y, validate.SoftmaxCandidates[float64](1), validate.ChooseOptions{Features: budget, Relative: relative, Pairs: 100, Draws: 200}, exprand.NewSource(1))
 		require.NoError(t, err)
 		require.Len(t, c.Ranking, 28, "hybrid features, 36 a frequency, are more than the budget")
 		require.Len(t, c.Rejected, 4)
@@ -79,9 +78,9 @@ func TestChoose(t *testing.T) {
 		_, out := drawn.Dims()
 		assert.Equal(t, best.Features, out)
 		assert.Equal(t, kernels.Softmax{Scale: 1}, drawn.Kernel())
-		assert.Contains(t, c.String(), best.Name)
+		assert.Contains(t, c.Table().String(), best.Name)
 
-		lines := strings.Split(strings.TrimSuffix(c.String(), "\n"), "\n")
+		lines := strings.Split(strings.TrimSuffix(c.Table().String(), "\n"), "\n")
 		require.Len(t, lines, 30)
 		for _, line := range lines {
 			assert.LessOrEqual(t, utf8.RuneCountInString(line), 100, line)
@@ -120,14 +119,14 @@ func TestChoiceAsTable(t *testing.T) {
   candidate   m  features   MSE   by
         one   8        16  0.25  law
         two  16        16   0.5  law
-`, c.String())
+`, c.Table().String())
 	c.Relative = true
 	c.Ranking[1].Law, c.Ranking[1].StdErr, c.Ranking[1].Time = "", 0.125, time.Second/4
 	assert.Equal(t, `2 candidates at 9 pairs, best first by relative MSE and ±, 4 standard errors
   candidate   m  features  relative MSE    ±  seconds     by
         one   8        16          0.25    —        —    law
         two  16        16           0.5  0.5     0.25  draws
-`, c.String())
+`, c.Table().String())
 }
 
 // An error by theory and one that is measured agree.
@@ -144,7 +143,7 @@ func TestChooseMeasuresWhatTheoryHas(t *testing.T) {
 	}
 	for _, relative := range []bool{false, true} {
 		list := append(validate.GaussianCandidates[float64](1.5)[:1], validate.Candidate[float64]{Name: "hidden", Draw: hidden})
-		c, err := validate.Choose(x, y, list, validate.Budget{Features: 20}, validate.ChooseOptions{Relative: relative, Draws: 4000}, exprand.NewSource(1))
+		c, err := validate.Choose(x, y, list, validate.ChooseOptions{Features: 20, Relative: relative, Draws: 4000}, exprand.NewSource(1))
 		require.NoError(t, err)
 		require.Len(t, c.Ranking, 2)
 		assert.Equal(t, "Gaussian iid", c.Ranking[0].Name)
@@ -157,7 +156,7 @@ func TestChooseMeasuresWhatTheoryHas(t *testing.T) {
 func TestChooseIsReproducible(t *testing.T) {
 	x, y := samples(20, 4)
 	choose := func() validate.Choice[float64] {
-		c, err := validate.Choose(x, y, validate.GaussianCandidates[float64](1), validate.Budget{Features: 16}, validate.ChooseOptions{Pairs: 20, Draws: 10}, exprand.NewSource(1))
+		c, err := validate.Choose(x, y, validate.GaussianCandidates[float64](1), validate.ChooseOptions{Features: 16, Pairs: 20, Draws: 10}, exprand.NewSource(1))
 		require.NoError(t, err)
 		return c
 	}
@@ -169,8 +168,7 @@ func TestChooseIsReproducible(t *testing.T) {
 func TestChooseWithinTime(t *testing.T) {
 	x, y := samples(50, 16)
 	at := func(limit time.Duration, features int) validate.Ranked[float64] {
-		c, err := validate.Choose(x, y, validate.SoftmaxCandidates[float64](1)[:1], validate.Budget{Time: limit, Features: features},
-			validate.ChooseOptions{Pairs: 5}, exprand.NewSource(1))
+		c, err := validate.Choose(x, y, validate.SoftmaxCandidates[float64](1)[:1], validate.ChooseOptions{Time: limit, Features: features, Pairs: 5}, exprand.NewSource(1))
 		require.NoError(t, err)
 		best := c.Best()
 		assert.LessOrEqual(t, best.Time, limit)
@@ -181,28 +179,29 @@ func TestChooseWithinTime(t *testing.T) {
 	assert.Equal(t, 64, at(time.Hour, 64).Frequencies, "the other limit counts too")
 	assert.GreaterOrEqual(t, at(20*time.Millisecond, 0).Frequencies, 2)
 
-	_, err := validate.Choose(x, y, validate.SoftmaxCandidates[float64](1)[:1], validate.Budget{Time: 1}, validate.ChooseOptions{}, exprand.NewSource(1))
+	_, err := validate.Choose(x, y, validate.SoftmaxCandidates[float64](1)[:1], validate.ChooseOptions{Time: 1}, exprand.NewSource(1))
 	assert.ErrorContains(t, err, "the budget is 1ns")
 }
 
 func TestChooseErrors(t *testing.T) {
 	x, y := samples(20, 4)
 	src := exprand.NewSource(1)
-	all, some := validate.GaussianCandidates[float64](1), validate.Budget{Features: 16}
-	choose := func(x, y dense.Matrix[float64], list []validate.Candidate[float64], b validate.Budget, o validate.ChooseOptions, src rand.Source, opts ...validate.Option) string {
-		_, err := validate.Choose(x, y, list, b, o, src, opts...)
+	all, some := validate.GaussianCandidates[float64](1), validate.ChooseOptions{Features: 16}
+	choose := func(x, y dense.Matrix[float64], list []validate.Candidate[float64], limits, o validate.ChooseOptions, src rand.Source) string {
+		o.Features, o.Time = limits.Features, limits.Time
+		_, err := validate.Choose(x, y, list, o, src)
 		require.Error(t, err)
 		return err.Error()
 	}
 	assert.Equal(t, "validate: no candidates, want at least 1", choose(x, y, nil, some, validate.ChooseOptions{}, src))
 	assert.Equal(t, "validate: x is 20×4, y is 23×3, want points of one dimension", choose(x, y.ColRange(0, 3), all, some, validate.ChooseOptions{}, src))
-	assert.Equal(t, "validate: the Budget is empty, want Features or Time", choose(x, y, all, validate.Budget{}, validate.ChooseOptions{}, src))
-	assert.Equal(t, "validate: Budget.Features = -1, want at least 0", choose(x, y, all, validate.Budget{Features: -1}, validate.ChooseOptions{}, src))
-	assert.Equal(t, "validate: Budget.Time = -1ns, want at least 0", choose(x, y, all, validate.Budget{Time: -1}, validate.ChooseOptions{}, src))
+	assert.Equal(t, "validate: ChooseOptions has no limit, want Features or Time", choose(x, y, all, validate.ChooseOptions{}, validate.ChooseOptions{}, src))
+	assert.Equal(t, "validate: ChooseOptions.Features = -1, want at least 0", choose(x, y, all, validate.ChooseOptions{Features: -1}, validate.ChooseOptions{}, src))
+	assert.Equal(t, "validate: ChooseOptions.Time = -1ns, want at least 0", choose(x, y, all, validate.ChooseOptions{Time: -1}, validate.ChooseOptions{}, src))
 	assert.Equal(t, "validate: ChooseOptions.Pairs = -1, want at least 0", choose(x, y, all, some, validate.ChooseOptions{Pairs: -1}, src))
 	assert.Equal(t, "validate: ChooseOptions.Draws = 1, want at least 2, or 0 for 64", choose(x, y, all, some, validate.ChooseOptions{Draws: 1}, src))
 	assert.Contains(t, choose(x, y, all, some, validate.ChooseOptions{Pairs: math.MaxInt}, src), fmt.Sprintf("validate: ChooseOptions.Pairs = %d, of points of R^4: ", math.MaxInt))
-	assert.Contains(t, choose(x, y, all, validate.Budget{Features: math.MaxInt}, validate.ChooseOptions{}, src), "validate: candidate Gaussian iid: orf: m = ")
+	assert.Contains(t, choose(x, y, all, validate.ChooseOptions{Features: math.MaxInt}, validate.ChooseOptions{}, src), "validate: candidate Gaussian iid: orf: m = ")
 	assert.Equal(t, "validate: src is nil", choose(x, y, all, some, validate.ChooseOptions{}, nil))
 	for _, bad := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
 		broken := y.Clone()
@@ -222,13 +221,13 @@ func TestChooseErrors(t *testing.T) {
 
 	ctx, cancel := context.WithCancel(context.Background())
 	steps := 0
-	stop := validate.OnProgress(func(done, total int) {
+	stop := func(done, total int) {
 		assert.Equal(t, 16, total)
 		if steps++; steps == 2 {
 			cancel()
 		}
-	})
-	assert.Equal(t, "validate: context canceled", choose(x, y, all, some, validate.ChooseOptions{Pairs: 5}, src, validate.WithContext(ctx), stop))
+	}
+	assert.Equal(t, "validate: context canceled", choose(x, y, all, some, validate.ChooseOptions{Pairs: 5, Options: validate.Options{Context: ctx, Progress: stop}}, src))
 	assert.Equal(t, 2, steps)
 }
 
@@ -240,7 +239,7 @@ func TestChooseRejects(t *testing.T) {
 		list := []validate.Candidate[float64]{{Name: "own", Draw: func(m int, _, _ dense.Matrix[float64], src rand.Source) (rff.Map[float64], error) {
 			return draw(m, src)
 		}}}
-		_, err := validate.Choose(x, y, list, validate.Budget{Features: 16}, validate.ChooseOptions{}, exprand.NewSource(1))
+		_, err := validate.Choose(x, y, list, validate.ChooseOptions{Features: 16}, exprand.NewSource(1))
 		require.Error(t, err)
 		return err.Error()
 	}
@@ -272,7 +271,7 @@ func TestChooseEndsEarlyAtLast(t *testing.T) {
 		return nil, errors.New("no more")
 	}}
 	list := append(validate.GaussianCandidates[float64](1)[:1], last)
-	_, err := validate.Choose(x, y, list, validate.Budget{Features: 16}, validate.ChooseOptions{Pairs: 5}, exprand.NewSource(1), validate.WithContext(ctx))
+	_, err := validate.Choose(x, y, list, validate.ChooseOptions{Features: 16, Pairs: 5, Options: validate.Options{Context: ctx}}, exprand.NewSource(1))
 	assert.ErrorIs(t, err, context.Canceled)
 }
 
@@ -280,8 +279,7 @@ func TestChooseEndsEarlyAtLast(t *testing.T) {
 func TestChooseOfFarPoints(t *testing.T) {
 	for _, norm := range []float64{1e4, 1e150} {
 		x := dense.Of(3, 3, []float64{norm, 0, 0, 0, norm, norm, -norm, norm / 2, 0})
-		c, err := validate.Choose(x, x, validate.GaussianCandidates[float64](1)[:3], validate.Budget{Features: 16},
-			validate.ChooseOptions{Pairs: 50}, exprand.NewSource(1))
+		c, err := validate.Choose(x, x, validate.GaussianCandidates[float64](1)[:3], validate.ChooseOptions{Features: 16, Pairs: 50}, exprand.NewSource(1))
 		require.NoError(t, err)
 		for _, r := range c.Ranking {
 			// A share of the pairs is of one point with itself, without error, and others have 1/(2m).
@@ -295,8 +293,7 @@ func TestChooseOfFarPoints(t *testing.T) {
 func TestChooseBeyondTheRangeOfTheKernel(t *testing.T) {
 	const m = 16
 	x, y := dense.Of(1, 3, []float64{30, 0, 0}), dense.Of(1, 3, []float64{-30, 0.5, 0})
-	c, err := validate.Choose(x, y, validate.SoftmaxCandidates[float64](1)[:4], validate.Budget{Features: m},
-		validate.ChooseOptions{Relative: true, Pairs: 3}, exprand.NewSource(1))
+	c, err := validate.Choose(x, y, validate.SoftmaxCandidates[float64](1)[:4], validate.ChooseOptions{Features: m, Relative: true, Pairs: 3}, exprand.NewSource(1))
 	require.NoError(t, err)
 	require.Len(t, c.Ranking, 3)
 	require.Len(t, c.Rejected, 1)

@@ -16,51 +16,52 @@ type Method[T dense.Float] struct {
 	Draw Draw[T]
 }
 
-// ComparisonRow is what Compare found about one method.
-type ComparisonRow struct {
+// Compared is what Compare found about one method.
+type Compared struct {
 	Name string
-	// Ratio is the mean squared error over all pairs divided by that of the
+	Measurement
+	// Ratio is the mean squared error over all pairs divided by the error of the
 	// first method, RatioStdErr its standard error to first order; both are
 	// exact (1 and 0) for the first itself.
 	Ratio, RatioStdErr float64
-	// Variance and Bias are the tables over pairs, from the same draws.
-	Variance VarianceTable
-	Bias     BiasTable
 }
 
 // Comparison is the result of Compare, one row a method in the order given.
 type Comparison struct {
-	// Draws is the number asked for. A method that was ended early has fewer in its tables.
+	// Draws is the number asked for. A method that was ended early has fewer.
 	Draws, Pairs int
-	Methods      []ComparisonRow
+	Methods      []Compared
 }
 
-// Compare measures the error of several methods at the same pairs, the rows of
+// Compare measures several methods at the same pairs, the rows of
 // x and y (both n×d), each with draws ≥ 2 maps of its own. It answers "is this
 // construction better than that one" in one call:
 //
-//	Compare(x, y, 1000, src, []Method[float64]{
+//	Compare([]Method[float64]{
 //		{Name: "iid", Draw: drawIID},
 //		{Name: "orthogonal", Draw: drawOrthogonal},
-//	})
+//	}, x, y, 1000, Options{}, src)
 //
 // A ratio below 1 by several standard errors says that the method beats the
-// first. Methods are drawn one after another from src, as Bias draws them, so
+// first. Methods are drawn one after another from src, as Measure draws them, so
 // their errors are independent; each is compared with the kernel that its own
-// maps name. Errors are those of Bias, with the name of the method, and having
+// maps name. Errors are those of Measure, with the name of the method, and having
 // no method. The Comparison that comes with an error has the methods before and, with
 // the draws that were made, the one that met the error, if these are at least two.
-func Compare[T dense.Float](x, y dense.Matrix[T], draws int, src rand.Source, methods []Method[T], opts ...Option) (Comparison, error) {
+func Compare[T dense.Float](methods []Method[T], x, y dense.Matrix[T], draws int, opts Options, src rand.Source) (Comparison, error) {
 	if len(methods) == 0 {
 		return Comparison{}, errors.New("validate: no methods, want at least 1")
 	}
-	c, run := Comparison{Draws: draws, Pairs: x.Rows}, controlled(draws*len(methods), opts)
+	c, run := Comparison{Draws: draws, Pairs: x.Rows}, &control{Options: opts, total: draws * len(methods)}
 	for i, method := range methods {
 		m, err := measure(method.Draw, x, y, draws, src, run, nil)
 		if m != nil {
-			row := ComparisonRow{Name: method.Name, Ratio: 1, Variance: m.variance(), Bias: m.bias(epsilon[T]())}
+			row := Compared{Name: method.Name, Measurement: m.result(epsilon[T]()), Ratio: 1}
 			if i > 0 {
-				row.Ratio, row.RatioStdErr = ratio(row.Variance, c.Methods[0].Variance)
+				// To first order in the errors of the two, which are independent.
+				first := c.Methods[0]
+				row.Ratio = row.MSE / first.MSE
+				row.RatioStdErr = math.Hypot(row.StdErr, row.Ratio*first.StdErr) / first.MSE
 			}
 			c.Methods = append(c.Methods, row)
 		}
@@ -69,13 +70,6 @@ func Compare[T dense.Float](x, y dense.Matrix[T], draws int, src rand.Source, me
 		}
 	}
 	return c, nil
-}
-
-// ratio returns a.MSE/b.MSE and its standard error, to first order in those of
-// the two, which are independent.
-func ratio(a, b VarianceTable) (r, stdErr float64) {
-	r = a.MSE / b.MSE
-	return r, math.Hypot(a.StdErr, r*b.StdErr) / b.MSE
 }
 
 // Table returns a row a method; its last column is the largest |z| of the bias over
@@ -91,17 +85,14 @@ func (c Comparison) Table() Table {
 		},
 	}
 	for _, r := range c.Methods {
-		_, z := r.Bias.Worst()
-		table.Rows = append(table.Rows, []any{r.Name, r.Variance.MSE, r.Variance.StdErr, r.Ratio, r.RatioStdErr, math.Abs(z)})
+		_, z := r.Worst()
+		table.Rows = append(table.Rows, []any{r.Name, r.MSE, r.StdErr, r.Ratio, r.RatioStdErr, math.Abs(z)})
 	}
-	if slices.ContainsFunc(c.Methods, func(r ComparisonRow) bool { return r.Variance.Draws < c.Draws }) {
+	if slices.ContainsFunc(c.Methods, func(r Compared) bool { return r.Draws < c.Draws }) {
 		table.Columns = append(table.Columns, Column{Name: "draws", Key: "draws"})
 		for i, r := range c.Methods {
-			table.Rows[i] = append(table.Rows[i], r.Variance.Draws)
+			table.Rows[i] = append(table.Rows[i], r.Draws)
 		}
 	}
 	return table
 }
-
-// String returns the table in aligned columns.
-func (c Comparison) String() string { return c.Table().String() }

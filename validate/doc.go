@@ -30,22 +30,23 @@
 // A random map φ estimates a kernel by φ(x)ᵀφ(y). Over independent draws of the
 // map
 //
-//   - Bias gives, for each pair of points, the mean estimate, its standard
-//     error s and z = (mean − k(x, y))/s. An unbiased map has |z| < 4 but for
-//     one pair in 16,000.
-//   - Variance gives the mean squared error with its standard error.
-//   - Compare does both for several ways to draw, at the same pairs, and states
-//     the ratio of their errors to that of the first with its standard error.
+//   - Measure gives, for each pair of points, the mean estimate, its standard
+//     error s and z = (mean − k(x, y))/s, and the mean squared error with its standard error. An
+//     unbiased map has |z| < 4 but for one pair in 16,000.
+//   - Compare does so for several ways to draw, at the same pairs, and states
+//     the ratio of their errors to the error of the first with its standard error.
+//   - Theory gives the mean and the mean squared error that a map has by its law, where one is
+//     known, and Choose ranks candidates by law or by measurement.
 //
 // Standard errors are those of a mean of independent draws, √(Σ(v−mean)²/(t−1)/t)
-// for t draws, summed by Welford's method [Welford 1962] in float64. They shrink
+// for t draws, in float64. They shrink
 // as 1/√t: to see a bias of size b, take t so that s is well below b/4. Errors of
 // heavy-tailed estimates (softmax features of long vectors) are themselves
 // uncertain until t is large.
 //
 // Each result has a Table that prints, and that other programs read as
-// comma-separated values; WithContext ends a measurement early, of which Compare keeps the
-// draws that were made, and OnProgress follows it.
+// comma-separated values. Options have a Context that ends a measurement early, of which Compare
+// keeps the draws that were made, and a function that follows it.
 // Package validate/conformance has the suites that check whether an implementation of
 // your own keeps the contract of kernels.Kernel, rff.Map or orf.Projection.
 //
@@ -57,6 +58,4 @@
 //
 //   - [Golub & Van Loan 2013] G. H. Golub, C. F. Van Loan. Matrix Computations,
 //     4th ed. Johns Hopkins University Press.
-//   - [Welford 1962] B. P. Welford. Note on a method for calculating corrected
-//     sums of squares and products. Technometrics 4(3).
 package validate

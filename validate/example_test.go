@@ -58,12 +58,14 @@ func ExampleDefiniteness() {
 }
 
 func ExampleLinear() {
-	relu := func(x []float64) []float64 {
-		y := make([]float64, len(x))
-		for i, v := range x {
-			y[i] = max(v, 0)
+	relu := func(dst, x dense.Matrix[float64]) dense.Matrix[float64] {
+		dst = dense.Copy(dst, x)
+		for i := range dst.Rows {
+			for j, v := range dst.Row(i) {
+				dst.Set(i, j, max(v, 0))
+			}
 		}
-		return y
+		return dst
 	}
 	l, err := validate.Linear(relu, 2, 10, exprand.NewSource(1))
 	if err != nil {
@@ -107,16 +109,16 @@ func ExampleCompare() {
 			return rff.SoftmaxPositive(w, 1)
 		}
 	}
-	c, err := validate.Compare(x, y, 2000, exprand.NewSource(2), []validate.Method[float64]{
+	c, err := validate.Compare([]validate.Method[float64]{
 		{Name: "iid", Draw: positive(orf.IID{})},
 		{Name: "orthogonal", Draw: positive(orf.GramSchmidt{})},
-	})
+	}, x, y, 2000, validate.Options{}, exprand.NewSource(2))
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
 	orthogonal := c.Methods[1]
-	fmt.Println("unbiased:", orthogonal.Bias.Unbiased(4))
+	fmt.Println("unbiased:", orthogonal.Unbiased(4))
 	fmt.Println("better than iid by more than 4 standard errors:", 1-orthogonal.Ratio > 4*orthogonal.RatioStdErr)
 	fmt.Printf("ratio about %.1f\n", orthogonal.Ratio)
 	// Output:

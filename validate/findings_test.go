@@ -46,7 +46,7 @@ func TestErrorsAreNotOK(t *testing.T) {
 		},
 		"Linear with lengths that differ": func() (bool, fmt.Stringer, error) {
 			calls := 0
-			l, err := Linear(func(x []float64) []float64 { calls++; return make([]float64, calls) }, 2, 2, src)
+			l, err := Linear(func(_, _ dense.Matrix[float64]) dense.Matrix[float64] { calls++; return dense.New[float64](1, calls) }, 2, 2, src)
 			return l.OK(), l, err
 		},
 		"Orthogonal": func() (bool, fmt.Stringer, error) { a, err := Orthogonal(zeros); return a.Cos < 0.5, a, err },
@@ -58,13 +58,17 @@ func TestErrorsAreNotOK(t *testing.T) {
 			s, err := Definiteness(notFinite)
 			return s.Verdict == PositiveDefinite || s.Verdict == PositiveSemidefinite, s, err
 		},
-		"Bias": func() (bool, fmt.Stringer, error) {
-			b, err := Bias[float64](nil, one, one, 10, src)
-			return b.Unbiased(math.Inf(1)), b, err
+		"Linear with another number of rows": func() (bool, fmt.Stringer, error) {
+			l, err := Linear(func(_, _ dense.Matrix[float64]) dense.Matrix[float64] { return dense.New[float64](2, 1) }, 2, 2, src)
+			return l.OK(), l, err
 		},
-		"Variance": func() (bool, fmt.Stringer, error) {
-			v, err := Variance[float64](nil, one, one, 10, src)
-			return v.MSE < math.Inf(1), v, err
+		"Measure, unbiased": func() (bool, fmt.Stringer, error) {
+			m, err := Measure[float64](nil, one, one, 10, Options{}, src)
+			return m.Unbiased(math.Inf(1)), m.Table(), err
+		},
+		"Measure, small error": func() (bool, fmt.Stringer, error) {
+			m, err := Measure[float64](nil, one, one, 10, Options{}, src)
+			return m.MSE < math.Inf(1), m.Table(), err
 		},
 	} {
 		ok, finding, err := f()

@@ -11,8 +11,6 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/limit"
-	"github.com/seed-feabd252/randfeat/orf"
-	"github.com/seed-feabd252/randfeat/rff"
 )
 
 // Property is one of the two that make a function linear.
@@ -74,28 +72,19 @@ func (l Linearity[T]) String() string {
 		l.Broken, at, l.Index, l.Left[l.Index], l.Right[l.Index])
 }
 
-// MapFunc returns the map as a function of one point, for Linear.
-func MapFunc[T dense.Float](m rff.Map[T]) func(x []T) []T {
-	return func(x []T) []T { return m.Transform(dense.Matrix[T]{}, dense.Of(1, len(x), x)).Row(0) }
-}
-
-// ProjectionFunc returns x ↦ Wx, as Project computes it, for Linear.
-func ProjectionFunc[T dense.Float](w orf.Projection[T]) func(x []T) []T {
-	return func(x []T) []T { return w.Project(dense.Matrix[T]{}, dense.Of(1, len(x), x)).Row(0) }
-}
-
-// Linear looks for a counterexample to the linearity of f: R^d → R^r. Each trial
+// Linear looks for a counterexample to the linearity of f: R^d → R^r, which maps the rows of x
+// (n×d) to those of dst (n×r), as Transform of a map and Project of a projection do; a zero dst is
+// allocated. Each trial
 // draws normal x, y and c from src and checks f(x+y) = f(x) + f(y) and
 // f(c·x) = c·f(x); the standard deviation of x and y goes through 1, 2⁻¹⁰ and
 // 2¹⁰, so that small offsets and saturation show too. The sides may differ by
 // 8·(d+8)·ε times the sum of the norms in the equation, with the ε of T, which
 // covers the rounding of any product with a matrix.
 //
-// f is called from one goroutine with a slice of its own and may return the same
-// slice every time. A value that is NaN or infinite counts against linearity. It
+// f is called from one goroutine with one row of its own. A value that is NaN or infinite counts against linearity. It
 // is an error if f or src is nil, if d or trials is below 1, if d is too large for
-// memory or trials above 2⁴⁰, or if f returns slices of different lengths.
-func Linear[T dense.Float](f func(x []T) []T, d, trials int, src rand.Source) (Linearity[T], error) {
+// memory or trials above 2⁴⁰, or if f returns rows of different lengths or another number of them.
+func Linear[T dense.Float](f func(dst, x dense.Matrix[T]) dense.Matrix[T], d, trials int, src rand.Source) (Linearity[T], error) {
 	switch {
 	case f == nil:
 		return Linearity[T]{}, errors.New("validate: f is nil")
@@ -111,7 +100,15 @@ func Linear[T dense.Float](f func(x []T) []T, d, trials int, src rand.Source) (L
 	if err := limit.Memory[T](d); err != nil {
 		return Linearity[T]{}, fmt.Errorf("validate: d = %d: %w", d, err)
 	}
-	apply := func(x []T) []T { return slices.Clone(f(slices.Clone(x))) }
+	rows := 1
+	apply := func(x []T) []T {
+		y := f(dense.Matrix[T]{}, dense.Of(1, d, slices.Clone(x)))
+		if y.Rows != 1 {
+			rows = y.Rows
+			return nil
+		}
+		return slices.Clone(y.Row(0))
+	}
 	rng := rand.New(src)
 	scales := [...]float64{1, 0x1p-10, 0x1p10}
 	for trial := range trials {
@@ -123,6 +120,9 @@ func Linear[T dense.Float](f func(x []T) []T, d, trials int, src rand.Source) (L
 			sum[i], multiple[i] = x[i]+y[i], c*x[i]
 		}
 		fx, fy, fsum, fmultiple := apply(x), apply(y), apply(sum), apply(multiple)
+		if rows != 1 {
+			return Linearity[T]{}, fmt.Errorf("validate: f returns %d rows for 1", rows)
+		}
 		if len(fy) != len(fx) || len(fsum) != len(fx) || len(fmultiple) != len(fx) {
 			return Linearity[T]{}, fmt.Errorf("validate: f returns %d, %d, %d and %d coordinates, want the same number",
 				len(fx), len(fy), len(fsum), len(fmultiple))

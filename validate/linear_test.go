@@ -15,6 +15,14 @@ import (
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
+// rowwise returns f for the rows of a matrix.
+func rowwise[T dense.Float](f func(x []T) []T) func(dst, x dense.Matrix[T]) dense.Matrix[T] {
+	return func(_, x dense.Matrix[T]) dense.Matrix[T] {
+		y := f(x.Row(0))
+		return dense.Of(1, len(y), y)
+	}
+}
+
 // times returns x ↦ Wx.
 func times[T dense.Float](w dense.Matrix[T]) func(x []T) []T {
 	return func(x []T) []T {
@@ -42,11 +50,11 @@ func each[T dense.Float](d int, f func(t float64) float64) func(x []T) []T {
 func testLinear[T dense.Float](t *testing.T) {
 	const d, trials = 6, 30
 	for seed := range uint64(20) {
-		got, err := Linear(times(normal[T](seed, 9, d)), d, trials, exprand.NewSource(seed))
+		got, err := Linear(rowwise(times(normal[T](seed, 9, d))), d, trials, exprand.NewSource(seed))
 		require.NoError(t, err)
 		require.True(t, got.OK(), "%v", got)
 	}
-	got, err := Linear(each[T](d, func(t float64) float64 { return -3 * t }), d, trials, exprand.NewSource(1))
+	got, err := Linear(rowwise(each[T](d, func(t float64) float64 { return -3 * t })), d, trials, exprand.NewSource(1))
 	require.NoError(t, err)
 	assert.Equal(t, "linear in 30 trials", got.String())
 
@@ -63,7 +71,7 @@ func testLinear[T dense.Float](t *testing.T) {
 		"Inf":         func(float64) float64 { return math.Inf(1) },
 		"NaN outside": func(t float64) float64 { return t + 0*math.Sqrt(100-t) },
 	} {
-		got, err := Linear(each[T](d, f), d, trials, exprand.NewSource(5))
+		got, err := Linear(rowwise(each[T](d, f)), d, trials, exprand.NewSource(5))
 		require.NoError(t, err, name)
 		require.False(t, got.OK(), name)
 		// The counterexample is one: both sides recomputed from it differ.
@@ -92,7 +100,7 @@ func TestLinearNamesTheProperty(t *testing.T) {
 		}
 		return []float64{math.Cbrt(s)}
 	}
-	got, err := Linear(cubic, 2, 5, exprand.NewSource(2))
+	got, err := Linear(rowwise(cubic), 2, 5, exprand.NewSource(2))
 	require.NoError(t, err)
 	assert.Equal(t, Additivity, got.Broken)
 	assert.Equal(t, 1, got.Trials)
@@ -108,13 +116,13 @@ func TestLinearNamesTheProperty(t *testing.T) {
 // which is that for f(c·x), stands for it.
 func TestLinearHomogeneity(t *testing.T) {
 	calls := 0
-	got, err := Linear(func(x []float64) []float64 {
+	got, err := Linear(rowwise(func(x []float64) []float64 {
 		calls++
 		if calls%4 == 0 {
 			return []float64{x[0] + 1}
 		}
 		return []float64{x[0]}
-	}, 1, 3, exprand.NewSource(3))
+	}), 1, 3, exprand.NewSource(3))
 	require.NoError(t, err)
 	assert.Equal(t, Homogeneity, got.Broken)
 	assert.Nil(t, got.Y)
@@ -122,29 +130,14 @@ func TestLinearHomogeneity(t *testing.T) {
 	assert.Contains(t, got.String(), ", c = ")
 }
 
-// line is a map φ(x) = x and a projection with W = I, in one.
+// line is a map φ(x) = x.
 type line[T dense.Float] struct{ d int }
 
 func (l line[T]) Dims() (in, out int) { return l.d, l.d }
 
 func (l line[T]) Transform(dst, x dense.Matrix[T]) dense.Matrix[T] { return dense.Copy(dst, x) }
 
-func (l line[T]) Project(dst, x dense.Matrix[T]) dense.Matrix[T] { return dense.Copy(dst, x) }
-
-func (l line[T]) Frequencies() dense.Matrix[T] { return dense.New[T](l.d, l.d) }
-
 func (l line[T]) Kernel() kernels.Kernel { return kernels.DotProduct{} }
-
-func testAdapters[T dense.Float](t *testing.T) {
-	x := []T{1, 2, 3}
-	assert.Equal(t, x, MapFunc[T](line[T]{3})(x))
-	assert.Equal(t, x, ProjectionFunc[T](line[T]{3})(x))
-	got, err := Linear(MapFunc[T](line[T]{3}), 3, 6, exprand.NewSource(1))
-	require.NoError(t, err)
-	assert.True(t, got.OK())
-}
-
-func TestLinearAdapters(t *testing.T) { both(t, testAdapters[float32], testAdapters[float64]) }
 
 // testLibrary: every projection is linear to the stated tolerance, and so are the
 // features that should be and no others.
@@ -155,7 +148,7 @@ func testLibrary[T dense.Float](t *testing.T) {
 	} {
 		w, err := orf.Draw[T](e, 70, 33, exprand.NewSource(1))
 		require.NoError(t, err, name)
-		got, err := Linear(ProjectionFunc(w), 33, 12, exprand.NewSource(2))
+		got, err := Linear(w.Project, 33, 12, exprand.NewSource(2))
 		require.NoError(t, err, name)
 		assert.True(t, got.OK(), "%s: %v", name, got)
 	}
@@ -163,7 +156,7 @@ func testLibrary[T dense.Float](t *testing.T) {
 	require.NoError(t, err)
 	check := func(name string, m rff.Map[T], err error, want bool) {
 		require.NoError(t, err, name)
-		got, err := Linear(MapFunc(m), 4, 12, exprand.NewSource(2))
+		got, err := Linear(m.Transform, 4, 12, exprand.NewSource(2))
 		require.NoError(t, err, name)
 		assert.Equal(t, want, got.OK(), "%s: %v", name, got)
 	}
@@ -180,7 +173,7 @@ func testLibrary[T dense.Float](t *testing.T) {
 func TestLinearOnTheLibrary(t *testing.T) { both(t, testLibrary[float32], testLibrary[float64]) }
 
 func TestLinearErrors(t *testing.T) {
-	f := func(x []float64) []float64 { return x }
+	f := dense.Copy[float64]
 	src := exprand.NewSource(1)
 	_, err := Linear[float64](nil, 1, 1, src)
 	assert.EqualError(t, err, "validate: f is nil")
@@ -193,6 +186,6 @@ func TestLinearErrors(t *testing.T) {
 	_, err = Linear(f, 1, 1, nil)
 	assert.EqualError(t, err, "validate: src is nil")
 	calls := 0
-	_, err = Linear(func(x []float64) []float64 { calls++; return make([]float64, calls) }, 1, 1, src)
+	_, err = Linear(rowwise(func(x []float64) []float64 { calls++; return make([]float64, calls) }), 1, 1, src)
 	assert.EqualError(t, err, "validate: f returns 1, 2, 3 and 4 coordinates, want the same number")
 }

@@ -9,19 +9,107 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/limit"
 	"github.com/seed-feabd252/randfeat/internal/parallel"
+	"github.com/seed-feabd252/randfeat/internal/welford"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
 // Draw makes one random map, drawing all its randomness from src. What is measured is
 // its estimate φ(x)ᵀφ(y), or φ(x)ᵀψ(y) with ψ = rff.Keys(φ) where that is another map.
-// Bias, Variance and Compare call it from several goroutines at once, each with a source
+// Measure and Compare call it from several goroutines at once, each with a source
 // of its own.
 type Draw[T dense.Float] func(src rand.Source) (rff.Map[T], error)
 
-// measurement accumulates the estimates that many draws of a map give of the
+// Estimate is what Measure found about the estimates of the kernel at one pair of points.
+type Estimate struct {
+	// Truth is k(x, y), Mean the mean over draws of φ(x)ᵀψ(y), StdErr the
+	// standard error of that mean.
+	Truth, Mean, StdErr float64
+	// Rounding is 4ε·Σ_l|φ_l(x)ψ_l(y)| with the ε of T: arithmetic alone may move Mean that far.
+	Rounding float64
+	// Z is (Mean − Truth)/√(StdErr² + Rounding²), or 0 if Mean is Truth. For an
+	// unbiased map and many draws it is standard normal: beyond ±4 once in
+	// 16,000 pairs.
+	Z float64
+	// MSE is the mean over draws of (φ(x)ᵀψ(y) − k(x, y))², MSEStdErr the standard error of that
+	// mean. For an unbiased map MSE estimates the variance of φ(x)ᵀψ(y).
+	MSE, MSEStdErr float64
+}
+
+// Measurement is the result of Measure.
+type Measurement struct {
+	Kernel kernels.Kernel
+	// Draws is the number of draws that were made.
+	Draws int
+	Pairs []Estimate
+	// MSE is the mean over pairs, StdErr its standard error over draws; NaN with an
+	// error. (Pairs share their draws, so the error is not made of the errors of the pairs.)
+	MSE, StdErr float64
+}
+
+// Measure estimates the kernel at the pairs (x_i, y_i), the rows of x and y (both
+// n×d), with each of draws ≥ 2 maps, and compares the estimates φ(x_i)ᵀψ(y_i) with
+// the Kernel of the first map: their mean, which tells a bias, and their mean squared error. Take
+// 30 draws or more to read Z as normal.
+//
+// Draw number t gets a PCG source seeded with the next two numbers of src, and
+// sums are taken in the order of draws, so that the result is
+// the same whatever GOMAXPROCS is. Memory is O(n) beyond the maps; nothing is
+// retained of x and y.
+//
+// An error reports x and y that differ in shape or have no row, draws below
+// 2 or above 2⁴⁰, a nil draw or src, a Context that is done, and a draw that
+// fails, names no kernel or takes points of another dimension. Features that are NaN or infinite
+// make Z NaN or infinite.
+func Measure[T dense.Float](draw Draw[T], x, y dense.Matrix[T], draws int, opts Options, src rand.Source) (Measurement, error) {
+	m, err := measure(draw, x, y, draws, src, &control{Options: opts, total: draws}, nil)
+	if err != nil {
+		return Measurement{MSE: math.NaN(), StdErr: math.NaN()}, fmt.Errorf("validate: %w", err)
+	}
+	return m.result(epsilon[T]()), nil
+}
+
+// Worst returns the pair with the largest |Z|; a NaN is larger than any.
+func (m Measurement) Worst() (pair int, z float64) {
+	for i, p := range m.Pairs {
+		if math.IsNaN(p.Z) {
+			return i, p.Z
+		}
+		if math.Abs(p.Z) > math.Abs(z) {
+			pair, z = i, p.Z
+		}
+	}
+	return pair, z
+}
+
+// Unbiased reports whether there are pairs and |Z| ≤ limit at every one; Measure
+// returns none with an error. At limit 4 an unbiased map of n pairs fails with
+// probability up to n/16,000.
+func (m Measurement) Unbiased(limit float64) bool {
+	_, z := m.Worst()
+	return len(m.Pairs) > 0 && math.Abs(z) <= limit
+}
+
+// Table returns a row for each pair, and a last one for all pairs.
+func (m Measurement) Table() Table {
+	t := Table{
+		Title: fmt.Sprintf("estimates of %v, %d draws", m.Kernel, m.Draws),
+		Columns: []Column{
+			{Name: "pair", Key: "pair"}, {Name: "truth", Key: "truth", Format: "%.6g"}, {Name: "mean", Key: "mean", Format: "%.6g"},
+			{Name: "std. error", Key: "stderr", Format: "%.2g"}, {Name: "z", Key: "z", Format: "%+.2f"},
+			{Name: "MSE", Key: "mse", Format: "%.4g"}, {Name: "std. error", Key: "mse_stderr", Format: "%.2g"},
+		},
+	}
+	for i, p := range m.Pairs {
+		t.Rows = append(t.Rows, []any{i, p.Truth, p.Mean, p.StdErr, p.Z, p.MSE, p.MSEStdErr})
+	}
+	t.Rows = append(t.Rows, []any{"all", nil, nil, nil, nil, m.MSE, m.StdErr})
+	return t
+}
+
+// sums accumulates the estimates that many draws of a map give of the
 // kernel at the same pairs.
-type measurement struct {
+type sums struct {
 	kernel    kernels.Kernel
 	draws     int
 	scales    []float64 // of the errors of pairs in overall; nil for 1
@@ -42,7 +130,7 @@ const drawsAtOnce = 32
 // scales, if there are any. With an error it returns what the draws before gave, nil if there
 // are fewer than two. Its errors lack the name of the package, for callers to
 // add with what they know.
-func measure[T dense.Float](draw Draw[T], x, y dense.Matrix[T], draws int, src rand.Source, c *control, scales []float64) (*measurement, error) {
+func measure[T dense.Float](draw Draw[T], x, y dense.Matrix[T], draws int, src rand.Source, c *control, scales []float64) (*sums, error) {
 	if draw == nil {
 		return nil, errors.New("draw is nil")
 	}
@@ -50,7 +138,7 @@ func measure[T dense.Float](draw Draw[T], x, y dense.Matrix[T], draws int, src r
 		return nil, err
 	}
 	n := x.Rows
-	m := &measurement{
+	m := &sums{
 		scales: scales, truth: make([]float64, n),
 		estimates: make([]running, n), sizes: make([]running, n), squares: make([]running, n),
 	}
@@ -89,8 +177,24 @@ func measure[T dense.Float](draw Draw[T], x, y dense.Matrix[T], draws int, src r
 	return m, nil
 }
 
+// result returns the means, for features of relative precision eps.
+func (m *sums) result(eps float64) Measurement {
+	r := Measurement{Kernel: m.kernel, Draws: m.draws, Pairs: make([]Estimate, len(m.truth)), MSE: m.overall.mean, StdErr: m.overall.stdErr()}
+	for i, truth := range m.truth {
+		p := Estimate{
+			Truth: truth, Mean: m.estimates[i].mean, StdErr: m.estimates[i].stdErr(), Rounding: 4 * eps * m.sizes[i].mean,
+			MSE: m.squares[i].mean, MSEStdErr: m.squares[i].stdErr(),
+		}
+		if p.Mean != p.Truth {
+			p.Z = (p.Mean - p.Truth) / math.Hypot(p.StdErr, p.Rounding)
+		}
+		r.Pairs[i] = p
+	}
+	return r
+}
+
 // some returns m, or nil if it has too few draws for a standard error.
-func (m *measurement) some() *measurement {
+func (m *sums) some() *sums {
 	if m.draws < 2 {
 		return nil
 	}
@@ -174,7 +278,7 @@ func inner[T dense.Float](x, y []T) (sum, size float64) {
 }
 
 // evaluate sets the truth at every pair, unless c ends early.
-func (m *measurement) evaluate(x, y dense.Matrix[float64], c *control) {
+func (m *sums) evaluate(x, y dense.Matrix[float64], c *control) {
 	parallel.Rows(x.Rows, 64, func(lo, hi int) {
 		for i := lo; i < hi && c.err() == nil; i++ {
 			m.truth[i] = m.kernel.Eval(x.Row(i), y.Row(i))
@@ -183,7 +287,7 @@ func (m *measurement) evaluate(x, y dense.Matrix[float64], c *control) {
 }
 
 // add accumulates one draw.
-func (m *measurement) add(s *sample) {
+func (m *sums) add(s *sample) {
 	m.draws++
 	var total float64
 	for i, v := range s.estimates {
@@ -199,26 +303,13 @@ func (m *measurement) add(s *sample) {
 	m.overall.add(total)
 }
 
-// running is a mean and a sum of squared deviations, updated one value at a
-// time [Welford 1962].
-type running struct {
-	n    int
-	mean float64
-	dev  float64
-}
+// running is a mean, updated one value at a time.
+type running struct{ n, mean, squares float64 }
 
 func (r *running) add(v float64) {
 	r.n++
-	if math.IsInf(r.mean, 0) && !math.IsNaN(v) && v != -r.mean {
-		return // the mean stays infinite, where Welford's method has Inf − Inf
-	}
-	delta := v - r.mean
-	r.mean += delta / float64(r.n)
-	r.dev += delta * (v - r.mean)
+	welford.Add(r.n, v, &r.mean, &r.squares)
 }
 
 // stdErr returns the standard error of the mean.
-func (r *running) stdErr() float64 {
-	n := float64(r.n)
-	return math.Sqrt(r.dev / (n - 1) / n)
-}
+func (r *running) stdErr() float64 { return welford.StdErr(r.n, r.squares) }

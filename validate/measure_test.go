@@ -82,7 +82,7 @@ const (
 // seed is fixed. Frequencies that are 5 % too long are caught.
 func testBias[T dense.Float](t *testing.T) {
 	x, y := pairs[T](pairCount, 3)
-	got, err := Bias(drawWaves[T](frequencies, 3, 1), x, y, drawCount, exprand.NewSource(1))
+	got, err := Measure(drawWaves[T](frequencies, 3, 1), x, y, drawCount, Options{}, exprand.NewSource(1))
 	require.NoError(t, err)
 	require.Len(t, got.Pairs, pairCount)
 	assert.Equal(t, kernels.Gaussian{}, got.Kernel)
@@ -101,7 +101,7 @@ func testBias[T dense.Float](t *testing.T) {
 	assert.InDelta(t, 1, got.Pairs[0].Mean, 4*frequencies*epsilon[T]())
 	assert.Less(t, math.Abs(got.Pairs[0].Z), 1.0)
 
-	planted, err := Bias(drawWaves[T](frequencies, 3, 1.05), x, y, drawCount, exprand.NewSource(1))
+	planted, err := Measure(drawWaves[T](frequencies, 3, 1.05), x, y, drawCount, Options{}, exprand.NewSource(1))
 	require.NoError(t, err)
 	assert.False(t, planted.Unbiased(4))
 	pair, z := planted.Worst()
@@ -115,16 +115,16 @@ func TestBias(t *testing.T) { both(t, testBias[float32], testBias[float64]) }
 // testBias; a law that is 30 % off is caught.
 func testVariance[T dense.Float](t *testing.T) {
 	x, y := pairs[T](pairCount, 3)
-	got, err := Variance(drawWaves[T](frequencies, 3, 1), x, y, 2*drawCount, exprand.NewSource(1))
+	got, err := Measure(drawWaves[T](frequencies, 3, 1), x, y, 2*drawCount, Options{}, exprand.NewSource(1))
 	require.NoError(t, err)
 	var mean, planted float64
 	for i, row := range got.Pairs {
 		q := -2 * math.Log(row.Truth)
 		want := math.Pow(1-math.Exp(-q), 2) / (2 * frequencies)
-		assert.LessOrEqual(t, math.Abs(row.MSE-want), 4*row.StdErr+math.Pow(8*epsilon[T](), 2), "pair %d: %v", i, row)
+		assert.LessOrEqual(t, math.Abs(row.MSE-want), 4*row.MSEStdErr+math.Pow(8*epsilon[T](), 2), "pair %d: %v", i, row)
 		mean += want / pairCount
 		if i > 0 {
-			planted = math.Max(planted, math.Abs(row.MSE-1.3*want)/row.StdErr)
+			planted = math.Max(planted, math.Abs(row.MSE-1.3*want)/row.MSEStdErr)
 		}
 	}
 	assert.InDelta(t, mean, got.MSE, 4*got.StdErr)
@@ -139,9 +139,7 @@ func TestStatistics(t *testing.T) {
 	const draws = 70 // two batches and a part
 	x, y := pairs[float64](5, 2)
 	draw := drawWaves[float64](3, 2, 1)
-	bias, err := Bias(draw, x, y, draws, exprand.NewSource(7))
-	require.NoError(t, err)
-	variance, err := Variance(draw, x, y, draws, exprand.NewSource(7))
+	got, err := Measure(draw, x, y, draws, Options{}, exprand.NewSource(7))
 	require.NoError(t, err)
 
 	src := exprand.NewSource(7)
@@ -162,12 +160,12 @@ func TestStatistics(t *testing.T) {
 		assert.InDelta(t, stat.StdErr(stat.StdDev(values, nil), draws), stdErr, 1e-15)
 	}
 	for i := range 5 {
-		b, v := bias.Pairs[i], variance.Pairs[i]
-		check(estimates[i], b.Mean, b.StdErr)
-		check(squares[i], v.MSE, v.StdErr)
-		assert.InDelta(t, (b.Mean-b.Truth)/math.Hypot(b.StdErr, b.Rounding), b.Z, 1e-12)
+		p := got.Pairs[i]
+		check(estimates[i], p.Mean, p.StdErr)
+		check(squares[i], p.MSE, p.MSEStdErr)
+		assert.InDelta(t, (p.Mean-p.Truth)/math.Hypot(p.StdErr, p.Rounding), p.Z, 1e-12)
 	}
-	check(overall, variance.MSE, variance.StdErr)
+	check(overall, got.MSE, got.StdErr)
 }
 
 // testExactMap: a map without randomness has no standard error, and z judges
@@ -175,7 +173,7 @@ func TestStatistics(t *testing.T) {
 func testExactMap[T dense.Float](t *testing.T) {
 	x, y := normal[T](1, 20, 5), normal[T](2, 20, 5)
 	draw := func(rand.Source) (rff.Map[T], error) { return line[T]{5}, nil }
-	got, err := Bias(draw, x, y, 3, exprand.NewSource(1))
+	got, err := Measure(draw, x, y, 3, Options{}, exprand.NewSource(1))
 	require.NoError(t, err)
 	assert.True(t, got.Unbiased(4), "%v", got)
 	for _, row := range got.Pairs {
@@ -184,7 +182,7 @@ func testExactMap[T dense.Float](t *testing.T) {
 	wrong := func(rand.Source) (rff.Map[T], error) {
 		return waves[T]{dense.New[float64](1, 5), kernels.DotProduct{}}, nil
 	}
-	got, err = Bias(wrong, x, y, 3, exprand.NewSource(1))
+	got, err = Measure(wrong, x, y, 3, Options{}, exprand.NewSource(1))
 	require.NoError(t, err)
 	assert.False(t, got.Unbiased(4))
 }
@@ -194,35 +192,22 @@ func TestBiasOfExactMap(t *testing.T) { both(t, testExactMap[float32], testExact
 func TestNaNIsWorst(t *testing.T) {
 	x, y := pairs[float64](4, 2)
 	x.Set(2, 1, math.NaN())
-	got, err := Bias(drawWaves[float64](2, 2, 3), x, y, 50, exprand.NewSource(1))
+	got, err := Measure(drawWaves[float64](2, 2, 3), x, y, 50, Options{}, exprand.NewSource(1))
 	require.NoError(t, err)
 	pair, z := got.Worst()
 	assert.Equal(t, 2, pair)
 	assert.True(t, math.IsNaN(z))
 	assert.False(t, got.Unbiased(math.Inf(1)))
-	variance, err := Variance(drawWaves[float64](2, 2, 3), x, y, 50, exprand.NewSource(1))
-	require.NoError(t, err)
-	assert.True(t, math.IsNaN(variance.MSE))
-}
-
-func TestMeansThatAreInfinite(t *testing.T) {
-	var r running
-	for _, v := range []float64{1, math.Inf(1), 2, math.Inf(1)} {
-		r.add(v)
-	}
-	assert.Equal(t, math.Inf(1), r.mean)
-	assert.True(t, math.IsNaN(r.stdErr()))
-	r.add(math.Inf(-1))
-	assert.True(t, math.IsNaN(r.mean))
+	assert.True(t, math.IsNaN(got.MSE))
 }
 
 func testCompare[T dense.Float](t *testing.T) {
 	x, y := pairs[T](20, 3)
-	got, err := Compare(x, y, drawCount, exprand.NewSource(3), []Method[T]{
+	got, err := Compare([]Method[T]{
 		{Name: "eight", Draw: drawWaves[T](8, 3, 1)},
 		{Name: "sixteen", Draw: drawWaves[T](16, 3, 1)},
 		{Name: "stretched", Draw: drawWaves[T](8, 3, 1.2)},
-	})
+	}, x, y, drawCount, Options{}, exprand.NewSource(3))
 	require.NoError(t, err)
 	require.Len(t, got.Methods, 3)
 	first, second, third := got.Methods[0], got.Methods[1], got.Methods[2]
@@ -230,14 +215,14 @@ func testCompare[T dense.Float](t *testing.T) {
 	// Twice the frequencies halve the variance, exactly.
 	assert.InDelta(t, 0.5, second.Ratio, 4*second.RatioStdErr)
 	assert.Less(t, second.RatioStdErr, 0.05)
-	assert.True(t, first.Bias.Unbiased(4))
-	assert.False(t, third.Bias.Unbiased(4))
+	assert.True(t, first.Unbiased(4))
+	assert.False(t, third.Unbiased(4))
 
-	alone, err := Variance(drawWaves[T](8, 3, 1), x, y, drawCount, exprand.NewSource(3))
+	alone, err := Measure(drawWaves[T](8, 3, 1), x, y, drawCount, Options{}, exprand.NewSource(3))
 	require.NoError(t, err)
-	assert.Equal(t, alone, first.Variance, "the first method sees the same sources alone")
+	assert.Equal(t, alone, first.Measurement, "the first method sees the same sources alone")
 
-	lines := strings.Split(strings.TrimSuffix(got.String(), "\n"), "\n")
+	lines := strings.Split(strings.TrimSuffix(got.Table().String(), "\n"), "\n")
 	require.Len(t, lines, 5)
 	assert.Equal(t, "20 pairs, 500 draws", lines[0])
 	for _, line := range lines[2:] {
@@ -250,10 +235,10 @@ func TestCompare(t *testing.T) { both(t, testCompare[float32], testCompare[float
 func TestResultDoesNotDependOnProcessors(t *testing.T) {
 	x, y := pairs[float32](10, 3)
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	serial, err := Bias(drawWaves[float32](4, 3, 1), x, y, 100, exprand.NewSource(3))
+	serial, err := Measure(drawWaves[float32](4, 3, 1), x, y, 100, Options{}, exprand.NewSource(3))
 	require.NoError(t, err)
 	runtime.GOMAXPROCS(4)
-	parallel, err := Bias(drawWaves[float32](4, 3, 1), x, y, 100, exprand.NewSource(3))
+	parallel, err := Measure(drawWaves[float32](4, 3, 1), x, y, 100, Options{}, exprand.NewSource(3))
 	require.NoError(t, err)
 	assert.Equal(t, serial, parallel)
 }
@@ -272,71 +257,66 @@ func TestMeasureErrors(t *testing.T) {
 		}
 	}
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // failing counts its calls
-	for want, f := range map[string]func() (BiasTable, error){
-		"draw is nil": func() (BiasTable, error) { return Bias(nil, x, x, 2, src) },
-		"x is 4×3, y is 2×3, want the same shape: row i of both is pair i": func() (BiasTable, error) {
-			return Bias(draw, x, x.RowRange(0, 2), 2, src)
+	for want, f := range map[string]func() (Measurement, error){
+		"draw is nil": func() (Measurement, error) { return Measure(nil, x, x, 2, Options{}, src) },
+		"x is 4×3, y is 2×3, want the same shape: row i of both is pair i": func() (Measurement, error) {
+			return Measure(draw, x, x.RowRange(0, 2), 2, Options{}, src)
 		},
-		"x and y have no rows, want at least 1 pair": func() (BiasTable, error) {
-			return Bias(draw, x.RowRange(0, 0), x.RowRange(0, 0), 2, src)
+		"x and y have no rows, want at least 1 pair": func() (Measurement, error) {
+			return Measure(draw, x.RowRange(0, 0), x.RowRange(0, 0), 2, Options{}, src)
 		},
-		"draws = 1, want at least 2": func() (BiasTable, error) { return Bias(draw, x, x, 1, src) },
-		"src is nil":                 func() (BiasTable, error) { return Bias(draw, x, x, 2, nil) },
-		"draw 40: no more":           func() (BiasTable, error) { return Bias(failing(40), x, x, 60, src) },
-		"draw 0: the map is nil": func() (BiasTable, error) {
-			return Bias(func(rand.Source) (rff.Map[float64], error) { return nil, nil }, x, x, 2, src)
+		"draws = 1, want at least 2": func() (Measurement, error) { return Measure(draw, x, x, 1, Options{}, src) },
+		"src is nil":                 func() (Measurement, error) { return Measure(draw, x, x, 2, Options{}, nil) },
+		"draw 40: no more":           func() (Measurement, error) { return Measure(failing(40), x, x, 60, Options{}, src) },
+		"draw 0: the map is nil": func() (Measurement, error) {
+			return Measure(func(rand.Source) (rff.Map[float64], error) { return nil, nil }, x, x, 2, Options{}, src)
 		},
-		"draw 0: the map takes points of R^5, x is 4×3": func() (BiasTable, error) {
-			return Bias(drawWaves[float64](2, 5, 1), x, x, 2, src)
+		"draw 0: the map takes points of R^5, x is 4×3": func() (Measurement, error) {
+			return Measure(drawWaves[float64](2, 5, 1), x, x, 2, Options{}, src)
 		},
-		"draw 0: the map has 2 features, that of keys 4": func() (BiasTable, error) {
-			return Bias(func(rand.Source) (rff.Map[float64], error) {
+		"draw 0: the map has 2 features, that of keys 4": func() (Measurement, error) {
+			return Measure(func(rand.Source) (rff.Map[float64], error) {
 				w := func(m int) waves[float64] {
 					return waves[float64]{dense.New[float64](m, 3), kernels.Gaussian{}}
 				}
 				return mismatched{w(1), w(2)}, nil
-			}, x, x, 2, src)
+			}, x, x, 2, Options{}, src)
 		},
-		"draw 0: the map names no kernel to compare with": func() (BiasTable, error) {
-			return Bias(func(rand.Source) (rff.Map[float64], error) {
+		"draw 0: the map names no kernel to compare with": func() (Measurement, error) {
+			return Measure(func(rand.Source) (rff.Map[float64], error) {
 				return waves[float64]{w: dense.New[float64](1, 3)}, nil
-			}, x, x, 2, src)
+			}, x, x, 2, Options{}, src)
 		},
 	} {
 		_, err := f()
 		assert.EqualError(t, err, "validate: "+want)
 	}
 	if math.MaxInt > limit.Repeats {
-		_, err := Bias(draw, x, x, math.MaxInt, src)
+		_, err := Measure(draw, x, x, math.MaxInt, Options{}, src)
 		assert.EqualError(t, err, fmt.Sprintf("validate: draws = %d, want at most 1099511627775", math.MaxInt))
-		_, err = Linear(func(x []float64) []float64 { return x }, 1, math.MaxInt, src)
+		_, err = Linear(dense.Copy[float64], 1, math.MaxInt, src)
 		assert.EqualError(t, err, fmt.Sprintf("validate: trials = %d, want at most 1099511627775", math.MaxInt))
-		_, err = Choose(x, x, GaussianCandidates[float64](1), Budget{Features: 4}, ChooseOptions{Draws: math.MaxInt}, src)
+		_, err = Choose(x, x, GaussianCandidates[float64](1), ChooseOptions{Features: 4, Draws: math.MaxInt}, src)
 		assert.EqualError(t, err, fmt.Sprintf("validate: ChooseOptions.Draws = %d, want at most 1099511627775", math.MaxInt))
 	}
-	_, err := Variance(draw, x, x, 0, src)
+	_, err := Measure(draw, x, x, 0, Options{}, src)
 	assert.EqualError(t, err, "validate: draws = 0, want at least 2")
-	_, err = Compare[float64](x, x, 2, src, nil)
+	_, err = Compare[float64](nil, x, x, 2, Options{}, src)
 	assert.EqualError(t, err, "validate: no methods, want at least 1")
-	_, err = Compare(x, x, 40, src, []Method[float64]{{Name: "iid", Draw: draw}, {Name: "bad", Draw: failing(3)}})
+	_, err = Compare([]Method[float64]{{Name: "iid", Draw: draw}, {Name: "bad", Draw: failing(3)}}, x, x, 40, Options{}, src)
 	assert.EqualError(t, err, "validate: method bad: draw 3: no more")
 }
 
-func TestTables(t *testing.T) {
-	bias := BiasTable{Kernel: kernels.Gaussian{}, Draws: 9, Pairs: []BiasRow{
-		{Truth: 0.5, Mean: 0.52, StdErr: 0.01, Z: 2}, {Truth: 0.25, Mean: 0.125, StdErr: 0.25, Z: -0.5},
+func TestMeasurementTable(t *testing.T) {
+	m := Measurement{Kernel: kernels.Gaussian{}, Draws: 9, MSE: 0.5, StdErr: 0.02, Pairs: []Estimate{
+		{Truth: 0.5, Mean: 0.52, StdErr: 0.01, Z: 2, MSE: 0.25, MSEStdErr: 0.02}, {Truth: 0.25, Mean: 0.125, StdErr: 0.25, Z: -0.5, MSE: 0.75, MSEStdErr: 0.03},
 	}}
-	assert.Equal(t, `bias against Gaussian{LengthScale: 1}, 9 draws
-  pair  truth   mean  std. error      z
-     0    0.5   0.52        0.01  +2.00
-     1   0.25  0.125        0.25  -0.50
-`, bias.String())
-	variance := VarianceTable{Kernel: kernels.ELU{}, Draws: 9, MSE: 0.5, StdErr: 0.02, Pairs: []VarianceRow{{Truth: 10, MSE: 0.5, StdErr: 0.02}}}
-	assert.Equal(t, `mean squared error against ELU{}, 9 draws
-  pair  truth  MSE  std. error
-     0     10  0.5        0.02
-   all      —  0.5        0.02
-`, variance.String())
+	assert.Equal(t, `estimates of Gaussian{LengthScale: 1}, 9 draws
+  pair  truth   mean  std. error      z   MSE  std. error
+     0    0.5   0.52        0.01  +2.00  0.25        0.02
+     1   0.25  0.125        0.25  -0.50  0.75        0.03
+   all      —      —           —      —   0.5        0.02
+`, m.Table().String())
 }
 
 // mismatched is a pair of maps that do not go together.

@@ -11,8 +11,7 @@ import (
 )
 
 // Table is a result in rows and columns, to print, to write for other programs or
-// to draw (package validate/charts): BiasTable, VarianceTable, Comparison and Choice
-// have one.
+// to draw (package validate/charts): Measurement, Comparison and Choice have one.
 type Table struct {
 	Title   string
 	Columns []Column

@@ -33,8 +33,7 @@ func (c *comparison[T]) choose(sizes []int) ([]validate.Choice[T], error) {
 	all := make([]validate.Choice[T], len(sizes))
 	for i, m := range sizes {
 		var err error
-		all[i], err = validate.Choose(c.heads[0].q, c.heads[0].k, validate.SoftmaxCandidates[T](c.scale), validate.Budget{Features: m},
-			validate.ChooseOptions{Relative: true, Pairs: choicePairs, Draws: choiceDraws}, source(c.seed, "choice"))
+		all[i], err = validate.Choose(c.heads[0].q, c.heads[0].k, validate.SoftmaxCandidates[T](c.scale), validate.ChooseOptions{Features: m, Relative: true, Pairs: choicePairs, Draws: choiceDraws}, source(c.seed, "choice"))
 		if err != nil {
 			return nil, err
 		}

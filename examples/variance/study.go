@@ -61,7 +61,7 @@ func (s *study) measure(src rand.Source, step func()) (validate.Table, error) {
 	t := validate.Table{Columns: append(append([]validate.Column{}, panelColumns...), cellColumns...)}
 	for _, e := range s.estimators {
 		for _, m := range s.frequencies() {
-			compared, err := validate.Compare(s.x, s.y, s.draws, src, s.methods(e, m, step))
+			compared, err := validate.Compare(s.methods(e, m, step), s.x, s.y, s.draws, validate.Options{}, src)
 			if err != nil {
 				return t, fmt.Errorf("%s %s, m = %d: %w", e.kernel, e.features, m, err)
 			}
@@ -111,15 +111,15 @@ func (s *study) law(e estimator, p frequencies, m int, src rand.Source) (float64
 }
 
 // cells returns a row of the table.
-func (s *study) cells(e estimator, m int, r validate.ComparisonRow, law float64) []any {
-	_, bias := r.Bias.Worst()
+func (s *study) cells(e estimator, m int, r validate.Compared, law float64) []any {
+	_, bias := r.Worst()
 	z := math.NaN()
-	if r.Variance.StdErr > 0 {
-		z = (r.Variance.MSE - law) / r.Variance.StdErr
+	if r.StdErr > 0 {
+		z = (r.MSE - law) / r.StdErr
 	}
 	cells := []any{
 		e.title, e.kernel, e.features, s.d, s.pairs, s.norm, s.draws, fmt.Sprint(s.seed),
-		m, r.Name, r.Variance.MSE, r.Variance.StdErr, law, z, r.Ratio, r.RatioStdErr, math.Abs(bias),
+		m, r.Name, r.MSE, r.StdErr, law, z, r.Ratio, r.RatioStdErr, math.Abs(bias),
 	}
 	for i, c := range cells {
 		// No law, no spread, or nothing to compare with.

@@ -21,15 +21,15 @@ import (
 func TestProgress(t *testing.T) {
 	x, y := pairs[float64](3, 3)
 	var seen [][2]int
-	count := OnProgress(func(done, total int) { seen = append(seen, [2]int{done, total}) })
+	count := func(done, total int) { seen = append(seen, [2]int{done, total}) }
 	draw := drawWaves[float64](2, 3, 1)
-	_, err := Compare(x, y, 40, exprand.NewSource(1), []Method[float64]{{"a", draw}, {"b", draw}}, count)
+	_, err := Compare([]Method[float64]{{"a", draw}, {"b", draw}}, x, y, 40, Options{Progress: count}, exprand.NewSource(1))
 	require.NoError(t, err)
 	assert.Equal(t, [][2]int{{32, 80}, {40, 80}, {72, 80}, {80, 80}}, seen)
 
-	with, err := Bias(draw, x, y, 40, exprand.NewSource(1), count, WithContext(context.Background()), Option{})
+	with, err := Measure(draw, x, y, 40, Options{Context: context.Background(), Progress: count}, exprand.NewSource(1))
 	require.NoError(t, err)
-	without, err := Bias(draw, x, y, 40, exprand.NewSource(1))
+	without, err := Measure(draw, x, y, 40, Options{}, exprand.NewSource(1))
 	require.NoError(t, err)
 	assert.Equal(t, without, with, "options change nothing of the result")
 }
@@ -43,16 +43,16 @@ func TestContext(t *testing.T) {
 		made++
 		return draw(src)
 	}
-	stop := OnProgress(func(done, _ int) {
+	stop := func(done, _ int) {
 		if done >= 64 {
 			cancel()
 		}
-	})
-	_, err := Variance(func(src rand.Source) (rff.Map[float64], error) { return draw(src) }, x, y, 1<<30, exprand.NewSource(1), stop, WithContext(ctx))
+	}
+	_, err := Measure(func(src rand.Source) (rff.Map[float64], error) { return draw(src) }, x, y, 1<<30, Options{Context: ctx, Progress: stop}, exprand.NewSource(1))
 	assert.ErrorIs(t, err, context.Canceled)
 	assert.EqualError(t, err, "validate: context canceled")
 
-	_, err = Bias(cancelling, x, y, 100, exprand.NewSource(1), WithContext(ctx))
+	_, err = Measure(cancelling, x, y, 100, Options{Context: ctx}, exprand.NewSource(1))
 	assert.ErrorIs(t, err, context.Canceled)
 	assert.Zero(t, made, "no draw once the context is done")
 }
@@ -62,32 +62,32 @@ func TestWhatIsDoneIsKept(t *testing.T) {
 	x, y := pairs[float64](3, 3)
 	first, second := drawWaves[float64](2, 3, 1), drawWaves[float64](4, 3, 1)
 	ctx, cancel := context.WithCancel(context.Background())
-	stop := OnProgress(func(done, _ int) {
+	stop := func(done, _ int) {
 		if done >= 150 {
 			cancel()
 		}
-	})
+	}
 	methods := []Method[float64]{{"a", first}, {"b", second}, {"c", first}}
-	got, err := Compare(x, y, 100, exprand.NewSource(1), methods, WithContext(ctx), stop)
+	got, err := Compare(methods, x, y, 100, Options{Context: ctx, Progress: stop}, exprand.NewSource(1))
 	assert.EqualError(t, err, "validate: method b: context canceled")
 	require.Len(t, got.Methods, 2)
-	whole, err := Compare(x, y, 100, exprand.NewSource(1), methods)
+	whole, err := Compare(methods, x, y, 100, Options{}, exprand.NewSource(1))
 	require.NoError(t, err)
 	assert.Equal(t, whole.Methods[0], got.Methods[0])
 	// b has the draws that were reported: two batches of 32.
 	b := got.Methods[1]
-	assert.Equal(t, [2]int{64, 64}, [2]int{b.Variance.Draws, b.Bias.Draws})
+	assert.Equal(t, 64, b.Draws)
 	src := exprand.NewSource(1)
-	_, err = Variance(first, x, y, 100, src)
+	_, err = Measure(first, x, y, 100, Options{}, src)
 	require.NoError(t, err)
-	alone, err := Variance(second, x, y, 64, src)
+	alone, err := Measure(second, x, y, 64, Options{}, src)
 	require.NoError(t, err)
-	assert.Equal(t, alone, b.Variance)
-	assert.Contains(t, got.String(), "draws\n")
+	assert.Equal(t, alone, b.Measurement)
+	assert.Contains(t, got.Table().String(), "draws\n")
 	draws, err := got.Table().Numbers("draws")
 	require.NoError(t, err)
 	assert.Equal(t, []float64{100, 64}, draws)
-	assert.NotContains(t, whole.String(), "worst |z|  draws")
+	assert.NotContains(t, whole.Table().String(), "worst |z|  draws")
 
 	// A draw that fails leaves those before it.
 	failing := func(left int) Draw[float64] {
@@ -101,11 +101,11 @@ func TestWhatIsDoneIsKept(t *testing.T) {
 	}
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // failing counts its calls
 	for left, rows := range map[int]int{1: 0, 2: 1, 40: 1} {
-		got, err := Compare(x, y, 60, exprand.NewSource(1), []Method[float64]{{"a", failing(left)}})
+		got, err := Compare([]Method[float64]{{"a", failing(left)}}, x, y, 60, Options{}, exprand.NewSource(1))
 		assert.EqualError(t, err, fmt.Sprintf("validate: method a: draw %d: no more", left))
 		require.Len(t, got.Methods, rows, "%d draws", left)
 		if rows > 0 {
-			assert.Equal(t, [2]int{left, left}, [2]int{got.Methods[0].Bias.Draws, got.Methods[0].Variance.Draws})
+			assert.Equal(t, left, got.Methods[0].Draws)
 		}
 	}
 }
@@ -142,7 +142,7 @@ func TestContextBetweenPairs(t *testing.T) {
 	for _, inKernel := range []bool{false, true} {
 		ctx, cancel := context.WithCancel(context.Background())
 		f := ending{inner, cancel, inKernel, new(atomic.Int64), new(atomic.Int64)}
-		got, err := Variance(func(rand.Source) (rff.Map[float64], error) { return f, nil }, x, y, 2, exprand.NewSource(1), WithContext(ctx))
+		got, err := Measure(func(rand.Source) (rff.Map[float64], error) { return f, nil }, x, y, 2, Options{Context: ctx}, exprand.NewSource(1))
 		assert.ErrorIs(t, err, context.Canceled)
 		assert.Empty(t, got.Pairs)
 		if inKernel {
