@@ -83,7 +83,8 @@ func scattered(x dense.Matrix[float64], n int, rng *rand.Rand) []int {
 	return seeds
 }
 
-// proportional draws a number with the given weights, or any if all are 0.
+// proportional draws a number with the given weights, or any if all are 0. No weight of 0 is drawn
+// otherwise, whatever the random number and the rounding are, as distuv.Categorical may.
 func proportional(weights []float64, rng *rand.Rand) int {
 	u := rng.Float64() * vecmath.Sum(weights)
 	at := -1

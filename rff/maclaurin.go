@@ -59,7 +59,7 @@ func Maclaurin[T dense.Float](m, d int, k kernels.Maclaurin, degrees []float64, 
 	k.Coefficients = slices.Clone(k.Coefficients)
 	parts := law.parts()
 	count := m / parts
-	drawn := drawDegrees(count, degrees, total, src)
+	drawn := drawDegrees(count, degrees, src)
 	factors := 0
 	for _, n := range drawn {
 		factors += n
@@ -158,23 +158,11 @@ func totalOf(degrees []float64, k kernels.Maclaurin) (float64, error) {
 }
 
 // drawDegrees returns n degrees in descending order.
-func drawDegrees(n int, degrees []float64, total float64, src rand.Source) []int {
+func drawDegrees(n int, degrees []float64, src rand.Source) []int {
 	rng := rand.New(src)
 	drawn := make([]int, n)
 	for j := range drawn {
-		u := rng.Float64() * total
-		last := 0
-		for i, p := range degrees {
-			if p == 0 {
-				continue
-			}
-			last = i
-			if u < p {
-				break
-			}
-			u -= p
-		}
-		drawn[j] = last
+		drawn[j] = proportional(degrees, rng)
 	}
 	slices.SortFunc(drawn, func(a, b int) int { return b - a })
 	return drawn

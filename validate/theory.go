@@ -60,7 +60,7 @@ func (p Prediction) String() string {
 // or a hypergeometric series summed until the rest is below 2⁻⁶⁰ of the sum; errors
 // come of terms that do not cancel, so that they keep 10 digits and more for points close
 // together or opposite too, with the exception of Angular, whose quadrature has an error
-// of 1e-12. The cost is O(d) operations and those of O(√d) terms of a series, wherever the
+// below 1e-12. The cost is O(d) operations and those of O(√d) terms of a series, wherever the
 // points are, for SADERF and ADERF O(d²). An error is +Inf or 0 if it is beyond the range of
 // float64, and of finite points it is NaN only where the kernel has no value.
 //

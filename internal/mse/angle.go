@@ -24,7 +24,7 @@ func AngularIID(x, y []float64, m int) float64 {
 //
 //	P₁₂ = 2(d−2)/(π²(d−1))·∫₀^θ (θ−δ)·₂F₁(1, 1; (d+1)/2; sin²δ) dδ,
 //
-// with an error below 1e-10, and for d = 2 it is max(0, 2u − 1).
+// with an error below 1e-12, and for d = 2 it is max(0, 2u − 1).
 func AngularORF(x, y []float64, m int) float64 {
 	return angular(x, y, m, func(d int, u float64) float64 {
 		return blocks(m, d, 4*u*(1-u), 4*(bothSeparate(d, u*math.Pi)-u*u))
