@@ -1,4 +1,4 @@
-package validate
+package validate_test
 
 import (
 	"fmt"
@@ -11,6 +11,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/kernels"
+	"github.com/seed-feabd252/randfeat/validate"
 )
 
 // TestErrorsAreNotOK: who looks at the finding alone does not take an error for good news.
@@ -20,54 +21,54 @@ func TestErrorsAreNotOK(t *testing.T) {
 	notFinite := dense.Of(2, 2, []float64{1, 2, 2, math.NaN()})
 	for name, f := range map[string]func() (ok bool, text fmt.Stringer, err error){
 		"Symmetric of no square": func() (bool, fmt.Stringer, error) {
-			a, err := Symmetric(one.ColRange(0, 0))
+			a, err := validate.Symmetric(one.ColRange(0, 0))
 			return a.OK(), a, err
 		},
-		"Symmetric": func() (bool, fmt.Stringer, error) { a, err := Symmetric(notFinite); return a.OK(), a, err },
+		"Symmetric": func() (bool, fmt.Stringer, error) { a, err := validate.Symmetric(notFinite); return a.OK(), a, err },
 		"Kernel of nil": func() (bool, fmt.Stringer, error) {
-			c, err := Kernel(nil, one)
+			c, err := validate.Kernel(nil, one)
 			return c.OK(), c, err
 		},
 		"Kernel out of range": func() (bool, fmt.Stringer, error) {
-			c, err := Kernel(kernels.Gaussian{LengthScale: -1}, one)
+			c, err := validate.Kernel(kernels.Gaussian{LengthScale: -1}, one)
 			return c.OK(), c, err
 		},
 		"Kernel on no points": func() (bool, fmt.Stringer, error) {
-			c, err := Kernel(kernels.Gaussian{}, dense.New[float64](0, 1))
+			c, err := validate.Kernel(kernels.Gaussian{}, dense.New[float64](0, 1))
 			return c.OK(), c, err
 		},
 		"Kernel whose eigenvalues overflow": func() (bool, fmt.Stringer, error) {
-			c, err := Kernel(kernels.Scaled{K: kernels.Gaussian{LengthScale: 1e9}, By: math.MaxFloat64}, dense.New[float64](4, 1))
+			c, err := validate.Kernel(kernels.Scaled{K: kernels.Gaussian{LengthScale: 1e9}, By: math.MaxFloat64}, dense.New[float64](4, 1))
 			return c.OK(), c, err
 		},
 		"Linear of nil": func() (bool, fmt.Stringer, error) {
-			l, err := Linear[float64](nil, 2, 2, src)
+			l, err := validate.Linear[float64](nil, 2, 2, src)
 			return l.OK(), l, err
 		},
 		"Linear with lengths that differ": func() (bool, fmt.Stringer, error) {
 			calls := 0
-			l, err := Linear(func(_, _ dense.Matrix[float64]) dense.Matrix[float64] { calls++; return dense.New[float64](1, calls) }, 2, 2, src)
+			l, err := validate.Linear(func(_, _ dense.Matrix[float64]) dense.Matrix[float64] { calls++; return dense.New[float64](1, calls) }, 2, 2, src)
 			return l.OK(), l, err
 		},
-		"Orthogonal": func() (bool, fmt.Stringer, error) { a, err := Orthogonal(zeros); return a.Cos < 0.5, a, err },
+		"Orthogonal": func() (bool, fmt.Stringer, error) { a, err := validate.Orthogonal(zeros); return a.Cos < 0.5, a, err },
 		"Orthogonal, not finite": func() (bool, fmt.Stringer, error) {
-			a, err := Orthogonal(notFinite)
+			a, err := validate.Orthogonal(notFinite)
 			return a.Cos < 0.5, a, err
 		},
 		"Definiteness": func() (bool, fmt.Stringer, error) {
-			s, err := Definiteness(notFinite)
-			return s.Verdict == PositiveDefinite || s.Verdict == PositiveSemidefinite, s, err
+			s, err := validate.Definiteness(notFinite)
+			return s.Verdict == validate.PositiveDefinite || s.Verdict == validate.PositiveSemidefinite, s, err
 		},
 		"Linear with another number of rows": func() (bool, fmt.Stringer, error) {
-			l, err := Linear(func(_, _ dense.Matrix[float64]) dense.Matrix[float64] { return dense.New[float64](2, 1) }, 2, 2, src)
+			l, err := validate.Linear(func(_, _ dense.Matrix[float64]) dense.Matrix[float64] { return dense.New[float64](2, 1) }, 2, 2, src)
 			return l.OK(), l, err
 		},
 		"Measure, unbiased": func() (bool, fmt.Stringer, error) {
-			m, err := Measure[float64](nil, one, one, 10, Options{}, src)
+			m, err := validate.Measure[float64](nil, one, one, 10, validate.Options{}, src)
 			return m.Unbiased(math.Inf(1)), m.Table(), err
 		},
 		"Measure, small error": func() (bool, fmt.Stringer, error) {
-			m, err := Measure[float64](nil, one, one, 10, Options{}, src)
+			m, err := validate.Measure[float64](nil, one, one, 10, validate.Options{}, src)
 			return m.MSE < math.Inf(1), m.Table(), err
 		},
 	} {
@@ -76,12 +77,12 @@ func TestErrorsAreNotOK(t *testing.T) {
 		assert.False(t, ok, name)
 		assert.NotRegexp(t, "^(symmetric|a kernel|linear in|positive)", finding.String(), name)
 	}
-	assert.Equal(t, "not known to be symmetric", Asymmetry{Difference: math.NaN()}.String())
-	assert.Equal(t, "not known to be a kernel", KernelCheck{}.String())
-	assert.Equal(t, "not known to be linear", Linearity[float64]{}.String())
-	assert.Equal(t, "not known to be orthogonal", Angle{Cos: math.NaN()}.String())
+	assert.Equal(t, "not known to be symmetric", validate.Asymmetry{Difference: math.NaN()}.String())
+	assert.Equal(t, "not known to be a kernel", validate.KernelCheck{}.String())
+	assert.Equal(t, "not known to be linear", validate.Linearity[float64]{}.String())
+	assert.Equal(t, "not known to be orthogonal", validate.Angle{Cos: math.NaN()}.String())
 
-	none, err := Symmetric(dense.New[float64](0, 0))
+	none, err := validate.Symmetric(dense.New[float64](0, 0))
 	require.NoError(t, err)
 	assert.True(t, none.OK(), "nothing is not symmetric in it")
 }

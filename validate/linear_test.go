@@ -1,4 +1,4 @@
-package validate
+package validate_test
 
 import (
 	"fmt"
@@ -13,6 +13,7 @@ import (
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/orf"
 	"github.com/seed-feabd252/randfeat/rff"
+	"github.com/seed-feabd252/randfeat/validate"
 )
 
 // rowwise returns f for the rows of a matrix.
@@ -50,11 +51,11 @@ func each[T dense.Float](d int, f func(t float64) float64) func(x []T) []T {
 func testLinear[T dense.Float](t *testing.T) {
 	const d, trials = 6, 30
 	for seed := range uint64(20) {
-		got, err := Linear(rowwise(times(normal[T](seed, 9, d))), d, trials, exprand.NewSource(seed))
+		got, err := validate.Linear(rowwise(times(normal[T](seed, 9, d))), d, trials, exprand.NewSource(seed))
 		require.NoError(t, err)
 		require.True(t, got.OK(), "%v", got)
 	}
-	got, err := Linear(rowwise(each[T](d, func(t float64) float64 { return -3 * t })), d, trials, exprand.NewSource(1))
+	got, err := validate.Linear(rowwise(each[T](d, func(t float64) float64 { return -3 * t })), d, trials, exprand.NewSource(1))
 	require.NoError(t, err)
 	assert.Equal(t, "linear in 30 trials", got.String())
 
@@ -65,18 +66,18 @@ func testLinear[T dense.Float](t *testing.T) {
 		"absolute":    math.Abs,
 		"sine":        math.Sin,
 		"cubed":       func(t float64) float64 { return t + 1e-4*t*t*t },
-		"slight kink": func(t float64) float64 { return t + 0x1p12*epsilon[T]()*math.Abs(t) },
+		"slight kink": func(t float64) float64 { return t + 0x1p12*epsilonOf[T]()*math.Abs(t) },
 		"saturation":  func(t float64) float64 { return 1e2 * math.Tanh(t/1e2) },
 		"NaN":         func(float64) float64 { return math.NaN() },
 		"Inf":         func(float64) float64 { return math.Inf(1) },
 		"NaN outside": func(t float64) float64 { return t + 0*math.Sqrt(100-t) },
 	} {
-		got, err := Linear(rowwise(each[T](d, f)), d, trials, exprand.NewSource(5))
+		got, err := validate.Linear(rowwise(each[T](d, f)), d, trials, exprand.NewSource(5))
 		require.NoError(t, err, name)
 		require.False(t, got.OK(), name)
 		// The counterexample is one: both sides recomputed from it differ.
 		x, left, right := float64(got.X[got.Index]), 0.0, 0.0
-		if got.Broken == Additivity {
+		if got.Broken == validate.Additivity {
 			y := float64(got.Y[got.Index])
 			left, right = f(float64(T(x+y))), f(x)+f(y)
 			assert.Zero(t, got.C, name)
@@ -100,15 +101,15 @@ func TestLinearNamesTheProperty(t *testing.T) {
 		}
 		return []float64{math.Cbrt(s)}
 	}
-	got, err := Linear(rowwise(cubic), 2, 5, exprand.NewSource(2))
+	got, err := validate.Linear(rowwise(cubic), 2, 5, exprand.NewSource(2))
 	require.NoError(t, err)
-	assert.Equal(t, Additivity, got.Broken)
+	assert.Equal(t, validate.Additivity, got.Broken)
 	assert.Equal(t, 1, got.Trials)
 	assert.Len(t, got.Y, 2)
 
-	assert.Equal(t, "f(x + y) = f(x) + f(y)", Additivity.String())
-	assert.Equal(t, "f(c·x) = c·f(x)", Homogeneity.String())
-	assert.Equal(t, "Property(0)", Property(0).String())
+	assert.Equal(t, "f(x + y) = f(x) + f(y)", validate.Additivity.String())
+	assert.Equal(t, "f(c·x) = c·f(x)", validate.Homogeneity.String())
+	assert.Equal(t, "Property(0)", validate.Property(0).String())
 }
 
 // TestLinearHomogeneity has what is additive and not homogeneous over the reals:
@@ -116,7 +117,7 @@ func TestLinearNamesTheProperty(t *testing.T) {
 // which is that for f(c·x), stands for it.
 func TestLinearHomogeneity(t *testing.T) {
 	calls := 0
-	got, err := Linear(rowwise(func(x []float64) []float64 {
+	got, err := validate.Linear(rowwise(func(x []float64) []float64 {
 		calls++
 		if calls%4 == 0 {
 			return []float64{x[0] + 1}
@@ -124,7 +125,7 @@ func TestLinearHomogeneity(t *testing.T) {
 		return []float64{x[0]}
 	}), 1, 3, exprand.NewSource(3))
 	require.NoError(t, err)
-	assert.Equal(t, Homogeneity, got.Broken)
+	assert.Equal(t, validate.Homogeneity, got.Broken)
 	assert.Nil(t, got.Y)
 	assert.InDelta(t, 1, got.Left[0]-got.Right[0], 1e-12)
 	assert.Contains(t, got.String(), ", c = ")
@@ -148,7 +149,7 @@ func testLibrary[T dense.Float](t *testing.T) {
 	} {
 		w, err := orf.Draw[T](e, 70, 33, exprand.NewSource(1))
 		require.NoError(t, err, name)
-		got, err := Linear(w.Project, 33, 12, exprand.NewSource(2))
+		got, err := validate.Linear(w.Project, 33, 12, exprand.NewSource(2))
 		require.NoError(t, err, name)
 		assert.True(t, got.OK(), "%s: %v", name, got)
 	}
@@ -156,7 +157,7 @@ func testLibrary[T dense.Float](t *testing.T) {
 	require.NoError(t, err)
 	check := func(name string, m rff.Map[T], err error, want bool) {
 		require.NoError(t, err, name)
-		got, err := Linear(m.Transform, 4, 12, exprand.NewSource(2))
+		got, err := validate.Linear(m.Transform, 4, 12, exprand.NewSource(2))
 		require.NoError(t, err, name)
 		assert.Equal(t, want, got.OK(), "%s: %v", name, got)
 	}
@@ -175,17 +176,17 @@ func TestLinearOnTheLibrary(t *testing.T) { both(t, testLibrary[float32], testLi
 func TestLinearErrors(t *testing.T) {
 	f := dense.Copy[float64]
 	src := exprand.NewSource(1)
-	_, err := Linear[float64](nil, 1, 1, src)
+	_, err := validate.Linear[float64](nil, 1, 1, src)
 	assert.EqualError(t, err, "validate: f is nil")
-	_, err = Linear(f, 0, 1, src)
+	_, err = validate.Linear(f, 0, 1, src)
 	assert.EqualError(t, err, "validate: d = 0, want at least 1")
-	_, err = Linear(f, 1, 0, src)
+	_, err = validate.Linear(f, 1, 0, src)
 	assert.EqualError(t, err, "validate: trials = 0, want at least 1")
-	_, err = Linear(f, math.MaxInt, 1, src)
+	_, err = validate.Linear(f, math.MaxInt, 1, src)
 	assert.ErrorContains(t, err, fmt.Sprintf("validate: d = %d: ", math.MaxInt))
-	_, err = Linear(f, 1, 1, nil)
+	_, err = validate.Linear(f, 1, 1, nil)
 	assert.EqualError(t, err, "validate: src is nil")
 	calls := 0
-	_, err = Linear(rowwise(func(x []float64) []float64 { calls++; return make([]float64, calls) }), 1, 1, src)
+	_, err = validate.Linear(rowwise(func(x []float64) []float64 { calls++; return make([]float64, calls) }), 1, 1, src)
 	assert.EqualError(t, err, "validate: f returns 1, 2, 3 and 4 coordinates, want the same number")
 }

@@ -1,4 +1,4 @@
-package validate
+package validate_test
 
 import (
 	"math"
@@ -13,6 +13,7 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/dense/gonum"
 	"github.com/seed-feabd252/randfeat/kernels"
+	"github.com/seed-feabd252/randfeat/validate"
 )
 
 // normal returns an r×c matrix of standard normal numbers, with a stride wider
@@ -36,23 +37,23 @@ func both(t *testing.T, single, double func(t *testing.T)) {
 
 func testSymmetric[T dense.Float](t *testing.T) {
 	a := dense.Of(3, 3, []T{1, 2, 3, 2, 5, 6, 3, 6, 9})
-	got, err := Symmetric(a)
+	got, err := validate.Symmetric(a)
 	require.NoError(t, err)
 	assert.True(t, got.OK())
 	assert.Equal(t, "symmetric", got.String())
 
 	a.Set(0, 1, 2.5)
 	a.Set(2, 1, 7)
-	got, err = Symmetric(a)
+	got, err = validate.Symmetric(a)
 	require.NoError(t, err)
-	assert.Equal(t, Asymmetry{I: 1, J: 2, Upper: 6, Lower: 7, Difference: 1}, got)
+	assert.Equal(t, validate.Asymmetry{I: 1, J: 2, Upper: 6, Lower: 7, Difference: 1}, got)
 	assert.False(t, got.OK())
 	assert.Equal(t, "not symmetric: element (1, 2) is 6 but (2, 1) is 7, a difference of 1", got.String())
 
-	_, err = Symmetric(dense.New[T](2, 3))
+	_, err = validate.Symmetric(dense.New[T](2, 3))
 	assert.EqualError(t, err, "validate: a is 2×3, want a square matrix")
 	a.Set(2, 0, T(math.NaN()))
-	_, err = Symmetric(a)
+	_, err = validate.Symmetric(a)
 	assert.EqualError(t, err, "validate: element (2, 0) of a is NaN, want a finite number")
 }
 
@@ -62,26 +63,26 @@ func testDefiniteness[T dense.Float](t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		a       []T
-		verdict Verdict
+		verdict validate.Verdict
 		values  []float64
 		rank    int
 	}{
-		{"identity", []T{1, 0, 0, 1}, PositiveDefinite, []float64{1, 1}, 2},
-		{"ones", []T{1, 1, 1, 1}, PositiveSemidefinite, []float64{0, 2}, 1},
-		{"zero", []T{0, 0, 0, 0}, PositiveSemidefinite, []float64{0, 0}, 0},
-		{"swap", []T{0, 1, 1, 0}, Indefinite, []float64{-1, 1}, 2},
-		{"negative", []T{-3, 0, 0, -2}, Indefinite, []float64{-3, -2}, 2},
-		{"three", []T{2, -1, 0, -1, 2, -1, 0, -1, 2}, PositiveDefinite, []float64{2 - math.Sqrt2, 2, 2 + math.Sqrt2}, 3},
+		{"identity", []T{1, 0, 0, 1}, validate.PositiveDefinite, []float64{1, 1}, 2},
+		{"ones", []T{1, 1, 1, 1}, validate.PositiveSemidefinite, []float64{0, 2}, 1},
+		{"zero", []T{0, 0, 0, 0}, validate.PositiveSemidefinite, []float64{0, 0}, 0},
+		{"swap", []T{0, 1, 1, 0}, validate.Indefinite, []float64{-1, 1}, 2},
+		{"negative", []T{-3, 0, 0, -2}, validate.Indefinite, []float64{-3, -2}, 2},
+		{"three", []T{2, -1, 0, -1, 2, -1, 0, -1, 2}, validate.PositiveDefinite, []float64{2 - math.Sqrt2, 2, 2 + math.Sqrt2}, 3},
 	} {
 		n := len(c.values)
-		s, err := Definiteness(dense.Of(n, n, c.a))
+		s, err := validate.Definiteness(dense.Of(n, n, c.a))
 		require.NoError(t, err, c.name)
 		largest := math.Max(math.Abs(c.values[0]), math.Abs(c.values[n-1]))
 		assert.Equal(t, c.verdict, s.Verdict, c.name)
 		assert.Equal(t, c.rank, s.Rank, c.name)
 		assert.InDeltaSlice(t, c.values, s.Eigenvalues, 8*0x1p-52*largest, c.name)
-		assert.InDelta(t, float64(n)*epsilon[T]()*largest, s.Tolerance, 1e-14*s.Tolerance, c.name)
-		if c.verdict != Indefinite {
+		assert.InDelta(t, float64(n)*epsilonOf[T]()*largest, s.Tolerance, 1e-14*s.Tolerance, c.name)
+		if c.verdict != validate.Indefinite {
 			assert.Nil(t, s.Witness, c.name)
 			assert.Zero(t, s.Form, c.name)
 			continue
@@ -105,24 +106,24 @@ func TestDefiniteness(t *testing.T) { both(t, testDefiniteness[float32], testDef
 // testTolerance: an eigenvalue a little beyond ±n·ε·λ_max is told from zero, one
 // a little within is not.
 func testTolerance[T dense.Float](t *testing.T) {
-	eps := epsilon[T]()
+	eps := epsilonOf[T]()
 	for _, c := range []struct {
 		least   float64
-		verdict Verdict
+		verdict validate.Verdict
 	}{
-		{2.5 * eps, PositiveDefinite}, {1.5 * eps, PositiveSemidefinite},
-		{-1.5 * eps, PositiveSemidefinite}, {-2.5 * eps, Indefinite},
+		{2.5 * eps, validate.PositiveDefinite}, {1.5 * eps, validate.PositiveSemidefinite},
+		{-1.5 * eps, validate.PositiveSemidefinite}, {-2.5 * eps, validate.Indefinite},
 	} {
-		s, err := Definiteness(dense.Of(2, 2, []T{1, 0, 0, T(c.least)}))
+		s, err := validate.Definiteness(dense.Of(2, 2, []T{1, 0, 0, T(c.least)}))
 		require.NoError(t, err)
 		assert.Equal(t, c.verdict, s.Verdict, "%v ε", c.least/eps)
 	}
 	// Random matrices of rank 5 are semi-definite whatever rounding does.
 	for seed := range uint64(20) {
 		x := normal[T](seed, 30, 5)
-		s, err := Definiteness(kernels.Gram(dense.Matrix[T]{}, kernels.DotProduct{}, x, dense.Matrix[T]{}))
+		s, err := validate.Definiteness(kernels.Gram(dense.Matrix[T]{}, kernels.DotProduct{}, x, dense.Matrix[T]{}))
 		require.NoError(t, err)
-		assert.Equal(t, PositiveSemidefinite, s.Verdict, "seed %d: %v", seed, s)
+		assert.Equal(t, validate.PositiveSemidefinite, s.Verdict, "seed %d: %v", seed, s)
 		assert.Equal(t, 5, s.Rank, "seed %d", seed)
 	}
 }
@@ -132,48 +133,48 @@ func TestDefinitenessTolerance(t *testing.T) {
 }
 
 func TestDefinitenessErrors(t *testing.T) {
-	_, err := Definiteness(dense.New[float32](0, 0))
+	_, err := validate.Definiteness(dense.New[float32](0, 0))
 	assert.EqualError(t, err, "validate: a is 0×0, want at least 1×1")
-	_, err = Definiteness(dense.New[float32](1, 2))
+	_, err = validate.Definiteness(dense.New[float32](1, 2))
 	assert.EqualError(t, err, "validate: a is 1×2, want a square matrix")
-	_, err = Definiteness(dense.Of(1, 1, []float64{math.Inf(-1)}))
+	_, err = validate.Definiteness(dense.Of(1, 1, []float64{math.Inf(-1)}))
 	assert.EqualError(t, err, "validate: element (0, 0) of a is -Inf, want a finite number")
-	_, err = Definiteness(dense.Of(2, 2, []float64{1, 0.5, 0.25, 1}))
+	_, err = validate.Definiteness(dense.Of(2, 2, []float64{1, 0.5, 0.25, 1}))
 	assert.EqualError(t, err, "validate: a is not symmetric: element (0, 1) is 0.5 but (1, 0) is 0.25, a difference of 0.25")
-	_, err = Definiteness(dense.Of(2, 2, []float64{1, 0.5, 0.5 + 0x1p-52, 1}))
+	_, err = validate.Definiteness(dense.Of(2, 2, []float64{1, 0.5, 0.5 + 0x1p-52, 1}))
 	assert.NoError(t, err, "asymmetry of rounding")
 	huge := math.MaxFloat64
-	_, err = Definiteness(dense.Of(2, 2, []float64{huge, huge, huge, huge}))
+	_, err = validate.Definiteness(dense.Of(2, 2, []float64{huge, huge, huge, huge}))
 	assert.EqualError(t, err, "validate: the eigenvalues of the 2×2 matrix overflow")
 }
 
 func TestVerdictString(t *testing.T) {
-	s, err := Definiteness(dense.Of(2, 2, []float64{0, 1, 1, 0}))
+	s, err := validate.Definiteness(dense.Of(2, 2, []float64{0, 1, 1, 0}))
 	require.NoError(t, err)
 	assert.Equal(t, "indefinite: eigenvalues from -1 to 1, rank 2 of 2 (tolerance 4.44e-16); witness v with vᵀAv = -1", s.String())
-	assert.Equal(t, "positive definite", PositiveDefinite.String())
-	assert.Equal(t, "positive semi-definite", PositiveSemidefinite.String())
-	assert.Equal(t, "Verdict(0)", Verdict(0).String())
-	assert.Equal(t, "no eigenvalues", Spectrum{}.String())
+	assert.Equal(t, "positive definite", validate.PositiveDefinite.String())
+	assert.Equal(t, "positive semi-definite", validate.PositiveSemidefinite.String())
+	assert.Equal(t, "Verdict(0)", validate.Verdict(0).String())
+	assert.Equal(t, "no eigenvalues", validate.Spectrum{}.String())
 }
 
 func testOrthogonal[T dense.Float](t *testing.T) {
 	w := dense.Of(3, 3, []T{1, 2, 2, -2, -1, 2, 0, 3, 4})
-	got, err := Orthogonal(w)
+	got, err := validate.Orthogonal(w)
 	require.NoError(t, err)
 	// Rows 0 and 2: (6 + 8)/(3·5); rows 1 and 2: (−3 + 8)/(3·5); rows 0 and 1: 0.
 	assert.Equal(t, [2]int{0, 2}, [2]int{got.I, got.J})
 	assert.InDelta(t, 14.0/15, got.Cos, 8*0x1p-52)
 	assert.Equal(t, "largest |cos| 0.933, between rows 0 and 2", got.String())
 
-	got, err = Orthogonal(w.RowRange(0, 2))
+	got, err = validate.Orthogonal(w.RowRange(0, 2))
 	require.NoError(t, err)
 	assert.InDelta(t, 0, got.Cos, 8*0x1p-52)
 	assert.Equal(t, [2]int{0, 1}, [2]int{got.I, got.J})
 
-	got, err = Orthogonal(w.RowRange(0, 1))
+	got, err = validate.Orthogonal(w.RowRange(0, 1))
 	require.NoError(t, err)
-	assert.Equal(t, Angle{}, got)
+	assert.Equal(t, validate.Angle{}, got)
 	assert.Equal(t, "fewer than two rows", got.String())
 
 	// Across blocks of the computation: one pair of 200 rows is planted.
@@ -181,19 +182,19 @@ func testOrthogonal[T dense.Float](t *testing.T) {
 	for i := range 200 {
 		many.Set(i, i, T(i+1))
 	}
-	got, err = Orthogonal(many)
+	got, err = validate.Orthogonal(many)
 	require.NoError(t, err)
 	assert.Zero(t, got.Cos)
 	many.Set(150, 70, -151)
-	got, err = Orthogonal(many)
+	got, err = validate.Orthogonal(many)
 	require.NoError(t, err)
 	assert.Equal(t, [2]int{70, 150}, [2]int{got.I, got.J})
 	assert.InDelta(t, math.Sqrt(0.5), got.Cos, 8*0x1p-52)
 
 	w.Set(1, 1, T(math.Inf(1)))
-	_, err = Orthogonal(w)
+	_, err = validate.Orthogonal(w)
 	assert.EqualError(t, err, "validate: element (1, 1) of w is +Inf, want a finite number")
-	_, err = Orthogonal(dense.Of(2, 2, []T{1, 1, 0, 0}))
+	_, err = validate.Orthogonal(dense.Of(2, 2, []T{1, 1, 0, 0}))
 	assert.EqualError(t, err, "validate: row 1 of w is zero, want a direction")
 }
 
@@ -207,7 +208,7 @@ func TestOrthogonalOfQR(t *testing.T) {
 	qr.Factorize(gonum.ToMat(normal[float64](3, d, d)))
 	var q mat.Dense
 	qr.QTo(&q)
-	got, err := Orthogonal(gonum.FromMat[float64](q.T()))
+	got, err := validate.Orthogonal(gonum.FromMat[float64](q.T()))
 	require.NoError(t, err)
 	assert.Less(t, got.Cos, d*0x1p-52)
 	assert.Greater(t, got.Cos, 0.0)

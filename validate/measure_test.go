@@ -1,4 +1,4 @@
-package validate
+package validate_test
 
 import (
 	"errors"
@@ -19,6 +19,7 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/limit"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/rff"
+	"github.com/seed-feabd252/randfeat/validate"
 )
 
 // waves is a fake of random Fourier features: [cos, sin]/√m of frequencies that
@@ -28,7 +29,7 @@ type waves[T dense.Float] struct {
 	k kernels.Kernel
 }
 
-func drawWaves[T dense.Float](m, d int, stretch float64) Draw[T] {
+func drawWaves[T dense.Float](m, d int, stretch float64) validate.Draw[T] {
 	return func(src rand.Source) (rff.Map[T], error) {
 		rng := rand.New(src)
 		w := dense.New[float64](m, d)
@@ -82,7 +83,7 @@ const (
 // seed is fixed. Frequencies that are 5 % too long are caught.
 func testBias[T dense.Float](t *testing.T) {
 	x, y := pairs[T](pairCount, 3)
-	got, err := Measure(drawWaves[T](frequencies, 3, 1), x, y, drawCount, Options{}, exprand.NewSource(1))
+	got, err := validate.Measure(drawWaves[T](frequencies, 3, 1), x, y, drawCount, validate.Options{}, exprand.NewSource(1))
 	require.NoError(t, err)
 	require.Len(t, got.Pairs, pairCount)
 	assert.Equal(t, kernels.Gaussian{}, got.Kernel)
@@ -98,10 +99,10 @@ func testBias[T dense.Float](t *testing.T) {
 		assert.InDelta(t, math.Sqrt(variance/drawCount), row.StdErr, 0.2*math.Sqrt(variance/drawCount)+1e-9)
 	}
 	// Pair 0 is a point with itself: exact but for rounding.
-	assert.InDelta(t, 1, got.Pairs[0].Mean, 4*frequencies*epsilon[T]())
+	assert.InDelta(t, 1, got.Pairs[0].Mean, 4*frequencies*epsilonOf[T]())
 	assert.Less(t, math.Abs(got.Pairs[0].Z), 1.0)
 
-	planted, err := Measure(drawWaves[T](frequencies, 3, 1.05), x, y, drawCount, Options{}, exprand.NewSource(1))
+	planted, err := validate.Measure(drawWaves[T](frequencies, 3, 1.05), x, y, drawCount, validate.Options{}, exprand.NewSource(1))
 	require.NoError(t, err)
 	assert.False(t, planted.Unbiased(4))
 	pair, z := planted.Worst()
@@ -115,13 +116,13 @@ func TestBias(t *testing.T) { both(t, testBias[float32], testBias[float64]) }
 // testBias; a law that is 30 % off is caught.
 func testVariance[T dense.Float](t *testing.T) {
 	x, y := pairs[T](pairCount, 3)
-	got, err := Measure(drawWaves[T](frequencies, 3, 1), x, y, 2*drawCount, Options{}, exprand.NewSource(1))
+	got, err := validate.Measure(drawWaves[T](frequencies, 3, 1), x, y, 2*drawCount, validate.Options{}, exprand.NewSource(1))
 	require.NoError(t, err)
 	var mean, planted float64
 	for i, row := range got.Pairs {
 		q := -2 * math.Log(row.Truth)
 		want := math.Pow(1-math.Exp(-q), 2) / (2 * frequencies)
-		assert.LessOrEqual(t, math.Abs(row.MSE-want), 4*row.MSEStdErr+math.Pow(8*epsilon[T](), 2), "pair %d: %v", i, row)
+		assert.LessOrEqual(t, math.Abs(row.MSE-want), 4*row.MSEStdErr+math.Pow(8*epsilonOf[T](), 2), "pair %d: %v", i, row)
 		mean += want / pairCount
 		if i > 0 {
 			planted = math.Max(planted, math.Abs(row.MSE-1.3*want)/row.MSEStdErr)
@@ -139,7 +140,7 @@ func TestStatistics(t *testing.T) {
 	const draws = 70 // two batches and a part
 	x, y := pairs[float64](5, 2)
 	draw := drawWaves[float64](3, 2, 1)
-	got, err := Measure(draw, x, y, draws, Options{}, exprand.NewSource(7))
+	got, err := validate.Measure(draw, x, y, draws, validate.Options{}, exprand.NewSource(7))
 	require.NoError(t, err)
 
 	src := exprand.NewSource(7)
@@ -173,7 +174,7 @@ func TestStatistics(t *testing.T) {
 func testExactMap[T dense.Float](t *testing.T) {
 	x, y := normal[T](1, 20, 5), normal[T](2, 20, 5)
 	draw := func(rand.Source) (rff.Map[T], error) { return line[T]{5}, nil }
-	got, err := Measure(draw, x, y, 3, Options{}, exprand.NewSource(1))
+	got, err := validate.Measure(draw, x, y, 3, validate.Options{}, exprand.NewSource(1))
 	require.NoError(t, err)
 	assert.True(t, got.Unbiased(4), "%v", got)
 	for _, row := range got.Pairs {
@@ -182,7 +183,7 @@ func testExactMap[T dense.Float](t *testing.T) {
 	wrong := func(rand.Source) (rff.Map[T], error) {
 		return waves[T]{dense.New[float64](1, 5), kernels.DotProduct{}}, nil
 	}
-	got, err = Measure(wrong, x, y, 3, Options{}, exprand.NewSource(1))
+	got, err = validate.Measure(wrong, x, y, 3, validate.Options{}, exprand.NewSource(1))
 	require.NoError(t, err)
 	assert.False(t, got.Unbiased(4))
 }
@@ -192,7 +193,7 @@ func TestBiasOfExactMap(t *testing.T) { both(t, testExactMap[float32], testExact
 func TestNaNIsWorst(t *testing.T) {
 	x, y := pairs[float64](4, 2)
 	x.Set(2, 1, math.NaN())
-	got, err := Measure(drawWaves[float64](2, 2, 3), x, y, 50, Options{}, exprand.NewSource(1))
+	got, err := validate.Measure(drawWaves[float64](2, 2, 3), x, y, 50, validate.Options{}, exprand.NewSource(1))
 	require.NoError(t, err)
 	pair, z := got.Worst()
 	assert.Equal(t, 2, pair)
@@ -203,11 +204,11 @@ func TestNaNIsWorst(t *testing.T) {
 
 func testCompare[T dense.Float](t *testing.T) {
 	x, y := pairs[T](20, 3)
-	got, err := Compare([]Method[T]{
+	got, err := validate.Compare([]validate.Method[T]{
 		{Name: "eight", Draw: drawWaves[T](8, 3, 1)},
 		{Name: "sixteen", Draw: drawWaves[T](16, 3, 1)},
 		{Name: "stretched", Draw: drawWaves[T](8, 3, 1.2)},
-	}, x, y, drawCount, Options{}, exprand.NewSource(3))
+	}, x, y, drawCount, validate.Options{}, exprand.NewSource(3))
 	require.NoError(t, err)
 	require.Len(t, got.Methods, 3)
 	first, second, third := got.Methods[0], got.Methods[1], got.Methods[2]
@@ -218,7 +219,7 @@ func testCompare[T dense.Float](t *testing.T) {
 	assert.True(t, first.Unbiased(4))
 	assert.False(t, third.Unbiased(4))
 
-	alone, err := Measure(drawWaves[T](8, 3, 1), x, y, drawCount, Options{}, exprand.NewSource(3))
+	alone, err := validate.Measure(drawWaves[T](8, 3, 1), x, y, drawCount, validate.Options{}, exprand.NewSource(3))
 	require.NoError(t, err)
 	assert.Equal(t, alone, first.Measurement, "the first method sees the same sources alone")
 
@@ -235,10 +236,10 @@ func TestCompare(t *testing.T) { both(t, testCompare[float32], testCompare[float
 func TestResultDoesNotDependOnProcessors(t *testing.T) {
 	x, y := pairs[float32](10, 3)
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	serial, err := Measure(drawWaves[float32](4, 3, 1), x, y, 100, Options{}, exprand.NewSource(3))
+	serial, err := validate.Measure(drawWaves[float32](4, 3, 1), x, y, 100, validate.Options{}, exprand.NewSource(3))
 	require.NoError(t, err)
 	runtime.GOMAXPROCS(4)
-	parallel, err := Measure(drawWaves[float32](4, 3, 1), x, y, 100, Options{}, exprand.NewSource(3))
+	parallel, err := validate.Measure(drawWaves[float32](4, 3, 1), x, y, 100, validate.Options{}, exprand.NewSource(3))
 	require.NoError(t, err)
 	assert.Equal(t, serial, parallel)
 }
@@ -247,7 +248,7 @@ func TestMeasureErrors(t *testing.T) {
 	x := dense.New[float64](4, 3)
 	src := exprand.NewSource(1)
 	draw := drawWaves[float64](2, 3, 1)
-	failing := func(n int) Draw[float64] {
+	failing := func(n int) validate.Draw[float64] {
 		return func(src rand.Source) (rff.Map[float64], error) {
 			n--
 			if n < 0 {
@@ -257,58 +258,60 @@ func TestMeasureErrors(t *testing.T) {
 		}
 	}
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // failing counts its calls
-	for want, f := range map[string]func() (Measurement, error){
-		"draw is nil": func() (Measurement, error) { return Measure(nil, x, x, 2, Options{}, src) },
-		"x is 4×3, y is 2×3, want the same shape: row i of both is pair i": func() (Measurement, error) {
-			return Measure(draw, x, x.RowRange(0, 2), 2, Options{}, src)
+	for want, f := range map[string]func() (validate.Measurement, error){
+		"draw is nil": func() (validate.Measurement, error) { return validate.Measure(nil, x, x, 2, validate.Options{}, src) },
+		"x is 4×3, y is 2×3, want the same shape: row i of both is pair i": func() (validate.Measurement, error) {
+			return validate.Measure(draw, x, x.RowRange(0, 2), 2, validate.Options{}, src)
 		},
-		"x and y have no rows, want at least 1 pair": func() (Measurement, error) {
-			return Measure(draw, x.RowRange(0, 0), x.RowRange(0, 0), 2, Options{}, src)
+		"x and y have no rows, want at least 1 pair": func() (validate.Measurement, error) {
+			return validate.Measure(draw, x.RowRange(0, 0), x.RowRange(0, 0), 2, validate.Options{}, src)
 		},
-		"draws = 1, want at least 2": func() (Measurement, error) { return Measure(draw, x, x, 1, Options{}, src) },
-		"src is nil":                 func() (Measurement, error) { return Measure(draw, x, x, 2, Options{}, nil) },
-		"draw 40: no more":           func() (Measurement, error) { return Measure(failing(40), x, x, 60, Options{}, src) },
-		"draw 0: the map is nil": func() (Measurement, error) {
-			return Measure(func(rand.Source) (rff.Map[float64], error) { return nil, nil }, x, x, 2, Options{}, src)
+		"draws = 1, want at least 2": func() (validate.Measurement, error) { return validate.Measure(draw, x, x, 1, validate.Options{}, src) },
+		"src is nil":                 func() (validate.Measurement, error) { return validate.Measure(draw, x, x, 2, validate.Options{}, nil) },
+		"draw 40: no more": func() (validate.Measurement, error) {
+			return validate.Measure(failing(40), x, x, 60, validate.Options{}, src)
 		},
-		"draw 0: the map takes points of R^5, x is 4×3": func() (Measurement, error) {
-			return Measure(drawWaves[float64](2, 5, 1), x, x, 2, Options{}, src)
+		"draw 0: the map is nil": func() (validate.Measurement, error) {
+			return validate.Measure(func(rand.Source) (rff.Map[float64], error) { return nil, nil }, x, x, 2, validate.Options{}, src)
 		},
-		"draw 0: the map has 2 features, that of keys 4": func() (Measurement, error) {
-			return Measure(func(rand.Source) (rff.Map[float64], error) {
+		"draw 0: the map takes points of R^5, x is 4×3": func() (validate.Measurement, error) {
+			return validate.Measure(drawWaves[float64](2, 5, 1), x, x, 2, validate.Options{}, src)
+		},
+		"draw 0: the map has 2 features, that of keys 4": func() (validate.Measurement, error) {
+			return validate.Measure(func(rand.Source) (rff.Map[float64], error) {
 				w := func(m int) waves[float64] {
 					return waves[float64]{dense.New[float64](m, 3), kernels.Gaussian{}}
 				}
 				return mismatched{w(1), w(2)}, nil
-			}, x, x, 2, Options{}, src)
+			}, x, x, 2, validate.Options{}, src)
 		},
-		"draw 0: the map names no kernel to compare with": func() (Measurement, error) {
-			return Measure(func(rand.Source) (rff.Map[float64], error) {
+		"draw 0: the map names no kernel to compare with": func() (validate.Measurement, error) {
+			return validate.Measure(func(rand.Source) (rff.Map[float64], error) {
 				return waves[float64]{w: dense.New[float64](1, 3)}, nil
-			}, x, x, 2, Options{}, src)
+			}, x, x, 2, validate.Options{}, src)
 		},
 	} {
 		_, err := f()
 		assert.EqualError(t, err, "validate: "+want)
 	}
 	if math.MaxInt > limit.Repeats {
-		_, err := Measure(draw, x, x, math.MaxInt, Options{}, src)
+		_, err := validate.Measure(draw, x, x, math.MaxInt, validate.Options{}, src)
 		assert.EqualError(t, err, fmt.Sprintf("validate: draws = %d, want at most 1099511627775", math.MaxInt))
-		_, err = Linear(dense.Copy[float64], 1, math.MaxInt, src)
+		_, err = validate.Linear(dense.Copy[float64], 1, math.MaxInt, src)
 		assert.EqualError(t, err, fmt.Sprintf("validate: trials = %d, want at most 1099511627775", math.MaxInt))
-		_, err = Choose(x, x, GaussianCandidates[float64](1), ChooseOptions{Features: 4, Draws: math.MaxInt}, src)
+		_, err = validate.Choose(x, x, validate.GaussianCandidates[float64](1), validate.ChooseOptions{Features: 4, Draws: math.MaxInt}, src)
 		assert.EqualError(t, err, fmt.Sprintf("validate: ChooseOptions.Draws = %d, want at most 1099511627775", math.MaxInt))
 	}
-	_, err := Measure(draw, x, x, 0, Options{}, src)
+	_, err := validate.Measure(draw, x, x, 0, validate.Options{}, src)
 	assert.EqualError(t, err, "validate: draws = 0, want at least 2")
-	_, err = Compare[float64](nil, x, x, 2, Options{}, src)
+	_, err = validate.Compare[float64](nil, x, x, 2, validate.Options{}, src)
 	assert.EqualError(t, err, "validate: no methods, want at least 1")
-	_, err = Compare([]Method[float64]{{Name: "iid", Draw: draw}, {Name: "bad", Draw: failing(3)}}, x, x, 40, Options{}, src)
+	_, err = validate.Compare([]validate.Method[float64]{{Name: "iid", Draw: draw}, {Name: "bad", Draw: failing(3)}}, x, x, 40, validate.Options{}, src)
 	assert.EqualError(t, err, "validate: method bad: draw 3: no more")
 }
 
 func TestMeasurementTable(t *testing.T) {
-	m := Measurement{Kernel: kernels.Gaussian{}, Draws: 9, MSE: 0.5, StdErr: 0.02, Pairs: []Estimate{
+	m := validate.Measurement{Kernel: kernels.Gaussian{}, Draws: 9, MSE: 0.5, StdErr: 0.02, Pairs: []validate.Estimate{
 		{Truth: 0.5, Mean: 0.52, StdErr: 0.01, Z: 2, MSE: 0.25, MSEStdErr: 0.02}, {Truth: 0.25, Mean: 0.125, StdErr: 0.25, Z: -0.5, MSE: 0.75, MSEStdErr: 0.03},
 	}}
 	assert.Equal(t, `estimates of Gaussian{LengthScale: 1}, 9 draws

@@ -1,4 +1,4 @@
-package validate
+package validate_test
 
 import (
 	"context"
@@ -16,6 +16,7 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/rff"
+	"github.com/seed-feabd252/randfeat/validate"
 )
 
 func TestProgress(t *testing.T) {
@@ -23,13 +24,13 @@ func TestProgress(t *testing.T) {
 	var seen [][2]int
 	count := func(done, total int) { seen = append(seen, [2]int{done, total}) }
 	draw := drawWaves[float64](2, 3, 1)
-	_, err := Compare([]Method[float64]{{"a", draw}, {"b", draw}}, x, y, 40, Options{Progress: count}, exprand.NewSource(1))
+	_, err := validate.Compare([]validate.Method[float64]{{"a", draw}, {"b", draw}}, x, y, 40, validate.Options{Progress: count}, exprand.NewSource(1))
 	require.NoError(t, err)
 	assert.Equal(t, [][2]int{{32, 80}, {40, 80}, {72, 80}, {80, 80}}, seen)
 
-	with, err := Measure(draw, x, y, 40, Options{Context: context.Background(), Progress: count}, exprand.NewSource(1))
+	with, err := validate.Measure(draw, x, y, 40, validate.Options{Context: context.Background(), Progress: count}, exprand.NewSource(1))
 	require.NoError(t, err)
-	without, err := Measure(draw, x, y, 40, Options{}, exprand.NewSource(1))
+	without, err := validate.Measure(draw, x, y, 40, validate.Options{}, exprand.NewSource(1))
 	require.NoError(t, err)
 	assert.Equal(t, without, with, "options change nothing of the result")
 }
@@ -48,11 +49,11 @@ func TestContext(t *testing.T) {
 			cancel()
 		}
 	}
-	_, err := Measure(func(src rand.Source) (rff.Map[float64], error) { return draw(src) }, x, y, 1<<30, Options{Context: ctx, Progress: stop}, exprand.NewSource(1))
+	_, err := validate.Measure(func(src rand.Source) (rff.Map[float64], error) { return draw(src) }, x, y, 1<<30, validate.Options{Context: ctx, Progress: stop}, exprand.NewSource(1))
 	assert.ErrorIs(t, err, context.Canceled)
 	assert.EqualError(t, err, "validate: context canceled")
 
-	_, err = Measure(cancelling, x, y, 100, Options{Context: ctx}, exprand.NewSource(1))
+	_, err = validate.Measure(cancelling, x, y, 100, validate.Options{Context: ctx}, exprand.NewSource(1))
 	assert.ErrorIs(t, err, context.Canceled)
 	assert.Zero(t, made, "no draw once the context is done")
 }
@@ -67,20 +68,20 @@ func TestWhatIsDoneIsKept(t *testing.T) {
 			cancel()
 		}
 	}
-	methods := []Method[float64]{{"a", first}, {"b", second}, {"c", first}}
-	got, err := Compare(methods, x, y, 100, Options{Context: ctx, Progress: stop}, exprand.NewSource(1))
+	methods := []validate.Method[float64]{{"a", first}, {"b", second}, {"c", first}}
+	got, err := validate.Compare(methods, x, y, 100, validate.Options{Context: ctx, Progress: stop}, exprand.NewSource(1))
 	assert.EqualError(t, err, "validate: method b: context canceled")
 	require.Len(t, got.Methods, 2)
-	whole, err := Compare(methods, x, y, 100, Options{}, exprand.NewSource(1))
+	whole, err := validate.Compare(methods, x, y, 100, validate.Options{}, exprand.NewSource(1))
 	require.NoError(t, err)
 	assert.Equal(t, whole.Methods[0], got.Methods[0])
 	// b has the draws that were reported: two batches of 32.
 	b := got.Methods[1]
 	assert.Equal(t, 64, b.Draws)
 	src := exprand.NewSource(1)
-	_, err = Measure(first, x, y, 100, Options{}, src)
+	_, err = validate.Measure(first, x, y, 100, validate.Options{}, src)
 	require.NoError(t, err)
-	alone, err := Measure(second, x, y, 64, Options{}, src)
+	alone, err := validate.Measure(second, x, y, 64, validate.Options{}, src)
 	require.NoError(t, err)
 	assert.Equal(t, alone, b.Measurement)
 	assert.Contains(t, got.Table().String(), "draws\n")
@@ -90,7 +91,7 @@ func TestWhatIsDoneIsKept(t *testing.T) {
 	assert.NotContains(t, whole.Table().String(), "worst |z|  draws")
 
 	// A draw that fails leaves those before it.
-	failing := func(left int) Draw[float64] {
+	failing := func(left int) validate.Draw[float64] {
 		return func(src rand.Source) (rff.Map[float64], error) {
 			left--
 			if left < 0 {
@@ -101,7 +102,7 @@ func TestWhatIsDoneIsKept(t *testing.T) {
 	}
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // failing counts its calls
 	for left, rows := range map[int]int{1: 0, 2: 1, 40: 1} {
-		got, err := Compare([]Method[float64]{{"a", failing(left)}}, x, y, 60, Options{}, exprand.NewSource(1))
+		got, err := validate.Compare([]validate.Method[float64]{{"a", failing(left)}}, x, y, 60, validate.Options{}, exprand.NewSource(1))
 		assert.EqualError(t, err, fmt.Sprintf("validate: method a: draw %d: no more", left))
 		require.Len(t, got.Methods, rows, "%d draws", left)
 		if rows > 0 {
@@ -142,7 +143,7 @@ func TestContextBetweenPairs(t *testing.T) {
 	for _, inKernel := range []bool{false, true} {
 		ctx, cancel := context.WithCancel(context.Background())
 		f := ending{inner, cancel, inKernel, new(atomic.Int64), new(atomic.Int64)}
-		got, err := Measure(func(rand.Source) (rff.Map[float64], error) { return f, nil }, x, y, 2, Options{Context: ctx}, exprand.NewSource(1))
+		got, err := validate.Measure(func(rand.Source) (rff.Map[float64], error) { return f, nil }, x, y, 2, validate.Options{Context: ctx}, exprand.NewSource(1))
 		assert.ErrorIs(t, err, context.Canceled)
 		assert.Empty(t, got.Pairs)
 		if inKernel {

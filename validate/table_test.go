@@ -1,4 +1,4 @@
-package validate
+package validate_test
 
 import (
 	"errors"
@@ -10,12 +10,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-feabd252/randfeat/kernels"
+	"github.com/seed-feabd252/randfeat/validate"
 )
 
-func grid() Table {
-	return Table{
+func grid() validate.Table {
+	return validate.Table{
 		Title:   "results",
-		Columns: []Column{{Name: "method", Key: "method"}, {Name: "m", Key: "m"}, {Name: "error", Key: "error", Format: "%.2f"}},
+		Columns: []validate.Column{{Name: "method", Key: "method"}, {Name: "m", Key: "m"}, {Name: "error", Key: "error", Format: "%.2f"}},
 		Rows:    [][]any{{"iid, plain", 8, 1.0 / 3}, {"other", 16, nil}, {"broken", 32, math.NaN()}},
 	}
 }
@@ -30,7 +31,7 @@ func TestTableAsCSV(t *testing.T) {
 	assert.Equal(t, "method,m,error\n\"iid, plain\",8,0.3333333333333333\nother,16,\nbroken,32,NaN\n", b.String())
 
 	b.Reset()
-	table := Measurement{Kernel: kernels.Gaussian{}, Draws: 3, Pairs: []Estimate{{Truth: 0.5, Mean: 0.25, StdErr: 2, Z: -4, MSE: 1e-17, MSEStdErr: 0.125}}, MSE: 2, StdErr: 1}
+	table := validate.Measurement{Kernel: kernels.Gaussian{}, Draws: 3, Pairs: []validate.Estimate{{Truth: 0.5, Mean: 0.25, StdErr: 2, Z: -4, MSE: 1e-17, MSEStdErr: 0.125}}, MSE: 2, StdErr: 1}
 	require.NoError(t, table.Table().WriteCSV(&b))
 	assert.Equal(t, "pair,truth,mean,stderr,z,mse,mse_stderr\n0,0.5,0.25,2,-4,1e-17,0.125\nall,,,,,2,1\n", b.String())
 
