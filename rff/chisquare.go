@@ -32,8 +32,8 @@ import (
 // the series off and L repeats the kernel with the period 2π/L in λ. The defaults give
 // 0.80, 0.90 and 0.95 of the kernel at x = y; n = 10 and L = 0.3 give 0.99995.
 //
-// Transform costs O(n·d) elementary functions a row. The derivative of a feature is
-// that of √x_i times a wave, infinite at x_i = 0, where Backward counts it as 0.
+// Transform costs O(n·d) elementary functions a row. Derivatives are
+// infinite at x_i = 0, where Backward counts them as 0.
 //
 // An error reports a d or sampleSteps below 1, or too large for memory, a
 // sampleInterval of 0 for more than 3 steps, and one that is not a positive number in

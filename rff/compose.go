@@ -11,7 +11,7 @@ import (
 )
 
 // Compose returns the map φ(x) = ψ(A·(x − c) + b) that first applies an affine map
-// R^d → R^r, of Affine or PCA, and then ψ = then, a map of R^r. Its kernel is that of then, pulled back:
+// R^d → R^r, of Affine or PCA, and then ψ = then, a map of R^r. Its kernel is the kernel of then, pulled back:
 // kernels.Pullback; nil if then does not know its own.
 //
 // It is Paired with the composition of the map of keys where then is Paired with one. It
@@ -19,7 +19,7 @@ import (
 // attention and training work with it: a gradient goes back by the chain rule,
 // Aᵀ·J_ψ(z)ᵀdφ. It may be shared by goroutines, a row of its results depends on its
 // row of x alone, and neither dst of a method may overlap its inputs. Every method
-// costs what that of then does and a matrix product with A, one more backwards; 256
+// costs what the method of then does and a matrix product with A, one more backwards; 256
 // rows at a time are prepared in memory that is kept for later calls. Methods panic
 // if a shape does not fit.
 //

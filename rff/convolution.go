@@ -27,7 +27,7 @@ import (
 // Patches of about 128 places are cut and transformed together, then added up in
 // their order: scratch memory is 128 patches and their features a goroutine, kept
 // for later calls, however many images there are and however large they are. The
-// cost is that of m on all patches; rounding of the sum adds up to P·u·max|ψ| to an
+// cost is the cost of m on all patches; rounding of the sum adds up to P·u·max|ψ| to an
 // element. A row of Transform depends on its row of x alone, not on the others nor on
 // GOMAXPROCS, where that holds for m.
 //

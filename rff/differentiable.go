@@ -24,7 +24,7 @@ type Differentiable[T dense.Float] interface {
 }
 
 // DifferentiableLog is a positive map that also has the derivatives of log φ.
-// They do not overflow or underflow where those of φ would.
+// These do not overflow or underflow where derivatives of φ would.
 type DifferentiableLog[T dense.Float] interface {
 	LogMap[T]
 	Differentiable[T]

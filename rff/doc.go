@@ -88,13 +88,13 @@
 // Constructors return a Map, or a LogMap where the logarithms of the features are known. A Map may
 // also be
 //
-//   - Differentiable, to take gradients back to points, and DifferentiableLog with those of the
-//     logarithms: all maps but Nystroem, Spectral, Homogeneous and Convolution are, LogMaps both;
+//   - Differentiable, to take gradients back to points, and DifferentiableLog with derivatives of
+//     the logarithms: all maps but Nystroem, Spectral, Homogeneous and Convolution are, LogMaps both;
 //   - Paired, with another map for keys;
 //   - an Embedding, that knows the points it is made of.
 //
 // A type assertion asks for them, and code that takes a map of your own asks for no others.
-// Compose and Pair keep those of the maps that they are given. All maps print their constructor and
+// Compose and Pair keep the interfaces of the maps that they are given. All maps print their constructor and
 // their parameters.
 //
 // # Pairs of maps
@@ -108,8 +108,8 @@
 // # Which map when
 //
 //   - Regression or classification with a Gaussian kernel: Gaussian with
-//     orthogonal frequencies. Its error never exceeds that of GaussianPhase at the
-//     same D for independent ones, and GaussianPhase needs twice the frequencies.
+//     orthogonal frequencies. Its error never exceeds the error of GaussianPhase at
+//     the same D for independent ones, and GaussianPhase needs twice the frequencies.
 //   - Rough functions: Matern or Laplacian.
 //   - Attention: SoftmaxPositive or SoftmaxHyperbolic, whose weights are positive
 //     and whose error vanishes with the kernel. SoftmaxTrig is better only where
@@ -124,7 +124,7 @@
 //   - Attention that need not be softmax: Generalised, whose kernel is the one that
 //     its features have, without a bias to fight; ReLU is the usual choice.
 //   - Polynomials: PolynomialSketch with complex weights, whose error grows as 2^(p/2)
-//     with the degree where that of real ones grows as 3^(p/2). TensorSketch has nearly
+//     with the degree; with real weights the error grows as 3^(p/2). TensorSketch has nearly
 //     the error of complex weights at the same speed, and saves work from some hundred
 //     dimensions on, where Fourier transforms are faster than a matrix product; for
 //     degree 1 it is by far the fastest. Quadratic is exact where its d(d+1)/2 features
@@ -153,7 +153,7 @@
 //	Homogeneous   ‖x‖·ψ(x/‖x‖)                            ‖x‖‖y‖·K(x/‖x‖, y/‖y‖)
 //	Convolution   means over cells of ψ(patch)            Σ_cells mean of K(patch, patch)
 //
-// Each is the exact feature map of the kernel in its row where ψ is that of K, and
+// Each is the exact feature map of the kernel in its row where ψ is the map of K, and
 // unbiased where ψ is. PCA fits the affine map that centres, whitens and reduces data,
 // which gives every direction a say in a distance. Compose keeps what ψ has beyond a Map,
 // logarithms and derivatives, so that attention works on it.
@@ -189,9 +189,9 @@
 //	  its logarithm      f′(t)/(f(t) + ε)·g_k                      0
 //	PolynomialSketch     g_k/√m times the other factors, for each factor
 //
-// Those of the Gaussian kernel that are positive have 1/ℓ for √s and −2/ℓ² for −s, SADERF and
-// ADERF the gradient of SoftmaxOptimal at Ψx times Ψᵀ, and SoftmaxHybrid those of its
-// parts, with its signs, which are constants. Here g = dφ, t = w_kᵀx, a_k is the argument of
+// Positive maps of the Gaussian kernel have 1/ℓ for √s and −2/ℓ² for −s, SADERF and
+// ADERF the gradient of SoftmaxOptimal at Ψx times Ψᵀ, and SoftmaxHybrid the gradients of
+// its parts, with its signs, which are constants. Here g = dφ, t = w_kᵀx, a_k is the argument of
 // the waves and c their factor.
 // Positive maps are DifferentiableLogs: LogBackward takes gradients with respect to
 // log φ, which is what training attention in log space needs. It takes no

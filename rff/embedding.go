@@ -46,7 +46,7 @@ type Embedding[T dense.Float] interface {
 //
 // R^d → R^n, where the inverse square root is symmetric and a pseudo-inverse:
 // eigenvalues of K_LL up to Tolerance count as zero. φ(x)ᵀφ(y) is the inner
-// product of what is left of x and y after projection, in the space of k, onto
+// product of the projections of x and y, in the space of k, onto
 // the span of the landmarks. So it equals k(x, y) to rounding where x or y is a
 // landmark, and ‖φ(x)‖² ≤ k(x, x) elsewhere, by a gap that landmarks close to the
 // data make small.

@@ -21,18 +21,18 @@ import (
 //	φ(x) = f(ψ∘x), ψ(y) = f(y/ψ),  f = SoftmaxOptimal with ψ_l = (E[y_l²]/E[x_l²])^¼,
 //
 // R^d → R^m, where (ψ∘x)ᵀ(y/ψ) = xᵀy. ψ and a have the least mean logarithm of second
-// moments over the sample of queries x and that of keys y (n×d, n'×d); they are not needed
-// afterwards. The map returned is that of queries and its Keys that of keys: both are in
+// moments over the samples of queries x and of keys y (n×d, n'×d); they are not needed
+// afterwards. The result is the map of queries, and its Keys the map of keys: both are in
 // log space as SoftmaxPositive. With ψ = 1, for queries and keys of equal second moments,
 // they are SoftmaxOptimal with OptimalA.
 //
 // It is unbiased whatever the samples are, for rows of w that are each N(0, I). The mean
-// squared error at (x, y) is that of SoftmaxOptimal at (ψ∘x, y/ψ), for orthogonal rows too.
+// squared error at (x, y) is the error of SoftmaxOptimal at (ψ∘x, y/ψ), for orthogonal rows too.
 // Samples should be typical: ψ_l is large where queries of the sample were small, and a
 // query that is not has a large variance then. Where x_l or y_l is zero in the whole
 // sample ψ_l = 1.
 //
-// The cost is that of SoftmaxOptimal and O(n·d) for norms; that of the fit is O((n+n')·d²).
+// The cost is the cost of SoftmaxOptimal and O(n·d) for norms; the fit takes O((n+n')·d²).
 // Frequencies that are a matrix are multiplied by ψ, which takes m·d numbers for either
 // side. Structured ones are left as they are, and points are scaled, 1024 at a time, in a
 // workspace that is kept; so it is where a ψ_l is beyond 2^±60.
@@ -76,19 +76,19 @@ func SADERF[T dense.Float](w orf.Projection[T], x, y dense.Matrix[T], scale floa
 //	φ(x) = f(Ψx), ψ(y) = f(Ψ^(−ᵀ)y),  f = SoftmaxOptimal,
 //
 // R^d → R^m, where Ψ makes the second moments of Ψx and Ψ^(−ᵀ)y equal, and diagonal. It
-// balances directions that are not those of the axes. With M_x = E[xxᵀ], M_y = E[yyᵀ] and
+// balances directions off the axes. With M_x = E[xxᵀ], M_y = E[yyᵀ] and
 // the singular value decomposition M_x^½·M_y^½ = UΣVᵀ, Ψ = Σ^½·Uᵀ·M_x^(−½). The mean
-// squared error at (x, y) is that of SoftmaxOptimal at (Ψx, Ψ^(−ᵀ)y).
+// squared error at (x, y) is the error of SoftmaxOptimal at (Ψx, Ψ^(−ᵀ)y).
 //
 // Few points span few directions, in which Ψ would be all that it is: M of n points stands
 // for (1−r)·M + r·tr(M)/d·I with r = (d/(n+d))², at least 2⁻²⁰, and both are I if one is 0.
 // This leaves the estimate unbiased, as any Ψ does, but for rounding: Ψ has a condition
-// number κ of at most about √(d/r), and what is estimated is the kernel at a product xᵀy
+// number κ of at most about √(d/r), and the estimate is one of the kernel at a product xᵀy
 // that is off by about κ·u·‖x‖‖y‖, u = 2⁻⁵³ or 2⁻²⁴.
 //
-// The cost is O(n·d²) for images Ψx or their norms, more than that of SADERF; that of the
-// fit is O((n+n')·d² + d³), and O(m·d²) where Ψ multiplies the frequencies. Errors are those of SADERF, elements of Ψ outside the range of T,
-// and eigenvalues that did not converge. All else is as for SADERF.
+// The cost is O(n·d²) for points Ψx or their norms, more than SADERF takes. The fit takes
+// O((n+n')·d² + d³), and O(m·d²) where Ψ multiplies the frequencies. Errors are the errors of
+// SADERF, elements of Ψ outside the range of T, and eigenvalues that did not converge. All else is as for SADERF.
 func ADERF[T dense.Float](w orf.Projection[T], x, y dense.Matrix[T], scale float64) (LogMap[T], error) {
 	f, err := newFit(w, x, y, scale)
 	if err != nil {
@@ -123,8 +123,8 @@ func ADERF[T dense.Float](w orf.Projection[T], x, y dense.Matrix[T], scale float
 //	φ(x) = D·exp(−s‖x‖²/2)/√m · [exp(w₁ᵀAw₁ + √s·w₁ᵀBx) … exp(w_mᵀAw_m + √s·w_mᵀBx)],
 //	A = diag(a_1 … a_d), B = (I−4A)^½·Qᵀ, D = det(I−4A)^¼,
 //
-// R^d → R^m, where s·E[(x+y)(x+y)ᵀ] = QΛQᵀ for x of the sample of queries and y of that of
-// keys (n×d, n'×d), and a_l is that of OptimalA for φ = Λ_l. The samples are not needed
+// R^d → R^m, where s·E[(x+y)(x+y)ᵀ] = QΛQᵀ for x of the sample of queries and y of the
+// sample of keys (n×d, n'×d), and a_l is the a of OptimalA for φ = Λ_l. The samples are not needed
 // afterwards. One map serves both sides, in log space as SoftmaxPositive. Where all Λ are
 // equal it is SoftmaxOptimal with OptimalA, at turned points.
 //
@@ -133,8 +133,8 @@ func ADERF[T dense.Float](w orf.Projection[T], x, y dense.Matrix[T], scale float
 //
 //	(Π_l (1−4a_l)·(1−8a_l)^(−½)·exp(2(1−4a_l)·(Qᵀ(x+y))_l²/(1−8a_l)) · exp(−‖x‖²−‖y‖²) − K²)/m.
 //
-// The frequencies are those of W·B, which has no structure even where W has: projecting
-// is O(n·m·d). The fit takes O((n+n')·d² + d³ + m·d²). Errors are those of SADERF, and
+// The frequencies are the rows of W·B, which has no structure even where W has: projecting
+// is O(n·m·d). The fit takes O((n+n')·d² + d³ + m·d²). Errors are the errors of SADERF, and
 // eigenvalues that did not converge.
 func SDERF[T dense.Float](w orf.Projection[T], x, y dense.Matrix[T], scale float64) (LogMap[T], error) {
 	f, err := newFit(w, x, y, scale)

@@ -15,10 +15,10 @@ import (
 //
 //	φ(x) = exp(−‖x‖²/ℓ²)/√m · [exp(w₁ᵀx/ℓ) … exp(w_mᵀx/ℓ)],
 //
-// R^d → R^m: those of SoftmaxPositive for s = 1/ℓ² times exp(−‖x‖²/(2ℓ²)), in log space as
+// R^d → R^m: the features of SoftmaxPositive for s = 1/ℓ² times exp(−‖x‖²/(2ℓ²)), in log space as
 // they are. It is unbiased for rows of w that are each N(0, I). With independent rows the
 // mean squared error is K²·(e^p − 1)/m = (exp(4xᵀy/ℓ²) − K²)/m for the kernel K and p =
-// ‖x+y‖²/ℓ²: unlike that of Gaussian, which is below 1/(2m), it depends on where the
+// ‖x+y‖²/ℓ². The error of Gaussian is below 1/(2m); this one depends on where the
 // origin is. Centre the points; it is for small norms, and for uses in which no estimate
 // may be negative nor a sum of them vanish.
 //
@@ -52,7 +52,7 @@ func GaussianHyperbolic[T dense.Float](w orf.Projection[T], lengthScale float64)
 //
 // R^d → R^m, in log space as GaussianPositive, which is the case a = 0. OptimalA chooses
 // a for a set of points, with the scale 1/ℓ². It is unbiased for rows of w that are each
-// N(0, I); its mean squared error is that of SoftmaxOptimal at x/ℓ and y/ℓ times
+// N(0, I); its mean squared error is the error of SoftmaxOptimal at x/ℓ and y/ℓ times
 // exp(−(‖x‖²+‖y‖²)/ℓ²).
 //
 // An error reports a nil w, one whose frequencies are too large for memory as a matrix,

@@ -17,11 +17,11 @@ import (
 //	φ(x) = 1/√m · [f(w₁ᵀx) + ε … f(w_mᵀx) + ε],
 //
 // R^d → R^m, for a nonlinearity f of package kernels: max(t, 0), t² or e^t. All
-// features are at least 0, and the map is known in log space. Without ε those of ReLU
-// are exactly 0 for half of all frequencies, and so are those of Square at x = 0:
+// features are at least 0, and the map is known in log space. Without ε features of ReLU
+// are exactly 0 for half of all frequencies, and so are features of Square at x = 0:
 // their logarithm is −Inf, which attention takes, as it takes rows of weights that
 // are all 0. ε > 0 prevents that, and drags all weights towards an average. For
-// Exponential, Transform overflows and underflows as that of SoftmaxPositive does, and
+// Exponential, Transform overflows and underflows as it does for SoftmaxPositive, and
 // LogTransform is linear in x when ε = 0.
 //
 // It is unbiased for rows of w that are each N(0, I). With independent rows and

@@ -15,12 +15,12 @@ import (
 //
 //	φ(x) = ‖x‖·ψ(x/‖x‖),  φ(0) = 0,
 //
-// of the dimensions of m. It has the kernel kernels.Homogeneous of that of m,
+// of the dimensions of m. It has the kernel kernels.Homogeneous of the kernel of m,
 // ‖x‖‖y‖·K(x/‖x‖, y/‖y‖): patches of an image are compared by their pattern and weigh as
 // much as their contrast [Mairal et al. 2014].
 //
 // A row of Transform depends on its row of x alone, where that holds for m, and is NaN where
-// that has NaN or ±Inf. Norms are computed in float64. The cost is that of m and O(n·(in + out)).
+// that has NaN or ±Inf. Norms are computed in float64. The cost is the cost of m and O(n·(in + out)).
 //
 // An error reports a nil m.
 func Homogeneous[T dense.Float](m Map[T]) (Map[T], error) {

@@ -20,16 +20,16 @@ import (
 //
 //	λ·S₁ + (1−λ)·S₂,  λ = ½ − Σ_j sign(τ_jᵀx)·sign(τ_jᵀy)/(2n),
 //
-// where S₁ is that of SoftmaxHyperbolic, S₂ that of SoftmaxTrig, both with the m frequencies
-// of w, and λ that of θ/π, for the angle θ between x and y, by the n rows τ of gate. S₁ is
+// where S₁ is the estimate of SoftmaxHyperbolic, S₂ of SoftmaxTrig, both with the m frequencies
+// of w, and λ estimates θ/π, for the angle θ between x and y, by the n rows τ of gate. S₁ is
 // exact for y = −x, S₂ for y = x, and so is what λ makes of them. As features they are, for
 // those h of S₁ and t of S₂,
 //
 //	φ(x) = 1/√2·[h(x), t(x), σ₁·h(x), σ₁·t(x) … σ_n·h(x), σ_n·t(x)],  σ_j = sign(τ_jᵀx)/√n,
 //
-// R^d → R^(4m(n+1)), and those of keys, which Keys returns, the same with −σ_j·h(x): a few
-// signs are enough. sign is as in Angular. The features have both signs, as those of
-// SoftmaxTrig, and overflow where they do.
+// R^d → R^(4m(n+1)), and the features of keys, by Keys, are the same with −σ_j·h(x): a few
+// signs are enough. sign is as in Angular. The features have both signs, as the
+// features of SoftmaxTrig, and overflow where they do.
 //
 // It is unbiased for rows of w that are each N(0, I), for isotropic rows of gate, whatever
 // their lengths, and for w and gate that are independent. With independent rows of both, ℓ = θ/π,
@@ -41,8 +41,8 @@ import (
 //
 // C, which other frequencies for S₂ would make 0, is not positive.
 //
-// The derivatives are those of h and t: signs are constant between jumps. The cost is that
-// of projecting n + m frequencies, of m exponentials, sines and cosines, and O(m·n).
+// The derivatives are derivatives of h and t: signs are constant between jumps. The cost is
+// projecting n + m frequencies, of m exponentials, sines and cosines, and O(m·n).
 //
 // An error reports a nil w or gate, two that differ in dimension, and a scale that is not a
 // positive number in the range of T.

@@ -17,7 +17,7 @@ import (
 //
 // The first centres are rows of x, each drawn with a probability proportional to the
 // squared distance from those before it [Arthur & Vassilvitskii 2007]. Lloyd's
-// iterations follow, up to so many or until no row changes its cluster: every row
+// iterations follow, at most the number given, until no row changes its cluster: every row
 // goes to its nearest centre, and every centre to the mean of its rows. With
 // 0 iterations the landmarks are the seeds. A centre that loses all rows stays where it
 // is, and if x has fewer than n different rows, some centres are equal, which

@@ -38,7 +38,7 @@ import (
 //	ComplexRademacherWeights  ((N + s² − Q)ⁿ + (2s² − Q)ⁿ)/2
 //	ComplexGaussianWeights    ((N + s²)ⁿ + (2s²)ⁿ)/2
 //
-// The cost of Transform is that of matrix products for the factors there are,
+// The cost of Transform is a matrix product for each factor,
 // O(n·d·Σ_j n_j): the mean degree decides.
 //
 // An error reports an m or d below 1, or too large for memory, parameters of k out of

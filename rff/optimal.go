@@ -26,7 +26,7 @@ import (
 //
 //	((1−4a)^d·(1−8a)^(−d/2)·exp(2(1−4a)p/(1−8a) − ‖x‖² − ‖y‖²) − K²)/m.
 //
-// Orthogonal rows lower it by as much as that of SoftmaxPositive, whatever a is.
+// Orthogonal rows lower it by as much as the error of SoftmaxPositive, whatever a is.
 //
 // An error reports a nil w, one whose frequencies are too large for memory as a matrix,
 // a scale that is not a positive number in the range of T, and an a that is not a number
@@ -91,7 +91,7 @@ func optimal[T dense.Float](w orf.Projection[T], scale, radius, a float64) (*pos
 //
 // [Likhosherstov et al. 2022], which is the least second moment of features for a pair
 // with that ‖x+y‖². It is also the a of GaussianOptimal for the length-scale ℓ at scale =
-// 1/ℓ²: its second moment is that of SoftmaxOptimal times what does not depend on a. It
+// 1/ℓ²: its second moment is the second moment of SoftmaxOptimal times a factor without a. It
 // takes O(n·d) operations. It returns an error if x or y has no rows, if they differ in
 // dimension, if scale is not a positive finite number, or if s·E‖x+y‖² is not finite.
 func OptimalA[T dense.Float](x, y dense.Matrix[T], scale float64) (float64, error) {

@@ -16,7 +16,7 @@ import (
 //
 //	φ(x) = e^(s‖x‖²/2)/√m · [cos(√s·w₁ᵀx) …, sin(√s·w₁ᵀx) …],
 //
-// R^d → R^2m: those of the Gaussian kernel exp(−s‖x−y‖²/2), times what turns it
+// R^d → R^2m: the features of the Gaussian kernel exp(−s‖x−y‖²/2), times a factor that turns it
 // into softmax. It is unbiased for rows of w that are each N(0, I). With
 // independent rows the mean squared error is e^p·K⁻²·(1−e^(−q))²/(2m), where
 // p = s‖x+y‖², q = s‖x−y‖² and K = exp(s·xᵀy).
@@ -86,7 +86,7 @@ func SoftmaxPositive[T dense.Float](w orf.Projection[T], scale float64) (LogMap[
 // R^d → R^2m, in log space as SoftmaxPositive. It is unbiased for rows of w that
 // are each N(0, I). With independent rows the mean squared error is
 // K²·(e^p − 1)·(1 − e^(−p))/(2m), where p = s‖x+y‖² and K = exp(s·xᵀy): below
-// that of SoftmaxPositive with 2m features, by the factor 1 − e^(−p), at half
+// the error of SoftmaxPositive with 2m features, by the factor 1 − e^(−p), at half
 // the cost of projecting.
 //
 // An error reports a nil w and a scale that is not a positive number in the

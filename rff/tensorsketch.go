@@ -33,7 +33,7 @@ import (
 //
 //	((s²+b)^p + (s²+c)^p − 2s^(2p))/m + g·((s²+b+c)^p − (s²+b)^p − (s²+c)^p + s^(2p))/m².
 //
-// Transform takes p matrix products, O(n·p·m·d), as that of PolynomialSketch does, or
+// Transform takes p matrix products, O(n·p·m·d), as for PolynomialSketch, or
 // from some hundred dimensions on p Fourier transforms a row, O(n·p·(d + m·log m)) for m
 // with small prime factors, in float64 whatever T is; which of them depends on T, m and
 // d alone. It is O(n·d) for p = 1. The matrices take p·m·d numbers, the transforms p·d.

@@ -116,7 +116,7 @@ func (c Choice[T]) Draw(src rand.Source) (rff.Map[T], error) {
 
 // Choose tells which of the candidates estimates its kernel best at points like the
 // rows of x (n×d) and y (n'×d), queries and keys for softmax attention, with what the
-// budget allows: SoftmaxCandidates and GaussianCandidates have those of this module.
+// budget allows: SoftmaxCandidates and GaussianCandidates have the maps of this module.
 //
 // Each candidate gets the largest number of frequencies within the budget. Its error
 // is a mean over the same random pairs (x_i, y_j), exact where Theory knows a law and

@@ -45,7 +45,7 @@ type Comparison struct {
 // A ratio below 1 by several standard errors says that the method beats the
 // first. Methods are drawn one after another from src, as Measure draws them, so
 // their errors are independent; each is compared with the kernel that its own
-// maps name. Errors are those of Measure, with the name of the method, and having
+// maps name. Errors are the errors of Measure, with the name of the method, and having
 // no method. The Comparison that comes with an error has the methods before and, with
 // the draws that were made, the one that met the error, if these are at least two.
 func Compare[T dense.Float](methods []Method[T], x, y dense.Matrix[T], draws int, opts Options, src rand.Source) (Comparison, error) {

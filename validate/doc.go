@@ -38,7 +38,7 @@
 //   - Theory gives the mean and the mean squared error that a map has by its law, where one is
 //     known, and Choose ranks candidates by law or by measurement.
 //
-// Standard errors are those of a mean of independent draws, √(Σ(v−mean)²/(t−1)/t)
+// Standard errors belong to a mean of independent draws, √(Σ(v−mean)²/(t−1)/t)
 // for t draws, in float64. They shrink
 // as 1/√t: to see a bias of size b, take t so that s is well below b/4. Errors of
 // heavy-tailed estimates (softmax features of long vectors) are themselves

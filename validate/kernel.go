@@ -14,7 +14,7 @@ import (
 )
 
 // Fault is the first of its requirements that a function fails as a kernel. The
-// zero Fault is that of a check that came to no end, as with an error.
+// zero Fault belongs to a check that did not end, as with an error.
 type Fault int
 
 const (
@@ -76,7 +76,7 @@ func (c KernelCheck) String() string {
 // once; then come O(n³) for the eigenvalues. Values that differ by no more than
 // (d+8)·ε·max|k| count as symmetric, eigenvalues down to −n·ε·max|λ| as not
 // negative, with ε = 2⁻⁵². It is an error if k is nil or
-// kernels.Check reports one, if there are no points or so many that memory does not hold n² values, or if the
+// kernels.Check reports one, if there are no points or too many for a memory of n² values, or if the
 // eigenvalues do not converge.
 func Kernel[T dense.Float](k kernels.Kernel, x dense.Matrix[T]) (KernelCheck, error) {
 	if k == nil {

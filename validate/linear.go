@@ -73,7 +73,7 @@ func (l Linearity[T]) String() string {
 }
 
 // Linear looks for a counterexample to the linearity of f: R^d → R^r, which maps the rows of x
-// (n×d) to those of dst (n×r), as Transform of a map and Project of a projection do; a zero dst is
+// (n×d) to the rows of dst (n×r), as Transform of a map and Project of a projection do; a zero dst is
 // allocated. Each trial
 // draws normal x, y and c from src and checks f(x+y) = f(x) + f(y) and
 // f(c·x) = c·f(x); the standard deviation of x and y goes through 1, 2⁻¹⁰ and

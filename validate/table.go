@@ -66,7 +66,7 @@ func (c Column) print(cell any) string {
 
 // WriteCSV writes the table as comma-separated values [RFC 4180]: the keys of the
 // columns, then the rows, numbers with all their digits and nothing where there is no
-// value. It returns an error if a row does not have a cell for each column, and that of w.
+// value. It returns an error if a row does not have a cell for each column, and the error of w.
 func (t Table) WriteCSV(w io.Writer) error {
 	if err := t.check(); err != nil {
 		return err

@@ -36,8 +36,8 @@ func (p Prediction) String() string {
 
 // Theory returns the exact mean squared error, over draws of the frequencies, of the
 // estimate φ(x)ᵀψ(y) of the kernel at one pair of points, for the map m and with ψ =
-// rff.Keys(m), if its frequencies are drawn as those of w are; a nil w stands for
-// those that m was made of. Neither the values of the frequencies nor their number in m
+// rff.Keys(m), if its frequencies are drawn as the frequencies w are; a nil w stands for
+// the frequencies that m was made of. Neither the values of the frequencies nor their number in m
 // matter, only their law and their number in w.
 //
 // Laws are known for maps that this module makes, over frequencies that package orf draws:
@@ -53,14 +53,14 @@ func (p Prediction) String() string {
 //   - maps of New, with any functions h and f: iid rows.
 //
 // Products of Hadamard factors or of Givens rotations are only nearly Haar: they have no
-// law but that of DotProduct. The law of another pair, or of frequencies of fixed length
+// law but the law of DotProduct. The law of another pair, or of frequencies of fixed length
 // that a kernel depends on, is not known: the MSE is NaN then, and Law is "".
 //
 // Each law is exact for finite d and m, parts of blocks included. It is a closed form,
 // or a hypergeometric series summed until the rest is below 2⁻⁶⁰ of the sum; errors
 // come of terms that do not cancel, so that they keep 10 digits and more for points close
 // together or opposite too, with the exception of Angular, whose quadrature has an error
-// below 1e-12. The cost is O(d) operations and those of O(√d) terms of a series, wherever the
+// below 1e-12. The cost is O(d) operations and O(√d) terms of a series, wherever the
 // points are, for SADERF and ADERF O(d²). An error is +Inf or 0 if it is beyond the range of
 // float64, and of finite points it is NaN only where the kernel has no value.
 //

@@ -48,7 +48,7 @@ type Panel struct {
 }
 
 // Figure is one row of panels, or several, that share their axes. All coordinates on
-// logarithmic axes must be positive; what is not, NaN and Inf are left out. The
+// logarithmic axes must be positive; other values, NaN and Inf are left out. The
 // lower end of an error bar that would reach zero or less is cut at the edge
 // of the diagram.
 type Figure struct {

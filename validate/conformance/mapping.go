@@ -11,7 +11,7 @@ import (
 )
 
 // Map checks that m keeps the contract of rff.Map on the points x (n×in, n ≥ 2), which
-// should be like those it is made for, and those of rff.LogMap, rff.Differentiable and
+// should be like the points it is made for, and the contracts of rff.LogMap, rff.Differentiable and
 // rff.DifferentiableLog if it has their methods:
 //
 //   - Transform has the shapes that Dims tells; a row of φ depends on its row of x
@@ -19,7 +19,7 @@ import (
 //   - goroutines may share it; NaN and ±Inf are not hidden; shapes that do not fit panic;
 //   - Kernel passes kernels.Check, and is a number at pairs of the points;
 //   - φ = exp(LogTransform), to rounding;
-//   - Backward is the gradient of Transform and LogBackward that of LogTransform: along
+//   - Backward is the gradient of Transform and LogBackward of LogTransform: along
 //     a direction a point they agree with central differences at two steps, at the
 //     points where these agree with each other, as they do where φ is smooth;
 //   - Keys of an rff.Paired map is a map of the same dimensions, which names the same
