@@ -174,7 +174,7 @@ func testLibrary[T dense.Float](t *testing.T) {
 func TestLinearOnTheLibrary(t *testing.T) { both(t, testLibrary[float32], testLibrary[float64]) }
 
 func TestLinearErrors(t *testing.T) {
-	f := dense.Copy[float64]
+	f := dense.Copy[float64, float64]
 	src := exprand.NewSource(1)
 	_, err := validate.Linear[float64](nil, 1, 1, src)
 	assert.EqualError(t, err, "validate: f is nil")
