@@ -189,6 +189,9 @@
 //	  its logarithm      f′(t)/(f(t) + ε)·g_k                      0
 //	PolynomialSketch     g_k/√m times the other factors, for each factor
 //
+// Backward costs at most what Transform costs, projecting n rows back and O(n·D), and for a sketch
+// of p factors p such projections and O(n·p²·D).
+//
 // Positive maps of the Gaussian kernel have 1/ℓ for √s and −2/ℓ² for −s, SADERF and
 // ADERF the gradient of SoftmaxOptimal at Ψx times Ψᵀ, and SoftmaxHybrid the gradients of
 // its parts, with its signs, which are constants. Here g = dφ, t = w_kᵀx, a_k is the argument of
@@ -231,7 +234,9 @@
 //
 // A NaN or infinite coordinate makes features NaN or infinite in its row and no
 // other. Functions that are flat somewhere (sign, steps, ramps, exponentials of
-// −Inf) give NaN there instead of the constant that would hide it.
+// −Inf) give NaN there instead of the constant that would hide it. Logarithms that have a
+// multiple of ‖x‖² are −Inf if that is out of range, and NaN if a projection is out of range in the
+// other direction.
 //
 // # Sizes
 //

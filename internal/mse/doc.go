@@ -1,18 +1,19 @@
 // Package mse holds the exact mean squared errors of random-feature estimates,
 // and the exact mean of one that is biased: what measurements are compared with. Plane has the
-// mean and the variance of any features of independent rows, by quadrature.
+// mean and the variance of any features of independent rows, by quadrature. A map of package rff
+// carries its Law, which is an Error over each ensemble of frequencies that has one.
 //
 // # Notation
 //
 // x, y ∈ R^d are the two points, m is the number of frequencies w, s = xᵀy,
 // p = ‖x+y‖², q = ‖x−y‖², K = exp(−q/2) and S = exp(s) are the Gaussian and the
 // softmax kernel, θ is the angle between x and y and u = θ/π. Length-scales and
-// scales other than 1 are a matter of rescaling x and y first. Every Law
-// returns the mean squared error of φ(x)ᵀφ(y) against the kernel, which is its
+// scales other than 1 are a matter of rescaling x and y first. Every Error
+// is the mean squared error of φ(x)ᵀφ(y) against the kernel, which is its
 // variance because the maps are unbiased, unless they say otherwise.
 //
-// The suffix tells the law of the frequencies: IID rows are independent and
-// N(0, I). ORF rows are Haar-distributed and orthogonal in blocks of d, with
+// IID rows are independent and
+// N(0, I). Haar rows (orf.GramSchmidt) are Haar-distributed and orthogonal in blocks of d, with
 // independent lengths from χ(d), so that each row is N(0, I). Simplex rows are
 // such rows but for their angles, which have the cosine −1/(d−1) in place of 0.
 //
