@@ -30,9 +30,6 @@ func TestRecurrenceErrors(t *testing.T) {
 		_, err := recurrence.New(c.heads, c.keyHeads, c.opts)
 		assert.EqualError(t, err, want)
 	}
-	r := must(recurrence.New(4, 2, recurrence.Options[float32]{Rule: recurrence.GatedDelta}))
-	heads, keyHeads := r.Heads()
-	assert.Equal(t, [2]int{4, 2}, [2]int{heads, keyHeads})
 	assert.Equal(t, "linear gated delta gated_delta Rule(9)", fmt.Sprint(recurrence.Linear, " ", recurrence.Gated, " ", recurrence.Delta, " ", recurrence.GatedDelta, " ", recurrence.Rule(9)))
 }
 

@@ -108,9 +108,6 @@ func New[T dense.Float](heads, keyHeads int, opts Options[T]) (*Recurrence[T], e
 	return r, nil
 }
 
-// Heads returns the number of heads of queries, and the number of heads of keys and values.
-func (r *Recurrence[T]) Heads() (heads, keyHeads int) { return r.heads, r.keyHeads }
-
 // Tokens are the input of a [Recurrence]. A row is a token, a head is a block of columns. In
 // gradients each field holds the gradient with respect to the input of its name.
 type Tokens[T dense.Float] struct {
