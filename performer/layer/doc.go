@@ -12,6 +12,14 @@
 //	l, err := layer.New(p, attention)
 //	out := l.Forward(dense.Matrix[float32]{}, x, performer.Sequences{})
 //
+// # Decoding
+//
+// [MultiHead.Step] takes tokens one after another over a performer.State, which may be marked and
+// rolled back:
+//
+//	state, err := l.NewState()
+//	out = l.Step(out, token, state)
+//
 // # Gradients
 //
 // [MultiHead.Backward] takes sequences, grouped heads, masks and pasts as Forward does, and writes

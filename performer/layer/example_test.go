@@ -7,8 +7,10 @@ import (
 	"math"
 
 	exprand "golang.org/x/exp/rand"
+	"gonum.org/v1/gonum/mat"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/dense/gonum"
 	"github.com/seed-feabd252/randfeat/performer"
 	"github.com/seed-feabd252/randfeat/performer/layer"
 )
@@ -67,4 +69,35 @@ func ExampleMultiHead() {
 	// v_proj_bias 1 8
 	// out_proj.weight 8 8
 	// out_proj.bias 1 8
+}
+
+// A transformer block whose four heads of queries share two of keys and values decodes token by
+// token: the rows are those of the whole sequence.
+func ExampleMultiHead_Step() {
+	src := exprand.NewSource(1)
+	heads, _ := performer.NewBatch[float64](4, 2, performer.Exact[float64]{Causal: true})
+	p, _ := layer.Draw[float64](layer.Widths{Input: 8, Heads: 4, KeyHeads: 2}, src)
+	mlp, _ := layer.Draw[float64](layer.Widths{Input: 8, Heads: 1, HeadDim: 32}, src) // Query is 32×8, Output 8×32
+	attention, _ := layer.New(p, heads)
+	block := func(x, attended dense.Matrix[float64]) dense.Matrix[float64] {
+		var y, up, down mat.Dense
+		y.Add(gonum.ToMat(x), gonum.ToMat(attended))
+		up.Mul(&y, gonum.ToMat(mlp.Query).T())
+		up.Apply(func(_, _ int, v float64) float64 { return max(v, 0) }, &up)
+		down.Mul(&up, gonum.ToMat(mlp.Output).T())
+		down.Add(&down, &y)
+		return gonum.FromMat[float64](&down)
+	}
+	x := dense.Of(3, 8, []float64{7: 1, 9: 1, 16: 1, 23: 0.5}) // three tokens
+	whole := block(x, attention.Forward(dense.Matrix[float64]{}, x, performer.Sequences{}))
+	state, _ := attention.NewState()
+	for i := range x.Rows {
+		token := x.RowRange(i, i+1)
+		out := block(token, attention.Step(dense.Matrix[float64]{}, token, state))
+		fmt.Printf("%d: %.4f %.4f\n", i, out.At(0, 0), whole.At(i, 0))
+	}
+	// Output:
+	// 0: 0.0283 0.0283
+	// 1: -0.1610 -0.1610
+	// 2: 0.9882 0.9882
 }

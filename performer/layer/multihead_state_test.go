@@ -1,0 +1,79 @@
+package layer_test
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/performer"
+	"github.com/seed-feabd252/randfeat/performer/layer"
+	"github.com/seed-feabd252/randfeat/rff"
+)
+
+// Token by token, with drafts that are taken back, a layer gives the rows of the causal layer.
+// Without the Rollback it does not.
+func TestMultiHeadStep(t *testing.T) {
+	const n, width = 40, 12
+	linearForm := linear[float64](must(rff.ELU[float64](3)), performer.Options{Causal: true})
+	for name, form := range map[string]performer.Form[float64]{"exact": performer.Exact[float64]{Causal: true}, "linear": linearForm} {
+		for _, noOutput := range []bool{false, true} {
+			p := must(layer.Draw[float64](layer.Widths{Input: width, Heads: 4, KeyHeads: 2, HeadDim: 3, Bias: true, NoOutput: noOutput}, source(481)))
+			l := must(layer.New(p, batch(4, 2, form)))
+			x := dense.New[float64](n, width)
+			rng := rand.New(source(482))
+			for i := range x.Data {
+				x.Data[i] = rng.NormFloat64()
+			}
+			want := l.Forward(dense.Matrix[float64]{}, x, performer.Sequences{})
+			s, astray := must(l.NewState()), must(l.NewState())
+			got, wrong := dense.New[float64](n, width), dense.New[float64](n, width)
+			var mark *performer.Mark[float64]
+			row := func(m dense.Matrix[float64], i int) dense.Matrix[float64] { return m.RowRange(i, i+1) }
+			for i := range n {
+				mark = s.Snapshot(mark)
+				l.Step(dense.Matrix[float64]{}, x.RowRange(0, 3), s)
+				s.Rollback(mark)
+				l.Step(row(got, i), row(x, i), s)
+				l.Step(row(wrong, i), row(x, 0), astray)
+				l.Step(row(wrong, i), row(x, i), astray)
+			}
+			require.Equal(t, n, s.Len())
+			assert.InDeltaSlice(t, want.Data, got.Data, 1e-13, "%s, no output = %v", name, noOutput)
+			assert.InDelta(t, 0, want.At(0, 0)-wrong.At(0, 0), 1e-13, "the same token twice")
+			assert.Greater(t, math.Abs(want.At(n-1, 0)-wrong.At(n-1, 0)), 1e-6, "%s: drafts that were not taken back", name)
+			in := x.Clone()
+			assert.Equal(t, got.Row(0), l.Step(row(in, 0), row(in, 0), must(l.NewState())).Row(0), "into x")
+		}
+	}
+}
+
+func TestMultiHeadStepErrors(t *testing.T) {
+	p := must(layer.Draw[float32](layer.Widths{Input: 4, Heads: 2}, source(483)))
+	auto := must(performer.NewAuto(linear[float32](must(rff.ELU[float32](2)), performer.Options{}), performer.Exact[float32]{}))
+	_, err := must(layer.New(p, batch(2, 2, performer.Form[float32](auto)))).NewState()
+	assert.EqualError(t, err, "layer: performer: the form of head 0 is *performer.Auto[float32], want an Attention or an Exact for a state")
+	l := must(layer.New(p, batch(2, 2, performer.Form[float32](performer.Exact[float32]{}))))
+	assert.PanicsWithValue(t, "performer: the state belongs to no attention, want one of NewState", func() {
+		l.Step(dense.Matrix[float32]{}, dense.New[float32](1, 4), nil)
+	})
+}
+
+func TestMultiHeadStepAllocatesNothing(t *testing.T) {
+	if raceDetector {
+		t.Skip("the race detector lets pools forget")
+	}
+	p := must(layer.Draw[float32](layer.Widths{Input: 4, Heads: 2}, source(484)))
+	l := must(layer.New(p, batch(2, 2, performer.Form[float32](performer.Exact[float32]{}))))
+	x, s := dense.New[float32](3, 4), must(l.NewState())
+	mark := s.Snapshot(nil)
+	step := func() {
+		l.Step(x, x, s)
+		s.Rollback(mark)
+	}
+	step()
+	assert.Zero(t, testing.AllocsPerRun(100, step))
+}
