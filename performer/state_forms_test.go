@@ -276,6 +276,49 @@ func testStateRoundTripOfEveryForm[T dense.Float](t *testing.T) {
 	}
 }
 
+// The same forms in runs of other lengths are another Batch.
+func TestStateRefusesOtherRuns(t *testing.T) {
+	const d, dv = 4, 3
+	var a, e Form[float64] = attention(positive[float64](16, d), Options{}), Exact[float64]{}
+	state := func(forms ...Form[float64]) *State[float64] {
+		return must(must(NewBatch(4, 4, forms...)).NewState(d, dv))
+	}
+	s := state(a, e, e, e)
+	require.Len(t, s.units, 2)
+	assert.EqualError(t, s.Merge(state(a, a, e, e)), "performer: other has a form for the heads 0 to 1, the state for 0 to 0")
+	assert.EqualError(t, s.Merge(state(a, e, a, e)), "performer: other has runs of heads with 4 forms, the state with 2")
+	assert.EqualError(t, s.Merge(state(e, a, a, a)), "performer: other belongs to exact attention, the state to linear attention")
+	assert.EqualError(t, state(e, a, a, a).Merge(s), "performer: other belongs to linear attention, the state to exact attention")
+	scaled := Exact[float64]{Scale: 0.3}
+	assert.EqualError(t, s.Merge(state(a, scaled, scaled, scaled)), "performer: Scale = 0.3, but the state belongs to attention with 0.5")
+	sums := Exact[float64]{Unnormalised: true}
+	assert.EqualError(t, s.Merge(state(a, sums, sums, sums)), "performer: Unnormalised = true, but the state belongs to attention with false")
+	assert.NoError(t, s.Merge(state(a, causalForm(e), causalForm(e), causalForm(e))), "causal or not")
+}
+
+// A query over so many keys that heads are shared among processors has the bits of Forward.
+func TestStateOfManyKeys(t *testing.T) {
+	bothTypes(t, testStateOfManyKeys[float32], testStateOfManyKeys[float64])
+}
+
+func testStateOfManyKeys[T dense.Float](t *testing.T) {
+	const n, d, dv = 1 << 12, 4, 3
+	rng := rand.New(source(479))
+	for _, heads := range [][2]int{{3, 3}, {6, 2}} {
+		b := must(NewBatch[T](heads[0], heads[1], Exact[T]{}))
+		q, k, v := rowsOf[T](rng, 1, heads[0]*d), rowsOf[T](rng, n, heads[1]*d), rowsOf[T](rng, n, heads[1]*dv)
+		s := must(b.NewState(d, dv))
+		s.Append(k, v)
+		want := b.Forward(dense.Matrix[T]{}, q, k, v)
+		for _, processors := range []int{1, 3} {
+			before := runtime.GOMAXPROCS(processors)
+			got := s.Attend(dense.Matrix[T]{}, q)
+			runtime.GOMAXPROCS(before)
+			require.True(t, identical(want, got), "%v heads, %d processors", heads, processors)
+		}
+	}
+}
+
 // Parts merge to the whole, to rounding, whatever their order; a State may be merged with
 // itself, and other is left as it was.
 func TestStateMergeOfEveryForm(t *testing.T) {
