@@ -10,6 +10,8 @@
 //   - kernels: exact kernels and Gram matrices
 //   - rff: feature maps φ with φ(x)ᵀφ(y) ≈ k(x, y), and exact ones
 //   - performer: softmax attention, exact and in linear time
+//   - semiseparable: Λ + tril(QKᵀ, −1), useful alone
+//   - blas: gonum's BLAS interfaces on fast matrix products, useful alone
 //   - validate: is it symmetric, definite, orthogonal, unbiased, how accurate
 //   - examples: one runnable program a folder
 //

@@ -71,6 +71,12 @@ func TMul[T Float, M Matrix[T]](alpha T, a, b M, beta T, c M) {
 	mul(alpha, of(a, true), of(b, false), beta, of(c, false))
 }
 
+// TMulT computes C = α·Aᵀ·Bᵀ + β·C, where A is k×m, B is n×k and C is m×n; all else
+// is as for Mul.
+func TMulT[T Float, M Matrix[T]](alpha T, a, b M, beta T, c M) {
+	mul(alpha, of(a, true), of(b, true), beta, of(c, false))
+}
+
 // MulPacked computes C = α·A·B + β·C for an operand B packed before, and calls
 // done, if it is not nil, for every tile of C; all else is as for Mul, with the same
 // bits.

@@ -45,6 +45,9 @@ func testMul[T Float](t *testing.T, eps float64) {
 			"Mul":  func(a, b matrix[T], beta T, c matrix[T]) { Mul(0.75, a, b, beta, c) },
 			"MulT": func(a, b matrix[T], beta T, c matrix[T]) { MulT(0.75, a, b.transpose(), beta, c) },
 			"TMul": func(a, b matrix[T], beta T, c matrix[T]) { TMul(0.75, a.transpose(), b, beta, c) },
+			"TMulT": func(a, b matrix[T], beta T, c matrix[T]) {
+				TMulT(0.75, a.transpose(), b.transpose(), beta, c)
+			},
 		} {
 			for _, beta := range []T{0, 1, -0.5} {
 				a, b, c := random[T](rng, m, k), random[T](rng, k, n), random[T](rng, m, n)

@@ -1,0 +1,90 @@
+package blas
+
+import (
+	gonum "gonum.org/v1/gonum/blas"
+	reference "gonum.org/v1/gonum/blas/gonum"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/matmul"
+)
+
+// Implementation is gonum's BLAS with the matrix products of this module. Every routine but Sgemm
+// and Dgemm is the routine of gonum's own Implementation, which is embedded. The zero value is
+// ready, and goroutines may share it.
+type Implementation struct{ reference.Implementation }
+
+var (
+	_ gonum.Float32 = Implementation{}
+	_ gonum.Float64 = Implementation{}
+)
+
+// Sgemm computes C = alpha·op(A)·op(B) + beta·C in float32, where op(A) is m×k, op(B) is k×n and
+// C is m×n; op(X) is X for NoTrans and Xᵀ for Trans and ConjTrans. Matrices are row-major with
+// strides lda, ldb and ldc.
+//
+// C must not overlap A or B. Sgemm does not read C if beta is 0. NaN and ±Inf in A and B reach C,
+// also times zero; gonum's Sgemm skips the zeros of A. Results agree with gonum's to rounding. They
+// do not depend on GOMAXPROCS, but their last bits may differ between processors. Sgemm panics as
+// gonum's Sgemm does, with the same text. Cost: O(m·n·k) operations on up to GOMAXPROCS
+// goroutines, and no allocation once scratch memory is there.
+func (i Implementation) Sgemm(tA, tB gonum.Transpose, m, n, k int, alpha float32, a []float32, lda int, b []float32, ldb int, beta float32, c []float32, ldc int) {
+	if !multiply(tA, tB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc) {
+		i.Implementation.Sgemm(tA, tB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
+	}
+}
+
+// Dgemm is Sgemm in float64.
+func (i Implementation) Dgemm(tA, tB gonum.Transpose, m, n, k int, alpha float64, a []float64, lda int, b []float64, ldb int, beta float64, c []float64, ldc int) {
+	if !multiply(tA, tB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc) {
+		i.Implementation.Dgemm(tA, tB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
+	}
+}
+
+// multiply computes the product and returns true. It returns false for a product without terms
+// and for arguments that do not fit: gonum's routines treat the former and name the latter.
+func multiply[T dense.Float](tA, tB gonum.Transpose, m, n, k int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T, ldc int) bool {
+	if m <= 0 || n <= 0 || k <= 0 {
+		return false
+	}
+	transA, okA := transposed(tA)
+	transB, okB := transposed(tB)
+	if !okA || !okB {
+		return false
+	}
+	left, okA := view(m, k, a, lda, transA)
+	right, okB := view(k, n, b, ldb, transB)
+	product, okC := view(m, n, c, ldc, false)
+	if !okA || !okB || !okC {
+		return false
+	}
+	switch {
+	case transA && transB:
+		matmul.TMulT(alpha, left, right, beta, product)
+	case transA:
+		matmul.TMul(alpha, left, right, beta, product)
+	case transB:
+		matmul.MulT(alpha, left, right, beta, product)
+	default:
+		matmul.Mul(alpha, left, right, beta, product)
+	}
+	return true
+}
+
+// transposed returns whether t is a transpose, and whether t is a value that BLAS knows.
+func transposed(t gonum.Transpose) (trans, ok bool) {
+	switch t {
+	case gonum.Trans, gonum.ConjTrans:
+		return true, true
+	}
+	return false, t == gonum.NoTrans
+}
+
+// view returns the r×c matrix in data, c×r if trans is set, and whether data has room for it.
+func view[T dense.Float](r, c int, data []T, stride int, trans bool) (dense.Matrix[T], bool) {
+	if trans {
+		r, c = c, r
+	}
+	rest := len(data) - c
+	ok := stride >= c && rest >= 0 && r-1 <= rest/stride
+	return dense.Matrix[T]{Rows: r, Cols: c, Data: data, Stride: stride}, ok
+}
