@@ -13,17 +13,17 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// imports maps the path of each file that is no test to what it imports.
-func imports(t *testing.T) map[string][]string {
+// imports maps the path of each file below root, tests or all others, to the imports of the file.
+func imports(t *testing.T, root string, tests bool) map[string][]string {
 	t.Helper()
 	all := make(map[string][]string)
-	require.NoError(t, filepath.WalkDir(".", func(path string, entry fs.DirEntry, err error) error {
+	require.NoError(t, filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err
 		case entry.IsDir() && path != "." && strings.HasPrefix(entry.Name(), "_"), entry.Name() == ".git":
 			return filepath.SkipDir // the generators are a module of their own
-		case entry.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go"):
+		case entry.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") != tests:
 			return nil
 		}
 		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ImportsOnly)
@@ -44,11 +44,12 @@ func imports(t *testing.T) map[string][]string {
 	return all
 }
 
+const module = "github.com/seed-feabd252/randfeat/"
+
 // TestImports: imports go one way, who draws nothing does not link what draws, and what
 // only examples or tests need stays there.
 func TestImports(t *testing.T) {
-	const module = "github.com/seed-feabd252/randfeat/"
-	all := imports(t)
+	all := imports(t, ".", false)
 	for imported, folders := range map[string]string{
 		"gonum.org/v1/plot":              "examples validate/charts",
 		"github.com/sbinet/npyio":        "examples",
@@ -62,6 +63,7 @@ func TestImports(t *testing.T) {
 		module + "performer/layer":       "",
 		module + "performer":             "performer/layer examples",
 		module + "semiseparable":         "",
+		module + "blas":                  "examples",
 		module + "validate":              "validate examples",
 		module + "examples":              "examples",
 	} {
@@ -76,6 +78,21 @@ func TestImports(t *testing.T) {
 			}
 		}
 		assert.Equal(t, folders != "", used, "%s is imported", imported)
+	}
+}
+
+// TestExamplesImportThePublicAPI: whatever a program among the examples does, a program elsewhere
+// can do as well.
+func TestExamplesImportThePublicAPI(t *testing.T) {
+	for _, tests := range []bool{false, true} {
+		all := imports(t, "examples", tests)
+		require.NotEmpty(t, all)
+		for path, list := range all {
+			for _, name := range list {
+				inner := strings.HasPrefix(name, module) && strings.Contains(name+"/", "/internal/")
+				assert.False(t, inner && !strings.HasPrefix(name, module+"examples/internal/"), "%s imports %s", path, name)
+			}
+		}
 	}
 }
 

@@ -12,7 +12,6 @@ import (
 // TestTransformsLinkLittle: who takes a transform alone takes fmt, the transform, and nothing of
 // gonum. An empty program has 31 packages, one with fmt 62.
 func TestTransformsLinkLittle(t *testing.T) {
-	const module = "github.com/seed-feabd252/randfeat/"
 	for _, name := range []string{"dense", "givens", "hadamard"} {
 		out, err := exec.Command("go", "list", "-deps", "./"+name).Output()
 		require.NoError(t, err)

@@ -4,8 +4,6 @@ import (
 	"math"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/parallel"
-	"github.com/seed-feabd252/randfeat/internal/vecmath"
 )
 
 // adamW is stochastic gradient descent in steps that are measured in the root mean
@@ -39,13 +37,13 @@ func newAdamW[T dense.Float](parameters []*parameter[T]) *adamW[T] {
 // step takes one step along the gradients of the parameters.
 func (a *adamW[T]) step(rate float64) {
 	a.steps++
-	var half float64
+	var square float64
 	for _, p := range a.parameters {
-		half += vecmath.HalfSquaredNorm(p.gradient.Data)
+		square += squaredNorm(p.gradient.Data)
 	}
-	scale := T(clip / max(clip, math.Sqrt(2*half)))
+	scale := T(clip / max(clip, math.Sqrt(square)))
 	for i, p := range a.parameters {
-		parallel.Rows(len(p.value.Data), parameterGrain, func(lo, hi int) {
+		ranges(len(p.value.Data), elementGrain, func(lo, hi int) {
 			a.update(p, a.first[i], a.second[i], lo, hi, scale, rate)
 		})
 	}

@@ -6,7 +6,6 @@ import (
 	"math/rand/v2"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/parallel"
 	"github.com/seed-feabd252/randfeat/orf"
 	"github.com/seed-feabd252/randfeat/performer"
 	"github.com/seed-feabd252/randfeat/rff"
@@ -21,6 +20,7 @@ type attention[T dense.Float] struct {
 	out       *linear[T] // Wo
 	qkv       dense.Matrix[T]
 	mix, dqkv buffer[T]
+	lengths   []int // of the sequences in the last batch
 }
 
 // newAttention returns a layer with outputs of scale² times the variance of what the
@@ -52,28 +52,30 @@ func (a *attention[T]) redraw(phi rff.Map[T]) error {
 
 func (a *attention[T]) forward(x dense.Matrix[T]) dense.Matrix[T] {
 	a.qkv = a.in.forward(x)
-	mix := a.mix.shape(x.Rows, x.Cols)
-	parallel.Pieces(x.Rows/a.length, func(i int) {
-		q, k, v := a.sequence(a.qkv, i)
-		a.heads.Forward(mix.RowRange(i*a.length, (i+1)*a.length), q, k, v)
-	})
-	return a.out.forward(mix)
+	q, k, v := thirds(a.qkv)
+	return a.out.forward(a.heads.ForwardSequences(a.mix.shape(x.Rows, x.Cols), q, k, v, a.sequences()))
 }
 
 func (a *attention[T]) backward(dy dense.Matrix[T]) dense.Matrix[T] {
 	dmix := a.out.backward(dy)
 	dqkv := a.dqkv.shape(a.qkv.Rows, a.qkv.Cols)
-	parallel.Pieces(dy.Rows/a.length, func(i int) {
-		q, k, v := a.sequence(a.qkv, i)
-		dq, dk, dv := a.sequence(dqkv, i)
-		a.heads.Backward(dq, dk, dv, q, k, v, dmix.RowRange(i*a.length, (i+1)*a.length))
-	})
+	q, k, v := thirds(a.qkv)
+	dq, dk, dv := thirds(dqkv)
+	a.heads.BackwardSequences(dq, dk, dv, q, k, v, dmix, a.sequences())
 	return a.in.backward(dqkv)
 }
 
-// sequence returns the queries, keys and values of sequence i.
-func (a *attention[T]) sequence(m dense.Matrix[T], i int) (q, k, v dense.Matrix[T]) {
-	m = m.RowRange(i*a.length, (i+1)*a.length)
+// sequences returns the lengths of the sequences in the last batch.
+func (a *attention[T]) sequences() performer.Sequences {
+	a.lengths = a.lengths[:0]
+	for range a.qkv.Rows / a.length {
+		a.lengths = append(a.lengths, a.length)
+	}
+	return performer.Sequences{Queries: a.lengths}
+}
+
+// thirds returns the first, second and last third of the columns of m.
+func thirds[T dense.Float](m dense.Matrix[T]) (q, k, v dense.Matrix[T]) {
 	d := m.Cols / 3
 	return m.ColRange(0, d), m.ColRange(d, 2*d), m.ColRange(2*d, 3*d)
 }

@@ -4,12 +4,10 @@ import (
 	"math"
 	"math/rand/v2"
 
+	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/matmul"
-	"github.com/seed-feabd252/randfeat/internal/parallel"
-	"github.com/seed-feabd252/randfeat/internal/vecmath"
 )
 
 // layer is a differentiable function of rows with parameters. One layer works on one
@@ -54,12 +52,6 @@ func (b *buffer[T]) shape(r, c int) dense.Matrix[T] {
 	return dense.Of(r, c, b.data[:r*c])
 }
 
-// grain is how many rows or parameters a processor takes at a time.
-const (
-	rowGrain       = 64
-	parameterGrain = 1 << 14
-)
-
 // linear is y = x·W.
 type linear[T dense.Float] struct {
 	weight *parameter[T] // in×out
@@ -76,14 +68,14 @@ func newLinear[T dense.Float](in, out int, scale float64, src rand.Source) *line
 func (l *linear[T]) forward(x dense.Matrix[T]) dense.Matrix[T] {
 	l.x = x
 	y := l.y.shape(x.Rows, l.weight.value.Cols)
-	matmul.Mul(1, x, l.weight.value, 0, y)
+	multiply(y, x, blas.NoTrans, l.weight.value, blas.NoTrans)
 	return y
 }
 
 func (l *linear[T]) backward(dy dense.Matrix[T]) dense.Matrix[T] {
-	matmul.TMul(1, l.x, dy, 0, l.weight.gradient)
+	multiply(l.weight.gradient, l.x, blas.Trans, dy, blas.NoTrans)
 	dx := l.dx.shape(l.x.Rows, l.x.Cols)
-	matmul.MulT(1, dy, l.weight.value, 0, dx)
+	multiply(dx, dy, blas.NoTrans, l.weight.value, blas.Trans)
 	return dx
 }
 
@@ -94,10 +86,10 @@ func (l *linear[T]) parameters() []*parameter[T] { return []*parameter[T]{l.weig
 //
 //	y_ij = g_j·x_ij·s_i,  s_i = 1/√(Σ_j x_ij²/d + ε)
 type norm[T dense.Float] struct {
-	gain             *parameter[T] // 1×d
-	x                dense.Matrix[T]
-	scales           []T // s_i
-	y, dx, term, sum buffer[T]
+	gain       *parameter[T] // 1×d
+	x          dense.Matrix[T]
+	scales     []T // s_i
+	y, dx, sum buffer[T]
 }
 
 const normEpsilon = 1e-5
@@ -114,13 +106,15 @@ func (n *norm[T]) forward(x dense.Matrix[T]) dense.Matrix[T] {
 	n.x = x
 	n.scales = n.sum.shape(1, x.Rows).Data
 	y := n.y.shape(x.Rows, x.Cols)
-	parallel.Rows(x.Rows, rowGrain, func(lo, hi int) {
+	ranges(x.Rows, rowGrain, func(lo, hi int) {
 		for i := lo; i < hi; i++ {
-			to := y.Row(i)
-			copy(to, x.Row(i))
-			n.scales[i] = T(1 / math.Sqrt(2*vecmath.HalfSquaredNorm(to)/float64(x.Cols)+normEpsilon))
-			vecmath.Scale(to, n.scales[i])
-			vecmath.Multiply(to, n.gain.value.Data)
+			x := x.Row(i)
+			s := T(1 / math.Sqrt(squaredNorm(x)/float64(len(x))+normEpsilon))
+			n.scales[i] = s
+			to, gain := y.Row(i)[:len(x)], n.gain.value.Data[:len(x)]
+			for j, v := range x {
+				to[j] = v * s * gain[j]
+			}
 		}
 	})
 	return y
@@ -131,25 +125,28 @@ func (n *norm[T]) forward(x dense.Matrix[T]) dense.Matrix[T] {
 //	dx_ij = s_i·(u_ij − x_ij·s_i²·Σ_l u_il·x_il/d),  dg_j = Σ_i dy_ij·x_ij·s_i
 func (n *norm[T]) backward(dy dense.Matrix[T]) dense.Matrix[T] {
 	dx := n.dx.shape(dy.Rows, dy.Cols)
-	parallel.Rows(dy.Rows, rowGrain, func(lo, hi int) {
+	ranges(dy.Rows, rowGrain, func(lo, hi int) {
 		for i := lo; i < hi; i++ {
-			to, x, s := dx.Row(i), n.x.Row(i), n.scales[i]
-			copy(to, dy.Row(i))
-			vecmath.Multiply(to, n.gain.value.Data)
+			dy, s := dy.Row(i), n.scales[i]
+			to, x, gain := dx.Row(i)[:len(dy)], n.x.Row(i)[:len(dy)], n.gain.value.Data[:len(dy)]
 			var dot T
-			for j, u := range to {
-				dot += u * x[j]
+			for j, d := range dy {
+				to[j] = d * gain[j]
+				dot += to[j] * x[j]
 			}
-			vecmath.Scale(to, s)
-			vecmath.AddScaled(to, x, -s*s*s*dot/T(dy.Cols))
+			along := s * s * s * dot / T(len(dy))
+			for j, u := range to {
+				to[j] = u*s - x[j]*along
+			}
 		}
 	})
 	clear(n.gain.gradient.Data)
-	term := n.term.shape(1, dy.Cols).Data
 	for i := range dy.Rows {
-		copy(term, dy.Row(i))
-		vecmath.Multiply(term, n.x.Row(i))
-		vecmath.AddScaled(n.gain.gradient.Data, term, n.scales[i])
+		dy, s := dy.Row(i), n.scales[i]
+		x, sum := n.x.Row(i)[:len(dy)], n.gain.gradient.Data[:len(dy)]
+		for j, d := range dy {
+			sum[j] += d * x[j] * s
+		}
 	}
 	return dx
 }
@@ -165,13 +162,13 @@ type squaredReLU[T dense.Float] struct {
 func (r *squaredReLU[T]) forward(x dense.Matrix[T]) dense.Matrix[T] {
 	r.positive = r.p.shape(x.Rows, x.Cols)
 	y := r.y.shape(x.Rows, x.Cols)
-	parallel.Rows(x.Rows, rowGrain, func(lo, hi int) {
-		for i := lo; i < hi; i++ {
-			p := r.positive.Row(i)
-			copy(p, x.Row(i))
-			vecmath.Max0(p, 1)
-			copy(y.Row(i), p)
-			vecmath.Multiply(y.Row(i), p)
+	ranges(len(x.Data), elementGrain, func(lo, hi int) {
+		x := x.Data[lo:hi]
+		p, y := r.positive.Data[lo:hi][:len(x)], y.Data[lo:hi][:len(x)]
+		for j, v := range x {
+			v = max(v, 0)
+			p[j] = v
+			y[j] = v * v
 		}
 	})
 	return y
@@ -179,11 +176,11 @@ func (r *squaredReLU[T]) forward(x dense.Matrix[T]) dense.Matrix[T] {
 
 func (r *squaredReLU[T]) backward(dy dense.Matrix[T]) dense.Matrix[T] {
 	dx := r.dx.shape(dy.Rows, dy.Cols)
-	parallel.Rows(dy.Rows, rowGrain, func(lo, hi int) {
-		for i := lo; i < hi; i++ {
-			copy(dx.Row(i), dy.Row(i))
-			vecmath.Multiply(dx.Row(i), r.positive.Row(i))
-			vecmath.Scale(dx.Row(i), 2)
+	ranges(len(dy.Data), elementGrain, func(lo, hi int) {
+		dy := dy.Data[lo:hi]
+		p, dx := r.positive.Data[lo:hi][:len(dy)], dx.Data[lo:hi][:len(dy)]
+		for j, d := range dy {
+			dx[j] = 2 * d * p[j]
 		}
 	})
 	return dx

@@ -2,10 +2,9 @@ package main
 
 import (
 	"math"
+	"slices"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/parallel"
-	"github.com/seed-feabd252/randfeat/internal/vecmath"
 )
 
 // crossEntropy is the mean of −log p_i over rows, in nats, where p is the softmax of a
@@ -19,7 +18,7 @@ type crossEntropy[T dense.Float] struct {
 func (c *crossEntropy[T]) mean(logits dense.Matrix[T], targets []int) float64 {
 	losses := c.losses.shape(1, logits.Rows).Data
 	p := c.probabilities.shape(logits.Rows, logits.Cols)
-	parallel.Rows(logits.Rows, rowGrain, func(lo, hi int) {
+	ranges(logits.Rows, rowGrain, func(lo, hi int) {
 		for i := lo; i < hi; i++ {
 			losses[i] = softmax(p.Row(i), logits.Row(i), 1) - float64(logits.Row(i)[targets[i]])
 		}
@@ -39,7 +38,7 @@ func (c *crossEntropy[T]) gradient(logits dense.Matrix[T], targets []int) (float
 	for i, t := range targets {
 		p.Row(i)[t]--
 	}
-	vecmath.Scale(p.Data, 1/T(logits.Rows))
+	scale(p.Data, 1/T(logits.Rows))
 	return loss, p
 }
 
@@ -47,13 +46,13 @@ func (c *crossEntropy[T]) gradient(logits dense.Matrix[T], targets []int) (float
 // logarithm of its denominator Σ exp(logits/temperature).
 func softmax[T dense.Float](p, logits []T, temperature T) float64 {
 	copy(p, logits)
-	vecmath.Scale(p, 1/temperature)
-	peak := vecmath.Peak(p)
-	vecmath.ExpMinus(p, p, peak)
+	scale(p, 1/temperature)
+	peak := slices.Max(p)
 	var sum T
-	for _, v := range p {
-		sum += v
+	for j, v := range p {
+		p[j] = T(math.Exp(float64(v - peak)))
+		sum += p[j]
 	}
-	vecmath.Scale(p, 1/sum)
+	scale(p, 1/sum)
 	return float64(peak) + math.Log(float64(sum))
 }

@@ -5,7 +5,6 @@ import (
 	"math/rand/v2"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/vecmath"
 	"github.com/seed-feabd252/randfeat/performer"
 	"github.com/seed-feabd252/randfeat/rff"
 )
@@ -135,7 +134,7 @@ func (e *embedding[T]) forward(symbols []int, length int) dense.Matrix[T] {
 	for i := range symbols {
 		copy(x.Row(i), e.place.value.Row(i%length))
 		for back := range min(i%length+1, recent) {
-			vecmath.AddScaled(x.Row(i), e.symbol.value.Row(back*e.kinds+symbols[i-back]), 1)
+			add(x.Row(i), e.symbol.value.Row(back*e.kinds+symbols[i-back]))
 		}
 	}
 	return x
@@ -145,9 +144,9 @@ func (e *embedding[T]) backward(dx dense.Matrix[T]) {
 	clear(e.symbol.gradient.Data)
 	clear(e.place.gradient.Data)
 	for i := range e.symbols {
-		vecmath.AddScaled(e.place.gradient.Row(i%e.length), dx.Row(i), 1)
+		add(e.place.gradient.Row(i%e.length), dx.Row(i))
 		for back := range min(i%e.length+1, recent) {
-			vecmath.AddScaled(e.symbol.gradient.Row(back*e.kinds+e.symbols[i-back]), dx.Row(i), 1)
+			add(e.symbol.gradient.Row(back*e.kinds+e.symbols[i-back]), dx.Row(i))
 		}
 	}
 }
@@ -182,17 +181,17 @@ func newBlock[T dense.Float](s shape, form performer.Differentiable[T], src rand
 
 func (b *block[T]) forward(x dense.Matrix[T]) dense.Matrix[T] {
 	h := b.attention.forward(b.attentionNorm.forward(x))
-	vecmath.AddScaled(h.Data, x.Data, 1)
+	add(h.Data, x.Data)
 	y := b.down.forward(b.relu.forward(b.up.forward(b.hiddenNorm.forward(h))))
-	vecmath.AddScaled(y.Data, h.Data, 1)
+	add(y.Data, h.Data)
 	return y
 }
 
 func (b *block[T]) backward(dy dense.Matrix[T]) dense.Matrix[T] {
 	dh := b.hiddenNorm.backward(b.up.backward(b.relu.backward(b.down.backward(dy))))
-	vecmath.AddScaled(dh.Data, dy.Data, 1)
+	add(dh.Data, dy.Data)
 	dx := b.attentionNorm.backward(b.attention.backward(dh))
-	vecmath.AddScaled(dx.Data, dh.Data, 1)
+	add(dx.Data, dh.Data)
 	return dx
 }
 
