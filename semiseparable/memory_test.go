@@ -8,10 +8,11 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/race"
 )
 
 func testAllocations[T dense.Float](t *testing.T) {
-	if raceDetector {
+	if race.Detector {
 		t.Skip("the race detector makes pools forget")
 	}
 	rng := rand.New(rand.NewPCG(27, 28))
@@ -29,7 +30,7 @@ func TestDoesNotAllocate(t *testing.T) { both(t, testAllocations[float32], testA
 
 // TestMemoryDoesNotGrow counts what a first call allocates for two lengths.
 func TestMemoryDoesNotGrow(t *testing.T) {
-	if raceDetector {
+	if race.Detector {
 		t.Skip("the race detector makes pools forget")
 	}
 	rng := rand.New(rand.NewPCG(29, 30))

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"errors"
 	"io"
 	"math"
 	"os"
@@ -13,6 +12,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	exprand "golang.org/x/exp/rand"
+
+	"github.com/seed-feabd252/randfeat/examples/internal/clitest"
 )
 
 func measured(t *testing.T, s settings) []row {
@@ -68,10 +69,9 @@ func TestRun(t *testing.T) {
 }
 
 func TestHelp(t *testing.T) {
-	var b bytes.Buffer
-	require.NoError(t, run([]string{"-h"}, &b, io.Discard))
-	assert.Contains(t, b.String(), "replaces what S holds for k")
-	assert.Contains(t, b.String(), "-overwrite")
+	out := clitest.Output(t, run, "-h")
+	assert.Contains(t, out, "replaces what S holds for k")
+	assert.Contains(t, out, "-overwrite")
 }
 
 func TestErrors(t *testing.T) {
@@ -89,9 +89,5 @@ func TestErrors(t *testing.T) {
 	} {
 		assert.ErrorContains(t, run(strings.Fields(args), io.Discard, io.Discard), want)
 	}
-	assert.EqualError(t, run([]string{"-d", "8", "-draws", "2"}, full{}, io.Discard), "disk full")
+	assert.EqualError(t, run([]string{"-d", "8", "-draws", "2"}, clitest.Full{}, io.Discard), "disk full")
 }
-
-type full struct{}
-
-func (full) Write([]byte) (int, error) { return 0, errors.New("disk full") }

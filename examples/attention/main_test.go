@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"fmt"
 	"io"
 	"math"
@@ -16,6 +15,7 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/examples/internal/clitest"
 	"github.com/seed-feabd252/randfeat/examples/internal/npy"
 	"github.com/seed-feabd252/randfeat/performer"
 )
@@ -23,14 +23,6 @@ import (
 // quick are flags that keep a run short.
 func quick(args ...string) []string {
 	return append([]string{"-length", "80", "-draws", "2", "-m", "4,16"}, args...)
-}
-
-func runs(t *testing.T, args []string) string {
-	t.Helper()
-	var out, errs bytes.Buffer
-	require.NoError(t, run(args, &out, &errs))
-	assert.Empty(t, errs.String(), "no bar unless on a terminal")
-	return out.String()
 }
 
 // count returns the lines of the table that begin with a map and a projection.
@@ -50,7 +42,7 @@ func count(out string) (n int) {
 
 func TestDefaultText(t *testing.T) {
 	t.Chdir(t.TempDir())
-	out := runs(t, quick())
+	out := clitest.Output(t, run, quick()...)
 	assert.Equal(t, len(mapNames)*len(projectionNames)*2, count(out))
 	assert.Contains(t, out, "L = 80, d = 64, float32")
 	assert.Contains(t, out, "is in attention.png")
@@ -63,7 +55,7 @@ func TestFallbackText(t *testing.T) {
 	t.Chdir(t.TempDir())
 	t.Setenv("GOROOT", t.TempDir())
 	t.Setenv("PATH", "")
-	out := runs(t, quick("-map", "positive", "-projection", "iid"))
+	out := clitest.Output(t, run, quick("-map", "positive", "-projection", "iid")...)
 	assert.Contains(t, out, "README")
 	assert.Equal(t, 2, count(out))
 }
@@ -78,7 +70,7 @@ func TestOwnTextCausal(t *testing.T) {
 	}
 	require.NoError(t, os.WriteFile(text, []byte(b.String()), 0o600))
 	plot := filepath.Join(dir, "p.svg")
-	out := runs(t, quick("-text", text, "-causal", "-map", "trig,hyperbolic", "-projection", "iid", "-plot", plot))
+	out := clitest.Output(t, run, quick("-text", text, "-causal", "-map", "trig,hyperbolic", "-projection", "iid", "-plot", plot)...)
 	assert.Contains(t, out, "causal attention: L = 80")
 	assert.Contains(t, out, text+": 400 words")
 	assert.Equal(t, 4, count(out))
@@ -91,7 +83,7 @@ func TestOwnTextCausal(t *testing.T) {
 }
 
 func TestHelp(t *testing.T) {
-	out := runs(t, []string{"-h"})
+	out := clitest.Output(t, run, "-h")
 	for _, want := range []string{"softmax(QKᵀ/√d)", "-causal", "-projection", "gram-schmidt"} {
 		assert.Contains(t, out, want)
 	}
@@ -126,10 +118,9 @@ func ownTensors[T dense.Float](t *testing.T) {
 		k := save[T](t, dir, "keys", shape(lk, d)...)
 		v := save[T](t, dir, "values", shape(lk, dv)...)
 		out := filepath.Join(dir, "out.npy")
-		printed := runs(t, []string{
+		printed := clitest.Output(t, run,
 			"-q", q, "-k", k, "-v", v, "-o", out, "-draws", "2", "-map", "hyperbolic", "-m", "4096",
-			"-projection", "gram-schmidt", "-plot", filepath.Join(dir, "a.png"),
-		})
+			"-projection", "gram-schmidt", "-plot", filepath.Join(dir, "a.png"))
 		assert.Equal(t, 1, count(printed))
 		assert.Contains(t, printed, "wrote "+out+": hyperbolic features, gram-schmidt frequencies, m = 4096")
 		assert.Contains(t, printed, "40 keys")
@@ -163,7 +154,7 @@ func TestOwnTensors(t *testing.T) {
 func TestDefaultsOfOutput(t *testing.T) {
 	dir := t.TempDir()
 	out := filepath.Join(dir, "out.npy")
-	printed := runs(t, []string{"-length", "64", "-draws", "2", "-o", out, "-plot", filepath.Join(dir, "a.png"), "-projection", "givens", "-m", "8"})
+	printed := clitest.Output(t, run, "-length", "64", "-draws", "2", "-o", out, "-plot", filepath.Join(dir, "a.png"), "-projection", "givens", "-m", "8")
 	assert.Contains(t, printed, "positive features, givens frequencies, m = 8")
 	assert.Equal(t, 3, count(printed), "the table still has all maps")
 	h, err := npy.Stat(out)
@@ -175,11 +166,11 @@ func TestDefaultsOfOutput(t *testing.T) {
 // used in log space.
 func TestOverflowIsSaid(t *testing.T) {
 	t.Chdir(t.TempDir())
-	out := runs(t, []string{"-length", "64", "-draws", "2", "-m", "8", "-projection", "iid", "-map", "trig", "-norm", "100"})
+	out := clitest.Output(t, run, "-length", "64", "-draws", "2", "-m", "8", "-projection", "iid", "-map", "trig", "-norm", "100")
 	assert.Contains(t, out, "overflow")
 	assert.Contains(t, out, "No picture")
 	assert.NoFileExists(t, "attention.png")
-	out = runs(t, []string{"-length", "64", "-draws", "2", "-m", "8", "-projection", "iid", "-map", "positive", "-norm", "100"})
+	out = clitest.Output(t, run, "-length", "64", "-draws", "2", "-m", "8", "-projection", "iid", "-map", "positive", "-norm", "100")
 	assert.NotRegexp(t, `positive +iid +8 +overflow`, out)
 	assert.NotContains(t, out, "NaN")
 }

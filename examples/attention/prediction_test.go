@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/examples/internal/clitest"
 	"github.com/seed-feabd252/randfeat/performer"
 )
 
@@ -91,7 +92,7 @@ func TestComponent(t *testing.T) {
 
 func TestExtrasAreReported(t *testing.T) {
 	t.Chdir(t.TempDir())
-	out := runs(t, quick("-map", "positive", "-projection", "iid,givens"))
+	out := clitest.Output(t, run, quick("-map", "positive", "-projection", "iid,givens")...)
 	assert.Contains(t, out, "One draw of iid frequencies")
 	assert.Regexp(t, `(?m)^positive +16 +\d`, out)
 	assert.Regexp(t, `(?m)^FAVOR\+, iid +\d`, out)

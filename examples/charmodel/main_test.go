@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"io"
 	"math"
 	"math/rand/v2"
@@ -15,6 +14,7 @@ import (
 	exprand "golang.org/x/exp/rand"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/examples/internal/clitest"
 	"github.com/seed-feabd252/randfeat/examples/internal/progress"
 	"github.com/seed-feabd252/randfeat/rff"
 )
@@ -88,19 +88,11 @@ func own(t *testing.T) string {
 	return path
 }
 
-func runs(t *testing.T, args ...string) string {
-	t.Helper()
-	var out, errs bytes.Buffer
-	require.NoError(t, run(args, &out, &errs))
-	assert.Empty(t, errs.String(), "no bar unless on a terminal")
-	return out.String()
-}
-
 func TestRun(t *testing.T) {
 	path := own(t)
 	t.Chdir(t.TempDir())
 	quick := []string{"-text", path, "-batch", "2", "-context", "16", "-length", "20"}
-	out := runs(t, append(quick, "-steps", "3")...)
+	out := clitest.Output(t, run, append(quick, "-steps", "3")...)
 	for _, want := range []string{
 		path + ": 1080 characters, 12 different ones; the last 108 are held out", "elu+1 features",
 		"4 blocks, width 128", "linear         3", "exact          3", "none *", "held-out loss", "is in charmodel.png",
@@ -108,7 +100,7 @@ func TestRun(t *testing.T) {
 		assert.Contains(t, out, want)
 	}
 	assert.FileExists(t, "charmodel.png")
-	out = runs(t, append(quick, "-seconds", "0.05", "-map", "positive", "-m", "8", "-redraw", "1", "-plot", "a.svg")...)
+	out = clitest.Output(t, run, append(quick, "-seconds", "0.05", "-map", "positive", "-m", "8", "-redraw", "1", "-plot", "a.svg")...)
 	assert.Contains(t, out, "8 positive random features of exp(qᵀk/√d), orthogonal frequencies, redrawn every 1 steps")
 	assert.FileExists(t, "a.svg")
 }
@@ -118,7 +110,7 @@ func TestSameForSameSeed(t *testing.T) {
 	path := own(t)
 	t.Chdir(t.TempDir())
 	text := func(seed string) string {
-		out := runs(t, "-text", path, "-batch", "1", "-context", "8", "-steps", "2", "-length", "30", "-seed", seed)
+		out := clitest.Output(t, run, "-text", path, "-batch", "1", "-context", "8", "-steps", "2", "-length", "30", "-seed", seed)
 		_, after, ok := strings.Cut(out, "The held-out part begins")
 		require.True(t, ok)
 		return after
@@ -129,7 +121,7 @@ func TestSameForSameSeed(t *testing.T) {
 }
 
 func TestHelp(t *testing.T) {
-	out := runs(t, "-h")
+	out := clitest.Output(t, run, "-h")
 	for _, want := range []string{"character-level", "-seconds", "-redraw", "elu"} {
 		assert.Contains(t, out, want)
 	}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"errors"
 	"io"
 	"math"
 	"os"
@@ -16,6 +15,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/examples/internal/clitest"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/rff"
 )
@@ -108,10 +108,9 @@ func TestStroke(t *testing.T) {
 }
 
 func TestHelp(t *testing.T) {
-	var b bytes.Buffer
-	require.NoError(t, run([]string{"-h"}, &b, io.Discard))
-	assert.Contains(t, b.String(), "kernel ridge regression")
-	assert.Contains(t, b.String(), "-lengthscale")
+	out := clitest.Output(t, run, "-h")
+	assert.Contains(t, out, "kernel ridge regression")
+	assert.Contains(t, out, "-lengthscale")
 }
 
 func TestErrors(t *testing.T) {
@@ -133,12 +132,8 @@ func TestErrors(t *testing.T) {
 		assert.ErrorContains(t, run(strings.Fields(args), io.Discard, io.Discard), want)
 	}
 	assert.ErrorContains(t, run(small("-lambda", "1e-300", "-lengthscale", "1e6"), io.Discard, io.Discard), "is too small")
-	assert.EqualError(t, run(small(), full{}, io.Discard), "disk full")
+	assert.EqualError(t, run(small(), clitest.Full{}, io.Discard), "disk full")
 }
-
-type full struct{}
-
-func (full) Write([]byte) (int, error) { return 0, errors.New("disk full") }
 
 // At the training points kernel ridge predicts p = K(K + λI)⁻¹y, so that
 // a = (y − p)/λ solves (K + λI)a = y.

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"errors"
 	"io"
 	"math"
 	"strings"
@@ -13,6 +12,7 @@ import (
 	exprand "golang.org/x/exp/rand"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/examples/internal/clitest"
 )
 
 func TestRun(t *testing.T) {
@@ -27,10 +27,9 @@ func TestRun(t *testing.T) {
 }
 
 func TestHelp(t *testing.T) {
-	var b bytes.Buffer
-	require.NoError(t, run([]string{"-h"}, &b, io.Discard))
-	assert.Contains(t, b.String(), "quantises vectors")
-	assert.Contains(t, b.String(), "-factor")
+	out := clitest.Output(t, run, "-h")
+	assert.Contains(t, out, "quantises vectors")
+	assert.Contains(t, out, "-factor")
 }
 
 func TestErrors(t *testing.T) {
@@ -45,12 +44,8 @@ func TestErrors(t *testing.T) {
 	} {
 		assert.ErrorContains(t, run(strings.Fields(args), io.Discard, io.Discard), want)
 	}
-	assert.EqualError(t, run([]string{"-n", "2"}, full{}, io.Discard), "disk full")
+	assert.EqualError(t, run([]string{"-n", "2"}, clitest.Full{}, io.Discard), "disk full")
 }
-
-type full struct{}
-
-func (full) Write([]byte) (int, error) { return 0, errors.New("disk full") }
 
 // With b bits and step s the rounding error of a coordinate is at most s/2.
 func TestQuantise(t *testing.T) {

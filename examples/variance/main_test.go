@@ -17,22 +17,16 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	exprand "golang.org/x/exp/rand"
+
+	"github.com/seed-feabd252/randfeat/examples/internal/clitest"
 )
 
 // ran runs the program and returns what it printed.
-func ran(t *testing.T, args ...string) string {
-	t.Helper()
-	var stdout, stderr bytes.Buffer
-	require.NoError(t, run(args, &stdout, &stderr))
-	assert.Empty(t, stderr.String(), "no progress bar but on a terminal")
-	return stdout.String()
-}
-
 // records runs the program for its CSV file, a map by column a record.
 func records(t *testing.T, args ...string) []map[string]string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "v.csv")
-	ran(t, append(args, "-plot", "", "-csv", path)...)
+	clitest.Output(t, run, append(args, "-plot", "", "-csv", path)...)
 	f, err := os.Open(path)
 	require.NoError(t, err)
 	defer f.Close()
@@ -88,7 +82,7 @@ func TestLawsHold(t *testing.T) {
 }
 
 func TestTables(t *testing.T) {
-	out := ran(t, "-kernel", "gaussian", "-map", "trig", "-projection", "iid, gram-schmidt,sobol", "-d", "6", "-draws", "20", "-plot", "")
+	out := clitest.Output(t, run, "-kernel", "gaussian", "-map", "trig", "-projection", "iid, gram-schmidt,sobol", "-d", "6", "-draws", "20", "-plot", "")
 	assert.Contains(t, out, "gaussian kernel, trig features\nmean squared error, d = 6, 8 pairs of norm 0.7, 20 draws, seed 1\n")
 	assert.NotContains(t, out, "softmax")
 	for _, title := range []string{"iid", "Gram–Schmidt", "Sobol"} {
@@ -97,15 +91,15 @@ func TestTables(t *testing.T) {
 	assert.Equal(t, 4*2, strings.Count(out, "—  "), "Sobol has no law, hence no z")
 	assert.NotContains(t, out, "NaN")
 
-	two := ran(t, "-kernel", "gaussian,softmax", "-map", "optimal", "-projection", "iid", "-d", "4", "-draws", "5", "-plot", "")
+	two := clitest.Output(t, run, "-kernel", "gaussian,softmax", "-map", "optimal", "-projection", "iid", "-d", "4", "-draws", "5", "-plot", "")
 	assert.Equal(t, 2, strings.Count(two, "optimal features"))
 }
 
 func TestSeedDecides(t *testing.T) {
 	args := []string{"-kernel", "softmax", "-d", "4", "-draws", "20", "-plot", ""}
-	first := ran(t, args...)
-	assert.Equal(t, first, ran(t, args...))
-	assert.NotEqual(t, first, ran(t, append(args, "-seed", "2")...))
+	first := clitest.Output(t, run, args...)
+	assert.Equal(t, first, clitest.Output(t, run, args...))
+	assert.NotEqual(t, first, clitest.Output(t, run, append(args, "-seed", "2")...))
 }
 
 // One picture has a panel for each map, with points and the line of the law.
@@ -151,13 +145,13 @@ func TestNothingToDraw(t *testing.T) {
 
 // In R¹ an angle is 0 or π and sign features are exact: no spread, no ratio.
 func TestExactEstimates(t *testing.T) {
-	out := ran(t, "-kernel", "angular", "-d", "1", "-draws", "5", "-plot", "")
+	out := clitest.Output(t, run, "-kernel", "angular", "-d", "1", "-draws", "5", "-plot", "")
 	assert.NotContains(t, out, "NaN")
 	assert.NotContains(t, out, "Inf")
 }
 
 func TestHelp(t *testing.T) {
-	out := ran(t, "-h")
+	out := clitest.Output(t, run, "-h")
 	want := append(names(estimators, kernelOf), names(estimators, featuresOf)...)
 	for _, want := range append(append(want, names(projections, projectionOf)...), "-draws", "-seed", "variance.png", "exact law") {
 		assert.Contains(t, out, want)

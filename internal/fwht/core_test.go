@@ -8,6 +8,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/seed-feabd252/randfeat/internal/race"
 )
 
 // coreByDefinition is the expression for one element of C·v that defines the
@@ -113,7 +115,7 @@ func TestApplyCoreNotFinite(t *testing.T) {
 }
 
 func TestApplyCoreDoesNotAllocate(t *testing.T) {
-	if raceDetector {
+	if race.Detector {
 		t.Skip("the race detector makes pools forget")
 	}
 	c := NewCore(12, randomSigns(12, rand.New(rand.NewPCG(3, 4))))

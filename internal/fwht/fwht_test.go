@@ -9,6 +9,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/seed-feabd252/randfeat/internal/race"
 )
 
 // filling says what the elements of a test are.
@@ -202,7 +204,7 @@ func TestTransformsDoNotAllocate(t *testing.T) {
 // reduces GOMAXPROCS to 1. The Go runtime allocates a goroutine now and then, up to
 // 64 for each processor in a row: the best of several rounds counts.
 func TestTransformLargeDoesNotAllocate(t *testing.T) {
-	if raceDetector {
+	if race.Detector {
 		t.Skip("the race detector makes pools forget")
 	}
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2))

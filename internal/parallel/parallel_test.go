@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+
+	"github.com/seed-feabd252/randfeat/internal/race"
 )
 
 func TestRowsCoversEveryRowOnce(t *testing.T) {
@@ -130,7 +132,7 @@ func (c *counter) Piece(int) { c.count.Add(1) }
 // TestDoesNotAllocate counts as testing.AllocsPerRun does, which would reduce
 // GOMAXPROCS to 1.
 func TestDoesNotAllocate(t *testing.T) {
-	if raceDetector {
+	if race.Detector {
 		t.Skip("the race detector makes pools forget")
 	}
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2))

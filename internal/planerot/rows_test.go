@@ -7,6 +7,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/seed-feabd252/randfeat/internal/race"
 )
 
 // eachTier runs the tests of both types for every tier.
@@ -172,7 +174,7 @@ func TestShortSlicesPanic(t *testing.T) {
 }
 
 func testAllocations[T Float](t *testing.T) {
-	if raceDetector {
+	if race.Detector {
 		t.Skip("the race detector makes pools forget")
 	}
 	rng := rand.New(rand.NewPCG(1, 2))

@@ -2,11 +2,12 @@ package table
 
 import (
 	"bytes"
-	"errors"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/seed-feabd252/randfeat/examples/internal/clitest"
 )
 
 func TestFprint(t *testing.T) {
@@ -32,10 +33,6 @@ func TestRowPanics(t *testing.T) {
 	})
 }
 
-type full struct{}
-
-func (full) Write([]byte) (int, error) { return 0, errors.New("disk full") }
-
 func TestFprintReportsErrors(t *testing.T) {
-	assert.EqualError(t, New(Column{Name: "a"}).Fprint(full{}), "disk full")
+	assert.EqualError(t, New(Column{Name: "a"}).Fprint(clitest.Full{}), "disk full")
 }

@@ -1,5 +1,0 @@
-//go:build !race
-
-package fwht
-
-const raceDetector = false

@@ -1,5 +1,0 @@
-//go:build !race
-
-package planerot
-
-const raceDetector = false

@@ -1,5 +1,0 @@
-//go:build !race
-
-package semiseparable
-
-const raceDetector = false
