@@ -11,15 +11,14 @@ import (
 //
 //	ω = max |V − T·Y|_ij / (|V| + |Λ|·|Y| + tril(|Q||K|ᵀ, −1)·|Y|)_ij
 //
-// with 0/0 = 0: Y solves exactly a system whose products q_iᵀk_j are replaced by sums of d
-// terms, each as far as ω relative from q_il·k_jl, and Λ and V likewise. What Solve returns
-// has an ω of a few units of rounding; ω near 1 says that Y has nothing to do with the
-// system.
+// with 0/0 = 0. Y solves exactly a system in which each term q_il·k_jl of q_iᵀk_j, each λ_i and
+// each element of V has a relative error of at most ω. A Y of Solve has an ω of a few units of
+// rounding; with ω near 1, Y has nothing to do with the system.
 //
-// It computes in float64, whatever T is, so that ω is itself uncertain by some 2⁻⁵⁰. It takes
-// O(n·d·p) operations, about four times those of Solve, and O(n·(d+p)) memory. NaN
-// or ±Inf in an argument, and sums beyond the range of float64, make ω NaN. It panics with
-// the shapes unless V and Y are n×p.
+// BackwardError computes in float64, whatever T is, so ω is itself uncertain by some 2⁻⁵⁰. It takes
+// O(n·d·p) operations, about four times as many as Solve, and O(n·(d+p)) memory. NaN or ±Inf in an
+// argument, and sums beyond the range of float64, make ω NaN. BackwardError panics with the shapes
+// unless V and Y are n×p.
 func (m Matrix[T]) BackwardError(y, v dense.Matrix[T]) float64 { return m.backward(y, v, false) }
 
 // BackwardErrorTransposed is BackwardError for Tᵀ·Y = V.

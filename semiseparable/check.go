@@ -1,12 +1,12 @@
 package semiseparable
 
-// check returns an error if the result or an argument is not finite. name is what
-// the error calls x.
+// check returns an error if the result or an argument is not finite. name is the name of x in
+// the error.
 //
-// All but the diagonal reaches Z, because the product does not let a zero hide NaN or ±Inf:
-// such a row of the solution (of X, in a product) or of right spoils Z at once, such
-// a row of left the result, and in a solution Z thereby. Looking at Z when all is done,
-// and at the result of a product, is therefore enough to know that all is well.
+// A check of Z at the end, and of the result of a product, is enough: NaN and ±Inf in all but the
+// diagonal reach them, because products let no zero hide NaN or ±Inf. A row of the solution (of X,
+// in a product) or of right that is not finite spoils Z at once. Such a row of left spoils the
+// result, and in a solution thereby Z.
 func (s *pass[T]) check(name string) error {
 	sound := s.Q.Cols > 0
 	for i := range s.groups {
@@ -15,7 +15,7 @@ func (s *pass[T]) check(name string) error {
 	if sound && (s.solving || allFinite(s.dst)) {
 		return nil
 	}
-	if err := checkFiniteParts(s.Diag, s.Q, s.K); err != nil {
+	if err := checkArguments(s.Diag, s.Q, s.K); err != nil {
 		return err
 	}
 	switch {

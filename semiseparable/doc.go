@@ -2,20 +2,19 @@
 //
 //	T = Λ + tril(QKᵀ, −1)  (n×n)
 //
-// that has λ_0 … λ_{n−1} on its diagonal and the inner products q_iᵀk_j of the rows
-// of Q and K, both n×d, below it. Such a matrix is lower triangular and, of its n²/2
-// elements, depends on 2nd+n numbers, which is why T⁻¹V takes O(n) operations instead of O(n²), and
-// T⁻¹ O(n²) instead of O(n³). It stands at the core of attention by the delta rule, whose
-// outputs solve such a system [Schlag et al. 2021; Yang et al. 2024]; performer.Recurrence is
-// that attention, with decays and strengths.
+// that has λ_0 … λ_{n−1} on its diagonal and the inner products q_iᵀk_j of the rows of Q and K,
+// both n×d, below the diagonal. T is lower triangular. Its n²/2 elements depend on 2nd+n numbers
+// alone, so T⁻¹V takes O(n) operations instead of O(n²), and T⁻¹ takes O(n²) instead of O(n³).
+// The outputs of attention by the delta rule solve such a system [Schlag et al. 2021; Yang et al.
+// 2024]; package performer/recurrence has that attention, with decays and strengths.
 //
 //	m := semiseparable.Matrix[float32]{Q: q, K: k} // λ = 1
 //	y, err := m.Solve(dense.Matrix[float32]{}, v)
 //
 // # Solving
 //
-// Row i of T·Y = V is λ_i·y_i + q_iᵀ·Σ_{j<i} k_j·y_jᵀ = v_i. With the d×p sum Z, which is
-// carried from row to row,
+// Row i of T·Y = V is λ_i·y_i + q_iᵀ·Σ_{j<i} k_j·y_jᵀ = v_i. The d×p sum Z is carried from row to
+// row. The recursion
 //
 //	y_i = (v_i − q_iᵀZ) / λ_i,  Z ← Z + k_i·y_iᵀ
 //
@@ -24,17 +23,19 @@
 //
 //	Y_C = T_CC⁻¹·(V_C − Q_C·Z),  Z ← Z + K_CᵀY_C
 //
-// All of this is matrix products: T_CC is made by one, c·d multiply-adds a row, and is
-// solved by substitution in blocks of as many rows as a product takes at a time, c·p/2 a
-// row. With the rows B of a block and those of C above it, A,
+// All of this is matrix products. One product makes T_CC, with c·d multiply-adds a row.
+// Substitution in blocks of rows solves with T_CC, with c·p/2 multiply-adds a row. For the rows B
+// of a block and the rows A of C above B,
 //
 //	Y_B = T_BB⁻¹·W_B − (T_BB⁻¹·T_BA)·Y_A,  W = V − Q·Z,
 //
-// where both matrices are made once for all columns, is one product. Only triangles of order
-// 16 at most are inverted explicitly, unless they are ill-conditioned. Columns of V are independent of each other, and so are
-// the triangles: some processors make those of later rows while others go through
-// the columns. As many columns as a product takes at a time keep their Z and their part of Y as
-// products read and write them, so that nothing is copied from one product to the next.
+// is one product with two matrices that are made once for all columns. Triangles of order 16 at
+// most are inverted, and only if they are well-conditioned.
+//
+// Columns of V are independent of each other, and so are the triangles: some processors make the
+// triangles of later rows while others go through the columns. Columns go together in panels as
+// wide as a product takes at a time. The rows of Z and Y in a panel have the layout that products
+// read and write, so nothing is copied from one product to the next.
 //
 // # Inverting
 //
@@ -43,22 +44,22 @@
 //
 //	Y_CC = T_CC⁻¹,  Y[C, :i] = −Y_CC·Q_C·Z,  Z[:, :j] ← [Z, 0] + K_CᵀY[C, :j]
 //
-// The c×d product −Y_CC·Q_C is taken first, for all C at once. An element below the
-// diagonal then costs d multiply-adds for itself and d for Z.
+// The c×d products −Y_CC·Q_C are taken first, for all C at once. Each element below the diagonal
+// then costs d multiply-adds for itself and d for Z.
 //
 // # Transposes
 //
-// Row i of Tᵀ·Y = V is λ_i·y_i + k_iᵀ·Σ_{j>i} q_j·y_jᵀ = v_i: the same with Q and K exchanged,
-// from the last row to the first. In chunks,
+// Row i of Tᵀ·Y = V is λ_i·y_i + k_iᵀ·Σ_{j>i} q_j·y_jᵀ = v_i. The recursion is the same with Q and
+// K exchanged, from the last row to the first. In chunks,
 //
 //	Y_C = T_CC⁻ᵀ·(V_C − K_C·Z),  Z ← Z + Q_CᵀY_C
 //
-// That is the upper-triangular counterpart too: the system of Λ + triu(QKᵀ, 1) is that of
-// the transpose of Λ + tril(KQᵀ, −1), hence
+// The upper-triangular matrix Λ + triu(QKᵀ, 1) is the transpose of Λ + tril(KQᵀ, −1). Its systems
+// are solved by
 //
 //	y, err := semiseparable.Matrix[float32]{Diag: diag, Q: k, K: q}.SolveTransposed(dst, v)
 //
-// Products are the recursion read backwards: Y_C = Q_C·Z + T_CC·X_C, Z ← Z + K_CᵀX_C.
+// Products use the recursion in the other direction: Y_C = Q_C·Z + T_CC·X_C, Z ← Z + K_CᵀX_C.
 //
 // # Without the mask
 //
@@ -80,41 +81,42 @@
 //	Woodbury.Solve                     2ndp + d²p                       O(d·p)
 //	Woodbury.Inverse                   n²·d + n·d²                      O(n·d)
 //
-// with chunks of c = 48 rows, of which w ≤ 16 are in work. Methods of Matrix that take a dst
-// allocate nothing once working memory is there; it is kept and used again. All of them run on
-// GOMAXPROCS processors and give results that do not depend on their number, because
+// Chunks have c = 48 rows, and w ≤ 16 chunks are in work at a time. Methods of Matrix that take a
+// dst keep their working memory for later calls, and allocate nothing once it is there. All of
+// them run on GOMAXPROCS processors. Results do not depend on the number of processors, because
 // work is cut by size and sums have a fixed order.
 //
 // # When it is stable
 //
-// Substitution has a small backward error: Y solves exactly a system whose q_il·k_jl,
-// λ_i and v_i are each off by a few units of rounding. That goes for Solve whatever T is:
-// a triangle of order 16 at most is inverted only if ‖|T⁻¹||T|‖ is at most 1024, as it is for
-// the delta rule; otherwise its chunk is solved row by row, which is slower. BackwardError
-// measures it. Inverse has a residual T·T⁻¹ − I that grows with the condition number of chunks
-// of 128 rows; it checks that, at a vector of random signs in O(n²) [Freivalds 1979], and returns
-// a *ResidualError where it is beyond rounding. How far Y is from the solution is another matter, and a property of T alone: the
-// condition number ‖T‖·‖T⁻¹‖.
+// Solve has a small backward error for every T: Y solves exactly a system with q_il·k_jl, λ_i and
+// v_i that are each off by a few units of rounding. BackwardError measures this error. Solve
+// inverts a triangle, of order 16 at most, only if ‖|T⁻¹||T|‖ is at most 1024, as in the delta
+// rule. It solves a chunk with another triangle row by row, which is slower.
+//
+// Inverse has a residual T·T⁻¹ − I that grows with the condition number of chunks of 128 rows.
+// Inverse checks the residual at a vector of random signs, in O(n²) [Freivalds 1979], and returns
+// a *ResidualError if the residual is beyond rounding.
+//
+// The distance from Y to the solution is a property of T alone: the condition number ‖T‖·‖T⁻¹‖.
 //
 //   - The delta rule, q_i = β_i·k_i with unit keys, 0 ≤ β_i ≤ 2 and λ = 1, is well
 //     behaved. Row i of the recursion replaces the memory M = Z by
 //     (I − β_i·k_i·k_iᵀ)·M + k_i·v_iᵀ, and the factor has norm 1: Z grows at most linearly
 //     in n, and does not grow at all where the factors contract.
-//   - Independent q_i and k_i are not. The factors are I − k_i·q_iᵀ, whose products
-//     grow exponentially as a rule: for d = 8 and standard normal elements, float32
-//     overflows after some hundred rows. No method can help, the solution itself is so large.
+//   - Independent q_i and k_i are badly behaved. Products of the factors I − k_i·q_iᵀ grow
+//     exponentially as a rule: for d = 8 and standard normal elements, float32 overflows after
+//     some hundred rows. The solution itself is that large, and no method can help.
 //   - |λ_i| small beside |q_iᵀk_j| lets the solution grow by their ratio at every row.
 //
-// Growth is reported and never returned as NaN: a result that is not finite is an
-// *OverflowError, an argument that is not finite, or a diagonal element that cannot be
-// divided by, is an *ElementError, which names the argument and the row. Looking
-// for them costs next to nothing, as NaN and ±Inf stay in Z. Results without an error are
-// finite.
+// Overflow is an error and never a NaN. A result that is not finite is an *OverflowError. An
+// argument that is not finite, or a diagonal element that cannot be divided by, is an
+// *ElementError, which names the argument and the row. The checks cost next to nothing, because
+// NaN and ±Inf stay in Z. Results without an error are finite.
 //
 // # Sharing
 //
-// Matrix and Woodbury are never changed by their methods; goroutines may share them.
-// Shapes that do not fit panic with both of them.
+// Methods never change a Matrix or a Woodbury; goroutines may share both. A method panics with
+// both shapes if they do not fit.
 //
 // # References
 //

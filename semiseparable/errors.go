@@ -7,10 +7,10 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 )
 
-// ElementError reports an element of an argument with which nothing can be
-// computed: NaN or ±Inf, or a diagonal element to divide by that is not within
-// [ν, 1/ν] in magnitude, where ν = 2⁻¹²⁶ (float32) or 2⁻¹⁰²² (float64) is the smallest
-// normal number: zero, subnormal, or so large that its reciprocal is subnormal.
+// ElementError reports an element of an argument that is of no use: NaN, ±Inf, or a diagonal
+// element that cannot be divided by. Such a divisor is outside [ν, 1/ν] in magnitude, where
+// ν = 2⁻¹²⁶ (float32) or 2⁻¹⁰²² (float64) is the smallest normal number: it is zero, subnormal, or
+// so large that its reciprocal is subnormal.
 type ElementError struct {
 	Argument string  // "diag", "q", "k", "v" or "x"
 	Row      int     // the first such row of the argument
@@ -25,13 +25,12 @@ func (e *ElementError) Error() string {
 	return fmt.Sprintf("semiseparable: %s[%d] holds %g, want %s", e.Argument, e.Row, e.Value, want)
 }
 
-// OverflowError reports a result beyond the range of the element type, from
-// finite arguments: solutions of a system may grow exponentially with n.
+// OverflowError reports a result of finite arguments that is beyond the range of the element type.
+// Solutions of a system may grow exponentially with n.
 type OverflowError struct {
-	// Row is the first row of the result that holds an element which is not finite, or
-	// the last for Tᵀ. Rows are computed some at a time, and an overflow in one spoils
-	// others: the row that caused it is within 47 rows of Row (127 for Inverse), or anywhere for
-	// Woodbury.
+	// Row is the first row of the result, or the last one for Tᵀ, that holds an element which is
+	// not finite. Rows are computed in chunks, and an overflow in one row spoils others. The row
+	// that overflows first is within 47 rows of Row (127 for Inverse), or anywhere for Woodbury.
 	Row int
 }
 
@@ -71,8 +70,8 @@ func checkFinite[T dense.Float](name string, x dense.Matrix[T]) error {
 	return nil
 }
 
-// checkFiniteParts returns an error if Λ, Q or K hold NaN or ±Inf.
-func checkFiniteParts[T dense.Float](diag []T, q, k dense.Matrix[T]) error {
+// checkArguments returns an error if Λ, Q or K hold NaN or ±Inf.
+func checkArguments[T dense.Float](diag []T, q, k dense.Matrix[T]) error {
 	if err := checkFinite("diag", dense.Of(len(diag), 1, diag)); err != nil {
 		return err
 	}

@@ -56,16 +56,16 @@ func testPlanted[T dense.Float](t *testing.T) {
 	for _, d := range []int{0, 1, 9} {
 		m, x := deltaRule[T](rng, n, d), normal[T](rng, n, p)
 		m.Diag = diagonal[T](rng, n)
-		parts := map[string]dense.Matrix[T]{"q": m.Q, "k": m.K, "x": x}
-		for name, part := range parts {
+		operands := map[string]dense.Matrix[T]{"q": m.Q, "k": m.K, "x": x}
+		for name, operand := range operands {
 			for _, row := range []int{0, 1, 47, 48, 99} {
 				for _, bad := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
-					if part.Cols == 0 {
+					if operand.Cols == 0 {
 						continue
 					}
-					at := part.Cols / 2
-					old := part.At(row, at)
-					part.Set(row, at, T(bad))
+					at := operand.Cols / 2
+					old := operand.At(row, at)
+					operand.Set(row, at, T(bad))
 					wanted := fmt.Sprintf("semiseparable: %s[%d] holds %g, want a finite element", name, row, bad)
 					for _, op := range operations {
 						_, err := m.run(dense.Matrix[T]{}, x, "x", op, m.tuned())
@@ -80,7 +80,7 @@ func testPlanted[T dense.Float](t *testing.T) {
 						_, err = NewWoodbury(m.Diag, m.Q, m.K)
 						require.EqualError(t, err, wanted)
 					}
-					part.Set(row, at, old)
+					operand.Set(row, at, old)
 				}
 			}
 		}

@@ -7,24 +7,25 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/matmul"
 	"github.com/seed-feabd252/randfeat/internal/parallel"
 	"github.com/seed-feabd252/randfeat/internal/pool"
+	"github.com/seed-feabd252/randfeat/internal/scratch"
 	"github.com/seed-feabd252/randfeat/internal/triangular"
 )
 
-// inverseChunk is the number of rows that Inverse takes at a time. The triangles cost
-// little beside n², so that it is larger than for Solve.
+// inverseChunk is the number of rows that Inverse takes at a time. Triangles cost little beside n²,
+// so these chunks are larger than the chunks of Solve.
 const inverseChunk = 128
 
 // Inverse writes T⁻¹ into the n×n matrix dst, zeros above the diagonal included, and
 // returns it; a zero dst is allocated. It takes O(n²·d) operations and, beyond dst,
 // O(n·d) memory.
 //
-// dst must not overlap Q, K or Diag. The result does not depend on GOMAXPROCS. It
+// dst must not overlap Q, K or Diag. The result does not depend on GOMAXPROCS. Inverse
 // allocates nothing once working memory is there.
 //
-// The error is an *ElementError if Diag holds an element that cannot be divided by, or
-// if Q or K holds NaN or ±Inf, an *OverflowError if the inverse leaves the range of T, and a
+// The error is an *ElementError if Diag holds an element that cannot be divided by, or if Q or K
+// holds NaN or ±Inf. It is an *OverflowError if the inverse leaves the range of T, and a
 // *ResidualError if a chunk is so ill-conditioned that the residual T·T⁻¹ − I is larger than
-// rounding accounts for; looking for that takes O(n²). dst then holds nothing of use.
+// rounding accounts for; this check takes O(n²). dst then holds nothing of use.
 func (m Matrix[T]) Inverse(dst dense.Matrix[T]) (dense.Matrix[T], error) {
 	return m.inverse(dst, inverseChunk)
 }
@@ -35,7 +36,7 @@ func (m Matrix[T]) inverse(dst dense.Matrix[T], chunk int) (dense.Matrix[T], err
 	if err := checkPivots(m.Diag); err != nil {
 		return dst, err
 	}
-	if err := checkFiniteParts(m.Diag, m.Q, m.K); err != nil {
+	if err := checkArguments(m.Diag, m.Q, m.K); err != nil {
 		return dst, err
 	}
 	if n == 0 {
@@ -45,11 +46,11 @@ func (m Matrix[T]) inverse(dst dense.Matrix[T], chunk int) (dense.Matrix[T], err
 	v.Matrix, v.dst = m, dst
 	v.chunk = min(chunk, n)
 	v.chunks = (n + v.chunk - 1) / v.chunk
-	v.data = resize(v.data, n*d)
+	v.data = scratch.Resize(v.data, n*d)
 	v.p = dense.Of(n, d, v.data)
 	v.overflow.Store(false)
 
-	v.signs, v.sums, v.sizes, v.z = resize(v.signs, n), resize(v.sums, n), resize(v.sizes, n), resize(v.z, d)
+	v.signs, v.sums, v.sizes, v.z = scratch.Resize(v.signs, n), scratch.Resize(v.sums, n), scratch.Resize(v.sizes, n), scratch.Resize(v.z, d)
 	sign(v.signs)
 
 	v.stage = onDiagonal
@@ -72,12 +73,12 @@ func (m Matrix[T]) inverse(dst dense.Matrix[T], chunk int) (dense.Matrix[T], err
 	return dst, residual
 }
 
-// inversion computes Y = T⁻¹. First come the blocks on the diagonal and what they make of Q,
+// inversion computes Y = T⁻¹. First come the blocks on the diagonal and their products with Q,
 //
 //	Y_CC = T_CC⁻¹,  P_C = −Y_CC·Q_C  (n×d in all)
 //
-// for all chunks C at the same time, then the columns of every chunk J, which do not
-// depend on each other, chunk after chunk downwards:
+// for all chunks C at the same time. Then come the columns of every chunk J, chunk after chunk
+// downwards; columns of different J are independent:
 //
 //	Z = K_JᵀY_JJ;  Y_CJ = P_C·Z,  Z ← Z + K_CᵀY_CJ  for C below J.
 type inversion[T dense.Float] struct {
@@ -128,7 +129,7 @@ func (v *inversion[T]) rows(chunk int) (lo, hi int) {
 func (v *inversion[T]) fillDiagonal(c *columns[T], chunk int) {
 	lo, hi := v.rows(chunk)
 	n := hi - lo
-	c.y, c.z = resize(c.y, n*n), resize(c.z, n*n)
+	c.y, c.z = scratch.Resize(c.y, n*n), scratch.Resize(c.z, n*n)
 	y, t := dense.Of(n, n, c.y), dense.Of(n, n, c.z)
 	v.below(t, lo, hi)
 	c.factor.Set(t, v.diagRange(lo, hi))
@@ -148,11 +149,11 @@ func (v *inversion[T]) fillDiagonal(c *columns[T], chunk int) {
 	}
 }
 
-// fillBelow computes what is below Y_JJ.
+// fillBelow computes the rows below Y_JJ.
 func (v *inversion[T]) fillBelow(c *columns[T], chunk int) {
 	from, to := v.rows(chunk)
 	n, d := to-from, v.Q.Cols
-	c.y, c.z = resize(c.y, v.chunk*n), resize(c.z, d*n)
+	c.y, c.z = scratch.Resize(c.y, v.chunk*n), scratch.Resize(c.z, d*n)
 	z := dense.Of(d, n, c.z)
 	matmul.TMul(1, v.K.RowRange(from, to), v.dst.RowRange(from, to).ColRange(from, to), 0, z)
 	for below := chunk + 1; below < v.chunks; below++ {
@@ -173,8 +174,8 @@ func (v *inversion[T]) fillBelow(c *columns[T], chunk int) {
 	}
 }
 
-// inspect notes whether y, a part of the last rows, is not finite: if an element of
-// Y is not, neither is Z, nor any element below.
+// inspect notes whether y, columns of the last rows, is not finite. If an element of Y is not
+// finite, then neither is Z, nor any element below.
 func (v *inversion[T]) inspect(y []T) {
 	if !finite(y) {
 		v.overflow.Store(true)

@@ -12,10 +12,10 @@ import (
 // Matrix is the n×n lower-triangular matrix T = Λ + tril(QKᵀ, −1): element (i, j)
 // is q_iᵀk_j for j < i, λ_i for j = i and 0 for j > i.
 //
-// Q and K are n×d, of any d. Diag holds λ_0 … λ_{n−1}; nil stands for ones, T then
-// being unit triangular. A Matrix is a value that shares the memory of its
-// parts, which may be views. Its methods only read them, so that goroutines may
-// share it. They panic with the shapes where the parts do not fit.
+// Q and K are n×d, of any d. Diag holds λ_0 … λ_{n−1}; nil stands for ones, and T is then unit
+// triangular. A Matrix is a value that shares the memory of Diag, Q and K; Q and K may be views.
+// Methods only read a Matrix, so goroutines may share it. Methods panic with the shapes if Diag, Q
+// and K do not fit.
 type Matrix[T dense.Float] struct {
 	Diag []T
 	Q, K dense.Matrix[T]
@@ -28,7 +28,7 @@ func (m Matrix[T]) Dims() (n, d int) {
 }
 
 // LogDet returns log|det T| = Σ log|λ_i| and the sign of det T in O(n), summed in
-// float64. If some λ_i is 0 they are −Inf and 0. A NaN makes the logarithm NaN.
+// float64. If some λ_i is 0, the results are −Inf and 0. A NaN makes the logarithm NaN.
 func (m Matrix[T]) LogDet() (log, sign float64) {
 	m.check()
 	return logDet(m.Diag)
@@ -50,7 +50,7 @@ func logDet[T dense.Float](diag []T) (log, sign float64) {
 }
 
 // Dense writes T itself into the n×n matrix dst, in O(n²d), and returns dst; a zero
-// dst is allocated. dst must not overlap the parts of T. Inner products run over the d
+// dst is allocated. dst must not overlap Q, K or Diag. Inner products run over the d
 // columns in ascending order.
 func (m Matrix[T]) Dense(dst dense.Matrix[T]) dense.Matrix[T] {
 	n, _ := m.Dims()
@@ -85,9 +85,9 @@ func (m Matrix[T]) diagRange(from, to int) []T {
 	return m.Diag[from:to]
 }
 
-func (m Matrix[T]) check() { checkParts(m.Diag, m.Q, m.K) }
+func (m Matrix[T]) check() { checkShapes(m.Diag, m.Q, m.K) }
 
-func checkParts[T dense.Float](diag []T, q, k dense.Matrix[T]) {
+func checkShapes[T dense.Float](diag []T, q, k dense.Matrix[T]) {
 	q.Check()
 	k.Check()
 	if q.Rows != k.Rows || q.Cols != k.Cols {

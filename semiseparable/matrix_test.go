@@ -23,7 +23,7 @@ func testDense[T dense.Float](t *testing.T) {
 		check()
 		for i := range n {
 			for j := range n {
-				assert.InDelta(t, want.At(i, j), float64(got.At(i, j)), d*unit[T]()*size.At(i, j))
+				assert.InDelta(t, want.At(i, j), float64(got.At(i, j)), d*roundoff[T]()*size.At(i, j))
 			}
 		}
 		log, sign := m.LogDet()

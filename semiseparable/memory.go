@@ -8,15 +8,7 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/triangular"
 )
 
-// resize returns n elements of any values, those of x if it has as many.
-func resize[T dense.Float](x []T, n int) []T {
-	if cap(x) < n {
-		return make([]T, n)
-	}
-	return x[:n]
-}
-
-// extend returns n elements, those that x has in its memory first.
+// extend returns n elements that begin with all elements in the memory of x.
 func extend[E any](x []E, n int) []E {
 	if n > cap(x) {
 		x = append(x[:cap(x)], make([]E, n-cap(x))...)
@@ -24,8 +16,8 @@ func extend[E any](x []E, n int) []E {
 	return x[:n]
 }
 
-// touch reads a number of every cache line of x, so that x is in a cache when a product
-// reads many rows at a time, from which a processor does not guess what comes next.
+// touch reads a number of every cache line of x, so that x is in a cache when a product reads x. A
+// product reads many rows at a time, and a processor does not predict such reads.
 //
 //go:noinline
 func touch[T dense.Float](x dense.Matrix[T]) T {
@@ -43,5 +35,5 @@ var (
 	passes     pool.Both[pass[float32], pass[float64]]
 	inversions pool.Both[inversion[float32], inversion[float64]]
 	pieces     pool.Both[columns[float32], columns[float64]]
-	scratch    pool.Both[triangular.Scratch[float32], triangular.Scratch[float64]]
+	factors    pool.Both[triangular.Scratch[float32], triangular.Scratch[float64]]
 )

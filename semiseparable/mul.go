@@ -3,11 +3,11 @@ package semiseparable
 import "github.com/seed-feabd252/randfeat/dense"
 
 // Mul writes Y = T·X into dst and returns it; X and Y are n×p, and a zero dst is
-// allocated. It takes O(n·d·p) operations and, beyond dst, memory that does not
+// allocated. Mul takes O(n·d·p) operations and, beyond dst, memory that does not
 // depend on n.
 //
-// dst may be X exactly; it must not overlap X otherwise, nor Q, K or Diag. Column j of
-// Y depends on column j of X alone, to the last bit, and not on GOMAXPROCS. It
+// dst may be X exactly; dst must not overlap X otherwise, nor Q, K or Diag. Column j of
+// Y depends on column j of X alone, to the last bit, and not on GOMAXPROCS. Mul
 // allocates nothing once working memory is there.
 //
 // The error is an *ElementError if any argument holds NaN or ±Inf, and an *OverflowError if

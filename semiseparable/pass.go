@@ -10,13 +10,13 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/pool"
 )
 
-// operation is what a pass computes.
+// operation says which product or solution a pass computes.
 type operation struct {
 	solving    bool // T⁻¹·X instead of T·X
 	transposed bool // with Tᵀ in place of T
 }
 
-// sizes is how a pass is cut.
+// sizes are the sizes of the pieces of a pass.
 type sizes struct {
 	chunk  int // rows that go together
 	window int // chunks that are prepared at a time
@@ -36,8 +36,8 @@ func (m Matrix[T]) tuned() sizes {
 
 // pass computes T·X or T⁻¹·X, or the same with Tᵀ, chunk by chunk.
 //
-// Columns do not depend on each other. They are cut into groups, and a share of the groups goes
-// through all chunks of a window while other goroutines make the triangles of the next.
+// Columns do not depend on each other. They are cut into groups. A share of the groups goes through
+// all chunks of a window while other goroutines make the triangles of the next window.
 type pass[T dense.Float] struct {
 	Matrix[T]
 	operation
@@ -47,8 +47,8 @@ type pass[T dense.Float] struct {
 	aliased     bool // dst is x
 
 	steps     int
-	phase     int           // the window that groups are in; that which is prepared is one ahead
-	running   int           // shares that go through it
+	phase     int           // the window that groups are in; the window in preparation is one ahead
+	running   int           // shares that go through the window
 	triangles []triangle[T] // of two windows
 	groups    []group[T]
 	shares    int // of the groups
@@ -57,9 +57,9 @@ type pass[T dense.Float] struct {
 	fault *ElementError // the first row of x that is not finite, if x is overwritten
 }
 
-// group is the columns from ≤ j < to of the result, as many at most as products take at a
-// time. All that belongs to it are panels of package matmul: what one product computes
-// the next reads as it is.
+// group is the columns from ≤ j < to of the result, at most as many as products take at a time.
+// All matrices of a group are panels of package matmul: a product reads a panel as another product
+// has written it.
 type group[T dense.Float] struct {
 	from, to int
 	data     []T
@@ -67,7 +67,7 @@ type group[T dense.Float] struct {
 	x, y     dense.Matrix[T] // the rows of a chunk; the same for solutions, which take the place of X
 }
 
-// run computes T⁻¹·X or T·X into dst. name is what errors call x.
+// run computes T⁻¹·X or T·X into dst. name is the name of x in errors.
 func (m Matrix[T]) run(dst, x dense.Matrix[T], name string, op operation, size sizes) (dense.Matrix[T], error) {
 	n, d := m.Dims()
 	checkOperand(name, x, n, d)
@@ -125,7 +125,7 @@ func (g *group[T]) start(from, to, d, chunk int, solving bool) {
 	g.z, g.x, g.y = all.RowRange(0, d), all.RowRange(d, d+chunk), all.RowRange(rows-chunk, rows)
 }
 
-// forget lets go of what belongs to the caller.
+// forget drops the caller's memory.
 func (s *pass[T]) forget() {
 	s.Matrix = Matrix[T]{}
 	s.left, s.right, s.dst, s.x = s.Q, s.Q, s.Q, s.Q
@@ -144,9 +144,8 @@ func (s *pass[T]) all() {
 	}
 }
 
-// Piece lets a share go through the window, or prepares a chunk of the next. Half the shares
-// come first and half last, which is where goroutines begin: what is left in the end
-// is small.
+// Piece lets a share go through the window, or prepares a chunk of the next window. Half the
+// shares come first and half last, where goroutines begin: only small pieces are left in the end.
 func (s *pass[T]) Piece(i int) {
 	first := s.phase * s.window
 	ahead := min(s.window, s.steps-first-s.window)
@@ -169,7 +168,7 @@ func (s *pass[T]) advance(share, first int) {
 		c := chunk[T]{t: s.triangle(step), left: s.left.RowRange(lo, hi), right: s.right.RowRange(lo, hi)}
 		for i := range groups {
 			g := &groups[i]
-			// While this is computed, what comes next may come from memory.
+			// The next rows come from memory while this group is computed.
 			if i+1 < len(groups) {
 				matmul.Prefetch(groups[i+1].of(&s.x, lo, hi))
 			} else {
@@ -198,8 +197,8 @@ func (g *group[T]) of(x *dense.Matrix[T], lo, hi int) dense.Matrix[T] {
 // triangle returns the triangle of a step.
 func (s *pass[T]) triangle(step int) *triangle[T] { return &s.triangles[step%len(s.triangles)] }
 
-// rows returns the rows lo ≤ i < hi of a step: chunks from the first to the last, or
-// the other way for Tᵀ.
+// rows returns the rows lo ≤ i < hi of a step: chunks from the first to the last, or from the last
+// to the first for Tᵀ.
 func (s *pass[T]) rows(step int) (lo, hi int) {
 	if s.transposed {
 		step = s.steps - 1 - step
@@ -234,7 +233,7 @@ func (s *pass[T]) inspect(lo, hi int) {
 	}
 }
 
-// chunk is what belongs to the rows C of a group.
+// chunk holds the operands of the rows C of a group.
 type chunk[T dense.Float] struct {
 	t                 *triangle[T]
 	left, right, x, y dense.Matrix[T]

@@ -7,9 +7,9 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/vecmath"
 )
 
-// ResidualError reports an inverse Y that is none: T·Y differs from I by more than rounding
-// accounts for. Chunks of T were too ill-conditioned to be inverted in T's element
-// type; Solve, which inverts no such thing, still solves systems with them.
+// ResidualError reports a wrong inverse Y: T·Y differs from I by more than rounding accounts for.
+// Chunks of T are too ill-conditioned to be inverted in the element type. Solve inverts no chunks,
+// and still solves systems with T.
 type ResidualError struct {
 	Row      int     // of T·Y − I, the first that is beyond the bound
 	Residual float64 // of that row, relative to the sum of the magnitudes of its terms
@@ -31,13 +31,13 @@ func (v *inversion[T]) sum(chunk int) {
 	}
 }
 
-// residual compares T·(Y·r) with r [Freivalds 1979]: row i of T·Y − I, which has elements of
-// independent signs in that sum, is hardly ever much larger than what it leaves there.
-// Terms of row i sum up to at most
+// residual compares T·(Y·r) with r [Freivalds 1979]. Element i of the difference sums row i of
+// T·Y − I with independent signs, and is hardly ever much smaller than the norm of the row. The
+// magnitudes of the terms of row i sum to at most
 //
 //	1 + |λ_i|·a_i + ‖q_i‖·Σ_{j<i} ‖k_j‖·a_j,
 //
-// and rounding is relative to that. What is not finite here is not compared.
+// and rounding is relative to this sum. Sums that are not finite are not compared.
 func (v *inversion[T]) residual() error {
 	n, d := v.Dims()
 	bound := 8 * float64(n+d+inverseChunk) * roundoff[T]()

@@ -3,11 +3,11 @@ package semiseparable
 import "github.com/seed-feabd252/randfeat/dense"
 
 // Solve writes Y = T⁻¹·V into dst and returns it; V and Y are n×p, and a zero dst is
-// allocated. It takes O(n·d·p) operations and, beyond dst, memory that does not
+// allocated. Solve takes O(n·d·p) operations and, beyond dst, memory that does not
 // depend on n.
 //
-// dst may be V exactly; it must not overlap V otherwise, nor Q, K or Diag. Column j of
-// Y depends on column j of V alone, to the last bit, and not on GOMAXPROCS. It
+// dst may be V exactly; dst must not overlap V otherwise, nor Q, K or Diag. Column j of
+// Y depends on column j of V alone, to the last bit, and not on GOMAXPROCS. Solve
 // allocates nothing once working memory is there.
 //
 // The error is an *ElementError if Diag holds an element that cannot be divided by, or

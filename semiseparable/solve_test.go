@@ -128,15 +128,15 @@ func testIntegers[T dense.Float](t *testing.T) {
 func testViews[T dense.Float](t *testing.T) {
 	const n, d, p = 133, 21, 70
 	rng := rand.New(rand.NewPCG(7, 8))
-	plain := deltaRule[T](rng, n, d)
-	plain.Diag = diagonal[T](rng, n)
+	packed := deltaRule[T](rng, n, d)
+	packed.Diag = diagonal[T](rng, n)
 	x := normal[T](rng, n, p)
-	q, checkQ := embed(t, plain.Q)
-	k, checkK := embed(t, plain.K)
+	q, checkQ := embed(t, packed.Q)
+	k, checkK := embed(t, packed.K)
 	v, checkV := embed(t, x)
-	m := Matrix[T]{Diag: plain.Diag, Q: q, K: k}
+	m := Matrix[T]{Diag: packed.Diag, Q: q, K: k}
 	for _, op := range operations {
-		want, err := plain.run(dense.Matrix[T]{}, x, "x", op, plain.tuned())
+		want, err := packed.run(dense.Matrix[T]{}, x, "x", op, packed.tuned())
 		require.NoError(t, err)
 		got, checkGot := embed(t, dense.New[T](n, p))
 		_, err = m.run(got, v, "x", op, m.tuned())
@@ -151,7 +151,7 @@ func testViews[T dense.Float](t *testing.T) {
 		assert.Equal(t, want.Data, got.Clone().Data, "in place")
 		checkGot()
 	}
-	want, err := plain.Inverse(dense.Matrix[T]{})
+	want, err := packed.Inverse(dense.Matrix[T]{})
 	require.NoError(t, err)
 	got, checkGot := embed(t, normal[T](rng, n, n))
 	_, err = m.Inverse(got)

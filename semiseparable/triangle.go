@@ -4,11 +4,12 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/matmul"
 	"github.com/seed-feabd252/randfeat/internal/pool"
+	"github.com/seed-feabd252/randfeat/internal/scratch"
 	"github.com/seed-feabd252/randfeat/internal/triangular"
 )
 
-// triangle is the triangle T_CC of a chunk C of rows: a c×c matrix with zeros above the diagonal for
-// products, its factor for solutions.
+// triangle is the triangle T_CC of a chunk C of rows: a c×c matrix with zeros above the diagonal
+// for products, a factor for solutions.
 type triangle[T dense.Float] struct {
 	data   []T
 	matrix dense.Matrix[T]
@@ -18,13 +19,13 @@ type triangle[T dense.Float] struct {
 // set makes t the triangle of rows lo ≤ i < hi of m.
 func (t *triangle[T]) set(m *Matrix[T], lo, hi int, op operation) {
 	n := hi - lo
-	t.data = resize(t.data, n*n)
+	t.data = scratch.Resize(t.data, n*n)
 	t.matrix = dense.Of(n, n, t.data)
 	m.below(t.matrix, lo, hi)
 	if op.solving {
-		s := pool.Get[triangular.Scratch[T]](&scratch)
+		s := pool.Get[triangular.Scratch[T]](&factors)
 		t.factor = s.PanelFactor(t.matrix, m.diagRange(lo, hi), op.transposed)
-		pool.Put(&scratch, s)
+		pool.Put(&factors, s)
 		return
 	}
 	for i := range n {
@@ -34,10 +35,10 @@ func (t *triangle[T]) set(m *Matrix[T], lo, hi int, op operation) {
 	}
 }
 
-// below writes what T has below the diagonal in rows and columns lo ≤ i < hi to t, and anything on
-// the diagonal and above.
+// below writes the elements of T below the diagonal, in rows and columns lo ≤ i < hi, to t. Elements
+// of t on the diagonal and above get any values.
 func (m *Matrix[T]) below(t dense.Matrix[T], lo, hi int) {
-	// Columns that a product takes at a time, without what is above the diagonal.
+	// A product for a panel of columns leaves out most rows above the diagonal.
 	width := matmul.PanelWidth[T](t.Rows)
 	for at := 0; at < t.Rows; at += width {
 		end := min(at+width, t.Rows)

@@ -12,13 +12,13 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/matmul"
 )
 
-// Woodbury is the n×n matrix A = Λ + QKᵀ, without a mask, factored for solving: by
-// the identity of Woodbury
+// Woodbury is the n×n matrix A = Λ + QKᵀ, without a mask, factored for solving by Woodbury's
+// identity
 //
 //	A⁻¹ = Λ⁻¹ − Λ⁻¹Q·S⁻¹·KᵀΛ⁻¹,  S = I + KᵀΛ⁻¹Q  (d×d, the capacitance matrix)
 //
-// Q and K are n×d, and Λ is diagonal. It shares the memory of its parts, which must not
-// change; goroutines may share it.
+// Q and K are n×d, and Λ is diagonal. A Woodbury shares the memory of diag, Q and K, which must
+// not change. Goroutines may share a Woodbury.
 type Woodbury[T dense.Float] struct {
 	diag []T
 	q, k dense.Matrix[T]
@@ -34,24 +34,24 @@ func (e *SingularError) Error() string {
 	return fmt.Sprintf("semiseparable: I + KᵀΛ⁻¹Q is singular to working precision, its condition number is %.3g", e.Cond)
 }
 
-// NewWoodbury factors Λ + QKᵀ, in O(n·d² + d³); diag holds the diagonal of Λ, nil stands
-// for ones. Q and K are n×d. S is summed and factored in float64, from products in the
-// element type of 256 rows each.
+// NewWoodbury factors Λ + QKᵀ in O(n·d² + d³). diag holds the diagonal of Λ; nil stands for ones. Q
+// and K are n×d. S is summed and factored in float64, from products of 256 rows each in the element
+// type.
 //
-// The error is an *ElementError if diag holds an element that cannot be divided by or q
-// or k NaN or ±Inf, and a *SingularError if the condition number of S is 2²⁴ (float32) or
-// 2⁵³ (float64) or more, where no digit of a solution would be right; another one reports
-// an S that overflows, or takes more memory than the machine has. It panics with the
-// shapes if they do not fit.
+// The error is an *ElementError if diag holds an element that cannot be divided by, or if q or k
+// holds NaN or ±Inf. It is a *SingularError if the condition number of S is at least 2²⁴ (float32)
+// or 2⁵³ (float64), where no digit of a solution would be right. Another error reports an S that
+// overflows or takes more memory than the machine has. NewWoodbury panics with the shapes if they
+// do not fit.
 func NewWoodbury[T dense.Float](diag []T, q, k dense.Matrix[T]) (*Woodbury[T], error) {
-	checkParts(diag, q, k)
+	checkShapes(diag, q, k)
 	if err := limit.Memory[float64](q.Cols, q.Cols); err != nil {
 		return nil, fmt.Errorf("semiseparable: q is %d×%d, the capacitance matrix %d×%d: %w", q.Rows, q.Cols, q.Cols, q.Cols, err)
 	}
 	if err := checkPivots(diag); err != nil {
 		return nil, err
 	}
-	if err := checkFiniteParts(diag, q, k); err != nil {
+	if err := checkArguments(diag, q, k); err != nil {
 		return nil, err
 	}
 	w := &Woodbury[T]{diag: diag, q: q, k: k}
@@ -66,19 +66,10 @@ func NewWoodbury[T dense.Float](diag []T, q, k dense.Matrix[T]) (*Woodbury[T], e
 		return nil, errors.New("semiseparable: KᵀΛ⁻¹Q overflows")
 	}
 	w.s.Factorize(gonum.ToMat(s))
-	if cond := w.s.Cond(); !(cond < 1/unit[T]()) {
+	if cond := w.s.Cond(); !(cond < 1/roundoff[T]()) {
 		return nil, &SingularError{cond}
 	}
 	return w, nil
-}
-
-// unit returns the unit roundoff of T.
-func unit[T dense.Float]() float64 {
-	const single, double = 0x1p-24, 0x1p-53
-	if one := T(1); one+single == one {
-		return single
-	}
-	return double
 }
 
 // Dims returns the order n of A and the rank d of QKᵀ.
@@ -105,7 +96,7 @@ func (w *Woodbury[T]) LogDet() (log, sign float64) {
 // Solve writes Y = A⁻¹·V into dst and returns it; V and Y are n×p, and a zero dst is
 // allocated. It takes O(n·d·p + d²·p) operations and, beyond dst, O(d·p) memory.
 //
-// dst may be V exactly; it must not overlap V otherwise, nor the parts of A. The
+// dst may be V exactly; it must not overlap V otherwise, nor Q, K or diag. The
 // result does not depend on GOMAXPROCS. The error is an *ElementError if V holds NaN or
 // ±Inf and an *OverflowError if the solution leaves the range of T; dst then holds
 // nothing of use.
@@ -133,7 +124,7 @@ func (w *Woodbury[T]) Solve(dst, v dense.Matrix[T]) (dense.Matrix[T], error) {
 // Inverse writes A⁻¹ into the n×n matrix dst and returns it; a zero dst is allocated. It
 // takes O(n²·d + n·d²) operations and, beyond dst, O(n·d) memory.
 //
-// dst must not overlap the parts of A. The result does not depend on GOMAXPROCS. The
+// dst must not overlap Q, K or diag. The result does not depend on GOMAXPROCS. The
 // error is an *OverflowError if the inverse leaves the range of T; dst then holds
 // nothing of use.
 func (w *Woodbury[T]) Inverse(dst dense.Matrix[T]) (dense.Matrix[T], error) {
@@ -142,13 +133,13 @@ func (w *Woodbury[T]) Inverse(dst dense.Matrix[T]) (dense.Matrix[T], error) {
 	if n == 0 {
 		return dst, nil
 	}
-	// S⁻¹·KᵀΛ⁻¹, some columns at a time, which gonum would take in float64.
+	// gonum takes S⁻¹·KᵀΛ⁻¹ in float64: a few columns at a time need little memory.
 	x := dense.New[T](d, n)
 	for lo := 0; lo < n && d > 0; lo += woodburyRows {
 		hi := min(lo+woodburyRows, n)
 		k := w.divide(dense.New[T](hi-lo, d), w.k.RowRange(lo, hi), lo)
-		part := dense.Transpose(dense.Matrix[float64]{}, dense.Copy(dense.Matrix[float64]{}, k))
-		dense.Copy(x.ColRange(lo, hi), w.capacitate(part))
+		columns := dense.Transpose(dense.Matrix[float64]{}, dense.Copy(dense.Matrix[float64]{}, k))
+		dense.Copy(x.ColRange(lo, hi), w.capacitate(columns))
 	}
 	var p matmul.Packed[T]
 	matmul.Pack(&p, x)
@@ -170,13 +161,13 @@ const woodburyRows = 256
 // project returns KᵀΛ⁻¹V, summed in float64.
 func (w *Woodbury[T]) project(v dense.Matrix[T]) dense.Matrix[float64] {
 	n, d := w.Dims()
-	sum, part := dense.New[float64](d, v.Cols), dense.New[T](d, v.Cols)
+	sum, term := dense.New[float64](d, v.Cols), dense.New[T](d, v.Cols)
 	scaled := dense.New[T](min(woodburyRows, n), v.Cols)
 	for lo := 0; lo < n; lo += woodburyRows {
 		hi := min(lo+woodburyRows, n)
 		x := w.divide(scaled.RowRange(0, hi-lo), v.RowRange(lo, hi), lo)
-		matmul.TMul(1, w.k.RowRange(lo, hi), x, 0, part)
-		for i, a := range part.Data {
+		matmul.TMul(1, w.k.RowRange(lo, hi), x, 0, term)
+		for i, a := range term.Data {
 			sum.Data[i] += float64(a)
 		}
 	}
@@ -189,7 +180,7 @@ func (w *Woodbury[T]) capacitate(x dense.Matrix[float64]) dense.Matrix[T] {
 		return dense.New[T](x.Rows, x.Cols)
 	}
 	y := gonum.ToMat(x)
-	// The condition number was looked at when S was factored.
+	// NewWoodbury has checked the condition number.
 	var conditioned mat.Condition
 	if err := w.s.SolveTo(y, false, y); err != nil && !errors.As(err, &conditioned) {
 		panic(err)

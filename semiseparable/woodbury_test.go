@@ -45,7 +45,7 @@ func testWoodbury[T dense.Float](t *testing.T) {
 			var lu mat.LU
 			lu.Factorize(gonum.ToMat(a))
 			// The forward error of a solution by way of S.
-			tolerance := 8 * float64(n+d) * unit[T]() * lu.Cond() * w.Cond()
+			tolerance := 8 * float64(n+d) * roundoff[T]() * lu.Cond() * w.Cond()
 
 			dst, check := embed(t, v)
 			y, err := w.Solve(dst, v)
@@ -90,11 +90,11 @@ func testSingular[T dense.Float](t *testing.T) {
 	_, err := NewWoodbury(nil, q, dense.Of(2, 2, []T{1, 0, 0, 1}))
 	var e *SingularError
 	require.ErrorAs(t, err, &e)
-	assert.Greater(t, e.Cond, 1/unit[T]())
+	assert.Greater(t, e.Cond, 1/roundoff[T]())
 
 	// S = diag(2, s), and 2/s on either side of the limit.
 	for scale, singular := range map[float64]bool{1.5: true, 8: false} {
-		k := dense.Of(4, 2, []T{1, 0, 0, -0.5, 0, -0.5, 0, T(scale * unit[T]())})
+		k := dense.Of(4, 2, []T{1, 0, 0, -0.5, 0, -0.5, 0, T(scale * roundoff[T]())})
 		_, err := NewWoodbury(nil, dense.Of(4, 2, []T{1, 0, 0, 1, 0, 1, 0, 1}), k)
 		assert.Equal(t, singular, errors.As(err, &e), "s = %g·u: %v", scale, err)
 	}
