@@ -4,8 +4,8 @@
 //	go run ./examples/associative
 //	go run ./examples/associative -keys orthogonal
 //
-// It prints how far the answers are from what was last written under each key, for
-// more and more keys, and draws it. The same flags give the same numbers.
+// The program prints and draws the distance from the answers to the values last written under each
+// key, for more and more keys. The same flags give the same numbers.
 package main
 
 import (

@@ -12,10 +12,10 @@ import (
 	"github.com/seed-feabd252/randfeat/performer/recurrence"
 )
 
-// rules are what is compared.
+// rules are the rules that the program compares.
 var rules = []recurrence.Rule{recurrence.Linear, recurrence.Gated, recurrence.Delta, recurrence.GatedDelta}
 
-// row is what was measured with n keys.
+// row holds the measurements with n keys.
 type row struct {
 	n      int
 	errors []estimate // of each of the rules
@@ -50,11 +50,10 @@ func (s settings) measure(src rand.Source) ([]row, error) {
 	return rows, nil
 }
 
-// law returns the expected error of the linear rule. It answers with all values that were
-// written, times the inner products of their keys with the one that is asked for: for the
-// share of the keys that has a second value, the first one as it is, and (1 + share)
-// values for each key that it is not orthogonal to, for which a squared inner product has
-// the mean 1/d.
+// law returns the expected error of the linear rule. The rule answers with the sum of all written
+// values, each times the inner product of its key with the key that is asked for. For the share of
+// the keys that have a second value, the first value is an error of its own size. Each other key
+// that is not orthogonal adds (1 + share) values, and a squared inner product has the mean 1/d.
 func (s settings) law(n int) float64 {
 	share, others := float64(s.overwritten(n))/float64(n), float64(n-1)
 	if s.keys == orthogonal {
@@ -70,7 +69,7 @@ func (s settings) law(n int) float64 {
 // overwritten returns how many of n keys get a second value.
 func (s settings) overwritten(n int) int { return int(s.overwrite*float64(n) + 0.5) }
 
-// task is what is written, the keys to ask for, and what they should give.
+// task holds the pairs to write, the keys to ask for, and the right answers.
 type task struct{ keys, values, queries, answers dense.Matrix[float64] }
 
 // draw draws a task with n keys.
@@ -114,8 +113,8 @@ func basis(m dense.Matrix[float64]) dense.Matrix[float64] {
 	return gonum.FromMat[float64](&q)
 }
 
-// recall writes the pairs of a task by a rule and returns the mean squared error of the
-// answers, relative to that of answering nothing.
+// recall writes the pairs of a task by a rule and returns the mean squared error of the answers,
+// relative to the error of answering zero.
 func (s settings) recall(rule recurrence.Rule, t task) (float64, error) {
 	r, err := recurrence.New(1, 1, recurrence.Options[float64]{Rule: rule, Scale: 1})
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/seed-feabd252/randfeat/validate/charts"
 )
 
-// report prints the table and what it means.
+// report prints the table and the meaning of the columns.
 func (s settings) report(w io.Writer, rows []row) error {
 	fmt.Fprintf(w, `Recall of n values under %s keys of R^%d, of which a share of %g had another value before
 

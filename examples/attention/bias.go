@@ -23,9 +23,9 @@ type pairs[T dense.Float] struct {
 	log  []float64
 }
 
-// samplePairs takes queries and keys at random. Pairs of equal vectors are
-// avoided where possible: theirs is the largest exponent, whose estimate is
-// right on average by rare and huge draws that a few dozen may not contain.
+// samplePairs takes queries and keys at random. It avoids pairs of equal vectors where it can. Such
+// pairs have the largest exponent, and rare, huge draws decide the mean of their estimates: a few
+// dozen draws may hold none of them.
 func samplePairs[T dense.Float](heads []head[T], scale float64, src rand.Source) pairs[T] {
 	rng := rand.New(src)
 	d := heads[0].q.Cols

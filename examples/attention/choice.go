@@ -10,8 +10,8 @@ import (
 	"github.com/seed-feabd252/randfeat/validate"
 )
 
-// choices are the estimators that the table of the kernel's errors shows, by the names of
-// validate.SoftmaxCandidates, besides the one that is chosen.
+// choices are the estimators that the table of the kernel's errors shows besides the chosen one, by
+// the names of validate.SoftmaxCandidates.
 var choices = []struct{ candidate, title string }{
 	{"SoftmaxPositive iid", "FAVOR+, iid"},
 	{"SoftmaxPositive Gram–Schmidt", "FAVOR+, Gram–Schmidt"},
@@ -41,7 +41,7 @@ func (c *comparison[T]) choose(sizes []int) ([]validate.Choice[T], error) {
 	return all, nil
 }
 
-// reportChoices prints the errors of the estimators, and which one is chosen.
+// reportChoices prints the errors of the estimators and the chosen one.
 func reportChoices[T dense.Float](w io.Writer, sizes []int, all []validate.Choice[T]) error {
 	if len(all) == 0 {
 		return nil
@@ -74,7 +74,7 @@ of FAVOR+ with iid frequencies. The last line is the choice of validate.Choose a
 	return t.Fprint(w)
 }
 
-// errorOf returns the error of a candidate and its gain, or why there is none.
+// errorOf returns the error of a candidate and the gain, or the reason why there is none.
 func errorOf[T dense.Float](c validate.Choice[T], name string) string {
 	r, ok := ranked(c, name)
 	if !ok {
@@ -84,8 +84,8 @@ func errorOf[T dense.Float](c validate.Choice[T], name string) string {
 		return "overflow"
 	}
 	gain := ""
-	if plain, ok := ranked(c, choices[0].candidate); ok && finite(plain.MSE) {
-		gain = fmt.Sprintf(" (%.3g×)", plain.MSE/r.MSE)
+	if first, ok := ranked(c, choices[0].candidate); ok && finite(first.MSE) {
+		gain = fmt.Sprintf(" (%.3g×)", first.MSE/r.MSE)
 	}
 	if r.Law == "" {
 		return fmt.Sprintf("%.3g ± %.1g%s", r.MSE, r.StdErr, gain)

@@ -35,8 +35,8 @@ type row struct {
 	memory           uint64 // bytes
 }
 
-// newComparison computes exact attention. It is an error if that is zero: there
-// is no relative error then.
+// newComparison computes exact attention. Exact attention that is zero is an error, because no
+// relative error exists then.
 func newComparison[T dense.Float](s settings, in input[T]) (*comparison[T], error) {
 	first := in.heads[0]
 	c := &comparison[T]{settings: s, input: in, scale: 1 / math.Sqrt(float64(first.q.Cols))}
@@ -80,8 +80,8 @@ func (c *comparison[T]) timed(f rff.Map[T]) ([]dense.Matrix[T], time.Duration, e
 	return out, time.Since(start), nil
 }
 
-// measure returns the rows of all combinations, in the order of maps,
-// projections and sizes, and after them those without frequencies.
+// measure returns the rows of all combinations in the order of maps, projections and sizes, and
+// after them the rows without frequencies.
 func (c *comparison[T]) measure(chosen selection, bar progress.Bar) ([]row, error) {
 	n := len(chosen.projections) * len(chosen.sizes)
 	rows := make([]row, len(chosen.maps)*n)
@@ -177,7 +177,7 @@ func (c *comparison[T]) elu() (row, error) {
 	return row{name: eluName, err: distance(out, c.exact), z: math.NaN(), time: took, memory: memory}, nil
 }
 
-// average measures equal weights, what any estimate ought to beat.
+// average measures equal weights: any estimate ought to be better.
 func (c *comparison[T]) average() row {
 	out := make([]dense.Matrix[T], len(c.heads))
 	for i, h := range c.heads {

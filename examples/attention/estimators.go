@@ -19,15 +19,14 @@ var (
 	projectionNames = []string{"iid", "gram-schmidt", "hadamard", "givens"}
 )
 
-// selection lists maps, projections and numbers of frequencies; all
-// combinations are meant.
+// selection stands for all combinations of some maps, projections and numbers of frequencies.
 type selection struct {
 	maps, projections []string
 	sizes             []int
 }
 
-// pick returns the entries of a list, each of which must be one of names, or
-// all names for an empty list.
+// pick returns the entries of a list, or all names for an empty list. Each entry must be one of
+// names.
 func pick(flag, list string, names []string, one bool) ([]string, error) {
 	if list == "" {
 		return names, nil
@@ -46,8 +45,7 @@ func pick(flag, list string, names []string, one bool) ([]string, error) {
 	return picked, nil
 }
 
-// single returns the one combination that is selected, where a list of more
-// than one stands for the default.
+// single returns one combination. A list of more than one entry stands for the default.
 func (s selection) single() selection {
 	if len(s.maps) > 1 {
 		s.maps = []string{"positive"}
@@ -66,8 +64,7 @@ func (s selection) String() string {
 	return fmt.Sprintf("%s features, %s frequencies, m = %d", s.maps[0], s.projections[0], s.sizes[0])
 }
 
-// source returns the randomness of one purpose, the same whatever else is
-// computed.
+// source returns the randomness of one purpose, which does not depend on other purposes.
 func source(seed uint64, purpose string) rand.Source {
 	h := fnv.New64a()
 	fmt.Fprintf(h, "%d %s", seed, purpose)

@@ -18,8 +18,8 @@ import (
 type input[T dense.Float] struct {
 	heads []head[T]
 	rank  int      // of the tensors: 3 with a dimension for heads
-	title string   // what this is, for the picture
-	about []string // how it was made, a line each
+	title string   // of the picture
+	about []string // lines on the origin of the tensors
 }
 
 // head holds queries (Lq×d), keys (Lk×d) and values (Lk×dv).
@@ -32,12 +32,12 @@ const (
 	window     = 5
 )
 
-// fromText makes tensors of a text. Queries and keys are the vectors of its
-// words scaled to the length s.norm, values are the vectors themselves: a token
-// gathers the vectors of words used in like company, itself included.
+// fromText makes tensors of a text. Values are the vectors of the words. Queries and keys are the
+// same vectors scaled to the length s.norm: a token gathers the vectors of words used in like
+// company, itself included.
 //
-// The vectors are centred over the text. Otherwise every output would be close
-// to the mean of the values, and so would any estimate, whatever its weights.
+// The vectors are centred over the text. Otherwise every output, and every estimate with any
+// weights, would be close to the mean of the values.
 func fromText(s settings) (input[float32], error) {
 	var in input[float32]
 	from, err := textOf(s)
@@ -74,8 +74,7 @@ func textOf(s settings) (text.Source, error) {
 	return text.Read(s.text)
 }
 
-// nearest shows what the vectors have learnt, on the word that is surest of its
-// neighbours among the frequent ones.
+// nearest shows the neighbours of one frequent word: the word with the nearest neighbours.
 func nearest(m *vectors.Model) string {
 	const frequent, neighbours = 200, 5
 	var word string

@@ -1,12 +1,11 @@
-// Attention shows linear attention beside the exact one on a real text.
+// Attention compares linear attention with exact attention on a real text.
 //
-// It makes word vectors of Newton's Opticks, which comes with Go, and takes
-// queries, keys and values from the running text. Every feature map is paired
-// with every kind of frequencies and several numbers of them, and each pair is
-// measured against exact softmax attention: error, bias, time and memory, as a
-// table and as a picture. Then come the errors that can be predicted without exact
-// attention, and an estimate that has no bias at all. -q -k -v take tensors of
-// your own instead.
+// The program makes word vectors of Newton's Opticks, which comes with Go. The words of the text
+// give queries, keys and values. Every feature map is paired with every kind of frequencies, and
+// each pair with several numbers of frequencies. The program measures each combination against
+// exact softmax attention and shows error, bias, time and memory as a table and as a picture. Then
+// it predicts errors without exact attention, and shows an estimate without bias. -q -k -v take
+// tensors of your own instead.
 package main
 
 import (
@@ -52,7 +51,7 @@ type settings struct {
 	length, draws            int
 	norm                     float64
 	chosen                   selection // rows of the table
-	written                  selection // what -o writes: one of each
+	written                  selection // the one combination that -o writes
 }
 
 func run(args []string, stdout, stderr io.Writer) error {
@@ -122,8 +121,8 @@ func compare[T dense.Float](s settings, in input[T], stdout, stderr io.Writer) e
 	return err
 }
 
-// extras reports what else there is to know about an estimate: which one suits the
-// tokens, how far its error can be foretold, and what bias a ratio has.
+// extras reports the estimator that suits the tokens best, predictions of errors, and the bias of a
+// ratio.
 func (c *comparison[T]) extras(stdout io.Writer) error {
 	choices, err := c.choose(c.chosen.sizes)
 	if err != nil {
@@ -175,7 +174,7 @@ func parse(args []string, stdout io.Writer) (s settings, done bool, err error) {
 	return s, false, s.check(given)
 }
 
-// check reports flags that are out of range or do not go together.
+// check reports flags that are out of range or contradict each other.
 func (s settings) check(given map[string]bool) error {
 	if given["q"] || given["k"] || given["v"] {
 		for _, f := range []struct{ name, path string }{{"q", s.q}, {"k", s.k}, {"v", s.v}} {
@@ -207,8 +206,8 @@ func (s settings) check(given map[string]bool) error {
 	return charts.CheckPath(s.plot)
 }
 
-// choose turns the lists of -map, -projection and -m into a selection. With
-// one is set each list may have one entry only.
+// choose returns the selection of the lists of -map, -projection and -m. If one is set, each list
+// may have one entry only.
 func choose(maps, projections, sizes string, one bool) (c selection, err error) {
 	if c.maps, err = pick("-map", maps, mapNames, one); err != nil {
 		return c, err

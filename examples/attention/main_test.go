@@ -76,7 +76,7 @@ func TestOwnTextCausal(t *testing.T) {
 	assert.Equal(t, 4, count(out))
 	svg, err := os.ReadFile(plot)
 	require.NoError(t, err)
-	for _, want := range []string{"trig features", "hyperbolic features", "mine.txt", "plain average", "elu+1", ">16<"} {
+	for _, want := range []string{"trig features", "hyperbolic features", "mine.txt", "mean of values", "elu+1", ">16<"} {
 		assert.Contains(t, string(svg), want)
 	}
 	assert.NotContains(t, string(svg), "positive features")

@@ -8,9 +8,8 @@ import (
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
-// watched computes linear attention of every head and returns the largest live
-// heap that was seen while it ran on one of them, beyond what was live before:
-// scratch memory and the output, without what the garbage collector may take.
+// watched computes linear attention of every head. It returns the largest live heap that was seen
+// during one head, less the heap before: scratch memory and the output, without garbage.
 func (c *comparison[T]) watched(f rff.Map[T]) ([]dense.Matrix[T], uint64, error) {
 	var most uint64
 	out := make([]dense.Matrix[T], len(c.heads))
@@ -58,7 +57,7 @@ func (g *gauge) look() {
 
 func liveHeap() uint64 {
 	runtime.GC()
-	runtime.GC() // what a pool keeps survives one collection
+	runtime.GC() // the memory of a pool survives one collection
 	var s runtime.MemStats
 	runtime.ReadMemStats(&s)
 	return s.HeapAlloc

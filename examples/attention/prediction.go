@@ -11,13 +11,13 @@ import (
 	"github.com/seed-feabd252/randfeat/performer"
 )
 
-// prediction is what a Predictor says about the outputs of one draw of frequencies,
-// and what is true of them.
+// prediction holds the predicted and the measured errors of the outputs of one draw of
+// frequencies.
 type prediction struct {
 	name                string
 	m                   int
 	predicted, measured quality
-	within              float64 // share of the outputs off by the prediction to the factor 2
+	within              float64 // share of the outputs whose error is within a factor of 2 of the prediction
 }
 
 // quality sums up relative errors: half of the outputs, and nine in ten, are no worse.
@@ -101,8 +101,8 @@ func rowErrors[T dense.Float](got, want dense.Matrix[T]) []float64 {
 	return e
 }
 
-// withinTwo returns the share of the errors that are within a factor of 2 of what was
-// predicted, or as near zero as it.
+// withinTwo returns the share of the errors that are within a factor of 2 of the prediction, or as
+// near zero as the prediction.
 func withinTwo(errors, predicted []float64) float64 {
 	const rounding = 1e-5
 	var n float64
@@ -120,9 +120,9 @@ func reportPredictions(w io.Writer, chosen selection, all []prediction) error {
 		return nil
 	}
 	fmt.Fprintf(w, `
-Is m large enough? The relative error of each output, predicted without exact attention from turned copies
-of the features, beside the measured one: its median, what 9 of 10 outputs do not exceed, and how many outputs
-are off by what is predicted to the factor 2. One draw of %s frequencies:
+Is m large enough? The relative error of each output, predicted without exact attention from rotated copies
+of the features, beside the measured error: the median, the bound that 9 of 10 outputs keep, and the share of the
+outputs whose error is within a factor of 2 of the prediction. One draw of %s frequencies:
 
 `, predictedProjection(chosen))
 	t := table.New(

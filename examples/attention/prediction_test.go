@@ -13,9 +13,9 @@ import (
 	"github.com/seed-feabd252/randfeat/performer"
 )
 
-// On the vectors of the text, nine of ten outputs are off by what is predicted to the
-// factor 2, over 12 draws: of a single one it is as few as 75 %, as outputs share what
-// is rare in it. Predictions that are off by the factor 3 would not be taken for right.
+// On the vectors of the text, the errors of nine in ten outputs over 12 draws are within a factor
+// of 2 of the prediction. In a single draw only 75 % may be, because outputs share rare
+// frequencies. Predictions that are wrong by a factor of 3 fail.
 func TestPredictionsOnText(t *testing.T) {
 	const draws = 12
 	s := settings{seed: 1, length: 2048, norm: 5}
@@ -101,7 +101,7 @@ func TestExtrasAreReported(t *testing.T) {
 	assert.Equal(t, 4, strings.Count(out, "\nratio "))
 }
 
-// Points of R^1 cannot be turned.
+// Points of R^1 cannot be rotated.
 func TestNoPredictionsInOneDimension(t *testing.T) {
 	c := comparisonOf(t, settings{draws: 2}, tensors[float64](1, 20, 1, 1))
 	var b strings.Builder

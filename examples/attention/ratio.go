@@ -14,8 +14,8 @@ import (
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
-// What the bias of ratios is measured on: few tokens, and exponents that few
-// features are enough for, so that thousands of draws take a second.
+// The bias of ratios is measured on few tokens, with exponents small enough for few features, so
+// that thousands of draws take a second.
 const (
 	ratioTokens   = 64
 	ratioSoftness = 4   // q·k/√d is divided by it
@@ -25,16 +25,16 @@ const (
 
 var ratioSizes = []int{16, 32, 64, 128}
 
-// ratioRow is the mean over many draws of the component of an output along the exact
-// one, less 1.
+// ratioRow is the mean over many draws of the component of an output along the exact output, less
+// 1.
 type ratioRow struct {
 	name         string
 	m            int
 	mean, stderr float64
 }
 
-// ratios measures the bias of the ratio of two unbiased sums, and of the estimate that
-// has none, on the first tokens of the first head.
+// ratios measures the bias of the ratio of two unbiased sums, and of the unbiased estimate, on the
+// first tokens of the first head.
 func (c *comparison[T]) ratios() ([]ratioRow, error) {
 	h := c.heads[0]
 	lq, lk := min(ratioTokens, h.q.Rows), min(ratioTokens, h.k.Rows)

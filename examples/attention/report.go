@@ -17,10 +17,10 @@ import (
 
 const (
 	eluName     = "elu+1 *"
-	averageName = "plain average *"
+	averageName = "mean of values *"
 )
 
-// describe prints what attention is computed on and what the exact one is like.
+// describe prints the tensors and the weights of exact attention.
 func (c *comparison[T]) describe(w io.Writer) {
 	h := c.heads[0]
 	kind := "attention"
@@ -55,7 +55,7 @@ func (c *comparison[T]) weights() uint64 {
 	return uint64(h.q.Rows) * uint64(h.k.Rows) * uint64(unsafe.Sizeof(T(0)))
 }
 
-// report prints the table and what its columns mean.
+// report prints the table and the meaning of the columns.
 func (c *comparison[T]) report(w io.Writer, rows []row) error {
 	fmt.Fprintf(w, `error   ‖linear − exact‖ / ‖exact‖ of the outputs (Frobenius), mean ± standard error over %d draws
         of the frequencies. Trig features have both signs: where m is small the sum of the weights
@@ -133,8 +133,8 @@ func speed(exact, linear time.Duration) string {
 
 func mebibytes(n uint64) string { return fmt.Sprintf("%.2f MiB", float64(n)/(1<<20)) }
 
-// profile says how large the tensors are and how attention is spread, over at
-// most profileRows queries of the first head.
+// profile holds the sizes of the tensors and the spread of attention over at most profileRows
+// queries of the first head.
 type profile struct {
 	queries, keys   string  // their lengths
 	low, high       float64 // smallest and largest exponent

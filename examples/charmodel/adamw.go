@@ -6,9 +6,9 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 )
 
-// adamW is stochastic gradient descent in steps that are measured in the root mean
-// square of past gradients [Loshchilov & Hutter 2019]. With g scaled to a length of at
-// most clip over all parameters,
+// adamW is stochastic gradient descent. Its steps are relative to the root mean square of past
+// gradients [Loshchilov & Hutter 2019]. With g scaled to a length of at most clip over all
+// parameters,
 //
 //	m ← β₁m + (1−β₁)g,  v ← β₂v + (1−β₂)g²
 //	w ← w − rate·(m̂/(√v̂ + ε) + decay·w),  m̂ = m/(1−β₁ᵗ), v̂ = v/(1−β₂ᵗ)

@@ -11,11 +11,11 @@ import (
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
-// attention is y = heads(x·Wq, x·Wk, x·Wv)·Wo, causal within sequences of so many rows.
+// attention is y = heads(x·Wq, x·Wk, x·Wv)·Wo, causal within each sequence of rows.
 type attention[T dense.Float] struct {
 	form      performer.Differentiable[T]
 	heads     *performer.Batch[T]
-	length    int        // of the sequences that the next batch consists of
+	length    int        // of the sequences in the next batch
 	in        *linear[T] // Wq, Wk and Wv side by side
 	out       *linear[T] // Wo
 	qkv       dense.Matrix[T]
@@ -23,8 +23,8 @@ type attention[T dense.Float] struct {
 	lengths   []int // of the sequences in the last batch
 }
 
-// newAttention returns a layer with outputs of scale² times the variance of what the
-// heads give.
+// newAttention returns a layer. The variance of its outputs is scale² times the variance of the
+// outputs of the heads.
 func newAttention[T dense.Float](form performer.Differentiable[T], d, heads int, scale float64, src rand.Source) (*attention[T], error) {
 	a := &attention[T]{in: newLinear[T](d, 3*d, 1, src), out: newLinear[T](d, d, scale, src)}
 	return a, a.use(form, heads)

@@ -20,8 +20,8 @@ type batch struct {
 	length        int
 }
 
-// newCorpus returns the corpus of a text. It is an error if a part of it has no sequence
-// of the given length and the symbol that follows.
+// newCorpus returns the corpus of a text. The error reports a text whose last tenth is shorter than
+// a sequence of the given length and the symbol that follows.
 func newCorpus(text string, length int) (corpus, error) {
 	runes := []rune(text)
 	c := corpus{symbols: slices.Clone(runes)}
@@ -48,7 +48,7 @@ func (c corpus) text(symbols []int) string {
 	return string(runes)
 }
 
-// sample returns n sequences of the given length from anywhere in the training part.
+// sample returns n sequences of the given length from anywhere in the training text.
 func (c corpus) sample(n, length int, rng *rand.Rand) batch {
 	b := batch{length: length}
 	for range n {
@@ -57,8 +57,8 @@ func (c corpus) sample(n, length int, rng *rand.Rand) batch {
 	return b
 }
 
-// validation returns the sequences of the given length that the held-out part consists
-// of, in batches of n, the last of which may have fewer.
+// validation cuts the held-out text into sequences of the given length and returns them in batches
+// of n; the last batch may have fewer.
 func (c corpus) validation(n, length int) []batch {
 	var all []batch
 	for at := 0; at+length < len(c.heldOut); at += length {
@@ -76,12 +76,12 @@ func (b *batch) take(from []int, at int) {
 	b.next = append(b.next, from[at+1:at+b.length+1]...)
 }
 
-// entropy returns −Σ p·log p in nats, where p are the frequencies of the symbols in the
-// whole text: the loss of the best prediction that knows nothing of what came before.
+// entropy returns −Σ p·log p in nats, where p are the frequencies of the symbols in the entire
+// text: the loss of the best prediction that does not depend on the symbols before.
 func (c corpus) entropy() (h float64) {
 	counts := make([]float64, len(c.symbols))
-	for _, part := range [][]int{c.training, c.heldOut} {
-		for _, s := range part {
+	for _, text := range [][]int{c.training, c.heldOut} {
+		for _, s := range text {
 			counts[s]++
 		}
 	}

@@ -13,13 +13,13 @@ import (
 // layer is a differentiable function of rows with parameters. One layer works on one
 // batch at a time.
 type layer[T dense.Float] interface {
-	// forward returns the outputs for x. They are the layer's memory and change with
-	// the next call; x has to stay as it is until backward has been called.
+	// forward returns the outputs for x, in memory of the layer that the next call overwrites. x
+	// has to stay as it is until backward has been called.
 	forward(x dense.Matrix[T]) dense.Matrix[T]
 
-	// backward takes the gradient with respect to the last outputs, writes those with
-	// respect to the parameters and returns that with respect to x, which is the
-	// layer's memory too.
+	// backward takes the gradient with respect to the last outputs. It writes the gradients with
+	// respect to the parameters, and returns the gradient with respect to x, in memory of the layer
+	// too.
 	backward(dout dense.Matrix[T]) dense.Matrix[T]
 
 	parameters() []*parameter[T]
@@ -59,7 +59,7 @@ type linear[T dense.Float] struct {
 	y, dx  buffer[T]
 }
 
-// newLinear returns a linear layer whose outputs have scale² times the variance of its
+// newLinear returns a linear layer. The variance of its outputs is scale² times the variance of its
 // inputs.
 func newLinear[T dense.Float](in, out int, scale float64, src rand.Source) *linear[T] {
 	return &linear[T]{weight: newParameter[T](in, out, scale/math.Sqrt(float64(in)), src)}

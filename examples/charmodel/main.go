@@ -1,11 +1,10 @@
-// Charmodel trains a small language model with linear attention, and the same one with
-// exact attention beside it.
+// Charmodel trains a small language model twice, with linear and with exact attention.
 //
-// Both are transformers that predict each character of Newton's Opticks, which comes
-// with Go, from those before it. They start from the same parameters and see the same
-// batches for the same time, with gradients by package performer. The program prints
-// their losses on the last tenth of the text, which they have not seen, and what they
-// write themselves, and draws how the losses fell.
+// Both models are transformers that predict each character of Newton's Opticks, which comes with
+// Go, from the characters before it. The models start from the same parameters and see the same
+// batches for the same time, with gradients by package performer. The program prints the losses on
+// the last tenth of the text, which is not trained on, lets each model write, and draws the losses
+// against time.
 //
 // # References
 //
@@ -39,15 +38,15 @@ import (
 const about = `charmodel trains a character-level language model twice, with linear and with exact causal attention.
 
 Without flags it reads Newton's Opticks, which the Go distribution ships (or this module's README where it does not).
--text names another text. The model has 4 blocks of width 128, with 4 heads each and hidden layers of 512, and is
-trained by AdamW on the first nine tenths of the text. Each training takes as long as -seconds says; with -steps it
-takes so many steps, and the same seed gives the same model. The loss is the mean of −log p, where p is what the model
-gave the character that came. The program prints the loss on the last tenth beside the entropy of the characters
-alone, lets each model write, and draws the losses against time.
+-text names another text. The model has 4 blocks of width 128, with 4 heads each and inner layers of 512, and is
+trained by AdamW on the first nine tenths of the text. Each training takes as long as -seconds says; -steps gives the
+number of steps instead, and then the same seed gives the same model. The loss is the mean of −log p, where p is the
+probability that the model gave the next character. The program prints the loss on the last tenth beside the entropy of
+the characters alone, lets each model write, and draws the losses against time.
 
-A character goes in as a sum of learnt vectors of itself, of the three before it and of its place. Linear attention
-has elu+1 features, which learn faster here; -map positive takes random features of the softmax kernel, which -redraw
-draws anew from time to time.`
+The embedding of a character is the sum of learnt vectors of the character, of the three before and of the place.
+Linear attention has elu+1 features, which learn faster here; -map positive takes random features of the softmax
+kernel, which -redraw draws anew from time to time.`
 
 func main() { cli.Main("charmodel", run) }
 

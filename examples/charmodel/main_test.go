@@ -111,7 +111,7 @@ func TestSameForSameSeed(t *testing.T) {
 	t.Chdir(t.TempDir())
 	text := func(seed string) string {
 		out := clitest.Output(t, run, "-text", path, "-batch", "1", "-context", "8", "-steps", "2", "-length", "30", "-seed", seed)
-		_, after, ok := strings.Cut(out, "The held-out part begins")
+		_, after, ok := strings.Cut(out, "The held-out text begins")
 		require.True(t, ok)
 		return after
 	}

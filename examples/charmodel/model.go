@@ -9,7 +9,7 @@ import (
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
-// shape is what a model is made of.
+// shape holds the sizes of a model.
 type shape struct{ symbols, context, blocks, width, heads int }
 
 // defaults are the sizes of the program's models.
@@ -18,8 +18,8 @@ var defaults = shape{blocks: 4, width: 128, heads: 4}
 // forms returns the form of attention of one block.
 type forms[T dense.Float] func() (performer.Differentiable[T], error)
 
-// model predicts each symbol of a text from those before it: a transformer with
-// normalised inputs of every layer.
+// model predicts each symbol of a text from the symbols before it: a transformer with normalised
+// inputs of every layer.
 type model[T dense.Float] struct {
 	shape
 	embedding *embedding[T]
@@ -58,8 +58,7 @@ func (m *model[T]) forward(symbols []int, length int) dense.Matrix[T] {
 	return m.out.forward(m.norm.forward(x))
 }
 
-// gradients writes the gradients of the mean loss over the sequences in b and returns
-// that loss.
+// gradients writes the gradients of the mean loss over the sequences in b and returns the loss.
 func (m *model[T]) gradients(b batch) float64 {
 	loss, dx := m.loss.gradient(m.forward(b.symbols, b.length), b.next)
 	dx = m.norm.backward(m.out.backward(dx))
@@ -105,9 +104,9 @@ func (m *model[T]) size() (n int) {
 	return n
 }
 
-// embedding is the sum of learnt vectors of a symbol, of those just before it, each by how
-// far back it is, and of the place in the sequence. Without those before it, layers of
-// attention must first learn to find the last few symbols, which takes long.
+// embedding is the sum of learnt vectors: one for the symbol, one for each of the symbols just
+// before it, by distance, and one for the place in the sequence. Without the symbols before, layers
+// of attention must first learn to find the last few symbols, which takes long.
 type embedding[T dense.Float] struct {
 	symbol, place *parameter[T] // (recent·symbols)×d, context×d
 	kinds         int           // of symbols
@@ -116,7 +115,7 @@ type embedding[T dense.Float] struct {
 	x             buffer[T]
 }
 
-// recent is how many symbols an embedding is made of.
+// recent is the number of symbols in an embedding.
 const recent = 4
 
 func newEmbedding[T dense.Float](s shape, src rand.Source) *embedding[T] {
@@ -159,21 +158,21 @@ func (e *embedding[T]) parameters() []*parameter[T] {
 type block[T dense.Float] struct {
 	attentionNorm *norm[T]
 	attention     *attention[T]
-	hiddenNorm    *norm[T]
+	innerNorm     *norm[T]
 	up            *linear[T] // d×4d
 	relu          squaredReLU[T]
 	down          *linear[T] // 4d×d
 }
 
 func newBlock[T dense.Float](s shape, form performer.Differentiable[T], src rand.Source) (*block[T], error) {
-	// What 2·blocks layers add to x has the variance of one that is not scaled.
+	// The sum that 2·blocks layers add to x has the variance of one unscaled layer.
 	scale := 1 / math.Sqrt(2*float64(s.blocks))
 	a, err := newAttention(form, s.width, s.heads, scale, src)
 	return &block[T]{
 		attentionNorm: newNorm[T](s.width), attention: a,
-		hiddenNorm: newNorm[T](s.width),
-		up:         newLinear[T](s.width, 4*s.width, 1, src),
-		down:       newLinear[T](4*s.width, s.width, scale, src),
+		innerNorm: newNorm[T](s.width),
+		up:        newLinear[T](s.width, 4*s.width, 1, src),
+		down:      newLinear[T](4*s.width, s.width, scale, src),
 	}, err
 }
 
@@ -182,13 +181,13 @@ func newBlock[T dense.Float](s shape, form performer.Differentiable[T], src rand
 func (b *block[T]) forward(x dense.Matrix[T]) dense.Matrix[T] {
 	h := b.attention.forward(b.attentionNorm.forward(x))
 	add(h.Data, x.Data)
-	y := b.down.forward(b.relu.forward(b.up.forward(b.hiddenNorm.forward(h))))
+	y := b.down.forward(b.relu.forward(b.up.forward(b.innerNorm.forward(h))))
 	add(y.Data, h.Data)
 	return y
 }
 
 func (b *block[T]) backward(dy dense.Matrix[T]) dense.Matrix[T] {
-	dh := b.hiddenNorm.backward(b.up.backward(b.relu.backward(b.down.backward(dy))))
+	dh := b.innerNorm.backward(b.up.backward(b.relu.backward(b.down.backward(dy))))
 	add(dh.Data, dy.Data)
 	dx := b.attentionNorm.backward(b.attention.backward(dh))
 	add(dx.Data, dh.Data)
@@ -196,7 +195,7 @@ func (b *block[T]) backward(dy dense.Matrix[T]) dense.Matrix[T] {
 }
 
 func (b *block[T]) parameters() (all []*parameter[T]) {
-	for _, l := range []layer[T]{b.attentionNorm, b.attention, b.hiddenNorm, b.up, b.down} {
+	for _, l := range []layer[T]{b.attentionNorm, b.attention, b.innerNorm, b.up, b.down} {
 		all = append(all, l.parameters()...)
 	}
 	return all

@@ -12,7 +12,7 @@ import (
 	"github.com/seed-feabd252/randfeat/validate/charts"
 )
 
-// describe prints what is trained on what.
+// describe prints the text, the model and the features.
 func describe(w io.Writer, from text.Source, c corpus, s settings, m *model[float32]) {
 	features := "elu+1 features"
 	if s.mapName == "positive" {
@@ -45,9 +45,9 @@ func report(w io.Writer, c corpus, s settings, trainings []*training[float32]) e
 	if err := t.Fprint(w); err != nil {
 		return err
 	}
-	fmt.Fprint(w, "\nLosses are in nats a character. * entropy of the characters of the whole text, each by itself\n")
+	fmt.Fprint(w, "\nLosses are in nats a character. * entropy of the characters of the entire text, each by itself\n")
 	prompt := c.heldOut[:min(64, len(c.heldOut))]
-	fmt.Fprintf(w, "\nThe held-out part begins\n%s", quoted(c.text(prompt)))
+	fmt.Fprintf(w, "\nThe held-out text begins\n%s", quoted(c.text(prompt)))
 	for _, tr := range trainings {
 		symbols := tr.model.continuation(prompt, s.length, rand.New(s.source("continuation")))
 		fmt.Fprintf(w, "\nand the model with %s attention goes on\n%s", tr.name, quoted(c.text(symbols)))
@@ -62,7 +62,8 @@ func quoted(s string) string {
 	return "    " + strings.ReplaceAll(s, "\n", "\n    ") + "\n"
 }
 
-// picture draws losses against time, a panel for what was seen and one for what was not.
+// picture draws losses against time, in a panel for the training text and one for the held-out
+// text.
 func picture(from text.Source, c corpus, trainings []*training[float32]) charts.Figure {
 	level := []charts.Level{{Name: "entropy of the characters", Y: c.entropy()}}
 	seen, heldOut := charts.Panel{Title: "training", Levels: level}, charts.Panel{Title: "held out", Levels: level}

@@ -12,13 +12,13 @@ import (
 
 const (
 	peakRate    = 3e-3
-	warmUp      = 0.05 // part of the training in which the rate rises
+	warmUp      = 0.05 // fraction of the training in which the rate rises
 	evaluations = 20   // points of a curve
-	glance      = 2    // batches of the held-out part that a point looks at
+	glance      = 2    // held-out batches for each point of a curve
 	barSteps    = 100  // steps of the progress bar for one training
 )
 
-// training is what becomes of one model.
+// training is the training of one model.
 type training[T dense.Float] struct {
 	name   string
 	model  *model[T]
@@ -27,15 +27,15 @@ type training[T dense.Float] struct {
 	steps int
 	time  time.Duration
 	curve []point
-	loss  float64 // over the whole held-out part
+	loss  float64 // over the entire held-out text
 }
 
-// point is the mean loss of the training batches since the last point, and that over
-// some held-out ones.
+// point holds the mean loss of the training batches since the last point, and the mean loss over a
+// few held-out batches.
 type point struct{ seconds, training, heldOut float64 }
 
-// run trains the model on batches drawn by rng, for as many steps as s says or else for
-// so many seconds, with a rate that rises and then falls as a cosine.
+// run trains the model on batches drawn by rng, for s.steps steps or else for s.seconds seconds.
+// The rate rises, and then falls as a cosine.
 func (t *training[T]) run(c corpus, s settings, rng *rand.Rand, bar progress.Bar) error {
 	optimiser := newAdamW(t.model.parameters())
 	heldOut := c.validation(s.batch, s.context)
@@ -69,7 +69,7 @@ func (t *training[T]) run(c corpus, s settings, rng *rand.Rand, bar progress.Bar
 	return nil
 }
 
-// done returns the part of the training that is over.
+// done returns the fraction of the training that is over.
 func (t *training[T]) done(s settings, start time.Time) float64 {
 	if s.steps > 0 {
 		return float64(t.steps) / float64(s.steps)

@@ -41,5 +41,5 @@ func main() {
 
 	same := dense.New[float64](length, d) // queries of zero see all keys alike
 	average := performer.Exact[float64]{}.Forward(dense.Matrix[float64]{}, same, k, v)
-	fmt.Printf("that of the plain average of the values: %.4f\n", distance(average))
+	fmt.Printf("relative error of the mean of the values: %.4f\n", distance(average))
 }

@@ -4,5 +4,5 @@ func Example() {
 	main()
 	// Output:
 	// relative error of the output: 0.1300 ± 0.0011
-	// that of the plain average of the values: 0.9938
+	// relative error of the mean of the values: 0.9938
 }

@@ -27,7 +27,7 @@ func imageKernel(k kernels.Gaussian) kernels.Kernel {
 }
 
 // imageMap returns the convolutional map of imageKernel with m frequencies or
-// landmarks for the directions of patches. Landmarks are chosen among those of x.
+// landmarks for the directions of patches. Landmarks are chosen among the patches of x.
 func imageMap(by method, m int, x dense.Matrix[float64], k kernels.Gaussian, src rand.Source) (rff.Map[float64], error) {
 	f, err := by.draw(m, directions(x), k, src)
 	if err != nil {

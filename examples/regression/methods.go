@@ -23,7 +23,7 @@ type method struct {
 // lloyd is the number of iterations of k-means.
 const lloyd = 10
 
-// methods are all of them; ridge is that of the regression.
+// methods returns all methods; ridge is the ridge λ of the regression.
 func methods(ridge float64) []method {
 	return []method{
 		random("iid", orf.IID{}), random("gram-schmidt", orf.GramSchmidt{}), random("hadamard", orf.Hadamard{}),
@@ -84,7 +84,7 @@ type outcome struct {
 	rows       []row
 }
 
-// run fits exactly and with every method and size, in as many draws.
+// run fits exactly, and with every method and size in each of several draws.
 func (t task) run(draws int, src rand.Source) (outcome, error) {
 	start := time.Now()
 	exact, err := kernelRidge(t.kernel, t.train, t.test.x, t.lambda)
@@ -120,11 +120,11 @@ func (t task) run(draws int, src rand.Source) (outcome, error) {
 	return o, nil
 }
 
-// within is how much more than the exact test error is close enough.
+// within is the excess over the exact test error, relative to it, that is close enough.
 const within = 0.05
 
-// needed returns the row of a method with the smallest m whose test error is within
-// that of the exact error.
+// needed returns the row with the smallest m of a method whose test error is close enough to the
+// exact error.
 func (o outcome) needed(method string) (row, bool) {
 	for _, r := range o.rows {
 		if r.method == method && r.test.mean <= (1+within)*o.exactError {

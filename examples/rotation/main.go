@@ -25,9 +25,9 @@ import (
 const about = `rotation quantises vectors that have outlier channels, with and without a random Hadamard rotation.
 
 The vectors are standard normal, except that a few channels, the same in all vectors, are -factor times as large.
-Each vector is rounded to whole multiples of max|x|/(2^(bits-1)-1). With the rotation that happens to Rx, and the
-rounded vector is turned back by Rᵀ. R = H·D/√d' is one factor of random signs and a Hadamard matrix, applied in
-O(d' log d') time; it pads d with zeros to the next order d' of a Hadamard matrix, and as many numbers are stored.`
+Each vector is rounded to integer multiples of max|x|/(2^(bits-1)-1). With the rotation, Rx is rounded, and the
+rounded vector is multiplied by Rᵀ. R = H·D/√d' is one factor of random signs and a Hadamard matrix, applied in
+O(d' log d') time. R pads d with zeros to the next order d' of a Hadamard matrix, and d' numbers are stored.`
 
 func main() { cli.Main("rotation", run) }
 
@@ -38,8 +38,8 @@ type settings struct {
 	seed              uint64
 }
 
-// dimensions are those of the table: powers of two, 12 times a power of two, which
-// needs no padding either, and one that does.
+// dimensions are the dimensions of the table: powers of two, 12 times a power of two, which needs
+// no padding either, and 1000, which needs padding.
 var dimensions = []int{256, 768, 1000, 1024, 1536}
 
 func run(args []string, stdout, _ io.Writer) error {
@@ -64,14 +64,14 @@ func run(args []string, stdout, _ io.Writer) error {
 	fmt.Fprintf(stdout, `Quantisation of %d vectors with %d channels %g times as large as the others, one step a vector
 
 error   ‖result − x‖ / ‖x‖ over all vectors
-other   the same over the channels that are no outliers: 1 means that nothing of them is left
-stored  numbers to store for each of the d: a rotation works in the next order of a Hadamard matrix
+other   the same over the channels that are no outliers: 1 means that these channels are lost
+stored  numbers stored divided by d: a rotation works in the next order of a Hadamard matrix
 gain    error without the rotation over error with it
 
 `, s.vectors, s.outliers, s.factor)
 	t := table.New(
 		table.Column{Name: "d", Right: true}, table.Column{Name: "bits", Right: true},
-		table.Column{Name: "plain: error", Right: true}, table.Column{Name: "other", Right: true},
+		table.Column{Name: "unrotated: error", Right: true}, table.Column{Name: "other", Right: true},
 		table.Column{Name: "rotated: error", Right: true}, table.Column{Name: "other", Right: true},
 		table.Column{Name: "stored", Right: true}, table.Column{Name: "gain", Right: true},
 		table.Column{Name: "gain, other", Right: true},
@@ -84,10 +84,10 @@ gain    error without the rotation over error with it
 		}
 		for _, r := range rows {
 			t.Row(fmt.Sprint(d), fmt.Sprint(r.bits),
-				fmt.Sprintf("%.4f", r.plain.all), fmt.Sprintf("%.4f", r.plain.other),
+				fmt.Sprintf("%.4f", r.unrotated.all), fmt.Sprintf("%.4f", r.unrotated.other),
 				fmt.Sprintf("%.4f", r.rotated.all), fmt.Sprintf("%.4f", r.rotated.other),
 				fmt.Sprintf("%.2f", float64(r.stored)/float64(d)),
-				fmt.Sprintf("%.1f×", r.plain.all/r.rotated.all), fmt.Sprintf("%.1f×", r.plain.other/r.rotated.other))
+				fmt.Sprintf("%.1f×", r.unrotated.all/r.rotated.all), fmt.Sprintf("%.1f×", r.unrotated.other/r.rotated.other))
 		}
 	}
 	if err := t.Fprint(stdout); err != nil {
@@ -95,22 +95,21 @@ gain    error without the rotation over error with it
 	}
 	_, err := fmt.Fprint(stdout, `
 Without the rotation the largest channel sets the step, about max|x|/127 at 8 bits and max|x|/7 at
-4, however small the other channels are. After it all coordinates of a vector are about as large
-as its root mean square ‖x‖/√d', so that the step is a few times that: the error is spread evenly,
-and the channels that carry most of the information survive. Norms and inner products are those of
-the rounded vectors either way, since R keeps both.
+4, however small the other channels are. After the rotation, all coordinates of a vector are about
+as large as the root mean square ‖x‖/√d', and the step is a few times larger. The error is spread
+evenly, and the channels that carry most of the information survive. R keeps norms and inner
+products, so the rounded vectors give both without a rotation back.
 `)
 	return err
 }
 
 // result is a row of the table.
 type result struct {
-	bits, stored   int
-	plain, rotated relative
+	bits, stored       int
+	unrotated, rotated relative
 }
 
-// relative holds errors relative to what is there, over all channels and over
-// those that are no outliers.
+// relative holds relative errors over all channels, and over the channels that are no outliers.
 type relative struct{ all, other float64 }
 
 // compare quantises vectors of dimension d in both ways.
@@ -123,14 +122,14 @@ func (s settings) compare(d int, src rand.Source) ([]result, error) {
 	_, stored := r.Dims()
 	var rows []result
 	for _, bits := range []int{8, 4} {
-		plain := x.Clone()
-		quantise(plain, bits)
-		turned := r.Apply(dense.Matrix[float32]{}, x)
-		quantise(turned, bits)
-		back := r.ApplyTransposed(dense.Matrix[float32]{}, turned)
+		unrotated := x.Clone()
+		quantise(unrotated, bits)
+		rotated := r.Apply(dense.Matrix[float32]{}, x)
+		quantise(rotated, bits)
+		back := r.ApplyTransposed(dense.Matrix[float32]{}, rotated)
 		rows = append(rows, result{
 			bits: bits, stored: stored,
-			plain: distance(plain, x, outlier), rotated: distance(back, x, outlier),
+			unrotated: distance(unrotated, x, outlier), rotated: distance(back, x, outlier),
 		})
 	}
 	return rows, nil
@@ -157,7 +156,7 @@ func (s settings) draw(d int, src rand.Source) (x dense.Matrix[float32], outlier
 	return x, outlier
 }
 
-// quantise rounds every row to whole multiples of max|x|/(2^(bits−1) − 1).
+// quantise rounds every row to integer multiples of max|x|/(2^(bits−1) − 1).
 func quantise(x dense.Matrix[float32], bits int) {
 	levels := float64(int(1)<<(bits-1) - 1)
 	for i := range x.Rows {

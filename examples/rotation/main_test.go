@@ -70,12 +70,12 @@ func TestRotationGains(t *testing.T) {
 		rows, err := settings{vectors: 50, outliers: 4, factor: 30}.compare(d, exprand.NewSource(3))
 		require.NoError(t, err)
 		for _, r := range rows {
-			assert.Greater(t, r.plain.all, 2*r.rotated.all, "d = %d, %d bits", d, r.bits)
-			assert.Greater(t, r.plain.other, 2*r.rotated.other, "d = %d, %d bits", d, r.bits)
+			assert.Greater(t, r.unrotated.all, 2*r.rotated.all, "d = %d, %d bits", d, r.bits)
+			assert.Greater(t, r.unrotated.other, 2*r.rotated.other, "d = %d, %d bits", d, r.bits)
 		}
 	}
 	rows, err := settings{vectors: 50, factor: 30}.compare(256, exprand.NewSource(3))
 	require.NoError(t, err)
-	assert.InEpsilon(t, rows[0].plain.all, rows[0].rotated.all, 0.2)
-	assert.Equal(t, rows[0].plain.all, rows[0].plain.other)
+	assert.InEpsilon(t, rows[0].unrotated.all, rows[0].rotated.all, 0.2)
+	assert.Equal(t, rows[0].unrotated.all, rows[0].unrotated.other)
 }

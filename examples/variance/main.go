@@ -159,12 +159,12 @@ func (s *study) print(w io.Writer, t validate.Table) {
 	n := len(panelColumns)
 	for from := 0; from < len(t.Rows); {
 		to := from
-		part := validate.Table{Columns: t.Columns[n:]}
+		group := validate.Table{Columns: t.Columns[n:]}
 		for ; to < len(t.Rows) && t.Rows[to][0] == t.Rows[from][0]; to++ {
-			part.Rows = append(part.Rows, t.Rows[to][n:])
+			group.Rows = append(group.Rows, t.Rows[to][n:])
 		}
 		fmt.Fprintf(w, "%s kernel, %s features\nmean squared error, d = %d, %d pairs of norm %v, %d draws, seed %d\n\n%v\n",
-			t.Rows[from][1], t.Rows[from][2], s.d, s.pairs, s.norm, s.draws, s.seed, part)
+			t.Rows[from][1], t.Rows[from][2], s.d, s.pairs, s.norm, s.draws, s.seed, group)
 		from = to
 	}
 }

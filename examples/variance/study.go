@@ -13,7 +13,7 @@ import (
 	"github.com/seed-feabd252/randfeat/validate"
 )
 
-// study is what is measured, and with what.
+// study says what to measure, and with which estimators.
 type study struct {
 	options
 	estimators  []estimator

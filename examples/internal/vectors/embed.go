@@ -13,7 +13,7 @@ import (
 
 const (
 	oversample = 16 // columns of the range finder beyond those wanted
-	sweeps     = 3  // passes that turn the range towards the leading vectors
+	iterations = 3  // of the subspace, towards the leading vectors
 )
 
 // embed returns U·√Σ (n×dim) for the leading dim singular triples of the
@@ -29,7 +29,7 @@ func embed(m dense.Matrix[float64], dim int, src rand.Source) dense.Matrix[float
 	var y mat.Dense
 	y.Mul(a, start)
 	q := orthonormal(&y)
-	for range sweeps {
+	for range iterations {
 		y.Mul(a, q)
 		q = orthonormal(&y)
 	}
