@@ -119,10 +119,10 @@ func ownTensors[T dense.Float](t *testing.T) {
 		v := save[T](t, dir, "values", shape(lk, dv)...)
 		out := filepath.Join(dir, "out.npy")
 		printed := clitest.Output(t, run,
-			"-q", q, "-k", k, "-v", v, "-o", out, "-draws", "2", "-map", "hyperbolic", "-m", "4096",
+			"-q", q, "-k", k, "-v", v, "-o", out, "-draws", "2", "-map", "hyperbolic", "-m", "256",
 			"-projection", "gram-schmidt", "-plot", filepath.Join(dir, "a.png"))
 		assert.Equal(t, 1, count(printed))
-		assert.Contains(t, printed, "wrote "+out+": hyperbolic features, gram-schmidt frequencies, m = 4096")
+		assert.Contains(t, printed, "wrote "+out+": hyperbolic features, gram-schmidt frequencies, m = 256")
 		assert.Contains(t, printed, "40 keys")
 
 		got, err := npy.Read[T](out)
@@ -139,7 +139,7 @@ func ownTensors[T dense.Float](t *testing.T) {
 			estimate = append(estimate, got.Head(h))
 			exact = append(exact, performer.Exact[T]{}.Forward(dense.Matrix[T]{}, tensors[0].Head(h), tensors[1].Head(h), tensors[2].Head(h)))
 		}
-		// Weights vary by 0.4²·√8 = 0.45 only; 4096 frequencies leave a few percent.
+		// Weights vary by 0.4²·√8 = 0.45 only; 256 frequencies leave a few percent.
 		rel := distance(estimate, exact)
 		assert.Less(t, rel, 0.1)
 		assert.Contains(t, printed, fmt.Sprintf("relative error %.3g", rel))
