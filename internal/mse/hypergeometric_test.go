@@ -95,7 +95,8 @@ func TestFar(t *testing.T) {
 		for _, beyond := range []float64{1, 1.01, 1.1, 1.3} {
 			at := -beyond*far(d) - 1e-6
 			want, _ := confluentBig(d, at).Float64()
-			assert.InDelta(t, want, Confluent(d, at), 1e-18, "d=%d t=%v", d, at)
+			// The value is a product, and functions of package math are rounded otherwise on 386.
+			assert.InDelta(t, want, Confluent(d, at), 1e-18+0x1p-52*math.Abs(want), "d=%d t=%v", d, at)
 			if d%2 == 0 || d >= 13 {
 				assert.Less(t, math.Abs(want), 1e-18, "d=%d t=%v", d, at)
 			}

@@ -29,7 +29,7 @@ func testSizes[T dense.Float](t *testing.T) {
 	of := func(heads, keyHeads int, rule recurrence.Rule) *recurrence.Recurrence[T] {
 		return must(recurrence.New(heads, keyHeads, recurrence.Options[T]{Rule: rule}))
 	}
-	for _, n := range []int{math.MaxInt, most, most / 8} {
+	for _, n := range []int{math.MaxInt, most, most / 2} {
 		memory("heads = %d: ", n)(recurrence.New(n, 1, recurrence.Options[T]{}))
 		memory("d = 3, dv = %d, for 2 heads of queries and 1 of keys with 3×%d sums: ", n, n)(of(2, 1, recurrence.Delta).NewState(3, n))
 		memory("d = %d, dv = 3, for 2 heads of queries and 1 of keys with %d×3 sums: ", n, n)(of(2, 1, recurrence.Gated).NewState(n, 3))
