@@ -1,9 +1,8 @@
-// Package fwht is the fast Walsh–Hadamard transform on plain slices: the
-// kernels under package hadamard.
+// Package fwht is the fast Walsh–Hadamard transform on slices: the kernels under package hadamard.
 //
-// Every implementation computes, for each element, the expression that the
-// stages h = 1, 2, 4, … of the reference give it, in additions and subtractions
-// that round as the reference's do: results agree to the last bit on every tier.
+// Every implementation computes, for each element, the expression that the stages h = 1, 2, 4, … of
+// the reference give. Additions and subtractions round as in the reference, so results agree to the
+// last bit on every tier.
 package fwht
 
 import "math/bits"
@@ -15,9 +14,8 @@ type Float interface{ float32 | float64 }
 // 1<<log elements.
 type kernels[T Float] struct {
 	log int
-	// single[t], if any, is the kernel that takes least time for one block of 2^t
-	// elements: for the shortest one with less wide vectors, as shuffles across
-	// those are quicker.
+	// single[t], if any, is the fastest kernel for one block of 2^t elements. The shortest block
+	// takes narrower vectors, because shuffles across narrow vectors are quicker.
 	single []func(p *T, count int)
 	// lanes[s] runs the first s stages, s < log, on count adjacent vectors.
 	lanes []func(p *T, count int)
@@ -43,12 +41,10 @@ type kernels[T Float] struct {
 }
 
 const (
-	// firstCache is the size in bytes of what is transformed as if it stayed in the
-	// first cache.
+	// firstCache is the size in bytes of the largest block that counts as in the first cache.
 	firstCache = 1 << 15
-	// outer is the number of stages of a pass over more than that. Its 2^outer
-	// rows, powers of two apart, fall into one set of the first cache, which has
-	// eight lines or more.
+	// outer is the number of stages of a pass over larger blocks. The 2^outer rows of a pass,
+	// powers of two apart, fall into one set of the first cache, which has eight lines or more.
 	outer = 3
 )
 
@@ -104,19 +100,19 @@ func TransformBlocks[T Float](x []T, n int) {
 	}
 }
 
-// transform transforms 2^t elements, at least a vector. More than the first cache
-// holds is cut into parts that are transformed one by one, by recursion, and the
-// stages across them are one pass.
+// transform transforms 2^t elements, at least a vector. A block that does not fit the first cache
+// is cut into segments. Recursion transforms the segments one by one, and one pass runs the stages
+// across segments.
 func (k *kernels[T]) transform(x []T, t int) {
 	if len(x) <= firstCache/size[T]() {
 		k.cached(x, t)
 		return
 	}
-	part := len(x) >> outer
-	for lo := 0; lo < len(x); lo += part {
-		k.transform(x[lo:lo+part], t-outer)
+	segment := len(x) >> outer
+	for lo := 0; lo < len(x); lo += segment {
+		k.transform(x[lo:lo+segment], t-outer)
 	}
-	k.pass[outer](&x[0], part, part, 1)
+	k.pass[outer](&x[0], segment, segment, 1)
 }
 
 // cached transforms 2^t elements that stay in the first cache.
@@ -126,8 +122,8 @@ func (k *kernels[T]) cached(x []T, t int) {
 	k.passes(x, r)
 }
 
-// first returns how many stages across vectors come with those inside them: all
-// if the registers allow, otherwise what the widest passes leave over.
+// first returns the number of stages across vectors that run together with the stages inside
+// vectors: all if the registers allow, otherwise the rest that the widest passes leave.
 func (k *kernels[T]) first(t int) int {
 	radix := len(k.pass) - 1
 	if r := t - k.log; r > radix {

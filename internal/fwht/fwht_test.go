@@ -173,13 +173,13 @@ func TestTransformLarge(t *testing.T) {
 
 // testColumnStages covers what TransformLarge does where there are no kernels.
 func testColumnStages[T Float](t *testing.T) {
-	const part, columns = 8, 4
-	matches[T](t, parts*part, func(x []T) {
-		referenceBlocks[T](part)(x)
-		for c := 0; c < part; c += columns {
-			columnStages(x[c:], part, columns)
+	const segment, columns = 8, 4
+	matches[T](t, segments*segment, func(x []T) {
+		referenceBlocks[T](segment)(x)
+		for c := 0; c < segment; c += columns {
+			columnStages(x[c:], segment, columns)
 		}
-	}, reference[T], "parts and columns")
+	}, reference[T], "segments and columns")
 }
 
 func TestColumnStages(t *testing.T) {

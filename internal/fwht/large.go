@@ -12,11 +12,11 @@ import (
 const Large = 1 << 17
 
 const (
-	// parts is the number of parts that a large vector is cut into; the stages
-	// across them are two passes.
-	parts = 1 << (2 * outer)
-	// rangeBytes is the width of a range of columns of very large vectors: parts
-	// times as much stays in the second cache between the two passes.
+	// segments is the number of segments of a large vector; the stages across segments are two
+	// passes.
+	segments = 1 << (2 * outer)
+	// rangeBytes is the width of a range of columns of very large vectors: segments·rangeBytes
+	// bytes stay in the second cache between the two passes.
 	rangeBytes = 1 << 12
 	// minRanges is the least number of column ranges.
 	minRanges = 16
@@ -30,54 +30,54 @@ func TransformLarge[T Float](x []T) {
 		return
 	}
 	v := pool.Get[vector[T]](&vectors)
-	part := len(x) / parts
-	*v = vector[T]{x: x, part: part, columns: min(part/minRanges, rangeBytes/size[T]())}
-	parallel.Do(parts, (*within[T])(v))
-	parallel.Do(part/v.columns, (*across[T])(v))
+	segment := len(x) / segments
+	*v = vector[T]{x: x, segment: segment, columns: min(segment/minRanges, rangeBytes/size[T]())}
+	parallel.Do(segments, (*within[T])(v))
+	parallel.Do(segment/v.columns, (*across[T])(v))
 	*v = vector[T]{}
 	pool.Put(&vectors, v)
 }
 
-// vector is a large vector, as parts, and how many columns of them go together.
+// vector is a large vector of segments of the given length; columns is the width of a range.
 type vector[T Float] struct {
-	x             []T
-	part, columns int
+	x                []T
+	segment, columns int
 }
 
 var vectors pool.Both[vector[float32], vector[float64]]
 
-// within is the task of transforming the parts.
+// within is the task of transforming the segments.
 type within[T Float] vector[T]
 
-func (v *within[T]) Piece(i int) { Transform(v.x[i*v.part:][:v.part]) }
+func (v *within[T]) Piece(i int) { Transform(v.x[i*v.segment:][:v.segment]) }
 
-// across is the task of running the stages across the parts, a range of columns
+// across is the task of running the stages across the segments, a range of columns
 // a piece.
 type across[T Float] vector[T]
 
 func (v *across[T]) Piece(i int) {
 	x := v.x[i*v.columns:]
 	if k := best[T](); k != nil {
-		k.columnStages(x, v.part, v.columns)
+		k.columnStages(x, v.segment, v.columns)
 	} else {
-		columnStages(x, v.part, v.columns)
+		columnStages(x, v.segment, v.columns)
 	}
 }
 
-// columnStages runs the stages part, 2·part, … part·parts/2 on the first columns
-// of parts parts; the last part may end with its columns.
-func (k *kernels[T]) columnStages(x []T, part, columns int) {
-	k.pass[outer](&x[0], part, columns, 1<<outer)
+// columnStages runs the stages h = segment, 2·segment, … segment·segments/2 on the first columns of
+// all segments. The last segment may end after these columns.
+func (k *kernels[T]) columnStages(x []T, segment, columns int) {
+	k.pass[outer](&x[0], segment, columns, 1<<outer)
 	for row := range 1 << outer {
-		k.pass[outer](&x[row*part], part<<outer, columns, 1)
+		k.pass[outer](&x[row*segment], segment<<outer, columns, 1)
 	}
 }
 
 // columnStages is the method of the same name where there are no kernels.
-func columnStages[T Float](x []T, part, columns int) {
-	row := func(i int) []T { return x[i*part:][:columns] }
-	for h := 1; h < parts; h *= 4 {
-		for base := 0; base < parts; base += 4 * h {
+func columnStages[T Float](x []T, segment, columns int) {
+	row := func(i int) []T { return x[i*segment:][:columns] }
+	for h := 1; h < segments; h *= 4 {
+		for base := 0; base < segments; base += 4 * h {
 			for i := base; i < base+h; i++ {
 				twoStages(row(i), row(i+h), row(i+2*h), row(i+3*h))
 			}

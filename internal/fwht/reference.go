@@ -1,9 +1,8 @@
 package fwht
 
-// reference defines every other implementation: each element of the result is
-// the expression that the stages h = 1, 2, 4, … give it. Two stages share a pass
-// over x, which halves the memory traffic and leaves the expressions as they
-// are.
+// reference defines every other implementation: the stages h = 1, 2, 4, … give the expression of
+// each element of the result. Two stages share a pass over x. This halves the memory traffic and
+// changes no expression.
 func reference[T Float](x []T) {
 	h := 1
 	for ; h*2 < len(x); h *= 4 {

@@ -15,11 +15,9 @@ func Multiply[T Float](dst, x, f []T) {
 	}
 }
 
-// Signed writes into dst the transforms of its adjacent blocks of n elements,
-// after src∘signs, padded with zeros, has been put there: the multiplication
-// happens as the first stages load their elements. src and signs have one length,
-// at most that of dst; dst may begin where src does. n is a power of two that
-// divides len(dst).
+// Signed writes src∘signs, padded with zeros, transformed in adjacent blocks of n elements, into
+// dst. The first stages multiply as they load elements. src and signs have one length, at most
+// len(dst); dst may begin where src does. n is a power of two that divides len(dst).
 func Signed[T Float](dst, src, signs []T, n int) {
 	k := best[T]()
 	if k == nil || n < 1<<k.log {
@@ -51,12 +49,12 @@ func (k *kernels[T]) signedTransform(dst, src, signs []T, t int) {
 		k.passes(dst, r)
 		return
 	}
-	part := len(dst) >> outer
-	for lo := 0; lo < len(dst); lo += part {
-		from, to := min(lo, len(src)), min(lo+part, len(src))
-		k.signedTransform(dst[lo:lo+part], src[from:to], signs[from:to], t-outer)
+	segment := len(dst) >> outer
+	for lo := 0; lo < len(dst); lo += segment {
+		from, to := min(lo, len(src)), min(lo+segment, len(src))
+		k.signedTransform(dst[lo:lo+segment], src[from:to], signs[from:to], t-outer)
 	}
-	k.pass[outer](&dst[0], part, part, 1)
+	k.pass[outer](&dst[0], segment, segment, 1)
 }
 
 // signedBlocks is Signed for blocks of 2^r vectors.

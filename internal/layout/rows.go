@@ -32,7 +32,7 @@ func Consecutive(rows []int) (from int, ok bool) {
 }
 
 // Gather copies rows of m into memory of b, and zeros for NoRow. Row h·m.Rows + i is row i of head
-// h of m, of so many heads.
+// h of m, which has the given number of heads.
 func Gather[T dense.Float](b *scratch.Buffer[T], m dense.Matrix[T], heads int, rows []int) dense.Matrix[T] {
 	b.Shape(len(rows), m.Cols/heads)
 	gathered := b.Rows(len(rows))

@@ -1,6 +1,6 @@
-// Package limit says what can be asked for. A program that asks for more memory than the
-// machine has is ended, and one that counts to 2⁶² does not end: who takes a size from a
-// caller looks here first, and names the argument.
+// Package limit bounds the sizes that callers may ask for. A program that asks for more memory than
+// the machine has is ended, and a loop up to 2⁶² never ends. A function that takes a size from a
+// caller checks the size here first, and names the argument in the error.
 package limit
 
 import (
@@ -10,18 +10,18 @@ import (
 	"unsafe"
 )
 
-// Repeats is the largest number of times that anything is done over: 2⁴⁰ − 1, or what an
-// int holds. At a microsecond each that is twelve days.
+// Repeats is the largest number of repetitions of anything: 2⁴⁰ − 1, or the largest int if that is
+// smaller. At a microsecond each, 2⁴⁰ repetitions take twelve days.
 const Repeats = math.MaxInt >> (23 * (bits.UintSize / 64))
 
-// Memory returns nil if a block of as many elements of T as the product of the counts can be
-// asked for. Otherwise it returns an error that says how large the block would be and how
-// large it may be; the caller adds names and values. A count of 0 counts as 1, because rows
-// without elements are gone through too, and a negative one is an error.
+// Memory returns nil if the machine may have memory for a block of elements of T, whose number is
+// the product of the counts. Otherwise Memory returns an error with the size of the block and the
+// largest size; the caller adds names and values. A count of 0 counts as 1, because loops over rows
+// without elements take time too. A negative count is an error.
 //
-// The largest block is as large as all memory of the machine, swap space included, or
-// 2⁴⁰ bytes where the system does not tell; it is never larger than half of what an int
-// counts, which is 1 GiB on 32-bit systems. Whether that memory is free is not looked at.
+// The largest block is as large as all memory of the machine, swap space included, or 2⁴⁰ bytes
+// where the system does not tell. It is never larger than half of the largest int, which is 1 GiB
+// on 32-bit systems. Memory does not look at whether the memory is free.
 func Memory[T any](counts ...int) error {
 	var v T
 	size, wide := uint64(max(unsafe.Sizeof(v), 1)), false
@@ -47,8 +47,8 @@ func Memory[T any](counts ...int) error {
 // always is the number of bytes that every machine has.
 const always = 1 << 26
 
-// most returns the size of the largest block on a machine with so many bytes, 0 if that is
-// not known.
+// most returns the size of the largest block on a machine with the given bytes of memory; 0 stands
+// for an unknown size.
 func most(machine uint64) uint64 {
 	if machine == 0 {
 		machine = 1 << 40
@@ -56,7 +56,7 @@ func most(machine uint64) uint64 {
 	return min(max(machine, always), math.MaxInt/2)
 }
 
-// text returns so many bytes in the unit in which they are at least 1.
+// text returns a size in bytes in the largest unit in which it is at least 1.
 func text(size float64) string {
 	units := [...]string{"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"}
 	i := 0

@@ -8,8 +8,8 @@ import (
 )
 
 const (
-	// stripsPerPiece is the most strips of rows that go together: their part of A
-	// stays in the second cache while panels pass.
+	// stripsPerPiece is the largest number of strips of rows that go together: their rows of A stay
+	// in the second cache for all panels.
 	stripsPerPiece = 8
 	// tileColumns is the number of columns after which an epilogue is called.
 	tileColumns = 512
@@ -101,8 +101,7 @@ func (p *call[T]) tile(first, end, from, to int) {
 	}
 }
 
-// scale multiplies a part of C by β: all that is left of a product without inner
-// indices.
+// scale multiplies a tile of C by β: a product without inner indices does nothing else.
 func (p *call[T]) scale(lo, hi, from, to int) {
 	for i := lo; i < hi; i++ {
 		row := p.c.data[i*p.c.stride:][from:to]

@@ -12,8 +12,8 @@ var (
 )
 
 // InvertTriangle replaces the lower-triangular matrix A, of order n ≤ MaxInvert, by its
-// inverse, zeros above the diagonal included. The diagonal of A is diag, ones for nil; what
-// is on the diagonal of A and above is not read. Row i of the inverse X is
+// inverse, zeros above the diagonal included. The diagonal of A is diag, ones for nil; the
+// elements of A on the diagonal and above are not read. Row i of the inverse X is
 //
 //	X_i = (e_i − Σ_{l<i} a_il·X_l) / λ_i
 func InvertTriangle[T Float, M Matrix[T]](a M, diag []T) {

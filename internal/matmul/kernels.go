@@ -36,7 +36,7 @@ type target[T Float] struct {
 	last   int // columns in the last vector
 }
 
-// strip returns the kernel for so many rows and vectors.
+// strip returns the kernel for the given numbers of rows and vectors.
 func (k *kernels[T]) strip(rows, vectors int) strip[T] { return k.strips[rows-1][vectors-1] }
 
 // mostRows is the number of rows of the highest strip.
@@ -54,7 +54,7 @@ func generic[T Float]() *kernels[T] {
 	}
 }
 
-// genericStrip returns the kernel in pure Go, for one row and so many vectors.
+// genericStrip returns the kernel in pure Go, for one row and the given number of vectors.
 func genericStrip[T Float](vectors int) strip[T] {
 	return func(k int, a left[T], b *T, c target[T], alpha, beta T) {
 		width := vectors * genericLanes

@@ -1,21 +1,19 @@
 // Package matmul is the matrix product C = α·A·B + β·C, with A or B transposed
 // if wanted, on row-major matrices with strides, for float32 and float64.
 //
-// It differs from gonum's Gemm in two promises. A zero in A does not hide a
-// NaN or an Inf in B: 0·NaN is NaN. And element (i, j) of C is the same
-// sequence of operations, over the inner index in ascending order, whatever
-// the other rows and columns are, so that a product of some rows has the bits
-// of those rows in the product of all.
+// The product differs from gonum's Gemm in two promises. A zero in A does not hide a NaN or an Inf
+// in B: 0·NaN is NaN. Element (i, j) of C is the same sequence of operations, over the inner index
+// in ascending order, whatever the other rows and columns are. So a row of C has the same bits
+// whichever other rows are computed with it.
 //
-// The right operand is copied into panels first, as a kernel reads it [Goto & van
-// de Geijn 2008]: columns side by side, one inner index after another. A tile of C,
-// some rows times a panel, then stays in registers while the inner index runs over
-// depth values. A is read where it is. An operand that is used more than once can
-// be packed once, and rows are shared among processors. Small products that feed each other
-// keep their operands as panels all along.
+// The right operand is first copied into panels, in the layout that a kernel reads [Goto & van de
+// Geijn 2008]: columns side by side, one inner index after another. A tile of C, some rows times a
+// panel, then stays in registers while the inner index runs over depth values. A is read where it
+// is. An operand that is used more than once can be packed once, and rows are shared among
+// processors. Small products that feed each other keep their operands as panels all along.
 //
-// The kernels fuse multiplication and addition, the pure Go ones do not: tiers
-// agree to rounding, not bit for bit. For each block of depth inner indices the
+// The kernels fuse multiplication and addition, except in pure Go: tiers agree to rounding, not bit
+// for bit. For each block of depth inner indices the
 // error is at most depth·u·Σ|a·b|, with u = 2⁻²⁴ or 2⁻⁵³, and blocks add one
 // rounding each.
 //
@@ -45,7 +43,7 @@ type Matrix[T Float] interface {
 	}
 }
 
-// Epilogue works on parts of C while they are in cache.
+// Epilogue works on tiles of C while they are in cache.
 type Epilogue interface {
 	// Finish is called once for every tile of C, rows lo ≤ i < hi and columns
 	// from ≤ j < to, when it is final, on the goroutine that has computed it.
@@ -53,8 +51,8 @@ type Epilogue interface {
 }
 
 // Mul computes C = α·A·B + β·C, where A is m×k, B is k×n and C is m×n. C must not
-// overlap A or B. When β = 0, C is written without being read. It panics if the
-// shapes do not fit. It allocates nothing once scratch memory is there.
+// overlap A or B. When β = 0, C is written without being read. Mul panics if the
+// shapes do not fit. Mul allocates nothing once scratch memory is there.
 func Mul[T Float, M Matrix[T]](alpha T, a, b M, beta T, c M) {
 	mul(alpha, of(a, false), of(b, false), beta, of(c, false))
 }

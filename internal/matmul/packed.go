@@ -5,11 +5,11 @@ import (
 )
 
 const (
-	// depth is the number of inner indices that a tile of C stays in registers
-	// for: a panel of so many rows fits the first cache.
+	// depth is the number of inner indices for which a tile of C stays in registers: a panel of
+	// depth rows fits the first cache.
 	depth = 256
-	// packedBytes bounds the part of B that is packed at a time, so that it stays
-	// in the last cache.
+	// packedBytes bounds the columns of B that are packed at a time, so that they stay in the last
+	// cache.
 	packedBytes = 1 << 22
 	// line is the size of a cache line, at which packed data begin.
 	line = 64

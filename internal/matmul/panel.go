@@ -7,12 +7,12 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/parallel"
 )
 
-// PanelWidth returns how many columns a panel of p columns has: those of as many
-// vectors as hold them, which are one or two, or those of two vectors if p is larger.
+// PanelWidth returns the number of columns of a panel for p columns: the width of one vector if p
+// columns fit, and otherwise the width of two.
 //
-// A panel is a right operand as the kernels read it, which needs no packing: a matrix of
-// so many columns without gaps between its rows, best at a cache line. Columns of no use are
-// zero. It may be a result as well, which is then ready to be an operand.
+// A panel is a right operand in the layout that the kernels read, and needs no packing: a matrix of
+// PanelWidth columns without gaps between the rows, best at a cache line. Unused columns are zero.
+// A panel may be a result as well, which is then ready to be an operand.
 func PanelWidth[T Float](p int) int {
 	lanes := best[T]().lanes
 	if p <= lanes {
@@ -21,8 +21,8 @@ func PanelWidth[T Float](p int) int {
 	return 2 * lanes
 }
 
-// Aligned returns n elements of any values that begin at a cache line, those of x if it
-// has as many; x is nil or what Aligned returned.
+// Aligned returns n elements of any values that begin at a cache line, in the memory of x if x is
+// large enough; x is nil or a result of Aligned.
 func Aligned[T Float](x []T, n int) []T {
 	if cap(x) >= n {
 		return x[:n]
@@ -46,7 +46,7 @@ func PackPanel[T Float, M Matrix[T]](p, b M) {
 	}
 }
 
-// UnpackPanel copies to B what PackPanel copies from it.
+// UnpackPanel copies the panel P to B, as PackPanel copies B to P.
 func UnpackPanel[T Float, M Matrix[T]](b, p M) {
 	to, from := of(b, false), of(p, false)
 	checkPanel(from, to)
@@ -68,17 +68,16 @@ func checkPanel[T Float](p, b view[T]) {
 	}
 }
 
-// Prefetch asks for the elements of A to be in a cache soon, where processors can be
-// asked. It does not wait for them.
+// Prefetch asks the processor to load the elements of A into a cache, where this is possible.
+// Prefetch does not wait for the elements.
 func Prefetch[T Float, M Matrix[T]](a M) {
 	if v := of(a, false); v.rows > 0 && v.cols > 0 {
 		prefetch((*byte)(unsafe.Pointer(&v.data[0])), v.rows, v.stride*size[T](), v.cols*size[T]())
 	}
 }
 
-// MulPanel computes C = α·A·B + β·C for a panel B, on the goroutine that calls it. C has as many
-// columns as B, or fewer that take as many vectors; all else is as for Mul, with the same
-// bits.
+// MulPanel computes C = α·A·B + β·C for a panel B, on the calling goroutine. C has the columns of
+// B, or fewer that take the same number of vectors; all else is as for Mul, with the same bits.
 func MulPanel[T Float, M Matrix[T]](alpha T, a, b M, beta T, c M) {
 	mulPanel(alpha, of(a, false), of(b, false), beta, of(c, false))
 }
@@ -112,20 +111,20 @@ func mulPanel[T Float](alpha T, a, b view[T], beta T, c view[T]) {
 	}
 }
 
-// Strips returns into how many strips of rows products cut n rows: as few as registers allow. Strip i
-// is the rows from parallel.Share(n, strips, i) to parallel.Share(n, strips, i+1).
+// Strips returns the number of strips into which products cut n rows: as few as registers allow.
+// Strip i is the rows from parallel.Share(n, strips, i) to parallel.Share(n, strips, i+1).
 func Strips[T Float](n int) int {
 	most := best[T]().mostRows()
 	return (n + most - 1) / most
 }
 
-// SubstitutePanel replaces the panel B, n rows, by what substitution makes of it: for one strip S
-// of rows after another, with the rows up to its last U,
+// SubstitutePanel runs a substitution on the panel B, of n rows: for one strip S of rows after
+// another, with the rows U from the first row to the last row of S,
 //
 //	B_S ← A_SU·B_U
 //
-// for an n×n matrix A of which nothing to the right of these parts is read. All rows of
-// a strip are computed before one is written.
+// for an n×n matrix A. Nothing to the right of the blocks A_SU is read. All rows of a strip are
+// computed before the first is written.
 func SubstitutePanel[T Float, M Matrix[T]](a, b M) {
 	substitutePanel(of(a, false), of(b, false), false)
 }

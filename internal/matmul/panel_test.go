@@ -60,10 +60,10 @@ func testPanels[T Float](t *testing.T) {
 					require.Equal(t, want.Data, got.Data, "%d×%d×%d, β = %v", m, n, inner, beta)
 					require.Equal(t, want.Data, again.Data, "%d×%d×%d, β = %v, transposed", m, n, inner, beta)
 					if m > 0 {
-						whole := panelOf(c)
-						MulPanel(3, a, p, beta, whole)
-						require.Equal(t, want.Data[:n], whole.Data[:n])
-						require.Equal(t, make([]T, p.Cols-n), whole.Data[n:p.Cols], "columns of no use stay zero")
+						wide := panelOf(c)
+						MulPanel(3, a, p, beta, wide)
+						require.Equal(t, want.Data[:n], wide.Data[:n])
+						require.Equal(t, make([]T, p.Cols-n), wide.Data[n:p.Cols], "unused columns stay zero")
 					}
 				}
 			}
@@ -89,7 +89,7 @@ func testSubstitution[T Float](t *testing.T) {
 				panel := panelOf(b)
 				strips := Strips[T](n)
 				// Rows and columns of a matrix, as slices say it.
-				part := func(m matrix[T], r0, r1, c0, c1 int) matrix[T] {
+				block := func(m matrix[T], r0, r1, c0, c1 int) matrix[T] {
 					return matrix[T]{Rows: r1 - r0, Cols: c1 - c0, Data: m.Data[r0*m.Stride+c0:], Stride: m.Stride}
 				}
 				for i := range strips {
@@ -100,9 +100,9 @@ func testSubstitution[T Float](t *testing.T) {
 					require.LessOrEqual(t, hi-lo, k.mostRows())
 					result := random[T](rng, hi-lo, p)
 					if backwards {
-						TMul(1, part(a, lo, n, lo, hi), part(b, lo, n, 0, p), 0, result)
+						TMul(1, block(a, lo, n, lo, hi), block(b, lo, n, 0, p), 0, result)
 					} else {
-						Mul(1, part(a, lo, hi, 0, hi), part(b, 0, hi, 0, p), 0, result)
+						Mul(1, block(a, lo, hi, 0, hi), block(b, 0, hi, 0, p), 0, result)
 					}
 					for r := range hi - lo {
 						copy(b.Data[(lo+r)*b.Stride:][:p], result.Data[r*result.Stride:][:p])

@@ -12,13 +12,13 @@ type job struct {
 	task Task
 	n    int64
 	// taken counts the pieces taken. The caller takes them from the front and the
-	// helpers from the back: what a processor had in its cache after one call of
-	// Do is then likely to be what it works on in the next.
+	// helpers from the back: a processor then often finds the data of a piece in its cache from the
+	// last call of Do.
 	taken, front, back atomic.Int64
-	// state holds, from the highest bit down, the number of this call among those
-	// of the job, the bits open and waiting, and the number of helpers at work. A
-	// helper joins while the call is open, so that the caller waits for those
-	// alone who have begun, and a helper that comes late does nothing.
+	// state holds, from the highest bit down, the number of this call among those of the job, the
+	// bits open and waiting, and the number of helpers at work. A helper joins while the call is
+	// open. The caller then waits only for helpers that have begun, and a helper that comes late
+	// does nothing.
 	state atomic.Uint64
 	done  chan struct{} // the last helper wakes a waiting caller
 

@@ -24,7 +24,7 @@ type Task interface {
 // the calling goroutine works. A panic in a piece reaches the caller, and runtime.Goexit
 // in a piece ends the calling goroutine, wherever the piece ran. A piece may call Do.
 //
-// It does not allocate once as many calls have been made as run at a time.
+// Do allocates only when more calls run at a time than ever before.
 func Do(n int, t Task) {
 	helpers := min(n-1, Idle())
 	if helpers <= 0 {
@@ -88,6 +88,6 @@ func (r *rowRanges) Piece(i int) { r.f(i*r.grain, min((i+1)*r.grain, r.n)) }
 
 var ranges pool.Of[rowRanges]
 
-// Share returns where share s of n begins when n is cut into shares of nearly equal
-// size: n·s/shares, without the product, which overflows a 32-bit int.
+// Share returns the beginning of share s when n is cut into shares of nearly equal size:
+// n·s/shares, without the product, which overflows a 32-bit int.
 func Share(n, shares, s int) int { return n/shares*s + n%shares*s/shares }

@@ -2,15 +2,14 @@ package planerot
 
 import "slices"
 
-// Arrange orders turns of R^d so that those which follow each other rarely have an
-// axis in common: a processor runs such turns at the same time, where others wait
-// for each other. Turns with a common axis keep their order, and others do not
-// touch the same elements: Apply and ApplyInverse give the same bits. Fewer than
-// d/8 turns stay as they are: they rarely have axes in common. It takes O(N)
-// operations and as much memory for N turns.
+// Arrange orders turns of R^d so that successive turns rarely have a common axis: a processor runs
+// such turns at the same time, and turns with a common axis one after another. Turns with a common
+// axis keep their order, and other turns touch different elements, so Apply and ApplyInverse give
+// the same bits as before. Fewer than d/8 turns stay as they are, because they rarely have common
+// axes. Arrange takes O(N) operations and O(N) memory for N turns.
 //
-// A turn goes one level above the highest of those before it that share an axis
-// with it; turns of a level have no axes in common.
+// The level of a turn is one above the highest level of the earlier turns that share an axis with
+// it; turns of a level have no common axes.
 func Arrange[T Float](d int, turns []Turn[T]) {
 	if len(turns) < d/8 {
 		return

@@ -14,9 +14,9 @@ type kernels[T Float] struct {
 	// rotations is step bytes after turns; its axes are at i and j, counted from
 	// there.
 	turn [mostVectors]func(block *T, turns *int32, count, step, i, j int)
-	// enter writes cols columns of the rows of x, at most lanes of them, into the
-	// vectors at block + j·step, and what it likes into those up to the next multiple
-	// of lanes; leave writes them back.
+	// enter writes cols columns of the rows of x, at most lanes rows, into the vectors at
+	// block + j·step. It writes any values into the vectors up to the next multiple of lanes. leave
+	// writes the columns back.
 	enter, leave func(block *T, step int, x *T, stride, rows, cols int)
 	// zero returns the sum of 0·x.
 	zero func(x *T, n int) T
@@ -48,7 +48,7 @@ func (k *kernels[T]) rows(dst, x Rows[T], n, d int, turns []Turn[T], inverse boo
 	block := pool.Get[[]T](&blocks)
 	resize(block, k.elements(d, k.vectors(d)))
 	for i := 0; i < n; i += group {
-		// A vector of which one lane counts is slower than pure Go.
+		// Vectors with one row are slower than pure Go.
 		if rows := min(n-i, group); rows > 1 {
 			k.group(*block, dst.from(i), x.from(i), rows, d, turns, inverse)
 		} else {

@@ -1,12 +1,10 @@
 // Package planerot applies long lists of plane rotations to vectors and to the rows
 // of matrices, for float32 and float64.
 //
-// Rotations that follow each other on one vector are short scalar operations with
-// unpredictable addresses. Many rows at once are another matter: as many of them as
-// fit some vectors of the processor are transposed into a block in which a
-// coordinate of all is adjacent, are rotated there with whole vectors, and are
-// transposed back. Transposing takes O(d) operations a row, rotating O(N) for N
-// rotations.
+// Rotations of one vector are short scalar operations with unpredictable addresses. Rotations of
+// many rows use the vectors of the processor: a group of rows is transposed into a block where the
+// elements of one coordinate are adjacent, rotated there, and transposed back. Transposing takes
+// O(d) operations a row, and rotating O(N) for N rotations.
 //
 // Rotations of different axes commute, and Arrange puts a list in an order in which
 // they seldom wait for each other.
@@ -26,7 +24,7 @@ type Float interface{ float32 | float64 }
 //	y_I = Cos·x_I − Sin·x_J
 //	y_J = Sin·x_I + Cos·x_J
 //
-// of the coordinates I ≠ J. Kernels read it as it lies in memory.
+// of the coordinates I ≠ J. Kernels read a Turn as it lies in memory.
 type Turn[T Float] struct {
 	I, J     int32
 	Cos, Sin T
@@ -75,11 +73,10 @@ func (r Rows[T]) check(n, d int) {
 	}
 }
 
-// ApplyRows writes what Apply makes of each of n rows of d elements of x into dst,
-// or what ApplyInverse makes of it. dst may be x; they must not overlap otherwise.
-// The axes of the turns must be less than d: kernels do not check them. Elements
-// between the rows stay. It panics if a slice is too short. It allocates nothing
-// once scratch memory is there.
+// ApplyRows writes each of n rows of d elements of x, rotated as by Apply or ApplyInverse, into
+// dst. dst may be x; they must not overlap otherwise. The axes of the turns must be less than d:
+// kernels do not check them. Elements between the rows stay. ApplyRows panics if a slice is too
+// short, and allocates nothing once scratch memory is there.
 func ApplyRows[T Float](dst, x Rows[T], n, d int, turns []Turn[T], inverse bool) {
 	if n == 0 {
 		return
@@ -112,8 +109,8 @@ func reference[T Float](dst, x Rows[T], n, d int, turns []Turn[T], inverse bool)
 	}
 }
 
-// Group returns how many rows of d elements are rotated together. Work is best cut
-// into multiples of it. It depends on the processor; results do not.
+// Group returns the number of rows of d elements that are rotated together. Work is best cut into
+// multiples of this number. The number depends on the processor; results do not.
 func Group[T Float](d int) int {
 	if k := best[T](); k != nil {
 		return k.lanes * k.vectors(d)

@@ -926,7 +926,7 @@ one:
 
 oneend:
 	ADDQ      $0x10, CX
-	JZ        whole
+	JZ        summed
 	MOVQ      $-1, DX
 	BZHIQ     CX, DX, CX
 	KMOVW     CX, K1
@@ -934,7 +934,7 @@ oneend:
 	VMULPS    Z5, Z0, Z5
 	VADDPS    Z5, Z1, Z1
 
-whole:
+summed:
 	VADDPS        Z2, Z1, Z1
 	VADDPS        Z4, Z3, Z3
 	VADDPS        Z3, Z1, Z1
@@ -1520,7 +1520,7 @@ one:
 
 oneend:
 	ADDQ      $0x08, CX
-	JZ        whole
+	JZ        summed
 	MOVQ      $-1, DX
 	BZHIQ     CX, DX, CX
 	KMOVW     CX, K1
@@ -1528,7 +1528,7 @@ oneend:
 	VMULPD    Z5, Z0, Z5
 	VADDPD    Z5, Z1, Z1
 
-whole:
+summed:
 	VADDPD        Z2, Z1, Z1
 	VADDPD        Z4, Z3, Z3
 	VADDPD        Z3, Z1, Z1
@@ -2132,7 +2132,7 @@ one:
 
 oneend:
 	ADDQ       $0x08, CX
-	JZ         whole
+	JZ         summed
 	LEAQ       lanesF32AVX2<>+0(SB), DX
 	MOVQ       $0x00000008, BX
 	SUBQ       CX, BX
@@ -2141,7 +2141,7 @@ oneend:
 	VMULPS     Y5, Y0, Y5
 	VADDPS     Y5, Y1, Y1
 
-whole:
+summed:
 	VADDPS       Y2, Y1, Y1
 	VADDPS       Y4, Y3, Y3
 	VADDPS       Y3, Y1, Y1
@@ -2577,7 +2577,7 @@ one:
 
 oneend:
 	ADDQ       $0x04, CX
-	JZ         whole
+	JZ         summed
 	LEAQ       lanesF64AVX2<>+0(SB), DX
 	MOVQ       $0x00000004, BX
 	SUBQ       CX, BX
@@ -2586,7 +2586,7 @@ oneend:
 	VMULPD     Y5, Y0, Y5
 	VADDPD     Y5, Y1, Y1
 
-whole:
+summed:
 	VADDPD       Y2, Y1, Y1
 	VADDPD       Y4, Y3, Y3
 	VADDPD       Y3, Y1, Y1

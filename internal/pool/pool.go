@@ -18,9 +18,9 @@ func (p *Of[V]) Get() *V {
 // Put takes v, which the caller does not use again.
 func (p *Of[V]) Put(v *V) { p.values.Put(v) }
 
-// Both keeps values of two types: those of a generic type for float32 and for float64, say, which
-// a generic function cannot keep in a variable of its own. The zero value is empty and ready for
-// use by goroutines.
+// Both keeps values of two types, such as a generic type for float32 and for float64: a generic
+// function has no variables of its own to keep them in. The zero value is empty and ready for use
+// by goroutines.
 type Both[A, B any] struct {
 	a Of[A]
 	b Of[B]

@@ -9,10 +9,10 @@ import (
 	"unicode/utf8"
 )
 
-// cursor reads the part of JSON that headers are made of: objects, strings and
-// arrays of non-negative integers. It is stricter than encoding/json, which takes
-// the last of equal keys and replaces invalid UTF-8 and lone surrogates, so that
-// two names could become one. Its methods skip white space before what they read.
+// cursor reads the subset of JSON that headers use: objects, strings and arrays of non-negative
+// integers. encoding/json takes the last of equal keys, and replaces invalid UTF-8 and lone
+// surrogates, so that two names could become one; cursor refuses all of these. Methods skip white
+// space before they read.
 type cursor struct {
 	text []byte
 	at   int
@@ -94,7 +94,7 @@ func (c *cursor) integer() (int, error) {
 		return 0, c.fail("want a non-negative integer, got %s", c.here())
 	case len(rest) > 1 && rest[0] == '0':
 		return 0, c.fail("want no leading zeros, got %.40q", rest)
-	// No int has more digits, and what is converted stays short.
+	// No int has more digits, and a short number converts fast.
 	case len(rest) > 20:
 		return 0, c.fail("%.40q is beyond an int", rest)
 	}

@@ -3,7 +3,7 @@
 //
 // # The format
 //
-// A file has three parts, with all integers little-endian:
+// A file has three sections, with all integers little-endian:
 //
 //	8 bytes   N, the length of the header, an unsigned integer
 //	N bytes   the header, a JSON object in UTF-8
@@ -24,15 +24,15 @@
 // A file either means one thing or is refused. The tensors cover the buffer from
 // its first to its last byte with no hole and no overlap, and each takes exactly
 // the bytes that its type and shape imply. No key occurs twice, no field is missing
-// or unknown, and integers are plain digits.
+// or unknown, and integers have digits alone.
 //
 // The reference implementation is more lenient in five points. It lets the last of
 // two tensors of one name win, ignores unknown fields of a tensor, takes null for
 // __metadata__, lets white space precede the '{', and takes any dimensions after
-// a 0. Here the non-zero dimensions of an empty tensor must have a product that fits
+// a 0. In this package the non-zero dimensions of an empty tensor must have a product that fits
 // an int too, so that no partial product of a shape that was read overflows.
 //
-// Values are not looked at: NaN and ±Inf come through.
+// Read does not check values: NaN and ±Inf come through.
 //
 // # Cost of hostile input
 //

@@ -18,7 +18,7 @@ func FuzzRead(f *testing.F) {
 	f.Fuzz(checkRead)
 }
 
-// Every bit of a file turned over: what is read is still consistent.
+// Every bit of a file is inverted once: a file that Read accepts is still consistent.
 func TestReadBitFlips(t *testing.T) {
 	for _, golden := range goldens {
 		for i := range 8 * len(golden.text) {

@@ -17,15 +17,14 @@ const maxHeader = 100_000_000
 
 // Read reads one file from r, to the end of r: bytes after the buffer are an error.
 //
-// The tensors own their memory, each its own block, and Shape and Data are never
-// nil. An error names the tensor and the value that the format forbids, or wraps
-// that of r; a file that ends too early gives io.ErrUnexpectedEOF, and one of more
-// bytes than the machine has memory is not begun. No input makes Read panic, and what
-// it allocates is bounded by a multiple of the bytes that r has delivered and a
-// constant, whatever the header claims.
+// The tensors own their memory, each its own block, and Shape and Data are never nil. An error
+// names the tensor and the value that the format forbids, or wraps the error of r. A file that ends
+// too early gives io.ErrUnexpectedEOF. Read refuses a file larger than the memory of the machine
+// before it reads a tensor. No input makes Read panic. The memory that Read allocates is bounded by
+// a multiple of the bytes that r has delivered and a constant, whatever the header claims.
 //
-// Reads from r are of a header and of whole tensors, so that r needs a buffer of
-// its own only if it is slow at small tensors.
+// Read asks r for a header or a tensor at a time, or for large blocks of one, so r needs a buffer
+// of its own only if it is slow at small tensors.
 func Read(r io.Reader) (*File, error) {
 	f, err := read(r)
 	if err != nil {
@@ -99,10 +98,9 @@ func take(r io.Reader, n int) ([]byte, error) {
 	}
 }
 
-// arrange sorts the entries by their offsets, those of empty tensors before those
-// that start at the same byte, and checks that each takes the bytes which its type
-// and shape imply, that they cover the buffer without holes, and that memory can hold
-// them.
+// arrange sorts the entries by offset; an empty tensor comes before others that start at the same
+// byte. It checks that each entry has the number of bytes that type and shape imply, that the
+// entries cover the buffer without holes, and that memory can hold the tensors.
 func arrange(entries []entry) error {
 	for _, e := range entries {
 		_, size, err := extent(e.dtype, e.shape)

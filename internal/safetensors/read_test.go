@@ -88,7 +88,7 @@ func TestReadRefuses(t *testing.T) {
 		{"elements beyond an int before 0", tensor(`"dtype":"U8","shape":[65536,65536,65536,65536,0],"data_offsets":[0,0]`), "", `has more elements than an int counts`},
 		{"elements beyond an int after 0", tensor(`"dtype":"U8","shape":[0,65536,65536,65536,65536],"data_offsets":[0,0]`), "", `has more elements than an int counts`},
 		{"long shape", tensor(`"dtype":"U8","shape":[` + strings.Repeat("9,", 999) + `9],"data_offsets":[0,0]`), "", `tensor "w": shape [9 9 9 9 9 9 9 9 … 1000 dimensions] has more elements than an int counts`},
-		{"part of a byte", tensor(`"dtype":"F4","shape":[3],"data_offsets":[0,2]`), "12", `tensor "w": shape [3] of dtype F4 takes 12 bits, no whole number of bytes`},
+		{"part of a byte", tensor(`"dtype":"F4","shape":[3],"data_offsets":[0,2]`), "12", `tensor "w": shape [3] of dtype F4 takes 12 bits, want a multiple of 8`},
 
 		{"one offset", tensor(`"dtype":"F64","shape":[],"data_offsets":[8]`), eight, `tensor "w": header byte 50: 1 data_offsets, want 2`},
 		{"no offset", tensor(`"dtype":"F64","shape":[],"data_offsets":[]`), eight, `0 data_offsets, want 2`},
@@ -167,7 +167,7 @@ func TestReadReaders(t *testing.T) {
 	}
 }
 
-// A tensor longer than the first block comes whole, at every remainder of a block.
+// A tensor longer than the first block is complete, at every remainder of a block.
 func TestReadBlocks(t *testing.T) {
 	for _, n := range []int{64<<10 - 1, 64 << 10, 64<<10 + 1, 128 << 10, 128<<10 + 1, 1e6} {
 		data := make([]byte, n)

@@ -46,7 +46,7 @@ func (t Tensor) extent() (elements int, err error) {
 
 // extent returns the number of elements of a shape, Π shape, and of bytes that
 // they take, bits·Π shape/8. It is an error if the dtype is unknown, a dimension is
-// negative, the bits are no whole number of bytes, or if a number does not fit
+// negative, the bits do not fill bytes, or if a number does not fit
 // an int, also with the dimensions left out that are 0.
 func extent(dtype DType, shape []int) (elements, size int, err error) {
 	rank := dtype.rank()
@@ -77,7 +77,7 @@ func extent(dtype DType, shape []int) (elements, size int, err error) {
 		return 0, 0, nil
 	}
 	if low%8 != 0 {
-		return 0, 0, fmt.Errorf("shape %s of dtype %s takes %d bits, no whole number of bytes", brief(shape), dtype, low)
+		return 0, 0, fmt.Errorf("shape %s of dtype %s takes %d bits, want a multiple of 8", brief(shape), dtype, low)
 	}
 	return int(product), int(high<<61 | low>>3), nil
 }

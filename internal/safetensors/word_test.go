@@ -15,8 +15,8 @@ func TestShortInt(t *testing.T) {
 	}
 	// Never written to, so that it takes addresses but hardly memory.
 	data := make([]byte, 1<<30)
-	whole := Tensor{U8, []int{1 << 30}, data}
-	err := Write(io.Discard, &File{Tensors: map[string]Tensor{"v": whole, "w": whole}})
+	large := Tensor{U8, []int{1 << 30}, data}
+	err := Write(io.Discard, &File{Tensors: map[string]Tensor{"v": large, "w": large}})
 	assert.EqualError(t, err, `safetensors: tensor "w": 1073741824 bytes after 1073741824 are beyond an int`)
 
 	_, err = Floats[float64](Tensor{BF16, []int{1 << 29}, data})

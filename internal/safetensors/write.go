@@ -16,11 +16,10 @@ import (
 // Write writes f to w. Equal files give equal bytes, in the order and with the
 // padding that the package describes.
 //
-// A tensor whose DType, Shape and Data do not fit each other, a name or metadata
-// that are not valid UTF-8, and a header beyond 100 MB are errors, found before the
-// first byte is written; errors of w are wrapped. Write keeps and changes nothing
-// of f, allocates names and header alone, and calls w once for that and once for each
-// tensor that is not empty.
+// A tensor whose DType, Shape and Data do not fit each other, a name or metadata that is not valid
+// UTF-8, and a header beyond 100 MB are errors. Write finds these before it writes the first byte,
+// and wraps errors of w. Write keeps and changes nothing of f, and allocates names and header
+// alone. It calls w once for the header and once for each tensor that is not empty.
 func Write(w io.Writer, f *File) error {
 	names := order(f.Tensors)
 	head, err := header(f, names)
@@ -65,7 +64,7 @@ func header(f *File, names []string) ([]byte, error) {
 		if _, err := t.extent(); err != nil {
 			return nil, fmt.Errorf("tensor %.80q: %w", name, err)
 		}
-		// Tensors may share their memory, so that it does not bound the sum.
+		// Tensors may share memory, so the memory of the machine does not bound the sum.
 		if len(t.Data) > math.MaxInt-begin {
 			return nil, fmt.Errorf("tensor %.80q: %d bytes after %d are beyond an int", name, len(t.Data), begin)
 		}

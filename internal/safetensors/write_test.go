@@ -97,7 +97,8 @@ func requireHeader(t *testing.T, text []byte, f *File) {
 	}
 }
 
-// Write places each tensor of whole bytes at a multiple of the size of its elements.
+// Write places each tensor of elements of one byte or more at a multiple of the size of its
+// elements.
 func TestWriteAligns(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(3, 4))
 	for range 500 {

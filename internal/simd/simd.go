@@ -1,10 +1,9 @@
 // Package simd tells which instruction sets the assembly of this module may use.
 //
-// The environment variable RANDFEAT_DISABLE turns tiers off at start: a list of
-// avx512 and avx2, separated by commas. Each tier includes the lower ones, so that
-// without avx2 avx512 is off too, and what is left is pure Go. A name that is none of
-// them turns nothing off; a line on standard error says so, as Go does for names it
-// does not know in GODEBUG.
+// The environment variable RANDFEAT_DISABLE turns tiers off at start: a list of avx512 and avx2,
+// separated by commas. Each tier includes the lower ones: without avx2, avx512 is off too, and only
+// pure Go is left. Any other name turns nothing off; a line on standard error says so, as Go does
+// for unknown names in GODEBUG.
 package simd
 
 import (

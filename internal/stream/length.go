@@ -6,7 +6,7 @@ import (
 )
 
 // MaxTokens is the largest number of tokens that a state accepts from bytes or from another
-// state: half of the largest int, so that as many can still be appended.
+// state: half of the largest int, so that the same number can still be appended.
 const MaxTokens = math.MaxInt / 2
 
 // CheckMerge returns an error if a state of n tokens cannot take in a state of more tokens.

@@ -8,16 +8,16 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/vecmath"
 )
 
-// most is the largest condition number of a triangle that is inverted. Those of the delta
-// rule with unit keys and strengths up to 2 stay below: elements of T and of T⁻¹ are at most 2
-// there, so that the condition number is at most Σ_l 2·(2l+1) = 512.
+// most is the largest condition number of a triangle that is inverted. Triangles of the delta rule
+// with unit keys and strengths up to 2 stay below: elements of T and of T⁻¹ are at most 2, and the
+// condition number is at most Σ_l 2·(2l+1) = 512.
 const most = 1024
 
 // original is the lower triangle, of order Block at most, that an inverse has replaced.
 type original[T dense.Float] [Block * Block]T
 
 // invert replaces the triangle t with the given diagonal, ones for nil, by its inverse, and
-// reports whether that is as good as substitution.
+// reports whether the inverse is as accurate as substitution.
 func (o *original[T]) invert(t dense.Matrix[T], diag []T) bool {
 	for i := range t.Rows {
 		row := o[i*Block:][:Block]
@@ -31,8 +31,8 @@ func (o *original[T]) invert(t dense.Matrix[T], diag []T) bool {
 	return t.Rows == 1 || o.condition(t) <= most
 }
 
-// restore puts back what is below the diagonal, which keeps the reciprocals that are on
-// the diagonal of the inverse.
+// restore puts back the elements below the diagonal. The diagonal keeps the reciprocals of the
+// inverse.
 func (o *original[T]) restore(t dense.Matrix[T]) {
 	for i := range t.Rows {
 		copy(t.Data[i*t.Stride:][:i], o[i*Block:])

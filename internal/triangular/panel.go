@@ -21,9 +21,9 @@ type Scratch[T dense.Float] struct {
 }
 
 // PanelFactor returns the factor of the n×n matrix t, for systems with Tᵀ if transposed is set, in
-// the memory of t, which belongs to it. The diagonal of t is diag, ones for nil; what is on the
-// diagonal of t and above is not read. Rows are cut into the strips of package matmul; for a
-// strip B, with the rows A above it and R below it,
+// the memory of t, which belongs to the factor. The diagonal of t is diag, ones for nil; the
+// elements of t on the diagonal and above are not read. Rows are cut into the strips of package
+// matmul; for a strip B, with the rows A above it and R below it,
 //
 //	T_BA ← −T_BB⁻¹·T_BA,  T_BB ← T_BB⁻¹,  or
 //	T_RB ← −T_RB·T_BB⁻¹,  T_BB ← T_BB⁻¹   for Tᵀ.
@@ -74,8 +74,8 @@ func (s *Scratch[T]) invert(t dense.Matrix[T], diag []T, strips int) bool {
 //
 //	Y_B = T_BB⁻¹·W_B − T_BB⁻¹·T_BA·Y_A,
 //
-// which is one product with what is in the panel. For Tᵀ it replaces W by T⁻ᵀ·W likewise, from the
-// last strip to the first.
+// one product with the rows of the panel up to the last row of B. For Tᵀ, Solve replaces W by T⁻ᵀ·W
+// likewise, from the last strip to the first.
 func (f PanelFactor[T]) Solve(w dense.Matrix[T]) {
 	switch {
 	case f.inverted && f.transposed:

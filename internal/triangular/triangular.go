@@ -1,7 +1,8 @@
 // Package triangular solves systems of small, dense, lower-triangular matrices by substitution in
-// blocks: only triangles of order Block or less on the diagonal are inverted, and only those
-// whose inverse is as good as substitution; the rest is matrix products. A Factor has systems with
-// T and with Tᵀ and right sides of any shape, a PanelFactor has one of the two and panels.
+// blocks. Only triangles of order Block or less on the diagonal are inverted, and only if the
+// inverse is as accurate as substitution; the rest is matrix products. A Factor solves systems with
+// T and with Tᵀ for right sides of any shape. A PanelFactor solves systems with one of T and Tᵀ for
+// panels.
 //
 // # References
 //
@@ -29,13 +30,14 @@ type Factor[T dense.Float] struct {
 }
 
 // Set makes f the factor of the n×n matrix t, in the memory of t, which belongs to f until the next
-// call. The diagonal of t is diag, ones for nil; what is on the diagonal of t and above is not
-// read.
+// call. The diagonal of t is diag, ones for nil; the elements of t on the diagonal and above are
+// not read.
 //
-// Each triangle of order Block (the last may be smaller) on the diagonal is replaced by its inverse.
-// A triangle that is ill-conditioned, or whose inverse overflows, stays as it is, with the
-// reciprocals of diag on its diagonal: an inverse would solve it with a residual that grows with
-// its condition number, where substitution has none to speak of.
+// Each triangle of order Block (the last may be smaller) on the diagonal is replaced by its
+// inverse. A triangle that is ill-conditioned, or whose inverse overflows, keeps its elements, with
+// the reciprocals of diag on the diagonal. A solution by the inverse would have a residual that
+// grows with the condition number; a solution by substitution has a residual of a few units of
+// rounding.
 func (f *Factor[T]) Set(t dense.Matrix[T], diag []T) {
 	f.t, f.inverted = t, f.inverted[:0]
 	for at := 0; at < t.Rows; at += Block {
@@ -96,7 +98,7 @@ func block[T dense.Float](t dense.Matrix[T], r0, r1, c0, c1 int) dense.Matrix[T]
 	return dense.Matrix[T]{Rows: r1 - r0, Cols: c1 - c0, Data: t.Data[r0*t.Stride+c0:], Stride: t.Stride}
 }
 
-// pivots returns elements at ≤ i < end of a diagonal, nil for that of ones.
+// pivots returns elements at ≤ i < end of a diagonal, nil for a diagonal of ones.
 func pivots[T dense.Float](diag []T, at, end int) []T {
 	if diag == nil {
 		return nil

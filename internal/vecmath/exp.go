@@ -41,7 +41,7 @@ func Log1p[T Float](dst, x []T) {
 }
 
 // LogELU sets dst[i] = log(elu(x[i]) + 1): log(1 + x[i]) where x[i] ≥ 0 and x[i]
-// itself elsewhere; NaN for −Inf, where the logarithm's argument would be a plain 0.
+// itself elsewhere; NaN for −Inf, where the argument of the logarithm would be 0.
 // A zero gives a zero of either sign. dst may be x.
 func LogELU[T Float](dst, x []T) {
 	logELU(first(dst, len(x)), x)

@@ -48,7 +48,7 @@ func expOf(x float64) float64 {
 	case x < -746:
 		return 0
 	}
-	// The first part of ln 2 has 21 trailing zeros: its product with n is exact, and
+	// The first term of ln 2 has 21 trailing zeros: its product with n is exact, and
 	// so is the difference.
 	const (
 		ln2High = 0x1.62e42feep-1

@@ -45,7 +45,7 @@ func elementwises[T Float]() []elementwise[T] {
 	}
 }
 
-// longest is a length with two blocks of the largest size, whole vectors and a
+// longest is a length with two blocks of the largest size, single vectors and a
 // rest.
 const longest = 2*64 + 4*16 + 1
 

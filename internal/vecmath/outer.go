@@ -5,10 +5,9 @@ package vecmath
 //
 //	s_i = s_i + a_i·x,  y = y + b_i·s_i
 //
-// where row s_i is s[i·stride : i·stride+len(x)]. It has the bits of AddScaled twice
-// a row, and goes through s once. stride is at least len(x), and s ends no earlier than
-// its last row, or Outer panics; there are as many rows as elements of a. x and y must
-// not overlap s nor each other.
+// where row s_i is s[i·stride : i·stride+len(x)]. Outer has the bits of two AddScaled a row, and
+// goes through s once. The number of rows is len(a). Outer panics unless stride is at least len(x)
+// and s holds all rows. x and y must not overlap s nor each other.
 func Outer[T Float](s []T, stride int, a, b, x, y []T) {
 	if len(a) == 0 || len(x) == 0 {
 		return

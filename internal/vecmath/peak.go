@@ -9,7 +9,7 @@ func Peaks[T Float](peaks, x []T) {
 }
 
 // Peak returns the largest element of x that is finite, or −Inf if there is none.
-// Which zero is returned of several of different sign is left open.
+// If x holds zeros of both signs, the sign of a zero result is left open.
 func Peak[T Float](x []T) T {
 	return peak(x)
 }

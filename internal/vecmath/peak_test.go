@@ -111,7 +111,7 @@ func testNorm[T Float](t *testing.T) {
 			x[i] = T(i + 1)
 			want += float64((i + 1) * (i + 1))
 		}
-		assert.Equal(t, want/2, HalfSquaredNorm(x), "whole numbers are summed exactly")
+		assert.Equal(t, want/2, HalfSquaredNorm(x), "integers are summed exactly")
 		for _, v := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
 			for _, i := range []int{0, 50, 99} {
 				old := x[i]

@@ -4,9 +4,9 @@ package vecmath
 
 import "unsafe"
 
-// The kernels of both functions take arguments below a limit. Up to it, three
-// parts of π suffice for r = hπ − |x|, or |x| − ½nπ, to be wrong by one unit of its
-// last place, or half of one unless it is small:
+// The kernels of both functions take arguments below a limit. Up to this limit, π as a sum of three
+// terms gives r = hπ − |x|, or |x| − ½nπ, with an error of one unit in the last place, or of half a
+// unit unless r is small:
 //
 //   - The first product and difference are one fused operation, and exact: for
 //     |x| ≥ 1, x and the product are multiples of 2^−23 or 2^−52 and the difference
@@ -26,8 +26,8 @@ const (
 // group is at least the number of elements of the largest block of a kernel.
 const group = 64
 
-// cosUpTo sets elements of dst up to a block with a large argument and returns how
-// many.
+// cosUpTo sets the elements of dst before the first block with a large argument, and returns their
+// number.
 func cosUpTo[T Float](dst, x []T) int {
 	switch kernelOf[T]() {
 	case wide32:
@@ -43,8 +43,8 @@ func cosUpTo[T Float](dst, x []T) int {
 	return len(x)
 }
 
-// sincosUpTo sets elements of both up to a block with a large argument and returns
-// how many.
+// sincosUpTo sets the elements of both before the first block with a large argument, and returns
+// their number.
 func sincosUpTo[T Float](sines, cosines, x []T) int {
 	switch kernelOf[T]() {
 	case wide32:

@@ -95,7 +95,7 @@ func exactLog1p(x float64) *big.Float {
 	return y.Add(y, step.SetMantExp(step, 1))
 }
 
-// nearest returns n mod 4 and x − ½nπ for the nearest whole n.
+// nearest returns n mod 4 and x − ½nπ for the nearest integer n.
 func nearest(x float64) (quadrant int, r *big.Float) {
 	half := newFloat(bigPi.Prec()).SetMantExp(bigPi, -1)
 	v := newFloat(bigPi.Prec()).SetFloat64(x)

@@ -1,9 +1,9 @@
 // Package vecmath applies elementary functions and a few simple ones to slices,
 // for float32 and float64, with NaN and ±Inf as package math has them.
 //
-// Every function comes as pure Go, as AVX2 and as AVX-512. The result of an
-// element does not depend on its position nor on the length of the slice. It may
-// differ between tiers where the text of a function does not exclude that.
+// Every function comes as pure Go, as AVX2 and as AVX-512. The result of an element does not depend
+// on the position of the element nor on the length of the slice. It may differ between tiers unless
+// the comment of a function says that results are the same.
 //
 // # Accuracy
 //
@@ -15,9 +15,8 @@
 //
 // # Slices
 //
-// The first arguments are written. A slice that is shorter than the one it has to
-// match makes a function panic, and a longer one is used only as far as needed.
-// Slices that are written may be ones that are read, from the same element on;
+// The first arguments are written. A function panics if a slice is shorter than needed, and ignores
+// the end of a longer slice. A slice that is written may also be read, from the same element on;
 // other overlaps give undefined elements. Nothing allocates memory.
 package vecmath
 

@@ -11,22 +11,21 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/_asm/amd64"
 )
 
-// inside runs the stages inside the vectors x, some of them in step: a lane and
-// its partner change places and the vector is added with the sign of the lane,
-// x·(±1) + partner, which a fused multiply-add rounds as the plain sum or
-// difference.
+// inside runs the stages inside the vectors x, some of them in step. A lane and its partner change
+// places, and the vector is added with the sign of the lane: x·(±1) + partner. A fused multiply-add
+// rounds this sum as an addition or a subtraction does.
 func (m machine) inside(x []Op, signs []Op) {
 	for s, sign := range signs {
-		for part := range slices.Chunk(x, m.inStep) {
-			partners := make([]Op, len(part))
-			for i := range part {
+		for step := range slices.Chunk(x, m.inStep) {
+			partners := make([]Op, len(step))
+			for i := range step {
 				partners[i] = m.Vec()
-				m.exchange(s, part[i], partners[i])
+				m.exchange(s, step[i], partners[i])
 			}
-			for i := range part {
-				m.Plus(sign, part[i], partners[i])
+			for i := range step {
+				m.Plus(sign, step[i], partners[i])
 			}
-			copy(part, partners)
+			copy(step, partners)
 		}
 	}
 }
@@ -35,10 +34,9 @@ func (m machine) inside(x []Op, signs []Op) {
 // bit h, by their sums and differences. done(i), if given, is called when v[i] is
 // final.
 //
-// A difference is a fused multiply-add a − 1·b except in the first stage: those
-// and additions issue on different ports, but stores get in their way, so that
-// this share of them is the fastest on the machines measured, in runs of one
-// kind.
+// A difference is a fused multiply-add a − 1·b except in the first stage. Fused multiply-adds and
+// additions issue on different ports, but stores get in the way of both. This share of fused
+// operations, in runs of one kind, is the fastest on the machines measured.
 func (m machine) butterflies(v []Op, lo, hi, h int, one Op, done func(i int)) {
 	var indices []int
 	for i := lo; i < hi; i++ {
@@ -46,13 +44,13 @@ func (m machine) butterflies(v []Op, lo, hi, h int, one Op, done func(i int)) {
 			indices = append(indices, i)
 		}
 	}
-	for part := range slices.Chunk(indices, m.group) {
-		sums := make([]Op, len(part))
-		for k, i := range part {
+	for group := range slices.Chunk(indices, m.group) {
+		sums := make([]Op, len(group))
+		for k, i := range group {
 			sums[k] = m.Vec()
 			m.Add(v[i+h], v[i], sums[k])
 		}
-		for k, i := range part {
+		for k, i := range group {
 			if h > 1 {
 				m.TimesFrom(v[i], one, v[i+h])
 			} else {
@@ -63,7 +61,7 @@ func (m machine) butterflies(v []Op, lo, hi, h int, one Op, done func(i int)) {
 			v[i] = sums[k]
 		}
 		if done != nil {
-			for _, i := range part {
+			for _, i := range group {
 				done(i)
 				done(i + h)
 			}

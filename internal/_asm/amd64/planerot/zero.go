@@ -33,11 +33,11 @@ func (m machine) zero() {
 	}
 	loop("four", len(sums))
 	loop("one", 1)
-	JZ(LabelRef("whole"))
+	JZ(LabelRef("summed"))
 	m.LoadMasked(m.Mask(n, values[1]), Mem{Base: x}, values[0])
 	m.Mul(values[0], zero, values[0])
 	m.Add(values[0], sums[0], sums[0])
-	Label("whole")
+	Label("summed")
 	m.Add(sums[1], sums[0], sums[0])
 	m.Add(sums[3], sums[2], sums[2])
 	m.Add(sums[2], sums[0], sums[0])

@@ -30,7 +30,7 @@ func (m machine) exponent() exponent {
 		shift += of(m, 254.0, 2046)
 	}
 	e.shift = m.value(shift)
-	// The first part leaves a difference that is exact: both are multiples of the
+	// The first term leaves a difference that is exact: both are multiples of the
 	// last place of the smaller one.
 	e.ln2 = m.values(of(m, []float64{0x1.62e43p-1, -0x1.05c61p-29}, []float64{0x1.62e42fefa39efp-1, 0x1.abc9e3b39803fp-56}))
 	// Minimax for |r| ≤ 1.001·½ln 2 given the first two; error 2^−28 and 2^−58.
@@ -61,9 +61,9 @@ func (e exponent) exp(x []Op) []Op {
 	for i := range x {
 		e.Sub(e.shift, sum[i], n[i])
 	}
-	for _, part := range e.ln2 {
+	for _, term := range e.ln2 {
 		for i := range x {
-			e.Minus(part, n[i], x[i])
+			e.Minus(term, n[i], x[i])
 		}
 	}
 	p := e.polynomial(e.coefficients, x)

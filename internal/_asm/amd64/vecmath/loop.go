@@ -16,7 +16,7 @@ type block struct {
 	machine
 	k    int
 	at   Register // in bytes
-	mask Op       // nil if the block is whole
+	mask Op       // nil for all elements
 }
 
 func (b block) address(base Register, i int) Mem {
@@ -66,9 +66,9 @@ func (m machine) unroll(single, double int) int {
 	return 2
 }
 
-// loop writes body for blocks of k vectors, then for whole vectors and then for
-// the elements that are left, and goes through n elements with them. It returns
-// the place, in bytes, which is also where a jump from body leaves it.
+// loop writes body three times: for blocks of k vectors, for single vectors and for the elements
+// that are left. Together they go through n elements. loop returns the place in bytes; a jump out
+// of body leaves the place as it is.
 func (m machine) loop(label string, n Register, k int, body func(b block)) (at Register) {
 	at, left := GP64(), GP64()
 	XORQ(at, at)

@@ -168,7 +168,7 @@ func (m machine) sumOfProducts(x, y, n Register) {
 		VMULPD(w, v, v)
 		VADDPD(v, acc, acc)
 	}
-	whole := func(i int) func(p Register) Op {
+	vector := func(i int) func(p Register) Op {
 		return func(p Register) Op {
 			v := d.Vec()
 			of(m, VCVTPS2PD, VMOVUPD)(at(p, i), v)
@@ -179,7 +179,7 @@ func (m machine) sumOfProducts(x, y, n Register) {
 	JLT(LabelRef("end"))
 	Label("block")
 	for i := range acc {
-		add(whole(i), acc[i])
+		add(vector(i), acc[i])
 	}
 	ADDQ(U32(partial*m.Size), x)
 	if y != x {
@@ -196,7 +196,7 @@ func (m machine) sumOfProducts(x, y, n Register) {
 		add(func(p Register) Op { return m.doubles(d, at(p, i), n) }, acc[i])
 		JMP(LabelRef("sum"))
 		Label(more)
-		add(whole(i), acc[i])
+		add(vector(i), acc[i])
 		SUBQ(U32(1<<d.Log), n)
 	}
 	Label("sum")

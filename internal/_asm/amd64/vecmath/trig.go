@@ -57,9 +57,9 @@ func (m machine) cos() {
 		for i := range r {
 			m.Less(pi[0], h[i], r[i])
 		}
-		for _, part := range pi[1:] {
+		for _, term := range pi[1:] {
 			for i := range r {
-				m.Plus(part, h[i], r[i])
+				m.Plus(term, h[i], r[i])
 			}
 		}
 		m.sine(coefficients, r, m.squares(r))
@@ -123,9 +123,9 @@ func (m machine) sincos() {
 		for i := range r {
 			m.Sub(shift, sum[i], q[i])
 		}
-		for _, part := range pi {
+		for _, term := range pi {
 			for i := range r {
-				m.Minus(part, q[i], r[i])
+				m.Minus(term, q[i], r[i])
 			}
 		}
 		z := m.squares(r)
@@ -230,7 +230,7 @@ func (m machine) largeLimit() Op {
 // others returns an operand with every bit but the sign.
 func (m machine) others() Op { return m.pattern(1<<m.top() - 1) }
 
-// pi returns π, or ½π, in three parts.
+// pi returns π, or ½π, as a sum of three terms.
 func (m machine) pi(halved bool) []Op {
 	p := of(m,
 		[]float64{0x1.921fb6p+1, -0x1.777a5cp-24, -0x1.ee59dap-49},
