@@ -155,19 +155,18 @@ func (n *norm[T]) parameters() []*parameter[T] { return []*parameter[T]{n.gain} 
 
 // squaredReLU is y = max(x, 0)² [So et al. 2021], which has a continuous derivative.
 type squaredReLU[T dense.Float] struct {
-	positive dense.Matrix[T] // max(x, 0)
-	p, y, dx buffer[T]
+	x     dense.Matrix[T]
+	y, dx buffer[T]
 }
 
 func (r *squaredReLU[T]) forward(x dense.Matrix[T]) dense.Matrix[T] {
-	r.positive = r.p.shape(x.Rows, x.Cols)
+	r.x = x
 	y := r.y.shape(x.Rows, x.Cols)
 	ranges(len(x.Data), elementGrain, func(lo, hi int) {
 		x := x.Data[lo:hi]
-		p, y := r.positive.Data[lo:hi][:len(x)], y.Data[lo:hi][:len(x)]
+		y := y.Data[lo:hi][:len(x)]
 		for j, v := range x {
 			v = max(v, 0)
-			p[j] = v
 			y[j] = v * v
 		}
 	})
@@ -178,9 +177,9 @@ func (r *squaredReLU[T]) backward(dy dense.Matrix[T]) dense.Matrix[T] {
 	dx := r.dx.shape(dy.Rows, dy.Cols)
 	ranges(len(dy.Data), elementGrain, func(lo, hi int) {
 		dy := dy.Data[lo:hi]
-		p, dx := r.positive.Data[lo:hi][:len(dy)], dx.Data[lo:hi][:len(dy)]
+		x, dx := r.x.Data[lo:hi][:len(dy)], dx.Data[lo:hi][:len(dy)]
 		for j, d := range dy {
-			dx[j] = 2 * d * p[j]
+			dx[j] = 2 * d * max(x[j], 0)
 		}
 	})
 	return dx
