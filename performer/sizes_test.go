@@ -28,7 +28,7 @@ func testSizes[T dense.Float](t *testing.T) {
 	}
 	exact := Form[T](Exact[T]{})
 	elu := func(d int) *Attention[T] { return attention[T](must(rff.ELU[T](d)), Options{}) }
-	for _, n := range []int{math.MaxInt, most, most / 8} {
+	for _, n := range []int{math.MaxInt, most, most / 2} {
 		memory("heads = %d: ", n)(NewBatch(n, n, exact))
 		memory("heads = %d: ", n)(NewBatch(n, n, exact))
 		memory("heads = %d: ", n)(NewBatch[T](n, 1, elu(4)))

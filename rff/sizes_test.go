@@ -33,7 +33,7 @@ func testSizes[T dense.Float](t *testing.T) {
 		}
 	}
 
-	for _, n := range []int{math.MaxInt, most, most / 8} {
+	for _, n := range []int{math.MaxInt, most, most / 2} {
 		memory("d = %d: ", n)(rff.Identity[T](n))
 		memory("d = %d: ", n)(rff.ELU[T](n))
 		memory("d = %d: ", n)(rff.Quadratic[T](n))
@@ -88,7 +88,7 @@ func testSizesOfSketches[T dense.Float](t *testing.T) {
 	}
 	square := kernels.Polynomial{Degree: 2, Offset: 1}
 	series, degrees := kernels.Maclaurin{Coefficients: []float64{0, 1, 1}}, []float64{0, 1, 1}
-	for _, n := range []int{math.MaxInt, most, most / 8} {
+	for _, n := range []int{math.MaxInt, most, most / 2} {
 		memory("m = %d: ", n)(rff.PolynomialSketch[T](n, 3, square, rff.GaussianWeights, src()))
 		memory("d = %d: ", n)(rff.PolynomialSketch[T](4, n, square, rff.GaussianWeights, src()))
 		memory("m = %d: ", n)(rff.TensorSketch[T](n, 3, square, src()))

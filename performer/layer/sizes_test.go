@@ -27,7 +27,7 @@ func testSizes[T dense.Float](t *testing.T) {
 			assert.ErrorContains(t, err, " of memory, want at most ")
 		}
 	}
-	for _, n := range []int{math.MaxInt, most, most / 8} {
+	for _, n := range []int{math.MaxInt, most, most / 2} {
 		memory("in = %d, out = 2: ", n)(layer.NewLinearSelfAttention[T](n, 2, false, source(1)))
 		memory("in = 2, out = %d: ", n)(layer.NewLinearSelfAttention[T](2, n, true, source(1)))
 		memory("Widths.Heads = %d, HeadDim = 3, Input = 2: ", n)(layer.Draw[T](layer.Widths{Input: 2, Heads: n, HeadDim: 3}, source(1)))
