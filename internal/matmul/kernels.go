@@ -20,7 +20,7 @@ type kernels[T Float] struct {
 	invert func(n int, x []T, stride int, diag []T)
 }
 
-// strip computes C = α·A·B + β·C for a few rows of C and a panel B of k rows.
+// strip is a micro-kernel: it computes C = α·A·B + β·C for a few rows of C and a panel B of k rows.
 type strip[T Float] = func(k int, a left[T], b *T, c target[T], alpha, beta T)
 
 // left is a left operand.

@@ -10,7 +10,7 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/_asm/amd64"
 )
 
-// strip writes the product of so many rows of A and a panel of so many vectors
+// strip is the micro-kernel. It writes the product of so many rows of A and a panel of so many vectors
 // of B. All sums stay in registers.
 func (m machine) strip(rows, vectors int) {
 	m.Begin(fmt.Sprintf("strip%dx%d", rows, vectors), "(k int, a left[T], b *T, c target[T], alpha, beta T)",
