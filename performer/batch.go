@@ -103,11 +103,9 @@ func (b *Batch[T]) unit(i int) unit[T] {
 	return unit[T]{form: u.form, from: i * u.to, to: (i + 1) * u.to}
 }
 
-// Heads returns the number of heads of queries, and that of keys and values.
-func (b *Batch[T]) Heads() (heads, keyHeads int) { return b.heads, b.keyHeads }
-
-// Dim returns the dimension of the queries that the forms take, or 0 if any will do.
-func (b *Batch[T]) Dim() int { return b.dim }
+// Dims returns the number of heads of queries, that of keys and values, and the dimension of the
+// queries that the forms take, or 0 if any will do.
+func (b *Batch[T]) Dims() (heads, keyHeads, d int) { return b.heads, b.keyHeads, b.dim }
 
 // Forward is ForwardSequences of one sequence, all of whose keys count.
 func (b *Batch[T]) Forward(dst, q, k, v dense.Matrix[T]) dense.Matrix[T] {

@@ -30,7 +30,7 @@ func testHeads[T dense.Float](t *testing.T) {
 				form.Forward(want.ColRange(from, to), q.ColRange(from, to), k.ColRange(from, to), v.ColRange(from, to))
 			}
 			all := must(NewBatch(heads, heads, form))
-			queryHeads, keyHeads := all.Heads()
+			queryHeads, keyHeads, _ := all.Dims()
 			assert.Equal(t, [2]int{heads, heads}, [2]int{queryHeads, keyHeads})
 			for _, processors := range []int{1, 2, 5} {
 				before := runtime.GOMAXPROCS(processors)

@@ -201,7 +201,7 @@ func TestBatchOfForms(t *testing.T) {
 	elu := attention[float64](must(rff.ELU[float64](d)), Options{})
 	forms := []Form[float64]{elu, elu, Exact[float64]{}, mean{}}
 	b := must(NewBatch(4, 2, forms...))
-	heads, keyHeads := b.Heads()
+	heads, keyHeads, _ := b.Dims()
 	assert.Equal(t, [2]int{4, 2}, [2]int{heads, keyHeads})
 	assert.Equal(t, 3, b.count, "two heads read the keys that one map has summed up")
 	got := b.ForwardSequences(dense.Matrix[float64]{}, q, kv, kv, Sequences{})

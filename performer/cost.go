@@ -3,6 +3,7 @@ package performer
 import (
 	"fmt"
 	"math"
+	"sort"
 )
 
 // Shape is what the cost of attention depends on.
@@ -35,9 +36,6 @@ type Cost struct {
 	// nothing else.
 	Bytes float64
 }
-
-// Intensity returns the multiply-adds for each byte that is moved.
-func (c Cost) Intensity() float64 { return c.MACs / c.Bytes }
 
 // Measured in this package, one processor with 512-bit vectors, d = dv = 64: how
 // many multiply-adds take as long as one exponential and what goes with it, the
@@ -92,33 +90,17 @@ func (s Shape) Linear() Cost {
 }
 
 // Crossover returns the least number of tokens, Queries = Keys, from which linear
-// attention is predicted to be faster than exact attention; the numbers in s do not
+// attention is predicted to be faster than exact attention. Queries and Keys of s do not
 // count; the largest int stands for all that are beyond it. The prediction adds
 // multiply-adds and exponentials, by what they cost here.
 // It is rough for lengths of a few dozen tokens, where neither matters.
 func Crossover(s Shape) int {
-	faster := func(n int) bool {
-		s.Queries, s.Keys = n, n
-		return s.linearIsFaster()
-	}
 	// The work a token grows without bound in exact attention and, from some length
 	// on, does not in linear attention.
-	hi := 1
-	for !faster(hi) {
-		if hi > math.MaxInt/2 {
-			return math.MaxInt
-		}
-		hi *= 2
-	}
-	lo := hi / 2
-	for hi-lo > 1 {
-		if mid := lo + (hi-lo)/2; faster(mid) {
-			hi = mid
-		} else {
-			lo = mid
-		}
-	}
-	return hi
+	return 1 + sort.Search(math.MaxInt-1, func(i int) bool {
+		s.Queries, s.Keys = i+1, i+1
+		return s.linearIsFaster()
+	})
 }
 
 // linearIsFaster reports whether linear attention is predicted to take no more time

@@ -22,7 +22,6 @@ func TestCosts(t *testing.T) {
 	assert.Equal(t, 400.0*10*8+200*64*(10+4), s.Linear().MACs)
 	s.Queries, s.Keys = 3, 3
 	assert.Equal(t, 6.0*10*8+3*3*(10+4), s.Linear().MACs, "a chunk of three")
-	assert.Equal(t, 2.5, Cost{MACs: 10, Bytes: 4}.Intensity())
 }
 
 // P·(d + dv + e) = 2L·m·(d + dv + 1 + e) has P = L², or nearly L²/2, and is solved

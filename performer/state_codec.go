@@ -59,7 +59,6 @@ const (
 var (
 	_ encoding.BinaryMarshaler   = (*State[float32])(nil)
 	_ encoding.BinaryUnmarshaler = (*State[float64])(nil)
-	_ encoding.BinaryAppender    = (*State[float64])(nil)
 )
 
 // record is what says in bytes which form a run of heads has.
@@ -74,21 +73,11 @@ func (s *State[T]) MarshalBinary() ([]byte, error) {
 	if s.units == nil {
 		return nil, errNoState
 	}
-	return s.AppendBinary(make([]byte, 0, s.encodedSize()))
-}
-
-// AppendBinary appends what MarshalBinary returns to b.
-func (s *State[T]) AppendBinary(b []byte) ([]byte, error) {
-	if s.units == nil {
-		return b, errNoState
-	}
-	b = slices.Grow(b, s.encodedSize())
-	from := len(b)
-	b = s.header().Append(b)
+	b := s.header().Append(make([]byte, 0, s.encodedSize()))
 	for _, u := range s.units {
 		b = u.encode(u.appendRecord(b))
 	}
-	return stream.Seal(b, from), nil
+	return stream.Seal(b), nil
 }
 
 // UnmarshalBinary makes s what the state was whose bytes these are, whatever s held before. s

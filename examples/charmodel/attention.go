@@ -46,7 +46,7 @@ func (a *attention[T]) redraw(phi rff.Map[T]) error {
 	if err != nil {
 		return err
 	}
-	heads, _ := a.heads.Heads()
+	heads, _, _ := a.heads.Dims()
 	return a.use(form, heads)
 }
 

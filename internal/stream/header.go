@@ -58,9 +58,9 @@ func (h Header) Append(b []byte) []byte {
 	return binary.LittleEndian.AppendUint64(b, uint64(h.Tokens))
 }
 
-// Seal appends the checksum of the bytes from index from on.
-func Seal(b []byte, from int) []byte {
-	return binary.LittleEndian.AppendUint32(b, crc32.Checksum(b[from:], castagnoli))
+// Seal appends the checksum of b.
+func Seal(b []byte) []byte {
+	return binary.LittleEndian.AppendUint32(b, crc32.Checksum(b, castagnoli))
 }
 
 // Open returns the number of tokens and the bytes between header and checksum. It returns an

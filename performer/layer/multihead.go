@@ -54,12 +54,12 @@ func New[T dense.Float](p Projections[T], attention *performer.Batch[T]) (*Multi
 	if attention == nil {
 		return nil, errors.New("layer: attention is nil")
 	}
-	heads, keyHeads := attention.Heads()
+	heads, keyHeads, dim := attention.Dims()
 	if err := p.fit(heads, keyHeads); err != nil {
 		return nil, err
 	}
-	if d, want := p.Query.Rows/heads, attention.Dim(); want != 0 && d != want {
-		return nil, fmt.Errorf("layer: Query is %d×%d: heads have dimension %d, but attention takes points of R^%d", p.Query.Rows, p.Query.Cols, d, want)
+	if d := p.Query.Rows / heads; dim != 0 && d != dim {
+		return nil, fmt.Errorf("layer: Query is %d×%d: heads have dimension %d, but attention takes points of R^%d", p.Query.Rows, p.Query.Cols, d, dim)
 	}
 	return &MultiHead[T]{
 		query:     newLinear(p.Query, p.QueryBias),
@@ -75,7 +75,7 @@ func New[T dense.Float](p Projections[T], attention *performer.Batch[T]) (*Multi
 func (l *MultiHead[T]) Dims() (query, key, value, out int) {
 	out = l.output.weight.Rows
 	if l.output.none() {
-		heads, keyHeads := l.attention.Heads()
+		heads, keyHeads, _ := l.attention.Dims()
 		out = l.value.weight.Rows / keyHeads * heads
 	}
 	return l.query.weight.Cols, l.key.weight.Cols, l.value.weight.Cols, out

@@ -52,7 +52,7 @@ func Read[T dense.Float](r io.Reader, prefix string, attention *performer.Batch[
 	if err != nil {
 		return nil, fmt.Errorf("layer: %w", err)
 	}
-	heads, keyHeads := attention.Heads()
+	heads, keyHeads, _ := attention.Dims()
 	t := tensors[T]{prefix: prefix, heads: heads, keyHeads: keyHeads, left: map[string]safetensors.Tensor{}}
 	for name, tensor := range f.Tensors {
 		if suffix, ok := strings.CutPrefix(name, prefix); ok {

@@ -79,5 +79,5 @@ func must[V any](v V, err error) V {
 
 // sealed returns the bytes of a state with the checksum that they should have.
 func sealed(data []byte) []byte {
-	return stream.Seal(data[:len(data)-stream.TrailerSize:len(data)-stream.TrailerSize], 0)
+	return stream.Seal(data[: len(data)-stream.TrailerSize : len(data)-stream.TrailerSize])
 }

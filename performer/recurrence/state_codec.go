@@ -3,7 +3,6 @@ package recurrence
 import (
 	"encoding"
 	"fmt"
-	"slices"
 
 	"github.com/seed-feabd252/randfeat/internal/stream"
 )
@@ -33,29 +32,23 @@ const (
 var (
 	_ encoding.BinaryMarshaler   = (*State[float32])(nil)
 	_ encoding.BinaryUnmarshaler = (*State[float64])(nil)
-	_ encoding.BinaryAppender    = (*State[float64])(nil)
 )
 
 // MarshalBinary returns the state as bytes, which any architecture can read. A state that reads
 // them continues with the bits of s.
-func (s *State[T]) MarshalBinary() ([]byte, error) { return s.AppendBinary(nil) }
-
-// AppendBinary appends what MarshalBinary returns to b.
-func (s *State[T]) AppendBinary(b []byte) ([]byte, error) {
+func (s *State[T]) MarshalBinary() ([]byte, error) {
 	if s.r == nil {
-		return b, errNoRecurrence
+		return nil, errNoRecurrence
 	}
-	b = slices.Grow(b, s.encodedSize())
-	from := len(b)
-	b = s.header().Append(b)
+	b := s.header().Append(make([]byte, 0, s.encodedSize()))
 	b = stream.AppendElements(b, s.r.marks())
 	b = stream.AppendElements(b, s.past)
 	b = stream.AppendElements(b, s.sums.Data)
-	return stream.Seal(b, from), nil
+	return stream.Seal(b), nil
 }
 
 // UnmarshalBinary makes s the encoded state, whatever s held before. s must come from NewState,
-// with the dimensions of the encoded state and a recurrence like its own (see Check).
+// with the dimensions of the encoded state and a recurrence like its own, as for Merge.
 // UnmarshalBinary returns an error and does not change s if anything differs or the bytes are
 // damaged. The checksum finds damage, not forgery; forged sums are at worst wrong.
 func (s *State[T]) UnmarshalBinary(data []byte) error {

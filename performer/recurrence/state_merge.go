@@ -12,9 +12,11 @@ import (
 // Merge takes in all tokens of another state, as if they came after the tokens of s: S becomes the
 // sums of other plus S, with decays e^Σg∘S over the decays of other. other does not change.
 //
-// Merge returns an error and changes nothing if other is nil, has other dimensions, or belongs to
-// another recurrence (see Check); if both together have more tokens than half of the largest int;
-// and for the delta rules, where a token writes what depends on all tokens before it.
+// Merge returns an error and changes nothing if other is nil or has other dimensions; if other
+// belongs to a recurrence with another rule, other heads, another NormaliseKeys or other features,
+// which are compared as by State.Merge of package performer; if both together have more tokens than
+// half of the largest int; and for the delta rules, where a token writes what depends on all tokens
+// before it. States do not depend on the scale.
 func (s *State[T]) Merge(other *State[T]) error {
 	switch {
 	case s.r == nil || other != nil && other.r == nil:
@@ -26,7 +28,7 @@ func (s *State[T]) Merge(other *State[T]) error {
 	case other.d != s.d || other.dv != s.dv:
 		return fmt.Errorf("recurrence: other has d = %d and dv = %d, the state d = %d and dv = %d", other.d, other.dv, s.d, s.dv)
 	}
-	if err := s.Check(other.r); err != nil {
+	if err := s.r.checkSame(other.r); err != nil {
 		return err
 	}
 	if err := stream.CheckMerge(s.n, other.n); err != nil {
@@ -46,30 +48,21 @@ func (s *State[T]) Merge(other *State[T]) error {
 	return nil
 }
 
-// Check returns nil if s belongs to a recurrence like r. Otherwise Check returns an error that says
-// what differs: the rule, the heads, NormaliseKeys, or the features, which are compared as by
-// State.Check of package performer. States do not depend on the scale.
-func (s *State[T]) Check(r *Recurrence[T]) error {
-	if s.r == nil {
-		return errNoRecurrence
-	}
-	if r == nil {
-		return errors.New("recurrence: r is nil")
-	}
-	own := s.r
+// checkSame returns an error unless sums of other mean the same under r.
+func (r *Recurrence[T]) checkSame(other *Recurrence[T]) error {
 	switch {
-	case r == own:
+	case other == r:
 		return nil
-	case r.opts.Rule != own.opts.Rule:
-		return fmt.Errorf("recurrence: the %v rule, but the state belongs to the %v rule", r.opts.Rule, own.opts.Rule)
-	case r.heads != own.heads || r.keyHeads != own.keyHeads:
-		return fmt.Errorf("recurrence: %d heads of queries and %d of keys, but the state belongs to %d and %d", r.heads, r.keyHeads, own.heads, own.keyHeads)
-	case r.opts.NormaliseKeys != own.opts.NormaliseKeys:
-		return fmt.Errorf("recurrence: NormaliseKeys = %v, but the state belongs to a recurrence with %v", r.opts.NormaliseKeys, own.opts.NormaliseKeys)
-	case r.d != own.d || r.m != own.m:
-		return fmt.Errorf("recurrence: %d features of R^%d, but the state belongs to %d features of R^%d", r.m, r.d, own.m, own.d)
+	case other.opts.Rule != r.opts.Rule:
+		return fmt.Errorf("recurrence: the %v rule, but the state belongs to the %v rule", other.opts.Rule, r.opts.Rule)
+	case other.heads != r.heads || other.keyHeads != r.keyHeads:
+		return fmt.Errorf("recurrence: %d heads of queries and %d of keys, but the state belongs to %d and %d", other.heads, other.keyHeads, r.heads, r.keyHeads)
+	case other.opts.NormaliseKeys != r.opts.NormaliseKeys:
+		return fmt.Errorf("recurrence: NormaliseKeys = %v, but the state belongs to a recurrence with %v", other.opts.NormaliseKeys, r.opts.NormaliseKeys)
+	case other.d != r.d || other.m != r.m:
+		return fmt.Errorf("recurrence: %d features of R^%d, but the state belongs to %d features of R^%d", other.m, other.d, r.m, r.d)
 	}
-	return own.checkMarks(r.marks())
+	return r.checkMarks(other.marks())
 }
 
 // checkMarks returns an error unless these are the marks of r.

@@ -149,15 +149,13 @@ func TestStateErrors(t *testing.T) {
 		"recurrence: d = 0, dv = 3, want at least 1":                                         second(r.NewState(0, 3)),
 		"recurrence: d = 4, dv = 0, want at least 1":                                         second(r.NewState(4, 0)),
 		"recurrence: d = 5, but the maps take points of R^4":                                 second(r.NewState(5, 3)),
-		"recurrence: r is nil":                                                               s.Check(nil),
 		"recurrence: other is nil":                                                           s.Merge(nil),
-		noRecurrence:                                                                         new(recurrence.State[float32]).Check(r),
 		"recurrence: other has d = 4 and dv = 2, the state d = 4 and dv = 3":                 s.Merge(must(r.NewState(4, 2))),
 		"recurrence: the gated rule, but the state belongs to the linear rule":               s.Merge(other(of(recurrence.Options[float32]{Rule: recurrence.Gated}, 1))),
-		"recurrence: 2 heads of queries and 2 of keys, but the state belongs to 1 and 1":     s.Check(of(recurrence.Options[float32]{}, 2)),
-		"recurrence: NormaliseKeys = true, but the state belongs to a recurrence with false": s.Check(of(recurrence.Options[float32]{NormaliseKeys: true}, 1)),
-		"recurrence: 0 features of R^0, but the state belongs to 8 features of R^4":          s.Check(of(recurrence.Options[float32]{}, 1)),
-		"recurrence: the features differ from those that the state belongs to":               s.Check(of(recurrence.Options[float32]{Features: must(rff.SoftmaxPositive(frequencies[float32](8, 4), 0.5))}, 1)),
+		"recurrence: 2 heads of queries and 2 of keys, but the state belongs to 1 and 1":     s.Merge(other(of(recurrence.Options[float32]{}, 2))),
+		"recurrence: NormaliseKeys = true, but the state belongs to a recurrence with false": s.Merge(other(of(recurrence.Options[float32]{NormaliseKeys: true}, 1))),
+		"recurrence: 0 features of R^0, but the state belongs to 8 features of R^4":          s.Merge(other(of(recurrence.Options[float32]{}, 1))),
+		"recurrence: the features differ from those that the state belongs to":               s.Merge(other(of(recurrence.Options[float32]{Features: must(rff.SoftmaxPositive(frequencies[float32](8, 4), 0.5))}, 1))),
 	} {
 		assert.EqualError(t, err, want)
 	}
@@ -165,7 +163,7 @@ func TestStateErrors(t *testing.T) {
 	assert.EqualError(t, s.Merge(new(recurrence.State[float32])), noRecurrence)
 	assert.EqualError(t, new(recurrence.State[float32]).UnmarshalBinary(nil), noRecurrence)
 	assert.EqualError(t, second(new(recurrence.State[float32]).MarshalBinary()), noRecurrence)
-	assert.NoError(t, s.Check(of(recurrence.Options[float32]{Features: positive[float32](8, 4)}, 1)), "made twice")
+	assert.NoError(t, s.Merge(other(of(recurrence.Options[float32]{Features: positive[float32](8, 4)}, 1))), "made twice")
 
 	mat := dense.New[float32]
 	for want, f := range map[string]func(){
@@ -195,7 +193,6 @@ func TestStateGolden(t *testing.T) {
 	}
 	want = binary.LittleEndian.AppendUint32(want, crc32.Checksum(want, crc32.MakeTable(crc32.Castagnoli)))
 	assert.Equal(t, want, must(s.MarshalBinary()))
-	assert.Equal(t, append([]byte("before"), want...), must(s.AppendBinary([]byte("before"))))
 }
 
 // Damage is found wherever it is, what is refused changes nothing, and hostile bytes with a
