@@ -3,9 +3,9 @@ package performer
 import (
 	"errors"
 	"fmt"
-	"unsafe"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/stream"
 )
 
 // Auto is the form, of linear and exact attention, that is predicted to be the faster
@@ -40,10 +40,7 @@ func NewAuto[T dense.Float](linear *Attention[T], exact Exact[T]) (*Auto[T], err
 // panics with the shapes if they do not fit; causal attention needs Lq = Lk.
 func (a *Auto[T]) Forward(dst, q, k, v dense.Matrix[T]) dense.Matrix[T] {
 	a.check(q, k, v)
-	if a.choosesLinear(q.Rows, k.Rows, v.Cols) {
-		return a.linear.Forward(dst, q, k, v)
-	}
-	return a.exact.Forward(dst, q, k, v)
+	return a.faster(q.Rows, k.Rows, v.Cols).Forward(dst, q, k, v)
 }
 
 // check panics unless NewAuto has made a, and q, k and v fit together and the maps.
@@ -58,35 +55,36 @@ func (a *Auto[T]) dimension() int { return a.linear.d }
 
 func (a *Auto[T]) shares() bool { return a.linear.shares() }
 
-func (a *Auto[T]) attend(p request[T]) {
-	if a.choosesLinear(p.q.Rows, a.keysOf(p.q.Rows, p.k.Rows, p.past, p.valid), p.v.Cols) {
-		a.linear.attend(p)
-	} else {
-		a.exact.attend(p)
-	}
-}
+func (a *Auto[T]) attend(p request[T]) { a.fasterFor(p).attend(p) }
 
-// keysOf returns the number of keys of a request that count and are seen.
-func (a *Auto[T]) keysOf(queries, keys, past int, valid []bool) int {
+func (a *Auto[T]) attendBackward(p request[T]) { a.fasterFor(p).attendBackward(p) }
+
+// fasterFor returns the form that is predicted to be faster for the keys of a request that count
+// and are seen.
+func (a *Auto[T]) fasterFor(p request[T]) maskedForm[T] {
+	keys := p.k.Rows
 	if a.exact.Causal {
-		keys = min(keys, max(past+queries, 0))
+		keys = min(keys, max(p.past+p.q.Rows, 0))
 	}
-	if valid != nil {
-		keys = count(valid[:keys])
+	if p.valid != nil {
+		keys = count(p.valid[:keys])
 	}
-	return keys
+	return a.faster(p.q.Rows, keys, p.v.Cols)
 }
 
-// choosesLinear reports whether the linear form is predicted to be faster.
-func (a *Auto[T]) choosesLinear(queries, keys, values int) bool {
-	var x T
+// faster returns the form that is predicted to be faster.
+func (a *Auto[T]) faster(queries, keys, values int) maskedForm[T] {
 	queries = min(queries, keys)
-	return Shape{
+	s := Shape{
 		Queries: queries, Keys: keys, Dim: a.linear.d, Values: values, Features: a.linear.m,
 		Projected:   !isELU(a.linear.key),
 		Causal:      a.exact.Causal && queries == keys,
-		ElementSize: int(unsafe.Sizeof(x)),
-	}.linearIsFaster()
+		ElementSize: stream.ElementSize[T](),
+	}
+	if s.linearIsFaster() {
+		return a.linear
+	}
+	return &a.exact
 }
 
 // Backward is that of the form that Forward chooses, with its bits. dq, dk and dv must
@@ -97,19 +95,8 @@ func (a *Auto[T]) Backward(dq, dk, dv, q, k, v, dout dense.Matrix[T]) (_, _, _ d
 		panic(err.Error())
 	}
 	a.check(q, k, v)
-	if a.choosesLinear(q.Rows, k.Rows, v.Cols) {
-		return a.linear.Backward(dq, dk, dv, q, k, v, dout)
-	}
-	return a.exact.Backward(dq, dk, dv, q, k, v, dout)
+	return a.faster(q.Rows, k.Rows, v.Cols).Backward(dq, dk, dv, q, k, v, dout)
 }
 
 // CanBackward is that of the linear form, as either may be chosen.
 func (a *Auto[T]) CanBackward() error { return a.linear.CanBackward() }
-
-func (a *Auto[T]) attendBackward(p gradientRequest[T]) {
-	if a.choosesLinear(p.q.Rows, a.keysOf(p.q.Rows, p.k.Rows, p.past, p.valid), p.v.Cols) {
-		a.linear.attendBackward(p)
-	} else {
-		a.exact.attendBackward(p)
-	}
-}

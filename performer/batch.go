@@ -26,7 +26,6 @@ type Batch[T dense.Float] struct {
 	units           []unit[T] // the first alone, if there is one form for all
 	count           int       // of units
 	calls           pool.Of[batched[T]]
-	gradients       pool.Of[batchGradient[T]]
 }
 
 // errNoBatch is the error of a Batch that NewBatch has not made.
@@ -137,24 +136,7 @@ func (b *Batch[T]) ForwardSequences(dst, q, k, v dense.Matrix[T], s Sequences) d
 	b.check(q, k, v)
 	s.check(q.Rows, k.Rows)
 	dst = dense.Ensure(dst, q.Rows, v.Cols/b.keyHeads*b.heads)
-	c := b.calls.Get()
-	keys := s.Keys
-	if keys == nil {
-		keys = s.Queries
-	}
-	*c = batched[T]{
-		b: b, dst: dst, q: q, k: k, v: v, s: s,
-		fromQuery: layout.Starts(c.fromQuery[:0], s.Queries, q.Rows),
-		fromKey:   layout.Starts(c.fromKey[:0], keys, k.Rows),
-	}
-	n, processors := (len(c.fromQuery)-1)*b.count, runtime.GOMAXPROCS(0)
-	together := n / processors * processors
-	parallel.Do(together, c)
-	for i := together; i < n; i++ {
-		c.run(i, processors)
-	}
-	*c = batched[T]{fromQuery: c.fromQuery, fromKey: c.fromKey}
-	b.calls.Put(c)
+	b.run(batched[T]{dst: dst, gradients: gradients[T]{q: q, k: k, v: v}, s: s, pieces: b.count})
 	return dst
 }
 
@@ -179,38 +161,81 @@ func (b *Batch[T]) check(q, k, v dense.Matrix[T]) {
 	}
 }
 
-// batched is the task of one call: a unit in a sequence is a piece.
+// batched is the task of one call: a unit in a sequence is a piece for outputs, a head of keys in a
+// sequence for gradients.
 type batched[T dense.Float] struct {
-	b                  *Batch[T]
-	dst, q, k, v       dense.Matrix[T]
-	s                  Sequences
+	gradients[T]                 // outputs have q, k and v alone
+	dst          dense.Matrix[T] // for outputs
+	b            *Batch[T]
+	s            Sequences
+	backward     bool
+	pieces       int // of a sequence
+
 	fromQuery, fromKey []int // where sequences begin, and where the last ends
 }
 
-func (c *batched[T]) Piece(i int) { c.run(i, 1) }
-
-// run computes piece i with work for so many processors.
-func (c *batched[T]) run(i, processors int) {
-	b := c.b
-	sequence, u := i/b.count, b.unit(i%b.count)
-	q0, q1 := c.fromQuery[sequence], c.fromQuery[sequence+1]
-	k0, k1 := c.fromKey[sequence], c.fromKey[sequence+1]
-	head := u.from / (b.heads / b.keyHeads)
-	p := request[T]{
-		heads: u.to - u.from, processors: processors,
-		dst: layout.Heads(c.dst.RowRange(q0, q1), u.from, u.to, b.heads),
-		q:   layout.Heads(c.q.RowRange(q0, q1), u.from, u.to, b.heads),
-		k:   layout.Head(c.k.RowRange(k0, k1), head, b.keyHeads),
-		v:   layout.Head(c.v.RowRange(k0, k1), head, b.keyHeads),
-
-		valid: c.s.keysIn(k0, k1), past: c.s.pastOf(sequence, max(q1-q0, k1-k0)),
+// run computes a call.
+func (b *Batch[T]) run(call batched[T]) {
+	c, keys := b.calls.Get(), call.s.Keys
+	if keys == nil {
+		keys = call.s.Queries
 	}
-	if form, ok := u.form.(maskedForm[T]); ok {
-		form.attend(p)
+	call.b = b
+	call.fromQuery = layout.Starts(c.fromQuery[:0], call.s.Queries, call.q.Rows)
+	call.fromKey = layout.Starts(c.fromKey[:0], keys, call.k.Rows)
+	*c = call
+	n, processors := (len(c.fromQuery)-1)*c.pieces, runtime.GOMAXPROCS(0)
+	together := n / processors * processors
+	parallel.Do(together, c)
+	for i := together; i < n; i++ {
+		c.piece(i, processors)
+	}
+	*c = batched[T]{fromQuery: c.fromQuery, fromKey: c.fromKey}
+	b.calls.Put(c)
+}
+
+func (c *batched[T]) Piece(i int) { c.piece(i, 1) }
+
+// piece computes piece i with work for so many processors.
+func (c *batched[T]) piece(i, processors int) {
+	sequence, at := i/c.pieces, i%c.pieces
+	if c.backward {
+		c.group(sequence, at, processors)
 		return
 	}
-	if p.valid != nil || p.past != 0 {
+	u := c.b.unit(at)
+	p := c.request(sequence, u, processors)
+	p.dst = c.heads(c.dst, sequence, u)
+	if form, ok := u.form.(maskedForm[T]); ok {
+		form.attend(p)
+	} else {
+		u.form.Forward(p.dst, p.q, p.k, p.v)
+	}
+}
+
+// request returns what is asked of a unit in a sequence, without what is to be written.
+func (c *batched[T]) request(sequence int, u unit[T], processors int) request[T] {
+	q, k := c.heads(c.q, sequence, u), c.keyHead(c.k, sequence, u)
+	p := request[T]{
+		gradients: gradients[T]{q: q, k: k, v: c.keyHead(c.v, sequence, u)},
+		heads:     u.to - u.from, processors: processors,
+		valid: c.s.keysIn(c.fromKey[sequence], c.fromKey[sequence+1]),
+		past:  c.s.pastOf(sequence, max(q.Rows, k.Rows)),
+	}
+	if _, ok := u.form.(maskedForm[T]); !ok && (p.valid != nil || p.past != 0) {
 		panic(fmt.Sprintf("performer: sequence %d has keys that do not count or a past, which %T cannot take", sequence, u.form))
 	}
-	u.form.Forward(p.dst, p.q, p.k, p.v)
+	return p
+}
+
+// heads returns the rows of a sequence and the columns of a unit of m, which has the shape of the
+// queries or of the outputs.
+func (c *batched[T]) heads(m dense.Matrix[T], sequence int, u unit[T]) dense.Matrix[T] {
+	return layout.Heads(m.RowRange(c.fromQuery[sequence], c.fromQuery[sequence+1]), u.from, u.to, c.b.heads)
+}
+
+// keyHead returns the rows of a sequence and the columns of the head of keys of a unit of m, which
+// has the shape of the keys or of the values.
+func (c *batched[T]) keyHead(m dense.Matrix[T], sequence int, u unit[T]) dense.Matrix[T] {
+	return layout.Head(m.RowRange(c.fromKey[sequence], c.fromKey[sequence+1]), u.from/(c.b.heads/c.b.keyHeads), c.b.keyHeads)
 }

@@ -2,12 +2,9 @@ package performer
 
 import (
 	"fmt"
-	"runtime"
 	"sort"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/layout"
-	"github.com/seed-feabd252/randfeat/internal/parallel"
 	"github.com/seed-feabd252/randfeat/internal/pool"
 	"github.com/seed-feabd252/randfeat/internal/vecmath"
 )
@@ -52,30 +49,12 @@ func (b *Batch[T]) BackwardSequences(dq, dk, dv, q, k, v, dout dense.Matrix[T], 
 		panic(fmt.Sprintf("performer: dout is %d×%d, q is %d×%d, v is %d×%d, want %d×%d, a gradient for each output",
 			dout.Rows, dout.Cols, q.Rows, q.Cols, v.Rows, v.Cols, q.Rows, width))
 	}
-	keys := s.Keys
-	if keys == nil {
-		keys = s.Queries
+	g := gradients[T]{
+		dense.Ensure(dq, q.Rows, q.Cols), dense.Ensure(dk, k.Rows, k.Cols), dense.Ensure(dv, v.Rows, v.Cols),
+		q, k, v, dout,
 	}
-	c := b.gradients.Get()
-	*c = batchGradient[T]{
-		b: b, s: s,
-		gradients: gradients[T]{
-			dense.Ensure(dq, q.Rows, q.Cols), dense.Ensure(dk, k.Rows, k.Cols), dense.Ensure(dv, v.Rows, v.Cols),
-			q, k, v, dout,
-		},
-		fromQuery: layout.Starts(c.fromQuery[:0], s.Queries, q.Rows),
-		fromKey:   layout.Starts(c.fromKey[:0], keys, k.Rows),
-	}
-	dq, dk, dv = c.dq, c.dk, c.dv
-	n, processors := (len(c.fromQuery)-1)*b.keyHeads, runtime.GOMAXPROCS(0)
-	together := n / processors * processors
-	parallel.Do(together, c)
-	for i := together; i < n; i++ {
-		c.group(i, processors)
-	}
-	*c = batchGradient[T]{fromQuery: c.fromQuery, fromKey: c.fromKey}
-	b.gradients.Put(c)
-	return dq, dk, dv
+	b.run(batched[T]{gradients: g, s: s, backward: true, pieces: b.keyHeads})
+	return g.dq, g.dk, g.dv
 }
 
 // CanBackward returns nil if all forms are Differentiable and can be differentiated, and
@@ -89,68 +68,40 @@ func (b *Batch[T]) CanBackward() error {
 	return nil
 }
 
-// batchGradient is the task of one call of Backward: a head of keys in a sequence is a
-// piece.
-type batchGradient[T dense.Float] struct {
-	gradients[T]
-	b                  *Batch[T]
-	s                  Sequences
-	fromQuery, fromKey []int // where sequences begin, and where the last ends
-}
-
-func (c *batchGradient[T]) Piece(i int) { c.group(i, 1) }
-
-// group computes piece i with work for so many processors. What the units after the
-// first give keys and values is added.
-func (c *batchGradient[T]) group(i, processors int) {
+// group computes the gradients of a head of keys in a sequence. What the units after the first give
+// keys and values is added.
+func (c *batched[T]) group(sequence, head, processors int) {
 	b := c.b
-	sequence, head, size := i/b.keyHeads, i%b.keyHeads, b.heads/b.keyHeads
-	k0, k1 := c.fromKey[sequence], c.fromKey[sequence+1]
-	dk, dv := layout.Head(c.dk.RowRange(k0, k1), head, b.keyHeads), layout.Head(c.dv.RowRange(k0, k1), head, b.keyHeads)
+	size := b.heads / b.keyHeads
 	first := sort.Search(b.count, func(i int) bool { return b.unit(i).from >= head*size })
 	for i := first; i < b.count && b.unit(i).from/size == head; i++ {
-		switch u := b.unit(i); {
-		case u.from%size == 0:
+		u := b.unit(i)
+		dk, dv := c.keyHead(c.dk, sequence, u), c.keyHead(c.dv, sequence, u)
+		if i == first {
 			c.unit(sequence, u, dk, dv, processors)
-		default:
-			more := pool.Get[validRows[T]](&validRowsPool)
-			more.k.Shape(dk.Rows, dk.Cols)
-			more.v.Shape(dv.Rows, dv.Cols)
-			moreK, moreV := more.k.Rows(dk.Rows), more.v.Rows(dv.Rows)
-			c.unit(sequence, u, moreK, moreV, processors)
-			for j := range dk.Rows {
-				vecmath.AddScaled(dk.Row(j), moreK.Row(j), 1)
-				vecmath.AddScaled(dv.Row(j), moreV.Row(j), 1)
-			}
-			pool.Put(&validRowsPool, more)
+			continue
 		}
+		more := pool.Get[validRows[T]](&validRowsPool)
+		more.k.Shape(dk.Rows, dk.Cols)
+		more.v.Shape(dv.Rows, dv.Cols)
+		moreK, moreV := more.k.Rows(dk.Rows), more.v.Rows(dv.Rows)
+		c.unit(sequence, u, moreK, moreV, processors)
+		for j := range dk.Rows {
+			vecmath.AddScaled(dk.Row(j), moreK.Row(j), 1)
+			vecmath.AddScaled(dv.Row(j), moreV.Row(j), 1)
+		}
+		pool.Put(&validRowsPool, more)
 	}
 }
 
 // unit computes the gradients of a unit in a sequence, with those of its keys and values
 // in dk and dv.
-func (c *batchGradient[T]) unit(sequence int, u unit[T], dk, dv dense.Matrix[T], processors int) {
-	b := c.b
-	q0, q1 := c.fromQuery[sequence], c.fromQuery[sequence+1]
-	k0, k1 := c.fromKey[sequence], c.fromKey[sequence+1]
-	head := u.from / (b.heads / b.keyHeads)
-	p := gradientRequest[T]{
-		gradients: gradients[T]{
-			dq: layout.Heads(c.dq.RowRange(q0, q1), u.from, u.to, b.heads), dk: dk, dv: dv,
-			q:    layout.Heads(c.q.RowRange(q0, q1), u.from, u.to, b.heads),
-			k:    layout.Head(c.k.RowRange(k0, k1), head, b.keyHeads),
-			v:    layout.Head(c.v.RowRange(k0, k1), head, b.keyHeads),
-			dout: layout.Heads(c.dout.RowRange(q0, q1), u.from, u.to, b.heads),
-		},
-		heads: u.to - u.from, processors: processors,
-		valid: c.s.keysIn(k0, k1), past: c.s.pastOf(sequence, max(q1-q0, k1-k0)),
-	}
-	if form, ok := u.form.(maskedBackward[T]); ok {
+func (c *batched[T]) unit(sequence int, u unit[T], dk, dv dense.Matrix[T], processors int) {
+	p := c.request(sequence, u, processors)
+	p.dq, p.dk, p.dv, p.dout = c.heads(c.dq, sequence, u), dk, dv, c.heads(c.dout, sequence, u)
+	if form, ok := u.form.(maskedForm[T]); ok {
 		form.attendBackward(p)
-		return
+	} else {
+		u.form.(Differentiable[T]).Backward(p.dq, p.dk, p.dv, p.q, p.k, p.v, p.dout)
 	}
-	if p.valid != nil || p.past != 0 {
-		panic(fmt.Sprintf("performer: sequence %d has keys that do not count or a past, which %T cannot take", sequence, u.form))
-	}
-	u.form.(Differentiable[T]).Backward(p.dq, p.dk, p.dv, p.q, p.k, p.v, p.dout)
 }

@@ -333,7 +333,7 @@ func TestAutoBackward(t *testing.T) {
 			in := [3]dense.Matrix[float32]{rowsOf[float32](rng, n, d), rowsOf[float32](rng, n, d), rowsOf[float32](rng, n, d)}
 			dout := gaussian[float32](rng, n, d, 0, 1)
 			form := Form[float32](exact)
-			isLinear := auto.choosesLinear(n, n, d)
+			isLinear := choosesLinear(auto, n, n, d)
 			if isLinear {
 				form = linear
 			}

@@ -9,31 +9,7 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/scratch"
 )
 
-// partGradient is what a form is asked for on the way back in a batch: all gradients of
-// a [request].
-type gradientRequest[T dense.Float] struct {
-	gradients[T]        // dq, q and dout have the columns of all heads
-	heads        int    // more than one only for forms that share
-	valid        []bool // keys that count; nil are all
-	past         int    // query i sees the keys j ≤ i + past if causal
-	processors   int    // to make work for
-}
-
-// maskedBackward is a maskedForm with gradients.
-type maskedBackward[T dense.Float] interface {
-	// attendBackward writes the gradients of a request, whose shapes fit. Those of keys
-	// that do not count are zero, and so is that of a query whose outputs have the
-	// gradient zero. The latter gives nothing, whatever it holds.
-	attendBackward(p gradientRequest[T])
-}
-
-var (
-	_ maskedBackward[float32] = (*Attention[float32])(nil)
-	_ maskedBackward[float32] = Exact[float32]{}
-	_ maskedBackward[float32] = (*Auto[float32])(nil)
-)
-
-func (a *Attention[T]) attendBackward(p gradientRequest[T]) {
+func (a *Attention[T]) attendBackward(p request[T]) {
 	s := pool.Get[selection[T]](&selections)
 	queries, keys, all := s.selected(p, a.opts.Causal)
 	if !all {
@@ -53,7 +29,7 @@ func (a *Attention[T]) attendBackward(p gradientRequest[T]) {
 	pool.Put(&selections, s)
 }
 
-func (e Exact[T]) attendBackward(p gradientRequest[T]) {
+func (e Exact[T]) attendBackward(p request[T]) {
 	s := pool.Get[selection[T]](&selections)
 	queries, keys, all := s.selected(p, e.Causal)
 	past := 0
@@ -86,7 +62,7 @@ type selection[T dense.Float] struct {
 // count. If all is true each of the queries sees all keys. Otherwise they are in line:
 // a query sees the keys up to its own place, a place may have a layout.NoRow for
 // either, and the first has a key, the last a query.
-func (s *selection[T]) selected(p gradientRequest[T], causal bool) (queries, keys []int, all bool) {
+func (s *selection[T]) selected(p request[T], causal bool) (queries, keys []int, all bool) {
 	s.queries, s.keys = s.queries[:0], s.keys[:0]
 	if causal {
 		s.align(p)
@@ -109,7 +85,7 @@ func (s *selection[T]) selected(p gradientRequest[T], causal bool) (queries, key
 }
 
 // align brings queries in line with keys.
-func (s *selection[T]) align(p gradientRequest[T]) {
+func (s *selection[T]) align(p request[T]) {
 	end := 0 // after the last query
 	for t := range max(p.q.Rows+p.past, 0) {
 		query, key := layout.NoRow, layout.NoRow
@@ -149,7 +125,7 @@ func withoutHoles(rows []int) []int {
 
 // take returns the gradients to compute, of these queries and keys: views where they
 // follow one another, and otherwise copies, which are zero in holes.
-func (s *selection[T]) take(p gradientRequest[T], queries, keys []int) *gradients[T] {
+func (s *selection[T]) take(p request[T], queries, keys []int) *gradients[T] {
 	s.gradients = p.gradients
 	s.asking = marks(&s.askingMemory, queries)
 	s.valid = marks(&s.validMemory, keys)
@@ -181,7 +157,7 @@ func (s *selection[T]) take(p gradientRequest[T], queries, keys []int) *gradient
 
 // give makes what was computed for the rows that were taken the gradients of the request,
 // and those of the others zero.
-func (s *selection[T]) give(p gradientRequest[T], queries, keys []int) {
+func (s *selection[T]) give(p request[T], queries, keys []int) {
 	scatter(p.dq, s.dq, p.heads, queries, s.copiedQueries)
 	scatter(p.dk, s.dk, 1, keys, s.copiedKeys)
 	scatter(p.dv, s.dv, 1, keys, s.copiedKeys)
