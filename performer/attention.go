@@ -53,11 +53,12 @@ type Attention[T dense.Float] struct {
 	rows                int // of a block that is mapped, then consumed
 	fingerprint         stream.Fingerprint
 
-	workspaces     pool.Of[workspace[T]]
-	accumulators   pool.Of[accumulator[T]]
-	bidirectionals pool.Of[bidirectional[T]]
-	causals        pool.Of[causal[T]]
-	gradients      gradientPools[T]
+	workspaces             pool.Of[workspace[T]]
+	accumulators           pool.Of[accumulator[T]]
+	bidirectionals         pool.Of[bidirectional[T]]
+	causals                pool.Of[causal[T]]
+	gradientWorkspaces     pool.Of[gradientWorkspace[T]]
+	bidirectionalGradients pool.Of[bidirectionalGradient[T]]
 }
 
 // New returns linear attention with the features φ_Q = phi of queries and φ_K =

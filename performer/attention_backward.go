@@ -5,7 +5,6 @@ import (
 	"runtime"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/pool"
 	"github.com/seed-feabd252/randfeat/internal/vecmath"
 	"github.com/seed-feabd252/randfeat/rff"
 )
@@ -128,10 +127,4 @@ func column[T dense.Float](x []T, m dense.Matrix[T]) {
 	for f := range x {
 		x[f] = m.Data[f*m.Stride+m.Cols-1]
 	}
-}
-
-// gradientPools is the scratch memory of Backward.
-type gradientPools[T dense.Float] struct {
-	workspaces     pool.Of[gradientWorkspace[T]]
-	bidirectionals pool.Of[bidirectionalGradient[T]]
 }

@@ -52,11 +52,8 @@ type PredictorOptions struct {
 //
 // A Predictor does not change after construction and may be shared by goroutines.
 type Predictor[T dense.Float] struct {
-	query, key rff.Map[T]
-	causal     bool
-	heavy      bool // tails, those of positive features
-	d          int
-	rotations  []dense.Matrix[T] // U, d×d
+	a         *Attention[T]
+	rotations []dense.Matrix[T] // U, d×d
 }
 
 // NewPredictor returns the predictor of a, with rotations drawn from src. It returns an
@@ -88,7 +85,7 @@ func NewPredictor[T dense.Float](a *Attention[T], opts PredictorOptions, src ran
 	if err := limit.Memory[T](opts.Rotations, a.d, a.d); err != nil {
 		return nil, fmt.Errorf("performer: Rotations = %d, of R^%d: %w", opts.Rotations, a.d, err)
 	}
-	p := &Predictor[T]{query: a.query, key: a.key, causal: a.opts.Causal, heavy: a.logs, d: a.d}
+	p := &Predictor[T]{a: a}
 	for range opts.Rotations {
 		u, err := rotation(a.d, src)
 		if err != nil {
@@ -117,14 +114,10 @@ func NewPredictor[T dense.Float](a *Attention[T], opts PredictorOptions, src ran
 // It takes R + 1 times as long as Forward, and O((Lq+Lk)·d + Lq·dv) memory. It panics with
 // the shapes if they do not fit.
 func (p *Predictor[T]) Predict(dst []float64, q, k, v dense.Matrix[T]) []float64 {
-	if p.query == nil {
+	if p.a == nil {
 		panic("performer: the Predictor is zero, want one of NewPredictor")
 	}
-	checkShapes(q, k, v, p.causal)
-	if q.Cols != p.d {
-		panic(fmt.Sprintf("performer: q is %d×%d, k is %d×%d, but the maps take points of R^%d",
-			q.Rows, q.Cols, k.Rows, k.Cols, p.d))
-	}
+	p.a.check(q, k, v)
 	if dst == nil {
 		dst = make([]float64, q.Rows)
 	}
@@ -153,7 +146,7 @@ func (p *Predictor[T]) Predict(dst []float64, q, k, v dense.Matrix[T]) []float64
 			dst[i] = 0
 		}
 	}
-	if p.heavy {
+	if p.a.logs { // positive features have heavy tails
 		shrink(dst, rounding[T]())
 	}
 	return dst
@@ -161,7 +154,7 @@ func (p *Predictor[T]) Predict(dst []float64, q, k, v dense.Matrix[T]) []float64
 
 // sums returns the sums of the features at hand and those of all rotated copies.
 func (p *Predictor[T]) sums(q, k, v dense.Matrix[T]) (own, reference *pooled) {
-	s, err := newSumming(p.query, p.key, p.causal)
+	s, err := newSumming(p.a.query, p.a.key, p.a.opts.Causal)
 	if err != nil {
 		panic(err.Error()) // they made an Attention before
 	}
@@ -169,7 +162,7 @@ func (p *Predictor[T]) sums(q, k, v dense.Matrix[T]) (own, reference *pooled) {
 	own.empty(q.Rows, v.Cols)
 	reference.empty(q.Rows, v.Cols)
 	s.addTo(own, q, k, v)
-	rotatedQ, rotatedK := dense.New[T](q.Rows, p.d), dense.New[T](k.Rows, p.d)
+	rotatedQ, rotatedK := dense.New[T](q.Rows, q.Cols), dense.New[T](k.Rows, k.Cols)
 	for _, u := range p.rotations {
 		matmul.MulT(1, q, u, 0, rotatedQ)
 		matmul.MulT(1, k, u, 0, rotatedK)

@@ -31,7 +31,7 @@ type bidirectionalGradient[T dense.Float] struct {
 }
 
 func (a *Attention[T]) bidirectionalBackward(g *gradients[T]) {
-	b := a.gradients.bidirectionals.Get()
+	b := a.bidirectionalGradients.Get()
 	b.gradients, b.a = *g, a
 	b.total, b.shift = scratch.Resize(b.total, a.m), scratch.Resize(b.shift, a.m)
 
@@ -58,7 +58,7 @@ func (a *Attention[T]) bidirectionalBackward(g *gradients[T]) {
 		a.bidirectionals.Put(s)
 	}
 	b.gradients, b.keys, b.queries = gradients[T]{}, nil, nil
-	a.gradients.bidirectionals.Put(b)
+	a.bidirectionalGradients.Put(b)
 }
 
 // split copies the last column of merged sums, if there are denominators.
@@ -112,7 +112,7 @@ func (b *queryGradients[T]) Piece(s int) {
 		}
 	}
 	b.queries.segmentSums[s] = acc
-	a.gradients.workspaces.Put(w)
+	a.gradientWorkspaces.Put(w)
 }
 
 // keyGradients is the task of the gradients of keys and values.
@@ -148,7 +148,7 @@ func (b *keyGradients[T]) Piece(i int) {
 		}
 		a.pullKeys(b.dk.RowRange(lo, end), k, slopes)
 	}
-	a.gradients.workspaces.Put(w)
+	a.gradientWorkspaces.Put(w)
 }
 
 // gradientWorkspace is the scratch memory of one goroutine for a block of queries or
@@ -164,7 +164,7 @@ type gradientWorkspace[T dense.Float] struct {
 
 // gradientWorkspace takes a workspace from the pool.
 func (a *Attention[T]) gradientWorkspace() *gradientWorkspace[T] {
-	w := a.gradients.workspaces.Get()
+	w := a.gradientWorkspaces.Get()
 	if w.rows == 0 {
 		w.rows = blockRows(2 * a.m)
 		w.features.Shape(w.rows, a.m)
