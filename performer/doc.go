@@ -54,41 +54,28 @@
 //
 // # Shapes
 //
-// Q is Lq×d, K is Lk×d, V is Lk×dv and the output is Lq×dv; causal attention
-// needs Lq = Lk but in a [Batch]. Rows are tokens. Any of them may be a view: head h of an L×(H·d)
-// matrix is m.ColRange(h*d, (h+1)*d). [Batch] runs a form over all heads of such
-// matrices. Shapes that do not fit panic with both of them.
+// Q is Lq×d, K is Lk×d, V is Lk×dv and the output is Lq×dv; causal attention needs Lq = Lk but in a
+// [Batch]. Rows are tokens. All may be views. Shapes that do not fit panic with both of them.
 //
-// Beyond inputs and output, linear attention holds up to 64 sums of m×dv and the
-// features of some blocks of tokens, and exact attention the scores of 256 queries and
-// keys for every processor, whatever the lengths are. This memory is kept for later
-// calls: once it is there, Forward with a dst allocates nothing.
+// Beyond inputs and output, linear attention holds up to 64 sums of m×dv and the features of some
+// blocks of tokens, and exact attention the scores of 256 queries and keys for every processor,
+// whatever the lengths are. This memory is kept for later calls: once it is there, Forward with a
+// dst allocates nothing.
 //
 // # Batches and masks
 //
-// A [Batch] runs a form, or one a head, over many heads and sequences in one call, as the
-// operators Attention and LinearAttention of ONNX do. Its [Sequences] are runs of rows of
-// q and of k, of any lengths, zero included. H heads of queries may share Hk heads of
-// keys and values: head h reads head h/(H/Hk), and where a linear, bidirectional form
-// serves all heads of a group, their keys are mapped and summed once.
-//
-// Keys that are not Valid are left out, before or after the map, from numerator and
-// denominator alike, so that padding may hold NaN and outputs of valid tokens do not
-// change by one bit with it, nor with how much of it follows them. The mask is on
-// keys: queries in its places have outputs as well. A query that sees no key gets zero.
-//
-// In a causal batch a sequence need not have as many queries as keys. Query i sees
-// the keys j ≤ i, the first of queries and of keys being in line; with Past it sees
-// j ≤ i + Past, as after a cache of so many keys. Past = Lk − Lq puts the last of both in
-// line.
-//
-// [Auto] is the faster of linear and exact attention for the shapes that it is given.
+// A [Batch] runs a form, or one a head, over many heads and [Sequences] in one call, as the
+// operators Attention and LinearAttention of ONNX do. Keys that are not Valid are left out, before
+// or after the map, from numerator and denominator alike, so that padding may hold NaN and outputs
+// of valid tokens do not change by one bit with it. The mask is on keys: queries in places of
+// padding have outputs as well. In a causal batch Past = Lk − Lq aligns the last query with the
+// last key.
 //
 // # Cost
 //
 // A [Shape] knows the multiply-adds, exponentials and bytes of both forms, and
 // [Crossover] the length from which the linear form is the faster one: some hundred
-// tokens for d = dv = 64 and m = 256.
+// tokens for d = dv = 64 and m = 256. [Auto] is the form that is faster for the shapes of a call.
 //
 // # Logarithms, and no ε
 //
@@ -152,31 +139,19 @@
 //
 // # Streams
 //
-// A [State] is attention over a stream of tokens, for every form: Append takes in keys and
-// values, one token or many, Attend answers queries over all tokens so far, and Step does both
-// for a decoder. Of linear attention a State holds S and its references: a token takes
-// O(m·(d+dv)) time and no memory, however many came before. Of exact attention a State holds
-// the keys and values. [Batch.NewState] makes a State of all heads, grouped ones and those of
-// different forms included. Token by token outputs are those of causal attention, to the bit
-// for exact attention and to rounding for linear attention.
-//
-// States of parts of a stream merge into one of the whole, in any order, on one machine or,
-// with MarshalBinary, on several. The bytes carry a checksum and the form, with what tells one
-// draw of random features from another, and are the same for every architecture.
+// A [State] is attention over a stream of tokens, for every form, in constant memory if the form is
+// linear. States of several streams merge, in any order, on one machine or, with MarshalBinary, on
+// several. A decoder that drafts tokens and takes some back returns to a Snapshot by Rollback.
 //
 //	s, err := a.NewState(d, dv)
 //	s.Append(promptK, promptV)
 //	out = s.Step(out, q, k, v) // one token
-//
-// A decoder that drafts tokens and takes some back marks the place before: Rollback returns
-// to a Snapshot, with the same bits.
-//
 //	mark = s.Snapshot(mark)
 //	out = s.Step(out, draftQ, draftK, draftV)
 //	s.Rollback(mark)
 //
-// Features are drawn anew by another call of [New], which returns another Attention. The
-// sums of a State mean nothing under other features, so that it refuses them.
+// Features are drawn anew by another call of [New], which returns another Attention. The sums of a
+// State mean nothing under other features, so that State refuses them.
 //
 // # Maps that are not positive
 //
@@ -207,35 +182,20 @@
 // takes it to points. Causal attention sums queries on its way back, as ℓ_if − log D_i, with
 // references of their own.
 //
-// [Batch.Backward] takes sequences, grouped heads, masks and pasts as Forward does. The gradient of
-// a head of keys and values is the sum over the heads of queries that read it. Keys that do not
-// count and queries whose row of dout is zero, as in padding, are left out: their gradients are
-// exactly zero, they may hold NaN, and neither their content nor their number changes one bit of
-// the other gradients.
-//
 // # Without bias, and how far off
 //
-// Exact attention is what linear attention replaces where it is too slow, so that its
-// outputs cannot be compared with the truth there. Two things can be had in linear time.
-//
-// An [Unbiased] estimates softmax attention without the bias of the ratio, with its
-// standard error, as a sum of differences between ratios of more and more features at a
-// random depth [Blanchet & Glynn 2015]. It is for estimates that are averaged over many
-// draws; for a single output the ratio is nearer to the truth at the same price. Its
-// differences have heavy tails, which damped features bound and which a [Pilot] computes
-// from the law of the features, since trials do not meet them: it says how many features
-// standard errors can be trusted with, or that 4096 are too few.
-//
-// A [Predictor] tells the relative error of each output of an [Attention], from copies of
-// its features that random rotations make, within a factor of 2 for most rows: whether m
-// features are enough is known before an output is trusted.
+// Exact attention is what linear attention replaces where exact attention is too slow, so that
+// outputs cannot be compared with the truth there. Two estimates take linear time. An [Unbiased]
+// estimates softmax attention without the bias of the ratio, with its standard error, for estimates
+// that are averaged over many draws; a [Pilot] says how many features its standard errors need. A
+// [Predictor] tells the relative error of each output of an [Attention].
 //
 //	p, err := performer.NewPredictor(a, performer.PredictorOptions{}, src)
 //	errors := p.Predict(nil, q, k, v) // one an output
 //
-// Both add up numerators and denominators over sets of features. A row of them carries
-// a power of two, which is raised when larger ones come, so that sums of features of
-// whatever size neither overflow nor underflow.
+// Both add up numerators and denominators over sets of features. A row of sums carries a power of
+// two, which is raised when larger ones come, so that sums of features of any size neither overflow
+// nor underflow.
 //
 // # NaN, Inf and empty sums
 //

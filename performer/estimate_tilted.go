@@ -25,7 +25,7 @@ import (
 //	Σ_j P_j·N(t·√(1+s)·z_j/(1+ts), I/(1+ts)),  E ω_j² = (1+s)^d·(1+2s)^(−d/2)·exp(‖z_j‖²/(1+2s))
 //
 // (derived). A sample is drawn from N(0, I), which is t = 0, and from these two in equal
-// parts: what is typical, what carries second moments, and what carries fourth ones.
+// shares: what is typical, what carries second moments, and what carries fourth ones.
 type tilted struct {
 	weights []float64             // ω
 	shares  []float64             // ω over the density of the sample, over n: E ω·f(w) ≈ Σ share·f(w)

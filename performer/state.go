@@ -175,7 +175,7 @@ func newState[T dense.Float](heads, keyHeads, d, dv int, forms []Form[T]) (*Stat
 }
 
 // runOf returns the end of the heads from head from on that have the same form and can be
-// kept together: heads of one group, or whole groups.
+// kept together: heads of one group, or complete groups.
 func runOf[T dense.Float](forms []Form[T], from, group int) int {
 	to := from + 1
 	if _, ok := forms[from].(remembering[T]); !ok {

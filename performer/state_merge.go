@@ -7,8 +7,8 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/stream"
 )
 
-// Merge takes in all tokens of another State, so that a stream can be summarised in parts;
-// other is left as it is. The order of parts does not matter but for rounding.
+// Merge takes in all tokens of another State, so that pieces of a stream can be summarised apart;
+// other does not change. The order of the pieces does not matter but for rounding.
 //
 // Merge returns an error, and changes nothing, if other is nil, if other differs in heads,
 // dimensions or form, or if both have more tokens than half of what an int counts. Features
