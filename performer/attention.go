@@ -132,15 +132,7 @@ func (a *Attention[T]) Dims() (d, m int) { return a.d, a.m }
 func (a *Attention[T]) Forward(dst, q, k, v dense.Matrix[T]) dense.Matrix[T] {
 	a.check(q, k, v)
 	dst = dense.Ensure(dst, q.Rows, v.Cols)
-	switch {
-	case v.Cols == 0:
-	case k.Rows == 0:
-		zero(dst)
-	case a.opts.Causal:
-		a.causal(windowOf(q.Rows, runtime.GOMAXPROCS(0)), dst, q, k, v, nil)
-	default:
-		a.bidirectional(1, dst, q, k, v)
-	}
+	a.attend(request[T]{gradients: gradients[T]{q: q, k: k, v: v}, dst: dst, heads: 1, processors: runtime.GOMAXPROCS(0)})
 	return dst
 }
 

@@ -81,16 +81,13 @@ func (c *batched[T]) group(sequence, head, processors int) {
 			c.unit(sequence, u, dk, dv, processors)
 			continue
 		}
-		more := pool.Get[validRows[T]](&validRowsPool)
-		more.k.Shape(dk.Rows, dk.Cols)
-		more.v.Shape(dv.Rows, dv.Cols)
-		moreK, moreV := more.k.Rows(dk.Rows), more.v.Rows(dv.Rows)
+		m, moreK, moreV := rowsFor[T](dk.Rows, dk.Cols, dv.Cols)
 		c.unit(sequence, u, moreK, moreV, processors)
 		for j := range dk.Rows {
 			vecmath.AddScaled(dk.Row(j), moreK.Row(j), 1)
 			vecmath.AddScaled(dv.Row(j), moreV.Row(j), 1)
 		}
-		pool.Put(&validRowsPool, more)
+		pool.Put(&rowMemories, m)
 	}
 }
 

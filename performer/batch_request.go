@@ -85,7 +85,7 @@ func (a *Attention[T]) answer(p request[T]) {
 		a.bidirectional(p.heads, p.dst, p.q, k, v)
 	}
 	if copies != nil {
-		pool.Put(&validRowsPool, copies)
+		pool.Put(&rowMemories, copies)
 	}
 }
 
@@ -93,10 +93,7 @@ func (a *Attention[T]) answer(p request[T]) {
 // the last of as many queries as there are keys.
 func (a *Attention[T]) resume(p request[T]) {
 	aligned := p.k.Rows - p.past
-	s := pool.Get[stretch[T]](&stretches)
-	s.q.Shape(p.k.Rows, a.d)
-	s.dst.Shape(p.k.Rows, p.v.Cols)
-	q, dst := s.q.Rows(p.k.Rows), s.dst.Rows(p.k.Rows)
+	m, q, dst := rowsFor[T](p.k.Rows, a.d, p.v.Cols)
 	zero(q.RowRange(0, p.past))
 	for h := range p.heads {
 		one := p.head(h).queries(0, min(aligned, p.q.Rows))
@@ -109,7 +106,7 @@ func (a *Attention[T]) resume(p request[T]) {
 		a.causal(windowOf(end, p.processors), dst.RowRange(0, end), q.RowRange(0, end), one.k.RowRange(0, end), one.v.RowRange(0, end), valid)
 		dense.Copy(one.dst, dst.RowRange(p.past, end))
 	}
-	pool.Put(&stretches, s)
+	pool.Put(&rowMemories, m)
 	a.answer(p.queries(min(aligned, p.q.Rows), p.q.Rows))
 }
 
@@ -118,7 +115,7 @@ func (e Exact[T]) dimension() int { return 0 }
 func (e Exact[T]) shares() bool { return false }
 
 func (e Exact[T]) attend(p request[T]) {
-	var copies *validRows[T]
+	var copies *rowMemory[T]
 	if e.Causal {
 		p = p.trimmed()
 	} else {
@@ -131,12 +128,11 @@ func (e Exact[T]) attend(p request[T]) {
 		zero(p.dst)
 	default:
 		for h := range p.heads {
-			one := p.head(h)
-			exact[T]{dst: one.dst, q: one.q, k: one.k, v: one.v, form: e, past: one.past, valid: one.valid}.run()
+			exact[T]{request: p.head(h), form: e}.run()
 		}
 	}
 	if copies != nil {
-		pool.Put(&validRowsPool, copies)
+		pool.Put(&rowMemories, copies)
 	}
 }
 
@@ -186,18 +182,24 @@ func extent(valid []bool) (from, to int) {
 	return from, to
 }
 
-// stretch is memory for queries and outputs of as many rows as there are keys.
-type stretch[T dense.Float] struct{ q, dst scratch.Buffer[T] }
+// rowMemory is memory for points, which are queries or keys, and as many outputs or values.
+type rowMemory[T dense.Float] struct{ points, values scratch.Buffer[T] }
 
-var stretches pool.Both[stretch[float32], stretch[float64]]
+var rowMemories pool.Both[rowMemory[float32], rowMemory[float64]]
 
-// validRows is memory for the keys and values that count.
-type validRows[T dense.Float] struct{ k, v scratch.Buffer[T] }
+// rowsFor returns n×d points and n×dv values, whatever they hold, in memory that is the caller's to
+// give back.
+func rowsFor[T dense.Float](n, d, dv int) (m *rowMemory[T], points, values dense.Matrix[T]) {
+	m = pool.Get[rowMemory[T]](&rowMemories)
+	m.points.Shape(n, d)
+	m.values.Shape(n, dv)
+	return m, m.points.Rows(n), m.values.Rows(n)
+}
 
 // validOnly returns the rows of k and v that are valid, one after another: k and v
 // themselves if valid is nil, views if these rows come first, and otherwise copies, in
 // memory that is the caller's to give back.
-func validOnly[T dense.Float](k, v dense.Matrix[T], valid []bool) (keys, values dense.Matrix[T], copies *validRows[T]) {
+func validOnly[T dense.Float](k, v dense.Matrix[T], valid []bool) (keys, values dense.Matrix[T], copies *rowMemory[T]) {
 	if valid == nil {
 		return k, v, nil
 	}
@@ -205,10 +207,7 @@ func validOnly[T dense.Float](k, v dense.Matrix[T], valid []bool) (keys, values 
 	if count(valid[:n]) == n {
 		return k.RowRange(0, n), v.RowRange(0, n), nil
 	}
-	copies = pool.Get[validRows[T]](&validRowsPool)
-	copies.k.Shape(n, k.Cols)
-	copies.v.Shape(n, v.Cols)
-	keys, values = copies.k.Rows(n), copies.v.Rows(n)
+	copies, keys, values = rowsFor[T](n, k.Cols, v.Cols)
 	at := 0
 	for j, counts := range valid {
 		if counts {
@@ -230,5 +229,3 @@ func count(valid []bool) int {
 	}
 	return n
 }
-
-var validRowsPool pool.Both[validRows[float32], validRows[float64]]

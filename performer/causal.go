@@ -170,7 +170,7 @@ func (c *causal[T]) prepare(window int) {
 		if c.ref == nil {
 			c.ref = newReference[T](m)
 		}
-		c.ref.reset()
+		c.ref.setAll(none)
 	}
 }
 

@@ -53,14 +53,7 @@ var (
 func (e Exact[T]) Forward(dst, q, k, v dense.Matrix[T]) dense.Matrix[T] {
 	checkShapes(q, k, v, e.Causal)
 	dst = dense.Ensure(dst, q.Rows, v.Cols)
-	if v.Cols == 0 {
-		return dst
-	}
-	if k.Rows == 0 {
-		zero(dst)
-		return dst
-	}
-	exact[T]{dst: dst, q: q, k: k, v: v, form: e}.run()
+	e.attend(request[T]{gradients: gradients[T]{q: q, k: k, v: v}, dst: dst, heads: 1})
 	return dst
 }
 
@@ -78,16 +71,12 @@ func queriesOf(n int) int {
 	return min(max(n/32/block, 1), 4) * block
 }
 
-// exact is the task of exact attention, a block of queries a piece.
+// exact is the task of the outputs of one head, a block of queries a piece. Every query sees a key.
+// If the form is not causal, all keys count.
 type exact[T dense.Float] struct {
-	dst, q, k, v dense.Matrix[T]
-	form         Exact[T]
-	rows         int
-
-	// Of causal attention: query i sees the keys j ≤ i + past, those that are valid,
-	// of which all are if valid is nil. There is one for every query.
-	past  int
-	valid []bool
+	request[T]
+	form Exact[T]
+	rows int
 }
 
 // run computes the outputs, with a copy of e that is kept for later calls.

@@ -90,7 +90,7 @@ func (b *summarising[T]) Piece(s int) {
 	a := b.a
 	acc, w := a.accumulator(b.v.Cols), a.workspace(b.v.Cols)
 	if b.direct {
-		acc.ref.one()
+		acc.ref.setAll(0)
 	}
 	lo, hi := parallel.Share(b.k.Rows, b.segments, s), parallel.Share(b.k.Rows, b.segments, s+1)
 	for ; lo < hi; lo += a.rows {

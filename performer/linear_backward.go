@@ -81,7 +81,7 @@ func (b *queryGradients[T]) Piece(s int) {
 	a := b.a
 	acc, w := a.accumulator(b.v.Cols), a.gradientWorkspace()
 	if acc.ref != nil && !a.opts.Unnormalised {
-		acc.ref.one()
+		acc.ref.setAll(0)
 	}
 	lo, hi := parallel.Share(b.q.Rows, b.queries.segments, s), parallel.Share(b.q.Rows, b.queries.segments, s+1)
 	for ; lo < hi; lo += w.rows {

@@ -28,7 +28,7 @@ func (a *Attention[T]) accumulator(dv int) *accumulator[T] {
 	acc.sum.Shape(a.m, a.width(dv))
 	clear(acc.sum.Data)
 	if acc.ref != nil {
-		acc.ref.reset()
+		acc.ref.setAll(none)
 	}
 	return acc
 }

@@ -43,21 +43,14 @@ func newReference[T dense.Float](m int) *reference[T] {
 		r.ln2High, r.ln2Low = high, T(math.Ln2-high)
 		r.growth = 250 * math.Ln2
 	}
-	r.reset()
+	r.setAll(none)
 	return r
 }
 
-// reset forgets every key.
-func (r *reference[T]) reset() {
+// setAll makes n the exponent of every feature: none before the first key, 0 for references of 1.
+func (r *reference[T]) setAll(n int64) {
 	for f := range r.exponent {
-		r.set(f, none)
-	}
-}
-
-// one makes every reference 1, the exponent 0.
-func (r *reference[T]) one() {
-	for f := range r.exponent {
-		r.set(f, 0)
+		r.set(f, n)
 	}
 }
 
@@ -90,18 +83,13 @@ func (r *reference[T]) set(f int, n int64) {
 	r.limit[f] = r.high[f] + r.low[f] + r.growth
 }
 
-// copyOf makes r hold what scaling keys and queries needs of another reference.
+// copyOf makes r the same as another reference.
 func (r *reference[T]) copyOf(other *reference[T]) {
 	copy(r.exponent, other.exponent)
 	r.far.Store(other.far.Load())
 	copy(r.high, other.high)
 	copy(r.low, other.low)
 	copy(r.base, other.base)
-}
-
-// copyAll makes r the same as another reference.
-func (r *reference[T]) copyAll(other *reference[T]) {
-	r.copyOf(other)
 	copy(r.top, other.top)
 	copy(r.limit, other.limit)
 }

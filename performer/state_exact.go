@@ -103,10 +103,8 @@ const fewElements = 1 << 14
 func (s *exactMemory[T]) attendMany(dst, q dense.Matrix[T], form Exact[T], past int) {
 	for h := range s.heads {
 		k, v := s.head(h * s.keyHeads / s.heads)
-		exact[T]{
-			dst: layout.Head(dst, h, s.heads), q: layout.Head(q, h, s.heads), k: k, v: v,
-			form: form, past: past,
-		}.run()
+		p := request[T]{gradients: gradients[T]{q: layout.Head(q, h, s.heads), k: k, v: v}, dst: layout.Head(dst, h, s.heads), past: past}
+		exact[T]{request: p, form: form}.run()
 	}
 }
 

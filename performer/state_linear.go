@@ -95,7 +95,7 @@ func (s *linearMemory[T]) reset() {
 	for _, acc := range s.heads {
 		clear(acc.sum.Data)
 		if acc.ref != nil {
-			acc.ref.reset()
+			acc.ref.setAll(none)
 		}
 	}
 }
@@ -124,7 +124,7 @@ func (s *linearMemory[T]) save(to *saved[T]) {
 		if to.references[h] == nil || len(to.references[h].exponent) != s.a.m {
 			to.references[h] = newReference[T](s.a.m)
 		}
-		to.references[h].copyAll(acc.ref)
+		to.references[h].copyOf(acc.ref)
 	}
 	to.fresh = s.fresh
 	if s.fresh == 0 || s.recent == nil {
@@ -144,7 +144,7 @@ func (s *linearMemory[T]) restore(from *saved[T], _ int) {
 	for h, acc := range s.heads {
 		copy(acc.sum.Data, from.sums[h].Data)
 		if acc.ref != nil {
-			acc.ref.copyAll(from.references[h])
+			acc.ref.copyOf(from.references[h])
 		}
 	}
 	for h := range s.recent {
