@@ -39,7 +39,7 @@ func (e Exact[T]) attendBackward(p request[T]) {
 		queries, keys = queries[past:], keys[:seen]
 	}
 	if g := s.take(p, queries, keys); !g.empty() {
-		exactBackward(g, e, past, s.valid)
+		exactBackward(request[T]{gradients: *g, past: past, valid: s.valid}, e)
 	}
 	s.give(p, queries, keys)
 	pool.Put(&selections, s)

@@ -41,16 +41,15 @@ func (e Exact[T]) Backward(dq, dk, dv, q, k, v, dout dense.Matrix[T]) (_, _, _ d
 	if g.empty() {
 		return g.dq, g.dk, g.dv
 	}
-	exactBackward(&g, e, 0, nil)
+	exactBackward(request[T]{gradients: g}, e)
 	return g.dq, g.dk, g.dv
 }
 
-// exactBackward writes the gradients g, which are not empty. If causal, query i sees the
-// keys j ≤ i + past that are valid, of which all are if valid is nil; the first one is,
-// and the last query sees the last one.
-func exactBackward[T dense.Float](g *gradients[T], form Exact[T], past int, valid []bool) {
+// exactBackward writes the gradients of a request of one head, which are not empty. If causal, the
+// first key counts, and the last query sees the last one.
+func exactBackward[T dense.Float](p request[T], form Exact[T]) {
 	e := pool.Get[exactGradient[T]](&exactGradients)
-	e.gradients, e.form, e.past, e.valid = *g, form, past, valid
+	e.request, e.form = p, form
 	e.prepare()
 	if !form.Unnormalised {
 		parallel.Do((e.q.Rows+gradientQueries-1)/gradientQueries, (*exactStatistics[T])(e))
@@ -61,7 +60,7 @@ func exactBackward[T dense.Float](g *gradients[T], form Exact[T], past int, vali
 		parallel.Do(e.segments, (*exactSegments[T])(e))
 		e.collect()
 	}
-	e.gradients, e.valid = gradients[T]{}, nil
+	e.request = request[T]{}
 	pool.Put(&exactGradients, e)
 }
 
@@ -72,10 +71,8 @@ func (e Exact[T]) CanBackward() error { return nil }
 // For each, segments of the queries add to their own gradients, and to gradients
 // of keys and values of their own, which are added up in order.
 type exactGradient[T dense.Float] struct {
-	gradients[T]
-	form  Exact[T]
-	past  int // see exactBackward
-	valid []bool
+	request[T]
+	form Exact[T]
 
 	// One element a query: P_ij is exp((S_ij − shift_i) − log_i).
 	shift, log, mean []T

@@ -26,7 +26,6 @@ type MultiHead[T dense.Float] struct {
 	query, key, value, output linear[T] // output has no weight if there is no W_O
 	attention                 *performer.Batch[T]
 	calls                     pool.Of[memory[T]]
-	gradients                 pool.Of[gradient[T]]
 }
 
 // Projections are the weights of a [MultiHead] of H heads of queries and Hk of keys and
@@ -134,8 +133,13 @@ func (l *MultiHead[T]) check(q, k, v dense.Matrix[T]) {
 	}
 }
 
-// memory is the memory of one call: Q, K, V and the heads.
-type memory[T dense.Float] struct{ q, k, v, heads scratch.Buffer[T] }
+// memory is the memory of one call: Q, K, V, the heads, and gradients.
+type memory[T dense.Float] struct {
+	q, k, v, heads, dq, dk, dv, dheads scratch.Buffer[T]
+
+	rows []int             // with a gradient
+	x, y scratch.Buffer[T] // copies of such rows
+}
 
 // linear is the map x ↦ x·weightᵀ + bias on rows.
 type linear[T dense.Float] struct {

@@ -6,7 +6,6 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/layout"
 	"github.com/seed-feabd252/randfeat/internal/matmul"
-	"github.com/seed-feabd252/randfeat/internal/scratch"
 	"github.com/seed-feabd252/randfeat/internal/vecmath"
 	"github.com/seed-feabd252/randfeat/performer"
 )
@@ -20,7 +19,7 @@ func (l *MultiHead[T]) Backward(dx dense.Matrix[T], dw *Projections[T], x, dout 
 	matmul.Mul(1, c.dq.Rows(x.Rows), l.query.weight, 0, dx)
 	matmul.Mul(1, c.dk.Rows(x.Rows), l.key.weight, 1, dx)
 	matmul.Mul(1, c.dv.Rows(x.Rows), l.value.weight, 1, dx)
-	l.gradients.Put(c)
+	l.calls.Put(c)
 	return dx
 }
 
@@ -47,7 +46,7 @@ func (l *MultiHead[T]) BackwardCross(dq, dk, dv dense.Matrix[T], dw *Projections
 	matmul.Mul(1, c.dq.Rows(q.Rows), l.query.weight, 0, dq)
 	matmul.Mul(1, c.dk.Rows(k.Rows), l.key.weight, 0, dk)
 	matmul.Mul(1, c.dv.Rows(v.Rows), l.value.weight, 0, dv)
-	l.gradients.Put(c)
+	l.calls.Put(c)
 	return dq, dk, dv
 }
 
@@ -57,7 +56,7 @@ func (l *MultiHead[T]) CanBackward() error { return l.attention.CanBackward() }
 
 // backward returns the gradients with respect to Q, K and V, in memory that is the
 // caller's to give back, and writes those with respect to weights and biases.
-func (l *MultiHead[T]) backward(dw *Projections[T], q, k, v, dout dense.Matrix[T], s performer.Sequences) *gradient[T] {
+func (l *MultiHead[T]) backward(dw *Projections[T], q, k, v, dout dense.Matrix[T], s performer.Sequences) *memory[T] {
 	if err := l.CanBackward(); err != nil {
 		panic(err.Error())
 	}
@@ -67,7 +66,7 @@ func (l *MultiHead[T]) backward(dw *Projections[T], q, k, v, dout dense.Matrix[T
 		panic(fmt.Sprintf("layer: dout is %d×%d, q is %d×%d, want %d×%d, a gradient for each output",
 			dout.Rows, dout.Cols, q.Rows, q.Cols, q.Rows, out))
 	}
-	c := l.gradients.Get()
+	c := l.calls.Get()
 	queries, keys, values := l.query.applyTo(&c.q, q), l.key.applyTo(&c.k, k), l.value.applyTo(&c.v, v)
 	dheads := dout
 	if !l.output.none() {
@@ -96,18 +95,10 @@ func (l *MultiHead[T]) backward(dw *Projections[T], q, k, v, dout dense.Matrix[T
 	return c
 }
 
-// gradient is the memory of one call: Q, K, V, the heads, and gradients.
-type gradient[T dense.Float] struct {
-	q, k, v, heads, dheads, dq, dk, dv scratch.Buffer[T]
-
-	rows []int // with a gradient
-	x, y scratch.Buffer[T]
-}
-
 // parameters writes the gradients with respect to weight and bias of y = x·weightᵀ + bias,
 // which are dyᵀ·x and Σ_i dy_i. Rows whose dy is zero are left out, so that x may hold
 // anything there.
-func (c *gradient[T]) parameters(name string, l *linear[T], weight *dense.Matrix[T], bias *[]T, x, dy dense.Matrix[T]) {
+func (c *memory[T]) parameters(name string, l *linear[T], weight *dense.Matrix[T], bias *[]T, x, dy dense.Matrix[T]) {
 	c.rows = c.rows[:0]
 	for i := range dy.Rows {
 		if !layout.IsZero(dy.Row(i)) {

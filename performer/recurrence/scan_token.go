@@ -49,7 +49,6 @@ func (l *scan[T]) oneByOne(dst dense.Matrix[T], lo, hi, from, to int) {
 		l.writeToken(s, keys.Row(i), l.x.V.Row(lo + i)[from:to], g, l.betas[i], query, out)
 		for head := range l.group {
 			if head > 0 {
-				clear(out)
 				l.readToken(s, rowsOf(&l.stack, 1+head, n).Row(i), out)
 			}
 			copy(l.outputs(dst, head, lo+i, lo+i+1).Row(0)[from:to], out)
@@ -90,7 +89,8 @@ func (l *scan[T]) writeToken(s dense.Matrix[T], key, value, g []T, beta T, query
 	vecmath.Outer(s.Data, s.Stride, key, query, u, out)
 }
 
-// readToken adds what the sums give a query, which has the scale, to out.
+// readToken sets out to what the sums give a query, which has the scale.
 func (l *scan[T]) readToken(s dense.Matrix[T], query, out []T) {
+	clear(out)
 	vecmath.SumRows(s.Data, s.Stride, query, out)
 }

@@ -107,7 +107,6 @@ func (s *State[T]) Attend(dst, q dense.Matrix[T]) dense.Matrix[T] {
 		s.mapQueries(q.RowRange(i, i+1))
 		for h := range s.r.heads {
 			out := s.one.token[:s.dv]
-			clear(out)
 			s.one.readToken(s.sumsOf(h*s.r.keyHeads/s.r.heads), s.queries.Rows(h+1).Row(h), out)
 			copy(dst.Row(i)[h*s.dv:], out)
 		}
@@ -156,13 +155,11 @@ func (s *State[T]) stepToken(dst dense.Matrix[T], x Tokens[T]) {
 			q, out = s.queries.Rows(head*group+1).Row(head*group), l.token[:s.dv]
 		}
 		l.writeToken(sums, keys.Row(head), own.V.Row(0), g, beta, q, out)
-		for i := range group {
-			if out == nil {
-				break
-			}
-			h := head*group + i
-			if i > 0 {
-				clear(out)
+		if out == nil {
+			continue
+		}
+		for h := head * group; h < (head+1)*group; h++ {
+			if h > head*group {
 				l.readToken(sums, s.queries.Rows(h+1).Row(h), out)
 			}
 			copy(dst.Row(0)[h*s.dv:], out)
