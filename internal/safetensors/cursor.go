@@ -2,20 +2,81 @@ package safetensors
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"regexp"
 	"strconv"
-	"unicode/utf16"
 	"unicode/utf8"
 )
 
-// cursor reads the subset of JSON that headers use: objects, strings and arrays of non-negative
-// integers. encoding/json takes the last of equal keys, and replaces invalid UTF-8 and lone
-// surrogates, so that two names could become one; cursor refuses all of these. Methods skip white
-// space before they read.
-type cursor struct {
-	text []byte
-	at   int
+// cursor reads the part of JSON that headers are made of: objects, strings and arrays of
+// non-negative integers. It is stricter than encoding/json, whose decoder it reads with: that
+// takes equal keys and replaces invalid UTF-8 and lone surrogates, so that two names could become
+// one.
+type cursor struct{ json *json.Decoder }
+
+// escape matches an escape sequence, and in its group a surrogate without its other half.
+var escape = regexp.MustCompile(`(?is)\\(?:ud[89ab]..\\ud[c-f]..|(ud[89a-f]..)|.)`)
+
+// newCursor checks that the decoder has nothing in text to replace.
+func newCursor(text []byte) (*cursor, error) {
+	// around has the name that the byte at belongs to, or that stands before it.
+	around := func(at int) []byte { return text[max(0, at-40):min(len(text), at+40)] }
+	for at := 0; at < len(text); {
+		r, size := utf8.DecodeRune(text[at:])
+		if r == utf8.RuneError && size == 1 {
+			return nil, fmt.Errorf("the header is not valid UTF-8 at %q", around(at))
+		}
+		at += size
+	}
+	for at := 0; ; {
+		m := escape.FindSubmatchIndex(text[at:])
+		if m == nil {
+			break
+		}
+		if m[2] >= 0 {
+			return nil, fmt.Errorf("surrogate without its other half at %q", around(at+m[2]))
+		}
+		at += m[1]
+	}
+	c := &cursor{json: json.NewDecoder(bytes.NewReader(text))}
+	c.json.UseNumber()
+	return c, nil
+}
+
+// next reads a token.
+func (c *cursor) next() (json.Token, error) {
+	t, err := c.json.Token()
+	if err == io.EOF || err == io.ErrUnexpectedEOF {
+		// The file may still go on.
+		err = errors.New("unexpected end")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("header: %w", err)
+	}
+	return t, nil
+}
+
+// written returns a token as the header has it.
+func written(t json.Token) string {
+	switch t := t.(type) {
+	case nil:
+		return "null"
+	case string:
+		return strconv.Quote(t)
+	}
+	return fmt.Sprint(t)
+}
+
+// expect reads a delimiter.
+func (c *cursor) expect(d json.Delim) error {
+	t, err := c.next()
+	if err == nil && t != d {
+		err = fmt.Errorf("want %v, got %.40s", d, written(t))
+	}
+	return err
 }
 
 // object reads an object and calls member after each key and its colon; member
@@ -24,32 +85,21 @@ func (c *cursor) object(member func(key string) error) error {
 	if err := c.expect('{'); err != nil {
 		return err
 	}
-	if c.skip('}') {
-		return nil
-	}
 	seen := map[string]bool{}
-	for {
+	for c.json.More() {
 		key, err := c.str()
 		if err != nil {
 			return err
 		}
 		if seen[key] {
-			return c.fail("key %.80q occurs twice", key)
+			return fmt.Errorf("key %.80q occurs twice", key)
 		}
 		seen[key] = true
-		if err := c.expect(':'); err != nil {
-			return err
-		}
 		if err := member(key); err != nil {
 			return err
 		}
-		if c.skip('}') {
-			return nil
-		}
-		if err := c.expect(','); err != nil {
-			return err
-		}
 	}
+	return c.expect('}')
 }
 
 // integers reads an array of integers and returns a slice that is not nil.
@@ -58,198 +108,48 @@ func (c *cursor) integers() ([]int, error) {
 		return nil, err
 	}
 	list := []int{}
-	if c.skip(']') {
-		return list, nil
-	}
-	for {
-		n, err := c.integer()
+	for c.json.More() {
+		t, err := c.next()
 		if err != nil {
 			return nil, err
 		}
-		list = append(list, n)
-		if c.skip(']') {
-			return list, nil
+		n, ok := t.(json.Number)
+		if !ok || !digits.MatchString(string(n)) {
+			return nil, fmt.Errorf("want a non-negative integer, got %.40s", written(t))
 		}
-		if err := c.expect(','); err != nil {
-			return nil, err
+		// No int has more than 20 digits, and what is converted stays short.
+		i, err := strconv.Atoi(string(n[:min(len(n), 20)]))
+		if err != nil {
+			return nil, fmt.Errorf("%.40s is beyond an int", n)
 		}
+		list = append(list, i)
 	}
+	return list, c.expect(']')
 }
 
-// integer reads a number of digits alone, without sign, fraction, exponent and
-// leading zeros, that an int holds.
-func (c *cursor) integer() (int, error) {
-	c.space()
-	rest := c.text[c.at:]
-	if end := bytes.IndexAny(rest, " \t\r\n,:[]{}\""); end >= 0 {
-		rest = rest[:end]
-	}
-	for _, b := range rest {
-		if b < '0' || b > '9' {
-			return 0, c.fail("want a non-negative integer, got %.40q", rest)
-		}
-	}
-	switch {
-	case len(rest) == 0:
-		return 0, c.fail("want a non-negative integer, got %s", c.here())
-	case len(rest) > 1 && rest[0] == '0':
-		return 0, c.fail("want no leading zeros, got %.40q", rest)
-	// No int has more digits, and a short number converts fast.
-	case len(rest) > 20:
-		return 0, c.fail("%.40q is beyond an int", rest)
-	}
-	n, err := strconv.Atoi(string(rest))
-	if err != nil {
-		return 0, c.fail("%s is beyond an int", rest)
-	}
-	c.at += len(rest)
-	return n, nil
-}
+var digits = regexp.MustCompile(`^[0-9]+$`)
 
-// str reads a string and returns it without escapes, as valid UTF-8.
+// str reads a string.
 func (c *cursor) str() (string, error) {
-	if err := c.expect('"'); err != nil {
+	t, err := c.next()
+	if err != nil {
 		return "", err
 	}
-	start, escaped := c.at, false
-	for c.at < len(c.text) {
-		switch b := c.text[c.at]; {
-		case b == '"':
-			raw := c.text[start:c.at]
-			if !utf8.Valid(raw) {
-				return "", c.fail("string %.80q is not valid UTF-8", raw)
-			}
-			c.at++
-			if !escaped {
-				return string(raw), nil
-			}
-			text, err := unescape(raw)
-			if err != nil {
-				return "", c.fail("string %.80q: %w", raw, err)
-			}
-			return text, nil
-		case b < ' ':
-			return "", c.fail("control character %q in a string", b)
-		case b == '\\':
-			escaped = true
-			c.at += 2
-		default:
-			c.at++
-		}
+	s, ok := t.(string)
+	if !ok {
+		return "", fmt.Errorf("want a string, got %.40s", written(t))
 	}
-	c.at = start
-	return "", c.fail("string without an end")
+	return s, nil
 }
 
 // finish checks that nothing but white space is left.
 func (c *cursor) finish() error {
-	c.space()
-	if c.at < len(c.text) {
-		return c.fail("want the end of the header, got %s", c.here())
+	switch t, err := c.json.Token(); {
+	case err == io.EOF:
+		return nil
+	case err != nil:
+		return fmt.Errorf("want the end of the header: %w", err)
+	default:
+		return fmt.Errorf("want the end of the header, got %.40s", written(t))
 	}
-	return nil
-}
-
-// expect reads the byte b.
-func (c *cursor) expect(b byte) error {
-	if !c.skip(b) {
-		return c.fail("want %q, got %s", b, c.here())
-	}
-	return nil
-}
-
-// skip reads the byte b if it is next and tells whether it was.
-func (c *cursor) skip(b byte) bool {
-	c.space()
-	if c.at == len(c.text) || c.text[c.at] != b {
-		return false
-	}
-	c.at++
-	return true
-}
-
-// space skips white space.
-func (c *cursor) space() {
-	for c.at < len(c.text) {
-		switch c.text[c.at] {
-		case ' ', '\t', '\r', '\n':
-			c.at++
-		default:
-			return
-		}
-	}
-}
-
-// here is the next byte as text for an error.
-func (c *cursor) here() string {
-	if c.at == len(c.text) {
-		return "the end of the header"
-	}
-	if b := c.text[c.at]; b >= utf8.RuneSelf {
-		return fmt.Sprintf("byte %#x", b)
-	}
-	return fmt.Sprintf("%q", c.text[c.at])
-}
-
-// fail returns an error that says where in the header the cursor is.
-func (c *cursor) fail(format string, args ...any) error {
-	return fmt.Errorf("header byte %d: %w", c.at, fmt.Errorf(format, args...))
-}
-
-// unescape returns raw, the inside of a string, with its escapes replaced. A
-// backslash in raw is followed by at least one byte.
-func unescape(raw []byte) (string, error) {
-	text := make([]byte, 0, len(raw))
-	for i := 0; i < len(raw); i++ {
-		if raw[i] != '\\' {
-			text = append(text, raw[i])
-			continue
-		}
-		i++
-		switch e := raw[i]; e {
-		case '"', '\\', '/':
-			text = append(text, e)
-		case 'b':
-			text = append(text, '\b')
-		case 'f':
-			text = append(text, '\f')
-		case 'n':
-			text = append(text, '\n')
-		case 'r':
-			text = append(text, '\r')
-		case 't':
-			text = append(text, '\t')
-		case 'u':
-			unit, ok := codeUnit(raw[i-1:])
-			if !ok {
-				return "", errors.New(`want four hexadecimal digits after \u`)
-			}
-			i += 4
-			if utf16.IsSurrogate(unit) {
-				// A rune of 0 makes no pair, so that it stands for no second unit.
-				low, _ := codeUnit(raw[i+1:])
-				if unit = utf16.DecodeRune(unit, low); unit == utf8.RuneError {
-					return "", errors.New("surrogate without its other half")
-				}
-				i += 6
-			}
-			text = utf8.AppendRune(text, unit)
-		default:
-			return "", fmt.Errorf("unknown escape %q", e)
-		}
-	}
-	return string(text), nil
-}
-
-// codeUnit returns the UTF-16 code unit of the escape \uXXXX that raw starts with,
-// 0 and false if it does not.
-func codeUnit(raw []byte) (rune, bool) {
-	if len(raw) < 6 || raw[0] != '\\' || raw[1] != 'u' {
-		return 0, false
-	}
-	unit, err := strconv.ParseUint(string(raw[2:6]), 16, 16)
-	if err != nil {
-		return 0, false
-	}
-	return rune(unit), true
 }

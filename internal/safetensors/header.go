@@ -1,6 +1,9 @@
 package safetensors
 
-import "fmt"
+import (
+	"errors"
+	"fmt"
+)
 
 // metadataKey is the key of the header that names no tensor.
 const metadataKey = "__metadata__"
@@ -21,7 +24,10 @@ func parseHeader(text []byte) (metadata map[string]string, entries []entry, err 
 	if len(text) == 0 || text[0] != '{' {
 		return nil, nil, fmt.Errorf("header %.20q, want it to start with '{'", text[:min(len(text), 20)])
 	}
-	c := &cursor{text: text}
+	c, err := newCursor(text)
+	if err != nil {
+		return nil, nil, err
+	}
 	err = c.object(func(name string) error {
 		if name == metadataKey {
 			metadata, err = c.metadata()
@@ -75,7 +81,7 @@ func (c *cursor) entry() (entry, error) {
 		case "data_offsets":
 			offsets, err = c.integers()
 		default:
-			return c.fail("field %.80q is unknown", field)
+			return fmt.Errorf("field %.80q is unknown", field)
 		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", field, err)
@@ -86,13 +92,13 @@ func (c *cursor) entry() (entry, error) {
 	case err != nil:
 		return entry{}, err
 	case e.dtype == "":
-		return entry{}, c.fail("dtype is missing or empty")
+		return entry{}, errors.New("dtype is missing or empty")
 	case e.shape == nil:
-		return entry{}, c.fail("shape is missing")
+		return entry{}, errors.New("shape is missing")
 	case offsets == nil:
-		return entry{}, c.fail("data_offsets are missing")
+		return entry{}, errors.New("data_offsets are missing")
 	case len(offsets) != 2:
-		return entry{}, c.fail("%d data_offsets, want 2", len(offsets))
+		return entry{}, fmt.Errorf("%d data_offsets, want 2", len(offsets))
 	}
 	e.begin, e.end = offsets[0], offsets[1]
 	return e, nil

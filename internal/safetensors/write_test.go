@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"strings"
@@ -175,23 +176,28 @@ func TestWriteErrors(t *testing.T) {
 // Every character that is valid in a name survives, and encoding/json agrees; those
 // that JSON demands to be escaped are refused where they are not.
 func TestStrings(t *testing.T) {
+	read := func(text []byte) (string, error) {
+		c, err := newCursor(text)
+		require.NoError(t, err)
+		return c.str()
+	}
 	check := func(s string) {
 		quoted := appendString(nil, s)
 		var got string
 		require.NoError(t, json.Unmarshal(quoted, &got))
 		require.Equal(t, s, got)
-		got, err := (&cursor{text: quoted}).str()
+		got, err := read(quoted)
 		require.NoError(t, err)
 		require.Equal(t, s, got)
 		escaped, err := json.Marshal(s)
 		require.NoError(t, err)
-		got, err = (&cursor{text: escaped}).str()
+		got, err = read(escaped)
 		require.NoError(t, err)
 		require.Equal(t, s, got)
 	}
 	for b := range byte(' ') {
-		_, err := (&cursor{text: []byte{'"', b, '"'}}).str()
-		require.ErrorContains(t, err, "header byte 1: control character")
+		_, err := read([]byte{'"', b, '"'})
+		require.ErrorContains(t, err, fmt.Sprintf("invalid character %q in string literal", b))
 	}
 	for r := rune(0); r <= utf8.MaxRune; r++ {
 		if r > 0x3000 && r%61 != 0 && r&0xffff < 0xfff0 {
