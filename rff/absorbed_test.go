@@ -42,7 +42,7 @@ func testAbsorbed[T dense.Float](t *testing.T) {
 			require.NotNil(t, side.absorbed, name)
 			got := side.LogTransform(dense.Matrix[T]{}, x)
 			phi := side.Transform(dense.Matrix[T]{}, x)
-			mapped := &balanced[T]{inner: side.inner, factors: side.factors, operand: side.operand, transposed: side.transposed}
+			mapped := &balanced[T]{frame: side.frame, inner: side.inner, factors: side.factors, operand: side.operand, transposed: side.transposed}
 			other := mapped.LogTransform(dense.Matrix[T]{}, x)
 			for _, i := range []int{0, 1, 63, 64, 1024, absorbedRows - 1, absorbedRows, n - 1} {
 				want, sizes := logOptimal(fit, scale, w.Frequencies(), x.Row(i))

@@ -7,7 +7,6 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/matmul"
-	"github.com/seed-feabd252/randfeat/internal/pool"
 	"github.com/seed-feabd252/randfeat/internal/vecmath"
 	"github.com/seed-feabd252/randfeat/kernels"
 )
@@ -41,14 +40,9 @@ func Affine[T dense.Float](a dense.Matrix[T], b []T) (Map[T], error) {
 
 // affine is z = A·(x − c) + b.
 type affine[T dense.Float] struct {
-	name           string
-	in, out        int
+	blockwise[T, []T]
 	center, offset []T              // nil for 0
-	forward, back  matmul.Packed[T] // Aᵀ and A
-	kernel         kernels.Pullback
-
-	passes pool.Of[affinePass[T]]
-	spaces pool.Of[[]T]
+	packed, back   matmul.Packed[T] // Aᵀ and A
 }
 
 // newAffine keeps its arguments.
@@ -57,7 +51,11 @@ func newAffine[T dense.Float](name string, a dense.Matrix[float64], center, offs
 	if err := kernels.Check(k); err != nil {
 		return nil, fmt.Errorf("rff: not an affine map: %w", err)
 	}
-	f := &affine[T]{name: name, in: a.Cols, out: a.Rows, kernel: k}
+	f := &affine[T]{blockwise: blockwise[T, []T]{
+		frame: frame{name: name, in: a.Cols, out: a.Rows, kernel: k},
+		rows:  affineRows,
+	}}
+	f.transform = func(s *[]T, z, x, _ dense.Matrix[T]) { f.apply(z, x, s) }
 	own := dense.Copy(dense.Matrix[T]{}, a)
 	for i := range own.Rows {
 		for j, v := range own.Row(i) {
@@ -66,7 +64,7 @@ func newAffine[T dense.Float](name string, a dense.Matrix[float64], center, offs
 			}
 		}
 	}
-	matmul.PackT(&f.forward, own)
+	matmul.PackT(&f.packed, own)
 	matmul.Pack(&f.back, own)
 	if center != nil {
 		// A center that T does not hold is moved there, and the image moved back.
@@ -94,15 +92,6 @@ func newAffine[T dense.Float](name string, a dense.Matrix[float64], center, offs
 	return f, nil
 }
 
-func (f *affine[T]) Dims() (in, out int) { return f.in, f.out }
-
-func (f *affine[T]) Transform(dst, x dense.Matrix[T]) dense.Matrix[T] {
-	checkPoints(x, f.in)
-	dst = dense.Ensure(dst, x.Rows, f.out)
-	inBlocks(&f.passes, affinePass[T]{affine: f, dst: dst, x: x}, x.Rows, affineRows)
-	return dst
-}
-
 func (f *affine[T]) Backward(dst, x, dphi dense.Matrix[T]) dense.Matrix[T] {
 	checkGradient("dphi", x, dphi, f.in, f.out)
 	dst = dense.Ensure(dst, x.Rows, f.in)
@@ -112,27 +101,8 @@ func (f *affine[T]) Backward(dst, x, dphi dense.Matrix[T]) dense.Matrix[T] {
 
 func (f *affine[T]) CanBackward() error { return nil }
 
-func (f *affine[T]) Kernel() kernels.Kernel { return f.kernel }
-
-// String returns the constructor, and the dimensions.
-func (f *affine[T]) String() string { return describe(f.name, f.in, f.out) }
-
 // affineRows is the number of rows that are moved to the center together.
 const affineRows = 256
-
-// affinePass is one Transform.
-type affinePass[T dense.Float] struct {
-	*affine[T]
-	dst, x dense.Matrix[T]
-}
-
-func (p *affinePass[T]) Piece(i int) {
-	lo := i * affineRows
-	hi := min(lo+affineRows, p.x.Rows)
-	s := p.spaces.Get()
-	p.apply(p.dst.RowRange(lo, hi), p.x.RowRange(lo, hi), s)
-	p.spaces.Put(s)
-}
 
 // apply writes z of every row of x. scratch grows as needed.
 func (f *affine[T]) apply(z, x dense.Matrix[T], scratch *[]T) {
@@ -144,7 +114,7 @@ func (f *affine[T]) apply(z, x dense.Matrix[T], scratch *[]T) {
 		}
 		x = moved
 	}
-	matmul.MulPacked(1, x, &f.forward, 0, z, nil)
+	matmul.MulPacked(1, x, &f.packed, 0, z, nil)
 	if f.offset != nil {
 		for i := range z.Rows {
 			vecmath.AddScaled(z.Row(i), f.offset, 1)

@@ -8,14 +8,13 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/parallel"
 	"github.com/seed-feabd252/randfeat/internal/pool"
 	"github.com/seed-feabd252/randfeat/internal/vecmath"
-	"github.com/seed-feabd252/randfeat/kernels"
 )
 
 // balanced is a positive map of linearly mapped points, φ(Px). Where frequencies have structure P
 // works on the points, which keeps it.
 type balanced[T dense.Float] struct {
+	frame
 	inner *positives[T]
-	name  string
 
 	// P is the diagonal matrix of factors, or, without any, the d×d matrix of which
 	// these are the right operands.
@@ -26,8 +25,6 @@ type balanced[T dense.Float] struct {
 
 	works pool.Of[balancedWork[T]]
 }
-
-func (m *balanced[T]) Dims() (in, out int) { return m.inner.Dims() }
 
 func (m *balanced[T]) Transform(dst, x dense.Matrix[T]) dense.Matrix[T] {
 	return m.forward(dst, x, false)
@@ -46,14 +43,6 @@ func (m *balanced[T]) LogBackward(dst, x, dlog dense.Matrix[T]) dense.Matrix[T] 
 }
 
 func (m *balanced[T]) CanBackward() error { return nil }
-
-func (m *balanced[T]) Kernel() kernels.Kernel { return m.inner.Kernel() }
-
-// Fitted says what the features are fitted to.
-func (m *balanced[T]) Fitted() string { return "directions" }
-
-// String returns the constructor with its parameters, and the dimensions.
-func (m *balanced[T]) String() string { return describe(m.name, m.inner.in, m.inner.out) }
 
 // mappedRows is how many points are mapped at a time: few enough to stay in cache,
 // enough for all processors.
@@ -83,16 +72,22 @@ func scaleRows[T dense.Float](dst, x dense.Matrix[T], factors []T) {
 	}
 }
 
+// mapped returns the map φ(Px), without P yet.
+func (f *positives[T]) mapped(name string) *balanced[T] {
+	return &balanced[T]{inner: f, frame: frame{name: name, in: f.in, out: f.out, kernel: f.kernel, fitted: "directions"}}
+}
+
 // scaled returns the map φ(Px) for P, which is diag(factors).
 func (f *positives[T]) scaled(name string, p *mat.Dense, factors []T) *balanced[T] {
-	m := &balanced[T]{inner: f, name: name, factors: factors}
+	m := f.mapped(name)
+	m.factors = factors
 	m.absorbed = m.absorb(p)
 	return m
 }
 
 // mixed returns the map φ(Px) for P, which is rounded in T.
 func (f *positives[T]) mixed(name string, p *mat.Dense, rounded dense.Matrix[T]) *balanced[T] {
-	m := &balanced[T]{inner: f, name: name}
+	m := f.mapped(name)
 	matmul.PackT(&m.operand, rounded)
 	matmul.Pack(&m.transposed, rounded)
 	m.absorbed = m.absorb(p)
@@ -115,8 +110,8 @@ func (m *balanced[T]) apply(w *balancedWork[T], dst, x dense.Matrix[T], back boo
 
 // forward is Transform, or LogTransform if log is set.
 func (m *balanced[T]) forward(dst, x dense.Matrix[T], log bool) dense.Matrix[T] {
-	checkPoints(x, m.inner.in)
-	dst = dense.Ensure(dst, x.Rows, m.inner.out)
+	checkPoints(x, m.in)
+	dst = dense.Ensure(dst, x.Rows, m.out)
 	if m.absorbed != nil {
 		return m.absorbed.forward(dst, x, log)
 	}
@@ -138,8 +133,8 @@ func (m *balanced[T]) forward(dst, x dense.Matrix[T], log bool) dense.Matrix[T] 
 // backward is Backward, or LogBackward if log is set, for gradients g, which the caller
 // calls name.
 func (m *balanced[T]) backward(name string, dst, x, g dense.Matrix[T], log bool) dense.Matrix[T] {
-	checkGradient(name, x, g, m.inner.in, m.inner.out)
-	dst = dense.Ensure(dst, x.Rows, m.inner.in)
+	checkGradient(name, x, g, m.in, m.out)
+	dst = dense.Ensure(dst, x.Rows, m.in)
 	w := m.works.Get()
 	for lo := 0; lo < x.Rows; lo += mappedRows {
 		hi := min(lo+mappedRows, x.Rows)

@@ -5,8 +5,6 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/matmul"
-	"github.com/seed-feabd252/randfeat/internal/mse"
-	"github.com/seed-feabd252/randfeat/internal/pool"
 	"github.com/seed-feabd252/randfeat/kernels"
 )
 
@@ -41,11 +39,24 @@ func Compose[T dense.Float](first, then Map[T]) (Map[T], error) {
 
 func compose[T dense.Float](first *affine[T], then Map[T]) Map[T] {
 	_, out := then.Dims()
-	c := &composed[T]{first: first, then: then, middle: first.out, out: out}
+	c := &composed[T]{first: first, then: then, blockwise: blockwise[T, composedSpace[T]]{
+		frame: frame{in: first.in, out: out, fitted: fitted(then)},
+		rows:  affineRows,
+	}}
 	if k := then.Kernel(); k != nil {
-		pulled := first.kernel
+		pulled := first.kernel.(kernels.Pullback)
 		pulled.K = k
 		c.kernel = pulled
+	}
+	c.transform = c.after(then.Transform)
+	if logs, ok := then.(LogMap[T]); ok {
+		c.logTransform = c.after(logs.LogTransform)
+	}
+	if back, ok := then.(Differentiable[T]); ok {
+		c.pull = c.through(back.Backward)
+	}
+	if back, ok := then.(DifferentiableLog[T]); ok {
+		c.logPull = c.through(back.LogBackward)
 	}
 	c.self = like(c, then)
 	return c.self
@@ -54,98 +65,59 @@ func compose[T dense.Float](first *affine[T], then Map[T]) Map[T] {
 // composed is a composition. The methods beyond those of Map are for compositions with a map
 // that has them.
 type composed[T dense.Float] struct {
-	first       *affine[T]
-	then        Map[T]
-	self        Map[T]
-	kernel      kernels.Kernel
-	middle, out int
+	blockwise[T, composedSpace[T]]
+	first *affine[T]
+	then  Map[T]
+	self  Map[T]
 
-	passes pool.Of[composedPass[T]]
-	spaces pool.Of[composedSpace[T]]
+	logTransform, pull, logPull blockFunc[T, composedSpace[T]]
 }
 
-func (c *composed[T]) Dims() (in, out int) { return c.first.in, c.out }
+// composedSpace is scratch for a block of rows.
+type composedSpace[T dense.Float] struct{ moved, z, dz []T }
 
-func (c *composed[T]) Kernel() kernels.Kernel { return c.kernel }
+// after returns f at z.
+func (c *composed[T]) after(f func(dst, z dense.Matrix[T]) dense.Matrix[T]) blockFunc[T, composedSpace[T]] {
+	return func(s *composedSpace[T], dst, x, _ dense.Matrix[T]) {
+		z := scratchMatrix(&s.z, x.Rows, c.first.out)
+		c.first.apply(z, x, &s.moved)
+		f(dst, z)
+	}
+}
 
-func (c *composed[T]) Law() mse.Law { return mse.Law{} }
-
-func (c *composed[T]) Fitted() string { return fitted(c.then) }
+// through returns the gradient f at z, taken back by the chain rule.
+func (c *composed[T]) through(f func(dz, z, g dense.Matrix[T]) dense.Matrix[T]) blockFunc[T, composedSpace[T]] {
+	return func(s *composedSpace[T], dst, x, g dense.Matrix[T]) {
+		z, dz := scratchMatrix(&s.z, x.Rows, c.first.out), scratchMatrix(&s.dz, x.Rows, c.first.out)
+		c.first.apply(z, x, &s.moved)
+		f(dz, z, g)
+		matmul.MulPacked(1, dz, &c.first.back, 0, dst, nil)
+	}
+}
 
 func (c *composed[T]) Keys() Map[T] { return c.self }
 
 // String returns both maps.
 func (c *composed[T]) String() string { return fmt.Sprintf("Compose(%v, %v)", c.first, c.then) }
 
-func (c *composed[T]) Transform(dst, x dense.Matrix[T]) dense.Matrix[T] {
-	return c.forward(dst, x, false)
-}
-
 func (c *composed[T]) LogTransform(dst, x dense.Matrix[T]) dense.Matrix[T] {
-	return c.forward(dst, x, true)
+	return c.forward(dst, x, c.logTransform)
 }
 
 func (c *composed[T]) Backward(dst, x, dphi dense.Matrix[T]) dense.Matrix[T] {
-	return c.backward("dphi", dst, x, dphi, false)
+	return c.differentiate("dphi", dst, x, dphi, c.pull)
 }
 
 func (c *composed[T]) LogBackward(dst, x, dlog dense.Matrix[T]) dense.Matrix[T] {
-	return c.backward("dlog", dst, x, dlog, true)
+	return c.differentiate("dlog", dst, x, dlog, c.logPull)
 }
 
 func (c *composed[T]) CanBackward() error { return c.then.(Differentiable[T]).CanBackward() }
 
-// forward is Transform, or LogTransform if log is set.
-func (c *composed[T]) forward(dst, x dense.Matrix[T], log bool) dense.Matrix[T] {
-	checkPoints(x, c.first.in)
-	dst = dense.Ensure(dst, x.Rows, c.out)
-	inBlocks(&c.passes, composedPass[T]{composed: c, dst: dst, x: x, log: log}, x.Rows, affineRows)
-	return dst
-}
-
-// backward is Backward, or LogBackward if log is set, for gradients g, which the caller calls
-// name.
-func (c *composed[T]) backward(name string, dst, x, g dense.Matrix[T], log bool) dense.Matrix[T] {
+// differentiate is backward of a map that may have no derivatives after all.
+func (c *composed[T]) differentiate(name string, dst, x, g dense.Matrix[T], f blockFunc[T, composedSpace[T]]) dense.Matrix[T] {
 	if err := c.CanBackward(); err != nil {
 		panic(err.Error())
 	}
-	checkGradient(name, x, g, c.first.in, c.out)
-	dst = dense.Ensure(dst, x.Rows, c.first.in)
-	inBlocks(&c.passes, composedPass[T]{composed: c, dst: dst, x: x, g: g, log: log, back: true}, x.Rows, affineRows)
-	return dst
-}
-
-// composedPass is one call.
-type composedPass[T dense.Float] struct {
-	*composed[T]
-	dst, x, g dense.Matrix[T]
-	log, back bool
-}
-
-// composedSpace is scratch for a block of rows.
-type composedSpace[T dense.Float] struct{ moved, z, dz []T }
-
-func (p *composedPass[T]) Piece(i int) {
-	lo := i * affineRows
-	hi := min(lo+affineRows, p.x.Rows)
-	s := p.spaces.Get()
-	z := scratchMatrix(&s.z, hi-lo, p.middle)
-	p.first.apply(z, p.x.RowRange(lo, hi), &s.moved)
-	dst := p.dst.RowRange(lo, hi)
-	if !p.back {
-		if p.log {
-			p.then.(LogMap[T]).LogTransform(dst, z)
-		} else {
-			p.then.Transform(dst, z)
-		}
-	} else {
-		g, dz := p.g.RowRange(lo, hi), scratchMatrix(&s.dz, hi-lo, p.middle)
-		if p.log {
-			p.then.(DifferentiableLog[T]).LogBackward(dz, z, g)
-		} else {
-			p.then.(Differentiable[T]).Backward(dz, z, g)
-		}
-		matmul.MulPacked(1, dz, &p.first.back, 0, dst, nil)
-	}
-	p.spaces.Put(s)
+	return c.backward(name, dst, x, g, f)
 }

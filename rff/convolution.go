@@ -5,7 +5,6 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/limit"
-	"github.com/seed-feabd252/randfeat/internal/pool"
 	"github.com/seed-feabd252/randfeat/internal/vecmath"
 	"github.com/seed-feabd252/randfeat/kernels"
 )
@@ -51,8 +50,7 @@ func Convolution[T dense.Float](m Map[T], p kernels.Patches) (Map[T], error) {
 		return nil, fmt.Errorf("rff: m has %d features, p %d×%d cells: %w", each, down, across, err)
 	}
 	f := cellLayout[T]{
-		patches: p, in: image, out: down * across * each, patch: patch, each: each,
-		cells: make([]int, rows*cols), shares: make([]T, down*across), images: max(1, patchRows/(rows*cols)),
+		patches: p, patch: patch, each: each, cells: make([]int, rows*cols), shares: make([]T, down*across),
 	}
 	pool := p.Pool
 	if pool == 0 {
@@ -68,90 +66,56 @@ func Convolution[T dense.Float](m Map[T], p kernels.Patches) (Map[T], error) {
 		f.shares[cell] = T(1 / float64(n))
 	}
 	return wrapped(m, func(m Map[T]) Map[T] {
-		return &convolved[T]{cellLayout: f, features: m}
+		c := &convolved[T]{cellLayout: f, features: m}
+		c.frame = frame{name: fmt.Sprintf("Convolution(%v)", m), in: image, out: down * across * each}
+		if k := m.Kernel(); k != nil {
+			c.kernel = kernels.Convolution{K: k, Patches: p}
+		}
+		c.rows, c.transform = max(1, patchRows/(rows*cols)), c.block
+		return c
 	}), nil
 }
 
 // cellLayout says which patches of an image are averaged.
 type cellLayout[T dense.Float] struct {
-	patches              kernels.Patches
-	in, out, patch, each int
-	cells                []int // of the patches of an image
-	shares               []T   // 1/patches of each cell
-	images               int   // that are worked on together
+	patches     kernels.Patches
+	patch, each int   // places of a patch, features of a patch
+	cells       []int // of the patches of an image
+	shares      []T   // 1/patches of each cell
 }
 
 // convolved is the map of Convolution.
 type convolved[T dense.Float] struct {
+	blockwise[T, convolvedSpace[T]]
 	cellLayout[T]
 	features Map[T]
-
-	passes pool.Of[convolvedPass[T]]
-	spaces pool.Of[convolvedSpace[T]]
-}
-
-func (f *convolved[T]) Dims() (in, out int) { return f.in, f.out }
-
-func (f *convolved[T]) Transform(dst, x dense.Matrix[T]) dense.Matrix[T] {
-	checkPoints(x, f.in)
-	dst = dense.Ensure(dst, x.Rows, f.out)
-	inBlocks(&f.passes, convolvedPass[T]{convolved: f, dst: dst, x: x}, x.Rows, f.images)
-	return dst
-}
-
-func (f *convolved[T]) Kernel() kernels.Kernel {
-	k := f.features.Kernel()
-	if k == nil {
-		return nil
-	}
-	return kernels.Convolution{K: k, Patches: f.patches}
-}
-
-// String returns the map of patches, and the dimensions.
-func (f *convolved[T]) String() string {
-	return describe(fmt.Sprintf("Convolution(%v)", f.features), f.in, f.out)
-}
-
-// patchRows is the number of patches that are transformed together.
-const patchRows = 128
-
-// convolvedPass is one Transform.
-type convolvedPass[T dense.Float] struct {
-	*convolved[T]
-	dst, x dense.Matrix[T]
 }
 
 // convolvedSpace holds patches and their features.
 type convolvedSpace[T dense.Float] struct{ patches, features []T }
 
-func (p *convolvedPass[T]) Piece(piece int) {
-	lo := piece * p.images
-	hi := min(lo+p.images, p.x.Rows)
-	for i := lo; i < hi; i++ {
-		clear(p.dst.Row(i))
+// patchRows is the number of patches that are transformed together.
+const patchRows = 128
+
+// block writes the features of a block of images.
+func (f *convolved[T]) block(s *convolvedSpace[T], dst, x, _ dense.Matrix[T]) {
+	for i := range dst.Rows {
+		clear(dst.Row(i))
 	}
-	s := p.spaces.Get()
-	places := len(p.cells)
-	all := (hi - lo) * places
-	for at := 0; at < all; at += patchRows {
-		n := min(patchRows, all-at)
-		p.block(lo*places+at, scratchMatrix(&s.patches, n, p.patch), scratchMatrix(&s.features, n, p.each))
-	}
-	p.spaces.Put(s)
-	for i := lo; i < hi; i++ {
-		for cell, share := range p.shares {
-			vecmath.Scale(p.dst.Row(i)[cell*p.each:(cell+1)*p.each], share)
+	places := len(f.cells)
+	for at := 0; at < x.Rows*places; at += patchRows {
+		n := min(patchRows, x.Rows*places-at)
+		patches, features := scratchMatrix(&s.patches, n, f.patch), scratchMatrix(&s.features, n, f.each)
+		kernels.CutPatches(patches, f.patches, x, at)
+		f.features.Transform(features, patches)
+		for k := range n {
+			cell := f.cells[(at+k)%places] * f.each
+			vecmath.AddScaled(dst.Row((at + k) / places)[cell:cell+f.each], features.Row(k), 1)
 		}
 	}
-}
-
-// block adds the features of the patches from number at on to their cells.
-func (p *convolvedPass[T]) block(at int, patches, features dense.Matrix[T]) {
-	places := len(p.cells)
-	kernels.CutPatches(patches, p.patches, p.x, at)
-	p.features.Transform(features, patches)
-	for k := range features.Rows {
-		cell := p.cells[(at+k)%places] * p.each
-		vecmath.AddScaled(p.dst.Row((at + k) / places)[cell:cell+p.each], features.Row(k), 1)
+	for i := range dst.Rows {
+		for cell, share := range f.shares {
+			vecmath.Scale(dst.Row(i)[cell*f.each:(cell+1)*f.each], share)
+		}
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/gram"
 	"github.com/seed-feabd252/randfeat/internal/limit"
 	"github.com/seed-feabd252/randfeat/internal/matmul"
-	"github.com/seed-feabd252/randfeat/internal/pool"
 	"github.com/seed-feabd252/randfeat/kernels"
 )
 
@@ -102,18 +101,16 @@ func Spectral[T dense.Float](k kernels.Kernel, x dense.Matrix[T], rank int) (Emb
 
 // embedding is the map of Nystroem and Spectral.
 type embedding[T dense.Float] struct {
-	name         string
-	kernel       kernels.Kernel
+	blockwise[T, embeddingSpace]
 	points       gram.Fixed
 	coefficients matmul.Packed[float64]
 	features     dense.Matrix[float64] // φ of the points
 	tolerance    float64
 	rank         int
-	in, out      int
-
-	passes pool.Of[embeddingPass[T]]
-	spaces pool.Of[embeddingSpace]
 }
+
+// embeddingSpace holds a block of points, of their kernel values and of features.
+type embeddingSpace struct{ x, gram, phi []float64 }
 
 // newEmbedding prepares both factors of a map: the points and the coefficients.
 func newEmbedding[T dense.Float](name string, k kernels.Kernel, points dense.Matrix[float64], s spectrum, rank int, coefficients, features dense.Matrix[float64]) (Embedding[T], error) {
@@ -121,45 +118,21 @@ func newEmbedding[T dense.Float](name string, k kernels.Kernel, points dense.Mat
 	if err != nil {
 		return nil, fmt.Errorf("rff: k is out of range: %w", err)
 	}
-	e := &embedding[T]{
-		name: name, kernel: k, points: prepared, features: features, tolerance: s.tolerance, rank: rank,
-		in: points.Cols, out: features.Cols,
-	}
+	e := &embedding[T]{points: prepared, features: features, tolerance: s.tolerance, rank: rank}
+	e.frame = frame{name: name, in: points.Cols, out: features.Cols, kernel: k, fitted: "points"}
+	e.rows, e.transform = blockRows, e.block
 	matmul.Pack(&e.coefficients, coefficients)
 	return e, nil
 }
 
-func (e *embedding[T]) Dims() (in, out int) { return e.in, e.out }
-
-func (e *embedding[T]) Transform(dst, x dense.Matrix[T]) dense.Matrix[T] {
-	checkPoints(x, e.in)
-	dst = dense.Ensure(dst, x.Rows, e.out)
-	inBlocks(&e.passes, embeddingPass[T]{embedding: e, dst: dst, x: x}, x.Rows, blockRows)
-	return dst
+// block writes φ of a block of points.
+func (e *embedding[T]) block(s *embeddingSpace, dst, x, _ dense.Matrix[T]) {
+	points := dense.Copy(scratchMatrix(&s.x, x.Rows, e.in), x)
+	gram := e.points.Gram(scratchMatrix(&s.gram, x.Rows, e.points.Points().Rows), points)
+	phi := scratchMatrix(&s.phi, x.Rows, e.out)
+	matmul.MulPacked(1, gram, &e.coefficients, 0, phi, nil)
+	dense.Copy(dst, phi)
 }
-
-// embeddingPass is one Transform.
-type embeddingPass[T dense.Float] struct {
-	*embedding[T]
-	dst, x dense.Matrix[T]
-}
-
-// embeddingSpace holds a block of points, of their kernel values and of features.
-type embeddingSpace struct{ x, gram, phi []float64 }
-
-func (p *embeddingPass[T]) Piece(i int) {
-	lo := i * blockRows
-	hi := min(lo+blockRows, p.x.Rows)
-	s := p.spaces.Get()
-	x := dense.Copy(scratchMatrix(&s.x, hi-lo, p.in), p.x.RowRange(lo, hi))
-	gram := p.points.Gram(scratchMatrix(&s.gram, hi-lo, p.points.Points().Rows), x)
-	phi := scratchMatrix(&s.phi, hi-lo, p.out)
-	matmul.MulPacked(1, gram, &p.coefficients, 0, phi, nil)
-	dense.Copy(p.dst.RowRange(lo, hi), phi)
-	p.spaces.Put(s)
-}
-
-func (e *embedding[T]) Kernel() kernels.Kernel { return e.kernel }
 
 func (e *embedding[T]) Points() dense.Matrix[T] {
 	return dense.Copy(dense.Matrix[T]{}, e.features)
@@ -168,15 +141,6 @@ func (e *embedding[T]) Points() dense.Matrix[T] {
 func (e *embedding[T]) Rank() int { return e.rank }
 
 func (e *embedding[T]) Tolerance() float64 { return e.tolerance }
-
-// Fitted says what the features are fitted to.
-func (e *embedding[T]) Fitted() string { return "points" }
-
-// String returns the constructor with its kernel, and the dimensions.
-func (e *embedding[T]) String() string {
-	in, out := e.Dims()
-	return describe(e.name, in, out)
-}
 
 // spectrumOf copies the points and returns them with the spectrum of their Gram
 // matrix.

@@ -115,9 +115,8 @@ func TestTensorSketchByEitherProjection(t *testing.T) {
 		made, err := TensorSketch[float64](m, d, k, rand.NewPCG(5, 6))
 		require.NoError(t, err)
 		f := made.(*sketch[float64])
-		other := &sketch[float64]{
-			name: f.name, kernel: f.kernel, in: f.in, out: f.out, parts: f.parts, real: f.real, scale: f.scale, constant: f.constant,
-		}
+		other := newSketch[float64](f.frame, f.parts)
+		other.real, other.scale, other.constant = f.real, f.scale, f.constant
 		for _, w := range f.factors {
 			s, transforms := w.(*fourierSketch[float64])
 			assert.Equal(t, d > matrixBelow[float64](m), transforms, "d = %d", d)

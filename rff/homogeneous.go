@@ -5,7 +5,6 @@ import (
 	"math"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/pool"
 	"github.com/seed-feabd252/randfeat/internal/vecmath"
 	"github.com/seed-feabd252/randfeat/kernels"
 )
@@ -32,46 +31,19 @@ func Homogeneous[T dense.Float](m Map[T]) (Map[T], error) {
 
 func newHomogeneous[T dense.Float](m Map[T]) Map[T] {
 	in, out := m.Dims()
-	return &homogeneousMap[T]{features: m, in: in, out: out}
+	f := &homogeneousMap[T]{features: m}
+	f.frame = frame{name: fmt.Sprintf("Homogeneous(%v)", m), in: in, out: out, fitted: fitted(m)}
+	if k := m.Kernel(); k != nil {
+		f.kernel = kernels.Homogeneous{K: k}
+	}
+	f.rows, f.transform = affineRows, f.block
+	return f
 }
 
 // homogeneousMap is the map of Homogeneous.
 type homogeneousMap[T dense.Float] struct {
+	blockwise[T, homogeneousSpace[T]]
 	features Map[T]
-	in, out  int
-
-	passes pool.Of[homogeneousPass[T]]
-	spaces pool.Of[homogeneousSpace[T]]
-}
-
-func (f *homogeneousMap[T]) Dims() (in, out int) { return f.in, f.out }
-
-func (f *homogeneousMap[T]) Transform(dst, x dense.Matrix[T]) dense.Matrix[T] {
-	checkPoints(x, f.in)
-	dst = dense.Ensure(dst, x.Rows, f.out)
-	inBlocks(&f.passes, homogeneousPass[T]{homogeneousMap: f, dst: dst, x: x}, x.Rows, affineRows)
-	return dst
-}
-
-func (f *homogeneousMap[T]) Kernel() kernels.Kernel {
-	k := f.features.Kernel()
-	if k == nil {
-		return nil
-	}
-	return kernels.Homogeneous{K: k}
-}
-
-func (f *homogeneousMap[T]) Fitted() string { return fitted(f.features) }
-
-// String returns the map of directions, and the dimensions.
-func (f *homogeneousMap[T]) String() string {
-	return describe(fmt.Sprintf("Homogeneous(%v)", f.features), f.in, f.out)
-}
-
-// homogeneousPass is one Transform.
-type homogeneousPass[T dense.Float] struct {
-	*homogeneousMap[T]
-	dst, x dense.Matrix[T]
 }
 
 // homogeneousSpace holds the directions of a block of rows and their lengths.
@@ -80,16 +52,13 @@ type homogeneousSpace[T dense.Float] struct {
 	lengths    [affineRows]float64
 }
 
-func (p *homogeneousPass[T]) Piece(i int) {
-	lo := i * affineRows
-	hi := min(lo+affineRows, p.x.Rows)
-	s := p.spaces.Get()
-	u := scratchMatrix(&s.directions, hi-lo, p.in)
+// block writes the features of a block of rows.
+func (f *homogeneousMap[T]) block(s *homogeneousSpace[T], dst, x, _ dense.Matrix[T]) {
+	u := scratchMatrix(&s.directions, x.Rows, f.in)
 	for i := range u.Rows {
-		s.lengths[i] = direction(u.Row(i), p.x.Row(lo+i))
+		s.lengths[i] = direction(u.Row(i), x.Row(i))
 	}
-	dst := p.dst.RowRange(lo, hi)
-	p.features.Transform(dst, u)
+	f.features.Transform(dst, u)
 	for i, r := range s.lengths[:u.Rows] {
 		if r == 0 {
 			clear(dst.Row(i)) // ψ(0) may be anything
@@ -97,7 +66,6 @@ func (p *homogeneousPass[T]) Piece(i int) {
 		}
 		vecmath.Scale(dst.Row(i), T(r))
 	}
-	p.spaces.Put(s)
 }
 
 // direction writes x/‖x‖ into u, or 0, and returns ‖x‖: NaN, and NaN in all of u, where x

@@ -68,11 +68,11 @@ func Maclaurin[T dense.Float](m, d int, k kernels.Maclaurin, degrees []float64, 
 		return nil, fmt.Errorf("rff: m = %d, d = %d, degrees that add up to %d: %w", m, d, factors, err)
 	}
 	probabilities := floats.ScaleTo(make([]float64, len(degrees)), 1/total, degrees)
-	f := &sketch[T]{
-		name: fmt.Sprintf("Maclaurin(%v, %v)", k, law), kernel: k,
-		in: d, out: m, parts: parts, gains: make([]T, 0, m),
+	f := newSketch[T](frame{
+		name: fmt.Sprintf("Maclaurin(%v, %v)", k, law), kernel: k, in: d, out: m,
 		law: mse.OfSketch("Maclaurin", "Kar & Karnick 2012", 1, m, mse.Maclaurin(k.Coefficients, probabilities, law.signs(), law.complex())),
-	}
+	}, parts)
+	f.gains = make([]T, 0, m)
 	for _, n := range drawn {
 		gain := math.Sqrt(k.Coefficients[n] / (degrees[n] / total) / float64(count))
 		// A feature of a coefficient that is 0 is 0.

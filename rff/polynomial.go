@@ -118,7 +118,8 @@ func PolynomialOf[T dense.Float](k kernels.Polynomial, w ...orf.Projection[T]) (
 
 // polynomial returns the map of m features.
 func polynomial[T dense.Float](name string, d, m, parts int, k kernels.Polynomial, w []orf.Projection[T]) (*sketch[T], error) {
-	f := &sketch[T]{name: name, kernel: k, in: d, out: m, parts: parts, gains: make([]T, m)}
+	f := newSketch[T](frame{name: name, kernel: k, in: d, out: m}, parts)
+	f.gains = make([]T, m)
 	gamma := k.Gamma
 	if gamma == 0 {
 		gamma = 1

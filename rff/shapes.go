@@ -4,8 +4,6 @@ import (
 	"fmt"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/parallel"
-	"github.com/seed-feabd252/randfeat/internal/pool"
 )
 
 // checkPoints panics unless the rows of x are points of R^in.
@@ -33,17 +31,4 @@ func scratchMatrix[T dense.Float](s *[]T, r, c int) dense.Matrix[T] {
 		*s = make([]T, r*c)
 	}
 	return dense.Of(r, c, (*s)[:r*c])
-}
-
-// inBlocks does the pieces of pass: one for each block of rows. The pass lies in memory
-// that passes keeps, which afterwards holds nothing of the caller's.
-func inBlocks[P any, Task interface {
-	*P
-	parallel.Task
-}](passes *pool.Of[P], pass P, rows, block int) {
-	p := passes.Get()
-	*p = pass
-	parallel.Do((rows+block-1)/block, Task(p))
-	*p = *new(P)
-	passes.Put(p)
 }

@@ -2,10 +2,7 @@ package rff
 
 import (
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/mse"
-	"github.com/seed-feabd252/randfeat/internal/pool"
 	"github.com/seed-feabd252/randfeat/internal/vecmath"
-	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/orf"
 )
 
@@ -18,12 +15,10 @@ import (
 // are their real parts followed by their imaginary parts: Re(φ(x)·φ(y)ᴴ) is the inner
 // product of those. TensorSketch has one or two with real w before them.
 type sketch[T dense.Float] struct {
-	name    string
-	kernel  kernels.Kernel
-	law     mse.Law
-	in, out int
-	parts   int // 1, or 2 for complex numbers
-	real    int // features that are real nevertheless, which come first
+	blockwise[T, sketchSpace[T]]
+	pull  blockFunc[T, sketchSpace[T]]
+	parts int // 1, or 2 for complex numbers
+	real  int // features that are real nevertheless, which come first
 
 	// x̃ = [scale·x, constant] if there is a constant, else x.
 	scale, constant T
@@ -32,59 +27,20 @@ type sketch[T dense.Float] struct {
 	// first ones: real parts, then imaginary ones.
 	factors []orf.Transposer[T]
 	gains   []T // of each feature; nil if they are those of a factor
-
-	passes pool.Of[sketchPass[T]]
-	spaces pool.Of[sketchSpace[T]]
 }
 
-func (f *sketch[T]) Dims() (in, out int) { return f.in, f.out }
-
-func (f *sketch[T]) Kernel() kernels.Kernel { return f.kernel }
-
-// Law returns what theory knows of the error.
-func (f *sketch[T]) Law() mse.Law { return f.law }
-
-// String returns the constructor with its parameters, and the dimensions.
-func (f *sketch[T]) String() string { return describe(f.name, f.in, f.out) }
-
-func (f *sketch[T]) Transform(dst, x dense.Matrix[T]) dense.Matrix[T] {
-	checkPoints(x, f.in)
-	dst = dense.Ensure(dst, x.Rows, f.out)
-	f.run(sketchPass[T]{sketch: f, dst: dst, x: x})
-	return dst
+// newSketch returns the sketch with the frame and features of so many parts, without factors yet.
+func newSketch[T dense.Float](f frame, parts int) *sketch[T] {
+	s := &sketch[T]{parts: parts}
+	s.frame, s.rows, s.transform, s.pull = f, blockRows, s.features, s.gradient
+	return s
 }
 
 func (f *sketch[T]) Backward(dst, x, dphi dense.Matrix[T]) dense.Matrix[T] {
-	checkGradient("dphi", x, dphi, f.in, f.out)
-	dst = dense.Ensure(dst, x.Rows, f.in)
-	f.run(sketchPass[T]{sketch: f, dst: dst, x: x, g: dphi, back: true})
-	return dst
+	return f.backward("dphi", dst, x, dphi, f.pull)
 }
 
 func (f *sketch[T]) CanBackward() error { return nil }
-
-func (f *sketch[T]) run(pass sketchPass[T]) {
-	inBlocks(&f.passes, pass, pass.x.Rows, blockRows)
-}
-
-// sketchPass is one run: the task of working on blocks of rows.
-type sketchPass[T dense.Float] struct {
-	*sketch[T]
-	dst, x, g dense.Matrix[T]
-	back      bool
-}
-
-func (p *sketchPass[T]) Piece(i int) {
-	lo := i * blockRows
-	hi := min(lo+blockRows, p.x.Rows)
-	s := p.spaces.Get()
-	if p.back {
-		p.pull(s, p.dst.RowRange(lo, hi), p.x.RowRange(lo, hi), p.g.RowRange(lo, hi))
-	} else {
-		p.push(s, p.dst.RowRange(lo, hi), p.x.RowRange(lo, hi))
-	}
-	p.spaces.Put(s)
-}
 
 // sketchSpace is the workspace for a block of rows.
 type sketchSpace[T dense.Float] struct {
@@ -107,8 +63,8 @@ func (f *sketch[T]) lift(s *sketchSpace[T], x dense.Matrix[T]) dense.Matrix[T] {
 	return points
 }
 
-// push writes the features of a block of rows.
-func (f *sketch[T]) push(s *sketchSpace[T], dst, x dense.Matrix[T]) {
+// features writes the features of a block of rows.
+func (f *sketch[T]) features(s *sketchSpace[T], dst, x, _ dense.Matrix[T]) {
 	points := f.lift(s, x)
 	for t, w := range f.factors {
 		n, _ := w.Dims()

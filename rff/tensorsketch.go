@@ -44,12 +44,13 @@ func TensorSketch[T dense.Float](m, d int, k kernels.Polynomial, src rand.Source
 	if err := sketchable[T](m, d, k, src); err != nil {
 		return nil, err
 	}
-	f := &sketch[T]{
+	f := newSketch[T](frame{
 		name: fmt.Sprintf("TensorSketch(%v)", k), kernel: k,
 		law: mse.OfSketch("TensorSketch", "from the moments of signs and buckets", 1, m,
 			mse.Lifted(cmp.Or(k.Gamma, 1), k.Offset, mse.TensorSketch(k.Degree))),
-		in: d, out: m, parts: 2, real: min(m, 2-m%2),
-	}
+		in: d, out: m,
+	}, 2)
+	f.real = min(m, 2-m%2)
 	coordinates := d
 	if k.Offset > 0 {
 		f.scale, f.constant = 1, 1

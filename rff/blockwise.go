@@ -1,0 +1,92 @@
+package rff
+
+import (
+	"fmt"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/mse"
+	"github.com/seed-feabd252/randfeat/internal/parallel"
+	"github.com/seed-feabd252/randfeat/internal/pool"
+	"github.com/seed-feabd252/randfeat/kernels"
+)
+
+// frame is what a map says of itself.
+type frame struct {
+	name    string // the constructor with its parameters
+	in, out int
+	kernel  kernels.Kernel
+	law     mse.Law
+	fitted  string
+}
+
+func (f *frame) Dims() (in, out int) { return f.in, f.out }
+
+func (f *frame) Kernel() kernels.Kernel { return f.kernel }
+
+// Law returns what theory knows of the error.
+func (f *frame) Law() mse.Law { return f.law }
+
+// Fitted says what the features are fitted to, "" if they are as good at all points of one norm.
+func (f *frame) Fitted() string { return f.fitted }
+
+// String returns name: R^in → R^out.
+func (f *frame) String() string { return fmt.Sprintf("%s: R^%d → R^%d", f.name, f.in, f.out) }
+
+// blockwise is a map that is computed a block of rows at a time, with scratch memory S for each
+// block that is kept for later calls.
+type blockwise[T dense.Float, S any] struct {
+	frame
+	rows      int // of a block
+	transform blockFunc[T, S]
+
+	passes pool.Of[blockPass[T, S]]
+	spaces pool.Of[S]
+}
+
+// blockFunc writes dst for the rows of x, and of the gradients g where there are any.
+type blockFunc[T dense.Float, S any] func(s *S, dst, x, g dense.Matrix[T])
+
+func (b *blockwise[T, S]) Transform(dst, x dense.Matrix[T]) dense.Matrix[T] {
+	return b.forward(dst, x, b.transform)
+}
+
+// forward calls f, which the map keeps, for every block of points.
+func (b *blockwise[T, S]) forward(dst, x dense.Matrix[T], f blockFunc[T, S]) dense.Matrix[T] {
+	checkPoints(x, b.in)
+	return b.run(dense.Ensure(dst, x.Rows, b.out), x, dense.Matrix[T]{}, f)
+}
+
+// backward calls f, which the map keeps, for every block of points and their gradients g, which
+// the caller calls name.
+func (b *blockwise[T, S]) backward(name string, dst, x, g dense.Matrix[T], f blockFunc[T, S]) dense.Matrix[T] {
+	checkGradient(name, x, g, b.in, b.out)
+	return b.run(dense.Ensure(dst, x.Rows, b.in), x, g, f)
+}
+
+func (b *blockwise[T, S]) run(dst, x, g dense.Matrix[T], f blockFunc[T, S]) dense.Matrix[T] {
+	p := b.passes.Get()
+	*p = blockPass[T, S]{blockwise: b, dst: dst, x: x, g: g, block: f}
+	parallel.Do((x.Rows+b.rows-1)/b.rows, p)
+	*p = blockPass[T, S]{}
+	b.passes.Put(p)
+	return dst
+}
+
+// blockPass is one run.
+type blockPass[T dense.Float, S any] struct {
+	*blockwise[T, S]
+	dst, x, g dense.Matrix[T]
+	block     blockFunc[T, S]
+}
+
+func (p *blockPass[T, S]) Piece(i int) {
+	lo := i * p.rows
+	hi := min(lo+p.rows, p.x.Rows)
+	g := p.g
+	if g.Rows > 0 {
+		g = g.RowRange(lo, hi)
+	}
+	s := p.spaces.Get()
+	p.block(s, p.dst.RowRange(lo, hi), p.x.RowRange(lo, hi), g)
+	p.spaces.Put(s)
+}
