@@ -30,12 +30,9 @@ func Angular[T dense.Float](w orf.Projection[T]) (Map[T], error) {
 	norm := T(1 / math.Sqrt(float64(e.out)))
 	return &features[T]{
 		engine: e,
-		name:   "Angular()",
-		kernel: kernels.Angular{},
+		frame:  e.named("Angular()", kernels.Angular{}, mse.OfAngular()),
 		row:    func(phi, _ []T, from, to int) { vecmath.Sign(phi[from:to], norm) },
 		back:   rowwise(e, flat[T]),
-
-		law: mse.OfAngular(),
 	}, nil
 }
 
@@ -81,11 +78,8 @@ func ArcCosine[T dense.Float](w orf.Projection[T], order int) (Map[T], error) {
 	}
 	return &features[T]{
 		engine: e,
-		name:   fmt.Sprintf("ArcCosine(order=%d)", order),
-		kernel: kernels.ArcCosine{Order: order},
+		frame:  e.named(fmt.Sprintf("ArcCosine(order=%d)", order), kernels.ArcCosine{Order: order}, law),
 		row:    row,
 		back:   back,
-
-		law: law,
 	}, nil
 }

@@ -63,10 +63,10 @@ func AdditiveChiSquare[T dense.Float](d, sampleSteps int, sampleInterval float64
 	e := explicit[T](d, (2*sampleSteps-1)*d)
 	return &features[T]{
 		engine: e,
-		name:   fmt.Sprintf("AdditiveChiSquare(sampleSteps=%d, sampleInterval=%v)", sampleSteps, sampleInterval),
-		kernel: kernels.AdditiveChiSquare{},
-		row:    func(phi, x []T, _, _ int) { c.features(phi, x) },
-		back:   rowwise(e, c.pull),
+		frame: e.named(fmt.Sprintf("AdditiveChiSquare(sampleSteps=%d, sampleInterval=%v)", sampleSteps, sampleInterval), kernels.AdditiveChiSquare{},
+			mse.Law{}),
+		row:  func(phi, x []T, _, _ int) { c.features(phi, x) },
+		back: rowwise(e, c.pull),
 	}, nil
 }
 
@@ -170,10 +170,6 @@ func SkewedChiSquare[T dense.Float](m, d int, c float64, src rand.Source) (Map[T
 	for i := range frequencies.Data {
 		frequencies.Data[i] = T(sech(rng))
 	}
-	phases := make([]T, m)
-	for i := range phases {
-		phases[i] = T(2 * math.Pi * rng.Float64())
-	}
 	w, err := orf.Of(frequencies)
 	if err != nil {
 		return nil, err
@@ -189,27 +185,14 @@ func SkewedChiSquare[T dense.Float](m, d int, c float64, src rand.Source) (Map[T
 			}
 		}
 	})
-	norm := T(math.Sqrt(2 / float64(m)))
-	back := phaseSlope(e, norm, 1, phases)
-	back.finish = func(dx, x, _ []T, a, _ T) {
+	f := shifted(e, 1, src, fmt.Sprintf("SkewedChiSquare(c=%v)", c), kernels.SkewedChiSquare{C: c},
+		mse.OfSketch("SkewedChiSquare", "Sutherland & Schneider 2015", 1, m, mse.SkewedChiSquareIID(c)))
+	f.back.finish = func(dx, x, _ []T, a, _ T) {
 		for i, v := range x {
 			dx[i] *= a / T(float64(v)+c)
 		}
 	}
-	return &features[T]{
-		engine: e,
-		name:   fmt.Sprintf("SkewedChiSquare(c=%v)", c),
-		kernel: kernels.SkewedChiSquare{C: c},
-
-		law: mse.OfSketch("SkewedChiSquare", "Sutherland & Schneider 2015", 1, m, mse.SkewedChiSquareIID(c)),
-		row: func(phi, _ []T, from, to int) {
-			t := phi[from:to]
-			vecmath.AffineEach(t, 1, phases[from:to], 0)
-			vecmath.Cos(t, t)
-			vecmath.Scale(t, norm)
-		},
-		back: back,
-	}, nil
+	return f, nil
 }
 
 // sech draws a number with the density sech(πω), whose distribution function is

@@ -28,11 +28,8 @@ func DotProduct[T dense.Float](w orf.Projection[T]) (Map[T], error) {
 	norm := T(1 / math.Sqrt(float64(e.out)))
 	return &features[T]{
 		engine: e,
-		name:   "DotProduct()",
-		kernel: kernels.DotProduct{},
+		frame:  e.named("DotProduct()", kernels.DotProduct{}, mse.OfDotProduct()),
 		row:    func(phi, _ []T, from, to int) { vecmath.Scale(phi[from:to], norm) },
 		back:   linearSlope(e, norm),
-
-		law: mse.OfDotProduct(),
 	}, nil
 }

@@ -2,6 +2,7 @@ package rff
 
 import (
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/mse"
 	"github.com/seed-feabd252/randfeat/internal/vecmath"
 	"github.com/seed-feabd252/randfeat/kernels"
 )
@@ -26,8 +27,7 @@ func ELU[T dense.Float](d int) (LogMap[T], error) {
 	return &positives[T]{
 		features: features[T]{
 			engine: e,
-			name:   "ELU()",
-			kernel: kernels.ELU{},
+			frame:  e.named("ELU()", kernels.ELU{}, mse.Law{}),
 			row:    func(phi, x []T, _, _ int) { vecmath.ELU(phi, x) },
 			back:   rowwise(e, eluSlope[T]),
 		},

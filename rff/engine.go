@@ -10,6 +10,7 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/parallel"
 	"github.com/seed-feabd252/randfeat/internal/pool"
 	"github.com/seed-feabd252/randfeat/internal/projection"
+	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/orf"
 )
 
@@ -56,6 +57,11 @@ func newEngine[T dense.Float](w orf.Projection[T], per int) (engine[T], error) {
 // explicit returns the engine of a map without frequencies.
 func explicit[T dense.Float](in, out int) engine[T] {
 	return engine[T]{in: in, out: out, passes: new(pool.Of[pass[T]])}
+}
+
+// named returns the frame of the map that e computes; law is over any frequencies.
+func (e engine[T]) named(name string, k kernels.Kernel, law mse.Law) frame {
+	return frame{name: name, in: e.in, out: e.out, kernel: k, law: law.Over(e.rows)}
 }
 
 // lifting returns e for the projections of lift(x) in place of those of x.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/limit"
+	"github.com/seed-feabd252/randfeat/internal/mse"
 	"github.com/seed-feabd252/randfeat/kernels"
 )
 
@@ -20,8 +21,7 @@ func Identity[T dense.Float](d int) (Map[T], error) {
 	e := explicit[T](d, d)
 	return &features[T]{
 		engine: e,
-		name:   "Identity()",
-		kernel: kernels.DotProduct{},
+		frame:  e.named("Identity()", kernels.DotProduct{}, mse.Law{}),
 		row:    func(phi, x []T, _, _ int) { copy(phi, x) },
 		back:   rowwise(e, func(dx, _, g []T) { copy(dx, g) }),
 	}, nil
@@ -43,8 +43,7 @@ func Quadratic[T dense.Float](d int) (Map[T], error) {
 	e := explicit[T](d, out)
 	return &features[T]{
 		engine: e,
-		name:   "Quadratic()",
-		kernel: kernels.Polynomial{Degree: 2},
+		frame:  e.named("Quadratic()", kernels.Polynomial{Degree: 2}, mse.Law{}),
 		row:    func(phi, x []T, _, _ int) { quadratic(phi, x, 1) },
 		back: rowwise(e, func(dx, x, g []T) {
 			clear(dx)
@@ -81,11 +80,10 @@ func Taylor[T dense.Float](d int, scale float64) (Map[T], error) {
 	e := explicit[T](d, 1+d+pairs)
 	return &features[T]{
 		engine: e,
-		name:   fmt.Sprintf("Taylor(scale=%v)", scale),
-		kernel: kernels.Sum{
+		frame: e.named(fmt.Sprintf("Taylor(scale=%v)", scale), kernels.Sum{
 			kernels.Polynomial{Degree: 1, Gamma: scale, Offset: 1},
 			kernels.Scaled{K: kernels.Polynomial{Degree: 2, Gamma: scale}, By: 0.5},
-		},
+		}, mse.Law{}),
 		row: func(phi, x []T, _, _ int) {
 			phi[0] = 1
 			linear := phi[1 : 1+d]

@@ -154,10 +154,9 @@ func SDERF[T dense.Float](w orf.Projection[T], x, y dense.Matrix[T], scale float
 		return nil, err
 	}
 	e.rows = mse.RowsOf(w)
-	s := exponential(e, exponent[T]{slope: T(math.Sqrt(scale)), radius: scale, offsets: offsets})
-	s.name = fmt.Sprintf("SDERF(scale=%v)", scale)
-	s.kernel = kernels.Softmax{Scale: scale}
-	s.law = mse.OfSoftmax("SDERF", "Likhosherstov et al. 2023", mse.Damped(damping, gonum.FromMat[float64](q)), scale)
+	s := exponential(e, exponent[T]{slope: T(math.Sqrt(scale)), radius: scale, offsets: offsets},
+		fmt.Sprintf("SDERF(scale=%v)", scale), kernels.Softmax{Scale: scale},
+		mse.OfSoftmax("SDERF", "Likhosherstov et al. 2023", mse.Damped(damping, gonum.FromMat[float64](q)), scale))
 	s.fitted = "directions"
 	return s, nil
 }

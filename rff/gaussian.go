@@ -33,20 +33,8 @@ func Gaussian[T dense.Float](w orf.Projection[T], lengthScale float64) (Map[T], 
 	if err != nil {
 		return nil, err
 	}
-	m := e.frequencies()
-	norm := T(1 / math.Sqrt(float64(m)))
-	return &features[T]{
-		engine: e,
-		name:   fmt.Sprintf("Gaussian(lengthScale=%v)", lengthScale),
-		kernel: kernels.Gaussian{LengthScale: lengthScale},
-		row: func(phi, _ []T, from, to int) {
-			vecmath.Scale(phi[from:to], inv)
-			waves(phi, from, to, norm)
-		},
-		back: waveSlope(e, norm, inv, nil),
-
-		law: mse.OfGaussian("Gaussian", "Sutherland & Schneider 2015", mse.Trig, 1/(lengthScale*lengthScale)),
-	}, nil
+	return trigonometric(e, inv, nil, fmt.Sprintf("Gaussian(lengthScale=%v)", lengthScale), kernels.Gaussian{LengthScale: lengthScale},
+		mse.OfGaussian("Gaussian", "Sutherland & Schneider 2015", mse.Trig, 1/(lengthScale*lengthScale))), nil
 }
 
 // GaussianPhase returns the other random Fourier features of the Gaussian
@@ -75,26 +63,42 @@ func GaussianPhase[T dense.Float](w orf.Projection[T], lengthScale float64, src 
 	if err := given(src); err != nil {
 		return nil, err
 	}
+	return shifted(e, inv, src, fmt.Sprintf("GaussianPhase(lengthScale=%v)", lengthScale), kernels.Gaussian{LengthScale: lengthScale},
+		mse.OfGaussian("GaussianPhase", "Sutherland & Schneider 2015", mse.Phase, 1/(lengthScale*lengthScale))), nil
+}
+
+// trigonometric returns the features [cos t, sin t]/√m for t = r·Wx, or for t_k = gains[k]·(Wx)_k and
+// an r of 1 if there are gains.
+func trigonometric[T dense.Float](e engine[T], r T, gains []T, name string, k kernels.Kernel, law mse.Law) *features[T] {
+	norm := T(1 / math.Sqrt(float64(e.frequencies())))
+	row := func(phi, _ []T, from, to int) {
+		vecmath.Scale(phi[from:to], r)
+		waves(phi, from, to, norm)
+	}
+	if gains != nil {
+		row = func(phi, _ []T, from, to int) {
+			vecmath.Multiply(phi[from:to], gains[from:to])
+			waves(phi, from, to, norm)
+		}
+	}
+	return &features[T]{engine: e, frame: e.named(name, k, law), row: row, back: waveSlope(e, norm, r, gains)}
+}
+
+// shifted returns the features √(2/m)·cos(r·Wx + b) with uniform phases b, drawn from src.
+func shifted[T dense.Float](e engine[T], r T, src rand.Source, name string, k kernels.Kernel, law mse.Law) *features[T] {
 	phases := make([]T, e.out)
 	rng := rand.New(src)
 	for i := range phases {
 		phases[i] = T(2 * math.Pi * rng.Float64())
 	}
 	norm := T(math.Sqrt(2 / float64(e.out)))
-	return &features[T]{
-		engine: e,
-		name:   fmt.Sprintf("GaussianPhase(lengthScale=%v)", lengthScale),
-		kernel: kernels.Gaussian{LengthScale: lengthScale},
-		row: func(phi, _ []T, from, to int) {
-			t := phi[from:to]
-			vecmath.AffineEach(t, inv, phases[from:to], 0)
-			vecmath.Cos(t, t)
-			vecmath.Scale(t, norm)
-		},
-		back: phaseSlope(e, norm, inv, phases),
-
-		law: mse.OfGaussian("GaussianPhase", "Sutherland & Schneider 2015", mse.Phase, 1/(lengthScale*lengthScale)),
-	}, nil
+	row := func(phi, _ []T, from, to int) {
+		t := phi[from:to]
+		vecmath.AffineEach(t, r, phases[from:to], 0)
+		vecmath.Cos(t, t)
+		vecmath.Scale(t, norm)
+	}
+	return &features[T]{engine: e, frame: e.named(name, k, law), row: row, back: phaseSlope(e, norm, r, phases)}
 }
 
 // waves overwrites [t, …] by c·[cos t, sin t], for the frequencies from ≤ k < to.

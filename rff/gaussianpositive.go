@@ -63,13 +63,12 @@ func GaussianOptimal[T dense.Float](w orf.Projection[T], lengthScale, a float64)
 		return nil, err
 	}
 	scale := 1 / (lengthScale * lengthScale)
-	f, err := optimal(w, scale, 2*scale, a)
+	f, err := optimal(w, scale, 2*scale, a, fmt.Sprintf("GaussianOptimal(lengthScale=%v, a=%v)", lengthScale, a),
+		kernels.Gaussian{LengthScale: lengthScale},
+		mse.OfGaussian("GaussianOptimal", "Likhosherstov et al. 2022", mse.Optimal(a), scale))
 	if err != nil {
 		return nil, err
 	}
-	f.name = fmt.Sprintf("GaussianOptimal(lengthScale=%v, a=%v)", lengthScale, a)
-	f.kernel = kernels.Gaussian{LengthScale: lengthScale}
-	f.law = mse.OfGaussian("GaussianOptimal", "Likhosherstov et al. 2022", mse.Optimal(a), scale)
 	return f, nil
 }
 
@@ -84,9 +83,7 @@ func gaussianFeatures[T dense.Float](w orf.Projection[T], per int, lengthScale f
 		return nil, err
 	}
 	scale := 1 / (lengthScale * lengthScale)
-	f := exponential(e, exponent[T]{slope: inv, radius: 2 * scale, constant: -math.Log(float64(e.out)) / 2})
-	f.name = fmt.Sprintf("%s(lengthScale=%v)", name, lengthScale)
-	f.kernel = kernels.Gaussian{LengthScale: lengthScale}
-	f.law = mse.OfGaussian(name, "Likhosherstov et al. 2022", terms, scale)
-	return f, nil
+	return exponential(e, exponent[T]{slope: inv, radius: 2 * scale, constant: -math.Log(float64(e.out)) / 2},
+		fmt.Sprintf("%s(lengthScale=%v)", name, lengthScale), kernels.Gaussian{LengthScale: lengthScale},
+		mse.OfGaussian(name, "Likhosherstov et al. 2022", terms, scale)), nil
 }

@@ -59,8 +59,7 @@ func Generalised[T dense.Float](w orf.Projection[T], k kernels.Generalised) (Log
 	f := &positives[T]{
 		features: features[T]{
 			engine: e,
-			name:   fmt.Sprintf("Generalised(%v)", k),
-			kernel: k,
+			frame:  e.named(fmt.Sprintf("Generalised(%v)", k), k, g.law()),
 			row:    func(phi, x []T, from, to int) { g.features(phi[from:to], x) },
 			back: throughZ(e, e.out, func(z, x, dphi []T) (a, b T) {
 				g.slopes(z, x)
@@ -75,9 +74,6 @@ func Generalised[T dense.Float](w orf.Projection[T], k kernels.Generalised) (Log
 			return 1, 0
 		}, scaled[T]),
 	}
-	if k.Epsilon == 0 {
-		f.law = mse.OfIID("Generalised", "Gaussian moments", 1, g.law())
-	}
 	if k.F == kernels.Exponential && k.Epsilon == 0 {
 		f.logBack = linearSlope(e, T(1))
 	}
@@ -91,15 +87,15 @@ type nonlinear[T dense.Float] struct {
 	norm, logNorm T // 1/√m and its logarithm
 }
 
-// law returns the mean squared error without ε.
-func (n nonlinear[T]) law() mse.Error {
-	switch n.f {
-	case kernels.ReLU:
-		return mse.ReLUIID
-	case kernels.Square:
-		return mse.SquareIID
+// law returns what theory knows of the error.
+func (n nonlinear[T]) law() mse.Law {
+	if n.epsilon > 0 {
+		return mse.Law{}
 	}
-	return mse.ExponentialIID
+	f := map[kernels.Nonlinearity]mse.Error{
+		kernels.ReLU: mse.ReLUIID, kernels.Square: mse.SquareIID, kernels.Exponential: mse.ExponentialIID,
+	}[n.f]
+	return mse.OfIID("Generalised", "Gaussian moments", 1, f)
 }
 
 // features overwrites t by (f(t) + ε)/√m.

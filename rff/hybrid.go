@@ -80,8 +80,7 @@ func SoftmaxHybrid[T dense.Float](w, gate orf.Projection[T], scale float64) (Map
 		h := hybrid[T]{m: m, n: n, r: r, scale: scale, sign: negative, norm: T(1 / math.Sqrt(float64(n)))}
 		return &features[T]{
 			engine: e,
-			name:   name,
-			kernel: kernels.Softmax{Scale: scale},
+			frame:  e.named(name, kernels.Softmax{Scale: scale}, mse.Law{}),
 			row:    h.row,
 			back:   throughZ(e, m+n+8*m, h.slope, radial[T]),
 		}

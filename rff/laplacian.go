@@ -7,7 +7,6 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/mse"
-	"github.com/seed-feabd252/randfeat/internal/vecmath"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/orf"
 )
@@ -52,19 +51,8 @@ func Laplacian[T dense.Float](m, d int, lengthScale float64, src rand.Source) (M
 	if err != nil {
 		return nil, err
 	}
-	norm := T(1 / math.Sqrt(float64(m)))
-	return &features[T]{
-		engine: e,
-		name:   fmt.Sprintf("Laplacian(lengthScale=%v)", lengthScale),
-		kernel: kernels.Laplacian{LengthScale: lengthScale},
-		row: func(phi, _ []T, from, to int) {
-			vecmath.Scale(phi[from:to], inv)
-			waves(phi, from, to, norm)
-		},
-		back: waveSlope(e, norm, inv, nil),
-
-		law: mse.OfSketch("Laplacian", "Sutherland & Schneider 2015", 1/(lengthScale*lengthScale), m, mse.LaplacianIID),
-	}, nil
+	return trigonometric(e, inv, nil, fmt.Sprintf("Laplacian(lengthScale=%v)", lengthScale), kernels.Laplacian{LengthScale: lengthScale},
+		mse.OfSketch("Laplacian", "Sutherland & Schneider 2015", 1/(lengthScale*lengthScale), m, mse.LaplacianIID)), nil
 }
 
 // cauchy draws m×d standard Cauchy variables.

@@ -9,7 +9,6 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/mse"
-	"github.com/seed-feabd252/randfeat/internal/vecmath"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/orf"
 )
@@ -46,23 +45,11 @@ func Matern[T dense.Float](w orf.Projection[T], nu, lengthScale float64, src ran
 	if err := given(src); err != nil {
 		return nil, err
 	}
-	m := e.frequencies()
-	lengths := make([]T, m)
+	lengths := make([]T, e.frequencies())
 	law := distuv.ChiSquared{K: 2 * nu, Src: src}
 	for i := range lengths {
 		lengths[i] = T(math.Sqrt(2*nu/law.Rand()) / lengthScale)
 	}
-	norm := T(1 / math.Sqrt(float64(m)))
-	return &features[T]{
-		engine: e,
-		name:   fmt.Sprintf("Matern(nu=%v, lengthScale=%v)", nu, lengthScale),
-		kernel: kernels.Matern{Nu: nu, LengthScale: lengthScale},
-		row: func(phi, _ []T, from, to int) {
-			vecmath.Multiply(phi[from:to], lengths[from:to])
-			waves(phi, from, to, norm)
-		},
-		back: waveSlope(e, norm, 1, lengths),
-
-		law: mse.OfIID("Matern", "Sutherland & Schneider 2015", 1/(lengthScale*lengthScale), mse.MaternIID(nu)),
-	}, nil
+	return trigonometric(e, 1, lengths, fmt.Sprintf("Matern(nu=%v, lengthScale=%v)", nu, lengthScale), kernels.Matern{Nu: nu, LengthScale: lengthScale},
+		mse.OfIID("Matern", "Sutherland & Schneider 2015", 1/(lengthScale*lengthScale), mse.MaternIID(nu))), nil
 }

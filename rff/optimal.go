@@ -43,19 +43,13 @@ func softmaxOptimal[T dense.Float](w orf.Projection[T], scale, a float64) (*posi
 	if _, err := root[T]("scale", scale); err != nil {
 		return nil, err
 	}
-	f, err := optimal(w, scale, scale, a)
-	if err != nil {
-		return nil, err
-	}
-	f.name = fmt.Sprintf("SoftmaxOptimal(scale=%v, a=%v)", scale, a)
-	f.kernel = kernels.Softmax{Scale: scale}
-	f.law = mse.OfSoftmax("SoftmaxOptimal", "Likhosherstov et al. 2022", mse.Optimal(a), scale)
-	return f, nil
+	return optimal(w, scale, scale, a, fmt.Sprintf("SoftmaxOptimal(scale=%v, a=%v)", scale, a), kernels.Softmax{Scale: scale},
+		mse.OfSoftmax("SoftmaxOptimal", "Likhosherstov et al. 2022", mse.Optimal(a), scale))
 }
 
 // optimal returns the features exp(a‖w‖² + √((1−4a)·scale)·wᵀx − radius·‖x‖²/2) with the
 // factor that makes them unbiased.
-func optimal[T dense.Float](w orf.Projection[T], scale, radius, a float64) (*positives[T], error) {
+func optimal[T dense.Float](w orf.Projection[T], scale, radius, a float64, name string, k kernels.Kernel, law mse.Law) (*positives[T], error) {
 	e, err := newEngine(w, 1)
 	if err != nil {
 		return nil, err
@@ -80,7 +74,7 @@ func optimal[T dense.Float](w orf.Projection[T], scale, radius, a float64) (*pos
 			return nil, fmt.Errorf("rff: a = %v gives a feature of logarithm %v, outside the range of %T", a, v, offsets[k])
 		}
 	}
-	return exponential(e, exponent[T]{slope: slope, radius: radius, offsets: offsets}), nil
+	return exponential(e, exponent[T]{slope: slope, radius: radius, offsets: offsets}, name, k, law), nil
 }
 
 // OptimalA returns the a of SoftmaxOptimal for queries x and keys y (n×d each, the

@@ -2,7 +2,9 @@ package rff
 
 import (
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/mse"
 	"github.com/seed-feabd252/randfeat/internal/vecmath"
+	"github.com/seed-feabd252/randfeat/kernels"
 )
 
 // positives is a map with positive features that is known in log space: those of the softmax and
@@ -23,9 +25,8 @@ type exponent[T dense.Float] struct {
 	offsets          []T
 }
 
-// exponential returns the map with these features, which says nothing of its name, its
-// kernel and its law yet.
-func exponential[T dense.Float](e engine[T], x exponent[T]) *positives[T] {
+// exponential returns the map with these features.
+func exponential[T dense.Float](e engine[T], x exponent[T], name string, k kernels.Kernel, law mse.Law) *positives[T] {
 	logRow := x.logRows(e.frequencies(), e.out)
 	m := e.frequencies()
 	row := func(phi, x []T, from, to int) {
@@ -36,7 +37,7 @@ func exponential[T dense.Float](e engine[T], x exponent[T]) *positives[T] {
 		}
 	}
 	return &positives[T]{
-		features: features[T]{engine: e, row: row, back: expSlope(e, x.radius, x.slope, row)},
+		features: features[T]{engine: e, frame: e.named(name, k, law), row: row, back: expSlope(e, x.radius, x.slope, row)},
 		logRow:   logRow, logBack: logSlope(e, x.radius, x.slope), exponent: x,
 	}
 }

@@ -63,7 +63,7 @@ func New[T dense.Float](w orf.Projection[T], s Scheme[T]) (Map[T], error) {
 	s.F, s.DF = slices.Clone(s.F), slices.Clone(s.DF)
 	m := e.frequencies()
 	norm := T(1 / math.Sqrt(float64(m)))
-	f := &features[T]{engine: e, name: "New()", kernel: s.Kernel, law: s.law(), row: func(phi, x []T, _, _ int) {
+	f := &features[T]{engine: e, frame: e.named("New()", s.Kernel, s.law()), row: func(phi, x []T, _, _ int) {
 		c := norm
 		if s.H != nil {
 			c *= s.H(x)

@@ -41,15 +41,13 @@ func SoftmaxTrig[T dense.Float](w orf.Projection[T], scale float64) (Map[T], err
 	norm := 1 / math.Sqrt(float64(m))
 	return &features[T]{
 		engine: e,
-		name:   fmt.Sprintf("SoftmaxTrig(scale=%v)", scale),
-		kernel: kernels.Softmax{Scale: scale},
+		frame: e.named(fmt.Sprintf("SoftmaxTrig(scale=%v)", scale), kernels.Softmax{Scale: scale},
+			mse.OfSoftmax("SoftmaxTrig", "Choromanski et al. 2021", mse.Trig, scale)),
 		row: func(phi, x []T, from, to int) {
 			vecmath.Scale(phi[from:to], r)
 			waves(phi, from, to, T(norm*math.Exp(scale*vecmath.HalfSquaredNorm(x))))
 		},
 		back: trigSlope(e, scale, r, norm),
-
-		law: mse.OfSoftmax("SoftmaxTrig", "Choromanski et al. 2021", mse.Trig, scale),
 	}, nil
 }
 
@@ -105,9 +103,7 @@ func softmaxFeatures[T dense.Float](w orf.Projection[T], per int, scale float64,
 	if err != nil {
 		return nil, err
 	}
-	f := exponential(e, exponent[T]{slope: r, radius: scale, constant: -math.Log(float64(e.out)) / 2})
-	f.name = fmt.Sprintf("%s(scale=%v)", name, scale)
-	f.kernel = kernels.Softmax{Scale: scale}
-	f.law = mse.OfSoftmax(name, "Choromanski et al. 2021", terms, scale)
-	return f, nil
+	return exponential(e, exponent[T]{slope: r, radius: scale, constant: -math.Log(float64(e.out)) / 2},
+		fmt.Sprintf("%s(scale=%v)", name, scale), kernels.Softmax{Scale: scale},
+		mse.OfSoftmax(name, "Choromanski et al. 2021", terms, scale)), nil
 }
