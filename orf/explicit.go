@@ -11,18 +11,22 @@ import (
 
 // explicit is a projection that holds W and multiplies by it.
 type explicit[T dense.Float] struct {
+	applied[T]
 	w          dense.Matrix[T]
 	transposed matmul.Packed[T] // Wᵀ
 	back       projection.Transpose[T]
-	ensemble   Ensemble // nil for frequencies of the caller's
 }
 
 // newExplicit returns the projection with the frequencies w, which it keeps, drawn from the law
 // e.
 func newExplicit[T dense.Float](w dense.Matrix[T], e Ensemble) *explicit[T] {
-	p := &explicit[T]{w: w, ensemble: e}
+	p := &explicit[T]{w: w}
 	p.back.Frequencies = func() dense.Matrix[T] { return w }
 	matmul.PackT(&p.transposed, w)
+	p.applied = applied[T]{m: w.Rows, d: w.Cols, ensemble: e, transpose: p.back.Multiply,
+		project: func(dst, x dense.Matrix[T], done matmul.Epilogue) {
+			matmul.MulPacked(1, x, &p.transposed, 0, dst, done)
+		}}
 	return p
 }
 
@@ -40,59 +44,4 @@ func rounded[T dense.Float](w dense.Matrix[float64], e Ensemble) Projection[T] {
 	return newExplicit(dense.Copy(dense.Matrix[T]{}, w), e)
 }
 
-func (p *explicit[T]) Dims() (m, d int) { return p.w.Rows, p.w.Cols }
-
-func (p *explicit[T]) Ensemble() Ensemble { return p.ensemble }
-
 func (p *explicit[T]) Frequencies() dense.Matrix[T] { return p.w.Clone() }
-
-func (p *explicit[T]) Project(dst, x dense.Matrix[T]) dense.Matrix[T] {
-	checkInput(x, p.w.Rows, p.w.Cols)
-	dst = dense.Ensure(dst, x.Rows, p.w.Rows)
-	matmul.MulPacked(1, x, &p.transposed, 0, dst, nil)
-	return dst
-}
-
-func (p *explicit[T]) ProjectTiles(dst, x dense.Matrix[T], done matmul.Epilogue) {
-	checkInput(x, p.w.Rows, p.w.Cols)
-	checkOutput(dst, x.Rows, p.w.Rows)
-	matmul.MulPacked(1, x, &p.transposed, 0, dst, done)
-}
-
-func (p *explicit[T]) ProjectTransposed(dst, z dense.Matrix[T]) dense.Matrix[T] {
-	checkTransposedInput(z, p.w.Rows, p.w.Cols)
-	dst = dense.Ensure(dst, z.Rows, p.w.Cols)
-	p.back.Multiply(dst, z, nil)
-	return dst
-}
-
-func (p *explicit[T]) ProjectTransposedTiles(dst, z dense.Matrix[T], done matmul.Epilogue) {
-	checkTransposedInput(z, p.w.Rows, p.w.Cols)
-	checkOutput(dst, z.Rows, p.w.Cols)
-	p.back.Multiply(dst, z, done)
-}
-
-// checkOutput panics unless dst is n×m.
-func checkOutput[T dense.Float](dst dense.Matrix[T], n, m int) {
-	dst.Check()
-	if dst.Rows != n || dst.Cols != m {
-		panic(fmt.Sprintf("orf: dst is %d×%d, want %d×%d", dst.Rows, dst.Cols, n, m))
-	}
-}
-
-// checkInput panics unless the rows of x are points of R^d.
-func checkInput[T dense.Float](x dense.Matrix[T], m, d int) {
-	x.Check()
-	if x.Cols != d {
-		panic(fmt.Sprintf("orf: x is %d×%d, want n×%d for frequencies %d×%d", x.Rows, x.Cols, d, m, d))
-	}
-}
-
-// checkTransposedInput panics unless the rows of z have an element for each of the
-// m frequencies.
-func checkTransposedInput[T dense.Float](z dense.Matrix[T], m, d int) {
-	z.Check()
-	if z.Cols != m {
-		panic(fmt.Sprintf("orf: z is %d×%d, want n×%d for frequencies %d×%d", z.Rows, z.Cols, m, m, d))
-	}
-}

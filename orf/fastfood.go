@@ -83,8 +83,6 @@ func direction(x []float64, rng *rand.Rand) {
 	floats.Scale(1/norm, x)
 }
 
-func (f *transforms[T]) Dims() (d, order int) { return f.r.Dims() }
-
 func (f *transforms[T]) Apply(dst, x dense.Matrix[T]) dense.Matrix[T] {
 	image := f.image(x.Rows)
 	y := f.r.Apply(dense.Of(x.Rows, len(f.from), *image), x)

@@ -15,8 +15,6 @@ type planar[T dense.Float] struct {
 	p *givens.Product[T]
 }
 
-func (t planar[T]) Dims() (d, order int) { return t.p.Dim(), t.p.Dim() }
-
 func (t planar[T]) Apply(dst, x dense.Matrix[T]) dense.Matrix[T] {
 	dst = t.p.ApplyRows(dst, x)
 	spread(dst, x)

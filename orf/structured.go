@@ -15,7 +15,6 @@ import (
 // operator is a linear map R from R^d into R^order that applies faster than a matrix. Its rows are
 // d columns of rows of length 1 in R^order.
 type operator[T dense.Float] interface {
-	Dims() (d, order int)
 	Apply(dst, x dense.Matrix[T]) dense.Matrix[T]           // n×d → n×order
 	ApplyTransposed(dst, y dense.Matrix[T]) dense.Matrix[T] // n×order → n×d
 }
@@ -23,12 +22,12 @@ type operator[T dense.Float] interface {
 // structured is a projection in blocks, each some rows of an operator times
 // their lengths, that never forms W to project.
 type structured[T dense.Float] struct {
-	m, d, order int
-	blocks      []block[T]
-	ensemble    Ensemble
-	images      pool.Of[[]T] // tile·order elements, for the images of a tile
-	passes      pool.Of[pass[T]]
-	transposed  pool.Of[transposedPass[T]]
+	applied[T]
+	order      int
+	blocks     []block[T]
+	images     pool.Of[[]T] // tile·order elements, for the images of a tile
+	passes     pool.Of[pass[T]]
+	transposed pool.Of[transposedPass[T]]
 }
 
 // block has the frequencies w_k = lengths[k]·Rᵀe_{rows[k]}; a length may carry a
@@ -48,7 +47,8 @@ func stack[T dense.Float](m, d, order int, e Ensemble, src rand.Source, length f
 	if err := cmp.Or(limit.Memory[int](count, order), limit.Memory[block[T]](count)); err != nil {
 		return nil, fmt.Errorf("orf: m = %d, d = %d, in blocks of %d: %w", m, d, order, err)
 	}
-	p := &structured[T]{m: m, d: d, order: order, ensemble: e}
+	p := &structured[T]{order: order}
+	p.applied = applied[T]{m: m, d: d, ensemble: e, project: p.forward, transpose: p.backward}
 	rng := rand.New(src)
 	for from := 0; from < m; from += order {
 		r, err := draw()
@@ -68,25 +68,8 @@ func stack[T dense.Float](m, d, order int, e Ensemble, src rand.Source, length f
 // blocksOf returns the number of blocks of the given number of rows that m frequencies take.
 func blocksOf(m, rows int) int { return (m-1)/rows + 1 }
 
-func (p *structured[T]) Dims() (m, d int) { return p.m, p.d }
-
-func (p *structured[T]) Ensemble() Ensemble { return p.ensemble }
-
-func (p *structured[T]) Project(dst, x dense.Matrix[T]) dense.Matrix[T] {
-	checkInput(x, p.m, p.d)
-	dst = dense.Ensure(dst, x.Rows, p.m)
-	p.project(dst, x, nil)
-	return dst
-}
-
-func (p *structured[T]) ProjectTiles(dst, x dense.Matrix[T], done matmul.Epilogue) {
-	checkInput(x, p.m, p.d)
-	checkOutput(dst, x.Rows, p.m)
-	p.project(dst, x, done)
-}
-
-// project runs a pass over the tiles of all blocks.
-func (p *structured[T]) project(dst, x dense.Matrix[T], done matmul.Epilogue) {
+// forward runs a pass over the tiles of all blocks.
+func (p *structured[T]) forward(dst, x dense.Matrix[T], done matmul.Epilogue) {
 	t := p.passes.Get()
 	*t = pass[T]{structured: p, dst: dst, x: x, done: done}
 	tile := p.tile()

@@ -11,21 +11,8 @@ import (
 // rows of it and scales them. Hence Wᵀz = Σ_b R_bᵀ·(S_bᵀz_b): z_b times lengths is scattered into
 // the image of R_b, and R_bᵀ takes it back to R^d.
 
-func (p *structured[T]) ProjectTransposed(dst, z dense.Matrix[T]) dense.Matrix[T] {
-	checkTransposedInput(z, p.m, p.d)
-	dst = dense.Ensure(dst, z.Rows, p.d)
-	p.projectTransposed(dst, z, nil)
-	return dst
-}
-
-func (p *structured[T]) ProjectTransposedTiles(dst, z dense.Matrix[T], done matmul.Epilogue) {
-	checkTransposedInput(z, p.m, p.d)
-	checkOutput(dst, z.Rows, p.d)
-	p.projectTransposed(dst, z, done)
-}
-
-// projectTransposed runs a pass over the tiles.
-func (p *structured[T]) projectTransposed(dst, z dense.Matrix[T], done matmul.Epilogue) {
+// backward runs a pass over the tiles.
+func (p *structured[T]) backward(dst, z dense.Matrix[T], done matmul.Epilogue) {
 	t := p.transposed.Get()
 	*t = transposedPass[T]{structured: p, dst: dst, z: z, done: done}
 	tile := p.tile()
