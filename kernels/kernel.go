@@ -1,6 +1,7 @@
 package kernels
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 )
@@ -43,10 +44,7 @@ func positive(name string, v float64) error {
 
 // orOne returns v, or 1 if v is zero.
 func orOne(v float64) float64 {
-	if v == 0 {
-		return 1
-	}
-	return v
+	return cmp.Or(v, 1)
 }
 
 // checkLengths panics unless x and y are points of the same space.

@@ -120,10 +120,7 @@ func PolynomialOf[T dense.Float](k kernels.Polynomial, w ...orf.Projection[T]) (
 func polynomial[T dense.Float](name string, d, m, parts int, k kernels.Polynomial, w []orf.Projection[T]) (*sketch[T], error) {
 	f := newSketch[T](frame{name: name, kernel: k, in: d, out: m}, parts)
 	f.gains = make([]T, m)
-	gamma := k.Gamma
-	if gamma == 0 {
-		gamma = 1
-	}
+	gamma := cmp.Or(k.Gamma, 1)
 	gain := 1 / math.Sqrt(float64(m/parts))
 	if k.Offset > 0 {
 		var err error

@@ -103,10 +103,7 @@ type countSketch[T dense.Float] struct {
 // drawCounts draws a count sketch of x̃, which has d coordinates or one more for the
 // constant.
 func drawCounts[T dense.Float](m, d, coordinates int, k kernels.Polynomial, src rand.Source) (*countSketch[T], error) {
-	gamma := k.Gamma
-	if gamma == 0 {
-		gamma = 1
-	}
+	gamma := cmp.Or(k.Gamma, 1)
 	c := &countSketch[T]{m: m, buckets: make([]int, coordinates), factors: make([]float64, coordinates), rounded: make([]T, coordinates)}
 	rng := rand.New(src)
 	for i := range coordinates {

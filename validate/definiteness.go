@@ -91,19 +91,24 @@ func Definiteness[T dense.Float](a dense.Matrix[T]) (Spectrum, error) {
 		return Spectrum{}, errors.New("validate: a is 0×0, want at least 1×1")
 	}
 	relative := float64(n) * epsilon[T]()
-	sym := mat.NewSymDense(n, nil)
-	var largest float64
-	for i := range n {
-		for j := i; j < n; j++ {
-			v := float64(a.At(i, j))/2 + float64(a.At(j, i))/2
-			sym.SetSym(i, j, v)
-			largest = math.Max(largest, math.Abs(v))
-		}
-	}
+	sym, largest := symmetricPart(a)
 	if asymmetry.Difference > relative*largest {
 		return Spectrum{}, fmt.Errorf("validate: a is %v", asymmetry)
 	}
 	return spectrum(sym, relative)
+}
+
+// symmetricPart returns (a + aᵀ)/2 and the largest absolute value of its elements.
+func symmetricPart[T dense.Float](a dense.Matrix[T]) (part *mat.SymDense, largest float64) {
+	part = mat.NewSymDense(a.Rows, nil)
+	for i := range a.Rows {
+		for j := i; j < a.Rows; j++ {
+			v := float64(a.At(i, j))/2 + float64(a.At(j, i))/2
+			part.SetSym(i, j, v)
+			largest = math.Max(largest, math.Abs(v))
+		}
+	}
+	return part, largest
 }
 
 // spectrum classifies a, whose elements are finite; relative is the tolerance

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"math"
 
-	"gonum.org/v1/gonum/mat"
-
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/limit"
 	"github.com/seed-feabd252/randfeat/internal/parallel"
@@ -128,14 +126,8 @@ func checkGram(gram dense.Matrix[float64], d int) (KernelCheck, error) {
 		c.Fault, c.I, c.J, c.Value = NotSymmetric, asymmetry.I, asymmetry.J, asymmetry.Upper
 		return c, nil
 	}
-	n := gram.Rows
-	sym := mat.NewSymDense(n, nil)
-	for i := range n {
-		for j := i; j < n; j++ {
-			sym.SetSym(i, j, gram.At(i, j)/2+gram.At(j, i)/2)
-		}
-	}
-	c.Spectrum, err = spectrum(sym, float64(n)*epsilon[float64]())
+	sym, _ := symmetricPart(gram)
+	c.Spectrum, err = spectrum(sym, float64(gram.Rows)*epsilon[float64]())
 	if err != nil {
 		return KernelCheck{}, err
 	}
