@@ -47,15 +47,17 @@
 //     the log-features of the block into scratch memory of the goroutine.
 //  3. The map (package rff) projects the block with its frequencies W (package orf). The product
 //     hands over each finished tile, and the map finishes the tile while it is in the first cache.
-//  4. References are subtracted and exponentials taken (reference.go): the features are weights of
-//     S.
+//  4. References are subtracted and exponentials taken: the features are weights of S. reference.go
+//     keeps the references, reference_exponent.go finds their exponents, reference_far.go has those
+//     of far features, and linear_scale.go the numbers exp(M_i) of the queries.
 //  5. The block times S, which is packed once a call, gives numerators and denominators, and
 //     linear_finish.go divides. Both products run in the micro-kernels of internal/matmul.
 //
 // # Shapes
 //
 // Q is Lq×d, K is Lk×d, V is Lk×dv and the output is Lq×dv; causal attention needs Lq = Lk but in a
-// [Batch]. Rows are tokens. All may be views. Shapes that do not fit panic with both of them.
+// [Batch]. Rows are tokens. All may be views: head h of an L×(H·d) matrix is
+// m.ColRange(h*d, (h+1)*d). Shapes that do not fit panic with both of them.
 //
 // Beyond inputs and output, linear attention holds up to 64 sums of m×dv and the features of some
 // blocks of tokens, and exact attention the scores of 256 queries and keys for every processor,

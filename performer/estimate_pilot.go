@@ -28,6 +28,11 @@ type Pilot struct {
 }
 
 const (
+	leastPilot  = 8 // features
+	pilotLevels = 10
+	mostPilot   = leastPilot << (pilotLevels - 1)
+	pilotDepth  = 16 // terms of the sum over n for the last of them
+
 	// hopeless is a Correction/Variance with 4096 features that more rounds do not mend.
 	hopeless = 100
 
@@ -90,6 +95,25 @@ func (u *Unbiased[T]) Pilot(q, k, v dense.Matrix[T]) (Pilot, error) {
 			"queries and keys are too long for d = %d", p.Features, p.Correction/p.Variance, u.d)
 	}
 	return p, nil
+}
+
+// choose returns the least m₀ whose correction is at most its variance, or 4096.
+func (l *law[T]) choose() (p Pilot) {
+	rounds := float64(l.rounds)
+	for level, variance := range l.variances {
+		p = Pilot{Features: leastPilot << level, Variance: variance / rounds}
+		terms := l.squares[level:]
+		for n, square := range terms {
+			p.Correction += square / probability(n+1) / rounds
+		}
+		// Later Δ add up to what is missing: the sum of their terms is least if they are
+		// in proportion to P(n).
+		p.Correction += l.rest / math.Pow(decay, float64(len(terms))) / rounds
+		if p.Settled = p.Correction <= p.Variance; p.Settled {
+			break
+		}
+	}
+	return p
 }
 
 // longest returns the largest squared norm of a row, NaN if there is one among them.

@@ -11,11 +11,6 @@ import (
 )
 
 const (
-	leastPilot  = 8 // features
-	pilotLevels = 10
-	mostPilot   = leastPilot << (pilotLevels - 1)
-	pilotDepth  = 16 // terms of the sum over n for the last of them
-
 	pilotRows    = 32 // outputs in a round
 	pilotLongest = 8  // of these, the ones of the longest queries
 	pilotSamples = 6  // features of each law for an output
@@ -92,25 +87,6 @@ func (l *law[T]) sample(i int, stands float64) error {
 	}
 	l.rest += t.addTerms(l.variances, l.squares, leastPilot, stands)
 	return nil
-}
-
-// choose returns the least m₀ whose correction is at most its variance, or 4096.
-func (l *law[T]) choose() (p Pilot) {
-	rounds := float64(l.rounds)
-	for level, variance := range l.variances {
-		p = Pilot{Features: leastPilot << level, Variance: variance / rounds}
-		terms := l.squares[level:]
-		for n, square := range terms {
-			p.Correction += square / probability(n+1) / rounds
-		}
-		// Later Δ add up to what is missing: the sum of their terms is least if they are
-		// in proportion to P(n).
-		p.Correction += l.rest / math.Pow(decay, float64(len(terms))) / rounds
-		if p.Settled = p.Correction <= p.Variance; p.Settled {
-			break
-		}
-	}
-	return p
 }
 
 // exactRow is the exact attention of one query q over the keys k_j that it sees.

@@ -44,8 +44,8 @@
 // heavy-tailed estimates (softmax features of long vectors) are themselves
 // uncertain until t is large.
 //
-// Each result has a Table that prints, and that other programs read as
-// comma-separated values. Options have a Context that ends a measurement early, of which Compare
+// Each result has a Table, filled in the file of the result (compare.go, choose.go) and printed by
+// table.go, which other programs read as comma-separated values. Options have a Context that ends a measurement early, of which Compare
 // keeps the draws that were made, and a function that follows it.
 // Package validate/conformance has the suites that check whether an implementation of
 // your own keeps the contract of kernels.Kernel, rff.Map or orf.Projection.

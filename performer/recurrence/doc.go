@@ -51,7 +51,8 @@
 //
 // # Gradients
 //
-// [Recurrence.Backward] goes back chunk by chunk, from sums that the way ahead kept. With the
+// [Recurrence.Backward] goes back chunk by chunk (scan_backward.go), from sums that the way ahead
+// kept. With the
 // gradients dO of the outputs and dS′ of the sums after the chunk, dU = scale·PᵀdO +
 // (e^(b_{n−1} − b)∘K)·dS′, and the transposed system
 //
