@@ -18,7 +18,7 @@ import (
 // frequencies. Predictions that are wrong by a factor of 3 fail.
 func TestPredictionsOnText(t *testing.T) {
 	const draws = 12
-	s := settings{seed: 1, length: 2048, norm: 5}
+	s := settings{seed: 1, length: 512, norm: 5}
 	in, err := fromText(s)
 	require.NoError(t, err)
 	c := comparisonOf(t, s, in)
