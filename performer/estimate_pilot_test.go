@@ -55,6 +55,9 @@ func testPilot[T dense.Float](t *testing.T) {
 // The queries and frequencies that a pilot looks at change m₀ by a factor of 2 at most, where
 // trials of undamped features, of which a rare one decides, change it by 8 and more.
 func TestPilotIsStable(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds in pure Go")
+	}
 	t.Parallel()
 	q, k, v := tokens[float64](48, 1.1)
 	least, most := math.MaxInt, 0
@@ -149,6 +152,9 @@ func TestPilotOfCertainties(t *testing.T) {
 // share of 6 sums at three norms about as much: a false alarm in 1000 each. Features that
 // are not damped, with the m₀ that 16 trials show and 16 replicates, are far below.
 func TestStandardErrorsCover(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds in pure Go")
+	}
 	t.Parallel()
 	var sums float64
 	for _, size := range []float64{0.5, 0.8, 1.1} {

@@ -26,6 +26,9 @@ func furthest(s *moments, truth dense.Matrix[float64]) float64 {
 // Eight outputs of 10,000 replicates: one of them exceeds 4 standard errors at one seed in
 // 2000. The bias of the plain ratio, and what wrong formulas give, are far outside.
 func TestUnbiased(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds in pure Go")
+	}
 	t.Parallel()
 	const replicates, m, d = 10_000, 8, 2
 	for _, causal := range []bool{false, true} {

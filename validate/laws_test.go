@@ -272,6 +272,9 @@ func lawCases[T dense.Float]() []lawCase[T] {
 var lawSizes = []size{{10, 4}, {7, 8}, {6, 16}, {6, 64}}
 
 func TestEstimatesFollowTheLaws(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds in pure Go")
+	}
 	for i, c := range lawCases[float64]() {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -284,6 +287,9 @@ func TestEstimatesFollowTheLaws(t *testing.T) {
 
 // The same laws in single precision.
 func TestFloat32EstimatesFollowTheLaws(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds in pure Go")
+	}
 	for i, c := range lawCases[float32]() {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

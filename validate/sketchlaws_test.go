@@ -152,6 +152,9 @@ func (c sketchCase[T]) points(estimates int) (p points[T], draws int) {
 // 41 cases of three groups of pairs in four dimensions, with a mean and but for three a mean squared
 // error each: other seeds would make one of the 1100 comparisons fail with a probability of 9 %.
 func TestSketchesFollowTheLaws(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds in pure Go")
+	}
 	for i, c := range sketchCases[float64]() {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -175,6 +178,9 @@ func TestSketchesFollowTheLaws(t *testing.T) {
 
 // Every fifth of the same in single precision.
 func TestFloat32SketchesFollowTheLaws(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds in pure Go")
+	}
 	for i, c := range sketchCases[float32]() {
 		if i%5 == 1 {
 			t.Run(c.name, func(t *testing.T) {

@@ -12,6 +12,9 @@ import (
 // table by more than 10 %, and every step of the table helps: orthogonal frequencies,
 // the optimal features, the fit to the spread of the words.
 func TestChoice(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds in pure Go")
+	}
 	s := settings{seed: 1, length: 512, norm: 5, draws: 2}
 	in, err := fromText(s)
 	require.NoError(t, err)

@@ -71,6 +71,9 @@ func TestSameWhateverElseRuns(t *testing.T) {
 }
 
 func TestErrorFallsWithM(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds in pure Go")
+	}
 	for _, causal := range []bool{false, true} {
 		c := comparisonOf(t, settings{seed: 1, draws: 4, causal: causal}, tensors[float64](1, 100, 8, 0.4))
 		rows, err := c.measure(selection{maps: mapNames, projections: projectionNames, sizes: []int{16, 512}}, progress.Bar{})

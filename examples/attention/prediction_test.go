@@ -17,6 +17,9 @@ import (
 // of 2 of the prediction. In a single draw only 75 % may be, because outputs share rare
 // frequencies. Predictions that are wrong by a factor of 3 fail.
 func TestPredictionsOnText(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds in pure Go")
+	}
 	const draws = 12
 	s := settings{seed: 1, length: 512, norm: 5}
 	in, err := fromText(s)
@@ -67,6 +70,9 @@ func TestQuality(t *testing.T) {
 
 // A false alarm beyond 4 standard errors is one in 16,000 at one seed.
 func TestRatios(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds in pure Go")
+	}
 	s := settings{seed: 1, length: 64, norm: 5, draws: 3}
 	in, err := fromText(s)
 	require.NoError(t, err)
