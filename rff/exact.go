@@ -7,6 +7,7 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/limit"
 	"github.com/seed-feabd252/randfeat/internal/mse"
+	"github.com/seed-feabd252/randfeat/internal/vecmath"
 	"github.com/seed-feabd252/randfeat/kernels"
 )
 
@@ -123,9 +124,8 @@ func quadratic[T dense.Float](phi, x []T, c T) {
 		phi[i] = c * v * v
 		a := mixed * v
 		to := next[:d-i-1]
-		for j, u := range x[i+1:] {
-			to[j] = a * u
-		}
+		copy(to, x[i+1:])
+		vecmath.Scale(to, a)
 		next = next[d-i-1:]
 	}
 }
