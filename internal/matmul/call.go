@@ -13,6 +13,8 @@ const (
 	stripsPerPiece = 8
 	// tileColumns is the number of columns after which an epilogue is called.
 	tileColumns = 512
+	// tileBytes is the size of a tile that stays in the first cache until its epilogue.
+	tileBytes = 1 << 14
 	// serialBelow is the number of multiply-adds under which one goroutine is
 	// faster.
 	serialBelow = 1 << 20
@@ -62,15 +64,18 @@ func (p *call[T]) split() {
 // Piece computes some strips of C.
 func (p *call[T]) Piece(i int) {
 	first, end := parallel.Share(p.strips, p.pieces, i), parallel.Share(p.strips, p.pieces, i+1)
-	columns := p.c.cols
-	if p.done != nil {
-		columns = tileColumns
+	if p.done == nil {
+		p.tile(first, end, 0, p.c.cols)
+		return
 	}
-	for from := 0; from < p.c.cols; from += columns {
-		to := min(from+columns, p.c.cols)
-		p.tile(first, end, from, to)
-		if p.done != nil {
-			p.done.Finish(p.row(first), p.row(end), from, to)
+	columns := min(p.c.cols, tileColumns)
+	strips := max(1, tileBytes/(columns*size[T]()*best[T]().mostRows()))
+	for ; first < end; first += strips {
+		last := min(first+strips, end)
+		for from := 0; from < p.c.cols; from += columns {
+			to := min(from+columns, p.c.cols)
+			p.tile(first, last, from, to)
+			p.done.Finish(p.row(first), p.row(last), from, to)
 		}
 	}
 }
