@@ -100,11 +100,7 @@ func (t *tile[T]) take(k, v dense.Matrix[T], valid []bool, ahead int) {
 	}
 	t.raise(scores, sums)
 	clear(t.added)
-	for j := range scores.Rows {
-		row := scores.Row(j)
-		vecmath.ExpDiff(row, row, t.shift, t.zeros)
-		vecmath.AddScaled(t.added, row, 1)
-	}
+	vecmath.ExpRows(scores.Data, scores.Stride, scores.Rows, t.shift, t.zeros, t.added)
 	vecmath.AddScaled(t.total, t.added, 1)
 	if !diagonal || finite(v) {
 		matmul.TMul(1, scores, v, 1, sums)
@@ -123,9 +119,7 @@ func (t *tile[T]) take(k, v dense.Matrix[T], valid []bool, ahead int) {
 func (t *tile[T]) raise(scores, sums dense.Matrix[T]) {
 	inf := T(math.Inf(1))
 	copy(t.raised, t.peaks)
-	for j := range scores.Rows {
-		vecmath.Peaks(t.raised, scores.Row(j))
-	}
+	vecmath.PeakRows(t.raised, scores.Data, scores.Stride, scores.Rows)
 	for i, peak := range t.raised {
 		old := t.peaks[i]
 		if peak == old {

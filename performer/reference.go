@@ -127,9 +127,7 @@ func peaksOf[T dense.Float](dst []T, logs dense.Matrix[T]) {
 	for f := range dst {
 		dst[f] = inf
 	}
-	for i := range logs.Rows {
-		vecmath.Peaks(dst, logs.Row(i))
-	}
+	vecmath.PeakRows(dst, logs.Data, logs.Stride, logs.Rows)
 }
 
 // admitsAll reports whether rows with these peaks stay within the growth that the

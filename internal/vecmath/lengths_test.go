@@ -31,7 +31,6 @@ func elementwises[T Float]() []elementwise[T] {
 		{"LogELU", 2, 1, func(s [][]T) { LogELU(s[0], s[1]) }, nil, [][2]int{{0, 1}}},
 		{"Cos", 2, 1, func(s [][]T) { Cos(s[0], s[1]) }, nil, [][2]int{{0, 1}}},
 		{"Sincos", 3, 2, func(s [][]T) { Sincos(s[0], s[1], s[2]) }, nil, [][2]int{{0, 2}, {1, 2}}},
-		{"Peaks", 2, 1, func(s [][]T) { Peaks(s[0], s[1]) }, func(s [][]T) { peaksReference(s[0], s[1]) }, nil},
 		{"Affine", 1, 1, func(s [][]T) { Affine(s[0], 1.1, 0.3) }, func(s [][]T) { affineReference(s[0], 1.1, 0.3) }, nil},
 		{"AffineEach", 2, 1, func(s [][]T) { AffineEach(s[0], 1.1, s[1], 0.3) }, func(s [][]T) { affineEachReference(s[0], 1.1, s[1], 0.3) }, [][2]int{{0, 1}}},
 		{"Scale", 1, 1, func(s [][]T) { Scale(s[0], 1.1) }, func(s [][]T) { scaleReference(s[0], 1.1) }, nil},
@@ -178,7 +177,8 @@ func testAllocations[T Float](t *testing.T) {
 			Log1p(y[:], x[:])
 			Cos(y[:], x[:])
 			Sincos(y[:], z[:], x[:])
-			Peaks(y[:], x[:])
+			PeakRows(y[:], x[:], len(x), 1)
+			ExpRows(x[:], len(x), 1, y[:], y[:], z[:])
 			Affine(x[:], Peak(y[:]), T(HalfSquaredNorm(y[:])))
 			AffineEach(x[:], T(PeakSum(x[:], y[:], z[:])), y[:], 0)
 			Scale(x[:], 2)
@@ -213,7 +213,6 @@ func TestShort(t *testing.T) {
 		"Cos":                func() { Cos(short, x) },
 		"Sincos":             func() { Sincos(short, make([]float32, 5), x) },
 		"Sincos, cos":        func() { Sincos(make([]float32, 5), short, x) },
-		"Peaks":              func() { Peaks(short, x) },
 		"PeakSum a":          func() { PeakSum(x, short, x) },
 		"PeakSum b":          func() { PeakSum(x, x, short) },
 		"AffineEach":         func() { AffineEach(x, 1, short, 0) },

@@ -2,12 +2,6 @@ package vecmath
 
 import "math"
 
-// Peaks sets peaks[i] = x[i] where peaks[i] < x[i] < +Inf: it ignores NaN and +Inf
-// in x. Results are the same in every tier.
-func Peaks[T Float](peaks, x []T) {
-	peaksOf(first(peaks, len(x)), x)
-}
-
 // Peak returns the largest element of x that is finite, or −Inf if there is none.
 // If x holds zeros of both signs, the sign of a zero result is left open.
 func Peak[T Float](x []T) T {

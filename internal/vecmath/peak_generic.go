@@ -2,15 +2,6 @@ package vecmath
 
 import "math"
 
-func peaksReference[T Float](peaks, x []T) {
-	inf := T(math.Inf(1))
-	for i, v := range x {
-		if peaks[i] < v && v < inf {
-			peaks[i] = v
-		}
-	}
-}
-
 func peakReference[T Float](x []T) T {
 	inf := T(math.Inf(1))
 	peak := -inf

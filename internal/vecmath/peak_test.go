@@ -11,9 +11,9 @@ import (
 
 func testPeaks[T Float](t *testing.T) {
 	inf, nan := T(math.Inf(1)), T(math.NaN())
-	everyTier(t, "Peaks", func(t *testing.T) {
+	everyTier(t, "PeakRows", func(t *testing.T) {
 		peaks := []T{-inf, -inf, -inf, 1, 1, 1, 1, 1}
-		Peaks(peaks, []T{3, nan, inf, nan, inf, 0.5, 2, -inf})
+		PeakRows(peaks, []T{3, nan, inf, nan, inf, 0.5, 2, -inf}, 8, 1)
 		assert.Equal(t, []T{3, -inf, -inf, 1, 1, 1, 2, 1}, peaks)
 	})
 	everyTier(t, "Peak", func(t *testing.T) {

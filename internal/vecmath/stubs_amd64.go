@@ -89,11 +89,6 @@ func max0F32AVX512(x *float32, c float32, n int)
 //go:noescape
 func signF32AVX512(x *float32, c float32, n int)
 
-// peaksF32AVX512 sets peaks[i] = x[i] where peaks[i] < x[i] < +Inf, for n elements.
-//
-//go:noescape
-func peaksF32AVX512(peaks *float32, x *float32, n int)
-
 // peakF32AVX512 returns the largest of n elements of x that is finite, or −Inf.
 //
 //go:noescape
@@ -123,6 +118,16 @@ func outerF32AVX512(s *float32, stride int, a *float32, b *float32, x *float32, 
 //
 //go:noescape
 func sumRowsF32AVX512(s *float32, stride int, b *float32, y *float32, rows int, n int)
+
+// peakRowsF32AVX512 sets peaks[j] = x[j] where peaks[j] < x[j] < +Inf, for rows of n elements.
+//
+//go:noescape
+func peakRowsF32AVX512(peaks *float32, x *float32, stride int, rows int, n int)
+
+// expRowsF32AVX512 sets x[j] = e^((x[j] − a[j]) − b[j]) and sums[j] = sums[j] + x[j] in rows of n elements, in ascending order.
+//
+//go:noescape
+func expRowsF32AVX512(x *float32, stride int, a *float32, b *float32, sums *float32, rows int, n int)
 
 // expF64AVX512 sets dst[i] = e^x[i] for n elements.
 //
@@ -209,11 +214,6 @@ func max0F64AVX512(x *float64, c float64, n int)
 //go:noescape
 func signF64AVX512(x *float64, c float64, n int)
 
-// peaksF64AVX512 sets peaks[i] = x[i] where peaks[i] < x[i] < +Inf, for n elements.
-//
-//go:noescape
-func peaksF64AVX512(peaks *float64, x *float64, n int)
-
 // peakF64AVX512 returns the largest of n elements of x that is finite, or −Inf.
 //
 //go:noescape
@@ -243,6 +243,16 @@ func outerF64AVX512(s *float64, stride int, a *float64, b *float64, x *float64, 
 //
 //go:noescape
 func sumRowsF64AVX512(s *float64, stride int, b *float64, y *float64, rows int, n int)
+
+// peakRowsF64AVX512 sets peaks[j] = x[j] where peaks[j] < x[j] < +Inf, for rows of n elements.
+//
+//go:noescape
+func peakRowsF64AVX512(peaks *float64, x *float64, stride int, rows int, n int)
+
+// expRowsF64AVX512 sets x[j] = e^((x[j] − a[j]) − b[j]) and sums[j] = sums[j] + x[j] in rows of n elements, in ascending order.
+//
+//go:noescape
+func expRowsF64AVX512(x *float64, stride int, a *float64, b *float64, sums *float64, rows int, n int)
 
 // expF32AVX2 sets dst[i] = e^x[i] for n elements.
 //
@@ -329,11 +339,6 @@ func max0F32AVX2(x *float32, c float32, n int)
 //go:noescape
 func signF32AVX2(x *float32, c float32, n int)
 
-// peaksF32AVX2 sets peaks[i] = x[i] where peaks[i] < x[i] < +Inf, for n elements.
-//
-//go:noescape
-func peaksF32AVX2(peaks *float32, x *float32, n int)
-
 // peakF32AVX2 returns the largest of n elements of x that is finite, or −Inf.
 //
 //go:noescape
@@ -363,6 +368,16 @@ func outerF32AVX2(s *float32, stride int, a *float32, b *float32, x *float32, y 
 //
 //go:noescape
 func sumRowsF32AVX2(s *float32, stride int, b *float32, y *float32, rows int, n int)
+
+// peakRowsF32AVX2 sets peaks[j] = x[j] where peaks[j] < x[j] < +Inf, for rows of n elements.
+//
+//go:noescape
+func peakRowsF32AVX2(peaks *float32, x *float32, stride int, rows int, n int)
+
+// expRowsF32AVX2 sets x[j] = e^((x[j] − a[j]) − b[j]) and sums[j] = sums[j] + x[j] in rows of n elements, in ascending order.
+//
+//go:noescape
+func expRowsF32AVX2(x *float32, stride int, a *float32, b *float32, sums *float32, rows int, n int)
 
 // expF64AVX2 sets dst[i] = e^x[i] for n elements.
 //
@@ -449,11 +464,6 @@ func max0F64AVX2(x *float64, c float64, n int)
 //go:noescape
 func signF64AVX2(x *float64, c float64, n int)
 
-// peaksF64AVX2 sets peaks[i] = x[i] where peaks[i] < x[i] < +Inf, for n elements.
-//
-//go:noescape
-func peaksF64AVX2(peaks *float64, x *float64, n int)
-
 // peakF64AVX2 returns the largest of n elements of x that is finite, or −Inf.
 //
 //go:noescape
@@ -483,3 +493,13 @@ func outerF64AVX2(s *float64, stride int, a *float64, b *float64, x *float64, y 
 //
 //go:noescape
 func sumRowsF64AVX2(s *float64, stride int, b *float64, y *float64, rows int, n int)
+
+// peakRowsF64AVX2 sets peaks[j] = x[j] where peaks[j] < x[j] < +Inf, for rows of n elements.
+//
+//go:noescape
+func peakRowsF64AVX2(peaks *float64, x *float64, stride int, rows int, n int)
+
+// expRowsF64AVX2 sets x[j] = e^((x[j] − a[j]) − b[j]) and sums[j] = sums[j] + x[j] in rows of n elements, in ascending order.
+//
+//go:noescape
+func expRowsF64AVX2(x *float64, stride int, a *float64, b *float64, sums *float64, rows int, n int)

@@ -140,21 +140,6 @@ func logELU[T Float](dst, x []T) {
 	}
 }
 
-func peaksOf[T Float](peaks, x []T) {
-	switch kernelOf[T]() {
-	case wide32:
-		peaksF32AVX512(p32(peaks), p32(x), len(x))
-	case wide64:
-		peaksF64AVX512(p64(peaks), p64(x), len(x))
-	case narrow32:
-		peaksF32AVX2(p32(peaks), p32(x), len(x))
-	case narrow64:
-		peaksF64AVX2(p64(peaks), p64(x), len(x))
-	default:
-		peaksReference(peaks, x)
-	}
-}
-
 func peak[T Float](x []T) T {
 	switch kernelOf[T]() {
 	case wide32:
@@ -358,5 +343,35 @@ func sumRows[T Float](s []T, stride int, b, y []T) {
 		sumRowsF64AVX2(p64(s), stride, p64(b), p64(y), len(b), len(y))
 	default:
 		sumRowsReference(s, stride, b, y)
+	}
+}
+
+func peakRows[T Float](peaks, x []T, stride, rows int) {
+	switch kernelOf[T]() {
+	case wide32:
+		peakRowsF32AVX512(p32(peaks), p32(x), stride, rows, len(peaks))
+	case wide64:
+		peakRowsF64AVX512(p64(peaks), p64(x), stride, rows, len(peaks))
+	case narrow32:
+		peakRowsF32AVX2(p32(peaks), p32(x), stride, rows, len(peaks))
+	case narrow64:
+		peakRowsF64AVX2(p64(peaks), p64(x), stride, rows, len(peaks))
+	default:
+		peakRowsReference(peaks, x, stride, rows)
+	}
+}
+
+func expRows[T Float](x []T, stride, rows int, a, b, sums []T) {
+	switch kernelOf[T]() {
+	case wide32:
+		expRowsF32AVX512(p32(x), stride, p32(a), p32(b), p32(sums), rows, len(sums))
+	case wide64:
+		expRowsF64AVX512(p64(x), stride, p64(a), p64(b), p64(sums), rows, len(sums))
+	case narrow32:
+		expRowsF32AVX2(p32(x), stride, p32(a), p32(b), p32(sums), rows, len(sums))
+	case narrow64:
+		expRowsF64AVX2(p64(x), stride, p64(a), p64(b), p64(sums), rows, len(sums))
+	default:
+		expRowsReference(x, stride, rows, a, b, sums)
 	}
 }

@@ -2745,85 +2745,6 @@ blockDone:
 	VZEROUPPER
 	RET
 
-// func peaksF32AVX512(peaks *float32, x *float32, n int)
-// Requires: AVX, AVX512F
-TEXT ·peaksF32AVX512(SB), NOSPLIT, $0-24
-	MOVQ         peaks+0(FP), AX
-	MOVQ         x+8(FP), CX
-	MOVQ         n+16(FP), DX
-	VBROADCASTSS all32x7f800000<>+0(SB), Z0
-	XORQ         BX, BX
-	SUBQ         $0x00000040, DX
-	JLT          block0End
-
-block0:
-	VMOVUPS (CX)(BX*1), Z1
-	VMOVUPS 64(CX)(BX*1), Z2
-	VMOVUPS 128(CX)(BX*1), Z3
-	VMOVUPS 192(CX)(BX*1), Z4
-	VMOVUPS (AX)(BX*1), Z5
-	VMOVUPS 64(AX)(BX*1), Z6
-	VMOVUPS 128(AX)(BX*1), Z7
-	VMOVUPS 192(AX)(BX*1), Z8
-	VCMPPS  $0x11, Z1, Z5, K1
-	VCMPPS  $0x11, Z0, Z1, K2
-	KANDW   K1, K2, K2
-	VMOVUPS Z1, K2, Z5
-	VCMPPS  $0x11, Z2, Z6, K1
-	VCMPPS  $0x11, Z0, Z2, K2
-	KANDW   K1, K2, K2
-	VMOVUPS Z2, K2, Z6
-	VCMPPS  $0x11, Z3, Z7, K1
-	VCMPPS  $0x11, Z0, Z3, K2
-	KANDW   K1, K2, K2
-	VMOVUPS Z3, K2, Z7
-	VCMPPS  $0x11, Z4, Z8, K1
-	VCMPPS  $0x11, Z0, Z4, K2
-	KANDW   K1, K2, K2
-	VMOVUPS Z4, K2, Z8
-	VMOVUPS Z5, (AX)(BX*1)
-	VMOVUPS Z6, 64(AX)(BX*1)
-	VMOVUPS Z7, 128(AX)(BX*1)
-	VMOVUPS Z8, 192(AX)(BX*1)
-	ADDQ    $0x00000100, BX
-	SUBQ    $0x00000040, DX
-	JGE     block0
-
-block0End:
-	ADDQ $0x00000040, DX
-	SUBQ $0x00000010, DX
-	JLT  block1End
-
-block1:
-	VMOVUPS (CX)(BX*1), Z1
-	VMOVUPS (AX)(BX*1), Z2
-	VCMPPS  $0x11, Z1, Z2, K1
-	VCMPPS  $0x11, Z0, Z1, K2
-	KANDW   K1, K2, K2
-	VMOVUPS Z1, K2, Z2
-	VMOVUPS Z2, (AX)(BX*1)
-	ADDQ    $0x00000040, BX
-	SUBQ    $0x00000010, DX
-	JGE     block1
-
-block1End:
-	ADDQ      $0x00000010, DX
-	TESTQ     DX, DX
-	JZ        blockDone
-	LEAQ      masks<>+0(SB), SI
-	KMOVW     (SI)(DX*2), K1
-	VMOVUPS.Z (CX)(BX*1), K1, Z1
-	VMOVUPS.Z (AX)(BX*1), K1, Z2
-	VCMPPS    $0x11, Z1, Z2, K2
-	VCMPPS    $0x11, Z0, Z1, K3
-	KANDW     K2, K3, K3
-	VMOVUPS   Z1, K3, Z2
-	VMOVUPS   Z2, K1, (AX)(BX*1)
-
-blockDone:
-	VZEROUPPER
-	RET
-
 // func peakF32AVX512(x *float32, n int) float32
 // Requires: AVX, AVX512F, SSE
 TEXT ·peakF32AVX512(SB), NOSPLIT, $0-20
@@ -3491,6 +3412,326 @@ rows2:
 	CMPQ         DI, SI
 	JLT          rows2
 	VMOVUPS      Z0, K1, (BX)(R8*1)
+
+columnsDone:
+	VZEROUPPER
+	RET
+
+// func peakRowsF32AVX512(peaks *float32, x *float32, stride int, rows int, n int)
+// Requires: AVX, AVX512F
+TEXT ·peakRowsF32AVX512(SB), NOSPLIT, $0-40
+	MOVQ         peaks+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         stride+16(FP), DX
+	MOVQ         rows+24(FP), BX
+	MOVQ         n+32(FP), SI
+	SHLQ         $0x02, DX
+	VBROADCASTSS all32x7f800000<>+0(SB), Z0
+	XORQ         DI, DI
+	SUBQ         $0x00000040, SI
+	JLT          columns0End
+
+columns0:
+	VMOVUPS (AX)(DI*1), Z1
+	VMOVUPS 64(AX)(DI*1), Z2
+	VMOVUPS 128(AX)(DI*1), Z3
+	VMOVUPS 192(AX)(DI*1), Z4
+	MOVQ    CX, R8
+	MOVQ    BX, R9
+
+rows0:
+	VMOVUPS (R8)(DI*1), Z5
+	VMOVUPS 64(R8)(DI*1), Z6
+	VMOVUPS 128(R8)(DI*1), Z7
+	VMOVUPS 192(R8)(DI*1), Z8
+	VCMPPS  $0x11, Z5, Z1, K1
+	VCMPPS  $0x11, Z0, Z5, K2
+	KANDW   K1, K2, K2
+	VMOVUPS Z5, K2, Z1
+	VCMPPS  $0x11, Z6, Z2, K1
+	VCMPPS  $0x11, Z0, Z6, K2
+	KANDW   K1, K2, K2
+	VMOVUPS Z6, K2, Z2
+	VCMPPS  $0x11, Z7, Z3, K1
+	VCMPPS  $0x11, Z0, Z7, K2
+	KANDW   K1, K2, K2
+	VMOVUPS Z7, K2, Z3
+	VCMPPS  $0x11, Z8, Z4, K1
+	VCMPPS  $0x11, Z0, Z8, K2
+	KANDW   K1, K2, K2
+	VMOVUPS Z8, K2, Z4
+	ADDQ    DX, R8
+	DECQ    R9
+	JNZ     rows0
+	VMOVUPS Z1, (AX)(DI*1)
+	VMOVUPS Z2, 64(AX)(DI*1)
+	VMOVUPS Z3, 128(AX)(DI*1)
+	VMOVUPS Z4, 192(AX)(DI*1)
+	ADDQ    $0x00000100, DI
+	SUBQ    $0x00000040, SI
+	JGE     columns0
+
+columns0End:
+	ADDQ $0x00000040, SI
+	SUBQ $0x00000010, SI
+	JLT  columns1End
+
+columns1:
+	VMOVUPS (AX)(DI*1), Z1
+	MOVQ    CX, R8
+	MOVQ    BX, R9
+
+rows1:
+	VMOVUPS (R8)(DI*1), Z2
+	VCMPPS  $0x11, Z2, Z1, K1
+	VCMPPS  $0x11, Z0, Z2, K2
+	KANDW   K1, K2, K2
+	VMOVUPS Z2, K2, Z1
+	ADDQ    DX, R8
+	DECQ    R9
+	JNZ     rows1
+	VMOVUPS Z1, (AX)(DI*1)
+	ADDQ    $0x00000040, DI
+	SUBQ    $0x00000010, SI
+	JGE     columns1
+
+columns1End:
+	ADDQ      $0x00000010, SI
+	TESTQ     SI, SI
+	JZ        columnsDone
+	LEAQ      masks<>+0(SB), R8
+	KMOVW     (R8)(SI*2), K1
+	VMOVUPS.Z (AX)(DI*1), K1, Z1
+	MOVQ      BX, BX
+
+rows2:
+	VMOVUPS.Z (CX)(DI*1), K1, Z2
+	VCMPPS    $0x11, Z2, Z1, K2
+	VCMPPS    $0x11, Z0, Z2, K3
+	KANDW     K2, K3, K3
+	VMOVUPS   Z2, K3, Z1
+	ADDQ      DX, CX
+	DECQ      BX
+	JNZ       rows2
+	VMOVUPS   Z1, K1, (AX)(DI*1)
+
+columnsDone:
+	VZEROUPPER
+	RET
+
+// func expRowsF32AVX512(x *float32, stride int, a *float32, b *float32, sums *float32, rows int, n int)
+// Requires: AVX, AVX512F
+TEXT ·expRowsF32AVX512(SB), NOSPLIT, $0-56
+	MOVQ         x+0(FP), AX
+	MOVQ         stride+8(FP), CX
+	MOVQ         rows+40(FP), DX
+	MOVQ         n+48(FP), BX
+	SHLQ         $0x02, CX
+	MOVQ         a+16(FP), SI
+	MOVQ         b+24(FP), DI
+	MOVQ         sums+32(FP), R8
+	VBROADCASTSS all32xc2d00000<>+0(SB), Z0
+	VBROADCASTSS all32x42b20000<>+0(SB), Z1
+	VBROADCASTSS all32x3fb8aa3b<>+0(SB), Z2
+	VBROADCASTSS all32x4b400000<>+0(SB), Z3
+	VBROADCASTSS all32x3f317218<>+0(SB), Z4
+	VBROADCASTSS all32xb102e308<>+0(SB), Z5
+	VBROADCASTSS all32x3f800000<>+0(SB), Z6
+	VBROADCASTSS all32x3f800000<>+0(SB), Z7
+	VBROADCASTSS all32x3f000000<>+0(SB), Z8
+	VBROADCASTSS all32x3e2aaa45<>+0(SB), Z9
+	VBROADCASTSS all32x3d2aaa92<>+0(SB), Z10
+	VBROADCASTSS all32x3c091f44<>+0(SB), Z11
+	VBROADCASTSS all32x3ab68179<>+0(SB), Z12
+	XORQ         R9, R9
+	SUBQ         $0x00000040, BX
+	JLT          columns0End
+
+columns0:
+	VMOVUPS (R8)(R9*1), Z13
+	VMOVUPS 64(R8)(R9*1), Z14
+	VMOVUPS 128(R8)(R9*1), Z15
+	VMOVUPS 192(R8)(R9*1), Z16
+	MOVQ    AX, R10
+	MOVQ    DX, R11
+
+rows0:
+	VMOVUPS      (R10)(R9*1), Z17
+	VMOVUPS      64(R10)(R9*1), Z18
+	VMOVUPS      128(R10)(R9*1), Z19
+	VMOVUPS      192(R10)(R9*1), Z20
+	VMOVUPS      (SI)(R9*1), Z21
+	VMOVUPS      64(SI)(R9*1), Z22
+	VMOVUPS      128(SI)(R9*1), Z23
+	VMOVUPS      192(SI)(R9*1), Z24
+	VSUBPS       Z21, Z17, Z17
+	VSUBPS       Z22, Z18, Z18
+	VSUBPS       Z23, Z19, Z19
+	VSUBPS       Z24, Z20, Z20
+	VMOVUPS      (DI)(R9*1), Z21
+	VMOVUPS      64(DI)(R9*1), Z22
+	VMOVUPS      128(DI)(R9*1), Z23
+	VMOVUPS      192(DI)(R9*1), Z24
+	VSUBPS       Z21, Z17, Z17
+	VSUBPS       Z22, Z18, Z18
+	VSUBPS       Z23, Z19, Z19
+	VSUBPS       Z24, Z20, Z20
+	VMINPS       Z17, Z1, Z17
+	VMINPS       Z18, Z1, Z18
+	VMINPS       Z19, Z1, Z19
+	VMINPS       Z20, Z1, Z20
+	VMAXPS       Z17, Z0, Z17
+	VMAXPS       Z18, Z0, Z18
+	VMAXPS       Z19, Z0, Z19
+	VMAXPS       Z20, Z0, Z20
+	VMOVUPS      Z3, Z21
+	VMOVUPS      Z3, Z22
+	VMOVUPS      Z3, Z23
+	VMOVUPS      Z3, Z24
+	VFMADD231PS  Z2, Z17, Z21
+	VFMADD231PS  Z2, Z18, Z22
+	VFMADD231PS  Z2, Z19, Z23
+	VFMADD231PS  Z2, Z20, Z24
+	VSUBPS       Z3, Z21, Z21
+	VSUBPS       Z3, Z22, Z22
+	VSUBPS       Z3, Z23, Z23
+	VSUBPS       Z3, Z24, Z24
+	VFNMADD231PS Z4, Z21, Z17
+	VFNMADD231PS Z4, Z22, Z18
+	VFNMADD231PS Z4, Z23, Z19
+	VFNMADD231PS Z4, Z24, Z20
+	VFNMADD231PS Z5, Z21, Z17
+	VFNMADD231PS Z5, Z22, Z18
+	VFNMADD231PS Z5, Z23, Z19
+	VFNMADD231PS Z5, Z24, Z20
+	VMOVUPS      Z12, Z25
+	VMOVUPS      Z12, Z26
+	VMOVUPS      Z12, Z27
+	VMOVUPS      Z12, Z28
+	VFMADD213PS  Z11, Z17, Z25
+	VFMADD213PS  Z11, Z18, Z26
+	VFMADD213PS  Z11, Z19, Z27
+	VFMADD213PS  Z11, Z20, Z28
+	VFMADD213PS  Z10, Z17, Z25
+	VFMADD213PS  Z10, Z18, Z26
+	VFMADD213PS  Z10, Z19, Z27
+	VFMADD213PS  Z10, Z20, Z28
+	VFMADD213PS  Z9, Z17, Z25
+	VFMADD213PS  Z9, Z18, Z26
+	VFMADD213PS  Z9, Z19, Z27
+	VFMADD213PS  Z9, Z20, Z28
+	VFMADD213PS  Z8, Z17, Z25
+	VFMADD213PS  Z8, Z18, Z26
+	VFMADD213PS  Z8, Z19, Z27
+	VFMADD213PS  Z8, Z20, Z28
+	VFMADD213PS  Z7, Z17, Z25
+	VFMADD213PS  Z7, Z18, Z26
+	VFMADD213PS  Z7, Z19, Z27
+	VFMADD213PS  Z7, Z20, Z28
+	VFMADD213PS  Z6, Z17, Z25
+	VFMADD213PS  Z6, Z18, Z26
+	VFMADD213PS  Z6, Z19, Z27
+	VFMADD213PS  Z6, Z20, Z28
+	VSCALEFPS    Z21, Z25, Z25
+	VSCALEFPS    Z22, Z26, Z26
+	VSCALEFPS    Z23, Z27, Z27
+	VSCALEFPS    Z24, Z28, Z28
+	VMOVUPS      Z25, (R10)(R9*1)
+	VMOVUPS      Z26, 64(R10)(R9*1)
+	VMOVUPS      Z27, 128(R10)(R9*1)
+	VMOVUPS      Z28, 192(R10)(R9*1)
+	VADDPS       Z25, Z13, Z13
+	VADDPS       Z26, Z14, Z14
+	VADDPS       Z27, Z15, Z15
+	VADDPS       Z28, Z16, Z16
+	ADDQ         CX, R10
+	DECQ         R11
+	JNZ          rows0
+	VMOVUPS      Z13, (R8)(R9*1)
+	VMOVUPS      Z14, 64(R8)(R9*1)
+	VMOVUPS      Z15, 128(R8)(R9*1)
+	VMOVUPS      Z16, 192(R8)(R9*1)
+	ADDQ         $0x00000100, R9
+	SUBQ         $0x00000040, BX
+	JGE          columns0
+
+columns0End:
+	ADDQ $0x00000040, BX
+	SUBQ $0x00000010, BX
+	JLT  columns1End
+
+columns1:
+	VMOVUPS (R8)(R9*1), Z13
+	MOVQ    AX, R10
+	MOVQ    DX, R11
+
+rows1:
+	VMOVUPS      (R10)(R9*1), Z14
+	VMOVUPS      (SI)(R9*1), Z15
+	VSUBPS       Z15, Z14, Z14
+	VMOVUPS      (DI)(R9*1), Z15
+	VSUBPS       Z15, Z14, Z14
+	VMINPS       Z14, Z1, Z14
+	VMAXPS       Z14, Z0, Z14
+	VMOVUPS      Z3, Z15
+	VFMADD231PS  Z2, Z14, Z15
+	VSUBPS       Z3, Z15, Z15
+	VFNMADD231PS Z4, Z15, Z14
+	VFNMADD231PS Z5, Z15, Z14
+	VMOVUPS      Z12, Z16
+	VFMADD213PS  Z11, Z14, Z16
+	VFMADD213PS  Z10, Z14, Z16
+	VFMADD213PS  Z9, Z14, Z16
+	VFMADD213PS  Z8, Z14, Z16
+	VFMADD213PS  Z7, Z14, Z16
+	VFMADD213PS  Z6, Z14, Z16
+	VSCALEFPS    Z15, Z16, Z16
+	VMOVUPS      Z16, (R10)(R9*1)
+	VADDPS       Z16, Z13, Z13
+	ADDQ         CX, R10
+	DECQ         R11
+	JNZ          rows1
+	VMOVUPS      Z13, (R8)(R9*1)
+	ADDQ         $0x00000040, R9
+	SUBQ         $0x00000010, BX
+	JGE          columns1
+
+columns1End:
+	ADDQ      $0x00000010, BX
+	TESTQ     BX, BX
+	JZ        columnsDone
+	LEAQ      masks<>+0(SB), R10
+	KMOVW     (R10)(BX*2), K1
+	VMOVUPS.Z (R8)(R9*1), K1, Z13
+	MOVQ      DX, DX
+
+rows2:
+	VMOVUPS.Z    (AX)(R9*1), K1, Z14
+	VMOVUPS.Z    (SI)(R9*1), K1, Z15
+	VSUBPS       Z15, Z14, Z14
+	VMOVUPS.Z    (DI)(R9*1), K1, Z15
+	VSUBPS       Z15, Z14, Z14
+	VMINPS       Z14, Z1, Z14
+	VMAXPS       Z14, Z0, Z14
+	VMOVUPS      Z3, Z15
+	VFMADD231PS  Z2, Z14, Z15
+	VSUBPS       Z3, Z15, Z15
+	VFNMADD231PS Z4, Z15, Z14
+	VFNMADD231PS Z5, Z15, Z14
+	VMOVUPS      Z12, Z16
+	VFMADD213PS  Z11, Z14, Z16
+	VFMADD213PS  Z10, Z14, Z16
+	VFMADD213PS  Z9, Z14, Z16
+	VFMADD213PS  Z8, Z14, Z16
+	VFMADD213PS  Z7, Z14, Z16
+	VFMADD213PS  Z6, Z14, Z16
+	VSCALEFPS    Z15, Z16, Z16
+	VMOVUPS      Z16, K1, (AX)(R9*1)
+	VADDPS       Z16, Z13, Z13
+	ADDQ         CX, AX
+	DECQ         DX
+	JNZ          rows2
+	VMOVUPS      Z13, K1, (R8)(R9*1)
 
 columnsDone:
 	VZEROUPPER
@@ -6327,85 +6568,6 @@ blockDone:
 	VZEROUPPER
 	RET
 
-// func peaksF64AVX512(peaks *float64, x *float64, n int)
-// Requires: AVX, AVX512F
-TEXT ·peaksF64AVX512(SB), NOSPLIT, $0-24
-	MOVQ         peaks+0(FP), AX
-	MOVQ         x+8(FP), CX
-	MOVQ         n+16(FP), DX
-	VBROADCASTSD all64x7ff0000000000000<>+0(SB), Z0
-	XORQ         BX, BX
-	SUBQ         $0x00000020, DX
-	JLT          block0End
-
-block0:
-	VMOVUPD (CX)(BX*1), Z1
-	VMOVUPD 64(CX)(BX*1), Z2
-	VMOVUPD 128(CX)(BX*1), Z3
-	VMOVUPD 192(CX)(BX*1), Z4
-	VMOVUPD (AX)(BX*1), Z5
-	VMOVUPD 64(AX)(BX*1), Z6
-	VMOVUPD 128(AX)(BX*1), Z7
-	VMOVUPD 192(AX)(BX*1), Z8
-	VCMPPD  $0x11, Z1, Z5, K1
-	VCMPPD  $0x11, Z0, Z1, K2
-	KANDW   K1, K2, K2
-	VMOVUPD Z1, K2, Z5
-	VCMPPD  $0x11, Z2, Z6, K1
-	VCMPPD  $0x11, Z0, Z2, K2
-	KANDW   K1, K2, K2
-	VMOVUPD Z2, K2, Z6
-	VCMPPD  $0x11, Z3, Z7, K1
-	VCMPPD  $0x11, Z0, Z3, K2
-	KANDW   K1, K2, K2
-	VMOVUPD Z3, K2, Z7
-	VCMPPD  $0x11, Z4, Z8, K1
-	VCMPPD  $0x11, Z0, Z4, K2
-	KANDW   K1, K2, K2
-	VMOVUPD Z4, K2, Z8
-	VMOVUPD Z5, (AX)(BX*1)
-	VMOVUPD Z6, 64(AX)(BX*1)
-	VMOVUPD Z7, 128(AX)(BX*1)
-	VMOVUPD Z8, 192(AX)(BX*1)
-	ADDQ    $0x00000100, BX
-	SUBQ    $0x00000020, DX
-	JGE     block0
-
-block0End:
-	ADDQ $0x00000020, DX
-	SUBQ $0x00000008, DX
-	JLT  block1End
-
-block1:
-	VMOVUPD (CX)(BX*1), Z1
-	VMOVUPD (AX)(BX*1), Z2
-	VCMPPD  $0x11, Z1, Z2, K1
-	VCMPPD  $0x11, Z0, Z1, K2
-	KANDW   K1, K2, K2
-	VMOVUPD Z1, K2, Z2
-	VMOVUPD Z2, (AX)(BX*1)
-	ADDQ    $0x00000040, BX
-	SUBQ    $0x00000008, DX
-	JGE     block1
-
-block1End:
-	ADDQ      $0x00000008, DX
-	TESTQ     DX, DX
-	JZ        blockDone
-	LEAQ      masks<>+0(SB), SI
-	KMOVW     (SI)(DX*2), K1
-	VMOVUPD.Z (CX)(BX*1), K1, Z1
-	VMOVUPD.Z (AX)(BX*1), K1, Z2
-	VCMPPD    $0x11, Z1, Z2, K2
-	VCMPPD    $0x11, Z0, Z1, K3
-	KANDW     K2, K3, K3
-	VMOVUPD   Z1, K3, Z2
-	VMOVUPD   Z2, K1, (AX)(BX*1)
-
-blockDone:
-	VZEROUPPER
-	RET
-
 // func peakF64AVX512(x *float64, n int) float64
 // Requires: AVX, AVX512F, SSE2
 TEXT ·peakF64AVX512(SB), NOSPLIT, $0-24
@@ -7069,6 +7231,349 @@ rows2:
 	CMPQ         DI, SI
 	JLT          rows2
 	VMOVUPD      Z0, K1, (BX)(R8*1)
+
+columnsDone:
+	VZEROUPPER
+	RET
+
+// func peakRowsF64AVX512(peaks *float64, x *float64, stride int, rows int, n int)
+// Requires: AVX, AVX512F
+TEXT ·peakRowsF64AVX512(SB), NOSPLIT, $0-40
+	MOVQ         peaks+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         stride+16(FP), DX
+	MOVQ         rows+24(FP), BX
+	MOVQ         n+32(FP), SI
+	SHLQ         $0x03, DX
+	VBROADCASTSD all64x7ff0000000000000<>+0(SB), Z0
+	XORQ         DI, DI
+	SUBQ         $0x00000020, SI
+	JLT          columns0End
+
+columns0:
+	VMOVUPD (AX)(DI*1), Z1
+	VMOVUPD 64(AX)(DI*1), Z2
+	VMOVUPD 128(AX)(DI*1), Z3
+	VMOVUPD 192(AX)(DI*1), Z4
+	MOVQ    CX, R8
+	MOVQ    BX, R9
+
+rows0:
+	VMOVUPD (R8)(DI*1), Z5
+	VMOVUPD 64(R8)(DI*1), Z6
+	VMOVUPD 128(R8)(DI*1), Z7
+	VMOVUPD 192(R8)(DI*1), Z8
+	VCMPPD  $0x11, Z5, Z1, K1
+	VCMPPD  $0x11, Z0, Z5, K2
+	KANDW   K1, K2, K2
+	VMOVUPD Z5, K2, Z1
+	VCMPPD  $0x11, Z6, Z2, K1
+	VCMPPD  $0x11, Z0, Z6, K2
+	KANDW   K1, K2, K2
+	VMOVUPD Z6, K2, Z2
+	VCMPPD  $0x11, Z7, Z3, K1
+	VCMPPD  $0x11, Z0, Z7, K2
+	KANDW   K1, K2, K2
+	VMOVUPD Z7, K2, Z3
+	VCMPPD  $0x11, Z8, Z4, K1
+	VCMPPD  $0x11, Z0, Z8, K2
+	KANDW   K1, K2, K2
+	VMOVUPD Z8, K2, Z4
+	ADDQ    DX, R8
+	DECQ    R9
+	JNZ     rows0
+	VMOVUPD Z1, (AX)(DI*1)
+	VMOVUPD Z2, 64(AX)(DI*1)
+	VMOVUPD Z3, 128(AX)(DI*1)
+	VMOVUPD Z4, 192(AX)(DI*1)
+	ADDQ    $0x00000100, DI
+	SUBQ    $0x00000020, SI
+	JGE     columns0
+
+columns0End:
+	ADDQ $0x00000020, SI
+	SUBQ $0x00000008, SI
+	JLT  columns1End
+
+columns1:
+	VMOVUPD (AX)(DI*1), Z1
+	MOVQ    CX, R8
+	MOVQ    BX, R9
+
+rows1:
+	VMOVUPD (R8)(DI*1), Z2
+	VCMPPD  $0x11, Z2, Z1, K1
+	VCMPPD  $0x11, Z0, Z2, K2
+	KANDW   K1, K2, K2
+	VMOVUPD Z2, K2, Z1
+	ADDQ    DX, R8
+	DECQ    R9
+	JNZ     rows1
+	VMOVUPD Z1, (AX)(DI*1)
+	ADDQ    $0x00000040, DI
+	SUBQ    $0x00000008, SI
+	JGE     columns1
+
+columns1End:
+	ADDQ      $0x00000008, SI
+	TESTQ     SI, SI
+	JZ        columnsDone
+	LEAQ      masks<>+0(SB), R8
+	KMOVW     (R8)(SI*2), K1
+	VMOVUPD.Z (AX)(DI*1), K1, Z1
+	MOVQ      BX, BX
+
+rows2:
+	VMOVUPD.Z (CX)(DI*1), K1, Z2
+	VCMPPD    $0x11, Z2, Z1, K2
+	VCMPPD    $0x11, Z0, Z2, K3
+	KANDW     K2, K3, K3
+	VMOVUPD   Z2, K3, Z1
+	ADDQ      DX, CX
+	DECQ      BX
+	JNZ       rows2
+	VMOVUPD   Z1, K1, (AX)(DI*1)
+
+columnsDone:
+	VZEROUPPER
+	RET
+
+// func expRowsF64AVX512(x *float64, stride int, a *float64, b *float64, sums *float64, rows int, n int)
+// Requires: AVX, AVX512F
+TEXT ·expRowsF64AVX512(SB), NOSPLIT, $0-56
+	MOVQ         x+0(FP), AX
+	MOVQ         stride+8(FP), CX
+	MOVQ         rows+40(FP), DX
+	MOVQ         n+48(FP), BX
+	SHLQ         $0x03, CX
+	MOVQ         a+16(FP), SI
+	MOVQ         b+24(FP), DI
+	MOVQ         sums+32(FP), R8
+	VBROADCASTSD all64xc087500000000000<>+0(SB), Z0
+	VBROADCASTSD all64x4086300000000000<>+0(SB), Z1
+	VBROADCASTSD all64x3ff71547652b82fe<>+0(SB), Z2
+	VBROADCASTSD all64x4338000000000000<>+0(SB), Z3
+	VBROADCASTSD all64x3fe62e42fefa39ef<>+0(SB), Z4
+	VBROADCASTSD all64x3c7abc9e3b39803f<>+0(SB), Z5
+	XORQ         R9, R9
+	SUBQ         $0x00000020, BX
+	JLT          columns0End
+
+columns0:
+	VMOVUPD (R8)(R9*1), Z6
+	VMOVUPD 64(R8)(R9*1), Z7
+	VMOVUPD 128(R8)(R9*1), Z8
+	VMOVUPD 192(R8)(R9*1), Z9
+	MOVQ    AX, R10
+	MOVQ    DX, R11
+
+rows0:
+	VMOVUPD          (R10)(R9*1), Z10
+	VMOVUPD          64(R10)(R9*1), Z11
+	VMOVUPD          128(R10)(R9*1), Z12
+	VMOVUPD          192(R10)(R9*1), Z13
+	VMOVUPD          (SI)(R9*1), Z14
+	VMOVUPD          64(SI)(R9*1), Z15
+	VMOVUPD          128(SI)(R9*1), Z16
+	VMOVUPD          192(SI)(R9*1), Z17
+	VSUBPD           Z14, Z10, Z10
+	VSUBPD           Z15, Z11, Z11
+	VSUBPD           Z16, Z12, Z12
+	VSUBPD           Z17, Z13, Z13
+	VMOVUPD          (DI)(R9*1), Z14
+	VMOVUPD          64(DI)(R9*1), Z15
+	VMOVUPD          128(DI)(R9*1), Z16
+	VMOVUPD          192(DI)(R9*1), Z17
+	VSUBPD           Z14, Z10, Z10
+	VSUBPD           Z15, Z11, Z11
+	VSUBPD           Z16, Z12, Z12
+	VSUBPD           Z17, Z13, Z13
+	VMINPD           Z10, Z1, Z10
+	VMINPD           Z11, Z1, Z11
+	VMINPD           Z12, Z1, Z12
+	VMINPD           Z13, Z1, Z13
+	VMAXPD           Z10, Z0, Z10
+	VMAXPD           Z11, Z0, Z11
+	VMAXPD           Z12, Z0, Z12
+	VMAXPD           Z13, Z0, Z13
+	VMOVUPD          Z3, Z14
+	VMOVUPD          Z3, Z15
+	VMOVUPD          Z3, Z16
+	VMOVUPD          Z3, Z17
+	VFMADD231PD      Z2, Z10, Z14
+	VFMADD231PD      Z2, Z11, Z15
+	VFMADD231PD      Z2, Z12, Z16
+	VFMADD231PD      Z2, Z13, Z17
+	VSUBPD           Z3, Z14, Z14
+	VSUBPD           Z3, Z15, Z15
+	VSUBPD           Z3, Z16, Z16
+	VSUBPD           Z3, Z17, Z17
+	VFNMADD231PD     Z4, Z14, Z10
+	VFNMADD231PD     Z4, Z15, Z11
+	VFNMADD231PD     Z4, Z16, Z12
+	VFNMADD231PD     Z4, Z17, Z13
+	VFNMADD231PD     Z5, Z14, Z10
+	VFNMADD231PD     Z5, Z15, Z11
+	VFNMADD231PD     Z5, Z16, Z12
+	VFNMADD231PD     Z5, Z17, Z13
+	VBROADCASTSD     all64x3e5af860c72677fd<>+0(SB), Z18
+	VBROADCASTSD     all64x3e5af860c72677fd<>+0(SB), Z19
+	VBROADCASTSD     all64x3e5af860c72677fd<>+0(SB), Z20
+	VBROADCASTSD     all64x3e5af860c72677fd<>+0(SB), Z21
+	VFMADD213PD.BCST all64x3e928b0a6dd5d1ff<>+0(SB), Z10, Z18
+	VFMADD213PD.BCST all64x3e928b0a6dd5d1ff<>+0(SB), Z11, Z19
+	VFMADD213PD.BCST all64x3e928b0a6dd5d1ff<>+0(SB), Z12, Z20
+	VFMADD213PD.BCST all64x3e928b0a6dd5d1ff<>+0(SB), Z13, Z21
+	VFMADD213PD.BCST all64x3ec71dddf7891fd1<>+0(SB), Z10, Z18
+	VFMADD213PD.BCST all64x3ec71dddf7891fd1<>+0(SB), Z11, Z19
+	VFMADD213PD.BCST all64x3ec71dddf7891fd1<>+0(SB), Z12, Z20
+	VFMADD213PD.BCST all64x3ec71dddf7891fd1<>+0(SB), Z13, Z21
+	VFMADD213PD.BCST all64x3efa0199630edf75<>+0(SB), Z10, Z18
+	VFMADD213PD.BCST all64x3efa0199630edf75<>+0(SB), Z11, Z19
+	VFMADD213PD.BCST all64x3efa0199630edf75<>+0(SB), Z12, Z20
+	VFMADD213PD.BCST all64x3efa0199630edf75<>+0(SB), Z13, Z21
+	VFMADD213PD.BCST all64x3f2a01a01bb07523<>+0(SB), Z10, Z18
+	VFMADD213PD.BCST all64x3f2a01a01bb07523<>+0(SB), Z11, Z19
+	VFMADD213PD.BCST all64x3f2a01a01bb07523<>+0(SB), Z12, Z20
+	VFMADD213PD.BCST all64x3f2a01a01bb07523<>+0(SB), Z13, Z21
+	VFMADD213PD.BCST all64x3f56c16c185cac1d<>+0(SB), Z10, Z18
+	VFMADD213PD.BCST all64x3f56c16c185cac1d<>+0(SB), Z11, Z19
+	VFMADD213PD.BCST all64x3f56c16c185cac1d<>+0(SB), Z12, Z20
+	VFMADD213PD.BCST all64x3f56c16c185cac1d<>+0(SB), Z13, Z21
+	VFMADD213PD.BCST all64x3f8111111110d5cd<>+0(SB), Z10, Z18
+	VFMADD213PD.BCST all64x3f8111111110d5cd<>+0(SB), Z11, Z19
+	VFMADD213PD.BCST all64x3f8111111110d5cd<>+0(SB), Z12, Z20
+	VFMADD213PD.BCST all64x3f8111111110d5cd<>+0(SB), Z13, Z21
+	VFMADD213PD.BCST all64x3fa555555554ff92<>+0(SB), Z10, Z18
+	VFMADD213PD.BCST all64x3fa555555554ff92<>+0(SB), Z11, Z19
+	VFMADD213PD.BCST all64x3fa555555554ff92<>+0(SB), Z12, Z20
+	VFMADD213PD.BCST all64x3fa555555554ff92<>+0(SB), Z13, Z21
+	VFMADD213PD.BCST all64x3fc5555555555561<>+0(SB), Z10, Z18
+	VFMADD213PD.BCST all64x3fc5555555555561<>+0(SB), Z11, Z19
+	VFMADD213PD.BCST all64x3fc5555555555561<>+0(SB), Z12, Z20
+	VFMADD213PD.BCST all64x3fc5555555555561<>+0(SB), Z13, Z21
+	VFMADD213PD.BCST all64x3fe000000000000c<>+0(SB), Z10, Z18
+	VFMADD213PD.BCST all64x3fe000000000000c<>+0(SB), Z11, Z19
+	VFMADD213PD.BCST all64x3fe000000000000c<>+0(SB), Z12, Z20
+	VFMADD213PD.BCST all64x3fe000000000000c<>+0(SB), Z13, Z21
+	VFMADD213PD.BCST all64x3ff0000000000000<>+0(SB), Z10, Z18
+	VFMADD213PD.BCST all64x3ff0000000000000<>+0(SB), Z11, Z19
+	VFMADD213PD.BCST all64x3ff0000000000000<>+0(SB), Z12, Z20
+	VFMADD213PD.BCST all64x3ff0000000000000<>+0(SB), Z13, Z21
+	VFMADD213PD.BCST all64x3ff0000000000000<>+0(SB), Z10, Z18
+	VFMADD213PD.BCST all64x3ff0000000000000<>+0(SB), Z11, Z19
+	VFMADD213PD.BCST all64x3ff0000000000000<>+0(SB), Z12, Z20
+	VFMADD213PD.BCST all64x3ff0000000000000<>+0(SB), Z13, Z21
+	VSCALEFPD        Z14, Z18, Z18
+	VSCALEFPD        Z15, Z19, Z19
+	VSCALEFPD        Z16, Z20, Z20
+	VSCALEFPD        Z17, Z21, Z21
+	VMOVUPD          Z18, (R10)(R9*1)
+	VMOVUPD          Z19, 64(R10)(R9*1)
+	VMOVUPD          Z20, 128(R10)(R9*1)
+	VMOVUPD          Z21, 192(R10)(R9*1)
+	VADDPD           Z18, Z6, Z6
+	VADDPD           Z19, Z7, Z7
+	VADDPD           Z20, Z8, Z8
+	VADDPD           Z21, Z9, Z9
+	ADDQ             CX, R10
+	DECQ             R11
+	JNZ              rows0
+	VMOVUPD          Z6, (R8)(R9*1)
+	VMOVUPD          Z7, 64(R8)(R9*1)
+	VMOVUPD          Z8, 128(R8)(R9*1)
+	VMOVUPD          Z9, 192(R8)(R9*1)
+	ADDQ             $0x00000100, R9
+	SUBQ             $0x00000020, BX
+	JGE              columns0
+
+columns0End:
+	ADDQ $0x00000020, BX
+	SUBQ $0x00000008, BX
+	JLT  columns1End
+
+columns1:
+	VMOVUPD (R8)(R9*1), Z6
+	MOVQ    AX, R10
+	MOVQ    DX, R11
+
+rows1:
+	VMOVUPD          (R10)(R9*1), Z7
+	VMOVUPD          (SI)(R9*1), Z8
+	VSUBPD           Z8, Z7, Z7
+	VMOVUPD          (DI)(R9*1), Z8
+	VSUBPD           Z8, Z7, Z7
+	VMINPD           Z7, Z1, Z7
+	VMAXPD           Z7, Z0, Z7
+	VMOVUPD          Z3, Z8
+	VFMADD231PD      Z2, Z7, Z8
+	VSUBPD           Z3, Z8, Z8
+	VFNMADD231PD     Z4, Z8, Z7
+	VFNMADD231PD     Z5, Z8, Z7
+	VBROADCASTSD     all64x3e5af860c72677fd<>+0(SB), Z9
+	VFMADD213PD.BCST all64x3e928b0a6dd5d1ff<>+0(SB), Z7, Z9
+	VFMADD213PD.BCST all64x3ec71dddf7891fd1<>+0(SB), Z7, Z9
+	VFMADD213PD.BCST all64x3efa0199630edf75<>+0(SB), Z7, Z9
+	VFMADD213PD.BCST all64x3f2a01a01bb07523<>+0(SB), Z7, Z9
+	VFMADD213PD.BCST all64x3f56c16c185cac1d<>+0(SB), Z7, Z9
+	VFMADD213PD.BCST all64x3f8111111110d5cd<>+0(SB), Z7, Z9
+	VFMADD213PD.BCST all64x3fa555555554ff92<>+0(SB), Z7, Z9
+	VFMADD213PD.BCST all64x3fc5555555555561<>+0(SB), Z7, Z9
+	VFMADD213PD.BCST all64x3fe000000000000c<>+0(SB), Z7, Z9
+	VFMADD213PD.BCST all64x3ff0000000000000<>+0(SB), Z7, Z9
+	VFMADD213PD.BCST all64x3ff0000000000000<>+0(SB), Z7, Z9
+	VSCALEFPD        Z8, Z9, Z9
+	VMOVUPD          Z9, (R10)(R9*1)
+	VADDPD           Z9, Z6, Z6
+	ADDQ             CX, R10
+	DECQ             R11
+	JNZ              rows1
+	VMOVUPD          Z6, (R8)(R9*1)
+	ADDQ             $0x00000040, R9
+	SUBQ             $0x00000008, BX
+	JGE              columns1
+
+columns1End:
+	ADDQ      $0x00000008, BX
+	TESTQ     BX, BX
+	JZ        columnsDone
+	LEAQ      masks<>+0(SB), R10
+	KMOVW     (R10)(BX*2), K1
+	VMOVUPD.Z (R8)(R9*1), K1, Z6
+	MOVQ      DX, DX
+
+rows2:
+	VMOVUPD.Z        (AX)(R9*1), K1, Z7
+	VMOVUPD.Z        (SI)(R9*1), K1, Z8
+	VSUBPD           Z8, Z7, Z7
+	VMOVUPD.Z        (DI)(R9*1), K1, Z8
+	VSUBPD           Z8, Z7, Z7
+	VMINPD           Z7, Z1, Z7
+	VMAXPD           Z7, Z0, Z7
+	VMOVUPD          Z3, Z8
+	VFMADD231PD      Z2, Z7, Z8
+	VSUBPD           Z3, Z8, Z8
+	VFNMADD231PD     Z4, Z8, Z7
+	VFNMADD231PD     Z5, Z8, Z7
+	VBROADCASTSD     all64x3e5af860c72677fd<>+0(SB), Z9
+	VFMADD213PD.BCST all64x3e928b0a6dd5d1ff<>+0(SB), Z7, Z9
+	VFMADD213PD.BCST all64x3ec71dddf7891fd1<>+0(SB), Z7, Z9
+	VFMADD213PD.BCST all64x3efa0199630edf75<>+0(SB), Z7, Z9
+	VFMADD213PD.BCST all64x3f2a01a01bb07523<>+0(SB), Z7, Z9
+	VFMADD213PD.BCST all64x3f56c16c185cac1d<>+0(SB), Z7, Z9
+	VFMADD213PD.BCST all64x3f8111111110d5cd<>+0(SB), Z7, Z9
+	VFMADD213PD.BCST all64x3fa555555554ff92<>+0(SB), Z7, Z9
+	VFMADD213PD.BCST all64x3fc5555555555561<>+0(SB), Z7, Z9
+	VFMADD213PD.BCST all64x3fe000000000000c<>+0(SB), Z7, Z9
+	VFMADD213PD.BCST all64x3ff0000000000000<>+0(SB), Z7, Z9
+	VFMADD213PD.BCST all64x3ff0000000000000<>+0(SB), Z7, Z9
+	VSCALEFPD        Z8, Z9, Z9
+	VMOVUPD          Z9, K1, (AX)(R9*1)
+	VADDPD           Z9, Z6, Z6
+	ADDQ             CX, AX
+	DECQ             DX
+	JNZ              rows2
+	VMOVUPD          Z6, K1, (R8)(R9*1)
 
 columnsDone:
 	VZEROUPPER
@@ -9142,86 +9647,6 @@ blockDone:
 	VZEROUPPER
 	RET
 
-// func peaksF32AVX2(peaks *float32, x *float32, n int)
-// Requires: AVX
-TEXT ·peaksF32AVX2(SB), NOSPLIT, $0-24
-	MOVQ peaks+0(FP), AX
-	MOVQ x+8(FP), CX
-	MOVQ n+16(FP), DX
-	XORQ BX, BX
-	SUBQ $0x00000020, DX
-	JLT  block0End
-
-block0:
-	VMOVUPS   (CX)(BX*1), Y0
-	VMOVUPS   32(CX)(BX*1), Y1
-	VMOVUPS   64(CX)(BX*1), Y2
-	VMOVUPS   96(CX)(BX*1), Y3
-	VMOVUPS   (AX)(BX*1), Y4
-	VMOVUPS   32(AX)(BX*1), Y5
-	VMOVUPS   64(AX)(BX*1), Y6
-	VMOVUPS   96(AX)(BX*1), Y7
-	VCMPPS    $0x11, Y0, Y4, Y8
-	VCMPPS    $0x11, all32x7f800000<>+0(SB), Y0, Y9
-	VANDPS    Y8, Y9, Y9
-	VBLENDVPS Y9, Y0, Y4, Y4
-	VCMPPS    $0x11, Y1, Y5, Y0
-	VCMPPS    $0x11, all32x7f800000<>+0(SB), Y1, Y8
-	VANDPS    Y0, Y8, Y8
-	VBLENDVPS Y8, Y1, Y5, Y5
-	VCMPPS    $0x11, Y2, Y6, Y0
-	VCMPPS    $0x11, all32x7f800000<>+0(SB), Y2, Y1
-	VANDPS    Y0, Y1, Y1
-	VBLENDVPS Y1, Y2, Y6, Y6
-	VCMPPS    $0x11, Y3, Y7, Y0
-	VCMPPS    $0x11, all32x7f800000<>+0(SB), Y3, Y1
-	VANDPS    Y0, Y1, Y1
-	VBLENDVPS Y1, Y3, Y7, Y7
-	VMOVUPS   Y4, (AX)(BX*1)
-	VMOVUPS   Y5, 32(AX)(BX*1)
-	VMOVUPS   Y6, 64(AX)(BX*1)
-	VMOVUPS   Y7, 96(AX)(BX*1)
-	ADDQ      $0x00000080, BX
-	SUBQ      $0x00000020, DX
-	JGE       block0
-
-block0End:
-	ADDQ $0x00000020, DX
-	SUBQ $0x00000008, DX
-	JLT  block1End
-
-block1:
-	VMOVUPS   (CX)(BX*1), Y0
-	VMOVUPS   (AX)(BX*1), Y1
-	VCMPPS    $0x11, Y0, Y1, Y2
-	VCMPPS    $0x11, all32x7f800000<>+0(SB), Y0, Y3
-	VANDPS    Y2, Y3, Y3
-	VBLENDVPS Y3, Y0, Y1, Y1
-	VMOVUPS   Y1, (AX)(BX*1)
-	ADDQ      $0x00000020, BX
-	SUBQ      $0x00000008, DX
-	JGE       block1
-
-block1End:
-	ADDQ       $0x00000008, DX
-	TESTQ      DX, DX
-	JZ         blockDone
-	LEAQ       edge<>+32(SB), SI
-	SHLQ       $0x02, DX
-	SUBQ       DX, SI
-	VMOVUPS    (SI), Y0
-	VMASKMOVPS (CX)(BX*1), Y0, Y1
-	VMASKMOVPS (AX)(BX*1), Y0, Y2
-	VCMPPS     $0x11, Y1, Y2, Y3
-	VCMPPS     $0x11, all32x7f800000<>+0(SB), Y1, Y4
-	VANDPS     Y3, Y4, Y4
-	VBLENDVPS  Y4, Y1, Y2, Y2
-	VMASKMOVPS Y2, Y0, (AX)(BX*1)
-
-blockDone:
-	VZEROUPPER
-	RET
-
 // func peakF32AVX2(x *float32, n int) float32
 // Requires: AVX, SSE
 TEXT ·peakF32AVX2(SB), NOSPLIT, $0-20
@@ -10111,6 +10536,290 @@ rows2:
 	CMPQ         DI, SI
 	JLT          rows2
 	VMASKMOVPS   Y1, Y0, (BX)(R8*1)
+
+columnsDone:
+	VZEROUPPER
+	RET
+
+// func peakRowsF32AVX2(peaks *float32, x *float32, stride int, rows int, n int)
+// Requires: AVX
+TEXT ·peakRowsF32AVX2(SB), NOSPLIT, $0-40
+	MOVQ peaks+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ stride+16(FP), DX
+	MOVQ rows+24(FP), BX
+	MOVQ n+32(FP), SI
+	SHLQ $0x02, DX
+	XORQ DI, DI
+	SUBQ $0x00000020, SI
+	JLT  columns0End
+
+columns0:
+	VMOVUPS (AX)(DI*1), Y0
+	VMOVUPS 32(AX)(DI*1), Y1
+	VMOVUPS 64(AX)(DI*1), Y2
+	VMOVUPS 96(AX)(DI*1), Y3
+	MOVQ    CX, R8
+	MOVQ    BX, R9
+
+rows0:
+	VMOVUPS   (R8)(DI*1), Y4
+	VMOVUPS   32(R8)(DI*1), Y5
+	VMOVUPS   64(R8)(DI*1), Y6
+	VMOVUPS   96(R8)(DI*1), Y7
+	VCMPPS    $0x11, Y4, Y0, Y8
+	VCMPPS    $0x11, all32x7f800000<>+0(SB), Y4, Y9
+	VANDPS    Y8, Y9, Y9
+	VBLENDVPS Y9, Y4, Y0, Y0
+	VCMPPS    $0x11, Y5, Y1, Y4
+	VCMPPS    $0x11, all32x7f800000<>+0(SB), Y5, Y8
+	VANDPS    Y4, Y8, Y8
+	VBLENDVPS Y8, Y5, Y1, Y1
+	VCMPPS    $0x11, Y6, Y2, Y4
+	VCMPPS    $0x11, all32x7f800000<>+0(SB), Y6, Y5
+	VANDPS    Y4, Y5, Y5
+	VBLENDVPS Y5, Y6, Y2, Y2
+	VCMPPS    $0x11, Y7, Y3, Y4
+	VCMPPS    $0x11, all32x7f800000<>+0(SB), Y7, Y5
+	VANDPS    Y4, Y5, Y5
+	VBLENDVPS Y5, Y7, Y3, Y3
+	ADDQ      DX, R8
+	DECQ      R9
+	JNZ       rows0
+	VMOVUPS   Y0, (AX)(DI*1)
+	VMOVUPS   Y1, 32(AX)(DI*1)
+	VMOVUPS   Y2, 64(AX)(DI*1)
+	VMOVUPS   Y3, 96(AX)(DI*1)
+	ADDQ      $0x00000080, DI
+	SUBQ      $0x00000020, SI
+	JGE       columns0
+
+columns0End:
+	ADDQ $0x00000020, SI
+	SUBQ $0x00000008, SI
+	JLT  columns1End
+
+columns1:
+	VMOVUPS (AX)(DI*1), Y0
+	MOVQ    CX, R8
+	MOVQ    BX, R9
+
+rows1:
+	VMOVUPS   (R8)(DI*1), Y1
+	VCMPPS    $0x11, Y1, Y0, Y2
+	VCMPPS    $0x11, all32x7f800000<>+0(SB), Y1, Y3
+	VANDPS    Y2, Y3, Y3
+	VBLENDVPS Y3, Y1, Y0, Y0
+	ADDQ      DX, R8
+	DECQ      R9
+	JNZ       rows1
+	VMOVUPS   Y0, (AX)(DI*1)
+	ADDQ      $0x00000020, DI
+	SUBQ      $0x00000008, SI
+	JGE       columns1
+
+columns1End:
+	ADDQ       $0x00000008, SI
+	TESTQ      SI, SI
+	JZ         columnsDone
+	LEAQ       edge<>+32(SB), R8
+	SHLQ       $0x02, SI
+	SUBQ       SI, R8
+	VMOVUPS    (R8), Y0
+	VMASKMOVPS (AX)(DI*1), Y0, Y1
+	MOVQ       BX, BX
+
+rows2:
+	VMASKMOVPS (CX)(DI*1), Y0, Y2
+	VCMPPS     $0x11, Y2, Y1, Y3
+	VCMPPS     $0x11, all32x7f800000<>+0(SB), Y2, Y4
+	VANDPS     Y3, Y4, Y4
+	VBLENDVPS  Y4, Y2, Y1, Y1
+	ADDQ       DX, CX
+	DECQ       BX
+	JNZ        rows2
+	VMASKMOVPS Y1, Y0, (AX)(DI*1)
+
+columnsDone:
+	VZEROUPPER
+	RET
+
+// func expRowsF32AVX2(x *float32, stride int, a *float32, b *float32, sums *float32, rows int, n int)
+// Requires: AVX, AVX2, FMA3
+TEXT ·expRowsF32AVX2(SB), NOSPLIT, $0-56
+	MOVQ         x+0(FP), AX
+	MOVQ         stride+8(FP), CX
+	MOVQ         rows+40(FP), DX
+	MOVQ         n+48(FP), BX
+	SHLQ         $0x02, CX
+	MOVQ         a+16(FP), SI
+	MOVQ         b+24(FP), DI
+	MOVQ         sums+32(FP), R8
+	VBROADCASTSS all32xc2d00000<>+0(SB), Y0
+	VBROADCASTSS all32x42b20000<>+0(SB), Y1
+	XORQ         R9, R9
+	SUBQ         $0x00000010, BX
+	JLT          columns0End
+
+columns0:
+	VMOVUPS (R8)(R9*1), Y2
+	VMOVUPS 32(R8)(R9*1), Y3
+	MOVQ    AX, R10
+	MOVQ    DX, R11
+
+rows0:
+	VMOVUPS      (R10)(R9*1), Y4
+	VMOVUPS      32(R10)(R9*1), Y5
+	VMOVUPS      (SI)(R9*1), Y6
+	VMOVUPS      32(SI)(R9*1), Y7
+	VSUBPS       Y6, Y4, Y4
+	VSUBPS       Y7, Y5, Y5
+	VMOVUPS      (DI)(R9*1), Y6
+	VMOVUPS      32(DI)(R9*1), Y7
+	VSUBPS       Y6, Y4, Y4
+	VSUBPS       Y7, Y5, Y5
+	VMINPS       Y4, Y1, Y4
+	VMINPS       Y5, Y1, Y5
+	VMAXPS       Y4, Y0, Y4
+	VMAXPS       Y5, Y0, Y5
+	VMOVUPS      all32x4b4000fe<>+0(SB), Y6
+	VMOVUPS      all32x4b4000fe<>+0(SB), Y7
+	VFMADD231PS  all32x3fb8aa3b<>+0(SB), Y4, Y6
+	VFMADD231PS  all32x3fb8aa3b<>+0(SB), Y5, Y7
+	VSUBPS       all32x4b4000fe<>+0(SB), Y6, Y8
+	VSUBPS       all32x4b4000fe<>+0(SB), Y7, Y9
+	VFNMADD231PS all32x3f317218<>+0(SB), Y8, Y4
+	VFNMADD231PS all32x3f317218<>+0(SB), Y9, Y5
+	VFNMADD231PS all32xb102e308<>+0(SB), Y8, Y4
+	VFNMADD231PS all32xb102e308<>+0(SB), Y9, Y5
+	VMOVUPS      all32x3ab68179<>+0(SB), Y8
+	VMOVUPS      all32x3ab68179<>+0(SB), Y9
+	VFMADD213PS  all32x3c091f44<>+0(SB), Y4, Y8
+	VFMADD213PS  all32x3c091f44<>+0(SB), Y5, Y9
+	VFMADD213PS  all32x3d2aaa92<>+0(SB), Y4, Y8
+	VFMADD213PS  all32x3d2aaa92<>+0(SB), Y5, Y9
+	VFMADD213PS  all32x3e2aaa45<>+0(SB), Y4, Y8
+	VFMADD213PS  all32x3e2aaa45<>+0(SB), Y5, Y9
+	VFMADD213PS  all32x3f000000<>+0(SB), Y4, Y8
+	VFMADD213PS  all32x3f000000<>+0(SB), Y5, Y9
+	VFMADD213PS  all32x3f800000<>+0(SB), Y4, Y8
+	VFMADD213PS  all32x3f800000<>+0(SB), Y5, Y9
+	VFMADD213PS  all32x3f800000<>+0(SB), Y4, Y8
+	VFMADD213PS  all32x3f800000<>+0(SB), Y5, Y9
+	VPSRLD       $0x01, Y6, Y4
+	VPSUBD       Y4, Y6, Y6
+	VPSLLD       $0x17, Y4, Y4
+	VMULPS       Y4, Y8, Y8
+	VPSLLD       $0x17, Y6, Y6
+	VMULPS       Y6, Y8, Y8
+	VPSRLD       $0x01, Y7, Y4
+	VPSUBD       Y4, Y7, Y7
+	VPSLLD       $0x17, Y4, Y4
+	VMULPS       Y4, Y9, Y9
+	VPSLLD       $0x17, Y7, Y7
+	VMULPS       Y7, Y9, Y9
+	VMOVUPS      Y8, (R10)(R9*1)
+	VMOVUPS      Y9, 32(R10)(R9*1)
+	VADDPS       Y8, Y2, Y2
+	VADDPS       Y9, Y3, Y3
+	ADDQ         CX, R10
+	DECQ         R11
+	JNZ          rows0
+	VMOVUPS      Y2, (R8)(R9*1)
+	VMOVUPS      Y3, 32(R8)(R9*1)
+	ADDQ         $0x00000040, R9
+	SUBQ         $0x00000010, BX
+	JGE          columns0
+
+columns0End:
+	ADDQ $0x00000010, BX
+	SUBQ $0x00000008, BX
+	JLT  columns1End
+
+columns1:
+	VMOVUPS (R8)(R9*1), Y2
+	MOVQ    AX, R10
+	MOVQ    DX, R11
+
+rows1:
+	VMOVUPS      (R10)(R9*1), Y3
+	VMOVUPS      (SI)(R9*1), Y4
+	VSUBPS       Y4, Y3, Y3
+	VMOVUPS      (DI)(R9*1), Y4
+	VSUBPS       Y4, Y3, Y3
+	VMINPS       Y3, Y1, Y3
+	VMAXPS       Y3, Y0, Y3
+	VMOVUPS      all32x4b4000fe<>+0(SB), Y4
+	VFMADD231PS  all32x3fb8aa3b<>+0(SB), Y3, Y4
+	VSUBPS       all32x4b4000fe<>+0(SB), Y4, Y5
+	VFNMADD231PS all32x3f317218<>+0(SB), Y5, Y3
+	VFNMADD231PS all32xb102e308<>+0(SB), Y5, Y3
+	VMOVUPS      all32x3ab68179<>+0(SB), Y5
+	VFMADD213PS  all32x3c091f44<>+0(SB), Y3, Y5
+	VFMADD213PS  all32x3d2aaa92<>+0(SB), Y3, Y5
+	VFMADD213PS  all32x3e2aaa45<>+0(SB), Y3, Y5
+	VFMADD213PS  all32x3f000000<>+0(SB), Y3, Y5
+	VFMADD213PS  all32x3f800000<>+0(SB), Y3, Y5
+	VFMADD213PS  all32x3f800000<>+0(SB), Y3, Y5
+	VPSRLD       $0x01, Y4, Y3
+	VPSUBD       Y3, Y4, Y4
+	VPSLLD       $0x17, Y3, Y3
+	VMULPS       Y3, Y5, Y5
+	VPSLLD       $0x17, Y4, Y4
+	VMULPS       Y4, Y5, Y5
+	VMOVUPS      Y5, (R10)(R9*1)
+	VADDPS       Y5, Y2, Y2
+	ADDQ         CX, R10
+	DECQ         R11
+	JNZ          rows1
+	VMOVUPS      Y2, (R8)(R9*1)
+	ADDQ         $0x00000020, R9
+	SUBQ         $0x00000008, BX
+	JGE          columns1
+
+columns1End:
+	ADDQ       $0x00000008, BX
+	TESTQ      BX, BX
+	JZ         columnsDone
+	LEAQ       edge<>+32(SB), R10
+	SHLQ       $0x02, BX
+	SUBQ       BX, R10
+	VMOVUPS    (R10), Y2
+	VMASKMOVPS (R8)(R9*1), Y2, Y3
+	MOVQ       DX, DX
+
+rows2:
+	VMASKMOVPS   (AX)(R9*1), Y2, Y4
+	VMASKMOVPS   (SI)(R9*1), Y2, Y5
+	VSUBPS       Y5, Y4, Y4
+	VMASKMOVPS   (DI)(R9*1), Y2, Y5
+	VSUBPS       Y5, Y4, Y4
+	VMINPS       Y4, Y1, Y4
+	VMAXPS       Y4, Y0, Y4
+	VMOVUPS      all32x4b4000fe<>+0(SB), Y5
+	VFMADD231PS  all32x3fb8aa3b<>+0(SB), Y4, Y5
+	VSUBPS       all32x4b4000fe<>+0(SB), Y5, Y6
+	VFNMADD231PS all32x3f317218<>+0(SB), Y6, Y4
+	VFNMADD231PS all32xb102e308<>+0(SB), Y6, Y4
+	VMOVUPS      all32x3ab68179<>+0(SB), Y6
+	VFMADD213PS  all32x3c091f44<>+0(SB), Y4, Y6
+	VFMADD213PS  all32x3d2aaa92<>+0(SB), Y4, Y6
+	VFMADD213PS  all32x3e2aaa45<>+0(SB), Y4, Y6
+	VFMADD213PS  all32x3f000000<>+0(SB), Y4, Y6
+	VFMADD213PS  all32x3f800000<>+0(SB), Y4, Y6
+	VFMADD213PS  all32x3f800000<>+0(SB), Y4, Y6
+	VPSRLD       $0x01, Y5, Y4
+	VPSUBD       Y4, Y5, Y5
+	VPSLLD       $0x17, Y4, Y4
+	VMULPS       Y4, Y6, Y6
+	VPSLLD       $0x17, Y5, Y5
+	VMULPS       Y5, Y6, Y6
+	VMASKMOVPS   Y6, Y2, (AX)(R9*1)
+	VADDPS       Y6, Y3, Y3
+	ADDQ         CX, AX
+	DECQ         DX
+	JNZ          rows2
+	VMASKMOVPS   Y3, Y2, (R8)(R9*1)
 
 columnsDone:
 	VZEROUPPER
@@ -12330,86 +13039,6 @@ blockDone:
 	VZEROUPPER
 	RET
 
-// func peaksF64AVX2(peaks *float64, x *float64, n int)
-// Requires: AVX
-TEXT ·peaksF64AVX2(SB), NOSPLIT, $0-24
-	MOVQ peaks+0(FP), AX
-	MOVQ x+8(FP), CX
-	MOVQ n+16(FP), DX
-	XORQ BX, BX
-	SUBQ $0x00000010, DX
-	JLT  block0End
-
-block0:
-	VMOVUPD   (CX)(BX*1), Y0
-	VMOVUPD   32(CX)(BX*1), Y1
-	VMOVUPD   64(CX)(BX*1), Y2
-	VMOVUPD   96(CX)(BX*1), Y3
-	VMOVUPD   (AX)(BX*1), Y4
-	VMOVUPD   32(AX)(BX*1), Y5
-	VMOVUPD   64(AX)(BX*1), Y6
-	VMOVUPD   96(AX)(BX*1), Y7
-	VCMPPD    $0x11, Y0, Y4, Y8
-	VCMPPD    $0x11, all64x7ff0000000000000<>+0(SB), Y0, Y9
-	VANDPD    Y8, Y9, Y9
-	VBLENDVPD Y9, Y0, Y4, Y4
-	VCMPPD    $0x11, Y1, Y5, Y0
-	VCMPPD    $0x11, all64x7ff0000000000000<>+0(SB), Y1, Y8
-	VANDPD    Y0, Y8, Y8
-	VBLENDVPD Y8, Y1, Y5, Y5
-	VCMPPD    $0x11, Y2, Y6, Y0
-	VCMPPD    $0x11, all64x7ff0000000000000<>+0(SB), Y2, Y1
-	VANDPD    Y0, Y1, Y1
-	VBLENDVPD Y1, Y2, Y6, Y6
-	VCMPPD    $0x11, Y3, Y7, Y0
-	VCMPPD    $0x11, all64x7ff0000000000000<>+0(SB), Y3, Y1
-	VANDPD    Y0, Y1, Y1
-	VBLENDVPD Y1, Y3, Y7, Y7
-	VMOVUPD   Y4, (AX)(BX*1)
-	VMOVUPD   Y5, 32(AX)(BX*1)
-	VMOVUPD   Y6, 64(AX)(BX*1)
-	VMOVUPD   Y7, 96(AX)(BX*1)
-	ADDQ      $0x00000080, BX
-	SUBQ      $0x00000010, DX
-	JGE       block0
-
-block0End:
-	ADDQ $0x00000010, DX
-	SUBQ $0x00000004, DX
-	JLT  block1End
-
-block1:
-	VMOVUPD   (CX)(BX*1), Y0
-	VMOVUPD   (AX)(BX*1), Y1
-	VCMPPD    $0x11, Y0, Y1, Y2
-	VCMPPD    $0x11, all64x7ff0000000000000<>+0(SB), Y0, Y3
-	VANDPD    Y2, Y3, Y3
-	VBLENDVPD Y3, Y0, Y1, Y1
-	VMOVUPD   Y1, (AX)(BX*1)
-	ADDQ      $0x00000020, BX
-	SUBQ      $0x00000004, DX
-	JGE       block1
-
-block1End:
-	ADDQ       $0x00000004, DX
-	TESTQ      DX, DX
-	JZ         blockDone
-	LEAQ       edge<>+32(SB), SI
-	SHLQ       $0x03, DX
-	SUBQ       DX, SI
-	VMOVUPD    (SI), Y0
-	VMASKMOVPD (CX)(BX*1), Y0, Y1
-	VMASKMOVPD (AX)(BX*1), Y0, Y2
-	VCMPPD     $0x11, Y1, Y2, Y3
-	VCMPPD     $0x11, all64x7ff0000000000000<>+0(SB), Y1, Y4
-	VANDPD     Y3, Y4, Y4
-	VBLENDVPD  Y4, Y1, Y2, Y2
-	VMASKMOVPD Y2, Y0, (AX)(BX*1)
-
-blockDone:
-	VZEROUPPER
-	RET
-
 // func peakF64AVX2(x *float64, n int) float64
 // Requires: AVX, SSE2
 TEXT ·peakF64AVX2(SB), NOSPLIT, $0-24
@@ -13271,6 +13900,310 @@ rows2:
 	CMPQ         DI, SI
 	JLT          rows2
 	VMASKMOVPD   Y1, Y0, (BX)(R8*1)
+
+columnsDone:
+	VZEROUPPER
+	RET
+
+// func peakRowsF64AVX2(peaks *float64, x *float64, stride int, rows int, n int)
+// Requires: AVX
+TEXT ·peakRowsF64AVX2(SB), NOSPLIT, $0-40
+	MOVQ peaks+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ stride+16(FP), DX
+	MOVQ rows+24(FP), BX
+	MOVQ n+32(FP), SI
+	SHLQ $0x03, DX
+	XORQ DI, DI
+	SUBQ $0x00000010, SI
+	JLT  columns0End
+
+columns0:
+	VMOVUPD (AX)(DI*1), Y0
+	VMOVUPD 32(AX)(DI*1), Y1
+	VMOVUPD 64(AX)(DI*1), Y2
+	VMOVUPD 96(AX)(DI*1), Y3
+	MOVQ    CX, R8
+	MOVQ    BX, R9
+
+rows0:
+	VMOVUPD   (R8)(DI*1), Y4
+	VMOVUPD   32(R8)(DI*1), Y5
+	VMOVUPD   64(R8)(DI*1), Y6
+	VMOVUPD   96(R8)(DI*1), Y7
+	VCMPPD    $0x11, Y4, Y0, Y8
+	VCMPPD    $0x11, all64x7ff0000000000000<>+0(SB), Y4, Y9
+	VANDPD    Y8, Y9, Y9
+	VBLENDVPD Y9, Y4, Y0, Y0
+	VCMPPD    $0x11, Y5, Y1, Y4
+	VCMPPD    $0x11, all64x7ff0000000000000<>+0(SB), Y5, Y8
+	VANDPD    Y4, Y8, Y8
+	VBLENDVPD Y8, Y5, Y1, Y1
+	VCMPPD    $0x11, Y6, Y2, Y4
+	VCMPPD    $0x11, all64x7ff0000000000000<>+0(SB), Y6, Y5
+	VANDPD    Y4, Y5, Y5
+	VBLENDVPD Y5, Y6, Y2, Y2
+	VCMPPD    $0x11, Y7, Y3, Y4
+	VCMPPD    $0x11, all64x7ff0000000000000<>+0(SB), Y7, Y5
+	VANDPD    Y4, Y5, Y5
+	VBLENDVPD Y5, Y7, Y3, Y3
+	ADDQ      DX, R8
+	DECQ      R9
+	JNZ       rows0
+	VMOVUPD   Y0, (AX)(DI*1)
+	VMOVUPD   Y1, 32(AX)(DI*1)
+	VMOVUPD   Y2, 64(AX)(DI*1)
+	VMOVUPD   Y3, 96(AX)(DI*1)
+	ADDQ      $0x00000080, DI
+	SUBQ      $0x00000010, SI
+	JGE       columns0
+
+columns0End:
+	ADDQ $0x00000010, SI
+	SUBQ $0x00000004, SI
+	JLT  columns1End
+
+columns1:
+	VMOVUPD (AX)(DI*1), Y0
+	MOVQ    CX, R8
+	MOVQ    BX, R9
+
+rows1:
+	VMOVUPD   (R8)(DI*1), Y1
+	VCMPPD    $0x11, Y1, Y0, Y2
+	VCMPPD    $0x11, all64x7ff0000000000000<>+0(SB), Y1, Y3
+	VANDPD    Y2, Y3, Y3
+	VBLENDVPD Y3, Y1, Y0, Y0
+	ADDQ      DX, R8
+	DECQ      R9
+	JNZ       rows1
+	VMOVUPD   Y0, (AX)(DI*1)
+	ADDQ      $0x00000020, DI
+	SUBQ      $0x00000004, SI
+	JGE       columns1
+
+columns1End:
+	ADDQ       $0x00000004, SI
+	TESTQ      SI, SI
+	JZ         columnsDone
+	LEAQ       edge<>+32(SB), R8
+	SHLQ       $0x03, SI
+	SUBQ       SI, R8
+	VMOVUPD    (R8), Y0
+	VMASKMOVPD (AX)(DI*1), Y0, Y1
+	MOVQ       BX, BX
+
+rows2:
+	VMASKMOVPD (CX)(DI*1), Y0, Y2
+	VCMPPD     $0x11, Y2, Y1, Y3
+	VCMPPD     $0x11, all64x7ff0000000000000<>+0(SB), Y2, Y4
+	VANDPD     Y3, Y4, Y4
+	VBLENDVPD  Y4, Y2, Y1, Y1
+	ADDQ       DX, CX
+	DECQ       BX
+	JNZ        rows2
+	VMASKMOVPD Y1, Y0, (AX)(DI*1)
+
+columnsDone:
+	VZEROUPPER
+	RET
+
+// func expRowsF64AVX2(x *float64, stride int, a *float64, b *float64, sums *float64, rows int, n int)
+// Requires: AVX, AVX2, FMA3
+TEXT ·expRowsF64AVX2(SB), NOSPLIT, $0-56
+	MOVQ         x+0(FP), AX
+	MOVQ         stride+8(FP), CX
+	MOVQ         rows+40(FP), DX
+	MOVQ         n+48(FP), BX
+	SHLQ         $0x03, CX
+	MOVQ         a+16(FP), SI
+	MOVQ         b+24(FP), DI
+	MOVQ         sums+32(FP), R8
+	VBROADCASTSD all64xc087500000000000<>+0(SB), Y0
+	VBROADCASTSD all64x4086300000000000<>+0(SB), Y1
+	XORQ         R9, R9
+	SUBQ         $0x00000008, BX
+	JLT          columns0End
+
+columns0:
+	VMOVUPD (R8)(R9*1), Y2
+	VMOVUPD 32(R8)(R9*1), Y3
+	MOVQ    AX, R10
+	MOVQ    DX, R11
+
+rows0:
+	VMOVUPD      (R10)(R9*1), Y4
+	VMOVUPD      32(R10)(R9*1), Y5
+	VMOVUPD      (SI)(R9*1), Y6
+	VMOVUPD      32(SI)(R9*1), Y7
+	VSUBPD       Y6, Y4, Y4
+	VSUBPD       Y7, Y5, Y5
+	VMOVUPD      (DI)(R9*1), Y6
+	VMOVUPD      32(DI)(R9*1), Y7
+	VSUBPD       Y6, Y4, Y4
+	VSUBPD       Y7, Y5, Y5
+	VMINPD       Y4, Y1, Y4
+	VMINPD       Y5, Y1, Y5
+	VMAXPD       Y4, Y0, Y4
+	VMAXPD       Y5, Y0, Y5
+	VMOVUPD      all64x43380000000007fe<>+0(SB), Y6
+	VMOVUPD      all64x43380000000007fe<>+0(SB), Y7
+	VFMADD231PD  all64x3ff71547652b82fe<>+0(SB), Y4, Y6
+	VFMADD231PD  all64x3ff71547652b82fe<>+0(SB), Y5, Y7
+	VSUBPD       all64x43380000000007fe<>+0(SB), Y6, Y8
+	VSUBPD       all64x43380000000007fe<>+0(SB), Y7, Y9
+	VFNMADD231PD all64x3fe62e42fefa39ef<>+0(SB), Y8, Y4
+	VFNMADD231PD all64x3fe62e42fefa39ef<>+0(SB), Y9, Y5
+	VFNMADD231PD all64x3c7abc9e3b39803f<>+0(SB), Y8, Y4
+	VFNMADD231PD all64x3c7abc9e3b39803f<>+0(SB), Y9, Y5
+	VMOVUPD      all64x3e5af860c72677fd<>+0(SB), Y8
+	VMOVUPD      all64x3e5af860c72677fd<>+0(SB), Y9
+	VFMADD213PD  all64x3e928b0a6dd5d1ff<>+0(SB), Y4, Y8
+	VFMADD213PD  all64x3e928b0a6dd5d1ff<>+0(SB), Y5, Y9
+	VFMADD213PD  all64x3ec71dddf7891fd1<>+0(SB), Y4, Y8
+	VFMADD213PD  all64x3ec71dddf7891fd1<>+0(SB), Y5, Y9
+	VFMADD213PD  all64x3efa0199630edf75<>+0(SB), Y4, Y8
+	VFMADD213PD  all64x3efa0199630edf75<>+0(SB), Y5, Y9
+	VFMADD213PD  all64x3f2a01a01bb07523<>+0(SB), Y4, Y8
+	VFMADD213PD  all64x3f2a01a01bb07523<>+0(SB), Y5, Y9
+	VFMADD213PD  all64x3f56c16c185cac1d<>+0(SB), Y4, Y8
+	VFMADD213PD  all64x3f56c16c185cac1d<>+0(SB), Y5, Y9
+	VFMADD213PD  all64x3f8111111110d5cd<>+0(SB), Y4, Y8
+	VFMADD213PD  all64x3f8111111110d5cd<>+0(SB), Y5, Y9
+	VFMADD213PD  all64x3fa555555554ff92<>+0(SB), Y4, Y8
+	VFMADD213PD  all64x3fa555555554ff92<>+0(SB), Y5, Y9
+	VFMADD213PD  all64x3fc5555555555561<>+0(SB), Y4, Y8
+	VFMADD213PD  all64x3fc5555555555561<>+0(SB), Y5, Y9
+	VFMADD213PD  all64x3fe000000000000c<>+0(SB), Y4, Y8
+	VFMADD213PD  all64x3fe000000000000c<>+0(SB), Y5, Y9
+	VFMADD213PD  all64x3ff0000000000000<>+0(SB), Y4, Y8
+	VFMADD213PD  all64x3ff0000000000000<>+0(SB), Y5, Y9
+	VFMADD213PD  all64x3ff0000000000000<>+0(SB), Y4, Y8
+	VFMADD213PD  all64x3ff0000000000000<>+0(SB), Y5, Y9
+	VPSRLQ       $0x01, Y6, Y4
+	VPSUBQ       Y4, Y6, Y6
+	VPSLLQ       $0x34, Y4, Y4
+	VMULPD       Y4, Y8, Y8
+	VPSLLQ       $0x34, Y6, Y6
+	VMULPD       Y6, Y8, Y8
+	VPSRLQ       $0x01, Y7, Y4
+	VPSUBQ       Y4, Y7, Y7
+	VPSLLQ       $0x34, Y4, Y4
+	VMULPD       Y4, Y9, Y9
+	VPSLLQ       $0x34, Y7, Y7
+	VMULPD       Y7, Y9, Y9
+	VMOVUPD      Y8, (R10)(R9*1)
+	VMOVUPD      Y9, 32(R10)(R9*1)
+	VADDPD       Y8, Y2, Y2
+	VADDPD       Y9, Y3, Y3
+	ADDQ         CX, R10
+	DECQ         R11
+	JNZ          rows0
+	VMOVUPD      Y2, (R8)(R9*1)
+	VMOVUPD      Y3, 32(R8)(R9*1)
+	ADDQ         $0x00000040, R9
+	SUBQ         $0x00000008, BX
+	JGE          columns0
+
+columns0End:
+	ADDQ $0x00000008, BX
+	SUBQ $0x00000004, BX
+	JLT  columns1End
+
+columns1:
+	VMOVUPD (R8)(R9*1), Y2
+	MOVQ    AX, R10
+	MOVQ    DX, R11
+
+rows1:
+	VMOVUPD      (R10)(R9*1), Y3
+	VMOVUPD      (SI)(R9*1), Y4
+	VSUBPD       Y4, Y3, Y3
+	VMOVUPD      (DI)(R9*1), Y4
+	VSUBPD       Y4, Y3, Y3
+	VMINPD       Y3, Y1, Y3
+	VMAXPD       Y3, Y0, Y3
+	VMOVUPD      all64x43380000000007fe<>+0(SB), Y4
+	VFMADD231PD  all64x3ff71547652b82fe<>+0(SB), Y3, Y4
+	VSUBPD       all64x43380000000007fe<>+0(SB), Y4, Y5
+	VFNMADD231PD all64x3fe62e42fefa39ef<>+0(SB), Y5, Y3
+	VFNMADD231PD all64x3c7abc9e3b39803f<>+0(SB), Y5, Y3
+	VMOVUPD      all64x3e5af860c72677fd<>+0(SB), Y5
+	VFMADD213PD  all64x3e928b0a6dd5d1ff<>+0(SB), Y3, Y5
+	VFMADD213PD  all64x3ec71dddf7891fd1<>+0(SB), Y3, Y5
+	VFMADD213PD  all64x3efa0199630edf75<>+0(SB), Y3, Y5
+	VFMADD213PD  all64x3f2a01a01bb07523<>+0(SB), Y3, Y5
+	VFMADD213PD  all64x3f56c16c185cac1d<>+0(SB), Y3, Y5
+	VFMADD213PD  all64x3f8111111110d5cd<>+0(SB), Y3, Y5
+	VFMADD213PD  all64x3fa555555554ff92<>+0(SB), Y3, Y5
+	VFMADD213PD  all64x3fc5555555555561<>+0(SB), Y3, Y5
+	VFMADD213PD  all64x3fe000000000000c<>+0(SB), Y3, Y5
+	VFMADD213PD  all64x3ff0000000000000<>+0(SB), Y3, Y5
+	VFMADD213PD  all64x3ff0000000000000<>+0(SB), Y3, Y5
+	VPSRLQ       $0x01, Y4, Y3
+	VPSUBQ       Y3, Y4, Y4
+	VPSLLQ       $0x34, Y3, Y3
+	VMULPD       Y3, Y5, Y5
+	VPSLLQ       $0x34, Y4, Y4
+	VMULPD       Y4, Y5, Y5
+	VMOVUPD      Y5, (R10)(R9*1)
+	VADDPD       Y5, Y2, Y2
+	ADDQ         CX, R10
+	DECQ         R11
+	JNZ          rows1
+	VMOVUPD      Y2, (R8)(R9*1)
+	ADDQ         $0x00000020, R9
+	SUBQ         $0x00000004, BX
+	JGE          columns1
+
+columns1End:
+	ADDQ       $0x00000004, BX
+	TESTQ      BX, BX
+	JZ         columnsDone
+	LEAQ       edge<>+32(SB), R10
+	SHLQ       $0x03, BX
+	SUBQ       BX, R10
+	VMOVUPD    (R10), Y2
+	VMASKMOVPD (R8)(R9*1), Y2, Y3
+	MOVQ       DX, DX
+
+rows2:
+	VMASKMOVPD   (AX)(R9*1), Y2, Y4
+	VMASKMOVPD   (SI)(R9*1), Y2, Y5
+	VSUBPD       Y5, Y4, Y4
+	VMASKMOVPD   (DI)(R9*1), Y2, Y5
+	VSUBPD       Y5, Y4, Y4
+	VMINPD       Y4, Y1, Y4
+	VMAXPD       Y4, Y0, Y4
+	VMOVUPD      all64x43380000000007fe<>+0(SB), Y5
+	VFMADD231PD  all64x3ff71547652b82fe<>+0(SB), Y4, Y5
+	VSUBPD       all64x43380000000007fe<>+0(SB), Y5, Y6
+	VFNMADD231PD all64x3fe62e42fefa39ef<>+0(SB), Y6, Y4
+	VFNMADD231PD all64x3c7abc9e3b39803f<>+0(SB), Y6, Y4
+	VMOVUPD      all64x3e5af860c72677fd<>+0(SB), Y6
+	VFMADD213PD  all64x3e928b0a6dd5d1ff<>+0(SB), Y4, Y6
+	VFMADD213PD  all64x3ec71dddf7891fd1<>+0(SB), Y4, Y6
+	VFMADD213PD  all64x3efa0199630edf75<>+0(SB), Y4, Y6
+	VFMADD213PD  all64x3f2a01a01bb07523<>+0(SB), Y4, Y6
+	VFMADD213PD  all64x3f56c16c185cac1d<>+0(SB), Y4, Y6
+	VFMADD213PD  all64x3f8111111110d5cd<>+0(SB), Y4, Y6
+	VFMADD213PD  all64x3fa555555554ff92<>+0(SB), Y4, Y6
+	VFMADD213PD  all64x3fc5555555555561<>+0(SB), Y4, Y6
+	VFMADD213PD  all64x3fe000000000000c<>+0(SB), Y4, Y6
+	VFMADD213PD  all64x3ff0000000000000<>+0(SB), Y4, Y6
+	VFMADD213PD  all64x3ff0000000000000<>+0(SB), Y4, Y6
+	VPSRLQ       $0x01, Y5, Y4
+	VPSUBQ       Y4, Y5, Y5
+	VPSLLQ       $0x34, Y4, Y4
+	VMULPD       Y4, Y6, Y6
+	VPSLLQ       $0x34, Y5, Y5
+	VMULPD       Y5, Y6, Y6
+	VMASKMOVPD   Y6, Y2, (AX)(R9*1)
+	VADDPD       Y6, Y3, Y3
+	ADDQ         CX, AX
+	DECQ         DX
+	JNZ          rows2
+	VMASKMOVPD   Y3, Y2, (R8)(R9*1)
 
 columnsDone:
 	VZEROUPPER

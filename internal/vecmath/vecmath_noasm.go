@@ -24,8 +24,6 @@ func cos[T Float](dst, x []T) { cosReference(dst, x) }
 
 func sincos[T Float](sines, cosines, x []T) { sincosReference(sines, cosines, x) }
 
-func peaksOf[T Float](peaks, x []T) { peaksReference(peaks, x) }
-
 func peak[T Float](x []T) T { return peakReference(x) }
 
 func peakSum[T Float](x, a, b []T) int { return peakSumReference(x, a, b) }
@@ -55,3 +53,9 @@ func sign[T Float](x []T, c T) { signReference(x, c) }
 func outer[T Float](s []T, stride int, a, b, x, y []T) { outerReference(s, stride, a, b, x, y) }
 
 func sumRows[T Float](s []T, stride int, b, y []T) { sumRowsReference(s, stride, b, y) }
+
+func peakRows[T Float](peaks, x []T, stride, rows int) { peakRowsReference(peaks, x, stride, rows) }
+
+func expRows[T Float](x []T, stride, rows int, a, b, sums []T) {
+	expRowsReference(x, stride, rows, a, b, sums)
+}

@@ -1,8 +1,6 @@
 package vecmath
 
 import (
-	"math"
-
 	"github.com/seed-feabd252/randfeat/internal/_asm/amd64"
 )
 
@@ -145,20 +143,6 @@ func (m machine) simple() {
 				v[i] = fault
 			}
 			b.store(v, x)
-		})
-		amd64.End()
-	}
-
-	m.Begin("peaks", "(peaks, x *T, n int)", "sets peaks[i] = x[i] where peaks[i] < x[i] < +Inf, for n elements.")
-	{
-		peaks, x, n := amd64.Argument("peaks"), amd64.Argument("x"), amd64.Argument("n")
-		inf := m.value(math.Inf(1))
-		m.loop("block", n, unroll, func(b block) {
-			v, p := b.load(x), b.load(peaks)
-			for i := range v {
-				m.choose(m.both(m.compare(lessOne, p[i], v[i]), m.compare(lessOne, v[i], inf)), v[i], p[i])
-			}
-			b.store(p, peaks)
 		})
 		amd64.End()
 	}

@@ -22,5 +22,6 @@ func Write() {
 		m.sumOfSquares()
 		m.dot()
 		m.outer()
+		m.rows()
 	}
 }
