@@ -18,6 +18,7 @@ type chunk[T dense.Float] struct {
 	ref      *reference[T] // nil for features that are not logarithms
 	before   []change      // of the reference since the sums before the chunk were made
 	scratch  []T           // m
+	totals   []T           // m, the sums of the features that are summed, times their weights
 
 	scores scratch.Buffer[T] // bandRows×chunkRows
 	out    scratch.Buffer[T] // chunkRows×width, numerators and denominators; chunkRows×dv, gradients of values
@@ -28,7 +29,7 @@ type chunk[T dense.Float] struct {
 }
 
 func newChunk[T dense.Float](a *Attention[T]) *chunk[T] {
-	ch := &chunk[T]{scratch: make([]T, a.m), scales: make([]scale, chunkRows)}
+	ch := &chunk[T]{scratch: make([]T, a.m), totals: make([]T, a.m), scales: make([]scale, chunkRows)}
 	ch.scores.Shape(bandRows, chunkRows)
 	if a.logs {
 		ch.ref = newReference[T](a.m)
@@ -150,7 +151,7 @@ func (c *causal[T]) score(ch *chunk[T]) {
 	case c.retraces():
 		c.scaleBack(ch)
 	default:
-		ch.ref.scaleKeys(summed)
+		ch.ref.scaleKeys(summed, ch.totals)
 		ch.far = ch.ref.scaleQueries(asking, c.scales(ch))
 	}
 	values, by := c.values(ch)
@@ -189,7 +190,10 @@ func (c *causal[T]) scales(ch *chunk[T]) []scale {
 // add sets sums to beta, 0 or 1, times what they are, plus what the chunk adds.
 func (c *causal[T]) add(ch *chunk[T], beta T, sums dense.Matrix[T]) {
 	values, _ := c.values(ch)
-	addProducts(beta, sums, ch.summed(), values.ColRange(0, c.v.Cols), ch.block.weights[ch.from:ch.to], ch.scratch)
+	if !c.a.opts.Unnormalised && (ch.ref == nil || c.retraces() || c.back()) {
+		totalsOf(ch.totals, ch.summed(), ch.block.weights[ch.from:ch.to])
+	}
+	addProducts(beta, sums, ch.summed(), values.ColRange(0, c.v.Cols), ch.totals)
 }
 
 // emit adds what the sums before the chunk give its tokens, and writes their outputs or gradients.

@@ -62,7 +62,7 @@ func (c *causal[T]) retrace(ch *chunk[T]) int {
 // are summed, which it divides by their denominators.
 func (c *causal[T]) scaleBack(ch *chunk[T]) {
 	keys, queries := ch.asking(), ch.summed()
-	ch.ref.scaleKeys(keys)
+	ch.ref.scaleKeys(keys, ch.scratch)
 	ch.ref.scaleQueries(queries, nil)
 	for i := range queries.Rows {
 		vecmath.Scale(queries.Row(i), ch.block.inverses[ch.from+i])

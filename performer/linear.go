@@ -98,7 +98,8 @@ func (b *summarising[T]) Piece(s int) {
 		keys, values := w.features.Rows(end-lo), b.v.RowRange(lo, end)
 		if b.direct {
 			a.key.Transform(keys, b.k.RowRange(lo, end))
-			addProducts(1, acc.sums(), keys, values, nil, w.scratch)
+			totalsOf(w.scratch, keys, nil)
+			addProducts(1, acc.sums(), keys, values, w.scratch)
 			continue
 		}
 		a.mapKeys(keys, b.k.RowRange(lo, end))

@@ -108,7 +108,8 @@ func (b *queryGradients[T]) Piece(s int) {
 		if a.opts.Unnormalised {
 			acc.add(summed, g, w.scratch)
 		} else {
-			addProducts(1, acc.sums(), queries, g, w.weights, w.scratch)
+			totalsOf(w.scratch, queries, w.weights)
+			addProducts(1, acc.sums(), queries, g, w.scratch)
 		}
 	}
 	b.queries.segmentSums[s] = acc
@@ -132,7 +133,7 @@ func (b *keyGradients[T]) Piece(i int) {
 		case a.opts.Unnormalised:
 			b.queries.segmentSums[0].scaleQueries(keys, w.scales)
 		case a.logs:
-			b.keys.segmentSums[0].ref.scaleKeys(keys)
+			b.keys.segmentSums[0].ref.scaleKeys(keys, w.scratch)
 		}
 		matmul.MulPacked(1, v, &b.pulled, 0, slopes, nil)
 		matmul.MulPacked(1, keys, &b.mixing, 0, dv, nil)

@@ -43,29 +43,34 @@ func (acc *accumulator[T]) add(keys, values dense.Matrix[T], scratch []T) {
 		peaksOf(scratch, keys)
 		acc.changes = acc.ref.raise(scratch, acc.changes[:0])
 		rescale(acc.sums(), acc.changes, 0, acc.m)
-		acc.ref.scaleKeys(keys)
+		acc.ref.scaleKeys(keys, scratch)
+	} else if acc.sums().Cols > values.Cols {
+		totalsOf(scratch, keys, nil)
 	}
-	addProducts(1, acc.sums(), keys, values, nil, scratch)
+	addProducts(1, acc.sums(), keys, values, scratch)
 }
 
-// addProducts sets the sums to beta, 0 or 1, times what they are, plus Σ_j keys_jf·[values_j,
-// weights_j], without the weights if the sums have no column for them. Nil weights are 1. There are
-// at most 4·block keys: the products with a value are a single sum then, in ascending order, as
-// those with a weight are here. scratch is memory for one element a feature.
-func addProducts[T dense.Float](beta T, sums, keys, values dense.Matrix[T], weights, scratch []T) {
-	matmul.TMul(1, keys, values, beta, sums.ColRange(0, values.Cols))
-	if sums.Cols == values.Cols {
-		return
-	}
-	clear(scratch)
+// totalsOf sets totals to Σ_j weights_j·keys_j. Nil weights are 1.
+func totalsOf[T dense.Float](totals []T, keys dense.Matrix[T], weights []T) {
+	clear(totals)
 	for j := range keys.Rows {
 		w := T(1)
 		if weights != nil {
 			w = weights[j]
 		}
-		vecmath.AddScaled(scratch, keys.Row(j), w)
+		vecmath.AddScaled(totals, keys.Row(j), w)
 	}
-	for f, x := range scratch {
+}
+
+// addProducts sets the sums to beta, 0 or 1, times what they are, plus [Σ_j keys_jf·values_j,
+// totals_f], without the totals if the sums have no column for them. There are at most 4·block
+// keys: the products with a value are a single sum then, in ascending order, as the totals are.
+func addProducts[T dense.Float](beta T, sums, keys, values dense.Matrix[T], totals []T) {
+	matmul.TMul(1, keys, values, beta, sums.ColRange(0, values.Cols))
+	if sums.Cols == values.Cols {
+		return
+	}
+	for f, x := range totals {
 		at := f*sums.Stride + values.Cols
 		if beta != 0 {
 			x += sums.Data[at]

@@ -160,12 +160,11 @@ func (r *reference[T]) admits(logs dense.Matrix[T], back bool) int {
 	return logs.Rows
 }
 
-// scaleKeys replaces log-features ℓ by exp(ℓ − R).
-func (r *reference[T]) scaleKeys(logs dense.Matrix[T]) {
-	for i := range logs.Rows {
-		row := logs.Row(i)
-		vecmath.ExpDiff(row, row, r.high, r.low)
-	}
+// scaleKeys replaces log-features ℓ by exp(ℓ − R) and sets totals to their sums over the rows,
+// one a feature.
+func (r *reference[T]) scaleKeys(logs dense.Matrix[T], totals []T) {
+	clear(totals)
+	vecmath.ExpRows(logs.Data, logs.Stride, logs.Rows, r.high, r.low, totals)
 }
 
 // scaleQueries replaces the log-features ℓ of query i by

@@ -129,7 +129,7 @@ func (s *linearMemory[T]) scaledKey(h int) []T {
 		if s.recent != nil {
 			rescale(s.recent[h].Rows(acc.m), acc.changes, 0, acc.m)
 		}
-		acc.ref.scaleKeys(key)
+		vecmath.ExpDiff(key.Row(0), key.Row(0), acc.ref.high, acc.ref.low)
 	}
 	return key.Row(0)
 }
