@@ -38,6 +38,12 @@ func (c *causal[T]) load(g int) {
 	b.number, b.lo, b.rows = g, lo, hi-lo
 	asking, summed := b.asking.Rows(b.rows), b.summed.Rows(b.rows)
 	q, k := c.q.RowRange(lo, hi), c.k.RowRange(lo, hi)
+	if !c.back() {
+		prefetchAfter(c.q, hi, c.q.Rows, chunkRows)
+		prefetchAfter(c.k, hi, c.q.Rows, chunkRows)
+		prefetchAfter(c.v, hi, c.q.Rows, chunkRows)
+		prefetchAfter(c.dst, lo, c.dst.Rows, chunkRows)
+	}
 	fill(b.weights, 1)
 	if c.back() {
 		c.a.mapKeys(asking, k)

@@ -95,6 +95,8 @@ func (b *summarising[T]) Piece(s int) {
 	lo, hi := parallel.Share(b.k.Rows, b.segments, s), parallel.Share(b.k.Rows, b.segments, s+1)
 	for ; lo < hi; lo += a.rows {
 		end := min(lo+a.rows, hi)
+		prefetchAfter(b.k, end, hi, a.rows)
+		prefetchAfter(b.v, end, hi, a.rows)
 		keys, values := w.features.Rows(end-lo), b.v.RowRange(lo, end)
 		if b.direct {
 			a.key.Transform(keys, b.k.RowRange(lo, end))
@@ -107,6 +109,14 @@ func (b *summarising[T]) Piece(s int) {
 	}
 	b.segmentSums[s] = acc
 	a.workspaces.Put(w)
+}
+
+// prefetchAfter asks for the rows from on of x, at most n and below to. Rows of one of several
+// heads have gaps between them, across which processors do not look ahead.
+func prefetchAfter[T dense.Float](x dense.Matrix[T], from, to, n int) {
+	if x.Stride > x.Cols && from < to {
+		matmul.Prefetch(x.RowRange(from, min(from+n, to)))
+	}
 }
 
 // merging is the task of adding up the segments, in order, some features a piece.
@@ -131,6 +141,8 @@ func (b *answering[T]) Piece(i int) {
 	w := a.workspace(b.v.Cols)
 	for ; lo < hi; lo += a.rows {
 		end := min(lo+a.rows, hi)
+		prefetchAfter(dst, lo, hi, a.rows)
+		prefetchAfter(q, end, q.Rows, a.rows)
 		queries, out := w.features.Rows(end-lo), w.sums.Rows(end-lo)
 		if b.direct {
 			a.query.Transform(queries, q.RowRange(lo, end))
