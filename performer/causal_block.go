@@ -105,7 +105,7 @@ func (c *causal[T]) recall(b *tokenBlock[T], queries dense.Matrix[T]) {
 		case c.trail.kept:
 			b.inverses[i] = 1 / total
 		case c.ref != nil:
-			vecmath.Affine(row, 1, -total)
+			vecmath.Affine(row, row, 1, -total)
 		default:
 			vecmath.Scale(row, 1/total)
 		}

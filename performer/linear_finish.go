@@ -18,8 +18,7 @@ func (a *Attention[T]) finish(dst, sums dense.Matrix[T], scales []scale) {
 		case a.logs:
 			applyScale(x, row, scales[i])
 		default:
-			copy(x, row)
-			vecmath.Affine(x, 1, 0)
+			vecmath.Affine(x, row[:len(x)], 1, 0)
 		}
 	}
 }
@@ -37,8 +36,7 @@ func divide[T dense.Float](dst, sums []T, total T) {
 		r += r * (1.5 * unitRoundoff[T]())
 	}
 	if r*total == 1 {
-		copy(dst, sums)
-		vecmath.Affine(dst, r, 0)
+		vecmath.Affine(dst, sums[:len(dst)], r, 0)
 		return
 	}
 	for j := range dst {

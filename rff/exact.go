@@ -123,9 +123,7 @@ func quadratic[T dense.Float](phi, x []T, c T) {
 	for i, v := range x {
 		phi[i] = c * v * v
 		a := mixed * v
-		to := next[:d-i-1]
-		copy(to, x[i+1:])
-		vecmath.Scale(to, a)
+		vecmath.Affine(next, x[i+1:], a, 0)
 		next = next[d-i-1:]
 	}
 }

@@ -113,7 +113,7 @@ func (n nonlinear[T]) features(t, x []T) {
 func (n nonlinear[T]) logarithms(t, x []T) {
 	switch {
 	case n.epsilon == 0 && n.f == kernels.Exponential:
-		vecmath.Affine(t, 1, n.logNorm+nothing(x))
+		vecmath.Affine(t, t, 1, n.logNorm+nothing(x))
 	case n.epsilon == 0 && n.f == kernels.Square:
 		// t² would underflow.
 		for j, v := range t {
@@ -139,13 +139,13 @@ func (n nonlinear[T]) values(t, x []T) {
 	switch n.f {
 	case kernels.ReLU:
 		vecmath.Max0(t, 1)
-		vecmath.Affine(t, 1, n.epsilon)
+		vecmath.Affine(t, t, 1, n.epsilon)
 	case kernels.Square:
 		vecmath.Multiply(t, t)
-		vecmath.Affine(t, 1, n.epsilon)
+		vecmath.Affine(t, t, 1, n.epsilon)
 	default:
 		vecmath.Exp(t, t)
-		vecmath.Affine(t, 1, n.epsilon+nothing(x))
+		vecmath.Affine(t, t, 1, n.epsilon+nothing(x))
 	}
 }
 
@@ -154,12 +154,12 @@ func (n nonlinear[T]) slopes(t, x []T) {
 	switch n.f {
 	case kernels.ReLU:
 		vecmath.Sign(t, 0.5)
-		vecmath.Affine(t, 1, 0.5)
+		vecmath.Affine(t, t, 1, 0.5)
 	case kernels.Square:
 		vecmath.Scale(t, 2)
 	default:
 		vecmath.Exp(t, t)
-		vecmath.Affine(t, 1, nothing(x))
+		vecmath.Affine(t, t, 1, nothing(x))
 	}
 }
 
@@ -189,7 +189,7 @@ func (n nonlinear[T]) logSlopes(t, x []T) {
 		// 1/(1 + ε·e^(−t)), where e^t would overflow.
 		vecmath.Scale(t, -1)
 		vecmath.Exp(t, t)
-		vecmath.Affine(t, n.epsilon, 1+nothing(x))
+		vecmath.Affine(t, t, n.epsilon, 1+nothing(x))
 		for j, v := range t {
 			t[j] = 1 / v
 		}

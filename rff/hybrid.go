@@ -143,14 +143,11 @@ func (h hybrid[T]) base(base, t, x []T) {
 	m := h.m
 	half := vecmath.HalfSquaredNorm(x)
 	plus, minus, cosines, sines := base[:m], base[m:2*m], base[2*m:3*m], base[3*m:]
-	copy(plus, t)
-	copy(minus, t)
-	copy(cosines, t)
 	c := T(-h.scale*half - math.Log(float64(4*m))/2)
-	vecmath.Affine(plus, h.r, c)
-	vecmath.Affine(minus, -h.r, c)
+	vecmath.Affine(plus, t, h.r, c)
+	vecmath.Affine(minus, t, -h.r, c)
 	vecmath.Exp(base[:2*m], base[:2*m])
-	vecmath.Scale(cosines, h.r)
+	vecmath.Affine(cosines, t, h.r, 0)
 	vecmath.Sincos(sines, cosines, cosines)
 	vecmath.Scale(base[2*m:], T(math.Exp(h.scale*half)/math.Sqrt(float64(2*m))))
 }

@@ -54,9 +54,8 @@ func (p exponent[T]) logRows(m, out int) rowFunc[T] {
 		return func(phi, x []T, from, to int) {
 			c := p.level(x)
 			positive, negative := phi[from:to], phi[m+from:m+to]
-			copy(negative, positive)
-			vecmath.Affine(positive, p.slope, c)
-			vecmath.Affine(negative, -p.slope, c)
+			vecmath.Affine(negative, positive, -p.slope, c)
+			vecmath.Affine(positive, positive, p.slope, c)
 		}
 	case p.offsets != nil:
 		return func(phi, x []T, from, to int) {
@@ -64,7 +63,7 @@ func (p exponent[T]) logRows(m, out int) rowFunc[T] {
 		}
 	}
 	return func(phi, x []T, from, to int) {
-		vecmath.Affine(phi[from:to], p.slope, p.level(x))
+		vecmath.Affine(phi[from:to], phi[from:to], p.slope, p.level(x))
 	}
 }
 

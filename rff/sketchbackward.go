@@ -56,7 +56,7 @@ func (f *sketch[T]) gradient(s *sketchSpace[T], dst, x, g dense.Matrix[T]) {
 			scale = f.scale
 		}
 		// What is constant or linear in x would hide that x or g is no number.
-		vecmath.Affine(to, scale, nothing(x.Row(i))+nothing(g.Row(i)))
+		vecmath.Affine(to, to, scale, nothing(x.Row(i))+nothing(g.Row(i)))
 	}
 }
 

@@ -102,7 +102,7 @@ func expSlope[T dense.Float](e engine[T], radius float64, r T, features rowFunc[
 func stepSlope[T dense.Float](e engine[T], c T) *pullback[T] {
 	return throughZ(e, e.out, func(z, _, g []T) (a, b T) {
 		vecmath.Sign(z, 0.5)
-		vecmath.Affine(z, 1, 0.5)
+		vecmath.Affine(z, z, 1, 0.5)
 		vecmath.Multiply(z, g)
 		return c, 0
 	}, scaled[T])

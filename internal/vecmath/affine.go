@@ -3,9 +3,9 @@ package vecmath
 // The functions below round every product and every sum, with no fused
 // operations: results are the same in every tier.
 
-// Affine sets x[i] = a·x[i] + b.
-func Affine[T Float](x []T, a, b T) {
-	affine(x, a, b)
+// Affine sets dst[i] = a·x[i] + b. dst may be x.
+func Affine[T Float](dst, x []T, a, b T) {
+	affine(first(dst, len(x)), x, a, b)
 }
 
 // AffineEach sets x[i] = (a·x[i] + b[i]) + c. b may be x.

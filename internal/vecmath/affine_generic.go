@@ -3,9 +3,9 @@ package vecmath
 // Products are converted to their own type, which keeps the compiler from fusing
 // them with a sum.
 
-func affineReference[T Float](x []T, a, b T) {
+func affineReference[T Float](dst, x []T, a, b T) {
 	for i, v := range x {
-		x[i] = T(a*v) + b
+		dst[i] = T(a*v) + b
 	}
 }
 

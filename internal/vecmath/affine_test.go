@@ -14,7 +14,7 @@ func testSimple[T Float](t *testing.T) {
 		run        func(x []T)
 		args, want []T
 	}{
-		{"Affine", func(x []T) { Affine(x, 2, 1) }, []T{0, 1.5, -2, inf, nan}, []T{1, 4, -3, inf, nan}},
+		{"Affine", func(x []T) { Affine(x, x, 2, 1) }, []T{0, 1.5, -2, inf, nan}, []T{1, 4, -3, inf, nan}},
 		{"AffineEach", func(x []T) { AffineEach(x, 2, []T{1, 2, inf}, 0.5) }, []T{3, -4, 5}, []T{7.5, -5.5, inf}},
 		{"Scale", func(x []T) { Scale(x, -2) }, []T{0, 1.5, inf, nan}, []T{T(math.Copysign(0, -1)), -3, -inf, nan}},
 		{"Multiply", func(x []T) { Multiply(x, []T{2, 0, 0}) }, []T{3, 4, inf}, []T{6, 0, nan}},
@@ -37,7 +37,7 @@ func testSimple[T Float](t *testing.T) {
 			eps = 0x1p-23
 		}
 		x := []T{1 + eps}
-		Affine(x, 1+eps, -(1 + 2*eps))
+		Affine(x, x, 1+eps, -(1 + 2*eps))
 		assert.Zero(t, x[0], "the product is rounded")
 	})
 }

@@ -31,7 +31,7 @@ func elementwises[T Float]() []elementwise[T] {
 		{"LogELU", 2, 1, func(s [][]T) { LogELU(s[0], s[1]) }, nil, [][2]int{{0, 1}}},
 		{"Cos", 2, 1, func(s [][]T) { Cos(s[0], s[1]) }, nil, [][2]int{{0, 1}}},
 		{"Sincos", 3, 2, func(s [][]T) { Sincos(s[0], s[1], s[2]) }, nil, [][2]int{{0, 2}, {1, 2}}},
-		{"Affine", 1, 1, func(s [][]T) { Affine(s[0], 1.1, 0.3) }, func(s [][]T) { affineReference(s[0], 1.1, 0.3) }, nil},
+		{"Affine", 2, 1, func(s [][]T) { Affine(s[0], s[1], 1.1, 0.3) }, func(s [][]T) { affineReference(s[0], s[1], 1.1, 0.3) }, nil},
 		{"AffineEach", 2, 1, func(s [][]T) { AffineEach(s[0], 1.1, s[1], 0.3) }, func(s [][]T) { affineEachReference(s[0], 1.1, s[1], 0.3) }, [][2]int{{0, 1}}},
 		{"Scale", 1, 1, func(s [][]T) { Scale(s[0], 1.1) }, func(s [][]T) { scaleReference(s[0], 1.1) }, nil},
 		{"Multiply", 2, 1, func(s [][]T) { Multiply(s[0], s[1]) }, func(s [][]T) { multiplyReference(s[0], s[1]) }, [][2]int{{0, 1}}},
@@ -179,7 +179,7 @@ func testAllocations[T Float](t *testing.T) {
 			Sincos(y[:], z[:], x[:])
 			PeakRows(y[:], x[:], len(x), 1)
 			ExpRows(x[:], len(x), 1, y[:], y[:], z[:])
-			Affine(x[:], Peak(y[:]), T(HalfSquaredNorm(y[:])))
+			Affine(y[:], x[:], Peak(y[:]), T(HalfSquaredNorm(y[:])))
 			AffineEach(x[:], T(PeakSum(x[:], y[:], z[:])), y[:], 0)
 			Scale(x[:], 2)
 			Multiply(x[:], y[:])

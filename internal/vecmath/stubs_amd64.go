@@ -49,10 +49,10 @@ func log1pF32AVX512(dst *float32, x *float32, n int)
 //go:noescape
 func logELUF32AVX512(dst *float32, x *float32, n int)
 
-// affineF32AVX512 sets x[i] = a·x[i] + b for n elements.
+// affineF32AVX512 sets dst[i] = a·x[i] + b for n elements.
 //
 //go:noescape
-func affineF32AVX512(x *float32, a float32, b float32, n int)
+func affineF32AVX512(dst *float32, x *float32, a float32, b float32, n int)
 
 // affineEachF32AVX512 sets x[i] = (a·x[i] + b[i]) + c for n elements.
 //
@@ -174,10 +174,10 @@ func log1pF64AVX512(dst *float64, x *float64, n int)
 //go:noescape
 func logELUF64AVX512(dst *float64, x *float64, n int)
 
-// affineF64AVX512 sets x[i] = a·x[i] + b for n elements.
+// affineF64AVX512 sets dst[i] = a·x[i] + b for n elements.
 //
 //go:noescape
-func affineF64AVX512(x *float64, a float64, b float64, n int)
+func affineF64AVX512(dst *float64, x *float64, a float64, b float64, n int)
 
 // affineEachF64AVX512 sets x[i] = (a·x[i] + b[i]) + c for n elements.
 //
@@ -299,10 +299,10 @@ func log1pF32AVX2(dst *float32, x *float32, n int)
 //go:noescape
 func logELUF32AVX2(dst *float32, x *float32, n int)
 
-// affineF32AVX2 sets x[i] = a·x[i] + b for n elements.
+// affineF32AVX2 sets dst[i] = a·x[i] + b for n elements.
 //
 //go:noescape
-func affineF32AVX2(x *float32, a float32, b float32, n int)
+func affineF32AVX2(dst *float32, x *float32, a float32, b float32, n int)
 
 // affineEachF32AVX2 sets x[i] = (a·x[i] + b[i]) + c for n elements.
 //
@@ -424,10 +424,10 @@ func log1pF64AVX2(dst *float64, x *float64, n int)
 //go:noescape
 func logELUF64AVX2(dst *float64, x *float64, n int)
 
-// affineF64AVX2 sets x[i] = a·x[i] + b for n elements.
+// affineF64AVX2 sets dst[i] = a·x[i] + b for n elements.
 //
 //go:noescape
-func affineF64AVX2(x *float64, a float64, b float64, n int)
+func affineF64AVX2(dst *float64, x *float64, a float64, b float64, n int)
 
 // affineEachF64AVX2 sets x[i] = (a·x[i] + b[i]) + c for n elements.
 //

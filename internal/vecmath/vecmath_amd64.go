@@ -196,18 +196,18 @@ func dot[T Float](x, g []T) float64 {
 	return dotReference(x, g)
 }
 
-func affine[T Float](x []T, a, b T) {
+func affine[T Float](dst, x []T, a, b T) {
 	switch kernelOf[T]() {
 	case wide32:
-		affineF32AVX512(p32(x), float32(a), float32(b), len(x))
+		affineF32AVX512(p32(dst), p32(x), float32(a), float32(b), len(x))
 	case wide64:
-		affineF64AVX512(p64(x), float64(a), float64(b), len(x))
+		affineF64AVX512(p64(dst), p64(x), float64(a), float64(b), len(x))
 	case narrow32:
-		affineF32AVX2(p32(x), float32(a), float32(b), len(x))
+		affineF32AVX2(p32(dst), p32(x), float32(a), float32(b), len(x))
 	case narrow64:
-		affineF64AVX2(p64(x), float64(a), float64(b), len(x))
+		affineF64AVX2(p64(dst), p64(x), float64(a), float64(b), len(x))
 	default:
-		affineReference(x, a, b)
+		affineReference(dst, x, a, b)
 	}
 }
 

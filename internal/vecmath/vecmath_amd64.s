@@ -2179,22 +2179,23 @@ blockDone:
 	VZEROUPPER
 	RET
 
-// func affineF32AVX512(x *float32, a float32, b float32, n int)
+// func affineF32AVX512(dst *float32, x *float32, a float32, b float32, n int)
 // Requires: AVX, AVX512F
-TEXT ·affineF32AVX512(SB), NOSPLIT, $0-24
-	MOVQ         x+0(FP), AX
-	MOVQ         n+16(FP), CX
-	VBROADCASTSS a+8(FP), Z0
-	VBROADCASTSS b+12(FP), Z1
-	XORQ         DX, DX
-	SUBQ         $0x00000040, CX
+TEXT ·affineF32AVX512(SB), NOSPLIT, $0-32
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         n+24(FP), DX
+	VBROADCASTSS a+16(FP), Z0
+	VBROADCASTSS b+20(FP), Z1
+	XORQ         BX, BX
+	SUBQ         $0x00000040, DX
 	JLT          block0End
 
 block0:
-	VMOVUPS (AX)(DX*1), Z2
-	VMOVUPS 64(AX)(DX*1), Z3
-	VMOVUPS 128(AX)(DX*1), Z4
-	VMOVUPS 192(AX)(DX*1), Z5
+	VMOVUPS (CX)(BX*1), Z2
+	VMOVUPS 64(CX)(BX*1), Z3
+	VMOVUPS 128(CX)(BX*1), Z4
+	VMOVUPS 192(CX)(BX*1), Z5
 	VMULPS  Z0, Z2, Z2
 	VMULPS  Z0, Z3, Z3
 	VMULPS  Z0, Z4, Z4
@@ -2203,38 +2204,38 @@ block0:
 	VADDPS  Z1, Z3, Z3
 	VADDPS  Z1, Z4, Z4
 	VADDPS  Z1, Z5, Z5
-	VMOVUPS Z2, (AX)(DX*1)
-	VMOVUPS Z3, 64(AX)(DX*1)
-	VMOVUPS Z4, 128(AX)(DX*1)
-	VMOVUPS Z5, 192(AX)(DX*1)
-	ADDQ    $0x00000100, DX
-	SUBQ    $0x00000040, CX
+	VMOVUPS Z2, (AX)(BX*1)
+	VMOVUPS Z3, 64(AX)(BX*1)
+	VMOVUPS Z4, 128(AX)(BX*1)
+	VMOVUPS Z5, 192(AX)(BX*1)
+	ADDQ    $0x00000100, BX
+	SUBQ    $0x00000040, DX
 	JGE     block0
 
 block0End:
-	ADDQ $0x00000040, CX
-	SUBQ $0x00000010, CX
+	ADDQ $0x00000040, DX
+	SUBQ $0x00000010, DX
 	JLT  block1End
 
 block1:
-	VMOVUPS (AX)(DX*1), Z2
+	VMOVUPS (CX)(BX*1), Z2
 	VMULPS  Z0, Z2, Z2
 	VADDPS  Z1, Z2, Z2
-	VMOVUPS Z2, (AX)(DX*1)
-	ADDQ    $0x00000040, DX
-	SUBQ    $0x00000010, CX
+	VMOVUPS Z2, (AX)(BX*1)
+	ADDQ    $0x00000040, BX
+	SUBQ    $0x00000010, DX
 	JGE     block1
 
 block1End:
-	ADDQ      $0x00000010, CX
-	TESTQ     CX, CX
+	ADDQ      $0x00000010, DX
+	TESTQ     DX, DX
 	JZ        blockDone
-	LEAQ      masks<>+0(SB), BX
-	KMOVW     (BX)(CX*2), K1
-	VMOVUPS.Z (AX)(DX*1), K1, Z2
+	LEAQ      masks<>+0(SB), SI
+	KMOVW     (SI)(DX*2), K1
+	VMOVUPS.Z (CX)(BX*1), K1, Z2
 	VMULPS    Z0, Z2, Z2
 	VADDPS    Z1, Z2, Z2
-	VMOVUPS   Z2, K1, (AX)(DX*1)
+	VMOVUPS   Z2, K1, (AX)(BX*1)
 
 blockDone:
 	VZEROUPPER
@@ -6002,22 +6003,23 @@ blockDone:
 	VZEROUPPER
 	RET
 
-// func affineF64AVX512(x *float64, a float64, b float64, n int)
+// func affineF64AVX512(dst *float64, x *float64, a float64, b float64, n int)
 // Requires: AVX, AVX512F
-TEXT ·affineF64AVX512(SB), NOSPLIT, $0-32
-	MOVQ         x+0(FP), AX
-	MOVQ         n+24(FP), CX
-	VBROADCASTSD a+8(FP), Z0
-	VBROADCASTSD b+16(FP), Z1
-	XORQ         DX, DX
-	SUBQ         $0x00000020, CX
+TEXT ·affineF64AVX512(SB), NOSPLIT, $0-40
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         n+32(FP), DX
+	VBROADCASTSD a+16(FP), Z0
+	VBROADCASTSD b+24(FP), Z1
+	XORQ         BX, BX
+	SUBQ         $0x00000020, DX
 	JLT          block0End
 
 block0:
-	VMOVUPD (AX)(DX*1), Z2
-	VMOVUPD 64(AX)(DX*1), Z3
-	VMOVUPD 128(AX)(DX*1), Z4
-	VMOVUPD 192(AX)(DX*1), Z5
+	VMOVUPD (CX)(BX*1), Z2
+	VMOVUPD 64(CX)(BX*1), Z3
+	VMOVUPD 128(CX)(BX*1), Z4
+	VMOVUPD 192(CX)(BX*1), Z5
 	VMULPD  Z0, Z2, Z2
 	VMULPD  Z0, Z3, Z3
 	VMULPD  Z0, Z4, Z4
@@ -6026,38 +6028,38 @@ block0:
 	VADDPD  Z1, Z3, Z3
 	VADDPD  Z1, Z4, Z4
 	VADDPD  Z1, Z5, Z5
-	VMOVUPD Z2, (AX)(DX*1)
-	VMOVUPD Z3, 64(AX)(DX*1)
-	VMOVUPD Z4, 128(AX)(DX*1)
-	VMOVUPD Z5, 192(AX)(DX*1)
-	ADDQ    $0x00000100, DX
-	SUBQ    $0x00000020, CX
+	VMOVUPD Z2, (AX)(BX*1)
+	VMOVUPD Z3, 64(AX)(BX*1)
+	VMOVUPD Z4, 128(AX)(BX*1)
+	VMOVUPD Z5, 192(AX)(BX*1)
+	ADDQ    $0x00000100, BX
+	SUBQ    $0x00000020, DX
 	JGE     block0
 
 block0End:
-	ADDQ $0x00000020, CX
-	SUBQ $0x00000008, CX
+	ADDQ $0x00000020, DX
+	SUBQ $0x00000008, DX
 	JLT  block1End
 
 block1:
-	VMOVUPD (AX)(DX*1), Z2
+	VMOVUPD (CX)(BX*1), Z2
 	VMULPD  Z0, Z2, Z2
 	VADDPD  Z1, Z2, Z2
-	VMOVUPD Z2, (AX)(DX*1)
-	ADDQ    $0x00000040, DX
-	SUBQ    $0x00000008, CX
+	VMOVUPD Z2, (AX)(BX*1)
+	ADDQ    $0x00000040, BX
+	SUBQ    $0x00000008, DX
 	JGE     block1
 
 block1End:
-	ADDQ      $0x00000008, CX
-	TESTQ     CX, CX
+	ADDQ      $0x00000008, DX
+	TESTQ     DX, DX
 	JZ        blockDone
-	LEAQ      masks<>+0(SB), BX
-	KMOVW     (BX)(CX*2), K1
-	VMOVUPD.Z (AX)(DX*1), K1, Z2
+	LEAQ      masks<>+0(SB), SI
+	KMOVW     (SI)(DX*2), K1
+	VMOVUPD.Z (CX)(BX*1), K1, Z2
 	VMULPD    Z0, Z2, Z2
 	VADDPD    Z1, Z2, Z2
-	VMOVUPD   Z2, K1, (AX)(DX*1)
+	VMOVUPD   Z2, K1, (AX)(BX*1)
 
 blockDone:
 	VZEROUPPER
@@ -9066,22 +9068,23 @@ blockDone:
 	VZEROUPPER
 	RET
 
-// func affineF32AVX2(x *float32, a float32, b float32, n int)
+// func affineF32AVX2(dst *float32, x *float32, a float32, b float32, n int)
 // Requires: AVX
-TEXT ·affineF32AVX2(SB), NOSPLIT, $0-24
-	MOVQ         x+0(FP), AX
-	MOVQ         n+16(FP), CX
-	VBROADCASTSS a+8(FP), Y0
-	VBROADCASTSS b+12(FP), Y1
-	XORQ         DX, DX
-	SUBQ         $0x00000020, CX
+TEXT ·affineF32AVX2(SB), NOSPLIT, $0-32
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         n+24(FP), DX
+	VBROADCASTSS a+16(FP), Y0
+	VBROADCASTSS b+20(FP), Y1
+	XORQ         BX, BX
+	SUBQ         $0x00000020, DX
 	JLT          block0End
 
 block0:
-	VMOVUPS (AX)(DX*1), Y2
-	VMOVUPS 32(AX)(DX*1), Y3
-	VMOVUPS 64(AX)(DX*1), Y4
-	VMOVUPS 96(AX)(DX*1), Y5
+	VMOVUPS (CX)(BX*1), Y2
+	VMOVUPS 32(CX)(BX*1), Y3
+	VMOVUPS 64(CX)(BX*1), Y4
+	VMOVUPS 96(CX)(BX*1), Y5
 	VMULPS  Y0, Y2, Y2
 	VMULPS  Y0, Y3, Y3
 	VMULPS  Y0, Y4, Y4
@@ -9090,40 +9093,40 @@ block0:
 	VADDPS  Y1, Y3, Y3
 	VADDPS  Y1, Y4, Y4
 	VADDPS  Y1, Y5, Y5
-	VMOVUPS Y2, (AX)(DX*1)
-	VMOVUPS Y3, 32(AX)(DX*1)
-	VMOVUPS Y4, 64(AX)(DX*1)
-	VMOVUPS Y5, 96(AX)(DX*1)
-	ADDQ    $0x00000080, DX
-	SUBQ    $0x00000020, CX
+	VMOVUPS Y2, (AX)(BX*1)
+	VMOVUPS Y3, 32(AX)(BX*1)
+	VMOVUPS Y4, 64(AX)(BX*1)
+	VMOVUPS Y5, 96(AX)(BX*1)
+	ADDQ    $0x00000080, BX
+	SUBQ    $0x00000020, DX
 	JGE     block0
 
 block0End:
-	ADDQ $0x00000020, CX
-	SUBQ $0x00000008, CX
+	ADDQ $0x00000020, DX
+	SUBQ $0x00000008, DX
 	JLT  block1End
 
 block1:
-	VMOVUPS (AX)(DX*1), Y2
+	VMOVUPS (CX)(BX*1), Y2
 	VMULPS  Y0, Y2, Y2
 	VADDPS  Y1, Y2, Y2
-	VMOVUPS Y2, (AX)(DX*1)
-	ADDQ    $0x00000020, DX
-	SUBQ    $0x00000008, CX
+	VMOVUPS Y2, (AX)(BX*1)
+	ADDQ    $0x00000020, BX
+	SUBQ    $0x00000008, DX
 	JGE     block1
 
 block1End:
-	ADDQ       $0x00000008, CX
-	TESTQ      CX, CX
+	ADDQ       $0x00000008, DX
+	TESTQ      DX, DX
 	JZ         blockDone
-	LEAQ       edge<>+32(SB), BX
-	SHLQ       $0x02, CX
-	SUBQ       CX, BX
-	VMOVUPS    (BX), Y2
-	VMASKMOVPS (AX)(DX*1), Y2, Y3
+	LEAQ       edge<>+32(SB), SI
+	SHLQ       $0x02, DX
+	SUBQ       DX, SI
+	VMOVUPS    (SI), Y2
+	VMASKMOVPS (CX)(BX*1), Y2, Y3
 	VMULPS     Y0, Y3, Y3
 	VADDPS     Y1, Y3, Y3
-	VMASKMOVPS Y3, Y2, (AX)(DX*1)
+	VMASKMOVPS Y3, Y2, (AX)(BX*1)
 
 blockDone:
 	VZEROUPPER
@@ -12458,22 +12461,23 @@ blockDone:
 	VZEROUPPER
 	RET
 
-// func affineF64AVX2(x *float64, a float64, b float64, n int)
+// func affineF64AVX2(dst *float64, x *float64, a float64, b float64, n int)
 // Requires: AVX
-TEXT ·affineF64AVX2(SB), NOSPLIT, $0-32
-	MOVQ         x+0(FP), AX
-	MOVQ         n+24(FP), CX
-	VBROADCASTSD a+8(FP), Y0
-	VBROADCASTSD b+16(FP), Y1
-	XORQ         DX, DX
-	SUBQ         $0x00000010, CX
+TEXT ·affineF64AVX2(SB), NOSPLIT, $0-40
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         n+32(FP), DX
+	VBROADCASTSD a+16(FP), Y0
+	VBROADCASTSD b+24(FP), Y1
+	XORQ         BX, BX
+	SUBQ         $0x00000010, DX
 	JLT          block0End
 
 block0:
-	VMOVUPD (AX)(DX*1), Y2
-	VMOVUPD 32(AX)(DX*1), Y3
-	VMOVUPD 64(AX)(DX*1), Y4
-	VMOVUPD 96(AX)(DX*1), Y5
+	VMOVUPD (CX)(BX*1), Y2
+	VMOVUPD 32(CX)(BX*1), Y3
+	VMOVUPD 64(CX)(BX*1), Y4
+	VMOVUPD 96(CX)(BX*1), Y5
 	VMULPD  Y0, Y2, Y2
 	VMULPD  Y0, Y3, Y3
 	VMULPD  Y0, Y4, Y4
@@ -12482,40 +12486,40 @@ block0:
 	VADDPD  Y1, Y3, Y3
 	VADDPD  Y1, Y4, Y4
 	VADDPD  Y1, Y5, Y5
-	VMOVUPD Y2, (AX)(DX*1)
-	VMOVUPD Y3, 32(AX)(DX*1)
-	VMOVUPD Y4, 64(AX)(DX*1)
-	VMOVUPD Y5, 96(AX)(DX*1)
-	ADDQ    $0x00000080, DX
-	SUBQ    $0x00000010, CX
+	VMOVUPD Y2, (AX)(BX*1)
+	VMOVUPD Y3, 32(AX)(BX*1)
+	VMOVUPD Y4, 64(AX)(BX*1)
+	VMOVUPD Y5, 96(AX)(BX*1)
+	ADDQ    $0x00000080, BX
+	SUBQ    $0x00000010, DX
 	JGE     block0
 
 block0End:
-	ADDQ $0x00000010, CX
-	SUBQ $0x00000004, CX
+	ADDQ $0x00000010, DX
+	SUBQ $0x00000004, DX
 	JLT  block1End
 
 block1:
-	VMOVUPD (AX)(DX*1), Y2
+	VMOVUPD (CX)(BX*1), Y2
 	VMULPD  Y0, Y2, Y2
 	VADDPD  Y1, Y2, Y2
-	VMOVUPD Y2, (AX)(DX*1)
-	ADDQ    $0x00000020, DX
-	SUBQ    $0x00000004, CX
+	VMOVUPD Y2, (AX)(BX*1)
+	ADDQ    $0x00000020, BX
+	SUBQ    $0x00000004, DX
 	JGE     block1
 
 block1End:
-	ADDQ       $0x00000004, CX
-	TESTQ      CX, CX
+	ADDQ       $0x00000004, DX
+	TESTQ      DX, DX
 	JZ         blockDone
-	LEAQ       edge<>+32(SB), BX
-	SHLQ       $0x03, CX
-	SUBQ       CX, BX
-	VMOVUPD    (BX), Y2
-	VMASKMOVPD (AX)(DX*1), Y2, Y3
+	LEAQ       edge<>+32(SB), SI
+	SHLQ       $0x03, DX
+	SUBQ       DX, SI
+	VMOVUPD    (SI), Y2
+	VMASKMOVPD (CX)(BX*1), Y2, Y3
 	VMULPD     Y0, Y3, Y3
 	VADDPD     Y1, Y3, Y3
-	VMASKMOVPD Y3, Y2, (AX)(DX*1)
+	VMASKMOVPD Y3, Y2, (AX)(BX*1)
 
 blockDone:
 	VZEROUPPER

@@ -32,7 +32,7 @@ func sumOfSquares[T Float](x []T) float64 { return sumOfSquaresReference(x) }
 
 func dot[T Float](x, g []T) float64 { return dotReference(x, g) }
 
-func affine[T Float](x []T, a, b T) { affineReference(x, a, b) }
+func affine[T Float](dst, x []T, a, b T) { affineReference(dst, x, a, b) }
 
 func affineEach[T Float](x []T, a T, b []T, c T) { affineEachReference(x, a, b, c) }
 

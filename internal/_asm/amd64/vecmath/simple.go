@@ -8,9 +8,9 @@ import (
 func (m machine) simple() {
 	const unroll = 4
 
-	m.Begin("affine", "(x *T, a, b T, n int)", "sets x[i] = a·x[i] + b for n elements.")
+	m.Begin("affine", "(dst, x *T, a, b T, n int)", "sets dst[i] = a·x[i] + b for n elements.")
 	{
-		x, n, p, q := amd64.Argument("x"), amd64.Argument("n"), m.argument("a"), m.argument("b")
+		dst, x, n, p, q := amd64.Argument("dst"), amd64.Argument("x"), amd64.Argument("n"), m.argument("a"), m.argument("b")
 		m.loop("block", n, unroll, func(b block) {
 			v := b.load(x)
 			for i := range v {
@@ -19,7 +19,7 @@ func (m machine) simple() {
 			for i := range v {
 				m.Add(q, v[i], v[i])
 			}
-			b.store(v, x)
+			b.store(v, dst)
 		})
 		amd64.End()
 	}
