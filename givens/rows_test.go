@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/race"
 )
 
 // testRowsAlone has so many rotations that several processors share the rows.
@@ -67,7 +68,7 @@ func TestRowsNotFinite(t *testing.T) {
 }
 
 func testRowsAllocate[T dense.Float](t *testing.T) {
-	if raceDetector {
+	if race.Detector {
 		t.Skip("the race detector makes pools forget")
 	}
 	p := random[T](t, 64, 0, 1)

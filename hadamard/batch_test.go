@@ -9,6 +9,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/hadamard"
+	"github.com/seed-feabd252/randfeat/internal/race"
 )
 
 func testAdjacentRows[T dense.Float](t *testing.T) {
@@ -33,7 +34,7 @@ func TestAdjacentRowsAreTransformedLikeOthers(t *testing.T) {
 // testBatchAllocations counts as testing.AllocsPerRun does, which would reduce
 // GOMAXPROCS to 1.
 func testBatchAllocations[T dense.Float](t *testing.T) {
-	if raceDetector {
+	if race.Detector {
 		t.Skip("the race detector makes pools forget")
 	}
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2))

@@ -13,6 +13,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/hadamard"
+	"github.com/seed-feabd252/randfeat/internal/race"
 )
 
 // newRotation pads least, so that all kinds of orders are tested.
@@ -321,7 +322,7 @@ func TestScales(t *testing.T) {
 }
 
 func TestRotationDoesNotAllocate(t *testing.T) {
-	if raceDetector {
+	if race.Detector {
 		t.Skip("the race detector makes pools forget")
 	}
 	for _, d := range []int{100, 768, 1000} {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/hadamard"
+	"github.com/seed-feabd252/randfeat/internal/race"
 )
 
 // eps returns the unit roundoff of T.
@@ -251,7 +252,7 @@ func TestLengthsThatAreNoOrdersPanic(t *testing.T) {
 }
 
 func TestTransformDoesNotAllocate(t *testing.T) {
-	if raceDetector {
+	if race.Detector {
 		t.Skip("the race detector makes pools forget")
 	}
 	for _, n := range []int{1024, 1536, 11008} {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/projection"
+	"github.com/seed-feabd252/randfeat/internal/race"
 	"github.com/seed-feabd252/randfeat/orf"
 )
 
@@ -210,7 +211,7 @@ func TestTransposedShapesPanic(t *testing.T) {
 }
 
 func testProjectingDoesNotAllocate[T dense.Float](t *testing.T) {
-	if raceDetector {
+	if race.Detector {
 		t.Skip("with the race detector a sync.Pool forgets at random")
 	}
 	x, z := normal[T](1, 200, 20), normal[T](2, 200, 70)

@@ -10,13 +10,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/race"
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
 // Forward into memory that is there allocates nothing once it has been called, with
 // one processor and with several.
 func TestNoAllocations(t *testing.T) {
-	if raceDetector {
+	if race.Detector {
 		t.Skip("the race detector lets pools forget")
 	}
 	bothTypes(t, testAllocations[float32], testAllocations[float64])

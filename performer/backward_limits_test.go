@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/race"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/rff"
 )
@@ -252,7 +253,7 @@ func testBackwardBits[T dense.Float](t *testing.T) {
 }
 
 func TestBackwardAllocatesNothing(t *testing.T) {
-	if raceDetector {
+	if race.Detector {
 		t.Skip("the race detector lets pools forget")
 	}
 	bothTypes(t, testBackwardAllocations[float32], testBackwardAllocations[float64])

@@ -14,6 +14,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/layout"
+	"github.com/seed-feabd252/randfeat/internal/race"
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
@@ -265,7 +266,7 @@ func TestBatchBackwardOfForms(t *testing.T) {
 }
 
 func TestBatchBackwardAllocatesNothing(t *testing.T) {
-	if raceDetector {
+	if race.Detector {
 		t.Skip("the race detector lets pools forget")
 	}
 	const d = 8

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/race"
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
@@ -277,7 +278,7 @@ func testPadding[T dense.Float](t *testing.T) {
 }
 
 func TestBatchAllocatesNothing(t *testing.T) {
-	if raceDetector {
+	if race.Detector {
 		t.Skip("the race detector lets pools forget")
 	}
 	const d = 8

@@ -12,6 +12,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/layout"
+	"github.com/seed-feabd252/randfeat/internal/race"
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
@@ -465,7 +466,7 @@ func TestStateRollbackRefuses(t *testing.T) {
 
 // A decoder that drafts tokens and takes them back allocates nothing once memory is there.
 func TestStateDecodesWithoutAllocations(t *testing.T) {
-	if raceDetector {
+	if race.Detector {
 		t.Skip("the race detector lets pools forget")
 	}
 	bothTypes(t, testStateDecodes[float32], testStateDecodes[float64])

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/race"
 	"github.com/seed-feabd252/randfeat/orf"
 	"github.com/seed-feabd252/randfeat/rff"
 )
@@ -324,7 +325,7 @@ func testStateMerge[T dense.Float](t *testing.T) {
 
 // Step, Append and Attend allocate nothing.
 func TestStateNoAllocations(t *testing.T) {
-	if raceDetector {
+	if race.Detector {
 		t.Skip("the race detector lets pools forget")
 	}
 	bothTypes(t, testStateAllocations[float32], testStateAllocations[float64])

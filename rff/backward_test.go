@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/race"
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
@@ -264,7 +265,7 @@ func TestBackwardShapesPanic(t *testing.T) {
 }
 
 func testBackwardAllocations[T dense.Float](t *testing.T) {
-	if raceDetector {
+	if race.Detector {
 		t.Skip("with the race detector a sync.Pool forgets at random")
 	}
 	const n, m, d = 200, 70, 20

@@ -12,6 +12,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/race"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/orf"
 	"github.com/seed-feabd252/randfeat/rff"
@@ -197,7 +198,7 @@ func testTensorSketchIsAConvolution(t *testing.T, m, d int) {
 }
 
 func TestTensorSketchOfManyDimensionsDoesNotAllocate(t *testing.T) {
-	if raceDetector {
+	if race.Detector {
 		t.Skip("with the race detector a sync.Pool forgets at random")
 	}
 	const m, d, n = 24, 2000, 70

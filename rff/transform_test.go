@@ -10,6 +10,7 @@ import (
 	exprand "golang.org/x/exp/rand"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/race"
 	"github.com/seed-feabd252/randfeat/orf"
 	"github.com/seed-feabd252/randfeat/rff"
 )
@@ -167,7 +168,7 @@ func TestShapesPanic(t *testing.T) {
 }
 
 func testTransformAllocations[T dense.Float](t *testing.T) {
-	if raceDetector {
+	if race.Detector {
 		t.Skip("with the race detector a sync.Pool forgets at random")
 	}
 	x := points[T](1, 1100, 5, 0.3)

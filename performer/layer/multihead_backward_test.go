@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/race"
 	"github.com/seed-feabd252/randfeat/performer"
 	"github.com/seed-feabd252/randfeat/performer/layer"
 	"github.com/seed-feabd252/randfeat/rff"
@@ -146,7 +147,7 @@ func TestMultiHeadBackwardOfBothTypes(t *testing.T) {
 }
 
 func TestMultiHeadBackwardAllocatesNothing(t *testing.T) {
-	if raceDetector {
+	if race.Detector {
 		t.Skip("the race detector lets pools forget")
 	}
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))

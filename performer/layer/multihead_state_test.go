@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/race"
 	"github.com/seed-feabd252/randfeat/performer"
 	"github.com/seed-feabd252/randfeat/performer/layer"
 	"github.com/seed-feabd252/randfeat/rff"
@@ -63,7 +64,7 @@ func TestMultiHeadStepErrors(t *testing.T) {
 }
 
 func TestMultiHeadStepAllocatesNothing(t *testing.T) {
-	if raceDetector {
+	if race.Detector {
 		t.Skip("the race detector lets pools forget")
 	}
 	p := must(layer.Draw[float32](layer.Widths{Input: 4, Heads: 2}, source(484)))

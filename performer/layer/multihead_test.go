@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/race"
 	"github.com/seed-feabd252/randfeat/performer"
 	"github.com/seed-feabd252/randfeat/performer/layer"
 	"github.com/seed-feabd252/randfeat/rff"
@@ -186,7 +187,7 @@ func product[T dense.Float](x, w dense.Matrix[T], b []T) dense.Matrix[T] {
 }
 
 func TestMultiHeadAllocatesNothing(t *testing.T) {
-	if raceDetector {
+	if race.Detector {
 		t.Skip("the race detector lets pools forget")
 	}
 	w := layer.Widths{Input: 16, Heads: 4, KeyHeads: 2, Bias: true}

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/race"
 	"github.com/seed-feabd252/randfeat/performer/recurrence"
 	"github.com/seed-feabd252/randfeat/rff"
 )
@@ -140,7 +141,7 @@ func TestRecurrenceBackwardProcessors(t *testing.T) {
 				require.True(t, identical(m, again[name]), "%v: %s, %d processors", rule, name, processors)
 			}
 		}
-		if !raceDetector {
+		if !race.Detector {
 			for _, processors := range []int{1, 2} {
 				require.Zero(t, allocations(processors, func() { r.Backward(first, none, x, none, dout, none) }), "%v: %d processors", rule, processors)
 			}

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/race"
 	"github.com/seed-feabd252/randfeat/performer/recurrence"
 )
 
@@ -150,7 +151,7 @@ func testRecurrenceColumns[T dense.Float](t *testing.T) {
 				}
 			}
 		}
-		if !raceDetector {
+		if !race.Detector {
 			dst := dense.New[T](n, d)
 			require.Zero(t, allocations(2, func() { r.Forward(dst, clean, past, past) }), "%v wide=%v", rule, wide)
 		}

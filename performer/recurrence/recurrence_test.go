@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/race"
 	"github.com/seed-feabd252/randfeat/internal/stream"
 	"github.com/seed-feabd252/randfeat/performer"
 	"github.com/seed-feabd252/randfeat/performer/recurrence"
@@ -333,7 +334,7 @@ func testRecurrenceProcessors[T dense.Float](t *testing.T) {
 			dst := []dense.Matrix[T]{y.Q, y.K, y.V}[which]
 			require.True(t, identical(first, r.Forward(dst, y, dense.Matrix[T]{}, dense.Matrix[T]{})), "%v: into input %d", rule, which)
 		}
-		if !raceDetector {
+		if !race.Detector {
 			for _, processors := range []int{1, 2} {
 				require.Zero(t, allocations(processors, func() { r.Forward(first, x, sums, sums) }), "%v: %d processors", rule, processors)
 			}

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/race"
 	"github.com/seed-feabd252/randfeat/internal/stream"
 	"github.com/seed-feabd252/randfeat/performer/recurrence"
 	"github.com/seed-feabd252/randfeat/rff"
@@ -99,7 +100,7 @@ func testStateCalls[T dense.Float](t *testing.T) {
 		require.True(t, identical(next, again.Step(dense.Matrix[T]{}, x)))
 		require.True(t, identical(next, clone.Step(dense.Matrix[T]{}, x)))
 
-		if !raceDetector {
+		if !race.Detector {
 			one := rowsOf(x, 0, 1)
 			require.Zero(t, allocations(1, func() {
 				whole.Step(next.RowRange(0, 1), one)

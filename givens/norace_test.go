@@ -1,5 +1,0 @@
-//go:build !race
-
-package givens_test
-
-const raceDetector = false

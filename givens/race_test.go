@@ -1,7 +1,0 @@
-//go:build race
-
-package givens_test
-
-// raceDetector makes a sync.Pool forget at random, so that nothing can be said of
-// allocations.
-const raceDetector = true

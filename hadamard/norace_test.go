@@ -1,5 +1,0 @@
-//go:build !race
-
-package hadamard_test
-
-const raceDetector = false

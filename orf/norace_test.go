@@ -1,5 +1,0 @@
-//go:build !race
-
-package orf_test
-
-const raceDetector = false

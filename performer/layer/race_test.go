@@ -1,5 +1,0 @@
-//go:build race
-
-package layer_test
-
-const raceDetector = true

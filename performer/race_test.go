@@ -1,5 +1,0 @@
-//go:build race
-
-package performer
-
-const raceDetector = true

@@ -1,5 +1,0 @@
-//go:build race
-
-package recurrence_test
-
-const raceDetector = true

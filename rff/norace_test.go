@@ -1,5 +1,0 @@
-//go:build !race
-
-package rff_test
-
-const raceDetector = false
