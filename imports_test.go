@@ -55,7 +55,7 @@ func TestImports(t *testing.T) {
 		"github.com/sbinet/npyio":        "examples",
 		"github.com/schollz/progressbar": "examples",
 		"golang.org/x/term":              "examples",
-		"golang.org/x/exp/rand":          "examples",
+		"golang.org/x/exp/rand":          "examples internal/densetest",
 		"github.com/stretchr/testify":    "",
 		module + "orf":                   "internal/mse rff performer validate examples",
 		module + "rff":                   "performer validate examples",
@@ -66,6 +66,11 @@ func TestImports(t *testing.T) {
 		module + "blas":                  "examples",
 		module + "validate":              "validate examples",
 		module + "examples":              "examples",
+		module + "internal/densetest":    "",
+		module + "internal/allocs":       "",
+		module + "internal/race":         "",
+
+		module + "internal/limit/limittest": "",
 	} {
 		used := false
 		for path, list := range all {

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/densetest"
 )
 
 func TestCopyBetweenPrecisions(t *testing.T) {
@@ -17,13 +18,13 @@ func TestCopyBetweenPrecisions(t *testing.T) {
 	assert.Equal(t, want, got.Data[:7])
 	assert.True(t, math.IsNaN(float64(got.Data[7])))
 
-	single := counted[float32](3, 2, 5)
+	single := densetest.Counted[float32](3, 2, 5)
 	double := dense.Copy(dense.Matrix[float64]{}, single)
 	assert.Equal(t, dense.Of(3, 2, []float64{0, 1, 100, 101, 200, 201}), double)
 	assert.Equal(t, single.Clone(), dense.Copy(dense.Matrix[float32]{}, double), "there and back")
 	assert.Equal(t, double, dense.Copy(dense.Matrix[float64]{}, double), "to the same type")
 
-	wide := counted[float64](3, 4, 4)
+	wide := densetest.Counted[float64](3, 4, 4)
 	dense.Copy(wide.ColRange(1, 3), single)
 	assert.Equal(t, []float64{100, 100, 101, 103}, wide.Row(1))
 	assert.PanicsWithValue(t, "dense: destination is 3×4, want 3×2", func() { dense.Copy(wide, single) })
@@ -36,5 +37,5 @@ func testCopyAllocatesNothing[T dense.Float](t *testing.T) {
 }
 
 func TestCopyAllocatesNothing(t *testing.T) {
-	both(t, testCopyAllocatesNothing[float32], testCopyAllocatesNothing[float64])
+	densetest.Both(t, testCopyAllocatesNothing[float32], testCopyAllocatesNothing[float64])
 }

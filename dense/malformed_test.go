@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/densetest"
 )
 
 // panicText returns the text that f panics with, "" if there is none.
@@ -31,7 +32,7 @@ func testTooLarge[T dense.Float](t *testing.T) {
 	assert.Len(t, dense.New[T](1<<10, 1<<10).Data, 1<<20)
 }
 
-func TestTooLarge(t *testing.T) { both(t, testTooLarge[float32], testTooLarge[float64]) }
+func TestTooLarge(t *testing.T) { densetest.Both(t, testTooLarge[float32], testTooLarge[float64]) }
 
 func testMalformed[T dense.Float](t *testing.T) {
 	data := []T{1, 2, 3, 4}
@@ -73,10 +74,10 @@ func testMalformed[T dense.Float](t *testing.T) {
 	assert.Equal(t, []T{1, 2, 3, 4}, data, "nothing was written")
 }
 
-func TestMalformed(t *testing.T) { both(t, testMalformed[float32], testMalformed[float64]) }
+func TestMalformed(t *testing.T) { densetest.Both(t, testMalformed[float32], testMalformed[float64]) }
 
 func testChecksAllocateNothing[T dense.Float](t *testing.T) {
-	m := counted[T](5, 6, 7)
+	m := densetest.Counted[T](5, 6, 7)
 	for _, v := range []dense.Matrix[T]{m, m.RowRange(0, 0), m.ColRange(2, 2)} {
 		assert.Zero(t, testing.AllocsPerRun(100, v.Check))
 	}
@@ -84,5 +85,5 @@ func testChecksAllocateNothing[T dense.Float](t *testing.T) {
 }
 
 func TestChecksAllocateNothing(t *testing.T) {
-	both(t, testChecksAllocateNothing[float32], testChecksAllocateNothing[float64])
+	densetest.Both(t, testChecksAllocateNothing[float32], testChecksAllocateNothing[float64])
 }

@@ -8,26 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/densetest"
 )
-
-// both runs the tests of a generic function for its two types.
-func both(t *testing.T, single, double func(t *testing.T)) {
-	t.Run("type=float32", single)
-	t.Run("type=float64", double)
-}
-
-// counted returns the r×c matrix whose element (i, j) is 100·i + j, with the
-// given stride and −1 in the gaps between rows.
-func counted[T dense.Float](r, c, stride int) dense.Matrix[T] {
-	m := dense.Matrix[T]{Rows: r, Cols: c, Data: make([]T, r*stride), Stride: stride}
-	for i := range m.Data {
-		m.Data[i] = -1
-		if j := i % stride; j < c {
-			m.Data[i] = T(100*(i/stride) + j)
-		}
-	}
-	return m
-}
 
 func testElements[T dense.Float](t *testing.T) {
 	m := dense.New[T](2, 3)
@@ -41,7 +23,7 @@ func testElements[T dense.Float](t *testing.T) {
 	of.Set(0, 1, 9)
 	assert.Equal(t, T(9), data[1], "Of shares the slice")
 
-	wide := counted[T](3, 2, 5)
+	wide := densetest.Counted[T](3, 2, 5)
 	for i := range 3 {
 		for j := range 2 {
 			assert.Equal(t, T(100*i+j), wide.At(i, j))
@@ -63,10 +45,10 @@ func testElements[T dense.Float](t *testing.T) {
 	assert.Panics(t, func() { dense.Of[T](half, 4, nil) })
 }
 
-func TestElements(t *testing.T) { both(t, testElements[float32], testElements[float64]) }
+func TestElements(t *testing.T) { densetest.Both(t, testElements[float32], testElements[float64]) }
 
 func testViews[T dense.Float](t *testing.T) {
-	m := counted[T](5, 6, 7)
+	m := densetest.Counted[T](5, 6, 7)
 	v := m.RowRange(1, 4).ColRange(2, 5)
 	require.Equal(t, [3]int{3, 3, 7}, [3]int{v.Rows, v.Cols, v.Stride})
 	for i := range 3 {
@@ -100,11 +82,11 @@ func testViews[T dense.Float](t *testing.T) {
 	assert.PanicsWithValue(t, "dense: columns [2, 1) outside a 5×6 matrix", func() { m.ColRange(2, 1) })
 }
 
-func TestViews(t *testing.T) { both(t, testViews[float32], testViews[float64]) }
+func TestViews(t *testing.T) { densetest.Both(t, testViews[float32], testViews[float64]) }
 
 func testEnsure[T dense.Float](t *testing.T) {
 	assert.Equal(t, dense.New[T](2, 3), dense.Ensure(dense.Matrix[T]{}, 2, 3))
-	m := counted[T](2, 3, 4)
+	m := densetest.Counted[T](2, 3, 4)
 	got := dense.Ensure(m, 2, 3)
 	assert.Equal(t, m, got)
 	assert.Same(t, &m.Data[0], &got.Data[0], "dst itself")
@@ -121,7 +103,7 @@ func testEnsure[T dense.Float](t *testing.T) {
 	assert.Equal(t, [2]int{0, 3}, [2]int{none.Rows, none.Cols})
 }
 
-func TestEnsure(t *testing.T) { both(t, testEnsure[float32], testEnsure[float64]) }
+func TestEnsure(t *testing.T) { densetest.Both(t, testEnsure[float32], testEnsure[float64]) }
 
 func testCheck[T dense.Float](t *testing.T) {
 	data := make([]T, 12)
@@ -144,16 +126,16 @@ func testCheck[T dense.Float](t *testing.T) {
 	}
 }
 
-func TestCheck(t *testing.T) { both(t, testCheck[float32], testCheck[float64]) }
+func TestCheck(t *testing.T) { densetest.Both(t, testCheck[float32], testCheck[float64]) }
 
 func testCopies[T dense.Float](t *testing.T) {
-	m := counted[T](3, 4, 6)
+	m := densetest.Counted[T](3, 4, 6)
 	clone := m.Clone()
 	require.Equal(t, 4, clone.Stride)
 	clone.Set(0, 0, 77)
 	assert.Zero(t, m.At(0, 0), "a clone has its own memory")
 
-	dst := counted[T](5, 9, 9)
+	dst := densetest.Counted[T](5, 9, 9)
 	dense.Copy(dst.RowRange(1, 4).ColRange(2, 6), m)
 	for i := range 5 {
 		for j := range 9 {
@@ -168,10 +150,10 @@ func testCopies[T dense.Float](t *testing.T) {
 	assert.PanicsWithValue(t, "dense: destination is 5×9, want 3×4", func() { dense.Copy(dst, m) })
 }
 
-func TestCopies(t *testing.T) { both(t, testCopies[float32], testCopies[float64]) }
+func TestCopies(t *testing.T) { densetest.Both(t, testCopies[float32], testCopies[float64]) }
 
 func testTranspose[T dense.Float](t *testing.T) {
-	m := counted[T](3, 4, 6)
+	m := densetest.Counted[T](3, 4, 6)
 	got := dense.Transpose(dense.Matrix[T]{}, m)
 	require.Equal(t, [2]int{4, 3}, [2]int{got.Rows, got.Cols})
 	for i := range 3 {
@@ -181,7 +163,7 @@ func testTranspose[T dense.Float](t *testing.T) {
 	}
 	assert.Equal(t, m.Clone(), dense.Transpose(dense.Matrix[T]{}, got), "twice is the identity")
 
-	wide := counted[T](4, 5, 5)
+	wide := densetest.Counted[T](4, 5, 5)
 	dense.Transpose(wide.ColRange(1, 4), m)
 	assert.Equal(t, []T{100, 1, 101, 201, 104}, wide.Row(1), "what surrounds a view stays")
 	assert.PanicsWithValue(t, "dense: destination is 3×4, want 4×3", func() { dense.Transpose(m, m) })
@@ -189,4 +171,4 @@ func testTranspose[T dense.Float](t *testing.T) {
 	assert.Equal(t, [2]int{3, 0}, [2]int{none.Rows, none.Cols})
 }
 
-func TestTranspose(t *testing.T) { both(t, testTranspose[float32], testTranspose[float64]) }
+func TestTranspose(t *testing.T) { densetest.Both(t, testTranspose[float32], testTranspose[float64]) }

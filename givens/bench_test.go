@@ -9,6 +9,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/givens"
+	"github.com/seed-feabd252/randfeat/internal/densetest"
 )
 
 func benchmarkApply[T dense.Float](b *testing.B) {
@@ -40,7 +41,7 @@ func benchmarkApplyRows[T dense.Float](b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		x, y := normal[T](1, 256, n), dense.New[T](256, n)
+		x, y := densetest.Gapped[T](1, 256, n), dense.New[T](256, n)
 		b.Run(fmt.Sprintf("n=%d", n), func(b *testing.B) {
 			b.SetBytes(int64(len(y.Data)) * int64(unsafe.Sizeof(y.Data[0])))
 			b.ReportAllocs()

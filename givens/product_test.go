@@ -13,6 +13,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/givens"
+	"github.com/seed-feabd252/randfeat/internal/densetest"
 )
 
 func random[T dense.Float](t *testing.T, d, n int, seed uint64) *givens.Product[T] {
@@ -33,13 +34,13 @@ func norm[T dense.Float](x []T) float64 {
 // tolerance bounds the error of p on a vector of norm size: a rotation errs by
 // at most 4ε times the norm of the two coordinates it mixes.
 func tolerance[T dense.Float](p *givens.Product[T], size float64) float64 {
-	return 4 * eps[T]() * float64(p.Len()+1) * size
+	return 4 * densetest.Roundoff[T]() * float64(p.Len()+1) * size
 }
 
 func testProduct[T dense.Float](t *testing.T) {
 	for _, c := range [][2]int{{1, 0}, {2, 1}, {2, 0}, {3, 0}, {7, 5}, {16, 0}, {33, 0}} {
 		p := random[T](t, c[0], c[1], uint64(c[0]))
-		x := normal[T](1, 37, c[0])
+		x := densetest.Gapped[T](1, 37, c[0])
 		before := x.Clone()
 		y := p.ApplyRows(dense.Matrix[T]{}, x)
 		back := p.ApplyInverseRows(dense.Matrix[T]{}, y)
@@ -83,14 +84,13 @@ func testProduct[T dense.Float](t *testing.T) {
 }
 
 func TestProduct(t *testing.T) {
-	t.Run("type=float32", testProduct[float32])
-	t.Run("type=float64", testProduct[float64])
+	densetest.Both(t, testProduct[float32], testProduct[float64])
 }
 
 // testOrder multiplies the rotations out, first one first.
 func testOrder[T dense.Float](t *testing.T) {
 	p := random[T](t, 6, 0, 3)
-	x := normal[T](2, 1, 6).Row(0)
+	x := densetest.Gapped[T](2, 1, 6).Row(0)
 	want := slices.Clone(x)
 	for _, g := range givens.Rotations(p) {
 		g.Apply(want)
@@ -100,8 +100,7 @@ func testOrder[T dense.Float](t *testing.T) {
 }
 
 func TestFirstRotationIsAppliedFirst(t *testing.T) {
-	t.Run("type=float32", testOrder[float32])
-	t.Run("type=float64", testOrder[float64])
+	densetest.Both(t, testOrder[float32], testOrder[float64])
 }
 
 func TestDefaultLength(t *testing.T) {
@@ -244,8 +243,7 @@ func testSizes[T dense.Float](t *testing.T) {
 }
 
 func TestSizes(t *testing.T) {
-	t.Run("type=float32", testSizes[float32])
-	t.Run("type=float64", testSizes[float64])
+	densetest.Both(t, testSizes[float32], testSizes[float64])
 }
 
 func TestTooManyDimensions(t *testing.T) {

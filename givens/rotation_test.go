@@ -2,42 +2,16 @@ package givens_test
 
 import (
 	"math"
-	"math/rand/v2"
 	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	exprand "golang.org/x/exp/rand"
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/givens"
+	"github.com/seed-feabd252/randfeat/internal/densetest"
 )
-
-// eps returns the unit roundoff of T.
-func eps[T dense.Float]() float64 {
-	if T(1)+0x1p-30 == 1 {
-		return 0x1p-24
-	}
-	return 0x1p-53
-}
-
-// normal returns an r×c matrix of standard normal draws inside wider rows that
-// are NaN elsewhere.
-func normal[T dense.Float](seed uint64, r, c int) dense.Matrix[T] {
-	rng := rand.New(exprand.NewSource(seed))
-	m := dense.New[T](r, c+3)
-	for i := range m.Data {
-		m.Data[i] = T(math.NaN())
-	}
-	m = m.ColRange(1, c+1)
-	for i := range r {
-		for j := range c {
-			m.Set(i, j, T(rng.NormFloat64()))
-		}
-	}
-	return m
-}
 
 func testRotation[T dense.Float](t *testing.T) {
 	for _, c := range []struct {
@@ -49,7 +23,7 @@ func testRotation[T dense.Float](t *testing.T) {
 		i, j := g.Axes()
 		require.Equal(t, [2]int{c.i, c.j}, [2]int{i, j})
 
-		x := normal[T](1, 4, 5)
+		x := densetest.Gapped[T](1, 4, 5)
 		first := slices.Clone(x.Row(0))
 		y := g.ApplyRows(dense.Matrix[T]{}, x)
 		require.Equal(t, first, x.Row(0), "x is only read")
@@ -58,7 +32,7 @@ func testRotation[T dense.Float](t *testing.T) {
 			sin, cos := math.Sincos(c.theta)
 			u, v := float64(want[c.i]), float64(want[c.j])
 			// Three roundings to a product and one to the sum.
-			tol := 4 * eps[T]() * (math.Abs(u) + math.Abs(v))
+			tol := 4 * densetest.Roundoff[T]() * (math.Abs(u) + math.Abs(v))
 			assert.InDelta(t, cos*u-sin*v, float64(y.At(r, c.i)), tol, "%+v: y_i", c)
 			assert.InDelta(t, sin*u+cos*v, float64(y.At(r, c.j)), tol, "%+v: y_j", c)
 			for k := range want {
@@ -88,8 +62,7 @@ func testRotation[T dense.Float](t *testing.T) {
 }
 
 func TestRotation(t *testing.T) {
-	t.Run("type=float32", testRotation[float32])
-	t.Run("type=float64", testRotation[float64])
+	densetest.Both(t, testRotation[float32], testRotation[float64])
 }
 
 func testQuarterTurn[T dense.Float](t *testing.T) {
@@ -97,7 +70,7 @@ func testQuarterTurn[T dense.Float](t *testing.T) {
 	require.NoError(t, err)
 	x := []T{1, 0}
 	g.Apply(x)
-	assert.InDelta(t, 0, float64(x[0]), eps[T]())
+	assert.InDelta(t, 0, float64(x[0]), densetest.Roundoff[T]())
 	assert.Equal(t, T(1), x[1], "axis 0 turns towards axis 1")
 	swapped, err := givens.New[T](1, 0, -math.Pi/2)
 	require.NoError(t, err)
@@ -107,8 +80,7 @@ func testQuarterTurn[T dense.Float](t *testing.T) {
 }
 
 func TestQuarterTurn(t *testing.T) {
-	t.Run("type=float32", testQuarterTurn[float32])
-	t.Run("type=float64", testQuarterTurn[float64])
+	densetest.Both(t, testQuarterTurn[float32], testQuarterTurn[float64])
 }
 
 func testRotationNotFinite[T dense.Float](t *testing.T) {
@@ -124,8 +96,7 @@ func testRotationNotFinite[T dense.Float](t *testing.T) {
 }
 
 func TestRotationNotFinite(t *testing.T) {
-	t.Run("type=float32", testRotationNotFinite[float32])
-	t.Run("type=float64", testRotationNotFinite[float64])
+	densetest.Both(t, testRotationNotFinite[float32], testRotationNotFinite[float64])
 }
 
 func TestNewErrors(t *testing.T) {

@@ -10,13 +10,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/densetest"
 	"github.com/seed-feabd252/randfeat/internal/race"
 )
 
 // testRowsAlone has so many rotations that several processors share the rows.
 func testRowsAlone[T dense.Float](t *testing.T) {
 	p := random[T](t, 20, 12000, 2)
-	x := normal[T](8, 800, 20)
+	x := densetest.Gapped[T](8, 800, 20)
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4))
 	y := p.ApplyRows(dense.Matrix[T]{}, x)
 	back := p.ApplyInverseRows(dense.Matrix[T]{}, x)
@@ -40,14 +41,13 @@ func testRowsAlone[T dense.Float](t *testing.T) {
 }
 
 func TestRowsDoNotDependOnTheOthersNorOnProcessors(t *testing.T) {
-	t.Run("type=float32", testRowsAlone[float32])
-	t.Run("type=float64", testRowsAlone[float64])
+	densetest.Both(t, testRowsAlone[float32], testRowsAlone[float64])
 }
 
 // testRowsNotFinite has one row that is not finite among rows turned with it.
 func testRowsNotFinite[T dense.Float](t *testing.T) {
 	p := random[T](t, 9, 0, 3)
-	x := normal[T](4, 50, 9)
+	x := densetest.Gapped[T](4, 50, 9)
 	want := p.ApplyRows(dense.Matrix[T]{}, x)
 	for _, bad := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
 		x.Set(17, 4, T(bad))
@@ -63,8 +63,7 @@ func testRowsNotFinite[T dense.Float](t *testing.T) {
 }
 
 func TestRowsNotFinite(t *testing.T) {
-	t.Run("type=float32", testRowsNotFinite[float32])
-	t.Run("type=float64", testRowsNotFinite[float64])
+	densetest.Both(t, testRowsNotFinite[float32], testRowsNotFinite[float64])
 }
 
 func testRowsAllocate[T dense.Float](t *testing.T) {
@@ -72,11 +71,10 @@ func testRowsAllocate[T dense.Float](t *testing.T) {
 		t.Skip("the race detector makes pools forget")
 	}
 	p := random[T](t, 64, 0, 1)
-	x := normal[T](2, 130, 64)
+	x := densetest.Gapped[T](2, 130, 64)
 	assert.Zero(t, testing.AllocsPerRun(20, func() { p.ApplyRows(x, x); p.ApplyInverseRows(x, x) }))
 }
 
 func TestRowsDoNotAllocate(t *testing.T) {
-	t.Run("type=float32", testRowsAllocate[float32])
-	t.Run("type=float64", testRowsAllocate[float64])
+	densetest.Both(t, testRowsAllocate[float32], testRowsAllocate[float64])
 }

@@ -9,26 +9,26 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/hadamard"
+	"github.com/seed-feabd252/randfeat/internal/densetest"
 	"github.com/seed-feabd252/randfeat/internal/race"
 )
 
 func testAdjacentRows[T dense.Float](t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2))
 	for _, s := range [][2]int{{7, 1}, {5, 2}, {1001, 4}, {3, 8}, {4001, 256}, {900, 768}, {2, 1 << 17}} {
-		apart := normal[T](6, s[0], s[1])
+		apart := densetest.Gapped[T](6, s[0], s[1])
 		adjacent := apart.Clone()
 		hadamard.TransformRows(apart)
 		hadamard.TransformRows(adjacent)
 		require.Equal(t, apart.Clone().Data, adjacent.Data, "%v", s)
-		one := normal[T](6, s[0], s[1]).Row(s[0] - 1)
+		one := densetest.Gapped[T](6, s[0], s[1]).Row(s[0] - 1)
 		hadamard.Transform(one)
 		require.Equal(t, one, adjacent.Row(s[0]-1), "%v: last row alone", s)
 	}
 }
 
 func TestAdjacentRowsAreTransformedLikeOthers(t *testing.T) {
-	t.Run("type=float32", testAdjacentRows[float32])
-	t.Run("type=float64", testAdjacentRows[float64])
+	densetest.Both(t, testAdjacentRows[float32], testAdjacentRows[float64])
 }
 
 // testBatchAllocations counts as testing.AllocsPerRun does, which would reduce
@@ -57,6 +57,5 @@ func testBatchAllocations[T dense.Float](t *testing.T) {
 }
 
 func TestBatchesDoNotAllocate(t *testing.T) {
-	t.Run("type=float32", testBatchAllocations[float32])
-	t.Run("type=float64", testBatchAllocations[float64])
+	densetest.Both(t, testBatchAllocations[float32], testBatchAllocations[float64])
 }

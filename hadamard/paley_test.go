@@ -10,6 +10,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/hadamard"
+	"github.com/seed-feabd252/randfeat/internal/densetest"
 )
 
 func TestPrimePower(t *testing.T) {
@@ -112,8 +113,7 @@ func orthogonal[T dense.Float](t *testing.T, h dense.Matrix[T]) {
 }
 
 func TestMatrix(t *testing.T) {
-	t.Run("type=float32", testMatrix[float32])
-	t.Run("type=float64", testMatrix[float64])
+	densetest.Both(t, testMatrix[float32], testMatrix[float64])
 }
 
 func TestMatrixOfPaley(t *testing.T) {

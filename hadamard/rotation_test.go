@@ -13,6 +13,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/hadamard"
+	"github.com/seed-feabd252/randfeat/internal/densetest"
 	"github.com/seed-feabd252/randfeat/internal/race"
 )
 
@@ -42,7 +43,7 @@ func tolerance[T dense.Float](k, order int, size float64) float64 {
 		h := float64(hadamard.CoreOrder(order))
 		roundings += (h/4+2)*math.Sqrt(h) - math.Log2(h)
 	}
-	return float64(k) * roundings * eps[T]() * size
+	return float64(k) * roundings * densetest.Roundoff[T]() * size
 }
 
 func testRotation[T dense.Float](t *testing.T) {
@@ -56,7 +57,7 @@ func testRotation[T dense.Float](t *testing.T) {
 			in, out := r.Dims()
 			require.Equal(t, d, in)
 			require.Equal(t, hadamard.NextOrder(d), out, "d = %d", d)
-			x := normal[T](uint64(blocks), 7, d)
+			x := densetest.Gapped[T](uint64(blocks), 7, d)
 			before := x.Clone()
 			y := r.Apply(dense.Matrix[T]{}, x)
 			require.Equal(t, [2]int{7, out}, [2]int{y.Rows, y.Cols})
@@ -82,8 +83,7 @@ func testRotation[T dense.Float](t *testing.T) {
 }
 
 func TestRotation(t *testing.T) {
-	t.Run("type=float32", testRotation[float32])
-	t.Run("type=float64", testRotation[float64])
+	densetest.Both(t, testRotation[float32], testRotation[float64])
 }
 
 // testDefinition multiplies the factors (1/√d')·H·D_i out, with the signs that
@@ -98,7 +98,7 @@ func definition[T dense.Float](t *testing.T, d, order, blocks int) {
 	r := newRotation[T](t, d, blocks, 9)
 	src := exprand.NewSource(9)
 	h := hadamard.Matrix[float64](order)
-	x := normal[T](1, 1, d)
+	x := densetest.Gapped[T](1, 1, d)
 	want := make([]float64, order)
 	for j := range d {
 		want[j] = float64(x.At(0, j))
@@ -121,14 +121,13 @@ func definition[T dense.Float](t *testing.T, d, order, blocks int) {
 }
 
 func TestRotationIsTheProductOfItsFactors(t *testing.T) {
-	t.Run("type=float32", testDefinition[float32])
-	t.Run("type=float64", testDefinition[float64])
+	densetest.Both(t, testDefinition[float32], testDefinition[float64])
 }
 
 func testRowsAlone[T dense.Float](t *testing.T) {
 	const d = 101 // of order 104 = 52·2
 	r := newRotation[T](t, d, 3, 2)
-	x := normal[T](8, 1100, d)
+	x := densetest.Gapped[T](8, 1100, d)
 	y := r.Apply(dense.Matrix[T]{}, x)
 	back := r.ApplyTransposed(dense.Matrix[T]{}, y)
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
@@ -141,8 +140,7 @@ func testRowsAlone[T dense.Float](t *testing.T) {
 }
 
 func TestRotationRowsDoNotDependOnTheOthersNorOnProcessors(t *testing.T) {
-	t.Run("type=float32", testRowsAlone[float32])
-	t.Run("type=float64", testRowsAlone[float64])
+	densetest.Both(t, testRowsAlone[float32], testRowsAlone[float64])
 }
 
 func TestRotationSignsAgreeAcrossTypes(t *testing.T) {
@@ -194,7 +192,7 @@ func TestRotationSpreadsOneCoordinate(t *testing.T) {
 func testRotationNotFinite[T dense.Float](t *testing.T) {
 	r := newRotation[T](t, 5, 3, 1)
 	for _, bad := range []float64{math.NaN(), math.Inf(-1)} {
-		x := normal[T](2, 2, 5)
+		x := densetest.Gapped[T](2, 2, 5)
 		x.Set(1, 4, T(bad))
 		y := r.Apply(dense.Matrix[T]{}, x)
 		back := r.ApplyTransposed(dense.Matrix[T]{}, y)
@@ -207,8 +205,7 @@ func testRotationNotFinite[T dense.Float](t *testing.T) {
 }
 
 func TestRotationNotFinite(t *testing.T) {
-	t.Run("type=float32", testRotationNotFinite[float32])
-	t.Run("type=float64", testRotationNotFinite[float64])
+	densetest.Both(t, testRotationNotFinite[float32], testRotationNotFinite[float64])
 }
 
 // TestPaddedRotation: padding further is a rotation of the padded vector.
@@ -237,7 +234,7 @@ func TestDefaultRotation(t *testing.T) {
 		assert.Equal(t, []int{d, hadamard.FastOrder(d)}, []int{in, out})
 		same, err := hadamard.NewRotation[float64](d, hadamard.RotationOptions{Factors: 3, Order: out}, exprand.NewSource(8))
 		require.NoError(t, err)
-		x := normal[float64](2, 1, d)
+		x := densetest.Gapped[float64](2, 1, d)
 		assert.Equal(t, same.Apply(dense.Matrix[float64]{}, x), r.Apply(dense.Matrix[float64]{}, x))
 	}
 }
@@ -289,8 +286,7 @@ func testSizes[T dense.Float](t *testing.T) {
 }
 
 func TestSizes(t *testing.T) {
-	t.Run("type=float32", testSizes[float32])
-	t.Run("type=float64", testSizes[float64])
+	densetest.Both(t, testSizes[float32], testSizes[float64])
 }
 
 func testScales[T dense.Float](t *testing.T) {
@@ -306,7 +302,7 @@ func testScales[T dense.Float](t *testing.T) {
 				}
 			}
 			want := math.Pow(float64(n), -float64(blocks)/2)
-			assert.InEpsilon(t, want, product, float64(blocks+2)*eps[T](), "n = %d, %d factors", n, blocks)
+			assert.InEpsilon(t, want, product, float64(blocks+2)*densetest.Roundoff[T](), "n = %d, %d factors", n, blocks)
 			if n&(n-1) == 0 {
 				assert.LessOrEqual(t, rounded, 1, "n = %d, %d factors", n, blocks)
 			} else {
@@ -317,8 +313,7 @@ func testScales[T dense.Float](t *testing.T) {
 }
 
 func TestScales(t *testing.T) {
-	t.Run("type=float32", testScales[float32])
-	t.Run("type=float64", testScales[float64])
+	densetest.Both(t, testScales[float32], testScales[float64])
 }
 
 func TestRotationDoesNotAllocate(t *testing.T) {

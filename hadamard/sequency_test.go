@@ -9,6 +9,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/hadamard"
+	"github.com/seed-feabd252/randfeat/internal/densetest"
 )
 
 func testSequency[T dense.Float](t *testing.T) {
@@ -24,7 +25,7 @@ func testSequency[T dense.Float](t *testing.T) {
 			}
 			require.Equal(t, i, hadamard.NaturalIndex(changes, n), "n = %d: row %d", n, i)
 		}
-		wide := normal[T](1, 1, n+2).Row(0)
+		wide := densetest.Gapped[T](1, 1, n+2).Row(0)
 		before := slices.Clone(wide)
 		x := wide[1 : n+1]
 		hadamard.Sequency(x)
@@ -37,8 +38,7 @@ func testSequency[T dense.Float](t *testing.T) {
 }
 
 func TestSequency(t *testing.T) {
-	t.Run("type=float32", testSequency[float32])
-	t.Run("type=float64", testSequency[float64])
+	densetest.Both(t, testSequency[float32], testSequency[float64])
 }
 
 func TestSequencyPanics(t *testing.T) {

@@ -14,33 +14,9 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/hadamard"
+	"github.com/seed-feabd252/randfeat/internal/densetest"
 	"github.com/seed-feabd252/randfeat/internal/race"
 )
-
-// eps returns the unit roundoff of T.
-func eps[T dense.Float]() float64 {
-	if T(1)+0x1p-30 == 1 {
-		return 0x1p-24
-	}
-	return 0x1p-53
-}
-
-// normal returns an r×c matrix of standard normal draws inside wider rows that
-// are NaN elsewhere.
-func normal[T dense.Float](seed uint64, r, c int) dense.Matrix[T] {
-	rng := rand.New(exprand.NewSource(seed))
-	m := dense.New[T](r, c+3)
-	for i := range m.Data {
-		m.Data[i] = T(math.NaN())
-	}
-	m = m.ColRange(1, c+1)
-	for i := range r {
-		for j := range c {
-			m.Set(i, j, T(rng.NormFloat64()))
-		}
-	}
-	return m
-}
 
 // stages is the definition: one stage after another, h = 1, 2, 4, ….
 func stages[T dense.Float](x []T) {
@@ -59,7 +35,7 @@ func testTransform[T dense.Float](t *testing.T) {
 		wide := make([]T, n+2)
 		wide[0], wide[n+1] = 7, 7
 		x := wide[1 : n+1]
-		copy(x, normal[T](uint64(n), 1, n).Row(0))
+		copy(x, densetest.Gapped[T](uint64(n), 1, n).Row(0))
 		before := slices.Clone(x)
 		want := slices.Clone(x)
 		stages(want)
@@ -78,27 +54,26 @@ func testTransform[T dense.Float](t *testing.T) {
 				sum += v * float64(before[j])
 			}
 			// The transform has log additions to an element, the sum n.
-			tol := (float64(log)*eps[T]() + float64(n)*0x1p-53) * size
+			tol := (float64(log)*densetest.Roundoff[T]() + float64(n)*0x1p-53) * size
 			require.InDelta(t, sum, float64(x[i]), tol, "n = %d: element %d of H·x", n, i)
 		}
 		hadamard.Transform(x)
 		for i := range x {
 			// Each pass errs by log·ε·Σ|·|, and the second sums n elements of
 			// size Σ|x| at most.
-			tol := 2 * float64(log) * eps[T]() * float64(n) * size
+			tol := 2 * float64(log) * densetest.Roundoff[T]() * float64(n) * size
 			require.InDelta(t, float64(n)*float64(before[i]), float64(x[i]), tol, "n = %d: H·H = n·I", n)
 		}
 	}
 }
 
 func TestTransform(t *testing.T) {
-	t.Run("type=float32", testTransform[float32])
-	t.Run("type=float64", testTransform[float64])
+	densetest.Both(t, testTransform[float32], testTransform[float64])
 }
 
 func testTransformRows[T dense.Float](t *testing.T) {
 	for _, s := range [][2]int{{0, 4}, {1, 1}, {5, 8}, {300, 256}} {
-		x := normal[T](3, s[0], s[1])
+		x := densetest.Gapped[T](3, s[0], s[1])
 		want := x.Clone()
 		for i := range want.Rows {
 			stages(want.Row(i))
@@ -108,10 +83,10 @@ func testTransformRows[T dense.Float](t *testing.T) {
 	}
 	for _, procs := range []int{1, 3} {
 		old := runtime.GOMAXPROCS(procs)
-		x := normal[T](4, 300, 512)
+		x := densetest.Gapped[T](4, 300, 512)
 		hadamard.TransformRows(x)
 		runtime.GOMAXPROCS(old)
-		stage := normal[T](4, 300, 512).Clone()
+		stage := densetest.Gapped[T](4, 300, 512).Clone()
 		for i := range stage.Rows {
 			stages(stage.Row(i))
 		}
@@ -120,14 +95,13 @@ func testTransformRows[T dense.Float](t *testing.T) {
 }
 
 func TestTransformRows(t *testing.T) {
-	t.Run("type=float32", testTransformRows[float32])
-	t.Run("type=float64", testTransformRows[float64])
+	densetest.Both(t, testTransformRows[float32], testTransformRows[float64])
 }
 
 func testNotFinite[T dense.Float](t *testing.T) {
 	for _, bad := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
 		for at := range 24 {
-			x := normal[T](5, 1, 24).Row(0)
+			x := densetest.Gapped[T](5, 1, 24).Row(0)
 			x[at] = T(bad)
 			hadamard.Transform(x)
 			for i, v := range x {
@@ -138,8 +112,7 @@ func testNotFinite[T dense.Float](t *testing.T) {
 }
 
 func TestNotFinite(t *testing.T) {
-	t.Run("type=float32", testNotFinite[float32])
-	t.Run("type=float64", testNotFinite[float64])
+	densetest.Both(t, testNotFinite[float32], testNotFinite[float64])
 }
 
 // testEveryOrder compares with the explicit matrix on small integers, which both
@@ -184,8 +157,7 @@ func testEveryOrder[T dense.Float](t *testing.T) {
 }
 
 func TestTransformOfEveryOrder(t *testing.T) {
-	t.Run("type=float32", testEveryOrder[float32])
-	t.Run("type=float64", testEveryOrder[float64])
+	densetest.Both(t, testEveryOrder[float32], testEveryOrder[float64])
 }
 
 func testLargeOrders[T dense.Float](t *testing.T) {
@@ -204,19 +176,18 @@ func testLargeOrders[T dense.Float](t *testing.T) {
 }
 
 func TestTransposedUndoesLargeOrders(t *testing.T) {
-	t.Run("type=float32", testLargeOrders[float32])
-	t.Run("type=float64", testLargeOrders[float64])
+	densetest.Both(t, testLargeOrders[float32], testLargeOrders[float64])
 }
 
 func testDiagonal[T dense.Float](t *testing.T) {
 	for _, s := range [][2]int{{1, 1}, {0, 2}, {5, 8}, {8, 8}, {9, 12}, {12, 12}, {70, 72}} {
-		x, d := normal[T](1, 1, s[0]).Row(0), normal[T](2, 1, s[0]).Row(0)
+		x, d := densetest.Gapped[T](1, 1, s[0]).Row(0), densetest.Gapped[T](2, 1, s[0]).Row(0)
 		want := make([]T, s[1])
 		for i, v := range x {
 			want[i] = d[i] * v
 		}
 		hadamard.Transform(want)
-		dst := normal[T](3, 1, s[1]).Row(0)
+		dst := densetest.Gapped[T](3, 1, s[1]).Row(0)
 		hadamard.TransformDiagonal(dst, x, d)
 		require.Equal(t, want, dst, "%v", s)
 		copy(dst, x)
@@ -232,8 +203,7 @@ func testDiagonal[T dense.Float](t *testing.T) {
 }
 
 func TestTransformDiagonal(t *testing.T) {
-	t.Run("type=float32", testDiagonal[float32])
-	t.Run("type=float64", testDiagonal[float64])
+	densetest.Both(t, testDiagonal[float32], testDiagonal[float64])
 }
 
 func TestLengthsThatAreNoOrdersPanic(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/densetest"
 	"github.com/seed-feabd252/randfeat/kernels"
 )
 
@@ -60,20 +61,19 @@ func testChiSquareGram[T dense.Float](t *testing.T) {
 		for i := range x.Rows {
 			for j := range y.Rows {
 				want := eval(k, x.Row(i), y.Row(j))
-				require.InEpsilon(t, want, float64(g.At(i, j)), 100*unit[T](), "%v", k)
+				require.InEpsilon(t, want, float64(g.At(i, j)), 100*densetest.Roundoff[T](), "%v", k)
 				require.Equal(t, want, eval(k, y.Row(j), x.Row(i)), "%v: symmetric", k)
 			}
 		}
 		var eigen mat.EigenSym
 		require.True(t, eigen.Factorize(mat.NewSymDense(one.Rows, dense.Copy(dense.Matrix[float64]{}, one).Data), false))
 		values := eigen.Values(nil)
-		assert.GreaterOrEqual(t, values[0], -16*40*2*unit[T]()*values[39], "%v", k)
+		assert.GreaterOrEqual(t, values[0], -16*40*2*densetest.Roundoff[T]()*values[39], "%v", k)
 	}
 }
 
 func TestChiSquareGram(t *testing.T) {
-	t.Run("type=float32", testChiSquareGram[float32])
-	t.Run("type=float64", testChiSquareGram[float64])
+	densetest.Both(t, testChiSquareGram[float32], testChiSquareGram[float64])
 }
 
 // What is no number or outside the domain gives no number.

@@ -16,6 +16,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/densetest"
 	"github.com/seed-feabd252/randfeat/kernels"
 )
 
@@ -30,13 +31,6 @@ func cloud[T dense.Float](seed uint64, n, d int, at, s float64) dense.Matrix[T] 
 		}
 	}
 	return x
-}
-
-func unit[T dense.Float]() float64 {
-	if _, single := any(T(0)).(float32); single {
-		return 0x1p-24
-	}
-	return 0x1p-53
 }
 
 // eval returns the kernel of rows in float64.
@@ -135,7 +129,7 @@ func testGram[T dense.Float](t *testing.T) {
 				// A factor below 2⁻¹²⁶ is rounded to a multiple of 2⁻¹⁴⁹ and
 				// multiplied by others up to 250, d times.
 				underflow := d * 250 * math.SmallestNonzeroFloat32
-				require.InDelta(t, k.Eval(a, b), float64(got), bound(k, a, b, unit[T]())+underflow, "%v at %v, %v", k, xi, yj)
+				require.InDelta(t, k.Eval(a, b), float64(got), bound(k, a, b, densetest.Roundoff[T]())+underflow, "%v at %v, %v", k, xi, yj)
 			}
 			for i := range x.Rows {
 				for j := range y.Rows {
@@ -152,14 +146,13 @@ func testGram[T dense.Float](t *testing.T) {
 }
 
 func TestGram(t *testing.T) {
-	t.Run("type=float32", testGram[float32])
-	t.Run("type=float64", testGram[float64])
+	densetest.Both(t, testGram[float32], testGram[float64])
 }
 
 // testExactWhereItMatters: points close together and far from the origin, where
 // expanding the square gives nothing but noise, keep their kernel.
 func testExactWhereItMatters[T dense.Float](t *testing.T) {
-	step := math.Sqrt(unit[T]())
+	step := math.Sqrt(densetest.Roundoff[T]())
 	x := dense.Of(2, 2, []T{1000, 1000, 1000 + T(1000*step), 1000})
 	gap := float64(x.At(1, 0)) - 1000
 	got := kernels.Gram(dense.Matrix[T]{}, kernels.Gaussian{LengthScale: gap}, x, x)
@@ -168,24 +161,23 @@ func testExactWhereItMatters[T dense.Float](t *testing.T) {
 
 	narrow := dense.Of(2, 2, []T{1, 0, 1, T(step)})
 	angle := 1 - float64(kernels.Gram(dense.Matrix[T]{}, kernels.Angular{}, narrow, narrow).At(0, 1))
-	assert.InDelta(t, 2*math.Atan(float64(T(step)))/math.Pi, angle, 2*unit[T](), "rounding of a number next to 1")
+	assert.InDelta(t, 2*math.Atan(float64(T(step)))/math.Pi, angle, 2*densetest.Roundoff[T](), "rounding of a number next to 1")
 }
 
 func TestGramExactWhereItMatters(t *testing.T) {
-	t.Run("type=float32", testExactWhereItMatters[float32])
-	t.Run("type=float64", testExactWhereItMatters[float64])
+	densetest.Both(t, testExactWhereItMatters[float32], testExactWhereItMatters[float64])
 }
 
 // testRange: squares and products that overflow or underflow in T do not show
 // where the kernel does not overflow.
 func testRange[T dense.Float](t *testing.T) {
 	big, small, smaller := 1e30, 0x1p-49, 0x1p-110
-	if unit[T]() == 0x1p-53 {
+	if densetest.Roundoff[T]() == 0x1p-53 {
 		big, small, smaller = 1e200, 0x1p-479, 0x1p-1000
 	}
 	check := func(want float64, k kernels.Kernel, x, y []T) {
 		got := kernels.Gram(dense.Matrix[T]{}, k, dense.Of(1, len(x), x), dense.Of(1, len(y), y))
-		assert.InDelta(t, want, float64(got.At(0, 0)), 4*unit[T](), "%v at %v, %v", k, x, y)
+		assert.InDelta(t, want, float64(got.At(0, 0)), 4*densetest.Roundoff[T](), "%v at %v, %v", k, x, y)
 	}
 	for _, c := range []T{T(big), T(1 / big)} {
 		check(math.Exp(-0.5), kernels.Gaussian{LengthScale: float64(c)}, []T{c, 0}, []T{c, c})
@@ -194,14 +186,13 @@ func testRange[T dense.Float](t *testing.T) {
 	}
 	check(0.5, kernels.Angular{}, []T{T(small), 0}, []T{T(smaller), T(smaller)})
 	check(0.5, kernels.Angular{}, []T{T(smaller), T(smaller)}, []T{T(small), 0})
-	if unit[T]() == 0x1p-24 {
+	if densetest.Roundoff[T]() == 0x1p-24 {
 		check(math.Exp(-0.5), kernels.Softmax{Scale: 0.5 / (big * big)}, []T{T(big)}, []T{T(-big)})
 	}
 }
 
 func TestGramRange(t *testing.T) {
-	t.Run("type=float32", testRange[float32])
-	t.Run("type=float64", testRange[float64])
+	densetest.Both(t, testRange[float32], testRange[float64])
 }
 
 func testPositiveSemiDefinite[T dense.Float](t *testing.T) {
@@ -216,15 +207,14 @@ func testPositiveSemiDefinite[T dense.Float](t *testing.T) {
 			// An eigenvalue moves by no more than n times the largest change of
 			// an element, here a few roundings of at most λ_max each, which the
 			// condition of the distance multiplies by up to 16.
-			tolerance := 16 * 40 * 2 * unit[T]() * values[39]
+			tolerance := 16 * 40 * 2 * densetest.Roundoff[T]() * values[39]
 			assert.GreaterOrEqual(t, values[0], -tolerance, "%v, d = %d", k, d)
 		}
 	}
 }
 
 func TestGramPositiveSemiDefinite(t *testing.T) {
-	t.Run("type=float32", testPositiveSemiDefinite[float32])
-	t.Run("type=float64", testPositiveSemiDefinite[float64])
+	densetest.Both(t, testPositiveSemiDefinite[float32], testPositiveSemiDefinite[float64])
 }
 
 func testNaNAndInf[T dense.Float](t *testing.T) {
@@ -254,8 +244,7 @@ func testNaNAndInf[T dense.Float](t *testing.T) {
 }
 
 func TestGramNaNAndInf(t *testing.T) {
-	t.Run("type=float32", testNaNAndInf[float32])
-	t.Run("type=float64", testNaNAndInf[float64])
+	densetest.Both(t, testNaNAndInf[float32], testNaNAndInf[float64])
 }
 
 // override embeds a kernel of the package and evaluates another: Gram must use

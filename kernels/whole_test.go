@@ -12,6 +12,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/densetest"
 	"github.com/seed-feabd252/randfeat/kernels"
 )
 
@@ -84,11 +85,11 @@ func testGramOfOtherPoints[T dense.Float](t *testing.T) {
 				for j := range y.Rows {
 					want := eval(k, x.Row(i), y.Row(j))
 					size := math.Sqrt(eval(k, x.Row(i), x.Row(i)) * eval(k, y.Row(j), y.Row(j)))
-					require.InDelta(t, want, float64(g.At(i, j)), 1e-12*size+unit[T]()*math.Abs(want), "%v (%d, %d)", k, i, j)
+					require.InDelta(t, want, float64(g.At(i, j)), 1e-12*size+densetest.Roundoff[T]()*math.Abs(want), "%v (%d, %d)", k, i, j)
 				}
 				for j := range i {
 					require.Equal(t, one.At(i, j), one.At(j, i), "%v: symmetric", k)
-					require.InDelta(t, eval(k, x.Row(i), x.Row(j)), float64(one.At(i, j)), 2*unit[T]()*math.Abs(eval(k, x.Row(i), x.Row(i)))+1e-11, "%v (%d, %d)", k, i, j)
+					require.InDelta(t, eval(k, x.Row(i), x.Row(j)), float64(one.At(i, j)), 2*densetest.Roundoff[T]()*math.Abs(eval(k, x.Row(i), x.Row(i)))+1e-11, "%v (%d, %d)", k, i, j)
 				}
 				require.Equal(t, T(eval(k, x.Row(i), x.Row(i))), one.At(i, i), "%v: diagonal", k)
 			}
@@ -97,8 +98,7 @@ func testGramOfOtherPoints[T dense.Float](t *testing.T) {
 }
 
 func TestGramOfOtherPoints(t *testing.T) {
-	t.Run("type=float32", testGramOfOtherPoints[float32])
-	t.Run("type=float64", testGramOfOtherPoints[float64])
+	densetest.Both(t, testGramOfOtherPoints[float32], testGramOfOtherPoints[float64])
 }
 
 func TestGramOfOtherPointsShowsNaN(t *testing.T) {
@@ -295,6 +295,5 @@ func TestPatchesSizes(t *testing.T) {
 }
 
 func TestPatches(t *testing.T) {
-	t.Run("type=float32", testPatches[float32])
-	t.Run("type=float64", testPatches[float64])
+	densetest.Both(t, testPatches[float32], testPatches[float64])
 }

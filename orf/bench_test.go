@@ -8,6 +8,7 @@ import (
 	exprand "golang.org/x/exp/rand"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/densetest"
 )
 
 func benchmarkDraw[T dense.Float](b *testing.B) {
@@ -41,7 +42,7 @@ func benchmarkProject[T dense.Float](b *testing.B) {
 				if err != nil {
 					b.Fatal(err)
 				}
-				x, y := normal[T](1, rows, n), dense.New[T](rows, n)
+				x, y := densetest.Gapped[T](1, rows, n), dense.New[T](rows, n)
 				b.SetBytes(int64(len(y.Data)) * int64(unsafe.Sizeof(y.Data[0])))
 				b.ReportAllocs()
 				for b.Loop() {

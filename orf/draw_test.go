@@ -11,6 +11,7 @@ import (
 	exprand "golang.org/x/exp/rand"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/densetest"
 	"github.com/seed-feabd252/randfeat/orf"
 )
 
@@ -83,13 +84,11 @@ func testSizes[T dense.Float](t *testing.T) {
 }
 
 func TestSizes(t *testing.T) {
-	t.Run("type=float32", testSizes[float32])
-	t.Run("type=float64", testSizes[float64])
+	densetest.Both(t, testSizes[float32], testSizes[float64])
 }
 
 func TestErrors(t *testing.T) {
-	t.Run("type=float32", testErrors[float32])
-	t.Run("type=float64", testErrors[float64])
+	densetest.Both(t, testErrors[float32], testErrors[float64])
 }
 
 func TestFactorsAndRotations(t *testing.T) {

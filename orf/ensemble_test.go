@@ -8,6 +8,7 @@ import (
 	exprand "golang.org/x/exp/rand"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/densetest"
 	"github.com/seed-feabd252/randfeat/orf"
 )
 
@@ -55,8 +56,7 @@ func testEnsembles[T dense.Float](t *testing.T) {
 }
 
 func TestEnsembles(t *testing.T) {
-	t.Run("type=float32", testEnsembles[float32])
-	t.Run("type=float64", testEnsembles[float64])
+	densetest.Both(t, testEnsembles[float32], testEnsembles[float64])
 }
 
 // foreign is an ensemble of another package.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/hadamard"
+	"github.com/seed-feabd252/randfeat/internal/densetest"
 	"github.com/seed-feabd252/randfeat/orf"
 )
 
@@ -70,31 +71,6 @@ func (c construction[T]) fixedLength() construction[T] {
 	return c
 }
 
-// eps returns the unit roundoff of T.
-func eps[T dense.Float]() float64 {
-	if T(1)+0x1p-30 == 1 {
-		return 0x1p-24
-	}
-	return 0x1p-53
-}
-
-// normal returns an r×c matrix of standard normal draws inside wider rows that
-// are NaN elsewhere.
-func normal[T dense.Float](seed uint64, r, c int) dense.Matrix[T] {
-	rng := rand.New(exprand.NewSource(seed))
-	m := dense.New[T](r, c+3)
-	for i := range m.Data {
-		m.Data[i] = T(math.NaN())
-	}
-	m = m.ColRange(1, c+1)
-	for i := range r {
-		for j := range c {
-			m.Set(i, j, T(rng.NormFloat64()))
-		}
-	}
-	return m
-}
-
 func dot[T dense.Float](x, y []T) float64 {
 	sum := 0.0
 	for i, v := range x {
@@ -118,7 +94,7 @@ func testFrequencies[T dense.Float](t *testing.T, c construction[T]) {
 			w := p.Frequencies()
 			require.Equal(t, s, [2]int{w.Rows, w.Cols})
 			for _, n := range []int{0, 1, 5, 70} {
-				x := normal[T](2, n, d)
+				x := densetest.Gapped[T](2, n, d)
 				before := x.Clone()
 				wide := dense.New[T](n, m+2)
 				y := p.Project(wide.ColRange(1, m+1), x)
@@ -130,7 +106,7 @@ func testFrequencies[T dense.Float](t *testing.T, c construction[T]) {
 						// Both sides err by ops roundings of at most the norms;
 						// a padded frequency is longer than its d columns say.
 						size := max(norm(w.Row(k)), 3*math.Sqrt(float64(c.order(d)))) * norm(x.Row(i))
-						tol := 2 * float64(c.ops(d)+2) * eps[T]() * size
+						tol := 2 * float64(c.ops(d)+2) * densetest.Roundoff[T]() * size
 						require.InDelta(t, dot(w.Row(k), x.Row(i)), float64(y.At(i, k)), tol, "%v n = %d (%d, %d)", s, n, i, k)
 					}
 				}
@@ -143,14 +119,15 @@ func testFrequencies[T dense.Float](t *testing.T, c construction[T]) {
 }
 
 func TestProjectAppliesFrequencies(t *testing.T) {
-	t.Run("type=float32", func(t *testing.T) { forEach(t, testFrequencies[float32]) })
-	t.Run("type=float64", func(t *testing.T) { forEach(t, testFrequencies[float64]) })
+	densetest.Both(t,
+		func(t *testing.T) { forEach(t, testFrequencies[float32]) },
+		func(t *testing.T) { forEach(t, testFrequencies[float64]) })
 }
 
 func testRowsAlone[T dense.Float](t *testing.T, c construction[T]) {
 	const n, m, d = 300, 150, 60
 	p := c.must(t, m, d, 1)
-	x := normal[T](2, n, d)
+	x := densetest.Gapped[T](2, n, d)
 	y := p.Project(dense.Matrix[T]{}, x)
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	require.Equal(t, y, p.Project(dense.Matrix[T]{}, x), "one processor")
@@ -162,8 +139,9 @@ func testRowsAlone[T dense.Float](t *testing.T, c construction[T]) {
 }
 
 func TestRowsDoNotDependOnTheOthersNorOnProcessors(t *testing.T) {
-	t.Run("type=float32", func(t *testing.T) { forEach(t, testRowsAlone[float32]) })
-	t.Run("type=float64", func(t *testing.T) { forEach(t, testRowsAlone[float64]) })
+	densetest.Both(t,
+		func(t *testing.T) { forEach(t, testRowsAlone[float32]) },
+		func(t *testing.T) { forEach(t, testRowsAlone[float64]) })
 }
 
 func testNotFinite[T dense.Float](t *testing.T, c construction[T]) {
@@ -172,7 +150,7 @@ func testNotFinite[T dense.Float](t *testing.T, c construction[T]) {
 			for seed := range uint64(10) {
 				p := c.must(t, s[0], s[1], seed)
 				for _, bad := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
-					x := normal[T](3, 3, s[1])
+					x := densetest.Gapped[T](3, 3, s[1])
 					clean := p.Project(dense.Matrix[T]{}, x)
 					x.Set(1, int(seed)%s[1], T(bad))
 					y := p.Project(dense.Matrix[T]{}, x)
@@ -188,8 +166,9 @@ func testNotFinite[T dense.Float](t *testing.T, c construction[T]) {
 }
 
 func TestNotFinite(t *testing.T) {
-	t.Run("type=float32", func(t *testing.T) { forEach(t, testNotFinite[float32]) })
-	t.Run("type=float64", func(t *testing.T) { forEach(t, testNotFinite[float64]) })
+	densetest.Both(t,
+		func(t *testing.T) { forEach(t, testNotFinite[float32]) },
+		func(t *testing.T) { forEach(t, testNotFinite[float64]) })
 }
 
 // TestNaNPassesCoordinatesThatNoRotationMixes: one rotation of R⁷ leaves five
@@ -271,7 +250,7 @@ func TestSeedsAndTypesAgree(t *testing.T) {
 }
 
 func testOf[T dense.Float](t *testing.T) {
-	w := normal[T](1, 4, 3)
+	w := densetest.Gapped[T](1, 4, 3)
 	p, err := orf.Of(w)
 	require.NoError(t, err)
 	assert.Equal(t, w.Clone(), p.Frequencies())
@@ -312,8 +291,7 @@ func testOf[T dense.Float](t *testing.T) {
 }
 
 func TestOf(t *testing.T) {
-	t.Run("type=float32", testOf[float32])
-	t.Run("type=float64", testOf[float64])
+	densetest.Both(t, testOf[float32], testOf[float64])
 }
 
 func testShapes[T dense.Float](t *testing.T, c construction[T]) {
@@ -323,6 +301,7 @@ func testShapes[T dense.Float](t *testing.T, c construction[T]) {
 }
 
 func TestShapesPanic(t *testing.T) {
-	t.Run("type=float32", func(t *testing.T) { forEach(t, testShapes[float32]) })
-	t.Run("type=float64", func(t *testing.T) { forEach(t, testShapes[float64]) })
+	densetest.Both(t,
+		func(t *testing.T) { forEach(t, testShapes[float32]) },
+		func(t *testing.T) { forEach(t, testShapes[float64]) })
 }

@@ -12,6 +12,7 @@ import (
 	exprand "golang.org/x/exp/rand"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/densetest"
 	"github.com/seed-feabd252/randfeat/internal/projection"
 	"github.com/seed-feabd252/randfeat/internal/race"
 	"github.com/seed-feabd252/randfeat/orf"
@@ -59,7 +60,7 @@ func testTransposedIsTheProduct[T dense.Float](t *testing.T) {
 				longest = max(longest, norm(w.Row(k)))
 			}
 			for _, n := range []int{0, 1, 5, 70} {
-				z := normal[T](2, n, m)
+				z := densetest.Gapped[T](2, n, m)
 				before := z.Clone()
 				wide := dense.New[T](n, d+2)
 				got := p.ProjectTransposed(wide.ColRange(1, d+1), z)
@@ -76,7 +77,7 @@ func testTransposedIsTheProduct[T dense.Float](t *testing.T) {
 						for k := range m {
 							want += float64(z.At(i, k)) * float64(w.At(k, j))
 						}
-						tol := 2 * float64(ops+2) * eps[T]() * size
+						tol := 2 * float64(ops+2) * densetest.Roundoff[T]() * size
 						require.InDelta(t, want, float64(got.At(i, j)), tol, "%s %v n = %d (%d, %d)", name, s, n, i, j)
 					}
 				}
@@ -87,15 +88,14 @@ func testTransposedIsTheProduct[T dense.Float](t *testing.T) {
 }
 
 func TestTransposedIsTheProduct(t *testing.T) {
-	t.Run("type=float32", testTransposedIsTheProduct[float32])
-	t.Run("type=float64", testTransposedIsTheProduct[float64])
+	densetest.Both(t, testTransposedIsTheProduct[float32], testTransposedIsTheProduct[float64])
 }
 
 // TestTransposedIsTheAdjoint compares ⟨XWᵀ, Z⟩ with ⟨X, ZW⟩, both without W.
 func TestTransposedIsTheAdjoint(t *testing.T) {
 	for _, s := range shapes {
 		for name, p := range transposers[float64](t, s[0], s[1]) {
-			x, z := normal[float64](3, 1, s[1]).Row(0), normal[float64](4, 1, s[0]).Row(0)
+			x, z := densetest.Gapped[float64](3, 1, s[1]).Row(0), densetest.Gapped[float64](4, 1, s[0]).Row(0)
 			there := p.Project(dense.Matrix[float64]{}, dense.Of(1, s[1], x)).Row(0)
 			back := p.ProjectTransposed(dense.Matrix[float64]{}, dense.Of(1, s[0], z)).Row(0)
 			assert.InDelta(t, dot(there, z), dot(x, back), 1e-13*(1+norm(there)*norm(z)), "%s %v", name, s)
@@ -105,7 +105,7 @@ func TestTransposedIsTheAdjoint(t *testing.T) {
 
 func testTransposedRowsAlone[T dense.Float](t *testing.T) {
 	const n, m, d = 300, 150, 60
-	z := normal[T](2, n, m)
+	z := densetest.Gapped[T](2, n, m)
 	for name, p := range transposers[T](t, m, d) {
 		y := p.ProjectTransposed(dense.Matrix[T]{}, z)
 		func() {
@@ -121,8 +121,7 @@ func testTransposedRowsAlone[T dense.Float](t *testing.T) {
 }
 
 func TestTransposedRowsDoNotDependOnTheOthersNorOnProcessors(t *testing.T) {
-	t.Run("type=float32", testTransposedRowsAlone[float32])
-	t.Run("type=float64", testTransposedRowsAlone[float64])
+	densetest.Both(t, testTransposedRowsAlone[float32], testTransposedRowsAlone[float64])
 }
 
 // ledger counts how often each element is handed over, and adds 1 to it.
@@ -146,7 +145,7 @@ func (l *ledger[T]) Finish(lo, hi, from, to int) {
 func testTransposedTiles[T dense.Float](t *testing.T) {
 	for _, s := range [][3]int{{0, 5, 3}, {1, 7, 7}, {150, 70, 33}, {20, 30, 1100}} {
 		n, m, d := s[0], s[1], s[2]
-		z := normal[T](2, n, m)
+		z := densetest.Gapped[T](2, n, m)
 		for name, p := range transposers[T](t, m, d) {
 			want := p.ProjectTransposed(dense.Matrix[T]{}, z)
 			for i := range want.Data {
@@ -163,8 +162,7 @@ func testTransposedTiles[T dense.Float](t *testing.T) {
 }
 
 func TestTransposedTilesAreHandedOverOnce(t *testing.T) {
-	t.Run("type=float32", testTransposedTiles[float32])
-	t.Run("type=float64", testTransposedTiles[float64])
+	densetest.Both(t, testTransposedTiles[float32], testTransposedTiles[float64])
 }
 
 func testTransposedNotFinite[T dense.Float](t *testing.T) {
@@ -172,7 +170,7 @@ func testTransposedNotFinite[T dense.Float](t *testing.T) {
 		for name, p := range transposers[T](t, s[0], s[1]) {
 			for k := range s[0] {
 				for _, bad := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
-					z := normal[T](3, 3, s[0])
+					z := densetest.Gapped[T](3, 3, s[0])
 					clean := p.ProjectTransposed(dense.Matrix[T]{}, z)
 					z.Set(1, k, T(bad))
 					y := p.ProjectTransposed(dense.Matrix[T]{}, z)
@@ -188,8 +186,7 @@ func testTransposedNotFinite[T dense.Float](t *testing.T) {
 }
 
 func TestTransposedNotFinite(t *testing.T) {
-	t.Run("type=float32", testTransposedNotFinite[float32])
-	t.Run("type=float64", testTransposedNotFinite[float64])
+	densetest.Both(t, testTransposedNotFinite[float32], testTransposedNotFinite[float64])
 }
 
 func testTransposedShapes[T dense.Float](t *testing.T) {
@@ -206,15 +203,14 @@ func testTransposedShapes[T dense.Float](t *testing.T) {
 }
 
 func TestTransposedShapesPanic(t *testing.T) {
-	t.Run("type=float32", testTransposedShapes[float32])
-	t.Run("type=float64", testTransposedShapes[float64])
+	densetest.Both(t, testTransposedShapes[float32], testTransposedShapes[float64])
 }
 
 func testProjectingDoesNotAllocate[T dense.Float](t *testing.T) {
 	if race.Detector {
 		t.Skip("with the race detector a sync.Pool forgets at random")
 	}
-	x, z := normal[T](1, 200, 20), normal[T](2, 200, 70)
+	x, z := densetest.Gapped[T](1, 200, 20), densetest.Gapped[T](2, 200, 70)
 	there, back := dense.New[T](200, 70), dense.New[T](200, 20)
 	for name, p := range transposers[T](t, 70, 20) {
 		p.ProjectTransposed(back, z)
@@ -224,8 +220,7 @@ func testProjectingDoesNotAllocate[T dense.Float](t *testing.T) {
 }
 
 func TestProjectingDoesNotAllocate(t *testing.T) {
-	t.Run("type=float32", testProjectingDoesNotAllocate[float32])
-	t.Run("type=float64", testProjectingDoesNotAllocate[float64])
+	densetest.Both(t, testProjectingDoesNotAllocate[float32], testProjectingDoesNotAllocate[float64])
 }
 
 func TestTransposedKeepsATransposer(t *testing.T) {
@@ -233,14 +228,14 @@ func TestTransposedKeepsATransposer(t *testing.T) {
 	require.NoError(t, err)
 	assert.Same(t, p, projection.Transposed(p))
 	q := projection.Transposed(plain[float64]{p})
-	x := normal[float64](1, 2, 3)
+	x := densetest.Gapped[float64](1, 2, 3)
 	assert.Equal(t, p.Frequencies(), q.Frequencies())
 	assert.Equal(t, p.Project(dense.Matrix[float64]{}, x), q.Project(dense.Matrix[float64]{}, x))
 }
 
 // TestFirstTransposesAtOnce shares projections that have not been transposed.
 func TestFirstTransposesAtOnce(t *testing.T) {
-	z := normal[float64](1, 3, 40)
+	z := densetest.Gapped[float64](1, 3, 40)
 	for name, p := range transposers[float64](t, 40, 7) {
 		want := transposers[float64](t, 40, 7)[name].ProjectTransposed(dense.Matrix[float64]{}, z)
 		var wait sync.WaitGroup
@@ -259,7 +254,7 @@ func benchmarkProjectTransposed[T dense.Float](b *testing.B) {
 			b.Run(fmt.Sprintf("%s/n=%d/m=%d/d=%d", c.name, n, m, d), func(b *testing.B) {
 				p := all[c.name]
 				z, dst := dense.New[T](n, m), dense.New[T](n, d)
-				dense.Copy(z, normal[T](1, n, m))
+				dense.Copy(z, densetest.Gapped[T](1, n, m))
 				b.ReportAllocs()
 				for b.Loop() {
 					p.ProjectTransposed(dst, z)

@@ -8,12 +8,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/densetest"
 )
 
 // Auto has the bits of one of its forms: of the exact one for short sequences and for a
 // query over many keys, of the linear one for long sequences.
 func TestAuto(t *testing.T) {
-	bothTypes(t, testAuto[float32], testAuto[float64])
+	densetest.Both(t, testAuto[float32], testAuto[float64])
 }
 
 func testAuto[T dense.Float](t *testing.T) {
@@ -27,13 +28,13 @@ func testAuto[T dense.Float](t *testing.T) {
 			queries, keys int
 			want          Form[T]
 		}{{10, 10, exact}, {700, 700, linear}, {1, 700, exact}, {700, 3, exact}, {0, 4, exact}, {4, 0, exact}} {
-			q, k, v := gaussian[T](rng, c.queries, d, 0, 1), gaussian[T](rng, c.keys, d, 0, 1), gaussian[T](rng, c.keys, 5, 0, 1)
+			q, k, v := densetest.Normal[T](rng, c.queries, d, 0, 1), densetest.Normal[T](rng, c.keys, d, 0, 1), densetest.Normal[T](rng, c.keys, 5, 0, 1)
 			past := []int{max(c.keys-c.queries, 0)}
 			want := must(NewBatch(1, 1, c.want)).ForwardSequences(dense.Matrix[T]{}, q, k, v, Sequences{Past: past})
-			require.True(t, identical(want, b.ForwardSequences(dense.Matrix[T]{}, q, k, v, Sequences{Past: past})), "batch, causal=%v, %d queries, %d keys", causal, c.queries, c.keys)
+			require.True(t, densetest.Identical(want, b.ForwardSequences(dense.Matrix[T]{}, q, k, v, Sequences{Past: past})), "batch, causal=%v, %d queries, %d keys", causal, c.queries, c.keys)
 			if !causal || c.queries == c.keys {
 				want := c.want.Forward(dense.Matrix[T]{}, q, k, v)
-				require.True(t, identical(want, auto.Forward(dense.Matrix[T]{}, q, k, v)), "causal=%v, %d queries, %d keys", causal, c.queries, c.keys)
+				require.True(t, densetest.Identical(want, auto.Forward(dense.Matrix[T]{}, q, k, v)), "causal=%v, %d queries, %d keys", causal, c.queries, c.keys)
 			}
 		}
 	}

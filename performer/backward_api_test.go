@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/densetest"
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
@@ -88,8 +89,8 @@ func TestBackwardOfNothing(t *testing.T) {
 			if causal && size[0] != size[1] {
 				continue
 			}
-			dq, dk, dv := filled(size[0], 4, 7.0), filled(size[1], 4, 7.0), filled(size[1], size[2], 7.0)
-			form.(Differentiable[float64]).Backward(dq, dk, dv, filled(size[0], 4, 1.0), filled(size[1], 4, 1.0), filled(size[1], size[2], 1.0), filled(size[0], size[2], 1.0))
+			dq, dk, dv := densetest.Filled(size[0], 4, 7.0), densetest.Filled(size[1], 4, 7.0), densetest.Filled(size[1], size[2], 7.0)
+			form.(Differentiable[float64]).Backward(dq, dk, dv, densetest.Filled(size[0], 4, 1.0), densetest.Filled(size[1], 4, 1.0), densetest.Filled(size[1], size[2], 1.0), densetest.Filled(size[0], size[2], 1.0))
 			for _, g := range []dense.Matrix[float64]{dq, dk, dv} {
 				assert.Equal(t, dense.New[float64](g.Rows, g.Cols), g, "%T %v", form, size)
 			}
@@ -99,7 +100,7 @@ func TestBackwardOfNothing(t *testing.T) {
 
 // Gradients are columns of wider matrices, as those of heads are.
 func TestStridedGradients(t *testing.T) {
-	bothTypes(t, testStridedGradients[float32], testStridedGradients[float64])
+	densetest.Both(t, testStridedGradients[float32], testStridedGradients[float64])
 }
 
 func testStridedGradients[T dense.Float](t *testing.T) {
@@ -109,18 +110,18 @@ func testStridedGradients[T dense.Float](t *testing.T) {
 	dout := stridedRows[T](rng, n, d)
 	for _, form := range everyForm[T](d) {
 		want := backward(form, in, dout)
-		wide := [3]dense.Matrix[T]{filled[T](n, 9, 77), filled[T](n, 9, 77), filled[T](n, 9, 77)}
+		wide := [3]dense.Matrix[T]{densetest.Filled[T](n, 9, 77), densetest.Filled[T](n, 9, 77), densetest.Filled[T](n, 9, 77)}
 		form.(Differentiable[T]).Backward(wide[0].ColRange(2, 6), wide[1].ColRange(2, 6), wide[2].ColRange(2, 6), in[0], in[1], in[2], dout)
 		for at, w := range wide {
 			assert.Equal(t, want[at], w.ColRange(2, 6).Clone(), "%T", form)
-			assert.Equal(t, filled[T](n, 2, 77), w.ColRange(0, 2).Clone(), "columns before")
-			assert.Equal(t, filled[T](n, 3, 77), w.ColRange(6, 9).Clone(), "columns after")
+			assert.Equal(t, densetest.Filled[T](n, 2, 77), w.ColRange(0, 2).Clone(), "columns before")
+			assert.Equal(t, densetest.Filled[T](n, 3, 77), w.ColRange(6, 9).Clone(), "columns after")
 		}
 	}
 }
 
 func TestHeadsBackward(t *testing.T) {
-	bothTypes(t, testHeadsBackward[float32], testHeadsBackward[float64])
+	densetest.Both(t, testHeadsBackward[float32], testHeadsBackward[float64])
 }
 
 func testHeadsBackward[T dense.Float](t *testing.T) {
@@ -128,7 +129,7 @@ func testHeadsBackward[T dense.Float](t *testing.T) {
 	rng := rand.New(source(231))
 	for _, heads := range []int{1, 2, 5} {
 		in := [3]dense.Matrix[T]{rowsOf[T](rng, n, heads*d), rowsOf[T](rng, n, heads*d), rowsOf[T](rng, n, heads*dv)}
-		dout := gaussian[T](rng, n, heads*dv, 0, 1)
+		dout := densetest.Normal[T](rng, n, heads*dv, 0, 1)
 		for _, form := range everyForm[T](d) {
 			all := backward[T](must(NewBatch(heads, heads, form)), in, dout)
 			for h := range heads {
@@ -138,7 +139,7 @@ func testHeadsBackward[T dense.Float](t *testing.T) {
 				}
 				one := backward(form, [3]dense.Matrix[T]{of(in[0]), of(in[1]), of(in[2])}, of(dout))
 				for at := range one {
-					require.True(t, sameBits(one[at], of(all[at])), "%T head %d of %d: input %d", form, h, heads, at)
+					require.True(t, densetest.Identical(one[at], of(all[at])), "%T head %d of %d: input %d", form, h, heads, at)
 				}
 			}
 		}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/densetest"
 )
 
 // BenchmarkBackward times what BenchmarkAttention does for the positive map and exact
@@ -44,8 +45,8 @@ func benchmarkBackward[T dense.Float](b *testing.B, form Differentiable[T], more
 func benchmarkGradients[T dense.Float](b *testing.B, form Differentiable[T], heads, n int) {
 	const d = 64
 	rng := rand.New(source(70))
-	q, k := gaussian[T](rng, n, heads*d, 0, 0.35), gaussian[T](rng, n, heads*d, 0, 0.35)
-	v, dout := gaussian[T](rng, n, heads*d, 0, 1), gaussian[T](rng, n, heads*d, 0, 1)
+	q, k := densetest.Normal[T](rng, n, heads*d, 0, 0.35), densetest.Normal[T](rng, n, heads*d, 0, 0.35)
+	v, dout := densetest.Normal[T](rng, n, heads*d, 0, 1), densetest.Normal[T](rng, n, heads*d, 0, 1)
 	dq, dk, dv := dense.New[T](n, heads*d), dense.New[T](n, heads*d), dense.New[T](n, heads*d)
 	for range 3 {
 		form.Backward(dq, dk, dv, q, k, v, dout) // scratch memory, for every processor

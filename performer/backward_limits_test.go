@@ -11,6 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/allocs"
+	"github.com/seed-feabd252/randfeat/internal/densetest"
 	"github.com/seed-feabd252/randfeat/internal/race"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/rff"
@@ -19,7 +21,7 @@ import (
 // Norms of 30 and norms that grow from 0 to 40 in either direction, so that references
 // move by hundreds of powers of two on both ways and chunks are cut short.
 func TestBackwardOfLargeNorms(t *testing.T) {
-	bothTypes(t, testBackwardOfLargeNorms[float32], testBackwardOfLargeNorms[float64])
+	densetest.Both(t, testBackwardOfLargeNorms[float32], testBackwardOfLargeNorms[float64])
 }
 
 func testBackwardOfLargeNorms[T dense.Float](t *testing.T) {
@@ -33,7 +35,7 @@ func testBackwardOfLargeNorms[T dense.Float](t *testing.T) {
 			shrinking.Row(i)[j] *= T(n-i) * 40 / n
 		}
 	}
-	v, dout := gaussian[T](rng, n, 3, 0, 1), gaussian[T](rng, n, 3, 0, 1)
+	v, dout := densetest.Normal[T](rng, n, 3, 0, 1), densetest.Normal[T](rng, n, 3, 0, 1)
 	for name, x := range map[string]dense.Matrix[T]{"large": large, "growing": growing, "shrinking": shrinking} {
 		in := [3]dense.Matrix[T]{x, x, v}
 		for _, m := range positiveMaps[T](d)[:3] {
@@ -74,12 +76,12 @@ func requireLogGradients[T dense.Float](t *testing.T, a *Attention[T], in [3]den
 		}
 	}
 	require.Less(t, largest(tol), 0.2, "the test means something")
-	requireClose(t, want, tol, backward[T](a, in, dout)[2], format, args...)
+	densetest.RequireClose(t, want, tol, backward[T](a, in, dout)[2], format, args...)
 }
 
 // Weights of e^±300 and values that make up for them: the gradients are in range.
 func TestBackwardUnnormalisedRange(t *testing.T) {
-	bothTypes(t, testBackwardUnnormalisedRange[float32], testBackwardUnnormalisedRange[float64])
+	densetest.Both(t, testBackwardUnnormalisedRange[float32], testBackwardUnnormalisedRange[float64])
 }
 
 // exponential is the positive map of the feature e^x.
@@ -109,7 +111,7 @@ func testBackwardUnnormalisedRange[T dense.Float](t *testing.T) {
 			got := backward[T](a, [3]dense.Matrix[T]{one(c.q), one(c.k), one(c.v)}, one(c.g))
 			w := math.Exp(c.q + c.k)
 			for at, want := range []float64{w * c.v * c.g, w * c.v * c.g, w * c.g} {
-				assert.InEpsilon(t, want, float64(got[at].Data[0]), 64*eps[T](), "%+v: input %d", c, at)
+				assert.InEpsilon(t, want, float64(got[at].Data[0]), 64*densetest.Roundoff[T](), "%+v: input %d", c, at)
 			}
 		}
 	}
@@ -131,7 +133,7 @@ func causalForms[T dense.Float](d int) []Form[T] {
 // queries before it keep every bit; and what becomes NaN reaches the gradients that
 // depend on it.
 func TestFutureLeavesGradientsOfQueriesAlone(t *testing.T) {
-	bothTypes(t, testFutureOfGradients[float32], testFutureOfGradients[float64])
+	densetest.Both(t, testFutureOfGradients[float32], testFutureOfGradients[float64])
 }
 
 func testFutureOfGradients[T dense.Float](t *testing.T) {
@@ -153,7 +155,7 @@ func testFutureOfGradients[T dense.Float](t *testing.T) {
 					}
 				}
 				got := backward(form, [3]dense.Matrix[T](changed[:3]), changed[3])
-				require.True(t, sameBits(want[0].RowRange(0, at), got[0].RowRange(0, at)), "form %d (%T): %v from row %d", number, form, bad, at)
+				require.True(t, densetest.Identical(want[0].RowRange(0, at), got[0].RowRange(0, at)), "form %d (%T): %v from row %d", number, form, bad, at)
 				if math.IsNaN(bad) {
 					for row := at; row < n; row++ {
 						require.True(t, hasNaN(got[0].Row(row)), "form %d (%T): dq hides a NaN in row %d", number, form, row)
@@ -187,7 +189,7 @@ func TestPastLeavesGradientsOfKeysAlone(t *testing.T) {
 		}
 		got := backward(form, changed, changedOut)
 		for _, x := range []int{1, 2} {
-			assert.True(t, sameBits(want[x].RowRange(at, n), got[x].RowRange(at, n)), "%T: input %d", form, x)
+			assert.True(t, densetest.Identical(want[x].RowRange(at, n), got[x].RowRange(at, n)), "%T: input %d", form, x)
 			assert.True(t, hasNaN(got[x].Row(0)), "%T: input %d", form, x)
 		}
 	}
@@ -220,19 +222,19 @@ func TestBackwardShowsNaN(t *testing.T) {
 }
 
 func TestBackwardBitsDoNotDependOnProcessors(t *testing.T) {
-	bothTypes(t, testBackwardBits[float32], testBackwardBits[float64])
+	densetest.Both(t, testBackwardBits[float32], testBackwardBits[float64])
 }
 
 func testBackwardBits[T dense.Float](t *testing.T) {
 	const n, d = 700, 6
 	rng := rand.New(source(224))
-	growing := gaussian[T](rng, n, d, 0, 1)
+	growing := densetest.Normal[T](rng, n, d, 0, 1)
 	for i := range n {
 		for j := range d {
 			growing.Row(i)[j] *= T(i) / 20
 		}
 	}
-	dout := gaussian[T](rng, n, d, 0, 1)
+	dout := densetest.Normal[T](rng, n, d, 0, 1)
 	for _, x := range []dense.Matrix[T]{rowsOf[T](rng, n, d), growing} {
 		in := [3]dense.Matrix[T]{x, x, dout}
 		for _, form := range append(everyForm[T](d), must(NewBatch[T](3, 3, attention(positive[T](8, 2), Options{Causal: true})))) {
@@ -245,7 +247,7 @@ func testBackwardBits[T dense.Float](t *testing.T) {
 					want = got
 				}
 				for at := range got {
-					require.True(t, sameBits(want[at], got[at]), "%T %d processors: input %d", form, processors, at)
+					require.True(t, densetest.Identical(want[at], got[at]), "%T %d processors: input %d", form, processors, at)
 				}
 			}
 		}
@@ -256,7 +258,7 @@ func TestBackwardAllocatesNothing(t *testing.T) {
 	if race.Detector {
 		t.Skip("the race detector lets pools forget")
 	}
-	bothTypes(t, testBackwardAllocations[float32], testBackwardAllocations[float64])
+	densetest.Both(t, testBackwardAllocations[float32], testBackwardAllocations[float64])
 }
 
 func testBackwardAllocations[T dense.Float](t *testing.T) {
@@ -268,14 +270,14 @@ func testBackwardAllocations[T dense.Float](t *testing.T) {
 			for _, n := range []int{1, 40, 300} {
 				var m [7]dense.Matrix[T]
 				for i := range m {
-					m[i] = gaussian[T](rng, n, heads*d, 0, 1)
+					m[i] = densetest.Normal[T](rng, n, heads*d, 0, 1)
 				}
 				f := form.(Differentiable[T])
 				if heads > 1 {
 					f = must(NewBatch(heads, heads, form))
 				}
 				for _, processors := range []int{1, 2} {
-					require.Zero(t, allocations(processors, func() { f.Backward(m[0], m[1], m[2], m[3], m[4], m[5], m[6]) }),
+					require.Zero(t, allocs.Settled(processors, func() { f.Backward(m[0], m[1], m[2], m[3], m[4], m[5], m[6]) }),
 						"%T %+v, %d heads, %d tokens, %d processors", form, form, heads, n, processors)
 				}
 			}

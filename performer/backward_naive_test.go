@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/densetest"
 )
 
 // quadratic is the O(L²) ground truth, in float64, of gradients with respect to the
@@ -149,19 +150,19 @@ func requireGradients[T dense.Float](t *testing.T, a *Attention[T], in [3]dense.
 	for at, g := range []struct{ want, bound dense.Matrix[float64] }{{dq, boundQ}, {dk, boundK}, {p.dv, p.sizeV}} {
 		size := 0.0
 		for i := range g.bound.Data {
-			g.bound.Data[i] = 2*n*eps[T]()*g.bound.Data[i] + math.SmallestNonzeroFloat32
+			g.bound.Data[i] = 2*n*densetest.Roundoff[T]()*g.bound.Data[i] + math.SmallestNonzeroFloat32
 			size = max(size, math.Abs(g.want.Data[i]))
 		}
-		if eps[T]() < 0x1p-50 && in[1].Rows > 1 {
+		if densetest.Roundoff[T]() < 0x1p-50 && in[1].Rows > 1 {
 			require.LessOrEqual(t, largest(g.bound), 1e-9*size+0x1p-100, "the bound is no looser than promised")
 		}
-		requireClose(t, g.want, g.bound, got[at], "d"+[]string{"q ", "k ", "v "}[at]+format, args...)
+		densetest.RequireClose(t, g.want, g.bound, got[at], "d"+[]string{"q ", "k ", "v "}[at]+format, args...)
 	}
 }
 
 func TestBackwardEqualsQuadratic(t *testing.T) {
 	t.Parallel()
-	bothTypes(t, testBackwardPairs[float32], testBackwardPairs[float64])
+	densetest.Both(t, testBackwardPairs[float32], testBackwardPairs[float64])
 }
 
 func testBackwardPairs[T dense.Float](t *testing.T) {
@@ -169,7 +170,7 @@ func testBackwardPairs[T dense.Float](t *testing.T) {
 	rng := rand.New(source(210))
 	for _, n := range []int{1, 63, 64, 65, 200, 400} {
 		in := [3]dense.Matrix[T]{rowsOf[T](rng, n, d), stridedRows[T](rng, n, d), rowsOf[T](rng, n, dv)}
-		dout := gaussian[T](rng, n, dv, 0, 1)
+		dout := densetest.Normal[T](rng, n, dv, 0, 1)
 		for _, m := range differentiableMaps[T](d) {
 			if n >= 200 && m.name != "positive orf" && (n > 200 || m.name != "gaussian" && m.name != "elu") {
 				continue
@@ -183,15 +184,15 @@ func testBackwardPairs[T dense.Float](t *testing.T) {
 
 func TestExactBackwardEqualsQuadratic(t *testing.T) {
 	t.Parallel()
-	bothTypes(t, testExactBackward[float32], testExactBackward[float64])
+	densetest.Both(t, testExactBackward[float32], testExactBackward[float64])
 }
 
 func testExactBackward[T dense.Float](t *testing.T) {
 	const d, dv = 5, 3
 	rng := rand.New(source(211))
 	for _, size := range [][2]int{{1, 1}, {63, 63}, {64, 64}, {65, 65}, {200, 200}, {400, 400}, {1, 300}, {300, 1}} {
-		in := [3]dense.Matrix[T]{gaussian[T](rng, size[0], d, 0, 1.5), gaussian[T](rng, size[1], d, 0, 1.5), gaussian[T](rng, size[1], dv, 0, 1)}
-		dout := gaussian[T](rng, size[0], dv, 0, 1)
+		in := [3]dense.Matrix[T]{densetest.Normal[T](rng, size[0], d, 0, 1.5), densetest.Normal[T](rng, size[1], d, 0, 1.5), densetest.Normal[T](rng, size[1], dv, 0, 1)}
+		dout := densetest.Normal[T](rng, size[0], dv, 0, 1)
 		for _, o := range forms {
 			if o.Causal && size[0] != size[1] {
 				continue
@@ -199,7 +200,7 @@ func testExactBackward[T dense.Float](t *testing.T) {
 			opts := Exact[T]{Scale: 0.7, Causal: o.Causal, Unnormalised: o.Unnormalised}
 			want, tol := softmaxGradients(in, dout, opts)
 			for at, got := range backward[T](opts, in, dout) {
-				requireClose(t, want[at], tol[at], got, "%+v %v: input %d", opts, size, at)
+				densetest.RequireClose(t, want[at], tol[at], got, "%+v %v: input %d", opts, size, at)
 			}
 		}
 	}
@@ -248,7 +249,7 @@ func softmaxGradients[T dense.Float](in [3]dense.Matrix[T], dout dense.Matrix[T]
 	n := float64(q.Rows+k.Rows+v.Cols+2*q.Cols+32) + 8*largest
 	for _, m := range tol {
 		for i := range m.Data {
-			m.Data[i] = 2*n*eps[T]()*m.Data[i] + math.SmallestNonzeroFloat32
+			m.Data[i] = 2*n*densetest.Roundoff[T]()*m.Data[i] + math.SmallestNonzeroFloat32
 		}
 	}
 	return want, tol

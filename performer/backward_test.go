@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/densetest"
 )
 
 // backward returns the gradients that a form gives.
@@ -72,7 +73,7 @@ func requireDerivatives(t *testing.T, rows []int, form Form[float64], in [3]dens
 	for at, g := range backward(form, in, dout) {
 		require.Equal(t, [2]int{in[at].Rows, in[at].Cols}, [2]int{g.Rows, g.Cols}, what)
 		for _, row := range rows {
-			direction := gaussian[float64](rng, g.Rows, g.Cols, 0, 1)
+			direction := densetest.Normal[float64](rng, g.Rows, g.Cols, 0, 1)
 			got, size := 0.0, 0.0
 			for i := range g.Rows {
 				if row >= 0 && i != row%g.Rows {
@@ -94,7 +95,7 @@ func TestBackwardIsTheDerivative(t *testing.T) {
 	rng := rand.New(source(200))
 	for _, size := range [][2]int{{3, 3}, {70, 70}, {5, 80}, {80, 5}} {
 		in := [3]dense.Matrix[float64]{rowsOf[float64](rng, size[0], d), rowsOf[float64](rng, size[1], d), rowsOf[float64](rng, size[1], dv)}
-		dout := gaussian[float64](rng, size[0], dv, 0, 1)
+		dout := densetest.Normal[float64](rng, size[0], dv, 0, 1)
 		for _, opts := range forms {
 			if opts.Causal && size[0] != size[1] {
 				continue

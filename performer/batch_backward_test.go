@@ -13,6 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/allocs"
+	"github.com/seed-feabd252/randfeat/internal/densetest"
 	"github.com/seed-feabd252/randfeat/internal/layout"
 	"github.com/seed-feabd252/randfeat/internal/race"
 	"github.com/seed-feabd252/randfeat/rff"
@@ -62,7 +64,7 @@ func TestBatchBackwardIsTheDerivative(t *testing.T) {
 			in := [3]dense.Matrix[float64]{
 				rowsOf[float64](rng, c.queries, c.heads*d), rowsOf[float64](rng, c.keys, c.keyHeads*d), rowsOf[float64](rng, c.keys, c.keyHeads*dv),
 			}
-			dout := gaussian[float64](rng, c.queries, c.heads*dv, 0, 1)
+			dout := densetest.Normal[float64](rng, c.queries, c.heads*dv, 0, 1)
 			for j, counts := range valid {
 				if !counts {
 					fill(in[1].Row(j), math.NaN())
@@ -84,7 +86,7 @@ func TestBatchBackwardIsTheDerivative(t *testing.T) {
 // Where all rows count a batch gives the bits of the form over the views, for any number
 // of processors, into new memory and into views, and sums them over grouped heads.
 func TestBatchBackwardIsTheFormOverViews(t *testing.T) {
-	bothTypes(t, testBatchBackwardBits[float32], testBatchBackwardBits[float64])
+	densetest.Both(t, testBatchBackwardBits[float32], testBatchBackwardBits[float64])
 }
 
 func testBatchBackwardBits[T dense.Float](t *testing.T) {
@@ -95,7 +97,7 @@ func testBatchBackwardBits[T dense.Float](t *testing.T) {
 	s := Sequences{Queries: lengths, Past: make([]int, 4), Valid: slices.Repeat([]bool{true}, n)}
 	for _, keyHeads := range []int{4, 2} {
 		in := [3]dense.Matrix[T]{rowsOf[T](rng, n, heads*d), rowsOf[T](rng, n, keyHeads*d), rowsOf[T](rng, n, keyHeads*d)}
-		dout := gaussian[T](rng, n, heads*d, 0, 1)
+		dout := densetest.Normal[T](rng, n, heads*d, 0, 1)
 		for _, form := range batchForms[T](d) {
 			want := [3]dense.Matrix[T]{dense.New[T](n, heads*d), dense.New[T](n, keyHeads*d), dense.New[T](n, keyHeads*d)}
 			from := 0
@@ -127,12 +129,12 @@ func testBatchBackwardBits[T dense.Float](t *testing.T) {
 					first = got
 				}
 				for at := range got {
-					require.True(t, identical(first[at], got[at]), "%T %+v, %d processors, input %d", form, form, processors, at)
+					require.True(t, densetest.Identical(first[at], got[at]), "%T %+v, %d processors, input %d", form, form, processors, at)
 				}
 			}
 			for at := range want {
 				if at == 0 || keyHeads == heads {
-					require.True(t, sameBits(want[at], first[at]), "%T %+v, %d heads of keys, input %d", form, form, keyHeads, at)
+					require.True(t, densetest.Identical(want[at], first[at]), "%T %+v, %d heads of keys, input %d", form, form, keyHeads, at)
 					continue
 				}
 				largest := 0.0
@@ -140,16 +142,16 @@ func testBatchBackwardBits[T dense.Float](t *testing.T) {
 					largest = max(largest, math.Abs(float64(x)))
 				}
 				for i, x := range first[at].Data {
-					require.InDelta(t, float64(want[at].Data[i]), float64(x), 2e3*eps[T]()*largest, "%T %+v, input %d, element %d", form, form, at, i)
+					require.InDelta(t, float64(want[at].Data[i]), float64(x), 2e3*densetest.Roundoff[T]()*largest, "%T %+v, input %d, element %d", form, form, at, i)
 				}
 			}
-			wide := [3]dense.Matrix[T]{filled[T](n, heads*d+2, 7), filled[T](n, keyHeads*d+2, 7), filled[T](n, keyHeads*d+2, 7)}
+			wide := [3]dense.Matrix[T]{densetest.Filled[T](n, heads*d+2, 7), densetest.Filled[T](n, keyHeads*d+2, 7), densetest.Filled[T](n, keyHeads*d+2, 7)}
 			inner := func(m dense.Matrix[T]) dense.Matrix[T] { return m.ColRange(1, m.Cols-1) }
 			b.BackwardSequences(inner(wide[0]), inner(wide[1]), inner(wide[2]), in[0], in[1], in[2], dout, s)
 			for at, w := range wide {
-				require.True(t, identical(first[at], inner(w)), "%T: into views", form)
-				assert.Equal(t, filled[T](n, 1, 7), w.ColRange(0, 1).Clone(), "left of it")
-				assert.Equal(t, filled[T](n, 1, 7), w.ColRange(w.Cols-1, w.Cols).Clone(), "right of it")
+				require.True(t, densetest.Identical(first[at], inner(w)), "%T: into views", form)
+				assert.Equal(t, densetest.Filled[T](n, 1, 7), w.ColRange(0, 1).Clone(), "left of it")
+				assert.Equal(t, densetest.Filled[T](n, 1, 7), w.ColRange(w.Cols-1, w.Cols).Clone(), "right of it")
 			}
 		}
 	}
@@ -175,13 +177,13 @@ func withPadding[T dense.Float](x dense.Matrix[T], gap, more, salt int) (dense.M
 // Neither what padding holds nor how much of it there is at the end changes a bit of the
 // gradients of valid tokens, whatever GOMAXPROCS is; its own are zero.
 func TestPaddingDoesNotMatterForGradients(t *testing.T) {
-	bothTypes(t, testPaddingGradients[float32], testPaddingGradients[float64])
+	densetest.Both(t, testPaddingGradients[float32], testPaddingGradients[float64])
 }
 
 func testPaddingGradients[T dense.Float](t *testing.T) {
 	const d, heads, keyHeads, n = 4, 4, 2, 100
 	rng := rand.New(source(242))
-	x, y, g := rowsOf[T](rng, n, heads*d), rowsOf[T](rng, n, keyHeads*d), gaussian[T](rng, n, heads*d, 0, 1)
+	x, y, g := rowsOf[T](rng, n, heads*d), rowsOf[T](rng, n, keyHeads*d), densetest.Normal[T](rng, n, heads*d, 0, 1)
 	for _, gap := range []int{0, 7} {
 		for _, form := range batchForms[T](d) {
 			b := must(NewBatch(heads, keyHeads, form))
@@ -209,7 +211,7 @@ func testPaddingGradients[T dense.Float](t *testing.T) {
 							require.True(t, layout.IsZero(m.Row(i)), "%T %+v: gradient %d, row %d of padding", form, form, which, i)
 							continue
 						}
-						require.True(t, identical(want[which].RowRange(i, i+1), m.RowRange(i, i+1)), "%T %+v, gap %d, %d rows of padding: gradient %d, row %d", form, form, gap, more, which, i)
+						require.True(t, densetest.Identical(want[which].RowRange(i, i+1), m.RowRange(i, i+1)), "%T %+v, gap %d, %d rows of padding: gradient %d, row %d", form, form, gap, more, which, i)
 						require.False(t, hasNaN(m.Row(i)))
 					}
 				}
@@ -228,7 +230,7 @@ func TestBatchBackwardOfBothTypes(t *testing.T) {
 		var single [4]dense.Matrix[float32]
 		var double [4]dense.Matrix[float64]
 		for i, size := range [4][2]int{{73, heads * d}, {156, keyHeads * d}, {156, keyHeads * d}, {73, heads * d}} {
-			single[i] = gaussian[float32](rng, size[0], size[1], 0.4, 0.2)
+			single[i] = densetest.Normal[float32](rng, size[0], size[1], 0.4, 0.2)
 			double[i] = dense.Copy(double[i], single[i])
 		}
 		forms := batchForms[float64](d)
@@ -253,7 +255,7 @@ func TestBatchBackwardOfForms(t *testing.T) {
 	const n, d = 40, 3
 	rng := rand.New(source(245))
 	in := [3]dense.Matrix[float64]{rowsOf[float64](rng, n, 6*d), rowsOf[float64](rng, n, 2*d), rowsOf[float64](rng, n, 2*d)}
-	dout := gaussian[float64](rng, n, 6*d, 0, 1)
+	dout := densetest.Normal[float64](rng, n, 6*d, 0, 1)
 	elu := attention[float64](must(rff.ELU[float64](d)), Options{})
 	foreign := must(NewBatch[float64](1, 1, Exact[float64]{}))
 	b := must(NewBatch[float64](6, 2, elu, elu, Exact[float64]{}, foreign, elu, elu))
@@ -272,7 +274,7 @@ func TestBatchBackwardAllocatesNothing(t *testing.T) {
 	const d = 8
 	rng := rand.New(source(246))
 	s := Sequences{Queries: []int{70, 3, 20, 0}, Keys: []int{70, 90, 5, 4}, Past: []int{0, 40, 0, 0}}
-	q, kv := gaussian[float32](rng, 93, 4*d, 0, 1), gaussian[float32](rng, 169, 2*d, 0, 1)
+	q, kv := densetest.Normal[float32](rng, 93, 4*d, 0, 1), densetest.Normal[float32](rng, 169, 2*d, 0, 1)
 	dq, dk, dv := dense.New[float32](93, 4*d), dense.New[float32](169, 2*d), dense.New[float32](169, 2*d)
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	for _, form := range batchForms[float32](d) {
@@ -280,7 +282,7 @@ func TestBatchBackwardAllocatesNothing(t *testing.T) {
 		for name, valid := range masks(rng, 169) {
 			s.Valid = valid
 			for _, processors := range []int{1, 2} {
-				assert.Zero(t, allocations(processors, func() { b.BackwardSequences(dq, dk, dv, q, kv, kv, q, s) }), "%T %+v, %s, %d processors", form, form, name, processors)
+				assert.Zero(t, allocs.Settled(processors, func() { b.BackwardSequences(dq, dk, dv, q, kv, kv, q, s) }), "%T %+v, %s, %d processors", form, form, name, processors)
 			}
 		}
 	}
@@ -332,7 +334,7 @@ func TestAutoBackward(t *testing.T) {
 		chosen := map[bool]bool{}
 		for _, n := range []int{2, 3000} {
 			in := [3]dense.Matrix[float32]{rowsOf[float32](rng, n, d), rowsOf[float32](rng, n, d), rowsOf[float32](rng, n, d)}
-			dout := gaussian[float32](rng, n, d, 0, 1)
+			dout := densetest.Normal[float32](rng, n, d, 0, 1)
 			form := Form[float32](exact)
 			isLinear := choosesLinear(auto, n, n, d)
 			if isLinear {
@@ -342,7 +344,7 @@ func TestAutoBackward(t *testing.T) {
 			want := backward(form, in, dout)
 			for _, f := range []Form[float32]{auto, batchForm[float32]{must(NewBatch[float32](1, 1, auto)), Sequences{}}} {
 				for at, got := range backward(f, in, dout) {
-					require.True(t, sameBits(want[at], got), "%T, causal %v, %d tokens, input %d", f, causal, n, at)
+					require.True(t, densetest.Identical(want[at], got), "%T, causal %v, %d tokens, input %d", f, causal, n, at)
 				}
 			}
 		}
@@ -355,9 +357,9 @@ func TestAutoBackward(t *testing.T) {
 func TestHolesGiveNothing(t *testing.T) {
 	const n, d = 150, 4
 	rng := rand.New(source(248))
-	far := gaussian[float64](rng, n, d, 30, 0.1)
-	opposite := gaussian[float64](rng, n, d, -30, 0.1)
-	near := gaussian[float64](rng, n, d, 1, 0.1)
+	far := densetest.Normal[float64](rng, n, d, 30, 0.1)
+	opposite := densetest.Normal[float64](rng, n, d, -30, 0.1)
+	near := densetest.Normal[float64](rng, n, d, 1, 0.1)
 	identity := attention[float64](must(rff.Identity[float64](d)), Options{Causal: true})
 	for name, c := range map[string]struct {
 		form Form[float64]
@@ -366,7 +368,7 @@ func TestHolesGiveNothing(t *testing.T) {
 		"weights":      {Exact[float64]{Causal: true}, far, opposite},
 		"denominators": {identity, near, near},
 	} {
-		v, dout, valid := rowsOf[float64](rng, n, d), gaussian[float64](rng, n, d, 0, 1), make([]bool, n)
+		v, dout, valid := rowsOf[float64](rng, n, d), densetest.Normal[float64](rng, n, d, 0, 1), make([]bool, n)
 		for i := range valid {
 			valid[i] = i%5 != 2
 			if i%7 == 3 {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/densetest"
 )
 
 // BenchmarkBatch times 8 heads of d = dv = 64 and m = 256 positive features, float32,
@@ -16,7 +17,7 @@ import (
 func BenchmarkBatch(b *testing.B) {
 	const heads, d, n = 8, 64, 2048
 	rng := rand.New(source(290))
-	q, dst := gaussian[float32](rng, n, heads*d, 0, 0.35), dense.New[float32](n, heads*d)
+	q, dst := densetest.Normal[float32](rng, n, heads*d, 0, 0.35), dense.New[float32](n, heads*d)
 	valid := make([]bool, n)
 	for i := range valid {
 		valid[i] = i%8 != 5
@@ -30,7 +31,7 @@ func BenchmarkBatch(b *testing.B) {
 		{"exact", Exact[float32]{}},
 	} {
 		for _, keyHeads := range []int{8, 2, 1} {
-			k, v := gaussian[float32](rng, n, keyHeads*d, 0, 0.35), gaussian[float32](rng, n, keyHeads*d, 0, 1)
+			k, v := densetest.Normal[float32](rng, n, keyHeads*d, 0, 0.35), densetest.Normal[float32](rng, n, keyHeads*d, 0, 1)
 			batch := must(NewBatch(heads, keyHeads, f.form))
 			for _, masked := range []bool{false, true} {
 				b.Run(fmt.Sprintf("form=%s/keyheads=%d/mask=%v", f.name, keyHeads, masked), func(b *testing.B) {

@@ -10,12 +10,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/densetest"
 )
 
 // Heads are the form over views, bit for bit, for any number of processors, into new
 // memory, a view, and the inputs themselves.
 func TestBatchOfHeads(t *testing.T) {
-	bothTypes(t, testHeads[float32], testHeads[float64])
+	densetest.Both(t, testHeads[float32], testHeads[float64])
 }
 
 func testHeads[T dense.Float](t *testing.T) {
@@ -23,7 +24,7 @@ func testHeads[T dense.Float](t *testing.T) {
 	rng := rand.New(source(100))
 	for _, form := range everyForm[T](d) {
 		for _, heads := range []int{1, 3, 8} {
-			q, k, v := gaussian[T](rng, n, heads*d, 0, 1), gaussian[T](rng, n, heads*d, 0, 1), gaussian[T](rng, n, heads*d, 0, 1)
+			q, k, v := densetest.Normal[T](rng, n, heads*d, 0, 1), densetest.Normal[T](rng, n, heads*d, 0, 1), densetest.Normal[T](rng, n, heads*d, 0, 1)
 			want := dense.New[T](n, heads*d)
 			for h := range heads {
 				from, to := h*d, (h+1)*d
@@ -36,13 +37,13 @@ func testHeads[T dense.Float](t *testing.T) {
 				before := runtime.GOMAXPROCS(processors)
 				got := all.Forward(dense.Matrix[T]{}, q, k, v)
 				runtime.GOMAXPROCS(before)
-				require.True(t, identical(want, got), "%T, %d heads, %d processors", form, heads, processors)
+				require.True(t, densetest.Identical(want, got), "%T, %d heads, %d processors", form, heads, processors)
 			}
-			wide := filled[T](n, heads*d+2, 7)
+			wide := densetest.Filled[T](n, heads*d+2, 7)
 			all.Forward(wide.ColRange(1, heads*d+1), q, k, v)
-			require.True(t, identical(want, wide.ColRange(1, heads*d+1)), "%T: into a view", form)
-			assert.Equal(t, filled[T](n, 1, 7), wide.ColRange(0, 1).Clone(), "left of it")
-			require.True(t, identical(want, all.Forward(q, q, k, v)), "%T, %d heads: into q", form, heads)
+			require.True(t, densetest.Identical(want, wide.ColRange(1, heads*d+1)), "%T: into a view", form)
+			assert.Equal(t, densetest.Filled[T](n, 1, 7), wide.ColRange(0, 1).Clone(), "left of it")
+			require.True(t, densetest.Identical(want, all.Forward(q, q, k, v)), "%T, %d heads: into q", form, heads)
 		}
 	}
 }
@@ -50,7 +51,7 @@ func testHeads[T dense.Float](t *testing.T) {
 // Values may be wider than keys, and queries fewer.
 func TestBatchOfOtherShapes(t *testing.T) {
 	rng := rand.New(source(101))
-	q, k, v := gaussian[float64](rng, 5, 8, 0, 1), gaussian[float64](rng, 70, 8, 0, 1), gaussian[float64](rng, 70, 6, 0, 1)
+	q, k, v := densetest.Normal[float64](rng, 5, 8, 0, 1), densetest.Normal[float64](rng, 70, 8, 0, 1), densetest.Normal[float64](rng, 70, 6, 0, 1)
 	got := must(NewBatch[float64](2, 2, Exact[float64]{})).Forward(dense.Matrix[float64]{}, q, k, v)
 	for h := range 2 {
 		want := Exact[float64]{}.Forward(dense.Matrix[float64]{}, q.ColRange(4*h, 4*h+4), k.ColRange(4*h, 4*h+4), v.ColRange(3*h, 3*h+3))

@@ -12,6 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/allocs"
+	"github.com/seed-feabd252/randfeat/internal/densetest"
 	"github.com/seed-feabd252/randfeat/internal/race"
 	"github.com/seed-feabd252/randfeat/rff"
 )
@@ -98,7 +100,7 @@ func sum(x []int) int {
 // Every combination of forms, grouped heads, lengths, masks and pasts. What does not
 // count is NaN.
 func TestBatchAgainstEachQuery(t *testing.T) {
-	bothTypes(t, testBatch[float32], testBatch[float64])
+	densetest.Both(t, testBatch[float32], testBatch[float64])
 }
 
 func testBatch[T dense.Float](t *testing.T) {
@@ -123,9 +125,9 @@ func testBatch[T dense.Float](t *testing.T) {
 					lq, lk = 20, 13
 				}
 				// A positive mean keeps the denominators of signed maps away from zero.
-				q := gaussian[T](rng, lq, heads[0]*d, 0.4, 0.2)
+				q := densetest.Normal[T](rng, lq, heads[0]*d, 0.4, 0.2)
 				for name, valid := range masks(rng, lk) {
-					k, v := gaussian[T](rng, lk, heads[1]*d, 0.4, 0.2), gaussian[T](rng, lk, heads[1]*dv, 0.4, 0.2)
+					k, v := densetest.Normal[T](rng, lk, heads[1]*d, 0.4, 0.2), densetest.Normal[T](rng, lk, heads[1]*dv, 0.4, 0.2)
 					s.Valid = valid
 					for j, counts := range valid {
 						if !counts {
@@ -137,7 +139,7 @@ func testBatch[T dense.Float](t *testing.T) {
 					got := b.ForwardSequences(dense.Matrix[T]{}, q, k, v, s)
 					for i, x := range got.Data {
 						y := float64(want.Data[i])
-						if tol := 2e3 * eps[T]() * (1 + math.Abs(y)); !(math.Abs(float64(x)-y) <= tol) {
+						if tol := 2e3 * densetest.Roundoff[T]() * (1 + math.Abs(y)); !(math.Abs(float64(x)-y) <= tol) {
 							require.InDelta(t, y, float64(x), tol, "%T %+v, %v heads, layout %d, %s, element %d", form, form, heads, at, name, i)
 						}
 					}
@@ -150,7 +152,7 @@ func testBatch[T dense.Float](t *testing.T) {
 // A batch has the bits of the form over the views, for any number of processors, into
 // new memory, a view and q itself.
 func TestBatchIsTheFormOverViews(t *testing.T) {
-	bothTypes(t, testBatchBits[float32], testBatchBits[float64])
+	densetest.Both(t, testBatchBits[float32], testBatchBits[float64])
 }
 
 func testBatchBits[T dense.Float](t *testing.T) {
@@ -158,7 +160,7 @@ func testBatchBits[T dense.Float](t *testing.T) {
 	rng := rand.New(source(201))
 	lengths := []int{300, 1, 0, 129}
 	n := sum(lengths)
-	q, k, v := gaussian[T](rng, n, heads*d, 0, 1), gaussian[T](rng, n, keyHeads*d, 0, 1), gaussian[T](rng, n, keyHeads*d, 0, 1)
+	q, k, v := densetest.Normal[T](rng, n, heads*d, 0, 1), densetest.Normal[T](rng, n, keyHeads*d, 0, 1), densetest.Normal[T](rng, n, keyHeads*d, 0, 1)
 	for _, form := range everyForm[T](d) {
 		want := dense.New[T](n, heads*d)
 		from := 0
@@ -178,19 +180,19 @@ func testBatchBits[T dense.Float](t *testing.T) {
 			before := runtime.GOMAXPROCS(processors)
 			got := b.ForwardSequences(dense.Matrix[T]{}, q, k, v, s)
 			runtime.GOMAXPROCS(before)
-			require.True(t, identical(want, got), "%T %+v, %d processors", form, form, processors)
+			require.True(t, densetest.Identical(want, got), "%T %+v, %d processors", form, form, processors)
 		}
-		wide := filled[T](n, heads*d+2, 7)
+		wide := densetest.Filled[T](n, heads*d+2, 7)
 		b.ForwardSequences(wide.ColRange(1, heads*d+1), q, k, v, s)
-		require.True(t, identical(want, wide.ColRange(1, heads*d+1)), "%T: into a view", form)
-		assert.Equal(t, filled[T](n, 1, 7), wide.ColRange(0, 1).Clone(), "left of it")
-		assert.Equal(t, filled[T](n, 1, 7), wide.ColRange(heads*d+1, heads*d+2).Clone(), "right of it")
+		require.True(t, densetest.Identical(want, wide.ColRange(1, heads*d+1)), "%T: into a view", form)
+		assert.Equal(t, densetest.Filled[T](n, 1, 7), wide.ColRange(0, 1).Clone(), "left of it")
+		assert.Equal(t, densetest.Filled[T](n, 1, 7), wide.ColRange(heads*d+1, heads*d+2).Clone(), "right of it")
 		all := make([]bool, n)
 		for i := range all {
 			all[i] = true
 		}
 		in := q.Clone()
-		require.True(t, identical(want, b.ForwardSequences(in, in, k, v, Sequences{Queries: lengths, Valid: all, Past: make([]int, 4)})), "%T: into q", form)
+		require.True(t, densetest.Identical(want, b.ForwardSequences(in, in, k, v, Sequences{Queries: lengths, Valid: all, Past: make([]int, 4)})), "%T: into q", form)
 	}
 }
 
@@ -198,7 +200,7 @@ func testBatchBits[T dense.Float](t *testing.T) {
 func TestBatchOfForms(t *testing.T) {
 	const d = 3
 	rng := rand.New(source(202))
-	q, kv := gaussian[float64](rng, 40, 4*d, 0, 1), gaussian[float64](rng, 40, 2*d, 0, 1)
+	q, kv := densetest.Normal[float64](rng, 40, 4*d, 0, 1), densetest.Normal[float64](rng, 40, 2*d, 0, 1)
 	elu := attention[float64](must(rff.ELU[float64](d)), Options{})
 	forms := []Form[float64]{elu, elu, Exact[float64]{}, mean{}}
 	b := must(NewBatch(4, 2, forms...))
@@ -236,13 +238,13 @@ func (mean) Forward(dst, q, _, v dense.Matrix[float64]) dense.Matrix[float64] {
 // Neither what padding holds nor how much of it there is at the end changes a bit of
 // the outputs of valid tokens.
 func TestPaddingDoesNotMatter(t *testing.T) {
-	bothTypes(t, testPadding[float32], testPadding[float64])
+	densetest.Both(t, testPadding[float32], testPadding[float64])
 }
 
 func testPadding[T dense.Float](t *testing.T) {
 	const d, heads, n = 4, 2, 100
 	rng := rand.New(source(203))
-	x := gaussian[T](rng, n, heads*d, 0, 1)
+	x := densetest.Normal[T](rng, n, heads*d, 0, 1)
 	elu := must(rff.ELU[T](d))
 	all := append(everyForm[T](d), attention[T](elu, Options{}),
 		must(NewAuto(attention[T](elu, Options{}), Exact[T]{})),
@@ -268,7 +270,7 @@ func testPadding[T dense.Float](t *testing.T) {
 				}
 				for i := range n {
 					if valid[i] {
-						require.True(t, identical(want.RowRange(i, i+1), got.RowRange(i, i+1)), "%T %+v, gap %d, %d rows of padding, row %d", form, form, gap, padding, i)
+						require.True(t, densetest.Identical(want.RowRange(i, i+1), got.RowRange(i, i+1)), "%T %+v, gap %d, %d rows of padding, row %d", form, form, gap, padding, i)
 						require.False(t, hasNaN(got.Row(i)))
 					}
 				}
@@ -284,7 +286,7 @@ func TestBatchAllocatesNothing(t *testing.T) {
 	const d = 8
 	rng := rand.New(source(204))
 	s := Sequences{Queries: []int{70, 3, 20, 0}, Keys: []int{70, 90, 5, 4}, Past: []int{0, 40, 0, 0}}
-	q, kv := gaussian[float32](rng, 93, 4*d, 0, 1), gaussian[float32](rng, 169, 2*d, 0, 1)
+	q, kv := densetest.Normal[float32](rng, 93, 4*d, 0, 1), densetest.Normal[float32](rng, 169, 2*d, 0, 1)
 	dst := dense.New[float32](93, 4*d)
 	auto := must(NewAuto(attention(positive[float32](32, d), Options{}), Exact[float32]{}))
 	for _, form := range append(everyForm[float32](d), auto) {
@@ -292,7 +294,7 @@ func TestBatchAllocatesNothing(t *testing.T) {
 		for name, valid := range masks(rng, 169) {
 			s.Valid = valid
 			for _, processors := range []int{1, 2} {
-				assert.Zero(t, allocations(processors, func() { b.ForwardSequences(dst, q, kv, kv, s) }), "%T %+v, %s, %d processors", form, form, name, processors)
+				assert.Zero(t, allocs.Settled(processors, func() { b.ForwardSequences(dst, q, kv, kv, s) }), "%T %+v, %s, %d processors", form, form, name, processors)
 			}
 		}
 	}
@@ -346,13 +348,13 @@ func TestBatchErrors(t *testing.T) {
 // output is q_tᵀ·S/√d, with grouped heads. That is unnormalised causal attention with the
 // points themselves for features.
 func TestBatchIsTheLinearRecurrence(t *testing.T) {
-	bothTypes(t, testRecurrence[float32], testRecurrence[float64])
+	densetest.Both(t, testRecurrence[float32], testRecurrence[float64])
 }
 
 func testRecurrence[T dense.Float](t *testing.T) {
 	const n, heads, keyHeads, d, dv = 90, 6, 3, 4, 2
 	rng := rand.New(source(205))
-	q, k, v := gaussian[T](rng, n, heads*d, 0, 1), gaussian[T](rng, n, keyHeads*d, 0, 1), gaussian[T](rng, n, keyHeads*dv, 0, 1)
+	q, k, v := densetest.Normal[T](rng, n, heads*d, 0, 1), densetest.Normal[T](rng, n, keyHeads*d, 0, 1), densetest.Normal[T](rng, n, keyHeads*dv, 0, 1)
 	want, tol := dense.New[float64](n, heads*dv), dense.New[float64](n, heads*dv)
 	for h := range heads {
 		var state, size [d][dv]float64
@@ -365,7 +367,7 @@ func testRecurrence[T dense.Float](t *testing.T) {
 					size[a][b] += math.Abs(term)
 					x := float64(q.At(i, h*d+a))
 					want.Set(i, h*dv+b, want.At(i, h*dv+b)+x*state[a][b]/2)
-					tol.Set(i, h*dv+b, tol.At(i, h*dv+b)+math.Abs(x)*size[a][b]*(n+d+4)*eps[T]())
+					tol.Set(i, h*dv+b, tol.At(i, h*dv+b)+math.Abs(x)*size[a][b]*(n+d+4)*densetest.Roundoff[T]())
 				}
 			}
 		}
@@ -375,5 +377,5 @@ func testRecurrence[T dense.Float](t *testing.T) {
 	for i := range got.Data {
 		got.Data[i] /= 2 // √d
 	}
-	requireClose(t, want, tol, got, "recurrence")
+	densetest.RequireClose(t, want, tol, got, "recurrence")
 }

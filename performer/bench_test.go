@@ -7,6 +7,7 @@ import (
 	"unsafe"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/densetest"
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
@@ -57,7 +58,7 @@ func benchmarkHeads[T dense.Float](b *testing.B, form Form[T], heads, n int, cos
 	s.Queries, s.Keys, s.Dim, s.Values, s.ElementSize = n, n, d, d, int(unsafe.Sizeof(T(0)))
 	rng := rand.New(source(70))
 	// Norms are those of q/d^¼ for standard normal q.
-	q, k, v := gaussian[T](rng, n, heads*d, 0, 0.35), gaussian[T](rng, n, heads*d, 0, 0.35), gaussian[T](rng, n, heads*d, 0, 1)
+	q, k, v := densetest.Normal[T](rng, n, heads*d, 0, 0.35), densetest.Normal[T](rng, n, heads*d, 0, 0.35), densetest.Normal[T](rng, n, heads*d, 0, 1)
 	dst := dense.New[T](n, heads*d)
 	for range 3 {
 		form.Forward(dst, q, k, v) // scratch memory, for every processor

@@ -9,19 +9,20 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/densetest"
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
 // Batches of any number of chunks give the same bits on both ways, whole chunks and
 // split ones.
 func TestGradientWindowsDoNotMatter(t *testing.T) {
-	bothTypes(t, testGradientWindows[float32], testGradientWindows[float64])
+	densetest.Both(t, testGradientWindows[float32], testGradientWindows[float64])
 }
 
 func testGradientWindows[T dense.Float](t *testing.T) {
 	const n, d = 700, 4
 	rng := rand.New(source(241))
-	plain := gaussian[T](rng, n, d, 0, 1)
+	plain := densetest.Normal[T](rng, n, d, 0, 1)
 	growing, shrinking, spoilt := plain.Clone(), plain.Clone(), plain.Clone()
 	for i := range n {
 		for j := range d {
@@ -30,7 +31,7 @@ func testGradientWindows[T dense.Float](t *testing.T) {
 		}
 	}
 	spoilt.Set(333, 1, T(math.NaN()))
-	v, dout := gaussian[T](rng, n, 3, 0, 1), gaussian[T](rng, n, 3, 0, 1)
+	v, dout := densetest.Normal[T](rng, n, 3, 0, 1), densetest.Normal[T](rng, n, 3, 0, 1)
 	for _, m := range append(positiveMaps[T](d), namedMap[T]{"gaussian", must(rff.Gaussian(frequencies[T](32, d), 4))}) {
 		for _, opts := range forms[2:] {
 			a := attention(m.Map, opts)
@@ -43,7 +44,7 @@ func testGradientWindows[T dense.Float](t *testing.T) {
 				want := in(1)
 				for _, window := range []int{2, 3, 7, blocksOf(n)} {
 					got := in(window)
-					require.True(t, sameBits(want.dq, got.dq) && sameBits(want.dk, got.dk) && sameBits(want.dv, got.dv),
+					require.True(t, densetest.Identical(want.dq, got.dq) && densetest.Identical(want.dk, got.dk) && densetest.Identical(want.dv, got.dv),
 						"%s %+v %s: windows of %d", m.name, opts, name, window)
 				}
 			}
@@ -91,8 +92,8 @@ func TestUpperTriangle(t *testing.T) {
 	rng := rand.New(source(242))
 	for _, shape := range [][2]int{{8, 8}, {13, 13}, {32, 32}, {32, 64}, {4, 11}} {
 		rows, n := shape[0], shape[1]
-		s, x := gaussian[float64](rng, rows, n, 0, 1), gaussian[float64](rng, n, 5, 0, 1)
-		fast, slow := filled(rows, 5, 7.0), filled(rows, 5, 8.0)
+		s, x := densetest.Normal[float64](rng, rows, n, 0, 1), densetest.Normal[float64](rng, n, 5, 0, 1)
+		fast, slow := densetest.Filled(rows, 5, 7.0), densetest.Filled(rows, 5, 8.0)
 		mulTriangle(fast, s.Clone(), x, true)
 		for i := range rows {
 			for c := range 5 {
@@ -107,8 +108,8 @@ func TestUpperTriangle(t *testing.T) {
 		for _, bad := range []float64{math.NaN(), math.Inf(1)} {
 			x.Set(at, 0, bad)
 			mulTriangle(slow, s.Clone(), x, true)
-			require.True(t, sameBits(fast.RowRange(at+1, rows), slow.RowRange(at+1, rows)), "%d×%d", rows, n)
-			require.True(t, sameBits(fast.ColRange(1, 5), slow.ColRange(1, 5)), "%d×%d", rows, n)
+			require.True(t, densetest.Identical(fast.RowRange(at+1, rows), slow.RowRange(at+1, rows)), "%d×%d", rows, n)
+			require.True(t, densetest.Identical(fast.ColRange(1, 5), slow.ColRange(1, 5)), "%d×%d", rows, n)
 			for i := range at + 1 {
 				assert.False(t, finite(slow.RowRange(i, i+1).ColRange(0, 1)), "row %d of %d×%d", i, rows, n)
 			}

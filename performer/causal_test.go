@@ -9,12 +9,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/densetest"
 )
 
 // Whatever becomes of the tokens from some position on, outputs before it keep
 // every bit.
 func TestFutureLeavesThePastAlone(t *testing.T) {
-	bothTypes(t, testFuture[float32], testFuture[float64])
+	densetest.Both(t, testFuture[float32], testFuture[float64])
 }
 
 func testFuture[T dense.Float](t *testing.T) {
@@ -26,7 +27,7 @@ func testFuture[T dense.Float](t *testing.T) {
 	}
 	causal = append(causal, Exact[T]{Causal: true}, Exact[T]{Causal: true, Unnormalised: true})
 
-	in := [3]dense.Matrix[T]{gaussian[T](rng, n, d, 0, 1), gaussian[T](rng, n, d, 0, 1), gaussian[T](rng, n, d, 0, 1)}
+	in := [3]dense.Matrix[T]{densetest.Normal[T](rng, n, d, 0, 1), densetest.Normal[T](rng, n, d, 0, 1), densetest.Normal[T](rng, n, d, 0, 1)}
 	for number, form := range causal {
 		want := form.Forward(dense.Matrix[T]{}, in[0], in[1], in[2])
 		for _, at := range []int{1, 40, 63, 64, 130, 199} {
@@ -39,7 +40,7 @@ func testFuture[T dense.Float](t *testing.T) {
 					}
 				}
 				got := form.Forward(dense.Matrix[T]{}, changed[0], changed[1], changed[2])
-				require.True(t, sameBits(want.RowRange(0, at), got.RowRange(0, at)), "form %d (%T): %v from row %d", number, form, bad, at)
+				require.True(t, densetest.Identical(want.RowRange(0, at), got.RowRange(0, at)), "form %d (%T): %v from row %d", number, form, bad, at)
 				if math.IsNaN(bad) {
 					for row := at; row < n; row++ {
 						require.True(t, hasNaN(got.Row(row)), "form %d (%T): row %d hides a NaN", number, form, row)
@@ -78,13 +79,13 @@ func TestReferenceFollowsTheFirstTokenOnly(t *testing.T) {
 // Growing norms: token t has norm t/10, so that the sums over later tokens are
 // larger by hundreds of orders of magnitude and chunks are cut short.
 func TestGrowingNorms(t *testing.T) {
-	bothTypes(t, testGrowingNorms[float32], testGrowingNorms[float64])
+	densetest.Both(t, testGrowingNorms[float32], testGrowingNorms[float64])
 }
 
 func testGrowingNorms[T dense.Float](t *testing.T) {
 	const n, d = 400, 4
 	rng := rand.New(source(21))
-	x := gaussian[T](rng, n, d, 0, 1)
+	x := densetest.Normal[T](rng, n, d, 0, 1)
 	for i := range n {
 		norm := 0.0
 		for _, v := range x.Row(i) {
@@ -94,13 +95,13 @@ func testGrowingNorms[T dense.Float](t *testing.T) {
 			x.Row(i)[j] *= T(float64(i) / 10 / norm)
 		}
 	}
-	v := gaussian[T](rng, n, 2, 0, 1)
+	v := densetest.Normal[T](rng, n, 2, 0, 1)
 	for _, m := range positiveMaps[T](d) {
 		for _, opts := range []Options{{}, {Causal: true}} {
 			a := attention(m.Map, opts)
 			want, tol := newPairs(a, x, x).attend(dense.Copy(dense.Matrix[float64]{}, v))
 			require.Less(t, largest(tol), 1e-2, "the test means something")
-			requireClose(t, want, tol, a.Forward(dense.Matrix[T]{}, x, x, v), "%s %+v", m.name, opts)
+			densetest.RequireClose(t, want, tol, a.Forward(dense.Matrix[T]{}, x, x, v), "%s %+v", m.name, opts)
 		}
 	}
 }
@@ -110,7 +111,7 @@ func testGrowingNorms[T dense.Float](t *testing.T) {
 // the others; and the reverse, which keeps whole chunks. One feature is zero for
 // the first half of the keys.
 func TestExplodingFeatures(t *testing.T) {
-	bothTypes(t, testExploding[float32], testExploding[float64])
+	densetest.Both(t, testExploding[float32], testExploding[float64])
 }
 
 func testExploding[T dense.Float](t *testing.T) {
@@ -129,7 +130,7 @@ func testExploding[T dense.Float](t *testing.T) {
 				x.Row(i)[0], x.Row(i)[1], v.Data[i] = sign*T(i)*100, T(i), T(i)
 			}
 			want, tol := newPairs(a, x, x).attend(dense.Copy(dense.Matrix[float64]{}, v))
-			requireClose(t, want, tol, a.Forward(dense.Matrix[T]{}, x, x, v), "%+v sign %v", opts, sign)
+			densetest.RequireClose(t, want, tol, a.Forward(dense.Matrix[T]{}, x, x, v), "%+v sign %v", opts, sign)
 		}
 	}
 }

@@ -9,34 +9,20 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/densetest"
 	"github.com/seed-feabd252/randfeat/rff"
 )
-
-// identical reports whether a and b agree in every bit, NaN being equal to NaN.
-func identical[T dense.Float](a, b dense.Matrix[T]) bool {
-	if !sameBits(a, b) {
-		return false
-	}
-	for i := range a.Rows {
-		for j, x := range a.Row(i) {
-			if math.Signbit(float64(x)) != math.Signbit(float64(b.At(i, j))) && x == x {
-				return false
-			}
-		}
-	}
-	return true
-}
 
 // Batches of any number of chunks give the same bits, whole chunks and split ones,
 // with numbers and without.
 func TestWindowsDoNotMatter(t *testing.T) {
-	bothTypes(t, testWindows[float32], testWindows[float64])
+	densetest.Both(t, testWindows[float32], testWindows[float64])
 }
 
 func testWindows[T dense.Float](t *testing.T) {
 	const n, d = 700, 4
 	rng := rand.New(source(90))
-	plain := gaussian[T](rng, n, d, 0, 1)
+	plain := densetest.Normal[T](rng, n, d, 0, 1)
 	growing, spoilt := plain.Clone(), plain.Clone()
 	for i := range n {
 		for j := range d {
@@ -45,7 +31,7 @@ func testWindows[T dense.Float](t *testing.T) {
 	}
 	spoilt.Set(333, 1, T(math.NaN()))
 	spoilt.Set(500, 2, T(math.Inf(1)))
-	values := gaussian[T](rng, n, 3, 0, 1)
+	values := densetest.Normal[T](rng, n, 3, 0, 1)
 	spoiltValues := values.Clone()
 	spoiltValues.Set(130, 0, T(math.Inf(-1)))
 	spoiltValues.Set(400, 2, T(math.NaN()))
@@ -61,7 +47,7 @@ func testWindows[T dense.Float](t *testing.T) {
 				for _, window := range []int{2, 3, 7, blocksOf(n)} {
 					got := dense.New[T](n, 3)
 					a.causal(window, got, x, x, v, nil)
-					require.True(t, identical(want, got), "%s %+v %s: windows of %d", m.name, opts, name, window)
+					require.True(t, densetest.Identical(want, got), "%s %+v %s: windows of %d", m.name, opts, name, window)
 				}
 			}
 		}
@@ -95,7 +81,7 @@ func TestChunksAreSplit(t *testing.T) {
 // not finite, have the same sums: those of the rows before it keep their bits, but for
 // the sign of a zero, and what is not finite reaches its own row and those after it.
 func TestLowerTriangle(t *testing.T) {
-	bothTypes(t, testLowerTriangle[float32], testLowerTriangle[float64])
+	densetest.Both(t, testLowerTriangle[float32], testLowerTriangle[float64])
 }
 
 func testLowerTriangle[T dense.Float](t *testing.T) {
@@ -103,7 +89,7 @@ func testLowerTriangle[T dense.Float](t *testing.T) {
 	for _, shape := range [][2]int{{8, 8}, {13, 13}, {32, 32}, {33, 33}, {4, 11}, {32, 64}} {
 		rows, n := shape[0], shape[1]
 		first := n - rows
-		s, x := gaussian[T](rng, rows, n, 0, 1), gaussian[T](rng, n, 5, 0, 1)
+		s, x := densetest.Normal[T](rng, rows, n, 0, 1), densetest.Normal[T](rng, n, 5, 0, 1)
 		for i := range n {
 			x.Row(i)[3] = T(math.Copysign(0, -1))
 			x.Row(i)[4] = -T(math.SmallestNonzeroFloat32)
@@ -111,7 +97,7 @@ func testLowerTriangle[T dense.Float](t *testing.T) {
 		for i := range rows {
 			s.Row(i)[0] = T(1e-30)
 		}
-		fast, slow := filled[T](rows, 5, 7), filled[T](rows, 5, 8)
+		fast, slow := densetest.Filled[T](rows, 5, 7), densetest.Filled[T](rows, 5, 8)
 		mulTriangle(fast, s.Clone(), x, false)
 		require.True(t, finite(fast))
 		at := first + min(7, rows-1)
@@ -119,8 +105,8 @@ func testLowerTriangle[T dense.Float](t *testing.T) {
 			x.Set(at, 0, bad)
 			s.Set(0, at, T(math.Inf(1)))
 			mulTriangle(slow, s.Clone(), x, false)
-			require.True(t, sameBits(fast.RowRange(0, at-first), slow.RowRange(0, at-first)), "%d×%d", rows, n)
-			require.True(t, sameBits(fast.ColRange(1, 5), slow.ColRange(1, 5)), "%d×%d", rows, n)
+			require.True(t, densetest.Identical(fast.RowRange(0, at-first), slow.RowRange(0, at-first)), "%d×%d", rows, n)
+			require.True(t, densetest.Identical(fast.ColRange(1, 5), slow.ColRange(1, 5)), "%d×%d", rows, n)
 			for i := at - first; i < rows; i++ {
 				y := slow.At(i, 0)
 				assert.True(t, y-y != 0, "row %d of %d×%d: %v", i, rows, n, y)
@@ -133,22 +119,22 @@ func testLowerTriangle[T dense.Float](t *testing.T) {
 // products that underflow and of negative zeros, with what comes from rows far before
 // as well. Zeros of the future would make it +0.
 func TestSignOfZeroInThePast(t *testing.T) {
-	bothTypes(t, testSignOfZero[float32], testSignOfZero[float64])
+	densetest.Both(t, testSignOfZero[float32], testSignOfZero[float64])
 }
 
 func testSignOfZero[T dense.Float](t *testing.T) {
 	const n, near, at = 300, 256, 290
 	tiny := T(math.SmallestNonzeroFloat32)
-	if small := math.SmallestNonzeroFloat64; eps[T]() < 0x1p-50 {
+	if small := math.SmallestNonzeroFloat64; densetest.Roundoff[T]() < 0x1p-50 {
 		tiny = T(small)
 	}
-	v := filled[T](n, 1, T(math.Copysign(0, -1)))
+	v := densetest.Filled[T](n, 1, T(math.Copysign(0, -1)))
 	v.Data[0], v.Data[near] = -tiny, -tiny
 
 	// Weights 0.16, of sums that are −tiny; or e^(−10) and, for what is before, e^(−9).
-	q, k := filled[T](n, 1, 0.4), filled[T](n, 1, 0.4)
+	q, k := densetest.Filled[T](n, 1, 0.4), densetest.Filled[T](n, 1, 0.4)
 	k.Data[0] = 1
-	ones, steps := filled[T](n, 1, 1), filled[T](n, 1, 10)
+	ones, steps := densetest.Filled[T](n, 1, 1), densetest.Filled[T](n, 1, 10)
 	for j := range near {
 		steps.Data[j] = 0.5
 	}
@@ -169,7 +155,7 @@ func testSignOfZero[T dense.Float](t *testing.T) {
 					changed.Data[i] = T(future)
 				}
 				got := c.form.Forward(dense.Matrix[T]{}, c.q, c.k, changed)
-				assert.True(t, identical(want.RowRange(0, at), got.RowRange(0, at)), "%T, future %v", c.form, future)
+				assert.True(t, densetest.Identical(want.RowRange(0, at), got.RowRange(0, at)), "%T, future %v", c.form, future)
 			}
 		}
 	}

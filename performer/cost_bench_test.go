@@ -9,6 +9,7 @@ import (
 	"unsafe"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/densetest"
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
@@ -35,7 +36,7 @@ func benchmarkCrossover[T dense.Float](b *testing.B, m rff.Map[T], features int,
 		for _, n := range []int{at / 4, at, 4 * at} {
 			b.Run(fmt.Sprintf("causal=%v/L=%d", causal, n), func(b *testing.B) {
 				rng := rand.New(source(80))
-				q, k, v := gaussian[T](rng, n, d, 0, 0.35), gaussian[T](rng, n, d, 0, 0.35), gaussian[T](rng, n, d, 0, 1)
+				q, k, v := densetest.Normal[T](rng, n, d, 0, 0.35), densetest.Normal[T](rng, n, d, 0, 0.35), densetest.Normal[T](rng, n, d, 0, 1)
 				dst := dense.New[T](n, d)
 				least := [2]time.Duration{math.MaxInt64, math.MaxInt64}
 				for b.Loop() {

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/densetest"
 )
 
 // The fourth moment of what one frequency estimates is an integral over each coordinate.
@@ -38,13 +39,13 @@ func TestLeastFourthMoment(t *testing.T) {
 }
 
 func TestDamping(t *testing.T) {
-	bothTypes(t, testDamping[float32], testDamping[float64])
+	densetest.Both(t, testDamping[float32], testDamping[float64])
 }
 
 func testDamping[T dense.Float](t *testing.T) {
 	const n, d, scale = 7, 3, 0.6
 	rng := rand.New(source(90))
-	q, k := gaussian[T](rng, n, d, 0, 1), gaussian[T](rng, n, d, 0, 1)
+	q, k := densetest.Normal[T](rng, n, d, 0, 1), densetest.Normal[T](rng, n, d, 0, 1)
 	for _, causal := range []bool{false, true} {
 		u := must(NewUnbiased[T](d, UnbiasedOptions{Scale: scale, Causal: causal}, source(91)))
 		weights := Exact[T]{Scale: scale, Causal: causal}.Weights(dense.Matrix[T]{}, q, k)

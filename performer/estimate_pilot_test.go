@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/densetest"
 	"github.com/seed-feabd252/randfeat/internal/vecmath"
 	"github.com/seed-feabd252/randfeat/orf"
 )
@@ -16,14 +17,14 @@ import (
 // tokens returns queries and keys of R^4 with elements N(0, size²), and two values each.
 func tokens[T dense.Float](n int, size float64) (q, k, v dense.Matrix[T]) {
 	rng := rand.New(source(70))
-	return gaussian[T](rng, n, 4, 0, size), gaussian[T](rng, n, 4, 0, size), gaussian[T](rng, n, 2, 0, 1)
+	return densetest.Normal[T](rng, n, 4, 0, size), densetest.Normal[T](rng, n, 4, 0, size), densetest.Normal[T](rng, n, 2, 0, 1)
 }
 
 // Larger norms need more features in a block, and the variance of replicates is what the
 // pilot says.
 func TestPilot(t *testing.T) {
 	t.Parallel()
-	bothTypes(t, testPilot[float32], testPilot[float64])
+	densetest.Both(t, testPilot[float32], testPilot[float64])
 }
 
 func testPilot[T dense.Float](t *testing.T) {
@@ -98,7 +99,7 @@ func measured(t *testing.T, u *Unbiased[float64], q, k, v dense.Matrix[float64])
 // Queries that no number of features is enough for, and what nothing can be said about.
 func TestPilotSaysWhy(t *testing.T) {
 	rng := rand.New(source(73))
-	q, v := sphere[float64](rng, 40, 8, 12), gaussian[float64](rng, 40, 2, 0, 1)
+	q, v := sphere[float64](rng, 40, 8, 12), densetest.Normal[float64](rng, 40, 2, 0, 1)
 	u := must(NewUnbiased[float64](8, UnbiasedOptions{Scale: 1}, source(74)))
 	for norm, want := range map[float64]string{1: "queries and keys are too long for d = 8", 30: "queries and keys are too long for d = 8", 1e6: "Scale·‖x‖² = 1.44e+14"} {
 		x := q.Clone()
@@ -111,7 +112,7 @@ func TestPilotSaysWhy(t *testing.T) {
 		assert.Contains(t, p.Reason, want)
 		assert.Equal(t, mostPilot, p.Features)
 	}
-	q, k := gaussian[float64](rng, 40, 8, 0, 0.5), gaussian[float64](rng, 40, 8, 0, 0.5)
+	q, k := densetest.Normal[float64](rng, 40, 8, 0, 0.5), densetest.Normal[float64](rng, 40, 8, 0, 0.5)
 	// Long queries are never missed.
 	k.Row(30)[0], q.Row(20)[0] = 40, 40
 	p, err := u.Pilot(q, k, v)
@@ -134,11 +135,11 @@ func TestPilotSaysWhy(t *testing.T) {
 // What needs no features at all: nothing to estimate, one key, and values that agree.
 func TestPilotOfCertainties(t *testing.T) {
 	rng := rand.New(source(75))
-	q, k, v := gaussian[float32](rng, 9, 4, 0, 3), gaussian[float32](rng, 9, 4, 0, 3), gaussian[float32](rng, 9, 2, 0, 1)
+	q, k, v := densetest.Normal[float32](rng, 9, 4, 0, 3), densetest.Normal[float32](rng, 9, 4, 0, 3), densetest.Normal[float32](rng, 9, 2, 0, 1)
 	u := must(NewUnbiased[float32](4, UnbiasedOptions{}, source(76)))
 	for _, in := range [][3]dense.Matrix[float32]{
 		{q.RowRange(0, 0), k, v}, {q, k.RowRange(0, 0), v.RowRange(0, 0)}, {q, k, v.ColRange(0, 0)},
-		{q, k.RowRange(0, 1), v.RowRange(0, 1)}, {q, k, filled[float32](9, 2, 0.1)},
+		{q, k.RowRange(0, 1), v.RowRange(0, 1)}, {q, k, densetest.Filled[float32](9, 2, 0.1)},
 	} {
 		p, err := u.Pilot(in[0], in[1], in[2])
 		require.NoError(t, err)
@@ -180,7 +181,7 @@ func TestStandardErrorsCover(t *testing.T) {
 func coverage(t *testing.T, u *Unbiased[float64], size float64, runs int, features func(q, k, v dense.Matrix[float64]) int) (elements, sums float64) {
 	q, k, v := tokens[float64](24, size)
 	truth := Exact[float64]{}.Forward(dense.Matrix[float64]{}, q, k, v)
-	factors := gaussian[float64](rand.New(source(77)), 6, len(truth.Data), 0, 1)
+	factors := densetest.Normal[float64](rand.New(source(77)), 6, len(truth.Data), 0, 1)
 	project := func(x dense.Matrix[float64]) dense.Matrix[float64] {
 		y := dense.New[float64](1, factors.Rows)
 		for i := range y.Data {

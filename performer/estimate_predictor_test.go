@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/densetest"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/orf"
 	"github.com/seed-feabd252/randfeat/rff"
@@ -61,13 +62,13 @@ func predictable[T dense.Float](m, d int, causal bool) map[string]*Attention[T] 
 // Nine of ten errors are within a factor of 2 of the prediction, and predictions that
 // are off by the factor 3 are not taken for right.
 func TestPredictions(t *testing.T) {
-	bothTypes(t, testPredictions[float32], testPredictions[float64])
+	densetest.Both(t, testPredictions[float32], testPredictions[float64])
 }
 
 func testPredictions[T dense.Float](t *testing.T) {
 	const n, d, dv = 200, 16, 16
 	rng := rand.New(source(81))
-	q, k, v := sphere[T](rng, n, d, 1.2), sphere[T](rng, n, d, 1.2), gaussian[T](rng, n, dv, 0, 1)
+	q, k, v := sphere[T](rng, n, d, 1.2), sphere[T](rng, n, d, 1.2), densetest.Normal[T](rng, n, dv, 0, 1)
 	for _, causal := range []bool{false, true} {
 		exact := Exact[T]{Scale: 1, Causal: causal}.Forward(dense.Matrix[T]{}, q, k, v)
 		for _, m := range []int{32, 256} {
@@ -91,7 +92,7 @@ func testPredictions[T dense.Float](t *testing.T) {
 // Exact features have nothing but rounding to predict.
 func TestPredictionsOfExactFeatures(t *testing.T) {
 	rng := rand.New(source(83))
-	q, v := gaussian[float64](rng, 30, 5, 1, 1), gaussian[float64](rng, 30, 2, 0, 1)
+	q, v := densetest.Normal[float64](rng, 30, 5, 1, 1), densetest.Normal[float64](rng, 30, 2, 0, 1)
 	for _, f := range []rff.Map[float64]{must(rff.Quadratic[float64](5)), must(rff.Taylor[float64](5, 0.5))} {
 		p := must(NewPredictor(attention(f, Options{}), PredictorOptions{Rotations: 2}, source(84)))
 		assert.Less(t, slices.Max(p.Predict(nil, q, q, v)), 1e-11, "%v", f)
@@ -100,7 +101,7 @@ func TestPredictionsOfExactFeatures(t *testing.T) {
 
 func TestPredictionsOfNaNAndNothing(t *testing.T) {
 	rng := rand.New(source(85))
-	q, v := gaussian[float64](rng, 9, 4, 0, 1), gaussian[float64](rng, 9, 2, 0, 1)
+	q, v := densetest.Normal[float64](rng, 9, 4, 0, 1), densetest.Normal[float64](rng, 9, 2, 0, 1)
 	a := attention[float64](positive[float64](8, 4), Options{Causal: true})
 	p := must(NewPredictor(a, PredictorOptions{}, source(86)))
 	clean := p.Predict(nil, q.RowRange(0, 5), q.RowRange(0, 5), v.RowRange(0, 5))
@@ -119,7 +120,7 @@ func TestPredictionsOfNaNAndNothing(t *testing.T) {
 // Norms of 100 neither overflow nor underflow.
 func TestPredictionsOfLargeNorms(t *testing.T) {
 	rng := rand.New(source(87))
-	q, v := sphere[float32](rng, 40, 8, 100), gaussian[float32](rng, 40, 3, 0, 1)
+	q, v := sphere[float32](rng, 40, 8, 100), densetest.Normal[float32](rng, 40, 3, 0, 1)
 	p := must(NewPredictor(attention[float32](positive[float32](16, 8), Options{}), PredictorOptions{}, source(88)))
 	errors := p.Predict(nil, q, q, v)
 	assert.Less(t, slices.Max(errors), 1e6)

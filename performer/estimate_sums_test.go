@@ -7,13 +7,14 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/densetest"
 	"github.com/seed-feabd252/randfeat/orf"
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
 // Sums over two sets of features are those of attention with all of them.
 func TestPooled(t *testing.T) {
-	bothTypes(t, testPooled[float32], testPooled[float64])
+	densetest.Both(t, testPooled[float32], testPooled[float64])
 }
 
 func testPooled[T dense.Float](t *testing.T) {
@@ -22,7 +23,7 @@ func testPooled[T dense.Float](t *testing.T) {
 	w := must(orf.Draw[T](orf.IID{}, 2*m, d, source(74))).Frequencies()
 	positive := func(w dense.Matrix[T]) rff.LogMap[T] { return must(rff.SoftmaxPositive(must(orf.Of(w)), 1)) }
 	for _, norm := range []float64{0.5, 4, 100} {
-		q, k, v := sphere[T](rng, n, d, norm), sphere[T](rng, n, d, norm), gaussian[T](rng, n, 3, 0, 1)
+		q, k, v := sphere[T](rng, n, d, norm), sphere[T](rng, n, d, norm), densetest.Normal[T](rng, n, 3, 0, 1)
 		for _, causal := range []bool{false, true} {
 			whole := attention[T](positive(w), Options{Causal: causal})
 			want, tol := newPairs(whole, q, k).attend(dense.Copy(dense.Matrix[float64]{}, v))
@@ -41,7 +42,7 @@ func testPooled[T dense.Float](t *testing.T) {
 				sum.add(pair[1])
 				got := dense.New[float64](n, 3)
 				sum.quotients(got)
-				requireClose(t, want, tol, dense.Copy(dense.Matrix[T]{}, got), "norm %v, causal %v", norm, causal)
+				densetest.RequireClose(t, want, tol, dense.Copy(dense.Matrix[T]{}, got), "norm %v, causal %v", norm, causal)
 			}
 		}
 	}
@@ -50,7 +51,7 @@ func testPooled[T dense.Float](t *testing.T) {
 // Sums over two sets of features far out, where a float32 holds the scale of a row to less than
 // a factor: averages of values, and in float64 those of all features together.
 func TestPooledFar(t *testing.T) {
-	bothTypes(t, testPooledFar[float32], testPooledFar[float64])
+	densetest.Both(t, testPooledFar[float32], testPooledFar[float64])
 }
 
 func testPooledFar[T dense.Float](t *testing.T) {
@@ -59,7 +60,7 @@ func testPooledFar[T dense.Float](t *testing.T) {
 	w := must(orf.Draw[T](orf.IID{}, 2*m, d, source(76))).Frequencies()
 	positive := func(w dense.Matrix[T]) rff.LogMap[T] { return must(rff.SoftmaxPositive(must(orf.Of(w)), 1.0/8)) }
 	for _, norm := range []float64{1e5, 1e10, of[T](1e19, 1e100)} {
-		q, k, v := sphere[T](rng, n, d, norm), sphere[T](rng, n, d, norm), gaussian[T](rng, n, 3, 0, 1)
+		q, k, v := sphere[T](rng, n, d, norm), sphere[T](rng, n, d, norm), densetest.Normal[T](rng, n, 3, 0, 1)
 		for _, causal := range []bool{false, true} {
 			var sum pooled
 			sum.empty(n, 3)
@@ -71,12 +72,12 @@ func testPooledFar[T dense.Float](t *testing.T) {
 			got := dense.New[float64](n, 3)
 			sum.quotients(got)
 			requireAverages(t, got, dense.Copy(dense.Matrix[float64]{}, v), "norm %v, causal %v", norm, causal)
-			if eps[T]() < 0x1p-50 && norm < 1e6 {
+			if densetest.Roundoff[T]() < 0x1p-50 && norm < 1e6 {
 				want, tol := truthOf(attention[T](positive(w), Options{Causal: causal}), q, k).attend(dense.Copy(dense.Matrix[float64]{}, v))
 				for i := range tol.Data {
 					tol.Data[i] += 1e-6 // scales of e^(10⁹) are known to 2⁻²³
 				}
-				requireClose(t, want, tol, got, "norm %v, causal %v", norm, causal)
+				densetest.RequireClose(t, want, tol, got, "norm %v, causal %v", norm, causal)
 			}
 		}
 	}

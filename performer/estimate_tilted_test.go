@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/densetest"
 	"github.com/seed-feabd252/randfeat/internal/vecmath"
 	"github.com/seed-feabd252/randfeat/orf"
 )
@@ -20,7 +21,7 @@ import (
 func TestTilted(t *testing.T) {
 	const n, d, dv, scale, a = 4000, 3, 2, 0.7, -0.3
 	rng := rand.New(source(92))
-	q, k, v := gaussian[float64](rng, 1, d, 0, 1.4), gaussian[float64](rng, 5, d, 0, 1.4), gaussian[float64](rng, 5, dv, 0, 1)
+	q, k, v := densetest.Normal[float64](rng, 1, d, 0, 1.4), densetest.Normal[float64](rng, 5, d, 0, 1.4), densetest.Normal[float64](rng, 5, dv, 0, 1)
 	u := must(NewUnbiased[float64](d, UnbiasedOptions{Scale: scale}, source(93)))
 	o := u.exactRow(0, q, k)
 	s, err := tilt(n, o, q, k, v, scale, a, rng)
@@ -123,7 +124,7 @@ func TestTermsOfTheVariance(t *testing.T) {
 	t.Parallel()
 	const n, d, work, rounds = 8, 3, 32_000, 50
 	rng := rand.New(source(94))
-	q, k, v := gaussian[float64](rng, n, d, 0, 1), gaussian[float64](rng, n, d, 0, 1), gaussian[float64](rng, n, 2, 0, 1)
+	q, k, v := densetest.Normal[float64](rng, n, d, 0, 1), densetest.Normal[float64](rng, n, d, 0, 1), densetest.Normal[float64](rng, n, 2, 0, 1)
 	u := must(NewUnbiased[float64](d, UnbiasedOptions{Frequencies: orf.IID{}}, source(95)))
 	u.damped = u.damping(q, k)
 	l := u.newLaw(q, k, v)

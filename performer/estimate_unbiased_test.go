@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/densetest"
 	"github.com/seed-feabd252/randfeat/orf"
 )
 
@@ -33,7 +34,7 @@ func TestUnbiased(t *testing.T) {
 	const replicates, m, d = 10_000, 8, 2
 	for _, causal := range []bool{false, true} {
 		rng := rand.New(source(60))
-		q, k, v := gaussian[float64](rng, 4, d, 0, 0.9), gaussian[float64](rng, 4, d, 0, 0.9), gaussian[float64](rng, 4, 2, 0, 1)
+		q, k, v := densetest.Normal[float64](rng, 4, d, 0, 0.9), densetest.Normal[float64](rng, 4, d, 0, 0.9), densetest.Normal[float64](rng, 4, 2, 0, 1)
 		truth := Exact[float64]{Causal: causal}.Forward(dense.Matrix[float64]{}, q, k, v)
 		u := must(NewUnbiased[float64](d, UnbiasedOptions{Causal: causal, Features: m, Frequencies: orf.IID{}}, source(61)))
 		u.damped = -0.2
@@ -76,7 +77,7 @@ func TestReplicatesOfBothTypes(t *testing.T) {
 	const m, d = 8, 2
 	for _, causal := range []bool{false, true} {
 		rng := rand.New(source(60))
-		q, k, v := gaussian[float32](rng, 4, d, 0, 0.9), gaussian[float32](rng, 4, d, 0, 0.9), gaussian[float32](rng, 4, 2, 0, 1)
+		q, k, v := densetest.Normal[float32](rng, 4, d, 0, 0.9), densetest.Normal[float32](rng, 4, d, 0, 0.9), densetest.Normal[float32](rng, 4, 2, 0, 1)
 		q64, k64, v64 := dense.Copy(dense.Matrix[float64]{}, q), dense.Copy(dense.Matrix[float64]{}, k), dense.Copy(dense.Matrix[float64]{}, v)
 		u := must(NewUnbiased[float32](d, UnbiasedOptions{Causal: causal, Features: m, Frequencies: orf.IID{}}, source(61)))
 		u64 := must(NewUnbiased[float64](d, UnbiasedOptions{Causal: causal, Features: m, Frequencies: orf.IID{}}, source(61)))
@@ -96,13 +97,13 @@ func TestReplicatesOfBothTypes(t *testing.T) {
 // Estimate is the mean of its replicates, with the bits that another processor count
 // gives.
 func TestEstimate(t *testing.T) {
-	bothTypes(t, testEstimate[float32], testEstimate[float64])
+	densetest.Both(t, testEstimate[float32], testEstimate[float64])
 }
 
 func testEstimate[T dense.Float](t *testing.T) {
 	const n, d, dv, replicates = 300, 8, 5, 4
 	rng := rand.New(source(62))
-	q, k, v := gaussian[T](rng, n, d, 0, 1), gaussian[T](rng, n, d, 0, 1), gaussian[T](rng, n, dv, 0, 1)
+	q, k, v := densetest.Normal[T](rng, n, d, 0, 1), densetest.Normal[T](rng, n, d, 0, 1), densetest.Normal[T](rng, n, dv, 0, 1)
 	for _, causal := range []bool{false, true} {
 		opts := UnbiasedOptions{Causal: causal, Features: 16, Replicates: replicates, Scale: 0.3}
 		u := must(NewUnbiased[T](d, opts, source(63)))
@@ -134,7 +135,7 @@ func TestStandardErrorIsHonest(t *testing.T) {
 	t.Parallel()
 	const d = 4
 	rng := rand.New(source(64))
-	q, k, v := gaussian[float64](rng, 6, d, 0, 0.7), gaussian[float64](rng, 6, d, 0, 0.7), gaussian[float64](rng, 6, 2, 0, 1)
+	q, k, v := densetest.Normal[float64](rng, 6, d, 0, 0.7), densetest.Normal[float64](rng, 6, d, 0, 0.7), densetest.Normal[float64](rng, 6, 2, 0, 1)
 	u := must(NewUnbiased[float64](d, UnbiasedOptions{Features: 16, Replicates: 8, Frequencies: orf.IID{}}, source(65)))
 	means := newMoments(6, 2)
 	var squares float64
@@ -154,7 +155,7 @@ func TestStandardErrorIsHonest(t *testing.T) {
 }
 
 func TestUnbiasedOfLargeNorms(t *testing.T) {
-	bothTypes(t, testUnbiasedOfLargeNorms[float32], testUnbiasedOfLargeNorms[float64])
+	densetest.Both(t, testUnbiasedOfLargeNorms[float32], testUnbiasedOfLargeNorms[float64])
 }
 
 func testUnbiasedOfLargeNorms[T dense.Float](t *testing.T) {
@@ -164,13 +165,13 @@ func testUnbiasedOfLargeNorms[T dense.Float](t *testing.T) {
 		q, k := sphere[T](rng, n, d, norm), sphere[T](rng, n, d, norm)
 		for _, causal := range []bool{false, true} {
 			u := must(NewUnbiased[T](d, UnbiasedOptions{Causal: causal, Features: 8, Scale: 1}, source(67)))
-			mean, stderr, err := u.Estimate(dense.Matrix[T]{}, dense.Matrix[T]{}, q, k, filled[T](n, 3, 1))
+			mean, stderr, err := u.Estimate(dense.Matrix[T]{}, dense.Matrix[T]{}, q, k, densetest.Filled[T](n, 3, 1))
 			require.NoError(t, err)
 			for i, x := range mean.Data {
 				require.Equal(t, T(1), x, "norm %v, causal %v", norm, causal)
 				require.Zero(t, stderr.Data[i])
 			}
-			mean, _, err = u.Estimate(mean, stderr, q, k, gaussian[T](rng, n, 3, 0, 1))
+			mean, _, err = u.Estimate(mean, stderr, q, k, densetest.Normal[T](rng, n, 3, 0, 1))
 			require.NoError(t, err)
 			require.True(t, finite(mean) && finite(stderr), "norm %v, causal %v", norm, causal)
 		}
@@ -179,7 +180,7 @@ func testUnbiasedOfLargeNorms[T dense.Float](t *testing.T) {
 
 func TestUnbiasedOfNaNAndNothing(t *testing.T) {
 	rng := rand.New(source(68))
-	q, v := gaussian[float32](rng, 9, 4, 0, 1), gaussian[float32](rng, 9, 2, 0, 1)
+	q, v := densetest.Normal[float32](rng, 9, 4, 0, 1), densetest.Normal[float32](rng, 9, 2, 0, 1)
 	k := q.Clone()
 	k.Row(5)[1] = float32(math.NaN())
 	var none dense.Matrix[float32]
@@ -194,7 +195,7 @@ func TestUnbiasedOfNaNAndNothing(t *testing.T) {
 		}
 	}
 	u := must(NewUnbiased[float32](4, UnbiasedOptions{}, source(69)))
-	mean, stderr, err := u.Estimate(filled[float32](9, 2, 7), filled[float32](9, 2, 7), q, k.RowRange(0, 0), v.RowRange(0, 0))
+	mean, stderr, err := u.Estimate(densetest.Filled[float32](9, 2, 7), densetest.Filled[float32](9, 2, 7), q, k.RowRange(0, 0), v.RowRange(0, 0))
 	require.NoError(t, err)
 	assert.Equal(t, dense.New[float32](9, 2), mean)
 	assert.Equal(t, dense.New[float32](9, 2), stderr)

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/densetest"
 )
 
 // naiveExact is attention row by row in float64, and a bound on the error of
@@ -36,7 +37,7 @@ func naiveExact[T dense.Float](q, k, v dense.Matrix[T], o Exact[T]) (out, tol de
 			peak = max(peak, scores[j])
 			slack = max(slack, size*float64(q.Cols+4))
 		}
-		factor := 2 * eps[T]() * (2*slack + float64(n+16))
+		factor := 2 * densetest.Roundoff[T]() * (2*slack + float64(n+16))
 		total := 0.0
 		for j := range scores {
 			scores[j] = math.Exp(scores[j] - peak)
@@ -59,7 +60,7 @@ func naiveExact[T dense.Float](q, k, v dense.Matrix[T], o Exact[T]) (out, tol de
 }
 
 func TestExactAgainstNaive(t *testing.T) {
-	bothTypes(t, testExact[float32], testExact[float64])
+	densetest.Both(t, testExact[float32], testExact[float64])
 }
 
 func testExact[T dense.Float](t *testing.T) {
@@ -70,34 +71,34 @@ func testExact[T dense.Float](t *testing.T) {
 			{}, {Scale: 1}, {Scale: -0.5, Causal: true}, {Causal: true}, {Unnormalised: true}, {Causal: true, Unnormalised: true},
 		} {
 			want, tol := naiveExact(q, k, v, o)
-			requireClose(t, want, tol, o.Forward(dense.Matrix[T]{}, q, k, v), "%+v L=%d", o, n)
+			densetest.RequireClose(t, want, tol, o.Forward(dense.Matrix[T]{}, q, k, v), "%+v L=%d", o, n)
 
 			if n > 65 {
 				continue
 			}
 			want, tol = naiveExact(q, k, identity[T](n), o)
-			requireClose(t, want, tol, o.Weights(dense.Matrix[T]{}, q, k), "weights %+v L=%d", o, n)
+			densetest.RequireClose(t, want, tol, o.Weights(dense.Matrix[T]{}, q, k), "weights %+v L=%d", o, n)
 		}
 	}
 	q, k, v := stridedNormal[T](rng, 70, 6), stridedNormal[T](rng, 200, 6), stridedNormal[T](rng, 200, 3)
 	want, tol := naiveExact(q, k, v, Exact[T]{})
-	requireClose(t, want, tol, Exact[T]{}.Forward(dense.Matrix[T]{}, q, k, v), "cross attention")
+	densetest.RequireClose(t, want, tol, Exact[T]{}.Forward(dense.Matrix[T]{}, q, k, v), "cross attention")
 }
 
 func stridedNormal[T dense.Float](rng *rand.Rand, n, d int) dense.Matrix[T] {
-	return gaussian[T](rng, n, d+3, 0, 1).ColRange(1, d+1)
+	return densetest.Normal[T](rng, n, d+3, 0, 1).ColRange(1, d+1)
 }
 
 // Scores as large as ±10⁴, whose exponentials are far out of range, with gaps
 // of whole numbers, so that scores are exact.
 func TestExactLargeLogits(t *testing.T) {
-	bothTypes(t, testLargeLogits[float32], testLargeLogits[float64])
+	densetest.Both(t, testLargeLogits[float32], testLargeLogits[float64])
 }
 
 func testLargeLogits[T dense.Float](t *testing.T) {
 	const n = 300
 	rng := rand.New(source(41))
-	q, k, v := filled[T](n, 1, 100), dense.New[T](n, 1), gaussian[T](rng, n, 2, 0, 1)
+	q, k, v := densetest.Filled[T](n, 1, 100), dense.New[T](n, 1), densetest.Normal[T](rng, n, 2, 0, 1)
 	for j := range n {
 		k.Data[j] = T(rng.IntN(20001)-10000) / 100
 	}
@@ -108,7 +109,7 @@ func testLargeLogits[T dense.Float](t *testing.T) {
 		o := Exact[T]{Scale: 1, Causal: causal}
 		want, tol := naiveExact(q, k, v, o)
 		got := o.Forward(dense.Matrix[T]{}, q, k, v)
-		requireClose(t, want, tol, got, "causal=%v", causal)
+		densetest.RequireClose(t, want, tol, got, "causal=%v", causal)
 		for _, x := range got.Data {
 			assert.Less(t, math.Abs(float64(x)), 10.0, "finite")
 		}
@@ -117,7 +118,7 @@ func testLargeLogits[T dense.Float](t *testing.T) {
 
 // What happens at the ends of the range, as documented.
 func TestExactInfiniteScores(t *testing.T) {
-	bothTypes(t, testInfiniteScores[float32], testInfiniteScores[float64])
+	densetest.Both(t, testInfiniteScores[float32], testInfiniteScores[float64])
 }
 
 func testInfiniteScores[T dense.Float](t *testing.T) {
@@ -138,20 +139,20 @@ func testInfiniteScores[T dense.Float](t *testing.T) {
 	} {
 		k, v := dense.Of(2, 1, c.keys), dense.Of(2, 1, []T{1, 2})
 		got := Exact[T]{}.Forward(dense.Matrix[T]{}, one, k, v)
-		assert.True(t, sameBits(dense.Of(1, 1, []T{c.normal}), got), "keys %v: %v, want %v", c.keys, got.Data, c.normal)
+		assert.True(t, densetest.Identical(dense.Of(1, 1, []T{c.normal}), got), "keys %v: %v, want %v", c.keys, got.Data, c.normal)
 		got = Exact[T]{Unnormalised: true}.Forward(dense.Matrix[T]{}, one, k, v)
-		assert.True(t, sameBits(dense.Of(1, 1, []T{c.unscaled}), got), "keys %v: %v, want %v", c.keys, got.Data, c.unscaled)
+		assert.True(t, densetest.Identical(dense.Of(1, 1, []T{c.unscaled}), got), "keys %v: %v, want %v", c.keys, got.Data, c.unscaled)
 
 		weights := Exact[T]{}.Weights(dense.Matrix[T]{}, one, k)
 		assert.Equal(t, c.normal != c.normal, hasNaN(weights.Row(0)), "weights of keys %v: %v", c.keys, weights.Data)
 	}
 
 	// A finite score after tiles of −Inf.
-	k, v := filled(300, 1, -inf), filled[T](300, 1, 7)
+	k, v := densetest.Filled(300, 1, -inf), densetest.Filled[T](300, 1, 7)
 	k.Data[290] = 0
 	assert.Equal(t, []T{7}, Exact[T]{}.Forward(dense.Matrix[T]{}, one, k, v).Data)
 	for _, o := range []Exact[T]{{}, {Unnormalised: true}} {
-		none := o.Forward(filled[T](1, 2, 9), one, dense.New[T](0, 1), dense.New[T](0, 2))
+		none := o.Forward(densetest.Filled[T](1, 2, 9), one, dense.New[T](0, 1), dense.New[T](0, 2))
 		assert.Equal(t, []T{0, 0}, none.Data, "no keys")
 	}
 }

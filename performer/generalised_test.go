@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/densetest"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/orf"
 	"github.com/seed-feabd252/randfeat/rff"
@@ -32,7 +33,7 @@ func generalised[T dense.Float](d int) []namedMap[T] {
 
 // Outputs and gradients are those of the weights that features give, one by one.
 func TestGeneralisedAttentionEqualsQuadratic(t *testing.T) {
-	bothTypes(t, testGeneralised[float32], testGeneralised[float64])
+	densetest.Both(t, testGeneralised[float32], testGeneralised[float64])
 }
 
 func testGeneralised[T dense.Float](t *testing.T) {
@@ -40,14 +41,14 @@ func testGeneralised[T dense.Float](t *testing.T) {
 	rng := rand.New(source(310))
 	for _, m := range generalised[T](d) {
 		for _, n := range []int{1, 65} {
-			points := func(columns int) dense.Matrix[T] { return gaussian[T](rng, n, columns, 0.3, 0.1) }
+			points := func(columns int) dense.Matrix[T] { return densetest.Normal[T](rng, n, columns, 0.3, 0.1) }
 			in := [3]dense.Matrix[T]{points(d), points(d), points(dv)}
-			dout := gaussian[T](rng, n, dv, 0, 1)
+			dout := densetest.Normal[T](rng, n, dv, 0, 1)
 			for _, opts := range forms {
 				a := attention(m.Map, opts)
 				want, tol := newPairs(a, in[0], in[1]).attend(dense.Copy(dense.Matrix[float64]{}, in[2]))
-				requireClose(t, want, tol, a.Forward(dense.Matrix[T]{}, in[0], in[1], in[2]), "%s %+v L=%d", m.name, opts, n)
-				if eps[T]() < 0x1p-50 {
+				densetest.RequireClose(t, want, tol, a.Forward(dense.Matrix[T]{}, in[0], in[1], in[2]), "%s %+v L=%d", m.name, opts, n)
+				if densetest.Roundoff[T]() < 0x1p-50 {
 					require.Less(t, largest(tol), 1e-10, "the bound for %s is no looser than promised", m.name)
 				}
 				requireGradients(t, a, in, dout, "%s %+v L=%d", m.name, opts, n)
@@ -59,7 +60,7 @@ func testGeneralised[T dense.Float](t *testing.T) {
 // A query whose features are all 0 has weights that are all 0: its output is that of a
 // row of weights that underflow, and others do not notice.
 func TestReLUAttentionOfDeadQueries(t *testing.T) {
-	w := filled[float64](4, 2, 1)
+	w := densetest.Filled[float64](4, 2, 1)
 	phi := must(rff.Generalised(must(orf.Of(w)), kernels.Generalised{}))
 	a := attention[float64](phi, Options{Unnormalised: true})
 	q := dense.Of(2, 2, []float64{-1, -2, 1, 2})

@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/densetest"
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
@@ -13,7 +14,7 @@ import (
 // three-token case whose outputs are known to eight digits from an independent
 // implementation in float32.
 func TestGoldenELU(t *testing.T) {
-	bothTypes(t, testGoldenELU[float32], testGoldenELU[float64])
+	densetest.Both(t, testGoldenELU[float32], testGoldenELU[float64])
 }
 
 func testGoldenELU[T dense.Float](t *testing.T) {
@@ -33,16 +34,16 @@ func testGoldenELU[T dense.Float](t *testing.T) {
 
 // d = 1, q = k = 1, V = 1, 0, 0: every weight is the same, whatever the map.
 func TestGoldenCausal(t *testing.T) {
-	bothTypes(t, testGoldenCausal[float32], testGoldenCausal[float64])
+	densetest.Both(t, testGoldenCausal[float32], testGoldenCausal[float64])
 }
 
 func testGoldenCausal[T dense.Float](t *testing.T) {
-	ones, v := filled[T](3, 1, 1), dense.Of(3, 1, []T{1, 0, 0})
+	ones, v := densetest.Filled[T](3, 1, 1), dense.Of(3, 1, []T{1, 0, 0})
 	everyMap := append(positiveMaps[T](1), namedMap[T]{"log relu", logReLU[T](1)}, namedMap[T]{"relu", reLU[T](1)})
 	for _, m := range everyMap {
 		got := attention(m.Map, Options{Causal: true}).Forward(dense.Matrix[T]{}, ones, ones, v)
 		for i, x := range got.Data {
-			assert.InDelta(t, 1/float64(i+1), float64(x), 4*eps[T](), "%s, row %d", m.name, i)
+			assert.InDelta(t, 1/float64(i+1), float64(x), 4*densetest.Roundoff[T](), "%s, row %d", m.name, i)
 		}
 	}
 }

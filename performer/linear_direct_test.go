@@ -8,13 +8,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/densetest"
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
 // Features of elu+1 that are far out of the range that is used as it is, in keys, in
 // queries, in a few of either.
 func TestDirectFeaturesOutOfRange(t *testing.T) {
-	bothTypes(t, testDirect[float32], testDirect[float64])
+	densetest.Both(t, testDirect[float32], testDirect[float64])
 }
 
 func testDirect[T dense.Float](t *testing.T) {
@@ -23,7 +24,7 @@ func testDirect[T dense.Float](t *testing.T) {
 	a := attention[T](must(rff.ELU[T](d)), Options{})
 	require.True(t, a.direct)
 	shifted := func(shift float64, rows ...int) dense.Matrix[T] {
-		x := gaussian[T](rng, n, d, 0, 1)
+		x := densetest.Normal[T](rng, n, d, 0, 1)
 		for i := range n {
 			for _, r := range rows {
 				if i != r {
@@ -46,7 +47,7 @@ func testDirect[T dense.Float](t *testing.T) {
 	for i := range n {
 		column.Set(i, 2, -400)
 	}
-	v := gaussian[T](rng, n, 3, 0, 1)
+	v := densetest.Normal[T](rng, n, 3, 0, 1)
 	for _, c := range []struct {
 		what       string
 		q, k       dense.Matrix[T]
@@ -65,8 +66,8 @@ func testDirect[T dense.Float](t *testing.T) {
 	} {
 		want, tol := newPairs(a, c.q, c.k).attend(dense.Copy(dense.Matrix[float64]{}, v))
 		require.Less(t, largest(tol), 1e-2, "the test means something")
-		requireClose(t, want, tol, a.Forward(dense.Matrix[T]{}, c.q, c.k, v), "%s", c.what)
-		ones := filled[T](n, 2, 1)
+		densetest.RequireClose(t, want, tol, a.Forward(dense.Matrix[T]{}, c.q, c.k, v), "%s", c.what)
+		ones := densetest.Filled[T](n, 2, 1)
 		assert.Equal(t, ones, a.Forward(dense.Matrix[T]{}, c.q, c.k, ones), c.what)
 
 		b := &bidirectional[T]{a: a, q: c.q, k: c.k, v: v, segments: segmentsOf(n), direct: true}

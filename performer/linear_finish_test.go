@@ -10,10 +10,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/densetest"
 )
 
 func TestDivide(t *testing.T) {
-	bothTypes(t, testDivide[float32], testDivide[float64])
+	densetest.Both(t, testDivide[float32], testDivide[float64])
 }
 
 func testDivide[T dense.Float](t *testing.T) {
@@ -30,12 +31,12 @@ func testDivide[T dense.Float](t *testing.T) {
 		off, _ := want.Sub(want, big.NewFloat(float64(got[1]))).Float64()
 		worst = max(worst, math.Abs(off/float64(got[1])))
 	}
-	assert.LessOrEqual(t, worst, 4*eps[T](), "2 units in the last place")
-	assert.Greater(t, worst, eps[T](), "not the nearest number, always")
+	assert.LessOrEqual(t, worst, 4*densetest.Roundoff[T](), "2 units in the last place")
+	assert.Greater(t, worst, densetest.Roundoff[T](), "not the nearest number, always")
 
 	inf, nan := T(math.Inf(1)), T(math.NaN())
 	tiny, huge := T(math.SmallestNonzeroFloat32), T(math.MaxFloat32)
-	if eps[T]() < 0x1p-50 {
+	if densetest.Roundoff[T]() < 0x1p-50 {
 		small, large := math.SmallestNonzeroFloat64, math.MaxFloat64
 		tiny, huge = T(small), T(large)
 	}
@@ -47,9 +48,9 @@ func testDivide[T dense.Float](t *testing.T) {
 		got := make([]T, 1)
 		divide(got, []T{c.x}, c.total)
 		if c.want == c.want && !math.IsInf(float64(c.want), 0) && c.want != 0 {
-			assert.InEpsilon(t, float64(c.want), float64(got[0]), 4*eps[T](), "%v/%v", c.x, c.total)
+			assert.InEpsilon(t, float64(c.want), float64(got[0]), 4*densetest.Roundoff[T](), "%v/%v", c.x, c.total)
 		} else {
-			assert.True(t, sameBits(dense.Of(1, 1, []T{c.want}), dense.Of(1, 1, got)), "%v/%v = %v", c.x, c.total, got[0])
+			assert.True(t, densetest.Identical(dense.Of(1, 1, []T{c.want}), dense.Of(1, 1, got)), "%v/%v = %v", c.x, c.total, got[0])
 		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/densetest"
 	"github.com/seed-feabd252/randfeat/orf"
 	"github.com/seed-feabd252/randfeat/rff"
 )
@@ -33,20 +34,20 @@ func testAgainstPairs[T dense.Float](t *testing.T, lengths []int, rows func(rng 
 				if _, double := any(T(0)).(float64); double {
 					require.Less(t, largest(tol), 1e-10, "the bound for %s is no looser than promised", m.name)
 				}
-				requireClose(t, want, tol, a.Forward(dense.Matrix[T]{}, q, k, v), "%s %+v L=%d", m.name, opts, n)
+				densetest.RequireClose(t, want, tol, a.Forward(dense.Matrix[T]{}, q, k, v), "%s %+v L=%d", m.name, opts, n)
 			}
 		}
 	}
 }
 
 func rowsOf[T dense.Float](rng *rand.Rand, n, d int) dense.Matrix[T] {
-	return gaussian[T](rng, n, d, 0.4, 0.2)
+	return densetest.Normal[T](rng, n, d, 0.4, 0.2)
 }
 
 func TestLinearEqualsQuadratic(t *testing.T) {
 	t.Parallel()
 	lengths := []int{0, 1, 63, 64, 65, 200}
-	bothTypes(t,
+	densetest.Both(t,
 		func(t *testing.T) { testAgainstPairs(t, lengths, rowsOf[float32]) },
 		func(t *testing.T) { testAgainstPairs(t, lengths, rowsOf[float64]) })
 }
@@ -54,7 +55,7 @@ func TestLinearEqualsQuadratic(t *testing.T) {
 // At 520 rows the keys are cut into several segments.
 func TestLinearEqualsQuadraticLong(t *testing.T) {
 	t.Parallel()
-	bothTypes(t, testLong[float32], testLong[float64])
+	densetest.Both(t, testLong[float32], testLong[float64])
 }
 
 func testLong[T dense.Float](t *testing.T) {
@@ -69,14 +70,14 @@ func testLong[T dense.Float](t *testing.T) {
 				require.Less(t, largest(tol), 1e-10, "the bound for %s is no looser than promised", m.name)
 			}
 			got := attention(m.Map, Options{Causal: causal}).Forward(dense.Matrix[T]{}, q, k, v)
-			requireClose(t, want, tol, got, "%s causal=%v", m.name, causal)
+			densetest.RequireClose(t, want, tol, got, "%s causal=%v", m.name, causal)
 		}
 	}
 }
 
 // Column blocks of wider matrices, as heads are.
 func TestStridedViews(t *testing.T) {
-	bothTypes(t,
+	densetest.Both(t,
 		func(t *testing.T) { testAgainstPairs(t, []int{70}, stridedRows[float32]) },
 		func(t *testing.T) { testAgainstPairs(t, []int{70}, stridedRows[float64]) })
 }
@@ -86,7 +87,7 @@ func stridedRows[T dense.Float](rng *rand.Rand, n, d int) dense.Matrix[T] {
 }
 
 func TestStridedDestination(t *testing.T) {
-	bothTypes(t, testStridedDestination[float32], testStridedDestination[float64])
+	densetest.Both(t, testStridedDestination[float32], testStridedDestination[float64])
 }
 
 func testStridedDestination[T dense.Float](t *testing.T) {
@@ -94,11 +95,11 @@ func testStridedDestination[T dense.Float](t *testing.T) {
 	q, k, v := rowsOf[T](rng, 70, 4), rowsOf[T](rng, 70, 4), rowsOf[T](rng, 70, 3)
 	for _, form := range everyForm[T](4) {
 		want := form.Forward(dense.Matrix[T]{}, q, k, v)
-		wide := filled[T](70, 9, 77)
+		wide := densetest.Filled[T](70, 9, 77)
 		got := form.Forward(wide.ColRange(2, 5), q, k, v)
 		assert.Equal(t, want, got.Clone(), "%T", form)
-		assert.Equal(t, filled[T](70, 2, 77), wide.ColRange(0, 2).Clone(), "columns before dst")
-		assert.Equal(t, filled[T](70, 4, 77), wide.ColRange(5, 9).Clone(), "columns after dst")
+		assert.Equal(t, densetest.Filled[T](70, 2, 77), wide.ColRange(0, 2).Clone(), "columns before dst")
+		assert.Equal(t, densetest.Filled[T](70, 4, 77), wide.ColRange(5, 9).Clone(), "columns after dst")
 	}
 }
 
@@ -113,7 +114,7 @@ func everyForm[T dense.Float](d int) []Form[T] {
 }
 
 func TestCrossAttention(t *testing.T) {
-	bothTypes(t, testCrossAttention[float32], testCrossAttention[float64])
+	densetest.Both(t, testCrossAttention[float32], testCrossAttention[float64])
 }
 
 func testCrossAttention[T dense.Float](t *testing.T) {
@@ -128,14 +129,14 @@ func testCrossAttention[T dense.Float](t *testing.T) {
 				continue
 			}
 			want, tol := newPairs(a, q, k).attend(dense.Copy(dense.Matrix[float64]{}, v))
-			requireClose(t, want, tol, got, "%v %+v", size, opts)
+			densetest.RequireClose(t, want, tol, got, "%v %+v", size, opts)
 		}
 	}
 }
 
 // Queries and keys through different maps: logarithms when both have them.
 func TestPairOfMaps(t *testing.T) {
-	bothTypes(t, testPairOfMaps[float32], testPairOfMaps[float64])
+	densetest.Both(t, testPairOfMaps[float32], testPairOfMaps[float64])
 }
 
 func testPairOfMaps[T dense.Float](t *testing.T) {
@@ -158,21 +159,21 @@ func testPairOfMaps[T dense.Float](t *testing.T) {
 			a := must(newAttention(f[0], f[1], opts))
 			assert.Equal(t, strings.HasSuffix(name, "both in log space"), a.logs)
 			want, tol := newPairs(a, q, k).attend(dense.Copy(dense.Matrix[float64]{}, v))
-			requireClose(t, want, tol, a.Forward(dense.Matrix[T]{}, q, k, v), "%s %+v", name, opts)
+			densetest.RequireClose(t, want, tol, a.Forward(dense.Matrix[T]{}, q, k, v), "%s %+v", name, opts)
 		}
 	}
 }
 
 // Numerator and denominator add the same products in the same order.
 func TestOnesComeOutAsOnes(t *testing.T) {
-	bothTypes(t, testOnes[float32], testOnes[float64])
+	densetest.Both(t, testOnes[float32], testOnes[float64])
 }
 
 func testOnes[T dense.Float](t *testing.T) {
 	rng := rand.New(source(15))
 	for _, sd := range []float64{0.3, 3} {
-		q, k := gaussian[T](rng, 700, 8, 0, sd), gaussian[T](rng, 700, 8, 0, sd)
-		ones := filled[T](700, 3, 1)
+		q, k := densetest.Normal[T](rng, 700, 8, 0, sd), densetest.Normal[T](rng, 700, 8, 0, sd)
+		ones := densetest.Filled[T](700, 3, 1)
 		for _, opts := range []Options{{}, {Causal: true}} {
 			for _, m := range positiveMaps[T](8) {
 				assert.Equal(t, ones, attention(m.Map, opts).Forward(dense.Matrix[T]{}, q, k, ones), "%s %+v", m.name, opts)
@@ -184,36 +185,21 @@ func testOnes[T dense.Float](t *testing.T) {
 }
 
 func TestProcessorsDoNotMatter(t *testing.T) {
-	bothTypes(t, testProcessors[float32], testProcessors[float64])
+	densetest.Both(t, testProcessors[float32], testProcessors[float64])
 }
 
 func testProcessors[T dense.Float](t *testing.T) {
 	rng := rand.New(source(16))
-	q, k, v := gaussian[T](rng, 1100, 6, 0, 1), gaussian[T](rng, 1100, 6, 0, 1), gaussian[T](rng, 1100, 5, 0, 1)
+	q, k, v := densetest.Normal[T](rng, 1100, 6, 0, 1), densetest.Normal[T](rng, 1100, 6, 0, 1), densetest.Normal[T](rng, 1100, 5, 0, 1)
 	for _, form := range everyForm[T](6) {
 		want := form.Forward(dense.Matrix[T]{}, q, k, v)
 		for _, procs := range []int{1, 3, 8} {
 			before := runtime.GOMAXPROCS(procs)
 			got := form.Forward(dense.Matrix[T]{}, q, k, v)
 			runtime.GOMAXPROCS(before)
-			assert.True(t, sameBits(want, got), "%T %d processors", form, procs)
+			assert.True(t, densetest.Identical(want, got), "%T %d processors", form, procs)
 		}
 	}
-}
-
-// sameBits reports whether a and b agree, NaN being equal to NaN.
-func sameBits[T dense.Float](a, b dense.Matrix[T]) bool {
-	if a.Rows != b.Rows || a.Cols != b.Cols {
-		return false
-	}
-	for i := range a.Rows {
-		for j, x := range a.Row(i) {
-			if y := b.At(i, j); x != y && (x == x || y == y) {
-				return false
-			}
-		}
-	}
-	return true
 }
 
 // One Attention serves values of any width, one after another and at once.
@@ -224,9 +210,9 @@ func TestSharedByGoroutines(t *testing.T) {
 	for _, dv := range []int{3, 9, 1, 0} {
 		t.Run(fmt.Sprintf("dv=%d", dv), func(t *testing.T) {
 			t.Parallel()
-			v := filled[float32](150, dv, 0.5)
+			v := densetest.Filled[float32](150, dv, 0.5)
 			for range 20 {
-				assert.True(t, sameBits(v, a.Forward(dense.Matrix[float32]{}, q, k, v)))
+				assert.True(t, densetest.Identical(v, a.Forward(dense.Matrix[float32]{}, q, k, v)))
 			}
 		})
 	}
@@ -234,7 +220,7 @@ func TestSharedByGoroutines(t *testing.T) {
 
 // dst may be q, k or v for linear attention and q for exact attention.
 func TestDestinationIsInput(t *testing.T) {
-	bothTypes(t, testAliases[float32], testAliases[float64])
+	densetest.Both(t, testAliases[float32], testAliases[float64])
 }
 
 func testAliases[T dense.Float](t *testing.T) {
@@ -248,7 +234,7 @@ func testAliases[T dense.Float](t *testing.T) {
 			in := [3]dense.Matrix[T]{rowsOf[T](rng, 300, 4), rowsOf[T](rng, 300, 4), rowsOf[T](rng, 300, 4)}
 			want := form.Forward(dense.Matrix[T]{}, in[0], in[1], in[2])
 			got := form.Forward(in[i], in[0], in[1], in[2])
-			assert.True(t, sameBits(want, got), "%T, dst is input %d", form, i)
+			assert.True(t, densetest.Identical(want, got), "%T, dst is input %d", form, i)
 		}
 	}
 }

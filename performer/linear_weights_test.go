@@ -8,11 +8,12 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/densetest"
 )
 
 func TestWeights(t *testing.T) {
 	t.Parallel()
-	bothTypes(t, testWeights[float32], testWeights[float64])
+	densetest.Both(t, testWeights[float32], testWeights[float64])
 }
 
 func testWeights[T dense.Float](t *testing.T) {
@@ -25,7 +26,7 @@ func testWeights[T dense.Float](t *testing.T) {
 			a := attention(m.Map, opts)
 			got := a.Weights(dense.Matrix[T]{}, q, k)
 			want, tol := p.of(opts).attend(identity[float64](n))
-			requireClose(t, want, tol, got, "%s %+v", m.name, opts)
+			densetest.RequireClose(t, want, tol, got, "%s %+v", m.name, opts)
 			for i := range n {
 				sum := 0.0
 				for j, w := range got.Row(i) {
@@ -36,7 +37,7 @@ func testWeights[T dense.Float](t *testing.T) {
 				}
 				if !opts.Unnormalised {
 					// Every weight is positive here, and carries a few roundings.
-					assert.InDelta(t, 1, sum, 8*n*eps[T](), "%s %+v: row %d", m.name, opts, i)
+					assert.InDelta(t, 1, sum, 8*n*densetest.Roundoff[T](), "%s %+v: row %d", m.name, opts, i)
 				}
 			}
 		}

@@ -9,6 +9,7 @@ import (
 	exprand "golang.org/x/exp/rand"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/densetest"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/orf"
 	"github.com/seed-feabd252/randfeat/rff"
@@ -114,7 +115,7 @@ func positiveMaps[T dense.Float](d int) []namedMap[T] {
 // maps returns every kind of map on R^d.
 func maps[T dense.Float](d int) []namedMap[T] {
 	w := frequencies[T](32, d)
-	landmarks := gaussian[T](rand.New(source(3)), 6, d, 0.4, 0.3)
+	landmarks := densetest.Normal[T](rand.New(source(3)), 6, d, 0.4, 0.3)
 	return append(positiveMaps[T](d),
 		namedMap[T]{"log relu", logReLU[T](d)},
 		namedMap[T]{"relu", reLU[T](d)},

@@ -1,48 +1,12 @@
 package performer
 
 import (
-	"fmt"
 	"math"
-	"math/rand/v2"
 	"slices"
-	"testing"
-
-	"github.com/stretchr/testify/require"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/densetest"
 )
-
-// eps returns the unit roundoff of T.
-func eps[T dense.Float]() float64 {
-	if _, ok := any(T(0)).(float32); ok {
-		return 0x1p-24
-	}
-	return 0x1p-53
-}
-
-// bothTypes runs a test for float32 and float64.
-func bothTypes(t *testing.T, single, double func(t *testing.T)) {
-	t.Run("type=float32", single)
-	t.Run("type=float64", double)
-}
-
-// gaussian returns an r×c matrix of independent normal numbers.
-func gaussian[T dense.Float](rng *rand.Rand, r, c int, mean, sd float64) dense.Matrix[T] {
-	m := dense.New[T](r, c)
-	for i := range m.Data {
-		m.Data[i] = T(mean + sd*rng.NormFloat64())
-	}
-	return m
-}
-
-// filled returns an r×c matrix whose elements are all x.
-func filled[T dense.Float](r, c int, x T) dense.Matrix[T] {
-	m := dense.New[T](r, c)
-	for i := range m.Data {
-		m.Data[i] = x
-	}
-	return m
-}
 
 // pairs is the O(L²) ground truth, in float64, of linear attention with the
 // features that the maps give: logarithms of the weights A_ij for log-features;
@@ -58,7 +22,7 @@ type pairs struct {
 }
 
 func newPairs[T dense.Float](a *Attention[T], q, k dense.Matrix[T]) *pairs {
-	p := &pairs{log: a.logs, features: a.m, unitRoundoff: eps[T](), causal: a.opts.Causal, plain: a.opts.Unnormalised}
+	p := &pairs{log: a.logs, features: a.m, unitRoundoff: densetest.Roundoff[T](), causal: a.opts.Causal, plain: a.opts.Unnormalised}
 	p.weight, p.size = dense.New[float64](q.Rows, k.Rows), dense.New[float64](q.Rows, k.Rows)
 	var fq, fk dense.Matrix[float64]
 	if p.log {
@@ -208,21 +172,6 @@ func absSum(m dense.Matrix[float64], c int) float64 {
 		sum += math.Abs(m.At(i, c))
 	}
 	return sum
-}
-
-// requireClose fails unless got is within tol of want everywhere.
-func requireClose[T dense.Float](t *testing.T, want, tol dense.Matrix[float64], got dense.Matrix[T], format string, args ...any) {
-	t.Helper()
-	what := fmt.Sprintf(format, args...)
-	require.Equal(t, [2]int{want.Rows, want.Cols}, [2]int{got.Rows, got.Cols}, what)
-	for i := range want.Rows {
-		for j := range want.Cols {
-			if d := math.Abs(want.At(i, j) - float64(got.At(i, j))); !(d <= tol.At(i, j)) {
-				require.Failf(t, "too far", "%s: (%d, %d) is %v, want %v ± %.2g",
-					what, i, j, got.At(i, j), want.At(i, j), tol.At(i, j))
-			}
-		}
-	}
 }
 
 // largest returns the largest element of m, or 0.

@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/densetest"
 	"github.com/seed-feabd252/randfeat/orf"
 	"github.com/seed-feabd252/randfeat/rff"
 )
@@ -18,7 +19,7 @@ import (
 // over draws is the kernel that the map names, within 4 standard errors. The map of queries
 // for the keys as well is off by far more.
 func TestNewTakesTheMapOfKeys(t *testing.T) {
-	bothTypes(t, testNewTakesTheMapOfKeys[float32], testNewTakesTheMapOfKeys[float64])
+	densetest.Both(t, testNewTakesTheMapOfKeys[float32], testNewTakesTheMapOfKeys[float64])
 }
 
 func testNewTakesTheMapOfKeys[T dense.Float](t *testing.T) {

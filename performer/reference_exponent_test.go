@@ -8,6 +8,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/seed-feabd252/randfeat/internal/densetest"
 )
 
 // anySize returns a number of T of any sign and size.
@@ -23,7 +25,7 @@ func anySize[T float32 | float64](rng *rand.Rand) float64 {
 // Exponents grow with the numbers that they are of, an ordinary one by less than one power of
 // two, and far ones lead back.
 func TestExponents(t *testing.T) {
-	bothTypes(t, testExponents[float32], testExponents[float64])
+	densetest.Both(t, testExponents[float32], testExponents[float64])
 }
 
 func testExponents[T float32 | float64](t *testing.T) {
@@ -125,7 +127,7 @@ func TestWeightOver(t *testing.T) {
 
 // Of the weights of a query the largest is 1, and none is more, whatever the sizes are.
 func TestScaleFar(t *testing.T) {
-	bothTypes(t, testScaleFar[float32], testScaleFar[float64])
+	densetest.Both(t, testScaleFar[float32], testScaleFar[float64])
 }
 
 func testScaleFar[T float32 | float64](t *testing.T) {

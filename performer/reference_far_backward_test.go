@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/densetest"
 	"github.com/seed-feabd252/randfeat/internal/layout"
 	"github.com/seed-feabd252/randfeat/rff"
 )
@@ -52,20 +53,20 @@ func (t *truth) gradients(v, dout dense.Matrix[float64]) (want, tol [3]dense.Mat
 
 // Gradients are those of the averages that Forward gives, whatever the log-features are.
 func TestFarGradients(t *testing.T) {
-	bothTypes(t, testFarGradients[float32], testFarGradients[float64])
+	densetest.Both(t, testFarGradients[float32], testFarGradients[float64])
 }
 
 func testFarGradients[T dense.Float](t *testing.T) {
 	const n, m, dv = 70, 4, 2
 	rng := rand.New(source(310))
-	v, dout := gaussian[T](rng, n, dv, 0, 1), gaussian[T](rng, n, dv, 0, 1)
+	v, dout := densetest.Normal[T](rng, n, dv, 0, 1), densetest.Normal[T](rng, n, dv, 0, 1)
 	double := func(x dense.Matrix[T]) dense.Matrix[float64] { return dense.Copy(dense.Matrix[float64]{}, x) }
 	for _, s := range scenes[T](n, m) {
 		for _, opts := range []Options{{}, {Causal: true}} {
 			a := attention(logarithms[T](m), opts)
 			want, tol := truthOf(a, s.q, s.k).gradients(double(v), double(dout))
 			for at, got := range backward[T](a, [3]dense.Matrix[T]{s.q, s.k, v}, dout) {
-				requireClose(t, want[at], tol[at], got, "%s %+v: input %d", s.name, opts, at)
+				densetest.RequireClose(t, want[at], tol[at], got, "%s %+v: input %d", s.name, opts, at)
 			}
 		}
 	}
@@ -74,14 +75,14 @@ func testFarGradients[T dense.Float](t *testing.T) {
 // The first far token may come at any place: what was done before is done again with a
 // trail, for batches of any number of chunks and with any number of processors.
 func TestFarGradientBits(t *testing.T) {
-	bothTypes(t, testFarGradientBits[float32], testFarGradientBits[float64])
+	densetest.Both(t, testFarGradientBits[float32], testFarGradientBits[float64])
 }
 
 func testFarGradientBits[T dense.Float](t *testing.T) {
 	const n, d = 400, 4
 	rng := rand.New(source(311))
-	v, dout := gaussian[T](rng, n, 3, 0, 1), gaussian[T](rng, n, 3, 0, 1)
-	ordinary := gaussian[T](rng, n, d, 0, 1)
+	v, dout := densetest.Normal[T](rng, n, 3, 0, 1), densetest.Normal[T](rng, n, 3, 0, 1)
+	ordinary := densetest.Normal[T](rng, n, d, 0, 1)
 	for _, from := range []int{0, 63, 64, 300, 399, n} {
 		x := ordinary.Clone()
 		for i := from; i < n; i += 1 + i%3 {
@@ -102,7 +103,7 @@ func testFarGradientBits[T dense.Float](t *testing.T) {
 			}
 			for _, window := range []int{2, 7} {
 				got := in(window)
-				require.True(t, sameBits(want.dq, got.dq) && sameBits(want.dk, got.dk) && sameBits(want.dv, got.dv),
+				require.True(t, densetest.Identical(want.dq, got.dq) && densetest.Identical(want.dk, got.dk) && densetest.Identical(want.dv, got.dv),
 					"%s from %d: windows of %d", m.name, from, window)
 			}
 			before := dense.Matrix[T]{}
@@ -113,11 +114,11 @@ func testFarGradientBits[T dense.Float](t *testing.T) {
 				if processors == 1 {
 					before = got[1]
 				}
-				require.True(t, sameBits(before, got[1]), "%s from %d", m.name, from)
+				require.True(t, densetest.Identical(before, got[1]), "%s from %d", m.name, from)
 			}
 			kept := newGradients(dense.Matrix[T]{}, dense.Matrix[T]{}, dense.Matrix[T]{}, ordinary, ordinary, v, dout)
 			a.causalBackward(1, &kept, nil, nil)
-			require.True(t, sameBits(kept.dq.RowRange(0, from), want.dq.RowRange(0, from)), "%s from %d: queries before it", m.name, from)
+			require.True(t, densetest.Identical(kept.dq.RowRange(0, from), want.dq.RowRange(0, from)), "%s from %d: queries before it", m.name, from)
 		}
 	}
 }
@@ -125,14 +126,14 @@ func testFarGradientBits[T dense.Float](t *testing.T) {
 // Where softmax is saturated nothing can be learnt of queries, to the last bit, and of keys
 // but for the rounding of what queries add up to.
 func TestFarSaturation(t *testing.T) {
-	bothTypes(t, testFarSaturation[float32], testFarSaturation[float64])
+	densetest.Both(t, testFarSaturation[float32], testFarSaturation[float64])
 }
 
 func testFarSaturation[T dense.Float](t *testing.T) {
 	const n, d = 150, 64
 	rng := rand.New(source(312))
-	v, dout := gaussian[T](rng, n, 3, 0, 1), gaussian[T](rng, n, 3, 0, 1)
-	x := gaussian[T](rng, n, d, 0, of[T](1e9, 1e5))
+	v, dout := densetest.Normal[T](rng, n, 3, 0, 1), densetest.Normal[T](rng, n, 3, 0, 1)
+	x := densetest.Normal[T](rng, n, d, 0, of[T](1e9, 1e5))
 	// A slope of a key is a sum, over queries, of a product with its value less the same
 	// with that of the query's only key. It is taken back as a multiple of the point, beside
 	// which that of frequencies is small.
@@ -147,27 +148,27 @@ func testFarSaturation[T dense.Float](t *testing.T) {
 	bound := dense.New[float64](n, d)
 	for j := range n {
 		for c, v := range x.Row(j) {
-			bound.Row(j)[c] = float64(2*n+16) * eps[T]() * size * (math.Abs(float64(v)) + 10)
+			bound.Row(j)[c] = float64(2*n+16) * densetest.Roundoff[T]() * size * (math.Abs(float64(v)) + 10)
 		}
 	}
 	for _, opts := range []Options{{}, {Causal: true}} {
 		a := attention[T](must(rff.SoftmaxPositive(frequencies[T](64, d), 1.0/8)), opts)
 		got := backward[T](a, [3]dense.Matrix[T]{x, x, v}, dout)
 		assert.True(t, layout.IsZero(got[0].Data), "%+v", opts)
-		requireClose(t, dense.New[float64](n, d), bound, got[1], "%+v", opts)
+		densetest.RequireClose(t, dense.New[float64](n, d), bound, got[1], "%+v", opts)
 	}
 }
 
 // A query that asks for nothing, before any key that has a weight, is no query, though its
 // denominator is zero.
 func TestFarQueryWithoutKeys(t *testing.T) {
-	bothTypes(t, testFarWithout[float32], testFarWithout[float64])
+	densetest.Both(t, testFarWithout[float32], testFarWithout[float64])
 }
 
 func testFarWithout[T dense.Float](t *testing.T) {
 	const n, m, dv = 40, 3, 2
 	rng := rand.New(source(314))
-	v, dout := gaussian[T](rng, n, dv, 0, 1), gaussian[T](rng, n, dv, 0, 1)
+	v, dout := densetest.Normal[T](rng, n, dv, 0, 1), densetest.Normal[T](rng, n, dv, 0, 1)
 	clear(dout.Row(0))
 	b := must(NewBatch[T](1, 1, attention(logarithms[T](m), Options{Causal: true})))
 	for _, s := range scenes[T](n, m) {
@@ -186,13 +187,13 @@ func testFarWithout[T dense.Float](t *testing.T) {
 // Padding that may hold NaN, and queries that ask for nothing, leave far tokens alone in a
 // batch.
 func TestFarBatch(t *testing.T) {
-	bothTypes(t, testFarBatch[float32], testFarBatch[float64])
+	densetest.Both(t, testFarBatch[float32], testFarBatch[float64])
 }
 
 func testFarBatch[T dense.Float](t *testing.T) {
 	const n, m, dv = 70, 4, 2
 	rng := rand.New(source(313))
-	v, dout := gaussian[T](rng, n, dv, 0, 1), gaussian[T](rng, n, dv, 0, 1)
+	v, dout := densetest.Normal[T](rng, n, dv, 0, 1), densetest.Normal[T](rng, n, dv, 0, 1)
 	var none dense.Matrix[T]
 	for _, s := range scenes[T](n, m) {
 		for _, opts := range []Options{{}, {Causal: true}} {
@@ -208,7 +209,7 @@ func testFarBatch[T dense.Float](t *testing.T) {
 				}
 			}
 			spread := func(x dense.Matrix[T], hole T) dense.Matrix[T] {
-				y := filled(2*len(valid), x.Cols, hole)
+				y := densetest.Filled(2*len(valid), x.Cols, hole)
 				for i, at := range place {
 					copy(y.Row(at), x.Row(i))
 					copy(y.Row(len(valid)+at), x.Row(i))
@@ -231,9 +232,9 @@ func testFarBatch[T dense.Float](t *testing.T) {
 					}
 					return y
 				}
-				requireClose(t, want, tol, pick(out), "%s %+v", s.name, opts)
+				densetest.RequireClose(t, want, tol, pick(out), "%s %+v", s.name, opts)
 				for at, got := range []dense.Matrix[T]{dq, dk, dvs} {
-					requireClose(t, wants[at], tols[at], pick(got), "%s %+v: input %d", s.name, opts, at)
+					densetest.RequireClose(t, wants[at], tols[at], pick(got), "%s %+v: input %d", s.name, opts, at)
 				}
 			}
 		}
@@ -242,13 +243,13 @@ func testFarBatch[T dense.Float](t *testing.T) {
 
 // Queries that begin in the middle of the keys, of which they see those before too.
 func TestFarPast(t *testing.T) {
-	bothTypes(t, testFarPast[float32], testFarPast[float64])
+	densetest.Both(t, testFarPast[float32], testFarPast[float64])
 }
 
 func testFarPast[T dense.Float](t *testing.T) {
 	const n, m, dv, past = 70, 4, 2, 40
 	rng := rand.New(source(315))
-	v, dout := gaussian[T](rng, n, dv, 0, 1), gaussian[T](rng, n, dv, 0, 1)
+	v, dout := densetest.Normal[T](rng, n, dv, 0, 1), densetest.Normal[T](rng, n, dv, 0, 1)
 	zero(dout.RowRange(0, past))
 	values := dense.Copy(dense.Matrix[float64]{}, v)
 	last := func(x dense.Matrix[T]) dense.Matrix[T] { return x.RowRange(past, n) }
@@ -258,12 +259,12 @@ func testFarPast[T dense.Float](t *testing.T) {
 		b, seq := must(NewBatch[T](1, 1, a)), Sequences{Queries: []int{n - past}, Keys: []int{n}, Past: []int{past}}
 		truth := truthOf(a, s.q, s.k)
 		want, tol := truth.attend(values)
-		requireClose(t, want.RowRange(past, n), tol.RowRange(past, n), b.ForwardSequences(none, last(s.q), s.k, v, seq), "%s", s.name)
+		densetest.RequireClose(t, want.RowRange(past, n), tol.RowRange(past, n), b.ForwardSequences(none, last(s.q), s.k, v, seq), "%s", s.name)
 		wants, tols := truth.gradients(values, dense.Copy(dense.Matrix[float64]{}, dout))
 		wants[0], tols[0] = wants[0].RowRange(past, n), tols[0].RowRange(past, n)
 		dq, dk, dvs := b.BackwardSequences(none, none, none, last(s.q), s.k, v, last(dout), seq)
 		for at, got := range []dense.Matrix[T]{dq, dk, dvs} {
-			requireClose(t, wants[at], tols[at], got, "%s: input %d", s.name, at)
+			densetest.RequireClose(t, wants[at], tols[at], got, "%s: input %d", s.name, at)
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/densetest"
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
@@ -17,29 +18,29 @@ import (
 // ask for, whatever computes it: bidirectional and causal attention, streams token by
 // token and in chunks, merged states and states that were stored.
 func TestFarLogarithms(t *testing.T) {
-	bothTypes(t, testFar[float32], testFar[float64])
+	densetest.Both(t, testFar[float32], testFar[float64])
 }
 
 func testFar[T dense.Float](t *testing.T) {
 	const n, m, dv = 70, 4, 2
 	rng := rand.New(source(301))
-	v := gaussian[T](rng, n, dv, 0, 1)
+	v := densetest.Normal[T](rng, n, dv, 0, 1)
 	values := dense.Copy(dense.Matrix[float64]{}, v)
 	features := logarithms[T](m)
 	var none dense.Matrix[T]
 	for _, s := range scenes[T](n, m) {
 		bidirectional, causal := attention(features, Options{}), attention(features, Options{Causal: true})
 		want, tol := truthOf(causal, s.q, s.k).attend(values)
-		requireClose(t, want, tol, causal.Forward(none, s.q, s.k, v), "%s: causal", s.name)
+		densetest.RequireClose(t, want, tol, causal.Forward(none, s.q, s.k, v), "%s: causal", s.name)
 		state := must(causal.NewState(causal.d, dv))
-		requireClose(t, want, tol, state.Step(none, s.q, s.k, v), "%s: step", s.name)
+		densetest.RequireClose(t, want, tol, state.Step(none, s.q, s.k, v), "%s: step", s.name)
 
 		want, tol = truthOf(bidirectional, s.q, s.k).attend(values)
 		got := bidirectional.Forward(none, s.q, s.k, v)
-		requireClose(t, want, tol, got, "%s: bidirectional", s.name)
+		densetest.RequireClose(t, want, tol, got, "%s: bidirectional", s.name)
 		requireAverages(t, got, v, "%s", s.name)
-		requireClose(t, want, tol, state.Attend(none, s.q), "%s: attend", s.name)
-		requireClose(t, rowOf(want, 0), rowOf(tol, 0), state.Attend(none, rowOf(s.q, 0)), "%s: attend one", s.name)
+		densetest.RequireClose(t, want, tol, state.Attend(none, s.q), "%s: attend", s.name)
+		densetest.RequireClose(t, rowOf(want, 0), rowOf(tol, 0), state.Attend(none, rowOf(s.q, 0)), "%s: attend one", s.name)
 
 		var parts [4]*State[T] // the last is empty
 		for p := range parts {
@@ -55,12 +56,12 @@ func testFar[T dense.Float](t *testing.T) {
 			for _, p := range order[1:] {
 				require.NoError(t, whole.Merge(parts[p]))
 			}
-			requireClose(t, want, tol, whole.Attend(none, s.q), "%s: merged %v", s.name, order)
+			densetest.RequireClose(t, want, tol, whole.Attend(none, s.q), "%s: merged %v", s.name, order)
 
 			again := must(bidirectional.NewState(bidirectional.d, dv))
 			require.NoError(t, again.UnmarshalBinary(must(whole.MarshalBinary())))
 			last := n - 1
-			require.True(t, identical(whole.Step(none, rowOf(s.q, last), rowOf(s.k, last), rowOf(v, last)),
+			require.True(t, densetest.Identical(whole.Step(none, rowOf(s.q, last), rowOf(s.k, last), rowOf(v, last)),
 				again.Step(none, rowOf(s.q, last), rowOf(s.k, last), rowOf(v, last))), "%s: a state that was stored", s.name)
 		}
 	}
@@ -69,13 +70,13 @@ func testFar[T dense.Float](t *testing.T) {
 // No bit depends on the number of chunks in a batch nor on processors, and none of a row
 // on what follows it.
 func TestFarBits(t *testing.T) {
-	bothTypes(t, testFarBits[float32], testFarBits[float64])
+	densetest.Both(t, testFarBits[float32], testFarBits[float64])
 }
 
 func testFarBits[T dense.Float](t *testing.T) {
 	const n, m = 200, 3
 	rng := rand.New(source(302))
-	v := gaussian[T](rng, n, 2, 0, 1)
+	v := densetest.Normal[T](rng, n, 2, 0, 1)
 	for _, s := range scenes[T](n, m) {
 		bidirectional, causal := attention(logarithms[T](m), Options{}), attention(logarithms[T](m), Options{Causal: true})
 		want := dense.New[T](n, 2)
@@ -83,7 +84,7 @@ func testFarBits[T dense.Float](t *testing.T) {
 		for _, window := range []int{3, blocksOf(n)} {
 			got := dense.New[T](n, 2)
 			causal.causal(window, got, s.q, s.k, v, nil)
-			require.True(t, identical(want, got), "%s: windows of %d", s.name, window)
+			require.True(t, densetest.Identical(want, got), "%s: windows of %d", s.name, window)
 		}
 		var all dense.Matrix[T]
 		for _, processors := range []int{1, 2, 5} {
@@ -93,7 +94,7 @@ func testFarBits[T dense.Float](t *testing.T) {
 			if processors == 1 {
 				all = got
 			}
-			require.True(t, identical(all, got), "%s: %d processors", s.name, processors)
+			require.True(t, densetest.Identical(all, got), "%s: %d processors", s.name, processors)
 		}
 
 		const at = 131
@@ -104,7 +105,7 @@ func testFarBits[T dense.Float](t *testing.T) {
 				k.Set(i, i%m, T(bad))
 			}
 			got := causal.Forward(dense.Matrix[T]{}, q, k, v)
-			require.True(t, identical(want.RowRange(0, at), got.RowRange(0, at)), "%s: %v from row %d", s.name, bad, at)
+			require.True(t, densetest.Identical(want.RowRange(0, at), got.RowRange(0, at)), "%s: %v from row %d", s.name, bad, at)
 			hides := 0
 			for i := at; i < n; i++ {
 				if !hasNaN(got.Row(i)) {
@@ -123,7 +124,7 @@ func testFarBits[T dense.Float](t *testing.T) {
 // A stream whose log-features grow, or fall, through all numbers of T. Each key is above
 // all before it by far, or all are below the first.
 func TestFarGrowth(t *testing.T) {
-	bothTypes(t, testFarGrowth[float32], testFarGrowth[float64])
+	densetest.Both(t, testFarGrowth[float32], testFarGrowth[float64])
 }
 
 func testFarGrowth[T dense.Float](t *testing.T) {
@@ -137,18 +138,18 @@ func testFarGrowth[T dense.Float](t *testing.T) {
 	}
 	n := len(logs)
 	rng := rand.New(source(303))
-	v := gaussian[T](rng, n, 2, 0, 1)
+	v := densetest.Normal[T](rng, n, 2, 0, 1)
 	first := dense.New[T](n, 2)
 	for i := range n {
 		copy(first.Row(i), v.Row(0))
 	}
-	tol := filled(n, 2, 16*eps[T]())
+	tol := densetest.Filled(n, 2, 16*densetest.Roundoff[T]())
 	for _, sign := range []T{1, -1} {
 		want := v
 		if sign < 0 {
 			want = first
 		}
-		q, k := gaussian[T](rng, n, 3, 0, 1), dense.New[T](n, 3)
+		q, k := densetest.Normal[T](rng, n, 3, 0, 1), dense.New[T](n, 3)
 		for i, x := range logs {
 			for f := range 3 {
 				k.Set(i, f, sign*x*T(1+0.003*float64(f)/3))
@@ -156,14 +157,14 @@ func testFarGrowth[T dense.Float](t *testing.T) {
 		}
 		a := attention(logarithms[T](3), Options{Causal: true})
 		wanted := dense.Copy(dense.Matrix[float64]{}, want)
-		requireClose(t, wanted, tol, a.Forward(dense.Matrix[T]{}, q, k, v), "causal")
+		densetest.RequireClose(t, wanted, tol, a.Forward(dense.Matrix[T]{}, q, k, v), "causal")
 		s := must(a.NewState(a.d, 2))
-		requireClose(t, wanted, tol, s.Step(dense.Matrix[T]{}, q, k, v), "step")
+		densetest.RequireClose(t, wanted, tol, s.Step(dense.Matrix[T]{}, q, k, v), "step")
 		s.Reset()
 		for i := range n {
 			s.Append(rowOf(k, i), rowOf(v, i))
 		}
-		requireClose(t, rowOf(wanted, n-1), rowOf(tol, n-1), s.Attend(dense.Matrix[T]{}, rowOf(q, n-1)), "appended")
+		densetest.RequireClose(t, rowOf(wanted, n-1), rowOf(tol, n-1), s.Attend(dense.Matrix[T]{}, rowOf(q, n-1)), "appended")
 	}
 }
 
@@ -171,25 +172,25 @@ func testFarGrowth[T dense.Float](t *testing.T) {
 // log-features, and where one key dominates, which is for both kernels the one that is
 // the query, they are exact attention.
 func TestFarPoints(t *testing.T) {
-	bothTypes(t, testFarPoints[float32], testFarPoints[float64])
+	densetest.Both(t, testFarPoints[float32], testFarPoints[float64])
 }
 
 func testFarPoints[T dense.Float](t *testing.T) {
 	const n, d, m = 66, 64, 32
 	rng := rand.New(source(304))
-	v := gaussian[T](rng, n, 2, 0, 1)
+	v := densetest.Normal[T](rng, n, 2, 0, 1)
 	values := dense.Copy(dense.Matrix[float64]{}, v)
 	phi := must(rff.SoftmaxPositive(frequencies[T](m, d), 1.0/8))
-	mixed := gaussian[T](rng, n, d, 0, 1)
+	mixed := densetest.Normal[T](rng, n, d, 0, 1)
 	for i := 2; i < n; i += 3 {
 		for j := range d {
 			mixed.Row(i)[j] *= 1e8
 		}
 	}
-	alike := filled[T](n, d, 1e10)
+	alike := densetest.Filled[T](n, d, 1e10)
 	for name, x := range map[string]dense.Matrix[T]{
 		"alike": alike, "norm 1e5": sphere[T](rng, n, d, 1e5), "norm 1e10": sphere[T](rng, n, d, 1e10),
-		"norms about 1e10": gaussian[T](rng, n, d, 0, 1e9), "mixed": mixed, "norm 1e19": sphere[T](rng, n, d, 1e19),
+		"norms about 1e10": densetest.Normal[T](rng, n, d, 0, 1e9), "mixed": mixed, "norm 1e19": sphere[T](rng, n, d, 1e19),
 	} {
 		for _, opts := range forms {
 			if opts.Unnormalised {
@@ -198,10 +199,10 @@ func testFarPoints[T dense.Float](t *testing.T) {
 			a := attention[T](phi, opts)
 			want, tol := truthOf(a, x, x).attend(values)
 			got := a.Forward(dense.Matrix[T]{}, x, x, v)
-			requireClose(t, want, tol, got, "%s %+v", name, opts)
+			densetest.RequireClose(t, want, tol, got, "%s %+v", name, opts)
 			if name == "alike" {
 				average := attention[T](rowMap[T]{in: d, out: 1, row: func(phi, _ []T) { phi[0] = 1 }}, opts).Forward(dense.Matrix[T]{}, x, x, v)
-				requireClose(t, dense.Copy(dense.Matrix[float64]{}, average), filled(n, 2, 4*n*eps[T]()), got, "%+v", opts)
+				densetest.RequireClose(t, dense.Copy(dense.Matrix[float64]{}, average), densetest.Filled(n, 2, 4*n*densetest.Roundoff[T]()), got, "%+v", opts)
 			}
 		}
 	}
@@ -221,13 +222,13 @@ func testFarPoints[T dense.Float](t *testing.T) {
 	}
 	want := Exact[T]{}.Forward(dense.Matrix[T]{}, q, k, v)
 	got := attention[T](phi, Options{}).Forward(dense.Matrix[T]{}, q, k, v)
-	requireClose(t, dense.Copy(dense.Matrix[float64]{}, want), filled(n, 2, 64*eps[T]()), got, "as exact attention")
+	densetest.RequireClose(t, dense.Copy(dense.Matrix[float64]{}, want), densetest.Filled(n, 2, 64*densetest.Roundoff[T]()), got, "as exact attention")
 }
 
 // What is not a number is not hidden among far ones, and weights of zero have the outcomes
 // that they have elsewhere.
 func TestFarLimits(t *testing.T) {
-	bothTypes(t, testFarLimits[float32], testFarLimits[float64])
+	densetest.Both(t, testFarLimits[float32], testFarLimits[float64])
 }
 
 func testFarLimits[T dense.Float](t *testing.T) {
@@ -265,9 +266,9 @@ func testFarLimits[T dense.Float](t *testing.T) {
 			s := must(a.NewState(a.d, 1))
 			for name, got := range map[string]dense.Matrix[T]{"forward": a.Forward(dense.Matrix[T]{}, q, k, v), "step": s.Step(dense.Matrix[T]{}, q, k, v)} {
 				if last := got.At(2, 0); want-want != 0 || want == 0 {
-					assert.True(t, sameBits(dense.Of(1, 1, []T{want}), dense.Of(1, 1, []T{last})), "%s %+v %+v: %v", name, opts, c, got.Data)
+					assert.True(t, densetest.Identical(dense.Of(1, 1, []T{want}), dense.Of(1, 1, []T{last})), "%s %+v %+v: %v", name, opts, c, got.Data)
 				} else {
-					assert.InEpsilon(t, float64(want), float64(last), 8*eps[T](), "%s %+v %+v", name, opts, c)
+					assert.InEpsilon(t, float64(want), float64(last), 8*densetest.Roundoff[T](), "%s %+v %+v", name, opts, c)
 				}
 			}
 		}
@@ -277,14 +278,14 @@ func testFarLimits[T dense.Float](t *testing.T) {
 // Where half the squared norm is out of range the log-features of a point are −Inf: a key
 // there has no weight, and a query has nothing but weights of zero.
 func TestPointsOutOfRange(t *testing.T) {
-	bothTypes(t, testOutOfRange[float32], testOutOfRange[float64])
+	densetest.Both(t, testOutOfRange[float32], testOutOfRange[float64])
 }
 
 func testOutOfRange[T dense.Float](t *testing.T) {
 	const n, d = 5, 4
 	rng := rand.New(source(305))
 	out := sphere[T](rng, n, d, of[T](1e20, 1e155))
-	in, v := gaussian[T](rng, n, d, 0, 1), gaussian[T](rng, n, 2, 0, 1)
+	in, v := densetest.Normal[T](rng, n, d, 0, 1), densetest.Normal[T](rng, n, 2, 0, 1)
 	mixed := in.Clone()
 	copy(mixed.Row(3), out.Row(3))
 	counts := []bool{true, true, true, false, true}
@@ -301,9 +302,9 @@ func testOutOfRange[T dense.Float](t *testing.T) {
 		var none dense.Matrix[T]
 		kept := must(NewBatch[T](1, 1, a)).ForwardSequences(none, in, in, v, Sequences{Valid: counts})
 		got := a.Forward(none, in, mixed, v)
-		requireClose(t, dense.Copy(dense.Matrix[float64]{}, kept), filled(n, 2, 1e3*eps[T]()), got, "%+v: a key out of range has no weight", opts)
+		densetest.RequireClose(t, dense.Copy(dense.Matrix[float64]{}, kept), densetest.Filled(n, 2, 1e3*densetest.Roundoff[T]()), got, "%+v: a key out of range has no weight", opts)
 		if !opts.Causal {
-			requireClose(t, dense.Copy(dense.Matrix[float64]{}, got), filled(n, 2, 1e3*eps[T]()), state(mixed).Attend(none, in), "the same in a state")
+			densetest.RequireClose(t, dense.Copy(dense.Matrix[float64]{}, got), densetest.Filled(n, 2, 1e3*densetest.Roundoff[T]()), state(mixed).Attend(none, in), "the same in a state")
 		}
 		for i := range n {
 			assert.Equal(t, i == 3, hasNaN(a.Forward(none, mixed, in, v).Row(i)), "%+v: query %d", opts, i)
@@ -313,7 +314,7 @@ func testOutOfRange[T dense.Float](t *testing.T) {
 		}
 
 		// Log-features of the largest numbers are −Inf + ∞.
-		copy(mixed.Row(3), filled(1, d, T(greatest[T]())).Data)
+		copy(mixed.Row(3), densetest.Filled(1, d, T(greatest[T]())).Data)
 		got = a.Forward(none, in, mixed, v)
 		for i := range n {
 			assert.Equal(t, i >= 3 || !opts.Causal, hasNaN(got.Row(i)), "%+v: query %d", opts, i)

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/densetest"
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
@@ -20,7 +21,7 @@ func logarithms[T dense.Float](m int) rff.Map[T] {
 
 // greatest returns the largest number of T.
 func greatest[T dense.Float]() float64 {
-	if eps[T]() > 0x1p-50 {
+	if densetest.Roundoff[T]() > 0x1p-50 {
 		return math.MaxFloat32
 	}
 	return math.MaxFloat64
@@ -36,7 +37,7 @@ type scene[T dense.Float] struct {
 // or in the range of ordinary ones tell weights apart, so that T can hold what does.
 func scenes[T dense.Float](n, m int) []scene[T] {
 	rng := rand.New(source(300))
-	noise := func(sd float64) dense.Matrix[float64] { return gaussian[float64](rng, n, m, 0, sd) }
+	noise := func(sd float64) dense.Matrix[float64] { return densetest.Normal[float64](rng, n, m, 0, sd) }
 	with := func(x dense.Matrix[float64], change func(i, f int, v float64) float64) dense.Matrix[T] {
 		for i := range n {
 			for f := range m {
@@ -91,7 +92,7 @@ func truthOf[T dense.Float](a *Attention[T], q, k dense.Matrix[T]) *truth {
 	// An exponential whose result is no zero has an argument of at most 104 or 746, and
 	// queries and keys have one each; ordinary log-features of scenes are below 500.
 	reach := of[T](104.0, 746) + 500
-	t := &truth{m: a.m, factor: (float64(a.m+2*k.Rows+16) + 4*reach) * 2 * eps[T](), lost: float64(a.m) * of[T](0x1p-90, 0x1p-770)}
+	t := &truth{m: a.m, factor: (float64(a.m+2*k.Rows+16) + 4*reach) * 2 * densetest.Roundoff[T](), lost: float64(a.m) * of[T](0x1p-90, 0x1p-770)}
 	fq := exactly(a.mapQueries(dense.Matrix[T]{}, q))
 	fk := exactly(a.mapKeys(dense.Matrix[T]{}, k))
 	for i, x := range fq {
@@ -129,7 +130,7 @@ func truthOf[T dense.Float](a *Attention[T], q, k dense.Matrix[T]) *truth {
 
 // of returns single for float32, double for float64.
 func of[T dense.Float](single, double float64) float64 {
-	if eps[T]() > 0x1p-50 {
+	if densetest.Roundoff[T]() > 0x1p-50 {
 		return single
 	}
 	return double
@@ -185,7 +186,7 @@ func requireAverages[T dense.Float](t *testing.T, got, v dense.Matrix[T], format
 		for j := range v.Rows {
 			lo, hi = min(lo, float64(v.At(j, c))), max(hi, float64(v.At(j, c)))
 		}
-		slack := float64(v.Rows+16) * 2 * eps[T]() * max(math.Abs(lo), math.Abs(hi))
+		slack := float64(v.Rows+16) * 2 * densetest.Roundoff[T]() * max(math.Abs(lo), math.Abs(hi))
 		for i := range got.Rows {
 			x := float64(got.At(i, c))
 			require.True(t, lo-slack <= x && x <= hi+slack, "%s: row %d is %v, want an average of %v … %v", fmt.Sprintf(format, args...), i, x, lo, hi)

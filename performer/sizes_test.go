@@ -6,26 +6,21 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/densetest"
+	"github.com/seed-feabd252/randfeat/internal/limit/limittest"
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
 // What no memory can hold is an error that names the argument and the value.
 func TestSizes(t *testing.T) {
-	bothTypes(t, testSizes[float32], testSizes[float64])
+	densetest.Both(t, testSizes[float32], testSizes[float64])
 }
 
 func testSizes[T dense.Float](t *testing.T) {
 	const most, large = math.MaxInt/2 + 1, 1 << 23 // memory holds large numbers, but not the square of it
-	memory := func(want string, args ...any) func(f any, err error) {
-		return func(_ any, err error) {
-			t.Helper()
-			require.ErrorContains(t, err, "performer: "+fmt.Sprintf(want, args...))
-			assert.ErrorContains(t, err, " of memory, want at most ")
-		}
-	}
+	memory := limittest.Memory(t, "performer")
 	exact := Form[T](Exact[T]{})
 	elu := func(d int) *Attention[T] { return attention[T](must(rff.ELU[T](d)), Options{}) }
 	for _, n := range []int{math.MaxInt, most, most / 2} {

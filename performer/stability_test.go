@@ -9,12 +9,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/densetest"
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
 // sphere returns n points of norm r in R^d.
 func sphere[T dense.Float](rng *rand.Rand, n, d int, r float64) dense.Matrix[T] {
-	x := gaussian[float64](rng, n, d, 0, 1)
+	x := densetest.Normal[float64](rng, n, d, 0, 1)
 	for i := range n {
 		norm := 0.0
 		for _, v := range x.Row(i) {
@@ -39,13 +40,13 @@ func distance[T dense.Float](a, b dense.Matrix[T]) float64 {
 }
 
 func TestNormThirty(t *testing.T) {
-	bothTypes(t, testNormThirty[float32], testNormThirty[float64])
+	densetest.Both(t, testNormThirty[float32], testNormThirty[float64])
 }
 
 func testNormThirty[T dense.Float](t *testing.T) {
 	const n, d, dv = 300, 16, 3
 	rng := rand.New(source(30))
-	q, k, v := sphere[T](rng, n, d, 30), sphere[T](rng, n, d, 30), gaussian[T](rng, n, dv, 0, 1)
+	q, k, v := sphere[T](rng, n, d, 30), sphere[T](rng, n, d, 30), densetest.Normal[T](rng, n, dv, 0, 1)
 	average := attention[T](rowMap[T]{in: d, out: 1, row: func(phi, _ []T) { phi[0] = 1 }}, Options{}).
 		Forward(dense.Matrix[T]{}, q, k, v)
 	for _, m := range positiveMaps[T](d)[:3] {
@@ -54,7 +55,7 @@ func testNormThirty[T dense.Float](t *testing.T) {
 			want, tol := newPairs(a, q, k).attend(dense.Copy(dense.Matrix[float64]{}, v))
 			require.Less(t, largest(tol), 0.02, "the test means something")
 			got := a.Forward(dense.Matrix[T]{}, q, k, v)
-			requireClose(t, want, tol, got, "%s %+v", m.name, opts)
+			densetest.RequireClose(t, want, tol, got, "%s %+v", m.name, opts)
 			assert.Greater(t, distance(got, average), 0.3, "%s %+v is not the plain average", m.name, opts)
 		}
 	}
@@ -81,7 +82,7 @@ func testNormThirty[T dense.Float](t *testing.T) {
 // Unnormalised outputs are right wherever they are in the range of T, even if
 // neither exp(M_i) nor the sums are.
 func TestUnnormalisedRange(t *testing.T) {
-	bothTypes(t, testUnnormalisedRange[float32], testUnnormalisedRange[float64])
+	densetest.Both(t, testUnnormalisedRange[float32], testUnnormalisedRange[float64])
 }
 
 func testUnnormalisedRange[T dense.Float](t *testing.T) {
@@ -112,7 +113,7 @@ func testUnnormalisedRange[T dense.Float](t *testing.T) {
 			if want := float64(T(c.want)); math.IsInf(want, 0) || want == 0 {
 				assert.Equal(t, want, got, "%+v", c)
 			} else {
-				assert.InEpsilon(t, c.want, got, 16*eps[T](), "%+v", c)
+				assert.InEpsilon(t, c.want, got, 16*densetest.Roundoff[T](), "%+v", c)
 			}
 		}
 	}
@@ -121,7 +122,7 @@ func testUnnormalisedRange[T dense.Float](t *testing.T) {
 // Features that are zero for every key so far contribute nothing, and if all
 // of a row are, the quotient is 0/0.
 func TestVanishingWeights(t *testing.T) {
-	bothTypes(t, testVanishing[float32], testVanishing[float64])
+	densetest.Both(t, testVanishing[float32], testVanishing[float64])
 }
 
 func testVanishing[T dense.Float](t *testing.T) {
@@ -135,11 +136,11 @@ func testVanishing[T dense.Float](t *testing.T) {
 
 		// Query 1 sees keys 0 and 1, which have none of its feature.
 		got = attention(m, Options{Causal: true}).Forward(dense.Matrix[T]{}, q, k, v)
-		assert.True(t, sameBits(dense.Of(3, 1, []T{2, nan, 5.5}), got), "%T: %v", m, got.Data)
+		assert.True(t, densetest.Identical(dense.Of(3, 1, []T{2, nan, 5.5}), got), "%T: %v", m, got.Data)
 
 		got = attention(m, Options{Causal: true, Unnormalised: true}).Forward(dense.Matrix[T]{}, q, k, v)
 		want := dense.Of(3, 1, []float64{2, 0, 22})
-		requireClose(t, want, filled(3, 1, 100*eps[T]()), got, "%T", m)
+		densetest.RequireClose(t, want, densetest.Filled(3, 1, 100*densetest.Roundoff[T]()), got, "%T", m)
 
 		got = attention(m, Options{}).Forward(dense.Matrix[T]{}, dense.New[T](1, 2), k, v)
 		assert.True(t, hasNaN(got.Data), "a query without features is 0/0")
@@ -148,13 +149,13 @@ func testVanishing[T dense.Float](t *testing.T) {
 
 // NaN and Inf in queries, keys and values come out.
 func TestNaNIsNotHidden(t *testing.T) {
-	bothTypes(t, testNaN[float32], testNaN[float64])
+	densetest.Both(t, testNaN[float32], testNaN[float64])
 }
 
 func testNaN[T dense.Float](t *testing.T) {
 	const n, d = 300, 4
 	rng := rand.New(source(31))
-	q, k, v := gaussian[T](rng, n, d, 0, 1), gaussian[T](rng, n, d, 0, 1), gaussian[T](rng, n, 2, 0, 1)
+	q, k, v := densetest.Normal[T](rng, n, d, 0, 1), densetest.Normal[T](rng, n, d, 0, 1), densetest.Normal[T](rng, n, 2, 0, 1)
 	for _, form := range everyForm[T](d) {
 		causal := false
 		switch f := form.(type) {
@@ -189,11 +190,11 @@ func TestInfiniteWeights(t *testing.T) {
 	inf := math.Inf(1)
 	steps := logRowMap[float64]{rowMap[float64]{in: 1, out: 1, row: func(phi, x []float64) { phi[0] = x[0] }}}
 	x := dense.Of(3, 1, []float64{0, inf, 0})
-	one := filled[float64](3, 1, 1)
+	one := densetest.Filled[float64](3, 1, 1)
 	got := attention[float64](steps, Options{}).Forward(dense.Matrix[float64]{}, one, x, one)
-	assert.True(t, sameBits(filled(3, 1, math.NaN()), got), "%v", got.Data)
+	assert.True(t, densetest.Identical(densetest.Filled(3, 1, math.NaN()), got), "%v", got.Data)
 	got = attention[float64](steps, Options{Unnormalised: true}).Forward(dense.Matrix[float64]{}, one, x, one)
-	assert.Equal(t, filled(3, 1, inf), got)
+	assert.Equal(t, densetest.Filled(3, 1, inf), got)
 	got = attention[float64](steps, Options{Causal: true}).Forward(dense.Matrix[float64]{}, one, x, one)
-	assert.True(t, sameBits(dense.Of(3, 1, []float64{1, math.NaN(), math.NaN()}), got), "%v", got.Data)
+	assert.True(t, densetest.Identical(dense.Of(3, 1, []float64{1, math.NaN(), math.NaN()}), got), "%v", got.Data)
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/densetest"
 )
 
 // BenchmarkDecode times one step of a decoder, a token of eight heads of d = dv = 64 after so
@@ -23,8 +24,8 @@ func BenchmarkDecode(b *testing.B) {
 func benchmarkDecode[T dense.Float](b *testing.B) {
 	const d, heads, tokens = 64, 8, 1000
 	rng := rand.New(source(71))
-	q, k := gaussian[T](rng, tokens, heads*d, 0, 0.35), gaussian[T](rng, tokens, heads*d, 0, 0.35)
-	v, dst := gaussian[T](rng, tokens, heads*d, 0, 1), dense.New[T](1, heads*d)
+	q, k := densetest.Normal[T](rng, tokens, heads*d, 0, 0.35), densetest.Normal[T](rng, tokens, heads*d, 0, 0.35)
+	v, dst := densetest.Normal[T](rng, tokens, heads*d, 0, 1), dense.New[T](1, heads*d)
 	linear := attention(positive[T](256, d), Options{Causal: true})
 	for _, c := range []struct {
 		name     string

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/densetest"
 	"github.com/seed-feabd252/randfeat/internal/stream"
 	"github.com/seed-feabd252/randfeat/rff"
 )
@@ -20,7 +21,7 @@ import (
 // What is written is read again, sums, references, NaN and Inf: another state goes on
 // as the first would have, bit for bit.
 func TestStateRoundTrip(t *testing.T) {
-	bothTypes(t, testRoundTrip[float32], testRoundTrip[float64])
+	densetest.Both(t, testRoundTrip[float32], testRoundTrip[float64])
 }
 
 func testRoundTrip[T dense.Float](t *testing.T) {
@@ -41,7 +42,7 @@ func testRoundTrip[T dense.Float](t *testing.T) {
 				require.Equal(t, tokens, again.Len())
 				require.Equal(t, data, must(again.MarshalBinary()), m.name)
 				k.Data[0] *= 30 // a reference that has to grow
-				require.True(t, identical(s.Step(dense.Matrix[T]{}, q, k, v), again.Step(dense.Matrix[T]{}, q, k, v)), m.name)
+				require.True(t, densetest.Identical(s.Step(dense.Matrix[T]{}, q, k, v), again.Step(dense.Matrix[T]{}, q, k, v)), m.name)
 			}
 		}
 	}
@@ -51,7 +52,7 @@ func testRoundTrip[T dense.Float](t *testing.T) {
 // feature, φ(x) = x, one key 2 with value 3, so that the sums are 6 and 2.
 func TestStateGolden(t *testing.T) {
 	s := must(attention[float64](must(rff.Identity[float64](1)), Options{}).NewState(1, 1))
-	s.Append(filled[float64](1, 1, 2), filled[float64](1, 1, 3))
+	s.Append(densetest.Filled[float64](1, 1, 2), densetest.Filled[float64](1, 1, 3))
 	// The point i is 2·frac(i·golden ratio) − 1, and a mark Σ 2^(i−4)·x_i.
 	mark := 0.0
 	for i := 1; i <= 4; i++ {
@@ -75,13 +76,13 @@ func TestStateGolden(t *testing.T) {
 
 	// A log-feature of 2²⁸ lies two octaves less the fraction of ln 2 above that of 2²⁷·ln 2.
 	logs := must(attention(newExponential[float64](), Options{}).NewState(1, 1))
-	logs.Append(filled[float64](1, 1, 0x1p28), filled[float64](1, 1, 3))
+	logs.Append(densetest.Filled[float64](1, 1, 0x1p28), densetest.Filled[float64](1, 1, 3))
 	got = must(logs.MarshalBinary())
 	want = binary.LittleEndian.AppendUint64(nil, 1<<27+2<<52-0x62e42fefa39ef)
 	assert.Equal(t, append(want, 0, 0, 0, 0, 0, 0, 0x08, 0x40, 0, 0, 0, 0, 0, 0, 0xf0, 0x3f), got[stream.HeaderSize+recordSize+16:len(got)-4])
 
 	single := must(must(NewBatch[float32](3, 3, attention(positive[float32](8, 4), Options{Unnormalised: true}))).NewState(4, 5))
-	single.Append(filled[float32](2, 12, 1), filled[float32](2, 15, 1))
+	single.Append(densetest.Filled[float32](2, 12, 1), densetest.Filled[float32](2, 15, 1))
 	assert.Equal(t, []byte{
 		'r', 'f', 's', 't', 'a', 't', 'e', 0, 3, 0, 4, 0,
 		3, 0, 0, 0, 3, 0, 0, 0, 4, 0, 0, 0, 5, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0,
@@ -194,7 +195,7 @@ func TestStateHostile(t *testing.T) {
 
 	// Keys and values: the number of tokens has to be that of the bytes, whatever it says.
 	kept := must(Exact[float32]{Scale: 0.5}.NewState(d, dv))
-	kept.Append(filled[float32](3, d, 1), filled[float32](3, dv, 1))
+	kept.Append(densetest.Filled[float32](3, d, 1), densetest.Filled[float32](3, dv, 1))
 	data = must(kept.MarshalBinary())
 	for want, bad := range map[string][]byte{
 		"performer: state of 128 bytes, want 68 and 20 for each of 4 tokens":                            word(32, 4),
@@ -220,7 +221,7 @@ func FuzzStateUnmarshal(f *testing.F) {
 	batch := must(NewBatch[float32](2, 2, attention(positive[float32](m, 3), Options{}), Exact[float32]{}))
 	s := must(batch.NewState(3, 2))
 	f.Add(must(s.MarshalBinary()))
-	s.Append(filled[float32](2, 6, 1), filled[float32](2, 4, 1))
+	s.Append(densetest.Filled[float32](2, 6, 1), densetest.Filled[float32](2, 4, 1))
 	f.Add(must(s.MarshalBinary()))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if len(data) >= stream.HeaderSize+stream.TrailerSize {
@@ -234,6 +235,6 @@ func FuzzStateUnmarshal(f *testing.F) {
 		const marks, body = 16 * m, stream.HeaderSize + recordSize
 		require.Equal(t, data[:body], again[:body])
 		require.Equal(t, data[body+marks:len(data)-4], again[body+marks:len(again)-4])
-		target.Step(dense.Matrix[float32]{}, filled[float32](1, 6, 1), filled[float32](1, 6, 1), filled[float32](1, 4, 1))
+		target.Step(dense.Matrix[float32]{}, densetest.Filled[float32](1, 6, 1), densetest.Filled[float32](1, 6, 1), densetest.Filled[float32](1, 4, 1))
 	})
 }

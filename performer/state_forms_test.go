@@ -11,6 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/allocs"
+	"github.com/seed-feabd252/randfeat/internal/densetest"
 	"github.com/seed-feabd252/randfeat/internal/layout"
 	"github.com/seed-feabd252/randfeat/internal/race"
 	"github.com/seed-feabd252/randfeat/rff"
@@ -84,7 +86,7 @@ func stateCases[T dense.Float](d int) (all []stateCase[T]) {
 // attention to the bit, those of linear attention within the bound of the naive sum. A State
 // that is one token behind does not.
 func TestStateOfEveryForm(t *testing.T) {
-	bothTypes(t, testStateOfEveryForm[float32], testStateOfEveryForm[float64])
+	densetest.Both(t, testStateOfEveryForm[float32], testStateOfEveryForm[float64])
 }
 
 func testStateOfEveryForm[T dense.Float](t *testing.T) {
@@ -104,7 +106,7 @@ func testStateOfEveryForm[T dense.Float](t *testing.T) {
 		}
 		for h := range c.heads {
 			c.requireHead(t, h, q, k, v, want, got)
-			require.False(t, identical(layout.Head(want, h, c.heads), layout.Head(behind, h, c.heads)), "%s: a token behind", c.name)
+			require.False(t, densetest.Identical(layout.Head(want, h, c.heads), layout.Head(behind, h, c.heads)), "%s: a token behind", c.name)
 		}
 		require.Equal(t, n, s.Len())
 	}
@@ -117,17 +119,17 @@ func (c stateCase[T]) requireHead(t *testing.T, h int, q, k, v, want, got dense.
 	want, got = layout.Head(want, h, c.heads), layout.Head(got, h, c.heads)
 	a, linear := causalForm(c.form(h)).(*Attention[T])
 	if !linear {
-		require.True(t, identical(want, got), "%s, head %d", c.name, h)
+		require.True(t, densetest.Identical(want, got), "%s, head %d", c.name, h)
 		return
 	}
 	truth, tol := newPairs(a, layout.Head(q, h, c.heads), layout.Head(k, keys, c.keyHeads)).attend(dense.Copy(dense.Matrix[float64]{}, layout.Head(v, keys, c.keyHeads)))
-	requireClose(t, truth, tol, got, "%s, head %d", c.name, h)
+	densetest.RequireClose(t, truth, tol, got, "%s, head %d", c.name, h)
 }
 
 // Step of many tokens has the bits of a token each, and they those of Append and Attend;
 // queries of a few rows have those of a row each, and outputs may go into inputs.
 func TestStateCallsOfEveryForm(t *testing.T) {
-	bothTypes(t, testStateCallsOfEveryForm[float32], testStateCallsOfEveryForm[float64])
+	densetest.Both(t, testStateCallsOfEveryForm[float32], testStateCallsOfEveryForm[float64])
 }
 
 func testStateCallsOfEveryForm[T dense.Float](t *testing.T) {
@@ -139,21 +141,21 @@ func testStateCallsOfEveryForm[T dense.Float](t *testing.T) {
 		many, one, apart := must(b.NewState(d, d)), must(b.NewState(d, d)), must(b.NewState(d, d))
 		want := many.Step(dense.Matrix[T]{}, q, k, v)
 		for i := range n {
-			require.True(t, identical(rowOf(want, i), one.Step(dense.Matrix[T]{}, rowOf(q, i), rowOf(k, i), rowOf(v, i))), "%s, token %d", c.name, i)
+			require.True(t, densetest.Identical(rowOf(want, i), one.Step(dense.Matrix[T]{}, rowOf(q, i), rowOf(k, i), rowOf(v, i))), "%s, token %d", c.name, i)
 			apart.Append(rowOf(k, i), rowOf(v, i))
-			require.True(t, identical(rowOf(want, i), apart.Attend(dense.Matrix[T]{}, rowOf(q, i))), "%s, token %d", c.name, i)
+			require.True(t, densetest.Identical(rowOf(want, i), apart.Attend(dense.Matrix[T]{}, rowOf(q, i))), "%s, token %d", c.name, i)
 		}
 		few := apart.Attend(dense.Matrix[T]{}, q.RowRange(0, 3))
 		for i := range 3 {
-			require.True(t, identical(rowOf(few, i), apart.Attend(dense.Matrix[T]{}, rowOf(q, i))), c.name)
+			require.True(t, densetest.Identical(rowOf(few, i), apart.Attend(dense.Matrix[T]{}, rowOf(q, i))), c.name)
 		}
 		in := q.Clone()
-		require.True(t, identical(want, must(b.NewState(d, d)).Step(in, in, k, v)), "%s: into q", c.name)
+		require.True(t, densetest.Identical(want, must(b.NewState(d, d)).Step(in, in, k, v)), "%s: into q", c.name)
 		if c.heads == c.keyHeads {
 			in = v.Clone()
-			require.True(t, identical(want, must(b.NewState(d, d)).Step(in, q, k, in)), "%s: into v", c.name)
+			require.True(t, densetest.Identical(want, must(b.NewState(d, d)).Step(in, q, k, in)), "%s: into v", c.name)
 			in = k.Clone()
-			require.True(t, identical(want, must(b.NewState(d, d)).Step(in, q, in, v)), "%s: into k", c.name)
+			require.True(t, densetest.Identical(want, must(b.NewState(d, d)).Step(in, q, in, v)), "%s: into k", c.name)
 		}
 	}
 }
@@ -161,7 +163,7 @@ func testStateCallsOfEveryForm[T dense.Float](t *testing.T) {
 // A prompt at once, then queries in blocks, on one processor and several: exact attention has
 // the bits of Forward over the same keys, and the memory that grows does not change them.
 func TestStateChunksOfEveryForm(t *testing.T) {
-	bothTypes(t, testStateChunksOfEveryForm[float32], testStateChunksOfEveryForm[float64])
+	densetest.Both(t, testStateChunksOfEveryForm[float32], testStateChunksOfEveryForm[float64])
 }
 
 func testStateChunksOfEveryForm[T dense.Float](t *testing.T) {
@@ -185,18 +187,18 @@ func testStateChunksOfEveryForm[T dense.Float](t *testing.T) {
 			if first.Data == nil {
 				first = got
 			}
-			require.True(t, identical(first, got), "%s: %d processors", c.name, processors)
+			require.True(t, densetest.Identical(first, got), "%s: %d processors", c.name, processors)
 		}
 		for h := range c.heads {
 			keys := h * c.keyHeads / c.heads
 			got := layout.Head(first, h, c.heads)
 			a, linear := c.form(h).(*Attention[T])
 			if !linear {
-				require.True(t, identical(layout.Head(want, h, c.heads), got), "%s, head %d", c.name, h)
+				require.True(t, densetest.Identical(layout.Head(want, h, c.heads), got), "%s, head %d", c.name, h)
 				continue
 			}
 			truth, tol := newPairs(a, layout.Head(q, h, c.heads), layout.Head(k, keys, c.keyHeads)).attend(dense.Copy(dense.Matrix[float64]{}, layout.Head(v, keys, c.keyHeads)))
-			requireClose(t, truth, tol, got, "%s, head %d", c.name, h)
+			densetest.RequireClose(t, truth, tol, got, "%s, head %d", c.name, h)
 		}
 	}
 }
@@ -204,7 +206,7 @@ func testStateChunksOfEveryForm[T dense.Float](t *testing.T) {
 // Keys that do not count are not appended: the outputs are those of a causal batch that leaves
 // them out. A State that has them differs.
 func TestStateLeavesOutKeys(t *testing.T) {
-	bothTypes(t, testStateLeavesOutKeys[float32], testStateLeavesOutKeys[float64])
+	densetest.Both(t, testStateLeavesOutKeys[float32], testStateLeavesOutKeys[float64])
 }
 
 func testStateLeavesOutKeys[T dense.Float](t *testing.T) {
@@ -227,12 +229,12 @@ func testStateLeavesOutKeys[T dense.Float](t *testing.T) {
 			s.Attend(rowOf(got, i), rowOf(q, i))
 			all.Step(rowOf(other, i), rowOf(q, i), rowOf(k, i), rowOf(v, i))
 		}
-		tol := filled(n, c.heads*dv, 1e3*eps[T]()) // sums of 60 products, in another order
+		tol := densetest.Filled(n, c.heads*dv, 1e3*densetest.Roundoff[T]()) // sums of 60 products, in another order
 		for i, x := range want.Data {
 			tol.Data[i] *= 1 + abs(float64(x))
 		}
-		requireClose(t, dense.Copy(dense.Matrix[float64]{}, want), tol, got, "%s", c.name)
-		require.False(t, identical(got, other), "%s: all keys", c.name)
+		densetest.RequireClose(t, dense.Copy(dense.Matrix[float64]{}, want), tol, got, "%s", c.name)
+		require.False(t, densetest.Identical(got, other), "%s: all keys", c.name)
 	}
 }
 
@@ -241,7 +243,7 @@ func abs(x float64) float64 { return max(x, -x) }
 // What is written is read again by a State of the same forms, which goes on with the same bits;
 // States of other forms refuse it.
 func TestStateRoundTripOfEveryForm(t *testing.T) {
-	bothTypes(t, testStateRoundTripOfEveryForm[float32], testStateRoundTripOfEveryForm[float64])
+	densetest.Both(t, testStateRoundTripOfEveryForm[float32], testStateRoundTripOfEveryForm[float64])
 }
 
 func testStateRoundTripOfEveryForm[T dense.Float](t *testing.T) {
@@ -262,7 +264,7 @@ func testStateRoundTripOfEveryForm[T dense.Float](t *testing.T) {
 		require.Equal(t, n, again.Len())
 		require.Equal(t, data, must(again.MarshalBinary()), c.name)
 		want := s.Clone().Step(dense.Matrix[T]{}, q, k, v)
-		require.True(t, identical(want, again.Step(dense.Matrix[T]{}, q, k, v)), c.name)
+		require.True(t, densetest.Identical(want, again.Step(dense.Matrix[T]{}, q, k, v)), c.name)
 		encoded[i], states[i] = data, s
 	}
 	for i, s := range states {
@@ -299,7 +301,7 @@ func TestStateRefusesOtherRuns(t *testing.T) {
 
 // A query over so many keys that heads are shared among processors has the bits of Forward.
 func TestStateOfManyKeys(t *testing.T) {
-	bothTypes(t, testStateOfManyKeys[float32], testStateOfManyKeys[float64])
+	densetest.Both(t, testStateOfManyKeys[float32], testStateOfManyKeys[float64])
 }
 
 func testStateOfManyKeys[T dense.Float](t *testing.T) {
@@ -315,7 +317,7 @@ func testStateOfManyKeys[T dense.Float](t *testing.T) {
 			before := runtime.GOMAXPROCS(processors)
 			got := s.Attend(dense.Matrix[T]{}, q)
 			runtime.GOMAXPROCS(before)
-			require.True(t, identical(want, got), "%v heads, %d processors", heads, processors)
+			require.True(t, densetest.Identical(want, got), "%v heads, %d processors", heads, processors)
 		}
 	}
 }
@@ -323,7 +325,7 @@ func testStateOfManyKeys[T dense.Float](t *testing.T) {
 // Parts merge to the whole, to rounding, whatever their order; a State may be merged with
 // itself, and other is left as it was.
 func TestStateMergeOfEveryForm(t *testing.T) {
-	bothTypes(t, testStateMergeOfEveryForm[float32], testStateMergeOfEveryForm[float64])
+	densetest.Both(t, testStateMergeOfEveryForm[float32], testStateMergeOfEveryForm[float64])
 }
 
 func testStateMergeOfEveryForm[T dense.Float](t *testing.T) {
@@ -335,7 +337,7 @@ func testStateMergeOfEveryForm[T dense.Float](t *testing.T) {
 		whole := must(b.NewState(d, dv))
 		whole.Append(k, v)
 		want := dense.Copy(dense.Matrix[float64]{}, whole.Attend(dense.Matrix[T]{}, q))
-		tol := filled(5, c.heads*dv, 1e3*eps[T]()) // sums of 90 products, in another order
+		tol := densetest.Filled(5, c.heads*dv, 1e3*densetest.Roundoff[T]()) // sums of 90 products, in another order
 		for i, x := range want.Data {
 			tol.Data[i] *= 1 + abs(x)
 		}
@@ -352,21 +354,21 @@ func testStateMergeOfEveryForm[T dense.Float](t *testing.T) {
 				require.Equal(t, before, must(parts[p].MarshalBinary()), c.name)
 			}
 			require.Equal(t, n, s.Len())
-			requireClose(t, want, tol, s.Attend(dense.Matrix[T]{}, q), "%s: %v", c.name, order)
+			densetest.RequireClose(t, want, tol, s.Attend(dense.Matrix[T]{}, q), "%s: %v", c.name, order)
 		}
 		twice := parts[0].Clone()
 		require.NoError(t, twice.Merge(twice))
 		again := parts[0].Clone()
 		require.NoError(t, again.Merge(parts[0]))
 		require.Equal(t, 60, twice.Len())
-		require.True(t, identical(again.Attend(dense.Matrix[T]{}, q), twice.Attend(dense.Matrix[T]{}, q)), "%s: with itself", c.name)
+		require.True(t, densetest.Identical(again.Attend(dense.Matrix[T]{}, q), twice.Attend(dense.Matrix[T]{}, q)), "%s: with itself", c.name)
 	}
 }
 
 // Rollback takes back tokens, a prompt, a merge and what was read: outputs and bytes have the
 // bits that they would have had, and Snapshot itself changes none. Without Rollback they differ.
 func TestStateRollback(t *testing.T) {
-	bothTypes(t, testStateRollback[float32], testStateRollback[float64])
+	densetest.Both(t, testStateRollback[float32], testStateRollback[float64])
 }
 
 func testStateRollback[T dense.Float](t *testing.T) {
@@ -409,11 +411,11 @@ func testStateRollback[T dense.Float](t *testing.T) {
 			want := never.Step(dense.Matrix[T]{}, rows(q, at, at+40), rows(k, at, at+40), rows(v, at, at+40))
 			for range 2 {
 				mark = s.Snapshot(mark)
-				require.True(t, identical(want, s.Step(dense.Matrix[T]{}, rows(q, at, at+40), rows(k, at, at+40), rows(v, at, at+40))), "%s at %d", c.name, at)
+				require.True(t, densetest.Identical(want, s.Step(dense.Matrix[T]{}, rows(q, at, at+40), rows(k, at, at+40), rows(v, at, at+40))), "%s at %d", c.name, at)
 				s.Rollback(mark)
 			}
-			require.True(t, identical(want, same.Step(dense.Matrix[T]{}, rows(q, at, at+40), rows(k, at, at+40), rows(v, at, at+40))))
-			require.False(t, identical(want, astray.Step(dense.Matrix[T]{}, rows(q, at, at+40), rows(k, at, at+40), rows(v, at, at+40))), "%s: a token that was not taken back", c.name)
+			require.True(t, densetest.Identical(want, same.Step(dense.Matrix[T]{}, rows(q, at, at+40), rows(k, at, at+40), rows(v, at, at+40))))
+			require.False(t, densetest.Identical(want, astray.Step(dense.Matrix[T]{}, rows(q, at, at+40), rows(k, at, at+40), rows(v, at, at+40))), "%s: a token that was not taken back", c.name)
 		}
 	}
 }
@@ -421,7 +423,7 @@ func testStateRollback[T dense.Float](t *testing.T) {
 // A Mark that is of another State is refused, and so is one of keys that have been replaced.
 func TestStateRollbackRefuses(t *testing.T) {
 	const foreign = "performer: the mark is not of this state, want one of its Snapshot"
-	x := filled[float64](6, 2, 1)
+	x := densetest.Filled[float64](6, 2, 1)
 	s := must(Exact[float64]{}.NewState(2, 2))
 	s.Append(x, x)
 	assert.PanicsWithValue(t, foreign, func() { s.Rollback(nil) })
@@ -469,7 +471,7 @@ func TestStateDecodesWithoutAllocations(t *testing.T) {
 	if race.Detector {
 		t.Skip("the race detector lets pools forget")
 	}
-	bothTypes(t, testStateDecodes[float32], testStateDecodes[float64])
+	densetest.Both(t, testStateDecodes[float32], testStateDecodes[float64])
 }
 
 func testStateDecodes[T dense.Float](t *testing.T) {
@@ -486,7 +488,7 @@ func testStateDecodes[T dense.Float](t *testing.T) {
 		for _, rows := range []int{1, 5, 40} {
 			q, k, v, dst := q.RowRange(0, rows), k.RowRange(0, rows), v.RowRange(0, rows), dst.RowRange(0, rows)
 			for _, processors := range []int{1, 2} {
-				require.Zero(t, allocations(processors, func() {
+				require.Zero(t, allocs.Settled(processors, func() {
 					s.Snapshot(mark)
 					s.Append(k, v)
 					s.Attend(dst, q)
@@ -504,7 +506,7 @@ func TestStateGrowsSeldom(t *testing.T) {
 	const n = 5000
 	s := must(must(NewBatch[float32](4, 2, Exact[float32]{})).NewState(3, 2))
 	m := s.units[0].memory.(*exactMemory[float32])
-	x, y := filled[float32](1, 6, 1), filled[float32](1, 4, 1)
+	x, y := densetest.Filled[float32](1, 6, 1), densetest.Filled[float32](1, 4, 1)
 	grown, room := 0, 0
 	for i := range n {
 		s.Append(x, y)

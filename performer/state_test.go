@@ -12,6 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/allocs"
+	"github.com/seed-feabd252/randfeat/internal/densetest"
 	"github.com/seed-feabd252/randfeat/internal/race"
 	"github.com/seed-feabd252/randfeat/orf"
 	"github.com/seed-feabd252/randfeat/rff"
@@ -20,7 +22,7 @@ import (
 // A stream, token by token and in chunks cut anywhere, gives the rows of causal
 // attention: within the bound of the naive sum for every map and form.
 func TestStateEqualsCausal(t *testing.T) {
-	bothTypes(t, testStateEqualsCausal[float32], testStateEqualsCausal[float64])
+	densetest.Both(t, testStateEqualsCausal[float32], testStateEqualsCausal[float64])
 }
 
 func testStateEqualsCausal[T dense.Float](t *testing.T) {
@@ -31,10 +33,10 @@ func testStateEqualsCausal[T dense.Float](t *testing.T) {
 		for _, opts := range forms[2:] {
 			a := attention(m.Map, opts)
 			want, tol := newPairs(a, q, k).attend(dense.Copy(dense.Matrix[float64]{}, v))
-			requireClose(t, want, tol, a.Forward(dense.Matrix[T]{}, q, k, v), "%s %+v: causal", m.name, opts)
+			densetest.RequireClose(t, want, tol, a.Forward(dense.Matrix[T]{}, q, k, v), "%s %+v: causal", m.name, opts)
 
 			s := must(a.NewState(d, dv))
-			requireClose(t, want, tol, s.Step(dense.Matrix[T]{}, q, k, v), "%s %+v: step", m.name, opts)
+			densetest.RequireClose(t, want, tol, s.Step(dense.Matrix[T]{}, q, k, v), "%s %+v: step", m.name, opts)
 			require.Equal(t, n, s.Len())
 
 			s.Reset()
@@ -45,7 +47,7 @@ func testStateEqualsCausal[T dense.Float](t *testing.T) {
 				require.Equal(t, hi, s.Len())
 				if hi > 0 {
 					s.Attend(got.RowRange(hi-1, hi), q.RowRange(hi-1, hi))
-					requireClose(t, rowOf(want, hi-1), rowOf(tol, hi-1), rowOf(got, hi-1), "%s %+v: chunk up to %d", m.name, opts, hi)
+					densetest.RequireClose(t, rowOf(want, hi-1), rowOf(tol, hi-1), rowOf(got, hi-1), "%s %+v: chunk up to %d", m.name, opts, hi)
 				}
 				lo = hi
 			}
@@ -59,13 +61,13 @@ func rowOf[T dense.Float](m dense.Matrix[T], i int) dense.Matrix[T] { return m.R
 // Append and Attend of one token have the bits of Step, queries of a few rows those of
 // one each, and Step of many tokens those of a token each.
 func TestStateCalls(t *testing.T) {
-	bothTypes(t, testStateCalls[float32], testStateCalls[float64])
+	densetest.Both(t, testStateCalls[float32], testStateCalls[float64])
 }
 
 func testStateCalls[T dense.Float](t *testing.T) {
 	const n, heads, d, dv = 40, 3, 4, 2
 	rng := rand.New(source(201))
-	q, k, v := gaussian[T](rng, n, heads*d, 0, 1), gaussian[T](rng, n, heads*d, 0, 1), gaussian[T](rng, n, heads*dv, 0, 1)
+	q, k, v := densetest.Normal[T](rng, n, heads*d, 0, 1), densetest.Normal[T](rng, n, heads*d, 0, 1), densetest.Normal[T](rng, n, heads*dv, 0, 1)
 	for _, opts := range forms {
 		for _, m := range []rff.Map[T]{positive[T](16, d), must(rff.Gaussian(frequencies[T](16, d), 1))} {
 			h := must(NewBatch[T](heads, heads, attention(m, opts)))
@@ -73,19 +75,19 @@ func testStateCalls[T dense.Float](t *testing.T) {
 			want := whole.Step(dense.Matrix[T]{}, q, k, v)
 			for i := range n {
 				parts.Append(rowOf(k, i), rowOf(v, i))
-				require.True(t, identical(rowOf(want, i), parts.Attend(dense.Matrix[T]{}, rowOf(q, i))), "%+v token %d", opts, i)
+				require.True(t, densetest.Identical(rowOf(want, i), parts.Attend(dense.Matrix[T]{}, rowOf(q, i))), "%+v token %d", opts, i)
 			}
 			few := parts.Attend(dense.Matrix[T]{}, q.RowRange(0, 3))
 			for i := range 3 {
-				require.True(t, identical(rowOf(few, i), parts.Attend(dense.Matrix[T]{}, rowOf(q, i))))
+				require.True(t, densetest.Identical(rowOf(few, i), parts.Attend(dense.Matrix[T]{}, rowOf(q, i))))
 			}
 
 			// Each head is the state of its columns.
 			for j := range heads {
 				one := must(attention(m, opts).NewState(d, dv))
 				got := one.Step(dense.Matrix[T]{}, q.ColRange(j*d, (j+1)*d), k.ColRange(j*d, (j+1)*d), v.ColRange(j*dv, (j+1)*dv))
-				tol := filled(n, dv, 1e4*eps[T]())
-				requireClose(t, dense.Copy(dense.Matrix[float64]{}, want.ColRange(j*dv, (j+1)*dv)), tol, got, "%+v head %d", opts, j)
+				tol := densetest.Filled(n, dv, 1e4*densetest.Roundoff[T]())
+				densetest.RequireClose(t, dense.Copy(dense.Matrix[float64]{}, want.ColRange(j*dv, (j+1)*dv)), tol, got, "%+v head %d", opts, j)
 			}
 		}
 	}
@@ -94,7 +96,7 @@ func testStateCalls[T dense.Float](t *testing.T) {
 // Many keys and queries go through other code: segments, blocks, packed sums, several
 // processors, on which no bit depends.
 func TestStateChunks(t *testing.T) {
-	bothTypes(t, testStateChunks[float32], testStateChunks[float64])
+	densetest.Both(t, testStateChunks[float32], testStateChunks[float64])
 }
 
 func testStateChunks[T dense.Float](t *testing.T) {
@@ -123,11 +125,11 @@ func testStateChunks[T dense.Float](t *testing.T) {
 				if first.Data == nil {
 					first = got
 				}
-				require.True(t, identical(first, got), "%+v: %d processors", opts, processors)
+				require.True(t, densetest.Identical(first, got), "%+v: %d processors", opts, processors)
 			}
 			for j := range heads {
 				want, tol := truth[j].of(opts).attend(dense.Copy(dense.Matrix[float64]{}, head(v, j)))
-				requireClose(t, want, tol, head(first, j), "%+v head %d", opts, j)
+				densetest.RequireClose(t, want, tol, head(first, j), "%+v head %d", opts, j)
 			}
 		}
 	}
@@ -143,24 +145,24 @@ func TestStateDestinations(t *testing.T) {
 	for i := range 3 {
 		in := [3]dense.Matrix[float64]{q.Clone(), k.Clone(), v.Clone()}
 		must(a.NewState(d, d)).Step(in[i], in[0], in[1], in[2])
-		require.True(t, identical(want, in[i]), "into input %d", i)
+		require.True(t, densetest.Identical(want, in[i]), "into input %d", i)
 	}
-	wide := filled[float64](n, d+2, 7)
+	wide := densetest.Filled[float64](n, d+2, 7)
 	s := must(a.NewState(d, d))
 	s.Step(wide.ColRange(1, d+1), q, k, v)
-	require.True(t, identical(want, wide.ColRange(1, d+1)))
-	assert.Equal(t, filled[float64](n, 1, 7), wide.ColRange(0, 1).Clone())
-	assert.Equal(t, filled[float64](n, 1, 7), wide.ColRange(d+1, d+2).Clone())
+	require.True(t, densetest.Identical(want, wide.ColRange(1, d+1)))
+	assert.Equal(t, densetest.Filled[float64](n, 1, 7), wide.ColRange(0, 1).Clone())
+	assert.Equal(t, densetest.Filled[float64](n, 1, 7), wide.ColRange(d+1, d+2).Clone())
 
 	for _, rows := range []int{2, n} {
 		answers := s.Attend(dense.Matrix[float64]{}, q.RowRange(0, rows))
 		in := q.RowRange(0, rows).Clone()
-		require.True(t, identical(answers, s.Attend(in, in)), "Attend of %d rows into q", rows)
+		require.True(t, densetest.Identical(answers, s.Attend(in, in)), "Attend of %d rows into q", rows)
 	}
 	for _, opts := range forms {
 		empty := must(attention(positive[float64](16, d), opts).NewState(d, 2))
 		for _, rows := range []int{0, 1, n} {
-			got := empty.Attend(filled[float64](rows, 2, 7), q.RowRange(0, rows))
+			got := empty.Attend(densetest.Filled[float64](rows, 2, 7), q.RowRange(0, rows))
 			assert.Equal(t, dense.New[float64](rows, 2).Data, got.Data, "no tokens")
 		}
 	}
@@ -170,9 +172,9 @@ func TestStateDestinations(t *testing.T) {
 func TestStateOnes(t *testing.T) {
 	const n, d = 200, 6
 	rng := rand.New(source(204))
-	q, k := gaussian[float32](rng, n, d, 0, 2), gaussian[float32](rng, n, d, 0, 2)
+	q, k := densetest.Normal[float32](rng, n, d, 0, 2), densetest.Normal[float32](rng, n, d, 0, 2)
 	s := must(attention(positive[float32](24, d), Options{}).NewState(d, 2))
-	ones := filled[float32](n, 2, 1)
+	ones := densetest.Filled[float32](n, 2, 1)
 	assert.Equal(t, ones, s.Step(dense.Matrix[float32]{}, q, k, ones))
 	s.Append(k, ones)
 	assert.Equal(t, ones, s.Attend(dense.Matrix[float32]{}, q))
@@ -183,7 +185,7 @@ func TestStateOnes(t *testing.T) {
 func TestStateLongSums(t *testing.T) {
 	const n, d, rounds = 1000, 8, 100
 	rng := rand.New(source(211))
-	q, k, v := gaussian[float64](rng, n, d, 0, 0.5), gaussian[float64](rng, n, d, 0, 0.5), gaussian[float64](rng, n, 2, 1, 1)
+	q, k, v := densetest.Normal[float64](rng, n, d, 0, 0.5), densetest.Normal[float64](rng, n, d, 0, 0.5), densetest.Normal[float64](rng, n, 2, 1, 1)
 	single := func(x dense.Matrix[float64]) dense.Matrix[float32] { return dense.Copy(dense.Matrix[float32]{}, x) }
 	exact := must(attention(positive[float64](32, d), Options{}).NewState(d, 2))
 	s := must(attention(positive[float32](32, d), Options{}).NewState(d, 2))
@@ -193,12 +195,12 @@ func TestStateLongSums(t *testing.T) {
 		s.Step(dst, q32, k32, v32)
 	}
 	want := exact.Attend(dense.Matrix[float64]{}, q) // the average is that of one round
-	requireClose(t, want, filled(n, 2, 1e-5), s.Attend(dst, q32), "after %d tokens", s.Len())
+	densetest.RequireClose(t, want, densetest.Filled(n, 2, 1e-5), s.Attend(dst, q32), "after %d tokens", s.Len())
 }
 
 // NaN and Inf reach what depends on them, and not what came before.
 func TestStateNaN(t *testing.T) {
-	bothTypes(t, testStateNaN[float32], testStateNaN[float64])
+	densetest.Both(t, testStateNaN[float32], testStateNaN[float64])
 }
 
 func testStateNaN[T dense.Float](t *testing.T) {
@@ -222,13 +224,13 @@ func testStateNaN[T dense.Float](t *testing.T) {
 // the bound, and after many tokens finite.
 func TestStateGrowingNorms(t *testing.T) {
 	t.Parallel()
-	bothTypes(t, testStateGrowing[float32], testStateGrowing[float64])
+	densetest.Both(t, testStateGrowing[float32], testStateGrowing[float64])
 }
 
 func testStateGrowing[T dense.Float](t *testing.T) {
 	const n, d, dv = 200, 4, 2
 	rng := rand.New(source(206))
-	k, q, v := gaussian[T](rng, n, d, 0, 1), gaussian[T](rng, n, d, 0, 1), gaussian[T](rng, n, dv, 0, 1)
+	k, q, v := densetest.Normal[T](rng, n, d, 0, 1), densetest.Normal[T](rng, n, d, 0, 1), densetest.Normal[T](rng, n, dv, 0, 1)
 	for i := range n {
 		for j := range d {
 			k.Row(i)[j] *= T(float64(i) / 8)
@@ -236,14 +238,14 @@ func testStateGrowing[T dense.Float](t *testing.T) {
 	}
 	a := attention(positive[T](16, d), Options{Causal: true})
 	want, tol := newPairs(a, q, k).attend(dense.Copy(dense.Matrix[float64]{}, v))
-	requireClose(t, want, tol, must(a.NewState(d, dv)).Step(dense.Matrix[T]{}, q, k, v), "growing")
+	densetest.RequireClose(t, want, tol, must(a.NewState(d, dv)).Step(dense.Matrix[T]{}, q, k, v), "growing")
 
 	// exp(ℓ) itself is far beyond any range at the end: ℓ grows to 10⁶. By 1 a token several
 	// tokens count; by 96, which is more than the range of float32, one does.
 	const tokens, fast, slow = 40_000, 20_000, 30_400
 	line := logRowMap[T]{rowMap[T]{in: 1, out: 2, row: func(phi, x []T) { phi[0], phi[1] = x[0], x[0]/2 }}}
 	s := must(attention[T](line, Options{}).NewState(1, 1))
-	query, key, one := dense.New[T](1, 1), dense.New[T](1, 1), filled[T](1, 1, 1)
+	query, key, one := dense.New[T](1, 1), dense.New[T](1, 1), densetest.Filled[T](1, 1, 1)
 	ones := 0
 	for i := range tokens {
 		if out := s.Step(dense.Matrix[T]{}, query, key, one); out.Data[0] == 1 {
@@ -265,7 +267,7 @@ func testStateGrowing[T dense.Float](t *testing.T) {
 // Parts merge in any order and grouping to the same state, to rounding; other is left
 // as it was, and a clone goes its own way.
 func TestStateMerge(t *testing.T) {
-	bothTypes(t, testStateMerge[float32], testStateMerge[float64])
+	densetest.Both(t, testStateMerge[float32], testStateMerge[float64])
 }
 
 func testStateMerge[T dense.Float](t *testing.T) {
@@ -309,7 +311,7 @@ func testStateMerge[T dense.Float](t *testing.T) {
 				for j := range heads {
 					c := func(x dense.Matrix[T], d int) dense.Matrix[T] { return x.ColRange(j*d, (j+1)*d) }
 					want, tol := newPairs(a, c(q, d), c(k, d)).attend(dense.Copy(dense.Matrix[float64]{}, c(v, dv)))
-					requireClose(t, want, tol, c(got, dv), "%+v head %d", opts, j)
+					densetest.RequireClose(t, want, tol, c(got, dv), "%+v head %d", opts, j)
 				}
 			}
 			require.Equal(t, 30, parts[0].Len(), "a clone is another state")
@@ -317,7 +319,7 @@ func testStateMerge[T dense.Float](t *testing.T) {
 			for range 2 { // with tokens that came in chunks, then with single ones too
 				clone := parts[0].Clone()
 				want := parts[0].Step(dense.Matrix[T]{}, q, k.RowRange(0, 5), v.RowRange(0, 5))
-				require.True(t, identical(want, clone.Step(dense.Matrix[T]{}, q, k.RowRange(0, 5), v.RowRange(0, 5))))
+				require.True(t, densetest.Identical(want, clone.Step(dense.Matrix[T]{}, q, k.RowRange(0, 5), v.RowRange(0, 5))))
 			}
 		}
 	}
@@ -328,7 +330,7 @@ func TestStateNoAllocations(t *testing.T) {
 	if race.Detector {
 		t.Skip("the race detector lets pools forget")
 	}
-	bothTypes(t, testStateAllocations[float32], testStateAllocations[float64])
+	densetest.Both(t, testStateAllocations[float32], testStateAllocations[float64])
 }
 
 func testStateAllocations[T dense.Float](t *testing.T) {
@@ -343,9 +345,9 @@ func testStateAllocations[T dense.Float](t *testing.T) {
 			for _, rows := range []int{1, 2, 40, n} {
 				q, k, v, dst := q.RowRange(0, rows), k.RowRange(0, rows), v.RowRange(0, rows), dst.RowRange(0, rows)
 				for _, processors := range []int{1, 2} {
-					require.Zero(t, allocations(processors, func() { s.Append(k, v) }), "append %d", rows)
-					require.Zero(t, allocations(processors, func() { s.Attend(dst, q) }), "attend %d", rows)
-					require.Zero(t, allocations(processors, func() { s.Step(dst, q, k, v) }), "step %d", rows)
+					require.Zero(t, allocs.Settled(processors, func() { s.Append(k, v) }), "append %d", rows)
+					require.Zero(t, allocs.Settled(processors, func() { s.Attend(dst, q) }), "attend %d", rows)
+					require.Zero(t, allocs.Settled(processors, func() { s.Step(dst, q, k, v) }), "step %d", rows)
 				}
 			}
 		}
@@ -401,7 +403,7 @@ func TestStateErrors(t *testing.T) {
 // A state refuses what belongs to features that were redrawn, and takes the same
 // features made again.
 func TestStateRefusesOtherFeatures(t *testing.T) {
-	bothTypes(t, testRefusal[float32], testRefusal[float64])
+	densetest.Both(t, testRefusal[float32], testRefusal[float64])
 }
 
 func testRefusal[T dense.Float](t *testing.T) {
@@ -448,7 +450,7 @@ func testRefusal[T dense.Float](t *testing.T) {
 // Every map is told from itself with other random numbers, and recognises itself when
 // each feature is off by rounding.
 func TestMarks(t *testing.T) {
-	bothTypes(t, testMarks[float32], testMarks[float64])
+	densetest.Both(t, testMarks[float32], testMarks[float64])
 }
 
 func testMarks[T dense.Float](t *testing.T) {
@@ -459,7 +461,7 @@ func testMarks[T dense.Float](t *testing.T) {
 		marks := append([]float64(nil), a.marks()...)
 		require.NoError(t, a.checkMarks(marks), m.name)
 		for f := range marks {
-			marks[f] *= 1 + 8*eps[T]()*rng.NormFloat64()
+			marks[f] *= 1 + 8*densetest.Roundoff[T]()*rng.NormFloat64()
 		}
 		require.NoError(t, a.checkMarks(marks), m.name)
 		for f := range a.m/16 + 1 {

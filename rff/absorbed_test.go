@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/densetest"
 	"github.com/seed-feabd252/randfeat/orf"
 )
 
@@ -22,8 +23,7 @@ func sharpened[T dense.Float]() map[string]func(w orf.Projection[T], x, y dense.
 // Matrices that frequencies absorb and points that are mapped give the logarithms that the
 // formula has, to rounding, in all blocks of rows.
 func TestAbsorbedMatricesAreTheFormula(t *testing.T) {
-	t.Run("type=float32", testAbsorbed[float32])
-	t.Run("type=float64", testAbsorbed[float64])
+	densetest.Both(t, testAbsorbed[float32], testAbsorbed[float64])
 }
 
 func testAbsorbed[T dense.Float](t *testing.T) {
@@ -48,10 +48,10 @@ func testAbsorbed[T dense.Float](t *testing.T) {
 				want, sizes := logOptimal(fit, scale, w.Frequencies(), x.Row(i))
 				for j, v := range want {
 					// Sums of d products of three, twice, and the last operations.
-					tolerance := (2*d + 8) * roundOff[T]() * sizes[j]
+					tolerance := (2*d + 8) * densetest.Roundoff[T]() * sizes[j]
 					assert.InDelta(t, v, float64(got.At(i, j)), tolerance, "%s, absorbed (%d, %d)", side.name, i, j)
 					assert.InDelta(t, v, float64(other.At(i, j)), tolerance, "%s, mapped (%d, %d)", side.name, i, j)
-					assert.InEpsilon(t, math.Exp(float64(got.At(i, j))), float64(phi.At(i, j)), 4*roundOff[T](), "%s (%d, %d)", side.name, i, j)
+					assert.InEpsilon(t, math.Exp(float64(got.At(i, j))), float64(phi.At(i, j)), 4*densetest.Roundoff[T](), "%s (%d, %d)", side.name, i, j)
 				}
 			}
 			fit.Query, fit.Key = fit.Key, fit.Query

@@ -10,14 +10,14 @@ import (
 	exprand "golang.org/x/exp/rand"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/densetest"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/orf"
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
 func TestBadArguments(t *testing.T) {
-	t.Run("type=float32", testBadArguments[float32])
-	t.Run("type=float64", testBadArguments[float64])
+	densetest.Both(t, testBadArguments[float32], testBadArguments[float64])
 }
 
 func testBadArguments[T dense.Float](t *testing.T) {
@@ -122,8 +122,7 @@ func TestNewErrors(t *testing.T) {
 }
 
 func TestBadKernelsAndPoints(t *testing.T) {
-	t.Run("type=float32", testBadKernelsAndPoints[float32])
-	t.Run("type=float64", testBadKernelsAndPoints[float64])
+	densetest.Both(t, testBadKernelsAndPoints[float32], testBadKernelsAndPoints[float64])
 }
 
 func testBadKernelsAndPoints[T dense.Float](t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/densetest"
 	"github.com/seed-feabd252/randfeat/internal/race"
 	"github.com/seed-feabd252/randfeat/rff"
 )
@@ -153,8 +154,7 @@ func testBackwardRowsAlone[T dense.Float](t *testing.T) {
 }
 
 func TestBackwardRowsDoNotDependOnTheBatchNorOnProcessors(t *testing.T) {
-	t.Run("type=float32", testBackwardRowsAlone[float32])
-	t.Run("type=float64", testBackwardRowsAlone[float64])
+	densetest.Both(t, testBackwardRowsAlone[float32], testBackwardRowsAlone[float64])
 }
 
 // framed returns x inside wider rows that hold v elsewhere, and these.
@@ -201,8 +201,7 @@ func testBackwardViews[T dense.Float](t *testing.T) {
 }
 
 func TestBackwardOfViews(t *testing.T) {
-	t.Run("type=float32", testBackwardViews[float32])
-	t.Run("type=float64", testBackwardViews[float64])
+	densetest.Both(t, testBackwardViews[float32], testBackwardViews[float64])
 }
 
 func testBackwardNotFinite[T dense.Float](t *testing.T) {
@@ -239,8 +238,7 @@ func testBackwardNotFinite[T dense.Float](t *testing.T) {
 }
 
 func TestBackwardDoesNotHideNaNAndInf(t *testing.T) {
-	t.Run("type=float32", testBackwardNotFinite[float32])
-	t.Run("type=float64", testBackwardNotFinite[float64])
+	densetest.Both(t, testBackwardNotFinite[float32], testBackwardNotFinite[float64])
 }
 
 func TestBackwardShapesPanic(t *testing.T) {
@@ -278,6 +276,5 @@ func testBackwardAllocations[T dense.Float](t *testing.T) {
 }
 
 func TestBackwardDoesNotAllocate(t *testing.T) {
-	t.Run("type=float32", testBackwardAllocations[float32])
-	t.Run("type=float64", testBackwardAllocations[float64])
+	densetest.Both(t, testBackwardAllocations[float32], testBackwardAllocations[float64])
 }

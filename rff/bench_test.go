@@ -9,6 +9,7 @@ import (
 	exprand "golang.org/x/exp/rand"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/densetest"
 	"github.com/seed-feabd252/randfeat/orf"
 	"github.com/seed-feabd252/randfeat/rff"
 )
@@ -89,7 +90,7 @@ func measureAt[T dense.Float](b *testing.B, x dense.Matrix[T], name, projection,
 
 // unitSize returns the number of bytes of a T.
 func unitSize[T dense.Float]() int {
-	if unit[T]() == 0x1p-24 {
+	if densetest.Roundoff[T]() == 0x1p-24 {
 		return 4
 	}
 	return 8

@@ -13,6 +13,7 @@ import (
 	"gonum.org/v1/gonum/integrate/quad"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/densetest"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/rff"
 )
@@ -80,8 +81,7 @@ func TestAdditiveChiSquareIsThePeriodicKernel(t *testing.T) {
 // evaluated in Python: √(xL), then for each step j √(2xL/cosh(πjL)) times the cosine and
 // the sine of jL·log x, each for all coordinates.
 func TestAdditiveChiSquareGolden(t *testing.T) {
-	t.Run("type=float32", testAdditiveChiSquareGolden[float32])
-	t.Run("type=float64", testAdditiveChiSquareGolden[float64])
+	densetest.Both(t, testAdditiveChiSquareGolden[float32], testAdditiveChiSquareGolden[float64])
 }
 
 func testAdditiveChiSquareGolden[T dense.Float](t *testing.T) {
@@ -96,7 +96,7 @@ func testAdditiveChiSquareGolden[T dense.Float](t *testing.T) {
 		got := f.Transform(dense.Matrix[T]{}, dense.Of(1, 3, []T{2, 0, 0.25}))
 		require.Equal(t, len(want), got.Cols)
 		for i, v := range got.Data {
-			assert.InDelta(t, want[i], float64(v), 8*unit[T](), "steps = %d, feature %d", steps, i)
+			assert.InDelta(t, want[i], float64(v), 8*densetest.Roundoff[T](), "steps = %d, feature %d", steps, i)
 		}
 	}
 }
@@ -115,8 +115,7 @@ func TestSkewedSpectralLaw(t *testing.T) {
 // What is outside the domain, and no number, gives NaN in the features of its
 // coordinate or row, and in no other.
 func TestChiSquareOutsideTheDomain(t *testing.T) {
-	t.Run("type=float32", testChiSquareOutsideTheDomain[float32])
-	t.Run("type=float64", testChiSquareOutsideTheDomain[float64])
+	densetest.Both(t, testChiSquareOutsideTheDomain[float32], testChiSquareOutsideTheDomain[float64])
 }
 
 func testChiSquareOutsideTheDomain[T dense.Float](t *testing.T) {
@@ -179,8 +178,7 @@ func TestChiSquareBackwardIsTheDerivative(t *testing.T) {
 }
 
 func TestChiSquareRowsDoNotDependOnTheBatch(t *testing.T) {
-	t.Run("type=float32", testChiSquareRows[float32])
-	t.Run("type=float64", testChiSquareRows[float64])
+	densetest.Both(t, testChiSquareRows[float32], testChiSquareRows[float64])
 }
 
 func testChiSquareRows[T dense.Float](t *testing.T) {

@@ -12,6 +12,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/densetest"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/orf"
 	"github.com/seed-feabd252/randfeat/rff"
@@ -43,15 +44,14 @@ func testConvolutionIsExact[T dense.Float](t *testing.T) {
 				size := floats.Norm(phi.Row(i), 2) * floats.Norm(phi.Row(j), 2)
 				// A sum over the at most 324 patches of a cell, and Taylor's own
 				// rounding.
-				assert.InDelta(t, want, floats.Dot(phi.Row(i), phi.Row(j)), 340*unit[T]()*size, "%+v (%d, %d)", p, i, j)
+				assert.InDelta(t, want, floats.Dot(phi.Row(i), phi.Row(j)), 340*densetest.Roundoff[T]()*size, "%+v (%d, %d)", p, i, j)
 			}
 		}
 	}
 }
 
 func TestConvolutionIsExact(t *testing.T) {
-	t.Run("type=float32", testConvolutionIsExact[float32])
-	t.Run("type=float64", testConvolutionIsExact[float64])
+	densetest.Both(t, testConvolutionIsExact[float32], testConvolutionIsExact[float64])
 }
 
 // The mean over 200 draws is within 4.5 standard errors of the kernel at each of 3

@@ -9,13 +9,13 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/densetest"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
 func TestNystroemIsExactOnLandmarks(t *testing.T) {
-	t.Run("type=float32", testNystroemIsExactOnLandmarks[float32])
-	t.Run("type=float64", testNystroemIsExactOnLandmarks[float64])
+	densetest.Both(t, testNystroemIsExactOnLandmarks[float32], testNystroemIsExactOnLandmarks[float64])
 }
 
 func testNystroemIsExactOnLandmarks[T dense.Float](t *testing.T) {
@@ -44,19 +44,19 @@ func testNystroemIsExactOnLandmarks[T dense.Float](t *testing.T) {
 				// What lies below the tolerance is left out: up to its root
 				// between a landmark and another point, itself between landmarks.
 				left := 4 * math.Sqrt(f.Tolerance()*math.Max(k.Eval(y, y), 1))
-				require.InDelta(t, want, floats.Dot(phi.Row(i), psi.Row(j)), left+4*unit[T]()*size, "%v (%d, %d)", k, i, j)
+				require.InDelta(t, want, floats.Dot(phi.Row(i), psi.Row(j)), left+4*densetest.Roundoff[T]()*size, "%v (%d, %d)", k, i, j)
 			}
 			for j := range landmarks.Rows {
 				want := k.Eval(x, wide(landmarks).Row(j))
 				size := floats.Norm(phi.Row(i), 2) * floats.Norm(phi.Row(j), 2)
-				require.InDelta(t, want, floats.Dot(phi.Row(i), phi.Row(j)), 40*f.Tolerance()+4*unit[T]()*size, "%v landmarks %d, %d", k, i, j)
-				require.InDelta(t, want, floats.Dot(own.Row(i), own.Row(j)), 40*f.Tolerance()+4*unit[T]()*size, "%v points %d, %d", k, i, j)
+				require.InDelta(t, want, floats.Dot(phi.Row(i), phi.Row(j)), 40*f.Tolerance()+4*densetest.Roundoff[T]()*size, "%v landmarks %d, %d", k, i, j)
+				require.InDelta(t, want, floats.Dot(own.Row(i), own.Row(j)), 40*f.Tolerance()+4*densetest.Roundoff[T]()*size, "%v points %d, %d", k, i, j)
 			}
 		}
 		for j := range others.Rows {
 			y := wide(others).Row(j)
 			excess := floats.Dot(psi.Row(j), psi.Row(j)) - k.Eval(y, y)
-			assert.LessOrEqual(t, excess, 4*unit[T]()*k.Eval(y, y)+4*math.Sqrt(f.Tolerance()), "%v: a projection is no longer than what it projects", k)
+			assert.LessOrEqual(t, excess, 4*densetest.Roundoff[T]()*k.Eval(y, y)+4*math.Sqrt(f.Tolerance()), "%v: a projection is no longer than what it projects", k)
 		}
 	}
 }
@@ -80,8 +80,7 @@ func TestNystroemErrorFallsWithLandmarks(t *testing.T) {
 }
 
 func TestSpectral(t *testing.T) {
-	t.Run("type=float32", testSpectral[float32])
-	t.Run("type=float64", testSpectral[float64])
+	densetest.Both(t, testSpectral[float32], testSpectral[float64])
 }
 
 func testSpectral[T dense.Float](t *testing.T) {
@@ -101,12 +100,12 @@ func testSpectral[T dense.Float](t *testing.T) {
 		for i := range n {
 			for c, v := range own.Row(i) {
 				// |φ| ≤ 1, and the condition number of this Gram matrix is below 10³.
-				require.InDelta(t, v, phi.At(i, c), 4*unit[T]()+1e3*n*0x1p-52, "rank %d (%d, %d)", rank, i, c)
+				require.InDelta(t, v, phi.At(i, c), 4*densetest.Roundoff[T]()+1e3*n*0x1p-52, "rank %d (%d, %d)", rank, i, c)
 			}
 			for j := range n {
 				got := floats.Dot(own.Row(i), own.Row(j))
 				if rank == n {
-					require.InDelta(t, gram.At(i, j), got, 40*f.Tolerance()+8*unit[T](), "(%d, %d)", i, j)
+					require.InDelta(t, gram.At(i, j), got, 40*f.Tolerance()+8*densetest.Roundoff[T](), "(%d, %d)", i, j)
 				}
 				residual += math.Pow(gram.At(i, j)-got, 2)
 			}
@@ -127,7 +126,7 @@ func testSpectral[T dense.Float](t *testing.T) {
 					dot += own.At(i, a) * own.At(i, b)
 					norm += own.At(i, a) * own.At(i, a)
 				}
-				assert.InDelta(t, 0, dot, n*(4*unit[T]()+n*0x1p-52), "columns %d and %d are orthogonal", a, b)
+				assert.InDelta(t, 0, dot, n*(4*densetest.Roundoff[T]()+n*0x1p-52), "columns %d and %d are orthogonal", a, b)
 				if b == a-1 {
 					assert.Less(t, norm, columnNorm(own, b)+1e-6, "eigenvalues descend")
 				}

@@ -8,13 +8,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/densetest"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
 func TestExactMapsEqualTheirKernels(t *testing.T) {
-	t.Run("type=float32", testExactMapsEqualTheirKernels[float32])
-	t.Run("type=float64", testExactMapsEqualTheirKernels[float64])
+	densetest.Both(t, testExactMapsEqualTheirKernels[float32], testExactMapsEqualTheirKernels[float64])
 }
 
 func testExactMapsEqualTheirKernels[T dense.Float](t *testing.T) {
@@ -34,7 +34,7 @@ func testExactMapsEqualTheirKernels[T dense.Float](t *testing.T) {
 					}
 					// Each feature has at most 4 rounding errors in T, e^t another
 					// |t| < 8 of them; the sum and the kernel have theirs in float64.
-					tolerance := (24*unit[T]() + float64(len(wide.Row(i))+d+8)*0x1p-52) * size
+					tolerance := (24*densetest.Roundoff[T]() + float64(len(wide.Row(i))+d+8)*0x1p-52) * size
 					require.InDelta(t, gram.At(i, j), sum, tolerance, "%s d=%d (%d, %d)", name, d, i, j)
 				}
 			}
@@ -69,8 +69,7 @@ func TestTaylorApproachesSoftmax(t *testing.T) {
 }
 
 func TestELU(t *testing.T) {
-	t.Run("type=float32", testELU[float32])
-	t.Run("type=float64", testELU[float64])
+	densetest.Both(t, testELU[float32], testELU[float64])
 }
 
 func testELU[T dense.Float](t *testing.T) {
@@ -84,8 +83,7 @@ func testELU[T dense.Float](t *testing.T) {
 }
 
 func TestExactMapsInPlace(t *testing.T) {
-	t.Run("type=float32", testExactMapsInPlace[float32])
-	t.Run("type=float64", testExactMapsInPlace[float64])
+	densetest.Both(t, testExactMapsInPlace[float32], testExactMapsInPlace[float64])
 }
 
 func testExactMapsInPlace[T dense.Float](t *testing.T) {

@@ -9,18 +9,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/densetest"
 	"github.com/seed-feabd252/randfeat/internal/projection"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/orf"
 )
-
-// roundOff is the unit round-off of T.
-func roundOff[T dense.Float]() float64 {
-	if _, single := any(T(0)).(float32); single {
-		return 0x1p-24
-	}
-	return 0x1p-53
-}
 
 // uniform returns an r×c matrix of numbers between −1 and 1.
 func uniform[T dense.Float](r, c int) dense.Matrix[T] {
@@ -33,8 +26,7 @@ func uniform[T dense.Float](r, c int) dense.Matrix[T] {
 
 // Fourier transforms and the matrix that replaces them are one projection, there and back.
 func TestFourierSketchIsAMatrix(t *testing.T) {
-	t.Run("type=float32", testFourierSketchIsAMatrix[float32])
-	t.Run("type=float64", testFourierSketchIsAMatrix[float64])
+	densetest.Both(t, testFourierSketchIsAMatrix[float32], testFourierSketchIsAMatrix[float64])
 }
 
 func testFourierSketchIsAMatrix[T dense.Float](t *testing.T) {
@@ -50,7 +42,7 @@ func testFourierSketchIsAMatrix[T dense.Float](t *testing.T) {
 			one, two := s.gains()
 			// Elements are at most 1, factors below 2, gains below √2, and sums have d + 1 or m
 			// terms; waves of prime length come from a recurrence, whose error grows with m.
-			tolerance := (d + 6 + float64(m)) * roundOff[T]() * 2 * max(one, two)
+			tolerance := (d + 6 + float64(m)) * densetest.Roundoff[T]() * 2 * max(one, two)
 			x, z := uniform[T](n, d+1), uniform[T](n, m)
 			got, want := s.Project(dense.Matrix[T]{}, x), w.Project(dense.Matrix[T]{}, x)
 			back, truth := s.ProjectTransposed(dense.Matrix[T]{}, z), projection.Transposed(w).ProjectTransposed(dense.Matrix[T]{}, z)

@@ -9,6 +9,7 @@ import (
 	exprand "golang.org/x/exp/rand"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/densetest"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/orf"
 	"github.com/seed-feabd252/randfeat/rff"
@@ -27,8 +28,7 @@ var nonlinearities = map[kernels.Nonlinearity]func(t float64) float64{
 }
 
 func TestGeneralisedIsTheGeneralScheme(t *testing.T) {
-	t.Run("type=float32", testGeneralisedIsTheGeneralScheme[float32])
-	t.Run("type=float64", testGeneralisedIsTheGeneralScheme[float64])
+	densetest.Both(t, testGeneralisedIsTheGeneralScheme[float32], testGeneralisedIsTheGeneralScheme[float64])
 }
 
 func testGeneralisedIsTheGeneralScheme[T dense.Float](t *testing.T) {
@@ -43,8 +43,8 @@ func testGeneralisedIsTheGeneralScheme[T dense.Float](t *testing.T) {
 			logs := named.LogTransform(dense.Matrix[T]{}, x)
 			for i, v := range named.Transform(dense.Matrix[T]{}, x).Data {
 				// Logarithms are below 32 here, and so is their error in u.
-				assert.InDelta(t, float64(want.Data[i]), float64(v), 32*unit[T]()*math.Abs(float64(want.Data[i])), "%v", named)
-				assert.InDelta(t, float64(want.Data[i]), math.Exp(float64(logs.Data[i])), 64*unit[T]()*math.Abs(float64(want.Data[i])), "log %v", named)
+				assert.InDelta(t, float64(want.Data[i]), float64(v), 32*densetest.Roundoff[T]()*math.Abs(float64(want.Data[i])), "%v", named)
+				assert.InDelta(t, float64(want.Data[i]), math.Exp(float64(logs.Data[i])), 64*densetest.Roundoff[T]()*math.Abs(float64(want.Data[i])), "log %v", named)
 			}
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/densetest"
 	"github.com/seed-feabd252/randfeat/internal/mse"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/orf"
@@ -49,14 +50,13 @@ func testHybridIsTheMixture[T dense.Float](t *testing.T) {
 			got, terms := in(hybrid, rff.Keys(hybrid), i)
 			// The features are the same but for their last factor, and their products
 			// cancel; logarithms and waves are below 16 here.
-			assert.InDelta(t, lambda*s1+(1-lambda)*s2, got, 16*unit[T]()*(size1+size2+terms), "m=%d n=%d row %d", m, n, i)
+			assert.InDelta(t, lambda*s1+(1-lambda)*s2, got, 16*densetest.Roundoff[T]()*(size1+size2+terms), "m=%d n=%d row %d", m, n, i)
 		}
 	}
 }
 
 func TestHybridIsTheMixtureOfItsParts(t *testing.T) {
-	t.Run("type=float32", testHybridIsTheMixture[float32])
-	t.Run("type=float64", testHybridIsTheMixture[float64])
+	densetest.Both(t, testHybridIsTheMixture[float32], testHybridIsTheMixture[float64])
 }
 
 // The gate chooses the part that has no error.

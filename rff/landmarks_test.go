@@ -15,6 +15,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/dense/gonum"
+	"github.com/seed-feabd252/randfeat/internal/densetest"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/rff"
 )
@@ -74,8 +75,7 @@ func testLandmarks[T dense.Float](t *testing.T) {
 }
 
 func TestLandmarks(t *testing.T) {
-	t.Run("type=float32", testLandmarks[float32])
-	t.Run("type=float64", testLandmarks[float64])
+	densetest.Both(t, testLandmarks[float32], testLandmarks[float64])
 }
 
 // All points are landmarks: k is exact between them, duplicates or not.

@@ -10,6 +10,7 @@ import (
 	exprand "golang.org/x/exp/rand"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/densetest"
 	"github.com/seed-feabd252/randfeat/internal/mse"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/orf"
@@ -198,13 +199,12 @@ func testGaussianFeaturesAreSoftmaxOnes[T dense.Float](t *testing.T) {
 			}
 			for k, v := range want.Row(i) {
 				// Each is a sum of terms below 32 and half twice.
-				assert.InDelta(t, float64(v)-half, float64(got.At(i, k)), 8*(32+half)*unit[T](), "%v", both[0])
+				assert.InDelta(t, float64(v)-half, float64(got.At(i, k)), 8*(32+half)*densetest.Roundoff[T](), "%v", both[0])
 			}
 		}
 	}
 }
 
 func TestGaussianFeaturesAreSoftmaxOnes(t *testing.T) {
-	t.Run("type=float32", testGaussianFeaturesAreSoftmaxOnes[float32])
-	t.Run("type=float64", testGaussianFeaturesAreSoftmaxOnes[float64])
+	densetest.Both(t, testGaussianFeaturesAreSoftmaxOnes[float32], testGaussianFeaturesAreSoftmaxOnes[float64])
 }

@@ -12,6 +12,7 @@ import (
 	exprand "golang.org/x/exp/rand"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/densetest"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/orf"
 	"github.com/seed-feabd252/randfeat/rff"
@@ -249,17 +250,8 @@ func points[T dense.Float](seed uint64, n, d int, deviation float64) dense.Matri
 	return x
 }
 
-// unit returns the unit round-off of T.
-func unit[T dense.Float]() float64 {
-	if _, single := any(T(0)).(float32); single {
-		return 0x1p-24
-	}
-	return 0x1p-53
-}
-
 func TestKernelsAndDimensions(t *testing.T) {
-	t.Run("type=float32", testKernelsAndDimensions[float32])
-	t.Run("type=float64", testKernelsAndDimensions[float64])
+	densetest.Both(t, testKernelsAndDimensions[float32], testKernelsAndDimensions[float64])
 }
 
 func testKernelsAndDimensions[T dense.Float](t *testing.T) {
@@ -310,4 +302,21 @@ func TestString(t *testing.T) {
 	e, err := rff.Nystroem(kernels.Angular{}, points[float64](1, 3, 2, 1))
 	require.NoError(t, err)
 	assert.Equal(t, "Nystroem(Angular{}): R^2 → R^3", fmt.Sprint(e))
+}
+
+// newMap is New of the functions h and f, which fit.
+func newMap[T dense.Float](w orf.Projection[T], h func(x []T) T, f ...func(t T) T) rff.Map[T] {
+	m, err := rff.New(w, rff.Scheme[T]{F: f, H: h})
+	if err != nil {
+		panic(err)
+	}
+	return m
+}
+
+// slopes returns m, which is Differentiable.
+func slopes[T dense.Float](m rff.Map[T]) rff.Differentiable[T] { return m.(rff.Differentiable[T]) }
+
+// logSlopes returns m, which is a DifferentiableLog.
+func logSlopes[T dense.Float](m rff.LogMap[T]) rff.DifferentiableLog[T] {
+	return m.(rff.DifferentiableLog[T])
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/dense/gonum"
+	"github.com/seed-feabd252/randfeat/internal/densetest"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/orf"
 	"github.com/seed-feabd252/randfeat/rff"
@@ -44,7 +45,7 @@ func testPCA[T dense.Float](t *testing.T) {
 	for _, at := range []float64{0, 1000} {
 		x := stretched[T](n, d, at)
 		// Coordinates are off by the rounding of z; means also by that of μ in float64.
-		tolerance := 100 * unit[T]()
+		tolerance := 100 * densetest.Roundoff[T]()
 		for _, whiten := range []bool{false, true} {
 			f, err := rff.PCA(x, 3, whiten)
 			require.NoError(t, err)
@@ -84,8 +85,7 @@ func testPCA[T dense.Float](t *testing.T) {
 }
 
 func TestPCA(t *testing.T) {
-	t.Run("type=float32", testPCA[float32])
-	t.Run("type=float64", testPCA[float64])
+	densetest.Both(t, testPCA[float32], testPCA[float64])
 }
 
 // More columns than rows: n points have n − 1 components.
@@ -176,13 +176,12 @@ func testCompose[T dense.Float](t *testing.T) {
 		}
 		a, b := wide(x).Row(0), wide(x).Row(1)
 		want := then.Kernel().Eval(wide(z).Row(0), wide(z).Row(1))
-		assert.InDelta(t, want, f.Kernel().Eval(a, b), 200*unit[T]()*(1+math.Abs(want)), name)
+		assert.InDelta(t, want, f.Kernel().Eval(a, b), 200*densetest.Roundoff[T]()*(1+math.Abs(want)), name)
 	}
 }
 
 func TestCompose(t *testing.T) {
-	t.Run("type=float32", testCompose[float32])
-	t.Run("type=float64", testCompose[float64])
+	densetest.Both(t, testCompose[float32], testCompose[float64])
 }
 
 // logOnly and backward hide what else a map can do.
@@ -296,14 +295,13 @@ func testHomogeneous[T dense.Float](t *testing.T) {
 		for j := range 60 {
 			want := f.Kernel().Eval(wide(x).Row(i), wide(x).Row(j))
 			size := floats.Norm(wide(x).Row(i), 2) * floats.Norm(wide(x).Row(j), 2)
-			assert.InDelta(t, want, floats.Dot(phi.Row(i), phi.Row(j)), 20*unit[T]()*size, "(%d, %d)", i, j)
+			assert.InDelta(t, want, floats.Dot(phi.Row(i), phi.Row(j)), 20*densetest.Roundoff[T]()*size, "(%d, %d)", i, j)
 		}
 	}
 }
 
 func TestHomogeneous(t *testing.T) {
-	t.Run("type=float32", testHomogeneous[float32])
-	t.Run("type=float64", testHomogeneous[float64])
+	densetest.Both(t, testHomogeneous[float32], testHomogeneous[float64])
 }
 
 // Squares of coordinates overflow and underflow long before these do.

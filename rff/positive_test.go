@@ -10,13 +10,13 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/densetest"
 	"github.com/seed-feabd252/randfeat/orf"
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
 func TestLogTransformIsTheLogarithm(t *testing.T) {
-	t.Run("type=float32", testLogTransformIsTheLogarithm[float32])
-	t.Run("type=float64", testLogTransformIsTheLogarithm[float64])
+	densetest.Both(t, testLogTransformIsTheLogarithm[float32], testLogTransformIsTheLogarithm[float64])
 }
 
 func testLogTransformIsTheLogarithm[T dense.Float](t *testing.T) {
@@ -34,7 +34,7 @@ func testLogTransformIsTheLogarithm[T dense.Float](t *testing.T) {
 			assert.Positive(t, v, name)
 			// Rounding the logarithm, and what it is the sum of, moves the exponential by
 			// |log|·u.
-			tolerance := (8 + 2*math.Abs(float64(log.Data[i]))) * unit[T]() * want
+			tolerance := (8 + 2*math.Abs(float64(log.Data[i]))) * densetest.Roundoff[T]() * want
 			assert.InDelta(t, want, float64(v), tolerance, "%s feature %d", name, i)
 		}
 	}
@@ -42,8 +42,7 @@ func testLogTransformIsTheLogarithm[T dense.Float](t *testing.T) {
 }
 
 func TestLogTransformOfLargeNorms(t *testing.T) {
-	t.Run("type=float32", testLogTransformOfLargeNorms[float32])
-	t.Run("type=float64", testLogTransformOfLargeNorms[float64])
+	densetest.Both(t, testLogTransformOfLargeNorms[float32], testLogTransformOfLargeNorms[float64])
 }
 
 func testLogTransformOfLargeNorms[T dense.Float](t *testing.T) {
@@ -76,13 +75,13 @@ func testLogTransformOfLargeNorms[T dense.Float](t *testing.T) {
 			for l, v := range frequencies.Row(j) {
 				size += d * math.Abs(v*exact.Row(i)[l])
 			}
-			tolerance := 4 * unit[T]() * size
+			tolerance := 4 * densetest.Roundoff[T]() * size
 			assert.InDelta(t, dot-half-math.Log(m)/2, float64(logs.At(i, j)), tolerance)
 			assert.InDelta(t, dot-half-math.Log(2*m)/2, float64(both.At(i, j)), tolerance)
 			assert.InDelta(t, -dot-half-math.Log(2*m)/2, float64(both.At(i, m+j)), tolerance)
 		}
 	}
-	if unit[T]() == 0x1p-24 {
+	if densetest.Roundoff[T]() == 0x1p-24 {
 		for _, v := range positive.Transform(dense.Matrix[T]{}, x).Data {
 			assert.Zero(t, v, "underflow in Transform, as documented")
 		}
@@ -90,8 +89,7 @@ func testLogTransformOfLargeNorms[T dense.Float](t *testing.T) {
 }
 
 func TestGeneralSchemeEqualsTheNamedMaps(t *testing.T) {
-	t.Run("type=float32", testGeneralSchemeEqualsTheNamedMaps[float32])
-	t.Run("type=float64", testGeneralSchemeEqualsTheNamedMaps[float64])
+	densetest.Both(t, testGeneralSchemeEqualsTheNamedMaps[float32], testGeneralSchemeEqualsTheNamedMaps[float64])
 }
 
 func testGeneralSchemeEqualsTheNamedMaps[T dense.Float](t *testing.T) {
@@ -128,7 +126,7 @@ func testGeneralSchemeEqualsTheNamedMaps[T dense.Float](t *testing.T) {
 		want := c.general.Transform(dense.Matrix[T]{}, x)
 		for i, v := range c.named.Transform(dense.Matrix[T]{}, x).Data {
 			// The logarithm of a feature is below 32 here, and so is its error in u.
-			tolerance := 32 * unit[T]() * (math.Abs(float64(want.Data[i])) + unit[T]())
+			tolerance := 32 * densetest.Roundoff[T]() * (math.Abs(float64(want.Data[i])) + densetest.Roundoff[T]())
 			assert.InDelta(t, float64(want.Data[i]), float64(v), tolerance, c.name)
 		}
 	}

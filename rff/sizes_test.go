@@ -1,16 +1,16 @@
 package rff_test
 
 import (
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 	exprand "golang.org/x/exp/rand"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/densetest"
+	"github.com/seed-feabd252/randfeat/internal/limit/limittest"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/orf"
 	"github.com/seed-feabd252/randfeat/rff"
@@ -18,20 +18,13 @@ import (
 
 // TestSizes: what no memory can hold is an error that names the argument and the value.
 func TestSizes(t *testing.T) {
-	t.Run("type=float32", testSizes[float32])
-	t.Run("type=float64", testSizes[float64])
+	densetest.Both(t, testSizes[float32], testSizes[float64])
 }
 
 func testSizes[T dense.Float](t *testing.T) {
 	const most, large = math.MaxInt/2 + 1, 1 << 23 // memory holds large numbers, but not the square of it
 	src := func() rand.Source { return exprand.NewSource(1) }
-	memory := func(want string, args ...any) func(f any, err error) {
-		return func(_ any, err error) {
-			t.Helper()
-			require.ErrorContains(t, err, "rff: "+fmt.Sprintf(want, args...))
-			assert.ErrorContains(t, err, " of memory, want at most ")
-		}
-	}
+	memory := limittest.Memory(t, "rff")
 
 	for _, n := range []int{math.MaxInt, most, most / 2} {
 		memory("d = %d: ", n)(rff.Identity[T](n))
@@ -72,20 +65,13 @@ func testSizes[T dense.Float](t *testing.T) {
 }
 
 func TestSizesOfSketches(t *testing.T) {
-	t.Run("type=float32", testSizesOfSketches[float32])
-	t.Run("type=float64", testSizesOfSketches[float64])
+	densetest.Both(t, testSizesOfSketches[float32], testSizesOfSketches[float64])
 }
 
 func testSizesOfSketches[T dense.Float](t *testing.T) {
 	const most, large = math.MaxInt/2 + 1, 1 << 23
 	src := func() rand.Source { return exprand.NewSource(1) }
-	memory := func(want string, args ...any) func(f any, err error) {
-		return func(_ any, err error) {
-			t.Helper()
-			require.ErrorContains(t, err, "rff: "+fmt.Sprintf(want, args...))
-			assert.ErrorContains(t, err, " of memory, want at most ")
-		}
-	}
+	memory := limittest.Memory(t, "rff")
 	square := kernels.Polynomial{Degree: 2, Offset: 1}
 	series, degrees := kernels.Maclaurin{Coefficients: []float64{0, 1, 1}}, []float64{0, 1, 1}
 	for _, n := range []int{math.MaxInt, most, most / 2} {

@@ -12,6 +12,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/densetest"
 	"github.com/seed-feabd252/randfeat/internal/race"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/orf"
@@ -51,8 +52,7 @@ func repeated() rand.Source { return exprand.NewSource(13) }
 
 // A map is what its formula says, for weights recovered from linear maps of one factor.
 func TestPolynomialIsTheProductOfItsFactors(t *testing.T) {
-	t.Run("type=float32", testPolynomialFactors[float32])
-	t.Run("type=float64", testPolynomialFactors[float64])
+	densetest.Both(t, testPolynomialFactors[float32], testPolynomialFactors[float64])
 }
 
 func testPolynomialFactors[T dense.Float](t *testing.T) {
@@ -98,7 +98,7 @@ func testPolynomialFactors[T dense.Float](t *testing.T) {
 					want, size = want*z, size*s
 				}
 				// d roundings in each factor, two in a product.
-				tolerance := 3 * (d + 6) * unit[T]() * size
+				tolerance := 3 * (d + 6) * densetest.Roundoff[T]() * size
 				require.InDelta(t, real(want), float64(phi.At(i, j)), tolerance, "%v (%d, %d)", law, i, j)
 				if parts == 2 {
 					require.InDelta(t, imag(want), float64(phi.At(i, half+j)), tolerance, "%v (%d, %d)", law, i, j)
@@ -193,7 +193,7 @@ func testTensorSketchIsAConvolution(t *testing.T, m, d int) {
 		// A spectrum is at most Σ|x_i|, and off by about d + m roundings of that: waves of
 		// a transform of prime length come from a recurrence, whose error grows with m.
 		size := math.Pow(floats.Norm(x.Row(i), 1), 3)
-		assert.InDeltaSlice(t, fourier(want), phi.Row(i), 6*float64(d+m)*unit[float64]()*size, "m = %d, d = %d", m, d)
+		assert.InDeltaSlice(t, fourier(want), phi.Row(i), 6*float64(d+m)*densetest.Roundoff[float64]()*size, "m = %d, d = %d", m, d)
 	}
 }
 
@@ -300,8 +300,7 @@ func TestDegrees(t *testing.T) {
 }
 
 func TestBadSketches(t *testing.T) {
-	t.Run("type=float32", testBadSketches[float32])
-	t.Run("type=float64", testBadSketches[float64])
+	densetest.Both(t, testBadSketches[float32], testBadSketches[float64])
 }
 
 func testBadSketches[T dense.Float](t *testing.T) {

@@ -10,14 +10,14 @@ import (
 	exprand "golang.org/x/exp/rand"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/densetest"
 	"github.com/seed-feabd252/randfeat/internal/race"
 	"github.com/seed-feabd252/randfeat/orf"
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
 func TestRowsDoNotDependOnTheBatch(t *testing.T) {
-	t.Run("type=float32", testRowsDoNotDependOnTheBatch[float32])
-	t.Run("type=float64", testRowsDoNotDependOnTheBatch[float64])
+	densetest.Both(t, testRowsDoNotDependOnTheBatch[float32], testRowsDoNotDependOnTheBatch[float64])
 }
 
 func testRowsDoNotDependOnTheBatch[T dense.Float](t *testing.T) {
@@ -38,8 +38,7 @@ func testRowsDoNotDependOnTheBatch[T dense.Float](t *testing.T) {
 }
 
 func TestViews(t *testing.T) {
-	t.Run("type=float32", testViews[float32])
-	t.Run("type=float64", testViews[float64])
+	densetest.Both(t, testViews[float32], testViews[float64])
 }
 
 // Input and output are column blocks of larger matrices, whose other columns
@@ -68,8 +67,7 @@ func testViews[T dense.Float](t *testing.T) {
 }
 
 func TestNaNAndInfAreNotHidden(t *testing.T) {
-	t.Run("type=float32", testNaNAndInfAreNotHidden[float32])
-	t.Run("type=float64", testNaNAndInfAreNotHidden[float64])
+	densetest.Both(t, testNaNAndInfAreNotHidden[float32], testNaNAndInfAreNotHidden[float64])
 }
 
 func testNaNAndInfAreNotHidden[T dense.Float](t *testing.T) {
@@ -193,6 +191,5 @@ func testTransformAllocations[T dense.Float](t *testing.T) {
 }
 
 func TestTransformDoesNotAllocate(t *testing.T) {
-	t.Run("type=float32", testTransformAllocations[float32])
-	t.Run("type=float64", testTransformAllocations[float64])
+	densetest.Both(t, testTransformAllocations[float32], testTransformAllocations[float64])
 }

@@ -9,12 +9,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/densetest"
 )
 
 func testBackward[T dense.Float](t *testing.T) {
 	const n, d, p = 200, 20, 5
 	rng := rand.New(rand.NewPCG(23, 24))
-	m, v := deltaRule[T](rng, n, d), normal[T](rng, n, p)
+	m, v := deltaRule[T](rng, n, d), densetest.Normal[T](rng, n, p, 0, 1)
 	m.Diag = diagonal[T](rng, n)
 	for transposed, solve := range map[bool]func(dst, v dense.Matrix[T]) (dense.Matrix[T], error){false: m.Solve, true: m.SolveTransposed} {
 		backward := m.BackwardError
@@ -45,4 +46,4 @@ func testBackward[T dense.Float](t *testing.T) {
 	assert.Equal(t, 1.0, none.BackwardError(dense.New[T](3, 1), dense.Of(3, 1, []T{0, 1, 0})))
 }
 
-func TestBackwardError(t *testing.T) { both(t, testBackward[float32], testBackward[float64]) }
+func TestBackwardError(t *testing.T) { densetest.Both(t, testBackward[float32], testBackward[float64]) }

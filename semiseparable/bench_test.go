@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/densetest"
 )
 
 func BenchmarkSolve(b *testing.B) {
@@ -18,7 +19,7 @@ func benchmarkSolve[T dense.Float](b *testing.B) {
 	for _, n := range []int{1000, 10000, 100000} {
 		b.Run(fmt.Sprintf("n=%d/d=%d", n, d), func(b *testing.B) {
 			rng := rand.New(rand.NewPCG(1, 2))
-			m, v, y := deltaRule[T](rng, n, d), normal[T](rng, n, d), dense.New[T](n, d)
+			m, v, y := deltaRule[T](rng, n, d), densetest.Normal[T](rng, n, d, 0, 1), dense.New[T](n, d)
 			if _, err := m.Solve(y, v); err != nil {
 				b.Fatal(err)
 			}

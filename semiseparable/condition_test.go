@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/densetest"
 )
 
 // TestIllConditioned solves systems whose solutions are of moderate size, though those of others
@@ -16,7 +17,7 @@ import (
 // a hundredth. Solutions by inverses of the triangles of order 16 would be off by as much as
 // the terms that cancel.
 func TestIllConditioned(t *testing.T) {
-	both(t, testIllConditioned[float32], testIllConditioned[float64])
+	densetest.Both(t, testIllConditioned[float32], testIllConditioned[float64])
 }
 
 func testIllConditioned[T dense.Float](t *testing.T) {
@@ -25,11 +26,11 @@ func testIllConditioned[T dense.Float](t *testing.T) {
 	for _, scale := range []float64{1, 0.1, 0.01} {
 		for _, d := range []int{2, 8, 32} {
 			for _, n := range []int{5, 16, 33, 100} {
-				m := Matrix[T]{Q: normal[T](rng, n, d), K: normal[T](rng, n, d), Diag: diagonal[T](rng, n)}
+				m := Matrix[T]{Q: densetest.Normal[T](rng, n, d, 0, 1), K: densetest.Normal[T](rng, n, d, 0, 1), Diag: diagonal[T](rng, n)}
 				for i := range m.Diag {
 					m.Diag[i] *= T(scale)
 				}
-				x := normal[T](rng, n, 3)
+				x := densetest.Normal[T](rng, n, 3, 0, 1)
 				for _, transposed := range []bool{false, true} {
 					v, err := m.run(dense.Matrix[T]{}, x, "x", operation{transposed: transposed}, m.tuned())
 					require.NoError(t, err)
@@ -63,13 +64,13 @@ func TestOverflowOfInverse(t *testing.T) {
 // TestIllConditionedColumns: columns do not depend on each other where triangles are
 // not inverted either, nor on GOMAXPROCS, and dst may be V.
 func TestIllConditionedColumns(t *testing.T) {
-	both(t, testIllConditionedColumns[float32], testIllConditionedColumns[float64])
+	densetest.Both(t, testIllConditionedColumns[float32], testIllConditionedColumns[float64])
 }
 
 func testIllConditionedColumns[T dense.Float](t *testing.T) {
 	const n, d, p = 100, 6, 70
 	rng := rand.New(rand.NewPCG(35, 36))
-	m, x := Matrix[T]{Q: normal[T](rng, n, d), K: normal[T](rng, n, d)}, normal[T](rng, n, p)
+	m, x := Matrix[T]{Q: densetest.Normal[T](rng, n, d, 0, 1), K: densetest.Normal[T](rng, n, d, 0, 1)}, densetest.Normal[T](rng, n, p, 0, 1)
 	for _, transposed := range []bool{false, true} {
 		v, err := m.run(dense.Matrix[T]{}, x, "x", operation{transposed: transposed}, m.tuned())
 		require.NoError(t, err)

@@ -10,12 +10,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/densetest"
 )
 
 func testPivots[T dense.Float](t *testing.T) {
 	least := float64(smallestNormal[T]())
 	rng := rand.New(rand.NewPCG(17, 18))
-	m, v := deltaRule[T](rng, 60, 3), normal[T](rng, 60, 2)
+	m, v := deltaRule[T](rng, 60, 3), densetest.Normal[T](rng, 60, 2, 0, 1)
 	m.Diag = diagonal[T](rng, 60)
 	for _, bad := range []float64{0, math.Copysign(0, -1), least / 2, -least / 4, 2 / least, math.Inf(-1), math.NaN()} {
 		old := m.Diag[37]
@@ -37,7 +38,7 @@ func testPivots[T dense.Float](t *testing.T) {
 	}
 }
 
-func TestPivots(t *testing.T) { both(t, testPivots[float32], testPivots[float64]) }
+func TestPivots(t *testing.T) { densetest.Both(t, testPivots[float32], testPivots[float64]) }
 
 func TestErrorText(t *testing.T) {
 	assert.EqualError(t, &ElementError{"k", 3, math.NaN()}, "semiseparable: k[3] holds NaN, want a finite element")
@@ -48,13 +49,15 @@ func TestErrorText(t *testing.T) {
 
 // TestEveryElementIsLookedAt plants NaN and ±Inf in every argument, in rows that
 // the result depends on and rows that it does not.
-func TestEveryElementIsLookedAt(t *testing.T) { both(t, testPlanted[float32], testPlanted[float64]) }
+func TestEveryElementIsLookedAt(t *testing.T) {
+	densetest.Both(t, testPlanted[float32], testPlanted[float64])
+}
 
 func testPlanted[T dense.Float](t *testing.T) {
 	const n, p = 100, 70
 	rng := rand.New(rand.NewPCG(19, 20))
 	for _, d := range []int{0, 1, 9} {
-		m, x := deltaRule[T](rng, n, d), normal[T](rng, n, p)
+		m, x := deltaRule[T](rng, n, d), densetest.Normal[T](rng, n, p, 0, 1)
 		m.Diag = diagonal[T](rng, n)
 		operands := map[string]dense.Matrix[T]{"q": m.Q, "k": m.K, "x": x}
 		for name, operand := range operands {
@@ -94,13 +97,13 @@ func testPlanted[T dense.Float](t *testing.T) {
 }
 
 // TestOverflow has independent q and k, for which solutions grow exponentially.
-func TestOverflow(t *testing.T) { both(t, testOverflow[float32], testOverflow[float64]) }
+func TestOverflow(t *testing.T) { densetest.Both(t, testOverflow[float32], testOverflow[float64]) }
 
 func testOverflow[T dense.Float](t *testing.T) {
 	const n, d, p = 3000, 8, 3
 	rng := rand.New(rand.NewPCG(21, 22))
-	m := Matrix[T]{Q: normal[T](rng, n, d), K: normal[T](rng, n, d)}
-	v := normal[T](rng, n, p)
+	m := Matrix[T]{Q: densetest.Normal[T](rng, n, d, 0, 1), K: densetest.Normal[T](rng, n, d, 0, 1)}
+	v := densetest.Normal[T](rng, n, p, 0, 1)
 	for _, transposed := range []bool{false, true} {
 		got, err := m.run(dense.Matrix[T]{}, v, "v", operation{true, transposed}, m.tuned())
 		var e *OverflowError

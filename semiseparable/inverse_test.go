@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/densetest"
 )
 
 func testInverse[T dense.Float](t *testing.T) {
@@ -15,7 +16,7 @@ func testInverse[T dense.Float](t *testing.T) {
 	for _, c := range cuts {
 		m := deltaRule[T](rng, c.n, c.d)
 		m.Diag = diagonal[T](rng, c.n)
-		dst := normal[T](rng, c.n, c.n)
+		dst := densetest.Normal[T](rng, c.n, c.n, 0, 1)
 		got, err := m.inverse(dst, c.chunk)
 		require.NoError(t, err)
 		identity := dense.New[T](c.n, c.n)
@@ -33,7 +34,7 @@ func testInverse[T dense.Float](t *testing.T) {
 	}
 }
 
-func TestInverse(t *testing.T) { both(t, testInverse[float32], testInverse[float64]) }
+func TestInverse(t *testing.T) { densetest.Both(t, testInverse[float32], testInverse[float64]) }
 
 // TestInverseIsSolve compares with T⁻¹·I.
 func TestInverseIsSolve(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/dense/gonum"
+	"github.com/seed-feabd252/randfeat/internal/densetest"
 )
 
 func testDense[T dense.Float](t *testing.T) {
@@ -18,7 +19,7 @@ func testDense[T dense.Float](t *testing.T) {
 	m := deltaRule[T](rng, n, d)
 	for range 2 {
 		want, size := truth(m, false)
-		got, check := embed(t, normal[T](rng, n, n))
+		got, check := embed(t, densetest.Normal[T](rng, n, n, 0, 1))
 		m.Dense(got)
 		check()
 		for i := range n {
@@ -34,7 +35,7 @@ func testDense[T dense.Float](t *testing.T) {
 	}
 }
 
-func TestDense(t *testing.T) { both(t, testDense[float32], testDense[float64]) }
+func TestDense(t *testing.T) { densetest.Both(t, testDense[float32], testDense[float64]) }
 
 func TestLogDetOfSingular(t *testing.T) {
 	m := Matrix[float32]{Diag: []float32{-2, 0, 3}, Q: dense.New[float32](3, 1), K: dense.New[float32](3, 1)}

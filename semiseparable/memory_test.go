@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/densetest"
 	"github.com/seed-feabd252/randfeat/internal/race"
 )
 
@@ -16,7 +17,7 @@ func testAllocations[T dense.Float](t *testing.T) {
 		t.Skip("the race detector makes pools forget")
 	}
 	rng := rand.New(rand.NewPCG(27, 28))
-	m, v := deltaRule[T](rng, 700, 50), normal[T](rng, 700, 90)
+	m, v := deltaRule[T](rng, 700, 50), densetest.Normal[T](rng, 700, 90, 0, 1)
 	dst, square := dense.New[T](700, 90), dense.New[T](700, 700)
 	assert.Zero(t, testing.AllocsPerRun(20, func() {
 		_, _ = m.Solve(dst, v)
@@ -26,7 +27,9 @@ func testAllocations[T dense.Float](t *testing.T) {
 	}))
 }
 
-func TestDoesNotAllocate(t *testing.T) { both(t, testAllocations[float32], testAllocations[float64]) }
+func TestDoesNotAllocate(t *testing.T) {
+	densetest.Both(t, testAllocations[float32], testAllocations[float64])
+}
 
 // TestMemoryDoesNotGrow counts what a first call allocates for two lengths.
 func TestMemoryDoesNotGrow(t *testing.T) {
@@ -35,7 +38,7 @@ func TestMemoryDoesNotGrow(t *testing.T) {
 	}
 	rng := rand.New(rand.NewPCG(29, 30))
 	first := func(n int) uint64 {
-		m, v := deltaRule[float64](rng, n, 40), normal[float64](rng, n, 50)
+		m, v := deltaRule[float64](rng, n, 40), densetest.Normal[float64](rng, n, 50, 0, 1)
 		dst := dense.New[float64](n, 50)
 		// Two collections empty a pool.
 		runtime.GC()

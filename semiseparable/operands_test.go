@@ -32,14 +32,6 @@ func deltaRule[T dense.Float](rng *rand.Rand, n, d int) Matrix[T] {
 	return m
 }
 
-func normal[T dense.Float](rng *rand.Rand, r, c int) dense.Matrix[T] {
-	x := dense.New[T](r, c)
-	for i := range x.Data {
-		x.Data[i] = T(rng.NormFloat64())
-	}
-	return x
-}
-
 // diagonal returns n numbers of either sign with magnitudes in [½, 2).
 func diagonal[T dense.Float](rng *rand.Rand, n int) []T {
 	diag := make([]T, n)
@@ -132,10 +124,4 @@ func embed[T dense.Float](t *testing.T, x dense.Matrix[T]) (view dense.Matrix[T]
 			}
 		}
 	}
-}
-
-// both runs f for both element types.
-func both(t *testing.T, single, double func(t *testing.T)) {
-	t.Run("type=float32", single)
-	t.Run("type=float64", double)
 }

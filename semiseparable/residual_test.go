@@ -11,12 +11,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/densetest"
 )
 
 // TestResidual inverts systems from well to ill-conditioned ones. Where there is no error, no
 // element of T·Y − I is beyond the bound by more than chance allows; where there is one, the
 // row that it names is off.
-func TestResidual(t *testing.T) { both(t, testResidual[float32], testResidual[float64]) }
+func TestResidual(t *testing.T) { densetest.Both(t, testResidual[float32], testResidual[float64]) }
 
 func testResidual[T dense.Float](t *testing.T) {
 	rng := rand.New(rand.NewPCG(41, 42))
@@ -24,7 +25,7 @@ func testResidual[T dense.Float](t *testing.T) {
 	for _, scale := range []float64{1, 0.3, 0.1, 0.03, 0.01} {
 		for _, d := range []int{1, 2, 8, 32} {
 			for _, n := range []int{5, 16, 60, 150} {
-				m := Matrix[T]{Q: normal[T](rng, n, d), K: normal[T](rng, n, d), Diag: diagonal[T](rng, n)}
+				m := Matrix[T]{Q: densetest.Normal[T](rng, n, d, 0, 1), K: densetest.Normal[T](rng, n, d, 0, 1), Diag: diagonal[T](rng, n)}
 				for i := range m.Diag {
 					m.Diag[i] *= T(scale)
 				}
@@ -92,7 +93,7 @@ func TestRefusedInverse(t *testing.T) {
 	refused := 0
 	for seed := range uint64(2000) {
 		rng := rand.New(rand.NewPCG(seed, 2))
-		m := Matrix[float64]{Q: normal[float64](rng, n, 1), K: normal[float64](rng, n, 1), Diag: diagonal[float64](rng, n)}
+		m := Matrix[float64]{Q: densetest.Normal[float64](rng, n, 1, 0, 1), K: densetest.Normal[float64](rng, n, 1, 0, 1), Diag: diagonal[float64](rng, n)}
 		for i := range m.Q.Data {
 			m.Q.Data[i] *= 1.5
 		}
@@ -102,7 +103,7 @@ func TestRefusedInverse(t *testing.T) {
 			continue
 		}
 		refused++
-		v := normal[float64](rng, n, 3)
+		v := densetest.Normal[float64](rng, n, 3, 0, 1)
 		y, err := m.Solve(dense.Matrix[float64]{}, v)
 		require.NoError(t, err)
 		assert.LessOrEqual(t, m.BackwardError(y, v), tolerance[float64](n, 1, m.tuned().chunk), "seed %d", seed)

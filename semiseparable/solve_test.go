@@ -13,6 +13,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/dense/gonum"
+	"github.com/seed-feabd252/randfeat/internal/densetest"
 )
 
 // operations are all that a pass does.
@@ -32,7 +33,7 @@ func testSweep[T dense.Float](t *testing.T) {
 			if !unit {
 				m.Diag = diagonal[T](rng, c.n)
 			}
-			x := normal[T](rng, c.n, c.p)
+			x := densetest.Normal[T](rng, c.n, c.p, 0, 1)
 			for _, op := range operations {
 				got, err := m.run(dense.Matrix[T]{}, x, "x", op, sizes{c.chunk, c.window})
 				require.NoError(t, err)
@@ -47,7 +48,7 @@ func testSweep[T dense.Float](t *testing.T) {
 	}
 }
 
-func TestSolveAndMul(t *testing.T) { both(t, testSweep[float32], testSweep[float64]) }
+func TestSolveAndMul(t *testing.T) { densetest.Both(t, testSweep[float32], testSweep[float64]) }
 
 func TestAgainstConditionNumber(t *testing.T) {
 	const n, d, p = 1000, 100, 4
@@ -55,7 +56,7 @@ func TestAgainstConditionNumber(t *testing.T) {
 	m := deltaRule[float64](rng, n, d)
 	m.Diag = diagonal[float64](rng, n)
 	a, _ := truth(m, false)
-	v := normal[float64](rng, n, p)
+	v := densetest.Normal[float64](rng, n, p, 0, 1)
 	for _, chunk := range []int{1, 7, 64, 200, n} {
 		inverse, err := m.inverse(dense.Matrix[float64]{}, chunk)
 		require.NoError(t, err)
@@ -78,7 +79,7 @@ func TestAgainstConditionNumber(t *testing.T) {
 
 // TestIntegers has products and solutions that are small integers, which must come out
 // to the last bit.
-func TestIntegers(t *testing.T) { both(t, testIntegers[float32], testIntegers[float64]) }
+func TestIntegers(t *testing.T) { densetest.Both(t, testIntegers[float32], testIntegers[float64]) }
 
 func testIntegers[T dense.Float](t *testing.T) {
 	const n, d, p = 150, 6, 3
@@ -130,7 +131,7 @@ func testViews[T dense.Float](t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 8))
 	packed := deltaRule[T](rng, n, d)
 	packed.Diag = diagonal[T](rng, n)
-	x := normal[T](rng, n, p)
+	x := densetest.Normal[T](rng, n, p, 0, 1)
 	q, checkQ := embed(t, packed.Q)
 	k, checkK := embed(t, packed.K)
 	v, checkV := embed(t, x)
@@ -153,7 +154,7 @@ func testViews[T dense.Float](t *testing.T) {
 	}
 	want, err := packed.Inverse(dense.Matrix[T]{})
 	require.NoError(t, err)
-	got, checkGot := embed(t, normal[T](rng, n, n))
+	got, checkGot := embed(t, densetest.Normal[T](rng, n, n, 0, 1))
 	_, err = m.Inverse(got)
 	require.NoError(t, err)
 	assert.Equal(t, want.Data, got.Clone().Data)
@@ -163,12 +164,12 @@ func testViews[T dense.Float](t *testing.T) {
 	checkV()
 }
 
-func TestViews(t *testing.T) { both(t, testViews[float32], testViews[float64]) }
+func TestViews(t *testing.T) { densetest.Both(t, testViews[float32], testViews[float64]) }
 
 func testColumns[T dense.Float](t *testing.T) {
 	const n, d, p = 500, 30, 150
 	rng := rand.New(rand.NewPCG(9, 10))
-	m, x := deltaRule[T](rng, n, d), normal[T](rng, n, p)
+	m, x := deltaRule[T](rng, n, d), densetest.Normal[T](rng, n, p, 0, 1)
 	for _, op := range operations {
 		all, err := m.run(dense.Matrix[T]{}, x, "x", op, m.tuned())
 		require.NoError(t, err)
@@ -194,12 +195,12 @@ func testColumns[T dense.Float](t *testing.T) {
 }
 
 func TestColumnsAndProcessorsDoNotMatter(t *testing.T) {
-	both(t, testColumns[float32], testColumns[float64])
+	densetest.Both(t, testColumns[float32], testColumns[float64])
 }
 
 func TestVectors(t *testing.T) {
 	rng := rand.New(rand.NewPCG(11, 12))
-	m, x := deltaRule[float64](rng, 70, 4), normal[float64](rng, 70, 1)
+	m, x := deltaRule[float64](rng, 70, 4), densetest.Normal[float64](rng, 70, 1, 0, 1)
 	for name, f := range map[string][2]func() ([]float64, error){
 		"T": {
 			func() ([]float64, error) { return m.MulVec(nil, x.Data) },
@@ -239,7 +240,7 @@ func FuzzSolve(f *testing.F) {
 	f.Fuzz(func(t *testing.T, seed uint64, n, d, p, chunk, window uint8) {
 		rng := rand.New(rand.NewPCG(seed, 1))
 		size := sizes{int(chunk) + 1, int(window) + 1}
-		m, x := deltaRule[float64](rng, int(n), int(d)), normal[float64](rng, int(n), int(p))
+		m, x := deltaRule[float64](rng, int(n), int(d)), densetest.Normal[float64](rng, int(n), int(p), 0, 1)
 		for _, transposed := range []bool{false, true} {
 			y, err := m.run(dense.Matrix[float64]{}, x, "x", operation{true, transposed}, size)
 			require.NoError(t, err)

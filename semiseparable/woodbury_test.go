@@ -12,6 +12,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/dense/gonum"
+	"github.com/seed-feabd252/randfeat/internal/densetest"
 )
 
 // full returns Λ + QKᵀ in float64.
@@ -36,7 +37,7 @@ func testWoodbury[T dense.Float](t *testing.T) {
 	rng := rand.New(rand.NewPCG(31, 32))
 	for _, c := range [][3]int{{1, 0, 2}, {1, 1, 1}, {5, 9, 3}, {40, 0, 3}, {257, 20, 1}, {600, 30, 70}} {
 		n, d, p := c[0], c[1], c[2]
-		m, v := deltaRule[T](rng, n, d), normal[T](rng, n, p)
+		m, v := deltaRule[T](rng, n, d), densetest.Normal[T](rng, n, p, 0, 1)
 		for _, diag := range [][]T{nil, diagonal[T](rng, n)} {
 			a := full(diag, m.Q, m.K)
 			q, _ := embed(t, m.Q)
@@ -64,7 +65,7 @@ func testWoodbury[T dense.Float](t *testing.T) {
 			require.NoError(t, err)
 			assert.Equal(t, y.Clone().Data, in.Data, "in place")
 
-			square, checkSquare := embed(t, normal[T](rng, n, n))
+			square, checkSquare := embed(t, densetest.Normal[T](rng, n, n, 0, 1))
 			inverse, err := w.Inverse(square)
 			require.NoError(t, err)
 			checkSquare()
@@ -83,7 +84,7 @@ func testWoodbury[T dense.Float](t *testing.T) {
 	}
 }
 
-func TestWoodbury(t *testing.T) { both(t, testWoodbury[float32], testWoodbury[float64]) }
+func TestWoodbury(t *testing.T) { densetest.Both(t, testWoodbury[float32], testWoodbury[float64]) }
 
 func testSingular[T dense.Float](t *testing.T) {
 	q := dense.Of(2, 2, []T{1, 0, 0, -1})
@@ -118,4 +119,4 @@ func testSingular[T dense.Float](t *testing.T) {
 	assert.ErrorContains(t, err, "semiseparable: q is 1×4194304, the capacitance matrix 4194304×4194304: 128 TiB of memory, want at most ")
 }
 
-func TestSingular(t *testing.T) { both(t, testSingular[float32], testSingular[float64]) }
+func TestSingular(t *testing.T) { densetest.Both(t, testSingular[float32], testSingular[float64]) }

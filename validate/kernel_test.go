@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/densetest"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/validate"
 )
@@ -18,7 +19,7 @@ type function func(x, y []float64) float64
 func (f function) Eval(x, y []float64) float64 { return f(x, y) }
 
 func testKernels[T dense.Float](t *testing.T) {
-	x := normal[T](1, 40, 4)
+	x := densetest.Gapped[T](1, 40, 4)
 	for _, k := range []kernels.Kernel{
 		kernels.DotProduct{}, kernels.Gaussian{}, kernels.Gaussian{LengthScale: 20}, kernels.Softmax{},
 		kernels.Angular{}, kernels.ArcCosine{}, kernels.ArcCosine{Order: 1}, kernels.ArcCosine{Order: 2},
@@ -41,7 +42,7 @@ func testKernels[T dense.Float](t *testing.T) {
 	assert.Equal(t, validate.PositiveDefinite, c.Spectrum.Verdict)
 }
 
-func TestKernelOnKernels(t *testing.T) { both(t, testKernels[float32], testKernels[float64]) }
+func TestKernelOnKernels(t *testing.T) { densetest.Both(t, testKernels[float32], testKernels[float64]) }
 
 // TestKernelOnImpostors: functions that are used as kernels, or look like one,
 // but are not positive semi-definite.
@@ -54,7 +55,7 @@ func TestKernelOnImpostors(t *testing.T) {
 		return q
 	}
 	dot := kernels.DotProduct{}.Eval
-	x := normal[float64](2, 30, 3)
+	x := densetest.Gapped[float64](2, 30, 3)
 	for name, f := range map[string]function{
 		"sigmoid of negative scale": func(x, y []float64) float64 { return math.Tanh(1 - 2*dot(x, y)) },
 		"distance":                  func(x, y []float64) float64 { return math.Sqrt(square(x, y)) },

@@ -10,6 +10,7 @@ import (
 	exprand "golang.org/x/exp/rand"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/densetest"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/orf"
 	"github.com/seed-feabd252/randfeat/rff"
@@ -51,7 +52,7 @@ func each[T dense.Float](d int, f func(t float64) float64) func(x []T) []T {
 func testLinear[T dense.Float](t *testing.T) {
 	const d, trials = 6, 30
 	for seed := range uint64(20) {
-		got, err := validate.Linear(rowwise(times(normal[T](seed, 9, d))), d, trials, exprand.NewSource(seed))
+		got, err := validate.Linear(rowwise(times(densetest.Gapped[T](seed, 9, d))), d, trials, exprand.NewSource(seed))
 		require.NoError(t, err)
 		require.True(t, got.OK(), "%v", got)
 	}
@@ -90,7 +91,7 @@ func testLinear[T dense.Float](t *testing.T) {
 	}
 }
 
-func TestLinear(t *testing.T) { both(t, testLinear[float32], testLinear[float64]) }
+func TestLinear(t *testing.T) { densetest.Both(t, testLinear[float32], testLinear[float64]) }
 
 // TestLinearNamesTheProperty: (Σ x_i³)^{1/3} is homogeneous but not additive.
 func TestLinearNamesTheProperty(t *testing.T) {
@@ -171,7 +172,9 @@ func testLibrary[T dense.Float](t *testing.T) {
 	check("relu", relu, err, false)
 }
 
-func TestLinearOnTheLibrary(t *testing.T) { both(t, testLibrary[float32], testLibrary[float64]) }
+func TestLinearOnTheLibrary(t *testing.T) {
+	densetest.Both(t, testLibrary[float32], testLibrary[float64])
+}
 
 func TestLinearErrors(t *testing.T) {
 	f := dense.Copy[float64, float64]

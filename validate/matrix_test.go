@@ -2,38 +2,18 @@ package validate_test
 
 import (
 	"math"
-	"math/rand/v2"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	exprand "golang.org/x/exp/rand"
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/dense/gonum"
+	"github.com/seed-feabd252/randfeat/internal/densetest"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/validate"
 )
-
-// normal returns an r×c matrix of standard normal numbers, with a stride wider
-// than c.
-func normal[T dense.Float](seed uint64, r, c int) dense.Matrix[T] {
-	rng := rand.New(exprand.NewSource(seed))
-	x := dense.New[T](r, c+2).ColRange(1, c+1)
-	for i := range r {
-		for j := range c {
-			x.Set(i, j, T(rng.NormFloat64()))
-		}
-	}
-	return x
-}
-
-// both runs the tests of a generic function for its two types.
-func both(t *testing.T, single, double func(t *testing.T)) {
-	t.Run("type=float32", single)
-	t.Run("type=float64", double)
-}
 
 func testSymmetric[T dense.Float](t *testing.T) {
 	a := dense.Of(3, 3, []T{1, 2, 3, 2, 5, 6, 3, 6, 9})
@@ -57,7 +37,7 @@ func testSymmetric[T dense.Float](t *testing.T) {
 	assert.EqualError(t, err, "validate: element (2, 0) of a is NaN, want a finite number")
 }
 
-func TestSymmetric(t *testing.T) { both(t, testSymmetric[float32], testSymmetric[float64]) }
+func TestSymmetric(t *testing.T) { densetest.Both(t, testSymmetric[float32], testSymmetric[float64]) }
 
 func testDefiniteness[T dense.Float](t *testing.T) {
 	for _, c := range []struct {
@@ -101,7 +81,9 @@ func testDefiniteness[T dense.Float](t *testing.T) {
 	}
 }
 
-func TestDefiniteness(t *testing.T) { both(t, testDefiniteness[float32], testDefiniteness[float64]) }
+func TestDefiniteness(t *testing.T) {
+	densetest.Both(t, testDefiniteness[float32], testDefiniteness[float64])
+}
 
 // testTolerance: an eigenvalue a little beyond ±n·ε·λ_max is told from zero, one
 // a little within is not.
@@ -120,7 +102,7 @@ func testTolerance[T dense.Float](t *testing.T) {
 	}
 	// Random matrices of rank 5 are semi-definite whatever rounding does.
 	for seed := range uint64(20) {
-		x := normal[T](seed, 30, 5)
+		x := densetest.Gapped[T](seed, 30, 5)
 		s, err := validate.Definiteness(kernels.Gram(dense.Matrix[T]{}, kernels.DotProduct{}, x, dense.Matrix[T]{}))
 		require.NoError(t, err)
 		assert.Equal(t, validate.PositiveSemidefinite, s.Verdict, "seed %d: %v", seed, s)
@@ -129,7 +111,7 @@ func testTolerance[T dense.Float](t *testing.T) {
 }
 
 func TestDefinitenessTolerance(t *testing.T) {
-	both(t, testTolerance[float32], testTolerance[float64])
+	densetest.Both(t, testTolerance[float32], testTolerance[float64])
 }
 
 func TestDefinitenessErrors(t *testing.T) {
@@ -198,14 +180,16 @@ func testOrthogonal[T dense.Float](t *testing.T) {
 	assert.EqualError(t, err, "validate: row 1 of w is zero, want a direction")
 }
 
-func TestOrthogonal(t *testing.T) { both(t, testOrthogonal[float32], testOrthogonal[float64]) }
+func TestOrthogonal(t *testing.T) {
+	densetest.Both(t, testOrthogonal[float32], testOrthogonal[float64])
+}
 
 // TestOrthogonalOfQR: the rows of a QR factor are orthogonal to rounding, and
 // the finding is not the rounding of the check itself.
 func TestOrthogonalOfQR(t *testing.T) {
 	const d = 100
 	var qr mat.QR
-	qr.Factorize(gonum.ToMat(normal[float64](3, d, d)))
+	qr.Factorize(gonum.ToMat(densetest.Gapped[float64](3, d, d)))
 	var q mat.Dense
 	qr.QTo(&q)
 	got, err := validate.Orthogonal(gonum.FromMat[float64](q.T()))

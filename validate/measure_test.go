@@ -16,6 +16,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/densetest"
 	"github.com/seed-feabd252/randfeat/internal/limit"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/rff"
@@ -63,7 +64,7 @@ func (f waves[T]) Transform(dst, x dense.Matrix[T]) dense.Matrix[T] {
 
 // pairs returns n pairs of points at distances from 0 up to about 2.
 func pairs[T dense.Float](n, d int) (x, y dense.Matrix[T]) {
-	x, y = normal[T](11, n, d), normal[T](12, n, d)
+	x, y = densetest.Gapped[T](11, n, d), densetest.Gapped[T](12, n, d)
 	for i := range n {
 		c := T(float64(i) / float64(n))
 		for j, v := range x.Row(i) {
@@ -110,7 +111,7 @@ func testBias[T dense.Float](t *testing.T) {
 	assert.Less(t, z, -4.0, "longer frequencies make the kernel narrower")
 }
 
-func TestBias(t *testing.T) { both(t, testBias[float32], testBias[float64]) }
+func TestBias(t *testing.T) { densetest.Both(t, testBias[float32], testBias[float64]) }
 
 // testVariance compares with the exact law (1−e^{−q})²/(2m). False alarms as in
 // testBias; a law that is 30 % off is caught.
@@ -133,7 +134,7 @@ func testVariance[T dense.Float](t *testing.T) {
 	assert.Greater(t, math.Abs(got.MSE-1.3*mean), 4*got.StdErr)
 }
 
-func TestVariance(t *testing.T) { both(t, testVariance[float32], testVariance[float64]) }
+func TestVariance(t *testing.T) { densetest.Both(t, testVariance[float32], testVariance[float64]) }
 
 // TestStatistics recomputes the tables from the draws in the textbook way.
 func TestStatistics(t *testing.T) {
@@ -172,7 +173,7 @@ func TestStatistics(t *testing.T) {
 // testExactMap: a map without randomness has no standard error, and z judges
 // its rounding.
 func testExactMap[T dense.Float](t *testing.T) {
-	x, y := normal[T](1, 20, 5), normal[T](2, 20, 5)
+	x, y := densetest.Gapped[T](1, 20, 5), densetest.Gapped[T](2, 20, 5)
 	draw := func(rand.Source) (rff.Map[T], error) { return line[T]{5}, nil }
 	got, err := validate.Measure(draw, x, y, 3, validate.Options{}, exprand.NewSource(1))
 	require.NoError(t, err)
@@ -188,7 +189,9 @@ func testExactMap[T dense.Float](t *testing.T) {
 	assert.False(t, got.Unbiased(4))
 }
 
-func TestBiasOfExactMap(t *testing.T) { both(t, testExactMap[float32], testExactMap[float64]) }
+func TestBiasOfExactMap(t *testing.T) {
+	densetest.Both(t, testExactMap[float32], testExactMap[float64])
+}
 
 func TestNaNIsWorst(t *testing.T) {
 	x, y := pairs[float64](4, 2)
@@ -231,7 +234,7 @@ func testCompare[T dense.Float](t *testing.T) {
 	}
 }
 
-func TestCompare(t *testing.T) { both(t, testCompare[float32], testCompare[float64]) }
+func TestCompare(t *testing.T) { densetest.Both(t, testCompare[float32], testCompare[float64]) }
 
 func TestResultDoesNotDependOnProcessors(t *testing.T) {
 	x, y := pairs[float32](10, 3)

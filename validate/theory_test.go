@@ -10,6 +10,7 @@ import (
 	exprand "golang.org/x/exp/rand"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/densetest"
 	"github.com/seed-feabd252/randfeat/internal/mse"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/orf"
@@ -204,6 +205,5 @@ func testTheoryOfNew[T dense.Float](t *testing.T) {
 
 func TestTheoryOfNew(t *testing.T) {
 	t.Parallel()
-	t.Run("type=float32", testTheoryOfNew[float32])
-	t.Run("type=float64", testTheoryOfNew[float64])
+	densetest.Both(t, testTheoryOfNew[float32], testTheoryOfNew[float64])
 }

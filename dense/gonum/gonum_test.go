@@ -12,28 +12,11 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/dense/gonum"
+	"github.com/seed-feabd252/randfeat/internal/densetest"
 )
 
-func both(t *testing.T, single, double func(t *testing.T)) {
-	t.Run("type=float32", single)
-	t.Run("type=float64", double)
-}
-
-// counted returns the r×c matrix whose element (i, j) is 100·i + j, with the given stride and −1
-// in the gaps between rows.
-func counted[T dense.Float](r, c, stride int) dense.Matrix[T] {
-	m := dense.Matrix[T]{Rows: r, Cols: c, Data: make([]T, r*stride), Stride: stride}
-	for i := range m.Data {
-		m.Data[i] = -1
-		if j := i % stride; j < c {
-			m.Data[i] = T(100*(i/stride) + j)
-		}
-	}
-	return m
-}
-
 func TestLayoutIsThatOfGonum(t *testing.T) {
-	m := counted[float64](2, 3, 4)
+	m := densetest.Counted[float64](2, 3, 4)
 	assert.Equal(t, blas64.General{Rows: 2, Cols: 3, Data: m.Data, Stride: 4}, blas64.General(m))
 }
 
@@ -51,7 +34,7 @@ func testFromMat[T dense.Float](t *testing.T) {
 }
 
 func TestFromMat(t *testing.T) {
-	both(t, testFromMat[float32], testFromMat[float64])
+	densetest.Both(t, testFromMat[float32], testFromMat[float64])
 	d := mat.NewDense(2, 3, nil)
 	part := gonum.FromMat[float64](d.Slice(0, 2, 1, 3))
 	part.Set(1, 1, 5)
@@ -59,7 +42,7 @@ func TestFromMat(t *testing.T) {
 }
 
 func testToMat[T dense.Float](t *testing.T) {
-	m := counted[T](3, 4, 6)
+	m := densetest.Counted[T](3, 4, 6)
 	d := gonum.ToMat(m.ColRange(1, 3))
 	assert.True(t, mat.Equal(mat.NewDense(3, 2, []float64{1, 2, 101, 102, 201, 202}), d))
 	for _, none := range []dense.Matrix[T]{{}, dense.New[T](0, 3), dense.New[T](3, 0), m.RowRange(1, 1)} {
@@ -72,13 +55,13 @@ func testToMat[T dense.Float](t *testing.T) {
 }
 
 func TestToMat(t *testing.T) {
-	both(t, testToMat[float32], testToMat[float64])
-	m := counted[float64](3, 4, 6)
+	densetest.Both(t, testToMat[float32], testToMat[float64])
+	m := densetest.Counted[float64](3, 4, 6)
 	d := gonum.ToMat(m.RowRange(1, 3))
 	require.Equal(t, 6, d.RawMatrix().Stride)
 	d.Set(1, 2, 5)
 	assert.Equal(t, 5.0, m.At(2, 2), "float64 shares memory")
-	single := counted[float32](1, 2, 2)
+	single := densetest.Counted[float32](1, 2, 2)
 	gonum.ToMat(single).Set(0, 0, 5)
 	assert.Zero(t, single.At(0, 0), "float32 is copied")
 }

@@ -11,6 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/allocs"
+	"github.com/seed-feabd252/randfeat/internal/densetest"
 	"github.com/seed-feabd252/randfeat/internal/race"
 	"github.com/seed-feabd252/randfeat/performer"
 	"github.com/seed-feabd252/randfeat/performer/layer"
@@ -64,8 +66,8 @@ func TestMultiHeadBackwardIsTheDerivative(t *testing.T) {
 			l := must(layer.New(p, batch(heads, keyHeads, form)))
 			require.NoError(t, l.CanBackward())
 			eq, ek, ev, out := l.Dims()
-			q, k, v := gaussian[float64](rng, lq, eq, 0, 1), gaussian[float64](rng, lk, ek, 0, 1), gaussian[float64](rng, lk, ev, 0, 1)
-			dout := gaussian[float64](rng, lq, out, 0, 1)
+			q, k, v := densetest.Normal[float64](rng, lq, eq, 0, 1), densetest.Normal[float64](rng, lk, ek, 0, 1), densetest.Normal[float64](rng, lk, ev, 0, 1)
+			dout := densetest.Normal[float64](rng, lq, out, 0, 1)
 			dw := new(layer.Projections[float64])
 			var none dense.Matrix[float64]
 			if w.Keys == 0 {
@@ -127,8 +129,8 @@ func lossOf(out, dout dense.Matrix[float64]) float64 {
 func TestMultiHeadBackwardOfBothTypes(t *testing.T) {
 	w := layer.Widths{Input: 12, Heads: 4, KeyHeads: 2, Bias: true}
 	rng := rand.New(source(252))
-	x := gaussian[float32](rng, 100, 12, 0, 1)
-	g := gaussian[float32](rng, 100, 12, 0, 1)
+	x := densetest.Normal[float32](rng, 100, 12, 0, 1)
+	g := densetest.Normal[float32](rng, 100, 12, 0, 1)
 	var none dense.Matrix[float64]
 	s := performer.Sequences{Queries: []int{30, 70}}
 	p, dw := must(layer.Draw[float32](w, source(253))), new(layer.Projections[float32])
@@ -153,13 +155,13 @@ func TestMultiHeadBackwardAllocatesNothing(t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	w := layer.Widths{Input: 16, Heads: 4, KeyHeads: 2, Bias: true}
 	l := must(layer.New(must(layer.Draw[float32](w, source(254))), batch(4, 2, linear[float32](must(rff.ELU[float32](4)), performer.Options{}))))
-	x := gaussian[float32](rand.New(source(255)), 100, 16, 0, 1)
+	x := densetest.Normal[float32](rand.New(source(255)), 100, 16, 0, 1)
 	dx, dw, s := dense.New[float32](100, 16), new(layer.Projections[float32]), performer.Sequences{Queries: []int{30, 70}, Valid: make([]bool, 100)}
 	for j := range s.Valid {
 		s.Valid[j] = j%5 > 0
 	}
 	for _, processors := range []int{1, 2} {
-		assert.Zero(t, allocations(processors, func() { l.Backward(dx, dw, x, x, s) }), "%d processors", processors)
+		assert.Zero(t, allocs.Settled(processors, func() { l.Backward(dx, dw, x, x, s) }), "%d processors", processors)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/densetest"
 	"github.com/seed-feabd252/randfeat/performer"
 	"github.com/seed-feabd252/randfeat/performer/layer"
 )
@@ -13,7 +14,7 @@ import (
 func BenchmarkMultiHead(b *testing.B) {
 	const n = 2048
 	p := must(layer.Draw[float32](layer.Widths{Input: 512, Heads: 8, Bias: true}, source(291)))
-	x, dst := gaussian[float32](rand.New(source(292)), n, 512, 0, 1), dense.New[float32](n, 512)
+	x, dst := densetest.Normal[float32](rand.New(source(292)), n, 512, 0, 1), dense.New[float32](n, 512)
 	for _, f := range []struct {
 		name string
 		form performer.Form[float32]
@@ -40,7 +41,7 @@ func BenchmarkMultiHead(b *testing.B) {
 func BenchmarkMultiHeadBackward(b *testing.B) {
 	const n = 2048
 	p := must(layer.Draw[float32](layer.Widths{Input: 512, Heads: 8, Bias: true}, source(291)))
-	x, dx := gaussian[float32](rand.New(source(292)), n, 512, 0, 1), dense.New[float32](n, 512)
+	x, dx := densetest.Normal[float32](rand.New(source(292)), n, 512, 0, 1), dense.New[float32](n, 512)
 	for _, f := range []struct {
 		name string
 		form performer.Form[float32]

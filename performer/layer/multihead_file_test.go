@@ -11,13 +11,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/densetest"
 	"github.com/seed-feabd252/randfeat/internal/safetensors"
 	"github.com/seed-feabd252/randfeat/performer/layer"
 )
 
 // A layer that was written and read has the same outputs, bit for bit.
 func TestMultiHeadFile(t *testing.T) {
-	bothTypes(t, testMultiHeadFile[float32], testMultiHeadFile[float64])
+	densetest.Both(t, testMultiHeadFile[float32], testMultiHeadFile[float64])
 }
 
 func testMultiHeadFile[T dense.Float](t *testing.T) {

@@ -9,6 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/allocs"
+	"github.com/seed-feabd252/randfeat/internal/densetest"
 	"github.com/seed-feabd252/randfeat/internal/race"
 	"github.com/seed-feabd252/randfeat/performer"
 	"github.com/seed-feabd252/randfeat/performer/layer"
@@ -37,7 +39,7 @@ func goldenProjections[T dense.Float]() layer.Projections[T] {
 // Outputs of nn.MultiheadAttention of PyTorch 1.13 in float64, for two sequences of three
 // rows: self-attention, the same with key_padding_mask, and with a causal attn_mask.
 func TestMultiHeadGolden(t *testing.T) {
-	bothTypes(t, testMultiHeadGolden[float32], testMultiHeadGolden[float64])
+	densetest.Both(t, testMultiHeadGolden[float32], testMultiHeadGolden[float64])
 }
 
 func testMultiHeadGolden[T dense.Float](t *testing.T) {
@@ -93,7 +95,7 @@ func requireGolden[T dense.Float](t *testing.T, want []float64, got dense.Matrix
 	require.Len(t, got.Data, len(want), what)
 	for i, x := range got.Data {
 		// A dozen roundings of terms below 2.
-		require.InDelta(t, want[i], float64(x), 30*eps[T](), "%s, element %d", what, i)
+		require.InDelta(t, want[i], float64(x), 30*densetest.Roundoff[T](), "%s, element %d", what, i)
 	}
 }
 
@@ -124,7 +126,7 @@ func TestMultiHeadGoldenELU(t *testing.T) {
 // A layer is its projections around a batch, with grouped heads, forms of their own, masks
 // and lengths, also into one of its inputs.
 func TestMultiHeadIsABatch(t *testing.T) {
-	bothTypes(t, testMultiHead[float32], testMultiHead[float64])
+	densetest.Both(t, testMultiHead[float32], testMultiHead[float64])
 }
 
 func testMultiHead[T dense.Float](t *testing.T) {
@@ -149,7 +151,7 @@ func testMultiHead[T dense.Float](t *testing.T) {
 		l := must(layer.New(p, batch(heads, keyHeads, forms...)))
 		in, keys, values, out := l.Dims()
 		assert.Equal(t, [4]int{w.Input, 5, 7, w.Input}, [4]int{in, keys, values, out})
-		q, k, v := gaussian[T](rng, 14, in, 0, 1), gaussian[T](rng, 11, 5, 0, 1), gaussian[T](rng, 11, 7, 0, 1)
+		q, k, v := densetest.Normal[T](rng, 14, in, 0, 1), densetest.Normal[T](rng, 11, 5, 0, 1), densetest.Normal[T](rng, 11, 7, 0, 1)
 
 		want := batch(heads, keyHeads, forms...).ForwardSequences(dense.Matrix[T]{},
 			product(q, p.Query, p.QueryBias), product(k, p.Key, p.KeyBias), product(v, p.Value, p.ValueBias), s)
@@ -163,7 +165,7 @@ func testMultiHead[T dense.Float](t *testing.T) {
 			}
 		}
 		got := l.ForwardCross(dense.Matrix[T]{}, q, k, v, s)
-		requireClose(t, dense.Copy(dense.Matrix[float64]{}, want), filled(14, out, 500*eps[T]()), got, "%+v", w)
+		densetest.RequireClose(t, dense.Copy(dense.Matrix[float64]{}, want), densetest.Filled(14, out, 500*densetest.Roundoff[T]()), got, "%+v", w)
 		assert.Equal(t, got, l.ForwardCross(q, q, k, v, s), "into q")
 	}
 }
@@ -192,10 +194,10 @@ func TestMultiHeadAllocatesNothing(t *testing.T) {
 	}
 	w := layer.Widths{Input: 16, Heads: 4, KeyHeads: 2, Bias: true}
 	l := must(layer.New(must(layer.Draw[float32](w, source(222))), batch(4, 2, linear[float32](must(rff.ELU[float32](4)), performer.Options{}))))
-	x := gaussian[float32](rand.New(source(223)), 100, 16, 0, 1)
+	x := densetest.Normal[float32](rand.New(source(223)), 100, 16, 0, 1)
 	dst, s := dense.New[float32](100, 16), performer.Sequences{Queries: []int{30, 70}}
 	for _, processors := range []int{1, 2} {
-		assert.Zero(t, allocations(processors, func() { l.Forward(dst, x, s) }), "%d processors", processors)
+		assert.Zero(t, allocs.Settled(processors, func() { l.Forward(dst, x, s) }), "%d processors", processors)
 	}
 }
 

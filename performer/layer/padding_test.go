@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/densetest"
 	"github.com/seed-feabd252/randfeat/performer"
 	"github.com/seed-feabd252/randfeat/performer/layer"
 )
@@ -35,13 +36,13 @@ func withPadding[T dense.Float](x dense.Matrix[T], gap, more, salt int) (dense.M
 // gradients of valid tokens or of parameters, whatever GOMAXPROCS is; gradients of padding are
 // zero.
 func TestPaddingDoesNotMatterForGradients(t *testing.T) {
-	bothTypes(t, testPaddingGradients[float32], testPaddingGradients[float64])
+	densetest.Both(t, testPaddingGradients[float32], testPaddingGradients[float64])
 }
 
 func testPaddingGradients[T dense.Float](t *testing.T) {
 	const d, heads, keyHeads, n = 4, 4, 2, 100
 	rng := rand.New(source(242))
-	x, g := gaussian[T](rng, n, heads*d, 0.4, 0.2), gaussian[T](rng, n, heads*d, 0, 1)
+	x, g := densetest.Normal[T](rng, n, heads*d, 0.4, 0.2), densetest.Normal[T](rng, n, heads*d, 0, 1)
 	projections := must(layer.Draw[T](layer.Widths{Input: heads * d, Heads: heads, KeyHeads: keyHeads, Bias: true}, source(243)))
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	for _, gap := range []int{0, 7} {
@@ -68,11 +69,11 @@ func testPaddingGradients[T dense.Float](t *testing.T) {
 						require.True(t, isZero(got.Row(i)), "%T %+v: row %d of padding", form, form, i)
 						continue
 					}
-					require.True(t, identical(want.RowRange(i, i+1), got.RowRange(i, i+1)), "%T %+v, gap %d, %d rows of padding: row %d", form, form, gap, more, i)
+					require.True(t, densetest.Identical(want.RowRange(i, i+1), got.RowRange(i, i+1)), "%T %+v, gap %d, %d rows of padding: row %d", form, form, gap, more, i)
 					require.False(t, slices.ContainsFunc(got.Row(i), func(v T) bool { return v != v }))
 				}
 				for i, p := range dw.Parameters() {
-					require.True(t, identical(wantW[i].Value, p.Value), "%T %+v, gap %d, %d rows of padding: %s", form, form, gap, more, p.Name)
+					require.True(t, densetest.Identical(wantW[i].Value, p.Value), "%T %+v, gap %d, %d rows of padding: %s", form, form, gap, more, p.Name)
 					require.False(t, slices.ContainsFunc(p.Value.Data, func(v T) bool { return v != v }))
 				}
 			}

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/densetest"
 	"github.com/seed-feabd252/randfeat/performer"
 	"github.com/seed-feabd252/randfeat/performer/layer"
 	"github.com/seed-feabd252/randfeat/rff"
@@ -16,16 +17,16 @@ import (
 // A layer of one head and no output projection is the form over its projections, in any form,
 // with biases and without.
 func TestSingleHead(t *testing.T) {
-	bothTypes(t, testSingleHead[float32], testSingleHead[float64])
+	densetest.Both(t, testSingleHead[float32], testSingleHead[float64])
 }
 
 func testSingleHead[T dense.Float](t *testing.T) {
 	const n, in, d, dv = 70, 5, 4, 5
 	rng := rand.New(source(60))
-	x := gaussian[T](rng, n, in, 0, 0.5)
+	x := densetest.Normal[T](rng, n, in, 0, 0.5)
 	biased := layer.Projections[T]{
-		Query: gaussian[T](rng, d, in, 0, 0.4), Key: gaussian[T](rng, d, in, 0, 0.4), Value: gaussian[T](rng, dv, in, 0, 0.4),
-		QueryBias: gaussian[T](rng, 1, d, 0, 1).Data, KeyBias: gaussian[T](rng, 1, d, 0, 1).Data, ValueBias: gaussian[T](rng, 1, dv, 0, 1).Data,
+		Query: densetest.Normal[T](rng, d, in, 0, 0.4), Key: densetest.Normal[T](rng, d, in, 0, 0.4), Value: densetest.Normal[T](rng, dv, in, 0, 0.4),
+		QueryBias: densetest.Normal[T](rng, 1, d, 0, 1).Data, KeyBias: densetest.Normal[T](rng, 1, d, 0, 1).Data, ValueBias: densetest.Normal[T](rng, 1, dv, 0, 1).Data,
 	}
 	for _, form := range everyForm[T](d) {
 		for _, p := range []layer.Projections[T]{biased, {Query: biased.Query, Key: biased.Key, Value: biased.Value}} {
@@ -42,7 +43,7 @@ func testSingleHead[T dense.Float](t *testing.T) {
 			for _, y := range want.Data {
 				size = max(size, y, -y)
 			}
-			requireClose(t, want, filled(n, dv, 100*(in+1)*size*eps[T]()), got, "%T biased=%v", form, p.QueryBias != nil)
+			densetest.RequireClose(t, want, densetest.Filled(n, dv, 100*(in+1)*size*densetest.Roundoff[T]()), got, "%T biased=%v", form, p.QueryBias != nil)
 			assert.Equal(t, got, l.Forward(x.Clone(), x, performer.Sequences{}), "into other memory")
 			y := x.Clone()
 			assert.Equal(t, got, l.Forward(y, y, performer.Sequences{}), "dst is x")
@@ -53,16 +54,16 @@ func testSingleHead[T dense.Float](t *testing.T) {
 func TestSingleHeadBackward(t *testing.T) {
 	const n, in, d, dv = 70, 5, 4, 5
 	rng := rand.New(source(232))
-	x, dout := gaussian[float64](rng, n, in, 0, 0.5), gaussian[float64](rng, n, dv, 0, 1)
+	x, dout := densetest.Normal[float64](rng, n, in, 0, 0.5), densetest.Normal[float64](rng, n, dv, 0, 1)
 	p := layer.Projections[float64]{
-		Query: gaussian[float64](rng, d, in, 0, 0.4), Key: gaussian[float64](rng, d, in, 0, 0.4), Value: gaussian[float64](rng, dv, in, 0, 0.4),
-		QueryBias: gaussian[float64](rng, 1, d, 0, 1).Data, KeyBias: gaussian[float64](rng, 1, d, 0, 1).Data, ValueBias: gaussian[float64](rng, 1, dv, 0, 1).Data,
+		Query: densetest.Normal[float64](rng, d, in, 0, 0.4), Key: densetest.Normal[float64](rng, d, in, 0, 0.4), Value: densetest.Normal[float64](rng, dv, in, 0, 0.4),
+		QueryBias: densetest.Normal[float64](rng, 1, d, 0, 1).Data, KeyBias: densetest.Normal[float64](rng, 1, d, 0, 1).Data, ValueBias: densetest.Normal[float64](rng, 1, dv, 0, 1).Data,
 	}
 	var none dense.Matrix[float64]
 	for _, form := range everyForm[float64](d) {
 		l := must(layer.New(p, batch(1, 1, form)))
 		loss := func() float64 { return lossOf(l.Forward(none, x, performer.Sequences{}), dout) }
-		dw := &layer.Projections[float64]{QueryBias: filled(1, d, 9.0).Data, Value: filled(dv, in, 9.0)}
+		dw := &layer.Projections[float64]{QueryBias: densetest.Filled(1, d, 9.0).Data, Value: densetest.Filled(dv, in, 9.0)}
 		dx := l.Backward(none, dw, x, dout, performer.Sequences{})
 		requirePartials(t, x.Data, dx.Data, loss, "%T %+v: x", form, form)
 		for i, g := range dw.Parameters() {
@@ -78,12 +79,12 @@ func TestSingleHeadBackward(t *testing.T) {
 // The same seed makes the same layer, which is what New makes of its projections, and weights lie
 // within their bounds.
 func TestLinearSelfAttention(t *testing.T) {
-	bothTypes(t, testLinearSelfAttention[float32], testLinearSelfAttention[float64])
+	densetest.Both(t, testLinearSelfAttention[float32], testLinearSelfAttention[float64])
 }
 
 func testLinearSelfAttention[T dense.Float](t *testing.T) {
 	const in, out = 6, 4
-	x := gaussian[T](rand.New(source(240)), 30, in, 0, 1)
+	x := densetest.Normal[T](rand.New(source(240)), 30, in, 0, 1)
 	var s performer.Sequences
 	for _, bias := range []bool{true, false} {
 		l := must(layer.NewLinearSelfAttention[T](in, out, bias, source(241)))
@@ -95,7 +96,7 @@ func testLinearSelfAttention[T dense.Float](t *testing.T) {
 		assert.Equal(t, got, same.Forward(dense.Matrix[T]{}, x, s))
 		q, k, v := product(x, p.Query, p.QueryBias), product(x, p.Key, p.KeyBias), product(x, p.Value, p.ValueBias)
 		want := dense.Copy(dense.Matrix[float64]{}, linear[T](must(rff.ELU[T](out)), performer.Options{}).Forward(dense.Matrix[T]{}, q, k, v))
-		requireClose(t, want, filled(30, out, 100*eps[T]()), got, "bias=%v", bias)
+		densetest.RequireClose(t, want, densetest.Filled(30, out, 100*densetest.Roundoff[T]()), got, "bias=%v", bias)
 		for _, m := range l.Projections().Parameters() {
 			for i := range m.Value.Rows {
 				for _, w := range m.Value.Row(i) {

@@ -10,23 +10,19 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/densetest"
+	"github.com/seed-feabd252/randfeat/internal/limit/limittest"
 	"github.com/seed-feabd252/randfeat/performer/layer"
 )
 
 // What no memory can hold is an error that names the argument and the value.
 func TestSizes(t *testing.T) {
-	bothTypes(t, testSizes[float32], testSizes[float64])
+	densetest.Both(t, testSizes[float32], testSizes[float64])
 }
 
 func testSizes[T dense.Float](t *testing.T) {
 	const most, large = math.MaxInt/2 + 1, 1 << 23 // memory holds large numbers, but not the square of it
-	memory := func(want string, args ...any) func(f any, err error) {
-		return func(_ any, err error) {
-			t.Helper()
-			require.ErrorContains(t, err, "layer: "+fmt.Sprintf(want, args...))
-			assert.ErrorContains(t, err, " of memory, want at most ")
-		}
-	}
+	memory := limittest.Memory(t, "layer")
 	for _, n := range []int{math.MaxInt, most, most / 2} {
 		memory("in = %d, out = 2: ", n)(layer.NewLinearSelfAttention[T](n, 2, false, source(1)))
 		memory("in = 2, out = %d: ", n)(layer.NewLinearSelfAttention[T](2, n, true, source(1)))

@@ -11,6 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/allocs"
+	"github.com/seed-feabd252/randfeat/internal/densetest"
 	"github.com/seed-feabd252/randfeat/internal/race"
 	"github.com/seed-feabd252/randfeat/performer/recurrence"
 	"github.com/seed-feabd252/randfeat/rff"
@@ -24,7 +26,7 @@ func matricesOf[T dense.Float](x recurrence.Tokens[T]) map[string]dense.Matrix[T
 // Every rule, kind of decay, grouping of heads and length has the gradients of the recurrence
 // token by token, and past has one.
 func TestRecurrenceBackwardIsTheAdjoint(t *testing.T) {
-	bothTypes(t, testRecurrenceBackward[float32], testRecurrenceBackward[float64])
+	densetest.Both(t, testRecurrenceBackward[float32], testRecurrenceBackward[float64])
 }
 
 func testRecurrenceBackward[T dense.Float](t *testing.T) {
@@ -47,21 +49,21 @@ func testRecurrenceBackward[T dense.Float](t *testing.T) {
 					x.Lengths = lengths
 					single := convertTokens[T](x)
 					rows := len(lengths) * shape.keyHeads * shape.d
-					start := gaussian[T](rng, rows, shape.dv, 0, 1)
-					dout, last := gaussian[T](rng, x.K.Rows, shape.heads*shape.dv, 0, 1), gaussian[T](rng, rows, shape.dv, 0, 1)
+					start := densetest.Normal[T](rng, rows, shape.dv, 0, 1)
+					dout, last := densetest.Normal[T](rng, x.K.Rows, shape.heads*shape.dv, 0, 1), densetest.Normal[T](rng, rows, shape.dv, 0, 1)
 					double := func(m dense.Matrix[T]) dense.Matrix[float64] {
 						return dense.Copy(dense.Matrix[float64]{}, m)
 					}
 					m := naive{rule: rule, heads: shape.heads, keyHeads: shape.keyHeads, normalise: strong}
 					want, wantPast := m.backward(convertTokens[float64](single), double(start), double(dout), double(last))
 					r := must(recurrence.New(shape.heads, shape.keyHeads, recurrence.Options[T]{Rule: rule, NormaliseKeys: strong}))
-					dpast := filled[T](rows, shape.dv, 7)
+					dpast := densetest.Filled[T](rows, shape.dv, 7)
 					got := r.Backward(recurrence.Tokens[T]{}, dpast, single, start, dout, last)
 					for name, g := range matricesOf(got) {
 						if name == "decay" {
 							// A difference of sums of this size.
 							size := math.Sqrt(float64(shape.d*shape.dv)) * 10
-							requireClose(t, want.Decay, filled(g.Rows, g.Cols, tolerance*size), g, "%v %+v %v: decay", rule, shape, lengths)
+							densetest.RequireClose(t, want.Decay, densetest.Filled(g.Rows, g.Cols, tolerance*size), g, "%v %+v %v: decay", rule, shape, lengths)
 							continue
 						}
 						requireNear(t, matricesOf(want)[name], g, tolerance, "%v %+v %v: %s", rule, shape, lengths, name)
@@ -86,11 +88,11 @@ func TestRecurrenceBackwardIsTheDerivative(t *testing.T) {
 			if phi != nil {
 				dk, opts.Features = 4, phi
 				if wide {
-					x.Decay = filled(n, 4, -0.3)
+					x.Decay = densetest.Filled(n, 4, -0.3)
 				}
 			}
 			r := must(recurrence.New(2, 1, opts))
-			past, dout, last := gaussian[float64](rng, dk, 2, 0, 1), gaussian[float64](rng, n, 4, 0, 1), gaussian[float64](rng, dk, 2, 0, 1)
+			past, dout, last := densetest.Normal[float64](rng, dk, 2, 0, 1), densetest.Normal[float64](rng, n, 4, 0, 1), densetest.Normal[float64](rng, dk, 2, 0, 1)
 			loss := func() float64 {
 				sums, total := dense.New[float64](dk, 2), 0.0
 				for i, v := range r.Forward(dense.Matrix[float64]{}, x, past, sums).Data {
@@ -129,7 +131,7 @@ func TestRecurrenceBackwardProcessors(t *testing.T) {
 		shape := recurrenceShape{heads: 3, keyHeads: 3, d: 8, dv: 8, wide: wide, shared: true}
 		x := convertTokens[float32](shape.tokens(rng, rule, 150))
 		x.Lengths = []int{100, 50}
-		dout := gaussian[float32](rng, 150, 24, 0, 1)
+		dout := densetest.Normal[float32](rng, 150, 24, 0, 1)
 		r := must(recurrence.New(3, 3, recurrence.Options[float32]{Rule: rule, NormaliseKeys: true}))
 		var none dense.Matrix[float32]
 		first := r.Backward(recurrence.Tokens[float32]{}, none, x, none, dout, none)
@@ -138,12 +140,12 @@ func TestRecurrenceBackwardProcessors(t *testing.T) {
 			again := matricesOf(r.Backward(recurrence.Tokens[float32]{}, none, x, none, dout, none))
 			runtime.GOMAXPROCS(before)
 			for name, m := range matricesOf(first) {
-				require.True(t, identical(m, again[name]), "%v: %s, %d processors", rule, name, processors)
+				require.True(t, densetest.Identical(m, again[name]), "%v: %s, %d processors", rule, name, processors)
 			}
 		}
 		if !race.Detector {
 			for _, processors := range []int{1, 2} {
-				require.Zero(t, allocations(processors, func() { r.Backward(first, none, x, none, dout, none) }), "%v: %d processors", rule, processors)
+				require.Zero(t, allocs.Settled(processors, func() { r.Backward(first, none, x, none, dout, none) }), "%v: %d processors", rule, processors)
 			}
 		}
 	})

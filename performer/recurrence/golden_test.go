@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/densetest"
 	"github.com/seed-feabd252/randfeat/performer/recurrence"
 )
 
@@ -71,7 +72,7 @@ var recurrenceGolden = []struct {
 
 // The tensors of the operator are the matrices of a Recurrence, sequence after sequence.
 func TestRecurrenceGolden(t *testing.T) {
-	bothTypes(t, testRecurrenceGolden[float32], testRecurrenceGolden[float64])
+	densetest.Both(t, testRecurrenceGolden[float32], testRecurrenceGolden[float64])
 }
 
 func testRecurrenceGolden[T dense.Float](t *testing.T) {

@@ -10,6 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/allocs"
+	"github.com/seed-feabd252/randfeat/internal/densetest"
 	"github.com/seed-feabd252/randfeat/internal/race"
 	"github.com/seed-feabd252/randfeat/performer/recurrence"
 )
@@ -17,7 +19,7 @@ import (
 // Everything may be a view of something wider, of which no other element is touched: the
 // bits are those of matrices without gaps.
 func TestRecurrenceViews(t *testing.T) {
-	bothTypes(t, testRecurrenceViews[float32], testRecurrenceViews[float64])
+	densetest.Both(t, testRecurrenceViews[float32], testRecurrenceViews[float64])
 }
 
 func testRecurrenceViews[T dense.Float](t *testing.T) {
@@ -25,7 +27,7 @@ func testRecurrenceViews[T dense.Float](t *testing.T) {
 	eachRecurrence(func(rule recurrence.Rule, wide bool) {
 		shape := recurrenceShape{heads: 8, keyHeads: 2, d: 3, dv: 5, wide: wide}
 		x := convertTokens[T](shape.tokens(rng, rule, 73))
-		past, sums := gaussian[T](rng, 6, 5, 0, 1), dense.New[T](6, 5)
+		past, sums := densetest.Normal[T](rng, 6, 5, 0, 1), dense.New[T](6, 5)
 		r := must(recurrence.New(8, 2, recurrence.Options[T]{Rule: rule}))
 		want := r.Forward(dense.Matrix[T]{}, x, past, sums)
 
@@ -33,7 +35,7 @@ func testRecurrenceViews[T dense.Float](t *testing.T) {
 			if m.Rows == 0 {
 				return m, m
 			}
-			all = filled[T](m.Rows, m.Cols+3, 7)
+			all = densetest.Filled[T](m.Rows, m.Cols+3, 7)
 			view = all.ColRange(1, m.Cols+1)
 			dense.Copy(view, m)
 			return view, all
@@ -47,8 +49,8 @@ func testRecurrenceViews[T dense.Float](t *testing.T) {
 		dst, around := wider(dense.New[T](want.Rows, want.Cols))
 		handed, aroundSums := wider(past)
 		r.Forward(dst, y, handed, handed)
-		require.True(t, identical(want, dst.Clone()), "%v wide=%v", rule, wide)
-		require.True(t, identical(sums, handed.Clone()), "%v wide=%v: sums", rule, wide)
+		require.True(t, densetest.Identical(want, dst.Clone()), "%v wide=%v", rule, wide)
+		require.True(t, densetest.Identical(sums, handed.Clone()), "%v wide=%v: sums", rule, wide)
 		for _, m := range []dense.Matrix[T]{around, aroundSums} {
 			for i := range m.Rows {
 				require.Equal(t, []T{7, 7, 7}, append(m.Row(i)[:1:1], m.Row(i)[m.Cols-2:]...), "%v wide=%v: row %d", rule, wide, i)
@@ -61,7 +63,7 @@ func testRecurrenceViews[T dense.Float](t *testing.T) {
 // them, even where all decays are −∞: nothing times zero hides it. A delta rule spreads it over
 // no other column, and other heads know nothing of it.
 func TestRecurrencePastNaN(t *testing.T) {
-	bothTypes(t, testRecurrencePastNaN[float32], testRecurrencePastNaN[float64])
+	densetest.Both(t, testRecurrencePastNaN[float32], testRecurrencePastNaN[float64])
 }
 
 func testRecurrencePastNaN[T dense.Float](t *testing.T) {
@@ -101,7 +103,7 @@ func testRecurrencePastNaN[T dense.Float](t *testing.T) {
 // depend on them: not where something is not finite in some columns, nor where the destination
 // is an input, in which case they are not shared. Nothing is allocated.
 func TestRecurrenceColumns(t *testing.T) {
-	bothTypes(t, testRecurrenceColumns[float32], testRecurrenceColumns[float64])
+	densetest.Both(t, testRecurrenceColumns[float32], testRecurrenceColumns[float64])
 }
 
 func testRecurrenceColumns[T dense.Float](t *testing.T) {
@@ -111,7 +113,7 @@ func testRecurrenceColumns[T dense.Float](t *testing.T) {
 	eachRecurrence(func(rule recurrence.Rule, wide bool) {
 		shape := recurrenceShape{heads: 1, keyHeads: 1, d: d, dv: d, wide: wide}
 		clean := convertTokens[T](shape.tokens(rng, rule, n))
-		past := gaussian[T](rng, d, d, 0, 1)
+		past := densetest.Normal[T](rng, d, d, 0, 1)
 		r := must(recurrence.New(1, 1, recurrence.Options[T]{Rule: rule}))
 		for _, bad := range [][]int{nil, {40, 35}, {90, 0, 150, 99}} {
 			x := clean
@@ -135,10 +137,10 @@ func testRecurrenceColumns[T dense.Float](t *testing.T) {
 				if processors == 1 {
 					first, sums = got, present
 				}
-				require.True(t, identical(first, got), "%v wide=%v, %v not finite: %d processors", rule, wide, bad, processors)
-				require.True(t, identical(sums, present), "%v wide=%v, %v not finite: sums, %d processors", rule, wide, bad, processors)
+				require.True(t, densetest.Identical(first, got), "%v wide=%v, %v not finite: %d processors", rule, wide, bad, processors)
+				require.True(t, densetest.Identical(sums, present), "%v wide=%v, %v not finite: sums, %d processors", rule, wide, bad, processors)
 				for which, m := range inPlace {
-					require.True(t, identical(first, m), "%v wide=%v, %v not finite: into input %d, %d processors", rule, wide, bad, which, processors)
+					require.True(t, densetest.Identical(first, m), "%v wide=%v, %v not finite: into input %d, %d processors", rule, wide, bad, which, processors)
 				}
 			}
 			for i := range n {
@@ -153,7 +155,7 @@ func testRecurrenceColumns[T dense.Float](t *testing.T) {
 		}
 		if !race.Detector {
 			dst := dense.New[T](n, d)
-			require.Zero(t, allocations(2, func() { r.Forward(dst, clean, past, past) }), "%v wide=%v", rule, wide)
+			require.Zero(t, allocs.Settled(2, func() { r.Forward(dst, clean, past, past) }), "%v wide=%v", rule, wide)
 		}
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/densetest"
 	"github.com/seed-feabd252/randfeat/internal/layout"
 	"github.com/seed-feabd252/randfeat/performer/recurrence"
 )
@@ -19,9 +20,9 @@ type recurrenceShape struct {
 // tokens returns n random tokens for a rule: keys of norm 1 or so, decays in (−1, 0), β in (0, 1).
 func (s recurrenceShape) tokens(rng *rand.Rand, rule recurrence.Rule, n int) recurrence.Tokens[float64] {
 	x := recurrence.Tokens[float64]{
-		Q: gaussian[float64](rng, n, s.heads*s.d, 0, 1),
-		K: gaussian[float64](rng, n, s.keyHeads*s.d, 0, 1/math.Sqrt(float64(s.d))),
-		V: gaussian[float64](rng, n, s.keyHeads*s.dv, 0, 1),
+		Q: densetest.Normal[float64](rng, n, s.heads*s.d, 0, 1),
+		K: densetest.Normal[float64](rng, n, s.keyHeads*s.d, 0, 1/math.Sqrt(float64(s.d))),
+		V: densetest.Normal[float64](rng, n, s.keyHeads*s.dv, 0, 1),
 	}
 	uniform := func(cols int, scale float64) dense.Matrix[float64] {
 		m := dense.New[float64](n, cols)

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/densetest"
 	"github.com/seed-feabd252/randfeat/performer"
 	"github.com/seed-feabd252/randfeat/performer/recurrence"
 	"github.com/seed-feabd252/randfeat/rff"
@@ -77,7 +78,7 @@ func benchmarkRecurrenceBackward[T dense.Float](b *testing.B, rule recurrence.Ru
 	var none dense.Matrix[T]
 	x := convertTokens[T](recurrenceShape{heads: 8, keyHeads: 8, d: 64, dv: 64, wide: wide}.tokens(rand.New(source(310)), rule, benchmarkTokens))
 	r := must(recurrence.New(8, 8, recurrence.Options[T]{Rule: rule}))
-	dout := gaussian[T](rand.New(source(311)), benchmarkTokens, 8*64, 0, 1)
+	dout := densetest.Normal[T](rand.New(source(311)), benchmarkTokens, 8*64, 0, 1)
 	dx := r.Backward(recurrence.Tokens[T]{}, none, x, none, dout, none)
 	benchmarkCalls(b, func() { r.Backward(dx, none, x, none, dout, none) })
 }

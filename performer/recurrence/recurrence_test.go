@@ -11,6 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/allocs"
+	"github.com/seed-feabd252/randfeat/internal/densetest"
 	"github.com/seed-feabd252/randfeat/internal/race"
 	"github.com/seed-feabd252/randfeat/internal/stream"
 	"github.com/seed-feabd252/randfeat/performer"
@@ -39,7 +41,7 @@ func requireNear[T dense.Float](t *testing.T, want dense.Matrix[float64], got de
 			size = max(size, math.Abs(v))
 		}
 	}
-	requireClose(t, want, filled(want.Rows, want.Cols, tolerance*size), got, format, args...)
+	densetest.RequireClose(t, want, densetest.Filled(want.Rows, want.Cols, tolerance*size), got, format, args...)
 }
 
 // recurrenceTolerance is far below any mistake and above the rounding of some hundred tokens.
@@ -53,7 +55,7 @@ func recurrenceTolerance[T dense.Float]() float64 {
 // Every rule, kind of decay, grouping of heads and length, with and without a past, is the
 // recurrence token by token.
 func TestRecurrenceIsTheRecurrence(t *testing.T) {
-	bothTypes(t, testRecurrenceTokens[float32], testRecurrenceTokens[float64])
+	densetest.Both(t, testRecurrenceTokens[float32], testRecurrenceTokens[float64])
 }
 
 func testRecurrenceTokens[T dense.Float](t *testing.T) {
@@ -74,7 +76,7 @@ func testRecurrenceTokens[T dense.Float](t *testing.T) {
 					x = convertTokens[float64](single) // what T can hold
 					var past dense.Matrix[float64]
 					if normalise {
-						past = gaussian[float64](rng, len(lengths)*shape.keyHeads*shape.d, shape.dv, 0, 1)
+						past = densetest.Normal[float64](rng, len(lengths)*shape.keyHeads*shape.d, shape.dv, 0, 1)
 					}
 					start := convertTokens[T](recurrence.Tokens[float64]{Q: past}).Q
 					past = convertTokens[float64](recurrence.Tokens[T]{Q: start}).Q
@@ -84,7 +86,7 @@ func testRecurrenceTokens[T dense.Float](t *testing.T) {
 					}
 					r := must(recurrence.New(shape.heads, shape.keyHeads, opts))
 					want, wantSums := naive{rule, shape.heads, shape.keyHeads, opts.Scale, normalise}.forward(x, past)
-					sums := filled[T](wantSums.Rows, wantSums.Cols, 7)
+					sums := densetest.Filled[T](wantSums.Rows, wantSums.Cols, 7)
 					got := r.Forward(dense.Matrix[T]{}, single, start, sums)
 					requireNear(t, want, got, recurrenceTolerance[T](), "%v %+v %v", rule, shape, lengths)
 					requireNear(t, wantSums, sums, recurrenceTolerance[T](), "%v %+v %v: sums", rule, shape, lengths)
@@ -118,7 +120,7 @@ func TestRecurrenceHandsSumsOn(t *testing.T) {
 // Decays of zero make a gated rule its plain one, decays of −50 leave the last token alone, and
 // decays that differ wildly do no harm to what lies between them.
 func TestRecurrenceDecays(t *testing.T) {
-	bothTypes(t, testRecurrenceDecays[float32], testRecurrenceDecays[float64])
+	densetest.Both(t, testRecurrenceDecays[float32], testRecurrenceDecays[float64])
 }
 
 func testRecurrenceDecays[T dense.Float](t *testing.T) {
@@ -168,7 +170,7 @@ func TestRecurrenceStores(t *testing.T) {
 	basis := orthonormal(rng, d)
 	for _, rule := range []recurrence.Rule{recurrence.Delta, recurrence.GatedDelta} {
 		r := must(recurrence.New(1, 1, recurrence.Options[float64]{Rule: rule, Scale: 1}))
-		x := recurrence.Tokens[float64]{Q: dense.New[float64](2*d, d), K: dense.New[float64](2*d, d), V: gaussian[float64](rng, 2*d, dv, 0, 1), Beta: filled[float64](2*d, 1, 1)}
+		x := recurrence.Tokens[float64]{Q: dense.New[float64](2*d, d), K: dense.New[float64](2*d, d), V: densetest.Normal[float64](rng, 2*d, dv, 0, 1), Beta: densetest.Filled[float64](2*d, 1, 1)}
 		if hasDecays(rule) {
 			x.Decay = dense.New[float64](2*d, 1)
 		}
@@ -192,13 +194,13 @@ func TestRecurrenceStores(t *testing.T) {
 		x.Beta = dense.New[float64](2*d, 1)
 		before := sums.Clone()
 		r.Forward(out, x, sums, sums)
-		require.True(t, identical(before, sums), "%v: padding", rule)
+		require.True(t, densetest.Identical(before, sums), "%v: padding", rule)
 	}
 }
 
 // orthonormal returns an orthogonal d×d matrix.
 func orthonormal(rng *rand.Rand, d int) dense.Matrix[float64] {
-	m := gaussian[float64](rng, d, d, 0, 1)
+	m := densetest.Normal[float64](rng, d, d, 0, 1)
 	for range 2 {
 		for i := range d {
 			row := m.Row(i)
@@ -226,7 +228,7 @@ func orthonormal(rng *rand.Rand, d int) dense.Matrix[float64] {
 // With maps it is the recurrence of the features, and the linear rule is unnormalised causal
 // attention.
 func TestRecurrenceOfFeatures(t *testing.T) {
-	bothTypes(t, testRecurrenceOfFeatures[float32], testRecurrenceOfFeatures[float64])
+	densetest.Both(t, testRecurrenceOfFeatures[float32], testRecurrenceOfFeatures[float64])
 }
 
 func testRecurrenceOfFeatures[T dense.Float](t *testing.T) {
@@ -234,7 +236,7 @@ func testRecurrenceOfFeatures[T dense.Float](t *testing.T) {
 	rng := rand.New(source(304))
 	for _, phi := range []rff.Map[T]{positive[T](m, d), must(rff.ELU[T](d))} {
 		_, m := phi.Dims()
-		x := recurrence.Tokens[T]{Q: gaussian[T](rng, n, heads*d, 0.4, 0.2), K: gaussian[T](rng, n, heads*d, 0.4, 0.2), V: gaussian[T](rng, n, heads*dv, 0.4, 0.2), Beta: filled[T](n, heads, 0.5)}
+		x := recurrence.Tokens[T]{Q: densetest.Normal[T](rng, n, heads*d, 0.4, 0.2), K: densetest.Normal[T](rng, n, heads*d, 0.4, 0.2), V: densetest.Normal[T](rng, n, heads*dv, 0.4, 0.2), Beta: densetest.Filled[T](n, heads, 0.5)}
 		mapped := x
 		mapped.Q, mapped.K = dense.New[T](n, heads*m), dense.New[T](n, heads*m)
 		for h := range heads {
@@ -250,7 +252,7 @@ func testRecurrenceOfFeatures[T dense.Float](t *testing.T) {
 			opts.Features = phi
 			sums := dense.New[T](heads*m, dv)
 			got := must(recurrence.New(heads, heads, opts)).Forward(dense.Matrix[T]{}, x, dense.Matrix[T]{}, sums)
-			require.True(t, identical(want, got), "%v", rule)
+			require.True(t, densetest.Identical(want, got), "%v", rule)
 			if rule == recurrence.Linear {
 				unnormalised := linear(phi, performer.Options{Causal: true, Unnormalised: true})
 				causal := must(performer.NewBatch[T](heads, heads, unnormalised)).ForwardSequences(dense.Matrix[T]{}, x.Q, x.K, x.V, performer.Sequences{})
@@ -262,7 +264,7 @@ func testRecurrenceOfFeatures[T dense.Float](t *testing.T) {
 
 // NaN and Inf reach what comes after them in their heads, and nothing else.
 func TestRecurrenceNaN(t *testing.T) {
-	bothTypes(t, testRecurrenceNaN[float32], testRecurrenceNaN[float64])
+	densetest.Both(t, testRecurrenceNaN[float32], testRecurrenceNaN[float64])
 }
 
 func testRecurrenceNaN[T dense.Float](t *testing.T) {
@@ -308,7 +310,7 @@ func testRecurrenceNaN[T dense.Float](t *testing.T) {
 // Bits do not depend on the number of processors, the destination may be an input, and
 // nothing is allocated.
 func TestRecurrenceProcessors(t *testing.T) {
-	bothTypes(t, testRecurrenceProcessors[float32], testRecurrenceProcessors[float64])
+	densetest.Both(t, testRecurrenceProcessors[float32], testRecurrenceProcessors[float64])
 }
 
 func testRecurrenceProcessors[T dense.Float](t *testing.T) {
@@ -327,16 +329,16 @@ func testRecurrenceProcessors[T dense.Float](t *testing.T) {
 			if first.Data == nil {
 				first = got
 			}
-			require.True(t, identical(first, got), "%v: %d processors", rule, processors)
+			require.True(t, densetest.Identical(first, got), "%v: %d processors", rule, processors)
 		}
 		for which := range 3 {
 			y := convertTokens[T](convertTokens[float64](x))
 			dst := []dense.Matrix[T]{y.Q, y.K, y.V}[which]
-			require.True(t, identical(first, r.Forward(dst, y, dense.Matrix[T]{}, dense.Matrix[T]{})), "%v: into input %d", rule, which)
+			require.True(t, densetest.Identical(first, r.Forward(dst, y, dense.Matrix[T]{}, dense.Matrix[T]{})), "%v: into input %d", rule, which)
 		}
 		if !race.Detector {
 			for _, processors := range []int{1, 2} {
-				require.Zero(t, allocations(processors, func() { r.Forward(first, x, sums, sums) }), "%v: %d processors", rule, processors)
+				require.Zero(t, allocs.Settled(processors, func() { r.Forward(first, x, sums, sums) }), "%v: %d processors", rule, processors)
 			}
 		}
 	})

@@ -1,31 +1,25 @@
 package recurrence_test
 
 import (
-	"fmt"
 	"math"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/densetest"
+	"github.com/seed-feabd252/randfeat/internal/limit/limittest"
 	"github.com/seed-feabd252/randfeat/performer/recurrence"
 )
 
 // What no memory can hold is an error that names the argument and the value.
 func TestSizes(t *testing.T) {
-	bothTypes(t, testSizes[float32], testSizes[float64])
+	densetest.Both(t, testSizes[float32], testSizes[float64])
 }
 
 func testSizes[T dense.Float](t *testing.T) {
 	const most, large = math.MaxInt/2 + 1, 1 << 23 // memory holds large numbers, but not the square of it
-	memory := func(want string, args ...any) func(f any, err error) {
-		return func(_ any, err error) {
-			t.Helper()
-			require.ErrorContains(t, err, "recurrence: "+fmt.Sprintf(want, args...))
-			assert.ErrorContains(t, err, " of memory, want at most ")
-		}
-	}
+	memory := limittest.Memory(t, "recurrence")
 	of := func(heads, keyHeads int, rule recurrence.Rule) *recurrence.Recurrence[T] {
 		return must(recurrence.New(heads, keyHeads, recurrence.Options[T]{Rule: rule}))
 	}

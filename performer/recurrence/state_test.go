@@ -12,6 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/allocs"
+	"github.com/seed-feabd252/randfeat/internal/densetest"
 	"github.com/seed-feabd252/randfeat/internal/race"
 	"github.com/seed-feabd252/randfeat/internal/stream"
 	"github.com/seed-feabd252/randfeat/performer/recurrence"
@@ -20,7 +22,7 @@ import (
 
 // A stream, token by token and in parts cut anywhere, gives the rows of Forward.
 func TestStateIsForward(t *testing.T) {
-	bothTypes(t, testState[float32], testState[float64])
+	densetest.Both(t, testState[float32], testState[float64])
 }
 
 func testState[T dense.Float](t *testing.T) {
@@ -35,7 +37,7 @@ func testState[T dense.Float](t *testing.T) {
 			if phi != nil {
 				dk, opts.Features = 7, phi
 				if wide {
-					x.Decay = filled[T](n, 14, -0.1)
+					x.Decay = densetest.Filled[T](n, 14, -0.1)
 				}
 			}
 			r := must(recurrence.New(4, 2, opts))
@@ -67,7 +69,7 @@ func testState[T dense.Float](t *testing.T) {
 // Append and Attend of one token have the bits of Step, whose output may go into an input;
 // what is cloned, or written and read, goes on with the same bits; nothing is allocated.
 func TestStateCalls(t *testing.T) {
-	bothTypes(t, testStateCalls[float32], testStateCalls[float64])
+	densetest.Both(t, testStateCalls[float32], testStateCalls[float64])
 }
 
 func testStateCalls[T dense.Float](t *testing.T) {
@@ -81,12 +83,12 @@ func testStateCalls[T dense.Float](t *testing.T) {
 		want := whole.Step(dense.Matrix[T]{}, x)
 		for i := range n {
 			parts.Append(rowsOf(x, i, i+1))
-			require.True(t, identical(want.RowRange(i, i+1), parts.Attend(dense.Matrix[T]{}, x.Q.RowRange(i, i+1))), "%v token %d", rule, i)
+			require.True(t, densetest.Identical(want.RowRange(i, i+1), parts.Attend(dense.Matrix[T]{}, x.Q.RowRange(i, i+1))), "%v token %d", rule, i)
 		}
 		for which := range 3 {
 			y := convertTokens[T](convertTokens[float64](x))
 			dst := []dense.Matrix[T]{y.Q, y.K, y.V}[which]
-			require.True(t, identical(want, must(r.NewState(4, 4)).Step(dst, y)), "%v: into input %d", rule, which)
+			require.True(t, densetest.Identical(want, must(r.NewState(4, 4)).Step(dst, y)), "%v: into input %d", rule, which)
 		}
 
 		data := must(whole.MarshalBinary())
@@ -97,12 +99,12 @@ func testStateCalls[T dense.Float](t *testing.T) {
 		require.Equal(t, data, must(clone.MarshalBinary()))
 		require.Equal(t, n, again.Len())
 		next := whole.Step(dense.Matrix[T]{}, x)
-		require.True(t, identical(next, again.Step(dense.Matrix[T]{}, x)))
-		require.True(t, identical(next, clone.Step(dense.Matrix[T]{}, x)))
+		require.True(t, densetest.Identical(next, again.Step(dense.Matrix[T]{}, x)))
+		require.True(t, densetest.Identical(next, clone.Step(dense.Matrix[T]{}, x)))
 
 		if !race.Detector {
 			one := rowsOf(x, 0, 1)
-			require.Zero(t, allocations(1, func() {
+			require.Zero(t, allocs.Settled(1, func() {
 				whole.Step(next.RowRange(0, 1), one)
 				whole.Append(one)
 				whole.Append(x)
@@ -183,7 +185,7 @@ func TestStateErrors(t *testing.T) {
 // the sum 6.
 func TestStateGolden(t *testing.T) {
 	s := must(must(recurrence.New(2, 1, recurrence.Options[float64]{Rule: recurrence.Gated})).NewState(1, 1))
-	s.Append(recurrence.Tokens[float64]{K: filled[float64](1, 1, 2), V: filled[float64](1, 1, 3), Decay: filled[float64](1, 1, -1)})
+	s.Append(recurrence.Tokens[float64]{K: densetest.Filled[float64](1, 1, 2), V: densetest.Filled[float64](1, 1, 3), Decay: densetest.Filled[float64](1, 1, -1)})
 	want := []byte{
 		'r', 'f', 'r', 'e', 'c', 'u', 'r', 0,
 		1, 0, 8, 1, // version, float64, the gated rule

@@ -13,6 +13,7 @@ import (
 	exprand "golang.org/x/exp/rand"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/densetest"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/orf"
 	"github.com/seed-feabd252/randfeat/rff"
@@ -48,8 +49,7 @@ func testProjections[T dense.Float](t *testing.T) {
 }
 
 func TestProjections(t *testing.T) {
-	t.Run("type=float32", testProjections[float32])
-	t.Run("type=float64", testProjections[float64])
+	densetest.Both(t, testProjections[float32], testProjections[float64])
 }
 
 // histograms returns n points of R^d with coordinates that are at least 0, some of them 0.
@@ -209,8 +209,7 @@ func testMaps[T dense.Float](t *testing.T) {
 }
 
 func TestMaps(t *testing.T) {
-	t.Run("type=float32", testMaps[float32])
-	t.Run("type=float64", testMaps[float64])
+	densetest.Both(t, testMaps[float32], testMaps[float64])
 }
 
 func TestKernels(t *testing.T) {

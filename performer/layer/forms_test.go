@@ -1,13 +1,8 @@
 package layer_test
 
 import (
-	"fmt"
-	"math"
 	"math/rand/v2"
-	"runtime"
-	"testing"
 
-	"github.com/stretchr/testify/require"
 	exprand "golang.org/x/exp/rand"
 
 	"github.com/seed-feabd252/randfeat/dense"
@@ -15,20 +10,6 @@ import (
 	"github.com/seed-feabd252/randfeat/performer"
 	"github.com/seed-feabd252/randfeat/rff"
 )
-
-// eps returns the unit roundoff of T.
-func eps[T dense.Float]() float64 {
-	if _, ok := any(T(0)).(float32); ok {
-		return 0x1p-24
-	}
-	return 0x1p-53
-}
-
-// bothTypes runs a test for float32 and float64.
-func bothTypes(t *testing.T, single, double func(t *testing.T)) {
-	t.Run("type=float32", single)
-	t.Run("type=float64", double)
-}
 
 // source returns the source of a test with this seed.
 func source(seed uint64) rand.Source { return exprand.NewSource(seed) }
@@ -39,24 +20,6 @@ func must[V any](v V, err error) V {
 		panic(err)
 	}
 	return v
-}
-
-// gaussian returns an r×c matrix of independent normal numbers.
-func gaussian[T dense.Float](rng *rand.Rand, r, c int, mean, sd float64) dense.Matrix[T] {
-	m := dense.New[T](r, c)
-	for i := range m.Data {
-		m.Data[i] = T(mean + sd*rng.NormFloat64())
-	}
-	return m
-}
-
-// filled returns an r×c matrix whose elements are all x.
-func filled[T dense.Float](r, c int, x T) dense.Matrix[T] {
-	m := dense.New[T](r, c)
-	for i := range m.Data {
-		m.Data[i] = x
-	}
-	return m
 }
 
 // frequencies returns m Gram–Schmidt frequencies of R^d.
@@ -120,56 +83,4 @@ func isZero[T dense.Float](x []T) bool {
 		}
 	}
 	return true
-}
-
-// identical reports whether a and b agree in every bit, NaN being equal to NaN.
-func identical[T dense.Float](a, b dense.Matrix[T]) bool {
-	if a.Rows != b.Rows || a.Cols != b.Cols {
-		return false
-	}
-	for i := range a.Rows {
-		for j, x := range a.Row(i) {
-			y := b.At(i, j)
-			if x != x && y != y {
-				continue
-			}
-			if x != y || math.Signbit(float64(x)) != math.Signbit(float64(y)) {
-				return false
-			}
-		}
-	}
-	return true
-}
-
-// requireClose fails unless got is within tol of want everywhere.
-func requireClose[T dense.Float](t *testing.T, want, tol dense.Matrix[float64], got dense.Matrix[T], format string, args ...any) {
-	t.Helper()
-	what := fmt.Sprintf(format, args...)
-	require.Equal(t, [2]int{want.Rows, want.Cols}, [2]int{got.Rows, got.Cols}, what)
-	for i := range want.Rows {
-		for j := range want.Cols {
-			if d := math.Abs(want.At(i, j) - float64(got.At(i, j))); !(d <= tol.At(i, j)) {
-				require.Failf(t, "too far", "%s: (%d, %d) is %v, want %v ± %.2g",
-					what, i, j, got.At(i, j), want.At(i, j), tol.At(i, j))
-			}
-		}
-	}
-}
-
-// allocations returns how often three calls of f allocate when they have settled: pools
-// fill up while calls meet other processors than before.
-func allocations(processors int, f func()) uint64 {
-	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(processors))
-	var before, after runtime.MemStats
-	for range 100 {
-		runtime.ReadMemStats(&before)
-		for range 3 {
-			f()
-		}
-		runtime.ReadMemStats(&after)
-		if after.Mallocs == before.Mallocs {
-			return 0
-		}
-	}
-	return after.Mallocs - before.Mallocs
 }
