@@ -16,62 +16,45 @@ func best[T Float]() *kernels[T] {
 	return (*kernels[T])(unsafe.Pointer(best64))
 }
 
-var best32, best64 = of32(simd.Best), of64(simd.Best)
-
-// of32 and of64 return the kernels of a tier, or nil for the reference.
-
-func of32(tier simd.Tier) *kernels[float32] {
-	switch tier {
-	case simd.AVX512:
-		return &wide32
-	case simd.AVX2:
-		return &narrow32
-	}
-	return nil
-}
-
-func of64(tier simd.Tier) *kernels[float64] {
-	switch tier {
-	case simd.AVX512:
-		return &wide64
-	case simd.AVX2:
-		return &narrow64
-	}
-	return nil
-}
+var best32, best64 = tiers32[simd.Best], tiers64[simd.Best]
 
 type (
 	turner[T Float]  = func(block *T, turns *int32, count, step, i, j int)
 	turners[T Float] = [mostVectors]turner[T]
 )
 
-var (
-	wide32 = kernels[float32]{
+// tiers32 and tiers64 are the kernels of the tiers that have some.
+
+var tiers32 = map[simd.Tier]*kernels[float32]{
+	simd.AVX512: {
 		lanes: 16,
 		turn:  turners[float32]{turn1F32AVX512, turn2F32AVX512, turn3F32AVX512, turn4F32AVX512},
 		enter: enterF32AVX512,
 		leave: leaveF32AVX512,
 		zero:  zeroF32AVX512,
-	}
-	wide64 = kernels[float64]{
-		lanes: 8,
-		turn:  turners[float64]{turn1F64AVX512, turn2F64AVX512, turn3F64AVX512, turn4F64AVX512},
-		enter: enterF64AVX512,
-		leave: leaveF64AVX512,
-		zero:  zeroF64AVX512,
-	}
-	narrow32 = kernels[float32]{
+	},
+	simd.AVX2: {
 		lanes: 8,
 		turn:  turners[float32]{turn1F32AVX2, turn2F32AVX2, turn3F32AVX2, turn4F32AVX2},
 		enter: enterF32AVX2,
 		leave: leaveF32AVX2,
 		zero:  zeroF32AVX2,
-	}
-	narrow64 = kernels[float64]{
+	},
+}
+
+var tiers64 = map[simd.Tier]*kernels[float64]{
+	simd.AVX512: {
+		lanes: 8,
+		turn:  turners[float64]{turn1F64AVX512, turn2F64AVX512, turn3F64AVX512, turn4F64AVX512},
+		enter: enterF64AVX512,
+		leave: leaveF64AVX512,
+		zero:  zeroF64AVX512,
+	},
+	simd.AVX2: {
 		lanes: 4,
 		turn:  turners[float64]{turn1F64AVX2, turn2F64AVX2, turn3F64AVX2, turn4F64AVX2},
 		enter: enterF64AVX2,
 		leave: leaveF64AVX2,
 		zero:  zeroF64AVX2,
-	}
-)
+	},
+}

@@ -13,7 +13,7 @@ func everyTier(t *testing.T, f func(t *testing.T)) {
 	single, double := best32, best64
 	defer func() { best32, best64 = single, double }()
 	for tier := simd.Generic; tier <= simd.Best; tier++ {
-		best32, best64 = of32(tier), of64(tier)
+		best32, best64 = tiers32[tier], tiers64[tier]
 		t.Run("tier="+tier.String(), f)
 	}
 }
