@@ -53,10 +53,7 @@ type RotationOptions struct {
 // negative, if opts.Order is no order or is less than d, if the scales take more memory
 // than the machine has, or if src is nil.
 func NewRotation[T dense.Float](d int, opts RotationOptions, src rand.Source) (*Rotation[T], error) {
-	factors, order := opts.Factors, opts.Order
-	if factors == 0 {
-		factors = 3
-	}
+	factors, order := cmp.Or(opts.Factors, 3), opts.Order // 3 as in orf.Hadamard
 	if d < 1 {
 		return nil, fmt.Errorf("hadamard: d = %d, want at least 1", d)
 	}

@@ -49,7 +49,7 @@ func hadamardProduct[T dense.Float](e Hadamard, m, d int, src rand.Source) (Proj
 	if e.Factors < 0 {
 		return nil, fmt.Errorf("orf: Hadamard.Factors = %d, want at least 1, or 0 for 3", e.Factors)
 	}
-	e.Factors = cmp.Or(e.Factors, 3)
+	e.Factors = cmp.Or(e.Factors, 3) // as in hadamard.RotationOptions
 	order := hadamard.FastOrder(d)
 	if err := limit.Memory[T](blocksOf(m, order), e.Factors, order); err != nil {
 		return nil, fmt.Errorf("orf: m = %d, d = %d, Hadamard.Factors = %d: %w", m, d, e.Factors, err)
