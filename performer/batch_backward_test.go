@@ -157,23 +157,6 @@ func testBatchBackwardBits[T dense.Float](t *testing.T) {
 	}
 }
 
-// paddings are what rows of padding hold.
-var paddings = []float64{0, 1e30, math.Inf(1), math.NaN(), -1}
-
-// withPadding returns the rows of x, where every one after so many is padding, unless gap
-// is zero, and so many rows of padding after them; and which are none.
-func withPadding[T dense.Float](x dense.Matrix[T], gap, more, salt int) (dense.Matrix[T], []bool) {
-	all, valid := dense.New[T](x.Rows+more, x.Cols), make([]bool, x.Rows+more)
-	for i := range all.Rows {
-		if valid[i] = i < x.Rows && (gap == 0 || i%gap != 1); valid[i] {
-			copy(all.Row(i), x.Row(i))
-		} else {
-			fill(all.Row(i), T(paddings[(salt+i)%len(paddings)]))
-		}
-	}
-	return all, valid
-}
-
 // Neither what padding holds nor how much of it there is at the end changes a bit of the
 // gradients of valid tokens, whatever GOMAXPROCS is; its own are zero.
 func TestPaddingDoesNotMatterForGradients(t *testing.T) {
@@ -191,8 +174,8 @@ func testPaddingGradients[T dense.Float](t *testing.T) {
 			defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 			for at, more := range []int{0, 1, 30, 200, 1000} {
 				runtime.GOMAXPROCS(1 + at)
-				q, valid := withPadding(x, gap, more, at)
-				kv, _ := withPadding(y, gap, more, at+1)
+				q, valid := densetest.Padded(x, gap, more, at)
+				kv, _ := densetest.Padded(y, gap, more, at+1)
 				dout := dense.New[T](n+more, heads*d)
 				for i, counts := range valid {
 					if counts {

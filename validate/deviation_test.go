@@ -13,6 +13,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/densetest"
 	"github.com/seed-feabd252/randfeat/internal/parallel"
 	"github.com/seed-feabd252/randfeat/rff"
 	"github.com/seed-feabd252/randfeat/validate"
@@ -197,12 +198,7 @@ func (d deviation) check(t *testing.T, at string) {
 }
 
 // epsilonOf returns the ε of T.
-func epsilonOf[T dense.Float]() float64 {
-	if T(1)+0x1p-30 == 1 {
-		return 0x1p-23
-	}
-	return 0x1p-52
-}
+func epsilonOf[T dense.Float]() float64 { return 2 * densetest.Roundoff[T]() }
 
 // theoryKnows checks that Theory has the law, or none, for a map at a pair of each group.
 func theoryKnows[T dense.Float](t *testing.T, draw validate.Draw[T], l law, m int, points points[T]) {

@@ -7,6 +7,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/densetest"
 )
 
 // alone are the features that are much the same at all pairs of one draw, or of one group of
@@ -65,7 +66,7 @@ func lawPairs[T dense.Float](d int, scale float64, copies int) points[T] {
 	for c := range copies {
 		plane := 2 * (c % (d / 2))
 		if plane == 0 {
-			frame, axes = orthonormal(rng, d), rng.Perm(d)
+			frame, axes = densetest.Orthonormal(rng, d), rng.Perm(d)
 		}
 		first, second := frame.Row(plane), frame.Row(plane+1)
 		general, sparse, opposite := 3*c, 3*c+1, 3*c+2
@@ -82,23 +83,4 @@ func lawPairs[T dense.Float](d int, scale float64, copies int) points[T] {
 	floats.Scale(scale, px.Data)
 	floats.Scale(scale, py.Data)
 	return points[T]{dense.Copy(dense.Matrix[T]{}, px), dense.Copy(dense.Matrix[T]{}, py), 3}
-}
-
-// orthonormal returns a d×d orthogonal matrix of random directions.
-func orthonormal(rng *rand.Rand, d int) dense.Matrix[float64] {
-	q := dense.New[float64](d, d)
-	for i := range d {
-		row := q.Row(i)
-		for j := range row {
-			row[j] = rng.NormFloat64()
-		}
-		// Twice is enough.
-		for range 2 {
-			for k := range i {
-				floats.AddScaled(row, -floats.Dot(row, q.Row(k)), q.Row(k))
-			}
-			floats.Scale(1/floats.Norm(row, 2), row)
-		}
-	}
-	return q
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	exprand "golang.org/x/exp/rand"
+	"gonum.org/v1/gonum/floats"
 
 	"github.com/seed-feabd252/randfeat/dense"
 )
@@ -69,6 +70,41 @@ func Filled[T dense.Float](r, c int, x T) dense.Matrix[T] {
 		m.Data[i] = x
 	}
 	return m
+}
+
+// Orthonormal returns an orthogonal d×d matrix of random directions.
+func Orthonormal(rng *rand.Rand, d int) dense.Matrix[float64] {
+	q := Normal[float64](rng, d, d, 0, 1)
+	for i := range d {
+		row := q.Row(i)
+		// A second time takes away what rounding has left.
+		for range 2 {
+			for k := range i {
+				floats.AddScaled(row, -floats.Dot(row, q.Row(k)), q.Row(k))
+			}
+			floats.Scale(1/floats.Norm(row, 2), row)
+		}
+	}
+	return q
+}
+
+// Padded returns the rows of x, where every row one after a multiple of gap is padding unless gap is
+// zero, and more rows of padding after them; and which rows are valid. Rows of padding hold zeros,
+// large numbers, infinities and NaN in turn, from number salt on.
+func Padded[T dense.Float](x dense.Matrix[T], gap, more, salt int) (padded dense.Matrix[T], valid []bool) {
+	paddings := []float64{0, 1e30, math.Inf(1), math.NaN(), -1}
+	padded, valid = dense.New[T](x.Rows+more, x.Cols), make([]bool, x.Rows+more)
+	for i := range padded.Rows {
+		row := padded.Row(i)
+		if valid[i] = i < x.Rows && (gap == 0 || i%gap != 1); valid[i] {
+			copy(row, x.Row(i))
+			continue
+		}
+		for j := range row {
+			row[j] = T(paddings[(salt+i)%len(paddings)])
+		}
+	}
+	return padded, valid
 }
 
 // Identical reports whether a and b agree in shape and in every bit, any NaN being equal to any

@@ -1,7 +1,6 @@
 package layer_test
 
 import (
-	"math"
 	"math/rand/v2"
 	"runtime"
 	"slices"
@@ -14,23 +13,6 @@ import (
 	"github.com/seed-feabd252/randfeat/performer"
 	"github.com/seed-feabd252/randfeat/performer/layer"
 )
-
-// paddings are what rows of padding hold.
-var paddings = []float64{0, 1e30, math.Inf(1), math.NaN(), -1}
-
-// withPadding returns the rows of x, where every row one after a multiple of gap is padding unless
-// gap is zero, and more rows of padding after them; and which rows are valid.
-func withPadding[T dense.Float](x dense.Matrix[T], gap, more, salt int) (dense.Matrix[T], []bool) {
-	all, valid := dense.New[T](x.Rows+more, x.Cols), make([]bool, x.Rows+more)
-	for i := range all.Rows {
-		if valid[i] = i < x.Rows && (gap == 0 || i%gap != 1); valid[i] {
-			copy(all.Row(i), x.Row(i))
-		} else {
-			fill(all.Row(i), T(paddings[(salt+i)%len(paddings)]))
-		}
-	}
-	return all, valid
-}
 
 // Neither what padding holds nor how much of it there is at the end changes a bit of the
 // gradients of valid tokens or of parameters, whatever GOMAXPROCS is; gradients of padding are
@@ -52,7 +34,7 @@ func testPaddingGradients[T dense.Float](t *testing.T) {
 			var wantW []layer.Parameter[T]
 			for at, more := range []int{0, 1, 30, 200, 1000} {
 				runtime.GOMAXPROCS(1 + at)
-				q, valid := withPadding(x, gap, more, at)
+				q, valid := densetest.Padded(x, gap, more, at)
 				dout := dense.New[T](n+more, heads*d)
 				for i, counts := range valid {
 					if counts {

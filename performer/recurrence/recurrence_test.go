@@ -167,7 +167,7 @@ func testRecurrenceDecays[T dense.Float](t *testing.T) {
 func TestRecurrenceStores(t *testing.T) {
 	const d, dv = 32, 5
 	rng := rand.New(source(303))
-	basis := orthonormal(rng, d)
+	basis := densetest.Orthonormal(rng, d)
 	for _, rule := range []recurrence.Rule{recurrence.Delta, recurrence.GatedDelta} {
 		r := must(recurrence.New(1, 1, recurrence.Options[float64]{Rule: rule, Scale: 1}))
 		x := recurrence.Tokens[float64]{Q: dense.New[float64](2*d, d), K: dense.New[float64](2*d, d), V: densetest.Normal[float64](rng, 2*d, dv, 0, 1), Beta: densetest.Filled[float64](2*d, 1, 1)}
@@ -196,33 +196,6 @@ func TestRecurrenceStores(t *testing.T) {
 		r.Forward(out, x, sums, sums)
 		require.True(t, densetest.Identical(before, sums), "%v: padding", rule)
 	}
-}
-
-// orthonormal returns an orthogonal d×d matrix.
-func orthonormal(rng *rand.Rand, d int) dense.Matrix[float64] {
-	m := densetest.Normal[float64](rng, d, d, 0, 1)
-	for range 2 {
-		for i := range d {
-			row := m.Row(i)
-			for j := range i {
-				dot := 0.0
-				for c, v := range m.Row(j) {
-					dot += v * row[c]
-				}
-				for c, v := range m.Row(j) {
-					row[c] -= dot * v
-				}
-			}
-			norm := 0.0
-			for _, v := range row {
-				norm += v * v
-			}
-			for c := range row {
-				row[c] /= math.Sqrt(norm)
-			}
-		}
-	}
-	return m
 }
 
 // With maps it is the recurrence of the features, and the linear rule is unnormalised causal
