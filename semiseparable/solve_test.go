@@ -60,7 +60,7 @@ func TestAgainstConditionNumber(t *testing.T) {
 	for _, chunk := range []int{1, 7, 64, 200, n} {
 		inverse, err := m.inverse(dense.Matrix[float64]{}, chunk)
 		require.NoError(t, err)
-		tolerance := 1e-10 * mat.Norm(gonum.ToMat(a), math.Inf(1)) * mat.Norm(gonum.ToMat(inverse), math.Inf(1))
+		tolerance := tolerance[float64](n, d, chunk) * mat.Norm(gonum.ToMat(a), math.Inf(1)) * mat.Norm(gonum.ToMat(inverse), math.Inf(1))
 		y, err := m.run(dense.Matrix[float64]{}, v, "v", operation{solving: true}, sizes{chunk, 3})
 		require.NoError(t, err)
 		var product, again mat.Dense
