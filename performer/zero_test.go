@@ -1,4 +1,4 @@
-package performer
+package performer_test
 
 import (
 	"testing"
@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/performer"
 )
 
 // Zero values of what a constructor has to make say so.
@@ -14,27 +15,27 @@ func TestZeroValues(t *testing.T) {
 	var none dense.Matrix[float32]
 	for want, calls := range map[string][]func(){
 		"performer: the Attention is zero, want one of New": {
-			func() { new(Attention[float32]).Forward(none, x, x, x) },
-			func() { new(Attention[float32]).Weights(none, x, x) },
+			func() { new(performer.Attention[float32]).Forward(none, x, x, x) },
+			func() { new(performer.Attention[float32]).Weights(none, x, x) },
 		},
 		"performer: the Batch is zero, want one of NewBatch": {
-			func() { new(Batch[float32]).Forward(none, x, x, x) },
-			func() { new(Batch[float32]).Backward(none, none, none, x, x, x, x) },
+			func() { new(performer.Batch[float32]).Forward(none, x, x, x) },
+			func() { new(performer.Batch[float32]).Backward(none, none, none, x, x, x, x) },
 		},
 		"performer: the Auto is zero, want one of NewAuto": {
-			func() { new(Auto[float32]).Forward(none, x, x, x) },
+			func() { new(performer.Auto[float32]).Forward(none, x, x, x) },
 		},
 		"performer: the Predictor is zero, want one of NewPredictor": {
-			func() { new(Predictor[float32]).Predict(nil, x, x, x) },
+			func() { new(performer.Predictor[float32]).Predict(nil, x, x, x) },
 		},
 	} {
 		for _, call := range calls {
 			assert.PanicsWithValue(t, want, call)
 		}
 	}
-	_, err := new(Batch[float32]).NewState(1, 1)
+	_, err := new(performer.Batch[float32]).NewState(1, 1)
 	assert.EqualError(t, err, "performer: the Batch is zero, want one of NewBatch")
-	_, err = new(Attention[float32]).NewState(1, 1)
+	_, err = new(performer.Attention[float32]).NewState(1, 1)
 	assert.EqualError(t, err, "performer: d = 1, but the maps take points of R^0")
-	assert.NotPanics(t, func() { (Exact[float32]{}).Forward(none, x, x, x) }, "the zero Exact is of use")
+	assert.NotPanics(t, func() { (performer.Exact[float32]{}).Forward(none, x, x, x) }, "the zero Exact is of use")
 }
