@@ -17,6 +17,7 @@ type ElementError struct {
 	Value    float64 // the first such element of the row
 }
 
+// Error names the argument, its row, the element and what is wanted.
 func (e *ElementError) Error() string {
 	want := "a finite element"
 	if e.Argument == "diag" {
@@ -34,6 +35,7 @@ type OverflowError struct {
 	Row int
 }
 
+// Error names the row.
 func (e *OverflowError) Error() string {
 	return fmt.Sprintf("semiseparable: row %d of the result overflows", e.Row)
 }

@@ -30,6 +30,7 @@ type SingularError struct {
 	Cond float64 // its condition number in the 1-norm, estimated
 }
 
+// Error names the condition number.
 func (e *SingularError) Error() string {
 	return fmt.Sprintf("semiseparable: I + KᵀΛ⁻¹Q is singular to working precision, its condition number is %.3g", e.Cond)
 }
