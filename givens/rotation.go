@@ -8,23 +8,22 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/planerot"
 )
 
-// Rotation is the rotation G by the angle θ in the plane of the coordinates i
-// and j, from axis i towards axis j:
+// Rotation is the rotation G by the angle θ in the plane of the coordinates i and j, from axis i
+// towards axis j:
 //
 //	y_i = cos θ·x_i − sin θ·x_j
 //	y_j = sin θ·x_i + cos θ·x_j
 //
-// and every other coordinate stays. G·e_i = cos θ·e_i + sin θ·e_j. It is a
-// value: copy it freely and share it between goroutines. The zero Rotation is
-// not valid; New makes one.
+// and every other coordinate stays. G·e_i = cos θ·e_i + sin θ·e_j. It is a value: copy it freely
+// and share it between goroutines. The zero Rotation is not valid; New makes one.
 type Rotation[T dense.Float] struct {
 	i, j     int
 	cos, sin T
 }
 
-// New returns the rotation by theta radians from axis i towards axis j. Its
-// cosine and sine are computed in float64 and rounded once. It returns an error
-// if i or j is negative, if they are equal or if theta is not finite.
+// New returns the rotation by theta radians from axis i towards axis j. Its cosine and sine are
+// computed in float64 and rounded once. It returns an error if i or j is negative, if they are
+// equal or if theta is not finite.
 func New[T dense.Float](i, j int, theta float64) (Rotation[T], error) {
 	switch {
 	case i < 0:
@@ -44,8 +43,7 @@ func rotation[T dense.Float](i, j int, theta float64) Rotation[T] {
 	return Rotation[T]{i: i, j: j, cos: T(cos), sin: T(sin)}
 }
 
-// Axes returns the two coordinates that the rotation mixes, in the order given
-// to New.
+// Axes returns the two coordinates that the rotation mixes, in the order given to New.
 func (g Rotation[T]) Axes() (i, j int) { return g.i, g.j }
 
 // Inverse returns the rotation by −θ, the transpose: G⁻¹·x is g.Inverse().Apply(x).
@@ -54,16 +52,16 @@ func (g Rotation[T]) Inverse() Rotation[T] {
 	return g
 }
 
-// Apply replaces x by G·x: four multiplications and two additions. NaN and ±Inf
-// reach both coordinates of the plane. It panics if x has no coordinate i or j.
+// Apply replaces x by G·x: four multiplications and two additions. NaN and ±Inf reach both
+// coordinates of the plane. It panics if x has no coordinate i or j.
 func (g Rotation[T]) Apply(x []T) {
 	g.check(len(x))
 	x[g.i], x[g.j] = g.turn(x[g.i], x[g.j])
 }
 
-// ApplyRows writes G·x for every row x of the n×d matrix x into dst (n×d) and
-// returns dst; a zero dst is allocated. dst may be x exactly; then only columns
-// i and j are written. It panics if the shapes differ or x has no column i or j.
+// ApplyRows writes G·x for every row x of the n×d matrix x into dst (n×d) and returns dst; a zero
+// dst is allocated. dst may be x exactly; then only columns i and j are written. It panics if the
+// shapes differ or x has no column i or j.
 func (g Rotation[T]) ApplyRows(dst, x dense.Matrix[T]) dense.Matrix[T] {
 	x.Check()
 	g.check(x.Cols)

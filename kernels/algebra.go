@@ -6,12 +6,12 @@ import (
 	"strings"
 )
 
-// Sum is the kernel k(x, y) = Σ_i k_i(x, y), at least one of them. Positive
-// (semi-)definite where all of them are [Schölkopf & Smola 2002, §13.1].
+// Sum is the kernel k(x, y) = Σ_i k_i(x, y), at least one of them. Positive (semi-)definite where
+// all of them are [Schölkopf & Smola 2002, §13.1].
 type Sum []Kernel
 
-// Eval returns the sum of the kernels at (x, y). It panics if there is none or
-// one is nil, and as they do.
+// Eval returns the sum of the kernels at (x, y). It panics if there is none or one is nil, and as
+// they do.
 func (k Sum) Eval(x, y []float64) float64 {
 	must(notEmpty("Sum", k))
 	var s float64
@@ -27,13 +27,12 @@ func (k Sum) check() error { return validateAll("Sum", k) }
 // String returns the kernels joined by " + ".
 func (k Sum) String() string { return join(k, " + ") }
 
-// Product is the kernel k(x, y) = Π_i k_i(x, y), at least one of them. Positive
-// semi-definite where all of them are (Schur's product theorem)
-// [Schölkopf & Smola 2002, §13.1].
+// Product is the kernel k(x, y) = Π_i k_i(x, y), at least one of them. Positive semi-definite where
+// all of them are (Schur's product theorem) [Schölkopf & Smola 2002, §13.1].
 type Product []Kernel
 
-// Eval returns the product of the kernels at (x, y). It panics if there is none
-// or one is nil, and as they do.
+// Eval returns the product of the kernels at (x, y). It panics if there is none or one is nil, and
+// as they do.
 func (k Product) Eval(x, y []float64) float64 {
 	must(notEmpty("Product", k))
 	p := 1.0
@@ -49,23 +48,20 @@ func (k Product) check() error { return validateAll("Product", k) }
 // String returns the kernels joined by " · ".
 func (k Product) String() string { return join(k, " · ") }
 
-// Scaled is the kernel c·K(x, y), where c is By. Positive (semi-)definite where
-// K is.
+// Scaled is the kernel c·K(x, y), where c is By. Positive (semi-)definite where K is.
 type Scaled struct {
 	K Kernel
 	// By is c > 0. It has no default: zero is out of range.
 	By float64
 }
 
-// Eval returns c·K(x, y). It panics if K is nil or By is out of range, and as K
-// does.
+// Eval returns c·K(x, y). It panics if K is nil or By is out of range, and as K does.
 func (k Scaled) Eval(x, y []float64) float64 {
 	must(k.own())
 	return k.By * k.K.Eval(x, y)
 }
 
-// check reports a nil K, a By that is not a positive finite number, and what
-// K reports.
+// check reports a nil K, a By that is not a positive finite number, and what K reports.
 func (k Scaled) check() error {
 	if err := k.own(); err != nil {
 		return err

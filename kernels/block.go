@@ -7,9 +7,8 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/matmul"
 )
 
-// block computes the rows of a Gram matrix that belong to a few points x. It
-// holds the inner products that the parts of a kernel share; one goroutine
-// uses it.
+// block computes the rows of a Gram matrix that belong to a few points x. It holds the inner
+// products that the parts of a kernel share; one goroutine uses it.
 type block[T dense.Float] struct {
 	x, y     points[T]
 	products shared[T]   // xᵀy
@@ -65,8 +64,8 @@ func (b *block[T]) row(dst []float64, k Kernel, i int) {
 	}
 }
 
-// fold writes the row of the first kernel into dst and combines it with those
-// of the others in order.
+// fold writes the row of the first kernel into dst and combines it with those of the others in
+// order.
 func (b *block[T]) fold(dst []float64, ks []Kernel, i int, combine func(acc, v []float64)) {
 	b.row(dst, ks[0], i)
 	part := b.take()
@@ -111,8 +110,7 @@ func (b *block[T]) eluRow(dst []float64, i int) {
 	}
 }
 
-// repair evaluates directly what was left NaN. Where the points hold NaN the
-// value is NaN again.
+// repair evaluates directly what was left NaN. Where the points hold NaN the value is NaN again.
 func (b *block[T]) repair(dst []float64, k Kernel, i int) {
 	for j, v := range dst {
 		if math.IsNaN(v) {
@@ -121,8 +119,8 @@ func (b *block[T]) repair(dst []float64, k Kernel, i int) {
 	}
 }
 
-// smallest returns the squared norm above which terms of an inner product that
-// underflow in T do not matter.
+// smallest returns the squared norm above which terms of an inner product that underflow in T do
+// not matter.
 func smallest[T dense.Float]() float64 {
 	if _, single := any(T(0)).(float32); single {
 		return 0x1p-100

@@ -9,14 +9,12 @@ import (
 //
 //	k(x, y) = Σ 2x_i·y_i/(x_i + y_i),
 //
-// with 0 for a term where both are 0 [Vedaldi & Zisserman 2012]: twice the sum of
-// the halved harmonic means, ½‖x‖₁ + ½‖y‖₁ minus half the χ² distance
-// Σ (x_i−y_i)²/(x_i+y_i). (scikit-learn gives this name to minus that distance,
-// and its feature map estimates the kernel defined here.)
+// with 0 for a term where both are 0 [Vedaldi & Zisserman 2012]: twice the sum of the halved
+// harmonic means, ½‖x‖₁ + ½‖y‖₁ minus half the χ² distance Σ (x_i−y_i)²/(x_i+y_i). (scikit-learn
+// gives this name to minus that distance, and its feature map estimates the kernel defined here.)
 //
-// Positive semi-definite on points with coordinates that are at least 0;
-// homogeneous, k(cx, cy) = c·k(x, y), with k(x, x) = ‖x‖₁. Elsewhere it is no
-// kernel: a negative coordinate makes it NaN.
+// Positive semi-definite on points with coordinates that are at least 0; homogeneous, k(cx, cy) =
+// c·k(x, y), with k(x, x) = ‖x‖₁. Elsewhere it is no kernel: a negative coordinate makes it NaN.
 type AdditiveChiSquare struct{}
 
 // Eval returns k(x, y) in O(d). It panics if the lengths differ.
@@ -50,17 +48,15 @@ func (k AdditiveChiSquare) String() string { return "AdditiveChiSquare{}" }
 //
 // where c is C [Li, Ionescu & Sminchisescu 2010].
 //
-// Positive definite on points with coordinates above −c, being a function of the
-// difference of their logarithms whose Fourier transform is positive; range
-// (0, 1]. Elsewhere it is no kernel: a coordinate at or below −c makes it NaN.
+// Positive definite on points with coordinates above −c, being a function of the difference of
+// their logarithms whose Fourier transform is positive; range (0, 1]. Elsewhere it is no kernel: a
+// coordinate at or below −c makes it NaN.
 type SkewedChiSquare struct {
-	// C is c > 0, in units of x: coordinates much below it count as equal. Zero
-	// means 1.
+	// C is c > 0, in units of x: coordinates much below it count as equal. Zero means 1.
 	C float64
 }
 
-// Eval returns k(x, y) in O(d). It panics if the lengths differ or C is out of
-// range.
+// Eval returns k(x, y) in O(d). It panics if the lengths differ or C is out of range.
 func (k SkewedChiSquare) Eval(x, y []float64) float64 {
 	must(k.check())
 	checkLengths(x, y)

@@ -11,21 +11,21 @@ import (
 //
 //	k(x, y) = Σ_cells 1/P² · Σ_{p,q} K(x_p, y_q),
 //
-// where p and q run over the P places of patches in a cell: it does not matter where
-// in a cell a pattern is. With cells of one patch it compares patches at equal
-// places, with a single cell it compares two images as bags of patches. Positive
-// semi-definite where K is: a sum of inner products of means.
+// where p and q run over the P places of patches in a cell: it does not matter where in a cell a
+// pattern is. With cells of one patch it compares patches at equal places, with a single cell it
+// compares two images as bags of patches. Positive semi-definite where K is: a sum of inner
+// products of means.
 //
-// Gram evaluates K on blocks of patches in float64, with what that needs in memory
-// bounded, at the cost of P² pairs of patches for each cell and pair of images.
+// Gram evaluates K on blocks of patches in float64, with what that needs in memory bounded, at the
+// cost of P² pairs of patches for each cell and pair of images.
 type Convolution struct {
 	// K compares two patches.
 	K       Kernel
 	Patches Patches
 }
 
-// Eval returns the sum over all pairs of patches that share a cell. It panics if x or
-// y is not of the length of an image, if Patches is out of range, and as K does.
+// Eval returns the sum over all pairs of patches that share a cell. It panics if x or y is not of
+// the length of an image, if Patches is out of range, and as K does.
 func (k Convolution) Eval(x, y []float64) float64 {
 	must(k.own())
 	p := k.Patches
@@ -110,9 +110,8 @@ func (k Convolution) gram(dst, x, y dense.Matrix[float64], one bool) {
 	})
 }
 
-// rows writes the kernel of few images x and all y. How patches are grouped depends
-// on their cell alone, so that an element has the same bits whatever the other
-// images are.
+// rows writes the kernel of few images x and all y. How patches are grouped depends on their cell
+// alone, so that an element has the same bits whatever the other images are.
 func (k Convolution) rows(dst, x, y dense.Matrix[float64], cells [][]int) {
 	for i := range dst.Rows {
 		clear(dst.Row(i))
@@ -143,8 +142,8 @@ func (k Convolution) rows(dst, x, y dense.Matrix[float64], cells [][]int) {
 	}
 }
 
-// groups calls f for groups of at most limit patches of n images at the given
-// places: whole images, or parts of one if it has more.
+// groups calls f for groups of at most limit patches of n images at the given places: whole images,
+// or parts of one if it has more.
 func groups(n int, places []int, limit int, f func(lo, hi int, places []int)) {
 	if images := limit / len(places); images > 0 {
 		for lo := 0; lo < n; lo += images {
@@ -159,8 +158,8 @@ func groups(n int, places []int, limit int, f func(lo, hi int, places []int)) {
 	}
 }
 
-// cut writes the patches of every row of x at the given places into the first rows of
-// dst, and returns these.
+// cut writes the patches of every row of x at the given places into the first rows of dst, and
+// returns these.
 func (k Convolution) cut(dst, x dense.Matrix[float64], places []int) dense.Matrix[float64] {
 	_, cols := k.Patches.Grid()
 	dst = dst.RowRange(0, x.Rows*len(places))

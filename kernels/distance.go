@@ -2,8 +2,8 @@ package kernels
 
 import "math"
 
-// squaredDistance returns ‖x − y‖²/ℓ², NaN if a coordinate is NaN or infinite.
-// Dividing before squaring keeps it finite wherever the result is.
+// squaredDistance returns ‖x − y‖²/ℓ², NaN if a coordinate is NaN or infinite. Dividing before
+// squaring keeps it finite wherever the result is.
 func squaredDistance(x, y []float64, l float64) float64 {
 	checkLengths(x, y)
 	var q float64
@@ -17,12 +17,12 @@ func squaredDistance(x, y []float64, l float64) float64 {
 	return q
 }
 
-// cancelled is the share of ‖x‖² + ‖y‖² under which ‖x − y‖² is not taken from
-// inner products: what is left of their digits is then worth 1/cancelled less.
+// cancelled is the share of ‖x‖² + ‖y‖² under which ‖x − y‖² is not taken from inner products: what
+// is left of their digits is then worth 1/cancelled less.
 const cancelled = 1.0 / 16
 
-// squaredDistances overwrites g[j] = xᵀy_j by ‖x − y_j‖²/ℓ², and by NaN where
-// cancellation leaves too few digits.
+// squaredDistances overwrites g[j] = xᵀy_j by ‖x − y_j‖²/ℓ², and by NaN where cancellation leaves
+// too few digits.
 func squaredDistances(g []float64, xx float64, yy []float64, l float64) {
 	yy = yy[:len(g)]
 	for j, v := range g {

@@ -1,13 +1,12 @@
-// Package kernels holds exact kernels and their Gram matrices: the truth that
-// the random features of package rff estimate.
+// Package kernels holds exact kernels and their Gram matrices: the truth that the random features
+// of package rff estimate.
 //
 // # Kernels
 //
-// A kernel is a symmetric function k(x, y) of two points of R^d that is an inner
-// product in some space, k(x, y) = φ(x)ᵀφ(y). Equivalently it is positive
-// semi-definite: for any points x_1 … x_n the Gram matrix G_ij = k(x_i, x_j) has
-// cᵀGc ≥ 0 for every c; positive definite if cᵀGc > 0 whenever the points are
-// distinct and c is not 0 [Schölkopf & Smola 2002].
+// A kernel is a symmetric function k(x, y) of two points of R^d that is an inner product in some
+// space, k(x, y) = φ(x)ᵀφ(y). Equivalently it is positive semi-definite: for any points x_1 … x_n
+// the Gram matrix G_ij = k(x_i, x_j) has cᵀGc ≥ 0 for every c; positive definite if cᵀGc > 0
+// whenever the points are distinct and c is not 0 [Schölkopf & Smola 2002].
 //
 // Three families are here, told apart by what they are functions of:
 //
@@ -16,72 +15,64 @@
 //	distance        Gaussian, Matern, RationalQuadratic of ‖x−y‖, Laplacian of ‖x−y‖₁
 //	angle           Angular 1 − 2θ/π, ArcCosine ‖x‖ⁿ‖y‖ⁿJ_n(θ)/π
 //
-// and ELU, the inner product of elu(x)+1 and elu(y)+1; Generalised, the mean of
-// f(wᵀx)f(wᵀy) for f of attention; AdditiveChiSquare and SkewedChiSquare, for
-// histograms. Sum, Product and Scaled compose them. Pullback applies a kernel to the
-// images of an affine map, Homogeneous to directions, and Convolution to the patches of
-// images, which Patches cuts. Any type of yours with a method
+// and ELU, the inner product of elu(x)+1 and elu(y)+1; Generalised, the mean of f(wᵀx)f(wᵀy) for f
+// of attention; AdditiveChiSquare and SkewedChiSquare, for histograms. Sum, Product and Scaled
+// compose them. Pullback applies a kernel to the images of an affine map, Homogeneous to
+// directions, and Convolution to the patches of images, which Patches cuts. Any type of yours with
+// a method
 //
 //	Eval(x, y []float64) float64
 //
-// is a Kernel too and goes wherever these go; package validate tells whether it
-// is positive semi-definite on your points.
+// is a Kernel too and goes wherever these go; package validate tells whether it is positive
+// semi-definite on your points.
 //
 // # Parameters
 //
-// Kernels are small values. The zero value of a length-scale, scale, Gamma or
-// Alpha means 1, so Gaussian{} is exp(−‖x−y‖²/2). Length-scales are in units of
-// x. Check reports parameters out of range as an error; Eval and Gram panic
-// with the text of that error, since they are called where no error can be
-// handled. Printing a kernel shows its parameters, defaults filled in.
+// Kernels are small values. The zero value of a length-scale, scale, Gamma or Alpha means 1, so
+// Gaussian{} is exp(−‖x−y‖²/2). Length-scales are in units of x. Check reports parameters out of
+// range as an error; Eval and Gram panic with the text of that error, since they are called where
+// no error can be handled. Printing a kernel shows its parameters, defaults filled in.
 //
 // # Gram matrices
 //
-// Gram fills the matrix of all pairs of two sets of points, or of one set with
-// itself, in float32 or float64. Kernels that depend on inner products and norms
-// only are computed by one matrix product, which costs O(npd) at the speed of a
-// matrix product, followed by O(1) work an element. Its doc states the error.
+// Gram fills the matrix of all pairs of two sets of points, or of one set with itself, in float32
+// or float64. Kernels that depend on inner products and norms only are computed by one matrix
+// product, which costs O(npd) at the speed of a matrix product, followed by O(1) work an element.
+// Its doc states the error.
 //
-// Expanding ‖x−y‖² = ‖x‖² + ‖y‖² − 2xᵀy cancels where points are close together
-// compared with their distance from the origin, and the arccosine of a cosine
-// loses half of its digits next to 0 and π. Such pairs are found and evaluated
-// directly, by summing squared differences and by Kahan's formula
-// θ = 2·atan2(‖u−v‖, ‖u+v‖) for unit vectors u and v [Kahan 2006]. No rounding
-// error is clamped away, so NaN is never mistaken for one.
+// Expanding ‖x−y‖² = ‖x‖² + ‖y‖² − 2xᵀy cancels where points are close together compared with their
+// distance from the origin, and the arccosine of a cosine loses half of its digits next to 0 and π.
+// Such pairs are found and evaluated directly, by summing squared differences and by Kahan's
+// formula θ = 2·atan2(‖u−v‖, ‖u+v‖) for unit vectors u and v [Kahan 2006]. No rounding error is
+// clamped away, so NaN is never mistaken for one.
 //
-// A coordinate that is NaN or infinite is no point of R^d: the kernel is NaN or
-// ±Inf there, even where a limit exists.
+// A coordinate that is NaN or infinite is no point of R^d: the kernel is NaN or ±Inf there, even
+// where a limit exists.
 //
 // # Sharing
 //
-// Kernels never change and may be used by several goroutines at once. Gram only
-// reads its points.
+// Kernels never change and may be used by several goroutines at once. Gram only reads its points.
 //
 // # References
 //
-//   - [Charikar 2002] M. Charikar. Similarity estimation techniques from rounding
-//     algorithms. STOC.
-//   - [Cho & Saul 2009] Y. Cho, L. K. Saul. Kernel methods for deep learning.
+//   - [Charikar 2002] M. Charikar. Similarity estimation techniques from rounding algorithms. STOC.
+//   - [Cho & Saul 2009] Y. Cho, L. K. Saul. Kernel methods for deep learning. NIPS.
+//   - [Choromanski et al. 2021] K. Choromanski et al. Rethinking attention with Performers. ICLR.
+//   - [Kahan 2006] W. Kahan. How futile are mindless assessments of roundoff in floating-point
+//     computation? §12.
+//   - [Katharopoulos et al. 2020] A. Katharopoulos, A. Vyas, N. Pappas, F. Fleuret. Transformers
+//     are RNNs. ICML.
+//   - [Li, Ionescu & Sminchisescu 2010] F. Li, C. Ionescu, C. Sminchisescu. Random Fourier
+//     approximations for skewed multiplicative histogram kernels. DAGM.
+//   - [Mairal et al. 2014] J. Mairal, P. Koniusz, Z. Harchaoui, C. Schmid. Convolutional kernel
+//     networks. NeurIPS.
+//   - [Rahimi & Recht 2007] A. Rahimi, B. Recht. Random features for large-scale kernel machines.
 //     NIPS.
-//   - [Choromanski et al. 2021] K. Choromanski et al. Rethinking attention with
-//     Performers. ICLR.
-//   - [Kahan 2006] W. Kahan. How futile are mindless assessments of roundoff in
-//     floating-point computation? §12.
-//   - [Katharopoulos et al. 2020] A. Katharopoulos, A. Vyas, N. Pappas,
-//     F. Fleuret. Transformers are RNNs. ICML.
-//   - [Li, Ionescu & Sminchisescu 2010] F. Li, C. Ionescu, C. Sminchisescu. Random
-//     Fourier approximations for skewed multiplicative histogram kernels. DAGM.
-//   - [Mairal et al. 2014] J. Mairal, P. Koniusz, Z. Harchaoui, C. Schmid.
-//     Convolutional kernel networks. NeurIPS.
-//   - [Rahimi & Recht 2007] A. Rahimi, B. Recht. Random features for large-scale
-//     kernel machines. NIPS.
-//   - [Rasmussen & Williams 2006] C. E. Rasmussen, C. K. I. Williams. Gaussian
-//     Processes for Machine Learning. MIT Press.
-//   - [Schoenberg 1942] I. J. Schoenberg. Positive definite functions on spheres. Duke
-//     Mathematical Journal 9.
-//   - [Schölkopf & Smola 2002] B. Schölkopf, A. J. Smola. Learning with Kernels.
-//     MIT Press.
-//   - [Vedaldi & Zisserman 2012] A. Vedaldi, A. Zisserman. Efficient additive kernels
-//     via explicit feature maps. IEEE Transactions on Pattern Analysis and Machine
-//     Intelligence 34(3).
+//   - [Rasmussen & Williams 2006] C. E. Rasmussen, C. K. I. Williams. Gaussian Processes for
+//     Machine Learning. MIT Press.
+//   - [Schoenberg 1942] I. J. Schoenberg. Positive definite functions on spheres. Duke Mathematical
+//     Journal 9.
+//   - [Schölkopf & Smola 2002] B. Schölkopf, A. J. Smola. Learning with Kernels. MIT Press.
+//   - [Vedaldi & Zisserman 2012] A. Vedaldi, A. Zisserman. Efficient additive kernels via explicit
+//     feature maps. IEEE Transactions on Pattern Analysis and Machine Intelligence 34(3).
 package kernels

@@ -9,8 +9,8 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/vecmath"
 )
 
-// DotProduct is the linear kernel k(x, y) = xᵀy. Positive semi-definite on R^d,
-// of rank at most d; range (−∞, ∞).
+// DotProduct is the linear kernel k(x, y) = xᵀy. Positive semi-definite on R^d, of rank at most d;
+// range (−∞, ∞).
 type DotProduct struct{}
 
 // Eval returns xᵀy in O(d). It panics if the lengths differ.
@@ -24,21 +24,18 @@ func (k DotProduct) String() string { return "DotProduct{}" }
 
 func (k DotProduct) fromProducts(_ []float64, _ float64, _ []float64) {}
 
-// Softmax is the kernel k(x, y) = exp(s·xᵀy) of dot-product attention, where
-// s is Scale. Attention on vectors of dimension d has s = 1/√d
-// [Choromanski et al. 2021].
+// Softmax is the kernel k(x, y) = exp(s·xᵀy) of dot-product attention, where s is Scale. Attention
+// on vectors of dimension d has s = 1/√d [Choromanski et al. 2021].
 //
-// Positive definite on R^d: every power of xᵀy is positive semi-definite and
-// the exponential series has positive coefficients only. Range (0, ∞): the
-// value overflows to +Inf once s·xᵀy exceeds 709.78 (88.72 in a float32 Gram
-// matrix) and underflows to 0 on the other side.
+// Positive definite on R^d: every power of xᵀy is positive semi-definite and the exponential series
+// has positive coefficients only. Range (0, ∞): the value overflows to +Inf once s·xᵀy exceeds
+// 709.78 (88.72 in a float32 Gram matrix) and underflows to 0 on the other side.
 type Softmax struct {
 	// Scale is s > 0, in inverse squared units of x. Zero means 1.
 	Scale float64
 }
 
-// Eval returns exp(s·xᵀy) in O(d). It panics if the lengths differ or Scale is
-// out of range.
+// Eval returns exp(s·xᵀy) in O(d). It panics if the lengths differ or Scale is out of range.
 func (k Softmax) Eval(x, y []float64) float64 {
 	must(k.check())
 	checkLengths(x, y)
@@ -64,12 +61,12 @@ func (k Softmax) fromProducts(g []float64, _ float64, _ []float64) {
 	vecmath.Exp(g, g)
 }
 
-// Polynomial is the kernel k(x, y) = (γ·xᵀy + c)^p, where γ is Gamma, c is
-// Offset and p is Degree [Schölkopf & Smola 2002, §2.2]. With c > 0 it weighs
-// all monomials up to degree p, with c = 0 only monomials of degree p.
+// Polynomial is the kernel k(x, y) = (γ·xᵀy + c)^p, where γ is Gamma, c is Offset and p is Degree
+// [Schölkopf & Smola 2002, §2.2]. With c > 0 it weighs all monomials up to degree p, with c = 0
+// only monomials of degree p.
 //
-// Positive semi-definite on R^d for p ≥ 1, γ > 0 and c ≥ 0, which Check
-// demands; range (−∞, ∞), or [0, ∞) for even p.
+// Positive semi-definite on R^d for p ≥ 1, γ > 0 and c ≥ 0, which Check demands; range (−∞, ∞), or
+// [0, ∞) for even p.
 type Polynomial struct {
 	// Degree is p, at least 1.
 	Degree int
@@ -79,16 +76,16 @@ type Polynomial struct {
 	Offset float64
 }
 
-// Eval returns (γ·xᵀy + c)^p in O(d). It panics if the lengths differ or a
-// parameter is out of range.
+// Eval returns (γ·xᵀy + c)^p in O(d). It panics if the lengths differ or a parameter is out of
+// range.
 func (k Polynomial) Eval(x, y []float64) float64 {
 	must(k.check())
 	checkLengths(x, y)
 	return math.Pow(orOne(k.Gamma)*floats.Dot(x, y)+k.Offset, float64(k.Degree))
 }
 
-// check reports a Degree below 1, a Gamma that is negative or not finite,
-// and an Offset that is negative or not finite.
+// check reports a Degree below 1, a Gamma that is negative or not finite, and an Offset that is
+// negative or not finite.
 func (k Polynomial) check() error {
 	if k.Degree < 1 {
 		return fmt.Errorf("kernels: Polynomial.Degree = %d, want at least 1", k.Degree)

@@ -36,16 +36,15 @@ func (f Nonlinearity) String() string {
 //
 //	k(x, y) = E[(f(wᵀx) + ε)(f(wᵀy) + ε)],  w ~ N(0, I),
 //
-// where f is F and ε is Epsilon. With k₀ for ε = 0 it is
-// k₀ + ε·(E f(wᵀx) + E f(wᵀy)) + ε²:
+// where f is F and ε is Epsilon. With k₀ for ε = 0 it is k₀ + ε·(E f(wᵀx) + E f(wᵀy)) + ε²:
 //
 //	f            k₀                        E f(wᵀx)
 //	ReLU         ½·ArcCosine{Order: 1}     ‖x‖/√(2π)
 //	Square       ‖x‖²‖y‖² + 2(xᵀy)²        ‖x‖²
 //	Exponential  exp(‖x+y‖²/2)             exp(‖x‖²/2)
 //
-// Positive semi-definite on R^d by the expectation; range [0, ∞). Exponential
-// overflows to +Inf once ‖x+y‖² exceeds 1419.
+// Positive semi-definite on R^d by the expectation; range [0, ∞). Exponential overflows to +Inf
+// once ‖x+y‖² exceeds 1419.
 type Generalised struct {
 	// F is f; the zero value is ReLU.
 	F Nonlinearity
@@ -53,8 +52,7 @@ type Generalised struct {
 	Epsilon float64
 }
 
-// Eval returns k(x, y) in O(d). It panics if the lengths differ or a parameter is
-// out of range.
+// Eval returns k(x, y) in O(d). It panics if the lengths differ or a parameter is out of range.
 func (k Generalised) Eval(x, y []float64) float64 {
 	must(k.check())
 	checkLengths(x, y)
@@ -96,8 +94,7 @@ func (k Generalised) mean(xx float64) float64 {
 	return math.Exp(xx / 2)
 }
 
-// check reports an F that is none of the three and an Epsilon that is negative
-// or not finite.
+// check reports an F that is none of the three and an Epsilon that is negative or not finite.
 func (k Generalised) check() error {
 	if k.F < ReLU || k.F > Exponential {
 		return fmt.Errorf("kernels: Generalised.F = %v, want ReLU, Square or Exponential", k.F)

@@ -13,34 +13,30 @@ import (
 // gramRows is the number of rows of a Gram matrix that are computed together.
 const gramRows = 64
 
-// Gram writes the n×p Gram matrix G_ij = k(x_i, y_j) of the rows of x (n×d) and
-// of y (p×d) into dst and returns it; a zero dst is allocated. dst must not
-// overlap x or y.
+// Gram writes the n×p Gram matrix G_ij = k(x_i, y_j) of the rows of x (n×d) and of y (p×d) into dst
+// and returns it; a zero dst is allocated. dst must not overlap x or y.
 //
-// With the zero Matrix as y the points of x are taken against themselves: dst
-// is n×n, exactly symmetric (below the diagonal is a copy), and its diagonal is
-// k.Eval(x_i, x_i).
+// With the zero Matrix as y the points of x are taken against themselves: dst is n×n, exactly
+// symmetric (below the diagonal is a copy), and its diagonal is k.Eval(x_i, x_i).
 //
 // Cost. Laplacian, AdditiveChiSquare, SkewedChiSquare and kernels of your own are evaluated pair by
 // pair in float64, O(d) each, by calls from several goroutines at once. Pullback, Homogeneous and
-// Convolution make other points first, in float64, and take the Gram matrix of their K on these;
-// as parts of a sum, product or multiple they are evaluated pair by pair. All other kernels of this
+// Convolution make other points first, in float64, and take the Gram matrix of their K on these; as
+// parts of a sum, product or multiple they are evaluated pair by pair. All other kernels of this
 // package, their sums, products and positive multiples take one matrix product in T (another for
 // ELU) and O(1) an element.
 //
-// Accuracy. The inner product in T has an error of at most d·u·‖x‖‖y‖, where
-// u is 2⁻⁵³ or 2⁻²⁴; all that follows is float64, rounded once. Where the error
-// would be magnified (‖x−y‖² below (‖x‖²+‖y‖²)/16, sin²θ below 1/16) the pair is
-// evaluated directly instead. Hence ‖x−y‖² has a relative error of at most
-// 32·(d+2)·u and θ an error of at most 8·(d+2)·u at every pair, however close
-// together or far from the origin, and a Gaussian kernel an error of at most
-// 12·(d+3)·u. Softmax has no such bound: its relative error is up to s·d·u·‖x‖‖y‖, and the error of
-// Generalised with Exponential equals it with s = 1.
+// Accuracy. The inner product in T has an error of at most d·u·‖x‖‖y‖, where u is 2⁻⁵³ or 2⁻²⁴; all
+// that follows is float64, rounded once. Where the error would be magnified (‖x−y‖² below
+// (‖x‖²+‖y‖²)/16, sin²θ below 1/16) the pair is evaluated directly instead. Hence ‖x−y‖² has a
+// relative error of at most 32·(d+2)·u and θ an error of at most 8·(d+2)·u at every pair, however
+// close together or far from the origin, and a Gaussian kernel an error of at most 12·(d+3)·u.
+// Softmax has no such bound: its relative error is up to s·d·u·‖x‖‖y‖, and the error of Generalised
+// with Exponential equals it with s = 1.
 //
-// A coordinate that is NaN or infinite gives NaN or ±Inf, never a number. Gram
-// panics if Check reports an error of k, and if a shape does not
-// fit. Work is shared by rows among goroutines; the result does not depend on
-// how many there are.
+// A coordinate that is NaN or infinite gives NaN or ±Inf, never a number. Gram panics if Check
+// reports an error of k, and if a shape does not fit. Work is shared by rows among goroutines; the
+// result does not depend on how many there are.
 func Gram[T dense.Float](dst dense.Matrix[T], k Kernel, x, y dense.Matrix[T]) dense.Matrix[T] {
 	must(Check(k))
 	x.Check()
@@ -91,13 +87,13 @@ func mirror[T dense.Float](dst dense.Matrix[T], lo, hi int) {
 type byProduct interface {
 	Kernel
 
-	// fromProducts overwrites g[j] = xᵀy_j by k(x, y_j), where xx is ‖x‖² and
-	// yy[j] is ‖y_j‖². Where these do not carry enough digits, it leaves NaN.
+	// fromProducts overwrites g[j] = xᵀy_j by k(x, y_j), where xx is ‖x‖² and yy[j] is ‖y_j‖².
+	// Where these do not carry enough digits, it leaves NaN.
 	fromProducts(g []float64, xx float64, yy []float64)
 }
 
-// asByProduct lists types instead of asserting the interface: a user's type
-// that embeds one of them and has an Eval of its own has its methods too.
+// asByProduct lists types instead of asserting the interface: a user's type that embeds one of them
+// and has an Eval of its own has its methods too.
 func asByProduct(k Kernel) (byProduct, bool) {
 	switch k := k.(type) {
 	case DotProduct, Softmax, Polynomial, Maclaurin, Generalised, Gaussian, Matern, RationalQuadratic, Angular, ArcCosine:

@@ -10,10 +10,10 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/parallel"
 )
 
-// Homogeneous is the kernel k(x, y) = ‖x‖‖y‖·K(x/‖x‖, y/‖y‖), and 0 where x or y is
-// 0: K sees directions only, and lengths are weights [Mairal et al. 2014]. Patches of
-// an image that are compared by it weigh as much as their contrast. Positive
-// semi-definite where K is: φ(x) = ‖x‖·φ_K(x/‖x‖).
+// Homogeneous is the kernel k(x, y) = ‖x‖‖y‖·K(x/‖x‖, y/‖y‖), and 0 where x or y is 0: K sees
+// directions only, and lengths are weights [Mairal et al. 2014]. Patches of an image that are
+// compared by it weigh as much as their contrast. Positive semi-definite where K is: φ(x) =
+// ‖x‖·φ_K(x/‖x‖).
 //
 // Gram divides first, in float64, and takes the Gram matrix of K on unit vectors.
 type Homogeneous struct{ K Kernel }
@@ -30,8 +30,8 @@ func (k Homogeneous) Eval(x, y []float64) float64 {
 	return r * k.K.Eval(u, v)
 }
 
-// normalize writes x/‖x‖ into dst, and x itself if that is 0, and returns ‖x‖. It is
-// NaN where x has NaN or ±Inf.
+// normalize writes x/‖x‖ into dst, and x itself if that is 0, and returns ‖x‖. It is NaN where x
+// has NaN or ±Inf.
 func normalize(dst, x []float64) float64 {
 	copy(dst, x)
 	r := floats.Norm(x, 2)

@@ -6,16 +6,15 @@ import (
 	"math"
 )
 
-// Kernel is a symmetric function of two points of R^d. Eval panics if x and y
-// differ in length. Implementations never change and may be shared.
+// Kernel is a symmetric function of two points of R^d. Eval panics if x and y differ in length.
+// Implementations never change and may be shared.
 type Kernel interface {
 	Eval(x, y []float64) float64
 }
 
-// Check returns an error that names the parameter and its value if a parameter of k, or of a
-// kernel that k is made of, is out of range, or if k or such a kernel is nil. Eval and Gram panic
-// with the text of that error. A kernel of your own has no parameters that Check knows: the error
-// is nil.
+// Check returns an error that names the parameter and its value if a parameter of k, or of a kernel
+// that k is made of, is out of range, or if k or such a kernel is nil. Eval and Gram panic with the
+// text of that error. A kernel of your own has no parameters that Check knows: the error is nil.
 func Check(k Kernel) error {
 	if k == nil {
 		return fmt.Errorf("kernels: k is nil")
@@ -33,8 +32,7 @@ func must(err error) {
 	}
 }
 
-// positive reports a parameter that is negative or not finite; zero stands for
-// the default.
+// positive reports a parameter that is negative or not finite; zero stands for the default.
 func positive(name string, v float64) error {
 	if v < 0 || math.IsInf(v, 0) || math.IsNaN(v) {
 		return fmt.Errorf("kernels: %s = %v, want a positive finite number, or 0 for 1", name, v)

@@ -5,19 +5,19 @@ import (
 	"math"
 )
 
-// Laplacian is the kernel k(x, y) = exp(−‖x−y‖₁/ℓ), where ℓ is LengthScale and
-// ‖·‖₁ sums absolute values [Rahimi & Recht 2007]. scikit-learn's gamma is 1/ℓ.
+// Laplacian is the kernel k(x, y) = exp(−‖x−y‖₁/ℓ), where ℓ is LengthScale and ‖·‖₁ sums absolute
+// values [Rahimi & Recht 2007]. scikit-learn's gamma is 1/ℓ.
 //
-// Positive definite on R^d for every d, as a product over coordinates of
-// kernels that are; range (0, 1]. (With the Euclidean norm in place of ‖·‖₁ it
-// is Matern{Nu: 0.5}, another kernel when d > 1.)
+// Positive definite on R^d for every d, as a product over coordinates of kernels that are; range
+// (0, 1]. (With the Euclidean norm in place of ‖·‖₁ it is Matern{Nu: 0.5}, another kernel when d >
+// 1.)
 type Laplacian struct {
 	// LengthScale is ℓ > 0, in units of x. Zero means 1.
 	LengthScale float64
 }
 
-// Eval returns exp(−‖x−y‖₁/ℓ) in O(d). It panics if the lengths differ or
-// LengthScale is out of range.
+// Eval returns exp(−‖x−y‖₁/ℓ) in O(d). It panics if the lengths differ or LengthScale is out of
+// range.
 func (k Laplacian) Eval(x, y []float64) float64 {
 	must(k.check())
 	checkLengths(x, y)

@@ -8,27 +8,26 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// Maclaurin is the dot-product kernel k(x, y) = Σ a_n·(xᵀy)ⁿ with the finitely
-// many coefficients a₀, a₁, … of Coefficients. A kernel f(xᵀy) whose Maclaurin
-// series is cut off is of this form, with an error of the terms left out.
+// Maclaurin is the dot-product kernel k(x, y) = Σ a_n·(xᵀy)ⁿ with the finitely many coefficients
+// a₀, a₁, … of Coefficients. A kernel f(xᵀy) whose Maclaurin series is cut off is of this form,
+// with an error of the terms left out.
 //
-// Positive semi-definite on R^d for coefficients that are at least 0, which
-// Check demands, and for no others in every dimension [Schoenberg 1942].
+// Positive semi-definite on R^d for coefficients that are at least 0, which Check demands, and for
+// no others in every dimension [Schoenberg 1942].
 type Maclaurin struct {
 	// Coefficients are a₀, a₁, …: at least 0, and one of them above.
 	Coefficients []float64
 }
 
-// Eval returns Σ a_n·(xᵀy)ⁿ in O(d + n). It panics if the lengths differ or
-// Coefficients are out of range.
+// Eval returns Σ a_n·(xᵀy)ⁿ in O(d + n). It panics if the lengths differ or Coefficients are out of
+// range.
 func (k Maclaurin) Eval(x, y []float64) float64 {
 	must(k.check())
 	checkLengths(x, y)
 	return k.at(floats.Dot(x, y))
 }
 
-// check reports a coefficient that is negative or not finite, and that none is
-// positive.
+// check reports a coefficient that is negative or not finite, and that none is positive.
 func (k Maclaurin) check() error {
 	for n, a := range k.Coefficients {
 		if !(a >= 0) || math.IsInf(a, 1) {
@@ -50,8 +49,8 @@ func (k Maclaurin) fromProducts(g []float64, _ float64, _ []float64) {
 	}
 }
 
-// at returns Σ a_n·tⁿ by Horner's rule, which multiplies even a constant by t and
-// so keeps NaN and ±Inf.
+// at returns Σ a_n·tⁿ by Horner's rule, which multiplies even a constant by t and so keeps NaN and
+// ±Inf.
 func (k Maclaurin) at(t float64) float64 {
 	var sum float64
 	for _, a := range slices.Backward(k.Coefficients) {

@@ -5,9 +5,8 @@ import (
 	"math"
 )
 
-// Matern is the Matérn kernel of smoothness ν and length-scale ℓ, a function of
-// the distance r = ‖x−y‖, where closed forms exist
-// [Rasmussen & Williams 2006, §4.2]:
+// Matern is the Matérn kernel of smoothness ν and length-scale ℓ, a function of the distance r =
+// ‖x−y‖, where closed forms exist [Rasmussen & Williams 2006, §4.2]:
 //
 //	ν = 1/2:  exp(−r/ℓ)
 //	ν = 3/2:  (1 + √3·r/ℓ) · exp(−√3·r/ℓ)
@@ -21,15 +20,14 @@ type Matern struct {
 	LengthScale float64
 }
 
-// Eval returns k(x, y) in O(d). It panics if the lengths differ or a parameter
-// is out of range.
+// Eval returns k(x, y) in O(d). It panics if the lengths differ or a parameter is out of range.
 func (k Matern) Eval(x, y []float64) float64 {
 	must(k.check())
 	return k.profile(squaredDistance(x, y, orOne(k.LengthScale)))
 }
 
-// check reports a Nu that is none of 0, 0.5, 1.5 and 2.5 and a LengthScale
-// that is negative or not finite.
+// check reports a Nu that is none of 0, 0.5, 1.5 and 2.5 and a LengthScale that is negative or not
+// finite.
 func (k Matern) check() error {
 	switch k.Nu {
 	case 0, 0.5, 1.5, 2.5:
@@ -67,8 +65,7 @@ func (k Matern) profile(q float64) float64 {
 		poly = 1 + r + r*r/3
 	}
 	decay := math.Exp(-r)
-	// Where the exponential is 0 the polynomial may be +Inf, and 0·Inf is not
-	// the limit.
+	// Where the exponential is 0 the polynomial may be +Inf, and 0·Inf is not the limit.
 	if decay == 0 {
 		return 0
 	}

@@ -14,8 +14,8 @@ import (
 //
 //	a(x) = A·(x − c) + b,  R^d → R^r,
 //
-// where c is Center and b is Offset: K after centring, scaling, whitening or a
-// projection. Positive semi-definite where K is, by its very definition.
+// where c is Center and b is Offset: K after centring, scaling, whitening or a projection. Positive
+// semi-definite where K is, by its very definition.
 //
 // Gram maps all points first, in float64, and takes the Gram matrix of K on them.
 type Pullback struct {
@@ -28,8 +28,8 @@ type Pullback struct {
 	Offset []float64
 }
 
-// Eval returns K(a(x), a(y)) in O(r·d). It panics if x or y is not of length d, if a
-// field is out of range, and as K does.
+// Eval returns K(a(x), a(y)) in O(r·d). It panics if x or y is not of length d, if a field is out
+// of range, and as K does.
 func (k Pullback) Eval(x, y []float64) float64 {
 	must(k.own())
 	z := make([]float64, 2*k.A.Rows)
@@ -57,9 +57,8 @@ func (k Pullback) at(dst, x, moved []float64) {
 	}
 }
 
-// check reports a nil K, an A without elements, a Center or Offset of another
-// length than A has columns or rows, an element that is not finite, and what K
-// reports.
+// check reports a nil K, an A without elements, a Center or Offset of another length than A has
+// columns or rows, an element that is not finite, and what K reports.
 func (k Pullback) check() error {
 	if err := k.own(); err != nil {
 		return err

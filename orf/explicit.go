@@ -17,8 +17,7 @@ type explicit[T dense.Float] struct {
 	back       projection.Transpose[T]
 }
 
-// newExplicit returns the projection with the frequencies w, which it keeps, drawn from the law
-// e.
+// newExplicit returns the projection with the frequencies w, which it keeps, drawn from the law e.
 func newExplicit[T dense.Float](w dense.Matrix[T], e Ensemble) *explicit[T] {
 	p := &explicit[T]{w: w}
 	p.back.Frequencies = func() dense.Matrix[T] { return w }
@@ -30,8 +29,8 @@ func newExplicit[T dense.Float](w dense.Matrix[T], e Ensemble) *explicit[T] {
 	return p
 }
 
-// unrounded returns a zero m×d matrix for frequencies, or an error if that takes more
-// memory than the machine has.
+// unrounded returns a zero m×d matrix for frequencies, or an error if that takes more memory than
+// the machine has.
 func unrounded(m, d int) (dense.Matrix[float64], error) {
 	if err := limit.Memory[float64](m, d); err != nil {
 		return dense.Matrix[float64]{}, fmt.Errorf("orf: m = %d, d = %d: %w", m, d, err)

@@ -15,20 +15,20 @@ import (
 //	(1/√d')·S·H·G·Π·H·B
 //
 // with random signs B, a uniform permutation Π, a diagonal G of standard normal numbers, and a
-// diagonal S that makes the lengths of rows independent draws from χ(d'). H is a Hadamard matrix
-// of order d' = hadamard.FastOrder(d). Vectors of R^d are padded with zeros: W is d columns of the
+// diagonal S that makes the lengths of rows independent draws from χ(d'). H is a Hadamard matrix of
+// order d' = hadamard.FastOrder(d). Vectors of R^d are padded with zeros: W is d columns of the
 // frequencies of R^d'. The last block has m mod d' rows when d' does not divide m.
 //
-// Every frequency is exactly a standard Gaussian vector: the diagonal of G over its norm is
-// uniform on the sphere, and the signs, Π, H/√d' and B are orthogonal maps. Estimates are unbiased
-// for every kernel, unlike estimates with Hadamard. The frequencies of a block are neither
-// independent nor orthogonal. For the dot product the error of a whole block equals the error of
-// GramSchmidt where x = y is along an axis, and is nearly twice the error of IID where x and y
-// have many coordinates of one size.
+// Every frequency is exactly a standard Gaussian vector: the diagonal of G over its norm is uniform
+// on the sphere, and the signs, Π, H/√d' and B are orthogonal maps. Estimates are unbiased for
+// every kernel, unlike estimates with Hadamard. The frequencies of a block are neither independent
+// nor orthogonal. For the dot product the error of a whole block equals the error of GramSchmidt
+// where x = y is along an axis, and is nearly twice the error of IID where x and y have many
+// coordinates of one size.
 //
-// Cost: d' random bits, d' normal numbers and a permutation a block; Project applies two
-// transforms of order d' to a row for each block, however few rows of the block are in use, and
-// never forms W: O(n·m·log d) operations for m ≥ d'.
+// Cost: d' random bits, d' normal numbers and a permutation a block; Project applies two transforms
+// of order d' to a row for each block, however few rows of the block are in use, and never forms W:
+// O(n·m·log d) operations for m ≥ d'.
 //
 // Source: [Le et al. 2013].
 type Fastfood struct {

@@ -16,8 +16,8 @@ import (
 // orthogonal. The last block has m mod d rows when d does not divide m.
 //
 // Cost: O(m·d²) operations once (the QR factorisation of a Gaussian matrix); Project is a matrix
-// product, O(n·m·d). Rows are orthogonal to rounding in float64, and to the rounding of each
-// entry in float32.
+// product, O(n·m·d). Rows are orthogonal to rounding in float64, and to the rounding of each entry
+// in float32.
 //
 // Sources: [Yu et al. 2016] for the frequencies, [Mezzadri 2007] for the Haar law.
 type GramSchmidt struct {
@@ -39,8 +39,8 @@ func gramSchmidt[T dense.Float](e GramSchmidt, m, d int, src rand.Source) (Proje
 	return rounded[T](w, e), nil
 }
 
-// haar returns m frequencies in blocks of d: the first rows of a Haar-distributed orthogonal matrix,
-// after arrange, times lengths.
+// haar returns m frequencies in blocks of d: the first rows of a Haar-distributed orthogonal
+// matrix, after arrange, times lengths.
 func haar(m, d int, fixed bool, src rand.Source, arrange func(block dense.Matrix[float64])) (dense.Matrix[float64], error) {
 	w, err := unrounded(m, d)
 	if err != nil {

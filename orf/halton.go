@@ -15,9 +15,9 @@ import (
 const maxHalton = 1000
 
 // Halton is the law of frequencies that fill R^d more evenly than independent frequencies: points
-// of a randomised Halton sequence in [0, 1]^d, taken through the inverse of the normal
-// distribution function. Of b^k successive points from a multiple of b^k on, b the j-th prime,
-// coordinate j has one in each interval of length b^(−k).
+// of a randomised Halton sequence in [0, 1]^d, taken through the inverse of the normal distribution
+// function. Of b^k successive points from a multiple of b^k on, b the j-th prime, coordinate j has
+// one in each interval of length b^(−k).
 //
 // Every digit goes through a random permutation of its own, the same for all points. Every point,
 // the first included, is uniform on [0, 1]^d, and every frequency is a standard Gaussian vector:
@@ -53,8 +53,8 @@ func halton[T dense.Float](e Halton, m, d int, src rand.Source) (Projection[T], 
 // standardNormal is N(0, I) by its coordinates.
 type standardNormal struct{}
 
-// Quantile writes the quantiles of the coordinates of p. Digits are cut off at about
-// 1e-16, so that a coordinate could be 0, or 1 by rounding.
+// Quantile writes the quantiles of the coordinates of p. Digits are cut off at about 1e-16, so that
+// a coordinate could be 0, or 1 by rounding.
 func (standardNormal) Quantile(dst, p []float64) []float64 {
 	for i, v := range p {
 		dst[i] = distuv.UnitNormal.Quantile(min(max(v, 0x1p-54), 1-0x1p-53))

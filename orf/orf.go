@@ -25,8 +25,8 @@ type Projection[T dense.Float] interface {
 	Frequencies() dense.Matrix[T]
 }
 
-// Transposer is a Projection that also applies its transpose, which takes gradients with respect
-// to projections back to gradients with respect to points. The projections of this package are
+// Transposer is a Projection that also applies its transpose, which takes gradients with respect to
+// projections back to gradients with respect to points. The projections of this package are
 // Transposers. A Projection of your own may be one: feature maps over a Projection without
 // ProjectTransposed multiply by its Frequencies in their gradients, O(n·m·d), and keep a copy of
 // m·d numbers.
@@ -48,8 +48,8 @@ type Ensemble interface {
 
 // Draw draws m frequencies of R^d from the law e, with randomness from src, which is not kept.
 //
-// The result has a method Ensemble() Ensemble that returns e, with the default number of Factors
-// or Rotations filled in.
+// The result has a method Ensemble() Ensemble that returns e, with the default number of Factors or
+// Rotations filled in.
 //
 // The error reports m < 1, d < 1, sizes too large for memory, a nil src, an e that is nil or a
 // pointer, and what the type of e says of its fields.
@@ -90,12 +90,12 @@ func Draw[T dense.Float](e Ensemble, m, d int, src rand.Source) (Projection[T], 
 	return nil, fmt.Errorf("orf: e is %T, want an ensemble of this package", e)
 }
 
-// Of returns the projection with the m×d frequencies w of your own. It keeps two copies of w, and
-// a third one from the first transposed projection on. Project is a matrix product, O(n·m·d). The
+// Of returns the projection with the m×d frequencies w of your own. It keeps two copies of w, and a
+// third one from the first transposed projection on. Project is a matrix product, O(n·m·d). The
 // result has a method Ensemble() Ensemble that returns nil.
 //
-// The error reports a w without rows or columns, fields that describe no matrix, and an element that
-// is not finite.
+// The error reports a w without rows or columns, fields that describe no matrix, and an element
+// that is not finite.
 func Of[T dense.Float](w dense.Matrix[T]) (Projection[T], error) {
 	if w.Rows < 1 || w.Cols < 1 {
 		return nil, fmt.Errorf("orf: w is %d×%d, want at least 1×1", w.Rows, w.Cols)

@@ -2,8 +2,8 @@ package orf
 
 import "math/bits"
 
-// primitives returns the first n primitive polynomials over GF(2), in the order of
-// their degree and then their value, the coefficient of x^k as bit k.
+// primitives returns the first n primitive polynomials over GF(2), in the order of their degree and
+// then their value, the coefficient of x^k as bit k.
 func primitives(n int) []uint32 {
 	found := make([]uint32, 0, n)
 	for degree := 1; len(found) < n; degree++ {
@@ -18,9 +18,8 @@ func primitives(n int) []uint32 {
 	return found
 }
 
-// primitive reports whether x has the given order, 2^degree − 1, modulo p: its
-// powers are then all polynomials of lower degree but 0. factors are the primes
-// that divide the order.
+// primitive reports whether x has the given order, 2^degree − 1, modulo p: its powers are then all
+// polynomials of lower degree but 0. factors are the primes that divide the order.
 func primitive(p, order uint32, factors []uint32) bool {
 	if powerOfX(order, p) != 1 {
 		return false

@@ -9,9 +9,9 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 )
 
-// Simplex is the law of frequencies in blocks of d: the directions of a block point from the
-// centre to the corners of a regular simplex, under a Haar-distributed rotation, and the lengths
-// are independent draws from χ(d). Every frequency is a standard Gaussian vector, as in IID and
+// Simplex is the law of frequencies in blocks of d: the directions of a block point from the centre
+// to the corners of a regular simplex, under a Haar-distributed rotation, and the lengths are
+// independent draws from χ(d). Every frequency is a standard Gaussian vector, as in IID and
 // GramSchmidt, but the angle between any two of a block is arccos(−1/(d−1)), the largest that d
 // vectors can have. The last block has m mod d rows when d does not divide m.
 //
@@ -42,14 +42,14 @@ func simplex[T dense.Float](e Simplex, m, d int, src rand.Source) (Projection[T]
 	return rounded[T](w, e), nil
 }
 
-// spreadToSimplex replaces the orthonormal rows q_i of R^d, at most d of them, by unit vectors
-// with inner products −1/(d−1),
+// spreadToSimplex replaces the orthonormal rows q_i of R^d, at most d of them, by unit vectors with
+// inner products −1/(d−1),
 //
 //	s_i = b_i·q_i − Σ_{j<i} b_j/(d−j)·q_j,  b_i² = d(d−i)/((d−1)(d−i+1)),
 //
 // i = 1, 2, …. A rotation turns any set of such vectors into any other, and the Haar law does not
-// change under rotations. These vectors are the triangular set: row i is made of the rows up to
-// i, and fewer than d rows need no others.
+// change under rotations. These vectors are the triangular set: row i is made of the rows up to i,
+// and fewer than d rows need no others.
 func spreadToSimplex(q dense.Matrix[float64]) {
 	d := float64(q.Cols)
 	if d == 1 {

@@ -11,35 +11,35 @@ import (
 )
 
 const (
-	// maxSobol is 1 and the number of primitive polynomials of degree up to 18. One
-	// degree more would double the time of finding them.
+	// maxSobol is 1 and the number of primitive polynomials of degree up to 18. One degree more
+	// would double the time of finding them.
 	maxSobol = 21201
-	// sobolBits is the number of binary digits of a coordinate: with a half in the
-	// place after them it is a float64 inside (0, 1).
+	// sobolBits is the number of binary digits of a coordinate: with a half in the place after them
+	// it is a float64 inside (0, 1).
 	sobolBits = 52
 )
 
-// Sobol is the law of frequencies that fill R^d more evenly than independent frequencies: points
-// of a randomised Sobol sequence in [0, 1]^d, taken through the inverse of the normal distribution
+// Sobol is the law of frequencies that fill R^d more evenly than independent frequencies: points of
+// a randomised Sobol sequence in [0, 1]^d, taken through the inverse of the normal distribution
 // function. Of 2^k successive points from a multiple of 2^k on, every coordinate has one in each
 // interval of length 2^(−k). m is best a power of two.
 //
 // The first coordinate is the van der Corput sequence; the others have directions from primitive
 // polynomials over GF(2), with random odd initial numbers. The digits of every coordinate go
-// through a random lower triangular matrix over GF(2) and a random shift. Every point is uniform
-// on [0, 1]^d, on a grid of 2⁵² values a coordinate, and every frequency is a standard Gaussian
+// through a random lower triangular matrix over GF(2) and a random shift. Every point is uniform on
+// [0, 1]^d, on a grid of 2⁵² values a coordinate, and every frequency is a standard Gaussian
 // vector: estimates are unbiased for every kernel. Two frequencies are not independent, and no law
 // of the variance is known. The variance falls faster than 1/m where the dimension is low and is
-// larger where it is high: for the Gaussian kernel at x − y = 1.5·(1, …, 1)/√d and m = 64 it is
-// 6 %, 33 % and 62 % of the variance with IID at d = 2, 4 and 8, but 105 % and 135 % at d = 16 and
+// larger where it is high: for the Gaussian kernel at x − y = 1.5·(1, …, 1)/√d and m = 64 it is 6
+// %, 33 % and 62 % of the variance with IID at d = 2, 4 and 8, but 105 % and 135 % at d = 16 and
 // 64, where Halton does no harm.
 //
 // Cost: d·log₂ m numbers of 52 bits through the matrices and m·d quantiles, once, and the search
-// for d − 1 polynomials, half a second at the largest d. Project is a matrix product, O(n·m·d).
-// d > 21,201 is an error.
+// for d − 1 polynomials, half a second at the largest d. Project is a matrix product, O(n·m·d). d >
+// 21,201 is an error.
 //
-// Sources: [Sobol 1967] for the sequence, [Matoušek 1998] for its randomisation, [Yang et al.
-// 2014] for the features.
+// Sources: [Sobol 1967] for the sequence, [Matoušek 1998] for its randomisation, [Yang et al. 2014]
+// for the features.
 type Sobol struct{}
 
 func (Sobol) ensemble() {}
@@ -85,8 +85,8 @@ func vanDerCorput(columns []uint64) {
 	}
 }
 
-// generate fills columns with the directions that the polynomial
-// x^s + a₁x^(s−1) + … + a_s generates,
+// generate fills columns with the directions that the polynomial x^s + a₁x^(s−1) + … + a_s
+// generates,
 //
 //	v_c = a₁v_(c−1) ⊕ … ⊕ a_s·v_(c−s) ⊕ v_(c−s)/2^s,
 //
@@ -110,8 +110,8 @@ func generate(columns []uint64, polynomial uint32, src rand.Source) {
 	}
 }
 
-// scramble multiplies the columns, their highest bit first, by a random lower
-// triangular matrix over GF(2) with a diagonal of ones.
+// scramble multiplies the columns, their highest bit first, by a random lower triangular matrix
+// over GF(2) with a diagonal of ones.
 func scramble(columns []uint64, src rand.Source) {
 	var rows [sobolBits]uint64
 	for i := range rows {

@@ -19,8 +19,8 @@ type operator[T dense.Float] interface {
 	ApplyTransposed(dst, y dense.Matrix[T]) dense.Matrix[T] // n×order → n×d
 }
 
-// structured is a projection in blocks, each some rows of an operator times
-// their lengths, that never forms W to project.
+// structured is a projection in blocks, each some rows of an operator times their lengths, that
+// never forms W to project.
 type structured[T dense.Float] struct {
 	applied[T]
 	order      int
@@ -30,8 +30,7 @@ type structured[T dense.Float] struct {
 	transposed pool.Of[transposedPass[T]]
 }
 
-// block has the frequencies w_k = lengths[k]·Rᵀe_{rows[k]}; a length may carry a
-// sign.
+// block has the frequencies w_k = lengths[k]·Rᵀe_{rows[k]}; a length may carry a sign.
 type block[T dense.Float] struct {
 	r       operator[T]
 	rows    []int
@@ -78,8 +77,8 @@ func (p *structured[T]) forward(dst, x dense.Matrix[T], done matmul.Epilogue) {
 	p.passes.Put(t)
 }
 
-// pass is the task of projecting the rows of x. A piece is one tile in one block,
-// so that a few rows also spread over the processors.
+// pass is the task of projecting the rows of x. A piece is one tile in one block, so that a few
+// rows also spread over the processors.
 type pass[T dense.Float] struct {
 	*structured[T]
 	dst, x dense.Matrix[T]
@@ -103,8 +102,8 @@ func (p *pass[T]) Piece(i int) {
 	}
 }
 
-// pick writes the elements of every row of y that the block keeps, times their
-// lengths, into the rows of dst.
+// pick writes the elements of every row of y that the block keeps, times their lengths, into the
+// rows of dst.
 func (b *block[T]) pick(dst, y dense.Matrix[T]) {
 	for i := range y.Rows {
 		from, rows := y.Row(i), b.rows
@@ -131,8 +130,7 @@ func (p *structured[T]) Frequencies() dense.Matrix[T] {
 	return w
 }
 
-// tile returns how many rows are worked on together: few enough for their
-// images to stay in cache.
+// tile returns how many rows are worked on together: few enough for their images to stay in cache.
 func (p *structured[T]) tile() int {
 	const elements = 1 << 14
 	return max(16, min(64, elements/p.order))

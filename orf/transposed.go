@@ -65,8 +65,8 @@ func (p *structured[T]) scratch() *[]T {
 	return s
 }
 
-// scatter is the transpose of pick: it writes the elements of every row of z,
-// times their lengths, to their places in the rows of y, and zeros elsewhere.
+// scatter is the transpose of pick: it writes the elements of every row of z, times their lengths,
+// to their places in the rows of y, and zeros elsewhere.
 func (b *block[T]) scatter(y, z dense.Matrix[T]) {
 	for i := range z.Rows {
 		rows := b.rows

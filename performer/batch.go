@@ -12,14 +12,14 @@ import (
 )
 
 // Batch is attention over many heads, a [Form], and over many sequences in one call. Rows are
-// tokens, those of one sequence after those of another. Heads are blocks of columns: columns
-// h·d … (h+1)·d−1 of q and h·dv … (h+1)·dv−1 of the output are head h. Nothing is transposed
-// or copied for it. There may be fewer heads of keys and values than of queries (grouped or
-// multi-query attention): head h of H queries reads head h/(H/Hk) of Hk keys.
+// tokens, those of one sequence after those of another. Heads are blocks of columns: columns h·d …
+// (h+1)·d−1 of q and h·dv … (h+1)·dv−1 of the output are head h. Nothing is transposed or copied
+// for it. There may be fewer heads of keys and values than of queries (grouped or multi-query
+// attention): head h of H queries reads head h/(H/Hk) of Hk keys.
 //
-// ForwardSequences leaves out keys that do not count, and with causal forms lets sequences
-// have queries and keys of different number. A Batch does not change after construction and
-// may be shared by goroutines if its forms may. The zero Batch is of no use, and panics.
+// ForwardSequences leaves out keys that do not count, and with causal forms lets sequences have
+// queries and keys of different number. A Batch does not change after construction and may be
+// shared by goroutines if its forms may. The zero Batch is of no use, and panics.
 type Batch[T dense.Float] struct {
 	heads, keyHeads int
 	dim             int       // of queries, 0 if any will do
@@ -37,12 +37,12 @@ type unit[T dense.Float] struct {
 	from, to int
 }
 
-// NewBatch returns attention with so many heads of queries, and of keys and values. One
-// form serves all heads; or there is one for each head of the queries.
+// NewBatch returns attention with so many heads of queries, and of keys and values. One form serves
+// all heads; or there is one for each head of the queries.
 //
-// It returns an error if heads or keyHeads is below 1, if heads is no multiple
-// of keyHeads or so many that memory does not hold a number for each, if the number of
-// forms is another one, if one of them is nil, or if they take queries of different dimensions.
+// It returns an error if heads or keyHeads is below 1, if heads is no multiple of keyHeads or so
+// many that memory does not hold a number for each, if the number of forms is another one, if one
+// of them is nil, or if they take queries of different dimensions.
 func NewBatch[T dense.Float](heads, keyHeads int, forms ...Form[T]) (*Batch[T], error) {
 	if err := layout.CheckHeads[T](heads, keyHeads); err != nil {
 		return nil, fmt.Errorf("performer: %w", err)
@@ -92,8 +92,7 @@ func shares[T dense.Float](form Form[T]) bool {
 	return ok && p.shares()
 }
 
-// unit returns unit i of count. What one form makes of heads does not depend on where they
-// are.
+// unit returns unit i of count. What one form makes of heads does not depend on where they are.
 func (b *Batch[T]) unit(i int) unit[T] {
 	if b.count == len(b.units) {
 		return b.units[i]
@@ -111,27 +110,28 @@ func (b *Batch[T]) Forward(dst, q, k, v dense.Matrix[T]) dense.Matrix[T] {
 	return b.ForwardSequences(dst, q, k, v, Sequences{})
 }
 
-// ForwardSequences computes the attention of each head of q (Lq×H·d), in each of the
-// sequences, over its head of k (Lk×Hk·d) and v (Lk×Hk·dv) in that sequence into dst
-// (Lq×H·dv), which ForwardSequences returns; a zero dst is allocated.
+// ForwardSequences computes the attention of each head of q (Lq×H·d), in each of the sequences,
+// over its head of k (Lk×Hk·d) and v (Lk×Hk·dv) in that sequence into dst (Lq×H·dv), which
+// ForwardSequences returns; a zero dst is allocated.
 //
-// Bidirectional forms give each head and sequence the bits that they give the views of
-// it, of which the rows that do not count have been taken out. So do causal ones, as
-// far as these have no gap between two that count and there are as many queries as keys;
-// query i sees the keys j ≤ i that count, or j ≤ i + Past. A query that sees no
-// key gets zero. Valid rows are not affected by the number of others after them.
+// Bidirectional forms give each head and sequence the bits that they give the views of it, of which
+// the rows that do not count have been taken out. So do causal ones, as far as these have no gap
+// between two that count and there are as many queries as keys; query i sees the keys j ≤ i that
+// count, or j ≤ i + Past. A query that sees no key gets zero. Valid rows are not affected by the
+// number of others after them.
 //
 // Each head of each sequence is one unit of work; heads that read the same keys are one unit
 // together if one linear, bidirectional form serves them, and their keys are summed once. Units are
 // shared among GOMAXPROCS processors. Units that are left, fewer than processors, run one after
-// another, with as much parallelism as the form has. Bits do not depend on that. Beyond what the forms need, it holds the keys and values
-// that count where they are not the first of their sequence, and, for linear causal
-// attention with 0 < Past < Lk−1, queries and outputs of as many rows as there are keys.
-// With a dst, it allocates nothing once that memory is there, if the forms do not.
+// another, with as much parallelism as the form has. Bits do not depend on that. Beyond what the
+// forms need, it holds the keys and values that count where they are not the first of their
+// sequence, and, for linear causal attention with 0 < Past < Lk−1, queries and outputs of as many
+// rows as there are keys. With a dst, it allocates nothing once that memory is there, if the forms
+// do not.
 //
-// dst may be exactly q if dv = d; dst must not overlap k or v. ForwardSequences panics with
-// the shapes if they do not fit. It also panics where a form that is not of this package
-// would have to leave out keys or to look at a past.
+// dst may be exactly q if dv = d; dst must not overlap k or v. ForwardSequences panics with the
+// shapes if they do not fit. It also panics where a form that is not of this package would have to
+// leave out keys or to look at a past.
 func (b *Batch[T]) ForwardSequences(dst, q, k, v dense.Matrix[T], s Sequences) dense.Matrix[T] {
 	b.check(q, k, v)
 	s.check(q.Rows, k.Rows)
@@ -140,8 +140,7 @@ func (b *Batch[T]) ForwardSequences(dst, q, k, v dense.Matrix[T], s Sequences) d
 	return dst
 }
 
-// check panics unless q (Lq×H·d), k (Lk×Hk·d) and v (Lk×Hk·dv) fit together and the
-// forms.
+// check panics unless q (Lq×H·d), k (Lk×Hk·d) and v (Lk×Hk·dv) fit together and the forms.
 func (b *Batch[T]) check(q, k, v dense.Matrix[T]) {
 	if b.heads == 0 {
 		panic(errNoBatch.Error())

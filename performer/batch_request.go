@@ -28,10 +28,9 @@ type maskedForm[T dense.Float] interface {
 	// attend answers a request, whose shapes fit. A query that sees no key gets zero.
 	attend(p request[T])
 
-	// attendBackward writes the gradients of a request, whose shapes fit. Those of keys
-	// that do not count are zero, and so is that of a query whose outputs have the
-	// gradient zero. The latter gives nothing, whatever it holds. More than one head is asked
-	// for only of forms that share.
+	// attendBackward writes the gradients of a request, whose shapes fit. Those of keys that do not
+	// count are zero, and so is that of a query whose outputs have the gradient zero. The latter
+	// gives nothing, whatever it holds. More than one head is asked for only of forms that share.
 	attendBackward(p request[T])
 
 	// dimension returns that of the queries, or 0 if any will do.
@@ -148,10 +147,9 @@ func (p request[T]) queries(from, to int) request[T] {
 	return p
 }
 
-// trimmed sets the outputs of those queries of a causal request to zero that see no key,
-// and returns the request for the others, without the keys before the first and after the
-// last that count and are seen. Its past is not negative, and valid is nil if
-// all keys count.
+// trimmed sets the outputs of those queries of a causal request to zero that see no key, and
+// returns the request for the others, without the keys before the first and after the last that
+// count and are seen. Its past is not negative, and valid is nil if all keys count.
 func (p request[T]) trimmed() request[T] {
 	first, keys := 0, 0
 	if seen := min(p.k.Rows, max(p.past+p.q.Rows, 0)); p.valid == nil {
@@ -196,9 +194,9 @@ func rowsFor[T dense.Float](n, d, dv int) (m *rowMemory[T], points, values dense
 	return m, m.points.Rows(n), m.values.Rows(n)
 }
 
-// validOnly returns the rows of k and v that are valid, one after another: k and v
-// themselves if valid is nil, views if these rows come first, and otherwise copies, in
-// memory that is the caller's to give back.
+// validOnly returns the rows of k and v that are valid, one after another: k and v themselves if
+// valid is nil, views if these rows come first, and otherwise copies, in memory that is the
+// caller's to give back.
 func validOnly[T dense.Float](k, v dense.Matrix[T], valid []bool) (keys, values dense.Matrix[T], copies *rowMemory[T]) {
 	if valid == nil {
 		return k, v, nil

@@ -45,8 +45,8 @@ func (e Exact[T]) attendBackward(p request[T]) {
 	pool.Put(&selections, s)
 }
 
-// selection is the rows of a request that gradients depend on, and memory for copies of
-// them. Without the others neither their number nor what they hold can have an effect.
+// selection is the rows of a request that gradients depend on, and memory for copies of them.
+// Without the others neither their number nor what they hold can have an effect.
 type selection[T dense.Float] struct {
 	gradients[T]        // of the rows that were taken
 	queries, keys []int // row h·Lq + i is query i of head h
@@ -58,10 +58,10 @@ type selection[T dense.Float] struct {
 	bufDQ, bufDK, bufDV       scratch.Buffer[T]
 }
 
-// selected returns the rows of queries that have gradients to give, and of keys that
-// count. If all is true each of the queries sees all keys. Otherwise they are in line:
-// a query sees the keys up to its own place, a place may have a layout.NoRow for
-// either, and the first has a key, the last a query.
+// selected returns the rows of queries that have gradients to give, and of keys that count. If all
+// is true each of the queries sees all keys. Otherwise they are in line: a query sees the keys up
+// to its own place, a place may have a layout.NoRow for either, and the first has a key, the last a
+// query.
 func (s *selection[T]) selected(p request[T], causal bool) (queries, keys []int, all bool) {
 	s.queries, s.keys = s.queries[:0], s.keys[:0]
 	if causal {
@@ -106,8 +106,7 @@ func (s *selection[T]) align(p request[T]) {
 	s.queries, s.keys = s.queries[:end], s.keys[:end]
 }
 
-// overlap returns the number of places before the first query, and that up to the last
-// key.
+// overlap returns the number of places before the first query, and that up to the last key.
 func overlap(queries, keys []int) (past, seen int) {
 	for past < len(queries) && queries[past] == layout.NoRow {
 		past++
@@ -123,8 +122,8 @@ func withoutHoles(rows []int) []int {
 	return slices.DeleteFunc(rows, func(row int) bool { return row == layout.NoRow })
 }
 
-// take returns the gradients to compute, of these queries and keys: views where they
-// follow one another, and otherwise copies, which are zero in holes.
+// take returns the gradients to compute, of these queries and keys: views where they follow one
+// another, and otherwise copies, which are zero in holes.
 func (s *selection[T]) take(p request[T], queries, keys []int) *gradients[T] {
 	s.gradients = p.gradients
 	s.asking = marks(&s.askingMemory, queries)
@@ -155,8 +154,8 @@ func (s *selection[T]) take(p request[T], queries, keys []int) *gradients[T] {
 	return &s.gradients
 }
 
-// give makes what was computed for the rows that were taken the gradients of the request,
-// and those of the others zero.
+// give makes what was computed for the rows that were taken the gradients of the request, and those
+// of the others zero.
 func (s *selection[T]) give(p request[T], queries, keys []int) {
 	scatter(p.dq, s.dq, p.heads, queries, s.copiedQueries)
 	scatter(p.dk, s.dk, 1, keys, s.copiedKeys)
@@ -164,8 +163,8 @@ func (s *selection[T]) give(p request[T], queries, keys []int) {
 	s.gradients = gradients[T]{}
 }
 
-// scatter copies the rows of src, if they are copies, to where they belong in dst, and
-// sets the other rows to zero.
+// scatter copies the rows of src, if they are copies, to where they belong in dst, and sets the
+// other rows to zero.
 func scatter[T dense.Float](dst, src dense.Matrix[T], heads int, rows []int, copied bool) {
 	if !copied {
 		from, _ := layout.Consecutive(rows)

@@ -7,22 +7,21 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/layout"
 )
 
-// Sequences says which rows of the matrices of a call belong together and which of the
-// keys count. The zero value is one sequence of all rows whose keys all count.
+// Sequences says which rows of the matrices of a call belong together and which of the keys count.
+// The zero value is one sequence of all rows whose keys all count.
 type Sequences struct {
-	// Queries holds the number of queries of each sequence, whose rows follow one
-	// another in q, and Keys those of keys in k and v. Lengths may be zero. Keys
-	// may be nil if each sequence has as many keys as queries; both are nil for one
-	// sequence of all rows.
+	// Queries holds the number of queries of each sequence, whose rows follow one another in q, and
+	// Keys those of keys in k and v. Lengths may be zero. Keys may be nil if each sequence has as
+	// many keys as queries; both are nil for one sequence of all rows.
 	Queries, Keys []int
 
-	// Past holds, for each sequence, how many of its keys precede the first query, for
-	// causal attention: query i sees the keys j ≤ i + Past. Nil is zero for all. Below
-	// zero the first queries see nothing. Other forms do not look at it.
+	// Past holds, for each sequence, how many of its keys precede the first query, for causal
+	// attention: query i sees the keys j ≤ i + Past. Nil is zero for all. Below zero the first
+	// queries see nothing. Other forms do not look at it.
 	Past []int
 
-	// Valid says of each row of k and v whether it counts. What others hold, NaN
-	// included, changes no output. Nil means that all do.
+	// Valid says of each row of k and v whether it counts. What others hold, NaN included, changes
+	// no output. Nil means that all do.
 	Valid []bool
 }
 
@@ -67,8 +66,8 @@ func (s Sequences) keysIn(from, to int) []bool {
 	return s.Valid[from:to]
 }
 
-// pastOf returns what precedes the queries of sequence i, brought into ±limit, beyond
-// which it has the same meaning.
+// pastOf returns what precedes the queries of sequence i, brought into ±limit, beyond which it has
+// the same meaning.
 func (s Sequences) pastOf(i, limit int) int {
 	if s.Past == nil {
 		return 0

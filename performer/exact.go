@@ -12,18 +12,17 @@ import (
 //
 //	out_i = Σ_j A_ij v_j / Σ_j A_ij,  A_ij = exp(Scale·q_iᵀk_j).
 //
-// The zero value is bidirectional, normalised attention with scale 1/√d. An Exact may be
-// shared by goroutines.
+// The zero value is bidirectional, normalised attention with scale 1/√d. An Exact may be shared by
+// goroutines.
 type Exact[T dense.Float] struct {
 	// Scale multiplies the products q_iᵀk_j. Zero means 1/√d.
 	Scale float64
 
-	// Causal lets query i see the keys j ≤ i only; as many queries as keys
-	// are required then.
+	// Causal lets query i see the keys j ≤ i only; as many queries as keys are required then.
 	Causal bool
 
-	// Unnormalised leaves out the division by the sum of the weights: the
-	// output is A·V with A = exp(Scale·QKᵀ).
+	// Unnormalised leaves out the division by the sum of the weights: the output is A·V with A =
+	// exp(Scale·QKᵀ).
 	Unnormalised bool
 }
 
@@ -34,22 +33,21 @@ var (
 	_ Form[float64] = (*Attention[float64])(nil)
 )
 
-// Forward computes attention of the queries q (Lq×d) over the keys k (Lk×d) and values v
-// (Lk×dv) into dst (Lq×dv), which Forward returns; a zero dst is allocated.
+// Forward computes attention of the queries q (Lq×d) over the keys k (Lk×d) and values v (Lk×dv)
+// into dst (Lq×dv), which Forward returns; a zero dst is allocated.
 //
-// Forward takes scores a tile at a time. Each row carries the largest score so far, and its
-// sums are rescaled when that score grows [Milakov & Gimelshein 2018; Rabe & Staats 2021].
-// The time is O(Lq·Lk·(d+dv)), half of that if causal, and the memory beyond dst depends on
-// neither Lq nor Lk. The bits do not depend on GOMAXPROCS, and those of a causal output not on
-// later tokens.
+// Forward takes scores a tile at a time. Each row carries the largest score so far, and its sums
+// are rescaled when that score grows [Milakov & Gimelshein 2018; Rabe & Staats 2021]. The time is
+// O(Lq·Lk·(d+dv)), half of that if causal, and the memory beyond dst depends on neither Lq nor Lk.
+// The bits do not depend on GOMAXPROCS, and those of a causal output not on later tokens.
 //
-// Without keys (Lk = 0) the output is zero, normalised or not. A row whose scores are all
-// −Inf, which takes infinite or overflowing input, is 0/0 = NaN normalised and zero
-// unnormalised; a score of +Inf or NaN makes its row NaN when normalised. Unnormalised outputs
-// beyond the range of T are ±Inf.
+// Without keys (Lk = 0) the output is zero, normalised or not. A row whose scores are all −Inf,
+// which takes infinite or overflowing input, is 0/0 = NaN normalised and zero unnormalised; a score
+// of +Inf or NaN makes its row NaN when normalised. Unnormalised outputs beyond the range of T are
+// ±Inf.
 //
-// dst may be exactly q where shapes allow; dst must not overlap k or v. Forward panics with
-// the shapes if they do not fit; causal attention needs Lq = Lk.
+// dst may be exactly q where shapes allow; dst must not overlap k or v. Forward panics with the
+// shapes if they do not fit; causal attention needs Lq = Lk.
 func (e Exact[T]) Forward(dst, q, k, v dense.Matrix[T]) dense.Matrix[T] {
 	checkShapes(q, k, v, e.Causal)
 	dst = dense.Ensure(dst, q.Rows, v.Cols)
@@ -65,8 +63,8 @@ func (e Exact[T]) scale(d int) float64 {
 	return e.Scale
 }
 
-// queriesOf returns how many of n queries go over the keys together. The more they
-// are the less often keys are copied, the fewer the more processors have work.
+// queriesOf returns how many of n queries go over the keys together. The more they are the less
+// often keys are copied, the fewer the more processors have work.
 func queriesOf(n int) int {
 	return min(max(n/32/block, 1), 4) * block
 }

@@ -11,17 +11,17 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/vecmath"
 )
 
-// tileKeys is the number of keys whose scores are formed together. Their scores stay
-// in the second cache, and a product over them is a single sum.
+// tileKeys is the number of keys whose scores are formed together. Their scores stay in the second
+// cache, and a product over them is a single sum.
 const tileKeys = 4 * block
 
-// tile is the scratch memory of one goroutine for a block of queries: their scores
-// for tileKeys keys, one row a key, and for each query its sums, the sum of its
-// weights and its largest score so far.
+// tile is the scratch memory of one goroutine for a block of queries: their scores for tileKeys
+// keys, one row a key, and for each query its sums, the sum of its weights and its largest score so
+// far.
 //
-// With the scores transposed, the queries are the operand that is packed, once for
-// all tiles; and the sum of the weights is one addition a score, for all queries at
-// once and in the order in which the products add up the values.
+// With the scores transposed, the queries are the operand that is packed, once for all tiles; and
+// the sum of the weights is one addition a score, for all queries at once and in the order in which
+// the products add up the values.
 type tile[T dense.Float] struct {
 	form    Exact[T]
 	scale   T
@@ -38,8 +38,8 @@ type tile[T dense.Float] struct {
 	zeros         []T
 }
 
-// prepare makes room for n queries of dimension d and values of dimension dv, of
-// which no key has been seen.
+// prepare makes room for n queries of dimension d and values of dimension dv, of which no key has
+// been seen.
 func (t *tile[T]) prepare(n, dv int, form Exact[T], d int) {
 	t.form, t.scale = form, T(form.scale(d))
 	t.scores.Shape(tileKeys, n)
@@ -54,8 +54,8 @@ func (t *tile[T]) prepare(n, dv int, form Exact[T], d int) {
 	}
 }
 
-// attend computes the outputs of a block of queries, the first of which is in line
-// with key number first.
+// attend computes the outputs of a block of queries, the first of which is in line with key number
+// first.
 func (t *tile[T]) attend(dst, q, k, v dense.Matrix[T], first int) {
 	matmul.PackT(&t.queries, q)
 	end := k.Rows
@@ -83,8 +83,8 @@ func (t *tile[T]) attend(dst, q, k, v dense.Matrix[T], first int) {
 	}
 }
 
-// take adds a tile of keys and values to the sums of the queries, of which number 0
-// is in line with key number ahead.
+// take adds a tile of keys and values to the sums of the queries, of which number 0 is in line with
+// key number ahead.
 func (t *tile[T]) take(k, v dense.Matrix[T], valid []bool, ahead int) {
 	n := len(t.peaks)
 	scores, sums := t.scores.Rows(k.Rows), t.sums.Rows(n)
@@ -114,8 +114,8 @@ func (t *tile[T]) take(k, v dense.Matrix[T], valid []bool, ahead int) {
 	}
 }
 
-// raise makes the peaks those of the scores too and rescales the sums of queries
-// whose peak has grown.
+// raise makes the peaks those of the scores too and rescales the sums of queries whose peak has
+// grown.
 func (t *tile[T]) raise(scores, sums dense.Matrix[T]) {
 	inf := T(math.Inf(1))
 	copy(t.raised, t.peaks)
@@ -125,8 +125,8 @@ func (t *tile[T]) raise(scores, sums dense.Matrix[T]) {
 		if peak == old {
 			continue
 		}
-		// Before the first finite score the sums are zero, or NaN or Inf from a
-		// score that is, and stay what they are.
+		// Before the first finite score the sums are zero, or NaN or Inf from a score that is, and
+		// stay what they are.
 		if old > -inf {
 			factor := T(math.Exp(float64(old - peak)))
 			vecmath.Scale(sums.Row(i), factor)
@@ -136,8 +136,8 @@ func (t *tile[T]) raise(scores, sums dense.Matrix[T]) {
 	}
 }
 
-// leaveOut makes the keys that are not valid count for nothing: their scores become −Inf,
-// and in the copy of the values that it returns theirs are zero.
+// leaveOut makes the keys that are not valid count for nothing: their scores become −Inf, and in
+// the copy of the values that it returns theirs are zero.
 func (t *tile[T]) leaveOut(scores, values dense.Matrix[T], valid []bool) dense.Matrix[T] {
 	t.values.Shape(tileKeys, values.Cols)
 	kept := t.values.Rows(values.Rows)

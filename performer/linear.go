@@ -17,8 +17,8 @@ const (
 	mergeGrain   = 1 << 13
 )
 
-// bidirectional is one call of bidirectional attention: the keys are summarised in
-// segments, the segments merged, and the queries answered block by block.
+// bidirectional is one call of bidirectional attention: the keys are summarised in segments, the
+// segments merged, and the queries answered block by block.
 type bidirectional[T dense.Float] struct {
 	a            *Attention[T]
 	heads        int // of queries and outputs, side by side, over the same keys
@@ -30,8 +30,8 @@ type bidirectional[T dense.Float] struct {
 	total            matmul.Packed[T]
 }
 
-// bidirectional accumulates all keys, then answers the queries of so many heads, which
-// are column blocks of q and dst.
+// bidirectional accumulates all keys, then answers the queries of so many heads, which are column
+// blocks of q and dst.
 func (a *Attention[T]) bidirectional(heads int, dst, q, k, v dense.Matrix[T]) {
 	b := a.bidirectionals.Get()
 	b.a, b.heads = a, heads
@@ -159,9 +159,8 @@ func (b *answering[T]) Piece(i int) {
 	a.workspaces.Put(w)
 }
 
-// workspace is the scratch memory of one goroutine: the (log-)features of a
-// block of queries or keys, the sums of queries, and what a row needs. Nothing in it
-// grows with the number of tokens.
+// workspace is the scratch memory of one goroutine: the (log-)features of a block of queries or
+// keys, the sums of queries, and what a row needs. Nothing in it grows with the number of tokens.
 type workspace[T dense.Float] struct {
 	features scratch.Buffer[T] // a.rows×m
 	sums     scratch.Buffer[T] // a.rows×width

@@ -8,18 +8,18 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/vecmath"
 )
 
-// bidirectionalGradient is one call of Backward of bidirectional attention: the keys are
-// summarised as in Forward, then the queries, in segments, which gives their gradients
-// on the way, and the gradients of keys and values follow block by block.
+// bidirectionalGradient is one call of Backward of bidirectional attention: the keys are summarised
+// as in Forward, then the queries, in segments, which gives their gradients on the way, and the
+// gradients of keys and values follow block by block.
 //
-// Normalised, a feature of a query x_if and its denominator D_i are relative to the
-// references N_f of the keys and to M_i, and so are its contributions to
+// Normalised, a feature of a query x_if and its denominator D_i are relative to the references N_f
+// of the keys and to M_i, and so are its contributions to
 //
 //	R_f = Σ_i x_if·[g_i, −δ_i]/D_i,
 //
-// which are at most twice g_i then, and which the features of keys relative to N_f
-// multiply. Unnormalised there is no D_i to cancel M_i, and R_f has a reference of its
-// own, as if queries were keys.
+// which are at most twice g_i then, and which the features of keys relative to N_f multiply.
+// Unnormalised there is no D_i to cancel M_i, and R_f has a reference of its own, as if queries
+// were keys.
 type bidirectionalGradient[T dense.Float] struct {
 	gradients[T]
 	a              *Attention[T]
@@ -73,8 +73,7 @@ func (b *bidirectionalGradient[T]) valueSums(s *bidirectional[T]) dense.Matrix[T
 	return s.segmentSums[0].sums().ColRange(0, b.v.Cols)
 }
 
-// queryGradients is the task of the gradients of segments of queries and of what they
-// add to R.
+// queryGradients is the task of the gradients of segments of queries and of what they add to R.
 type queryGradients[T dense.Float] bidirectionalGradient[T]
 
 func (b *queryGradients[T]) Piece(s int) {
@@ -152,8 +151,7 @@ func (b *keyGradients[T]) Piece(i int) {
 	a.gradientWorkspaces.Put(w)
 }
 
-// gradientWorkspace is the scratch memory of one goroutine for a block of queries or
-// keys.
+// gradientWorkspace is the scratch memory of one goroutine for a block of queries or keys.
 type gradientWorkspace[T dense.Float] struct {
 	rows             int
 	features, slopes scratch.Buffer[T] // rows×m

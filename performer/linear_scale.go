@@ -6,8 +6,8 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 )
 
-// scale is the positive number factor·2^exponent with an integer exponent, whose range
-// is far beyond that of a float64.
+// scale is the positive number factor·2^exponent with an integer exponent, whose range is far
+// beyond that of a float64.
 type scale struct{ factor, exponent float64 }
 
 // newScale returns exp(log)·2^exponent, where the exponent is not far. log may be ±Inf.
@@ -31,8 +31,8 @@ func ldexp(x, n float64) float64 {
 	return math.Ldexp(x, int(min(max(n, -enough), enough)))
 }
 
-// applyScale sets dst to x times s. A zero becomes +0, and only what is beyond the
-// range of T becomes ±Inf or zero.
+// applyScale sets dst to x times s. A zero becomes +0, and only what is beyond the range of T
+// becomes ±Inf or zero.
 func applyScale[T dense.Float](dst, x []T, s scale) {
 	for j := range dst {
 		dst[j] = T(ldexp(float64(x[j])*s.factor, s.exponent)) + 0

@@ -17,8 +17,7 @@ type accumulator[T dense.Float] struct {
 	changes []change
 }
 
-// accumulator takes an empty accumulator for values of dimension dv from the
-// pool.
+// accumulator takes an empty accumulator for values of dimension dv from the pool.
 func (a *Attention[T]) accumulator(dv int) *accumulator[T] {
 	acc := a.accumulators.Get()
 	acc.m = a.m
@@ -36,8 +35,8 @@ func (a *Attention[T]) accumulator(dv int) *accumulator[T] {
 // sums returns S.
 func (acc *accumulator[T]) sums() dense.Matrix[T] { return acc.sum.Rows(acc.m) }
 
-// add takes in a block of keys, given by their (log-)features, which it overwrites,
-// and their values. scratch is memory for m elements.
+// add takes in a block of keys, given by their (log-)features, which it overwrites, and their
+// values. scratch is memory for m elements.
 func (acc *accumulator[T]) add(keys, values dense.Matrix[T], scratch []T) {
 	if acc.ref != nil {
 		peaksOf(scratch, keys)
@@ -79,8 +78,8 @@ func addProducts[T dense.Float](beta T, sums, keys, values dense.Matrix[T], tota
 	}
 }
 
-// scaleQueries turns the (log-)features of queries into weights of the sums and
-// records in scales, if there are any, what they were divided by.
+// scaleQueries turns the (log-)features of queries into weights of the sums and records in scales,
+// if there are any, what they were divided by.
 func (acc *accumulator[T]) scaleQueries(queries dense.Matrix[T], scales []scale) {
 	if acc.ref != nil {
 		acc.ref.scaleQueries(queries, scales)
@@ -91,16 +90,16 @@ func (acc *accumulator[T]) scaleQueries(queries dense.Matrix[T], scales []scale)
 // powers of two, which round only below the smallest normal number, unless an exponent is far.
 func rescale[T dense.Float](sums dense.Matrix[T], changes []change, lo, hi int) {
 	for _, c := range changes {
-		// Without a reference the sums are zero, or NaN or Inf from a key that
-		// is, and stay what they are.
+		// Without a reference the sums are zero, or NaN or Inf from a key that is, and stay what
+		// they are.
 		if f := c.feature; lo <= f && f < hi && c.from != none {
 			vecmath.Scale(sums.Row(f), lowering[T](c.from, c.to))
 		}
 	}
 }
 
-// mergeFeatures adds the sums of features lo ≤ f < hi of other, whose keys come
-// after those of acc, to acc. Calls for different features may run at once.
+// mergeFeatures adds the sums of features lo ≤ f < hi of other, whose keys come after those of acc,
+// to acc. Calls for different features may run at once.
 func (acc *accumulator[T]) mergeFeatures(other *accumulator[T], lo, hi int) {
 	sums, more := acc.sums(), other.sums()
 	if acc.ref == nil {

@@ -20,12 +20,11 @@ import (
 // components (PCA). The kernel of the map is zᵀz′, a kernels.Pullback whose elements must not be
 // written.
 //
-// The error of an element is a few u·(d + 2)·Σ_j |A_ij·x_j|, or with x − μ for x in the case of PCA,
-// however far from 0 the mean μ is. The cost is a matrix product. The gradient Aᵀ·dφ does not read
-// x.
+// The error of an element is a few u·(d + 2)·Σ_j |A_ij·x_j|, or with x − μ for x in the case of
+// PCA, however far from 0 the mean μ is. The cost is a matrix product. The gradient Aᵀ·dφ does not
+// read x.
 //
-// An error reports an a without elements, a b of another length, and an element
-// that is not finite.
+// An error reports an a without elements, a b of another length, and an element that is not finite.
 func Affine[T dense.Float](a dense.Matrix[T], b []T) (Map[T], error) {
 	a.Check()
 	var offset []float64

@@ -11,15 +11,15 @@ import (
 	"github.com/seed-feabd252/randfeat/orf"
 )
 
-// Angular returns the sign features of the angular kernel 1 − 2θ/π, where θ is
-// the angle between x and y [Charikar 2002],
+// Angular returns the sign features of the angular kernel 1 − 2θ/π, where θ is the angle between x
+// and y [Charikar 2002],
 //
 //	φ(x) = 1/√m · [sign(w₁ᵀx) … sign(w_mᵀx)],
 //
-// R^d → R^m. sign 0 = 0, so that the zero vector, which has no direction, has no
-// feature; a projection that is NaN or infinite, of which the sign is not
-// known, gives NaN. It is unbiased for isotropic rows of w, whatever their
-// lengths. With independent rows the mean squared error is 4θ(π−θ)/(mπ²).
+// R^d → R^m. sign 0 = 0, so that the zero vector, which has no direction, has no feature; a
+// projection that is NaN or infinite, of which the sign is not known, gives NaN. It is unbiased for
+// isotropic rows of w, whatever their lengths. With independent rows the mean squared error is
+// 4θ(π−θ)/(mπ²).
 //
 // An error reports a nil w.
 func Angular[T dense.Float](w orf.Projection[T]) (Map[T], error) {
@@ -36,16 +36,15 @@ func Angular[T dense.Float](w orf.Projection[T]) (Map[T], error) {
 	}, nil
 }
 
-// ArcCosine returns the features of the arc-cosine kernel of order n = order,
-// that is 0, 1 or 2 [Cho & Saul 2009],
+// ArcCosine returns the features of the arc-cosine kernel of order n = order, that is 0, 1 or 2
+// [Cho & Saul 2009],
 //
 //	φ(x) = √(2/m) · [Θ(w₁ᵀx)(w₁ᵀx)ⁿ … Θ(w_mᵀx)(w_mᵀx)ⁿ],
 //
-// R^d → R^m: steps, rectified linear units, or their squares. Θ is the unit step
-// with Θ(0) = ½; a projection that is NaN, or infinite where Θ or its sign would
-// hide it, gives NaN. All features are at least 0, many of them exactly, so the
-// map is not a LogMap. It is unbiased for rows of w that are each N(0, I) (for
-// order 0: isotropic). With independent rows the mean squared error is
+// R^d → R^m: steps, rectified linear units, or their squares. Θ is the unit step with Θ(0) = ½; a
+// projection that is NaN, or infinite where Θ or its sign would hide it, gives NaN. All features
+// are at least 0, many of them exactly, so the map is not a LogMap. It is unbiased for rows of w
+// that are each N(0, I) (for order 0: isotropic). With independent rows the mean squared error is
 // k(2−k)/m for order 0 and, for order 1,
 //
 //	(2‖x‖²‖y‖²·(3·sin θ·cos θ + (π−θ)(1 + 2cos²θ))/π − k²)/m.

@@ -35,8 +35,8 @@ func root[T dense.Float](name string, v float64) (T, error) {
 	return inRange[T](name, v, math.Sqrt(v))
 }
 
-// inRange returns in T the factor that the argument v leads to, unless it
-// overflows or underflows there.
+// inRange returns in T the factor that the argument v leads to, unless it overflows or underflows
+// there.
 func inRange[T dense.Float](name string, v, factor float64) (T, error) {
 	f := T(factor)
 	if f == 0 || math.IsInf(float64(f), 0) {
@@ -53,8 +53,7 @@ func atLeastOne(name string, n int) error {
 	return nil
 }
 
-// size reports a dimension below 1, or one of vectors that take more memory than the
-// machine has.
+// size reports a dimension below 1, or one of vectors that take more memory than the machine has.
 func size[T dense.Float](name string, n int) error {
 	if err := atLeastOne(name, n); err != nil {
 		return err
@@ -65,8 +64,8 @@ func size[T dense.Float](name string, n int) error {
 	return nil
 }
 
-// drawable reports an m or d as size does, and m×d frequencies that take more memory than
-// the machine has.
+// drawable reports an m or d as size does, and m×d frequencies that take more memory than the
+// machine has.
 func drawable[T dense.Float](m, d int) error {
 	if err := cmp.Or(size[T]("m", m), size[T]("d", d)); err != nil {
 		return err
@@ -77,8 +76,8 @@ func drawable[T dense.Float](m, d int) error {
 	return nil
 }
 
-// frequenciesOf returns W, or an error if it takes more memory than the machine has:
-// structured frequencies take less until they are asked for.
+// frequenciesOf returns W, or an error if it takes more memory than the machine has: structured
+// frequencies take less until they are asked for.
 func frequenciesOf[T dense.Float](w orf.Projection[T]) (dense.Matrix[T], error) {
 	m, d := w.Dims()
 	if err := limit.Memory[T](m, d); err != nil {

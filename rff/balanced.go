@@ -16,8 +16,8 @@ type balanced[T dense.Float] struct {
 	frame
 	inner *positives[T]
 
-	// P is the diagonal matrix of factors, or, without any, the d×d matrix of which
-	// these are the right operands.
+	// P is the diagonal matrix of factors, or, without any, the d×d matrix of which these are the
+	// right operands.
 	factors             []T
 	operand, transposed matmul.Packed[T] // Pᵀ, P
 
@@ -44,12 +44,12 @@ func (m *balanced[T]) LogBackward(dst, x, dlog dense.Matrix[T]) dense.Matrix[T] 
 
 func (m *balanced[T]) CanBackward() error { return nil }
 
-// mappedRows is how many points are mapped at a time: few enough to stay in cache,
-// enough for all processors.
+// mappedRows is how many points are mapped at a time: few enough to stay in cache, enough for all
+// processors.
 const mappedRows = 1024
 
-// balancedWork holds some mapped points and gradients with respect to them, and is
-// the task of scaling rows.
+// balancedWork holds some mapped points and gradients with respect to them, and is the task of
+// scaling rows.
 type balancedWork[T dense.Float] struct {
 	points, gradients []T
 
@@ -131,8 +131,7 @@ func (m *balanced[T]) forward(dst, x dense.Matrix[T], log bool) dense.Matrix[T] 
 	return dst
 }
 
-// backward is Backward, or LogBackward if log is set, for gradients g, which the caller
-// calls name.
+// backward is Backward, or LogBackward if log is set, for gradients g, which the caller calls name.
 func (m *balanced[T]) backward(name string, dst, x, g dense.Matrix[T], log bool) dense.Matrix[T] {
 	checkGradient(name, x, g, m.in, m.out)
 	dst = dense.Ensure(dst, x.Rows, m.in)

@@ -56,8 +56,8 @@ func (b *blockwise[T, S]) forward(dst, x dense.Matrix[T], f blockFunc[T, S]) den
 	return b.run(dense.Ensure(dst, x.Rows, b.out), x, dense.Matrix[T]{}, f)
 }
 
-// backward calls f, which the map keeps, for every block of points and their gradients g, which
-// the caller calls name.
+// backward calls f, which the map keeps, for every block of points and their gradients g, which the
+// caller calls name.
 func (b *blockwise[T, S]) backward(name string, dst, x, g dense.Matrix[T], f blockFunc[T, S]) dense.Matrix[T] {
 	checkGradient(name, x, g, b.in, b.out)
 	return b.run(dense.Ensure(dst, x.Rows, b.in), x, g, f)

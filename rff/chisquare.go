@@ -14,30 +14,28 @@ import (
 	"github.com/seed-feabd252/randfeat/orf"
 )
 
-// AdditiveChiSquare returns the features of the additive χ² kernel
-// Σ 2x_i·y_i/(x_i+y_i), sampled from its spectrum without randomness
-// [Vedaldi & Zisserman 2012],
+// AdditiveChiSquare returns the features of the additive χ² kernel Σ 2x_i·y_i/(x_i+y_i), sampled
+// from its spectrum without randomness [Vedaldi & Zisserman 2012],
 //
 //	√(L·x_i),  √(2L·x_i·sech(πjL))·cos(jL·log x_i),  √(2L·x_i·sech(πjL))·sin(jL·log x_i),
 //
-// R^d → R^((2n−1)d), for the steps j = 1 … n−1, where n is sampleSteps and L is
-// sampleInterval: all d of a kind together, in the order above, j after j, as in
-// scikit-learn's AdditiveChi2Sampler. An L of 0 stands for its defaults 0.8, 0.5 and
-// 0.4 for n = 1, 2 and 3. A coordinate 0 gives zero features.
+// R^d → R^((2n−1)d), for the steps j = 1 … n−1, where n is sampleSteps and L is sampleInterval: all
+// d of a kind together, in the order above, j after j, as in scikit-learn's AdditiveChi2Sampler. An
+// L of 0 stands for its defaults 0.8, 0.5 and 0.4 for n = 1, 2 and 3. A coordinate 0 gives zero
+// features.
 //
-// The map is defined for coordinates that are at least 0: a negative one makes its
-// features NaN. It has a bias and no variance: with λ = log(x_i/y_i), a term of the
-// kernel √(x_i·y_i)·sech(λ/2) becomes √(x_i·y_i)·Σ_{|j|<n} L·sech(πjL)·cos(jLλ), which is
-// off by at most √(x_i·y_i)·(2L·Σ_{j≥n} sech(πjL) + Σ_{k≠0} sech((λ + 2πk/L)/2)): n cuts
-// the series off and L repeats the kernel with the period 2π/L in λ. The defaults give
-// 0.80, 0.90 and 0.95 of the kernel at x = y; n = 10 and L = 0.3 give 0.99995.
+// The map is defined for coordinates that are at least 0: a negative one makes its features NaN. It
+// has a bias and no variance: with λ = log(x_i/y_i), a term of the kernel √(x_i·y_i)·sech(λ/2)
+// becomes √(x_i·y_i)·Σ_{|j|<n} L·sech(πjL)·cos(jLλ), which is off by at most √(x_i·y_i)·(2L·Σ_{j≥n}
+// sech(πjL) + Σ_{k≠0} sech((λ + 2πk/L)/2)): n cuts the series off and L repeats the kernel with the
+// period 2π/L in λ. The defaults give 0.80, 0.90 and 0.95 of the kernel at x = y; n = 10 and L =
+// 0.3 give 0.99995.
 //
-// Transform costs O(n·d) elementary functions a row. Derivatives are
-// infinite at x_i = 0, where Backward counts them as 0.
+// Transform costs O(n·d) elementary functions a row. Derivatives are infinite at x_i = 0, where
+// Backward counts them as 0.
 //
-// An error reports a d or sampleSteps below 1, or too large for memory, a
-// sampleInterval of 0 for more than 3 steps, and one that is not a positive number in
-// the range of T.
+// An error reports a d or sampleSteps below 1, or too large for memory, a sampleInterval of 0 for
+// more than 3 steps, and one that is not a positive number in the range of T.
 func AdditiveChiSquare[T dense.Float](d, sampleSteps int, sampleInterval float64) (Map[T], error) {
 	if err := cmp.Or(size[T]("d", d), size[T]("sampleSteps", sampleSteps)); err != nil {
 		return nil, err
@@ -115,8 +113,8 @@ func (c chiSquare[T]) features(phi, x []T) {
 	vecmath.Scale(roots, c.gains[0])
 }
 
-// pull writes the gradient: with a = jL·log x the derivative of √x·cos a is
-// (½cos a − jL·sin a)/√x, and that of √x·sin a is (½sin a + jL·cos a)/√x.
+// pull writes the gradient: with a = jL·log x the derivative of √x·cos a is (½cos a − jL·sin a)/√x,
+// and that of √x·sin a is (½sin a + jL·cos a)/√x.
 func (c chiSquare[T]) pull(dx, x, g []T) {
 	d := len(x)
 	for i, v := range x {
@@ -138,23 +136,22 @@ func (c chiSquare[T]) pull(dx, x, g []T) {
 	}
 }
 
-// SkewedChiSquare returns the random features of the skewed χ² kernel
-// Π 2√(x_i+c)√(y_i+c)/(x_i+y_i+2c) [Li, Ionescu & Sminchisescu 2010],
+// SkewedChiSquare returns the random features of the skewed χ² kernel Π
+// 2√(x_i+c)√(y_i+c)/(x_i+y_i+2c) [Li, Ionescu & Sminchisescu 2010],
 //
 //	φ(x) = √(2/m) · [cos(w₁ᵀlog(x+c) + b₁) … cos(w_mᵀlog(x+c) + b_m)],
 //
-// R^d → R^m. The m·d coordinates of the frequencies are drawn from src, row by row:
-// independent with the density sech(πω), the spectral law of the kernel; then the
-// phases b, uniform on [0, 2π). The law is not isotropic, so it cannot come from
-// package orf. The map is unbiased; its mean squared error is
-// (1 + k₂/2 − k²)/m, where k₂ = Π sech(log((x_i+c)/(y_i+c))) is the kernel at twice the
-// difference of the logarithms.
+// R^d → R^m. The m·d coordinates of the frequencies are drawn from src, row by row: independent
+// with the density sech(πω), the spectral law of the kernel; then the phases b, uniform on [0, 2π).
+// The law is not isotropic, so it cannot come from package orf. The map is unbiased; its mean
+// squared error is (1 + k₂/2 − k²)/m, where k₂ = Π sech(log((x_i+c)/(y_i+c))) is the kernel at
+// twice the difference of the logarithms.
 //
-// The map is defined for coordinates above −c: one at or below −c makes all features
-// of its row NaN. Transform costs O(n·m·d) and n·d logarithms.
+// The map is defined for coordinates above −c: one at or below −c makes all features of its row
+// NaN. Transform costs O(n·m·d) and n·d logarithms.
 //
-// An error reports an m or d below 1, or too large for memory, a c that is not a
-// positive number in the range of T, and a nil src.
+// An error reports an m or d below 1, or too large for memory, a c that is not a positive number in
+// the range of T, and a nil src.
 func SkewedChiSquare[T dense.Float](m, d int, c float64, src rand.Source) (Map[T], error) {
 	if err := drawable[T](m, d); err != nil {
 		return nil, err
@@ -195,8 +192,7 @@ func SkewedChiSquare[T dense.Float](m, d int, c float64, src rand.Source) (Map[T
 	return f, nil
 }
 
-// sech draws a number with the density sech(πω), whose distribution function is
-// 2/π·atan(e^(πω)).
+// sech draws a number with the density sech(πω), whose distribution function is 2/π·atan(e^(πω)).
 func sech(rng *rand.Rand) float64 {
 	u := rng.Float64()
 	for u == 0 { // would be infinite

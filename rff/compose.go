@@ -8,21 +8,20 @@ import (
 	"github.com/seed-feabd252/randfeat/kernels"
 )
 
-// Compose returns the map φ(x) = ψ(A·(x − c) + b) that first applies an affine map
-// R^d → R^r, of Affine or PCA, and then ψ = then, a map of R^r. Its kernel is the kernel of then, pulled back:
+// Compose returns the map φ(x) = ψ(A·(x − c) + b) that first applies an affine map R^d → R^r, of
+// Affine or PCA, and then ψ = then, a map of R^r. Its kernel is the kernel of then, pulled back:
 // kernels.Pullback; nil if then does not know its own.
 //
-// It is Paired with the composition of the map of keys where then is Paired with one. It
-// is a LogMap, Differentiable or DifferentiableLog where then is, so that
-// attention and training work with it: a gradient goes back by the chain rule,
-// Aᵀ·J_ψ(z)ᵀdφ. It may be shared by goroutines, a row of its results depends on its
-// row of x alone, and neither dst of a method may overlap its inputs. Every method
-// costs what the method of then does and a matrix product with A, one more backwards; 256
-// rows at a time are prepared in memory that is kept for later calls. Methods panic
+// It is Paired with the composition of the map of keys where then is Paired with one. It is a
+// LogMap, Differentiable or DifferentiableLog where then is, so that attention and training work
+// with it: a gradient goes back by the chain rule, Aᵀ·J_ψ(z)ᵀdφ. It may be shared by goroutines, a
+// row of its results depends on its row of x alone, and neither dst of a method may overlap its
+// inputs. Every method costs what the method of then does and a matrix product with A, one more
+// backwards; 256 rows at a time are prepared in memory that is kept for later calls. Methods panic
 // if a shape does not fit.
 //
-// An error reports a first that is not a map of Affine or PCA, a nil then, and a then that is not
-// a map of R^r.
+// An error reports a first that is not a map of Affine or PCA, a nil then, and a then that is not a
+// map of R^r.
 func Compose[T dense.Float](first, then Map[T]) (Map[T], error) {
 	a, ok := first.(*affine[T])
 	if !ok {
@@ -62,8 +61,8 @@ func compose[T dense.Float](first *affine[T], then Map[T]) Map[T] {
 	return c.self
 }
 
-// composed is a composition. The methods beyond those of Map are for compositions with a map
-// that has them.
+// composed is a composition. The methods beyond those of Map are for compositions with a map that
+// has them.
 type composed[T dense.Float] struct {
 	blockwise[T, composedSpace[T]]
 	first *affine[T]

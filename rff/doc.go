@@ -1,19 +1,18 @@
-// Package rff holds feature maps φ: R^d → R^D whose inner products φ(x)ᵀφ(y) are
-// estimates of a kernel k(x, y), or equal to it. They turn a method that needs
-// the n×n Gram matrix of n points into a linear one on n×D features.
+// Package rff holds feature maps φ: R^d → R^D whose inner products φ(x)ᵀφ(y) are estimates of a
+// kernel k(x, y), or equal to it. They turn a method that needs the n×n Gram matrix of n points
+// into a linear one on n×D features.
 //
 // # The general scheme
 //
-// Most maps are made of m random frequencies w_i ∈ R^d (package orf), a scalar
-// function h and a few functions f:
+// Most maps are made of m random frequencies w_i ∈ R^d (package orf), a scalar function h and a few
+// functions f:
 //
 //	φ(x) = h(x)/√m · [f₁(w₁ᵀx) … f₁(w_mᵀx), …, f_l(w₁ᵀx) … f_l(w_mᵀx)]
 //
-// so that φ(x)ᵀφ(y) is the mean over i of h(x)h(y)·Σ_k f_k(w_iᵀx)f_k(w_iᵀy), which
-// has the expectation k(x, y) when the rows w_i follow the right law, N(0, I)
-// unless said otherwise. Rows may depend on each other: each has that law, hence
-// the estimate is unbiased, and orthogonal rows lower its variance
-// [Yu et al. 2016]. New builds the scheme from any functions; the constructors
+// so that φ(x)ᵀφ(y) is the mean over i of h(x)h(y)·Σ_k f_k(w_iᵀx)f_k(w_iᵀy), which has the
+// expectation k(x, y) when the rows w_i follow the right law, N(0, I) unless said otherwise. Rows
+// may depend on each other: each has that law, hence the estimate is unbiased, and orthogonal rows
+// lower its variance [Yu et al. 2016]. New builds the scheme from any functions; the constructors
 // below are special cases that work on whole slices.
 //
 //	constructor          kernel             h, f                         D    features
@@ -43,8 +42,8 @@
 //	Generalised          E f(wᵀx)f(wᵀy)     1; max(t, 0), t² or e^t      m    at least 0
 //	SkewedChiSquare      skewed χ²          1; √2·cos, of wᵀlog(x + c)   m    any sign
 //
-// All of these are unbiased. A length-scale ℓ, in units of x, and a scale s, in
-// inverse squared units, act on the projections: wᵀx/ℓ and √s·wᵀx.
+// All of these are unbiased. A length-scale ℓ, in units of x, and a scale s, in inverse squared
+// units, act on the projections: wᵀx/ℓ and √s·wᵀx.
 //
 // Others are exact, without randomness:
 //
@@ -57,15 +56,15 @@
 //	AdditiveChiSquare    additive χ², sampled spectrum          (2n−1)d       any sign
 //	Affine, PCA          zᵀz′, z = A(x − c) + b                 rows of A     any sign
 //
-// Taylor is exact for its polynomial, which has a bias against exp(s·xᵀy);
-// Nystroem and Spectral are exact at the points they are made of (Spectral when
-// it keeps every eigenvalue) and too small in norm elsewhere. AdditiveChiSquare has no
-// variance and the bias of n samples.
+// Taylor is exact for its polynomial, which has a bias against exp(s·xᵀy); Nystroem and Spectral
+// are exact at the points they are made of (Spectral when it keeps every eigenvalue) and too small
+// in norm elsewhere. AdditiveChiSquare has no variance and the bias of n samples.
 //
 // # Variance
 //
-// For independent rows the mean squared error is of order 1/m and known exactly;
-// the constructors state it (ArcCosine up to order 1), and package validate computes it. With q = ‖x−y‖² and p = ‖x+y‖² after scaling,
+// For independent rows the mean squared error is of order 1/m and known exactly; the constructors
+// state it (ArcCosine up to order 1), and package validate computes it. With q = ‖x−y‖² and p =
+// ‖x+y‖² after scaling,
 //
 //	Gaussian            (1−e^(−q))² / (2m)
 //	GaussianPhase       (1 + e^(−2q)/2 − e^(−q)) / m
@@ -79,9 +78,8 @@
 //	Angular             4θ(π−θ) / (mπ²)
 //	PolynomialSketch    (M^p − (xᵀy)^2p) / m                        M = E[(wᵀx)²(wᵀy)²]
 //
-// [Sutherland & Schneider 2015], [Choromanski et al. 2021]. An estimate says
-// little of a kernel value below the root of these: halving the error takes four
-// times the features.
+// [Sutherland & Schneider 2015], [Choromanski et al. 2021]. An estimate says little of a kernel
+// value below the root of these: halving the error takes four times the features.
 //
 // # Interfaces
 //
@@ -89,62 +87,61 @@
 // also be
 //
 //   - Differentiable, to take gradients back to points, and DifferentiableLog with derivatives of
-//     the logarithms: all maps but Nystroem, Spectral, Homogeneous and Convolution are, LogMaps both;
+//     the logarithms: all maps but Nystroem, Spectral, Homogeneous and Convolution are, LogMaps
+//     both;
 //   - Paired, with another map for keys;
 //   - an Embedding, that knows the points it is made of.
 //
-// A type assertion asks for them, and code that takes a map of your own asks for no others.
-// Compose and Pair keep the interfaces of the maps that they are given. All maps print their constructor and
-// their parameters.
+// A type assertion asks for them, and code that takes a map of your own asks for no others. Compose
+// and Pair keep the interfaces of the maps that they are given. All maps print their constructor
+// and their parameters.
 //
 // # Pairs of maps
 //
-// An estimate may take one map of queries and another of keys, φ(x)ᵀψ(y): SADERF and ADERF
-// balance what is large in queries and small in keys, and SoftmaxHybrid has a minus sign on
-// one side. Such a map φ is Paired, and Keys(φ) is ψ; for any other map Keys(φ) is φ, so
-// that code which asks for it works with all of them. φ(x)ᵀφ(y) of one side alone
-// estimates another kernel. Pair makes a pair of any two maps.
+// An estimate may take one map of queries and another of keys, φ(x)ᵀψ(y): SADERF and ADERF balance
+// what is large in queries and small in keys, and SoftmaxHybrid has a minus sign on one side. Such
+// a map φ is Paired, and Keys(φ) is ψ; for any other map Keys(φ) is φ, so that code which asks for
+// it works with all of them. φ(x)ᵀφ(y) of one side alone estimates another kernel. Pair makes a
+// pair of any two maps.
 //
 // # Which map when
 //
-//   - Regression or classification with a Gaussian kernel: Gaussian with
-//     orthogonal frequencies. Its error never exceeds the error of GaussianPhase at
-//     the same D for independent ones, and GaussianPhase needs twice the frequencies.
+//   - Regression or classification with a Gaussian kernel: Gaussian with orthogonal frequencies.
+//     Its error never exceeds the error of GaussianPhase at the same D for independent ones, and
+//     GaussianPhase needs twice the frequencies.
 //   - Rough functions: Matern or Laplacian.
-//   - Attention: SoftmaxPositive or SoftmaxHyperbolic, whose weights are positive
-//     and whose error vanishes with the kernel. SoftmaxTrig is better only where
-//     x ≈ y, at kernel values that are large. ELU is cheap but another kernel.
-//     SoftmaxOptimal is better than SoftmaxPositive at the same cost, the more so the larger
-//     points are, and where a sample of queries and keys is at hand whose coordinates are of
-//     unequal size, SADERF is better still and keeps structured frequencies fast; ADERF
-//     balances also directions that are not axes, and SDERF serves both sides with one map.
-//     SoftmaxHybrid has small errors at both ends, x ≈ y and x ≈ −y, at the price of
-//     4(n+1) features a frequency and of signs.
+//   - Attention: SoftmaxPositive or SoftmaxHyperbolic, whose weights are positive and whose error
+//     vanishes with the kernel. SoftmaxTrig is better only where x ≈ y, at kernel values that are
+//     large. ELU is cheap but another kernel. SoftmaxOptimal is better than SoftmaxPositive at the
+//     same cost, the more so the larger points are, and where a sample of queries and keys is at
+//     hand whose coordinates are of unequal size, SADERF is better still and keeps structured
+//     frequencies fast; ADERF balances also directions that are not axes, and SDERF serves both
+//     sides with one map. SoftmaxHybrid has small errors at both ends, x ≈ y and x ≈ −y, at the
+//     price of 4(n+1) features a frequency and of signs.
 //   - Similarity by direction: Angular, whose features are ±1/√m.
-//   - Attention that need not be softmax: Generalised, whose kernel is the one that
-//     its features have, without a bias to fight; ReLU is the usual choice.
-//   - Polynomials: PolynomialSketch with complex weights, whose error grows as 2^(p/2)
-//     with the degree; with real weights the error grows as 3^(p/2). TensorSketch has nearly
-//     the error of complex weights at the same speed, and saves work from some hundred
-//     dimensions on, where Fourier transforms are faster than a matrix product; for
-//     degree 1 it is by far the fastest. Quadratic is exact where its d(d+1)/2 features
-//     are not too many.
-//   - Histograms: AdditiveChiSquare, off by about 5 % of Σ√(x_i·y_i) at most with 5
-//     features a bin and the default interval, or SkewedChiSquare, which is unbiased.
+//   - Attention that need not be softmax: Generalised, whose kernel is the one that its features
+//     have, without a bias to fight; ReLU is the usual choice.
+//   - Polynomials: PolynomialSketch with complex weights, whose error grows as 2^(p/2) with the
+//     degree; with real weights the error grows as 3^(p/2). TensorSketch has nearly the error of
+//     complex weights at the same speed, and saves work from some hundred dimensions on, where
+//     Fourier transforms are faster than a matrix product; for degree 1 it is by far the fastest.
+//     Quadratic is exact where its d(d+1)/2 features are not too many.
+//   - Histograms: AdditiveChiSquare, off by about 5 % of Σ√(x_i·y_i) at most with 5 features a bin
+//     and the default interval, or SkewedChiSquare, which is unbiased.
 //   - Few dimensions, small s·xᵀy: Taylor or Quadratic, without any variance.
-//   - Data near a low-dimensional set, or a kernel without random features:
-//     Nystroem, which adapts to the data where random features do not, at the
-//     price of O(n³) once and O(n) kernel values a row.
+//   - Data near a low-dimensional set, or a kernel without random features: Nystroem, which adapts
+//     to the data where random features do not, at the price of O(n³) once and O(n) kernel values a
+//     row.
 //
 // # Landmarks
 //
-// The features of Nystroem are as good as its landmarks are close to the data, in the
-// space of the kernel. UniformLandmarks costs nothing and does well on data of one
-// kind. KMeansLandmarks, the centres of clusters, has a smaller error where there are
-// about as many clusters as landmarks. LeverageLandmarks draws points by their ridge leverage
-// scores and finds the rare ones that regression needs and uniform sampling misses. They
-// return points: Nystroem needs no weights, as its features depend on the span of the
-// landmarks alone. Transform takes any point, landmark or not.
+// The features of Nystroem are as good as its landmarks are close to the data, in the space of the
+// kernel. UniformLandmarks costs nothing and does well on data of one kind. KMeansLandmarks, the
+// centres of clusters, has a smaller error where there are about as many clusters as landmarks.
+// LeverageLandmarks draws points by their ridge leverage scores and finds the rare ones that
+// regression needs and uniform sampling misses. They return points: Nystroem needs no weights, as
+// its features depend on the span of the landmarks alone. Transform takes any point, landmark or
+// not.
 //
 // # Maps made of maps
 //
@@ -153,27 +150,27 @@
 //	Homogeneous   ‖x‖·ψ(x/‖x‖)                            ‖x‖‖y‖·K(x/‖x‖, y/‖y‖)
 //	Convolution   means over cells of ψ(patch)            Σ_cells mean of K(patch, patch)
 //
-// Each is the exact feature map of the kernel in its row where ψ is the map of K, and
-// unbiased where ψ is. PCA fits the affine map that centres, whitens and reduces data,
-// which gives every direction a say in a distance. Compose keeps what ψ has beyond a Map,
-// logarithms and derivatives, so that attention works on it.
+// Each is the exact feature map of the kernel in its row where ψ is the map of K, and unbiased
+// where ψ is. PCA fits the affine map that centres, whitens and reduces data, which gives every
+// direction a say in a distance. Compose keeps what ψ has beyond a Map, logarithms and derivatives,
+// so that attention works on it.
 //
 // Convolution cuts images into patches and averages the features of these over cells: a
-// convolutional layer with random filters, a nonlinearity and average pooling
-// [Mairal et al. 2014]. It works on few patches at a time, never on all of an image's.
+// convolutional layer with random filters, a nonlinearity and average pooling [Mairal et al. 2014].
+// It works on few patches at a time, never on all of an image's.
 //
 // # Positive maps
 //
-// A LogMap also gives log φ. At ‖x‖ = 30 the features of SoftmaxPositive are below
-// e^(−300), zero in float32, while their logarithms are ordinary numbers and
-// ratios of sums of them, which is what attention is, are well defined. No ε is
-// added anywhere: an ε in φ drags every such ratio towards a plain average.
+// A LogMap also gives log φ. At ‖x‖ = 30 the features of SoftmaxPositive are below e^(−300), zero
+// in float32, while their logarithms are ordinary numbers and ratios of sums of them, which is what
+// attention is, are well defined. No ε is added anywhere: an ε in φ drags every such ratio towards
+// a plain average.
 //
 // # Derivatives
 //
-// Maps are Differentiable: for a loss with the gradients dφ_i with respect to
-// φ(x_i), Backward(dst, x, dphi) writes those with respect to x_i, J(x_i)ᵀdφ_i. With
-// z_k = ∂loss/∂(w_kᵀx) and the gradient ∇h, that is Wᵀz and a multiple of ∇h(x):
+// Maps are Differentiable: for a loss with the gradients dφ_i with respect to φ(x_i), Backward(dst,
+// x, dphi) writes those with respect to x_i, J(x_i)ᵀdφ_i. With z_k = ∂loss/∂(w_kᵀx) and the
+// gradient ∇h, that is Wᵀz and a multiple of ∇h(x):
 //
 //	map                  z_k                                       multiple of x
 //	DotProduct           g_k/√m                                    0
@@ -192,119 +189,103 @@
 // Backward costs at most what Transform costs, projecting n rows back and O(n·D), and for a sketch
 // of p factors p such projections and O(n·p²·D).
 //
-// Positive maps of the Gaussian kernel have 1/ℓ for √s and −2/ℓ² for −s, SADERF and
-// ADERF the gradient of SoftmaxOptimal at Ψx times Ψᵀ, and SoftmaxHybrid the gradients of
-// its parts, with its signs, which are constants. Here g = dφ, t = w_kᵀx, a_k is the argument of
-// the waves and c their factor.
-// Positive maps are DifferentiableLogs: LogBackward takes gradients with respect to
-// log φ, which is what training attention in log space needs. It takes no
-// exponential and projects once, as LogTransform does.
+// Positive maps of the Gaussian kernel have 1/ℓ for √s and −2/ℓ² for −s, SADERF and ADERF the
+// gradient of SoftmaxOptimal at Ψx times Ψᵀ, and SoftmaxHybrid the gradients of its parts, with its
+// signs, which are constants. Here g = dφ, t = w_kᵀx, a_k is the argument of the waves and c their
+// factor. Positive maps are DifferentiableLogs: LogBackward takes gradients with respect to log φ,
+// which is what training attention in log space needs. It takes no exponential and projects once,
+// as LogTransform does.
 //
-// Signs, of Angular, ArcCosine of order 0 and the gate of SoftmaxHybrid, are constant
-// between jumps. Angular and ArcCosine of order 0 are nothing else: their derivative is
-// 0, and nothing can be learnt through them. The ramp of order 1 has the
-// derivative Θ(t) with Θ(0) = ½, a subgradient; ELU has the slope 1 on both sides of
-// 0. A map made by New has derivatives where its Scheme has, and
-// CanBackward tells beforehand. Nystroem and Spectral would need gradients of their
-// kernels and are not Differentiable; Homogeneous and Convolution are not either.
+// Signs, of Angular, ArcCosine of order 0 and the gate of SoftmaxHybrid, are constant between
+// jumps. Angular and ArcCosine of order 0 are nothing else: their derivative is 0, and nothing can
+// be learnt through them. The ramp of order 1 has the derivative Θ(t) with Θ(0) = ½, a subgradient;
+// ELU has the slope 1 on both sides of 0. A map made by New has derivatives where its Scheme has,
+// and CanBackward tells beforehand. Nystroem and Spectral would need gradients of their kernels and
+// are not Differentiable; Homogeneous and Convolution are not either.
 //
-// A row with NaN or ±Inf in its gradient with respect to φ has elements that are not
-// finite in the result, and so has one with NaN or ±Inf in x, but for DotProduct,
-// Identity, affine maps and the logarithm of Exponential without ε, whose derivatives do
-// not depend on x.
+// A row with NaN or ±Inf in its gradient with respect to φ has elements that are not finite in the
+// result, and so has one with NaN or ±Inf in x, but for DotProduct, Identity, affine maps and the
+// logarithm of Exponential without ε, whose derivatives do not depend on x.
 //
 // # Cost, memory, determinism
 //
-// Transform projects a block of 64 rows into the place of their features and
-// finishes them there, while they are in cache: O(nmd), or O(nm log d) with
-// structured frequencies, plus O(nD) for the functions, and nothing but dst is
-// written. Blocks are shared among goroutines. A row of φ has the same bits
-// whatever the other rows are and whatever GOMAXPROCS is.
+// Transform projects a block of 64 rows into the place of their features and finishes them there,
+// while they are in cache: O(nmd), or O(nm log d) with structured frequencies, plus O(nD) for the
+// functions, and nothing but dst is written. Blocks are shared among goroutines. A row of φ has the
+// same bits whatever the other rows are and whatever GOMAXPROCS is.
 //
 // Every map is immutable: goroutines may share it. A workspace of some tens of rows a goroutine is
 // kept for later calls of Backward, of sketches, of SADERF and ADERF and of maps made of maps;
 // nothing is allocated then. In Transform of Identity and ELU dst may be x, in their Backward and
 // LogBackward also the gradient.
 //
-// Frequencies come from the caller; phases, scales and Cauchy frequencies are
-// drawn from a rand.Source by the constructor, all at once, in float64, and are
-// rounded once.
+// Frequencies come from the caller; phases, scales and Cauchy frequencies are drawn from a
+// rand.Source by the constructor, all at once, in float64, and are rounded once.
 //
 // # NaN and infinity
 //
-// A NaN or infinite coordinate makes features NaN or infinite in its row and no
-// other. Functions that are flat somewhere (sign, steps, ramps, exponentials of
-// −Inf) give NaN there instead of the constant that would hide it. Logarithms that have a
-// multiple of ‖x‖² are −Inf if that is out of range, and NaN if a projection is out of range in the
-// other direction.
+// A NaN or infinite coordinate makes features NaN or infinite in its row and no other. Functions
+// that are flat somewhere (sign, steps, ramps, exponentials of −Inf) give NaN there instead of the
+// constant that would hide it. Logarithms that have a multiple of ‖x‖² are −Inf if that is out of
+// range, and NaN if a projection is out of range in the other direction.
 //
 // # Sizes
 //
-// Features, points, frequencies and Gram matrices that would take more memory than the
-// machine has, swap space included, are too large: the error of the constructor says
-// which argument that is and how much it would be.
+// Features, points, frequencies and Gram matrices that would take more memory than the machine has,
+// swap space included, are too large: the error of the constructor says which argument that is and
+// how much it would be.
 //
 // # References
 //
-//   - [Alaoui & Mahoney 2015] A. Alaoui, M. W. Mahoney. Fast randomized kernel ridge
-//     regression with statistical guarantees. NeurIPS.
-//   - [Arthur & Vassilvitskii 2007] D. Arthur, S. Vassilvitskii. k-means++: the
-//     advantages of careful seeding. SODA.
-//   - [Avron, Nguyen & Woodruff 2014] H. Avron, H. L. Nguyễn, D. P. Woodruff.
-//     Subspace embeddings for the polynomial kernel. NeurIPS.
-//   - [Bengio et al. 2004] Y. Bengio, O. Delalleau, N. Le Roux, J.-F. Paiement,
-//     P. Vincent, M. Ouimet. Learning eigenfunctions links spectral embedding and
-//     kernel PCA. Neural Computation 16.
-//   - [Charikar 2002] M. Charikar. Similarity estimation techniques from rounding
-//     algorithms. STOC.
-//   - [Cho & Saul 2009] Y. Cho, L. K. Saul. Kernel methods for deep learning.
-//     NeurIPS.
-//   - [Choromanski, Rowland & Weller 2017] K. Choromanski, M. Rowland, A. Weller.
-//     The unreasonable effectiveness of structured random orthogonal embeddings.
-//     NeurIPS.
-//   - [Choromanski et al. 2021] K. Choromanski et al. Rethinking attention with
-//     Performers. ICLR.
+//   - [Alaoui & Mahoney 2015] A. Alaoui, M. W. Mahoney. Fast randomized kernel ridge regression
+//     with statistical guarantees. NeurIPS.
+//   - [Arthur & Vassilvitskii 2007] D. Arthur, S. Vassilvitskii. k-means++: the advantages of
+//     careful seeding. SODA.
+//   - [Avron, Nguyen & Woodruff 2014] H. Avron, H. L. Nguyễn, D. P. Woodruff. Subspace embeddings
+//     for the polynomial kernel. NeurIPS.
+//   - [Bengio et al. 2004] Y. Bengio, O. Delalleau, N. Le Roux, J.-F. Paiement, P. Vincent, M.
+//     Ouimet. Learning eigenfunctions links spectral embedding and kernel PCA. Neural Computation
+//     16.
+//   - [Charikar 2002] M. Charikar. Similarity estimation techniques from rounding algorithms. STOC.
+//   - [Cho & Saul 2009] Y. Cho, L. K. Saul. Kernel methods for deep learning. NeurIPS.
+//   - [Choromanski, Rowland & Weller 2017] K. Choromanski, M. Rowland, A. Weller. The unreasonable
+//     effectiveness of structured random orthogonal embeddings. NeurIPS.
+//   - [Choromanski et al. 2021] K. Choromanski et al. Rethinking attention with Performers. ICLR.
 //   - [Choromanski et al. 2022] K. Choromanski et al. Hybrid random features. ICLR.
-//   - [Efraimidis & Spirakis 2006] P. S. Efraimidis, P. G. Spirakis. Weighted random
-//     sampling with a reservoir. Information Processing Letters 97(5).
-//   - [Kar & Karnick 2012] P. Kar, H. Karnick. Random feature maps for dot product
-//     kernels. AISTATS.
-//   - [Katharopoulos et al. 2020] A. Katharopoulos, A. Vyas, N. Pappas,
-//     F. Fleuret. Transformers are RNNs: fast autoregressive transformers with
-//     linear attention. ICML.
-//   - [Li, Ionescu & Sminchisescu 2010] F. Li, C. Ionescu, C. Sminchisescu. Random
-//     Fourier approximations for skewed multiplicative histogram kernels. DAGM.
-//   - [Likhosherstov et al. 2022] V. Likhosherstov, K. Choromanski, A. Dubey, F. Liu,
-//     T. Sarlos, A. Weller. Chefs' random tables: non-trigonometric random features.
-//     NeurIPS 2022.
-//   - [Likhosherstov et al. 2023] V. Likhosherstov, K. Choromanski, A. Dubey, F. Liu,
-//     T. Sarlos, A. Weller. FAVOR#: sharp attention kernel approximations via new classes
-//     of positive random features. arXiv:2302.00787.
-//   - [Mairal et al. 2014] J. Mairal, P. Koniusz, Z. Harchaoui, C. Schmid.
-//     Convolutional kernel networks. NeurIPS.
-//   - [Musco & Musco 2017] C. Musco, C. Musco. Recursive sampling for the Nyström
-//     method. NeurIPS.
-//   - [Pham & Pagh 2013] N. Pham, R. Pagh. Fast and scalable polynomial kernels via
-//     explicit feature maps. KDD.
-//   - [Rahimi & Recht 2007] A. Rahimi, B. Recht. Random features for large-scale
+//   - [Efraimidis & Spirakis 2006] P. S. Efraimidis, P. G. Spirakis. Weighted random sampling with
+//     a reservoir. Information Processing Letters 97(5).
+//   - [Kar & Karnick 2012] P. Kar, H. Karnick. Random feature maps for dot product kernels.
+//     AISTATS.
+//   - [Katharopoulos et al. 2020] A. Katharopoulos, A. Vyas, N. Pappas, F. Fleuret. Transformers
+//     are RNNs: fast autoregressive transformers with linear attention. ICML.
+//   - [Li, Ionescu & Sminchisescu 2010] F. Li, C. Ionescu, C. Sminchisescu. Random Fourier
+//     approximations for skewed multiplicative histogram kernels. DAGM.
+//   - [Likhosherstov et al. 2022] V. Likhosherstov, K. Choromanski, A. Dubey, F. Liu, T. Sarlos, A.
+//     Weller. Chefs' random tables: non-trigonometric random features. NeurIPS 2022.
+//   - [Likhosherstov et al. 2023] V. Likhosherstov, K. Choromanski, A. Dubey, F. Liu, T. Sarlos, A.
+//     Weller. FAVOR#: sharp attention kernel approximations via new classes of positive random
+//     features. arXiv:2302.00787.
+//   - [Mairal et al. 2014] J. Mairal, P. Koniusz, Z. Harchaoui, C. Schmid. Convolutional kernel
+//     networks. NeurIPS.
+//   - [Musco & Musco 2017] C. Musco, C. Musco. Recursive sampling for the Nyström method. NeurIPS.
+//   - [Pham & Pagh 2013] N. Pham, R. Pagh. Fast and scalable polynomial kernels via explicit
+//     feature maps. KDD.
+//   - [Rahimi & Recht 2007] A. Rahimi, B. Recht. Random features for large-scale kernel machines.
+//     NeurIPS.
+//   - [Rasmussen & Williams 2006] C. E. Rasmussen, C. K. I. Williams. Gaussian Processes for
+//     Machine Learning. MIT Press.
+//   - [Sutherland & Schneider 2015] D. J. Sutherland, J. Schneider. On the error of random Fourier
+//     features. UAI.
+//   - [Vedaldi & Zisserman 2012] A. Vedaldi, A. Zisserman. Efficient additive kernels via explicit
+//     feature maps. IEEE Transactions on Pattern Analysis and Machine Intelligence 34(3).
+//   - [Wacker, Kanagawa & Filippone 2024] J. Wacker, M. Kanagawa, M. Filippone. Improved random
+//     features for dot product kernels. Journal of Machine Learning Research 25.
+//   - [Wacker, Ohana & Filippone 2023] J. Wacker, R. Ohana, M. Filippone. Complex-to-real sketches
+//     for tensor products with applications to the polynomial kernel. AISTATS.
+//   - [Williams & Seeger 2001] C. K. I. Williams, M. Seeger. Using the Nyström method to speed up
 //     kernel machines. NeurIPS.
-//   - [Rasmussen & Williams 2006] C. E. Rasmussen, C. K. I. Williams. Gaussian
-//     Processes for Machine Learning. MIT Press.
-//   - [Sutherland & Schneider 2015] D. J. Sutherland, J. Schneider. On the error of
-//     random Fourier features. UAI.
-//   - [Vedaldi & Zisserman 2012] A. Vedaldi, A. Zisserman. Efficient additive kernels
-//     via explicit feature maps. IEEE Transactions on Pattern Analysis and Machine
-//     Intelligence 34(3).
-//   - [Wacker, Kanagawa & Filippone 2024] J. Wacker, M. Kanagawa, M. Filippone.
-//     Improved random features for dot product kernels. Journal of Machine Learning
-//     Research 25.
-//   - [Wacker, Ohana & Filippone 2023] J. Wacker, R. Ohana, M. Filippone.
-//     Complex-to-real sketches for tensor products with applications to the
-//     polynomial kernel. AISTATS.
-//   - [Williams & Seeger 2001] C. K. I. Williams, M. Seeger. Using the Nyström
-//     method to speed up kernel machines. NeurIPS.
-//   - [Yu et al. 2016] F. X. Yu, A. T. Suresh, K. Choromanski, D. Holtmann-Rice,
-//     S. Kumar. Orthogonal random features. NeurIPS.
-//   - [Zhang, Tsang & Kwok 2008] K. Zhang, I. W. Tsang, J. T. Kwok. Improved Nyström
-//     low-rank approximation and error analysis. ICML.
+//   - [Yu et al. 2016] F. X. Yu, A. T. Suresh, K. Choromanski, D. Holtmann-Rice, S. Kumar.
+//     Orthogonal random features. NeurIPS.
+//   - [Zhang, Tsang & Kwok 2008] K. Zhang, I. W. Tsang, J. T. Kwok. Improved Nyström low-rank
+//     approximation and error analysis. ICML.
 package rff

@@ -14,10 +14,9 @@ import (
 //
 //	φ(x) = 1/√m · [w₁ᵀx … w_mᵀx],
 //
-// R^d → R^m, which estimates the dot product xᵀy (Johnson–Lindenstrauss). It is
-// unbiased for rows of w with E[wwᵀ] = I. With independent normal rows the mean
-// squared error is ((xᵀy)² + ‖x‖²‖y‖²)/m; orthogonal rows lower it
-// [Choromanski, Rowland & Weller 2017].
+// R^d → R^m, which estimates the dot product xᵀy (Johnson–Lindenstrauss). It is unbiased for rows
+// of w with E[wwᵀ] = I. With independent normal rows the mean squared error is ((xᵀy)² +
+// ‖x‖²‖y‖²)/m; orthogonal rows lower it [Choromanski, Rowland & Weller 2017].
 //
 // An error reports a nil w.
 func DotProduct[T dense.Float](w orf.Projection[T]) (Map[T], error) {

@@ -14,47 +14,44 @@ import (
 //
 //	φ(x) = Cᵀ·[k(x, p_1) … k(x, p_n)]ᵀ,  C ∈ R^{n×out},
 //
-// which works for every kernel, a user's own included: Nystroem and Spectral
-// choose C by the eigenvalues of the Gram matrix of the points.
+// which works for every kernel, a user's own included: Nystroem and Spectral choose C by the
+// eigenvalues of the Gram matrix of the points.
 //
-// Transform is computed in float64 whatever T is and rounded once, because C magnifies
-// rounding errors of k by up to 1/√Tolerance. The cost is a row of the Gram
-// matrix with the points and 2·n·out operations for each row of x. Scratch memory, a few
-// times n + out numbers for each of 64 rows a goroutine, is kept for later calls.
+// Transform is computed in float64 whatever T is and rounded once, because C magnifies rounding
+// errors of k by up to 1/√Tolerance. The cost is a row of the Gram matrix with the points and
+// 2·n·out operations for each row of x. Scratch memory, a few times n + out numbers for each of 64
+// rows a goroutine, is kept for later calls.
 type Embedding[T dense.Float] interface {
 	Map[T]
 
-	// Points returns φ of the points that the map is made of, one a row, in a fresh
-	// copy: from the eigenvectors, without a kernel evaluation.
+	// Points returns φ of the points that the map is made of, one a row, in a fresh copy: from the
+	// eigenvectors, without a kernel evaluation.
 	Points() dense.Matrix[T]
 
-	// Rank returns the number of eigenvalues of the Gram matrix that φ is made of:
-	// for Nystroem those above Tolerance, for Spectral as many as were asked for.
+	// Rank returns the number of eigenvalues of the Gram matrix that φ is made of: for Nystroem
+	// those above Tolerance, for Spectral as many as were asked for.
 	Rank() int
 
-	// Tolerance returns n·ε·|λ|_max, with ε = 2⁻⁵² and the n eigenvalues λ of the Gram
-	// matrix: an eigenvalue that is no further from zero cannot be told from
-	// rounding.
+	// Tolerance returns n·ε·|λ|_max, with ε = 2⁻⁵² and the n eigenvalues λ of the Gram matrix: an
+	// eigenvalue that is no further from zero cannot be told from rounding.
 	Tolerance() float64
 }
 
-// Nystroem returns the Nyström map of k with the given landmarks L (n×d)
-// [Williams & Seeger 2001],
+// Nystroem returns the Nyström map of k with the given landmarks L (n×d) [Williams & Seeger 2001],
 //
 //	φ(x) = K_LL^(−½)·[k(x, l_1) … k(x, l_n)]ᵀ,
 //
-// R^d → R^n, where the inverse square root is symmetric and a pseudo-inverse:
-// eigenvalues of K_LL up to Tolerance count as zero. φ(x)ᵀφ(y) is the inner
-// product of the projections of x and y, in the space of k, onto
-// the span of the landmarks. So it equals k(x, y) to rounding where x or y is a
-// landmark, and ‖φ(x)‖² ≤ k(x, x) elsewhere, by a gap that landmarks close to the
-// data make small.
+// R^d → R^n, where the inverse square root is symmetric and a pseudo-inverse: eigenvalues of K_LL
+// up to Tolerance count as zero. φ(x)ᵀφ(y) is the inner product of the projections of x and y, in
+// the space of k, onto the span of the landmarks. So it equals k(x, y) to rounding where x or y is
+// a landmark, and ‖φ(x)‖² ≤ k(x, x) elsewhere, by a gap that landmarks close to the data make
+// small.
 //
 // The landmarks are copied. Building costs n Gram rows and O(n³), in float64.
 //
-// An error reports a nil k, parameters of k out of range, no landmarks or too many for
-// memory, a value of k that is not finite, a Gram matrix that has an eigenvalue below
-// −Tolerance, so that k is not a kernel, and eigenvalues that did not converge.
+// An error reports a nil k, parameters of k out of range, no landmarks or too many for memory, a
+// value of k that is not finite, a Gram matrix that has an eigenvalue below −Tolerance, so that k
+// is not a kernel, and eigenvalues that did not converge.
 func Nystroem[T dense.Float](k kernels.Kernel, landmarks dense.Matrix[T]) (Embedding[T], error) {
 	points, s, err := spectrumOf(k, "landmarks", landmarks)
 	if err != nil {
@@ -66,24 +63,23 @@ func Nystroem[T dense.Float](k kernels.Kernel, landmarks dense.Matrix[T]) (Embed
 		outer(n, s.times(s.rank, inverseRoot), u), outer(n, s.times(s.rank, squareRoot), u))
 }
 
-// Spectral returns the spectral (Mercer) map of k on the points x (n×d): with the
-// eigenvalues λ_1 ≥ … ≥ λ_n of their Gram matrix and its eigenvectors u_k,
+// Spectral returns the spectral (Mercer) map of k on the points x (n×d): with the eigenvalues λ_1 ≥
+// … ≥ λ_n of their Gram matrix and its eigenvectors u_k,
 //
 //	φ(x_i)_k = √λ_k·u_ik,  φ(x)_k = 1/√λ_k · Σ_i u_ik·k(x, x_i),  k ≤ rank,
 //
-// R^d → R^rank. The second formula extends the first to any x and agrees with it
-// on the points [Bengio et al. 2004]; Points gives the first. No other map to
-// R^rank has inner products closer to the Gram matrix in Frobenius or spectral
-// norm, and with rank = n they are equal to it, to rounding. The features are
-// kernel principal components, not centred. Each u_k has its largest element
-// positive; features of equal eigenvalues are unique up to a rotation.
+// R^d → R^rank. The second formula extends the first to any x and agrees with it on the points
+// [Bengio et al. 2004]; Points gives the first. No other map to R^rank has inner products closer to
+// the Gram matrix in Frobenius or spectral norm, and with rank = n they are equal to it, to
+// rounding. The features are kernel principal components, not centred. Each u_k has its largest
+// element positive; features of equal eigenvalues are unique up to a rotation.
 //
 // The points are copied. Building costs n Gram rows and O(n³), in float64.
 //
-// An error reports a nil k, parameters of k out of range, no points or too many for
-// memory, a value of k that is not finite, a Gram matrix that has an eigenvalue below
-// −Tolerance, so that k is not a kernel, eigenvalues that did not converge, a rank
-// below 1, and one above the number of eigenvalues above Tolerance.
+// An error reports a nil k, parameters of k out of range, no points or too many for memory, a value
+// of k that is not finite, a Gram matrix that has an eigenvalue below −Tolerance, so that k is not
+// a kernel, eigenvalues that did not converge, a rank below 1, and one above the number of
+// eigenvalues above Tolerance.
 func Spectral[T dense.Float](k kernels.Kernel, x dense.Matrix[T], rank int) (Embedding[T], error) {
 	if err := atLeastOne("rank", rank); err != nil {
 		return nil, err
@@ -142,8 +138,7 @@ func (e *embedding[T]) Rank() int { return e.rank }
 
 func (e *embedding[T]) Tolerance() float64 { return e.tolerance }
 
-// spectrumOf copies the points and returns them with the spectrum of their Gram
-// matrix.
+// spectrumOf copies the points and returns them with the spectrum of their Gram matrix.
 func spectrumOf[T dense.Float](k kernels.Kernel, argument string, x dense.Matrix[T]) (dense.Matrix[float64], spectrum, error) {
 	if err := usable(k); err != nil {
 		return dense.Matrix[float64]{}, spectrum{}, err

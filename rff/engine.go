@@ -14,12 +14,12 @@ import (
 	"github.com/seed-feabd252/randfeat/orf"
 )
 
-// blockRows is the number of rows that are projected together and finished
-// while they are in cache, where the projection does not choose it.
+// blockRows is the number of rows that are projected together and finished while they are in cache,
+// where the projection does not choose it.
 const blockRows = 64
 
-// engine computes a map row by row: as the projection hands over tiles, or a
-// block of rows at a time.
+// engine computes a map row by row: as the projection hands over tiles, or a block of rows at a
+// time.
 type engine[T dense.Float] struct {
 	w       orf.Projection[T]   // nil for a map without frequencies
 	tiler   projection.Tiler[T] // w, or nil if rows must be whole
@@ -30,13 +30,11 @@ type engine[T dense.Float] struct {
 	passes  *pool.Of[pass[T]]
 }
 
-// rowFunc writes features of one point x into φ: those of the frequencies
-// from ≤ k < to, whose projections φ[from:to] holds and loses. It is called for
-// parts of a row in any order.
+// rowFunc writes features of one point x into φ: those of the frequencies from ≤ k < to, whose
+// projections φ[from:to] holds and loses. It is called for parts of a row in any order.
 type rowFunc[T dense.Float] func(phi, x []T, from, to int)
 
-// newEngine returns the engine of a map with per features for each of the m
-// frequencies of w.
+// newEngine returns the engine of a map with per features for each of the m frequencies of w.
 func newEngine[T dense.Float](w orf.Projection[T], per int) (engine[T], error) {
 	if w == nil {
 		return engine[T]{}, fmt.Errorf("rff: w is nil, want a projection")
@@ -96,8 +94,8 @@ func (e engine[T]) frequencies() int {
 	return m
 }
 
-// run calls row for every row x of x and φ of dst. The projections lie where
-// features will, so that nothing but dst is written.
+// run calls row for every row x of x and φ of dst. The projections lie where features will, so that
+// nothing but dst is written.
 func (e engine[T]) run(dst, x dense.Matrix[T], row rowFunc[T]) dense.Matrix[T] {
 	checkPoints(x, e.in)
 	dst = dense.Ensure(dst, x.Rows, e.out)
@@ -113,8 +111,7 @@ func (e engine[T]) run(dst, x dense.Matrix[T], row rowFunc[T]) dense.Matrix[T] {
 	return dst
 }
 
-// pass is one run: the epilogue of the projection, or the task of working on
-// blocks of rows.
+// pass is one run: the epilogue of the projection, or the task of working on blocks of rows.
 type pass[T dense.Float] struct {
 	engine[T]
 	dst, x dense.Matrix[T]

@@ -11,8 +11,8 @@ import (
 	"github.com/seed-feabd252/randfeat/kernels"
 )
 
-// Identity returns φ(x) = x, R^d → R^d, with φ(x)ᵀφ(y) = xᵀy exactly. In its
-// Transform dst may be x, in its Backward also dphi.
+// Identity returns φ(x) = x, R^d → R^d, with φ(x)ᵀφ(y) = xᵀy exactly. In its Transform dst may be
+// x, in its Backward also dphi.
 //
 // An error reports a d below 1, or too large for memory.
 func Identity[T dense.Float](d int) (Map[T], error) {
@@ -32,8 +32,7 @@ func Identity[T dense.Float](d int) (Map[T], error) {
 //
 //	φ(x) = [x₁², …, x_d², √2·x₁x₂, √2·x₁x₃, …, √2·x_{d−1}x_d],
 //
-// R^d → R^(d(d+1)/2), the pairs i < j in lexicographic order, with
-// φ(x)ᵀφ(y) = (xᵀy)² to rounding.
+// R^d → R^(d(d+1)/2), the pairs i < j in lexicographic order, with φ(x)ᵀφ(y) = (xᵀy)² to rounding.
 //
 // An error reports a d below 1, and one with features too many for memory.
 func Quadratic[T dense.Float](d int) (Map[T], error) {
@@ -53,18 +52,17 @@ func Quadratic[T dense.Float](d int) (Map[T], error) {
 	}, nil
 }
 
-// Taylor returns the explicit map of the Taylor series of the softmax kernel up
-// to its second order, where s is scale,
+// Taylor returns the explicit map of the Taylor series of the softmax kernel up to its second
+// order, where s is scale,
 //
 //	φ(x) = [1, √s·x₁, …, √s·x_d, s/√2·x₁², …, s·x₁x₂, …],
 //
-// R^d → R^(1 + d + d(d+1)/2), with φ(x)ᵀφ(y) = 1 + s·xᵀy + (s·xᵀy)²/2 to rounding.
-// That kernel is at least ½ everywhere, so attention weights made of it are
-// positive, although not every feature is. It has no variance but a bias
-// against exp(s·xᵀy) of the size of the next term, (s·xᵀy)³/6.
+// R^d → R^(1 + d + d(d+1)/2), with φ(x)ᵀφ(y) = 1 + s·xᵀy + (s·xᵀy)²/2 to rounding. That kernel is
+// at least ½ everywhere, so attention weights made of it are positive, although not every feature
+// is. It has no variance but a bias against exp(s·xᵀy) of the size of the next term, (s·xᵀy)³/6.
 //
-// An error reports a d below 1, one with features too many for memory, and a scale
-// that is not a positive number in the range of T.
+// An error reports a d below 1, one with features too many for memory, and a scale that is not a
+// positive number in the range of T.
 func Taylor[T dense.Float](d int, scale float64) (Map[T], error) {
 	pairs, err := monomials[T](d)
 	if err != nil {
@@ -103,8 +101,8 @@ func Taylor[T dense.Float](d int, scale float64) (Map[T], error) {
 	}, nil
 }
 
-// monomials returns d(d+1)/2. It reports a d below 1, and one for which memory does not
-// hold d(d+4)/2 features: Taylor has d + 1 more.
+// monomials returns d(d+1)/2. It reports a d below 1, and one for which memory does not hold
+// d(d+4)/2 features: Taylor has d + 1 more.
 func monomials[T dense.Float](d int) (int, error) {
 	if err := size[T]("d", d); err != nil {
 		return 0, err

@@ -10,8 +10,7 @@ import (
 // chunk is the number of elements for which eluSlope keeps scratch on its stack.
 const chunk = 128
 
-// eluSlope is the derivative of elu(x) + 1, which is e^min(x, 0), times g. dx may
-// be x or g.
+// eluSlope is the derivative of elu(x) + 1, which is e^min(x, 0), times g. dx may be x or g.
 func eluSlope[T dense.Float](dx, x, g []T) {
 	var values [chunk]T
 	for len(x) > 0 {
@@ -28,8 +27,7 @@ func eluSlope[T dense.Float](dx, x, g []T) {
 	}
 }
 
-// logELUSlope is the derivative of log(elu(x) + 1), 1/(1 + x) or 1, times g. dx may
-// be x or g.
+// logELUSlope is the derivative of log(elu(x) + 1), 1/(1 + x) or 1, times g. dx may be x or g.
 func logELUSlope[T dense.Float](dx, x, g []T) {
 	g = g[:len(x)]
 	for i, v := range x {

@@ -13,34 +13,30 @@ import (
 	"github.com/seed-feabd252/randfeat/orf"
 )
 
-// SADERF returns the positive features of the softmax kernel exp(s·xᵀy), s = scale, that
-// are SoftmaxOptimal's of queries and keys whose coordinates have been balanced: simplified
-// asymmetric dense-exponential random features, one of the three FAVOR# maps
-// [Likhosherstov et al. 2023],
+// SADERF returns the positive features of the softmax kernel exp(s·xᵀy), s = scale, that are
+// SoftmaxOptimal's of queries and keys whose coordinates have been balanced: simplified asymmetric
+// dense-exponential random features, one of the three FAVOR# maps [Likhosherstov et al. 2023],
 //
 //	φ(x) = f(ψ∘x), ψ(y) = f(y/ψ),  f = SoftmaxOptimal with ψ_l = (E[y_l²]/E[x_l²])^¼,
 //
-// R^d → R^m, where (ψ∘x)ᵀ(y/ψ) = xᵀy. ψ and a have the least mean logarithm of second
-// moments over the samples of queries x and of keys y (n×d, n'×d); they are not needed
-// afterwards. The result is the map of queries, and its Keys the map of keys: both are in
-// log space as SoftmaxPositive. With ψ = 1, for queries and keys of equal second moments,
-// they are SoftmaxOptimal with OptimalA.
+// R^d → R^m, where (ψ∘x)ᵀ(y/ψ) = xᵀy. ψ and a have the least mean logarithm of second moments over
+// the samples of queries x and of keys y (n×d, n'×d); they are not needed afterwards. The result is
+// the map of queries, and its Keys the map of keys: both are in log space as SoftmaxPositive. With
+// ψ = 1, for queries and keys of equal second moments, they are SoftmaxOptimal with OptimalA.
 //
-// It is unbiased whatever the samples are, for rows of w that are each N(0, I). The mean
-// squared error at (x, y) is the error of SoftmaxOptimal at (ψ∘x, y/ψ), for orthogonal rows too.
-// Samples should be typical: ψ_l is large where queries of the sample were small, and a
-// query that is not has a large variance then. Where x_l or y_l is zero in the whole
-// sample ψ_l = 1.
+// It is unbiased whatever the samples are, for rows of w that are each N(0, I). The mean squared
+// error at (x, y) is the error of SoftmaxOptimal at (ψ∘x, y/ψ), for orthogonal rows too. Samples
+// should be typical: ψ_l is large where queries of the sample were small, and a query that is not
+// has a large variance then. Where x_l or y_l is zero in the whole sample ψ_l = 1.
 //
 // The cost is the cost of SoftmaxOptimal and O(n·d) for norms; the fit takes O((n+n')·d²).
-// Frequencies that are a matrix are multiplied by ψ, which takes m·d numbers for either
-// side. Structured ones are left as they are, and points are scaled, 1024 at a time, in a
-// workspace that is kept; so it is where a ψ_l is beyond 2^±60.
+// Frequencies that are a matrix are multiplied by ψ, which takes m·d numbers for either side.
+// Structured ones are left as they are, and points are scaled, 1024 at a time, in a workspace that
+// is kept; so it is where a ψ_l is beyond 2^±60.
 //
-// An error reports a nil w, a scale that is not a positive number in the range of T,
-// samples without rows, not of the dimension of w, or whose second moments are not finite
-// or too large for memory, frequencies that are, and ψ_l or features outside the range of
-// T.
+// An error reports a nil w, a scale that is not a positive number in the range of T, samples
+// without rows, not of the dimension of w, or whose second moments are not finite or too large for
+// memory, frequencies that are, and ψ_l or features outside the range of T.
 func SADERF[T dense.Float](w orf.Projection[T], x, y dense.Matrix[T], scale float64) (LogMap[T], error) {
 	f, err := newFit(w, x, y, scale)
 	if err != nil {
@@ -70,25 +66,26 @@ func SADERF[T dense.Float](w orf.Projection[T], x, y dense.Matrix[T], scale floa
 		features.scaled(name, gonum.ToMat(diagonal), query), features.scaled("keys of "+name, gonum.ToMat(inverse), key)), nil
 }
 
-// ADERF is SADERF with a matrix Ψ in place of the factors ψ: asymmetric dense-exponential
-// random features [Likhosherstov et al. 2023],
+// ADERF is SADERF with a matrix Ψ in place of the factors ψ: asymmetric dense-exponential random
+// features [Likhosherstov et al. 2023],
 //
 //	φ(x) = f(Ψx), ψ(y) = f(Ψ^(−ᵀ)y),  f = SoftmaxOptimal,
 //
-// R^d → R^m, where Ψ makes the second moments of Ψx and Ψ^(−ᵀ)y equal, and diagonal. It
-// balances directions off the axes. With M_x = E[xxᵀ], M_y = E[yyᵀ] and
-// the singular value decomposition M_x^½·M_y^½ = UΣVᵀ, Ψ = Σ^½·Uᵀ·M_x^(−½). The mean
-// squared error at (x, y) is the error of SoftmaxOptimal at (Ψx, Ψ^(−ᵀ)y).
+// R^d → R^m, where Ψ makes the second moments of Ψx and Ψ^(−ᵀ)y equal, and diagonal. It balances
+// directions off the axes. With M_x = E[xxᵀ], M_y = E[yyᵀ] and the singular value decomposition
+// M_x^½·M_y^½ = UΣVᵀ, Ψ = Σ^½·Uᵀ·M_x^(−½). The mean squared error at (x, y) is the error of
+// SoftmaxOptimal at (Ψx, Ψ^(−ᵀ)y).
 //
-// Few points span few directions, in which Ψ would be all that it is: M of n points stands
-// for (1−r)·M + r·tr(M)/d·I with r = (d/(n+d))², at least 2⁻²⁰, and both are I if one is 0.
-// This leaves the estimate unbiased, as any Ψ does, but for rounding: Ψ has a condition
-// number κ of at most about √(d/r), and the estimate is one of the kernel at a product xᵀy
-// that is off by about κ·u·‖x‖‖y‖, u = 2⁻⁵³ or 2⁻²⁴.
+// Few points span few directions, in which Ψ would be all that it is: M of n points stands for
+// (1−r)·M + r·tr(M)/d·I with r = (d/(n+d))², at least 2⁻²⁰, and both are I if one is 0. This leaves
+// the estimate unbiased, as any Ψ does, but for rounding: Ψ has a condition number κ of at most
+// about √(d/r), and the estimate is one of the kernel at a product xᵀy that is off by about
+// κ·u·‖x‖‖y‖, u = 2⁻⁵³ or 2⁻²⁴.
 //
 // The cost is O(n·d²) for points Ψx or their norms, more than SADERF takes. The fit takes
 // O((n+n')·d² + d³), and O(m·d²) where Ψ multiplies the frequencies. Errors are the errors of
-// SADERF, elements of Ψ outside the range of T, and eigenvalues that did not converge. All else is as for SADERF.
+// SADERF, elements of Ψ outside the range of T, and eigenvalues that did not converge. All else is
+// as for SADERF.
 func ADERF[T dense.Float](w orf.Projection[T], x, y dense.Matrix[T], scale float64) (LogMap[T], error) {
 	f, err := newFit(w, x, y, scale)
 	if err != nil {
@@ -116,25 +113,25 @@ func ADERF[T dense.Float](w orf.Projection[T], x, y dense.Matrix[T], scale float
 		features.mixed(name, query, p), features.mixed("keys of "+name, key, q)), nil
 }
 
-// SDERF returns the positive features of the softmax kernel exp(s·xᵀy), s = scale, that
-// damp each direction as much as it needs: symmetric dense-exponential random features, one
-// of the three FAVOR# maps [Likhosherstov et al. 2023],
+// SDERF returns the positive features of the softmax kernel exp(s·xᵀy), s = scale, that damp each
+// direction as much as it needs: symmetric dense-exponential random features, one of the three
+// FAVOR# maps [Likhosherstov et al. 2023],
 //
 //	φ(x) = D·exp(−s‖x‖²/2)/√m · [exp(w₁ᵀAw₁ + √s·w₁ᵀBx) … exp(w_mᵀAw_m + √s·w_mᵀBx)],
 //	A = diag(a_1 … a_d), B = (I−4A)^½·Qᵀ, D = det(I−4A)^¼,
 //
-// R^d → R^m, where s·E[(x+y)(x+y)ᵀ] = QΛQᵀ for x of the sample of queries and y of the
-// sample of keys (n×d, n'×d), and a_l is the a of OptimalA for φ = Λ_l. The samples are not needed
-// afterwards. One map serves both sides, in log space as SoftmaxPositive. Where all Λ are
-// equal it is SoftmaxOptimal with OptimalA, at turned points.
+// R^d → R^m, where s·E[(x+y)(x+y)ᵀ] = QΛQᵀ for x of the sample of queries and y of the sample of
+// keys (n×d, n'×d), and a_l is the a of OptimalA for φ = Λ_l. The samples are not needed
+// afterwards. One map serves both sides, in log space as SoftmaxPositive. Where all Λ are equal it
+// is SoftmaxOptimal with OptimalA, at turned points.
 //
-// It is unbiased whatever the samples are, for rows of w that are each N(0, I). With
-// independent rows the mean squared error is, for x and y times √s,
+// It is unbiased whatever the samples are, for rows of w that are each N(0, I). With independent
+// rows the mean squared error is, for x and y times √s,
 //
 //	(Π_l (1−4a_l)·(1−8a_l)^(−½)·exp(2(1−4a_l)·(Qᵀ(x+y))_l²/(1−8a_l)) · exp(−‖x‖²−‖y‖²) − K²)/m.
 //
-// The frequencies are the rows of W·B, which has no structure even where W has: projecting
-// is O(n·m·d). The fit takes O((n+n')·d² + d³ + m·d²). Errors are the errors of SADERF, and
+// The frequencies are the rows of W·B, which has no structure even where W has: projecting is
+// O(n·m·d). The fit takes O((n+n')·d² + d³ + m·d²). Errors are the errors of SADERF, and
 // eigenvalues that did not converge.
 func SDERF[T dense.Float](w orf.Projection[T], x, y dense.Matrix[T], scale float64) (LogMap[T], error) {
 	f, err := newFit(w, x, y, scale)
@@ -161,8 +158,7 @@ func SDERF[T dense.Float](w orf.Projection[T], x, y dense.Matrix[T], scale float
 	return s, nil
 }
 
-// damped returns W·(I−4A)^½·Qᵀ and w_kᵀAw_k + ¼·log det(I−4A) − ½·log m for A =
-// diag(damping).
+// damped returns W·(I−4A)^½·Qᵀ and w_kᵀAw_k + ¼·log det(I−4A) − ½·log m for A = diag(damping).
 func damped[T dense.Float](w orf.Projection[T], damping []float64, q *mat.Dense) (orf.Projection[T], []T, error) {
 	m, _ := w.Dims()
 	constant := -math.Log(float64(m)) / 2

@@ -49,8 +49,7 @@ func newFit[T dense.Float](w orf.Projection[T], x, y dense.Matrix[T], scale floa
 	return f, err
 }
 
-// secondMoments returns E[xxᵀ] and E[x] of the rows of x times √scale, which the caller
-// calls name.
+// secondMoments returns E[xxᵀ] and E[x] of the rows of x times √scale, which the caller calls name.
 func secondMoments[T dense.Float](name string, x dense.Matrix[T], scale float64) (*mat.SymDense, []float64, error) {
 	const block = 1024
 	m, mean := mat.NewSymDense(x.Cols, nil), make([]float64, x.Cols)
@@ -85,8 +84,8 @@ func (f *fit) sum() *mat.SymDense {
 	return m
 }
 
-// damping returns the a of optimal features at E‖Px + P^(−ᵀ)y‖² = squares + 2·E[x]ᵀE[y],
-// where squares is E‖Px‖² + E‖P^(−ᵀ)y‖².
+// damping returns the a of optimal features at E‖Px + P^(−ᵀ)y‖² = squares + 2·E[x]ᵀE[y], where
+// squares is E‖Px‖² + E‖P^(−ᵀ)y‖².
 func (f *fit) damping(squares float64) float64 {
 	for j, v := range f.meanQuery {
 		squares += 2 * v * f.meanKey[j]
@@ -123,9 +122,9 @@ func (f *fit) axes() (damping []float64, q *mat.Dense, err error) {
 	return damping, q, nil
 }
 
-// shrinkage returns the weight of I in the second moments of n points of R^d that ADERF
-// takes: nearly 1 where they span few directions, of which others look empty, and soon
-// negligible where n > d. The least keeps Ψ from being ill-conditioned: 1/√2⁻²⁰ = 1024.
+// shrinkage returns the weight of I in the second moments of n points of R^d that ADERF takes:
+// nearly 1 where they span few directions, of which others look empty, and soon negligible where n
+// > d. The least keeps Ψ from being ill-conditioned: 1/√2⁻²⁰ = 1024.
 func shrinkage(n, d int) float64 {
 	r := float64(d) / float64(n+d)
 	return max(r*r, 0x1p-20)
@@ -185,8 +184,7 @@ func identity(d int) *mat.SymDense {
 	return m
 }
 
-// power returns the matrix with these eigenvectors and the p-th power of these
-// eigenvalues.
+// power returns the matrix with these eigenvectors and the p-th power of these eigenvalues.
 func power(e *mat.EigenSym, p float64) *mat.Dense {
 	var q, scaled, m mat.Dense
 	e.VectorsTo(&q)

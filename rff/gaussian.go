@@ -12,18 +12,16 @@ import (
 	"github.com/seed-feabd252/randfeat/orf"
 )
 
-// Gaussian returns the random Fourier features of the Gaussian kernel
-// exp(−‖x−y‖²/(2ℓ²)), where ℓ is lengthScale [Rahimi & Recht 2007],
+// Gaussian returns the random Fourier features of the Gaussian kernel exp(−‖x−y‖²/(2ℓ²)), where ℓ
+// is lengthScale [Rahimi & Recht 2007],
 //
 //	φ(x) = 1/√m · [cos(w₁ᵀx/ℓ) … cos(w_mᵀx/ℓ), sin(w₁ᵀx/ℓ) … sin(w_mᵀx/ℓ)],
 //
-// R^d → R^2m, for the m frequencies of w. It is unbiased for rows of w that are
-// each N(0, I), and ‖φ(x)‖ = 1 always. With q = ‖x−y‖²/ℓ² and independent rows
-// the mean squared error is (1−e^(−q))²/(2m) [Sutherland & Schneider 2015];
-// orthogonal rows lower it [Yu et al. 2016].
+// R^d → R^2m, for the m frequencies of w. It is unbiased for rows of w that are each N(0, I), and
+// ‖φ(x)‖ = 1 always. With q = ‖x−y‖²/ℓ² and independent rows the mean squared error is
+// (1−e^(−q))²/(2m) [Sutherland & Schneider 2015]; orthogonal rows lower it [Yu et al. 2016].
 //
-// An error reports a nil w and a lengthScale that is not a positive number in
-// the range of T.
+// An error reports a nil w and a lengthScale that is not a positive number in the range of T.
 func Gaussian[T dense.Float](w orf.Projection[T], lengthScale float64) (Map[T], error) {
 	e, err := newEngine(w, 2)
 	if err != nil {
@@ -37,20 +35,18 @@ func Gaussian[T dense.Float](w orf.Projection[T], lengthScale float64) (Map[T], 
 		mse.OfGaussian("Gaussian", "Sutherland & Schneider 2015", mse.Trig, 1/(lengthScale*lengthScale))), nil
 }
 
-// GaussianPhase returns the other random Fourier features of the Gaussian
-// kernel exp(−‖x−y‖²/(2ℓ²)), with one feature a frequency and random phases b
-// [Rahimi & Recht 2007],
+// GaussianPhase returns the other random Fourier features of the Gaussian kernel
+// exp(−‖x−y‖²/(2ℓ²)), with one feature a frequency and random phases b [Rahimi & Recht 2007],
 //
 //	φ(x) = √(2/m) · [cos(w₁ᵀx/ℓ + b₁) … cos(w_mᵀx/ℓ + b_m)],
 //
-// R^d → R^m. The m phases are drawn from src, uniform on [0, 2π). It is unbiased
-// for rows of w that are each N(0, I); with q = ‖x−y‖²/ℓ² and independent rows
-// the mean squared error is (1 + e^(−2q)/2 − e^(−q))/m
-// [Sutherland & Schneider 2015]. At the same number of features that is always
-// more than the error of Gaussian, by e^(−q)·(1 − e^(−q)/2)/m.
+// R^d → R^m. The m phases are drawn from src, uniform on [0, 2π). It is unbiased for rows of w that
+// are each N(0, I); with q = ‖x−y‖²/ℓ² and independent rows the mean squared error is (1 +
+// e^(−2q)/2 − e^(−q))/m [Sutherland & Schneider 2015]. At the same number of features that is
+// always more than the error of Gaussian, by e^(−q)·(1 − e^(−q)/2)/m.
 //
-// An error reports a nil w or src and a lengthScale that is not a positive
-// number in the range of T.
+// An error reports a nil w or src and a lengthScale that is not a positive number in the range of
+// T.
 func GaussianPhase[T dense.Float](w orf.Projection[T], lengthScale float64, src rand.Source) (Map[T], error) {
 	e, err := newEngine(w, 1)
 	if err != nil {
@@ -67,8 +63,8 @@ func GaussianPhase[T dense.Float](w orf.Projection[T], lengthScale float64, src 
 		mse.OfGaussian("GaussianPhase", "Sutherland & Schneider 2015", mse.Phase, 1/(lengthScale*lengthScale))), nil
 }
 
-// trigonometric returns the features [cos t, sin t]/√m for t = r·Wx, or for t_k = gains[k]·(Wx)_k and
-// an r of 1 if there are gains.
+// trigonometric returns the features [cos t, sin t]/√m for t = r·Wx, or for t_k = gains[k]·(Wx)_k
+// and an r of 1 if there are gains.
 func trigonometric[T dense.Float](e engine[T], r T, gains []T, name string, k kernels.Kernel, law mse.Law) *features[T] {
 	norm := T(1 / math.Sqrt(float64(e.frequencies())))
 	row := func(phi, _ []T, from, to int) {

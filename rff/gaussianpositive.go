@@ -10,54 +10,49 @@ import (
 	"github.com/seed-feabd252/randfeat/orf"
 )
 
-// GaussianPositive returns the positive features of the Gaussian kernel
-// exp(−‖x−y‖²/(2ℓ²)), where ℓ is lengthScale [Likhosherstov et al. 2022],
+// GaussianPositive returns the positive features of the Gaussian kernel exp(−‖x−y‖²/(2ℓ²)), where ℓ
+// is lengthScale [Likhosherstov et al. 2022],
 //
 //	φ(x) = exp(−‖x‖²/ℓ²)/√m · [exp(w₁ᵀx/ℓ) … exp(w_mᵀx/ℓ)],
 //
 // R^d → R^m: the features of SoftmaxPositive for s = 1/ℓ² times exp(−‖x‖²/(2ℓ²)), in log space as
-// they are. It is unbiased for rows of w that are each N(0, I). With independent rows the
-// mean squared error is K²·(e^p − 1)/m = (exp(4xᵀy/ℓ²) − K²)/m for the kernel K and p =
-// ‖x+y‖²/ℓ². The error of Gaussian is below 1/(2m); this one depends on where the
-// origin is. Centre the points; it is for small norms, and for uses in which no estimate
-// may be negative nor a sum of them vanish.
+// they are. It is unbiased for rows of w that are each N(0, I). With independent rows the mean
+// squared error is K²·(e^p − 1)/m = (exp(4xᵀy/ℓ²) − K²)/m for the kernel K and p = ‖x+y‖²/ℓ². The
+// error of Gaussian is below 1/(2m); this one depends on where the origin is. Centre the points; it
+// is for small norms, and for uses in which no estimate may be negative nor a sum of them vanish.
 //
-// An error reports a nil w and a lengthScale that is not a positive number in the
-// range of T.
+// An error reports a nil w and a lengthScale that is not a positive number in the range of T.
 func GaussianPositive[T dense.Float](w orf.Projection[T], lengthScale float64) (LogMap[T], error) {
 	return gaussianFeatures(w, 1, lengthScale, mse.Positive, "GaussianPositive")
 }
 
-// GaussianHyperbolic returns the hyperbolic features of the Gaussian kernel
-// exp(−‖x−y‖²/(2ℓ²)), where ℓ is lengthScale: the positive ones of every frequency and its
-// opposite,
+// GaussianHyperbolic returns the hyperbolic features of the Gaussian kernel exp(−‖x−y‖²/(2ℓ²)),
+// where ℓ is lengthScale: the positive ones of every frequency and its opposite,
 //
 //	φ(x) = exp(−‖x‖²/ℓ²)/√(2m) · [exp(w₁ᵀx/ℓ) …, exp(−w₁ᵀx/ℓ) …],
 //
-// R^d → R^2m, in log space as GaussianPositive. It is unbiased for rows of w that are
-// each N(0, I). With p = ‖x+y‖²/ℓ² and independent rows the mean squared error is
-// K²·(e^p − 1)·(1 − e^(−p))/(2m) for the kernel K.
+// R^d → R^2m, in log space as GaussianPositive. It is unbiased for rows of w that are each N(0, I).
+// With p = ‖x+y‖²/ℓ² and independent rows the mean squared error is K²·(e^p − 1)·(1 − e^(−p))/(2m)
+// for the kernel K.
 //
-// An error reports a nil w and a lengthScale that is not a positive number in the
-// range of T.
+// An error reports a nil w and a lengthScale that is not a positive number in the range of T.
 func GaussianHyperbolic[T dense.Float](w orf.Projection[T], lengthScale float64) (LogMap[T], error) {
 	return gaussianFeatures(w, 2, lengthScale, mse.Hyperbolic, "GaussianHyperbolic")
 }
 
-// GaussianOptimal returns the optimal positive features of the Gaussian kernel
-// exp(−‖x−y‖²/(2ℓ²)), where ℓ is lengthScale [Likhosherstov et al. 2022],
+// GaussianOptimal returns the optimal positive features of the Gaussian kernel exp(−‖x−y‖²/(2ℓ²)),
+// where ℓ is lengthScale [Likhosherstov et al. 2022],
 //
 //	φ(x) = D·exp(−‖x‖²/ℓ²)/√m · [exp(a‖w₁‖² + B·w₁ᵀx/ℓ) … exp(a‖w_m‖² + B·w_mᵀx/ℓ)],
 //	B = √(1−4a), D = (1−4a)^(d/4), a < 1/8,
 //
-// R^d → R^m, in log space as GaussianPositive, which is the case a = 0. OptimalA chooses
-// a for a set of points, with the scale 1/ℓ². It is unbiased for rows of w that are each
-// N(0, I); its mean squared error is the error of SoftmaxOptimal at x/ℓ and y/ℓ times
-// exp(−(‖x‖²+‖y‖²)/ℓ²).
+// R^d → R^m, in log space as GaussianPositive, which is the case a = 0. OptimalA chooses a for a
+// set of points, with the scale 1/ℓ². It is unbiased for rows of w that are each N(0, I); its mean
+// squared error is the error of SoftmaxOptimal at x/ℓ and y/ℓ times exp(−(‖x‖²+‖y‖²)/ℓ²).
 //
-// An error reports a nil w, one whose frequencies are too large for memory as a matrix,
-// a lengthScale that is not a positive number in the range of T, and an a that is not a
-// number below 1/8 or whose features are outside that range.
+// An error reports a nil w, one whose frequencies are too large for memory as a matrix, a
+// lengthScale that is not a positive number in the range of T, and an a that is not a number below
+// 1/8 or whose features are outside that range.
 func GaussianOptimal[T dense.Float](w orf.Projection[T], lengthScale, a float64) (LogMap[T], error) {
 	if _, err := inverse[T]("lengthScale", lengthScale); err != nil {
 		return nil, err

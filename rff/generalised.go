@@ -11,37 +11,33 @@ import (
 	"github.com/seed-feabd252/randfeat/orf"
 )
 
-// Generalised returns the features of the generalised attention kernel k
-// [Choromanski et al. 2021],
+// Generalised returns the features of the generalised attention kernel k [Choromanski et al. 2021],
 //
 //	φ(x) = 1/√m · [f(w₁ᵀx) + ε … f(w_mᵀx) + ε],
 //
-// R^d → R^m, for a nonlinearity f of package kernels: max(t, 0), t² or e^t. All
-// features are at least 0, and the map is known in log space. Without ε features of ReLU
-// are exactly 0 for half of all frequencies, and so are features of Square at x = 0:
-// their logarithm is −Inf, which attention takes, as it takes rows of weights that
-// are all 0. ε > 0 prevents that, and drags all weights towards an average. For
-// Exponential, Transform overflows and underflows as it does for SoftmaxPositive, and
-// LogTransform is linear in x when ε = 0.
+// R^d → R^m, for a nonlinearity f of package kernels: max(t, 0), t² or e^t. All features are at
+// least 0, and the map is known in log space. Without ε features of ReLU are exactly 0 for half of
+// all frequencies, and so are features of Square at x = 0: their logarithm is −Inf, which attention
+// takes, as it takes rows of weights that are all 0. ε > 0 prevents that, and drags all weights
+// towards an average. For Exponential, Transform overflows and underflows as it does for
+// SoftmaxPositive, and LogTransform is linear in x when ε = 0.
 //
-// It is unbiased for rows of w that are each N(0, I). With independent rows and
-// ε = 0 the mean squared error is, for P = ‖x‖²‖y‖² and s = xᵀy,
+// It is unbiased for rows of w that are each N(0, I). With independent rows and ε = 0 the mean
+// squared error is, for P = ‖x‖²‖y‖² and s = xᵀy,
 //
 //	ReLU         (P·(3·sin θ·cos θ + (π−θ)(1 + 2cos²θ))/(2π) − k²)/m
 //	Square       (9P² + 72P·s² + 24s⁴ − k²)/m
 //	Exponential  (exp(2‖x+y‖²) − exp(‖x+y‖²))/m
 //
-// Transform of ReLU is ArcCosine of order 1, over √2, which is not a LogMap: sums of
-// many features without exponentials are faster where no weight is to be saved from
-// underflow.
+// Transform of ReLU is ArcCosine of order 1, over √2, which is not a LogMap: sums of many features
+// without exponentials are faster where no weight is to be saved from underflow.
 //
-// Where a feature is exactly 0, LogBackward counts the derivative of its logarithm
-// as 0, as attention does, which gives it no weight. A projection that is NaN, or −Inf
-// where ReLU would hide it, gives NaN, and so do NaN and ±Inf in x in features of
-// Exponential, whose e^(−Inf) of a finite x is 0.
+// Where a feature is exactly 0, LogBackward counts the derivative of its logarithm as 0, as
+// attention does, which gives it no weight. A projection that is NaN, or −Inf where ReLU would hide
+// it, gives NaN, and so do NaN and ±Inf in x in features of Exponential, whose e^(−Inf) of a finite
+// x is 0.
 //
-// An error reports a nil w, parameters of k out of range, and an ε that is out of the
-// range of T.
+// An error reports a nil w, parameters of k out of range, and an ε that is out of the range of T.
 func Generalised[T dense.Float](w orf.Projection[T], k kernels.Generalised) (LogMap[T], error) {
 	e, err := newEngine(w, 1)
 	if err != nil {

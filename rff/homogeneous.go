@@ -9,17 +9,16 @@ import (
 	"github.com/seed-feabd252/randfeat/kernels"
 )
 
-// Homogeneous returns the map that gives the features ψ = m of a direction the length
-// of its point,
+// Homogeneous returns the map that gives the features ψ = m of a direction the length of its point,
 //
 //	φ(x) = ‖x‖·ψ(x/‖x‖),  φ(0) = 0,
 //
-// of the dimensions of m. It has the kernel kernels.Homogeneous of the kernel of m,
-// ‖x‖‖y‖·K(x/‖x‖, y/‖y‖): patches of an image are compared by their pattern and weigh as
-// much as their contrast [Mairal et al. 2014].
+// of the dimensions of m. It has the kernel kernels.Homogeneous of the kernel of m, ‖x‖‖y‖·K(x/‖x‖,
+// y/‖y‖): patches of an image are compared by their pattern and weigh as much as their contrast
+// [Mairal et al. 2014].
 //
-// A row of Transform depends on its row of x alone, where that holds for m, and is NaN where
-// that has NaN or ±Inf. Norms are computed in float64. The cost is the cost of m and O(n·(in + out)).
+// A row of Transform depends on its row of x alone, where that holds for m, and is NaN where that
+// has NaN or ±Inf. Norms are computed in float64. The cost is the cost of m and O(n·(in + out)).
 //
 // An error reports a nil m.
 func Homogeneous[T dense.Float](m Map[T]) (Map[T], error) {
@@ -68,8 +67,8 @@ func (f *homogeneousMap[T]) block(s *homogeneousSpace[T], dst, x, _ dense.Matrix
 	}
 }
 
-// direction writes x/‖x‖ into u, or 0, and returns ‖x‖: NaN, and NaN in all of u, where x
-// is not finite.
+// direction writes x/‖x‖ into u, or 0, and returns ‖x‖: NaN, and NaN in all of u, where x is not
+// finite.
 func direction[T dense.Float](u, x []T) float64 {
 	var peak float64
 	for _, v := range x {

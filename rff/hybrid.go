@@ -15,26 +15,26 @@ import (
 )
 
 // SoftmaxHybrid returns the features of the softmax kernel exp(s·xᵀy), s = scale, that are
-// hyperbolic where it is small and trigonometric where it is large [Choromanski et al.
-// 2022]: their estimate is
+// hyperbolic where it is small and trigonometric where it is large [Choromanski et al. 2022]: their
+// estimate is
 //
 //	λ·S₁ + (1−λ)·S₂,  λ = ½ − Σ_j sign(τ_jᵀx)·sign(τ_jᵀy)/(2n),
 //
-// where S₁ is the estimate of SoftmaxHyperbolic, S₂ of SoftmaxTrig, both with the m frequencies
-// of w, and λ estimates θ/π, for the angle θ between x and y, by the n rows τ of gate. S₁ is
-// exact for y = −x, S₂ for y = x, and so is what λ makes of them. As features they are, for
-// those h of S₁ and t of S₂,
+// where S₁ is the estimate of SoftmaxHyperbolic, S₂ of SoftmaxTrig, both with the m frequencies of
+// w, and λ estimates θ/π, for the angle θ between x and y, by the n rows τ of gate. S₁ is exact for
+// y = −x, S₂ for y = x, and so is what λ makes of them. As features they are, for those h of S₁ and
+// t of S₂,
 //
 //	φ(x) = 1/√2·[h(x), t(x), σ₁·h(x), σ₁·t(x) … σ_n·h(x), σ_n·t(x)],  σ_j = sign(τ_jᵀx)/√n,
 //
-// R^d → R^(4m(n+1)), and the features of keys, by Keys, are the same with −σ_j·h(x): a few
-// signs are enough. sign is as in Angular. The features have both signs, as the
-// features of SoftmaxTrig, and overflow where they do.
+// R^d → R^(4m(n+1)), and the features of keys, by Keys, are the same with −σ_j·h(x): a few signs
+// are enough. sign is as in Angular. The features have both signs, as the features of SoftmaxTrig,
+// and overflow where they do.
 //
-// It is unbiased for rows of w that are each N(0, I), for isotropic rows of gate, whatever
-// their lengths, and for w and gate that are independent. With independent rows of both, ℓ = θ/π,
-// S = exp(s·xᵀy), and the mean squared errors V₁ and V₂ of one frequency in S₁ and S₂, the
-// mean squared error is
+// It is unbiased for rows of w that are each N(0, I), for isotropic rows of gate, whatever their
+// lengths, and for w and gate that are independent. With independent rows of both, ℓ = θ/π, S =
+// exp(s·xᵀy), and the mean squared errors V₁ and V₂ of one frequency in S₁ and S₂, the mean squared
+// error is
 //
 //	((ℓ² + ℓ(1−ℓ)/n)·V₁ + ((1−ℓ)² + ℓ(1−ℓ)/n)·V₂ + 2ℓ(1−ℓ)(1−1/n)·C)/m,
 //	C = −S²·(1 − cos(s‖x‖² − s‖y‖²)).
@@ -89,8 +89,8 @@ func SoftmaxHybrid[T dense.Float](w, gate orf.Projection[T], scale float64) (Map
 	return join(side(name, 1), side("keys of "+name, -1), kernels.Softmax{Scale: scale}, law, law), nil
 }
 
-// gated is the projection of frequencies, and behind them of those of a gate, through
-// which no gradient passes.
+// gated is the projection of frequencies, and behind them of those of a gate, through which no
+// gradient passes.
 type gated[T dense.Float] struct {
 	orf.Transposer[T]
 	gate orf.Projection[T]
@@ -112,16 +112,16 @@ func (p *gated[T]) ProjectTransposed(dst, z dense.Matrix[T]) dense.Matrix[T] {
 	return p.Transposer.ProjectTransposed(dst, z.ColRange(0, p.m))
 }
 
-// hybrid computes features in n + 1 blocks of 4m: those of S₁ and S₂ times 1/√2, and the
-// same with each of the signs, where those of S₁ have also the given one.
+// hybrid computes features in n + 1 blocks of 4m: those of S₁ and S₂ times 1/√2, and the same with
+// each of the signs, where those of S₁ have also the given one.
 type hybrid[T dense.Float] struct {
 	m, n          int
 	r, sign, norm T
 	scale         float64
 }
 
-// row finds the projections wᵀx and τᵀx where φ begins. The blocks are written from the
-// last to the first: none covers a τᵀx that an earlier one needs.
+// row finds the projections wᵀx and τᵀx where φ begins. The blocks are written from the last to the
+// first: none covers a τᵀx that an earlier one needs.
 func (h hybrid[T]) row(phi, x []T, _, _ int) {
 	m, size := h.m, 4*h.m
 	base := phi[h.n*size:]
@@ -158,8 +158,8 @@ func (h hybrid[T]) turn(block []T, sign T) {
 	vecmath.Scale(block[2*h.m:], sign)
 }
 
-// slope is the derivative: z are projections and space for base and for g summed over the
-// blocks with their signs.
+// slope is the derivative: z are projections and space for base and for g summed over the blocks
+// with their signs.
 func (h hybrid[T]) slope(z, x, g []T) (a, b T) {
 	m, size := h.m, 4*h.m
 	t, signs, base, sum := z[:m], z[m:m+h.n], z[m+h.n:m+h.n+size], z[m+h.n+size:]

@@ -11,22 +11,21 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/vecmath"
 )
 
-// KMeansLandmarks returns n centres of clusters of the rows of x (N×d), as an n×d
-// matrix of landmarks for Nystroem, which makes its error small where the kernel is
-// smooth at the scale of a cluster [Zhang, Tsang & Kwok 2008].
+// KMeansLandmarks returns n centres of clusters of the rows of x (N×d), as an n×d matrix of
+// landmarks for Nystroem, which makes its error small where the kernel is smooth at the scale of a
+// cluster [Zhang, Tsang & Kwok 2008].
 //
-// The first centres are rows of x, each drawn with a probability proportional to the
-// squared distance from those before it [Arthur & Vassilvitskii 2007]. Lloyd's
-// iterations follow, at most the number given, until no row changes its cluster: every row
-// goes to its nearest centre, and every centre to the mean of its rows. With
-// 0 iterations the landmarks are the seeds. A centre that loses all rows stays where it
-// is, and if x has fewer than n different rows, some centres are equal, which
-// Nystroem allows.
+// The first centres are rows of x, each drawn with a probability proportional to the squared
+// distance from those before it [Arthur & Vassilvitskii 2007]. Lloyd's iterations follow, at most
+// the number given, until no row changes its cluster: every row goes to its nearest centre, and
+// every centre to the mean of its rows. With 0 iterations the landmarks are the seeds. A centre
+// that loses all rows stays where it is, and if x has fewer than n different rows, some centres are
+// equal, which Nystroem allows.
 //
 // The cost is O(N·n·d) for the seeds and for each iteration, in float64.
 //
-// An error reports an element of x that is not finite, an n outside 1 … N,
-// iterations below 0, and a nil src.
+// An error reports an element of x that is not finite, an n outside 1 … N, iterations below 0, and
+// a nil src.
 func KMeansLandmarks[T dense.Float](x dense.Matrix[T], n, iterations int, src rand.Source) (dense.Matrix[T], error) {
 	if err := landmarkArguments(x, n, src); err != nil {
 		return dense.Matrix[T]{}, err
@@ -59,8 +58,8 @@ func KMeansLandmarks[T dense.Float](x dense.Matrix[T], n, iterations int, src ra
 	return dense.Copy(dense.Matrix[T]{}, centers), nil
 }
 
-// scattered draws n rows of x, each with a probability proportional to its squared
-// distance from the nearest one before it, or all alike if that is 0 everywhere.
+// scattered draws n rows of x, each with a probability proportional to its squared distance from
+// the nearest one before it, or all alike if that is 0 everywhere.
 func scattered(x dense.Matrix[float64], n int, rng *rand.Rand) []int {
 	distances := make([]float64, x.Rows)
 	for i := range distances {
@@ -129,8 +128,7 @@ func lloyd(x, centers dense.Matrix[float64], iterations int) dense.Matrix[float6
 	return centers
 }
 
-// assign writes the number of the center nearest to each row of x, and reports
-// whether one changed.
+// assign writes the number of the center nearest to each row of x, and reports whether one changed.
 func assign(nearest []int, x, centers dense.Matrix[float64]) bool {
 	// ‖x − c‖² = ‖x‖² − 2·(xᵀc − ‖c‖²/2)
 	half := make([]float64, centers.Rows)

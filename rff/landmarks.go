@@ -7,12 +7,10 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 )
 
-// UniformLandmarks returns n different rows of x (N×d), every set of n equally
-// likely, as an n×d matrix of landmarks for Nystroem, in O(N + n·d) [Williams &
-// Seeger 2001].
+// UniformLandmarks returns n different rows of x (N×d), every set of n equally likely, as an n×d
+// matrix of landmarks for Nystroem, in O(N + n·d) [Williams & Seeger 2001].
 //
-// An error reports an element of x that is not finite, an n outside 1 … N, and a
-// nil src.
+// An error reports an element of x that is not finite, an n outside 1 … N, and a nil src.
 func UniformLandmarks[T dense.Float](x dense.Matrix[T], n int, src rand.Source) (dense.Matrix[T], error) {
 	if err := landmarkArguments(x, n, src); err != nil {
 		return dense.Matrix[T]{}, err
@@ -20,8 +18,8 @@ func UniformLandmarks[T dense.Float](x dense.Matrix[T], n int, src rand.Source) 
 	return rowsAt(x, rand.New(src).Perm(x.Rows)[:n]), nil
 }
 
-// landmarkArguments reports what is wrong with the arguments that all ways to choose
-// landmarks have.
+// landmarkArguments reports what is wrong with the arguments that all ways to choose landmarks
+// have.
 func landmarkArguments[T dense.Float](x dense.Matrix[T], n int, src rand.Source) error {
 	if x.Rows < 1 || x.Cols < 1 {
 		return fmt.Errorf("rff: x is %d×%d, want at least 1×1", x.Rows, x.Cols)

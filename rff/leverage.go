@@ -18,37 +18,34 @@ import (
 	"github.com/seed-feabd252/randfeat/kernels"
 )
 
-// LeverageLandmarks returns n different rows of x (N×d), as an n×d matrix of landmarks
-// for Nystroem, drawn one after the other with probabilities proportional to their
-// ridge leverage scores
+// LeverageLandmarks returns n different rows of x (N×d), as an n×d matrix of landmarks for
+// Nystroem, drawn one after the other with probabilities proportional to their ridge leverage
+// scores
 //
 //	s_i = (K·(K + λI)⁻¹)_ii,  λ = ridge,
 //
-// for the Gram matrix K of x [Alaoui & Mahoney 2015]. Such a score is between 0 and
-// 1: near 1 for a point that no others are like, near 1/c for c copies of one, so
-// that rare points are found which uniform sampling would miss. Their sum is the
-// effective dimension of kernel ridge regression with this λ, and should be below
-// n: n landmarks then cover what is above λ in the spectrum of K. With a λ that is
-// too small for that all scores are near 1, which is uniform sampling.
+// for the Gram matrix K of x [Alaoui & Mahoney 2015]. Such a score is between 0 and 1: near 1 for a
+// point that no others are like, near 1/c for c copies of one, so that rare points are found which
+// uniform sampling would miss. Their sum is the effective dimension of kernel ridge regression with
+// this λ, and should be below n: n landmarks then cover what is above λ in the spectrum of K. With
+// a λ that is too small for that all scores are near 1, which is uniform sampling.
 //
-// The scores are estimated without the N×N matrix, by recursion [Musco & Musco
-// 2017]: the points are halved at random down to 2n. From there on, at each size
-// the points chosen so far, S, with the probabilities p they were chosen with, give
+// The scores are estimated without the N×N matrix, by recursion [Musco & Musco 2017]: the points
+// are halved at random down to 2n. From there on, at each size the points chosen so far, S, with
+// the probabilities p they were chosen with, give
 //
 //	s_i ≈ (k(x_i, x_i) − k_iS·(K_SS + λ·diag(p))⁻¹·k_Si)/λ,  at most 1,
 //
-// of twice as many points, of which about 2n are chosen, each with a probability
-// proportional to its score, for the next size; all of x is scored once more in the
-// end. Nystroem needs no weights of the points drawn: its features depend on the span
-// of the landmarks alone.
+// of twice as many points, of which about 2n are chosen, each with a probability proportional to
+// its score, for the next size; all of x is scored once more in the end. Nystroem needs no weights
+// of the points drawn: its features depend on the span of the landmarks alone.
 //
 // The cost is O(N·n) values of k and O(N·n² + n³ log N), in float64.
 //
-// An error reports a nil k, parameters of k out of range, an element of x that is not
-// finite, an n outside 1 … N or too large for memory, a ridge that is not a positive finite number, a nil src, a
-// value of k that is not finite, and a matrix K_SS + λ·diag(p) that is not
-// positive definite to working precision: k is not a kernel then, or ridge is too
-// small.
+// An error reports a nil k, parameters of k out of range, an element of x that is not finite, an n
+// outside 1 … N or too large for memory, a ridge that is not a positive finite number, a nil src, a
+// value of k that is not finite, and a matrix K_SS + λ·diag(p) that is not positive definite to
+// working precision: k is not a kernel then, or ridge is too small.
 func LeverageLandmarks[T dense.Float](k kernels.Kernel, x dense.Matrix[T], n int, ridge float64, src rand.Source) (dense.Matrix[T], error) {
 	none := dense.Matrix[T]{}
 	if err := usable(k); err != nil {
@@ -78,8 +75,8 @@ func LeverageLandmarks[T dense.Float](k kernels.Kernel, x dense.Matrix[T], n int
 	for i := range chosen.at {
 		chosen.at[i], chosen.p[i] = i, 1
 	}
-	// Points chosen among half of all make scores up to twice as large; the last
-	// size is scored again with points chosen among all.
+	// Points chosen among half of all make scores up to twice as large; the last size is scored
+	// again with points chosen among all.
 	if sizes = append(sizes[1:], x.Rows); kept == x.Rows {
 		sizes = []int{x.Rows}
 	}
@@ -155,9 +152,8 @@ func leverage(k kernels.Kernel, points dense.Matrix[float64], s sample, ridge fl
 	return scores, nil
 }
 
-// independent chooses each point by itself, with the probability min(1, c·score)
-// for the c that makes n expected, or all of positive score, and the first point if
-// none is chosen.
+// independent chooses each point by itself, with the probability min(1, c·score) for the c that
+// makes n expected, or all of positive score, and the first point if none is chosen.
 func independent(scores []float64, n int, rng *rand.Rand) sample {
 	expected := func(c float64) (sum float64) {
 		for _, v := range scores {
@@ -189,10 +185,9 @@ func independent(scores []float64, n int, rng *rand.Rand) sample {
 	return s
 }
 
-// successive draws n points one after the other from those left, with probabilities
-// proportional to their scores: those with the smallest of independent
-// exponential times E/score [Efraimidis & Spirakis 2006]. Points of score 0 come last,
-// in their order, which is random.
+// successive draws n points one after the other from those left, with probabilities proportional to
+// their scores: those with the smallest of independent exponential times E/score [Efraimidis &
+// Spirakis 2006]. Points of score 0 come last, in their order, which is random.
 func successive(scores []float64, n int, rng *rand.Rand) []int {
 	times := make([]float64, len(scores))
 	at := make([]int, len(scores))

@@ -17,20 +17,19 @@ import (
 	"github.com/seed-feabd252/randfeat/orf"
 )
 
-// Maclaurin returns the random Maclaurin features of the dot-product kernel
-// Σ a_n·(xᵀy)ⁿ of k [Kar & Karnick 2012],
+// Maclaurin returns the random Maclaurin features of the dot-product kernel Σ a_n·(xᵀy)ⁿ of k [Kar
+// & Karnick 2012],
 //
 //	φ_j(x) = √(a_n/(p_n·m)) · Π_{t≤n} w_jtᵀx,  n = n_j with probability p_n,
 //
-// R^d → R^m, where degrees is p_0, p_1, …, up to a common factor, one for each
-// coefficient of k. GeometricDegrees and RadiusDegrees are two choices. Degrees and
-// the coordinates of the vectors w, which have the given law, are drawn from src.
-// Complex laws make m/2 complex features, as for PolynomialSketch. Features are
-// sorted by descending degree.
+// R^d → R^m, where degrees is p_0, p_1, …, up to a common factor, one for each coefficient of k.
+// GeometricDegrees and RadiusDegrees are two choices. Degrees and the coordinates of the vectors w,
+// which have the given law, are drawn from src. Complex laws make m/2 complex features, as for
+// PolynomialSketch. Features are sorted by descending degree.
 //
-// It is unbiased. With s, N and Q as for PolynomialSketch, of x and y themselves, and
-// the second moment M_n of a feature of degree n with a_n = p_n, the mean squared error
-// is (Σ a_n²/p_n·M_n − k(x, y)²)/m, and twice that for complex laws:
+// It is unbiased. With s, N and Q as for PolynomialSketch, of x and y themselves, and the second
+// moment M_n of a feature of degree n with a_n = p_n, the mean squared error is (Σ a_n²/p_n·M_n −
+// k(x, y)²)/m, and twice that for complex laws:
 //
 //	law                       M_n
 //	RademacherWeights         (N + 2s² − 2Q)ⁿ
@@ -38,13 +37,13 @@ import (
 //	ComplexRademacherWeights  ((N + s² − Q)ⁿ + (2s² − Q)ⁿ)/2
 //	ComplexGaussianWeights    ((N + s²)ⁿ + (2s²)ⁿ)/2
 //
-// The cost of Transform is a matrix product for each factor,
-// O(n·d·Σ_j n_j): the mean degree decides.
+// The cost of Transform is a matrix product for each factor, O(n·d·Σ_j n_j): the mean degree
+// decides.
 //
-// An error reports an m or d below 1, or too large for memory, parameters of k out of
-// range, degrees of another length, one that is negative or not finite, one that is 0 for
-// a positive coefficient, a factor that is out of the range of T, a law that is none of
-// the four, an odd m for a complex one, and a nil src.
+// An error reports an m or d below 1, or too large for memory, parameters of k out of range,
+// degrees of another length, one that is negative or not finite, one that is 0 for a positive
+// coefficient, a factor that is out of the range of T, a law that is none of the four, an odd m for
+// a complex one, and a nil src.
 func Maclaurin[T dense.Float](m, d int, k kernels.Maclaurin, degrees []float64, law Weights, src rand.Source) (Map[T], error) {
 	if err := sketchable[T](m, d, k, src); err != nil {
 		return nil, err
@@ -99,9 +98,9 @@ func Maclaurin[T dense.Float](m, d int, k kernels.Maclaurin, degrees []float64, 
 	return f, nil
 }
 
-// GeometricDegrees returns the law of the degrees that is proportional to 2^(−n)
-// where k has a positive coefficient and 0 elsewhere [Kar & Karnick 2012]. The mean
-// degree, and with it the cost, is about 1 for kernels with all coefficients.
+// GeometricDegrees returns the law of the degrees that is proportional to 2^(−n) where k has a
+// positive coefficient and 0 elsewhere [Kar & Karnick 2012]. The mean degree, and with it the cost,
+// is about 1 for kernels with all coefficients.
 func GeometricDegrees(k kernels.Maclaurin) []float64 {
 	p := make([]float64, len(k.Coefficients))
 	for n, a := range k.Coefficients {
@@ -112,13 +111,12 @@ func GeometricDegrees(k kernels.Maclaurin) []float64 {
 	return p
 }
 
-// RadiusDegrees returns the law of the degrees that is proportional to a_n·R^(2n),
-// what degree n contributes to k(x, x) at ‖x‖ = R, where R is radius: all features
-// have the same size on average there, and none is needlessly large.
+// RadiusDegrees returns the law of the degrees that is proportional to a_n·R^(2n), what degree n
+// contributes to k(x, x) at ‖x‖ = R, where R is radius: all features have the same size on average
+// there, and none is needlessly large.
 //
-// An error reports parameters of k out of range, a radius that is not a positive finite
-// number, and one that takes a degree of a positive coefficient out of the range of
-// float64.
+// An error reports parameters of k out of range, a radius that is not a positive finite number, and
+// one that takes a degree of a positive coefficient out of the range of float64.
 func RadiusDegrees(k kernels.Maclaurin, radius float64) ([]float64, error) {
 	if err := cmp.Or(usable(k), positive("radius", radius)); err != nil {
 		return nil, err

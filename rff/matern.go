@@ -13,24 +13,23 @@ import (
 	"github.com/seed-feabd252/randfeat/orf"
 )
 
-// Matern returns the random Fourier features of the Matérn kernel k of
-// smoothness ν = nu (0.5, 1.5 or 2.5) and length-scale ℓ = lengthScale,
+// Matern returns the random Fourier features of the Matérn kernel k of smoothness ν = nu (0.5, 1.5
+// or 2.5) and length-scale ℓ = lengthScale,
 //
 //	φ(x) = 1/√m · [cos(v₁ᵀx) … cos(v_mᵀx), sin(v₁ᵀx) … sin(v_mᵀx)],
 //	v_i = w_i/ℓ · √(2ν/χ_i²),  χ_i² ~ χ²(2ν),
 //
-// R^d → R^2m. The spectral law of the kernel is a multivariate t with 2ν degrees
-// of freedom [Rasmussen & Williams 2006, §4.2.1], hence a normal vector, a row
-// of w, over an independent χ, of which src gives one a row. The map is unbiased
-// for rows of w that are each N(0, I), orthogonal to each other or not, and
-// ‖φ(x)‖ = 1. With independent rows the mean squared error is
-// (1 + k(2x, 2y) − 2k(x, y)²)/(2m).
+// R^d → R^2m. The spectral law of the kernel is a multivariate t with 2ν degrees of freedom
+// [Rasmussen & Williams 2006, §4.2.1], hence a normal vector, a row of w, over an independent χ, of
+// which src gives one a row. The map is unbiased for rows of w that are each N(0, I), orthogonal to
+// each other or not, and ‖φ(x)‖ = 1. With independent rows the mean squared error is (1 + k(2x, 2y)
+// − 2k(x, y)²)/(2m).
 //
-// For ν = 0.5 the frequencies are Cauchy along every direction; what Laplacian
-// says of the digits of large phases holds here with ‖x‖ in place of ‖x‖₁.
+// For ν = 0.5 the frequencies are Cauchy along every direction; what Laplacian says of the digits
+// of large phases holds here with ‖x‖ in place of ‖x‖₁.
 //
-// An error reports a nil w or src, a nu that is none of the three, and a
-// lengthScale that is not a positive number in the range of T.
+// An error reports a nil w or src, a nu that is none of the three, and a lengthScale that is not a
+// positive number in the range of T.
 func Matern[T dense.Float](w orf.Projection[T], nu, lengthScale float64, src rand.Source) (Map[T], error) {
 	e, err := newEngine(w, 2)
 	if err != nil {

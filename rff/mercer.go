@@ -12,8 +12,8 @@ import (
 	"github.com/seed-feabd252/randfeat/kernels"
 )
 
-// spectrum is the eigendecomposition of the Gram matrix of some points,
-// eigenvalues in descending order.
+// spectrum is the eigendecomposition of the Gram matrix of some points, eigenvalues in descending
+// order.
 type spectrum struct {
 	values    []float64
 	vectors   dense.Matrix[float64] // column k belongs to values[k]
@@ -21,8 +21,8 @@ type spectrum struct {
 	rank      int                   // eigenvalues above the tolerance
 }
 
-// decompose returns the spectrum of the Gram matrix of k on the rows of points;
-// argument is what the caller's parameter is called.
+// decompose returns the spectrum of the Gram matrix of k on the rows of points; argument is what
+// the caller's parameter is called.
 func decompose(k kernels.Kernel, argument string, points dense.Matrix[float64]) (spectrum, error) {
 	n := points.Rows
 	gram := kernels.Gram(dense.Matrix[float64]{}, k, points, dense.Matrix[float64]{})
@@ -63,9 +63,8 @@ func ordered(u dense.Matrix[float64]) dense.Matrix[float64] {
 	return upright(v)
 }
 
-// upright gives each column of u the sign that makes its element of largest absolute
-// value (the first of them) positive, and returns u: an eigenvector is unique but for
-// its sign.
+// upright gives each column of u the sign that makes its element of largest absolute value (the
+// first of them) positive, and returns u: an eigenvector is unique but for its sign.
 func upright(u dense.Matrix[float64]) dense.Matrix[float64] {
 	for k := range u.Cols {
 		peak := 0.0
@@ -82,8 +81,7 @@ func upright(u dense.Matrix[float64]) dense.Matrix[float64] {
 	return u
 }
 
-// times returns the first r columns of the vectors, column k multiplied by
-// f(λ_k).
+// times returns the first r columns of the vectors, column k multiplied by f(λ_k).
 func (s spectrum) times(r int, f func(lambda float64) float64) dense.Matrix[float64] {
 	u := s.vectors.ColRange(0, r).Clone()
 	for k := range r {

@@ -9,10 +9,10 @@ import (
 	"github.com/seed-feabd252/randfeat/kernels"
 )
 
-// Paired is a map φ, of queries, that goes with another one, of keys: φ(x)ᵀψ(y) with ψ =
-// Keys() is the estimate of Kernel, and φ(x)ᵀφ(y) is none unless the two are the same. ψ
-// is Paired too, and goes with φ: both name the kernel that they estimate together. A map
-// that is not Paired is its own partner.
+// Paired is a map φ, of queries, that goes with another one, of keys: φ(x)ᵀψ(y) with ψ = Keys() is
+// the estimate of Kernel, and φ(x)ᵀφ(y) is none unless the two are the same. ψ is Paired too, and
+// goes with φ: both name the kernel that they estimate together. A map that is not Paired is its
+// own partner.
 type Paired[T dense.Float] interface {
 	Map[T]
 
@@ -20,8 +20,8 @@ type Paired[T dense.Float] interface {
 	Keys() Map[T]
 }
 
-// Keys returns the map of keys that goes with the map m of queries: m.Keys() if m is
-// Paired, m itself otherwise.
+// Keys returns the map of keys that goes with the map m of queries: m.Keys() if m is Paired, m
+// itself otherwise.
 func Keys[T dense.Float](m Map[T]) Map[T] {
 	if p, ok := m.(Paired[T]); ok {
 		return p.Keys()
@@ -29,14 +29,14 @@ func Keys[T dense.Float](m Map[T]) Map[T] {
 	return m
 }
 
-// Pair makes two maps, φ = query and ψ = key, one estimate φ(x)ᵀψ(y) of the kernel k; a nil k
-// is a kernel without a name. The result is query with ψ for its Keys, and Keys of that
-// is query again. It is a LogMap if query and key are LogMaps, and Differentiable or
-// DifferentiableLog if query is; for its Keys that depends on key. It is not checked that the
-// estimate is one of k; package validate does that. The maps are used, not copied.
+// Pair makes two maps, φ = query and ψ = key, one estimate φ(x)ᵀψ(y) of the kernel k; a nil k is a
+// kernel without a name. The result is query with ψ for its Keys, and Keys of that is query again.
+// It is a LogMap if query and key are LogMaps, and Differentiable or DifferentiableLog if query is;
+// for its Keys that depends on key. It is not checked that the estimate is one of k; package
+// validate does that. The maps are used, not copied.
 //
-// An error reports a nil map, maps of different dimensions, a LogMap with a map that is
-// none, and a map that is paired with another one already.
+// An error reports a nil map, maps of different dimensions, a LogMap with a map that is none, and a
+// map that is paired with another one already.
 func Pair[T dense.Float](query, key Map[T], k kernels.Kernel) (Map[T], error) {
 	if query == nil || key == nil {
 		return nil, fmt.Errorf("rff: query = %v, key = %v, want two maps", query, key)
@@ -66,8 +66,8 @@ func join[T dense.Float](query, key Map[T], k kernels.Kernel, law, reverse mse.L
 	return p.keys
 }
 
-// wrapped returns the map that wrap makes of m, paired with the one that it makes of the keys
-// of m where those are another map.
+// wrapped returns the map that wrap makes of m, paired with the one that it makes of the keys of m
+// where those are another map.
 func wrapped[T dense.Float](m Map[T], wrap func(m Map[T]) Map[T]) Map[T] {
 	query := wrap(m)
 	if same(m, Keys(m)) {

@@ -14,18 +14,17 @@ import (
 	"github.com/seed-feabd252/randfeat/orf"
 )
 
-// PolynomialSketch returns the product features of the polynomial kernel
-// (γ·xᵀy + c)^p of k [Kar & Karnick 2012],
+// PolynomialSketch returns the product features of the polynomial kernel (γ·xᵀy + c)^p of k [Kar &
+// Karnick 2012],
 //
 //	φ(x) = 1/√m · [Π_{t≤p} w_1tᵀx̃ … Π_{t≤p} w_mtᵀx̃],  x̃ = [√γ·x, √c],
 //
-// R^d → R^m, where the coordinates of the m·p vectors w are drawn from src and have
-// the given law. For c = 0 nothing is appended. Complex laws, for even m, make m/2
-// complex features, √(2/m) times such products, and the map is their real parts followed
-// by their imaginary ones [Wacker, Ohana & Filippone 2023].
+// R^d → R^m, where the coordinates of the m·p vectors w are drawn from src and have the given law.
+// For c = 0 nothing is appended. Complex laws, for even m, make m/2 complex features, √(2/m) times
+// such products, and the map is their real parts followed by their imaginary ones [Wacker, Ohana &
+// Filippone 2023].
 //
-// It is unbiased. With s = x̃ᵀỹ, N = ‖x̃‖²‖ỹ‖² and Q = Σ x̃_i²ỹ_i² the mean squared
-// error is
+// It is unbiased. With s = x̃ᵀỹ, N = ‖x̃‖²‖ỹ‖² and Q = Σ x̃_i²ỹ_i² the mean squared error is
 //
 //	law                       m·MSE
 //	RademacherWeights         (N + 2s² − 2Q)^p − s^(2p)
@@ -33,15 +32,15 @@ import (
 //	ComplexRademacherWeights  (N + s² − Q)^p + (2s² − Q)^p − 2s^(2p)
 //	ComplexGaussianWeights    (N + s²)^p + (2s²)^p − 2s^(2p)
 //
-// It grows exponentially in p: at x = y, s = 1 it is 3^p − 1 for GaussianWeights
-// and 2^(p+1) − 2 for ComplexGaussianWeights, and the error is heavy-tailed. TensorSketch
-// is cheaper for many features of many dimensions.
+// It grows exponentially in p: at x = y, s = 1 it is 3^p − 1 for GaussianWeights and 2^(p+1) − 2
+// for ComplexGaussianWeights, and the error is heavy-tailed. TensorSketch is cheaper for many
+// features of many dimensions.
 //
 // The cost of Transform is p matrix products, O(n·p·m·d).
 //
-// An error reports an m or d below 1, an m, d or Degree too large for memory,
-// parameters of k out of range and factors that are out of the range of T, a law that
-// is none of the four, an odd m for a complex one, and a nil src.
+// An error reports an m or d below 1, an m, d or Degree too large for memory, parameters of k out
+// of range and factors that are out of the range of T, a law that is none of the four, an odd m for
+// a complex one, and a nil src.
 func PolynomialSketch[T dense.Float](m, d int, k kernels.Polynomial, law Weights, src rand.Source) (Map[T], error) {
 	if err := sketchable[T](m, d, k, src); err != nil {
 		return nil, err
@@ -72,16 +71,14 @@ func PolynomialSketch[T dense.Float](m, d int, k kernels.Polynomial, law Weights
 	return f, nil
 }
 
-// PolynomialOf returns the features of PolynomialSketch for projections of your
-// own: w has one for each of the Degree factors of k, all m×d, or m×(d+1) if k has
-// an Offset. It is unbiased if the projections are independent of each other and
-// each has rows with E[wwᵀ] = I. Structured ones take O(n·p·m·log d)
-// operations; the rows of one may be orthogonal to each other, which lowers the
+// PolynomialOf returns the features of PolynomialSketch for projections of your own: w has one for
+// each of the Degree factors of k, all m×d, or m×(d+1) if k has an Offset. It is unbiased if the
+// projections are independent of each other and each has rows with E[wwᵀ] = I. Structured ones take
+// O(n·p·m·log d) operations; the rows of one may be orthogonal to each other, which lowers the
 // variance.
 //
-// An error reports parameters of k out of range and factors that are out of the
-// range of T, another number of projections than Degree, a nil one, one that is
-// too small, and two of different shapes.
+// An error reports parameters of k out of range and factors that are out of the range of T, another
+// number of projections than Degree, a nil one, one that is too small, and two of different shapes.
 func PolynomialOf[T dense.Float](k kernels.Polynomial, w ...orf.Projection[T]) (Map[T], error) {
 	if err := usable(k); err != nil {
 		return nil, err

@@ -16,9 +16,9 @@ type positives[T dense.Float] struct {
 	exponent exponent[T] // of those that exponential makes
 }
 
-// exponent is the logarithm of the features of frequency k, ±slope·w_kᵀx −
-// radius·‖x‖²/2 + offsets[k] + constant: with both signs where there are two features
-// a frequency, and no offsets then.
+// exponent is the logarithm of the features of frequency k, ±slope·w_kᵀx − radius·‖x‖²/2 +
+// offsets[k] + constant: with both signs where there are two features a frequency, and no offsets
+// then.
 type exponent[T dense.Float] struct {
 	slope            T
 	radius, constant float64

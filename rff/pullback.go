@@ -9,14 +9,13 @@ import (
 	"github.com/seed-feabd252/randfeat/orf"
 )
 
-// pullback multiplies gradients g with respect to features by the transposed
-// Jacobian of a map. With frequencies, the gradient with respect to a point x is
+// pullback multiplies gradients g with respect to features by the transposed Jacobian of a map.
+// With frequencies, the gradient with respect to a point x is
 //
 //	a·Wᵀz + b·v(x),
 //
-// where z is, up to the factor a, the gradient with respect to the projections Wx,
-// and v(x) is the direction in which the factor h of the general scheme grows: x
-// itself where h depends on ‖x‖.
+// where z is, up to the factor a, the gradient with respect to the projections Wx, and v(x) is the
+// direction in which the factor h of the general scheme grows: x itself where h depends on ‖x‖.
 type pullback[T dense.Float] struct {
 	engine[T]
 	transposer orf.Transposer[T] // nil for a map without frequencies
@@ -24,15 +23,15 @@ type pullback[T dense.Float] struct {
 	// row writes the gradient of a map without frequencies into dx.
 	row func(dx, x, g []T)
 
-	// slope overwrites z by the z of x and g and returns a and b. What z holds
-	// before are the projections of x if projects is set, and arbitrary otherwise.
-	// If width is 0 there is no z: g itself is what W is applied to.
+	// slope overwrites z by the z of x and g and returns a and b. What z holds before are the
+	// projections of x if projects is set, and arbitrary otherwise. If width is 0 there is no z: g
+	// itself is what W is applied to.
 	slope    func(z, x, g []T) (a, b T)
 	width    int // of z, at least the number of frequencies
 	projects bool
 
-	// finish replaces part of Wᵀz by the same part of the gradient; x is that part
-	// too. z is free for it.
+	// finish replaces part of Wᵀz by the same part of the gradient; x is that part too. z is free
+	// for it.
 	finish func(dx, x, z []T, a, b T)
 
 	passes pool.Of[pullbackPass[T]]
@@ -44,8 +43,8 @@ func rowwise[T dense.Float](e engine[T], row func(dx, x, g []T)) *pullback[T] {
 	return &pullback[T]{engine: e, row: row}
 }
 
-// throughZ returns the pullback of a map that needs projections to be
-// differentiated, with a workspace of width columns.
+// throughZ returns the pullback of a map that needs projections to be differentiated, with a
+// workspace of width columns.
 func throughZ[T dense.Float](e engine[T], width int, slope func(z, x, g []T) (a, b T), finish func(dx, x, z []T, a, b T)) *pullback[T] {
 	return &pullback[T]{
 		engine: e, transposer: projection.Transposed(e.w),
@@ -67,8 +66,8 @@ func radial[T dense.Float](dx, x, _ []T, a, b T) {
 	vecmath.AddScaled(dx, x, b)
 }
 
-// run writes the gradient of every row of x, for those of g, into dst. name is
-// what the caller calls g.
+// run writes the gradient of every row of x, for those of g, into dst. name is what the caller
+// calls g.
 func (p *pullback[T]) run(name string, dst, x, g dense.Matrix[T]) dense.Matrix[T] {
 	checkGradient(name, x, g, p.in, p.out)
 	dst = dense.Ensure(dst, x.Rows, p.in)
@@ -85,8 +84,8 @@ func (p *pullback[T]) run(name string, dst, x, g dense.Matrix[T]) dense.Matrix[T
 	return dst
 }
 
-// pullbackPass is one run: the epilogue of projecting g back, or the task of
-// working on blocks of rows.
+// pullbackPass is one run: the epilogue of projecting g back, or the task of working on blocks of
+// rows.
 type pullbackPass[T dense.Float] struct {
 	*pullback[T]
 	dst, x, g dense.Matrix[T]

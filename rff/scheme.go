@@ -39,10 +39,10 @@ type Scheme[T dense.Float] struct {
 	DH func(dst, x []T)
 }
 
-// New returns the general scheme for the frequencies w (m×d): R^d → R^(l·m). The named
-// constructors compute over slices and are several times faster than the same map written with
-// New. Theory of package validate computes the mean and the mean squared error of the estimate over
-// independent rows.
+// New returns the general scheme for the frequencies w (m×d): R^d → R^(l·m). The named constructors
+// compute over slices and are several times faster than the same map written with New. Theory of
+// package validate computes the mean and the mean squared error of the estimate over independent
+// rows.
 //
 // For the gradient g = [g₁, …, g_l] of a loss with respect to φ(x), the gradient with respect to x
 // is

@@ -14,8 +14,8 @@ func checkPoints[T dense.Float](x dense.Matrix[T], in int) {
 	}
 }
 
-// checkGradient panics unless x has points of R^in, and g, which the caller calls name,
-// gradients with respect to their features in R^out.
+// checkGradient panics unless x has points of R^in, and g, which the caller calls name, gradients
+// with respect to their features in R^out.
 func checkGradient[T dense.Float](name string, x, g dense.Matrix[T], in, out int) {
 	checkPoints(x, in)
 	g.Check()
@@ -24,8 +24,7 @@ func checkGradient[T dense.Float](name string, x, g dense.Matrix[T], in, out int
 	}
 }
 
-// scratchMatrix returns an r×c matrix in the memory of s, which it replaces if that is
-// too small.
+// scratchMatrix returns an r×c matrix in the memory of s, which it replaces if that is too small.
 func scratchMatrix[T dense.Float](s *[]T, r, c int) dense.Matrix[T] {
 	if len(*s) < r*c {
 		*s = make([]T, r*c)

@@ -10,10 +10,10 @@ import (
 //
 //	φ_j(x) = g_j·Π_{t ≤ n_j} w_jtᵀx̃,
 //
-// where x̃ is x or x with a constant appended: PolynomialSketch, PolynomialOf,
-// Maclaurin and TensorSketch. With complex w there are m/2 of them, and the m features
-// are their real parts followed by their imaginary parts: Re(φ(x)·φ(y)ᴴ) is the inner
-// product of those. TensorSketch has one or two with real w before them.
+// where x̃ is x or x with a constant appended: PolynomialSketch, PolynomialOf, Maclaurin and
+// TensorSketch. With complex w there are m/2 of them, and the m features are their real parts
+// followed by their imaginary parts: Re(φ(x)·φ(y)ᴴ) is the inner product of those. TensorSketch has
+// one or two with real w before them.
 type sketch[T dense.Float] struct {
 	blockwise[T, sketchSpace[T]]
 	pull  blockFunc[T, sketchSpace[T]]
@@ -23,8 +23,8 @@ type sketch[T dense.Float] struct {
 	// x̃ = [scale·x, constant] if there is a constant, else x.
 	scale, constant T
 
-	// factors[t] has the projections of the features of degree above t, which are the
-	// first ones: real parts, then imaginary ones.
+	// factors[t] has the projections of the features of degree above t, which are the first ones:
+	// real parts, then imaginary ones.
 	factors []orf.Transposer[T]
 	gains   []T // of each feature; nil if they are those of a factor
 }
@@ -106,8 +106,7 @@ func (f *sketch[T]) begin(phi, factor, x []T) {
 	}
 }
 
-// multiply multiplies the first features of phi by a factor, or by its conjugate if
-// sign is −1.
+// multiply multiplies the first features of phi by a factor, or by its conjugate if sign is −1.
 func (f *sketch[T]) multiply(phi, factor []T, sign T) {
 	if f.parts == 1 {
 		vecmath.Multiply(phi[:len(factor)], factor)

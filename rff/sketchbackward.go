@@ -7,9 +7,8 @@ import (
 
 // gradient writes the gradients of a block of rows for those of their features.
 //
-// For a complex feature P = Π f_t and its gradient G (that with respect to the real
-// part, plus i times the other) the gradient with respect to f_t is
-// G·conj(Π_{s≠t} f_s), in the same sense.
+// For a complex feature P = Π f_t and its gradient G (that with respect to the real part, plus i
+// times the other) the gradient with respect to f_t is G·conj(Π_{s≠t} f_s), in the same sense.
 func (f *sketch[T]) gradient(s *sketchSpace[T], dst, x, g dense.Matrix[T]) {
 	points, n := f.lift(s, x), x.Rows
 	pulled, part := scratchMatrix(&s.pulled, n, points.Cols), scratchMatrix(&s.part, n, points.Cols)

@@ -12,8 +12,8 @@ func linearSlope[T dense.Float](e engine[T], c T) *pullback[T] {
 	return straight(e, func(_, _, _ []T) (a, b T) { return c, 0 }, scaled[T])
 }
 
-// waveSlope is the derivative of c·[cos t, sin t] for t = r·Wx, or for
-// t_k = r·gains[k]·(Wx)_k if there are gains.
+// waveSlope is the derivative of c·[cos t, sin t] for t = r·Wx, or for t_k = r·gains[k]·(Wx)_k if
+// there are gains.
 func waveSlope[T dense.Float](e engine[T], c, r T, gains []T) *pullback[T] {
 	m := e.frequencies()
 	return throughZ(e, 2*m, func(z, _, g []T) (a, b T) {
@@ -52,9 +52,8 @@ func phaseSlope[T dense.Float](e engine[T], c, r T, phases []T) *pullback[T] {
 	}, scaled[T])
 }
 
-// trigSlope is the derivative of SoftmaxTrig: that of c·[cos t, sin t] for
-// t = r·Wx, r = √scale, and of the factor c of x, whose logarithm has the gradient
-// scale·x.
+// trigSlope is the derivative of SoftmaxTrig: that of c·[cos t, sin t] for t = r·Wx, r = √scale,
+// and of the factor c of x, whose logarithm has the gradient scale·x.
 func trigSlope[T dense.Float](e engine[T], scale float64, r T, norm float64) *pullback[T] {
 	m := e.frequencies()
 	return throughZ(e, 2*m, func(z, x, g []T) (a, b T) {
@@ -67,8 +66,8 @@ func trigSlope[T dense.Float](e engine[T], scale float64, r T, norm float64) *pu
 	}, radial[T])
 }
 
-// logSlope is the derivative of [t − ½s‖x‖², −t − ½s‖x‖²] + const, or of its first
-// half, where t = r·Wx and s = radius.
+// logSlope is the derivative of [t − ½s‖x‖², −t − ½s‖x‖²] + const, or of its first half, where t =
+// r·Wx and s = radius.
 func logSlope[T dense.Float](e engine[T], radius float64, r T) *pullback[T] {
 	s, m := T(radius), e.frequencies()
 	if e.out == m {
@@ -83,8 +82,8 @@ func logSlope[T dense.Float](e engine[T], radius float64, r T) *pullback[T] {
 	return p
 }
 
-// expSlope is the derivative of the features φ of which logSlope has the
-// logarithms: that one of φ·g.
+// expSlope is the derivative of the features φ of which logSlope has the logarithms: that one of
+// φ·g.
 func expSlope[T dense.Float](e engine[T], radius float64, r T, features rowFunc[T]) *pullback[T] {
 	s, m := T(radius), e.frequencies()
 	return throughZ(e, e.out, func(z, x, g []T) (a, b T) {
@@ -117,8 +116,8 @@ func rampSlope[T dense.Float](e engine[T], c T) *pullback[T] {
 	}, scaled[T])
 }
 
-// flat is the derivative of a map that is constant between its jumps: 0, or NaN
-// where x or g is NaN or infinite.
+// flat is the derivative of a map that is constant between its jumps: 0, or NaN where x or g is NaN
+// or infinite.
 func flat[T dense.Float](dx, x, g []T) {
 	var zero T
 	for _, v := range x {

@@ -11,23 +11,20 @@ import (
 	"github.com/seed-feabd252/randfeat/orf"
 )
 
-// SoftmaxTrig returns the trigonometric features of the softmax kernel
-// exp(s·xᵀy), where s is scale [Choromanski et al. 2021],
+// SoftmaxTrig returns the trigonometric features of the softmax kernel exp(s·xᵀy), where s is scale
+// [Choromanski et al. 2021],
 //
 //	φ(x) = e^(s‖x‖²/2)/√m · [cos(√s·w₁ᵀx) …, sin(√s·w₁ᵀx) …],
 //
 // R^d → R^2m: the features of the Gaussian kernel exp(−s‖x−y‖²/2), times a factor that turns it
-// into softmax. It is unbiased for rows of w that are each N(0, I). With
-// independent rows the mean squared error is e^p·K⁻²·(1−e^(−q))²/(2m), where
-// p = s‖x+y‖², q = s‖x−y‖² and K = exp(s·xᵀy).
+// into softmax. It is unbiased for rows of w that are each N(0, I). With independent rows the mean
+// squared error is e^p·K⁻²·(1−e^(−q))²/(2m), where p = s‖x+y‖², q = s‖x−y‖² and K = exp(s·xᵀy).
 //
-// The features have both signs, and the relative error is largest where the
-// kernel is smallest: an estimated row of attention weights may sum to nearly
-// zero, or less. For attention SoftmaxPositive is the better choice. The factor
-// overflows to Inf once s‖x‖² exceeds 1419 (177 in float32).
+// The features have both signs, and the relative error is largest where the kernel is smallest: an
+// estimated row of attention weights may sum to nearly zero, or less. For attention SoftmaxPositive
+// is the better choice. The factor overflows to Inf once s‖x‖² exceeds 1419 (177 in float32).
 //
-// An error reports a nil w and a scale that is not a positive number in the
-// range of T.
+// An error reports a nil w and a scale that is not a positive number in the range of T.
 func SoftmaxTrig[T dense.Float](w orf.Projection[T], scale float64) (Map[T], error) {
 	e, err := newEngine(w, 2)
 	if err != nil {
@@ -51,44 +48,39 @@ func SoftmaxTrig[T dense.Float](w orf.Projection[T], scale float64) (Map[T], err
 	}, nil
 }
 
-// SoftmaxPositive returns the positive features of the softmax kernel
-// exp(s·xᵀy), where s is scale (FAVOR+) [Choromanski et al. 2021],
+// SoftmaxPositive returns the positive features of the softmax kernel exp(s·xᵀy), where s is scale
+// (FAVOR+) [Choromanski et al. 2021],
 //
 //	φ(x) = exp(−s‖x‖²/2)/√m · [exp(√s·w₁ᵀx) … exp(√s·w_mᵀx)],
 //
-// R^d → R^m. LogTransform writes √s·wᵀx − s‖x‖²/2 − ½·log m itself, without an
-// exponential; Transform, which is its exponential, overflows to Inf above 709.8
-// (88.7 in float32) and underflows to 0 below −745.1 (−103.9): at ‖x‖ = 30, say,
-// all of float32's features are 0 while their logarithms, and their ratios, are
-// good. Nothing is added to a feature to keep it from zero.
+// R^d → R^m. LogTransform writes √s·wᵀx − s‖x‖²/2 − ½·log m itself, without an exponential;
+// Transform, which is its exponential, overflows to Inf above 709.8 (88.7 in float32) and
+// underflows to 0 below −745.1 (−103.9): at ‖x‖ = 30, say, all of float32's features are 0 while
+// their logarithms, and their ratios, are good. Nothing is added to a feature to keep it from zero.
 //
-// It is unbiased for rows of w that are each N(0, I). With independent rows the
-// mean squared error is K²·(e^p − 1)/m, where p = s‖x+y‖² and K = exp(s·xᵀy):
-// zero for y = −x, so smallest where the kernel is. Orthogonal rows lower it.
+// It is unbiased for rows of w that are each N(0, I). With independent rows the mean squared error
+// is K²·(e^p − 1)/m, where p = s‖x+y‖² and K = exp(s·xᵀy): zero for y = −x, so smallest where the
+// kernel is. Orthogonal rows lower it.
 //
-// The logarithm has a rounding error of about u·(|√s·wᵀx|·d + s‖x‖²/2), where u
-// is 2⁻⁵³ or 2⁻²⁴; an infinite coordinate gives NaN.
+// The logarithm has a rounding error of about u·(|√s·wᵀx|·d + s‖x‖²/2), where u is 2⁻⁵³ or 2⁻²⁴; an
+// infinite coordinate gives NaN.
 //
-// An error reports a nil w and a scale that is not a positive number in the
-// range of T.
+// An error reports a nil w and a scale that is not a positive number in the range of T.
 func SoftmaxPositive[T dense.Float](w orf.Projection[T], scale float64) (LogMap[T], error) {
 	return softmaxFeatures(w, 1, scale, mse.Positive, "SoftmaxPositive")
 }
 
-// SoftmaxHyperbolic returns the hyperbolic features of the softmax kernel
-// exp(s·xᵀy), where s is scale: the positive ones of every frequency and its
-// opposite [Choromanski et al. 2021],
+// SoftmaxHyperbolic returns the hyperbolic features of the softmax kernel exp(s·xᵀy), where s is
+// scale: the positive ones of every frequency and its opposite [Choromanski et al. 2021],
 //
 //	φ(x) = exp(−s‖x‖²/2)/√(2m) · [exp(√s·w₁ᵀx) …, exp(−√s·w₁ᵀx) …],
 //
-// R^d → R^2m, in log space as SoftmaxPositive. It is unbiased for rows of w that
-// are each N(0, I). With independent rows the mean squared error is
-// K²·(e^p − 1)·(1 − e^(−p))/(2m), where p = s‖x+y‖² and K = exp(s·xᵀy): below
-// the error of SoftmaxPositive with 2m features, by the factor 1 − e^(−p), at half
-// the cost of projecting.
+// R^d → R^2m, in log space as SoftmaxPositive. It is unbiased for rows of w that are each N(0, I).
+// With independent rows the mean squared error is K²·(e^p − 1)·(1 − e^(−p))/(2m), where p = s‖x+y‖²
+// and K = exp(s·xᵀy): below the error of SoftmaxPositive with 2m features, by the factor 1 −
+// e^(−p), at half the cost of projecting.
 //
-// An error reports a nil w and a scale that is not a positive number in the
-// range of T.
+// An error reports a nil w and a scale that is not a positive number in the range of T.
 func SoftmaxHyperbolic[T dense.Float](w orf.Projection[T], scale float64) (LogMap[T], error) {
 	return softmaxFeatures(w, 2, scale, mse.Hyperbolic, "SoftmaxHyperbolic")
 }

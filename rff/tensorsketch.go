@@ -13,33 +13,32 @@ import (
 	"github.com/seed-feabd252/randfeat/orf"
 )
 
-// TensorSketch returns the features of the polynomial kernel (γ·xᵀy + c)^p of k that
-// count-sketch the tensor power x̃⊗…⊗x̃ of x̃ = [√γ·x, √c] without forming it
-// [Pham & Pagh 2013]: the circular convolution C₁x̃ * … * C_p x̃ of p count sketches,
-// R^d → R^m. C_t adds coordinate i, times a random sign, to bucket h_t(i), uniform among
-// m. Buckets and signs are drawn from src, independently for every t and i.
+// TensorSketch returns the features of the polynomial kernel (γ·xᵀy + c)^p of k that count-sketch
+// the tensor power x̃⊗…⊗x̃ of x̃ = [√γ·x, √c] without forming it [Pham & Pagh 2013]: the circular
+// convolution C₁x̃ * … * C_p x̃ of p count sketches, R^d → R^m. C_t adds coordinate i, times a
+// random sign, to bucket h_t(i), uniform among m. Buckets and signs are drawn from src,
+// independently for every t and i.
 //
-// For p > 1 the features are that convolution in the orthonormal basis of the real
-// Fourier transform, where it is a product and inner products are the same,
+// For p > 1 the features are that convolution in the orthonormal basis of the real Fourier
+// transform, where it is a product and inner products are the same,
 //
 //	φ(x) = 1/√m · [P₀, P_{m/2}, √2·Re P₁, √2·Re P₂, …, √2·Im P₁, √2·Im P₂, …],
 //	P_k = Π_t F(C_t x̃)_k,  F(C_t x̃)_k = Σ_i ±x̃_i·exp(−2πi·k·h_t(i)/m),
 //
 // for 0 < k < m/2, with P_{m/2} for even m alone. For p = 1 they are C₁x̃ itself.
 //
-// It is unbiased [Avron, Nguyen & Woodruff 2014]. With s = x̃ᵀỹ, b = ‖x̃‖²‖ỹ‖² − Q,
-// c = s² − Q, Q = Σ x̃_i²ỹ_i², and g = 2 for even m, 1 for odd m, the mean squared error
-// is
+// It is unbiased [Avron, Nguyen & Woodruff 2014]. With s = x̃ᵀỹ, b = ‖x̃‖²‖ỹ‖² − Q, c = s² − Q, Q =
+// Σ x̃_i²ỹ_i², and g = 2 for even m, 1 for odd m, the mean squared error is
 //
 //	((s²+b)^p + (s²+c)^p − 2s^(2p))/m + g·((s²+b+c)^p − (s²+b)^p − (s²+c)^p + s^(2p))/m².
 //
-// Transform takes p matrix products, O(n·p·m·d), as for PolynomialSketch, or
-// from some hundred dimensions on p Fourier transforms a row, O(n·p·(d + m·log m)) for m
-// with small prime factors, in float64 whatever T is; which of them depends on T, m and
-// d alone. It is O(n·d) for p = 1. The matrices take p·m·d numbers, the transforms p·d.
+// Transform takes p matrix products, O(n·p·m·d), as for PolynomialSketch, or from some hundred
+// dimensions on p Fourier transforms a row, O(n·p·(d + m·log m)) for m with small prime factors, in
+// float64 whatever T is; which of them depends on T, m and d alone. It is O(n·d) for p = 1. The
+// matrices take p·m·d numbers, the transforms p·d.
 //
-// An error reports an m or d below 1, an m, d or Degree too large for memory, parameters
-// of k out of range and factors that are out of the range of T, and a nil src.
+// An error reports an m or d below 1, an m, d or Degree too large for memory, parameters of k out
+// of range and factors that are out of the range of T, and a nil src.
 func TensorSketch[T dense.Float](m, d int, k kernels.Polynomial, src rand.Source) (Map[T], error) {
 	if err := sketchable[T](m, d, k, src); err != nil {
 		return nil, err
@@ -82,8 +81,8 @@ func TensorSketch[T dense.Float](m, d int, k kernels.Polynomial, src rand.Source
 	return f, nil
 }
 
-// factorsFit returns an error if count sketches of so many coordinates, or the matrices
-// that stand for them, take more memory than the machine has.
+// factorsFit returns an error if count sketches of so many coordinates, or the matrices that stand
+// for them, take more memory than the machine has.
 func factorsFit[T dense.Float](m, coordinates, degree int) error {
 	err := cmp.Or(limit.Memory[[3]float64](degree, coordinates), limit.Memory[fourierSketch[T]](degree))
 	if err == nil && degree > 1 && coordinates <= matrixBelow[T](m) {
@@ -100,8 +99,7 @@ type countSketch[T dense.Float] struct {
 	rounded []T       // the same
 }
 
-// drawCounts draws a count sketch of x̃, which has d coordinates or one more for the
-// constant.
+// drawCounts draws a count sketch of x̃, which has d coordinates or one more for the constant.
 func drawCounts[T dense.Float](m, d, coordinates int, k kernels.Polynomial, src rand.Source) (*countSketch[T], error) {
 	gamma := cmp.Or(k.Gamma, 1)
 	c := &countSketch[T]{m: m, buckets: make([]int, coordinates), factors: make([]float64, coordinates), rounded: make([]T, coordinates)}

@@ -8,14 +8,13 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 )
 
-// Weights is the law of the coordinates of the random vectors w that sketches of
-// dot-product kernels multiply projections wᵀx of. All have E[w·wᴴ] = I.
+// Weights is the law of the coordinates of the random vectors w that sketches of dot-product
+// kernels multiply projections wᵀx of. All have E[w·wᴴ] = I.
 //
-// The laws differ in the variance of the estimate, which PolynomialSketch states.
-// Rademacher is below Gaussian, and at the same number m of real features a complex
-// law is not above the real one, by convexity: Gaussian always, Rademacher where
-// Σ x_i²y_i² ≤ (xᵀy)², as where no product x_i·y_i is negative
-// [Wacker, Kanagawa & Filippone 2024], [Wacker, Ohana & Filippone 2023].
+// The laws differ in the variance of the estimate, which PolynomialSketch states. Rademacher is
+// below Gaussian, and at the same number m of real features a complex law is not above the real
+// one, by convexity: Gaussian always, Rademacher where Σ x_i²y_i² ≤ (xᵀy)², as where no product
+// x_i·y_i is negative [Wacker, Kanagawa & Filippone 2024], [Wacker, Ohana & Filippone 2023].
 type Weights int
 
 const (
@@ -44,8 +43,8 @@ func (l Weights) String() string {
 	return fmt.Sprintf("Weights(%d)", int(l))
 }
 
-// validate reports a law that is none of the four, and a number of features that
-// complex numbers do not give.
+// validate reports a law that is none of the four, and a number of features that complex numbers do
+// not give.
 func (l Weights) validate(m int) error {
 	if l < RademacherWeights || l > ComplexGaussianWeights {
 		return fmt.Errorf("rff: law = %v, want one of the four", l)
@@ -70,8 +69,7 @@ func (l Weights) parts() int {
 	return 1
 }
 
-// drawWeights returns n vectors of R^d or C^d, one a row, all real parts above all
-// imaginary ones.
+// drawWeights returns n vectors of R^d or C^d, one a row, all real parts above all imaginary ones.
 func drawWeights[T dense.Float](l Weights, n, d int, src rand.Source) dense.Matrix[T] {
 	w := dense.New[T](l.parts()*n, d)
 	re := w.Data[:n*d]

@@ -6,8 +6,8 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 )
 
-// BackwardError returns the componentwise relative backward error of Y as the solution
-// of T·Y = V [Oettli and Prager 1964],
+// BackwardError returns the componentwise relative backward error of Y as the solution of T·Y = V
+// [Oettli and Prager 1964],
 //
 //	ω = max |V − T·Y|_ij / (|V| + |Λ|·|Y| + tril(|Q||K|ᵀ, −1)·|Y|)_ij
 //

@@ -1,7 +1,7 @@
 package semiseparable
 
-// check returns an error if the result or an argument is not finite. name is the name of x in
-// the error.
+// check returns an error if the result or an argument is not finite. name is the name of x in the
+// error.
 //
 // A check of Z at the end, and of the result of a product, is enough: NaN and ±Inf in all but the
 // diagonal reach them, because products let no zero hide NaN or ±Inf. A row of the solution (of X,

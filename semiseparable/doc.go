@@ -4,8 +4,8 @@
 //
 // that has λ_0 … λ_{n−1} on its diagonal and the inner products q_iᵀk_j of the rows of Q and K,
 // both n×d, below the diagonal. T is lower triangular. Its n²/2 elements depend on 2nd+n numbers
-// alone, so T⁻¹V takes O(n) operations instead of O(n²), and T⁻¹ takes O(n²) instead of O(n³).
-// The outputs of attention by the delta rule solve such a system [Schlag et al. 2021; Yang et al.
+// alone, so T⁻¹V takes O(n) operations instead of O(n²), and T⁻¹ takes O(n²) instead of O(n³). The
+// outputs of attention by the delta rule solve such a system [Schlag et al. 2021; Yang et al.
 // 2024]; package performer/recurrence has that attention, with decays and strengths.
 //
 //	m := semiseparable.Matrix[float32]{Q: q, K: k} // λ = 1
@@ -18,8 +18,8 @@
 //
 //	y_i = (v_i − q_iᵀZ) / λ_i,  Z ← Z + k_i·y_iᵀ
 //
-// takes 2dp multiply-adds a row. For speed, c rows go together. For the rows C = [i, j)
-// let T_CC be the triangle of T on the diagonal; Z = K[:i]ᵀ·Y[:i] is what precedes it:
+// takes 2dp multiply-adds a row. For speed, c rows go together. For the rows C = [i, j) let T_CC be
+// the triangle of T on the diagonal; Z = K[:i]ᵀ·Y[:i] is what precedes it:
 //
 //	Y_C = T_CC⁻¹·(V_C − Q_C·Z),  Z ← Z + K_CᵀY_C
 //
@@ -39,8 +39,8 @@
 //
 // # Inverting
 //
-// T⁻¹ is the solution for V = I, whose column j begins at row j. For the rows C = [i, j) of
-// Y = T⁻¹, with Z = K[:i]ᵀ·Y[:i, :i],
+// T⁻¹ is the solution for V = I, whose column j begins at row j. For the rows C = [i, j) of Y =
+// T⁻¹, with Z = K[:i]ᵀ·Y[:i, :i],
 //
 //	Y_CC = T_CC⁻¹,  Y[C, :i] = −Y_CC·Q_C·Z,  Z[:, :j] ← [Z, 0] + K_CᵀY[C, :j]
 //
@@ -63,8 +63,8 @@
 //
 // # Without the mask
 //
-// Woodbury solves (Λ + QKᵀ)·Y = V. From Λ·Y = V − Q·X with X = KᵀY it follows that
-// X = KᵀΛ⁻¹V − KᵀΛ⁻¹Q·X, a system of order d:
+// Woodbury solves (Λ + QKᵀ)·Y = V. From Λ·Y = V − Q·X with X = KᵀY it follows that X = KᵀΛ⁻¹V −
+// KᵀΛ⁻¹Q·X, a system of order d:
 //
 //	(I + KᵀΛ⁻¹Q)·X = KᵀΛ⁻¹V,  Y = Λ⁻¹·(V − Q·X)
 //
@@ -82,9 +82,9 @@
 //	Woodbury.Inverse                   n²·d + n·d²                      O(n·d)
 //
 // Chunks have c = 48 rows, and w ≤ 16 chunks are in work at a time. Methods of Matrix that take a
-// dst keep their working memory for later calls, and allocate nothing once it is there. All of
-// them run on GOMAXPROCS processors. Results do not depend on the number of processors, because
-// work is cut by size and sums have a fixed order.
+// dst keep their working memory for later calls, and allocate nothing once it is there. All of them
+// run on GOMAXPROCS processors. Results do not depend on the number of processors, because work is
+// cut by size and sums have a fixed order.
 //
 // # When it is stable
 //
@@ -94,42 +94,42 @@
 // rule. It solves a chunk with another triangle row by row, which is slower.
 //
 // Inverse has a residual T·T⁻¹ − I that grows with the condition number of chunks of 128 rows.
-// Inverse checks the residual at a vector of random signs, in O(n²) [Freivalds 1979], and returns
-// a *ResidualError if the residual is beyond rounding.
+// Inverse checks the residual at a vector of random signs, in O(n²) [Freivalds 1979], and returns a
+// *ResidualError if the residual is beyond rounding.
 //
 // The distance from Y to the solution is a property of T alone: the condition number ‖T‖·‖T⁻¹‖.
 //
-//   - The delta rule, q_i = β_i·k_i with unit keys, 0 ≤ β_i ≤ 2 and λ = 1, is well
-//     behaved. Row i of the recursion replaces the memory M = Z by
-//     (I − β_i·k_i·k_iᵀ)·M + k_i·v_iᵀ, and the factor has norm 1: Z grows at most linearly
-//     in n, and does not grow at all where the factors contract.
+//   - The delta rule, q_i = β_i·k_i with unit keys, 0 ≤ β_i ≤ 2 and λ = 1, is well behaved. Row i
+//     of the recursion replaces the memory M = Z by (I − β_i·k_i·k_iᵀ)·M + k_i·v_iᵀ, and the factor
+//     has norm 1: Z grows at most linearly in n, and does not grow at all where the factors
+//     contract.
 //   - Independent q_i and k_i are badly behaved. Products of the factors I − k_i·q_iᵀ grow
-//     exponentially as a rule: for d = 8 and standard normal elements, float32 overflows after
-//     some hundred rows. The solution itself is that large, and no method can help.
+//     exponentially as a rule: for d = 8 and standard normal elements, float32 overflows after some
+//     hundred rows. The solution itself is that large, and no method can help.
 //   - |λ_i| small beside |q_iᵀk_j| lets the solution grow by their ratio at every row.
 //
 // Overflow is an error and never a NaN. A result that is not finite is an *OverflowError. An
 // argument that is not finite, or a diagonal element that cannot be divided by, is an
-// *ElementError, which names the argument and the row. The checks cost next to nothing, because
-// NaN and ±Inf stay in Z. Results without an error are finite.
+// *ElementError, which names the argument and the row. The checks cost next to nothing, because NaN
+// and ±Inf stay in Z. Results without an error are finite.
 //
 // # Sharing
 //
-// Methods never change a Matrix or a Woodbury; goroutines may share both. A method panics with
-// both shapes if they do not fit.
+// Methods never change a Matrix or a Woodbury; goroutines may share both. A method panics with both
+// shapes if they do not fit.
 //
 // # References
 //
 //   - [Freivalds 1979] R. Freivalds: Fast probabilistic algorithms. MFCS 1979.
-//   - [Oettli and Prager 1964] W. Oettli, W. Prager: Compatibility of approximate
-//     solution of linear equations with given error bounds for coefficients and right-hand
-//     sides. Numerische Mathematik 6.
-//   - [Schlag et al. 2021] I. Schlag, K. Irie, J. Schmidhuber: Linear transformers are
-//     secretly fast weight programmers. ICML 2021.
-//   - [Vandebril et al. 2008] R. Vandebril, M. Van Barel, N. Mastronardi: Matrix
-//     Computations and Semiseparable Matrices, volume 1. Johns Hopkins University Press 2008.
-//   - [Woodbury 1950] M. A. Woodbury: Inverting modified matrices. Statistical Research
-//     Group, Memorandum Report 42, Princeton University.
+//   - [Oettli and Prager 1964] W. Oettli, W. Prager: Compatibility of approximate solution of
+//     linear equations with given error bounds for coefficients and right-hand sides. Numerische
+//     Mathematik 6.
+//   - [Schlag et al. 2021] I. Schlag, K. Irie, J. Schmidhuber: Linear transformers are secretly
+//     fast weight programmers. ICML 2021.
+//   - [Vandebril et al. 2008] R. Vandebril, M. Van Barel, N. Mastronardi: Matrix Computations and
+//     Semiseparable Matrices, volume 1. Johns Hopkins University Press 2008.
+//   - [Woodbury 1950] M. A. Woodbury: Inverting modified matrices. Statistical Research Group,
+//     Memorandum Report 42, Princeton University.
 //   - [Yang et al. 2024] S. Yang, B. Wang, Y. Zhang, Y. Shen, Y. Kim: Parallelizing linear
 //     transformers with the delta rule over sequence length. NeurIPS 2024.
 package semiseparable

@@ -8,9 +8,9 @@ import (
 )
 
 // ElementError reports an element of an argument that is of no use: NaN, ±Inf, or a diagonal
-// element that cannot be divided by. Such a divisor is outside [ν, 1/ν] in magnitude, where
-// ν = 2⁻¹²⁶ (float32) or 2⁻¹⁰²² (float64) is the smallest normal number: it is zero, subnormal, or
-// so large that its reciprocal is subnormal.
+// element that cannot be divided by. Such a divisor is outside [ν, 1/ν] in magnitude, where ν =
+// 2⁻¹²⁶ (float32) or 2⁻¹⁰²² (float64) is the smallest normal number: it is zero, subnormal, or so
+// large that its reciprocal is subnormal.
 type ElementError struct {
 	Argument string  // "diag", "q", "k", "v" or "x"
 	Row      int     // the first such row of the argument
@@ -85,8 +85,8 @@ func checkArguments[T dense.Float](diag []T, q, k dense.Matrix[T]) error {
 
 // finite reports whether x holds neither NaN nor ±Inf.
 func finite[T dense.Float](x []T) bool {
-	// 0·v is 0 for finite v only, and NaN stays NaN in a sum. Several sums do not wait
-	// for each other.
+	// 0·v is 0 for finite v only, and NaN stays NaN in a sum. Several sums do not wait for each
+	// other.
 	var s0, s1, s2, s3 T
 	for ; len(x) >= 4; x = x[4:] {
 		s0 += 0 * x[0]

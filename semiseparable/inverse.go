@@ -15,12 +15,11 @@ import (
 // so these chunks are larger than the chunks of Solve.
 const inverseChunk = 128
 
-// Inverse writes T⁻¹ into the n×n matrix dst, zeros above the diagonal included, and
-// returns it; a zero dst is allocated. It takes O(n²·d) operations and, beyond dst,
-// O(n·d) memory.
+// Inverse writes T⁻¹ into the n×n matrix dst, zeros above the diagonal included, and returns it; a
+// zero dst is allocated. It takes O(n²·d) operations and, beyond dst, O(n·d) memory.
 //
-// dst must not overlap Q, K or Diag. The result does not depend on GOMAXPROCS. Inverse
-// allocates nothing once working memory is there.
+// dst must not overlap Q, K or Diag. The result does not depend on GOMAXPROCS. Inverse allocates
+// nothing once working memory is there.
 //
 // The error is an *ElementError if Diag holds an element that cannot be divided by, or if Q or K
 // holds NaN or ±Inf. It is an *OverflowError if the inverse leaves the range of T, and a

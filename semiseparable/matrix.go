@@ -9,8 +9,8 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/vecmath"
 )
 
-// Matrix is the n×n lower-triangular matrix T = Λ + tril(QKᵀ, −1): element (i, j)
-// is q_iᵀk_j for j < i, λ_i for j = i and 0 for j > i.
+// Matrix is the n×n lower-triangular matrix T = Λ + tril(QKᵀ, −1): element (i, j) is q_iᵀk_j for j
+// < i, λ_i for j = i and 0 for j > i.
 //
 // Q and K are n×d, of any d. Diag holds λ_0 … λ_{n−1}; nil stands for ones, and T is then unit
 // triangular. A Matrix is a value that shares the memory of Diag, Q and K; Q and K may be views.
@@ -27,8 +27,8 @@ func (m Matrix[T]) Dims() (n, d int) {
 	return m.Q.Rows, m.Q.Cols
 }
 
-// LogDet returns log|det T| = Σ log|λ_i| and the sign of det T in O(n), summed in
-// float64. If some λ_i is 0, the results are −Inf and 0. A NaN makes the logarithm NaN.
+// LogDet returns log|det T| = Σ log|λ_i| and the sign of det T in O(n), summed in float64. If some
+// λ_i is 0, the results are −Inf and 0. A NaN makes the logarithm NaN.
 func (m Matrix[T]) LogDet() (log, sign float64) {
 	m.check()
 	return logDet(m.Diag)
@@ -49,9 +49,9 @@ func logDet[T dense.Float](diag []T) (log, sign float64) {
 	return log, sign
 }
 
-// Dense writes T itself into the n×n matrix dst, in O(n²d), and returns dst; a zero
-// dst is allocated. dst must not overlap Q, K or Diag. Inner products run over the d
-// columns in ascending order.
+// Dense writes T itself into the n×n matrix dst, in O(n²d), and returns dst; a zero dst is
+// allocated. dst must not overlap Q, K or Diag. Inner products run over the d columns in ascending
+// order.
 func (m Matrix[T]) Dense(dst dense.Matrix[T]) dense.Matrix[T] {
 	n, _ := m.Dims()
 	dst = dense.Ensure(dst, n, n)

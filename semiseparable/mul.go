@@ -2,16 +2,15 @@ package semiseparable
 
 import "github.com/seed-feabd252/randfeat/dense"
 
-// Mul writes Y = T·X into dst and returns it; X and Y are n×p, and a zero dst is
-// allocated. Mul takes O(n·d·p) operations and, beyond dst, memory that does not
-// depend on n.
+// Mul writes Y = T·X into dst and returns it; X and Y are n×p, and a zero dst is allocated. Mul
+// takes O(n·d·p) operations and, beyond dst, memory that does not depend on n.
 //
-// dst may be X exactly; dst must not overlap X otherwise, nor Q, K or Diag. Column j of
-// Y depends on column j of X alone, to the last bit, and not on GOMAXPROCS. Mul
-// allocates nothing once working memory is there.
+// dst may be X exactly; dst must not overlap X otherwise, nor Q, K or Diag. Column j of Y depends
+// on column j of X alone, to the last bit, and not on GOMAXPROCS. Mul allocates nothing once
+// working memory is there.
 //
-// The error is an *ElementError if any argument holds NaN or ±Inf, and an *OverflowError if
-// the product leaves the range of T. dst then holds nothing of use.
+// The error is an *ElementError if any argument holds NaN or ±Inf, and an *OverflowError if the
+// product leaves the range of T. dst then holds nothing of use.
 func (m Matrix[T]) Mul(dst, x dense.Matrix[T]) (dense.Matrix[T], error) {
 	return m.run(dst, x, "x", operation{}, m.tuned())
 }
@@ -21,8 +20,8 @@ func (m Matrix[T]) MulTransposed(dst, x dense.Matrix[T]) (dense.Matrix[T], error
 	return m.run(dst, x, "x", operation{transposed: true}, m.tuned())
 }
 
-// MulVec writes T·x into dst and returns it, as Mul does for one column; a nil dst is
-// allocated. It panics unless x and dst have n elements.
+// MulVec writes T·x into dst and returns it, as Mul does for one column; a nil dst is allocated. It
+// panics unless x and dst have n elements.
 func (m Matrix[T]) MulVec(dst, x []T) ([]T, error) {
 	y, err := m.Mul(vector(dst), vector(x))
 	return y.Data, err

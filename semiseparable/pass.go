@@ -22,9 +22,8 @@ type sizes struct {
 	window int // chunks that are prepared at a time
 }
 
-// tuned returns the sizes that are fastest. In a chunk of c rows, each row costs 2dp
-// multiply-adds and about c·(d + p/2) for the triangle, and Z is read and written once for
-// c rows.
+// tuned returns the sizes that are fastest. In a chunk of c rows, each row costs 2dp multiply-adds
+// and about c·(d + p/2) for the triangle, and Z is read and written once for c rows.
 //
 // The rows of Q and K of a window stay in the second cache.
 func (m Matrix[T]) tuned() sizes {
@@ -57,9 +56,9 @@ type pass[T dense.Float] struct {
 	fault *ElementError // the first row of x that is not finite, if x is overwritten
 }
 
-// group is the columns from ≤ j < to of the result, at most as many as products take at a time.
-// All matrices of a group are panels of package matmul: a product reads a panel as another product
-// has written it.
+// group is the columns from ≤ j < to of the result, at most as many as products take at a time. All
+// matrices of a group are panels of package matmul: a product reads a panel as another product has
+// written it.
 type group[T dense.Float] struct {
 	from, to int
 	data     []T
@@ -144,8 +143,8 @@ func (s *pass[T]) all() {
 	}
 }
 
-// Piece lets a share go through the window, or prepares a chunk of the next window. Half the
-// shares come first and half last, where goroutines begin: only small pieces are left in the end.
+// Piece lets a share go through the window, or prepares a chunk of the next window. Half the shares
+// come first and half last, where goroutines begin: only small pieces are left in the end.
 func (s *pass[T]) Piece(i int) {
 	first := s.phase * s.window
 	ahead := min(s.window, s.steps-first-s.window)

@@ -21,8 +21,8 @@ func (e *ResidualError) Error() string {
 	return fmt.Sprintf("semiseparable: row %d of T·T⁻¹ − I is %.2g relative to its terms, want at most %.2g", e.Row, e.Residual, e.Bound)
 }
 
-// sum computes, for the rows of a chunk, s = Y·r for the vector r of signs and the bounds
-// a_i = √(i+1)·‖y_i‖ of Σ_j |y_ij|.
+// sum computes, for the rows of a chunk, s = Y·r for the vector r of signs and the bounds a_i =
+// √(i+1)·‖y_i‖ of Σ_j |y_ij|.
 func (v *inversion[T]) sum(chunk int) {
 	lo, hi := v.rows(chunk)
 	for i := lo; i < hi; i++ {
@@ -32,8 +32,8 @@ func (v *inversion[T]) sum(chunk int) {
 	}
 }
 
-// residual compares T·(Y·r) with r [Freivalds 1979]. Element i of the difference sums row i of
-// T·Y − I with independent signs, and is hardly ever much smaller than the norm of the row. The
+// residual compares T·(Y·r) with r [Freivalds 1979]. Element i of the difference sums row i of T·Y
+// − I with independent signs, and is hardly ever much smaller than the norm of the row. The
 // magnitudes of the terms of row i sum to at most
 //
 //	1 + |λ_i|·a_i + ‖q_i‖·Σ_{j<i} ‖k_j‖·a_j,

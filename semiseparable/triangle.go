@@ -35,8 +35,8 @@ func (t *triangle[T]) set(m *Matrix[T], lo, hi int, op operation) {
 	}
 }
 
-// below writes the elements of T below the diagonal, in rows and columns lo ≤ i < hi, to t. Elements
-// of t on the diagonal and above get any values.
+// below writes the elements of T below the diagonal, in rows and columns lo ≤ i < hi, to t.
+// Elements of t on the diagonal and above get any values.
 func (m *Matrix[T]) below(t dense.Matrix[T], lo, hi int) {
 	// A product for a panel of columns leaves out most rows above the diagonal.
 	width := matmul.PanelWidth[T](t.Rows)

@@ -17,8 +17,8 @@ import (
 //
 //	A⁻¹ = Λ⁻¹ − Λ⁻¹Q·S⁻¹·KᵀΛ⁻¹,  S = I + KᵀΛ⁻¹Q  (d×d, the capacitance matrix)
 //
-// Q and K are n×d, and Λ is diagonal. A Woodbury shares the memory of diag, Q and K, which must
-// not change. Goroutines may share a Woodbury.
+// Q and K are n×d, and Λ is diagonal. A Woodbury shares the memory of diag, Q and K, which must not
+// change. Goroutines may share a Woodbury.
 type Woodbury[T dense.Float] struct {
 	diag []T
 	q, k dense.Matrix[T]
@@ -94,13 +94,12 @@ func (w *Woodbury[T]) LogDet() (log, sign float64) {
 	return log, sign
 }
 
-// Solve writes Y = A⁻¹·V into dst and returns it; V and Y are n×p, and a zero dst is
-// allocated. It takes O(n·d·p + d²·p) operations and, beyond dst, O(d·p) memory.
+// Solve writes Y = A⁻¹·V into dst and returns it; V and Y are n×p, and a zero dst is allocated. It
+// takes O(n·d·p + d²·p) operations and, beyond dst, O(d·p) memory.
 //
-// dst may be V exactly; it must not overlap V otherwise, nor Q, K or diag. The
-// result does not depend on GOMAXPROCS. The error is an *ElementError if V holds NaN or
-// ±Inf and an *OverflowError if the solution leaves the range of T; dst then holds
-// nothing of use.
+// dst may be V exactly; it must not overlap V otherwise, nor Q, K or diag. The result does not
+// depend on GOMAXPROCS. The error is an *ElementError if V holds NaN or ±Inf and an *OverflowError
+// if the solution leaves the range of T; dst then holds nothing of use.
 func (w *Woodbury[T]) Solve(dst, v dense.Matrix[T]) (dense.Matrix[T], error) {
 	n, d := w.Dims()
 	checkOperand("v", v, n, d)
@@ -122,12 +121,11 @@ func (w *Woodbury[T]) Solve(dst, v dense.Matrix[T]) (dense.Matrix[T], error) {
 	return dst, checkResult(dst, false)
 }
 
-// Inverse writes A⁻¹ into the n×n matrix dst and returns it; a zero dst is allocated. It
-// takes O(n²·d + n·d²) operations and, beyond dst, O(n·d) memory.
+// Inverse writes A⁻¹ into the n×n matrix dst and returns it; a zero dst is allocated. It takes
+// O(n²·d + n·d²) operations and, beyond dst, O(n·d) memory.
 //
-// dst must not overlap Q, K or diag. The result does not depend on GOMAXPROCS. The
-// error is an *OverflowError if the inverse leaves the range of T; dst then holds
-// nothing of use.
+// dst must not overlap Q, K or diag. The result does not depend on GOMAXPROCS. The error is an
+// *OverflowError if the inverse leaves the range of T; dst then holds nothing of use.
 func (w *Woodbury[T]) Inverse(dst dense.Matrix[T]) (dense.Matrix[T], error) {
 	n, d := w.Dims()
 	dst = dense.Ensure(dst, n, n)

@@ -8,10 +8,10 @@ import (
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
-// SoftmaxCandidates returns the maps of this module for the softmax kernel
-// exp(scale·xᵀy), each over frequencies of each kind: SoftmaxPositive (FAVOR+),
-// SoftmaxHyperbolic, SoftmaxTrig, SoftmaxOptimal with OptimalA of the samples (FAVOR++),
-// SADERF, SDERF and ADERF (FAVOR#), and SoftmaxHybrid with 8 signs.
+// SoftmaxCandidates returns the maps of this module for the softmax kernel exp(scale·xᵀy), each
+// over frequencies of each kind: SoftmaxPositive (FAVOR+), SoftmaxHyperbolic, SoftmaxTrig,
+// SoftmaxOptimal with OptimalA of the samples (FAVOR++), SADERF, SDERF and ADERF (FAVOR#), and
+// SoftmaxHybrid with 8 signs.
 func SoftmaxCandidates[T dense.Float](scale float64) []Candidate[T] {
 	return candidates(
 		plain("SoftmaxPositive", rff.SoftmaxPositive[T], scale),
@@ -32,9 +32,9 @@ func SoftmaxCandidates[T dense.Float](scale float64) []Candidate[T] {
 	)
 }
 
-// GaussianCandidates returns the maps of this module for the Gaussian kernel
-// exp(−‖x−y‖²/(2ℓ²)), ℓ = lengthScale, each over frequencies of each kind: Gaussian,
-// GaussianPositive, GaussianHyperbolic, and GaussianOptimal with OptimalA of the samples.
+// GaussianCandidates returns the maps of this module for the Gaussian kernel exp(−‖x−y‖²/(2ℓ²)), ℓ
+// = lengthScale, each over frequencies of each kind: Gaussian, GaussianPositive,
+// GaussianHyperbolic, and GaussianOptimal with OptimalA of the samples.
 func GaussianCandidates[T dense.Float](lengthScale float64) []Candidate[T] {
 	return candidates(
 		plain("Gaussian", rff.Gaussian[T], lengthScale),
@@ -75,8 +75,8 @@ func fitted[T dense.Float, M rff.Map[T]](name string, f func(w orf.Projection[T]
 	}}
 }
 
-// candidates returns all pairs of a map and a kind of frequencies. Quasi-Monte-Carlo
-// points, which help in few dimensions only and have no law, are not among them.
+// candidates returns all pairs of a map and a kind of frequencies. Quasi-Monte-Carlo points, which
+// help in few dimensions only and have no law, are not among them.
 func candidates[T dense.Float](maps ...mapping[T]) []Candidate[T] {
 	var all []Candidate[T]
 	for _, f := range maps {

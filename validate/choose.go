@@ -21,14 +21,14 @@ import (
 type Candidate[T dense.Float] struct {
 	Name string
 
-	// Draw makes a map with m frequencies from src. It may fit the map to the samples x
-	// and y, which it must not change or keep.
+	// Draw makes a map with m frequencies from src. It may fit the map to the samples x and y,
+	// which it must not change or keep.
 	Draw func(m int, x, y dense.Matrix[T], src rand.Source) (rff.Map[T], error)
 
-	// Control, if not nil, is Draw with frequencies of which a law is known: independent
-	// ones. An error that must be measured is measured as its ratio to that of Control,
-	// drawn as often, times the law of Control. Frequencies that are Gaussian one by one give
-	// both the same tails, and what a measurement misses of them cancels.
+	// Control, if not nil, is Draw with frequencies of which a law is known: independent ones. An
+	// error that must be measured is measured as its ratio to that of Control, drawn as often,
+	// times the law of Control. Frequencies that are Gaussian one by one give both the same tails,
+	// and what a measurement misses of them cancels.
 	Control func(m int, x, y dense.Matrix[T], src rand.Source) (rff.Map[T], error)
 }
 
@@ -38,20 +38,19 @@ type ChooseOptions struct {
 	// Features is the largest number of features; 0 does not count.
 	Features int
 
-	// Time is how long Transform may take for the samples x and y together, as
-	// measured on this machine at this moment; 0 does not count. With Time the choice is not
-	// reproducible. Without Features, a map has at most 2²⁰ of them however long it may take.
+	// Time is how long Transform may take for the samples x and y together, as measured on this
+	// machine at this moment; 0 does not count. With Time the choice is not reproducible. Without
+	// Features, a map has at most 2²⁰ of them however long it may take.
 	Time time.Duration
 
-	// Relative divides the error at a pair by the kernel there, so that small values
-	// count as much as large ones. Laws of exponential features have that error also where
-	// the kernel is beyond the range of float64. Where the kernel is 0 or infinite otherwise,
-	// the error by a law is infinite, and an error that must be measured has no value: the
-	// candidate is rejected.
+	// Relative divides the error at a pair by the kernel there, so that small values count as much
+	// as large ones. Laws of exponential features have that error also where the kernel is beyond
+	// the range of float64. Where the kernel is 0 or infinite otherwise, the error by a law is
+	// infinite, and an error that must be measured has no value: the candidate is rejected.
 	Relative bool
 
-	// Pairs is the number of pairs of points that errors are means over, drawn at random
-	// from the samples; 0 means 256.
+	// Pairs is the number of pairs of points that errors are means over, drawn at random from the
+	// samples; 0 means 256.
 	Pairs int
 
 	// Draws is the number of maps for an error that must be measured; 0 means 64.
@@ -68,10 +67,9 @@ type Ranked[T dense.Float] struct {
 	// Frequencies is the largest m within the budget, Features what that makes.
 	Frequencies, Features int
 
-	// MSE is the mean over the pairs of the squared error of the estimate, or of the
-	// relative one: exact where there is a Law, as Theory names it, and StdErr is 0 then;
-	// otherwise measured, Law is "", and StdErr its standard error over the draws, to first
-	// order for a ratio.
+	// MSE is the mean over the pairs of the squared error of the estimate, or of the relative one:
+	// exact where there is a Law, as Theory names it, and StdErr is 0 then; otherwise measured, Law
+	// is "", and StdErr its standard error over the draws, to first order for a ratio.
 	MSE, StdErr float64
 	Law         string
 
@@ -79,9 +77,9 @@ type Ranked[T dense.Float] struct {
 	Time time.Duration
 }
 
-// bound returns what a candidate is ranked by: an error that is measured counts with a
-// margin on top, because the least of several noisy measurements is too low, and a heavy
-// tail that has not been met lowers it more.
+// bound returns what a candidate is ranked by: an error that is measured counts with a margin on
+// top, because the least of several noisy measurements is too low, and a heavy tail that has not
+// been met lowers it more.
 func (r Ranked[T]) bound() float64 {
 	v := r.MSE + r.margin()
 	if math.IsNaN(v) {
@@ -108,29 +106,29 @@ type Choice[T dense.Float] struct {
 // Best returns the first of the ranking.
 func (c Choice[T]) Best() Ranked[T] { return c.Ranking[0] }
 
-// Draw draws a map of the best candidate, with its number of frequencies, fitted to the
-// samples that it was chosen for.
+// Draw draws a map of the best candidate, with its number of frequencies, fitted to the samples
+// that it was chosen for.
 func (c Choice[T]) Draw(src rand.Source) (rff.Map[T], error) {
 	return c.Best().Draw(c.Best().Frequencies, c.x, c.y, src)
 }
 
-// Choose tells which of the candidates estimates its kernel best at points like the
-// rows of x (n×d) and y (n'×d), queries and keys for softmax attention, with what the
-// budget allows: SoftmaxCandidates and GaussianCandidates have the maps of this module.
+// Choose tells which of the candidates estimates its kernel best at points like the rows of x (n×d)
+// and y (n'×d), queries and keys for softmax attention, with what the budget allows:
+// SoftmaxCandidates and GaussianCandidates have the maps of this module.
 //
-// Each candidate gets the largest number of frequencies within the budget. Its error
-// is a mean over the same random pairs (x_i, y_j), exact where Theory knows a law and
-// measured otherwise, by its Control if it has one; then Choose ranks by the error plus
-// four standard errors. All candidates should name the same kernel.
+// Each candidate gets the largest number of frequencies within the budget. Its error is a mean over
+// the same random pairs (x_i, y_j), exact where Theory knows a law and measured otherwise, by its
+// Control if it has one; then Choose ranks by the error plus four standard errors. All candidates
+// should name the same kernel.
 //
-// It costs a law at each pair, or Draws maps, for every candidate, on GOMAXPROCS
-// goroutines. Without a Time the same source gives the same choice. x and
-// y are kept for the Draw of the choice and must not change.
+// It costs a law at each pair, or Draws maps, for every candidate, on GOMAXPROCS goroutines.
+// Without a Time the same source gives the same choice. x and y are kept for the Draw of the choice
+// and must not change.
 //
-// It is an error if there is no candidate or no limit, if x or y has no rows or they
-// differ in dimension, if a coordinate is NaN or infinite, if src is nil, if an option is
-// negative, if Pairs are too many for memory or Draws more than 2⁴⁰, if the Context
-// is done, and if no candidate can be ranked.
+// It is an error if there is no candidate or no limit, if x or y has no rows or they differ in
+// dimension, if a coordinate is NaN or infinite, if src is nil, if an option is negative, if Pairs
+// are too many for memory or Draws more than 2⁴⁰, if the Context is done, and if no candidate can
+// be ranked.
 func Choose[T dense.Float](x, y dense.Matrix[T], candidates []Candidate[T], o ChooseOptions, src rand.Source) (Choice[T], error) {
 	if err := checkChoice(x, y, candidates, o, src); err != nil {
 		return Choice[T]{}, fmt.Errorf("validate: %w", err)
@@ -207,8 +205,7 @@ func checkChoice[T dense.Float](x, y dense.Matrix[T], candidates []Candidate[T],
 	return checkNumbers("y", y)
 }
 
-// checkNumbers returns an error that names the first row of points with a coordinate that is
-// none.
+// checkNumbers returns an error that names the first row of points with a coordinate that is none.
 func checkNumbers[T dense.Float](name string, points dense.Matrix[T]) error {
 	for i := range points.Rows {
 		for j, v := range points.Row(i) {
@@ -278,8 +275,7 @@ func reciprocals(k kernels.Kernel, x, y dense.Matrix[float64]) ([]float64, error
 // mostFeatures bounds a map where only time is.
 const mostFeatures = 1 << 20
 
-// fit sets the number of frequencies to the largest within the budget and returns a map
-// with them.
+// fit sets the number of frequencies to the largest within the budget and returns a map with them.
 func (r *Ranked[T]) fit(run *control, c Choice[T], o ChooseOptions, src rand.Source) (rff.Map[T], error) {
 	m, err := r.at(1, c, src)
 	if err != nil {
@@ -322,8 +318,8 @@ func (r *Ranked[T]) at(m int, c Choice[T], src rand.Source) (rff.Map[T], error) 
 	return drawn, nil
 }
 
-// within draws the map with the most frequencies, up to limit and to one part in
-// eight, that keeps within the time; one is the map with one.
+// within draws the map with the most frequencies, up to limit and to one part in eight, that keeps
+// within the time; one is the map with one.
 func (r *Ranked[T]) within(run *control, limit time.Duration, most int, one rff.Map[T], c Choice[T], src rand.Source) (rff.Map[T], error) {
 	best, fits := one, timed(one, c.x, c.y)
 	if fits > limit {
@@ -374,8 +370,8 @@ func timed[T dense.Float](m rff.Map[T], x, y dense.Matrix[T]) time.Duration {
 	return least
 }
 
-// predicted returns the mean error of m, or relative error, by theory, and the law, "" if none
-// is known or if run ends early.
+// predicted returns the mean error of m, or relative error, by theory, and the law, "" if none is
+// known or if run ends early.
 func predicted[T dense.Float](run *control, m rff.Map[T], x, y dense.Matrix[float64], relative bool) (mse float64, law string) {
 	l, ok := lawOf(m, nil)
 	if !ok {
@@ -400,8 +396,8 @@ func predicted[T dense.Float](run *control, m rff.Map[T], x, y dense.Matrix[floa
 	return mse, l.Name
 }
 
-// measure returns the error by estimates of maps that draw makes, and its standard error.
-// Errors are multiplied by the scales.
+// measure returns the error by estimates of maps that draw makes, and its standard error. Errors
+// are multiplied by the scales.
 func (r *Ranked[T]) measure(run *control, draw func(m int, x, y dense.Matrix[T], src rand.Source) (rff.Map[T], error),
 	c Choice[T], px, py dense.Matrix[T], scales []float64, draws int, src rand.Source) (mse, stdErr float64, err error) {
 	m, err := measure(func(src rand.Source) (rff.Map[T], error) {

@@ -20,9 +20,8 @@ type Method[T dense.Float] struct {
 type Compared struct {
 	Name string
 	Measurement
-	// Ratio is the mean squared error over all pairs divided by the error of the
-	// first method, RatioStdErr its standard error to first order; both are
-	// exact (1 and 0) for the first itself.
+	// Ratio is the mean squared error over all pairs divided by the error of the first method,
+	// RatioStdErr its standard error to first order; both are exact (1 and 0) for the first itself.
 	Ratio, RatioStdErr float64
 }
 
@@ -33,21 +32,19 @@ type Comparison struct {
 	Methods      []Compared
 }
 
-// Compare measures several methods at the same pairs, the rows of
-// x and y (both n×d), each with draws ≥ 2 maps of its own. It answers "is this
-// construction better than that one" in one call:
+// Compare measures several methods at the same pairs, the rows of x and y (both n×d), each with
+// draws ≥ 2 maps of its own. It answers "is this construction better than that one" in one call:
 //
 //	Compare([]Method[float64]{
 //		{Name: "iid", Draw: drawIID},
 //		{Name: "orthogonal", Draw: drawOrthogonal},
 //	}, x, y, 1000, Options{}, src)
 //
-// A ratio below 1 by several standard errors says that the method beats the
-// first. Methods are drawn one after another from src, as Measure draws them, so
-// their errors are independent; each is compared with the kernel that its own
-// maps name. Errors are the errors of Measure, with the name of the method, and having
-// no method. The Comparison that comes with an error has the methods before and, with
-// the draws that were made, the one that met the error, if these are at least two.
+// A ratio below 1 by several standard errors says that the method beats the first. Methods are
+// drawn one after another from src, as Measure draws them, so their errors are independent; each is
+// compared with the kernel that its own maps name. Errors are the errors of Measure, with the name
+// of the method, and having no method. The Comparison that comes with an error has the methods
+// before and, with the draws that were made, the one that met the error, if these are at least two.
 func Compare[T dense.Float](methods []Method[T], x, y dense.Matrix[T], draws int, opts Options, src rand.Source) (Comparison, error) {
 	if len(methods) == 0 {
 		return Comparison{}, errors.New("validate: no methods, want at least 1")
@@ -72,8 +69,8 @@ func Compare[T dense.Float](methods []Method[T], x, y dense.Matrix[T], draws int
 	return c, nil
 }
 
-// Table returns a row a method; its last column is the largest |z| of the bias over
-// all pairs, or, if not all draws were made, the number of those that were.
+// Table returns a row a method; its last column is the largest |z| of the bias over all pairs, or,
+// if not all draws were made, the number of those that were.
 func (c Comparison) Table() Table {
 	table := Table{
 		Title: fmt.Sprintf("%d pairs, %d draws", c.Pairs, c.Draws),

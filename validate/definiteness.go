@@ -10,19 +10,18 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 )
 
-// Verdict says what the signs of the eigenvalues of a symmetric matrix are, as
-// far as rounding lets them be told.
+// Verdict says what the signs of the eigenvalues of a symmetric matrix are, as far as rounding lets
+// them be told.
 type Verdict int
 
 const (
 	// PositiveDefinite: every eigenvalue is above the tolerance.
 	PositiveDefinite Verdict = iota + 1
-	// PositiveSemidefinite: none is below minus the tolerance, and at least one
-	// cannot be told from zero.
+	// PositiveSemidefinite: none is below minus the tolerance, and at least one cannot be told from
+	// zero.
 	PositiveSemidefinite
-	// Indefinite: at least one eigenvalue is below minus the tolerance. Negative
-	// definite matrices are counted here: what matters is that no kernel has
-	// such a Gram matrix.
+	// Indefinite: at least one eigenvalue is below minus the tolerance. Negative definite matrices
+	// are counted here: what matters is that no kernel has such a Gram matrix.
 	Indefinite
 )
 
@@ -44,14 +43,13 @@ type Spectrum struct {
 	Verdict Verdict
 	// Eigenvalues of A, ascending.
 	Eigenvalues []float64
-	// Tolerance is n·ε·max|λ|, with ε = 2⁻⁵² for float64 and 2⁻²³ for float32:
-	// an eigenvalue closer to zero cannot be told from zero.
+	// Tolerance is n·ε·max|λ|, with ε = 2⁻⁵² for float64 and 2⁻²³ for float32: an eigenvalue closer
+	// to zero cannot be told from zero.
 	Tolerance float64
 	// Rank is the number of eigenvalues with |λ| above Tolerance.
 	Rank int
-	// Witness is a unit vector v whose quadratic form vᵀAv, Form, is negative
-	// when the verdict is Indefinite: the eigenvector of the smallest eigenvalue.
-	// Otherwise it is nil and Form is 0.
+	// Witness is a unit vector v whose quadratic form vᵀAv, Form, is negative when the verdict is
+	// Indefinite: the eigenvector of the smallest eigenvalue. Otherwise it is nil and Form is 0.
 	Witness []float64
 	Form    float64
 }
@@ -70,17 +68,15 @@ func (s Spectrum) String() string {
 	return text
 }
 
-// Definiteness returns the eigenvalues of the symmetric n×n matrix a and what
-// they say about its sign, by gonum's mat.EigenSym in float64, O(n³) time and
-// O(n²) memory. a is only read.
+// Definiteness returns the eigenvalues of the symmetric n×n matrix a and what they say about its
+// sign, by gonum's mat.EigenSym in float64, O(n³) time and O(n²) memory. a is only read.
 //
-// The tolerance is n·ε·max|λ| with the ε of T, the size of the errors that
-// rounding the elements of a may cause in its eigenvalues.
+// The tolerance is n·ε·max|λ| with the ε of T, the size of the errors that rounding the elements of
+// a may cause in its eigenvalues.
 //
-// It is an error if a is empty or not square, if an element is NaN or infinite,
-// if a differs from its transpose by more than n·ε times its largest element
-// (below that its symmetric part is meant), and if the eigenvalues do not
-// converge.
+// It is an error if a is empty or not square, if an element is NaN or infinite, if a differs from
+// its transpose by more than n·ε times its largest element (below that its symmetric part is
+// meant), and if the eigenvalues do not converge.
 func Definiteness[T dense.Float](a dense.Matrix[T]) (Spectrum, error) {
 	asymmetry, err := Symmetric(a)
 	if err != nil {
@@ -111,8 +107,8 @@ func symmetricPart[T dense.Float](a dense.Matrix[T]) (part *mat.SymDense, larges
 	return part, largest
 }
 
-// spectrum classifies a, whose elements are finite; relative is the tolerance
-// in units of the largest |λ|.
+// spectrum classifies a, whose elements are finite; relative is the tolerance in units of the
+// largest |λ|.
 func spectrum(a *mat.SymDense, relative float64) (Spectrum, error) {
 	n := a.SymmetricDim()
 	var eig mat.EigenSym

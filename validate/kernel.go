@@ -11,8 +11,8 @@ import (
 	"github.com/seed-feabd252/randfeat/kernels"
 )
 
-// Fault is the first of its requirements that a function fails as a kernel. The
-// zero Fault belongs to a check that did not end, as with an error.
+// Fault is the first of its requirements that a function fails as a kernel. The zero Fault belongs
+// to a check that did not end, as with an error.
 type Fault int
 
 const (
@@ -30,23 +30,21 @@ const (
 type KernelCheck struct {
 	// Fault is NoFault, or the requirement that is broken, or 0 with an error.
 	Fault Fault
-	// I and J are the rows of the pair that breaks it, if the fault is
-	// NotFinite or NotSymmetric, and Value is k(x_I, x_J) there.
+	// I and J are the rows of the pair that breaks it, if the fault is NotFinite or NotSymmetric,
+	// and Value is k(x_I, x_J) there.
 	I, J  int
 	Value float64
-	// Asymmetry is the largest difference between k(x_i, x_j) and k(x_j, x_i);
-	// differences up to SymmetryTolerance are rounding. Zero if the fault is
-	// NotFinite.
+	// Asymmetry is the largest difference between k(x_i, x_j) and k(x_j, x_i); differences up to
+	// SymmetryTolerance are rounding. Zero if the fault is NotFinite.
 	Asymmetry         Asymmetry
 	SymmetryTolerance float64
-	// Spectrum is that of the Gram matrix, with the witness if the fault is
-	// NotPositive: weights c with Σ_ij c_i·c_j·k(x_i, x_j) < 0. Zero if the fault
-	// is NotFinite or NotSymmetric.
+	// Spectrum is that of the Gram matrix, with the witness if the fault is NotPositive: weights c
+	// with Σ_ij c_i·c_j·k(x_i, x_j) < 0. Zero if the fault is NotFinite or NotSymmetric.
 	Spectrum Spectrum
 }
 
-// OK reports whether the function is a kernel on the points. It is not known to be one
-// where Kernel returned an error.
+// OK reports whether the function is a kernel on the points. It is not known to be one where Kernel
+// returned an error.
 func (c KernelCheck) OK() bool { return c.Fault == NoFault }
 
 // String returns the finding in words.
@@ -65,17 +63,16 @@ func (c KernelCheck) String() string {
 	return "not known to be a kernel"
 }
 
-// Kernel checks whether k is a kernel on the n rows of x (n×d): whether it is
-// finite at every pair, symmetric, and has a positive semi-definite Gram matrix.
-// A fault is proof that k is no kernel; that there is none on some points
-// proves nothing about others, so choose points like those k will meet.
+// Kernel checks whether k is a kernel on the n rows of x (n×d): whether it is finite at every pair,
+// symmetric, and has a positive semi-definite Gram matrix. A fault is proof that k is no kernel;
+// that there is none on some points proves nothing about others, so choose points like those k will
+// meet.
 //
-// k is evaluated in float64 at all n² ordered pairs, from several goroutines at
-// once; then come O(n³) for the eigenvalues. Values that differ by no more than
-// (d+8)·ε·max|k| count as symmetric, eigenvalues down to −n·ε·max|λ| as not
-// negative, with ε = 2⁻⁵². It is an error if k is nil or
-// kernels.Check reports one, if there are no points or too many for a memory of n² values, or if the
-// eigenvalues do not converge.
+// k is evaluated in float64 at all n² ordered pairs, from several goroutines at once; then come
+// O(n³) for the eigenvalues. Values that differ by no more than (d+8)·ε·max|k| count as symmetric,
+// eigenvalues down to −n·ε·max|λ| as not negative, with ε = 2⁻⁵². It is an error if k is nil or
+// kernels.Check reports one, if there are no points or too many for a memory of n² values, or if
+// the eigenvalues do not converge.
 func Kernel[T dense.Float](k kernels.Kernel, x dense.Matrix[T]) (KernelCheck, error) {
 	if k == nil {
 		return KernelCheck{}, errors.New("validate: k is nil")
@@ -91,8 +88,7 @@ func Kernel[T dense.Float](k kernels.Kernel, x dense.Matrix[T]) (KernelCheck, er
 	if err := limit.Memory[float64](n, n); err != nil {
 		return KernelCheck{}, fmt.Errorf("validate: x is %d×%d, for %d×%d values of k: %w", n, x.Cols, n, n, err)
 	}
-	// kernels.Gram computes one of (x, y) and (y, x) and would hide a
-	// difference.
+	// kernels.Gram computes one of (x, y) and (y, x) and would hide a difference.
 	points := dense.Copy(dense.Matrix[float64]{}, x)
 	gram := dense.New[float64](n, n)
 	parallel.Rows(n, 16, func(lo, hi int) {

@@ -38,13 +38,13 @@ func (p Property) String() string {
 type Linearity[T dense.Float] struct {
 	// Trials is the number of random trials that were made; 0 with an error.
 	Trials int
-	// Broken is the property that fails, or 0 if none did. The fields below
-	// describe the counterexample and are zero if there is none.
+	// Broken is the property that fails, or 0 if none did. The fields below describe the
+	// counterexample and are zero if there is none.
 	Broken Property
 	X, Y   []T // Y is nil for homogeneity
 	C      T   // 0 for additivity
-	// Left and Right are the two sides of the equation, whose coordinate Index
-	// differs by Difference, more than the Tolerance of rounding.
+	// Left and Right are the two sides of the equation, whose coordinate Index differs by
+	// Difference, more than the Tolerance of rounding.
 	Left, Right []T
 	Index       int
 	Difference  float64
@@ -73,17 +73,16 @@ func (l Linearity[T]) String() string {
 }
 
 // Linear looks for a counterexample to the linearity of f: R^d → R^r, which maps the rows of x
-// (n×d) to the rows of dst (n×r), as Transform of a map and Project of a projection do; a zero dst is
-// allocated. Each trial
-// draws normal x, y and c from src and checks f(x+y) = f(x) + f(y) and
-// f(c·x) = c·f(x); the standard deviation of x and y goes through 1, 2⁻¹⁰ and
-// 2¹⁰, so that small offsets and saturation show too. The sides may differ by
-// 8·(d+8)·ε times the sum of the norms in the equation, with the ε of T, which
-// covers the rounding of any product with a matrix.
+// (n×d) to the rows of dst (n×r), as Transform of a map and Project of a projection do; a zero dst
+// is allocated. Each trial draws normal x, y and c from src and checks f(x+y) = f(x) + f(y) and
+// f(c·x) = c·f(x); the standard deviation of x and y goes through 1, 2⁻¹⁰ and 2¹⁰, so that small
+// offsets and saturation show too. The sides may differ by 8·(d+8)·ε times the sum of the norms in
+// the equation, with the ε of T, which covers the rounding of any product with a matrix.
 //
-// f is called from one goroutine with one row of its own. A value that is NaN or infinite counts against linearity. It
-// is an error if f or src is nil, if d or trials is below 1, if d is too large for
-// memory or trials above 2⁴⁰, or if f returns rows of different lengths or another number of them.
+// f is called from one goroutine with one row of its own. A value that is NaN or infinite counts
+// against linearity. It is an error if f or src is nil, if d or trials is below 1, if d is too
+// large for memory or trials above 2⁴⁰, or if f returns rows of different lengths or another number
+// of them.
 func Linear[T dense.Float](f func(dst, x dense.Matrix[T]) dense.Matrix[T], d, trials int, src rand.Source) (Linearity[T], error) {
 	switch {
 	case f == nil:
@@ -144,9 +143,9 @@ func Linear[T dense.Float](f func(dst, x dense.Matrix[T]) dense.Matrix[T], d, tr
 	return Linearity[T]{Trials: trials}, nil
 }
 
-// differs sets Index to the first coordinate at which the sides are further
-// apart than tolerance and reports whether there is one. A tolerance that is
-// NaN or infinite, from values that are, does not excuse anything.
+// differs sets Index to the first coordinate at which the sides are further apart than tolerance
+// and reports whether there is one. A tolerance that is NaN or infinite, from values that are, does
+// not excuse anything.
 func (l *Linearity[T]) differs(tolerance float64) bool {
 	for i, v := range l.Left {
 		diff := math.Abs(float64(v) - float64(l.Right[i]))

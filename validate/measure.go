@@ -14,22 +14,20 @@ import (
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
-// Draw makes one random map, drawing all its randomness from src. What is measured is
-// its estimate φ(x)ᵀφ(y), or φ(x)ᵀψ(y) with ψ = rff.Keys(φ) where that is another map.
-// Measure and Compare call it from several goroutines at once, each with a source
-// of its own.
+// Draw makes one random map, drawing all its randomness from src. What is measured is its estimate
+// φ(x)ᵀφ(y), or φ(x)ᵀψ(y) with ψ = rff.Keys(φ) where that is another map. Measure and Compare call
+// it from several goroutines at once, each with a source of its own.
 type Draw[T dense.Float] func(src rand.Source) (rff.Map[T], error)
 
 // Estimate is what Measure found about the estimates of the kernel at one pair of points.
 type Estimate struct {
-	// Truth is k(x, y), Mean the mean over draws of φ(x)ᵀψ(y), StdErr the
-	// standard error of that mean.
+	// Truth is k(x, y), Mean the mean over draws of φ(x)ᵀψ(y), StdErr the standard error of that
+	// mean.
 	Truth, Mean, StdErr float64
 	// Rounding is 4ε·Σ_l|φ_l(x)ψ_l(y)| with the ε of T: arithmetic alone may move Mean that far.
 	Rounding float64
-	// Z is (Mean − Truth)/√(StdErr² + Rounding²), or 0 if Mean is Truth. For an
-	// unbiased map and many draws it is standard normal: beyond ±4 once in
-	// 16,000 pairs.
+	// Z is (Mean − Truth)/√(StdErr² + Rounding²), or 0 if Mean is Truth. For an unbiased map and
+	// many draws it is standard normal: beyond ±4 once in 16,000 pairs.
 	Z float64
 	// MSE is the mean over draws of (φ(x)ᵀψ(y) − k(x, y))², MSEStdErr the standard error of that
 	// mean. For an unbiased map MSE estimates the variance of φ(x)ᵀψ(y).
@@ -42,25 +40,23 @@ type Measurement struct {
 	// Draws is the number of draws that were made.
 	Draws int
 	Pairs []Estimate
-	// MSE is the mean over pairs, StdErr its standard error over draws; NaN with an
-	// error. (Pairs share their draws, so the error is not made of the errors of the pairs.)
+	// MSE is the mean over pairs, StdErr its standard error over draws; NaN with an error. (Pairs
+	// share their draws, so the error is not made of the errors of the pairs.)
 	MSE, StdErr float64
 }
 
-// Measure estimates the kernel at the pairs (x_i, y_i), the rows of x and y (both
-// n×d), with each of draws ≥ 2 maps, and compares the estimates φ(x_i)ᵀψ(y_i) with
-// the Kernel of the first map: their mean, which tells a bias, and their mean squared error. Take
-// 30 draws or more to read Z as normal.
+// Measure estimates the kernel at the pairs (x_i, y_i), the rows of x and y (both n×d), with each
+// of draws ≥ 2 maps, and compares the estimates φ(x_i)ᵀψ(y_i) with the Kernel of the first map:
+// their mean, which tells a bias, and their mean squared error. Take 30 draws or more to read Z as
+// normal.
 //
-// Draw number t gets a PCG source seeded with the next two numbers of src, and
-// sums are taken in the order of draws, so that the result is
-// the same whatever GOMAXPROCS is. Memory is O(n) beyond the maps; nothing is
-// retained of x and y.
+// Draw number t gets a PCG source seeded with the next two numbers of src, and sums are taken in
+// the order of draws, so that the result is the same whatever GOMAXPROCS is. Memory is O(n) beyond
+// the maps; nothing is retained of x and y.
 //
-// An error reports x and y that differ in shape or have no row, draws below
-// 2 or above 2⁴⁰, a nil draw or src, a Context that is done, and a draw that
-// fails, names no kernel or takes points of another dimension. Features that are NaN or infinite
-// make Z NaN or infinite.
+// An error reports x and y that differ in shape or have no row, draws below 2 or above 2⁴⁰, a nil
+// draw or src, a Context that is done, and a draw that fails, names no kernel or takes points of
+// another dimension. Features that are NaN or infinite make Z NaN or infinite.
 func Measure[T dense.Float](draw Draw[T], x, y dense.Matrix[T], draws int, opts Options, src rand.Source) (Measurement, error) {
 	m, err := measure(draw, x, y, draws, src, &control{Options: opts, total: draws}, nil)
 	if err != nil {
@@ -82,9 +78,8 @@ func (m Measurement) Worst() (pair int, z float64) {
 	return pair, z
 }
 
-// Unbiased reports whether there are pairs and |Z| ≤ limit at every one; Measure
-// returns none with an error. At limit 4 an unbiased map of n pairs fails with
-// probability up to n/16,000.
+// Unbiased reports whether there are pairs and |Z| ≤ limit at every one; Measure returns none with
+// an error. At limit 4 an unbiased map of n pairs fails with probability up to n/16,000.
 func (m Measurement) Unbiased(limit float64) bool {
 	_, z := m.Worst()
 	return len(m.Pairs) > 0 && math.Abs(z) <= limit
@@ -107,8 +102,7 @@ func (m Measurement) Table() Table {
 	return t
 }
 
-// sums accumulates the estimates that many draws of a map give of the
-// kernel at the same pairs.
+// sums accumulates the estimates that many draws of a map give of the kernel at the same pairs.
 type sums struct {
 	kernel    kernels.Kernel
 	draws     int
@@ -120,16 +114,14 @@ type sums struct {
 	overall   running   // mean over the pairs of one draw of the squared error, scaled
 }
 
-// drawsAtOnce is how many draws are made before their estimates are
-// accumulated, in order: it bounds memory and keeps the sums independent of the
-// number of processors.
+// drawsAtOnce is how many draws are made before their estimates are accumulated, in order: it
+// bounds memory and keeps the sums independent of the number of processors.
 const drawsAtOnce = 32
 
-// measure makes the draws and compares their estimates with the kernel that the
-// first of them names. The overall error is the mean over pairs of squared errors times their
-// scales, if there are any. With an error it returns what the draws before gave, nil if there
-// are fewer than two. Its errors lack the name of the package, for callers to
-// add with what they know.
+// measure makes the draws and compares their estimates with the kernel that the first of them
+// names. The overall error is the mean over pairs of squared errors times their scales, if there
+// are any. With an error it returns what the draws before gave, nil if there are fewer than two.
+// Its errors lack the name of the package, for callers to add with what they know.
 func measure[T dense.Float](draw Draw[T], x, y dense.Matrix[T], draws int, src rand.Source, c *control, scales []float64) (*sums, error) {
 	if draw == nil {
 		return nil, errors.New("draw is nil")

@@ -17,8 +17,7 @@ type Asymmetry struct {
 	Difference float64
 }
 
-// OK reports whether the matrix is exactly symmetric. It is not where Symmetric
-// returned an error.
+// OK reports whether the matrix is exactly symmetric. It is not where Symmetric returned an error.
 func (a Asymmetry) OK() bool { return a.Difference == 0 }
 
 // String returns the finding in words.
@@ -33,10 +32,9 @@ func (a Asymmetry) String() string {
 		a.I, a.J, a.Upper, a.J, a.I, a.Lower, a.Difference)
 }
 
-// Symmetric finds the largest |a_ij − a_ji| of the n×n matrix a and the pair it
-// is at, the first in row order if there are several. An element that is NaN or
-// infinite is an error that names it, as is a matrix that is not square.
-// O(n²); a is only read.
+// Symmetric finds the largest |a_ij − a_ji| of the n×n matrix a and the pair it is at, the first in
+// row order if there are several. An element that is NaN or infinite is an error that names it, as
+// is a matrix that is not square. O(n²); a is only read.
 func Symmetric[T dense.Float](a dense.Matrix[T]) (Asymmetry, error) {
 	if err := checkSquare(a); err != nil {
 		return Asymmetry{Difference: math.NaN()}, err
@@ -62,8 +60,7 @@ func checkSquare[T dense.Float](a dense.Matrix[T]) error {
 	return checkFinite("a", a)
 }
 
-// checkFinite returns an error that names the first element of a that is NaN or
-// infinite.
+// checkFinite returns an error that names the first element of a that is NaN or infinite.
 func checkFinite[T dense.Float](name string, a dense.Matrix[T]) error {
 	for i := range a.Rows {
 		for j, v := range a.Row(i) {

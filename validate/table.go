@@ -10,13 +10,13 @@ import (
 	"text/tabwriter"
 )
 
-// Table is a result in rows and columns, to print, to write for other programs or
-// to draw (package validate/charts): Measurement, Comparison and Choice have one.
+// Table is a result in rows and columns, to print, to write for other programs or to draw (package
+// validate/charts): Measurement, Comparison and Choice have one.
 type Table struct {
 	Title   string
 	Columns []Column
-	// Rows have a cell for each column: a string, an int, a float64, or nil where
-	// there is no value.
+	// Rows have a cell for each column: a string, an int, a float64, or nil where there is no
+	// value.
 	Rows [][]any
 }
 
@@ -28,8 +28,7 @@ type Column struct {
 	Format string
 }
 
-// String returns the table in aligned columns under its title, with "—" where there
-// is no value.
+// String returns the table in aligned columns under its title, with "—" where there is no value.
 func (t Table) String() string {
 	var b strings.Builder
 	if t.Title != "" {
@@ -64,9 +63,9 @@ func (c Column) print(cell any) string {
 	return fmt.Sprintf(c.Format, cell)
 }
 
-// WriteCSV writes the table as comma-separated values [RFC 4180]: the keys of the
-// columns, then the rows, numbers with all their digits and nothing where there is no
-// value. It returns an error if a row does not have a cell for each column, and the error of w.
+// WriteCSV writes the table as comma-separated values [RFC 4180]: the keys of the columns, then the
+// rows, numbers with all their digits and nothing where there is no value. It returns an error if a
+// row does not have a cell for each column, and the error of w.
 func (t Table) WriteCSV(w io.Writer) error {
 	if err := t.check(); err != nil {
 		return err
@@ -101,9 +100,9 @@ func digits(cell any) string {
 	return fmt.Sprint(cell)
 }
 
-// Numbers returns the cells of the column with that key, NaN where there is no value.
-// It returns an error if there is no such column, if a cell is not a number, or if a row
-// does not have a cell for each column.
+// Numbers returns the cells of the column with that key, NaN where there is no value. It returns an
+// error if there is no such column, if a cell is not a number, or if a row does not have a cell for
+// each column.
 func (t Table) Numbers(key string) ([]float64, error) {
 	at, err := t.column(key)
 	if err != nil {
@@ -125,8 +124,8 @@ func (t Table) Numbers(key string) ([]float64, error) {
 	return numbers, nil
 }
 
-// Names returns the cells of the column with that key as they are printed. It returns
-// an error if there is no such column or if a row does not have a cell for each column.
+// Names returns the cells of the column with that key as they are printed. It returns an error if
+// there is no such column or if a row does not have a cell for each column.
 func (t Table) Names(key string) ([]string, error) {
 	at, err := t.column(key)
 	if err != nil {

@@ -13,16 +13,16 @@ import (
 
 // Prediction is what theory says of an estimate.
 type Prediction struct {
-	// Mean is the exact mean of the estimate over draws of the frequencies, the kernel where
-	// the map is unbiased; NaN if no law is known.
+	// Mean is the exact mean of the estimate over draws of the frequencies, the kernel where the
+	// map is unbiased; NaN if no law is known.
 	Mean float64
 
-	// MSE is the exact mean squared error over draws of the frequencies, against the kernel
-	// that the map names or, if it names none, against Mean; NaN if no law is known.
+	// MSE is the exact mean squared error over draws of the frequencies, against the kernel that
+	// the map names or, if it names none, against Mean; NaN if no law is known.
 	MSE float64
 
-	// Law says of which features over which frequencies it is the law, and where it was
-	// published; "" if none is known.
+	// Law says of which features over which frequencies it is the law, and where it was published;
+	// "" if none is known.
 	Law string
 }
 
@@ -34,44 +34,43 @@ func (p Prediction) String() string {
 	return fmt.Sprintf("%.6g: %s", p.MSE, p.Law)
 }
 
-// Theory returns the exact mean squared error, over draws of the frequencies, of the
-// estimate φ(x)ᵀψ(y) of the kernel at one pair of points, for the map m and with ψ =
-// rff.Keys(m), if its frequencies are drawn as the frequencies w are; a nil w stands for
-// the frequencies that m was made of. Neither the values of the frequencies nor their number in m
-// matter, only their law and their number in w.
+// Theory returns the exact mean squared error, over draws of the frequencies, of the estimate
+// φ(x)ᵀψ(y) of the kernel at one pair of points, for the map m and with ψ = rff.Keys(m), if its
+// frequencies are drawn as the frequencies w are; a nil w stands for the frequencies that m was
+// made of. Neither the values of the frequencies nor their number in m matter, only their law and
+// their number in w.
 //
 // Laws are known for maps that this module makes, over frequencies that package orf draws:
 //
-//   - Gaussian, SoftmaxTrig, their positive, hyperbolic and optimal features, SADERF and
-//     ADERF: iid, Haar orthogonal and simplex rows;
+//   - Gaussian, SoftmaxTrig, their positive, hyperbolic and optimal features, SADERF and ADERF:
+//     iid, Haar orthogonal and simplex rows;
 //   - GaussianPhase and Angular: iid and Haar orthogonal rows, GaussianPhase also simplex;
-//   - SDERF, SoftmaxHybrid, Matern, ArcCosine of order 0 and 1 and Generalised without ε: iid
-//     rows;
-//   - Laplacian, PolynomialSketch, Maclaurin, TensorSketch and SkewedChiSquare, which draw
-//     weights of their own: w does not matter;
+//   - SDERF, SoftmaxHybrid, Matern, ArcCosine of order 0 and 1 and Generalised without ε: iid rows;
+//   - Laplacian, PolynomialSketch, Maclaurin, TensorSketch and SkewedChiSquare, which draw weights
+//     of their own: w does not matter;
 //   - DotProduct: all kinds but quasi-Monte-Carlo points;
 //   - maps of New, with any functions h and f: iid rows.
 //
-// Products of Hadamard factors or of Givens rotations are only nearly Haar: they have no
-// law but the law of DotProduct. The law of another pair, or of frequencies of fixed length
-// that a kernel depends on, is not known: the MSE is NaN then, and Law is "".
+// Products of Hadamard factors or of Givens rotations are only nearly Haar: they have no law but
+// the law of DotProduct. The law of another pair, or of frequencies of fixed length that a kernel
+// depends on, is not known: the MSE is NaN then, and Law is "".
 //
-// Each law is exact for finite d and m, parts of blocks included. It is a closed form,
-// or a hypergeometric series summed until the rest is below 2⁻⁶⁰ of the sum; errors
-// come of terms that do not cancel, so that they keep 10 digits and more for points close
-// together or opposite too, with the exception of Angular, whose quadrature has an error
-// below 1e-12. The cost is O(d) operations and O(√d) terms of a series, wherever the
-// points are, for SADERF and ADERF O(d²). An error is +Inf or 0 if it is beyond the range of
-// float64, and of finite points it is NaN only where the kernel has no value.
+// Each law is exact for finite d and m, parts of blocks included. It is a closed form, or a
+// hypergeometric series summed until the rest is below 2⁻⁶⁰ of the sum; errors come of terms that
+// do not cancel, so that they keep 10 digits and more for points close together or opposite too,
+// with the exception of Angular, whose quadrature has an error below 1e-12. The cost is O(d)
+// operations and O(√d) terms of a series, wherever the points are, for SADERF and ADERF O(d²). An
+// error is +Inf or 0 if it is beyond the range of float64, and of finite points it is NaN only
+// where the kernel has no value.
 //
 // A term of a map of New, h(x)h(y)·Σ_k f_k(wᵀx)f_k(wᵀy), depends on two normal variables, wᵀx and
 // wᵀy: its mean and variance are integrals over the plane, taken by adaptive quadrature, with a
-// relative error of the variance below 2e-7, or 4e-3 for functions of float32. Kinks and jumps of
-// f are found by bisection and cost time, no accuracy: a smooth f takes some milliseconds, one
-// with jumps ten times as long. No law is known where the quadrature does not reach that accuracy
-// within ten million values of f, as for 1/t, of which the variance is infinite, and for more than
-// some five jumps or waves of f between 0 and ‖x‖. A spike of f that is narrower than a hundredth
-// of ‖x‖ may be missed.
+// relative error of the variance below 2e-7, or 4e-3 for functions of float32. Kinks and jumps of f
+// are found by bisection and cost time, no accuracy: a smooth f takes some milliseconds, one with
+// jumps ten times as long. No law is known where the quadrature does not reach that accuracy within
+// ten million values of f, as for 1/t, of which the variance is infinite, and for more than some
+// five jumps or waves of f between 0 and ‖x‖. A spike of f that is narrower than a hundredth of ‖x‖
+// may be missed.
 //
 // It panics if x and y are not points of the dimension of m and w.
 func Theory[T dense.Float](m rff.Map[T], w orf.Projection[T], x, y []float64) Prediction {

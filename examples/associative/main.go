@@ -1,5 +1,5 @@
-// Command associative stores pairs of keys and values in the sums of linear attention
-// and of the delta rule, and asks for them again.
+// Command associative stores pairs of keys and values in the sums of linear attention and of the
+// delta rule, and asks for them again.
 //
 //	go run ./examples/associative
 //	go run ./examples/associative -keys orthogonal

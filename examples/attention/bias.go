@@ -16,8 +16,7 @@ const (
 	biasDraws = 48 // draws of the frequencies
 )
 
-// pairs are queries, keys (a row each) and scale·qᵀk, the logarithm of the
-// kernel.
+// pairs are queries, keys (a row each) and scale·qᵀk, the logarithm of the kernel.
 type pairs[T dense.Float] struct {
 	q, k dense.Matrix[T]
 	log  []float64

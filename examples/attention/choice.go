@@ -27,8 +27,7 @@ const (
 	choiceDraws = 16  // for estimators without a law
 )
 
-// choose ranks the estimators of exp(scale·qᵀk) for the first head, at each number of
-// features.
+// choose ranks the estimators of exp(scale·qᵀk) for the first head, at each number of features.
 func (c *comparison[T]) choose(sizes []int) ([]validate.Choice[T], error) {
 	all := make([]validate.Choice[T], len(sizes))
 	for i, m := range sizes {

@@ -208,8 +208,7 @@ func add[T dense.Float](sum []float64, x []T) {
 	}
 }
 
-// write writes the output of one combination to a file, and returns its
-// relative error.
+// write writes the output of one combination to a file, and returns its relative error.
 func (c *comparison[T]) write(one selection, path string) (float64, error) {
 	projection, m := one.projections[0], one.sizes[0]
 	w, err := frequencies[T](projection, m, c.heads[0].q.Cols, frequencySource(c.seed, projection, m))

@@ -71,8 +71,8 @@ func source(seed uint64, purpose string) rand.Source {
 	return exprand.NewSource(h.Sum64())
 }
 
-// frequencySource returns the source of the draws of a projection with m
-// frequencies. All maps share the draws, which makes them comparable.
+// frequencySource returns the source of the draws of a projection with m frequencies. All maps
+// share the draws, which makes them comparable.
 func frequencySource(seed uint64, projection string, m int) rand.Source {
 	return source(seed, fmt.Sprintf("%s %d", projection, m))
 }

@@ -13,8 +13,7 @@ import (
 	"github.com/seed-feabd252/randfeat/examples/internal/vectors"
 )
 
-// input holds the tensors that attention is computed on. All heads have the
-// same shapes.
+// input holds the tensors that attention is computed on. All heads have the same shapes.
 type input[T dense.Float] struct {
 	heads []head[T]
 	rank  int      // of the tensors: 3 with a dimension for heads

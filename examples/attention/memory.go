@@ -63,8 +63,7 @@ func liveHeap() uint64 {
 	return s.HeapAlloc
 }
 
-// watch returns f, which calls the gauge after every block of rows. It is a
-// LogMap if f is.
+// watch returns f, which calls the gauge after every block of rows. It is a LogMap if f is.
 func watch[T dense.Float](f rff.Map[T], g *gauge) rff.Map[T] {
 	if log, ok := f.(rff.LogMap[T]); ok {
 		return watchedLog[T]{log, g}

@@ -11,8 +11,7 @@ import (
 	"github.com/seed-feabd252/randfeat/performer"
 )
 
-// prediction holds the predicted and the measured errors of the outputs of one draw of
-// frequencies.
+// prediction holds the predicted and the measured errors of the outputs of one draw of frequencies.
 type prediction struct {
 	name                string
 	m                   int
@@ -39,8 +38,8 @@ func qualityOf(errors []float64) quality {
 	return quality{median: sorted[(n-1)/2], most: sorted[(9*n-1)/10]}
 }
 
-// predictions compares predicted with measured errors, for the maps and sizes that are
-// chosen, with one kind of frequencies. Points of R^1 have none.
+// predictions compares predicted with measured errors, for the maps and sizes that are chosen, with
+// one kind of frequencies. Points of R^1 have none.
 func (c *comparison[T]) predictions(chosen selection) ([]prediction, error) {
 	d := c.heads[0].q.Cols
 	if d == 1 {
@@ -81,8 +80,8 @@ func (c *comparison[T]) predictions(chosen selection) ([]prediction, error) {
 	return all, nil
 }
 
-// predictedProjection returns the kind of frequencies that predictions are shown
-// for: Gram–Schmidt unless it is not among those that are chosen.
+// predictedProjection returns the kind of frequencies that predictions are shown for: Gram–Schmidt
+// unless it is not among those that are chosen.
 func predictedProjection(chosen selection) string {
 	for _, p := range chosen.projections {
 		if p == "gram-schmidt" {

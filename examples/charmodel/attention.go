@@ -87,8 +87,8 @@ func (a *attention[T]) parameters() []*parameter[T] {
 // mapNames are the feature maps of linear attention.
 var mapNames = []string{"elu", "positive"}
 
-// features returns one of mapNames for points of R^d: elu+1, or m positive random
-// features of exp(qᵀk/√d) with orthogonal frequencies.
+// features returns one of mapNames for points of R^d: elu+1, or m positive random features of
+// exp(qᵀk/√d) with orthogonal frequencies.
 func features[T dense.Float](name string, m, d int, src rand.Source) (rff.Map[T], error) {
 	phi, err := rff.ELU[T](d)
 	if name == "positive" {

@@ -13,8 +13,7 @@ type corpus struct {
 	training, heldOut []int
 }
 
-// batch is sequences of one length one after another, and the symbol that follows each
-// symbol.
+// batch is sequences of one length one after another, and the symbol that follows each symbol.
 type batch struct {
 	symbols, next []int
 	length        int

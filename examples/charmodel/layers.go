@@ -10,8 +10,8 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 )
 
-// layer is a differentiable function of rows with parameters. One layer works on one
-// batch at a time.
+// layer is a differentiable function of rows with parameters. One layer works on one batch at a
+// time.
 type layer[T dense.Float] interface {
 	// forward returns the outputs for x, in memory of the layer that the next call overwrites. x
 	// has to stay as it is until backward has been called.
@@ -81,8 +81,8 @@ func (l *linear[T]) backward(dy dense.Matrix[T]) dense.Matrix[T] {
 
 func (l *linear[T]) parameters() []*parameter[T] { return []*parameter[T]{l.weight} }
 
-// norm divides rows by their root mean square and multiplies columns by learnt gains
-// [Zhang & Sennrich 2019]:
+// norm divides rows by their root mean square and multiplies columns by learnt gains [Zhang &
+// Sennrich 2019]:
 //
 //	y_ij = g_j·x_ij·s_i,  s_i = 1/√(Σ_j x_ij²/d + ε)
 type norm[T dense.Float] struct {

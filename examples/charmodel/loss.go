@@ -7,8 +7,8 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 )
 
-// crossEntropy is the mean of −log p_i over rows, in nats, where p is the softmax of a
-// row of logits at its target.
+// crossEntropy is the mean of −log p_i over rows, in nats, where p is the softmax of a row of
+// logits at its target.
 type crossEntropy[T dense.Float] struct {
 	probabilities buffer[T]
 	losses        buffer[float64]
@@ -30,8 +30,8 @@ func (c *crossEntropy[T]) mean(logits dense.Matrix[T], targets []int) float64 {
 	return sum / float64(logits.Rows)
 }
 
-// gradient returns the loss and the gradient with respect to n logits, which is
-// (p − 1 at the target)/n.
+// gradient returns the loss and the gradient with respect to n logits, which is (p − 1 at the
+// target)/n.
 func (c *crossEntropy[T]) gradient(logits dense.Matrix[T], targets []int) (float64, dense.Matrix[T]) {
 	loss := c.mean(logits, targets)
 	p := c.probabilities.shape(logits.Rows, logits.Cols)
@@ -42,8 +42,8 @@ func (c *crossEntropy[T]) gradient(logits dense.Matrix[T], targets []int) (float
 	return loss, p
 }
 
-// softmax sets p to the softmax of logits divided by the temperature, and returns the
-// logarithm of its denominator Σ exp(logits/temperature).
+// softmax sets p to the softmax of logits divided by the temperature, and returns the logarithm of
+// its denominator Σ exp(logits/temperature).
 func softmax[T dense.Float](p, logits []T, temperature T) float64 {
 	copy(p, logits)
 	scale(p, 1/temperature)

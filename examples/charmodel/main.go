@@ -8,12 +8,12 @@
 //
 // # References
 //
-//   - [Loshchilov & Hutter 2019] I. Loshchilov, F. Hutter: Decoupled weight decay
-//     regularization. ICLR 2019.
-//   - [So et al. 2021] D. R. So, W. Mańke, H. Liu, Z. Dai, N. Shazeer, Q. V. Le: Primer:
-//     searching for efficient transformers for language modeling. NeurIPS 2021.
-//   - [Zhang & Sennrich 2019] B. Zhang, R. Sennrich: Root mean square layer
-//     normalization. NeurIPS 2019.
+//   - [Loshchilov & Hutter 2019] I. Loshchilov, F. Hutter: Decoupled weight decay regularization.
+//     ICLR 2019.
+//   - [So et al. 2021] D. R. So, W. Mańke, H. Liu, Z. Dai, N. Shazeer, Q. V. Le: Primer: searching
+//     for efficient transformers for language modeling. NeurIPS 2021.
+//   - [Zhang & Sennrich 2019] B. Zhang, R. Sennrich: Root mean square layer normalization. NeurIPS
+//     2019.
 package main
 
 import (

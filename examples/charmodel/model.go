@@ -47,8 +47,8 @@ func newModel[T dense.Float](s shape, form forms[T], src rand.Source) (*model[T]
 	return m, nil
 }
 
-// forward returns the logits of the symbol after each one, a row each, for sequences of
-// the given length one after another.
+// forward returns the logits of the symbol after each one, a row each, for sequences of the given
+// length one after another.
 func (m *model[T]) forward(symbols []int, length int) dense.Matrix[T] {
 	x := m.embedding.forward(symbols, length)
 	for _, b := range m.blocks {

@@ -17,8 +17,8 @@ const (
 	imageNoise = 0.1 // of the value and of a pixel, standard deviation
 )
 
-// patches is how images are cut: 5×5 patches of 4×4 pixels, all in one cell, since
-// it does not matter where a stroke is.
+// patches is how images are cut: 5×5 patches of 4×4 pixels, all in one cell, since it does not
+// matter where a stroke is.
 var patches = kernels.Patches{Height: side, Width: side, Size: 4, Stride: 2}
 
 // imageKernel compares patches by their pattern and weighs them by their contrast.
@@ -26,8 +26,8 @@ func imageKernel(k kernels.Gaussian) kernels.Kernel {
 	return kernels.Convolution{K: kernels.Homogeneous{K: k}, Patches: patches}
 }
 
-// imageMap returns the convolutional map of imageKernel with m frequencies or
-// landmarks for the directions of patches. Landmarks are chosen among the patches of x.
+// imageMap returns the convolutional map of imageKernel with m frequencies or landmarks for the
+// directions of patches. Landmarks are chosen among the patches of x.
 func imageMap(by method, m int, x dense.Matrix[float64], k kernels.Gaussian, src rand.Source) (rff.Map[float64], error) {
 	f, err := by.draw(m, directions(x), k, src)
 	if err != nil {

@@ -1,10 +1,10 @@
 // Regression fits functions with feature maps instead of a kernel matrix.
 //
-// Exact kernel ridge regression with n points solves an n×n system; with D features
-// it is a linear regression on those. The program draws two data sets, points and
-// images, fits each exactly and with random features, Nyström features and
-// convolutional features of images, and prints test error and time as the number of
-// frequencies or landmarks grows, and how many come close to the exact error.
+// Exact kernel ridge regression with n points solves an n×n system; with D features it is a linear
+// regression on those. The program draws two data sets, points and images, fits each exactly and
+// with random features, Nyström features and convolutional features of images, and prints test
+// error and time as the number of frequencies or landmarks grows, and how many come close to the
+// exact error.
 package main
 
 import (

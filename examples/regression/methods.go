@@ -13,8 +13,8 @@ import (
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
-// method is a way to draw m random frequencies, or choose m landmarks among x, for a
-// Gaussian kernel on the rows of x.
+// method is a way to draw m random frequencies, or choose m landmarks among x, for a Gaussian
+// kernel on the rows of x.
 type method struct {
 	name string
 	draw func(m int, x dense.Matrix[float64], k kernels.Gaussian, src rand.Source) (rff.Map[float64], error)

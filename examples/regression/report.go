@@ -83,8 +83,8 @@ func needs(w io.Writer, points, images outcome) error {
 
 func (e estimate) String() string { return fmt.Sprintf("%.4f ± %.4f", e.mean, e.stderr) }
 
-// picture draws test errors and distances from the exact predictions against the
-// number of features.
+// picture draws test errors and distances from the exact predictions against the number of
+// features.
 func picture(points, images outcome) charts.Figure {
 	return charts.Figure{
 		Title:  "Ridge regression with features",

@@ -45,8 +45,7 @@ func truth(x []float64) float64 {
 	return math.Sin(math.Pi*x[0]*x[1]) + 2*(x[2]-0.5)*(x[2]-0.5) + x[3] + 0.5*x[4]
 }
 
-// kernelRidge returns k(x, train)·(K + λI)⁻¹·y, the prediction at every row of x,
-// in O(n³).
+// kernelRidge returns k(x, train)·(K + λI)⁻¹·y, the prediction at every row of x, in O(n³).
 func kernelRidge(k kernels.Kernel, train data, x dense.Matrix[float64], lambda float64) ([]float64, error) {
 	gram := kernels.Gram(dense.Matrix[float64]{}, k, train.x, dense.Matrix[float64]{})
 	a, err := solve(gram, train.y, lambda)
@@ -56,8 +55,7 @@ func kernelRidge(k kernels.Kernel, train data, x dense.Matrix[float64], lambda f
 	return times(kernels.Gram(dense.Matrix[float64]{}, k, x, train.x), a), nil
 }
 
-// featureRidge returns φ(x)·(ΦᵀΦ + λI)⁻¹·Φᵀy, the prediction at every row of x,
-// in O(n·m² + m³).
+// featureRidge returns φ(x)·(ΦᵀΦ + λI)⁻¹·Φᵀy, the prediction at every row of x, in O(n·m² + m³).
 func featureRidge(f rff.Map[float64], train data, x dense.Matrix[float64], lambda float64) ([]float64, error) {
 	phi := f.Transform(dense.Matrix[float64]{}, train.x)
 	p := gonum.ToMat(phi)
@@ -72,8 +70,7 @@ func featureRidge(f rff.Map[float64], train data, x dense.Matrix[float64], lambd
 	return times(f.Transform(dense.Matrix[float64]{}, x), w), nil
 }
 
-// solve returns (a + λI)⁻¹·b for a symmetric positive semi-definite a, to whose
-// diagonal it adds λ.
+// solve returns (a + λI)⁻¹·b for a symmetric positive semi-definite a, to whose diagonal it adds λ.
 func solve(a dense.Matrix[float64], b []float64, lambda float64) ([]float64, error) {
 	for i := range a.Rows {
 		a.Row(i)[i] += lambda

@@ -1,9 +1,9 @@
 // Rotation reuses the Hadamard rotation outside attention: to quantise vectors.
 //
-// Activations of large networks have a few channels that are far larger than
-// the rest. Rounded to 8 or 4 bits with one step a vector, those channels make
-// the step so coarse that all others become zero. A random rotation spreads the
-// large channels over all coordinates, and is undone after rounding.
+// Activations of large networks have a few channels that are far larger than the rest. Rounded to 8
+// or 4 bits with one step a vector, those channels make the step so coarse that all others become
+// zero. A random rotation spreads the large channels over all coordinates, and is undone after
+// rounding.
 package main
 
 import (

@@ -11,8 +11,8 @@ import (
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
-// estimator is a kernel with features over any projection. x and y are the pairs, for
-// maps that are fitted to samples.
+// estimator is a kernel with features over any projection. x and y are the pairs, for maps that are
+// fitted to samples.
 type estimator struct {
 	kernel, features string
 	title            string
@@ -26,8 +26,7 @@ func over[M rff.Map[float64]](f func(w orf.Projection[float64]) (M, error)) func
 	}
 }
 
-// scaled is the constructor of maps that need frequencies and a scale or length-scale
-// of 1.
+// scaled is the constructor of maps that need frequencies and a scale or length-scale of 1.
 func scaled[M rff.Map[float64]](f func(w orf.Projection[float64], scale float64) (M, error)) func(orf.Projection[float64], dense.Matrix[float64], dense.Matrix[float64], rand.Source) (rff.Map[float64], error) {
 	return over(func(w orf.Projection[float64]) (M, error) { return f(w, 1) })
 }
@@ -104,8 +103,7 @@ func names[E any](list []E, name func(E) string) []string {
 	return all
 }
 
-// pick returns the elements whose name is in a list separated by commas, all of them
-// for "".
+// pick returns the elements whose name is in a list separated by commas, all of them for "".
 func pick[E any](flag, list string, from []E, name func(E) string) ([]E, error) {
 	if list == "" {
 		return from, nil

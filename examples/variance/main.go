@@ -1,11 +1,11 @@
-// Command variance measures what random features of a kernel err by: kernels, maps,
-// frequencies and numbers of them, each beside its exact law where there is one.
+// Command variance measures what random features of a kernel err by: kernels, maps, frequencies and
+// numbers of them, each beside its exact law where there is one.
 //
 //	go run ./examples/variance
 //	go run ./examples/variance -kernel softmax -map positive,optimal -d 64
 //
-// It prints a table for each map and draws all of them in one picture: the error against
-// the number of frequencies m = d/2, d, 2d, 4d. The same flags give the same numbers.
+// It prints a table for each map and draws all of them in one picture: the error against the number
+// of frequencies m = d/2, d, 2d, 4d. The same flags give the same numbers.
 package main
 
 import (
@@ -99,8 +99,7 @@ func run(args []string, stdout, stderr io.Writer) error {
 	return nil
 }
 
-// study returns what the flags choose, or what is wrong with them, before anything is
-// computed.
+// study returns what the flags choose, or what is wrong with them, before anything is computed.
 func (o options) study() (*study, error) {
 	s := &study{options: o}
 	var err error

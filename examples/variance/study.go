@@ -21,8 +21,7 @@ type study struct {
 	x, y        dense.Matrix[float64]
 }
 
-// points returns the pairs of points: directions uniform on the sphere, all of
-// the same norm.
+// points returns the pairs of points: directions uniform on the sphere, all of the same norm.
 func (o options) points(src rand.Source) (x, y dense.Matrix[float64]) {
 	rng := rand.New(src)
 	draw := func() dense.Matrix[float64] {
@@ -39,8 +38,8 @@ func (o options) points(src rand.Source) (x, y dense.Matrix[float64]) {
 	return draw(), draw()
 }
 
-// The columns of the table; those of the first group have the same cell in all rows of
-// a panel and are left out in print.
+// The columns of the table; those of the first group have the same cell in all rows of a panel and
+// are left out in print.
 var (
 	panelColumns = []validate.Column{
 		{Name: "estimator", Key: "estimator"}, {Name: "kernel", Key: "kernel"}, {Name: "map", Key: "map"},
@@ -55,8 +54,8 @@ var (
 	}
 )
 
-// measure draws all maps, one after another in the order of the table, which it
-// returns, and calls step after each, from several goroutines at once.
+// measure draws all maps, one after another in the order of the table, which it returns, and calls
+// step after each, from several goroutines at once.
 func (s *study) measure(src rand.Source, step func()) (validate.Table, error) {
 	t := validate.Table{Columns: append(append([]validate.Column{}, panelColumns...), cellColumns...)}
 	for _, e := range s.estimators {

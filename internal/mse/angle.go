@@ -7,20 +7,19 @@ import (
 	"gonum.org/v1/gonum/mathext"
 )
 
-// AngularIID is the law of the features sign(wᵀx)/√m of the angular kernel
-// 1 − 2θ/π,
+// AngularIID is the law of the features sign(wᵀx)/√m of the angular kernel 1 − 2θ/π,
 //
 //	MSE = 4u(1−u)/m:
 //
-// the number of rows whose signs differ is binomial. The lengths of rows do not
-// matter, here and in AngularORF. The zero vector has no error, with sign(0) = 0.
+// the number of rows whose signs differ is binomial. The lengths of rows do not matter, here and in
+// AngularORF. The zero vector has no error, with sign(0) = 0.
 func AngularIID(x, y []float64, m int) float64 {
 	return angular(x, y, m, func(_ int, u float64) float64 { return 4 * u * (1 - u) / float64(m) })
 }
 
-// AngularORF is the law of the same features with orthogonal rows: that of
-// AngularIID with the covariance 4(P₁₂ − u²) of two rows of a block, where P₁₂ is
-// the probability that both separate x from y. For d ≥ 3 it is
+// AngularORF is the law of the same features with orthogonal rows: that of AngularIID with the
+// covariance 4(P₁₂ − u²) of two rows of a block, where P₁₂ is the probability that both separate x
+// from y. For d ≥ 3 it is
 //
 //	P₁₂ = 2(d−2)/(π²(d−1))·∫₀^θ (θ−δ)·₂F₁(1, 1; (d+1)/2; sin²δ) dδ,
 //
@@ -47,8 +46,8 @@ func angular(x, y []float64, m int, law func(d int, u float64) float64) float64 
 //
 //	MSE = k(2 − k)/m = (1 − u)(1 + u)/m:
 //
-// a term is 2 with probability k/2 and otherwise 0. With Θ(0) = ½ it is 1/(4m) if one
-// of the points is 0, and 0 if both are.
+// a term is 2 with probability k/2 and otherwise 0. With Θ(0) = ½ it is 1/(4m) if one of the points
+// is 0, and 0 if both are.
 func StepIID(x, y []float64, m int) float64 {
 	z := newPair(x, y, m)
 	switch {
@@ -63,8 +62,7 @@ func StepIID(x, y []float64, m int) float64 {
 	return k * (2 - k) / float64(m)
 }
 
-// ArcCosineIID is the law of the features √(2/m)·max(wᵀx, 0) of the arc-cosine
-// kernel k of order 1,
+// ArcCosineIID is the law of the features √(2/m)·max(wᵀx, 0) of the arc-cosine kernel k of order 1,
 //
 //	MSE = (2‖x‖²‖y‖²·J₂/π − k²)/m,  J₂ = 3·sin θ·cos θ + (π−θ)(1 + 2cos²θ),
 //	                                k  = ‖x‖‖y‖(sin θ + (π−θ)cos θ)/π
@@ -83,8 +81,8 @@ func arcCosine(psi float64) (first, second float64) {
 		sin, cos := math.Sincos(psi)
 		return sin - psi*cos, psi*(1+2*cos*cos) - 3*sin*cos
 	}
-	// With the terms t_i and u_i of sin ψ and sin 2ψ they are −Σ 2i·t_i and Σ (i−1)·u_i
-	// without the terms that cancel, i < 1 and i < 2.
+	// With the terms t_i and u_i of sin ψ and sin 2ψ they are −Σ 2i·t_i and Σ (i−1)·u_i without the
+	// terms that cancel, i < 1 and i < 2.
 	t, u := psi, 2*psi
 	for i := 1.0; i < 12; i++ {
 		step := -psi * psi / (2 * i * (2*i + 1))
@@ -103,13 +101,13 @@ func bothSeparate(d int, theta float64) float64 {
 	case d == 2:
 		return math.Max(0, 2*theta/math.Pi-1)
 	case theta > math.Pi/2:
-		// Against −y a row separates where it does not against y. This keeps
-		// the integral away from the singularity at δ = π/2.
+		// Against −y a row separates where it does not against y. This keeps the integral away from
+		// the singularity at δ = π/2.
 		return 2*theta/math.Pi - 1 + bothSeparate(d, math.Pi-theta)
 	}
-	// The substitution δ = θ(1−t²) makes the logarithm at δ = π/2, which the
-	// integrand has at d = 3 and θ = π/2, one of t³·log t. With 40 points none
-	// has a sin²δ within 1e-12 of 1, where Hypergeo has no digits left.
+	// The substitution δ = θ(1−t²) makes the logarithm at δ = π/2, which the integrand has at d = 3
+	// and θ = π/2, one of t³·log t. With 40 points none has a sin²δ within 1e-12 of 1, where
+	// Hypergeo has no digits left.
 	integral := quad.Fixed(func(t float64) float64 {
 		sin := math.Sin(theta * (1 - t*t))
 		return 2 * theta * theta * t * t * t * mathext.Hypergeo(1, 1, float64(d+1)/2, sin*sin)

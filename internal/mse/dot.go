@@ -71,9 +71,9 @@ func (z pair) hadamard(m, k int, fixedLength bool) float64 {
 //
 //	G_n = P/(d+2) + (1 − (d+2)/(2d(d−1)))^n·(Σ x_i²y_i² − P/(d+2)).
 //
-// G_n is the expectation of Σ x_i²y_i² after n rotations. A rotation by a uniform
-// angle replaces the two of d coordinates that it turns by the average of their
-// plane, and so G_n − P/(d+2) by a fixed multiple of it.
+// G_n is the expectation of Σ x_i²y_i² after n rotations. A rotation by a uniform angle replaces
+// the two of d coordinates that it turns by the average of their plane, and so G_n − P/(d+2) by a
+// fixed multiple of it.
 func (z pair) givens(m, n int, fixedLength bool) float64 {
 	if n < 0 {
 		panic(fmt.Sprintf("mse: Givens.Rotations = %d, want at least 0", n))
@@ -92,9 +92,9 @@ func (z pair) givens(m, n int, fixedLength bool) float64 {
 //
 //	c = (T − s²)·(κ²d − 1)/(d−1),  κ = −1/(d−1),
 //
-// of two rows of a block. w is κ times v and √(1−κ²) times a unit vector orthogonal
-// to v, up to lengths: E[(vᵀx)(vᵀy)(wᵀx)(wᵀy)] is κ²T and 1−κ² times what it is for
-// orthogonal rows, s² − (T − s²)/(d−1).
+// of two rows of a block. w is κ times v and √(1−κ²) times a unit vector orthogonal to v, up to
+// lengths: E[(vᵀx)(vᵀy)(wᵀx)(wᵀy)] is κ²T and 1−κ² times what it is for orthogonal rows, s² − (T −
+// s²)/(d−1).
 func (z pair) simplex(m int, fixedLength bool) float64 {
 	d, t, cosine := float64(z.d), z.haar(z.d), simplexCosine(z.d)
 	v := t - z.s*z.s
@@ -105,23 +105,22 @@ func (z pair) simplex(m int, fixedLength bool) float64 {
 	return blocks(m, z.d, v, c)
 }
 
-// fastfood is the law of blocks H·G·Π·H·B [Le, Sarlós & Smola 2013] of order
-// d' = hadamard.FastOrder(d), points being padded with zeros and lengths those of
-// R^d'. With lengths from χ(d') rows are N(0, I). The covariance of two rows of a
-// block is
+// fastfood is the law of blocks H·G·Π·H·B [Le, Sarlós & Smola 2013] of order d' =
+// hadamard.FastOrder(d), points being padded with zeros and lengths those of R^d'. With lengths
+// from χ(d') rows are N(0, I). The covariance of two rows of a block is
 //
 //	c = d'/(d'+2)·(s² + (2T₁ − ‖x‖²‖y‖² − s²)/(d'−1)) − s²,  T₁ = P − 2·Σ x_i²y_i²,
 //
 // with T₁ as for Hadamard products.
 //
-// With X and Y the vectors that Π·H·B/√d' makes of x and y, two rows project them on u and
-// u∘ε, times lengths, with u uniform on the sphere and ε the product of two rows of
-// H, half of which is −1. The fourth moments of u give
+// With X and Y the vectors that Π·H·B/√d' makes of x and y, two rows project them on u and u∘ε,
+// times lengths, with u uniform on the sphere and ε the product of two rows of H, half of which is
+// −1. The fourth moments of u give
 //
 //	d'/(d'+2)·(s² + (Σ ε_iX_i²)(Σ ε_iY_i²) + (Σ ε_iX_iY_i)²)
 //
-// for the product of two terms, and Π makes ε a random one: E[(Σ ε_ia_i)(Σ ε_ib_i)]
-// is (d'·Σ a_ib_i − Σ a_i·Σ b_i)/(d'−1), where d'·E[Σ X_i²Y_i²] = T₁.
+// for the product of two terms, and Π makes ε a random one: E[(Σ ε_ia_i)(Σ ε_ib_i)] is (d'·Σ a_ib_i
+// − Σ a_i·Σ b_i)/(d'−1), where d'·E[Σ X_i²Y_i²] = T₁.
 func (z pair) fastfood(m int, fixedLength bool) float64 {
 	order := hadamard.FastOrder(z.d)
 	d, s2 := float64(order), z.s*z.s
@@ -140,11 +139,10 @@ func (z pair) fourth() float64 { return z.xx*z.yy + 2*z.s*z.s }
 // haar returns T = E[(wᵀx)²(wᵀy)²] for w uniform on the sphere of radius √d.
 func (z pair) haar(d int) float64 { return float64(d) * z.fourth() / float64(d+2) }
 
-// withoutReplacement returns the law of rows that are some of an orthogonal
-// matrix of the given order times √order, with T the second moment of a term.
-// The terms of a whole matrix have the sum order·s exactly, so any two of them
-// have the covariance −(T − s²)/(order−1). Lengths from χ(order), which have
-// E[χ⁴] = order(order+2), make the second moment (1 + 2/order)·T.
+// withoutReplacement returns the law of rows that are some of an orthogonal matrix of the given
+// order times √order, with T the second moment of a term. The terms of a whole matrix have the sum
+// order·s exactly, so any two of them have the covariance −(T − s²)/(order−1). Lengths from
+// χ(order), which have E[χ⁴] = order(order+2), make the second moment (1 + 2/order)·T.
 func (z pair) withoutReplacement(m, order int, t float64, fixedLength bool) float64 {
 	n, others := float64(m), float64(order-1)
 	var mse float64

@@ -7,8 +7,8 @@ import (
 )
 
 // Exponential has the laws of some features of the Gaussian or the softmax kernel over the
-// ensembles of frequencies: independent rows, Haar orthogonal ones and those of a simplex. Where
-// no law is known there is none.
+// ensembles of frequencies: independent rows, Haar orthogonal ones and those of a simplex. Where no
+// law is known there is none.
 type Exponential struct {
 	IID, Haar, Simplex ExponentialLaw
 }
@@ -47,9 +47,9 @@ func (t Exponential) After(query, key dense.Matrix[float64]) Exponential {
 	return t
 }
 
-// ExponentialLaw is the law of features that estimate the Gaussian kernel K or, times
-// e^(‖x‖²/2), the softmax kernel S: relative to the kernel both have the same error. The
-// methods take and return what a Law does.
+// ExponentialLaw is the law of features that estimate the Gaussian kernel K or, times e^(‖x‖²/2),
+// the softmax kernel S: relative to the kernel both have the same error. The methods take and
+// return what a Law does.
 type ExponentialLaw struct {
 	relative func(z pair, m int) product
 	before   func(x, y []float64) (px, qy []float64) // what becomes of points first; nil for nothing
@@ -65,8 +65,8 @@ func (l ExponentialLaw) Softmax(x, y []float64, m int) float64 {
 	return l.times(x, y, m, 0, 2)
 }
 
-// Relative is the law of both divided by the square of the kernel. It is finite also where
-// the kernel is beyond the range of float64.
+// Relative is the law of both divided by the square of the kernel. It is finite also where the
+// kernel is beyond the range of float64.
 func (l ExponentialLaw) Relative(x, y []float64, m int) float64 {
 	return l.times(x, y, m, 0, 0)
 }
@@ -83,8 +83,8 @@ func (l ExponentialLaw) times(x, y []float64, m int, a, b float64) float64 {
 	return e.value(z)
 }
 
-// product is v·exp(norms·(‖x‖² + ‖y‖²) + dot·xᵀy + c), of factors that may be beyond the
-// range of float64 where their product is not.
+// product is v·exp(norms·(‖x‖² + ‖y‖²) + dot·xᵀy + c), of factors that may be beyond the range of
+// float64 where their product is not.
 type product struct {
 	v, norms, dot, c float64
 }
@@ -93,8 +93,8 @@ func (e product) value(z pair) float64 {
 	if e.v == 0 {
 		return 0 // times e^Inf
 	}
-	// A quarter of an exponent within 2800 has an exponential, and beyond that no v
-	// brings the product back. Every step goes from v towards the product.
+	// A quarter of an exponent within 2800 has an exponential, and beyond that no v brings the
+	// product back. Every step goes from v towards the product.
 	exponent := math.Max(-2800, math.Min(2800, z.form(e.norms, e.dot)+e.c))
 	part := math.Exp(exponent / 4)
 	v := e.v

@@ -5,18 +5,18 @@ import (
 	"math"
 )
 
-// Hybrid is the law over independent rows of the estimate λS₁ + (1−λ)S₂ of the softmax kernel, where S₁ is that of
-// Hyperbolic and S₂ that of Trig, with the same m rows w, and λ = ½ −
-// Σ_j sign(τ_jᵀx)·sign(τ_jᵀy)/(2n) for n rows τ ~ N(0, I) that are independent of them. With
-// ℓ = u, and V₁ and V₂ the errors of S₁ and S₂ for one row,
+// Hybrid is the law over independent rows of the estimate λS₁ + (1−λ)S₂ of the softmax kernel,
+// where S₁ is that of Hyperbolic and S₂ that of Trig, with the same m rows w, and λ = ½ − Σ_j
+// sign(τ_jᵀx)·sign(τ_jᵀy)/(2n) for n rows τ ~ N(0, I) that are independent of them. With ℓ = u, and
+// V₁ and V₂ the errors of S₁ and S₂ for one row,
 //
 //	MSE = ((ℓ² + ℓ(1−ℓ)/n)·V₁ + ((1−ℓ)² + ℓ(1−ℓ)/n)·V₂ + 2ℓ(1−ℓ)(1−1/n)·C)/m,
 //	C = −S²·(1 − cos(‖x‖² − ‖y‖²))
 //
-// [Choromanski et al. 2022]: λ is 1/n times a binomial variable of mean nℓ, and C is the
-// covariance of cosh(wᵀ(x+y)) and cos(wᵀ(x−y)) with their factors, by the real part of
-// E[exp(wᵀ((x+y) + i(x−y)))]. The zero vector has λ = ½ by sign(0) = 0, which is ℓ = ½ with
-// n = ∞. It panics if n < 1.
+// [Choromanski et al. 2022]: λ is 1/n times a binomial variable of mean nℓ, and C is the covariance
+// of cosh(wᵀ(x+y)) and cos(wᵀ(x−y)) with their factors, by the real part of E[exp(wᵀ((x+y) +
+// i(x−y)))]. The zero vector has λ = ½ by sign(0) = 0, which is ℓ = ½ with n = ∞. It panics if n <
+// 1.
 func Hybrid(n int) Exponential {
 	if n < 1 {
 		panic(fmt.Sprintf("mse: n = %d, want at least 1", n))
@@ -27,8 +27,8 @@ func Hybrid(n int) Exponential {
 		if isZero(z.x) || isZero(z.y) {
 			noise = 0
 		}
-		// V₁, V₂ and C are e^p, e^q and 1 times these, with S² = 1. The larger of e^p and
-		// e^q stands before the sum.
+		// V₁, V₂ and C are e^p, e^q and 1 times these, with S² = 1. The larger of e^p and e^q
+		// stands before the sum.
 		near, apart := math.Expm1(-z.p), math.Expm1(-z.q)
 		v1, v2, c := near*near/2, apart*apart/2, 0.0
 		e := product{norms: 1, dot: 2}

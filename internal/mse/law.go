@@ -99,8 +99,8 @@ func (c closed) estimate(name string, scale float64, m int) Estimate {
 	return e
 }
 
-// OfGaussian is the law of features that have the relative errors of terms, for the Gaussian
-// kernel of length-scale 1/√scale. source is that of terms over independent rows.
+// OfGaussian is the law of features that have the relative errors of terms, for the Gaussian kernel
+// of length-scale 1/√scale. source is that of terms over independent rows.
 func OfGaussian(features, source string, terms Exponential, scale float64) Law {
 	return terms.law(features, source, scale, ExponentialLaw.Gaussian)
 }
@@ -110,8 +110,8 @@ func OfSoftmax(features, source string, terms Exponential, scale float64) Law {
 	return terms.law(features, source, scale, ExponentialLaw.Softmax)
 }
 
-// derived is the source of laws that follow from the covariance of two rows as the comments
-// derive it.
+// derived is the source of laws that follow from the covariance of two rows as the comments derive
+// it.
 const derived = "from the covariance of two rows"
 
 func (t Exponential) law(features, source string, scale float64, kernel func(l ExponentialLaw, x, y []float64, m int) float64) Law {

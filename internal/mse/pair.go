@@ -10,8 +10,8 @@ import (
 // Error is a mean squared error at the points x and y with m frequencies.
 type Error = func(x, y []float64, m int) float64
 
-// pair is what the laws need to know of two points of R^d. What is beyond the range of
-// float64 is ±Inf; all is NaN if a coordinate is NaN or infinite.
+// pair is what the laws need to know of two points of R^d. What is beyond the range of float64 is
+// ±Inf; all is NaN if a coordinate is NaN or infinite.
 type pair struct {
 	x, y   []float64
 	d      int
@@ -66,8 +66,8 @@ func (z pair) form(a, b float64) float64 {
 	return sum
 }
 
-// homogeneous returns law(x, y) for one with law(αx, βy) = (αβ)^degree·law(x, y), of points
-// of a size that neither overflows nor underflows. What rounding takes below 0 is 0.
+// homogeneous returns law(x, y) for one with law(αx, βy) = (αβ)^degree·law(x, y), of points of a
+// size that neither overflows nor underflows. What rounding takes below 0 is 0.
 func homogeneous(x, y []float64, m, degree int, law func(z pair) float64) float64 {
 	if z := newPair(x, y, m); math.IsNaN(z.p) {
 		return math.NaN()
@@ -112,8 +112,8 @@ func finite(x []float64) bool {
 	return true
 }
 
-// angle returns θ = 2·atan2(‖a−b‖, ‖a+b‖) for the directions a and b of x and y, and π/2,
-// as package kernels does, if one of them is 0.
+// angle returns θ = 2·atan2(‖a−b‖, ‖a+b‖) for the directions a and b of x and y, and π/2, as
+// package kernels does, if one of them is 0.
 func angle(x, y []float64) float64 {
 	plus, minus := directions(x, y)
 	return 2 * math.Atan2(minus, plus)

@@ -8,23 +8,23 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// Plane returns the mean and the variance of Σ_k f_k(wᵀx)·f_k(wᵀy) over w ~ N(0, I), one term of
-// an estimate with the features f_k(w_iᵀx)/√m, for any functions f: integrals over the two normal
+// Plane returns the mean and the variance of Σ_k f_k(wᵀx)·f_k(wᵀy) over w ~ N(0, I), one term of an
+// estimate with the features f_k(w_iᵀx)/√m, for any functions f: integrals over the two normal
 // variables u = wᵀx and v = wᵀy, of variances ‖x‖² and ‖y‖² and covariance xᵀy. noise is the
 // relative error of values of f, 2⁻⁵² at least.
 //
-// They are taken one inside the other, v given u, by adaptive Gauss–Kronrod quadrature over
-// 38 standard deviations, or to where f is not finite beyond 10. Kinks and jumps of f are found
-// first, by bisection, and become ends of panels: both are integrated as well as what is
-// smooth. A spike that is narrower than a hundredth of a standard deviation may be missed, as
-// all points may miss it. If x and y are collinear, or one is 0, one integral is left.
+// They are taken one inside the other, v given u, by adaptive Gauss–Kronrod quadrature over 38
+// standard deviations, or to where f is not finite beyond 10. Kinks and jumps of f are found first,
+// by bisection, and become ends of panels: both are integrated as well as what is smooth. A spike
+// that is narrower than a hundredth of a standard deviation may be missed, as all points may miss
+// it. If x and y are collinear, or one is 0, one integral is left.
 //
-// ok tells whether the estimate of the error of the variance is at most 2e-7 of it (or 4e-3 for
-// the noise of float32), or what 64 times the noise makes of a small difference. It is not if f
-// is not finite where it counts, if an integral diverges, or if that takes more than ten million
-// values of f, as some five jumps or waves within a standard deviation do. Coordinates that
-// are NaN or infinite give NaN. Smooth functions take some 10⁵ values, jumps ten times as many.
-// It panics if x and y differ in length or are empty.
+// ok tells whether the estimate of the error of the variance is at most 2e-7 of it (or 4e-3 for the
+// noise of float32), or what 64 times the noise makes of a small difference. It is not if f is not
+// finite where it counts, if an integral diverges, or if that takes more than ten million values of
+// f, as some five jumps or waves within a standard deviation do. Coordinates that are NaN or
+// infinite give NaN. Smooth functions take some 10⁵ values, jumps ten times as many. It panics if x
+// and y differ in length or are empty.
 func Plane(x, y []float64, f []func(t float64) float64, noise float64) (mean, variance float64, ok bool) {
 	if z := newPair(x, y, 1); math.IsNaN(z.p) {
 		return z.p, z.p, true
@@ -130,8 +130,8 @@ func (p *plane) crossings() []float64 {
 	return at
 }
 
-// edges returns the ends of the first panels of a variable, in standard deviations of width
-// from the middle: wider ones where less is to be expected, and the others as well.
+// edges returns the ends of the first panels of a variable, in standard deviations of width from
+// the middle: wider ones where less is to be expected, and the others as well.
 func (s shape) edges(middle, width float64, others ...float64) []float64 {
 	lo, hi := math.Max((s.lo-middle)/width, -38), math.Min((s.hi-middle)/width, 38)
 	if !(lo < hi) {
@@ -157,9 +157,9 @@ func (s shape) edges(middle, width float64, others ...float64) []float64 {
 	return slices.Compact(edges)
 }
 
-// shape returns that of f as a function of a variable of standard deviation s. An adaptive
-// integral of a mixture of the f_k has very narrow panels at kinks and jumps, and with these as
-// ends it has narrow ones where f has waves.
+// shape returns that of f as a function of a variable of standard deviation s. An adaptive integral
+// of a mixture of the f_k has very narrow panels at kinks and jumps, and with these as ends it has
+// narrow ones where f has waves.
 func (p *plane) shape(s float64) shape {
 	found := shape{lo: p.finite(-s), hi: p.finite(s)}
 	if s == 0 {
@@ -187,8 +187,8 @@ func (p *plane) shape(s float64) shape {
 	return found
 }
 
-// valleys returns the panel of the largest error of every run of neighbours that are narrower
-// than limit.
+// valleys returns the panel of the largest error of every run of neighbours that are narrower than
+// limit.
 func valleys(panels []panel, limit float64) []panel {
 	slices.SortFunc(panels, func(a, b panel) int { return cmp.Compare(a.lo, b.lo) })
 	var worst []panel

@@ -8,14 +8,14 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 )
 
-// Positive is the law of the features exp(wᵀx − ‖x‖²/2)/√m of the softmax kernel: for
-// independent rows
+// Positive is the law of the features exp(wᵀx − ‖x‖²/2)/√m of the softmax kernel: for independent
+// rows
 //
 //	MSE = S²·(e^p − 1)/m
 //
-// [Choromanski et al. 2021]. Those of the Gaussian kernel, e^(−‖x‖²/2) times as large, have
-// the same relative error, and so with the other positive features: the error
-// K²·(e^p − 1)/m = e^(4xᵀy)·(1 − e^(−p))/m is finite however far from the origin points are.
+// [Choromanski et al. 2021]. Those of the Gaussian kernel, e^(−‖x‖²/2) times as large, have the
+// same relative error, and so with the other positive features: the error K²·(e^p − 1)/m =
+// e^(4xᵀy)·(1 − e^(−p))/m is finite however far from the origin points are.
 //
 // Two orthogonal rows of a block have the covariance
 //
@@ -29,13 +29,13 @@ import (
 // with α as in SimplexExcess, which is below the covariance of orthogonal rows [Reid et al. 2023].
 var Positive = Optimal(0)
 
-// Hyperbolic is the law of the 2m features exp(±wᵀx − ‖x‖²/2)/√(2m) of the softmax kernel
-// for m frequencies: for independent rows
+// Hyperbolic is the law of the 2m features exp(±wᵀx − ‖x‖²/2)/√(2m) of the softmax kernel for m
+// frequencies: for independent rows
 //
 //	MSE = S²·(e^p − 1)·(1 − e^(−p))/(2m)
 //
-// [Choromanski et al. 2021]. The covariance of two orthogonal rows is that of Positive, because
-// −w is orthogonal to v as w is. In a simplex w enters with −w, at the opposite cosine from v: the
+// [Choromanski et al. 2021]. The covariance of two orthogonal rows is that of Positive, because −w
+// is orthogonal to v as w is. In a simplex w enters with −w, at the opposite cosine from v: the
 // covariance is the mean of those of Positive for κ and −κ, above that of orthogonal rows.
 var Hyperbolic = ofTerms(
 	func(z pair) product {
@@ -46,8 +46,8 @@ var Hyperbolic = ofTerms(
 	func(z pair) float64 { return SimplexEvenExcess(z.d, z.p/2) },
 )
 
-// Optimal is the law of the features
-// (1−4a)^(d/4)·exp(a‖w‖² + √(1−4a)·wᵀx − ‖x‖²/2)/√m of the softmax kernel: for independent rows
+// Optimal is the law of the features (1−4a)^(d/4)·exp(a‖w‖² + √(1−4a)·wᵀx − ‖x‖²/2)/√m of the
+// softmax kernel: for independent rows
 //
 //	MSE = ((1−4a)^d·(1−8a)^(−d/2)·exp(2(1−4a)p/(1−8a) − ‖x‖² − ‖y‖²) − S²)/m
 //
@@ -55,8 +55,8 @@ var Hyperbolic = ofTerms(
 // the factor (1−4a)^d·exp(2a(‖v‖² + ‖w‖²)) turns the law of two rows into the law of rows longer by
 // 1/√(1−4a), which the slope √(1−4a) undoes. It is a factor of lengths, not of angles.
 func Optimal(a float64) Exponential {
-	// The second moment is e^log times S². In units of it the variance is 1 − e^(−log),
-	// and c = e^(−log)·excess because S²·e^p = e^(2p−‖x‖²−‖y‖²).
+	// The second moment is e^log times S². In units of it the variance is 1 − e^(−log), and c =
+	// e^(−log)·excess because S²·e^p = e^(2p−‖x‖²−‖y‖²).
 	log := func(z pair) float64 { return excessLog(a, float64(z.d)/2, z.p) }
 	return ofTerms(
 		func(z pair) product {
@@ -68,14 +68,14 @@ func Optimal(a float64) Exponential {
 	)
 }
 
-// Damped is the law over independent rows of the features
-// det(I−4A)^¼·exp(wᵀAw + wᵀ(I−4A)^½Qᵀx − ‖x‖²/2)/√m of the softmax kernel, with A =
-// diag(damping) below 1/8 and the d×d orthogonal matrix Q = basis,
+// Damped is the law over independent rows of the features det(I−4A)^¼·exp(wᵀAw + wᵀ(I−4A)^½Qᵀx −
+// ‖x‖²/2)/√m of the softmax kernel, with A = diag(damping) below 1/8 and the d×d orthogonal matrix
+// Q = basis,
 //
 //	MSE = (Π_l (1−4a_l)·(1−8a_l)^(−½)·exp(2(1−4a_l)·(Qᵀ(x+y))_l²/(1−8a_l)) · e^(−‖x‖²−‖y‖²) − S²)/m:
 //
-// the second moment of Optimal, [Likhosherstov et al. 2022], one coordinate at a time. The
-// map is that of [Likhosherstov et al. 2023]. The law panics if points are not in R^d.
+// the second moment of Optimal, [Likhosherstov et al. 2022], one coordinate at a time. The map is
+// that of [Likhosherstov et al. 2023]. The law panics if points are not in R^d.
 func Damped(damping []float64, basis dense.Matrix[float64]) Exponential {
 	transposed := dense.Transpose(dense.Matrix[float64]{}, basis)
 	log := func(x, y []float64) float64 {
@@ -97,8 +97,8 @@ func Damped(damping []float64, basis dense.Matrix[float64]) Exponential {
 	})
 }
 
-// excessLog returns the logarithm of the second moment of a feature's product over its
-// squared mean, for n half dimensions of damping a and ‖x+y‖² = p in them:
+// excessLog returns the logarithm of the second moment of a feature's product over its squared
+// mean, for n half dimensions of damping a and ‖x+y‖² = p in them:
 //
 //	log((1−4a)^(2n)·(1−8a)^(−n)) + p/(1−8a) ≥ 0.
 func excessLog(a, n, p float64) float64 {

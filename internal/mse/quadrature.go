@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// quadrature integrates adaptively: it halves the panel of the largest error until the errors
-// are small, as QAG does [Piessens et al. 1983].
+// quadrature integrates adaptively: it halves the panel of the largest error until the errors are
+// small, as QAG does [Piessens et al. 1983].
 type quadrature struct {
 	relative float64 // the error to reach, over the integral of the size
 	noise    float64 // or noise·(noise + the root of that integral)
@@ -71,8 +71,8 @@ func (q *quadrature) goal(size float64) float64 {
 	return math.Max(q.absolute, math.Max(q.relative*size, q.noise*(q.noise+math.Sqrt(size))))
 }
 
-// The Gauss–Kronrod rule of 15 points, from the outermost to the middle one: those of odd index
-// are the 7 of Gauss.
+// The Gauss–Kronrod rule of 15 points, from the outermost to the middle one: those of odd index are
+// the 7 of Gauss.
 var (
 	kronrodNodes = [8]float64{
 		0.991455371120812639206854697526329, 0.949107912342758524526189684047851, 0.864864423359769072789712788640926,
@@ -143,9 +143,9 @@ func (q *quadrature) panel(f integrand, lo, hi, tolerance float64) panel {
 		}
 	}
 	// The difference of the rules is the error of 7 points: that of 15 is less by orders of
-	// magnitude where f is smooth, and not much less where it is not. A kink may hide from
-	// one difference, hardly from that for t·f too, but for the gaps between the ends and
-	// their next points: there the ends tell.
+	// magnitude where f is smooth, and not much less where it is not. A kink may hide from one
+	// difference, hardly from that for t·f too, but for the gaps between the ends and their next
+	// points: there the ends tell.
 	gap := 1 - kronrodNodes[0]
 	err := math.Max(math.Abs(difference), math.Abs(moment)) + gap*(math.Abs(ends[0])+math.Abs(ends[1]))
 	return panel{lo, hi, kronrod * half, (err + 50*0x1p-53*size + own) * half, size * half}

@@ -6,27 +6,25 @@ import (
 	"gonum.org/v1/gonum/integrate/quad"
 )
 
-// SimplexExcess returns E[₁F₁(d; d/2; (1 + κ·sin 2α)t)] − e^(2t), times e^(−2t) for t > 0, for
-// d ≥ 1, κ = −1/(d−1) and an α that has a density ∝ (sin α·cos α)^(d−1) on [0, π/2]: the
-// covariance of exp(vᵀz) and exp(wᵀz), t = ‖z‖²/2, over the square of their mean for
-// t > 0, for rows v and w of a simplex block, that is of uniform directions at an angle of
-// cosine κ, with independent lengths from χ(d). In R¹ κ counts as 0, and the result is
-// ConfluentExcess.
+// SimplexExcess returns E[₁F₁(d; d/2; (1 + κ·sin 2α)t)] − e^(2t), times e^(−2t) for t > 0, for d ≥
+// 1, κ = −1/(d−1) and an α that has a density ∝ (sin α·cos α)^(d−1) on [0, π/2]: the covariance of
+// exp(vᵀz) and exp(wᵀz), t = ‖z‖²/2, over the square of their mean for t > 0, for rows v and w of a
+// simplex block, that is of uniform directions at an angle of cosine κ, with independent lengths
+// from χ(d). In R¹ κ counts as 0, and the result is ConfluentExcess.
 //
-// Lengths are r·cos α and r·sin α, with r² from χ²(2d) and α independent of it. So
-// v+w has a uniform direction and the squared length r²(1 + κ·sin 2α), and the
-// expectation over r is that of TrigORF for t times 1 + κ·sin 2α.
+// Lengths are r·cos α and r·sin α, with r² from χ²(2d) and α independent of it. So v+w has a
+// uniform direction and the squared length r²(1 + κ·sin 2α), and the expectation over r is that of
+// TrigORF for t times 1 + κ·sin 2α.
 //
-// It is computed as ConfluentExcess and the expectation of the difference of two
-// series,
+// It is computed as ConfluentExcess and the expectation of the difference of two series,
 //
 //	Σ_k (d)_k/((d/2)_k k!)·E[(1 + κ·sin 2α)^k − 1]·t^k,
 //
-// of which the powers less 1 come from a recursion without cancellation and the
-// expectations from 64 nodes of a quadrature. For t ≥ 0 all terms have one sign and the
-// relative error is about 1e-13; for −1 ≤ t < 0 it is up to 50 times as large. Above far(d)
-// it is −1 to the last bit. Below t = −1 two values are subtracted: the absolute error is
-// about 1e-14. Cost: 64 times that of Confluent. NaN gives NaN.
+// of which the powers less 1 come from a recursion without cancellation and the expectations from
+// 64 nodes of a quadrature. For t ≥ 0 all terms have one sign and the relative error is about
+// 1e-13; for −1 ≤ t < 0 it is up to 50 times as large. Above far(d) it is −1 to the last bit. Below
+// t = −1 two values are subtracted: the absolute error is about 1e-14. Cost: 64 times that of
+// Confluent. NaN gives NaN.
 func SimplexExcess(d int, t float64) float64 {
 	if t > far(d) {
 		return -1
@@ -38,11 +36,10 @@ func SimplexExcess(d int, t float64) float64 {
 
 // SimplexEvenExcess returns the mean of the excess for κ and −κ, as in SimplexExcess but times
 // e^(−4t) for t > 0: the covariance of cosh(vᵀz) and cosh(wᵀz), t = ‖z‖²/2, over the square of
-// their second moment's root, or of their cosines, t = −‖z‖²/2, since w and −w are at
-// angles of opposite cosines from v. Powers that are odd in κ never enter the sum, hence
-// need not cancel. Where ConfluentExcess and the expectation have unlike signs, the error is
-// that of SimplexExcess times the larger of them. Above far(d), where it is below e^(−t), it
-// is 0.
+// their second moment's root, or of their cosines, t = −‖z‖²/2, since w and −w are at angles of
+// opposite cosines from v. Powers that are odd in κ never enter the sum, hence need not cancel.
+// Where ConfluentExcess and the expectation have unlike signs, the error is that of SimplexExcess
+// times the larger of them. Above far(d), where it is below e^(−t), it is 0.
 func SimplexEvenExcess(d int, t float64) float64 {
 	if t > far(d) {
 		return 0
@@ -52,8 +49,8 @@ func SimplexEvenExcess(d int, t float64) float64 {
 	return oblique(d, t, 4, step, value)
 }
 
-// simplexCosine returns the cosine κ = −1/(d−1) of the angle between two rows of a simplex
-// block. In R¹ no two rows share a block.
+// simplexCosine returns the cosine κ = −1/(d−1) of the angle between two rows of a simplex block.
+// In R¹ no two rows share a block.
 func simplexCosine(d int) float64 {
 	if d == 1 {
 		return 0
@@ -61,9 +58,9 @@ func simplexCosine(d int) float64 {
 	return -1 / float64(d-1)
 }
 
-// oblique returns the excess, times e^(−fall·t) for t > 0. step takes (1 + a)^k − 1, a =
-// κ·sin 2α, or its part even in a with the odd one beside it, to the next k; value gives
-// ₁F₁ at 1 + a times t, or its part even in a, of 1 + a and 1 − a.
+// oblique returns the excess, times e^(−fall·t) for t > 0. step takes (1 + a)^k − 1, a = κ·sin 2α,
+// or its part even in a with the odd one beside it, to the next k; value gives ₁F₁ at 1 + a times
+// t, or its part even in a, of 1 + a and 1 − a.
 func oblique(d int, t, fall float64, step func(a, power, odd float64) (float64, float64), value func(near, away float64) float64) float64 {
 	checkDimension(d)
 	cosine := simplexCosine(d)
@@ -107,14 +104,14 @@ const obliqueNodes = 64
 // obliqueNode is a node: sin 2α, 1 − sin 2α and the weight.
 type obliqueNode struct{ sine, gap, weight float64 }
 
-// sinesOfTwice returns nodes, with weights that add up to 1, for Gauss–Legendre quadrature over
-// δ = 2α − π/2 of functions of t times 1 ± κ·sin 2α. The density ∝ cos^(d−1) δ, even in δ, lies
-// below exp(−(d−1)δ²/2): beyond 9 of its standard deviations nothing is left.
+// sinesOfTwice returns nodes, with weights that add up to 1, for Gauss–Legendre quadrature over δ =
+// 2α − π/2 of functions of t times 1 ± κ·sin 2α. The density ∝ cos^(d−1) δ, even in δ, lies below
+// exp(−(d−1)δ²/2): beyond 9 of its standard deviations nothing is left.
 func sinesOfTwice(d int, t float64) [obliqueNodes]obliqueNode {
 	end := math.Min(math.Pi/2, 9/math.Sqrt(float64(d-1)))
 	if d == 2 && t < -1 {
-		// Here 1 + κ·sin 2α goes down to 0, and ₁F₁ is (1−u)·e^(−u) at −u, which is
-		// nothing beyond u = 70.
+		// Here 1 + κ·sin 2α goes down to 0, and ₁F₁ is (1−u)·e^(−u) at −u, which is nothing beyond
+		// u = 70.
 		end = math.Min(end, math.Sqrt(-140/t))
 	}
 	var at, weights [obliqueNodes]float64

@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// Polynomial is the law of the features Π_{t≤p} w_jtᵀx/√m of (xᵀy)^p for real w, and
-// of the m real numbers that make m/2 features √(2/m)·Π_{t≤p} w_jtᵀx for complex w,
+// Polynomial is the law of the features Π_{t≤p} w_jtᵀx/√m of (xᵀy)^p for real w, and of the m real
+// numbers that make m/2 features √(2/m)·Π_{t≤p} w_jtᵀx for complex w,
 //
 //	MSE = (M_p − s^(2p))/m,  or  2(M_p − s^(2p))/m for complex w,
 //
@@ -21,24 +21,23 @@ func Polynomial(p int, signs, complex bool) Error {
 	return Maclaurin(one, one, signs, complex)
 }
 
-// Maclaurin is the law of the features √(a_n/(p_n·m))·Π_{t≤n} w_jtᵀx of Σ a_n·sⁿ, where
-// n has the probability p_n, which is probabilities[n],
+// Maclaurin is the law of the features √(a_n/(p_n·m))·Π_{t≤n} w_jtᵀx of Σ a_n·sⁿ, where n has the
+// probability p_n, which is probabilities[n],
 //
 //	MSE = (Σ a_n²/p_n·M_n − k²)/m,  or twice that for complex w,
 //
-// [Kar & Karnick 2012] with the second moment M_n of a product of n factors. For real
-// w that is E[(wᵀx)²(wᵀy)²]ⁿ, and for complex ones, where the estimate is the real part
-// of Z = Π (wᵀx)·conj(wᵀy), it is (E|Z|² + E[Z²])/2. With P = ‖x‖²‖y‖² and
-// Q = Σ x_i²y_i²:
+// [Kar & Karnick 2012] with the second moment M_n of a product of n factors. For real w that is
+// E[(wᵀx)²(wᵀy)²]ⁿ, and for complex ones, where the estimate is the real part of Z = Π
+// (wᵀx)·conj(wᵀy), it is (E|Z|² + E[Z²])/2. With P = ‖x‖²‖y‖² and Q = Σ x_i²y_i²:
 //
 //	±1                  (P + 2s² − 2Q)ⁿ
 //	N(0, 1)             (P + 2s²)ⁿ
 //	1, −1, i or −i      ((P + s² − Q)ⁿ + (2s² − Q)ⁿ)/2
 //	complex normal      ((P + s²)ⁿ + (2s²)ⁿ)/2
 //
-// The moments of one factor are sums over the ways of pairing four coordinates that
-// have a mean: w_i·w̄_i in the complex cases, less Q for each of the ways above one in
-// which ±1, ±i count four equal coordinates.
+// The moments of one factor are sums over the ways of pairing four coordinates that have a mean:
+// w_i·w̄_i in the complex cases, less Q for each of the ways above one in which ±1, ±i count four
+// equal coordinates.
 func Maclaurin(coefficients, probabilities []float64, signs, complex bool) Error {
 	return func(x, y []float64, m int) float64 {
 		if z := newPair(x, y, m); math.IsNaN(z.p) {
@@ -48,8 +47,8 @@ func Maclaurin(coefficients, probabilities []float64, signs, complex bool) Error
 		y, j := unit(y)
 		z := newPair(x, y, m)
 		first, other := z.factor(signs, complex)
-		// With r² = M₁, a term is a_n·rⁿ times a number within ±1. Its power of two stands
-		// before the sums.
+		// With r² = M₁, a term is a_n·rⁿ times a number within ±1. Its power of two stands before
+		// the sums.
 		r := math.Sqrt(math.Max(first, 0))
 		var cosine, ratio float64 // s/r and the ratio of the two moments of a complex factor
 		if r > 0 {
@@ -115,18 +114,17 @@ func Lifted(gamma, offset float64, mse Error) Error {
 	return func(x, y []float64, m int) float64 { return mse(lift(x), lift(y), m) }
 }
 
-// TensorSketch is the law of the convolution of degree p of count sketches with m
-// buckets, for (xᵀy)^p: with Q = Σ x_i²y_i², b = ‖x‖²‖y‖² − Q, c = s² − Q, and g = 2
-// for even m, 1 for odd m,
+// TensorSketch is the law of the convolution of degree p of count sketches with m buckets, for
+// (xᵀy)^p: with Q = Σ x_i²y_i², b = ‖x‖²‖y‖² − Q, c = s² − Q, and g = 2 for even m, 1 for odd m,
 //
 //	MSE = ((s²+b)^p + (s²+c)^p − 2s^(2p))/m + g·((s²+b+c)^p − (s²+b)^p − (s²+c)^p + s^(2p))/m².
 //
-// The square of the estimate is a sum over i, j, k, l of x_I·y_J·x_K·y_L where
-// I, J and K, L share a bucket, and signs leave i=j, k=l (of sum s²), i=k≠j=l (b)
-// and i=l≠j=k (c) in each of the p places. The differences of buckets h(I)−h(J) and
-// h(K)−h(L) are 0 if all places are of the first kind, equal and uniform with places of
-// the second kind only, opposite with the third only, and with both u+v and u−v for
-// uniform u, v, which are 0 together with the probability g/m². It panics if p < 1.
+// The square of the estimate is a sum over i, j, k, l of x_I·y_J·x_K·y_L where I, J and K, L share
+// a bucket, and signs leave i=j, k=l (of sum s²), i=k≠j=l (b) and i=l≠j=k (c) in each of the p
+// places. The differences of buckets h(I)−h(J) and h(K)−h(L) are 0 if all places are of the first
+// kind, equal and uniform with places of the second kind only, opposite with the third only, and
+// with both u+v and u−v for uniform u, v, which are 0 together with the probability g/m². It panics
+// if p < 1.
 func TensorSketch(p int) Error {
 	if p < 1 {
 		panic(fmt.Sprintf("mse: p = %d, want at least 1", p))
@@ -144,17 +142,16 @@ func TensorSketch(p int) Error {
 	}
 }
 
-// ReLUIID is the law of the features max(wᵀx, 0)/√m of half the arc-cosine kernel of
-// order 1: a quarter of ArcCosineIID.
+// ReLUIID is the law of the features max(wᵀx, 0)/√m of half the arc-cosine kernel of order 1: a
+// quarter of ArcCosineIID.
 func ReLUIID(x, y []float64, m int) float64 { return ArcCosineIID(x, y, m) / 4 }
 
-// SquareIID is the law of the features (wᵀx)²/√m of the kernel P + 2s² for
-// P = ‖x‖²‖y‖²,
+// SquareIID is the law of the features (wᵀx)²/√m of the kernel P + 2s² for P = ‖x‖²‖y‖²,
 //
 //	MSE = (9P² + 72P·s² + 24s⁴ − (P + 2s²)²)/m,
 //
-// by Wick's theorem for E[(wᵀx)⁴(wᵀy)⁴]: of the 105 pairings of eight factors 9 have no
-// mixed pair, 72 two and 24 four.
+// by Wick's theorem for E[(wᵀx)⁴(wᵀy)⁴]: of the 105 pairings of eight factors 9 have no mixed pair,
+// 72 two and 24 four.
 func SquareIID(x, y []float64, m int) float64 {
 	return homogeneous(x, y, m, 4, func(z pair) float64 {
 		p, s2 := z.xx*z.yy, z.s*z.s
@@ -170,13 +167,12 @@ func ExponentialIID(x, y []float64, m int) float64 {
 	return math.Exp(z.p) * math.Expm1(z.p) / float64(m)
 }
 
-// SkewedChiSquareIID is the law of the features √(2/m)·cos(wᵀlog(x+c) + b) of the skewed
-// χ² kernel k, with k₂ its value at twice the difference of the logarithms,
+// SkewedChiSquareIID is the law of the features √(2/m)·cos(wᵀlog(x+c) + b) of the skewed χ² kernel
+// k, with k₂ its value at twice the difference of the logarithms,
 //
 //	MSE = (1 + k₂/2 − k²)/m,
 //
-// as for all stationary kernels and uniform phases b. Coordinates at or below −c give
-// NaN.
+// as for all stationary kernels and uniform phases b. Coordinates at or below −c give NaN.
 func SkewedChiSquareIID(c float64) Error {
 	return func(x, y []float64, m int) float64 {
 		if z := newPair(x, y, m); math.IsNaN(z.p) {

@@ -6,8 +6,8 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// Trig is the law of the features [cos(wᵀx), sin(wᵀx)]/√m of the Gaussian kernel: for
-// independent rows
+// Trig is the law of the features [cos(wᵀx), sin(wᵀx)]/√m of the Gaussian kernel: for independent
+// rows
 //
 //	MSE = (1 − e^(−q))²/(2m)
 //
@@ -17,22 +17,22 @@ import (
 //
 //	c = ₁F₁(d; d/2; −q/2) − e^(−q)
 //
-// for d ≥ 2. For rows v, w and z = x−y, E[cos(vᵀz)cos(wᵀz)] = E[cos((v+w)ᵀz)], where v+w
-// has a uniform direction and a squared length r² from χ²(2d): the expectation is
-// that of ₀F₁(; d/2; −r²q/4), and E[r^(2k)] = 2^k·(d)_k term by term. Simplex rows, at an angle of
-// cosine κ = −1/(d−1), have
+// for d ≥ 2. For rows v, w and z = x−y, E[cos(vᵀz)cos(wᵀz)] = E[cos((v+w)ᵀz)], where v+w has a
+// uniform direction and a squared length r² from χ²(2d): the expectation is that of ₀F₁(; d/2;
+// −r²q/4), and E[r^(2k)] = 2^k·(d)_k term by term. Simplex rows, at an angle of cosine κ =
+// −1/(d−1), have
 //
 //	c = ½(ρ(κ) + ρ(−κ)) − e^(−q),  ρ(κ) = E[₁F₁(d; d/2; −(1 + κ·sin 2α)q/2)],
 //
-// with α as in SimplexExcess: cos(vᵀz)·cos(wᵀz) is the mean of cos((v+w)ᵀz) and cos((v−w)ᵀz).
-// That is above the covariance of orthogonal rows.
+// with α as in SimplexExcess: cos(vᵀz)·cos(wᵀz) is the mean of cos((v+w)ᵀz) and cos((v−w)ᵀz). That
+// is above the covariance of orthogonal rows.
 var Trig = waves(func(z pair) float64 {
 	e := math.Expm1(-z.q)
 	return e * e / 2 // the variance of cos(wᵀ(x−y))
 })
 
-// Phase is the law of the features √(2/m)·cos(wᵀx + b) of the Gaussian kernel, with b
-// uniform on [0, 2π): for independent rows
+// Phase is the law of the features √(2/m)·cos(wᵀx + b) of the Gaussian kernel, with b uniform on
+// [0, 2π): for independent rows
 //
 //	MSE = (1 + e^(−2q)/2 − e^(−q))/m
 //
@@ -52,8 +52,8 @@ func waves(variance func(z pair) float64) Exponential {
 	)
 }
 
-// GaussianFixedMean is the mean of the estimate of the Gaussian kernel when every
-// row has length √d and a uniform direction, orthogonal to others or not,
+// GaussianFixedMean is the mean of the estimate of the Gaussian kernel when every row has length √d
+// and a uniform direction, orthogonal to others or not,
 //
 //	E[φ(x)ᵀφ(y)] = ₀F₁(; d/2; −d·q/4).
 //

@@ -1,7 +1,7 @@
-// Package charts draws measurements with error bars and laws beside them: panels on
-// linear or logarithmic axes, one legend below them, as PNG or SVG. Of makes a figure of
-// a validate.Table. It is the only package of this module that is not an example and
-// imports gonum/plot, so that who draws nothing does not link it.
+// Package charts draws measurements with error bars and laws beside them: panels on linear or
+// logarithmic axes, one legend below them, as PNG or SVG. Of makes a figure of a validate.Table. It
+// is the only package of this module that is not an example and imports gonum/plot, so that who
+// draws nothing does not link it.
 package charts
 
 import (
@@ -22,9 +22,8 @@ import (
 // Point is a measurement y ± Err at x.
 type Point struct{ X, Y, Err float64 }
 
-// Series is a set of points with a line through them, or with a line of its own. A
-// name that stands in several panels has the same style in each and one entry in the
-// legend.
+// Series is a set of points with a line through them, or with a line of its own. A name that stands
+// in several panels has the same style in each and one entry in the legend.
 type Series struct {
 	Name   string
 	Points []Point
@@ -33,8 +32,8 @@ type Series struct {
 	Line []Point
 }
 
-// Level is a horizontal line, for a value to compare with. It is dashed and
-// grey, a different dash for each name.
+// Level is a horizontal line, for a value to compare with. It is dashed and grey, a different dash
+// for each name.
 type Level struct {
 	Name string
 	Y    float64
@@ -47,10 +46,9 @@ type Panel struct {
 	Levels []Level
 }
 
-// Figure is one row of panels, or several, that share their axes. All coordinates on
-// logarithmic axes must be positive; other values, NaN and Inf are left out. The
-// lower end of an error bar that would reach zero or less is cut at the edge
-// of the diagram.
+// Figure is one row of panels, or several, that share their axes. All coordinates on logarithmic
+// axes must be positive; other values, NaN and Inf are left out. The lower end of an error bar that
+// would reach zero or less is cut at the edge of the diagram.
 type Figure struct {
 	Title          string
 	XLabel, YLabel string
@@ -64,9 +62,8 @@ type Figure struct {
 // Formats lists the endings of file names that Save understands.
 var Formats = []string{".png", ".svg"}
 
-// CheckPath returns an error if Save could not write to path: its ending is not
-// one of Formats, or its folder does not exist. It lets a program fail before a
-// long computation instead of after it.
+// CheckPath returns an error if Save could not write to path: its ending is not one of Formats, or
+// its folder does not exist. It lets a program fail before a long computation instead of after it.
 func CheckPath(path string) error {
 	if ext := strings.ToLower(filepath.Ext(path)); !slices.Contains(Formats, ext) {
 		return fmt.Errorf("%s: a picture's name must end in %s", path, strings.Join(Formats, " or "))
@@ -90,9 +87,8 @@ const (
 	margin      = 4 * vg.Millimeter
 )
 
-// Save writes the figure to a file in the format that the ending of its name
-// tells. It is an error if CheckPath reports one, if there is no panel, or if
-// no point can be drawn.
+// Save writes the figure to a file in the format that the ending of its name tells. It is an error
+// if CheckPath reports one, if there is no panel, or if no point can be drawn.
 func (f Figure) Save(path string) error {
 	if err := CheckPath(path); err != nil {
 		return err

@@ -36,8 +36,7 @@ var (
 	grey   = color.Gray{Y: 110}
 )
 
-// styles returns a style for each name, in the order in which they come first,
-// levels after series.
+// styles returns a style for each name, in the order in which they come first, levels after series.
 func (f Figure) styles() []style {
 	var all []style
 	known, knownLevels := make(map[string]bool), make(map[string]bool)
@@ -83,9 +82,9 @@ func (s style) Thumbnail(c *draw.Canvas) {
 	}
 }
 
-// plot returns one panel. Its axes take the same room in all of them. It has no
-// label at y: gonum takes the middle of a logarithmic axis for its arithmetic
-// mean, and leaves room above for a label there.
+// plot returns one panel. Its axes take the same room in all of them. It has no label at y: gonum
+// takes the middle of a logarithmic axis for its arithmetic mean, and leaves room above for a label
+// there.
 func (f Figure) plot(p Panel, area extent, styles []style) *plot.Plot {
 	d := plot.New()
 	d.X.Label.Text = f.XLabel
@@ -128,8 +127,8 @@ func (f Figure) plot(p Panel, area extent, styles []style) *plot.Plot {
 	return d
 }
 
-// apart moves the points of series number at of n sideways, so that error bars
-// of different series at the same x do not hide each other.
+// apart moves the points of series number at of n sideways, so that error bars of different series
+// at the same x do not hide each other.
 func (f Figure) apart(ps []Point, at, n int, area extent) []Point {
 	const step = 0.012 // of the width of the panel
 	shift := step * (float64(at) - float64(n-1)/2)

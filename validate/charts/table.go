@@ -8,24 +8,24 @@ import (
 	"github.com/seed-feabd252/randfeat/validate"
 )
 
-// Columns names the columns of a validate.Table, by their keys, that a figure is made
-// of. X and Y are required.
+// Columns names the columns of a validate.Table, by their keys, that a figure is made of. X and Y
+// are required.
 type Columns struct {
 	X, Y string
 	// Err, if not "", has the lengths of error bars.
 	Err string
-	// Line, if not "", has values that a line is drawn through in place of Y: a law
-	// beside its measurements.
+	// Line, if not "", has values that a line is drawn through in place of Y: a law beside its
+	// measurements.
 	Line string
 	// Series and Panel, if not "", have the names by which the rows are told apart.
 	Series, Panel string
 }
 
-// Of returns the figure of a table: a point a row, a series for each name in the column
-// Series and a panel for each in the column Panel, in the order in which they come
-// first. Its title is the title of the table, its labels are the heads of the columns, and
-// its axes are linear; all may be changed. It returns an error for a column that the
-// table lacks and for a cell that is not a number where one is needed.
+// Of returns the figure of a table: a point a row, a series for each name in the column Series and
+// a panel for each in the column Panel, in the order in which they come first. Its title is the
+// title of the table, its labels are the heads of the columns, and its axes are linear; all may be
+// changed. It returns an error for a column that the table lacks and for a cell that is not a
+// number where one is needed.
 func Of(t validate.Table, c Columns) (Figure, error) {
 	numbers := func(key string) ([]float64, error) {
 		if key == "" {

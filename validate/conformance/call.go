@@ -19,16 +19,15 @@ func (f *findings) add(format string, args ...any) {
 
 func (f *findings) err() error { return errors.Join(f.errs...) }
 
-// operation is a function of matrices: the rows of x (n×in) give the rows of dst
-// (n×out).
+// operation is a function of matrices: the rows of x (n×in) give the rows of dst (n×out).
 type operation[T dense.Float] struct {
 	name    string
 	in, out int
 	call    func(dst, x dense.Matrix[T]) dense.Matrix[T]
 }
 
-// check calls the operation on the points x in all the ways that it must allow, and in
-// those that it must refuse. It returns the result, or false if there is none of use.
+// check calls the operation on the points x in all the ways that it must allow, and in those that
+// it must refuse. It returns the result, or false if there is none of use.
 func (o operation[T]) check(f *findings, x dense.Matrix[T]) (dense.Matrix[T], bool) {
 	input := x.Clone()
 	y := o.call(dense.Matrix[T]{}, input)

@@ -9,12 +9,12 @@ import (
 	"github.com/seed-feabd252/randfeat/validate"
 )
 
-// Kernel checks that k keeps the contract of kernels.Kernel on the points x (n×d,
-// n ≥ 2), which should be like those it is made for:
+// Kernel checks that k keeps the contract of kernels.Kernel on the points x (n×d, n ≥ 2), which
+// should be like those it is made for:
 //
 //   - kernels.Check finds nothing;
-//   - values are finite, symmetric, and their matrix positive semi-definite, as
-//     validate.Kernel judges it;
+//   - values are finite, symmetric, and their matrix positive semi-definite, as validate.Kernel
+//     judges it;
 //   - values are always the same, and their arguments only read;
 //   - NaN is not hidden; points of different lengths panic;
 //   - kernels.Gram gives the values of Eval to a relative 1e-9 of the largest.

@@ -10,20 +10,20 @@ import (
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
-// Map checks that m keeps the contract of rff.Map on the points x (n×in, n ≥ 2), which
-// should be like the points it is made for, and the contracts of rff.LogMap, rff.Differentiable and
+// Map checks that m keeps the contract of rff.Map on the points x (n×in, n ≥ 2), which should be
+// like the points it is made for, and the contracts of rff.LogMap, rff.Differentiable and
 // rff.DifferentiableLog if it has their methods:
 //
-//   - Transform has the shapes that Dims tells; a row of φ depends on its row of x
-//     alone, to the last bit; x is only read; of dst all is written, and nothing beside it;
+//   - Transform has the shapes that Dims tells; a row of φ depends on its row of x alone, to the
+//     last bit; x is only read; of dst all is written, and nothing beside it;
 //   - goroutines may share it; NaN and ±Inf are not hidden; shapes that do not fit panic;
 //   - Kernel passes kernels.Check, and is a number at pairs of the points;
 //   - φ = exp(LogTransform), to rounding;
-//   - Backward is the gradient of Transform and LogBackward of LogTransform: along
-//     a direction a point they agree with central differences at two steps, at the
-//     points where these agree with each other, as they do where φ is smooth;
-//   - Keys of an rff.Paired map is a map of the same dimensions, which names the same
-//     kernel and has m for its own Keys. Check it too, where it is another map.
+//   - Backward is the gradient of Transform and LogBackward of LogTransform: along a direction a
+//     point they agree with central differences at two steps, at the points where these agree with
+//     each other, as they do where φ is smooth;
+//   - Keys of an rff.Paired map is a map of the same dimensions, which names the same kernel and
+//     has m for its own Keys. Check it too, where it is another map.
 //
 // It takes some dozens of Transforms of x.
 func Map[T dense.Float](m rff.Map[T], x dense.Matrix[T]) error {
@@ -61,8 +61,8 @@ func Map[T dense.Float](m rff.Map[T], x dense.Matrix[T]) error {
 	return f.err()
 }
 
-// checkPair checks that m, whose kernel is usable or not, and its map of keys belong
-// together; phi is that of x.
+// checkPair checks that m, whose kernel is usable or not, and its map of keys belong together; phi
+// is that of x.
 func checkPair[T dense.Float](f *findings, m rff.Paired[T], x, phi dense.Matrix[T], usable bool) {
 	keys := m.Keys()
 	if keys == nil {
@@ -104,8 +104,8 @@ func sameKernel[T dense.Float](a, b kernels.Kernel, x dense.Matrix[T]) bool {
 	return true
 }
 
-// checkEstimated tries the kernel k that a map names, and reports whether it is unknown
-// or can be evaluated. name is what to call it.
+// checkEstimated tries the kernel k that a map names, and reports whether it is unknown or can be
+// evaluated. name is what to call it.
 func checkEstimated[T dense.Float](f *findings, name string, k kernels.Kernel, x dense.Matrix[T]) bool {
 	if k == nil {
 		return true
@@ -141,8 +141,7 @@ func checkLogarithms[T dense.Float](f *findings, phi, logPhi dense.Matrix[T]) {
 	}
 }
 
-// checkGradient compares backward with differences of forward at the points x, where
-// it is value.
+// checkGradient compares backward with differences of forward at the points x, where it is value.
 func checkGradient[T dense.Float](f *findings, name string, forward func(dst, x dense.Matrix[T]) dense.Matrix[T],
 	backward func(dst, x, d dense.Matrix[T]) dense.Matrix[T], x, value dense.Matrix[T]) {
 	rng := rand.New(rand.NewPCG(3, uint64(x.Cols)))
@@ -173,8 +172,8 @@ func checkGradient[T dense.Float](f *findings, name string, forward func(dst, x 
 		if !(math.Abs(wide[i]-narrow[i]) <= tolerance) {
 			continue
 		}
-		// At a kink in the middle all central differences are the mean of the slopes on its
-		// sides. But there the bend is their difference, where that of a smooth φ doubles.
+		// At a kink in the middle all central differences are the mean of the slopes on its sides.
+		// But there the bend is their difference, where that of a smooth φ doubles.
 		if !(math.Abs(wideBend[i]-2*narrowBend[i]) <= 4*tolerance) {
 			continue
 		}
@@ -185,8 +184,8 @@ func checkGradient[T dense.Float](f *findings, name string, forward func(dst, x 
 	}
 }
 
-// slopes returns Σ_k weights_ik·(value_k(x_i + h·u_i) − value_k(x_i − h·u_i))/2h, and as
-// the bend by how much such a sum of slopes beyond x_i is above that before it.
+// slopes returns Σ_k weights_ik·(value_k(x_i + h·u_i) − value_k(x_i − h·u_i))/2h, and as the bend
+// by how much such a sum of slopes beyond x_i is above that before it.
 func slopes[T dense.Float](forward func(dst, x dense.Matrix[T]) dense.Matrix[T], x, value, u, weights dense.Matrix[T], h float64) (slope, bend []float64) {
 	up, down := x.Clone(), x.Clone()
 	for i := range x.Rows {

@@ -14,17 +14,17 @@ import (
 // points is how many rows a projection is tried on: more than a block of any form.
 const points = 70
 
-// Projection checks that w keeps the contract of orf.Projection, and the contract of
-// orf.Transposer if w is one:
+// Projection checks that w keeps the contract of orf.Projection, and the contract of orf.Transposer
+// if w is one:
 //
 //   - Frequencies is m×d, finite, and a copy;
-//   - Project is XWᵀ up to 16·(d'+16)·u·‖w_k‖‖x_i‖ with the unit roundoff u, where d' is
-//     the power of two not below d (for padded transforms), and ProjectTransposed ZW likewise;
-//   - a row of a result depends on its row of x alone, to the last bit; x is only read;
-//     of dst all is written, and nothing beside it;
+//   - Project is XWᵀ up to 16·(d'+16)·u·‖w_k‖‖x_i‖ with the unit roundoff u, where d' is the power
+//     of two not below d (for padded transforms), and ProjectTransposed ZW likewise;
+//   - a row of a result depends on its row of x alone, to the last bit; x is only read; of dst all
+//     is written, and nothing beside it;
 //   - goroutines may share it; NaN and ±Inf are not hidden; shapes that do not fit panic;
-//   - the tiles of a projection of package orf cover the result once, and have the bits of
-//     Project when they are finished.
+//   - the tiles of a projection of package orf cover the result once, and have the bits of Project
+//     when they are finished.
 //
 // It takes O((m+d)·d) memory and some dozens of projections of 70 points.
 func Projection[T dense.Float](w orf.Projection[T]) error {
@@ -78,8 +78,8 @@ func Projection[T dense.Float](w orf.Projection[T]) error {
 	return f.err()
 }
 
-// compareProducts compares y with x·aᵀ, for rows of a of which the longest bounds what
-// rounding scales with.
+// compareProducts compares y with x·aᵀ, for rows of a of which the longest bounds what rounding
+// scales with.
 func compareProducts[T dense.Float](f *findings, name string, y, x, a dense.Matrix[T], order int) {
 	var longest float64
 	for k := range a.Rows {

@@ -1,8 +1,7 @@
-// Package npy reads and writes tensors in NumPy's file format: float32 or
-// float64, rows×columns or heads×rows×columns, C order.
+// Package npy reads and writes tensors in NumPy's file format: float32 or float64, rows×columns or
+// heads×rows×columns, C order.
 //
-// The file is not trusted: its header is checked against its size before
-// anything is allocated.
+// The file is not trusted: its header is checked against its size before anything is allocated.
 package npy
 
 import (
@@ -48,10 +47,9 @@ func (t Tensor[T]) Head(h int) dense.Matrix[T] {
 	return dense.Of(r, c, t.Data[h*r*c:(h+1)*r*c])
 }
 
-// Stat returns the header of a file. It is an error, which names the file, if
-// the file is not a NumPy file, if its type is neither float32 nor float64, its
-// rank neither 2 nor 3, its order Fortran's, a dimension zero, or if the file
-// is longer or shorter than its shape.
+// Stat returns the header of a file. It is an error, which names the file, if the file is not a
+// NumPy file, if its type is neither float32 nor float64, its rank neither 2 nor 3, its order
+// Fortran's, a dimension zero, or if the file is longer or shorter than its shape.
 func Stat(path string) (Header, error) {
 	var h Header
 	err := open(path, func(r io.Reader, size int64) (err error) {
@@ -61,9 +59,8 @@ func Stat(path string) (Header, error) {
 	return h, err
 }
 
-// Read returns the tensor of a file. It is an error, which names the file, if
-// Stat reports one, if the elements are not of type T, or if one of them is NaN
-// or infinite.
+// Read returns the tensor of a file. It is an error, which names the file, if Stat reports one, if
+// the elements are not of type T, or if one of them is NaN or infinite.
 func Read[T dense.Float](path string) (Tensor[T], error) {
 	var t Tensor[T]
 	err := open(path, func(r io.Reader, size int64) (err error) {
@@ -93,19 +90,18 @@ func open(path string, f func(r io.Reader, size int64) error) error {
 	return nil
 }
 
-// maxHeader is far more than the header of a tensor of rank 3 needs, and bounds
-// what is read of a file that is not one.
+// maxHeader is far more than the header of a tensor of rank 3 needs, and bounds what is read of a
+// file that is not one.
 const maxHeader = 1 << 16
 
-// dictionary is what NumPy writes, key order and blanks included. The check
-// comes first because npyio slices a header at the places where it finds the
-// keys, whatever their order.
+// dictionary is what NumPy writes, key order and blanks included. The check comes first because
+// npyio slices a header at the places where it finds the keys, whatever their order.
 var dictionary = regexp.MustCompile(`^\{'descr': '[^']*', 'fortran_order': (True|False), 'shape': \([0-9, ]*\), \} *\n$`)
 
 var errNotNumPy = errors.New("not a NumPy file (.npy)")
 
-// header reads and checks the header of a file of the given size. The reader
-// returned stands at the first element.
+// header reads and checks the header of a file of the given size. The reader returned stands at the
+// first element.
 func header(r io.Reader, size int64) (Header, *npyio.Reader, error) {
 	prefix := make([]byte, 10, 12)
 	if _, err := io.ReadFull(r, prefix); err != nil || !bytes.HasPrefix(prefix, []byte("\x93NUMPY")) {
@@ -143,8 +139,8 @@ func header(r io.Reader, size int64) (Header, *npyio.Reader, error) {
 	return h, reader, err
 }
 
-// check compares what a header says with what is supported and with the number
-// of bytes that follow it.
+// check compares what a header says with what is supported and with the number of bytes that follow
+// it.
 func check(r *npyio.Reader, bytes int64) (Header, error) {
 	descr := r.Header.Descr
 	var width int64
@@ -182,8 +178,8 @@ func check(r *npyio.Reader, bytes int64) (Header, error) {
 	return h, nil
 }
 
-// fullReader never returns less than was asked for without an error: npyio
-// takes short reads for whole ones.
+// fullReader never returns less than was asked for without an error: npyio takes short reads for
+// whole ones.
 type fullReader struct{ r io.Reader }
 
 func (f fullReader) Read(p []byte) (int, error) { return io.ReadFull(f.r, p) }

@@ -12,8 +12,8 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 )
 
-// Write writes a tensor to a file, which it creates or replaces, in T's
-// precision, little-endian. The file is complete when the error is nil.
+// Write writes a tensor to a file, which it creates or replaces, in T's precision, little-endian.
+// The file is complete when the error is nil.
 func Write[T dense.Float](path string, t Tensor[T]) error {
 	f, err := os.Create(path)
 	if err != nil {
@@ -33,8 +33,8 @@ func Write[T dense.Float](path string, t Tensor[T]) error {
 	return nil
 }
 
-// encode writes version 1.0 of the format [NEP 1]. npyio writes slices as
-// vectors and matrices as float64 only.
+// encode writes version 1.0 of the format [NEP 1]. npyio writes slices as vectors and matrices as
+// float64 only.
 func encode[T dense.Float](w io.Writer, t Tensor[T]) error {
 	sides := strings.Trim(strings.ReplaceAll(fmt.Sprint(t.Shape), " ", ", "), "[]")
 	head := fmt.Sprintf("{'descr': '<f%d', 'fortran_order': False, 'shape': (%s), }", reflect.TypeFor[T]().Size(), sides)

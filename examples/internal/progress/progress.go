@@ -10,12 +10,11 @@ import (
 	"golang.org/x/term"
 )
 
-// Bar is a progress bar, or nothing: the zero Bar and one whose writer is not a
-// terminal print nothing.
+// Bar is a progress bar, or nothing: the zero Bar and one whose writer is not a terminal print
+// nothing.
 type Bar struct{ bar *progressbar.ProgressBar }
 
-// New returns a bar of the given number of steps that is drawn on w if w is a
-// terminal.
+// New returns a bar of the given number of steps that is drawn on w if w is a terminal.
 func New(w io.Writer, steps int, what string) Bar {
 	f, ok := w.(*os.File)
 	if !ok || !term.IsTerminal(int(f.Fd())) {

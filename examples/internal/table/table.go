@@ -39,8 +39,8 @@ func (t *Table) Gap() {
 	}
 }
 
-// Fprint writes the table: the head, a rule, the rows, two spaces between
-// columns, no space at the end of a line. Width is counted in runes.
+// Fprint writes the table: the head, a rule, the rows, two spaces between columns, no space at the
+// end of a line. Width is counted in runes.
 func (t *Table) Fprint(w io.Writer) error {
 	widths := make([]int, len(t.columns))
 	names := make([]string, len(t.columns))

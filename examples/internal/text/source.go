@@ -16,14 +16,12 @@ import (
 // Source is a text, what to call it, and where it comes from.
 type Source struct{ Title, Name, Text string }
 
-// opticks is where the Go distribution keeps Newton's Opticks (1730), below
-// GOROOT.
+// opticks is where the Go distribution keeps Newton's Opticks (1730), below GOROOT.
 var opticks = filepath.Join("src", "testdata", "Isaac.Newton-Opticks.txt")
 
-// Default returns Newton's Opticks as the Go distribution ships it: below the
-// directory that GOROOT names, or else the one that `go env GOROOT` prints.
-// Where it is in neither (some Linux packages leave it out) the README of this
-// module is returned, which is compiled into the program.
+// Default returns Newton's Opticks as the Go distribution ships it: below the directory that GOROOT
+// names, or else the one that `go env GOROOT` prints. Where it is in neither (some Linux packages
+// leave it out) the README of this module is returned, which is compiled into the program.
 func Default() Source {
 	if s, ok := under(os.Getenv("GOROOT")); ok {
 		return s

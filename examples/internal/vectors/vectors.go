@@ -1,18 +1,16 @@
 // Package vectors makes word vectors out of a text, by counting.
 //
-// How often two words stand near each other gives a matrix of co-occurrences;
-// the positive part of their pointwise mutual information (PPMI) tells which
-// words do so more often than by chance; the leading singular vectors of that
-// matrix, times the square roots of their singular values, place words of
-// similar company at similar points [Levy & Goldberg 2015].
+// How often two words stand near each other gives a matrix of co-occurrences; the positive part of
+// their pointwise mutual information (PPMI) tells which words do so more often than by chance; the
+// leading singular vectors of that matrix, times the square roots of their singular values, place
+// words of similar company at similar points [Levy & Goldberg 2015].
 //
 // # References
 //
-//   - [Halko, Martinsson & Tropp 2011] Finding structure with randomness:
-//     probabilistic algorithms for constructing approximate matrix
-//     decompositions. SIAM Review 53(2).
-//   - [Levy & Goldberg 2015] Levy, Goldberg & Dagan, Improving distributional
-//     similarity with lessons learned from word embeddings. TACL 3.
+//   - [Halko, Martinsson & Tropp 2011] Finding structure with randomness: probabilistic algorithms
+//     for constructing approximate matrix decompositions. SIAM Review 53(2).
+//   - [Levy & Goldberg 2015] Levy, Goldberg & Dagan, Improving distributional similarity with
+//     lessons learned from word embeddings. TACL 3.
 package vectors
 
 import (
@@ -36,27 +34,25 @@ type Options struct {
 
 // Model holds the vectors of the words of a text.
 type Model struct {
-	// Words are in order of falling frequency; words of equal frequency in
-	// alphabetical order.
+	// Words are in order of falling frequency; words of equal frequency in alphabetical order.
 	Words []string
 
-	// Vectors has a row for each word: centred, so that the mean over the
-	// running text was zero, then scaled to length 1. A word that has no
-	// company other than chance may have the zero vector.
+	// Vectors has a row for each word: centred, so that the mean over the running text was zero,
+	// then scaled to length 1. A word that has no company other than chance may have the zero
+	// vector.
 	Vectors dense.Matrix[float64]
 
-	// Tokens are the words of the text as rows of Vectors, in order; words
-	// outside the vocabulary are left out.
+	// Tokens are the words of the text as rows of Vectors, in order; words outside the vocabulary
+	// are left out.
 	Tokens []int
 }
 
-// Learn makes word vectors of the words of a text in O(V²·Dim) time and O(V²)
-// memory for a vocabulary of V words. The randomness of src decides where the
-// search for the singular vectors starts, hence only the last digits and the
-// last few columns.
+// Learn makes word vectors of the words of a text in O(V²·Dim) time and O(V²) memory for a
+// vocabulary of V words. The randomness of src decides where the search for the singular vectors
+// starts, hence only the last digits and the last few columns.
 //
-// It is an error if the options are not positive, if Vocabulary is less than
-// Dim, or if the text has fewer than Dim different words.
+// It is an error if the options are not positive, if Vocabulary is less than Dim, or if the text
+// has fewer than Dim different words.
 func Learn(text []string, opts Options, src rand.Source) (*Model, error) {
 	switch {
 	case opts.Dim < 1:
@@ -102,8 +98,8 @@ func (m *Model) number(text []string, size int) {
 	}
 }
 
-// cooccurrences returns the symmetric matrix of how often words i and j stand
-// at most window tokens apart, where a pair at distance k counts 1/k.
+// cooccurrences returns the symmetric matrix of how often words i and j stand at most window tokens
+// apart, where a pair at distance k counts 1/k.
 func cooccurrences(tokens []int, words, window int) dense.Matrix[float64] {
 	c := dense.New[float64](words, words)
 	for t, i := range tokens {
@@ -133,8 +129,7 @@ func ppmi(c dense.Matrix[float64]) {
 	}
 }
 
-// centre subtracts the mean over the tokens from every vector and scales what
-// is left to length 1.
+// centre subtracts the mean over the tokens from every vector and scales what is left to length 1.
 func (m *Model) centre() {
 	mean := make([]float64, m.Vectors.Cols)
 	for _, t := range m.Tokens {
@@ -150,8 +145,8 @@ func (m *Model) centre() {
 	}
 }
 
-// Sequence returns the vectors (n×Dim) of the n tokens in the middle of the
-// text, past title pages and prefaces, or of all of them if they are fewer.
+// Sequence returns the vectors (n×Dim) of the n tokens in the middle of the text, past title pages
+// and prefaces, or of all of them if they are fewer.
 func (m *Model) Sequence(n int) dense.Matrix[float64] {
 	n = min(n, len(m.Tokens))
 	first := (len(m.Tokens) - n) / 2
@@ -162,9 +157,8 @@ func (m *Model) Sequence(n int) dense.Matrix[float64] {
 	return x
 }
 
-// Nearest returns the n words other than word whose vectors have the largest
-// cosine with its own, nearest first, and those cosines. Both are empty if word
-// is not in the vocabulary.
+// Nearest returns the n words other than word whose vectors have the largest cosine with its own,
+// nearest first, and those cosines. Both are empty if word is not in the vocabulary.
 func (m *Model) Nearest(word string, n int) (words []string, cosines []float64) {
 	at := slices.Index(m.Words, word)
 	if at < 0 {
