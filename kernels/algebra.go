@@ -13,7 +13,7 @@ type Sum []Kernel
 // Eval returns the sum of the kernels at (x, y). It panics if there is none or one is nil, and as
 // they do.
 func (k Sum) Eval(x, y []float64) float64 {
-	must(notEmpty("Sum", k))
+	must(k.check())
 	var s float64
 	for _, term := range k {
 		s += term.Eval(x, y)
@@ -21,8 +21,7 @@ func (k Sum) Eval(x, y []float64) float64 {
 	return s
 }
 
-// check reports an empty sum, a nil kernel, and what the kernels report.
-func (k Sum) check() error { return validateAll("Sum", k) }
+func (k Sum) check() error { return notEmpty("Sum", k) }
 
 // String returns the kernels joined by " + ".
 func (k Sum) String() string { return join(k, " + ") }
@@ -34,7 +33,7 @@ type Product []Kernel
 // Eval returns the product of the kernels at (x, y). It panics if there is none or one is nil, and
 // as they do.
 func (k Product) Eval(x, y []float64) float64 {
-	must(notEmpty("Product", k))
+	must(k.check())
 	p := 1.0
 	for _, factor := range k {
 		p *= factor.Eval(x, y)
@@ -42,8 +41,7 @@ func (k Product) Eval(x, y []float64) float64 {
 	return p
 }
 
-// check reports an empty product, a nil kernel, and what the kernels report.
-func (k Product) check() error { return validateAll("Product", k) }
+func (k Product) check() error { return notEmpty("Product", k) }
 
 // String returns the kernels joined by " · ".
 func (k Product) String() string { return join(k, " · ") }
@@ -57,20 +55,11 @@ type Scaled struct {
 
 // Eval returns c·K(x, y). It panics if K is nil or By is out of range, and as K does.
 func (k Scaled) Eval(x, y []float64) float64 {
-	must(k.own())
+	must(k.check())
 	return k.By * k.K.Eval(x, y)
 }
 
-// check reports a nil K, a By that is not a positive finite number, and what K reports.
 func (k Scaled) check() error {
-	if err := k.own(); err != nil {
-		return err
-	}
-	return Check(k.K)
-}
-
-// own checks the fields but not the parameters of K.
-func (k Scaled) own() error {
 	if k.K == nil {
 		return fmt.Errorf("kernels: Scaled.K is nil")
 	}
@@ -90,18 +79,6 @@ func notEmpty(name string, ks []Kernel) error {
 	for i, k := range ks {
 		if k == nil {
 			return fmt.Errorf("kernels: %s[%d] is nil", name, i)
-		}
-	}
-	return nil
-}
-
-func validateAll(name string, ks []Kernel) error {
-	if err := notEmpty(name, ks); err != nil {
-		return err
-	}
-	for _, k := range ks {
-		if err := Check(k); err != nil {
-			return err
 		}
 	}
 	return nil

@@ -63,7 +63,6 @@ func (k ArcCosine) Eval(x, y []float64) float64 {
 	return k.radius(floats.Norm(x, 2)*floats.Norm(y, 2)) * k.profile(psi)
 }
 
-// check reports an Order that is none of 0, 1 and 2.
 func (k ArcCosine) check() error {
 	if k.Order < 0 || k.Order > 2 {
 		return fmt.Errorf("kernels: ArcCosine.Order = %d, want 0, 1 or 2", k.Order)

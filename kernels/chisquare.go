@@ -76,7 +76,6 @@ func (k SkewedChiSquare) Eval(x, y []float64) float64 {
 	return product
 }
 
-// check reports a C that is negative or not finite.
 func (k SkewedChiSquare) check() error { return positive("SkewedChiSquare.C", k.C) }
 
 // String returns the kernel as it is written in Go, defaults filled in.

@@ -27,7 +27,7 @@ type Convolution struct {
 // Eval returns the sum over all pairs of patches that share a cell. It panics if x or y is not of
 // the length of an image, if Patches is out of range, and as K does.
 func (k Convolution) Eval(x, y []float64) float64 {
-	must(k.own())
+	must(k.check())
 	p := k.Patches
 	one := func(image []float64) dense.Matrix[float64] {
 		return CutPatches(dense.Matrix[float64]{}, p, dense.Of(1, len(image), image), 0)
@@ -46,16 +46,7 @@ func (k Convolution) Eval(x, y []float64) float64 {
 	return sum
 }
 
-// check reports a nil K, what Patches reports, and what K reports.
 func (k Convolution) check() error {
-	if err := k.own(); err != nil {
-		return err
-	}
-	return Check(k.K)
-}
-
-// own checks the fields but not the parameters of K.
-func (k Convolution) own() error {
 	if k.K == nil {
 		return fmt.Errorf("kernels: Convolution.K is nil")
 	}

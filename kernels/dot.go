@@ -47,7 +47,6 @@ func (k Softmax) Eval(x, y []float64) float64 {
 	return math.Exp(orOne(k.Scale) * dot)
 }
 
-// check reports a Scale that is negative or not finite.
 func (k Softmax) check() error { return positive("Softmax.Scale", k.Scale) }
 
 // String returns the kernel as it is written in Go, defaults filled in.
@@ -84,8 +83,6 @@ func (k Polynomial) Eval(x, y []float64) float64 {
 	return math.Pow(orOne(k.Gamma)*floats.Dot(x, y)+k.Offset, float64(k.Degree))
 }
 
-// check reports a Degree below 1, a Gamma that is negative or not finite, and an Offset that is
-// negative or not finite.
 func (k Polynomial) check() error {
 	if k.Degree < 1 {
 		return fmt.Errorf("kernels: Polynomial.Degree = %d, want at least 1", k.Degree)

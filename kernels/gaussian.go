@@ -25,7 +25,6 @@ func (k Gaussian) Eval(x, y []float64) float64 {
 	return math.Exp(-squaredDistance(x, y, orOne(k.LengthScale)) / 2)
 }
 
-// check reports a LengthScale that is negative or not finite.
 func (k Gaussian) check() error { return positive("Gaussian.LengthScale", k.LengthScale) }
 
 // String returns the kernel as it is written in Go, defaults filled in.

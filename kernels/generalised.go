@@ -21,15 +21,10 @@ const (
 
 // String returns the name of f as it is written in Go.
 func (f Nonlinearity) String() string {
-	switch f {
-	case ReLU:
-		return "ReLU"
-	case Square:
-		return "Square"
-	case Exponential:
-		return "Exponential"
+	if f < ReLU || f > Exponential {
+		return fmt.Sprintf("Nonlinearity(%d)", int(f))
 	}
-	return fmt.Sprintf("Nonlinearity(%d)", int(f))
+	return [...]string{"ReLU", "Square", "Exponential"}[f]
 }
 
 // Generalised is the kernel of generalised attention [Choromanski et al. 2021],
@@ -94,7 +89,6 @@ func (k Generalised) mean(xx float64) float64 {
 	return math.Exp(xx / 2)
 }
 
-// check reports an F that is none of the three and an Epsilon that is negative or not finite.
 func (k Generalised) check() error {
 	if k.F < ReLU || k.F > Exponential {
 		return fmt.Errorf("kernels: Generalised.F = %v, want ReLU, Square or Exponential", k.F)

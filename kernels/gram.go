@@ -104,17 +104,11 @@ func asByProduct(k Kernel) (byProduct, bool) {
 
 // usesELU reports whether k is ELU or composed of it.
 func usesELU(k Kernel) bool {
-	switch k := k.(type) {
-	case ELU:
-		return true
-	case Sum:
-		return slices.ContainsFunc(k, usesELU)
-	case Product:
-		return slices.ContainsFunc(k, usesELU)
-	case Scaled:
-		return usesELU(k.K)
+	if _, ok := asWhole(k); ok {
+		return false // a block evaluates k pair by pair
 	}
-	return false
+	_, ok := k.(ELU)
+	return ok || slices.ContainsFunc(parts(k), usesELU)
 }
 
 // points are the rows of a matrix with what kernels ask of them.

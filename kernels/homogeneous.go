@@ -20,7 +20,7 @@ type Homogeneous struct{ K Kernel }
 
 // Eval returns ‖x‖‖y‖·K(x/‖x‖, y/‖y‖). It panics if K is nil, and as K does.
 func (k Homogeneous) Eval(x, y []float64) float64 {
-	must(k.own())
+	must(k.check())
 	checkLengths(x, y)
 	u, v := make([]float64, len(x)), make([]float64, len(y))
 	r := normalize(u, x) * normalize(v, y)
@@ -50,15 +50,7 @@ func normalize(dst, x []float64) float64 {
 	return r
 }
 
-// check reports a nil K and what K reports.
 func (k Homogeneous) check() error {
-	if err := k.own(); err != nil {
-		return err
-	}
-	return Check(k.K)
-}
-
-func (k Homogeneous) own() error {
 	if k.K == nil {
 		return fmt.Errorf("kernels: Homogeneous.K is nil")
 	}

@@ -20,7 +20,33 @@ func Check(k Kernel) error {
 		return fmt.Errorf("kernels: k is nil")
 	}
 	if c, ok := k.(interface{ check() error }); ok {
-		return c.check()
+		if err := c.check(); err != nil {
+			return err
+		}
+	}
+	for _, part := range parts(k) {
+		if err := Check(part); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// parts returns the kernels that k is made of.
+func parts(k Kernel) []Kernel {
+	switch k := k.(type) {
+	case Sum:
+		return k
+	case Product:
+		return k
+	case Scaled:
+		return []Kernel{k.K}
+	case Pullback:
+		return []Kernel{k.K}
+	case Homogeneous:
+		return []Kernel{k.K}
+	case Convolution:
+		return []Kernel{k.K}
 	}
 	return nil
 }

@@ -33,7 +33,6 @@ func (k Laplacian) Eval(x, y []float64) float64 {
 	return math.Exp(-r)
 }
 
-// check reports a LengthScale that is negative or not finite.
 func (k Laplacian) check() error { return positive("Laplacian.LengthScale", k.LengthScale) }
 
 // String returns the kernel as it is written in Go, defaults filled in.

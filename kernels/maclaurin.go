@@ -27,7 +27,6 @@ func (k Maclaurin) Eval(x, y []float64) float64 {
 	return k.at(floats.Dot(x, y))
 }
 
-// check reports a coefficient that is negative or not finite, and that none is positive.
 func (k Maclaurin) check() error {
 	for n, a := range k.Coefficients {
 		if !(a >= 0) || math.IsInf(a, 1) {

@@ -1,6 +1,7 @@
 package kernels
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 )
@@ -26,8 +27,6 @@ func (k Matern) Eval(x, y []float64) float64 {
 	return k.profile(squaredDistance(x, y, orOne(k.LengthScale)))
 }
 
-// check reports a Nu that is none of 0, 0.5, 1.5 and 2.5 and a LengthScale that is negative or not
-// finite.
 func (k Matern) check() error {
 	switch k.Nu {
 	case 0, 0.5, 1.5, 2.5:
@@ -38,11 +37,7 @@ func (k Matern) check() error {
 
 // String returns the kernel as it is written in Go, defaults filled in.
 func (k Matern) String() string {
-	nu := k.Nu
-	if nu == 0 {
-		nu = 1.5
-	}
-	return fmt.Sprintf("Matern{Nu: %v, LengthScale: %v}", nu, orOne(k.LengthScale))
+	return fmt.Sprintf("Matern{Nu: %v, LengthScale: %v}", cmp.Or(k.Nu, 1.5), orOne(k.LengthScale))
 }
 
 func (k Matern) fromProducts(g []float64, xx float64, yy []float64) {

@@ -1,6 +1,7 @@
 package kernels
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 )
@@ -23,12 +24,8 @@ func (k RationalQuadratic) Eval(x, y []float64) float64 {
 	return k.profile(squaredDistance(x, y, orOne(k.LengthScale)))
 }
 
-// check reports an Alpha or a LengthScale that is negative or not finite.
 func (k RationalQuadratic) check() error {
-	if err := positive("RationalQuadratic.Alpha", k.Alpha); err != nil {
-		return err
-	}
-	return positive("RationalQuadratic.LengthScale", k.LengthScale)
+	return cmp.Or(positive("RationalQuadratic.Alpha", k.Alpha), positive("RationalQuadratic.LengthScale", k.LengthScale))
 }
 
 // String returns the kernel as it is written in Go, defaults filled in.
