@@ -30,17 +30,10 @@ const (
 
 // String returns the name as it is written in Go.
 func (l Weights) String() string {
-	switch l {
-	case RademacherWeights:
-		return "RademacherWeights"
-	case GaussianWeights:
-		return "GaussianWeights"
-	case ComplexRademacherWeights:
-		return "ComplexRademacherWeights"
-	case ComplexGaussianWeights:
-		return "ComplexGaussianWeights"
+	if l < RademacherWeights || l > ComplexGaussianWeights {
+		return fmt.Sprintf("Weights(%d)", int(l))
 	}
-	return fmt.Sprintf("Weights(%d)", int(l))
+	return [...]string{"RademacherWeights", "GaussianWeights", "ComplexRademacherWeights", "ComplexGaussianWeights"}[l]
 }
 
 // validate reports a law that is none of the four, and a number of features that complex numbers do

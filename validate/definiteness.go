@@ -27,15 +27,10 @@ const (
 
 // String returns the verdict in words.
 func (v Verdict) String() string {
-	switch v {
-	case PositiveDefinite:
-		return "positive definite"
-	case PositiveSemidefinite:
-		return "positive semi-definite"
-	case Indefinite:
-		return "indefinite"
+	if v < PositiveDefinite || v > Indefinite {
+		return fmt.Sprintf("Verdict(%d)", int(v))
 	}
-	return fmt.Sprintf("Verdict(%d)", int(v))
+	return [...]string{"positive definite", "positive semi-definite", "indefinite"}[v-PositiveDefinite]
 }
 
 // Spectrum is what Definiteness found about an n×n matrix A.
