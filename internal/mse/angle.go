@@ -11,15 +11,15 @@ import (
 //
 //	MSE = 4u(1−u)/m:
 //
-// the number of rows whose signs differ is binomial. The lengths of rows do not matter, here and in
-// AngularORF. The zero vector has no error, with sign(0) = 0.
+// the number of rows whose signs differ is binomial. The lengths of rows do not matter here, nor in
+// AngularORF. The zero vector has no error, because sign(0) = 0.
 func AngularIID(x, y []float64, m int) float64 {
 	return angular(x, y, m, func(_ int, u float64) float64 { return 4 * u * (1 - u) / float64(m) })
 }
 
-// AngularORF is the law of the same features with orthogonal rows: that of AngularIID with the
-// covariance 4(P₁₂ − u²) of two rows of a block, where P₁₂ is the probability that both separate x
-// from y. For d ≥ 3 it is
+// AngularORF is the law of the same features with orthogonal rows. It is the law of AngularIID with
+// the covariance 4(P₁₂ − u²) of two rows of a block, where P₁₂ is the probability that both rows
+// separate x from y. For d ≥ 3 this probability is
 //
 //	P₁₂ = 2(d−2)/(π²(d−1))·∫₀^θ (θ−δ)·₂F₁(1, 1; (d+1)/2; sin²δ) dδ,
 //
@@ -30,7 +30,7 @@ func AngularORF(x, y []float64, m int) float64 {
 	})
 }
 
-// angular returns law(d, u), which the angle alone matters to.
+// angular returns law(d, u) for a law that depends on the angle alone.
 func angular(x, y []float64, m int, law func(d int, u float64) float64) float64 {
 	z := newPair(x, y, m)
 	switch {
@@ -105,9 +105,9 @@ func bothSeparate(d int, theta float64) float64 {
 		// the singularity at δ = π/2.
 		return 2*theta/math.Pi - 1 + bothSeparate(d, math.Pi-theta)
 	}
-	// The substitution δ = θ(1−t²) makes the logarithm at δ = π/2, which the integrand has at d = 3
-	// and θ = π/2, one of t³·log t. With 40 points none has a sin²δ within 1e-12 of 1, where
-	// Hypergeo has no digits left.
+	// At d = 3 and θ = π/2 the integrand has a logarithm at δ = π/2. The substitution δ = θ(1−t²)
+	// turns it into t³·log t. None of 40 points has a sin²δ within 1e-12 of 1, where Hypergeo has
+	// no digits left.
 	integral := quad.Fixed(func(t float64) float64 {
 		sin := math.Sin(theta * (1 - t*t))
 		return 2 * theta * theta * t * t * t * mathext.Hypergeo(1, 1, float64(d+1)/2, sin*sin)

@@ -9,16 +9,16 @@ import (
 // Bessel function of 2√−t [DLMF 10.16.9].
 //
 // For t ≥ 0 all terms are positive, and the relative error is a few units in the last place. For t
-// < 0 the value is sphereMean(d, 2√−t), rounded once up to 2√−t = 60 + 10√d; beyond, the error is
-// 1e-13 of the height of its waves, as long as 106 bits of 2√−t tell the phase, up to −t = 1e34.
-// The cost is O(√d + 10) operations on numbers of O(√d + 100) bits. NaN and ±Inf give NaN.
+// < 0 the value is sphereMean(d, 2√−t). Up to 2√−t = 60 + 10√d it is rounded once. Beyond, the
+// error is 1e-13 of the height of its waves, as long as 106 bits of 2√−t give the phase, up to −t =
+// 1e34. The cost is O(√d + 10) operations on numbers of O(√d + 100) bits. NaN and ±Inf give NaN.
 func ConfluentLimit(d int, t float64) float64 {
 	checkDimension(d)
 	switch {
 	case math.IsNaN(t - t):
 		return math.NaN()
 	case t < 0:
-		// 2√−t in two parts: its rounding is one of the phase.
+		// 2√−t is in two parts, because its rounding changes the phase.
 		root := math.Sqrt(-t)
 		return sphereMean(d, 2*root, math.FMA(-root, root, -t)/root)
 	}
@@ -32,7 +32,7 @@ func ConfluentLimit(d int, t float64) float64 {
 }
 
 // sphereMean returns E[cos((r + low)·u₁)] for u uniform on the unit sphere of R^d, where low is
-// below the last digit of r > 0:
+// smaller than the last digit of r > 0:
 //
 //	Γ(d/2)·(2/r)^ν·J_ν(r),  ν = d/2 − 1.
 func sphereMean(d int, r, low float64) float64 {
@@ -43,8 +43,8 @@ func sphereMean(d int, r, low float64) float64 {
 		// Coordinates of u are nearly normal: about exp(−r²/(2d)), less than 1e-18.
 		return 0
 	}
-	// J_ν(r) comes from orders 0 and 1, or −½ and ½, by J_(ν+1) = (2ν/r)·J_ν − J_(ν−1), which loses
-	// nothing for ν < r [DLMF 10.74(iv)].
+	// J_ν(r) comes from orders 0 and 1, or −½ and ½, by J_(ν+1) = (2ν/r)·J_ν − J_(ν−1), which is
+	// stable for ν < r [DLMF 10.74(iv)].
 	order := -float64(d%2) / 2
 	below, j := hankel(order, r, low), hankel(order+1, r, low)
 	nu := float64(d)/2 - 1
@@ -58,8 +58,8 @@ func sphereMean(d int, r, low float64) float64 {
 	return math.Exp(log+nu*math.Log(2/r)) * j
 }
 
-// sphereSeries sums sphereMean as ₀F₁(; d/2; −(r + low)²/4). The terms reach e^r where the sum is
-// below 1: they have as many more bits.
+// sphereSeries sums sphereMean as ₀F₁(; d/2; −(r + low)²/4). The terms reach e^r while the sum is
+// below 1, so the terms have r·log₂e more bits.
 func sphereSeries(d int, r, low float64) float64 {
 	prec := uint(80 + r*math.Log2E)
 	number := func(v float64) *big.Float { return new(big.Float).SetPrec(prec).SetFloat64(v) }

@@ -2,9 +2,10 @@ package mse
 
 import "math"
 
-// blocks returns the mean squared error of the mean of m unbiased terms of variance v, of which
-// those of one block, block of them or the remainder in the last, have covariance c in pairs, and
-// others none. c does not matter for blocks of one. A sum that rounding takes below 0 is 0.
+// blocks returns the mean squared error of the mean of m unbiased terms of variance v. Terms are in
+// blocks of the given size, and the last block has the remainder. Two terms of one block have the
+// covariance c, other terms none. c does not matter for blocks of one. A sum that rounding takes
+// below 0 is 0.
 func blocks(m, block int, v, c float64) float64 {
 	n, p := float64(m), pairs(m, block)
 	if p == 0 {

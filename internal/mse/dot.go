@@ -9,8 +9,9 @@ import (
 )
 
 // DotProduct returns the law of the features wᵀx/√m of the dot product over frequencies of the
-// ensemble e, and nil if no law is known. orf.Hadamard has its Factors, orf.Givens its Rotations:
-// here 0 does not stand for a default. With P = ‖x‖²‖y‖² + 2s², independent rows have
+// ensemble e, and nil if no law is known. The Factors of orf.Hadamard and the Rotations of
+// orf.Givens must be given: 0 does not stand for a default here. With P = ‖x‖²‖y‖² + 2s²,
+// independent rows have
 //
 //	MSE = (P − s²)/m.
 //
@@ -18,8 +19,8 @@ import (
 //
 //	MSE = (1/m)·((d−m)/(d−1))·(T − s²),  and 2T/(dm) more with lengths from χ(d)
 //
-// [Choromanski, Rowland & Weller 2017]. So it is with other ensembles, but for T. The law panics if
-// Factors is below 1 and if Rotations is below 0.
+// [Choromanski, Rowland & Weller 2017]. The other ensembles have the same law with another T. The
+// law panics if Factors is below 1 and if Rotations is below 0.
 func DotProduct(e orf.Ensemble) Error {
 	var law func(z pair, m int) float64
 	switch e := e.(type) {
@@ -48,8 +49,8 @@ func DotProduct(e orf.Ensemble) Error {
 
 // hadamard is the law of rows drawn without replacement, in random order, from a product of k ≥ 1
 // factors (1/√d')·H·D of a Hadamard matrix and random signs, where d' = hadamard.FastOrder(d) and
-// points are padded with zeros. Lengths are those of R^d'. In d' it is the law of orthogonal rows
-// with T replaced by T_k,
+// points are padded with zeros. Lengths are drawn for R^d'. It is the law of orthogonal rows of
+// R^d' with T replaced by T_k,
 //
 //	T₀ = d'·Σ x_i²y_i²,  T_k = P − (2/d')·T_{k−1}
 //
@@ -72,8 +73,8 @@ func (z pair) hadamard(m, k int, fixedLength bool) float64 {
 //	G_n = P/(d+2) + (1 − (d+2)/(2d(d−1)))^n·(Σ x_i²y_i² − P/(d+2)).
 //
 // G_n is the expectation of Σ x_i²y_i² after n rotations. A rotation by a uniform angle replaces
-// the two of d coordinates that it turns by the average of their plane, and so G_n − P/(d+2) by a
-// fixed multiple of it.
+// two of d coordinates by the average over their plane. So it replaces G_n − P/(d+2) by a fixed
+// multiple of itself.
 func (z pair) givens(m, n int, fixedLength bool) float64 {
 	if n < 0 {
 		panic(fmt.Sprintf("mse: Givens.Rotations = %d, want at least 0", n))
@@ -88,13 +89,13 @@ func (z pair) givens(m, n int, fixedLength bool) float64 {
 	return z.withoutReplacement(m, z.d, t, fixedLength)
 }
 
-// simplex is the law of simplex rows: the law of orthogonal ones with the covariance
+// simplex is the law of simplex rows. It is the law of orthogonal rows with the covariance
 //
 //	c = (T − s²)·(κ²d − 1)/(d−1),  κ = −1/(d−1),
 //
-// of two rows of a block. w is κ times v and √(1−κ²) times a unit vector orthogonal to v, up to
-// lengths: E[(vᵀx)(vᵀy)(wᵀx)(wᵀy)] is κ²T and 1−κ² times what it is for orthogonal rows, s² − (T −
-// s²)/(d−1).
+// of two rows of a block. Up to lengths, w is κ times v plus √(1−κ²) times a unit vector orthogonal
+// to v. So E[(vᵀx)(vᵀy)(wᵀx)(wᵀy)] is κ²T plus 1−κ² times s² − (T − s²)/(d−1), the value for
+// orthogonal rows.
 func (z pair) simplex(m int, fixedLength bool) float64 {
 	d, t, cosine := float64(z.d), z.haar(z.d), simplexCosine(z.d)
 	v := t - z.s*z.s
@@ -106,21 +107,21 @@ func (z pair) simplex(m int, fixedLength bool) float64 {
 }
 
 // fastfood is the law of blocks H·G·Π·H·B [Le, Sarlós & Smola 2013] of order d' =
-// hadamard.FastOrder(d), points being padded with zeros and lengths those of R^d'. With lengths
-// from χ(d') rows are N(0, I). The covariance of two rows of a block is
+// hadamard.FastOrder(d), where points are padded with zeros and lengths are drawn for R^d'. With
+// lengths from χ(d') rows are N(0, I). The covariance of two rows of a block is
 //
 //	c = d'/(d'+2)·(s² + (2T₁ − ‖x‖²‖y‖² − s²)/(d'−1)) − s²,  T₁ = P − 2·Σ x_i²y_i²,
 //
 // with T₁ as for Hadamard products.
 //
-// With X and Y the vectors that Π·H·B/√d' makes of x and y, two rows project them on u and u∘ε,
-// times lengths, with u uniform on the sphere and ε the product of two rows of H, half of which is
-// −1. The fourth moments of u give
+// Let X and Y be the images of x and y under Π·H·B/√d'. Two rows project X and Y on u and u∘ε,
+// times lengths. Here u is uniform on the sphere, and ε is the product of two rows of H, half of
+// whose elements are −1. The fourth moments of u give
 //
 //	d'/(d'+2)·(s² + (Σ ε_iX_i²)(Σ ε_iY_i²) + (Σ ε_iX_iY_i)²)
 //
-// for the product of two terms, and Π makes ε a random one: E[(Σ ε_ia_i)(Σ ε_ib_i)] is (d'·Σ a_ib_i
-// − Σ a_i·Σ b_i)/(d'−1), where d'·E[Σ X_i²Y_i²] = T₁.
+// for the product of two terms, and Π makes ε random: E[(Σ ε_ia_i)(Σ ε_ib_i)] is (d'·Σ a_ib_i − Σ
+// a_i·Σ b_i)/(d'−1), where d'·E[Σ X_i²Y_i²] = T₁.
 func (z pair) fastfood(m int, fixedLength bool) float64 {
 	order := hadamard.FastOrder(z.d)
 	d, s2 := float64(order), z.s*z.s
@@ -139,15 +140,15 @@ func (z pair) fourth() float64 { return z.xx*z.yy + 2*z.s*z.s }
 // haar returns T = E[(wᵀx)²(wᵀy)²] for w uniform on the sphere of radius √d.
 func (z pair) haar(d int) float64 { return float64(d) * z.fourth() / float64(d+2) }
 
-// withoutReplacement returns the law of rows that are some of an orthogonal matrix of the given
-// order times √order, with T the second moment of a term. The terms of a whole matrix have the sum
-// order·s exactly, so any two of them have the covariance −(T − s²)/(order−1). Lengths from
-// χ(order), which have E[χ⁴] = order(order+2), make the second moment (1 + 2/order)·T.
+// withoutReplacement returns the law of rows drawn from the rows of an orthogonal matrix of the
+// given order, times √order. T is the second moment of a term. The terms of all rows of the matrix
+// sum to order·s exactly, so any two terms have the covariance −(T − s²)/(order−1). Lengths from
+// χ(order) have E[χ⁴] = order(order+2) and make the second moment (1 + 2/order)·T.
 func (z pair) withoutReplacement(m, order int, t float64, fixedLength bool) float64 {
 	n, others := float64(m), float64(order-1)
 	var mse float64
 	if order > 1 {
-		// Whole numbers tell exactly that whole matrices have no error.
+		// The factor is computed from whole numbers, so that it is exactly 0 for whole matrices.
 		mse = (t - z.s*z.s) * ((n*others - pairs(m, order)) / (n * n * others))
 	}
 	if !fixedLength {

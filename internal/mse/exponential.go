@@ -6,15 +6,15 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 )
 
-// Exponential has the laws of some features of the Gaussian or the softmax kernel over the
-// ensembles of frequencies: independent rows, Haar orthogonal ones and those of a simplex. Where no
-// law is known there is none.
+// Exponential has the laws of some features of the Gaussian or the softmax kernel over three
+// ensembles of frequencies: independent rows, Haar orthogonal rows and simplex rows. The zero
+// ExponentialLaw stands for a law that is not known.
 type Exponential struct {
 	IID, Haar, Simplex ExponentialLaw
 }
 
-// ofTerms returns the laws of a mean of terms. term is the variance v of one of them, relative to
-// the square of the kernel; haar and simplex are the covariances of two in one block, in the same
+// ofTerms returns the laws of a mean of terms. term is the variance v of a term, relative to the
+// square of the kernel. haar and simplex are the covariances of two terms of one block, in the same
 // unit.
 func ofTerms(term func(z pair) product, haar, simplex func(z pair) float64) Exponential {
 	over := func(covariance func(z pair) float64) ExponentialLaw {
@@ -37,7 +37,7 @@ func ofIID(term func(z pair) product) Exponential {
 }
 
 // After returns the laws of the estimates at (Px, Qy), for the matrices P = query and Q = key
-// (d×d). If PᵀQ = I the product xᵀy stays, and with it the softmax kernel: SADERF and ADERF
+// (d×d). If PᵀQ = I, the product xᵀy and the softmax kernel do not change. SADERF and ADERF
 // [Likhosherstov et al. 2023] have the laws of Optimal after such matrices. The laws panic if
 // points are not in R^d.
 func (t Exponential) After(query, key dense.Matrix[float64]) Exponential {
@@ -48,11 +48,10 @@ func (t Exponential) After(query, key dense.Matrix[float64]) Exponential {
 }
 
 // ExponentialLaw is the law of features that estimate the Gaussian kernel K or, times e^(‖x‖²/2),
-// the softmax kernel S: relative to the kernel both have the same error. The methods take and
-// return what a Law does.
+// the softmax kernel S. Both estimates have the same error relative to the kernel.
 type ExponentialLaw struct {
 	relative func(z pair, m int) product
-	before   func(x, y []float64) (px, qy []float64) // what becomes of points first; nil for nothing
+	before   func(x, y []float64) (px, qy []float64) // maps the points first, unless nil
 }
 
 // Gaussian is the law of the features of the Gaussian kernel.
@@ -65,8 +64,8 @@ func (l ExponentialLaw) Softmax(x, y []float64, m int) float64 {
 	return l.times(x, y, m, 0, 2)
 }
 
-// Relative is the law of both divided by the square of the kernel. It is finite also where the
-// kernel is beyond the range of float64.
+// Relative is the law of both divided by the square of the kernel. Relative is finite also where
+// the kernel is beyond the range of float64.
 func (l ExponentialLaw) Relative(x, y []float64, m int) float64 {
 	return l.times(x, y, m, 0, 0)
 }
@@ -83,8 +82,8 @@ func (l ExponentialLaw) times(x, y []float64, m int, a, b float64) float64 {
 	return e.value(z)
 }
 
-// product is v·exp(norms·(‖x‖² + ‖y‖²) + dot·xᵀy + c), of factors that may be beyond the range of
-// float64 where their product is not.
+// product is v·exp(norms·(‖x‖² + ‖y‖²) + dot·xᵀy + c). The factors may be beyond the range of
+// float64 where the product is not.
 type product struct {
 	v, norms, dot, c float64
 }
@@ -93,8 +92,8 @@ func (e product) value(z pair) float64 {
 	if e.v == 0 {
 		return 0 // times e^Inf
 	}
-	// A quarter of an exponent within 2800 has an exponential, and beyond that no v brings the
-	// product back. Every step goes from v towards the product.
+	// A quarter of an exponent within ±2800 has an exponential in range. Beyond ±2800 the product
+	// is out of range for every v. Every step goes from v towards the product.
 	exponent := math.Max(-2800, math.Min(2800, z.form(e.norms, e.dot)+e.c))
 	part := math.Exp(exponent / 4)
 	v := e.v

@@ -6,9 +6,9 @@ import (
 )
 
 // Hybrid is the law over independent rows of the estimate λS₁ + (1−λ)S₂ of the softmax kernel,
-// where S₁ is that of Hyperbolic and S₂ that of Trig, with the same m rows w, and λ = ½ − Σ_j
-// sign(τ_jᵀx)·sign(τ_jᵀy)/(2n) for n rows τ ~ N(0, I) that are independent of them. With ℓ = u, and
-// V₁ and V₂ the errors of S₁ and S₂ for one row,
+// where S₁ is the estimate of Hyperbolic and S₂ the estimate of Trig, both with the same m rows w,
+// and λ = ½ − Σ_j sign(τ_jᵀx)·sign(τ_jᵀy)/(2n) for n rows τ ~ N(0, I) that are independent of w.
+// With ℓ = u, and the errors V₁ and V₂ of S₁ and S₂ for one row,
 //
 //	MSE = ((ℓ² + ℓ(1−ℓ)/n)·V₁ + ((1−ℓ)² + ℓ(1−ℓ)/n)·V₂ + 2ℓ(1−ℓ)(1−1/n)·C)/m,
 //	C = −S²·(1 − cos(‖x‖² − ‖y‖²))
@@ -27,8 +27,8 @@ func Hybrid(n int) Exponential {
 		if isZero(z.x) || isZero(z.y) {
 			noise = 0
 		}
-		// V₁, V₂ and C are e^p, e^q and 1 times these, with S² = 1. The larger of e^p and e^q
-		// stands before the sum.
+		// With S² = 1, V₁, V₂ and C are e^p·v1, e^q·v2 and c. The larger of e^p and e^q is factored
+		// out of the sum.
 		near, apart := math.Expm1(-z.p), math.Expm1(-z.q)
 		v1, v2, c := near*near/2, apart*apart/2, 0.0
 		e := product{norms: 1, dot: 2}

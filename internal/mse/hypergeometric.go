@@ -9,10 +9,10 @@ import (
 //
 // For t ≥ 0 all terms are positive, and the relative error is a few units in the last place; the
 // value, between e^t and e^(2t), overflows to +Inf somewhere between t = 355 and 710. For t < 0
-// Kummer's transformation [DLMF 13.2.39] gives e^t·₁F₁(−d/2; d/2; −t), of which the terms, e^t
-// included, have absolute values with sum at most 1, because |(−d/2)_k| ≤ (d/2)_k: the absolute
-// error is a few 1e-16 whatever t is. Below −far(d) it is the asymptotic series [DLMF 13.7.2] for
-// odd d and −t > d(d/2+1), with a relative error of 1e-13, and 0 otherwise, with an absolute error
+// Kummer's transformation [DLMF 13.2.39] gives e^t·₁F₁(−d/2; d/2; −t). The absolute values of its
+// terms, times e^t, sum to at most 1, because |(−d/2)_k| ≤ (d/2)_k. So the absolute error is a few
+// 1e-16 for every t. Below −far(d), for odd d and −t > d(d/2+1), the value is the asymptotic series
+// [DLMF 13.7.2] with a relative error of 1e-13. Otherwise it is 0 there, with an absolute error
 // below 1e-18. The cost is O(√d) operations. NaN gives NaN.
 func Confluent(d int, t float64) float64 {
 	checkDimension(d)
@@ -34,18 +34,18 @@ func Confluent(d int, t float64) float64 {
 }
 
 // ConfluentExcess returns ₁F₁(d; d/2; t) − e^(2t) for t ≤ 0 and (₁F₁(d; d/2; t) − e^(2t))·e^(−2t)
-// for t > 0 and d ≥ 1: the covariance of cosh(vᵀz) and cosh(wᵀz), t = ‖z‖²/2, over the square of
-// their mean, or of their cosines, t = −‖z‖²/2, for two rows v, w of an orthogonal block. It is of
-// order t² at 0, 0 at −∞ and −1 at ∞.
+// for t > 0 and d ≥ 1: for two rows v, w of an orthogonal block, the covariance of cosh(vᵀz) and
+// cosh(wᵀz) over the square of their mean, with t = ‖z‖²/2, or the covariance of cos(vᵀz) and
+// cos(wᵀz), with t = −‖z‖²/2. It is of order t² at 0, and tends to 0 at −∞ and to −1 at ∞.
 //
-// For t ≥ −1 it is the sum of the differences of the coefficients of the two series, D_k/k! with
-// D_k = (d)_k/(d/2)_k − 2^k, which are all of one sign and come from the recursion
+// For t ≥ −1 it is a series whose coefficients are the differences of the coefficients of the two
+// series, D_k/k! with D_k = (d)_k/(d/2)_k − 2^k. All D_k have one sign and come from the recursion
 //
 //	D_{k+1} = ((d+k)·D_k − k·2^k)/(d/2 + k),  D₀ = 0,
 //
-// without cancellation: the relative error is about 1e-15, at t < 0 up to 50 times that. Above
-// far(d) it is −1 to the last bit. Below −1 the two values are subtracted: the absolute error is a
-// few 1e-16. The cost is O(√d) operations. NaN gives NaN.
+// without cancellation. The relative error is about 1e-15, and up to 50 times as large at t < 0.
+// Above far(d) the value is −1 to the last bit. Below t = −1 the two values are subtracted, and the
+// absolute error is a few 1e-16. The cost is O(√d) operations. NaN gives NaN.
 func ConfluentExcess(d int, t float64) float64 {
 	checkDimension(d)
 	switch {
@@ -70,7 +70,7 @@ func ConfluentExcess(d int, t float64) float64 {
 }
 
 // far returns a t from which on ₁F₁(d; d/2; t)·e^(−2t), and for even d or d ≥ 13 |₁F₁(d; d/2; −t)|,
-// is below 1e-18. Roughly, both are exp(−2t²/d) until that is negligible: the tests compare.
+// is below 1e-18. Both are roughly exp(−2t²/d) until they are negligible. The tests check it.
 func far(d int) float64 { return 60 + 6*math.Sqrt(float64(d)) }
 
 // tail returns ₁F₁(d; d/2; −t) for t > far(d),
@@ -115,11 +115,11 @@ func damped(a, b, t float64) float64 {
 	return sum * math.Exp(-scale.rest)
 }
 
-// decay is a factor e^(−rest) of a series, applied in parts as the terms grow, so that neither
-// overflows nor underflows.
+// decay is a factor e^(−rest) of a series. It is applied in parts as the terms grow, so that
+// neither the factor nor the terms leave the range of float64.
 type decay struct{ rest float64 }
 
-// due returns the part of the factor to apply at terms of a size, 1 if they are small.
+// due returns the part of the factor to apply at terms of the given size, 1 for small terms.
 func (d *decay) due(size float64) float64 {
 	const part = 300
 	if d.rest < part || math.Abs(size) < 1e120 {
@@ -129,8 +129,8 @@ func (d *decay) due(size float64) float64 {
 	return math.Exp(-part)
 }
 
-// converged reports whether a series of which term k is the last one summed, and later ones are
-// less than ratio/(k+1) times the one before, has a negligible rest.
+// converged reports whether the rest of a series is negligible after term k, where each later term
+// is less than ratio/(k+1) times the term before.
 func converged(term, sum, k, ratio float64) bool {
 	if term == 0 || math.IsInf(sum, 0) {
 		return true

@@ -10,8 +10,8 @@ import (
 	"github.com/seed-feabd252/randfeat/orf"
 )
 
-// Rows says which frequencies a map has, as far as laws depend on them: m rows in R^d that were
-// drawn from an ensemble, nil if it is not known.
+// Rows says what laws need to know of the frequencies of a map: there are M rows in R^D, drawn from
+// Ensemble, which is nil if it is not known.
 type Rows struct {
 	Ensemble orf.Ensemble
 	M, D     int
@@ -30,8 +30,8 @@ func RowsOf[T dense.Float](w orf.Projection[T]) Rows {
 	return r
 }
 
-// Law is what theory knows of the estimate that a map computes, made where the map is made. The
-// zero Law knows nothing.
+// Law is what theory knows of the estimate that a map computes. The constructor of the map makes
+// its Law. The zero Law knows nothing.
 type Law struct {
 	rows Rows
 	over func(r Rows) (Estimate, bool)
@@ -39,14 +39,14 @@ type Law struct {
 
 // Estimate is a law over given frequencies.
 type Estimate struct {
-	// Name says of which features over which frequencies it is the law, and its source.
+	// Name names the features, the frequencies and the source of the law.
 	Name string
 
 	// MSE is the mean squared error at x and y of an unbiased estimate; nil if there are Moments.
 	MSE func(x, y []float64) float64
 
 	// Relative is MSE over the square of the kernel, also where both are beyond the range of
-	// float64; nil if that takes the kernel.
+	// float64. It is nil if only a division by the kernel gives it.
 	Relative func(x, y []float64) float64
 
 	// Moments returns the mean and the variance of the estimate at x and y, by quadrature, and
@@ -77,7 +77,7 @@ type closed struct {
 	mse, relative Error
 }
 
-// lawOf returns the law that is known for an ensemble, at the points √scale·x and √scale·y.
+// lawOf returns the law that known gives for an ensemble, at the points √scale·x and √scale·y.
 func lawOf(features string, scale float64, known func(e orf.Ensemble) (closed, bool)) Law {
 	return Law{over: func(r Rows) (Estimate, bool) {
 		if r.Ensemble == nil {
@@ -99,8 +99,8 @@ func (c closed) estimate(name string, scale float64, m int) Estimate {
 	return e
 }
 
-// OfGaussian is the law of features that have the relative errors of terms, for the Gaussian kernel
-// of length-scale 1/√scale. source is that of terms over independent rows.
+// OfGaussian is the law of features with the relative errors of terms, for the Gaussian kernel of
+// length-scale 1/√scale. source is the source of terms over independent rows.
 func OfGaussian(features, source string, terms Exponential, scale float64) Law {
 	return terms.law(features, source, scale, ExponentialLaw.Gaussian)
 }
@@ -110,8 +110,7 @@ func OfSoftmax(features, source string, terms Exponential, scale float64) Law {
 	return terms.law(features, source, scale, ExponentialLaw.Softmax)
 }
 
-// derived is the source of laws that follow from the covariance of two rows as the comments derive
-// it.
+// derived is the source of laws that follow from the covariance of two rows, which comments derive.
 const derived = "from the covariance of two rows"
 
 func (t Exponential) law(features, source string, scale float64, kernel func(l ExponentialLaw, x, y []float64, m int) float64) Law {
@@ -157,14 +156,15 @@ func OfAngular() Law {
 	})
 }
 
-// OfIID is the law of features of which the error is known over independent rows alone.
+// OfIID is the law of features whose error is known over independent rows alone.
 func OfIID(features, source string, scale float64, mse Error) Law {
 	return lawOf(features, scale, func(e orf.Ensemble) (closed, bool) {
 		return closed{source: source, mse: mse}, e == orf.IID{}
 	})
 }
 
-// OfSketch is the law of maps with m frequencies of their own: others do not matter.
+// OfSketch is the law of maps that draw m frequencies of their own. Other frequencies do not
+// matter.
 func OfSketch(features, source string, scale float64, m int, mse Error) Law {
 	e := closed{source: source, mse: mse}.estimate(features, scale, m)
 	return Law{over: func(Rows) (Estimate, bool) { return e, true }}

@@ -10,8 +10,8 @@ import (
 // Error is a mean squared error at the points x and y with m frequencies.
 type Error = func(x, y []float64, m int) float64
 
-// pair is what the laws need to know of two points of R^d. What is beyond the range of float64 is
-// ±Inf; all is NaN if a coordinate is NaN or infinite.
+// pair is what the laws need to know of two points of R^d. Values beyond the range of float64 are
+// ±Inf. All values are NaN if a coordinate is NaN or infinite.
 type pair struct {
 	x, y   []float64
 	d      int
@@ -58,7 +58,7 @@ func (z pair) form(a, b float64) float64 {
 		sum += b * z.s
 	}
 	if math.IsNaN(sum) && !math.IsNaN(z.p) {
-		// Both terms are infinite. The sign of their sum is that of points nearer by.
+		// Both terms are infinite. Points divided by a power of two give the sign of the sum.
 		n := max(exponent(z.x), exponent(z.y))
 		near := newPair(scaled(z.x, -n), scaled(z.y, -n), 1)
 		return math.Ldexp(a*(near.xx+near.yy)+b*near.s, 2*n)
@@ -66,8 +66,9 @@ func (z pair) form(a, b float64) float64 {
 	return sum
 }
 
-// homogeneous returns law(x, y) for one with law(αx, βy) = (αβ)^degree·law(x, y), of points of a
-// size that neither overflows nor underflows. What rounding takes below 0 is 0.
+// homogeneous returns law(x, y) for a law with law(αx, βy) = (αβ)^degree·law(x, y). It calls law at
+// points of norm about 1, which neither overflow nor underflow. A result that rounding takes below
+// 0 is 0.
 func homogeneous(x, y []float64, m, degree int, law func(z pair) float64) float64 {
 	if z := newPair(x, y, m); math.IsNaN(z.p) {
 		return math.NaN()
@@ -83,7 +84,7 @@ func unit(x []float64) ([]float64, int) {
 	return scaled(x, -n), n
 }
 
-// exponent returns the n of unit.
+// exponent returns n with ‖x‖/2ⁿ in [½, 1), 0 if x = 0.
 func exponent(x []float64) int {
 	var most float64
 	for _, v := range x {

@@ -8,23 +8,23 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// Plane returns the mean and the variance of Σ_k f_k(wᵀx)·f_k(wᵀy) over w ~ N(0, I), one term of an
-// estimate with the features f_k(w_iᵀx)/√m, for any functions f: integrals over the two normal
-// variables u = wᵀx and v = wᵀy, of variances ‖x‖² and ‖y‖² and covariance xᵀy. noise is the
-// relative error of values of f, 2⁻⁵² at least.
+// Plane returns the mean and the variance of Σ_k f_k(wᵀx)·f_k(wᵀy) over w ~ N(0, I), for any
+// functions f. The sum is one term of an estimate with the features f_k(w_iᵀx)/√m. Both results are
+// integrals over the two normal variables u = wᵀx and v = wᵀy, of variances ‖x‖² and ‖y‖² and
+// covariance xᵀy. noise is the relative error of values of f, 2⁻⁵² at least.
 //
-// They are taken one inside the other, v given u, by adaptive Gauss–Kronrod quadrature over 38
-// standard deviations, or to where f is not finite beyond 10. Kinks and jumps of f are found first,
-// by bisection, and become ends of panels: both are integrated as well as what is smooth. A spike
-// that is narrower than a hundredth of a standard deviation may be missed, as all points may miss
-// it. If x and y are collinear, or one is 0, one integral is left.
+// The integral over v given u is inside the integral over u. Both use adaptive Gauss–Kronrod
+// quadrature over 38 standard deviations. If f stops being finite beyond 10 standard deviations,
+// they end there. Bisection first finds the kinks and jumps of f, and these become ends of panels,
+// so that they cost no accuracy. All points may miss a spike that is narrower than a hundredth of a
+// standard deviation. If x and y are collinear, or one is 0, one integral is left.
 //
-// ok tells whether the estimate of the error of the variance is at most 2e-7 of it (or 4e-3 for the
-// noise of float32), or what 64 times the noise makes of a small difference. It is not if f is not
-// finite where it counts, if an integral diverges, or if that takes more than ten million values of
-// f, as some five jumps or waves within a standard deviation do. Coordinates that are NaN or
-// infinite give NaN. Smooth functions take some 10⁵ values, jumps ten times as many. It panics if x
-// and y differ in length or are empty.
+// ok tells whether the estimated error of the variance is at most 2e-7 of the variance (or 4e-3 for
+// the noise of float32), or at most what 64 times the noise makes of a small difference. ok is
+// false if f is not finite where it counts, if an integral diverges, or if the integrals take more
+// than ten million values of f, as with some five jumps or waves within a standard deviation.
+// Coordinates that are NaN or infinite give NaN. Smooth functions take some 10⁵ values, jumps ten
+// times as many. Plane panics if x and y differ in length or are empty.
 func Plane(x, y []float64, f []func(t float64) float64, noise float64) (mean, variance float64, ok bool) {
 	if z := newPair(x, y, 1); math.IsNaN(z.p) {
 		return z.p, z.p, true
@@ -41,7 +41,7 @@ func Plane(x, y []float64, f []func(t float64) float64, noise float64) (mean, va
 		p.sin = 0
 	}
 	p.x, p.y = p.shape(p.sx), p.shape(p.sy)
-	// The density enters by its root, which keeps squares within the range of float64.
+	// The root of the density enters, which keeps squares within the range of float64.
 	first := p.expectation(func(z, root float64) float64 { return z * root * root })
 	p.q.noise = 64 * noise * first.size
 	mean = first.value
@@ -70,7 +70,7 @@ type shape struct {
 	ends   []float64 // of panels where it has waves, breaks included
 }
 
-// expectation returns the integral of g(z, √density) of the sum z.
+// expectation returns the integral of g(z, √density), where z is Σ_k f_k(u)·f_k(v).
 func (p *plane) expectation(g func(z, root float64) float64) panel {
 	at := func(v, root float64) float64 {
 		var z float64
@@ -113,11 +113,11 @@ func (p *plane) expectation(g func(z, root float64) float64) panel {
 	return all
 }
 
-// plainly is an integrand without an error.
+// plainly returns an integrand without an error of its own.
 func plainly(v float64) (value, err, size float64) { return v, 0, math.Abs(v) }
 
-// crossings returns where, in standard deviations of u, the distribution of v given u crosses a
-// break of f, and the inner integral changes.
+// crossings returns the places, in standard deviations of u, where the distribution of v given u
+// crosses a break of f. The inner integral changes there.
 func (p *plane) crossings() []float64 {
 	var at []float64
 	for _, b := range p.y.breaks {
@@ -130,8 +130,8 @@ func (p *plane) crossings() []float64 {
 	return at
 }
 
-// edges returns the ends of the first panels of a variable, in standard deviations of width from
-// the middle: wider ones where less is to be expected, and the others as well.
+// edges returns the ends of the first panels of a variable, in units of width from the middle.
+// Panels are wider where the density is smaller. The ends include the given others.
 func (s shape) edges(middle, width float64, others ...float64) []float64 {
 	lo, hi := math.Max((s.lo-middle)/width, -38), math.Min((s.hi-middle)/width, 38)
 	if !(lo < hi) {
@@ -157,9 +157,9 @@ func (s shape) edges(middle, width float64, others ...float64) []float64 {
 	return slices.Compact(edges)
 }
 
-// shape returns that of f as a function of a variable of standard deviation s. An adaptive integral
-// of a mixture of the f_k has very narrow panels at kinks and jumps, and with these as ends it has
-// narrow ones where f has waves.
+// shape returns the shape of f as a function of a variable of standard deviation s. An adaptive
+// integral of a mixture of the f_k has very narrow panels at kinks and jumps. With these as ends, a
+// second integral has narrow panels where f has waves.
 func (p *plane) shape(s float64) shape {
 	found := shape{lo: p.finite(-s), hi: p.finite(s)}
 	if s == 0 {
@@ -168,14 +168,14 @@ func (p *plane) shape(s float64) shape {
 	const narrow, wide = 1.0 / 512, 0.7
 	q := quadrature{relative: p.q.relative / 10, panels: 4000, left: 1e5}
 	f := func(t, _ float64) (value, err, size float64) { return plainly(math.Exp(-t*t/4) * p.mixture(s*t)) }
-	// Ends are no dyadic numbers, so that a break is inside a panel.
+	// Ends are not dyadic numbers, so that a break is inside a panel.
 	first := found.edges(0, s)
 	floats.AddConst(0.0377, first[1:len(first)-1])
 	_, panels := q.integrate(f, first)
 	for _, at := range valleys(panels, narrow) {
 		found.breaks = append(found.breaks, s*q.narrow(f, at.lo, at.hi))
 	}
-	// The integrals to come halve these where they need more.
+	// Later integrals halve these panels where they need more.
 	found.ends = found.breaks
 	q.relative = math.Max(1e-6, q.relative)
 	_, panels = q.integrate(f, found.edges(0, s))
@@ -187,8 +187,8 @@ func (p *plane) shape(s float64) shape {
 	return found
 }
 
-// valleys returns the panel of the largest error of every run of neighbours that are narrower than
-// limit.
+// valleys returns, for every run of neighbouring panels narrower than limit, the panel of the
+// largest error.
 func valleys(panels []panel, limit float64) []panel {
 	slices.SortFunc(panels, func(a, b panel) int { return cmp.Compare(a.lo, b.lo) })
 	var worst []panel
@@ -206,7 +206,7 @@ func valleys(panels []panel, limit float64) []panel {
 	return worst
 }
 
-// narrow returns where f is not smooth between lo and hi, as closely as errors tell.
+// narrow returns the place between lo and hi where f is not smooth, as closely as errors tell.
 func (q *quadrature) narrow(f integrand, lo, hi float64) float64 {
 	for hi-lo > 0x1p-60 {
 		mid := lo + (hi-lo)/2
@@ -234,7 +234,8 @@ func (p *plane) finite(s float64) float64 {
 	return s * at
 }
 
-// mixture returns a sum of the f_k in which none cancels another but by chance.
+// mixture returns a weighted sum of the f_k. The weights are such that terms cancel by chance
+// alone.
 func (p *plane) mixture(t float64) float64 {
 	var sum float64
 	for k, f := range p.f {

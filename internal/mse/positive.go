@@ -13,20 +13,20 @@ import (
 //
 //	MSE = S²·(e^p − 1)/m
 //
-// [Choromanski et al. 2021]. Those of the Gaussian kernel, e^(−‖x‖²/2) times as large, have the
-// same relative error, and so with the other positive features: the error K²·(e^p − 1)/m =
-// e^(4xᵀy)·(1 − e^(−p))/m is finite however far from the origin points are.
+// [Choromanski et al. 2021]. The features of the Gaussian kernel are e^(−‖x‖²/2) times as large and
+// have the same relative error. The same holds for the other positive features. The error K²·(e^p −
+// 1)/m = e^(4xᵀy)·(1 − e^(−p))/m is finite for points at any distance from the origin.
 //
 // Two orthogonal rows of a block have the covariance
 //
 //	c = e^(−‖x‖²−‖y‖²)·(₁F₁(d; d/2; p/2) − e^p) ≤ 0
 //
-// for d ≥ 2, by E[exp((v+w)ᵀ(x+y))] with v+w as in Trig, and two simplex rows, at an angle of
-// cosine κ = −1/(d−1), have
+// for d ≥ 2. It follows from E[exp((v+w)ᵀ(x+y))] with v+w as in Trig. Two simplex rows, at an angle
+// of cosine κ = −1/(d−1), have
 //
 //	c = e^(−‖x‖²−‖y‖²)·(E[₁F₁(d; d/2; (1 + κ·sin 2α)p/2)] − e^p) ≤ 0
 //
-// with α as in SimplexExcess, which is below the covariance of orthogonal rows [Reid et al. 2023].
+// with α as in SimplexExcess. This is below the covariance of orthogonal rows [Reid et al. 2023].
 var Positive = Optimal(0)
 
 // Hyperbolic is the law of the 2m features exp(±wᵀx − ‖x‖²/2)/√(2m) of the softmax kernel for m
@@ -34,9 +34,10 @@ var Positive = Optimal(0)
 //
 //	MSE = S²·(e^p − 1)·(1 − e^(−p))/(2m)
 //
-// [Choromanski et al. 2021]. The covariance of two orthogonal rows is that of Positive, because −w
-// is orthogonal to v as w is. In a simplex w enters with −w, at the opposite cosine from v: the
-// covariance is the mean of those of Positive for κ and −κ, above that of orthogonal rows.
+// [Choromanski et al. 2021]. The covariance of two orthogonal rows is the covariance of Positive,
+// because −w is orthogonal to v too. In a simplex −w is at the opposite cosine from v. So the
+// covariance is the mean of the covariances of Positive for κ and −κ, above the covariance of
+// orthogonal rows.
 var Hyperbolic = ofTerms(
 	func(z pair) product {
 		half := math.Expm1(-z.p)
@@ -51,12 +52,13 @@ var Hyperbolic = ofTerms(
 //
 //	MSE = ((1−4a)^d·(1−8a)^(−d/2)·exp(2(1−4a)p/(1−8a) − ‖x‖² − ‖y‖²) − S²)/m
 //
-// [Likhosherstov et al. 2022]. The covariances of two rows are those of Positive, whatever a is:
-// the factor (1−4a)^d·exp(2a(‖v‖² + ‖w‖²)) turns the law of two rows into the law of rows longer by
-// 1/√(1−4a), which the slope √(1−4a) undoes. It is a factor of lengths, not of angles.
+// [Likhosherstov et al. 2022]. The covariances of two rows are the covariances of Positive for
+// every a. The factor (1−4a)^d·exp(2a(‖v‖² + ‖w‖²)) turns the law of two rows into the law of rows
+// longer by 1/√(1−4a), and the slope √(1−4a) undoes this. The factor depends on lengths, not on
+// angles.
 func Optimal(a float64) Exponential {
-	// The second moment is e^log times S². In units of it the variance is 1 − e^(−log), and c =
-	// e^(−log)·excess because S²·e^p = e^(2p−‖x‖²−‖y‖²).
+	// The second moment is e^log times S². In units of the second moment the variance is 1 −
+	// e^(−log), and c = e^(−log)·excess because S²·e^p = e^(2p−‖x‖²−‖y‖²).
 	log := func(z pair) float64 { return excessLog(a, float64(z.d)/2, z.p) }
 	return ofTerms(
 		func(z pair) product {
@@ -74,8 +76,8 @@ func Optimal(a float64) Exponential {
 //
 //	MSE = (Π_l (1−4a_l)·(1−8a_l)^(−½)·exp(2(1−4a_l)·(Qᵀ(x+y))_l²/(1−8a_l)) · e^(−‖x‖²−‖y‖²) − S²)/m:
 //
-// the second moment of Optimal, [Likhosherstov et al. 2022], one coordinate at a time. The map is
-// that of [Likhosherstov et al. 2023]. The law panics if points are not in R^d.
+// the second moment of Optimal [Likhosherstov et al. 2022], one coordinate at a time. The map comes
+// from [Likhosherstov et al. 2023]. The law panics if points are not in R^d.
 func Damped(damping []float64, basis dense.Matrix[float64]) Exponential {
 	transposed := dense.Transpose(dense.Matrix[float64]{}, basis)
 	log := func(x, y []float64) float64 {
@@ -90,15 +92,16 @@ func Damped(damping []float64, basis dense.Matrix[float64]) Exponential {
 		if !math.IsInf(e, 1) {
 			return product{v: -math.Expm1(-e), c: e}
 		}
-		// Relative to ‖x‖² + ‖y‖² it is what it is nearer by, where constants are nothing.
+		// The exponent grows as ‖x‖² + ‖y‖² here, and its constants are negligible. The ratio is
+		// the same for the points divided by 2ⁿ, where it does not overflow.
 		n := max(exponent(z.x), exponent(z.y)) - 500
 		x, y := scaled(z.x, -n), scaled(z.y, -n)
 		return product{v: 1, norms: log(x, y) / (floats.Dot(x, x) + floats.Dot(y, y))}
 	})
 }
 
-// excessLog returns the logarithm of the second moment of a feature's product over its squared
-// mean, for n half dimensions of damping a and ‖x+y‖² = p in them:
+// excessLog returns the logarithm of the second moment of φ(x)φ(y) over its squared mean, for 2n
+// dimensions of damping a in which ‖x+y‖² = p:
 //
 //	log((1−4a)^(2n)·(1−8a)^(−n)) + p/(1−8a) ≥ 0.
 func excessLog(a, n, p float64) float64 {

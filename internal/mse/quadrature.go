@@ -16,17 +16,17 @@ type quadrature struct {
 	left     int     // values of functions before it gives up
 }
 
-// integrand returns a value at t, its own error, which may be as large as tolerance, and what
-// errors count relative to, the absolute value or more.
+// integrand returns a value at t and the error of this value, which may be as large as tolerance.
+// Errors count relative to size, which is at least the absolute value.
 type integrand = func(t, tolerance float64) (value, err, size float64)
 
-// panel is an interval with the integrals of the value and of the size over it, and the error of
-// the former.
+// panel is an interval with the integrals of the value and of the size over it. err is the error of
+// the integral of the value.
 type panel struct{ lo, hi, value, err, size float64 }
 
-// integrate returns panels between the edges, which ascend, with the integral of f over all of
-// them, an estimate of its error, and the integral of the size. The error is as small as asked for
-// unless panels or values run out, and infinite if they do so before all panels have one.
+// integrate returns panels between the ascending edges, and in all the integral of f over all
+// panels, an estimate of its error, and the integral of the size. The error reaches the goal unless
+// panels or values run out. It is infinite if values run out before every panel has an integral.
 func (q *quadrature) integrate(f integrand, edges []float64) (all panel, panels []panel) {
 	if len(edges) < 2 {
 		return panel{}, nil
@@ -35,7 +35,8 @@ func (q *quadrature) integrate(f integrand, edges []float64) (all panel, panels 
 	for i := range panels {
 		panels[i] = panel{lo: edges[i], hi: edges[i+1]}
 	}
-	// From the middle outwards, so that most of the integral tells what errors matter.
+	// The panels go from the middle outwards: most of the integral is known first and tells which
+	// errors matter.
 	slices.SortFunc(panels, func(a, b panel) int { return cmp.Compare(math.Abs(a.lo+a.hi), math.Abs(b.lo+b.hi)) })
 	all = panel{lo: edges[0], hi: edges[len(edges)-1]}
 	for i, p := range panels {
@@ -71,8 +72,8 @@ func (q *quadrature) goal(size float64) float64 {
 	return math.Max(q.absolute, math.Max(q.relative*size, q.noise*(q.noise+math.Sqrt(size))))
 }
 
-// The Gauss–Kronrod rule of 15 points, from the outermost to the middle one: those of odd index are
-// the 7 of Gauss.
+// The Gauss–Kronrod rule of 15 points, from the outermost point to the middle. Points of odd index
+// are the 7 points of Gauss.
 var (
 	kronrodNodes = [8]float64{
 		0.991455371120812639206854697526329, 0.949107912342758524526189684047851, 0.864864423359769072789712788640926,
@@ -90,8 +91,8 @@ var (
 	}
 )
 
-// nearEnd is 1 − 1e-9, and endWeights are the weights of the polynomial through the 15 points at
-// −nearEnd, of those at −node and node in turn.
+// nearEnd is a point next to the end of a panel. endWeights are the weights of the polynomial
+// through the 15 points at −nearEnd, for the points −node and node in turn.
 const nearEnd = 1 - 1e-9
 
 var endWeights = func() (weights [8][2]float64) {
@@ -142,10 +143,10 @@ func (q *quadrature) panel(f integrand, lo, hi, tolerance float64) panel {
 			}
 		}
 	}
-	// The difference of the rules is the error of 7 points: that of 15 is less by orders of
-	// magnitude where f is smooth, and not much less where it is not. A kink may hide from one
-	// difference, hardly from that for t·f too, but for the gaps between the ends and their next
-	// points: there the ends tell.
+	// The difference of the rules is the error of the rule of 7 points. The error of 15 points is
+	// smaller by orders of magnitude where f is smooth, and not much smaller elsewhere. A kink may
+	// hide from one difference, but hardly from the difference for t·f too, except in the gaps
+	// between the ends and the next points. The values at the ends show it there.
 	gap := 1 - kronrodNodes[0]
 	err := math.Max(math.Abs(difference), math.Abs(moment)) + gap*(math.Abs(ends[0])+math.Abs(ends[1]))
 	return panel{lo, hi, kronrod * half, (err + 50*0x1p-53*size + own) * half, size * half}

@@ -7,24 +7,25 @@ import (
 )
 
 // SimplexExcess returns E[₁F₁(d; d/2; (1 + κ·sin 2α)t)] − e^(2t), times e^(−2t) for t > 0, for d ≥
-// 1, κ = −1/(d−1) and an α that has a density ∝ (sin α·cos α)^(d−1) on [0, π/2]: the covariance of
-// exp(vᵀz) and exp(wᵀz), t = ‖z‖²/2, over the square of their mean for t > 0, for rows v and w of a
-// simplex block, that is of uniform directions at an angle of cosine κ, with independent lengths
-// from χ(d). In R¹ κ counts as 0, and the result is ConfluentExcess.
+// 1, κ = −1/(d−1) and an α that has a density ∝ (sin α·cos α)^(d−1) on [0, π/2]: for t > 0 the
+// covariance of exp(vᵀz) and exp(wᵀz), t = ‖z‖²/2, over the square of their mean. The rows v and w
+// of a simplex block have uniform directions at an angle of cosine κ, and independent lengths from
+// χ(d). In R¹ κ counts as 0, and the result is ConfluentExcess.
 //
-// Lengths are r·cos α and r·sin α, with r² from χ²(2d) and α independent of it. So v+w has a
-// uniform direction and the squared length r²(1 + κ·sin 2α), and the expectation over r is that of
-// TrigORF for t times 1 + κ·sin 2α.
+// The lengths are r·cos α and r·sin α, with r² from χ²(2d) and α independent of r. So v+w has a
+// uniform direction and the squared length r²(1 + κ·sin 2α). The expectation over r is ₁F₁(d; d/2;
+// (1 + κ·sin 2α)t), as in Trig.
 //
-// It is computed as ConfluentExcess and the expectation of the difference of two series,
+// SimplexExcess is computed as ConfluentExcess plus the expectation of the difference of two
+// series,
 //
 //	Σ_k (d)_k/((d/2)_k k!)·E[(1 + κ·sin 2α)^k − 1]·t^k,
 //
-// of which the powers less 1 come from a recursion without cancellation and the expectations from
-// 64 nodes of a quadrature. For t ≥ 0 all terms have one sign and the relative error is about
-// 1e-13; for −1 ≤ t < 0 it is up to 50 times as large. Above far(d) it is −1 to the last bit. Below
-// t = −1 two values are subtracted: the absolute error is about 1e-14. Cost: 64 times that of
-// Confluent. NaN gives NaN.
+// where (1 + κ·sin 2α)^k − 1 comes from a recursion without cancellation, and the expectation from
+// a quadrature with 64 nodes. For t ≥ 0 all terms have one sign and the relative error is about
+// 1e-13. For −1 ≤ t < 0 it is up to 50 times as large. Above far(d) the value is −1 to the last
+// bit. Below t = −1 two values are subtracted, and the absolute error is about 1e-14. The cost is
+// 64 times the cost of Confluent. NaN gives NaN.
 func SimplexExcess(d int, t float64) float64 {
 	if t > far(d) {
 		return -1
@@ -35,11 +36,11 @@ func SimplexExcess(d int, t float64) float64 {
 }
 
 // SimplexEvenExcess returns the mean of the excess for κ and −κ, as in SimplexExcess but times
-// e^(−4t) for t > 0: the covariance of cosh(vᵀz) and cosh(wᵀz), t = ‖z‖²/2, over the square of
-// their second moment's root, or of their cosines, t = −‖z‖²/2, since w and −w are at angles of
-// opposite cosines from v. Powers that are odd in κ never enter the sum, hence need not cancel.
-// Where ConfluentExcess and the expectation have unlike signs, the error is that of SimplexExcess
-// times the larger of them. Above far(d), where it is below e^(−t), it is 0.
+// e^(−4t) for t > 0. It is the covariance of cosh(vᵀz) and cosh(wᵀz) over their second moment, with
+// t = ‖z‖²/2, or the covariance of cos(vᵀz) and cos(wᵀz), with t = −‖z‖²/2, since w and −w are at
+// angles of opposite cosines from v. Odd powers of κ never enter the sum, so they need not cancel.
+// Where ConfluentExcess and the expectation have unlike signs, the relative error of SimplexExcess
+// applies to the larger of the two. Above far(d), where the value is below e^(−t), it is 0.
 func SimplexEvenExcess(d int, t float64) float64 {
 	if t > far(d) {
 		return 0
@@ -58,9 +59,9 @@ func simplexCosine(d int) float64 {
 	return -1 / float64(d-1)
 }
 
-// oblique returns the excess, times e^(−fall·t) for t > 0. step takes (1 + a)^k − 1, a = κ·sin 2α,
-// or its part even in a with the odd one beside it, to the next k; value gives ₁F₁ at 1 + a times
-// t, or its part even in a, of 1 + a and 1 − a.
+// oblique returns the excess, times e^(−fall·t) for t > 0. With a = κ·sin 2α, step takes power = (1
+// + a)^k − 1 to the next k. For the even excess, power is the even part in a and odd the odd part.
+// value gives ₁F₁ at (1 + a)·t, or its even part in a, from near = 1 + a and away = 1 − a.
 func oblique(d int, t, fall float64, step func(a, power, odd float64) (float64, float64), value func(near, away float64) float64) float64 {
 	checkDimension(d)
 	cosine := simplexCosine(d)
@@ -106,12 +107,12 @@ type obliqueNode struct{ sine, gap, weight float64 }
 
 // sinesOfTwice returns nodes, with weights that add up to 1, for Gauss–Legendre quadrature over δ =
 // 2α − π/2 of functions of t times 1 ± κ·sin 2α. The density ∝ cos^(d−1) δ, even in δ, lies below
-// exp(−(d−1)δ²/2): beyond 9 of its standard deviations nothing is left.
+// exp(−(d−1)δ²/2): beyond 9 standard deviations it is negligible.
 func sinesOfTwice(d int, t float64) [obliqueNodes]obliqueNode {
 	end := math.Min(math.Pi/2, 9/math.Sqrt(float64(d-1)))
 	if d == 2 && t < -1 {
-		// Here 1 + κ·sin 2α goes down to 0, and ₁F₁ is (1−u)·e^(−u) at −u, which is nothing beyond
-		// u = 70.
+		// Here 1 + κ·sin 2α goes down to 0. ₁F₁ at −u is (1−u)·e^(−u), which is negligible beyond u
+		// = 70.
 		end = math.Min(end, math.Sqrt(-140/t))
 	}
 	var at, weights [obliqueNodes]float64

@@ -6,12 +6,12 @@ import (
 	"slices"
 )
 
-// Polynomial is the law of the features Π_{t≤p} w_jtᵀx/√m of (xᵀy)^p for real w, and of the m real
-// numbers that make m/2 features √(2/m)·Π_{t≤p} w_jtᵀx for complex w,
+// Polynomial is the law of the features Π_{t≤p} w_jtᵀx/√m of (xᵀy)^p for real w, and of the real
+// and imaginary parts of m/2 features √(2/m)·Π_{t≤p} w_jtᵀx for complex w,
 //
 //	MSE = (M_p − s^(2p))/m,  or  2(M_p − s^(2p))/m for complex w,
 //
-// with M_p as in Maclaurin. It panics if p < 0 and if complex w meet an odd m.
+// with M_p as in Maclaurin. It panics if p < 0, and its law panics for complex w and an odd m.
 func Polynomial(p int, signs, complex bool) Error {
 	if p < 0 {
 		panic(fmt.Sprintf("mse: p = %d, want at least 0", p))
@@ -26,18 +26,18 @@ func Polynomial(p int, signs, complex bool) Error {
 //
 //	MSE = (Σ a_n²/p_n·M_n − k²)/m,  or twice that for complex w,
 //
-// [Kar & Karnick 2012] with the second moment M_n of a product of n factors. For real w that is
-// E[(wᵀx)²(wᵀy)²]ⁿ, and for complex ones, where the estimate is the real part of Z = Π
-// (wᵀx)·conj(wᵀy), it is (E|Z|² + E[Z²])/2. With P = ‖x‖²‖y‖² and Q = Σ x_i²y_i²:
+// [Kar & Karnick 2012] with the second moment M_n of a product of n factors. For real w it is
+// E[(wᵀx)²(wᵀy)²]ⁿ. For complex w the estimate is the real part of Z = Π (wᵀx)·conj(wᵀy), and the
+// moment is (E|Z|² + E[Z²])/2. With P = ‖x‖²‖y‖² and Q = Σ x_i²y_i²:
 //
 //	±1                  (P + 2s² − 2Q)ⁿ
 //	N(0, 1)             (P + 2s²)ⁿ
 //	1, −1, i or −i      ((P + s² − Q)ⁿ + (2s² − Q)ⁿ)/2
 //	complex normal      ((P + s²)ⁿ + (2s²)ⁿ)/2
 //
-// The moments of one factor are sums over the ways of pairing four coordinates that have a mean:
-// w_i·w̄_i in the complex cases, less Q for each of the ways above one in which ±1, ±i count four
-// equal coordinates.
+// The moments of one factor are sums over the ways of pairing four coordinates that have a mean,
+// which is w_i·w̄_i in the complex cases. For ±1 and ±i, four equal coordinates count once: Q is
+// subtracted for each further way that counts them.
 func Maclaurin(coefficients, probabilities []float64, signs, complex bool) Error {
 	return func(x, y []float64, m int) float64 {
 		if z := newPair(x, y, m); math.IsNaN(z.p) {
@@ -47,8 +47,8 @@ func Maclaurin(coefficients, probabilities []float64, signs, complex bool) Error
 		y, j := unit(y)
 		z := newPair(x, y, m)
 		first, other := z.factor(signs, complex)
-		// With r² = M₁, a term is a_n·rⁿ times a number within ±1. Its power of two stands before
-		// the sums.
+		// With r² = M₁, a term is a_n·rⁿ times a number within ±1. Its power of two is factored out
+		// of the sums.
 		r := math.Sqrt(math.Max(first, 0))
 		var cosine, ratio float64 // s/r and the ratio of the two moments of a complex factor
 		if r > 0 {
@@ -82,7 +82,7 @@ func Maclaurin(coefficients, probabilities []float64, signs, complex bool) Error
 	}
 }
 
-// terms returns the number of independent terms that m real features are.
+// terms returns the number of independent terms of m real features.
 func terms(m int, complex bool) float64 {
 	if !complex {
 		return float64(m)
@@ -93,8 +93,8 @@ func terms(m int, complex bool) float64 {
 	return float64(m / 2)
 }
 
-// factor returns M₁ of real w, and the two moments P + s² − Q and 2s² − Q, or those without Q,
-// whose powers have the mean M_n of complex w: the first is the larger one.
+// factor returns M₁ for real w. For complex w it returns the two moments P + s² − Q and 2s² − Q, or
+// the same without Q; M_n is the mean of their n-th powers. first is the larger one.
 func (z pair) factor(signs, complex bool) (first, other float64) {
 	var q float64
 	if signs {
@@ -107,8 +107,8 @@ func (z pair) factor(signs, complex bool) (first, other float64) {
 	return p + 2*s2 - 2*q, 0
 }
 
-// Lifted returns the error of an estimate of (γ·xᵀy + c)^p for that of an estimate of (xᵀy)^p: the
-// latter at the points [√γ·x, √c].
+// Lifted returns the error of an estimate of (γ·xᵀy + c)^p from the error mse of the estimate of
+// (xᵀy)^p: it is mse at the points [√γ·x, √c].
 func Lifted(gamma, offset float64, mse Error) Error {
 	lift := func(x []float64) []float64 { return append(slices.Clone(times(gamma, x)), math.Sqrt(offset)) }
 	return func(x, y []float64, m int) float64 { return mse(lift(x), lift(y), m) }
@@ -119,12 +119,13 @@ func Lifted(gamma, offset float64, mse Error) Error {
 //
 //	MSE = ((s²+b)^p + (s²+c)^p − 2s^(2p))/m + g·((s²+b+c)^p − (s²+b)^p − (s²+c)^p + s^(2p))/m².
 //
-// The square of the estimate is a sum over i, j, k, l of x_I·y_J·x_K·y_L where I, J and K, L share
-// a bucket, and signs leave i=j, k=l (of sum s²), i=k≠j=l (b) and i=l≠j=k (c) in each of the p
-// places. The differences of buckets h(I)−h(J) and h(K)−h(L) are 0 if all places are of the first
-// kind, equal and uniform with places of the second kind only, opposite with the third only, and
-// with both u+v and u−v for uniform u, v, which are 0 together with the probability g/m². It panics
-// if p < 1.
+// The square of the estimate is a sum over multi-indices I, J, K, L of x_I·y_J·x_K·y_L, where I, J
+// share a bucket and K, L share a bucket. The signs leave three kinds of terms in each of the p
+// places: i=j, k=l, with the sum s²; i=k≠j=l, with the sum b; and i=l≠j=k, with the sum c. The
+// differences of buckets h(I)−h(J) and h(K)−h(L) are 0 if all places are of the first kind. They
+// are uniform and equal if the other places are of the second kind only, and uniform and opposite
+// if the other places are of the third kind only. With both kinds they are u+v and u−v for uniform
+// u, v, and both are 0 with the probability g/m². TensorSketch panics if p < 1.
 func TensorSketch(p int) Error {
 	if p < 1 {
 		panic(fmt.Sprintf("mse: p = %d, want at least 1", p))

@@ -27,8 +27,8 @@ func LaplacianIID(x, y []float64, m int) float64 {
 //	MSE = (1 + k(2x, 2y) − 2k²)/(2m)
 //
 // [Sutherland & Schneider 2015]. With t = 2√(2ν)·‖x−y‖ and Erlang's distribution P(n, t) =
-// e^(−t)·Σ_{j≥n} t^j/j! it is P(1, t), P(3, t) and P(5, t) + e^(−t)·t⁴/36, over 2m, for ν = ½, 3/2
-// and 5/2: sums of terms above 0. It panics if ν is none of these.
+// e^(−t)·Σ_{j≥n} t^j/j!, the error times 2m is P(1, t), P(3, t) and P(5, t) + e^(−t)·t⁴/36 for ν =
+// ½, 3/2 and 5/2. All terms of these sums are positive. MaternIID panics for another ν.
 func MaternIID(nu float64) Error {
 	excess, ok := map[float64]func(t float64) float64{
 		0.5: func(t float64) float64 { return -math.Expm1(-t) },
@@ -46,7 +46,7 @@ func MaternIID(nu float64) Error {
 		if z := newPair(x, y, m); math.IsNaN(z.p) {
 			return math.NaN()
 		}
-		// Beyond 1e4 nothing is left of e^(−t).
+		// Beyond 1e4 the number e^(−t) is 0.
 		t := math.Min(2*math.Sqrt(2*nu)*floats.Distance(x, y, 2), 1e4)
 		return excess(t) / (2 * float64(m))
 	}
