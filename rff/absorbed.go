@@ -14,8 +14,8 @@ import (
 	"github.com/seed-feabd252/randfeat/orf"
 )
 
-// absorbed computes φ(Px) from x itself, w_kᵀPx as (Pᵀw_k)ᵀx, for frequencies that are a matrix
-// anyway. Of Px the norm alone is left.
+// absorbed computes φ(Px) from x itself, for frequencies that are stored as a matrix: w_kᵀPx is
+// (Pᵀw_k)ᵀx. Only the norm of Px is needed besides.
 type absorbed[T dense.Float] struct {
 	*balanced[T]
 	exponent[T]
@@ -23,12 +23,12 @@ type absorbed[T dense.Float] struct {
 	works       pool.Of[absorbedWork[T]]
 }
 
-// absorbedRows is the number of points of which norms are kept at a time.
+// absorbedRows is the number of points whose norms are kept at a time.
 const absorbedRows = 1 << 14
 
-// absorb returns m with the matrix P absorbed into its frequencies, or nil where W has structure
-// that would be lost, and where a column of P is so large or small that products of it and
-// frequencies might leave the range of T.
+// absorb returns m with the matrix P absorbed into its frequencies, or nil if W has structure that
+// would be lost, or if a column of P is so large or small that its products with frequencies might
+// leave the range of T.
 func (m *balanced[T]) absorb(p *mat.Dense) *absorbed[T] {
 	w, ok := m.inner.w.(interface{ Ensemble() orf.Ensemble })
 	if !ok {
@@ -62,8 +62,8 @@ func (m *balanced[T]) absorb(p *mat.Dense) *absorbed[T] {
 	return f
 }
 
-// absorbedWork is the task of writing the levels of blocks of rows and the epilogue of projecting
-// rows.
+// absorbedWork is the task that writes the levels of blocks of rows, and the epilogue of the
+// projection.
 type absorbedWork[T dense.Float] struct {
 	*absorbed[T]
 	dst, x  dense.Matrix[T]

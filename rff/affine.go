@@ -15,16 +15,16 @@ import (
 //
 //	z = A·x + b,  R^d → R^r,
 //
-// for a (r×d) and b of length r; nil stands for 0. Both are copied. Compose puts an affine map
-// before another map, to prepare points: centring, scaling, whitening, projecting on principal
-// components (PCA). The kernel of the map is zᵀz′, a kernels.Pullback whose elements must not be
-// written.
+// for a (r×d) and b of length r; a nil b stands for 0. Both are copied. Compose puts an affine map
+// before another map to prepare points, for example to centre, scale, whiten or project them on
+// principal components (PCA). The kernel of the map is zᵀz′, a kernels.Pullback whose elements must
+// not be written.
 //
-// The error of an element is a few u·(d + 2)·Σ_j |A_ij·x_j|, or with x − μ for x in the case of
-// PCA, however far from 0 the mean μ is. The cost is a matrix product. The gradient Aᵀ·dφ does not
-// read x.
+// The error of an element is a few u·(d + 2)·Σ_j |A_ij·x_j|. For PCA x − μ replaces x, at any
+// distance of the mean μ from 0. The cost is a matrix product. The gradient Aᵀ·dφ does not read x.
 //
-// An error reports an a without elements, a b of another length, and an element that is not finite.
+// An error reports an a without elements, a b whose length is not r, and an element that is not
+// finite.
 func Affine[T dense.Float](a dense.Matrix[T], b []T) (Map[T], error) {
 	a.Check()
 	var offset []float64
@@ -66,7 +66,7 @@ func newAffine[T dense.Float](name string, a dense.Matrix[float64], center, offs
 	matmul.PackT(&f.packed, own)
 	matmul.Pack(&f.back, own)
 	if center != nil {
-		// A center that T does not hold is moved there, and the image moved back.
+		// The center is rounded to T, and the offset makes up for the rounding.
 		f.center = make([]T, f.in)
 		rest := make([]float64, f.in)
 		for j, c := range center {
@@ -100,7 +100,7 @@ func (f *affine[T]) Backward(dst, x, dphi dense.Matrix[T]) dense.Matrix[T] {
 
 func (f *affine[T]) CanBackward() error { return nil }
 
-// affineRows is the number of rows that are moved to the center together.
+// affineRows is the number of rows in a block.
 const affineRows = 256
 
 // apply writes z of every row of x. scratch grows as needed.

@@ -16,9 +16,9 @@ import (
 //
 //	φ(x) = 1/√m · [sign(w₁ᵀx) … sign(w_mᵀx)],
 //
-// R^d → R^m. sign 0 = 0, so that the zero vector, which has no direction, has no feature; a
-// projection that is NaN or infinite, of which the sign is not known, gives NaN. It is unbiased for
-// isotropic rows of w, whatever their lengths. With independent rows the mean squared error is
+// R^d → R^m. sign 0 = 0: the zero vector has no direction, and all its features are 0. The sign of
+// a projection that is NaN or infinite is not known, and its feature is NaN. The map is unbiased
+// for isotropic rows of w of any lengths. With independent rows the mean squared error is
 // 4θ(π−θ)/(mπ²).
 //
 // An error reports a nil w.
@@ -41,15 +41,15 @@ func Angular[T dense.Float](w orf.Projection[T]) (Map[T], error) {
 //
 //	φ(x) = √(2/m) · [Θ(w₁ᵀx)(w₁ᵀx)ⁿ … Θ(w_mᵀx)(w_mᵀx)ⁿ],
 //
-// R^d → R^m: steps, rectified linear units, or their squares. Θ is the unit step with Θ(0) = ½; a
-// projection that is NaN, or infinite where Θ or its sign would hide it, gives NaN. All features
-// are at least 0, many of them exactly, so the map is not a LogMap. It is unbiased for rows of w
-// that are each N(0, I) (for order 0: isotropic). With independent rows the mean squared error is
-// k(2−k)/m for order 0 and, for order 1,
+// R^d → R^m: steps, rectified linear units, or their squares. Θ is the unit step with Θ(0) = ½. A
+// projection that is NaN gives NaN, and so does an infinite one that Θ would hide. Many features
+// are exactly 0 and no feature is negative, so the map is not a LogMap. The map is unbiased for
+// rows of w that are each N(0, I) (for order 0: isotropic). With independent rows the mean squared
+// error is k(2−k)/m for order 0 and, for order 1,
 //
 //	(2‖x‖²‖y‖²·(3·sin θ·cos θ + (π−θ)(1 + 2cos²θ))/π − k²)/m.
 //
-// An error reports a nil w and an order that is none of the three.
+// An error reports a nil w and an order other than 0, 1 and 2.
 func ArcCosine[T dense.Float](w orf.Projection[T], order int) (Map[T], error) {
 	e, err := newEngine(w, 1)
 	if err != nil {

@@ -35,8 +35,8 @@ func root[T dense.Float](name string, v float64) (T, error) {
 	return inRange[T](name, v, math.Sqrt(v))
 }
 
-// inRange returns in T the factor that the argument v leads to, unless it overflows or underflows
-// there.
+// inRange returns the factor, which follows from the argument v, in T. It returns an error if the
+// factor overflows or underflows in T.
 func inRange[T dense.Float](name string, v, factor float64) (T, error) {
 	f := T(factor)
 	if f == 0 || math.IsInf(float64(f), 0) {
@@ -64,7 +64,7 @@ func size[T dense.Float](name string, n int) error {
 	return nil
 }
 
-// drawable reports an m or d as size does, and m×d frequencies that take more memory than the
+// drawable reports an m or d that size reports, and m×d frequencies that take more memory than the
 // machine has.
 func drawable[T dense.Float](m, d int) error {
 	if err := cmp.Or(size[T]("m", m), size[T]("d", d)); err != nil {
@@ -76,8 +76,8 @@ func drawable[T dense.Float](m, d int) error {
 	return nil
 }
 
-// frequenciesOf returns W, or an error if it takes more memory than the machine has: structured
-// frequencies take less until they are asked for.
+// frequenciesOf returns W, or an error if W takes more memory than the machine has. Structured
+// frequencies take less memory until Frequencies makes a matrix of them.
 func frequenciesOf[T dense.Float](w orf.Projection[T]) (dense.Matrix[T], error) {
 	m, d := w.Dims()
 	if err := limit.Memory[T](m, d); err != nil {

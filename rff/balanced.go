@@ -10,14 +10,14 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/vecmath"
 )
 
-// balanced is a positive map of linearly mapped points, φ(Px). Where frequencies have structure P
-// works on the points, which keeps it.
+// balanced is a positive map of linearly mapped points, φ(Px). P is applied to the points if the
+// frequencies have structure, which stays intact.
 type balanced[T dense.Float] struct {
 	frame
 	inner *positives[T]
 
-	// P is the diagonal matrix of factors, or, without any, the d×d matrix of which these are the
-	// right operands.
+	// P is the diagonal matrix of factors. If factors is nil, P is a d×d matrix, and operand and
+	// transposed are right operands of products with it.
 	factors             []T
 	operand, transposed matmul.Packed[T] // Pᵀ, P
 
@@ -44,12 +44,12 @@ func (m *balanced[T]) LogBackward(dst, x, dlog dense.Matrix[T]) dense.Matrix[T] 
 
 func (m *balanced[T]) CanBackward() error { return nil }
 
-// mappedRows is how many points are mapped at a time: few enough to stay in cache, enough for all
-// processors.
+// mappedRows is the number of points that are mapped at a time: they stay in cache and are enough
+// for all processors.
 const mappedRows = 1024
 
-// balancedWork holds some mapped points and gradients with respect to them, and is the task of
-// scaling rows.
+// balancedWork holds mapped points and the gradients with respect to them. It is also the task that
+// scales rows.
 type balancedWork[T dense.Float] struct {
 	points, gradients []T
 
@@ -86,7 +86,7 @@ func (f *positives[T]) scaled(name string, p *mat.Dense, factors []T) *balanced[
 	return m
 }
 
-// mixed returns the map φ(Px) for P, which is rounded in T.
+// mixed returns the map φ(Px); rounded is P in T.
 func (f *positives[T]) mixed(name string, p *mat.Dense, rounded dense.Matrix[T]) *balanced[T] {
 	m := f.mapped(name)
 	matmul.PackT(&m.operand, rounded)

@@ -26,14 +26,15 @@ func (f *frame) Kernel() kernels.Kernel { return f.kernel }
 // Law returns what theory knows of the error.
 func (f *frame) Law() mse.Law { return f.law }
 
-// Fitted says what the features are fitted to, "" if they are as good at all points of one norm.
+// Fitted says what the features are fitted to. It is "" if they are equally good at all points of
+// one norm.
 func (f *frame) Fitted() string { return f.fitted }
 
 // String returns name: R^in → R^out.
 func (f *frame) String() string { return fmt.Sprintf("%s: R^%d → R^%d", f.name, f.in, f.out) }
 
-// blockwise is a map that is computed a block of rows at a time, with scratch memory S for each
-// block that is kept for later calls.
+// blockwise is a map that is computed a block of rows at a time. Each block has scratch memory S,
+// which is kept for later calls.
 type blockwise[T dense.Float, S any] struct {
 	frame
 	rows      int // of a block
@@ -43,21 +44,22 @@ type blockwise[T dense.Float, S any] struct {
 	spaces pool.Of[S]
 }
 
-// blockFunc writes dst for the rows of x, and of the gradients g where there are any.
+// blockFunc writes dst for the rows of x. g holds the gradients, in a backward pass only.
 type blockFunc[T dense.Float, S any] func(s *S, dst, x, g dense.Matrix[T])
 
 func (b *blockwise[T, S]) Transform(dst, x dense.Matrix[T]) dense.Matrix[T] {
 	return b.forward(dst, x, b.transform)
 }
 
-// forward calls f, which the map keeps, for every block of points.
+// forward calls f for every block of points. The map must hold f already, so that a call allocates
+// nothing.
 func (b *blockwise[T, S]) forward(dst, x dense.Matrix[T], f blockFunc[T, S]) dense.Matrix[T] {
 	checkPoints(x, b.in)
 	return b.run(dense.Ensure(dst, x.Rows, b.out), x, dense.Matrix[T]{}, f)
 }
 
-// backward calls f, which the map keeps, for every block of points and their gradients g, which the
-// caller calls name.
+// backward calls f, under the rule of forward, for every block of points and their gradients g.
+// Errors call g name.
 func (b *blockwise[T, S]) backward(name string, dst, x, g dense.Matrix[T], f blockFunc[T, S]) dense.Matrix[T] {
 	checkGradient(name, x, g, b.in, b.out)
 	return b.run(dense.Ensure(dst, x.Rows, b.in), x, g, f)

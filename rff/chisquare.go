@@ -19,20 +19,21 @@ import (
 //
 //	√(L·x_i),  √(2L·x_i·sech(πjL))·cos(jL·log x_i),  √(2L·x_i·sech(πjL))·sin(jL·log x_i),
 //
-// R^d → R^((2n−1)d), for the steps j = 1 … n−1, where n is sampleSteps and L is sampleInterval: all
-// d of a kind together, in the order above, j after j, as in scikit-learn's AdditiveChi2Sampler. An
-// L of 0 stands for its defaults 0.8, 0.5 and 0.4 for n = 1, 2 and 3. A coordinate 0 gives zero
-// features.
+// R^d → R^((2n−1)d), for the steps j = 1 … n−1, where n is sampleSteps and L is sampleInterval. The
+// d features of a kind are together, in the order above, step after step, as in scikit-learn's
+// AdditiveChi2Sampler. L = 0 stands for the defaults of AdditiveChi2Sampler, 0.8, 0.5 and 0.4 for n
+// = 1, 2 and 3. The features of a coordinate 0 are 0.
 //
-// The map is defined for coordinates that are at least 0: a negative one makes its features NaN. It
-// has a bias and no variance: with λ = log(x_i/y_i), a term of the kernel √(x_i·y_i)·sech(λ/2)
-// becomes √(x_i·y_i)·Σ_{|j|<n} L·sech(πjL)·cos(jLλ), which is off by at most √(x_i·y_i)·(2L·Σ_{j≥n}
-// sech(πjL) + Σ_{k≠0} sech((λ + 2πk/L)/2)): n cuts the series off and L repeats the kernel with the
-// period 2π/L in λ. The defaults give 0.80, 0.90 and 0.95 of the kernel at x = y; n = 10 and L =
-// 0.3 give 0.99995.
+// The map is defined for coordinates that are at least 0. The features of a negative coordinate are
+// NaN. The map has a bias and no variance. With λ = log(x_i/y_i), a term of the kernel
+// √(x_i·y_i)·sech(λ/2) becomes √(x_i·y_i)·Σ_{|j|<n} L·sech(πjL)·cos(jLλ), with an error of at most
+// √(x_i·y_i)·(2L·Σ_{j≥n} sech(πjL) + Σ_{k≠0} sech((λ + 2πk/L)/2)). The first sum comes from cutting
+// the series off at n. The second sum comes from L, which repeats the kernel with the period 2π/L
+// in λ. The defaults give 0.80, 0.90 and 0.95 of the kernel at x = y; n = 10 and L = 0.3 give
+// 0.99995.
 //
-// Transform costs O(n·d) elementary functions a row. Derivatives are infinite at x_i = 0, where
-// Backward counts them as 0.
+// Transform costs O(n·d) elementary functions a row. Derivatives are infinite at x_i = 0, and
+// Backward takes 0 for them.
 //
 // An error reports a d or sampleSteps below 1, or too large for memory, a sampleInterval of 0 for
 // more than 3 steps, and one that is not a positive number in the range of T.
@@ -74,7 +75,7 @@ type chiSquare[T dense.Float] struct {
 	gains    []T // of √x, for each step
 }
 
-// waves overwrites [cos, sin] of all steps, each d elements, by those of j·L·log x.
+// waves overwrites phi by [cos, sin] of j·L·log x for all steps j; each cos and sin has d elements.
 func (c chiSquare[T]) waves(phi, x []T) {
 	d := len(x)
 	if len(c.gains) == 1 {
@@ -143,12 +144,12 @@ func (c chiSquare[T]) pull(dx, x, g []T) {
 //
 // R^d → R^m. The m·d coordinates of the frequencies are drawn from src, row by row: independent
 // with the density sech(πω), the spectral law of the kernel; then the phases b, uniform on [0, 2π).
-// The law is not isotropic, so it cannot come from package orf. The map is unbiased; its mean
-// squared error is (1 + k₂/2 − k²)/m, where k₂ = Π sech(log((x_i+c)/(y_i+c))) is the kernel at
+// The law is not isotropic, so that package orf does not draw from it. The map is unbiased. Its
+// mean squared error is (1 + k₂/2 − k²)/m, where k₂ = Π sech(log((x_i+c)/(y_i+c))) is the kernel at
 // twice the difference of the logarithms.
 //
-// The map is defined for coordinates above −c: one at or below −c makes all features of its row
-// NaN. Transform costs O(n·m·d) and n·d logarithms.
+// The map is defined for coordinates above −c. A coordinate at or below −c makes all features of
+// its row NaN. Transform costs O(n·m·d) and n·d logarithms.
 //
 // An error reports an m or d below 1, or too large for memory, a c that is not a positive number in
 // the range of T, and a nil src.

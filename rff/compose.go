@@ -12,13 +12,13 @@ import (
 // Affine or PCA, and then ψ = then, a map of R^r. Its kernel is the kernel of then, pulled back:
 // kernels.Pullback; nil if then does not know its own.
 //
-// It is Paired with the composition of the map of keys where then is Paired with one. It is a
-// LogMap, Differentiable or DifferentiableLog where then is, so that attention and training work
-// with it: a gradient goes back by the chain rule, Aᵀ·J_ψ(z)ᵀdφ. It may be shared by goroutines, a
-// row of its results depends on its row of x alone, and neither dst of a method may overlap its
-// inputs. Every method costs what the method of then does and a matrix product with A, one more
-// backwards; 256 rows at a time are prepared in memory that is kept for later calls. Methods panic
-// if a shape does not fit.
+// If then is Paired, so is the composition; its Keys are the composition with the Keys of then. The
+// composition is a LogMap, Differentiable or DifferentiableLog if then is, so that attention and
+// training work with it. A gradient goes back by the chain rule, Aᵀ·J_ψ(z)ᵀdφ. Goroutines may share
+// the composition. A row of a result depends on its row of x alone. The dst of a method must not
+// overlap the inputs. Every method costs the method of then and a matrix product with A, and a
+// gradient costs one product more. Methods prepare 256 rows at a time in memory that is kept for
+// later calls, and panic if a shape does not fit.
 //
 // An error reports a first that is not a map of Affine or PCA, a nil then, and a then that is not a
 // map of R^r.
@@ -61,8 +61,7 @@ func compose[T dense.Float](first *affine[T], then Map[T]) Map[T] {
 	return c.self
 }
 
-// composed is a composition. The methods beyond those of Map are for compositions with a map that
-// has them.
+// composed is a composition. like hides the methods that then does not have.
 type composed[T dense.Float] struct {
 	blockwise[T, composedSpace[T]]
 	first *affine[T]
@@ -84,7 +83,7 @@ func (c *composed[T]) after(f func(dst, z dense.Matrix[T]) dense.Matrix[T]) bloc
 	}
 }
 
-// through returns the gradient f at z, taken back by the chain rule.
+// through returns the function that takes the gradient f at z back by the chain rule.
 func (c *composed[T]) through(f func(dz, z, g dense.Matrix[T]) dense.Matrix[T]) blockFunc[T, composedSpace[T]] {
 	return func(s *composedSpace[T], dst, x, g dense.Matrix[T]) {
 		z, dz := scratchMatrix(&s.z, x.Rows, c.first.out), scratchMatrix(&s.dz, x.Rows, c.first.out)
@@ -113,7 +112,7 @@ func (c *composed[T]) LogBackward(dst, x, dlog dense.Matrix[T]) dense.Matrix[T] 
 
 func (c *composed[T]) CanBackward() error { return c.then.(Differentiable[T]).CanBackward() }
 
-// differentiate is backward of a map that may have no derivatives after all.
+// differentiate is backward. It panics if then has no derivatives.
 func (c *composed[T]) differentiate(name string, dst, x, g dense.Matrix[T], f blockFunc[T, composedSpace[T]]) dense.Matrix[T] {
 	if err := c.CanBackward(); err != nil {
 		panic(err.Error())

@@ -15,18 +15,17 @@ import (
 //	φ(x) = [1/P·Σ_{p ∈ cell 1} ψ(x_p), 1/P·Σ_{p ∈ cell 2} ψ(x_p), …],
 //
 // R^(Height·Width·Channels) → R^(cells·D) where ψ has D features, and P is the number of patches in
-// the cell: one layer of a convolutional kernel network [Mairal et al. 2014], whose filters are
-// frequencies instead of learnt [Rahimi & Recht 2007]. kernels.Patches says what an image, a patch
-// and a cell are, and in what order they come. φ(x)ᵀφ(y) estimates kernels.Convolution of the
-// kernel of m, without bias where m has none, and equals it where m is exact. Patches are prepared
-// by the map: Compose with PCA, fitted to kernels.CutPatches, whitens them, and Homogeneous
-// separates pattern from contrast.
+// the cell: one layer of a convolutional kernel network [Mairal et al. 2014], with random
+// frequencies in place of learnt filters [Rahimi & Recht 2007]. kernels.Patches defines images,
+// patches and cells, and their order. φ(x)ᵀφ(y) estimates kernels.Convolution of the kernel of m.
+// It has no bias if m has none, and it is exact if m is. m may prepare the patches: Compose with
+// PCA, fitted to kernels.CutPatches, whitens them, and Homogeneous separates pattern from contrast.
 //
-// Patches of about 128 places are cut and transformed together, then added up in their order:
-// scratch memory is 128 patches and their features a goroutine, kept for later calls, however many
-// images there are and however large they are. The cost is the cost of m on all patches; rounding
-// of the sum adds up to P·u·max|ψ| to an element. A row of Transform depends on its row of x alone,
-// not on the others nor on GOMAXPROCS, where that holds for m.
+// Transform cuts and transforms the patches of about 128 places together, then adds their features
+// up in order. Scratch memory is 128 patches and their features for each goroutine, for any number
+// and size of images, and is kept for later calls. The cost is the cost of m on all patches. The
+// sum adds an error of up to P·u·max|ψ| to an element. If a row of the Transform of m depends
+// neither on other rows nor on GOMAXPROCS, the same holds here.
 //
 // An error reports a nil m, parameters of p out of range, an m that is not a map of patches, and
 // features too many for memory.

@@ -12,10 +12,10 @@ import (
 //	φ(t) = t + 1 for t ≥ 0,  e^t for t < 0,
 //
 // R^d → R^d, the exact map of kernels.ELU. The exponential is not computed as (e^t − 1) + 1, which
-// is 0 below t ≈ −17 in float32 and −37 in float64; φ is positive until e^t underflows.
-// LogTransform gives log(1 + t) for t ≥ 0 and t itself below. −Inf, where the feature would be a
-// plain 0, gives NaN in both. In Transform and LogTransform dst may be x, in Backward and
-// LogBackward also the gradient that is taken back.
+// is 0 below t ≈ −17 in float32 and −37 in float64. φ is positive until e^t underflows.
+// LogTransform gives log(1 + t) for t ≥ 0 and t itself for t < 0. t = −Inf gives NaN in both,
+// because the feature 0 would hide it. dst may be x in every method, and in Backward and
+// LogBackward it may be the gradient too.
 //
 // An error reports a d below 1, or too large for memory.
 func ELU[T dense.Float](d int) (LogMap[T], error) {

@@ -10,30 +10,30 @@ import (
 	"github.com/seed-feabd252/randfeat/kernels"
 )
 
-// Embedding is a map made of a kernel's values at some points p_1 … p_n,
+// Embedding is a map made of the values of a kernel at points p_1 … p_n,
 //
 //	φ(x) = Cᵀ·[k(x, p_1) … k(x, p_n)]ᵀ,  C ∈ R^{n×out},
 //
-// which works for every kernel, a user's own included: Nystroem and Spectral choose C by the
-// eigenvalues of the Gram matrix of the points.
+// for every kernel, also a user's own. Nystroem and Spectral choose C by the eigenvalues of the
+// Gram matrix of the points.
 //
-// Transform is computed in float64 whatever T is and rounded once, because C magnifies rounding
-// errors of k by up to 1/√Tolerance. The cost is a row of the Gram matrix with the points and
-// 2·n·out operations for each row of x. Scratch memory, a few times n + out numbers for each of 64
-// rows a goroutine, is kept for later calls.
+// Transform computes in float64 for both T and rounds once, because C magnifies rounding errors of
+// k by up to 1/√Tolerance. Each row of x costs a row of the Gram matrix with the points and 2·n·out
+// operations. Scratch memory is a few times n + out numbers for each of 64 rows in each goroutine,
+// and is kept for later calls.
 type Embedding[T dense.Float] interface {
 	Map[T]
 
-	// Points returns φ of the points that the map is made of, one a row, in a fresh copy: from the
-	// eigenvectors, without a kernel evaluation.
+	// Points returns φ of the points p_i, one in each row, in a fresh copy. The features come from
+	// the eigenvectors, without a kernel evaluation.
 	Points() dense.Matrix[T]
 
-	// Rank returns the number of eigenvalues of the Gram matrix that φ is made of: for Nystroem
-	// those above Tolerance, for Spectral as many as were asked for.
+	// Rank returns the number of eigenvalues of the Gram matrix that φ uses: for Nystroem the
+	// number above Tolerance, for Spectral the argument rank.
 	Rank() int
 
 	// Tolerance returns n·ε·|λ|_max, with ε = 2⁻⁵² and the n eigenvalues λ of the Gram matrix: an
-	// eigenvalue that is no further from zero cannot be told from rounding.
+	// eigenvalue within Tolerance of zero may be rounding.
 	Tolerance() float64
 }
 
@@ -43,9 +43,9 @@ type Embedding[T dense.Float] interface {
 //
 // R^d → R^n, where the inverse square root is symmetric and a pseudo-inverse: eigenvalues of K_LL
 // up to Tolerance count as zero. φ(x)ᵀφ(y) is the inner product of the projections of x and y, in
-// the space of k, onto the span of the landmarks. So it equals k(x, y) to rounding where x or y is
-// a landmark, and ‖φ(x)‖² ≤ k(x, x) elsewhere, by a gap that landmarks close to the data make
-// small.
+// the space of k, onto the span of the landmarks. So φ(x)ᵀφ(y) equals k(x, y) to rounding if x or y
+// is a landmark. Elsewhere ‖φ(x)‖² ≤ k(x, x), and the gap is small if landmarks are close to the
+// data.
 //
 // The landmarks are copied. Building costs n Gram rows and O(n³), in float64.
 //
@@ -68,11 +68,12 @@ func Nystroem[T dense.Float](k kernels.Kernel, landmarks dense.Matrix[T]) (Embed
 //
 //	φ(x_i)_k = √λ_k·u_ik,  φ(x)_k = 1/√λ_k · Σ_i u_ik·k(x, x_i),  k ≤ rank,
 //
-// R^d → R^rank. The second formula extends the first to any x and agrees with it on the points
-// [Bengio et al. 2004]; Points gives the first. No other map to R^rank has inner products closer to
-// the Gram matrix in Frobenius or spectral norm, and with rank = n they are equal to it, to
-// rounding. The features are kernel principal components, not centred. Each u_k has its largest
-// element positive; features of equal eigenvalues are unique up to a rotation.
+// R^d → R^rank. The second formula extends the first formula to any x and agrees with it on the
+// points [Bengio et al. 2004]. Points returns the first formula. No other map to R^rank has inner
+// products closer to the Gram matrix in Frobenius or spectral norm. With rank = n the inner
+// products equal the Gram matrix to rounding. The features are kernel principal components, not
+// centred. Each u_k has its largest element positive; features of equal eigenvalues are unique up
+// to a rotation.
 //
 // The points are copied. Building costs n Gram rows and O(n³), in float64.
 //
