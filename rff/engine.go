@@ -14,27 +14,28 @@ import (
 	"github.com/seed-feabd252/randfeat/orf"
 )
 
-// blockRows is the number of rows that are projected together and finished while they are in cache,
-// where the projection does not choose it.
+// blockRows is the number of rows that are projected together and finished while they are in cache.
+// A projection that hands over tiles chooses its own number.
 const blockRows = 64
 
-// engine computes a map row by row: as the projection hands over tiles, or a block of rows at a
-// time.
+// engine computes a map row by row, either in tiles that the projection hands over or in blocks of
+// rows.
 type engine[T dense.Float] struct {
 	w       orf.Projection[T]   // nil for a map without frequencies
 	tiler   projection.Tiler[T] // w, or nil if rows must be whole
 	rows    mse.Rows            // of the frequencies that the constructor was given
 	in, out int
-	lift    func(to, x []T) // what w is applied to, in R^in as x; nil for x itself
-	lifted  *pool.Of[[]T]   // of blocks of that
+	lift    func(to, x []T) // writes the point of R^in that w is applied to; nil for x itself
+	lifted  *pool.Of[[]T]   // of blocks of lifted points
 	passes  *pool.Of[pass[T]]
 }
 
-// rowFunc writes features of one point x into φ: those of the frequencies from ≤ k < to, whose
-// projections φ[from:to] holds and loses. It is called for parts of a row in any order.
+// rowFunc writes the features of the point x for the frequencies from ≤ k < to into φ. φ[from:to]
+// holds the projections before the call. Calls for parts of a row come in any order.
 type rowFunc[T dense.Float] func(phi, x []T, from, to int)
 
-// newEngine returns the engine of a map with per features for each of the m frequencies of w.
+// newEngine returns the engine of a map that has a number of features, per, for each of the m
+// frequencies of w.
 func newEngine[T dense.Float](w orf.Projection[T], per int) (engine[T], error) {
 	if w == nil {
 		return engine[T]{}, fmt.Errorf("rff: w is nil, want a projection")
@@ -62,7 +63,7 @@ func (e engine[T]) named(name string, k kernels.Kernel, law mse.Law) frame {
 	return frame{name: name, in: e.in, out: e.out, kernel: k, law: law.Over(e.rows)}
 }
 
-// lifting returns e for the projections of lift(x) in place of those of x.
+// lifting returns e with projections of lift(x) in place of x.
 func (e engine[T]) lifting(lift func(to, x []T)) engine[T] {
 	e.tiler = nil // x is lifted a block of rows at a time
 	e.lift = lift
@@ -85,7 +86,7 @@ func (e engine[T]) project(dst, x dense.Matrix[T]) {
 	e.lifted.Put(s)
 }
 
-// frequencies returns m; 0 for a map without.
+// frequencies returns m, or 0 for a map without frequencies.
 func (e engine[T]) frequencies() int {
 	if e.w == nil {
 		return 0
@@ -94,8 +95,8 @@ func (e engine[T]) frequencies() int {
 	return m
 }
 
-// run calls row for every row x of x and φ of dst. The projections lie where features will, so that
-// nothing but dst is written.
+// run calls row for every row of x and of dst. Projections are in the place of the features, so
+// that run writes nothing but dst.
 func (e engine[T]) run(dst, x dense.Matrix[T], row rowFunc[T]) dense.Matrix[T] {
 	checkPoints(x, e.in)
 	dst = dense.Ensure(dst, x.Rows, e.out)
@@ -111,7 +112,8 @@ func (e engine[T]) run(dst, x dense.Matrix[T], row rowFunc[T]) dense.Matrix[T] {
 	return dst
 }
 
-// pass is one run: the epilogue of the projection, or the task of working on blocks of rows.
+// pass is one run. It is the epilogue of a projection by tiles, and otherwise the task that works
+// on blocks of rows.
 type pass[T dense.Float] struct {
 	engine[T]
 	dst, x dense.Matrix[T]

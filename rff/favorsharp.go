@@ -13,26 +13,27 @@ import (
 	"github.com/seed-feabd252/randfeat/orf"
 )
 
-// SADERF returns the positive features of the softmax kernel exp(s·xᵀy), s = scale, that are
-// SoftmaxOptimal's of queries and keys whose coordinates have been balanced: simplified asymmetric
-// dense-exponential random features, one of the three FAVOR# maps [Likhosherstov et al. 2023],
+// SADERF returns positive features of the softmax kernel exp(s·xᵀy), s = scale: the features of
+// SoftmaxOptimal for queries and keys with balanced coordinates. The name stands for simplified
+// asymmetric dense-exponential random features, one of the three FAVOR# maps [Likhosherstov et al.
+// 2023],
 //
 //	φ(x) = f(ψ∘x), ψ(y) = f(y/ψ),  f = SoftmaxOptimal with ψ_l = (E[y_l²]/E[x_l²])^¼,
 //
-// R^d → R^m, where (ψ∘x)ᵀ(y/ψ) = xᵀy. ψ and a have the least mean logarithm of second moments over
-// the samples of queries x and of keys y (n×d, n'×d); they are not needed afterwards. The result is
-// the map of queries, and its Keys the map of keys: both are in log space as SoftmaxPositive. With
-// ψ = 1, for queries and keys of equal second moments, they are SoftmaxOptimal with OptimalA.
+// R^d → R^m, where (ψ∘x)ᵀ(y/ψ) = xᵀy. ψ and a minimise the mean logarithm of second moments over
+// the samples of queries x and of keys y (n×d, n'×d). The samples are not kept. The result is the
+// map of queries, and its Keys are the map of keys. Both have logarithms, as SoftmaxPositive. If
+// queries and keys have equal second moments, ψ = 1 and both maps are SoftmaxOptimal with OptimalA.
 //
-// It is unbiased whatever the samples are, for rows of w that are each N(0, I). The mean squared
+// The estimate is unbiased for any samples, if the rows of w are each N(0, I). The mean squared
 // error at (x, y) is the error of SoftmaxOptimal at (ψ∘x, y/ψ), for orthogonal rows too. Samples
-// should be typical: ψ_l is large where queries of the sample were small, and a query that is not
-// has a large variance then. Where x_l or y_l is zero in the whole sample ψ_l = 1.
+// should be typical. ψ_l is large if x_l is small in the sample, and a query with a large x_l then
+// has a large variance. If x_l or y_l is zero in the whole sample, ψ_l = 1.
 //
 // The cost is the cost of SoftmaxOptimal and O(n·d) for norms; the fit takes O((n+n')·d²).
 // Frequencies that are a matrix are multiplied by ψ, which takes m·d numbers for either side.
-// Structured ones are left as they are, and points are scaled, 1024 at a time, in a workspace that
-// is kept; so it is where a ψ_l is beyond 2^±60.
+// Structured frequencies stay as they are: points are scaled, 1024 at a time, in a workspace that
+// is kept. Points are scaled too if a ψ_l is beyond 2^±60.
 //
 // An error reports a nil w, a scale that is not a positive number in the range of T, samples
 // without rows, not of the dimension of w, or whose second moments are not finite or too large for
@@ -76,11 +77,10 @@ func SADERF[T dense.Float](w orf.Projection[T], x, y dense.Matrix[T], scale floa
 // M_x^½·M_y^½ = UΣVᵀ, Ψ = Σ^½·Uᵀ·M_x^(−½). The mean squared error at (x, y) is the error of
 // SoftmaxOptimal at (Ψx, Ψ^(−ᵀ)y).
 //
-// Few points span few directions, in which Ψ would be all that it is: M of n points stands for
-// (1−r)·M + r·tr(M)/d·I with r = (d/(n+d))², at least 2⁻²⁰, and both are I if one is 0. This leaves
-// the estimate unbiased, as any Ψ does, but for rounding: Ψ has a condition number κ of at most
-// about √(d/r), and the estimate is one of the kernel at a product xᵀy that is off by about
-// κ·u·‖x‖‖y‖, u = 2⁻⁵³ or 2⁻²⁴.
+// A few points span few directions, and M is singular in the others. So ADERF replaces M of n
+// points by (1−r)·M + r·tr(M)/d·I with r = (d/(n+d))², at least 2⁻²⁰, and both matrices by I if one
+// is 0. The estimate is unbiased for any Ψ, except for rounding: Ψ has a condition number κ of at
+// most about √(d/r), and rounding changes xᵀy in the kernel by about κ·u·‖x‖‖y‖, u = 2⁻⁵³ or 2⁻²⁴.
 //
 // The cost is O(n·d²) for points Ψx or their norms, more than SADERF takes. The fit takes
 // O((n+n')·d² + d³), and O(m·d²) where Ψ multiplies the frequencies. Errors are the errors of

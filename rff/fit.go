@@ -14,7 +14,7 @@ import (
 	"github.com/seed-feabd252/randfeat/orf"
 )
 
-// fit has the moments of queries x and keys y times √scale, that FAVOR# is made of.
+// fit holds the moments of queries x and keys y times √scale, for the FAVOR# maps.
 type fit struct {
 	d                  int
 	queries, keys      *mat.SymDense // E[xxᵀ], E[yyᵀ]
@@ -49,7 +49,7 @@ func newFit[T dense.Float](w orf.Projection[T], x, y dense.Matrix[T], scale floa
 	return f, err
 }
 
-// secondMoments returns E[xxᵀ] and E[x] of the rows of x times √scale, which the caller calls name.
+// secondMoments returns E[xxᵀ] and E[x] of the rows of x times √scale. Errors call x name.
 func secondMoments[T dense.Float](name string, x dense.Matrix[T], scale float64) (*mat.SymDense, []float64, error) {
 	const block = 1024
 	m, mean := mat.NewSymDense(x.Cols, nil), make([]float64, x.Cols)
@@ -93,7 +93,7 @@ func (f *fit) damping(squares float64) float64 {
 	return leastMoment(max(squares, 0) / float64(f.d))
 }
 
-// balance returns the ψ of SADERF and what damping takes.
+// balance returns the ψ of SADERF and the argument of damping.
 func (f *fit) balance() (psi []float64, squares float64) {
 	psi = make([]float64, f.d)
 	for j := range psi {
@@ -107,7 +107,7 @@ func (f *fit) balance() (psi []float64, squares float64) {
 	return psi, squares
 }
 
-// axes returns the damping of SDERF and the orthogonal matrix of the axes that it belongs to.
+// axes returns the damping of SDERF and the orthogonal matrix of its axes.
 func (f *fit) axes() (damping []float64, q *mat.Dense, err error) {
 	var moments mat.EigenSym
 	if !moments.Factorize(f.sum(), true) {
@@ -122,15 +122,15 @@ func (f *fit) axes() (damping []float64, q *mat.Dense, err error) {
 	return damping, q, nil
 }
 
-// shrinkage returns the weight of I in the second moments of n points of R^d that ADERF takes:
-// nearly 1 where they span few directions, of which others look empty, and soon negligible where n
-// > d. The least keeps Ψ from being ill-conditioned: 1/√2⁻²⁰ = 1024.
+// shrinkage returns the weight of I that ADERF adds to the second moments of n points of R^d. It is
+// nearly 1 if the points span few directions, and soon negligible for n > d. The minimum bounds the
+// condition number of Ψ: 1/√2⁻²⁰ = 1024.
 func shrinkage(n, d int) float64 {
 	r := float64(d) / float64(n+d)
 	return max(r*r, 0x1p-20)
 }
 
-// mix returns the Ψ and Ψ^(−ᵀ) of ADERF and what damping takes.
+// mix returns the Ψ and Ψ^(−ᵀ) of ADERF and the argument of damping.
 func (f *fit) mix() (query, key *mat.Dense, squares float64, err error) {
 	mx, my := shrunk(f.queries, f.queryCount), shrunk(f.keys, f.keyCount)
 	if mx == nil || my == nil {
@@ -184,7 +184,7 @@ func identity(d int) *mat.SymDense {
 	return m
 }
 
-// power returns the matrix with these eigenvectors and the p-th power of these eigenvalues.
+// power returns the matrix with the eigenvectors of e and the p-th powers of its eigenvalues.
 func power(e *mat.EigenSym, p float64) *mat.Dense {
 	var q, scaled, m mat.Dense
 	e.VectorsTo(&q)

@@ -11,24 +11,25 @@ import (
 	"github.com/seed-feabd252/randfeat/orf"
 )
 
-// fourierSketch is the projection of x̃ on the real numbers that the Fourier transform y of its
-// count sketch has, [y₀, y_{m/2}, Re y₁, Re y₂, …, Im y₁, Im y₂, …], with y_{m/2} for even m alone.
-// If norm is not 1, it is √m, by which all are divided, and those of pairs are times √2.
+// fourierSketch is the linear map from x̃ to the real numbers in the Fourier transform y of its
+// count sketch, [y₀, y_{m/2}, Re y₁, Re y₂, …, Im y₁, Im y₂, …], with y_{m/2} for even m alone. If
+// norm is not 1, norm is √m: all numbers are divided by √m, and real and imaginary parts are
+// multiplied by √2.
 type fourierSketch[T dense.Float] struct {
 	*countSketch[T]
 	norm    float64
 	benches pool.Of[fourierBench]
 }
 
-// fourierBench is what one row at a time needs. A plan of gonum has scratch memory of its own and
-// cannot be shared.
+// fourierBench is the workspace for one row at a time. A plan of gonum has scratch memory of its
+// own, so goroutines cannot share it.
 type fourierBench struct {
 	plan         *fourier.FFT
 	sequence     []float64
 	coefficients []complex128
 }
 
-// projection returns s as a matrix where that is faster.
+// projection returns s, or the same projection as a matrix if that is faster.
 func (s *fourierSketch[T]) projection() (orf.Transposer[T], error) {
 	if len(s.buckets) > matrixBelow[T](s.m) {
 		return s, nil
@@ -43,10 +44,10 @@ func (s *fourierSketch[T]) projection() (orf.Transposer[T], error) {
 // matrixAtMost bounds the memory of matrices, where m has large prime factors.
 const matrixAtMost = 4096
 
-// matrixBelow returns the largest dimension of points for which a row of m columns is a matrix
-// product rather than a Fourier transform. Of that, the time for each of the m numbers grows as the
-// sum of the prime factors of m. The factors of it are somewhat below those measured with vectors
-// of 512 bits for m from 256 to 4096.
+// matrixBelow returns the largest dimension of points at which a matrix product is used for m
+// features in place of a Fourier transform. The time of a Fourier transform for each of the m
+// numbers grows as the sum of the prime factors of m. The constants perCost are somewhat below
+// those measured with vectors of 512 bits for m from 256 to 4096.
 func matrixBelow[T dense.Float](m int) int {
 	cost := 1
 	for p := 2; p*p <= m; p++ {
@@ -64,7 +65,7 @@ func matrixBelow[T dense.Float](m int) int {
 	return min(perCost*cost, matrixAtMost)
 }
 
-// gains returns the factors of what is real and of pairs.
+// gains returns the factors of the real coefficients and of the pairs.
 func (s *fourierSketch[T]) gains() (real, pair float64) {
 	if s.norm == 1 {
 		return 1, 1
@@ -166,8 +167,8 @@ func (s *fourierSketch[T]) Frequencies() dense.Matrix[T] {
 	return w
 }
 
-// turn returns the cosine and the sine of j/m of a turn, 0 ≤ j < m. They are those of the angle to
-// the nearest quarter of a turn, which is small: multiples of that are exact.
+// turn returns the cosine and the sine of j/m of a turn, 0 ≤ j < m. It computes them from the small
+// angle to the nearest quarter of a turn, so that quarters are exact.
 func turn(j, m int) (cosine, sine float64) {
 	quarter := (8*j + m) / (2 * m)
 	s, c := math.Sincos(math.Pi / 2 * float64(4*j-quarter*m) / float64(m))

@@ -42,8 +42,8 @@ func Gaussian[T dense.Float](w orf.Projection[T], lengthScale float64) (Map[T], 
 //
 // R^d → R^m. The m phases are drawn from src, uniform on [0, 2π). It is unbiased for rows of w that
 // are each N(0, I); with q = ‖x−y‖²/ℓ² and independent rows the mean squared error is (1 +
-// e^(−2q)/2 − e^(−q))/m [Sutherland & Schneider 2015]. At the same number of features that is
-// always more than the error of Gaussian, by e^(−q)·(1 − e^(−q)/2)/m.
+// e^(−2q)/2 − e^(−q))/m [Sutherland & Schneider 2015]. At the same number of features this is
+// always above the error of Gaussian, by e^(−q)·(1 − e^(−q)/2)/m.
 //
 // An error reports a nil w or src and a lengthScale that is not a positive number in the range of
 // T.
@@ -97,7 +97,7 @@ func shifted[T dense.Float](e engine[T], r T, src rand.Source, name string, k ke
 	return &features[T]{engine: e, frame: e.named(name, k, law), row: row, back: phaseSlope(e, norm, r, phases)}
 }
 
-// waves overwrites [t, …] by c·[cos t, sin t], for the frequencies from ≤ k < to.
+// waves overwrites the projections t of the frequencies from ≤ k < to by c·[cos t, sin t].
 func waves[T dense.Float](phi []T, from, to int, c T) {
 	m := len(phi) / 2
 	cosines, sines := phi[from:to], phi[m+from:m+to]

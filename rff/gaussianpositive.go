@@ -15,11 +15,12 @@ import (
 //
 //	φ(x) = exp(−‖x‖²/ℓ²)/√m · [exp(w₁ᵀx/ℓ) … exp(w_mᵀx/ℓ)],
 //
-// R^d → R^m: the features of SoftmaxPositive for s = 1/ℓ² times exp(−‖x‖²/(2ℓ²)), in log space as
-// they are. It is unbiased for rows of w that are each N(0, I). With independent rows the mean
-// squared error is K²·(e^p − 1)/m = (exp(4xᵀy/ℓ²) − K²)/m for the kernel K and p = ‖x+y‖²/ℓ². The
-// error of Gaussian is below 1/(2m); this one depends on where the origin is. Centre the points; it
-// is for small norms, and for uses in which no estimate may be negative nor a sum of them vanish.
+// R^d → R^m: the features of SoftmaxPositive for s = 1/ℓ² times exp(−‖x‖²/(2ℓ²)), with logarithms
+// too. It is unbiased for rows of w that are each N(0, I). With independent rows the mean squared
+// error is K²·(e^p − 1)/m = (exp(4xᵀy/ℓ²) − K²)/m for the kernel K and p = ‖x+y‖²/ℓ². The error of
+// Gaussian is below 1/(2m). The error of GaussianPositive depends on the origin, so centre the
+// points. The map is for small norms, and for uses in which no estimate may be negative and no sum
+// of estimates may vanish.
 //
 // An error reports a nil w and a lengthScale that is not a positive number in the range of T.
 func GaussianPositive[T dense.Float](w orf.Projection[T], lengthScale float64) (LogMap[T], error) {
@@ -27,7 +28,7 @@ func GaussianPositive[T dense.Float](w orf.Projection[T], lengthScale float64) (
 }
 
 // GaussianHyperbolic returns the hyperbolic features of the Gaussian kernel exp(−‖x−y‖²/(2ℓ²)),
-// where ℓ is lengthScale: the positive ones of every frequency and its opposite,
+// where ℓ is lengthScale: the positive features of every frequency and of its opposite,
 //
 //	φ(x) = exp(−‖x‖²/ℓ²)/√(2m) · [exp(w₁ᵀx/ℓ) …, exp(−w₁ᵀx/ℓ) …],
 //
@@ -67,7 +68,7 @@ func GaussianOptimal[T dense.Float](w orf.Projection[T], lengthScale, a float64)
 	return f, nil
 }
 
-// gaussianFeatures returns the positive features with per features a frequency.
+// gaussianFeatures returns positive features, 1 or 2 (per) for each frequency.
 func gaussianFeatures[T dense.Float](w orf.Projection[T], per int, lengthScale float64, terms mse.Exponential, name string) (LogMap[T], error) {
 	e, err := newEngine(w, per)
 	if err != nil {

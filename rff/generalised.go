@@ -16,9 +16,9 @@ import (
 //	φ(x) = 1/√m · [f(w₁ᵀx) + ε … f(w_mᵀx) + ε],
 //
 // R^d → R^m, for a nonlinearity f of package kernels: max(t, 0), t² or e^t. All features are at
-// least 0, and the map is known in log space. Without ε features of ReLU are exactly 0 for half of
-// all frequencies, and so are features of Square at x = 0: their logarithm is −Inf, which attention
-// takes, as it takes rows of weights that are all 0. ε > 0 prevents that, and drags all weights
+// least 0, and the map is a LogMap. With ε = 0, features of ReLU are exactly 0 for half of all
+// frequencies, and features of Square are 0 at x = 0. Their logarithm is −Inf. Attention takes
+// this, and it takes rows of weights that are all 0. ε > 0 prevents zeros, and drags all weights
 // towards an average. For Exponential, Transform overflows and underflows as it does for
 // SoftmaxPositive, and LogTransform is linear in x when ε = 0.
 //
@@ -29,13 +29,14 @@ import (
 //	Square       (9P² + 72P·s² + 24s⁴ − k²)/m
 //	Exponential  (exp(2‖x+y‖²) − exp(‖x+y‖²))/m
 //
-// Transform of ReLU is ArcCosine of order 1, over √2, which is not a LogMap: sums of many features
-// without exponentials are faster where no weight is to be saved from underflow.
+// The features of ReLU with ε = 0 are the features of ArcCosine of order 1 over √2. ArcCosine is
+// not a LogMap, so attention on it takes no exponentials. It is faster, if no weight has to be
+// saved from underflow.
 //
-// Where a feature is exactly 0, LogBackward counts the derivative of its logarithm as 0, as
-// attention does, which gives it no weight. A projection that is NaN, or −Inf where ReLU would hide
-// it, gives NaN, and so do NaN and ±Inf in x in features of Exponential, whose e^(−Inf) of a finite
-// x is 0.
+// If a feature is exactly 0, attention gives it no weight, and LogBackward takes 0 for the
+// derivative of its logarithm. A projection that is NaN gives NaN, and so does −Inf, which ReLU
+// would hide. Features of Exponential are NaN if x has NaN or ±Inf, and e^(−Inf) of a finite x is
+// 0.
 //
 // An error reports a nil w, parameters of k out of range, and an ε that is out of the range of T.
 func Generalised[T dense.Float](w orf.Projection[T], k kernels.Generalised) (LogMap[T], error) {
@@ -76,7 +77,7 @@ func Generalised[T dense.Float](w orf.Projection[T], k kernels.Generalised) (Log
 	return f, nil
 }
 
-// nonlinear is what becomes of projections t.
+// nonlinear holds the functions of projections t.
 type nonlinear[T dense.Float] struct {
 	f             kernels.Nonlinearity
 	epsilon       T

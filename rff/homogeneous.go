@@ -9,16 +9,18 @@ import (
 	"github.com/seed-feabd252/randfeat/kernels"
 )
 
-// Homogeneous returns the map that gives the features ψ = m of a direction the length of its point,
+// Homogeneous returns the map that applies ψ = m to the direction of a point and multiplies the
+// features by its length,
 //
 //	φ(x) = ‖x‖·ψ(x/‖x‖),  φ(0) = 0,
 //
-// of the dimensions of m. It has the kernel kernels.Homogeneous of the kernel of m, ‖x‖‖y‖·K(x/‖x‖,
+// with the dimensions of m. Its kernel is kernels.Homogeneous of the kernel of m, ‖x‖‖y‖·K(x/‖x‖,
 // y/‖y‖): patches of an image are compared by their pattern and weigh as much as their contrast
 // [Mairal et al. 2014].
 //
-// A row of Transform depends on its row of x alone, where that holds for m, and is NaN where that
-// has NaN or ±Inf. Norms are computed in float64. The cost is the cost of m and O(n·(in + out)).
+// If a row of the Transform of m depends on its row of x alone, the same holds here. The features
+// of a row with NaN or ±Inf are NaN. Norms are computed in float64. The cost is the cost of m and
+// O(n·(in + out)).
 //
 // An error reports a nil m.
 func Homogeneous[T dense.Float](m Map[T]) (Map[T], error) {
