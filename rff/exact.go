@@ -58,8 +58,9 @@ func Quadratic[T dense.Float](d int) (Map[T], error) {
 //	φ(x) = [1, √s·x₁, …, √s·x_d, s/√2·x₁², …, s·x₁x₂, …],
 //
 // R^d → R^(1 + d + d(d+1)/2), with φ(x)ᵀφ(y) = 1 + s·xᵀy + (s·xᵀy)²/2 to rounding. That kernel is
-// at least ½ everywhere, so attention weights made of it are positive, although not every feature
-// is. It has no variance but a bias against exp(s·xᵀy) of the size of the next term, (s·xᵀy)³/6.
+// at least ½ everywhere, so its attention weights are positive, although some features are
+// negative. The map has no variance. Its bias against exp(s·xᵀy) is about the next term,
+// (s·xᵀy)³/6.
 //
 // An error reports a d below 1, one with features too many for memory, and a scale that is not a
 // positive number in the range of T.
@@ -101,8 +102,8 @@ func Taylor[T dense.Float](d int, scale float64) (Map[T], error) {
 	}, nil
 }
 
-// monomials returns d(d+1)/2. It reports a d below 1, and one for which memory does not hold
-// d(d+4)/2 features: Taylor has d + 1 more.
+// monomials returns d(d+1)/2. It reports a d below 1, and a d for which memory does not hold
+// d(d+4)/2 features, because Taylor has d + 1 more.
 func monomials[T dense.Float](d int) (int, error) {
 	if err := size[T]("d", d); err != nil {
 		return 0, err

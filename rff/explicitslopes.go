@@ -7,7 +7,7 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/vecmath"
 )
 
-// chunk is the number of elements for which eluSlope keeps scratch on its stack.
+// chunk is the length of the scratch array that eluSlope keeps on its stack.
 const chunk = 128
 
 // eluSlope is the derivative of elu(x) + 1, which is e^min(x, 0), times g. dx may be x or g.

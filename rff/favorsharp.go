@@ -113,25 +113,25 @@ func ADERF[T dense.Float](w orf.Projection[T], x, y dense.Matrix[T], scale float
 		features.mixed(name, query, p), features.mixed("keys of "+name, key, q)), nil
 }
 
-// SDERF returns the positive features of the softmax kernel exp(s·xᵀy), s = scale, that damp each
-// direction as much as it needs: symmetric dense-exponential random features, one of the three
-// FAVOR# maps [Likhosherstov et al. 2023],
+// SDERF returns positive features of the softmax kernel exp(s·xᵀy), s = scale, with the best
+// damping for each direction: symmetric dense-exponential random features, one of the three FAVOR#
+// maps [Likhosherstov et al. 2023],
 //
 //	φ(x) = D·exp(−s‖x‖²/2)/√m · [exp(w₁ᵀAw₁ + √s·w₁ᵀBx) … exp(w_mᵀAw_m + √s·w_mᵀBx)],
 //	A = diag(a_1 … a_d), B = (I−4A)^½·Qᵀ, D = det(I−4A)^¼,
 //
 // R^d → R^m, where s·E[(x+y)(x+y)ᵀ] = QΛQᵀ for x of the sample of queries and y of the sample of
-// keys (n×d, n'×d), and a_l is the a of OptimalA for φ = Λ_l. The samples are not needed
-// afterwards. One map serves both sides, in log space as SoftmaxPositive. Where all Λ are equal it
-// is SoftmaxOptimal with OptimalA, at turned points.
+// keys (n×d, n'×d), and a_l is the a of OptimalA for φ = Λ_l. The samples are not kept. One map
+// serves queries and keys, with logarithms as SoftmaxPositive. If all Λ_l are equal, it is
+// SoftmaxOptimal with OptimalA at rotated points.
 //
-// It is unbiased whatever the samples are, for rows of w that are each N(0, I). With independent
+// The estimate is unbiased for any samples, if the rows of w are each N(0, I). With independent
 // rows the mean squared error is, for x and y times √s,
 //
 //	(Π_l (1−4a_l)·(1−8a_l)^(−½)·exp(2(1−4a_l)·(Qᵀ(x+y))_l²/(1−8a_l)) · exp(−‖x‖²−‖y‖²) − K²)/m.
 //
-// The frequencies are the rows of W·B, which has no structure even where W has: projecting is
-// O(n·m·d). The fit takes O((n+n')·d² + d³ + m·d²). Errors are the errors of SADERF, and
+// The frequencies are the rows of W·B. This matrix has no structure even if W has, and projecting
+// takes O(n·m·d). The fit takes O((n+n')·d² + d³ + m·d²). Errors are the errors of SADERF, and
 // eigenvalues that did not converge.
 func SDERF[T dense.Float](w orf.Projection[T], x, y dense.Matrix[T], scale float64) (LogMap[T], error) {
 	f, err := newFit(w, x, y, scale)
@@ -193,8 +193,8 @@ func damped[T dense.Float](w orf.Projection[T], damping []float64, q *mat.Dense)
 	return p, offsets, err
 }
 
-// balancedPair makes f and k the maps of queries and keys of one estimate: that of SoftmaxOptimal
-// at query·x and key·y.
+// balancedPair pairs the map f of queries and the map k of keys. Their estimate is the estimate of
+// SoftmaxOptimal at query·x and key·y.
 func balancedPair[T dense.Float](a, scale float64, query, key dense.Matrix[float64], f, k *balanced[T]) LogMap[T] {
 	law := func(query, key dense.Matrix[float64]) mse.Law {
 		return mse.OfSoftmax("SoftmaxOptimal", "Likhosherstov et al. 2022", mse.Optimal(a).After(query, key), scale).Over(f.inner.rows)
@@ -202,7 +202,7 @@ func balancedPair[T dense.Float](a, scale float64, query, key dense.Matrix[float
 	return join(f, k, f.Kernel(), law(query, key), law(key, query)).(LogMap[T])
 }
 
-// inRangeOf returns m, which the caller calls name, in T.
+// inRangeOf returns m in T, or an error that calls m name if an element is out of range.
 func inRangeOf[T dense.Float](name string, m *mat.Dense) (dense.Matrix[T], error) {
 	p := gonum.FromMat[T](m)
 	for i := range p.Rows {

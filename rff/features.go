@@ -2,9 +2,9 @@ package rff
 
 import "github.com/seed-feabd252/randfeat/dense"
 
-// features is a map that is computed row by row: the general scheme, its named special cases, one
-// side of SoftmaxHybrid, the explicit maps Identity, Quadratic, Taylor and AdditiveChiSquare, and
-// SkewedChiSquare.
+// features is a map that is computed row by row: New, its named special cases, one side of
+// SoftmaxHybrid, SkewedChiSquare, and the explicit maps Identity, Quadratic, Taylor and
+// AdditiveChiSquare.
 type features[T dense.Float] struct {
 	engine[T]
 	frame

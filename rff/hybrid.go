@@ -14,35 +14,34 @@ import (
 	"github.com/seed-feabd252/randfeat/orf"
 )
 
-// SoftmaxHybrid returns the features of the softmax kernel exp(s·xᵀy), s = scale, that are
-// hyperbolic where it is small and trigonometric where it is large [Choromanski et al. 2022]: their
-// estimate is
+// SoftmaxHybrid returns features of the softmax kernel exp(s·xᵀy), s = scale, with small errors
+// both where the kernel is small and where it is large [Choromanski et al. 2022]. Their estimate is
 //
 //	λ·S₁ + (1−λ)·S₂,  λ = ½ − Σ_j sign(τ_jᵀx)·sign(τ_jᵀy)/(2n),
 //
-// where S₁ is the estimate of SoftmaxHyperbolic, S₂ of SoftmaxTrig, both with the m frequencies of
-// w, and λ estimates θ/π, for the angle θ between x and y, by the n rows τ of gate. S₁ is exact for
-// y = −x, S₂ for y = x, and so is what λ makes of them. As features they are, for those h of S₁ and
-// t of S₂,
+// S₁ is the estimate of SoftmaxHyperbolic and S₂ the estimate of SoftmaxTrig, both with the m
+// frequencies of w. λ estimates θ/π, where θ is the angle between x and y, from the n rows τ of
+// gate. S₁ is exact for y = −x and S₂ for y = x, and the estimate is exact for both. With the
+// features h of S₁ and t of S₂, the features are
 //
 //	φ(x) = 1/√2·[h(x), t(x), σ₁·h(x), σ₁·t(x) … σ_n·h(x), σ_n·t(x)],  σ_j = sign(τ_jᵀx)/√n,
 //
-// R^d → R^(4m(n+1)), and the features of keys, by Keys, are the same with −σ_j·h(x): a few signs
-// are enough. sign is as in Angular. The features have both signs, as the features of SoftmaxTrig,
-// and overflow where they do.
+// R^d → R^(4m(n+1)). The features of keys, by Keys, are the same with −σ_j·h(x). A small n is
+// enough. sign is as in Angular. The features have both signs and overflow where the features of
+// SoftmaxTrig do.
 //
-// It is unbiased for rows of w that are each N(0, I), for isotropic rows of gate, whatever their
-// lengths, and for w and gate that are independent. With independent rows of both, ℓ = θ/π, S =
-// exp(s·xᵀy), and the mean squared errors V₁ and V₂ of one frequency in S₁ and S₂, the mean squared
-// error is
+// The estimate is unbiased if the rows of w are each N(0, I), the rows of gate are isotropic, of
+// any lengths, and w and gate are independent. Let V₁ and V₂ be the mean squared errors of S₁ and
+// S₂ for one frequency, ℓ = θ/π and S = exp(s·xᵀy). With independent rows of w and of gate the mean
+// squared error is
 //
 //	((ℓ² + ℓ(1−ℓ)/n)·V₁ + ((1−ℓ)² + ℓ(1−ℓ)/n)·V₂ + 2ℓ(1−ℓ)(1−1/n)·C)/m,
 //	C = −S²·(1 − cos(s‖x‖² − s‖y‖²)).
 //
-// C, which other frequencies for S₂ would make 0, is not positive.
+// C is at most 0. Other frequencies for S₂ than for S₁ would make it 0.
 //
-// The derivatives are derivatives of h and t: signs are constant between jumps. The cost is
-// projecting n + m frequencies, of m exponentials, sines and cosines, and O(m·n).
+// The derivatives are the derivatives of h and t, because signs are constant between jumps. A row
+// costs projections on n + m frequencies, m exponentials, sines and cosines, and O(m·n).
 //
 // An error reports a nil w or gate, two that differ in dimension, and a scale that is not a
 // positive number in the range of T.
@@ -89,8 +88,8 @@ func SoftmaxHybrid[T dense.Float](w, gate orf.Projection[T], scale float64) (Map
 	return join(side(name, 1), side("keys of "+name, -1), kernels.Softmax{Scale: scale}, law, law), nil
 }
 
-// gated is the projection of frequencies, and behind them of those of a gate, through which no
-// gradient passes.
+// gated projects on m frequencies and then on the n rows of a gate. No gradient passes through the
+// gate.
 type gated[T dense.Float] struct {
 	orf.Transposer[T]
 	gate orf.Projection[T]
@@ -112,16 +111,16 @@ func (p *gated[T]) ProjectTransposed(dst, z dense.Matrix[T]) dense.Matrix[T] {
 	return p.Transposer.ProjectTransposed(dst, z.ColRange(0, p.m))
 }
 
-// hybrid computes features in n + 1 blocks of 4m: those of S₁ and S₂ times 1/√2, and the same with
-// each of the signs, where those of S₁ have also the given one.
+// hybrid computes features in n + 1 blocks of 4m. The first block has the features of S₁ and S₂
+// times 1/√2. The others multiply it by σ_j, and the features of S₁ by sign as well.
 type hybrid[T dense.Float] struct {
 	m, n          int
 	r, sign, norm T
 	scale         float64
 }
 
-// row finds the projections wᵀx and τᵀx where φ begins. The blocks are written from the last to the
-// first: none covers a τᵀx that an earlier one needs.
+// row finds the projections wᵀx and τᵀx at the beginning of φ. It writes the blocks from the last
+// to the first, so that no block overwrites a τᵀx that is still needed.
 func (h hybrid[T]) row(phi, x []T, _, _ int) {
 	m, size := h.m, 4*h.m
 	base := phi[h.n*size:]
@@ -158,8 +157,8 @@ func (h hybrid[T]) turn(block []T, sign T) {
 	vecmath.Scale(block[2*h.m:], sign)
 }
 
-// slope is the derivative: z are projections and space for base and for g summed over the blocks
-// with their signs.
+// slope is the derivative. z holds the projections, space for base, and space for the sum of g over
+// the blocks with their signs.
 func (h hybrid[T]) slope(z, x, g []T) (a, b T) {
 	m, size := h.m, 4*h.m
 	t, signs, base, sum := z[:m], z[m:m+h.n], z[m+h.n:m+h.n+size], z[m+h.n+size:]

@@ -12,15 +12,15 @@ import (
 )
 
 // KMeansLandmarks returns n centres of clusters of the rows of x (N×d), as an n×d matrix of
-// landmarks for Nystroem, which makes its error small where the kernel is smooth at the scale of a
-// cluster [Zhang, Tsang & Kwok 2008].
+// landmarks for Nystroem. These make the error of Nystroem small if the kernel is smooth at the
+// scale of a cluster [Zhang, Tsang & Kwok 2008].
 //
 // The first centres are rows of x, each drawn with a probability proportional to the squared
-// distance from those before it [Arthur & Vassilvitskii 2007]. Lloyd's iterations follow, at most
-// the number given, until no row changes its cluster: every row goes to its nearest centre, and
-// every centre to the mean of its rows. With 0 iterations the landmarks are the seeds. A centre
-// that loses all rows stays where it is, and if x has fewer than n different rows, some centres are
-// equal, which Nystroem allows.
+// distance from the nearest centre before it [Arthur & Vassilvitskii 2007]. Lloyd's iterations
+// follow until no row changes its cluster, but no more than the given number: every row goes to its
+// nearest centre, and every centre to the mean of its rows. With 0 iterations the landmarks are the
+// seeds. A centre that loses all rows stays where it is, and if x has fewer than n different rows,
+// some centres are equal, which Nystroem allows.
 //
 // The cost is O(N·n·d) for the seeds and for each iteration, in float64.
 //
@@ -39,7 +39,7 @@ func KMeansLandmarks[T dense.Float](x dense.Matrix[T], n, iterations int, src ra
 	if iterations == 0 {
 		return rowsAt(x, seeds), nil
 	}
-	// Distances are taken from inner products, whose digits a common shift would cost.
+	// Distances come from inner products, which would lose digits to a common shift of the points.
 	mean := make([]float64, x.Cols)
 	for i := range points.Rows {
 		vecmath.AddScaled(mean, points.Row(i), 1/float64(points.Rows))
@@ -82,8 +82,8 @@ func scattered(x dense.Matrix[float64], n int, rng *rand.Rand) []int {
 	return seeds
 }
 
-// proportional draws a number with the given weights, or any if all are 0. No weight of 0 is drawn
-// otherwise, whatever the random number and the rounding are, as distuv.Categorical may.
+// proportional draws an index with the given weights, or any index if all weights are 0. It never
+// draws a weight of 0 otherwise. distuv.Categorical may, by rounding.
 func proportional(weights []float64, rng *rand.Rand) int {
 	u := rng.Float64() * vecmath.Sum(weights)
 	at := -1
@@ -128,7 +128,7 @@ func lloyd(x, centers dense.Matrix[float64], iterations int) dense.Matrix[float6
 	return centers
 }
 
-// assign writes the number of the center nearest to each row of x, and reports whether one changed.
+// assign writes the index of the center nearest to each row of x, and reports whether one changed.
 func assign(nearest []int, x, centers dense.Matrix[float64]) bool {
 	// ‖x − c‖² = ‖x‖² − 2·(xᵀc − ‖c‖²/2)
 	half := make([]float64, centers.Rows)

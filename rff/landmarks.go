@@ -18,8 +18,7 @@ func UniformLandmarks[T dense.Float](x dense.Matrix[T], n int, src rand.Source) 
 	return rowsAt(x, rand.New(src).Perm(x.Rows)[:n]), nil
 }
 
-// landmarkArguments reports what is wrong with the arguments that all ways to choose landmarks
-// have.
+// landmarkArguments checks the common arguments of all ways to choose landmarks.
 func landmarkArguments[T dense.Float](x dense.Matrix[T], n int, src rand.Source) error {
 	if x.Rows < 1 || x.Cols < 1 {
 		return fmt.Errorf("rff: x is %d×%d, want at least 1×1", x.Rows, x.Cols)

@@ -17,16 +17,16 @@ import (
 //	φ(x) = 1/√m · [cos(w₁ᵀx) … cos(w_mᵀx), sin(w₁ᵀx) … sin(w_mᵀx)],
 //
 // R^d → R^2m. The m·d coordinates of the frequencies are drawn from src, row by row: independent
-// and Cauchy with scale 1/ℓ, the spectral law of the kernel. That law is not isotropic, so it
-// cannot come from package orf. The map is unbiased and ‖φ(x)‖ = 1; its mean squared error is (1 +
-// k(2x, 2y) − 2k(x, y)²)/(2m).
+// and Cauchy with scale 1/ℓ, the spectral law of the kernel. That law is not isotropic, so that
+// package orf does not draw from it. The map is unbiased and ‖φ(x)‖ = 1. Its mean squared error is
+// (1 + k(2x, 2y) − 2k(x, y)²)/(2m).
 //
 // Cauchy frequencies are sometimes huge: a share of 2‖x‖₁/(πℓt) of the phases wᵀx exceeds t. A
 // phase has a rounding error of up to d·u·Σ|w_j x_j|, where u is 2⁻²⁴ for float32 and 2⁻⁵³ for
-// float64, so that a few features of a float32 map carry no digit. That is harmless while ‖x‖₁ is
-// below some 10³·ℓ: measured at ‖x‖₁ = 100ℓ and d = 64, one feature in 10⁵ was off by half its
-// range, features by 6e-5 of it on average and the estimate, a mean over all, by 4e-6. Centre data
-// that lie further out, or use float64.
+// float64. So a few features of a float32 map have no correct digit. That is harmless for ‖x‖₁
+// below some 10³·ℓ. At ‖x‖₁ = 100ℓ and d = 64, one feature in 10⁵ was off by half its range, a
+// feature by 6e-5 of its range on average, and the estimate, a mean over all features, by 4e-6.
+// Centre data that are further out, or use float64.
 //
 // An error reports an m or d below 1, or too large for memory, a lengthScale that is not a positive
 // number in the range of T, and a nil src.

@@ -24,21 +24,22 @@ import (
 //
 //	s_i = (K·(K + λI)⁻¹)_ii,  λ = ridge,
 //
-// for the Gram matrix K of x [Alaoui & Mahoney 2015]. Such a score is between 0 and 1: near 1 for a
-// point that no others are like, near 1/c for c copies of one, so that rare points are found which
-// uniform sampling would miss. Their sum is the effective dimension of kernel ridge regression with
-// this λ, and should be below n: n landmarks then cover what is above λ in the spectrum of K. With
-// a λ that is too small for that all scores are near 1, which is uniform sampling.
+// for the Gram matrix K of x [Alaoui & Mahoney 2015]. A score is between 0 and 1. It is near 1 for
+// a point unlike all others, and near 1/c for each of c equal points, so that the draw finds rare
+// points that uniform sampling would miss. The sum of all scores is the effective dimension of
+// kernel ridge regression with this λ and should be below n. Then n landmarks cover the part of the
+// spectrum of K above λ. If λ is too small for this, all scores are near 1, and the draw is
+// uniform.
 //
 // The scores are estimated without the N×N matrix, by recursion [Musco & Musco 2017]: the points
-// are halved at random down to 2n. From there on, at each size the points chosen so far, S, with
-// the probabilities p they were chosen with, give
+// are halved at random down to 2n. Then, at each size, the set S of the points chosen so far, with
+// their probabilities p, gives the scores of twice as many points,
 //
 //	s_i ≈ (k(x_i, x_i) − k_iS·(K_SS + λ·diag(p))⁻¹·k_Si)/λ,  at most 1,
 //
-// of twice as many points, of which about 2n are chosen, each with a probability proportional to
-// its score, for the next size; all of x is scored once more in the end. Nystroem needs no weights
-// of the points drawn: its features depend on the span of the landmarks alone.
+// About 2n of these points are chosen for the next step, each with a probability proportional to
+// its score. At the end all rows of x are scored once more. Nystroem needs no weights of the
+// points, because its features depend on the span of the landmarks alone.
 //
 // The cost is O(N·n) values of k and O(N·n² + n³ log N), in float64.
 //
@@ -75,8 +76,8 @@ func LeverageLandmarks[T dense.Float](k kernels.Kernel, x dense.Matrix[T], n int
 	for i := range chosen.at {
 		chosen.at[i], chosen.p[i] = i, 1
 	}
-	// Points chosen among half of all make scores up to twice as large; the last size is scored
-	// again with points chosen among all.
+	// Points chosen among half of the rows give scores up to twice as large. So the last size is
+	// scored again with points chosen among all rows.
 	if sizes = append(sizes[1:], x.Rows); kept == x.Rows {
 		sizes = []int{x.Rows}
 	}
@@ -108,7 +109,7 @@ func usable(k kernels.Kernel) error {
 	return nil
 }
 
-// sample are points that were chosen, and with which probabilities.
+// sample holds the indices of chosen points and the probabilities with which they were chosen.
 type sample struct {
 	at []int
 	p  []float64
@@ -152,8 +153,9 @@ func leverage(k kernels.Kernel, points dense.Matrix[float64], s sample, ridge fl
 	return scores, nil
 }
 
-// independent chooses each point by itself, with the probability min(1, c·score) for the c that
-// makes n expected, or all of positive score, and the first point if none is chosen.
+// independent chooses each point independently with the probability min(1, c·score). c makes the
+// expected number of points n, or chooses all points of positive score if they are fewer. If it
+// chooses none, it returns the first point.
 func independent(scores []float64, n int, rng *rand.Rand) sample {
 	expected := func(c float64) (sum float64) {
 		for _, v := range scores {
@@ -185,9 +187,10 @@ func independent(scores []float64, n int, rng *rand.Rand) sample {
 	return s
 }
 
-// successive draws n points one after the other from those left, with probabilities proportional to
-// their scores: those with the smallest of independent exponential times E/score [Efraimidis &
-// Spirakis 2006]. Points of score 0 come last, in their order, which is random.
+// successive draws n points one after the other without replacement, with probabilities
+// proportional to their scores. It takes the points with the smallest of independent exponential
+// times E/score [Efraimidis & Spirakis 2006]. Points of score 0 come last, in their order, which is
+// random.
 func successive(scores []float64, n int, rng *rand.Rand) []int {
 	times := make([]float64, len(scores))
 	at := make([]int, len(scores))

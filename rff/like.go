@@ -7,7 +7,7 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/mse"
 )
 
-// complete has all methods of maps. What it is made of may lack some: like hides those.
+// complete has all methods of maps. The maps inside may lack some methods, and like hides those.
 type complete[T dense.Float] interface {
 	always[T]
 	withLogarithms[T]

@@ -22,14 +22,14 @@ import (
 //
 //	φ_j(x) = √(a_n/(p_n·m)) · Π_{t≤n} w_jtᵀx,  n = n_j with probability p_n,
 //
-// R^d → R^m, where degrees is p_0, p_1, …, up to a common factor, one for each coefficient of k.
-// GeometricDegrees and RadiusDegrees are two choices. Degrees and the coordinates of the vectors w,
-// which have the given law, are drawn from src. Complex laws make m/2 complex features, as for
-// PolynomialSketch. Features are sorted by descending degree.
+// R^d → R^m, where degrees is p_0, p_1, …, up to a common factor, one number for each coefficient
+// of k. GeometricDegrees and RadiusDegrees are two choices. Degrees are drawn from src, and so are
+// the coordinates of the vectors w, which have the given law. Complex laws make m/2 complex
+// features, as for PolynomialSketch. Features are sorted by descending degree.
 //
-// It is unbiased. With s, N and Q as for PolynomialSketch, of x and y themselves, and the second
-// moment M_n of a feature of degree n with a_n = p_n, the mean squared error is (Σ a_n²/p_n·M_n −
-// k(x, y)²)/m, and twice that for complex laws:
+// It is unbiased. Let s, N and Q be as for PolynomialSketch, for x and y in place of x̃ and ỹ, and
+// M_n the second moment of a feature of degree n with a_n = p_n. The mean squared error is (Σ
+// a_n²/p_n·M_n − k(x, y)²)/m, and twice that for complex laws:
 //
 //	law                       M_n
 //	RademacherWeights         (N + 2s² − 2Q)ⁿ
@@ -37,13 +37,13 @@ import (
 //	ComplexRademacherWeights  ((N + s² − Q)ⁿ + (2s² − Q)ⁿ)/2
 //	ComplexGaussianWeights    ((N + s²)ⁿ + (2s²)ⁿ)/2
 //
-// The cost of Transform is a matrix product for each factor, O(n·d·Σ_j n_j): the mean degree
-// decides.
+// Transform takes a matrix product for each factor, O(n·d·Σ_j n_j), so its cost grows with the mean
+// degree.
 //
 // An error reports an m or d below 1, or too large for memory, parameters of k out of range,
-// degrees of another length, one that is negative or not finite, one that is 0 for a positive
-// coefficient, a factor that is out of the range of T, a law that is none of the four, an odd m for
-// a complex one, and a nil src.
+// degrees of another length, a degree that is negative or not finite, a degree that is 0 for a
+// positive coefficient, a factor that is out of the range of T, an unknown law, an odd m for a
+// complex law, and a nil src.
 func Maclaurin[T dense.Float](m, d int, k kernels.Maclaurin, degrees []float64, law Weights, src rand.Source) (Map[T], error) {
 	if err := sketchable[T](m, d, k, src); err != nil {
 		return nil, err
@@ -84,7 +84,7 @@ func Maclaurin[T dense.Float](m, d int, k kernels.Maclaurin, degrees []float64, 
 	}
 	f.gains = slices.Repeat(f.gains, parts)
 	for t := range drawn[0] {
-		// Those of degree above t are first.
+		// Features of degree above t come first.
 		above := 0
 		for above < count && drawn[above] > t {
 			above++
@@ -111,9 +111,9 @@ func GeometricDegrees(k kernels.Maclaurin) []float64 {
 	return p
 }
 
-// RadiusDegrees returns the law of the degrees that is proportional to a_n·R^(2n), what degree n
-// contributes to k(x, x) at ‖x‖ = R, where R is radius: all features have the same size on average
-// there, and none is needlessly large.
+// RadiusDegrees returns the law of the degrees that is proportional to a_n·R^(2n), where R is
+// radius. This is the part of degree n in k(x, x) at ‖x‖ = R. All features have the same size on
+// average there.
 //
 // An error reports parameters of k out of range, a radius that is not a positive finite number, and
 // one that takes a degree of a positive coefficient out of the range of float64.

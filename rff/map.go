@@ -5,8 +5,8 @@ import (
 	"github.com/seed-feabd252/randfeat/kernels"
 )
 
-// Map is a feature map φ: R^in → R^out with φ(x)ᵀφ(y) equal to, or an estimate of, a kernel. It
-// never changes after construction and may be shared by goroutines.
+// Map is a feature map φ: R^in → R^out. φ(x)ᵀφ(y) equals or estimates a kernel. It never changes
+// after construction and may be shared by goroutines.
 type Map[T dense.Float] interface {
 	// Dims returns the dimensions of x and of φ(x).
 	Dims() (in, out int)
@@ -21,8 +21,8 @@ type Map[T dense.Float] interface {
 	Kernel() kernels.Kernel
 }
 
-// LogMap is a map whose features are positive. It also gives their logarithms, which neither
-// overflow nor underflow where the features would; attention works on those.
+// LogMap is a map whose features are positive. It also gives the logarithms of features, for
+// attention: these neither overflow nor underflow where features would.
 type LogMap[T dense.Float] interface {
 	Map[T]
 

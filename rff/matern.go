@@ -20,16 +20,16 @@ import (
 //	v_i = w_i/ℓ · √(2ν/χ_i²),  χ_i² ~ χ²(2ν),
 //
 // R^d → R^2m. The spectral law of the kernel is a multivariate t with 2ν degrees of freedom
-// [Rasmussen & Williams 2006, §4.2.1], hence a normal vector, a row of w, over an independent χ, of
-// which src gives one a row. The map is unbiased for rows of w that are each N(0, I), orthogonal to
-// each other or not, and ‖φ(x)‖ = 1. With independent rows the mean squared error is (1 + k(2x, 2y)
-// − 2k(x, y)²)/(2m).
+// [Rasmussen & Williams 2006, §4.2.1], that is, a row of w, which is normal, over an independent χ.
+// The χ are drawn from src, one for each row. The map is unbiased for rows of w that are each N(0,
+// I), orthogonal to each other or not, and ‖φ(x)‖ = 1. With independent rows the mean squared error
+// is (1 + k(2x, 2y) − 2k(x, y)²)/(2m).
 //
-// For ν = 0.5 the frequencies are Cauchy along every direction; what Laplacian says of the digits
-// of large phases holds here with ‖x‖ in place of ‖x‖₁.
+// For ν = 0.5 the frequencies are Cauchy along every direction. The remarks of Laplacian on the
+// digits of large phases hold here with ‖x‖ in place of ‖x‖₁.
 //
-// An error reports a nil w or src, a nu that is none of the three, and a lengthScale that is not a
-// positive number in the range of T.
+// An error reports a nil w or src, a nu other than 0.5, 1.5 and 2.5, and a lengthScale that is not
+// a positive number in the range of T.
 func Matern[T dense.Float](w orf.Projection[T], nu, lengthScale float64, src rand.Source) (Map[T], error) {
 	e, err := newEngine(w, 2)
 	if err != nil {

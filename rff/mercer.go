@@ -17,12 +17,12 @@ import (
 type spectrum struct {
 	values    []float64
 	vectors   dense.Matrix[float64] // column k belongs to values[k]
-	tolerance float64               // n·ε·|λ|_max: what is closer to zero counts as zero
+	tolerance float64               // n·ε·|λ|_max: an eigenvalue within it counts as zero
 	rank      int                   // eigenvalues above the tolerance
 }
 
-// decompose returns the spectrum of the Gram matrix of k on the rows of points; argument is what
-// the caller's parameter is called.
+// decompose returns the spectrum of the Gram matrix of k on the rows of points. Errors call points
+// argument.
 func decompose(k kernels.Kernel, argument string, points dense.Matrix[float64]) (spectrum, error) {
 	n := points.Rows
 	gram := kernels.Gram(dense.Matrix[float64]{}, k, points, dense.Matrix[float64]{})

@@ -17,16 +17,17 @@ import (
 //	φ(x) = D·exp(−s‖x‖²/2)/√m · [exp(a‖w₁‖² + B√s·w₁ᵀx) … exp(a‖w_m‖² + B√s·w_mᵀx)],
 //	B = √(1−4a), D = (1−4a)^(d/4), a < 1/8,
 //
-// R^d → R^m, in log space as SoftmaxPositive, which is the case a = 0. A negative a damps long
-// frequencies, from which the variance of positive features comes; OptimalA chooses it for a set of
-// points.
+// R^d → R^m, with logarithms as SoftmaxPositive, which is the case a = 0. The variance of positive
+// features comes from long frequencies, and a negative a damps these. OptimalA chooses a for a set
+// of points.
 //
 // It is unbiased for rows of w that are each N(0, I). With independent rows the mean squared error
 // is, for x and y times √s and p = ‖x+y‖²,
 //
 //	((1−4a)^d·(1−8a)^(−d/2)·exp(2(1−4a)p/(1−8a) − ‖x‖² − ‖y‖²) − K²)/m.
 //
-// Orthogonal rows lower it by as much as the error of SoftmaxPositive, whatever a is.
+// For every a, orthogonal rows lower the error by as much as they lower the error of
+// SoftmaxPositive.
 //
 // An error reports a nil w, one whose frequencies are too large for memory as a matrix, a scale
 // that is not a positive number in the range of T, and an a that is not a number below 1/8 or whose
@@ -47,8 +48,8 @@ func softmaxOptimal[T dense.Float](w orf.Projection[T], scale, a float64) (*posi
 		mse.OfSoftmax("SoftmaxOptimal", "Likhosherstov et al. 2022", mse.Optimal(a), scale))
 }
 
-// optimal returns the features exp(a‖w‖² + √((1−4a)·scale)·wᵀx − radius·‖x‖²/2) with the factor
-// that makes them unbiased.
+// optimal returns the features exp(a‖w‖² + √((1−4a)·scale)·wᵀx − radius·‖x‖²/2), times the factor
+// that makes the estimate unbiased.
 func optimal[T dense.Float](w orf.Projection[T], scale, radius, a float64, name string, k kernels.Kernel, law mse.Law) (*positives[T], error) {
 	e, err := newEngine(w, 1)
 	if err != nil {
@@ -78,13 +79,14 @@ func optimal[T dense.Float](w orf.Projection[T], scale, radius, a float64, name 
 }
 
 // OptimalA returns the a of SoftmaxOptimal for queries x and keys y (n×d each, the number of rows
-// may differ) and the kernel exp(scale·xᵀy): with φ = s·E‖x+y‖²/d over all pairs of them,
+// may differ) and the kernel exp(scale·xᵀy): with φ = s·E‖x+y‖²/d over all pairs (x, y) and s =
+// scale,
 //
 //	a = (1 − 2φ − √((2φ+1)² + 8φ))/16 ≤ 0
 //
-// [Likhosherstov et al. 2022], which is the least second moment of features for a pair with that
-// ‖x+y‖². It is also the a of GaussianOptimal for the length-scale ℓ at scale = 1/ℓ²: its second
-// moment is the second moment of SoftmaxOptimal times a factor without a. It takes O(n·d)
+// [Likhosherstov et al. 2022]. This a minimises the second moment of the features for a pair with
+// this ‖x+y‖². It is also the a of GaussianOptimal for the length-scale ℓ at scale = 1/ℓ²: its
+// second moment is the second moment of SoftmaxOptimal times a factor without a. It takes O(n·d)
 // operations. It returns an error if x or y has no rows, if they differ in dimension, if scale is
 // not a positive finite number, or if s·E‖x+y‖² is not finite.
 func OptimalA[T dense.Float](x, y dense.Matrix[T], scale float64) (float64, error) {

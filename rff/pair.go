@@ -9,10 +9,9 @@ import (
 	"github.com/seed-feabd252/randfeat/kernels"
 )
 
-// Paired is a map φ, of queries, that goes with another one, of keys: φ(x)ᵀψ(y) with ψ = Keys() is
-// the estimate of Kernel, and φ(x)ᵀφ(y) is none unless the two are the same. ψ is Paired too, and
-// goes with φ: both name the kernel that they estimate together. A map that is not Paired is its
-// own partner.
+// Paired is a map φ of queries with a partner ψ = Keys(), a map of keys: φ(x)ᵀψ(y) estimates
+// Kernel. φ(x)ᵀφ(y) does not, unless φ and ψ are the same. ψ is Paired too, with the partner φ.
+// Both name the kernel that they estimate together. A map that is not Paired is its own partner.
 type Paired[T dense.Float] interface {
 	Map[T]
 
@@ -20,8 +19,8 @@ type Paired[T dense.Float] interface {
 	Keys() Map[T]
 }
 
-// Keys returns the map of keys that goes with the map m of queries: m.Keys() if m is Paired, m
-// itself otherwise.
+// Keys returns the map of keys for the map m of queries: m.Keys() if m is Paired, m itself
+// otherwise.
 func Keys[T dense.Float](m Map[T]) Map[T] {
 	if p, ok := m.(Paired[T]); ok {
 		return p.Keys()
@@ -29,14 +28,14 @@ func Keys[T dense.Float](m Map[T]) Map[T] {
 	return m
 }
 
-// Pair makes two maps, φ = query and ψ = key, one estimate φ(x)ᵀψ(y) of the kernel k; a nil k is a
-// kernel without a name. The result is query with ψ for its Keys, and Keys of that is query again.
-// It is a LogMap if query and key are LogMaps, and Differentiable or DifferentiableLog if query is;
-// for its Keys that depends on key. It is not checked that the estimate is one of k; package
-// validate does that. The maps are used, not copied.
+// Pair joins two maps, φ = query and ψ = key, to an estimate φ(x)ᵀψ(y) of the kernel k. A nil k is
+// a kernel without a name. The result is query with Keys ψ, and the Keys of ψ are query. The result
+// is a LogMap if query and key are LogMaps, and Differentiable or DifferentiableLog if query is.
+// Its Keys are Differentiable or DifferentiableLog if key is. Pair does not check that the estimate
+// is an estimate of k; package validate does. The maps are used, not copied.
 //
-// An error reports a nil map, maps of different dimensions, a LogMap with a map that is none, and a
-// map that is paired with another one already.
+// An error reports a nil map, maps of different dimensions, a LogMap together with a map that is
+// not one, and a map that is paired with a third map.
 func Pair[T dense.Float](query, key Map[T], k kernels.Kernel) (Map[T], error) {
 	if query == nil || key == nil {
 		return nil, fmt.Errorf("rff: query = %v, key = %v, want two maps", query, key)
@@ -58,16 +57,16 @@ func Pair[T dense.Float](query, key Map[T], k kernels.Kernel) (Map[T], error) {
 	return join(query, key, k, mse.Law{}, mse.Law{}), nil
 }
 
-// join returns the pair of two maps that are partners, with the laws of the estimate as it is and
-// with the two in each other's place.
+// join returns query, paired with key. law is the law of the estimate, and reverse its law with
+// query and key exchanged.
 func join[T dense.Float](query, key Map[T], k kernels.Kernel, law, reverse mse.Law) Map[T] {
 	q, p := &side[T]{Map: query, kernel: k, law: law}, &side[T]{Map: key, kernel: k, law: reverse}
 	q.keys, p.keys = like(p, key), like(q, query)
 	return p.keys
 }
 
-// wrapped returns the map that wrap makes of m, paired with the one that it makes of the keys of m
-// where those are another map.
+// wrapped returns wrap(m). If the keys of m are another map, the result is paired with wrap of that
+// map.
 func wrapped[T dense.Float](m Map[T], wrap func(m Map[T]) Map[T]) Map[T] {
 	query := wrap(m)
 	if same(m, Keys(m)) {
@@ -77,8 +76,7 @@ func wrapped[T dense.Float](m Map[T], wrap func(m Map[T]) Map[T]) Map[T] {
 	return join(query, key, query.Kernel(), lawOf(query), lawOf(key))
 }
 
-// side is one of the two maps of a pair. The methods beyond those of Map are for maps that have
-// them.
+// side is one of the two maps of a pair. like hides the methods that its Map does not have.
 type side[T dense.Float] struct {
 	Map[T]
 	keys   Map[T]
@@ -110,7 +108,7 @@ func (s *side[T]) LogBackward(dst, x, dlog dense.Matrix[T]) dense.Matrix[T] {
 
 func (s *side[T]) CanBackward() error { return s.Map.(Differentiable[T]).CanBackward() }
 
-// same reports whether a and b are one map. Maps of a user's may hold what cannot be compared.
+// same reports whether a and b are one map. A user's map may be of a type that cannot be compared.
 func same[T dense.Float](a, b Map[T]) bool {
 	return reflect.ValueOf(a).Comparable() && reflect.ValueOf(b).Comparable() && a == b
 }

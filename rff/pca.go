@@ -13,16 +13,16 @@ import (
 )
 
 // PCA fits principal components to the rows of x (n×d) and returns the affine map on the first r =
-// components of them,
+// components,
 //
 //	z = Vᵀ(x − μ),  or diag(1/σ)·Vᵀ(x − μ) if whiten is set,
 //
 // where μ is the mean of the rows, the columns of V are the eigenvectors of their covariance,
-// largest variance first, and σ_k² is the variance of component k, with the divisor n − 1. On x
-// itself z has mean 0 and uncorrelated coordinates, which whitening gives variance 1. With
-// components = d and no whitening it is a translation and a rotation: distances stay as they are.
-// Each column of V has its element of largest absolute value positive; components of equal variance
-// are unique up to a rotation.
+// largest variance first, and σ_k² is the variance of component k, with the divisor n − 1. Over the
+// rows of x, z has mean 0 and uncorrelated coordinates, with variance 1 after whitening. With
+// components = d and no whitening the map is a translation and an orthogonal map, which keep
+// distances. Each column of V has its element of largest absolute value positive; components of
+// equal variance are unique up to a rotation.
 //
 // Fitting costs O(n·d·min(n, d)), in float64.
 //
@@ -79,9 +79,9 @@ func PCA[T dense.Float](x dense.Matrix[T], components int, whiten bool) (Map[T],
 	return newAffine[T](fmt.Sprintf("PCA(whiten=%v)", whiten), a, mean, nil)
 }
 
-// accurateMean returns the mean of x, which it overwrites. The second pass takes back the rounding
-// of the first, whose sums grow with how far x is from zero: what is left is that of the result,
-// whatever the order of summation.
+// accurateMean returns the mean of x, which it overwrites. The rounding of the first pass grows
+// with the distance of x from zero. The second pass corrects it, so that only the rounding of the
+// result is left, for every order of summation.
 func accurateMean(x []float64) float64 {
 	mean := stat.Mean(x, nil)
 	floats.AddConst(-mean, x)
@@ -101,8 +101,8 @@ func finite[T dense.Float](name string, x dense.Matrix[T]) error {
 	return nil
 }
 
-// toUnit divides x by 2^e, the least power of two above its elements, and returns e: squares of
-// what remains neither overflow nor all underflow. No digit changes.
+// toUnit divides x by 2^e, the least power of two above its elements, and returns e. Squares of the
+// quotients do not overflow, and do not all underflow. No digit changes.
 func toUnit(x dense.Matrix[float64]) (e int) {
 	var peak float64
 	for i := range x.Rows {

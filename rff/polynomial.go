@@ -21,8 +21,8 @@ import (
 //
 // R^d → R^m, where the coordinates of the m·p vectors w are drawn from src and have the given law.
 // For c = 0 nothing is appended. Complex laws, for even m, make m/2 complex features, √(2/m) times
-// such products, and the map is their real parts followed by their imaginary ones [Wacker, Ohana &
-// Filippone 2023].
+// such products. The features of the map are their real parts, then their imaginary parts [Wacker,
+// Ohana & Filippone 2023].
 //
 // It is unbiased. With s = x̃ᵀỹ, N = ‖x̃‖²‖ỹ‖² and Q = Σ x̃_i²ỹ_i² the mean squared error is
 //
@@ -39,8 +39,8 @@ import (
 // The cost of Transform is p matrix products, O(n·p·m·d).
 //
 // An error reports an m or d below 1, an m, d or Degree too large for memory, parameters of k out
-// of range and factors that are out of the range of T, a law that is none of the four, an odd m for
-// a complex one, and a nil src.
+// of range and factors that are out of the range of T, an unknown law, an odd m for a complex law,
+// and a nil src.
 func PolynomialSketch[T dense.Float](m, d int, k kernels.Polynomial, law Weights, src rand.Source) (Map[T], error) {
 	if err := sketchable[T](m, d, k, src); err != nil {
 		return nil, err
@@ -73,12 +73,12 @@ func PolynomialSketch[T dense.Float](m, d int, k kernels.Polynomial, law Weights
 
 // PolynomialOf returns the features of PolynomialSketch for projections of your own: w has one for
 // each of the Degree factors of k, all m×d, or m×(d+1) if k has an Offset. It is unbiased if the
-// projections are independent of each other and each has rows with E[wwᵀ] = I. Structured ones take
-// O(n·p·m·log d) operations; the rows of one may be orthogonal to each other, which lowers the
-// variance.
+// projections are independent of each other and each has rows with E[wwᵀ] = I. Structured
+// projections take O(n·p·m·log d) operations. Orthogonal rows in a projection lower the variance.
 //
-// An error reports parameters of k out of range and factors that are out of the range of T, another
-// number of projections than Degree, a nil one, one that is too small, and two of different shapes.
+// An error reports parameters of k out of range and factors that are out of the range of T, a
+// number of projections other than Degree, and projections that are nil, too small or of different
+// shapes.
 func PolynomialOf[T dense.Float](k kernels.Polynomial, w ...orf.Projection[T]) (Map[T], error) {
 	if err := usable(k); err != nil {
 		return nil, err
@@ -143,7 +143,7 @@ func polynomial[T dense.Float](name string, d, m, parts int, k kernels.Polynomia
 	return f, nil
 }
 
-// sketchable reports what no sketch of k can be made of.
+// sketchable reports arguments that no sketch of k can have.
 func sketchable[T dense.Float](m, d int, k kernels.Kernel, src rand.Source) error {
 	return cmp.Or(size[T]("m", m), size[T]("d", d), usable(k), given(src))
 }

@@ -7,25 +7,25 @@ import (
 	"github.com/seed-feabd252/randfeat/kernels"
 )
 
-// positives is a map with positive features that is known in log space: those of the softmax and
-// the Gaussian kernel, ELU, and Generalised, some of whose features may be 0.
+// positives is a map with positive features and their logarithms: the positive maps of the softmax
+// and the Gaussian kernel, ELU, and Generalised. Features of Generalised may be 0.
 type positives[T dense.Float] struct {
 	features[T]
 	logRow   rowFunc[T]
 	logBack  *pullback[T]
-	exponent exponent[T] // of those that exponential makes
+	exponent exponent[T] // set by exponential
 }
 
 // exponent is the logarithm of the features of frequency k, ±slope·w_kᵀx − radius·‖x‖²/2 +
-// offsets[k] + constant: with both signs where there are two features a frequency, and no offsets
-// then.
+// offsets[k] + constant. Both signs are in use if a frequency has two features; there are no
+// offsets then.
 type exponent[T dense.Float] struct {
 	slope            T
 	radius, constant float64
 	offsets          []T
 }
 
-// exponential returns the map with these features.
+// exponential returns the map whose features have the logarithms x.
 func exponential[T dense.Float](e engine[T], x exponent[T], name string, k kernels.Kernel, law mse.Law) *positives[T] {
 	logRow := x.logRows(e.frequencies(), e.out)
 	m := e.frequencies()
@@ -42,12 +42,12 @@ func exponential[T dense.Float](e engine[T], x exponent[T], name string, k kerne
 	}
 }
 
-// level returns the logarithm of what all features of x share.
+// level returns the part of the logarithm that all features of x share.
 func (p *exponent[T]) level(x []T) T {
 	return T(-p.radius*vecmath.HalfSquaredNorm(x) + p.constant)
 }
 
-// logRows returns what writes the logarithms of out features of m frequencies.
+// logRows returns the function that writes the logarithms of out features of m frequencies.
 func (p exponent[T]) logRows(m, out int) rowFunc[T] {
 	switch {
 	case out > m:

@@ -14,8 +14,8 @@ import (
 //
 //	a·Wᵀz + b·v(x),
 //
-// where z is, up to the factor a, the gradient with respect to the projections Wx, and v(x) is the
-// direction in which the factor h of the general scheme grows: x itself where h depends on ‖x‖.
+// where a·z is the gradient with respect to the projections Wx. v(x) is the direction of the
+// gradient of the factor h of the general scheme, which is x itself if h depends on ‖x‖.
 type pullback[T dense.Float] struct {
 	engine[T]
 	transposer orf.Transposer[T] // nil for a map without frequencies
@@ -23,15 +23,15 @@ type pullback[T dense.Float] struct {
 	// row writes the gradient of a map without frequencies into dx.
 	row func(dx, x, g []T)
 
-	// slope overwrites z by the z of x and g and returns a and b. What z holds before are the
-	// projections of x if projects is set, and arbitrary otherwise. If width is 0 there is no z: g
-	// itself is what W is applied to.
+	// slope overwrites z by the z of x and g and returns a and b. If projects is set, z holds the
+	// projections of x before the call, and any values otherwise. If width is 0 there is no z, and
+	// Wᵀ is applied to g itself.
 	slope    func(z, x, g []T) (a, b T)
 	width    int // of z, at least the number of frequencies
 	projects bool
 
-	// finish replaces part of Wᵀz by the same part of the gradient; x is that part too. z is free
-	// for it.
+	// finish replaces a part of Wᵀz by the same part of the gradient. x is the same part of the
+	// point. z is scratch.
 	finish func(dx, x, z []T, a, b T)
 
 	passes pool.Of[pullbackPass[T]]
@@ -43,8 +43,8 @@ func rowwise[T dense.Float](e engine[T], row func(dx, x, g []T)) *pullback[T] {
 	return &pullback[T]{engine: e, row: row}
 }
 
-// throughZ returns the pullback of a map that needs projections to be differentiated, with a
-// workspace of width columns.
+// throughZ returns the pullback of a map whose derivatives need projections, with a workspace of
+// width columns.
 func throughZ[T dense.Float](e engine[T], width int, slope func(z, x, g []T) (a, b T), finish func(dx, x, z []T, a, b T)) *pullback[T] {
 	return &pullback[T]{
 		engine: e, transposer: projection.Transposed(e.w),
@@ -52,7 +52,7 @@ func throughZ[T dense.Float](e engine[T], width int, slope func(z, x, g []T) (a,
 	}
 }
 
-// straight returns the pullback of a map that applies W to g itself.
+// straight returns a pullback that applies Wᵀ to g itself.
 func straight[T dense.Float](e engine[T], slope func(z, x, g []T) (a, b T), finish func(dx, x, z []T, a, b T)) *pullback[T] {
 	return &pullback[T]{engine: e, transposer: projection.Transposed(e.w), slope: slope, finish: finish}
 }
@@ -66,8 +66,8 @@ func radial[T dense.Float](dx, x, _ []T, a, b T) {
 	vecmath.AddScaled(dx, x, b)
 }
 
-// run writes the gradient of every row of x, for those of g, into dst. name is what the caller
-// calls g.
+// run writes the gradient with respect to every row of x, for the gradients g, into dst. Errors
+// call g name.
 func (p *pullback[T]) run(name string, dst, x, g dense.Matrix[T]) dense.Matrix[T] {
 	checkGradient(name, x, g, p.in, p.out)
 	dst = dense.Ensure(dst, x.Rows, p.in)
@@ -84,8 +84,8 @@ func (p *pullback[T]) run(name string, dst, x, g dense.Matrix[T]) dense.Matrix[T
 	return dst
 }
 
-// pullbackPass is one run: the epilogue of projecting g back, or the task of working on blocks of
-// rows.
+// pullbackPass is one run. It is the epilogue of projecting g back by tiles, and otherwise the task
+// that works on blocks of rows.
 type pullbackPass[T dense.Float] struct {
 	*pullback[T]
 	dst, x, g dense.Matrix[T]
@@ -115,7 +115,7 @@ func (t *pullbackPass[T]) Piece(i int) {
 	}
 }
 
-// workspace holds the z of a block of rows and the factors that go with them.
+// workspace holds the z of a block of rows and their factors a and b.
 type workspace[T dense.Float] struct {
 	z    []T
 	a, b [blockRows]T

@@ -16,9 +16,9 @@ import (
 //
 //	φ(x) = h(x)/√m · [f₁(w₁ᵀx) … f₁(w_mᵀx), …, f_l(w₁ᵀx) … f_l(w_mᵀx)].
 //
-// They are called from several goroutines at once, H and DH once a row and F and DF once a
-// projection, and must not change x or keep an argument. Their values reach the features as they
-// are, NaN and ±Inf included.
+// Several goroutines call them at once: H and DH once for each row, F and DF once for each
+// projection. They must not change x or keep an argument. Their values reach the features
+// unchanged, NaN and ±Inf included.
 type Scheme[T dense.Float] struct {
 	// F are the l ≥ 1 functions f.
 	F []func(t T) T
@@ -26,16 +26,16 @@ type Scheme[T dense.Float] struct {
 	// H is h; nil stands for 1.
 	H func(x []T) T
 
-	// Kernel is the kernel that the map names. It is not checked that the map estimates Kernel;
-	// package validate does that. The Kernel of the map is nil if this is.
+	// Kernel is the kernel that the map names, nil for none. New does not check that the map
+	// estimates Kernel; package validate does.
 	Kernel kernels.Kernel
 
-	// DF are the derivatives of F, one each. Without DF the map has no derivatives and CanBackward
-	// says so. It is not checked that they are the derivatives, nor of DH.
+	// DF are the derivatives of F, one each. Without DF the map has no derivatives, and CanBackward
+	// says so. New does not check that DF and DH are the derivatives.
 	DF []func(t T) T
 
-	// DH writes the gradient of H at x into all of dst, of the length of x. It is given where DF
-	// and H are, and nil otherwise.
+	// DH writes the gradient of H at x into all of dst, of the length of x. DH is set if DF and H
+	// are both set, and nil otherwise.
 	DH func(dst, x []T)
 }
 
@@ -49,8 +49,8 @@ type Scheme[T dense.Float] struct {
 //
 //	1/√m · Σ_i (h(x)·Σ_k f_k′(w_iᵀx)·g_ki·w_i + Σ_k f_k(w_iᵀx)·g_ki·∇h(x)).
 //
-// An error reports a w that is nil or too large for memory, no F, a nil function, another number of
-// DF than of F, a DH without H or DF, and an H with DF but no DH.
+// An error reports a w that is nil or too large for memory, no F, a nil function, different numbers
+// of F and DF, a DH without H or DF, and an H with DF but no DH.
 func New[T dense.Float](w orf.Projection[T], s Scheme[T]) (Map[T], error) {
 	if err := s.check(); err != nil {
 		return nil, err

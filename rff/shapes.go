@@ -14,8 +14,8 @@ func checkPoints[T dense.Float](x dense.Matrix[T], in int) {
 	}
 }
 
-// checkGradient panics unless x has points of R^in, and g, which the caller calls name, gradients
-// with respect to their features in R^out.
+// checkGradient panics unless x has points of R^in, and g gradients with respect to their features
+// in R^out. The panic calls g name.
 func checkGradient[T dense.Float](name string, x, g dense.Matrix[T], in, out int) {
 	checkPoints(x, in)
 	g.Check()

@@ -11,9 +11,9 @@ import (
 //	φ_j(x) = g_j·Π_{t ≤ n_j} w_jtᵀx̃,
 //
 // where x̃ is x or x with a constant appended: PolynomialSketch, PolynomialOf, Maclaurin and
-// TensorSketch. With complex w there are m/2 of them, and the m features are their real parts
-// followed by their imaginary parts: Re(φ(x)·φ(y)ᴴ) is the inner product of those. TensorSketch has
-// one or two with real w before them.
+// TensorSketch. With complex w there are m/2 products, and the m features are their real parts,
+// then their imaginary parts. The inner product of these is Re(φ(x)·φ(y)ᴴ). TensorSketch has one or
+// two products with real w first.
 type sketch[T dense.Float] struct {
 	blockwise[T, sketchSpace[T]]
 	pull  blockFunc[T, sketchSpace[T]]
@@ -23,13 +23,13 @@ type sketch[T dense.Float] struct {
 	// x̃ = [scale·x, constant] if there is a constant, else x.
 	scale, constant T
 
-	// factors[t] has the projections of the features of degree above t, which are the first ones:
-	// real parts, then imaginary ones.
+	// factors[t] has the projections for the features of degree above t, which come first: real
+	// parts, then imaginary parts.
 	factors []orf.Transposer[T]
-	gains   []T // of each feature; nil if they are those of a factor
+	gains   []T // of each feature; nil if a factor contains them
 }
 
-// newSketch returns the sketch with the frame and features of so many parts, without factors yet.
+// newSketch returns a sketch without factors yet.
 func newSketch[T dense.Float](f frame, parts int) *sketch[T] {
 	s := &sketch[T]{parts: parts}
 	s.frame, s.rows, s.transform, s.pull = f, blockRows, s.features, s.gradient

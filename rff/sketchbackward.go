@@ -5,16 +5,18 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/vecmath"
 )
 
-// gradient writes the gradients of a block of rows for those of their features.
+// gradient writes the gradients with respect to a block of rows, for the gradients g with respect
+// to their features.
 //
-// For a complex feature P = Π f_t and its gradient G (that with respect to the real part, plus i
-// times the other) the gradient with respect to f_t is G·conj(Π_{s≠t} f_s), in the same sense.
+// Let a complex gradient be the gradient with respect to the real part, plus i times the gradient
+// with respect to the imaginary part. If a complex feature P = Π f_t has the gradient G, f_t has
+// the gradient G·conj(Π_{s≠t} f_s).
 func (f *sketch[T]) gradient(s *sketchSpace[T], dst, x, g dense.Matrix[T]) {
 	points, n := f.lift(s, x), x.Rows
 	pulled, part := scratchMatrix(&s.pulled, n, points.Cols), scratchMatrix(&s.part, n, points.Cols)
 	clear(pulled.Data)
 
-	// left is G times all factors before t, and z that times all after t.
+	// left is G times all factors before t, and z is left times all factors after t.
 	p := len(f.factors)
 	all := scratchMatrix(&s.factors, n*p, f.out)
 	factor := func(t int) dense.Matrix[T] {
@@ -54,7 +56,7 @@ func (f *sketch[T]) gradient(s *sketchSpace[T], dst, x, g dense.Matrix[T]) {
 		if f.constant != 0 {
 			scale = f.scale
 		}
-		// What is constant or linear in x would hide that x or g is no number.
+		// A gradient that is constant or linear in x could hide a NaN or ±Inf of x or g.
 		vecmath.Affine(to, to, scale, nothing(x.Row(i))+nothing(g.Row(i)))
 	}
 }

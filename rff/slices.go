@@ -3,7 +3,7 @@ package rff
 import "github.com/seed-feabd252/randfeat/dense"
 
 // The functions below are 0 on one side of the origin or jump there. They add v − v, which is 0 for
-// a number and NaN for NaN and ±Inf, so that those do not disappear.
+// a finite v and NaN for NaN and ±Inf, so that NaN and ±Inf do not disappear.
 
 // step sets x[i] = c·Θ(x[i]), where Θ(0) = ½.
 func step[T dense.Float](x []T, c T) {

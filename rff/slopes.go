@@ -52,8 +52,8 @@ func phaseSlope[T dense.Float](e engine[T], c, r T, phases []T) *pullback[T] {
 	}, scaled[T])
 }
 
-// trigSlope is the derivative of SoftmaxTrig: that of c·[cos t, sin t] for t = r·Wx, r = √scale,
-// and of the factor c of x, whose logarithm has the gradient scale·x.
+// trigSlope is the derivative of SoftmaxTrig, c·[cos t, sin t] for t = r·Wx, r = √scale. The factor
+// c depends on x too, and log c has the gradient scale·x.
 func trigSlope[T dense.Float](e engine[T], scale float64, r T, norm float64) *pullback[T] {
 	m := e.frequencies()
 	return throughZ(e, 2*m, func(z, x, g []T) (a, b T) {
@@ -82,8 +82,8 @@ func logSlope[T dense.Float](e engine[T], radius float64, r T) *pullback[T] {
 	return p
 }
 
-// expSlope is the derivative of the features φ of which logSlope has the logarithms: that one of
-// φ·g.
+// expSlope is the derivative of the features φ whose logarithms have the derivative logSlope: it is
+// logSlope of φ·g.
 func expSlope[T dense.Float](e engine[T], radius float64, r T, features rowFunc[T]) *pullback[T] {
 	s, m := T(radius), e.frequencies()
 	return throughZ(e, e.out, func(z, x, g []T) (a, b T) {

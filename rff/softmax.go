@@ -55,12 +55,13 @@ func SoftmaxTrig[T dense.Float](w orf.Projection[T], scale float64) (Map[T], err
 //
 // R^d → R^m. LogTransform writes √s·wᵀx − s‖x‖²/2 − ½·log m itself, without an exponential;
 // Transform, which is its exponential, overflows to Inf above 709.8 (88.7 in float32) and
-// underflows to 0 below −745.1 (−103.9): at ‖x‖ = 30, say, all of float32's features are 0 while
-// their logarithms, and their ratios, are good. Nothing is added to a feature to keep it from zero.
+// underflows to 0 below −745.1 (−103.9). At ‖x‖ = 30, for example, all features are 0 in float32,
+// while their logarithms keep their digits, and so do ratios of features. Nothing is added to a
+// feature to keep it from zero.
 //
 // It is unbiased for rows of w that are each N(0, I). With independent rows the mean squared error
-// is K²·(e^p − 1)/m, where p = s‖x+y‖² and K = exp(s·xᵀy): zero for y = −x, so smallest where the
-// kernel is. Orthogonal rows lower it.
+// is K²·(e^p − 1)/m, where p = s‖x+y‖² and K = exp(s·xᵀy): zero for y = −x, so the error is
+// smallest where the kernel is. Orthogonal rows lower it.
 //
 // The logarithm has a rounding error of about u·(|√s·wᵀx|·d + s‖x‖²/2), where u is 2⁻⁵³ or 2⁻²⁴; an
 // infinite coordinate gives NaN.
@@ -71,7 +72,7 @@ func SoftmaxPositive[T dense.Float](w orf.Projection[T], scale float64) (LogMap[
 }
 
 // SoftmaxHyperbolic returns the hyperbolic features of the softmax kernel exp(s·xᵀy), where s is
-// scale: the positive ones of every frequency and its opposite [Choromanski et al. 2021],
+// scale: the positive features of every frequency and of its opposite [Choromanski et al. 2021],
 //
 //	φ(x) = exp(−s‖x‖²/2)/√(2m) · [exp(√s·w₁ᵀx) …, exp(−√s·w₁ᵀx) …],
 //
@@ -85,7 +86,7 @@ func SoftmaxHyperbolic[T dense.Float](w orf.Projection[T], scale float64) (LogMa
 	return softmaxFeatures(w, 2, scale, mse.Hyperbolic, "SoftmaxHyperbolic")
 }
 
-// softmaxFeatures returns the positive features with per features a frequency.
+// softmaxFeatures returns positive features, 1 or 2 (per) for each frequency.
 func softmaxFeatures[T dense.Float](w orf.Projection[T], per int, scale float64, terms mse.Exponential, name string) (LogMap[T], error) {
 	e, err := newEngine(w, per)
 	if err != nil {

@@ -19,8 +19,8 @@ import (
 // random sign, to bucket h_t(i), uniform among m. Buckets and signs are drawn from src,
 // independently for every t and i.
 //
-// For p > 1 the features are that convolution in the orthonormal basis of the real Fourier
-// transform, where it is a product and inner products are the same,
+// For p > 1 the features are the coordinates of this convolution in the orthonormal basis of the
+// real Fourier transform. The convolution is a product there, and inner products do not change:
 //
 //	φ(x) = 1/√m · [P₀, P_{m/2}, √2·Re P₁, √2·Re P₂, …, √2·Im P₁, √2·Im P₂, …],
 //	P_k = Π_t F(C_t x̃)_k,  F(C_t x̃)_k = Σ_i ±x̃_i·exp(−2πi·k·h_t(i)/m),
@@ -32,10 +32,10 @@ import (
 //
 //	((s²+b)^p + (s²+c)^p − 2s^(2p))/m + g·((s²+b+c)^p − (s²+b)^p − (s²+c)^p + s^(2p))/m².
 //
-// Transform takes p matrix products, O(n·p·m·d), as for PolynomialSketch, or from some hundred
-// dimensions on p Fourier transforms a row, O(n·p·(d + m·log m)) for m with small prime factors, in
-// float64 whatever T is; which of them depends on T, m and d alone. It is O(n·d) for p = 1. The
-// matrices take p·m·d numbers, the transforms p·d.
+// Transform takes p matrix products, O(n·p·m·d), as for PolynomialSketch. From some hundred
+// dimensions on, it takes p Fourier transforms for each row in place of the products, in float64
+// for both T, O(n·p·(d + m·log m)) for m with small prime factors. The choice depends on T, m and d
+// alone. For p = 1 Transform is O(n·d). The matrices take p·m·d numbers, the transforms p·d.
 //
 // An error reports an m or d below 1, an m, d or Degree too large for memory, parameters of k out
 // of range and factors that are out of the range of T, and a nil src.
@@ -81,8 +81,8 @@ func TensorSketch[T dense.Float](m, d int, k kernels.Polynomial, src rand.Source
 	return f, nil
 }
 
-// factorsFit returns an error if count sketches of so many coordinates, or the matrices that stand
-// for them, take more memory than the machine has.
+// factorsFit returns an error if the count sketches, or the matrices that replace them, take more
+// memory than the machine has.
 func factorsFit[T dense.Float](m, coordinates, degree int) error {
 	err := cmp.Or(limit.Memory[[3]float64](degree, coordinates), limit.Memory[fourierSketch[T]](degree))
 	if err == nil && degree > 1 && coordinates <= matrixBelow[T](m) {
@@ -95,8 +95,8 @@ func factorsFit[T dense.Float](m, coordinates, degree int) error {
 type countSketch[T dense.Float] struct {
 	m       int
 	buckets []int     // of the coordinates of x̃, among m
-	factors []float64 // of them: a sign, times √γ or √c
-	rounded []T       // the same
+	factors []float64 // of the coordinates: a sign, times √γ or √c
+	rounded []T       // factors in T
 }
 
 // drawCounts draws a count sketch of x̃, which has d coordinates or one more for the constant.

@@ -8,12 +8,13 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 )
 
-// Weights is the law of the coordinates of the random vectors w that sketches of dot-product
-// kernels multiply projections wᵀx of. All have E[w·wᴴ] = I.
+// Weights is the law of the coordinates of random vectors w. Sketches of dot-product kernels
+// multiply projections wᵀx. All laws have E[w·wᴴ] = I.
 //
-// The laws differ in the variance of the estimate, which PolynomialSketch states. Rademacher is
-// below Gaussian, and at the same number m of real features a complex law is not above the real
-// one, by convexity: Gaussian always, Rademacher where Σ x_i²y_i² ≤ (xᵀy)², as where no product
+// The laws differ in the variance of the estimate, which PolynomialSketch states. The variance with
+// Rademacher weights is below the variance with Gaussian weights. At the same number m of real
+// features the variance of a complex law is at most the variance of the real law, by convexity: for
+// Gaussian weights always, for Rademacher weights if Σ x_i²y_i² ≤ (xᵀy)², for example if no product
 // x_i·y_i is negative [Wacker, Kanagawa & Filippone 2024], [Wacker, Ohana & Filippone 2023].
 type Weights int
 
@@ -36,8 +37,7 @@ func (l Weights) String() string {
 	return [...]string{"RademacherWeights", "GaussianWeights", "ComplexRademacherWeights", "ComplexGaussianWeights"}[l]
 }
 
-// validate reports a law that is none of the four, and a number of features that complex numbers do
-// not give.
+// validate reports an unknown law, and an odd m for a complex law.
 func (l Weights) validate(m int) error {
 	if l < RademacherWeights || l > ComplexGaussianWeights {
 		return fmt.Errorf("rff: law = %v, want one of the four", l)
