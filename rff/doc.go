@@ -1,6 +1,6 @@
-// Package rff holds feature maps φ: R^d → R^D whose inner products φ(x)ᵀφ(y) are estimates of a
-// kernel k(x, y), or equal to it. They turn a method that needs the n×n Gram matrix of n points
-// into a linear one on n×D features.
+// Package rff holds feature maps φ: R^d → R^D whose inner products φ(x)ᵀφ(y) estimate or equal a
+// kernel k(x, y). They turn a method that needs the n×n Gram matrix of n points into a linear one
+// on n×D features.
 //
 // # The general scheme
 //
@@ -9,11 +9,11 @@
 //
 //	φ(x) = h(x)/√m · [f₁(w₁ᵀx) … f₁(w_mᵀx), …, f_l(w₁ᵀx) … f_l(w_mᵀx)]
 //
-// so that φ(x)ᵀφ(y) is the mean over i of h(x)h(y)·Σ_k f_k(w_iᵀx)f_k(w_iᵀy), which has the
-// expectation k(x, y) when the rows w_i follow the right law, N(0, I) unless said otherwise. Rows
-// may depend on each other: each has that law, hence the estimate is unbiased, and orthogonal rows
-// lower its variance [Yu et al. 2016]. New builds the scheme from any functions; the constructors
-// below are special cases that work on whole slices.
+// φ(x)ᵀφ(y) is the mean over i of h(x)h(y)·Σ_k f_k(w_iᵀx)f_k(w_iᵀy). Its expectation is k(x, y) if
+// each row w_i has the right law, N(0, I) unless the map says otherwise. Rows may depend on each
+// other: the estimate stays unbiased, and orthogonal rows lower its variance [Yu et al. 2016]. New
+// builds the scheme from any functions. The constructors below are special cases that work on whole
+// slices.
 //
 //	constructor          kernel             h, f                         D    features
 //	DotProduct           xᵀy                1; t                         m    any sign
@@ -34,7 +34,7 @@
 //	Angular              1 − 2θ/π           1; sign                      m    any sign
 //	ArcCosine            arc-cosine 0, 1, 2 1; √2·Θ(t)tⁿ                 m    at least 0
 //
-// and, of projections that are not one vector's or not of x itself,
+// The features of these maps combine several projections, or project a function of x:
 //
 //	PolynomialSketch     (γ·xᵀy + c)^p      products of p projections    m    any sign
 //	TensorSketch         (γ·xᵀy + c)^p      convolved count sketches     m    any sign
@@ -56,9 +56,10 @@
 //	AdditiveChiSquare    additive χ², sampled spectrum          (2n−1)d       any sign
 //	Affine, PCA          zᵀz′, z = A(x − c) + b                 rows of A     any sign
 //
-// Taylor is exact for its polynomial, which has a bias against exp(s·xᵀy); Nystroem and Spectral
-// are exact at the points they are made of (Spectral when it keeps every eigenvalue) and too small
-// in norm elsewhere. AdditiveChiSquare has no variance and the bias of n samples.
+// Taylor is exact for its polynomial, which has a bias against exp(s·xᵀy). Nystroem and Spectral
+// are exact at their own points (Spectral if it keeps every eigenvalue), and their features are too
+// small in norm elsewhere. AdditiveChiSquare has no variance, and its bias comes from n samples of
+// the spectrum.
 //
 // # Variance
 //
@@ -78,8 +79,8 @@
 //	Angular             4θ(π−θ) / (mπ²)
 //	PolynomialSketch    (M^p − (xᵀy)^2p) / m                        M = E[(wᵀx)²(wᵀy)²]
 //
-// [Sutherland & Schneider 2015], [Choromanski et al. 2021]. An estimate says little of a kernel
-// value below the root of these: halving the error takes four times the features.
+// [Sutherland & Schneider 2015], [Choromanski et al. 2021]. An estimate says little about a kernel
+// value below the root of this error. Half the error takes four times the features.
 //
 // # Interfaces
 //
@@ -87,61 +88,60 @@
 // also be
 //
 //   - Differentiable, to take gradients back to points, and DifferentiableLog with derivatives of
-//     the logarithms: all maps but Nystroem, Spectral, Homogeneous and Convolution are, LogMaps
-//     both;
-//   - Paired, with another map for keys;
-//   - an Embedding, that knows the points it is made of.
+//     the logarithms: all maps but Nystroem, Spectral, Homogeneous and Convolution are
+//     Differentiable, and all LogMaps are DifferentiableLog;
+//   - Paired with another map, for keys;
+//   - an Embedding, which knows its points.
 //
-// A type assertion asks for them, and code that takes a map of your own asks for no others. Compose
-// and Pair keep the interfaces of the maps that they are given. All maps print their constructor
-// and their parameters.
+// A type assertion tells which interfaces a map has. Code that takes a map of your own asks for
+// these interfaces alone. Compose and Pair keep the interfaces of their maps. All maps print their
+// constructor and their parameters.
 //
 // # Pairs of maps
 //
-// An estimate may take one map of queries and another of keys, φ(x)ᵀψ(y): SADERF and ADERF balance
-// what is large in queries and small in keys, and SoftmaxHybrid has a minus sign on one side. Such
-// a map φ is Paired, and Keys(φ) is ψ; for any other map Keys(φ) is φ, so that code which asks for
-// it works with all of them. φ(x)ᵀφ(y) of one side alone estimates another kernel. Pair makes a
-// pair of any two maps.
+// An estimate may take one map for queries and another for keys, φ(x)ᵀψ(y). SADERF and ADERF
+// balance coordinates that are large in queries and small in keys, and SoftmaxHybrid has a minus
+// sign on one side. Such a map φ is Paired, and Keys(φ) is ψ. For any other map Keys(φ) is φ, so
+// code that calls Keys works with all maps. φ(x)ᵀφ(y) of one side alone does not estimate the
+// kernel. Pair makes a pair of any two maps.
 //
 // # Which map when
 //
 //   - Regression or classification with a Gaussian kernel: Gaussian with orthogonal frequencies.
-//     Its error never exceeds the error of GaussianPhase at the same D for independent ones, and
-//     GaussianPhase needs twice the frequencies.
+//     With independent frequencies its error never exceeds the error of GaussianPhase at the same
+//     D, and GaussianPhase needs twice the frequencies.
 //   - Rough functions: Matern or Laplacian.
 //   - Attention: SoftmaxPositive or SoftmaxHyperbolic, whose weights are positive and whose error
-//     vanishes with the kernel. SoftmaxTrig is better only where x ≈ y, at kernel values that are
-//     large. ELU is cheap but another kernel. SoftmaxOptimal is better than SoftmaxPositive at the
-//     same cost, the more so the larger points are, and where a sample of queries and keys is at
-//     hand whose coordinates are of unequal size, SADERF is better still and keeps structured
-//     frequencies fast; ADERF balances also directions that are not axes, and SDERF serves both
-//     sides with one map. SoftmaxHybrid has small errors at both ends, x ≈ y and x ≈ −y, at the
-//     price of 4(n+1) features a frequency and of signs.
+//     vanishes with the kernel. SoftmaxTrig is better only for x ≈ y, where the kernel is large.
+//     ELU is cheap but has another kernel. SoftmaxOptimal is better than SoftmaxPositive at the
+//     same cost, most of all for large points. SADERF is better still for queries and keys whose
+//     coordinates are of unequal size. It needs a sample of both and keeps structured frequencies
+//     fast. ADERF also balances directions that are not axes, and SDERF serves both sides with one
+//     map. SoftmaxHybrid has small errors for both x ≈ y and x ≈ −y, but its features have both
+//     signs, and there are 4(n+1) for each frequency.
 //   - Similarity by direction: Angular, whose features are ±1/√m.
-//   - Attention that need not be softmax: Generalised, whose kernel is the one that its features
-//     have, without a bias to fight; ReLU is the usual choice.
+//   - Attention that need not be softmax: Generalised, which estimates its own kernel without bias.
+//     ReLU is the usual choice.
 //   - Polynomials: PolynomialSketch with complex weights, whose error grows as 2^(p/2) with the
 //     degree; with real weights the error grows as 3^(p/2). TensorSketch has nearly the error of
-//     complex weights at the same speed, and saves work from some hundred dimensions on, where
-//     Fourier transforms are faster than a matrix product; for degree 1 it is by far the fastest.
-//     Quadratic is exact where its d(d+1)/2 features are not too many.
+//     complex weights at the same speed. From some hundred dimensions on it is faster, with Fourier
+//     transforms in place of a matrix product. For degree 1 it is by far the fastest. Quadratic is
+//     exact, if its d(d+1)/2 features are not too many.
 //   - Histograms: AdditiveChiSquare, off by about 5 % of Σ√(x_i·y_i) at most with 5 features a bin
 //     and the default interval, or SkewedChiSquare, which is unbiased.
 //   - Few dimensions, small s·xᵀy: Taylor or Quadratic, without any variance.
 //   - Data near a low-dimensional set, or a kernel without random features: Nystroem, which adapts
-//     to the data where random features do not, at the price of O(n³) once and O(n) kernel values a
-//     row.
+//     to the data, unlike random features. It takes O(n³) once and O(n) kernel values for each row.
 //
 // # Landmarks
 //
-// The features of Nystroem are as good as its landmarks are close to the data, in the space of the
-// kernel. UniformLandmarks costs nothing and does well on data of one kind. KMeansLandmarks, the
-// centres of clusters, has a smaller error where there are about as many clusters as landmarks.
-// LeverageLandmarks draws points by their ridge leverage scores and finds the rare ones that
-// regression needs and uniform sampling misses. They return points: Nystroem needs no weights, as
-// its features depend on the span of the landmarks alone. Transform takes any point, landmark or
-// not.
+// The features of Nystroem are good if its landmarks are close to the data, in the space of the
+// kernel. UniformLandmarks costs nothing and does well on data of one kind. KMeansLandmarks returns
+// the centres of clusters, and has a smaller error if the number of clusters is about the number of
+// landmarks. LeverageLandmarks draws points by their ridge leverage scores. It finds the rare
+// points that regression needs and uniform sampling misses. All three return points without
+// weights, because the features depend on the span of the landmarks alone. Transform takes any
+// point, landmark or not.
 //
 // # Maps made of maps
 //
@@ -150,27 +150,27 @@
 //	Homogeneous   ‖x‖·ψ(x/‖x‖)                            ‖x‖‖y‖·K(x/‖x‖, y/‖y‖)
 //	Convolution   means over cells of ψ(patch)            Σ_cells mean of K(patch, patch)
 //
-// Each is the exact feature map of the kernel in its row where ψ is the map of K, and unbiased
-// where ψ is. PCA fits the affine map that centres, whitens and reduces data, which gives every
-// direction a say in a distance. Compose keeps what ψ has beyond a Map, logarithms and derivatives,
-// so that attention works on it.
+// If ψ is an exact map of K, each is an exact map of the kernel in its row, and if ψ is unbiased,
+// so is the result. PCA fits the affine map that centres, whitens and reduces data. After whitening
+// every direction counts in a distance. Compose keeps the logarithms and derivatives of ψ, so that
+// attention works on it.
 //
 // Convolution cuts images into patches and averages the features of these over cells: a
 // convolutional layer with random filters, a nonlinearity and average pooling [Mairal et al. 2014].
-// It works on few patches at a time, never on all of an image's.
+// It works on a few patches at a time, never on all patches of an image.
 //
 // # Positive maps
 //
-// A LogMap also gives log φ. At ‖x‖ = 30 the features of SoftmaxPositive are below e^(−300), zero
-// in float32, while their logarithms are ordinary numbers and ratios of sums of them, which is what
-// attention is, are well defined. No ε is added anywhere: an ε in φ drags every such ratio towards
-// a plain average.
+// A LogMap also gives log φ. At ‖x‖ = 30 the features of SoftmaxPositive are below e^(−300), which
+// is zero in float32. Their logarithms are ordinary numbers, and ratios of sums of features, as in
+// attention, are well defined. No ε is added anywhere: an ε in φ drags every such ratio towards a
+// plain average.
 //
 // # Derivatives
 //
-// Maps are Differentiable: for a loss with the gradients dφ_i with respect to φ(x_i), Backward(dst,
-// x, dphi) writes those with respect to x_i, J(x_i)ᵀdφ_i. With z_k = ∂loss/∂(w_kᵀx) and the
-// gradient ∇h, that is Wᵀz and a multiple of ∇h(x):
+// Maps are Differentiable: if a loss has the gradients dφ_i with respect to φ(x_i), Backward(dst,
+// x, dphi) writes its gradients with respect to x_i, J(x_i)ᵀdφ_i. With z_k = ∂loss/∂(w_kᵀx), such a
+// gradient is Wᵀz plus a multiple of ∇h(x):
 //
 //	map                  z_k                                       multiple of x
 //	DotProduct           g_k/√m                                    0
@@ -189,30 +189,30 @@
 // Backward costs at most what Transform costs, projecting n rows back and O(n·D), and for a sketch
 // of p factors p such projections and O(n·p²·D).
 //
-// Positive maps of the Gaussian kernel have 1/ℓ for √s and −2/ℓ² for −s, SADERF and ADERF the
-// gradient of SoftmaxOptimal at Ψx times Ψᵀ, and SoftmaxHybrid the gradients of its parts, with its
-// signs, which are constants. Here g = dφ, t = w_kᵀx, a_k is the argument of the waves and c their
-// factor. Positive maps are DifferentiableLogs: LogBackward takes gradients with respect to log φ,
-// which is what training attention in log space needs. It takes no exponential and projects once,
-// as LogTransform does.
+// Here g = dφ, t = w_kᵀx, a_k is the argument of cos and sin, and c their factor. Positive maps of
+// the Gaussian kernel have 1/ℓ for √s and −2/ℓ² for −s. SADERF and ADERF have the gradient of
+// SoftmaxOptimal at Ψx times Ψᵀ. SoftmaxHybrid has the gradients of its parts with its signs, which
+// are constants. Positive maps are DifferentiableLog: LogBackward takes gradients with respect to
+// log φ, for training attention in log space. It takes no exponential and projects once, as
+// LogTransform does.
 //
-// Signs, of Angular, ArcCosine of order 0 and the gate of SoftmaxHybrid, are constant between
-// jumps. Angular and ArcCosine of order 0 are nothing else: their derivative is 0, and nothing can
-// be learnt through them. The ramp of order 1 has the derivative Θ(t) with Θ(0) = ½, a subgradient;
-// ELU has the slope 1 on both sides of 0. A map made by New has derivatives where its Scheme has,
-// and CanBackward tells beforehand. Nystroem and Spectral would need gradients of their kernels and
-// are not Differentiable; Homogeneous and Convolution are not either.
+// The signs of Angular, ArcCosine of order 0 and the gate of SoftmaxHybrid are constant between
+// jumps. So the derivative of Angular and of ArcCosine of order 0 is 0, and nothing can be learnt
+// through them. The ramp of order 1 has the derivative Θ(t) with Θ(0) = ½, a subgradient. ELU has
+// the slope 1 on both sides of 0. A map made by New has derivatives where its Scheme has, and
+// CanBackward tells beforehand. Nystroem and Spectral would need gradients of their kernels and are
+// not Differentiable. Homogeneous and Convolution are not Differentiable either.
 //
-// A row with NaN or ±Inf in its gradient with respect to φ has elements that are not finite in the
-// result, and so has one with NaN or ±Inf in x, but for DotProduct, Identity, affine maps and the
-// logarithm of Exponential without ε, whose derivatives do not depend on x.
+// NaN or ±Inf in a row of dφ gives elements of the result that are not finite in this row. NaN or
+// ±Inf in a row of x does the same, except for DotProduct, Identity, affine maps and the logarithm
+// of Exponential with ε = 0, whose derivatives do not depend on x.
 //
 // # Cost, memory, determinism
 //
 // Transform projects a block of 64 rows into the place of their features and finishes them there,
-// while they are in cache: O(nmd), or O(nm log d) with structured frequencies, plus O(nD) for the
-// functions, and nothing but dst is written. Blocks are shared among goroutines. A row of φ has the
-// same bits whatever the other rows are and whatever GOMAXPROCS is.
+// while they are in cache. It takes O(nmd), or O(nm log d) with structured frequencies, plus O(nD)
+// for the functions, and writes nothing but dst. Goroutines share the blocks. The bits of a row of
+// φ depend neither on other rows nor on GOMAXPROCS.
 //
 // Every map is immutable: goroutines may share it. A workspace of some tens of rows a goroutine is
 // kept for later calls of Backward, of sketches, of SADERF and ADERF and of maps made of maps;
@@ -225,15 +225,14 @@
 // # NaN and infinity
 //
 // A NaN or infinite coordinate makes features NaN or infinite in its row and no other. Functions
-// that are flat somewhere (sign, steps, ramps, exponentials of −Inf) give NaN there instead of the
-// constant that would hide it. Logarithms that have a multiple of ‖x‖² are −Inf if that is out of
-// range, and NaN if a projection is out of range in the other direction.
+// that are flat somewhere (sign, steps, ramps, exponentials of −Inf) give NaN there, because a
+// constant would hide the input. Logarithms that contain a multiple of ‖x‖² are −Inf if it is out
+// of range, and NaN if a projection is out of range in the other direction too.
 //
 // # Sizes
 //
 // Features, points, frequencies and Gram matrices that would take more memory than the machine has,
-// swap space included, are too large: the error of the constructor says which argument that is and
-// how much it would be.
+// swap space included, are too large. The error of the constructor names the argument and the size.
 //
 // # References
 //
