@@ -26,7 +26,7 @@ type against struct {
 	k      Kernel
 	y      points[float64]
 	packed matmul.Packed[float64]  // Yᵀ
-	elu    *matmul.Packed[float64] // the same of elu1, if k needs it
+	elu    *matmul.Packed[float64] // elu1 of Yᵀ, if k needs it
 
 	passes pool.Of[againstPass]
 	blocks pool.Of[againstBlock]
@@ -47,7 +47,7 @@ func (a *against) Points() dense.Matrix[float64] { return a.y.given }
 
 func (a *against) Gram(dst, x dense.Matrix[float64]) dense.Matrix[float64] {
 	x.Check()
-	if x.Cols != a.y.given.Cols { // Gram would take no points y for x itself
+	if x.Cols != a.y.given.Cols { // Gram would compare x with itself for an empty y
 		panic(fmt.Sprintf("kernels: x is %d×%d, y is %d×%d: columns differ", x.Rows, x.Cols, a.y.given.Rows, a.y.given.Cols))
 	}
 	if _, ok := asWhole(a.k); ok {
@@ -68,7 +68,7 @@ type againstPass struct {
 	dst, x dense.Matrix[float64]
 }
 
-// againstBlock is a block of rows with memory for what it has to know of x.
+// againstBlock is a block of rows with memory for squared norms and elu1 of x.
 type againstBlock struct {
 	block[float64]
 	squares [gramRows]float64

@@ -6,12 +6,12 @@ import (
 	"strings"
 )
 
-// Sum is the kernel k(x, y) = Σ_i k_i(x, y), at least one of them. Positive (semi-)definite where
-// all of them are [Schölkopf & Smola 2002, §13.1].
+// Sum is the kernel k(x, y) = Σ_i k_i(x, y) of at least one kernel. It is positive (semi-)definite
+// if all k_i are [Schölkopf & Smola 2002, §13.1].
 type Sum []Kernel
 
-// Eval returns the sum of the kernels at (x, y). It panics if there is none or one is nil, and as
-// they do.
+// Eval returns the sum of the kernels at (x, y). It panics if there is no kernel, if a kernel is
+// nil, and if a kernel panics.
 func (k Sum) Eval(x, y []float64) float64 {
 	must(k.check())
 	var s float64
@@ -26,12 +26,12 @@ func (k Sum) check() error { return notEmpty("Sum", k) }
 // String returns the kernels joined by " + ".
 func (k Sum) String() string { return join(k, " + ") }
 
-// Product is the kernel k(x, y) = Π_i k_i(x, y), at least one of them. Positive semi-definite where
-// all of them are (Schur's product theorem) [Schölkopf & Smola 2002, §13.1].
+// Product is the kernel k(x, y) = Π_i k_i(x, y) of at least one kernel. It is positive
+// semi-definite if all k_i are (Schur's product theorem) [Schölkopf & Smola 2002, §13.1].
 type Product []Kernel
 
-// Eval returns the product of the kernels at (x, y). It panics if there is none or one is nil, and
-// as they do.
+// Eval returns the product of the kernels at (x, y). It panics if there is no kernel, if a kernel
+// is nil, and if a kernel panics.
 func (k Product) Eval(x, y []float64) float64 {
 	must(k.check())
 	p := 1.0
@@ -46,14 +46,14 @@ func (k Product) check() error { return notEmpty("Product", k) }
 // String returns the kernels joined by " · ".
 func (k Product) String() string { return join(k, " · ") }
 
-// Scaled is the kernel c·K(x, y), where c is By. Positive (semi-)definite where K is.
+// Scaled is the kernel c·K(x, y), where c is By. It is positive (semi-)definite if K is.
 type Scaled struct {
 	K Kernel
-	// By is c > 0. It has no default: zero is out of range.
+	// By is c > 0. Zero is out of range: there is no default.
 	By float64
 }
 
-// Eval returns c·K(x, y). It panics if K is nil or By is out of range, and as K does.
+// Eval returns c·K(x, y). It panics if K is nil, if By is out of range, and if K panics.
 func (k Scaled) Eval(x, y []float64) float64 {
 	must(k.check())
 	return k.By * k.K.Eval(x, y)

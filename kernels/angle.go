@@ -11,8 +11,8 @@ import (
 // expectation of sign(wᵀx)·sign(wᵀy) over isotropic w [Charikar 2002].
 //
 // Positive semi-definite on R^d by that expectation; range [−1, 1], with 1 for parallel and −1 for
-// opposite vectors. The zero vector has no direction: θ is π/2 against every vector, itself
-// included, as it is for features with sign(0) = 0, so that k(0, y) = k(0, 0) = 0.
+// opposite vectors. The zero vector has no direction: its θ with every vector, itself included, is
+// π/2, as for features with sign(0) = 0. So k(0, y) = k(0, 0) = 0.
 type Angular struct{}
 
 // Eval returns 1 − 2θ/π in O(d), to a few units in the last place of θ at every angle. It panics if
@@ -48,8 +48,8 @@ func fromSupplement(psi float64) float64 { return 2*psi/math.Pi - 1 }
 // and 3‖x‖⁴ for the orders 0, 1 and 2.
 //
 // Positive semi-definite on R^d by the expectation; range [0, 1] for order 0, [0, ∞) above. The
-// zero vector has no direction: θ is π/2 against every vector, itself included, as it is with Θ(0)
-// = ½, so that order 0 gives ½ and the others give 0.
+// zero vector has no direction: its θ with every vector, itself included, is π/2, as with Θ(0) = ½.
+// So order 0 gives ½ there, and the other orders give 0.
 type ArcCosine struct {
 	// Order is n: 0, 1 or 2.
 	Order int
@@ -106,8 +106,8 @@ func (k ArcCosine) profile(psi float64) float64 {
 	return (psi*(1+2*cos*cos) - 3*sin*cos) / math.Pi
 }
 
-// series returns J_n for small ψ, where the closed form cancels: with t_i = (−1)^i·zⁱ…/(2i+1)!,
-// that is the terms of sin,
+// series returns J_n for small ψ, where the closed form cancels. With the terms t_i(z) =
+// (−1)^i·z^(2i+1)/(2i+1)! of sin z,
 //
 //	J₁ = −Σ_{i≥1} 2i·t_i(ψ),  J₂ = Σ_{i≥2} (i−1)·t_i(2ψ).
 func (k ArcCosine) series(psi float64) float64 {
@@ -131,7 +131,7 @@ func (k ArcCosine) series(psi float64) float64 {
 }
 
 // angle returns ψ = π − θ by Kahan's formula, 2·atan2(‖u+v‖, ‖u−v‖) for the unit vectors u, v:
-// arccos of the cosine has only half the digits next to 0 and π. A coordinate that is NaN or
+// arccos of the cosine has only half of the digits next to 0 and π. A coordinate that is NaN or
 // infinite gives NaN.
 func angle(x, y []float64) float64 {
 	checkLengths(x, y)
@@ -148,7 +148,7 @@ func angle(x, y []float64) float64 {
 	return 2 * math.Atan2(math.Sqrt(plus), math.Sqrt(minus))
 }
 
-// cosines overwrites g[j] = xᵀy_j by cos θ, and by NaN where arccos would lose more than two bits.
+// cosines overwrites g[j] = xᵀy_j by cos θ, or by NaN if arccos would lose more than two bits.
 func cosines(g []float64, xx float64, yy []float64) {
 	yy = yy[:len(g)]
 	nx := math.Sqrt(xx)

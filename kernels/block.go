@@ -8,7 +8,7 @@ import (
 )
 
 // block computes the rows of a Gram matrix that belong to a few points x. It holds the inner
-// products that the parts of a kernel share; one goroutine uses it.
+// products that the parts of a kernel share. One goroutine uses a block.
 type block[T dense.Float] struct {
 	x, y     points[T]
 	products shared[T]   // xᵀy
@@ -64,8 +64,8 @@ func (b *block[T]) row(dst []float64, k Kernel, i int) {
 	}
 }
 
-// fold writes the row of the first kernel into dst and combines it with those of the others in
-// order.
+// fold writes the row of the first kernel into dst and combines it with the rows of the other
+// kernels in order.
 func (b *block[T]) fold(dst []float64, ks []Kernel, i int, combine func(acc, v []float64)) {
 	b.row(dst, ks[0], i)
 	part := b.take()
@@ -93,7 +93,7 @@ func (b *block[T]) productRow(dst []float64, k byProduct, i int) {
 	tiny := smallest[T]()
 	for j, v := range b.products.of(b.x.given, b.y.given).Row(i) {
 		g := float64(v)
-		// An overflow or underflow in T says nothing of the kernel.
+		// After an overflow or underflow in T the product is of no use.
 		if math.IsInf(g, 0) || math.IsInf(xx+yy[j], 1) || !(xx >= tiny && yy[j] >= tiny) {
 			g = math.NaN()
 		}
@@ -110,7 +110,8 @@ func (b *block[T]) eluRow(dst []float64, i int) {
 	}
 }
 
-// repair evaluates directly what was left NaN. Where the points hold NaN the value is NaN again.
+// repair evaluates k directly at the pairs that are NaN. The value is NaN again if a point holds
+// NaN.
 func (b *block[T]) repair(dst []float64, k Kernel, i int) {
 	for j, v := range dst {
 		if math.IsNaN(v) {
@@ -131,8 +132,8 @@ func smallest[T dense.Float]() float64 {
 // shared is a product XYᵀ that is computed when it is first asked for.
 type shared[T dense.Float] struct {
 	known  dense.Matrix[T]
-	memory []T               // of the last one, used again
-	packed *matmul.Packed[T] // Yᵀ, if that is at hand
+	memory []T               // of the last product, used again
+	packed *matmul.Packed[T] // Yᵀ; nil if not packed
 }
 
 // of returns XYᵀ.

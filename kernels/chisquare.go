@@ -9,12 +9,12 @@ import (
 //
 //	k(x, y) = Σ 2x_i·y_i/(x_i + y_i),
 //
-// with 0 for a term where both are 0 [Vedaldi & Zisserman 2012]: twice the sum of the halved
-// harmonic means, ½‖x‖₁ + ½‖y‖₁ minus half the χ² distance Σ (x_i−y_i)²/(x_i+y_i). (scikit-learn
-// gives this name to minus that distance, and its feature map estimates the kernel defined here.)
+// where a term is 0 if x_i and y_i are 0 [Vedaldi & Zisserman 2012]. k is the sum of the harmonic
+// means, and ½‖x‖₁ + ½‖y‖₁ minus half the χ² distance Σ (x_i−y_i)²/(x_i+y_i). (scikit-learn gives
+// the name to minus this distance. Its feature map estimates the kernel defined here.)
 //
 // Positive semi-definite on points with coordinates that are at least 0; homogeneous, k(cx, cy) =
-// c·k(x, y), with k(x, x) = ‖x‖₁. Elsewhere it is no kernel: a negative coordinate makes it NaN.
+// c·k(x, y), with k(x, x) = ‖x‖₁. A negative coordinate makes it NaN.
 type AdditiveChiSquare struct{}
 
 // Eval returns k(x, y) in O(d). It panics if the lengths differ.
@@ -48,11 +48,11 @@ func (k AdditiveChiSquare) String() string { return "AdditiveChiSquare{}" }
 //
 // where c is C [Li, Ionescu & Sminchisescu 2010].
 //
-// Positive definite on points with coordinates above −c, being a function of the difference of
-// their logarithms whose Fourier transform is positive; range (0, 1]. Elsewhere it is no kernel: a
-// coordinate at or below −c makes it NaN.
+// Positive definite on points with coordinates above −c, because it is a function of log(x + c) −
+// log(y + c) with a positive Fourier transform; range (0, 1]. A coordinate at or below −c makes it
+// NaN.
 type SkewedChiSquare struct {
-	// C is c > 0, in units of x: coordinates much below it count as equal. Zero means 1.
+	// C is c > 0, in units of x: coordinates much below C count as equal. Zero means 1.
 	C float64
 }
 
@@ -69,7 +69,7 @@ func (k SkewedChiSquare) Eval(x, y []float64) float64 {
 		low, high := min(a, b), max(a, b)
 		product *= 2 * math.Sqrt(low/high) / (low/high + 1)
 	}
-	// 0 is where a ratio underflows, and where it has an infinite denominator.
+	// The product is 0 if a ratio underflows, and if a ratio has an infinite denominator.
 	if product == 0 && !finite(x, y) {
 		return math.NaN()
 	}

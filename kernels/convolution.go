@@ -11,13 +11,13 @@ import (
 //
 //	k(x, y) = Σ_cells 1/P² · Σ_{p,q} K(x_p, y_q),
 //
-// where p and q run over the P places of patches in a cell: it does not matter where in a cell a
-// pattern is. With cells of one patch it compares patches at equal places, with a single cell it
-// compares two images as bags of patches. Positive semi-definite where K is: a sum of inner
-// products of means.
+// where p and q run over the P places of patches in a cell: the place of a pattern in a cell does
+// not matter. With cells of one patch the kernel compares patches at equal places. With a single
+// cell it compares two images as bags of patches. It is positive semi-definite if K is: a sum of
+// inner products of means.
 //
-// Gram evaluates K on blocks of patches in float64, with what that needs in memory bounded, at the
-// cost of P² pairs of patches for each cell and pair of images.
+// Gram evaluates K on blocks of patches in float64, in bounded memory. It takes P² pairs of patches
+// for each cell and pair of images.
 type Convolution struct {
 	// K compares two patches.
 	K       Kernel
@@ -25,7 +25,7 @@ type Convolution struct {
 }
 
 // Eval returns the sum over all pairs of patches that share a cell. It panics if x or y is not of
-// the length of an image, if Patches is out of range, and as K does.
+// the length of an image, if Patches is out of range, and if K panics.
 func (k Convolution) Eval(x, y []float64) float64 {
 	must(k.check())
 	p := k.Patches
@@ -53,7 +53,7 @@ func (k Convolution) check() error {
 	return k.Patches.check()
 }
 
-// String returns the kernel of patches and how these are cut.
+// String returns K and the parameters of Patches.
 func (k Convolution) String() string {
 	p := k.Patches
 	return fmt.Sprintf("Convolution{K: %v, %d×%d×%d, Size: %d, Stride: %d, Padding: %d, Pool: %d}",
@@ -74,7 +74,7 @@ func (k Convolution) cells() [][]int {
 
 const (
 	leftPatches  = 128  // patches of x in one Gram matrix
-	rightPatches = 2048 // patches of y in it
+	rightPatches = 2048 // patches of y in one Gram matrix
 )
 
 func (k Convolution) gram(dst, x, y dense.Matrix[float64], one bool) {
@@ -101,8 +101,8 @@ func (k Convolution) gram(dst, x, y dense.Matrix[float64], one bool) {
 	})
 }
 
-// rows writes the kernel of few images x and all y. How patches are grouped depends on their cell
-// alone, so that an element has the same bits whatever the other images are.
+// rows writes the kernel of a few images x and all images y. The grouping of patches depends on
+// their cell alone, so that the bits of an element do not depend on other images.
 func (k Convolution) rows(dst, x, y dense.Matrix[float64], cells [][]int) {
 	for i := range dst.Rows {
 		clear(dst.Row(i))
@@ -133,8 +133,8 @@ func (k Convolution) rows(dst, x, y dense.Matrix[float64], cells [][]int) {
 	}
 }
 
-// groups calls f for groups of at most limit patches of n images at the given places: whole images,
-// or parts of one if it has more.
+// groups calls f for groups of at most limit patches of n images at the given places. A group has
+// whole images, or a part of one image that has more patches than limit.
 func groups(n int, places []int, limit int, f func(lo, hi int, places []int)) {
 	if images := limit / len(places); images > 0 {
 		for lo := 0; lo < n; lo += images {
@@ -150,7 +150,7 @@ func groups(n int, places []int, limit int, f func(lo, hi int, places []int)) {
 }
 
 // cut writes the patches of every row of x at the given places into the first rows of dst, and
-// returns these.
+// returns these rows.
 func (k Convolution) cut(dst, x dense.Matrix[float64], places []int) dense.Matrix[float64] {
 	_, cols := k.Patches.Grid()
 	dst = dst.RowRange(0, x.Rows*len(places))

@@ -17,12 +17,12 @@ func squaredDistance(x, y []float64, l float64) float64 {
 	return q
 }
 
-// cancelled is the share of ‖x‖² + ‖y‖² under which ‖x − y‖² is not taken from inner products: what
-// is left of their digits is then worth 1/cancelled less.
+// cancelled is the share of ‖x‖² + ‖y‖² below which ‖x − y‖² is not computed from inner products,
+// because cancellation would magnify their errors by more than 1/cancelled.
 const cancelled = 1.0 / 16
 
-// squaredDistances overwrites g[j] = xᵀy_j by ‖x − y_j‖²/ℓ², and by NaN where cancellation leaves
-// too few digits.
+// squaredDistances overwrites g[j] = xᵀy_j by ‖x − y_j‖²/ℓ², or by NaN if cancellation leaves too
+// few digits.
 func squaredDistances(g []float64, xx float64, yy []float64, l float64) {
 	yy = yy[:len(g)]
 	for j, v := range g {

@@ -8,46 +8,43 @@
 // the Gram matrix G_ij = k(x_i, x_j) has cᵀGc ≥ 0 for every c; positive definite if cᵀGc > 0
 // whenever the points are distinct and c is not 0 [Schölkopf & Smola 2002].
 //
-// Three families are here, told apart by what they are functions of:
+// There are three families, which are functions of different quantities:
 //
 //	inner product   DotProduct xᵀy, Softmax exp(s·xᵀy), Polynomial (γ·xᵀy + c)^p,
 //	                Maclaurin Σ a_n·(xᵀy)ⁿ
 //	distance        Gaussian, Matern, RationalQuadratic of ‖x−y‖, Laplacian of ‖x−y‖₁
 //	angle           Angular 1 − 2θ/π, ArcCosine ‖x‖ⁿ‖y‖ⁿJ_n(θ)/π
 //
-// and ELU, the inner product of elu(x)+1 and elu(y)+1; Generalised, the mean of f(wᵀx)f(wᵀy) for f
-// of attention; AdditiveChiSquare and SkewedChiSquare, for histograms. Sum, Product and Scaled
-// compose them. Pullback applies a kernel to the images of an affine map, Homogeneous to
-// directions, and Convolution to the patches of images, which Patches cuts. Any type of yours with
-// a method
+// Other kernels are ELU, the inner product of elu(x)+1 and elu(y)+1; Generalised, the mean of
+// f(wᵀx)f(wᵀy) for functions f of attention; and AdditiveChiSquare and SkewedChiSquare, for
+// histograms. Sum, Product and Scaled compose them. Pullback applies a kernel to the images of an
+// affine map, Homogeneous to directions, and Convolution to the patches of images, which Patches
+// cuts. Any type of yours with a method
 //
 //	Eval(x, y []float64) float64
 //
-// is a Kernel too and goes wherever these go; package validate tells whether it is positive
-// semi-definite on your points.
+// is a Kernel too. Package validate tells whether it is positive semi-definite on your points.
 //
 // # Parameters
 //
 // Kernels are small values. The zero value of a length-scale, scale, Gamma or Alpha means 1, so
 // Gaussian{} is exp(−‖x−y‖²/2). Length-scales are in units of x. Check reports parameters out of
-// range as an error; Eval and Gram panic with the text of that error, since they are called where
-// no error can be handled. Printing a kernel shows its parameters, defaults filled in.
+// range as an error. Eval and Gram panic with the text of that error, because their callers cannot
+// handle errors. Printing a kernel shows its parameters, with defaults filled in.
 //
 // # Gram matrices
 //
 // Gram fills the matrix of all pairs of two sets of points, or of one set with itself, in float32
-// or float64. Kernels that depend on inner products and norms only are computed by one matrix
-// product, which costs O(npd) at the speed of a matrix product, followed by O(1) work an element.
-// Its doc states the error.
+// or float64. Kernels that depend on inner products and norms alone take one matrix product,
+// O(npd), and O(1) work for each element. The documentation of Gram states the error.
 //
-// Expanding ‖x−y‖² = ‖x‖² + ‖y‖² − 2xᵀy cancels where points are close together compared with their
-// distance from the origin, and the arccosine of a cosine loses half of its digits next to 0 and π.
-// Such pairs are found and evaluated directly, by summing squared differences and by Kahan's
-// formula θ = 2·atan2(‖u−v‖, ‖u+v‖) for unit vectors u and v [Kahan 2006]. No rounding error is
-// clamped away, so NaN is never mistaken for one.
+// The terms of ‖x−y‖² = ‖x‖² + ‖y‖² − 2xᵀy cancel if the distance of two points is small compared
+// with their distance from the origin. The arccosine of a cosine loses half of its digits next to 0
+// and π. Gram finds such pairs and evaluates them directly, from squared differences and by Kahan's
+// formula θ = 2·atan2(‖u−v‖, ‖u+v‖) for unit vectors u and v [Kahan 2006]. No value is clamped, so
+// that NaN stays NaN.
 //
-// A coordinate that is NaN or infinite is no point of R^d: the kernel is NaN or ±Inf there, even
-// where a limit exists.
+// With a coordinate that is NaN or infinite the kernel is NaN or ±Inf, even if a limit exists.
 //
 // # Sharing
 //

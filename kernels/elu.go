@@ -6,8 +6,8 @@ import "math"
 // for t ≥ 0 and e^t for t < 0 [Katharopoulos et al. 2020]. It is the similarity of their linear
 // transformer, not an approximation of softmax.
 //
-// Positive semi-definite on R^d, of rank at most d, being an inner product of features; range (0,
-// ∞). The coordinate −Inf, where e^t would be 0, gives NaN.
+// Positive semi-definite on R^d, of rank at most d, because it is an inner product of features;
+// range (0, ∞). The coordinate −Inf, where e^t would be 0, gives NaN.
 type ELU struct{}
 
 // Eval returns φ(x)ᵀφ(y) in O(d). It panics if the lengths differ.
@@ -23,7 +23,7 @@ func (k ELU) Eval(x, y []float64) float64 {
 // String returns the kernel as it is written in Go.
 func (k ELU) String() string { return "ELU{}" }
 
-// elu1 returns elu(t) + 1. Below zero that is e^t itself: e^t − 1 + 1 loses its digits.
+// elu1 returns elu(t) + 1. For t < 0 this is e^t itself, because (e^t − 1) + 1 loses digits.
 func elu1(t float64) float64 {
 	switch {
 	case math.IsInf(t, -1):

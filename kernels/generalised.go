@@ -70,7 +70,7 @@ func (k Generalised) pure(x, y []float64) float64 {
 	return math.Exp(p / 2)
 }
 
-// raised returns what ε adds, for xx = ‖x‖² and yy = ‖y‖².
+// raised returns the part of k that ε adds, for xx = ‖x‖² and yy = ‖y‖².
 func (k Generalised) raised(xx, yy float64) float64 {
 	if k.Epsilon == 0 {
 		return 0

@@ -16,27 +16,27 @@ const gramRows = 64
 // Gram writes the n×p Gram matrix G_ij = k(x_i, y_j) of the rows of x (n×d) and of y (p×d) into dst
 // and returns it; a zero dst is allocated. dst must not overlap x or y.
 //
-// With the zero Matrix as y the points of x are taken against themselves: dst is n×n, exactly
-// symmetric (below the diagonal is a copy), and its diagonal is k.Eval(x_i, x_i).
+// With the zero Matrix as y, Gram compares the points of x with each other: dst is n×n and exactly
+// symmetric (the part below the diagonal is a copy), and its diagonal is k.Eval(x_i, x_i).
 //
 // Cost. Laplacian, AdditiveChiSquare, SkewedChiSquare and kernels of your own are evaluated pair by
 // pair in float64, O(d) each, by calls from several goroutines at once. Pullback, Homogeneous and
-// Convolution make other points first, in float64, and take the Gram matrix of their K on these; as
-// parts of a sum, product or multiple they are evaluated pair by pair. All other kernels of this
-// package, their sums, products and positive multiples take one matrix product in T (another for
-// ELU) and O(1) an element.
+// Convolution first make other points, in float64, and take the Gram matrix of their K on these
+// points. As parts of a sum, product or multiple they are evaluated pair by pair. All other kernels
+// of this package, their sums, products and positive multiples take one matrix product in T (a
+// second one for ELU) and O(1) for each element.
 //
-// Accuracy. The inner product in T has an error of at most d·u·‖x‖‖y‖, where u is 2⁻⁵³ or 2⁻²⁴; all
-// that follows is float64, rounded once. Where the error would be magnified (‖x−y‖² below
-// (‖x‖²+‖y‖²)/16, sin²θ below 1/16) the pair is evaluated directly instead. Hence ‖x−y‖² has a
-// relative error of at most 32·(d+2)·u and θ an error of at most 8·(d+2)·u at every pair, however
-// close together or far from the origin, and a Gaussian kernel an error of at most 12·(d+3)·u.
-// Softmax has no such bound: its relative error is up to s·d·u·‖x‖‖y‖, and the error of Generalised
-// with Exponential equals it with s = 1.
+// Accuracy. The inner product in T has an error of at most d·u·‖x‖‖y‖, where u is 2⁻⁵³ or 2⁻²⁴. The
+// rest is computed in float64 and rounded once. Where the error would be magnified (‖x−y‖² below
+// (‖x‖²+‖y‖²)/16, sin²θ below 1/16) the pair is evaluated directly instead. Hence at every pair, at
+// any distance from each other and from the origin, ‖x−y‖² has a relative error of at most
+// 32·(d+2)·u and θ an error of at most 8·(d+2)·u. A Gaussian kernel has an error of at most
+// 12·(d+3)·u. Softmax has no such bound: its relative error is up to s·d·u·‖x‖‖y‖, and the error of
+// Generalised with Exponential equals it with s = 1.
 //
 // A coordinate that is NaN or infinite gives NaN or ±Inf, never a number. Gram panics if Check
-// reports an error of k, and if a shape does not fit. Work is shared by rows among goroutines; the
-// result does not depend on how many there are.
+// reports an error of k, and if a shape does not fit. Goroutines share the rows. The result does
+// not depend on their number.
 func Gram[T dense.Float](dst dense.Matrix[T], k Kernel, x, y dense.Matrix[T]) dense.Matrix[T] {
 	must(Check(k))
 	x.Check()
@@ -73,7 +73,8 @@ func Gram[T dense.Float](dst dense.Matrix[T], k Kernel, x, y dense.Matrix[T]) de
 	return dst
 }
 
-// mirror copies what is right of the diagonal in rows lo ≤ i < hi below it.
+// mirror copies the elements right of the diagonal in rows lo ≤ i < hi to their places below the
+// diagonal.
 func mirror[T dense.Float](dst dense.Matrix[T], lo, hi int) {
 	for i := lo; i < hi; i++ {
 		row := dst.Row(i)
@@ -83,17 +84,17 @@ func mirror[T dense.Float](dst dense.Matrix[T], lo, hi int) {
 	}
 }
 
-// byProduct is a kernel that needs no more of x and y than xᵀy, ‖x‖² and ‖y‖².
+// byProduct is a kernel that is a function of xᵀy, ‖x‖² and ‖y‖².
 type byProduct interface {
 	Kernel
 
-	// fromProducts overwrites g[j] = xᵀy_j by k(x, y_j), where xx is ‖x‖² and yy[j] is ‖y_j‖².
-	// Where these do not carry enough digits, it leaves NaN.
+	// fromProducts overwrites g[j] = xᵀy_j by k(x, y_j), where xx is ‖x‖² and yy[j] is ‖y_j‖². It
+	// leaves NaN where these numbers do not have enough digits.
 	fromProducts(g []float64, xx float64, yy []float64)
 }
 
-// asByProduct lists types instead of asserting the interface: a user's type that embeds one of them
-// and has an Eval of its own has its methods too.
+// asByProduct lists types instead of asserting the interface, because a user's type that embeds one
+// of them has fromProducts too, but may have another Eval.
 func asByProduct(k Kernel) (byProduct, bool) {
 	switch k := k.(type) {
 	case DotProduct, Softmax, Polynomial, Maclaurin, Generalised, Gaussian, Matern, RationalQuadratic, Angular, ArcCosine:
@@ -111,7 +112,7 @@ func usesELU(k Kernel) bool {
 	return ok || slices.ContainsFunc(parts(k), usesELU)
 }
 
-// points are the rows of a matrix with what kernels ask of them.
+// points are the rows of a matrix, with the numbers that kernels need.
 type points[T dense.Float] struct {
 	given   dense.Matrix[T]
 	exact   dense.Matrix[float64] // given in float64

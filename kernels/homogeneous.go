@@ -10,15 +10,14 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/parallel"
 )
 
-// Homogeneous is the kernel k(x, y) = ‖x‖‖y‖·K(x/‖x‖, y/‖y‖), and 0 where x or y is 0: K sees
-// directions only, and lengths are weights [Mairal et al. 2014]. Patches of an image that are
-// compared by it weigh as much as their contrast. Positive semi-definite where K is: φ(x) =
-// ‖x‖·φ_K(x/‖x‖).
+// Homogeneous is the kernel k(x, y) = ‖x‖‖y‖·K(x/‖x‖, y/‖y‖), and 0 where x or y is 0: K compares
+// directions, and lengths are weights [Mairal et al. 2014]: a patch of an image weighs as much as
+// its contrast. It is positive semi-definite if K is: φ(x) = ‖x‖·φ_K(x/‖x‖).
 //
 // Gram divides first, in float64, and takes the Gram matrix of K on unit vectors.
 type Homogeneous struct{ K Kernel }
 
-// Eval returns ‖x‖‖y‖·K(x/‖x‖, y/‖y‖). It panics if K is nil, and as K does.
+// Eval returns ‖x‖‖y‖·K(x/‖x‖, y/‖y‖). It panics if K is nil, and if K panics.
 func (k Homogeneous) Eval(x, y []float64) float64 {
 	must(k.check())
 	checkLengths(x, y)
@@ -30,7 +29,7 @@ func (k Homogeneous) Eval(x, y []float64) float64 {
 	return r * k.K.Eval(u, v)
 }
 
-// normalize writes x/‖x‖ into dst, and x itself if that is 0, and returns ‖x‖. It is NaN where x
+// normalize writes x/‖x‖ into dst, or x itself if x = 0, and returns ‖x‖. dst and ‖x‖ are NaN if x
 // has NaN or ±Inf.
 func normalize(dst, x []float64) float64 {
 	copy(dst, x)
@@ -70,7 +69,7 @@ func (k Homogeneous) gram(dst, x, y dense.Matrix[float64], one bool) {
 	for i, r := range rx {
 		row := dst.Row(i)
 		for j, s := range ry {
-			// K may be anything at 0, and what is NaN has the length NaN.
+			// K may have any value at 0. If K is NaN because of x or y, r·s is NaN, not 0.
 			if r*s == 0 {
 				row[j] = 0
 			} else {
@@ -80,7 +79,7 @@ func (k Homogeneous) gram(dst, x, y dense.Matrix[float64], one bool) {
 	}
 }
 
-// directions returns the rows of x divided by their lengths, and these.
+// directions returns the rows of x divided by their lengths, and the lengths.
 func directions(x dense.Matrix[float64]) (dense.Matrix[float64], []float64) {
 	u, lengths := dense.New[float64](x.Rows, x.Cols), make([]float64, x.Rows)
 	parallel.Rows(x.Rows, gramRows, func(lo, hi int) {

@@ -14,7 +14,8 @@ type Kernel interface {
 
 // Check returns an error that names the parameter and its value if a parameter of k, or of a kernel
 // that k is made of, is out of range, or if k or such a kernel is nil. Eval and Gram panic with the
-// text of that error. A kernel of your own has no parameters that Check knows: the error is nil.
+// text of that error. For a kernel of your own the error is nil, because Check does not know its
+// parameters.
 func Check(k Kernel) error {
 	if k == nil {
 		return fmt.Errorf("kernels: k is nil")

@@ -8,14 +8,15 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// Maclaurin is the dot-product kernel k(x, y) = Σ a_n·(xᵀy)ⁿ with the finitely many coefficients
-// a₀, a₁, … of Coefficients. A kernel f(xᵀy) whose Maclaurin series is cut off is of this form,
-// with an error of the terms left out.
+// Maclaurin is the dot-product kernel k(x, y) = Σ a_n·(xᵀy)ⁿ with finitely many Coefficients a₀,
+// a₁, …. A kernel f(xᵀy) has this form after its Maclaurin series is cut off; the error is the sum
+// of the other terms.
 //
-// Positive semi-definite on R^d for coefficients that are at least 0, which Check demands, and for
-// no others in every dimension [Schoenberg 1942].
+// Positive semi-definite on R^d if all coefficients are at least 0, which Check demands. A
+// polynomial with a negative coefficient is not positive semi-definite in every dimension
+// [Schoenberg 1942].
 type Maclaurin struct {
-	// Coefficients are a₀, a₁, …: at least 0, and one of them above.
+	// Coefficients are a₀, a₁, …: none negative and at least one positive.
 	Coefficients []float64
 }
 
@@ -48,7 +49,7 @@ func (k Maclaurin) fromProducts(g []float64, _ float64, _ []float64) {
 	}
 }
 
-// at returns Σ a_n·tⁿ by Horner's rule, which multiplies even a constant by t and so keeps NaN and
+// at returns Σ a_n·tⁿ by Horner's rule. A constant is multiplied by t too, which keeps NaN and
 // ±Inf.
 func (k Maclaurin) at(t float64) float64 {
 	var sum float64

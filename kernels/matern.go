@@ -60,7 +60,8 @@ func (k Matern) profile(q float64) float64 {
 		poly = 1 + r + r*r/3
 	}
 	decay := math.Exp(-r)
-	// Where the exponential is 0 the polynomial may be +Inf, and 0·Inf is not the limit.
+	// The polynomial may be +Inf where the exponential is 0. The limit is 0, and 0·Inf would be
+	// NaN.
 	if decay == 0 {
 		return 0
 	}

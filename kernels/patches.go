@@ -8,14 +8,14 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/limit"
 )
 
-// Patches says how an image is cut into square patches and how these are gathered in cells. An
+// Patches says how an image is cut into square patches, and how patches are gathered in cells. An
 // image is a point of R^(Height·Width·Channels): channel ch of the pixel in row i and column j is
 // element (i·Width + j)·Channels + ch. A patch has Size×Size pixels with all of their channels, in
-// the same order, and is a point of R^(Size²·Channels).
+// the order of an image, and is a point of R^(Size²·Channels).
 //
 // Patches are laid out in rows and columns, Stride pixels apart, beginning Padding pixels outside
-// the image, where all is zero. A cell has Pool×Pool neighbouring patches; the last ones of a row
-// or column may have fewer.
+// the image. Pixels outside the image are zero. A cell has Pool×Pool neighbouring patches; the last
+// cells of a row or column may have fewer.
 type Patches struct {
 	// Height and Width of the image, in pixels.
 	Height, Width int
@@ -33,7 +33,7 @@ type Patches struct {
 
 // check reports a dimension out of range, an image, a patch or a number of patches that takes more
 // memory than the machine has, and a grid of patches that does not reach the last row or column of
-// pixels: what such an image holds there, NaN included, would not count.
+// pixels, which would hide NaN there.
 func (p Patches) check() error {
 	at := func(name string, v, least int) error {
 		if v < least {
@@ -124,7 +124,7 @@ func (p Patches) pool() int {
 // of its grid. dst gets the patches from number first on, as many as dst has rows; a zero dst is
 // allocated for all of them, (n·patches − first)×patch. Principal components and landmarks of
 // patches are fitted to dst. dst must not overlap x. CutPatches panics if p is out of range, if a
-// shape does not fit, and if there are no such patches.
+// shape does not fit, and if patches with such numbers do not exist.
 func CutPatches[T dense.Float](dst dense.Matrix[T], p Patches, x dense.Matrix[T], first int) dense.Matrix[T] {
 	must(p.check())
 	x.Check()

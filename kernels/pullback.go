@@ -15,8 +15,8 @@ import (
 //
 //	a(x) = A·(x − c) + b,  R^d → R^r,
 //
-// where c is Center and b is Offset: K after centring, scaling, whitening or a projection. Positive
-// semi-definite where K is, by its very definition.
+// where c is Center and b is Offset: K after centring, scaling, whitening or a projection. It is
+// positive semi-definite if K is.
 //
 // Gram maps all points first, in float64, and takes the Gram matrix of K on them.
 type Pullback struct {
@@ -30,7 +30,7 @@ type Pullback struct {
 }
 
 // Eval returns K(a(x), a(y)) in O(r·d). It panics if x or y is not of length d, if a field is out
-// of range, and as K does.
+// of range, and if K panics.
 func (k Pullback) Eval(x, y []float64) float64 {
 	must(k.checkShapes())
 	z := make([]float64, 2*k.A.Rows)

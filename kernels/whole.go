@@ -19,7 +19,7 @@ func asWhole(k Kernel) (whole, bool) {
 	return nil, false
 }
 
-// gramWhole writes the Gram matrix of k into dst by way of float64.
+// gramWhole writes the Gram matrix of k into dst, computed in float64.
 func gramWhole[T dense.Float](dst dense.Matrix[T], k whole, x, y dense.Matrix[T], one bool) dense.Matrix[T] {
 	exact, ok := any(dst).(dense.Matrix[float64])
 	if !ok {
