@@ -50,7 +50,7 @@ type mapping[T dense.Float] struct {
 	make func(w orf.Projection[T], x, y dense.Matrix[T], src rand.Source) (rff.Map[T], error)
 }
 
-// plain is a map that the samples do not matter to.
+// plain is a map that does not depend on the samples.
 func plain[T dense.Float, M rff.Map[T]](name string, f func(w orf.Projection[T], scale float64) (M, error), scale float64) mapping[T] {
 	return mapping[T]{name, func(w orf.Projection[T], _, _ dense.Matrix[T], _ rand.Source) (rff.Map[T], error) {
 		return f(w, scale)
@@ -75,8 +75,8 @@ func fitted[T dense.Float, M rff.Map[T]](name string, f func(w orf.Projection[T]
 	}}
 }
 
-// candidates returns all pairs of a map and a kind of frequencies. Quasi-Monte-Carlo points, which
-// help in few dimensions only and have no law, are not among them.
+// candidates returns all pairs of a map and a kind of frequencies. Quasi-Monte-Carlo points are
+// left out: they help in few dimensions only and have no law.
 func candidates[T dense.Float](maps ...mapping[T]) []Candidate[T] {
 	var all []Candidate[T]
 	for _, f := range maps {

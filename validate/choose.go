@@ -25,32 +25,32 @@ type Candidate[T dense.Float] struct {
 	// which it must not change or keep.
 	Draw func(m int, x, y dense.Matrix[T], src rand.Source) (rff.Map[T], error)
 
-	// Control, if not nil, is Draw with frequencies of which a law is known: independent ones. An
-	// error that must be measured is measured as its ratio to that of Control, drawn as often,
-	// times the law of Control. Frequencies that are Gaussian one by one give both the same tails,
-	// and what a measurement misses of them cancels.
+	// Control, if not nil, is Draw with independent frequencies, whose law is known. If an error
+	// must be measured, Choose measures its ratio to the error of Control with as many draws, and
+	// multiplies the ratio by the law of Control. If each frequency is Gaussian, both errors have
+	// the same tails, and what the measurement misses of the tails cancels.
 	Control func(m int, x, y dense.Matrix[T], src rand.Source) (rff.Map[T], error)
 }
 
-// ChooseOptions says what a map may cost, and adjusts Choose. Features or Time is set; the zero
-// values of all others are a good choice.
+// ChooseOptions says what a map may cost, and adjusts Choose. Set Features or Time. The zero values
+// of all other fields are a good choice.
 type ChooseOptions struct {
-	// Features is the largest number of features; 0 does not count.
+	// Features is the largest number of features; 0 is no limit.
 	Features int
 
-	// Time is how long Transform may take for the samples x and y together, as measured on this
-	// machine at this moment; 0 does not count. With Time the choice is not reproducible. Without
-	// Features, a map has at most 2²⁰ of them however long it may take.
+	// Time is how long Transform may take for the samples x and y together, measured on this
+	// machine during Choose; 0 is no limit. With Time the choice is not reproducible. Without
+	// Features, a map has at most 2²⁰ features.
 	Time time.Duration
 
 	// Relative divides the error at a pair by the kernel there, so that small values count as much
-	// as large ones. Laws of exponential features have that error also where the kernel is beyond
-	// the range of float64. Where the kernel is 0 or infinite otherwise, the error by a law is
-	// infinite, and an error that must be measured has no value: the candidate is rejected.
+	// as large ones. Laws of exponential features give this error also if the kernel is beyond the
+	// range of float64. For other features, if the kernel is 0 or infinite at a pair, the error by
+	// a law is infinite, and a candidate whose error must be measured is rejected.
 	Relative bool
 
-	// Pairs is the number of pairs of points that errors are means over, drawn at random from the
-	// samples; 0 means 256.
+	// Pairs is the number of pairs of points, drawn at random from the samples. Errors are means
+	// over these pairs. 0 means 256.
 	Pairs int
 
 	// Draws is the number of maps for an error that must be measured; 0 means 64.
@@ -64,12 +64,14 @@ type ChooseOptions struct {
 type Ranked[T dense.Float] struct {
 	Candidate[T]
 
-	// Frequencies is the largest m within the budget, Features what that makes.
+	// Frequencies is the largest m within the budget, and Features the number of features of that
+	// map.
 	Frequencies, Features int
 
-	// MSE is the mean over the pairs of the squared error of the estimate, or of the relative one:
-	// exact where there is a Law, as Theory names it, and StdErr is 0 then; otherwise measured, Law
-	// is "", and StdErr its standard error over the draws, to first order for a ratio.
+	// MSE is the mean over the pairs of the squared error of the estimate, or of the squared
+	// relative error. If Law, as Theory names it, is not "", MSE is exact and StdErr is 0.
+	// Otherwise MSE is measured, and StdErr is its standard error over the draws, to first order
+	// for a ratio.
 	MSE, StdErr float64
 	Law         string
 
@@ -77,9 +79,9 @@ type Ranked[T dense.Float] struct {
 	Time time.Duration
 }
 
-// bound returns what a candidate is ranked by: an error that is measured counts with a margin on
-// top, because the least of several noisy measurements is too low, and a heavy tail that has not
-// been met lowers it more.
+// bound returns the number that ranks a candidate. A measured error counts with a margin on top,
+// because the least of several noisy measurements is too low, and a heavy tail that no draw has met
+// makes it lower still.
 func (r Ranked[T]) bound() float64 {
 	v := r.MSE + r.margin()
 	if math.IsNaN(v) {
@@ -112,23 +114,22 @@ func (c Choice[T]) Draw(src rand.Source) (rff.Map[T], error) {
 	return c.Best().Draw(c.Best().Frequencies, c.x, c.y, src)
 }
 
-// Choose tells which of the candidates estimates its kernel best at points like the rows of x (n×d)
-// and y (n'×d), queries and keys for softmax attention, with what the budget allows:
-// SoftmaxCandidates and GaussianCandidates have the maps of this module.
+// Choose tells which candidate estimates its kernel best within the budget, at points like the rows
+// of x (n×d) and y (n'×d), which are queries and keys for softmax attention. SoftmaxCandidates and
+// GaussianCandidates have the maps of this module.
 //
 // Each candidate gets the largest number of frequencies within the budget. Its error is a mean over
-// the same random pairs (x_i, y_j), exact where Theory knows a law and measured otherwise, by its
-// Control if it has one; then Choose ranks by the error plus four standard errors. All candidates
+// the same random pairs (x_i, y_j), exact if Theory knows a law, and measured otherwise, by its
+// Control if it has one. Then Choose ranks by the error plus four standard errors. All candidates
 // should name the same kernel.
 //
 // It costs a law at each pair, or Draws maps, for every candidate, on GOMAXPROCS goroutines.
 // Without a Time the same source gives the same choice. x and y are kept for the Draw of the choice
 // and must not change.
 //
-// It is an error if there is no candidate or no limit, if x or y has no rows or they differ in
-// dimension, if a coordinate is NaN or infinite, if src is nil, if an option is negative, if Pairs
-// are too many for memory or Draws more than 2⁴⁰, if the Context is done, and if no candidate can
-// be ranked.
+// An error reports no candidate, no limit, x or y without rows or of different dimensions, a
+// coordinate that is NaN or infinite, a nil src, a negative option, Pairs too many for memory,
+// Draws above 2⁴⁰, a Context that is done, and that no candidate can be ranked.
 func Choose[T dense.Float](x, y dense.Matrix[T], candidates []Candidate[T], o ChooseOptions, src rand.Source) (Choice[T], error) {
 	if err := checkChoice(x, y, candidates, o, src); err != nil {
 		return Choice[T]{}, fmt.Errorf("validate: %w", err)
@@ -205,7 +206,7 @@ func checkChoice[T dense.Float](x, y dense.Matrix[T], candidates []Candidate[T],
 	return checkNumbers("y", y)
 }
 
-// checkNumbers returns an error that names the first row of points with a coordinate that is none.
+// checkNumbers returns an error that names the first row of points with NaN or ±Inf.
 func checkNumbers[T dense.Float](name string, points dense.Matrix[T]) error {
 	for i := range points.Rows {
 		for j, v := range points.Row(i) {
@@ -217,7 +218,7 @@ func checkNumbers[T dense.Float](name string, points dense.Matrix[T]) error {
 	return nil
 }
 
-// assess sets the fields of r but its candidate.
+// assess sets the fields of r except its candidate.
 func (r *Ranked[T]) assess(run *control, c Choice[T], px, py dense.Matrix[T], o ChooseOptions, src rand.Source) error {
 	if r.Candidate.Draw == nil {
 		return errors.New("Draw is nil")
@@ -272,7 +273,7 @@ func reciprocals(k kernels.Kernel, x, y dense.Matrix[float64]) ([]float64, error
 	return scales, nil
 }
 
-// mostFeatures bounds a map where only time is.
+// mostFeatures bounds a map if only its time has a limit.
 const mostFeatures = 1 << 20
 
 // fit sets the number of frequencies to the largest within the budget and returns a map with them.
@@ -318,14 +319,14 @@ func (r *Ranked[T]) at(m int, c Choice[T], src rand.Source) (rff.Map[T], error) 
 	return drawn, nil
 }
 
-// within draws the map with the most frequencies, up to limit and to one part in eight, that keeps
-// within the time; one is the map with one.
+// within draws the map with the most frequencies, at most most, that keeps within the time limit.
+// It finds their number to one part in eight. one is the map with one frequency.
 func (r *Ranked[T]) within(run *control, limit time.Duration, most int, one rff.Map[T], c Choice[T], src rand.Source) (rff.Map[T], error) {
 	best, fits := one, timed(one, c.x, c.y)
 	if fits > limit {
 		return nil, fmt.Errorf("one frequency takes %v, the budget is %v", fits, limit)
 	}
-	lo, hi := 1, 0 // lo fits; hi, once it is known, does not
+	lo, hi := 1, 0 // lo fits; hi does not, unless it is 0
 	for lo < most && (hi == 0 || hi-lo > max(1, lo/8)) {
 		if err := run.err(); err != nil {
 			return nil, err
@@ -370,8 +371,8 @@ func timed[T dense.Float](m rff.Map[T], x, y dense.Matrix[T]) time.Duration {
 	return least
 }
 
-// predicted returns the mean error of m, or relative error, by theory, and the law, "" if none is
-// known or if run ends early.
+// predicted returns the mean error or relative error of m by theory, and the law. The law is "" if
+// none is known or if run ends early.
 func predicted[T dense.Float](run *control, m rff.Map[T], x, y dense.Matrix[float64], relative bool) (mse float64, law string) {
 	l, ok := lawOf(m, nil)
 	if !ok {
@@ -396,7 +397,7 @@ func predicted[T dense.Float](run *control, m rff.Map[T], x, y dense.Matrix[floa
 	return mse, l.Name
 }
 
-// measure returns the error by estimates of maps that draw makes, and its standard error. Errors
+// measure returns the mean squared error of maps that draw makes, and its standard error. Errors
 // are multiplied by the scales.
 func (r *Ranked[T]) measure(run *control, draw func(m int, x, y dense.Matrix[T], src rand.Source) (rff.Map[T], error),
 	c Choice[T], px, py dense.Matrix[T], scales []float64, draws int, src rand.Source) (mse, stdErr float64, err error) {
@@ -409,9 +410,9 @@ func (r *Ranked[T]) measure(run *control, draw func(m int, x, y dense.Matrix[T],
 	return m.overall.mean, m.overall.stdErr(), nil
 }
 
-// Table returns the ranking. What it goes by is the sum of the columns with the keys mse and
-// margin, four standard errors of an error that is measured and none of one by law: Law of the
-// Ranking has its name. Margins and times have a column only if there are any. The table of
+// Table returns the ranking. It is ordered by the sum of the columns with the keys mse and margin.
+// The margin is four standard errors if the error is measured, and empty if it comes from a law,
+// which Ranking names. Margins and times have a column only if there are any. The table of
 // candidates of this module prints within 100 columns.
 func (c Choice[T]) Table() Table {
 	name := "MSE"

@@ -20,12 +20,12 @@ type Method[T dense.Float] struct {
 type Compared struct {
 	Name string
 	Measurement
-	// Ratio is the mean squared error over all pairs divided by the error of the first method,
-	// RatioStdErr its standard error to first order; both are exact (1 and 0) for the first itself.
+	// Ratio is the mean squared error over all pairs divided by the error of the first method, and
+	// RatioStdErr its standard error to first order. They are exactly 1 and 0 for the first method.
 	Ratio, RatioStdErr float64
 }
 
-// Comparison is the result of Compare, one row a method in the order given.
+// Comparison is the result of Compare, with one row for each method, in the given order.
 type Comparison struct {
 	// Draws is the number asked for. A method that was ended early has fewer.
 	Draws, Pairs int
@@ -43,8 +43,8 @@ type Comparison struct {
 // A ratio below 1 by several standard errors says that the method beats the first. Methods are
 // drawn one after another from src, as Measure draws them, so their errors are independent; each is
 // compared with the kernel that its own maps name. Errors are the errors of Measure, with the name
-// of the method, and having no method. The Comparison that comes with an error has the methods
-// before and, with the draws that were made, the one that met the error, if these are at least two.
+// of the method, and no methods. With an error, the Comparison has the methods before it. It also
+// has the method that met the error, if at least two of its draws were made.
 func Compare[T dense.Float](methods []Method[T], x, y dense.Matrix[T], draws int, opts Options, src rand.Source) (Comparison, error) {
 	if len(methods) == 0 {
 		return Comparison{}, errors.New("validate: no methods, want at least 1")
@@ -69,8 +69,8 @@ func Compare[T dense.Float](methods []Method[T], x, y dense.Matrix[T], draws int
 	return c, nil
 }
 
-// Table returns a row a method; its last column is the largest |z| of the bias over all pairs, or,
-// if not all draws were made, the number of those that were.
+// Table returns a row for each method. The last column is the largest |z| of the bias over all
+// pairs. If some draws are missing, one more column has the number of draws that were made.
 func (c Comparison) Table() Table {
 	table := Table{
 		Title: fmt.Sprintf("%d pairs, %d draws", c.Pairs, c.Draws),

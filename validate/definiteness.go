@@ -10,8 +10,7 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 )
 
-// Verdict says what the signs of the eigenvalues of a symmetric matrix are, as far as rounding lets
-// them be told.
+// Verdict describes the signs of the eigenvalues of a symmetric matrix, as far as rounding allows.
 type Verdict int
 
 const (
@@ -21,7 +20,7 @@ const (
 	// zero.
 	PositiveSemidefinite
 	// Indefinite: at least one eigenvalue is below minus the tolerance. Negative definite matrices
-	// are counted here: what matters is that no kernel has such a Gram matrix.
+	// count as indefinite: no kernel has such a Gram matrix.
 	Indefinite
 )
 
@@ -39,7 +38,7 @@ type Spectrum struct {
 	// Eigenvalues of A, ascending.
 	Eigenvalues []float64
 	// Tolerance is n·ε·max|λ|, with ε = 2⁻⁵² for float64 and 2⁻²³ for float32: an eigenvalue closer
-	// to zero cannot be told from zero.
+	// to zero may be rounding.
 	Tolerance float64
 	// Rank is the number of eigenvalues with |λ| above Tolerance.
 	Rank int
@@ -70,8 +69,8 @@ func (s Spectrum) String() string {
 // a may cause in its eigenvalues.
 //
 // It is an error if a is empty or not square, if an element is NaN or infinite, if a differs from
-// its transpose by more than n·ε times its largest element (below that its symmetric part is
-// meant), and if the eigenvalues do not converge.
+// its transpose by more than n·ε times its largest element, and if the eigenvalues do not converge.
+// For a smaller difference the eigenvalues of (a + aᵀ)/2 count.
 func Definiteness[T dense.Float](a dense.Matrix[T]) (Spectrum, error) {
 	asymmetry, err := Symmetric(a)
 	if err != nil {

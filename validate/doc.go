@@ -1,11 +1,11 @@
-// Package validate tells whether things are what they claim to be: a matrix symmetric and positive
-// semi-definite, a function a kernel or linear, frequencies orthogonal, a random feature map
-// unbiased, and how much it varies. It works on this module's kernels and maps and on a user's own
-// alike.
+// Package validate tells whether a matrix is symmetric and positive semi-definite, whether a
+// function is a kernel or linear, whether frequencies are orthogonal, whether a random feature map
+// is unbiased, and how much it varies. It works on the kernels and maps of this module and on a
+// user's own.
 //
-// Findings are values: a struct with the numbers, a String that says them in words, and, where
-// something is broken, the counterexample. Errors are for questions that have no answer: no points,
-// NaN where a number is needed, eigenvalues that did not converge.
+// Findings are values: a struct with the numbers, a String that says them in words, and a
+// counterexample if there is one. Errors are for questions without an answer: no points, NaN in
+// place of a number, eigenvalues that did not converge.
 //
 // # Matrices and functions
 //
@@ -16,8 +16,8 @@
 //     Van Loan 2013, §5.4.1]: rounding the elements of a matrix may move its eigenvalues by about
 //     that much, so a smaller one has no sign.
 //   - Kernel: whether a function is finite, symmetric and positive semi-definite on given points,
-//     and the pair or the witness that breaks it. By definition a kernel is so on all points; a
-//     fault on some is a proof, its absence is evidence.
+//     and the pair or the witness that breaks it. By definition a kernel is all this on all points.
+//     So a fault on some points is a proof, and no fault is evidence.
 //   - Orthogonal: the largest |cos| between two rows, and which.
 //   - Linear: whether f(x+y) = f(x) + f(y) and f(c·x) = c·f(x) at random points of three
 //     magnitudes, or the counterexample.
@@ -28,22 +28,22 @@
 //
 //   - Measure gives, for each pair of points, the mean estimate, its standard error s and z = (mean
 //     − k(x, y))/s, and the mean squared error with its standard error. An unbiased map has |z| < 4
-//     but for one pair in 16,000.
-//   - Compare does so for several ways to draw, at the same pairs, and states the ratio of their
-//     errors to the error of the first with its standard error.
-//   - Theory gives the mean and the mean squared error that a map has by its law, where one is
-//     known, and Choose ranks candidates by law or by measurement.
+//     except at one pair in 16,000.
+//   - Compare measures several ways to draw at the same pairs. It states the ratio of each error to
+//     the error of the first, with its standard error.
+//   - Theory gives the exact mean and mean squared error of a map if its law is known. Choose ranks
+//     candidates by law or by measurement.
 //
 // Standard errors belong to a mean of independent draws, √(Σ(v−mean)²/(t−1)/t) for t draws, in
 // float64. They shrink as 1/√t: to see a bias of size b, take t so that s is well below b/4. Errors
 // of heavy-tailed estimates (softmax features of long vectors) are themselves uncertain until t is
 // large.
 //
-// Each result has a Table, filled in the file of the result (compare.go, choose.go) and printed by
-// table.go, which other programs read as comma-separated values. Options have a Context that ends a
-// measurement early, of which Compare keeps the draws that were made, and a function that follows
-// it. Package validate/conformance has the suites that check whether an implementation of your own
-// keeps the contract of kernels.Kernel, rff.Map or orf.Projection.
+// Each result has a Table (table.go), which prints in columns and as comma-separated values for
+// other programs. Options have a Context, which ends a measurement early, and a function that
+// follows progress. Compare keeps the draws that were made before the end. Package
+// validate/conformance has the suites that check whether an implementation of your own keeps the
+// contract of kernels.Kernel, rff.Map or orf.Projection.
 //
 // Draws run on GOMAXPROCS goroutines, each from a source of its own that is seeded from yours in
 // order, and are summed in order: the same source gives the same numbers on any number of

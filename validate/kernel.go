@@ -11,8 +11,8 @@ import (
 	"github.com/seed-feabd252/randfeat/kernels"
 )
 
-// Fault is the first of its requirements that a function fails as a kernel. The zero Fault belongs
-// to a check that did not end, as with an error.
+// Fault is the first requirement of a kernel that a function fails. The zero Fault belongs to a
+// check that ended with an error.
 type Fault int
 
 const (
@@ -26,7 +26,7 @@ const (
 	NotPositive
 )
 
-// KernelCheck is what Kernel found about a function k on n points.
+// KernelCheck is the finding of Kernel about a function k on n points.
 type KernelCheck struct {
 	// Fault is NoFault, or the requirement that is broken, or 0 with an error.
 	Fault Fault
@@ -38,8 +38,8 @@ type KernelCheck struct {
 	// SymmetryTolerance are rounding. Zero if the fault is NotFinite.
 	Asymmetry         Asymmetry
 	SymmetryTolerance float64
-	// Spectrum is that of the Gram matrix, with the witness if the fault is NotPositive: weights c
-	// with Σ_ij c_i·c_j·k(x_i, x_j) < 0. Zero if the fault is NotFinite or NotSymmetric.
+	// Spectrum is the spectrum of the Gram matrix. If the fault is NotPositive its witness is
+	// weights c with Σ_ij c_i·c_j·k(x_i, x_j) < 0. Zero if the fault is NotFinite or NotSymmetric.
 	Spectrum Spectrum
 }
 
@@ -64,12 +64,12 @@ func (c KernelCheck) String() string {
 }
 
 // Kernel checks whether k is a kernel on the n rows of x (n×d): whether it is finite at every pair,
-// symmetric, and has a positive semi-definite Gram matrix. A fault is proof that k is no kernel;
-// that there is none on some points proves nothing about others, so choose points like those k will
-// meet.
+// symmetric, and has a positive semi-definite Gram matrix. A fault is proof that k is not a kernel.
+// No fault on some points proves nothing about other points, so choose points like the points of
+// your use.
 //
-// k is evaluated in float64 at all n² ordered pairs, from several goroutines at once; then come
-// O(n³) for the eigenvalues. Values that differ by no more than (d+8)·ε·max|k| count as symmetric,
+// Kernel evaluates k in float64 at all n² ordered pairs, from several goroutines at once. The
+// eigenvalues take O(n³). Values that differ by no more than (d+8)·ε·max|k| count as symmetric, and
 // eigenvalues down to −n·ε·max|λ| as not negative, with ε = 2⁻⁵². It is an error if k is nil or
 // kernels.Check reports one, if there are no points or too many for a memory of n² values, or if
 // the eigenvalues do not converge.
@@ -88,7 +88,7 @@ func Kernel[T dense.Float](k kernels.Kernel, x dense.Matrix[T]) (KernelCheck, er
 	if err := limit.Memory[float64](n, n); err != nil {
 		return KernelCheck{}, fmt.Errorf("validate: x is %d×%d, for %d×%d values of k: %w", n, x.Cols, n, n, err)
 	}
-	// kernels.Gram computes one of (x, y) and (y, x) and would hide a difference.
+	// kernels.Gram computes only one of k(x, y) and k(y, x), which would hide a difference.
 	points := dense.Copy(dense.Matrix[float64]{}, x)
 	gram := dense.New[float64](n, n)
 	parallel.Rows(n, 16, func(lo, hi int) {

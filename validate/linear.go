@@ -144,8 +144,8 @@ func Linear[T dense.Float](f func(dst, x dense.Matrix[T]) dense.Matrix[T], d, tr
 }
 
 // differs sets Index to the first coordinate at which the sides are further apart than tolerance
-// and reports whether there is one. A tolerance that is NaN or infinite, from values that are, does
-// not excuse anything.
+// and reports whether there is one. If values are NaN or infinite, so is the tolerance, and every
+// coordinate differs.
 func (l *Linearity[T]) differs(tolerance float64) bool {
 	for i, v := range l.Left {
 		diff := math.Abs(float64(v) - float64(l.Right[i]))

@@ -14,9 +14,9 @@ import (
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
-// Draw makes one random map, drawing all its randomness from src. What is measured is its estimate
-// φ(x)ᵀφ(y), or φ(x)ᵀψ(y) with ψ = rff.Keys(φ) where that is another map. Measure and Compare call
-// it from several goroutines at once, each with a source of its own.
+// Draw makes one random map with randomness from src. Its estimate is φ(x)ᵀψ(y) with ψ =
+// rff.Keys(φ), which is φ itself unless φ is Paired. Measure and Compare call it from several
+// goroutines at once, each with a source of its own.
 type Draw[T dense.Float] func(src rand.Source) (rff.Map[T], error)
 
 // Estimate is what Measure found about the estimates of the kernel at one pair of points.
@@ -24,7 +24,8 @@ type Estimate struct {
 	// Truth is k(x, y), Mean the mean over draws of φ(x)ᵀψ(y), StdErr the standard error of that
 	// mean.
 	Truth, Mean, StdErr float64
-	// Rounding is 4ε·Σ_l|φ_l(x)ψ_l(y)| with the ε of T: arithmetic alone may move Mean that far.
+	// Rounding is 4ε·Σ_l|φ_l(x)ψ_l(y)| with the ε of T, the error that arithmetic may cause in
+	// Mean.
 	Rounding float64
 	// Z is (Mean − Truth)/√(StdErr² + Rounding²), or 0 if Mean is Truth. For an unbiased map and
 	// many draws it is standard normal: beyond ±4 once in 16,000 pairs.
@@ -41,7 +42,7 @@ type Measurement struct {
 	Draws int
 	Pairs []Estimate
 	// MSE is the mean over pairs, StdErr its standard error over draws; NaN with an error. (Pairs
-	// share their draws, so the error is not made of the errors of the pairs.)
+	// share their draws, so StdErr does not follow from the errors of the pairs.)
 	MSE, StdErr float64
 }
 
@@ -50,9 +51,9 @@ type Measurement struct {
 // their mean, which tells a bias, and their mean squared error. Take 30 draws or more to read Z as
 // normal.
 //
-// Draw number t gets a PCG source seeded with the next two numbers of src, and sums are taken in
-// the order of draws, so that the result is the same whatever GOMAXPROCS is. Memory is O(n) beyond
-// the maps; nothing is retained of x and y.
+// Draw number t gets a PCG source seeded with the next two numbers of src, and sums run in the
+// order of draws, so that the result does not depend on GOMAXPROCS. Memory is O(n) beyond the maps.
+// x and y are not kept.
 //
 // An error reports x and y that differ in shape or have no row, draws below 2 or above 2⁴⁰, a nil
 // draw or src, a Context that is done, and a draw that fails, names no kernel or takes points of

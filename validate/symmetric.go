@@ -17,7 +17,7 @@ type Asymmetry struct {
 	Difference float64
 }
 
-// OK reports whether the matrix is exactly symmetric. It is not where Symmetric returned an error.
+// OK reports whether the matrix is exactly symmetric. It is false if Symmetric returned an error.
 func (a Asymmetry) OK() bool { return a.Difference == 0 }
 
 // String returns the finding in words.
@@ -33,8 +33,8 @@ func (a Asymmetry) String() string {
 }
 
 // Symmetric finds the largest |a_ij − a_ji| of the n×n matrix a and the pair it is at, the first in
-// row order if there are several. An element that is NaN or infinite is an error that names it, as
-// is a matrix that is not square. O(n²); a is only read.
+// row order if there are several. An error names an element that is NaN or infinite, and reports a
+// matrix that is not square. The cost is O(n²), and a is only read.
 func Symmetric[T dense.Float](a dense.Matrix[T]) (Asymmetry, error) {
 	if err := checkSquare(a); err != nil {
 		return Asymmetry{Difference: math.NaN()}, err

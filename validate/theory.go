@@ -11,7 +11,7 @@ import (
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
-// Prediction is what theory says of an estimate.
+// Prediction is the exact mean and error of an estimate.
 type Prediction struct {
 	// Mean is the exact mean of the estimate over draws of the frequencies, the kernel where the
 	// map is unbiased; NaN if no law is known.
@@ -21,8 +21,7 @@ type Prediction struct {
 	// the map names or, if it names none, against Mean; NaN if no law is known.
 	MSE float64
 
-	// Law says of which features over which frequencies it is the law, and where it was published;
-	// "" if none is known.
+	// Law names the features, the frequencies and the source of the law; "" if none is known.
 	Law string
 }
 
@@ -35,10 +34,9 @@ func (p Prediction) String() string {
 }
 
 // Theory returns the exact mean squared error, over draws of the frequencies, of the estimate
-// φ(x)ᵀψ(y) of the kernel at one pair of points, for the map m and with ψ = rff.Keys(m), if its
-// frequencies are drawn as the frequencies w are; a nil w stands for the frequencies that m was
-// made of. Neither the values of the frequencies nor their number in m matter, only their law and
-// their number in w.
+// φ(x)ᵀψ(y) of the kernel at one pair of points, for the map φ = m and ψ = rff.Keys(m), with
+// frequencies of the law of w. A nil w stands for the frequencies of m. Only the law and the number
+// of the frequencies in w matter, not their values, and not the number of frequencies in m.
 //
 // Laws are known for maps that this module makes, over frequencies that package orf draws:
 //
@@ -51,26 +49,25 @@ func (p Prediction) String() string {
 //   - DotProduct: all kinds but quasi-Monte-Carlo points;
 //   - maps of New, with any functions h and f: iid rows.
 //
-// Products of Hadamard factors or of Givens rotations are only nearly Haar: they have no law but
-// the law of DotProduct. The law of another pair, or of frequencies of fixed length that a kernel
-// depends on, is not known: the MSE is NaN then, and Law is "".
+// Products of Hadamard factors or of Givens rotations are only nearly Haar, and have a law for
+// DotProduct alone. No law is known for other combinations, nor for frequencies of fixed length if
+// the kernel depends on lengths. The MSE is NaN then, and Law is "".
 //
 // Each law is exact for finite d and m, parts of blocks included. It is a closed form, or a
-// hypergeometric series summed until the rest is below 2⁻⁶⁰ of the sum; errors come of terms that
-// do not cancel, so that they keep 10 digits and more for points close together or opposite too,
-// with the exception of Angular, whose quadrature has an error below 1e-12. The cost is O(d)
-// operations and O(√d) terms of a series, wherever the points are, for SADERF and ADERF O(d²). An
-// error is +Inf or 0 if it is beyond the range of float64, and of finite points it is NaN only
-// where the kernel has no value.
+// hypergeometric series summed until the rest is below 2⁻⁶⁰ of the sum. The terms do not cancel, so
+// that errors keep 10 digits and more, also for points that are close together or opposite. The
+// exception is Angular, whose quadrature has an error below 1e-12. For all points the cost is O(d)
+// operations and O(√d) terms of a series, and O(d²) for SADERF and ADERF. An error is +Inf or 0 if
+// it is beyond the range of float64. For finite points it is NaN only if the kernel has no value.
 //
 // A term of a map of New, h(x)h(y)·Σ_k f_k(wᵀx)f_k(wᵀy), depends on two normal variables, wᵀx and
 // wᵀy: its mean and variance are integrals over the plane, taken by adaptive quadrature, with a
-// relative error of the variance below 2e-7, or 4e-3 for functions of float32. Kinks and jumps of f
-// are found by bisection and cost time, no accuracy: a smooth f takes some milliseconds, one with
-// jumps ten times as long. No law is known where the quadrature does not reach that accuracy within
-// ten million values of f, as for 1/t, of which the variance is infinite, and for more than some
-// five jumps or waves of f between 0 and ‖x‖. A spike of f that is narrower than a hundredth of ‖x‖
-// may be missed.
+// relative error of the variance below 2e-7, or 4e-3 for functions of float32. Bisection finds
+// kinks and jumps of f. These cost time, but no accuracy: a smooth f takes some milliseconds, an f
+// with jumps ten times as long. No law is known if the quadrature does not reach its accuracy
+// within ten million values of f. This happens for 1/t, whose variance is infinite, and for more
+// than some five jumps or waves of f between 0 and ‖x‖. The quadrature may miss a spike of f that
+// is narrower than a hundredth of ‖x‖.
 //
 // It panics if x and y are not points of the dimension of m and w.
 func Theory[T dense.Float](m rff.Map[T], w orf.Projection[T], x, y []float64) Prediction {
@@ -85,14 +82,14 @@ func Theory[T dense.Float](m rff.Map[T], w orf.Projection[T], x, y []float64) Pr
 	return Prediction{Mean: math.NaN(), MSE: math.NaN()}
 }
 
-// estimateLaw is what is known of the estimates of a map.
+// estimateLaw is the law of the estimates of a map.
 type estimateLaw struct {
 	mse.Estimate
 	kernel kernels.Kernel // nil if the map names none
 }
 
-// lawOf returns the law of the estimates of m with frequencies drawn as those of w, if one is
-// known. It panics if w is not of the dimension of m.
+// lawOf returns the law of the estimates of m with frequencies of the law of w, if it is known. It
+// panics if w is not of the dimension of m.
 func lawOf[T dense.Float](m rff.Map[T], w orf.Projection[T]) (estimateLaw, bool) {
 	lawful, ok := m.(mse.Lawful)
 	if !ok {
@@ -123,7 +120,7 @@ func (l estimateLaw) at(x, y []float64) (mean, mse float64, ok bool) {
 	return mean, mse, ok
 }
 
-// mse returns the mean squared error, or that over k(x, y)²; false if it is not known.
+// mse returns the mean squared error, over k(x, y)² if relative; false if it is not known.
 func (l estimateLaw) mse(x, y []float64, relative bool) (float64, bool) {
 	if relative && l.Relative != nil {
 		return l.Relative(x, y), true

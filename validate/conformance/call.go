@@ -26,8 +26,8 @@ type operation[T dense.Float] struct {
 	call    func(dst, x dense.Matrix[T]) dense.Matrix[T]
 }
 
-// check calls the operation on the points x in all the ways that it must allow, and in those that
-// it must refuse. It returns the result, or false if there is none of use.
+// check calls the operation on the points x in all the ways that it must allow, and in the ways
+// that it must refuse. It returns the result, or false if the result is of no use.
 func (o operation[T]) check(f *findings, x dense.Matrix[T]) (dense.Matrix[T], bool) {
 	input := x.Clone()
 	y := o.call(dense.Matrix[T]{}, input)
@@ -38,7 +38,7 @@ func (o operation[T]) check(f *findings, x dense.Matrix[T]) (dense.Matrix[T], bo
 	y = y.Clone()
 	if !same(input, x) {
 		f.add("%s writes its argument", o.name)
-		return y, false // what else it does to them is no wonder
+		return y, false // other findings would follow from this one
 	}
 	o.checkDestination(f, x, y)
 	o.checkRows(f, x, y)

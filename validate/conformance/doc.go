@@ -1,5 +1,5 @@
 // Package conformance checks that an implementation of kernels.Kernel, rff.Map or orf.Projection
-// keeps the contract of that interface: the suites that this module's own implementations pass, for
+// keeps the contract of that interface. It has the suites of this module's own implementations, for
 // the tests of yours.
 //
 //	func TestMine(t *testing.T) {
@@ -9,7 +9,6 @@
 //	}
 //
 // Each suite calls the implementation, also with arguments that it must refuse, and returns all
-// that it found in one error, nil for nothing. It tells whether the code is right, not whether an
-// estimate is good: for that see Bias and Variance of package validate. The same arguments give the
-// same findings.
+// findings in one error, nil for none. It tells whether the code is right, not whether an estimate
+// is good. Measure of package validate tells that. The same arguments give the same findings.
 package conformance

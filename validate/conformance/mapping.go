@@ -19,9 +19,9 @@ import (
 //   - goroutines may share it; NaN and ±Inf are not hidden; shapes that do not fit panic;
 //   - Kernel passes kernels.Check, and is a number at pairs of the points;
 //   - φ = exp(LogTransform), to rounding;
-//   - Backward is the gradient of Transform and LogBackward of LogTransform: along a direction a
-//     point they agree with central differences at two steps, at the points where these agree with
-//     each other, as they do where φ is smooth;
+//   - Backward is the gradient of Transform and LogBackward of LogTransform: along one direction at
+//     each point they agree with central differences at two steps, if these agree with each other,
+//     as for a smooth φ;
 //   - Keys of an rff.Paired map is a map of the same dimensions, which names the same kernel and
 //     has m for its own Keys. Check it too, where it is another map.
 //
@@ -172,8 +172,9 @@ func checkGradient[T dense.Float](f *findings, name string, forward func(dst, x 
 		if !(math.Abs(wide[i]-narrow[i]) <= tolerance) {
 			continue
 		}
-		// At a kink in the middle all central differences are the mean of the slopes on its sides.
-		// But there the bend is their difference, where that of a smooth φ doubles.
+		// At a kink in the middle all central differences are the mean of the two slopes. But the
+		// bend at a kink is the difference of the slopes for both steps, while the bend of a smooth
+		// φ doubles with the step.
 		if !(math.Abs(wideBend[i]-2*narrowBend[i]) <= 4*tolerance) {
 			continue
 		}
@@ -184,8 +185,8 @@ func checkGradient[T dense.Float](f *findings, name string, forward func(dst, x 
 	}
 }
 
-// slopes returns Σ_k weights_ik·(value_k(x_i + h·u_i) − value_k(x_i − h·u_i))/2h, and as the bend
-// by how much such a sum of slopes beyond x_i is above that before it.
+// slopes returns Σ_k weights_ik·(value_k(x_i + h·u_i) − value_k(x_i − h·u_i))/2h. The bend is the
+// same sum of slopes after x_i less the sum of slopes before x_i.
 func slopes[T dense.Float](forward func(dst, x dense.Matrix[T]) dense.Matrix[T], x, value, u, weights dense.Matrix[T], h float64) (slope, bend []float64) {
 	up, down := x.Clone(), x.Clone()
 	for i := range x.Rows {

@@ -78,8 +78,7 @@ func Projection[T dense.Float](w orf.Projection[T]) error {
 	return f.err()
 }
 
-// compareProducts compares y with x·aᵀ, for rows of a of which the longest bounds what rounding
-// scales with.
+// compareProducts compares y with x·aᵀ. The tolerance is relative to the longest row of a.
 func compareProducts[T dense.Float](f *findings, name string, y, x, a dense.Matrix[T], order int) {
 	var longest float64
 	for k := range a.Rows {
