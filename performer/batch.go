@@ -12,17 +12,17 @@ import (
 )
 
 // Batch is attention over many heads, a [Form], and over many sequences in one call. Rows are
-// tokens, those of one sequence after those of another. Heads are blocks of columns: columns h·d …
-// (h+1)·d−1 of q and h·dv … (h+1)·dv−1 of the output are head h. Nothing is transposed or copied
-// for it. There may be fewer heads of keys and values than of queries (grouped or multi-query
-// attention): head h of H queries reads head h/(H/Hk) of Hk keys.
+// tokens, one sequence after another. Heads are blocks of columns: columns h·d … (h+1)·d−1 of q and
+// h·dv … (h+1)·dv−1 of the output are head h. A Batch does not transpose or copy heads. There may
+// be fewer heads of keys and values than of queries (grouped or multi-query attention): head h of H
+// queries reads head h/(H/Hk) of Hk keys.
 //
-// ForwardSequences leaves out keys that do not count, and with causal forms lets sequences have
-// queries and keys of different number. A Batch does not change after construction and may be
-// shared by goroutines if its forms may. The zero Batch is of no use, and panics.
+// ForwardSequences leaves out keys that do not count. With causal forms a sequence may have
+// different numbers of queries and keys. A Batch does not change after construction, and goroutines
+// may share it if they may share its forms. Methods of the zero Batch panic.
 type Batch[T dense.Float] struct {
 	heads, keyHeads int
-	dim             int       // of queries, 0 if any will do
+	dim             int       // of queries, 0 for any
 	units           []unit[T] // the first alone, if there is one form for all
 	count           int       // of units
 	calls           pool.Of[batched[T]]
@@ -37,12 +37,12 @@ type unit[T dense.Float] struct {
 	from, to int
 }
 
-// NewBatch returns attention with so many heads of queries, and of keys and values. One form serves
-// all heads; or there is one for each head of the queries.
+// NewBatch returns attention with the given numbers of heads of queries, and of keys and values.
+// There is one form for all heads, or one form for each head of the queries.
 //
-// It returns an error if heads or keyHeads is below 1, if heads is no multiple of keyHeads or so
-// many that memory does not hold a number for each, if the number of forms is another one, if one
-// of them is nil, or if they take queries of different dimensions.
+// The error reports heads or keyHeads below 1, heads that are not a multiple of keyHeads or too
+// many for memory, a number of forms other than 1 and heads, a nil form, and forms that take
+// queries of different dimensions.
 func NewBatch[T dense.Float](heads, keyHeads int, forms ...Form[T]) (*Batch[T], error) {
 	if err := layout.CheckHeads[T](heads, keyHeads); err != nil {
 		return nil, fmt.Errorf("performer: %w", err)
@@ -86,13 +86,13 @@ func NewBatch[T dense.Float](heads, keyHeads int, forms ...Form[T]) (*Batch[T], 
 	return b, nil
 }
 
-// shares reports whether heads that read the same keys are summed up once.
+// shares reports whether the form sums keys once for all heads that read them.
 func shares[T dense.Float](form Form[T]) bool {
 	p, ok := form.(maskedForm[T])
 	return ok && p.shares()
 }
 
-// unit returns unit i of count. What one form makes of heads does not depend on where they are.
+// unit returns unit i of count. If there is one form, all units are like the first.
 func (b *Batch[T]) unit(i int) unit[T] {
 	if b.count == len(b.units) {
 		return b.units[i]
@@ -101,8 +101,8 @@ func (b *Batch[T]) unit(i int) unit[T] {
 	return unit[T]{form: u.form, from: i * u.to, to: (i + 1) * u.to}
 }
 
-// Dims returns the number of heads of queries, that of keys and values, and the dimension of the
-// queries that the forms take, or 0 if any will do.
+// Dims returns the number of heads of queries, the number of heads of keys and values, and the
+// dimension of the queries that the forms take, or 0 for any.
 func (b *Batch[T]) Dims() (heads, keyHeads, d int) { return b.heads, b.keyHeads, b.dim }
 
 // Forward is ForwardSequences of one sequence, all of whose keys count.
@@ -110,28 +110,27 @@ func (b *Batch[T]) Forward(dst, q, k, v dense.Matrix[T]) dense.Matrix[T] {
 	return b.ForwardSequences(dst, q, k, v, Sequences{})
 }
 
-// ForwardSequences computes the attention of each head of q (Lq×H·d), in each of the sequences,
-// over its head of k (Lk×Hk·d) and v (Lk×Hk·dv) in that sequence into dst (Lq×H·dv), which
-// ForwardSequences returns; a zero dst is allocated.
+// ForwardSequences computes the attention of each head of q (Lq×H·d), in each sequence, over its
+// head of k (Lk×Hk·d) and v (Lk×Hk·dv) in that sequence. It writes the outputs to dst (Lq×H·dv) and
+// returns dst; a zero dst is allocated.
 //
-// Bidirectional forms give each head and sequence the bits that they give the views of it, of which
-// the rows that do not count have been taken out. So do causal ones, as far as these have no gap
-// between two that count and there are as many queries as keys; query i sees the keys j ≤ i that
-// count, or j ≤ i + Past. A query that sees no key gets zero. Valid rows are not affected by the
-// number of others after them.
+// The bits of each head and sequence are the bits of a bidirectional form for views of this head
+// and sequence without the keys that do not count. The same holds for causal forms if there are as
+// many queries as keys, and no gap between keys that count. In causal forms query i sees the keys j
+// ≤ i that count, or j ≤ i + Past. A query that sees no key gets zero. The number of rows after
+// valid rows does not change the valid rows.
 //
-// Each head of each sequence is one unit of work; heads that read the same keys are one unit
-// together if one linear, bidirectional form serves them, and their keys are summed once. Units are
-// shared among GOMAXPROCS processors. Units that are left, fewer than processors, run one after
-// another, with as much parallelism as the form has. Bits do not depend on that. Beyond what the
-// forms need, it holds the keys and values that count where they are not the first of their
-// sequence, and, for linear causal attention with 0 < Past < Lk−1, queries and outputs of as many
-// rows as there are keys. With a dst, it allocates nothing once that memory is there, if the forms
-// do not.
+// Each head of each sequence is one unit of work. Heads that read the same keys are one unit if one
+// linear, bidirectional form serves them, and their keys are summed once. GOMAXPROCS processors
+// share the units. The last units, fewer than processors, run one after another with the
+// parallelism of the form. Bits do not depend on this. Beyond the memory of the forms,
+// ForwardSequences copies the keys and values that count unless they come first in their sequence.
+// For linear causal attention with 0 < Past < Lk−1 it also holds queries and outputs with as many
+// rows as keys. With a dst, it allocates nothing once that memory is there, if the forms do not.
 //
 // dst may be exactly q if dv = d; dst must not overlap k or v. ForwardSequences panics with the
-// shapes if they do not fit. It also panics where a form that is not of this package would have to
-// leave out keys or to look at a past.
+// shapes if they do not fit. It also panics if a form of another package would have to leave out
+// keys or has a past.
 func (b *Batch[T]) ForwardSequences(dst, q, k, v dense.Matrix[T], s Sequences) dense.Matrix[T] {
 	b.check(q, k, v)
 	s.check(q.Rows, k.Rows)
@@ -160,8 +159,8 @@ func (b *Batch[T]) check(q, k, v dense.Matrix[T]) {
 	}
 }
 
-// batched is the task of one call: a unit in a sequence is a piece for outputs, a head of keys in a
-// sequence for gradients.
+// batched is the task of one call. For outputs a piece is a unit in a sequence; for gradients it is
+// a head of keys in a sequence.
 type batched[T dense.Float] struct {
 	gradients[T]                 // outputs have q, k and v alone
 	dst          dense.Matrix[T] // for outputs
@@ -170,7 +169,7 @@ type batched[T dense.Float] struct {
 	backward     bool
 	pieces       int // of a sequence
 
-	fromQuery, fromKey []int // where sequences begin, and where the last ends
+	fromQuery, fromKey []int // where sequences begin, and where the last sequence ends
 }
 
 // run computes a call.
@@ -195,7 +194,7 @@ func (b *Batch[T]) run(call batched[T]) {
 
 func (c *batched[T]) Piece(i int) { c.piece(i, 1) }
 
-// piece computes piece i with work for so many processors.
+// piece computes piece i with the given number of processors.
 func (c *batched[T]) piece(i, processors int) {
 	sequence, at := i/c.pieces, i%c.pieces
 	if c.backward {
@@ -212,7 +211,7 @@ func (c *batched[T]) piece(i, processors int) {
 	}
 }
 
-// request returns what is asked of a unit in a sequence, without what is to be written.
+// request returns the request to a unit in a sequence, without the matrices to write.
 func (c *batched[T]) request(sequence int, u unit[T], processors int) request[T] {
 	q, k := c.heads(c.q, sequence, u), c.keyHead(c.k, sequence, u)
 	p := request[T]{
@@ -227,14 +226,14 @@ func (c *batched[T]) request(sequence int, u unit[T], processors int) request[T]
 	return p
 }
 
-// heads returns the rows of a sequence and the columns of a unit of m, which has the shape of the
-// queries or of the outputs.
+// heads returns the part of m for a sequence and a unit, where m has the shape of the queries or of
+// the outputs.
 func (c *batched[T]) heads(m dense.Matrix[T], sequence int, u unit[T]) dense.Matrix[T] {
 	return layout.Heads(m.RowRange(c.fromQuery[sequence], c.fromQuery[sequence+1]), u.from, u.to, c.b.heads)
 }
 
-// keyHead returns the rows of a sequence and the columns of the head of keys of a unit of m, which
-// has the shape of the keys or of the values.
+// keyHead returns the part of m for a sequence and the head of keys of a unit, where m has the
+// shape of the keys or of the values.
 func (c *batched[T]) keyHead(m dense.Matrix[T], sequence int, u unit[T]) dense.Matrix[T] {
 	return layout.Head(m.RowRange(c.fromKey[sequence], c.fromKey[sequence+1]), u.from/(c.b.heads/c.b.keyHeads), c.b.keyHeads)
 }

@@ -14,28 +14,28 @@ func (b *Batch[T]) Backward(dq, dk, dv, q, k, v, dout dense.Matrix[T]) (_, _, _ 
 	return b.BackwardSequences(dq, dk, dv, q, k, v, dout, Sequences{})
 }
 
-// BackwardSequences writes the gradients of L = Σ_ic dout_ic·out_ic, where out (Lq×H·dv) is what
-// ForwardSequences makes of q (Lq×H·d), k (Lk×Hk·d) and v (Lk×Hk·dv) in such sequences, with
-// respect to q, k and v into dq, dk and dv, and returns them; a zero one is allocated. The gradient
-// of a head of keys and values is the sum of what the heads of queries that read it give, in a
-// fixed order.
+// BackwardSequences writes the gradients of L = Σ_ic dout_ic·out_ic with respect to q (Lq×H·d), k
+// (Lk×Hk·d) and v (Lk×Hk·dv) into dq, dk and dv, and returns these; a zero matrix is allocated. out
+// (Lq×H·dv) is the result of ForwardSequences for the same sequences. The gradient of a head of
+// keys and values is a sum over the heads of queries that read it, in a fixed order.
 //
 // Gradients of keys and values that do not count, or that no query sees, are exactly zero, and so
-// are those of queries that see no key. A query in a head where its row of dout is zero in every
-// element has the gradient zero too, and gives nothing, whatever it holds. So where dout is zero in
-// padding, neither what padding holds nor how much of it there is changes one bit of the gradients
-// of valid tokens. A form that is not of this package gets all rows as they are.
+// are gradients of queries that see no key. If the row of dout of a query in a head is zero, the
+// gradient of the query is zero, and the query adds nothing to other gradients, even if it holds
+// NaN. So if dout is zero in padding, the gradients of valid tokens depend neither on the contents
+// of the padding nor on its length, to the last bit. A form of another package gets all rows as
+// they are.
 //
-// Where all rows count, dq and, if there is a head of keys for every head of queries, dk and dv
-// have the bits that Backward of the form gives for the views. Heads of keys and sequences are
-// shared among GOMAXPROCS processors as in Forward, and bits do not depend on that. Beyond what the
-// forms need it holds copies of the rows that count where they do not follow one another, of the
-// queries of a group where a form takes them together, and the gradients of a head of keys where it
-// does not. It allocates nothing once that memory is there, if the forms do not.
+// If all rows count, dq has the bits that Backward of the form gives for views of each head, and so
+// have dk and dv if every head of queries has its own head of keys. GOMAXPROCS processors share
+// heads of keys and sequences as in Forward, and bits do not depend on this. Beyond the memory of
+// the forms, BackwardSequences copies rows that count if they are not consecutive. For groups it
+// copies the queries if the form takes them together, and holds the gradients of a head of keys if
+// not. It allocates nothing once that memory is there, if the forms do not.
 //
 // dq, dk and dv must not overlap each other nor an input. BackwardSequences panics with the shapes
-// if they do not fit, with the text of CanBackward if that is an error, and as ForwardSequences
-// does for forms that are not of this package.
+// if they do not fit, with the text of CanBackward if it returns an error, and as ForwardSequences
+// for forms of another package.
 func (b *Batch[T]) BackwardSequences(dq, dk, dv, q, k, v, dout dense.Matrix[T], s Sequences) (_, _, _ dense.Matrix[T]) {
 	if err := b.CanBackward(); err != nil {
 		panic(err.Error())
@@ -55,8 +55,8 @@ func (b *Batch[T]) BackwardSequences(dq, dk, dv, q, k, v, dout dense.Matrix[T], 
 	return g.dq, g.dk, g.dv
 }
 
-// CanBackward returns nil if all forms are Differentiable and can be differentiated, and an error
-// that says why the first of the others cannot otherwise.
+// CanBackward returns nil if all forms are Differentiable and can be differentiated. Otherwise the
+// error says why the first other form cannot.
 func (b *Batch[T]) CanBackward() error {
 	for _, u := range b.units {
 		if err := canBackward(u.form); err != nil {
@@ -66,8 +66,8 @@ func (b *Batch[T]) CanBackward() error {
 	return nil
 }
 
-// group computes the gradients of a head of keys in a sequence. What the units after the first give
-// keys and values is added.
+// group computes the gradients of a head of keys in a sequence. Gradients of keys and values are
+// summed over the units.
 func (c *batched[T]) group(sequence, head, processors int) {
 	b := c.b
 	size := b.heads / b.keyHeads
@@ -89,8 +89,7 @@ func (c *batched[T]) group(sequence, head, processors int) {
 	}
 }
 
-// unit computes the gradients of a unit in a sequence, with those of its keys and values in dk and
-// dv.
+// unit computes the gradients of a unit in a sequence; dk and dv are for its keys and values.
 func (c *batched[T]) unit(sequence int, u unit[T], dk, dv dense.Matrix[T], processors int) {
 	p := c.request(sequence, u, processors)
 	p.dq, p.dk, p.dv, p.dout = c.heads(c.dq, sequence, u), dk, dv, c.heads(c.dout, sequence, u)

@@ -88,8 +88,8 @@ func (a *Attention[T]) answer(p request[T]) {
 	}
 }
 
-// resume answers a causal request whose queries begin in the middle of its keys, as if they were
-// the last of as many queries as there are keys.
+// resume answers a causal request whose queries begin in the middle of its keys. It puts the
+// queries at the end of a matrix with as many queries as keys.
 func (a *Attention[T]) resume(p request[T]) {
 	aligned := p.k.Rows - p.past
 	m, q, dst := rowsFor[T](p.k.Rows, a.d, p.v.Cols)
@@ -147,9 +147,9 @@ func (p request[T]) queries(from, to int) request[T] {
 	return p
 }
 
-// trimmed sets the outputs of those queries of a causal request to zero that see no key, and
-// returns the request for the others, without the keys before the first and after the last that
-// count and are seen. Its past is not negative, and valid is nil if all keys count.
+// trimmed sets the outputs of queries that see no key to zero in a causal request. It returns the
+// request for the other queries, and for the keys from the first to the last that count and are
+// seen. The past of the result is not negative, and its valid is nil if all keys count.
 func (p request[T]) trimmed() request[T] {
 	first, keys := 0, 0
 	if seen := min(p.k.Rows, max(p.past+p.q.Rows, 0)); p.valid == nil {
@@ -170,7 +170,7 @@ func (p request[T]) trimmed() request[T] {
 	return p
 }
 
-// extent returns the first index that is valid and the one after the last, or 0 and 0.
+// extent returns the first valid index and the index after the last valid one, or 0 and 0.
 func extent(valid []bool) (from, to int) {
 	if from = slices.Index(valid, true); from < 0 {
 		return 0, 0
@@ -180,13 +180,13 @@ func extent(valid []bool) (from, to int) {
 	return from, to
 }
 
-// rowMemory is memory for points, which are queries or keys, and as many outputs or values.
+// rowMemory is memory for points (queries or keys) and the same number of outputs or values.
 type rowMemory[T dense.Float] struct{ points, values scratch.Buffer[T] }
 
 var rowMemories pool.Both[rowMemory[float32], rowMemory[float64]]
 
-// rowsFor returns n×d points and n×dv values, whatever they hold, in memory that is the caller's to
-// give back.
+// rowsFor returns n×d points and n×dv values of any contents. The caller gives their memory back to
+// rowMemories.
 func rowsFor[T dense.Float](n, d, dv int) (m *rowMemory[T], points, values dense.Matrix[T]) {
 	m = pool.Get[rowMemory[T]](&rowMemories)
 	m.points.Shape(n, d)
@@ -194,9 +194,9 @@ func rowsFor[T dense.Float](n, d, dv int) (m *rowMemory[T], points, values dense
 	return m, m.points.Rows(n), m.values.Rows(n)
 }
 
-// validOnly returns the rows of k and v that are valid, one after another: k and v themselves if
-// valid is nil, views if these rows come first, and otherwise copies, in memory that is the
-// caller's to give back.
+// validOnly returns the valid rows of k and v: k and v themselves if valid is nil, views if the
+// valid rows come first, and otherwise copies. The caller gives the memory of copies back to
+// rowMemories.
 func validOnly[T dense.Float](k, v dense.Matrix[T], valid []bool) (keys, values dense.Matrix[T], copies *rowMemory[T]) {
 	if valid == nil {
 		return k, v, nil
@@ -217,7 +217,7 @@ func validOnly[T dense.Float](k, v dense.Matrix[T], valid []bool) (keys, values 
 	return keys, values, copies
 }
 
-// count returns how many are true.
+// count returns the number of true elements.
 func count(valid []bool) int {
 	n := 0
 	for _, counts := range valid {

@@ -45,23 +45,23 @@ func (e Exact[T]) attendBackward(p request[T]) {
 	pool.Put(&selections, s)
 }
 
-// selection is the rows of a request that gradients depend on, and memory for copies of them.
-// Without the others neither their number nor what they hold can have an effect.
+// selection is the rows of a request that gradients depend on, and memory for copies of these rows.
+// Other rows are left out, so that neither their number nor their contents have an effect.
 type selection[T dense.Float] struct {
 	gradients[T]        // of the rows that were taken
 	queries, keys []int // row h·Lq + i is query i of head h
 
-	valid, asking             []bool // which rows of keys and of queries are no holes; nil for all
+	valid, asking             []bool // which rows of keys and of queries are not holes; nil for all
 	validMemory, askingMemory []bool
 	copiedQueries, copiedKeys bool
 	bufQ, bufK, bufV, bufDout scratch.Buffer[T]
 	bufDQ, bufDK, bufDV       scratch.Buffer[T]
 }
 
-// selected returns the rows of queries that have gradients to give, and of keys that count. If all
-// is true each of the queries sees all keys. Otherwise they are in line: a query sees the keys up
-// to its own place, a place may have a layout.NoRow for either, and the first has a key, the last a
-// query.
+// selected returns the rows of queries whose outputs have a gradient, and the rows of keys that
+// count. If all is true, each query sees all keys. Otherwise queries and keys are aligned: a query
+// sees the keys up to its own place. A place may hold layout.NoRow, a hole, in place of the query
+// or the key. The first place has a key, the last place a query.
 func (s *selection[T]) selected(p request[T], causal bool) (queries, keys []int, all bool) {
 	s.queries, s.keys = s.queries[:0], s.keys[:0]
 	if causal {
@@ -84,7 +84,7 @@ func (s *selection[T]) selected(p request[T], causal bool) (queries, keys []int,
 	return s.queries, s.keys, true
 }
 
-// align brings queries in line with keys.
+// align aligns queries with keys, as selected says.
 func (s *selection[T]) align(p request[T]) {
 	end := 0 // after the last query
 	for t := range max(p.q.Rows+p.past, 0) {
@@ -106,7 +106,8 @@ func (s *selection[T]) align(p request[T]) {
 	s.queries, s.keys = s.queries[:end], s.keys[:end]
 }
 
-// overlap returns the number of places before the first query, and that up to the last key.
+// overlap returns the number of places before the first query, and the number of places up to the
+// last key.
 func overlap(queries, keys []int) (past, seen int) {
 	for past < len(queries) && queries[past] == layout.NoRow {
 		past++
@@ -122,8 +123,8 @@ func withoutHoles(rows []int) []int {
 	return slices.DeleteFunc(rows, func(row int) bool { return row == layout.NoRow })
 }
 
-// take returns the gradients to compute, of these queries and keys: views where they follow one
-// another, and otherwise copies, which are zero in holes.
+// take returns the matrices for the given queries and keys: views if rows are consecutive, and
+// otherwise copies, which are zero in holes.
 func (s *selection[T]) take(p request[T], queries, keys []int) *gradients[T] {
 	s.gradients = p.gradients
 	s.asking = marks(&s.askingMemory, queries)
@@ -154,8 +155,8 @@ func (s *selection[T]) take(p request[T], queries, keys []int) *gradients[T] {
 	return &s.gradients
 }
 
-// give makes what was computed for the rows that were taken the gradients of the request, and those
-// of the others zero.
+// give writes the computed gradients to the rows of the request that were taken, and zero to the
+// other rows.
 func (s *selection[T]) give(p request[T], queries, keys []int) {
 	scatter(p.dq, s.dq, p.heads, queries, s.copiedQueries)
 	scatter(p.dk, s.dk, 1, keys, s.copiedKeys)
@@ -163,8 +164,8 @@ func (s *selection[T]) give(p request[T], queries, keys []int) {
 	s.gradients = gradients[T]{}
 }
 
-// scatter copies the rows of src, if they are copies, to where they belong in dst, and sets the
-// other rows to zero.
+// scatter sets the rows of dst that were not taken to zero. If src is a copy, scatter also copies
+// its rows to their places in dst.
 func scatter[T dense.Float](dst, src dense.Matrix[T], heads int, rows []int, copied bool) {
 	if !copied {
 		from, _ := layout.Consecutive(rows)
@@ -180,7 +181,7 @@ func scatter[T dense.Float](dst, src dense.Matrix[T], heads int, rows []int, cop
 	}
 }
 
-// marks returns which rows are no holes, in such memory, or nil if none is one.
+// marks returns, in the given memory, which rows are not holes, or nil if there are no holes.
 func marks(memory *[]bool, rows []int) []bool {
 	if !slices.Contains(rows, layout.NoRow) {
 		return nil

@@ -7,25 +7,25 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/layout"
 )
 
-// Sequences says which rows of the matrices of a call belong together and which of the keys count.
-// The zero value is one sequence of all rows whose keys all count.
+// Sequences says which rows of the matrices of a call belong to which sequence, and which keys
+// count. The zero value is one sequence of all rows whose keys all count.
 type Sequences struct {
-	// Queries holds the number of queries of each sequence, whose rows follow one another in q, and
-	// Keys those of keys in k and v. Lengths may be zero. Keys may be nil if each sequence has as
-	// many keys as queries; both are nil for one sequence of all rows.
+	// Queries holds the number of queries of each sequence, whose rows follow one another in q.
+	// Keys holds the number of keys of each sequence in k and v. Numbers may be zero. Keys may be
+	// nil if each sequence has as many keys as queries. Both are nil for one sequence of all rows.
 	Queries, Keys []int
 
 	// Past holds, for each sequence, how many of its keys precede the first query, for causal
-	// attention: query i sees the keys j ≤ i + Past. Nil is zero for all. Below zero the first
-	// queries see nothing. Other forms do not look at it.
+	// attention: query i sees the keys j ≤ i + Past. Nil means zero for all sequences. If Past is
+	// negative, the first queries see nothing. Bidirectional forms ignore Past.
 	Past []int
 
-	// Valid says of each row of k and v whether it counts. What others hold, NaN included, changes
-	// no output. Nil means that all do.
+	// Valid says for each row of k and v whether it counts. The contents of rows that do not count,
+	// NaN included, change no output. Nil means that all rows count.
 	Valid []bool
 }
 
-// check panics unless the lengths are those of so many queries and keys.
+// check panics unless the lengths fit the numbers of queries and keys.
 func (s Sequences) check(queries, keys int) {
 	if s.Queries == nil && s.Keys != nil {
 		panic(fmt.Sprintf("performer: Sequences.Queries is nil, Keys has length %d, want both", len(s.Keys)))
@@ -66,8 +66,7 @@ func (s Sequences) keysIn(from, to int) []bool {
 	return s.Valid[from:to]
 }
 
-// pastOf returns what precedes the queries of sequence i, brought into ±limit, beyond which it has
-// the same meaning.
+// pastOf returns the Past of sequence i, cut to ±limit. A Past beyond ±limit has the same meaning.
 func (s Sequences) pastOf(i, limit int) int {
 	if s.Past == nil {
 		return 0
