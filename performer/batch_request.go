@@ -9,31 +9,31 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/scratch"
 )
 
-// request is what a batch asks of a form: the queries of some heads, which lie side by side, over
-// the keys and values of one head, in one sequence. q, dst, dq and dout have the columns of all
-// heads.
+// request is one task for a form: the queries of some heads, side by side, over the keys and values
+// of one head, in one sequence. q, dst, dq and dout have the columns of all these heads.
 type request[T dense.Float] struct {
 	gradients[T]                 // outputs need q, k and v alone
 	dst          dense.Matrix[T] // for outputs
 	heads        int
 	valid        []bool // keys that count; nil are all
 	past         int    // query i sees the keys j ≤ i + past if causal
-	processors   int    // to make work for
+	processors   int    // that the form may use
 }
 
-// maskedForm is a form that can leave out keys and look at a past.
+// maskedForm is a form that can leave out keys and take a past.
 type maskedForm[T dense.Float] interface {
 	Differentiable[T]
 
 	// attend answers a request, whose shapes fit. A query that sees no key gets zero.
 	attend(p request[T])
 
-	// attendBackward writes the gradients of a request, whose shapes fit. Those of keys that do not
-	// count are zero, and so is that of a query whose outputs have the gradient zero. The latter
-	// gives nothing, whatever it holds. More than one head is asked for only of forms that share.
+	// attendBackward writes the gradients of a request, whose shapes fit. Gradients of keys that do
+	// not count are zero. A query whose outputs have the gradient zero has the gradient zero, and
+	// adds nothing to other gradients, even if it holds NaN. A request has more than one head only
+	// if the form shares.
 	attendBackward(p request[T])
 
-	// dimension returns that of the queries, or 0 if any will do.
+	// dimension returns the dimension of the queries, or 0 for any.
 	dimension() int
 
 	// shares reports whether heads over the same keys cost less together.

@@ -39,12 +39,12 @@ var (
 // Forward takes scores a tile at a time. Each row carries the largest score so far, and its sums
 // are rescaled when that score grows [Milakov & Gimelshein 2018; Rabe & Staats 2021]. The time is
 // O(Lq·Lk·(d+dv)), half of that if causal, and the memory beyond dst depends on neither Lq nor Lk.
-// The bits do not depend on GOMAXPROCS, and those of a causal output not on later tokens.
+// The bits do not depend on GOMAXPROCS, and the bits of a causal output do not depend on later
+// tokens.
 //
-// Without keys (Lk = 0) the output is zero, normalised or not. A row whose scores are all −Inf,
-// which takes infinite or overflowing input, is 0/0 = NaN normalised and zero unnormalised; a score
-// of +Inf or NaN makes its row NaN when normalised. Unnormalised outputs beyond the range of T are
-// ±Inf.
+// Without keys (Lk = 0) the output is zero, normalised or not. Infinite or overflowing input may
+// make all scores of a row −Inf. Such a row is 0/0 = NaN normalised and zero unnormalised. A score
+// of +Inf or NaN makes a normalised row NaN. Unnormalised outputs beyond the range of T are ±Inf.
 //
 // dst may be exactly q where shapes allow; dst must not overlap k or v. Forward panics with the
 // shapes if they do not fit; causal attention needs Lq = Lk.
@@ -63,21 +63,21 @@ func (e Exact[T]) scale(d int) float64 {
 	return e.Scale
 }
 
-// queriesOf returns how many of n queries go over the keys together. The more they are the less
-// often keys are copied, the fewer the more processors have work.
+// queriesOf returns how many of n queries go over the keys together. A larger number copies keys
+// less often, and a smaller number gives work to more processors.
 func queriesOf(n int) int {
 	return min(max(n/32/block, 1), 4) * block
 }
 
-// exact is the task of the outputs of one head, a block of queries a piece. Every query sees a key.
-// If the form is not causal, all keys count.
+// exact is the task of computing the outputs of one head. A piece is a block of queries. Every
+// query sees a key. If the form is not causal, all keys count.
 type exact[T dense.Float] struct {
 	request[T]
 	form Exact[T]
 	rows int
 }
 
-// run computes the outputs, with a copy of e that is kept for later calls.
+// run computes the outputs, with a copy of e in memory that is kept for later calls.
 func (e exact[T]) run() {
 	e.rows = queriesOf(e.q.Rows)
 	task := pool.Get[exact[T]](&exacts)

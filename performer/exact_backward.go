@@ -16,10 +16,10 @@ const (
 	gradientSegments = 8         // the most segments of queries
 )
 
-// Backward writes the gradients of L = Σ_ic dout_ic·out_ic, where out is what Forward makes of q
-// (Lq×d), k (Lk×d) and v (Lk×dv), with respect to q, k and v into dq, dk and dv, and returns them;
-// a zero one is allocated. With the weights P_ij, which are A_ij over their sum, or A_ij when
-// unnormalised, and the rows g_i of dout,
+// Backward writes the gradients of L = Σ_ic dout_ic·out_ic with respect to q (Lq×d), k (Lk×d) and v
+// (Lk×dv) into dq, dk and dv, and returns these; a zero matrix is allocated. out is the result of
+// Forward. With the weights P_ij, which are A_ij over their sum, or A_ij when unnormalised, and the
+// rows g_i of dout,
 //
 //	dv_j = Σ_i P_ij g_i,  dS_ij = P_ij·(g_i·v_j − δ_i),  δ_i = g_i·out_i or 0,
 //	dq_i = Scale·Σ_j dS_ij k_j,  dk_j = Scale·Σ_i dS_ij q_i.
@@ -28,9 +28,9 @@ const (
 // four times the time of Forward, and the memory beyond the gradients is three numbers a query.
 // Once that memory is there Backward allocates nothing. The bits do not depend on GOMAXPROCS.
 //
-// NaN and Inf reach every gradient that depends on them. In causal attention dq_i depends on rows
-// up to i only, and has the same bits whatever follows. Unnormalised weights beyond the range of T
-// make gradients ±Inf or NaN.
+// NaN and Inf reach every gradient that depends on them. In causal attention the bits of dq_i
+// depend on rows up to i only. Unnormalised weights beyond the range of T make gradients ±Inf or
+// NaN.
 //
 // dq, dk and dv must not overlap each other nor an input. Backward panics with the shapes if they
 // do not fit; causal attention needs Lq = Lk.
@@ -44,8 +44,8 @@ func (e Exact[T]) Backward(dq, dk, dv, q, k, v, dout dense.Matrix[T]) (_, _, _ d
 	return g.dq, g.dk, g.dv
 }
 
-// exactBackward writes the gradients of a request of one head, which are not empty. If causal, the
-// first key counts, and the last query sees the last one.
+// exactBackward writes the gradients of a request of one head, which are not empty. If the form is
+// causal, the first key counts, and the last query sees the last key.
 func exactBackward[T dense.Float](p request[T], form Exact[T]) {
 	e := pool.Get[exactGradient[T]](&exactGradients)
 	e.request, e.form = p, form
@@ -66,9 +66,9 @@ func exactBackward[T dense.Float](p request[T], form Exact[T]) {
 // CanBackward returns nil.
 func (e Exact[T]) CanBackward() error { return nil }
 
-// exactGradient is one call of Backward, which takes the keys a tile after the other. For each,
-// segments of the queries add to their own gradients, and to gradients of keys and values of their
-// own, which are added up in order.
+// exactGradient is one call of Backward, which takes one tile of keys after the other. For each
+// tile, segments of the queries add to the gradients of their queries. Each segment has its own
+// gradients of keys and values, which are then summed in order.
 type exactGradient[T dense.Float] struct {
 	request[T]
 	form Exact[T]
@@ -82,8 +82,8 @@ type exactGradient[T dense.Float] struct {
 	dks, dvs [gradientSegments]scratch.Buffer[T] // tileKeys×d and tileKeys×dv
 }
 
-// prepare makes room for the segments, and for statistics, which are those of weights without a
-// denominator.
+// prepare makes room for the segments and for statistics. The statistics are set for weights
+// without a denominator.
 func (e *exactGradient[T]) prepare() {
 	for _, x := range []*[]T{&e.shift, &e.log, &e.mean} {
 		*x = scratch.Resize(*x, e.q.Rows)
@@ -95,8 +95,8 @@ func (e *exactGradient[T]) prepare() {
 	}
 }
 
-// segmentsOfQueries returns the number of segments of n queries. It depends on n alone, so that the
-// sums do not depend on who took which.
+// segmentsOfQueries returns the number of segments of n queries. It depends on n alone, so that
+// sums do not depend on the number of processors.
 func segmentsOfQueries(n int) int {
 	return min((n+gradientQueries-1)/gradientQueries, gradientSegments)
 }
@@ -147,7 +147,7 @@ func (e *exactStatistics[T]) Piece(i int) {
 	pool.Put(&gradientTiles, w)
 }
 
-// exactSegments is the task of what the segments of queries give a tile of keys and get from it.
+// exactSegments is the task of the gradients between the segments of queries and a tile of keys.
 type exactSegments[T dense.Float] exactGradient[T]
 
 func (e *exactSegments[T]) Piece(s int) {
@@ -172,8 +172,8 @@ type gradientTile[T dense.Float] struct {
 	out             scratch.Buffer[T] // gradientQueries×dv
 }
 
-// tile takes the queries lo ≤ i < hi over the tile of keys. beta is 0 for the first queries of
-// segment s, and 1 after them.
+// tile adds the gradients between the queries lo ≤ i < hi and the tile of keys. beta is 0 for the
+// first queries of segment s, and 1 for later ones.
 func (e *exactGradient[T]) tile(w *gradientTile[T], s, lo, hi int, beta T) {
 	n, factor := e.hi-e.lo, T(e.form.scale(e.k.Cols))
 	q, g := e.q.RowRange(lo, hi), e.dout.RowRange(lo, hi)
@@ -211,8 +211,8 @@ func (e *exactGradient[T]) tile(w *gradientTile[T], s, lo, hi int, beta T) {
 	matmul.Mul(1, p, g, beta, dv)
 }
 
-// separately is the products of a tile on the diagonal with what is not finite: those with a weight
-// that is set to zero are left out.
+// separately computes the products of a tile on the diagonal if rows are not finite. It leaves out
+// products with weights that are set to zero.
 func (e *exactGradient[T]) separately(dq, dk, dv, p, ds dense.Matrix[T], lo int, old, beta T) {
 	factor := T(e.form.scale(e.k.Cols))
 	for i := range dq.Rows {

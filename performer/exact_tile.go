@@ -11,17 +11,17 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/vecmath"
 )
 
-// tileKeys is the number of keys whose scores are formed together. Their scores stay in the second
-// cache, and a product over them is a single sum.
+// tileKeys is the number of keys whose scores are computed together. The scores stay in the second
+// cache, and a product over these keys is a single sum.
 const tileKeys = 4 * block
 
-// tile is the scratch memory of one goroutine for a block of queries: their scores for tileKeys
-// keys, one row a key, and for each query its sums, the sum of its weights and its largest score so
-// far.
+// tile is the scratch memory of one goroutine for a block of queries. It has their scores for
+// tileKeys keys, one row for each key. For each query it has the sums, the sum of the weights and
+// the largest score so far.
 //
-// With the scores transposed, the queries are the operand that is packed, once for all tiles; and
-// the sum of the weights is one addition a score, for all queries at once and in the order in which
-// the products add up the values.
+// The scores are transposed. So the queries are the operand that is packed, once for all tiles. The
+// sum of the weights takes one addition for each score, for all queries at once, in the order in
+// which products sum the values.
 type tile[T dense.Float] struct {
 	form    Exact[T]
 	scale   T
@@ -33,13 +33,12 @@ type tile[T dense.Float] struct {
 
 	// One element a query.
 	peaks, raised []T // the largest finite score so far, before and with a tile
-	shift         []T // what scores are relative to: the peak, or 0 where there is none
+	shift         []T // subtracted from scores: the peak, or 0 if there is none
 	total, added  []T // the sum of the weights, and the sum over a tile
 	zeros         []T
 }
 
-// prepare makes room for n queries of dimension d and values of dimension dv, of which no key has
-// been seen.
+// prepare makes room for n queries of dimension d and values of dimension dv, before the first key.
 func (t *tile[T]) prepare(n, dv int, form Exact[T], d int) {
 	t.form, t.scale = form, T(form.scale(d))
 	t.scores.Shape(tileKeys, n)
@@ -54,8 +53,8 @@ func (t *tile[T]) prepare(n, dv int, form Exact[T], d int) {
 	}
 }
 
-// attend computes the outputs of a block of queries, the first of which is in line with key number
-// first.
+// attend computes the outputs of a block of queries. Query 0 of the block is aligned with key
+// number first.
 func (t *tile[T]) attend(dst, q, k, v dense.Matrix[T], first int) {
 	matmul.PackT(&t.queries, q)
 	end := k.Rows
@@ -83,8 +82,8 @@ func (t *tile[T]) attend(dst, q, k, v dense.Matrix[T], first int) {
 	}
 }
 
-// take adds a tile of keys and values to the sums of the queries, of which number 0 is in line with
-// key number ahead.
+// take adds a tile of keys and values to the sums of the queries. Query 0 is aligned with key
+// number ahead of the tile.
 func (t *tile[T]) take(k, v dense.Matrix[T], valid []bool, ahead int) {
 	n := len(t.peaks)
 	scores, sums := t.scores.Rows(k.Rows), t.sums.Rows(n)
@@ -114,8 +113,7 @@ func (t *tile[T]) take(k, v dense.Matrix[T], valid []bool, ahead int) {
 	}
 }
 
-// raise makes the peaks those of the scores too and rescales the sums of queries whose peak has
-// grown.
+// raise updates the peaks by the scores, and rescales the sums of queries whose peak has grown.
 func (t *tile[T]) raise(scores, sums dense.Matrix[T]) {
 	inf := T(math.Inf(1))
 	copy(t.raised, t.peaks)
@@ -125,8 +123,8 @@ func (t *tile[T]) raise(scores, sums dense.Matrix[T]) {
 		if peak == old {
 			continue
 		}
-		// Before the first finite score the sums are zero, or NaN or Inf from a score that is, and
-		// stay what they are.
+		// Before the first finite score the sums do not change: they are zero, or NaN or Inf from a
+		// score that is NaN or Inf.
 		if old > -inf {
 			factor := T(math.Exp(float64(old - peak)))
 			vecmath.Scale(sums.Row(i), factor)
@@ -136,8 +134,8 @@ func (t *tile[T]) raise(scores, sums dense.Matrix[T]) {
 	}
 }
 
-// leaveOut makes the keys that are not valid count for nothing: their scores become −Inf, and in
-// the copy of the values that it returns theirs are zero.
+// leaveOut leaves out the keys that are not valid. Their scores become −Inf, and their values are
+// zero in the copy of the values that leaveOut returns.
 func (t *tile[T]) leaveOut(scores, values dense.Matrix[T], valid []bool) dense.Matrix[T] {
 	t.values.Shape(tileKeys, values.Cols)
 	kept := t.values.Rows(values.Rows)

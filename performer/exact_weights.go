@@ -13,10 +13,9 @@ import (
 // Element (i, j) is A_ij = exp(Scale·q_iᵀk_j), divided by its sum over j unless unnormalised, zero
 // for j > i if causal.
 //
-// Weights takes O(Lq·Lk·d) time and no memory that grows beyond dst. −Inf, +Inf and NaN among the
-// scores count as in Forward; unnormalised weights beyond the range of T are +Inf. dst must not
-// overlap q or k. Weights panics with the shapes if they do not fit; causal attention needs Lq =
-// Lk.
+// Weights takes O(Lq·Lk·d) time and bounded memory beyond dst. Scores of −Inf, +Inf and NaN count
+// as in Forward. Unnormalised weights beyond the range of T are +Inf. dst must not overlap q or k.
+// Weights panics with the shapes if they do not fit; causal attention needs Lq = Lk.
 func (e Exact[T]) Weights(dst, q, k dense.Matrix[T]) dense.Matrix[T] {
 	checkPoints(q, k, e.Causal)
 	dst = dense.Ensure(dst, q.Rows, k.Rows)

@@ -10,18 +10,18 @@ import (
 
 const (
 	segmentRows  = 128  // keys that are worth an accumulator of their own
-	fewSegments  = 8    // up to so many of them
-	longSegments = 1024 // keys a segment beyond that
+	fewSegments  = 8    // the most segments of segmentRows keys
+	longSegments = 1024 // keys of a segment if there are more
 	maxSegments  = 64
 	answerRows   = 128 // queries that are mapped and answered at a time
 	mergeGrain   = 1 << 13
 )
 
-// bidirectional is one call of bidirectional attention: the keys are summarised in segments, the
-// segments merged, and the queries answered block by block.
+// bidirectional is one call of bidirectional attention. It sums the keys in segments, merges the
+// segments, and answers the queries block by block.
 type bidirectional[T dense.Float] struct {
 	a            *Attention[T]
-	heads        int // of queries and outputs, side by side, over the same keys
+	heads        int // of queries and outputs, side by side, for the same keys
 	dst, q, k, v dense.Matrix[T]
 
 	direct           bool // the sums are of features, not of their exponentials
@@ -30,8 +30,8 @@ type bidirectional[T dense.Float] struct {
 	total            matmul.Packed[T]
 }
 
-// bidirectional accumulates all keys, then answers the queries of so many heads, which are column
-// blocks of q and dst.
+// bidirectional accumulates all keys, then answers the queries of the given number of heads, which
+// are column blocks of q and dst.
 func (a *Attention[T]) bidirectional(heads int, dst, q, k, v dense.Matrix[T]) {
 	b := a.bidirectionals.Get()
 	b.a, b.heads = a, heads
@@ -55,7 +55,7 @@ func (a *Attention[T]) bidirectional(heads int, dst, q, k, v dense.Matrix[T]) {
 // blocks returns the number of blocks of the queries of a head.
 func (b *bidirectional[T]) blocks() int { return (b.q.Rows + answerRows - 1) / answerRows }
 
-// sum makes the sums of the first segment the sums over all keys.
+// sum computes the sums over all keys in the sums of the first segment.
 func (b *bidirectional[T]) sum() {
 	parallel.Do(b.segments, (*summarising[T])(b))
 	b.merge()
@@ -119,7 +119,7 @@ func prefetchAfter[T dense.Float](x dense.Matrix[T], from, to, n int) {
 	}
 }
 
-// merging is the task of adding up the segments, in order, some features a piece.
+// merging is the task of adding up the segments in order. A piece is some features.
 type merging[T dense.Float] bidirectional[T]
 
 func (b *merging[T]) Piece(g int) {
@@ -129,7 +129,7 @@ func (b *merging[T]) Piece(g int) {
 	}
 }
 
-// answering is the task of computing outputs, a block of queries of one head a piece.
+// answering is the task of computing outputs. A piece is a block of queries of one head.
 type answering[T dense.Float] bidirectional[T]
 
 func (b *answering[T]) Piece(i int) {
@@ -160,7 +160,7 @@ func (b *answering[T]) Piece(i int) {
 }
 
 // workspace is the scratch memory of one goroutine: the (log-)features of a block of queries or
-// keys, the sums of queries, and what a row needs. Nothing in it grows with the number of tokens.
+// keys, the sums of queries, and scratch for a row. It does not grow with the number of tokens.
 type workspace[T dense.Float] struct {
 	features scratch.Buffer[T] // a.rows×m
 	sums     scratch.Buffer[T] // a.rows×width

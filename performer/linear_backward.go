@@ -8,22 +8,21 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/vecmath"
 )
 
-// bidirectionalGradient is one call of Backward of bidirectional attention: the keys are summarised
-// as in Forward, then the queries, in segments, which gives their gradients on the way, and the
+// bidirectionalGradient is one call of Backward of bidirectional attention. It sums the keys as in
+// Forward. Then it sums the queries in segments, which gives the gradients of queries as well. The
 // gradients of keys and values follow block by block.
 //
-// Normalised, a feature of a query x_if and its denominator D_i are relative to the references N_f
-// of the keys and to M_i, and so are its contributions to
+// In normalised attention a feature x_if of a query and the denominator D_i of the query are
+// relative to the references N_f of the keys and to M_i. So are the contributions of the query to
 //
 //	R_f = Σ_i x_if·[g_i, −δ_i]/D_i,
 //
-// which are at most twice g_i then, and which the features of keys relative to N_f multiply.
-// Unnormalised there is no D_i to cancel M_i, and R_f has a reference of its own, as if queries
-// were keys.
+// These are at most twice g_i, and features of keys relative to N_f multiply R_f. In unnormalised
+// attention no D_i cancels M_i, and R_f has a reference of its own, as if queries were keys.
 type bidirectionalGradient[T dense.Float] struct {
 	gradients[T]
 	a              *Attention[T]
-	keys, queries  *bidirectional[T] // of which the sums of segments are in use
+	keys, queries  *bidirectional[T] // only the sums of segments are in use
 	sums           matmul.Packed[T]  // S without its last column, transposed
 	total          []T               // the last column of S
 	pulled, mixing matmul.Packed[T]  // R without its last column, transposed and not
@@ -68,12 +67,12 @@ func (b *bidirectionalGradient[T]) split(s *bidirectional[T], last []T) {
 	}
 }
 
-// valueSums returns the columns of merged sums that belong to values.
+// valueSums returns the columns of merged sums for the values.
 func (b *bidirectionalGradient[T]) valueSums(s *bidirectional[T]) dense.Matrix[T] {
 	return s.segmentSums[0].sums().ColRange(0, b.v.Cols)
 }
 
-// queryGradients is the task of the gradients of segments of queries and of what they add to R.
+// queryGradients is the task of the gradients of segments of queries and of their part of R.
 type queryGradients[T dense.Float] bidirectionalGradient[T]
 
 func (b *queryGradients[T]) Piece(s int) {

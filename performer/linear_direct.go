@@ -7,9 +7,10 @@ import (
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
-// Features that cost less than their logarithms come first, and logarithms only where the sums show
-// that features were too large or too small: all rows are computed again if the sum of a feature
-// over the keys is out of range, one row if its denominator is.
+// If features cost less than their logarithms, attention takes features first. It takes logarithms
+// only if the sums show that features were too large or too small. If the sum of a feature over the
+// keys is out of range, all rows are computed again. If a denominator is out of range, its row is
+// computed again.
 //
 // A sum of at least leastSum lost less than 2^(−100) of itself to underflow. With sums and
 // denominators up to greatestSum numerators are in range for float32 values up to 2⁸⁰.
@@ -18,8 +19,8 @@ const (
 	greatestSum = 0x1p40
 )
 
-// isELU reports whether a map has the features elu+1, which are mostly an addition where their
-// logarithms are transcendental functions.
+// isELU reports whether a map has the features elu+1. These mostly take an addition, and their
+// logarithms a transcendental function.
 func isELU[T dense.Float](m rff.Map[T]) bool {
 	_, ok := m.Kernel().(kernels.ELU)
 	return ok
@@ -38,7 +39,7 @@ func (acc *accumulator[T]) allInRange() bool {
 	return true
 }
 
-// amend computes the queries whose denominator is out of range again, with logarithms.
+// amend computes queries again, with logarithms, if their denominator is out of range.
 func (b *answering[T]) amend(w *workspace[T], queries, out dense.Matrix[T]) {
 	for i := range out.Rows {
 		if inRange(out.Row(i)[out.Cols-1]) {

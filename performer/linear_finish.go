@@ -24,13 +24,14 @@ func (a *Attention[T]) finish(dst, sums dense.Matrix[T], scales []scale) {
 }
 
 // divide sets dst to the leading elements of sums over total, with an error of 2 units in the last
-// place at most, and to exactly 1 where they are equal. A zero sum counts as +0: its sign may come
-// from products that are to have no effect.
+// place at most, and to exactly 1 where they are equal. A zero sum counts as +0, because products
+// that must have no effect could set its sign.
 func divide[T dense.Float](dst, sums []T, total T) {
 	total += 0
-	// Where a reciprocal leads back to 1 it is good enough for all elements, also those that are
-	// the total. The nearest number does for six totals in seven, that or the next one up for
-	// thirteen in fourteen, and neither out of range.
+	// A reciprocal r with r·total = 1 is good enough for all elements, also for elements equal to
+	// total. The nearest number to 1/total is such an r for six totals in seven. The nearest number
+	// or the next larger one is such an r for thirteen totals in fourteen, and neither is if r is
+	// out of range.
 	r := 1 / total
 	if r*total < 1 {
 		r += r * (1.5 * unitRoundoff[T]())

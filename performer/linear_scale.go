@@ -10,10 +10,11 @@ import (
 // beyond that of a float64.
 type scale struct{ factor, exponent float64 }
 
-// newScale returns exp(log)·2^exponent, where the exponent is not far. log may be ±Inf.
+// newScale returns exp(log)·2^exponent for an exponent that is not far (see reference). log may be
+// ±Inf.
 func newScale(log float64, exponent int64) scale {
 	const (
-		bound = 0x1p127         // beyond it exponents need not differ: a float32 must hold them
+		bound = 0x1p127         // the largest exponent: a float32 must hold it
 		high  = 0x1.62e42feep-1 // n·high is exact for |n| ≤ 2²¹
 		low   = math.Ln2 - high
 	)
@@ -27,12 +28,12 @@ func (s scale) float64() float64 { return ldexp(s.factor, s.exponent) }
 
 // ldexp returns x·2^n for an integer n of any size, or −Inf.
 func ldexp(x, n float64) float64 {
-	const enough = 1 << 13 // leads from any float64 out of range
+	const enough = 1 << 13 // takes every float64 out of range
 	return math.Ldexp(x, int(min(max(n, -enough), enough)))
 }
 
-// applyScale sets dst to x times s. A zero becomes +0, and only what is beyond the range of T
-// becomes ±Inf or zero.
+// applyScale sets dst to x times s. A zero becomes +0. Only results beyond the range of T become
+// ±Inf or zero.
 func applyScale[T dense.Float](dst, x []T, s scale) {
 	for j := range dst {
 		dst[j] = T(ldexp(float64(x[j])*s.factor, s.exponent)) + 0

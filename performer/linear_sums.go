@@ -35,7 +35,7 @@ func (a *Attention[T]) accumulator(dv int) *accumulator[T] {
 // sums returns S.
 func (acc *accumulator[T]) sums() dense.Matrix[T] { return acc.sum.Rows(acc.m) }
 
-// add takes in a block of keys, given by their (log-)features, which it overwrites, and their
+// add adds a block of keys to the sums, from their (log-)features, which it overwrites, and their
 // values. scratch is memory for m elements.
 func (acc *accumulator[T]) add(keys, values dense.Matrix[T], scratch []T) {
 	if acc.ref != nil {
@@ -61,9 +61,9 @@ func totalsOf[T dense.Float](totals []T, keys dense.Matrix[T], weights []T) {
 	}
 }
 
-// addProducts sets the sums to beta, 0 or 1, times what they are, plus [Σ_j keys_jf·values_j,
-// totals_f], without the totals if the sums have no column for them. There are at most 4·block
-// keys: the products with a value are a single sum then, in ascending order, as the totals are.
+// addProducts multiplies the sums by beta, 0 or 1, and adds [Σ_j keys_jf·values_j, totals_f], or
+// Σ_j keys_jf·values_j if the sums have no column for the totals. There are at most 4·block keys, so
+// that products with values are a single sum in ascending order, like the totals.
 func addProducts[T dense.Float](beta T, sums, keys, values dense.Matrix[T], totals []T) {
 	matmul.TMul(1, keys, values, beta, sums.ColRange(0, values.Cols))
 	if sums.Cols == values.Cols {
@@ -78,28 +78,29 @@ func addProducts[T dense.Float](beta T, sums, keys, values dense.Matrix[T], tota
 	}
 }
 
-// scaleQueries turns the (log-)features of queries into weights of the sums and records in scales,
-// if there are any, what they were divided by.
+// scaleQueries turns the (log-)features of queries into weights of the sums. It writes the divisors
+// to scales, unless scales is nil.
 func (acc *accumulator[T]) scaleQueries(queries dense.Matrix[T], scales []scale) {
 	if acc.ref != nil {
 		acc.ref.scaleQueries(queries, scales)
 	}
 }
 
-// rescale brings the sums of features lo ≤ f < hi under the changed references. The factors are
-// powers of two, which round only below the smallest normal number, unless an exponent is far.
+// rescale makes the sums of features lo ≤ f < hi relative to the changed references. Unless an
+// exponent is far, the factors are powers of two, which round only below the smallest normal
+// number.
 func rescale[T dense.Float](sums dense.Matrix[T], changes []change, lo, hi int) {
 	for _, c := range changes {
-		// Without a reference the sums are zero, or NaN or Inf from a key that is, and stay what
-		// they are.
+		// Without a reference the sums do not change: they are zero, or NaN or Inf from a key that
+		// is NaN or Inf.
 		if f := c.feature; lo <= f && f < hi && c.from != none {
 			vecmath.Scale(sums.Row(f), lowering[T](c.from, c.to))
 		}
 	}
 }
 
-// mergeFeatures adds the sums of features lo ≤ f < hi of other, whose keys come after those of acc,
-// to acc. Calls for different features may run at once.
+// mergeFeatures adds the sums of features lo ≤ f < hi of other to acc. The keys of other come after
+// the keys of acc. Calls for different features may run at once.
 func (acc *accumulator[T]) mergeFeatures(other *accumulator[T], lo, hi int) {
 	sums, more := acc.sums(), other.sums()
 	if acc.ref == nil {

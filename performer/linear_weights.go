@@ -7,8 +7,8 @@ import "github.com/seed-feabd252/randfeat/dense"
 // divided by its sum over j unless unnormalised, and zero for j > i if causal. With maps that are
 // not LogMaps weights may be negative.
 //
-// Weights is Forward with the identity for values, NaN included: a key that is NaN makes all
-// weights NaN of the rows that see it. Weights takes O(L²·m) time and O(m·Lk + Lk²) memory. dst
+// Weights is Forward with the identity for values, also for NaN: a key that is NaN makes all
+// weights of the rows that see it NaN. Weights takes O(L²·m) time and O(m·Lk + Lk²) memory. dst
 // must not overlap q or k. Weights panics with the shapes if they do not fit.
 func (a *Attention[T]) Weights(dst, q, k dense.Matrix[T]) dense.Matrix[T] {
 	checkPoints(q, k, a.opts.Causal)
