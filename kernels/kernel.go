@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"slices"
 )
 
 // Kernel is a symmetric function of two points of R^d. Eval panics if x and y differ in length.
@@ -81,12 +82,6 @@ func checkLengths(x, y []float64) {
 
 // finite reports whether every coordinate of x and of y is a number.
 func finite(x, y []float64) bool {
-	for _, p := range [2][]float64{x, y} {
-		for _, v := range p {
-			if math.IsInf(v, 0) || math.IsNaN(v) {
-				return false
-			}
-		}
-	}
-	return true
+	bad := func(v float64) bool { return math.IsNaN(v - v) }
+	return !slices.ContainsFunc(x, bad) && !slices.ContainsFunc(y, bad)
 }

@@ -66,21 +66,21 @@ func newTransforms[T dense.Float](d, order int, images *pool.Of[[]T], src rand.S
 	rng := rand.New(src)
 	f := &transforms[T]{r: r, from: rng.Perm(order), scale: make([]T, order), images: images}
 	g := make([]float64, order)
-	direction(g, rng)
+	direction(g, 1, rng)
 	for i, v := range g {
 		f.scale[i] = T(v)
 	}
 	return f, nil
 }
 
-// direction fills x with a uniform draw from the unit sphere.
-func direction(x []float64, rng *rand.Rand) {
+// direction fills x with a uniform draw from the sphere of the given radius.
+func direction(x []float64, radius float64, rng *rand.Rand) {
 	norm := 0.0
 	for norm == 0 { // in R¹ that may happen
 		gaussian(x, rng)
 		norm = floats.Norm(x, 2)
 	}
-	floats.Scale(1/norm, x)
+	floats.Scale(radius/norm, x)
 }
 
 func (f *transforms[T]) Apply(dst, x dense.Matrix[T]) dense.Matrix[T] {

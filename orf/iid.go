@@ -4,8 +4,6 @@ import (
 	"math"
 	"math/rand/v2"
 
-	"gonum.org/v1/gonum/floats"
-
 	"github.com/seed-feabd252/randfeat/dense"
 )
 
@@ -35,16 +33,11 @@ func iid[T dense.Float](e IID, m, d int, src rand.Source) (Projection[T], error)
 	}
 	for i := range m {
 		row := w.Row(i)
-		gaussian(row, rng)
-		if !e.FixedLength {
-			continue
-		}
-		norm := floats.Norm(row, 2)
-		for norm == 0 { // a direction is needed, and d = 1 may well draw 0
+		if e.FixedLength {
+			direction(row, math.Sqrt(float64(d)), rng)
+		} else {
 			gaussian(row, rng)
-			norm = floats.Norm(row, 2)
 		}
-		floats.Scale(math.Sqrt(float64(d))/norm, row)
 	}
 	return rounded[T](w, e), nil
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/mse"
 	"github.com/seed-feabd252/randfeat/internal/vecmath"
 	"github.com/seed-feabd252/randfeat/kernels"
-	"github.com/seed-feabd252/randfeat/orf"
 )
 
 // AdditiveChiSquare returns the features of the additive χ² kernel Σ 2x_i·y_i/(x_i+y_i), sampled
@@ -154,25 +153,7 @@ func (c chiSquare[T]) pull(dx, x, g []T) {
 // An error reports an m or d below 1, or too large for memory, a c that is not a positive number in
 // the range of T, and a nil src.
 func SkewedChiSquare[T dense.Float](m, d int, c float64, src rand.Source) (Map[T], error) {
-	if err := drawable[T](m, d); err != nil {
-		return nil, err
-	}
-	if _, err := inverse[T]("c", c); err != nil {
-		return nil, err
-	}
-	if err := given(src); err != nil {
-		return nil, err
-	}
-	rng := rand.New(src)
-	frequencies := dense.New[T](m, d)
-	for i := range frequencies.Data {
-		frequencies.Data[i] = T(sech(rng))
-	}
-	w, err := orf.Of(frequencies)
-	if err != nil {
-		return nil, err
-	}
-	e, err := newEngine(w, 1)
+	e, _, err := drawnEngine[T](m, d, 1, "c", c, src, sech)
 	if err != nil {
 		return nil, err
 	}

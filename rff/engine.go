@@ -3,6 +3,7 @@ package rff
 import (
 	"cmp"
 	"fmt"
+	"math/rand/v2"
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/limit"
@@ -51,6 +52,40 @@ func newEngine[T dense.Float](w orf.Projection[T], per int) (engine[T], error) {
 	e.w, e.rows = w, mse.RowsOf(w)
 	e.tiler, _ = w.(projection.Tiler[T])
 	return e, nil
+}
+
+// newScaledEngine returns the engine of newEngine and the factor of projections that factor, inverse
+// or root, makes of the argument v.
+func newScaledEngine[T dense.Float](w orf.Projection[T], per int, factor func(name string, v float64) (T, error), name string, v float64) (engine[T], T, error) {
+	e, err := newEngine(w, per)
+	if err != nil {
+		return e, 0, err
+	}
+	r, err := factor(name, v)
+	return e, r, err
+}
+
+// drawnEngine is newScaledEngine for the factor 1/v and m×d frequencies whose coordinates are
+// independent numbers of the law coordinate, drawn from src.
+func drawnEngine[T dense.Float](m, d, per int, name string, v float64, src rand.Source, coordinate func(rng *rand.Rand) float64) (engine[T], T, error) {
+	if err := drawable[T](m, d); err != nil {
+		return engine[T]{}, 0, err
+	}
+	if _, err := inverse[T](name, v); err != nil {
+		return engine[T]{}, 0, err
+	}
+	if err := given(src); err != nil {
+		return engine[T]{}, 0, err
+	}
+	rng, frequencies := rand.New(src), dense.New[T](m, d)
+	for i := range frequencies.Data {
+		frequencies.Data[i] = T(coordinate(rng))
+	}
+	w, err := orf.Of(frequencies)
+	if err != nil {
+		return engine[T]{}, 0, err
+	}
+	return newScaledEngine(w, per, inverse[T], name, v)
 }
 
 // explicit returns the engine of a map without frequencies.

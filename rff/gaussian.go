@@ -23,11 +23,7 @@ import (
 //
 // An error reports a nil w and a lengthScale that is not a positive number in the range of T.
 func Gaussian[T dense.Float](w orf.Projection[T], lengthScale float64) (Map[T], error) {
-	e, err := newEngine(w, 2)
-	if err != nil {
-		return nil, err
-	}
-	inv, err := inverse[T]("lengthScale", lengthScale)
+	e, inv, err := newScaledEngine(w, 2, inverse[T], "lengthScale", lengthScale)
 	if err != nil {
 		return nil, err
 	}
@@ -48,11 +44,7 @@ func Gaussian[T dense.Float](w orf.Projection[T], lengthScale float64) (Map[T], 
 // An error reports a nil w or src and a lengthScale that is not a positive number in the range of
 // T.
 func GaussianPhase[T dense.Float](w orf.Projection[T], lengthScale float64, src rand.Source) (Map[T], error) {
-	e, err := newEngine(w, 1)
-	if err != nil {
-		return nil, err
-	}
-	inv, err := inverse[T]("lengthScale", lengthScale)
+	e, inv, err := newScaledEngine(w, 1, inverse[T], "lengthScale", lengthScale)
 	if err != nil {
 		return nil, err
 	}

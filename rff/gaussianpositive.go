@@ -70,11 +70,7 @@ func GaussianOptimal[T dense.Float](w orf.Projection[T], lengthScale, a float64)
 
 // gaussianFeatures returns positive features, 1 or 2 (per) for each frequency.
 func gaussianFeatures[T dense.Float](w orf.Projection[T], per int, lengthScale float64, terms mse.Exponential, name string) (LogMap[T], error) {
-	e, err := newEngine(w, per)
-	if err != nil {
-		return nil, err
-	}
-	inv, err := inverse[T]("lengthScale", lengthScale)
+	e, inv, err := newScaledEngine(w, per, inverse[T], "lengthScale", lengthScale)
 	if err != nil {
 		return nil, err
 	}

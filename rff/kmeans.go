@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/matmul"
@@ -61,10 +62,7 @@ func KMeansLandmarks[T dense.Float](x dense.Matrix[T], n, iterations int, src ra
 // scattered draws n rows of x, each with a probability proportional to its squared distance from
 // the nearest one before it, or all alike if that is 0 everywhere.
 func scattered(x dense.Matrix[float64], n int, rng *rand.Rand) []int {
-	distances := make([]float64, x.Rows)
-	for i := range distances {
-		distances[i] = math.Inf(1)
-	}
+	distances := slices.Repeat([]float64{math.Inf(1)}, x.Rows)
 	seeds := []int{rng.IntN(x.Rows)}
 	for len(seeds) < n {
 		last := x.Row(seeds[len(seeds)-1])
@@ -103,10 +101,7 @@ func proportional(weights []float64, rng *rand.Rand) int {
 
 // lloyd moves the centers to the means of the points that are nearest to them.
 func lloyd(x, centers dense.Matrix[float64], iterations int) dense.Matrix[float64] {
-	nearest := make([]int, x.Rows)
-	for i := range nearest {
-		nearest[i] = -1
-	}
+	nearest := slices.Repeat([]int{-1}, x.Rows)
 	sums, counts := dense.New[float64](centers.Rows, centers.Cols), make([]float64, centers.Rows)
 	for range iterations {
 		if !assign(nearest, x, centers) {
@@ -154,10 +149,5 @@ func assign(nearest []int, x, centers dense.Matrix[float64]) bool {
 			}
 		}
 	})
-	for _, c := range changed {
-		if c {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(changed, true)
 }

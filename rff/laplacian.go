@@ -8,7 +8,6 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/mse"
 	"github.com/seed-feabd252/randfeat/kernels"
-	"github.com/seed-feabd252/randfeat/orf"
 )
 
 // Laplacian returns the random Fourier features of the Laplacian kernel k(x, y) = exp(−‖x−y‖₁/ℓ),
@@ -31,34 +30,11 @@ import (
 // An error reports an m or d below 1, or too large for memory, a lengthScale that is not a positive
 // number in the range of T, and a nil src.
 func Laplacian[T dense.Float](m, d int, lengthScale float64, src rand.Source) (Map[T], error) {
-	if err := drawable[T](m, d); err != nil {
-		return nil, err
-	}
-	inv, err := inverse[T]("lengthScale", lengthScale)
-	if err != nil {
-		return nil, err
-	}
-	if err := given(src); err != nil {
-		return nil, err
-	}
-	w, err := orf.Of(cauchy[T](m, d, src))
-	if err != nil {
-		return nil, err
-	}
-	e, err := newEngine(w, 2)
+	cauchy := func(rng *rand.Rand) float64 { return math.Tan(math.Pi * (rng.Float64() - 0.5)) }
+	e, inv, err := drawnEngine[T](m, d, 2, "lengthScale", lengthScale, src, cauchy)
 	if err != nil {
 		return nil, err
 	}
 	return trigonometric(e, inv, nil, fmt.Sprintf("Laplacian(lengthScale=%v)", lengthScale), kernels.Laplacian{LengthScale: lengthScale},
 		mse.OfSketch("Laplacian", "Sutherland & Schneider 2015", 1/(lengthScale*lengthScale), m, mse.LaplacianIID)), nil
-}
-
-// cauchy draws m×d standard Cauchy variables.
-func cauchy[T dense.Float](m, d int, src rand.Source) dense.Matrix[T] {
-	w := dense.New[T](m, d)
-	rng := rand.New(src)
-	for i := range w.Data {
-		w.Data[i] = T(math.Tan(math.Pi * (rng.Float64() - 0.5)))
-	}
-	return w
 }

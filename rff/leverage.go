@@ -1,6 +1,7 @@
 package rff
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -200,14 +201,6 @@ func successive(scores []float64, n int, rng *rand.Rand) []int {
 			times[i] = e / v
 		}
 	}
-	slices.SortStableFunc(at, func(a, b int) int {
-		switch {
-		case times[a] < times[b]:
-			return -1
-		case times[a] > times[b]:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(at, func(a, b int) int { return cmp.Compare(times[a], times[b]) })
 	return at[:n]
 }

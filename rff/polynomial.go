@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/limit"
@@ -116,7 +117,6 @@ func PolynomialOf[T dense.Float](k kernels.Polynomial, w ...orf.Projection[T]) (
 // polynomial returns the map of m features.
 func polynomial[T dense.Float](name string, d, m, parts int, k kernels.Polynomial, w []orf.Projection[T]) (*sketch[T], error) {
 	f := newSketch[T](frame{name: name, kernel: k, in: d, out: m}, parts)
-	f.gains = make([]T, m)
 	gamma := cmp.Or(k.Gamma, 1)
 	gain := 1 / math.Sqrt(float64(m/parts))
 	if k.Offset > 0 {
@@ -134,9 +134,7 @@ func polynomial[T dense.Float](name string, d, m, parts int, k kernels.Polynomia
 	if err != nil {
 		return nil, err
 	}
-	for j := range f.gains {
-		f.gains[j] = factor
-	}
+	f.gains = slices.Repeat([]T{factor}, m)
 	for _, p := range w {
 		f.factors = append(f.factors, projection.Transposed(p))
 	}

@@ -26,11 +26,7 @@ import (
 //
 // An error reports a nil w and a scale that is not a positive number in the range of T.
 func SoftmaxTrig[T dense.Float](w orf.Projection[T], scale float64) (Map[T], error) {
-	e, err := newEngine(w, 2)
-	if err != nil {
-		return nil, err
-	}
-	r, err := root[T]("scale", scale)
+	e, r, err := newScaledEngine(w, 2, root[T], "scale", scale)
 	if err != nil {
 		return nil, err
 	}
@@ -88,11 +84,7 @@ func SoftmaxHyperbolic[T dense.Float](w orf.Projection[T], scale float64) (LogMa
 
 // softmaxFeatures returns positive features, 1 or 2 (per) for each frequency.
 func softmaxFeatures[T dense.Float](w orf.Projection[T], per int, scale float64, terms mse.Exponential, name string) (LogMap[T], error) {
-	e, err := newEngine(w, per)
-	if err != nil {
-		return nil, err
-	}
-	r, err := root[T]("scale", scale)
+	e, r, err := newScaledEngine(w, per, root[T], "scale", scale)
 	if err != nil {
 		return nil, err
 	}

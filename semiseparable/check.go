@@ -12,7 +12,7 @@ func (s *pass[T]) check(name string) error {
 	for i := range s.groups {
 		sound = sound && finite(s.groups[i].z.Data)
 	}
-	if sound && (s.solving || allFinite(s.dst)) {
+	if sound && (s.solving || checkResult(s.dst, false) == nil) {
 		return nil
 	}
 	if err := checkArguments(s.Diag, s.Q, s.K); err != nil {

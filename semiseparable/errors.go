@@ -110,16 +110,6 @@ func firstInfinite[T dense.Float](x []T) float64 {
 	return 0
 }
 
-// allFinite reports whether x holds neither NaN nor ±Inf.
-func allFinite[T dense.Float](x dense.Matrix[T]) bool {
-	for i := range x.Rows {
-		if !finite(x.Row(i)) {
-			return false
-		}
-	}
-	return true
-}
-
 // checkResult returns an error if x, the result of finite arguments, is not finite.
 func checkResult[T dense.Float](x dense.Matrix[T], backward bool) error {
 	for s := range x.Rows {

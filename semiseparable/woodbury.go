@@ -63,7 +63,7 @@ func NewWoodbury[T dense.Float](diag []T, q, k dense.Matrix[T]) (*Woodbury[T], e
 	for i := range q.Cols {
 		s.Data[i*s.Stride+i]++
 	}
-	if !allFinite(s) {
+	if checkResult(s, false) != nil {
 		return nil, errors.New("semiseparable: KᵀΛ⁻¹Q overflows")
 	}
 	w.s.Factorize(gonum.ToMat(s))

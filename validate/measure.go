@@ -146,7 +146,7 @@ func measure[T dense.Float](draw Draw[T], x, y dense.Matrix[T], draws int, src r
 		}
 		parallel.Pieces(len(batch), func(i int) {
 			if batch[i].err = c.err(); batch[i].err == nil {
-				take(&batch[i], draw, x, y, c)
+				batch[i].err = take(&batch[i], draw, x, y, c)
 			}
 		})
 		if err := c.err(); err != nil {
@@ -221,34 +221,30 @@ type sample struct {
 }
 
 // take draws a map and fills s, unless c ends early.
-func take[T dense.Float](s *sample, draw Draw[T], x, y dense.Matrix[T], c *control) {
+func take[T dense.Float](s *sample, draw Draw[T], x, y dense.Matrix[T], c *control) error {
 	m, err := draw(s.src)
-	if s.err = err; err != nil {
-		return
+	if err != nil {
+		return err
 	}
 	if m == nil {
-		s.err = errors.New("the map is nil")
-		return
+		return errors.New("the map is nil")
 	}
 	in, out := m.Dims()
 	if in != x.Cols {
-		s.err = fmt.Errorf("the map takes points of R^%d, x is %d×%d", in, x.Rows, x.Cols)
-		return
+		return fmt.Errorf("the map takes points of R^%d, x is %d×%d", in, x.Rows, x.Cols)
 	}
 	if s.kernel = m.Kernel(); s.kernel == nil {
-		s.err = errors.New("the map names no kernel to compare with")
-		return
+		return errors.New("the map names no kernel to compare with")
 	}
 	keys := rff.Keys(m)
 	if _, width := keys.Dims(); width != out {
-		s.err = fmt.Errorf("the map has %d features, that of keys %d", out, width)
-		return
+		return fmt.Errorf("the map has %d features, that of keys %d", out, width)
 	}
 	const block = 64
 	fx, fy := dense.New[T](min(block, x.Rows), out), dense.New[T](min(block, x.Rows), out)
 	for lo := 0; lo < x.Rows; lo += block {
-		if s.err = c.err(); s.err != nil {
-			return
+		if err := c.err(); err != nil {
+			return err
 		}
 		hi := min(lo+block, x.Rows)
 		px := m.Transform(fx.RowRange(0, hi-lo), x.RowRange(lo, hi))
@@ -257,6 +253,7 @@ func take[T dense.Float](s *sample, draw Draw[T], x, y dense.Matrix[T], c *contr
 			s.estimates[lo+i], s.sizes[lo+i] = inner(px.Row(i), py.Row(i))
 		}
 	}
+	return nil
 }
 
 // inner returns Σ x_l·y_l and Σ |x_l·y_l| in float64.

@@ -2,7 +2,9 @@ package main
 
 import (
 	"math/rand/v2"
+	"slices"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/gonum/stat/distuv"
@@ -133,19 +135,11 @@ func (s settings) recall(rule recurrence.Rule, t task) (float64, error) {
 	}
 	memory.Append(x)
 	answers := memory.Attend(dense.Matrix[float64]{}, t.queries)
-	var off, size float64
-	for i, want := range t.answers.Data {
-		off += (answers.Data[i] - want) * (answers.Data[i] - want)
-		size += want * want
-	}
-	return off / size, nil
+	relative := floats.Distance(answers.Data, t.answers.Data, 2) / floats.Norm(t.answers.Data, 2)
+	return relative * relative, nil
 }
 
 // column returns a column of n equal elements.
 func column(n int, v float64) dense.Matrix[float64] {
-	m := dense.New[float64](n, 1)
-	for i := range m.Data {
-		m.Data[i] = v
-	}
-	return m
+	return dense.Of(n, 1, slices.Repeat([]float64{v}, n))
 }

@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat/distuv"
 
@@ -95,9 +96,5 @@ func times(a dense.Matrix[float64], x []float64) []float64 {
 
 // rmse returns the root mean square of a − b.
 func rmse(a, b []float64) float64 {
-	var sum float64
-	for i, v := range a {
-		sum += (v - b[i]) * (v - b[i])
-	}
-	return math.Sqrt(sum / float64(len(a)))
+	return floats.Distance(a, b, 2) / math.Sqrt(float64(len(a)))
 }

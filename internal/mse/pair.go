@@ -3,6 +3,7 @@ package mse
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/floats"
 )
@@ -105,12 +106,7 @@ func scaled(x []float64, n int) []float64 {
 }
 
 func finite(x []float64) bool {
-	for _, v := range x {
-		if math.IsNaN(v - v) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(x, func(v float64) bool { return math.IsNaN(v - v) })
 }
 
 // angle returns θ = 2·atan2(‖a−b‖, ‖a+b‖) for the directions a and b of x and y, and π/2, as
@@ -143,10 +139,5 @@ func directions(x, y []float64) (plus, minus float64) {
 }
 
 func isZero(x []float64) bool {
-	for _, v := range x {
-		if v != 0 {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(x, func(v float64) bool { return v != 0 })
 }
