@@ -35,12 +35,6 @@ type Patches struct {
 // memory than the machine has, and a grid of patches that does not reach the last row or column of
 // pixels, which would hide NaN there.
 func (p Patches) check() error {
-	at := func(name string, v, least int) error {
-		if v < least {
-			return fmt.Errorf("kernels: Patches.%s = %d, want at least %d", name, v, least)
-		}
-		return nil
-	}
 	for _, f := range []struct {
 		name     string
 		v, least int
@@ -48,8 +42,8 @@ func (p Patches) check() error {
 		{"Height", p.Height, 1}, {"Width", p.Width, 1}, {"Channels", p.Channels, 0}, {"Size", p.Size, 1},
 		{"Stride", p.Stride, 0}, {"Padding", p.Padding, 0}, {"Pool", p.Pool, 0},
 	} {
-		if err := at(f.name, f.v, f.least); err != nil {
-			return err
+		if f.v < f.least {
+			return fmt.Errorf("kernels: Patches.%s = %d, want at least %d", f.name, f.v, f.least)
 		}
 	}
 	switch {

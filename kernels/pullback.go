@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/floats"
 
@@ -87,10 +88,8 @@ func (k Pullback) checkShapes() error {
 
 // allFinite reports the first element that is NaN or infinite.
 func allFinite(name string, v []float64) error {
-	for j, e := range v {
-		if math.IsNaN(e) || math.IsInf(e, 0) {
-			return fmt.Errorf("kernels: %s[%d] = %v, want a finite number", name, j, e)
-		}
+	if j := slices.IndexFunc(v, func(e float64) bool { return math.IsNaN(e - e) }); j >= 0 {
+		return fmt.Errorf("kernels: %s[%d] = %v, want a finite number", name, j, v[j])
 	}
 	return nil
 }

@@ -65,16 +65,11 @@ func newScaledEngine[T dense.Float](w orf.Projection[T], per int, factor func(na
 	return e, r, err
 }
 
-// drawnEngine is newScaledEngine for the factor 1/v and m×d frequencies whose coordinates are
-// independent numbers of the law coordinate, drawn from src.
+// drawnEngine returns 1/v and the engine for m×d frequencies whose coordinates are independent draws
+// of coordinate from src.
 func drawnEngine[T dense.Float](m, d, per int, name string, v float64, src rand.Source, coordinate func(rng *rand.Rand) float64) (engine[T], T, error) {
-	if err := drawable[T](m, d); err != nil {
-		return engine[T]{}, 0, err
-	}
-	if _, err := inverse[T](name, v); err != nil {
-		return engine[T]{}, 0, err
-	}
-	if err := given(src); err != nil {
+	inv, err := inverse[T](name, v)
+	if err := cmp.Or(drawable[T](m, d), err, given(src)); err != nil {
 		return engine[T]{}, 0, err
 	}
 	rng, frequencies := rand.New(src), dense.New[T](m, d)
@@ -85,7 +80,8 @@ func drawnEngine[T dense.Float](m, d, per int, name string, v float64, src rand.
 	if err != nil {
 		return engine[T]{}, 0, err
 	}
-	return newScaledEngine(w, per, inverse[T], name, v)
+	e, err := newEngine(w, per)
+	return e, inv, err
 }
 
 // explicit returns the engine of a map without frequencies.

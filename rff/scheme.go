@@ -96,15 +96,12 @@ func (s Scheme[T]) check() error {
 	case s.DF != nil && s.H != nil && s.DH == nil:
 		return errors.New("rff: Scheme.DH is nil, want the gradient of H")
 	}
-	for i, f := range s.F {
-		if f == nil {
-			return fmt.Errorf("rff: Scheme.F[%d] is nil", i)
-		}
+	none := func(f func(t T) T) bool { return f == nil }
+	if i := slices.IndexFunc(s.F, none); i >= 0 {
+		return fmt.Errorf("rff: Scheme.F[%d] is nil", i)
 	}
-	for i, f := range s.DF {
-		if f == nil {
-			return fmt.Errorf("rff: Scheme.DF[%d] is nil", i)
-		}
+	if i := slices.IndexFunc(s.DF, none); i >= 0 {
+		return fmt.Errorf("rff: Scheme.DF[%d] is nil", i)
 	}
 	return nil
 }

@@ -84,11 +84,7 @@ var ensembles = map[string]orf.Ensemble{
 
 // frequencies draws m frequencies of R^d.
 func frequencies[T dense.Float](projection string, m, d int, src rand.Source) (orf.Projection[T], error) {
-	e, ok := ensembles[projection]
-	if !ok {
-		return nil, fmt.Errorf("unknown projection %q", projection)
-	}
-	return orf.Draw[T](e, m, d, src)
+	return orf.Draw[T](ensembles[projection], m, d, src)
 }
 
 // features returns a map that estimates exp(scale·xᵀy).

@@ -106,19 +106,12 @@ func (o options) study() (*study, error) {
 	if s.estimators, err = pick("kernel", o.kernel, estimators, kernelOf); err != nil {
 		return nil, err
 	}
-	if _, err = pick("map", o.features, estimators, featuresOf); err != nil {
+	withMap, err := pick("map", o.features, estimators, featuresOf)
+	if err != nil {
 		return nil, err
 	}
-	chosen := s.estimators
-	if s.estimators = nil; o.features == "" {
-		s.estimators = chosen
-	} else {
-		for _, e := range chosen {
-			if slices.Contains(strings.Split(strings.ReplaceAll(o.features, " ", ""), ","), e.features) {
-				s.estimators = append(s.estimators, e)
-			}
-		}
-	}
+	maps, chosen := names(withMap, featuresOf), s.estimators
+	s.estimators = slices.DeleteFunc(slices.Clone(chosen), func(e estimator) bool { return !slices.Contains(maps, e.features) })
 	if len(s.estimators) == 0 {
 		return nil, fmt.Errorf("-map %s: the kernels have %s", o.features, strings.Join(names(chosen, featuresOf), ", "))
 	}

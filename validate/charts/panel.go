@@ -3,6 +3,7 @@ package charts
 import (
 	"image/color"
 	"math"
+	"slices"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
@@ -39,13 +40,14 @@ var (
 // styles returns a style for each name, in the order in which they come first, levels after series.
 func (f Figure) styles() []style {
 	var all []style
-	known, knownLevels := make(map[string]bool), make(map[string]bool)
+	known := func(level bool, name string) bool {
+		return slices.ContainsFunc(all, func(s style) bool { return s.level == level && s.name == name })
+	}
 	for _, p := range f.Panels {
 		for _, s := range p.Series {
-			if known[s.Name] {
+			if known(false, s.Name) {
 				continue
 			}
-			known[s.Name] = true
 			n := len(all)
 			c := palette[n%len(palette)]
 			// Colours that come again have other shapes.
@@ -60,10 +62,9 @@ func (f Figure) styles() []style {
 	levels := 0
 	for _, p := range f.Panels {
 		for _, l := range p.Levels {
-			if knownLevels[l.Name] {
+			if known(true, l.Name) {
 				continue
 			}
-			knownLevels[l.Name] = true
 			all = append(all, style{name: l.Name, level: true, line: draw.LineStyle{
 				Color: grey, Width: vg.Points(1.5), Dashes: dashes[levels%len(dashes)],
 			}})

@@ -169,7 +169,11 @@ func panics(f func()) (yes bool) {
 
 // normal returns an n×d matrix of normal draws from a source that is always the same.
 func normal[T dense.Float](n, d int) dense.Matrix[T] {
-	rng := rand.New(rand.NewPCG(uint64(n), uint64(d)))
+	return draw[T](n, d, rand.New(rand.NewPCG(uint64(n), uint64(d))))
+}
+
+// draw returns an n×d matrix of normal draws from rng.
+func draw[T dense.Float](n, d int, rng *rand.Rand) dense.Matrix[T] {
 	x := dense.New[T](n, d)
 	for i := range x.Data {
 		x.Data[i] = T(rng.NormFloat64())

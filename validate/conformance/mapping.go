@@ -145,14 +145,7 @@ func checkLogarithms[T dense.Float](f *findings, phi, logPhi dense.Matrix[T]) {
 func checkGradient[T dense.Float](f *findings, name string, forward func(dst, x dense.Matrix[T]) dense.Matrix[T],
 	backward func(dst, x, d dense.Matrix[T]) dense.Matrix[T], x, value dense.Matrix[T]) {
 	rng := rand.New(rand.NewPCG(3, uint64(x.Cols)))
-	weights := dense.New[T](value.Rows, value.Cols)
-	for i := range weights.Data {
-		weights.Data[i] = T(rng.NormFloat64())
-	}
-	direction := dense.New[T](x.Rows, x.Cols)
-	for i := range direction.Data {
-		direction.Data[i] = T(rng.NormFloat64())
-	}
+	weights, direction := draw[T](value.Rows, value.Cols, rng), draw[T](x.Rows, x.Cols, rng)
 	gradient := backward(dense.Matrix[T]{}, x, weights)
 	if gradient.Rows != x.Rows || gradient.Cols != x.Cols {
 		f.add("%s is %d×%d, want %d×%d", name, gradient.Rows, gradient.Cols, x.Rows, x.Cols)
