@@ -54,8 +54,8 @@ func newEngine[T dense.Float](w orf.Projection[T], per int) (engine[T], error) {
 	return e, nil
 }
 
-// newScaledEngine returns the engine of newEngine and the factor of projections that factor, inverse
-// or root, makes of the argument v.
+// newScaledEngine returns the engine of newEngine and the factor of projections that factor,
+// inverse or root, makes of the argument v.
 func newScaledEngine[T dense.Float](w orf.Projection[T], per int, factor func(name string, v float64) (T, error), name string, v float64) (engine[T], T, error) {
 	e, err := newEngine(w, per)
 	if err != nil {
@@ -65,8 +65,8 @@ func newScaledEngine[T dense.Float](w orf.Projection[T], per int, factor func(na
 	return e, r, err
 }
 
-// drawnEngine returns 1/v and the engine for m×d frequencies whose coordinates are independent draws
-// of coordinate from src.
+// drawnEngine returns 1/v and the engine for m×d frequencies whose coordinates are independent
+// draws of coordinate from src.
 func drawnEngine[T dense.Float](m, d, per int, name string, v float64, src rand.Source, coordinate func(rng *rand.Rand) float64) (engine[T], T, error) {
 	inv, err := inverse[T](name, v)
 	if err := cmp.Or(drawable[T](m, d), err, given(src)); err != nil {

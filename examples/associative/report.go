@@ -18,12 +18,11 @@ error        ‖answers − values‖² / ‖values‖²: 0 is exact, 1 what ans
 linear, law  the error that the linear rule is expected to make
 
 `, s.keys, s.d, s.overwrite, s.draws)
-	right := func(name string) table.Column { return table.Column{Name: name, Right: true} }
-	columns := []table.Column{right("n"), right("linear, law")}
+	names := []string{"n", "linear, law"}
 	for _, rule := range rules {
-		columns = append(columns, right(rule.String()))
+		names = append(names, rule.String())
 	}
-	t := table.New(columns...)
+	t := table.New(0, names...)
 	for _, r := range rows {
 		cells := []string{strconv.Itoa(r.n), fmt.Sprintf("%.3f", r.law)}
 		for _, e := range r.errors {

@@ -51,11 +51,11 @@ features (hyperbolic: m/2 frequencies), by the laws of validate.Theory; in brack
 of FAVOR+ with iid frequencies. The last line is the choice of validate.Choose among its %d candidates:
 
 `, choicePairs, len(all[0].Ranking)+len(all[0].Rejected))
-	columns := []table.Column{{Name: "estimator"}}
+	names := []string{"estimator"}
 	for _, m := range sizes {
-		columns = append(columns, table.Column{Name: fmt.Sprintf("m = %d", m), Right: true})
+		names = append(names, fmt.Sprintf("m = %d", m))
 	}
-	t := table.New(columns...)
+	t := table.New(1, names...)
 	for _, row := range choices {
 		cells := []string{row.title}
 		for _, choice := range all {

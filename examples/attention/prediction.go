@@ -83,10 +83,8 @@ func (c *comparison[T]) predictions(chosen selection) ([]prediction, error) {
 // predictedProjection returns the kind of frequencies that predictions are shown for: Gram–Schmidt
 // unless it is not among those that are chosen.
 func predictedProjection(chosen selection) string {
-	for _, p := range chosen.projections {
-		if p == "gram-schmidt" {
-			return p
-		}
+	if slices.Contains(chosen.projections, "gram-schmidt") {
+		return "gram-schmidt"
 	}
 	return chosen.projections[0]
 }
@@ -124,12 +122,8 @@ of the features, beside the measured error: the median, the bound that 9 of 10 o
 outputs whose error is within a factor of 2 of the prediction. One draw of %s frequencies:
 
 `, predictedProjection(chosen))
-	t := table.New(
-		table.Column{Name: "map"}, table.Column{Name: "m", Right: true},
-		table.Column{Name: "predicted", Right: true}, table.Column{Name: "measured", Right: true},
-		table.Column{Name: "9/10 predicted", Right: true}, table.Column{Name: "measured", Right: true},
-		table.Column{Name: "within 2×", Right: true},
-	)
+	t := table.New(1,
+		"map", "m", "predicted", "measured", "9/10 predicted", "measured", "within 2×")
 	for i, p := range all {
 		if i > 0 && p.name != all[i-1].name {
 			t.Gap()
@@ -140,10 +134,4 @@ outputs whose error is within a factor of 2 of the prediction. One draw of %s fr
 	return t.Fprint(w)
 }
 
-// finiteNumber leaves out the error of estimates that overflowed.
-func finiteNumber(v float64) string {
-	if !finite(v) {
-		return "overflow"
-	}
-	return number(v)
-}
+func finiteNumber(v float64) string { return unlessOverflow(v, number(v)) }

@@ -116,10 +116,7 @@ differences between ratios of more and more features, at random depth. First %d 
 frequencies, component of the outputs along the exact ones over %d draws:
 
 `, min(ratioTokens, c.heads[0].q.Rows), ratioSoftness, ratioDraws*c.draws)
-	t := table.New(
-		table.Column{Name: "estimate"}, table.Column{Name: "m", Right: true}, table.Column{Name: "bias", Right: true},
-		table.Column{Name: "z", Right: true}, table.Column{Name: "bias·m", Right: true},
-	)
+	t := table.New(1, "estimate", "m", "bias", "z", "bias·m")
 	for _, r := range rows {
 		times := fmt.Sprintf("%+.2f", r.mean*float64(r.m))
 		if r.name != "ratio" {

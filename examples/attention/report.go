@@ -70,13 +70,8 @@ m       number of frequencies: positive makes m features of them, hyperbolic and
 *       exact maps of other kernels, to compare with: elu+1, and equal weights for all keys
 
 `, c.draws, biasPairs, biasDraws)
-	t := table.New(
-		table.Column{Name: "map"}, table.Column{Name: "frequencies"},
-		table.Column{Name: "m", Right: true}, table.Column{Name: "error", Right: true},
-		table.Column{Name: "bias z", Right: true}, table.Column{Name: "time, ms", Right: true},
-		table.Column{Name: "speed", Right: true}, table.Column{Name: "memory", Right: true},
-		table.Column{Name: "of L×L", Right: true},
-	)
+	t := table.New(2,
+		"map", "frequencies", "m", "error", "bias z", "time, ms", "speed", "memory", "of L×L")
 	for i, r := range rows {
 		if i > 0 && r.name != rows[i-1].name && r.name != averageName {
 			t.Gap()
@@ -99,12 +94,16 @@ func (c *comparison[T]) share(bytes uint64) string {
 	return fmt.Sprintf("%.1f %%", 100*float64(bytes)/float64(c.weights()))
 }
 
-// interval leaves out the error of estimates that overflowed.
-func interval(mean, stderr float64) string {
-	if !finite(mean) {
+// unlessOverflow returns text, or a word in its place if v overflowed.
+func unlessOverflow(v float64, text string) string {
+	if !finite(v) {
 		return "overflow"
 	}
-	return number(mean) + " ± " + number(stderr)
+	return text
+}
+
+func interval(mean, stderr float64) string {
+	return unlessOverflow(mean, number(mean)+" ± "+number(stderr))
 }
 
 func number(v float64) string {
@@ -117,13 +116,7 @@ func number(v float64) string {
 	return fmt.Sprintf("%.3f", v)
 }
 
-// zscore leaves out the score where a feature overflowed.
-func zscore(z float64) string {
-	if !finite(z) {
-		return "overflow"
-	}
-	return fmt.Sprintf("%+.1f", z)
-}
+func zscore(z float64) string { return unlessOverflow(z, fmt.Sprintf("%+.1f", z)) }
 
 func milliseconds(d time.Duration) string { return fmt.Sprintf("%.1f", 1e3*d.Seconds()) }
 

@@ -31,10 +31,8 @@ Linear attention has %s
 
 // report prints the table and the texts.
 func report(w io.Writer, c corpus, s settings, trainings []*training[float32]) error {
-	t := table.New(
-		table.Column{Name: "attention"}, table.Column{Name: "steps", Right: true}, table.Column{Name: "ms a step", Right: true},
-		table.Column{Name: "training loss", Right: true}, table.Column{Name: "held-out loss", Right: true},
-		table.Column{Name: "bits a character", Right: true})
+	t := table.New(1,
+		"attention", "steps", "ms a step", "training loss", "held-out loss", "bits a character")
 	for _, tr := range trainings {
 		last := tr.curve[len(tr.curve)-1]
 		t.Row(tr.name, fmt.Sprint(tr.steps), fmt.Sprintf("%.1f", 1e3*tr.time.Seconds()/float64(tr.steps)),

@@ -38,11 +38,7 @@ func milliseconds(d time.Duration) string { return fmt.Sprintf("%.1f", 1e3*d.Sec
 
 // fprint prints the table of a data set.
 func (o outcome) fprint(w io.Writer) error {
-	t := table.New(
-		table.Column{Name: "method"}, table.Column{Name: "m", Right: true}, table.Column{Name: "features", Right: true},
-		table.Column{Name: "test error", Right: true}, table.Column{Name: "from exact", Right: true},
-		table.Column{Name: "time, ms", Right: true}, table.Column{Name: "speed", Right: true},
-	)
+	t := table.New(1, "method", "m", "features", "test error", "from exact", "time, ms", "speed")
 	t.Row("exact kernel", "", "", fmt.Sprintf("%.4f", o.exactError), "", milliseconds(o.exactTime), "1.00×")
 	for _, r := range o.rows {
 		if r.m == sizes[0] {
@@ -56,11 +52,8 @@ func (o outcome) fprint(w io.Writer) error {
 
 // needs prints the table of the m needed.
 func needs(w io.Writer, points, images outcome) error {
-	t := table.New(
-		table.Column{Name: "data"}, table.Column{Name: "method"}, table.Column{Name: "m needed", Right: true},
-		table.Column{Name: "features", Right: true}, table.Column{Name: "test error", Right: true},
-		table.Column{Name: "exact", Right: true}, table.Column{Name: "above exact", Right: true},
-	)
+	t := table.New(2,
+		"data", "method", "m needed", "features", "test error", "exact", "above exact")
 	for _, set := range []struct {
 		name string
 		outcome

@@ -69,13 +69,8 @@ stored  numbers stored divided by d: a rotation works in the next order of a Had
 gain    error without the rotation over error with it
 
 `, s.vectors, s.outliers, s.factor)
-	t := table.New(
-		table.Column{Name: "d", Right: true}, table.Column{Name: "bits", Right: true},
-		table.Column{Name: "unrotated: error", Right: true}, table.Column{Name: "other", Right: true},
-		table.Column{Name: "rotated: error", Right: true}, table.Column{Name: "other", Right: true},
-		table.Column{Name: "stored", Right: true}, table.Column{Name: "gain", Right: true},
-		table.Column{Name: "gain, other", Right: true},
-	)
+	t := table.New(0,
+		"d", "bits", "unrotated: error", "other", "rotated: error", "other", "stored", "gain", "gain, other")
 	src := exprand.NewSource(s.seed)
 	for _, d := range dimensions {
 		rows, err := s.compare(d, src)

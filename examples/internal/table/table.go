@@ -9,25 +9,21 @@ import (
 	"unicode/utf8"
 )
 
-// Column is the head of a column and how its cells are aligned.
-type Column struct {
-	Name  string
-	Right bool // numbers are read from the right
-}
-
 // Table is a head and rows of cells. Build it with New.
 type Table struct {
-	columns []Column
-	rows    [][]string // nil stands for a blank line
+	left int        // the number of columns that are aligned on the left
+	head []string   // the names of the columns
+	rows [][]string // nil stands for a blank line
 }
 
-// New returns a table without rows.
-func New(columns ...Column) *Table { return &Table{columns: columns} }
+// New returns a table without rows whose columns have the given names. The first left columns are
+// aligned on the left, and the others, for numbers, on the right.
+func New(left int, names ...string) *Table { return &Table{left: left, head: names} }
 
 // Row appends a row. It panics unless it has one cell a column.
 func (t *Table) Row(cells ...string) {
-	if len(cells) != len(t.columns) {
-		panic(fmt.Sprintf("table: %d cells in a table of %d columns", len(cells), len(t.columns)))
+	if len(cells) != len(t.head) {
+		panic(fmt.Sprintf("table: %d cells in a table of %d columns", len(cells), len(t.head)))
 	}
 	t.rows = append(t.rows, slices.Clone(cells))
 }
@@ -42,12 +38,9 @@ func (t *Table) Gap() {
 // Fprint writes the table: the head, a rule, the rows, two spaces between columns, no space at the
 // end of a line. Width is counted in runes.
 func (t *Table) Fprint(w io.Writer) error {
-	widths := make([]int, len(t.columns))
-	names := make([]string, len(t.columns))
-	rules := make([]string, len(t.columns))
-	for j, c := range t.columns {
-		names[j] = c.Name
-		widths[j] = utf8.RuneCountInString(c.Name)
+	widths, rules := make([]int, len(t.head)), make([]string, len(t.head))
+	for j, name := range t.head {
+		widths[j] = utf8.RuneCountInString(name)
 		for _, row := range t.rows {
 			if row != nil {
 				widths[j] = max(widths[j], utf8.RuneCountInString(row[j]))
@@ -56,7 +49,7 @@ func (t *Table) Fprint(w io.Writer) error {
 		rules[j] = strings.Repeat("-", widths[j])
 	}
 	var b strings.Builder
-	t.line(&b, names, widths)
+	t.line(&b, t.head, widths)
 	t.line(&b, rules, widths)
 	for _, row := range t.rows {
 		t.line(&b, row, widths)
@@ -73,10 +66,10 @@ func (t *Table) line(b *strings.Builder, cells []string, widths []int) {
 			line.WriteString("  ")
 		}
 		fill := strings.Repeat(" ", widths[j]-utf8.RuneCountInString(cell))
-		if t.columns[j].Right {
-			line.WriteString(fill + cell)
-		} else {
+		if j < t.left {
 			line.WriteString(cell + fill)
+		} else {
+			line.WriteString(fill + cell)
 		}
 	}
 	b.WriteString(strings.TrimRight(line.String(), " ") + "\n")

@@ -11,7 +11,7 @@ import (
 )
 
 func TestFprint(t *testing.T) {
-	tab := New(Column{Name: "map"}, Column{Name: "error", Right: true})
+	tab := New(1, "map", "error")
 	tab.Gap()
 	tab.Row("trig", "0.5 ± 0.1")
 	tab.Gap()
@@ -29,10 +29,10 @@ func TestFprint(t *testing.T) {
 
 func TestRowPanics(t *testing.T) {
 	assert.PanicsWithValue(t, "table: 1 cells in a table of 2 columns", func() {
-		New(Column{}, Column{}).Row("a")
+		New(0, "", "").Row("a")
 	})
 }
 
 func TestFprintReportsErrors(t *testing.T) {
-	assert.EqualError(t, New(Column{Name: "a"}).Fprint(clitest.Full{}), "disk full")
+	assert.EqualError(t, New(1, "a").Fprint(clitest.Full{}), "disk full")
 }
