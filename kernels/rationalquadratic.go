@@ -25,7 +25,10 @@ func (k RationalQuadratic) Eval(x, y []float64) float64 {
 }
 
 func (k RationalQuadratic) check() error {
-	return cmp.Or(positive("RationalQuadratic.Alpha", k.Alpha), positive("RationalQuadratic.LengthScale", k.LengthScale))
+	return cmp.Or(
+		positive("RationalQuadratic.Alpha", k.Alpha),
+		positive("RationalQuadratic.LengthScale", k.LengthScale),
+	)
 }
 
 // String returns the kernel as it is written in Go, defaults filled in.

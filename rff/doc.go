@@ -71,10 +71,8 @@
 //	GaussianPhase       (1 + e^(−2q)/2 − e^(−q)) / m
 //	any stationary k    (1 + k(2x, 2y) − 2k(x, y)²) / (2m)     cos and sin features
 //	SoftmaxTrig         k^(−2)·e^p·(1−e^(−q))² / (2m)
-//	SoftmaxPositive     k²·(e^p − 1) / m
-//	SoftmaxHyperbolic   k²·(e^p − 1)·(1−e^(−p)) / (2m)
-//	GaussianPositive    k²·(e^p − 1) / m
-//	GaussianHyperbolic  k²·(e^p − 1)·(1−e^(−p)) / (2m)
+//	positive            k²·(e^p − 1) / m                       Softmax- and GaussianPositive
+//	hyperbolic          k²·(e^p − 1)·(1−e^(−p)) / (2m)         Softmax- and GaussianHyperbolic
 //	DotProduct          ((xᵀy)² + ‖x‖²‖y‖²) / m
 //	Angular             4θ(π−θ) / (mπ²)
 //	PolynomialSketch    (M^p − (xᵀy)^2p) / m                        M = E[(wᵀx)²(wᵀy)²]

@@ -27,8 +27,9 @@ func Gaussian[T dense.Float](w orf.Projection[T], lengthScale float64) (Map[T], 
 	if err != nil {
 		return nil, err
 	}
-	return trigonometric(e, inv, nil, fmt.Sprintf("Gaussian(lengthScale=%v)", lengthScale), kernels.Gaussian{LengthScale: lengthScale},
-		mse.OfGaussian("Gaussian", "Sutherland & Schneider 2015", mse.Trig, 1/(lengthScale*lengthScale))), nil
+	name, k := fmt.Sprintf("Gaussian(lengthScale=%v)", lengthScale), kernels.Gaussian{LengthScale: lengthScale}
+	law := mse.OfGaussian("Gaussian", "Sutherland & Schneider 2015", mse.Trig, 1/(lengthScale*lengthScale))
+	return trigonometric(e, inv, nil, name, k, law), nil
 }
 
 // GaussianPhase returns the other random Fourier features of the Gaussian kernel
@@ -51,8 +52,10 @@ func GaussianPhase[T dense.Float](w orf.Projection[T], lengthScale float64, src 
 	if err := given(src); err != nil {
 		return nil, err
 	}
-	return shifted(e, inv, src, fmt.Sprintf("GaussianPhase(lengthScale=%v)", lengthScale), kernels.Gaussian{LengthScale: lengthScale},
-		mse.OfGaussian("GaussianPhase", "Sutherland & Schneider 2015", mse.Phase, 1/(lengthScale*lengthScale))), nil
+	name, k := fmt.Sprintf("GaussianPhase(lengthScale=%v)", lengthScale), kernels.Gaussian{LengthScale: lengthScale}
+	scale := 1 / (lengthScale * lengthScale)
+	law := mse.OfGaussian("GaussianPhase", "Sutherland & Schneider 2015", mse.Phase, scale)
+	return shifted(e, inv, src, name, k, law), nil
 }
 
 // trigonometric returns the features [cos t, sin t]/√m for t = r·Wx, or for t_k = gains[k]·(Wx)_k

@@ -35,6 +35,8 @@ func Laplacian[T dense.Float](m, d int, lengthScale float64, src rand.Source) (M
 	if err != nil {
 		return nil, err
 	}
-	return trigonometric(e, inv, nil, fmt.Sprintf("Laplacian(lengthScale=%v)", lengthScale), kernels.Laplacian{LengthScale: lengthScale},
-		mse.OfSketch("Laplacian", "Sutherland & Schneider 2015", 1/(lengthScale*lengthScale), m, mse.LaplacianIID)), nil
+	name, k := fmt.Sprintf("Laplacian(lengthScale=%v)", lengthScale), kernels.Laplacian{LengthScale: lengthScale}
+	scale := 1 / (lengthScale * lengthScale)
+	law := mse.OfSketch("Laplacian", "Sutherland & Schneider 2015", scale, m, mse.LaplacianIID)
+	return trigonometric(e, inv, nil, name, k, law), nil
 }

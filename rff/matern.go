@@ -45,10 +45,12 @@ func Matern[T dense.Float](w orf.Projection[T], nu, lengthScale float64, src ran
 		return nil, err
 	}
 	lengths := make([]T, e.frequencies())
-	law := distuv.ChiSquared{K: 2 * nu, Src: src}
+	squares := distuv.ChiSquared{K: 2 * nu, Src: src}
 	for i := range lengths {
-		lengths[i] = T(math.Sqrt(2*nu/law.Rand()) / lengthScale)
+		lengths[i] = T(math.Sqrt(2*nu/squares.Rand()) / lengthScale)
 	}
-	return trigonometric(e, 1, lengths, fmt.Sprintf("Matern(nu=%v, lengthScale=%v)", nu, lengthScale), kernels.Matern{Nu: nu, LengthScale: lengthScale},
-		mse.OfIID("Matern", "Sutherland & Schneider 2015", 1/(lengthScale*lengthScale), mse.MaternIID(nu))), nil
+	name := fmt.Sprintf("Matern(nu=%v, lengthScale=%v)", nu, lengthScale)
+	scale := 1 / (lengthScale * lengthScale)
+	law := mse.OfIID("Matern", "Sutherland & Schneider 2015", scale, mse.MaternIID(nu))
+	return trigonometric(e, 1, lengths, name, kernels.Matern{Nu: nu, LengthScale: lengthScale}, law), nil
 }

@@ -44,8 +44,9 @@ func softmaxOptimal[T dense.Float](w orf.Projection[T], scale, a float64) (*posi
 	if _, err := root[T]("scale", scale); err != nil {
 		return nil, err
 	}
-	return optimal(w, scale, scale, a, fmt.Sprintf("SoftmaxOptimal(scale=%v, a=%v)", scale, a), kernels.Softmax{Scale: scale},
-		mse.OfSoftmax("SoftmaxOptimal", "Likhosherstov et al. 2022", mse.Optimal(a), scale))
+	name := fmt.Sprintf("SoftmaxOptimal(scale=%v, a=%v)", scale, a)
+	law := mse.OfSoftmax("SoftmaxOptimal", "Likhosherstov et al. 2022", mse.Optimal(a), scale)
+	return optimal(w, scale, scale, a, name, kernels.Softmax{Scale: scale}, law)
 }
 
 // optimal returns the features exp(a‖w‖² + √((1−4a)·scale)·wᵀx − radius·‖x‖²/2), times the factor

@@ -34,7 +34,9 @@ func (l Weights) String() string {
 	if l < RademacherWeights || l > ComplexGaussianWeights {
 		return fmt.Sprintf("Weights(%d)", int(l))
 	}
-	return [...]string{"RademacherWeights", "GaussianWeights", "ComplexRademacherWeights", "ComplexGaussianWeights"}[l]
+	return [...]string{
+		"RademacherWeights", "GaussianWeights", "ComplexRademacherWeights", "ComplexGaussianWeights",
+	}[l]
 }
 
 // validate reports an unknown law, and an odd m for a complex law.
