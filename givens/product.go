@@ -84,9 +84,9 @@ func (p *Product[T]) ApplyInverse(x []T) {
 }
 
 // ApplyRows writes P·x for every row x of the n×d matrix x into dst (n×d) and returns dst; a zero
-// dst is allocated. Every row has the bits that Apply gives it, whatever the other rows are. Cost:
-// 6N operations a row, on vectors of many rows, and rows in parallel. dst may be x exactly. It
-// panics if a shape does not fit. It allocates nothing but dst once scratch memory is there.
+// dst is allocated. Every row has the bits that Apply gives it. Cost: 6N operations a row, on
+// vectors of many rows, and rows in parallel. dst may be x exactly. It panics if a shape does not
+// fit. It allocates nothing but dst once scratch memory is there.
 func (p *Product[T]) ApplyRows(dst, x dense.Matrix[T]) dense.Matrix[T] {
 	return p.rows(dst, x, false)
 }

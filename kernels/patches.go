@@ -115,8 +115,8 @@ func (p Patches) pool() int {
 
 // CutPatches writes patches of the images x (n×image), one a row, into the rows of dst and returns
 // dst. Patches are numbered through all images: first the patches of the first image, row after row
-// of its grid. dst gets the patches from number first on, as many as dst has rows; a zero dst is
-// allocated for all of them, (n·patches − first)×patch. Principal components and landmarks of
+// of its grid. dst gets the patches from number first on, one for each row; a zero dst is allocated
+// for all of these patches, (n·patches − first)×patch. Principal components and landmarks of
 // patches are fitted to dst. dst must not overlap x. CutPatches panics if p is out of range, if a
 // shape does not fit, and if patches with such numbers do not exist.
 func CutPatches[T dense.Float](dst dense.Matrix[T], p Patches, x dense.Matrix[T], first int) dense.Matrix[T] {

@@ -125,8 +125,8 @@ func (b *Batch[T]) Forward(dst, q, k, v dense.Matrix[T]) dense.Matrix[T] {
 // share the units. The last units, fewer than processors, run one after another with the
 // parallelism of the form. Bits do not depend on this. Beyond the memory of the forms,
 // ForwardSequences copies the keys and values that count unless they come first in their sequence.
-// For linear causal attention with 0 < Past < Lk−1 it also holds queries and outputs with as many
-// rows as keys. With a dst, it allocates nothing once that memory is there, if the forms do not.
+// For linear causal attention with 0 < Past < Lk−1 it also holds queries and outputs with one row
+// for each key. With a dst, it allocates nothing once that memory is there, if the forms do not.
 //
 // dst may be exactly q if dv = d; dst must not overlap k or v. ForwardSequences panics with the
 // shapes if they do not fit. It also panics if a form of another package would have to leave out

@@ -89,7 +89,7 @@ func (a *Attention[T]) answer(p request[T]) {
 }
 
 // resume answers a causal request whose queries begin in the middle of its keys. It puts the
-// queries at the end of a matrix with as many queries as keys.
+// queries at the end of a matrix with one row for each key.
 func (a *Attention[T]) resume(p request[T]) {
 	aligned := p.k.Rows - p.past
 	m, q, dst := rowsFor[T](p.k.Rows, a.d, p.v.Cols)

@@ -12,7 +12,8 @@ import (
 type Sequences struct {
 	// Queries holds the number of queries of each sequence, whose rows follow one another in q.
 	// Keys holds the number of keys of each sequence in k and v. Numbers may be zero. Keys may be
-	// nil if each sequence has as many keys as queries. Both are nil for one sequence of all rows.
+	// nil if each sequence has the same number of keys and queries. Both are nil for one sequence
+	// of all rows.
 	Queries, Keys []int
 
 	// Past holds, for each sequence, how many of its keys precede the first query, for causal

@@ -18,7 +18,8 @@ type Exact[T dense.Float] struct {
 	// Scale multiplies the products q_iᵀk_j. Zero means 1/√d.
 	Scale float64
 
-	// Causal lets query i see the keys j ≤ i only; as many queries as keys are required then.
+	// Causal lets query i see the keys j ≤ i only. The numbers of queries and keys must be equal
+	// then.
 	Causal bool
 
 	// Unnormalised leaves out the division by the sum of the weights: the output is A·V with A =

@@ -61,7 +61,7 @@ func (b *bidirectional[T]) sum() {
 	b.merge()
 }
 
-// merge adds the sums of all segments to those of the first.
+// merge adds the sums of all segments to the sums of the first segment.
 func (b *bidirectional[T]) merge() {
 	if b.segments > 1 {
 		b.groups = max(1, min(b.a.m/4, b.a.m*b.segmentSums[0].sum.Rows(1).Stride*b.segments/mergeGrain))

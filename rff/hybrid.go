@@ -72,7 +72,7 @@ func SoftmaxHybrid[T dense.Float](w, gate orf.Projection[T], scale float64) (Map
 		_, ok = drawn.Ensemble().(orf.IID)
 	}
 	if !ok {
-		law = mse.Law{} // the law is that of independent signs
+		law = mse.Law{} // the law needs independent signs
 	}
 	name := fmt.Sprintf("SoftmaxHybrid(gates=%d, scale=%v)", n, scale)
 	side := func(name string, negative T) Map[T] {

@@ -118,7 +118,7 @@ type sample struct {
 
 var errNotFinite = errors.New("rff: k is not finite at some rows of x")
 
-// leverage estimates the scores of all points from those of a sample.
+// leverage estimates the scores of all points from a sample.
 func leverage(k kernels.Kernel, points dense.Matrix[float64], s sample, ridge float64) ([]float64, error) {
 	landmarks := rowsAt(points, s.at)
 	n := landmarks.Rows

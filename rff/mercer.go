@@ -64,7 +64,7 @@ func ordered(u dense.Matrix[float64]) dense.Matrix[float64] {
 }
 
 // upright gives each column of u the sign that makes its element of largest absolute value (the
-// first of them) positive, and returns u: an eigenvector is unique but for its sign.
+// first of them) positive, and returns u: an eigenvector is unique up to its sign.
 func upright(u dense.Matrix[float64]) dense.Matrix[float64] {
 	for k := range u.Cols {
 		peak := 0.0

@@ -123,7 +123,7 @@ func leastMoment(phi float64) float64 {
 	return (0.5-phi)/8 - half/8
 }
 
-// moments returns the mean of the rows of x and that of their squared norms.
+// moments returns the mean of the rows of x and the mean of their squared norms.
 func moments[T dense.Float](x dense.Matrix[T]) (mean []float64, square float64) {
 	mean = make([]float64, x.Cols)
 	for i := range x.Rows {

@@ -15,7 +15,7 @@ import (
 // each element of V has a relative error of at most ω. A Y of Solve has an ω of a few units of
 // rounding; with ω near 1, Y has nothing to do with the system.
 //
-// BackwardError computes in float64, whatever T is, so ω is itself uncertain by some 2⁻⁵⁰. It takes
+// BackwardError computes in float64 for both T, so ω is itself uncertain by some 2⁻⁵⁰. It takes
 // O(n·d·p) operations, about four times as many as Solve, and O(n·(d+p)) memory. NaN or ±Inf in an
 // argument, and sums beyond the range of float64, make ω NaN. BackwardError panics with the shapes
 // unless V and Y are n×p.

@@ -56,9 +56,9 @@ type pass[T dense.Float] struct {
 	fault *ElementError // the first row of x that is not finite, if x is overwritten
 }
 
-// group is the columns from ≤ j < to of the result, at most as many as products take at a time. All
-// matrices of a group are panels of package matmul: a product reads a panel as another product has
-// written it.
+// group is the columns from ≤ j < to of the result. A product takes all columns of a group at a
+// time. All matrices of a group are panels of package matmul: a product reads a panel as another
+// product has written it.
 type group[T dense.Float] struct {
 	from, to int
 	data     []T

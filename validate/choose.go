@@ -26,9 +26,9 @@ type Candidate[T dense.Float] struct {
 	Draw func(m int, x, y dense.Matrix[T], src rand.Source) (rff.Map[T], error)
 
 	// Control, if not nil, is Draw with independent frequencies, whose law is known. If an error
-	// must be measured, Choose measures its ratio to the error of Control with as many draws, and
-	// multiplies the ratio by the law of Control. If each frequency is Gaussian, both errors have
-	// the same tails, and what the measurement misses of the tails cancels.
+	// must be measured, Choose measures its ratio to the error of Control over the same number of
+	// draws, and multiplies the ratio by the law of Control. If each frequency is Gaussian, both
+	// errors have the same tails, and what the measurement misses of the tails cancels.
 	Control func(m int, x, y dense.Matrix[T], src rand.Source) (rff.Map[T], error)
 }
 

@@ -115,14 +115,14 @@ type sums struct {
 	overall   running   // mean over the pairs of one draw of the squared error, scaled
 }
 
-// drawsAtOnce is how many draws are made before their estimates are accumulated, in order: it
-// bounds memory and keeps the sums independent of the number of processors.
+// drawsAtOnce is the number of draws that are made before their estimates are accumulated in order.
+// It bounds memory and keeps the sums independent of the number of processors.
 const drawsAtOnce = 32
 
 // measure makes the draws and compares their estimates with the kernel that the first of them
 // names. The overall error is the mean over pairs of squared errors times their scales, if there
-// are any. With an error it returns what the draws before gave, nil if there are fewer than two.
-// Its errors lack the name of the package, for callers to add with what they know.
+// are any. With an error it returns the sums of the draws before, nil if there are fewer than two.
+// Its errors lack the name of the package, which callers add with more context.
 func measure[T dense.Float](draw Draw[T], x, y dense.Matrix[T], draws int, src rand.Source, c *control, scales []float64) (*sums, error) {
 	if draw == nil {
 		return nil, errors.New("draw is nil")

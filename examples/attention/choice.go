@@ -73,7 +73,7 @@ of FAVOR+ with iid frequencies. The last line is the choice of validate.Choose a
 	return t.Fprint(w)
 }
 
-// errorOf returns the error of a candidate and the gain, or the reason why there is none.
+// errorOf returns the error of a candidate and the gain, or the reason why there is no error.
 func errorOf[T dense.Float](c validate.Choice[T], name string) string {
 	r, ok := ranked(c, name)
 	if !ok {

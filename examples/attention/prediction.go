@@ -80,8 +80,8 @@ func (c *comparison[T]) predictions(chosen selection) ([]prediction, error) {
 	return all, nil
 }
 
-// predictedProjection returns the kind of frequencies that predictions are shown for: Gram–Schmidt
-// unless it is not among those that are chosen.
+// predictedProjection returns the kind of frequencies for the predictions: Gram–Schmidt if it is
+// chosen, and otherwise the first chosen kind.
 func predictedProjection(chosen selection) string {
 	if slices.Contains(chosen.projections, "gram-schmidt") {
 		return "gram-schmidt"

@@ -143,7 +143,7 @@ func (s settings) check() error {
 	return charts.CheckPath(s.plot)
 }
 
-// source returns the randomness for one purpose, the same whatever else is drawn.
+// source returns the randomness for one purpose, which does not depend on other purposes.
 func (s settings) source(purpose string) rand.Source {
 	seed := s.seed
 	for _, b := range []byte(purpose) {

@@ -99,7 +99,7 @@ func run(args []string, stdout, stderr io.Writer) error {
 	return nil
 }
 
-// study returns what the flags choose, or what is wrong with them, before anything is computed.
+// study returns the study that the flags choose. It reports wrong flags before any work.
 func (o options) study() (*study, error) {
 	s := &study{options: o}
 	var err error

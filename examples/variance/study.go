@@ -38,8 +38,8 @@ func (o options) points(src rand.Source) (x, y dense.Matrix[float64]) {
 	return draw(), draw()
 }
 
-// The columns of the table; those of the first group have the same cell in all rows of a panel and
-// are left out in print.
+// The columns of the table. Columns of the first group have the same cell in all rows of a panel
+// and are left out in print.
 var (
 	panelColumns = []validate.Column{
 		{Name: "estimator", Key: "estimator"}, {Name: "kernel", Key: "kernel"}, {Name: "map", Key: "map"},

@@ -63,11 +63,11 @@ type plane struct {
 	q        quadrature
 }
 
-// shape is what is known of f as a function of a variable.
+// shape describes the functions f of a variable.
 type shape struct {
-	lo, hi float64   // where it is finite
-	breaks []float64 // where it is not smooth
-	ends   []float64 // of panels where it has waves, breaks included
+	lo, hi float64   // where they are finite
+	breaks []float64 // where they are not smooth
+	ends   []float64 // of panels where they have waves, breaks included
 }
 
 // expectation returns the integral of g(z, √density), where z is Σ_k f_k(u)·f_k(v).

@@ -118,7 +118,7 @@ func (q *quadrature) panel(f integrand, lo, hi, tolerance float64) panel {
 	q.left -= 17
 	mid, half := lo+(hi-lo)/2, (hi-lo)/2
 	var kronrod, difference, moment, size, own float64
-	var ends [2]float64 // of the polynomial less those of f
+	var ends [2]float64 // values of the polynomial less values of f
 	for j, at := range [2]float64{-nearEnd, nearEnd} {
 		v, _, _ := f(mid+half*at, tolerance)
 		ends[j] = -v

@@ -213,7 +213,7 @@ func widen(lo, hi float64, log bool) (float64, float64) {
 	return lo - r, hi + r
 }
 
-// points returns those of the points that can be drawn.
+// points returns the points that can be drawn.
 func (f Figure) points(all []Point) []Point {
 	var ps []Point
 	for _, p := range all {

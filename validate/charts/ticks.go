@@ -8,8 +8,8 @@ import (
 )
 
 // roundTicks marks a logarithmic axis at 1, 2, 5 times powers of ten, and labels all of them as
-// long as that is legible, else the powers only. Where that makes fewer than two labels, it takes
-// those of a linear axis.
+// long as that is legible, else the powers only. If this makes fewer than two labels, it takes the
+// labels of a linear axis.
 type roundTicks struct{}
 
 // Ticks implements plot.Ticker.

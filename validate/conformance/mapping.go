@@ -61,8 +61,8 @@ func Map[T dense.Float](m rff.Map[T], x dense.Matrix[T]) error {
 	return f.err()
 }
 
-// checkPair checks that m, whose kernel is usable or not, and its map of keys belong together; phi
-// is that of x.
+// checkPair checks that m and its map of keys belong together. usable says whether the kernel of m
+// can be evaluated, and phi is φ of x.
 func checkPair[T dense.Float](f *findings, m rff.Paired[T], x, phi dense.Matrix[T], usable bool) {
 	keys := m.Keys()
 	if keys == nil {
@@ -83,7 +83,7 @@ func checkPair[T dense.Float](f *findings, m rff.Paired[T], x, phi dense.Matrix[
 		f.add("Keys is not Paired")
 	case back.Keys() == nil:
 		f.add("Keys of Keys is nil")
-	// Maps may be of types that cannot be compared: what they compute can.
+	// Maps may be of types that cannot be compared, but their features can.
 	case !same(back.Keys().Transform(dense.Matrix[T]{}, x), phi):
 		f.add("Keys of Keys is another map")
 	}

@@ -90,12 +90,12 @@ func open(path string, f func(r io.Reader, size int64) error) error {
 	return nil
 }
 
-// maxHeader is far more than the header of a tensor of rank 3 needs, and bounds what is read of a
-// file that is not one.
+// maxHeader is far above the size of a header of a tensor of rank 3, and bounds the bytes that are
+// read of any other file.
 const maxHeader = 1 << 16
 
-// dictionary is what NumPy writes, key order and blanks included. The check comes first because
-// npyio slices a header at the places where it finds the keys, whatever their order.
+// dictionary matches the headers that NumPy writes, with the same order of keys and blanks. The
+// check comes first, because npyio slices a header at the places of the keys in any order.
 var dictionary = regexp.MustCompile(`^\{'descr': '[^']*', 'fortran_order': (True|False), 'shape': \([0-9, ]*\), \} *\n$`)
 
 var errNotNumPy = errors.New("not a NumPy file (.npy)")
@@ -139,7 +139,7 @@ func header(r io.Reader, size int64) (Header, *npyio.Reader, error) {
 	return h, reader, err
 }
 
-// check compares what a header says with what is supported and with the number of bytes that follow
+// check compares a header with the supported types and shapes, and with the number of bytes after
 // it.
 func check(r *npyio.Reader, bytes int64) (Header, error) {
 	descr := r.Header.Descr

@@ -129,7 +129,8 @@ func ppmi(c dense.Matrix[float64]) {
 	}
 }
 
-// centre subtracts the mean over the tokens from every vector and scales what is left to length 1.
+// centre subtracts the mean over the tokens from every vector and scales the difference to length
+// 1.
 func (m *Model) centre() {
 	mean := make([]float64, m.Vectors.Cols)
 	for _, t := range m.Tokens {
