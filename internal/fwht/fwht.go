@@ -24,6 +24,9 @@ type kernels[T Float] struct {
 	// signed[r] writes the transform of count adjacent blocks of 2^r vectors of
 	// src times signs into dst.
 	signed []func(dst, src, signs *T, count int)
+	// stream[r] does what base[r] does and prefetches as many elements, ahead elements further on, into
+	// the second cache.
+	stream []func(p *T, count, ahead int)
 	// pass[r], for r ≥ outer, runs the r stages h … 2^(r−1)·h on the first columns of count
 	// adjacent blocks of 2^r·h elements. h and columns are multiples of a vector.
 	pass []func(p *T, h, columns, count int)
@@ -46,6 +49,11 @@ const (
 	// outer is the number of stages of a pass over larger blocks. The 2^outer rows of a pass,
 	// powers of two apart, fall into one set of the first cache, which has eight lines or more.
 	outer = 3
+	// memory is the size in bytes of the smallest vector that counts as beyond the second cache.
+	memory = 1 << 22
+	// rangeBytes is the width of a range of columns: between two passes, segments·rangeBytes bytes
+	// stay in the second cache.
+	rangeBytes = 1 << 10
 )
 
 // Transform replaces x by H·x, unnormalised and in Sylvester order, on the
@@ -68,7 +76,7 @@ func Transform[T Float](x []T) {
 		if t := log2(len(x)); t < len(k.single) {
 			k.single[t](&x[0], 1)
 		} else {
-			k.transform(x, t)
+			k.transform(x, t, false)
 		}
 	}
 }
@@ -95,30 +103,67 @@ func TransformBlocks[T Float](x []T, n int) {
 		k.base[t-k.log](&x[0], len(x)>>t)
 	default:
 		for ; len(x) > 0; x = x[n:] {
-			k.transform(x[:n], t)
+			k.transform(x[:n], t, false)
 		}
 	}
 }
 
-// transform transforms 2^t elements, at least a vector. A block that does not fit the first cache
-// is cut into segments. Recursion transforms the segments one by one, and one pass runs the stages
-// across segments.
-func (k *kernels[T]) transform(x []T, t int) {
+// transform transforms 2^t elements, at least a vector. A vector that does not fit the first cache
+// is cut into segments. Recursion transforms the segments one by one, and then come the stages across
+// segments. streaming says that the vector is part of one beyond the second cache.
+func (k *kernels[T]) transform(x []T, t int, streaming bool) {
 	if len(x) <= firstCache/size[T]() {
-		k.cached(x, t)
+		k.cached(x, t, streaming)
 		return
 	}
-	segment := len(x) >> outer
+	s := stagesAcross(x)
+	segment := len(x) >> s
 	for lo := 0; lo < len(x); lo += segment {
-		k.transform(x[lo:lo+segment], t-outer)
+		k.transform(x[lo:lo+segment], t-s, streaming || s > outer)
 	}
-	k.pass[outer](&x[0], segment, segment, 1)
+	k.across(x, segment, s)
 }
 
-// cached transforms 2^t elements that stay in the first cache.
-func (k *kernels[T]) cached(x []T, t int) {
+// stagesAcross returns the binary logarithm of the number of segments that x is cut into.
+func stagesAcross[T Float](x []T) int {
+	if len(x) < memory/size[T]() {
+		return outer
+	}
+	return 2 * outer
+}
+
+// across runs the last s stages, outer or 2·outer of them, on the segments of x.
+func (k *kernels[T]) across(x []T, segment, s int) {
+	if s == outer {
+		k.pass[outer](&x[0], segment, segment, 1)
+		return
+	}
+	k.columnStages(x, segment, segment)
+}
+
+// columnStages runs the stages h = segment, 2·segment, … segment·segments/2 on the first columns of
+// all segments. The last segment may end after these columns. Two passes go over a range of columns
+// at a time, and only the first finds the range in memory.
+func (k *kernels[T]) columnStages(x []T, segment, columns int) {
+	width := min(columns, rangeBytes/size[T]())
+	for c := 0; c < columns; c += width {
+		k.pass[outer](&x[c], segment, width, 1<<outer)
+		for row := range 1 << outer {
+			k.pass[outer](&x[c+row*segment], segment<<outer, width, 1)
+		}
+	}
+}
+
+// cached transforms 2^t elements that stay in the first cache. Streaming, the first stages
+// prefetch the elements that follow.
+func (k *kernels[T]) cached(x []T, t int, streaming bool) {
 	r := k.first(t)
-	k.base[r](&x[0], len(x)>>(k.log+r))
+	count := len(x) >> (k.log + r)
+	if streaming {
+		k.stream[r](&x[0], count, len(x))
+	} else {
+		k.base[r](&x[0], count)
+	}
 	k.passes(x, r)
 }
 

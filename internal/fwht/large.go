@@ -15,11 +15,11 @@ const (
 	// segments is the number of segments of a large vector; the stages across segments are two
 	// passes.
 	segments = 1 << (2 * outer)
-	// rangeBytes is the width of a range of columns of very large vectors: segments·rangeBytes
-	// bytes stay in the second cache between the two passes.
-	rangeBytes = 1 << 12
-	// minRanges is the least number of column ranges.
-	minRanges = 16
+	// pieceBytes is the width of the columns that a goroutine takes at a time from very large vectors,
+	// a few ranges.
+	pieceBytes = 1 << 12
+	// minPieces is the least number of pieces that columns are cut into.
+	minPieces = 16
 )
 
 // TransformLarge is Transform on several goroutines if x has Large elements or more,
@@ -31,14 +31,14 @@ func TransformLarge[T Float](x []T) {
 	}
 	v := pool.Get[vector[T]](&vectors)
 	segment := len(x) / segments
-	*v = vector[T]{x: x, segment: segment, columns: min(segment/minRanges, rangeBytes/size[T]())}
+	*v = vector[T]{x: x, segment: segment, columns: min(segment/minPieces, pieceBytes/size[T]())}
 	parallel.Do(segments, (*within[T])(v))
 	parallel.Do(segment/v.columns, (*across[T])(v))
 	*v = vector[T]{}
 	pool.Put(&vectors, v)
 }
 
-// vector is a large vector of segments of the given length; columns is the width of a range.
+// vector is a large vector of segments of the given length; columns is the width of a piece.
 type vector[T Float] struct {
 	x                []T
 	segment, columns int
@@ -49,10 +49,17 @@ var vectors pool.Both[vector[float32], vector[float64]]
 // within is the task of transforming the segments.
 type within[T Float] vector[T]
 
-func (v *within[T]) Piece(i int) { Transform(v.x[i*v.segment:][:v.segment]) }
+func (v *within[T]) Piece(i int) {
+	x := v.x[i*v.segment:][:v.segment]
+	if k := best[T](); k != nil {
+		k.transform(x, log2(v.segment), stagesAcross(v.x) > outer)
+	} else {
+		reference(x)
+	}
+}
 
-// across is the task of running the stages across the segments, a range of columns
-// a piece.
+// across is the task of running the stages across the segments, some columns a
+// piece.
 type across[T Float] vector[T]
 
 func (v *across[T]) Piece(i int) {
@@ -61,15 +68,6 @@ func (v *across[T]) Piece(i int) {
 		k.columnStages(x, v.segment, v.columns)
 	} else {
 		columnStages(x, v.segment, v.columns)
-	}
-}
-
-// columnStages runs the stages h = segment, 2·segment, … segment·segments/2 on the first columns of
-// all segments. The last segment may end after these columns.
-func (k *kernels[T]) columnStages(x []T, segment, columns int) {
-	k.pass[outer](&x[0], segment, columns, 1<<outer)
-	for row := range 1 << outer {
-		k.pass[outer](&x[row*segment], segment<<outer, columns, 1)
 	}
 }
 

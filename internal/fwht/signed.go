@@ -49,12 +49,13 @@ func (k *kernels[T]) signedTransform(dst, src, signs []T, t int) {
 		k.passes(dst, r)
 		return
 	}
-	segment := len(dst) >> outer
+	s := stagesAcross(dst)
+	segment := len(dst) >> s
 	for lo := 0; lo < len(dst); lo += segment {
 		from, to := min(lo, len(src)), min(lo+segment, len(src))
-		k.signedTransform(dst[lo:lo+segment], src[from:to], signs[from:to], t-outer)
+		k.signedTransform(dst[lo:lo+segment], src[from:to], signs[from:to], t-s)
 	}
-	k.pass[outer](&dst[0], segment, segment, 1)
+	k.across(dst, segment, s)
 }
 
 // signedBlocks is Signed for blocks of 2^r vectors.

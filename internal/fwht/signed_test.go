@@ -18,9 +18,12 @@ func testSignedBlocks[T Float](t *testing.T) {
 		}
 		return x
 	}
-	for log := range 16 {
+	for log := range 21 {
 		n := 1 << log
 		for _, blocks := range []int{1, 3} {
+			if n*blocks*size[T]() > 2*memory {
+				continue
+			}
 			for _, length := range []int{0, 1, n / 3, n - 1, n, n + n/2, blocks * n} {
 				if length > blocks*n {
 					continue

@@ -14,6 +14,11 @@ func base0F32AVX512(p *float32, count int)
 //go:noescape
 func signed0F32AVX512(dst *float32, src *float32, signs *float32, count int)
 
+// stream0F32AVX512 transforms count adjacent blocks of 16 elements in place and prefetches as many elements, ahead elements further on, into the second cache.
+//
+//go:noescape
+func stream0F32AVX512(p *float32, count int, ahead int)
+
 // base1F32AVX512 transforms count adjacent blocks of 32 elements in place.
 //
 //go:noescape
@@ -23,6 +28,11 @@ func base1F32AVX512(p *float32, count int)
 //
 //go:noescape
 func signed1F32AVX512(dst *float32, src *float32, signs *float32, count int)
+
+// stream1F32AVX512 transforms count adjacent blocks of 32 elements in place and prefetches as many elements, ahead elements further on, into the second cache.
+//
+//go:noescape
+func stream1F32AVX512(p *float32, count int, ahead int)
 
 // base2F32AVX512 transforms count adjacent blocks of 64 elements in place.
 //
@@ -34,6 +44,11 @@ func base2F32AVX512(p *float32, count int)
 //go:noescape
 func signed2F32AVX512(dst *float32, src *float32, signs *float32, count int)
 
+// stream2F32AVX512 transforms count adjacent blocks of 64 elements in place and prefetches as many elements, ahead elements further on, into the second cache.
+//
+//go:noescape
+func stream2F32AVX512(p *float32, count int, ahead int)
+
 // base3F32AVX512 transforms count adjacent blocks of 128 elements in place.
 //
 //go:noescape
@@ -44,6 +59,11 @@ func base3F32AVX512(p *float32, count int)
 //go:noescape
 func signed3F32AVX512(dst *float32, src *float32, signs *float32, count int)
 
+// stream3F32AVX512 transforms count adjacent blocks of 128 elements in place and prefetches as many elements, ahead elements further on, into the second cache.
+//
+//go:noescape
+func stream3F32AVX512(p *float32, count int, ahead int)
+
 // base4F32AVX512 transforms count adjacent blocks of 256 elements in place.
 //
 //go:noescape
@@ -53,6 +73,11 @@ func base4F32AVX512(p *float32, count int)
 //
 //go:noescape
 func signed4F32AVX512(dst *float32, src *float32, signs *float32, count int)
+
+// stream4F32AVX512 transforms count adjacent blocks of 256 elements in place and prefetches as many elements, ahead elements further on, into the second cache.
+//
+//go:noescape
+func stream4F32AVX512(p *float32, count int, ahead int)
 
 // lanes1F32AVX512 transforms adjacent blocks of 2 elements, count vectors in all, in place.
 //
@@ -149,6 +174,11 @@ func base0F64AVX512(p *float64, count int)
 //go:noescape
 func signed0F64AVX512(dst *float64, src *float64, signs *float64, count int)
 
+// stream0F64AVX512 transforms count adjacent blocks of 8 elements in place and prefetches as many elements, ahead elements further on, into the second cache.
+//
+//go:noescape
+func stream0F64AVX512(p *float64, count int, ahead int)
+
 // base1F64AVX512 transforms count adjacent blocks of 16 elements in place.
 //
 //go:noescape
@@ -158,6 +188,11 @@ func base1F64AVX512(p *float64, count int)
 //
 //go:noescape
 func signed1F64AVX512(dst *float64, src *float64, signs *float64, count int)
+
+// stream1F64AVX512 transforms count adjacent blocks of 16 elements in place and prefetches as many elements, ahead elements further on, into the second cache.
+//
+//go:noescape
+func stream1F64AVX512(p *float64, count int, ahead int)
 
 // base2F64AVX512 transforms count adjacent blocks of 32 elements in place.
 //
@@ -169,6 +204,11 @@ func base2F64AVX512(p *float64, count int)
 //go:noescape
 func signed2F64AVX512(dst *float64, src *float64, signs *float64, count int)
 
+// stream2F64AVX512 transforms count adjacent blocks of 32 elements in place and prefetches as many elements, ahead elements further on, into the second cache.
+//
+//go:noescape
+func stream2F64AVX512(p *float64, count int, ahead int)
+
 // base3F64AVX512 transforms count adjacent blocks of 64 elements in place.
 //
 //go:noescape
@@ -179,6 +219,11 @@ func base3F64AVX512(p *float64, count int)
 //go:noescape
 func signed3F64AVX512(dst *float64, src *float64, signs *float64, count int)
 
+// stream3F64AVX512 transforms count adjacent blocks of 64 elements in place and prefetches as many elements, ahead elements further on, into the second cache.
+//
+//go:noescape
+func stream3F64AVX512(p *float64, count int, ahead int)
+
 // base4F64AVX512 transforms count adjacent blocks of 128 elements in place.
 //
 //go:noescape
@@ -188,6 +233,11 @@ func base4F64AVX512(p *float64, count int)
 //
 //go:noescape
 func signed4F64AVX512(dst *float64, src *float64, signs *float64, count int)
+
+// stream4F64AVX512 transforms count adjacent blocks of 128 elements in place and prefetches as many elements, ahead elements further on, into the second cache.
+//
+//go:noescape
+func stream4F64AVX512(p *float64, count int, ahead int)
 
 // lanes1F64AVX512 transforms adjacent blocks of 2 elements, count vectors in all, in place.
 //
@@ -279,6 +329,11 @@ func base0F32AVX2(p *float32, count int)
 //go:noescape
 func signed0F32AVX2(dst *float32, src *float32, signs *float32, count int)
 
+// stream0F32AVX2 transforms count adjacent blocks of 8 elements in place and prefetches as many elements, ahead elements further on, into the second cache.
+//
+//go:noescape
+func stream0F32AVX2(p *float32, count int, ahead int)
+
 // base1F32AVX2 transforms count adjacent blocks of 16 elements in place.
 //
 //go:noescape
@@ -288,6 +343,11 @@ func base1F32AVX2(p *float32, count int)
 //
 //go:noescape
 func signed1F32AVX2(dst *float32, src *float32, signs *float32, count int)
+
+// stream1F32AVX2 transforms count adjacent blocks of 16 elements in place and prefetches as many elements, ahead elements further on, into the second cache.
+//
+//go:noescape
+func stream1F32AVX2(p *float32, count int, ahead int)
 
 // base2F32AVX2 transforms count adjacent blocks of 32 elements in place.
 //
@@ -299,6 +359,11 @@ func base2F32AVX2(p *float32, count int)
 //go:noescape
 func signed2F32AVX2(dst *float32, src *float32, signs *float32, count int)
 
+// stream2F32AVX2 transforms count adjacent blocks of 32 elements in place and prefetches as many elements, ahead elements further on, into the second cache.
+//
+//go:noescape
+func stream2F32AVX2(p *float32, count int, ahead int)
+
 // base3F32AVX2 transforms count adjacent blocks of 64 elements in place.
 //
 //go:noescape
@@ -308,6 +373,11 @@ func base3F32AVX2(p *float32, count int)
 //
 //go:noescape
 func signed3F32AVX2(dst *float32, src *float32, signs *float32, count int)
+
+// stream3F32AVX2 transforms count adjacent blocks of 64 elements in place and prefetches as many elements, ahead elements further on, into the second cache.
+//
+//go:noescape
+func stream3F32AVX2(p *float32, count int, ahead int)
 
 // lanes1F32AVX2 transforms adjacent blocks of 2 elements, count vectors in all, in place.
 //
@@ -349,6 +419,11 @@ func base0F64AVX2(p *float64, count int)
 //go:noescape
 func signed0F64AVX2(dst *float64, src *float64, signs *float64, count int)
 
+// stream0F64AVX2 transforms count adjacent blocks of 4 elements in place and prefetches as many elements, ahead elements further on, into the second cache.
+//
+//go:noescape
+func stream0F64AVX2(p *float64, count int, ahead int)
+
 // base1F64AVX2 transforms count adjacent blocks of 8 elements in place.
 //
 //go:noescape
@@ -358,6 +433,11 @@ func base1F64AVX2(p *float64, count int)
 //
 //go:noescape
 func signed1F64AVX2(dst *float64, src *float64, signs *float64, count int)
+
+// stream1F64AVX2 transforms count adjacent blocks of 8 elements in place and prefetches as many elements, ahead elements further on, into the second cache.
+//
+//go:noescape
+func stream1F64AVX2(p *float64, count int, ahead int)
 
 // base2F64AVX2 transforms count adjacent blocks of 16 elements in place.
 //
@@ -369,6 +449,11 @@ func base2F64AVX2(p *float64, count int)
 //go:noescape
 func signed2F64AVX2(dst *float64, src *float64, signs *float64, count int)
 
+// stream2F64AVX2 transforms count adjacent blocks of 16 elements in place and prefetches as many elements, ahead elements further on, into the second cache.
+//
+//go:noescape
+func stream2F64AVX2(p *float64, count int, ahead int)
+
 // base3F64AVX2 transforms count adjacent blocks of 32 elements in place.
 //
 //go:noescape
@@ -378,6 +463,11 @@ func base3F64AVX2(p *float64, count int)
 //
 //go:noescape
 func signed3F64AVX2(dst *float64, src *float64, signs *float64, count int)
+
+// stream3F64AVX2 transforms count adjacent blocks of 32 elements in place and prefetches as many elements, ahead elements further on, into the second cache.
+//
+//go:noescape
+func stream3F64AVX2(p *float64, count int, ahead int)
 
 // lanes1F64AVX2 transforms adjacent blocks of 2 elements, count vectors in all, in place.
 //

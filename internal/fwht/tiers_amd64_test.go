@@ -91,10 +91,15 @@ func lanesOf[T Float](t *testing.T, k *kernels[T]) {
 func TestLanes(t *testing.T) { everyTier(t, lanesOf[float32], lanesOf[float64]) }
 
 func baseOf[T Float](t *testing.T, k *kernels[T]) {
+	require.Len(t, k.stream, len(k.base))
 	for r, f := range k.base {
 		n := 1 << (r + k.log)
 		for count := 1; count <= 9; count++ {
 			matches[T](t, n*count, func(x []T) { f(&x[0], count) }, referenceBlocks[T](n), fmt.Sprintf("base[%d]", r))
+			for _, ahead := range []int{0, n, n * count} {
+				matches[T](t, n*count, func(x []T) { k.stream[r](&x[0], count, ahead) }, referenceBlocks[T](n),
+					fmt.Sprintf("stream[%d], %d ahead", r, ahead))
+			}
 		}
 	}
 }

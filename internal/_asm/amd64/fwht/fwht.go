@@ -31,8 +31,9 @@ func Write() {
 		}
 		m.constants()
 		for r := 0; r <= m.radix; r++ {
-			m.base(r, false)
-			m.base(r, true)
+			m.base(r, plain)
+			m.base(r, signed)
+			m.base(r, streaming)
 		}
 		for s := 1; s < m.Log; s++ {
 			m.lanes(s)

@@ -86,17 +86,36 @@ func (m machine) one() Op {
 	return x
 }
 
+// kind says what a transform of adjacent blocks does besides.
+type kind int
+
+const (
+	plain     kind = iota
+	signed         // multiplies as it loads
+	streaming      // prefetches
+)
+
+// line is the size of a line of the caches in bytes.
+const line = 64
+
 // base writes the transform of count adjacent blocks of 2^r vectors. Stages
 // inside vectors are interleaved with those across them, left half before right,
 // so that shuffles of one half overlap additions of the other.
-func (m machine) base(r int, signed bool) {
+func (m machine) base(r int, kind kind) {
 	elements, size := m.Lanes()<<r, m.Width()<<r
-	var dst, src, factor Register
-	if signed {
+	var dst, src, factor, ahead Register
+	switch kind {
+	case signed:
 		m.Begin(fmt.Sprintf("signed%d", r), "(dst, src, signs *T, count int)",
 			fmt.Sprintf("writes the transform of count adjacent blocks of %d elements of src times signs into dst.", elements))
 		dst, src, factor = amd64.Argument("dst"), amd64.Argument("src"), amd64.Argument("signs")
-	} else {
+	case streaming:
+		m.Begin(fmt.Sprintf("stream%d", r), "(p *T, count, ahead int)",
+			fmt.Sprintf("transforms count adjacent blocks of %d elements in place and prefetches as many elements, ahead elements further on, into the second cache.", elements))
+		dst, ahead = amd64.Argument("p"), amd64.Argument("ahead")
+		SHLQ(U8(m.Shift()), ahead)
+		src = dst
+	default:
 		m.Begin(fmt.Sprintf("base%d", r), "(p *T, count int)",
 			fmt.Sprintf("transforms count adjacent blocks of %d elements in place.", elements))
 		dst = amd64.Argument("p")
@@ -119,7 +138,10 @@ func (m machine) base(r int, signed bool) {
 		for i := lo; i < lo+n; i++ {
 			v[i] = m.Vec()
 			m.Move(Mem{Base: src, Disp: i * m.Width()}, v[i])
-			if signed {
+			if kind == streaming && i*m.Width()%line == 0 {
+				PREFETCHT1(Mem{Base: src, Index: ahead, Scale: 1, Disp: i * m.Width()})
+			}
+			if kind == signed {
 				m.Mul(Mem{Base: factor, Disp: i * m.Width()}, v[i], v[i])
 			}
 		}
@@ -133,7 +155,7 @@ func (m machine) base(r int, signed bool) {
 		m.Move(v[0], Mem{Base: dst})
 	}
 	ADDQ(I32(size), dst)
-	if signed {
+	if kind == signed {
 		ADDQ(I32(size), src)
 		ADDQ(I32(size), factor)
 	}
