@@ -11,7 +11,7 @@ import (
 // matrix in Sylvester (natural) order, H[i][j] = (−1)^popcount(i AND j), if n is a
 // power of two, and C ⊗ H_2^k if n = h·2^k. It is unnormalised: HᵀH = n·I. Cost:
 // n·log₂ n additions and subtractions for a power of two, n·(k + h/4 + 2) for
-// others, no multiplication. Powers of two from 2¹⁷ run on several goroutines. It
+// others, no multiplication. Powers of two from 2¹⁸ run on several goroutines. It
 // does not allocate once an order has been used.
 //
 // The stages run in ascending order, 1, 2, 4, … 2^k/2, each replacing x[j] and

@@ -9,7 +9,7 @@ import (
 
 // Large is the least number of elements of a vector that is worth several
 // goroutines.
-const Large = 1 << 17
+const Large = 1 << 18
 
 const (
 	// segments is the number of segments of a large vector; the stages across segments are two
