@@ -20,6 +20,7 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/_asm/amd64/fwht"
 	"github.com/seed-feabd252/randfeat/internal/_asm/amd64/matmul"
 	"github.com/seed-feabd252/randfeat/internal/_asm/amd64/planerot"
+	"github.com/seed-feabd252/randfeat/internal/_asm/amd64/rankone"
 	"github.com/seed-feabd252/randfeat/internal/_asm/amd64/vecmath"
 	"github.com/seed-feabd252/randfeat/internal/_asm/terms"
 )
@@ -29,6 +30,7 @@ var generators = map[string]func(){
 	"fwht":     fwht.Write,
 	"matmul":   matmul.Write,
 	"planerot": planerot.Write,
+	"rankone":  rankone.Write,
 	"vecmath":  vecmath.Write,
 }
 

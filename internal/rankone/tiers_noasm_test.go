@@ -1,0 +1,8 @@
+//go:build !amd64 || purego || noasm
+
+package rankone
+
+import "testing"
+
+// everyTier runs f as a subtest.
+func everyTier(t *testing.T, f func(t *testing.T)) { t.Run("tier=generic", f) }
