@@ -17,7 +17,7 @@ import (
 // share β, its gradient is a sum over heads. Gradients of keys and values are sums over the queries
 // that read them, in a fixed order.
 //
-// Backward takes three to six times as long as Forward. It keeps the sums before every chunk of 48
+// Backward takes five to fifteen times as long as Forward. It keeps the sums before every chunk of 48
 // tokens, dk·dv numbers each, as dividing by a decay would lose them. So memory grows with
 // L·dk·dv/48 for each head of keys at work, one for each processor. Once that memory is there, and
 // with all gradients given, Backward allocates nothing.
@@ -110,7 +110,6 @@ func (c *reverseCall[T]) Piece(i int) {
 	l.startReverse(r, x, c.dk, c.dv)
 	l.setSums(sumsOf(c.past, i, c.dk))
 	l.keepSums()
-	l.start(r, x, c.dk, c.dv)
 	l.reverse.setSums(sumsOf(c.present, i, c.dk))
 	group := r.heads / r.keyHeads
 	l.backward(c.dx.of(r, head, lo, hi), layout.Heads(c.dst.RowRange(lo, hi), head*group, (head+1)*group, r.heads))

@@ -1,8 +1,6 @@
 package recurrence
 
 import (
-	"math"
-
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/scratch"
 	"github.com/seed-feabd252/randfeat/internal/vecmath"
@@ -117,13 +115,6 @@ func (d *decays[T]) merge(half, n int) {
 	vecmath.Exp(d.all, d.sums[:w])
 }
 
-// mergeAll merges the blocks of one token of a chunk until one is left.
-func (d *decays[T]) mergeAll(n int) {
-	for half := 1; half < n; half *= 2 {
-		d.merge(half, n)
-	}
-}
-
 // row returns the factors of token i.
 func (d *decays[T]) row(factors []T, i int) []T { return factors[i*d.width:][:d.width] }
 
@@ -162,14 +153,4 @@ func (d *decays[T]) weighSums(s dense.Matrix[T]) {
 			vecmath.Scale(s.Row(f), d.all[f])
 		}
 	}
-}
-
-// finiteRows reports whether all numbers of x are finite.
-func finiteRows[T dense.Float](x dense.Matrix[T]) bool {
-	for i := range x.Rows {
-		if h := vecmath.HalfSquaredNorm(x.Row(i)); math.IsNaN(h) || math.IsInf(h, 0) {
-			return false
-		}
-	}
-	return true
 }

@@ -23,11 +23,31 @@
 // gated rules can be merged, in order. States of the delta rules cannot, because a token writes
 // what depends on all tokens before it.
 //
-// # Chunks
+// # Tokens
 //
-// Token by token, each token takes a few products of S with a vector. A chunk of tokens takes
-// products of matrices instead [Yang et al. 2024; 2025]. Let S be the sums before the chunk, K, Q
-// and V the rows of the chunk, and b_i = g_0 + … + g_i. The sums that token i finds are
+// A token reads Sᵀk, writes k·uᵀ and reads Sᵀq. All three are one pass over the rows of S. While
+// token t passes row i, u_t is known, so that the pass writes the row, adds the row to the output of
+// token t, and adds the row to what token t + 1 corrects:
+//
+//	S_i ← e^g_ti·S_i + k_ti·u_t,  o_t ← o_t + q_ti·S_i,  r ← r + k_(t+1)i·S_i
+//
+// after which o_t is complete and u_(t+1) = β·(v − e^g·r), or β·(v − r) with e^g in the coefficients
+// of r if each row has a decay. Columns of S are independent. So S goes in panels of columns that fit
+// the first cache, and NaN or ±Inf in a column reaches that column alone.
+//
+// S holds rounding errors as long as it holds values. A decay near 0 would keep those of thousands of
+// tokens, and those of the factors e^g as well. In a chunk of 48 tokens whose decays are at most 0
+// and add up to at least −2, S is therefore D∘Ŝ with D = e^b, b the sum of the decays: a token writes
+// k∘e^−b into Ŝ and reads with e^b∘k and e^b∘q. No token multiplies Ŝ, and b is nowhere below −4. The
+// rules without a correction keep Ŝ in two parts, the newest tokens and all before them. The newer
+// part joins the older one after 240 tokens, so that a token rounds a small number.
+//
+// # Gradients
+//
+// [Recurrence.Backward] goes back in chunks of 48 tokens (scan_backward.go), from sums that the way
+// ahead kept, with products of matrices in place of passes [Yang et al. 2024; 2025]. Let S be the sums
+// before the chunk, K, Q and V the rows of the chunk, and b_i = g_0 + … + g_i. The sums that token i
+// finds are
 //
 //	S_i = e^b_i∘S + Σ_{j<i} (e^(b_i − b_j)∘k_j)·u_jᵀ
 //
@@ -38,22 +58,15 @@
 // is a triangular system of the order of the chunk. Rules that do not correct have U = V. With P_ij
 // the same sum of q_i and k_j for j ≤ i, the outputs and the sums after a chunk of n tokens are
 //
-//	O = scale·((e^b∘Q)·S + P·U),  S ← e^b_{n−1}∘S + (e^(b_{n−1} − b)∘K)ᵀ·U
+//	O = scale·((e^b∘Q)·S + P·U),  S′ = e^b_{n−1}∘S + (e^(b_{n−1} − b)∘K)ᵀ·U
 //
 // No exponent is positive unless a decay is: forgotten tokens become exact zeros, and nothing
 // overflows. With one decay for a head, M and P are products of matrices times Γ_ij = e^(b_i −
 // b_j). With one decay for each row of S, e^(b_i − b_j) = e^(b_i − b_r)·e^(b_r − b_j) is split at a
-// token r between j and i, for blocks of 1, 2, 4, … tokens.
+// token r between j and i, for blocks of 1, 2, 4, … tokens. After a decay of −10⁶ later decays keep
+// full precision: b of a head is held in two float64, and decays of rows are summed block by block.
 //
-// After a decay of −10⁶ later decays keep full precision: b of a head is held in two float64, and
-// decays of rows are summed block by block. Columns of S are independent; columns that hold NaN or
-// ±Inf in a chunk are processed token by token in that chunk.
-//
-// # Gradients
-//
-// [Recurrence.Backward] goes back chunk by chunk (scan_backward.go), from sums that the way ahead
-// kept. With the
-// gradients dO of the outputs and dS′ of the sums after the chunk, dU = scale·PᵀdO +
+// With the gradients dO of the outputs and dS′ of the sums after the chunk, dU = scale·PᵀdO +
 // (e^(b_{n−1} − b)∘K)·dS′, and the transposed system
 //
 //	(I + diag(β)·M)ᵀ·Y = dU

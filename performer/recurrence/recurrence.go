@@ -141,8 +141,8 @@ type Tokens[T dense.Float] struct {
 // A token of padding changes no sums if g = 0 and, for the delta rules, β = 0 or, for the others,
 // k = 0 or v = 0. Its own output is scale·Sᵀq.
 //
-// Forward takes O(L·dk·dv) time a head, in chunks of tokens (see the package), and holds a few
-// matrices of a chunk for each processor. Heads of keys and sequences are shared among GOMAXPROCS
+// Forward takes O(L·dk·dv) time a head, one pass over S a token (see the package), and holds S once
+// or twice and a few rows of a chunk of tokens for each processor. Heads of keys and sequences are shared among GOMAXPROCS
 // processors. If there are fewer of them than processors, columns of S are shared too, unless
 // values have at most 32 elements or dst is q or k. Bits do not depend on that. Cutting a sequence
 // in two, with present as the next past, changes rounding only. With dst, and with present if
@@ -205,6 +205,13 @@ func (c *call[T]) split() {
 	c.shares = max(1, min((parallel.Idle()+1)/pieces, columnBlocks(c.dv)))
 }
 
+// blockColumns is the number of columns of S that shares are multiples of: whole vectors of every
+// processor.
+const blockColumns = 32
+
+// columnBlocks returns the number of blocks of dv columns.
+func columnBlocks(dv int) int { return (dv + blockColumns - 1) / blockColumns }
+
 // same reports whether two matrices begin with the same element.
 func same[T dense.Float](a, b dense.Matrix[T]) bool {
 	return len(a.Data) > 0 && len(b.Data) > 0 && &a.Data[0] == &b.Data[0]
@@ -229,7 +236,7 @@ func (c *call[T]) Piece(i int) {
 	}
 	l.forward(dst)
 	if c.present.Rows > 0 {
-		dense.Copy(columnsOf(sumsOf(c.present, i, c.dk), from, to), l.sums())
+		l.copySums(columnsOf(sumsOf(c.present, i, c.dk), from, to))
 	}
 	l.forget()
 	r.scans.Put(l)

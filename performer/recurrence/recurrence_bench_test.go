@@ -1,6 +1,7 @@
 package recurrence_test
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"testing"
 
@@ -11,9 +12,9 @@ import (
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
-// BenchmarkRecurrence times 8 heads of dk = dv = 64 over 4096 tokens, with a decay for each head
-// or for each row of the sums, and beside them causal linear attention with as many features
-// of elu+1. Names read
+// BenchmarkRecurrence times 4096 tokens of heads with dk = dv = d, with a decay for each head or for
+// each row of the sums, and beside them causal linear attention with as many features of elu+1.
+// Names read
 //
 //	BenchmarkRecurrence/rule=delta/type=float32/h=8/L=4096/d=64
 func BenchmarkRecurrence(b *testing.B) {
@@ -22,15 +23,25 @@ func BenchmarkRecurrence(b *testing.B) {
 		b.Run("type=float64/h=8/L=4096/d=64", benchmarkCausal[float64])
 	})
 	eachRecurrence(func(rule recurrence.Rule, wide bool) {
-		name := "rule=" + rule.String()
-		if wide {
-			name += "/decay=rows"
-		}
-		b.Run(name, func(b *testing.B) {
-			b.Run("type=float32/h=8/L=4096/d=64", func(b *testing.B) { benchmarkRecurrence[float32](b, rule, wide) })
-			b.Run("type=float64/h=8/L=4096/d=64", func(b *testing.B) { benchmarkRecurrence[float64](b, rule, wide) })
+		b.Run(ruleName(rule, wide), func(b *testing.B) {
+			for _, h := range []int{8, 1} {
+				for _, d := range []int{64, 128} {
+					shape := recurrenceShape{heads: h, keyHeads: h, d: d, dv: d, wide: wide}
+					b.Run(fmt.Sprintf("type=float32/h=%d/L=4096/d=%d", h, d), func(b *testing.B) { benchmarkRecurrence[float32](b, rule, shape) })
+					b.Run(fmt.Sprintf("type=float64/h=%d/L=4096/d=%d", h, d), func(b *testing.B) { benchmarkRecurrence[float64](b, rule, shape) })
+				}
+			}
 		})
 	})
+}
+
+// ruleName returns the part of a name that tells the rule and the decays.
+func ruleName(rule recurrence.Rule, wide bool) string {
+	name := "rule=" + rule.String()
+	if wide {
+		name += "/decay=rows"
+	}
+	return name
 }
 
 const benchmarkTokens = 4096
@@ -42,10 +53,10 @@ func benchmarkCausal[T dense.Float](b *testing.B) {
 	benchmarkCalls(b, func() { batch.ForwardSequences(dst, x.Q, x.K, x.V, performer.Sequences{}) })
 }
 
-func benchmarkRecurrence[T dense.Float](b *testing.B, rule recurrence.Rule, wide bool) {
-	x := convertTokens[T](recurrenceShape{heads: 8, keyHeads: 8, d: 64, dv: 64, wide: wide}.tokens(rand.New(source(310)), rule, benchmarkTokens))
-	r := must(recurrence.New(8, 8, recurrence.Options[T]{Rule: rule}))
-	dst := dense.New[T](benchmarkTokens, 8*64)
+func benchmarkRecurrence[T dense.Float](b *testing.B, rule recurrence.Rule, shape recurrenceShape) {
+	x := convertTokens[T](shape.tokens(rand.New(source(310)), rule, benchmarkTokens))
+	r := must(recurrence.New(shape.heads, shape.keyHeads, recurrence.Options[T]{Rule: rule}))
+	dst := dense.New[T](benchmarkTokens, shape.heads*shape.dv)
 	benchmarkCalls(b, func() { r.Forward(dst, x, dense.Matrix[T]{}, dense.Matrix[T]{}) })
 }
 
@@ -66,11 +77,7 @@ func benchmarkCalls(b *testing.B, f func()) {
 //	BenchmarkRecurrenceBackward/rule=delta/type=float32/h=8/L=4096/d=64
 func BenchmarkRecurrenceBackward(b *testing.B) {
 	eachRecurrence(func(rule recurrence.Rule, wide bool) {
-		name := "rule=" + rule.String()
-		if wide {
-			name += "/decay=rows"
-		}
-		b.Run(name+"/type=float32/h=8/L=4096/d=64", func(b *testing.B) { benchmarkRecurrenceBackward[float32](b, rule, wide) })
+		b.Run(ruleName(rule, wide)+"/type=float32/h=8/L=4096/d=64", func(b *testing.B) { benchmarkRecurrenceBackward[float32](b, rule, wide) })
 	})
 }
 

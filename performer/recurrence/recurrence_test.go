@@ -117,21 +117,27 @@ func TestRecurrenceHandsSumsOn(t *testing.T) {
 	})
 }
 
-// Decays of zero make a gated rule its plain one, decays of −50 leave the last token alone, and
-// decays that differ wildly do no harm to what lies between them.
+// Decays of zero make a gated rule its plain one, decays of −50 leave the last token alone, decays
+// may be slow, fast or positive by turns, and decays that differ wildly do no harm to what lies
+// between them.
 func TestRecurrenceDecays(t *testing.T) {
 	densetest.Both(t, testRecurrenceDecays[float32], testRecurrenceDecays[float64])
 }
 
 func testRecurrenceDecays[T dense.Float](t *testing.T) {
 	rng := rand.New(source(302))
-	const n = 150
+	const n = 600
 	for _, rule := range []recurrence.Rule{recurrence.Gated, recurrence.GatedDelta} {
 		for _, wide := range []bool{false, true} {
 			shape := recurrenceShape{heads: 1, keyHeads: 1, d: 6, dv: 4, wide: wide}
 			for name, g := range map[string]func(i int) float64{
 				"none": func(int) float64 { return 0 },
 				"-50":  func(int) float64 { return -50 },
+				"slow": func(i int) float64 { return -0.02 * float64(i%3) },
+				"fast and slow by turns": func(i int) float64 {
+					return []float64{-1e-4, -0.5, -0.01, -0.01, 0}[i/100%5]
+				},
+				"positive": func(i int) float64 { return []float64{0.1, -0.2}[i/7%2] },
 				"wild": func(i int) float64 {
 					return []float64{-1e30, -300, -0.01, -0.1, 0, math.Inf(-1), -0.001, -1e-5, -40, -0.2, -1e6}[i%11]
 				},

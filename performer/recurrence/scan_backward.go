@@ -23,19 +23,22 @@ type reverse[T dense.Float] struct {
 	decay []float64         // the sum of those with respect to b from a token on
 }
 
-// startReverse prepares for keepSums, which needs no queries, and for what follows it.
+// startReverse prepares for keepSums, and for what follows it.
 func (l *scan[T]) startReverse(r *Recurrence[T], x Tokens[T], dk, dv int) {
-	n, group := x.K.Rows, r.heads/r.keyHeads
-	x.Q = dense.Matrix[T]{}
 	l.start(r, x, dk, dv)
+	rows := (1 + l.group) * chunkRows
+	l.sum = scratch.Resize(l.sum, dk*dv)
+	l.weighted.Shape(rows, dk)
+	l.pairs.Shape(rows, chunkRows)
+	l.u.Shape(chunkRows, dv)
+	l.decays.shape(x.Decay.Cols, chunkRows)
 	v := &l.reverse
-	v.kept = scratch.Resize(v.kept, (chunksOf(n)+1)*dk*dv)
+	v.kept = scratch.Resize(v.kept, (chunksOf(x.K.Rows)+1)*dk*dv)
 	v.sum = scratch.Resize(v.sum, dk*dv)
 	v.m.Shape(chunkRows, chunkRows)
 	v.e.Shape(chunkRows, dv)
 	v.du.Shape(chunkRows, dv)
 	v.up.Shape(chunkRows, dk)
-	rows := (1 + group) * chunkRows
 	v.dx.Shape(rows, dk)
 	v.pairs.Shape(rows, chunkRows)
 	if l.decays.width > 1 {
@@ -60,24 +63,88 @@ func (v *reverse[T]) setSums(last dense.Matrix[T]) {
 
 // keepSums takes in all tokens and keeps the sums before each chunk, and after the last.
 func (l *scan[T]) keepSums() {
-	n, size := l.x.K.Rows, len(l.sum)
-	copy(l.reverse.kept, l.sum)
+	n := l.x.K.Rows
+	l.copySums(l.keptSums(0))
 	for chunk := range chunksOf(n) {
-		l.advance(dense.Matrix[T]{}, chunk*chunkRows, min((chunk+1)*chunkRows, n))
-		copy(l.reverse.kept[(chunk+1)*size:], l.sum)
+		l.take(dense.Matrix[T]{}, chunk*chunkRows, min((chunk+1)*chunkRows, n))
+		l.copySums(l.keptSums(chunk + 1))
 	}
 }
+
+// keptSums returns the sums before a chunk.
+func (l *scan[T]) keptSums(chunk int) dense.Matrix[T] {
+	size := l.dk * l.dv
+	return dense.Of(l.dk, l.dv, l.reverse.kept[chunk*size:][:size])
+}
+
+// sums returns S before the chunk.
+func (l *scan[T]) sums() dense.Matrix[T] { return dense.Of(l.dk, l.dv, l.sum) }
 
 // backward writes the gradients with respect to all tokens into dx, and takes that with
 // respect to S from the end to the beginning.
 func (l *scan[T]) backward(dx Tokens[T], dout dense.Matrix[T]) {
-	n, size := l.x.K.Rows, len(l.sum)
+	n := l.x.K.Rows
 	for chunk := chunksOf(n) - 1; chunk >= 0; chunk-- {
 		lo, hi := chunk*chunkRows, min((chunk+1)*chunkRows, n)
-		copy(l.sum, l.reverse.kept[chunk*size:])
-		after := dense.Of(l.dk, l.dv, l.reverse.kept[(chunk+1)*size:][:size])
-		l.backwardChunk(dx.rows(lo, hi), dout.RowRange(lo, hi), after, lo, hi)
+		copy(l.sum, l.keptSums(chunk).Data)
+		l.backwardChunk(dx.rows(lo, hi), dout.RowRange(lo, hi), l.keptSums(chunk+1), lo, hi)
 	}
+}
+
+// load takes the tokens lo ≤ i < hi: keys, and queries times the scale, into the stack, decays and
+// strengths.
+func (l *scan[T]) load(lo, hi int) {
+	l.keys(lo, hi)
+	for s := 1; s <= l.group; s++ {
+		scaleRows(l.queries(s, lo, hi), l.scale)
+	}
+	if l.decays.width > 0 {
+		l.decays.fill(l.x.Decay.RowRange(lo, hi))
+	}
+	l.strengths(lo, hi)
+}
+
+// write makes U, what the tokens of the chunk add to S: row i is v_i or, by a delta rule,
+// β_i·e_i where
+//
+//	(I + M·diag(β))·E = V − (e^b∘K)·S,
+//
+// which is copied into e, if that has rows.
+func (l *scan[T]) write(lo, hi int, e dense.Matrix[T]) {
+	u := dense.Copy(l.u.Rows(hi-lo), l.x.V.RowRange(lo, hi))
+	if !l.r.opts.Rule.corrects() {
+		return
+	}
+	l.errors(u)
+	if e.Rows > 0 {
+		dense.Copy(e, u)
+	}
+	for i := range u.Rows {
+		vecmath.Scale(u.Row(i), l.betas[i])
+	}
+}
+
+// errors replaces the values u by E. M is not there after that.
+func (l *scan[T]) errors(u dense.Matrix[T]) {
+	n := u.Rows
+	matmul.MulPacked(-1, l.weighed(0, n), &l.packS, 1, u, nil)
+	m := rowsOf(&l.pairs, 0, n).ColRange(0, n)
+	for i := range n {
+		vecmath.Multiply(m.Row(i)[:i], l.betas)
+	}
+	l.factor.Set(m, nil)
+	l.factor.Solve(u)
+}
+
+// weighed returns keys or queries times e^b.
+func (l *scan[T]) weighed(s, n int) dense.Matrix[T] {
+	x := rowsOf(&l.stack, s, n)
+	if l.decays.width == 0 {
+		return x
+	}
+	w := dense.Copy(rowsOf(&l.weighted, s, n), x)
+	l.decays.weigh(w, l.decays.up)
+	return w
 }
 
 // backwardChunk writes the gradients of the tokens lo ≤ i < hi. after are the sums after them.

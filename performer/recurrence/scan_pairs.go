@@ -34,19 +34,12 @@ func (l *scan[T]) pair(s, n int) dense.Matrix[T] { return rowsOf(&l.pairs, s, n)
 
 // allPairs makes M, if it is wanted, and all P. After it the decays are those of the chunk.
 func (l *scan[T]) allPairs(n int) {
-	first := l.firstPaired()
-	switch {
-	case l.decays.width > 1 && first > l.group:
-		l.decays.mergeAll(n)
-		return
-	case l.decays.width > 1:
+	if l.decays.width > 1 {
 		l.pairsByLevel(n)
-		return
-	case first > l.group:
 		return
 	}
 	matmul.PackT(&l.packK, rowsOf(&l.stack, 0, n))
-	for s := first; s <= l.group; s++ {
+	for s := l.firstPaired(); s <= l.group; s++ {
 		p := l.pair(s, n)
 		matmul.MulPacked(1, rowsOf(&l.stack, s, n), &l.packK, 0, p, nil)
 		l.decay(p)

@@ -81,8 +81,8 @@ func (s *State[T]) Clone() *State[T] {
 	return c
 }
 
-// Append takes in n ≥ 0 tokens in O(n·dk·dv) time a head. It ignores queries. Many tokens go in
-// chunks, and heads are shared among processors. x.Lengths must be nil: a state has one sequence.
+// Append takes in n ≥ 0 tokens in O(n·dk·dv) time a head. It ignores queries. Several
+// tokens go as in Forward, and heads are shared among processors. x.Lengths must be nil: a state has one sequence.
 // Append panics with the shapes if they do not fit.
 func (s *State[T]) Append(x Tokens[T]) {
 	s.check(x)
