@@ -17,6 +17,7 @@ import (
 
 	. "github.com/mmcloughlin/avo/build"
 
+	"github.com/seed-feabd252/randfeat/internal/_asm/amd64/cache"
 	"github.com/seed-feabd252/randfeat/internal/_asm/amd64/fwht"
 	"github.com/seed-feabd252/randfeat/internal/_asm/amd64/matmul"
 	"github.com/seed-feabd252/randfeat/internal/_asm/amd64/planerot"
@@ -27,6 +28,7 @@ import (
 
 // generators write the kernels of a package. What they write is global: one a process.
 var generators = map[string]func(){
+	"cache":    cache.Write,
 	"fwht":     fwht.Write,
 	"matmul":   matmul.Write,
 	"planerot": planerot.Write,

@@ -3,18 +3,21 @@ package matmul
 import (
 	"unsafe"
 
+	"github.com/seed-feabd252/randfeat/internal/cache"
 	"github.com/seed-feabd252/randfeat/internal/parallel"
 	"github.com/seed-feabd252/randfeat/internal/pool"
 )
 
 const (
-	// stripsPerPiece is the largest number of strips of rows that go together: their rows of A stay
-	// in the second cache for all panels.
-	stripsPerPiece = 8
 	// tileColumns is the number of columns after which an epilogue is called.
 	tileColumns = 512
 	// tileBytes is the size of a tile that stays in the first cache until its epilogue.
 	tileBytes = 1 << 14
+	// copyPanels is the number of panels for which a strip of A is copied, unless its rows are
+	// adjacent: they then are, in the first cache, whatever the stride of A is.
+	copyPanels = 8
+	// piecesEach is the number of pieces for each processor, which may be slower than the others.
+	piecesEach = 4
 	// serialBelow is the number of multiply-adds under which one goroutine is
 	// faster.
 	serialBelow = 1 << 20
@@ -28,7 +31,8 @@ type call[T Float] struct {
 	c           view[T]
 	done        Epilogue
 	strips      int // of rows of C, of nearly equal height
-	pieces      int // of the strips
+	groups      int // of strips
+	columns     int // of a piece
 }
 
 func mulPacked[T Float](alpha T, a view[T], b *Packed[T], beta T, c view[T], done Epilogue) {
@@ -38,34 +42,41 @@ func mulPacked[T Float](alpha T, a view[T], b *Packed[T], beta T, c view[T], don
 	}
 	p := pool.Get[call[T]](&calls)
 	*p = call[T]{alpha: alpha, beta: beta, a: a, b: b, c: c, done: done}
-	p.split()
-	if p.pieces == 1 {
-		p.Piece(0)
-	} else {
-		parallel.Do(p.pieces, p)
-	}
+	parallel.Do(p.split(), p)
 	*p = call[T]{}
 	pool.Put(&calls, p)
 }
 
-// split chooses the number of pieces: enough for every processor to have some, not
-// more strips in one than stay in cache. Results do not depend on it.
-func (p *call[T]) split() {
-	p.strips = Strips[T](p.c.rows)
-	p.pieces = (p.strips + stripsPerPiece - 1) / stripsPerPiece
-	if float64(p.c.rows)*float64(p.c.cols)*float64(p.b.rows) < serialBelow {
-		return
+// split cuts C into pieces, and returns their number: enough for every processor to have some.
+// Results do not depend on it.
+//
+// A piece is some strips of rows times some columns. The blocks of B for these columns stay in the
+// second cache, one after another, for all strips of the piece. If there is an epilogue, a piece has
+// all columns.
+func (p *call[T]) split() int {
+	p.strips, p.groups, p.columns = Strips[T](p.c.rows), 1, p.c.cols
+	count := 1 // of pieces side by side
+	if p.done == nil {
+		cached, panel := cache.L2/2/size[T](), 2*best[T]().lanes
+		count = (p.c.cols*depth + cached - 1) / cached
+		p.columns = ((p.c.cols+count-1)/count + panel - 1) / panel * panel
+		count = (p.c.cols + p.columns - 1) / p.columns
 	}
-	if helpers := parallel.Idle(); helpers > 0 {
-		p.pieces = min(p.strips, max(p.pieces, 4*(helpers+1)))
+	if float64(p.c.rows)*float64(p.c.cols)*float64(p.b.rows) >= serialBelow {
+		if helpers := parallel.Idle(); helpers > 0 {
+			p.groups = max(p.groups, (piecesEach*(helpers+1)+count-1)/count)
+		}
 	}
+	p.groups = min(p.groups, p.strips)
+	return count * p.groups
 }
 
-// Piece computes some strips of C.
+// Piece computes a piece of C.
 func (p *call[T]) Piece(i int) {
-	first, end := parallel.Share(p.strips, p.pieces, i), parallel.Share(p.strips, p.pieces, i+1)
+	group, left := i%p.groups, i/p.groups*p.columns
+	first, end := parallel.Share(p.strips, p.groups, group), parallel.Share(p.strips, p.groups, group+1)
 	if p.done == nil {
-		p.tile(first, end, 0, p.c.cols)
+		p.compute(first, end, left, min(left+p.columns, p.c.cols))
 		return
 	}
 	columns := min(p.c.cols, tileColumns)
@@ -74,7 +85,7 @@ func (p *call[T]) Piece(i int) {
 		last := min(first+strips, end)
 		for from := 0; from < p.c.cols; from += columns {
 			to := min(from+columns, p.c.cols)
-			p.tile(first, last, from, to)
+			p.compute(first, last, from, to)
 			p.done.Finish(p.row(first), p.row(last), from, to)
 		}
 	}
@@ -83,27 +94,64 @@ func (p *call[T]) Piece(i int) {
 // row returns the first row of a strip.
 func (p *call[T]) row(strip int) int { return parallel.Share(p.c.rows, p.strips, strip) }
 
-// tile computes strips first ≤ s < end and columns from ≤ j < to of C.
-func (p *call[T]) tile(first, end, from, to int) {
-	k := best[T]()
-	panel := 2 * k.lanes
-	beta := p.beta
+// compute computes strips first ≤ s < end and columns from ≤ j < to of C.
+func (p *call[T]) compute(first, end, from, to int) {
 	if p.b.rows == 0 {
 		p.scale(p.row(first), p.row(end), from, to)
+		return
 	}
+	k := best[T]()
+	panel := 2 * k.lanes
+	panels := (to - from + panel - 1) / panel
+	var rows *copied[T]
+	if panels >= copyPanels && p.a.stride > min(depth, p.b.rows) {
+		rows = pool.Get[copied[T]](&copies)
+		defer pool.Put(&copies, rows)
+	}
+	beta := p.beta
 	for block := 0; block < p.b.rows; block += depth {
 		n := min(depth, p.b.rows-block)
-		for at := from; at < to; at += panel {
-			b, vectors := p.b.panel(k, block, n, at/panel)
-			last := min(p.c.cols-at, panel) - (vectors-1)*k.lanes
-			for s := first; s < end; s++ {
-				i, rows := p.row(s), p.row(s+1)-p.row(s)
+		for s := first; s < end; s++ {
+			i := p.row(s)
+			height, a := p.row(s+1)-i, p.a.from(i, block)
+			if rows != nil {
+				a = rows.of(&p.a, i, height, block, n)
+			}
+			for at, count := from, 0; at < to; at, count = at+panel, count+1 {
+				if rows != nil && s+1 < end {
+					lo, hi := parallel.Share(n, panels, count), parallel.Share(n, panels, count+1)
+					p.a.expect(i+height, p.row(s+2)-i-height, block+lo, hi-lo)
+				}
+				b, vectors := p.b.panel(k, block, n, at/panel)
+				last := min(p.c.cols-at, panel) - (vectors-1)*k.lanes
 				c := target[T]{&p.c.data[i*p.c.stride+at], p.c.stride, last}
-				k.strip(rows, vectors)(n, p.a.from(i, block), &b[0], c, p.alpha, beta)
+				k.strip(height, vectors)(n, a, &b[0], c, p.alpha, beta)
 			}
 		}
 		beta = 1
 	}
+}
+
+// copied is a few rows of A, adjacent.
+type copied[T Float] struct{ data []T }
+
+// of copies rows i ≤ r < i+height and columns l ≤ c < l+n of A.
+func (x *copied[T]) of(a *view[T], i, height, l, n int) left[T] {
+	row, col := a.steps()
+	from := a.data[i*row+l*col:]
+	rows, cols := height, n
+	if a.trans {
+		rows, cols = n, height
+	}
+	// A line more than the columns, lest a power of two keeps all rows in the same few places of a
+	// cache.
+	to := view[T]{stride: cols + line/size[T](), trans: a.trans}
+	x.data = Aligned(x.data, rows*to.stride)
+	to.data = x.data
+	for r := range rows {
+		copy(to.data[r*to.stride:][:cols], from[r*a.stride:])
+	}
+	return to.from(0, 0)
 }
 
 // scale multiplies a tile of C by β: a product without inner indices does nothing else.
@@ -121,8 +169,9 @@ func (p *call[T]) scale(lo, hi, from, to int) {
 }
 
 var (
-	calls pool.Both[call[float32], call[float64]]
-	packs pool.Both[Packed[float32], Packed[float64]]
+	calls  pool.Both[call[float32], call[float64]]
+	packs  pool.Both[Packed[float32], Packed[float64]]
+	copies pool.Both[copied[float32], copied[float64]]
 )
 
 // size returns the size of an element in bytes.

@@ -8,8 +8,9 @@
 //
 // The right operand is first copied into panels, in the layout that a kernel reads [Goto & van de
 // Geijn 2008]: columns side by side, one inner index after another. A tile of C, some rows times a
-// panel, then stays in registers while the inner index runs over depth values. A is read where it
-// is. An operand that is used more than once can be packed once, and rows are shared among
+// panel, then stays in registers while the inner index runs over depth values. The panels that share
+// the block of inner indices stay in the second cache for many rows. A is read where it is, or a few
+// rows are copied first if many panels use the rows. An operand that is used more than once can be packed once, and rows are shared among
 // processors. Small products that feed each other keep their operands as panels all along.
 //
 // The kernels fuse multiplication and addition, except in pure Go: tiers agree to rounding, not bit
@@ -26,6 +27,7 @@ package matmul
 
 import (
 	"fmt"
+	"unsafe"
 
 	"github.com/seed-feabd252/randfeat/internal/pool"
 )
@@ -130,16 +132,43 @@ func (a view[T]) colRange(from, to int) view[T] {
 	return a
 }
 
-// mul packs B, some columns at a time if it is large, and multiplies.
+// rows from ≤ i < to of a.
+func (a view[T]) rowRange(from, to int) view[T] {
+	row, _ := a.steps()
+	a.data = a.data[from*row:]
+	a.rows = to - from
+	return a
+}
+
+// expect asks for rows i ≤ r < i+rows and columns l ≤ c < l+cols, which are about to be read.
+func (a *view[T]) expect(i, rows, l, cols int) {
+	row, col := a.steps()
+	first := i*row + l*col
+	if a.trans {
+		rows, cols = cols, rows
+	}
+	if rows > 0 && cols > 0 {
+		prefetch((*byte)(unsafe.Pointer(&a.data[first])), rows, a.stride*size[T](), cols*size[T]())
+	}
+}
+
+// mul packs B, a part at a time if it is large, and multiplies.
 func mul[T Float](alpha T, a, b view[T], beta T, c view[T]) {
 	check(a, b.rows, b.cols, c)
-	columns := packedColumns[T](b.rows, b.cols)
+	rows, columns := packedPart[T](b.rows, b.cols)
 	p := pool.Get[Packed[T]](&packs)
 	defer pool.Put(&packs, p)
 	for from := 0; from < b.cols; from += columns {
 		to := min(from+columns, b.cols)
-		p.pack(b.colRange(from, to))
-		mulPacked(alpha, a, p, beta, c.colRange(from, to), nil)
+		// Without rows of B there is one part all the same.
+		for lo := 0; lo == 0 || lo < b.rows; lo += rows {
+			hi, old := min(lo+rows, b.rows), beta
+			if lo > 0 {
+				old = 1
+			}
+			p.pack(b.rowRange(lo, hi).colRange(from, to))
+			mulPacked(alpha, a.colRange(lo, hi), p, old, c.colRange(from, to), nil)
+		}
 	}
 }
 

@@ -5,18 +5,22 @@
 #include "textflag.h"
 
 // func strip1x1F32AVX512(k int, a left[float32], b *float32, c target[float32], alpha float32, beta float32)
-// Requires: AVX, AVX512F, BMI2
+// Requires: AVX, AVX512F, BMI2, MMX+
 TEXT ·strip1x1F32AVX512(SB), NOSPLIT, $0-72
-	MOVQ   k+0(FP), AX
-	MOVQ   b+32(FP), CX
-	MOVQ   a_row+16(FP), DX
-	SHLQ   $0x02, DX
-	MOVQ   a_col+24(FP), DX
-	SHLQ   $0x02, DX
-	MOVQ   a_first+8(FP), BX
-	VPXORD Z0, Z0, Z0
-	TESTQ  AX, AX
-	JZ     done
+	MOVQ       k+0(FP), AX
+	MOVQ       b+32(FP), CX
+	MOVQ       a_row+16(FP), DX
+	SHLQ       $0x02, DX
+	MOVQ       a_col+24(FP), DX
+	SHLQ       $0x02, DX
+	MOVQ       a_first+8(FP), BX
+	VPXORD     Z0, Z0, Z0
+	MOVQ       c_first+40(FP), SI
+	MOVQ       c_stride+48(FP), DI
+	SHLQ       $0x02, DI
+	PREFETCHT0 (SI)
+	TESTQ      AX, AX
+	JZ         done
 
 loop:
 	VMOVUPS      (CX), Z30
@@ -52,19 +56,24 @@ store:
 	RET
 
 // func strip1x2F32AVX512(k int, a left[float32], b *float32, c target[float32], alpha float32, beta float32)
-// Requires: AVX, AVX512F, BMI2
+// Requires: AVX, AVX512F, BMI2, MMX+
 TEXT ·strip1x2F32AVX512(SB), NOSPLIT, $0-72
-	MOVQ   k+0(FP), AX
-	MOVQ   b+32(FP), CX
-	MOVQ   a_row+16(FP), DX
-	SHLQ   $0x02, DX
-	MOVQ   a_col+24(FP), DX
-	SHLQ   $0x02, DX
-	MOVQ   a_first+8(FP), BX
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	TESTQ  AX, AX
-	JZ     done
+	MOVQ       k+0(FP), AX
+	MOVQ       b+32(FP), CX
+	MOVQ       a_row+16(FP), DX
+	SHLQ       $0x02, DX
+	MOVQ       a_col+24(FP), DX
+	SHLQ       $0x02, DX
+	MOVQ       a_first+8(FP), BX
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	MOVQ       c_first+40(FP), SI
+	MOVQ       c_stride+48(FP), DI
+	SHLQ       $0x02, DI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	TESTQ      AX, AX
+	JZ         done
 
 loop:
 	VMOVUPS      (CX), Z30
@@ -106,19 +115,25 @@ store:
 	RET
 
 // func strip2x1F32AVX512(k int, a left[float32], b *float32, c target[float32], alpha float32, beta float32)
-// Requires: AVX, AVX512F, BMI2
+// Requires: AVX, AVX512F, BMI2, MMX+
 TEXT ·strip2x1F32AVX512(SB), NOSPLIT, $0-72
-	MOVQ   k+0(FP), AX
-	MOVQ   b+32(FP), CX
-	MOVQ   a_row+16(FP), DX
-	SHLQ   $0x02, DX
-	MOVQ   a_col+24(FP), BX
-	SHLQ   $0x02, BX
-	MOVQ   a_first+8(FP), SI
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	TESTQ  AX, AX
-	JZ     done
+	MOVQ       k+0(FP), AX
+	MOVQ       b+32(FP), CX
+	MOVQ       a_row+16(FP), DX
+	SHLQ       $0x02, DX
+	MOVQ       a_col+24(FP), BX
+	SHLQ       $0x02, BX
+	MOVQ       a_first+8(FP), SI
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	MOVQ       c_first+40(FP), DI
+	MOVQ       c_stride+48(FP), R8
+	SHLQ       $0x02, R8
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	TESTQ      AX, AX
+	JZ         done
 
 loop:
 	VMOVUPS      (CX), Z30
@@ -162,21 +177,29 @@ store:
 	RET
 
 // func strip2x2F32AVX512(k int, a left[float32], b *float32, c target[float32], alpha float32, beta float32)
-// Requires: AVX, AVX512F, BMI2
+// Requires: AVX, AVX512F, BMI2, MMX+
 TEXT ·strip2x2F32AVX512(SB), NOSPLIT, $0-72
-	MOVQ   k+0(FP), AX
-	MOVQ   b+32(FP), CX
-	MOVQ   a_row+16(FP), DX
-	SHLQ   $0x02, DX
-	MOVQ   a_col+24(FP), BX
-	SHLQ   $0x02, BX
-	MOVQ   a_first+8(FP), SI
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	TESTQ  AX, AX
-	JZ     done
+	MOVQ       k+0(FP), AX
+	MOVQ       b+32(FP), CX
+	MOVQ       a_row+16(FP), DX
+	SHLQ       $0x02, DX
+	MOVQ       a_col+24(FP), BX
+	SHLQ       $0x02, BX
+	MOVQ       a_first+8(FP), SI
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	MOVQ       c_first+40(FP), DI
+	MOVQ       c_stride+48(FP), R8
+	SHLQ       $0x02, R8
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	TESTQ      AX, AX
+	JZ         done
 
 loop:
 	VMOVUPS      (CX), Z30
@@ -231,20 +254,28 @@ store:
 	RET
 
 // func strip3x1F32AVX512(k int, a left[float32], b *float32, c target[float32], alpha float32, beta float32)
-// Requires: AVX, AVX512F, BMI2
+// Requires: AVX, AVX512F, BMI2, MMX+
 TEXT ·strip3x1F32AVX512(SB), NOSPLIT, $0-72
-	MOVQ   k+0(FP), AX
-	MOVQ   b+32(FP), CX
-	MOVQ   a_row+16(FP), DX
-	SHLQ   $0x02, DX
-	MOVQ   a_col+24(FP), BX
-	SHLQ   $0x02, BX
-	MOVQ   a_first+8(FP), SI
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	TESTQ  AX, AX
-	JZ     done
+	MOVQ       k+0(FP), AX
+	MOVQ       b+32(FP), CX
+	MOVQ       a_row+16(FP), DX
+	SHLQ       $0x02, DX
+	MOVQ       a_col+24(FP), BX
+	SHLQ       $0x02, BX
+	MOVQ       a_first+8(FP), SI
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	MOVQ       c_first+40(FP), DI
+	MOVQ       c_stride+48(FP), R8
+	SHLQ       $0x02, R8
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	TESTQ      AX, AX
+	JZ         done
 
 loop:
 	VMOVUPS      (CX), Z30
@@ -296,23 +327,34 @@ store:
 	RET
 
 // func strip3x2F32AVX512(k int, a left[float32], b *float32, c target[float32], alpha float32, beta float32)
-// Requires: AVX, AVX512F, BMI2
+// Requires: AVX, AVX512F, BMI2, MMX+
 TEXT ·strip3x2F32AVX512(SB), NOSPLIT, $0-72
-	MOVQ   k+0(FP), AX
-	MOVQ   b+32(FP), CX
-	MOVQ   a_row+16(FP), DX
-	SHLQ   $0x02, DX
-	MOVQ   a_col+24(FP), BX
-	SHLQ   $0x02, BX
-	MOVQ   a_first+8(FP), SI
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	TESTQ  AX, AX
-	JZ     done
+	MOVQ       k+0(FP), AX
+	MOVQ       b+32(FP), CX
+	MOVQ       a_row+16(FP), DX
+	SHLQ       $0x02, DX
+	MOVQ       a_col+24(FP), BX
+	SHLQ       $0x02, BX
+	MOVQ       a_first+8(FP), SI
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	MOVQ       c_first+40(FP), DI
+	MOVQ       c_stride+48(FP), R8
+	SHLQ       $0x02, R8
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	TESTQ      AX, AX
+	JZ         done
 
 loop:
 	VMOVUPS      (CX), Z30
@@ -380,23 +422,33 @@ store:
 	RET
 
 // func strip4x1F32AVX512(k int, a left[float32], b *float32, c target[float32], alpha float32, beta float32)
-// Requires: AVX, AVX512F, BMI2
+// Requires: AVX, AVX512F, BMI2, MMX+
 TEXT ·strip4x1F32AVX512(SB), NOSPLIT, $0-72
-	MOVQ   k+0(FP), AX
-	MOVQ   b+32(FP), CX
-	MOVQ   a_row+16(FP), DX
-	SHLQ   $0x02, DX
-	MOVQ   a_col+24(FP), BX
-	SHLQ   $0x02, BX
-	MOVQ   a_first+8(FP), SI
-	LEAQ   (SI)(DX*2), DI
-	ADDQ   DX, DI
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	TESTQ  AX, AX
-	JZ     done
+	MOVQ       k+0(FP), AX
+	MOVQ       b+32(FP), CX
+	MOVQ       a_row+16(FP), DX
+	SHLQ       $0x02, DX
+	MOVQ       a_col+24(FP), BX
+	SHLQ       $0x02, BX
+	MOVQ       a_first+8(FP), SI
+	LEAQ       (SI)(DX*2), DI
+	ADDQ       DX, DI
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	MOVQ       c_first+40(FP), R8
+	MOVQ       c_stride+48(FP), R9
+	SHLQ       $0x02, R9
+	PREFETCHT0 (R8)
+	ADDQ       R9, R8
+	PREFETCHT0 (R8)
+	ADDQ       R9, R8
+	PREFETCHT0 (R8)
+	ADDQ       R9, R8
+	PREFETCHT0 (R8)
+	TESTQ      AX, AX
+	JZ         done
 
 loop:
 	VMOVUPS      (CX), Z30
@@ -457,27 +509,41 @@ store:
 	RET
 
 // func strip4x2F32AVX512(k int, a left[float32], b *float32, c target[float32], alpha float32, beta float32)
-// Requires: AVX, AVX512F, BMI2
+// Requires: AVX, AVX512F, BMI2, MMX+
 TEXT ·strip4x2F32AVX512(SB), NOSPLIT, $0-72
-	MOVQ   k+0(FP), AX
-	MOVQ   b+32(FP), CX
-	MOVQ   a_row+16(FP), DX
-	SHLQ   $0x02, DX
-	MOVQ   a_col+24(FP), BX
-	SHLQ   $0x02, BX
-	MOVQ   a_first+8(FP), SI
-	LEAQ   (SI)(DX*2), DI
-	ADDQ   DX, DI
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	VPXORD Z7, Z7, Z7
-	TESTQ  AX, AX
-	JZ     done
+	MOVQ       k+0(FP), AX
+	MOVQ       b+32(FP), CX
+	MOVQ       a_row+16(FP), DX
+	SHLQ       $0x02, DX
+	MOVQ       a_col+24(FP), BX
+	SHLQ       $0x02, BX
+	MOVQ       a_first+8(FP), SI
+	LEAQ       (SI)(DX*2), DI
+	ADDQ       DX, DI
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	MOVQ       c_first+40(FP), R8
+	MOVQ       c_stride+48(FP), R9
+	SHLQ       $0x02, R9
+	PREFETCHT0 (R8)
+	PREFETCHT0 64(R8)
+	ADDQ       R9, R8
+	PREFETCHT0 (R8)
+	PREFETCHT0 64(R8)
+	ADDQ       R9, R8
+	PREFETCHT0 (R8)
+	PREFETCHT0 64(R8)
+	ADDQ       R9, R8
+	PREFETCHT0 (R8)
+	PREFETCHT0 64(R8)
+	TESTQ      AX, AX
+	JZ         done
 
 loop:
 	VMOVUPS      (CX), Z30
@@ -559,24 +625,36 @@ store:
 	RET
 
 // func strip5x1F32AVX512(k int, a left[float32], b *float32, c target[float32], alpha float32, beta float32)
-// Requires: AVX, AVX512F, BMI2
+// Requires: AVX, AVX512F, BMI2, MMX+
 TEXT ·strip5x1F32AVX512(SB), NOSPLIT, $0-72
-	MOVQ   k+0(FP), AX
-	MOVQ   b+32(FP), CX
-	MOVQ   a_row+16(FP), DX
-	SHLQ   $0x02, DX
-	MOVQ   a_col+24(FP), BX
-	SHLQ   $0x02, BX
-	MOVQ   a_first+8(FP), SI
-	LEAQ   (SI)(DX*2), DI
-	ADDQ   DX, DI
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	TESTQ  AX, AX
-	JZ     done
+	MOVQ       k+0(FP), AX
+	MOVQ       b+32(FP), CX
+	MOVQ       a_row+16(FP), DX
+	SHLQ       $0x02, DX
+	MOVQ       a_col+24(FP), BX
+	SHLQ       $0x02, BX
+	MOVQ       a_first+8(FP), SI
+	LEAQ       (SI)(DX*2), DI
+	ADDQ       DX, DI
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	MOVQ       c_first+40(FP), R8
+	MOVQ       c_stride+48(FP), R9
+	SHLQ       $0x02, R9
+	PREFETCHT0 (R8)
+	ADDQ       R9, R8
+	PREFETCHT0 (R8)
+	ADDQ       R9, R8
+	PREFETCHT0 (R8)
+	ADDQ       R9, R8
+	PREFETCHT0 (R8)
+	ADDQ       R9, R8
+	PREFETCHT0 (R8)
+	TESTQ      AX, AX
+	JZ         done
 
 loop:
 	VMOVUPS      (CX), Z30
@@ -645,29 +723,46 @@ store:
 	RET
 
 // func strip5x2F32AVX512(k int, a left[float32], b *float32, c target[float32], alpha float32, beta float32)
-// Requires: AVX, AVX512F, BMI2
+// Requires: AVX, AVX512F, BMI2, MMX+
 TEXT ·strip5x2F32AVX512(SB), NOSPLIT, $0-72
-	MOVQ   k+0(FP), AX
-	MOVQ   b+32(FP), CX
-	MOVQ   a_row+16(FP), DX
-	SHLQ   $0x02, DX
-	MOVQ   a_col+24(FP), BX
-	SHLQ   $0x02, BX
-	MOVQ   a_first+8(FP), SI
-	LEAQ   (SI)(DX*2), DI
-	ADDQ   DX, DI
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	VPXORD Z7, Z7, Z7
-	VPXORD Z8, Z8, Z8
-	VPXORD Z9, Z9, Z9
-	TESTQ  AX, AX
-	JZ     done
+	MOVQ       k+0(FP), AX
+	MOVQ       b+32(FP), CX
+	MOVQ       a_row+16(FP), DX
+	SHLQ       $0x02, DX
+	MOVQ       a_col+24(FP), BX
+	SHLQ       $0x02, BX
+	MOVQ       a_first+8(FP), SI
+	LEAQ       (SI)(DX*2), DI
+	ADDQ       DX, DI
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	MOVQ       c_first+40(FP), R8
+	MOVQ       c_stride+48(FP), R9
+	SHLQ       $0x02, R9
+	PREFETCHT0 (R8)
+	PREFETCHT0 64(R8)
+	ADDQ       R9, R8
+	PREFETCHT0 (R8)
+	PREFETCHT0 64(R8)
+	ADDQ       R9, R8
+	PREFETCHT0 (R8)
+	PREFETCHT0 64(R8)
+	ADDQ       R9, R8
+	PREFETCHT0 (R8)
+	PREFETCHT0 64(R8)
+	ADDQ       R9, R8
+	PREFETCHT0 (R8)
+	PREFETCHT0 64(R8)
+	TESTQ      AX, AX
+	JZ         done
 
 loop:
 	VMOVUPS      (CX), Z30
@@ -762,25 +857,39 @@ store:
 	RET
 
 // func strip6x1F32AVX512(k int, a left[float32], b *float32, c target[float32], alpha float32, beta float32)
-// Requires: AVX, AVX512F, BMI2
+// Requires: AVX, AVX512F, BMI2, MMX+
 TEXT ·strip6x1F32AVX512(SB), NOSPLIT, $0-72
-	MOVQ   k+0(FP), AX
-	MOVQ   b+32(FP), CX
-	MOVQ   a_row+16(FP), DX
-	SHLQ   $0x02, DX
-	MOVQ   a_col+24(FP), BX
-	SHLQ   $0x02, BX
-	MOVQ   a_first+8(FP), SI
-	LEAQ   (SI)(DX*2), DI
-	ADDQ   DX, DI
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	TESTQ  AX, AX
-	JZ     done
+	MOVQ       k+0(FP), AX
+	MOVQ       b+32(FP), CX
+	MOVQ       a_row+16(FP), DX
+	SHLQ       $0x02, DX
+	MOVQ       a_col+24(FP), BX
+	SHLQ       $0x02, BX
+	MOVQ       a_first+8(FP), SI
+	LEAQ       (SI)(DX*2), DI
+	ADDQ       DX, DI
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	MOVQ       c_first+40(FP), R8
+	MOVQ       c_stride+48(FP), R9
+	SHLQ       $0x02, R9
+	PREFETCHT0 (R8)
+	ADDQ       R9, R8
+	PREFETCHT0 (R8)
+	ADDQ       R9, R8
+	PREFETCHT0 (R8)
+	ADDQ       R9, R8
+	PREFETCHT0 (R8)
+	ADDQ       R9, R8
+	PREFETCHT0 (R8)
+	ADDQ       R9, R8
+	PREFETCHT0 (R8)
+	TESTQ      AX, AX
+	JZ         done
 
 loop:
 	VMOVUPS      (CX), Z30
@@ -857,31 +966,51 @@ store:
 	RET
 
 // func strip6x2F32AVX512(k int, a left[float32], b *float32, c target[float32], alpha float32, beta float32)
-// Requires: AVX, AVX512F, BMI2
+// Requires: AVX, AVX512F, BMI2, MMX+
 TEXT ·strip6x2F32AVX512(SB), NOSPLIT, $0-72
-	MOVQ   k+0(FP), AX
-	MOVQ   b+32(FP), CX
-	MOVQ   a_row+16(FP), DX
-	SHLQ   $0x02, DX
-	MOVQ   a_col+24(FP), BX
-	SHLQ   $0x02, BX
-	MOVQ   a_first+8(FP), SI
-	LEAQ   (SI)(DX*2), DI
-	ADDQ   DX, DI
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	VPXORD Z7, Z7, Z7
-	VPXORD Z8, Z8, Z8
-	VPXORD Z9, Z9, Z9
-	VPXORD Z10, Z10, Z10
-	VPXORD Z11, Z11, Z11
-	TESTQ  AX, AX
-	JZ     done
+	MOVQ       k+0(FP), AX
+	MOVQ       b+32(FP), CX
+	MOVQ       a_row+16(FP), DX
+	SHLQ       $0x02, DX
+	MOVQ       a_col+24(FP), BX
+	SHLQ       $0x02, BX
+	MOVQ       a_first+8(FP), SI
+	LEAQ       (SI)(DX*2), DI
+	ADDQ       DX, DI
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	VPXORD     Z10, Z10, Z10
+	VPXORD     Z11, Z11, Z11
+	MOVQ       c_first+40(FP), R8
+	MOVQ       c_stride+48(FP), R9
+	SHLQ       $0x02, R9
+	PREFETCHT0 (R8)
+	PREFETCHT0 64(R8)
+	ADDQ       R9, R8
+	PREFETCHT0 (R8)
+	PREFETCHT0 64(R8)
+	ADDQ       R9, R8
+	PREFETCHT0 (R8)
+	PREFETCHT0 64(R8)
+	ADDQ       R9, R8
+	PREFETCHT0 (R8)
+	PREFETCHT0 64(R8)
+	ADDQ       R9, R8
+	PREFETCHT0 (R8)
+	PREFETCHT0 64(R8)
+	ADDQ       R9, R8
+	PREFETCHT0 (R8)
+	PREFETCHT0 64(R8)
+	TESTQ      AX, AX
+	JZ         done
 
 loop:
 	VMOVUPS      (CX), Z30
@@ -989,28 +1118,44 @@ store:
 	RET
 
 // func strip7x1F32AVX512(k int, a left[float32], b *float32, c target[float32], alpha float32, beta float32)
-// Requires: AVX, AVX512F, BMI2
+// Requires: AVX, AVX512F, BMI2, MMX+
 TEXT ·strip7x1F32AVX512(SB), NOSPLIT, $0-72
-	MOVQ   k+0(FP), AX
-	MOVQ   b+32(FP), CX
-	MOVQ   a_row+16(FP), DX
-	SHLQ   $0x02, DX
-	MOVQ   a_col+24(FP), BX
-	SHLQ   $0x02, BX
-	MOVQ   a_first+8(FP), SI
-	LEAQ   (SI)(DX*2), DI
-	ADDQ   DX, DI
-	LEAQ   (DI)(DX*2), R8
-	ADDQ   DX, R8
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	TESTQ  AX, AX
-	JZ     done
+	MOVQ       k+0(FP), AX
+	MOVQ       b+32(FP), CX
+	MOVQ       a_row+16(FP), DX
+	SHLQ       $0x02, DX
+	MOVQ       a_col+24(FP), BX
+	SHLQ       $0x02, BX
+	MOVQ       a_first+8(FP), SI
+	LEAQ       (SI)(DX*2), DI
+	ADDQ       DX, DI
+	LEAQ       (DI)(DX*2), R8
+	ADDQ       DX, R8
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	MOVQ       c_first+40(FP), R9
+	MOVQ       c_stride+48(FP), R10
+	SHLQ       $0x02, R10
+	PREFETCHT0 (R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
+	TESTQ      AX, AX
+	JZ         done
 
 loop:
 	VMOVUPS      (CX), Z30
@@ -1096,35 +1241,58 @@ store:
 	RET
 
 // func strip7x2F32AVX512(k int, a left[float32], b *float32, c target[float32], alpha float32, beta float32)
-// Requires: AVX, AVX512F, BMI2
+// Requires: AVX, AVX512F, BMI2, MMX+
 TEXT ·strip7x2F32AVX512(SB), NOSPLIT, $0-72
-	MOVQ   k+0(FP), AX
-	MOVQ   b+32(FP), CX
-	MOVQ   a_row+16(FP), DX
-	SHLQ   $0x02, DX
-	MOVQ   a_col+24(FP), BX
-	SHLQ   $0x02, BX
-	MOVQ   a_first+8(FP), SI
-	LEAQ   (SI)(DX*2), DI
-	ADDQ   DX, DI
-	LEAQ   (DI)(DX*2), R8
-	ADDQ   DX, R8
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	VPXORD Z7, Z7, Z7
-	VPXORD Z8, Z8, Z8
-	VPXORD Z9, Z9, Z9
-	VPXORD Z10, Z10, Z10
-	VPXORD Z11, Z11, Z11
-	VPXORD Z12, Z12, Z12
-	VPXORD Z13, Z13, Z13
-	TESTQ  AX, AX
-	JZ     done
+	MOVQ       k+0(FP), AX
+	MOVQ       b+32(FP), CX
+	MOVQ       a_row+16(FP), DX
+	SHLQ       $0x02, DX
+	MOVQ       a_col+24(FP), BX
+	SHLQ       $0x02, BX
+	MOVQ       a_first+8(FP), SI
+	LEAQ       (SI)(DX*2), DI
+	ADDQ       DX, DI
+	LEAQ       (DI)(DX*2), R8
+	ADDQ       DX, R8
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	VPXORD     Z10, Z10, Z10
+	VPXORD     Z11, Z11, Z11
+	VPXORD     Z12, Z12, Z12
+	VPXORD     Z13, Z13, Z13
+	MOVQ       c_first+40(FP), R9
+	MOVQ       c_stride+48(FP), R10
+	SHLQ       $0x02, R10
+	PREFETCHT0 (R9)
+	PREFETCHT0 64(R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
+	PREFETCHT0 64(R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
+	PREFETCHT0 64(R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
+	PREFETCHT0 64(R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
+	PREFETCHT0 64(R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
+	PREFETCHT0 64(R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
+	PREFETCHT0 64(R9)
+	TESTQ      AX, AX
+	JZ         done
 
 loop:
 	VMOVUPS      (CX), Z30
@@ -1246,29 +1414,47 @@ store:
 	RET
 
 // func strip8x1F32AVX512(k int, a left[float32], b *float32, c target[float32], alpha float32, beta float32)
-// Requires: AVX, AVX512F, BMI2
+// Requires: AVX, AVX512F, BMI2, MMX+
 TEXT ·strip8x1F32AVX512(SB), NOSPLIT, $0-72
-	MOVQ   k+0(FP), AX
-	MOVQ   b+32(FP), CX
-	MOVQ   a_row+16(FP), DX
-	SHLQ   $0x02, DX
-	MOVQ   a_col+24(FP), BX
-	SHLQ   $0x02, BX
-	MOVQ   a_first+8(FP), SI
-	LEAQ   (SI)(DX*2), DI
-	ADDQ   DX, DI
-	LEAQ   (DI)(DX*2), R8
-	ADDQ   DX, R8
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	VPXORD Z7, Z7, Z7
-	TESTQ  AX, AX
-	JZ     done
+	MOVQ       k+0(FP), AX
+	MOVQ       b+32(FP), CX
+	MOVQ       a_row+16(FP), DX
+	SHLQ       $0x02, DX
+	MOVQ       a_col+24(FP), BX
+	SHLQ       $0x02, BX
+	MOVQ       a_first+8(FP), SI
+	LEAQ       (SI)(DX*2), DI
+	ADDQ       DX, DI
+	LEAQ       (DI)(DX*2), R8
+	ADDQ       DX, R8
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	MOVQ       c_first+40(FP), R9
+	MOVQ       c_stride+48(FP), R10
+	SHLQ       $0x02, R10
+	PREFETCHT0 (R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
+	TESTQ      AX, AX
+	JZ         done
 
 loop:
 	VMOVUPS      (CX), Z30
@@ -1362,37 +1548,63 @@ store:
 	RET
 
 // func strip8x2F32AVX512(k int, a left[float32], b *float32, c target[float32], alpha float32, beta float32)
-// Requires: AVX, AVX512F, BMI2
+// Requires: AVX, AVX512F, BMI2, MMX+
 TEXT ·strip8x2F32AVX512(SB), NOSPLIT, $0-72
-	MOVQ   k+0(FP), AX
-	MOVQ   b+32(FP), CX
-	MOVQ   a_row+16(FP), DX
-	SHLQ   $0x02, DX
-	MOVQ   a_col+24(FP), BX
-	SHLQ   $0x02, BX
-	MOVQ   a_first+8(FP), SI
-	LEAQ   (SI)(DX*2), DI
-	ADDQ   DX, DI
-	LEAQ   (DI)(DX*2), R8
-	ADDQ   DX, R8
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	VPXORD Z7, Z7, Z7
-	VPXORD Z8, Z8, Z8
-	VPXORD Z9, Z9, Z9
-	VPXORD Z10, Z10, Z10
-	VPXORD Z11, Z11, Z11
-	VPXORD Z12, Z12, Z12
-	VPXORD Z13, Z13, Z13
-	VPXORD Z14, Z14, Z14
-	VPXORD Z15, Z15, Z15
-	TESTQ  AX, AX
-	JZ     done
+	MOVQ       k+0(FP), AX
+	MOVQ       b+32(FP), CX
+	MOVQ       a_row+16(FP), DX
+	SHLQ       $0x02, DX
+	MOVQ       a_col+24(FP), BX
+	SHLQ       $0x02, BX
+	MOVQ       a_first+8(FP), SI
+	LEAQ       (SI)(DX*2), DI
+	ADDQ       DX, DI
+	LEAQ       (DI)(DX*2), R8
+	ADDQ       DX, R8
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	VPXORD     Z10, Z10, Z10
+	VPXORD     Z11, Z11, Z11
+	VPXORD     Z12, Z12, Z12
+	VPXORD     Z13, Z13, Z13
+	VPXORD     Z14, Z14, Z14
+	VPXORD     Z15, Z15, Z15
+	MOVQ       c_first+40(FP), R9
+	MOVQ       c_stride+48(FP), R10
+	SHLQ       $0x02, R10
+	PREFETCHT0 (R9)
+	PREFETCHT0 64(R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
+	PREFETCHT0 64(R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
+	PREFETCHT0 64(R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
+	PREFETCHT0 64(R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
+	PREFETCHT0 64(R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
+	PREFETCHT0 64(R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
+	PREFETCHT0 64(R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
+	PREFETCHT0 64(R9)
+	TESTQ      AX, AX
+	JZ         done
 
 loop:
 	VMOVUPS      (CX), Z30
@@ -1527,30 +1739,50 @@ store:
 	RET
 
 // func strip9x1F32AVX512(k int, a left[float32], b *float32, c target[float32], alpha float32, beta float32)
-// Requires: AVX, AVX512F, BMI2
+// Requires: AVX, AVX512F, BMI2, MMX+
 TEXT ·strip9x1F32AVX512(SB), NOSPLIT, $0-72
-	MOVQ   k+0(FP), AX
-	MOVQ   b+32(FP), CX
-	MOVQ   a_row+16(FP), DX
-	SHLQ   $0x02, DX
-	MOVQ   a_col+24(FP), BX
-	SHLQ   $0x02, BX
-	MOVQ   a_first+8(FP), SI
-	LEAQ   (SI)(DX*2), DI
-	ADDQ   DX, DI
-	LEAQ   (DI)(DX*2), R8
-	ADDQ   DX, R8
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	VPXORD Z7, Z7, Z7
-	VPXORD Z8, Z8, Z8
-	TESTQ  AX, AX
-	JZ     done
+	MOVQ       k+0(FP), AX
+	MOVQ       b+32(FP), CX
+	MOVQ       a_row+16(FP), DX
+	SHLQ       $0x02, DX
+	MOVQ       a_col+24(FP), BX
+	SHLQ       $0x02, BX
+	MOVQ       a_first+8(FP), SI
+	LEAQ       (SI)(DX*2), DI
+	ADDQ       DX, DI
+	LEAQ       (DI)(DX*2), R8
+	ADDQ       DX, R8
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	MOVQ       c_first+40(FP), R9
+	MOVQ       c_stride+48(FP), R10
+	SHLQ       $0x02, R10
+	PREFETCHT0 (R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
+	TESTQ      AX, AX
+	JZ         done
 
 loop:
 	VMOVUPS      (CX), Z30
@@ -1652,39 +1884,68 @@ store:
 	RET
 
 // func strip9x2F32AVX512(k int, a left[float32], b *float32, c target[float32], alpha float32, beta float32)
-// Requires: AVX, AVX512F, BMI2
+// Requires: AVX, AVX512F, BMI2, MMX+
 TEXT ·strip9x2F32AVX512(SB), NOSPLIT, $0-72
-	MOVQ   k+0(FP), AX
-	MOVQ   b+32(FP), CX
-	MOVQ   a_row+16(FP), DX
-	SHLQ   $0x02, DX
-	MOVQ   a_col+24(FP), BX
-	SHLQ   $0x02, BX
-	MOVQ   a_first+8(FP), SI
-	LEAQ   (SI)(DX*2), DI
-	ADDQ   DX, DI
-	LEAQ   (DI)(DX*2), R8
-	ADDQ   DX, R8
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	VPXORD Z7, Z7, Z7
-	VPXORD Z8, Z8, Z8
-	VPXORD Z9, Z9, Z9
-	VPXORD Z10, Z10, Z10
-	VPXORD Z11, Z11, Z11
-	VPXORD Z12, Z12, Z12
-	VPXORD Z13, Z13, Z13
-	VPXORD Z14, Z14, Z14
-	VPXORD Z15, Z15, Z15
-	VPXORD Z16, Z16, Z16
-	VPXORD Z17, Z17, Z17
-	TESTQ  AX, AX
-	JZ     done
+	MOVQ       k+0(FP), AX
+	MOVQ       b+32(FP), CX
+	MOVQ       a_row+16(FP), DX
+	SHLQ       $0x02, DX
+	MOVQ       a_col+24(FP), BX
+	SHLQ       $0x02, BX
+	MOVQ       a_first+8(FP), SI
+	LEAQ       (SI)(DX*2), DI
+	ADDQ       DX, DI
+	LEAQ       (DI)(DX*2), R8
+	ADDQ       DX, R8
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	VPXORD     Z10, Z10, Z10
+	VPXORD     Z11, Z11, Z11
+	VPXORD     Z12, Z12, Z12
+	VPXORD     Z13, Z13, Z13
+	VPXORD     Z14, Z14, Z14
+	VPXORD     Z15, Z15, Z15
+	VPXORD     Z16, Z16, Z16
+	VPXORD     Z17, Z17, Z17
+	MOVQ       c_first+40(FP), R9
+	MOVQ       c_stride+48(FP), R10
+	SHLQ       $0x02, R10
+	PREFETCHT0 (R9)
+	PREFETCHT0 64(R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
+	PREFETCHT0 64(R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
+	PREFETCHT0 64(R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
+	PREFETCHT0 64(R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
+	PREFETCHT0 64(R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
+	PREFETCHT0 64(R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
+	PREFETCHT0 64(R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
+	PREFETCHT0 64(R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
+	PREFETCHT0 64(R9)
+	TESTQ      AX, AX
+	JZ         done
 
 loop:
 	VMOVUPS      (CX), Z30
@@ -1832,33 +2093,55 @@ store:
 	RET
 
 // func strip10x1F32AVX512(k int, a left[float32], b *float32, c target[float32], alpha float32, beta float32)
-// Requires: AVX, AVX512F, BMI2
+// Requires: AVX, AVX512F, BMI2, MMX+
 TEXT ·strip10x1F32AVX512(SB), NOSPLIT, $0-72
-	MOVQ   k+0(FP), AX
-	MOVQ   b+32(FP), CX
-	MOVQ   a_row+16(FP), DX
-	SHLQ   $0x02, DX
-	MOVQ   a_col+24(FP), BX
-	SHLQ   $0x02, BX
-	MOVQ   a_first+8(FP), SI
-	LEAQ   (SI)(DX*2), DI
-	ADDQ   DX, DI
-	LEAQ   (DI)(DX*2), R8
-	ADDQ   DX, R8
-	LEAQ   (R8)(DX*2), R9
-	ADDQ   DX, R9
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	VPXORD Z7, Z7, Z7
-	VPXORD Z8, Z8, Z8
-	VPXORD Z9, Z9, Z9
-	TESTQ  AX, AX
-	JZ     done
+	MOVQ       k+0(FP), AX
+	MOVQ       b+32(FP), CX
+	MOVQ       a_row+16(FP), DX
+	SHLQ       $0x02, DX
+	MOVQ       a_col+24(FP), BX
+	SHLQ       $0x02, BX
+	MOVQ       a_first+8(FP), SI
+	LEAQ       (SI)(DX*2), DI
+	ADDQ       DX, DI
+	LEAQ       (DI)(DX*2), R8
+	ADDQ       DX, R8
+	LEAQ       (R8)(DX*2), R9
+	ADDQ       DX, R9
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	MOVQ       c_first+40(FP), R10
+	MOVQ       c_stride+48(FP), R11
+	SHLQ       $0x02, R11
+	PREFETCHT0 (R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	TESTQ      AX, AX
+	JZ         done
 
 loop:
 	VMOVUPS      (CX), Z30
@@ -1969,43 +2252,75 @@ store:
 	RET
 
 // func strip10x2F32AVX512(k int, a left[float32], b *float32, c target[float32], alpha float32, beta float32)
-// Requires: AVX, AVX512F, BMI2
+// Requires: AVX, AVX512F, BMI2, MMX+
 TEXT ·strip10x2F32AVX512(SB), NOSPLIT, $0-72
-	MOVQ   k+0(FP), AX
-	MOVQ   b+32(FP), CX
-	MOVQ   a_row+16(FP), DX
-	SHLQ   $0x02, DX
-	MOVQ   a_col+24(FP), BX
-	SHLQ   $0x02, BX
-	MOVQ   a_first+8(FP), SI
-	LEAQ   (SI)(DX*2), DI
-	ADDQ   DX, DI
-	LEAQ   (DI)(DX*2), R8
-	ADDQ   DX, R8
-	LEAQ   (R8)(DX*2), R9
-	ADDQ   DX, R9
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	VPXORD Z7, Z7, Z7
-	VPXORD Z8, Z8, Z8
-	VPXORD Z9, Z9, Z9
-	VPXORD Z10, Z10, Z10
-	VPXORD Z11, Z11, Z11
-	VPXORD Z12, Z12, Z12
-	VPXORD Z13, Z13, Z13
-	VPXORD Z14, Z14, Z14
-	VPXORD Z15, Z15, Z15
-	VPXORD Z16, Z16, Z16
-	VPXORD Z17, Z17, Z17
-	VPXORD Z18, Z18, Z18
-	VPXORD Z19, Z19, Z19
-	TESTQ  AX, AX
-	JZ     done
+	MOVQ       k+0(FP), AX
+	MOVQ       b+32(FP), CX
+	MOVQ       a_row+16(FP), DX
+	SHLQ       $0x02, DX
+	MOVQ       a_col+24(FP), BX
+	SHLQ       $0x02, BX
+	MOVQ       a_first+8(FP), SI
+	LEAQ       (SI)(DX*2), DI
+	ADDQ       DX, DI
+	LEAQ       (DI)(DX*2), R8
+	ADDQ       DX, R8
+	LEAQ       (R8)(DX*2), R9
+	ADDQ       DX, R9
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	VPXORD     Z10, Z10, Z10
+	VPXORD     Z11, Z11, Z11
+	VPXORD     Z12, Z12, Z12
+	VPXORD     Z13, Z13, Z13
+	VPXORD     Z14, Z14, Z14
+	VPXORD     Z15, Z15, Z15
+	VPXORD     Z16, Z16, Z16
+	VPXORD     Z17, Z17, Z17
+	VPXORD     Z18, Z18, Z18
+	VPXORD     Z19, Z19, Z19
+	MOVQ       c_first+40(FP), R10
+	MOVQ       c_stride+48(FP), R11
+	SHLQ       $0x02, R11
+	PREFETCHT0 (R10)
+	PREFETCHT0 64(R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 64(R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 64(R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 64(R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 64(R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 64(R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 64(R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 64(R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 64(R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 64(R10)
+	TESTQ      AX, AX
+	JZ         done
 
 loop:
 	VMOVUPS      (CX), Z30
@@ -2167,34 +2482,58 @@ store:
 	RET
 
 // func strip11x1F32AVX512(k int, a left[float32], b *float32, c target[float32], alpha float32, beta float32)
-// Requires: AVX, AVX512F, BMI2
+// Requires: AVX, AVX512F, BMI2, MMX+
 TEXT ·strip11x1F32AVX512(SB), NOSPLIT, $0-72
-	MOVQ   k+0(FP), AX
-	MOVQ   b+32(FP), CX
-	MOVQ   a_row+16(FP), DX
-	SHLQ   $0x02, DX
-	MOVQ   a_col+24(FP), BX
-	SHLQ   $0x02, BX
-	MOVQ   a_first+8(FP), SI
-	LEAQ   (SI)(DX*2), DI
-	ADDQ   DX, DI
-	LEAQ   (DI)(DX*2), R8
-	ADDQ   DX, R8
-	LEAQ   (R8)(DX*2), R9
-	ADDQ   DX, R9
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	VPXORD Z7, Z7, Z7
-	VPXORD Z8, Z8, Z8
-	VPXORD Z9, Z9, Z9
-	VPXORD Z10, Z10, Z10
-	TESTQ  AX, AX
-	JZ     done
+	MOVQ       k+0(FP), AX
+	MOVQ       b+32(FP), CX
+	MOVQ       a_row+16(FP), DX
+	SHLQ       $0x02, DX
+	MOVQ       a_col+24(FP), BX
+	SHLQ       $0x02, BX
+	MOVQ       a_first+8(FP), SI
+	LEAQ       (SI)(DX*2), DI
+	ADDQ       DX, DI
+	LEAQ       (DI)(DX*2), R8
+	ADDQ       DX, R8
+	LEAQ       (R8)(DX*2), R9
+	ADDQ       DX, R9
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	VPXORD     Z10, Z10, Z10
+	MOVQ       c_first+40(FP), R10
+	MOVQ       c_stride+48(FP), R11
+	SHLQ       $0x02, R11
+	PREFETCHT0 (R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	TESTQ      AX, AX
+	JZ         done
 
 loop:
 	VMOVUPS      (CX), Z30
@@ -2313,45 +2652,80 @@ store:
 	RET
 
 // func strip11x2F32AVX512(k int, a left[float32], b *float32, c target[float32], alpha float32, beta float32)
-// Requires: AVX, AVX512F, BMI2
+// Requires: AVX, AVX512F, BMI2, MMX+
 TEXT ·strip11x2F32AVX512(SB), NOSPLIT, $0-72
-	MOVQ   k+0(FP), AX
-	MOVQ   b+32(FP), CX
-	MOVQ   a_row+16(FP), DX
-	SHLQ   $0x02, DX
-	MOVQ   a_col+24(FP), BX
-	SHLQ   $0x02, BX
-	MOVQ   a_first+8(FP), SI
-	LEAQ   (SI)(DX*2), DI
-	ADDQ   DX, DI
-	LEAQ   (DI)(DX*2), R8
-	ADDQ   DX, R8
-	LEAQ   (R8)(DX*2), R9
-	ADDQ   DX, R9
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	VPXORD Z7, Z7, Z7
-	VPXORD Z8, Z8, Z8
-	VPXORD Z9, Z9, Z9
-	VPXORD Z10, Z10, Z10
-	VPXORD Z11, Z11, Z11
-	VPXORD Z12, Z12, Z12
-	VPXORD Z13, Z13, Z13
-	VPXORD Z14, Z14, Z14
-	VPXORD Z15, Z15, Z15
-	VPXORD Z16, Z16, Z16
-	VPXORD Z17, Z17, Z17
-	VPXORD Z18, Z18, Z18
-	VPXORD Z19, Z19, Z19
-	VPXORD Z20, Z20, Z20
-	VPXORD Z21, Z21, Z21
-	TESTQ  AX, AX
-	JZ     done
+	MOVQ       k+0(FP), AX
+	MOVQ       b+32(FP), CX
+	MOVQ       a_row+16(FP), DX
+	SHLQ       $0x02, DX
+	MOVQ       a_col+24(FP), BX
+	SHLQ       $0x02, BX
+	MOVQ       a_first+8(FP), SI
+	LEAQ       (SI)(DX*2), DI
+	ADDQ       DX, DI
+	LEAQ       (DI)(DX*2), R8
+	ADDQ       DX, R8
+	LEAQ       (R8)(DX*2), R9
+	ADDQ       DX, R9
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	VPXORD     Z10, Z10, Z10
+	VPXORD     Z11, Z11, Z11
+	VPXORD     Z12, Z12, Z12
+	VPXORD     Z13, Z13, Z13
+	VPXORD     Z14, Z14, Z14
+	VPXORD     Z15, Z15, Z15
+	VPXORD     Z16, Z16, Z16
+	VPXORD     Z17, Z17, Z17
+	VPXORD     Z18, Z18, Z18
+	VPXORD     Z19, Z19, Z19
+	VPXORD     Z20, Z20, Z20
+	VPXORD     Z21, Z21, Z21
+	MOVQ       c_first+40(FP), R10
+	MOVQ       c_stride+48(FP), R11
+	SHLQ       $0x02, R11
+	PREFETCHT0 (R10)
+	PREFETCHT0 64(R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 64(R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 64(R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 64(R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 64(R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 64(R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 64(R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 64(R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 64(R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 64(R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 64(R10)
+	TESTQ      AX, AX
+	JZ         done
 
 loop:
 	VMOVUPS      (CX), Z30
@@ -2526,35 +2900,61 @@ store:
 	RET
 
 // func strip12x1F32AVX512(k int, a left[float32], b *float32, c target[float32], alpha float32, beta float32)
-// Requires: AVX, AVX512F, BMI2
+// Requires: AVX, AVX512F, BMI2, MMX+
 TEXT ·strip12x1F32AVX512(SB), NOSPLIT, $0-72
-	MOVQ   k+0(FP), AX
-	MOVQ   b+32(FP), CX
-	MOVQ   a_row+16(FP), DX
-	SHLQ   $0x02, DX
-	MOVQ   a_col+24(FP), BX
-	SHLQ   $0x02, BX
-	MOVQ   a_first+8(FP), SI
-	LEAQ   (SI)(DX*2), DI
-	ADDQ   DX, DI
-	LEAQ   (DI)(DX*2), R8
-	ADDQ   DX, R8
-	LEAQ   (R8)(DX*2), R9
-	ADDQ   DX, R9
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	VPXORD Z7, Z7, Z7
-	VPXORD Z8, Z8, Z8
-	VPXORD Z9, Z9, Z9
-	VPXORD Z10, Z10, Z10
-	VPXORD Z11, Z11, Z11
-	TESTQ  AX, AX
-	JZ     done
+	MOVQ       k+0(FP), AX
+	MOVQ       b+32(FP), CX
+	MOVQ       a_row+16(FP), DX
+	SHLQ       $0x02, DX
+	MOVQ       a_col+24(FP), BX
+	SHLQ       $0x02, BX
+	MOVQ       a_first+8(FP), SI
+	LEAQ       (SI)(DX*2), DI
+	ADDQ       DX, DI
+	LEAQ       (DI)(DX*2), R8
+	ADDQ       DX, R8
+	LEAQ       (R8)(DX*2), R9
+	ADDQ       DX, R9
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	VPXORD     Z10, Z10, Z10
+	VPXORD     Z11, Z11, Z11
+	MOVQ       c_first+40(FP), R10
+	MOVQ       c_stride+48(FP), R11
+	SHLQ       $0x02, R11
+	PREFETCHT0 (R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	TESTQ      AX, AX
+	JZ         done
 
 loop:
 	VMOVUPS      (CX), Z30
@@ -2681,47 +3081,85 @@ store:
 	RET
 
 // func strip12x2F32AVX512(k int, a left[float32], b *float32, c target[float32], alpha float32, beta float32)
-// Requires: AVX, AVX512F, BMI2
+// Requires: AVX, AVX512F, BMI2, MMX+
 TEXT ·strip12x2F32AVX512(SB), NOSPLIT, $0-72
-	MOVQ   k+0(FP), AX
-	MOVQ   b+32(FP), CX
-	MOVQ   a_row+16(FP), DX
-	SHLQ   $0x02, DX
-	MOVQ   a_col+24(FP), BX
-	SHLQ   $0x02, BX
-	MOVQ   a_first+8(FP), SI
-	LEAQ   (SI)(DX*2), DI
-	ADDQ   DX, DI
-	LEAQ   (DI)(DX*2), R8
-	ADDQ   DX, R8
-	LEAQ   (R8)(DX*2), R9
-	ADDQ   DX, R9
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	VPXORD Z7, Z7, Z7
-	VPXORD Z8, Z8, Z8
-	VPXORD Z9, Z9, Z9
-	VPXORD Z10, Z10, Z10
-	VPXORD Z11, Z11, Z11
-	VPXORD Z12, Z12, Z12
-	VPXORD Z13, Z13, Z13
-	VPXORD Z14, Z14, Z14
-	VPXORD Z15, Z15, Z15
-	VPXORD Z16, Z16, Z16
-	VPXORD Z17, Z17, Z17
-	VPXORD Z18, Z18, Z18
-	VPXORD Z19, Z19, Z19
-	VPXORD Z20, Z20, Z20
-	VPXORD Z21, Z21, Z21
-	VPXORD Z22, Z22, Z22
-	VPXORD Z23, Z23, Z23
-	TESTQ  AX, AX
-	JZ     done
+	MOVQ       k+0(FP), AX
+	MOVQ       b+32(FP), CX
+	MOVQ       a_row+16(FP), DX
+	SHLQ       $0x02, DX
+	MOVQ       a_col+24(FP), BX
+	SHLQ       $0x02, BX
+	MOVQ       a_first+8(FP), SI
+	LEAQ       (SI)(DX*2), DI
+	ADDQ       DX, DI
+	LEAQ       (DI)(DX*2), R8
+	ADDQ       DX, R8
+	LEAQ       (R8)(DX*2), R9
+	ADDQ       DX, R9
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	VPXORD     Z10, Z10, Z10
+	VPXORD     Z11, Z11, Z11
+	VPXORD     Z12, Z12, Z12
+	VPXORD     Z13, Z13, Z13
+	VPXORD     Z14, Z14, Z14
+	VPXORD     Z15, Z15, Z15
+	VPXORD     Z16, Z16, Z16
+	VPXORD     Z17, Z17, Z17
+	VPXORD     Z18, Z18, Z18
+	VPXORD     Z19, Z19, Z19
+	VPXORD     Z20, Z20, Z20
+	VPXORD     Z21, Z21, Z21
+	VPXORD     Z22, Z22, Z22
+	VPXORD     Z23, Z23, Z23
+	MOVQ       c_first+40(FP), R10
+	MOVQ       c_stride+48(FP), R11
+	SHLQ       $0x02, R11
+	PREFETCHT0 (R10)
+	PREFETCHT0 64(R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 64(R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 64(R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 64(R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 64(R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 64(R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 64(R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 64(R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 64(R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 64(R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 64(R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 64(R10)
+	TESTQ      AX, AX
+	JZ         done
 
 loop:
 	VMOVUPS      (CX), Z30
@@ -2909,38 +3347,66 @@ store:
 	RET
 
 // func strip13x1F32AVX512(k int, a left[float32], b *float32, c target[float32], alpha float32, beta float32)
-// Requires: AVX, AVX512F, BMI2
+// Requires: AVX, AVX512F, BMI2, MMX+
 TEXT ·strip13x1F32AVX512(SB), NOSPLIT, $0-72
-	MOVQ   k+0(FP), AX
-	MOVQ   b+32(FP), CX
-	MOVQ   a_row+16(FP), DX
-	SHLQ   $0x02, DX
-	MOVQ   a_col+24(FP), BX
-	SHLQ   $0x02, BX
-	MOVQ   a_first+8(FP), SI
-	LEAQ   (SI)(DX*2), DI
-	ADDQ   DX, DI
-	LEAQ   (DI)(DX*2), R8
-	ADDQ   DX, R8
-	LEAQ   (R8)(DX*2), R9
-	ADDQ   DX, R9
-	LEAQ   (R9)(DX*2), R10
-	ADDQ   DX, R10
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	VPXORD Z7, Z7, Z7
-	VPXORD Z8, Z8, Z8
-	VPXORD Z9, Z9, Z9
-	VPXORD Z10, Z10, Z10
-	VPXORD Z11, Z11, Z11
-	VPXORD Z12, Z12, Z12
-	TESTQ  AX, AX
-	JZ     done
+	MOVQ       k+0(FP), AX
+	MOVQ       b+32(FP), CX
+	MOVQ       a_row+16(FP), DX
+	SHLQ       $0x02, DX
+	MOVQ       a_col+24(FP), BX
+	SHLQ       $0x02, BX
+	MOVQ       a_first+8(FP), SI
+	LEAQ       (SI)(DX*2), DI
+	ADDQ       DX, DI
+	LEAQ       (DI)(DX*2), R8
+	ADDQ       DX, R8
+	LEAQ       (R8)(DX*2), R9
+	ADDQ       DX, R9
+	LEAQ       (R9)(DX*2), R10
+	ADDQ       DX, R10
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	VPXORD     Z10, Z10, Z10
+	VPXORD     Z11, Z11, Z11
+	VPXORD     Z12, Z12, Z12
+	MOVQ       c_first+40(FP), R11
+	MOVQ       c_stride+48(FP), R12
+	SHLQ       $0x02, R12
+	PREFETCHT0 (R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	TESTQ      AX, AX
+	JZ         done
 
 loop:
 	VMOVUPS      (CX), Z30
@@ -3076,51 +3542,92 @@ store:
 	RET
 
 // func strip13x2F32AVX512(k int, a left[float32], b *float32, c target[float32], alpha float32, beta float32)
-// Requires: AVX, AVX512F, BMI2
+// Requires: AVX, AVX512F, BMI2, MMX+
 TEXT ·strip13x2F32AVX512(SB), NOSPLIT, $0-72
-	MOVQ   k+0(FP), AX
-	MOVQ   b+32(FP), CX
-	MOVQ   a_row+16(FP), DX
-	SHLQ   $0x02, DX
-	MOVQ   a_col+24(FP), BX
-	SHLQ   $0x02, BX
-	MOVQ   a_first+8(FP), SI
-	LEAQ   (SI)(DX*2), DI
-	ADDQ   DX, DI
-	LEAQ   (DI)(DX*2), R8
-	ADDQ   DX, R8
-	LEAQ   (R8)(DX*2), R9
-	ADDQ   DX, R9
-	LEAQ   (R9)(DX*2), R10
-	ADDQ   DX, R10
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	VPXORD Z7, Z7, Z7
-	VPXORD Z8, Z8, Z8
-	VPXORD Z9, Z9, Z9
-	VPXORD Z10, Z10, Z10
-	VPXORD Z11, Z11, Z11
-	VPXORD Z12, Z12, Z12
-	VPXORD Z13, Z13, Z13
-	VPXORD Z14, Z14, Z14
-	VPXORD Z15, Z15, Z15
-	VPXORD Z16, Z16, Z16
-	VPXORD Z17, Z17, Z17
-	VPXORD Z18, Z18, Z18
-	VPXORD Z19, Z19, Z19
-	VPXORD Z20, Z20, Z20
-	VPXORD Z21, Z21, Z21
-	VPXORD Z22, Z22, Z22
-	VPXORD Z23, Z23, Z23
-	VPXORD Z24, Z24, Z24
-	VPXORD Z25, Z25, Z25
-	TESTQ  AX, AX
-	JZ     done
+	MOVQ       k+0(FP), AX
+	MOVQ       b+32(FP), CX
+	MOVQ       a_row+16(FP), DX
+	SHLQ       $0x02, DX
+	MOVQ       a_col+24(FP), BX
+	SHLQ       $0x02, BX
+	MOVQ       a_first+8(FP), SI
+	LEAQ       (SI)(DX*2), DI
+	ADDQ       DX, DI
+	LEAQ       (DI)(DX*2), R8
+	ADDQ       DX, R8
+	LEAQ       (R8)(DX*2), R9
+	ADDQ       DX, R9
+	LEAQ       (R9)(DX*2), R10
+	ADDQ       DX, R10
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	VPXORD     Z10, Z10, Z10
+	VPXORD     Z11, Z11, Z11
+	VPXORD     Z12, Z12, Z12
+	VPXORD     Z13, Z13, Z13
+	VPXORD     Z14, Z14, Z14
+	VPXORD     Z15, Z15, Z15
+	VPXORD     Z16, Z16, Z16
+	VPXORD     Z17, Z17, Z17
+	VPXORD     Z18, Z18, Z18
+	VPXORD     Z19, Z19, Z19
+	VPXORD     Z20, Z20, Z20
+	VPXORD     Z21, Z21, Z21
+	VPXORD     Z22, Z22, Z22
+	VPXORD     Z23, Z23, Z23
+	VPXORD     Z24, Z24, Z24
+	VPXORD     Z25, Z25, Z25
+	MOVQ       c_first+40(FP), R11
+	MOVQ       c_stride+48(FP), R12
+	SHLQ       $0x02, R12
+	PREFETCHT0 (R11)
+	PREFETCHT0 64(R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	PREFETCHT0 64(R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	PREFETCHT0 64(R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	PREFETCHT0 64(R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	PREFETCHT0 64(R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	PREFETCHT0 64(R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	PREFETCHT0 64(R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	PREFETCHT0 64(R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	PREFETCHT0 64(R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	PREFETCHT0 64(R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	PREFETCHT0 64(R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	PREFETCHT0 64(R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	PREFETCHT0 64(R11)
+	TESTQ      AX, AX
+	JZ         done
 
 loop:
 	VMOVUPS      (CX), Z30
@@ -3322,39 +3829,69 @@ store:
 	RET
 
 // func strip14x1F32AVX512(k int, a left[float32], b *float32, c target[float32], alpha float32, beta float32)
-// Requires: AVX, AVX512F, BMI2
+// Requires: AVX, AVX512F, BMI2, MMX+
 TEXT ·strip14x1F32AVX512(SB), NOSPLIT, $0-72
-	MOVQ   k+0(FP), AX
-	MOVQ   b+32(FP), CX
-	MOVQ   a_row+16(FP), DX
-	SHLQ   $0x02, DX
-	MOVQ   a_col+24(FP), BX
-	SHLQ   $0x02, BX
-	MOVQ   a_first+8(FP), SI
-	LEAQ   (SI)(DX*2), DI
-	ADDQ   DX, DI
-	LEAQ   (DI)(DX*2), R8
-	ADDQ   DX, R8
-	LEAQ   (R8)(DX*2), R9
-	ADDQ   DX, R9
-	LEAQ   (R9)(DX*2), R10
-	ADDQ   DX, R10
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	VPXORD Z7, Z7, Z7
-	VPXORD Z8, Z8, Z8
-	VPXORD Z9, Z9, Z9
-	VPXORD Z10, Z10, Z10
-	VPXORD Z11, Z11, Z11
-	VPXORD Z12, Z12, Z12
-	VPXORD Z13, Z13, Z13
-	TESTQ  AX, AX
-	JZ     done
+	MOVQ       k+0(FP), AX
+	MOVQ       b+32(FP), CX
+	MOVQ       a_row+16(FP), DX
+	SHLQ       $0x02, DX
+	MOVQ       a_col+24(FP), BX
+	SHLQ       $0x02, BX
+	MOVQ       a_first+8(FP), SI
+	LEAQ       (SI)(DX*2), DI
+	ADDQ       DX, DI
+	LEAQ       (DI)(DX*2), R8
+	ADDQ       DX, R8
+	LEAQ       (R8)(DX*2), R9
+	ADDQ       DX, R9
+	LEAQ       (R9)(DX*2), R10
+	ADDQ       DX, R10
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	VPXORD     Z10, Z10, Z10
+	VPXORD     Z11, Z11, Z11
+	VPXORD     Z12, Z12, Z12
+	VPXORD     Z13, Z13, Z13
+	MOVQ       c_first+40(FP), R11
+	MOVQ       c_stride+48(FP), R12
+	SHLQ       $0x02, R12
+	PREFETCHT0 (R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	TESTQ      AX, AX
+	JZ         done
 
 loop:
 	VMOVUPS      (CX), Z30
@@ -3498,53 +4035,97 @@ store:
 	RET
 
 // func strip14x2F32AVX512(k int, a left[float32], b *float32, c target[float32], alpha float32, beta float32)
-// Requires: AVX, AVX512F, BMI2
+// Requires: AVX, AVX512F, BMI2, MMX+
 TEXT ·strip14x2F32AVX512(SB), NOSPLIT, $0-72
-	MOVQ   k+0(FP), AX
-	MOVQ   b+32(FP), CX
-	MOVQ   a_row+16(FP), DX
-	SHLQ   $0x02, DX
-	MOVQ   a_col+24(FP), BX
-	SHLQ   $0x02, BX
-	MOVQ   a_first+8(FP), SI
-	LEAQ   (SI)(DX*2), DI
-	ADDQ   DX, DI
-	LEAQ   (DI)(DX*2), R8
-	ADDQ   DX, R8
-	LEAQ   (R8)(DX*2), R9
-	ADDQ   DX, R9
-	LEAQ   (R9)(DX*2), R10
-	ADDQ   DX, R10
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	VPXORD Z7, Z7, Z7
-	VPXORD Z8, Z8, Z8
-	VPXORD Z9, Z9, Z9
-	VPXORD Z10, Z10, Z10
-	VPXORD Z11, Z11, Z11
-	VPXORD Z12, Z12, Z12
-	VPXORD Z13, Z13, Z13
-	VPXORD Z14, Z14, Z14
-	VPXORD Z15, Z15, Z15
-	VPXORD Z16, Z16, Z16
-	VPXORD Z17, Z17, Z17
-	VPXORD Z18, Z18, Z18
-	VPXORD Z19, Z19, Z19
-	VPXORD Z20, Z20, Z20
-	VPXORD Z21, Z21, Z21
-	VPXORD Z22, Z22, Z22
-	VPXORD Z23, Z23, Z23
-	VPXORD Z24, Z24, Z24
-	VPXORD Z25, Z25, Z25
-	VPXORD Z26, Z26, Z26
-	VPXORD Z27, Z27, Z27
-	TESTQ  AX, AX
-	JZ     done
+	MOVQ       k+0(FP), AX
+	MOVQ       b+32(FP), CX
+	MOVQ       a_row+16(FP), DX
+	SHLQ       $0x02, DX
+	MOVQ       a_col+24(FP), BX
+	SHLQ       $0x02, BX
+	MOVQ       a_first+8(FP), SI
+	LEAQ       (SI)(DX*2), DI
+	ADDQ       DX, DI
+	LEAQ       (DI)(DX*2), R8
+	ADDQ       DX, R8
+	LEAQ       (R8)(DX*2), R9
+	ADDQ       DX, R9
+	LEAQ       (R9)(DX*2), R10
+	ADDQ       DX, R10
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	VPXORD     Z10, Z10, Z10
+	VPXORD     Z11, Z11, Z11
+	VPXORD     Z12, Z12, Z12
+	VPXORD     Z13, Z13, Z13
+	VPXORD     Z14, Z14, Z14
+	VPXORD     Z15, Z15, Z15
+	VPXORD     Z16, Z16, Z16
+	VPXORD     Z17, Z17, Z17
+	VPXORD     Z18, Z18, Z18
+	VPXORD     Z19, Z19, Z19
+	VPXORD     Z20, Z20, Z20
+	VPXORD     Z21, Z21, Z21
+	VPXORD     Z22, Z22, Z22
+	VPXORD     Z23, Z23, Z23
+	VPXORD     Z24, Z24, Z24
+	VPXORD     Z25, Z25, Z25
+	VPXORD     Z26, Z26, Z26
+	VPXORD     Z27, Z27, Z27
+	MOVQ       c_first+40(FP), R11
+	MOVQ       c_stride+48(FP), R12
+	SHLQ       $0x02, R12
+	PREFETCHT0 (R11)
+	PREFETCHT0 64(R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	PREFETCHT0 64(R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	PREFETCHT0 64(R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	PREFETCHT0 64(R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	PREFETCHT0 64(R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	PREFETCHT0 64(R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	PREFETCHT0 64(R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	PREFETCHT0 64(R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	PREFETCHT0 64(R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	PREFETCHT0 64(R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	PREFETCHT0 64(R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	PREFETCHT0 64(R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	PREFETCHT0 64(R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	PREFETCHT0 64(R11)
+	TESTQ      AX, AX
+	JZ         done
 
 loop:
 	VMOVUPS      (CX), Z30
@@ -4345,18 +4926,22 @@ done:
 	RET
 
 // func strip1x1F64AVX512(k int, a left[float64], b *float64, c target[float64], alpha float64, beta float64)
-// Requires: AVX, AVX512F, BMI2
+// Requires: AVX, AVX512F, BMI2, MMX+
 TEXT ·strip1x1F64AVX512(SB), NOSPLIT, $0-80
-	MOVQ   k+0(FP), AX
-	MOVQ   b+32(FP), CX
-	MOVQ   a_row+16(FP), DX
-	SHLQ   $0x03, DX
-	MOVQ   a_col+24(FP), DX
-	SHLQ   $0x03, DX
-	MOVQ   a_first+8(FP), BX
-	VPXORD Z0, Z0, Z0
-	TESTQ  AX, AX
-	JZ     done
+	MOVQ       k+0(FP), AX
+	MOVQ       b+32(FP), CX
+	MOVQ       a_row+16(FP), DX
+	SHLQ       $0x03, DX
+	MOVQ       a_col+24(FP), DX
+	SHLQ       $0x03, DX
+	MOVQ       a_first+8(FP), BX
+	VPXORD     Z0, Z0, Z0
+	MOVQ       c_first+40(FP), SI
+	MOVQ       c_stride+48(FP), DI
+	SHLQ       $0x03, DI
+	PREFETCHT0 (SI)
+	TESTQ      AX, AX
+	JZ         done
 
 loop:
 	VMOVUPD      (CX), Z30
@@ -4392,19 +4977,24 @@ store:
 	RET
 
 // func strip1x2F64AVX512(k int, a left[float64], b *float64, c target[float64], alpha float64, beta float64)
-// Requires: AVX, AVX512F, BMI2
+// Requires: AVX, AVX512F, BMI2, MMX+
 TEXT ·strip1x2F64AVX512(SB), NOSPLIT, $0-80
-	MOVQ   k+0(FP), AX
-	MOVQ   b+32(FP), CX
-	MOVQ   a_row+16(FP), DX
-	SHLQ   $0x03, DX
-	MOVQ   a_col+24(FP), DX
-	SHLQ   $0x03, DX
-	MOVQ   a_first+8(FP), BX
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	TESTQ  AX, AX
-	JZ     done
+	MOVQ       k+0(FP), AX
+	MOVQ       b+32(FP), CX
+	MOVQ       a_row+16(FP), DX
+	SHLQ       $0x03, DX
+	MOVQ       a_col+24(FP), DX
+	SHLQ       $0x03, DX
+	MOVQ       a_first+8(FP), BX
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	MOVQ       c_first+40(FP), SI
+	MOVQ       c_stride+48(FP), DI
+	SHLQ       $0x03, DI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	TESTQ      AX, AX
+	JZ         done
 
 loop:
 	VMOVUPD      (CX), Z30
@@ -4446,19 +5036,25 @@ store:
 	RET
 
 // func strip2x1F64AVX512(k int, a left[float64], b *float64, c target[float64], alpha float64, beta float64)
-// Requires: AVX, AVX512F, BMI2
+// Requires: AVX, AVX512F, BMI2, MMX+
 TEXT ·strip2x1F64AVX512(SB), NOSPLIT, $0-80
-	MOVQ   k+0(FP), AX
-	MOVQ   b+32(FP), CX
-	MOVQ   a_row+16(FP), DX
-	SHLQ   $0x03, DX
-	MOVQ   a_col+24(FP), BX
-	SHLQ   $0x03, BX
-	MOVQ   a_first+8(FP), SI
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	TESTQ  AX, AX
-	JZ     done
+	MOVQ       k+0(FP), AX
+	MOVQ       b+32(FP), CX
+	MOVQ       a_row+16(FP), DX
+	SHLQ       $0x03, DX
+	MOVQ       a_col+24(FP), BX
+	SHLQ       $0x03, BX
+	MOVQ       a_first+8(FP), SI
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	MOVQ       c_first+40(FP), DI
+	MOVQ       c_stride+48(FP), R8
+	SHLQ       $0x03, R8
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	TESTQ      AX, AX
+	JZ         done
 
 loop:
 	VMOVUPD      (CX), Z30
@@ -4502,21 +5098,29 @@ store:
 	RET
 
 // func strip2x2F64AVX512(k int, a left[float64], b *float64, c target[float64], alpha float64, beta float64)
-// Requires: AVX, AVX512F, BMI2
+// Requires: AVX, AVX512F, BMI2, MMX+
 TEXT ·strip2x2F64AVX512(SB), NOSPLIT, $0-80
-	MOVQ   k+0(FP), AX
-	MOVQ   b+32(FP), CX
-	MOVQ   a_row+16(FP), DX
-	SHLQ   $0x03, DX
-	MOVQ   a_col+24(FP), BX
-	SHLQ   $0x03, BX
-	MOVQ   a_first+8(FP), SI
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	TESTQ  AX, AX
-	JZ     done
+	MOVQ       k+0(FP), AX
+	MOVQ       b+32(FP), CX
+	MOVQ       a_row+16(FP), DX
+	SHLQ       $0x03, DX
+	MOVQ       a_col+24(FP), BX
+	SHLQ       $0x03, BX
+	MOVQ       a_first+8(FP), SI
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	MOVQ       c_first+40(FP), DI
+	MOVQ       c_stride+48(FP), R8
+	SHLQ       $0x03, R8
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	TESTQ      AX, AX
+	JZ         done
 
 loop:
 	VMOVUPD      (CX), Z30
@@ -4571,20 +5175,28 @@ store:
 	RET
 
 // func strip3x1F64AVX512(k int, a left[float64], b *float64, c target[float64], alpha float64, beta float64)
-// Requires: AVX, AVX512F, BMI2
+// Requires: AVX, AVX512F, BMI2, MMX+
 TEXT ·strip3x1F64AVX512(SB), NOSPLIT, $0-80
-	MOVQ   k+0(FP), AX
-	MOVQ   b+32(FP), CX
-	MOVQ   a_row+16(FP), DX
-	SHLQ   $0x03, DX
-	MOVQ   a_col+24(FP), BX
-	SHLQ   $0x03, BX
-	MOVQ   a_first+8(FP), SI
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	TESTQ  AX, AX
-	JZ     done
+	MOVQ       k+0(FP), AX
+	MOVQ       b+32(FP), CX
+	MOVQ       a_row+16(FP), DX
+	SHLQ       $0x03, DX
+	MOVQ       a_col+24(FP), BX
+	SHLQ       $0x03, BX
+	MOVQ       a_first+8(FP), SI
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	MOVQ       c_first+40(FP), DI
+	MOVQ       c_stride+48(FP), R8
+	SHLQ       $0x03, R8
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	TESTQ      AX, AX
+	JZ         done
 
 loop:
 	VMOVUPD      (CX), Z30
@@ -4636,23 +5248,34 @@ store:
 	RET
 
 // func strip3x2F64AVX512(k int, a left[float64], b *float64, c target[float64], alpha float64, beta float64)
-// Requires: AVX, AVX512F, BMI2
+// Requires: AVX, AVX512F, BMI2, MMX+
 TEXT ·strip3x2F64AVX512(SB), NOSPLIT, $0-80
-	MOVQ   k+0(FP), AX
-	MOVQ   b+32(FP), CX
-	MOVQ   a_row+16(FP), DX
-	SHLQ   $0x03, DX
-	MOVQ   a_col+24(FP), BX
-	SHLQ   $0x03, BX
-	MOVQ   a_first+8(FP), SI
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	TESTQ  AX, AX
-	JZ     done
+	MOVQ       k+0(FP), AX
+	MOVQ       b+32(FP), CX
+	MOVQ       a_row+16(FP), DX
+	SHLQ       $0x03, DX
+	MOVQ       a_col+24(FP), BX
+	SHLQ       $0x03, BX
+	MOVQ       a_first+8(FP), SI
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	MOVQ       c_first+40(FP), DI
+	MOVQ       c_stride+48(FP), R8
+	SHLQ       $0x03, R8
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	TESTQ      AX, AX
+	JZ         done
 
 loop:
 	VMOVUPD      (CX), Z30
@@ -4720,23 +5343,33 @@ store:
 	RET
 
 // func strip4x1F64AVX512(k int, a left[float64], b *float64, c target[float64], alpha float64, beta float64)
-// Requires: AVX, AVX512F, BMI2
+// Requires: AVX, AVX512F, BMI2, MMX+
 TEXT ·strip4x1F64AVX512(SB), NOSPLIT, $0-80
-	MOVQ   k+0(FP), AX
-	MOVQ   b+32(FP), CX
-	MOVQ   a_row+16(FP), DX
-	SHLQ   $0x03, DX
-	MOVQ   a_col+24(FP), BX
-	SHLQ   $0x03, BX
-	MOVQ   a_first+8(FP), SI
-	LEAQ   (SI)(DX*2), DI
-	ADDQ   DX, DI
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	TESTQ  AX, AX
-	JZ     done
+	MOVQ       k+0(FP), AX
+	MOVQ       b+32(FP), CX
+	MOVQ       a_row+16(FP), DX
+	SHLQ       $0x03, DX
+	MOVQ       a_col+24(FP), BX
+	SHLQ       $0x03, BX
+	MOVQ       a_first+8(FP), SI
+	LEAQ       (SI)(DX*2), DI
+	ADDQ       DX, DI
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	MOVQ       c_first+40(FP), R8
+	MOVQ       c_stride+48(FP), R9
+	SHLQ       $0x03, R9
+	PREFETCHT0 (R8)
+	ADDQ       R9, R8
+	PREFETCHT0 (R8)
+	ADDQ       R9, R8
+	PREFETCHT0 (R8)
+	ADDQ       R9, R8
+	PREFETCHT0 (R8)
+	TESTQ      AX, AX
+	JZ         done
 
 loop:
 	VMOVUPD      (CX), Z30
@@ -4797,27 +5430,41 @@ store:
 	RET
 
 // func strip4x2F64AVX512(k int, a left[float64], b *float64, c target[float64], alpha float64, beta float64)
-// Requires: AVX, AVX512F, BMI2
+// Requires: AVX, AVX512F, BMI2, MMX+
 TEXT ·strip4x2F64AVX512(SB), NOSPLIT, $0-80
-	MOVQ   k+0(FP), AX
-	MOVQ   b+32(FP), CX
-	MOVQ   a_row+16(FP), DX
-	SHLQ   $0x03, DX
-	MOVQ   a_col+24(FP), BX
-	SHLQ   $0x03, BX
-	MOVQ   a_first+8(FP), SI
-	LEAQ   (SI)(DX*2), DI
-	ADDQ   DX, DI
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	VPXORD Z7, Z7, Z7
-	TESTQ  AX, AX
-	JZ     done
+	MOVQ       k+0(FP), AX
+	MOVQ       b+32(FP), CX
+	MOVQ       a_row+16(FP), DX
+	SHLQ       $0x03, DX
+	MOVQ       a_col+24(FP), BX
+	SHLQ       $0x03, BX
+	MOVQ       a_first+8(FP), SI
+	LEAQ       (SI)(DX*2), DI
+	ADDQ       DX, DI
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	MOVQ       c_first+40(FP), R8
+	MOVQ       c_stride+48(FP), R9
+	SHLQ       $0x03, R9
+	PREFETCHT0 (R8)
+	PREFETCHT0 64(R8)
+	ADDQ       R9, R8
+	PREFETCHT0 (R8)
+	PREFETCHT0 64(R8)
+	ADDQ       R9, R8
+	PREFETCHT0 (R8)
+	PREFETCHT0 64(R8)
+	ADDQ       R9, R8
+	PREFETCHT0 (R8)
+	PREFETCHT0 64(R8)
+	TESTQ      AX, AX
+	JZ         done
 
 loop:
 	VMOVUPD      (CX), Z30
@@ -4899,24 +5546,36 @@ store:
 	RET
 
 // func strip5x1F64AVX512(k int, a left[float64], b *float64, c target[float64], alpha float64, beta float64)
-// Requires: AVX, AVX512F, BMI2
+// Requires: AVX, AVX512F, BMI2, MMX+
 TEXT ·strip5x1F64AVX512(SB), NOSPLIT, $0-80
-	MOVQ   k+0(FP), AX
-	MOVQ   b+32(FP), CX
-	MOVQ   a_row+16(FP), DX
-	SHLQ   $0x03, DX
-	MOVQ   a_col+24(FP), BX
-	SHLQ   $0x03, BX
-	MOVQ   a_first+8(FP), SI
-	LEAQ   (SI)(DX*2), DI
-	ADDQ   DX, DI
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	TESTQ  AX, AX
-	JZ     done
+	MOVQ       k+0(FP), AX
+	MOVQ       b+32(FP), CX
+	MOVQ       a_row+16(FP), DX
+	SHLQ       $0x03, DX
+	MOVQ       a_col+24(FP), BX
+	SHLQ       $0x03, BX
+	MOVQ       a_first+8(FP), SI
+	LEAQ       (SI)(DX*2), DI
+	ADDQ       DX, DI
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	MOVQ       c_first+40(FP), R8
+	MOVQ       c_stride+48(FP), R9
+	SHLQ       $0x03, R9
+	PREFETCHT0 (R8)
+	ADDQ       R9, R8
+	PREFETCHT0 (R8)
+	ADDQ       R9, R8
+	PREFETCHT0 (R8)
+	ADDQ       R9, R8
+	PREFETCHT0 (R8)
+	ADDQ       R9, R8
+	PREFETCHT0 (R8)
+	TESTQ      AX, AX
+	JZ         done
 
 loop:
 	VMOVUPD      (CX), Z30
@@ -4985,29 +5644,46 @@ store:
 	RET
 
 // func strip5x2F64AVX512(k int, a left[float64], b *float64, c target[float64], alpha float64, beta float64)
-// Requires: AVX, AVX512F, BMI2
+// Requires: AVX, AVX512F, BMI2, MMX+
 TEXT ·strip5x2F64AVX512(SB), NOSPLIT, $0-80
-	MOVQ   k+0(FP), AX
-	MOVQ   b+32(FP), CX
-	MOVQ   a_row+16(FP), DX
-	SHLQ   $0x03, DX
-	MOVQ   a_col+24(FP), BX
-	SHLQ   $0x03, BX
-	MOVQ   a_first+8(FP), SI
-	LEAQ   (SI)(DX*2), DI
-	ADDQ   DX, DI
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	VPXORD Z7, Z7, Z7
-	VPXORD Z8, Z8, Z8
-	VPXORD Z9, Z9, Z9
-	TESTQ  AX, AX
-	JZ     done
+	MOVQ       k+0(FP), AX
+	MOVQ       b+32(FP), CX
+	MOVQ       a_row+16(FP), DX
+	SHLQ       $0x03, DX
+	MOVQ       a_col+24(FP), BX
+	SHLQ       $0x03, BX
+	MOVQ       a_first+8(FP), SI
+	LEAQ       (SI)(DX*2), DI
+	ADDQ       DX, DI
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	MOVQ       c_first+40(FP), R8
+	MOVQ       c_stride+48(FP), R9
+	SHLQ       $0x03, R9
+	PREFETCHT0 (R8)
+	PREFETCHT0 64(R8)
+	ADDQ       R9, R8
+	PREFETCHT0 (R8)
+	PREFETCHT0 64(R8)
+	ADDQ       R9, R8
+	PREFETCHT0 (R8)
+	PREFETCHT0 64(R8)
+	ADDQ       R9, R8
+	PREFETCHT0 (R8)
+	PREFETCHT0 64(R8)
+	ADDQ       R9, R8
+	PREFETCHT0 (R8)
+	PREFETCHT0 64(R8)
+	TESTQ      AX, AX
+	JZ         done
 
 loop:
 	VMOVUPD      (CX), Z30
@@ -5102,25 +5778,39 @@ store:
 	RET
 
 // func strip6x1F64AVX512(k int, a left[float64], b *float64, c target[float64], alpha float64, beta float64)
-// Requires: AVX, AVX512F, BMI2
+// Requires: AVX, AVX512F, BMI2, MMX+
 TEXT ·strip6x1F64AVX512(SB), NOSPLIT, $0-80
-	MOVQ   k+0(FP), AX
-	MOVQ   b+32(FP), CX
-	MOVQ   a_row+16(FP), DX
-	SHLQ   $0x03, DX
-	MOVQ   a_col+24(FP), BX
-	SHLQ   $0x03, BX
-	MOVQ   a_first+8(FP), SI
-	LEAQ   (SI)(DX*2), DI
-	ADDQ   DX, DI
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	TESTQ  AX, AX
-	JZ     done
+	MOVQ       k+0(FP), AX
+	MOVQ       b+32(FP), CX
+	MOVQ       a_row+16(FP), DX
+	SHLQ       $0x03, DX
+	MOVQ       a_col+24(FP), BX
+	SHLQ       $0x03, BX
+	MOVQ       a_first+8(FP), SI
+	LEAQ       (SI)(DX*2), DI
+	ADDQ       DX, DI
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	MOVQ       c_first+40(FP), R8
+	MOVQ       c_stride+48(FP), R9
+	SHLQ       $0x03, R9
+	PREFETCHT0 (R8)
+	ADDQ       R9, R8
+	PREFETCHT0 (R8)
+	ADDQ       R9, R8
+	PREFETCHT0 (R8)
+	ADDQ       R9, R8
+	PREFETCHT0 (R8)
+	ADDQ       R9, R8
+	PREFETCHT0 (R8)
+	ADDQ       R9, R8
+	PREFETCHT0 (R8)
+	TESTQ      AX, AX
+	JZ         done
 
 loop:
 	VMOVUPD      (CX), Z30
@@ -5197,31 +5887,51 @@ store:
 	RET
 
 // func strip6x2F64AVX512(k int, a left[float64], b *float64, c target[float64], alpha float64, beta float64)
-// Requires: AVX, AVX512F, BMI2
+// Requires: AVX, AVX512F, BMI2, MMX+
 TEXT ·strip6x2F64AVX512(SB), NOSPLIT, $0-80
-	MOVQ   k+0(FP), AX
-	MOVQ   b+32(FP), CX
-	MOVQ   a_row+16(FP), DX
-	SHLQ   $0x03, DX
-	MOVQ   a_col+24(FP), BX
-	SHLQ   $0x03, BX
-	MOVQ   a_first+8(FP), SI
-	LEAQ   (SI)(DX*2), DI
-	ADDQ   DX, DI
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	VPXORD Z7, Z7, Z7
-	VPXORD Z8, Z8, Z8
-	VPXORD Z9, Z9, Z9
-	VPXORD Z10, Z10, Z10
-	VPXORD Z11, Z11, Z11
-	TESTQ  AX, AX
-	JZ     done
+	MOVQ       k+0(FP), AX
+	MOVQ       b+32(FP), CX
+	MOVQ       a_row+16(FP), DX
+	SHLQ       $0x03, DX
+	MOVQ       a_col+24(FP), BX
+	SHLQ       $0x03, BX
+	MOVQ       a_first+8(FP), SI
+	LEAQ       (SI)(DX*2), DI
+	ADDQ       DX, DI
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	VPXORD     Z10, Z10, Z10
+	VPXORD     Z11, Z11, Z11
+	MOVQ       c_first+40(FP), R8
+	MOVQ       c_stride+48(FP), R9
+	SHLQ       $0x03, R9
+	PREFETCHT0 (R8)
+	PREFETCHT0 64(R8)
+	ADDQ       R9, R8
+	PREFETCHT0 (R8)
+	PREFETCHT0 64(R8)
+	ADDQ       R9, R8
+	PREFETCHT0 (R8)
+	PREFETCHT0 64(R8)
+	ADDQ       R9, R8
+	PREFETCHT0 (R8)
+	PREFETCHT0 64(R8)
+	ADDQ       R9, R8
+	PREFETCHT0 (R8)
+	PREFETCHT0 64(R8)
+	ADDQ       R9, R8
+	PREFETCHT0 (R8)
+	PREFETCHT0 64(R8)
+	TESTQ      AX, AX
+	JZ         done
 
 loop:
 	VMOVUPD      (CX), Z30
@@ -5329,28 +6039,44 @@ store:
 	RET
 
 // func strip7x1F64AVX512(k int, a left[float64], b *float64, c target[float64], alpha float64, beta float64)
-// Requires: AVX, AVX512F, BMI2
+// Requires: AVX, AVX512F, BMI2, MMX+
 TEXT ·strip7x1F64AVX512(SB), NOSPLIT, $0-80
-	MOVQ   k+0(FP), AX
-	MOVQ   b+32(FP), CX
-	MOVQ   a_row+16(FP), DX
-	SHLQ   $0x03, DX
-	MOVQ   a_col+24(FP), BX
-	SHLQ   $0x03, BX
-	MOVQ   a_first+8(FP), SI
-	LEAQ   (SI)(DX*2), DI
-	ADDQ   DX, DI
-	LEAQ   (DI)(DX*2), R8
-	ADDQ   DX, R8
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	TESTQ  AX, AX
-	JZ     done
+	MOVQ       k+0(FP), AX
+	MOVQ       b+32(FP), CX
+	MOVQ       a_row+16(FP), DX
+	SHLQ       $0x03, DX
+	MOVQ       a_col+24(FP), BX
+	SHLQ       $0x03, BX
+	MOVQ       a_first+8(FP), SI
+	LEAQ       (SI)(DX*2), DI
+	ADDQ       DX, DI
+	LEAQ       (DI)(DX*2), R8
+	ADDQ       DX, R8
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	MOVQ       c_first+40(FP), R9
+	MOVQ       c_stride+48(FP), R10
+	SHLQ       $0x03, R10
+	PREFETCHT0 (R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
+	TESTQ      AX, AX
+	JZ         done
 
 loop:
 	VMOVUPD      (CX), Z30
@@ -5436,35 +6162,58 @@ store:
 	RET
 
 // func strip7x2F64AVX512(k int, a left[float64], b *float64, c target[float64], alpha float64, beta float64)
-// Requires: AVX, AVX512F, BMI2
+// Requires: AVX, AVX512F, BMI2, MMX+
 TEXT ·strip7x2F64AVX512(SB), NOSPLIT, $0-80
-	MOVQ   k+0(FP), AX
-	MOVQ   b+32(FP), CX
-	MOVQ   a_row+16(FP), DX
-	SHLQ   $0x03, DX
-	MOVQ   a_col+24(FP), BX
-	SHLQ   $0x03, BX
-	MOVQ   a_first+8(FP), SI
-	LEAQ   (SI)(DX*2), DI
-	ADDQ   DX, DI
-	LEAQ   (DI)(DX*2), R8
-	ADDQ   DX, R8
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	VPXORD Z7, Z7, Z7
-	VPXORD Z8, Z8, Z8
-	VPXORD Z9, Z9, Z9
-	VPXORD Z10, Z10, Z10
-	VPXORD Z11, Z11, Z11
-	VPXORD Z12, Z12, Z12
-	VPXORD Z13, Z13, Z13
-	TESTQ  AX, AX
-	JZ     done
+	MOVQ       k+0(FP), AX
+	MOVQ       b+32(FP), CX
+	MOVQ       a_row+16(FP), DX
+	SHLQ       $0x03, DX
+	MOVQ       a_col+24(FP), BX
+	SHLQ       $0x03, BX
+	MOVQ       a_first+8(FP), SI
+	LEAQ       (SI)(DX*2), DI
+	ADDQ       DX, DI
+	LEAQ       (DI)(DX*2), R8
+	ADDQ       DX, R8
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	VPXORD     Z10, Z10, Z10
+	VPXORD     Z11, Z11, Z11
+	VPXORD     Z12, Z12, Z12
+	VPXORD     Z13, Z13, Z13
+	MOVQ       c_first+40(FP), R9
+	MOVQ       c_stride+48(FP), R10
+	SHLQ       $0x03, R10
+	PREFETCHT0 (R9)
+	PREFETCHT0 64(R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
+	PREFETCHT0 64(R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
+	PREFETCHT0 64(R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
+	PREFETCHT0 64(R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
+	PREFETCHT0 64(R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
+	PREFETCHT0 64(R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
+	PREFETCHT0 64(R9)
+	TESTQ      AX, AX
+	JZ         done
 
 loop:
 	VMOVUPD      (CX), Z30
@@ -5586,29 +6335,47 @@ store:
 	RET
 
 // func strip8x1F64AVX512(k int, a left[float64], b *float64, c target[float64], alpha float64, beta float64)
-// Requires: AVX, AVX512F, BMI2
+// Requires: AVX, AVX512F, BMI2, MMX+
 TEXT ·strip8x1F64AVX512(SB), NOSPLIT, $0-80
-	MOVQ   k+0(FP), AX
-	MOVQ   b+32(FP), CX
-	MOVQ   a_row+16(FP), DX
-	SHLQ   $0x03, DX
-	MOVQ   a_col+24(FP), BX
-	SHLQ   $0x03, BX
-	MOVQ   a_first+8(FP), SI
-	LEAQ   (SI)(DX*2), DI
-	ADDQ   DX, DI
-	LEAQ   (DI)(DX*2), R8
-	ADDQ   DX, R8
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	VPXORD Z7, Z7, Z7
-	TESTQ  AX, AX
-	JZ     done
+	MOVQ       k+0(FP), AX
+	MOVQ       b+32(FP), CX
+	MOVQ       a_row+16(FP), DX
+	SHLQ       $0x03, DX
+	MOVQ       a_col+24(FP), BX
+	SHLQ       $0x03, BX
+	MOVQ       a_first+8(FP), SI
+	LEAQ       (SI)(DX*2), DI
+	ADDQ       DX, DI
+	LEAQ       (DI)(DX*2), R8
+	ADDQ       DX, R8
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	MOVQ       c_first+40(FP), R9
+	MOVQ       c_stride+48(FP), R10
+	SHLQ       $0x03, R10
+	PREFETCHT0 (R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
+	TESTQ      AX, AX
+	JZ         done
 
 loop:
 	VMOVUPD      (CX), Z30
@@ -5702,37 +6469,63 @@ store:
 	RET
 
 // func strip8x2F64AVX512(k int, a left[float64], b *float64, c target[float64], alpha float64, beta float64)
-// Requires: AVX, AVX512F, BMI2
+// Requires: AVX, AVX512F, BMI2, MMX+
 TEXT ·strip8x2F64AVX512(SB), NOSPLIT, $0-80
-	MOVQ   k+0(FP), AX
-	MOVQ   b+32(FP), CX
-	MOVQ   a_row+16(FP), DX
-	SHLQ   $0x03, DX
-	MOVQ   a_col+24(FP), BX
-	SHLQ   $0x03, BX
-	MOVQ   a_first+8(FP), SI
-	LEAQ   (SI)(DX*2), DI
-	ADDQ   DX, DI
-	LEAQ   (DI)(DX*2), R8
-	ADDQ   DX, R8
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	VPXORD Z7, Z7, Z7
-	VPXORD Z8, Z8, Z8
-	VPXORD Z9, Z9, Z9
-	VPXORD Z10, Z10, Z10
-	VPXORD Z11, Z11, Z11
-	VPXORD Z12, Z12, Z12
-	VPXORD Z13, Z13, Z13
-	VPXORD Z14, Z14, Z14
-	VPXORD Z15, Z15, Z15
-	TESTQ  AX, AX
-	JZ     done
+	MOVQ       k+0(FP), AX
+	MOVQ       b+32(FP), CX
+	MOVQ       a_row+16(FP), DX
+	SHLQ       $0x03, DX
+	MOVQ       a_col+24(FP), BX
+	SHLQ       $0x03, BX
+	MOVQ       a_first+8(FP), SI
+	LEAQ       (SI)(DX*2), DI
+	ADDQ       DX, DI
+	LEAQ       (DI)(DX*2), R8
+	ADDQ       DX, R8
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	VPXORD     Z10, Z10, Z10
+	VPXORD     Z11, Z11, Z11
+	VPXORD     Z12, Z12, Z12
+	VPXORD     Z13, Z13, Z13
+	VPXORD     Z14, Z14, Z14
+	VPXORD     Z15, Z15, Z15
+	MOVQ       c_first+40(FP), R9
+	MOVQ       c_stride+48(FP), R10
+	SHLQ       $0x03, R10
+	PREFETCHT0 (R9)
+	PREFETCHT0 64(R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
+	PREFETCHT0 64(R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
+	PREFETCHT0 64(R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
+	PREFETCHT0 64(R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
+	PREFETCHT0 64(R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
+	PREFETCHT0 64(R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
+	PREFETCHT0 64(R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
+	PREFETCHT0 64(R9)
+	TESTQ      AX, AX
+	JZ         done
 
 loop:
 	VMOVUPD      (CX), Z30
@@ -5867,30 +6660,50 @@ store:
 	RET
 
 // func strip9x1F64AVX512(k int, a left[float64], b *float64, c target[float64], alpha float64, beta float64)
-// Requires: AVX, AVX512F, BMI2
+// Requires: AVX, AVX512F, BMI2, MMX+
 TEXT ·strip9x1F64AVX512(SB), NOSPLIT, $0-80
-	MOVQ   k+0(FP), AX
-	MOVQ   b+32(FP), CX
-	MOVQ   a_row+16(FP), DX
-	SHLQ   $0x03, DX
-	MOVQ   a_col+24(FP), BX
-	SHLQ   $0x03, BX
-	MOVQ   a_first+8(FP), SI
-	LEAQ   (SI)(DX*2), DI
-	ADDQ   DX, DI
-	LEAQ   (DI)(DX*2), R8
-	ADDQ   DX, R8
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	VPXORD Z7, Z7, Z7
-	VPXORD Z8, Z8, Z8
-	TESTQ  AX, AX
-	JZ     done
+	MOVQ       k+0(FP), AX
+	MOVQ       b+32(FP), CX
+	MOVQ       a_row+16(FP), DX
+	SHLQ       $0x03, DX
+	MOVQ       a_col+24(FP), BX
+	SHLQ       $0x03, BX
+	MOVQ       a_first+8(FP), SI
+	LEAQ       (SI)(DX*2), DI
+	ADDQ       DX, DI
+	LEAQ       (DI)(DX*2), R8
+	ADDQ       DX, R8
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	MOVQ       c_first+40(FP), R9
+	MOVQ       c_stride+48(FP), R10
+	SHLQ       $0x03, R10
+	PREFETCHT0 (R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
+	TESTQ      AX, AX
+	JZ         done
 
 loop:
 	VMOVUPD      (CX), Z30
@@ -5992,39 +6805,68 @@ store:
 	RET
 
 // func strip9x2F64AVX512(k int, a left[float64], b *float64, c target[float64], alpha float64, beta float64)
-// Requires: AVX, AVX512F, BMI2
+// Requires: AVX, AVX512F, BMI2, MMX+
 TEXT ·strip9x2F64AVX512(SB), NOSPLIT, $0-80
-	MOVQ   k+0(FP), AX
-	MOVQ   b+32(FP), CX
-	MOVQ   a_row+16(FP), DX
-	SHLQ   $0x03, DX
-	MOVQ   a_col+24(FP), BX
-	SHLQ   $0x03, BX
-	MOVQ   a_first+8(FP), SI
-	LEAQ   (SI)(DX*2), DI
-	ADDQ   DX, DI
-	LEAQ   (DI)(DX*2), R8
-	ADDQ   DX, R8
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	VPXORD Z7, Z7, Z7
-	VPXORD Z8, Z8, Z8
-	VPXORD Z9, Z9, Z9
-	VPXORD Z10, Z10, Z10
-	VPXORD Z11, Z11, Z11
-	VPXORD Z12, Z12, Z12
-	VPXORD Z13, Z13, Z13
-	VPXORD Z14, Z14, Z14
-	VPXORD Z15, Z15, Z15
-	VPXORD Z16, Z16, Z16
-	VPXORD Z17, Z17, Z17
-	TESTQ  AX, AX
-	JZ     done
+	MOVQ       k+0(FP), AX
+	MOVQ       b+32(FP), CX
+	MOVQ       a_row+16(FP), DX
+	SHLQ       $0x03, DX
+	MOVQ       a_col+24(FP), BX
+	SHLQ       $0x03, BX
+	MOVQ       a_first+8(FP), SI
+	LEAQ       (SI)(DX*2), DI
+	ADDQ       DX, DI
+	LEAQ       (DI)(DX*2), R8
+	ADDQ       DX, R8
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	VPXORD     Z10, Z10, Z10
+	VPXORD     Z11, Z11, Z11
+	VPXORD     Z12, Z12, Z12
+	VPXORD     Z13, Z13, Z13
+	VPXORD     Z14, Z14, Z14
+	VPXORD     Z15, Z15, Z15
+	VPXORD     Z16, Z16, Z16
+	VPXORD     Z17, Z17, Z17
+	MOVQ       c_first+40(FP), R9
+	MOVQ       c_stride+48(FP), R10
+	SHLQ       $0x03, R10
+	PREFETCHT0 (R9)
+	PREFETCHT0 64(R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
+	PREFETCHT0 64(R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
+	PREFETCHT0 64(R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
+	PREFETCHT0 64(R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
+	PREFETCHT0 64(R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
+	PREFETCHT0 64(R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
+	PREFETCHT0 64(R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
+	PREFETCHT0 64(R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
+	PREFETCHT0 64(R9)
+	TESTQ      AX, AX
+	JZ         done
 
 loop:
 	VMOVUPD      (CX), Z30
@@ -6172,33 +7014,55 @@ store:
 	RET
 
 // func strip10x1F64AVX512(k int, a left[float64], b *float64, c target[float64], alpha float64, beta float64)
-// Requires: AVX, AVX512F, BMI2
+// Requires: AVX, AVX512F, BMI2, MMX+
 TEXT ·strip10x1F64AVX512(SB), NOSPLIT, $0-80
-	MOVQ   k+0(FP), AX
-	MOVQ   b+32(FP), CX
-	MOVQ   a_row+16(FP), DX
-	SHLQ   $0x03, DX
-	MOVQ   a_col+24(FP), BX
-	SHLQ   $0x03, BX
-	MOVQ   a_first+8(FP), SI
-	LEAQ   (SI)(DX*2), DI
-	ADDQ   DX, DI
-	LEAQ   (DI)(DX*2), R8
-	ADDQ   DX, R8
-	LEAQ   (R8)(DX*2), R9
-	ADDQ   DX, R9
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	VPXORD Z7, Z7, Z7
-	VPXORD Z8, Z8, Z8
-	VPXORD Z9, Z9, Z9
-	TESTQ  AX, AX
-	JZ     done
+	MOVQ       k+0(FP), AX
+	MOVQ       b+32(FP), CX
+	MOVQ       a_row+16(FP), DX
+	SHLQ       $0x03, DX
+	MOVQ       a_col+24(FP), BX
+	SHLQ       $0x03, BX
+	MOVQ       a_first+8(FP), SI
+	LEAQ       (SI)(DX*2), DI
+	ADDQ       DX, DI
+	LEAQ       (DI)(DX*2), R8
+	ADDQ       DX, R8
+	LEAQ       (R8)(DX*2), R9
+	ADDQ       DX, R9
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	MOVQ       c_first+40(FP), R10
+	MOVQ       c_stride+48(FP), R11
+	SHLQ       $0x03, R11
+	PREFETCHT0 (R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	TESTQ      AX, AX
+	JZ         done
 
 loop:
 	VMOVUPD      (CX), Z30
@@ -6309,43 +7173,75 @@ store:
 	RET
 
 // func strip10x2F64AVX512(k int, a left[float64], b *float64, c target[float64], alpha float64, beta float64)
-// Requires: AVX, AVX512F, BMI2
+// Requires: AVX, AVX512F, BMI2, MMX+
 TEXT ·strip10x2F64AVX512(SB), NOSPLIT, $0-80
-	MOVQ   k+0(FP), AX
-	MOVQ   b+32(FP), CX
-	MOVQ   a_row+16(FP), DX
-	SHLQ   $0x03, DX
-	MOVQ   a_col+24(FP), BX
-	SHLQ   $0x03, BX
-	MOVQ   a_first+8(FP), SI
-	LEAQ   (SI)(DX*2), DI
-	ADDQ   DX, DI
-	LEAQ   (DI)(DX*2), R8
-	ADDQ   DX, R8
-	LEAQ   (R8)(DX*2), R9
-	ADDQ   DX, R9
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	VPXORD Z7, Z7, Z7
-	VPXORD Z8, Z8, Z8
-	VPXORD Z9, Z9, Z9
-	VPXORD Z10, Z10, Z10
-	VPXORD Z11, Z11, Z11
-	VPXORD Z12, Z12, Z12
-	VPXORD Z13, Z13, Z13
-	VPXORD Z14, Z14, Z14
-	VPXORD Z15, Z15, Z15
-	VPXORD Z16, Z16, Z16
-	VPXORD Z17, Z17, Z17
-	VPXORD Z18, Z18, Z18
-	VPXORD Z19, Z19, Z19
-	TESTQ  AX, AX
-	JZ     done
+	MOVQ       k+0(FP), AX
+	MOVQ       b+32(FP), CX
+	MOVQ       a_row+16(FP), DX
+	SHLQ       $0x03, DX
+	MOVQ       a_col+24(FP), BX
+	SHLQ       $0x03, BX
+	MOVQ       a_first+8(FP), SI
+	LEAQ       (SI)(DX*2), DI
+	ADDQ       DX, DI
+	LEAQ       (DI)(DX*2), R8
+	ADDQ       DX, R8
+	LEAQ       (R8)(DX*2), R9
+	ADDQ       DX, R9
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	VPXORD     Z10, Z10, Z10
+	VPXORD     Z11, Z11, Z11
+	VPXORD     Z12, Z12, Z12
+	VPXORD     Z13, Z13, Z13
+	VPXORD     Z14, Z14, Z14
+	VPXORD     Z15, Z15, Z15
+	VPXORD     Z16, Z16, Z16
+	VPXORD     Z17, Z17, Z17
+	VPXORD     Z18, Z18, Z18
+	VPXORD     Z19, Z19, Z19
+	MOVQ       c_first+40(FP), R10
+	MOVQ       c_stride+48(FP), R11
+	SHLQ       $0x03, R11
+	PREFETCHT0 (R10)
+	PREFETCHT0 64(R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 64(R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 64(R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 64(R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 64(R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 64(R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 64(R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 64(R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 64(R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 64(R10)
+	TESTQ      AX, AX
+	JZ         done
 
 loop:
 	VMOVUPD      (CX), Z30
@@ -6507,34 +7403,58 @@ store:
 	RET
 
 // func strip11x1F64AVX512(k int, a left[float64], b *float64, c target[float64], alpha float64, beta float64)
-// Requires: AVX, AVX512F, BMI2
+// Requires: AVX, AVX512F, BMI2, MMX+
 TEXT ·strip11x1F64AVX512(SB), NOSPLIT, $0-80
-	MOVQ   k+0(FP), AX
-	MOVQ   b+32(FP), CX
-	MOVQ   a_row+16(FP), DX
-	SHLQ   $0x03, DX
-	MOVQ   a_col+24(FP), BX
-	SHLQ   $0x03, BX
-	MOVQ   a_first+8(FP), SI
-	LEAQ   (SI)(DX*2), DI
-	ADDQ   DX, DI
-	LEAQ   (DI)(DX*2), R8
-	ADDQ   DX, R8
-	LEAQ   (R8)(DX*2), R9
-	ADDQ   DX, R9
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	VPXORD Z7, Z7, Z7
-	VPXORD Z8, Z8, Z8
-	VPXORD Z9, Z9, Z9
-	VPXORD Z10, Z10, Z10
-	TESTQ  AX, AX
-	JZ     done
+	MOVQ       k+0(FP), AX
+	MOVQ       b+32(FP), CX
+	MOVQ       a_row+16(FP), DX
+	SHLQ       $0x03, DX
+	MOVQ       a_col+24(FP), BX
+	SHLQ       $0x03, BX
+	MOVQ       a_first+8(FP), SI
+	LEAQ       (SI)(DX*2), DI
+	ADDQ       DX, DI
+	LEAQ       (DI)(DX*2), R8
+	ADDQ       DX, R8
+	LEAQ       (R8)(DX*2), R9
+	ADDQ       DX, R9
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	VPXORD     Z10, Z10, Z10
+	MOVQ       c_first+40(FP), R10
+	MOVQ       c_stride+48(FP), R11
+	SHLQ       $0x03, R11
+	PREFETCHT0 (R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	TESTQ      AX, AX
+	JZ         done
 
 loop:
 	VMOVUPD      (CX), Z30
@@ -6653,45 +7573,80 @@ store:
 	RET
 
 // func strip11x2F64AVX512(k int, a left[float64], b *float64, c target[float64], alpha float64, beta float64)
-// Requires: AVX, AVX512F, BMI2
+// Requires: AVX, AVX512F, BMI2, MMX+
 TEXT ·strip11x2F64AVX512(SB), NOSPLIT, $0-80
-	MOVQ   k+0(FP), AX
-	MOVQ   b+32(FP), CX
-	MOVQ   a_row+16(FP), DX
-	SHLQ   $0x03, DX
-	MOVQ   a_col+24(FP), BX
-	SHLQ   $0x03, BX
-	MOVQ   a_first+8(FP), SI
-	LEAQ   (SI)(DX*2), DI
-	ADDQ   DX, DI
-	LEAQ   (DI)(DX*2), R8
-	ADDQ   DX, R8
-	LEAQ   (R8)(DX*2), R9
-	ADDQ   DX, R9
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	VPXORD Z7, Z7, Z7
-	VPXORD Z8, Z8, Z8
-	VPXORD Z9, Z9, Z9
-	VPXORD Z10, Z10, Z10
-	VPXORD Z11, Z11, Z11
-	VPXORD Z12, Z12, Z12
-	VPXORD Z13, Z13, Z13
-	VPXORD Z14, Z14, Z14
-	VPXORD Z15, Z15, Z15
-	VPXORD Z16, Z16, Z16
-	VPXORD Z17, Z17, Z17
-	VPXORD Z18, Z18, Z18
-	VPXORD Z19, Z19, Z19
-	VPXORD Z20, Z20, Z20
-	VPXORD Z21, Z21, Z21
-	TESTQ  AX, AX
-	JZ     done
+	MOVQ       k+0(FP), AX
+	MOVQ       b+32(FP), CX
+	MOVQ       a_row+16(FP), DX
+	SHLQ       $0x03, DX
+	MOVQ       a_col+24(FP), BX
+	SHLQ       $0x03, BX
+	MOVQ       a_first+8(FP), SI
+	LEAQ       (SI)(DX*2), DI
+	ADDQ       DX, DI
+	LEAQ       (DI)(DX*2), R8
+	ADDQ       DX, R8
+	LEAQ       (R8)(DX*2), R9
+	ADDQ       DX, R9
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	VPXORD     Z10, Z10, Z10
+	VPXORD     Z11, Z11, Z11
+	VPXORD     Z12, Z12, Z12
+	VPXORD     Z13, Z13, Z13
+	VPXORD     Z14, Z14, Z14
+	VPXORD     Z15, Z15, Z15
+	VPXORD     Z16, Z16, Z16
+	VPXORD     Z17, Z17, Z17
+	VPXORD     Z18, Z18, Z18
+	VPXORD     Z19, Z19, Z19
+	VPXORD     Z20, Z20, Z20
+	VPXORD     Z21, Z21, Z21
+	MOVQ       c_first+40(FP), R10
+	MOVQ       c_stride+48(FP), R11
+	SHLQ       $0x03, R11
+	PREFETCHT0 (R10)
+	PREFETCHT0 64(R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 64(R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 64(R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 64(R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 64(R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 64(R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 64(R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 64(R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 64(R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 64(R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 64(R10)
+	TESTQ      AX, AX
+	JZ         done
 
 loop:
 	VMOVUPD      (CX), Z30
@@ -6866,35 +7821,61 @@ store:
 	RET
 
 // func strip12x1F64AVX512(k int, a left[float64], b *float64, c target[float64], alpha float64, beta float64)
-// Requires: AVX, AVX512F, BMI2
+// Requires: AVX, AVX512F, BMI2, MMX+
 TEXT ·strip12x1F64AVX512(SB), NOSPLIT, $0-80
-	MOVQ   k+0(FP), AX
-	MOVQ   b+32(FP), CX
-	MOVQ   a_row+16(FP), DX
-	SHLQ   $0x03, DX
-	MOVQ   a_col+24(FP), BX
-	SHLQ   $0x03, BX
-	MOVQ   a_first+8(FP), SI
-	LEAQ   (SI)(DX*2), DI
-	ADDQ   DX, DI
-	LEAQ   (DI)(DX*2), R8
-	ADDQ   DX, R8
-	LEAQ   (R8)(DX*2), R9
-	ADDQ   DX, R9
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	VPXORD Z7, Z7, Z7
-	VPXORD Z8, Z8, Z8
-	VPXORD Z9, Z9, Z9
-	VPXORD Z10, Z10, Z10
-	VPXORD Z11, Z11, Z11
-	TESTQ  AX, AX
-	JZ     done
+	MOVQ       k+0(FP), AX
+	MOVQ       b+32(FP), CX
+	MOVQ       a_row+16(FP), DX
+	SHLQ       $0x03, DX
+	MOVQ       a_col+24(FP), BX
+	SHLQ       $0x03, BX
+	MOVQ       a_first+8(FP), SI
+	LEAQ       (SI)(DX*2), DI
+	ADDQ       DX, DI
+	LEAQ       (DI)(DX*2), R8
+	ADDQ       DX, R8
+	LEAQ       (R8)(DX*2), R9
+	ADDQ       DX, R9
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	VPXORD     Z10, Z10, Z10
+	VPXORD     Z11, Z11, Z11
+	MOVQ       c_first+40(FP), R10
+	MOVQ       c_stride+48(FP), R11
+	SHLQ       $0x03, R11
+	PREFETCHT0 (R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	TESTQ      AX, AX
+	JZ         done
 
 loop:
 	VMOVUPD      (CX), Z30
@@ -7021,47 +8002,85 @@ store:
 	RET
 
 // func strip12x2F64AVX512(k int, a left[float64], b *float64, c target[float64], alpha float64, beta float64)
-// Requires: AVX, AVX512F, BMI2
+// Requires: AVX, AVX512F, BMI2, MMX+
 TEXT ·strip12x2F64AVX512(SB), NOSPLIT, $0-80
-	MOVQ   k+0(FP), AX
-	MOVQ   b+32(FP), CX
-	MOVQ   a_row+16(FP), DX
-	SHLQ   $0x03, DX
-	MOVQ   a_col+24(FP), BX
-	SHLQ   $0x03, BX
-	MOVQ   a_first+8(FP), SI
-	LEAQ   (SI)(DX*2), DI
-	ADDQ   DX, DI
-	LEAQ   (DI)(DX*2), R8
-	ADDQ   DX, R8
-	LEAQ   (R8)(DX*2), R9
-	ADDQ   DX, R9
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	VPXORD Z7, Z7, Z7
-	VPXORD Z8, Z8, Z8
-	VPXORD Z9, Z9, Z9
-	VPXORD Z10, Z10, Z10
-	VPXORD Z11, Z11, Z11
-	VPXORD Z12, Z12, Z12
-	VPXORD Z13, Z13, Z13
-	VPXORD Z14, Z14, Z14
-	VPXORD Z15, Z15, Z15
-	VPXORD Z16, Z16, Z16
-	VPXORD Z17, Z17, Z17
-	VPXORD Z18, Z18, Z18
-	VPXORD Z19, Z19, Z19
-	VPXORD Z20, Z20, Z20
-	VPXORD Z21, Z21, Z21
-	VPXORD Z22, Z22, Z22
-	VPXORD Z23, Z23, Z23
-	TESTQ  AX, AX
-	JZ     done
+	MOVQ       k+0(FP), AX
+	MOVQ       b+32(FP), CX
+	MOVQ       a_row+16(FP), DX
+	SHLQ       $0x03, DX
+	MOVQ       a_col+24(FP), BX
+	SHLQ       $0x03, BX
+	MOVQ       a_first+8(FP), SI
+	LEAQ       (SI)(DX*2), DI
+	ADDQ       DX, DI
+	LEAQ       (DI)(DX*2), R8
+	ADDQ       DX, R8
+	LEAQ       (R8)(DX*2), R9
+	ADDQ       DX, R9
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	VPXORD     Z10, Z10, Z10
+	VPXORD     Z11, Z11, Z11
+	VPXORD     Z12, Z12, Z12
+	VPXORD     Z13, Z13, Z13
+	VPXORD     Z14, Z14, Z14
+	VPXORD     Z15, Z15, Z15
+	VPXORD     Z16, Z16, Z16
+	VPXORD     Z17, Z17, Z17
+	VPXORD     Z18, Z18, Z18
+	VPXORD     Z19, Z19, Z19
+	VPXORD     Z20, Z20, Z20
+	VPXORD     Z21, Z21, Z21
+	VPXORD     Z22, Z22, Z22
+	VPXORD     Z23, Z23, Z23
+	MOVQ       c_first+40(FP), R10
+	MOVQ       c_stride+48(FP), R11
+	SHLQ       $0x03, R11
+	PREFETCHT0 (R10)
+	PREFETCHT0 64(R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 64(R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 64(R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 64(R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 64(R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 64(R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 64(R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 64(R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 64(R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 64(R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 64(R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 64(R10)
+	TESTQ      AX, AX
+	JZ         done
 
 loop:
 	VMOVUPD      (CX), Z30
@@ -7249,38 +8268,66 @@ store:
 	RET
 
 // func strip13x1F64AVX512(k int, a left[float64], b *float64, c target[float64], alpha float64, beta float64)
-// Requires: AVX, AVX512F, BMI2
+// Requires: AVX, AVX512F, BMI2, MMX+
 TEXT ·strip13x1F64AVX512(SB), NOSPLIT, $0-80
-	MOVQ   k+0(FP), AX
-	MOVQ   b+32(FP), CX
-	MOVQ   a_row+16(FP), DX
-	SHLQ   $0x03, DX
-	MOVQ   a_col+24(FP), BX
-	SHLQ   $0x03, BX
-	MOVQ   a_first+8(FP), SI
-	LEAQ   (SI)(DX*2), DI
-	ADDQ   DX, DI
-	LEAQ   (DI)(DX*2), R8
-	ADDQ   DX, R8
-	LEAQ   (R8)(DX*2), R9
-	ADDQ   DX, R9
-	LEAQ   (R9)(DX*2), R10
-	ADDQ   DX, R10
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	VPXORD Z7, Z7, Z7
-	VPXORD Z8, Z8, Z8
-	VPXORD Z9, Z9, Z9
-	VPXORD Z10, Z10, Z10
-	VPXORD Z11, Z11, Z11
-	VPXORD Z12, Z12, Z12
-	TESTQ  AX, AX
-	JZ     done
+	MOVQ       k+0(FP), AX
+	MOVQ       b+32(FP), CX
+	MOVQ       a_row+16(FP), DX
+	SHLQ       $0x03, DX
+	MOVQ       a_col+24(FP), BX
+	SHLQ       $0x03, BX
+	MOVQ       a_first+8(FP), SI
+	LEAQ       (SI)(DX*2), DI
+	ADDQ       DX, DI
+	LEAQ       (DI)(DX*2), R8
+	ADDQ       DX, R8
+	LEAQ       (R8)(DX*2), R9
+	ADDQ       DX, R9
+	LEAQ       (R9)(DX*2), R10
+	ADDQ       DX, R10
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	VPXORD     Z10, Z10, Z10
+	VPXORD     Z11, Z11, Z11
+	VPXORD     Z12, Z12, Z12
+	MOVQ       c_first+40(FP), R11
+	MOVQ       c_stride+48(FP), R12
+	SHLQ       $0x03, R12
+	PREFETCHT0 (R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	TESTQ      AX, AX
+	JZ         done
 
 loop:
 	VMOVUPD      (CX), Z30
@@ -7416,51 +8463,92 @@ store:
 	RET
 
 // func strip13x2F64AVX512(k int, a left[float64], b *float64, c target[float64], alpha float64, beta float64)
-// Requires: AVX, AVX512F, BMI2
+// Requires: AVX, AVX512F, BMI2, MMX+
 TEXT ·strip13x2F64AVX512(SB), NOSPLIT, $0-80
-	MOVQ   k+0(FP), AX
-	MOVQ   b+32(FP), CX
-	MOVQ   a_row+16(FP), DX
-	SHLQ   $0x03, DX
-	MOVQ   a_col+24(FP), BX
-	SHLQ   $0x03, BX
-	MOVQ   a_first+8(FP), SI
-	LEAQ   (SI)(DX*2), DI
-	ADDQ   DX, DI
-	LEAQ   (DI)(DX*2), R8
-	ADDQ   DX, R8
-	LEAQ   (R8)(DX*2), R9
-	ADDQ   DX, R9
-	LEAQ   (R9)(DX*2), R10
-	ADDQ   DX, R10
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	VPXORD Z7, Z7, Z7
-	VPXORD Z8, Z8, Z8
-	VPXORD Z9, Z9, Z9
-	VPXORD Z10, Z10, Z10
-	VPXORD Z11, Z11, Z11
-	VPXORD Z12, Z12, Z12
-	VPXORD Z13, Z13, Z13
-	VPXORD Z14, Z14, Z14
-	VPXORD Z15, Z15, Z15
-	VPXORD Z16, Z16, Z16
-	VPXORD Z17, Z17, Z17
-	VPXORD Z18, Z18, Z18
-	VPXORD Z19, Z19, Z19
-	VPXORD Z20, Z20, Z20
-	VPXORD Z21, Z21, Z21
-	VPXORD Z22, Z22, Z22
-	VPXORD Z23, Z23, Z23
-	VPXORD Z24, Z24, Z24
-	VPXORD Z25, Z25, Z25
-	TESTQ  AX, AX
-	JZ     done
+	MOVQ       k+0(FP), AX
+	MOVQ       b+32(FP), CX
+	MOVQ       a_row+16(FP), DX
+	SHLQ       $0x03, DX
+	MOVQ       a_col+24(FP), BX
+	SHLQ       $0x03, BX
+	MOVQ       a_first+8(FP), SI
+	LEAQ       (SI)(DX*2), DI
+	ADDQ       DX, DI
+	LEAQ       (DI)(DX*2), R8
+	ADDQ       DX, R8
+	LEAQ       (R8)(DX*2), R9
+	ADDQ       DX, R9
+	LEAQ       (R9)(DX*2), R10
+	ADDQ       DX, R10
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	VPXORD     Z10, Z10, Z10
+	VPXORD     Z11, Z11, Z11
+	VPXORD     Z12, Z12, Z12
+	VPXORD     Z13, Z13, Z13
+	VPXORD     Z14, Z14, Z14
+	VPXORD     Z15, Z15, Z15
+	VPXORD     Z16, Z16, Z16
+	VPXORD     Z17, Z17, Z17
+	VPXORD     Z18, Z18, Z18
+	VPXORD     Z19, Z19, Z19
+	VPXORD     Z20, Z20, Z20
+	VPXORD     Z21, Z21, Z21
+	VPXORD     Z22, Z22, Z22
+	VPXORD     Z23, Z23, Z23
+	VPXORD     Z24, Z24, Z24
+	VPXORD     Z25, Z25, Z25
+	MOVQ       c_first+40(FP), R11
+	MOVQ       c_stride+48(FP), R12
+	SHLQ       $0x03, R12
+	PREFETCHT0 (R11)
+	PREFETCHT0 64(R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	PREFETCHT0 64(R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	PREFETCHT0 64(R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	PREFETCHT0 64(R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	PREFETCHT0 64(R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	PREFETCHT0 64(R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	PREFETCHT0 64(R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	PREFETCHT0 64(R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	PREFETCHT0 64(R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	PREFETCHT0 64(R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	PREFETCHT0 64(R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	PREFETCHT0 64(R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	PREFETCHT0 64(R11)
+	TESTQ      AX, AX
+	JZ         done
 
 loop:
 	VMOVUPD      (CX), Z30
@@ -7662,39 +8750,69 @@ store:
 	RET
 
 // func strip14x1F64AVX512(k int, a left[float64], b *float64, c target[float64], alpha float64, beta float64)
-// Requires: AVX, AVX512F, BMI2
+// Requires: AVX, AVX512F, BMI2, MMX+
 TEXT ·strip14x1F64AVX512(SB), NOSPLIT, $0-80
-	MOVQ   k+0(FP), AX
-	MOVQ   b+32(FP), CX
-	MOVQ   a_row+16(FP), DX
-	SHLQ   $0x03, DX
-	MOVQ   a_col+24(FP), BX
-	SHLQ   $0x03, BX
-	MOVQ   a_first+8(FP), SI
-	LEAQ   (SI)(DX*2), DI
-	ADDQ   DX, DI
-	LEAQ   (DI)(DX*2), R8
-	ADDQ   DX, R8
-	LEAQ   (R8)(DX*2), R9
-	ADDQ   DX, R9
-	LEAQ   (R9)(DX*2), R10
-	ADDQ   DX, R10
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	VPXORD Z7, Z7, Z7
-	VPXORD Z8, Z8, Z8
-	VPXORD Z9, Z9, Z9
-	VPXORD Z10, Z10, Z10
-	VPXORD Z11, Z11, Z11
-	VPXORD Z12, Z12, Z12
-	VPXORD Z13, Z13, Z13
-	TESTQ  AX, AX
-	JZ     done
+	MOVQ       k+0(FP), AX
+	MOVQ       b+32(FP), CX
+	MOVQ       a_row+16(FP), DX
+	SHLQ       $0x03, DX
+	MOVQ       a_col+24(FP), BX
+	SHLQ       $0x03, BX
+	MOVQ       a_first+8(FP), SI
+	LEAQ       (SI)(DX*2), DI
+	ADDQ       DX, DI
+	LEAQ       (DI)(DX*2), R8
+	ADDQ       DX, R8
+	LEAQ       (R8)(DX*2), R9
+	ADDQ       DX, R9
+	LEAQ       (R9)(DX*2), R10
+	ADDQ       DX, R10
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	VPXORD     Z10, Z10, Z10
+	VPXORD     Z11, Z11, Z11
+	VPXORD     Z12, Z12, Z12
+	VPXORD     Z13, Z13, Z13
+	MOVQ       c_first+40(FP), R11
+	MOVQ       c_stride+48(FP), R12
+	SHLQ       $0x03, R12
+	PREFETCHT0 (R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	TESTQ      AX, AX
+	JZ         done
 
 loop:
 	VMOVUPD      (CX), Z30
@@ -7838,53 +8956,97 @@ store:
 	RET
 
 // func strip14x2F64AVX512(k int, a left[float64], b *float64, c target[float64], alpha float64, beta float64)
-// Requires: AVX, AVX512F, BMI2
+// Requires: AVX, AVX512F, BMI2, MMX+
 TEXT ·strip14x2F64AVX512(SB), NOSPLIT, $0-80
-	MOVQ   k+0(FP), AX
-	MOVQ   b+32(FP), CX
-	MOVQ   a_row+16(FP), DX
-	SHLQ   $0x03, DX
-	MOVQ   a_col+24(FP), BX
-	SHLQ   $0x03, BX
-	MOVQ   a_first+8(FP), SI
-	LEAQ   (SI)(DX*2), DI
-	ADDQ   DX, DI
-	LEAQ   (DI)(DX*2), R8
-	ADDQ   DX, R8
-	LEAQ   (R8)(DX*2), R9
-	ADDQ   DX, R9
-	LEAQ   (R9)(DX*2), R10
-	ADDQ   DX, R10
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	VPXORD Z7, Z7, Z7
-	VPXORD Z8, Z8, Z8
-	VPXORD Z9, Z9, Z9
-	VPXORD Z10, Z10, Z10
-	VPXORD Z11, Z11, Z11
-	VPXORD Z12, Z12, Z12
-	VPXORD Z13, Z13, Z13
-	VPXORD Z14, Z14, Z14
-	VPXORD Z15, Z15, Z15
-	VPXORD Z16, Z16, Z16
-	VPXORD Z17, Z17, Z17
-	VPXORD Z18, Z18, Z18
-	VPXORD Z19, Z19, Z19
-	VPXORD Z20, Z20, Z20
-	VPXORD Z21, Z21, Z21
-	VPXORD Z22, Z22, Z22
-	VPXORD Z23, Z23, Z23
-	VPXORD Z24, Z24, Z24
-	VPXORD Z25, Z25, Z25
-	VPXORD Z26, Z26, Z26
-	VPXORD Z27, Z27, Z27
-	TESTQ  AX, AX
-	JZ     done
+	MOVQ       k+0(FP), AX
+	MOVQ       b+32(FP), CX
+	MOVQ       a_row+16(FP), DX
+	SHLQ       $0x03, DX
+	MOVQ       a_col+24(FP), BX
+	SHLQ       $0x03, BX
+	MOVQ       a_first+8(FP), SI
+	LEAQ       (SI)(DX*2), DI
+	ADDQ       DX, DI
+	LEAQ       (DI)(DX*2), R8
+	ADDQ       DX, R8
+	LEAQ       (R8)(DX*2), R9
+	ADDQ       DX, R9
+	LEAQ       (R9)(DX*2), R10
+	ADDQ       DX, R10
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	VPXORD     Z10, Z10, Z10
+	VPXORD     Z11, Z11, Z11
+	VPXORD     Z12, Z12, Z12
+	VPXORD     Z13, Z13, Z13
+	VPXORD     Z14, Z14, Z14
+	VPXORD     Z15, Z15, Z15
+	VPXORD     Z16, Z16, Z16
+	VPXORD     Z17, Z17, Z17
+	VPXORD     Z18, Z18, Z18
+	VPXORD     Z19, Z19, Z19
+	VPXORD     Z20, Z20, Z20
+	VPXORD     Z21, Z21, Z21
+	VPXORD     Z22, Z22, Z22
+	VPXORD     Z23, Z23, Z23
+	VPXORD     Z24, Z24, Z24
+	VPXORD     Z25, Z25, Z25
+	VPXORD     Z26, Z26, Z26
+	VPXORD     Z27, Z27, Z27
+	MOVQ       c_first+40(FP), R11
+	MOVQ       c_stride+48(FP), R12
+	SHLQ       $0x03, R12
+	PREFETCHT0 (R11)
+	PREFETCHT0 64(R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	PREFETCHT0 64(R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	PREFETCHT0 64(R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	PREFETCHT0 64(R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	PREFETCHT0 64(R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	PREFETCHT0 64(R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	PREFETCHT0 64(R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	PREFETCHT0 64(R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	PREFETCHT0 64(R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	PREFETCHT0 64(R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	PREFETCHT0 64(R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	PREFETCHT0 64(R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	PREFETCHT0 64(R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	PREFETCHT0 64(R11)
+	TESTQ      AX, AX
+	JZ         done
 
 loop:
 	VMOVUPD      (CX), Z30
@@ -8691,18 +9853,22 @@ DATA lanesF32AVX2<>+60(SB)/4, $0x00000000
 GLOBL lanesF32AVX2<>(SB), RODATA|NOPTR, $64
 
 // func strip1x1F32AVX2(k int, a left[float32], b *float32, c target[float32], alpha float32, beta float32)
-// Requires: AVX, AVX2, FMA3
+// Requires: AVX, AVX2, FMA3, MMX+
 TEXT ·strip1x1F32AVX2(SB), NOSPLIT, $0-72
-	MOVQ  k+0(FP), AX
-	MOVQ  b+32(FP), CX
-	MOVQ  a_row+16(FP), DX
-	SHLQ  $0x02, DX
-	MOVQ  a_col+24(FP), DX
-	SHLQ  $0x02, DX
-	MOVQ  a_first+8(FP), BX
-	VPXOR Y0, Y0, Y0
-	TESTQ AX, AX
-	JZ    done
+	MOVQ       k+0(FP), AX
+	MOVQ       b+32(FP), CX
+	MOVQ       a_row+16(FP), DX
+	SHLQ       $0x02, DX
+	MOVQ       a_col+24(FP), DX
+	SHLQ       $0x02, DX
+	MOVQ       a_first+8(FP), BX
+	VPXOR      Y0, Y0, Y0
+	MOVQ       c_first+40(FP), SI
+	MOVQ       c_stride+48(FP), DI
+	SHLQ       $0x02, DI
+	PREFETCHT0 (SI)
+	TESTQ      AX, AX
+	JZ         done
 
 loop:
 	VMOVUPS      (CX), Y14
@@ -8739,19 +9905,23 @@ store:
 	RET
 
 // func strip1x2F32AVX2(k int, a left[float32], b *float32, c target[float32], alpha float32, beta float32)
-// Requires: AVX, AVX2, FMA3
+// Requires: AVX, AVX2, FMA3, MMX+
 TEXT ·strip1x2F32AVX2(SB), NOSPLIT, $0-72
-	MOVQ  k+0(FP), AX
-	MOVQ  b+32(FP), CX
-	MOVQ  a_row+16(FP), DX
-	SHLQ  $0x02, DX
-	MOVQ  a_col+24(FP), DX
-	SHLQ  $0x02, DX
-	MOVQ  a_first+8(FP), BX
-	VPXOR Y0, Y0, Y0
-	VPXOR Y1, Y1, Y1
-	TESTQ AX, AX
-	JZ    done
+	MOVQ       k+0(FP), AX
+	MOVQ       b+32(FP), CX
+	MOVQ       a_row+16(FP), DX
+	SHLQ       $0x02, DX
+	MOVQ       a_col+24(FP), DX
+	SHLQ       $0x02, DX
+	MOVQ       a_first+8(FP), BX
+	VPXOR      Y0, Y0, Y0
+	VPXOR      Y1, Y1, Y1
+	MOVQ       c_first+40(FP), SI
+	MOVQ       c_stride+48(FP), DI
+	SHLQ       $0x02, DI
+	PREFETCHT0 (SI)
+	TESTQ      AX, AX
+	JZ         done
 
 loop:
 	VMOVUPS      (CX), Y14
@@ -8794,19 +9964,25 @@ store:
 	RET
 
 // func strip2x1F32AVX2(k int, a left[float32], b *float32, c target[float32], alpha float32, beta float32)
-// Requires: AVX, AVX2, FMA3
+// Requires: AVX, AVX2, FMA3, MMX+
 TEXT ·strip2x1F32AVX2(SB), NOSPLIT, $0-72
-	MOVQ  k+0(FP), AX
-	MOVQ  b+32(FP), CX
-	MOVQ  a_row+16(FP), DX
-	SHLQ  $0x02, DX
-	MOVQ  a_col+24(FP), BX
-	SHLQ  $0x02, BX
-	MOVQ  a_first+8(FP), SI
-	VPXOR Y0, Y0, Y0
-	VPXOR Y1, Y1, Y1
-	TESTQ AX, AX
-	JZ    done
+	MOVQ       k+0(FP), AX
+	MOVQ       b+32(FP), CX
+	MOVQ       a_row+16(FP), DX
+	SHLQ       $0x02, DX
+	MOVQ       a_col+24(FP), BX
+	SHLQ       $0x02, BX
+	MOVQ       a_first+8(FP), SI
+	VPXOR      Y0, Y0, Y0
+	VPXOR      Y1, Y1, Y1
+	MOVQ       c_first+40(FP), DI
+	MOVQ       c_stride+48(FP), R8
+	SHLQ       $0x02, R8
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	TESTQ      AX, AX
+	JZ         done
 
 loop:
 	VMOVUPS      (CX), Y14
@@ -8851,21 +10027,27 @@ store:
 	RET
 
 // func strip2x2F32AVX2(k int, a left[float32], b *float32, c target[float32], alpha float32, beta float32)
-// Requires: AVX, AVX2, FMA3
+// Requires: AVX, AVX2, FMA3, MMX+
 TEXT ·strip2x2F32AVX2(SB), NOSPLIT, $0-72
-	MOVQ  k+0(FP), AX
-	MOVQ  b+32(FP), CX
-	MOVQ  a_row+16(FP), DX
-	SHLQ  $0x02, DX
-	MOVQ  a_col+24(FP), BX
-	SHLQ  $0x02, BX
-	MOVQ  a_first+8(FP), SI
-	VPXOR Y0, Y0, Y0
-	VPXOR Y1, Y1, Y1
-	VPXOR Y2, Y2, Y2
-	VPXOR Y3, Y3, Y3
-	TESTQ AX, AX
-	JZ    done
+	MOVQ       k+0(FP), AX
+	MOVQ       b+32(FP), CX
+	MOVQ       a_row+16(FP), DX
+	SHLQ       $0x02, DX
+	MOVQ       a_col+24(FP), BX
+	SHLQ       $0x02, BX
+	MOVQ       a_first+8(FP), SI
+	VPXOR      Y0, Y0, Y0
+	VPXOR      Y1, Y1, Y1
+	VPXOR      Y2, Y2, Y2
+	VPXOR      Y3, Y3, Y3
+	MOVQ       c_first+40(FP), DI
+	MOVQ       c_stride+48(FP), R8
+	SHLQ       $0x02, R8
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	TESTQ      AX, AX
+	JZ         done
 
 loop:
 	VMOVUPS      (CX), Y14
@@ -8921,20 +10103,28 @@ store:
 	RET
 
 // func strip3x1F32AVX2(k int, a left[float32], b *float32, c target[float32], alpha float32, beta float32)
-// Requires: AVX, AVX2, FMA3
+// Requires: AVX, AVX2, FMA3, MMX+
 TEXT ·strip3x1F32AVX2(SB), NOSPLIT, $0-72
-	MOVQ  k+0(FP), AX
-	MOVQ  b+32(FP), CX
-	MOVQ  a_row+16(FP), DX
-	SHLQ  $0x02, DX
-	MOVQ  a_col+24(FP), BX
-	SHLQ  $0x02, BX
-	MOVQ  a_first+8(FP), SI
-	VPXOR Y0, Y0, Y0
-	VPXOR Y1, Y1, Y1
-	VPXOR Y2, Y2, Y2
-	TESTQ AX, AX
-	JZ    done
+	MOVQ       k+0(FP), AX
+	MOVQ       b+32(FP), CX
+	MOVQ       a_row+16(FP), DX
+	SHLQ       $0x02, DX
+	MOVQ       a_col+24(FP), BX
+	SHLQ       $0x02, BX
+	MOVQ       a_first+8(FP), SI
+	VPXOR      Y0, Y0, Y0
+	VPXOR      Y1, Y1, Y1
+	VPXOR      Y2, Y2, Y2
+	MOVQ       c_first+40(FP), DI
+	MOVQ       c_stride+48(FP), R8
+	SHLQ       $0x02, R8
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	TESTQ      AX, AX
+	JZ         done
 
 loop:
 	VMOVUPS      (CX), Y14
@@ -8987,23 +10177,31 @@ store:
 	RET
 
 // func strip3x2F32AVX2(k int, a left[float32], b *float32, c target[float32], alpha float32, beta float32)
-// Requires: AVX, AVX2, FMA3
+// Requires: AVX, AVX2, FMA3, MMX+
 TEXT ·strip3x2F32AVX2(SB), NOSPLIT, $0-72
-	MOVQ  k+0(FP), AX
-	MOVQ  b+32(FP), CX
-	MOVQ  a_row+16(FP), DX
-	SHLQ  $0x02, DX
-	MOVQ  a_col+24(FP), BX
-	SHLQ  $0x02, BX
-	MOVQ  a_first+8(FP), SI
-	VPXOR Y0, Y0, Y0
-	VPXOR Y1, Y1, Y1
-	VPXOR Y2, Y2, Y2
-	VPXOR Y3, Y3, Y3
-	VPXOR Y4, Y4, Y4
-	VPXOR Y5, Y5, Y5
-	TESTQ AX, AX
-	JZ    done
+	MOVQ       k+0(FP), AX
+	MOVQ       b+32(FP), CX
+	MOVQ       a_row+16(FP), DX
+	SHLQ       $0x02, DX
+	MOVQ       a_col+24(FP), BX
+	SHLQ       $0x02, BX
+	MOVQ       a_first+8(FP), SI
+	VPXOR      Y0, Y0, Y0
+	VPXOR      Y1, Y1, Y1
+	VPXOR      Y2, Y2, Y2
+	VPXOR      Y3, Y3, Y3
+	VPXOR      Y4, Y4, Y4
+	VPXOR      Y5, Y5, Y5
+	MOVQ       c_first+40(FP), DI
+	MOVQ       c_stride+48(FP), R8
+	SHLQ       $0x02, R8
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	TESTQ      AX, AX
+	JZ         done
 
 loop:
 	VMOVUPS      (CX), Y14
@@ -9072,23 +10270,33 @@ store:
 	RET
 
 // func strip4x1F32AVX2(k int, a left[float32], b *float32, c target[float32], alpha float32, beta float32)
-// Requires: AVX, AVX2, FMA3
+// Requires: AVX, AVX2, FMA3, MMX+
 TEXT ·strip4x1F32AVX2(SB), NOSPLIT, $0-72
-	MOVQ  k+0(FP), AX
-	MOVQ  b+32(FP), CX
-	MOVQ  a_row+16(FP), DX
-	SHLQ  $0x02, DX
-	MOVQ  a_col+24(FP), BX
-	SHLQ  $0x02, BX
-	MOVQ  a_first+8(FP), SI
-	LEAQ  (SI)(DX*2), DI
-	ADDQ  DX, DI
-	VPXOR Y0, Y0, Y0
-	VPXOR Y1, Y1, Y1
-	VPXOR Y2, Y2, Y2
-	VPXOR Y3, Y3, Y3
-	TESTQ AX, AX
-	JZ    done
+	MOVQ       k+0(FP), AX
+	MOVQ       b+32(FP), CX
+	MOVQ       a_row+16(FP), DX
+	SHLQ       $0x02, DX
+	MOVQ       a_col+24(FP), BX
+	SHLQ       $0x02, BX
+	MOVQ       a_first+8(FP), SI
+	LEAQ       (SI)(DX*2), DI
+	ADDQ       DX, DI
+	VPXOR      Y0, Y0, Y0
+	VPXOR      Y1, Y1, Y1
+	VPXOR      Y2, Y2, Y2
+	VPXOR      Y3, Y3, Y3
+	MOVQ       c_first+40(FP), R8
+	MOVQ       c_stride+48(FP), R9
+	SHLQ       $0x02, R9
+	PREFETCHT0 (R8)
+	ADDQ       R9, R8
+	PREFETCHT0 (R8)
+	ADDQ       R9, R8
+	PREFETCHT0 (R8)
+	ADDQ       R9, R8
+	PREFETCHT0 (R8)
+	TESTQ      AX, AX
+	JZ         done
 
 loop:
 	VMOVUPS      (CX), Y14
@@ -9150,27 +10358,37 @@ store:
 	RET
 
 // func strip4x2F32AVX2(k int, a left[float32], b *float32, c target[float32], alpha float32, beta float32)
-// Requires: AVX, AVX2, FMA3
+// Requires: AVX, AVX2, FMA3, MMX+
 TEXT ·strip4x2F32AVX2(SB), NOSPLIT, $0-72
-	MOVQ  k+0(FP), AX
-	MOVQ  b+32(FP), CX
-	MOVQ  a_row+16(FP), DX
-	SHLQ  $0x02, DX
-	MOVQ  a_col+24(FP), BX
-	SHLQ  $0x02, BX
-	MOVQ  a_first+8(FP), SI
-	LEAQ  (SI)(DX*2), DI
-	ADDQ  DX, DI
-	VPXOR Y0, Y0, Y0
-	VPXOR Y1, Y1, Y1
-	VPXOR Y2, Y2, Y2
-	VPXOR Y3, Y3, Y3
-	VPXOR Y4, Y4, Y4
-	VPXOR Y5, Y5, Y5
-	VPXOR Y6, Y6, Y6
-	VPXOR Y7, Y7, Y7
-	TESTQ AX, AX
-	JZ    done
+	MOVQ       k+0(FP), AX
+	MOVQ       b+32(FP), CX
+	MOVQ       a_row+16(FP), DX
+	SHLQ       $0x02, DX
+	MOVQ       a_col+24(FP), BX
+	SHLQ       $0x02, BX
+	MOVQ       a_first+8(FP), SI
+	LEAQ       (SI)(DX*2), DI
+	ADDQ       DX, DI
+	VPXOR      Y0, Y0, Y0
+	VPXOR      Y1, Y1, Y1
+	VPXOR      Y2, Y2, Y2
+	VPXOR      Y3, Y3, Y3
+	VPXOR      Y4, Y4, Y4
+	VPXOR      Y5, Y5, Y5
+	VPXOR      Y6, Y6, Y6
+	VPXOR      Y7, Y7, Y7
+	MOVQ       c_first+40(FP), R8
+	MOVQ       c_stride+48(FP), R9
+	SHLQ       $0x02, R9
+	PREFETCHT0 (R8)
+	ADDQ       R9, R8
+	PREFETCHT0 (R8)
+	ADDQ       R9, R8
+	PREFETCHT0 (R8)
+	ADDQ       R9, R8
+	PREFETCHT0 (R8)
+	TESTQ      AX, AX
+	JZ         done
 
 loop:
 	VMOVUPS      (CX), Y14
@@ -9253,24 +10471,36 @@ store:
 	RET
 
 // func strip5x1F32AVX2(k int, a left[float32], b *float32, c target[float32], alpha float32, beta float32)
-// Requires: AVX, AVX2, FMA3
+// Requires: AVX, AVX2, FMA3, MMX+
 TEXT ·strip5x1F32AVX2(SB), NOSPLIT, $0-72
-	MOVQ  k+0(FP), AX
-	MOVQ  b+32(FP), CX
-	MOVQ  a_row+16(FP), DX
-	SHLQ  $0x02, DX
-	MOVQ  a_col+24(FP), BX
-	SHLQ  $0x02, BX
-	MOVQ  a_first+8(FP), SI
-	LEAQ  (SI)(DX*2), DI
-	ADDQ  DX, DI
-	VPXOR Y0, Y0, Y0
-	VPXOR Y1, Y1, Y1
-	VPXOR Y2, Y2, Y2
-	VPXOR Y3, Y3, Y3
-	VPXOR Y4, Y4, Y4
-	TESTQ AX, AX
-	JZ    done
+	MOVQ       k+0(FP), AX
+	MOVQ       b+32(FP), CX
+	MOVQ       a_row+16(FP), DX
+	SHLQ       $0x02, DX
+	MOVQ       a_col+24(FP), BX
+	SHLQ       $0x02, BX
+	MOVQ       a_first+8(FP), SI
+	LEAQ       (SI)(DX*2), DI
+	ADDQ       DX, DI
+	VPXOR      Y0, Y0, Y0
+	VPXOR      Y1, Y1, Y1
+	VPXOR      Y2, Y2, Y2
+	VPXOR      Y3, Y3, Y3
+	VPXOR      Y4, Y4, Y4
+	MOVQ       c_first+40(FP), R8
+	MOVQ       c_stride+48(FP), R9
+	SHLQ       $0x02, R9
+	PREFETCHT0 (R8)
+	ADDQ       R9, R8
+	PREFETCHT0 (R8)
+	ADDQ       R9, R8
+	PREFETCHT0 (R8)
+	ADDQ       R9, R8
+	PREFETCHT0 (R8)
+	ADDQ       R9, R8
+	PREFETCHT0 (R8)
+	TESTQ      AX, AX
+	JZ         done
 
 loop:
 	VMOVUPS      (CX), Y14
@@ -9340,29 +10570,41 @@ store:
 	RET
 
 // func strip5x2F32AVX2(k int, a left[float32], b *float32, c target[float32], alpha float32, beta float32)
-// Requires: AVX, AVX2, FMA3
+// Requires: AVX, AVX2, FMA3, MMX+
 TEXT ·strip5x2F32AVX2(SB), NOSPLIT, $0-72
-	MOVQ  k+0(FP), AX
-	MOVQ  b+32(FP), CX
-	MOVQ  a_row+16(FP), DX
-	SHLQ  $0x02, DX
-	MOVQ  a_col+24(FP), BX
-	SHLQ  $0x02, BX
-	MOVQ  a_first+8(FP), SI
-	LEAQ  (SI)(DX*2), DI
-	ADDQ  DX, DI
-	VPXOR Y0, Y0, Y0
-	VPXOR Y1, Y1, Y1
-	VPXOR Y2, Y2, Y2
-	VPXOR Y3, Y3, Y3
-	VPXOR Y4, Y4, Y4
-	VPXOR Y5, Y5, Y5
-	VPXOR Y6, Y6, Y6
-	VPXOR Y7, Y7, Y7
-	VPXOR Y8, Y8, Y8
-	VPXOR Y9, Y9, Y9
-	TESTQ AX, AX
-	JZ    done
+	MOVQ       k+0(FP), AX
+	MOVQ       b+32(FP), CX
+	MOVQ       a_row+16(FP), DX
+	SHLQ       $0x02, DX
+	MOVQ       a_col+24(FP), BX
+	SHLQ       $0x02, BX
+	MOVQ       a_first+8(FP), SI
+	LEAQ       (SI)(DX*2), DI
+	ADDQ       DX, DI
+	VPXOR      Y0, Y0, Y0
+	VPXOR      Y1, Y1, Y1
+	VPXOR      Y2, Y2, Y2
+	VPXOR      Y3, Y3, Y3
+	VPXOR      Y4, Y4, Y4
+	VPXOR      Y5, Y5, Y5
+	VPXOR      Y6, Y6, Y6
+	VPXOR      Y7, Y7, Y7
+	VPXOR      Y8, Y8, Y8
+	VPXOR      Y9, Y9, Y9
+	MOVQ       c_first+40(FP), R8
+	MOVQ       c_stride+48(FP), R9
+	SHLQ       $0x02, R9
+	PREFETCHT0 (R8)
+	ADDQ       R9, R8
+	PREFETCHT0 (R8)
+	ADDQ       R9, R8
+	PREFETCHT0 (R8)
+	ADDQ       R9, R8
+	PREFETCHT0 (R8)
+	ADDQ       R9, R8
+	PREFETCHT0 (R8)
+	TESTQ      AX, AX
+	JZ         done
 
 loop:
 	VMOVUPS      (CX), Y14
@@ -9458,25 +10700,39 @@ store:
 	RET
 
 // func strip6x1F32AVX2(k int, a left[float32], b *float32, c target[float32], alpha float32, beta float32)
-// Requires: AVX, AVX2, FMA3
+// Requires: AVX, AVX2, FMA3, MMX+
 TEXT ·strip6x1F32AVX2(SB), NOSPLIT, $0-72
-	MOVQ  k+0(FP), AX
-	MOVQ  b+32(FP), CX
-	MOVQ  a_row+16(FP), DX
-	SHLQ  $0x02, DX
-	MOVQ  a_col+24(FP), BX
-	SHLQ  $0x02, BX
-	MOVQ  a_first+8(FP), SI
-	LEAQ  (SI)(DX*2), DI
-	ADDQ  DX, DI
-	VPXOR Y0, Y0, Y0
-	VPXOR Y1, Y1, Y1
-	VPXOR Y2, Y2, Y2
-	VPXOR Y3, Y3, Y3
-	VPXOR Y4, Y4, Y4
-	VPXOR Y5, Y5, Y5
-	TESTQ AX, AX
-	JZ    done
+	MOVQ       k+0(FP), AX
+	MOVQ       b+32(FP), CX
+	MOVQ       a_row+16(FP), DX
+	SHLQ       $0x02, DX
+	MOVQ       a_col+24(FP), BX
+	SHLQ       $0x02, BX
+	MOVQ       a_first+8(FP), SI
+	LEAQ       (SI)(DX*2), DI
+	ADDQ       DX, DI
+	VPXOR      Y0, Y0, Y0
+	VPXOR      Y1, Y1, Y1
+	VPXOR      Y2, Y2, Y2
+	VPXOR      Y3, Y3, Y3
+	VPXOR      Y4, Y4, Y4
+	VPXOR      Y5, Y5, Y5
+	MOVQ       c_first+40(FP), R8
+	MOVQ       c_stride+48(FP), R9
+	SHLQ       $0x02, R9
+	PREFETCHT0 (R8)
+	ADDQ       R9, R8
+	PREFETCHT0 (R8)
+	ADDQ       R9, R8
+	PREFETCHT0 (R8)
+	ADDQ       R9, R8
+	PREFETCHT0 (R8)
+	ADDQ       R9, R8
+	PREFETCHT0 (R8)
+	ADDQ       R9, R8
+	PREFETCHT0 (R8)
+	TESTQ      AX, AX
+	JZ         done
 
 loop:
 	VMOVUPS      (CX), Y14
@@ -9554,31 +10810,45 @@ store:
 	RET
 
 // func strip6x2F32AVX2(k int, a left[float32], b *float32, c target[float32], alpha float32, beta float32)
-// Requires: AVX, AVX2, FMA3
+// Requires: AVX, AVX2, FMA3, MMX+
 TEXT ·strip6x2F32AVX2(SB), NOSPLIT, $0-72
-	MOVQ  k+0(FP), AX
-	MOVQ  b+32(FP), CX
-	MOVQ  a_row+16(FP), DX
-	SHLQ  $0x02, DX
-	MOVQ  a_col+24(FP), BX
-	SHLQ  $0x02, BX
-	MOVQ  a_first+8(FP), SI
-	LEAQ  (SI)(DX*2), DI
-	ADDQ  DX, DI
-	VPXOR Y0, Y0, Y0
-	VPXOR Y1, Y1, Y1
-	VPXOR Y2, Y2, Y2
-	VPXOR Y3, Y3, Y3
-	VPXOR Y4, Y4, Y4
-	VPXOR Y5, Y5, Y5
-	VPXOR Y6, Y6, Y6
-	VPXOR Y7, Y7, Y7
-	VPXOR Y8, Y8, Y8
-	VPXOR Y9, Y9, Y9
-	VPXOR Y10, Y10, Y10
-	VPXOR Y11, Y11, Y11
-	TESTQ AX, AX
-	JZ    done
+	MOVQ       k+0(FP), AX
+	MOVQ       b+32(FP), CX
+	MOVQ       a_row+16(FP), DX
+	SHLQ       $0x02, DX
+	MOVQ       a_col+24(FP), BX
+	SHLQ       $0x02, BX
+	MOVQ       a_first+8(FP), SI
+	LEAQ       (SI)(DX*2), DI
+	ADDQ       DX, DI
+	VPXOR      Y0, Y0, Y0
+	VPXOR      Y1, Y1, Y1
+	VPXOR      Y2, Y2, Y2
+	VPXOR      Y3, Y3, Y3
+	VPXOR      Y4, Y4, Y4
+	VPXOR      Y5, Y5, Y5
+	VPXOR      Y6, Y6, Y6
+	VPXOR      Y7, Y7, Y7
+	VPXOR      Y8, Y8, Y8
+	VPXOR      Y9, Y9, Y9
+	VPXOR      Y10, Y10, Y10
+	VPXOR      Y11, Y11, Y11
+	MOVQ       c_first+40(FP), R8
+	MOVQ       c_stride+48(FP), R9
+	SHLQ       $0x02, R9
+	PREFETCHT0 (R8)
+	ADDQ       R9, R8
+	PREFETCHT0 (R8)
+	ADDQ       R9, R8
+	PREFETCHT0 (R8)
+	ADDQ       R9, R8
+	PREFETCHT0 (R8)
+	ADDQ       R9, R8
+	PREFETCHT0 (R8)
+	ADDQ       R9, R8
+	PREFETCHT0 (R8)
+	TESTQ      AX, AX
+	JZ         done
 
 loop:
 	VMOVUPS      (CX), Y14
@@ -9863,18 +11133,22 @@ DATA lanesF64AVX2<>+56(SB)/8, $0x0000000000000000
 GLOBL lanesF64AVX2<>(SB), RODATA|NOPTR, $64
 
 // func strip1x1F64AVX2(k int, a left[float64], b *float64, c target[float64], alpha float64, beta float64)
-// Requires: AVX, AVX2, FMA3
+// Requires: AVX, AVX2, FMA3, MMX+
 TEXT ·strip1x1F64AVX2(SB), NOSPLIT, $0-80
-	MOVQ  k+0(FP), AX
-	MOVQ  b+32(FP), CX
-	MOVQ  a_row+16(FP), DX
-	SHLQ  $0x03, DX
-	MOVQ  a_col+24(FP), DX
-	SHLQ  $0x03, DX
-	MOVQ  a_first+8(FP), BX
-	VPXOR Y0, Y0, Y0
-	TESTQ AX, AX
-	JZ    done
+	MOVQ       k+0(FP), AX
+	MOVQ       b+32(FP), CX
+	MOVQ       a_row+16(FP), DX
+	SHLQ       $0x03, DX
+	MOVQ       a_col+24(FP), DX
+	SHLQ       $0x03, DX
+	MOVQ       a_first+8(FP), BX
+	VPXOR      Y0, Y0, Y0
+	MOVQ       c_first+40(FP), SI
+	MOVQ       c_stride+48(FP), DI
+	SHLQ       $0x03, DI
+	PREFETCHT0 (SI)
+	TESTQ      AX, AX
+	JZ         done
 
 loop:
 	VMOVUPD      (CX), Y14
@@ -9911,19 +11185,23 @@ store:
 	RET
 
 // func strip1x2F64AVX2(k int, a left[float64], b *float64, c target[float64], alpha float64, beta float64)
-// Requires: AVX, AVX2, FMA3
+// Requires: AVX, AVX2, FMA3, MMX+
 TEXT ·strip1x2F64AVX2(SB), NOSPLIT, $0-80
-	MOVQ  k+0(FP), AX
-	MOVQ  b+32(FP), CX
-	MOVQ  a_row+16(FP), DX
-	SHLQ  $0x03, DX
-	MOVQ  a_col+24(FP), DX
-	SHLQ  $0x03, DX
-	MOVQ  a_first+8(FP), BX
-	VPXOR Y0, Y0, Y0
-	VPXOR Y1, Y1, Y1
-	TESTQ AX, AX
-	JZ    done
+	MOVQ       k+0(FP), AX
+	MOVQ       b+32(FP), CX
+	MOVQ       a_row+16(FP), DX
+	SHLQ       $0x03, DX
+	MOVQ       a_col+24(FP), DX
+	SHLQ       $0x03, DX
+	MOVQ       a_first+8(FP), BX
+	VPXOR      Y0, Y0, Y0
+	VPXOR      Y1, Y1, Y1
+	MOVQ       c_first+40(FP), SI
+	MOVQ       c_stride+48(FP), DI
+	SHLQ       $0x03, DI
+	PREFETCHT0 (SI)
+	TESTQ      AX, AX
+	JZ         done
 
 loop:
 	VMOVUPD      (CX), Y14
@@ -9966,19 +11244,25 @@ store:
 	RET
 
 // func strip2x1F64AVX2(k int, a left[float64], b *float64, c target[float64], alpha float64, beta float64)
-// Requires: AVX, AVX2, FMA3
+// Requires: AVX, AVX2, FMA3, MMX+
 TEXT ·strip2x1F64AVX2(SB), NOSPLIT, $0-80
-	MOVQ  k+0(FP), AX
-	MOVQ  b+32(FP), CX
-	MOVQ  a_row+16(FP), DX
-	SHLQ  $0x03, DX
-	MOVQ  a_col+24(FP), BX
-	SHLQ  $0x03, BX
-	MOVQ  a_first+8(FP), SI
-	VPXOR Y0, Y0, Y0
-	VPXOR Y1, Y1, Y1
-	TESTQ AX, AX
-	JZ    done
+	MOVQ       k+0(FP), AX
+	MOVQ       b+32(FP), CX
+	MOVQ       a_row+16(FP), DX
+	SHLQ       $0x03, DX
+	MOVQ       a_col+24(FP), BX
+	SHLQ       $0x03, BX
+	MOVQ       a_first+8(FP), SI
+	VPXOR      Y0, Y0, Y0
+	VPXOR      Y1, Y1, Y1
+	MOVQ       c_first+40(FP), DI
+	MOVQ       c_stride+48(FP), R8
+	SHLQ       $0x03, R8
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	TESTQ      AX, AX
+	JZ         done
 
 loop:
 	VMOVUPD      (CX), Y14
@@ -10023,21 +11307,27 @@ store:
 	RET
 
 // func strip2x2F64AVX2(k int, a left[float64], b *float64, c target[float64], alpha float64, beta float64)
-// Requires: AVX, AVX2, FMA3
+// Requires: AVX, AVX2, FMA3, MMX+
 TEXT ·strip2x2F64AVX2(SB), NOSPLIT, $0-80
-	MOVQ  k+0(FP), AX
-	MOVQ  b+32(FP), CX
-	MOVQ  a_row+16(FP), DX
-	SHLQ  $0x03, DX
-	MOVQ  a_col+24(FP), BX
-	SHLQ  $0x03, BX
-	MOVQ  a_first+8(FP), SI
-	VPXOR Y0, Y0, Y0
-	VPXOR Y1, Y1, Y1
-	VPXOR Y2, Y2, Y2
-	VPXOR Y3, Y3, Y3
-	TESTQ AX, AX
-	JZ    done
+	MOVQ       k+0(FP), AX
+	MOVQ       b+32(FP), CX
+	MOVQ       a_row+16(FP), DX
+	SHLQ       $0x03, DX
+	MOVQ       a_col+24(FP), BX
+	SHLQ       $0x03, BX
+	MOVQ       a_first+8(FP), SI
+	VPXOR      Y0, Y0, Y0
+	VPXOR      Y1, Y1, Y1
+	VPXOR      Y2, Y2, Y2
+	VPXOR      Y3, Y3, Y3
+	MOVQ       c_first+40(FP), DI
+	MOVQ       c_stride+48(FP), R8
+	SHLQ       $0x03, R8
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	TESTQ      AX, AX
+	JZ         done
 
 loop:
 	VMOVUPD      (CX), Y14
@@ -10093,20 +11383,28 @@ store:
 	RET
 
 // func strip3x1F64AVX2(k int, a left[float64], b *float64, c target[float64], alpha float64, beta float64)
-// Requires: AVX, AVX2, FMA3
+// Requires: AVX, AVX2, FMA3, MMX+
 TEXT ·strip3x1F64AVX2(SB), NOSPLIT, $0-80
-	MOVQ  k+0(FP), AX
-	MOVQ  b+32(FP), CX
-	MOVQ  a_row+16(FP), DX
-	SHLQ  $0x03, DX
-	MOVQ  a_col+24(FP), BX
-	SHLQ  $0x03, BX
-	MOVQ  a_first+8(FP), SI
-	VPXOR Y0, Y0, Y0
-	VPXOR Y1, Y1, Y1
-	VPXOR Y2, Y2, Y2
-	TESTQ AX, AX
-	JZ    done
+	MOVQ       k+0(FP), AX
+	MOVQ       b+32(FP), CX
+	MOVQ       a_row+16(FP), DX
+	SHLQ       $0x03, DX
+	MOVQ       a_col+24(FP), BX
+	SHLQ       $0x03, BX
+	MOVQ       a_first+8(FP), SI
+	VPXOR      Y0, Y0, Y0
+	VPXOR      Y1, Y1, Y1
+	VPXOR      Y2, Y2, Y2
+	MOVQ       c_first+40(FP), DI
+	MOVQ       c_stride+48(FP), R8
+	SHLQ       $0x03, R8
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	TESTQ      AX, AX
+	JZ         done
 
 loop:
 	VMOVUPD      (CX), Y14
@@ -10159,23 +11457,31 @@ store:
 	RET
 
 // func strip3x2F64AVX2(k int, a left[float64], b *float64, c target[float64], alpha float64, beta float64)
-// Requires: AVX, AVX2, FMA3
+// Requires: AVX, AVX2, FMA3, MMX+
 TEXT ·strip3x2F64AVX2(SB), NOSPLIT, $0-80
-	MOVQ  k+0(FP), AX
-	MOVQ  b+32(FP), CX
-	MOVQ  a_row+16(FP), DX
-	SHLQ  $0x03, DX
-	MOVQ  a_col+24(FP), BX
-	SHLQ  $0x03, BX
-	MOVQ  a_first+8(FP), SI
-	VPXOR Y0, Y0, Y0
-	VPXOR Y1, Y1, Y1
-	VPXOR Y2, Y2, Y2
-	VPXOR Y3, Y3, Y3
-	VPXOR Y4, Y4, Y4
-	VPXOR Y5, Y5, Y5
-	TESTQ AX, AX
-	JZ    done
+	MOVQ       k+0(FP), AX
+	MOVQ       b+32(FP), CX
+	MOVQ       a_row+16(FP), DX
+	SHLQ       $0x03, DX
+	MOVQ       a_col+24(FP), BX
+	SHLQ       $0x03, BX
+	MOVQ       a_first+8(FP), SI
+	VPXOR      Y0, Y0, Y0
+	VPXOR      Y1, Y1, Y1
+	VPXOR      Y2, Y2, Y2
+	VPXOR      Y3, Y3, Y3
+	VPXOR      Y4, Y4, Y4
+	VPXOR      Y5, Y5, Y5
+	MOVQ       c_first+40(FP), DI
+	MOVQ       c_stride+48(FP), R8
+	SHLQ       $0x03, R8
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	TESTQ      AX, AX
+	JZ         done
 
 loop:
 	VMOVUPD      (CX), Y14
@@ -10244,23 +11550,33 @@ store:
 	RET
 
 // func strip4x1F64AVX2(k int, a left[float64], b *float64, c target[float64], alpha float64, beta float64)
-// Requires: AVX, AVX2, FMA3
+// Requires: AVX, AVX2, FMA3, MMX+
 TEXT ·strip4x1F64AVX2(SB), NOSPLIT, $0-80
-	MOVQ  k+0(FP), AX
-	MOVQ  b+32(FP), CX
-	MOVQ  a_row+16(FP), DX
-	SHLQ  $0x03, DX
-	MOVQ  a_col+24(FP), BX
-	SHLQ  $0x03, BX
-	MOVQ  a_first+8(FP), SI
-	LEAQ  (SI)(DX*2), DI
-	ADDQ  DX, DI
-	VPXOR Y0, Y0, Y0
-	VPXOR Y1, Y1, Y1
-	VPXOR Y2, Y2, Y2
-	VPXOR Y3, Y3, Y3
-	TESTQ AX, AX
-	JZ    done
+	MOVQ       k+0(FP), AX
+	MOVQ       b+32(FP), CX
+	MOVQ       a_row+16(FP), DX
+	SHLQ       $0x03, DX
+	MOVQ       a_col+24(FP), BX
+	SHLQ       $0x03, BX
+	MOVQ       a_first+8(FP), SI
+	LEAQ       (SI)(DX*2), DI
+	ADDQ       DX, DI
+	VPXOR      Y0, Y0, Y0
+	VPXOR      Y1, Y1, Y1
+	VPXOR      Y2, Y2, Y2
+	VPXOR      Y3, Y3, Y3
+	MOVQ       c_first+40(FP), R8
+	MOVQ       c_stride+48(FP), R9
+	SHLQ       $0x03, R9
+	PREFETCHT0 (R8)
+	ADDQ       R9, R8
+	PREFETCHT0 (R8)
+	ADDQ       R9, R8
+	PREFETCHT0 (R8)
+	ADDQ       R9, R8
+	PREFETCHT0 (R8)
+	TESTQ      AX, AX
+	JZ         done
 
 loop:
 	VMOVUPD      (CX), Y14
@@ -10322,27 +11638,37 @@ store:
 	RET
 
 // func strip4x2F64AVX2(k int, a left[float64], b *float64, c target[float64], alpha float64, beta float64)
-// Requires: AVX, AVX2, FMA3
+// Requires: AVX, AVX2, FMA3, MMX+
 TEXT ·strip4x2F64AVX2(SB), NOSPLIT, $0-80
-	MOVQ  k+0(FP), AX
-	MOVQ  b+32(FP), CX
-	MOVQ  a_row+16(FP), DX
-	SHLQ  $0x03, DX
-	MOVQ  a_col+24(FP), BX
-	SHLQ  $0x03, BX
-	MOVQ  a_first+8(FP), SI
-	LEAQ  (SI)(DX*2), DI
-	ADDQ  DX, DI
-	VPXOR Y0, Y0, Y0
-	VPXOR Y1, Y1, Y1
-	VPXOR Y2, Y2, Y2
-	VPXOR Y3, Y3, Y3
-	VPXOR Y4, Y4, Y4
-	VPXOR Y5, Y5, Y5
-	VPXOR Y6, Y6, Y6
-	VPXOR Y7, Y7, Y7
-	TESTQ AX, AX
-	JZ    done
+	MOVQ       k+0(FP), AX
+	MOVQ       b+32(FP), CX
+	MOVQ       a_row+16(FP), DX
+	SHLQ       $0x03, DX
+	MOVQ       a_col+24(FP), BX
+	SHLQ       $0x03, BX
+	MOVQ       a_first+8(FP), SI
+	LEAQ       (SI)(DX*2), DI
+	ADDQ       DX, DI
+	VPXOR      Y0, Y0, Y0
+	VPXOR      Y1, Y1, Y1
+	VPXOR      Y2, Y2, Y2
+	VPXOR      Y3, Y3, Y3
+	VPXOR      Y4, Y4, Y4
+	VPXOR      Y5, Y5, Y5
+	VPXOR      Y6, Y6, Y6
+	VPXOR      Y7, Y7, Y7
+	MOVQ       c_first+40(FP), R8
+	MOVQ       c_stride+48(FP), R9
+	SHLQ       $0x03, R9
+	PREFETCHT0 (R8)
+	ADDQ       R9, R8
+	PREFETCHT0 (R8)
+	ADDQ       R9, R8
+	PREFETCHT0 (R8)
+	ADDQ       R9, R8
+	PREFETCHT0 (R8)
+	TESTQ      AX, AX
+	JZ         done
 
 loop:
 	VMOVUPD      (CX), Y14
@@ -10425,24 +11751,36 @@ store:
 	RET
 
 // func strip5x1F64AVX2(k int, a left[float64], b *float64, c target[float64], alpha float64, beta float64)
-// Requires: AVX, AVX2, FMA3
+// Requires: AVX, AVX2, FMA3, MMX+
 TEXT ·strip5x1F64AVX2(SB), NOSPLIT, $0-80
-	MOVQ  k+0(FP), AX
-	MOVQ  b+32(FP), CX
-	MOVQ  a_row+16(FP), DX
-	SHLQ  $0x03, DX
-	MOVQ  a_col+24(FP), BX
-	SHLQ  $0x03, BX
-	MOVQ  a_first+8(FP), SI
-	LEAQ  (SI)(DX*2), DI
-	ADDQ  DX, DI
-	VPXOR Y0, Y0, Y0
-	VPXOR Y1, Y1, Y1
-	VPXOR Y2, Y2, Y2
-	VPXOR Y3, Y3, Y3
-	VPXOR Y4, Y4, Y4
-	TESTQ AX, AX
-	JZ    done
+	MOVQ       k+0(FP), AX
+	MOVQ       b+32(FP), CX
+	MOVQ       a_row+16(FP), DX
+	SHLQ       $0x03, DX
+	MOVQ       a_col+24(FP), BX
+	SHLQ       $0x03, BX
+	MOVQ       a_first+8(FP), SI
+	LEAQ       (SI)(DX*2), DI
+	ADDQ       DX, DI
+	VPXOR      Y0, Y0, Y0
+	VPXOR      Y1, Y1, Y1
+	VPXOR      Y2, Y2, Y2
+	VPXOR      Y3, Y3, Y3
+	VPXOR      Y4, Y4, Y4
+	MOVQ       c_first+40(FP), R8
+	MOVQ       c_stride+48(FP), R9
+	SHLQ       $0x03, R9
+	PREFETCHT0 (R8)
+	ADDQ       R9, R8
+	PREFETCHT0 (R8)
+	ADDQ       R9, R8
+	PREFETCHT0 (R8)
+	ADDQ       R9, R8
+	PREFETCHT0 (R8)
+	ADDQ       R9, R8
+	PREFETCHT0 (R8)
+	TESTQ      AX, AX
+	JZ         done
 
 loop:
 	VMOVUPD      (CX), Y14
@@ -10512,29 +11850,41 @@ store:
 	RET
 
 // func strip5x2F64AVX2(k int, a left[float64], b *float64, c target[float64], alpha float64, beta float64)
-// Requires: AVX, AVX2, FMA3
+// Requires: AVX, AVX2, FMA3, MMX+
 TEXT ·strip5x2F64AVX2(SB), NOSPLIT, $0-80
-	MOVQ  k+0(FP), AX
-	MOVQ  b+32(FP), CX
-	MOVQ  a_row+16(FP), DX
-	SHLQ  $0x03, DX
-	MOVQ  a_col+24(FP), BX
-	SHLQ  $0x03, BX
-	MOVQ  a_first+8(FP), SI
-	LEAQ  (SI)(DX*2), DI
-	ADDQ  DX, DI
-	VPXOR Y0, Y0, Y0
-	VPXOR Y1, Y1, Y1
-	VPXOR Y2, Y2, Y2
-	VPXOR Y3, Y3, Y3
-	VPXOR Y4, Y4, Y4
-	VPXOR Y5, Y5, Y5
-	VPXOR Y6, Y6, Y6
-	VPXOR Y7, Y7, Y7
-	VPXOR Y8, Y8, Y8
-	VPXOR Y9, Y9, Y9
-	TESTQ AX, AX
-	JZ    done
+	MOVQ       k+0(FP), AX
+	MOVQ       b+32(FP), CX
+	MOVQ       a_row+16(FP), DX
+	SHLQ       $0x03, DX
+	MOVQ       a_col+24(FP), BX
+	SHLQ       $0x03, BX
+	MOVQ       a_first+8(FP), SI
+	LEAQ       (SI)(DX*2), DI
+	ADDQ       DX, DI
+	VPXOR      Y0, Y0, Y0
+	VPXOR      Y1, Y1, Y1
+	VPXOR      Y2, Y2, Y2
+	VPXOR      Y3, Y3, Y3
+	VPXOR      Y4, Y4, Y4
+	VPXOR      Y5, Y5, Y5
+	VPXOR      Y6, Y6, Y6
+	VPXOR      Y7, Y7, Y7
+	VPXOR      Y8, Y8, Y8
+	VPXOR      Y9, Y9, Y9
+	MOVQ       c_first+40(FP), R8
+	MOVQ       c_stride+48(FP), R9
+	SHLQ       $0x03, R9
+	PREFETCHT0 (R8)
+	ADDQ       R9, R8
+	PREFETCHT0 (R8)
+	ADDQ       R9, R8
+	PREFETCHT0 (R8)
+	ADDQ       R9, R8
+	PREFETCHT0 (R8)
+	ADDQ       R9, R8
+	PREFETCHT0 (R8)
+	TESTQ      AX, AX
+	JZ         done
 
 loop:
 	VMOVUPD      (CX), Y14
@@ -10630,25 +11980,39 @@ store:
 	RET
 
 // func strip6x1F64AVX2(k int, a left[float64], b *float64, c target[float64], alpha float64, beta float64)
-// Requires: AVX, AVX2, FMA3
+// Requires: AVX, AVX2, FMA3, MMX+
 TEXT ·strip6x1F64AVX2(SB), NOSPLIT, $0-80
-	MOVQ  k+0(FP), AX
-	MOVQ  b+32(FP), CX
-	MOVQ  a_row+16(FP), DX
-	SHLQ  $0x03, DX
-	MOVQ  a_col+24(FP), BX
-	SHLQ  $0x03, BX
-	MOVQ  a_first+8(FP), SI
-	LEAQ  (SI)(DX*2), DI
-	ADDQ  DX, DI
-	VPXOR Y0, Y0, Y0
-	VPXOR Y1, Y1, Y1
-	VPXOR Y2, Y2, Y2
-	VPXOR Y3, Y3, Y3
-	VPXOR Y4, Y4, Y4
-	VPXOR Y5, Y5, Y5
-	TESTQ AX, AX
-	JZ    done
+	MOVQ       k+0(FP), AX
+	MOVQ       b+32(FP), CX
+	MOVQ       a_row+16(FP), DX
+	SHLQ       $0x03, DX
+	MOVQ       a_col+24(FP), BX
+	SHLQ       $0x03, BX
+	MOVQ       a_first+8(FP), SI
+	LEAQ       (SI)(DX*2), DI
+	ADDQ       DX, DI
+	VPXOR      Y0, Y0, Y0
+	VPXOR      Y1, Y1, Y1
+	VPXOR      Y2, Y2, Y2
+	VPXOR      Y3, Y3, Y3
+	VPXOR      Y4, Y4, Y4
+	VPXOR      Y5, Y5, Y5
+	MOVQ       c_first+40(FP), R8
+	MOVQ       c_stride+48(FP), R9
+	SHLQ       $0x03, R9
+	PREFETCHT0 (R8)
+	ADDQ       R9, R8
+	PREFETCHT0 (R8)
+	ADDQ       R9, R8
+	PREFETCHT0 (R8)
+	ADDQ       R9, R8
+	PREFETCHT0 (R8)
+	ADDQ       R9, R8
+	PREFETCHT0 (R8)
+	ADDQ       R9, R8
+	PREFETCHT0 (R8)
+	TESTQ      AX, AX
+	JZ         done
 
 loop:
 	VMOVUPD      (CX), Y14
@@ -10726,31 +12090,45 @@ store:
 	RET
 
 // func strip6x2F64AVX2(k int, a left[float64], b *float64, c target[float64], alpha float64, beta float64)
-// Requires: AVX, AVX2, FMA3
+// Requires: AVX, AVX2, FMA3, MMX+
 TEXT ·strip6x2F64AVX2(SB), NOSPLIT, $0-80
-	MOVQ  k+0(FP), AX
-	MOVQ  b+32(FP), CX
-	MOVQ  a_row+16(FP), DX
-	SHLQ  $0x03, DX
-	MOVQ  a_col+24(FP), BX
-	SHLQ  $0x03, BX
-	MOVQ  a_first+8(FP), SI
-	LEAQ  (SI)(DX*2), DI
-	ADDQ  DX, DI
-	VPXOR Y0, Y0, Y0
-	VPXOR Y1, Y1, Y1
-	VPXOR Y2, Y2, Y2
-	VPXOR Y3, Y3, Y3
-	VPXOR Y4, Y4, Y4
-	VPXOR Y5, Y5, Y5
-	VPXOR Y6, Y6, Y6
-	VPXOR Y7, Y7, Y7
-	VPXOR Y8, Y8, Y8
-	VPXOR Y9, Y9, Y9
-	VPXOR Y10, Y10, Y10
-	VPXOR Y11, Y11, Y11
-	TESTQ AX, AX
-	JZ    done
+	MOVQ       k+0(FP), AX
+	MOVQ       b+32(FP), CX
+	MOVQ       a_row+16(FP), DX
+	SHLQ       $0x03, DX
+	MOVQ       a_col+24(FP), BX
+	SHLQ       $0x03, BX
+	MOVQ       a_first+8(FP), SI
+	LEAQ       (SI)(DX*2), DI
+	ADDQ       DX, DI
+	VPXOR      Y0, Y0, Y0
+	VPXOR      Y1, Y1, Y1
+	VPXOR      Y2, Y2, Y2
+	VPXOR      Y3, Y3, Y3
+	VPXOR      Y4, Y4, Y4
+	VPXOR      Y5, Y5, Y5
+	VPXOR      Y6, Y6, Y6
+	VPXOR      Y7, Y7, Y7
+	VPXOR      Y8, Y8, Y8
+	VPXOR      Y9, Y9, Y9
+	VPXOR      Y10, Y10, Y10
+	VPXOR      Y11, Y11, Y11
+	MOVQ       c_first+40(FP), R8
+	MOVQ       c_stride+48(FP), R9
+	SHLQ       $0x03, R9
+	PREFETCHT0 (R8)
+	ADDQ       R9, R8
+	PREFETCHT0 (R8)
+	ADDQ       R9, R8
+	PREFETCHT0 (R8)
+	ADDQ       R9, R8
+	PREFETCHT0 (R8)
+	ADDQ       R9, R8
+	PREFETCHT0 (R8)
+	ADDQ       R9, R8
+	PREFETCHT0 (R8)
+	TESTQ      AX, AX
+	JZ         done
 
 loop:
 	VMOVUPD      (CX), Y14
@@ -11007,7 +12385,7 @@ row:
 	ANDQ $-64, SI
 
 line:
-	PREFETCHT0 (SI)
+	PREFETCHT1 (SI)
 	ADDQ       $+64, SI
 	CMPQ       SI, DI
 	JB         line

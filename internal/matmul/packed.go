@@ -8,8 +8,7 @@ const (
 	// depth is the number of inner indices for which a tile of C stays in registers: a panel of
 	// depth rows fits the first cache.
 	depth = 256
-	// packedBytes bounds the columns of B that are packed at a time, so that they stay in the last
-	// cache.
+	// packedBytes bounds the part of B that is packed at a time, so that it stays in the last cache.
 	packedBytes = 1 << 22
 	// line is the size of a cache line, at which packed data begin.
 	line = 64
@@ -123,10 +122,11 @@ func packElements[T Float](dst, b []T, n, width, lanes, next, row, col int) {
 	}
 }
 
-// packedColumns returns how many columns of a k×n operand are packed at a time:
-// all, or a multiple of a panel.
-func packedColumns[T Float](k, n int) int {
-	panel := 2 * best[T]().lanes
-	elements := packedBytes / size[T]()
-	return min(max(n, 1), max(1, elements/max(k, 1)/panel)*panel)
+// packedPart returns how many rows and columns of a k×n operand are packed at a time: multiples of
+// a block and of a panel, unless there are fewer.
+func packedPart[T Float](k, n int) (rows, columns int) {
+	panel, elements := 2*best[T]().lanes, packedBytes/size[T]()
+	columns = min(max(n, 1), elements/depth/panel*panel)
+	rows = elements / columns / depth * depth
+	return min(max(k, 1), rows), columns
 }

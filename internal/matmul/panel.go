@@ -71,9 +71,8 @@ func checkPanel[T Float](p, b view[T]) {
 // Prefetch asks the processor to load the elements of A into a cache, where this is possible.
 // Prefetch does not wait for the elements.
 func Prefetch[T Float, M Matrix[T]](a M) {
-	if v := of(a, false); v.rows > 0 && v.cols > 0 {
-		prefetch((*byte)(unsafe.Pointer(&v.data[0])), v.rows, v.stride*size[T](), v.cols*size[T]())
-	}
+	v := of(a, false)
+	v.expect(0, v.rows, 0, v.cols)
 }
 
 // MulPanel computes C = α·A·B + β·C for a panel B, on the calling goroutine. C has the columns of

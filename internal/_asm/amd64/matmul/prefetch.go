@@ -21,7 +21,7 @@ func prefetch() {
 	MOVQ(p, at)
 	ANDQ(I32(-line), at)
 	Label("line")
-	PREFETCHT0(Mem{Base: at})
+	PREFETCHT1(Mem{Base: at})
 	ADDQ(I32(line), at)
 	CMPQ(at, end)
 	JB(LabelRef("line"))

@@ -24,6 +24,7 @@ func (m machine) strip(rows, vectors int) {
 	for _, s := range sums {
 		m.Clear(s)
 	}
+	m.expect(rows, vectors)
 	TESTQ(k, k)
 	JZ(LabelRef("done"))
 	Label("loop")
@@ -44,6 +45,20 @@ func (m machine) strip(rows, vectors int) {
 	JNZ(LabelRef("loop"))
 	Label("done")
 	m.finish(rows, vectors, sums)
+}
+
+// expect asks for the tile of C, which is needed in the end.
+func (m machine) expect(rows, vectors int) {
+	const line = 64
+	c, stride := amd64.Argument("c.first"), m.step("c.stride")
+	for i := range rows {
+		for at := 0; at < vectors*m.Width(); at += line {
+			PREFETCHT0(Mem{Base: c, Disp: at})
+		}
+		if i < rows-1 {
+			ADDQ(stride, c)
+		}
+	}
 }
 
 // step returns a distance in bytes, which the argument has in elements.

@@ -1,0 +1,25 @@
+//go:build !purego && !noasm
+
+package cache
+
+// l2 asks the processor, by the leaf for caches of Intel or of AMD.
+func l2() int {
+	for _, leaf := range []uint32{4, 0x8000001d} {
+		last, _, _, _ := cpuid(leaf&0x80000000, 0)
+		if last < leaf {
+			continue
+		}
+		for i := range uint32(16) {
+			kind, geometry, sets, _ := cpuid(leaf, i)
+			const none, instructions = 0, 2
+			if kind&31 == none {
+				break
+			}
+			if kind&31 != instructions && kind>>5&7 == 2 {
+				ways, partitions, line := geometry>>22+1, geometry>>12&0x3ff+1, geometry&0xfff+1
+				return int(ways) * int(partitions) * int(line) * (int(sets) + 1)
+			}
+		}
+	}
+	return common
+}

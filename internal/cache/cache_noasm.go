@@ -1,0 +1,5 @@
+//go:build !amd64 || purego || noasm
+
+package cache
+
+func l2() int { return common }
