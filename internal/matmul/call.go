@@ -125,7 +125,7 @@ func (p *call[T]) compute(first, end, from, to int) {
 				b, vectors := p.b.panel(k, block, n, at/panel)
 				last := min(p.c.cols-at, panel) - (vectors-1)*k.lanes
 				c := target[T]{&p.c.data[i*p.c.stride+at], p.c.stride, last}
-				k.strip(height, vectors)(n, a, &b[0], c, p.alpha, beta)
+				k.strip(height, vectors)(n, a, right[T]{&b[0], vectors * k.lanes}, c, p.alpha, beta)
 			}
 		}
 		beta = 1

@@ -20,13 +20,20 @@ type kernels[T Float] struct {
 	invert func(n int, x []T, stride int, diag []T)
 }
 
-// strip is a micro-kernel: it computes C = α·A·B + β·C for a few rows of C and a panel B of k rows.
-type strip[T Float] = func(k int, a left[T], b *T, c target[T], alpha, beta T)
+// strip is a micro-kernel: it computes C = α·A·B + β·C for a few rows of C and k rows of B, of which
+// one vector is read as far as C goes, and two are read to their end.
+type strip[T Float] = func(k int, a left[T], b right[T], c target[T], alpha, beta T)
 
 // left is a left operand.
 type left[T Float] struct {
 	first    *T
 	row, col int // steps between neighbours in a column and in a row
+}
+
+// right is a right operand.
+type right[T Float] struct {
+	first *T
+	row   int // step between neighbours in a column
 }
 
 // target is where a strip is written.
@@ -56,19 +63,19 @@ func generic[T Float]() *kernels[T] {
 
 // genericStrip returns the kernel in pure Go, for one row and the given number of vectors.
 func genericStrip[T Float](vectors int) strip[T] {
-	return func(k int, a left[T], b *T, c target[T], alpha, beta T) {
-		width := vectors * genericLanes
-		x, panel := unsafe.Slice(a.first, (k-1)*a.col+1), unsafe.Slice(b, k*width)
+	return func(k int, a left[T], b right[T], c target[T], alpha, beta T) {
+		width := (vectors-1)*genericLanes + c.last
+		x, rows := unsafe.Slice(a.first, (k-1)*a.col+1), unsafe.Slice(b.first, (k-1)*b.row+width)
 		var sums [2 * genericLanes]T
 		y := sums[:width]
 		l := 0
 		for ; l+4 <= k; l += 4 {
-			accumulate4(y, panel[l*width:(l+4)*width], x[l*a.col], x[(l+1)*a.col], x[(l+2)*a.col], x[(l+3)*a.col])
+			accumulate4(y, rows[l*b.row:], b.row, x[l*a.col], x[(l+1)*a.col], x[(l+2)*a.col], x[(l+3)*a.col])
 		}
 		for ; l < k; l++ {
-			accumulate(y, panel[l*width:(l+1)*width], x[l*a.col])
+			accumulate(y, rows[l*b.row:][:width], x[l*a.col])
 		}
-		dst := unsafe.Slice(c.first, width-genericLanes+c.last)
+		dst := unsafe.Slice(c.first, width)
 		if beta == 0 {
 			for j := range dst {
 				dst[j] = alpha * y[j]
@@ -89,11 +96,10 @@ func accumulate[T Float](y, x []T, a T) {
 	}
 }
 
-// accumulate4 adds a₀·x₀ + … + a₃·x₃ to y in that order, where x holds four
-// rows of len(y) elements.
-func accumulate4[T Float](y, x []T, a0, a1, a2, a3 T) {
+// accumulate4 adds a₀·x₀ + … + a₃·x₃ to y in that order, for four rows of x.
+func accumulate4[T Float](y, x []T, row int, a0, a1, a2, a3 T) {
 	n := len(y)
-	x0, x1, x2, x3 := x[:n], x[n:][:n], x[2*n:][:n], x[3*n:][:n]
+	x0, x1, x2, x3 := x[:n], x[row:][:n], x[2*row:][:n], x[3*row:][:n]
 	for j := range y {
 		v := y[j]
 		v += a0 * x0[j]

@@ -29,6 +29,7 @@ import (
 	"fmt"
 	"unsafe"
 
+	"github.com/seed-feabd252/randfeat/internal/parallel"
 	"github.com/seed-feabd252/randfeat/internal/pool"
 )
 
@@ -155,6 +156,10 @@ func (a *view[T]) expect(i, rows, l, cols int) {
 // mul packs B, a part at a time if it is large, and multiplies.
 func mul[T Float](alpha T, a, b view[T], beta T, c view[T]) {
 	check(a, b.rows, b.cols, c)
+	if !b.trans && Strips[T](c.rows) <= stripsInPlace && float64(c.rows)*float64(b.rows)*float64(b.cols) < serialBelow {
+		mulInPlace(alpha, a, b, beta, c)
+		return
+	}
 	rows, columns := packedPart[T](b.rows, b.cols)
 	p := pool.Get[Packed[T]](&packs)
 	defer pool.Put(&packs, p)
@@ -169,6 +174,36 @@ func mul[T Float](alpha T, a, b view[T], beta T, c view[T]) {
 			p.pack(b.rowRange(lo, hi).colRange(from, to))
 			mulPacked(alpha, a.colRange(lo, hi), p, old, c.colRange(from, to), nil)
 		}
+	}
+}
+
+// stripsInPlace is the number of strips for which B is not packed: packing would cost more than it
+// saves.
+const stripsInPlace = 4
+
+// mulInPlace multiplies on the calling goroutine and reads B where it is.
+func mulInPlace[T Float](alpha T, a, b view[T], beta T, c view[T]) {
+	if b.rows == 0 {
+		(&call[T]{beta: beta, c: c}).scale(0, c.rows, 0, c.cols)
+		return
+	}
+	k, strips := best[T](), Strips[T](c.rows)
+	for block := 0; block < b.rows; block += depth {
+		n := min(depth, b.rows-block)
+		for s := range strips {
+			i := parallel.Share(c.rows, strips, s)
+			height, x := parallel.Share(c.rows, strips, s+1)-i, a.from(i, block)
+			for at := 0; at < c.cols; {
+				vectors, last := 2, k.lanes
+				if left := c.cols - at; left < 2*k.lanes {
+					vectors, last = 1, min(left, k.lanes)
+				}
+				y := right[T]{&b.data[block*b.stride+at], b.stride}
+				k.strip(height, vectors)(n, x, y, target[T]{&c.data[i*c.stride+at], c.stride, last}, alpha, beta)
+				at += (vectors-1)*k.lanes + last
+			}
+		}
+		beta = 1
 	}
 }
 

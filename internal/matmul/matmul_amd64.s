@@ -4,47 +4,49 @@
 
 #include "textflag.h"
 
-// func strip1x1F32AVX512(k int, a left[float32], b *float32, c target[float32], alpha float32, beta float32)
+// func strip1x1F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·strip1x1F32AVX512(SB), NOSPLIT, $0-72
+TEXT ·strip1x1F32AVX512(SB), NOSPLIT, $0-80
 	MOVQ       k+0(FP), AX
-	MOVQ       b+32(FP), CX
-	MOVQ       a_row+16(FP), DX
+	MOVQ       b_first+32(FP), CX
+	MOVQ       b_row+40(FP), DX
 	SHLQ       $0x02, DX
-	MOVQ       a_col+24(FP), DX
-	SHLQ       $0x02, DX
-	MOVQ       a_first+8(FP), BX
+	MOVQ       a_row+16(FP), BX
+	SHLQ       $0x02, BX
+	MOVQ       a_col+24(FP), BX
+	SHLQ       $0x02, BX
+	MOVQ       a_first+8(FP), SI
 	VPXORD     Z0, Z0, Z0
-	MOVQ       c_first+40(FP), SI
-	MOVQ       c_stride+48(FP), DI
-	SHLQ       $0x02, DI
-	PREFETCHT0 (SI)
+	MOVQ       c_first+48(FP), DI
+	MOVQ       c_stride+56(FP), R8
+	SHLQ       $0x02, R8
+	PREFETCHT0 (DI)
+	MOVQ       c_last+64(FP), DI
+	MOVQ       $-1, R8
+	BZHIQ      DI, R8, DI
+	KMOVW      DI, K1
 	TESTQ      AX, AX
 	JZ         done
 
 loop:
-	VMOVUPS      (CX), Z30
-	ADDQ         $0x00000040, CX
-	VBROADCASTSS (BX), Z28
+	VMOVUPS.Z    (CX), K1, Z30
+	ADDQ         DX, CX
+	VBROADCASTSS (SI), Z28
 	VFMADD231PS  Z28, Z30, Z0
-	ADDQ         DX, BX
+	ADDQ         BX, SI
 	DECQ         AX
 	JNZ          loop
 
 done:
-	MOVQ         c_last+56(FP), AX
-	MOVQ         $-1, CX
-	BZHIQ        AX, CX, AX
-	KMOVW        AX, K1
-	MOVQ         c_first+40(FP), AX
-	MOVQ         c_stride+48(FP), CX
+	MOVQ         c_first+48(FP), AX
+	MOVQ         c_stride+56(FP), CX
 	SHLQ         $0x02, CX
-	VBROADCASTSS alpha+64(FP), Z29
+	VBROADCASTSS alpha+72(FP), Z29
 	VMULPS       Z29, Z0, Z0
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	SHLL         $0x01, DX
 	JZ           store
-	VBROADCASTSS beta+68(FP), Z30
+	VBROADCASTSS beta+76(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPS.Z    (DX), K1, Z31
 	VFMADD231PS  Z31, Z30, Z0
@@ -55,52 +57,54 @@ store:
 	VZEROUPPER
 	RET
 
-// func strip1x2F32AVX512(k int, a left[float32], b *float32, c target[float32], alpha float32, beta float32)
+// func strip1x2F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·strip1x2F32AVX512(SB), NOSPLIT, $0-72
+TEXT ·strip1x2F32AVX512(SB), NOSPLIT, $0-80
 	MOVQ       k+0(FP), AX
-	MOVQ       b+32(FP), CX
-	MOVQ       a_row+16(FP), DX
+	MOVQ       b_first+32(FP), CX
+	MOVQ       b_row+40(FP), DX
 	SHLQ       $0x02, DX
-	MOVQ       a_col+24(FP), DX
-	SHLQ       $0x02, DX
-	MOVQ       a_first+8(FP), BX
+	MOVQ       a_row+16(FP), BX
+	SHLQ       $0x02, BX
+	MOVQ       a_col+24(FP), BX
+	SHLQ       $0x02, BX
+	MOVQ       a_first+8(FP), SI
 	VPXORD     Z0, Z0, Z0
 	VPXORD     Z1, Z1, Z1
-	MOVQ       c_first+40(FP), SI
-	MOVQ       c_stride+48(FP), DI
-	SHLQ       $0x02, DI
-	PREFETCHT0 (SI)
-	PREFETCHT0 64(SI)
+	MOVQ       c_first+48(FP), DI
+	MOVQ       c_stride+56(FP), R8
+	SHLQ       $0x02, R8
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
 	TESTQ      AX, AX
 	JZ         done
 
 loop:
 	VMOVUPS      (CX), Z30
 	VMOVUPS      64(CX), Z31
-	ADDQ         $0x00000080, CX
-	VBROADCASTSS (BX), Z28
+	ADDQ         DX, CX
+	VBROADCASTSS (SI), Z28
 	VFMADD231PS  Z28, Z30, Z0
 	VFMADD231PS  Z28, Z31, Z1
-	ADDQ         DX, BX
+	ADDQ         BX, SI
 	DECQ         AX
 	JNZ          loop
 
 done:
-	MOVQ         c_last+56(FP), AX
+	MOVQ         c_last+64(FP), AX
 	MOVQ         $-1, CX
 	BZHIQ        AX, CX, AX
 	KMOVW        AX, K1
-	MOVQ         c_first+40(FP), AX
-	MOVQ         c_stride+48(FP), CX
+	MOVQ         c_first+48(FP), AX
+	MOVQ         c_stride+56(FP), CX
 	SHLQ         $0x02, CX
-	VBROADCASTSS alpha+64(FP), Z29
+	VBROADCASTSS alpha+72(FP), Z29
 	VMULPS       Z29, Z0, Z0
 	VMULPS       Z29, Z1, Z1
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	SHLL         $0x01, DX
 	JZ           store
-	VBROADCASTSS beta+68(FP), Z30
+	VBROADCASTSS beta+76(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPS      (DX), Z31
 	VFMADD231PS  Z31, Z30, Z0
@@ -114,53 +118,55 @@ store:
 	VZEROUPPER
 	RET
 
-// func strip2x1F32AVX512(k int, a left[float32], b *float32, c target[float32], alpha float32, beta float32)
+// func strip2x1F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·strip2x1F32AVX512(SB), NOSPLIT, $0-72
+TEXT ·strip2x1F32AVX512(SB), NOSPLIT, $0-80
 	MOVQ       k+0(FP), AX
-	MOVQ       b+32(FP), CX
-	MOVQ       a_row+16(FP), DX
+	MOVQ       b_first+32(FP), CX
+	MOVQ       b_row+40(FP), DX
 	SHLQ       $0x02, DX
-	MOVQ       a_col+24(FP), BX
+	MOVQ       a_row+16(FP), BX
 	SHLQ       $0x02, BX
-	MOVQ       a_first+8(FP), SI
+	MOVQ       a_col+24(FP), SI
+	SHLQ       $0x02, SI
+	MOVQ       a_first+8(FP), DI
 	VPXORD     Z0, Z0, Z0
 	VPXORD     Z1, Z1, Z1
-	MOVQ       c_first+40(FP), DI
-	MOVQ       c_stride+48(FP), R8
-	SHLQ       $0x02, R8
-	PREFETCHT0 (DI)
-	ADDQ       R8, DI
-	PREFETCHT0 (DI)
+	MOVQ       c_first+48(FP), R8
+	MOVQ       c_stride+56(FP), R9
+	SHLQ       $0x02, R9
+	PREFETCHT0 (R8)
+	ADDQ       R9, R8
+	PREFETCHT0 (R8)
+	MOVQ       c_last+64(FP), R8
+	MOVQ       $-1, R9
+	BZHIQ      R8, R9, R8
+	KMOVW      R8, K1
 	TESTQ      AX, AX
 	JZ         done
 
 loop:
-	VMOVUPS      (CX), Z30
-	ADDQ         $0x00000040, CX
-	VBROADCASTSS (SI), Z28
+	VMOVUPS.Z    (CX), K1, Z30
+	ADDQ         DX, CX
+	VBROADCASTSS (DI), Z28
 	VFMADD231PS  Z28, Z30, Z0
-	VBROADCASTSS (SI)(DX*1), Z29
+	VBROADCASTSS (DI)(BX*1), Z29
 	VFMADD231PS  Z29, Z30, Z1
-	ADDQ         BX, SI
+	ADDQ         SI, DI
 	DECQ         AX
 	JNZ          loop
 
 done:
-	MOVQ         c_last+56(FP), AX
-	MOVQ         $-1, CX
-	BZHIQ        AX, CX, AX
-	KMOVW        AX, K1
-	MOVQ         c_first+40(FP), AX
-	MOVQ         c_stride+48(FP), CX
+	MOVQ         c_first+48(FP), AX
+	MOVQ         c_stride+56(FP), CX
 	SHLQ         $0x02, CX
-	VBROADCASTSS alpha+64(FP), Z29
+	VBROADCASTSS alpha+72(FP), Z29
 	VMULPS       Z29, Z0, Z0
 	VMULPS       Z29, Z1, Z1
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	SHLL         $0x01, DX
 	JZ           store
-	VBROADCASTSS beta+68(FP), Z30
+	VBROADCASTSS beta+76(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPS.Z    (DX), K1, Z31
 	VFMADD231PS  Z31, Z30, Z0
@@ -176,62 +182,64 @@ store:
 	VZEROUPPER
 	RET
 
-// func strip2x2F32AVX512(k int, a left[float32], b *float32, c target[float32], alpha float32, beta float32)
+// func strip2x2F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·strip2x2F32AVX512(SB), NOSPLIT, $0-72
+TEXT ·strip2x2F32AVX512(SB), NOSPLIT, $0-80
 	MOVQ       k+0(FP), AX
-	MOVQ       b+32(FP), CX
-	MOVQ       a_row+16(FP), DX
+	MOVQ       b_first+32(FP), CX
+	MOVQ       b_row+40(FP), DX
 	SHLQ       $0x02, DX
-	MOVQ       a_col+24(FP), BX
+	MOVQ       a_row+16(FP), BX
 	SHLQ       $0x02, BX
-	MOVQ       a_first+8(FP), SI
+	MOVQ       a_col+24(FP), SI
+	SHLQ       $0x02, SI
+	MOVQ       a_first+8(FP), DI
 	VPXORD     Z0, Z0, Z0
 	VPXORD     Z1, Z1, Z1
 	VPXORD     Z2, Z2, Z2
 	VPXORD     Z3, Z3, Z3
-	MOVQ       c_first+40(FP), DI
-	MOVQ       c_stride+48(FP), R8
-	SHLQ       $0x02, R8
-	PREFETCHT0 (DI)
-	PREFETCHT0 64(DI)
-	ADDQ       R8, DI
-	PREFETCHT0 (DI)
-	PREFETCHT0 64(DI)
+	MOVQ       c_first+48(FP), R8
+	MOVQ       c_stride+56(FP), R9
+	SHLQ       $0x02, R9
+	PREFETCHT0 (R8)
+	PREFETCHT0 64(R8)
+	ADDQ       R9, R8
+	PREFETCHT0 (R8)
+	PREFETCHT0 64(R8)
 	TESTQ      AX, AX
 	JZ         done
 
 loop:
 	VMOVUPS      (CX), Z30
 	VMOVUPS      64(CX), Z31
-	ADDQ         $0x00000080, CX
-	VBROADCASTSS (SI), Z28
+	ADDQ         DX, CX
+	VBROADCASTSS (DI), Z28
 	VFMADD231PS  Z28, Z30, Z0
 	VFMADD231PS  Z28, Z31, Z1
-	VBROADCASTSS (SI)(DX*1), Z29
+	VBROADCASTSS (DI)(BX*1), Z29
 	VFMADD231PS  Z29, Z30, Z2
 	VFMADD231PS  Z29, Z31, Z3
-	ADDQ         BX, SI
+	ADDQ         SI, DI
 	DECQ         AX
 	JNZ          loop
 
 done:
-	MOVQ         c_last+56(FP), AX
+	MOVQ         c_last+64(FP), AX
 	MOVQ         $-1, CX
 	BZHIQ        AX, CX, AX
 	KMOVW        AX, K1
-	MOVQ         c_first+40(FP), AX
-	MOVQ         c_stride+48(FP), CX
+	MOVQ         c_first+48(FP), AX
+	MOVQ         c_stride+56(FP), CX
 	SHLQ         $0x02, CX
-	VBROADCASTSS alpha+64(FP), Z29
+	VBROADCASTSS alpha+72(FP), Z29
 	VMULPS       Z29, Z0, Z0
 	VMULPS       Z29, Z1, Z1
 	VMULPS       Z29, Z2, Z2
 	VMULPS       Z29, Z3, Z3
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	SHLL         $0x01, DX
 	JZ           store
-	VBROADCASTSS beta+68(FP), Z30
+	VBROADCASTSS beta+76(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPS      (DX), Z31
 	VFMADD231PS  Z31, Z30, Z0
@@ -253,59 +261,61 @@ store:
 	VZEROUPPER
 	RET
 
-// func strip3x1F32AVX512(k int, a left[float32], b *float32, c target[float32], alpha float32, beta float32)
+// func strip3x1F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·strip3x1F32AVX512(SB), NOSPLIT, $0-72
+TEXT ·strip3x1F32AVX512(SB), NOSPLIT, $0-80
 	MOVQ       k+0(FP), AX
-	MOVQ       b+32(FP), CX
-	MOVQ       a_row+16(FP), DX
+	MOVQ       b_first+32(FP), CX
+	MOVQ       b_row+40(FP), DX
 	SHLQ       $0x02, DX
-	MOVQ       a_col+24(FP), BX
+	MOVQ       a_row+16(FP), BX
 	SHLQ       $0x02, BX
-	MOVQ       a_first+8(FP), SI
+	MOVQ       a_col+24(FP), SI
+	SHLQ       $0x02, SI
+	MOVQ       a_first+8(FP), DI
 	VPXORD     Z0, Z0, Z0
 	VPXORD     Z1, Z1, Z1
 	VPXORD     Z2, Z2, Z2
-	MOVQ       c_first+40(FP), DI
-	MOVQ       c_stride+48(FP), R8
-	SHLQ       $0x02, R8
-	PREFETCHT0 (DI)
-	ADDQ       R8, DI
-	PREFETCHT0 (DI)
-	ADDQ       R8, DI
-	PREFETCHT0 (DI)
+	MOVQ       c_first+48(FP), R8
+	MOVQ       c_stride+56(FP), R9
+	SHLQ       $0x02, R9
+	PREFETCHT0 (R8)
+	ADDQ       R9, R8
+	PREFETCHT0 (R8)
+	ADDQ       R9, R8
+	PREFETCHT0 (R8)
+	MOVQ       c_last+64(FP), R8
+	MOVQ       $-1, R9
+	BZHIQ      R8, R9, R8
+	KMOVW      R8, K1
 	TESTQ      AX, AX
 	JZ         done
 
 loop:
-	VMOVUPS      (CX), Z30
-	ADDQ         $0x00000040, CX
-	VBROADCASTSS (SI), Z28
+	VMOVUPS.Z    (CX), K1, Z30
+	ADDQ         DX, CX
+	VBROADCASTSS (DI), Z28
 	VFMADD231PS  Z28, Z30, Z0
-	VBROADCASTSS (SI)(DX*1), Z29
+	VBROADCASTSS (DI)(BX*1), Z29
 	VFMADD231PS  Z29, Z30, Z1
-	VBROADCASTSS (SI)(DX*2), Z28
+	VBROADCASTSS (DI)(BX*2), Z28
 	VFMADD231PS  Z28, Z30, Z2
-	ADDQ         BX, SI
+	ADDQ         SI, DI
 	DECQ         AX
 	JNZ          loop
 
 done:
-	MOVQ         c_last+56(FP), AX
-	MOVQ         $-1, CX
-	BZHIQ        AX, CX, AX
-	KMOVW        AX, K1
-	MOVQ         c_first+40(FP), AX
-	MOVQ         c_stride+48(FP), CX
+	MOVQ         c_first+48(FP), AX
+	MOVQ         c_stride+56(FP), CX
 	SHLQ         $0x02, CX
-	VBROADCASTSS alpha+64(FP), Z29
+	VBROADCASTSS alpha+72(FP), Z29
 	VMULPS       Z29, Z0, Z0
 	VMULPS       Z29, Z1, Z1
 	VMULPS       Z29, Z2, Z2
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	SHLL         $0x01, DX
 	JZ           store
-	VBROADCASTSS beta+68(FP), Z30
+	VBROADCASTSS beta+76(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPS.Z    (DX), K1, Z31
 	VFMADD231PS  Z31, Z30, Z0
@@ -326,72 +336,74 @@ store:
 	VZEROUPPER
 	RET
 
-// func strip3x2F32AVX512(k int, a left[float32], b *float32, c target[float32], alpha float32, beta float32)
+// func strip3x2F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·strip3x2F32AVX512(SB), NOSPLIT, $0-72
+TEXT ·strip3x2F32AVX512(SB), NOSPLIT, $0-80
 	MOVQ       k+0(FP), AX
-	MOVQ       b+32(FP), CX
-	MOVQ       a_row+16(FP), DX
+	MOVQ       b_first+32(FP), CX
+	MOVQ       b_row+40(FP), DX
 	SHLQ       $0x02, DX
-	MOVQ       a_col+24(FP), BX
+	MOVQ       a_row+16(FP), BX
 	SHLQ       $0x02, BX
-	MOVQ       a_first+8(FP), SI
+	MOVQ       a_col+24(FP), SI
+	SHLQ       $0x02, SI
+	MOVQ       a_first+8(FP), DI
 	VPXORD     Z0, Z0, Z0
 	VPXORD     Z1, Z1, Z1
 	VPXORD     Z2, Z2, Z2
 	VPXORD     Z3, Z3, Z3
 	VPXORD     Z4, Z4, Z4
 	VPXORD     Z5, Z5, Z5
-	MOVQ       c_first+40(FP), DI
-	MOVQ       c_stride+48(FP), R8
-	SHLQ       $0x02, R8
-	PREFETCHT0 (DI)
-	PREFETCHT0 64(DI)
-	ADDQ       R8, DI
-	PREFETCHT0 (DI)
-	PREFETCHT0 64(DI)
-	ADDQ       R8, DI
-	PREFETCHT0 (DI)
-	PREFETCHT0 64(DI)
+	MOVQ       c_first+48(FP), R8
+	MOVQ       c_stride+56(FP), R9
+	SHLQ       $0x02, R9
+	PREFETCHT0 (R8)
+	PREFETCHT0 64(R8)
+	ADDQ       R9, R8
+	PREFETCHT0 (R8)
+	PREFETCHT0 64(R8)
+	ADDQ       R9, R8
+	PREFETCHT0 (R8)
+	PREFETCHT0 64(R8)
 	TESTQ      AX, AX
 	JZ         done
 
 loop:
 	VMOVUPS      (CX), Z30
 	VMOVUPS      64(CX), Z31
-	ADDQ         $0x00000080, CX
-	VBROADCASTSS (SI), Z28
+	ADDQ         DX, CX
+	VBROADCASTSS (DI), Z28
 	VFMADD231PS  Z28, Z30, Z0
 	VFMADD231PS  Z28, Z31, Z1
-	VBROADCASTSS (SI)(DX*1), Z29
+	VBROADCASTSS (DI)(BX*1), Z29
 	VFMADD231PS  Z29, Z30, Z2
 	VFMADD231PS  Z29, Z31, Z3
-	VBROADCASTSS (SI)(DX*2), Z28
+	VBROADCASTSS (DI)(BX*2), Z28
 	VFMADD231PS  Z28, Z30, Z4
 	VFMADD231PS  Z28, Z31, Z5
-	ADDQ         BX, SI
+	ADDQ         SI, DI
 	DECQ         AX
 	JNZ          loop
 
 done:
-	MOVQ         c_last+56(FP), AX
+	MOVQ         c_last+64(FP), AX
 	MOVQ         $-1, CX
 	BZHIQ        AX, CX, AX
 	KMOVW        AX, K1
-	MOVQ         c_first+40(FP), AX
-	MOVQ         c_stride+48(FP), CX
+	MOVQ         c_first+48(FP), AX
+	MOVQ         c_stride+56(FP), CX
 	SHLQ         $0x02, CX
-	VBROADCASTSS alpha+64(FP), Z29
+	VBROADCASTSS alpha+72(FP), Z29
 	VMULPS       Z29, Z0, Z0
 	VMULPS       Z29, Z1, Z1
 	VMULPS       Z29, Z2, Z2
 	VMULPS       Z29, Z3, Z3
 	VMULPS       Z29, Z4, Z4
 	VMULPS       Z29, Z5, Z5
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	SHLL         $0x01, DX
 	JZ           store
-	VBROADCASTSS beta+68(FP), Z30
+	VBROADCASTSS beta+76(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPS      (DX), Z31
 	VFMADD231PS  Z31, Z30, Z0
@@ -421,68 +433,70 @@ store:
 	VZEROUPPER
 	RET
 
-// func strip4x1F32AVX512(k int, a left[float32], b *float32, c target[float32], alpha float32, beta float32)
+// func strip4x1F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·strip4x1F32AVX512(SB), NOSPLIT, $0-72
+TEXT ·strip4x1F32AVX512(SB), NOSPLIT, $0-80
 	MOVQ       k+0(FP), AX
-	MOVQ       b+32(FP), CX
-	MOVQ       a_row+16(FP), DX
+	MOVQ       b_first+32(FP), CX
+	MOVQ       b_row+40(FP), DX
 	SHLQ       $0x02, DX
-	MOVQ       a_col+24(FP), BX
+	MOVQ       a_row+16(FP), BX
 	SHLQ       $0x02, BX
-	MOVQ       a_first+8(FP), SI
-	LEAQ       (SI)(DX*2), DI
-	ADDQ       DX, DI
+	MOVQ       a_col+24(FP), SI
+	SHLQ       $0x02, SI
+	MOVQ       a_first+8(FP), DI
+	LEAQ       (DI)(BX*2), R8
+	ADDQ       BX, R8
 	VPXORD     Z0, Z0, Z0
 	VPXORD     Z1, Z1, Z1
 	VPXORD     Z2, Z2, Z2
 	VPXORD     Z3, Z3, Z3
-	MOVQ       c_first+40(FP), R8
-	MOVQ       c_stride+48(FP), R9
-	SHLQ       $0x02, R9
-	PREFETCHT0 (R8)
-	ADDQ       R9, R8
-	PREFETCHT0 (R8)
-	ADDQ       R9, R8
-	PREFETCHT0 (R8)
-	ADDQ       R9, R8
-	PREFETCHT0 (R8)
+	MOVQ       c_first+48(FP), R9
+	MOVQ       c_stride+56(FP), R10
+	SHLQ       $0x02, R10
+	PREFETCHT0 (R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
+	MOVQ       c_last+64(FP), R9
+	MOVQ       $-1, R10
+	BZHIQ      R9, R10, R9
+	KMOVW      R9, K1
 	TESTQ      AX, AX
 	JZ         done
 
 loop:
-	VMOVUPS      (CX), Z30
-	ADDQ         $0x00000040, CX
-	VBROADCASTSS (SI), Z28
+	VMOVUPS.Z    (CX), K1, Z30
+	ADDQ         DX, CX
+	VBROADCASTSS (DI), Z28
 	VFMADD231PS  Z28, Z30, Z0
-	VBROADCASTSS (SI)(DX*1), Z29
+	VBROADCASTSS (DI)(BX*1), Z29
 	VFMADD231PS  Z29, Z30, Z1
-	VBROADCASTSS (SI)(DX*2), Z28
+	VBROADCASTSS (DI)(BX*2), Z28
 	VFMADD231PS  Z28, Z30, Z2
-	VBROADCASTSS (DI), Z29
+	VBROADCASTSS (R8), Z29
 	VFMADD231PS  Z29, Z30, Z3
-	ADDQ         BX, SI
-	ADDQ         BX, DI
+	ADDQ         SI, DI
+	ADDQ         SI, R8
 	DECQ         AX
 	JNZ          loop
 
 done:
-	MOVQ         c_last+56(FP), AX
-	MOVQ         $-1, CX
-	BZHIQ        AX, CX, AX
-	KMOVW        AX, K1
-	MOVQ         c_first+40(FP), AX
-	MOVQ         c_stride+48(FP), CX
+	MOVQ         c_first+48(FP), AX
+	MOVQ         c_stride+56(FP), CX
 	SHLQ         $0x02, CX
-	VBROADCASTSS alpha+64(FP), Z29
+	VBROADCASTSS alpha+72(FP), Z29
 	VMULPS       Z29, Z0, Z0
 	VMULPS       Z29, Z1, Z1
 	VMULPS       Z29, Z2, Z2
 	VMULPS       Z29, Z3, Z3
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	SHLL         $0x01, DX
 	JZ           store
-	VBROADCASTSS beta+68(FP), Z30
+	VBROADCASTSS beta+76(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPS.Z    (DX), K1, Z31
 	VFMADD231PS  Z31, Z30, Z0
@@ -508,18 +522,20 @@ store:
 	VZEROUPPER
 	RET
 
-// func strip4x2F32AVX512(k int, a left[float32], b *float32, c target[float32], alpha float32, beta float32)
+// func strip4x2F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·strip4x2F32AVX512(SB), NOSPLIT, $0-72
+TEXT ·strip4x2F32AVX512(SB), NOSPLIT, $0-80
 	MOVQ       k+0(FP), AX
-	MOVQ       b+32(FP), CX
-	MOVQ       a_row+16(FP), DX
+	MOVQ       b_first+32(FP), CX
+	MOVQ       b_row+40(FP), DX
 	SHLQ       $0x02, DX
-	MOVQ       a_col+24(FP), BX
+	MOVQ       a_row+16(FP), BX
 	SHLQ       $0x02, BX
-	MOVQ       a_first+8(FP), SI
-	LEAQ       (SI)(DX*2), DI
-	ADDQ       DX, DI
+	MOVQ       a_col+24(FP), SI
+	SHLQ       $0x02, SI
+	MOVQ       a_first+8(FP), DI
+	LEAQ       (DI)(BX*2), R8
+	ADDQ       BX, R8
 	VPXORD     Z0, Z0, Z0
 	VPXORD     Z1, Z1, Z1
 	VPXORD     Z2, Z2, Z2
@@ -528,53 +544,53 @@ TEXT ·strip4x2F32AVX512(SB), NOSPLIT, $0-72
 	VPXORD     Z5, Z5, Z5
 	VPXORD     Z6, Z6, Z6
 	VPXORD     Z7, Z7, Z7
-	MOVQ       c_first+40(FP), R8
-	MOVQ       c_stride+48(FP), R9
-	SHLQ       $0x02, R9
-	PREFETCHT0 (R8)
-	PREFETCHT0 64(R8)
-	ADDQ       R9, R8
-	PREFETCHT0 (R8)
-	PREFETCHT0 64(R8)
-	ADDQ       R9, R8
-	PREFETCHT0 (R8)
-	PREFETCHT0 64(R8)
-	ADDQ       R9, R8
-	PREFETCHT0 (R8)
-	PREFETCHT0 64(R8)
+	MOVQ       c_first+48(FP), R9
+	MOVQ       c_stride+56(FP), R10
+	SHLQ       $0x02, R10
+	PREFETCHT0 (R9)
+	PREFETCHT0 64(R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
+	PREFETCHT0 64(R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
+	PREFETCHT0 64(R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
+	PREFETCHT0 64(R9)
 	TESTQ      AX, AX
 	JZ         done
 
 loop:
 	VMOVUPS      (CX), Z30
 	VMOVUPS      64(CX), Z31
-	ADDQ         $0x00000080, CX
-	VBROADCASTSS (SI), Z28
+	ADDQ         DX, CX
+	VBROADCASTSS (DI), Z28
 	VFMADD231PS  Z28, Z30, Z0
 	VFMADD231PS  Z28, Z31, Z1
-	VBROADCASTSS (SI)(DX*1), Z29
+	VBROADCASTSS (DI)(BX*1), Z29
 	VFMADD231PS  Z29, Z30, Z2
 	VFMADD231PS  Z29, Z31, Z3
-	VBROADCASTSS (SI)(DX*2), Z28
+	VBROADCASTSS (DI)(BX*2), Z28
 	VFMADD231PS  Z28, Z30, Z4
 	VFMADD231PS  Z28, Z31, Z5
-	VBROADCASTSS (DI), Z29
+	VBROADCASTSS (R8), Z29
 	VFMADD231PS  Z29, Z30, Z6
 	VFMADD231PS  Z29, Z31, Z7
-	ADDQ         BX, SI
-	ADDQ         BX, DI
+	ADDQ         SI, DI
+	ADDQ         SI, R8
 	DECQ         AX
 	JNZ          loop
 
 done:
-	MOVQ         c_last+56(FP), AX
+	MOVQ         c_last+64(FP), AX
 	MOVQ         $-1, CX
 	BZHIQ        AX, CX, AX
 	KMOVW        AX, K1
-	MOVQ         c_first+40(FP), AX
-	MOVQ         c_stride+48(FP), CX
+	MOVQ         c_first+48(FP), AX
+	MOVQ         c_stride+56(FP), CX
 	SHLQ         $0x02, CX
-	VBROADCASTSS alpha+64(FP), Z29
+	VBROADCASTSS alpha+72(FP), Z29
 	VMULPS       Z29, Z0, Z0
 	VMULPS       Z29, Z1, Z1
 	VMULPS       Z29, Z2, Z2
@@ -583,10 +599,10 @@ done:
 	VMULPS       Z29, Z5, Z5
 	VMULPS       Z29, Z6, Z6
 	VMULPS       Z29, Z7, Z7
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	SHLL         $0x01, DX
 	JZ           store
-	VBROADCASTSS beta+68(FP), Z30
+	VBROADCASTSS beta+76(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPS      (DX), Z31
 	VFMADD231PS  Z31, Z30, Z0
@@ -624,74 +640,76 @@ store:
 	VZEROUPPER
 	RET
 
-// func strip5x1F32AVX512(k int, a left[float32], b *float32, c target[float32], alpha float32, beta float32)
+// func strip5x1F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·strip5x1F32AVX512(SB), NOSPLIT, $0-72
+TEXT ·strip5x1F32AVX512(SB), NOSPLIT, $0-80
 	MOVQ       k+0(FP), AX
-	MOVQ       b+32(FP), CX
-	MOVQ       a_row+16(FP), DX
+	MOVQ       b_first+32(FP), CX
+	MOVQ       b_row+40(FP), DX
 	SHLQ       $0x02, DX
-	MOVQ       a_col+24(FP), BX
+	MOVQ       a_row+16(FP), BX
 	SHLQ       $0x02, BX
-	MOVQ       a_first+8(FP), SI
-	LEAQ       (SI)(DX*2), DI
-	ADDQ       DX, DI
+	MOVQ       a_col+24(FP), SI
+	SHLQ       $0x02, SI
+	MOVQ       a_first+8(FP), DI
+	LEAQ       (DI)(BX*2), R8
+	ADDQ       BX, R8
 	VPXORD     Z0, Z0, Z0
 	VPXORD     Z1, Z1, Z1
 	VPXORD     Z2, Z2, Z2
 	VPXORD     Z3, Z3, Z3
 	VPXORD     Z4, Z4, Z4
-	MOVQ       c_first+40(FP), R8
-	MOVQ       c_stride+48(FP), R9
-	SHLQ       $0x02, R9
-	PREFETCHT0 (R8)
-	ADDQ       R9, R8
-	PREFETCHT0 (R8)
-	ADDQ       R9, R8
-	PREFETCHT0 (R8)
-	ADDQ       R9, R8
-	PREFETCHT0 (R8)
-	ADDQ       R9, R8
-	PREFETCHT0 (R8)
+	MOVQ       c_first+48(FP), R9
+	MOVQ       c_stride+56(FP), R10
+	SHLQ       $0x02, R10
+	PREFETCHT0 (R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
+	MOVQ       c_last+64(FP), R9
+	MOVQ       $-1, R10
+	BZHIQ      R9, R10, R9
+	KMOVW      R9, K1
 	TESTQ      AX, AX
 	JZ         done
 
 loop:
-	VMOVUPS      (CX), Z30
-	ADDQ         $0x00000040, CX
-	VBROADCASTSS (SI), Z28
+	VMOVUPS.Z    (CX), K1, Z30
+	ADDQ         DX, CX
+	VBROADCASTSS (DI), Z28
 	VFMADD231PS  Z28, Z30, Z0
-	VBROADCASTSS (SI)(DX*1), Z29
+	VBROADCASTSS (DI)(BX*1), Z29
 	VFMADD231PS  Z29, Z30, Z1
-	VBROADCASTSS (SI)(DX*2), Z28
+	VBROADCASTSS (DI)(BX*2), Z28
 	VFMADD231PS  Z28, Z30, Z2
-	VBROADCASTSS (DI), Z29
+	VBROADCASTSS (R8), Z29
 	VFMADD231PS  Z29, Z30, Z3
-	VBROADCASTSS (DI)(DX*1), Z28
+	VBROADCASTSS (R8)(BX*1), Z28
 	VFMADD231PS  Z28, Z30, Z4
-	ADDQ         BX, SI
-	ADDQ         BX, DI
+	ADDQ         SI, DI
+	ADDQ         SI, R8
 	DECQ         AX
 	JNZ          loop
 
 done:
-	MOVQ         c_last+56(FP), AX
-	MOVQ         $-1, CX
-	BZHIQ        AX, CX, AX
-	KMOVW        AX, K1
-	MOVQ         c_first+40(FP), AX
-	MOVQ         c_stride+48(FP), CX
+	MOVQ         c_first+48(FP), AX
+	MOVQ         c_stride+56(FP), CX
 	SHLQ         $0x02, CX
-	VBROADCASTSS alpha+64(FP), Z29
+	VBROADCASTSS alpha+72(FP), Z29
 	VMULPS       Z29, Z0, Z0
 	VMULPS       Z29, Z1, Z1
 	VMULPS       Z29, Z2, Z2
 	VMULPS       Z29, Z3, Z3
 	VMULPS       Z29, Z4, Z4
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	SHLL         $0x01, DX
 	JZ           store
-	VBROADCASTSS beta+68(FP), Z30
+	VBROADCASTSS beta+76(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPS.Z    (DX), K1, Z31
 	VFMADD231PS  Z31, Z30, Z0
@@ -722,18 +740,20 @@ store:
 	VZEROUPPER
 	RET
 
-// func strip5x2F32AVX512(k int, a left[float32], b *float32, c target[float32], alpha float32, beta float32)
+// func strip5x2F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·strip5x2F32AVX512(SB), NOSPLIT, $0-72
+TEXT ·strip5x2F32AVX512(SB), NOSPLIT, $0-80
 	MOVQ       k+0(FP), AX
-	MOVQ       b+32(FP), CX
-	MOVQ       a_row+16(FP), DX
+	MOVQ       b_first+32(FP), CX
+	MOVQ       b_row+40(FP), DX
 	SHLQ       $0x02, DX
-	MOVQ       a_col+24(FP), BX
+	MOVQ       a_row+16(FP), BX
 	SHLQ       $0x02, BX
-	MOVQ       a_first+8(FP), SI
-	LEAQ       (SI)(DX*2), DI
-	ADDQ       DX, DI
+	MOVQ       a_col+24(FP), SI
+	SHLQ       $0x02, SI
+	MOVQ       a_first+8(FP), DI
+	LEAQ       (DI)(BX*2), R8
+	ADDQ       BX, R8
 	VPXORD     Z0, Z0, Z0
 	VPXORD     Z1, Z1, Z1
 	VPXORD     Z2, Z2, Z2
@@ -744,59 +764,59 @@ TEXT ·strip5x2F32AVX512(SB), NOSPLIT, $0-72
 	VPXORD     Z7, Z7, Z7
 	VPXORD     Z8, Z8, Z8
 	VPXORD     Z9, Z9, Z9
-	MOVQ       c_first+40(FP), R8
-	MOVQ       c_stride+48(FP), R9
-	SHLQ       $0x02, R9
-	PREFETCHT0 (R8)
-	PREFETCHT0 64(R8)
-	ADDQ       R9, R8
-	PREFETCHT0 (R8)
-	PREFETCHT0 64(R8)
-	ADDQ       R9, R8
-	PREFETCHT0 (R8)
-	PREFETCHT0 64(R8)
-	ADDQ       R9, R8
-	PREFETCHT0 (R8)
-	PREFETCHT0 64(R8)
-	ADDQ       R9, R8
-	PREFETCHT0 (R8)
-	PREFETCHT0 64(R8)
+	MOVQ       c_first+48(FP), R9
+	MOVQ       c_stride+56(FP), R10
+	SHLQ       $0x02, R10
+	PREFETCHT0 (R9)
+	PREFETCHT0 64(R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
+	PREFETCHT0 64(R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
+	PREFETCHT0 64(R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
+	PREFETCHT0 64(R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
+	PREFETCHT0 64(R9)
 	TESTQ      AX, AX
 	JZ         done
 
 loop:
 	VMOVUPS      (CX), Z30
 	VMOVUPS      64(CX), Z31
-	ADDQ         $0x00000080, CX
-	VBROADCASTSS (SI), Z28
+	ADDQ         DX, CX
+	VBROADCASTSS (DI), Z28
 	VFMADD231PS  Z28, Z30, Z0
 	VFMADD231PS  Z28, Z31, Z1
-	VBROADCASTSS (SI)(DX*1), Z29
+	VBROADCASTSS (DI)(BX*1), Z29
 	VFMADD231PS  Z29, Z30, Z2
 	VFMADD231PS  Z29, Z31, Z3
-	VBROADCASTSS (SI)(DX*2), Z28
+	VBROADCASTSS (DI)(BX*2), Z28
 	VFMADD231PS  Z28, Z30, Z4
 	VFMADD231PS  Z28, Z31, Z5
-	VBROADCASTSS (DI), Z29
+	VBROADCASTSS (R8), Z29
 	VFMADD231PS  Z29, Z30, Z6
 	VFMADD231PS  Z29, Z31, Z7
-	VBROADCASTSS (DI)(DX*1), Z28
+	VBROADCASTSS (R8)(BX*1), Z28
 	VFMADD231PS  Z28, Z30, Z8
 	VFMADD231PS  Z28, Z31, Z9
-	ADDQ         BX, SI
-	ADDQ         BX, DI
+	ADDQ         SI, DI
+	ADDQ         SI, R8
 	DECQ         AX
 	JNZ          loop
 
 done:
-	MOVQ         c_last+56(FP), AX
+	MOVQ         c_last+64(FP), AX
 	MOVQ         $-1, CX
 	BZHIQ        AX, CX, AX
 	KMOVW        AX, K1
-	MOVQ         c_first+40(FP), AX
-	MOVQ         c_stride+48(FP), CX
+	MOVQ         c_first+48(FP), AX
+	MOVQ         c_stride+56(FP), CX
 	SHLQ         $0x02, CX
-	VBROADCASTSS alpha+64(FP), Z29
+	VBROADCASTSS alpha+72(FP), Z29
 	VMULPS       Z29, Z0, Z0
 	VMULPS       Z29, Z1, Z1
 	VMULPS       Z29, Z2, Z2
@@ -807,10 +827,10 @@ done:
 	VMULPS       Z29, Z7, Z7
 	VMULPS       Z29, Z8, Z8
 	VMULPS       Z29, Z9, Z9
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	SHLL         $0x01, DX
 	JZ           store
-	VBROADCASTSS beta+68(FP), Z30
+	VBROADCASTSS beta+76(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPS      (DX), Z31
 	VFMADD231PS  Z31, Z30, Z0
@@ -856,80 +876,82 @@ store:
 	VZEROUPPER
 	RET
 
-// func strip6x1F32AVX512(k int, a left[float32], b *float32, c target[float32], alpha float32, beta float32)
+// func strip6x1F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·strip6x1F32AVX512(SB), NOSPLIT, $0-72
+TEXT ·strip6x1F32AVX512(SB), NOSPLIT, $0-80
 	MOVQ       k+0(FP), AX
-	MOVQ       b+32(FP), CX
-	MOVQ       a_row+16(FP), DX
+	MOVQ       b_first+32(FP), CX
+	MOVQ       b_row+40(FP), DX
 	SHLQ       $0x02, DX
-	MOVQ       a_col+24(FP), BX
+	MOVQ       a_row+16(FP), BX
 	SHLQ       $0x02, BX
-	MOVQ       a_first+8(FP), SI
-	LEAQ       (SI)(DX*2), DI
-	ADDQ       DX, DI
+	MOVQ       a_col+24(FP), SI
+	SHLQ       $0x02, SI
+	MOVQ       a_first+8(FP), DI
+	LEAQ       (DI)(BX*2), R8
+	ADDQ       BX, R8
 	VPXORD     Z0, Z0, Z0
 	VPXORD     Z1, Z1, Z1
 	VPXORD     Z2, Z2, Z2
 	VPXORD     Z3, Z3, Z3
 	VPXORD     Z4, Z4, Z4
 	VPXORD     Z5, Z5, Z5
-	MOVQ       c_first+40(FP), R8
-	MOVQ       c_stride+48(FP), R9
-	SHLQ       $0x02, R9
-	PREFETCHT0 (R8)
-	ADDQ       R9, R8
-	PREFETCHT0 (R8)
-	ADDQ       R9, R8
-	PREFETCHT0 (R8)
-	ADDQ       R9, R8
-	PREFETCHT0 (R8)
-	ADDQ       R9, R8
-	PREFETCHT0 (R8)
-	ADDQ       R9, R8
-	PREFETCHT0 (R8)
+	MOVQ       c_first+48(FP), R9
+	MOVQ       c_stride+56(FP), R10
+	SHLQ       $0x02, R10
+	PREFETCHT0 (R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
+	MOVQ       c_last+64(FP), R9
+	MOVQ       $-1, R10
+	BZHIQ      R9, R10, R9
+	KMOVW      R9, K1
 	TESTQ      AX, AX
 	JZ         done
 
 loop:
-	VMOVUPS      (CX), Z30
-	ADDQ         $0x00000040, CX
-	VBROADCASTSS (SI), Z28
+	VMOVUPS.Z    (CX), K1, Z30
+	ADDQ         DX, CX
+	VBROADCASTSS (DI), Z28
 	VFMADD231PS  Z28, Z30, Z0
-	VBROADCASTSS (SI)(DX*1), Z29
+	VBROADCASTSS (DI)(BX*1), Z29
 	VFMADD231PS  Z29, Z30, Z1
-	VBROADCASTSS (SI)(DX*2), Z28
+	VBROADCASTSS (DI)(BX*2), Z28
 	VFMADD231PS  Z28, Z30, Z2
-	VBROADCASTSS (DI), Z29
+	VBROADCASTSS (R8), Z29
 	VFMADD231PS  Z29, Z30, Z3
-	VBROADCASTSS (DI)(DX*1), Z28
+	VBROADCASTSS (R8)(BX*1), Z28
 	VFMADD231PS  Z28, Z30, Z4
-	VBROADCASTSS (DI)(DX*2), Z29
+	VBROADCASTSS (R8)(BX*2), Z29
 	VFMADD231PS  Z29, Z30, Z5
-	ADDQ         BX, SI
-	ADDQ         BX, DI
+	ADDQ         SI, DI
+	ADDQ         SI, R8
 	DECQ         AX
 	JNZ          loop
 
 done:
-	MOVQ         c_last+56(FP), AX
-	MOVQ         $-1, CX
-	BZHIQ        AX, CX, AX
-	KMOVW        AX, K1
-	MOVQ         c_first+40(FP), AX
-	MOVQ         c_stride+48(FP), CX
+	MOVQ         c_first+48(FP), AX
+	MOVQ         c_stride+56(FP), CX
 	SHLQ         $0x02, CX
-	VBROADCASTSS alpha+64(FP), Z29
+	VBROADCASTSS alpha+72(FP), Z29
 	VMULPS       Z29, Z0, Z0
 	VMULPS       Z29, Z1, Z1
 	VMULPS       Z29, Z2, Z2
 	VMULPS       Z29, Z3, Z3
 	VMULPS       Z29, Z4, Z4
 	VMULPS       Z29, Z5, Z5
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	SHLL         $0x01, DX
 	JZ           store
-	VBROADCASTSS beta+68(FP), Z30
+	VBROADCASTSS beta+76(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPS.Z    (DX), K1, Z31
 	VFMADD231PS  Z31, Z30, Z0
@@ -965,18 +987,20 @@ store:
 	VZEROUPPER
 	RET
 
-// func strip6x2F32AVX512(k int, a left[float32], b *float32, c target[float32], alpha float32, beta float32)
+// func strip6x2F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·strip6x2F32AVX512(SB), NOSPLIT, $0-72
+TEXT ·strip6x2F32AVX512(SB), NOSPLIT, $0-80
 	MOVQ       k+0(FP), AX
-	MOVQ       b+32(FP), CX
-	MOVQ       a_row+16(FP), DX
+	MOVQ       b_first+32(FP), CX
+	MOVQ       b_row+40(FP), DX
 	SHLQ       $0x02, DX
-	MOVQ       a_col+24(FP), BX
+	MOVQ       a_row+16(FP), BX
 	SHLQ       $0x02, BX
-	MOVQ       a_first+8(FP), SI
-	LEAQ       (SI)(DX*2), DI
-	ADDQ       DX, DI
+	MOVQ       a_col+24(FP), SI
+	SHLQ       $0x02, SI
+	MOVQ       a_first+8(FP), DI
+	LEAQ       (DI)(BX*2), R8
+	ADDQ       BX, R8
 	VPXORD     Z0, Z0, Z0
 	VPXORD     Z1, Z1, Z1
 	VPXORD     Z2, Z2, Z2
@@ -989,65 +1013,65 @@ TEXT ·strip6x2F32AVX512(SB), NOSPLIT, $0-72
 	VPXORD     Z9, Z9, Z9
 	VPXORD     Z10, Z10, Z10
 	VPXORD     Z11, Z11, Z11
-	MOVQ       c_first+40(FP), R8
-	MOVQ       c_stride+48(FP), R9
-	SHLQ       $0x02, R9
-	PREFETCHT0 (R8)
-	PREFETCHT0 64(R8)
-	ADDQ       R9, R8
-	PREFETCHT0 (R8)
-	PREFETCHT0 64(R8)
-	ADDQ       R9, R8
-	PREFETCHT0 (R8)
-	PREFETCHT0 64(R8)
-	ADDQ       R9, R8
-	PREFETCHT0 (R8)
-	PREFETCHT0 64(R8)
-	ADDQ       R9, R8
-	PREFETCHT0 (R8)
-	PREFETCHT0 64(R8)
-	ADDQ       R9, R8
-	PREFETCHT0 (R8)
-	PREFETCHT0 64(R8)
+	MOVQ       c_first+48(FP), R9
+	MOVQ       c_stride+56(FP), R10
+	SHLQ       $0x02, R10
+	PREFETCHT0 (R9)
+	PREFETCHT0 64(R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
+	PREFETCHT0 64(R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
+	PREFETCHT0 64(R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
+	PREFETCHT0 64(R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
+	PREFETCHT0 64(R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
+	PREFETCHT0 64(R9)
 	TESTQ      AX, AX
 	JZ         done
 
 loop:
 	VMOVUPS      (CX), Z30
 	VMOVUPS      64(CX), Z31
-	ADDQ         $0x00000080, CX
-	VBROADCASTSS (SI), Z28
+	ADDQ         DX, CX
+	VBROADCASTSS (DI), Z28
 	VFMADD231PS  Z28, Z30, Z0
 	VFMADD231PS  Z28, Z31, Z1
-	VBROADCASTSS (SI)(DX*1), Z29
+	VBROADCASTSS (DI)(BX*1), Z29
 	VFMADD231PS  Z29, Z30, Z2
 	VFMADD231PS  Z29, Z31, Z3
-	VBROADCASTSS (SI)(DX*2), Z28
+	VBROADCASTSS (DI)(BX*2), Z28
 	VFMADD231PS  Z28, Z30, Z4
 	VFMADD231PS  Z28, Z31, Z5
-	VBROADCASTSS (DI), Z29
+	VBROADCASTSS (R8), Z29
 	VFMADD231PS  Z29, Z30, Z6
 	VFMADD231PS  Z29, Z31, Z7
-	VBROADCASTSS (DI)(DX*1), Z28
+	VBROADCASTSS (R8)(BX*1), Z28
 	VFMADD231PS  Z28, Z30, Z8
 	VFMADD231PS  Z28, Z31, Z9
-	VBROADCASTSS (DI)(DX*2), Z29
+	VBROADCASTSS (R8)(BX*2), Z29
 	VFMADD231PS  Z29, Z30, Z10
 	VFMADD231PS  Z29, Z31, Z11
-	ADDQ         BX, SI
-	ADDQ         BX, DI
+	ADDQ         SI, DI
+	ADDQ         SI, R8
 	DECQ         AX
 	JNZ          loop
 
 done:
-	MOVQ         c_last+56(FP), AX
+	MOVQ         c_last+64(FP), AX
 	MOVQ         $-1, CX
 	BZHIQ        AX, CX, AX
 	KMOVW        AX, K1
-	MOVQ         c_first+40(FP), AX
-	MOVQ         c_stride+48(FP), CX
+	MOVQ         c_first+48(FP), AX
+	MOVQ         c_stride+56(FP), CX
 	SHLQ         $0x02, CX
-	VBROADCASTSS alpha+64(FP), Z29
+	VBROADCASTSS alpha+72(FP), Z29
 	VMULPS       Z29, Z0, Z0
 	VMULPS       Z29, Z1, Z1
 	VMULPS       Z29, Z2, Z2
@@ -1060,10 +1084,10 @@ done:
 	VMULPS       Z29, Z9, Z9
 	VMULPS       Z29, Z10, Z10
 	VMULPS       Z29, Z11, Z11
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	SHLL         $0x01, DX
 	JZ           store
-	VBROADCASTSS beta+68(FP), Z30
+	VBROADCASTSS beta+76(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPS      (DX), Z31
 	VFMADD231PS  Z31, Z30, Z0
@@ -1117,20 +1141,22 @@ store:
 	VZEROUPPER
 	RET
 
-// func strip7x1F32AVX512(k int, a left[float32], b *float32, c target[float32], alpha float32, beta float32)
+// func strip7x1F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·strip7x1F32AVX512(SB), NOSPLIT, $0-72
+TEXT ·strip7x1F32AVX512(SB), NOSPLIT, $0-80
 	MOVQ       k+0(FP), AX
-	MOVQ       b+32(FP), CX
-	MOVQ       a_row+16(FP), DX
+	MOVQ       b_first+32(FP), CX
+	MOVQ       b_row+40(FP), DX
 	SHLQ       $0x02, DX
-	MOVQ       a_col+24(FP), BX
+	MOVQ       a_row+16(FP), BX
 	SHLQ       $0x02, BX
-	MOVQ       a_first+8(FP), SI
-	LEAQ       (SI)(DX*2), DI
-	ADDQ       DX, DI
-	LEAQ       (DI)(DX*2), R8
-	ADDQ       DX, R8
+	MOVQ       a_col+24(FP), SI
+	SHLQ       $0x02, SI
+	MOVQ       a_first+8(FP), DI
+	LEAQ       (DI)(BX*2), R8
+	ADDQ       BX, R8
+	LEAQ       (R8)(BX*2), R9
+	ADDQ       BX, R9
 	VPXORD     Z0, Z0, Z0
 	VPXORD     Z1, Z1, Z1
 	VPXORD     Z2, Z2, Z2
@@ -1138,57 +1164,57 @@ TEXT ·strip7x1F32AVX512(SB), NOSPLIT, $0-72
 	VPXORD     Z4, Z4, Z4
 	VPXORD     Z5, Z5, Z5
 	VPXORD     Z6, Z6, Z6
-	MOVQ       c_first+40(FP), R9
-	MOVQ       c_stride+48(FP), R10
-	SHLQ       $0x02, R10
-	PREFETCHT0 (R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
+	MOVQ       c_first+48(FP), R10
+	MOVQ       c_stride+56(FP), R11
+	SHLQ       $0x02, R11
+	PREFETCHT0 (R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	MOVQ       c_last+64(FP), R10
+	MOVQ       $-1, R11
+	BZHIQ      R10, R11, R10
+	KMOVW      R10, K1
 	TESTQ      AX, AX
 	JZ         done
 
 loop:
-	VMOVUPS      (CX), Z30
-	ADDQ         $0x00000040, CX
-	VBROADCASTSS (SI), Z28
+	VMOVUPS.Z    (CX), K1, Z30
+	ADDQ         DX, CX
+	VBROADCASTSS (DI), Z28
 	VFMADD231PS  Z28, Z30, Z0
-	VBROADCASTSS (SI)(DX*1), Z29
+	VBROADCASTSS (DI)(BX*1), Z29
 	VFMADD231PS  Z29, Z30, Z1
-	VBROADCASTSS (SI)(DX*2), Z28
+	VBROADCASTSS (DI)(BX*2), Z28
 	VFMADD231PS  Z28, Z30, Z2
-	VBROADCASTSS (DI), Z29
+	VBROADCASTSS (R8), Z29
 	VFMADD231PS  Z29, Z30, Z3
-	VBROADCASTSS (DI)(DX*1), Z28
+	VBROADCASTSS (R8)(BX*1), Z28
 	VFMADD231PS  Z28, Z30, Z4
-	VBROADCASTSS (DI)(DX*2), Z29
+	VBROADCASTSS (R8)(BX*2), Z29
 	VFMADD231PS  Z29, Z30, Z5
-	VBROADCASTSS (R8), Z28
+	VBROADCASTSS (R9), Z28
 	VFMADD231PS  Z28, Z30, Z6
-	ADDQ         BX, SI
-	ADDQ         BX, DI
-	ADDQ         BX, R8
+	ADDQ         SI, DI
+	ADDQ         SI, R8
+	ADDQ         SI, R9
 	DECQ         AX
 	JNZ          loop
 
 done:
-	MOVQ         c_last+56(FP), AX
-	MOVQ         $-1, CX
-	BZHIQ        AX, CX, AX
-	KMOVW        AX, K1
-	MOVQ         c_first+40(FP), AX
-	MOVQ         c_stride+48(FP), CX
+	MOVQ         c_first+48(FP), AX
+	MOVQ         c_stride+56(FP), CX
 	SHLQ         $0x02, CX
-	VBROADCASTSS alpha+64(FP), Z29
+	VBROADCASTSS alpha+72(FP), Z29
 	VMULPS       Z29, Z0, Z0
 	VMULPS       Z29, Z1, Z1
 	VMULPS       Z29, Z2, Z2
@@ -1196,10 +1222,10 @@ done:
 	VMULPS       Z29, Z4, Z4
 	VMULPS       Z29, Z5, Z5
 	VMULPS       Z29, Z6, Z6
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	SHLL         $0x01, DX
 	JZ           store
-	VBROADCASTSS beta+68(FP), Z30
+	VBROADCASTSS beta+76(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPS.Z    (DX), K1, Z31
 	VFMADD231PS  Z31, Z30, Z0
@@ -1240,20 +1266,22 @@ store:
 	VZEROUPPER
 	RET
 
-// func strip7x2F32AVX512(k int, a left[float32], b *float32, c target[float32], alpha float32, beta float32)
+// func strip7x2F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·strip7x2F32AVX512(SB), NOSPLIT, $0-72
+TEXT ·strip7x2F32AVX512(SB), NOSPLIT, $0-80
 	MOVQ       k+0(FP), AX
-	MOVQ       b+32(FP), CX
-	MOVQ       a_row+16(FP), DX
+	MOVQ       b_first+32(FP), CX
+	MOVQ       b_row+40(FP), DX
 	SHLQ       $0x02, DX
-	MOVQ       a_col+24(FP), BX
+	MOVQ       a_row+16(FP), BX
 	SHLQ       $0x02, BX
-	MOVQ       a_first+8(FP), SI
-	LEAQ       (SI)(DX*2), DI
-	ADDQ       DX, DI
-	LEAQ       (DI)(DX*2), R8
-	ADDQ       DX, R8
+	MOVQ       a_col+24(FP), SI
+	SHLQ       $0x02, SI
+	MOVQ       a_first+8(FP), DI
+	LEAQ       (DI)(BX*2), R8
+	ADDQ       BX, R8
+	LEAQ       (R8)(BX*2), R9
+	ADDQ       BX, R9
 	VPXORD     Z0, Z0, Z0
 	VPXORD     Z1, Z1, Z1
 	VPXORD     Z2, Z2, Z2
@@ -1268,72 +1296,72 @@ TEXT ·strip7x2F32AVX512(SB), NOSPLIT, $0-72
 	VPXORD     Z11, Z11, Z11
 	VPXORD     Z12, Z12, Z12
 	VPXORD     Z13, Z13, Z13
-	MOVQ       c_first+40(FP), R9
-	MOVQ       c_stride+48(FP), R10
-	SHLQ       $0x02, R10
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
+	MOVQ       c_first+48(FP), R10
+	MOVQ       c_stride+56(FP), R11
+	SHLQ       $0x02, R11
+	PREFETCHT0 (R10)
+	PREFETCHT0 64(R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 64(R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 64(R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 64(R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 64(R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 64(R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 64(R10)
 	TESTQ      AX, AX
 	JZ         done
 
 loop:
 	VMOVUPS      (CX), Z30
 	VMOVUPS      64(CX), Z31
-	ADDQ         $0x00000080, CX
-	VBROADCASTSS (SI), Z28
+	ADDQ         DX, CX
+	VBROADCASTSS (DI), Z28
 	VFMADD231PS  Z28, Z30, Z0
 	VFMADD231PS  Z28, Z31, Z1
-	VBROADCASTSS (SI)(DX*1), Z29
+	VBROADCASTSS (DI)(BX*1), Z29
 	VFMADD231PS  Z29, Z30, Z2
 	VFMADD231PS  Z29, Z31, Z3
-	VBROADCASTSS (SI)(DX*2), Z28
+	VBROADCASTSS (DI)(BX*2), Z28
 	VFMADD231PS  Z28, Z30, Z4
 	VFMADD231PS  Z28, Z31, Z5
-	VBROADCASTSS (DI), Z29
+	VBROADCASTSS (R8), Z29
 	VFMADD231PS  Z29, Z30, Z6
 	VFMADD231PS  Z29, Z31, Z7
-	VBROADCASTSS (DI)(DX*1), Z28
+	VBROADCASTSS (R8)(BX*1), Z28
 	VFMADD231PS  Z28, Z30, Z8
 	VFMADD231PS  Z28, Z31, Z9
-	VBROADCASTSS (DI)(DX*2), Z29
+	VBROADCASTSS (R8)(BX*2), Z29
 	VFMADD231PS  Z29, Z30, Z10
 	VFMADD231PS  Z29, Z31, Z11
-	VBROADCASTSS (R8), Z28
+	VBROADCASTSS (R9), Z28
 	VFMADD231PS  Z28, Z30, Z12
 	VFMADD231PS  Z28, Z31, Z13
-	ADDQ         BX, SI
-	ADDQ         BX, DI
-	ADDQ         BX, R8
+	ADDQ         SI, DI
+	ADDQ         SI, R8
+	ADDQ         SI, R9
 	DECQ         AX
 	JNZ          loop
 
 done:
-	MOVQ         c_last+56(FP), AX
+	MOVQ         c_last+64(FP), AX
 	MOVQ         $-1, CX
 	BZHIQ        AX, CX, AX
 	KMOVW        AX, K1
-	MOVQ         c_first+40(FP), AX
-	MOVQ         c_stride+48(FP), CX
+	MOVQ         c_first+48(FP), AX
+	MOVQ         c_stride+56(FP), CX
 	SHLQ         $0x02, CX
-	VBROADCASTSS alpha+64(FP), Z29
+	VBROADCASTSS alpha+72(FP), Z29
 	VMULPS       Z29, Z0, Z0
 	VMULPS       Z29, Z1, Z1
 	VMULPS       Z29, Z2, Z2
@@ -1348,10 +1376,10 @@ done:
 	VMULPS       Z29, Z11, Z11
 	VMULPS       Z29, Z12, Z12
 	VMULPS       Z29, Z13, Z13
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	SHLL         $0x01, DX
 	JZ           store
-	VBROADCASTSS beta+68(FP), Z30
+	VBROADCASTSS beta+76(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPS      (DX), Z31
 	VFMADD231PS  Z31, Z30, Z0
@@ -1413,20 +1441,22 @@ store:
 	VZEROUPPER
 	RET
 
-// func strip8x1F32AVX512(k int, a left[float32], b *float32, c target[float32], alpha float32, beta float32)
+// func strip8x1F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·strip8x1F32AVX512(SB), NOSPLIT, $0-72
+TEXT ·strip8x1F32AVX512(SB), NOSPLIT, $0-80
 	MOVQ       k+0(FP), AX
-	MOVQ       b+32(FP), CX
-	MOVQ       a_row+16(FP), DX
+	MOVQ       b_first+32(FP), CX
+	MOVQ       b_row+40(FP), DX
 	SHLQ       $0x02, DX
-	MOVQ       a_col+24(FP), BX
+	MOVQ       a_row+16(FP), BX
 	SHLQ       $0x02, BX
-	MOVQ       a_first+8(FP), SI
-	LEAQ       (SI)(DX*2), DI
-	ADDQ       DX, DI
-	LEAQ       (DI)(DX*2), R8
-	ADDQ       DX, R8
+	MOVQ       a_col+24(FP), SI
+	SHLQ       $0x02, SI
+	MOVQ       a_first+8(FP), DI
+	LEAQ       (DI)(BX*2), R8
+	ADDQ       BX, R8
+	LEAQ       (R8)(BX*2), R9
+	ADDQ       BX, R9
 	VPXORD     Z0, Z0, Z0
 	VPXORD     Z1, Z1, Z1
 	VPXORD     Z2, Z2, Z2
@@ -1435,61 +1465,61 @@ TEXT ·strip8x1F32AVX512(SB), NOSPLIT, $0-72
 	VPXORD     Z5, Z5, Z5
 	VPXORD     Z6, Z6, Z6
 	VPXORD     Z7, Z7, Z7
-	MOVQ       c_first+40(FP), R9
-	MOVQ       c_stride+48(FP), R10
-	SHLQ       $0x02, R10
-	PREFETCHT0 (R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
+	MOVQ       c_first+48(FP), R10
+	MOVQ       c_stride+56(FP), R11
+	SHLQ       $0x02, R11
+	PREFETCHT0 (R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	MOVQ       c_last+64(FP), R10
+	MOVQ       $-1, R11
+	BZHIQ      R10, R11, R10
+	KMOVW      R10, K1
 	TESTQ      AX, AX
 	JZ         done
 
 loop:
-	VMOVUPS      (CX), Z30
-	ADDQ         $0x00000040, CX
-	VBROADCASTSS (SI), Z28
+	VMOVUPS.Z    (CX), K1, Z30
+	ADDQ         DX, CX
+	VBROADCASTSS (DI), Z28
 	VFMADD231PS  Z28, Z30, Z0
-	VBROADCASTSS (SI)(DX*1), Z29
+	VBROADCASTSS (DI)(BX*1), Z29
 	VFMADD231PS  Z29, Z30, Z1
-	VBROADCASTSS (SI)(DX*2), Z28
+	VBROADCASTSS (DI)(BX*2), Z28
 	VFMADD231PS  Z28, Z30, Z2
-	VBROADCASTSS (DI), Z29
+	VBROADCASTSS (R8), Z29
 	VFMADD231PS  Z29, Z30, Z3
-	VBROADCASTSS (DI)(DX*1), Z28
+	VBROADCASTSS (R8)(BX*1), Z28
 	VFMADD231PS  Z28, Z30, Z4
-	VBROADCASTSS (DI)(DX*2), Z29
+	VBROADCASTSS (R8)(BX*2), Z29
 	VFMADD231PS  Z29, Z30, Z5
-	VBROADCASTSS (R8), Z28
+	VBROADCASTSS (R9), Z28
 	VFMADD231PS  Z28, Z30, Z6
-	VBROADCASTSS (R8)(DX*1), Z29
+	VBROADCASTSS (R9)(BX*1), Z29
 	VFMADD231PS  Z29, Z30, Z7
-	ADDQ         BX, SI
-	ADDQ         BX, DI
-	ADDQ         BX, R8
+	ADDQ         SI, DI
+	ADDQ         SI, R8
+	ADDQ         SI, R9
 	DECQ         AX
 	JNZ          loop
 
 done:
-	MOVQ         c_last+56(FP), AX
-	MOVQ         $-1, CX
-	BZHIQ        AX, CX, AX
-	KMOVW        AX, K1
-	MOVQ         c_first+40(FP), AX
-	MOVQ         c_stride+48(FP), CX
+	MOVQ         c_first+48(FP), AX
+	MOVQ         c_stride+56(FP), CX
 	SHLQ         $0x02, CX
-	VBROADCASTSS alpha+64(FP), Z29
+	VBROADCASTSS alpha+72(FP), Z29
 	VMULPS       Z29, Z0, Z0
 	VMULPS       Z29, Z1, Z1
 	VMULPS       Z29, Z2, Z2
@@ -1498,10 +1528,10 @@ done:
 	VMULPS       Z29, Z5, Z5
 	VMULPS       Z29, Z6, Z6
 	VMULPS       Z29, Z7, Z7
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	SHLL         $0x01, DX
 	JZ           store
-	VBROADCASTSS beta+68(FP), Z30
+	VBROADCASTSS beta+76(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPS.Z    (DX), K1, Z31
 	VFMADD231PS  Z31, Z30, Z0
@@ -1547,20 +1577,22 @@ store:
 	VZEROUPPER
 	RET
 
-// func strip8x2F32AVX512(k int, a left[float32], b *float32, c target[float32], alpha float32, beta float32)
+// func strip8x2F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·strip8x2F32AVX512(SB), NOSPLIT, $0-72
+TEXT ·strip8x2F32AVX512(SB), NOSPLIT, $0-80
 	MOVQ       k+0(FP), AX
-	MOVQ       b+32(FP), CX
-	MOVQ       a_row+16(FP), DX
+	MOVQ       b_first+32(FP), CX
+	MOVQ       b_row+40(FP), DX
 	SHLQ       $0x02, DX
-	MOVQ       a_col+24(FP), BX
+	MOVQ       a_row+16(FP), BX
 	SHLQ       $0x02, BX
-	MOVQ       a_first+8(FP), SI
-	LEAQ       (SI)(DX*2), DI
-	ADDQ       DX, DI
-	LEAQ       (DI)(DX*2), R8
-	ADDQ       DX, R8
+	MOVQ       a_col+24(FP), SI
+	SHLQ       $0x02, SI
+	MOVQ       a_first+8(FP), DI
+	LEAQ       (DI)(BX*2), R8
+	ADDQ       BX, R8
+	LEAQ       (R8)(BX*2), R9
+	ADDQ       BX, R9
 	VPXORD     Z0, Z0, Z0
 	VPXORD     Z1, Z1, Z1
 	VPXORD     Z2, Z2, Z2
@@ -1577,78 +1609,78 @@ TEXT ·strip8x2F32AVX512(SB), NOSPLIT, $0-72
 	VPXORD     Z13, Z13, Z13
 	VPXORD     Z14, Z14, Z14
 	VPXORD     Z15, Z15, Z15
-	MOVQ       c_first+40(FP), R9
-	MOVQ       c_stride+48(FP), R10
-	SHLQ       $0x02, R10
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
+	MOVQ       c_first+48(FP), R10
+	MOVQ       c_stride+56(FP), R11
+	SHLQ       $0x02, R11
+	PREFETCHT0 (R10)
+	PREFETCHT0 64(R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 64(R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 64(R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 64(R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 64(R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 64(R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 64(R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 64(R10)
 	TESTQ      AX, AX
 	JZ         done
 
 loop:
 	VMOVUPS      (CX), Z30
 	VMOVUPS      64(CX), Z31
-	ADDQ         $0x00000080, CX
-	VBROADCASTSS (SI), Z28
+	ADDQ         DX, CX
+	VBROADCASTSS (DI), Z28
 	VFMADD231PS  Z28, Z30, Z0
 	VFMADD231PS  Z28, Z31, Z1
-	VBROADCASTSS (SI)(DX*1), Z29
+	VBROADCASTSS (DI)(BX*1), Z29
 	VFMADD231PS  Z29, Z30, Z2
 	VFMADD231PS  Z29, Z31, Z3
-	VBROADCASTSS (SI)(DX*2), Z28
+	VBROADCASTSS (DI)(BX*2), Z28
 	VFMADD231PS  Z28, Z30, Z4
 	VFMADD231PS  Z28, Z31, Z5
-	VBROADCASTSS (DI), Z29
+	VBROADCASTSS (R8), Z29
 	VFMADD231PS  Z29, Z30, Z6
 	VFMADD231PS  Z29, Z31, Z7
-	VBROADCASTSS (DI)(DX*1), Z28
+	VBROADCASTSS (R8)(BX*1), Z28
 	VFMADD231PS  Z28, Z30, Z8
 	VFMADD231PS  Z28, Z31, Z9
-	VBROADCASTSS (DI)(DX*2), Z29
+	VBROADCASTSS (R8)(BX*2), Z29
 	VFMADD231PS  Z29, Z30, Z10
 	VFMADD231PS  Z29, Z31, Z11
-	VBROADCASTSS (R8), Z28
+	VBROADCASTSS (R9), Z28
 	VFMADD231PS  Z28, Z30, Z12
 	VFMADD231PS  Z28, Z31, Z13
-	VBROADCASTSS (R8)(DX*1), Z29
+	VBROADCASTSS (R9)(BX*1), Z29
 	VFMADD231PS  Z29, Z30, Z14
 	VFMADD231PS  Z29, Z31, Z15
-	ADDQ         BX, SI
-	ADDQ         BX, DI
-	ADDQ         BX, R8
+	ADDQ         SI, DI
+	ADDQ         SI, R8
+	ADDQ         SI, R9
 	DECQ         AX
 	JNZ          loop
 
 done:
-	MOVQ         c_last+56(FP), AX
+	MOVQ         c_last+64(FP), AX
 	MOVQ         $-1, CX
 	BZHIQ        AX, CX, AX
 	KMOVW        AX, K1
-	MOVQ         c_first+40(FP), AX
-	MOVQ         c_stride+48(FP), CX
+	MOVQ         c_first+48(FP), AX
+	MOVQ         c_stride+56(FP), CX
 	SHLQ         $0x02, CX
-	VBROADCASTSS alpha+64(FP), Z29
+	VBROADCASTSS alpha+72(FP), Z29
 	VMULPS       Z29, Z0, Z0
 	VMULPS       Z29, Z1, Z1
 	VMULPS       Z29, Z2, Z2
@@ -1665,10 +1697,10 @@ done:
 	VMULPS       Z29, Z13, Z13
 	VMULPS       Z29, Z14, Z14
 	VMULPS       Z29, Z15, Z15
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	SHLL         $0x01, DX
 	JZ           store
-	VBROADCASTSS beta+68(FP), Z30
+	VBROADCASTSS beta+76(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPS      (DX), Z31
 	VFMADD231PS  Z31, Z30, Z0
@@ -1738,20 +1770,22 @@ store:
 	VZEROUPPER
 	RET
 
-// func strip9x1F32AVX512(k int, a left[float32], b *float32, c target[float32], alpha float32, beta float32)
+// func strip9x1F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·strip9x1F32AVX512(SB), NOSPLIT, $0-72
+TEXT ·strip9x1F32AVX512(SB), NOSPLIT, $0-80
 	MOVQ       k+0(FP), AX
-	MOVQ       b+32(FP), CX
-	MOVQ       a_row+16(FP), DX
+	MOVQ       b_first+32(FP), CX
+	MOVQ       b_row+40(FP), DX
 	SHLQ       $0x02, DX
-	MOVQ       a_col+24(FP), BX
+	MOVQ       a_row+16(FP), BX
 	SHLQ       $0x02, BX
-	MOVQ       a_first+8(FP), SI
-	LEAQ       (SI)(DX*2), DI
-	ADDQ       DX, DI
-	LEAQ       (DI)(DX*2), R8
-	ADDQ       DX, R8
+	MOVQ       a_col+24(FP), SI
+	SHLQ       $0x02, SI
+	MOVQ       a_first+8(FP), DI
+	LEAQ       (DI)(BX*2), R8
+	ADDQ       BX, R8
+	LEAQ       (R8)(BX*2), R9
+	ADDQ       BX, R9
 	VPXORD     Z0, Z0, Z0
 	VPXORD     Z1, Z1, Z1
 	VPXORD     Z2, Z2, Z2
@@ -1761,65 +1795,65 @@ TEXT ·strip9x1F32AVX512(SB), NOSPLIT, $0-72
 	VPXORD     Z6, Z6, Z6
 	VPXORD     Z7, Z7, Z7
 	VPXORD     Z8, Z8, Z8
-	MOVQ       c_first+40(FP), R9
-	MOVQ       c_stride+48(FP), R10
-	SHLQ       $0x02, R10
-	PREFETCHT0 (R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
+	MOVQ       c_first+48(FP), R10
+	MOVQ       c_stride+56(FP), R11
+	SHLQ       $0x02, R11
+	PREFETCHT0 (R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	MOVQ       c_last+64(FP), R10
+	MOVQ       $-1, R11
+	BZHIQ      R10, R11, R10
+	KMOVW      R10, K1
 	TESTQ      AX, AX
 	JZ         done
 
 loop:
-	VMOVUPS      (CX), Z30
-	ADDQ         $0x00000040, CX
-	VBROADCASTSS (SI), Z28
+	VMOVUPS.Z    (CX), K1, Z30
+	ADDQ         DX, CX
+	VBROADCASTSS (DI), Z28
 	VFMADD231PS  Z28, Z30, Z0
-	VBROADCASTSS (SI)(DX*1), Z29
+	VBROADCASTSS (DI)(BX*1), Z29
 	VFMADD231PS  Z29, Z30, Z1
-	VBROADCASTSS (SI)(DX*2), Z28
+	VBROADCASTSS (DI)(BX*2), Z28
 	VFMADD231PS  Z28, Z30, Z2
-	VBROADCASTSS (DI), Z29
+	VBROADCASTSS (R8), Z29
 	VFMADD231PS  Z29, Z30, Z3
-	VBROADCASTSS (DI)(DX*1), Z28
+	VBROADCASTSS (R8)(BX*1), Z28
 	VFMADD231PS  Z28, Z30, Z4
-	VBROADCASTSS (DI)(DX*2), Z29
+	VBROADCASTSS (R8)(BX*2), Z29
 	VFMADD231PS  Z29, Z30, Z5
-	VBROADCASTSS (R8), Z28
+	VBROADCASTSS (R9), Z28
 	VFMADD231PS  Z28, Z30, Z6
-	VBROADCASTSS (R8)(DX*1), Z29
+	VBROADCASTSS (R9)(BX*1), Z29
 	VFMADD231PS  Z29, Z30, Z7
-	VBROADCASTSS (R8)(DX*2), Z28
+	VBROADCASTSS (R9)(BX*2), Z28
 	VFMADD231PS  Z28, Z30, Z8
-	ADDQ         BX, SI
-	ADDQ         BX, DI
-	ADDQ         BX, R8
+	ADDQ         SI, DI
+	ADDQ         SI, R8
+	ADDQ         SI, R9
 	DECQ         AX
 	JNZ          loop
 
 done:
-	MOVQ         c_last+56(FP), AX
-	MOVQ         $-1, CX
-	BZHIQ        AX, CX, AX
-	KMOVW        AX, K1
-	MOVQ         c_first+40(FP), AX
-	MOVQ         c_stride+48(FP), CX
+	MOVQ         c_first+48(FP), AX
+	MOVQ         c_stride+56(FP), CX
 	SHLQ         $0x02, CX
-	VBROADCASTSS alpha+64(FP), Z29
+	VBROADCASTSS alpha+72(FP), Z29
 	VMULPS       Z29, Z0, Z0
 	VMULPS       Z29, Z1, Z1
 	VMULPS       Z29, Z2, Z2
@@ -1829,10 +1863,10 @@ done:
 	VMULPS       Z29, Z6, Z6
 	VMULPS       Z29, Z7, Z7
 	VMULPS       Z29, Z8, Z8
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	SHLL         $0x01, DX
 	JZ           store
-	VBROADCASTSS beta+68(FP), Z30
+	VBROADCASTSS beta+76(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPS.Z    (DX), K1, Z31
 	VFMADD231PS  Z31, Z30, Z0
@@ -1883,20 +1917,22 @@ store:
 	VZEROUPPER
 	RET
 
-// func strip9x2F32AVX512(k int, a left[float32], b *float32, c target[float32], alpha float32, beta float32)
+// func strip9x2F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·strip9x2F32AVX512(SB), NOSPLIT, $0-72
+TEXT ·strip9x2F32AVX512(SB), NOSPLIT, $0-80
 	MOVQ       k+0(FP), AX
-	MOVQ       b+32(FP), CX
-	MOVQ       a_row+16(FP), DX
+	MOVQ       b_first+32(FP), CX
+	MOVQ       b_row+40(FP), DX
 	SHLQ       $0x02, DX
-	MOVQ       a_col+24(FP), BX
+	MOVQ       a_row+16(FP), BX
 	SHLQ       $0x02, BX
-	MOVQ       a_first+8(FP), SI
-	LEAQ       (SI)(DX*2), DI
-	ADDQ       DX, DI
-	LEAQ       (DI)(DX*2), R8
-	ADDQ       DX, R8
+	MOVQ       a_col+24(FP), SI
+	SHLQ       $0x02, SI
+	MOVQ       a_first+8(FP), DI
+	LEAQ       (DI)(BX*2), R8
+	ADDQ       BX, R8
+	LEAQ       (R8)(BX*2), R9
+	ADDQ       BX, R9
 	VPXORD     Z0, Z0, Z0
 	VPXORD     Z1, Z1, Z1
 	VPXORD     Z2, Z2, Z2
@@ -1915,84 +1951,84 @@ TEXT ·strip9x2F32AVX512(SB), NOSPLIT, $0-72
 	VPXORD     Z15, Z15, Z15
 	VPXORD     Z16, Z16, Z16
 	VPXORD     Z17, Z17, Z17
-	MOVQ       c_first+40(FP), R9
-	MOVQ       c_stride+48(FP), R10
-	SHLQ       $0x02, R10
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
+	MOVQ       c_first+48(FP), R10
+	MOVQ       c_stride+56(FP), R11
+	SHLQ       $0x02, R11
+	PREFETCHT0 (R10)
+	PREFETCHT0 64(R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 64(R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 64(R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 64(R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 64(R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 64(R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 64(R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 64(R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 64(R10)
 	TESTQ      AX, AX
 	JZ         done
 
 loop:
 	VMOVUPS      (CX), Z30
 	VMOVUPS      64(CX), Z31
-	ADDQ         $0x00000080, CX
-	VBROADCASTSS (SI), Z28
+	ADDQ         DX, CX
+	VBROADCASTSS (DI), Z28
 	VFMADD231PS  Z28, Z30, Z0
 	VFMADD231PS  Z28, Z31, Z1
-	VBROADCASTSS (SI)(DX*1), Z29
+	VBROADCASTSS (DI)(BX*1), Z29
 	VFMADD231PS  Z29, Z30, Z2
 	VFMADD231PS  Z29, Z31, Z3
-	VBROADCASTSS (SI)(DX*2), Z28
+	VBROADCASTSS (DI)(BX*2), Z28
 	VFMADD231PS  Z28, Z30, Z4
 	VFMADD231PS  Z28, Z31, Z5
-	VBROADCASTSS (DI), Z29
+	VBROADCASTSS (R8), Z29
 	VFMADD231PS  Z29, Z30, Z6
 	VFMADD231PS  Z29, Z31, Z7
-	VBROADCASTSS (DI)(DX*1), Z28
+	VBROADCASTSS (R8)(BX*1), Z28
 	VFMADD231PS  Z28, Z30, Z8
 	VFMADD231PS  Z28, Z31, Z9
-	VBROADCASTSS (DI)(DX*2), Z29
+	VBROADCASTSS (R8)(BX*2), Z29
 	VFMADD231PS  Z29, Z30, Z10
 	VFMADD231PS  Z29, Z31, Z11
-	VBROADCASTSS (R8), Z28
+	VBROADCASTSS (R9), Z28
 	VFMADD231PS  Z28, Z30, Z12
 	VFMADD231PS  Z28, Z31, Z13
-	VBROADCASTSS (R8)(DX*1), Z29
+	VBROADCASTSS (R9)(BX*1), Z29
 	VFMADD231PS  Z29, Z30, Z14
 	VFMADD231PS  Z29, Z31, Z15
-	VBROADCASTSS (R8)(DX*2), Z28
+	VBROADCASTSS (R9)(BX*2), Z28
 	VFMADD231PS  Z28, Z30, Z16
 	VFMADD231PS  Z28, Z31, Z17
-	ADDQ         BX, SI
-	ADDQ         BX, DI
-	ADDQ         BX, R8
+	ADDQ         SI, DI
+	ADDQ         SI, R8
+	ADDQ         SI, R9
 	DECQ         AX
 	JNZ          loop
 
 done:
-	MOVQ         c_last+56(FP), AX
+	MOVQ         c_last+64(FP), AX
 	MOVQ         $-1, CX
 	BZHIQ        AX, CX, AX
 	KMOVW        AX, K1
-	MOVQ         c_first+40(FP), AX
-	MOVQ         c_stride+48(FP), CX
+	MOVQ         c_first+48(FP), AX
+	MOVQ         c_stride+56(FP), CX
 	SHLQ         $0x02, CX
-	VBROADCASTSS alpha+64(FP), Z29
+	VBROADCASTSS alpha+72(FP), Z29
 	VMULPS       Z29, Z0, Z0
 	VMULPS       Z29, Z1, Z1
 	VMULPS       Z29, Z2, Z2
@@ -2011,10 +2047,10 @@ done:
 	VMULPS       Z29, Z15, Z15
 	VMULPS       Z29, Z16, Z16
 	VMULPS       Z29, Z17, Z17
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	SHLL         $0x01, DX
 	JZ           store
-	VBROADCASTSS beta+68(FP), Z30
+	VBROADCASTSS beta+76(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPS      (DX), Z31
 	VFMADD231PS  Z31, Z30, Z0
@@ -2092,22 +2128,24 @@ store:
 	VZEROUPPER
 	RET
 
-// func strip10x1F32AVX512(k int, a left[float32], b *float32, c target[float32], alpha float32, beta float32)
+// func strip10x1F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·strip10x1F32AVX512(SB), NOSPLIT, $0-72
+TEXT ·strip10x1F32AVX512(SB), NOSPLIT, $0-80
 	MOVQ       k+0(FP), AX
-	MOVQ       b+32(FP), CX
-	MOVQ       a_row+16(FP), DX
+	MOVQ       b_first+32(FP), CX
+	MOVQ       b_row+40(FP), DX
 	SHLQ       $0x02, DX
-	MOVQ       a_col+24(FP), BX
+	MOVQ       a_row+16(FP), BX
 	SHLQ       $0x02, BX
-	MOVQ       a_first+8(FP), SI
-	LEAQ       (SI)(DX*2), DI
-	ADDQ       DX, DI
-	LEAQ       (DI)(DX*2), R8
-	ADDQ       DX, R8
-	LEAQ       (R8)(DX*2), R9
-	ADDQ       DX, R9
+	MOVQ       a_col+24(FP), SI
+	SHLQ       $0x02, SI
+	MOVQ       a_first+8(FP), DI
+	LEAQ       (DI)(BX*2), R8
+	ADDQ       BX, R8
+	LEAQ       (R8)(BX*2), R9
+	ADDQ       BX, R9
+	LEAQ       (R9)(BX*2), R10
+	ADDQ       BX, R10
 	VPXORD     Z0, Z0, Z0
 	VPXORD     Z1, Z1, Z1
 	VPXORD     Z2, Z2, Z2
@@ -2118,70 +2156,70 @@ TEXT ·strip10x1F32AVX512(SB), NOSPLIT, $0-72
 	VPXORD     Z7, Z7, Z7
 	VPXORD     Z8, Z8, Z8
 	VPXORD     Z9, Z9, Z9
-	MOVQ       c_first+40(FP), R10
-	MOVQ       c_stride+48(FP), R11
-	SHLQ       $0x02, R11
-	PREFETCHT0 (R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
+	MOVQ       c_first+48(FP), R11
+	MOVQ       c_stride+56(FP), R12
+	SHLQ       $0x02, R12
+	PREFETCHT0 (R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	MOVQ       c_last+64(FP), R11
+	MOVQ       $-1, R12
+	BZHIQ      R11, R12, R11
+	KMOVW      R11, K1
 	TESTQ      AX, AX
 	JZ         done
 
 loop:
-	VMOVUPS      (CX), Z30
-	ADDQ         $0x00000040, CX
-	VBROADCASTSS (SI), Z28
+	VMOVUPS.Z    (CX), K1, Z30
+	ADDQ         DX, CX
+	VBROADCASTSS (DI), Z28
 	VFMADD231PS  Z28, Z30, Z0
-	VBROADCASTSS (SI)(DX*1), Z29
+	VBROADCASTSS (DI)(BX*1), Z29
 	VFMADD231PS  Z29, Z30, Z1
-	VBROADCASTSS (SI)(DX*2), Z28
+	VBROADCASTSS (DI)(BX*2), Z28
 	VFMADD231PS  Z28, Z30, Z2
-	VBROADCASTSS (DI), Z29
+	VBROADCASTSS (R8), Z29
 	VFMADD231PS  Z29, Z30, Z3
-	VBROADCASTSS (DI)(DX*1), Z28
+	VBROADCASTSS (R8)(BX*1), Z28
 	VFMADD231PS  Z28, Z30, Z4
-	VBROADCASTSS (DI)(DX*2), Z29
+	VBROADCASTSS (R8)(BX*2), Z29
 	VFMADD231PS  Z29, Z30, Z5
-	VBROADCASTSS (R8), Z28
+	VBROADCASTSS (R9), Z28
 	VFMADD231PS  Z28, Z30, Z6
-	VBROADCASTSS (R8)(DX*1), Z29
+	VBROADCASTSS (R9)(BX*1), Z29
 	VFMADD231PS  Z29, Z30, Z7
-	VBROADCASTSS (R8)(DX*2), Z28
+	VBROADCASTSS (R9)(BX*2), Z28
 	VFMADD231PS  Z28, Z30, Z8
-	VBROADCASTSS (R9), Z29
+	VBROADCASTSS (R10), Z29
 	VFMADD231PS  Z29, Z30, Z9
-	ADDQ         BX, SI
-	ADDQ         BX, DI
-	ADDQ         BX, R8
-	ADDQ         BX, R9
+	ADDQ         SI, DI
+	ADDQ         SI, R8
+	ADDQ         SI, R9
+	ADDQ         SI, R10
 	DECQ         AX
 	JNZ          loop
 
 done:
-	MOVQ         c_last+56(FP), AX
-	MOVQ         $-1, CX
-	BZHIQ        AX, CX, AX
-	KMOVW        AX, K1
-	MOVQ         c_first+40(FP), AX
-	MOVQ         c_stride+48(FP), CX
+	MOVQ         c_first+48(FP), AX
+	MOVQ         c_stride+56(FP), CX
 	SHLQ         $0x02, CX
-	VBROADCASTSS alpha+64(FP), Z29
+	VBROADCASTSS alpha+72(FP), Z29
 	VMULPS       Z29, Z0, Z0
 	VMULPS       Z29, Z1, Z1
 	VMULPS       Z29, Z2, Z2
@@ -2192,10 +2230,10 @@ done:
 	VMULPS       Z29, Z7, Z7
 	VMULPS       Z29, Z8, Z8
 	VMULPS       Z29, Z9, Z9
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	SHLL         $0x01, DX
 	JZ           store
-	VBROADCASTSS beta+68(FP), Z30
+	VBROADCASTSS beta+76(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPS.Z    (DX), K1, Z31
 	VFMADD231PS  Z31, Z30, Z0
@@ -2251,22 +2289,24 @@ store:
 	VZEROUPPER
 	RET
 
-// func strip10x2F32AVX512(k int, a left[float32], b *float32, c target[float32], alpha float32, beta float32)
+// func strip10x2F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·strip10x2F32AVX512(SB), NOSPLIT, $0-72
+TEXT ·strip10x2F32AVX512(SB), NOSPLIT, $0-80
 	MOVQ       k+0(FP), AX
-	MOVQ       b+32(FP), CX
-	MOVQ       a_row+16(FP), DX
+	MOVQ       b_first+32(FP), CX
+	MOVQ       b_row+40(FP), DX
 	SHLQ       $0x02, DX
-	MOVQ       a_col+24(FP), BX
+	MOVQ       a_row+16(FP), BX
 	SHLQ       $0x02, BX
-	MOVQ       a_first+8(FP), SI
-	LEAQ       (SI)(DX*2), DI
-	ADDQ       DX, DI
-	LEAQ       (DI)(DX*2), R8
-	ADDQ       DX, R8
-	LEAQ       (R8)(DX*2), R9
-	ADDQ       DX, R9
+	MOVQ       a_col+24(FP), SI
+	SHLQ       $0x02, SI
+	MOVQ       a_first+8(FP), DI
+	LEAQ       (DI)(BX*2), R8
+	ADDQ       BX, R8
+	LEAQ       (R8)(BX*2), R9
+	ADDQ       BX, R9
+	LEAQ       (R9)(BX*2), R10
+	ADDQ       BX, R10
 	VPXORD     Z0, Z0, Z0
 	VPXORD     Z1, Z1, Z1
 	VPXORD     Z2, Z2, Z2
@@ -2287,91 +2327,91 @@ TEXT ·strip10x2F32AVX512(SB), NOSPLIT, $0-72
 	VPXORD     Z17, Z17, Z17
 	VPXORD     Z18, Z18, Z18
 	VPXORD     Z19, Z19, Z19
-	MOVQ       c_first+40(FP), R10
-	MOVQ       c_stride+48(FP), R11
-	SHLQ       $0x02, R11
-	PREFETCHT0 (R10)
-	PREFETCHT0 64(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 64(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 64(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 64(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 64(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 64(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 64(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 64(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 64(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 64(R10)
+	MOVQ       c_first+48(FP), R11
+	MOVQ       c_stride+56(FP), R12
+	SHLQ       $0x02, R12
+	PREFETCHT0 (R11)
+	PREFETCHT0 64(R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	PREFETCHT0 64(R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	PREFETCHT0 64(R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	PREFETCHT0 64(R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	PREFETCHT0 64(R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	PREFETCHT0 64(R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	PREFETCHT0 64(R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	PREFETCHT0 64(R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	PREFETCHT0 64(R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	PREFETCHT0 64(R11)
 	TESTQ      AX, AX
 	JZ         done
 
 loop:
 	VMOVUPS      (CX), Z30
 	VMOVUPS      64(CX), Z31
-	ADDQ         $0x00000080, CX
-	VBROADCASTSS (SI), Z28
+	ADDQ         DX, CX
+	VBROADCASTSS (DI), Z28
 	VFMADD231PS  Z28, Z30, Z0
 	VFMADD231PS  Z28, Z31, Z1
-	VBROADCASTSS (SI)(DX*1), Z29
+	VBROADCASTSS (DI)(BX*1), Z29
 	VFMADD231PS  Z29, Z30, Z2
 	VFMADD231PS  Z29, Z31, Z3
-	VBROADCASTSS (SI)(DX*2), Z28
+	VBROADCASTSS (DI)(BX*2), Z28
 	VFMADD231PS  Z28, Z30, Z4
 	VFMADD231PS  Z28, Z31, Z5
-	VBROADCASTSS (DI), Z29
+	VBROADCASTSS (R8), Z29
 	VFMADD231PS  Z29, Z30, Z6
 	VFMADD231PS  Z29, Z31, Z7
-	VBROADCASTSS (DI)(DX*1), Z28
+	VBROADCASTSS (R8)(BX*1), Z28
 	VFMADD231PS  Z28, Z30, Z8
 	VFMADD231PS  Z28, Z31, Z9
-	VBROADCASTSS (DI)(DX*2), Z29
+	VBROADCASTSS (R8)(BX*2), Z29
 	VFMADD231PS  Z29, Z30, Z10
 	VFMADD231PS  Z29, Z31, Z11
-	VBROADCASTSS (R8), Z28
+	VBROADCASTSS (R9), Z28
 	VFMADD231PS  Z28, Z30, Z12
 	VFMADD231PS  Z28, Z31, Z13
-	VBROADCASTSS (R8)(DX*1), Z29
+	VBROADCASTSS (R9)(BX*1), Z29
 	VFMADD231PS  Z29, Z30, Z14
 	VFMADD231PS  Z29, Z31, Z15
-	VBROADCASTSS (R8)(DX*2), Z28
+	VBROADCASTSS (R9)(BX*2), Z28
 	VFMADD231PS  Z28, Z30, Z16
 	VFMADD231PS  Z28, Z31, Z17
-	VBROADCASTSS (R9), Z29
+	VBROADCASTSS (R10), Z29
 	VFMADD231PS  Z29, Z30, Z18
 	VFMADD231PS  Z29, Z31, Z19
-	ADDQ         BX, SI
-	ADDQ         BX, DI
-	ADDQ         BX, R8
-	ADDQ         BX, R9
+	ADDQ         SI, DI
+	ADDQ         SI, R8
+	ADDQ         SI, R9
+	ADDQ         SI, R10
 	DECQ         AX
 	JNZ          loop
 
 done:
-	MOVQ         c_last+56(FP), AX
+	MOVQ         c_last+64(FP), AX
 	MOVQ         $-1, CX
 	BZHIQ        AX, CX, AX
 	KMOVW        AX, K1
-	MOVQ         c_first+40(FP), AX
-	MOVQ         c_stride+48(FP), CX
+	MOVQ         c_first+48(FP), AX
+	MOVQ         c_stride+56(FP), CX
 	SHLQ         $0x02, CX
-	VBROADCASTSS alpha+64(FP), Z29
+	VBROADCASTSS alpha+72(FP), Z29
 	VMULPS       Z29, Z0, Z0
 	VMULPS       Z29, Z1, Z1
 	VMULPS       Z29, Z2, Z2
@@ -2392,10 +2432,10 @@ done:
 	VMULPS       Z29, Z17, Z17
 	VMULPS       Z29, Z18, Z18
 	VMULPS       Z29, Z19, Z19
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	SHLL         $0x01, DX
 	JZ           store
-	VBROADCASTSS beta+68(FP), Z30
+	VBROADCASTSS beta+76(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPS      (DX), Z31
 	VFMADD231PS  Z31, Z30, Z0
@@ -2481,22 +2521,24 @@ store:
 	VZEROUPPER
 	RET
 
-// func strip11x1F32AVX512(k int, a left[float32], b *float32, c target[float32], alpha float32, beta float32)
+// func strip11x1F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·strip11x1F32AVX512(SB), NOSPLIT, $0-72
+TEXT ·strip11x1F32AVX512(SB), NOSPLIT, $0-80
 	MOVQ       k+0(FP), AX
-	MOVQ       b+32(FP), CX
-	MOVQ       a_row+16(FP), DX
+	MOVQ       b_first+32(FP), CX
+	MOVQ       b_row+40(FP), DX
 	SHLQ       $0x02, DX
-	MOVQ       a_col+24(FP), BX
+	MOVQ       a_row+16(FP), BX
 	SHLQ       $0x02, BX
-	MOVQ       a_first+8(FP), SI
-	LEAQ       (SI)(DX*2), DI
-	ADDQ       DX, DI
-	LEAQ       (DI)(DX*2), R8
-	ADDQ       DX, R8
-	LEAQ       (R8)(DX*2), R9
-	ADDQ       DX, R9
+	MOVQ       a_col+24(FP), SI
+	SHLQ       $0x02, SI
+	MOVQ       a_first+8(FP), DI
+	LEAQ       (DI)(BX*2), R8
+	ADDQ       BX, R8
+	LEAQ       (R8)(BX*2), R9
+	ADDQ       BX, R9
+	LEAQ       (R9)(BX*2), R10
+	ADDQ       BX, R10
 	VPXORD     Z0, Z0, Z0
 	VPXORD     Z1, Z1, Z1
 	VPXORD     Z2, Z2, Z2
@@ -2508,74 +2550,74 @@ TEXT ·strip11x1F32AVX512(SB), NOSPLIT, $0-72
 	VPXORD     Z8, Z8, Z8
 	VPXORD     Z9, Z9, Z9
 	VPXORD     Z10, Z10, Z10
-	MOVQ       c_first+40(FP), R10
-	MOVQ       c_stride+48(FP), R11
-	SHLQ       $0x02, R11
-	PREFETCHT0 (R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
+	MOVQ       c_first+48(FP), R11
+	MOVQ       c_stride+56(FP), R12
+	SHLQ       $0x02, R12
+	PREFETCHT0 (R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	MOVQ       c_last+64(FP), R11
+	MOVQ       $-1, R12
+	BZHIQ      R11, R12, R11
+	KMOVW      R11, K1
 	TESTQ      AX, AX
 	JZ         done
 
 loop:
-	VMOVUPS      (CX), Z30
-	ADDQ         $0x00000040, CX
-	VBROADCASTSS (SI), Z28
+	VMOVUPS.Z    (CX), K1, Z30
+	ADDQ         DX, CX
+	VBROADCASTSS (DI), Z28
 	VFMADD231PS  Z28, Z30, Z0
-	VBROADCASTSS (SI)(DX*1), Z29
+	VBROADCASTSS (DI)(BX*1), Z29
 	VFMADD231PS  Z29, Z30, Z1
-	VBROADCASTSS (SI)(DX*2), Z28
+	VBROADCASTSS (DI)(BX*2), Z28
 	VFMADD231PS  Z28, Z30, Z2
-	VBROADCASTSS (DI), Z29
+	VBROADCASTSS (R8), Z29
 	VFMADD231PS  Z29, Z30, Z3
-	VBROADCASTSS (DI)(DX*1), Z28
+	VBROADCASTSS (R8)(BX*1), Z28
 	VFMADD231PS  Z28, Z30, Z4
-	VBROADCASTSS (DI)(DX*2), Z29
+	VBROADCASTSS (R8)(BX*2), Z29
 	VFMADD231PS  Z29, Z30, Z5
-	VBROADCASTSS (R8), Z28
+	VBROADCASTSS (R9), Z28
 	VFMADD231PS  Z28, Z30, Z6
-	VBROADCASTSS (R8)(DX*1), Z29
+	VBROADCASTSS (R9)(BX*1), Z29
 	VFMADD231PS  Z29, Z30, Z7
-	VBROADCASTSS (R8)(DX*2), Z28
+	VBROADCASTSS (R9)(BX*2), Z28
 	VFMADD231PS  Z28, Z30, Z8
-	VBROADCASTSS (R9), Z29
+	VBROADCASTSS (R10), Z29
 	VFMADD231PS  Z29, Z30, Z9
-	VBROADCASTSS (R9)(DX*1), Z28
+	VBROADCASTSS (R10)(BX*1), Z28
 	VFMADD231PS  Z28, Z30, Z10
-	ADDQ         BX, SI
-	ADDQ         BX, DI
-	ADDQ         BX, R8
-	ADDQ         BX, R9
+	ADDQ         SI, DI
+	ADDQ         SI, R8
+	ADDQ         SI, R9
+	ADDQ         SI, R10
 	DECQ         AX
 	JNZ          loop
 
 done:
-	MOVQ         c_last+56(FP), AX
-	MOVQ         $-1, CX
-	BZHIQ        AX, CX, AX
-	KMOVW        AX, K1
-	MOVQ         c_first+40(FP), AX
-	MOVQ         c_stride+48(FP), CX
+	MOVQ         c_first+48(FP), AX
+	MOVQ         c_stride+56(FP), CX
 	SHLQ         $0x02, CX
-	VBROADCASTSS alpha+64(FP), Z29
+	VBROADCASTSS alpha+72(FP), Z29
 	VMULPS       Z29, Z0, Z0
 	VMULPS       Z29, Z1, Z1
 	VMULPS       Z29, Z2, Z2
@@ -2587,10 +2629,10 @@ done:
 	VMULPS       Z29, Z8, Z8
 	VMULPS       Z29, Z9, Z9
 	VMULPS       Z29, Z10, Z10
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	SHLL         $0x01, DX
 	JZ           store
-	VBROADCASTSS beta+68(FP), Z30
+	VBROADCASTSS beta+76(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPS.Z    (DX), K1, Z31
 	VFMADD231PS  Z31, Z30, Z0
@@ -2651,22 +2693,24 @@ store:
 	VZEROUPPER
 	RET
 
-// func strip11x2F32AVX512(k int, a left[float32], b *float32, c target[float32], alpha float32, beta float32)
+// func strip11x2F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·strip11x2F32AVX512(SB), NOSPLIT, $0-72
+TEXT ·strip11x2F32AVX512(SB), NOSPLIT, $0-80
 	MOVQ       k+0(FP), AX
-	MOVQ       b+32(FP), CX
-	MOVQ       a_row+16(FP), DX
+	MOVQ       b_first+32(FP), CX
+	MOVQ       b_row+40(FP), DX
 	SHLQ       $0x02, DX
-	MOVQ       a_col+24(FP), BX
+	MOVQ       a_row+16(FP), BX
 	SHLQ       $0x02, BX
-	MOVQ       a_first+8(FP), SI
-	LEAQ       (SI)(DX*2), DI
-	ADDQ       DX, DI
-	LEAQ       (DI)(DX*2), R8
-	ADDQ       DX, R8
-	LEAQ       (R8)(DX*2), R9
-	ADDQ       DX, R9
+	MOVQ       a_col+24(FP), SI
+	SHLQ       $0x02, SI
+	MOVQ       a_first+8(FP), DI
+	LEAQ       (DI)(BX*2), R8
+	ADDQ       BX, R8
+	LEAQ       (R8)(BX*2), R9
+	ADDQ       BX, R9
+	LEAQ       (R9)(BX*2), R10
+	ADDQ       BX, R10
 	VPXORD     Z0, Z0, Z0
 	VPXORD     Z1, Z1, Z1
 	VPXORD     Z2, Z2, Z2
@@ -2689,97 +2733,97 @@ TEXT ·strip11x2F32AVX512(SB), NOSPLIT, $0-72
 	VPXORD     Z19, Z19, Z19
 	VPXORD     Z20, Z20, Z20
 	VPXORD     Z21, Z21, Z21
-	MOVQ       c_first+40(FP), R10
-	MOVQ       c_stride+48(FP), R11
-	SHLQ       $0x02, R11
-	PREFETCHT0 (R10)
-	PREFETCHT0 64(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 64(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 64(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 64(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 64(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 64(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 64(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 64(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 64(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 64(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 64(R10)
+	MOVQ       c_first+48(FP), R11
+	MOVQ       c_stride+56(FP), R12
+	SHLQ       $0x02, R12
+	PREFETCHT0 (R11)
+	PREFETCHT0 64(R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	PREFETCHT0 64(R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	PREFETCHT0 64(R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	PREFETCHT0 64(R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	PREFETCHT0 64(R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	PREFETCHT0 64(R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	PREFETCHT0 64(R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	PREFETCHT0 64(R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	PREFETCHT0 64(R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	PREFETCHT0 64(R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	PREFETCHT0 64(R11)
 	TESTQ      AX, AX
 	JZ         done
 
 loop:
 	VMOVUPS      (CX), Z30
 	VMOVUPS      64(CX), Z31
-	ADDQ         $0x00000080, CX
-	VBROADCASTSS (SI), Z28
+	ADDQ         DX, CX
+	VBROADCASTSS (DI), Z28
 	VFMADD231PS  Z28, Z30, Z0
 	VFMADD231PS  Z28, Z31, Z1
-	VBROADCASTSS (SI)(DX*1), Z29
+	VBROADCASTSS (DI)(BX*1), Z29
 	VFMADD231PS  Z29, Z30, Z2
 	VFMADD231PS  Z29, Z31, Z3
-	VBROADCASTSS (SI)(DX*2), Z28
+	VBROADCASTSS (DI)(BX*2), Z28
 	VFMADD231PS  Z28, Z30, Z4
 	VFMADD231PS  Z28, Z31, Z5
-	VBROADCASTSS (DI), Z29
+	VBROADCASTSS (R8), Z29
 	VFMADD231PS  Z29, Z30, Z6
 	VFMADD231PS  Z29, Z31, Z7
-	VBROADCASTSS (DI)(DX*1), Z28
+	VBROADCASTSS (R8)(BX*1), Z28
 	VFMADD231PS  Z28, Z30, Z8
 	VFMADD231PS  Z28, Z31, Z9
-	VBROADCASTSS (DI)(DX*2), Z29
+	VBROADCASTSS (R8)(BX*2), Z29
 	VFMADD231PS  Z29, Z30, Z10
 	VFMADD231PS  Z29, Z31, Z11
-	VBROADCASTSS (R8), Z28
+	VBROADCASTSS (R9), Z28
 	VFMADD231PS  Z28, Z30, Z12
 	VFMADD231PS  Z28, Z31, Z13
-	VBROADCASTSS (R8)(DX*1), Z29
+	VBROADCASTSS (R9)(BX*1), Z29
 	VFMADD231PS  Z29, Z30, Z14
 	VFMADD231PS  Z29, Z31, Z15
-	VBROADCASTSS (R8)(DX*2), Z28
+	VBROADCASTSS (R9)(BX*2), Z28
 	VFMADD231PS  Z28, Z30, Z16
 	VFMADD231PS  Z28, Z31, Z17
-	VBROADCASTSS (R9), Z29
+	VBROADCASTSS (R10), Z29
 	VFMADD231PS  Z29, Z30, Z18
 	VFMADD231PS  Z29, Z31, Z19
-	VBROADCASTSS (R9)(DX*1), Z28
+	VBROADCASTSS (R10)(BX*1), Z28
 	VFMADD231PS  Z28, Z30, Z20
 	VFMADD231PS  Z28, Z31, Z21
-	ADDQ         BX, SI
-	ADDQ         BX, DI
-	ADDQ         BX, R8
-	ADDQ         BX, R9
+	ADDQ         SI, DI
+	ADDQ         SI, R8
+	ADDQ         SI, R9
+	ADDQ         SI, R10
 	DECQ         AX
 	JNZ          loop
 
 done:
-	MOVQ         c_last+56(FP), AX
+	MOVQ         c_last+64(FP), AX
 	MOVQ         $-1, CX
 	BZHIQ        AX, CX, AX
 	KMOVW        AX, K1
-	MOVQ         c_first+40(FP), AX
-	MOVQ         c_stride+48(FP), CX
+	MOVQ         c_first+48(FP), AX
+	MOVQ         c_stride+56(FP), CX
 	SHLQ         $0x02, CX
-	VBROADCASTSS alpha+64(FP), Z29
+	VBROADCASTSS alpha+72(FP), Z29
 	VMULPS       Z29, Z0, Z0
 	VMULPS       Z29, Z1, Z1
 	VMULPS       Z29, Z2, Z2
@@ -2802,10 +2846,10 @@ done:
 	VMULPS       Z29, Z19, Z19
 	VMULPS       Z29, Z20, Z20
 	VMULPS       Z29, Z21, Z21
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	SHLL         $0x01, DX
 	JZ           store
-	VBROADCASTSS beta+68(FP), Z30
+	VBROADCASTSS beta+76(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPS      (DX), Z31
 	VFMADD231PS  Z31, Z30, Z0
@@ -2899,22 +2943,24 @@ store:
 	VZEROUPPER
 	RET
 
-// func strip12x1F32AVX512(k int, a left[float32], b *float32, c target[float32], alpha float32, beta float32)
+// func strip12x1F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·strip12x1F32AVX512(SB), NOSPLIT, $0-72
+TEXT ·strip12x1F32AVX512(SB), NOSPLIT, $0-80
 	MOVQ       k+0(FP), AX
-	MOVQ       b+32(FP), CX
-	MOVQ       a_row+16(FP), DX
+	MOVQ       b_first+32(FP), CX
+	MOVQ       b_row+40(FP), DX
 	SHLQ       $0x02, DX
-	MOVQ       a_col+24(FP), BX
+	MOVQ       a_row+16(FP), BX
 	SHLQ       $0x02, BX
-	MOVQ       a_first+8(FP), SI
-	LEAQ       (SI)(DX*2), DI
-	ADDQ       DX, DI
-	LEAQ       (DI)(DX*2), R8
-	ADDQ       DX, R8
-	LEAQ       (R8)(DX*2), R9
-	ADDQ       DX, R9
+	MOVQ       a_col+24(FP), SI
+	SHLQ       $0x02, SI
+	MOVQ       a_first+8(FP), DI
+	LEAQ       (DI)(BX*2), R8
+	ADDQ       BX, R8
+	LEAQ       (R8)(BX*2), R9
+	ADDQ       BX, R9
+	LEAQ       (R9)(BX*2), R10
+	ADDQ       BX, R10
 	VPXORD     Z0, Z0, Z0
 	VPXORD     Z1, Z1, Z1
 	VPXORD     Z2, Z2, Z2
@@ -2927,78 +2973,78 @@ TEXT ·strip12x1F32AVX512(SB), NOSPLIT, $0-72
 	VPXORD     Z9, Z9, Z9
 	VPXORD     Z10, Z10, Z10
 	VPXORD     Z11, Z11, Z11
-	MOVQ       c_first+40(FP), R10
-	MOVQ       c_stride+48(FP), R11
-	SHLQ       $0x02, R11
-	PREFETCHT0 (R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
+	MOVQ       c_first+48(FP), R11
+	MOVQ       c_stride+56(FP), R12
+	SHLQ       $0x02, R12
+	PREFETCHT0 (R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	MOVQ       c_last+64(FP), R11
+	MOVQ       $-1, R12
+	BZHIQ      R11, R12, R11
+	KMOVW      R11, K1
 	TESTQ      AX, AX
 	JZ         done
 
 loop:
-	VMOVUPS      (CX), Z30
-	ADDQ         $0x00000040, CX
-	VBROADCASTSS (SI), Z28
+	VMOVUPS.Z    (CX), K1, Z30
+	ADDQ         DX, CX
+	VBROADCASTSS (DI), Z28
 	VFMADD231PS  Z28, Z30, Z0
-	VBROADCASTSS (SI)(DX*1), Z29
+	VBROADCASTSS (DI)(BX*1), Z29
 	VFMADD231PS  Z29, Z30, Z1
-	VBROADCASTSS (SI)(DX*2), Z28
+	VBROADCASTSS (DI)(BX*2), Z28
 	VFMADD231PS  Z28, Z30, Z2
-	VBROADCASTSS (DI), Z29
+	VBROADCASTSS (R8), Z29
 	VFMADD231PS  Z29, Z30, Z3
-	VBROADCASTSS (DI)(DX*1), Z28
+	VBROADCASTSS (R8)(BX*1), Z28
 	VFMADD231PS  Z28, Z30, Z4
-	VBROADCASTSS (DI)(DX*2), Z29
+	VBROADCASTSS (R8)(BX*2), Z29
 	VFMADD231PS  Z29, Z30, Z5
-	VBROADCASTSS (R8), Z28
+	VBROADCASTSS (R9), Z28
 	VFMADD231PS  Z28, Z30, Z6
-	VBROADCASTSS (R8)(DX*1), Z29
+	VBROADCASTSS (R9)(BX*1), Z29
 	VFMADD231PS  Z29, Z30, Z7
-	VBROADCASTSS (R8)(DX*2), Z28
+	VBROADCASTSS (R9)(BX*2), Z28
 	VFMADD231PS  Z28, Z30, Z8
-	VBROADCASTSS (R9), Z29
+	VBROADCASTSS (R10), Z29
 	VFMADD231PS  Z29, Z30, Z9
-	VBROADCASTSS (R9)(DX*1), Z28
+	VBROADCASTSS (R10)(BX*1), Z28
 	VFMADD231PS  Z28, Z30, Z10
-	VBROADCASTSS (R9)(DX*2), Z29
+	VBROADCASTSS (R10)(BX*2), Z29
 	VFMADD231PS  Z29, Z30, Z11
-	ADDQ         BX, SI
-	ADDQ         BX, DI
-	ADDQ         BX, R8
-	ADDQ         BX, R9
+	ADDQ         SI, DI
+	ADDQ         SI, R8
+	ADDQ         SI, R9
+	ADDQ         SI, R10
 	DECQ         AX
 	JNZ          loop
 
 done:
-	MOVQ         c_last+56(FP), AX
-	MOVQ         $-1, CX
-	BZHIQ        AX, CX, AX
-	KMOVW        AX, K1
-	MOVQ         c_first+40(FP), AX
-	MOVQ         c_stride+48(FP), CX
+	MOVQ         c_first+48(FP), AX
+	MOVQ         c_stride+56(FP), CX
 	SHLQ         $0x02, CX
-	VBROADCASTSS alpha+64(FP), Z29
+	VBROADCASTSS alpha+72(FP), Z29
 	VMULPS       Z29, Z0, Z0
 	VMULPS       Z29, Z1, Z1
 	VMULPS       Z29, Z2, Z2
@@ -3011,10 +3057,10 @@ done:
 	VMULPS       Z29, Z9, Z9
 	VMULPS       Z29, Z10, Z10
 	VMULPS       Z29, Z11, Z11
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	SHLL         $0x01, DX
 	JZ           store
-	VBROADCASTSS beta+68(FP), Z30
+	VBROADCASTSS beta+76(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPS.Z    (DX), K1, Z31
 	VFMADD231PS  Z31, Z30, Z0
@@ -3080,22 +3126,24 @@ store:
 	VZEROUPPER
 	RET
 
-// func strip12x2F32AVX512(k int, a left[float32], b *float32, c target[float32], alpha float32, beta float32)
+// func strip12x2F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·strip12x2F32AVX512(SB), NOSPLIT, $0-72
+TEXT ·strip12x2F32AVX512(SB), NOSPLIT, $0-80
 	MOVQ       k+0(FP), AX
-	MOVQ       b+32(FP), CX
-	MOVQ       a_row+16(FP), DX
+	MOVQ       b_first+32(FP), CX
+	MOVQ       b_row+40(FP), DX
 	SHLQ       $0x02, DX
-	MOVQ       a_col+24(FP), BX
+	MOVQ       a_row+16(FP), BX
 	SHLQ       $0x02, BX
-	MOVQ       a_first+8(FP), SI
-	LEAQ       (SI)(DX*2), DI
-	ADDQ       DX, DI
-	LEAQ       (DI)(DX*2), R8
-	ADDQ       DX, R8
-	LEAQ       (R8)(DX*2), R9
-	ADDQ       DX, R9
+	MOVQ       a_col+24(FP), SI
+	SHLQ       $0x02, SI
+	MOVQ       a_first+8(FP), DI
+	LEAQ       (DI)(BX*2), R8
+	ADDQ       BX, R8
+	LEAQ       (R8)(BX*2), R9
+	ADDQ       BX, R9
+	LEAQ       (R9)(BX*2), R10
+	ADDQ       BX, R10
 	VPXORD     Z0, Z0, Z0
 	VPXORD     Z1, Z1, Z1
 	VPXORD     Z2, Z2, Z2
@@ -3120,103 +3168,103 @@ TEXT ·strip12x2F32AVX512(SB), NOSPLIT, $0-72
 	VPXORD     Z21, Z21, Z21
 	VPXORD     Z22, Z22, Z22
 	VPXORD     Z23, Z23, Z23
-	MOVQ       c_first+40(FP), R10
-	MOVQ       c_stride+48(FP), R11
-	SHLQ       $0x02, R11
-	PREFETCHT0 (R10)
-	PREFETCHT0 64(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 64(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 64(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 64(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 64(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 64(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 64(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 64(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 64(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 64(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 64(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 64(R10)
+	MOVQ       c_first+48(FP), R11
+	MOVQ       c_stride+56(FP), R12
+	SHLQ       $0x02, R12
+	PREFETCHT0 (R11)
+	PREFETCHT0 64(R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	PREFETCHT0 64(R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	PREFETCHT0 64(R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	PREFETCHT0 64(R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	PREFETCHT0 64(R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	PREFETCHT0 64(R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	PREFETCHT0 64(R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	PREFETCHT0 64(R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	PREFETCHT0 64(R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	PREFETCHT0 64(R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	PREFETCHT0 64(R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	PREFETCHT0 64(R11)
 	TESTQ      AX, AX
 	JZ         done
 
 loop:
 	VMOVUPS      (CX), Z30
 	VMOVUPS      64(CX), Z31
-	ADDQ         $0x00000080, CX
-	VBROADCASTSS (SI), Z28
+	ADDQ         DX, CX
+	VBROADCASTSS (DI), Z28
 	VFMADD231PS  Z28, Z30, Z0
 	VFMADD231PS  Z28, Z31, Z1
-	VBROADCASTSS (SI)(DX*1), Z29
+	VBROADCASTSS (DI)(BX*1), Z29
 	VFMADD231PS  Z29, Z30, Z2
 	VFMADD231PS  Z29, Z31, Z3
-	VBROADCASTSS (SI)(DX*2), Z28
+	VBROADCASTSS (DI)(BX*2), Z28
 	VFMADD231PS  Z28, Z30, Z4
 	VFMADD231PS  Z28, Z31, Z5
-	VBROADCASTSS (DI), Z29
+	VBROADCASTSS (R8), Z29
 	VFMADD231PS  Z29, Z30, Z6
 	VFMADD231PS  Z29, Z31, Z7
-	VBROADCASTSS (DI)(DX*1), Z28
+	VBROADCASTSS (R8)(BX*1), Z28
 	VFMADD231PS  Z28, Z30, Z8
 	VFMADD231PS  Z28, Z31, Z9
-	VBROADCASTSS (DI)(DX*2), Z29
+	VBROADCASTSS (R8)(BX*2), Z29
 	VFMADD231PS  Z29, Z30, Z10
 	VFMADD231PS  Z29, Z31, Z11
-	VBROADCASTSS (R8), Z28
+	VBROADCASTSS (R9), Z28
 	VFMADD231PS  Z28, Z30, Z12
 	VFMADD231PS  Z28, Z31, Z13
-	VBROADCASTSS (R8)(DX*1), Z29
+	VBROADCASTSS (R9)(BX*1), Z29
 	VFMADD231PS  Z29, Z30, Z14
 	VFMADD231PS  Z29, Z31, Z15
-	VBROADCASTSS (R8)(DX*2), Z28
+	VBROADCASTSS (R9)(BX*2), Z28
 	VFMADD231PS  Z28, Z30, Z16
 	VFMADD231PS  Z28, Z31, Z17
-	VBROADCASTSS (R9), Z29
+	VBROADCASTSS (R10), Z29
 	VFMADD231PS  Z29, Z30, Z18
 	VFMADD231PS  Z29, Z31, Z19
-	VBROADCASTSS (R9)(DX*1), Z28
+	VBROADCASTSS (R10)(BX*1), Z28
 	VFMADD231PS  Z28, Z30, Z20
 	VFMADD231PS  Z28, Z31, Z21
-	VBROADCASTSS (R9)(DX*2), Z29
+	VBROADCASTSS (R10)(BX*2), Z29
 	VFMADD231PS  Z29, Z30, Z22
 	VFMADD231PS  Z29, Z31, Z23
-	ADDQ         BX, SI
-	ADDQ         BX, DI
-	ADDQ         BX, R8
-	ADDQ         BX, R9
+	ADDQ         SI, DI
+	ADDQ         SI, R8
+	ADDQ         SI, R9
+	ADDQ         SI, R10
 	DECQ         AX
 	JNZ          loop
 
 done:
-	MOVQ         c_last+56(FP), AX
+	MOVQ         c_last+64(FP), AX
 	MOVQ         $-1, CX
 	BZHIQ        AX, CX, AX
 	KMOVW        AX, K1
-	MOVQ         c_first+40(FP), AX
-	MOVQ         c_stride+48(FP), CX
+	MOVQ         c_first+48(FP), AX
+	MOVQ         c_stride+56(FP), CX
 	SHLQ         $0x02, CX
-	VBROADCASTSS alpha+64(FP), Z29
+	VBROADCASTSS alpha+72(FP), Z29
 	VMULPS       Z29, Z0, Z0
 	VMULPS       Z29, Z1, Z1
 	VMULPS       Z29, Z2, Z2
@@ -3241,10 +3289,10 @@ done:
 	VMULPS       Z29, Z21, Z21
 	VMULPS       Z29, Z22, Z22
 	VMULPS       Z29, Z23, Z23
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	SHLL         $0x01, DX
 	JZ           store
-	VBROADCASTSS beta+68(FP), Z30
+	VBROADCASTSS beta+76(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPS      (DX), Z31
 	VFMADD231PS  Z31, Z30, Z0
@@ -3346,24 +3394,26 @@ store:
 	VZEROUPPER
 	RET
 
-// func strip13x1F32AVX512(k int, a left[float32], b *float32, c target[float32], alpha float32, beta float32)
+// func strip13x1F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·strip13x1F32AVX512(SB), NOSPLIT, $0-72
+TEXT ·strip13x1F32AVX512(SB), NOSPLIT, $0-80
 	MOVQ       k+0(FP), AX
-	MOVQ       b+32(FP), CX
-	MOVQ       a_row+16(FP), DX
+	MOVQ       b_first+32(FP), CX
+	MOVQ       b_row+40(FP), DX
 	SHLQ       $0x02, DX
-	MOVQ       a_col+24(FP), BX
+	MOVQ       a_row+16(FP), BX
 	SHLQ       $0x02, BX
-	MOVQ       a_first+8(FP), SI
-	LEAQ       (SI)(DX*2), DI
-	ADDQ       DX, DI
-	LEAQ       (DI)(DX*2), R8
-	ADDQ       DX, R8
-	LEAQ       (R8)(DX*2), R9
-	ADDQ       DX, R9
-	LEAQ       (R9)(DX*2), R10
-	ADDQ       DX, R10
+	MOVQ       a_col+24(FP), SI
+	SHLQ       $0x02, SI
+	MOVQ       a_first+8(FP), DI
+	LEAQ       (DI)(BX*2), R8
+	ADDQ       BX, R8
+	LEAQ       (R8)(BX*2), R9
+	ADDQ       BX, R9
+	LEAQ       (R9)(BX*2), R10
+	ADDQ       BX, R10
+	LEAQ       (R10)(BX*2), R11
+	ADDQ       BX, R11
 	VPXORD     Z0, Z0, Z0
 	VPXORD     Z1, Z1, Z1
 	VPXORD     Z2, Z2, Z2
@@ -3377,83 +3427,83 @@ TEXT ·strip13x1F32AVX512(SB), NOSPLIT, $0-72
 	VPXORD     Z10, Z10, Z10
 	VPXORD     Z11, Z11, Z11
 	VPXORD     Z12, Z12, Z12
-	MOVQ       c_first+40(FP), R11
-	MOVQ       c_stride+48(FP), R12
-	SHLQ       $0x02, R12
-	PREFETCHT0 (R11)
-	ADDQ       R12, R11
-	PREFETCHT0 (R11)
-	ADDQ       R12, R11
-	PREFETCHT0 (R11)
-	ADDQ       R12, R11
-	PREFETCHT0 (R11)
-	ADDQ       R12, R11
-	PREFETCHT0 (R11)
-	ADDQ       R12, R11
-	PREFETCHT0 (R11)
-	ADDQ       R12, R11
-	PREFETCHT0 (R11)
-	ADDQ       R12, R11
-	PREFETCHT0 (R11)
-	ADDQ       R12, R11
-	PREFETCHT0 (R11)
-	ADDQ       R12, R11
-	PREFETCHT0 (R11)
-	ADDQ       R12, R11
-	PREFETCHT0 (R11)
-	ADDQ       R12, R11
-	PREFETCHT0 (R11)
-	ADDQ       R12, R11
-	PREFETCHT0 (R11)
+	MOVQ       c_first+48(FP), R12
+	MOVQ       c_stride+56(FP), R13
+	SHLQ       $0x02, R13
+	PREFETCHT0 (R12)
+	ADDQ       R13, R12
+	PREFETCHT0 (R12)
+	ADDQ       R13, R12
+	PREFETCHT0 (R12)
+	ADDQ       R13, R12
+	PREFETCHT0 (R12)
+	ADDQ       R13, R12
+	PREFETCHT0 (R12)
+	ADDQ       R13, R12
+	PREFETCHT0 (R12)
+	ADDQ       R13, R12
+	PREFETCHT0 (R12)
+	ADDQ       R13, R12
+	PREFETCHT0 (R12)
+	ADDQ       R13, R12
+	PREFETCHT0 (R12)
+	ADDQ       R13, R12
+	PREFETCHT0 (R12)
+	ADDQ       R13, R12
+	PREFETCHT0 (R12)
+	ADDQ       R13, R12
+	PREFETCHT0 (R12)
+	ADDQ       R13, R12
+	PREFETCHT0 (R12)
+	MOVQ       c_last+64(FP), R12
+	MOVQ       $-1, R13
+	BZHIQ      R12, R13, R12
+	KMOVW      R12, K1
 	TESTQ      AX, AX
 	JZ         done
 
 loop:
-	VMOVUPS      (CX), Z30
-	ADDQ         $0x00000040, CX
-	VBROADCASTSS (SI), Z28
+	VMOVUPS.Z    (CX), K1, Z30
+	ADDQ         DX, CX
+	VBROADCASTSS (DI), Z28
 	VFMADD231PS  Z28, Z30, Z0
-	VBROADCASTSS (SI)(DX*1), Z29
+	VBROADCASTSS (DI)(BX*1), Z29
 	VFMADD231PS  Z29, Z30, Z1
-	VBROADCASTSS (SI)(DX*2), Z28
+	VBROADCASTSS (DI)(BX*2), Z28
 	VFMADD231PS  Z28, Z30, Z2
-	VBROADCASTSS (DI), Z29
+	VBROADCASTSS (R8), Z29
 	VFMADD231PS  Z29, Z30, Z3
-	VBROADCASTSS (DI)(DX*1), Z28
+	VBROADCASTSS (R8)(BX*1), Z28
 	VFMADD231PS  Z28, Z30, Z4
-	VBROADCASTSS (DI)(DX*2), Z29
+	VBROADCASTSS (R8)(BX*2), Z29
 	VFMADD231PS  Z29, Z30, Z5
-	VBROADCASTSS (R8), Z28
+	VBROADCASTSS (R9), Z28
 	VFMADD231PS  Z28, Z30, Z6
-	VBROADCASTSS (R8)(DX*1), Z29
+	VBROADCASTSS (R9)(BX*1), Z29
 	VFMADD231PS  Z29, Z30, Z7
-	VBROADCASTSS (R8)(DX*2), Z28
+	VBROADCASTSS (R9)(BX*2), Z28
 	VFMADD231PS  Z28, Z30, Z8
-	VBROADCASTSS (R9), Z29
+	VBROADCASTSS (R10), Z29
 	VFMADD231PS  Z29, Z30, Z9
-	VBROADCASTSS (R9)(DX*1), Z28
+	VBROADCASTSS (R10)(BX*1), Z28
 	VFMADD231PS  Z28, Z30, Z10
-	VBROADCASTSS (R9)(DX*2), Z29
+	VBROADCASTSS (R10)(BX*2), Z29
 	VFMADD231PS  Z29, Z30, Z11
-	VBROADCASTSS (R10), Z28
+	VBROADCASTSS (R11), Z28
 	VFMADD231PS  Z28, Z30, Z12
-	ADDQ         BX, SI
-	ADDQ         BX, DI
-	ADDQ         BX, R8
-	ADDQ         BX, R9
-	ADDQ         BX, R10
+	ADDQ         SI, DI
+	ADDQ         SI, R8
+	ADDQ         SI, R9
+	ADDQ         SI, R10
+	ADDQ         SI, R11
 	DECQ         AX
 	JNZ          loop
 
 done:
-	MOVQ         c_last+56(FP), AX
-	MOVQ         $-1, CX
-	BZHIQ        AX, CX, AX
-	KMOVW        AX, K1
-	MOVQ         c_first+40(FP), AX
-	MOVQ         c_stride+48(FP), CX
+	MOVQ         c_first+48(FP), AX
+	MOVQ         c_stride+56(FP), CX
 	SHLQ         $0x02, CX
-	VBROADCASTSS alpha+64(FP), Z29
+	VBROADCASTSS alpha+72(FP), Z29
 	VMULPS       Z29, Z0, Z0
 	VMULPS       Z29, Z1, Z1
 	VMULPS       Z29, Z2, Z2
@@ -3467,10 +3517,10 @@ done:
 	VMULPS       Z29, Z10, Z10
 	VMULPS       Z29, Z11, Z11
 	VMULPS       Z29, Z12, Z12
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	SHLL         $0x01, DX
 	JZ           store
-	VBROADCASTSS beta+68(FP), Z30
+	VBROADCASTSS beta+76(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPS.Z    (DX), K1, Z31
 	VFMADD231PS  Z31, Z30, Z0
@@ -3541,24 +3591,26 @@ store:
 	VZEROUPPER
 	RET
 
-// func strip13x2F32AVX512(k int, a left[float32], b *float32, c target[float32], alpha float32, beta float32)
+// func strip13x2F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·strip13x2F32AVX512(SB), NOSPLIT, $0-72
+TEXT ·strip13x2F32AVX512(SB), NOSPLIT, $0-80
 	MOVQ       k+0(FP), AX
-	MOVQ       b+32(FP), CX
-	MOVQ       a_row+16(FP), DX
+	MOVQ       b_first+32(FP), CX
+	MOVQ       b_row+40(FP), DX
 	SHLQ       $0x02, DX
-	MOVQ       a_col+24(FP), BX
+	MOVQ       a_row+16(FP), BX
 	SHLQ       $0x02, BX
-	MOVQ       a_first+8(FP), SI
-	LEAQ       (SI)(DX*2), DI
-	ADDQ       DX, DI
-	LEAQ       (DI)(DX*2), R8
-	ADDQ       DX, R8
-	LEAQ       (R8)(DX*2), R9
-	ADDQ       DX, R9
-	LEAQ       (R9)(DX*2), R10
-	ADDQ       DX, R10
+	MOVQ       a_col+24(FP), SI
+	SHLQ       $0x02, SI
+	MOVQ       a_first+8(FP), DI
+	LEAQ       (DI)(BX*2), R8
+	ADDQ       BX, R8
+	LEAQ       (R8)(BX*2), R9
+	ADDQ       BX, R9
+	LEAQ       (R9)(BX*2), R10
+	ADDQ       BX, R10
+	LEAQ       (R10)(BX*2), R11
+	ADDQ       BX, R11
 	VPXORD     Z0, Z0, Z0
 	VPXORD     Z1, Z1, Z1
 	VPXORD     Z2, Z2, Z2
@@ -3585,110 +3637,110 @@ TEXT ·strip13x2F32AVX512(SB), NOSPLIT, $0-72
 	VPXORD     Z23, Z23, Z23
 	VPXORD     Z24, Z24, Z24
 	VPXORD     Z25, Z25, Z25
-	MOVQ       c_first+40(FP), R11
-	MOVQ       c_stride+48(FP), R12
-	SHLQ       $0x02, R12
-	PREFETCHT0 (R11)
-	PREFETCHT0 64(R11)
-	ADDQ       R12, R11
-	PREFETCHT0 (R11)
-	PREFETCHT0 64(R11)
-	ADDQ       R12, R11
-	PREFETCHT0 (R11)
-	PREFETCHT0 64(R11)
-	ADDQ       R12, R11
-	PREFETCHT0 (R11)
-	PREFETCHT0 64(R11)
-	ADDQ       R12, R11
-	PREFETCHT0 (R11)
-	PREFETCHT0 64(R11)
-	ADDQ       R12, R11
-	PREFETCHT0 (R11)
-	PREFETCHT0 64(R11)
-	ADDQ       R12, R11
-	PREFETCHT0 (R11)
-	PREFETCHT0 64(R11)
-	ADDQ       R12, R11
-	PREFETCHT0 (R11)
-	PREFETCHT0 64(R11)
-	ADDQ       R12, R11
-	PREFETCHT0 (R11)
-	PREFETCHT0 64(R11)
-	ADDQ       R12, R11
-	PREFETCHT0 (R11)
-	PREFETCHT0 64(R11)
-	ADDQ       R12, R11
-	PREFETCHT0 (R11)
-	PREFETCHT0 64(R11)
-	ADDQ       R12, R11
-	PREFETCHT0 (R11)
-	PREFETCHT0 64(R11)
-	ADDQ       R12, R11
-	PREFETCHT0 (R11)
-	PREFETCHT0 64(R11)
+	MOVQ       c_first+48(FP), R12
+	MOVQ       c_stride+56(FP), R13
+	SHLQ       $0x02, R13
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	ADDQ       R13, R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	ADDQ       R13, R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	ADDQ       R13, R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	ADDQ       R13, R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	ADDQ       R13, R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	ADDQ       R13, R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	ADDQ       R13, R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	ADDQ       R13, R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	ADDQ       R13, R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	ADDQ       R13, R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	ADDQ       R13, R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	ADDQ       R13, R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
 	TESTQ      AX, AX
 	JZ         done
 
 loop:
 	VMOVUPS      (CX), Z30
 	VMOVUPS      64(CX), Z31
-	ADDQ         $0x00000080, CX
-	VBROADCASTSS (SI), Z28
+	ADDQ         DX, CX
+	VBROADCASTSS (DI), Z28
 	VFMADD231PS  Z28, Z30, Z0
 	VFMADD231PS  Z28, Z31, Z1
-	VBROADCASTSS (SI)(DX*1), Z29
+	VBROADCASTSS (DI)(BX*1), Z29
 	VFMADD231PS  Z29, Z30, Z2
 	VFMADD231PS  Z29, Z31, Z3
-	VBROADCASTSS (SI)(DX*2), Z28
+	VBROADCASTSS (DI)(BX*2), Z28
 	VFMADD231PS  Z28, Z30, Z4
 	VFMADD231PS  Z28, Z31, Z5
-	VBROADCASTSS (DI), Z29
+	VBROADCASTSS (R8), Z29
 	VFMADD231PS  Z29, Z30, Z6
 	VFMADD231PS  Z29, Z31, Z7
-	VBROADCASTSS (DI)(DX*1), Z28
+	VBROADCASTSS (R8)(BX*1), Z28
 	VFMADD231PS  Z28, Z30, Z8
 	VFMADD231PS  Z28, Z31, Z9
-	VBROADCASTSS (DI)(DX*2), Z29
+	VBROADCASTSS (R8)(BX*2), Z29
 	VFMADD231PS  Z29, Z30, Z10
 	VFMADD231PS  Z29, Z31, Z11
-	VBROADCASTSS (R8), Z28
+	VBROADCASTSS (R9), Z28
 	VFMADD231PS  Z28, Z30, Z12
 	VFMADD231PS  Z28, Z31, Z13
-	VBROADCASTSS (R8)(DX*1), Z29
+	VBROADCASTSS (R9)(BX*1), Z29
 	VFMADD231PS  Z29, Z30, Z14
 	VFMADD231PS  Z29, Z31, Z15
-	VBROADCASTSS (R8)(DX*2), Z28
+	VBROADCASTSS (R9)(BX*2), Z28
 	VFMADD231PS  Z28, Z30, Z16
 	VFMADD231PS  Z28, Z31, Z17
-	VBROADCASTSS (R9), Z29
+	VBROADCASTSS (R10), Z29
 	VFMADD231PS  Z29, Z30, Z18
 	VFMADD231PS  Z29, Z31, Z19
-	VBROADCASTSS (R9)(DX*1), Z28
+	VBROADCASTSS (R10)(BX*1), Z28
 	VFMADD231PS  Z28, Z30, Z20
 	VFMADD231PS  Z28, Z31, Z21
-	VBROADCASTSS (R9)(DX*2), Z29
+	VBROADCASTSS (R10)(BX*2), Z29
 	VFMADD231PS  Z29, Z30, Z22
 	VFMADD231PS  Z29, Z31, Z23
-	VBROADCASTSS (R10), Z28
+	VBROADCASTSS (R11), Z28
 	VFMADD231PS  Z28, Z30, Z24
 	VFMADD231PS  Z28, Z31, Z25
-	ADDQ         BX, SI
-	ADDQ         BX, DI
-	ADDQ         BX, R8
-	ADDQ         BX, R9
-	ADDQ         BX, R10
+	ADDQ         SI, DI
+	ADDQ         SI, R8
+	ADDQ         SI, R9
+	ADDQ         SI, R10
+	ADDQ         SI, R11
 	DECQ         AX
 	JNZ          loop
 
 done:
-	MOVQ         c_last+56(FP), AX
+	MOVQ         c_last+64(FP), AX
 	MOVQ         $-1, CX
 	BZHIQ        AX, CX, AX
 	KMOVW        AX, K1
-	MOVQ         c_first+40(FP), AX
-	MOVQ         c_stride+48(FP), CX
+	MOVQ         c_first+48(FP), AX
+	MOVQ         c_stride+56(FP), CX
 	SHLQ         $0x02, CX
-	VBROADCASTSS alpha+64(FP), Z29
+	VBROADCASTSS alpha+72(FP), Z29
 	VMULPS       Z29, Z0, Z0
 	VMULPS       Z29, Z1, Z1
 	VMULPS       Z29, Z2, Z2
@@ -3715,10 +3767,10 @@ done:
 	VMULPS       Z29, Z23, Z23
 	VMULPS       Z29, Z24, Z24
 	VMULPS       Z29, Z25, Z25
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	SHLL         $0x01, DX
 	JZ           store
-	VBROADCASTSS beta+68(FP), Z30
+	VBROADCASTSS beta+76(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPS      (DX), Z31
 	VFMADD231PS  Z31, Z30, Z0
@@ -3828,24 +3880,26 @@ store:
 	VZEROUPPER
 	RET
 
-// func strip14x1F32AVX512(k int, a left[float32], b *float32, c target[float32], alpha float32, beta float32)
+// func strip14x1F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·strip14x1F32AVX512(SB), NOSPLIT, $0-72
+TEXT ·strip14x1F32AVX512(SB), NOSPLIT, $0-80
 	MOVQ       k+0(FP), AX
-	MOVQ       b+32(FP), CX
-	MOVQ       a_row+16(FP), DX
+	MOVQ       b_first+32(FP), CX
+	MOVQ       b_row+40(FP), DX
 	SHLQ       $0x02, DX
-	MOVQ       a_col+24(FP), BX
+	MOVQ       a_row+16(FP), BX
 	SHLQ       $0x02, BX
-	MOVQ       a_first+8(FP), SI
-	LEAQ       (SI)(DX*2), DI
-	ADDQ       DX, DI
-	LEAQ       (DI)(DX*2), R8
-	ADDQ       DX, R8
-	LEAQ       (R8)(DX*2), R9
-	ADDQ       DX, R9
-	LEAQ       (R9)(DX*2), R10
-	ADDQ       DX, R10
+	MOVQ       a_col+24(FP), SI
+	SHLQ       $0x02, SI
+	MOVQ       a_first+8(FP), DI
+	LEAQ       (DI)(BX*2), R8
+	ADDQ       BX, R8
+	LEAQ       (R8)(BX*2), R9
+	ADDQ       BX, R9
+	LEAQ       (R9)(BX*2), R10
+	ADDQ       BX, R10
+	LEAQ       (R10)(BX*2), R11
+	ADDQ       BX, R11
 	VPXORD     Z0, Z0, Z0
 	VPXORD     Z1, Z1, Z1
 	VPXORD     Z2, Z2, Z2
@@ -3860,87 +3914,87 @@ TEXT ·strip14x1F32AVX512(SB), NOSPLIT, $0-72
 	VPXORD     Z11, Z11, Z11
 	VPXORD     Z12, Z12, Z12
 	VPXORD     Z13, Z13, Z13
-	MOVQ       c_first+40(FP), R11
-	MOVQ       c_stride+48(FP), R12
-	SHLQ       $0x02, R12
-	PREFETCHT0 (R11)
-	ADDQ       R12, R11
-	PREFETCHT0 (R11)
-	ADDQ       R12, R11
-	PREFETCHT0 (R11)
-	ADDQ       R12, R11
-	PREFETCHT0 (R11)
-	ADDQ       R12, R11
-	PREFETCHT0 (R11)
-	ADDQ       R12, R11
-	PREFETCHT0 (R11)
-	ADDQ       R12, R11
-	PREFETCHT0 (R11)
-	ADDQ       R12, R11
-	PREFETCHT0 (R11)
-	ADDQ       R12, R11
-	PREFETCHT0 (R11)
-	ADDQ       R12, R11
-	PREFETCHT0 (R11)
-	ADDQ       R12, R11
-	PREFETCHT0 (R11)
-	ADDQ       R12, R11
-	PREFETCHT0 (R11)
-	ADDQ       R12, R11
-	PREFETCHT0 (R11)
-	ADDQ       R12, R11
-	PREFETCHT0 (R11)
+	MOVQ       c_first+48(FP), R12
+	MOVQ       c_stride+56(FP), R13
+	SHLQ       $0x02, R13
+	PREFETCHT0 (R12)
+	ADDQ       R13, R12
+	PREFETCHT0 (R12)
+	ADDQ       R13, R12
+	PREFETCHT0 (R12)
+	ADDQ       R13, R12
+	PREFETCHT0 (R12)
+	ADDQ       R13, R12
+	PREFETCHT0 (R12)
+	ADDQ       R13, R12
+	PREFETCHT0 (R12)
+	ADDQ       R13, R12
+	PREFETCHT0 (R12)
+	ADDQ       R13, R12
+	PREFETCHT0 (R12)
+	ADDQ       R13, R12
+	PREFETCHT0 (R12)
+	ADDQ       R13, R12
+	PREFETCHT0 (R12)
+	ADDQ       R13, R12
+	PREFETCHT0 (R12)
+	ADDQ       R13, R12
+	PREFETCHT0 (R12)
+	ADDQ       R13, R12
+	PREFETCHT0 (R12)
+	ADDQ       R13, R12
+	PREFETCHT0 (R12)
+	MOVQ       c_last+64(FP), R12
+	MOVQ       $-1, R13
+	BZHIQ      R12, R13, R12
+	KMOVW      R12, K1
 	TESTQ      AX, AX
 	JZ         done
 
 loop:
-	VMOVUPS      (CX), Z30
-	ADDQ         $0x00000040, CX
-	VBROADCASTSS (SI), Z28
+	VMOVUPS.Z    (CX), K1, Z30
+	ADDQ         DX, CX
+	VBROADCASTSS (DI), Z28
 	VFMADD231PS  Z28, Z30, Z0
-	VBROADCASTSS (SI)(DX*1), Z29
+	VBROADCASTSS (DI)(BX*1), Z29
 	VFMADD231PS  Z29, Z30, Z1
-	VBROADCASTSS (SI)(DX*2), Z28
+	VBROADCASTSS (DI)(BX*2), Z28
 	VFMADD231PS  Z28, Z30, Z2
-	VBROADCASTSS (DI), Z29
+	VBROADCASTSS (R8), Z29
 	VFMADD231PS  Z29, Z30, Z3
-	VBROADCASTSS (DI)(DX*1), Z28
+	VBROADCASTSS (R8)(BX*1), Z28
 	VFMADD231PS  Z28, Z30, Z4
-	VBROADCASTSS (DI)(DX*2), Z29
+	VBROADCASTSS (R8)(BX*2), Z29
 	VFMADD231PS  Z29, Z30, Z5
-	VBROADCASTSS (R8), Z28
+	VBROADCASTSS (R9), Z28
 	VFMADD231PS  Z28, Z30, Z6
-	VBROADCASTSS (R8)(DX*1), Z29
+	VBROADCASTSS (R9)(BX*1), Z29
 	VFMADD231PS  Z29, Z30, Z7
-	VBROADCASTSS (R8)(DX*2), Z28
+	VBROADCASTSS (R9)(BX*2), Z28
 	VFMADD231PS  Z28, Z30, Z8
-	VBROADCASTSS (R9), Z29
+	VBROADCASTSS (R10), Z29
 	VFMADD231PS  Z29, Z30, Z9
-	VBROADCASTSS (R9)(DX*1), Z28
+	VBROADCASTSS (R10)(BX*1), Z28
 	VFMADD231PS  Z28, Z30, Z10
-	VBROADCASTSS (R9)(DX*2), Z29
+	VBROADCASTSS (R10)(BX*2), Z29
 	VFMADD231PS  Z29, Z30, Z11
-	VBROADCASTSS (R10), Z28
+	VBROADCASTSS (R11), Z28
 	VFMADD231PS  Z28, Z30, Z12
-	VBROADCASTSS (R10)(DX*1), Z29
+	VBROADCASTSS (R11)(BX*1), Z29
 	VFMADD231PS  Z29, Z30, Z13
-	ADDQ         BX, SI
-	ADDQ         BX, DI
-	ADDQ         BX, R8
-	ADDQ         BX, R9
-	ADDQ         BX, R10
+	ADDQ         SI, DI
+	ADDQ         SI, R8
+	ADDQ         SI, R9
+	ADDQ         SI, R10
+	ADDQ         SI, R11
 	DECQ         AX
 	JNZ          loop
 
 done:
-	MOVQ         c_last+56(FP), AX
-	MOVQ         $-1, CX
-	BZHIQ        AX, CX, AX
-	KMOVW        AX, K1
-	MOVQ         c_first+40(FP), AX
-	MOVQ         c_stride+48(FP), CX
+	MOVQ         c_first+48(FP), AX
+	MOVQ         c_stride+56(FP), CX
 	SHLQ         $0x02, CX
-	VBROADCASTSS alpha+64(FP), Z29
+	VBROADCASTSS alpha+72(FP), Z29
 	VMULPS       Z29, Z0, Z0
 	VMULPS       Z29, Z1, Z1
 	VMULPS       Z29, Z2, Z2
@@ -3955,10 +4009,10 @@ done:
 	VMULPS       Z29, Z11, Z11
 	VMULPS       Z29, Z12, Z12
 	VMULPS       Z29, Z13, Z13
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	SHLL         $0x01, DX
 	JZ           store
-	VBROADCASTSS beta+68(FP), Z30
+	VBROADCASTSS beta+76(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPS.Z    (DX), K1, Z31
 	VFMADD231PS  Z31, Z30, Z0
@@ -4034,24 +4088,26 @@ store:
 	VZEROUPPER
 	RET
 
-// func strip14x2F32AVX512(k int, a left[float32], b *float32, c target[float32], alpha float32, beta float32)
+// func strip14x2F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·strip14x2F32AVX512(SB), NOSPLIT, $0-72
+TEXT ·strip14x2F32AVX512(SB), NOSPLIT, $0-80
 	MOVQ       k+0(FP), AX
-	MOVQ       b+32(FP), CX
-	MOVQ       a_row+16(FP), DX
+	MOVQ       b_first+32(FP), CX
+	MOVQ       b_row+40(FP), DX
 	SHLQ       $0x02, DX
-	MOVQ       a_col+24(FP), BX
+	MOVQ       a_row+16(FP), BX
 	SHLQ       $0x02, BX
-	MOVQ       a_first+8(FP), SI
-	LEAQ       (SI)(DX*2), DI
-	ADDQ       DX, DI
-	LEAQ       (DI)(DX*2), R8
-	ADDQ       DX, R8
-	LEAQ       (R8)(DX*2), R9
-	ADDQ       DX, R9
-	LEAQ       (R9)(DX*2), R10
-	ADDQ       DX, R10
+	MOVQ       a_col+24(FP), SI
+	SHLQ       $0x02, SI
+	MOVQ       a_first+8(FP), DI
+	LEAQ       (DI)(BX*2), R8
+	ADDQ       BX, R8
+	LEAQ       (R8)(BX*2), R9
+	ADDQ       BX, R9
+	LEAQ       (R9)(BX*2), R10
+	ADDQ       BX, R10
+	LEAQ       (R10)(BX*2), R11
+	ADDQ       BX, R11
 	VPXORD     Z0, Z0, Z0
 	VPXORD     Z1, Z1, Z1
 	VPXORD     Z2, Z2, Z2
@@ -4080,116 +4136,116 @@ TEXT ·strip14x2F32AVX512(SB), NOSPLIT, $0-72
 	VPXORD     Z25, Z25, Z25
 	VPXORD     Z26, Z26, Z26
 	VPXORD     Z27, Z27, Z27
-	MOVQ       c_first+40(FP), R11
-	MOVQ       c_stride+48(FP), R12
-	SHLQ       $0x02, R12
-	PREFETCHT0 (R11)
-	PREFETCHT0 64(R11)
-	ADDQ       R12, R11
-	PREFETCHT0 (R11)
-	PREFETCHT0 64(R11)
-	ADDQ       R12, R11
-	PREFETCHT0 (R11)
-	PREFETCHT0 64(R11)
-	ADDQ       R12, R11
-	PREFETCHT0 (R11)
-	PREFETCHT0 64(R11)
-	ADDQ       R12, R11
-	PREFETCHT0 (R11)
-	PREFETCHT0 64(R11)
-	ADDQ       R12, R11
-	PREFETCHT0 (R11)
-	PREFETCHT0 64(R11)
-	ADDQ       R12, R11
-	PREFETCHT0 (R11)
-	PREFETCHT0 64(R11)
-	ADDQ       R12, R11
-	PREFETCHT0 (R11)
-	PREFETCHT0 64(R11)
-	ADDQ       R12, R11
-	PREFETCHT0 (R11)
-	PREFETCHT0 64(R11)
-	ADDQ       R12, R11
-	PREFETCHT0 (R11)
-	PREFETCHT0 64(R11)
-	ADDQ       R12, R11
-	PREFETCHT0 (R11)
-	PREFETCHT0 64(R11)
-	ADDQ       R12, R11
-	PREFETCHT0 (R11)
-	PREFETCHT0 64(R11)
-	ADDQ       R12, R11
-	PREFETCHT0 (R11)
-	PREFETCHT0 64(R11)
-	ADDQ       R12, R11
-	PREFETCHT0 (R11)
-	PREFETCHT0 64(R11)
+	MOVQ       c_first+48(FP), R12
+	MOVQ       c_stride+56(FP), R13
+	SHLQ       $0x02, R13
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	ADDQ       R13, R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	ADDQ       R13, R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	ADDQ       R13, R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	ADDQ       R13, R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	ADDQ       R13, R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	ADDQ       R13, R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	ADDQ       R13, R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	ADDQ       R13, R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	ADDQ       R13, R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	ADDQ       R13, R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	ADDQ       R13, R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	ADDQ       R13, R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	ADDQ       R13, R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
 	TESTQ      AX, AX
 	JZ         done
 
 loop:
 	VMOVUPS      (CX), Z30
 	VMOVUPS      64(CX), Z31
-	ADDQ         $0x00000080, CX
-	VBROADCASTSS (SI), Z28
+	ADDQ         DX, CX
+	VBROADCASTSS (DI), Z28
 	VFMADD231PS  Z28, Z30, Z0
 	VFMADD231PS  Z28, Z31, Z1
-	VBROADCASTSS (SI)(DX*1), Z29
+	VBROADCASTSS (DI)(BX*1), Z29
 	VFMADD231PS  Z29, Z30, Z2
 	VFMADD231PS  Z29, Z31, Z3
-	VBROADCASTSS (SI)(DX*2), Z28
+	VBROADCASTSS (DI)(BX*2), Z28
 	VFMADD231PS  Z28, Z30, Z4
 	VFMADD231PS  Z28, Z31, Z5
-	VBROADCASTSS (DI), Z29
+	VBROADCASTSS (R8), Z29
 	VFMADD231PS  Z29, Z30, Z6
 	VFMADD231PS  Z29, Z31, Z7
-	VBROADCASTSS (DI)(DX*1), Z28
+	VBROADCASTSS (R8)(BX*1), Z28
 	VFMADD231PS  Z28, Z30, Z8
 	VFMADD231PS  Z28, Z31, Z9
-	VBROADCASTSS (DI)(DX*2), Z29
+	VBROADCASTSS (R8)(BX*2), Z29
 	VFMADD231PS  Z29, Z30, Z10
 	VFMADD231PS  Z29, Z31, Z11
-	VBROADCASTSS (R8), Z28
+	VBROADCASTSS (R9), Z28
 	VFMADD231PS  Z28, Z30, Z12
 	VFMADD231PS  Z28, Z31, Z13
-	VBROADCASTSS (R8)(DX*1), Z29
+	VBROADCASTSS (R9)(BX*1), Z29
 	VFMADD231PS  Z29, Z30, Z14
 	VFMADD231PS  Z29, Z31, Z15
-	VBROADCASTSS (R8)(DX*2), Z28
+	VBROADCASTSS (R9)(BX*2), Z28
 	VFMADD231PS  Z28, Z30, Z16
 	VFMADD231PS  Z28, Z31, Z17
-	VBROADCASTSS (R9), Z29
+	VBROADCASTSS (R10), Z29
 	VFMADD231PS  Z29, Z30, Z18
 	VFMADD231PS  Z29, Z31, Z19
-	VBROADCASTSS (R9)(DX*1), Z28
+	VBROADCASTSS (R10)(BX*1), Z28
 	VFMADD231PS  Z28, Z30, Z20
 	VFMADD231PS  Z28, Z31, Z21
-	VBROADCASTSS (R9)(DX*2), Z29
+	VBROADCASTSS (R10)(BX*2), Z29
 	VFMADD231PS  Z29, Z30, Z22
 	VFMADD231PS  Z29, Z31, Z23
-	VBROADCASTSS (R10), Z28
+	VBROADCASTSS (R11), Z28
 	VFMADD231PS  Z28, Z30, Z24
 	VFMADD231PS  Z28, Z31, Z25
-	VBROADCASTSS (R10)(DX*1), Z29
+	VBROADCASTSS (R11)(BX*1), Z29
 	VFMADD231PS  Z29, Z30, Z26
 	VFMADD231PS  Z29, Z31, Z27
-	ADDQ         BX, SI
-	ADDQ         BX, DI
-	ADDQ         BX, R8
-	ADDQ         BX, R9
-	ADDQ         BX, R10
+	ADDQ         SI, DI
+	ADDQ         SI, R8
+	ADDQ         SI, R9
+	ADDQ         SI, R10
+	ADDQ         SI, R11
 	DECQ         AX
 	JNZ          loop
 
 done:
-	MOVQ         c_last+56(FP), AX
+	MOVQ         c_last+64(FP), AX
 	MOVQ         $-1, CX
 	BZHIQ        AX, CX, AX
 	KMOVW        AX, K1
-	MOVQ         c_first+40(FP), AX
-	MOVQ         c_stride+48(FP), CX
+	MOVQ         c_first+48(FP), AX
+	MOVQ         c_stride+56(FP), CX
 	SHLQ         $0x02, CX
-	VBROADCASTSS alpha+64(FP), Z29
+	VBROADCASTSS alpha+72(FP), Z29
 	VMULPS       Z29, Z0, Z0
 	VMULPS       Z29, Z1, Z1
 	VMULPS       Z29, Z2, Z2
@@ -4218,10 +4274,10 @@ done:
 	VMULPS       Z29, Z25, Z25
 	VMULPS       Z29, Z26, Z26
 	VMULPS       Z29, Z27, Z27
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	SHLL         $0x01, DX
 	JZ           store
-	VBROADCASTSS beta+68(FP), Z30
+	VBROADCASTSS beta+76(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPS      (DX), Z31
 	VFMADD231PS  Z31, Z30, Z0
@@ -4925,47 +4981,49 @@ done:
 	VZEROUPPER
 	RET
 
-// func strip1x1F64AVX512(k int, a left[float64], b *float64, c target[float64], alpha float64, beta float64)
+// func strip1x1F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·strip1x1F64AVX512(SB), NOSPLIT, $0-80
+TEXT ·strip1x1F64AVX512(SB), NOSPLIT, $0-88
 	MOVQ       k+0(FP), AX
-	MOVQ       b+32(FP), CX
-	MOVQ       a_row+16(FP), DX
+	MOVQ       b_first+32(FP), CX
+	MOVQ       b_row+40(FP), DX
 	SHLQ       $0x03, DX
-	MOVQ       a_col+24(FP), DX
-	SHLQ       $0x03, DX
-	MOVQ       a_first+8(FP), BX
+	MOVQ       a_row+16(FP), BX
+	SHLQ       $0x03, BX
+	MOVQ       a_col+24(FP), BX
+	SHLQ       $0x03, BX
+	MOVQ       a_first+8(FP), SI
 	VPXORD     Z0, Z0, Z0
-	MOVQ       c_first+40(FP), SI
-	MOVQ       c_stride+48(FP), DI
-	SHLQ       $0x03, DI
-	PREFETCHT0 (SI)
+	MOVQ       c_first+48(FP), DI
+	MOVQ       c_stride+56(FP), R8
+	SHLQ       $0x03, R8
+	PREFETCHT0 (DI)
+	MOVQ       c_last+64(FP), DI
+	MOVQ       $-1, R8
+	BZHIQ      DI, R8, DI
+	KMOVW      DI, K1
 	TESTQ      AX, AX
 	JZ         done
 
 loop:
-	VMOVUPD      (CX), Z30
-	ADDQ         $0x00000040, CX
-	VBROADCASTSD (BX), Z28
+	VMOVUPD.Z    (CX), K1, Z30
+	ADDQ         DX, CX
+	VBROADCASTSD (SI), Z28
 	VFMADD231PD  Z28, Z30, Z0
-	ADDQ         DX, BX
+	ADDQ         BX, SI
 	DECQ         AX
 	JNZ          loop
 
 done:
-	MOVQ         c_last+56(FP), AX
-	MOVQ         $-1, CX
-	BZHIQ        AX, CX, AX
-	KMOVW        AX, K1
-	MOVQ         c_first+40(FP), AX
-	MOVQ         c_stride+48(FP), CX
+	MOVQ         c_first+48(FP), AX
+	MOVQ         c_stride+56(FP), CX
 	SHLQ         $0x03, CX
-	VBROADCASTSD alpha+64(FP), Z29
+	VBROADCASTSD alpha+72(FP), Z29
 	VMULPD       Z29, Z0, Z0
-	MOVQ         beta+72(FP), DX
+	MOVQ         beta+80(FP), DX
 	SHLQ         $0x01, DX
 	JZ           store
-	VBROADCASTSD beta+72(FP), Z30
+	VBROADCASTSD beta+80(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPD.Z    (DX), K1, Z31
 	VFMADD231PD  Z31, Z30, Z0
@@ -4976,52 +5034,54 @@ store:
 	VZEROUPPER
 	RET
 
-// func strip1x2F64AVX512(k int, a left[float64], b *float64, c target[float64], alpha float64, beta float64)
+// func strip1x2F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·strip1x2F64AVX512(SB), NOSPLIT, $0-80
+TEXT ·strip1x2F64AVX512(SB), NOSPLIT, $0-88
 	MOVQ       k+0(FP), AX
-	MOVQ       b+32(FP), CX
-	MOVQ       a_row+16(FP), DX
+	MOVQ       b_first+32(FP), CX
+	MOVQ       b_row+40(FP), DX
 	SHLQ       $0x03, DX
-	MOVQ       a_col+24(FP), DX
-	SHLQ       $0x03, DX
-	MOVQ       a_first+8(FP), BX
+	MOVQ       a_row+16(FP), BX
+	SHLQ       $0x03, BX
+	MOVQ       a_col+24(FP), BX
+	SHLQ       $0x03, BX
+	MOVQ       a_first+8(FP), SI
 	VPXORD     Z0, Z0, Z0
 	VPXORD     Z1, Z1, Z1
-	MOVQ       c_first+40(FP), SI
-	MOVQ       c_stride+48(FP), DI
-	SHLQ       $0x03, DI
-	PREFETCHT0 (SI)
-	PREFETCHT0 64(SI)
+	MOVQ       c_first+48(FP), DI
+	MOVQ       c_stride+56(FP), R8
+	SHLQ       $0x03, R8
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
 	TESTQ      AX, AX
 	JZ         done
 
 loop:
 	VMOVUPD      (CX), Z30
 	VMOVUPD      64(CX), Z31
-	ADDQ         $0x00000080, CX
-	VBROADCASTSD (BX), Z28
+	ADDQ         DX, CX
+	VBROADCASTSD (SI), Z28
 	VFMADD231PD  Z28, Z30, Z0
 	VFMADD231PD  Z28, Z31, Z1
-	ADDQ         DX, BX
+	ADDQ         BX, SI
 	DECQ         AX
 	JNZ          loop
 
 done:
-	MOVQ         c_last+56(FP), AX
+	MOVQ         c_last+64(FP), AX
 	MOVQ         $-1, CX
 	BZHIQ        AX, CX, AX
 	KMOVW        AX, K1
-	MOVQ         c_first+40(FP), AX
-	MOVQ         c_stride+48(FP), CX
+	MOVQ         c_first+48(FP), AX
+	MOVQ         c_stride+56(FP), CX
 	SHLQ         $0x03, CX
-	VBROADCASTSD alpha+64(FP), Z29
+	VBROADCASTSD alpha+72(FP), Z29
 	VMULPD       Z29, Z0, Z0
 	VMULPD       Z29, Z1, Z1
-	MOVQ         beta+72(FP), DX
+	MOVQ         beta+80(FP), DX
 	SHLQ         $0x01, DX
 	JZ           store
-	VBROADCASTSD beta+72(FP), Z30
+	VBROADCASTSD beta+80(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPD      (DX), Z31
 	VFMADD231PD  Z31, Z30, Z0
@@ -5035,53 +5095,55 @@ store:
 	VZEROUPPER
 	RET
 
-// func strip2x1F64AVX512(k int, a left[float64], b *float64, c target[float64], alpha float64, beta float64)
+// func strip2x1F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·strip2x1F64AVX512(SB), NOSPLIT, $0-80
+TEXT ·strip2x1F64AVX512(SB), NOSPLIT, $0-88
 	MOVQ       k+0(FP), AX
-	MOVQ       b+32(FP), CX
-	MOVQ       a_row+16(FP), DX
+	MOVQ       b_first+32(FP), CX
+	MOVQ       b_row+40(FP), DX
 	SHLQ       $0x03, DX
-	MOVQ       a_col+24(FP), BX
+	MOVQ       a_row+16(FP), BX
 	SHLQ       $0x03, BX
-	MOVQ       a_first+8(FP), SI
+	MOVQ       a_col+24(FP), SI
+	SHLQ       $0x03, SI
+	MOVQ       a_first+8(FP), DI
 	VPXORD     Z0, Z0, Z0
 	VPXORD     Z1, Z1, Z1
-	MOVQ       c_first+40(FP), DI
-	MOVQ       c_stride+48(FP), R8
-	SHLQ       $0x03, R8
-	PREFETCHT0 (DI)
-	ADDQ       R8, DI
-	PREFETCHT0 (DI)
+	MOVQ       c_first+48(FP), R8
+	MOVQ       c_stride+56(FP), R9
+	SHLQ       $0x03, R9
+	PREFETCHT0 (R8)
+	ADDQ       R9, R8
+	PREFETCHT0 (R8)
+	MOVQ       c_last+64(FP), R8
+	MOVQ       $-1, R9
+	BZHIQ      R8, R9, R8
+	KMOVW      R8, K1
 	TESTQ      AX, AX
 	JZ         done
 
 loop:
-	VMOVUPD      (CX), Z30
-	ADDQ         $0x00000040, CX
-	VBROADCASTSD (SI), Z28
+	VMOVUPD.Z    (CX), K1, Z30
+	ADDQ         DX, CX
+	VBROADCASTSD (DI), Z28
 	VFMADD231PD  Z28, Z30, Z0
-	VBROADCASTSD (SI)(DX*1), Z29
+	VBROADCASTSD (DI)(BX*1), Z29
 	VFMADD231PD  Z29, Z30, Z1
-	ADDQ         BX, SI
+	ADDQ         SI, DI
 	DECQ         AX
 	JNZ          loop
 
 done:
-	MOVQ         c_last+56(FP), AX
-	MOVQ         $-1, CX
-	BZHIQ        AX, CX, AX
-	KMOVW        AX, K1
-	MOVQ         c_first+40(FP), AX
-	MOVQ         c_stride+48(FP), CX
+	MOVQ         c_first+48(FP), AX
+	MOVQ         c_stride+56(FP), CX
 	SHLQ         $0x03, CX
-	VBROADCASTSD alpha+64(FP), Z29
+	VBROADCASTSD alpha+72(FP), Z29
 	VMULPD       Z29, Z0, Z0
 	VMULPD       Z29, Z1, Z1
-	MOVQ         beta+72(FP), DX
+	MOVQ         beta+80(FP), DX
 	SHLQ         $0x01, DX
 	JZ           store
-	VBROADCASTSD beta+72(FP), Z30
+	VBROADCASTSD beta+80(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPD.Z    (DX), K1, Z31
 	VFMADD231PD  Z31, Z30, Z0
@@ -5097,62 +5159,64 @@ store:
 	VZEROUPPER
 	RET
 
-// func strip2x2F64AVX512(k int, a left[float64], b *float64, c target[float64], alpha float64, beta float64)
+// func strip2x2F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·strip2x2F64AVX512(SB), NOSPLIT, $0-80
+TEXT ·strip2x2F64AVX512(SB), NOSPLIT, $0-88
 	MOVQ       k+0(FP), AX
-	MOVQ       b+32(FP), CX
-	MOVQ       a_row+16(FP), DX
+	MOVQ       b_first+32(FP), CX
+	MOVQ       b_row+40(FP), DX
 	SHLQ       $0x03, DX
-	MOVQ       a_col+24(FP), BX
+	MOVQ       a_row+16(FP), BX
 	SHLQ       $0x03, BX
-	MOVQ       a_first+8(FP), SI
+	MOVQ       a_col+24(FP), SI
+	SHLQ       $0x03, SI
+	MOVQ       a_first+8(FP), DI
 	VPXORD     Z0, Z0, Z0
 	VPXORD     Z1, Z1, Z1
 	VPXORD     Z2, Z2, Z2
 	VPXORD     Z3, Z3, Z3
-	MOVQ       c_first+40(FP), DI
-	MOVQ       c_stride+48(FP), R8
-	SHLQ       $0x03, R8
-	PREFETCHT0 (DI)
-	PREFETCHT0 64(DI)
-	ADDQ       R8, DI
-	PREFETCHT0 (DI)
-	PREFETCHT0 64(DI)
+	MOVQ       c_first+48(FP), R8
+	MOVQ       c_stride+56(FP), R9
+	SHLQ       $0x03, R9
+	PREFETCHT0 (R8)
+	PREFETCHT0 64(R8)
+	ADDQ       R9, R8
+	PREFETCHT0 (R8)
+	PREFETCHT0 64(R8)
 	TESTQ      AX, AX
 	JZ         done
 
 loop:
 	VMOVUPD      (CX), Z30
 	VMOVUPD      64(CX), Z31
-	ADDQ         $0x00000080, CX
-	VBROADCASTSD (SI), Z28
+	ADDQ         DX, CX
+	VBROADCASTSD (DI), Z28
 	VFMADD231PD  Z28, Z30, Z0
 	VFMADD231PD  Z28, Z31, Z1
-	VBROADCASTSD (SI)(DX*1), Z29
+	VBROADCASTSD (DI)(BX*1), Z29
 	VFMADD231PD  Z29, Z30, Z2
 	VFMADD231PD  Z29, Z31, Z3
-	ADDQ         BX, SI
+	ADDQ         SI, DI
 	DECQ         AX
 	JNZ          loop
 
 done:
-	MOVQ         c_last+56(FP), AX
+	MOVQ         c_last+64(FP), AX
 	MOVQ         $-1, CX
 	BZHIQ        AX, CX, AX
 	KMOVW        AX, K1
-	MOVQ         c_first+40(FP), AX
-	MOVQ         c_stride+48(FP), CX
+	MOVQ         c_first+48(FP), AX
+	MOVQ         c_stride+56(FP), CX
 	SHLQ         $0x03, CX
-	VBROADCASTSD alpha+64(FP), Z29
+	VBROADCASTSD alpha+72(FP), Z29
 	VMULPD       Z29, Z0, Z0
 	VMULPD       Z29, Z1, Z1
 	VMULPD       Z29, Z2, Z2
 	VMULPD       Z29, Z3, Z3
-	MOVQ         beta+72(FP), DX
+	MOVQ         beta+80(FP), DX
 	SHLQ         $0x01, DX
 	JZ           store
-	VBROADCASTSD beta+72(FP), Z30
+	VBROADCASTSD beta+80(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPD      (DX), Z31
 	VFMADD231PD  Z31, Z30, Z0
@@ -5174,59 +5238,61 @@ store:
 	VZEROUPPER
 	RET
 
-// func strip3x1F64AVX512(k int, a left[float64], b *float64, c target[float64], alpha float64, beta float64)
+// func strip3x1F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·strip3x1F64AVX512(SB), NOSPLIT, $0-80
+TEXT ·strip3x1F64AVX512(SB), NOSPLIT, $0-88
 	MOVQ       k+0(FP), AX
-	MOVQ       b+32(FP), CX
-	MOVQ       a_row+16(FP), DX
+	MOVQ       b_first+32(FP), CX
+	MOVQ       b_row+40(FP), DX
 	SHLQ       $0x03, DX
-	MOVQ       a_col+24(FP), BX
+	MOVQ       a_row+16(FP), BX
 	SHLQ       $0x03, BX
-	MOVQ       a_first+8(FP), SI
+	MOVQ       a_col+24(FP), SI
+	SHLQ       $0x03, SI
+	MOVQ       a_first+8(FP), DI
 	VPXORD     Z0, Z0, Z0
 	VPXORD     Z1, Z1, Z1
 	VPXORD     Z2, Z2, Z2
-	MOVQ       c_first+40(FP), DI
-	MOVQ       c_stride+48(FP), R8
-	SHLQ       $0x03, R8
-	PREFETCHT0 (DI)
-	ADDQ       R8, DI
-	PREFETCHT0 (DI)
-	ADDQ       R8, DI
-	PREFETCHT0 (DI)
+	MOVQ       c_first+48(FP), R8
+	MOVQ       c_stride+56(FP), R9
+	SHLQ       $0x03, R9
+	PREFETCHT0 (R8)
+	ADDQ       R9, R8
+	PREFETCHT0 (R8)
+	ADDQ       R9, R8
+	PREFETCHT0 (R8)
+	MOVQ       c_last+64(FP), R8
+	MOVQ       $-1, R9
+	BZHIQ      R8, R9, R8
+	KMOVW      R8, K1
 	TESTQ      AX, AX
 	JZ         done
 
 loop:
-	VMOVUPD      (CX), Z30
-	ADDQ         $0x00000040, CX
-	VBROADCASTSD (SI), Z28
+	VMOVUPD.Z    (CX), K1, Z30
+	ADDQ         DX, CX
+	VBROADCASTSD (DI), Z28
 	VFMADD231PD  Z28, Z30, Z0
-	VBROADCASTSD (SI)(DX*1), Z29
+	VBROADCASTSD (DI)(BX*1), Z29
 	VFMADD231PD  Z29, Z30, Z1
-	VBROADCASTSD (SI)(DX*2), Z28
+	VBROADCASTSD (DI)(BX*2), Z28
 	VFMADD231PD  Z28, Z30, Z2
-	ADDQ         BX, SI
+	ADDQ         SI, DI
 	DECQ         AX
 	JNZ          loop
 
 done:
-	MOVQ         c_last+56(FP), AX
-	MOVQ         $-1, CX
-	BZHIQ        AX, CX, AX
-	KMOVW        AX, K1
-	MOVQ         c_first+40(FP), AX
-	MOVQ         c_stride+48(FP), CX
+	MOVQ         c_first+48(FP), AX
+	MOVQ         c_stride+56(FP), CX
 	SHLQ         $0x03, CX
-	VBROADCASTSD alpha+64(FP), Z29
+	VBROADCASTSD alpha+72(FP), Z29
 	VMULPD       Z29, Z0, Z0
 	VMULPD       Z29, Z1, Z1
 	VMULPD       Z29, Z2, Z2
-	MOVQ         beta+72(FP), DX
+	MOVQ         beta+80(FP), DX
 	SHLQ         $0x01, DX
 	JZ           store
-	VBROADCASTSD beta+72(FP), Z30
+	VBROADCASTSD beta+80(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPD.Z    (DX), K1, Z31
 	VFMADD231PD  Z31, Z30, Z0
@@ -5247,72 +5313,74 @@ store:
 	VZEROUPPER
 	RET
 
-// func strip3x2F64AVX512(k int, a left[float64], b *float64, c target[float64], alpha float64, beta float64)
+// func strip3x2F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·strip3x2F64AVX512(SB), NOSPLIT, $0-80
+TEXT ·strip3x2F64AVX512(SB), NOSPLIT, $0-88
 	MOVQ       k+0(FP), AX
-	MOVQ       b+32(FP), CX
-	MOVQ       a_row+16(FP), DX
+	MOVQ       b_first+32(FP), CX
+	MOVQ       b_row+40(FP), DX
 	SHLQ       $0x03, DX
-	MOVQ       a_col+24(FP), BX
+	MOVQ       a_row+16(FP), BX
 	SHLQ       $0x03, BX
-	MOVQ       a_first+8(FP), SI
+	MOVQ       a_col+24(FP), SI
+	SHLQ       $0x03, SI
+	MOVQ       a_first+8(FP), DI
 	VPXORD     Z0, Z0, Z0
 	VPXORD     Z1, Z1, Z1
 	VPXORD     Z2, Z2, Z2
 	VPXORD     Z3, Z3, Z3
 	VPXORD     Z4, Z4, Z4
 	VPXORD     Z5, Z5, Z5
-	MOVQ       c_first+40(FP), DI
-	MOVQ       c_stride+48(FP), R8
-	SHLQ       $0x03, R8
-	PREFETCHT0 (DI)
-	PREFETCHT0 64(DI)
-	ADDQ       R8, DI
-	PREFETCHT0 (DI)
-	PREFETCHT0 64(DI)
-	ADDQ       R8, DI
-	PREFETCHT0 (DI)
-	PREFETCHT0 64(DI)
+	MOVQ       c_first+48(FP), R8
+	MOVQ       c_stride+56(FP), R9
+	SHLQ       $0x03, R9
+	PREFETCHT0 (R8)
+	PREFETCHT0 64(R8)
+	ADDQ       R9, R8
+	PREFETCHT0 (R8)
+	PREFETCHT0 64(R8)
+	ADDQ       R9, R8
+	PREFETCHT0 (R8)
+	PREFETCHT0 64(R8)
 	TESTQ      AX, AX
 	JZ         done
 
 loop:
 	VMOVUPD      (CX), Z30
 	VMOVUPD      64(CX), Z31
-	ADDQ         $0x00000080, CX
-	VBROADCASTSD (SI), Z28
+	ADDQ         DX, CX
+	VBROADCASTSD (DI), Z28
 	VFMADD231PD  Z28, Z30, Z0
 	VFMADD231PD  Z28, Z31, Z1
-	VBROADCASTSD (SI)(DX*1), Z29
+	VBROADCASTSD (DI)(BX*1), Z29
 	VFMADD231PD  Z29, Z30, Z2
 	VFMADD231PD  Z29, Z31, Z3
-	VBROADCASTSD (SI)(DX*2), Z28
+	VBROADCASTSD (DI)(BX*2), Z28
 	VFMADD231PD  Z28, Z30, Z4
 	VFMADD231PD  Z28, Z31, Z5
-	ADDQ         BX, SI
+	ADDQ         SI, DI
 	DECQ         AX
 	JNZ          loop
 
 done:
-	MOVQ         c_last+56(FP), AX
+	MOVQ         c_last+64(FP), AX
 	MOVQ         $-1, CX
 	BZHIQ        AX, CX, AX
 	KMOVW        AX, K1
-	MOVQ         c_first+40(FP), AX
-	MOVQ         c_stride+48(FP), CX
+	MOVQ         c_first+48(FP), AX
+	MOVQ         c_stride+56(FP), CX
 	SHLQ         $0x03, CX
-	VBROADCASTSD alpha+64(FP), Z29
+	VBROADCASTSD alpha+72(FP), Z29
 	VMULPD       Z29, Z0, Z0
 	VMULPD       Z29, Z1, Z1
 	VMULPD       Z29, Z2, Z2
 	VMULPD       Z29, Z3, Z3
 	VMULPD       Z29, Z4, Z4
 	VMULPD       Z29, Z5, Z5
-	MOVQ         beta+72(FP), DX
+	MOVQ         beta+80(FP), DX
 	SHLQ         $0x01, DX
 	JZ           store
-	VBROADCASTSD beta+72(FP), Z30
+	VBROADCASTSD beta+80(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPD      (DX), Z31
 	VFMADD231PD  Z31, Z30, Z0
@@ -5342,68 +5410,70 @@ store:
 	VZEROUPPER
 	RET
 
-// func strip4x1F64AVX512(k int, a left[float64], b *float64, c target[float64], alpha float64, beta float64)
+// func strip4x1F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·strip4x1F64AVX512(SB), NOSPLIT, $0-80
+TEXT ·strip4x1F64AVX512(SB), NOSPLIT, $0-88
 	MOVQ       k+0(FP), AX
-	MOVQ       b+32(FP), CX
-	MOVQ       a_row+16(FP), DX
+	MOVQ       b_first+32(FP), CX
+	MOVQ       b_row+40(FP), DX
 	SHLQ       $0x03, DX
-	MOVQ       a_col+24(FP), BX
+	MOVQ       a_row+16(FP), BX
 	SHLQ       $0x03, BX
-	MOVQ       a_first+8(FP), SI
-	LEAQ       (SI)(DX*2), DI
-	ADDQ       DX, DI
+	MOVQ       a_col+24(FP), SI
+	SHLQ       $0x03, SI
+	MOVQ       a_first+8(FP), DI
+	LEAQ       (DI)(BX*2), R8
+	ADDQ       BX, R8
 	VPXORD     Z0, Z0, Z0
 	VPXORD     Z1, Z1, Z1
 	VPXORD     Z2, Z2, Z2
 	VPXORD     Z3, Z3, Z3
-	MOVQ       c_first+40(FP), R8
-	MOVQ       c_stride+48(FP), R9
-	SHLQ       $0x03, R9
-	PREFETCHT0 (R8)
-	ADDQ       R9, R8
-	PREFETCHT0 (R8)
-	ADDQ       R9, R8
-	PREFETCHT0 (R8)
-	ADDQ       R9, R8
-	PREFETCHT0 (R8)
+	MOVQ       c_first+48(FP), R9
+	MOVQ       c_stride+56(FP), R10
+	SHLQ       $0x03, R10
+	PREFETCHT0 (R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
+	MOVQ       c_last+64(FP), R9
+	MOVQ       $-1, R10
+	BZHIQ      R9, R10, R9
+	KMOVW      R9, K1
 	TESTQ      AX, AX
 	JZ         done
 
 loop:
-	VMOVUPD      (CX), Z30
-	ADDQ         $0x00000040, CX
-	VBROADCASTSD (SI), Z28
+	VMOVUPD.Z    (CX), K1, Z30
+	ADDQ         DX, CX
+	VBROADCASTSD (DI), Z28
 	VFMADD231PD  Z28, Z30, Z0
-	VBROADCASTSD (SI)(DX*1), Z29
+	VBROADCASTSD (DI)(BX*1), Z29
 	VFMADD231PD  Z29, Z30, Z1
-	VBROADCASTSD (SI)(DX*2), Z28
+	VBROADCASTSD (DI)(BX*2), Z28
 	VFMADD231PD  Z28, Z30, Z2
-	VBROADCASTSD (DI), Z29
+	VBROADCASTSD (R8), Z29
 	VFMADD231PD  Z29, Z30, Z3
-	ADDQ         BX, SI
-	ADDQ         BX, DI
+	ADDQ         SI, DI
+	ADDQ         SI, R8
 	DECQ         AX
 	JNZ          loop
 
 done:
-	MOVQ         c_last+56(FP), AX
-	MOVQ         $-1, CX
-	BZHIQ        AX, CX, AX
-	KMOVW        AX, K1
-	MOVQ         c_first+40(FP), AX
-	MOVQ         c_stride+48(FP), CX
+	MOVQ         c_first+48(FP), AX
+	MOVQ         c_stride+56(FP), CX
 	SHLQ         $0x03, CX
-	VBROADCASTSD alpha+64(FP), Z29
+	VBROADCASTSD alpha+72(FP), Z29
 	VMULPD       Z29, Z0, Z0
 	VMULPD       Z29, Z1, Z1
 	VMULPD       Z29, Z2, Z2
 	VMULPD       Z29, Z3, Z3
-	MOVQ         beta+72(FP), DX
+	MOVQ         beta+80(FP), DX
 	SHLQ         $0x01, DX
 	JZ           store
-	VBROADCASTSD beta+72(FP), Z30
+	VBROADCASTSD beta+80(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPD.Z    (DX), K1, Z31
 	VFMADD231PD  Z31, Z30, Z0
@@ -5429,18 +5499,20 @@ store:
 	VZEROUPPER
 	RET
 
-// func strip4x2F64AVX512(k int, a left[float64], b *float64, c target[float64], alpha float64, beta float64)
+// func strip4x2F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·strip4x2F64AVX512(SB), NOSPLIT, $0-80
+TEXT ·strip4x2F64AVX512(SB), NOSPLIT, $0-88
 	MOVQ       k+0(FP), AX
-	MOVQ       b+32(FP), CX
-	MOVQ       a_row+16(FP), DX
+	MOVQ       b_first+32(FP), CX
+	MOVQ       b_row+40(FP), DX
 	SHLQ       $0x03, DX
-	MOVQ       a_col+24(FP), BX
+	MOVQ       a_row+16(FP), BX
 	SHLQ       $0x03, BX
-	MOVQ       a_first+8(FP), SI
-	LEAQ       (SI)(DX*2), DI
-	ADDQ       DX, DI
+	MOVQ       a_col+24(FP), SI
+	SHLQ       $0x03, SI
+	MOVQ       a_first+8(FP), DI
+	LEAQ       (DI)(BX*2), R8
+	ADDQ       BX, R8
 	VPXORD     Z0, Z0, Z0
 	VPXORD     Z1, Z1, Z1
 	VPXORD     Z2, Z2, Z2
@@ -5449,53 +5521,53 @@ TEXT ·strip4x2F64AVX512(SB), NOSPLIT, $0-80
 	VPXORD     Z5, Z5, Z5
 	VPXORD     Z6, Z6, Z6
 	VPXORD     Z7, Z7, Z7
-	MOVQ       c_first+40(FP), R8
-	MOVQ       c_stride+48(FP), R9
-	SHLQ       $0x03, R9
-	PREFETCHT0 (R8)
-	PREFETCHT0 64(R8)
-	ADDQ       R9, R8
-	PREFETCHT0 (R8)
-	PREFETCHT0 64(R8)
-	ADDQ       R9, R8
-	PREFETCHT0 (R8)
-	PREFETCHT0 64(R8)
-	ADDQ       R9, R8
-	PREFETCHT0 (R8)
-	PREFETCHT0 64(R8)
+	MOVQ       c_first+48(FP), R9
+	MOVQ       c_stride+56(FP), R10
+	SHLQ       $0x03, R10
+	PREFETCHT0 (R9)
+	PREFETCHT0 64(R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
+	PREFETCHT0 64(R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
+	PREFETCHT0 64(R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
+	PREFETCHT0 64(R9)
 	TESTQ      AX, AX
 	JZ         done
 
 loop:
 	VMOVUPD      (CX), Z30
 	VMOVUPD      64(CX), Z31
-	ADDQ         $0x00000080, CX
-	VBROADCASTSD (SI), Z28
+	ADDQ         DX, CX
+	VBROADCASTSD (DI), Z28
 	VFMADD231PD  Z28, Z30, Z0
 	VFMADD231PD  Z28, Z31, Z1
-	VBROADCASTSD (SI)(DX*1), Z29
+	VBROADCASTSD (DI)(BX*1), Z29
 	VFMADD231PD  Z29, Z30, Z2
 	VFMADD231PD  Z29, Z31, Z3
-	VBROADCASTSD (SI)(DX*2), Z28
+	VBROADCASTSD (DI)(BX*2), Z28
 	VFMADD231PD  Z28, Z30, Z4
 	VFMADD231PD  Z28, Z31, Z5
-	VBROADCASTSD (DI), Z29
+	VBROADCASTSD (R8), Z29
 	VFMADD231PD  Z29, Z30, Z6
 	VFMADD231PD  Z29, Z31, Z7
-	ADDQ         BX, SI
-	ADDQ         BX, DI
+	ADDQ         SI, DI
+	ADDQ         SI, R8
 	DECQ         AX
 	JNZ          loop
 
 done:
-	MOVQ         c_last+56(FP), AX
+	MOVQ         c_last+64(FP), AX
 	MOVQ         $-1, CX
 	BZHIQ        AX, CX, AX
 	KMOVW        AX, K1
-	MOVQ         c_first+40(FP), AX
-	MOVQ         c_stride+48(FP), CX
+	MOVQ         c_first+48(FP), AX
+	MOVQ         c_stride+56(FP), CX
 	SHLQ         $0x03, CX
-	VBROADCASTSD alpha+64(FP), Z29
+	VBROADCASTSD alpha+72(FP), Z29
 	VMULPD       Z29, Z0, Z0
 	VMULPD       Z29, Z1, Z1
 	VMULPD       Z29, Z2, Z2
@@ -5504,10 +5576,10 @@ done:
 	VMULPD       Z29, Z5, Z5
 	VMULPD       Z29, Z6, Z6
 	VMULPD       Z29, Z7, Z7
-	MOVQ         beta+72(FP), DX
+	MOVQ         beta+80(FP), DX
 	SHLQ         $0x01, DX
 	JZ           store
-	VBROADCASTSD beta+72(FP), Z30
+	VBROADCASTSD beta+80(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPD      (DX), Z31
 	VFMADD231PD  Z31, Z30, Z0
@@ -5545,74 +5617,76 @@ store:
 	VZEROUPPER
 	RET
 
-// func strip5x1F64AVX512(k int, a left[float64], b *float64, c target[float64], alpha float64, beta float64)
+// func strip5x1F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·strip5x1F64AVX512(SB), NOSPLIT, $0-80
+TEXT ·strip5x1F64AVX512(SB), NOSPLIT, $0-88
 	MOVQ       k+0(FP), AX
-	MOVQ       b+32(FP), CX
-	MOVQ       a_row+16(FP), DX
+	MOVQ       b_first+32(FP), CX
+	MOVQ       b_row+40(FP), DX
 	SHLQ       $0x03, DX
-	MOVQ       a_col+24(FP), BX
+	MOVQ       a_row+16(FP), BX
 	SHLQ       $0x03, BX
-	MOVQ       a_first+8(FP), SI
-	LEAQ       (SI)(DX*2), DI
-	ADDQ       DX, DI
+	MOVQ       a_col+24(FP), SI
+	SHLQ       $0x03, SI
+	MOVQ       a_first+8(FP), DI
+	LEAQ       (DI)(BX*2), R8
+	ADDQ       BX, R8
 	VPXORD     Z0, Z0, Z0
 	VPXORD     Z1, Z1, Z1
 	VPXORD     Z2, Z2, Z2
 	VPXORD     Z3, Z3, Z3
 	VPXORD     Z4, Z4, Z4
-	MOVQ       c_first+40(FP), R8
-	MOVQ       c_stride+48(FP), R9
-	SHLQ       $0x03, R9
-	PREFETCHT0 (R8)
-	ADDQ       R9, R8
-	PREFETCHT0 (R8)
-	ADDQ       R9, R8
-	PREFETCHT0 (R8)
-	ADDQ       R9, R8
-	PREFETCHT0 (R8)
-	ADDQ       R9, R8
-	PREFETCHT0 (R8)
+	MOVQ       c_first+48(FP), R9
+	MOVQ       c_stride+56(FP), R10
+	SHLQ       $0x03, R10
+	PREFETCHT0 (R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
+	MOVQ       c_last+64(FP), R9
+	MOVQ       $-1, R10
+	BZHIQ      R9, R10, R9
+	KMOVW      R9, K1
 	TESTQ      AX, AX
 	JZ         done
 
 loop:
-	VMOVUPD      (CX), Z30
-	ADDQ         $0x00000040, CX
-	VBROADCASTSD (SI), Z28
+	VMOVUPD.Z    (CX), K1, Z30
+	ADDQ         DX, CX
+	VBROADCASTSD (DI), Z28
 	VFMADD231PD  Z28, Z30, Z0
-	VBROADCASTSD (SI)(DX*1), Z29
+	VBROADCASTSD (DI)(BX*1), Z29
 	VFMADD231PD  Z29, Z30, Z1
-	VBROADCASTSD (SI)(DX*2), Z28
+	VBROADCASTSD (DI)(BX*2), Z28
 	VFMADD231PD  Z28, Z30, Z2
-	VBROADCASTSD (DI), Z29
+	VBROADCASTSD (R8), Z29
 	VFMADD231PD  Z29, Z30, Z3
-	VBROADCASTSD (DI)(DX*1), Z28
+	VBROADCASTSD (R8)(BX*1), Z28
 	VFMADD231PD  Z28, Z30, Z4
-	ADDQ         BX, SI
-	ADDQ         BX, DI
+	ADDQ         SI, DI
+	ADDQ         SI, R8
 	DECQ         AX
 	JNZ          loop
 
 done:
-	MOVQ         c_last+56(FP), AX
-	MOVQ         $-1, CX
-	BZHIQ        AX, CX, AX
-	KMOVW        AX, K1
-	MOVQ         c_first+40(FP), AX
-	MOVQ         c_stride+48(FP), CX
+	MOVQ         c_first+48(FP), AX
+	MOVQ         c_stride+56(FP), CX
 	SHLQ         $0x03, CX
-	VBROADCASTSD alpha+64(FP), Z29
+	VBROADCASTSD alpha+72(FP), Z29
 	VMULPD       Z29, Z0, Z0
 	VMULPD       Z29, Z1, Z1
 	VMULPD       Z29, Z2, Z2
 	VMULPD       Z29, Z3, Z3
 	VMULPD       Z29, Z4, Z4
-	MOVQ         beta+72(FP), DX
+	MOVQ         beta+80(FP), DX
 	SHLQ         $0x01, DX
 	JZ           store
-	VBROADCASTSD beta+72(FP), Z30
+	VBROADCASTSD beta+80(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPD.Z    (DX), K1, Z31
 	VFMADD231PD  Z31, Z30, Z0
@@ -5643,18 +5717,20 @@ store:
 	VZEROUPPER
 	RET
 
-// func strip5x2F64AVX512(k int, a left[float64], b *float64, c target[float64], alpha float64, beta float64)
+// func strip5x2F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·strip5x2F64AVX512(SB), NOSPLIT, $0-80
+TEXT ·strip5x2F64AVX512(SB), NOSPLIT, $0-88
 	MOVQ       k+0(FP), AX
-	MOVQ       b+32(FP), CX
-	MOVQ       a_row+16(FP), DX
+	MOVQ       b_first+32(FP), CX
+	MOVQ       b_row+40(FP), DX
 	SHLQ       $0x03, DX
-	MOVQ       a_col+24(FP), BX
+	MOVQ       a_row+16(FP), BX
 	SHLQ       $0x03, BX
-	MOVQ       a_first+8(FP), SI
-	LEAQ       (SI)(DX*2), DI
-	ADDQ       DX, DI
+	MOVQ       a_col+24(FP), SI
+	SHLQ       $0x03, SI
+	MOVQ       a_first+8(FP), DI
+	LEAQ       (DI)(BX*2), R8
+	ADDQ       BX, R8
 	VPXORD     Z0, Z0, Z0
 	VPXORD     Z1, Z1, Z1
 	VPXORD     Z2, Z2, Z2
@@ -5665,59 +5741,59 @@ TEXT ·strip5x2F64AVX512(SB), NOSPLIT, $0-80
 	VPXORD     Z7, Z7, Z7
 	VPXORD     Z8, Z8, Z8
 	VPXORD     Z9, Z9, Z9
-	MOVQ       c_first+40(FP), R8
-	MOVQ       c_stride+48(FP), R9
-	SHLQ       $0x03, R9
-	PREFETCHT0 (R8)
-	PREFETCHT0 64(R8)
-	ADDQ       R9, R8
-	PREFETCHT0 (R8)
-	PREFETCHT0 64(R8)
-	ADDQ       R9, R8
-	PREFETCHT0 (R8)
-	PREFETCHT0 64(R8)
-	ADDQ       R9, R8
-	PREFETCHT0 (R8)
-	PREFETCHT0 64(R8)
-	ADDQ       R9, R8
-	PREFETCHT0 (R8)
-	PREFETCHT0 64(R8)
+	MOVQ       c_first+48(FP), R9
+	MOVQ       c_stride+56(FP), R10
+	SHLQ       $0x03, R10
+	PREFETCHT0 (R9)
+	PREFETCHT0 64(R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
+	PREFETCHT0 64(R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
+	PREFETCHT0 64(R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
+	PREFETCHT0 64(R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
+	PREFETCHT0 64(R9)
 	TESTQ      AX, AX
 	JZ         done
 
 loop:
 	VMOVUPD      (CX), Z30
 	VMOVUPD      64(CX), Z31
-	ADDQ         $0x00000080, CX
-	VBROADCASTSD (SI), Z28
+	ADDQ         DX, CX
+	VBROADCASTSD (DI), Z28
 	VFMADD231PD  Z28, Z30, Z0
 	VFMADD231PD  Z28, Z31, Z1
-	VBROADCASTSD (SI)(DX*1), Z29
+	VBROADCASTSD (DI)(BX*1), Z29
 	VFMADD231PD  Z29, Z30, Z2
 	VFMADD231PD  Z29, Z31, Z3
-	VBROADCASTSD (SI)(DX*2), Z28
+	VBROADCASTSD (DI)(BX*2), Z28
 	VFMADD231PD  Z28, Z30, Z4
 	VFMADD231PD  Z28, Z31, Z5
-	VBROADCASTSD (DI), Z29
+	VBROADCASTSD (R8), Z29
 	VFMADD231PD  Z29, Z30, Z6
 	VFMADD231PD  Z29, Z31, Z7
-	VBROADCASTSD (DI)(DX*1), Z28
+	VBROADCASTSD (R8)(BX*1), Z28
 	VFMADD231PD  Z28, Z30, Z8
 	VFMADD231PD  Z28, Z31, Z9
-	ADDQ         BX, SI
-	ADDQ         BX, DI
+	ADDQ         SI, DI
+	ADDQ         SI, R8
 	DECQ         AX
 	JNZ          loop
 
 done:
-	MOVQ         c_last+56(FP), AX
+	MOVQ         c_last+64(FP), AX
 	MOVQ         $-1, CX
 	BZHIQ        AX, CX, AX
 	KMOVW        AX, K1
-	MOVQ         c_first+40(FP), AX
-	MOVQ         c_stride+48(FP), CX
+	MOVQ         c_first+48(FP), AX
+	MOVQ         c_stride+56(FP), CX
 	SHLQ         $0x03, CX
-	VBROADCASTSD alpha+64(FP), Z29
+	VBROADCASTSD alpha+72(FP), Z29
 	VMULPD       Z29, Z0, Z0
 	VMULPD       Z29, Z1, Z1
 	VMULPD       Z29, Z2, Z2
@@ -5728,10 +5804,10 @@ done:
 	VMULPD       Z29, Z7, Z7
 	VMULPD       Z29, Z8, Z8
 	VMULPD       Z29, Z9, Z9
-	MOVQ         beta+72(FP), DX
+	MOVQ         beta+80(FP), DX
 	SHLQ         $0x01, DX
 	JZ           store
-	VBROADCASTSD beta+72(FP), Z30
+	VBROADCASTSD beta+80(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPD      (DX), Z31
 	VFMADD231PD  Z31, Z30, Z0
@@ -5777,80 +5853,82 @@ store:
 	VZEROUPPER
 	RET
 
-// func strip6x1F64AVX512(k int, a left[float64], b *float64, c target[float64], alpha float64, beta float64)
+// func strip6x1F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·strip6x1F64AVX512(SB), NOSPLIT, $0-80
+TEXT ·strip6x1F64AVX512(SB), NOSPLIT, $0-88
 	MOVQ       k+0(FP), AX
-	MOVQ       b+32(FP), CX
-	MOVQ       a_row+16(FP), DX
+	MOVQ       b_first+32(FP), CX
+	MOVQ       b_row+40(FP), DX
 	SHLQ       $0x03, DX
-	MOVQ       a_col+24(FP), BX
+	MOVQ       a_row+16(FP), BX
 	SHLQ       $0x03, BX
-	MOVQ       a_first+8(FP), SI
-	LEAQ       (SI)(DX*2), DI
-	ADDQ       DX, DI
+	MOVQ       a_col+24(FP), SI
+	SHLQ       $0x03, SI
+	MOVQ       a_first+8(FP), DI
+	LEAQ       (DI)(BX*2), R8
+	ADDQ       BX, R8
 	VPXORD     Z0, Z0, Z0
 	VPXORD     Z1, Z1, Z1
 	VPXORD     Z2, Z2, Z2
 	VPXORD     Z3, Z3, Z3
 	VPXORD     Z4, Z4, Z4
 	VPXORD     Z5, Z5, Z5
-	MOVQ       c_first+40(FP), R8
-	MOVQ       c_stride+48(FP), R9
-	SHLQ       $0x03, R9
-	PREFETCHT0 (R8)
-	ADDQ       R9, R8
-	PREFETCHT0 (R8)
-	ADDQ       R9, R8
-	PREFETCHT0 (R8)
-	ADDQ       R9, R8
-	PREFETCHT0 (R8)
-	ADDQ       R9, R8
-	PREFETCHT0 (R8)
-	ADDQ       R9, R8
-	PREFETCHT0 (R8)
+	MOVQ       c_first+48(FP), R9
+	MOVQ       c_stride+56(FP), R10
+	SHLQ       $0x03, R10
+	PREFETCHT0 (R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
+	MOVQ       c_last+64(FP), R9
+	MOVQ       $-1, R10
+	BZHIQ      R9, R10, R9
+	KMOVW      R9, K1
 	TESTQ      AX, AX
 	JZ         done
 
 loop:
-	VMOVUPD      (CX), Z30
-	ADDQ         $0x00000040, CX
-	VBROADCASTSD (SI), Z28
+	VMOVUPD.Z    (CX), K1, Z30
+	ADDQ         DX, CX
+	VBROADCASTSD (DI), Z28
 	VFMADD231PD  Z28, Z30, Z0
-	VBROADCASTSD (SI)(DX*1), Z29
+	VBROADCASTSD (DI)(BX*1), Z29
 	VFMADD231PD  Z29, Z30, Z1
-	VBROADCASTSD (SI)(DX*2), Z28
+	VBROADCASTSD (DI)(BX*2), Z28
 	VFMADD231PD  Z28, Z30, Z2
-	VBROADCASTSD (DI), Z29
+	VBROADCASTSD (R8), Z29
 	VFMADD231PD  Z29, Z30, Z3
-	VBROADCASTSD (DI)(DX*1), Z28
+	VBROADCASTSD (R8)(BX*1), Z28
 	VFMADD231PD  Z28, Z30, Z4
-	VBROADCASTSD (DI)(DX*2), Z29
+	VBROADCASTSD (R8)(BX*2), Z29
 	VFMADD231PD  Z29, Z30, Z5
-	ADDQ         BX, SI
-	ADDQ         BX, DI
+	ADDQ         SI, DI
+	ADDQ         SI, R8
 	DECQ         AX
 	JNZ          loop
 
 done:
-	MOVQ         c_last+56(FP), AX
-	MOVQ         $-1, CX
-	BZHIQ        AX, CX, AX
-	KMOVW        AX, K1
-	MOVQ         c_first+40(FP), AX
-	MOVQ         c_stride+48(FP), CX
+	MOVQ         c_first+48(FP), AX
+	MOVQ         c_stride+56(FP), CX
 	SHLQ         $0x03, CX
-	VBROADCASTSD alpha+64(FP), Z29
+	VBROADCASTSD alpha+72(FP), Z29
 	VMULPD       Z29, Z0, Z0
 	VMULPD       Z29, Z1, Z1
 	VMULPD       Z29, Z2, Z2
 	VMULPD       Z29, Z3, Z3
 	VMULPD       Z29, Z4, Z4
 	VMULPD       Z29, Z5, Z5
-	MOVQ         beta+72(FP), DX
+	MOVQ         beta+80(FP), DX
 	SHLQ         $0x01, DX
 	JZ           store
-	VBROADCASTSD beta+72(FP), Z30
+	VBROADCASTSD beta+80(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPD.Z    (DX), K1, Z31
 	VFMADD231PD  Z31, Z30, Z0
@@ -5886,18 +5964,20 @@ store:
 	VZEROUPPER
 	RET
 
-// func strip6x2F64AVX512(k int, a left[float64], b *float64, c target[float64], alpha float64, beta float64)
+// func strip6x2F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·strip6x2F64AVX512(SB), NOSPLIT, $0-80
+TEXT ·strip6x2F64AVX512(SB), NOSPLIT, $0-88
 	MOVQ       k+0(FP), AX
-	MOVQ       b+32(FP), CX
-	MOVQ       a_row+16(FP), DX
+	MOVQ       b_first+32(FP), CX
+	MOVQ       b_row+40(FP), DX
 	SHLQ       $0x03, DX
-	MOVQ       a_col+24(FP), BX
+	MOVQ       a_row+16(FP), BX
 	SHLQ       $0x03, BX
-	MOVQ       a_first+8(FP), SI
-	LEAQ       (SI)(DX*2), DI
-	ADDQ       DX, DI
+	MOVQ       a_col+24(FP), SI
+	SHLQ       $0x03, SI
+	MOVQ       a_first+8(FP), DI
+	LEAQ       (DI)(BX*2), R8
+	ADDQ       BX, R8
 	VPXORD     Z0, Z0, Z0
 	VPXORD     Z1, Z1, Z1
 	VPXORD     Z2, Z2, Z2
@@ -5910,65 +5990,65 @@ TEXT ·strip6x2F64AVX512(SB), NOSPLIT, $0-80
 	VPXORD     Z9, Z9, Z9
 	VPXORD     Z10, Z10, Z10
 	VPXORD     Z11, Z11, Z11
-	MOVQ       c_first+40(FP), R8
-	MOVQ       c_stride+48(FP), R9
-	SHLQ       $0x03, R9
-	PREFETCHT0 (R8)
-	PREFETCHT0 64(R8)
-	ADDQ       R9, R8
-	PREFETCHT0 (R8)
-	PREFETCHT0 64(R8)
-	ADDQ       R9, R8
-	PREFETCHT0 (R8)
-	PREFETCHT0 64(R8)
-	ADDQ       R9, R8
-	PREFETCHT0 (R8)
-	PREFETCHT0 64(R8)
-	ADDQ       R9, R8
-	PREFETCHT0 (R8)
-	PREFETCHT0 64(R8)
-	ADDQ       R9, R8
-	PREFETCHT0 (R8)
-	PREFETCHT0 64(R8)
+	MOVQ       c_first+48(FP), R9
+	MOVQ       c_stride+56(FP), R10
+	SHLQ       $0x03, R10
+	PREFETCHT0 (R9)
+	PREFETCHT0 64(R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
+	PREFETCHT0 64(R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
+	PREFETCHT0 64(R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
+	PREFETCHT0 64(R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
+	PREFETCHT0 64(R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
+	PREFETCHT0 64(R9)
 	TESTQ      AX, AX
 	JZ         done
 
 loop:
 	VMOVUPD      (CX), Z30
 	VMOVUPD      64(CX), Z31
-	ADDQ         $0x00000080, CX
-	VBROADCASTSD (SI), Z28
+	ADDQ         DX, CX
+	VBROADCASTSD (DI), Z28
 	VFMADD231PD  Z28, Z30, Z0
 	VFMADD231PD  Z28, Z31, Z1
-	VBROADCASTSD (SI)(DX*1), Z29
+	VBROADCASTSD (DI)(BX*1), Z29
 	VFMADD231PD  Z29, Z30, Z2
 	VFMADD231PD  Z29, Z31, Z3
-	VBROADCASTSD (SI)(DX*2), Z28
+	VBROADCASTSD (DI)(BX*2), Z28
 	VFMADD231PD  Z28, Z30, Z4
 	VFMADD231PD  Z28, Z31, Z5
-	VBROADCASTSD (DI), Z29
+	VBROADCASTSD (R8), Z29
 	VFMADD231PD  Z29, Z30, Z6
 	VFMADD231PD  Z29, Z31, Z7
-	VBROADCASTSD (DI)(DX*1), Z28
+	VBROADCASTSD (R8)(BX*1), Z28
 	VFMADD231PD  Z28, Z30, Z8
 	VFMADD231PD  Z28, Z31, Z9
-	VBROADCASTSD (DI)(DX*2), Z29
+	VBROADCASTSD (R8)(BX*2), Z29
 	VFMADD231PD  Z29, Z30, Z10
 	VFMADD231PD  Z29, Z31, Z11
-	ADDQ         BX, SI
-	ADDQ         BX, DI
+	ADDQ         SI, DI
+	ADDQ         SI, R8
 	DECQ         AX
 	JNZ          loop
 
 done:
-	MOVQ         c_last+56(FP), AX
+	MOVQ         c_last+64(FP), AX
 	MOVQ         $-1, CX
 	BZHIQ        AX, CX, AX
 	KMOVW        AX, K1
-	MOVQ         c_first+40(FP), AX
-	MOVQ         c_stride+48(FP), CX
+	MOVQ         c_first+48(FP), AX
+	MOVQ         c_stride+56(FP), CX
 	SHLQ         $0x03, CX
-	VBROADCASTSD alpha+64(FP), Z29
+	VBROADCASTSD alpha+72(FP), Z29
 	VMULPD       Z29, Z0, Z0
 	VMULPD       Z29, Z1, Z1
 	VMULPD       Z29, Z2, Z2
@@ -5981,10 +6061,10 @@ done:
 	VMULPD       Z29, Z9, Z9
 	VMULPD       Z29, Z10, Z10
 	VMULPD       Z29, Z11, Z11
-	MOVQ         beta+72(FP), DX
+	MOVQ         beta+80(FP), DX
 	SHLQ         $0x01, DX
 	JZ           store
-	VBROADCASTSD beta+72(FP), Z30
+	VBROADCASTSD beta+80(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPD      (DX), Z31
 	VFMADD231PD  Z31, Z30, Z0
@@ -6038,20 +6118,22 @@ store:
 	VZEROUPPER
 	RET
 
-// func strip7x1F64AVX512(k int, a left[float64], b *float64, c target[float64], alpha float64, beta float64)
+// func strip7x1F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·strip7x1F64AVX512(SB), NOSPLIT, $0-80
+TEXT ·strip7x1F64AVX512(SB), NOSPLIT, $0-88
 	MOVQ       k+0(FP), AX
-	MOVQ       b+32(FP), CX
-	MOVQ       a_row+16(FP), DX
+	MOVQ       b_first+32(FP), CX
+	MOVQ       b_row+40(FP), DX
 	SHLQ       $0x03, DX
-	MOVQ       a_col+24(FP), BX
+	MOVQ       a_row+16(FP), BX
 	SHLQ       $0x03, BX
-	MOVQ       a_first+8(FP), SI
-	LEAQ       (SI)(DX*2), DI
-	ADDQ       DX, DI
-	LEAQ       (DI)(DX*2), R8
-	ADDQ       DX, R8
+	MOVQ       a_col+24(FP), SI
+	SHLQ       $0x03, SI
+	MOVQ       a_first+8(FP), DI
+	LEAQ       (DI)(BX*2), R8
+	ADDQ       BX, R8
+	LEAQ       (R8)(BX*2), R9
+	ADDQ       BX, R9
 	VPXORD     Z0, Z0, Z0
 	VPXORD     Z1, Z1, Z1
 	VPXORD     Z2, Z2, Z2
@@ -6059,57 +6141,57 @@ TEXT ·strip7x1F64AVX512(SB), NOSPLIT, $0-80
 	VPXORD     Z4, Z4, Z4
 	VPXORD     Z5, Z5, Z5
 	VPXORD     Z6, Z6, Z6
-	MOVQ       c_first+40(FP), R9
-	MOVQ       c_stride+48(FP), R10
-	SHLQ       $0x03, R10
-	PREFETCHT0 (R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
+	MOVQ       c_first+48(FP), R10
+	MOVQ       c_stride+56(FP), R11
+	SHLQ       $0x03, R11
+	PREFETCHT0 (R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	MOVQ       c_last+64(FP), R10
+	MOVQ       $-1, R11
+	BZHIQ      R10, R11, R10
+	KMOVW      R10, K1
 	TESTQ      AX, AX
 	JZ         done
 
 loop:
-	VMOVUPD      (CX), Z30
-	ADDQ         $0x00000040, CX
-	VBROADCASTSD (SI), Z28
+	VMOVUPD.Z    (CX), K1, Z30
+	ADDQ         DX, CX
+	VBROADCASTSD (DI), Z28
 	VFMADD231PD  Z28, Z30, Z0
-	VBROADCASTSD (SI)(DX*1), Z29
+	VBROADCASTSD (DI)(BX*1), Z29
 	VFMADD231PD  Z29, Z30, Z1
-	VBROADCASTSD (SI)(DX*2), Z28
+	VBROADCASTSD (DI)(BX*2), Z28
 	VFMADD231PD  Z28, Z30, Z2
-	VBROADCASTSD (DI), Z29
+	VBROADCASTSD (R8), Z29
 	VFMADD231PD  Z29, Z30, Z3
-	VBROADCASTSD (DI)(DX*1), Z28
+	VBROADCASTSD (R8)(BX*1), Z28
 	VFMADD231PD  Z28, Z30, Z4
-	VBROADCASTSD (DI)(DX*2), Z29
+	VBROADCASTSD (R8)(BX*2), Z29
 	VFMADD231PD  Z29, Z30, Z5
-	VBROADCASTSD (R8), Z28
+	VBROADCASTSD (R9), Z28
 	VFMADD231PD  Z28, Z30, Z6
-	ADDQ         BX, SI
-	ADDQ         BX, DI
-	ADDQ         BX, R8
+	ADDQ         SI, DI
+	ADDQ         SI, R8
+	ADDQ         SI, R9
 	DECQ         AX
 	JNZ          loop
 
 done:
-	MOVQ         c_last+56(FP), AX
-	MOVQ         $-1, CX
-	BZHIQ        AX, CX, AX
-	KMOVW        AX, K1
-	MOVQ         c_first+40(FP), AX
-	MOVQ         c_stride+48(FP), CX
+	MOVQ         c_first+48(FP), AX
+	MOVQ         c_stride+56(FP), CX
 	SHLQ         $0x03, CX
-	VBROADCASTSD alpha+64(FP), Z29
+	VBROADCASTSD alpha+72(FP), Z29
 	VMULPD       Z29, Z0, Z0
 	VMULPD       Z29, Z1, Z1
 	VMULPD       Z29, Z2, Z2
@@ -6117,10 +6199,10 @@ done:
 	VMULPD       Z29, Z4, Z4
 	VMULPD       Z29, Z5, Z5
 	VMULPD       Z29, Z6, Z6
-	MOVQ         beta+72(FP), DX
+	MOVQ         beta+80(FP), DX
 	SHLQ         $0x01, DX
 	JZ           store
-	VBROADCASTSD beta+72(FP), Z30
+	VBROADCASTSD beta+80(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPD.Z    (DX), K1, Z31
 	VFMADD231PD  Z31, Z30, Z0
@@ -6161,20 +6243,22 @@ store:
 	VZEROUPPER
 	RET
 
-// func strip7x2F64AVX512(k int, a left[float64], b *float64, c target[float64], alpha float64, beta float64)
+// func strip7x2F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·strip7x2F64AVX512(SB), NOSPLIT, $0-80
+TEXT ·strip7x2F64AVX512(SB), NOSPLIT, $0-88
 	MOVQ       k+0(FP), AX
-	MOVQ       b+32(FP), CX
-	MOVQ       a_row+16(FP), DX
+	MOVQ       b_first+32(FP), CX
+	MOVQ       b_row+40(FP), DX
 	SHLQ       $0x03, DX
-	MOVQ       a_col+24(FP), BX
+	MOVQ       a_row+16(FP), BX
 	SHLQ       $0x03, BX
-	MOVQ       a_first+8(FP), SI
-	LEAQ       (SI)(DX*2), DI
-	ADDQ       DX, DI
-	LEAQ       (DI)(DX*2), R8
-	ADDQ       DX, R8
+	MOVQ       a_col+24(FP), SI
+	SHLQ       $0x03, SI
+	MOVQ       a_first+8(FP), DI
+	LEAQ       (DI)(BX*2), R8
+	ADDQ       BX, R8
+	LEAQ       (R8)(BX*2), R9
+	ADDQ       BX, R9
 	VPXORD     Z0, Z0, Z0
 	VPXORD     Z1, Z1, Z1
 	VPXORD     Z2, Z2, Z2
@@ -6189,72 +6273,72 @@ TEXT ·strip7x2F64AVX512(SB), NOSPLIT, $0-80
 	VPXORD     Z11, Z11, Z11
 	VPXORD     Z12, Z12, Z12
 	VPXORD     Z13, Z13, Z13
-	MOVQ       c_first+40(FP), R9
-	MOVQ       c_stride+48(FP), R10
-	SHLQ       $0x03, R10
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
+	MOVQ       c_first+48(FP), R10
+	MOVQ       c_stride+56(FP), R11
+	SHLQ       $0x03, R11
+	PREFETCHT0 (R10)
+	PREFETCHT0 64(R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 64(R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 64(R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 64(R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 64(R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 64(R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 64(R10)
 	TESTQ      AX, AX
 	JZ         done
 
 loop:
 	VMOVUPD      (CX), Z30
 	VMOVUPD      64(CX), Z31
-	ADDQ         $0x00000080, CX
-	VBROADCASTSD (SI), Z28
+	ADDQ         DX, CX
+	VBROADCASTSD (DI), Z28
 	VFMADD231PD  Z28, Z30, Z0
 	VFMADD231PD  Z28, Z31, Z1
-	VBROADCASTSD (SI)(DX*1), Z29
+	VBROADCASTSD (DI)(BX*1), Z29
 	VFMADD231PD  Z29, Z30, Z2
 	VFMADD231PD  Z29, Z31, Z3
-	VBROADCASTSD (SI)(DX*2), Z28
+	VBROADCASTSD (DI)(BX*2), Z28
 	VFMADD231PD  Z28, Z30, Z4
 	VFMADD231PD  Z28, Z31, Z5
-	VBROADCASTSD (DI), Z29
+	VBROADCASTSD (R8), Z29
 	VFMADD231PD  Z29, Z30, Z6
 	VFMADD231PD  Z29, Z31, Z7
-	VBROADCASTSD (DI)(DX*1), Z28
+	VBROADCASTSD (R8)(BX*1), Z28
 	VFMADD231PD  Z28, Z30, Z8
 	VFMADD231PD  Z28, Z31, Z9
-	VBROADCASTSD (DI)(DX*2), Z29
+	VBROADCASTSD (R8)(BX*2), Z29
 	VFMADD231PD  Z29, Z30, Z10
 	VFMADD231PD  Z29, Z31, Z11
-	VBROADCASTSD (R8), Z28
+	VBROADCASTSD (R9), Z28
 	VFMADD231PD  Z28, Z30, Z12
 	VFMADD231PD  Z28, Z31, Z13
-	ADDQ         BX, SI
-	ADDQ         BX, DI
-	ADDQ         BX, R8
+	ADDQ         SI, DI
+	ADDQ         SI, R8
+	ADDQ         SI, R9
 	DECQ         AX
 	JNZ          loop
 
 done:
-	MOVQ         c_last+56(FP), AX
+	MOVQ         c_last+64(FP), AX
 	MOVQ         $-1, CX
 	BZHIQ        AX, CX, AX
 	KMOVW        AX, K1
-	MOVQ         c_first+40(FP), AX
-	MOVQ         c_stride+48(FP), CX
+	MOVQ         c_first+48(FP), AX
+	MOVQ         c_stride+56(FP), CX
 	SHLQ         $0x03, CX
-	VBROADCASTSD alpha+64(FP), Z29
+	VBROADCASTSD alpha+72(FP), Z29
 	VMULPD       Z29, Z0, Z0
 	VMULPD       Z29, Z1, Z1
 	VMULPD       Z29, Z2, Z2
@@ -6269,10 +6353,10 @@ done:
 	VMULPD       Z29, Z11, Z11
 	VMULPD       Z29, Z12, Z12
 	VMULPD       Z29, Z13, Z13
-	MOVQ         beta+72(FP), DX
+	MOVQ         beta+80(FP), DX
 	SHLQ         $0x01, DX
 	JZ           store
-	VBROADCASTSD beta+72(FP), Z30
+	VBROADCASTSD beta+80(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPD      (DX), Z31
 	VFMADD231PD  Z31, Z30, Z0
@@ -6334,20 +6418,22 @@ store:
 	VZEROUPPER
 	RET
 
-// func strip8x1F64AVX512(k int, a left[float64], b *float64, c target[float64], alpha float64, beta float64)
+// func strip8x1F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·strip8x1F64AVX512(SB), NOSPLIT, $0-80
+TEXT ·strip8x1F64AVX512(SB), NOSPLIT, $0-88
 	MOVQ       k+0(FP), AX
-	MOVQ       b+32(FP), CX
-	MOVQ       a_row+16(FP), DX
+	MOVQ       b_first+32(FP), CX
+	MOVQ       b_row+40(FP), DX
 	SHLQ       $0x03, DX
-	MOVQ       a_col+24(FP), BX
+	MOVQ       a_row+16(FP), BX
 	SHLQ       $0x03, BX
-	MOVQ       a_first+8(FP), SI
-	LEAQ       (SI)(DX*2), DI
-	ADDQ       DX, DI
-	LEAQ       (DI)(DX*2), R8
-	ADDQ       DX, R8
+	MOVQ       a_col+24(FP), SI
+	SHLQ       $0x03, SI
+	MOVQ       a_first+8(FP), DI
+	LEAQ       (DI)(BX*2), R8
+	ADDQ       BX, R8
+	LEAQ       (R8)(BX*2), R9
+	ADDQ       BX, R9
 	VPXORD     Z0, Z0, Z0
 	VPXORD     Z1, Z1, Z1
 	VPXORD     Z2, Z2, Z2
@@ -6356,61 +6442,61 @@ TEXT ·strip8x1F64AVX512(SB), NOSPLIT, $0-80
 	VPXORD     Z5, Z5, Z5
 	VPXORD     Z6, Z6, Z6
 	VPXORD     Z7, Z7, Z7
-	MOVQ       c_first+40(FP), R9
-	MOVQ       c_stride+48(FP), R10
-	SHLQ       $0x03, R10
-	PREFETCHT0 (R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
+	MOVQ       c_first+48(FP), R10
+	MOVQ       c_stride+56(FP), R11
+	SHLQ       $0x03, R11
+	PREFETCHT0 (R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	MOVQ       c_last+64(FP), R10
+	MOVQ       $-1, R11
+	BZHIQ      R10, R11, R10
+	KMOVW      R10, K1
 	TESTQ      AX, AX
 	JZ         done
 
 loop:
-	VMOVUPD      (CX), Z30
-	ADDQ         $0x00000040, CX
-	VBROADCASTSD (SI), Z28
+	VMOVUPD.Z    (CX), K1, Z30
+	ADDQ         DX, CX
+	VBROADCASTSD (DI), Z28
 	VFMADD231PD  Z28, Z30, Z0
-	VBROADCASTSD (SI)(DX*1), Z29
+	VBROADCASTSD (DI)(BX*1), Z29
 	VFMADD231PD  Z29, Z30, Z1
-	VBROADCASTSD (SI)(DX*2), Z28
+	VBROADCASTSD (DI)(BX*2), Z28
 	VFMADD231PD  Z28, Z30, Z2
-	VBROADCASTSD (DI), Z29
+	VBROADCASTSD (R8), Z29
 	VFMADD231PD  Z29, Z30, Z3
-	VBROADCASTSD (DI)(DX*1), Z28
+	VBROADCASTSD (R8)(BX*1), Z28
 	VFMADD231PD  Z28, Z30, Z4
-	VBROADCASTSD (DI)(DX*2), Z29
+	VBROADCASTSD (R8)(BX*2), Z29
 	VFMADD231PD  Z29, Z30, Z5
-	VBROADCASTSD (R8), Z28
+	VBROADCASTSD (R9), Z28
 	VFMADD231PD  Z28, Z30, Z6
-	VBROADCASTSD (R8)(DX*1), Z29
+	VBROADCASTSD (R9)(BX*1), Z29
 	VFMADD231PD  Z29, Z30, Z7
-	ADDQ         BX, SI
-	ADDQ         BX, DI
-	ADDQ         BX, R8
+	ADDQ         SI, DI
+	ADDQ         SI, R8
+	ADDQ         SI, R9
 	DECQ         AX
 	JNZ          loop
 
 done:
-	MOVQ         c_last+56(FP), AX
-	MOVQ         $-1, CX
-	BZHIQ        AX, CX, AX
-	KMOVW        AX, K1
-	MOVQ         c_first+40(FP), AX
-	MOVQ         c_stride+48(FP), CX
+	MOVQ         c_first+48(FP), AX
+	MOVQ         c_stride+56(FP), CX
 	SHLQ         $0x03, CX
-	VBROADCASTSD alpha+64(FP), Z29
+	VBROADCASTSD alpha+72(FP), Z29
 	VMULPD       Z29, Z0, Z0
 	VMULPD       Z29, Z1, Z1
 	VMULPD       Z29, Z2, Z2
@@ -6419,10 +6505,10 @@ done:
 	VMULPD       Z29, Z5, Z5
 	VMULPD       Z29, Z6, Z6
 	VMULPD       Z29, Z7, Z7
-	MOVQ         beta+72(FP), DX
+	MOVQ         beta+80(FP), DX
 	SHLQ         $0x01, DX
 	JZ           store
-	VBROADCASTSD beta+72(FP), Z30
+	VBROADCASTSD beta+80(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPD.Z    (DX), K1, Z31
 	VFMADD231PD  Z31, Z30, Z0
@@ -6468,20 +6554,22 @@ store:
 	VZEROUPPER
 	RET
 
-// func strip8x2F64AVX512(k int, a left[float64], b *float64, c target[float64], alpha float64, beta float64)
+// func strip8x2F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·strip8x2F64AVX512(SB), NOSPLIT, $0-80
+TEXT ·strip8x2F64AVX512(SB), NOSPLIT, $0-88
 	MOVQ       k+0(FP), AX
-	MOVQ       b+32(FP), CX
-	MOVQ       a_row+16(FP), DX
+	MOVQ       b_first+32(FP), CX
+	MOVQ       b_row+40(FP), DX
 	SHLQ       $0x03, DX
-	MOVQ       a_col+24(FP), BX
+	MOVQ       a_row+16(FP), BX
 	SHLQ       $0x03, BX
-	MOVQ       a_first+8(FP), SI
-	LEAQ       (SI)(DX*2), DI
-	ADDQ       DX, DI
-	LEAQ       (DI)(DX*2), R8
-	ADDQ       DX, R8
+	MOVQ       a_col+24(FP), SI
+	SHLQ       $0x03, SI
+	MOVQ       a_first+8(FP), DI
+	LEAQ       (DI)(BX*2), R8
+	ADDQ       BX, R8
+	LEAQ       (R8)(BX*2), R9
+	ADDQ       BX, R9
 	VPXORD     Z0, Z0, Z0
 	VPXORD     Z1, Z1, Z1
 	VPXORD     Z2, Z2, Z2
@@ -6498,78 +6586,78 @@ TEXT ·strip8x2F64AVX512(SB), NOSPLIT, $0-80
 	VPXORD     Z13, Z13, Z13
 	VPXORD     Z14, Z14, Z14
 	VPXORD     Z15, Z15, Z15
-	MOVQ       c_first+40(FP), R9
-	MOVQ       c_stride+48(FP), R10
-	SHLQ       $0x03, R10
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
+	MOVQ       c_first+48(FP), R10
+	MOVQ       c_stride+56(FP), R11
+	SHLQ       $0x03, R11
+	PREFETCHT0 (R10)
+	PREFETCHT0 64(R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 64(R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 64(R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 64(R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 64(R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 64(R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 64(R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 64(R10)
 	TESTQ      AX, AX
 	JZ         done
 
 loop:
 	VMOVUPD      (CX), Z30
 	VMOVUPD      64(CX), Z31
-	ADDQ         $0x00000080, CX
-	VBROADCASTSD (SI), Z28
+	ADDQ         DX, CX
+	VBROADCASTSD (DI), Z28
 	VFMADD231PD  Z28, Z30, Z0
 	VFMADD231PD  Z28, Z31, Z1
-	VBROADCASTSD (SI)(DX*1), Z29
+	VBROADCASTSD (DI)(BX*1), Z29
 	VFMADD231PD  Z29, Z30, Z2
 	VFMADD231PD  Z29, Z31, Z3
-	VBROADCASTSD (SI)(DX*2), Z28
+	VBROADCASTSD (DI)(BX*2), Z28
 	VFMADD231PD  Z28, Z30, Z4
 	VFMADD231PD  Z28, Z31, Z5
-	VBROADCASTSD (DI), Z29
+	VBROADCASTSD (R8), Z29
 	VFMADD231PD  Z29, Z30, Z6
 	VFMADD231PD  Z29, Z31, Z7
-	VBROADCASTSD (DI)(DX*1), Z28
+	VBROADCASTSD (R8)(BX*1), Z28
 	VFMADD231PD  Z28, Z30, Z8
 	VFMADD231PD  Z28, Z31, Z9
-	VBROADCASTSD (DI)(DX*2), Z29
+	VBROADCASTSD (R8)(BX*2), Z29
 	VFMADD231PD  Z29, Z30, Z10
 	VFMADD231PD  Z29, Z31, Z11
-	VBROADCASTSD (R8), Z28
+	VBROADCASTSD (R9), Z28
 	VFMADD231PD  Z28, Z30, Z12
 	VFMADD231PD  Z28, Z31, Z13
-	VBROADCASTSD (R8)(DX*1), Z29
+	VBROADCASTSD (R9)(BX*1), Z29
 	VFMADD231PD  Z29, Z30, Z14
 	VFMADD231PD  Z29, Z31, Z15
-	ADDQ         BX, SI
-	ADDQ         BX, DI
-	ADDQ         BX, R8
+	ADDQ         SI, DI
+	ADDQ         SI, R8
+	ADDQ         SI, R9
 	DECQ         AX
 	JNZ          loop
 
 done:
-	MOVQ         c_last+56(FP), AX
+	MOVQ         c_last+64(FP), AX
 	MOVQ         $-1, CX
 	BZHIQ        AX, CX, AX
 	KMOVW        AX, K1
-	MOVQ         c_first+40(FP), AX
-	MOVQ         c_stride+48(FP), CX
+	MOVQ         c_first+48(FP), AX
+	MOVQ         c_stride+56(FP), CX
 	SHLQ         $0x03, CX
-	VBROADCASTSD alpha+64(FP), Z29
+	VBROADCASTSD alpha+72(FP), Z29
 	VMULPD       Z29, Z0, Z0
 	VMULPD       Z29, Z1, Z1
 	VMULPD       Z29, Z2, Z2
@@ -6586,10 +6674,10 @@ done:
 	VMULPD       Z29, Z13, Z13
 	VMULPD       Z29, Z14, Z14
 	VMULPD       Z29, Z15, Z15
-	MOVQ         beta+72(FP), DX
+	MOVQ         beta+80(FP), DX
 	SHLQ         $0x01, DX
 	JZ           store
-	VBROADCASTSD beta+72(FP), Z30
+	VBROADCASTSD beta+80(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPD      (DX), Z31
 	VFMADD231PD  Z31, Z30, Z0
@@ -6659,20 +6747,22 @@ store:
 	VZEROUPPER
 	RET
 
-// func strip9x1F64AVX512(k int, a left[float64], b *float64, c target[float64], alpha float64, beta float64)
+// func strip9x1F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·strip9x1F64AVX512(SB), NOSPLIT, $0-80
+TEXT ·strip9x1F64AVX512(SB), NOSPLIT, $0-88
 	MOVQ       k+0(FP), AX
-	MOVQ       b+32(FP), CX
-	MOVQ       a_row+16(FP), DX
+	MOVQ       b_first+32(FP), CX
+	MOVQ       b_row+40(FP), DX
 	SHLQ       $0x03, DX
-	MOVQ       a_col+24(FP), BX
+	MOVQ       a_row+16(FP), BX
 	SHLQ       $0x03, BX
-	MOVQ       a_first+8(FP), SI
-	LEAQ       (SI)(DX*2), DI
-	ADDQ       DX, DI
-	LEAQ       (DI)(DX*2), R8
-	ADDQ       DX, R8
+	MOVQ       a_col+24(FP), SI
+	SHLQ       $0x03, SI
+	MOVQ       a_first+8(FP), DI
+	LEAQ       (DI)(BX*2), R8
+	ADDQ       BX, R8
+	LEAQ       (R8)(BX*2), R9
+	ADDQ       BX, R9
 	VPXORD     Z0, Z0, Z0
 	VPXORD     Z1, Z1, Z1
 	VPXORD     Z2, Z2, Z2
@@ -6682,65 +6772,65 @@ TEXT ·strip9x1F64AVX512(SB), NOSPLIT, $0-80
 	VPXORD     Z6, Z6, Z6
 	VPXORD     Z7, Z7, Z7
 	VPXORD     Z8, Z8, Z8
-	MOVQ       c_first+40(FP), R9
-	MOVQ       c_stride+48(FP), R10
-	SHLQ       $0x03, R10
-	PREFETCHT0 (R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
+	MOVQ       c_first+48(FP), R10
+	MOVQ       c_stride+56(FP), R11
+	SHLQ       $0x03, R11
+	PREFETCHT0 (R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	MOVQ       c_last+64(FP), R10
+	MOVQ       $-1, R11
+	BZHIQ      R10, R11, R10
+	KMOVW      R10, K1
 	TESTQ      AX, AX
 	JZ         done
 
 loop:
-	VMOVUPD      (CX), Z30
-	ADDQ         $0x00000040, CX
-	VBROADCASTSD (SI), Z28
+	VMOVUPD.Z    (CX), K1, Z30
+	ADDQ         DX, CX
+	VBROADCASTSD (DI), Z28
 	VFMADD231PD  Z28, Z30, Z0
-	VBROADCASTSD (SI)(DX*1), Z29
+	VBROADCASTSD (DI)(BX*1), Z29
 	VFMADD231PD  Z29, Z30, Z1
-	VBROADCASTSD (SI)(DX*2), Z28
+	VBROADCASTSD (DI)(BX*2), Z28
 	VFMADD231PD  Z28, Z30, Z2
-	VBROADCASTSD (DI), Z29
+	VBROADCASTSD (R8), Z29
 	VFMADD231PD  Z29, Z30, Z3
-	VBROADCASTSD (DI)(DX*1), Z28
+	VBROADCASTSD (R8)(BX*1), Z28
 	VFMADD231PD  Z28, Z30, Z4
-	VBROADCASTSD (DI)(DX*2), Z29
+	VBROADCASTSD (R8)(BX*2), Z29
 	VFMADD231PD  Z29, Z30, Z5
-	VBROADCASTSD (R8), Z28
+	VBROADCASTSD (R9), Z28
 	VFMADD231PD  Z28, Z30, Z6
-	VBROADCASTSD (R8)(DX*1), Z29
+	VBROADCASTSD (R9)(BX*1), Z29
 	VFMADD231PD  Z29, Z30, Z7
-	VBROADCASTSD (R8)(DX*2), Z28
+	VBROADCASTSD (R9)(BX*2), Z28
 	VFMADD231PD  Z28, Z30, Z8
-	ADDQ         BX, SI
-	ADDQ         BX, DI
-	ADDQ         BX, R8
+	ADDQ         SI, DI
+	ADDQ         SI, R8
+	ADDQ         SI, R9
 	DECQ         AX
 	JNZ          loop
 
 done:
-	MOVQ         c_last+56(FP), AX
-	MOVQ         $-1, CX
-	BZHIQ        AX, CX, AX
-	KMOVW        AX, K1
-	MOVQ         c_first+40(FP), AX
-	MOVQ         c_stride+48(FP), CX
+	MOVQ         c_first+48(FP), AX
+	MOVQ         c_stride+56(FP), CX
 	SHLQ         $0x03, CX
-	VBROADCASTSD alpha+64(FP), Z29
+	VBROADCASTSD alpha+72(FP), Z29
 	VMULPD       Z29, Z0, Z0
 	VMULPD       Z29, Z1, Z1
 	VMULPD       Z29, Z2, Z2
@@ -6750,10 +6840,10 @@ done:
 	VMULPD       Z29, Z6, Z6
 	VMULPD       Z29, Z7, Z7
 	VMULPD       Z29, Z8, Z8
-	MOVQ         beta+72(FP), DX
+	MOVQ         beta+80(FP), DX
 	SHLQ         $0x01, DX
 	JZ           store
-	VBROADCASTSD beta+72(FP), Z30
+	VBROADCASTSD beta+80(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPD.Z    (DX), K1, Z31
 	VFMADD231PD  Z31, Z30, Z0
@@ -6804,20 +6894,22 @@ store:
 	VZEROUPPER
 	RET
 
-// func strip9x2F64AVX512(k int, a left[float64], b *float64, c target[float64], alpha float64, beta float64)
+// func strip9x2F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·strip9x2F64AVX512(SB), NOSPLIT, $0-80
+TEXT ·strip9x2F64AVX512(SB), NOSPLIT, $0-88
 	MOVQ       k+0(FP), AX
-	MOVQ       b+32(FP), CX
-	MOVQ       a_row+16(FP), DX
+	MOVQ       b_first+32(FP), CX
+	MOVQ       b_row+40(FP), DX
 	SHLQ       $0x03, DX
-	MOVQ       a_col+24(FP), BX
+	MOVQ       a_row+16(FP), BX
 	SHLQ       $0x03, BX
-	MOVQ       a_first+8(FP), SI
-	LEAQ       (SI)(DX*2), DI
-	ADDQ       DX, DI
-	LEAQ       (DI)(DX*2), R8
-	ADDQ       DX, R8
+	MOVQ       a_col+24(FP), SI
+	SHLQ       $0x03, SI
+	MOVQ       a_first+8(FP), DI
+	LEAQ       (DI)(BX*2), R8
+	ADDQ       BX, R8
+	LEAQ       (R8)(BX*2), R9
+	ADDQ       BX, R9
 	VPXORD     Z0, Z0, Z0
 	VPXORD     Z1, Z1, Z1
 	VPXORD     Z2, Z2, Z2
@@ -6836,84 +6928,84 @@ TEXT ·strip9x2F64AVX512(SB), NOSPLIT, $0-80
 	VPXORD     Z15, Z15, Z15
 	VPXORD     Z16, Z16, Z16
 	VPXORD     Z17, Z17, Z17
-	MOVQ       c_first+40(FP), R9
-	MOVQ       c_stride+48(FP), R10
-	SHLQ       $0x03, R10
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
+	MOVQ       c_first+48(FP), R10
+	MOVQ       c_stride+56(FP), R11
+	SHLQ       $0x03, R11
+	PREFETCHT0 (R10)
+	PREFETCHT0 64(R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 64(R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 64(R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 64(R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 64(R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 64(R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 64(R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 64(R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 64(R10)
 	TESTQ      AX, AX
 	JZ         done
 
 loop:
 	VMOVUPD      (CX), Z30
 	VMOVUPD      64(CX), Z31
-	ADDQ         $0x00000080, CX
-	VBROADCASTSD (SI), Z28
+	ADDQ         DX, CX
+	VBROADCASTSD (DI), Z28
 	VFMADD231PD  Z28, Z30, Z0
 	VFMADD231PD  Z28, Z31, Z1
-	VBROADCASTSD (SI)(DX*1), Z29
+	VBROADCASTSD (DI)(BX*1), Z29
 	VFMADD231PD  Z29, Z30, Z2
 	VFMADD231PD  Z29, Z31, Z3
-	VBROADCASTSD (SI)(DX*2), Z28
+	VBROADCASTSD (DI)(BX*2), Z28
 	VFMADD231PD  Z28, Z30, Z4
 	VFMADD231PD  Z28, Z31, Z5
-	VBROADCASTSD (DI), Z29
+	VBROADCASTSD (R8), Z29
 	VFMADD231PD  Z29, Z30, Z6
 	VFMADD231PD  Z29, Z31, Z7
-	VBROADCASTSD (DI)(DX*1), Z28
+	VBROADCASTSD (R8)(BX*1), Z28
 	VFMADD231PD  Z28, Z30, Z8
 	VFMADD231PD  Z28, Z31, Z9
-	VBROADCASTSD (DI)(DX*2), Z29
+	VBROADCASTSD (R8)(BX*2), Z29
 	VFMADD231PD  Z29, Z30, Z10
 	VFMADD231PD  Z29, Z31, Z11
-	VBROADCASTSD (R8), Z28
+	VBROADCASTSD (R9), Z28
 	VFMADD231PD  Z28, Z30, Z12
 	VFMADD231PD  Z28, Z31, Z13
-	VBROADCASTSD (R8)(DX*1), Z29
+	VBROADCASTSD (R9)(BX*1), Z29
 	VFMADD231PD  Z29, Z30, Z14
 	VFMADD231PD  Z29, Z31, Z15
-	VBROADCASTSD (R8)(DX*2), Z28
+	VBROADCASTSD (R9)(BX*2), Z28
 	VFMADD231PD  Z28, Z30, Z16
 	VFMADD231PD  Z28, Z31, Z17
-	ADDQ         BX, SI
-	ADDQ         BX, DI
-	ADDQ         BX, R8
+	ADDQ         SI, DI
+	ADDQ         SI, R8
+	ADDQ         SI, R9
 	DECQ         AX
 	JNZ          loop
 
 done:
-	MOVQ         c_last+56(FP), AX
+	MOVQ         c_last+64(FP), AX
 	MOVQ         $-1, CX
 	BZHIQ        AX, CX, AX
 	KMOVW        AX, K1
-	MOVQ         c_first+40(FP), AX
-	MOVQ         c_stride+48(FP), CX
+	MOVQ         c_first+48(FP), AX
+	MOVQ         c_stride+56(FP), CX
 	SHLQ         $0x03, CX
-	VBROADCASTSD alpha+64(FP), Z29
+	VBROADCASTSD alpha+72(FP), Z29
 	VMULPD       Z29, Z0, Z0
 	VMULPD       Z29, Z1, Z1
 	VMULPD       Z29, Z2, Z2
@@ -6932,10 +7024,10 @@ done:
 	VMULPD       Z29, Z15, Z15
 	VMULPD       Z29, Z16, Z16
 	VMULPD       Z29, Z17, Z17
-	MOVQ         beta+72(FP), DX
+	MOVQ         beta+80(FP), DX
 	SHLQ         $0x01, DX
 	JZ           store
-	VBROADCASTSD beta+72(FP), Z30
+	VBROADCASTSD beta+80(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPD      (DX), Z31
 	VFMADD231PD  Z31, Z30, Z0
@@ -7013,22 +7105,24 @@ store:
 	VZEROUPPER
 	RET
 
-// func strip10x1F64AVX512(k int, a left[float64], b *float64, c target[float64], alpha float64, beta float64)
+// func strip10x1F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·strip10x1F64AVX512(SB), NOSPLIT, $0-80
+TEXT ·strip10x1F64AVX512(SB), NOSPLIT, $0-88
 	MOVQ       k+0(FP), AX
-	MOVQ       b+32(FP), CX
-	MOVQ       a_row+16(FP), DX
+	MOVQ       b_first+32(FP), CX
+	MOVQ       b_row+40(FP), DX
 	SHLQ       $0x03, DX
-	MOVQ       a_col+24(FP), BX
+	MOVQ       a_row+16(FP), BX
 	SHLQ       $0x03, BX
-	MOVQ       a_first+8(FP), SI
-	LEAQ       (SI)(DX*2), DI
-	ADDQ       DX, DI
-	LEAQ       (DI)(DX*2), R8
-	ADDQ       DX, R8
-	LEAQ       (R8)(DX*2), R9
-	ADDQ       DX, R9
+	MOVQ       a_col+24(FP), SI
+	SHLQ       $0x03, SI
+	MOVQ       a_first+8(FP), DI
+	LEAQ       (DI)(BX*2), R8
+	ADDQ       BX, R8
+	LEAQ       (R8)(BX*2), R9
+	ADDQ       BX, R9
+	LEAQ       (R9)(BX*2), R10
+	ADDQ       BX, R10
 	VPXORD     Z0, Z0, Z0
 	VPXORD     Z1, Z1, Z1
 	VPXORD     Z2, Z2, Z2
@@ -7039,70 +7133,70 @@ TEXT ·strip10x1F64AVX512(SB), NOSPLIT, $0-80
 	VPXORD     Z7, Z7, Z7
 	VPXORD     Z8, Z8, Z8
 	VPXORD     Z9, Z9, Z9
-	MOVQ       c_first+40(FP), R10
-	MOVQ       c_stride+48(FP), R11
-	SHLQ       $0x03, R11
-	PREFETCHT0 (R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
+	MOVQ       c_first+48(FP), R11
+	MOVQ       c_stride+56(FP), R12
+	SHLQ       $0x03, R12
+	PREFETCHT0 (R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	MOVQ       c_last+64(FP), R11
+	MOVQ       $-1, R12
+	BZHIQ      R11, R12, R11
+	KMOVW      R11, K1
 	TESTQ      AX, AX
 	JZ         done
 
 loop:
-	VMOVUPD      (CX), Z30
-	ADDQ         $0x00000040, CX
-	VBROADCASTSD (SI), Z28
+	VMOVUPD.Z    (CX), K1, Z30
+	ADDQ         DX, CX
+	VBROADCASTSD (DI), Z28
 	VFMADD231PD  Z28, Z30, Z0
-	VBROADCASTSD (SI)(DX*1), Z29
+	VBROADCASTSD (DI)(BX*1), Z29
 	VFMADD231PD  Z29, Z30, Z1
-	VBROADCASTSD (SI)(DX*2), Z28
+	VBROADCASTSD (DI)(BX*2), Z28
 	VFMADD231PD  Z28, Z30, Z2
-	VBROADCASTSD (DI), Z29
+	VBROADCASTSD (R8), Z29
 	VFMADD231PD  Z29, Z30, Z3
-	VBROADCASTSD (DI)(DX*1), Z28
+	VBROADCASTSD (R8)(BX*1), Z28
 	VFMADD231PD  Z28, Z30, Z4
-	VBROADCASTSD (DI)(DX*2), Z29
+	VBROADCASTSD (R8)(BX*2), Z29
 	VFMADD231PD  Z29, Z30, Z5
-	VBROADCASTSD (R8), Z28
+	VBROADCASTSD (R9), Z28
 	VFMADD231PD  Z28, Z30, Z6
-	VBROADCASTSD (R8)(DX*1), Z29
+	VBROADCASTSD (R9)(BX*1), Z29
 	VFMADD231PD  Z29, Z30, Z7
-	VBROADCASTSD (R8)(DX*2), Z28
+	VBROADCASTSD (R9)(BX*2), Z28
 	VFMADD231PD  Z28, Z30, Z8
-	VBROADCASTSD (R9), Z29
+	VBROADCASTSD (R10), Z29
 	VFMADD231PD  Z29, Z30, Z9
-	ADDQ         BX, SI
-	ADDQ         BX, DI
-	ADDQ         BX, R8
-	ADDQ         BX, R9
+	ADDQ         SI, DI
+	ADDQ         SI, R8
+	ADDQ         SI, R9
+	ADDQ         SI, R10
 	DECQ         AX
 	JNZ          loop
 
 done:
-	MOVQ         c_last+56(FP), AX
-	MOVQ         $-1, CX
-	BZHIQ        AX, CX, AX
-	KMOVW        AX, K1
-	MOVQ         c_first+40(FP), AX
-	MOVQ         c_stride+48(FP), CX
+	MOVQ         c_first+48(FP), AX
+	MOVQ         c_stride+56(FP), CX
 	SHLQ         $0x03, CX
-	VBROADCASTSD alpha+64(FP), Z29
+	VBROADCASTSD alpha+72(FP), Z29
 	VMULPD       Z29, Z0, Z0
 	VMULPD       Z29, Z1, Z1
 	VMULPD       Z29, Z2, Z2
@@ -7113,10 +7207,10 @@ done:
 	VMULPD       Z29, Z7, Z7
 	VMULPD       Z29, Z8, Z8
 	VMULPD       Z29, Z9, Z9
-	MOVQ         beta+72(FP), DX
+	MOVQ         beta+80(FP), DX
 	SHLQ         $0x01, DX
 	JZ           store
-	VBROADCASTSD beta+72(FP), Z30
+	VBROADCASTSD beta+80(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPD.Z    (DX), K1, Z31
 	VFMADD231PD  Z31, Z30, Z0
@@ -7172,22 +7266,24 @@ store:
 	VZEROUPPER
 	RET
 
-// func strip10x2F64AVX512(k int, a left[float64], b *float64, c target[float64], alpha float64, beta float64)
+// func strip10x2F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·strip10x2F64AVX512(SB), NOSPLIT, $0-80
+TEXT ·strip10x2F64AVX512(SB), NOSPLIT, $0-88
 	MOVQ       k+0(FP), AX
-	MOVQ       b+32(FP), CX
-	MOVQ       a_row+16(FP), DX
+	MOVQ       b_first+32(FP), CX
+	MOVQ       b_row+40(FP), DX
 	SHLQ       $0x03, DX
-	MOVQ       a_col+24(FP), BX
+	MOVQ       a_row+16(FP), BX
 	SHLQ       $0x03, BX
-	MOVQ       a_first+8(FP), SI
-	LEAQ       (SI)(DX*2), DI
-	ADDQ       DX, DI
-	LEAQ       (DI)(DX*2), R8
-	ADDQ       DX, R8
-	LEAQ       (R8)(DX*2), R9
-	ADDQ       DX, R9
+	MOVQ       a_col+24(FP), SI
+	SHLQ       $0x03, SI
+	MOVQ       a_first+8(FP), DI
+	LEAQ       (DI)(BX*2), R8
+	ADDQ       BX, R8
+	LEAQ       (R8)(BX*2), R9
+	ADDQ       BX, R9
+	LEAQ       (R9)(BX*2), R10
+	ADDQ       BX, R10
 	VPXORD     Z0, Z0, Z0
 	VPXORD     Z1, Z1, Z1
 	VPXORD     Z2, Z2, Z2
@@ -7208,91 +7304,91 @@ TEXT ·strip10x2F64AVX512(SB), NOSPLIT, $0-80
 	VPXORD     Z17, Z17, Z17
 	VPXORD     Z18, Z18, Z18
 	VPXORD     Z19, Z19, Z19
-	MOVQ       c_first+40(FP), R10
-	MOVQ       c_stride+48(FP), R11
-	SHLQ       $0x03, R11
-	PREFETCHT0 (R10)
-	PREFETCHT0 64(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 64(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 64(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 64(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 64(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 64(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 64(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 64(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 64(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 64(R10)
+	MOVQ       c_first+48(FP), R11
+	MOVQ       c_stride+56(FP), R12
+	SHLQ       $0x03, R12
+	PREFETCHT0 (R11)
+	PREFETCHT0 64(R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	PREFETCHT0 64(R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	PREFETCHT0 64(R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	PREFETCHT0 64(R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	PREFETCHT0 64(R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	PREFETCHT0 64(R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	PREFETCHT0 64(R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	PREFETCHT0 64(R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	PREFETCHT0 64(R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	PREFETCHT0 64(R11)
 	TESTQ      AX, AX
 	JZ         done
 
 loop:
 	VMOVUPD      (CX), Z30
 	VMOVUPD      64(CX), Z31
-	ADDQ         $0x00000080, CX
-	VBROADCASTSD (SI), Z28
+	ADDQ         DX, CX
+	VBROADCASTSD (DI), Z28
 	VFMADD231PD  Z28, Z30, Z0
 	VFMADD231PD  Z28, Z31, Z1
-	VBROADCASTSD (SI)(DX*1), Z29
+	VBROADCASTSD (DI)(BX*1), Z29
 	VFMADD231PD  Z29, Z30, Z2
 	VFMADD231PD  Z29, Z31, Z3
-	VBROADCASTSD (SI)(DX*2), Z28
+	VBROADCASTSD (DI)(BX*2), Z28
 	VFMADD231PD  Z28, Z30, Z4
 	VFMADD231PD  Z28, Z31, Z5
-	VBROADCASTSD (DI), Z29
+	VBROADCASTSD (R8), Z29
 	VFMADD231PD  Z29, Z30, Z6
 	VFMADD231PD  Z29, Z31, Z7
-	VBROADCASTSD (DI)(DX*1), Z28
+	VBROADCASTSD (R8)(BX*1), Z28
 	VFMADD231PD  Z28, Z30, Z8
 	VFMADD231PD  Z28, Z31, Z9
-	VBROADCASTSD (DI)(DX*2), Z29
+	VBROADCASTSD (R8)(BX*2), Z29
 	VFMADD231PD  Z29, Z30, Z10
 	VFMADD231PD  Z29, Z31, Z11
-	VBROADCASTSD (R8), Z28
+	VBROADCASTSD (R9), Z28
 	VFMADD231PD  Z28, Z30, Z12
 	VFMADD231PD  Z28, Z31, Z13
-	VBROADCASTSD (R8)(DX*1), Z29
+	VBROADCASTSD (R9)(BX*1), Z29
 	VFMADD231PD  Z29, Z30, Z14
 	VFMADD231PD  Z29, Z31, Z15
-	VBROADCASTSD (R8)(DX*2), Z28
+	VBROADCASTSD (R9)(BX*2), Z28
 	VFMADD231PD  Z28, Z30, Z16
 	VFMADD231PD  Z28, Z31, Z17
-	VBROADCASTSD (R9), Z29
+	VBROADCASTSD (R10), Z29
 	VFMADD231PD  Z29, Z30, Z18
 	VFMADD231PD  Z29, Z31, Z19
-	ADDQ         BX, SI
-	ADDQ         BX, DI
-	ADDQ         BX, R8
-	ADDQ         BX, R9
+	ADDQ         SI, DI
+	ADDQ         SI, R8
+	ADDQ         SI, R9
+	ADDQ         SI, R10
 	DECQ         AX
 	JNZ          loop
 
 done:
-	MOVQ         c_last+56(FP), AX
+	MOVQ         c_last+64(FP), AX
 	MOVQ         $-1, CX
 	BZHIQ        AX, CX, AX
 	KMOVW        AX, K1
-	MOVQ         c_first+40(FP), AX
-	MOVQ         c_stride+48(FP), CX
+	MOVQ         c_first+48(FP), AX
+	MOVQ         c_stride+56(FP), CX
 	SHLQ         $0x03, CX
-	VBROADCASTSD alpha+64(FP), Z29
+	VBROADCASTSD alpha+72(FP), Z29
 	VMULPD       Z29, Z0, Z0
 	VMULPD       Z29, Z1, Z1
 	VMULPD       Z29, Z2, Z2
@@ -7313,10 +7409,10 @@ done:
 	VMULPD       Z29, Z17, Z17
 	VMULPD       Z29, Z18, Z18
 	VMULPD       Z29, Z19, Z19
-	MOVQ         beta+72(FP), DX
+	MOVQ         beta+80(FP), DX
 	SHLQ         $0x01, DX
 	JZ           store
-	VBROADCASTSD beta+72(FP), Z30
+	VBROADCASTSD beta+80(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPD      (DX), Z31
 	VFMADD231PD  Z31, Z30, Z0
@@ -7402,22 +7498,24 @@ store:
 	VZEROUPPER
 	RET
 
-// func strip11x1F64AVX512(k int, a left[float64], b *float64, c target[float64], alpha float64, beta float64)
+// func strip11x1F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·strip11x1F64AVX512(SB), NOSPLIT, $0-80
+TEXT ·strip11x1F64AVX512(SB), NOSPLIT, $0-88
 	MOVQ       k+0(FP), AX
-	MOVQ       b+32(FP), CX
-	MOVQ       a_row+16(FP), DX
+	MOVQ       b_first+32(FP), CX
+	MOVQ       b_row+40(FP), DX
 	SHLQ       $0x03, DX
-	MOVQ       a_col+24(FP), BX
+	MOVQ       a_row+16(FP), BX
 	SHLQ       $0x03, BX
-	MOVQ       a_first+8(FP), SI
-	LEAQ       (SI)(DX*2), DI
-	ADDQ       DX, DI
-	LEAQ       (DI)(DX*2), R8
-	ADDQ       DX, R8
-	LEAQ       (R8)(DX*2), R9
-	ADDQ       DX, R9
+	MOVQ       a_col+24(FP), SI
+	SHLQ       $0x03, SI
+	MOVQ       a_first+8(FP), DI
+	LEAQ       (DI)(BX*2), R8
+	ADDQ       BX, R8
+	LEAQ       (R8)(BX*2), R9
+	ADDQ       BX, R9
+	LEAQ       (R9)(BX*2), R10
+	ADDQ       BX, R10
 	VPXORD     Z0, Z0, Z0
 	VPXORD     Z1, Z1, Z1
 	VPXORD     Z2, Z2, Z2
@@ -7429,74 +7527,74 @@ TEXT ·strip11x1F64AVX512(SB), NOSPLIT, $0-80
 	VPXORD     Z8, Z8, Z8
 	VPXORD     Z9, Z9, Z9
 	VPXORD     Z10, Z10, Z10
-	MOVQ       c_first+40(FP), R10
-	MOVQ       c_stride+48(FP), R11
-	SHLQ       $0x03, R11
-	PREFETCHT0 (R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
+	MOVQ       c_first+48(FP), R11
+	MOVQ       c_stride+56(FP), R12
+	SHLQ       $0x03, R12
+	PREFETCHT0 (R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	MOVQ       c_last+64(FP), R11
+	MOVQ       $-1, R12
+	BZHIQ      R11, R12, R11
+	KMOVW      R11, K1
 	TESTQ      AX, AX
 	JZ         done
 
 loop:
-	VMOVUPD      (CX), Z30
-	ADDQ         $0x00000040, CX
-	VBROADCASTSD (SI), Z28
+	VMOVUPD.Z    (CX), K1, Z30
+	ADDQ         DX, CX
+	VBROADCASTSD (DI), Z28
 	VFMADD231PD  Z28, Z30, Z0
-	VBROADCASTSD (SI)(DX*1), Z29
+	VBROADCASTSD (DI)(BX*1), Z29
 	VFMADD231PD  Z29, Z30, Z1
-	VBROADCASTSD (SI)(DX*2), Z28
+	VBROADCASTSD (DI)(BX*2), Z28
 	VFMADD231PD  Z28, Z30, Z2
-	VBROADCASTSD (DI), Z29
+	VBROADCASTSD (R8), Z29
 	VFMADD231PD  Z29, Z30, Z3
-	VBROADCASTSD (DI)(DX*1), Z28
+	VBROADCASTSD (R8)(BX*1), Z28
 	VFMADD231PD  Z28, Z30, Z4
-	VBROADCASTSD (DI)(DX*2), Z29
+	VBROADCASTSD (R8)(BX*2), Z29
 	VFMADD231PD  Z29, Z30, Z5
-	VBROADCASTSD (R8), Z28
+	VBROADCASTSD (R9), Z28
 	VFMADD231PD  Z28, Z30, Z6
-	VBROADCASTSD (R8)(DX*1), Z29
+	VBROADCASTSD (R9)(BX*1), Z29
 	VFMADD231PD  Z29, Z30, Z7
-	VBROADCASTSD (R8)(DX*2), Z28
+	VBROADCASTSD (R9)(BX*2), Z28
 	VFMADD231PD  Z28, Z30, Z8
-	VBROADCASTSD (R9), Z29
+	VBROADCASTSD (R10), Z29
 	VFMADD231PD  Z29, Z30, Z9
-	VBROADCASTSD (R9)(DX*1), Z28
+	VBROADCASTSD (R10)(BX*1), Z28
 	VFMADD231PD  Z28, Z30, Z10
-	ADDQ         BX, SI
-	ADDQ         BX, DI
-	ADDQ         BX, R8
-	ADDQ         BX, R9
+	ADDQ         SI, DI
+	ADDQ         SI, R8
+	ADDQ         SI, R9
+	ADDQ         SI, R10
 	DECQ         AX
 	JNZ          loop
 
 done:
-	MOVQ         c_last+56(FP), AX
-	MOVQ         $-1, CX
-	BZHIQ        AX, CX, AX
-	KMOVW        AX, K1
-	MOVQ         c_first+40(FP), AX
-	MOVQ         c_stride+48(FP), CX
+	MOVQ         c_first+48(FP), AX
+	MOVQ         c_stride+56(FP), CX
 	SHLQ         $0x03, CX
-	VBROADCASTSD alpha+64(FP), Z29
+	VBROADCASTSD alpha+72(FP), Z29
 	VMULPD       Z29, Z0, Z0
 	VMULPD       Z29, Z1, Z1
 	VMULPD       Z29, Z2, Z2
@@ -7508,10 +7606,10 @@ done:
 	VMULPD       Z29, Z8, Z8
 	VMULPD       Z29, Z9, Z9
 	VMULPD       Z29, Z10, Z10
-	MOVQ         beta+72(FP), DX
+	MOVQ         beta+80(FP), DX
 	SHLQ         $0x01, DX
 	JZ           store
-	VBROADCASTSD beta+72(FP), Z30
+	VBROADCASTSD beta+80(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPD.Z    (DX), K1, Z31
 	VFMADD231PD  Z31, Z30, Z0
@@ -7572,22 +7670,24 @@ store:
 	VZEROUPPER
 	RET
 
-// func strip11x2F64AVX512(k int, a left[float64], b *float64, c target[float64], alpha float64, beta float64)
+// func strip11x2F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·strip11x2F64AVX512(SB), NOSPLIT, $0-80
+TEXT ·strip11x2F64AVX512(SB), NOSPLIT, $0-88
 	MOVQ       k+0(FP), AX
-	MOVQ       b+32(FP), CX
-	MOVQ       a_row+16(FP), DX
+	MOVQ       b_first+32(FP), CX
+	MOVQ       b_row+40(FP), DX
 	SHLQ       $0x03, DX
-	MOVQ       a_col+24(FP), BX
+	MOVQ       a_row+16(FP), BX
 	SHLQ       $0x03, BX
-	MOVQ       a_first+8(FP), SI
-	LEAQ       (SI)(DX*2), DI
-	ADDQ       DX, DI
-	LEAQ       (DI)(DX*2), R8
-	ADDQ       DX, R8
-	LEAQ       (R8)(DX*2), R9
-	ADDQ       DX, R9
+	MOVQ       a_col+24(FP), SI
+	SHLQ       $0x03, SI
+	MOVQ       a_first+8(FP), DI
+	LEAQ       (DI)(BX*2), R8
+	ADDQ       BX, R8
+	LEAQ       (R8)(BX*2), R9
+	ADDQ       BX, R9
+	LEAQ       (R9)(BX*2), R10
+	ADDQ       BX, R10
 	VPXORD     Z0, Z0, Z0
 	VPXORD     Z1, Z1, Z1
 	VPXORD     Z2, Z2, Z2
@@ -7610,97 +7710,97 @@ TEXT ·strip11x2F64AVX512(SB), NOSPLIT, $0-80
 	VPXORD     Z19, Z19, Z19
 	VPXORD     Z20, Z20, Z20
 	VPXORD     Z21, Z21, Z21
-	MOVQ       c_first+40(FP), R10
-	MOVQ       c_stride+48(FP), R11
-	SHLQ       $0x03, R11
-	PREFETCHT0 (R10)
-	PREFETCHT0 64(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 64(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 64(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 64(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 64(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 64(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 64(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 64(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 64(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 64(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 64(R10)
+	MOVQ       c_first+48(FP), R11
+	MOVQ       c_stride+56(FP), R12
+	SHLQ       $0x03, R12
+	PREFETCHT0 (R11)
+	PREFETCHT0 64(R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	PREFETCHT0 64(R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	PREFETCHT0 64(R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	PREFETCHT0 64(R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	PREFETCHT0 64(R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	PREFETCHT0 64(R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	PREFETCHT0 64(R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	PREFETCHT0 64(R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	PREFETCHT0 64(R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	PREFETCHT0 64(R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	PREFETCHT0 64(R11)
 	TESTQ      AX, AX
 	JZ         done
 
 loop:
 	VMOVUPD      (CX), Z30
 	VMOVUPD      64(CX), Z31
-	ADDQ         $0x00000080, CX
-	VBROADCASTSD (SI), Z28
+	ADDQ         DX, CX
+	VBROADCASTSD (DI), Z28
 	VFMADD231PD  Z28, Z30, Z0
 	VFMADD231PD  Z28, Z31, Z1
-	VBROADCASTSD (SI)(DX*1), Z29
+	VBROADCASTSD (DI)(BX*1), Z29
 	VFMADD231PD  Z29, Z30, Z2
 	VFMADD231PD  Z29, Z31, Z3
-	VBROADCASTSD (SI)(DX*2), Z28
+	VBROADCASTSD (DI)(BX*2), Z28
 	VFMADD231PD  Z28, Z30, Z4
 	VFMADD231PD  Z28, Z31, Z5
-	VBROADCASTSD (DI), Z29
+	VBROADCASTSD (R8), Z29
 	VFMADD231PD  Z29, Z30, Z6
 	VFMADD231PD  Z29, Z31, Z7
-	VBROADCASTSD (DI)(DX*1), Z28
+	VBROADCASTSD (R8)(BX*1), Z28
 	VFMADD231PD  Z28, Z30, Z8
 	VFMADD231PD  Z28, Z31, Z9
-	VBROADCASTSD (DI)(DX*2), Z29
+	VBROADCASTSD (R8)(BX*2), Z29
 	VFMADD231PD  Z29, Z30, Z10
 	VFMADD231PD  Z29, Z31, Z11
-	VBROADCASTSD (R8), Z28
+	VBROADCASTSD (R9), Z28
 	VFMADD231PD  Z28, Z30, Z12
 	VFMADD231PD  Z28, Z31, Z13
-	VBROADCASTSD (R8)(DX*1), Z29
+	VBROADCASTSD (R9)(BX*1), Z29
 	VFMADD231PD  Z29, Z30, Z14
 	VFMADD231PD  Z29, Z31, Z15
-	VBROADCASTSD (R8)(DX*2), Z28
+	VBROADCASTSD (R9)(BX*2), Z28
 	VFMADD231PD  Z28, Z30, Z16
 	VFMADD231PD  Z28, Z31, Z17
-	VBROADCASTSD (R9), Z29
+	VBROADCASTSD (R10), Z29
 	VFMADD231PD  Z29, Z30, Z18
 	VFMADD231PD  Z29, Z31, Z19
-	VBROADCASTSD (R9)(DX*1), Z28
+	VBROADCASTSD (R10)(BX*1), Z28
 	VFMADD231PD  Z28, Z30, Z20
 	VFMADD231PD  Z28, Z31, Z21
-	ADDQ         BX, SI
-	ADDQ         BX, DI
-	ADDQ         BX, R8
-	ADDQ         BX, R9
+	ADDQ         SI, DI
+	ADDQ         SI, R8
+	ADDQ         SI, R9
+	ADDQ         SI, R10
 	DECQ         AX
 	JNZ          loop
 
 done:
-	MOVQ         c_last+56(FP), AX
+	MOVQ         c_last+64(FP), AX
 	MOVQ         $-1, CX
 	BZHIQ        AX, CX, AX
 	KMOVW        AX, K1
-	MOVQ         c_first+40(FP), AX
-	MOVQ         c_stride+48(FP), CX
+	MOVQ         c_first+48(FP), AX
+	MOVQ         c_stride+56(FP), CX
 	SHLQ         $0x03, CX
-	VBROADCASTSD alpha+64(FP), Z29
+	VBROADCASTSD alpha+72(FP), Z29
 	VMULPD       Z29, Z0, Z0
 	VMULPD       Z29, Z1, Z1
 	VMULPD       Z29, Z2, Z2
@@ -7723,10 +7823,10 @@ done:
 	VMULPD       Z29, Z19, Z19
 	VMULPD       Z29, Z20, Z20
 	VMULPD       Z29, Z21, Z21
-	MOVQ         beta+72(FP), DX
+	MOVQ         beta+80(FP), DX
 	SHLQ         $0x01, DX
 	JZ           store
-	VBROADCASTSD beta+72(FP), Z30
+	VBROADCASTSD beta+80(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPD      (DX), Z31
 	VFMADD231PD  Z31, Z30, Z0
@@ -7820,22 +7920,24 @@ store:
 	VZEROUPPER
 	RET
 
-// func strip12x1F64AVX512(k int, a left[float64], b *float64, c target[float64], alpha float64, beta float64)
+// func strip12x1F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·strip12x1F64AVX512(SB), NOSPLIT, $0-80
+TEXT ·strip12x1F64AVX512(SB), NOSPLIT, $0-88
 	MOVQ       k+0(FP), AX
-	MOVQ       b+32(FP), CX
-	MOVQ       a_row+16(FP), DX
+	MOVQ       b_first+32(FP), CX
+	MOVQ       b_row+40(FP), DX
 	SHLQ       $0x03, DX
-	MOVQ       a_col+24(FP), BX
+	MOVQ       a_row+16(FP), BX
 	SHLQ       $0x03, BX
-	MOVQ       a_first+8(FP), SI
-	LEAQ       (SI)(DX*2), DI
-	ADDQ       DX, DI
-	LEAQ       (DI)(DX*2), R8
-	ADDQ       DX, R8
-	LEAQ       (R8)(DX*2), R9
-	ADDQ       DX, R9
+	MOVQ       a_col+24(FP), SI
+	SHLQ       $0x03, SI
+	MOVQ       a_first+8(FP), DI
+	LEAQ       (DI)(BX*2), R8
+	ADDQ       BX, R8
+	LEAQ       (R8)(BX*2), R9
+	ADDQ       BX, R9
+	LEAQ       (R9)(BX*2), R10
+	ADDQ       BX, R10
 	VPXORD     Z0, Z0, Z0
 	VPXORD     Z1, Z1, Z1
 	VPXORD     Z2, Z2, Z2
@@ -7848,78 +7950,78 @@ TEXT ·strip12x1F64AVX512(SB), NOSPLIT, $0-80
 	VPXORD     Z9, Z9, Z9
 	VPXORD     Z10, Z10, Z10
 	VPXORD     Z11, Z11, Z11
-	MOVQ       c_first+40(FP), R10
-	MOVQ       c_stride+48(FP), R11
-	SHLQ       $0x03, R11
-	PREFETCHT0 (R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
+	MOVQ       c_first+48(FP), R11
+	MOVQ       c_stride+56(FP), R12
+	SHLQ       $0x03, R12
+	PREFETCHT0 (R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	MOVQ       c_last+64(FP), R11
+	MOVQ       $-1, R12
+	BZHIQ      R11, R12, R11
+	KMOVW      R11, K1
 	TESTQ      AX, AX
 	JZ         done
 
 loop:
-	VMOVUPD      (CX), Z30
-	ADDQ         $0x00000040, CX
-	VBROADCASTSD (SI), Z28
+	VMOVUPD.Z    (CX), K1, Z30
+	ADDQ         DX, CX
+	VBROADCASTSD (DI), Z28
 	VFMADD231PD  Z28, Z30, Z0
-	VBROADCASTSD (SI)(DX*1), Z29
+	VBROADCASTSD (DI)(BX*1), Z29
 	VFMADD231PD  Z29, Z30, Z1
-	VBROADCASTSD (SI)(DX*2), Z28
+	VBROADCASTSD (DI)(BX*2), Z28
 	VFMADD231PD  Z28, Z30, Z2
-	VBROADCASTSD (DI), Z29
+	VBROADCASTSD (R8), Z29
 	VFMADD231PD  Z29, Z30, Z3
-	VBROADCASTSD (DI)(DX*1), Z28
+	VBROADCASTSD (R8)(BX*1), Z28
 	VFMADD231PD  Z28, Z30, Z4
-	VBROADCASTSD (DI)(DX*2), Z29
+	VBROADCASTSD (R8)(BX*2), Z29
 	VFMADD231PD  Z29, Z30, Z5
-	VBROADCASTSD (R8), Z28
+	VBROADCASTSD (R9), Z28
 	VFMADD231PD  Z28, Z30, Z6
-	VBROADCASTSD (R8)(DX*1), Z29
+	VBROADCASTSD (R9)(BX*1), Z29
 	VFMADD231PD  Z29, Z30, Z7
-	VBROADCASTSD (R8)(DX*2), Z28
+	VBROADCASTSD (R9)(BX*2), Z28
 	VFMADD231PD  Z28, Z30, Z8
-	VBROADCASTSD (R9), Z29
+	VBROADCASTSD (R10), Z29
 	VFMADD231PD  Z29, Z30, Z9
-	VBROADCASTSD (R9)(DX*1), Z28
+	VBROADCASTSD (R10)(BX*1), Z28
 	VFMADD231PD  Z28, Z30, Z10
-	VBROADCASTSD (R9)(DX*2), Z29
+	VBROADCASTSD (R10)(BX*2), Z29
 	VFMADD231PD  Z29, Z30, Z11
-	ADDQ         BX, SI
-	ADDQ         BX, DI
-	ADDQ         BX, R8
-	ADDQ         BX, R9
+	ADDQ         SI, DI
+	ADDQ         SI, R8
+	ADDQ         SI, R9
+	ADDQ         SI, R10
 	DECQ         AX
 	JNZ          loop
 
 done:
-	MOVQ         c_last+56(FP), AX
-	MOVQ         $-1, CX
-	BZHIQ        AX, CX, AX
-	KMOVW        AX, K1
-	MOVQ         c_first+40(FP), AX
-	MOVQ         c_stride+48(FP), CX
+	MOVQ         c_first+48(FP), AX
+	MOVQ         c_stride+56(FP), CX
 	SHLQ         $0x03, CX
-	VBROADCASTSD alpha+64(FP), Z29
+	VBROADCASTSD alpha+72(FP), Z29
 	VMULPD       Z29, Z0, Z0
 	VMULPD       Z29, Z1, Z1
 	VMULPD       Z29, Z2, Z2
@@ -7932,10 +8034,10 @@ done:
 	VMULPD       Z29, Z9, Z9
 	VMULPD       Z29, Z10, Z10
 	VMULPD       Z29, Z11, Z11
-	MOVQ         beta+72(FP), DX
+	MOVQ         beta+80(FP), DX
 	SHLQ         $0x01, DX
 	JZ           store
-	VBROADCASTSD beta+72(FP), Z30
+	VBROADCASTSD beta+80(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPD.Z    (DX), K1, Z31
 	VFMADD231PD  Z31, Z30, Z0
@@ -8001,22 +8103,24 @@ store:
 	VZEROUPPER
 	RET
 
-// func strip12x2F64AVX512(k int, a left[float64], b *float64, c target[float64], alpha float64, beta float64)
+// func strip12x2F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·strip12x2F64AVX512(SB), NOSPLIT, $0-80
+TEXT ·strip12x2F64AVX512(SB), NOSPLIT, $0-88
 	MOVQ       k+0(FP), AX
-	MOVQ       b+32(FP), CX
-	MOVQ       a_row+16(FP), DX
+	MOVQ       b_first+32(FP), CX
+	MOVQ       b_row+40(FP), DX
 	SHLQ       $0x03, DX
-	MOVQ       a_col+24(FP), BX
+	MOVQ       a_row+16(FP), BX
 	SHLQ       $0x03, BX
-	MOVQ       a_first+8(FP), SI
-	LEAQ       (SI)(DX*2), DI
-	ADDQ       DX, DI
-	LEAQ       (DI)(DX*2), R8
-	ADDQ       DX, R8
-	LEAQ       (R8)(DX*2), R9
-	ADDQ       DX, R9
+	MOVQ       a_col+24(FP), SI
+	SHLQ       $0x03, SI
+	MOVQ       a_first+8(FP), DI
+	LEAQ       (DI)(BX*2), R8
+	ADDQ       BX, R8
+	LEAQ       (R8)(BX*2), R9
+	ADDQ       BX, R9
+	LEAQ       (R9)(BX*2), R10
+	ADDQ       BX, R10
 	VPXORD     Z0, Z0, Z0
 	VPXORD     Z1, Z1, Z1
 	VPXORD     Z2, Z2, Z2
@@ -8041,103 +8145,103 @@ TEXT ·strip12x2F64AVX512(SB), NOSPLIT, $0-80
 	VPXORD     Z21, Z21, Z21
 	VPXORD     Z22, Z22, Z22
 	VPXORD     Z23, Z23, Z23
-	MOVQ       c_first+40(FP), R10
-	MOVQ       c_stride+48(FP), R11
-	SHLQ       $0x03, R11
-	PREFETCHT0 (R10)
-	PREFETCHT0 64(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 64(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 64(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 64(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 64(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 64(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 64(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 64(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 64(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 64(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 64(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 64(R10)
+	MOVQ       c_first+48(FP), R11
+	MOVQ       c_stride+56(FP), R12
+	SHLQ       $0x03, R12
+	PREFETCHT0 (R11)
+	PREFETCHT0 64(R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	PREFETCHT0 64(R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	PREFETCHT0 64(R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	PREFETCHT0 64(R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	PREFETCHT0 64(R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	PREFETCHT0 64(R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	PREFETCHT0 64(R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	PREFETCHT0 64(R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	PREFETCHT0 64(R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	PREFETCHT0 64(R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	PREFETCHT0 64(R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	PREFETCHT0 64(R11)
 	TESTQ      AX, AX
 	JZ         done
 
 loop:
 	VMOVUPD      (CX), Z30
 	VMOVUPD      64(CX), Z31
-	ADDQ         $0x00000080, CX
-	VBROADCASTSD (SI), Z28
+	ADDQ         DX, CX
+	VBROADCASTSD (DI), Z28
 	VFMADD231PD  Z28, Z30, Z0
 	VFMADD231PD  Z28, Z31, Z1
-	VBROADCASTSD (SI)(DX*1), Z29
+	VBROADCASTSD (DI)(BX*1), Z29
 	VFMADD231PD  Z29, Z30, Z2
 	VFMADD231PD  Z29, Z31, Z3
-	VBROADCASTSD (SI)(DX*2), Z28
+	VBROADCASTSD (DI)(BX*2), Z28
 	VFMADD231PD  Z28, Z30, Z4
 	VFMADD231PD  Z28, Z31, Z5
-	VBROADCASTSD (DI), Z29
+	VBROADCASTSD (R8), Z29
 	VFMADD231PD  Z29, Z30, Z6
 	VFMADD231PD  Z29, Z31, Z7
-	VBROADCASTSD (DI)(DX*1), Z28
+	VBROADCASTSD (R8)(BX*1), Z28
 	VFMADD231PD  Z28, Z30, Z8
 	VFMADD231PD  Z28, Z31, Z9
-	VBROADCASTSD (DI)(DX*2), Z29
+	VBROADCASTSD (R8)(BX*2), Z29
 	VFMADD231PD  Z29, Z30, Z10
 	VFMADD231PD  Z29, Z31, Z11
-	VBROADCASTSD (R8), Z28
+	VBROADCASTSD (R9), Z28
 	VFMADD231PD  Z28, Z30, Z12
 	VFMADD231PD  Z28, Z31, Z13
-	VBROADCASTSD (R8)(DX*1), Z29
+	VBROADCASTSD (R9)(BX*1), Z29
 	VFMADD231PD  Z29, Z30, Z14
 	VFMADD231PD  Z29, Z31, Z15
-	VBROADCASTSD (R8)(DX*2), Z28
+	VBROADCASTSD (R9)(BX*2), Z28
 	VFMADD231PD  Z28, Z30, Z16
 	VFMADD231PD  Z28, Z31, Z17
-	VBROADCASTSD (R9), Z29
+	VBROADCASTSD (R10), Z29
 	VFMADD231PD  Z29, Z30, Z18
 	VFMADD231PD  Z29, Z31, Z19
-	VBROADCASTSD (R9)(DX*1), Z28
+	VBROADCASTSD (R10)(BX*1), Z28
 	VFMADD231PD  Z28, Z30, Z20
 	VFMADD231PD  Z28, Z31, Z21
-	VBROADCASTSD (R9)(DX*2), Z29
+	VBROADCASTSD (R10)(BX*2), Z29
 	VFMADD231PD  Z29, Z30, Z22
 	VFMADD231PD  Z29, Z31, Z23
-	ADDQ         BX, SI
-	ADDQ         BX, DI
-	ADDQ         BX, R8
-	ADDQ         BX, R9
+	ADDQ         SI, DI
+	ADDQ         SI, R8
+	ADDQ         SI, R9
+	ADDQ         SI, R10
 	DECQ         AX
 	JNZ          loop
 
 done:
-	MOVQ         c_last+56(FP), AX
+	MOVQ         c_last+64(FP), AX
 	MOVQ         $-1, CX
 	BZHIQ        AX, CX, AX
 	KMOVW        AX, K1
-	MOVQ         c_first+40(FP), AX
-	MOVQ         c_stride+48(FP), CX
+	MOVQ         c_first+48(FP), AX
+	MOVQ         c_stride+56(FP), CX
 	SHLQ         $0x03, CX
-	VBROADCASTSD alpha+64(FP), Z29
+	VBROADCASTSD alpha+72(FP), Z29
 	VMULPD       Z29, Z0, Z0
 	VMULPD       Z29, Z1, Z1
 	VMULPD       Z29, Z2, Z2
@@ -8162,10 +8266,10 @@ done:
 	VMULPD       Z29, Z21, Z21
 	VMULPD       Z29, Z22, Z22
 	VMULPD       Z29, Z23, Z23
-	MOVQ         beta+72(FP), DX
+	MOVQ         beta+80(FP), DX
 	SHLQ         $0x01, DX
 	JZ           store
-	VBROADCASTSD beta+72(FP), Z30
+	VBROADCASTSD beta+80(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPD      (DX), Z31
 	VFMADD231PD  Z31, Z30, Z0
@@ -8267,24 +8371,26 @@ store:
 	VZEROUPPER
 	RET
 
-// func strip13x1F64AVX512(k int, a left[float64], b *float64, c target[float64], alpha float64, beta float64)
+// func strip13x1F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·strip13x1F64AVX512(SB), NOSPLIT, $0-80
+TEXT ·strip13x1F64AVX512(SB), NOSPLIT, $0-88
 	MOVQ       k+0(FP), AX
-	MOVQ       b+32(FP), CX
-	MOVQ       a_row+16(FP), DX
+	MOVQ       b_first+32(FP), CX
+	MOVQ       b_row+40(FP), DX
 	SHLQ       $0x03, DX
-	MOVQ       a_col+24(FP), BX
+	MOVQ       a_row+16(FP), BX
 	SHLQ       $0x03, BX
-	MOVQ       a_first+8(FP), SI
-	LEAQ       (SI)(DX*2), DI
-	ADDQ       DX, DI
-	LEAQ       (DI)(DX*2), R8
-	ADDQ       DX, R8
-	LEAQ       (R8)(DX*2), R9
-	ADDQ       DX, R9
-	LEAQ       (R9)(DX*2), R10
-	ADDQ       DX, R10
+	MOVQ       a_col+24(FP), SI
+	SHLQ       $0x03, SI
+	MOVQ       a_first+8(FP), DI
+	LEAQ       (DI)(BX*2), R8
+	ADDQ       BX, R8
+	LEAQ       (R8)(BX*2), R9
+	ADDQ       BX, R9
+	LEAQ       (R9)(BX*2), R10
+	ADDQ       BX, R10
+	LEAQ       (R10)(BX*2), R11
+	ADDQ       BX, R11
 	VPXORD     Z0, Z0, Z0
 	VPXORD     Z1, Z1, Z1
 	VPXORD     Z2, Z2, Z2
@@ -8298,83 +8404,83 @@ TEXT ·strip13x1F64AVX512(SB), NOSPLIT, $0-80
 	VPXORD     Z10, Z10, Z10
 	VPXORD     Z11, Z11, Z11
 	VPXORD     Z12, Z12, Z12
-	MOVQ       c_first+40(FP), R11
-	MOVQ       c_stride+48(FP), R12
-	SHLQ       $0x03, R12
-	PREFETCHT0 (R11)
-	ADDQ       R12, R11
-	PREFETCHT0 (R11)
-	ADDQ       R12, R11
-	PREFETCHT0 (R11)
-	ADDQ       R12, R11
-	PREFETCHT0 (R11)
-	ADDQ       R12, R11
-	PREFETCHT0 (R11)
-	ADDQ       R12, R11
-	PREFETCHT0 (R11)
-	ADDQ       R12, R11
-	PREFETCHT0 (R11)
-	ADDQ       R12, R11
-	PREFETCHT0 (R11)
-	ADDQ       R12, R11
-	PREFETCHT0 (R11)
-	ADDQ       R12, R11
-	PREFETCHT0 (R11)
-	ADDQ       R12, R11
-	PREFETCHT0 (R11)
-	ADDQ       R12, R11
-	PREFETCHT0 (R11)
-	ADDQ       R12, R11
-	PREFETCHT0 (R11)
+	MOVQ       c_first+48(FP), R12
+	MOVQ       c_stride+56(FP), R13
+	SHLQ       $0x03, R13
+	PREFETCHT0 (R12)
+	ADDQ       R13, R12
+	PREFETCHT0 (R12)
+	ADDQ       R13, R12
+	PREFETCHT0 (R12)
+	ADDQ       R13, R12
+	PREFETCHT0 (R12)
+	ADDQ       R13, R12
+	PREFETCHT0 (R12)
+	ADDQ       R13, R12
+	PREFETCHT0 (R12)
+	ADDQ       R13, R12
+	PREFETCHT0 (R12)
+	ADDQ       R13, R12
+	PREFETCHT0 (R12)
+	ADDQ       R13, R12
+	PREFETCHT0 (R12)
+	ADDQ       R13, R12
+	PREFETCHT0 (R12)
+	ADDQ       R13, R12
+	PREFETCHT0 (R12)
+	ADDQ       R13, R12
+	PREFETCHT0 (R12)
+	ADDQ       R13, R12
+	PREFETCHT0 (R12)
+	MOVQ       c_last+64(FP), R12
+	MOVQ       $-1, R13
+	BZHIQ      R12, R13, R12
+	KMOVW      R12, K1
 	TESTQ      AX, AX
 	JZ         done
 
 loop:
-	VMOVUPD      (CX), Z30
-	ADDQ         $0x00000040, CX
-	VBROADCASTSD (SI), Z28
+	VMOVUPD.Z    (CX), K1, Z30
+	ADDQ         DX, CX
+	VBROADCASTSD (DI), Z28
 	VFMADD231PD  Z28, Z30, Z0
-	VBROADCASTSD (SI)(DX*1), Z29
+	VBROADCASTSD (DI)(BX*1), Z29
 	VFMADD231PD  Z29, Z30, Z1
-	VBROADCASTSD (SI)(DX*2), Z28
+	VBROADCASTSD (DI)(BX*2), Z28
 	VFMADD231PD  Z28, Z30, Z2
-	VBROADCASTSD (DI), Z29
+	VBROADCASTSD (R8), Z29
 	VFMADD231PD  Z29, Z30, Z3
-	VBROADCASTSD (DI)(DX*1), Z28
+	VBROADCASTSD (R8)(BX*1), Z28
 	VFMADD231PD  Z28, Z30, Z4
-	VBROADCASTSD (DI)(DX*2), Z29
+	VBROADCASTSD (R8)(BX*2), Z29
 	VFMADD231PD  Z29, Z30, Z5
-	VBROADCASTSD (R8), Z28
+	VBROADCASTSD (R9), Z28
 	VFMADD231PD  Z28, Z30, Z6
-	VBROADCASTSD (R8)(DX*1), Z29
+	VBROADCASTSD (R9)(BX*1), Z29
 	VFMADD231PD  Z29, Z30, Z7
-	VBROADCASTSD (R8)(DX*2), Z28
+	VBROADCASTSD (R9)(BX*2), Z28
 	VFMADD231PD  Z28, Z30, Z8
-	VBROADCASTSD (R9), Z29
+	VBROADCASTSD (R10), Z29
 	VFMADD231PD  Z29, Z30, Z9
-	VBROADCASTSD (R9)(DX*1), Z28
+	VBROADCASTSD (R10)(BX*1), Z28
 	VFMADD231PD  Z28, Z30, Z10
-	VBROADCASTSD (R9)(DX*2), Z29
+	VBROADCASTSD (R10)(BX*2), Z29
 	VFMADD231PD  Z29, Z30, Z11
-	VBROADCASTSD (R10), Z28
+	VBROADCASTSD (R11), Z28
 	VFMADD231PD  Z28, Z30, Z12
-	ADDQ         BX, SI
-	ADDQ         BX, DI
-	ADDQ         BX, R8
-	ADDQ         BX, R9
-	ADDQ         BX, R10
+	ADDQ         SI, DI
+	ADDQ         SI, R8
+	ADDQ         SI, R9
+	ADDQ         SI, R10
+	ADDQ         SI, R11
 	DECQ         AX
 	JNZ          loop
 
 done:
-	MOVQ         c_last+56(FP), AX
-	MOVQ         $-1, CX
-	BZHIQ        AX, CX, AX
-	KMOVW        AX, K1
-	MOVQ         c_first+40(FP), AX
-	MOVQ         c_stride+48(FP), CX
+	MOVQ         c_first+48(FP), AX
+	MOVQ         c_stride+56(FP), CX
 	SHLQ         $0x03, CX
-	VBROADCASTSD alpha+64(FP), Z29
+	VBROADCASTSD alpha+72(FP), Z29
 	VMULPD       Z29, Z0, Z0
 	VMULPD       Z29, Z1, Z1
 	VMULPD       Z29, Z2, Z2
@@ -8388,10 +8494,10 @@ done:
 	VMULPD       Z29, Z10, Z10
 	VMULPD       Z29, Z11, Z11
 	VMULPD       Z29, Z12, Z12
-	MOVQ         beta+72(FP), DX
+	MOVQ         beta+80(FP), DX
 	SHLQ         $0x01, DX
 	JZ           store
-	VBROADCASTSD beta+72(FP), Z30
+	VBROADCASTSD beta+80(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPD.Z    (DX), K1, Z31
 	VFMADD231PD  Z31, Z30, Z0
@@ -8462,24 +8568,26 @@ store:
 	VZEROUPPER
 	RET
 
-// func strip13x2F64AVX512(k int, a left[float64], b *float64, c target[float64], alpha float64, beta float64)
+// func strip13x2F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·strip13x2F64AVX512(SB), NOSPLIT, $0-80
+TEXT ·strip13x2F64AVX512(SB), NOSPLIT, $0-88
 	MOVQ       k+0(FP), AX
-	MOVQ       b+32(FP), CX
-	MOVQ       a_row+16(FP), DX
+	MOVQ       b_first+32(FP), CX
+	MOVQ       b_row+40(FP), DX
 	SHLQ       $0x03, DX
-	MOVQ       a_col+24(FP), BX
+	MOVQ       a_row+16(FP), BX
 	SHLQ       $0x03, BX
-	MOVQ       a_first+8(FP), SI
-	LEAQ       (SI)(DX*2), DI
-	ADDQ       DX, DI
-	LEAQ       (DI)(DX*2), R8
-	ADDQ       DX, R8
-	LEAQ       (R8)(DX*2), R9
-	ADDQ       DX, R9
-	LEAQ       (R9)(DX*2), R10
-	ADDQ       DX, R10
+	MOVQ       a_col+24(FP), SI
+	SHLQ       $0x03, SI
+	MOVQ       a_first+8(FP), DI
+	LEAQ       (DI)(BX*2), R8
+	ADDQ       BX, R8
+	LEAQ       (R8)(BX*2), R9
+	ADDQ       BX, R9
+	LEAQ       (R9)(BX*2), R10
+	ADDQ       BX, R10
+	LEAQ       (R10)(BX*2), R11
+	ADDQ       BX, R11
 	VPXORD     Z0, Z0, Z0
 	VPXORD     Z1, Z1, Z1
 	VPXORD     Z2, Z2, Z2
@@ -8506,110 +8614,110 @@ TEXT ·strip13x2F64AVX512(SB), NOSPLIT, $0-80
 	VPXORD     Z23, Z23, Z23
 	VPXORD     Z24, Z24, Z24
 	VPXORD     Z25, Z25, Z25
-	MOVQ       c_first+40(FP), R11
-	MOVQ       c_stride+48(FP), R12
-	SHLQ       $0x03, R12
-	PREFETCHT0 (R11)
-	PREFETCHT0 64(R11)
-	ADDQ       R12, R11
-	PREFETCHT0 (R11)
-	PREFETCHT0 64(R11)
-	ADDQ       R12, R11
-	PREFETCHT0 (R11)
-	PREFETCHT0 64(R11)
-	ADDQ       R12, R11
-	PREFETCHT0 (R11)
-	PREFETCHT0 64(R11)
-	ADDQ       R12, R11
-	PREFETCHT0 (R11)
-	PREFETCHT0 64(R11)
-	ADDQ       R12, R11
-	PREFETCHT0 (R11)
-	PREFETCHT0 64(R11)
-	ADDQ       R12, R11
-	PREFETCHT0 (R11)
-	PREFETCHT0 64(R11)
-	ADDQ       R12, R11
-	PREFETCHT0 (R11)
-	PREFETCHT0 64(R11)
-	ADDQ       R12, R11
-	PREFETCHT0 (R11)
-	PREFETCHT0 64(R11)
-	ADDQ       R12, R11
-	PREFETCHT0 (R11)
-	PREFETCHT0 64(R11)
-	ADDQ       R12, R11
-	PREFETCHT0 (R11)
-	PREFETCHT0 64(R11)
-	ADDQ       R12, R11
-	PREFETCHT0 (R11)
-	PREFETCHT0 64(R11)
-	ADDQ       R12, R11
-	PREFETCHT0 (R11)
-	PREFETCHT0 64(R11)
+	MOVQ       c_first+48(FP), R12
+	MOVQ       c_stride+56(FP), R13
+	SHLQ       $0x03, R13
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	ADDQ       R13, R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	ADDQ       R13, R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	ADDQ       R13, R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	ADDQ       R13, R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	ADDQ       R13, R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	ADDQ       R13, R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	ADDQ       R13, R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	ADDQ       R13, R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	ADDQ       R13, R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	ADDQ       R13, R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	ADDQ       R13, R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	ADDQ       R13, R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
 	TESTQ      AX, AX
 	JZ         done
 
 loop:
 	VMOVUPD      (CX), Z30
 	VMOVUPD      64(CX), Z31
-	ADDQ         $0x00000080, CX
-	VBROADCASTSD (SI), Z28
+	ADDQ         DX, CX
+	VBROADCASTSD (DI), Z28
 	VFMADD231PD  Z28, Z30, Z0
 	VFMADD231PD  Z28, Z31, Z1
-	VBROADCASTSD (SI)(DX*1), Z29
+	VBROADCASTSD (DI)(BX*1), Z29
 	VFMADD231PD  Z29, Z30, Z2
 	VFMADD231PD  Z29, Z31, Z3
-	VBROADCASTSD (SI)(DX*2), Z28
+	VBROADCASTSD (DI)(BX*2), Z28
 	VFMADD231PD  Z28, Z30, Z4
 	VFMADD231PD  Z28, Z31, Z5
-	VBROADCASTSD (DI), Z29
+	VBROADCASTSD (R8), Z29
 	VFMADD231PD  Z29, Z30, Z6
 	VFMADD231PD  Z29, Z31, Z7
-	VBROADCASTSD (DI)(DX*1), Z28
+	VBROADCASTSD (R8)(BX*1), Z28
 	VFMADD231PD  Z28, Z30, Z8
 	VFMADD231PD  Z28, Z31, Z9
-	VBROADCASTSD (DI)(DX*2), Z29
+	VBROADCASTSD (R8)(BX*2), Z29
 	VFMADD231PD  Z29, Z30, Z10
 	VFMADD231PD  Z29, Z31, Z11
-	VBROADCASTSD (R8), Z28
+	VBROADCASTSD (R9), Z28
 	VFMADD231PD  Z28, Z30, Z12
 	VFMADD231PD  Z28, Z31, Z13
-	VBROADCASTSD (R8)(DX*1), Z29
+	VBROADCASTSD (R9)(BX*1), Z29
 	VFMADD231PD  Z29, Z30, Z14
 	VFMADD231PD  Z29, Z31, Z15
-	VBROADCASTSD (R8)(DX*2), Z28
+	VBROADCASTSD (R9)(BX*2), Z28
 	VFMADD231PD  Z28, Z30, Z16
 	VFMADD231PD  Z28, Z31, Z17
-	VBROADCASTSD (R9), Z29
+	VBROADCASTSD (R10), Z29
 	VFMADD231PD  Z29, Z30, Z18
 	VFMADD231PD  Z29, Z31, Z19
-	VBROADCASTSD (R9)(DX*1), Z28
+	VBROADCASTSD (R10)(BX*1), Z28
 	VFMADD231PD  Z28, Z30, Z20
 	VFMADD231PD  Z28, Z31, Z21
-	VBROADCASTSD (R9)(DX*2), Z29
+	VBROADCASTSD (R10)(BX*2), Z29
 	VFMADD231PD  Z29, Z30, Z22
 	VFMADD231PD  Z29, Z31, Z23
-	VBROADCASTSD (R10), Z28
+	VBROADCASTSD (R11), Z28
 	VFMADD231PD  Z28, Z30, Z24
 	VFMADD231PD  Z28, Z31, Z25
-	ADDQ         BX, SI
-	ADDQ         BX, DI
-	ADDQ         BX, R8
-	ADDQ         BX, R9
-	ADDQ         BX, R10
+	ADDQ         SI, DI
+	ADDQ         SI, R8
+	ADDQ         SI, R9
+	ADDQ         SI, R10
+	ADDQ         SI, R11
 	DECQ         AX
 	JNZ          loop
 
 done:
-	MOVQ         c_last+56(FP), AX
+	MOVQ         c_last+64(FP), AX
 	MOVQ         $-1, CX
 	BZHIQ        AX, CX, AX
 	KMOVW        AX, K1
-	MOVQ         c_first+40(FP), AX
-	MOVQ         c_stride+48(FP), CX
+	MOVQ         c_first+48(FP), AX
+	MOVQ         c_stride+56(FP), CX
 	SHLQ         $0x03, CX
-	VBROADCASTSD alpha+64(FP), Z29
+	VBROADCASTSD alpha+72(FP), Z29
 	VMULPD       Z29, Z0, Z0
 	VMULPD       Z29, Z1, Z1
 	VMULPD       Z29, Z2, Z2
@@ -8636,10 +8744,10 @@ done:
 	VMULPD       Z29, Z23, Z23
 	VMULPD       Z29, Z24, Z24
 	VMULPD       Z29, Z25, Z25
-	MOVQ         beta+72(FP), DX
+	MOVQ         beta+80(FP), DX
 	SHLQ         $0x01, DX
 	JZ           store
-	VBROADCASTSD beta+72(FP), Z30
+	VBROADCASTSD beta+80(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPD      (DX), Z31
 	VFMADD231PD  Z31, Z30, Z0
@@ -8749,24 +8857,26 @@ store:
 	VZEROUPPER
 	RET
 
-// func strip14x1F64AVX512(k int, a left[float64], b *float64, c target[float64], alpha float64, beta float64)
+// func strip14x1F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·strip14x1F64AVX512(SB), NOSPLIT, $0-80
+TEXT ·strip14x1F64AVX512(SB), NOSPLIT, $0-88
 	MOVQ       k+0(FP), AX
-	MOVQ       b+32(FP), CX
-	MOVQ       a_row+16(FP), DX
+	MOVQ       b_first+32(FP), CX
+	MOVQ       b_row+40(FP), DX
 	SHLQ       $0x03, DX
-	MOVQ       a_col+24(FP), BX
+	MOVQ       a_row+16(FP), BX
 	SHLQ       $0x03, BX
-	MOVQ       a_first+8(FP), SI
-	LEAQ       (SI)(DX*2), DI
-	ADDQ       DX, DI
-	LEAQ       (DI)(DX*2), R8
-	ADDQ       DX, R8
-	LEAQ       (R8)(DX*2), R9
-	ADDQ       DX, R9
-	LEAQ       (R9)(DX*2), R10
-	ADDQ       DX, R10
+	MOVQ       a_col+24(FP), SI
+	SHLQ       $0x03, SI
+	MOVQ       a_first+8(FP), DI
+	LEAQ       (DI)(BX*2), R8
+	ADDQ       BX, R8
+	LEAQ       (R8)(BX*2), R9
+	ADDQ       BX, R9
+	LEAQ       (R9)(BX*2), R10
+	ADDQ       BX, R10
+	LEAQ       (R10)(BX*2), R11
+	ADDQ       BX, R11
 	VPXORD     Z0, Z0, Z0
 	VPXORD     Z1, Z1, Z1
 	VPXORD     Z2, Z2, Z2
@@ -8781,87 +8891,87 @@ TEXT ·strip14x1F64AVX512(SB), NOSPLIT, $0-80
 	VPXORD     Z11, Z11, Z11
 	VPXORD     Z12, Z12, Z12
 	VPXORD     Z13, Z13, Z13
-	MOVQ       c_first+40(FP), R11
-	MOVQ       c_stride+48(FP), R12
-	SHLQ       $0x03, R12
-	PREFETCHT0 (R11)
-	ADDQ       R12, R11
-	PREFETCHT0 (R11)
-	ADDQ       R12, R11
-	PREFETCHT0 (R11)
-	ADDQ       R12, R11
-	PREFETCHT0 (R11)
-	ADDQ       R12, R11
-	PREFETCHT0 (R11)
-	ADDQ       R12, R11
-	PREFETCHT0 (R11)
-	ADDQ       R12, R11
-	PREFETCHT0 (R11)
-	ADDQ       R12, R11
-	PREFETCHT0 (R11)
-	ADDQ       R12, R11
-	PREFETCHT0 (R11)
-	ADDQ       R12, R11
-	PREFETCHT0 (R11)
-	ADDQ       R12, R11
-	PREFETCHT0 (R11)
-	ADDQ       R12, R11
-	PREFETCHT0 (R11)
-	ADDQ       R12, R11
-	PREFETCHT0 (R11)
-	ADDQ       R12, R11
-	PREFETCHT0 (R11)
+	MOVQ       c_first+48(FP), R12
+	MOVQ       c_stride+56(FP), R13
+	SHLQ       $0x03, R13
+	PREFETCHT0 (R12)
+	ADDQ       R13, R12
+	PREFETCHT0 (R12)
+	ADDQ       R13, R12
+	PREFETCHT0 (R12)
+	ADDQ       R13, R12
+	PREFETCHT0 (R12)
+	ADDQ       R13, R12
+	PREFETCHT0 (R12)
+	ADDQ       R13, R12
+	PREFETCHT0 (R12)
+	ADDQ       R13, R12
+	PREFETCHT0 (R12)
+	ADDQ       R13, R12
+	PREFETCHT0 (R12)
+	ADDQ       R13, R12
+	PREFETCHT0 (R12)
+	ADDQ       R13, R12
+	PREFETCHT0 (R12)
+	ADDQ       R13, R12
+	PREFETCHT0 (R12)
+	ADDQ       R13, R12
+	PREFETCHT0 (R12)
+	ADDQ       R13, R12
+	PREFETCHT0 (R12)
+	ADDQ       R13, R12
+	PREFETCHT0 (R12)
+	MOVQ       c_last+64(FP), R12
+	MOVQ       $-1, R13
+	BZHIQ      R12, R13, R12
+	KMOVW      R12, K1
 	TESTQ      AX, AX
 	JZ         done
 
 loop:
-	VMOVUPD      (CX), Z30
-	ADDQ         $0x00000040, CX
-	VBROADCASTSD (SI), Z28
+	VMOVUPD.Z    (CX), K1, Z30
+	ADDQ         DX, CX
+	VBROADCASTSD (DI), Z28
 	VFMADD231PD  Z28, Z30, Z0
-	VBROADCASTSD (SI)(DX*1), Z29
+	VBROADCASTSD (DI)(BX*1), Z29
 	VFMADD231PD  Z29, Z30, Z1
-	VBROADCASTSD (SI)(DX*2), Z28
+	VBROADCASTSD (DI)(BX*2), Z28
 	VFMADD231PD  Z28, Z30, Z2
-	VBROADCASTSD (DI), Z29
+	VBROADCASTSD (R8), Z29
 	VFMADD231PD  Z29, Z30, Z3
-	VBROADCASTSD (DI)(DX*1), Z28
+	VBROADCASTSD (R8)(BX*1), Z28
 	VFMADD231PD  Z28, Z30, Z4
-	VBROADCASTSD (DI)(DX*2), Z29
+	VBROADCASTSD (R8)(BX*2), Z29
 	VFMADD231PD  Z29, Z30, Z5
-	VBROADCASTSD (R8), Z28
+	VBROADCASTSD (R9), Z28
 	VFMADD231PD  Z28, Z30, Z6
-	VBROADCASTSD (R8)(DX*1), Z29
+	VBROADCASTSD (R9)(BX*1), Z29
 	VFMADD231PD  Z29, Z30, Z7
-	VBROADCASTSD (R8)(DX*2), Z28
+	VBROADCASTSD (R9)(BX*2), Z28
 	VFMADD231PD  Z28, Z30, Z8
-	VBROADCASTSD (R9), Z29
+	VBROADCASTSD (R10), Z29
 	VFMADD231PD  Z29, Z30, Z9
-	VBROADCASTSD (R9)(DX*1), Z28
+	VBROADCASTSD (R10)(BX*1), Z28
 	VFMADD231PD  Z28, Z30, Z10
-	VBROADCASTSD (R9)(DX*2), Z29
+	VBROADCASTSD (R10)(BX*2), Z29
 	VFMADD231PD  Z29, Z30, Z11
-	VBROADCASTSD (R10), Z28
+	VBROADCASTSD (R11), Z28
 	VFMADD231PD  Z28, Z30, Z12
-	VBROADCASTSD (R10)(DX*1), Z29
+	VBROADCASTSD (R11)(BX*1), Z29
 	VFMADD231PD  Z29, Z30, Z13
-	ADDQ         BX, SI
-	ADDQ         BX, DI
-	ADDQ         BX, R8
-	ADDQ         BX, R9
-	ADDQ         BX, R10
+	ADDQ         SI, DI
+	ADDQ         SI, R8
+	ADDQ         SI, R9
+	ADDQ         SI, R10
+	ADDQ         SI, R11
 	DECQ         AX
 	JNZ          loop
 
 done:
-	MOVQ         c_last+56(FP), AX
-	MOVQ         $-1, CX
-	BZHIQ        AX, CX, AX
-	KMOVW        AX, K1
-	MOVQ         c_first+40(FP), AX
-	MOVQ         c_stride+48(FP), CX
+	MOVQ         c_first+48(FP), AX
+	MOVQ         c_stride+56(FP), CX
 	SHLQ         $0x03, CX
-	VBROADCASTSD alpha+64(FP), Z29
+	VBROADCASTSD alpha+72(FP), Z29
 	VMULPD       Z29, Z0, Z0
 	VMULPD       Z29, Z1, Z1
 	VMULPD       Z29, Z2, Z2
@@ -8876,10 +8986,10 @@ done:
 	VMULPD       Z29, Z11, Z11
 	VMULPD       Z29, Z12, Z12
 	VMULPD       Z29, Z13, Z13
-	MOVQ         beta+72(FP), DX
+	MOVQ         beta+80(FP), DX
 	SHLQ         $0x01, DX
 	JZ           store
-	VBROADCASTSD beta+72(FP), Z30
+	VBROADCASTSD beta+80(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPD.Z    (DX), K1, Z31
 	VFMADD231PD  Z31, Z30, Z0
@@ -8955,24 +9065,26 @@ store:
 	VZEROUPPER
 	RET
 
-// func strip14x2F64AVX512(k int, a left[float64], b *float64, c target[float64], alpha float64, beta float64)
+// func strip14x2F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·strip14x2F64AVX512(SB), NOSPLIT, $0-80
+TEXT ·strip14x2F64AVX512(SB), NOSPLIT, $0-88
 	MOVQ       k+0(FP), AX
-	MOVQ       b+32(FP), CX
-	MOVQ       a_row+16(FP), DX
+	MOVQ       b_first+32(FP), CX
+	MOVQ       b_row+40(FP), DX
 	SHLQ       $0x03, DX
-	MOVQ       a_col+24(FP), BX
+	MOVQ       a_row+16(FP), BX
 	SHLQ       $0x03, BX
-	MOVQ       a_first+8(FP), SI
-	LEAQ       (SI)(DX*2), DI
-	ADDQ       DX, DI
-	LEAQ       (DI)(DX*2), R8
-	ADDQ       DX, R8
-	LEAQ       (R8)(DX*2), R9
-	ADDQ       DX, R9
-	LEAQ       (R9)(DX*2), R10
-	ADDQ       DX, R10
+	MOVQ       a_col+24(FP), SI
+	SHLQ       $0x03, SI
+	MOVQ       a_first+8(FP), DI
+	LEAQ       (DI)(BX*2), R8
+	ADDQ       BX, R8
+	LEAQ       (R8)(BX*2), R9
+	ADDQ       BX, R9
+	LEAQ       (R9)(BX*2), R10
+	ADDQ       BX, R10
+	LEAQ       (R10)(BX*2), R11
+	ADDQ       BX, R11
 	VPXORD     Z0, Z0, Z0
 	VPXORD     Z1, Z1, Z1
 	VPXORD     Z2, Z2, Z2
@@ -9001,116 +9113,116 @@ TEXT ·strip14x2F64AVX512(SB), NOSPLIT, $0-80
 	VPXORD     Z25, Z25, Z25
 	VPXORD     Z26, Z26, Z26
 	VPXORD     Z27, Z27, Z27
-	MOVQ       c_first+40(FP), R11
-	MOVQ       c_stride+48(FP), R12
-	SHLQ       $0x03, R12
-	PREFETCHT0 (R11)
-	PREFETCHT0 64(R11)
-	ADDQ       R12, R11
-	PREFETCHT0 (R11)
-	PREFETCHT0 64(R11)
-	ADDQ       R12, R11
-	PREFETCHT0 (R11)
-	PREFETCHT0 64(R11)
-	ADDQ       R12, R11
-	PREFETCHT0 (R11)
-	PREFETCHT0 64(R11)
-	ADDQ       R12, R11
-	PREFETCHT0 (R11)
-	PREFETCHT0 64(R11)
-	ADDQ       R12, R11
-	PREFETCHT0 (R11)
-	PREFETCHT0 64(R11)
-	ADDQ       R12, R11
-	PREFETCHT0 (R11)
-	PREFETCHT0 64(R11)
-	ADDQ       R12, R11
-	PREFETCHT0 (R11)
-	PREFETCHT0 64(R11)
-	ADDQ       R12, R11
-	PREFETCHT0 (R11)
-	PREFETCHT0 64(R11)
-	ADDQ       R12, R11
-	PREFETCHT0 (R11)
-	PREFETCHT0 64(R11)
-	ADDQ       R12, R11
-	PREFETCHT0 (R11)
-	PREFETCHT0 64(R11)
-	ADDQ       R12, R11
-	PREFETCHT0 (R11)
-	PREFETCHT0 64(R11)
-	ADDQ       R12, R11
-	PREFETCHT0 (R11)
-	PREFETCHT0 64(R11)
-	ADDQ       R12, R11
-	PREFETCHT0 (R11)
-	PREFETCHT0 64(R11)
+	MOVQ       c_first+48(FP), R12
+	MOVQ       c_stride+56(FP), R13
+	SHLQ       $0x03, R13
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	ADDQ       R13, R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	ADDQ       R13, R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	ADDQ       R13, R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	ADDQ       R13, R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	ADDQ       R13, R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	ADDQ       R13, R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	ADDQ       R13, R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	ADDQ       R13, R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	ADDQ       R13, R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	ADDQ       R13, R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	ADDQ       R13, R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	ADDQ       R13, R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	ADDQ       R13, R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
 	TESTQ      AX, AX
 	JZ         done
 
 loop:
 	VMOVUPD      (CX), Z30
 	VMOVUPD      64(CX), Z31
-	ADDQ         $0x00000080, CX
-	VBROADCASTSD (SI), Z28
+	ADDQ         DX, CX
+	VBROADCASTSD (DI), Z28
 	VFMADD231PD  Z28, Z30, Z0
 	VFMADD231PD  Z28, Z31, Z1
-	VBROADCASTSD (SI)(DX*1), Z29
+	VBROADCASTSD (DI)(BX*1), Z29
 	VFMADD231PD  Z29, Z30, Z2
 	VFMADD231PD  Z29, Z31, Z3
-	VBROADCASTSD (SI)(DX*2), Z28
+	VBROADCASTSD (DI)(BX*2), Z28
 	VFMADD231PD  Z28, Z30, Z4
 	VFMADD231PD  Z28, Z31, Z5
-	VBROADCASTSD (DI), Z29
+	VBROADCASTSD (R8), Z29
 	VFMADD231PD  Z29, Z30, Z6
 	VFMADD231PD  Z29, Z31, Z7
-	VBROADCASTSD (DI)(DX*1), Z28
+	VBROADCASTSD (R8)(BX*1), Z28
 	VFMADD231PD  Z28, Z30, Z8
 	VFMADD231PD  Z28, Z31, Z9
-	VBROADCASTSD (DI)(DX*2), Z29
+	VBROADCASTSD (R8)(BX*2), Z29
 	VFMADD231PD  Z29, Z30, Z10
 	VFMADD231PD  Z29, Z31, Z11
-	VBROADCASTSD (R8), Z28
+	VBROADCASTSD (R9), Z28
 	VFMADD231PD  Z28, Z30, Z12
 	VFMADD231PD  Z28, Z31, Z13
-	VBROADCASTSD (R8)(DX*1), Z29
+	VBROADCASTSD (R9)(BX*1), Z29
 	VFMADD231PD  Z29, Z30, Z14
 	VFMADD231PD  Z29, Z31, Z15
-	VBROADCASTSD (R8)(DX*2), Z28
+	VBROADCASTSD (R9)(BX*2), Z28
 	VFMADD231PD  Z28, Z30, Z16
 	VFMADD231PD  Z28, Z31, Z17
-	VBROADCASTSD (R9), Z29
+	VBROADCASTSD (R10), Z29
 	VFMADD231PD  Z29, Z30, Z18
 	VFMADD231PD  Z29, Z31, Z19
-	VBROADCASTSD (R9)(DX*1), Z28
+	VBROADCASTSD (R10)(BX*1), Z28
 	VFMADD231PD  Z28, Z30, Z20
 	VFMADD231PD  Z28, Z31, Z21
-	VBROADCASTSD (R9)(DX*2), Z29
+	VBROADCASTSD (R10)(BX*2), Z29
 	VFMADD231PD  Z29, Z30, Z22
 	VFMADD231PD  Z29, Z31, Z23
-	VBROADCASTSD (R10), Z28
+	VBROADCASTSD (R11), Z28
 	VFMADD231PD  Z28, Z30, Z24
 	VFMADD231PD  Z28, Z31, Z25
-	VBROADCASTSD (R10)(DX*1), Z29
+	VBROADCASTSD (R11)(BX*1), Z29
 	VFMADD231PD  Z29, Z30, Z26
 	VFMADD231PD  Z29, Z31, Z27
-	ADDQ         BX, SI
-	ADDQ         BX, DI
-	ADDQ         BX, R8
-	ADDQ         BX, R9
-	ADDQ         BX, R10
+	ADDQ         SI, DI
+	ADDQ         SI, R8
+	ADDQ         SI, R9
+	ADDQ         SI, R10
+	ADDQ         SI, R11
 	DECQ         AX
 	JNZ          loop
 
 done:
-	MOVQ         c_last+56(FP), AX
+	MOVQ         c_last+64(FP), AX
 	MOVQ         $-1, CX
 	BZHIQ        AX, CX, AX
 	KMOVW        AX, K1
-	MOVQ         c_first+40(FP), AX
-	MOVQ         c_stride+48(FP), CX
+	MOVQ         c_first+48(FP), AX
+	MOVQ         c_stride+56(FP), CX
 	SHLQ         $0x03, CX
-	VBROADCASTSD alpha+64(FP), Z29
+	VBROADCASTSD alpha+72(FP), Z29
 	VMULPD       Z29, Z0, Z0
 	VMULPD       Z29, Z1, Z1
 	VMULPD       Z29, Z2, Z2
@@ -9139,10 +9251,10 @@ done:
 	VMULPD       Z29, Z25, Z25
 	VMULPD       Z29, Z26, Z26
 	VMULPD       Z29, Z27, Z27
-	MOVQ         beta+72(FP), DX
+	MOVQ         beta+80(FP), DX
 	SHLQ         $0x01, DX
 	JZ           store
-	VBROADCASTSD beta+72(FP), Z30
+	VBROADCASTSD beta+80(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPD      (DX), Z31
 	VFMADD231PD  Z31, Z30, Z0
@@ -9852,104 +9964,108 @@ DATA lanesF32AVX2<>+56(SB)/4, $0x00000000
 DATA lanesF32AVX2<>+60(SB)/4, $0x00000000
 GLOBL lanesF32AVX2<>(SB), RODATA|NOPTR, $64
 
-// func strip1x1F32AVX2(k int, a left[float32], b *float32, c target[float32], alpha float32, beta float32)
+// func strip1x1F32AVX2(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32)
 // Requires: AVX, AVX2, FMA3, MMX+
-TEXT ·strip1x1F32AVX2(SB), NOSPLIT, $0-72
+TEXT ·strip1x1F32AVX2(SB), NOSPLIT, $0-80
 	MOVQ       k+0(FP), AX
-	MOVQ       b+32(FP), CX
-	MOVQ       a_row+16(FP), DX
+	MOVQ       b_first+32(FP), CX
+	MOVQ       b_row+40(FP), DX
 	SHLQ       $0x02, DX
-	MOVQ       a_col+24(FP), DX
-	SHLQ       $0x02, DX
-	MOVQ       a_first+8(FP), BX
+	MOVQ       a_row+16(FP), BX
+	SHLQ       $0x02, BX
+	MOVQ       a_col+24(FP), BX
+	SHLQ       $0x02, BX
+	MOVQ       a_first+8(FP), SI
 	VPXOR      Y0, Y0, Y0
-	MOVQ       c_first+40(FP), SI
-	MOVQ       c_stride+48(FP), DI
-	SHLQ       $0x02, DI
-	PREFETCHT0 (SI)
+	MOVQ       c_first+48(FP), DI
+	MOVQ       c_stride+56(FP), R8
+	SHLQ       $0x02, R8
+	PREFETCHT0 (DI)
+	MOVQ       c_last+64(FP), DI
+	LEAQ       lanesF32AVX2<>+0(SB), R8
+	MOVQ       $0x00000008, R9
+	SUBQ       DI, R9
+	VMOVDQU    (R8)(R9*4), Y1
 	TESTQ      AX, AX
 	JZ         done
 
 loop:
-	VMOVUPS      (CX), Y14
-	ADDQ         $0x00000020, CX
-	VBROADCASTSS (BX), Y12
+	VMASKMOVPS   (CX), Y1, Y14
+	ADDQ         DX, CX
+	VBROADCASTSS (SI), Y12
 	VFMADD231PS  Y12, Y14, Y0
-	ADDQ         DX, BX
+	ADDQ         BX, SI
 	DECQ         AX
 	JNZ          loop
 
 done:
-	MOVQ         c_last+56(FP), AX
-	LEAQ         lanesF32AVX2<>+0(SB), CX
-	MOVQ         $0x00000008, DX
-	SUBQ         AX, DX
-	VMOVDQU      (CX)(DX*4), Y12
-	MOVQ         c_first+40(FP), AX
-	MOVQ         c_stride+48(FP), CX
+	MOVQ         c_first+48(FP), AX
+	MOVQ         c_stride+56(FP), CX
 	SHLQ         $0x02, CX
-	VBROADCASTSS alpha+64(FP), Y13
+	VBROADCASTSS alpha+72(FP), Y13
 	VMULPS       Y13, Y0, Y0
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	SHLL         $0x01, DX
 	JZ           store
-	VBROADCASTSS beta+68(FP), Y14
+	VBROADCASTSS beta+76(FP), Y14
 	MOVQ         AX, DX
-	VMASKMOVPS   (DX), Y12, Y15
+	VMASKMOVPS   (DX), Y1, Y15
 	VFMADD231PS  Y15, Y14, Y0
 	ADDQ         CX, DX
 
 store:
-	VMASKMOVPS Y0, Y12, (AX)
+	VMASKMOVPS Y0, Y1, (AX)
 	VZEROUPPER
 	RET
 
-// func strip1x2F32AVX2(k int, a left[float32], b *float32, c target[float32], alpha float32, beta float32)
+// func strip1x2F32AVX2(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32)
 // Requires: AVX, AVX2, FMA3, MMX+
-TEXT ·strip1x2F32AVX2(SB), NOSPLIT, $0-72
+TEXT ·strip1x2F32AVX2(SB), NOSPLIT, $0-80
 	MOVQ       k+0(FP), AX
-	MOVQ       b+32(FP), CX
-	MOVQ       a_row+16(FP), DX
+	MOVQ       b_first+32(FP), CX
+	MOVQ       b_row+40(FP), DX
 	SHLQ       $0x02, DX
-	MOVQ       a_col+24(FP), DX
-	SHLQ       $0x02, DX
-	MOVQ       a_first+8(FP), BX
+	MOVQ       a_row+16(FP), BX
+	SHLQ       $0x02, BX
+	MOVQ       a_col+24(FP), BX
+	SHLQ       $0x02, BX
+	MOVQ       a_first+8(FP), SI
 	VPXOR      Y0, Y0, Y0
 	VPXOR      Y1, Y1, Y1
-	MOVQ       c_first+40(FP), SI
-	MOVQ       c_stride+48(FP), DI
-	SHLQ       $0x02, DI
-	PREFETCHT0 (SI)
+	MOVQ       c_first+48(FP), DI
+	MOVQ       c_stride+56(FP), R8
+	SHLQ       $0x02, R8
+	PREFETCHT0 (DI)
 	TESTQ      AX, AX
 	JZ         done
 
 loop:
 	VMOVUPS      (CX), Y14
 	VMOVUPS      32(CX), Y15
-	ADDQ         $0x00000040, CX
-	VBROADCASTSS (BX), Y12
+	ADDQ         DX, CX
+	VBROADCASTSS (SI), Y12
 	VFMADD231PS  Y12, Y14, Y0
 	VFMADD231PS  Y12, Y15, Y1
-	ADDQ         DX, BX
+	ADDQ         BX, SI
 	DECQ         AX
 	JNZ          loop
 
 done:
-	MOVQ         c_last+56(FP), AX
+	MOVQ         c_last+64(FP), AX
 	LEAQ         lanesF32AVX2<>+0(SB), CX
 	MOVQ         $0x00000008, DX
 	SUBQ         AX, DX
 	VMOVDQU      (CX)(DX*4), Y12
-	MOVQ         c_first+40(FP), AX
-	MOVQ         c_stride+48(FP), CX
+	MOVQ         c_first+48(FP), AX
+	MOVQ         c_stride+56(FP), CX
 	SHLQ         $0x02, CX
-	VBROADCASTSS alpha+64(FP), Y13
+	VBROADCASTSS alpha+72(FP), Y13
 	VMULPS       Y13, Y0, Y0
 	VMULPS       Y13, Y1, Y1
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	SHLL         $0x01, DX
 	JZ           store
-	VBROADCASTSS beta+68(FP), Y14
+	VBROADCASTSS beta+76(FP), Y14
 	MOVQ         AX, DX
 	VMOVUPS      (DX), Y15
 	VFMADD231PS  Y15, Y14, Y0
@@ -9963,124 +10079,128 @@ store:
 	VZEROUPPER
 	RET
 
-// func strip2x1F32AVX2(k int, a left[float32], b *float32, c target[float32], alpha float32, beta float32)
+// func strip2x1F32AVX2(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32)
 // Requires: AVX, AVX2, FMA3, MMX+
-TEXT ·strip2x1F32AVX2(SB), NOSPLIT, $0-72
+TEXT ·strip2x1F32AVX2(SB), NOSPLIT, $0-80
 	MOVQ       k+0(FP), AX
-	MOVQ       b+32(FP), CX
-	MOVQ       a_row+16(FP), DX
+	MOVQ       b_first+32(FP), CX
+	MOVQ       b_row+40(FP), DX
 	SHLQ       $0x02, DX
-	MOVQ       a_col+24(FP), BX
+	MOVQ       a_row+16(FP), BX
 	SHLQ       $0x02, BX
-	MOVQ       a_first+8(FP), SI
+	MOVQ       a_col+24(FP), SI
+	SHLQ       $0x02, SI
+	MOVQ       a_first+8(FP), DI
 	VPXOR      Y0, Y0, Y0
 	VPXOR      Y1, Y1, Y1
-	MOVQ       c_first+40(FP), DI
-	MOVQ       c_stride+48(FP), R8
-	SHLQ       $0x02, R8
-	PREFETCHT0 (DI)
-	ADDQ       R8, DI
-	PREFETCHT0 (DI)
+	MOVQ       c_first+48(FP), R8
+	MOVQ       c_stride+56(FP), R9
+	SHLQ       $0x02, R9
+	PREFETCHT0 (R8)
+	ADDQ       R9, R8
+	PREFETCHT0 (R8)
+	MOVQ       c_last+64(FP), R8
+	LEAQ       lanesF32AVX2<>+0(SB), R9
+	MOVQ       $0x00000008, R10
+	SUBQ       R8, R10
+	VMOVDQU    (R9)(R10*4), Y2
 	TESTQ      AX, AX
 	JZ         done
 
 loop:
-	VMOVUPS      (CX), Y14
-	ADDQ         $0x00000020, CX
-	VBROADCASTSS (SI), Y12
+	VMASKMOVPS   (CX), Y2, Y14
+	ADDQ         DX, CX
+	VBROADCASTSS (DI), Y12
 	VFMADD231PS  Y12, Y14, Y0
-	VBROADCASTSS (SI)(DX*1), Y13
+	VBROADCASTSS (DI)(BX*1), Y13
 	VFMADD231PS  Y13, Y14, Y1
-	ADDQ         BX, SI
+	ADDQ         SI, DI
 	DECQ         AX
 	JNZ          loop
 
 done:
-	MOVQ         c_last+56(FP), AX
-	LEAQ         lanesF32AVX2<>+0(SB), CX
-	MOVQ         $0x00000008, DX
-	SUBQ         AX, DX
-	VMOVDQU      (CX)(DX*4), Y12
-	MOVQ         c_first+40(FP), AX
-	MOVQ         c_stride+48(FP), CX
+	MOVQ         c_first+48(FP), AX
+	MOVQ         c_stride+56(FP), CX
 	SHLQ         $0x02, CX
-	VBROADCASTSS alpha+64(FP), Y13
+	VBROADCASTSS alpha+72(FP), Y13
 	VMULPS       Y13, Y0, Y0
 	VMULPS       Y13, Y1, Y1
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	SHLL         $0x01, DX
 	JZ           store
-	VBROADCASTSS beta+68(FP), Y14
+	VBROADCASTSS beta+76(FP), Y14
 	MOVQ         AX, DX
-	VMASKMOVPS   (DX), Y12, Y15
+	VMASKMOVPS   (DX), Y2, Y15
 	VFMADD231PS  Y15, Y14, Y0
 	ADDQ         CX, DX
-	VMASKMOVPS   (DX), Y12, Y15
+	VMASKMOVPS   (DX), Y2, Y15
 	VFMADD231PS  Y15, Y14, Y1
 	ADDQ         CX, DX
 
 store:
-	VMASKMOVPS Y0, Y12, (AX)
+	VMASKMOVPS Y0, Y2, (AX)
 	ADDQ       CX, AX
-	VMASKMOVPS Y1, Y12, (AX)
+	VMASKMOVPS Y1, Y2, (AX)
 	VZEROUPPER
 	RET
 
-// func strip2x2F32AVX2(k int, a left[float32], b *float32, c target[float32], alpha float32, beta float32)
+// func strip2x2F32AVX2(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32)
 // Requires: AVX, AVX2, FMA3, MMX+
-TEXT ·strip2x2F32AVX2(SB), NOSPLIT, $0-72
+TEXT ·strip2x2F32AVX2(SB), NOSPLIT, $0-80
 	MOVQ       k+0(FP), AX
-	MOVQ       b+32(FP), CX
-	MOVQ       a_row+16(FP), DX
+	MOVQ       b_first+32(FP), CX
+	MOVQ       b_row+40(FP), DX
 	SHLQ       $0x02, DX
-	MOVQ       a_col+24(FP), BX
+	MOVQ       a_row+16(FP), BX
 	SHLQ       $0x02, BX
-	MOVQ       a_first+8(FP), SI
+	MOVQ       a_col+24(FP), SI
+	SHLQ       $0x02, SI
+	MOVQ       a_first+8(FP), DI
 	VPXOR      Y0, Y0, Y0
 	VPXOR      Y1, Y1, Y1
 	VPXOR      Y2, Y2, Y2
 	VPXOR      Y3, Y3, Y3
-	MOVQ       c_first+40(FP), DI
-	MOVQ       c_stride+48(FP), R8
-	SHLQ       $0x02, R8
-	PREFETCHT0 (DI)
-	ADDQ       R8, DI
-	PREFETCHT0 (DI)
+	MOVQ       c_first+48(FP), R8
+	MOVQ       c_stride+56(FP), R9
+	SHLQ       $0x02, R9
+	PREFETCHT0 (R8)
+	ADDQ       R9, R8
+	PREFETCHT0 (R8)
 	TESTQ      AX, AX
 	JZ         done
 
 loop:
 	VMOVUPS      (CX), Y14
 	VMOVUPS      32(CX), Y15
-	ADDQ         $0x00000040, CX
-	VBROADCASTSS (SI), Y12
+	ADDQ         DX, CX
+	VBROADCASTSS (DI), Y12
 	VFMADD231PS  Y12, Y14, Y0
 	VFMADD231PS  Y12, Y15, Y1
-	VBROADCASTSS (SI)(DX*1), Y13
+	VBROADCASTSS (DI)(BX*1), Y13
 	VFMADD231PS  Y13, Y14, Y2
 	VFMADD231PS  Y13, Y15, Y3
-	ADDQ         BX, SI
+	ADDQ         SI, DI
 	DECQ         AX
 	JNZ          loop
 
 done:
-	MOVQ         c_last+56(FP), AX
+	MOVQ         c_last+64(FP), AX
 	LEAQ         lanesF32AVX2<>+0(SB), CX
 	MOVQ         $0x00000008, DX
 	SUBQ         AX, DX
 	VMOVDQU      (CX)(DX*4), Y12
-	MOVQ         c_first+40(FP), AX
-	MOVQ         c_stride+48(FP), CX
+	MOVQ         c_first+48(FP), AX
+	MOVQ         c_stride+56(FP), CX
 	SHLQ         $0x02, CX
-	VBROADCASTSS alpha+64(FP), Y13
+	VBROADCASTSS alpha+72(FP), Y13
 	VMULPS       Y13, Y0, Y0
 	VMULPS       Y13, Y1, Y1
 	VMULPS       Y13, Y2, Y2
 	VMULPS       Y13, Y3, Y3
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	SHLL         $0x01, DX
 	JZ           store
-	VBROADCASTSS beta+68(FP), Y14
+	VBROADCASTSS beta+76(FP), Y14
 	MOVQ         AX, DX
 	VMOVUPS      (DX), Y15
 	VFMADD231PS  Y15, Y14, Y0
@@ -10102,144 +10222,148 @@ store:
 	VZEROUPPER
 	RET
 
-// func strip3x1F32AVX2(k int, a left[float32], b *float32, c target[float32], alpha float32, beta float32)
+// func strip3x1F32AVX2(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32)
 // Requires: AVX, AVX2, FMA3, MMX+
-TEXT ·strip3x1F32AVX2(SB), NOSPLIT, $0-72
+TEXT ·strip3x1F32AVX2(SB), NOSPLIT, $0-80
 	MOVQ       k+0(FP), AX
-	MOVQ       b+32(FP), CX
-	MOVQ       a_row+16(FP), DX
+	MOVQ       b_first+32(FP), CX
+	MOVQ       b_row+40(FP), DX
 	SHLQ       $0x02, DX
-	MOVQ       a_col+24(FP), BX
+	MOVQ       a_row+16(FP), BX
 	SHLQ       $0x02, BX
-	MOVQ       a_first+8(FP), SI
+	MOVQ       a_col+24(FP), SI
+	SHLQ       $0x02, SI
+	MOVQ       a_first+8(FP), DI
 	VPXOR      Y0, Y0, Y0
 	VPXOR      Y1, Y1, Y1
 	VPXOR      Y2, Y2, Y2
-	MOVQ       c_first+40(FP), DI
-	MOVQ       c_stride+48(FP), R8
-	SHLQ       $0x02, R8
-	PREFETCHT0 (DI)
-	ADDQ       R8, DI
-	PREFETCHT0 (DI)
-	ADDQ       R8, DI
-	PREFETCHT0 (DI)
+	MOVQ       c_first+48(FP), R8
+	MOVQ       c_stride+56(FP), R9
+	SHLQ       $0x02, R9
+	PREFETCHT0 (R8)
+	ADDQ       R9, R8
+	PREFETCHT0 (R8)
+	ADDQ       R9, R8
+	PREFETCHT0 (R8)
+	MOVQ       c_last+64(FP), R8
+	LEAQ       lanesF32AVX2<>+0(SB), R9
+	MOVQ       $0x00000008, R10
+	SUBQ       R8, R10
+	VMOVDQU    (R9)(R10*4), Y3
 	TESTQ      AX, AX
 	JZ         done
 
 loop:
-	VMOVUPS      (CX), Y14
-	ADDQ         $0x00000020, CX
-	VBROADCASTSS (SI), Y12
+	VMASKMOVPS   (CX), Y3, Y14
+	ADDQ         DX, CX
+	VBROADCASTSS (DI), Y12
 	VFMADD231PS  Y12, Y14, Y0
-	VBROADCASTSS (SI)(DX*1), Y13
+	VBROADCASTSS (DI)(BX*1), Y13
 	VFMADD231PS  Y13, Y14, Y1
-	VBROADCASTSS (SI)(DX*2), Y12
+	VBROADCASTSS (DI)(BX*2), Y12
 	VFMADD231PS  Y12, Y14, Y2
-	ADDQ         BX, SI
+	ADDQ         SI, DI
 	DECQ         AX
 	JNZ          loop
 
 done:
-	MOVQ         c_last+56(FP), AX
-	LEAQ         lanesF32AVX2<>+0(SB), CX
-	MOVQ         $0x00000008, DX
-	SUBQ         AX, DX
-	VMOVDQU      (CX)(DX*4), Y12
-	MOVQ         c_first+40(FP), AX
-	MOVQ         c_stride+48(FP), CX
+	MOVQ         c_first+48(FP), AX
+	MOVQ         c_stride+56(FP), CX
 	SHLQ         $0x02, CX
-	VBROADCASTSS alpha+64(FP), Y13
+	VBROADCASTSS alpha+72(FP), Y13
 	VMULPS       Y13, Y0, Y0
 	VMULPS       Y13, Y1, Y1
 	VMULPS       Y13, Y2, Y2
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	SHLL         $0x01, DX
 	JZ           store
-	VBROADCASTSS beta+68(FP), Y14
+	VBROADCASTSS beta+76(FP), Y14
 	MOVQ         AX, DX
-	VMASKMOVPS   (DX), Y12, Y15
+	VMASKMOVPS   (DX), Y3, Y15
 	VFMADD231PS  Y15, Y14, Y0
 	ADDQ         CX, DX
-	VMASKMOVPS   (DX), Y12, Y15
+	VMASKMOVPS   (DX), Y3, Y15
 	VFMADD231PS  Y15, Y14, Y1
 	ADDQ         CX, DX
-	VMASKMOVPS   (DX), Y12, Y15
+	VMASKMOVPS   (DX), Y3, Y15
 	VFMADD231PS  Y15, Y14, Y2
 	ADDQ         CX, DX
 
 store:
-	VMASKMOVPS Y0, Y12, (AX)
+	VMASKMOVPS Y0, Y3, (AX)
 	ADDQ       CX, AX
-	VMASKMOVPS Y1, Y12, (AX)
+	VMASKMOVPS Y1, Y3, (AX)
 	ADDQ       CX, AX
-	VMASKMOVPS Y2, Y12, (AX)
+	VMASKMOVPS Y2, Y3, (AX)
 	VZEROUPPER
 	RET
 
-// func strip3x2F32AVX2(k int, a left[float32], b *float32, c target[float32], alpha float32, beta float32)
+// func strip3x2F32AVX2(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32)
 // Requires: AVX, AVX2, FMA3, MMX+
-TEXT ·strip3x2F32AVX2(SB), NOSPLIT, $0-72
+TEXT ·strip3x2F32AVX2(SB), NOSPLIT, $0-80
 	MOVQ       k+0(FP), AX
-	MOVQ       b+32(FP), CX
-	MOVQ       a_row+16(FP), DX
+	MOVQ       b_first+32(FP), CX
+	MOVQ       b_row+40(FP), DX
 	SHLQ       $0x02, DX
-	MOVQ       a_col+24(FP), BX
+	MOVQ       a_row+16(FP), BX
 	SHLQ       $0x02, BX
-	MOVQ       a_first+8(FP), SI
+	MOVQ       a_col+24(FP), SI
+	SHLQ       $0x02, SI
+	MOVQ       a_first+8(FP), DI
 	VPXOR      Y0, Y0, Y0
 	VPXOR      Y1, Y1, Y1
 	VPXOR      Y2, Y2, Y2
 	VPXOR      Y3, Y3, Y3
 	VPXOR      Y4, Y4, Y4
 	VPXOR      Y5, Y5, Y5
-	MOVQ       c_first+40(FP), DI
-	MOVQ       c_stride+48(FP), R8
-	SHLQ       $0x02, R8
-	PREFETCHT0 (DI)
-	ADDQ       R8, DI
-	PREFETCHT0 (DI)
-	ADDQ       R8, DI
-	PREFETCHT0 (DI)
+	MOVQ       c_first+48(FP), R8
+	MOVQ       c_stride+56(FP), R9
+	SHLQ       $0x02, R9
+	PREFETCHT0 (R8)
+	ADDQ       R9, R8
+	PREFETCHT0 (R8)
+	ADDQ       R9, R8
+	PREFETCHT0 (R8)
 	TESTQ      AX, AX
 	JZ         done
 
 loop:
 	VMOVUPS      (CX), Y14
 	VMOVUPS      32(CX), Y15
-	ADDQ         $0x00000040, CX
-	VBROADCASTSS (SI), Y12
+	ADDQ         DX, CX
+	VBROADCASTSS (DI), Y12
 	VFMADD231PS  Y12, Y14, Y0
 	VFMADD231PS  Y12, Y15, Y1
-	VBROADCASTSS (SI)(DX*1), Y13
+	VBROADCASTSS (DI)(BX*1), Y13
 	VFMADD231PS  Y13, Y14, Y2
 	VFMADD231PS  Y13, Y15, Y3
-	VBROADCASTSS (SI)(DX*2), Y12
+	VBROADCASTSS (DI)(BX*2), Y12
 	VFMADD231PS  Y12, Y14, Y4
 	VFMADD231PS  Y12, Y15, Y5
-	ADDQ         BX, SI
+	ADDQ         SI, DI
 	DECQ         AX
 	JNZ          loop
 
 done:
-	MOVQ         c_last+56(FP), AX
+	MOVQ         c_last+64(FP), AX
 	LEAQ         lanesF32AVX2<>+0(SB), CX
 	MOVQ         $0x00000008, DX
 	SUBQ         AX, DX
 	VMOVDQU      (CX)(DX*4), Y12
-	MOVQ         c_first+40(FP), AX
-	MOVQ         c_stride+48(FP), CX
+	MOVQ         c_first+48(FP), AX
+	MOVQ         c_stride+56(FP), CX
 	SHLQ         $0x02, CX
-	VBROADCASTSS alpha+64(FP), Y13
+	VBROADCASTSS alpha+72(FP), Y13
 	VMULPS       Y13, Y0, Y0
 	VMULPS       Y13, Y1, Y1
 	VMULPS       Y13, Y2, Y2
 	VMULPS       Y13, Y3, Y3
 	VMULPS       Y13, Y4, Y4
 	VMULPS       Y13, Y5, Y5
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	SHLL         $0x01, DX
 	JZ           store
-	VBROADCASTSS beta+68(FP), Y14
+	VBROADCASTSS beta+76(FP), Y14
 	MOVQ         AX, DX
 	VMOVUPS      (DX), Y15
 	VFMADD231PS  Y15, Y14, Y0
@@ -10269,106 +10393,110 @@ store:
 	VZEROUPPER
 	RET
 
-// func strip4x1F32AVX2(k int, a left[float32], b *float32, c target[float32], alpha float32, beta float32)
+// func strip4x1F32AVX2(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32)
 // Requires: AVX, AVX2, FMA3, MMX+
-TEXT ·strip4x1F32AVX2(SB), NOSPLIT, $0-72
+TEXT ·strip4x1F32AVX2(SB), NOSPLIT, $0-80
 	MOVQ       k+0(FP), AX
-	MOVQ       b+32(FP), CX
-	MOVQ       a_row+16(FP), DX
+	MOVQ       b_first+32(FP), CX
+	MOVQ       b_row+40(FP), DX
 	SHLQ       $0x02, DX
-	MOVQ       a_col+24(FP), BX
+	MOVQ       a_row+16(FP), BX
 	SHLQ       $0x02, BX
-	MOVQ       a_first+8(FP), SI
-	LEAQ       (SI)(DX*2), DI
-	ADDQ       DX, DI
+	MOVQ       a_col+24(FP), SI
+	SHLQ       $0x02, SI
+	MOVQ       a_first+8(FP), DI
+	LEAQ       (DI)(BX*2), R8
+	ADDQ       BX, R8
 	VPXOR      Y0, Y0, Y0
 	VPXOR      Y1, Y1, Y1
 	VPXOR      Y2, Y2, Y2
 	VPXOR      Y3, Y3, Y3
-	MOVQ       c_first+40(FP), R8
-	MOVQ       c_stride+48(FP), R9
-	SHLQ       $0x02, R9
-	PREFETCHT0 (R8)
-	ADDQ       R9, R8
-	PREFETCHT0 (R8)
-	ADDQ       R9, R8
-	PREFETCHT0 (R8)
-	ADDQ       R9, R8
-	PREFETCHT0 (R8)
+	MOVQ       c_first+48(FP), R9
+	MOVQ       c_stride+56(FP), R10
+	SHLQ       $0x02, R10
+	PREFETCHT0 (R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
+	MOVQ       c_last+64(FP), R9
+	LEAQ       lanesF32AVX2<>+0(SB), R10
+	MOVQ       $0x00000008, R11
+	SUBQ       R9, R11
+	VMOVDQU    (R10)(R11*4), Y4
 	TESTQ      AX, AX
 	JZ         done
 
 loop:
-	VMOVUPS      (CX), Y14
-	ADDQ         $0x00000020, CX
-	VBROADCASTSS (SI), Y12
+	VMASKMOVPS   (CX), Y4, Y14
+	ADDQ         DX, CX
+	VBROADCASTSS (DI), Y12
 	VFMADD231PS  Y12, Y14, Y0
-	VBROADCASTSS (SI)(DX*1), Y13
+	VBROADCASTSS (DI)(BX*1), Y13
 	VFMADD231PS  Y13, Y14, Y1
-	VBROADCASTSS (SI)(DX*2), Y12
+	VBROADCASTSS (DI)(BX*2), Y12
 	VFMADD231PS  Y12, Y14, Y2
-	VBROADCASTSS (DI), Y13
+	VBROADCASTSS (R8), Y13
 	VFMADD231PS  Y13, Y14, Y3
-	ADDQ         BX, SI
-	ADDQ         BX, DI
+	ADDQ         SI, DI
+	ADDQ         SI, R8
 	DECQ         AX
 	JNZ          loop
 
 done:
-	MOVQ         c_last+56(FP), AX
-	LEAQ         lanesF32AVX2<>+0(SB), CX
-	MOVQ         $0x00000008, DX
-	SUBQ         AX, DX
-	VMOVDQU      (CX)(DX*4), Y12
-	MOVQ         c_first+40(FP), AX
-	MOVQ         c_stride+48(FP), CX
+	MOVQ         c_first+48(FP), AX
+	MOVQ         c_stride+56(FP), CX
 	SHLQ         $0x02, CX
-	VBROADCASTSS alpha+64(FP), Y13
+	VBROADCASTSS alpha+72(FP), Y13
 	VMULPS       Y13, Y0, Y0
 	VMULPS       Y13, Y1, Y1
 	VMULPS       Y13, Y2, Y2
 	VMULPS       Y13, Y3, Y3
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	SHLL         $0x01, DX
 	JZ           store
-	VBROADCASTSS beta+68(FP), Y14
+	VBROADCASTSS beta+76(FP), Y14
 	MOVQ         AX, DX
-	VMASKMOVPS   (DX), Y12, Y15
+	VMASKMOVPS   (DX), Y4, Y15
 	VFMADD231PS  Y15, Y14, Y0
 	ADDQ         CX, DX
-	VMASKMOVPS   (DX), Y12, Y15
+	VMASKMOVPS   (DX), Y4, Y15
 	VFMADD231PS  Y15, Y14, Y1
 	ADDQ         CX, DX
-	VMASKMOVPS   (DX), Y12, Y15
+	VMASKMOVPS   (DX), Y4, Y15
 	VFMADD231PS  Y15, Y14, Y2
 	ADDQ         CX, DX
-	VMASKMOVPS   (DX), Y12, Y15
+	VMASKMOVPS   (DX), Y4, Y15
 	VFMADD231PS  Y15, Y14, Y3
 	ADDQ         CX, DX
 
 store:
-	VMASKMOVPS Y0, Y12, (AX)
+	VMASKMOVPS Y0, Y4, (AX)
 	ADDQ       CX, AX
-	VMASKMOVPS Y1, Y12, (AX)
+	VMASKMOVPS Y1, Y4, (AX)
 	ADDQ       CX, AX
-	VMASKMOVPS Y2, Y12, (AX)
+	VMASKMOVPS Y2, Y4, (AX)
 	ADDQ       CX, AX
-	VMASKMOVPS Y3, Y12, (AX)
+	VMASKMOVPS Y3, Y4, (AX)
 	VZEROUPPER
 	RET
 
-// func strip4x2F32AVX2(k int, a left[float32], b *float32, c target[float32], alpha float32, beta float32)
+// func strip4x2F32AVX2(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32)
 // Requires: AVX, AVX2, FMA3, MMX+
-TEXT ·strip4x2F32AVX2(SB), NOSPLIT, $0-72
+TEXT ·strip4x2F32AVX2(SB), NOSPLIT, $0-80
 	MOVQ       k+0(FP), AX
-	MOVQ       b+32(FP), CX
-	MOVQ       a_row+16(FP), DX
+	MOVQ       b_first+32(FP), CX
+	MOVQ       b_row+40(FP), DX
 	SHLQ       $0x02, DX
-	MOVQ       a_col+24(FP), BX
+	MOVQ       a_row+16(FP), BX
 	SHLQ       $0x02, BX
-	MOVQ       a_first+8(FP), SI
-	LEAQ       (SI)(DX*2), DI
-	ADDQ       DX, DI
+	MOVQ       a_col+24(FP), SI
+	SHLQ       $0x02, SI
+	MOVQ       a_first+8(FP), DI
+	LEAQ       (DI)(BX*2), R8
+	ADDQ       BX, R8
 	VPXOR      Y0, Y0, Y0
 	VPXOR      Y1, Y1, Y1
 	VPXOR      Y2, Y2, Y2
@@ -10377,50 +10505,50 @@ TEXT ·strip4x2F32AVX2(SB), NOSPLIT, $0-72
 	VPXOR      Y5, Y5, Y5
 	VPXOR      Y6, Y6, Y6
 	VPXOR      Y7, Y7, Y7
-	MOVQ       c_first+40(FP), R8
-	MOVQ       c_stride+48(FP), R9
-	SHLQ       $0x02, R9
-	PREFETCHT0 (R8)
-	ADDQ       R9, R8
-	PREFETCHT0 (R8)
-	ADDQ       R9, R8
-	PREFETCHT0 (R8)
-	ADDQ       R9, R8
-	PREFETCHT0 (R8)
+	MOVQ       c_first+48(FP), R9
+	MOVQ       c_stride+56(FP), R10
+	SHLQ       $0x02, R10
+	PREFETCHT0 (R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
 	TESTQ      AX, AX
 	JZ         done
 
 loop:
 	VMOVUPS      (CX), Y14
 	VMOVUPS      32(CX), Y15
-	ADDQ         $0x00000040, CX
-	VBROADCASTSS (SI), Y12
+	ADDQ         DX, CX
+	VBROADCASTSS (DI), Y12
 	VFMADD231PS  Y12, Y14, Y0
 	VFMADD231PS  Y12, Y15, Y1
-	VBROADCASTSS (SI)(DX*1), Y13
+	VBROADCASTSS (DI)(BX*1), Y13
 	VFMADD231PS  Y13, Y14, Y2
 	VFMADD231PS  Y13, Y15, Y3
-	VBROADCASTSS (SI)(DX*2), Y12
+	VBROADCASTSS (DI)(BX*2), Y12
 	VFMADD231PS  Y12, Y14, Y4
 	VFMADD231PS  Y12, Y15, Y5
-	VBROADCASTSS (DI), Y13
+	VBROADCASTSS (R8), Y13
 	VFMADD231PS  Y13, Y14, Y6
 	VFMADD231PS  Y13, Y15, Y7
-	ADDQ         BX, SI
-	ADDQ         BX, DI
+	ADDQ         SI, DI
+	ADDQ         SI, R8
 	DECQ         AX
 	JNZ          loop
 
 done:
-	MOVQ         c_last+56(FP), AX
+	MOVQ         c_last+64(FP), AX
 	LEAQ         lanesF32AVX2<>+0(SB), CX
 	MOVQ         $0x00000008, DX
 	SUBQ         AX, DX
 	VMOVDQU      (CX)(DX*4), Y12
-	MOVQ         c_first+40(FP), AX
-	MOVQ         c_stride+48(FP), CX
+	MOVQ         c_first+48(FP), AX
+	MOVQ         c_stride+56(FP), CX
 	SHLQ         $0x02, CX
-	VBROADCASTSS alpha+64(FP), Y13
+	VBROADCASTSS alpha+72(FP), Y13
 	VMULPS       Y13, Y0, Y0
 	VMULPS       Y13, Y1, Y1
 	VMULPS       Y13, Y2, Y2
@@ -10429,10 +10557,10 @@ done:
 	VMULPS       Y13, Y5, Y5
 	VMULPS       Y13, Y6, Y6
 	VMULPS       Y13, Y7, Y7
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	SHLL         $0x01, DX
 	JZ           store
-	VBROADCASTSS beta+68(FP), Y14
+	VBROADCASTSS beta+76(FP), Y14
 	MOVQ         AX, DX
 	VMOVUPS      (DX), Y15
 	VFMADD231PS  Y15, Y14, Y0
@@ -10470,117 +10598,121 @@ store:
 	VZEROUPPER
 	RET
 
-// func strip5x1F32AVX2(k int, a left[float32], b *float32, c target[float32], alpha float32, beta float32)
+// func strip5x1F32AVX2(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32)
 // Requires: AVX, AVX2, FMA3, MMX+
-TEXT ·strip5x1F32AVX2(SB), NOSPLIT, $0-72
+TEXT ·strip5x1F32AVX2(SB), NOSPLIT, $0-80
 	MOVQ       k+0(FP), AX
-	MOVQ       b+32(FP), CX
-	MOVQ       a_row+16(FP), DX
+	MOVQ       b_first+32(FP), CX
+	MOVQ       b_row+40(FP), DX
 	SHLQ       $0x02, DX
-	MOVQ       a_col+24(FP), BX
+	MOVQ       a_row+16(FP), BX
 	SHLQ       $0x02, BX
-	MOVQ       a_first+8(FP), SI
-	LEAQ       (SI)(DX*2), DI
-	ADDQ       DX, DI
+	MOVQ       a_col+24(FP), SI
+	SHLQ       $0x02, SI
+	MOVQ       a_first+8(FP), DI
+	LEAQ       (DI)(BX*2), R8
+	ADDQ       BX, R8
 	VPXOR      Y0, Y0, Y0
 	VPXOR      Y1, Y1, Y1
 	VPXOR      Y2, Y2, Y2
 	VPXOR      Y3, Y3, Y3
 	VPXOR      Y4, Y4, Y4
-	MOVQ       c_first+40(FP), R8
-	MOVQ       c_stride+48(FP), R9
-	SHLQ       $0x02, R9
-	PREFETCHT0 (R8)
-	ADDQ       R9, R8
-	PREFETCHT0 (R8)
-	ADDQ       R9, R8
-	PREFETCHT0 (R8)
-	ADDQ       R9, R8
-	PREFETCHT0 (R8)
-	ADDQ       R9, R8
-	PREFETCHT0 (R8)
+	MOVQ       c_first+48(FP), R9
+	MOVQ       c_stride+56(FP), R10
+	SHLQ       $0x02, R10
+	PREFETCHT0 (R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
+	MOVQ       c_last+64(FP), R9
+	LEAQ       lanesF32AVX2<>+0(SB), R10
+	MOVQ       $0x00000008, R11
+	SUBQ       R9, R11
+	VMOVDQU    (R10)(R11*4), Y5
 	TESTQ      AX, AX
 	JZ         done
 
 loop:
-	VMOVUPS      (CX), Y14
-	ADDQ         $0x00000020, CX
-	VBROADCASTSS (SI), Y12
+	VMASKMOVPS   (CX), Y5, Y14
+	ADDQ         DX, CX
+	VBROADCASTSS (DI), Y12
 	VFMADD231PS  Y12, Y14, Y0
-	VBROADCASTSS (SI)(DX*1), Y13
+	VBROADCASTSS (DI)(BX*1), Y13
 	VFMADD231PS  Y13, Y14, Y1
-	VBROADCASTSS (SI)(DX*2), Y12
+	VBROADCASTSS (DI)(BX*2), Y12
 	VFMADD231PS  Y12, Y14, Y2
-	VBROADCASTSS (DI), Y13
+	VBROADCASTSS (R8), Y13
 	VFMADD231PS  Y13, Y14, Y3
-	VBROADCASTSS (DI)(DX*1), Y12
+	VBROADCASTSS (R8)(BX*1), Y12
 	VFMADD231PS  Y12, Y14, Y4
-	ADDQ         BX, SI
-	ADDQ         BX, DI
+	ADDQ         SI, DI
+	ADDQ         SI, R8
 	DECQ         AX
 	JNZ          loop
 
 done:
-	MOVQ         c_last+56(FP), AX
-	LEAQ         lanesF32AVX2<>+0(SB), CX
-	MOVQ         $0x00000008, DX
-	SUBQ         AX, DX
-	VMOVDQU      (CX)(DX*4), Y12
-	MOVQ         c_first+40(FP), AX
-	MOVQ         c_stride+48(FP), CX
+	MOVQ         c_first+48(FP), AX
+	MOVQ         c_stride+56(FP), CX
 	SHLQ         $0x02, CX
-	VBROADCASTSS alpha+64(FP), Y13
+	VBROADCASTSS alpha+72(FP), Y13
 	VMULPS       Y13, Y0, Y0
 	VMULPS       Y13, Y1, Y1
 	VMULPS       Y13, Y2, Y2
 	VMULPS       Y13, Y3, Y3
 	VMULPS       Y13, Y4, Y4
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	SHLL         $0x01, DX
 	JZ           store
-	VBROADCASTSS beta+68(FP), Y14
+	VBROADCASTSS beta+76(FP), Y14
 	MOVQ         AX, DX
-	VMASKMOVPS   (DX), Y12, Y15
+	VMASKMOVPS   (DX), Y5, Y15
 	VFMADD231PS  Y15, Y14, Y0
 	ADDQ         CX, DX
-	VMASKMOVPS   (DX), Y12, Y15
+	VMASKMOVPS   (DX), Y5, Y15
 	VFMADD231PS  Y15, Y14, Y1
 	ADDQ         CX, DX
-	VMASKMOVPS   (DX), Y12, Y15
+	VMASKMOVPS   (DX), Y5, Y15
 	VFMADD231PS  Y15, Y14, Y2
 	ADDQ         CX, DX
-	VMASKMOVPS   (DX), Y12, Y15
+	VMASKMOVPS   (DX), Y5, Y15
 	VFMADD231PS  Y15, Y14, Y3
 	ADDQ         CX, DX
-	VMASKMOVPS   (DX), Y12, Y15
+	VMASKMOVPS   (DX), Y5, Y15
 	VFMADD231PS  Y15, Y14, Y4
 	ADDQ         CX, DX
 
 store:
-	VMASKMOVPS Y0, Y12, (AX)
+	VMASKMOVPS Y0, Y5, (AX)
 	ADDQ       CX, AX
-	VMASKMOVPS Y1, Y12, (AX)
+	VMASKMOVPS Y1, Y5, (AX)
 	ADDQ       CX, AX
-	VMASKMOVPS Y2, Y12, (AX)
+	VMASKMOVPS Y2, Y5, (AX)
 	ADDQ       CX, AX
-	VMASKMOVPS Y3, Y12, (AX)
+	VMASKMOVPS Y3, Y5, (AX)
 	ADDQ       CX, AX
-	VMASKMOVPS Y4, Y12, (AX)
+	VMASKMOVPS Y4, Y5, (AX)
 	VZEROUPPER
 	RET
 
-// func strip5x2F32AVX2(k int, a left[float32], b *float32, c target[float32], alpha float32, beta float32)
+// func strip5x2F32AVX2(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32)
 // Requires: AVX, AVX2, FMA3, MMX+
-TEXT ·strip5x2F32AVX2(SB), NOSPLIT, $0-72
+TEXT ·strip5x2F32AVX2(SB), NOSPLIT, $0-80
 	MOVQ       k+0(FP), AX
-	MOVQ       b+32(FP), CX
-	MOVQ       a_row+16(FP), DX
+	MOVQ       b_first+32(FP), CX
+	MOVQ       b_row+40(FP), DX
 	SHLQ       $0x02, DX
-	MOVQ       a_col+24(FP), BX
+	MOVQ       a_row+16(FP), BX
 	SHLQ       $0x02, BX
-	MOVQ       a_first+8(FP), SI
-	LEAQ       (SI)(DX*2), DI
-	ADDQ       DX, DI
+	MOVQ       a_col+24(FP), SI
+	SHLQ       $0x02, SI
+	MOVQ       a_first+8(FP), DI
+	LEAQ       (DI)(BX*2), R8
+	ADDQ       BX, R8
 	VPXOR      Y0, Y0, Y0
 	VPXOR      Y1, Y1, Y1
 	VPXOR      Y2, Y2, Y2
@@ -10591,55 +10723,55 @@ TEXT ·strip5x2F32AVX2(SB), NOSPLIT, $0-72
 	VPXOR      Y7, Y7, Y7
 	VPXOR      Y8, Y8, Y8
 	VPXOR      Y9, Y9, Y9
-	MOVQ       c_first+40(FP), R8
-	MOVQ       c_stride+48(FP), R9
-	SHLQ       $0x02, R9
-	PREFETCHT0 (R8)
-	ADDQ       R9, R8
-	PREFETCHT0 (R8)
-	ADDQ       R9, R8
-	PREFETCHT0 (R8)
-	ADDQ       R9, R8
-	PREFETCHT0 (R8)
-	ADDQ       R9, R8
-	PREFETCHT0 (R8)
+	MOVQ       c_first+48(FP), R9
+	MOVQ       c_stride+56(FP), R10
+	SHLQ       $0x02, R10
+	PREFETCHT0 (R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
 	TESTQ      AX, AX
 	JZ         done
 
 loop:
 	VMOVUPS      (CX), Y14
 	VMOVUPS      32(CX), Y15
-	ADDQ         $0x00000040, CX
-	VBROADCASTSS (SI), Y12
+	ADDQ         DX, CX
+	VBROADCASTSS (DI), Y12
 	VFMADD231PS  Y12, Y14, Y0
 	VFMADD231PS  Y12, Y15, Y1
-	VBROADCASTSS (SI)(DX*1), Y13
+	VBROADCASTSS (DI)(BX*1), Y13
 	VFMADD231PS  Y13, Y14, Y2
 	VFMADD231PS  Y13, Y15, Y3
-	VBROADCASTSS (SI)(DX*2), Y12
+	VBROADCASTSS (DI)(BX*2), Y12
 	VFMADD231PS  Y12, Y14, Y4
 	VFMADD231PS  Y12, Y15, Y5
-	VBROADCASTSS (DI), Y13
+	VBROADCASTSS (R8), Y13
 	VFMADD231PS  Y13, Y14, Y6
 	VFMADD231PS  Y13, Y15, Y7
-	VBROADCASTSS (DI)(DX*1), Y12
+	VBROADCASTSS (R8)(BX*1), Y12
 	VFMADD231PS  Y12, Y14, Y8
 	VFMADD231PS  Y12, Y15, Y9
-	ADDQ         BX, SI
-	ADDQ         BX, DI
+	ADDQ         SI, DI
+	ADDQ         SI, R8
 	DECQ         AX
 	JNZ          loop
 
 done:
-	MOVQ         c_last+56(FP), AX
+	MOVQ         c_last+64(FP), AX
 	LEAQ         lanesF32AVX2<>+0(SB), CX
 	MOVQ         $0x00000008, DX
 	SUBQ         AX, DX
 	VMOVDQU      (CX)(DX*4), Y12
-	MOVQ         c_first+40(FP), AX
-	MOVQ         c_stride+48(FP), CX
+	MOVQ         c_first+48(FP), AX
+	MOVQ         c_stride+56(FP), CX
 	SHLQ         $0x02, CX
-	VBROADCASTSS alpha+64(FP), Y13
+	VBROADCASTSS alpha+72(FP), Y13
 	VMULPS       Y13, Y0, Y0
 	VMULPS       Y13, Y1, Y1
 	VMULPS       Y13, Y2, Y2
@@ -10650,10 +10782,10 @@ done:
 	VMULPS       Y13, Y7, Y7
 	VMULPS       Y13, Y8, Y8
 	VMULPS       Y13, Y9, Y9
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	SHLL         $0x01, DX
 	JZ           store
-	VBROADCASTSS beta+68(FP), Y14
+	VBROADCASTSS beta+76(FP), Y14
 	MOVQ         AX, DX
 	VMOVUPS      (DX), Y15
 	VFMADD231PS  Y15, Y14, Y0
@@ -10699,128 +10831,132 @@ store:
 	VZEROUPPER
 	RET
 
-// func strip6x1F32AVX2(k int, a left[float32], b *float32, c target[float32], alpha float32, beta float32)
+// func strip6x1F32AVX2(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32)
 // Requires: AVX, AVX2, FMA3, MMX+
-TEXT ·strip6x1F32AVX2(SB), NOSPLIT, $0-72
+TEXT ·strip6x1F32AVX2(SB), NOSPLIT, $0-80
 	MOVQ       k+0(FP), AX
-	MOVQ       b+32(FP), CX
-	MOVQ       a_row+16(FP), DX
+	MOVQ       b_first+32(FP), CX
+	MOVQ       b_row+40(FP), DX
 	SHLQ       $0x02, DX
-	MOVQ       a_col+24(FP), BX
+	MOVQ       a_row+16(FP), BX
 	SHLQ       $0x02, BX
-	MOVQ       a_first+8(FP), SI
-	LEAQ       (SI)(DX*2), DI
-	ADDQ       DX, DI
+	MOVQ       a_col+24(FP), SI
+	SHLQ       $0x02, SI
+	MOVQ       a_first+8(FP), DI
+	LEAQ       (DI)(BX*2), R8
+	ADDQ       BX, R8
 	VPXOR      Y0, Y0, Y0
 	VPXOR      Y1, Y1, Y1
 	VPXOR      Y2, Y2, Y2
 	VPXOR      Y3, Y3, Y3
 	VPXOR      Y4, Y4, Y4
 	VPXOR      Y5, Y5, Y5
-	MOVQ       c_first+40(FP), R8
-	MOVQ       c_stride+48(FP), R9
-	SHLQ       $0x02, R9
-	PREFETCHT0 (R8)
-	ADDQ       R9, R8
-	PREFETCHT0 (R8)
-	ADDQ       R9, R8
-	PREFETCHT0 (R8)
-	ADDQ       R9, R8
-	PREFETCHT0 (R8)
-	ADDQ       R9, R8
-	PREFETCHT0 (R8)
-	ADDQ       R9, R8
-	PREFETCHT0 (R8)
+	MOVQ       c_first+48(FP), R9
+	MOVQ       c_stride+56(FP), R10
+	SHLQ       $0x02, R10
+	PREFETCHT0 (R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
+	MOVQ       c_last+64(FP), R9
+	LEAQ       lanesF32AVX2<>+0(SB), R10
+	MOVQ       $0x00000008, R11
+	SUBQ       R9, R11
+	VMOVDQU    (R10)(R11*4), Y6
 	TESTQ      AX, AX
 	JZ         done
 
 loop:
-	VMOVUPS      (CX), Y14
-	ADDQ         $0x00000020, CX
-	VBROADCASTSS (SI), Y12
+	VMASKMOVPS   (CX), Y6, Y14
+	ADDQ         DX, CX
+	VBROADCASTSS (DI), Y12
 	VFMADD231PS  Y12, Y14, Y0
-	VBROADCASTSS (SI)(DX*1), Y13
+	VBROADCASTSS (DI)(BX*1), Y13
 	VFMADD231PS  Y13, Y14, Y1
-	VBROADCASTSS (SI)(DX*2), Y12
+	VBROADCASTSS (DI)(BX*2), Y12
 	VFMADD231PS  Y12, Y14, Y2
-	VBROADCASTSS (DI), Y13
+	VBROADCASTSS (R8), Y13
 	VFMADD231PS  Y13, Y14, Y3
-	VBROADCASTSS (DI)(DX*1), Y12
+	VBROADCASTSS (R8)(BX*1), Y12
 	VFMADD231PS  Y12, Y14, Y4
-	VBROADCASTSS (DI)(DX*2), Y13
+	VBROADCASTSS (R8)(BX*2), Y13
 	VFMADD231PS  Y13, Y14, Y5
-	ADDQ         BX, SI
-	ADDQ         BX, DI
+	ADDQ         SI, DI
+	ADDQ         SI, R8
 	DECQ         AX
 	JNZ          loop
 
 done:
-	MOVQ         c_last+56(FP), AX
-	LEAQ         lanesF32AVX2<>+0(SB), CX
-	MOVQ         $0x00000008, DX
-	SUBQ         AX, DX
-	VMOVDQU      (CX)(DX*4), Y12
-	MOVQ         c_first+40(FP), AX
-	MOVQ         c_stride+48(FP), CX
+	MOVQ         c_first+48(FP), AX
+	MOVQ         c_stride+56(FP), CX
 	SHLQ         $0x02, CX
-	VBROADCASTSS alpha+64(FP), Y13
+	VBROADCASTSS alpha+72(FP), Y13
 	VMULPS       Y13, Y0, Y0
 	VMULPS       Y13, Y1, Y1
 	VMULPS       Y13, Y2, Y2
 	VMULPS       Y13, Y3, Y3
 	VMULPS       Y13, Y4, Y4
 	VMULPS       Y13, Y5, Y5
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	SHLL         $0x01, DX
 	JZ           store
-	VBROADCASTSS beta+68(FP), Y14
+	VBROADCASTSS beta+76(FP), Y14
 	MOVQ         AX, DX
-	VMASKMOVPS   (DX), Y12, Y15
+	VMASKMOVPS   (DX), Y6, Y15
 	VFMADD231PS  Y15, Y14, Y0
 	ADDQ         CX, DX
-	VMASKMOVPS   (DX), Y12, Y15
+	VMASKMOVPS   (DX), Y6, Y15
 	VFMADD231PS  Y15, Y14, Y1
 	ADDQ         CX, DX
-	VMASKMOVPS   (DX), Y12, Y15
+	VMASKMOVPS   (DX), Y6, Y15
 	VFMADD231PS  Y15, Y14, Y2
 	ADDQ         CX, DX
-	VMASKMOVPS   (DX), Y12, Y15
+	VMASKMOVPS   (DX), Y6, Y15
 	VFMADD231PS  Y15, Y14, Y3
 	ADDQ         CX, DX
-	VMASKMOVPS   (DX), Y12, Y15
+	VMASKMOVPS   (DX), Y6, Y15
 	VFMADD231PS  Y15, Y14, Y4
 	ADDQ         CX, DX
-	VMASKMOVPS   (DX), Y12, Y15
+	VMASKMOVPS   (DX), Y6, Y15
 	VFMADD231PS  Y15, Y14, Y5
 	ADDQ         CX, DX
 
 store:
-	VMASKMOVPS Y0, Y12, (AX)
+	VMASKMOVPS Y0, Y6, (AX)
 	ADDQ       CX, AX
-	VMASKMOVPS Y1, Y12, (AX)
+	VMASKMOVPS Y1, Y6, (AX)
 	ADDQ       CX, AX
-	VMASKMOVPS Y2, Y12, (AX)
+	VMASKMOVPS Y2, Y6, (AX)
 	ADDQ       CX, AX
-	VMASKMOVPS Y3, Y12, (AX)
+	VMASKMOVPS Y3, Y6, (AX)
 	ADDQ       CX, AX
-	VMASKMOVPS Y4, Y12, (AX)
+	VMASKMOVPS Y4, Y6, (AX)
 	ADDQ       CX, AX
-	VMASKMOVPS Y5, Y12, (AX)
+	VMASKMOVPS Y5, Y6, (AX)
 	VZEROUPPER
 	RET
 
-// func strip6x2F32AVX2(k int, a left[float32], b *float32, c target[float32], alpha float32, beta float32)
+// func strip6x2F32AVX2(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32)
 // Requires: AVX, AVX2, FMA3, MMX+
-TEXT ·strip6x2F32AVX2(SB), NOSPLIT, $0-72
+TEXT ·strip6x2F32AVX2(SB), NOSPLIT, $0-80
 	MOVQ       k+0(FP), AX
-	MOVQ       b+32(FP), CX
-	MOVQ       a_row+16(FP), DX
+	MOVQ       b_first+32(FP), CX
+	MOVQ       b_row+40(FP), DX
 	SHLQ       $0x02, DX
-	MOVQ       a_col+24(FP), BX
+	MOVQ       a_row+16(FP), BX
 	SHLQ       $0x02, BX
-	MOVQ       a_first+8(FP), SI
-	LEAQ       (SI)(DX*2), DI
-	ADDQ       DX, DI
+	MOVQ       a_col+24(FP), SI
+	SHLQ       $0x02, SI
+	MOVQ       a_first+8(FP), DI
+	LEAQ       (DI)(BX*2), R8
+	ADDQ       BX, R8
 	VPXOR      Y0, Y0, Y0
 	VPXOR      Y1, Y1, Y1
 	VPXOR      Y2, Y2, Y2
@@ -10833,60 +10969,60 @@ TEXT ·strip6x2F32AVX2(SB), NOSPLIT, $0-72
 	VPXOR      Y9, Y9, Y9
 	VPXOR      Y10, Y10, Y10
 	VPXOR      Y11, Y11, Y11
-	MOVQ       c_first+40(FP), R8
-	MOVQ       c_stride+48(FP), R9
-	SHLQ       $0x02, R9
-	PREFETCHT0 (R8)
-	ADDQ       R9, R8
-	PREFETCHT0 (R8)
-	ADDQ       R9, R8
-	PREFETCHT0 (R8)
-	ADDQ       R9, R8
-	PREFETCHT0 (R8)
-	ADDQ       R9, R8
-	PREFETCHT0 (R8)
-	ADDQ       R9, R8
-	PREFETCHT0 (R8)
+	MOVQ       c_first+48(FP), R9
+	MOVQ       c_stride+56(FP), R10
+	SHLQ       $0x02, R10
+	PREFETCHT0 (R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
 	TESTQ      AX, AX
 	JZ         done
 
 loop:
 	VMOVUPS      (CX), Y14
 	VMOVUPS      32(CX), Y15
-	ADDQ         $0x00000040, CX
-	VBROADCASTSS (SI), Y12
+	ADDQ         DX, CX
+	VBROADCASTSS (DI), Y12
 	VFMADD231PS  Y12, Y14, Y0
 	VFMADD231PS  Y12, Y15, Y1
-	VBROADCASTSS (SI)(DX*1), Y13
+	VBROADCASTSS (DI)(BX*1), Y13
 	VFMADD231PS  Y13, Y14, Y2
 	VFMADD231PS  Y13, Y15, Y3
-	VBROADCASTSS (SI)(DX*2), Y12
+	VBROADCASTSS (DI)(BX*2), Y12
 	VFMADD231PS  Y12, Y14, Y4
 	VFMADD231PS  Y12, Y15, Y5
-	VBROADCASTSS (DI), Y13
+	VBROADCASTSS (R8), Y13
 	VFMADD231PS  Y13, Y14, Y6
 	VFMADD231PS  Y13, Y15, Y7
-	VBROADCASTSS (DI)(DX*1), Y12
+	VBROADCASTSS (R8)(BX*1), Y12
 	VFMADD231PS  Y12, Y14, Y8
 	VFMADD231PS  Y12, Y15, Y9
-	VBROADCASTSS (DI)(DX*2), Y13
+	VBROADCASTSS (R8)(BX*2), Y13
 	VFMADD231PS  Y13, Y14, Y10
 	VFMADD231PS  Y13, Y15, Y11
-	ADDQ         BX, SI
-	ADDQ         BX, DI
+	ADDQ         SI, DI
+	ADDQ         SI, R8
 	DECQ         AX
 	JNZ          loop
 
 done:
-	MOVQ         c_last+56(FP), AX
+	MOVQ         c_last+64(FP), AX
 	LEAQ         lanesF32AVX2<>+0(SB), CX
 	MOVQ         $0x00000008, DX
 	SUBQ         AX, DX
 	VMOVDQU      (CX)(DX*4), Y12
-	MOVQ         c_first+40(FP), AX
-	MOVQ         c_stride+48(FP), CX
+	MOVQ         c_first+48(FP), AX
+	MOVQ         c_stride+56(FP), CX
 	SHLQ         $0x02, CX
-	VBROADCASTSS alpha+64(FP), Y13
+	VBROADCASTSS alpha+72(FP), Y13
 	VMULPS       Y13, Y0, Y0
 	VMULPS       Y13, Y1, Y1
 	VMULPS       Y13, Y2, Y2
@@ -10899,10 +11035,10 @@ done:
 	VMULPS       Y13, Y9, Y9
 	VMULPS       Y13, Y10, Y10
 	VMULPS       Y13, Y11, Y11
-	MOVL         beta+68(FP), DX
+	MOVL         beta+76(FP), DX
 	SHLL         $0x01, DX
 	JZ           store
-	VBROADCASTSS beta+68(FP), Y14
+	VBROADCASTSS beta+76(FP), Y14
 	MOVQ         AX, DX
 	VMOVUPS      (DX), Y15
 	VFMADD231PS  Y15, Y14, Y0
@@ -11132,104 +11268,108 @@ DATA lanesF64AVX2<>+48(SB)/8, $0x0000000000000000
 DATA lanesF64AVX2<>+56(SB)/8, $0x0000000000000000
 GLOBL lanesF64AVX2<>(SB), RODATA|NOPTR, $64
 
-// func strip1x1F64AVX2(k int, a left[float64], b *float64, c target[float64], alpha float64, beta float64)
+// func strip1x1F64AVX2(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64)
 // Requires: AVX, AVX2, FMA3, MMX+
-TEXT ·strip1x1F64AVX2(SB), NOSPLIT, $0-80
+TEXT ·strip1x1F64AVX2(SB), NOSPLIT, $0-88
 	MOVQ       k+0(FP), AX
-	MOVQ       b+32(FP), CX
-	MOVQ       a_row+16(FP), DX
+	MOVQ       b_first+32(FP), CX
+	MOVQ       b_row+40(FP), DX
 	SHLQ       $0x03, DX
-	MOVQ       a_col+24(FP), DX
-	SHLQ       $0x03, DX
-	MOVQ       a_first+8(FP), BX
+	MOVQ       a_row+16(FP), BX
+	SHLQ       $0x03, BX
+	MOVQ       a_col+24(FP), BX
+	SHLQ       $0x03, BX
+	MOVQ       a_first+8(FP), SI
 	VPXOR      Y0, Y0, Y0
-	MOVQ       c_first+40(FP), SI
-	MOVQ       c_stride+48(FP), DI
-	SHLQ       $0x03, DI
-	PREFETCHT0 (SI)
+	MOVQ       c_first+48(FP), DI
+	MOVQ       c_stride+56(FP), R8
+	SHLQ       $0x03, R8
+	PREFETCHT0 (DI)
+	MOVQ       c_last+64(FP), DI
+	LEAQ       lanesF64AVX2<>+0(SB), R8
+	MOVQ       $0x00000004, R9
+	SUBQ       DI, R9
+	VMOVDQU    (R8)(R9*8), Y1
 	TESTQ      AX, AX
 	JZ         done
 
 loop:
-	VMOVUPD      (CX), Y14
-	ADDQ         $0x00000020, CX
-	VBROADCASTSD (BX), Y12
+	VMASKMOVPD   (CX), Y1, Y14
+	ADDQ         DX, CX
+	VBROADCASTSD (SI), Y12
 	VFMADD231PD  Y12, Y14, Y0
-	ADDQ         DX, BX
+	ADDQ         BX, SI
 	DECQ         AX
 	JNZ          loop
 
 done:
-	MOVQ         c_last+56(FP), AX
-	LEAQ         lanesF64AVX2<>+0(SB), CX
-	MOVQ         $0x00000004, DX
-	SUBQ         AX, DX
-	VMOVDQU      (CX)(DX*8), Y12
-	MOVQ         c_first+40(FP), AX
-	MOVQ         c_stride+48(FP), CX
+	MOVQ         c_first+48(FP), AX
+	MOVQ         c_stride+56(FP), CX
 	SHLQ         $0x03, CX
-	VBROADCASTSD alpha+64(FP), Y13
+	VBROADCASTSD alpha+72(FP), Y13
 	VMULPD       Y13, Y0, Y0
-	MOVQ         beta+72(FP), DX
+	MOVQ         beta+80(FP), DX
 	SHLQ         $0x01, DX
 	JZ           store
-	VBROADCASTSD beta+72(FP), Y14
+	VBROADCASTSD beta+80(FP), Y14
 	MOVQ         AX, DX
-	VMASKMOVPD   (DX), Y12, Y15
+	VMASKMOVPD   (DX), Y1, Y15
 	VFMADD231PD  Y15, Y14, Y0
 	ADDQ         CX, DX
 
 store:
-	VMASKMOVPD Y0, Y12, (AX)
+	VMASKMOVPD Y0, Y1, (AX)
 	VZEROUPPER
 	RET
 
-// func strip1x2F64AVX2(k int, a left[float64], b *float64, c target[float64], alpha float64, beta float64)
+// func strip1x2F64AVX2(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64)
 // Requires: AVX, AVX2, FMA3, MMX+
-TEXT ·strip1x2F64AVX2(SB), NOSPLIT, $0-80
+TEXT ·strip1x2F64AVX2(SB), NOSPLIT, $0-88
 	MOVQ       k+0(FP), AX
-	MOVQ       b+32(FP), CX
-	MOVQ       a_row+16(FP), DX
+	MOVQ       b_first+32(FP), CX
+	MOVQ       b_row+40(FP), DX
 	SHLQ       $0x03, DX
-	MOVQ       a_col+24(FP), DX
-	SHLQ       $0x03, DX
-	MOVQ       a_first+8(FP), BX
+	MOVQ       a_row+16(FP), BX
+	SHLQ       $0x03, BX
+	MOVQ       a_col+24(FP), BX
+	SHLQ       $0x03, BX
+	MOVQ       a_first+8(FP), SI
 	VPXOR      Y0, Y0, Y0
 	VPXOR      Y1, Y1, Y1
-	MOVQ       c_first+40(FP), SI
-	MOVQ       c_stride+48(FP), DI
-	SHLQ       $0x03, DI
-	PREFETCHT0 (SI)
+	MOVQ       c_first+48(FP), DI
+	MOVQ       c_stride+56(FP), R8
+	SHLQ       $0x03, R8
+	PREFETCHT0 (DI)
 	TESTQ      AX, AX
 	JZ         done
 
 loop:
 	VMOVUPD      (CX), Y14
 	VMOVUPD      32(CX), Y15
-	ADDQ         $0x00000040, CX
-	VBROADCASTSD (BX), Y12
+	ADDQ         DX, CX
+	VBROADCASTSD (SI), Y12
 	VFMADD231PD  Y12, Y14, Y0
 	VFMADD231PD  Y12, Y15, Y1
-	ADDQ         DX, BX
+	ADDQ         BX, SI
 	DECQ         AX
 	JNZ          loop
 
 done:
-	MOVQ         c_last+56(FP), AX
+	MOVQ         c_last+64(FP), AX
 	LEAQ         lanesF64AVX2<>+0(SB), CX
 	MOVQ         $0x00000004, DX
 	SUBQ         AX, DX
 	VMOVDQU      (CX)(DX*8), Y12
-	MOVQ         c_first+40(FP), AX
-	MOVQ         c_stride+48(FP), CX
+	MOVQ         c_first+48(FP), AX
+	MOVQ         c_stride+56(FP), CX
 	SHLQ         $0x03, CX
-	VBROADCASTSD alpha+64(FP), Y13
+	VBROADCASTSD alpha+72(FP), Y13
 	VMULPD       Y13, Y0, Y0
 	VMULPD       Y13, Y1, Y1
-	MOVQ         beta+72(FP), DX
+	MOVQ         beta+80(FP), DX
 	SHLQ         $0x01, DX
 	JZ           store
-	VBROADCASTSD beta+72(FP), Y14
+	VBROADCASTSD beta+80(FP), Y14
 	MOVQ         AX, DX
 	VMOVUPD      (DX), Y15
 	VFMADD231PD  Y15, Y14, Y0
@@ -11243,124 +11383,128 @@ store:
 	VZEROUPPER
 	RET
 
-// func strip2x1F64AVX2(k int, a left[float64], b *float64, c target[float64], alpha float64, beta float64)
+// func strip2x1F64AVX2(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64)
 // Requires: AVX, AVX2, FMA3, MMX+
-TEXT ·strip2x1F64AVX2(SB), NOSPLIT, $0-80
+TEXT ·strip2x1F64AVX2(SB), NOSPLIT, $0-88
 	MOVQ       k+0(FP), AX
-	MOVQ       b+32(FP), CX
-	MOVQ       a_row+16(FP), DX
+	MOVQ       b_first+32(FP), CX
+	MOVQ       b_row+40(FP), DX
 	SHLQ       $0x03, DX
-	MOVQ       a_col+24(FP), BX
+	MOVQ       a_row+16(FP), BX
 	SHLQ       $0x03, BX
-	MOVQ       a_first+8(FP), SI
+	MOVQ       a_col+24(FP), SI
+	SHLQ       $0x03, SI
+	MOVQ       a_first+8(FP), DI
 	VPXOR      Y0, Y0, Y0
 	VPXOR      Y1, Y1, Y1
-	MOVQ       c_first+40(FP), DI
-	MOVQ       c_stride+48(FP), R8
-	SHLQ       $0x03, R8
-	PREFETCHT0 (DI)
-	ADDQ       R8, DI
-	PREFETCHT0 (DI)
+	MOVQ       c_first+48(FP), R8
+	MOVQ       c_stride+56(FP), R9
+	SHLQ       $0x03, R9
+	PREFETCHT0 (R8)
+	ADDQ       R9, R8
+	PREFETCHT0 (R8)
+	MOVQ       c_last+64(FP), R8
+	LEAQ       lanesF64AVX2<>+0(SB), R9
+	MOVQ       $0x00000004, R10
+	SUBQ       R8, R10
+	VMOVDQU    (R9)(R10*8), Y2
 	TESTQ      AX, AX
 	JZ         done
 
 loop:
-	VMOVUPD      (CX), Y14
-	ADDQ         $0x00000020, CX
-	VBROADCASTSD (SI), Y12
+	VMASKMOVPD   (CX), Y2, Y14
+	ADDQ         DX, CX
+	VBROADCASTSD (DI), Y12
 	VFMADD231PD  Y12, Y14, Y0
-	VBROADCASTSD (SI)(DX*1), Y13
+	VBROADCASTSD (DI)(BX*1), Y13
 	VFMADD231PD  Y13, Y14, Y1
-	ADDQ         BX, SI
+	ADDQ         SI, DI
 	DECQ         AX
 	JNZ          loop
 
 done:
-	MOVQ         c_last+56(FP), AX
-	LEAQ         lanesF64AVX2<>+0(SB), CX
-	MOVQ         $0x00000004, DX
-	SUBQ         AX, DX
-	VMOVDQU      (CX)(DX*8), Y12
-	MOVQ         c_first+40(FP), AX
-	MOVQ         c_stride+48(FP), CX
+	MOVQ         c_first+48(FP), AX
+	MOVQ         c_stride+56(FP), CX
 	SHLQ         $0x03, CX
-	VBROADCASTSD alpha+64(FP), Y13
+	VBROADCASTSD alpha+72(FP), Y13
 	VMULPD       Y13, Y0, Y0
 	VMULPD       Y13, Y1, Y1
-	MOVQ         beta+72(FP), DX
+	MOVQ         beta+80(FP), DX
 	SHLQ         $0x01, DX
 	JZ           store
-	VBROADCASTSD beta+72(FP), Y14
+	VBROADCASTSD beta+80(FP), Y14
 	MOVQ         AX, DX
-	VMASKMOVPD   (DX), Y12, Y15
+	VMASKMOVPD   (DX), Y2, Y15
 	VFMADD231PD  Y15, Y14, Y0
 	ADDQ         CX, DX
-	VMASKMOVPD   (DX), Y12, Y15
+	VMASKMOVPD   (DX), Y2, Y15
 	VFMADD231PD  Y15, Y14, Y1
 	ADDQ         CX, DX
 
 store:
-	VMASKMOVPD Y0, Y12, (AX)
+	VMASKMOVPD Y0, Y2, (AX)
 	ADDQ       CX, AX
-	VMASKMOVPD Y1, Y12, (AX)
+	VMASKMOVPD Y1, Y2, (AX)
 	VZEROUPPER
 	RET
 
-// func strip2x2F64AVX2(k int, a left[float64], b *float64, c target[float64], alpha float64, beta float64)
+// func strip2x2F64AVX2(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64)
 // Requires: AVX, AVX2, FMA3, MMX+
-TEXT ·strip2x2F64AVX2(SB), NOSPLIT, $0-80
+TEXT ·strip2x2F64AVX2(SB), NOSPLIT, $0-88
 	MOVQ       k+0(FP), AX
-	MOVQ       b+32(FP), CX
-	MOVQ       a_row+16(FP), DX
+	MOVQ       b_first+32(FP), CX
+	MOVQ       b_row+40(FP), DX
 	SHLQ       $0x03, DX
-	MOVQ       a_col+24(FP), BX
+	MOVQ       a_row+16(FP), BX
 	SHLQ       $0x03, BX
-	MOVQ       a_first+8(FP), SI
+	MOVQ       a_col+24(FP), SI
+	SHLQ       $0x03, SI
+	MOVQ       a_first+8(FP), DI
 	VPXOR      Y0, Y0, Y0
 	VPXOR      Y1, Y1, Y1
 	VPXOR      Y2, Y2, Y2
 	VPXOR      Y3, Y3, Y3
-	MOVQ       c_first+40(FP), DI
-	MOVQ       c_stride+48(FP), R8
-	SHLQ       $0x03, R8
-	PREFETCHT0 (DI)
-	ADDQ       R8, DI
-	PREFETCHT0 (DI)
+	MOVQ       c_first+48(FP), R8
+	MOVQ       c_stride+56(FP), R9
+	SHLQ       $0x03, R9
+	PREFETCHT0 (R8)
+	ADDQ       R9, R8
+	PREFETCHT0 (R8)
 	TESTQ      AX, AX
 	JZ         done
 
 loop:
 	VMOVUPD      (CX), Y14
 	VMOVUPD      32(CX), Y15
-	ADDQ         $0x00000040, CX
-	VBROADCASTSD (SI), Y12
+	ADDQ         DX, CX
+	VBROADCASTSD (DI), Y12
 	VFMADD231PD  Y12, Y14, Y0
 	VFMADD231PD  Y12, Y15, Y1
-	VBROADCASTSD (SI)(DX*1), Y13
+	VBROADCASTSD (DI)(BX*1), Y13
 	VFMADD231PD  Y13, Y14, Y2
 	VFMADD231PD  Y13, Y15, Y3
-	ADDQ         BX, SI
+	ADDQ         SI, DI
 	DECQ         AX
 	JNZ          loop
 
 done:
-	MOVQ         c_last+56(FP), AX
+	MOVQ         c_last+64(FP), AX
 	LEAQ         lanesF64AVX2<>+0(SB), CX
 	MOVQ         $0x00000004, DX
 	SUBQ         AX, DX
 	VMOVDQU      (CX)(DX*8), Y12
-	MOVQ         c_first+40(FP), AX
-	MOVQ         c_stride+48(FP), CX
+	MOVQ         c_first+48(FP), AX
+	MOVQ         c_stride+56(FP), CX
 	SHLQ         $0x03, CX
-	VBROADCASTSD alpha+64(FP), Y13
+	VBROADCASTSD alpha+72(FP), Y13
 	VMULPD       Y13, Y0, Y0
 	VMULPD       Y13, Y1, Y1
 	VMULPD       Y13, Y2, Y2
 	VMULPD       Y13, Y3, Y3
-	MOVQ         beta+72(FP), DX
+	MOVQ         beta+80(FP), DX
 	SHLQ         $0x01, DX
 	JZ           store
-	VBROADCASTSD beta+72(FP), Y14
+	VBROADCASTSD beta+80(FP), Y14
 	MOVQ         AX, DX
 	VMOVUPD      (DX), Y15
 	VFMADD231PD  Y15, Y14, Y0
@@ -11382,144 +11526,148 @@ store:
 	VZEROUPPER
 	RET
 
-// func strip3x1F64AVX2(k int, a left[float64], b *float64, c target[float64], alpha float64, beta float64)
+// func strip3x1F64AVX2(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64)
 // Requires: AVX, AVX2, FMA3, MMX+
-TEXT ·strip3x1F64AVX2(SB), NOSPLIT, $0-80
+TEXT ·strip3x1F64AVX2(SB), NOSPLIT, $0-88
 	MOVQ       k+0(FP), AX
-	MOVQ       b+32(FP), CX
-	MOVQ       a_row+16(FP), DX
+	MOVQ       b_first+32(FP), CX
+	MOVQ       b_row+40(FP), DX
 	SHLQ       $0x03, DX
-	MOVQ       a_col+24(FP), BX
+	MOVQ       a_row+16(FP), BX
 	SHLQ       $0x03, BX
-	MOVQ       a_first+8(FP), SI
+	MOVQ       a_col+24(FP), SI
+	SHLQ       $0x03, SI
+	MOVQ       a_first+8(FP), DI
 	VPXOR      Y0, Y0, Y0
 	VPXOR      Y1, Y1, Y1
 	VPXOR      Y2, Y2, Y2
-	MOVQ       c_first+40(FP), DI
-	MOVQ       c_stride+48(FP), R8
-	SHLQ       $0x03, R8
-	PREFETCHT0 (DI)
-	ADDQ       R8, DI
-	PREFETCHT0 (DI)
-	ADDQ       R8, DI
-	PREFETCHT0 (DI)
+	MOVQ       c_first+48(FP), R8
+	MOVQ       c_stride+56(FP), R9
+	SHLQ       $0x03, R9
+	PREFETCHT0 (R8)
+	ADDQ       R9, R8
+	PREFETCHT0 (R8)
+	ADDQ       R9, R8
+	PREFETCHT0 (R8)
+	MOVQ       c_last+64(FP), R8
+	LEAQ       lanesF64AVX2<>+0(SB), R9
+	MOVQ       $0x00000004, R10
+	SUBQ       R8, R10
+	VMOVDQU    (R9)(R10*8), Y3
 	TESTQ      AX, AX
 	JZ         done
 
 loop:
-	VMOVUPD      (CX), Y14
-	ADDQ         $0x00000020, CX
-	VBROADCASTSD (SI), Y12
+	VMASKMOVPD   (CX), Y3, Y14
+	ADDQ         DX, CX
+	VBROADCASTSD (DI), Y12
 	VFMADD231PD  Y12, Y14, Y0
-	VBROADCASTSD (SI)(DX*1), Y13
+	VBROADCASTSD (DI)(BX*1), Y13
 	VFMADD231PD  Y13, Y14, Y1
-	VBROADCASTSD (SI)(DX*2), Y12
+	VBROADCASTSD (DI)(BX*2), Y12
 	VFMADD231PD  Y12, Y14, Y2
-	ADDQ         BX, SI
+	ADDQ         SI, DI
 	DECQ         AX
 	JNZ          loop
 
 done:
-	MOVQ         c_last+56(FP), AX
-	LEAQ         lanesF64AVX2<>+0(SB), CX
-	MOVQ         $0x00000004, DX
-	SUBQ         AX, DX
-	VMOVDQU      (CX)(DX*8), Y12
-	MOVQ         c_first+40(FP), AX
-	MOVQ         c_stride+48(FP), CX
+	MOVQ         c_first+48(FP), AX
+	MOVQ         c_stride+56(FP), CX
 	SHLQ         $0x03, CX
-	VBROADCASTSD alpha+64(FP), Y13
+	VBROADCASTSD alpha+72(FP), Y13
 	VMULPD       Y13, Y0, Y0
 	VMULPD       Y13, Y1, Y1
 	VMULPD       Y13, Y2, Y2
-	MOVQ         beta+72(FP), DX
+	MOVQ         beta+80(FP), DX
 	SHLQ         $0x01, DX
 	JZ           store
-	VBROADCASTSD beta+72(FP), Y14
+	VBROADCASTSD beta+80(FP), Y14
 	MOVQ         AX, DX
-	VMASKMOVPD   (DX), Y12, Y15
+	VMASKMOVPD   (DX), Y3, Y15
 	VFMADD231PD  Y15, Y14, Y0
 	ADDQ         CX, DX
-	VMASKMOVPD   (DX), Y12, Y15
+	VMASKMOVPD   (DX), Y3, Y15
 	VFMADD231PD  Y15, Y14, Y1
 	ADDQ         CX, DX
-	VMASKMOVPD   (DX), Y12, Y15
+	VMASKMOVPD   (DX), Y3, Y15
 	VFMADD231PD  Y15, Y14, Y2
 	ADDQ         CX, DX
 
 store:
-	VMASKMOVPD Y0, Y12, (AX)
+	VMASKMOVPD Y0, Y3, (AX)
 	ADDQ       CX, AX
-	VMASKMOVPD Y1, Y12, (AX)
+	VMASKMOVPD Y1, Y3, (AX)
 	ADDQ       CX, AX
-	VMASKMOVPD Y2, Y12, (AX)
+	VMASKMOVPD Y2, Y3, (AX)
 	VZEROUPPER
 	RET
 
-// func strip3x2F64AVX2(k int, a left[float64], b *float64, c target[float64], alpha float64, beta float64)
+// func strip3x2F64AVX2(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64)
 // Requires: AVX, AVX2, FMA3, MMX+
-TEXT ·strip3x2F64AVX2(SB), NOSPLIT, $0-80
+TEXT ·strip3x2F64AVX2(SB), NOSPLIT, $0-88
 	MOVQ       k+0(FP), AX
-	MOVQ       b+32(FP), CX
-	MOVQ       a_row+16(FP), DX
+	MOVQ       b_first+32(FP), CX
+	MOVQ       b_row+40(FP), DX
 	SHLQ       $0x03, DX
-	MOVQ       a_col+24(FP), BX
+	MOVQ       a_row+16(FP), BX
 	SHLQ       $0x03, BX
-	MOVQ       a_first+8(FP), SI
+	MOVQ       a_col+24(FP), SI
+	SHLQ       $0x03, SI
+	MOVQ       a_first+8(FP), DI
 	VPXOR      Y0, Y0, Y0
 	VPXOR      Y1, Y1, Y1
 	VPXOR      Y2, Y2, Y2
 	VPXOR      Y3, Y3, Y3
 	VPXOR      Y4, Y4, Y4
 	VPXOR      Y5, Y5, Y5
-	MOVQ       c_first+40(FP), DI
-	MOVQ       c_stride+48(FP), R8
-	SHLQ       $0x03, R8
-	PREFETCHT0 (DI)
-	ADDQ       R8, DI
-	PREFETCHT0 (DI)
-	ADDQ       R8, DI
-	PREFETCHT0 (DI)
+	MOVQ       c_first+48(FP), R8
+	MOVQ       c_stride+56(FP), R9
+	SHLQ       $0x03, R9
+	PREFETCHT0 (R8)
+	ADDQ       R9, R8
+	PREFETCHT0 (R8)
+	ADDQ       R9, R8
+	PREFETCHT0 (R8)
 	TESTQ      AX, AX
 	JZ         done
 
 loop:
 	VMOVUPD      (CX), Y14
 	VMOVUPD      32(CX), Y15
-	ADDQ         $0x00000040, CX
-	VBROADCASTSD (SI), Y12
+	ADDQ         DX, CX
+	VBROADCASTSD (DI), Y12
 	VFMADD231PD  Y12, Y14, Y0
 	VFMADD231PD  Y12, Y15, Y1
-	VBROADCASTSD (SI)(DX*1), Y13
+	VBROADCASTSD (DI)(BX*1), Y13
 	VFMADD231PD  Y13, Y14, Y2
 	VFMADD231PD  Y13, Y15, Y3
-	VBROADCASTSD (SI)(DX*2), Y12
+	VBROADCASTSD (DI)(BX*2), Y12
 	VFMADD231PD  Y12, Y14, Y4
 	VFMADD231PD  Y12, Y15, Y5
-	ADDQ         BX, SI
+	ADDQ         SI, DI
 	DECQ         AX
 	JNZ          loop
 
 done:
-	MOVQ         c_last+56(FP), AX
+	MOVQ         c_last+64(FP), AX
 	LEAQ         lanesF64AVX2<>+0(SB), CX
 	MOVQ         $0x00000004, DX
 	SUBQ         AX, DX
 	VMOVDQU      (CX)(DX*8), Y12
-	MOVQ         c_first+40(FP), AX
-	MOVQ         c_stride+48(FP), CX
+	MOVQ         c_first+48(FP), AX
+	MOVQ         c_stride+56(FP), CX
 	SHLQ         $0x03, CX
-	VBROADCASTSD alpha+64(FP), Y13
+	VBROADCASTSD alpha+72(FP), Y13
 	VMULPD       Y13, Y0, Y0
 	VMULPD       Y13, Y1, Y1
 	VMULPD       Y13, Y2, Y2
 	VMULPD       Y13, Y3, Y3
 	VMULPD       Y13, Y4, Y4
 	VMULPD       Y13, Y5, Y5
-	MOVQ         beta+72(FP), DX
+	MOVQ         beta+80(FP), DX
 	SHLQ         $0x01, DX
 	JZ           store
-	VBROADCASTSD beta+72(FP), Y14
+	VBROADCASTSD beta+80(FP), Y14
 	MOVQ         AX, DX
 	VMOVUPD      (DX), Y15
 	VFMADD231PD  Y15, Y14, Y0
@@ -11549,106 +11697,110 @@ store:
 	VZEROUPPER
 	RET
 
-// func strip4x1F64AVX2(k int, a left[float64], b *float64, c target[float64], alpha float64, beta float64)
+// func strip4x1F64AVX2(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64)
 // Requires: AVX, AVX2, FMA3, MMX+
-TEXT ·strip4x1F64AVX2(SB), NOSPLIT, $0-80
+TEXT ·strip4x1F64AVX2(SB), NOSPLIT, $0-88
 	MOVQ       k+0(FP), AX
-	MOVQ       b+32(FP), CX
-	MOVQ       a_row+16(FP), DX
+	MOVQ       b_first+32(FP), CX
+	MOVQ       b_row+40(FP), DX
 	SHLQ       $0x03, DX
-	MOVQ       a_col+24(FP), BX
+	MOVQ       a_row+16(FP), BX
 	SHLQ       $0x03, BX
-	MOVQ       a_first+8(FP), SI
-	LEAQ       (SI)(DX*2), DI
-	ADDQ       DX, DI
+	MOVQ       a_col+24(FP), SI
+	SHLQ       $0x03, SI
+	MOVQ       a_first+8(FP), DI
+	LEAQ       (DI)(BX*2), R8
+	ADDQ       BX, R8
 	VPXOR      Y0, Y0, Y0
 	VPXOR      Y1, Y1, Y1
 	VPXOR      Y2, Y2, Y2
 	VPXOR      Y3, Y3, Y3
-	MOVQ       c_first+40(FP), R8
-	MOVQ       c_stride+48(FP), R9
-	SHLQ       $0x03, R9
-	PREFETCHT0 (R8)
-	ADDQ       R9, R8
-	PREFETCHT0 (R8)
-	ADDQ       R9, R8
-	PREFETCHT0 (R8)
-	ADDQ       R9, R8
-	PREFETCHT0 (R8)
+	MOVQ       c_first+48(FP), R9
+	MOVQ       c_stride+56(FP), R10
+	SHLQ       $0x03, R10
+	PREFETCHT0 (R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
+	MOVQ       c_last+64(FP), R9
+	LEAQ       lanesF64AVX2<>+0(SB), R10
+	MOVQ       $0x00000004, R11
+	SUBQ       R9, R11
+	VMOVDQU    (R10)(R11*8), Y4
 	TESTQ      AX, AX
 	JZ         done
 
 loop:
-	VMOVUPD      (CX), Y14
-	ADDQ         $0x00000020, CX
-	VBROADCASTSD (SI), Y12
+	VMASKMOVPD   (CX), Y4, Y14
+	ADDQ         DX, CX
+	VBROADCASTSD (DI), Y12
 	VFMADD231PD  Y12, Y14, Y0
-	VBROADCASTSD (SI)(DX*1), Y13
+	VBROADCASTSD (DI)(BX*1), Y13
 	VFMADD231PD  Y13, Y14, Y1
-	VBROADCASTSD (SI)(DX*2), Y12
+	VBROADCASTSD (DI)(BX*2), Y12
 	VFMADD231PD  Y12, Y14, Y2
-	VBROADCASTSD (DI), Y13
+	VBROADCASTSD (R8), Y13
 	VFMADD231PD  Y13, Y14, Y3
-	ADDQ         BX, SI
-	ADDQ         BX, DI
+	ADDQ         SI, DI
+	ADDQ         SI, R8
 	DECQ         AX
 	JNZ          loop
 
 done:
-	MOVQ         c_last+56(FP), AX
-	LEAQ         lanesF64AVX2<>+0(SB), CX
-	MOVQ         $0x00000004, DX
-	SUBQ         AX, DX
-	VMOVDQU      (CX)(DX*8), Y12
-	MOVQ         c_first+40(FP), AX
-	MOVQ         c_stride+48(FP), CX
+	MOVQ         c_first+48(FP), AX
+	MOVQ         c_stride+56(FP), CX
 	SHLQ         $0x03, CX
-	VBROADCASTSD alpha+64(FP), Y13
+	VBROADCASTSD alpha+72(FP), Y13
 	VMULPD       Y13, Y0, Y0
 	VMULPD       Y13, Y1, Y1
 	VMULPD       Y13, Y2, Y2
 	VMULPD       Y13, Y3, Y3
-	MOVQ         beta+72(FP), DX
+	MOVQ         beta+80(FP), DX
 	SHLQ         $0x01, DX
 	JZ           store
-	VBROADCASTSD beta+72(FP), Y14
+	VBROADCASTSD beta+80(FP), Y14
 	MOVQ         AX, DX
-	VMASKMOVPD   (DX), Y12, Y15
+	VMASKMOVPD   (DX), Y4, Y15
 	VFMADD231PD  Y15, Y14, Y0
 	ADDQ         CX, DX
-	VMASKMOVPD   (DX), Y12, Y15
+	VMASKMOVPD   (DX), Y4, Y15
 	VFMADD231PD  Y15, Y14, Y1
 	ADDQ         CX, DX
-	VMASKMOVPD   (DX), Y12, Y15
+	VMASKMOVPD   (DX), Y4, Y15
 	VFMADD231PD  Y15, Y14, Y2
 	ADDQ         CX, DX
-	VMASKMOVPD   (DX), Y12, Y15
+	VMASKMOVPD   (DX), Y4, Y15
 	VFMADD231PD  Y15, Y14, Y3
 	ADDQ         CX, DX
 
 store:
-	VMASKMOVPD Y0, Y12, (AX)
+	VMASKMOVPD Y0, Y4, (AX)
 	ADDQ       CX, AX
-	VMASKMOVPD Y1, Y12, (AX)
+	VMASKMOVPD Y1, Y4, (AX)
 	ADDQ       CX, AX
-	VMASKMOVPD Y2, Y12, (AX)
+	VMASKMOVPD Y2, Y4, (AX)
 	ADDQ       CX, AX
-	VMASKMOVPD Y3, Y12, (AX)
+	VMASKMOVPD Y3, Y4, (AX)
 	VZEROUPPER
 	RET
 
-// func strip4x2F64AVX2(k int, a left[float64], b *float64, c target[float64], alpha float64, beta float64)
+// func strip4x2F64AVX2(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64)
 // Requires: AVX, AVX2, FMA3, MMX+
-TEXT ·strip4x2F64AVX2(SB), NOSPLIT, $0-80
+TEXT ·strip4x2F64AVX2(SB), NOSPLIT, $0-88
 	MOVQ       k+0(FP), AX
-	MOVQ       b+32(FP), CX
-	MOVQ       a_row+16(FP), DX
+	MOVQ       b_first+32(FP), CX
+	MOVQ       b_row+40(FP), DX
 	SHLQ       $0x03, DX
-	MOVQ       a_col+24(FP), BX
+	MOVQ       a_row+16(FP), BX
 	SHLQ       $0x03, BX
-	MOVQ       a_first+8(FP), SI
-	LEAQ       (SI)(DX*2), DI
-	ADDQ       DX, DI
+	MOVQ       a_col+24(FP), SI
+	SHLQ       $0x03, SI
+	MOVQ       a_first+8(FP), DI
+	LEAQ       (DI)(BX*2), R8
+	ADDQ       BX, R8
 	VPXOR      Y0, Y0, Y0
 	VPXOR      Y1, Y1, Y1
 	VPXOR      Y2, Y2, Y2
@@ -11657,50 +11809,50 @@ TEXT ·strip4x2F64AVX2(SB), NOSPLIT, $0-80
 	VPXOR      Y5, Y5, Y5
 	VPXOR      Y6, Y6, Y6
 	VPXOR      Y7, Y7, Y7
-	MOVQ       c_first+40(FP), R8
-	MOVQ       c_stride+48(FP), R9
-	SHLQ       $0x03, R9
-	PREFETCHT0 (R8)
-	ADDQ       R9, R8
-	PREFETCHT0 (R8)
-	ADDQ       R9, R8
-	PREFETCHT0 (R8)
-	ADDQ       R9, R8
-	PREFETCHT0 (R8)
+	MOVQ       c_first+48(FP), R9
+	MOVQ       c_stride+56(FP), R10
+	SHLQ       $0x03, R10
+	PREFETCHT0 (R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
 	TESTQ      AX, AX
 	JZ         done
 
 loop:
 	VMOVUPD      (CX), Y14
 	VMOVUPD      32(CX), Y15
-	ADDQ         $0x00000040, CX
-	VBROADCASTSD (SI), Y12
+	ADDQ         DX, CX
+	VBROADCASTSD (DI), Y12
 	VFMADD231PD  Y12, Y14, Y0
 	VFMADD231PD  Y12, Y15, Y1
-	VBROADCASTSD (SI)(DX*1), Y13
+	VBROADCASTSD (DI)(BX*1), Y13
 	VFMADD231PD  Y13, Y14, Y2
 	VFMADD231PD  Y13, Y15, Y3
-	VBROADCASTSD (SI)(DX*2), Y12
+	VBROADCASTSD (DI)(BX*2), Y12
 	VFMADD231PD  Y12, Y14, Y4
 	VFMADD231PD  Y12, Y15, Y5
-	VBROADCASTSD (DI), Y13
+	VBROADCASTSD (R8), Y13
 	VFMADD231PD  Y13, Y14, Y6
 	VFMADD231PD  Y13, Y15, Y7
-	ADDQ         BX, SI
-	ADDQ         BX, DI
+	ADDQ         SI, DI
+	ADDQ         SI, R8
 	DECQ         AX
 	JNZ          loop
 
 done:
-	MOVQ         c_last+56(FP), AX
+	MOVQ         c_last+64(FP), AX
 	LEAQ         lanesF64AVX2<>+0(SB), CX
 	MOVQ         $0x00000004, DX
 	SUBQ         AX, DX
 	VMOVDQU      (CX)(DX*8), Y12
-	MOVQ         c_first+40(FP), AX
-	MOVQ         c_stride+48(FP), CX
+	MOVQ         c_first+48(FP), AX
+	MOVQ         c_stride+56(FP), CX
 	SHLQ         $0x03, CX
-	VBROADCASTSD alpha+64(FP), Y13
+	VBROADCASTSD alpha+72(FP), Y13
 	VMULPD       Y13, Y0, Y0
 	VMULPD       Y13, Y1, Y1
 	VMULPD       Y13, Y2, Y2
@@ -11709,10 +11861,10 @@ done:
 	VMULPD       Y13, Y5, Y5
 	VMULPD       Y13, Y6, Y6
 	VMULPD       Y13, Y7, Y7
-	MOVQ         beta+72(FP), DX
+	MOVQ         beta+80(FP), DX
 	SHLQ         $0x01, DX
 	JZ           store
-	VBROADCASTSD beta+72(FP), Y14
+	VBROADCASTSD beta+80(FP), Y14
 	MOVQ         AX, DX
 	VMOVUPD      (DX), Y15
 	VFMADD231PD  Y15, Y14, Y0
@@ -11750,117 +11902,121 @@ store:
 	VZEROUPPER
 	RET
 
-// func strip5x1F64AVX2(k int, a left[float64], b *float64, c target[float64], alpha float64, beta float64)
+// func strip5x1F64AVX2(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64)
 // Requires: AVX, AVX2, FMA3, MMX+
-TEXT ·strip5x1F64AVX2(SB), NOSPLIT, $0-80
+TEXT ·strip5x1F64AVX2(SB), NOSPLIT, $0-88
 	MOVQ       k+0(FP), AX
-	MOVQ       b+32(FP), CX
-	MOVQ       a_row+16(FP), DX
+	MOVQ       b_first+32(FP), CX
+	MOVQ       b_row+40(FP), DX
 	SHLQ       $0x03, DX
-	MOVQ       a_col+24(FP), BX
+	MOVQ       a_row+16(FP), BX
 	SHLQ       $0x03, BX
-	MOVQ       a_first+8(FP), SI
-	LEAQ       (SI)(DX*2), DI
-	ADDQ       DX, DI
+	MOVQ       a_col+24(FP), SI
+	SHLQ       $0x03, SI
+	MOVQ       a_first+8(FP), DI
+	LEAQ       (DI)(BX*2), R8
+	ADDQ       BX, R8
 	VPXOR      Y0, Y0, Y0
 	VPXOR      Y1, Y1, Y1
 	VPXOR      Y2, Y2, Y2
 	VPXOR      Y3, Y3, Y3
 	VPXOR      Y4, Y4, Y4
-	MOVQ       c_first+40(FP), R8
-	MOVQ       c_stride+48(FP), R9
-	SHLQ       $0x03, R9
-	PREFETCHT0 (R8)
-	ADDQ       R9, R8
-	PREFETCHT0 (R8)
-	ADDQ       R9, R8
-	PREFETCHT0 (R8)
-	ADDQ       R9, R8
-	PREFETCHT0 (R8)
-	ADDQ       R9, R8
-	PREFETCHT0 (R8)
+	MOVQ       c_first+48(FP), R9
+	MOVQ       c_stride+56(FP), R10
+	SHLQ       $0x03, R10
+	PREFETCHT0 (R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
+	MOVQ       c_last+64(FP), R9
+	LEAQ       lanesF64AVX2<>+0(SB), R10
+	MOVQ       $0x00000004, R11
+	SUBQ       R9, R11
+	VMOVDQU    (R10)(R11*8), Y5
 	TESTQ      AX, AX
 	JZ         done
 
 loop:
-	VMOVUPD      (CX), Y14
-	ADDQ         $0x00000020, CX
-	VBROADCASTSD (SI), Y12
+	VMASKMOVPD   (CX), Y5, Y14
+	ADDQ         DX, CX
+	VBROADCASTSD (DI), Y12
 	VFMADD231PD  Y12, Y14, Y0
-	VBROADCASTSD (SI)(DX*1), Y13
+	VBROADCASTSD (DI)(BX*1), Y13
 	VFMADD231PD  Y13, Y14, Y1
-	VBROADCASTSD (SI)(DX*2), Y12
+	VBROADCASTSD (DI)(BX*2), Y12
 	VFMADD231PD  Y12, Y14, Y2
-	VBROADCASTSD (DI), Y13
+	VBROADCASTSD (R8), Y13
 	VFMADD231PD  Y13, Y14, Y3
-	VBROADCASTSD (DI)(DX*1), Y12
+	VBROADCASTSD (R8)(BX*1), Y12
 	VFMADD231PD  Y12, Y14, Y4
-	ADDQ         BX, SI
-	ADDQ         BX, DI
+	ADDQ         SI, DI
+	ADDQ         SI, R8
 	DECQ         AX
 	JNZ          loop
 
 done:
-	MOVQ         c_last+56(FP), AX
-	LEAQ         lanesF64AVX2<>+0(SB), CX
-	MOVQ         $0x00000004, DX
-	SUBQ         AX, DX
-	VMOVDQU      (CX)(DX*8), Y12
-	MOVQ         c_first+40(FP), AX
-	MOVQ         c_stride+48(FP), CX
+	MOVQ         c_first+48(FP), AX
+	MOVQ         c_stride+56(FP), CX
 	SHLQ         $0x03, CX
-	VBROADCASTSD alpha+64(FP), Y13
+	VBROADCASTSD alpha+72(FP), Y13
 	VMULPD       Y13, Y0, Y0
 	VMULPD       Y13, Y1, Y1
 	VMULPD       Y13, Y2, Y2
 	VMULPD       Y13, Y3, Y3
 	VMULPD       Y13, Y4, Y4
-	MOVQ         beta+72(FP), DX
+	MOVQ         beta+80(FP), DX
 	SHLQ         $0x01, DX
 	JZ           store
-	VBROADCASTSD beta+72(FP), Y14
+	VBROADCASTSD beta+80(FP), Y14
 	MOVQ         AX, DX
-	VMASKMOVPD   (DX), Y12, Y15
+	VMASKMOVPD   (DX), Y5, Y15
 	VFMADD231PD  Y15, Y14, Y0
 	ADDQ         CX, DX
-	VMASKMOVPD   (DX), Y12, Y15
+	VMASKMOVPD   (DX), Y5, Y15
 	VFMADD231PD  Y15, Y14, Y1
 	ADDQ         CX, DX
-	VMASKMOVPD   (DX), Y12, Y15
+	VMASKMOVPD   (DX), Y5, Y15
 	VFMADD231PD  Y15, Y14, Y2
 	ADDQ         CX, DX
-	VMASKMOVPD   (DX), Y12, Y15
+	VMASKMOVPD   (DX), Y5, Y15
 	VFMADD231PD  Y15, Y14, Y3
 	ADDQ         CX, DX
-	VMASKMOVPD   (DX), Y12, Y15
+	VMASKMOVPD   (DX), Y5, Y15
 	VFMADD231PD  Y15, Y14, Y4
 	ADDQ         CX, DX
 
 store:
-	VMASKMOVPD Y0, Y12, (AX)
+	VMASKMOVPD Y0, Y5, (AX)
 	ADDQ       CX, AX
-	VMASKMOVPD Y1, Y12, (AX)
+	VMASKMOVPD Y1, Y5, (AX)
 	ADDQ       CX, AX
-	VMASKMOVPD Y2, Y12, (AX)
+	VMASKMOVPD Y2, Y5, (AX)
 	ADDQ       CX, AX
-	VMASKMOVPD Y3, Y12, (AX)
+	VMASKMOVPD Y3, Y5, (AX)
 	ADDQ       CX, AX
-	VMASKMOVPD Y4, Y12, (AX)
+	VMASKMOVPD Y4, Y5, (AX)
 	VZEROUPPER
 	RET
 
-// func strip5x2F64AVX2(k int, a left[float64], b *float64, c target[float64], alpha float64, beta float64)
+// func strip5x2F64AVX2(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64)
 // Requires: AVX, AVX2, FMA3, MMX+
-TEXT ·strip5x2F64AVX2(SB), NOSPLIT, $0-80
+TEXT ·strip5x2F64AVX2(SB), NOSPLIT, $0-88
 	MOVQ       k+0(FP), AX
-	MOVQ       b+32(FP), CX
-	MOVQ       a_row+16(FP), DX
+	MOVQ       b_first+32(FP), CX
+	MOVQ       b_row+40(FP), DX
 	SHLQ       $0x03, DX
-	MOVQ       a_col+24(FP), BX
+	MOVQ       a_row+16(FP), BX
 	SHLQ       $0x03, BX
-	MOVQ       a_first+8(FP), SI
-	LEAQ       (SI)(DX*2), DI
-	ADDQ       DX, DI
+	MOVQ       a_col+24(FP), SI
+	SHLQ       $0x03, SI
+	MOVQ       a_first+8(FP), DI
+	LEAQ       (DI)(BX*2), R8
+	ADDQ       BX, R8
 	VPXOR      Y0, Y0, Y0
 	VPXOR      Y1, Y1, Y1
 	VPXOR      Y2, Y2, Y2
@@ -11871,55 +12027,55 @@ TEXT ·strip5x2F64AVX2(SB), NOSPLIT, $0-80
 	VPXOR      Y7, Y7, Y7
 	VPXOR      Y8, Y8, Y8
 	VPXOR      Y9, Y9, Y9
-	MOVQ       c_first+40(FP), R8
-	MOVQ       c_stride+48(FP), R9
-	SHLQ       $0x03, R9
-	PREFETCHT0 (R8)
-	ADDQ       R9, R8
-	PREFETCHT0 (R8)
-	ADDQ       R9, R8
-	PREFETCHT0 (R8)
-	ADDQ       R9, R8
-	PREFETCHT0 (R8)
-	ADDQ       R9, R8
-	PREFETCHT0 (R8)
+	MOVQ       c_first+48(FP), R9
+	MOVQ       c_stride+56(FP), R10
+	SHLQ       $0x03, R10
+	PREFETCHT0 (R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
 	TESTQ      AX, AX
 	JZ         done
 
 loop:
 	VMOVUPD      (CX), Y14
 	VMOVUPD      32(CX), Y15
-	ADDQ         $0x00000040, CX
-	VBROADCASTSD (SI), Y12
+	ADDQ         DX, CX
+	VBROADCASTSD (DI), Y12
 	VFMADD231PD  Y12, Y14, Y0
 	VFMADD231PD  Y12, Y15, Y1
-	VBROADCASTSD (SI)(DX*1), Y13
+	VBROADCASTSD (DI)(BX*1), Y13
 	VFMADD231PD  Y13, Y14, Y2
 	VFMADD231PD  Y13, Y15, Y3
-	VBROADCASTSD (SI)(DX*2), Y12
+	VBROADCASTSD (DI)(BX*2), Y12
 	VFMADD231PD  Y12, Y14, Y4
 	VFMADD231PD  Y12, Y15, Y5
-	VBROADCASTSD (DI), Y13
+	VBROADCASTSD (R8), Y13
 	VFMADD231PD  Y13, Y14, Y6
 	VFMADD231PD  Y13, Y15, Y7
-	VBROADCASTSD (DI)(DX*1), Y12
+	VBROADCASTSD (R8)(BX*1), Y12
 	VFMADD231PD  Y12, Y14, Y8
 	VFMADD231PD  Y12, Y15, Y9
-	ADDQ         BX, SI
-	ADDQ         BX, DI
+	ADDQ         SI, DI
+	ADDQ         SI, R8
 	DECQ         AX
 	JNZ          loop
 
 done:
-	MOVQ         c_last+56(FP), AX
+	MOVQ         c_last+64(FP), AX
 	LEAQ         lanesF64AVX2<>+0(SB), CX
 	MOVQ         $0x00000004, DX
 	SUBQ         AX, DX
 	VMOVDQU      (CX)(DX*8), Y12
-	MOVQ         c_first+40(FP), AX
-	MOVQ         c_stride+48(FP), CX
+	MOVQ         c_first+48(FP), AX
+	MOVQ         c_stride+56(FP), CX
 	SHLQ         $0x03, CX
-	VBROADCASTSD alpha+64(FP), Y13
+	VBROADCASTSD alpha+72(FP), Y13
 	VMULPD       Y13, Y0, Y0
 	VMULPD       Y13, Y1, Y1
 	VMULPD       Y13, Y2, Y2
@@ -11930,10 +12086,10 @@ done:
 	VMULPD       Y13, Y7, Y7
 	VMULPD       Y13, Y8, Y8
 	VMULPD       Y13, Y9, Y9
-	MOVQ         beta+72(FP), DX
+	MOVQ         beta+80(FP), DX
 	SHLQ         $0x01, DX
 	JZ           store
-	VBROADCASTSD beta+72(FP), Y14
+	VBROADCASTSD beta+80(FP), Y14
 	MOVQ         AX, DX
 	VMOVUPD      (DX), Y15
 	VFMADD231PD  Y15, Y14, Y0
@@ -11979,128 +12135,132 @@ store:
 	VZEROUPPER
 	RET
 
-// func strip6x1F64AVX2(k int, a left[float64], b *float64, c target[float64], alpha float64, beta float64)
+// func strip6x1F64AVX2(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64)
 // Requires: AVX, AVX2, FMA3, MMX+
-TEXT ·strip6x1F64AVX2(SB), NOSPLIT, $0-80
+TEXT ·strip6x1F64AVX2(SB), NOSPLIT, $0-88
 	MOVQ       k+0(FP), AX
-	MOVQ       b+32(FP), CX
-	MOVQ       a_row+16(FP), DX
+	MOVQ       b_first+32(FP), CX
+	MOVQ       b_row+40(FP), DX
 	SHLQ       $0x03, DX
-	MOVQ       a_col+24(FP), BX
+	MOVQ       a_row+16(FP), BX
 	SHLQ       $0x03, BX
-	MOVQ       a_first+8(FP), SI
-	LEAQ       (SI)(DX*2), DI
-	ADDQ       DX, DI
+	MOVQ       a_col+24(FP), SI
+	SHLQ       $0x03, SI
+	MOVQ       a_first+8(FP), DI
+	LEAQ       (DI)(BX*2), R8
+	ADDQ       BX, R8
 	VPXOR      Y0, Y0, Y0
 	VPXOR      Y1, Y1, Y1
 	VPXOR      Y2, Y2, Y2
 	VPXOR      Y3, Y3, Y3
 	VPXOR      Y4, Y4, Y4
 	VPXOR      Y5, Y5, Y5
-	MOVQ       c_first+40(FP), R8
-	MOVQ       c_stride+48(FP), R9
-	SHLQ       $0x03, R9
-	PREFETCHT0 (R8)
-	ADDQ       R9, R8
-	PREFETCHT0 (R8)
-	ADDQ       R9, R8
-	PREFETCHT0 (R8)
-	ADDQ       R9, R8
-	PREFETCHT0 (R8)
-	ADDQ       R9, R8
-	PREFETCHT0 (R8)
-	ADDQ       R9, R8
-	PREFETCHT0 (R8)
+	MOVQ       c_first+48(FP), R9
+	MOVQ       c_stride+56(FP), R10
+	SHLQ       $0x03, R10
+	PREFETCHT0 (R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
+	MOVQ       c_last+64(FP), R9
+	LEAQ       lanesF64AVX2<>+0(SB), R10
+	MOVQ       $0x00000004, R11
+	SUBQ       R9, R11
+	VMOVDQU    (R10)(R11*8), Y6
 	TESTQ      AX, AX
 	JZ         done
 
 loop:
-	VMOVUPD      (CX), Y14
-	ADDQ         $0x00000020, CX
-	VBROADCASTSD (SI), Y12
+	VMASKMOVPD   (CX), Y6, Y14
+	ADDQ         DX, CX
+	VBROADCASTSD (DI), Y12
 	VFMADD231PD  Y12, Y14, Y0
-	VBROADCASTSD (SI)(DX*1), Y13
+	VBROADCASTSD (DI)(BX*1), Y13
 	VFMADD231PD  Y13, Y14, Y1
-	VBROADCASTSD (SI)(DX*2), Y12
+	VBROADCASTSD (DI)(BX*2), Y12
 	VFMADD231PD  Y12, Y14, Y2
-	VBROADCASTSD (DI), Y13
+	VBROADCASTSD (R8), Y13
 	VFMADD231PD  Y13, Y14, Y3
-	VBROADCASTSD (DI)(DX*1), Y12
+	VBROADCASTSD (R8)(BX*1), Y12
 	VFMADD231PD  Y12, Y14, Y4
-	VBROADCASTSD (DI)(DX*2), Y13
+	VBROADCASTSD (R8)(BX*2), Y13
 	VFMADD231PD  Y13, Y14, Y5
-	ADDQ         BX, SI
-	ADDQ         BX, DI
+	ADDQ         SI, DI
+	ADDQ         SI, R8
 	DECQ         AX
 	JNZ          loop
 
 done:
-	MOVQ         c_last+56(FP), AX
-	LEAQ         lanesF64AVX2<>+0(SB), CX
-	MOVQ         $0x00000004, DX
-	SUBQ         AX, DX
-	VMOVDQU      (CX)(DX*8), Y12
-	MOVQ         c_first+40(FP), AX
-	MOVQ         c_stride+48(FP), CX
+	MOVQ         c_first+48(FP), AX
+	MOVQ         c_stride+56(FP), CX
 	SHLQ         $0x03, CX
-	VBROADCASTSD alpha+64(FP), Y13
+	VBROADCASTSD alpha+72(FP), Y13
 	VMULPD       Y13, Y0, Y0
 	VMULPD       Y13, Y1, Y1
 	VMULPD       Y13, Y2, Y2
 	VMULPD       Y13, Y3, Y3
 	VMULPD       Y13, Y4, Y4
 	VMULPD       Y13, Y5, Y5
-	MOVQ         beta+72(FP), DX
+	MOVQ         beta+80(FP), DX
 	SHLQ         $0x01, DX
 	JZ           store
-	VBROADCASTSD beta+72(FP), Y14
+	VBROADCASTSD beta+80(FP), Y14
 	MOVQ         AX, DX
-	VMASKMOVPD   (DX), Y12, Y15
+	VMASKMOVPD   (DX), Y6, Y15
 	VFMADD231PD  Y15, Y14, Y0
 	ADDQ         CX, DX
-	VMASKMOVPD   (DX), Y12, Y15
+	VMASKMOVPD   (DX), Y6, Y15
 	VFMADD231PD  Y15, Y14, Y1
 	ADDQ         CX, DX
-	VMASKMOVPD   (DX), Y12, Y15
+	VMASKMOVPD   (DX), Y6, Y15
 	VFMADD231PD  Y15, Y14, Y2
 	ADDQ         CX, DX
-	VMASKMOVPD   (DX), Y12, Y15
+	VMASKMOVPD   (DX), Y6, Y15
 	VFMADD231PD  Y15, Y14, Y3
 	ADDQ         CX, DX
-	VMASKMOVPD   (DX), Y12, Y15
+	VMASKMOVPD   (DX), Y6, Y15
 	VFMADD231PD  Y15, Y14, Y4
 	ADDQ         CX, DX
-	VMASKMOVPD   (DX), Y12, Y15
+	VMASKMOVPD   (DX), Y6, Y15
 	VFMADD231PD  Y15, Y14, Y5
 	ADDQ         CX, DX
 
 store:
-	VMASKMOVPD Y0, Y12, (AX)
+	VMASKMOVPD Y0, Y6, (AX)
 	ADDQ       CX, AX
-	VMASKMOVPD Y1, Y12, (AX)
+	VMASKMOVPD Y1, Y6, (AX)
 	ADDQ       CX, AX
-	VMASKMOVPD Y2, Y12, (AX)
+	VMASKMOVPD Y2, Y6, (AX)
 	ADDQ       CX, AX
-	VMASKMOVPD Y3, Y12, (AX)
+	VMASKMOVPD Y3, Y6, (AX)
 	ADDQ       CX, AX
-	VMASKMOVPD Y4, Y12, (AX)
+	VMASKMOVPD Y4, Y6, (AX)
 	ADDQ       CX, AX
-	VMASKMOVPD Y5, Y12, (AX)
+	VMASKMOVPD Y5, Y6, (AX)
 	VZEROUPPER
 	RET
 
-// func strip6x2F64AVX2(k int, a left[float64], b *float64, c target[float64], alpha float64, beta float64)
+// func strip6x2F64AVX2(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64)
 // Requires: AVX, AVX2, FMA3, MMX+
-TEXT ·strip6x2F64AVX2(SB), NOSPLIT, $0-80
+TEXT ·strip6x2F64AVX2(SB), NOSPLIT, $0-88
 	MOVQ       k+0(FP), AX
-	MOVQ       b+32(FP), CX
-	MOVQ       a_row+16(FP), DX
+	MOVQ       b_first+32(FP), CX
+	MOVQ       b_row+40(FP), DX
 	SHLQ       $0x03, DX
-	MOVQ       a_col+24(FP), BX
+	MOVQ       a_row+16(FP), BX
 	SHLQ       $0x03, BX
-	MOVQ       a_first+8(FP), SI
-	LEAQ       (SI)(DX*2), DI
-	ADDQ       DX, DI
+	MOVQ       a_col+24(FP), SI
+	SHLQ       $0x03, SI
+	MOVQ       a_first+8(FP), DI
+	LEAQ       (DI)(BX*2), R8
+	ADDQ       BX, R8
 	VPXOR      Y0, Y0, Y0
 	VPXOR      Y1, Y1, Y1
 	VPXOR      Y2, Y2, Y2
@@ -12113,60 +12273,60 @@ TEXT ·strip6x2F64AVX2(SB), NOSPLIT, $0-80
 	VPXOR      Y9, Y9, Y9
 	VPXOR      Y10, Y10, Y10
 	VPXOR      Y11, Y11, Y11
-	MOVQ       c_first+40(FP), R8
-	MOVQ       c_stride+48(FP), R9
-	SHLQ       $0x03, R9
-	PREFETCHT0 (R8)
-	ADDQ       R9, R8
-	PREFETCHT0 (R8)
-	ADDQ       R9, R8
-	PREFETCHT0 (R8)
-	ADDQ       R9, R8
-	PREFETCHT0 (R8)
-	ADDQ       R9, R8
-	PREFETCHT0 (R8)
-	ADDQ       R9, R8
-	PREFETCHT0 (R8)
+	MOVQ       c_first+48(FP), R9
+	MOVQ       c_stride+56(FP), R10
+	SHLQ       $0x03, R10
+	PREFETCHT0 (R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
+	ADDQ       R10, R9
+	PREFETCHT0 (R9)
 	TESTQ      AX, AX
 	JZ         done
 
 loop:
 	VMOVUPD      (CX), Y14
 	VMOVUPD      32(CX), Y15
-	ADDQ         $0x00000040, CX
-	VBROADCASTSD (SI), Y12
+	ADDQ         DX, CX
+	VBROADCASTSD (DI), Y12
 	VFMADD231PD  Y12, Y14, Y0
 	VFMADD231PD  Y12, Y15, Y1
-	VBROADCASTSD (SI)(DX*1), Y13
+	VBROADCASTSD (DI)(BX*1), Y13
 	VFMADD231PD  Y13, Y14, Y2
 	VFMADD231PD  Y13, Y15, Y3
-	VBROADCASTSD (SI)(DX*2), Y12
+	VBROADCASTSD (DI)(BX*2), Y12
 	VFMADD231PD  Y12, Y14, Y4
 	VFMADD231PD  Y12, Y15, Y5
-	VBROADCASTSD (DI), Y13
+	VBROADCASTSD (R8), Y13
 	VFMADD231PD  Y13, Y14, Y6
 	VFMADD231PD  Y13, Y15, Y7
-	VBROADCASTSD (DI)(DX*1), Y12
+	VBROADCASTSD (R8)(BX*1), Y12
 	VFMADD231PD  Y12, Y14, Y8
 	VFMADD231PD  Y12, Y15, Y9
-	VBROADCASTSD (DI)(DX*2), Y13
+	VBROADCASTSD (R8)(BX*2), Y13
 	VFMADD231PD  Y13, Y14, Y10
 	VFMADD231PD  Y13, Y15, Y11
-	ADDQ         BX, SI
-	ADDQ         BX, DI
+	ADDQ         SI, DI
+	ADDQ         SI, R8
 	DECQ         AX
 	JNZ          loop
 
 done:
-	MOVQ         c_last+56(FP), AX
+	MOVQ         c_last+64(FP), AX
 	LEAQ         lanesF64AVX2<>+0(SB), CX
 	MOVQ         $0x00000004, DX
 	SUBQ         AX, DX
 	VMOVDQU      (CX)(DX*8), Y12
-	MOVQ         c_first+40(FP), AX
-	MOVQ         c_stride+48(FP), CX
+	MOVQ         c_first+48(FP), AX
+	MOVQ         c_stride+56(FP), CX
 	SHLQ         $0x03, CX
-	VBROADCASTSD alpha+64(FP), Y13
+	VBROADCASTSD alpha+72(FP), Y13
 	VMULPD       Y13, Y0, Y0
 	VMULPD       Y13, Y1, Y1
 	VMULPD       Y13, Y2, Y2
@@ -12179,10 +12339,10 @@ done:
 	VMULPD       Y13, Y9, Y9
 	VMULPD       Y13, Y10, Y10
 	VMULPD       Y13, Y11, Y11
-	MOVQ         beta+72(FP), DX
+	MOVQ         beta+80(FP), DX
 	SHLQ         $0x01, DX
 	JZ           store
-	VBROADCASTSD beta+72(FP), Y14
+	VBROADCASTSD beta+80(FP), Y14
 	MOVQ         AX, DX
 	VMOVUPD      (DX), Y15
 	VFMADD231PD  Y15, Y14, Y0

@@ -9,6 +9,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/seed-feabd252/randfeat/internal/cache"
 )
 
 // TestEveryTile multiplies by every number of rows and columns that a strip may
@@ -33,6 +35,11 @@ func testEveryTile[T Float](t *testing.T) {
 	for _, inner := range []int{depth - 1, depth, depth + 1, 2*depth + 5} {
 		testIntegers[T](t, rng, k.mostRows()+1, 2*k.lanes+3, inner)
 	}
+	// A right operand that is packed in parts, and pieces side by side that copy their rows.
+	testIntegers[T](t, rng, 3, 1100, 1100)
+	defer func(size int) { cache.L2 = size }(cache.L2)
+	cache.L2 = 1 << 18
+	testIntegers[T](t, rng, 5*k.mostRows()+1, 40*k.lanes+3, depth+44)
 }
 
 // testIntegers compares products of small integers, which are exact whatever the

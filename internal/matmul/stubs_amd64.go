@@ -7,142 +7,142 @@ package matmul
 // strip1x1F32AVX512 computes C = α·A·B + β·C for 1 rows and 16 columns.
 //
 //go:noescape
-func strip1x1F32AVX512(k int, a left[float32], b *float32, c target[float32], alpha float32, beta float32)
+func strip1x1F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32)
 
 // strip1x2F32AVX512 computes C = α·A·B + β·C for 1 rows and 32 columns.
 //
 //go:noescape
-func strip1x2F32AVX512(k int, a left[float32], b *float32, c target[float32], alpha float32, beta float32)
+func strip1x2F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32)
 
 // strip2x1F32AVX512 computes C = α·A·B + β·C for 2 rows and 16 columns.
 //
 //go:noescape
-func strip2x1F32AVX512(k int, a left[float32], b *float32, c target[float32], alpha float32, beta float32)
+func strip2x1F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32)
 
 // strip2x2F32AVX512 computes C = α·A·B + β·C for 2 rows and 32 columns.
 //
 //go:noescape
-func strip2x2F32AVX512(k int, a left[float32], b *float32, c target[float32], alpha float32, beta float32)
+func strip2x2F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32)
 
 // strip3x1F32AVX512 computes C = α·A·B + β·C for 3 rows and 16 columns.
 //
 //go:noescape
-func strip3x1F32AVX512(k int, a left[float32], b *float32, c target[float32], alpha float32, beta float32)
+func strip3x1F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32)
 
 // strip3x2F32AVX512 computes C = α·A·B + β·C for 3 rows and 32 columns.
 //
 //go:noescape
-func strip3x2F32AVX512(k int, a left[float32], b *float32, c target[float32], alpha float32, beta float32)
+func strip3x2F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32)
 
 // strip4x1F32AVX512 computes C = α·A·B + β·C for 4 rows and 16 columns.
 //
 //go:noescape
-func strip4x1F32AVX512(k int, a left[float32], b *float32, c target[float32], alpha float32, beta float32)
+func strip4x1F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32)
 
 // strip4x2F32AVX512 computes C = α·A·B + β·C for 4 rows and 32 columns.
 //
 //go:noescape
-func strip4x2F32AVX512(k int, a left[float32], b *float32, c target[float32], alpha float32, beta float32)
+func strip4x2F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32)
 
 // strip5x1F32AVX512 computes C = α·A·B + β·C for 5 rows and 16 columns.
 //
 //go:noescape
-func strip5x1F32AVX512(k int, a left[float32], b *float32, c target[float32], alpha float32, beta float32)
+func strip5x1F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32)
 
 // strip5x2F32AVX512 computes C = α·A·B + β·C for 5 rows and 32 columns.
 //
 //go:noescape
-func strip5x2F32AVX512(k int, a left[float32], b *float32, c target[float32], alpha float32, beta float32)
+func strip5x2F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32)
 
 // strip6x1F32AVX512 computes C = α·A·B + β·C for 6 rows and 16 columns.
 //
 //go:noescape
-func strip6x1F32AVX512(k int, a left[float32], b *float32, c target[float32], alpha float32, beta float32)
+func strip6x1F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32)
 
 // strip6x2F32AVX512 computes C = α·A·B + β·C for 6 rows and 32 columns.
 //
 //go:noescape
-func strip6x2F32AVX512(k int, a left[float32], b *float32, c target[float32], alpha float32, beta float32)
+func strip6x2F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32)
 
 // strip7x1F32AVX512 computes C = α·A·B + β·C for 7 rows and 16 columns.
 //
 //go:noescape
-func strip7x1F32AVX512(k int, a left[float32], b *float32, c target[float32], alpha float32, beta float32)
+func strip7x1F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32)
 
 // strip7x2F32AVX512 computes C = α·A·B + β·C for 7 rows and 32 columns.
 //
 //go:noescape
-func strip7x2F32AVX512(k int, a left[float32], b *float32, c target[float32], alpha float32, beta float32)
+func strip7x2F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32)
 
 // strip8x1F32AVX512 computes C = α·A·B + β·C for 8 rows and 16 columns.
 //
 //go:noescape
-func strip8x1F32AVX512(k int, a left[float32], b *float32, c target[float32], alpha float32, beta float32)
+func strip8x1F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32)
 
 // strip8x2F32AVX512 computes C = α·A·B + β·C for 8 rows and 32 columns.
 //
 //go:noescape
-func strip8x2F32AVX512(k int, a left[float32], b *float32, c target[float32], alpha float32, beta float32)
+func strip8x2F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32)
 
 // strip9x1F32AVX512 computes C = α·A·B + β·C for 9 rows and 16 columns.
 //
 //go:noescape
-func strip9x1F32AVX512(k int, a left[float32], b *float32, c target[float32], alpha float32, beta float32)
+func strip9x1F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32)
 
 // strip9x2F32AVX512 computes C = α·A·B + β·C for 9 rows and 32 columns.
 //
 //go:noescape
-func strip9x2F32AVX512(k int, a left[float32], b *float32, c target[float32], alpha float32, beta float32)
+func strip9x2F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32)
 
 // strip10x1F32AVX512 computes C = α·A·B + β·C for 10 rows and 16 columns.
 //
 //go:noescape
-func strip10x1F32AVX512(k int, a left[float32], b *float32, c target[float32], alpha float32, beta float32)
+func strip10x1F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32)
 
 // strip10x2F32AVX512 computes C = α·A·B + β·C for 10 rows and 32 columns.
 //
 //go:noescape
-func strip10x2F32AVX512(k int, a left[float32], b *float32, c target[float32], alpha float32, beta float32)
+func strip10x2F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32)
 
 // strip11x1F32AVX512 computes C = α·A·B + β·C for 11 rows and 16 columns.
 //
 //go:noescape
-func strip11x1F32AVX512(k int, a left[float32], b *float32, c target[float32], alpha float32, beta float32)
+func strip11x1F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32)
 
 // strip11x2F32AVX512 computes C = α·A·B + β·C for 11 rows and 32 columns.
 //
 //go:noescape
-func strip11x2F32AVX512(k int, a left[float32], b *float32, c target[float32], alpha float32, beta float32)
+func strip11x2F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32)
 
 // strip12x1F32AVX512 computes C = α·A·B + β·C for 12 rows and 16 columns.
 //
 //go:noescape
-func strip12x1F32AVX512(k int, a left[float32], b *float32, c target[float32], alpha float32, beta float32)
+func strip12x1F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32)
 
 // strip12x2F32AVX512 computes C = α·A·B + β·C for 12 rows and 32 columns.
 //
 //go:noescape
-func strip12x2F32AVX512(k int, a left[float32], b *float32, c target[float32], alpha float32, beta float32)
+func strip12x2F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32)
 
 // strip13x1F32AVX512 computes C = α·A·B + β·C for 13 rows and 16 columns.
 //
 //go:noescape
-func strip13x1F32AVX512(k int, a left[float32], b *float32, c target[float32], alpha float32, beta float32)
+func strip13x1F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32)
 
 // strip13x2F32AVX512 computes C = α·A·B + β·C for 13 rows and 32 columns.
 //
 //go:noescape
-func strip13x2F32AVX512(k int, a left[float32], b *float32, c target[float32], alpha float32, beta float32)
+func strip13x2F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32)
 
 // strip14x1F32AVX512 computes C = α·A·B + β·C for 14 rows and 16 columns.
 //
 //go:noescape
-func strip14x1F32AVX512(k int, a left[float32], b *float32, c target[float32], alpha float32, beta float32)
+func strip14x1F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32)
 
 // strip14x2F32AVX512 computes C = α·A·B + β·C for 14 rows and 32 columns.
 //
 //go:noescape
-func strip14x2F32AVX512(k int, a left[float32], b *float32, c target[float32], alpha float32, beta float32)
+func strip14x2F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32)
 
 // pack1F32AVX512 writes the first 16 columns of k rows of B, zeros in place of those beyond lanes of the last 16.
 //
@@ -177,142 +177,142 @@ func invertF32AVX512(n int, x *float32, stride int, diag *float32)
 // strip1x1F64AVX512 computes C = α·A·B + β·C for 1 rows and 8 columns.
 //
 //go:noescape
-func strip1x1F64AVX512(k int, a left[float64], b *float64, c target[float64], alpha float64, beta float64)
+func strip1x1F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64)
 
 // strip1x2F64AVX512 computes C = α·A·B + β·C for 1 rows and 16 columns.
 //
 //go:noescape
-func strip1x2F64AVX512(k int, a left[float64], b *float64, c target[float64], alpha float64, beta float64)
+func strip1x2F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64)
 
 // strip2x1F64AVX512 computes C = α·A·B + β·C for 2 rows and 8 columns.
 //
 //go:noescape
-func strip2x1F64AVX512(k int, a left[float64], b *float64, c target[float64], alpha float64, beta float64)
+func strip2x1F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64)
 
 // strip2x2F64AVX512 computes C = α·A·B + β·C for 2 rows and 16 columns.
 //
 //go:noescape
-func strip2x2F64AVX512(k int, a left[float64], b *float64, c target[float64], alpha float64, beta float64)
+func strip2x2F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64)
 
 // strip3x1F64AVX512 computes C = α·A·B + β·C for 3 rows and 8 columns.
 //
 //go:noescape
-func strip3x1F64AVX512(k int, a left[float64], b *float64, c target[float64], alpha float64, beta float64)
+func strip3x1F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64)
 
 // strip3x2F64AVX512 computes C = α·A·B + β·C for 3 rows and 16 columns.
 //
 //go:noescape
-func strip3x2F64AVX512(k int, a left[float64], b *float64, c target[float64], alpha float64, beta float64)
+func strip3x2F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64)
 
 // strip4x1F64AVX512 computes C = α·A·B + β·C for 4 rows and 8 columns.
 //
 //go:noescape
-func strip4x1F64AVX512(k int, a left[float64], b *float64, c target[float64], alpha float64, beta float64)
+func strip4x1F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64)
 
 // strip4x2F64AVX512 computes C = α·A·B + β·C for 4 rows and 16 columns.
 //
 //go:noescape
-func strip4x2F64AVX512(k int, a left[float64], b *float64, c target[float64], alpha float64, beta float64)
+func strip4x2F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64)
 
 // strip5x1F64AVX512 computes C = α·A·B + β·C for 5 rows and 8 columns.
 //
 //go:noescape
-func strip5x1F64AVX512(k int, a left[float64], b *float64, c target[float64], alpha float64, beta float64)
+func strip5x1F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64)
 
 // strip5x2F64AVX512 computes C = α·A·B + β·C for 5 rows and 16 columns.
 //
 //go:noescape
-func strip5x2F64AVX512(k int, a left[float64], b *float64, c target[float64], alpha float64, beta float64)
+func strip5x2F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64)
 
 // strip6x1F64AVX512 computes C = α·A·B + β·C for 6 rows and 8 columns.
 //
 //go:noescape
-func strip6x1F64AVX512(k int, a left[float64], b *float64, c target[float64], alpha float64, beta float64)
+func strip6x1F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64)
 
 // strip6x2F64AVX512 computes C = α·A·B + β·C for 6 rows and 16 columns.
 //
 //go:noescape
-func strip6x2F64AVX512(k int, a left[float64], b *float64, c target[float64], alpha float64, beta float64)
+func strip6x2F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64)
 
 // strip7x1F64AVX512 computes C = α·A·B + β·C for 7 rows and 8 columns.
 //
 //go:noescape
-func strip7x1F64AVX512(k int, a left[float64], b *float64, c target[float64], alpha float64, beta float64)
+func strip7x1F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64)
 
 // strip7x2F64AVX512 computes C = α·A·B + β·C for 7 rows and 16 columns.
 //
 //go:noescape
-func strip7x2F64AVX512(k int, a left[float64], b *float64, c target[float64], alpha float64, beta float64)
+func strip7x2F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64)
 
 // strip8x1F64AVX512 computes C = α·A·B + β·C for 8 rows and 8 columns.
 //
 //go:noescape
-func strip8x1F64AVX512(k int, a left[float64], b *float64, c target[float64], alpha float64, beta float64)
+func strip8x1F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64)
 
 // strip8x2F64AVX512 computes C = α·A·B + β·C for 8 rows and 16 columns.
 //
 //go:noescape
-func strip8x2F64AVX512(k int, a left[float64], b *float64, c target[float64], alpha float64, beta float64)
+func strip8x2F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64)
 
 // strip9x1F64AVX512 computes C = α·A·B + β·C for 9 rows and 8 columns.
 //
 //go:noescape
-func strip9x1F64AVX512(k int, a left[float64], b *float64, c target[float64], alpha float64, beta float64)
+func strip9x1F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64)
 
 // strip9x2F64AVX512 computes C = α·A·B + β·C for 9 rows and 16 columns.
 //
 //go:noescape
-func strip9x2F64AVX512(k int, a left[float64], b *float64, c target[float64], alpha float64, beta float64)
+func strip9x2F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64)
 
 // strip10x1F64AVX512 computes C = α·A·B + β·C for 10 rows and 8 columns.
 //
 //go:noescape
-func strip10x1F64AVX512(k int, a left[float64], b *float64, c target[float64], alpha float64, beta float64)
+func strip10x1F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64)
 
 // strip10x2F64AVX512 computes C = α·A·B + β·C for 10 rows and 16 columns.
 //
 //go:noescape
-func strip10x2F64AVX512(k int, a left[float64], b *float64, c target[float64], alpha float64, beta float64)
+func strip10x2F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64)
 
 // strip11x1F64AVX512 computes C = α·A·B + β·C for 11 rows and 8 columns.
 //
 //go:noescape
-func strip11x1F64AVX512(k int, a left[float64], b *float64, c target[float64], alpha float64, beta float64)
+func strip11x1F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64)
 
 // strip11x2F64AVX512 computes C = α·A·B + β·C for 11 rows and 16 columns.
 //
 //go:noescape
-func strip11x2F64AVX512(k int, a left[float64], b *float64, c target[float64], alpha float64, beta float64)
+func strip11x2F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64)
 
 // strip12x1F64AVX512 computes C = α·A·B + β·C for 12 rows and 8 columns.
 //
 //go:noescape
-func strip12x1F64AVX512(k int, a left[float64], b *float64, c target[float64], alpha float64, beta float64)
+func strip12x1F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64)
 
 // strip12x2F64AVX512 computes C = α·A·B + β·C for 12 rows and 16 columns.
 //
 //go:noescape
-func strip12x2F64AVX512(k int, a left[float64], b *float64, c target[float64], alpha float64, beta float64)
+func strip12x2F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64)
 
 // strip13x1F64AVX512 computes C = α·A·B + β·C for 13 rows and 8 columns.
 //
 //go:noescape
-func strip13x1F64AVX512(k int, a left[float64], b *float64, c target[float64], alpha float64, beta float64)
+func strip13x1F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64)
 
 // strip13x2F64AVX512 computes C = α·A·B + β·C for 13 rows and 16 columns.
 //
 //go:noescape
-func strip13x2F64AVX512(k int, a left[float64], b *float64, c target[float64], alpha float64, beta float64)
+func strip13x2F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64)
 
 // strip14x1F64AVX512 computes C = α·A·B + β·C for 14 rows and 8 columns.
 //
 //go:noescape
-func strip14x1F64AVX512(k int, a left[float64], b *float64, c target[float64], alpha float64, beta float64)
+func strip14x1F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64)
 
 // strip14x2F64AVX512 computes C = α·A·B + β·C for 14 rows and 16 columns.
 //
 //go:noescape
-func strip14x2F64AVX512(k int, a left[float64], b *float64, c target[float64], alpha float64, beta float64)
+func strip14x2F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64)
 
 // pack1F64AVX512 writes the first 8 columns of k rows of B, zeros in place of those beyond lanes of the last 8.
 //
@@ -347,62 +347,62 @@ func invertF64AVX512(n int, x *float64, stride int, diag *float64)
 // strip1x1F32AVX2 computes C = α·A·B + β·C for 1 rows and 8 columns.
 //
 //go:noescape
-func strip1x1F32AVX2(k int, a left[float32], b *float32, c target[float32], alpha float32, beta float32)
+func strip1x1F32AVX2(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32)
 
 // strip1x2F32AVX2 computes C = α·A·B + β·C for 1 rows and 16 columns.
 //
 //go:noescape
-func strip1x2F32AVX2(k int, a left[float32], b *float32, c target[float32], alpha float32, beta float32)
+func strip1x2F32AVX2(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32)
 
 // strip2x1F32AVX2 computes C = α·A·B + β·C for 2 rows and 8 columns.
 //
 //go:noescape
-func strip2x1F32AVX2(k int, a left[float32], b *float32, c target[float32], alpha float32, beta float32)
+func strip2x1F32AVX2(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32)
 
 // strip2x2F32AVX2 computes C = α·A·B + β·C for 2 rows and 16 columns.
 //
 //go:noescape
-func strip2x2F32AVX2(k int, a left[float32], b *float32, c target[float32], alpha float32, beta float32)
+func strip2x2F32AVX2(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32)
 
 // strip3x1F32AVX2 computes C = α·A·B + β·C for 3 rows and 8 columns.
 //
 //go:noescape
-func strip3x1F32AVX2(k int, a left[float32], b *float32, c target[float32], alpha float32, beta float32)
+func strip3x1F32AVX2(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32)
 
 // strip3x2F32AVX2 computes C = α·A·B + β·C for 3 rows and 16 columns.
 //
 //go:noescape
-func strip3x2F32AVX2(k int, a left[float32], b *float32, c target[float32], alpha float32, beta float32)
+func strip3x2F32AVX2(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32)
 
 // strip4x1F32AVX2 computes C = α·A·B + β·C for 4 rows and 8 columns.
 //
 //go:noescape
-func strip4x1F32AVX2(k int, a left[float32], b *float32, c target[float32], alpha float32, beta float32)
+func strip4x1F32AVX2(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32)
 
 // strip4x2F32AVX2 computes C = α·A·B + β·C for 4 rows and 16 columns.
 //
 //go:noescape
-func strip4x2F32AVX2(k int, a left[float32], b *float32, c target[float32], alpha float32, beta float32)
+func strip4x2F32AVX2(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32)
 
 // strip5x1F32AVX2 computes C = α·A·B + β·C for 5 rows and 8 columns.
 //
 //go:noescape
-func strip5x1F32AVX2(k int, a left[float32], b *float32, c target[float32], alpha float32, beta float32)
+func strip5x1F32AVX2(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32)
 
 // strip5x2F32AVX2 computes C = α·A·B + β·C for 5 rows and 16 columns.
 //
 //go:noescape
-func strip5x2F32AVX2(k int, a left[float32], b *float32, c target[float32], alpha float32, beta float32)
+func strip5x2F32AVX2(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32)
 
 // strip6x1F32AVX2 computes C = α·A·B + β·C for 6 rows and 8 columns.
 //
 //go:noescape
-func strip6x1F32AVX2(k int, a left[float32], b *float32, c target[float32], alpha float32, beta float32)
+func strip6x1F32AVX2(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32)
 
 // strip6x2F32AVX2 computes C = α·A·B + β·C for 6 rows and 16 columns.
 //
 //go:noescape
-func strip6x2F32AVX2(k int, a left[float32], b *float32, c target[float32], alpha float32, beta float32)
+func strip6x2F32AVX2(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32)
 
 // pack1F32AVX2 writes the first 8 columns of k rows of B, zeros in place of those beyond lanes of the last 8.
 //
@@ -432,62 +432,62 @@ func packTransposedF32AVX2(count int, dst *float32, next int, b *float32, stride
 // strip1x1F64AVX2 computes C = α·A·B + β·C for 1 rows and 4 columns.
 //
 //go:noescape
-func strip1x1F64AVX2(k int, a left[float64], b *float64, c target[float64], alpha float64, beta float64)
+func strip1x1F64AVX2(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64)
 
 // strip1x2F64AVX2 computes C = α·A·B + β·C for 1 rows and 8 columns.
 //
 //go:noescape
-func strip1x2F64AVX2(k int, a left[float64], b *float64, c target[float64], alpha float64, beta float64)
+func strip1x2F64AVX2(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64)
 
 // strip2x1F64AVX2 computes C = α·A·B + β·C for 2 rows and 4 columns.
 //
 //go:noescape
-func strip2x1F64AVX2(k int, a left[float64], b *float64, c target[float64], alpha float64, beta float64)
+func strip2x1F64AVX2(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64)
 
 // strip2x2F64AVX2 computes C = α·A·B + β·C for 2 rows and 8 columns.
 //
 //go:noescape
-func strip2x2F64AVX2(k int, a left[float64], b *float64, c target[float64], alpha float64, beta float64)
+func strip2x2F64AVX2(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64)
 
 // strip3x1F64AVX2 computes C = α·A·B + β·C for 3 rows and 4 columns.
 //
 //go:noescape
-func strip3x1F64AVX2(k int, a left[float64], b *float64, c target[float64], alpha float64, beta float64)
+func strip3x1F64AVX2(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64)
 
 // strip3x2F64AVX2 computes C = α·A·B + β·C for 3 rows and 8 columns.
 //
 //go:noescape
-func strip3x2F64AVX2(k int, a left[float64], b *float64, c target[float64], alpha float64, beta float64)
+func strip3x2F64AVX2(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64)
 
 // strip4x1F64AVX2 computes C = α·A·B + β·C for 4 rows and 4 columns.
 //
 //go:noescape
-func strip4x1F64AVX2(k int, a left[float64], b *float64, c target[float64], alpha float64, beta float64)
+func strip4x1F64AVX2(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64)
 
 // strip4x2F64AVX2 computes C = α·A·B + β·C for 4 rows and 8 columns.
 //
 //go:noescape
-func strip4x2F64AVX2(k int, a left[float64], b *float64, c target[float64], alpha float64, beta float64)
+func strip4x2F64AVX2(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64)
 
 // strip5x1F64AVX2 computes C = α·A·B + β·C for 5 rows and 4 columns.
 //
 //go:noescape
-func strip5x1F64AVX2(k int, a left[float64], b *float64, c target[float64], alpha float64, beta float64)
+func strip5x1F64AVX2(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64)
 
 // strip5x2F64AVX2 computes C = α·A·B + β·C for 5 rows and 8 columns.
 //
 //go:noescape
-func strip5x2F64AVX2(k int, a left[float64], b *float64, c target[float64], alpha float64, beta float64)
+func strip5x2F64AVX2(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64)
 
 // strip6x1F64AVX2 computes C = α·A·B + β·C for 6 rows and 4 columns.
 //
 //go:noescape
-func strip6x1F64AVX2(k int, a left[float64], b *float64, c target[float64], alpha float64, beta float64)
+func strip6x1F64AVX2(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64)
 
 // strip6x2F64AVX2 computes C = α·A·B + β·C for 6 rows and 8 columns.
 //
 //go:noescape
-func strip6x2F64AVX2(k int, a left[float64], b *float64, c target[float64], alpha float64, beta float64)
+func strip6x2F64AVX2(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64)
 
 // pack1F64AVX2 writes the first 4 columns of k rows of B, zeros in place of those beyond lanes of the last 4.
 //

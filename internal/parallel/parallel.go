@@ -26,8 +26,11 @@ type Task interface {
 //
 // Do allocates only when more calls run at a time than ever before.
 func Do(n int, t Task) {
-	helpers := min(n-1, Idle())
-	if helpers <= 0 {
+	helpers := 0
+	if n > 1 {
+		helpers = min(n-1, Idle())
+	}
+	if helpers == 0 {
 		for i := range n {
 			t.Piece(i)
 		}

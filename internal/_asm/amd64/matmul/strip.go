@@ -13,9 +13,9 @@ import (
 // strip is the micro-kernel. It writes the product of so many rows of A and a panel of so many vectors
 // of B. All sums stay in registers.
 func (m machine) strip(rows, vectors int) {
-	m.Begin(fmt.Sprintf("strip%dx%d", rows, vectors), "(k int, a left[T], b *T, c target[T], alpha, beta T)",
+	m.Begin(fmt.Sprintf("strip%dx%d", rows, vectors), "(k int, a left[T], b right[T], c target[T], alpha, beta T)",
 		fmt.Sprintf("computes C = α·A·B + β·C for %d rows and %d columns.", rows, vectors*m.Lanes()))
-	k, b := amd64.Argument("k"), amd64.Argument("b")
+	k, b, next := amd64.Argument("k"), amd64.Argument("b.first"), m.step("b.row")
 	row, col := m.step("a.row"), m.step("a.col")
 	a := m.rowsOf(amd64.Argument("a.first"), row, rows)
 
@@ -25,13 +25,18 @@ func (m machine) strip(rows, vectors int) {
 		m.Clear(s)
 	}
 	m.expect(rows, vectors)
+	// A single vector may be the last of a row of B that is read in place.
+	var mask Op
+	if vectors == 1 {
+		mask = m.Mask(amd64.Argument("c.last"), m.vectors[rows])
+	}
 	TESTQ(k, k)
 	JZ(LabelRef("done"))
 	Label("loop")
 	for v := range vectors {
-		m.Move(Mem{Base: b, Disp: v * m.Width()}, factors[2+v])
+		m.load(vectors == 1, mask, Mem{Base: b, Disp: v * m.Width()}, factors[2+v])
 	}
-	ADDQ(U32(vectors*m.Width()), b)
+	ADDQ(next, b)
 	for i := range rows {
 		m.Fill(m.at(a, row, i), factors[i%2])
 		for v := range vectors {
@@ -44,7 +49,10 @@ func (m machine) strip(rows, vectors int) {
 	DECQ(k)
 	JNZ(LabelRef("loop"))
 	Label("done")
-	m.finish(rows, vectors, sums)
+	if mask == nil {
+		mask = m.Mask(amd64.Argument("c.last"), m.vectors[12])
+	}
+	m.finish(rows, vectors, sums, mask)
 }
 
 // expect asks for the tile of C, which is needed in the end.
@@ -90,10 +98,9 @@ func (m machine) at(pointers []Register, row Register, i int) Mem {
 }
 
 // finish writes the sums, times α, plus β·C. C is not read when β = 0.
-func (m machine) finish(rows, vectors int, sums []VecPhysical) {
+func (m machine) finish(rows, vectors int, sums []VecPhysical, mask Op) {
 	scratch := m.vectors[len(m.vectors)-4:]
 	alpha, beta, old := scratch[1], scratch[2], scratch[3]
-	mask := m.Mask(amd64.Argument("c.last"), m.vectors[12])
 	c, stride := amd64.Argument("c.first"), m.step("c.stride")
 	m.Fill(amd64.Number("alpha"), alpha)
 	for _, s := range sums {
