@@ -2,8 +2,10 @@ package semiseparable
 
 import (
 	"sync/atomic"
+	"unsafe"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/cache"
 	"github.com/seed-feabd252/randfeat/internal/matmul"
 	"github.com/seed-feabd252/randfeat/internal/parallel"
 	"github.com/seed-feabd252/randfeat/internal/pool"
@@ -15,8 +17,12 @@ import (
 // so these chunks are larger than the chunks of Solve.
 const inverseChunk = 128
 
-// Inverse writes T⁻¹ into the n×n matrix dst, zeros above the diagonal included, and returns it; a
-// zero dst is allocated. It takes O(n²·d) operations and, beyond dst, O(n·d) memory.
+// largeFrom is the size of a result, in second caches, from which no cache is likely to hold it.
+const largeFrom = 16
+
+// Inverse writes T⁻¹ into the n×n matrix dst, zeros above the diagonal included, and
+// returns it; a zero dst is allocated. It takes O(n²·d) operations and, beyond dst,
+// n·(d + n/64) elements of memory.
 //
 // dst must not overlap Q, K or Diag. The result does not depend on GOMAXPROCS. Inverse allocates
 // nothing once working memory is there.
@@ -49,8 +55,12 @@ func (m Matrix[T]) inverse(dst dense.Matrix[T], chunk int) (dense.Matrix[T], err
 	v.p = dense.Of(n, d, v.data)
 	v.overflow.Store(false)
 
-	v.signs, v.sums, v.sizes, v.z = scratch.Resize(v.signs, n), scratch.Resize(v.sums, n), scratch.Resize(v.sizes, n), scratch.Resize(v.z, d)
+	v.signs, v.sums, v.sizes, v.z = scratch.Resize(v.signs, n), scratch.Resize(v.sums, n*v.chunks), scratch.Resize(v.sizes, n*v.chunks), scratch.Resize(v.z, d)
 	sign(v.signs)
+	v.zeros = scratch.Resize(v.zeros, n)
+	clear(v.zeros)
+	var element T
+	v.large = n*int(unsafe.Sizeof(element)) > largeFrom*cache.L2/n
 
 	v.stage = onDiagonal
 	parallel.Do(v.chunks, v)
@@ -59,8 +69,7 @@ func (m Matrix[T]) inverse(dst dense.Matrix[T], chunk int) (dense.Matrix[T], err
 	overflow := v.overflow.Load()
 	var residual error
 	if !overflow {
-		v.stage = rowSums
-		parallel.Do(v.chunks, v)
+		v.total()
 		residual = v.residual()
 	}
 
@@ -87,7 +96,9 @@ type inversion[T dense.Float] struct {
 	chunk, chunks int
 	stage         stage
 	overflow      atomic.Bool
+	large         bool // dst is larger than caches
 
+	zeros                 []T
 	signs, sums, sizes, z []T // for the residual
 }
 
@@ -97,7 +108,6 @@ type stage int
 const (
 	onDiagonal stage = iota
 	belowDiagonal
-	rowSums
 )
 
 // columns is the working memory of a piece.
@@ -114,8 +124,6 @@ func (v *inversion[T]) Piece(i int) {
 		v.fillDiagonal(c, i)
 	case belowDiagonal:
 		v.fillBelow(c, i)
-	case rowSums:
-		v.sum(i)
 	}
 	pool.Put(&pieces, c)
 }
@@ -138,10 +146,12 @@ func (v *inversion[T]) fillDiagonal(c *columns[T], chunk int) {
 	}
 	c.factor.Solve(y)
 	matmul.Mul(-1, y, v.Q.RowRange(lo, hi), 0, v.p.RowRange(lo, hi))
+	v.sum(y, chunk, chunk)
 	for i := range n {
 		row := v.dst.Row(lo + i)
 		copy(row[lo:], y.Row(i)[:i+1])
-		clear(row[lo+i+1:])
+		clear(row[lo+i+1 : hi])
+		v.write(row[hi:], v.zeros)
 	}
 	if chunk == v.chunks-1 {
 		v.inspect(c.y)
@@ -163,13 +173,25 @@ func (v *inversion[T]) fillBelow(c *columns[T], chunk int) {
 		touch(v.K.RowRange(lo, hi))
 		matmul.Pack(&c.pz, z)
 		matmul.MulPacked(1, v.p.RowRange(lo, hi), &c.pz, 0, y, nil)
-		dense.Copy(v.dst.RowRange(lo, hi).ColRange(from, to), y)
+		v.sum(y, below, chunk)
+		for i := range y.Rows {
+			v.write(v.dst.Row(lo + i)[from:to], y.Row(i))
+		}
 		if below == v.chunks-1 {
 			v.inspect(y.Data)
 			return
 		}
 		matmul.Pack(&c.py, y)
 		matmul.TMulPacked(1, v.K.RowRange(lo, hi), &c.py, 1, z, nil)
+	}
+}
+
+// write copies the beginning of x to a part of a row of dst.
+func (v *inversion[T]) write(row, x []T) {
+	if v.large {
+		cache.CopyPast(row, x)
+	} else {
+		copy(row, x)
 	}
 }
 

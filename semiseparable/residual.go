@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/vecmath"
 )
 
@@ -21,14 +22,29 @@ func (e *ResidualError) Error() string {
 	return fmt.Sprintf("semiseparable: row %d of T·T⁻¹ − I is %.2g relative to its terms, want at most %.2g", e.Row, e.Residual, e.Bound)
 }
 
-// sum computes, for the rows of a chunk, s = Y·r for the vector r of signs and the bounds a_i =
-// √(i+1)·‖y_i‖ of Σ_j |y_ij|.
-func (v *inversion[T]) sum(chunk int) {
-	lo, hi := v.rows(chunk)
-	for i := lo; i < hi; i++ {
-		row := v.dst.Row(i)[:i+1]
-		v.sums[i] = vecmath.Dot(row, v.signs)
-		v.sizes[i] = T(math.Sqrt(float64(i+1) * float64(vecmath.Dot(row, row))))
+// sum computes, for the rows i of chunk C and the columns of chunk J, which y holds, the part of
+// Y·r for the vector r of signs, and Σ_j y_ij².
+func (v *inversion[T]) sum(y dense.Matrix[T], c, j int) {
+	lo, _ := v.rows(c)
+	from, to := v.rows(j)
+	n := v.Q.Rows
+	for i := range y.Rows {
+		row := y.Row(i)[:min(lo+i+1, to)-from]
+		v.sums[j*n+lo+i] = vecmath.Dot(row, v.signs[from:])
+		v.sizes[j*n+lo+i] = vecmath.Dot(row, row)
+	}
+}
+
+// total adds the parts of all chunks: s = Y·r, and the bounds a_i = √(i+1)·‖y_i‖ of Σ_j |y_ij|.
+func (v *inversion[T]) total() {
+	n := v.Q.Rows
+	for j := 1; j < v.chunks; j++ {
+		lo, _ := v.rows(j)
+		vecmath.AddScaled(v.sums[lo:n], v.sums[j*n+lo:][:n-lo], 1)
+		vecmath.AddScaled(v.sizes[lo:n], v.sizes[j*n+lo:][:n-lo], 1)
+	}
+	for i := range n {
+		v.sizes[i] = T(math.Sqrt(float64(i+1) * float64(v.sizes[i])))
 	}
 }
 

@@ -118,13 +118,25 @@ func TestPlantedResidual(t *testing.T) {
 	m := deltaRule[float64](rng, n, d)
 	y, err := m.Inverse(dense.Matrix[float64]{})
 	require.NoError(t, err)
-	v := inversion[float64]{Matrix: m, dst: y, chunk: n, chunks: 1}
-	v.signs, v.sums, v.sizes, v.z = make([]float64, n), make([]float64, n), make([]float64, n), make([]float64, d)
+	const chunk, chunks = 128, 3
+	v := inversion[float64]{Matrix: m, dst: y, chunk: chunk, chunks: chunks}
+	v.signs, v.z = make([]float64, n), make([]float64, d)
 	sign(v.signs)
-	v.sum(0)
+	sums := func() {
+		v.sums, v.sizes = make([]float64, n*chunks), make([]float64, n*chunks)
+		for c := range chunks {
+			lo, hi := v.rows(c)
+			for j := range c + 1 {
+				from, to := v.rows(j)
+				v.sum(y.RowRange(lo, hi).ColRange(from, to), c, j)
+			}
+		}
+		v.total()
+	}
+	sums()
 	require.NoError(t, v.residual())
 	y.Set(200, 17, y.At(200, 17)+1e-8)
-	v.sum(0)
+	sums()
 	var e *ResidualError
 	require.ErrorAs(t, v.residual(), &e)
 	assert.Equal(t, 200, e.Row)

@@ -1,4 +1,4 @@
-// Package cache tells how large the caches of this processor are.
+// Package cache tells how large the second cache of this processor is, and writes past the caches.
 package cache
 
 // L2 is the size in bytes of the second cache, which holds data and belongs to one core or a few. It

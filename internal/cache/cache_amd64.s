@@ -15,3 +15,25 @@ TEXT ·cpuid(SB), NOSPLIT, $0-24
 	MOVL CX, ecx+16(FP)
 	MOVL DX, edx+20(FP)
 	RET
+
+// func copyLines(dst *byte, src *byte, lines int)
+// Requires: SSE
+TEXT ·copyLines(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ lines+16(FP), DX
+
+loop:
+	MOVUPS  (CX), X0
+	MOVUPS  16(CX), X1
+	MOVUPS  32(CX), X2
+	MOVUPS  48(CX), X3
+	MOVNTPS X0, (AX)
+	MOVNTPS X1, 16(AX)
+	MOVNTPS X2, 32(AX)
+	MOVNTPS X3, 48(AX)
+	ADDQ    $0x40, CX
+	ADDQ    $0x40, AX
+	DECQ    DX
+	JNZ     loop
+	RET

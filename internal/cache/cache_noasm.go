@@ -2,4 +2,10 @@
 
 package cache
 
+import "unsafe"
+
 func l2() int { return common }
+
+func copyLines(dst, src *byte, lines int) {
+	copy(unsafe.Slice(dst, lines*line), unsafe.Slice(src, lines*line))
+}
