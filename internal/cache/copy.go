@@ -8,6 +8,10 @@ const line = 64
 // CopyPast copies src to dst, which is as long, past the caches where the processor can: for results
 // that are larger than the caches, which then keep what they hold, and do not read dst first. dst
 // must not overlap src.
+//
+// Stores past the caches become visible to other processors in any order. Whoever hands dst to
+// another goroutine takes care of that by the way: every synchronisation of Go has an instruction
+// with a lock, which waits for such stores [Intel SDM, volume 1, section 11.3.1].
 func CopyPast[T float32 | float64](dst, src []T) {
 	src = src[:len(dst)]
 	if len(dst) == 0 {
