@@ -16,6 +16,8 @@ const (
 	// copyPanels is the number of panels for which a strip of A is copied, unless its rows are
 	// adjacent: they then are, in the first cache, whatever the stride of A is.
 	copyPanels = 8
+	// fetchPanels is the number of panels between two parts of the next strip that are fetched.
+	fetchPanels = 4
 	// piecesEach is the number of pieces for each processor, which may be slower than the others.
 	piecesEach = 4
 	// serialBelow is the number of multiply-adds under which one goroutine is
@@ -117,15 +119,19 @@ func (p *call[T]) compute(first, end, from, to int) {
 			if rows != nil {
 				a = rows.of(&p.a, i, height, block, n)
 			}
-			for at, count := from, 0; at < to; at, count = at+panel, count+1 {
+			for at, count := from, 0; at < to; {
+				// Whole panels go together, a few if the next strip is fetched meanwhile.
+				run := max(1, (to-at)/panel)
 				if rows != nil && s+1 < end {
-					lo, hi := parallel.Share(n, panels, count), parallel.Share(n, panels, count+1)
+					run = min(run, fetchPanels)
+					lo, hi := parallel.Share(n, panels, count), parallel.Share(n, panels, count+run)
 					p.a.expect(i+height, p.row(s+2)-i-height, block+lo, hi-lo)
 				}
 				b, vectors := p.b.panel(k, block, n, at/panel)
 				last := min(p.c.cols-at, panel) - (vectors-1)*k.lanes
 				c := target[T]{&p.c.data[i*p.c.stride+at], p.c.stride, last}
-				k.strip(height, vectors)(n, a, right[T]{&b[0], vectors * k.lanes}, c, p.alpha, beta)
+				k.strip(height, vectors)(n, a, right[T]{&b[0], vectors * k.lanes, n * panel}, c, p.alpha, beta, run)
+				at, count = at+run*panel, count+run
 			}
 		}
 		beta = 1

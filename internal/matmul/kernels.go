@@ -20,9 +20,9 @@ type kernels[T Float] struct {
 	invert func(n int, x []T, stride int, diag []T)
 }
 
-// strip is a micro-kernel: it computes C = α·A·B + β·C for a few rows of C and k rows of B, of which
-// one vector is read as far as C goes, and two are read to their end.
-type strip[T Float] = func(k int, a left[T], b right[T], c target[T], alpha, beta T)
+// strip is a micro-kernel: it computes C = α·A·B + β·C for a few rows of C and k rows of each of some
+// panels of B, at least one. One vector of B is read as far as C goes, two are read to their end.
+type strip[T Float] = func(k int, a left[T], b right[T], c target[T], alpha, beta T, panels int)
 
 // left is a left operand.
 type left[T Float] struct {
@@ -34,13 +34,14 @@ type left[T Float] struct {
 type right[T Float] struct {
 	first *T
 	row   int // step between neighbours in a column
+	panel int // step from one panel to the next
 }
 
 // target is where a strip is written.
 type target[T Float] struct {
 	first  *T
 	stride int
-	last   int // columns in the last vector
+	last   int // columns in the last vector of every panel
 }
 
 // strip returns the kernel for the given numbers of rows and vectors.
@@ -63,28 +64,36 @@ func generic[T Float]() *kernels[T] {
 
 // genericStrip returns the kernel in pure Go, for one row and the given number of vectors.
 func genericStrip[T Float](vectors int) strip[T] {
-	return func(k int, a left[T], b right[T], c target[T], alpha, beta T) {
+	return func(k int, a left[T], b right[T], c target[T], alpha, beta T, panels int) {
 		width := (vectors-1)*genericLanes + c.last
-		x, rows := unsafe.Slice(a.first, (k-1)*a.col+1), unsafe.Slice(b.first, (k-1)*b.row+width)
-		var sums [2 * genericLanes]T
-		y := sums[:width]
-		l := 0
-		for ; l+4 <= k; l += 4 {
-			accumulate4(y, rows[l*b.row:], b.row, x[l*a.col], x[(l+1)*a.col], x[(l+2)*a.col], x[(l+3)*a.col])
+		for i := range panels {
+			from, to := unsafe.Add(unsafe.Pointer(b.first), i*b.panel*size[T]()), unsafe.Add(unsafe.Pointer(c.first), i*vectors*genericLanes*size[T]())
+			genericPanel(k, a, (*T)(from), b.row, (*T)(to), width, alpha, beta)
 		}
-		for ; l < k; l++ {
-			accumulate(y, rows[l*b.row:][:width], x[l*a.col])
+	}
+}
+
+// genericPanel is genericStrip for one panel of width columns.
+func genericPanel[T Float](k int, a left[T], b *T, row int, c *T, width int, alpha, beta T) {
+	x, rows := unsafe.Slice(a.first, (k-1)*a.col+1), unsafe.Slice(b, (k-1)*row+width)
+	var sums [2 * genericLanes]T
+	y := sums[:width]
+	l := 0
+	for ; l+4 <= k; l += 4 {
+		accumulate4(y, rows[l*row:], row, x[l*a.col], x[(l+1)*a.col], x[(l+2)*a.col], x[(l+3)*a.col])
+	}
+	for ; l < k; l++ {
+		accumulate(y, rows[l*row:][:width], x[l*a.col])
+	}
+	dst := unsafe.Slice(c, width)
+	if beta == 0 {
+		for j := range dst {
+			dst[j] = alpha * y[j]
 		}
-		dst := unsafe.Slice(c.first, width)
-		if beta == 0 {
-			for j := range dst {
-				dst[j] = alpha * y[j]
-			}
-			return
-		}
-		for j, v := range dst {
-			dst[j] = beta*v + alpha*y[j]
-		}
+		return
+	}
+	for j, v := range dst {
+		dst[j] = beta*v + alpha*y[j]
 	}
 }
 

@@ -194,13 +194,13 @@ func mulInPlace[T Float](alpha T, a, b view[T], beta T, c view[T]) {
 			i := parallel.Share(c.rows, strips, s)
 			height, x := parallel.Share(c.rows, strips, s+1)-i, a.from(i, block)
 			for at := 0; at < c.cols; {
-				vectors, last := 2, k.lanes
-				if left := c.cols - at; left < 2*k.lanes {
-					vectors, last = 1, min(left, k.lanes)
+				vectors, last, panels := 2, k.lanes, (c.cols-at)/(2*k.lanes)
+				if panels == 0 {
+					vectors, last, panels = 1, min(c.cols-at, k.lanes), 1
 				}
-				y := right[T]{&b.data[block*b.stride+at], b.stride}
-				k.strip(height, vectors)(n, x, y, target[T]{&c.data[i*c.stride+at], c.stride, last}, alpha, beta)
-				at += (vectors-1)*k.lanes + last
+				y := right[T]{&b.data[block*b.stride+at], b.stride, 2 * k.lanes}
+				k.strip(height, vectors)(n, x, y, target[T]{&c.data[i*c.stride+at], c.stride, last}, alpha, beta, panels)
+				at += panels * ((vectors-1)*k.lanes + last)
 			}
 		}
 		beta = 1

@@ -4,9 +4,10 @@
 
 #include "textflag.h"
 
-// func strip1x1F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32)
+// func strip1x1F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·strip1x1F32AVX512(SB), NOSPLIT, $0-80
+TEXT ·strip1x1F32AVX512(SB), NOSPLIT, $0-96
+panel:
 	MOVQ       k+0(FP), AX
 	MOVQ       b_first+32(FP), CX
 	MOVQ       b_row+40(FP), DX
@@ -17,11 +18,11 @@ TEXT ·strip1x1F32AVX512(SB), NOSPLIT, $0-80
 	SHLQ       $0x02, BX
 	MOVQ       a_first+8(FP), SI
 	VPXORD     Z0, Z0, Z0
-	MOVQ       c_first+48(FP), DI
-	MOVQ       c_stride+56(FP), R8
+	MOVQ       c_first+56(FP), DI
+	MOVQ       c_stride+64(FP), R8
 	SHLQ       $0x02, R8
 	PREFETCHT0 (DI)
-	MOVQ       c_last+64(FP), DI
+	MOVQ       c_last+72(FP), DI
 	MOVQ       $-1, R8
 	BZHIQ      DI, R8, DI
 	KMOVW      DI, K1
@@ -38,15 +39,15 @@ loop:
 	JNZ          loop
 
 done:
-	MOVQ         c_first+48(FP), AX
-	MOVQ         c_stride+56(FP), CX
+	MOVQ         c_first+56(FP), AX
+	MOVQ         c_stride+64(FP), CX
 	SHLQ         $0x02, CX
-	VBROADCASTSS alpha+72(FP), Z29
+	VBROADCASTSS alpha+80(FP), Z29
 	VMULPS       Z29, Z0, Z0
-	MOVL         beta+76(FP), DX
+	MOVL         beta+84(FP), DX
 	SHLL         $0x01, DX
 	JZ           store
-	VBROADCASTSS beta+76(FP), Z30
+	VBROADCASTSS beta+84(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPS.Z    (DX), K1, Z31
 	VFMADD231PS  Z31, Z30, Z0
@@ -54,12 +55,19 @@ done:
 
 store:
 	VMOVUPS Z0, K1, (AX)
+	ADDQ    $0x00000040, c_first+56(FP)
+	MOVQ    b_panel+48(FP), AX
+	SHLQ    $0x02, AX
+	ADDQ    AX, b_first+32(FP)
+	DECQ    panels+88(FP)
+	JNZ     panel
 	VZEROUPPER
 	RET
 
-// func strip1x2F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32)
+// func strip1x2F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·strip1x2F32AVX512(SB), NOSPLIT, $0-80
+TEXT ·strip1x2F32AVX512(SB), NOSPLIT, $0-96
+panel:
 	MOVQ       k+0(FP), AX
 	MOVQ       b_first+32(FP), CX
 	MOVQ       b_row+40(FP), DX
@@ -71,8 +79,8 @@ TEXT ·strip1x2F32AVX512(SB), NOSPLIT, $0-80
 	MOVQ       a_first+8(FP), SI
 	VPXORD     Z0, Z0, Z0
 	VPXORD     Z1, Z1, Z1
-	MOVQ       c_first+48(FP), DI
-	MOVQ       c_stride+56(FP), R8
+	MOVQ       c_first+56(FP), DI
+	MOVQ       c_stride+64(FP), R8
 	SHLQ       $0x02, R8
 	PREFETCHT0 (DI)
 	PREFETCHT0 64(DI)
@@ -91,20 +99,20 @@ loop:
 	JNZ          loop
 
 done:
-	MOVQ         c_last+64(FP), AX
+	MOVQ         c_last+72(FP), AX
 	MOVQ         $-1, CX
 	BZHIQ        AX, CX, AX
 	KMOVW        AX, K1
-	MOVQ         c_first+48(FP), AX
-	MOVQ         c_stride+56(FP), CX
+	MOVQ         c_first+56(FP), AX
+	MOVQ         c_stride+64(FP), CX
 	SHLQ         $0x02, CX
-	VBROADCASTSS alpha+72(FP), Z29
+	VBROADCASTSS alpha+80(FP), Z29
 	VMULPS       Z29, Z0, Z0
 	VMULPS       Z29, Z1, Z1
-	MOVL         beta+76(FP), DX
+	MOVL         beta+84(FP), DX
 	SHLL         $0x01, DX
 	JZ           store
-	VBROADCASTSS beta+76(FP), Z30
+	VBROADCASTSS beta+84(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPS      (DX), Z31
 	VFMADD231PS  Z31, Z30, Z0
@@ -115,12 +123,19 @@ done:
 store:
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, K1, 64(AX)
+	ADDQ    $0x00000080, c_first+56(FP)
+	MOVQ    b_panel+48(FP), AX
+	SHLQ    $0x02, AX
+	ADDQ    AX, b_first+32(FP)
+	DECQ    panels+88(FP)
+	JNZ     panel
 	VZEROUPPER
 	RET
 
-// func strip2x1F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32)
+// func strip2x1F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·strip2x1F32AVX512(SB), NOSPLIT, $0-80
+TEXT ·strip2x1F32AVX512(SB), NOSPLIT, $0-96
+panel:
 	MOVQ       k+0(FP), AX
 	MOVQ       b_first+32(FP), CX
 	MOVQ       b_row+40(FP), DX
@@ -132,13 +147,13 @@ TEXT ·strip2x1F32AVX512(SB), NOSPLIT, $0-80
 	MOVQ       a_first+8(FP), DI
 	VPXORD     Z0, Z0, Z0
 	VPXORD     Z1, Z1, Z1
-	MOVQ       c_first+48(FP), R8
-	MOVQ       c_stride+56(FP), R9
+	MOVQ       c_first+56(FP), R8
+	MOVQ       c_stride+64(FP), R9
 	SHLQ       $0x02, R9
 	PREFETCHT0 (R8)
 	ADDQ       R9, R8
 	PREFETCHT0 (R8)
-	MOVQ       c_last+64(FP), R8
+	MOVQ       c_last+72(FP), R8
 	MOVQ       $-1, R9
 	BZHIQ      R8, R9, R8
 	KMOVW      R8, K1
@@ -157,16 +172,16 @@ loop:
 	JNZ          loop
 
 done:
-	MOVQ         c_first+48(FP), AX
-	MOVQ         c_stride+56(FP), CX
+	MOVQ         c_first+56(FP), AX
+	MOVQ         c_stride+64(FP), CX
 	SHLQ         $0x02, CX
-	VBROADCASTSS alpha+72(FP), Z29
+	VBROADCASTSS alpha+80(FP), Z29
 	VMULPS       Z29, Z0, Z0
 	VMULPS       Z29, Z1, Z1
-	MOVL         beta+76(FP), DX
+	MOVL         beta+84(FP), DX
 	SHLL         $0x01, DX
 	JZ           store
-	VBROADCASTSS beta+76(FP), Z30
+	VBROADCASTSS beta+84(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPS.Z    (DX), K1, Z31
 	VFMADD231PS  Z31, Z30, Z0
@@ -179,12 +194,19 @@ store:
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    CX, AX
 	VMOVUPS Z1, K1, (AX)
+	ADDQ    $0x00000040, c_first+56(FP)
+	MOVQ    b_panel+48(FP), AX
+	SHLQ    $0x02, AX
+	ADDQ    AX, b_first+32(FP)
+	DECQ    panels+88(FP)
+	JNZ     panel
 	VZEROUPPER
 	RET
 
-// func strip2x2F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32)
+// func strip2x2F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·strip2x2F32AVX512(SB), NOSPLIT, $0-80
+TEXT ·strip2x2F32AVX512(SB), NOSPLIT, $0-96
+panel:
 	MOVQ       k+0(FP), AX
 	MOVQ       b_first+32(FP), CX
 	MOVQ       b_row+40(FP), DX
@@ -198,8 +220,8 @@ TEXT ·strip2x2F32AVX512(SB), NOSPLIT, $0-80
 	VPXORD     Z1, Z1, Z1
 	VPXORD     Z2, Z2, Z2
 	VPXORD     Z3, Z3, Z3
-	MOVQ       c_first+48(FP), R8
-	MOVQ       c_stride+56(FP), R9
+	MOVQ       c_first+56(FP), R8
+	MOVQ       c_stride+64(FP), R9
 	SHLQ       $0x02, R9
 	PREFETCHT0 (R8)
 	PREFETCHT0 64(R8)
@@ -224,22 +246,22 @@ loop:
 	JNZ          loop
 
 done:
-	MOVQ         c_last+64(FP), AX
+	MOVQ         c_last+72(FP), AX
 	MOVQ         $-1, CX
 	BZHIQ        AX, CX, AX
 	KMOVW        AX, K1
-	MOVQ         c_first+48(FP), AX
-	MOVQ         c_stride+56(FP), CX
+	MOVQ         c_first+56(FP), AX
+	MOVQ         c_stride+64(FP), CX
 	SHLQ         $0x02, CX
-	VBROADCASTSS alpha+72(FP), Z29
+	VBROADCASTSS alpha+80(FP), Z29
 	VMULPS       Z29, Z0, Z0
 	VMULPS       Z29, Z1, Z1
 	VMULPS       Z29, Z2, Z2
 	VMULPS       Z29, Z3, Z3
-	MOVL         beta+76(FP), DX
+	MOVL         beta+84(FP), DX
 	SHLL         $0x01, DX
 	JZ           store
-	VBROADCASTSS beta+76(FP), Z30
+	VBROADCASTSS beta+84(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPS      (DX), Z31
 	VFMADD231PS  Z31, Z30, Z0
@@ -258,12 +280,19 @@ store:
 	ADDQ    CX, AX
 	VMOVUPS Z2, (AX)
 	VMOVUPS Z3, K1, 64(AX)
+	ADDQ    $0x00000080, c_first+56(FP)
+	MOVQ    b_panel+48(FP), AX
+	SHLQ    $0x02, AX
+	ADDQ    AX, b_first+32(FP)
+	DECQ    panels+88(FP)
+	JNZ     panel
 	VZEROUPPER
 	RET
 
-// func strip3x1F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32)
+// func strip3x1F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·strip3x1F32AVX512(SB), NOSPLIT, $0-80
+TEXT ·strip3x1F32AVX512(SB), NOSPLIT, $0-96
+panel:
 	MOVQ       k+0(FP), AX
 	MOVQ       b_first+32(FP), CX
 	MOVQ       b_row+40(FP), DX
@@ -276,15 +305,15 @@ TEXT ·strip3x1F32AVX512(SB), NOSPLIT, $0-80
 	VPXORD     Z0, Z0, Z0
 	VPXORD     Z1, Z1, Z1
 	VPXORD     Z2, Z2, Z2
-	MOVQ       c_first+48(FP), R8
-	MOVQ       c_stride+56(FP), R9
+	MOVQ       c_first+56(FP), R8
+	MOVQ       c_stride+64(FP), R9
 	SHLQ       $0x02, R9
 	PREFETCHT0 (R8)
 	ADDQ       R9, R8
 	PREFETCHT0 (R8)
 	ADDQ       R9, R8
 	PREFETCHT0 (R8)
-	MOVQ       c_last+64(FP), R8
+	MOVQ       c_last+72(FP), R8
 	MOVQ       $-1, R9
 	BZHIQ      R8, R9, R8
 	KMOVW      R8, K1
@@ -305,17 +334,17 @@ loop:
 	JNZ          loop
 
 done:
-	MOVQ         c_first+48(FP), AX
-	MOVQ         c_stride+56(FP), CX
+	MOVQ         c_first+56(FP), AX
+	MOVQ         c_stride+64(FP), CX
 	SHLQ         $0x02, CX
-	VBROADCASTSS alpha+72(FP), Z29
+	VBROADCASTSS alpha+80(FP), Z29
 	VMULPS       Z29, Z0, Z0
 	VMULPS       Z29, Z1, Z1
 	VMULPS       Z29, Z2, Z2
-	MOVL         beta+76(FP), DX
+	MOVL         beta+84(FP), DX
 	SHLL         $0x01, DX
 	JZ           store
-	VBROADCASTSS beta+76(FP), Z30
+	VBROADCASTSS beta+84(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPS.Z    (DX), K1, Z31
 	VFMADD231PS  Z31, Z30, Z0
@@ -333,12 +362,19 @@ store:
 	VMOVUPS Z1, K1, (AX)
 	ADDQ    CX, AX
 	VMOVUPS Z2, K1, (AX)
+	ADDQ    $0x00000040, c_first+56(FP)
+	MOVQ    b_panel+48(FP), AX
+	SHLQ    $0x02, AX
+	ADDQ    AX, b_first+32(FP)
+	DECQ    panels+88(FP)
+	JNZ     panel
 	VZEROUPPER
 	RET
 
-// func strip3x2F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32)
+// func strip3x2F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·strip3x2F32AVX512(SB), NOSPLIT, $0-80
+TEXT ·strip3x2F32AVX512(SB), NOSPLIT, $0-96
+panel:
 	MOVQ       k+0(FP), AX
 	MOVQ       b_first+32(FP), CX
 	MOVQ       b_row+40(FP), DX
@@ -354,8 +390,8 @@ TEXT ·strip3x2F32AVX512(SB), NOSPLIT, $0-80
 	VPXORD     Z3, Z3, Z3
 	VPXORD     Z4, Z4, Z4
 	VPXORD     Z5, Z5, Z5
-	MOVQ       c_first+48(FP), R8
-	MOVQ       c_stride+56(FP), R9
+	MOVQ       c_first+56(FP), R8
+	MOVQ       c_stride+64(FP), R9
 	SHLQ       $0x02, R9
 	PREFETCHT0 (R8)
 	PREFETCHT0 64(R8)
@@ -386,24 +422,24 @@ loop:
 	JNZ          loop
 
 done:
-	MOVQ         c_last+64(FP), AX
+	MOVQ         c_last+72(FP), AX
 	MOVQ         $-1, CX
 	BZHIQ        AX, CX, AX
 	KMOVW        AX, K1
-	MOVQ         c_first+48(FP), AX
-	MOVQ         c_stride+56(FP), CX
+	MOVQ         c_first+56(FP), AX
+	MOVQ         c_stride+64(FP), CX
 	SHLQ         $0x02, CX
-	VBROADCASTSS alpha+72(FP), Z29
+	VBROADCASTSS alpha+80(FP), Z29
 	VMULPS       Z29, Z0, Z0
 	VMULPS       Z29, Z1, Z1
 	VMULPS       Z29, Z2, Z2
 	VMULPS       Z29, Z3, Z3
 	VMULPS       Z29, Z4, Z4
 	VMULPS       Z29, Z5, Z5
-	MOVL         beta+76(FP), DX
+	MOVL         beta+84(FP), DX
 	SHLL         $0x01, DX
 	JZ           store
-	VBROADCASTSS beta+76(FP), Z30
+	VBROADCASTSS beta+84(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPS      (DX), Z31
 	VFMADD231PS  Z31, Z30, Z0
@@ -430,12 +466,19 @@ store:
 	ADDQ    CX, AX
 	VMOVUPS Z4, (AX)
 	VMOVUPS Z5, K1, 64(AX)
+	ADDQ    $0x00000080, c_first+56(FP)
+	MOVQ    b_panel+48(FP), AX
+	SHLQ    $0x02, AX
+	ADDQ    AX, b_first+32(FP)
+	DECQ    panels+88(FP)
+	JNZ     panel
 	VZEROUPPER
 	RET
 
-// func strip4x1F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32)
+// func strip4x1F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·strip4x1F32AVX512(SB), NOSPLIT, $0-80
+TEXT ·strip4x1F32AVX512(SB), NOSPLIT, $0-96
+panel:
 	MOVQ       k+0(FP), AX
 	MOVQ       b_first+32(FP), CX
 	MOVQ       b_row+40(FP), DX
@@ -451,8 +494,8 @@ TEXT ·strip4x1F32AVX512(SB), NOSPLIT, $0-80
 	VPXORD     Z1, Z1, Z1
 	VPXORD     Z2, Z2, Z2
 	VPXORD     Z3, Z3, Z3
-	MOVQ       c_first+48(FP), R9
-	MOVQ       c_stride+56(FP), R10
+	MOVQ       c_first+56(FP), R9
+	MOVQ       c_stride+64(FP), R10
 	SHLQ       $0x02, R10
 	PREFETCHT0 (R9)
 	ADDQ       R10, R9
@@ -461,7 +504,7 @@ TEXT ·strip4x1F32AVX512(SB), NOSPLIT, $0-80
 	PREFETCHT0 (R9)
 	ADDQ       R10, R9
 	PREFETCHT0 (R9)
-	MOVQ       c_last+64(FP), R9
+	MOVQ       c_last+72(FP), R9
 	MOVQ       $-1, R10
 	BZHIQ      R9, R10, R9
 	KMOVW      R9, K1
@@ -485,18 +528,18 @@ loop:
 	JNZ          loop
 
 done:
-	MOVQ         c_first+48(FP), AX
-	MOVQ         c_stride+56(FP), CX
+	MOVQ         c_first+56(FP), AX
+	MOVQ         c_stride+64(FP), CX
 	SHLQ         $0x02, CX
-	VBROADCASTSS alpha+72(FP), Z29
+	VBROADCASTSS alpha+80(FP), Z29
 	VMULPS       Z29, Z0, Z0
 	VMULPS       Z29, Z1, Z1
 	VMULPS       Z29, Z2, Z2
 	VMULPS       Z29, Z3, Z3
-	MOVL         beta+76(FP), DX
+	MOVL         beta+84(FP), DX
 	SHLL         $0x01, DX
 	JZ           store
-	VBROADCASTSS beta+76(FP), Z30
+	VBROADCASTSS beta+84(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPS.Z    (DX), K1, Z31
 	VFMADD231PS  Z31, Z30, Z0
@@ -519,12 +562,19 @@ store:
 	VMOVUPS Z2, K1, (AX)
 	ADDQ    CX, AX
 	VMOVUPS Z3, K1, (AX)
+	ADDQ    $0x00000040, c_first+56(FP)
+	MOVQ    b_panel+48(FP), AX
+	SHLQ    $0x02, AX
+	ADDQ    AX, b_first+32(FP)
+	DECQ    panels+88(FP)
+	JNZ     panel
 	VZEROUPPER
 	RET
 
-// func strip4x2F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32)
+// func strip4x2F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·strip4x2F32AVX512(SB), NOSPLIT, $0-80
+TEXT ·strip4x2F32AVX512(SB), NOSPLIT, $0-96
+panel:
 	MOVQ       k+0(FP), AX
 	MOVQ       b_first+32(FP), CX
 	MOVQ       b_row+40(FP), DX
@@ -544,8 +594,8 @@ TEXT ·strip4x2F32AVX512(SB), NOSPLIT, $0-80
 	VPXORD     Z5, Z5, Z5
 	VPXORD     Z6, Z6, Z6
 	VPXORD     Z7, Z7, Z7
-	MOVQ       c_first+48(FP), R9
-	MOVQ       c_stride+56(FP), R10
+	MOVQ       c_first+56(FP), R9
+	MOVQ       c_stride+64(FP), R10
 	SHLQ       $0x02, R10
 	PREFETCHT0 (R9)
 	PREFETCHT0 64(R9)
@@ -583,14 +633,14 @@ loop:
 	JNZ          loop
 
 done:
-	MOVQ         c_last+64(FP), AX
+	MOVQ         c_last+72(FP), AX
 	MOVQ         $-1, CX
 	BZHIQ        AX, CX, AX
 	KMOVW        AX, K1
-	MOVQ         c_first+48(FP), AX
-	MOVQ         c_stride+56(FP), CX
+	MOVQ         c_first+56(FP), AX
+	MOVQ         c_stride+64(FP), CX
 	SHLQ         $0x02, CX
-	VBROADCASTSS alpha+72(FP), Z29
+	VBROADCASTSS alpha+80(FP), Z29
 	VMULPS       Z29, Z0, Z0
 	VMULPS       Z29, Z1, Z1
 	VMULPS       Z29, Z2, Z2
@@ -599,10 +649,10 @@ done:
 	VMULPS       Z29, Z5, Z5
 	VMULPS       Z29, Z6, Z6
 	VMULPS       Z29, Z7, Z7
-	MOVL         beta+76(FP), DX
+	MOVL         beta+84(FP), DX
 	SHLL         $0x01, DX
 	JZ           store
-	VBROADCASTSS beta+76(FP), Z30
+	VBROADCASTSS beta+84(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPS      (DX), Z31
 	VFMADD231PS  Z31, Z30, Z0
@@ -637,12 +687,19 @@ store:
 	ADDQ    CX, AX
 	VMOVUPS Z6, (AX)
 	VMOVUPS Z7, K1, 64(AX)
+	ADDQ    $0x00000080, c_first+56(FP)
+	MOVQ    b_panel+48(FP), AX
+	SHLQ    $0x02, AX
+	ADDQ    AX, b_first+32(FP)
+	DECQ    panels+88(FP)
+	JNZ     panel
 	VZEROUPPER
 	RET
 
-// func strip5x1F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32)
+// func strip5x1F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·strip5x1F32AVX512(SB), NOSPLIT, $0-80
+TEXT ·strip5x1F32AVX512(SB), NOSPLIT, $0-96
+panel:
 	MOVQ       k+0(FP), AX
 	MOVQ       b_first+32(FP), CX
 	MOVQ       b_row+40(FP), DX
@@ -659,8 +716,8 @@ TEXT ·strip5x1F32AVX512(SB), NOSPLIT, $0-80
 	VPXORD     Z2, Z2, Z2
 	VPXORD     Z3, Z3, Z3
 	VPXORD     Z4, Z4, Z4
-	MOVQ       c_first+48(FP), R9
-	MOVQ       c_stride+56(FP), R10
+	MOVQ       c_first+56(FP), R9
+	MOVQ       c_stride+64(FP), R10
 	SHLQ       $0x02, R10
 	PREFETCHT0 (R9)
 	ADDQ       R10, R9
@@ -671,7 +728,7 @@ TEXT ·strip5x1F32AVX512(SB), NOSPLIT, $0-80
 	PREFETCHT0 (R9)
 	ADDQ       R10, R9
 	PREFETCHT0 (R9)
-	MOVQ       c_last+64(FP), R9
+	MOVQ       c_last+72(FP), R9
 	MOVQ       $-1, R10
 	BZHIQ      R9, R10, R9
 	KMOVW      R9, K1
@@ -697,19 +754,19 @@ loop:
 	JNZ          loop
 
 done:
-	MOVQ         c_first+48(FP), AX
-	MOVQ         c_stride+56(FP), CX
+	MOVQ         c_first+56(FP), AX
+	MOVQ         c_stride+64(FP), CX
 	SHLQ         $0x02, CX
-	VBROADCASTSS alpha+72(FP), Z29
+	VBROADCASTSS alpha+80(FP), Z29
 	VMULPS       Z29, Z0, Z0
 	VMULPS       Z29, Z1, Z1
 	VMULPS       Z29, Z2, Z2
 	VMULPS       Z29, Z3, Z3
 	VMULPS       Z29, Z4, Z4
-	MOVL         beta+76(FP), DX
+	MOVL         beta+84(FP), DX
 	SHLL         $0x01, DX
 	JZ           store
-	VBROADCASTSS beta+76(FP), Z30
+	VBROADCASTSS beta+84(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPS.Z    (DX), K1, Z31
 	VFMADD231PS  Z31, Z30, Z0
@@ -737,12 +794,19 @@ store:
 	VMOVUPS Z3, K1, (AX)
 	ADDQ    CX, AX
 	VMOVUPS Z4, K1, (AX)
+	ADDQ    $0x00000040, c_first+56(FP)
+	MOVQ    b_panel+48(FP), AX
+	SHLQ    $0x02, AX
+	ADDQ    AX, b_first+32(FP)
+	DECQ    panels+88(FP)
+	JNZ     panel
 	VZEROUPPER
 	RET
 
-// func strip5x2F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32)
+// func strip5x2F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·strip5x2F32AVX512(SB), NOSPLIT, $0-80
+TEXT ·strip5x2F32AVX512(SB), NOSPLIT, $0-96
+panel:
 	MOVQ       k+0(FP), AX
 	MOVQ       b_first+32(FP), CX
 	MOVQ       b_row+40(FP), DX
@@ -764,8 +828,8 @@ TEXT ·strip5x2F32AVX512(SB), NOSPLIT, $0-80
 	VPXORD     Z7, Z7, Z7
 	VPXORD     Z8, Z8, Z8
 	VPXORD     Z9, Z9, Z9
-	MOVQ       c_first+48(FP), R9
-	MOVQ       c_stride+56(FP), R10
+	MOVQ       c_first+56(FP), R9
+	MOVQ       c_stride+64(FP), R10
 	SHLQ       $0x02, R10
 	PREFETCHT0 (R9)
 	PREFETCHT0 64(R9)
@@ -809,14 +873,14 @@ loop:
 	JNZ          loop
 
 done:
-	MOVQ         c_last+64(FP), AX
+	MOVQ         c_last+72(FP), AX
 	MOVQ         $-1, CX
 	BZHIQ        AX, CX, AX
 	KMOVW        AX, K1
-	MOVQ         c_first+48(FP), AX
-	MOVQ         c_stride+56(FP), CX
+	MOVQ         c_first+56(FP), AX
+	MOVQ         c_stride+64(FP), CX
 	SHLQ         $0x02, CX
-	VBROADCASTSS alpha+72(FP), Z29
+	VBROADCASTSS alpha+80(FP), Z29
 	VMULPS       Z29, Z0, Z0
 	VMULPS       Z29, Z1, Z1
 	VMULPS       Z29, Z2, Z2
@@ -827,10 +891,10 @@ done:
 	VMULPS       Z29, Z7, Z7
 	VMULPS       Z29, Z8, Z8
 	VMULPS       Z29, Z9, Z9
-	MOVL         beta+76(FP), DX
+	MOVL         beta+84(FP), DX
 	SHLL         $0x01, DX
 	JZ           store
-	VBROADCASTSS beta+76(FP), Z30
+	VBROADCASTSS beta+84(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPS      (DX), Z31
 	VFMADD231PS  Z31, Z30, Z0
@@ -873,12 +937,19 @@ store:
 	ADDQ    CX, AX
 	VMOVUPS Z8, (AX)
 	VMOVUPS Z9, K1, 64(AX)
+	ADDQ    $0x00000080, c_first+56(FP)
+	MOVQ    b_panel+48(FP), AX
+	SHLQ    $0x02, AX
+	ADDQ    AX, b_first+32(FP)
+	DECQ    panels+88(FP)
+	JNZ     panel
 	VZEROUPPER
 	RET
 
-// func strip6x1F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32)
+// func strip6x1F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·strip6x1F32AVX512(SB), NOSPLIT, $0-80
+TEXT ·strip6x1F32AVX512(SB), NOSPLIT, $0-96
+panel:
 	MOVQ       k+0(FP), AX
 	MOVQ       b_first+32(FP), CX
 	MOVQ       b_row+40(FP), DX
@@ -896,8 +967,8 @@ TEXT ·strip6x1F32AVX512(SB), NOSPLIT, $0-80
 	VPXORD     Z3, Z3, Z3
 	VPXORD     Z4, Z4, Z4
 	VPXORD     Z5, Z5, Z5
-	MOVQ       c_first+48(FP), R9
-	MOVQ       c_stride+56(FP), R10
+	MOVQ       c_first+56(FP), R9
+	MOVQ       c_stride+64(FP), R10
 	SHLQ       $0x02, R10
 	PREFETCHT0 (R9)
 	ADDQ       R10, R9
@@ -910,7 +981,7 @@ TEXT ·strip6x1F32AVX512(SB), NOSPLIT, $0-80
 	PREFETCHT0 (R9)
 	ADDQ       R10, R9
 	PREFETCHT0 (R9)
-	MOVQ       c_last+64(FP), R9
+	MOVQ       c_last+72(FP), R9
 	MOVQ       $-1, R10
 	BZHIQ      R9, R10, R9
 	KMOVW      R9, K1
@@ -938,20 +1009,20 @@ loop:
 	JNZ          loop
 
 done:
-	MOVQ         c_first+48(FP), AX
-	MOVQ         c_stride+56(FP), CX
+	MOVQ         c_first+56(FP), AX
+	MOVQ         c_stride+64(FP), CX
 	SHLQ         $0x02, CX
-	VBROADCASTSS alpha+72(FP), Z29
+	VBROADCASTSS alpha+80(FP), Z29
 	VMULPS       Z29, Z0, Z0
 	VMULPS       Z29, Z1, Z1
 	VMULPS       Z29, Z2, Z2
 	VMULPS       Z29, Z3, Z3
 	VMULPS       Z29, Z4, Z4
 	VMULPS       Z29, Z5, Z5
-	MOVL         beta+76(FP), DX
+	MOVL         beta+84(FP), DX
 	SHLL         $0x01, DX
 	JZ           store
-	VBROADCASTSS beta+76(FP), Z30
+	VBROADCASTSS beta+84(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPS.Z    (DX), K1, Z31
 	VFMADD231PS  Z31, Z30, Z0
@@ -984,12 +1055,19 @@ store:
 	VMOVUPS Z4, K1, (AX)
 	ADDQ    CX, AX
 	VMOVUPS Z5, K1, (AX)
+	ADDQ    $0x00000040, c_first+56(FP)
+	MOVQ    b_panel+48(FP), AX
+	SHLQ    $0x02, AX
+	ADDQ    AX, b_first+32(FP)
+	DECQ    panels+88(FP)
+	JNZ     panel
 	VZEROUPPER
 	RET
 
-// func strip6x2F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32)
+// func strip6x2F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·strip6x2F32AVX512(SB), NOSPLIT, $0-80
+TEXT ·strip6x2F32AVX512(SB), NOSPLIT, $0-96
+panel:
 	MOVQ       k+0(FP), AX
 	MOVQ       b_first+32(FP), CX
 	MOVQ       b_row+40(FP), DX
@@ -1013,8 +1091,8 @@ TEXT ·strip6x2F32AVX512(SB), NOSPLIT, $0-80
 	VPXORD     Z9, Z9, Z9
 	VPXORD     Z10, Z10, Z10
 	VPXORD     Z11, Z11, Z11
-	MOVQ       c_first+48(FP), R9
-	MOVQ       c_stride+56(FP), R10
+	MOVQ       c_first+56(FP), R9
+	MOVQ       c_stride+64(FP), R10
 	SHLQ       $0x02, R10
 	PREFETCHT0 (R9)
 	PREFETCHT0 64(R9)
@@ -1064,14 +1142,14 @@ loop:
 	JNZ          loop
 
 done:
-	MOVQ         c_last+64(FP), AX
+	MOVQ         c_last+72(FP), AX
 	MOVQ         $-1, CX
 	BZHIQ        AX, CX, AX
 	KMOVW        AX, K1
-	MOVQ         c_first+48(FP), AX
-	MOVQ         c_stride+56(FP), CX
+	MOVQ         c_first+56(FP), AX
+	MOVQ         c_stride+64(FP), CX
 	SHLQ         $0x02, CX
-	VBROADCASTSS alpha+72(FP), Z29
+	VBROADCASTSS alpha+80(FP), Z29
 	VMULPS       Z29, Z0, Z0
 	VMULPS       Z29, Z1, Z1
 	VMULPS       Z29, Z2, Z2
@@ -1084,10 +1162,10 @@ done:
 	VMULPS       Z29, Z9, Z9
 	VMULPS       Z29, Z10, Z10
 	VMULPS       Z29, Z11, Z11
-	MOVL         beta+76(FP), DX
+	MOVL         beta+84(FP), DX
 	SHLL         $0x01, DX
 	JZ           store
-	VBROADCASTSS beta+76(FP), Z30
+	VBROADCASTSS beta+84(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPS      (DX), Z31
 	VFMADD231PS  Z31, Z30, Z0
@@ -1138,12 +1216,19 @@ store:
 	ADDQ    CX, AX
 	VMOVUPS Z10, (AX)
 	VMOVUPS Z11, K1, 64(AX)
+	ADDQ    $0x00000080, c_first+56(FP)
+	MOVQ    b_panel+48(FP), AX
+	SHLQ    $0x02, AX
+	ADDQ    AX, b_first+32(FP)
+	DECQ    panels+88(FP)
+	JNZ     panel
 	VZEROUPPER
 	RET
 
-// func strip7x1F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32)
+// func strip7x1F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·strip7x1F32AVX512(SB), NOSPLIT, $0-80
+TEXT ·strip7x1F32AVX512(SB), NOSPLIT, $0-96
+panel:
 	MOVQ       k+0(FP), AX
 	MOVQ       b_first+32(FP), CX
 	MOVQ       b_row+40(FP), DX
@@ -1164,8 +1249,8 @@ TEXT ·strip7x1F32AVX512(SB), NOSPLIT, $0-80
 	VPXORD     Z4, Z4, Z4
 	VPXORD     Z5, Z5, Z5
 	VPXORD     Z6, Z6, Z6
-	MOVQ       c_first+48(FP), R10
-	MOVQ       c_stride+56(FP), R11
+	MOVQ       c_first+56(FP), R10
+	MOVQ       c_stride+64(FP), R11
 	SHLQ       $0x02, R11
 	PREFETCHT0 (R10)
 	ADDQ       R11, R10
@@ -1180,7 +1265,7 @@ TEXT ·strip7x1F32AVX512(SB), NOSPLIT, $0-80
 	PREFETCHT0 (R10)
 	ADDQ       R11, R10
 	PREFETCHT0 (R10)
-	MOVQ       c_last+64(FP), R10
+	MOVQ       c_last+72(FP), R10
 	MOVQ       $-1, R11
 	BZHIQ      R10, R11, R10
 	KMOVW      R10, K1
@@ -1211,10 +1296,10 @@ loop:
 	JNZ          loop
 
 done:
-	MOVQ         c_first+48(FP), AX
-	MOVQ         c_stride+56(FP), CX
+	MOVQ         c_first+56(FP), AX
+	MOVQ         c_stride+64(FP), CX
 	SHLQ         $0x02, CX
-	VBROADCASTSS alpha+72(FP), Z29
+	VBROADCASTSS alpha+80(FP), Z29
 	VMULPS       Z29, Z0, Z0
 	VMULPS       Z29, Z1, Z1
 	VMULPS       Z29, Z2, Z2
@@ -1222,10 +1307,10 @@ done:
 	VMULPS       Z29, Z4, Z4
 	VMULPS       Z29, Z5, Z5
 	VMULPS       Z29, Z6, Z6
-	MOVL         beta+76(FP), DX
+	MOVL         beta+84(FP), DX
 	SHLL         $0x01, DX
 	JZ           store
-	VBROADCASTSS beta+76(FP), Z30
+	VBROADCASTSS beta+84(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPS.Z    (DX), K1, Z31
 	VFMADD231PS  Z31, Z30, Z0
@@ -1263,12 +1348,19 @@ store:
 	VMOVUPS Z5, K1, (AX)
 	ADDQ    CX, AX
 	VMOVUPS Z6, K1, (AX)
+	ADDQ    $0x00000040, c_first+56(FP)
+	MOVQ    b_panel+48(FP), AX
+	SHLQ    $0x02, AX
+	ADDQ    AX, b_first+32(FP)
+	DECQ    panels+88(FP)
+	JNZ     panel
 	VZEROUPPER
 	RET
 
-// func strip7x2F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32)
+// func strip7x2F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·strip7x2F32AVX512(SB), NOSPLIT, $0-80
+TEXT ·strip7x2F32AVX512(SB), NOSPLIT, $0-96
+panel:
 	MOVQ       k+0(FP), AX
 	MOVQ       b_first+32(FP), CX
 	MOVQ       b_row+40(FP), DX
@@ -1296,8 +1388,8 @@ TEXT ·strip7x2F32AVX512(SB), NOSPLIT, $0-80
 	VPXORD     Z11, Z11, Z11
 	VPXORD     Z12, Z12, Z12
 	VPXORD     Z13, Z13, Z13
-	MOVQ       c_first+48(FP), R10
-	MOVQ       c_stride+56(FP), R11
+	MOVQ       c_first+56(FP), R10
+	MOVQ       c_stride+64(FP), R11
 	SHLQ       $0x02, R11
 	PREFETCHT0 (R10)
 	PREFETCHT0 64(R10)
@@ -1354,14 +1446,14 @@ loop:
 	JNZ          loop
 
 done:
-	MOVQ         c_last+64(FP), AX
+	MOVQ         c_last+72(FP), AX
 	MOVQ         $-1, CX
 	BZHIQ        AX, CX, AX
 	KMOVW        AX, K1
-	MOVQ         c_first+48(FP), AX
-	MOVQ         c_stride+56(FP), CX
+	MOVQ         c_first+56(FP), AX
+	MOVQ         c_stride+64(FP), CX
 	SHLQ         $0x02, CX
-	VBROADCASTSS alpha+72(FP), Z29
+	VBROADCASTSS alpha+80(FP), Z29
 	VMULPS       Z29, Z0, Z0
 	VMULPS       Z29, Z1, Z1
 	VMULPS       Z29, Z2, Z2
@@ -1376,10 +1468,10 @@ done:
 	VMULPS       Z29, Z11, Z11
 	VMULPS       Z29, Z12, Z12
 	VMULPS       Z29, Z13, Z13
-	MOVL         beta+76(FP), DX
+	MOVL         beta+84(FP), DX
 	SHLL         $0x01, DX
 	JZ           store
-	VBROADCASTSS beta+76(FP), Z30
+	VBROADCASTSS beta+84(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPS      (DX), Z31
 	VFMADD231PS  Z31, Z30, Z0
@@ -1438,12 +1530,19 @@ store:
 	ADDQ    CX, AX
 	VMOVUPS Z12, (AX)
 	VMOVUPS Z13, K1, 64(AX)
+	ADDQ    $0x00000080, c_first+56(FP)
+	MOVQ    b_panel+48(FP), AX
+	SHLQ    $0x02, AX
+	ADDQ    AX, b_first+32(FP)
+	DECQ    panels+88(FP)
+	JNZ     panel
 	VZEROUPPER
 	RET
 
-// func strip8x1F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32)
+// func strip8x1F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·strip8x1F32AVX512(SB), NOSPLIT, $0-80
+TEXT ·strip8x1F32AVX512(SB), NOSPLIT, $0-96
+panel:
 	MOVQ       k+0(FP), AX
 	MOVQ       b_first+32(FP), CX
 	MOVQ       b_row+40(FP), DX
@@ -1465,8 +1564,8 @@ TEXT ·strip8x1F32AVX512(SB), NOSPLIT, $0-80
 	VPXORD     Z5, Z5, Z5
 	VPXORD     Z6, Z6, Z6
 	VPXORD     Z7, Z7, Z7
-	MOVQ       c_first+48(FP), R10
-	MOVQ       c_stride+56(FP), R11
+	MOVQ       c_first+56(FP), R10
+	MOVQ       c_stride+64(FP), R11
 	SHLQ       $0x02, R11
 	PREFETCHT0 (R10)
 	ADDQ       R11, R10
@@ -1483,7 +1582,7 @@ TEXT ·strip8x1F32AVX512(SB), NOSPLIT, $0-80
 	PREFETCHT0 (R10)
 	ADDQ       R11, R10
 	PREFETCHT0 (R10)
-	MOVQ       c_last+64(FP), R10
+	MOVQ       c_last+72(FP), R10
 	MOVQ       $-1, R11
 	BZHIQ      R10, R11, R10
 	KMOVW      R10, K1
@@ -1516,10 +1615,10 @@ loop:
 	JNZ          loop
 
 done:
-	MOVQ         c_first+48(FP), AX
-	MOVQ         c_stride+56(FP), CX
+	MOVQ         c_first+56(FP), AX
+	MOVQ         c_stride+64(FP), CX
 	SHLQ         $0x02, CX
-	VBROADCASTSS alpha+72(FP), Z29
+	VBROADCASTSS alpha+80(FP), Z29
 	VMULPS       Z29, Z0, Z0
 	VMULPS       Z29, Z1, Z1
 	VMULPS       Z29, Z2, Z2
@@ -1528,10 +1627,10 @@ done:
 	VMULPS       Z29, Z5, Z5
 	VMULPS       Z29, Z6, Z6
 	VMULPS       Z29, Z7, Z7
-	MOVL         beta+76(FP), DX
+	MOVL         beta+84(FP), DX
 	SHLL         $0x01, DX
 	JZ           store
-	VBROADCASTSS beta+76(FP), Z30
+	VBROADCASTSS beta+84(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPS.Z    (DX), K1, Z31
 	VFMADD231PS  Z31, Z30, Z0
@@ -1574,12 +1673,19 @@ store:
 	VMOVUPS Z6, K1, (AX)
 	ADDQ    CX, AX
 	VMOVUPS Z7, K1, (AX)
+	ADDQ    $0x00000040, c_first+56(FP)
+	MOVQ    b_panel+48(FP), AX
+	SHLQ    $0x02, AX
+	ADDQ    AX, b_first+32(FP)
+	DECQ    panels+88(FP)
+	JNZ     panel
 	VZEROUPPER
 	RET
 
-// func strip8x2F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32)
+// func strip8x2F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·strip8x2F32AVX512(SB), NOSPLIT, $0-80
+TEXT ·strip8x2F32AVX512(SB), NOSPLIT, $0-96
+panel:
 	MOVQ       k+0(FP), AX
 	MOVQ       b_first+32(FP), CX
 	MOVQ       b_row+40(FP), DX
@@ -1609,8 +1715,8 @@ TEXT ·strip8x2F32AVX512(SB), NOSPLIT, $0-80
 	VPXORD     Z13, Z13, Z13
 	VPXORD     Z14, Z14, Z14
 	VPXORD     Z15, Z15, Z15
-	MOVQ       c_first+48(FP), R10
-	MOVQ       c_stride+56(FP), R11
+	MOVQ       c_first+56(FP), R10
+	MOVQ       c_stride+64(FP), R11
 	SHLQ       $0x02, R11
 	PREFETCHT0 (R10)
 	PREFETCHT0 64(R10)
@@ -1673,14 +1779,14 @@ loop:
 	JNZ          loop
 
 done:
-	MOVQ         c_last+64(FP), AX
+	MOVQ         c_last+72(FP), AX
 	MOVQ         $-1, CX
 	BZHIQ        AX, CX, AX
 	KMOVW        AX, K1
-	MOVQ         c_first+48(FP), AX
-	MOVQ         c_stride+56(FP), CX
+	MOVQ         c_first+56(FP), AX
+	MOVQ         c_stride+64(FP), CX
 	SHLQ         $0x02, CX
-	VBROADCASTSS alpha+72(FP), Z29
+	VBROADCASTSS alpha+80(FP), Z29
 	VMULPS       Z29, Z0, Z0
 	VMULPS       Z29, Z1, Z1
 	VMULPS       Z29, Z2, Z2
@@ -1697,10 +1803,10 @@ done:
 	VMULPS       Z29, Z13, Z13
 	VMULPS       Z29, Z14, Z14
 	VMULPS       Z29, Z15, Z15
-	MOVL         beta+76(FP), DX
+	MOVL         beta+84(FP), DX
 	SHLL         $0x01, DX
 	JZ           store
-	VBROADCASTSS beta+76(FP), Z30
+	VBROADCASTSS beta+84(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPS      (DX), Z31
 	VFMADD231PS  Z31, Z30, Z0
@@ -1767,12 +1873,19 @@ store:
 	ADDQ    CX, AX
 	VMOVUPS Z14, (AX)
 	VMOVUPS Z15, K1, 64(AX)
+	ADDQ    $0x00000080, c_first+56(FP)
+	MOVQ    b_panel+48(FP), AX
+	SHLQ    $0x02, AX
+	ADDQ    AX, b_first+32(FP)
+	DECQ    panels+88(FP)
+	JNZ     panel
 	VZEROUPPER
 	RET
 
-// func strip9x1F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32)
+// func strip9x1F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·strip9x1F32AVX512(SB), NOSPLIT, $0-80
+TEXT ·strip9x1F32AVX512(SB), NOSPLIT, $0-96
+panel:
 	MOVQ       k+0(FP), AX
 	MOVQ       b_first+32(FP), CX
 	MOVQ       b_row+40(FP), DX
@@ -1795,8 +1908,8 @@ TEXT ·strip9x1F32AVX512(SB), NOSPLIT, $0-80
 	VPXORD     Z6, Z6, Z6
 	VPXORD     Z7, Z7, Z7
 	VPXORD     Z8, Z8, Z8
-	MOVQ       c_first+48(FP), R10
-	MOVQ       c_stride+56(FP), R11
+	MOVQ       c_first+56(FP), R10
+	MOVQ       c_stride+64(FP), R11
 	SHLQ       $0x02, R11
 	PREFETCHT0 (R10)
 	ADDQ       R11, R10
@@ -1815,7 +1928,7 @@ TEXT ·strip9x1F32AVX512(SB), NOSPLIT, $0-80
 	PREFETCHT0 (R10)
 	ADDQ       R11, R10
 	PREFETCHT0 (R10)
-	MOVQ       c_last+64(FP), R10
+	MOVQ       c_last+72(FP), R10
 	MOVQ       $-1, R11
 	BZHIQ      R10, R11, R10
 	KMOVW      R10, K1
@@ -1850,10 +1963,10 @@ loop:
 	JNZ          loop
 
 done:
-	MOVQ         c_first+48(FP), AX
-	MOVQ         c_stride+56(FP), CX
+	MOVQ         c_first+56(FP), AX
+	MOVQ         c_stride+64(FP), CX
 	SHLQ         $0x02, CX
-	VBROADCASTSS alpha+72(FP), Z29
+	VBROADCASTSS alpha+80(FP), Z29
 	VMULPS       Z29, Z0, Z0
 	VMULPS       Z29, Z1, Z1
 	VMULPS       Z29, Z2, Z2
@@ -1863,10 +1976,10 @@ done:
 	VMULPS       Z29, Z6, Z6
 	VMULPS       Z29, Z7, Z7
 	VMULPS       Z29, Z8, Z8
-	MOVL         beta+76(FP), DX
+	MOVL         beta+84(FP), DX
 	SHLL         $0x01, DX
 	JZ           store
-	VBROADCASTSS beta+76(FP), Z30
+	VBROADCASTSS beta+84(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPS.Z    (DX), K1, Z31
 	VFMADD231PS  Z31, Z30, Z0
@@ -1914,12 +2027,19 @@ store:
 	VMOVUPS Z7, K1, (AX)
 	ADDQ    CX, AX
 	VMOVUPS Z8, K1, (AX)
+	ADDQ    $0x00000040, c_first+56(FP)
+	MOVQ    b_panel+48(FP), AX
+	SHLQ    $0x02, AX
+	ADDQ    AX, b_first+32(FP)
+	DECQ    panels+88(FP)
+	JNZ     panel
 	VZEROUPPER
 	RET
 
-// func strip9x2F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32)
+// func strip9x2F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·strip9x2F32AVX512(SB), NOSPLIT, $0-80
+TEXT ·strip9x2F32AVX512(SB), NOSPLIT, $0-96
+panel:
 	MOVQ       k+0(FP), AX
 	MOVQ       b_first+32(FP), CX
 	MOVQ       b_row+40(FP), DX
@@ -1951,8 +2071,8 @@ TEXT ·strip9x2F32AVX512(SB), NOSPLIT, $0-80
 	VPXORD     Z15, Z15, Z15
 	VPXORD     Z16, Z16, Z16
 	VPXORD     Z17, Z17, Z17
-	MOVQ       c_first+48(FP), R10
-	MOVQ       c_stride+56(FP), R11
+	MOVQ       c_first+56(FP), R10
+	MOVQ       c_stride+64(FP), R11
 	SHLQ       $0x02, R11
 	PREFETCHT0 (R10)
 	PREFETCHT0 64(R10)
@@ -2021,14 +2141,14 @@ loop:
 	JNZ          loop
 
 done:
-	MOVQ         c_last+64(FP), AX
+	MOVQ         c_last+72(FP), AX
 	MOVQ         $-1, CX
 	BZHIQ        AX, CX, AX
 	KMOVW        AX, K1
-	MOVQ         c_first+48(FP), AX
-	MOVQ         c_stride+56(FP), CX
+	MOVQ         c_first+56(FP), AX
+	MOVQ         c_stride+64(FP), CX
 	SHLQ         $0x02, CX
-	VBROADCASTSS alpha+72(FP), Z29
+	VBROADCASTSS alpha+80(FP), Z29
 	VMULPS       Z29, Z0, Z0
 	VMULPS       Z29, Z1, Z1
 	VMULPS       Z29, Z2, Z2
@@ -2047,10 +2167,10 @@ done:
 	VMULPS       Z29, Z15, Z15
 	VMULPS       Z29, Z16, Z16
 	VMULPS       Z29, Z17, Z17
-	MOVL         beta+76(FP), DX
+	MOVL         beta+84(FP), DX
 	SHLL         $0x01, DX
 	JZ           store
-	VBROADCASTSS beta+76(FP), Z30
+	VBROADCASTSS beta+84(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPS      (DX), Z31
 	VFMADD231PS  Z31, Z30, Z0
@@ -2125,12 +2245,19 @@ store:
 	ADDQ    CX, AX
 	VMOVUPS Z16, (AX)
 	VMOVUPS Z17, K1, 64(AX)
+	ADDQ    $0x00000080, c_first+56(FP)
+	MOVQ    b_panel+48(FP), AX
+	SHLQ    $0x02, AX
+	ADDQ    AX, b_first+32(FP)
+	DECQ    panels+88(FP)
+	JNZ     panel
 	VZEROUPPER
 	RET
 
-// func strip10x1F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32)
+// func strip10x1F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·strip10x1F32AVX512(SB), NOSPLIT, $0-80
+TEXT ·strip10x1F32AVX512(SB), NOSPLIT, $0-96
+panel:
 	MOVQ       k+0(FP), AX
 	MOVQ       b_first+32(FP), CX
 	MOVQ       b_row+40(FP), DX
@@ -2156,8 +2283,8 @@ TEXT ·strip10x1F32AVX512(SB), NOSPLIT, $0-80
 	VPXORD     Z7, Z7, Z7
 	VPXORD     Z8, Z8, Z8
 	VPXORD     Z9, Z9, Z9
-	MOVQ       c_first+48(FP), R11
-	MOVQ       c_stride+56(FP), R12
+	MOVQ       c_first+56(FP), R11
+	MOVQ       c_stride+64(FP), R12
 	SHLQ       $0x02, R12
 	PREFETCHT0 (R11)
 	ADDQ       R12, R11
@@ -2178,7 +2305,7 @@ TEXT ·strip10x1F32AVX512(SB), NOSPLIT, $0-80
 	PREFETCHT0 (R11)
 	ADDQ       R12, R11
 	PREFETCHT0 (R11)
-	MOVQ       c_last+64(FP), R11
+	MOVQ       c_last+72(FP), R11
 	MOVQ       $-1, R12
 	BZHIQ      R11, R12, R11
 	KMOVW      R11, K1
@@ -2216,10 +2343,10 @@ loop:
 	JNZ          loop
 
 done:
-	MOVQ         c_first+48(FP), AX
-	MOVQ         c_stride+56(FP), CX
+	MOVQ         c_first+56(FP), AX
+	MOVQ         c_stride+64(FP), CX
 	SHLQ         $0x02, CX
-	VBROADCASTSS alpha+72(FP), Z29
+	VBROADCASTSS alpha+80(FP), Z29
 	VMULPS       Z29, Z0, Z0
 	VMULPS       Z29, Z1, Z1
 	VMULPS       Z29, Z2, Z2
@@ -2230,10 +2357,10 @@ done:
 	VMULPS       Z29, Z7, Z7
 	VMULPS       Z29, Z8, Z8
 	VMULPS       Z29, Z9, Z9
-	MOVL         beta+76(FP), DX
+	MOVL         beta+84(FP), DX
 	SHLL         $0x01, DX
 	JZ           store
-	VBROADCASTSS beta+76(FP), Z30
+	VBROADCASTSS beta+84(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPS.Z    (DX), K1, Z31
 	VFMADD231PS  Z31, Z30, Z0
@@ -2286,12 +2413,19 @@ store:
 	VMOVUPS Z8, K1, (AX)
 	ADDQ    CX, AX
 	VMOVUPS Z9, K1, (AX)
+	ADDQ    $0x00000040, c_first+56(FP)
+	MOVQ    b_panel+48(FP), AX
+	SHLQ    $0x02, AX
+	ADDQ    AX, b_first+32(FP)
+	DECQ    panels+88(FP)
+	JNZ     panel
 	VZEROUPPER
 	RET
 
-// func strip10x2F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32)
+// func strip10x2F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·strip10x2F32AVX512(SB), NOSPLIT, $0-80
+TEXT ·strip10x2F32AVX512(SB), NOSPLIT, $0-96
+panel:
 	MOVQ       k+0(FP), AX
 	MOVQ       b_first+32(FP), CX
 	MOVQ       b_row+40(FP), DX
@@ -2327,8 +2461,8 @@ TEXT ·strip10x2F32AVX512(SB), NOSPLIT, $0-80
 	VPXORD     Z17, Z17, Z17
 	VPXORD     Z18, Z18, Z18
 	VPXORD     Z19, Z19, Z19
-	MOVQ       c_first+48(FP), R11
-	MOVQ       c_stride+56(FP), R12
+	MOVQ       c_first+56(FP), R11
+	MOVQ       c_stride+64(FP), R12
 	SHLQ       $0x02, R12
 	PREFETCHT0 (R11)
 	PREFETCHT0 64(R11)
@@ -2404,14 +2538,14 @@ loop:
 	JNZ          loop
 
 done:
-	MOVQ         c_last+64(FP), AX
+	MOVQ         c_last+72(FP), AX
 	MOVQ         $-1, CX
 	BZHIQ        AX, CX, AX
 	KMOVW        AX, K1
-	MOVQ         c_first+48(FP), AX
-	MOVQ         c_stride+56(FP), CX
+	MOVQ         c_first+56(FP), AX
+	MOVQ         c_stride+64(FP), CX
 	SHLQ         $0x02, CX
-	VBROADCASTSS alpha+72(FP), Z29
+	VBROADCASTSS alpha+80(FP), Z29
 	VMULPS       Z29, Z0, Z0
 	VMULPS       Z29, Z1, Z1
 	VMULPS       Z29, Z2, Z2
@@ -2432,10 +2566,10 @@ done:
 	VMULPS       Z29, Z17, Z17
 	VMULPS       Z29, Z18, Z18
 	VMULPS       Z29, Z19, Z19
-	MOVL         beta+76(FP), DX
+	MOVL         beta+84(FP), DX
 	SHLL         $0x01, DX
 	JZ           store
-	VBROADCASTSS beta+76(FP), Z30
+	VBROADCASTSS beta+84(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPS      (DX), Z31
 	VFMADD231PS  Z31, Z30, Z0
@@ -2518,12 +2652,19 @@ store:
 	ADDQ    CX, AX
 	VMOVUPS Z18, (AX)
 	VMOVUPS Z19, K1, 64(AX)
+	ADDQ    $0x00000080, c_first+56(FP)
+	MOVQ    b_panel+48(FP), AX
+	SHLQ    $0x02, AX
+	ADDQ    AX, b_first+32(FP)
+	DECQ    panels+88(FP)
+	JNZ     panel
 	VZEROUPPER
 	RET
 
-// func strip11x1F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32)
+// func strip11x1F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·strip11x1F32AVX512(SB), NOSPLIT, $0-80
+TEXT ·strip11x1F32AVX512(SB), NOSPLIT, $0-96
+panel:
 	MOVQ       k+0(FP), AX
 	MOVQ       b_first+32(FP), CX
 	MOVQ       b_row+40(FP), DX
@@ -2550,8 +2691,8 @@ TEXT ·strip11x1F32AVX512(SB), NOSPLIT, $0-80
 	VPXORD     Z8, Z8, Z8
 	VPXORD     Z9, Z9, Z9
 	VPXORD     Z10, Z10, Z10
-	MOVQ       c_first+48(FP), R11
-	MOVQ       c_stride+56(FP), R12
+	MOVQ       c_first+56(FP), R11
+	MOVQ       c_stride+64(FP), R12
 	SHLQ       $0x02, R12
 	PREFETCHT0 (R11)
 	ADDQ       R12, R11
@@ -2574,7 +2715,7 @@ TEXT ·strip11x1F32AVX512(SB), NOSPLIT, $0-80
 	PREFETCHT0 (R11)
 	ADDQ       R12, R11
 	PREFETCHT0 (R11)
-	MOVQ       c_last+64(FP), R11
+	MOVQ       c_last+72(FP), R11
 	MOVQ       $-1, R12
 	BZHIQ      R11, R12, R11
 	KMOVW      R11, K1
@@ -2614,10 +2755,10 @@ loop:
 	JNZ          loop
 
 done:
-	MOVQ         c_first+48(FP), AX
-	MOVQ         c_stride+56(FP), CX
+	MOVQ         c_first+56(FP), AX
+	MOVQ         c_stride+64(FP), CX
 	SHLQ         $0x02, CX
-	VBROADCASTSS alpha+72(FP), Z29
+	VBROADCASTSS alpha+80(FP), Z29
 	VMULPS       Z29, Z0, Z0
 	VMULPS       Z29, Z1, Z1
 	VMULPS       Z29, Z2, Z2
@@ -2629,10 +2770,10 @@ done:
 	VMULPS       Z29, Z8, Z8
 	VMULPS       Z29, Z9, Z9
 	VMULPS       Z29, Z10, Z10
-	MOVL         beta+76(FP), DX
+	MOVL         beta+84(FP), DX
 	SHLL         $0x01, DX
 	JZ           store
-	VBROADCASTSS beta+76(FP), Z30
+	VBROADCASTSS beta+84(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPS.Z    (DX), K1, Z31
 	VFMADD231PS  Z31, Z30, Z0
@@ -2690,12 +2831,19 @@ store:
 	VMOVUPS Z9, K1, (AX)
 	ADDQ    CX, AX
 	VMOVUPS Z10, K1, (AX)
+	ADDQ    $0x00000040, c_first+56(FP)
+	MOVQ    b_panel+48(FP), AX
+	SHLQ    $0x02, AX
+	ADDQ    AX, b_first+32(FP)
+	DECQ    panels+88(FP)
+	JNZ     panel
 	VZEROUPPER
 	RET
 
-// func strip11x2F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32)
+// func strip11x2F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·strip11x2F32AVX512(SB), NOSPLIT, $0-80
+TEXT ·strip11x2F32AVX512(SB), NOSPLIT, $0-96
+panel:
 	MOVQ       k+0(FP), AX
 	MOVQ       b_first+32(FP), CX
 	MOVQ       b_row+40(FP), DX
@@ -2733,8 +2881,8 @@ TEXT ·strip11x2F32AVX512(SB), NOSPLIT, $0-80
 	VPXORD     Z19, Z19, Z19
 	VPXORD     Z20, Z20, Z20
 	VPXORD     Z21, Z21, Z21
-	MOVQ       c_first+48(FP), R11
-	MOVQ       c_stride+56(FP), R12
+	MOVQ       c_first+56(FP), R11
+	MOVQ       c_stride+64(FP), R12
 	SHLQ       $0x02, R12
 	PREFETCHT0 (R11)
 	PREFETCHT0 64(R11)
@@ -2816,14 +2964,14 @@ loop:
 	JNZ          loop
 
 done:
-	MOVQ         c_last+64(FP), AX
+	MOVQ         c_last+72(FP), AX
 	MOVQ         $-1, CX
 	BZHIQ        AX, CX, AX
 	KMOVW        AX, K1
-	MOVQ         c_first+48(FP), AX
-	MOVQ         c_stride+56(FP), CX
+	MOVQ         c_first+56(FP), AX
+	MOVQ         c_stride+64(FP), CX
 	SHLQ         $0x02, CX
-	VBROADCASTSS alpha+72(FP), Z29
+	VBROADCASTSS alpha+80(FP), Z29
 	VMULPS       Z29, Z0, Z0
 	VMULPS       Z29, Z1, Z1
 	VMULPS       Z29, Z2, Z2
@@ -2846,10 +2994,10 @@ done:
 	VMULPS       Z29, Z19, Z19
 	VMULPS       Z29, Z20, Z20
 	VMULPS       Z29, Z21, Z21
-	MOVL         beta+76(FP), DX
+	MOVL         beta+84(FP), DX
 	SHLL         $0x01, DX
 	JZ           store
-	VBROADCASTSS beta+76(FP), Z30
+	VBROADCASTSS beta+84(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPS      (DX), Z31
 	VFMADD231PS  Z31, Z30, Z0
@@ -2940,12 +3088,19 @@ store:
 	ADDQ    CX, AX
 	VMOVUPS Z20, (AX)
 	VMOVUPS Z21, K1, 64(AX)
+	ADDQ    $0x00000080, c_first+56(FP)
+	MOVQ    b_panel+48(FP), AX
+	SHLQ    $0x02, AX
+	ADDQ    AX, b_first+32(FP)
+	DECQ    panels+88(FP)
+	JNZ     panel
 	VZEROUPPER
 	RET
 
-// func strip12x1F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32)
+// func strip12x1F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·strip12x1F32AVX512(SB), NOSPLIT, $0-80
+TEXT ·strip12x1F32AVX512(SB), NOSPLIT, $0-96
+panel:
 	MOVQ       k+0(FP), AX
 	MOVQ       b_first+32(FP), CX
 	MOVQ       b_row+40(FP), DX
@@ -2973,8 +3128,8 @@ TEXT ·strip12x1F32AVX512(SB), NOSPLIT, $0-80
 	VPXORD     Z9, Z9, Z9
 	VPXORD     Z10, Z10, Z10
 	VPXORD     Z11, Z11, Z11
-	MOVQ       c_first+48(FP), R11
-	MOVQ       c_stride+56(FP), R12
+	MOVQ       c_first+56(FP), R11
+	MOVQ       c_stride+64(FP), R12
 	SHLQ       $0x02, R12
 	PREFETCHT0 (R11)
 	ADDQ       R12, R11
@@ -2999,7 +3154,7 @@ TEXT ·strip12x1F32AVX512(SB), NOSPLIT, $0-80
 	PREFETCHT0 (R11)
 	ADDQ       R12, R11
 	PREFETCHT0 (R11)
-	MOVQ       c_last+64(FP), R11
+	MOVQ       c_last+72(FP), R11
 	MOVQ       $-1, R12
 	BZHIQ      R11, R12, R11
 	KMOVW      R11, K1
@@ -3041,10 +3196,10 @@ loop:
 	JNZ          loop
 
 done:
-	MOVQ         c_first+48(FP), AX
-	MOVQ         c_stride+56(FP), CX
+	MOVQ         c_first+56(FP), AX
+	MOVQ         c_stride+64(FP), CX
 	SHLQ         $0x02, CX
-	VBROADCASTSS alpha+72(FP), Z29
+	VBROADCASTSS alpha+80(FP), Z29
 	VMULPS       Z29, Z0, Z0
 	VMULPS       Z29, Z1, Z1
 	VMULPS       Z29, Z2, Z2
@@ -3057,10 +3212,10 @@ done:
 	VMULPS       Z29, Z9, Z9
 	VMULPS       Z29, Z10, Z10
 	VMULPS       Z29, Z11, Z11
-	MOVL         beta+76(FP), DX
+	MOVL         beta+84(FP), DX
 	SHLL         $0x01, DX
 	JZ           store
-	VBROADCASTSS beta+76(FP), Z30
+	VBROADCASTSS beta+84(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPS.Z    (DX), K1, Z31
 	VFMADD231PS  Z31, Z30, Z0
@@ -3123,12 +3278,19 @@ store:
 	VMOVUPS Z10, K1, (AX)
 	ADDQ    CX, AX
 	VMOVUPS Z11, K1, (AX)
+	ADDQ    $0x00000040, c_first+56(FP)
+	MOVQ    b_panel+48(FP), AX
+	SHLQ    $0x02, AX
+	ADDQ    AX, b_first+32(FP)
+	DECQ    panels+88(FP)
+	JNZ     panel
 	VZEROUPPER
 	RET
 
-// func strip12x2F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32)
+// func strip12x2F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·strip12x2F32AVX512(SB), NOSPLIT, $0-80
+TEXT ·strip12x2F32AVX512(SB), NOSPLIT, $0-96
+panel:
 	MOVQ       k+0(FP), AX
 	MOVQ       b_first+32(FP), CX
 	MOVQ       b_row+40(FP), DX
@@ -3168,8 +3330,8 @@ TEXT ·strip12x2F32AVX512(SB), NOSPLIT, $0-80
 	VPXORD     Z21, Z21, Z21
 	VPXORD     Z22, Z22, Z22
 	VPXORD     Z23, Z23, Z23
-	MOVQ       c_first+48(FP), R11
-	MOVQ       c_stride+56(FP), R12
+	MOVQ       c_first+56(FP), R11
+	MOVQ       c_stride+64(FP), R12
 	SHLQ       $0x02, R12
 	PREFETCHT0 (R11)
 	PREFETCHT0 64(R11)
@@ -3257,14 +3419,14 @@ loop:
 	JNZ          loop
 
 done:
-	MOVQ         c_last+64(FP), AX
+	MOVQ         c_last+72(FP), AX
 	MOVQ         $-1, CX
 	BZHIQ        AX, CX, AX
 	KMOVW        AX, K1
-	MOVQ         c_first+48(FP), AX
-	MOVQ         c_stride+56(FP), CX
+	MOVQ         c_first+56(FP), AX
+	MOVQ         c_stride+64(FP), CX
 	SHLQ         $0x02, CX
-	VBROADCASTSS alpha+72(FP), Z29
+	VBROADCASTSS alpha+80(FP), Z29
 	VMULPS       Z29, Z0, Z0
 	VMULPS       Z29, Z1, Z1
 	VMULPS       Z29, Z2, Z2
@@ -3289,10 +3451,10 @@ done:
 	VMULPS       Z29, Z21, Z21
 	VMULPS       Z29, Z22, Z22
 	VMULPS       Z29, Z23, Z23
-	MOVL         beta+76(FP), DX
+	MOVL         beta+84(FP), DX
 	SHLL         $0x01, DX
 	JZ           store
-	VBROADCASTSS beta+76(FP), Z30
+	VBROADCASTSS beta+84(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPS      (DX), Z31
 	VFMADD231PS  Z31, Z30, Z0
@@ -3391,12 +3553,19 @@ store:
 	ADDQ    CX, AX
 	VMOVUPS Z22, (AX)
 	VMOVUPS Z23, K1, 64(AX)
+	ADDQ    $0x00000080, c_first+56(FP)
+	MOVQ    b_panel+48(FP), AX
+	SHLQ    $0x02, AX
+	ADDQ    AX, b_first+32(FP)
+	DECQ    panels+88(FP)
+	JNZ     panel
 	VZEROUPPER
 	RET
 
-// func strip13x1F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32)
+// func strip13x1F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·strip13x1F32AVX512(SB), NOSPLIT, $0-80
+TEXT ·strip13x1F32AVX512(SB), NOSPLIT, $0-96
+panel:
 	MOVQ       k+0(FP), AX
 	MOVQ       b_first+32(FP), CX
 	MOVQ       b_row+40(FP), DX
@@ -3427,8 +3596,8 @@ TEXT ·strip13x1F32AVX512(SB), NOSPLIT, $0-80
 	VPXORD     Z10, Z10, Z10
 	VPXORD     Z11, Z11, Z11
 	VPXORD     Z12, Z12, Z12
-	MOVQ       c_first+48(FP), R12
-	MOVQ       c_stride+56(FP), R13
+	MOVQ       c_first+56(FP), R12
+	MOVQ       c_stride+64(FP), R13
 	SHLQ       $0x02, R13
 	PREFETCHT0 (R12)
 	ADDQ       R13, R12
@@ -3455,7 +3624,7 @@ TEXT ·strip13x1F32AVX512(SB), NOSPLIT, $0-80
 	PREFETCHT0 (R12)
 	ADDQ       R13, R12
 	PREFETCHT0 (R12)
-	MOVQ       c_last+64(FP), R12
+	MOVQ       c_last+72(FP), R12
 	MOVQ       $-1, R13
 	BZHIQ      R12, R13, R12
 	KMOVW      R12, K1
@@ -3500,10 +3669,10 @@ loop:
 	JNZ          loop
 
 done:
-	MOVQ         c_first+48(FP), AX
-	MOVQ         c_stride+56(FP), CX
+	MOVQ         c_first+56(FP), AX
+	MOVQ         c_stride+64(FP), CX
 	SHLQ         $0x02, CX
-	VBROADCASTSS alpha+72(FP), Z29
+	VBROADCASTSS alpha+80(FP), Z29
 	VMULPS       Z29, Z0, Z0
 	VMULPS       Z29, Z1, Z1
 	VMULPS       Z29, Z2, Z2
@@ -3517,10 +3686,10 @@ done:
 	VMULPS       Z29, Z10, Z10
 	VMULPS       Z29, Z11, Z11
 	VMULPS       Z29, Z12, Z12
-	MOVL         beta+76(FP), DX
+	MOVL         beta+84(FP), DX
 	SHLL         $0x01, DX
 	JZ           store
-	VBROADCASTSS beta+76(FP), Z30
+	VBROADCASTSS beta+84(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPS.Z    (DX), K1, Z31
 	VFMADD231PS  Z31, Z30, Z0
@@ -3588,12 +3757,19 @@ store:
 	VMOVUPS Z11, K1, (AX)
 	ADDQ    CX, AX
 	VMOVUPS Z12, K1, (AX)
+	ADDQ    $0x00000040, c_first+56(FP)
+	MOVQ    b_panel+48(FP), AX
+	SHLQ    $0x02, AX
+	ADDQ    AX, b_first+32(FP)
+	DECQ    panels+88(FP)
+	JNZ     panel
 	VZEROUPPER
 	RET
 
-// func strip13x2F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32)
+// func strip13x2F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·strip13x2F32AVX512(SB), NOSPLIT, $0-80
+TEXT ·strip13x2F32AVX512(SB), NOSPLIT, $0-96
+panel:
 	MOVQ       k+0(FP), AX
 	MOVQ       b_first+32(FP), CX
 	MOVQ       b_row+40(FP), DX
@@ -3637,8 +3813,8 @@ TEXT ·strip13x2F32AVX512(SB), NOSPLIT, $0-80
 	VPXORD     Z23, Z23, Z23
 	VPXORD     Z24, Z24, Z24
 	VPXORD     Z25, Z25, Z25
-	MOVQ       c_first+48(FP), R12
-	MOVQ       c_stride+56(FP), R13
+	MOVQ       c_first+56(FP), R12
+	MOVQ       c_stride+64(FP), R13
 	SHLQ       $0x02, R13
 	PREFETCHT0 (R12)
 	PREFETCHT0 64(R12)
@@ -3733,14 +3909,14 @@ loop:
 	JNZ          loop
 
 done:
-	MOVQ         c_last+64(FP), AX
+	MOVQ         c_last+72(FP), AX
 	MOVQ         $-1, CX
 	BZHIQ        AX, CX, AX
 	KMOVW        AX, K1
-	MOVQ         c_first+48(FP), AX
-	MOVQ         c_stride+56(FP), CX
+	MOVQ         c_first+56(FP), AX
+	MOVQ         c_stride+64(FP), CX
 	SHLQ         $0x02, CX
-	VBROADCASTSS alpha+72(FP), Z29
+	VBROADCASTSS alpha+80(FP), Z29
 	VMULPS       Z29, Z0, Z0
 	VMULPS       Z29, Z1, Z1
 	VMULPS       Z29, Z2, Z2
@@ -3767,10 +3943,10 @@ done:
 	VMULPS       Z29, Z23, Z23
 	VMULPS       Z29, Z24, Z24
 	VMULPS       Z29, Z25, Z25
-	MOVL         beta+76(FP), DX
+	MOVL         beta+84(FP), DX
 	SHLL         $0x01, DX
 	JZ           store
-	VBROADCASTSS beta+76(FP), Z30
+	VBROADCASTSS beta+84(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPS      (DX), Z31
 	VFMADD231PS  Z31, Z30, Z0
@@ -3877,12 +4053,19 @@ store:
 	ADDQ    CX, AX
 	VMOVUPS Z24, (AX)
 	VMOVUPS Z25, K1, 64(AX)
+	ADDQ    $0x00000080, c_first+56(FP)
+	MOVQ    b_panel+48(FP), AX
+	SHLQ    $0x02, AX
+	ADDQ    AX, b_first+32(FP)
+	DECQ    panels+88(FP)
+	JNZ     panel
 	VZEROUPPER
 	RET
 
-// func strip14x1F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32)
+// func strip14x1F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·strip14x1F32AVX512(SB), NOSPLIT, $0-80
+TEXT ·strip14x1F32AVX512(SB), NOSPLIT, $0-96
+panel:
 	MOVQ       k+0(FP), AX
 	MOVQ       b_first+32(FP), CX
 	MOVQ       b_row+40(FP), DX
@@ -3914,8 +4097,8 @@ TEXT ·strip14x1F32AVX512(SB), NOSPLIT, $0-80
 	VPXORD     Z11, Z11, Z11
 	VPXORD     Z12, Z12, Z12
 	VPXORD     Z13, Z13, Z13
-	MOVQ       c_first+48(FP), R12
-	MOVQ       c_stride+56(FP), R13
+	MOVQ       c_first+56(FP), R12
+	MOVQ       c_stride+64(FP), R13
 	SHLQ       $0x02, R13
 	PREFETCHT0 (R12)
 	ADDQ       R13, R12
@@ -3944,7 +4127,7 @@ TEXT ·strip14x1F32AVX512(SB), NOSPLIT, $0-80
 	PREFETCHT0 (R12)
 	ADDQ       R13, R12
 	PREFETCHT0 (R12)
-	MOVQ       c_last+64(FP), R12
+	MOVQ       c_last+72(FP), R12
 	MOVQ       $-1, R13
 	BZHIQ      R12, R13, R12
 	KMOVW      R12, K1
@@ -3991,10 +4174,10 @@ loop:
 	JNZ          loop
 
 done:
-	MOVQ         c_first+48(FP), AX
-	MOVQ         c_stride+56(FP), CX
+	MOVQ         c_first+56(FP), AX
+	MOVQ         c_stride+64(FP), CX
 	SHLQ         $0x02, CX
-	VBROADCASTSS alpha+72(FP), Z29
+	VBROADCASTSS alpha+80(FP), Z29
 	VMULPS       Z29, Z0, Z0
 	VMULPS       Z29, Z1, Z1
 	VMULPS       Z29, Z2, Z2
@@ -4009,10 +4192,10 @@ done:
 	VMULPS       Z29, Z11, Z11
 	VMULPS       Z29, Z12, Z12
 	VMULPS       Z29, Z13, Z13
-	MOVL         beta+76(FP), DX
+	MOVL         beta+84(FP), DX
 	SHLL         $0x01, DX
 	JZ           store
-	VBROADCASTSS beta+76(FP), Z30
+	VBROADCASTSS beta+84(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPS.Z    (DX), K1, Z31
 	VFMADD231PS  Z31, Z30, Z0
@@ -4085,12 +4268,19 @@ store:
 	VMOVUPS Z12, K1, (AX)
 	ADDQ    CX, AX
 	VMOVUPS Z13, K1, (AX)
+	ADDQ    $0x00000040, c_first+56(FP)
+	MOVQ    b_panel+48(FP), AX
+	SHLQ    $0x02, AX
+	ADDQ    AX, b_first+32(FP)
+	DECQ    panels+88(FP)
+	JNZ     panel
 	VZEROUPPER
 	RET
 
-// func strip14x2F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32)
+// func strip14x2F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·strip14x2F32AVX512(SB), NOSPLIT, $0-80
+TEXT ·strip14x2F32AVX512(SB), NOSPLIT, $0-96
+panel:
 	MOVQ       k+0(FP), AX
 	MOVQ       b_first+32(FP), CX
 	MOVQ       b_row+40(FP), DX
@@ -4136,8 +4326,8 @@ TEXT ·strip14x2F32AVX512(SB), NOSPLIT, $0-80
 	VPXORD     Z25, Z25, Z25
 	VPXORD     Z26, Z26, Z26
 	VPXORD     Z27, Z27, Z27
-	MOVQ       c_first+48(FP), R12
-	MOVQ       c_stride+56(FP), R13
+	MOVQ       c_first+56(FP), R12
+	MOVQ       c_stride+64(FP), R13
 	SHLQ       $0x02, R13
 	PREFETCHT0 (R12)
 	PREFETCHT0 64(R12)
@@ -4238,14 +4428,14 @@ loop:
 	JNZ          loop
 
 done:
-	MOVQ         c_last+64(FP), AX
+	MOVQ         c_last+72(FP), AX
 	MOVQ         $-1, CX
 	BZHIQ        AX, CX, AX
 	KMOVW        AX, K1
-	MOVQ         c_first+48(FP), AX
-	MOVQ         c_stride+56(FP), CX
+	MOVQ         c_first+56(FP), AX
+	MOVQ         c_stride+64(FP), CX
 	SHLQ         $0x02, CX
-	VBROADCASTSS alpha+72(FP), Z29
+	VBROADCASTSS alpha+80(FP), Z29
 	VMULPS       Z29, Z0, Z0
 	VMULPS       Z29, Z1, Z1
 	VMULPS       Z29, Z2, Z2
@@ -4274,10 +4464,10 @@ done:
 	VMULPS       Z29, Z25, Z25
 	VMULPS       Z29, Z26, Z26
 	VMULPS       Z29, Z27, Z27
-	MOVL         beta+76(FP), DX
+	MOVL         beta+84(FP), DX
 	SHLL         $0x01, DX
 	JZ           store
-	VBROADCASTSS beta+76(FP), Z30
+	VBROADCASTSS beta+84(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPS      (DX), Z31
 	VFMADD231PS  Z31, Z30, Z0
@@ -4392,6 +4582,12 @@ store:
 	ADDQ    CX, AX
 	VMOVUPS Z26, (AX)
 	VMOVUPS Z27, K1, 64(AX)
+	ADDQ    $0x00000080, c_first+56(FP)
+	MOVQ    b_panel+48(FP), AX
+	SHLQ    $0x02, AX
+	ADDQ    AX, b_first+32(FP)
+	DECQ    panels+88(FP)
+	JNZ     panel
 	VZEROUPPER
 	RET
 
@@ -4981,9 +5177,10 @@ done:
 	VZEROUPPER
 	RET
 
-// func strip1x1F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64)
+// func strip1x1F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·strip1x1F64AVX512(SB), NOSPLIT, $0-88
+TEXT ·strip1x1F64AVX512(SB), NOSPLIT, $0-104
+panel:
 	MOVQ       k+0(FP), AX
 	MOVQ       b_first+32(FP), CX
 	MOVQ       b_row+40(FP), DX
@@ -4994,11 +5191,11 @@ TEXT ·strip1x1F64AVX512(SB), NOSPLIT, $0-88
 	SHLQ       $0x03, BX
 	MOVQ       a_first+8(FP), SI
 	VPXORD     Z0, Z0, Z0
-	MOVQ       c_first+48(FP), DI
-	MOVQ       c_stride+56(FP), R8
+	MOVQ       c_first+56(FP), DI
+	MOVQ       c_stride+64(FP), R8
 	SHLQ       $0x03, R8
 	PREFETCHT0 (DI)
-	MOVQ       c_last+64(FP), DI
+	MOVQ       c_last+72(FP), DI
 	MOVQ       $-1, R8
 	BZHIQ      DI, R8, DI
 	KMOVW      DI, K1
@@ -5015,15 +5212,15 @@ loop:
 	JNZ          loop
 
 done:
-	MOVQ         c_first+48(FP), AX
-	MOVQ         c_stride+56(FP), CX
+	MOVQ         c_first+56(FP), AX
+	MOVQ         c_stride+64(FP), CX
 	SHLQ         $0x03, CX
-	VBROADCASTSD alpha+72(FP), Z29
+	VBROADCASTSD alpha+80(FP), Z29
 	VMULPD       Z29, Z0, Z0
-	MOVQ         beta+80(FP), DX
+	MOVQ         beta+88(FP), DX
 	SHLQ         $0x01, DX
 	JZ           store
-	VBROADCASTSD beta+80(FP), Z30
+	VBROADCASTSD beta+88(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPD.Z    (DX), K1, Z31
 	VFMADD231PD  Z31, Z30, Z0
@@ -5031,12 +5228,19 @@ done:
 
 store:
 	VMOVUPD Z0, K1, (AX)
+	ADDQ    $0x00000040, c_first+56(FP)
+	MOVQ    b_panel+48(FP), AX
+	SHLQ    $0x03, AX
+	ADDQ    AX, b_first+32(FP)
+	DECQ    panels+96(FP)
+	JNZ     panel
 	VZEROUPPER
 	RET
 
-// func strip1x2F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64)
+// func strip1x2F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·strip1x2F64AVX512(SB), NOSPLIT, $0-88
+TEXT ·strip1x2F64AVX512(SB), NOSPLIT, $0-104
+panel:
 	MOVQ       k+0(FP), AX
 	MOVQ       b_first+32(FP), CX
 	MOVQ       b_row+40(FP), DX
@@ -5048,8 +5252,8 @@ TEXT ·strip1x2F64AVX512(SB), NOSPLIT, $0-88
 	MOVQ       a_first+8(FP), SI
 	VPXORD     Z0, Z0, Z0
 	VPXORD     Z1, Z1, Z1
-	MOVQ       c_first+48(FP), DI
-	MOVQ       c_stride+56(FP), R8
+	MOVQ       c_first+56(FP), DI
+	MOVQ       c_stride+64(FP), R8
 	SHLQ       $0x03, R8
 	PREFETCHT0 (DI)
 	PREFETCHT0 64(DI)
@@ -5068,20 +5272,20 @@ loop:
 	JNZ          loop
 
 done:
-	MOVQ         c_last+64(FP), AX
+	MOVQ         c_last+72(FP), AX
 	MOVQ         $-1, CX
 	BZHIQ        AX, CX, AX
 	KMOVW        AX, K1
-	MOVQ         c_first+48(FP), AX
-	MOVQ         c_stride+56(FP), CX
+	MOVQ         c_first+56(FP), AX
+	MOVQ         c_stride+64(FP), CX
 	SHLQ         $0x03, CX
-	VBROADCASTSD alpha+72(FP), Z29
+	VBROADCASTSD alpha+80(FP), Z29
 	VMULPD       Z29, Z0, Z0
 	VMULPD       Z29, Z1, Z1
-	MOVQ         beta+80(FP), DX
+	MOVQ         beta+88(FP), DX
 	SHLQ         $0x01, DX
 	JZ           store
-	VBROADCASTSD beta+80(FP), Z30
+	VBROADCASTSD beta+88(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPD      (DX), Z31
 	VFMADD231PD  Z31, Z30, Z0
@@ -5092,12 +5296,19 @@ done:
 store:
 	VMOVUPD Z0, (AX)
 	VMOVUPD Z1, K1, 64(AX)
+	ADDQ    $0x00000080, c_first+56(FP)
+	MOVQ    b_panel+48(FP), AX
+	SHLQ    $0x03, AX
+	ADDQ    AX, b_first+32(FP)
+	DECQ    panels+96(FP)
+	JNZ     panel
 	VZEROUPPER
 	RET
 
-// func strip2x1F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64)
+// func strip2x1F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·strip2x1F64AVX512(SB), NOSPLIT, $0-88
+TEXT ·strip2x1F64AVX512(SB), NOSPLIT, $0-104
+panel:
 	MOVQ       k+0(FP), AX
 	MOVQ       b_first+32(FP), CX
 	MOVQ       b_row+40(FP), DX
@@ -5109,13 +5320,13 @@ TEXT ·strip2x1F64AVX512(SB), NOSPLIT, $0-88
 	MOVQ       a_first+8(FP), DI
 	VPXORD     Z0, Z0, Z0
 	VPXORD     Z1, Z1, Z1
-	MOVQ       c_first+48(FP), R8
-	MOVQ       c_stride+56(FP), R9
+	MOVQ       c_first+56(FP), R8
+	MOVQ       c_stride+64(FP), R9
 	SHLQ       $0x03, R9
 	PREFETCHT0 (R8)
 	ADDQ       R9, R8
 	PREFETCHT0 (R8)
-	MOVQ       c_last+64(FP), R8
+	MOVQ       c_last+72(FP), R8
 	MOVQ       $-1, R9
 	BZHIQ      R8, R9, R8
 	KMOVW      R8, K1
@@ -5134,16 +5345,16 @@ loop:
 	JNZ          loop
 
 done:
-	MOVQ         c_first+48(FP), AX
-	MOVQ         c_stride+56(FP), CX
+	MOVQ         c_first+56(FP), AX
+	MOVQ         c_stride+64(FP), CX
 	SHLQ         $0x03, CX
-	VBROADCASTSD alpha+72(FP), Z29
+	VBROADCASTSD alpha+80(FP), Z29
 	VMULPD       Z29, Z0, Z0
 	VMULPD       Z29, Z1, Z1
-	MOVQ         beta+80(FP), DX
+	MOVQ         beta+88(FP), DX
 	SHLQ         $0x01, DX
 	JZ           store
-	VBROADCASTSD beta+80(FP), Z30
+	VBROADCASTSD beta+88(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPD.Z    (DX), K1, Z31
 	VFMADD231PD  Z31, Z30, Z0
@@ -5156,12 +5367,19 @@ store:
 	VMOVUPD Z0, K1, (AX)
 	ADDQ    CX, AX
 	VMOVUPD Z1, K1, (AX)
+	ADDQ    $0x00000040, c_first+56(FP)
+	MOVQ    b_panel+48(FP), AX
+	SHLQ    $0x03, AX
+	ADDQ    AX, b_first+32(FP)
+	DECQ    panels+96(FP)
+	JNZ     panel
 	VZEROUPPER
 	RET
 
-// func strip2x2F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64)
+// func strip2x2F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·strip2x2F64AVX512(SB), NOSPLIT, $0-88
+TEXT ·strip2x2F64AVX512(SB), NOSPLIT, $0-104
+panel:
 	MOVQ       k+0(FP), AX
 	MOVQ       b_first+32(FP), CX
 	MOVQ       b_row+40(FP), DX
@@ -5175,8 +5393,8 @@ TEXT ·strip2x2F64AVX512(SB), NOSPLIT, $0-88
 	VPXORD     Z1, Z1, Z1
 	VPXORD     Z2, Z2, Z2
 	VPXORD     Z3, Z3, Z3
-	MOVQ       c_first+48(FP), R8
-	MOVQ       c_stride+56(FP), R9
+	MOVQ       c_first+56(FP), R8
+	MOVQ       c_stride+64(FP), R9
 	SHLQ       $0x03, R9
 	PREFETCHT0 (R8)
 	PREFETCHT0 64(R8)
@@ -5201,22 +5419,22 @@ loop:
 	JNZ          loop
 
 done:
-	MOVQ         c_last+64(FP), AX
+	MOVQ         c_last+72(FP), AX
 	MOVQ         $-1, CX
 	BZHIQ        AX, CX, AX
 	KMOVW        AX, K1
-	MOVQ         c_first+48(FP), AX
-	MOVQ         c_stride+56(FP), CX
+	MOVQ         c_first+56(FP), AX
+	MOVQ         c_stride+64(FP), CX
 	SHLQ         $0x03, CX
-	VBROADCASTSD alpha+72(FP), Z29
+	VBROADCASTSD alpha+80(FP), Z29
 	VMULPD       Z29, Z0, Z0
 	VMULPD       Z29, Z1, Z1
 	VMULPD       Z29, Z2, Z2
 	VMULPD       Z29, Z3, Z3
-	MOVQ         beta+80(FP), DX
+	MOVQ         beta+88(FP), DX
 	SHLQ         $0x01, DX
 	JZ           store
-	VBROADCASTSD beta+80(FP), Z30
+	VBROADCASTSD beta+88(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPD      (DX), Z31
 	VFMADD231PD  Z31, Z30, Z0
@@ -5235,12 +5453,19 @@ store:
 	ADDQ    CX, AX
 	VMOVUPD Z2, (AX)
 	VMOVUPD Z3, K1, 64(AX)
+	ADDQ    $0x00000080, c_first+56(FP)
+	MOVQ    b_panel+48(FP), AX
+	SHLQ    $0x03, AX
+	ADDQ    AX, b_first+32(FP)
+	DECQ    panels+96(FP)
+	JNZ     panel
 	VZEROUPPER
 	RET
 
-// func strip3x1F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64)
+// func strip3x1F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·strip3x1F64AVX512(SB), NOSPLIT, $0-88
+TEXT ·strip3x1F64AVX512(SB), NOSPLIT, $0-104
+panel:
 	MOVQ       k+0(FP), AX
 	MOVQ       b_first+32(FP), CX
 	MOVQ       b_row+40(FP), DX
@@ -5253,15 +5478,15 @@ TEXT ·strip3x1F64AVX512(SB), NOSPLIT, $0-88
 	VPXORD     Z0, Z0, Z0
 	VPXORD     Z1, Z1, Z1
 	VPXORD     Z2, Z2, Z2
-	MOVQ       c_first+48(FP), R8
-	MOVQ       c_stride+56(FP), R9
+	MOVQ       c_first+56(FP), R8
+	MOVQ       c_stride+64(FP), R9
 	SHLQ       $0x03, R9
 	PREFETCHT0 (R8)
 	ADDQ       R9, R8
 	PREFETCHT0 (R8)
 	ADDQ       R9, R8
 	PREFETCHT0 (R8)
-	MOVQ       c_last+64(FP), R8
+	MOVQ       c_last+72(FP), R8
 	MOVQ       $-1, R9
 	BZHIQ      R8, R9, R8
 	KMOVW      R8, K1
@@ -5282,17 +5507,17 @@ loop:
 	JNZ          loop
 
 done:
-	MOVQ         c_first+48(FP), AX
-	MOVQ         c_stride+56(FP), CX
+	MOVQ         c_first+56(FP), AX
+	MOVQ         c_stride+64(FP), CX
 	SHLQ         $0x03, CX
-	VBROADCASTSD alpha+72(FP), Z29
+	VBROADCASTSD alpha+80(FP), Z29
 	VMULPD       Z29, Z0, Z0
 	VMULPD       Z29, Z1, Z1
 	VMULPD       Z29, Z2, Z2
-	MOVQ         beta+80(FP), DX
+	MOVQ         beta+88(FP), DX
 	SHLQ         $0x01, DX
 	JZ           store
-	VBROADCASTSD beta+80(FP), Z30
+	VBROADCASTSD beta+88(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPD.Z    (DX), K1, Z31
 	VFMADD231PD  Z31, Z30, Z0
@@ -5310,12 +5535,19 @@ store:
 	VMOVUPD Z1, K1, (AX)
 	ADDQ    CX, AX
 	VMOVUPD Z2, K1, (AX)
+	ADDQ    $0x00000040, c_first+56(FP)
+	MOVQ    b_panel+48(FP), AX
+	SHLQ    $0x03, AX
+	ADDQ    AX, b_first+32(FP)
+	DECQ    panels+96(FP)
+	JNZ     panel
 	VZEROUPPER
 	RET
 
-// func strip3x2F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64)
+// func strip3x2F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·strip3x2F64AVX512(SB), NOSPLIT, $0-88
+TEXT ·strip3x2F64AVX512(SB), NOSPLIT, $0-104
+panel:
 	MOVQ       k+0(FP), AX
 	MOVQ       b_first+32(FP), CX
 	MOVQ       b_row+40(FP), DX
@@ -5331,8 +5563,8 @@ TEXT ·strip3x2F64AVX512(SB), NOSPLIT, $0-88
 	VPXORD     Z3, Z3, Z3
 	VPXORD     Z4, Z4, Z4
 	VPXORD     Z5, Z5, Z5
-	MOVQ       c_first+48(FP), R8
-	MOVQ       c_stride+56(FP), R9
+	MOVQ       c_first+56(FP), R8
+	MOVQ       c_stride+64(FP), R9
 	SHLQ       $0x03, R9
 	PREFETCHT0 (R8)
 	PREFETCHT0 64(R8)
@@ -5363,24 +5595,24 @@ loop:
 	JNZ          loop
 
 done:
-	MOVQ         c_last+64(FP), AX
+	MOVQ         c_last+72(FP), AX
 	MOVQ         $-1, CX
 	BZHIQ        AX, CX, AX
 	KMOVW        AX, K1
-	MOVQ         c_first+48(FP), AX
-	MOVQ         c_stride+56(FP), CX
+	MOVQ         c_first+56(FP), AX
+	MOVQ         c_stride+64(FP), CX
 	SHLQ         $0x03, CX
-	VBROADCASTSD alpha+72(FP), Z29
+	VBROADCASTSD alpha+80(FP), Z29
 	VMULPD       Z29, Z0, Z0
 	VMULPD       Z29, Z1, Z1
 	VMULPD       Z29, Z2, Z2
 	VMULPD       Z29, Z3, Z3
 	VMULPD       Z29, Z4, Z4
 	VMULPD       Z29, Z5, Z5
-	MOVQ         beta+80(FP), DX
+	MOVQ         beta+88(FP), DX
 	SHLQ         $0x01, DX
 	JZ           store
-	VBROADCASTSD beta+80(FP), Z30
+	VBROADCASTSD beta+88(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPD      (DX), Z31
 	VFMADD231PD  Z31, Z30, Z0
@@ -5407,12 +5639,19 @@ store:
 	ADDQ    CX, AX
 	VMOVUPD Z4, (AX)
 	VMOVUPD Z5, K1, 64(AX)
+	ADDQ    $0x00000080, c_first+56(FP)
+	MOVQ    b_panel+48(FP), AX
+	SHLQ    $0x03, AX
+	ADDQ    AX, b_first+32(FP)
+	DECQ    panels+96(FP)
+	JNZ     panel
 	VZEROUPPER
 	RET
 
-// func strip4x1F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64)
+// func strip4x1F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·strip4x1F64AVX512(SB), NOSPLIT, $0-88
+TEXT ·strip4x1F64AVX512(SB), NOSPLIT, $0-104
+panel:
 	MOVQ       k+0(FP), AX
 	MOVQ       b_first+32(FP), CX
 	MOVQ       b_row+40(FP), DX
@@ -5428,8 +5667,8 @@ TEXT ·strip4x1F64AVX512(SB), NOSPLIT, $0-88
 	VPXORD     Z1, Z1, Z1
 	VPXORD     Z2, Z2, Z2
 	VPXORD     Z3, Z3, Z3
-	MOVQ       c_first+48(FP), R9
-	MOVQ       c_stride+56(FP), R10
+	MOVQ       c_first+56(FP), R9
+	MOVQ       c_stride+64(FP), R10
 	SHLQ       $0x03, R10
 	PREFETCHT0 (R9)
 	ADDQ       R10, R9
@@ -5438,7 +5677,7 @@ TEXT ·strip4x1F64AVX512(SB), NOSPLIT, $0-88
 	PREFETCHT0 (R9)
 	ADDQ       R10, R9
 	PREFETCHT0 (R9)
-	MOVQ       c_last+64(FP), R9
+	MOVQ       c_last+72(FP), R9
 	MOVQ       $-1, R10
 	BZHIQ      R9, R10, R9
 	KMOVW      R9, K1
@@ -5462,18 +5701,18 @@ loop:
 	JNZ          loop
 
 done:
-	MOVQ         c_first+48(FP), AX
-	MOVQ         c_stride+56(FP), CX
+	MOVQ         c_first+56(FP), AX
+	MOVQ         c_stride+64(FP), CX
 	SHLQ         $0x03, CX
-	VBROADCASTSD alpha+72(FP), Z29
+	VBROADCASTSD alpha+80(FP), Z29
 	VMULPD       Z29, Z0, Z0
 	VMULPD       Z29, Z1, Z1
 	VMULPD       Z29, Z2, Z2
 	VMULPD       Z29, Z3, Z3
-	MOVQ         beta+80(FP), DX
+	MOVQ         beta+88(FP), DX
 	SHLQ         $0x01, DX
 	JZ           store
-	VBROADCASTSD beta+80(FP), Z30
+	VBROADCASTSD beta+88(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPD.Z    (DX), K1, Z31
 	VFMADD231PD  Z31, Z30, Z0
@@ -5496,12 +5735,19 @@ store:
 	VMOVUPD Z2, K1, (AX)
 	ADDQ    CX, AX
 	VMOVUPD Z3, K1, (AX)
+	ADDQ    $0x00000040, c_first+56(FP)
+	MOVQ    b_panel+48(FP), AX
+	SHLQ    $0x03, AX
+	ADDQ    AX, b_first+32(FP)
+	DECQ    panels+96(FP)
+	JNZ     panel
 	VZEROUPPER
 	RET
 
-// func strip4x2F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64)
+// func strip4x2F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·strip4x2F64AVX512(SB), NOSPLIT, $0-88
+TEXT ·strip4x2F64AVX512(SB), NOSPLIT, $0-104
+panel:
 	MOVQ       k+0(FP), AX
 	MOVQ       b_first+32(FP), CX
 	MOVQ       b_row+40(FP), DX
@@ -5521,8 +5767,8 @@ TEXT ·strip4x2F64AVX512(SB), NOSPLIT, $0-88
 	VPXORD     Z5, Z5, Z5
 	VPXORD     Z6, Z6, Z6
 	VPXORD     Z7, Z7, Z7
-	MOVQ       c_first+48(FP), R9
-	MOVQ       c_stride+56(FP), R10
+	MOVQ       c_first+56(FP), R9
+	MOVQ       c_stride+64(FP), R10
 	SHLQ       $0x03, R10
 	PREFETCHT0 (R9)
 	PREFETCHT0 64(R9)
@@ -5560,14 +5806,14 @@ loop:
 	JNZ          loop
 
 done:
-	MOVQ         c_last+64(FP), AX
+	MOVQ         c_last+72(FP), AX
 	MOVQ         $-1, CX
 	BZHIQ        AX, CX, AX
 	KMOVW        AX, K1
-	MOVQ         c_first+48(FP), AX
-	MOVQ         c_stride+56(FP), CX
+	MOVQ         c_first+56(FP), AX
+	MOVQ         c_stride+64(FP), CX
 	SHLQ         $0x03, CX
-	VBROADCASTSD alpha+72(FP), Z29
+	VBROADCASTSD alpha+80(FP), Z29
 	VMULPD       Z29, Z0, Z0
 	VMULPD       Z29, Z1, Z1
 	VMULPD       Z29, Z2, Z2
@@ -5576,10 +5822,10 @@ done:
 	VMULPD       Z29, Z5, Z5
 	VMULPD       Z29, Z6, Z6
 	VMULPD       Z29, Z7, Z7
-	MOVQ         beta+80(FP), DX
+	MOVQ         beta+88(FP), DX
 	SHLQ         $0x01, DX
 	JZ           store
-	VBROADCASTSD beta+80(FP), Z30
+	VBROADCASTSD beta+88(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPD      (DX), Z31
 	VFMADD231PD  Z31, Z30, Z0
@@ -5614,12 +5860,19 @@ store:
 	ADDQ    CX, AX
 	VMOVUPD Z6, (AX)
 	VMOVUPD Z7, K1, 64(AX)
+	ADDQ    $0x00000080, c_first+56(FP)
+	MOVQ    b_panel+48(FP), AX
+	SHLQ    $0x03, AX
+	ADDQ    AX, b_first+32(FP)
+	DECQ    panels+96(FP)
+	JNZ     panel
 	VZEROUPPER
 	RET
 
-// func strip5x1F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64)
+// func strip5x1F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·strip5x1F64AVX512(SB), NOSPLIT, $0-88
+TEXT ·strip5x1F64AVX512(SB), NOSPLIT, $0-104
+panel:
 	MOVQ       k+0(FP), AX
 	MOVQ       b_first+32(FP), CX
 	MOVQ       b_row+40(FP), DX
@@ -5636,8 +5889,8 @@ TEXT ·strip5x1F64AVX512(SB), NOSPLIT, $0-88
 	VPXORD     Z2, Z2, Z2
 	VPXORD     Z3, Z3, Z3
 	VPXORD     Z4, Z4, Z4
-	MOVQ       c_first+48(FP), R9
-	MOVQ       c_stride+56(FP), R10
+	MOVQ       c_first+56(FP), R9
+	MOVQ       c_stride+64(FP), R10
 	SHLQ       $0x03, R10
 	PREFETCHT0 (R9)
 	ADDQ       R10, R9
@@ -5648,7 +5901,7 @@ TEXT ·strip5x1F64AVX512(SB), NOSPLIT, $0-88
 	PREFETCHT0 (R9)
 	ADDQ       R10, R9
 	PREFETCHT0 (R9)
-	MOVQ       c_last+64(FP), R9
+	MOVQ       c_last+72(FP), R9
 	MOVQ       $-1, R10
 	BZHIQ      R9, R10, R9
 	KMOVW      R9, K1
@@ -5674,19 +5927,19 @@ loop:
 	JNZ          loop
 
 done:
-	MOVQ         c_first+48(FP), AX
-	MOVQ         c_stride+56(FP), CX
+	MOVQ         c_first+56(FP), AX
+	MOVQ         c_stride+64(FP), CX
 	SHLQ         $0x03, CX
-	VBROADCASTSD alpha+72(FP), Z29
+	VBROADCASTSD alpha+80(FP), Z29
 	VMULPD       Z29, Z0, Z0
 	VMULPD       Z29, Z1, Z1
 	VMULPD       Z29, Z2, Z2
 	VMULPD       Z29, Z3, Z3
 	VMULPD       Z29, Z4, Z4
-	MOVQ         beta+80(FP), DX
+	MOVQ         beta+88(FP), DX
 	SHLQ         $0x01, DX
 	JZ           store
-	VBROADCASTSD beta+80(FP), Z30
+	VBROADCASTSD beta+88(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPD.Z    (DX), K1, Z31
 	VFMADD231PD  Z31, Z30, Z0
@@ -5714,12 +5967,19 @@ store:
 	VMOVUPD Z3, K1, (AX)
 	ADDQ    CX, AX
 	VMOVUPD Z4, K1, (AX)
+	ADDQ    $0x00000040, c_first+56(FP)
+	MOVQ    b_panel+48(FP), AX
+	SHLQ    $0x03, AX
+	ADDQ    AX, b_first+32(FP)
+	DECQ    panels+96(FP)
+	JNZ     panel
 	VZEROUPPER
 	RET
 
-// func strip5x2F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64)
+// func strip5x2F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·strip5x2F64AVX512(SB), NOSPLIT, $0-88
+TEXT ·strip5x2F64AVX512(SB), NOSPLIT, $0-104
+panel:
 	MOVQ       k+0(FP), AX
 	MOVQ       b_first+32(FP), CX
 	MOVQ       b_row+40(FP), DX
@@ -5741,8 +6001,8 @@ TEXT ·strip5x2F64AVX512(SB), NOSPLIT, $0-88
 	VPXORD     Z7, Z7, Z7
 	VPXORD     Z8, Z8, Z8
 	VPXORD     Z9, Z9, Z9
-	MOVQ       c_first+48(FP), R9
-	MOVQ       c_stride+56(FP), R10
+	MOVQ       c_first+56(FP), R9
+	MOVQ       c_stride+64(FP), R10
 	SHLQ       $0x03, R10
 	PREFETCHT0 (R9)
 	PREFETCHT0 64(R9)
@@ -5786,14 +6046,14 @@ loop:
 	JNZ          loop
 
 done:
-	MOVQ         c_last+64(FP), AX
+	MOVQ         c_last+72(FP), AX
 	MOVQ         $-1, CX
 	BZHIQ        AX, CX, AX
 	KMOVW        AX, K1
-	MOVQ         c_first+48(FP), AX
-	MOVQ         c_stride+56(FP), CX
+	MOVQ         c_first+56(FP), AX
+	MOVQ         c_stride+64(FP), CX
 	SHLQ         $0x03, CX
-	VBROADCASTSD alpha+72(FP), Z29
+	VBROADCASTSD alpha+80(FP), Z29
 	VMULPD       Z29, Z0, Z0
 	VMULPD       Z29, Z1, Z1
 	VMULPD       Z29, Z2, Z2
@@ -5804,10 +6064,10 @@ done:
 	VMULPD       Z29, Z7, Z7
 	VMULPD       Z29, Z8, Z8
 	VMULPD       Z29, Z9, Z9
-	MOVQ         beta+80(FP), DX
+	MOVQ         beta+88(FP), DX
 	SHLQ         $0x01, DX
 	JZ           store
-	VBROADCASTSD beta+80(FP), Z30
+	VBROADCASTSD beta+88(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPD      (DX), Z31
 	VFMADD231PD  Z31, Z30, Z0
@@ -5850,12 +6110,19 @@ store:
 	ADDQ    CX, AX
 	VMOVUPD Z8, (AX)
 	VMOVUPD Z9, K1, 64(AX)
+	ADDQ    $0x00000080, c_first+56(FP)
+	MOVQ    b_panel+48(FP), AX
+	SHLQ    $0x03, AX
+	ADDQ    AX, b_first+32(FP)
+	DECQ    panels+96(FP)
+	JNZ     panel
 	VZEROUPPER
 	RET
 
-// func strip6x1F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64)
+// func strip6x1F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·strip6x1F64AVX512(SB), NOSPLIT, $0-88
+TEXT ·strip6x1F64AVX512(SB), NOSPLIT, $0-104
+panel:
 	MOVQ       k+0(FP), AX
 	MOVQ       b_first+32(FP), CX
 	MOVQ       b_row+40(FP), DX
@@ -5873,8 +6140,8 @@ TEXT ·strip6x1F64AVX512(SB), NOSPLIT, $0-88
 	VPXORD     Z3, Z3, Z3
 	VPXORD     Z4, Z4, Z4
 	VPXORD     Z5, Z5, Z5
-	MOVQ       c_first+48(FP), R9
-	MOVQ       c_stride+56(FP), R10
+	MOVQ       c_first+56(FP), R9
+	MOVQ       c_stride+64(FP), R10
 	SHLQ       $0x03, R10
 	PREFETCHT0 (R9)
 	ADDQ       R10, R9
@@ -5887,7 +6154,7 @@ TEXT ·strip6x1F64AVX512(SB), NOSPLIT, $0-88
 	PREFETCHT0 (R9)
 	ADDQ       R10, R9
 	PREFETCHT0 (R9)
-	MOVQ       c_last+64(FP), R9
+	MOVQ       c_last+72(FP), R9
 	MOVQ       $-1, R10
 	BZHIQ      R9, R10, R9
 	KMOVW      R9, K1
@@ -5915,20 +6182,20 @@ loop:
 	JNZ          loop
 
 done:
-	MOVQ         c_first+48(FP), AX
-	MOVQ         c_stride+56(FP), CX
+	MOVQ         c_first+56(FP), AX
+	MOVQ         c_stride+64(FP), CX
 	SHLQ         $0x03, CX
-	VBROADCASTSD alpha+72(FP), Z29
+	VBROADCASTSD alpha+80(FP), Z29
 	VMULPD       Z29, Z0, Z0
 	VMULPD       Z29, Z1, Z1
 	VMULPD       Z29, Z2, Z2
 	VMULPD       Z29, Z3, Z3
 	VMULPD       Z29, Z4, Z4
 	VMULPD       Z29, Z5, Z5
-	MOVQ         beta+80(FP), DX
+	MOVQ         beta+88(FP), DX
 	SHLQ         $0x01, DX
 	JZ           store
-	VBROADCASTSD beta+80(FP), Z30
+	VBROADCASTSD beta+88(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPD.Z    (DX), K1, Z31
 	VFMADD231PD  Z31, Z30, Z0
@@ -5961,12 +6228,19 @@ store:
 	VMOVUPD Z4, K1, (AX)
 	ADDQ    CX, AX
 	VMOVUPD Z5, K1, (AX)
+	ADDQ    $0x00000040, c_first+56(FP)
+	MOVQ    b_panel+48(FP), AX
+	SHLQ    $0x03, AX
+	ADDQ    AX, b_first+32(FP)
+	DECQ    panels+96(FP)
+	JNZ     panel
 	VZEROUPPER
 	RET
 
-// func strip6x2F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64)
+// func strip6x2F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·strip6x2F64AVX512(SB), NOSPLIT, $0-88
+TEXT ·strip6x2F64AVX512(SB), NOSPLIT, $0-104
+panel:
 	MOVQ       k+0(FP), AX
 	MOVQ       b_first+32(FP), CX
 	MOVQ       b_row+40(FP), DX
@@ -5990,8 +6264,8 @@ TEXT ·strip6x2F64AVX512(SB), NOSPLIT, $0-88
 	VPXORD     Z9, Z9, Z9
 	VPXORD     Z10, Z10, Z10
 	VPXORD     Z11, Z11, Z11
-	MOVQ       c_first+48(FP), R9
-	MOVQ       c_stride+56(FP), R10
+	MOVQ       c_first+56(FP), R9
+	MOVQ       c_stride+64(FP), R10
 	SHLQ       $0x03, R10
 	PREFETCHT0 (R9)
 	PREFETCHT0 64(R9)
@@ -6041,14 +6315,14 @@ loop:
 	JNZ          loop
 
 done:
-	MOVQ         c_last+64(FP), AX
+	MOVQ         c_last+72(FP), AX
 	MOVQ         $-1, CX
 	BZHIQ        AX, CX, AX
 	KMOVW        AX, K1
-	MOVQ         c_first+48(FP), AX
-	MOVQ         c_stride+56(FP), CX
+	MOVQ         c_first+56(FP), AX
+	MOVQ         c_stride+64(FP), CX
 	SHLQ         $0x03, CX
-	VBROADCASTSD alpha+72(FP), Z29
+	VBROADCASTSD alpha+80(FP), Z29
 	VMULPD       Z29, Z0, Z0
 	VMULPD       Z29, Z1, Z1
 	VMULPD       Z29, Z2, Z2
@@ -6061,10 +6335,10 @@ done:
 	VMULPD       Z29, Z9, Z9
 	VMULPD       Z29, Z10, Z10
 	VMULPD       Z29, Z11, Z11
-	MOVQ         beta+80(FP), DX
+	MOVQ         beta+88(FP), DX
 	SHLQ         $0x01, DX
 	JZ           store
-	VBROADCASTSD beta+80(FP), Z30
+	VBROADCASTSD beta+88(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPD      (DX), Z31
 	VFMADD231PD  Z31, Z30, Z0
@@ -6115,12 +6389,19 @@ store:
 	ADDQ    CX, AX
 	VMOVUPD Z10, (AX)
 	VMOVUPD Z11, K1, 64(AX)
+	ADDQ    $0x00000080, c_first+56(FP)
+	MOVQ    b_panel+48(FP), AX
+	SHLQ    $0x03, AX
+	ADDQ    AX, b_first+32(FP)
+	DECQ    panels+96(FP)
+	JNZ     panel
 	VZEROUPPER
 	RET
 
-// func strip7x1F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64)
+// func strip7x1F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·strip7x1F64AVX512(SB), NOSPLIT, $0-88
+TEXT ·strip7x1F64AVX512(SB), NOSPLIT, $0-104
+panel:
 	MOVQ       k+0(FP), AX
 	MOVQ       b_first+32(FP), CX
 	MOVQ       b_row+40(FP), DX
@@ -6141,8 +6422,8 @@ TEXT ·strip7x1F64AVX512(SB), NOSPLIT, $0-88
 	VPXORD     Z4, Z4, Z4
 	VPXORD     Z5, Z5, Z5
 	VPXORD     Z6, Z6, Z6
-	MOVQ       c_first+48(FP), R10
-	MOVQ       c_stride+56(FP), R11
+	MOVQ       c_first+56(FP), R10
+	MOVQ       c_stride+64(FP), R11
 	SHLQ       $0x03, R11
 	PREFETCHT0 (R10)
 	ADDQ       R11, R10
@@ -6157,7 +6438,7 @@ TEXT ·strip7x1F64AVX512(SB), NOSPLIT, $0-88
 	PREFETCHT0 (R10)
 	ADDQ       R11, R10
 	PREFETCHT0 (R10)
-	MOVQ       c_last+64(FP), R10
+	MOVQ       c_last+72(FP), R10
 	MOVQ       $-1, R11
 	BZHIQ      R10, R11, R10
 	KMOVW      R10, K1
@@ -6188,10 +6469,10 @@ loop:
 	JNZ          loop
 
 done:
-	MOVQ         c_first+48(FP), AX
-	MOVQ         c_stride+56(FP), CX
+	MOVQ         c_first+56(FP), AX
+	MOVQ         c_stride+64(FP), CX
 	SHLQ         $0x03, CX
-	VBROADCASTSD alpha+72(FP), Z29
+	VBROADCASTSD alpha+80(FP), Z29
 	VMULPD       Z29, Z0, Z0
 	VMULPD       Z29, Z1, Z1
 	VMULPD       Z29, Z2, Z2
@@ -6199,10 +6480,10 @@ done:
 	VMULPD       Z29, Z4, Z4
 	VMULPD       Z29, Z5, Z5
 	VMULPD       Z29, Z6, Z6
-	MOVQ         beta+80(FP), DX
+	MOVQ         beta+88(FP), DX
 	SHLQ         $0x01, DX
 	JZ           store
-	VBROADCASTSD beta+80(FP), Z30
+	VBROADCASTSD beta+88(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPD.Z    (DX), K1, Z31
 	VFMADD231PD  Z31, Z30, Z0
@@ -6240,12 +6521,19 @@ store:
 	VMOVUPD Z5, K1, (AX)
 	ADDQ    CX, AX
 	VMOVUPD Z6, K1, (AX)
+	ADDQ    $0x00000040, c_first+56(FP)
+	MOVQ    b_panel+48(FP), AX
+	SHLQ    $0x03, AX
+	ADDQ    AX, b_first+32(FP)
+	DECQ    panels+96(FP)
+	JNZ     panel
 	VZEROUPPER
 	RET
 
-// func strip7x2F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64)
+// func strip7x2F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·strip7x2F64AVX512(SB), NOSPLIT, $0-88
+TEXT ·strip7x2F64AVX512(SB), NOSPLIT, $0-104
+panel:
 	MOVQ       k+0(FP), AX
 	MOVQ       b_first+32(FP), CX
 	MOVQ       b_row+40(FP), DX
@@ -6273,8 +6561,8 @@ TEXT ·strip7x2F64AVX512(SB), NOSPLIT, $0-88
 	VPXORD     Z11, Z11, Z11
 	VPXORD     Z12, Z12, Z12
 	VPXORD     Z13, Z13, Z13
-	MOVQ       c_first+48(FP), R10
-	MOVQ       c_stride+56(FP), R11
+	MOVQ       c_first+56(FP), R10
+	MOVQ       c_stride+64(FP), R11
 	SHLQ       $0x03, R11
 	PREFETCHT0 (R10)
 	PREFETCHT0 64(R10)
@@ -6331,14 +6619,14 @@ loop:
 	JNZ          loop
 
 done:
-	MOVQ         c_last+64(FP), AX
+	MOVQ         c_last+72(FP), AX
 	MOVQ         $-1, CX
 	BZHIQ        AX, CX, AX
 	KMOVW        AX, K1
-	MOVQ         c_first+48(FP), AX
-	MOVQ         c_stride+56(FP), CX
+	MOVQ         c_first+56(FP), AX
+	MOVQ         c_stride+64(FP), CX
 	SHLQ         $0x03, CX
-	VBROADCASTSD alpha+72(FP), Z29
+	VBROADCASTSD alpha+80(FP), Z29
 	VMULPD       Z29, Z0, Z0
 	VMULPD       Z29, Z1, Z1
 	VMULPD       Z29, Z2, Z2
@@ -6353,10 +6641,10 @@ done:
 	VMULPD       Z29, Z11, Z11
 	VMULPD       Z29, Z12, Z12
 	VMULPD       Z29, Z13, Z13
-	MOVQ         beta+80(FP), DX
+	MOVQ         beta+88(FP), DX
 	SHLQ         $0x01, DX
 	JZ           store
-	VBROADCASTSD beta+80(FP), Z30
+	VBROADCASTSD beta+88(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPD      (DX), Z31
 	VFMADD231PD  Z31, Z30, Z0
@@ -6415,12 +6703,19 @@ store:
 	ADDQ    CX, AX
 	VMOVUPD Z12, (AX)
 	VMOVUPD Z13, K1, 64(AX)
+	ADDQ    $0x00000080, c_first+56(FP)
+	MOVQ    b_panel+48(FP), AX
+	SHLQ    $0x03, AX
+	ADDQ    AX, b_first+32(FP)
+	DECQ    panels+96(FP)
+	JNZ     panel
 	VZEROUPPER
 	RET
 
-// func strip8x1F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64)
+// func strip8x1F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·strip8x1F64AVX512(SB), NOSPLIT, $0-88
+TEXT ·strip8x1F64AVX512(SB), NOSPLIT, $0-104
+panel:
 	MOVQ       k+0(FP), AX
 	MOVQ       b_first+32(FP), CX
 	MOVQ       b_row+40(FP), DX
@@ -6442,8 +6737,8 @@ TEXT ·strip8x1F64AVX512(SB), NOSPLIT, $0-88
 	VPXORD     Z5, Z5, Z5
 	VPXORD     Z6, Z6, Z6
 	VPXORD     Z7, Z7, Z7
-	MOVQ       c_first+48(FP), R10
-	MOVQ       c_stride+56(FP), R11
+	MOVQ       c_first+56(FP), R10
+	MOVQ       c_stride+64(FP), R11
 	SHLQ       $0x03, R11
 	PREFETCHT0 (R10)
 	ADDQ       R11, R10
@@ -6460,7 +6755,7 @@ TEXT ·strip8x1F64AVX512(SB), NOSPLIT, $0-88
 	PREFETCHT0 (R10)
 	ADDQ       R11, R10
 	PREFETCHT0 (R10)
-	MOVQ       c_last+64(FP), R10
+	MOVQ       c_last+72(FP), R10
 	MOVQ       $-1, R11
 	BZHIQ      R10, R11, R10
 	KMOVW      R10, K1
@@ -6493,10 +6788,10 @@ loop:
 	JNZ          loop
 
 done:
-	MOVQ         c_first+48(FP), AX
-	MOVQ         c_stride+56(FP), CX
+	MOVQ         c_first+56(FP), AX
+	MOVQ         c_stride+64(FP), CX
 	SHLQ         $0x03, CX
-	VBROADCASTSD alpha+72(FP), Z29
+	VBROADCASTSD alpha+80(FP), Z29
 	VMULPD       Z29, Z0, Z0
 	VMULPD       Z29, Z1, Z1
 	VMULPD       Z29, Z2, Z2
@@ -6505,10 +6800,10 @@ done:
 	VMULPD       Z29, Z5, Z5
 	VMULPD       Z29, Z6, Z6
 	VMULPD       Z29, Z7, Z7
-	MOVQ         beta+80(FP), DX
+	MOVQ         beta+88(FP), DX
 	SHLQ         $0x01, DX
 	JZ           store
-	VBROADCASTSD beta+80(FP), Z30
+	VBROADCASTSD beta+88(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPD.Z    (DX), K1, Z31
 	VFMADD231PD  Z31, Z30, Z0
@@ -6551,12 +6846,19 @@ store:
 	VMOVUPD Z6, K1, (AX)
 	ADDQ    CX, AX
 	VMOVUPD Z7, K1, (AX)
+	ADDQ    $0x00000040, c_first+56(FP)
+	MOVQ    b_panel+48(FP), AX
+	SHLQ    $0x03, AX
+	ADDQ    AX, b_first+32(FP)
+	DECQ    panels+96(FP)
+	JNZ     panel
 	VZEROUPPER
 	RET
 
-// func strip8x2F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64)
+// func strip8x2F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·strip8x2F64AVX512(SB), NOSPLIT, $0-88
+TEXT ·strip8x2F64AVX512(SB), NOSPLIT, $0-104
+panel:
 	MOVQ       k+0(FP), AX
 	MOVQ       b_first+32(FP), CX
 	MOVQ       b_row+40(FP), DX
@@ -6586,8 +6888,8 @@ TEXT ·strip8x2F64AVX512(SB), NOSPLIT, $0-88
 	VPXORD     Z13, Z13, Z13
 	VPXORD     Z14, Z14, Z14
 	VPXORD     Z15, Z15, Z15
-	MOVQ       c_first+48(FP), R10
-	MOVQ       c_stride+56(FP), R11
+	MOVQ       c_first+56(FP), R10
+	MOVQ       c_stride+64(FP), R11
 	SHLQ       $0x03, R11
 	PREFETCHT0 (R10)
 	PREFETCHT0 64(R10)
@@ -6650,14 +6952,14 @@ loop:
 	JNZ          loop
 
 done:
-	MOVQ         c_last+64(FP), AX
+	MOVQ         c_last+72(FP), AX
 	MOVQ         $-1, CX
 	BZHIQ        AX, CX, AX
 	KMOVW        AX, K1
-	MOVQ         c_first+48(FP), AX
-	MOVQ         c_stride+56(FP), CX
+	MOVQ         c_first+56(FP), AX
+	MOVQ         c_stride+64(FP), CX
 	SHLQ         $0x03, CX
-	VBROADCASTSD alpha+72(FP), Z29
+	VBROADCASTSD alpha+80(FP), Z29
 	VMULPD       Z29, Z0, Z0
 	VMULPD       Z29, Z1, Z1
 	VMULPD       Z29, Z2, Z2
@@ -6674,10 +6976,10 @@ done:
 	VMULPD       Z29, Z13, Z13
 	VMULPD       Z29, Z14, Z14
 	VMULPD       Z29, Z15, Z15
-	MOVQ         beta+80(FP), DX
+	MOVQ         beta+88(FP), DX
 	SHLQ         $0x01, DX
 	JZ           store
-	VBROADCASTSD beta+80(FP), Z30
+	VBROADCASTSD beta+88(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPD      (DX), Z31
 	VFMADD231PD  Z31, Z30, Z0
@@ -6744,12 +7046,19 @@ store:
 	ADDQ    CX, AX
 	VMOVUPD Z14, (AX)
 	VMOVUPD Z15, K1, 64(AX)
+	ADDQ    $0x00000080, c_first+56(FP)
+	MOVQ    b_panel+48(FP), AX
+	SHLQ    $0x03, AX
+	ADDQ    AX, b_first+32(FP)
+	DECQ    panels+96(FP)
+	JNZ     panel
 	VZEROUPPER
 	RET
 
-// func strip9x1F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64)
+// func strip9x1F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·strip9x1F64AVX512(SB), NOSPLIT, $0-88
+TEXT ·strip9x1F64AVX512(SB), NOSPLIT, $0-104
+panel:
 	MOVQ       k+0(FP), AX
 	MOVQ       b_first+32(FP), CX
 	MOVQ       b_row+40(FP), DX
@@ -6772,8 +7081,8 @@ TEXT ·strip9x1F64AVX512(SB), NOSPLIT, $0-88
 	VPXORD     Z6, Z6, Z6
 	VPXORD     Z7, Z7, Z7
 	VPXORD     Z8, Z8, Z8
-	MOVQ       c_first+48(FP), R10
-	MOVQ       c_stride+56(FP), R11
+	MOVQ       c_first+56(FP), R10
+	MOVQ       c_stride+64(FP), R11
 	SHLQ       $0x03, R11
 	PREFETCHT0 (R10)
 	ADDQ       R11, R10
@@ -6792,7 +7101,7 @@ TEXT ·strip9x1F64AVX512(SB), NOSPLIT, $0-88
 	PREFETCHT0 (R10)
 	ADDQ       R11, R10
 	PREFETCHT0 (R10)
-	MOVQ       c_last+64(FP), R10
+	MOVQ       c_last+72(FP), R10
 	MOVQ       $-1, R11
 	BZHIQ      R10, R11, R10
 	KMOVW      R10, K1
@@ -6827,10 +7136,10 @@ loop:
 	JNZ          loop
 
 done:
-	MOVQ         c_first+48(FP), AX
-	MOVQ         c_stride+56(FP), CX
+	MOVQ         c_first+56(FP), AX
+	MOVQ         c_stride+64(FP), CX
 	SHLQ         $0x03, CX
-	VBROADCASTSD alpha+72(FP), Z29
+	VBROADCASTSD alpha+80(FP), Z29
 	VMULPD       Z29, Z0, Z0
 	VMULPD       Z29, Z1, Z1
 	VMULPD       Z29, Z2, Z2
@@ -6840,10 +7149,10 @@ done:
 	VMULPD       Z29, Z6, Z6
 	VMULPD       Z29, Z7, Z7
 	VMULPD       Z29, Z8, Z8
-	MOVQ         beta+80(FP), DX
+	MOVQ         beta+88(FP), DX
 	SHLQ         $0x01, DX
 	JZ           store
-	VBROADCASTSD beta+80(FP), Z30
+	VBROADCASTSD beta+88(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPD.Z    (DX), K1, Z31
 	VFMADD231PD  Z31, Z30, Z0
@@ -6891,12 +7200,19 @@ store:
 	VMOVUPD Z7, K1, (AX)
 	ADDQ    CX, AX
 	VMOVUPD Z8, K1, (AX)
+	ADDQ    $0x00000040, c_first+56(FP)
+	MOVQ    b_panel+48(FP), AX
+	SHLQ    $0x03, AX
+	ADDQ    AX, b_first+32(FP)
+	DECQ    panels+96(FP)
+	JNZ     panel
 	VZEROUPPER
 	RET
 
-// func strip9x2F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64)
+// func strip9x2F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·strip9x2F64AVX512(SB), NOSPLIT, $0-88
+TEXT ·strip9x2F64AVX512(SB), NOSPLIT, $0-104
+panel:
 	MOVQ       k+0(FP), AX
 	MOVQ       b_first+32(FP), CX
 	MOVQ       b_row+40(FP), DX
@@ -6928,8 +7244,8 @@ TEXT ·strip9x2F64AVX512(SB), NOSPLIT, $0-88
 	VPXORD     Z15, Z15, Z15
 	VPXORD     Z16, Z16, Z16
 	VPXORD     Z17, Z17, Z17
-	MOVQ       c_first+48(FP), R10
-	MOVQ       c_stride+56(FP), R11
+	MOVQ       c_first+56(FP), R10
+	MOVQ       c_stride+64(FP), R11
 	SHLQ       $0x03, R11
 	PREFETCHT0 (R10)
 	PREFETCHT0 64(R10)
@@ -6998,14 +7314,14 @@ loop:
 	JNZ          loop
 
 done:
-	MOVQ         c_last+64(FP), AX
+	MOVQ         c_last+72(FP), AX
 	MOVQ         $-1, CX
 	BZHIQ        AX, CX, AX
 	KMOVW        AX, K1
-	MOVQ         c_first+48(FP), AX
-	MOVQ         c_stride+56(FP), CX
+	MOVQ         c_first+56(FP), AX
+	MOVQ         c_stride+64(FP), CX
 	SHLQ         $0x03, CX
-	VBROADCASTSD alpha+72(FP), Z29
+	VBROADCASTSD alpha+80(FP), Z29
 	VMULPD       Z29, Z0, Z0
 	VMULPD       Z29, Z1, Z1
 	VMULPD       Z29, Z2, Z2
@@ -7024,10 +7340,10 @@ done:
 	VMULPD       Z29, Z15, Z15
 	VMULPD       Z29, Z16, Z16
 	VMULPD       Z29, Z17, Z17
-	MOVQ         beta+80(FP), DX
+	MOVQ         beta+88(FP), DX
 	SHLQ         $0x01, DX
 	JZ           store
-	VBROADCASTSD beta+80(FP), Z30
+	VBROADCASTSD beta+88(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPD      (DX), Z31
 	VFMADD231PD  Z31, Z30, Z0
@@ -7102,12 +7418,19 @@ store:
 	ADDQ    CX, AX
 	VMOVUPD Z16, (AX)
 	VMOVUPD Z17, K1, 64(AX)
+	ADDQ    $0x00000080, c_first+56(FP)
+	MOVQ    b_panel+48(FP), AX
+	SHLQ    $0x03, AX
+	ADDQ    AX, b_first+32(FP)
+	DECQ    panels+96(FP)
+	JNZ     panel
 	VZEROUPPER
 	RET
 
-// func strip10x1F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64)
+// func strip10x1F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·strip10x1F64AVX512(SB), NOSPLIT, $0-88
+TEXT ·strip10x1F64AVX512(SB), NOSPLIT, $0-104
+panel:
 	MOVQ       k+0(FP), AX
 	MOVQ       b_first+32(FP), CX
 	MOVQ       b_row+40(FP), DX
@@ -7133,8 +7456,8 @@ TEXT ·strip10x1F64AVX512(SB), NOSPLIT, $0-88
 	VPXORD     Z7, Z7, Z7
 	VPXORD     Z8, Z8, Z8
 	VPXORD     Z9, Z9, Z9
-	MOVQ       c_first+48(FP), R11
-	MOVQ       c_stride+56(FP), R12
+	MOVQ       c_first+56(FP), R11
+	MOVQ       c_stride+64(FP), R12
 	SHLQ       $0x03, R12
 	PREFETCHT0 (R11)
 	ADDQ       R12, R11
@@ -7155,7 +7478,7 @@ TEXT ·strip10x1F64AVX512(SB), NOSPLIT, $0-88
 	PREFETCHT0 (R11)
 	ADDQ       R12, R11
 	PREFETCHT0 (R11)
-	MOVQ       c_last+64(FP), R11
+	MOVQ       c_last+72(FP), R11
 	MOVQ       $-1, R12
 	BZHIQ      R11, R12, R11
 	KMOVW      R11, K1
@@ -7193,10 +7516,10 @@ loop:
 	JNZ          loop
 
 done:
-	MOVQ         c_first+48(FP), AX
-	MOVQ         c_stride+56(FP), CX
+	MOVQ         c_first+56(FP), AX
+	MOVQ         c_stride+64(FP), CX
 	SHLQ         $0x03, CX
-	VBROADCASTSD alpha+72(FP), Z29
+	VBROADCASTSD alpha+80(FP), Z29
 	VMULPD       Z29, Z0, Z0
 	VMULPD       Z29, Z1, Z1
 	VMULPD       Z29, Z2, Z2
@@ -7207,10 +7530,10 @@ done:
 	VMULPD       Z29, Z7, Z7
 	VMULPD       Z29, Z8, Z8
 	VMULPD       Z29, Z9, Z9
-	MOVQ         beta+80(FP), DX
+	MOVQ         beta+88(FP), DX
 	SHLQ         $0x01, DX
 	JZ           store
-	VBROADCASTSD beta+80(FP), Z30
+	VBROADCASTSD beta+88(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPD.Z    (DX), K1, Z31
 	VFMADD231PD  Z31, Z30, Z0
@@ -7263,12 +7586,19 @@ store:
 	VMOVUPD Z8, K1, (AX)
 	ADDQ    CX, AX
 	VMOVUPD Z9, K1, (AX)
+	ADDQ    $0x00000040, c_first+56(FP)
+	MOVQ    b_panel+48(FP), AX
+	SHLQ    $0x03, AX
+	ADDQ    AX, b_first+32(FP)
+	DECQ    panels+96(FP)
+	JNZ     panel
 	VZEROUPPER
 	RET
 
-// func strip10x2F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64)
+// func strip10x2F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·strip10x2F64AVX512(SB), NOSPLIT, $0-88
+TEXT ·strip10x2F64AVX512(SB), NOSPLIT, $0-104
+panel:
 	MOVQ       k+0(FP), AX
 	MOVQ       b_first+32(FP), CX
 	MOVQ       b_row+40(FP), DX
@@ -7304,8 +7634,8 @@ TEXT ·strip10x2F64AVX512(SB), NOSPLIT, $0-88
 	VPXORD     Z17, Z17, Z17
 	VPXORD     Z18, Z18, Z18
 	VPXORD     Z19, Z19, Z19
-	MOVQ       c_first+48(FP), R11
-	MOVQ       c_stride+56(FP), R12
+	MOVQ       c_first+56(FP), R11
+	MOVQ       c_stride+64(FP), R12
 	SHLQ       $0x03, R12
 	PREFETCHT0 (R11)
 	PREFETCHT0 64(R11)
@@ -7381,14 +7711,14 @@ loop:
 	JNZ          loop
 
 done:
-	MOVQ         c_last+64(FP), AX
+	MOVQ         c_last+72(FP), AX
 	MOVQ         $-1, CX
 	BZHIQ        AX, CX, AX
 	KMOVW        AX, K1
-	MOVQ         c_first+48(FP), AX
-	MOVQ         c_stride+56(FP), CX
+	MOVQ         c_first+56(FP), AX
+	MOVQ         c_stride+64(FP), CX
 	SHLQ         $0x03, CX
-	VBROADCASTSD alpha+72(FP), Z29
+	VBROADCASTSD alpha+80(FP), Z29
 	VMULPD       Z29, Z0, Z0
 	VMULPD       Z29, Z1, Z1
 	VMULPD       Z29, Z2, Z2
@@ -7409,10 +7739,10 @@ done:
 	VMULPD       Z29, Z17, Z17
 	VMULPD       Z29, Z18, Z18
 	VMULPD       Z29, Z19, Z19
-	MOVQ         beta+80(FP), DX
+	MOVQ         beta+88(FP), DX
 	SHLQ         $0x01, DX
 	JZ           store
-	VBROADCASTSD beta+80(FP), Z30
+	VBROADCASTSD beta+88(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPD      (DX), Z31
 	VFMADD231PD  Z31, Z30, Z0
@@ -7495,12 +7825,19 @@ store:
 	ADDQ    CX, AX
 	VMOVUPD Z18, (AX)
 	VMOVUPD Z19, K1, 64(AX)
+	ADDQ    $0x00000080, c_first+56(FP)
+	MOVQ    b_panel+48(FP), AX
+	SHLQ    $0x03, AX
+	ADDQ    AX, b_first+32(FP)
+	DECQ    panels+96(FP)
+	JNZ     panel
 	VZEROUPPER
 	RET
 
-// func strip11x1F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64)
+// func strip11x1F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·strip11x1F64AVX512(SB), NOSPLIT, $0-88
+TEXT ·strip11x1F64AVX512(SB), NOSPLIT, $0-104
+panel:
 	MOVQ       k+0(FP), AX
 	MOVQ       b_first+32(FP), CX
 	MOVQ       b_row+40(FP), DX
@@ -7527,8 +7864,8 @@ TEXT ·strip11x1F64AVX512(SB), NOSPLIT, $0-88
 	VPXORD     Z8, Z8, Z8
 	VPXORD     Z9, Z9, Z9
 	VPXORD     Z10, Z10, Z10
-	MOVQ       c_first+48(FP), R11
-	MOVQ       c_stride+56(FP), R12
+	MOVQ       c_first+56(FP), R11
+	MOVQ       c_stride+64(FP), R12
 	SHLQ       $0x03, R12
 	PREFETCHT0 (R11)
 	ADDQ       R12, R11
@@ -7551,7 +7888,7 @@ TEXT ·strip11x1F64AVX512(SB), NOSPLIT, $0-88
 	PREFETCHT0 (R11)
 	ADDQ       R12, R11
 	PREFETCHT0 (R11)
-	MOVQ       c_last+64(FP), R11
+	MOVQ       c_last+72(FP), R11
 	MOVQ       $-1, R12
 	BZHIQ      R11, R12, R11
 	KMOVW      R11, K1
@@ -7591,10 +7928,10 @@ loop:
 	JNZ          loop
 
 done:
-	MOVQ         c_first+48(FP), AX
-	MOVQ         c_stride+56(FP), CX
+	MOVQ         c_first+56(FP), AX
+	MOVQ         c_stride+64(FP), CX
 	SHLQ         $0x03, CX
-	VBROADCASTSD alpha+72(FP), Z29
+	VBROADCASTSD alpha+80(FP), Z29
 	VMULPD       Z29, Z0, Z0
 	VMULPD       Z29, Z1, Z1
 	VMULPD       Z29, Z2, Z2
@@ -7606,10 +7943,10 @@ done:
 	VMULPD       Z29, Z8, Z8
 	VMULPD       Z29, Z9, Z9
 	VMULPD       Z29, Z10, Z10
-	MOVQ         beta+80(FP), DX
+	MOVQ         beta+88(FP), DX
 	SHLQ         $0x01, DX
 	JZ           store
-	VBROADCASTSD beta+80(FP), Z30
+	VBROADCASTSD beta+88(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPD.Z    (DX), K1, Z31
 	VFMADD231PD  Z31, Z30, Z0
@@ -7667,12 +8004,19 @@ store:
 	VMOVUPD Z9, K1, (AX)
 	ADDQ    CX, AX
 	VMOVUPD Z10, K1, (AX)
+	ADDQ    $0x00000040, c_first+56(FP)
+	MOVQ    b_panel+48(FP), AX
+	SHLQ    $0x03, AX
+	ADDQ    AX, b_first+32(FP)
+	DECQ    panels+96(FP)
+	JNZ     panel
 	VZEROUPPER
 	RET
 
-// func strip11x2F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64)
+// func strip11x2F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·strip11x2F64AVX512(SB), NOSPLIT, $0-88
+TEXT ·strip11x2F64AVX512(SB), NOSPLIT, $0-104
+panel:
 	MOVQ       k+0(FP), AX
 	MOVQ       b_first+32(FP), CX
 	MOVQ       b_row+40(FP), DX
@@ -7710,8 +8054,8 @@ TEXT ·strip11x2F64AVX512(SB), NOSPLIT, $0-88
 	VPXORD     Z19, Z19, Z19
 	VPXORD     Z20, Z20, Z20
 	VPXORD     Z21, Z21, Z21
-	MOVQ       c_first+48(FP), R11
-	MOVQ       c_stride+56(FP), R12
+	MOVQ       c_first+56(FP), R11
+	MOVQ       c_stride+64(FP), R12
 	SHLQ       $0x03, R12
 	PREFETCHT0 (R11)
 	PREFETCHT0 64(R11)
@@ -7793,14 +8137,14 @@ loop:
 	JNZ          loop
 
 done:
-	MOVQ         c_last+64(FP), AX
+	MOVQ         c_last+72(FP), AX
 	MOVQ         $-1, CX
 	BZHIQ        AX, CX, AX
 	KMOVW        AX, K1
-	MOVQ         c_first+48(FP), AX
-	MOVQ         c_stride+56(FP), CX
+	MOVQ         c_first+56(FP), AX
+	MOVQ         c_stride+64(FP), CX
 	SHLQ         $0x03, CX
-	VBROADCASTSD alpha+72(FP), Z29
+	VBROADCASTSD alpha+80(FP), Z29
 	VMULPD       Z29, Z0, Z0
 	VMULPD       Z29, Z1, Z1
 	VMULPD       Z29, Z2, Z2
@@ -7823,10 +8167,10 @@ done:
 	VMULPD       Z29, Z19, Z19
 	VMULPD       Z29, Z20, Z20
 	VMULPD       Z29, Z21, Z21
-	MOVQ         beta+80(FP), DX
+	MOVQ         beta+88(FP), DX
 	SHLQ         $0x01, DX
 	JZ           store
-	VBROADCASTSD beta+80(FP), Z30
+	VBROADCASTSD beta+88(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPD      (DX), Z31
 	VFMADD231PD  Z31, Z30, Z0
@@ -7917,12 +8261,19 @@ store:
 	ADDQ    CX, AX
 	VMOVUPD Z20, (AX)
 	VMOVUPD Z21, K1, 64(AX)
+	ADDQ    $0x00000080, c_first+56(FP)
+	MOVQ    b_panel+48(FP), AX
+	SHLQ    $0x03, AX
+	ADDQ    AX, b_first+32(FP)
+	DECQ    panels+96(FP)
+	JNZ     panel
 	VZEROUPPER
 	RET
 
-// func strip12x1F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64)
+// func strip12x1F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·strip12x1F64AVX512(SB), NOSPLIT, $0-88
+TEXT ·strip12x1F64AVX512(SB), NOSPLIT, $0-104
+panel:
 	MOVQ       k+0(FP), AX
 	MOVQ       b_first+32(FP), CX
 	MOVQ       b_row+40(FP), DX
@@ -7950,8 +8301,8 @@ TEXT ·strip12x1F64AVX512(SB), NOSPLIT, $0-88
 	VPXORD     Z9, Z9, Z9
 	VPXORD     Z10, Z10, Z10
 	VPXORD     Z11, Z11, Z11
-	MOVQ       c_first+48(FP), R11
-	MOVQ       c_stride+56(FP), R12
+	MOVQ       c_first+56(FP), R11
+	MOVQ       c_stride+64(FP), R12
 	SHLQ       $0x03, R12
 	PREFETCHT0 (R11)
 	ADDQ       R12, R11
@@ -7976,7 +8327,7 @@ TEXT ·strip12x1F64AVX512(SB), NOSPLIT, $0-88
 	PREFETCHT0 (R11)
 	ADDQ       R12, R11
 	PREFETCHT0 (R11)
-	MOVQ       c_last+64(FP), R11
+	MOVQ       c_last+72(FP), R11
 	MOVQ       $-1, R12
 	BZHIQ      R11, R12, R11
 	KMOVW      R11, K1
@@ -8018,10 +8369,10 @@ loop:
 	JNZ          loop
 
 done:
-	MOVQ         c_first+48(FP), AX
-	MOVQ         c_stride+56(FP), CX
+	MOVQ         c_first+56(FP), AX
+	MOVQ         c_stride+64(FP), CX
 	SHLQ         $0x03, CX
-	VBROADCASTSD alpha+72(FP), Z29
+	VBROADCASTSD alpha+80(FP), Z29
 	VMULPD       Z29, Z0, Z0
 	VMULPD       Z29, Z1, Z1
 	VMULPD       Z29, Z2, Z2
@@ -8034,10 +8385,10 @@ done:
 	VMULPD       Z29, Z9, Z9
 	VMULPD       Z29, Z10, Z10
 	VMULPD       Z29, Z11, Z11
-	MOVQ         beta+80(FP), DX
+	MOVQ         beta+88(FP), DX
 	SHLQ         $0x01, DX
 	JZ           store
-	VBROADCASTSD beta+80(FP), Z30
+	VBROADCASTSD beta+88(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPD.Z    (DX), K1, Z31
 	VFMADD231PD  Z31, Z30, Z0
@@ -8100,12 +8451,19 @@ store:
 	VMOVUPD Z10, K1, (AX)
 	ADDQ    CX, AX
 	VMOVUPD Z11, K1, (AX)
+	ADDQ    $0x00000040, c_first+56(FP)
+	MOVQ    b_panel+48(FP), AX
+	SHLQ    $0x03, AX
+	ADDQ    AX, b_first+32(FP)
+	DECQ    panels+96(FP)
+	JNZ     panel
 	VZEROUPPER
 	RET
 
-// func strip12x2F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64)
+// func strip12x2F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·strip12x2F64AVX512(SB), NOSPLIT, $0-88
+TEXT ·strip12x2F64AVX512(SB), NOSPLIT, $0-104
+panel:
 	MOVQ       k+0(FP), AX
 	MOVQ       b_first+32(FP), CX
 	MOVQ       b_row+40(FP), DX
@@ -8145,8 +8503,8 @@ TEXT ·strip12x2F64AVX512(SB), NOSPLIT, $0-88
 	VPXORD     Z21, Z21, Z21
 	VPXORD     Z22, Z22, Z22
 	VPXORD     Z23, Z23, Z23
-	MOVQ       c_first+48(FP), R11
-	MOVQ       c_stride+56(FP), R12
+	MOVQ       c_first+56(FP), R11
+	MOVQ       c_stride+64(FP), R12
 	SHLQ       $0x03, R12
 	PREFETCHT0 (R11)
 	PREFETCHT0 64(R11)
@@ -8234,14 +8592,14 @@ loop:
 	JNZ          loop
 
 done:
-	MOVQ         c_last+64(FP), AX
+	MOVQ         c_last+72(FP), AX
 	MOVQ         $-1, CX
 	BZHIQ        AX, CX, AX
 	KMOVW        AX, K1
-	MOVQ         c_first+48(FP), AX
-	MOVQ         c_stride+56(FP), CX
+	MOVQ         c_first+56(FP), AX
+	MOVQ         c_stride+64(FP), CX
 	SHLQ         $0x03, CX
-	VBROADCASTSD alpha+72(FP), Z29
+	VBROADCASTSD alpha+80(FP), Z29
 	VMULPD       Z29, Z0, Z0
 	VMULPD       Z29, Z1, Z1
 	VMULPD       Z29, Z2, Z2
@@ -8266,10 +8624,10 @@ done:
 	VMULPD       Z29, Z21, Z21
 	VMULPD       Z29, Z22, Z22
 	VMULPD       Z29, Z23, Z23
-	MOVQ         beta+80(FP), DX
+	MOVQ         beta+88(FP), DX
 	SHLQ         $0x01, DX
 	JZ           store
-	VBROADCASTSD beta+80(FP), Z30
+	VBROADCASTSD beta+88(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPD      (DX), Z31
 	VFMADD231PD  Z31, Z30, Z0
@@ -8368,12 +8726,19 @@ store:
 	ADDQ    CX, AX
 	VMOVUPD Z22, (AX)
 	VMOVUPD Z23, K1, 64(AX)
+	ADDQ    $0x00000080, c_first+56(FP)
+	MOVQ    b_panel+48(FP), AX
+	SHLQ    $0x03, AX
+	ADDQ    AX, b_first+32(FP)
+	DECQ    panels+96(FP)
+	JNZ     panel
 	VZEROUPPER
 	RET
 
-// func strip13x1F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64)
+// func strip13x1F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·strip13x1F64AVX512(SB), NOSPLIT, $0-88
+TEXT ·strip13x1F64AVX512(SB), NOSPLIT, $0-104
+panel:
 	MOVQ       k+0(FP), AX
 	MOVQ       b_first+32(FP), CX
 	MOVQ       b_row+40(FP), DX
@@ -8404,8 +8769,8 @@ TEXT ·strip13x1F64AVX512(SB), NOSPLIT, $0-88
 	VPXORD     Z10, Z10, Z10
 	VPXORD     Z11, Z11, Z11
 	VPXORD     Z12, Z12, Z12
-	MOVQ       c_first+48(FP), R12
-	MOVQ       c_stride+56(FP), R13
+	MOVQ       c_first+56(FP), R12
+	MOVQ       c_stride+64(FP), R13
 	SHLQ       $0x03, R13
 	PREFETCHT0 (R12)
 	ADDQ       R13, R12
@@ -8432,7 +8797,7 @@ TEXT ·strip13x1F64AVX512(SB), NOSPLIT, $0-88
 	PREFETCHT0 (R12)
 	ADDQ       R13, R12
 	PREFETCHT0 (R12)
-	MOVQ       c_last+64(FP), R12
+	MOVQ       c_last+72(FP), R12
 	MOVQ       $-1, R13
 	BZHIQ      R12, R13, R12
 	KMOVW      R12, K1
@@ -8477,10 +8842,10 @@ loop:
 	JNZ          loop
 
 done:
-	MOVQ         c_first+48(FP), AX
-	MOVQ         c_stride+56(FP), CX
+	MOVQ         c_first+56(FP), AX
+	MOVQ         c_stride+64(FP), CX
 	SHLQ         $0x03, CX
-	VBROADCASTSD alpha+72(FP), Z29
+	VBROADCASTSD alpha+80(FP), Z29
 	VMULPD       Z29, Z0, Z0
 	VMULPD       Z29, Z1, Z1
 	VMULPD       Z29, Z2, Z2
@@ -8494,10 +8859,10 @@ done:
 	VMULPD       Z29, Z10, Z10
 	VMULPD       Z29, Z11, Z11
 	VMULPD       Z29, Z12, Z12
-	MOVQ         beta+80(FP), DX
+	MOVQ         beta+88(FP), DX
 	SHLQ         $0x01, DX
 	JZ           store
-	VBROADCASTSD beta+80(FP), Z30
+	VBROADCASTSD beta+88(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPD.Z    (DX), K1, Z31
 	VFMADD231PD  Z31, Z30, Z0
@@ -8565,12 +8930,19 @@ store:
 	VMOVUPD Z11, K1, (AX)
 	ADDQ    CX, AX
 	VMOVUPD Z12, K1, (AX)
+	ADDQ    $0x00000040, c_first+56(FP)
+	MOVQ    b_panel+48(FP), AX
+	SHLQ    $0x03, AX
+	ADDQ    AX, b_first+32(FP)
+	DECQ    panels+96(FP)
+	JNZ     panel
 	VZEROUPPER
 	RET
 
-// func strip13x2F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64)
+// func strip13x2F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·strip13x2F64AVX512(SB), NOSPLIT, $0-88
+TEXT ·strip13x2F64AVX512(SB), NOSPLIT, $0-104
+panel:
 	MOVQ       k+0(FP), AX
 	MOVQ       b_first+32(FP), CX
 	MOVQ       b_row+40(FP), DX
@@ -8614,8 +8986,8 @@ TEXT ·strip13x2F64AVX512(SB), NOSPLIT, $0-88
 	VPXORD     Z23, Z23, Z23
 	VPXORD     Z24, Z24, Z24
 	VPXORD     Z25, Z25, Z25
-	MOVQ       c_first+48(FP), R12
-	MOVQ       c_stride+56(FP), R13
+	MOVQ       c_first+56(FP), R12
+	MOVQ       c_stride+64(FP), R13
 	SHLQ       $0x03, R13
 	PREFETCHT0 (R12)
 	PREFETCHT0 64(R12)
@@ -8710,14 +9082,14 @@ loop:
 	JNZ          loop
 
 done:
-	MOVQ         c_last+64(FP), AX
+	MOVQ         c_last+72(FP), AX
 	MOVQ         $-1, CX
 	BZHIQ        AX, CX, AX
 	KMOVW        AX, K1
-	MOVQ         c_first+48(FP), AX
-	MOVQ         c_stride+56(FP), CX
+	MOVQ         c_first+56(FP), AX
+	MOVQ         c_stride+64(FP), CX
 	SHLQ         $0x03, CX
-	VBROADCASTSD alpha+72(FP), Z29
+	VBROADCASTSD alpha+80(FP), Z29
 	VMULPD       Z29, Z0, Z0
 	VMULPD       Z29, Z1, Z1
 	VMULPD       Z29, Z2, Z2
@@ -8744,10 +9116,10 @@ done:
 	VMULPD       Z29, Z23, Z23
 	VMULPD       Z29, Z24, Z24
 	VMULPD       Z29, Z25, Z25
-	MOVQ         beta+80(FP), DX
+	MOVQ         beta+88(FP), DX
 	SHLQ         $0x01, DX
 	JZ           store
-	VBROADCASTSD beta+80(FP), Z30
+	VBROADCASTSD beta+88(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPD      (DX), Z31
 	VFMADD231PD  Z31, Z30, Z0
@@ -8854,12 +9226,19 @@ store:
 	ADDQ    CX, AX
 	VMOVUPD Z24, (AX)
 	VMOVUPD Z25, K1, 64(AX)
+	ADDQ    $0x00000080, c_first+56(FP)
+	MOVQ    b_panel+48(FP), AX
+	SHLQ    $0x03, AX
+	ADDQ    AX, b_first+32(FP)
+	DECQ    panels+96(FP)
+	JNZ     panel
 	VZEROUPPER
 	RET
 
-// func strip14x1F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64)
+// func strip14x1F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·strip14x1F64AVX512(SB), NOSPLIT, $0-88
+TEXT ·strip14x1F64AVX512(SB), NOSPLIT, $0-104
+panel:
 	MOVQ       k+0(FP), AX
 	MOVQ       b_first+32(FP), CX
 	MOVQ       b_row+40(FP), DX
@@ -8891,8 +9270,8 @@ TEXT ·strip14x1F64AVX512(SB), NOSPLIT, $0-88
 	VPXORD     Z11, Z11, Z11
 	VPXORD     Z12, Z12, Z12
 	VPXORD     Z13, Z13, Z13
-	MOVQ       c_first+48(FP), R12
-	MOVQ       c_stride+56(FP), R13
+	MOVQ       c_first+56(FP), R12
+	MOVQ       c_stride+64(FP), R13
 	SHLQ       $0x03, R13
 	PREFETCHT0 (R12)
 	ADDQ       R13, R12
@@ -8921,7 +9300,7 @@ TEXT ·strip14x1F64AVX512(SB), NOSPLIT, $0-88
 	PREFETCHT0 (R12)
 	ADDQ       R13, R12
 	PREFETCHT0 (R12)
-	MOVQ       c_last+64(FP), R12
+	MOVQ       c_last+72(FP), R12
 	MOVQ       $-1, R13
 	BZHIQ      R12, R13, R12
 	KMOVW      R12, K1
@@ -8968,10 +9347,10 @@ loop:
 	JNZ          loop
 
 done:
-	MOVQ         c_first+48(FP), AX
-	MOVQ         c_stride+56(FP), CX
+	MOVQ         c_first+56(FP), AX
+	MOVQ         c_stride+64(FP), CX
 	SHLQ         $0x03, CX
-	VBROADCASTSD alpha+72(FP), Z29
+	VBROADCASTSD alpha+80(FP), Z29
 	VMULPD       Z29, Z0, Z0
 	VMULPD       Z29, Z1, Z1
 	VMULPD       Z29, Z2, Z2
@@ -8986,10 +9365,10 @@ done:
 	VMULPD       Z29, Z11, Z11
 	VMULPD       Z29, Z12, Z12
 	VMULPD       Z29, Z13, Z13
-	MOVQ         beta+80(FP), DX
+	MOVQ         beta+88(FP), DX
 	SHLQ         $0x01, DX
 	JZ           store
-	VBROADCASTSD beta+80(FP), Z30
+	VBROADCASTSD beta+88(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPD.Z    (DX), K1, Z31
 	VFMADD231PD  Z31, Z30, Z0
@@ -9062,12 +9441,19 @@ store:
 	VMOVUPD Z12, K1, (AX)
 	ADDQ    CX, AX
 	VMOVUPD Z13, K1, (AX)
+	ADDQ    $0x00000040, c_first+56(FP)
+	MOVQ    b_panel+48(FP), AX
+	SHLQ    $0x03, AX
+	ADDQ    AX, b_first+32(FP)
+	DECQ    panels+96(FP)
+	JNZ     panel
 	VZEROUPPER
 	RET
 
-// func strip14x2F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64)
+// func strip14x2F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·strip14x2F64AVX512(SB), NOSPLIT, $0-88
+TEXT ·strip14x2F64AVX512(SB), NOSPLIT, $0-104
+panel:
 	MOVQ       k+0(FP), AX
 	MOVQ       b_first+32(FP), CX
 	MOVQ       b_row+40(FP), DX
@@ -9113,8 +9499,8 @@ TEXT ·strip14x2F64AVX512(SB), NOSPLIT, $0-88
 	VPXORD     Z25, Z25, Z25
 	VPXORD     Z26, Z26, Z26
 	VPXORD     Z27, Z27, Z27
-	MOVQ       c_first+48(FP), R12
-	MOVQ       c_stride+56(FP), R13
+	MOVQ       c_first+56(FP), R12
+	MOVQ       c_stride+64(FP), R13
 	SHLQ       $0x03, R13
 	PREFETCHT0 (R12)
 	PREFETCHT0 64(R12)
@@ -9215,14 +9601,14 @@ loop:
 	JNZ          loop
 
 done:
-	MOVQ         c_last+64(FP), AX
+	MOVQ         c_last+72(FP), AX
 	MOVQ         $-1, CX
 	BZHIQ        AX, CX, AX
 	KMOVW        AX, K1
-	MOVQ         c_first+48(FP), AX
-	MOVQ         c_stride+56(FP), CX
+	MOVQ         c_first+56(FP), AX
+	MOVQ         c_stride+64(FP), CX
 	SHLQ         $0x03, CX
-	VBROADCASTSD alpha+72(FP), Z29
+	VBROADCASTSD alpha+80(FP), Z29
 	VMULPD       Z29, Z0, Z0
 	VMULPD       Z29, Z1, Z1
 	VMULPD       Z29, Z2, Z2
@@ -9251,10 +9637,10 @@ done:
 	VMULPD       Z29, Z25, Z25
 	VMULPD       Z29, Z26, Z26
 	VMULPD       Z29, Z27, Z27
-	MOVQ         beta+80(FP), DX
+	MOVQ         beta+88(FP), DX
 	SHLQ         $0x01, DX
 	JZ           store
-	VBROADCASTSD beta+80(FP), Z30
+	VBROADCASTSD beta+88(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPD      (DX), Z31
 	VFMADD231PD  Z31, Z30, Z0
@@ -9369,6 +9755,12 @@ store:
 	ADDQ    CX, AX
 	VMOVUPD Z26, (AX)
 	VMOVUPD Z27, K1, 64(AX)
+	ADDQ    $0x00000080, c_first+56(FP)
+	MOVQ    b_panel+48(FP), AX
+	SHLQ    $0x03, AX
+	ADDQ    AX, b_first+32(FP)
+	DECQ    panels+96(FP)
+	JNZ     panel
 	VZEROUPPER
 	RET
 
@@ -9964,9 +10356,10 @@ DATA lanesF32AVX2<>+56(SB)/4, $0x00000000
 DATA lanesF32AVX2<>+60(SB)/4, $0x00000000
 GLOBL lanesF32AVX2<>(SB), RODATA|NOPTR, $64
 
-// func strip1x1F32AVX2(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32)
+// func strip1x1F32AVX2(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 // Requires: AVX, AVX2, FMA3, MMX+
-TEXT ·strip1x1F32AVX2(SB), NOSPLIT, $0-80
+TEXT ·strip1x1F32AVX2(SB), NOSPLIT, $0-96
+panel:
 	MOVQ       k+0(FP), AX
 	MOVQ       b_first+32(FP), CX
 	MOVQ       b_row+40(FP), DX
@@ -9977,11 +10370,11 @@ TEXT ·strip1x1F32AVX2(SB), NOSPLIT, $0-80
 	SHLQ       $0x02, BX
 	MOVQ       a_first+8(FP), SI
 	VPXOR      Y0, Y0, Y0
-	MOVQ       c_first+48(FP), DI
-	MOVQ       c_stride+56(FP), R8
+	MOVQ       c_first+56(FP), DI
+	MOVQ       c_stride+64(FP), R8
 	SHLQ       $0x02, R8
 	PREFETCHT0 (DI)
-	MOVQ       c_last+64(FP), DI
+	MOVQ       c_last+72(FP), DI
 	LEAQ       lanesF32AVX2<>+0(SB), R8
 	MOVQ       $0x00000008, R9
 	SUBQ       DI, R9
@@ -9999,15 +10392,15 @@ loop:
 	JNZ          loop
 
 done:
-	MOVQ         c_first+48(FP), AX
-	MOVQ         c_stride+56(FP), CX
+	MOVQ         c_first+56(FP), AX
+	MOVQ         c_stride+64(FP), CX
 	SHLQ         $0x02, CX
-	VBROADCASTSS alpha+72(FP), Y13
+	VBROADCASTSS alpha+80(FP), Y13
 	VMULPS       Y13, Y0, Y0
-	MOVL         beta+76(FP), DX
+	MOVL         beta+84(FP), DX
 	SHLL         $0x01, DX
 	JZ           store
-	VBROADCASTSS beta+76(FP), Y14
+	VBROADCASTSS beta+84(FP), Y14
 	MOVQ         AX, DX
 	VMASKMOVPS   (DX), Y1, Y15
 	VFMADD231PS  Y15, Y14, Y0
@@ -10015,12 +10408,19 @@ done:
 
 store:
 	VMASKMOVPS Y0, Y1, (AX)
+	ADDQ       $0x00000020, c_first+56(FP)
+	MOVQ       b_panel+48(FP), AX
+	SHLQ       $0x02, AX
+	ADDQ       AX, b_first+32(FP)
+	DECQ       panels+88(FP)
+	JNZ        panel
 	VZEROUPPER
 	RET
 
-// func strip1x2F32AVX2(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32)
+// func strip1x2F32AVX2(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 // Requires: AVX, AVX2, FMA3, MMX+
-TEXT ·strip1x2F32AVX2(SB), NOSPLIT, $0-80
+TEXT ·strip1x2F32AVX2(SB), NOSPLIT, $0-96
+panel:
 	MOVQ       k+0(FP), AX
 	MOVQ       b_first+32(FP), CX
 	MOVQ       b_row+40(FP), DX
@@ -10032,8 +10432,8 @@ TEXT ·strip1x2F32AVX2(SB), NOSPLIT, $0-80
 	MOVQ       a_first+8(FP), SI
 	VPXOR      Y0, Y0, Y0
 	VPXOR      Y1, Y1, Y1
-	MOVQ       c_first+48(FP), DI
-	MOVQ       c_stride+56(FP), R8
+	MOVQ       c_first+56(FP), DI
+	MOVQ       c_stride+64(FP), R8
 	SHLQ       $0x02, R8
 	PREFETCHT0 (DI)
 	TESTQ      AX, AX
@@ -10051,21 +10451,21 @@ loop:
 	JNZ          loop
 
 done:
-	MOVQ         c_last+64(FP), AX
+	MOVQ         c_last+72(FP), AX
 	LEAQ         lanesF32AVX2<>+0(SB), CX
 	MOVQ         $0x00000008, DX
 	SUBQ         AX, DX
 	VMOVDQU      (CX)(DX*4), Y12
-	MOVQ         c_first+48(FP), AX
-	MOVQ         c_stride+56(FP), CX
+	MOVQ         c_first+56(FP), AX
+	MOVQ         c_stride+64(FP), CX
 	SHLQ         $0x02, CX
-	VBROADCASTSS alpha+72(FP), Y13
+	VBROADCASTSS alpha+80(FP), Y13
 	VMULPS       Y13, Y0, Y0
 	VMULPS       Y13, Y1, Y1
-	MOVL         beta+76(FP), DX
+	MOVL         beta+84(FP), DX
 	SHLL         $0x01, DX
 	JZ           store
-	VBROADCASTSS beta+76(FP), Y14
+	VBROADCASTSS beta+84(FP), Y14
 	MOVQ         AX, DX
 	VMOVUPS      (DX), Y15
 	VFMADD231PS  Y15, Y14, Y0
@@ -10076,12 +10476,19 @@ done:
 store:
 	VMOVUPS    Y0, (AX)
 	VMASKMOVPS Y1, Y12, 32(AX)
+	ADDQ       $0x00000040, c_first+56(FP)
+	MOVQ       b_panel+48(FP), AX
+	SHLQ       $0x02, AX
+	ADDQ       AX, b_first+32(FP)
+	DECQ       panels+88(FP)
+	JNZ        panel
 	VZEROUPPER
 	RET
 
-// func strip2x1F32AVX2(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32)
+// func strip2x1F32AVX2(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 // Requires: AVX, AVX2, FMA3, MMX+
-TEXT ·strip2x1F32AVX2(SB), NOSPLIT, $0-80
+TEXT ·strip2x1F32AVX2(SB), NOSPLIT, $0-96
+panel:
 	MOVQ       k+0(FP), AX
 	MOVQ       b_first+32(FP), CX
 	MOVQ       b_row+40(FP), DX
@@ -10093,13 +10500,13 @@ TEXT ·strip2x1F32AVX2(SB), NOSPLIT, $0-80
 	MOVQ       a_first+8(FP), DI
 	VPXOR      Y0, Y0, Y0
 	VPXOR      Y1, Y1, Y1
-	MOVQ       c_first+48(FP), R8
-	MOVQ       c_stride+56(FP), R9
+	MOVQ       c_first+56(FP), R8
+	MOVQ       c_stride+64(FP), R9
 	SHLQ       $0x02, R9
 	PREFETCHT0 (R8)
 	ADDQ       R9, R8
 	PREFETCHT0 (R8)
-	MOVQ       c_last+64(FP), R8
+	MOVQ       c_last+72(FP), R8
 	LEAQ       lanesF32AVX2<>+0(SB), R9
 	MOVQ       $0x00000008, R10
 	SUBQ       R8, R10
@@ -10119,16 +10526,16 @@ loop:
 	JNZ          loop
 
 done:
-	MOVQ         c_first+48(FP), AX
-	MOVQ         c_stride+56(FP), CX
+	MOVQ         c_first+56(FP), AX
+	MOVQ         c_stride+64(FP), CX
 	SHLQ         $0x02, CX
-	VBROADCASTSS alpha+72(FP), Y13
+	VBROADCASTSS alpha+80(FP), Y13
 	VMULPS       Y13, Y0, Y0
 	VMULPS       Y13, Y1, Y1
-	MOVL         beta+76(FP), DX
+	MOVL         beta+84(FP), DX
 	SHLL         $0x01, DX
 	JZ           store
-	VBROADCASTSS beta+76(FP), Y14
+	VBROADCASTSS beta+84(FP), Y14
 	MOVQ         AX, DX
 	VMASKMOVPS   (DX), Y2, Y15
 	VFMADD231PS  Y15, Y14, Y0
@@ -10141,12 +10548,19 @@ store:
 	VMASKMOVPS Y0, Y2, (AX)
 	ADDQ       CX, AX
 	VMASKMOVPS Y1, Y2, (AX)
+	ADDQ       $0x00000020, c_first+56(FP)
+	MOVQ       b_panel+48(FP), AX
+	SHLQ       $0x02, AX
+	ADDQ       AX, b_first+32(FP)
+	DECQ       panels+88(FP)
+	JNZ        panel
 	VZEROUPPER
 	RET
 
-// func strip2x2F32AVX2(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32)
+// func strip2x2F32AVX2(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 // Requires: AVX, AVX2, FMA3, MMX+
-TEXT ·strip2x2F32AVX2(SB), NOSPLIT, $0-80
+TEXT ·strip2x2F32AVX2(SB), NOSPLIT, $0-96
+panel:
 	MOVQ       k+0(FP), AX
 	MOVQ       b_first+32(FP), CX
 	MOVQ       b_row+40(FP), DX
@@ -10160,8 +10574,8 @@ TEXT ·strip2x2F32AVX2(SB), NOSPLIT, $0-80
 	VPXOR      Y1, Y1, Y1
 	VPXOR      Y2, Y2, Y2
 	VPXOR      Y3, Y3, Y3
-	MOVQ       c_first+48(FP), R8
-	MOVQ       c_stride+56(FP), R9
+	MOVQ       c_first+56(FP), R8
+	MOVQ       c_stride+64(FP), R9
 	SHLQ       $0x02, R9
 	PREFETCHT0 (R8)
 	ADDQ       R9, R8
@@ -10184,23 +10598,23 @@ loop:
 	JNZ          loop
 
 done:
-	MOVQ         c_last+64(FP), AX
+	MOVQ         c_last+72(FP), AX
 	LEAQ         lanesF32AVX2<>+0(SB), CX
 	MOVQ         $0x00000008, DX
 	SUBQ         AX, DX
 	VMOVDQU      (CX)(DX*4), Y12
-	MOVQ         c_first+48(FP), AX
-	MOVQ         c_stride+56(FP), CX
+	MOVQ         c_first+56(FP), AX
+	MOVQ         c_stride+64(FP), CX
 	SHLQ         $0x02, CX
-	VBROADCASTSS alpha+72(FP), Y13
+	VBROADCASTSS alpha+80(FP), Y13
 	VMULPS       Y13, Y0, Y0
 	VMULPS       Y13, Y1, Y1
 	VMULPS       Y13, Y2, Y2
 	VMULPS       Y13, Y3, Y3
-	MOVL         beta+76(FP), DX
+	MOVL         beta+84(FP), DX
 	SHLL         $0x01, DX
 	JZ           store
-	VBROADCASTSS beta+76(FP), Y14
+	VBROADCASTSS beta+84(FP), Y14
 	MOVQ         AX, DX
 	VMOVUPS      (DX), Y15
 	VFMADD231PS  Y15, Y14, Y0
@@ -10219,12 +10633,19 @@ store:
 	ADDQ       CX, AX
 	VMOVUPS    Y2, (AX)
 	VMASKMOVPS Y3, Y12, 32(AX)
+	ADDQ       $0x00000040, c_first+56(FP)
+	MOVQ       b_panel+48(FP), AX
+	SHLQ       $0x02, AX
+	ADDQ       AX, b_first+32(FP)
+	DECQ       panels+88(FP)
+	JNZ        panel
 	VZEROUPPER
 	RET
 
-// func strip3x1F32AVX2(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32)
+// func strip3x1F32AVX2(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 // Requires: AVX, AVX2, FMA3, MMX+
-TEXT ·strip3x1F32AVX2(SB), NOSPLIT, $0-80
+TEXT ·strip3x1F32AVX2(SB), NOSPLIT, $0-96
+panel:
 	MOVQ       k+0(FP), AX
 	MOVQ       b_first+32(FP), CX
 	MOVQ       b_row+40(FP), DX
@@ -10237,15 +10658,15 @@ TEXT ·strip3x1F32AVX2(SB), NOSPLIT, $0-80
 	VPXOR      Y0, Y0, Y0
 	VPXOR      Y1, Y1, Y1
 	VPXOR      Y2, Y2, Y2
-	MOVQ       c_first+48(FP), R8
-	MOVQ       c_stride+56(FP), R9
+	MOVQ       c_first+56(FP), R8
+	MOVQ       c_stride+64(FP), R9
 	SHLQ       $0x02, R9
 	PREFETCHT0 (R8)
 	ADDQ       R9, R8
 	PREFETCHT0 (R8)
 	ADDQ       R9, R8
 	PREFETCHT0 (R8)
-	MOVQ       c_last+64(FP), R8
+	MOVQ       c_last+72(FP), R8
 	LEAQ       lanesF32AVX2<>+0(SB), R9
 	MOVQ       $0x00000008, R10
 	SUBQ       R8, R10
@@ -10267,17 +10688,17 @@ loop:
 	JNZ          loop
 
 done:
-	MOVQ         c_first+48(FP), AX
-	MOVQ         c_stride+56(FP), CX
+	MOVQ         c_first+56(FP), AX
+	MOVQ         c_stride+64(FP), CX
 	SHLQ         $0x02, CX
-	VBROADCASTSS alpha+72(FP), Y13
+	VBROADCASTSS alpha+80(FP), Y13
 	VMULPS       Y13, Y0, Y0
 	VMULPS       Y13, Y1, Y1
 	VMULPS       Y13, Y2, Y2
-	MOVL         beta+76(FP), DX
+	MOVL         beta+84(FP), DX
 	SHLL         $0x01, DX
 	JZ           store
-	VBROADCASTSS beta+76(FP), Y14
+	VBROADCASTSS beta+84(FP), Y14
 	MOVQ         AX, DX
 	VMASKMOVPS   (DX), Y3, Y15
 	VFMADD231PS  Y15, Y14, Y0
@@ -10295,12 +10716,19 @@ store:
 	VMASKMOVPS Y1, Y3, (AX)
 	ADDQ       CX, AX
 	VMASKMOVPS Y2, Y3, (AX)
+	ADDQ       $0x00000020, c_first+56(FP)
+	MOVQ       b_panel+48(FP), AX
+	SHLQ       $0x02, AX
+	ADDQ       AX, b_first+32(FP)
+	DECQ       panels+88(FP)
+	JNZ        panel
 	VZEROUPPER
 	RET
 
-// func strip3x2F32AVX2(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32)
+// func strip3x2F32AVX2(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 // Requires: AVX, AVX2, FMA3, MMX+
-TEXT ·strip3x2F32AVX2(SB), NOSPLIT, $0-80
+TEXT ·strip3x2F32AVX2(SB), NOSPLIT, $0-96
+panel:
 	MOVQ       k+0(FP), AX
 	MOVQ       b_first+32(FP), CX
 	MOVQ       b_row+40(FP), DX
@@ -10316,8 +10744,8 @@ TEXT ·strip3x2F32AVX2(SB), NOSPLIT, $0-80
 	VPXOR      Y3, Y3, Y3
 	VPXOR      Y4, Y4, Y4
 	VPXOR      Y5, Y5, Y5
-	MOVQ       c_first+48(FP), R8
-	MOVQ       c_stride+56(FP), R9
+	MOVQ       c_first+56(FP), R8
+	MOVQ       c_stride+64(FP), R9
 	SHLQ       $0x02, R9
 	PREFETCHT0 (R8)
 	ADDQ       R9, R8
@@ -10345,25 +10773,25 @@ loop:
 	JNZ          loop
 
 done:
-	MOVQ         c_last+64(FP), AX
+	MOVQ         c_last+72(FP), AX
 	LEAQ         lanesF32AVX2<>+0(SB), CX
 	MOVQ         $0x00000008, DX
 	SUBQ         AX, DX
 	VMOVDQU      (CX)(DX*4), Y12
-	MOVQ         c_first+48(FP), AX
-	MOVQ         c_stride+56(FP), CX
+	MOVQ         c_first+56(FP), AX
+	MOVQ         c_stride+64(FP), CX
 	SHLQ         $0x02, CX
-	VBROADCASTSS alpha+72(FP), Y13
+	VBROADCASTSS alpha+80(FP), Y13
 	VMULPS       Y13, Y0, Y0
 	VMULPS       Y13, Y1, Y1
 	VMULPS       Y13, Y2, Y2
 	VMULPS       Y13, Y3, Y3
 	VMULPS       Y13, Y4, Y4
 	VMULPS       Y13, Y5, Y5
-	MOVL         beta+76(FP), DX
+	MOVL         beta+84(FP), DX
 	SHLL         $0x01, DX
 	JZ           store
-	VBROADCASTSS beta+76(FP), Y14
+	VBROADCASTSS beta+84(FP), Y14
 	MOVQ         AX, DX
 	VMOVUPS      (DX), Y15
 	VFMADD231PS  Y15, Y14, Y0
@@ -10390,12 +10818,19 @@ store:
 	ADDQ       CX, AX
 	VMOVUPS    Y4, (AX)
 	VMASKMOVPS Y5, Y12, 32(AX)
+	ADDQ       $0x00000040, c_first+56(FP)
+	MOVQ       b_panel+48(FP), AX
+	SHLQ       $0x02, AX
+	ADDQ       AX, b_first+32(FP)
+	DECQ       panels+88(FP)
+	JNZ        panel
 	VZEROUPPER
 	RET
 
-// func strip4x1F32AVX2(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32)
+// func strip4x1F32AVX2(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 // Requires: AVX, AVX2, FMA3, MMX+
-TEXT ·strip4x1F32AVX2(SB), NOSPLIT, $0-80
+TEXT ·strip4x1F32AVX2(SB), NOSPLIT, $0-96
+panel:
 	MOVQ       k+0(FP), AX
 	MOVQ       b_first+32(FP), CX
 	MOVQ       b_row+40(FP), DX
@@ -10411,8 +10846,8 @@ TEXT ·strip4x1F32AVX2(SB), NOSPLIT, $0-80
 	VPXOR      Y1, Y1, Y1
 	VPXOR      Y2, Y2, Y2
 	VPXOR      Y3, Y3, Y3
-	MOVQ       c_first+48(FP), R9
-	MOVQ       c_stride+56(FP), R10
+	MOVQ       c_first+56(FP), R9
+	MOVQ       c_stride+64(FP), R10
 	SHLQ       $0x02, R10
 	PREFETCHT0 (R9)
 	ADDQ       R10, R9
@@ -10421,7 +10856,7 @@ TEXT ·strip4x1F32AVX2(SB), NOSPLIT, $0-80
 	PREFETCHT0 (R9)
 	ADDQ       R10, R9
 	PREFETCHT0 (R9)
-	MOVQ       c_last+64(FP), R9
+	MOVQ       c_last+72(FP), R9
 	LEAQ       lanesF32AVX2<>+0(SB), R10
 	MOVQ       $0x00000008, R11
 	SUBQ       R9, R11
@@ -10446,18 +10881,18 @@ loop:
 	JNZ          loop
 
 done:
-	MOVQ         c_first+48(FP), AX
-	MOVQ         c_stride+56(FP), CX
+	MOVQ         c_first+56(FP), AX
+	MOVQ         c_stride+64(FP), CX
 	SHLQ         $0x02, CX
-	VBROADCASTSS alpha+72(FP), Y13
+	VBROADCASTSS alpha+80(FP), Y13
 	VMULPS       Y13, Y0, Y0
 	VMULPS       Y13, Y1, Y1
 	VMULPS       Y13, Y2, Y2
 	VMULPS       Y13, Y3, Y3
-	MOVL         beta+76(FP), DX
+	MOVL         beta+84(FP), DX
 	SHLL         $0x01, DX
 	JZ           store
-	VBROADCASTSS beta+76(FP), Y14
+	VBROADCASTSS beta+84(FP), Y14
 	MOVQ         AX, DX
 	VMASKMOVPS   (DX), Y4, Y15
 	VFMADD231PS  Y15, Y14, Y0
@@ -10480,12 +10915,19 @@ store:
 	VMASKMOVPS Y2, Y4, (AX)
 	ADDQ       CX, AX
 	VMASKMOVPS Y3, Y4, (AX)
+	ADDQ       $0x00000020, c_first+56(FP)
+	MOVQ       b_panel+48(FP), AX
+	SHLQ       $0x02, AX
+	ADDQ       AX, b_first+32(FP)
+	DECQ       panels+88(FP)
+	JNZ        panel
 	VZEROUPPER
 	RET
 
-// func strip4x2F32AVX2(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32)
+// func strip4x2F32AVX2(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 // Requires: AVX, AVX2, FMA3, MMX+
-TEXT ·strip4x2F32AVX2(SB), NOSPLIT, $0-80
+TEXT ·strip4x2F32AVX2(SB), NOSPLIT, $0-96
+panel:
 	MOVQ       k+0(FP), AX
 	MOVQ       b_first+32(FP), CX
 	MOVQ       b_row+40(FP), DX
@@ -10505,8 +10947,8 @@ TEXT ·strip4x2F32AVX2(SB), NOSPLIT, $0-80
 	VPXOR      Y5, Y5, Y5
 	VPXOR      Y6, Y6, Y6
 	VPXOR      Y7, Y7, Y7
-	MOVQ       c_first+48(FP), R9
-	MOVQ       c_stride+56(FP), R10
+	MOVQ       c_first+56(FP), R9
+	MOVQ       c_stride+64(FP), R10
 	SHLQ       $0x02, R10
 	PREFETCHT0 (R9)
 	ADDQ       R10, R9
@@ -10540,15 +10982,15 @@ loop:
 	JNZ          loop
 
 done:
-	MOVQ         c_last+64(FP), AX
+	MOVQ         c_last+72(FP), AX
 	LEAQ         lanesF32AVX2<>+0(SB), CX
 	MOVQ         $0x00000008, DX
 	SUBQ         AX, DX
 	VMOVDQU      (CX)(DX*4), Y12
-	MOVQ         c_first+48(FP), AX
-	MOVQ         c_stride+56(FP), CX
+	MOVQ         c_first+56(FP), AX
+	MOVQ         c_stride+64(FP), CX
 	SHLQ         $0x02, CX
-	VBROADCASTSS alpha+72(FP), Y13
+	VBROADCASTSS alpha+80(FP), Y13
 	VMULPS       Y13, Y0, Y0
 	VMULPS       Y13, Y1, Y1
 	VMULPS       Y13, Y2, Y2
@@ -10557,10 +10999,10 @@ done:
 	VMULPS       Y13, Y5, Y5
 	VMULPS       Y13, Y6, Y6
 	VMULPS       Y13, Y7, Y7
-	MOVL         beta+76(FP), DX
+	MOVL         beta+84(FP), DX
 	SHLL         $0x01, DX
 	JZ           store
-	VBROADCASTSS beta+76(FP), Y14
+	VBROADCASTSS beta+84(FP), Y14
 	MOVQ         AX, DX
 	VMOVUPS      (DX), Y15
 	VFMADD231PS  Y15, Y14, Y0
@@ -10595,12 +11037,19 @@ store:
 	ADDQ       CX, AX
 	VMOVUPS    Y6, (AX)
 	VMASKMOVPS Y7, Y12, 32(AX)
+	ADDQ       $0x00000040, c_first+56(FP)
+	MOVQ       b_panel+48(FP), AX
+	SHLQ       $0x02, AX
+	ADDQ       AX, b_first+32(FP)
+	DECQ       panels+88(FP)
+	JNZ        panel
 	VZEROUPPER
 	RET
 
-// func strip5x1F32AVX2(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32)
+// func strip5x1F32AVX2(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 // Requires: AVX, AVX2, FMA3, MMX+
-TEXT ·strip5x1F32AVX2(SB), NOSPLIT, $0-80
+TEXT ·strip5x1F32AVX2(SB), NOSPLIT, $0-96
+panel:
 	MOVQ       k+0(FP), AX
 	MOVQ       b_first+32(FP), CX
 	MOVQ       b_row+40(FP), DX
@@ -10617,8 +11066,8 @@ TEXT ·strip5x1F32AVX2(SB), NOSPLIT, $0-80
 	VPXOR      Y2, Y2, Y2
 	VPXOR      Y3, Y3, Y3
 	VPXOR      Y4, Y4, Y4
-	MOVQ       c_first+48(FP), R9
-	MOVQ       c_stride+56(FP), R10
+	MOVQ       c_first+56(FP), R9
+	MOVQ       c_stride+64(FP), R10
 	SHLQ       $0x02, R10
 	PREFETCHT0 (R9)
 	ADDQ       R10, R9
@@ -10629,7 +11078,7 @@ TEXT ·strip5x1F32AVX2(SB), NOSPLIT, $0-80
 	PREFETCHT0 (R9)
 	ADDQ       R10, R9
 	PREFETCHT0 (R9)
-	MOVQ       c_last+64(FP), R9
+	MOVQ       c_last+72(FP), R9
 	LEAQ       lanesF32AVX2<>+0(SB), R10
 	MOVQ       $0x00000008, R11
 	SUBQ       R9, R11
@@ -10656,19 +11105,19 @@ loop:
 	JNZ          loop
 
 done:
-	MOVQ         c_first+48(FP), AX
-	MOVQ         c_stride+56(FP), CX
+	MOVQ         c_first+56(FP), AX
+	MOVQ         c_stride+64(FP), CX
 	SHLQ         $0x02, CX
-	VBROADCASTSS alpha+72(FP), Y13
+	VBROADCASTSS alpha+80(FP), Y13
 	VMULPS       Y13, Y0, Y0
 	VMULPS       Y13, Y1, Y1
 	VMULPS       Y13, Y2, Y2
 	VMULPS       Y13, Y3, Y3
 	VMULPS       Y13, Y4, Y4
-	MOVL         beta+76(FP), DX
+	MOVL         beta+84(FP), DX
 	SHLL         $0x01, DX
 	JZ           store
-	VBROADCASTSS beta+76(FP), Y14
+	VBROADCASTSS beta+84(FP), Y14
 	MOVQ         AX, DX
 	VMASKMOVPS   (DX), Y5, Y15
 	VFMADD231PS  Y15, Y14, Y0
@@ -10696,12 +11145,19 @@ store:
 	VMASKMOVPS Y3, Y5, (AX)
 	ADDQ       CX, AX
 	VMASKMOVPS Y4, Y5, (AX)
+	ADDQ       $0x00000020, c_first+56(FP)
+	MOVQ       b_panel+48(FP), AX
+	SHLQ       $0x02, AX
+	ADDQ       AX, b_first+32(FP)
+	DECQ       panels+88(FP)
+	JNZ        panel
 	VZEROUPPER
 	RET
 
-// func strip5x2F32AVX2(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32)
+// func strip5x2F32AVX2(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 // Requires: AVX, AVX2, FMA3, MMX+
-TEXT ·strip5x2F32AVX2(SB), NOSPLIT, $0-80
+TEXT ·strip5x2F32AVX2(SB), NOSPLIT, $0-96
+panel:
 	MOVQ       k+0(FP), AX
 	MOVQ       b_first+32(FP), CX
 	MOVQ       b_row+40(FP), DX
@@ -10723,8 +11179,8 @@ TEXT ·strip5x2F32AVX2(SB), NOSPLIT, $0-80
 	VPXOR      Y7, Y7, Y7
 	VPXOR      Y8, Y8, Y8
 	VPXOR      Y9, Y9, Y9
-	MOVQ       c_first+48(FP), R9
-	MOVQ       c_stride+56(FP), R10
+	MOVQ       c_first+56(FP), R9
+	MOVQ       c_stride+64(FP), R10
 	SHLQ       $0x02, R10
 	PREFETCHT0 (R9)
 	ADDQ       R10, R9
@@ -10763,15 +11219,15 @@ loop:
 	JNZ          loop
 
 done:
-	MOVQ         c_last+64(FP), AX
+	MOVQ         c_last+72(FP), AX
 	LEAQ         lanesF32AVX2<>+0(SB), CX
 	MOVQ         $0x00000008, DX
 	SUBQ         AX, DX
 	VMOVDQU      (CX)(DX*4), Y12
-	MOVQ         c_first+48(FP), AX
-	MOVQ         c_stride+56(FP), CX
+	MOVQ         c_first+56(FP), AX
+	MOVQ         c_stride+64(FP), CX
 	SHLQ         $0x02, CX
-	VBROADCASTSS alpha+72(FP), Y13
+	VBROADCASTSS alpha+80(FP), Y13
 	VMULPS       Y13, Y0, Y0
 	VMULPS       Y13, Y1, Y1
 	VMULPS       Y13, Y2, Y2
@@ -10782,10 +11238,10 @@ done:
 	VMULPS       Y13, Y7, Y7
 	VMULPS       Y13, Y8, Y8
 	VMULPS       Y13, Y9, Y9
-	MOVL         beta+76(FP), DX
+	MOVL         beta+84(FP), DX
 	SHLL         $0x01, DX
 	JZ           store
-	VBROADCASTSS beta+76(FP), Y14
+	VBROADCASTSS beta+84(FP), Y14
 	MOVQ         AX, DX
 	VMOVUPS      (DX), Y15
 	VFMADD231PS  Y15, Y14, Y0
@@ -10828,12 +11284,19 @@ store:
 	ADDQ       CX, AX
 	VMOVUPS    Y8, (AX)
 	VMASKMOVPS Y9, Y12, 32(AX)
+	ADDQ       $0x00000040, c_first+56(FP)
+	MOVQ       b_panel+48(FP), AX
+	SHLQ       $0x02, AX
+	ADDQ       AX, b_first+32(FP)
+	DECQ       panels+88(FP)
+	JNZ        panel
 	VZEROUPPER
 	RET
 
-// func strip6x1F32AVX2(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32)
+// func strip6x1F32AVX2(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 // Requires: AVX, AVX2, FMA3, MMX+
-TEXT ·strip6x1F32AVX2(SB), NOSPLIT, $0-80
+TEXT ·strip6x1F32AVX2(SB), NOSPLIT, $0-96
+panel:
 	MOVQ       k+0(FP), AX
 	MOVQ       b_first+32(FP), CX
 	MOVQ       b_row+40(FP), DX
@@ -10851,8 +11314,8 @@ TEXT ·strip6x1F32AVX2(SB), NOSPLIT, $0-80
 	VPXOR      Y3, Y3, Y3
 	VPXOR      Y4, Y4, Y4
 	VPXOR      Y5, Y5, Y5
-	MOVQ       c_first+48(FP), R9
-	MOVQ       c_stride+56(FP), R10
+	MOVQ       c_first+56(FP), R9
+	MOVQ       c_stride+64(FP), R10
 	SHLQ       $0x02, R10
 	PREFETCHT0 (R9)
 	ADDQ       R10, R9
@@ -10865,7 +11328,7 @@ TEXT ·strip6x1F32AVX2(SB), NOSPLIT, $0-80
 	PREFETCHT0 (R9)
 	ADDQ       R10, R9
 	PREFETCHT0 (R9)
-	MOVQ       c_last+64(FP), R9
+	MOVQ       c_last+72(FP), R9
 	LEAQ       lanesF32AVX2<>+0(SB), R10
 	MOVQ       $0x00000008, R11
 	SUBQ       R9, R11
@@ -10894,20 +11357,20 @@ loop:
 	JNZ          loop
 
 done:
-	MOVQ         c_first+48(FP), AX
-	MOVQ         c_stride+56(FP), CX
+	MOVQ         c_first+56(FP), AX
+	MOVQ         c_stride+64(FP), CX
 	SHLQ         $0x02, CX
-	VBROADCASTSS alpha+72(FP), Y13
+	VBROADCASTSS alpha+80(FP), Y13
 	VMULPS       Y13, Y0, Y0
 	VMULPS       Y13, Y1, Y1
 	VMULPS       Y13, Y2, Y2
 	VMULPS       Y13, Y3, Y3
 	VMULPS       Y13, Y4, Y4
 	VMULPS       Y13, Y5, Y5
-	MOVL         beta+76(FP), DX
+	MOVL         beta+84(FP), DX
 	SHLL         $0x01, DX
 	JZ           store
-	VBROADCASTSS beta+76(FP), Y14
+	VBROADCASTSS beta+84(FP), Y14
 	MOVQ         AX, DX
 	VMASKMOVPS   (DX), Y6, Y15
 	VFMADD231PS  Y15, Y14, Y0
@@ -10940,12 +11403,19 @@ store:
 	VMASKMOVPS Y4, Y6, (AX)
 	ADDQ       CX, AX
 	VMASKMOVPS Y5, Y6, (AX)
+	ADDQ       $0x00000020, c_first+56(FP)
+	MOVQ       b_panel+48(FP), AX
+	SHLQ       $0x02, AX
+	ADDQ       AX, b_first+32(FP)
+	DECQ       panels+88(FP)
+	JNZ        panel
 	VZEROUPPER
 	RET
 
-// func strip6x2F32AVX2(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32)
+// func strip6x2F32AVX2(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 // Requires: AVX, AVX2, FMA3, MMX+
-TEXT ·strip6x2F32AVX2(SB), NOSPLIT, $0-80
+TEXT ·strip6x2F32AVX2(SB), NOSPLIT, $0-96
+panel:
 	MOVQ       k+0(FP), AX
 	MOVQ       b_first+32(FP), CX
 	MOVQ       b_row+40(FP), DX
@@ -10969,8 +11439,8 @@ TEXT ·strip6x2F32AVX2(SB), NOSPLIT, $0-80
 	VPXOR      Y9, Y9, Y9
 	VPXOR      Y10, Y10, Y10
 	VPXOR      Y11, Y11, Y11
-	MOVQ       c_first+48(FP), R9
-	MOVQ       c_stride+56(FP), R10
+	MOVQ       c_first+56(FP), R9
+	MOVQ       c_stride+64(FP), R10
 	SHLQ       $0x02, R10
 	PREFETCHT0 (R9)
 	ADDQ       R10, R9
@@ -11014,15 +11484,15 @@ loop:
 	JNZ          loop
 
 done:
-	MOVQ         c_last+64(FP), AX
+	MOVQ         c_last+72(FP), AX
 	LEAQ         lanesF32AVX2<>+0(SB), CX
 	MOVQ         $0x00000008, DX
 	SUBQ         AX, DX
 	VMOVDQU      (CX)(DX*4), Y12
-	MOVQ         c_first+48(FP), AX
-	MOVQ         c_stride+56(FP), CX
+	MOVQ         c_first+56(FP), AX
+	MOVQ         c_stride+64(FP), CX
 	SHLQ         $0x02, CX
-	VBROADCASTSS alpha+72(FP), Y13
+	VBROADCASTSS alpha+80(FP), Y13
 	VMULPS       Y13, Y0, Y0
 	VMULPS       Y13, Y1, Y1
 	VMULPS       Y13, Y2, Y2
@@ -11035,10 +11505,10 @@ done:
 	VMULPS       Y13, Y9, Y9
 	VMULPS       Y13, Y10, Y10
 	VMULPS       Y13, Y11, Y11
-	MOVL         beta+76(FP), DX
+	MOVL         beta+84(FP), DX
 	SHLL         $0x01, DX
 	JZ           store
-	VBROADCASTSS beta+76(FP), Y14
+	VBROADCASTSS beta+84(FP), Y14
 	MOVQ         AX, DX
 	VMOVUPS      (DX), Y15
 	VFMADD231PS  Y15, Y14, Y0
@@ -11089,6 +11559,12 @@ store:
 	ADDQ       CX, AX
 	VMOVUPS    Y10, (AX)
 	VMASKMOVPS Y11, Y12, 32(AX)
+	ADDQ       $0x00000040, c_first+56(FP)
+	MOVQ       b_panel+48(FP), AX
+	SHLQ       $0x02, AX
+	ADDQ       AX, b_first+32(FP)
+	DECQ       panels+88(FP)
+	JNZ        panel
 	VZEROUPPER
 	RET
 
@@ -11268,9 +11744,10 @@ DATA lanesF64AVX2<>+48(SB)/8, $0x0000000000000000
 DATA lanesF64AVX2<>+56(SB)/8, $0x0000000000000000
 GLOBL lanesF64AVX2<>(SB), RODATA|NOPTR, $64
 
-// func strip1x1F64AVX2(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64)
+// func strip1x1F64AVX2(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 // Requires: AVX, AVX2, FMA3, MMX+
-TEXT ·strip1x1F64AVX2(SB), NOSPLIT, $0-88
+TEXT ·strip1x1F64AVX2(SB), NOSPLIT, $0-104
+panel:
 	MOVQ       k+0(FP), AX
 	MOVQ       b_first+32(FP), CX
 	MOVQ       b_row+40(FP), DX
@@ -11281,11 +11758,11 @@ TEXT ·strip1x1F64AVX2(SB), NOSPLIT, $0-88
 	SHLQ       $0x03, BX
 	MOVQ       a_first+8(FP), SI
 	VPXOR      Y0, Y0, Y0
-	MOVQ       c_first+48(FP), DI
-	MOVQ       c_stride+56(FP), R8
+	MOVQ       c_first+56(FP), DI
+	MOVQ       c_stride+64(FP), R8
 	SHLQ       $0x03, R8
 	PREFETCHT0 (DI)
-	MOVQ       c_last+64(FP), DI
+	MOVQ       c_last+72(FP), DI
 	LEAQ       lanesF64AVX2<>+0(SB), R8
 	MOVQ       $0x00000004, R9
 	SUBQ       DI, R9
@@ -11303,15 +11780,15 @@ loop:
 	JNZ          loop
 
 done:
-	MOVQ         c_first+48(FP), AX
-	MOVQ         c_stride+56(FP), CX
+	MOVQ         c_first+56(FP), AX
+	MOVQ         c_stride+64(FP), CX
 	SHLQ         $0x03, CX
-	VBROADCASTSD alpha+72(FP), Y13
+	VBROADCASTSD alpha+80(FP), Y13
 	VMULPD       Y13, Y0, Y0
-	MOVQ         beta+80(FP), DX
+	MOVQ         beta+88(FP), DX
 	SHLQ         $0x01, DX
 	JZ           store
-	VBROADCASTSD beta+80(FP), Y14
+	VBROADCASTSD beta+88(FP), Y14
 	MOVQ         AX, DX
 	VMASKMOVPD   (DX), Y1, Y15
 	VFMADD231PD  Y15, Y14, Y0
@@ -11319,12 +11796,19 @@ done:
 
 store:
 	VMASKMOVPD Y0, Y1, (AX)
+	ADDQ       $0x00000020, c_first+56(FP)
+	MOVQ       b_panel+48(FP), AX
+	SHLQ       $0x03, AX
+	ADDQ       AX, b_first+32(FP)
+	DECQ       panels+96(FP)
+	JNZ        panel
 	VZEROUPPER
 	RET
 
-// func strip1x2F64AVX2(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64)
+// func strip1x2F64AVX2(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 // Requires: AVX, AVX2, FMA3, MMX+
-TEXT ·strip1x2F64AVX2(SB), NOSPLIT, $0-88
+TEXT ·strip1x2F64AVX2(SB), NOSPLIT, $0-104
+panel:
 	MOVQ       k+0(FP), AX
 	MOVQ       b_first+32(FP), CX
 	MOVQ       b_row+40(FP), DX
@@ -11336,8 +11820,8 @@ TEXT ·strip1x2F64AVX2(SB), NOSPLIT, $0-88
 	MOVQ       a_first+8(FP), SI
 	VPXOR      Y0, Y0, Y0
 	VPXOR      Y1, Y1, Y1
-	MOVQ       c_first+48(FP), DI
-	MOVQ       c_stride+56(FP), R8
+	MOVQ       c_first+56(FP), DI
+	MOVQ       c_stride+64(FP), R8
 	SHLQ       $0x03, R8
 	PREFETCHT0 (DI)
 	TESTQ      AX, AX
@@ -11355,21 +11839,21 @@ loop:
 	JNZ          loop
 
 done:
-	MOVQ         c_last+64(FP), AX
+	MOVQ         c_last+72(FP), AX
 	LEAQ         lanesF64AVX2<>+0(SB), CX
 	MOVQ         $0x00000004, DX
 	SUBQ         AX, DX
 	VMOVDQU      (CX)(DX*8), Y12
-	MOVQ         c_first+48(FP), AX
-	MOVQ         c_stride+56(FP), CX
+	MOVQ         c_first+56(FP), AX
+	MOVQ         c_stride+64(FP), CX
 	SHLQ         $0x03, CX
-	VBROADCASTSD alpha+72(FP), Y13
+	VBROADCASTSD alpha+80(FP), Y13
 	VMULPD       Y13, Y0, Y0
 	VMULPD       Y13, Y1, Y1
-	MOVQ         beta+80(FP), DX
+	MOVQ         beta+88(FP), DX
 	SHLQ         $0x01, DX
 	JZ           store
-	VBROADCASTSD beta+80(FP), Y14
+	VBROADCASTSD beta+88(FP), Y14
 	MOVQ         AX, DX
 	VMOVUPD      (DX), Y15
 	VFMADD231PD  Y15, Y14, Y0
@@ -11380,12 +11864,19 @@ done:
 store:
 	VMOVUPD    Y0, (AX)
 	VMASKMOVPD Y1, Y12, 32(AX)
+	ADDQ       $0x00000040, c_first+56(FP)
+	MOVQ       b_panel+48(FP), AX
+	SHLQ       $0x03, AX
+	ADDQ       AX, b_first+32(FP)
+	DECQ       panels+96(FP)
+	JNZ        panel
 	VZEROUPPER
 	RET
 
-// func strip2x1F64AVX2(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64)
+// func strip2x1F64AVX2(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 // Requires: AVX, AVX2, FMA3, MMX+
-TEXT ·strip2x1F64AVX2(SB), NOSPLIT, $0-88
+TEXT ·strip2x1F64AVX2(SB), NOSPLIT, $0-104
+panel:
 	MOVQ       k+0(FP), AX
 	MOVQ       b_first+32(FP), CX
 	MOVQ       b_row+40(FP), DX
@@ -11397,13 +11888,13 @@ TEXT ·strip2x1F64AVX2(SB), NOSPLIT, $0-88
 	MOVQ       a_first+8(FP), DI
 	VPXOR      Y0, Y0, Y0
 	VPXOR      Y1, Y1, Y1
-	MOVQ       c_first+48(FP), R8
-	MOVQ       c_stride+56(FP), R9
+	MOVQ       c_first+56(FP), R8
+	MOVQ       c_stride+64(FP), R9
 	SHLQ       $0x03, R9
 	PREFETCHT0 (R8)
 	ADDQ       R9, R8
 	PREFETCHT0 (R8)
-	MOVQ       c_last+64(FP), R8
+	MOVQ       c_last+72(FP), R8
 	LEAQ       lanesF64AVX2<>+0(SB), R9
 	MOVQ       $0x00000004, R10
 	SUBQ       R8, R10
@@ -11423,16 +11914,16 @@ loop:
 	JNZ          loop
 
 done:
-	MOVQ         c_first+48(FP), AX
-	MOVQ         c_stride+56(FP), CX
+	MOVQ         c_first+56(FP), AX
+	MOVQ         c_stride+64(FP), CX
 	SHLQ         $0x03, CX
-	VBROADCASTSD alpha+72(FP), Y13
+	VBROADCASTSD alpha+80(FP), Y13
 	VMULPD       Y13, Y0, Y0
 	VMULPD       Y13, Y1, Y1
-	MOVQ         beta+80(FP), DX
+	MOVQ         beta+88(FP), DX
 	SHLQ         $0x01, DX
 	JZ           store
-	VBROADCASTSD beta+80(FP), Y14
+	VBROADCASTSD beta+88(FP), Y14
 	MOVQ         AX, DX
 	VMASKMOVPD   (DX), Y2, Y15
 	VFMADD231PD  Y15, Y14, Y0
@@ -11445,12 +11936,19 @@ store:
 	VMASKMOVPD Y0, Y2, (AX)
 	ADDQ       CX, AX
 	VMASKMOVPD Y1, Y2, (AX)
+	ADDQ       $0x00000020, c_first+56(FP)
+	MOVQ       b_panel+48(FP), AX
+	SHLQ       $0x03, AX
+	ADDQ       AX, b_first+32(FP)
+	DECQ       panels+96(FP)
+	JNZ        panel
 	VZEROUPPER
 	RET
 
-// func strip2x2F64AVX2(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64)
+// func strip2x2F64AVX2(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 // Requires: AVX, AVX2, FMA3, MMX+
-TEXT ·strip2x2F64AVX2(SB), NOSPLIT, $0-88
+TEXT ·strip2x2F64AVX2(SB), NOSPLIT, $0-104
+panel:
 	MOVQ       k+0(FP), AX
 	MOVQ       b_first+32(FP), CX
 	MOVQ       b_row+40(FP), DX
@@ -11464,8 +11962,8 @@ TEXT ·strip2x2F64AVX2(SB), NOSPLIT, $0-88
 	VPXOR      Y1, Y1, Y1
 	VPXOR      Y2, Y2, Y2
 	VPXOR      Y3, Y3, Y3
-	MOVQ       c_first+48(FP), R8
-	MOVQ       c_stride+56(FP), R9
+	MOVQ       c_first+56(FP), R8
+	MOVQ       c_stride+64(FP), R9
 	SHLQ       $0x03, R9
 	PREFETCHT0 (R8)
 	ADDQ       R9, R8
@@ -11488,23 +11986,23 @@ loop:
 	JNZ          loop
 
 done:
-	MOVQ         c_last+64(FP), AX
+	MOVQ         c_last+72(FP), AX
 	LEAQ         lanesF64AVX2<>+0(SB), CX
 	MOVQ         $0x00000004, DX
 	SUBQ         AX, DX
 	VMOVDQU      (CX)(DX*8), Y12
-	MOVQ         c_first+48(FP), AX
-	MOVQ         c_stride+56(FP), CX
+	MOVQ         c_first+56(FP), AX
+	MOVQ         c_stride+64(FP), CX
 	SHLQ         $0x03, CX
-	VBROADCASTSD alpha+72(FP), Y13
+	VBROADCASTSD alpha+80(FP), Y13
 	VMULPD       Y13, Y0, Y0
 	VMULPD       Y13, Y1, Y1
 	VMULPD       Y13, Y2, Y2
 	VMULPD       Y13, Y3, Y3
-	MOVQ         beta+80(FP), DX
+	MOVQ         beta+88(FP), DX
 	SHLQ         $0x01, DX
 	JZ           store
-	VBROADCASTSD beta+80(FP), Y14
+	VBROADCASTSD beta+88(FP), Y14
 	MOVQ         AX, DX
 	VMOVUPD      (DX), Y15
 	VFMADD231PD  Y15, Y14, Y0
@@ -11523,12 +12021,19 @@ store:
 	ADDQ       CX, AX
 	VMOVUPD    Y2, (AX)
 	VMASKMOVPD Y3, Y12, 32(AX)
+	ADDQ       $0x00000040, c_first+56(FP)
+	MOVQ       b_panel+48(FP), AX
+	SHLQ       $0x03, AX
+	ADDQ       AX, b_first+32(FP)
+	DECQ       panels+96(FP)
+	JNZ        panel
 	VZEROUPPER
 	RET
 
-// func strip3x1F64AVX2(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64)
+// func strip3x1F64AVX2(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 // Requires: AVX, AVX2, FMA3, MMX+
-TEXT ·strip3x1F64AVX2(SB), NOSPLIT, $0-88
+TEXT ·strip3x1F64AVX2(SB), NOSPLIT, $0-104
+panel:
 	MOVQ       k+0(FP), AX
 	MOVQ       b_first+32(FP), CX
 	MOVQ       b_row+40(FP), DX
@@ -11541,15 +12046,15 @@ TEXT ·strip3x1F64AVX2(SB), NOSPLIT, $0-88
 	VPXOR      Y0, Y0, Y0
 	VPXOR      Y1, Y1, Y1
 	VPXOR      Y2, Y2, Y2
-	MOVQ       c_first+48(FP), R8
-	MOVQ       c_stride+56(FP), R9
+	MOVQ       c_first+56(FP), R8
+	MOVQ       c_stride+64(FP), R9
 	SHLQ       $0x03, R9
 	PREFETCHT0 (R8)
 	ADDQ       R9, R8
 	PREFETCHT0 (R8)
 	ADDQ       R9, R8
 	PREFETCHT0 (R8)
-	MOVQ       c_last+64(FP), R8
+	MOVQ       c_last+72(FP), R8
 	LEAQ       lanesF64AVX2<>+0(SB), R9
 	MOVQ       $0x00000004, R10
 	SUBQ       R8, R10
@@ -11571,17 +12076,17 @@ loop:
 	JNZ          loop
 
 done:
-	MOVQ         c_first+48(FP), AX
-	MOVQ         c_stride+56(FP), CX
+	MOVQ         c_first+56(FP), AX
+	MOVQ         c_stride+64(FP), CX
 	SHLQ         $0x03, CX
-	VBROADCASTSD alpha+72(FP), Y13
+	VBROADCASTSD alpha+80(FP), Y13
 	VMULPD       Y13, Y0, Y0
 	VMULPD       Y13, Y1, Y1
 	VMULPD       Y13, Y2, Y2
-	MOVQ         beta+80(FP), DX
+	MOVQ         beta+88(FP), DX
 	SHLQ         $0x01, DX
 	JZ           store
-	VBROADCASTSD beta+80(FP), Y14
+	VBROADCASTSD beta+88(FP), Y14
 	MOVQ         AX, DX
 	VMASKMOVPD   (DX), Y3, Y15
 	VFMADD231PD  Y15, Y14, Y0
@@ -11599,12 +12104,19 @@ store:
 	VMASKMOVPD Y1, Y3, (AX)
 	ADDQ       CX, AX
 	VMASKMOVPD Y2, Y3, (AX)
+	ADDQ       $0x00000020, c_first+56(FP)
+	MOVQ       b_panel+48(FP), AX
+	SHLQ       $0x03, AX
+	ADDQ       AX, b_first+32(FP)
+	DECQ       panels+96(FP)
+	JNZ        panel
 	VZEROUPPER
 	RET
 
-// func strip3x2F64AVX2(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64)
+// func strip3x2F64AVX2(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 // Requires: AVX, AVX2, FMA3, MMX+
-TEXT ·strip3x2F64AVX2(SB), NOSPLIT, $0-88
+TEXT ·strip3x2F64AVX2(SB), NOSPLIT, $0-104
+panel:
 	MOVQ       k+0(FP), AX
 	MOVQ       b_first+32(FP), CX
 	MOVQ       b_row+40(FP), DX
@@ -11620,8 +12132,8 @@ TEXT ·strip3x2F64AVX2(SB), NOSPLIT, $0-88
 	VPXOR      Y3, Y3, Y3
 	VPXOR      Y4, Y4, Y4
 	VPXOR      Y5, Y5, Y5
-	MOVQ       c_first+48(FP), R8
-	MOVQ       c_stride+56(FP), R9
+	MOVQ       c_first+56(FP), R8
+	MOVQ       c_stride+64(FP), R9
 	SHLQ       $0x03, R9
 	PREFETCHT0 (R8)
 	ADDQ       R9, R8
@@ -11649,25 +12161,25 @@ loop:
 	JNZ          loop
 
 done:
-	MOVQ         c_last+64(FP), AX
+	MOVQ         c_last+72(FP), AX
 	LEAQ         lanesF64AVX2<>+0(SB), CX
 	MOVQ         $0x00000004, DX
 	SUBQ         AX, DX
 	VMOVDQU      (CX)(DX*8), Y12
-	MOVQ         c_first+48(FP), AX
-	MOVQ         c_stride+56(FP), CX
+	MOVQ         c_first+56(FP), AX
+	MOVQ         c_stride+64(FP), CX
 	SHLQ         $0x03, CX
-	VBROADCASTSD alpha+72(FP), Y13
+	VBROADCASTSD alpha+80(FP), Y13
 	VMULPD       Y13, Y0, Y0
 	VMULPD       Y13, Y1, Y1
 	VMULPD       Y13, Y2, Y2
 	VMULPD       Y13, Y3, Y3
 	VMULPD       Y13, Y4, Y4
 	VMULPD       Y13, Y5, Y5
-	MOVQ         beta+80(FP), DX
+	MOVQ         beta+88(FP), DX
 	SHLQ         $0x01, DX
 	JZ           store
-	VBROADCASTSD beta+80(FP), Y14
+	VBROADCASTSD beta+88(FP), Y14
 	MOVQ         AX, DX
 	VMOVUPD      (DX), Y15
 	VFMADD231PD  Y15, Y14, Y0
@@ -11694,12 +12206,19 @@ store:
 	ADDQ       CX, AX
 	VMOVUPD    Y4, (AX)
 	VMASKMOVPD Y5, Y12, 32(AX)
+	ADDQ       $0x00000040, c_first+56(FP)
+	MOVQ       b_panel+48(FP), AX
+	SHLQ       $0x03, AX
+	ADDQ       AX, b_first+32(FP)
+	DECQ       panels+96(FP)
+	JNZ        panel
 	VZEROUPPER
 	RET
 
-// func strip4x1F64AVX2(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64)
+// func strip4x1F64AVX2(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 // Requires: AVX, AVX2, FMA3, MMX+
-TEXT ·strip4x1F64AVX2(SB), NOSPLIT, $0-88
+TEXT ·strip4x1F64AVX2(SB), NOSPLIT, $0-104
+panel:
 	MOVQ       k+0(FP), AX
 	MOVQ       b_first+32(FP), CX
 	MOVQ       b_row+40(FP), DX
@@ -11715,8 +12234,8 @@ TEXT ·strip4x1F64AVX2(SB), NOSPLIT, $0-88
 	VPXOR      Y1, Y1, Y1
 	VPXOR      Y2, Y2, Y2
 	VPXOR      Y3, Y3, Y3
-	MOVQ       c_first+48(FP), R9
-	MOVQ       c_stride+56(FP), R10
+	MOVQ       c_first+56(FP), R9
+	MOVQ       c_stride+64(FP), R10
 	SHLQ       $0x03, R10
 	PREFETCHT0 (R9)
 	ADDQ       R10, R9
@@ -11725,7 +12244,7 @@ TEXT ·strip4x1F64AVX2(SB), NOSPLIT, $0-88
 	PREFETCHT0 (R9)
 	ADDQ       R10, R9
 	PREFETCHT0 (R9)
-	MOVQ       c_last+64(FP), R9
+	MOVQ       c_last+72(FP), R9
 	LEAQ       lanesF64AVX2<>+0(SB), R10
 	MOVQ       $0x00000004, R11
 	SUBQ       R9, R11
@@ -11750,18 +12269,18 @@ loop:
 	JNZ          loop
 
 done:
-	MOVQ         c_first+48(FP), AX
-	MOVQ         c_stride+56(FP), CX
+	MOVQ         c_first+56(FP), AX
+	MOVQ         c_stride+64(FP), CX
 	SHLQ         $0x03, CX
-	VBROADCASTSD alpha+72(FP), Y13
+	VBROADCASTSD alpha+80(FP), Y13
 	VMULPD       Y13, Y0, Y0
 	VMULPD       Y13, Y1, Y1
 	VMULPD       Y13, Y2, Y2
 	VMULPD       Y13, Y3, Y3
-	MOVQ         beta+80(FP), DX
+	MOVQ         beta+88(FP), DX
 	SHLQ         $0x01, DX
 	JZ           store
-	VBROADCASTSD beta+80(FP), Y14
+	VBROADCASTSD beta+88(FP), Y14
 	MOVQ         AX, DX
 	VMASKMOVPD   (DX), Y4, Y15
 	VFMADD231PD  Y15, Y14, Y0
@@ -11784,12 +12303,19 @@ store:
 	VMASKMOVPD Y2, Y4, (AX)
 	ADDQ       CX, AX
 	VMASKMOVPD Y3, Y4, (AX)
+	ADDQ       $0x00000020, c_first+56(FP)
+	MOVQ       b_panel+48(FP), AX
+	SHLQ       $0x03, AX
+	ADDQ       AX, b_first+32(FP)
+	DECQ       panels+96(FP)
+	JNZ        panel
 	VZEROUPPER
 	RET
 
-// func strip4x2F64AVX2(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64)
+// func strip4x2F64AVX2(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 // Requires: AVX, AVX2, FMA3, MMX+
-TEXT ·strip4x2F64AVX2(SB), NOSPLIT, $0-88
+TEXT ·strip4x2F64AVX2(SB), NOSPLIT, $0-104
+panel:
 	MOVQ       k+0(FP), AX
 	MOVQ       b_first+32(FP), CX
 	MOVQ       b_row+40(FP), DX
@@ -11809,8 +12335,8 @@ TEXT ·strip4x2F64AVX2(SB), NOSPLIT, $0-88
 	VPXOR      Y5, Y5, Y5
 	VPXOR      Y6, Y6, Y6
 	VPXOR      Y7, Y7, Y7
-	MOVQ       c_first+48(FP), R9
-	MOVQ       c_stride+56(FP), R10
+	MOVQ       c_first+56(FP), R9
+	MOVQ       c_stride+64(FP), R10
 	SHLQ       $0x03, R10
 	PREFETCHT0 (R9)
 	ADDQ       R10, R9
@@ -11844,15 +12370,15 @@ loop:
 	JNZ          loop
 
 done:
-	MOVQ         c_last+64(FP), AX
+	MOVQ         c_last+72(FP), AX
 	LEAQ         lanesF64AVX2<>+0(SB), CX
 	MOVQ         $0x00000004, DX
 	SUBQ         AX, DX
 	VMOVDQU      (CX)(DX*8), Y12
-	MOVQ         c_first+48(FP), AX
-	MOVQ         c_stride+56(FP), CX
+	MOVQ         c_first+56(FP), AX
+	MOVQ         c_stride+64(FP), CX
 	SHLQ         $0x03, CX
-	VBROADCASTSD alpha+72(FP), Y13
+	VBROADCASTSD alpha+80(FP), Y13
 	VMULPD       Y13, Y0, Y0
 	VMULPD       Y13, Y1, Y1
 	VMULPD       Y13, Y2, Y2
@@ -11861,10 +12387,10 @@ done:
 	VMULPD       Y13, Y5, Y5
 	VMULPD       Y13, Y6, Y6
 	VMULPD       Y13, Y7, Y7
-	MOVQ         beta+80(FP), DX
+	MOVQ         beta+88(FP), DX
 	SHLQ         $0x01, DX
 	JZ           store
-	VBROADCASTSD beta+80(FP), Y14
+	VBROADCASTSD beta+88(FP), Y14
 	MOVQ         AX, DX
 	VMOVUPD      (DX), Y15
 	VFMADD231PD  Y15, Y14, Y0
@@ -11899,12 +12425,19 @@ store:
 	ADDQ       CX, AX
 	VMOVUPD    Y6, (AX)
 	VMASKMOVPD Y7, Y12, 32(AX)
+	ADDQ       $0x00000040, c_first+56(FP)
+	MOVQ       b_panel+48(FP), AX
+	SHLQ       $0x03, AX
+	ADDQ       AX, b_first+32(FP)
+	DECQ       panels+96(FP)
+	JNZ        panel
 	VZEROUPPER
 	RET
 
-// func strip5x1F64AVX2(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64)
+// func strip5x1F64AVX2(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 // Requires: AVX, AVX2, FMA3, MMX+
-TEXT ·strip5x1F64AVX2(SB), NOSPLIT, $0-88
+TEXT ·strip5x1F64AVX2(SB), NOSPLIT, $0-104
+panel:
 	MOVQ       k+0(FP), AX
 	MOVQ       b_first+32(FP), CX
 	MOVQ       b_row+40(FP), DX
@@ -11921,8 +12454,8 @@ TEXT ·strip5x1F64AVX2(SB), NOSPLIT, $0-88
 	VPXOR      Y2, Y2, Y2
 	VPXOR      Y3, Y3, Y3
 	VPXOR      Y4, Y4, Y4
-	MOVQ       c_first+48(FP), R9
-	MOVQ       c_stride+56(FP), R10
+	MOVQ       c_first+56(FP), R9
+	MOVQ       c_stride+64(FP), R10
 	SHLQ       $0x03, R10
 	PREFETCHT0 (R9)
 	ADDQ       R10, R9
@@ -11933,7 +12466,7 @@ TEXT ·strip5x1F64AVX2(SB), NOSPLIT, $0-88
 	PREFETCHT0 (R9)
 	ADDQ       R10, R9
 	PREFETCHT0 (R9)
-	MOVQ       c_last+64(FP), R9
+	MOVQ       c_last+72(FP), R9
 	LEAQ       lanesF64AVX2<>+0(SB), R10
 	MOVQ       $0x00000004, R11
 	SUBQ       R9, R11
@@ -11960,19 +12493,19 @@ loop:
 	JNZ          loop
 
 done:
-	MOVQ         c_first+48(FP), AX
-	MOVQ         c_stride+56(FP), CX
+	MOVQ         c_first+56(FP), AX
+	MOVQ         c_stride+64(FP), CX
 	SHLQ         $0x03, CX
-	VBROADCASTSD alpha+72(FP), Y13
+	VBROADCASTSD alpha+80(FP), Y13
 	VMULPD       Y13, Y0, Y0
 	VMULPD       Y13, Y1, Y1
 	VMULPD       Y13, Y2, Y2
 	VMULPD       Y13, Y3, Y3
 	VMULPD       Y13, Y4, Y4
-	MOVQ         beta+80(FP), DX
+	MOVQ         beta+88(FP), DX
 	SHLQ         $0x01, DX
 	JZ           store
-	VBROADCASTSD beta+80(FP), Y14
+	VBROADCASTSD beta+88(FP), Y14
 	MOVQ         AX, DX
 	VMASKMOVPD   (DX), Y5, Y15
 	VFMADD231PD  Y15, Y14, Y0
@@ -12000,12 +12533,19 @@ store:
 	VMASKMOVPD Y3, Y5, (AX)
 	ADDQ       CX, AX
 	VMASKMOVPD Y4, Y5, (AX)
+	ADDQ       $0x00000020, c_first+56(FP)
+	MOVQ       b_panel+48(FP), AX
+	SHLQ       $0x03, AX
+	ADDQ       AX, b_first+32(FP)
+	DECQ       panels+96(FP)
+	JNZ        panel
 	VZEROUPPER
 	RET
 
-// func strip5x2F64AVX2(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64)
+// func strip5x2F64AVX2(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 // Requires: AVX, AVX2, FMA3, MMX+
-TEXT ·strip5x2F64AVX2(SB), NOSPLIT, $0-88
+TEXT ·strip5x2F64AVX2(SB), NOSPLIT, $0-104
+panel:
 	MOVQ       k+0(FP), AX
 	MOVQ       b_first+32(FP), CX
 	MOVQ       b_row+40(FP), DX
@@ -12027,8 +12567,8 @@ TEXT ·strip5x2F64AVX2(SB), NOSPLIT, $0-88
 	VPXOR      Y7, Y7, Y7
 	VPXOR      Y8, Y8, Y8
 	VPXOR      Y9, Y9, Y9
-	MOVQ       c_first+48(FP), R9
-	MOVQ       c_stride+56(FP), R10
+	MOVQ       c_first+56(FP), R9
+	MOVQ       c_stride+64(FP), R10
 	SHLQ       $0x03, R10
 	PREFETCHT0 (R9)
 	ADDQ       R10, R9
@@ -12067,15 +12607,15 @@ loop:
 	JNZ          loop
 
 done:
-	MOVQ         c_last+64(FP), AX
+	MOVQ         c_last+72(FP), AX
 	LEAQ         lanesF64AVX2<>+0(SB), CX
 	MOVQ         $0x00000004, DX
 	SUBQ         AX, DX
 	VMOVDQU      (CX)(DX*8), Y12
-	MOVQ         c_first+48(FP), AX
-	MOVQ         c_stride+56(FP), CX
+	MOVQ         c_first+56(FP), AX
+	MOVQ         c_stride+64(FP), CX
 	SHLQ         $0x03, CX
-	VBROADCASTSD alpha+72(FP), Y13
+	VBROADCASTSD alpha+80(FP), Y13
 	VMULPD       Y13, Y0, Y0
 	VMULPD       Y13, Y1, Y1
 	VMULPD       Y13, Y2, Y2
@@ -12086,10 +12626,10 @@ done:
 	VMULPD       Y13, Y7, Y7
 	VMULPD       Y13, Y8, Y8
 	VMULPD       Y13, Y9, Y9
-	MOVQ         beta+80(FP), DX
+	MOVQ         beta+88(FP), DX
 	SHLQ         $0x01, DX
 	JZ           store
-	VBROADCASTSD beta+80(FP), Y14
+	VBROADCASTSD beta+88(FP), Y14
 	MOVQ         AX, DX
 	VMOVUPD      (DX), Y15
 	VFMADD231PD  Y15, Y14, Y0
@@ -12132,12 +12672,19 @@ store:
 	ADDQ       CX, AX
 	VMOVUPD    Y8, (AX)
 	VMASKMOVPD Y9, Y12, 32(AX)
+	ADDQ       $0x00000040, c_first+56(FP)
+	MOVQ       b_panel+48(FP), AX
+	SHLQ       $0x03, AX
+	ADDQ       AX, b_first+32(FP)
+	DECQ       panels+96(FP)
+	JNZ        panel
 	VZEROUPPER
 	RET
 
-// func strip6x1F64AVX2(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64)
+// func strip6x1F64AVX2(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 // Requires: AVX, AVX2, FMA3, MMX+
-TEXT ·strip6x1F64AVX2(SB), NOSPLIT, $0-88
+TEXT ·strip6x1F64AVX2(SB), NOSPLIT, $0-104
+panel:
 	MOVQ       k+0(FP), AX
 	MOVQ       b_first+32(FP), CX
 	MOVQ       b_row+40(FP), DX
@@ -12155,8 +12702,8 @@ TEXT ·strip6x1F64AVX2(SB), NOSPLIT, $0-88
 	VPXOR      Y3, Y3, Y3
 	VPXOR      Y4, Y4, Y4
 	VPXOR      Y5, Y5, Y5
-	MOVQ       c_first+48(FP), R9
-	MOVQ       c_stride+56(FP), R10
+	MOVQ       c_first+56(FP), R9
+	MOVQ       c_stride+64(FP), R10
 	SHLQ       $0x03, R10
 	PREFETCHT0 (R9)
 	ADDQ       R10, R9
@@ -12169,7 +12716,7 @@ TEXT ·strip6x1F64AVX2(SB), NOSPLIT, $0-88
 	PREFETCHT0 (R9)
 	ADDQ       R10, R9
 	PREFETCHT0 (R9)
-	MOVQ       c_last+64(FP), R9
+	MOVQ       c_last+72(FP), R9
 	LEAQ       lanesF64AVX2<>+0(SB), R10
 	MOVQ       $0x00000004, R11
 	SUBQ       R9, R11
@@ -12198,20 +12745,20 @@ loop:
 	JNZ          loop
 
 done:
-	MOVQ         c_first+48(FP), AX
-	MOVQ         c_stride+56(FP), CX
+	MOVQ         c_first+56(FP), AX
+	MOVQ         c_stride+64(FP), CX
 	SHLQ         $0x03, CX
-	VBROADCASTSD alpha+72(FP), Y13
+	VBROADCASTSD alpha+80(FP), Y13
 	VMULPD       Y13, Y0, Y0
 	VMULPD       Y13, Y1, Y1
 	VMULPD       Y13, Y2, Y2
 	VMULPD       Y13, Y3, Y3
 	VMULPD       Y13, Y4, Y4
 	VMULPD       Y13, Y5, Y5
-	MOVQ         beta+80(FP), DX
+	MOVQ         beta+88(FP), DX
 	SHLQ         $0x01, DX
 	JZ           store
-	VBROADCASTSD beta+80(FP), Y14
+	VBROADCASTSD beta+88(FP), Y14
 	MOVQ         AX, DX
 	VMASKMOVPD   (DX), Y6, Y15
 	VFMADD231PD  Y15, Y14, Y0
@@ -12244,12 +12791,19 @@ store:
 	VMASKMOVPD Y4, Y6, (AX)
 	ADDQ       CX, AX
 	VMASKMOVPD Y5, Y6, (AX)
+	ADDQ       $0x00000020, c_first+56(FP)
+	MOVQ       b_panel+48(FP), AX
+	SHLQ       $0x03, AX
+	ADDQ       AX, b_first+32(FP)
+	DECQ       panels+96(FP)
+	JNZ        panel
 	VZEROUPPER
 	RET
 
-// func strip6x2F64AVX2(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64)
+// func strip6x2F64AVX2(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 // Requires: AVX, AVX2, FMA3, MMX+
-TEXT ·strip6x2F64AVX2(SB), NOSPLIT, $0-88
+TEXT ·strip6x2F64AVX2(SB), NOSPLIT, $0-104
+panel:
 	MOVQ       k+0(FP), AX
 	MOVQ       b_first+32(FP), CX
 	MOVQ       b_row+40(FP), DX
@@ -12273,8 +12827,8 @@ TEXT ·strip6x2F64AVX2(SB), NOSPLIT, $0-88
 	VPXOR      Y9, Y9, Y9
 	VPXOR      Y10, Y10, Y10
 	VPXOR      Y11, Y11, Y11
-	MOVQ       c_first+48(FP), R9
-	MOVQ       c_stride+56(FP), R10
+	MOVQ       c_first+56(FP), R9
+	MOVQ       c_stride+64(FP), R10
 	SHLQ       $0x03, R10
 	PREFETCHT0 (R9)
 	ADDQ       R10, R9
@@ -12318,15 +12872,15 @@ loop:
 	JNZ          loop
 
 done:
-	MOVQ         c_last+64(FP), AX
+	MOVQ         c_last+72(FP), AX
 	LEAQ         lanesF64AVX2<>+0(SB), CX
 	MOVQ         $0x00000004, DX
 	SUBQ         AX, DX
 	VMOVDQU      (CX)(DX*8), Y12
-	MOVQ         c_first+48(FP), AX
-	MOVQ         c_stride+56(FP), CX
+	MOVQ         c_first+56(FP), AX
+	MOVQ         c_stride+64(FP), CX
 	SHLQ         $0x03, CX
-	VBROADCASTSD alpha+72(FP), Y13
+	VBROADCASTSD alpha+80(FP), Y13
 	VMULPD       Y13, Y0, Y0
 	VMULPD       Y13, Y1, Y1
 	VMULPD       Y13, Y2, Y2
@@ -12339,10 +12893,10 @@ done:
 	VMULPD       Y13, Y9, Y9
 	VMULPD       Y13, Y10, Y10
 	VMULPD       Y13, Y11, Y11
-	MOVQ         beta+80(FP), DX
+	MOVQ         beta+88(FP), DX
 	SHLQ         $0x01, DX
 	JZ           store
-	VBROADCASTSD beta+80(FP), Y14
+	VBROADCASTSD beta+88(FP), Y14
 	MOVQ         AX, DX
 	VMOVUPD      (DX), Y15
 	VFMADD231PD  Y15, Y14, Y0
@@ -12393,6 +12947,12 @@ store:
 	ADDQ       CX, AX
 	VMOVUPD    Y10, (AX)
 	VMASKMOVPD Y11, Y12, 32(AX)
+	ADDQ       $0x00000040, c_first+56(FP)
+	MOVQ       b_panel+48(FP), AX
+	SHLQ       $0x03, AX
+	ADDQ       AX, b_first+32(FP)
+	DECQ       panels+96(FP)
+	JNZ        panel
 	VZEROUPPER
 	RET
 

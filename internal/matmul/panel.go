@@ -103,7 +103,7 @@ func mulPanel[T Float](alpha T, a, b view[T], beta T, c view[T]) {
 		for i, strips := 0, Strips[T](c.rows); strips > 0; strips-- {
 			rows := (c.rows - i + strips - 1) / strips
 			to := target[T]{&c.data[i*c.stride], c.stride, last}
-			k.strip(rows, vectors)(n, a.from(i, block), right[T]{&b.data[block*b.stride], b.stride}, to, alpha, beta)
+			k.strip(rows, vectors)(n, a.from(i, block), right[T]{first: &b.data[block*b.stride], row: b.stride}, to, alpha, beta, 1)
 			i += rows
 		}
 		beta = 1
@@ -155,6 +155,6 @@ func substitutePanel[T Float](a, b view[T], backwards bool) {
 			to = hi
 		}
 		c := target[T]{&b.data[lo*b.stride], b.stride, k.lanes}
-		k.strip(hi-lo, b.cols/k.lanes)(to-from, a.from(lo, from), right[T]{&b.data[from*b.stride], b.stride}, c, 1, 0)
+		k.strip(hi-lo, b.cols/k.lanes)(to-from, a.from(lo, from), right[T]{first: &b.data[from*b.stride], row: b.stride}, c, 1, 0, 1)
 	}
 }

@@ -4,145 +4,145 @@
 
 package matmul
 
-// strip1x1F32AVX512 computes C = α·A·B + β·C for 1 rows and 16 columns.
+// strip1x1F32AVX512 computes C = α·A·B + β·C for 1 rows and panels of 16 columns.
 //
 //go:noescape
-func strip1x1F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32)
+func strip1x1F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 
-// strip1x2F32AVX512 computes C = α·A·B + β·C for 1 rows and 32 columns.
+// strip1x2F32AVX512 computes C = α·A·B + β·C for 1 rows and panels of 32 columns.
 //
 //go:noescape
-func strip1x2F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32)
+func strip1x2F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 
-// strip2x1F32AVX512 computes C = α·A·B + β·C for 2 rows and 16 columns.
+// strip2x1F32AVX512 computes C = α·A·B + β·C for 2 rows and panels of 16 columns.
 //
 //go:noescape
-func strip2x1F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32)
+func strip2x1F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 
-// strip2x2F32AVX512 computes C = α·A·B + β·C for 2 rows and 32 columns.
+// strip2x2F32AVX512 computes C = α·A·B + β·C for 2 rows and panels of 32 columns.
 //
 //go:noescape
-func strip2x2F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32)
+func strip2x2F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 
-// strip3x1F32AVX512 computes C = α·A·B + β·C for 3 rows and 16 columns.
+// strip3x1F32AVX512 computes C = α·A·B + β·C for 3 rows and panels of 16 columns.
 //
 //go:noescape
-func strip3x1F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32)
+func strip3x1F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 
-// strip3x2F32AVX512 computes C = α·A·B + β·C for 3 rows and 32 columns.
+// strip3x2F32AVX512 computes C = α·A·B + β·C for 3 rows and panels of 32 columns.
 //
 //go:noescape
-func strip3x2F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32)
+func strip3x2F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 
-// strip4x1F32AVX512 computes C = α·A·B + β·C for 4 rows and 16 columns.
+// strip4x1F32AVX512 computes C = α·A·B + β·C for 4 rows and panels of 16 columns.
 //
 //go:noescape
-func strip4x1F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32)
+func strip4x1F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 
-// strip4x2F32AVX512 computes C = α·A·B + β·C for 4 rows and 32 columns.
+// strip4x2F32AVX512 computes C = α·A·B + β·C for 4 rows and panels of 32 columns.
 //
 //go:noescape
-func strip4x2F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32)
+func strip4x2F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 
-// strip5x1F32AVX512 computes C = α·A·B + β·C for 5 rows and 16 columns.
+// strip5x1F32AVX512 computes C = α·A·B + β·C for 5 rows and panels of 16 columns.
 //
 //go:noescape
-func strip5x1F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32)
+func strip5x1F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 
-// strip5x2F32AVX512 computes C = α·A·B + β·C for 5 rows and 32 columns.
+// strip5x2F32AVX512 computes C = α·A·B + β·C for 5 rows and panels of 32 columns.
 //
 //go:noescape
-func strip5x2F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32)
+func strip5x2F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 
-// strip6x1F32AVX512 computes C = α·A·B + β·C for 6 rows and 16 columns.
+// strip6x1F32AVX512 computes C = α·A·B + β·C for 6 rows and panels of 16 columns.
 //
 //go:noescape
-func strip6x1F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32)
+func strip6x1F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 
-// strip6x2F32AVX512 computes C = α·A·B + β·C for 6 rows and 32 columns.
+// strip6x2F32AVX512 computes C = α·A·B + β·C for 6 rows and panels of 32 columns.
 //
 //go:noescape
-func strip6x2F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32)
+func strip6x2F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 
-// strip7x1F32AVX512 computes C = α·A·B + β·C for 7 rows and 16 columns.
+// strip7x1F32AVX512 computes C = α·A·B + β·C for 7 rows and panels of 16 columns.
 //
 //go:noescape
-func strip7x1F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32)
+func strip7x1F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 
-// strip7x2F32AVX512 computes C = α·A·B + β·C for 7 rows and 32 columns.
+// strip7x2F32AVX512 computes C = α·A·B + β·C for 7 rows and panels of 32 columns.
 //
 //go:noescape
-func strip7x2F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32)
+func strip7x2F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 
-// strip8x1F32AVX512 computes C = α·A·B + β·C for 8 rows and 16 columns.
+// strip8x1F32AVX512 computes C = α·A·B + β·C for 8 rows and panels of 16 columns.
 //
 //go:noescape
-func strip8x1F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32)
+func strip8x1F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 
-// strip8x2F32AVX512 computes C = α·A·B + β·C for 8 rows and 32 columns.
+// strip8x2F32AVX512 computes C = α·A·B + β·C for 8 rows and panels of 32 columns.
 //
 //go:noescape
-func strip8x2F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32)
+func strip8x2F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 
-// strip9x1F32AVX512 computes C = α·A·B + β·C for 9 rows and 16 columns.
+// strip9x1F32AVX512 computes C = α·A·B + β·C for 9 rows and panels of 16 columns.
 //
 //go:noescape
-func strip9x1F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32)
+func strip9x1F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 
-// strip9x2F32AVX512 computes C = α·A·B + β·C for 9 rows and 32 columns.
+// strip9x2F32AVX512 computes C = α·A·B + β·C for 9 rows and panels of 32 columns.
 //
 //go:noescape
-func strip9x2F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32)
+func strip9x2F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 
-// strip10x1F32AVX512 computes C = α·A·B + β·C for 10 rows and 16 columns.
+// strip10x1F32AVX512 computes C = α·A·B + β·C for 10 rows and panels of 16 columns.
 //
 //go:noescape
-func strip10x1F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32)
+func strip10x1F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 
-// strip10x2F32AVX512 computes C = α·A·B + β·C for 10 rows and 32 columns.
+// strip10x2F32AVX512 computes C = α·A·B + β·C for 10 rows and panels of 32 columns.
 //
 //go:noescape
-func strip10x2F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32)
+func strip10x2F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 
-// strip11x1F32AVX512 computes C = α·A·B + β·C for 11 rows and 16 columns.
+// strip11x1F32AVX512 computes C = α·A·B + β·C for 11 rows and panels of 16 columns.
 //
 //go:noescape
-func strip11x1F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32)
+func strip11x1F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 
-// strip11x2F32AVX512 computes C = α·A·B + β·C for 11 rows and 32 columns.
+// strip11x2F32AVX512 computes C = α·A·B + β·C for 11 rows and panels of 32 columns.
 //
 //go:noescape
-func strip11x2F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32)
+func strip11x2F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 
-// strip12x1F32AVX512 computes C = α·A·B + β·C for 12 rows and 16 columns.
+// strip12x1F32AVX512 computes C = α·A·B + β·C for 12 rows and panels of 16 columns.
 //
 //go:noescape
-func strip12x1F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32)
+func strip12x1F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 
-// strip12x2F32AVX512 computes C = α·A·B + β·C for 12 rows and 32 columns.
+// strip12x2F32AVX512 computes C = α·A·B + β·C for 12 rows and panels of 32 columns.
 //
 //go:noescape
-func strip12x2F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32)
+func strip12x2F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 
-// strip13x1F32AVX512 computes C = α·A·B + β·C for 13 rows and 16 columns.
+// strip13x1F32AVX512 computes C = α·A·B + β·C for 13 rows and panels of 16 columns.
 //
 //go:noescape
-func strip13x1F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32)
+func strip13x1F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 
-// strip13x2F32AVX512 computes C = α·A·B + β·C for 13 rows and 32 columns.
+// strip13x2F32AVX512 computes C = α·A·B + β·C for 13 rows and panels of 32 columns.
 //
 //go:noescape
-func strip13x2F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32)
+func strip13x2F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 
-// strip14x1F32AVX512 computes C = α·A·B + β·C for 14 rows and 16 columns.
+// strip14x1F32AVX512 computes C = α·A·B + β·C for 14 rows and panels of 16 columns.
 //
 //go:noescape
-func strip14x1F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32)
+func strip14x1F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 
-// strip14x2F32AVX512 computes C = α·A·B + β·C for 14 rows and 32 columns.
+// strip14x2F32AVX512 computes C = α·A·B + β·C for 14 rows and panels of 32 columns.
 //
 //go:noescape
-func strip14x2F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32)
+func strip14x2F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 
 // pack1F32AVX512 writes the first 16 columns of k rows of B, zeros in place of those beyond lanes of the last 16.
 //
@@ -174,145 +174,145 @@ func packTransposedF32AVX512(count int, dst *float32, next int, b *float32, stri
 //go:noescape
 func invertF32AVX512(n int, x *float32, stride int, diag *float32)
 
-// strip1x1F64AVX512 computes C = α·A·B + β·C for 1 rows and 8 columns.
+// strip1x1F64AVX512 computes C = α·A·B + β·C for 1 rows and panels of 8 columns.
 //
 //go:noescape
-func strip1x1F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64)
+func strip1x1F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 
-// strip1x2F64AVX512 computes C = α·A·B + β·C for 1 rows and 16 columns.
+// strip1x2F64AVX512 computes C = α·A·B + β·C for 1 rows and panels of 16 columns.
 //
 //go:noescape
-func strip1x2F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64)
+func strip1x2F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 
-// strip2x1F64AVX512 computes C = α·A·B + β·C for 2 rows and 8 columns.
+// strip2x1F64AVX512 computes C = α·A·B + β·C for 2 rows and panels of 8 columns.
 //
 //go:noescape
-func strip2x1F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64)
+func strip2x1F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 
-// strip2x2F64AVX512 computes C = α·A·B + β·C for 2 rows and 16 columns.
+// strip2x2F64AVX512 computes C = α·A·B + β·C for 2 rows and panels of 16 columns.
 //
 //go:noescape
-func strip2x2F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64)
+func strip2x2F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 
-// strip3x1F64AVX512 computes C = α·A·B + β·C for 3 rows and 8 columns.
+// strip3x1F64AVX512 computes C = α·A·B + β·C for 3 rows and panels of 8 columns.
 //
 //go:noescape
-func strip3x1F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64)
+func strip3x1F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 
-// strip3x2F64AVX512 computes C = α·A·B + β·C for 3 rows and 16 columns.
+// strip3x2F64AVX512 computes C = α·A·B + β·C for 3 rows and panels of 16 columns.
 //
 //go:noescape
-func strip3x2F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64)
+func strip3x2F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 
-// strip4x1F64AVX512 computes C = α·A·B + β·C for 4 rows and 8 columns.
+// strip4x1F64AVX512 computes C = α·A·B + β·C for 4 rows and panels of 8 columns.
 //
 //go:noescape
-func strip4x1F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64)
+func strip4x1F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 
-// strip4x2F64AVX512 computes C = α·A·B + β·C for 4 rows and 16 columns.
+// strip4x2F64AVX512 computes C = α·A·B + β·C for 4 rows and panels of 16 columns.
 //
 //go:noescape
-func strip4x2F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64)
+func strip4x2F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 
-// strip5x1F64AVX512 computes C = α·A·B + β·C for 5 rows and 8 columns.
+// strip5x1F64AVX512 computes C = α·A·B + β·C for 5 rows and panels of 8 columns.
 //
 //go:noescape
-func strip5x1F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64)
+func strip5x1F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 
-// strip5x2F64AVX512 computes C = α·A·B + β·C for 5 rows and 16 columns.
+// strip5x2F64AVX512 computes C = α·A·B + β·C for 5 rows and panels of 16 columns.
 //
 //go:noescape
-func strip5x2F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64)
+func strip5x2F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 
-// strip6x1F64AVX512 computes C = α·A·B + β·C for 6 rows and 8 columns.
+// strip6x1F64AVX512 computes C = α·A·B + β·C for 6 rows and panels of 8 columns.
 //
 //go:noescape
-func strip6x1F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64)
+func strip6x1F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 
-// strip6x2F64AVX512 computes C = α·A·B + β·C for 6 rows and 16 columns.
+// strip6x2F64AVX512 computes C = α·A·B + β·C for 6 rows and panels of 16 columns.
 //
 //go:noescape
-func strip6x2F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64)
+func strip6x2F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 
-// strip7x1F64AVX512 computes C = α·A·B + β·C for 7 rows and 8 columns.
+// strip7x1F64AVX512 computes C = α·A·B + β·C for 7 rows and panels of 8 columns.
 //
 //go:noescape
-func strip7x1F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64)
+func strip7x1F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 
-// strip7x2F64AVX512 computes C = α·A·B + β·C for 7 rows and 16 columns.
+// strip7x2F64AVX512 computes C = α·A·B + β·C for 7 rows and panels of 16 columns.
 //
 //go:noescape
-func strip7x2F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64)
+func strip7x2F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 
-// strip8x1F64AVX512 computes C = α·A·B + β·C for 8 rows and 8 columns.
+// strip8x1F64AVX512 computes C = α·A·B + β·C for 8 rows and panels of 8 columns.
 //
 //go:noescape
-func strip8x1F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64)
+func strip8x1F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 
-// strip8x2F64AVX512 computes C = α·A·B + β·C for 8 rows and 16 columns.
+// strip8x2F64AVX512 computes C = α·A·B + β·C for 8 rows and panels of 16 columns.
 //
 //go:noescape
-func strip8x2F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64)
+func strip8x2F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 
-// strip9x1F64AVX512 computes C = α·A·B + β·C for 9 rows and 8 columns.
+// strip9x1F64AVX512 computes C = α·A·B + β·C for 9 rows and panels of 8 columns.
 //
 //go:noescape
-func strip9x1F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64)
+func strip9x1F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 
-// strip9x2F64AVX512 computes C = α·A·B + β·C for 9 rows and 16 columns.
+// strip9x2F64AVX512 computes C = α·A·B + β·C for 9 rows and panels of 16 columns.
 //
 //go:noescape
-func strip9x2F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64)
+func strip9x2F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 
-// strip10x1F64AVX512 computes C = α·A·B + β·C for 10 rows and 8 columns.
+// strip10x1F64AVX512 computes C = α·A·B + β·C for 10 rows and panels of 8 columns.
 //
 //go:noescape
-func strip10x1F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64)
+func strip10x1F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 
-// strip10x2F64AVX512 computes C = α·A·B + β·C for 10 rows and 16 columns.
+// strip10x2F64AVX512 computes C = α·A·B + β·C for 10 rows and panels of 16 columns.
 //
 //go:noescape
-func strip10x2F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64)
+func strip10x2F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 
-// strip11x1F64AVX512 computes C = α·A·B + β·C for 11 rows and 8 columns.
+// strip11x1F64AVX512 computes C = α·A·B + β·C for 11 rows and panels of 8 columns.
 //
 //go:noescape
-func strip11x1F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64)
+func strip11x1F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 
-// strip11x2F64AVX512 computes C = α·A·B + β·C for 11 rows and 16 columns.
+// strip11x2F64AVX512 computes C = α·A·B + β·C for 11 rows and panels of 16 columns.
 //
 //go:noescape
-func strip11x2F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64)
+func strip11x2F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 
-// strip12x1F64AVX512 computes C = α·A·B + β·C for 12 rows and 8 columns.
+// strip12x1F64AVX512 computes C = α·A·B + β·C for 12 rows and panels of 8 columns.
 //
 //go:noescape
-func strip12x1F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64)
+func strip12x1F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 
-// strip12x2F64AVX512 computes C = α·A·B + β·C for 12 rows and 16 columns.
+// strip12x2F64AVX512 computes C = α·A·B + β·C for 12 rows and panels of 16 columns.
 //
 //go:noescape
-func strip12x2F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64)
+func strip12x2F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 
-// strip13x1F64AVX512 computes C = α·A·B + β·C for 13 rows and 8 columns.
+// strip13x1F64AVX512 computes C = α·A·B + β·C for 13 rows and panels of 8 columns.
 //
 //go:noescape
-func strip13x1F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64)
+func strip13x1F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 
-// strip13x2F64AVX512 computes C = α·A·B + β·C for 13 rows and 16 columns.
+// strip13x2F64AVX512 computes C = α·A·B + β·C for 13 rows and panels of 16 columns.
 //
 //go:noescape
-func strip13x2F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64)
+func strip13x2F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 
-// strip14x1F64AVX512 computes C = α·A·B + β·C for 14 rows and 8 columns.
+// strip14x1F64AVX512 computes C = α·A·B + β·C for 14 rows and panels of 8 columns.
 //
 //go:noescape
-func strip14x1F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64)
+func strip14x1F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 
-// strip14x2F64AVX512 computes C = α·A·B + β·C for 14 rows and 16 columns.
+// strip14x2F64AVX512 computes C = α·A·B + β·C for 14 rows and panels of 16 columns.
 //
 //go:noescape
-func strip14x2F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64)
+func strip14x2F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 
 // pack1F64AVX512 writes the first 8 columns of k rows of B, zeros in place of those beyond lanes of the last 8.
 //
@@ -344,65 +344,65 @@ func packTransposedF64AVX512(count int, dst *float64, next int, b *float64, stri
 //go:noescape
 func invertF64AVX512(n int, x *float64, stride int, diag *float64)
 
-// strip1x1F32AVX2 computes C = α·A·B + β·C for 1 rows and 8 columns.
+// strip1x1F32AVX2 computes C = α·A·B + β·C for 1 rows and panels of 8 columns.
 //
 //go:noescape
-func strip1x1F32AVX2(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32)
+func strip1x1F32AVX2(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 
-// strip1x2F32AVX2 computes C = α·A·B + β·C for 1 rows and 16 columns.
+// strip1x2F32AVX2 computes C = α·A·B + β·C for 1 rows and panels of 16 columns.
 //
 //go:noescape
-func strip1x2F32AVX2(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32)
+func strip1x2F32AVX2(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 
-// strip2x1F32AVX2 computes C = α·A·B + β·C for 2 rows and 8 columns.
+// strip2x1F32AVX2 computes C = α·A·B + β·C for 2 rows and panels of 8 columns.
 //
 //go:noescape
-func strip2x1F32AVX2(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32)
+func strip2x1F32AVX2(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 
-// strip2x2F32AVX2 computes C = α·A·B + β·C for 2 rows and 16 columns.
+// strip2x2F32AVX2 computes C = α·A·B + β·C for 2 rows and panels of 16 columns.
 //
 //go:noescape
-func strip2x2F32AVX2(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32)
+func strip2x2F32AVX2(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 
-// strip3x1F32AVX2 computes C = α·A·B + β·C for 3 rows and 8 columns.
+// strip3x1F32AVX2 computes C = α·A·B + β·C for 3 rows and panels of 8 columns.
 //
 //go:noescape
-func strip3x1F32AVX2(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32)
+func strip3x1F32AVX2(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 
-// strip3x2F32AVX2 computes C = α·A·B + β·C for 3 rows and 16 columns.
+// strip3x2F32AVX2 computes C = α·A·B + β·C for 3 rows and panels of 16 columns.
 //
 //go:noescape
-func strip3x2F32AVX2(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32)
+func strip3x2F32AVX2(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 
-// strip4x1F32AVX2 computes C = α·A·B + β·C for 4 rows and 8 columns.
+// strip4x1F32AVX2 computes C = α·A·B + β·C for 4 rows and panels of 8 columns.
 //
 //go:noescape
-func strip4x1F32AVX2(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32)
+func strip4x1F32AVX2(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 
-// strip4x2F32AVX2 computes C = α·A·B + β·C for 4 rows and 16 columns.
+// strip4x2F32AVX2 computes C = α·A·B + β·C for 4 rows and panels of 16 columns.
 //
 //go:noescape
-func strip4x2F32AVX2(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32)
+func strip4x2F32AVX2(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 
-// strip5x1F32AVX2 computes C = α·A·B + β·C for 5 rows and 8 columns.
+// strip5x1F32AVX2 computes C = α·A·B + β·C for 5 rows and panels of 8 columns.
 //
 //go:noescape
-func strip5x1F32AVX2(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32)
+func strip5x1F32AVX2(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 
-// strip5x2F32AVX2 computes C = α·A·B + β·C for 5 rows and 16 columns.
+// strip5x2F32AVX2 computes C = α·A·B + β·C for 5 rows and panels of 16 columns.
 //
 //go:noescape
-func strip5x2F32AVX2(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32)
+func strip5x2F32AVX2(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 
-// strip6x1F32AVX2 computes C = α·A·B + β·C for 6 rows and 8 columns.
+// strip6x1F32AVX2 computes C = α·A·B + β·C for 6 rows and panels of 8 columns.
 //
 //go:noescape
-func strip6x1F32AVX2(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32)
+func strip6x1F32AVX2(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 
-// strip6x2F32AVX2 computes C = α·A·B + β·C for 6 rows and 16 columns.
+// strip6x2F32AVX2 computes C = α·A·B + β·C for 6 rows and panels of 16 columns.
 //
 //go:noescape
-func strip6x2F32AVX2(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32)
+func strip6x2F32AVX2(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 
 // pack1F32AVX2 writes the first 8 columns of k rows of B, zeros in place of those beyond lanes of the last 8.
 //
@@ -429,65 +429,65 @@ func unpack2F32AVX2(k int, b *float32, src *float32, stride int, lanes int)
 //go:noescape
 func packTransposedF32AVX2(count int, dst *float32, next int, b *float32, stride int)
 
-// strip1x1F64AVX2 computes C = α·A·B + β·C for 1 rows and 4 columns.
+// strip1x1F64AVX2 computes C = α·A·B + β·C for 1 rows and panels of 4 columns.
 //
 //go:noescape
-func strip1x1F64AVX2(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64)
+func strip1x1F64AVX2(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 
-// strip1x2F64AVX2 computes C = α·A·B + β·C for 1 rows and 8 columns.
+// strip1x2F64AVX2 computes C = α·A·B + β·C for 1 rows and panels of 8 columns.
 //
 //go:noescape
-func strip1x2F64AVX2(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64)
+func strip1x2F64AVX2(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 
-// strip2x1F64AVX2 computes C = α·A·B + β·C for 2 rows and 4 columns.
+// strip2x1F64AVX2 computes C = α·A·B + β·C for 2 rows and panels of 4 columns.
 //
 //go:noescape
-func strip2x1F64AVX2(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64)
+func strip2x1F64AVX2(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 
-// strip2x2F64AVX2 computes C = α·A·B + β·C for 2 rows and 8 columns.
+// strip2x2F64AVX2 computes C = α·A·B + β·C for 2 rows and panels of 8 columns.
 //
 //go:noescape
-func strip2x2F64AVX2(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64)
+func strip2x2F64AVX2(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 
-// strip3x1F64AVX2 computes C = α·A·B + β·C for 3 rows and 4 columns.
+// strip3x1F64AVX2 computes C = α·A·B + β·C for 3 rows and panels of 4 columns.
 //
 //go:noescape
-func strip3x1F64AVX2(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64)
+func strip3x1F64AVX2(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 
-// strip3x2F64AVX2 computes C = α·A·B + β·C for 3 rows and 8 columns.
+// strip3x2F64AVX2 computes C = α·A·B + β·C for 3 rows and panels of 8 columns.
 //
 //go:noescape
-func strip3x2F64AVX2(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64)
+func strip3x2F64AVX2(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 
-// strip4x1F64AVX2 computes C = α·A·B + β·C for 4 rows and 4 columns.
+// strip4x1F64AVX2 computes C = α·A·B + β·C for 4 rows and panels of 4 columns.
 //
 //go:noescape
-func strip4x1F64AVX2(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64)
+func strip4x1F64AVX2(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 
-// strip4x2F64AVX2 computes C = α·A·B + β·C for 4 rows and 8 columns.
+// strip4x2F64AVX2 computes C = α·A·B + β·C for 4 rows and panels of 8 columns.
 //
 //go:noescape
-func strip4x2F64AVX2(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64)
+func strip4x2F64AVX2(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 
-// strip5x1F64AVX2 computes C = α·A·B + β·C for 5 rows and 4 columns.
+// strip5x1F64AVX2 computes C = α·A·B + β·C for 5 rows and panels of 4 columns.
 //
 //go:noescape
-func strip5x1F64AVX2(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64)
+func strip5x1F64AVX2(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 
-// strip5x2F64AVX2 computes C = α·A·B + β·C for 5 rows and 8 columns.
+// strip5x2F64AVX2 computes C = α·A·B + β·C for 5 rows and panels of 8 columns.
 //
 //go:noescape
-func strip5x2F64AVX2(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64)
+func strip5x2F64AVX2(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 
-// strip6x1F64AVX2 computes C = α·A·B + β·C for 6 rows and 4 columns.
+// strip6x1F64AVX2 computes C = α·A·B + β·C for 6 rows and panels of 4 columns.
 //
 //go:noescape
-func strip6x1F64AVX2(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64)
+func strip6x1F64AVX2(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 
-// strip6x2F64AVX2 computes C = α·A·B + β·C for 6 rows and 8 columns.
+// strip6x2F64AVX2 computes C = α·A·B + β·C for 6 rows and panels of 8 columns.
 //
 //go:noescape
-func strip6x2F64AVX2(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64)
+func strip6x2F64AVX2(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 
 // pack1F64AVX2 writes the first 4 columns of k rows of B, zeros in place of those beyond lanes of the last 4.
 //

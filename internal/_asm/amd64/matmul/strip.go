@@ -10,11 +10,12 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/_asm/amd64"
 )
 
-// strip is the micro-kernel. It writes the product of so many rows of A and a panel of so many vectors
-// of B. All sums stay in registers.
+// strip is the micro-kernel. It writes the products of so many rows of A and panels of so many vectors
+// of B. All sums of a panel stay in registers.
 func (m machine) strip(rows, vectors int) {
-	m.Begin(fmt.Sprintf("strip%dx%d", rows, vectors), "(k int, a left[T], b right[T], c target[T], alpha, beta T)",
-		fmt.Sprintf("computes C = α·A·B + β·C for %d rows and %d columns.", rows, vectors*m.Lanes()))
+	m.Begin(fmt.Sprintf("strip%dx%d", rows, vectors), "(k int, a left[T], b right[T], c target[T], alpha, beta T, panels int)",
+		fmt.Sprintf("computes C = α·A·B + β·C for %d rows and panels of %d columns.", rows, vectors*m.Lanes()))
+	Label("panel")
 	k, b, next := amd64.Argument("k"), amd64.Argument("b.first"), m.step("b.row")
 	row, col := m.step("a.row"), m.step("a.col")
 	a := m.rowsOf(amd64.Argument("a.first"), row, rows)
@@ -53,6 +54,11 @@ func (m machine) strip(rows, vectors int) {
 		mask = m.Mask(amd64.Argument("c.last"), m.vectors[12])
 	}
 	m.finish(rows, vectors, sums, mask)
+	ADDQ(U32(vectors*m.Width()), amd64.Number("c.first"))
+	ADDQ(m.step("b.panel"), amd64.Number("b.first"))
+	DECQ(amd64.Number("panels"))
+	JNZ(LabelRef("panel"))
+	amd64.End()
 }
 
 // expect asks for the tile of C, which is needed in the end.
@@ -136,5 +142,4 @@ func (m machine) finish(rows, vectors int, sums []VecPhysical, mask Op) {
 			ADDQ(stride, c)
 		}
 	}
-	amd64.End()
 }
