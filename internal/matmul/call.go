@@ -81,8 +81,12 @@ func (p *call[T]) Piece(i int) {
 		p.compute(first, end, left, min(left+p.columns, p.c.cols))
 		return
 	}
-	columns := min(p.c.cols, tileColumns)
-	strips := max(1, tileBytes/(columns*size[T]()*best[T]().mostRows()))
+	columns, bytes := min(p.c.cols, tileColumns), tileBytes
+	if p.b.rows*columns*size[T]() > cache.L2/2 {
+		// B comes from beyond the second cache for every tile.
+		bytes = cache.L2 / 2
+	}
+	strips := max(1, bytes/(columns*size[T]()*best[T]().mostRows()))
 	for ; first < end; first += strips {
 		last := min(first+strips, end)
 		for from := 0; from < p.c.cols; from += columns {
