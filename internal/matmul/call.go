@@ -131,10 +131,10 @@ func (p *call[T]) compute(first, end, from, to int) {
 					lo, hi := parallel.Share(n, panels, count), parallel.Share(n, panels, count+run)
 					p.a.expect(i+height, p.row(s+2)-i-height, block+lo, hi-lo)
 				}
-				b, vectors := p.b.panel(k, block, n, at/panel)
+				b, vectors := p.b.right(k, block, n, at/panel)
 				last := min(p.c.cols-at, panel) - (vectors-1)*k.lanes
 				c := target[T]{&p.c.data[i*p.c.stride+at], p.c.stride, last}
-				k.strip(height, vectors)(n, a, right[T]{&b[0], vectors * k.lanes, n * panel}, c, p.alpha, beta, run)
+				k.strip(height, vectors)(n, a, b, c, p.alpha, beta, run)
 				at, count = at+run*panel, count+run
 			}
 		}

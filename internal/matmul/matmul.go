@@ -160,6 +160,14 @@ func mul[T Float](alpha T, a, b view[T], beta T, c view[T]) {
 		mulInPlace(alpha, a, b, beta, c)
 		return
 	}
+	if isNarrow(b) {
+		p := pool.Get[borrowed[T]](&borrows)
+		(*Packed[T])(p).borrow(b)
+		mulPacked(alpha, a, (*Packed[T])(p), beta, c, nil)
+		*p = borrowed[T]{}
+		pool.Put(&borrows, p)
+		return
+	}
 	rows, columns := packedPart[T](b.rows, b.cols)
 	p := pool.Get[Packed[T]](&packs)
 	defer pool.Put(&packs, p)
@@ -206,6 +214,11 @@ func mulInPlace[T Float](alpha T, a, b view[T], beta T, c view[T]) {
 		beta = 1
 	}
 }
+
+// borrowed is an operand without memory of its own.
+type borrowed[T Float] Packed[T]
+
+var borrows pool.Both[borrowed[float32], borrowed[float64]]
 
 func check[T Float](a view[T], k, n int, c view[T]) {
 	if a.cols != k || c.rows != a.rows || c.cols != n {

@@ -25,6 +25,33 @@ type Packed[T Float] struct {
 	// is enough. Columns beyond the last are zero.
 	data []T
 	from view[T] // while packing
+	// stride is the distance between rows of B, which data is, or 0 if data is panels.
+	stride int
+}
+
+// narrowPanels is the number of panels of an operand that is read where it is: its rows are hardly
+// longer than those of a panel.
+const narrowPanels = 2
+
+// isNarrow reports whether kernels may read B where it is.
+func isNarrow[T Float](b view[T]) bool {
+	panel := 2 * best[T]().lanes
+	return !b.trans && b.rows > 0 && b.cols%panel == 0 && b.cols <= narrowPanels*panel && b.stride <= 2*b.cols
+}
+
+// borrow makes p the operand B where it is.
+func (p *Packed[T]) borrow(b view[T]) {
+	p.rows, p.cols, p.data, p.stride = b.rows, b.cols, b.data, b.stride
+}
+
+// right returns panel i of the block of rows that begins at row lo and has n, as kernels take it,
+// and the number of its vectors.
+func (p *Packed[T]) right(k *kernels[T], lo, n, i int) (right[T], int) {
+	if p.stride > 0 {
+		return right[T]{&p.data[lo*p.stride+i*2*k.lanes], p.stride, 2 * k.lanes}, 2
+	}
+	b, vectors := p.panel(k, lo, n, i)
+	return right[T]{&b[0], vectors * k.lanes, n * 2 * k.lanes}, vectors
 }
 
 // Dims returns the dimensions of the operand.

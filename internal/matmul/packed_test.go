@@ -35,6 +35,11 @@ func testEveryTile[T Float](t *testing.T) {
 	for _, inner := range []int{depth - 1, depth, depth + 1, 2*depth + 5} {
 		testIntegers[T](t, rng, k.mostRows()+1, 2*k.lanes+3, inner)
 	}
+	// Narrow right operands, of one and of two panels.
+	for _, inner := range []int{1, depth, 2*depth + 5} {
+		testIntegers[T](t, rng, 9*k.mostRows(), 2*k.lanes, inner)
+		testIntegers[T](t, rng, 9*k.mostRows(), 4*k.lanes, inner)
+	}
 	// A right operand that is packed in parts, and pieces side by side that copy their rows.
 	testIntegers[T](t, rng, 3, 1100, 1100)
 	defer func(size int) { cache.L2 = size }(cache.L2)
@@ -168,4 +173,37 @@ func TestDoesNotAllocate(t *testing.T) {
 		Pack(&p, b)
 		MulPacked(1, a, &p, 1, c, nil)
 	})))
+}
+
+// A narrow operand is read where it is: the bits are those of a packed one, for rows with gaps that
+// hold NaN too.
+func TestNarrowOperandsNeedNoPacking(t *testing.T) {
+	everyTier(t, func(t *testing.T) {
+		t.Run("type=float32", testNarrow[float32])
+		t.Run("type=float64", testNarrow[float64])
+	})
+}
+
+func testNarrow[T Float](t *testing.T) {
+	rng := rand.New(rand.NewPCG(9, 9))
+	panel := 2 * best[T]().lanes
+	for _, n := range []int{panel, 2 * panel} {
+		for _, stride := range []int{n, n + 1, 2 * n, 2*n + 1} {
+			a, b := random[T](rng, 150, depth+20), random[T](rng, depth+20, n)
+			wide := matrix[T]{Rows: b.Rows, Cols: n, Stride: stride, Data: make([]T, (b.Rows-1)*stride+n)}
+			for i := range wide.Data {
+				wide.Data[i] = T(math.NaN())
+			}
+			for i := range b.Rows {
+				copy(wide.Data[i*stride:][:n], b.Data[i*b.Stride:])
+			}
+			require.Equal(t, stride <= 2*n, isNarrow(of(wide, false)), "%d columns, stride %d", n, stride)
+			got, want := contiguous(random[T](rng, a.Rows, n)), contiguous(random[T](rng, a.Rows, n))
+			Mul(1, a, wide, 0, got)
+			var p Packed[T]
+			Pack(&p, b)
+			MulPacked(1, a, &p, 0, want, nil)
+			assert.Equal(t, want.Data, got.Data, "%d columns, stride %d", n, stride)
+		}
+	}
 }
