@@ -141,22 +141,30 @@ func (b *Batch[T]) ForwardSequences(dst, q, k, v dense.Matrix[T], s Sequences) d
 
 // check panics unless q (Lq×H·d), k (Lk×Hk·d) and v (Lk×Hk·dv) fit together and the forms.
 func (b *Batch[T]) check(q, k, v dense.Matrix[T]) {
+	if err := b.fits(q, k, v); err != nil {
+		panic(err.Error())
+	}
+}
+
+// fits returns an error unless q (Lq×H·d), k (Lk×Hk·d) and v (Lk×Hk·dv) fit together and the forms.
+func (b *Batch[T]) fits(q, k, v dense.Matrix[T]) error {
 	if b.heads == 0 {
-		panic(errNoBatch.Error())
+		return errNoBatch
 	}
 	q.Check()
 	k.Check()
 	v.Check()
 	if q.Cols%b.heads != 0 || k.Cols%b.keyHeads != 0 || v.Cols%b.keyHeads != 0 || q.Cols/b.heads != k.Cols/b.keyHeads {
-		panic(fmt.Sprintf("performer: q is %d×%d, k is %d×%d, v is %d×%d, want columns of %d heads of queries and %d of keys and values",
-			q.Rows, q.Cols, k.Rows, k.Cols, v.Rows, v.Cols, b.heads, b.keyHeads))
+		return fmt.Errorf("performer: q is %d×%d, k is %d×%d, v is %d×%d, want columns of %d heads of queries and %d of keys and values",
+			q.Rows, q.Cols, k.Rows, k.Cols, v.Rows, v.Cols, b.heads, b.keyHeads)
 	}
 	if k.Rows != v.Rows {
-		panic(fmt.Sprintf("performer: k is %d×%d, v is %d×%d, want as many values as keys", k.Rows, k.Cols, v.Rows, v.Cols))
+		return fmt.Errorf("performer: k is %d×%d, v is %d×%d, want as many values as keys", k.Rows, k.Cols, v.Rows, v.Cols)
 	}
 	if d := q.Cols / b.heads; b.dim != 0 && d != b.dim {
-		panic(fmt.Sprintf("performer: q is %d×%d, k is %d×%d: heads have dimension %d, but the forms take points of R^%d", q.Rows, q.Cols, k.Rows, k.Cols, d, b.dim))
+		return fmt.Errorf("performer: q is %d×%d, k is %d×%d: heads have dimension %d, but the forms take points of R^%d", q.Rows, q.Cols, k.Rows, k.Cols, d, b.dim)
 	}
+	return nil
 }
 
 // batched is the task of one call. For outputs a piece is a unit in a sequence; for gradients it is

@@ -28,35 +28,40 @@ type Sequences struct {
 
 // check panics unless the lengths fit the numbers of queries and keys.
 func (s Sequences) check(queries, keys int) {
+	if err := s.fits(queries, keys); err != nil {
+		panic(err.Error())
+	}
+}
+
+// fits returns an error unless the lengths fit the numbers of queries and keys.
+func (s Sequences) fits(queries, keys int) error {
 	if s.Queries == nil && s.Keys != nil {
-		panic(fmt.Sprintf("performer: Sequences.Queries is nil, Keys has length %d, want both", len(s.Keys)))
+		return fmt.Errorf("performer: Sequences.Queries is nil, Keys has length %d, want both", len(s.Keys))
 	}
 	n := 1
 	if s.Queries != nil {
 		n = len(s.Queries)
-		checkLengths("Queries", s.Queries, queries)
-		if s.Keys == nil {
-			checkLengths("Queries, which are the lengths of the keys too,", s.Queries, keys)
-		} else {
-			checkLengths("Keys", s.Keys, keys)
+		if err := layout.CheckLengths(s.Queries, queries); err != nil {
+			return fmt.Errorf("performer: Sequences.Queries %w", err)
+		}
+		name, lengths := "Queries, which are the lengths of the keys too,", s.Queries
+		if s.Keys != nil {
+			name, lengths = "Keys", s.Keys
+		}
+		if err := layout.CheckLengths(lengths, keys); err != nil {
+			return fmt.Errorf("performer: Sequences.%s %w", name, err)
 		}
 	}
 	if s.Keys != nil && len(s.Keys) != n {
-		panic(fmt.Sprintf("performer: Sequences.Keys has length %d, want one for each of %d sequences", len(s.Keys), n))
+		return fmt.Errorf("performer: Sequences.Keys has length %d, want one for each of %d sequences", len(s.Keys), n)
 	}
 	if s.Past != nil && len(s.Past) != n {
-		panic(fmt.Sprintf("performer: Sequences.Past has length %d, want one for each of %d sequences", len(s.Past), n))
+		return fmt.Errorf("performer: Sequences.Past has length %d, want one for each of %d sequences", len(s.Past), n)
 	}
 	if s.Valid != nil && len(s.Valid) != keys {
-		panic(fmt.Sprintf("performer: Sequences.Valid has length %d, want one for each of %d keys", len(s.Valid), keys))
+		return fmt.Errorf("performer: Sequences.Valid has length %d, want one for each of %d keys", len(s.Valid), keys)
 	}
-}
-
-// checkLengths panics unless lengths are not negative and add up to rows.
-func checkLengths(name string, lengths []int, rows int) {
-	if err := layout.CheckLengths(lengths, rows); err != nil {
-		panic(fmt.Sprintf("performer: Sequences.%s %v", name, err))
-	}
+	return nil
 }
 
 // keysIn returns the valid flags of the keys from ≤ j < to, or nil if they all count.

@@ -184,6 +184,20 @@
 // takes it to points. Causal attention sums queries on its way back, as ℓ_if − log D_i, with
 // references of their own.
 //
+// # How good is it?
+//
+// An approximation of attention may be off by 1 % or by 100 %, and outputs do not show it. [Audit]
+// measures: it computes exact attention of some rows drawn at random, and tells the error of the
+// whole output with an interval, the errors of typical and of the worst rows, and how many rows may
+// be worse. An audit is for any [Form], causal or not, with heads and masks. Sixty-four rows cost
+// 64/L of exact attention.
+//
+//	report, err := performer.Audit(a, performer.Exact[float32]{}, q, k, v, 64, performer.AuditOptions[float32]{}, src)
+//	fmt.Println(report) // error 1.52 % (95 %: 1.31 … 1.77 %), 9 of 10 rows within 2.4 %, …
+//
+// An audit knows the rows that it draws. A [Predictor] says for every row of an [Attention] how
+// large its error may be, without the truth, and takes about nine times as long as the attention.
+//
 // # Without bias, and how far off
 //
 // Exact attention is what linear attention replaces where exact attention is too slow, so that
@@ -227,6 +241,8 @@
 //     L. Colwell, A. Weller: Rethinking attention with Performers. ICLR 2021.
 //   - [Dao et al. 2022] T. Dao, D. Y. Fu, S. Ermon, A. Rudra, C. Ré: FlashAttention: fast
 //     and memory-efficient exact attention with IO-awareness. NeurIPS 2022.
+//   - [Efron & Tibshirani 1993] B. Efron, R. J. Tibshirani: An introduction to the bootstrap.
+//     Chapman & Hall.
 //   - [Katharopoulos et al. 2020] A. Katharopoulos, A. Vyas, N. Pappas, F. Fleuret:
 //     Transformers are RNNs: fast autoregressive transformers with linear attention.
 //     ICML 2020.

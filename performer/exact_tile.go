@@ -27,6 +27,7 @@ type tile[T dense.Float] struct {
 	scale   T
 	queries matmul.Packed[T]  // transposed
 	valid   []bool            // keys that count; nil are all
+	last    []int             // the last key that each query sees, ascending, if causal
 	scores  scratch.Buffer[T] // tileKeys×queries
 	values  scratch.Buffer[T] // tileKeys×dv, of the keys that count
 	sums    scratch.Buffer[T] // queries×dv
@@ -56,10 +57,20 @@ func (t *tile[T]) prepare(n, dv int, form Exact[T], d int) {
 // attend computes the outputs of a block of queries. Query 0 of the block is aligned with key
 // number first.
 func (t *tile[T]) attend(dst, q, k, v dense.Matrix[T], first int) {
+	t.last = scratch.Resize(t.last, q.Rows)
+	for i := range t.last {
+		t.last[i] = first + i
+	}
+	t.attendUpTo(dst, q, k, v)
+}
+
+// attendUpTo computes the outputs of a block of queries. If the form is causal, t.last says which
+// keys each query sees.
+func (t *tile[T]) attendUpTo(dst, q, k, v dense.Matrix[T]) {
 	matmul.PackT(&t.queries, q)
 	end := k.Rows
 	if t.form.Causal {
-		end = min(first+q.Rows, k.Rows)
+		end = min(t.last[q.Rows-1]+1, k.Rows)
 	}
 	for lo := 0; lo < end; lo += tileKeys {
 		hi := min(lo+tileKeys, end)
@@ -67,7 +78,7 @@ func (t *tile[T]) attend(dst, q, k, v dense.Matrix[T], first int) {
 		if t.valid != nil {
 			valid = t.valid[lo:hi]
 		}
-		t.take(k.RowRange(lo, hi), v.RowRange(lo, hi), valid, first-lo)
+		t.take(k.RowRange(lo, hi), v.RowRange(lo, hi), valid, lo)
 	}
 	sums := t.sums.Rows(q.Rows)
 	for i := range dst.Rows {
@@ -82,16 +93,19 @@ func (t *tile[T]) attend(dst, q, k, v dense.Matrix[T], first int) {
 	}
 }
 
-// take adds a tile of keys and values to the sums of the queries. Query 0 is aligned with key
-// number ahead of the tile.
-func (t *tile[T]) take(k, v dense.Matrix[T], valid []bool, ahead int) {
+// take adds a tile of keys and values, which begins at key number lo, to the sums of the queries.
+func (t *tile[T]) take(k, v dense.Matrix[T], valid []bool, lo int) {
 	n := len(t.peaks)
 	scores, sums := t.scores.Rows(k.Rows), t.sums.Rows(n)
 	matmul.MulPacked(t.scale, k, &t.queries, 0, scores, nil)
-	diagonal := t.form.Causal && ahead+1 < k.Rows
+	diagonal := t.form.Causal && t.last[0]-lo+1 < k.Rows
 	if diagonal {
-		for j := max(ahead+1, 0); j < k.Rows; j++ {
-			fill(scores.Row(j)[:min(j-ahead, n)], T(math.Inf(-1)))
+		blind := 0 // queries that do not see the key
+		for j := max(t.last[0]-lo+1, 0); j < k.Rows; j++ {
+			for blind < n && t.last[blind]-lo < j {
+				blind++
+			}
+			fill(scores.Row(j)[:blind], T(math.Inf(-1)))
 		}
 	}
 	if slices.Contains(valid, false) {
@@ -107,7 +121,7 @@ func (t *tile[T]) take(k, v dense.Matrix[T], valid []bool, ahead int) {
 	}
 	// Keys that do not count are left out rather than multiplied by zero.
 	for i := range n {
-		if seen := min(ahead+i+1, k.Rows); seen > 0 {
+		if seen := min(t.last[i]-lo+1, k.Rows); seen > 0 {
 			matmul.TMul(1, scores.RowRange(0, seen).ColRange(i, i+1), v.RowRange(0, seen), 1, sums.RowRange(i, i+1))
 		}
 	}

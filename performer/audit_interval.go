@@ -1,0 +1,243 @@
+package performer
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+
+	"gonum.org/v1/gonum/stat/distuv"
+)
+
+// Audited is what [Audit] found: the error of the outputs of a form, estimated from some of their
+// rows.
+type Audited struct {
+	// Error is the relative error of the output, ‖out−exact‖_F/‖exact‖_F over all rows of all heads,
+	// as the ratio of the sums over the audited rows. Low and High enclose the error of all rows
+	// with the Confidence. Low = High = Error if all rows are audited, or if all audited rows have
+	// the same relative error. High is +Inf if the audited rows cannot bound the error: if there is
+	// one row, or if few of the rows have an error.
+	//
+	// The interval is the wider of a bootstrap-t and a t interval at each end, with more room above
+	// than below. With 64 of 2048 rows and Confidence 0.95 it held the error in 95 to 99 % of 600
+	// audits, at norms 1 to 8 each, of plain averaging, of outputs with one row of ten missing, and
+	// of FAVOR+ with 256 features but for norm 2, where it did in 91 %: 1 % of the rows held 18 % of
+	// the squared error there. Rows that are too rare to be drawn cannot be seen. Where 1 % of the
+	// rows held nearly all of the error, trigonometric features with denominators near zero, it
+	// was 14 to 82 %. Worse bounds how many such rows there are.
+	Error, Low, High, Confidence float64
+
+	// Mean, Median, Quantile90 and Worst are those of the relative errors
+	// ‖out_i−exact_i‖/‖exact_i‖ of the audited rows: 9 of 10 rows have errors up to Quantile90. A
+	// row without error has 0, also if its truth is zero.
+	Mean, Median, Quantile90, Worst float64
+
+	// Worse is the share of all rows that have larger errors than Worst, at most, with the
+	// Confidence and whatever the errors are: the least share of which some row would have been
+	// drawn.
+	Worse float64
+
+	// Rows is the number of rows that are audited, and Of the number of those that may be drawn, of
+	// all heads.
+	Rows, Of int
+
+	// NonFinite is the number of audited rows that have NaN or ±Inf in the output or in the truth.
+	// The error of such a row is +Inf, and so are Error, Low, High, Mean and Worst then.
+	NonFinite int
+
+	// Heads holds what was found for each head, each with the Confidence for itself. It is nil if
+	// there is one head.
+	Heads []Audited
+}
+
+// String returns the audit in a line, such as
+//
+//	error 1.52 % (95 %: 1.31 … 1.77 %), 9 of 10 rows within 2.4 %, worst 5.1 % of 64 rows
+func (a Audited) String() string {
+	var s strings.Builder
+	all := ""
+	if a.Rows == a.Of {
+		all = "all "
+	}
+	switch {
+	case a.NonFinite > 0:
+		fmt.Fprintf(&s, "NaN or ±Inf in %d of %s%d rows, ", a.NonFinite, all, a.Rows)
+	case a.Rows == a.Of:
+		fmt.Fprintf(&s, "error %s %%, ", percent(a.Error, 3))
+	case math.IsInf(a.High, 1):
+		fmt.Fprintf(&s, "error %s %% (%.4g %%: %s %% or more), ", percent(a.Error, 3), 100*a.Confidence, percent(a.Low, 3))
+	default:
+		fmt.Fprintf(&s, "error %s %% (%.4g %%: %s … %s %%), ", percent(a.Error, 3), 100*a.Confidence, percent(a.Low, 3), percent(a.High, 3))
+	}
+	fmt.Fprintf(&s, "9 of 10 rows within %s %%, worst %s %% of %s%d rows", percent(a.Quantile90, 2), percent(a.Worst, 2), all, a.Rows)
+	return s.String()
+}
+
+// percent returns 100·x with that many digits, and all digits before the point.
+func percent(x float64, digits int) string {
+	if p := 100 * x; p < math.Pow(10, float64(digits)) {
+		return fmt.Sprintf("%.*g", digits, p)
+	}
+	return fmt.Sprintf("%.0f", 100*x)
+}
+
+const (
+	mostConfidence = 0.999
+
+	// The least number of bootstrap samples, and of those that an interval leaves out.
+	leastResamples = 1000
+	resamplesOut   = 40
+
+	// The parts of 1 − confidence that the law of the error has outside an interval, below and
+	// above. The audited rows know nothing of larger errors that are rarer, so that the error is
+	// above an interval far more often than the part says: with ½ and FAVOR+ in 4 to 7 of 100
+	// audits of 64 rows at confidence 0.95, with ⅕ in 2 to 4, and below it in less than 1.
+	shareBelow = 0.5
+	shareAbove = 0.2
+)
+
+// audited returns the error of heads with as many audited rows each, of so many.
+func audited(heads [][]deviation, of int, confidence float64, rng *rand.Rand) Audited {
+	var errors []float64
+	a := Audited{Confidence: confidence, Of: of * len(heads), Worse: unseen(len(heads[0]), of, len(heads), confidence)}
+	var distance, size float64 // the largest ones
+	for _, rows := range heads {
+		for _, d := range rows {
+			if !d.finite() {
+				a.NonFinite++
+			}
+			errors = append(errors, d.relative())
+			distance, size = max(distance, d.distance), max(size, d.size)
+		}
+	}
+	a.Rows = len(errors)
+	slices.Sort(errors)
+	for _, e := range errors {
+		a.Mean += e / float64(len(errors))
+	}
+	a.Median, a.Quantile90, a.Worst = quantile(errors, 0.5), quantile(errors, 0.9), errors[len(errors)-1]
+	switch {
+	case a.NonFinite > 0 || size == 0 && distance > 0:
+		a.Error, a.Low, a.High = math.Inf(1), math.Inf(1), math.Inf(1)
+	case distance > 0:
+		// Relative to the largest ones, squares neither overflow nor underflow where it counts.
+		r := newRatio(heads, distance, size)
+		a.Error, a.Low, a.High = r.interval(of, confidence, rng)
+	}
+	return a
+}
+
+// quantile returns the least of the sorted x that a share p of x does not exceed.
+func quantile(x []float64, p float64) float64 {
+	return x[int(math.Ceil(p*float64(len(x))))-1]
+}
+
+// unseen returns the least share of all rows such that n rows of each of so many heads, of as many
+// each, would have had one of them with the confidence, if the share were any larger. Rows in equal
+// shares of all heads are missed most often.
+func unseen(n, of, heads int, confidence float64) float64 {
+	missed, logMost := 0.0, math.Log1p(-confidence)
+	for i := range of - n {
+		for h := range heads {
+			if missed += math.Log(float64(of-n-i) / float64(of-i)); missed <= logMost {
+				return float64(i*heads+h) / float64(of*heads)
+			}
+		}
+	}
+	return float64(of-n) / float64(of)
+}
+
+// ratio is the ratio of two sums over the audited rows of heads: of y_i = ‖out_i−exact_i‖² and of
+// x_i = ‖exact_i‖², each relative to the largest of them.
+type ratio struct {
+	heads [][][2]float64 // y_i and x_i
+	unit  float64        // √(y/x) of the units of y and x
+}
+
+// newRatio returns the ratio of the rows, whose largest distance and size are given.
+func newRatio(heads [][]deviation, distance, size float64) *ratio {
+	r := &ratio{unit: distance / size}
+	for _, rows := range heads {
+		squares := make([][2]float64, len(rows))
+		for i, d := range rows {
+			y, x := d.distance/distance, d.size/size
+			squares[i] = [2]float64{y * y, x * x}
+		}
+		r.heads = append(r.heads, squares)
+	}
+	return r
+}
+
+// root returns √(Σy/Σx) over the rows, and its standard error by linearisation. Heads are strata:
+// what differs between them on average is no error.
+func root(heads [][][2]float64) (root, stderr float64) {
+	var y, x, variance float64
+	for _, rows := range heads {
+		for _, s := range rows {
+			y += s[0]
+			x += s[1]
+		}
+	}
+	for _, rows := range heads {
+		var sum, squares float64
+		for _, s := range rows {
+			e := s[0] - y/x*s[1]
+			sum += e
+			squares += e * e
+		}
+		n := float64(len(rows))
+		variance += max(squares-sum*sum/n, 0) * n / (n - 1)
+	}
+	root = math.Sqrt(y / x)
+	return root, math.Sqrt(variance) / (2 * x * root)
+}
+
+// interval returns the error and its bootstrap-t interval for heads of so many rows each
+// [Efron & Tibshirani 1993]. Either end is that of a t interval if that is further out.
+func (r *ratio) interval(of int, confidence float64, rng *rand.Rand) (estimate, low, high float64) {
+	estimate, stderr := root(r.heads)
+	n := len(r.heads[0])
+	// Rows with the same relative error differ by rounding, which would have no law.
+	if n == of || stderr <= 1e-12*estimate {
+		return r.unit * estimate, r.unit * estimate, r.unit * estimate
+	}
+	if n == 1 {
+		return r.unit * estimate, 0, math.Inf(1)
+	}
+	samples := max(leastResamples, int(math.Ceil(resamplesOut/(1-confidence)))) - 1
+	again, t := make([][][2]float64, len(r.heads)), make([]float64, samples)
+	for h := range again {
+		again[h] = make([][2]float64, n)
+	}
+	for b := range t {
+		for h, rows := range r.heads {
+			for i := range again[h] {
+				again[h][i] = rows[rng.IntN(n)]
+			}
+		}
+		t[b] = studentised(again, estimate)
+	}
+	slices.Sort(t)
+	stderr *= math.Sqrt(1 - float64(n)/float64(of))
+	law := distuv.StudentsT{Sigma: 1, Nu: float64(len(r.heads) * (n - 1))}
+	below, above := (1-confidence)*shareBelow, (1-confidence)*shareAbove
+	low = estimate - stderr*max(t[samples-int(below*float64(samples+1))], law.Quantile(1-below))
+	high = estimate - stderr*min(t[int(above*float64(samples+1))-1], law.Quantile(above))
+	return r.unit * estimate, r.unit * max(low, 0), r.unit * high
+}
+
+// studentised returns how many standard errors the root over resampled rows is from the estimate.
+func studentised(rows [][][2]float64, estimate float64) float64 {
+	r, stderr := root(rows)
+	switch {
+	case stderr > 0:
+		return (r - estimate) / stderr
+	case r < estimate: // no row with an error, or one row again and again
+		return math.Inf(-1)
+	case r == estimate:
+		return 0
+	default:
+		return math.Inf(1)
+	}
+}

@@ -1,0 +1,221 @@
+package performer
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"gonum.org/v1/gonum/floats"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/layout"
+	"github.com/seed-feabd252/randfeat/internal/parallel"
+	"github.com/seed-feabd252/randfeat/internal/pool"
+	"github.com/seed-feabd252/randfeat/internal/scratch"
+)
+
+// audit is the task of computing exact attention of drawn rows.
+type audit[T dense.Float] struct {
+	batched[T]                   // of the truth
+	of         int               // rows of a head that may be drawn
+	drawn      [][]int           // rows of q for each head, ascending
+	exact      []dense.Matrix[T] // outputs of these rows for each head
+	pieces     []auditPiece
+}
+
+// auditPiece is a run of the drawn rows of a head, from ≤ i < to, in one sequence.
+type auditPiece struct{ head, sequence, from, to int }
+
+// auditRows is the number of drawn rows that go over the keys together. A larger number copies keys
+// less often, and a smaller number gives work to more processors.
+const auditRows = 16
+
+// drawAudit draws rows of q for each head of the truth.
+func drawAudit[T dense.Float](truth *Batch[T], q, k, v dense.Matrix[T], rows int, opts AuditOptions[T], rng *rand.Rand) (*audit[T], error) {
+	s := opts.Sequences
+	keys := s.Keys
+	if keys == nil {
+		keys = s.Queries
+	}
+	a := &audit[T]{batched: batched[T]{
+		gradients: gradients[T]{q: q, k: k, v: v}, b: truth, s: s,
+		fromQuery: layout.Starts(nil, s.Queries, q.Rows), fromKey: layout.Starts(nil, keys, k.Rows),
+	}}
+	var candidates []int
+	for i := range q.Rows {
+		if opts.Queries == nil || opts.Queries[i] {
+			candidates = append(candidates, i)
+		}
+	}
+	if a.of = len(candidates); a.of == 0 {
+		return nil, fmt.Errorf("performer: q is %d×%d, of whose rows none may be drawn, want at least one", q.Rows, q.Cols)
+	}
+	for h := range truth.heads {
+		drawn := candidates
+		if rows < a.of {
+			drawn = make([]int, rows)
+			for i, at := range rng.Perm(a.of)[:rows] {
+				drawn[i] = candidates[at]
+			}
+			slices.Sort(drawn)
+		}
+		a.drawn = append(a.drawn, drawn)
+		a.exact = append(a.exact, dense.New[T](len(drawn), v.Cols/truth.keyHeads))
+		a.cut(h)
+	}
+	return a, nil
+}
+
+// cut appends the pieces of a head.
+func (a *audit[T]) cut(head int) {
+	drawn, from := a.drawn[head], 0
+	for s, end := range a.fromQuery[1:] {
+		to, _ := slices.BinarySearch(drawn, end)
+		for ; from < to; from += auditRows {
+			a.pieces = append(a.pieces, auditPiece{head: head, sequence: s, from: from, to: min(from+auditRows, to)})
+		}
+		from = to
+	}
+}
+
+// attend computes the exact outputs.
+func (a *audit[T]) attend() { parallel.Do(len(a.pieces), a) }
+
+func (a *audit[T]) Piece(i int) {
+	p := a.pieces[i]
+	u := a.b.unit(p.head)
+	r, form := a.request(p.sequence, u, 1), exactOf(u.form)
+	rows, dst := a.drawn[p.head][p.from:p.to], a.exact[p.head].RowRange(p.from, p.to)
+
+	// What a query sees is known before tiles, which have no place for a query that sees nothing.
+	first := r.k.Rows
+	if r.valid == nil {
+		first = 0
+	} else if at := slices.Index(r.valid, true); at >= 0 {
+		first = at
+	}
+	t := pool.Get[tile[T]](&tiles)
+	t.last = scratch.Resize(t.last, len(rows))
+	for i, row := range rows {
+		t.last[i] = r.k.Rows - 1
+		if form.Causal {
+			t.last[i] = row - a.fromQuery[p.sequence] + r.past
+		}
+	}
+	unseen, _ := slices.BinarySearch(t.last, first)
+	t.last, rows = append(t.last[:0], t.last[unseen:]...), rows[unseen:]
+	zero(dst.RowRange(0, unseen))
+	if len(rows) > 0 && dst.Cols > 0 {
+		q := dense.New[T](len(rows), r.q.Cols)
+		for i, row := range rows {
+			copy(q.Row(i), r.q.Row(row-a.fromQuery[p.sequence]))
+		}
+		t.prepare(len(rows), dst.Cols, form, q.Cols)
+		t.valid = r.valid
+		t.attendUpTo(dst.RowRange(unseen, dst.Rows), q, r.k, r.v)
+		t.valid = nil
+	}
+	pool.Put(&tiles, t)
+}
+
+// outputs returns the outputs of the form for the drawn rows of each head: from whole, which has
+// all of them, unless whole is zero.
+func (a *audit[T]) outputs(form Form[T], whole dense.Matrix[T]) []dense.Matrix[T] {
+	outputs := make([]dense.Matrix[T], len(a.drawn))
+	if whole.Rows == 0 && rowwise(form) && len(a.fromQuery) == 2 {
+		out := a.forward(form, a.drawnQueries())
+		for h := range outputs {
+			outputs[h] = layout.Head(out, h, a.b.heads)
+		}
+		return outputs
+	}
+	if whole.Rows == 0 {
+		whole = a.forward(form, a.q)
+	}
+	for h, rows := range a.drawn {
+		outputs[h] = gather(layout.Head(whole, h, a.b.heads), rows)
+	}
+	return outputs
+}
+
+// drawnQueries returns a matrix whose columns of head h are the drawn rows of head h.
+func (a *audit[T]) drawnQueries() dense.Matrix[T] {
+	q := dense.New[T](len(a.drawn[0]), a.q.Cols)
+	for h, rows := range a.drawn {
+		dense.Copy(layout.Head(q, h, a.b.heads), gather(layout.Head(a.q, h, a.b.heads), rows))
+	}
+	return q
+}
+
+// forward returns the outputs of the form for the queries q, which are all of them, or some if the
+// form is bidirectional and there is one sequence.
+func (a *audit[T]) forward(form Form[T], q dense.Matrix[T]) dense.Matrix[T] {
+	b, ok := form.(*Batch[T])
+	if !ok {
+		return form.Forward(dense.Matrix[T]{}, q, a.k, a.v)
+	}
+	s := a.s
+	if q.Rows != a.q.Rows {
+		s = Sequences{Valid: s.Valid}
+	}
+	return b.ForwardSequences(dense.Matrix[T]{}, q, a.k, a.v, s)
+}
+
+// gather returns rows of x.
+func gather[T dense.Float](x dense.Matrix[T], rows []int) dense.Matrix[T] {
+	y := dense.New[T](len(rows), x.Cols)
+	for i, row := range rows {
+		copy(y.Row(i), x.Row(row))
+	}
+	return y
+}
+
+// compare returns what outputs for the drawn rows of each head say.
+func (a *audit[T]) compare(outputs []dense.Matrix[T], confidence float64, rng *rand.Rand) Audited {
+	heads := make([][]deviation, len(outputs))
+	for h, out := range outputs {
+		heads[h] = deviations(out, a.exact[h])
+	}
+	all := audited(heads, a.of, confidence, rng)
+	if len(heads) > 1 {
+		for h := range heads {
+			all.Heads = append(all.Heads, audited(heads[h:h+1], a.of, confidence, rng))
+		}
+	}
+	return all
+}
+
+// deviation is how far a row of an output is from the truth: ‖out−exact‖ and ‖exact‖.
+type deviation struct{ distance, size float64 }
+
+// relative returns distance/size, 0 if the row is the truth, and +Inf if it is not finite.
+func (d deviation) relative() float64 {
+	switch {
+	case !d.finite():
+		return math.Inf(1)
+	case d.distance == 0:
+		return 0
+	default:
+		return d.distance / d.size
+	}
+}
+
+// finite reports whether the row and the truth are finite.
+func (d deviation) finite() bool {
+	return d.distance <= math.MaxFloat64 && d.size <= math.MaxFloat64
+}
+
+// deviations compares the rows of out with those of exact.
+func deviations[T dense.Float](out, exact dense.Matrix[T]) []deviation {
+	rows := make([]deviation, out.Rows)
+	difference, truth := make([]float64, out.Cols), make([]float64, out.Cols)
+	for i := range rows {
+		for j, x := range exact.Row(i) {
+			truth[j] = float64(x)
+			difference[j] = float64(out.At(i, j)) - truth[j]
+		}
+		rows[i] = deviation{distance: floats.Norm(difference, 2), size: floats.Norm(truth, 2)}
+	}
+	return rows
+}

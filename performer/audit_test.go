@@ -1,0 +1,523 @@
+package performer
+
+import (
+	"math"
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/densetest"
+	"github.com/seed-feabd252/randfeat/internal/layout"
+	"github.com/seed-feabd252/randfeat/orf"
+	"github.com/seed-feabd252/randfeat/rff"
+)
+
+// average is plain averaging of all values, a form of another package.
+type average[T dense.Float] struct{}
+
+func (average[T]) Forward(dst, q, k, v dense.Matrix[T]) dense.Matrix[T] {
+	return Exact[T]{Scale: 1e-30}.Forward(dst, q, k, v)
+}
+
+// audits are forms and truths with inputs of heads, sequences, padding and pasts.
+type auditCase[T dense.Float] struct {
+	form, truth Form[T]
+	q, k, v     dense.Matrix[T]
+	opts        AuditOptions[T]
+	heads       int
+}
+
+func auditCases[T dense.Float]() map[string]auditCase[T] {
+	const n, d, dv = 130, 8, 5
+	rng := rand.New(source(300))
+	draw := func(rows, cols int) dense.Matrix[T] { return densetest.Normal[T](rng, rows, cols, 0, 1) }
+	linear := func(opts Options) Form[T] {
+		return attention[T](must(rff.SoftmaxPositive(must(orf.Draw[T](orf.IID{}, 32, d, source(301))), 0.5)), opts)
+	}
+	exact := func(causal, unnormalised bool) Exact[T] {
+		return Exact[T]{Scale: 0.5, Causal: causal, Unnormalised: unnormalised}
+	}
+	causal := Options{Causal: true}
+	k, valid := densetest.Padded(draw(100, 2*d), 3, 30, 0)
+	v, _ := densetest.Padded(draw(100, 2*dv), 3, 30, 1)
+	padded := Sequences{Queries: []int{50, 0, 80}, Keys: []int{70, 20, 40}, Past: []int{20, 0, -30}, Valid: valid}
+	two := linear(Options{})
+	return map[string]auditCase[T]{
+		"bidirectional":      {linear(Options{}), exact(false, false), draw(n, d), draw(40, d), draw(40, dv), AuditOptions[T]{}, 1},
+		"unnormalised":       {linear(Options{Unnormalised: true}), exact(false, true), draw(n, d), draw(40, d), draw(40, dv), AuditOptions[T]{}, 1},
+		"causal":             {linear(causal), exact(true, false), draw(n, d), draw(n, d), draw(n, dv), AuditOptions[T]{}, 1},
+		"of another package": {average[T]{}, exact(false, false), draw(n, d), draw(n, d), draw(n, dv), AuditOptions[T]{}, 1},
+		"heads":              {must(NewBatch(4, 2, linear(Options{}))), exact(false, false), draw(n, 4*d), draw(n, 2*d), draw(n, 2*dv), AuditOptions[T]{}, 4},
+		"forms of heads": {
+			must(NewBatch(4, 2, two, two, average[T]{}, linear(Options{}))),
+			must(NewBatch[T](4, 2, exact(false, false), &Exact[T]{Scale: 0.2}, exact(false, false), exact(false, false))),
+			draw(n, 4*d), draw(n, 2*d), draw(n, 2*dv), AuditOptions[T]{}, 4,
+		},
+		"causal heads":           {must(NewBatch(4, 2, linear(causal))), exact(true, false), draw(n, 4*d), draw(n, 2*d), draw(n, 2*dv), AuditOptions[T]{}, 4},
+		"padding":                {must(NewBatch(4, 2, linear(Options{}))), exact(false, false), draw(n, 4*d), k, v, AuditOptions[T]{Sequences: Sequences{Valid: valid}}, 4},
+		"sequences":              {must(NewBatch(4, 2, linear(Options{}))), exact(false, false), draw(n, 4*d), k, v, AuditOptions[T]{Sequences: padded}, 4},
+		"causal sequences":       {must(NewBatch(4, 2, linear(causal))), exact(true, false), draw(n, 4*d), k, v, AuditOptions[T]{Sequences: padded}, 4},
+		"unnormalised, masked":   {must(NewBatch(4, 2, linear(Options{Causal: true, Unnormalised: true}))), exact(true, true), draw(n, 4*d), k, v, AuditOptions[T]{Sequences: padded}, 4},
+		"rows that may be drawn": {linear(Options{}), exact(false, false), draw(n, d), draw(40, d), draw(40, dv), AuditOptions[T]{Queries: slices.Repeat([]bool{true, false}, n/2)}, 1},
+	}
+}
+
+// whole returns what a form makes of the inputs of a case.
+func (c auditCase[T]) whole(form Form[T]) dense.Matrix[T] {
+	var none dense.Matrix[T]
+	if b, ok := form.(*Batch[T]); ok {
+		return b.ForwardSequences(none, c.q, c.k, c.v, c.opts.Sequences)
+	}
+	if c.heads > 1 {
+		return must(NewBatch(c.heads, 2, form)).ForwardSequences(none, c.q, c.k, c.v, c.opts.Sequences)
+	}
+	return form.Forward(none, c.q, c.k, c.v)
+}
+
+// relativeError returns ‖out−exact‖_F/‖exact‖_F over the rows that count.
+func relativeError[T dense.Float](out, exact dense.Matrix[T], counts []bool) float64 {
+	var distance, size float64
+	for i := range out.Rows {
+		if counts != nil && !counts[i] {
+			continue
+		}
+		for j, x := range exact.Row(i) {
+			distance += math.Pow(float64(out.At(i, j))-float64(x), 2)
+			size += float64(x) * float64(x)
+		}
+	}
+	return math.Sqrt(distance / size)
+}
+
+// An audit of all rows is the error of the whole output.
+func TestAuditOfAllRows(t *testing.T) {
+	densetest.Both(t, testAuditOfAllRows[float32], testAuditOfAllRows[float64])
+}
+
+func testAuditOfAllRows[T dense.Float](t *testing.T) {
+	// Both truths have errors of some roundings each.
+	tol := 1000 * densetest.Roundoff[T]()
+	for name, c := range auditCases[T]() {
+		t.Run(name, func(t *testing.T) {
+			out, exact := c.whole(c.form), c.whole(c.truth)
+			a, err := Audit(c.form, c.truth, c.q, c.k, c.v, 1000, c.opts, source(302))
+			require.NoError(t, err)
+			want := relativeError(out, exact, c.opts.Queries)
+			require.Greater(t, want, 0.01)
+			assert.InEpsilon(t, want, a.Error, tol)
+			assert.Equal(t, [2]float64{a.Error, a.Error}, [2]float64{a.Low, a.High})
+			assert.Zero(t, a.Worse)
+			assert.Zero(t, a.NonFinite)
+			assert.Equal(t, a.Of, a.Rows)
+			if c.opts.Queries == nil {
+				assert.Equal(t, c.q.Rows*c.heads, a.Rows)
+			}
+			if c.heads == 1 {
+				assert.Nil(t, a.Heads)
+				return
+			}
+			require.Len(t, a.Heads, c.heads)
+			for h, head := range a.Heads {
+				want := relativeError(layout.Head(out, h, c.heads), layout.Head(exact, h, c.heads), nil)
+				assert.InEpsilon(t, want, head.Error, tol, "head %d", h)
+				assert.Equal(t, c.q.Rows, head.Of)
+			}
+		})
+	}
+}
+
+// Exact rows and rows of outputs are those of whole outputs, whichever rows are drawn.
+func TestAuditedRows(t *testing.T) {
+	densetest.Both(t, testAuditedRows[float32], testAuditedRows[float64])
+}
+
+func testAuditedRows[T dense.Float](t *testing.T) {
+	for name, c := range auditCases[T]() {
+		t.Run(name, func(t *testing.T) {
+			out, exact := c.whole(c.form), c.whole(c.truth)
+			rng := rand.New(source(303))
+			for _, rows := range []int{1, 20, 50} {
+				a := must(drawAudit(must(exactHeads(c.form, c.truth)), c.q, c.k, c.v, rows, c.opts, rng))
+				a.attend()
+				outputs := a.outputs(c.form, dense.Matrix[T]{})
+				for h, drawn := range a.drawn {
+					require.Len(t, drawn, rows)
+					require.Equal(t, drawn, slices.Compact(slices.Sorted(slices.Values(drawn))), "each once")
+					for i, row := range drawn {
+						require.True(t, c.opts.Queries == nil || c.opts.Queries[row])
+						for j, x := range layout.Head(exact, h, c.heads).Row(row) {
+							require.InDelta(t, x, a.exact[h].At(i, j), 100*densetest.Roundoff[T]()*max(1, math.Abs(float64(x))))
+						}
+						require.Equal(t, layout.Head(out, h, c.heads).Row(row), outputs[h].Row(i), "bits")
+					}
+				}
+			}
+		})
+	}
+}
+
+// Every row is drawn as often as any other: 130 counts of 20,000 draws of 13 rows are within 4.5
+// standard deviations of 2000, with one false alarm in 1000 seeds.
+func TestAuditDrawsEvenly(t *testing.T) {
+	q := dense.New[float64](130, 1)
+	truth, rng := must(NewBatch[float64](1, 1, Exact[float64]{})), rand.New(source(304))
+	counts := make([]float64, q.Rows)
+	for range 20_000 {
+		for _, row := range must(drawAudit(truth, q, q, q, 13, AuditOptions[float64]{}, rng)).drawn[0] {
+			counts[row]++
+		}
+	}
+	sd := math.Sqrt(20_000 * 0.1 * 0.9)
+	for row, n := range counts {
+		assert.InDelta(t, 2000, n, 4.5*sd, "row %d", row)
+	}
+}
+
+// covered returns the shares of audits, of 64 rows of each head, whose interval holds the error of
+// the whole output, and in which no more rows than Worse are worse than the worst.
+func covered(t *testing.T, out, exact, q, k, v dense.Matrix[float64], truth Form[float64], heads, audits int, confidence float64) (interval, worse float64) {
+	want := relativeError(out, exact, nil)
+	var errors []float64
+	for h := range heads {
+		errors = append(errors, relativeErrors(layout.Head(out, h, heads), layout.Head(exact, h, heads))...)
+	}
+	src := source(305)
+	for range audits {
+		a, err := Audit(nil, truth, q, k, v, 64, AuditOptions[float64]{Output: out, Confidence: confidence}, src)
+		require.NoError(t, err)
+		if a.Low <= want && want <= a.High {
+			interval += 1 / float64(audits)
+		}
+		n := 0
+		for _, e := range errors {
+			if e > a.Worst*(1+1e-9) {
+				n++
+			}
+		}
+		if float64(n) <= a.Worse*float64(len(errors)) {
+			worse += 1 / float64(audits)
+		}
+	}
+	return interval, worse
+}
+
+// Of 600 audits of an interval that holds the error in 95 of 100, one in 100,000 seeds gives less
+// than 91 %, and of one that holds it in 94 of 100, one in 1000. The bound on rows that are worse
+// is exact. An interval for a lower confidence, which is too narrow, is far below.
+func TestAuditCovers(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds in pure Go")
+	}
+	t.Parallel()
+	const n, d, heads, audits = 1024, 16, 3, 600
+	rng := rand.New(source(306))
+	q, k, v := dense.New[float64](n, heads*d), dense.New[float64](n, heads*d), densetest.Normal[float64](rng, n, heads*d, 0, 1)
+	for h := range heads { // heads that differ much
+		norm := 1 + float64(h)/2
+		dense.Copy(layout.Head(q, h, heads), sphere[float64](rng, n, d, norm))
+		dense.Copy(layout.Head(k, h, heads), sphere[float64](rng, n, d, norm))
+	}
+	favor := attention[float64](must(rff.SoftmaxPositive(must(orf.Draw[float64](orf.GramSchmidt{}, 64, d, source(307))), 1)), Options{})
+	var none dense.Matrix[float64]
+	for name, form := range map[string]Form[float64]{"FAVOR+": favor, "average": average[float64]{}} {
+		for _, of := range []int{1, heads} {
+			x := []dense.Matrix[float64]{q.ColRange(0, of*d), k.ColRange(0, of*d), v.ColRange(0, of*d)}
+			truth := must(NewBatch[float64](of, of, Exact[float64]{Scale: 1}))
+			out, exact := must(NewBatch(of, of, form)).Forward(none, x[0], x[1], x[2]), truth.Forward(none, x[0], x[1], x[2])
+			interval, worse := covered(t, out, exact, x[0], x[1], x[2], truth, of, audits, 0.95)
+			assert.Greater(t, interval, 0.91, "%s, %d heads", name, of)
+			assert.Greater(t, worse, 0.91, "%s, %d heads", name, of)
+			interval, worse = covered(t, out, exact, x[0], x[1], x[2], truth, of, audits, 0.6)
+			assert.Less(t, interval, 0.8, "%s, %d heads: an interval that is too narrow", name, of)
+			assert.Less(t, worse, 0.8, "%s, %d heads: a bound that is too low", name, of)
+		}
+	}
+}
+
+// The bound on rows that are worse is the least one: with one row less the worst rows would have
+// been missed more often than the confidence allows.
+func TestUnseenRows(t *testing.T) {
+	missed := func(n, of, worst int) float64 { // the probability that n of so many rows miss the worst ones
+		p := 1.0
+		for i := range worst {
+			p *= max(0, float64(of-n-i)/float64(of-i))
+		}
+		return p
+	}
+	for _, n := range []int{1, 2, 10, 64, 299} {
+		bound := int(math.Round(unseen(n, 300, 1, 0.95) * 300))
+		assert.LessOrEqual(t, missed(n, 300, bound+1), 0.05+1e-9, "%d rows", n)
+		if bound > 0 {
+			assert.Greater(t, missed(n, 300, bound), 0.05, "%d rows", n)
+		}
+	}
+	assert.Zero(t, unseen(300, 300, 1, 0.95))
+	assert.InDelta(t, 1-math.Pow(0.05, 1.0/64), unseen(64, 1<<20, 1, 0.95), 1e-4, "3/64 of many rows")
+	assert.InDelta(t, 1-math.Pow(0.05, 1.0/256), unseen(64, 1<<20, 4, 0.95), 1e-4, "four heads have four times as many rows")
+}
+
+// One bad head of four, and one bad row of ten, are seen. Sixty-four of 1000 rows miss all of 100
+// bad ones, or have less than one of 20, once in 200 seeds.
+func TestAuditSeesFaults(t *testing.T) {
+	densetest.Both(t, testAuditSeesFaults[float32], testAuditSeesFaults[float64])
+}
+
+func testAuditSeesFaults[T dense.Float](t *testing.T) {
+	const n, d, heads = 1000, 8, 4
+	rng := rand.New(source(309))
+	q, k, v := densetest.Normal[T](rng, n, heads*d, 0, 1), densetest.Normal[T](rng, n, heads*d, 0, 1), densetest.Normal[T](rng, n, heads*d, 0, 1)
+	form := must(NewBatch[T](heads, heads, Exact[T]{}))
+	good := form.Forward(dense.Matrix[T]{}, q, k, v)
+	check := func(out dense.Matrix[T]) Audited {
+		a, err := Audit(form, Exact[T]{}, q, k, v, 64, AuditOptions[T]{Output: out}, source(310))
+		require.NoError(t, err)
+		require.Equal(t, [2]int{64 * heads, n * heads}, [2]int{a.Rows, a.Of})
+		return a
+	}
+	tol := 100 * densetest.Roundoff[T]()
+	a := check(good)
+	assert.Less(t, a.Worst, tol)
+	assert.LessOrEqual(t, a.Error, a.High)
+
+	bad := good.Clone()
+	for i := range n {
+		for j := range d {
+			bad.Row(i)[2*d+j] *= 1.5
+		}
+	}
+	a = check(bad)
+	assert.InDelta(t, 0.25, a.Error, 0.05, "of four heads, one is off by a half")
+	for h, head := range a.Heads {
+		if h == 2 {
+			assert.InDelta(t, 0.5, head.Error, tol)
+			assert.InDelta(t, 0.5, head.Low, tol)
+			assert.InDelta(t, 0.5, head.High, tol)
+		} else {
+			assert.Less(t, head.Error, tol)
+		}
+	}
+	assert.Less(t, a.Median, tol)
+	assert.InDelta(t, 0.5, a.Quantile90, tol)
+
+	bad = good.Clone()
+	for i := 0; i < n; i += 10 {
+		for j := range bad.Row(i) {
+			bad.Row(i)[j] *= 2
+		}
+	}
+	a = check(bad)
+	assert.InDelta(t, 1, a.Worst, tol)
+	assert.Less(t, a.Median, tol)
+	assert.InDelta(t, 0.1, a.Mean, 0.05)
+	assert.Less(t, a.Low, math.Sqrt(0.1))
+	assert.Greater(t, a.High, math.Sqrt(0.1))
+	for h, head := range a.Heads {
+		assert.InDelta(t, 1, head.Worst, tol, "head %d", h)
+	}
+}
+
+// A scale that is not the truth's, a bidirectional form for causal ones of another package: an
+// audit does not take the word of a form.
+func TestAuditOfAnotherKernel(t *testing.T) {
+	c := auditCases[float64]()["causal"]
+	c.form = average[float64]{}
+	a, err := Audit(c.form, c.truth, c.q, c.k, c.v, 64, c.opts, source(311))
+	require.NoError(t, err)
+	assert.Greater(t, a.Error, 0.5)
+	a, err = Audit[float64](Exact[float64]{Scale: 1, Causal: true}, c.truth, c.q, c.k, c.v, 64, c.opts, source(311))
+	require.NoError(t, err)
+	assert.Greater(t, a.Error, 0.1)
+}
+
+// The form that Auto chooses for all queries is audited, not the one for some.
+func TestAuditOfAuto(t *testing.T) {
+	const n, d = 4000, 4
+	rng := rand.New(source(312))
+	q, v := densetest.Normal[float64](rng, n, d, 0, 1), densetest.Normal[float64](rng, n, d, 0, 1)
+	linear := attention[float64](must(rff.SoftmaxPositive(must(orf.Draw[float64](orf.IID{}, 64, d, source(313))), 0.5)), Options{})
+	auto := must(NewAuto(linear, Exact[float64]{}))
+	want, err := Audit[float64](linear, Exact[float64]{}, q, q, v, 40, AuditOptions[float64]{}, source(314))
+	require.NoError(t, err)
+	got, err := Audit[float64](auto, Exact[float64]{}, q, q, v, 40, AuditOptions[float64]{}, source(314))
+	require.NoError(t, err)
+	assert.Equal(t, want, got)
+	assert.Greater(t, got.Error, 0.01)
+}
+
+// What is not finite is counted, and is in no average.
+func TestAuditOfNaN(t *testing.T) {
+	rng := rand.New(source(315))
+	q, v := densetest.Normal[float32](rng, 200, 4, 0, 1), densetest.Normal[float32](rng, 200, 4, 0, 1)
+	out := Exact[float32]{}.Forward(dense.Matrix[float32]{}, q, q, v)
+	inf := math.Inf(1)
+	for _, bad := range []float64{math.NaN(), inf, -inf} {
+		broken := out.Clone()
+		for _, i := range []int{20, 30, 40} {
+			broken.Row(i)[2] = float32(bad)
+		}
+		a, err := Audit(nil, Exact[float32]{}, q, q, v, 200, AuditOptions[float32]{Output: broken}, source(316))
+		require.NoError(t, err)
+		assert.Equal(t, 3, a.NonFinite)
+		assert.Equal(t, []float64{inf, inf, inf, inf, inf}, []float64{a.Error, a.Low, a.High, a.Mean, a.Worst})
+		assert.Less(t, a.Quantile90, 1e-4)
+		assert.Contains(t, a.String(), "NaN or ±Inf in 3 of all 200 rows, 9 of 10 rows within ")
+
+		// The truth of query 20 is NaN.
+		x := q.Clone()
+		x.Row(20)[2] = float32(bad)
+		a, err = Audit(nil, Exact[float32]{}, x, q, v, 200, AuditOptions[float32]{Output: out}, source(316))
+		require.NoError(t, err)
+		assert.Equal(t, 1, a.NonFinite)
+		assert.True(t, math.IsInf(a.Error, 1))
+		a, err = Audit(nil, Exact[float32]{}, x, q, v, 20, AuditOptions[float32]{Output: out, Queries: append(make([]bool, 21), slices.Repeat([]bool{true}, 179)...)}, source(316))
+		require.NoError(t, err)
+		assert.Zero(t, a.NonFinite, "a row that may not be drawn")
+		assert.Equal(t, 179, a.Of)
+	}
+}
+
+// Squares of outputs beyond the range, a truth of zeros, rows that agree, and few rows.
+func TestAuditOfExtremes(t *testing.T) {
+	rng := rand.New(source(317))
+	q, v := densetest.Normal[float64](rng, 50, 4, 0, 1), densetest.Normal[float64](rng, 50, 4, 0, 1)
+	audit := func(factor, size float64, rows int) Audited {
+		x := v.Clone()
+		for i := range x.Data {
+			x.Data[i] *= size
+		}
+		out := Exact[float64]{}.Forward(dense.Matrix[float64]{}, q, q, x)
+		for i := range out.Data {
+			out.Data[i] *= factor
+		}
+		a, err := Audit(nil, Exact[float64]{}, q, q, x, rows, AuditOptions[float64]{Output: out}, source(318))
+		require.NoError(t, err)
+		return a
+	}
+	for _, size := range []float64{1e-300, 1, 1e300} {
+		for _, factor := range []float64{0, 1 + 1e-9, 3} {
+			a := audit(factor, size, 10)
+			for _, x := range []float64{a.Error, a.Low, a.High, a.Mean, a.Median, a.Worst} {
+				assert.InEpsilon(t, math.Abs(factor-1), x, 1e-5, "size %v, factor %v", size, factor)
+			}
+		}
+	}
+	assert.Equal(t, [2]float64{0, math.Inf(1)}, [2]float64{audit(3, 1, 1).Low, audit(3, 1, 1).High}, "one row bounds nothing")
+	none := dense.New[float64](50, 4)
+	a, err := Audit(nil, Exact[float64]{}, q, q, none, 10, AuditOptions[float64]{Output: none}, source(318))
+	require.NoError(t, err)
+	assert.Equal(t, Audited{Confidence: 0.95, Rows: 10, Of: 50, Worse: a.Worse}, a)
+	a, err = Audit(nil, Exact[float64]{}, q, q, none, 10, AuditOptions[float64]{Output: v}, source(318))
+	require.NoError(t, err)
+	assert.True(t, math.IsInf(a.Error, 1) && math.IsInf(a.Low, 1) && math.IsInf(a.Median, 1))
+	assert.Zero(t, a.NonFinite)
+	a, err = Audit[float64](average[float64]{}, Exact[float64]{}, q, q.RowRange(0, 0), v.RowRange(0, 0), 10, AuditOptions[float64]{}, source(318))
+	require.NoError(t, err)
+	assert.Zero(t, a.Error, "no keys")
+	a, err = Audit[float64](average[float64]{}, Exact[float64]{}, q, q, v.ColRange(0, 0), 10, AuditOptions[float64]{}, source(318))
+	require.NoError(t, err)
+	assert.Zero(t, a.Error, "no values")
+}
+
+func TestAuditString(t *testing.T) {
+	a := Audited{Error: 0.01523, Low: 0.01312, High: 0.0177, Confidence: 0.95, Quantile90: 0.024, Worst: 0.0513, Rows: 64, Of: 2048}
+	assert.Equal(t, "error 1.52 % (95 %: 1.31 … 1.77 %), 9 of 10 rows within 2.4 %, worst 5.1 % of 64 rows", a.String())
+	a.High, a.Worst = math.Inf(1), 12.5
+	assert.Equal(t, "error 1.52 % (95 %: 1.31 % or more), 9 of 10 rows within 2.4 %, worst 1250 % of 64 rows", a.String())
+	a.Of = 64
+	assert.Equal(t, "error 1.52 %, 9 of 10 rows within 2.4 %, worst 1250 % of all 64 rows", a.String())
+	a.NonFinite, a.Worst = 2, math.Inf(1)
+	assert.Equal(t, "NaN or ±Inf in 2 of all 64 rows, 9 of 10 rows within 2.4 %, worst +Inf % of all 64 rows", a.String())
+}
+
+func TestAuditRefuses(t *testing.T) {
+	type options = AuditOptions[float64]
+	mat := dense.New[float64]
+	linear := attention[float64](positive[float64](8, 4), Options{})
+	exact := Exact[float64]{}
+	batch := must(NewBatch[float64](2, 1, linear))
+	x := mat(6, 4)
+	for want, call := range map[string]func() (Audited, error){
+		"rows = 0, want at least 1": func() (Audited, error) { return Audit[float64](linear, exact, x, x, x, 0, options{}, source(1)) },
+		"src is nil":                func() (Audited, error) { return Audit[float64](linear, exact, x, x, x, 1, options{}, nil) },
+		"Confidence = -1, want a number above 0 and at most 0.999": func() (Audited, error) {
+			return Audit[float64](linear, exact, x, x, x, 1, options{Confidence: -1}, source(1))
+		},
+		"Confidence = 1,": func() (Audited, error) {
+			return Audit[float64](linear, exact, x, x, x, 1, options{Confidence: 1}, source(1))
+		},
+		"Confidence = NaN,": func() (Audited, error) {
+			return Audit[float64](linear, exact, x, x, x, 1, options{Confidence: math.NaN()}, source(1))
+		},
+		"form is nil, want a form or its Output":                  func() (Audited, error) { return Audit[float64](nil, exact, x, x, x, 1, options{}, source(1)) },
+		"truth is a *performer.Attention[float64], want an Exact": func() (Audited, error) { return Audit[float64](linear, linear, x, x, x, 1, options{}, source(1)) },
+		"truth is a <nil>, want an Exact":                         func() (Audited, error) { return Audit[float64](linear, nil, x, x, x, 1, options{}, source(1)) },
+		"truth has a *performer.Attention[float64] for head 0, want an Exact": func() (Audited, error) {
+			return Audit[float64](batch, batch, mat(6, 8), x, x, 1, options{}, source(1))
+		},
+		"form has 2 heads of queries and 1 of keys, truth has 2 and 2, want the same": func() (Audited, error) {
+			return Audit[float64](batch, must(NewBatch[float64](2, 2, exact)), mat(6, 8), mat(6, 8), mat(6, 8), 1, options{}, source(1))
+		},
+		"form has {Causal:false Unnormalised:false} for head 0, truth has {Causal:true Unnormalised:false}, want the same": func() (Audited, error) {
+			return Audit[float64](linear, Exact[float64]{Causal: true}, x, x, x, 1, options{}, source(1))
+		},
+		"for head 1, truth has {Causal:false Unnormalised:true}": func() (Audited, error) {
+			return Audit[float64](batch, must(NewBatch[float64](2, 1, exact, Exact[float64]{Unnormalised: true})), mat(6, 8), x, x, 1, options{}, source(1))
+		},
+		"the Batch is zero, want one of NewBatch": func() (Audited, error) {
+			return Audit[float64](new(Batch[float64]), exact, x, x, x, 1, options{}, source(1))
+		},
+		"there are Sequences for a *performer.Attention[float64], want a Batch": func() (Audited, error) {
+			return Audit[float64](linear, exact, x, x, x, 1, options{Sequences: Sequences{Queries: []int{6}}}, source(1))
+		},
+		"Sequences.Queries is [5], want a sum of 6": func() (Audited, error) {
+			return Audit[float64](batch, exact, mat(6, 8), x, x, 1, options{Sequences: Sequences{Queries: []int{5}}}, source(1))
+		},
+		"Queries has length 5, want one for each of 6 queries": func() (Audited, error) {
+			return Audit[float64](linear, exact, x, x, x, 1, options{Queries: make([]bool, 5)}, source(1))
+		},
+		"q is 6×4, of whose rows none may be drawn": func() (Audited, error) {
+			return Audit[float64](linear, exact, x, x, x, 1, options{Queries: make([]bool, 6)}, source(1))
+		},
+		"Output is 6×3, want 6×4": func() (Audited, error) {
+			return Audit[float64](nil, exact, x, x, x, 1, options{Output: mat(6, 3)}, source(1))
+		},
+		"k is 6×4, v is 5×4": func() (Audited, error) {
+			return Audit[float64](linear, exact, x, x, mat(5, 4), 1, options{}, source(1))
+		},
+		"q is 6×3, k is 6×4": func() (Audited, error) {
+			return Audit[float64](linear, exact, mat(6, 3), x, x, 1, options{}, source(1))
+		},
+		"q is 6×5, but the form takes points of R^4": func() (Audited, error) {
+			return Audit[float64](linear, exact, mat(6, 5), mat(6, 5), x, 1, options{}, source(1))
+		},
+		"heads have dimension 5, but the forms take points of R^4": func() (Audited, error) {
+			return Audit[float64](batch, exact, mat(6, 10), mat(6, 5), x, 1, options{}, source(1))
+		},
+		"q is 5×4, k is 6×4, want as many queries as keys for causal attention": func() (Audited, error) {
+			return Audit[float64](average[float64]{}, Exact[float64]{Causal: true}, mat(5, 4), x, x, 1, options{}, source(1))
+		},
+	} {
+		_, err := call()
+		assert.ErrorContains(t, err, want)
+	}
+}
+
+func TestAuditIsDeterministic(t *testing.T) {
+	for name, c := range auditCases[float32]() {
+		var first Audited
+		for i, processors := range []int{1, 2, 5} {
+			defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(processors))
+			a, err := Audit(c.form, c.truth, c.q, c.k, c.v, 40, c.opts, source(308))
+			require.NoError(t, err)
+			if i == 0 {
+				first = a
+			}
+			require.Equal(t, first, a, name)
+		}
+	}
+}
