@@ -13,19 +13,19 @@ import (
 // Audited is what [Audit] found: the error of the outputs of a form, estimated from some of their
 // rows.
 type Audited struct {
-	// Error is the relative error of the output, ‖out−exact‖_F/‖exact‖_F over all rows of all heads,
-	// as the ratio of the sums over the audited rows. Low and High enclose the error of all rows
-	// with the Confidence. Low = High = Error if all rows are audited, or if all audited rows have
+	// Error is the relative error of the output, ‖out−exact‖_F/‖exact‖_F over all rows of all
+	// heads, as the ratio of the sums over the audited rows. Low and High enclose the error of all
+	// rows with the Confidence. Low = High = Error if all rows are audited, or if all audited rows have
 	// the same relative error. High is +Inf if the audited rows cannot bound the error: if there is
 	// one row, or if few of the rows have an error.
 	//
 	// The interval is the wider of a bootstrap-t and a t interval at each end, with more room above
 	// than below. With 64 of 2048 rows and Confidence 0.95 it held the error in 95 to 99 % of 600
 	// audits, at norms 1 to 8 each, of plain averaging, of outputs with one row of ten missing, and
-	// of FAVOR+ with 256 features but for norm 2, where it did in 91 %: 1 % of the rows held 18 % of
-	// the squared error there. Rows that are too rare to be drawn cannot be seen. Where 1 % of the
-	// rows held nearly all of the error, trigonometric features with denominators near zero, it
-	// was 14 to 82 %. Worse bounds how many such rows there are.
+	// of FAVOR+ with 256 features but for norm 2, where it did in 91 %: 1 % of the rows held 18 %
+	// of the squared error there. Rows that are too rare to be drawn cannot be seen. Where 1 % of
+	// the rows held nearly all of the error, with trigonometric features and denominators near
+	// zero, it was 14 to 82 %. Worse bounds how many such rows there are.
 	Error, Low, High, Confidence float64
 
 	// Mean, Median, Quantile90 and Worst are those of the relative errors

@@ -106,12 +106,15 @@ func Crossover(s Shape) int {
 // linearIsFaster reports whether linear attention is predicted to take no more time
 // than exact attention.
 func (s Shape) linearIsFaster() bool {
-	exp := float64(expMACs32)
+	return s.work(s.Linear()) <= s.work(s.Exact())
+}
+
+// work returns a cost in multiply-adds, exponentials included.
+func (s Shape) work(c Cost) float64 {
 	if s.size() == 8 {
-		exp = expMACs64
+		return c.MACs + expMACs64*c.Exps
 	}
-	linear, exact := s.Linear(), s.Exact()
-	return linear.MACs+exp*linear.Exps <= exact.MACs+exp*exact.Exps
+	return c.MACs + expMACs32*c.Exps
 }
 
 func (s Shape) size() float64 {

@@ -203,7 +203,8 @@
 // Exact attention is what linear attention replaces where exact attention is too slow, so that
 // outputs cannot be compared with the truth there. Two estimates take linear time. An [Unbiased]
 // estimates softmax attention without the bias of the ratio, with its standard error, for estimates
-// that are averaged over many draws; a [Pilot] says how many features its standard errors need. A
+// that are averaged over many draws; a [Pilot] says how many features its standard errors need.
+// Both refuse where exact attention is cheaper, which it is up to some ten thousand tokens. A
 // [Predictor] tells the relative error of each output of an [Attention].
 //
 //	p, err := performer.NewPredictor(a, performer.PredictorOptions{}, src)

@@ -47,7 +47,7 @@ func testDamping[T dense.Float](t *testing.T) {
 	rng := rand.New(source(90))
 	q, k := densetest.Normal[T](rng, n, d, 0, 1), densetest.Normal[T](rng, n, d, 0, 1)
 	for _, causal := range []bool{false, true} {
-		u := must(NewUnbiased[T](d, UnbiasedOptions{Scale: scale, Causal: causal}, source(91)))
+		u := must(NewUnbiased[T](d, UnbiasedOptions{MaxCost: math.Inf(1), Scale: scale, Causal: causal}, source(91)))
 		weights := Exact[T]{Scale: scale, Causal: causal}.Weights(dense.Matrix[T]{}, q, k)
 		var phi float64
 		for i := range n {

@@ -64,6 +64,10 @@ const (
 // of its time for thousands of tokens, as much for 64. It holds O((Lq+Lk)·(d+dv)) memory
 // until it returns.
 //
+// Pilot refuses with [ErrCost] as soon as its rounds so far ask for an m₀ with which its other
+// rounds and Estimate would cost more than MaxCost allows. The Pilot beside the error says what
+// these rounds say.
+//
 // Shapes and errors are those of Estimate.
 func (u *Unbiased[T]) Pilot(q, k, v dense.Matrix[T]) (Pilot, error) {
 	u.check(q, k, v)
@@ -83,12 +87,20 @@ func (u *Unbiased[T]) Pilot(q, k, v dense.Matrix[T]) (Pilot, error) {
 		p.Reason = fmt.Sprintf("Scale·‖x‖² = %.3g for a query or key, whose features are resolved up to %.0g", radius, mostRadius)
 		return p, nil
 	}
+	cost := u.cost(q, k, v)
+	if err := cost.check(1, p.Features); err != nil {
+		return p, err
+	}
 	l := u.newLaw(q, k, v)
 	for l.rounds < p.Features/leastPilot && !(p.Correction > hopeless*p.Variance) {
 		if err := l.round(); err != nil {
 			return p, err
 		}
 		p = l.choose()
+		u.progress(0)
+		if err := cost.check(p.Features/leastPilot, p.Features); err != nil {
+			return p, err
+		}
 	}
 	if !p.Settled {
 		p.Reason = fmt.Sprintf("with m₀ = %d the correction has %.3g times the variance of the ratio, want at most 1: "+

@@ -79,6 +79,9 @@ func (l *law[T]) round() error {
 // sample adds a sample of output i with the factor stands, the number of outputs that it
 // stands for.
 func (l *law[T]) sample(i int, stands float64) error {
+	if err := l.u.err(); err != nil {
+		return err
+	}
 	o := l.u.exactRow(i, l.q, l.k)
 	query, n := dense.Copy(dense.Matrix[float64]{}, l.q.RowRange(i, i+1)), len(o.scores)
 	t, err := tilt(pilotSamples, o, query, l.keys.RowRange(0, n), l.values.RowRange(0, n), l.u.opts.Scale, l.a, l.u.rng)

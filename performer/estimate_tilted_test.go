@@ -22,7 +22,7 @@ func TestTilted(t *testing.T) {
 	const n, d, dv, scale, a = 4000, 3, 2, 0.7, -0.3
 	rng := rand.New(source(92))
 	q, k, v := densetest.Normal[float64](rng, 1, d, 0, 1.4), densetest.Normal[float64](rng, 5, d, 0, 1.4), densetest.Normal[float64](rng, 5, dv, 0, 1)
-	u := must(NewUnbiased[float64](d, UnbiasedOptions{Scale: scale}, source(93)))
+	u := must(NewUnbiased[float64](d, UnbiasedOptions{MaxCost: math.Inf(1), Scale: scale}, source(93)))
 	o := u.exactRow(0, q, k)
 	s, err := tilt(n, o, q, k, v, scale, a, rng)
 	require.NoError(t, err)
@@ -125,7 +125,7 @@ func TestTermsOfTheVariance(t *testing.T) {
 	const n, d, work, rounds = 8, 3, 32_000, 50
 	rng := rand.New(source(94))
 	q, k, v := densetest.Normal[float64](rng, n, d, 0, 1), densetest.Normal[float64](rng, n, d, 0, 1), densetest.Normal[float64](rng, n, 2, 0, 1)
-	u := must(NewUnbiased[float64](d, UnbiasedOptions{Frequencies: orf.IID{}}, source(95)))
+	u := must(NewUnbiased[float64](d, UnbiasedOptions{MaxCost: math.Inf(1), Frequencies: orf.IID{}}, source(95)))
 	u.damped = u.damping(q, k)
 	l := u.newLaw(q, k, v)
 	for range rounds {

@@ -1,6 +1,7 @@
 package performer
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -36,6 +37,24 @@ type UnbiasedOptions struct {
 	// expectation is attention with the kernel that the features have on average. Nil means
 	// orf.GramSchmidt.
 	Frequencies orf.Ensemble
+
+	// MaxCost is the largest cost of an Estimate, its pilot included, as a multiple of the cost of
+	// exact attention. Both are predictions, from multiply-adds and exponentials as [Shape] counts
+	// them and from measured times of sums and pilots. Pilot and Estimate refuse to cost more, with
+	// [ErrCost]. Zero means 1, which is to refuse where exact attention is cheaper; +Inf lets them
+	// run at any cost. The cost of an Estimate is random, and MaxCost bounds its mean: to leave out
+	// estimates that turn out to be costly would make the others biased. For the same reason a
+	// Context that ends an Estimate should not make the caller try again.
+	MaxCost float64
+
+	// Context ends a Pilot or an Estimate early, with Context.Err() in the error, once it is done;
+	// nil never is. That is noticed between blocks of features and between queries of a pilot.
+	Context context.Context
+
+	// Progress, if not nil, is called with the number of replicates that are made and the number
+	// that will be in all, after each replicate and each round of a pilot. The calls come in order
+	// from the goroutine that estimates.
+	Progress func(done, total int)
 }
 
 // Unbiased estimates softmax attention in time linear in the number of tokens, with
@@ -76,6 +95,9 @@ type UnbiasedOptions struct {
 // With fewer features the variance is finite but may be huge, and events that are too rare
 // for R replicates carry it: ‖Δ_n‖² falls as 4^(−n) only once a block has enough features.
 //
+// Exact attention is cheaper up to some ten thousand tokens, and far beyond where norms are large.
+// Pilot and Estimate refuse then, unless MaxCost lets them run.
+//
 // An Unbiased draws from its source at every call and belongs to one goroutine. The
 // same calls after the same source give the same bits, whatever GOMAXPROCS is.
 type Unbiased[T dense.Float] struct {
@@ -101,8 +123,8 @@ const decay = 0.3535533905932738
 // NewUnbiased returns the estimator for queries and keys of dimension d, which will
 // draw from src. An error reports d < 1, a scale that is not a positive number in the
 // range of T, a negative number of features, one too large for memory, fewer than two
-// replicates or more than 2⁴⁰, a nil src, and the error of a
-// first draw of Frequencies.
+// replicates or more than 2⁴⁰, a negative MaxCost or NaN, a nil src, and the error of a first
+// draw of Frequencies.
 func NewUnbiased[T dense.Float](d int, opts UnbiasedOptions, src rand.Source) (*Unbiased[T], error) {
 	if d < 1 {
 		return nil, fmt.Errorf("performer: d = %d, want at least 1", d)
@@ -121,6 +143,12 @@ func NewUnbiased[T dense.Float](d int, opts UnbiasedOptions, src rand.Source) (*
 	}
 	if err := limit.Memory[T](opts.Features, d); err != nil {
 		return nil, fmt.Errorf("performer: d = %d, Features = %d: %w", d, opts.Features, err)
+	}
+	if opts.MaxCost == 0 {
+		opts.MaxCost = 1
+	}
+	if !(opts.MaxCost > 0) {
+		return nil, fmt.Errorf("performer: MaxCost = %v, want a positive number, or 0 for 1", opts.MaxCost)
 	}
 	if src == nil {
 		return nil, errors.New("performer: src is nil")
@@ -153,12 +181,13 @@ func NewUnbiased[T dense.Float](d int, opts UnbiasedOptions, src rand.Source) (*
 // memory that is kept for later calls. Large norms neither overflow nor underflow. Without keys
 // the output is zero; NaN and ±Inf in q, k or v reach every row that depends on them.
 //
-// mean and stderr must not overlap each other nor q, k or v. An error is one of
-// Frequencies; Estimate panics with the shapes if they do not fit.
+// mean and stderr must not overlap each other nor q, k or v. An error is ErrCost, one of a Context
+// that is done, or one of Frequencies; mean and stderr are not written then. Estimate panics with
+// the shapes if they do not fit.
 func (u *Unbiased[T]) Estimate(mean, stderr, q, k, v dense.Matrix[T]) (dense.Matrix[T], dense.Matrix[T], error) {
 	u.check(q, k, v)
 	mean, stderr = dense.Ensure(mean, q.Rows, v.Cols), dense.Ensure(stderr, q.Rows, v.Cols)
-	if k.Rows == 0 {
+	if q.Rows == 0 || k.Rows == 0 || v.Cols == 0 {
 		zero(mean)
 		zero(stderr)
 		return mean, stderr, nil
@@ -171,6 +200,9 @@ func (u *Unbiased[T]) Estimate(mean, stderr, q, k, v dense.Matrix[T]) (dense.Mat
 		}
 		m = p.Features
 	}
+	if err := u.cost(q, k, v).check(0, m); err != nil {
+		return mean, stderr, err
+	}
 	u.damped = u.damping(q, k)
 	s := newMoments(q.Rows, v.Cols)
 	for range u.opts.Replicates {
@@ -179,6 +211,7 @@ func (u *Unbiased[T]) Estimate(mean, stderr, q, k, v dense.Matrix[T]) (dense.Mat
 			return mean, stderr, err
 		}
 		s.add(u.combine(probability(n)))
+		u.progress(int(s.n))
 	}
 	writeMoments(mean, stderr, s)
 	return mean, stderr, nil
@@ -219,6 +252,9 @@ func (u *Unbiased[T]) halves(blocks, m int, q, k, v dense.Matrix[T]) error {
 func (u *Unbiased[T]) half(p *pooled, blocks, m int, q, k, v dense.Matrix[T]) error {
 	p.empty(q.Rows, v.Cols)
 	for range blocks {
+		if err := u.err(); err != nil {
+			return err
+		}
 		s, err := u.draw(m)
 		if err != nil {
 			return err
@@ -226,6 +262,21 @@ func (u *Unbiased[T]) half(p *pooled, blocks, m int, q, k, v dense.Matrix[T]) er
 		s.addTo(p, q, k, v)
 	}
 	return nil
+}
+
+// err returns why to end early, if so.
+func (u *Unbiased[T]) err() error {
+	if u.opts.Context == nil || u.opts.Context.Err() == nil {
+		return nil
+	}
+	return fmt.Errorf("performer: %w", u.opts.Context.Err())
+}
+
+// progress reports so many replicates.
+func (u *Unbiased[T]) progress(done int) {
+	if u.opts.Progress != nil {
+		u.opts.Progress(done, u.opts.Replicates)
+	}
 }
 
 // draw returns attention with a fresh block of m features.

@@ -36,7 +36,7 @@ func TestUnbiased(t *testing.T) {
 		rng := rand.New(source(60))
 		q, k, v := densetest.Normal[float64](rng, 4, d, 0, 0.9), densetest.Normal[float64](rng, 4, d, 0, 0.9), densetest.Normal[float64](rng, 4, 2, 0, 1)
 		truth := Exact[float64]{Causal: causal}.Forward(dense.Matrix[float64]{}, q, k, v)
-		u := must(NewUnbiased[float64](d, UnbiasedOptions{Causal: causal, Features: m, Frequencies: orf.IID{}}, source(61)))
+		u := must(NewUnbiased[float64](d, UnbiasedOptions{MaxCost: math.Inf(1), Causal: causal, Features: m, Frequencies: orf.IID{}}, source(61)))
 		u.damped = -0.2
 
 		plain, unbiased := newMoments(4, 2), newMoments(4, 2)
@@ -79,8 +79,8 @@ func TestReplicatesOfBothTypes(t *testing.T) {
 		rng := rand.New(source(60))
 		q, k, v := densetest.Normal[float32](rng, 4, d, 0, 0.9), densetest.Normal[float32](rng, 4, d, 0, 0.9), densetest.Normal[float32](rng, 4, 2, 0, 1)
 		q64, k64, v64 := dense.Copy(dense.Matrix[float64]{}, q), dense.Copy(dense.Matrix[float64]{}, k), dense.Copy(dense.Matrix[float64]{}, v)
-		u := must(NewUnbiased[float32](d, UnbiasedOptions{Causal: causal, Features: m, Frequencies: orf.IID{}}, source(61)))
-		u64 := must(NewUnbiased[float64](d, UnbiasedOptions{Causal: causal, Features: m, Frequencies: orf.IID{}}, source(61)))
+		u := must(NewUnbiased[float32](d, UnbiasedOptions{MaxCost: math.Inf(1), Causal: causal, Features: m, Frequencies: orf.IID{}}, source(61)))
+		u64 := must(NewUnbiased[float64](d, UnbiasedOptions{MaxCost: math.Inf(1), Causal: causal, Features: m, Frequencies: orf.IID{}}, source(61)))
 		u.damped, u64.damped = -0.2, -0.2
 		for range 300 {
 			n := must(u.replicate(m, q, k, v))
@@ -105,7 +105,7 @@ func testEstimate[T dense.Float](t *testing.T) {
 	rng := rand.New(source(62))
 	q, k, v := densetest.Normal[T](rng, n, d, 0, 1), densetest.Normal[T](rng, n, d, 0, 1), densetest.Normal[T](rng, n, dv, 0, 1)
 	for _, causal := range []bool{false, true} {
-		opts := UnbiasedOptions{Causal: causal, Features: 16, Replicates: replicates, Scale: 0.3}
+		opts := UnbiasedOptions{MaxCost: math.Inf(1), Causal: causal, Features: 16, Replicates: replicates, Scale: 0.3}
 		u := must(NewUnbiased[T](d, opts, source(63)))
 		u.damped = u.damping(q, k)
 		want := newMoments(n, dv)
@@ -136,7 +136,7 @@ func TestStandardErrorIsHonest(t *testing.T) {
 	const d = 4
 	rng := rand.New(source(64))
 	q, k, v := densetest.Normal[float64](rng, 6, d, 0, 0.7), densetest.Normal[float64](rng, 6, d, 0, 0.7), densetest.Normal[float64](rng, 6, 2, 0, 1)
-	u := must(NewUnbiased[float64](d, UnbiasedOptions{Features: 16, Replicates: 8, Frequencies: orf.IID{}}, source(65)))
+	u := must(NewUnbiased[float64](d, UnbiasedOptions{MaxCost: math.Inf(1), Features: 16, Replicates: 8, Frequencies: orf.IID{}}, source(65)))
 	means := newMoments(6, 2)
 	var squares float64
 	for range 500 {
@@ -164,7 +164,7 @@ func testUnbiasedOfLargeNorms[T dense.Float](t *testing.T) {
 	for _, norm := range []float64{0, 30, 300} {
 		q, k := sphere[T](rng, n, d, norm), sphere[T](rng, n, d, norm)
 		for _, causal := range []bool{false, true} {
-			u := must(NewUnbiased[T](d, UnbiasedOptions{Causal: causal, Features: 8, Scale: 1}, source(67)))
+			u := must(NewUnbiased[T](d, UnbiasedOptions{MaxCost: math.Inf(1), Causal: causal, Features: 8, Scale: 1}, source(67)))
 			mean, stderr, err := u.Estimate(dense.Matrix[T]{}, dense.Matrix[T]{}, q, k, densetest.Filled[T](n, 3, 1))
 			require.NoError(t, err)
 			for i, x := range mean.Data {
@@ -185,7 +185,7 @@ func TestUnbiasedOfNaNAndNothing(t *testing.T) {
 	k.Row(5)[1] = float32(math.NaN())
 	var none dense.Matrix[float32]
 	for _, causal := range []bool{false, true} {
-		u := must(NewUnbiased[float32](4, UnbiasedOptions{Causal: causal, Features: 8}, source(69)))
+		u := must(NewUnbiased[float32](4, UnbiasedOptions{MaxCost: math.Inf(1), Causal: causal, Features: 8}, source(69)))
 		mean, stderr, err := u.Estimate(none, none, q, k, v)
 		require.NoError(t, err)
 		for i := range 9 {
@@ -194,7 +194,7 @@ func TestUnbiasedOfNaNAndNothing(t *testing.T) {
 			assert.Equal(t, !hit, finite(stderr.RowRange(i, i+1)), "causal %v, row %d", causal, i)
 		}
 	}
-	u := must(NewUnbiased[float32](4, UnbiasedOptions{}, source(69)))
+	u := must(NewUnbiased[float32](4, UnbiasedOptions{MaxCost: math.Inf(1)}, source(69)))
 	mean, stderr, err := u.Estimate(densetest.Filled[float32](9, 2, 7), densetest.Filled[float32](9, 2, 7), q, k.RowRange(0, 0), v.RowRange(0, 0))
 	require.NoError(t, err)
 	assert.Equal(t, dense.New[float32](9, 2), mean)
@@ -229,7 +229,7 @@ func TestUnbiasedReturnsLateErrors(t *testing.T) {
 	q := dense.New[float64](3, 2)
 	for _, features := range []int{0, 4} {
 		for last := 2; last < 5; last++ {
-			u, calls := must(NewUnbiased[float64](2, UnbiasedOptions{Features: features, Frequencies: orf.IID{}}, source(1))), 1
+			u, calls := must(NewUnbiased[float64](2, UnbiasedOptions{MaxCost: math.Inf(1), Features: features, Frequencies: orf.IID{}}, source(1))), 1
 			draw := u.frequencies
 			u.frequencies = func(m int) (orf.Projection[float64], error) {
 				if calls++; calls == last {
