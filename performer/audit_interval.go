@@ -33,9 +33,9 @@ type Audited struct {
 	// row without error has 0, also if its truth is zero.
 	Mean, Median, Quantile90, Worst float64
 
-	// Worse is the share of all rows that have larger errors than Worst, at most, with the
-	// Confidence and whatever the errors are: the least share of which some row would have been
-	// drawn.
+	// Worse bounds the share of all rows that have larger errors than Worst, with the Confidence
+	// and whatever the errors are: if more rows were worse, a draw would miss all of them with a
+	// probability of 1 − Confidence at most.
 	Worse float64
 
 	// Rows is the number of rows that are audited, and Of the number of those that may be drawn, of
