@@ -4,7 +4,8 @@
 // S is dense, rows×columns, and its columns do not meet: they go in panels of a few vectors of the
 // processor. A panel is packed, so that all of its rows fit the first cache, and goes through many
 // tokens in one call. While token t passes a row, the row of S is loaded once, written once, and
-// meanwhile read by the query of t and by what the next token corrects.
+// meanwhile read by the query of t and by what the next token corrects. Tokens that correct nothing
+// and decay all rows alike pass a row four by four.
 package rankone
 
 import (
@@ -22,8 +23,8 @@ import (
 //	out_th = s_t·Σ_i q_thi·S_i for each head h
 //
 // where g = 1 without Decays. With neither Corrected nor Decays, outputs read S_i + older_i in
-// place of S_i. Sums over i are taken of even i and of odd i, both in ascending order: an element of
-// the results depends on its column alone, not on w.
+// place of S_i. Sums over i are taken in an order that depends on n and r: an element of the results
+// depends on its column alone, not on w.
 type Pass[T dense.Float] struct {
 	S           []T // r×w without gaps. w is a result of Columns
 	Older       []T // like S: older, which is read only. Unused with Corrected or Decays
@@ -36,10 +37,15 @@ type Pass[T dense.Float] struct {
 	Decays    dense.Matrix[T] // n×r, g, or n×1 for the same in all rows
 
 	// Of the first head; Heads is at least 1, and QueryHead and OutHead are the numbers of elements
-	// from one head to the next. Out may be V, or K, Corrected or Q if no other pass needs them.
+	// from one head to the next. Out may be V if no other pass needs V.
 	Q, Out                    dense.Matrix[T] // n×r, n×w
 	Heads, QueryHead, OutHead int
 	Scale                     []T // n, s
+
+	// Without Corrected: outputs are added to what Out holds. So the rows of S can go in blocks.
+	Added bool
+
+	taken int // the number of tokens that the kernels for four tokens at a time took
 }
 
 // Take takes the tokens. It allocates nothing, and panics if a slice is too short for the shapes.
@@ -48,6 +54,7 @@ func (p *Pass[T]) Take() {
 		return
 	}
 	p.check()
+	p.taken = 0
 	take(p)
 }
 
@@ -75,6 +82,10 @@ func holds[T dense.Float](m dense.Matrix[T], n, cols, distance int) bool {
 
 func (p *Pass[T]) corrects() bool { return p.Corrected.Rows > 0 }
 func (p *Pass[T]) decays() bool   { return p.Decays.Rows > 0 }
+
+// BlockRows is the number of rows of S, of which there may be more, that fit the first cache in panels
+// of all widths, twice.
+const BlockRows = 64
 
 // panelBytes is the largest size of a panel of several vectors: half of a first cache, or less.
 const panelBytes = 24 << 10

@@ -10,11 +10,11 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/simd"
 )
 
-// kernels are those of a tier: by the logarithm of the number of vectors, then without and with
-// Beta, then without and with Decays.
+// kernels are those of a tier, by the logarithm of the number of vectors of a panel.
 type kernels[T dense.Float] struct {
 	lanes int
-	takes [][2][2]func(p *Pass[T])
+	takes [][2][2]func(p *Pass[T]) // without and with Corrected, then without and with Decays
+	fours [][2]func(p *Pass[T])    // four tokens at a time, without and with a decay for all rows
 }
 
 // best returns the kernels of the highest tier, or nil for the reference.
@@ -32,8 +32,16 @@ func take[T dense.Float](p *Pass[T]) {
 		reference(p)
 		return
 	}
-	rule := k.takes[bits.Len(uint(p.Width/k.lanes))-1]
-	rule[index(p.corrects())][index(p.decays())](p)
+	width := bits.Len(uint(p.Width/k.lanes)) - 1
+	if !p.corrects() && p.Decays.Cols <= 1 {
+		if p.taken = p.K.Rows / 4 * 4; p.taken > 0 {
+			k.fours[width][index(p.decays())](p)
+		}
+		if p.taken == p.K.Rows {
+			return
+		}
+	}
+	k.takes[width][index(p.corrects())][index(p.decays())](p)
 }
 
 func index(b bool) int {
@@ -81,18 +89,32 @@ var (
 		{{add1F32AVX512, decay1F32AVX512}, {correct1F32AVX512, decayCorrect1F32AVX512}},
 		{{add2F32AVX512, decay2F32AVX512}, {correct2F32AVX512, decayCorrect2F32AVX512}},
 		{{add4F32AVX512, decay4F32AVX512}, {correct4F32AVX512, decayCorrect4F32AVX512}},
+	}, fours: [][2]func(p *Pass[float32]){
+		{addFours1F32AVX512, decayFours1F32AVX512},
+		{addFours2F32AVX512, decayFours2F32AVX512},
+		{addFours2F32AVX512, decayFours2F32AVX512},
 	}}
 	wide64 = kernels[float64]{lanes: 8, takes: [][2][2]func(p *Pass[float64]){
 		{{add1F64AVX512, decay1F64AVX512}, {correct1F64AVX512, decayCorrect1F64AVX512}},
 		{{add2F64AVX512, decay2F64AVX512}, {correct2F64AVX512, decayCorrect2F64AVX512}},
 		{{add4F64AVX512, decay4F64AVX512}, {correct4F64AVX512, decayCorrect4F64AVX512}},
+	}, fours: [][2]func(p *Pass[float64]){
+		{addFours1F64AVX512, decayFours1F64AVX512},
+		{addFours2F64AVX512, decayFours2F64AVX512},
+		{addFours2F64AVX512, decayFours2F64AVX512},
 	}}
 	narrow32 = kernels[float32]{lanes: 8, takes: [][2][2]func(p *Pass[float32]){
 		{{add1F32AVX2, decay1F32AVX2}, {correct1F32AVX2, decayCorrect1F32AVX2}},
 		{{add2F32AVX2, decay2F32AVX2}, {correct2F32AVX2, decayCorrect2F32AVX2}},
+	}, fours: [][2]func(p *Pass[float32]){
+		{addFours1F32AVX2, decayFours1F32AVX2},
+		{addFours1F32AVX2, decayFours1F32AVX2},
 	}}
 	narrow64 = kernels[float64]{lanes: 4, takes: [][2][2]func(p *Pass[float64]){
 		{{add1F64AVX2, decay1F64AVX2}, {correct1F64AVX2, decayCorrect1F64AVX2}},
 		{{add2F64AVX2, decay2F64AVX2}, {correct2F64AVX2, decayCorrect2F64AVX2}},
+	}, fours: [][2]func(p *Pass[float64]){
+		{addFours1F64AVX2, decayFours1F64AVX2},
+		{addFours1F64AVX2, decayFours1F64AVX2},
 	}}
 )

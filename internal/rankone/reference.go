@@ -39,7 +39,10 @@ func reference[T dense.Float](p *Pass[T]) {
 			}
 			out := p.Out.Data[t*p.Out.Stride+h*p.OutHead:][:p.Width]
 			for j, v := range sum {
-				out[j] = p.Scale[t] * v
+				if v *= p.Scale[t]; p.Added {
+					v += out[j]
+				}
+				out[j] = v
 			}
 		}
 	}

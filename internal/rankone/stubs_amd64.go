@@ -64,6 +64,26 @@ func correct4F32AVX512(p *Pass[float32])
 //go:noescape
 func decayCorrect4F32AVX512(p *Pass[float32])
 
+// addFours1F32AVX512 takes the first p.taken tokens, a multiple of 4, through a panel, 16 columns at a time.
+//
+//go:noescape
+func addFours1F32AVX512(p *Pass[float32])
+
+// decayFours1F32AVX512 takes the first p.taken tokens, a multiple of 4, through a panel, 16 columns at a time.
+//
+//go:noescape
+func decayFours1F32AVX512(p *Pass[float32])
+
+// addFours2F32AVX512 takes the first p.taken tokens, a multiple of 4, through a panel, 32 columns at a time.
+//
+//go:noescape
+func addFours2F32AVX512(p *Pass[float32])
+
+// decayFours2F32AVX512 takes the first p.taken tokens, a multiple of 4, through a panel, 32 columns at a time.
+//
+//go:noescape
+func decayFours2F32AVX512(p *Pass[float32])
+
 // add1F64AVX512 takes tokens through a panel of 8 columns.
 //
 //go:noescape
@@ -124,6 +144,26 @@ func correct4F64AVX512(p *Pass[float64])
 //go:noescape
 func decayCorrect4F64AVX512(p *Pass[float64])
 
+// addFours1F64AVX512 takes the first p.taken tokens, a multiple of 4, through a panel, 8 columns at a time.
+//
+//go:noescape
+func addFours1F64AVX512(p *Pass[float64])
+
+// decayFours1F64AVX512 takes the first p.taken tokens, a multiple of 4, through a panel, 8 columns at a time.
+//
+//go:noescape
+func decayFours1F64AVX512(p *Pass[float64])
+
+// addFours2F64AVX512 takes the first p.taken tokens, a multiple of 4, through a panel, 16 columns at a time.
+//
+//go:noescape
+func addFours2F64AVX512(p *Pass[float64])
+
+// decayFours2F64AVX512 takes the first p.taken tokens, a multiple of 4, through a panel, 16 columns at a time.
+//
+//go:noescape
+func decayFours2F64AVX512(p *Pass[float64])
+
 // add1F32AVX2 takes tokens through a panel of 8 columns.
 //
 //go:noescape
@@ -164,6 +204,16 @@ func correct2F32AVX2(p *Pass[float32])
 //go:noescape
 func decayCorrect2F32AVX2(p *Pass[float32])
 
+// addFours1F32AVX2 takes the first p.taken tokens, a multiple of 4, through a panel, 8 columns at a time.
+//
+//go:noescape
+func addFours1F32AVX2(p *Pass[float32])
+
+// decayFours1F32AVX2 takes the first p.taken tokens, a multiple of 4, through a panel, 8 columns at a time.
+//
+//go:noescape
+func decayFours1F32AVX2(p *Pass[float32])
+
 // add1F64AVX2 takes tokens through a panel of 4 columns.
 //
 //go:noescape
@@ -203,3 +253,13 @@ func correct2F64AVX2(p *Pass[float64])
 //
 //go:noescape
 func decayCorrect2F64AVX2(p *Pass[float64])
+
+// addFours1F64AVX2 takes the first p.taken tokens, a multiple of 4, through a panel, 4 columns at a time.
+//
+//go:noescape
+func addFours1F64AVX2(p *Pass[float64])
+
+// decayFours1F64AVX2 takes the first p.taken tokens, a multiple of 4, through a panel, 4 columns at a time.
+//
+//go:noescape
+func decayFours1F64AVX2(p *Pass[float64])

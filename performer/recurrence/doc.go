@@ -33,7 +33,9 @@
 //
 // after which o_t is complete and u_(t+1) = β·(v − e^g·r), or β·(v − r) with e^g in the coefficients
 // of r if each row has a decay. Columns of S are independent. So S goes in panels of columns that fit
-// the first cache, and NaN or ±Inf in a column reaches that column alone.
+// the first cache, and NaN or ±Inf in a column reaches that column alone. Without a correction rows
+// are independent as well but for the sum that makes an output: a chunk of tokens goes through 64
+// rows after another, and a row stays in registers for four tokens.
 //
 // S holds rounding errors as long as it holds values. A decay near 0 would keep those of thousands of
 // tokens, and those of the factors e^g as well. In a chunk of 48 tokens whose decays are at most 0

@@ -24,9 +24,9 @@ type panels[T dense.Float] struct {
 	recent  int // the number of the last tokens
 	patient bool
 
-	pass            rankone.Pass[T]
-	factors         []T // e^g or e^since of a chunk
-	inverses        []T // e^−since
+	pass, block     rankone.Pass[T] // of a chunk, and of some rows of it
+	factors         []T             // e^g or e^since of a chunk
+	inverses        []T             // e^−since
 	sumsOfDecays    []T
 	reads           scratch.Buffer[T] // keys, then the queries of each head, times factors: chunkRows rows each
 	ones, scales    []T
@@ -46,7 +46,7 @@ func (l *scan[T]) shape() {
 	p := &l.panels
 	size, last := 0, 0
 	for at := 0; at < l.dv; at += last {
-		last = rankone.Columns[T](l.dk, l.dv-at)
+		last = l.panelWidth(at)
 		size += l.dk * last
 	}
 	p.sums = scratch.Resize(p.sums, size)
@@ -66,15 +66,27 @@ func (l *scan[T]) shape() {
 	for i := range p.ones {
 		p.ones[i] = 1
 	}
-	p.values, p.outputs = scratch.Resize(p.values, chunkRows*last), scratch.Resize(p.outputs, chunkRows*last*max(l.group, 1))
+	p.values, p.outputs = scratch.Resize(p.values, chunkRows*last), scratch.Resize(p.outputs, chunkRows*l.panelWidth(0)*max(l.group, 1))
 	clear(p.values)
 }
+
+// blockRows is the number of rows of a panel that all tokens of a chunk go through before those of the
+// next block. A token that corrects needs all rows at once.
+func (l *scan[T]) blockRows() int {
+	if l.r.opts.Rule.corrects() {
+		return l.dk
+	}
+	return min(l.dk, rankone.BlockRows)
+}
+
+// panelWidth returns the width of the panel that begins with a column.
+func (l *scan[T]) panelWidth(from int) int { return rankone.Columns[T](l.blockRows(), l.dv-from) }
 
 // eachPanel calls f for the panels of x: the first column, the width of the panel, and how many
 // columns are in S.
 func (l *scan[T]) eachPanel(x []T, f func(panel []T, from, width, columns int)) {
 	for from, width := 0, 0; from < l.dv; from += width {
-		width = rankone.Columns[T](l.dk, l.dv-from)
+		width = l.panelWidth(from)
 		f(x[from*l.dk:][:width*l.dk], from, width, min(width, l.dv-from))
 	}
 }
@@ -155,26 +167,24 @@ func (l *scan[T]) take(dst dense.Matrix[T], lo, hi int) {
 		dst = dst.RowRange(lo, hi)
 	}
 	x, v := &p.pass, l.x.V.RowRange(lo, hi)
+	// Outputs over values must not be followed by a block that reads these.
+	apart := same(dst.ColRange(min(l.from, dst.Cols), dst.Cols), v) && l.blockRows() < l.dk
 	l.eachPanel(p.sums, func(panel []T, from, width, columns int) {
-		x.S, x.Width = panel, width
-		if len(p.older) > 0 {
-			x.Older = p.older[from*l.dk:][:len(panel)]
-		}
 		x.V = v.ColRange(from, from+columns)
 		if columns < width {
 			x.V = dense.Of(n, width, p.values[:n*width])
 			dense.Copy(x.V.ColRange(0, columns), v.ColRange(from, l.dv))
 		}
-		if dst.Cols > 0 && columns == width {
+		if dst.Cols > 0 && columns == width && !apart {
 			x.Out, x.OutHead = dst.ColRange(l.from+from, dst.Cols), dst.Cols/l.group
-			x.Take()
+			l.pass(panel, from, width)
 			return
 		}
 		x.Out, x.OutHead = dense.Of(x.Heads*n, width, p.outputs[:x.Heads*n*width]), n*width
-		x.Take()
+		l.pass(panel, from, width)
 		if dst.Cols > 0 {
 			for h := range l.group {
-				dense.Copy(layout.Head(dst, h, l.group).ColRange(l.from+from, l.from+l.dv), x.Out.RowRange(h*n, (h+1)*n).ColRange(0, columns))
+				dense.Copy(layout.Head(dst, h, l.group).ColRange(l.from+from, l.from+from+columns), x.Out.RowRange(h*n, (h+1)*n).ColRange(0, columns))
 			}
 		}
 	})
@@ -183,17 +193,35 @@ func (l *scan[T]) take(dst dense.Matrix[T], lo, hi int) {
 	}
 }
 
+// pass takes the tokens of the chunk through the panel that begins with a column, block by block.
+func (l *scan[T]) pass(panel []T, from, width int) {
+	p := &l.panels
+	for lo, block := 0, l.blockRows(); lo < l.dk || lo == 0; lo += block {
+		x, hi := p.pass, min(lo+block, l.dk)
+		x.S, x.Width, x.Rows, x.Added = panel[lo*width:hi*width], width, hi-lo, lo > 0
+		if len(p.older) > 0 {
+			x.Older = p.older[from*l.dk:][lo*width : hi*width]
+		}
+		x.K, x.Q.Data = x.K.ColRange(lo, hi), x.Q.Data[lo:]
+		if x.Decays.Cols > 1 {
+			x.Decays = x.Decays.ColRange(lo, hi)
+		}
+		p.block = x
+		p.block.Take()
+	}
+}
+
 // coefficients prepares the pass of the tokens lo ≤ i < hi, as far as all panels share it. Keys and
 // queries are where the caller has them, if they enter the recurrence as they are.
 func (l *scan[T]) coefficients(dst dense.Matrix[T], lo, hi int) {
 	n, p := hi-lo, &l.panels
 	x := &p.pass
-	*x = rankone.Pass[T]{Rows: l.dk, Heads: 1, Beta: p.ones[:n], Scale: p.scales[:n]}
+	*x = rankone.Pass[T]{Heads: 1, Beta: p.ones[:n], Scale: p.scales[:n]}
 	for i := range x.Scale {
 		x.Scale[i] = l.scale
 	}
-	// A panel that writes outputs over queries or keys must not be followed by one that reads them.
-	moved := (same(dst, l.x.Q) || same(dst, l.x.K)) && l.dv > rankone.Columns[T](l.dk, l.dv)
+	// Outputs over queries or keys must not be followed by a panel that reads these.
+	moved := same(dst, l.x.Q) || same(dst, l.x.K)
 	if x.K = l.x.K.RowRange(lo, hi); moved || l.r.key != nil || l.r.opts.NormaliseKeys {
 		x.K = l.keys(lo, hi)
 	}

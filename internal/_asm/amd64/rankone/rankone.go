@@ -50,6 +50,7 @@ func Write() {
 				k.write(name)
 			}
 		}
+		writeFours(m)
 	}
 }
 
@@ -63,8 +64,7 @@ func (k *kernel) write(name string) {
 		k.older = k.load("Older")
 		SUBQ(k.field("S"), k.older)
 	}
-	k.t = GP64()
-	XORQ(k.t, k.t)
+	k.t = k.load("taken")
 	if k.corrects {
 		k.corrected.clear(k)
 		k.read(k.row("Corrected", k.t), k.corrected)
@@ -323,8 +323,19 @@ func (k *kernel) answer(to Register) {
 			k.Add(v, answer[j], answer[j])
 		}
 	}
-	for j, v := range answer {
+	for _, v := range answer {
 		k.Mul(scale, v, v)
+	}
+	if !k.corrects {
+		write := fmt.Sprintf("write%d", k.loops)
+		CMPB(k.field("Added"), U8(0))
+		JEQ(LabelRef(write))
+		for j, v := range answer {
+			k.Add(Mem{Base: to, Disp: j * k.Width()}, v, v)
+		}
+		Label(write)
+	}
+	for j, v := range answer {
 		k.Move(v, Mem{Base: to, Disp: j * k.Width()})
 	}
 }
