@@ -12,7 +12,7 @@ import (
 //
 //	BenchmarkTake/type=float32/rows=64/corrects=true/decays=1
 func BenchmarkTake(b *testing.B) {
-	for _, rows := range []int{64, 128} {
+	for _, rows := range []int{64, 128, 512} {
 		eachRule(rows, func(corrects bool, decays int) {
 			name := fmt.Sprintf("rows=%d/corrects=%v/decays=%d", rows, corrects, decays)
 			b.Run("type=float32/"+name, func(b *testing.B) { benchmarkTake[float32](b, rows, corrects, decays) })
@@ -23,7 +23,7 @@ func BenchmarkTake(b *testing.B) {
 
 func benchmarkTake[T dense.Float](b *testing.B, rows int, corrects bool, decays int) {
 	const n = 48
-	width := Columns[T](rows, 1000)
+	width := Columns[T](rows, 1000, corrects)
 	x := newExample[T](rand.New(rand.NewPCG(7, 8)), rows, width, n, 1, corrects, decays)
 	clear(x.V.Data) // S stays finite
 	for b.Loop() {

@@ -37,15 +37,13 @@ type Pass[T dense.Float] struct {
 	Decays    dense.Matrix[T] // n×r, g, or n×1 for the same in all rows
 
 	// Of the first head; Heads is at least 1, and QueryHead and OutHead are the numbers of elements
-	// from one head to the next. Out may be V if no other pass needs V.
+	// from one head to the next. Out may be V if there is Corrected, and no other pass needs V.
 	Q, Out                    dense.Matrix[T] // n×r, n×w
 	Heads, QueryHead, OutHead int
 	Scale                     []T // n, s
 
-	// Without Corrected: outputs are added to what Out holds. So the rows of S can go in blocks.
-	Added bool
-
-	taken int // the number of tokens that the kernels for four tokens at a time took
+	added bool // outputs are added to what Out holds
+	taken int  // the number of tokens that the kernels for four tokens at a time took
 }
 
 // Take takes the tokens. It allocates nothing, and panics if a slice is too short for the shapes.
@@ -54,8 +52,25 @@ func (p *Pass[T]) Take() {
 		return
 	}
 	p.check()
-	p.taken = 0
-	take(p)
+	if p.corrects() || p.Rows <= blockRows {
+		take(p)
+		return
+	}
+	// Rows are independent but for the sums over them.
+	whole := *p
+	for lo := 0; lo < whole.Rows; lo += blockRows {
+		hi := min(lo+blockRows, whole.Rows)
+		p.S, p.Rows, p.added = whole.S[lo*p.Width:hi*p.Width], hi-lo, lo > 0
+		if !p.decays() {
+			p.Older = whole.Older[lo*p.Width : hi*p.Width]
+		}
+		p.K, p.Q.Data = whole.K.ColRange(lo, hi), whole.Q.Data[lo:]
+		if p.Decays.Cols > 1 {
+			p.Decays = whole.Decays.ColRange(lo, hi)
+		}
+		take(p)
+	}
+	*p = whole
 }
 
 func (p *Pass[T]) check() {
@@ -83,18 +98,22 @@ func holds[T dense.Float](m dense.Matrix[T], n, cols, distance int) bool {
 func (p *Pass[T]) corrects() bool { return p.Corrected.Rows > 0 }
 func (p *Pass[T]) decays() bool   { return p.Decays.Rows > 0 }
 
-// BlockRows is the number of rows of S, of which there may be more, that fit the first cache in panels
-// of all widths, twice.
-const BlockRows = 64
-
-// panelBytes is the largest size of a panel of several vectors: half of a first cache, or less.
-const panelBytes = 24 << 10
+const (
+	// panelBytes is the largest size of a panel of several vectors: half of a first cache, or less.
+	panelBytes = 24 << 10
+	// blockRows is the number of rows that all tokens go through before the next rows, where tokens
+	// do not correct. In panels of all widths S and Older fit the first cache.
+	blockRows = 64
+)
 
 // Columns returns the number of columns of a panel with so many rows, where this many columns of S
-// are left. The last panel may be wider than what is left: its other columns are padding. The
-// number depends on the processor; results do not.
-func Columns[T dense.Float](rows, left int) int {
+// are left, for tokens with or without Corrected. The last panel may be wider than what is left: its
+// other columns are padding. The number depends on the processor; results do not.
+func Columns[T dense.Float](rows, left int, corrects bool) int {
 	var x T
+	if !corrects {
+		rows = min(rows, blockRows)
+	}
 	lanes, vectors := shape[T]()
 	for vectors > 1 && (lanes*vectors/2 >= left || rows*lanes*vectors*int(unsafe.Sizeof(x)) > panelBytes) {
 		vectors /= 2

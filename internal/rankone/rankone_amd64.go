@@ -33,10 +33,10 @@ func take[T dense.Float](p *Pass[T]) {
 		return
 	}
 	width := bits.Len(uint(p.Width/k.lanes)) - 1
-	if !p.corrects() && p.Decays.Cols <= 1 {
-		if p.taken = p.K.Rows / 4 * 4; p.taken > 0 {
-			k.fours[width][index(p.decays())](p)
-		}
+	p.taken = 0
+	if !p.corrects() && p.Decays.Cols <= 1 && p.K.Rows >= 4 {
+		p.taken = p.K.Rows / 4 * 4
+		k.fours[width][index(p.decays())](p)
 		if p.taken == p.K.Rows {
 			return
 		}

@@ -103,18 +103,17 @@ func testTake[T dense.Float](t *testing.T, epsilon float64) {
 		r := rand.New(rand.NewPCG(1, 2))
 		lanes, vectors := shape[T]()
 		for width := lanes; width <= lanes*vectors; width *= 2 {
-			for _, rows := range []int{0, 1, 2, 3, 4, 7, 16, 33} {
+			for _, rows := range []int{0, 1, 2, 3, 4, 7, 16, 33, 2*blockRows + 3} {
 				for _, n := range []int{0, 1, 4, 11} {
 					for heads := 1; heads <= 3; heads++ {
 						eachRule(rows, func(corrects bool, decays int) {
 							x := newExample[T](r, rows, width, n, heads, corrects, decays)
-							x.Added = r.IntN(2) == 1 && !corrects
 							want := x.clone()
 							if n > 0 {
 								reference(&want)
 							}
 							x.Take()
-							what := fmt.Sprintf("%d tokens, %d×%d, %d heads, corrects=%v, %d decays, added=%v", n, rows, width, heads, corrects, decays, x.Added)
+							what := fmt.Sprintf("%d tokens, %d×%d, %d heads, corrects=%v, %d decays", n, rows, width, heads, corrects, decays)
 							tolerance := 8 * float64(n*(rows+4)) * math.Sqrt(float64(rows+1)) * epsilon
 							requireClose(t, want.S, x.S, tolerance, what+": S")
 							requireClose(t, want.Out.Data, x.Out.Data, tolerance, what+": outputs")
@@ -201,15 +200,18 @@ func (p Pass[T]) tokens(lo, hi int) Pass[T] {
 
 func same[T dense.Float](a, b T) bool { return a == b || a != a && b != b }
 
-// Panels are as wide as what is left needs, and narrow if there are many rows.
+// Panels are as wide as what is left needs, and narrow if a token needs many rows at once.
 func TestColumns(t *testing.T) {
 	everyTier(t, func(t *testing.T) {
 		lanes, vectors := shape[float32]()
-		assert.Equal(t, lanes*vectors, Columns[float32](1, 1000))
-		assert.Equal(t, lanes, Columns[float32](1, 1))
-		assert.Equal(t, lanes, Columns[float32](1, lanes))
-		assert.Equal(t, 2*lanes, Columns[float32](1, lanes+1))
-		assert.Equal(t, lanes, Columns[float32](1<<20, 1000))
+		for _, corrects := range []bool{false, true} {
+			assert.Equal(t, lanes*vectors, Columns[float32](1, 1000, corrects))
+			assert.Equal(t, lanes, Columns[float32](1, 1, corrects))
+			assert.Equal(t, lanes, Columns[float32](1, lanes, corrects))
+			assert.Equal(t, 2*lanes, Columns[float32](1, lanes+1, corrects))
+		}
+		assert.Equal(t, lanes, Columns[float32](1<<20, 1000, true))
+		assert.Equal(t, lanes*vectors, Columns[float32](1<<20, 1000, false))
 	})
 }
 
@@ -228,11 +230,11 @@ func TestTakePanics(t *testing.T) {
 		"corrected": func(p *Pass[float32]) { p.Corrected.Data = p.Corrected.Data[:3] },
 		"decays":    func(p *Pass[float32]) { p.Decays.Cols = 2 },
 	} {
-		x := newExample[float32](r, 3, Columns[float32](3, 1), 4, 2, true, 3)
+		x := newExample[float32](r, 3, Columns[float32](3, 1, true), 4, 2, true, 3)
 		spoil(&x.Pass)
 		assert.Panics(t, x.Take, name)
 	}
-	x := newExample[float32](r, 3, Columns[float32](3, 1), 4, 2, false, 0)
+	x := newExample[float32](r, 3, Columns[float32](3, 1, true), 4, 2, false, 0)
 	x.Older = nil
 	assert.Panics(t, x.Take, "older sums")
 }

@@ -39,7 +39,7 @@ func reference[T dense.Float](p *Pass[T]) {
 			}
 			out := p.Out.Data[t*p.Out.Stride+h*p.OutHead:][:p.Width]
 			for j, v := range sum {
-				if v *= p.Scale[t]; p.Added {
+				if v *= p.Scale[t]; p.added {
 					v += out[j]
 				}
 				out[j] = v

@@ -70,17 +70,10 @@ func (l *scan[T]) shape() {
 	clear(p.values)
 }
 
-// blockRows is the number of rows of a panel that all tokens of a chunk go through before those of the
-// next block. A token that corrects needs all rows at once.
-func (l *scan[T]) blockRows() int {
-	if l.r.opts.Rule.corrects() {
-		return l.dk
-	}
-	return min(l.dk, rankone.BlockRows)
-}
-
 // panelWidth returns the width of the panel that begins with a column.
-func (l *scan[T]) panelWidth(from int) int { return rankone.Columns[T](l.blockRows(), l.dv-from) }
+func (l *scan[T]) panelWidth(from int) int {
+	return rankone.Columns[T](l.dk, l.dv-from, l.r.opts.Rule.corrects())
+}
 
 // eachPanel calls f for the panels of x: the first column, the width of the panel, and how many
 // columns are in S.
@@ -167,9 +160,13 @@ func (l *scan[T]) take(dst dense.Matrix[T], lo, hi int) {
 		dst = dst.RowRange(lo, hi)
 	}
 	x, v := &p.pass, l.x.V.RowRange(lo, hi)
-	// Outputs over values must not be followed by a block that reads these.
-	apart := same(dst.ColRange(min(l.from, dst.Cols), dst.Cols), v) && l.blockRows() < l.dk
+	// Outputs are apart from values unless all rows of S go at once.
+	apart := same(dst.ColRange(min(l.from, dst.Cols), dst.Cols), v) && !l.r.opts.Rule.corrects()
 	l.eachPanel(p.sums, func(panel []T, from, width, columns int) {
+		x.S, x.Width = panel, width
+		if len(p.older) > 0 {
+			x.Older = p.older[from*l.dk:][:len(panel)]
+		}
 		x.V = v.ColRange(from, from+columns)
 		if columns < width {
 			x.V = dense.Of(n, width, p.values[:n*width])
@@ -177,11 +174,11 @@ func (l *scan[T]) take(dst dense.Matrix[T], lo, hi int) {
 		}
 		if dst.Cols > 0 && columns == width && !apart {
 			x.Out, x.OutHead = dst.ColRange(l.from+from, dst.Cols), dst.Cols/l.group
-			l.pass(panel, from, width)
+			x.Take()
 			return
 		}
 		x.Out, x.OutHead = dense.Of(x.Heads*n, width, p.outputs[:x.Heads*n*width]), n*width
-		l.pass(panel, from, width)
+		x.Take()
 		if dst.Cols > 0 {
 			for h := range l.group {
 				dense.Copy(layout.Head(dst, h, l.group).ColRange(l.from+from, l.from+from+columns), x.Out.RowRange(h*n, (h+1)*n).ColRange(0, columns))
@@ -193,30 +190,12 @@ func (l *scan[T]) take(dst dense.Matrix[T], lo, hi int) {
 	}
 }
 
-// pass takes the tokens of the chunk through the panel that begins with a column, block by block.
-func (l *scan[T]) pass(panel []T, from, width int) {
-	p := &l.panels
-	for lo, block := 0, l.blockRows(); lo < l.dk || lo == 0; lo += block {
-		x, hi := p.pass, min(lo+block, l.dk)
-		x.S, x.Width, x.Rows, x.Added = panel[lo*width:hi*width], width, hi-lo, lo > 0
-		if len(p.older) > 0 {
-			x.Older = p.older[from*l.dk:][lo*width : hi*width]
-		}
-		x.K, x.Q.Data = x.K.ColRange(lo, hi), x.Q.Data[lo:]
-		if x.Decays.Cols > 1 {
-			x.Decays = x.Decays.ColRange(lo, hi)
-		}
-		p.block = x
-		p.block.Take()
-	}
-}
-
 // coefficients prepares the pass of the tokens lo ≤ i < hi, as far as all panels share it. Keys and
 // queries are where the caller has them, if they enter the recurrence as they are.
 func (l *scan[T]) coefficients(dst dense.Matrix[T], lo, hi int) {
 	n, p := hi-lo, &l.panels
 	x := &p.pass
-	*x = rankone.Pass[T]{Heads: 1, Beta: p.ones[:n], Scale: p.scales[:n]}
+	*x = rankone.Pass[T]{Rows: l.dk, Heads: 1, Beta: p.ones[:n], Scale: p.scales[:n]}
 	for i := range x.Scale {
 		x.Scale[i] = l.scale
 	}

@@ -279,7 +279,7 @@ func (k *fours) answer() {
 			}
 		}
 	}
-	CMPB(k.field("Added"), U8(0))
+	CMPB(k.field("added"), U8(0))
 	JEQ(LabelRef("write"))
 	each(func(at Mem, v Op) { k.Add(at, v, v) })
 	Label("write")

@@ -328,7 +328,7 @@ func (k *kernel) answer(to Register) {
 	}
 	if !k.corrects {
 		write := fmt.Sprintf("write%d", k.loops)
-		CMPB(k.field("Added"), U8(0))
+		CMPB(k.field("added"), U8(0))
 		JEQ(LabelRef(write))
 		for j, v := range answer {
 			k.Add(Mem{Base: to, Disp: j * k.Width()}, v, v)
