@@ -23,8 +23,8 @@ import (
 //	out_th = s_t·Σ_i q_thi·S_i for each head h
 //
 // where g = 1 without Decays. With neither Corrected nor Decays, outputs read S_i + older_i in
-// place of S_i. Sums over i are taken in an order that depends on n and r: an element of the results
-// depends on its column alone, not on w.
+// place of S_i. Sums over i are taken in an order that depends on r: an element of the results depends
+// on its column alone, not on w, and on the tokens up to its own, not on n.
 type Pass[T dense.Float] struct {
 	S           []T // r×w without gaps. w is a result of Columns
 	Older       []T // like S: older, which is read only. Unused with Corrected or Decays
@@ -42,8 +42,8 @@ type Pass[T dense.Float] struct {
 	Heads, QueryHead, OutHead int
 	Scale                     []T // n, s
 
-	added bool // outputs are added to what Out holds
-	taken int  // the number of tokens that the kernels for four tokens at a time took
+	added      bool // outputs are added to what Out holds
+	first, end int  // the tokens of kernels for one or four tokens at a time
 }
 
 // Take takes the tokens. It allocates nothing, and panics if a slice is too short for the shapes.

@@ -10,12 +10,16 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/simd"
 )
 
-// kernels are those of a tier, by the logarithm of the number of vectors of a panel.
+// kernels are those of a tier, by the logarithm of the number of vectors.
 type kernels[T dense.Float] struct {
-	lanes int
-	takes [][2][2]func(p *Pass[T]) // without and with Corrected, then without and with Decays
-	fours [][2]func(p *Pass[T])    // four tokens at a time, without and with a decay for all rows
+	lanes    int
+	corrects [][2]func(p *Pass[T]) // without and with Decays
+	decays   []func(p *Pass[T])    // for decays of rows
+	several  [][2]fourOrOne[T]     // without and with a decay for all rows; the last for wider panels too
 }
+
+// fourOrOne are kernels for four tokens and for one token at a time.
+type fourOrOne[T dense.Float] struct{ four, one func(p *Pass[T]) }
 
 // best returns the kernels of the highest tier, or nil for the reference.
 func best[T dense.Float]() *kernels[T] {
@@ -33,15 +37,21 @@ func take[T dense.Float](p *Pass[T]) {
 		return
 	}
 	width := bits.Len(uint(p.Width/k.lanes)) - 1
-	p.taken = 0
-	if !p.corrects() && p.Decays.Cols <= 1 && p.K.Rows >= 4 {
-		p.taken = p.K.Rows / 4 * 4
-		k.fours[width][index(p.decays())](p)
-		if p.taken == p.K.Rows {
-			return
+	switch {
+	case p.corrects():
+		k.corrects[width][index(p.decays())](p)
+	case p.Decays.Cols > 1:
+		k.decays[width](p)
+	default:
+		f := k.several[min(width, len(k.several)-1)][index(p.decays())]
+		p.first, p.end = 0, p.K.Rows/4*4
+		if p.end > 0 {
+			f.four(p)
+		}
+		if p.first, p.end = p.end, p.K.Rows; p.first < p.end {
+			f.one(p)
 		}
 	}
-	k.takes[width][index(p.corrects())][index(p.decays())](p)
 }
 
 func index(b bool) int {
@@ -57,7 +67,7 @@ func shape[T dense.Float]() (lanes, vectors int) {
 	if k == nil {
 		return generic[T]()
 	}
-	return k.lanes, 1 << (len(k.takes) - 1)
+	return k.lanes, 1 << (len(k.decays) - 1)
 }
 
 var best32, best64 = of32(simd.Best), of64(simd.Best)
@@ -85,36 +95,52 @@ func of64(tier simd.Tier) *kernels[float64] {
 }
 
 var (
-	wide32 = kernels[float32]{lanes: 16, takes: [][2][2]func(p *Pass[float32]){
-		{{add1F32AVX512, decay1F32AVX512}, {correct1F32AVX512, decayCorrect1F32AVX512}},
-		{{add2F32AVX512, decay2F32AVX512}, {correct2F32AVX512, decayCorrect2F32AVX512}},
-		{{add4F32AVX512, decay4F32AVX512}, {correct4F32AVX512, decayCorrect4F32AVX512}},
-	}, fours: [][2]func(p *Pass[float32]){
-		{addFours1F32AVX512, decayFours1F32AVX512},
-		{addFours2F32AVX512, decayFours2F32AVX512},
-		{addFours2F32AVX512, decayFours2F32AVX512},
-	}}
-	wide64 = kernels[float64]{lanes: 8, takes: [][2][2]func(p *Pass[float64]){
-		{{add1F64AVX512, decay1F64AVX512}, {correct1F64AVX512, decayCorrect1F64AVX512}},
-		{{add2F64AVX512, decay2F64AVX512}, {correct2F64AVX512, decayCorrect2F64AVX512}},
-		{{add4F64AVX512, decay4F64AVX512}, {correct4F64AVX512, decayCorrect4F64AVX512}},
-	}, fours: [][2]func(p *Pass[float64]){
-		{addFours1F64AVX512, decayFours1F64AVX512},
-		{addFours2F64AVX512, decayFours2F64AVX512},
-		{addFours2F64AVX512, decayFours2F64AVX512},
-	}}
-	narrow32 = kernels[float32]{lanes: 8, takes: [][2][2]func(p *Pass[float32]){
-		{{add1F32AVX2, decay1F32AVX2}, {correct1F32AVX2, decayCorrect1F32AVX2}},
-		{{add2F32AVX2, decay2F32AVX2}, {correct2F32AVX2, decayCorrect2F32AVX2}},
-	}, fours: [][2]func(p *Pass[float32]){
-		{addFours1F32AVX2, decayFours1F32AVX2},
-		{addFours1F32AVX2, decayFours1F32AVX2},
-	}}
-	narrow64 = kernels[float64]{lanes: 4, takes: [][2][2]func(p *Pass[float64]){
-		{{add1F64AVX2, decay1F64AVX2}, {correct1F64AVX2, decayCorrect1F64AVX2}},
-		{{add2F64AVX2, decay2F64AVX2}, {correct2F64AVX2, decayCorrect2F64AVX2}},
-	}, fours: [][2]func(p *Pass[float64]){
-		{addFours1F64AVX2, decayFours1F64AVX2},
-		{addFours1F64AVX2, decayFours1F64AVX2},
-	}}
+	wide32 = kernels[float32]{
+		lanes: 16,
+		corrects: [][2]func(p *Pass[float32]){
+			{correct1F32AVX512, decayCorrect1F32AVX512},
+			{correct2F32AVX512, decayCorrect2F32AVX512},
+			{correct4F32AVX512, decayCorrect4F32AVX512},
+		},
+		decays: []func(p *Pass[float32]){decay1F32AVX512, decay2F32AVX512, decay4F32AVX512},
+		several: [][2]fourOrOne[float32]{
+			{{add1By4F32AVX512, add1By1F32AVX512}, {decayAll1By4F32AVX512, decayAll1By1F32AVX512}},
+			{{add2By4F32AVX512, add2By1F32AVX512}, {decayAll2By4F32AVX512, decayAll2By1F32AVX512}},
+		},
+	}
+	wide64 = kernels[float64]{
+		lanes: 8,
+		corrects: [][2]func(p *Pass[float64]){
+			{correct1F64AVX512, decayCorrect1F64AVX512},
+			{correct2F64AVX512, decayCorrect2F64AVX512},
+			{correct4F64AVX512, decayCorrect4F64AVX512},
+		},
+		decays: []func(p *Pass[float64]){decay1F64AVX512, decay2F64AVX512, decay4F64AVX512},
+		several: [][2]fourOrOne[float64]{
+			{{add1By4F64AVX512, add1By1F64AVX512}, {decayAll1By4F64AVX512, decayAll1By1F64AVX512}},
+			{{add2By4F64AVX512, add2By1F64AVX512}, {decayAll2By4F64AVX512, decayAll2By1F64AVX512}},
+		},
+	}
+	narrow32 = kernels[float32]{
+		lanes: 8,
+		corrects: [][2]func(p *Pass[float32]){
+			{correct1F32AVX2, decayCorrect1F32AVX2},
+			{correct2F32AVX2, decayCorrect2F32AVX2},
+		},
+		decays: []func(p *Pass[float32]){decay1F32AVX2, decay2F32AVX2},
+		several: [][2]fourOrOne[float32]{
+			{{add1By4F32AVX2, add1By1F32AVX2}, {decayAll1By4F32AVX2, decayAll1By1F32AVX2}},
+		},
+	}
+	narrow64 = kernels[float64]{
+		lanes: 4,
+		corrects: [][2]func(p *Pass[float64]){
+			{correct1F64AVX2, decayCorrect1F64AVX2},
+			{correct2F64AVX2, decayCorrect2F64AVX2},
+		},
+		decays: []func(p *Pass[float64]){decay1F64AVX2, decay2F64AVX2},
+		several: [][2]fourOrOne[float64]{
+			{{add1By4F64AVX2, add1By1F64AVX2}, {decayAll1By4F64AVX2, decayAll1By1F64AVX2}},
+		},
+	}
 )

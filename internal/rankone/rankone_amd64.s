@@ -4,184 +4,11 @@
 
 #include "textflag.h"
 
-// func add1F32AVX512(p *Pass[float32])
-// Requires: AVX, AVX512F, MMX+
-TEXT ·add1F32AVX512(SB), NOSPLIT, $0-8
-	MOVQ p+0(FP), AX
-	MOVQ 24(AX), CX
-	SUBQ (AX), CX
-	MOVQ 456(AX), DX
-
-token:
-	MOVQ         128(AX), BX
-	MOVQ         152(AX), SI
-	IMULQ        DX, SI
-	LEAQ         (BX)(SI*4), BX
-	VMOVUPS      (BX), Z0
-	MOVQ         160(AX), BX
-	VBROADCASTSS (BX)(DX*4), Z5
-	VMULPS       Z5, Z0, Z0
-	MOVQ         80(AX), BX
-	MOVQ         104(AX), SI
-	IMULQ        DX, SI
-	LEAQ         (BX)(SI*4), BX
-	MOVQ         320(AX), SI
-	MOVQ         344(AX), DI
-	IMULQ        DX, DI
-	LEAQ         (SI)(DI*4), SI
-	VPXORD       Z3, Z3, Z3
-	VPXORD       Z4, Z4, Z4
-	VPXORD       Z1, Z1, Z1
-	VPXORD       Z2, Z2, Z2
-	LEAQ         2(DX), DI
-	MOVQ         80(AX), R8
-	MOVQ         104(AX), R9
-	IMULQ        DI, R9
-	LEAQ         (R8)(R9*4), R8
-	MOVQ         320(AX), R9
-	MOVQ         344(AX), R10
-	IMULQ        DI, R10
-	LEAQ         (R9)(R10*4), R9
-	MOVQ         128(AX), R10
-	MOVQ         152(AX), R11
-	IMULQ        DI, R11
-	LEAQ         (R10)(R11*4), R10
-	MOVQ         368(AX), R11
-	MOVQ         392(AX), R12
-	IMULQ        DI, R12
-	LEAQ         (R11)(R12*4), R11
-	MOVQ         (AX), DI
-	MOVQ         48(AX), R13
-	XORQ         R12, R12
-	DECQ         R13
-	JLE          last0
-
-pair0:
-	PREFETCHT0   (R8)(R12*4)
-	PREFETCHT0   (R10)(R12*1)
-	VMOVUPS      (DI), Z5
-	VBROADCASTSS (BX)(R12*4), Z6
-	VFMADD231PS  Z0, Z6, Z5
-	VMOVUPS      Z5, (DI)
-	VBROADCASTSS (SI)(R12*4), Z6
-	VFMADD231PS  Z5, Z6, Z3
-	VFMADD231PS  (DI)(CX*1), Z6, Z1
-	PREFETCHT0   (R9)(R12*4)
-	PREFETCHT0   (R11)(R12*1)
-	VMOVUPS      64(DI), Z5
-	VBROADCASTSS 4(BX)(R12*4), Z6
-	VFMADD231PS  Z0, Z6, Z5
-	VMOVUPS      Z5, 64(DI)
-	VBROADCASTSS 4(SI)(R12*4), Z6
-	VFMADD231PS  Z5, Z6, Z4
-	VFMADD231PS  64(DI)(CX*1), Z6, Z2
-	ADDQ         $+128, DI
-	ADDQ         $+2, R12
-	CMPQ         R12, R13
-	JLT          pair0
-
-last0:
-	JNE          done0
-	PREFETCHT0   (R8)(R12*4)
-	PREFETCHT0   (R10)(R12*1)
-	VMOVUPS      (DI), Z5
-	VBROADCASTSS (BX)(R12*4), Z6
-	VFMADD231PS  Z0, Z6, Z5
-	VMOVUPS      Z5, (DI)
-	VBROADCASTSS (SI)(R12*4), Z0
-	VFMADD231PS  Z5, Z0, Z3
-	VFMADD231PS  (DI)(CX*1), Z0, Z1
-
-done0:
-	MOVQ         368(AX), BX
-	MOVQ         392(AX), SI
-	IMULQ        DX, SI
-	LEAQ         (BX)(SI*4), BX
-	MOVQ         424(AX), SI
-	VBROADCASTSS (SI)(DX*4), Z0
-	VADDPS       Z4, Z3, Z3
-	VADDPS       Z2, Z1, Z1
-	VADDPS       Z1, Z3, Z3
-	VMULPS       Z0, Z3, Z3
-	CMPB         448(AX), $0x00
-	JEQ          write1
-	VADDPS       (BX), Z3, Z3
-
-write1:
-	VMOVUPS Z3, (BX)
-	MOVQ    400(AX), BX
-	DECQ    BX
-	JZ      next
-	MOVQ    320(AX), SI
-	MOVQ    344(AX), DI
-	IMULQ   DX, DI
-	LEAQ    (SI)(DI*4), SI
-	MOVQ    368(AX), DI
-	MOVQ    392(AX), R8
-	IMULQ   DX, R8
-	LEAQ    (DI)(R8*4), DI
-
-head:
-	MOVQ   408(AX), R8
-	LEAQ   (SI)(R8*4), SI
-	MOVQ   416(AX), R8
-	LEAQ   (DI)(R8*4), DI
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	MOVQ   (AX), R8
-	MOVQ   48(AX), R10
-	XORQ   R9, R9
-	DECQ   R10
-	JLE    last1
-
-pair1:
-	VBROADCASTSS (SI)(R9*4), Z0
-	VFMADD231PS  (R8), Z0, Z3
-	VFMADD231PS  (R8)(CX*1), Z0, Z1
-	VBROADCASTSS 4(SI)(R9*4), Z0
-	VFMADD231PS  64(R8), Z0, Z4
-	VFMADD231PS  64(R8)(CX*1), Z0, Z2
-	ADDQ         $+128, R8
-	ADDQ         $+2, R9
-	CMPQ         R9, R10
-	JLT          pair1
-
-last1:
-	JNE          done1
-	VBROADCASTSS (SI)(R9*4), Z0
-	VFMADD231PS  (R8), Z0, Z3
-	VFMADD231PS  (R8)(CX*1), Z0, Z1
-
-done1:
-	MOVQ         424(AX), R8
-	VBROADCASTSS (R8)(DX*4), Z0
-	VADDPS       Z4, Z3, Z3
-	VADDPS       Z2, Z1, Z1
-	VADDPS       Z1, Z3, Z3
-	VMULPS       Z0, Z3, Z3
-	CMPB         448(AX), $0x00
-	JEQ          write2
-	VADDPS       (DI), Z3, Z3
-
-write2:
-	VMOVUPS Z3, (DI)
-	DECQ    BX
-	JNZ     head
-
-next:
-	INCQ DX
-	CMPQ DX, 64(AX)
-	JLT  token
-	VZEROUPPER
-	RET
-
 // func decay1F32AVX512(p *Pass[float32])
 // Requires: AVX, AVX512F, CMOV, MMX+
 TEXT ·decay1F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ p+0(FP), AX
-	MOVQ 456(AX), CX
+	XORQ CX, CX
 
 token:
 	MOVQ         128(AX), DX
@@ -350,7 +177,7 @@ next:
 // Requires: AVX, AVX512F, CMOV, MMX+
 TEXT ·correct1F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   p+0(FP), AX
-	MOVQ   456(AX), CX
+	XORQ   CX, CX
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
 	MOVQ   200(AX), DX
@@ -543,7 +370,7 @@ next:
 // Requires: AVX, AVX512F, CMOV, MMX+
 TEXT ·decayCorrect1F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   p+0(FP), AX
-	MOVQ   456(AX), CX
+	XORQ   CX, CX
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
 	MOVQ   200(AX), DX
@@ -744,227 +571,11 @@ next:
 	VZEROUPPER
 	RET
 
-// func add2F32AVX512(p *Pass[float32])
-// Requires: AVX, AVX512F, MMX+
-TEXT ·add2F32AVX512(SB), NOSPLIT, $0-8
-	MOVQ p+0(FP), AX
-	MOVQ 24(AX), CX
-	SUBQ (AX), CX
-	MOVQ 456(AX), DX
-
-token:
-	MOVQ         128(AX), BX
-	MOVQ         152(AX), SI
-	IMULQ        DX, SI
-	LEAQ         (BX)(SI*4), BX
-	VMOVUPS      (BX), Z0
-	VMOVUPS      64(BX), Z1
-	MOVQ         160(AX), BX
-	VBROADCASTSS (BX)(DX*4), Z10
-	VMULPS       Z10, Z0, Z0
-	VMULPS       Z10, Z1, Z1
-	MOVQ         80(AX), BX
-	MOVQ         104(AX), SI
-	IMULQ        DX, SI
-	LEAQ         (BX)(SI*4), BX
-	MOVQ         320(AX), SI
-	MOVQ         344(AX), DI
-	IMULQ        DX, DI
-	LEAQ         (SI)(DI*4), SI
-	VPXORD       Z6, Z6, Z6
-	VPXORD       Z7, Z7, Z7
-	VPXORD       Z8, Z8, Z8
-	VPXORD       Z9, Z9, Z9
-	VPXORD       Z2, Z2, Z2
-	VPXORD       Z3, Z3, Z3
-	VPXORD       Z4, Z4, Z4
-	VPXORD       Z5, Z5, Z5
-	LEAQ         2(DX), DI
-	MOVQ         80(AX), R8
-	MOVQ         104(AX), R9
-	IMULQ        DI, R9
-	LEAQ         (R8)(R9*4), R8
-	MOVQ         320(AX), R9
-	MOVQ         344(AX), R10
-	IMULQ        DI, R10
-	LEAQ         (R9)(R10*4), R9
-	MOVQ         128(AX), R10
-	MOVQ         152(AX), R11
-	IMULQ        DI, R11
-	LEAQ         (R10)(R11*4), R10
-	MOVQ         368(AX), R11
-	MOVQ         392(AX), R12
-	IMULQ        DI, R12
-	LEAQ         (R11)(R12*4), R11
-	MOVQ         (AX), DI
-	MOVQ         48(AX), R13
-	XORQ         R12, R12
-	DECQ         R13
-	JLE          last0
-
-pair0:
-	PREFETCHT0   (R8)(R12*4)
-	PREFETCHT0   (R10)(R12*2)
-	VMOVUPS      (DI), Z10
-	VMOVUPS      64(DI), Z11
-	VBROADCASTSS (BX)(R12*4), Z12
-	VFMADD231PS  Z0, Z12, Z10
-	VFMADD231PS  Z1, Z12, Z11
-	VMOVUPS      Z10, (DI)
-	VMOVUPS      Z11, 64(DI)
-	VBROADCASTSS (SI)(R12*4), Z12
-	VFMADD231PS  Z10, Z12, Z6
-	VFMADD231PS  Z11, Z12, Z7
-	VFMADD231PS  (DI)(CX*1), Z12, Z2
-	VFMADD231PS  64(DI)(CX*1), Z12, Z3
-	PREFETCHT0   (R9)(R12*4)
-	PREFETCHT0   (R11)(R12*2)
-	VMOVUPS      128(DI), Z10
-	VMOVUPS      192(DI), Z11
-	VBROADCASTSS 4(BX)(R12*4), Z12
-	VFMADD231PS  Z0, Z12, Z10
-	VFMADD231PS  Z1, Z12, Z11
-	VMOVUPS      Z10, 128(DI)
-	VMOVUPS      Z11, 192(DI)
-	VBROADCASTSS 4(SI)(R12*4), Z12
-	VFMADD231PS  Z10, Z12, Z8
-	VFMADD231PS  Z11, Z12, Z9
-	VFMADD231PS  128(DI)(CX*1), Z12, Z4
-	VFMADD231PS  192(DI)(CX*1), Z12, Z5
-	ADDQ         $+256, DI
-	ADDQ         $+2, R12
-	CMPQ         R12, R13
-	JLT          pair0
-
-last0:
-	JNE          done0
-	PREFETCHT0   (R8)(R12*4)
-	PREFETCHT0   (R10)(R12*2)
-	VMOVUPS      (DI), Z10
-	VMOVUPS      64(DI), Z11
-	VBROADCASTSS (BX)(R12*4), Z12
-	VFMADD231PS  Z0, Z12, Z10
-	VFMADD231PS  Z1, Z12, Z11
-	VMOVUPS      Z10, (DI)
-	VMOVUPS      Z11, 64(DI)
-	VBROADCASTSS (SI)(R12*4), Z0
-	VFMADD231PS  Z10, Z0, Z6
-	VFMADD231PS  Z11, Z0, Z7
-	VFMADD231PS  (DI)(CX*1), Z0, Z2
-	VFMADD231PS  64(DI)(CX*1), Z0, Z3
-
-done0:
-	MOVQ         368(AX), BX
-	MOVQ         392(AX), SI
-	IMULQ        DX, SI
-	LEAQ         (BX)(SI*4), BX
-	MOVQ         424(AX), SI
-	VBROADCASTSS (SI)(DX*4), Z0
-	VADDPS       Z8, Z6, Z6
-	VADDPS       Z9, Z7, Z7
-	VADDPS       Z4, Z2, Z2
-	VADDPS       Z5, Z3, Z3
-	VADDPS       Z2, Z6, Z6
-	VADDPS       Z3, Z7, Z7
-	VMULPS       Z0, Z6, Z6
-	VMULPS       Z0, Z7, Z7
-	CMPB         448(AX), $0x00
-	JEQ          write1
-	VADDPS       (BX), Z6, Z6
-	VADDPS       64(BX), Z7, Z7
-
-write1:
-	VMOVUPS Z6, (BX)
-	VMOVUPS Z7, 64(BX)
-	MOVQ    400(AX), BX
-	DECQ    BX
-	JZ      next
-	MOVQ    320(AX), SI
-	MOVQ    344(AX), DI
-	IMULQ   DX, DI
-	LEAQ    (SI)(DI*4), SI
-	MOVQ    368(AX), DI
-	MOVQ    392(AX), R8
-	IMULQ   DX, R8
-	LEAQ    (DI)(R8*4), DI
-
-head:
-	MOVQ   408(AX), R8
-	LEAQ   (SI)(R8*4), SI
-	MOVQ   416(AX), R8
-	LEAQ   (DI)(R8*4), DI
-	VPXORD Z6, Z6, Z6
-	VPXORD Z7, Z7, Z7
-	VPXORD Z8, Z8, Z8
-	VPXORD Z9, Z9, Z9
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	MOVQ   (AX), R8
-	MOVQ   48(AX), R10
-	XORQ   R9, R9
-	DECQ   R10
-	JLE    last1
-
-pair1:
-	VBROADCASTSS (SI)(R9*4), Z0
-	VFMADD231PS  (R8), Z0, Z6
-	VFMADD231PS  64(R8), Z0, Z7
-	VFMADD231PS  (R8)(CX*1), Z0, Z2
-	VFMADD231PS  64(R8)(CX*1), Z0, Z3
-	VBROADCASTSS 4(SI)(R9*4), Z0
-	VFMADD231PS  128(R8), Z0, Z8
-	VFMADD231PS  192(R8), Z0, Z9
-	VFMADD231PS  128(R8)(CX*1), Z0, Z4
-	VFMADD231PS  192(R8)(CX*1), Z0, Z5
-	ADDQ         $+256, R8
-	ADDQ         $+2, R9
-	CMPQ         R9, R10
-	JLT          pair1
-
-last1:
-	JNE          done1
-	VBROADCASTSS (SI)(R9*4), Z0
-	VFMADD231PS  (R8), Z0, Z6
-	VFMADD231PS  64(R8), Z0, Z7
-	VFMADD231PS  (R8)(CX*1), Z0, Z2
-	VFMADD231PS  64(R8)(CX*1), Z0, Z3
-
-done1:
-	MOVQ         424(AX), R8
-	VBROADCASTSS (R8)(DX*4), Z0
-	VADDPS       Z8, Z6, Z6
-	VADDPS       Z9, Z7, Z7
-	VADDPS       Z4, Z2, Z2
-	VADDPS       Z5, Z3, Z3
-	VADDPS       Z2, Z6, Z6
-	VADDPS       Z3, Z7, Z7
-	VMULPS       Z0, Z6, Z6
-	VMULPS       Z0, Z7, Z7
-	CMPB         448(AX), $0x00
-	JEQ          write2
-	VADDPS       (DI), Z6, Z6
-	VADDPS       64(DI), Z7, Z7
-
-write2:
-	VMOVUPS Z6, (DI)
-	VMOVUPS Z7, 64(DI)
-	DECQ    BX
-	JNZ     head
-
-next:
-	INCQ DX
-	CMPQ DX, 64(AX)
-	JLT  token
-	VZEROUPPER
-	RET
-
 // func decay2F32AVX512(p *Pass[float32])
 // Requires: AVX, AVX512F, CMOV, MMX+
 TEXT ·decay2F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ p+0(FP), AX
-	MOVQ 456(AX), CX
+	XORQ CX, CX
 
 token:
 	MOVQ         128(AX), DX
@@ -1162,7 +773,7 @@ next:
 // Requires: AVX, AVX512F, CMOV, MMX+
 TEXT ·correct2F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   p+0(FP), AX
-	MOVQ   456(AX), CX
+	XORQ   CX, CX
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
 	VPXORD Z4, Z4, Z4
@@ -1394,7 +1005,7 @@ next:
 // Requires: AVX, AVX512F, CMOV, MMX+
 TEXT ·decayCorrect2F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   p+0(FP), AX
-	MOVQ   456(AX), CX
+	XORQ   CX, CX
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
 	VPXORD Z4, Z4, Z4
@@ -1634,313 +1245,11 @@ next:
 	VZEROUPPER
 	RET
 
-// func add4F32AVX512(p *Pass[float32])
-// Requires: AVX, AVX512F, MMX+
-TEXT ·add4F32AVX512(SB), NOSPLIT, $0-8
-	MOVQ p+0(FP), AX
-	MOVQ 24(AX), CX
-	SUBQ (AX), CX
-	MOVQ 456(AX), DX
-
-token:
-	MOVQ         128(AX), BX
-	MOVQ         152(AX), SI
-	IMULQ        DX, SI
-	LEAQ         (BX)(SI*4), BX
-	VMOVUPS      (BX), Z0
-	VMOVUPS      64(BX), Z1
-	VMOVUPS      128(BX), Z2
-	VMOVUPS      192(BX), Z3
-	MOVQ         160(AX), BX
-	VBROADCASTSS (BX)(DX*4), Z20
-	VMULPS       Z20, Z0, Z0
-	VMULPS       Z20, Z1, Z1
-	VMULPS       Z20, Z2, Z2
-	VMULPS       Z20, Z3, Z3
-	MOVQ         80(AX), BX
-	MOVQ         104(AX), SI
-	IMULQ        DX, SI
-	LEAQ         (BX)(SI*4), BX
-	MOVQ         320(AX), SI
-	MOVQ         344(AX), DI
-	IMULQ        DX, DI
-	LEAQ         (SI)(DI*4), SI
-	VPXORD       Z12, Z12, Z12
-	VPXORD       Z13, Z13, Z13
-	VPXORD       Z14, Z14, Z14
-	VPXORD       Z15, Z15, Z15
-	VPXORD       Z16, Z16, Z16
-	VPXORD       Z17, Z17, Z17
-	VPXORD       Z18, Z18, Z18
-	VPXORD       Z19, Z19, Z19
-	VPXORD       Z4, Z4, Z4
-	VPXORD       Z5, Z5, Z5
-	VPXORD       Z6, Z6, Z6
-	VPXORD       Z7, Z7, Z7
-	VPXORD       Z8, Z8, Z8
-	VPXORD       Z9, Z9, Z9
-	VPXORD       Z10, Z10, Z10
-	VPXORD       Z11, Z11, Z11
-	LEAQ         2(DX), DI
-	MOVQ         80(AX), R8
-	MOVQ         104(AX), R9
-	IMULQ        DI, R9
-	LEAQ         (R8)(R9*4), R8
-	MOVQ         320(AX), R9
-	MOVQ         344(AX), R10
-	IMULQ        DI, R10
-	LEAQ         (R9)(R10*4), R9
-	MOVQ         128(AX), R10
-	MOVQ         152(AX), R11
-	IMULQ        DI, R11
-	LEAQ         (R10)(R11*4), R10
-	MOVQ         368(AX), R11
-	MOVQ         392(AX), R12
-	IMULQ        DI, R12
-	LEAQ         (R11)(R12*4), R11
-	MOVQ         (AX), DI
-	MOVQ         48(AX), R13
-	XORQ         R12, R12
-	DECQ         R13
-	JLE          last0
-
-pair0:
-	PREFETCHT0   (R8)(R12*4)
-	PREFETCHT0   (R10)(R12*4)
-	VMOVUPS      (DI), Z20
-	VMOVUPS      64(DI), Z21
-	VMOVUPS      128(DI), Z22
-	VMOVUPS      192(DI), Z23
-	VBROADCASTSS (BX)(R12*4), Z24
-	VFMADD231PS  Z0, Z24, Z20
-	VFMADD231PS  Z1, Z24, Z21
-	VFMADD231PS  Z2, Z24, Z22
-	VFMADD231PS  Z3, Z24, Z23
-	VMOVUPS      Z20, (DI)
-	VMOVUPS      Z21, 64(DI)
-	VMOVUPS      Z22, 128(DI)
-	VMOVUPS      Z23, 192(DI)
-	VBROADCASTSS (SI)(R12*4), Z24
-	VFMADD231PS  Z20, Z24, Z12
-	VFMADD231PS  Z21, Z24, Z13
-	VFMADD231PS  Z22, Z24, Z14
-	VFMADD231PS  Z23, Z24, Z15
-	VFMADD231PS  (DI)(CX*1), Z24, Z4
-	VFMADD231PS  64(DI)(CX*1), Z24, Z5
-	VFMADD231PS  128(DI)(CX*1), Z24, Z6
-	VFMADD231PS  192(DI)(CX*1), Z24, Z7
-	PREFETCHT0   (R9)(R12*4)
-	PREFETCHT0   (R11)(R12*4)
-	VMOVUPS      256(DI), Z20
-	VMOVUPS      320(DI), Z21
-	VMOVUPS      384(DI), Z22
-	VMOVUPS      448(DI), Z23
-	VBROADCASTSS 4(BX)(R12*4), Z24
-	VFMADD231PS  Z0, Z24, Z20
-	VFMADD231PS  Z1, Z24, Z21
-	VFMADD231PS  Z2, Z24, Z22
-	VFMADD231PS  Z3, Z24, Z23
-	VMOVUPS      Z20, 256(DI)
-	VMOVUPS      Z21, 320(DI)
-	VMOVUPS      Z22, 384(DI)
-	VMOVUPS      Z23, 448(DI)
-	VBROADCASTSS 4(SI)(R12*4), Z24
-	VFMADD231PS  Z20, Z24, Z16
-	VFMADD231PS  Z21, Z24, Z17
-	VFMADD231PS  Z22, Z24, Z18
-	VFMADD231PS  Z23, Z24, Z19
-	VFMADD231PS  256(DI)(CX*1), Z24, Z8
-	VFMADD231PS  320(DI)(CX*1), Z24, Z9
-	VFMADD231PS  384(DI)(CX*1), Z24, Z10
-	VFMADD231PS  448(DI)(CX*1), Z24, Z11
-	ADDQ         $+512, DI
-	ADDQ         $+2, R12
-	CMPQ         R12, R13
-	JLT          pair0
-
-last0:
-	JNE          done0
-	PREFETCHT0   (R8)(R12*4)
-	PREFETCHT0   (R10)(R12*4)
-	VMOVUPS      (DI), Z20
-	VMOVUPS      64(DI), Z21
-	VMOVUPS      128(DI), Z22
-	VMOVUPS      192(DI), Z23
-	VBROADCASTSS (BX)(R12*4), Z24
-	VFMADD231PS  Z0, Z24, Z20
-	VFMADD231PS  Z1, Z24, Z21
-	VFMADD231PS  Z2, Z24, Z22
-	VFMADD231PS  Z3, Z24, Z23
-	VMOVUPS      Z20, (DI)
-	VMOVUPS      Z21, 64(DI)
-	VMOVUPS      Z22, 128(DI)
-	VMOVUPS      Z23, 192(DI)
-	VBROADCASTSS (SI)(R12*4), Z0
-	VFMADD231PS  Z20, Z0, Z12
-	VFMADD231PS  Z21, Z0, Z13
-	VFMADD231PS  Z22, Z0, Z14
-	VFMADD231PS  Z23, Z0, Z15
-	VFMADD231PS  (DI)(CX*1), Z0, Z4
-	VFMADD231PS  64(DI)(CX*1), Z0, Z5
-	VFMADD231PS  128(DI)(CX*1), Z0, Z6
-	VFMADD231PS  192(DI)(CX*1), Z0, Z7
-
-done0:
-	MOVQ         368(AX), BX
-	MOVQ         392(AX), SI
-	IMULQ        DX, SI
-	LEAQ         (BX)(SI*4), BX
-	MOVQ         424(AX), SI
-	VBROADCASTSS (SI)(DX*4), Z0
-	VADDPS       Z16, Z12, Z12
-	VADDPS       Z17, Z13, Z13
-	VADDPS       Z18, Z14, Z14
-	VADDPS       Z19, Z15, Z15
-	VADDPS       Z8, Z4, Z4
-	VADDPS       Z9, Z5, Z5
-	VADDPS       Z10, Z6, Z6
-	VADDPS       Z11, Z7, Z7
-	VADDPS       Z4, Z12, Z12
-	VADDPS       Z5, Z13, Z13
-	VADDPS       Z6, Z14, Z14
-	VADDPS       Z7, Z15, Z15
-	VMULPS       Z0, Z12, Z12
-	VMULPS       Z0, Z13, Z13
-	VMULPS       Z0, Z14, Z14
-	VMULPS       Z0, Z15, Z15
-	CMPB         448(AX), $0x00
-	JEQ          write1
-	VADDPS       (BX), Z12, Z12
-	VADDPS       64(BX), Z13, Z13
-	VADDPS       128(BX), Z14, Z14
-	VADDPS       192(BX), Z15, Z15
-
-write1:
-	VMOVUPS Z12, (BX)
-	VMOVUPS Z13, 64(BX)
-	VMOVUPS Z14, 128(BX)
-	VMOVUPS Z15, 192(BX)
-	MOVQ    400(AX), BX
-	DECQ    BX
-	JZ      next
-	MOVQ    320(AX), SI
-	MOVQ    344(AX), DI
-	IMULQ   DX, DI
-	LEAQ    (SI)(DI*4), SI
-	MOVQ    368(AX), DI
-	MOVQ    392(AX), R8
-	IMULQ   DX, R8
-	LEAQ    (DI)(R8*4), DI
-
-head:
-	MOVQ   408(AX), R8
-	LEAQ   (SI)(R8*4), SI
-	MOVQ   416(AX), R8
-	LEAQ   (DI)(R8*4), DI
-	VPXORD Z12, Z12, Z12
-	VPXORD Z13, Z13, Z13
-	VPXORD Z14, Z14, Z14
-	VPXORD Z15, Z15, Z15
-	VPXORD Z16, Z16, Z16
-	VPXORD Z17, Z17, Z17
-	VPXORD Z18, Z18, Z18
-	VPXORD Z19, Z19, Z19
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	VPXORD Z7, Z7, Z7
-	VPXORD Z8, Z8, Z8
-	VPXORD Z9, Z9, Z9
-	VPXORD Z10, Z10, Z10
-	VPXORD Z11, Z11, Z11
-	MOVQ   (AX), R8
-	MOVQ   48(AX), R10
-	XORQ   R9, R9
-	DECQ   R10
-	JLE    last1
-
-pair1:
-	VBROADCASTSS (SI)(R9*4), Z0
-	VFMADD231PS  (R8), Z0, Z12
-	VFMADD231PS  64(R8), Z0, Z13
-	VFMADD231PS  128(R8), Z0, Z14
-	VFMADD231PS  192(R8), Z0, Z15
-	VFMADD231PS  (R8)(CX*1), Z0, Z4
-	VFMADD231PS  64(R8)(CX*1), Z0, Z5
-	VFMADD231PS  128(R8)(CX*1), Z0, Z6
-	VFMADD231PS  192(R8)(CX*1), Z0, Z7
-	VBROADCASTSS 4(SI)(R9*4), Z0
-	VFMADD231PS  256(R8), Z0, Z16
-	VFMADD231PS  320(R8), Z0, Z17
-	VFMADD231PS  384(R8), Z0, Z18
-	VFMADD231PS  448(R8), Z0, Z19
-	VFMADD231PS  256(R8)(CX*1), Z0, Z8
-	VFMADD231PS  320(R8)(CX*1), Z0, Z9
-	VFMADD231PS  384(R8)(CX*1), Z0, Z10
-	VFMADD231PS  448(R8)(CX*1), Z0, Z11
-	ADDQ         $+512, R8
-	ADDQ         $+2, R9
-	CMPQ         R9, R10
-	JLT          pair1
-
-last1:
-	JNE          done1
-	VBROADCASTSS (SI)(R9*4), Z0
-	VFMADD231PS  (R8), Z0, Z12
-	VFMADD231PS  64(R8), Z0, Z13
-	VFMADD231PS  128(R8), Z0, Z14
-	VFMADD231PS  192(R8), Z0, Z15
-	VFMADD231PS  (R8)(CX*1), Z0, Z4
-	VFMADD231PS  64(R8)(CX*1), Z0, Z5
-	VFMADD231PS  128(R8)(CX*1), Z0, Z6
-	VFMADD231PS  192(R8)(CX*1), Z0, Z7
-
-done1:
-	MOVQ         424(AX), R8
-	VBROADCASTSS (R8)(DX*4), Z0
-	VADDPS       Z16, Z12, Z12
-	VADDPS       Z17, Z13, Z13
-	VADDPS       Z18, Z14, Z14
-	VADDPS       Z19, Z15, Z15
-	VADDPS       Z8, Z4, Z4
-	VADDPS       Z9, Z5, Z5
-	VADDPS       Z10, Z6, Z6
-	VADDPS       Z11, Z7, Z7
-	VADDPS       Z4, Z12, Z12
-	VADDPS       Z5, Z13, Z13
-	VADDPS       Z6, Z14, Z14
-	VADDPS       Z7, Z15, Z15
-	VMULPS       Z0, Z12, Z12
-	VMULPS       Z0, Z13, Z13
-	VMULPS       Z0, Z14, Z14
-	VMULPS       Z0, Z15, Z15
-	CMPB         448(AX), $0x00
-	JEQ          write2
-	VADDPS       (DI), Z12, Z12
-	VADDPS       64(DI), Z13, Z13
-	VADDPS       128(DI), Z14, Z14
-	VADDPS       192(DI), Z15, Z15
-
-write2:
-	VMOVUPS Z12, (DI)
-	VMOVUPS Z13, 64(DI)
-	VMOVUPS Z14, 128(DI)
-	VMOVUPS Z15, 192(DI)
-	DECQ    BX
-	JNZ     head
-
-next:
-	INCQ DX
-	CMPQ DX, 64(AX)
-	JLT  token
-	VZEROUPPER
-	RET
-
 // func decay4F32AVX512(p *Pass[float32])
 // Requires: AVX, AVX512F, CMOV, MMX+
 TEXT ·decay4F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ p+0(FP), AX
-	MOVQ 456(AX), CX
+	XORQ CX, CX
 
 token:
 	MOVQ         128(AX), DX
@@ -2196,7 +1505,7 @@ next:
 // Requires: AVX, AVX512F, CMOV, MMX+
 TEXT ·correct4F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   p+0(FP), AX
-	MOVQ   456(AX), CX
+	XORQ   CX, CX
 	VPXORD Z4, Z4, Z4
 	VPXORD Z5, Z5, Z5
 	VPXORD Z6, Z6, Z6
@@ -2506,7 +1815,7 @@ next:
 // Requires: AVX, AVX512F, CMOV, MMX+
 TEXT ·decayCorrect4F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   p+0(FP), AX
-	MOVQ   456(AX), CX
+	XORQ   CX, CX
 	VPXORD Z4, Z4, Z4
 	VPXORD Z5, Z5, Z5
 	VPXORD Z6, Z6, Z6
@@ -2824,9 +2133,9 @@ next:
 	VZEROUPPER
 	RET
 
-// func addFours1F32AVX512(p *Pass[float32])
+// func add1By4F32AVX512(p *Pass[float32])
 // Requires: AVX, AVX512F, MMX+
-TEXT ·addFours1F32AVX512(SB), NOSPLIT, $40-8
+TEXT ·add1By4F32AVX512(SB), NOSPLIT, $40-8
 	MOVQ p+0(FP), AX
 	MOVQ 56(AX), CX
 	SHLQ $0x02, CX
@@ -2835,7 +2144,8 @@ TEXT ·addFours1F32AVX512(SB), NOSPLIT, $40-8
 	MOVQ $+0, (SP)
 
 columns:
-	MOVQ $+0, 8(SP)
+	MOVQ 456(AX), BX
+	MOVQ BX, 8(SP)
 
 tokens:
 	MOVQ         8(SP), BX
@@ -3178,7 +2488,7 @@ write:
 	MOVQ    8(SP), BX
 	ADDQ    $+4, BX
 	MOVQ    BX, 8(SP)
-	CMPQ    BX, 456(AX)
+	CMPQ    BX, 464(AX)
 	JLT     tokens
 	MOVQ    (SP), BX
 	ADDQ    $+64, BX
@@ -3188,16 +2498,17 @@ write:
 	VZEROUPPER
 	RET
 
-// func decayFours1F32AVX512(p *Pass[float32])
+// func decayAll1By4F32AVX512(p *Pass[float32])
 // Requires: AVX, AVX512F, MMX+
-TEXT ·decayFours1F32AVX512(SB), NOSPLIT, $40-8
+TEXT ·decayAll1By4F32AVX512(SB), NOSPLIT, $40-8
 	MOVQ p+0(FP), AX
 	MOVQ 56(AX), CX
 	SHLQ $0x02, CX
 	MOVQ $+0, (SP)
 
 columns:
-	MOVQ $+0, 8(SP)
+	MOVQ 456(AX), DX
+	MOVQ DX, 8(SP)
 
 tokens:
 	MOVQ         8(SP), DX
@@ -3539,7 +2850,7 @@ write:
 	MOVQ    8(SP), DX
 	ADDQ    $+4, DX
 	MOVQ    DX, 8(SP)
-	CMPQ    DX, 456(AX)
+	CMPQ    DX, 464(AX)
 	JLT     tokens
 	MOVQ    (SP), DX
 	ADDQ    $+64, DX
@@ -3549,9 +2860,9 @@ write:
 	VZEROUPPER
 	RET
 
-// func addFours2F32AVX512(p *Pass[float32])
+// func add2By4F32AVX512(p *Pass[float32])
 // Requires: AVX, AVX512F, MMX+
-TEXT ·addFours2F32AVX512(SB), NOSPLIT, $40-8
+TEXT ·add2By4F32AVX512(SB), NOSPLIT, $40-8
 	MOVQ p+0(FP), AX
 	MOVQ 56(AX), CX
 	SHLQ $0x02, CX
@@ -3560,7 +2871,8 @@ TEXT ·addFours2F32AVX512(SB), NOSPLIT, $40-8
 	MOVQ $+0, (SP)
 
 columns:
-	MOVQ $+0, 8(SP)
+	MOVQ 456(AX), BX
+	MOVQ BX, 8(SP)
 
 tokens:
 	MOVQ         8(SP), BX
@@ -4026,7 +3338,7 @@ write:
 	MOVQ    8(SP), BX
 	ADDQ    $+4, BX
 	MOVQ    BX, 8(SP)
-	CMPQ    BX, 456(AX)
+	CMPQ    BX, 464(AX)
 	JLT     tokens
 	MOVQ    (SP), BX
 	ADDQ    $+128, BX
@@ -4036,16 +3348,17 @@ write:
 	VZEROUPPER
 	RET
 
-// func decayFours2F32AVX512(p *Pass[float32])
+// func decayAll2By4F32AVX512(p *Pass[float32])
 // Requires: AVX, AVX512F, MMX+
-TEXT ·decayFours2F32AVX512(SB), NOSPLIT, $40-8
+TEXT ·decayAll2By4F32AVX512(SB), NOSPLIT, $40-8
 	MOVQ p+0(FP), AX
 	MOVQ 56(AX), CX
 	SHLQ $0x02, CX
 	MOVQ $+0, (SP)
 
 columns:
-	MOVQ $+0, 8(SP)
+	MOVQ 456(AX), DX
+	MOVQ DX, 8(SP)
 
 tokens:
 	MOVQ         8(SP), DX
@@ -4496,7 +3809,7 @@ write:
 	MOVQ    8(SP), DX
 	ADDQ    $+4, DX
 	MOVQ    DX, 8(SP)
-	CMPQ    DX, 456(AX)
+	CMPQ    DX, 464(AX)
 	JLT     tokens
 	MOVQ    (SP), DX
 	ADDQ    $+128, DX
@@ -4506,176 +3819,1047 @@ write:
 	VZEROUPPER
 	RET
 
-// func add1F64AVX512(p *Pass[float64])
+// func add1By1F32AVX512(p *Pass[float32])
 // Requires: AVX, AVX512F, MMX+
-TEXT ·add1F64AVX512(SB), NOSPLIT, $0-8
+TEXT ·add1By1F32AVX512(SB), NOSPLIT, $40-8
 	MOVQ p+0(FP), AX
-	MOVQ 24(AX), CX
-	SUBQ (AX), CX
-	MOVQ 456(AX), DX
+	MOVQ 56(AX), CX
+	SHLQ $0x02, CX
+	MOVQ 24(AX), DX
+	SUBQ (AX), DX
+	MOVQ $+0, (SP)
 
-token:
-	MOVQ         128(AX), BX
+columns:
+	MOVQ 456(AX), BX
+	MOVQ BX, 8(SP)
+
+tokens:
+	MOVQ         8(SP), BX
+	MOVQ         8(SP), SI
+	MOVQ         128(AX), DI
+	MOVQ         152(AX), R8
+	IMULQ        SI, R8
+	LEAQ         (DI)(R8*4), DI
 	MOVQ         152(AX), SI
-	IMULQ        DX, SI
-	LEAQ         (BX)(SI*8), BX
-	VMOVUPD      (BX), Z0
-	MOVQ         160(AX), BX
-	VBROADCASTSD (BX)(DX*8), Z5
-	VMULPD       Z5, Z0, Z0
-	MOVQ         80(AX), BX
-	MOVQ         104(AX), SI
-	IMULQ        DX, SI
-	LEAQ         (BX)(SI*8), BX
+	SHLQ         $0x02, SI
+	LEAQ         (SI)(SI*2), R8
+	LEAQ         (DI)(SI*4), SI
+	ADDQ         (SP), DI
+	ADDQ         (SP), SI
+	MOVQ         160(AX), R8
+	LEAQ         (R8)(BX*4), R8
+	VBROADCASTSS (R8), Z0
+	VMULPS       (DI), Z0, Z0
+	PREFETCHT0   (SI)
+	MOVQ         8(SP), SI
+	MOVQ         368(AX), DI
+	MOVQ         392(AX), R8
+	IMULQ        SI, R8
+	LEAQ         (DI)(R8*4), DI
+	MOVQ         392(AX), SI
+	SHLQ         $0x02, SI
+	LEAQ         (SI)(SI*2), R8
+	LEAQ         (DI)(SI*4), SI
+	ADDQ         (SP), DI
+	ADDQ         (SP), SI
+	PREFETCHT0   (SI)
+	MOVQ         DI, 32(SP)
 	MOVQ         320(AX), SI
 	MOVQ         344(AX), DI
-	IMULQ        DX, DI
-	LEAQ         (SI)(DI*8), SI
-	VPXORD       Z3, Z3, Z3
-	VPXORD       Z4, Z4, Z4
-	VPXORD       Z1, Z1, Z1
-	VPXORD       Z2, Z2, Z2
-	LEAQ         2(DX), DI
-	MOVQ         80(AX), R8
-	MOVQ         104(AX), R9
-	IMULQ        DI, R9
-	LEAQ         (R8)(R9*8), R8
-	MOVQ         320(AX), R9
-	MOVQ         344(AX), R10
-	IMULQ        DI, R10
-	LEAQ         (R9)(R10*8), R9
-	MOVQ         128(AX), R10
-	MOVQ         152(AX), R11
-	IMULQ        DI, R11
-	LEAQ         (R10)(R11*8), R10
-	MOVQ         368(AX), R11
-	MOVQ         392(AX), R12
-	IMULQ        DI, R12
-	LEAQ         (R11)(R12*8), R11
-	MOVQ         (AX), DI
-	MOVQ         48(AX), R13
-	XORQ         R12, R12
-	DECQ         R13
-	JLE          last0
-
-pair0:
-	PREFETCHT0   (R8)(R12*8)
-	PREFETCHT0   (R10)(R12*1)
-	VMOVUPD      (DI), Z5
-	VBROADCASTSD (BX)(R12*8), Z6
-	VFMADD231PD  Z0, Z6, Z5
-	VMOVUPD      Z5, (DI)
-	VBROADCASTSD (SI)(R12*8), Z6
-	VFMADD231PD  Z5, Z6, Z3
-	VFMADD231PD  (DI)(CX*1), Z6, Z1
-	PREFETCHT0   (R9)(R12*8)
-	PREFETCHT0   (R11)(R12*1)
-	VMOVUPD      64(DI), Z5
-	VBROADCASTSD 8(BX)(R12*8), Z6
-	VFMADD231PD  Z0, Z6, Z5
-	VMOVUPD      Z5, 64(DI)
-	VBROADCASTSD 8(SI)(R12*8), Z6
-	VFMADD231PD  Z5, Z6, Z4
-	VFMADD231PD  64(DI)(CX*1), Z6, Z2
-	ADDQ         $+128, DI
-	ADDQ         $+2, R12
-	CMPQ         R12, R13
-	JLT          pair0
-
-last0:
-	JNE          done0
-	PREFETCHT0   (R8)(R12*8)
-	PREFETCHT0   (R10)(R12*1)
-	VMOVUPD      (DI), Z5
-	VBROADCASTSD (BX)(R12*8), Z6
-	VFMADD231PD  Z0, Z6, Z5
-	VMOVUPD      Z5, (DI)
-	VBROADCASTSD (SI)(R12*8), Z0
-	VFMADD231PD  Z5, Z0, Z3
-	VFMADD231PD  (DI)(CX*1), Z0, Z1
-
-done0:
-	MOVQ         368(AX), BX
-	MOVQ         392(AX), SI
-	IMULQ        DX, SI
-	LEAQ         (BX)(SI*8), BX
-	MOVQ         424(AX), SI
-	VBROADCASTSD (SI)(DX*8), Z0
-	VADDPD       Z4, Z3, Z3
-	VADDPD       Z2, Z1, Z1
-	VADDPD       Z1, Z3, Z3
-	VMULPD       Z0, Z3, Z3
-	CMPB         448(AX), $0x00
-	JEQ          write1
-	VADDPD       (BX), Z3, Z3
-
-write1:
-	VMOVUPD Z3, (BX)
-	MOVQ    400(AX), BX
-	DECQ    BX
-	JZ      next
-	MOVQ    320(AX), SI
-	MOVQ    344(AX), DI
-	IMULQ   DX, DI
-	LEAQ    (SI)(DI*8), SI
-	MOVQ    368(AX), DI
-	MOVQ    392(AX), R8
-	IMULQ   DX, R8
-	LEAQ    (DI)(R8*8), DI
+	IMULQ        BX, DI
+	LEAQ         (SI)(DI*4), SI
+	MOVQ         SI, 24(SP)
+	MOVQ         400(AX), BX
+	MOVQ         BX, 16(SP)
 
 head:
-	MOVQ   408(AX), R8
-	LEAQ   (SI)(R8*8), SI
-	MOVQ   416(AX), R8
-	LEAQ   (DI)(R8*8), DI
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
-	MOVQ   (AX), R8
+	CMPQ   16(SP), $0x01
+	JEQ    lastHead
+	MOVQ   8(SP), BX
+	MOVQ   80(AX), SI
+	MOVQ   104(AX), DI
+	IMULQ  BX, DI
+	LEAQ   (SI)(DI*4), SI
+	MOVQ   104(AX), BX
+	SHLQ   $0x02, BX
+	LEAQ   (BX)(BX*2), DI
+	LEAQ   (SI)(BX*4), BX
+	MOVQ   8(SP), DI
+	MOVQ   320(AX), R8
+	MOVQ   344(AX), R9
+	IMULQ  DI, R9
+	LEAQ   (R8)(R9*4), R8
+	MOVQ   344(AX), DI
+	SHLQ   $0x02, DI
+	LEAQ   (DI)(DI*2), R9
+	LEAQ   (R8)(DI*4), DI
+	MOVQ   24(SP), R8
+	MOVQ   (AX), R9
 	MOVQ   48(AX), R10
-	XORQ   R9, R9
-	DECQ   R10
-	JLE    last1
+	ADDQ   (SP), R9
+	SUBQ   $0x02, R10
+	JLT    lastPeek
 
-pair1:
-	VBROADCASTSD (SI)(R9*8), Z0
-	VFMADD231PD  (R8), Z0, Z3
-	VFMADD231PD  (R8)(CX*1), Z0, Z1
-	VBROADCASTSD 8(SI)(R9*8), Z0
-	VFMADD231PD  64(R8), Z0, Z4
-	VFMADD231PD  64(R8)(CX*1), Z0, Z2
-	ADDQ         $+128, R8
-	ADDQ         $+2, R9
-	CMPQ         R9, R10
-	JLT          pair1
+pairPeek:
+	VMOVUPS      (R9), Z3
+	VMOVUPS      (R9)(DX*1), Z4
+	VBROADCASTSS (SI), Z5
+	VFMADD231PS  Z0, Z5, Z3
+	VBROADCASTSS (R8), Z5
+	VFMADD231PS  Z3, Z5, Z1
+	VFMADD231PS  Z4, Z5, Z2
+	ADDQ         CX, R9
+	VMOVUPS      (R9), Z3
+	VMOVUPS      (R9)(DX*1), Z4
+	VBROADCASTSS 4(SI), Z5
+	VFMADD231PS  Z0, Z5, Z3
+	VBROADCASTSS 4(R8), Z5
+	VFMADD231PS  Z3, Z5, Z1
+	VFMADD231PS  Z4, Z5, Z2
+	ADDQ         CX, R9
+	ADDQ         $+8, SI
+	ADDQ         $+8, BX
+	ADDQ         $+8, R8
+	ADDQ         $+8, DI
+	SUBQ         $0x02, R10
+	JGE          pairPeek
 
-last1:
-	JNE          done1
-	VBROADCASTSD (SI)(R9*8), Z0
-	VFMADD231PD  (R8), Z0, Z3
-	VFMADD231PD  (R8)(CX*1), Z0, Z1
+lastPeek:
+	CMPQ         R10, $-1
+	JNE          donePeek
+	VMOVUPS      (R9), Z3
+	VMOVUPS      (R9)(DX*1), Z4
+	VBROADCASTSS (SI), Z5
+	VFMADD231PS  Z0, Z5, Z3
+	VBROADCASTSS (R8), Z5
+	VFMADD231PS  Z3, Z5, Z1
+	VFMADD231PS  Z4, Z5, Z2
 
-done1:
-	MOVQ         424(AX), R8
-	VBROADCASTSD (R8)(DX*8), Z0
-	VADDPD       Z4, Z3, Z3
-	VADDPD       Z2, Z1, Z1
-	VADDPD       Z1, Z3, Z3
-	VMULPD       Z0, Z3, Z3
+donePeek:
+	JMP answer
+
+lastHead:
+	MOVQ  8(SP), BX
+	MOVQ  80(AX), SI
+	MOVQ  104(AX), DI
+	IMULQ BX, DI
+	LEAQ  (SI)(DI*4), SI
+	MOVQ  104(AX), BX
+	SHLQ  $0x02, BX
+	LEAQ  (BX)(BX*2), DI
+	LEAQ  (SI)(BX*4), R8
+	MOVQ  8(SP), R9
+	MOVQ  320(AX), R10
+	MOVQ  344(AX), R11
+	IMULQ R9, R11
+	LEAQ  (R10)(R11*4), R10
+	MOVQ  344(AX), R9
+	SHLQ  $0x02, R9
+	LEAQ  (R9)(R9*2), R11
+	LEAQ  (R10)(R9*4), R12
+	MOVQ  24(SP), R10
+	MOVQ  (AX), R13
+	MOVQ  48(AX), R14
+	ADDQ  (SP), R13
+	SUBQ  $0x02, R14
+	JLT   lastAdvance
+
+pairAdvance:
+	VMOVUPS      (R13), Z3
+	VMOVUPS      (R13)(DX*1), Z4
+	PREFETCHT0   (R8)
+	PREFETCHT0   (R8)(BX*1)
+	PREFETCHT0   (R12)
+	PREFETCHT0   (R12)(R9*1)
+	VBROADCASTSS (SI), Z5
+	VFMADD231PS  Z0, Z5, Z3
+	VBROADCASTSS (R10), Z5
+	VFMADD231PS  Z3, Z5, Z1
+	VFMADD231PS  Z4, Z5, Z2
+	VMOVUPS      Z3, (R13)
+	ADDQ         CX, R13
+	VMOVUPS      (R13), Z3
+	VMOVUPS      (R13)(DX*1), Z4
+	PREFETCHT0   (R8)(BX*2)
+	PREFETCHT0   (R8)(DI*1)
+	PREFETCHT0   (R12)(R9*2)
+	PREFETCHT0   (R12)(R11*1)
+	VBROADCASTSS 4(SI), Z5
+	VFMADD231PS  Z0, Z5, Z3
+	VBROADCASTSS 4(R10), Z5
+	VFMADD231PS  Z3, Z5, Z1
+	VFMADD231PS  Z4, Z5, Z2
+	VMOVUPS      Z3, (R13)
+	ADDQ         CX, R13
+	ADDQ         $+8, SI
+	ADDQ         $+8, R8
+	ADDQ         $+8, R10
+	ADDQ         $+8, R12
+	SUBQ         $0x02, R14
+	JGE          pairAdvance
+
+lastAdvance:
+	CMPQ         R14, $-1
+	JNE          doneAdvance
+	VMOVUPS      (R13), Z3
+	VMOVUPS      (R13)(DX*1), Z4
+	PREFETCHT0   (R8)
+	PREFETCHT0   (R8)(BX*1)
+	PREFETCHT0   (R12)
+	PREFETCHT0   (R12)(R9*1)
+	VBROADCASTSS (SI), Z5
+	VFMADD231PS  Z0, Z5, Z3
+	VBROADCASTSS (R10), Z5
+	VFMADD231PS  Z3, Z5, Z1
+	VFMADD231PS  Z4, Z5, Z2
+	VMOVUPS      Z3, (R13)
+
+doneAdvance:
+answer:
+	MOVQ         8(SP), BX
+	MOVQ         8(SP), SI
+	MOVQ         368(AX), DI
+	MOVQ         392(AX), R8
+	IMULQ        SI, R8
+	LEAQ         (DI)(R8*4), DI
+	MOVQ         392(AX), SI
+	SHLQ         $0x02, SI
+	LEAQ         (SI)(SI*2), R8
+	LEAQ         (DI)(SI*4), SI
+	MOVQ         424(AX), SI
+	MOVQ         32(SP), DI
+	LEAQ         (SI)(BX*4), SI
+	VBROADCASTSS (SI), Z3
+	VADDPS       Z2, Z1, Z1
+	VMULPS       Z3, Z1, Z1
 	CMPB         448(AX), $0x00
-	JEQ          write2
-	VADDPD       (DI), Z3, Z3
+	JEQ          write
+	VADDPS       (DI), Z1, Z1
 
-write2:
-	VMOVUPD Z3, (DI)
-	DECQ    BX
+write:
+	VMOVUPS Z1, (DI)
+	MOVQ    408(AX), BX
+	MOVQ    416(AX), SI
+	SHLQ    $0x02, BX
+	SHLQ    $0x02, SI
+	ADDQ    BX, 24(SP)
+	ADDQ    SI, 32(SP)
+	DECQ    16(SP)
 	JNZ     head
+	MOVQ    8(SP), BX
+	ADDQ    $+1, BX
+	MOVQ    BX, 8(SP)
+	CMPQ    BX, 464(AX)
+	JLT     tokens
+	MOVQ    (SP), BX
+	ADDQ    $+64, BX
+	MOVQ    BX, (SP)
+	CMPQ    BX, CX
+	JLT     columns
+	VZEROUPPER
+	RET
 
-next:
-	INCQ DX
-	CMPQ DX, 64(AX)
-	JLT  token
+// func decayAll1By1F32AVX512(p *Pass[float32])
+// Requires: AVX, AVX512F, MMX+
+TEXT ·decayAll1By1F32AVX512(SB), NOSPLIT, $40-8
+	MOVQ p+0(FP), AX
+	MOVQ 56(AX), CX
+	SHLQ $0x02, CX
+	MOVQ $+0, (SP)
+
+columns:
+	MOVQ 456(AX), DX
+	MOVQ DX, 8(SP)
+
+tokens:
+	MOVQ         8(SP), DX
+	MOVQ         8(SP), BX
+	MOVQ         128(AX), SI
+	MOVQ         152(AX), DI
+	IMULQ        BX, DI
+	LEAQ         (SI)(DI*4), SI
+	MOVQ         152(AX), BX
+	SHLQ         $0x02, BX
+	LEAQ         (BX)(BX*2), DI
+	LEAQ         (SI)(BX*4), BX
+	ADDQ         (SP), SI
+	ADDQ         (SP), BX
+	MOVQ         160(AX), DI
+	LEAQ         (DI)(DX*4), DI
+	VBROADCASTSS (DI), Z0
+	VMULPS       (SI), Z0, Z0
+	PREFETCHT0   (BX)
+	MOVQ         8(SP), BX
+	MOVQ         272(AX), SI
+	MOVQ         296(AX), DI
+	IMULQ        BX, DI
+	LEAQ         (SI)(DI*4), SI
+	MOVQ         296(AX), BX
+	SHLQ         $0x02, BX
+	LEAQ         (BX)(BX*2), DI
+	LEAQ         (SI)(BX*4), BX
+	VBROADCASTSS (SI), Z2
+	MOVQ         8(SP), BX
+	MOVQ         368(AX), SI
+	MOVQ         392(AX), DI
+	IMULQ        BX, DI
+	LEAQ         (SI)(DI*4), SI
+	MOVQ         392(AX), BX
+	SHLQ         $0x02, BX
+	LEAQ         (BX)(BX*2), DI
+	LEAQ         (SI)(BX*4), BX
+	ADDQ         (SP), SI
+	ADDQ         (SP), BX
+	PREFETCHT0   (BX)
+	MOVQ         SI, 32(SP)
+	MOVQ         320(AX), BX
+	MOVQ         344(AX), SI
+	IMULQ        DX, SI
+	LEAQ         (BX)(SI*4), BX
+	MOVQ         BX, 24(SP)
+	MOVQ         400(AX), DX
+	MOVQ         DX, 16(SP)
+
+head:
+	VPXORD Z1, Z1, Z1
+	CMPQ   16(SP), $0x01
+	JEQ    lastHead
+	MOVQ   8(SP), DX
+	MOVQ   80(AX), BX
+	MOVQ   104(AX), SI
+	IMULQ  DX, SI
+	LEAQ   (BX)(SI*4), BX
+	MOVQ   104(AX), DX
+	SHLQ   $0x02, DX
+	LEAQ   (DX)(DX*2), SI
+	LEAQ   (BX)(DX*4), DX
+	MOVQ   8(SP), SI
+	MOVQ   320(AX), DI
+	MOVQ   344(AX), R8
+	IMULQ  SI, R8
+	LEAQ   (DI)(R8*4), DI
+	MOVQ   344(AX), SI
+	SHLQ   $0x02, SI
+	LEAQ   (SI)(SI*2), R8
+	LEAQ   (DI)(SI*4), SI
+	MOVQ   24(SP), DI
+	MOVQ   (AX), R8
+	MOVQ   48(AX), R9
+	ADDQ   (SP), R8
+	SUBQ   $0x02, R9
+	JLT    lastPeek
+
+pairPeek:
+	VMOVUPS      (R8), Z3
+	VBROADCASTSS (BX), Z4
+	VMULPS       Z2, Z3, Z3
+	VFMADD231PS  Z0, Z4, Z3
+	VBROADCASTSS (DI), Z4
+	VFMADD231PS  Z3, Z4, Z1
+	ADDQ         CX, R8
+	VMOVUPS      (R8), Z3
+	VBROADCASTSS 4(BX), Z4
+	VMULPS       Z2, Z3, Z3
+	VFMADD231PS  Z0, Z4, Z3
+	VBROADCASTSS 4(DI), Z4
+	VFMADD231PS  Z3, Z4, Z1
+	ADDQ         CX, R8
+	ADDQ         $+8, BX
+	ADDQ         $+8, DX
+	ADDQ         $+8, DI
+	ADDQ         $+8, SI
+	SUBQ         $0x02, R9
+	JGE          pairPeek
+
+lastPeek:
+	CMPQ         R9, $-1
+	JNE          donePeek
+	VMOVUPS      (R8), Z3
+	VBROADCASTSS (BX), Z4
+	VMULPS       Z2, Z3, Z3
+	VFMADD231PS  Z0, Z4, Z3
+	VBROADCASTSS (DI), Z4
+	VFMADD231PS  Z3, Z4, Z1
+
+donePeek:
+	JMP answer
+
+lastHead:
+	MOVQ  8(SP), DX
+	MOVQ  80(AX), BX
+	MOVQ  104(AX), SI
+	IMULQ DX, SI
+	LEAQ  (BX)(SI*4), BX
+	MOVQ  104(AX), DX
+	SHLQ  $0x02, DX
+	LEAQ  (DX)(DX*2), SI
+	LEAQ  (BX)(DX*4), DI
+	MOVQ  8(SP), R8
+	MOVQ  320(AX), R9
+	MOVQ  344(AX), R10
+	IMULQ R8, R10
+	LEAQ  (R9)(R10*4), R9
+	MOVQ  344(AX), R8
+	SHLQ  $0x02, R8
+	LEAQ  (R8)(R8*2), R10
+	LEAQ  (R9)(R8*4), R11
+	MOVQ  24(SP), R9
+	MOVQ  (AX), R12
+	MOVQ  48(AX), R13
+	ADDQ  (SP), R12
+	SUBQ  $0x02, R13
+	JLT   lastAdvance
+
+pairAdvance:
+	VMOVUPS      (R12), Z3
+	PREFETCHT0   (DI)
+	PREFETCHT0   (DI)(DX*1)
+	PREFETCHT0   (R11)
+	PREFETCHT0   (R11)(R8*1)
+	VBROADCASTSS (BX), Z4
+	VMULPS       Z2, Z3, Z3
+	VFMADD231PS  Z0, Z4, Z3
+	VBROADCASTSS (R9), Z4
+	VFMADD231PS  Z3, Z4, Z1
+	VMOVUPS      Z3, (R12)
+	ADDQ         CX, R12
+	VMOVUPS      (R12), Z3
+	PREFETCHT0   (DI)(DX*2)
+	PREFETCHT0   (DI)(SI*1)
+	PREFETCHT0   (R11)(R8*2)
+	PREFETCHT0   (R11)(R10*1)
+	VBROADCASTSS 4(BX), Z4
+	VMULPS       Z2, Z3, Z3
+	VFMADD231PS  Z0, Z4, Z3
+	VBROADCASTSS 4(R9), Z4
+	VFMADD231PS  Z3, Z4, Z1
+	VMOVUPS      Z3, (R12)
+	ADDQ         CX, R12
+	ADDQ         $+8, BX
+	ADDQ         $+8, DI
+	ADDQ         $+8, R9
+	ADDQ         $+8, R11
+	SUBQ         $0x02, R13
+	JGE          pairAdvance
+
+lastAdvance:
+	CMPQ         R13, $-1
+	JNE          doneAdvance
+	VMOVUPS      (R12), Z3
+	PREFETCHT0   (DI)
+	PREFETCHT0   (DI)(DX*1)
+	PREFETCHT0   (R11)
+	PREFETCHT0   (R11)(R8*1)
+	VBROADCASTSS (BX), Z4
+	VMULPS       Z2, Z3, Z3
+	VFMADD231PS  Z0, Z4, Z3
+	VBROADCASTSS (R9), Z4
+	VFMADD231PS  Z3, Z4, Z1
+	VMOVUPS      Z3, (R12)
+
+doneAdvance:
+answer:
+	MOVQ         8(SP), DX
+	MOVQ         8(SP), BX
+	MOVQ         368(AX), SI
+	MOVQ         392(AX), DI
+	IMULQ        BX, DI
+	LEAQ         (SI)(DI*4), SI
+	MOVQ         392(AX), BX
+	SHLQ         $0x02, BX
+	LEAQ         (BX)(BX*2), DI
+	LEAQ         (SI)(BX*4), BX
+	MOVQ         424(AX), BX
+	MOVQ         32(SP), SI
+	LEAQ         (BX)(DX*4), BX
+	VBROADCASTSS (BX), Z3
+	VMULPS       Z3, Z1, Z1
+	CMPB         448(AX), $0x00
+	JEQ          write
+	VADDPS       (SI), Z1, Z1
+
+write:
+	VMOVUPS Z1, (SI)
+	MOVQ    408(AX), DX
+	MOVQ    416(AX), BX
+	SHLQ    $0x02, DX
+	SHLQ    $0x02, BX
+	ADDQ    DX, 24(SP)
+	ADDQ    BX, 32(SP)
+	DECQ    16(SP)
+	JNZ     head
+	MOVQ    8(SP), DX
+	ADDQ    $+1, DX
+	MOVQ    DX, 8(SP)
+	CMPQ    DX, 464(AX)
+	JLT     tokens
+	MOVQ    (SP), DX
+	ADDQ    $+64, DX
+	MOVQ    DX, (SP)
+	CMPQ    DX, CX
+	JLT     columns
+	VZEROUPPER
+	RET
+
+// func add2By1F32AVX512(p *Pass[float32])
+// Requires: AVX, AVX512F, MMX+
+TEXT ·add2By1F32AVX512(SB), NOSPLIT, $40-8
+	MOVQ p+0(FP), AX
+	MOVQ 56(AX), CX
+	SHLQ $0x02, CX
+	MOVQ 24(AX), DX
+	SUBQ (AX), DX
+	MOVQ $+0, (SP)
+
+columns:
+	MOVQ 456(AX), BX
+	MOVQ BX, 8(SP)
+
+tokens:
+	MOVQ         8(SP), BX
+	MOVQ         8(SP), SI
+	MOVQ         128(AX), DI
+	MOVQ         152(AX), R8
+	IMULQ        SI, R8
+	LEAQ         (DI)(R8*4), DI
+	MOVQ         152(AX), SI
+	SHLQ         $0x02, SI
+	LEAQ         (SI)(SI*2), R8
+	LEAQ         (DI)(SI*4), SI
+	ADDQ         (SP), DI
+	ADDQ         (SP), SI
+	MOVQ         160(AX), R8
+	LEAQ         (R8)(BX*4), R8
+	VBROADCASTSS (R8), Z1
+	VMULPS       (DI), Z1, Z0
+	VMULPS       64(DI), Z1, Z1
+	PREFETCHT0   (SI)
+	PREFETCHT0   64(SI)
+	MOVQ         8(SP), SI
+	MOVQ         368(AX), DI
+	MOVQ         392(AX), R8
+	IMULQ        SI, R8
+	LEAQ         (DI)(R8*4), DI
+	MOVQ         392(AX), SI
+	SHLQ         $0x02, SI
+	LEAQ         (SI)(SI*2), R8
+	LEAQ         (DI)(SI*4), SI
+	ADDQ         (SP), DI
+	ADDQ         (SP), SI
+	PREFETCHT0   (SI)
+	PREFETCHT0   64(SI)
+	MOVQ         DI, 32(SP)
+	MOVQ         320(AX), SI
+	MOVQ         344(AX), DI
+	IMULQ        BX, DI
+	LEAQ         (SI)(DI*4), SI
+	MOVQ         SI, 24(SP)
+	MOVQ         400(AX), BX
+	MOVQ         BX, 16(SP)
+
+head:
+	VPXORD Z2, Z2, Z2
+	VPXORD Z4, Z4, Z4
+	VPXORD Z3, Z3, Z3
+	VPXORD Z5, Z5, Z5
+	CMPQ   16(SP), $0x01
+	JEQ    lastHead
+	MOVQ   8(SP), BX
+	MOVQ   80(AX), SI
+	MOVQ   104(AX), DI
+	IMULQ  BX, DI
+	LEAQ   (SI)(DI*4), SI
+	MOVQ   104(AX), BX
+	SHLQ   $0x02, BX
+	LEAQ   (BX)(BX*2), DI
+	LEAQ   (SI)(BX*4), BX
+	MOVQ   8(SP), DI
+	MOVQ   320(AX), R8
+	MOVQ   344(AX), R9
+	IMULQ  DI, R9
+	LEAQ   (R8)(R9*4), R8
+	MOVQ   344(AX), DI
+	SHLQ   $0x02, DI
+	LEAQ   (DI)(DI*2), R9
+	LEAQ   (R8)(DI*4), DI
+	MOVQ   24(SP), R8
+	MOVQ   (AX), R9
+	MOVQ   48(AX), R10
+	ADDQ   (SP), R9
+	SUBQ   $0x02, R10
+	JLT    lastPeek
+
+pairPeek:
+	VMOVUPS      (R9), Z6
+	VMOVUPS      64(R9), Z7
+	VMOVUPS      (R9)(DX*1), Z8
+	VMOVUPS      64(R9)(DX*1), Z9
+	VBROADCASTSS (SI), Z10
+	VFMADD231PS  Z0, Z10, Z6
+	VFMADD231PS  Z1, Z10, Z7
+	VBROADCASTSS (R8), Z10
+	VFMADD231PS  Z6, Z10, Z2
+	VFMADD231PS  Z7, Z10, Z3
+	VFMADD231PS  Z8, Z10, Z4
+	VFMADD231PS  Z9, Z10, Z5
+	ADDQ         CX, R9
+	VMOVUPS      (R9), Z6
+	VMOVUPS      64(R9), Z7
+	VMOVUPS      (R9)(DX*1), Z8
+	VMOVUPS      64(R9)(DX*1), Z9
+	VBROADCASTSS 4(SI), Z10
+	VFMADD231PS  Z0, Z10, Z6
+	VFMADD231PS  Z1, Z10, Z7
+	VBROADCASTSS 4(R8), Z10
+	VFMADD231PS  Z6, Z10, Z2
+	VFMADD231PS  Z7, Z10, Z3
+	VFMADD231PS  Z8, Z10, Z4
+	VFMADD231PS  Z9, Z10, Z5
+	ADDQ         CX, R9
+	ADDQ         $+8, SI
+	ADDQ         $+8, BX
+	ADDQ         $+8, R8
+	ADDQ         $+8, DI
+	SUBQ         $0x02, R10
+	JGE          pairPeek
+
+lastPeek:
+	CMPQ         R10, $-1
+	JNE          donePeek
+	VMOVUPS      (R9), Z6
+	VMOVUPS      64(R9), Z7
+	VMOVUPS      (R9)(DX*1), Z8
+	VMOVUPS      64(R9)(DX*1), Z9
+	VBROADCASTSS (SI), Z10
+	VFMADD231PS  Z0, Z10, Z6
+	VFMADD231PS  Z1, Z10, Z7
+	VBROADCASTSS (R8), Z10
+	VFMADD231PS  Z6, Z10, Z2
+	VFMADD231PS  Z7, Z10, Z3
+	VFMADD231PS  Z8, Z10, Z4
+	VFMADD231PS  Z9, Z10, Z5
+
+donePeek:
+	JMP answer
+
+lastHead:
+	MOVQ  8(SP), BX
+	MOVQ  80(AX), SI
+	MOVQ  104(AX), DI
+	IMULQ BX, DI
+	LEAQ  (SI)(DI*4), SI
+	MOVQ  104(AX), BX
+	SHLQ  $0x02, BX
+	LEAQ  (BX)(BX*2), DI
+	LEAQ  (SI)(BX*4), R8
+	MOVQ  8(SP), R9
+	MOVQ  320(AX), R10
+	MOVQ  344(AX), R11
+	IMULQ R9, R11
+	LEAQ  (R10)(R11*4), R10
+	MOVQ  344(AX), R9
+	SHLQ  $0x02, R9
+	LEAQ  (R9)(R9*2), R11
+	LEAQ  (R10)(R9*4), R12
+	MOVQ  24(SP), R10
+	MOVQ  (AX), R13
+	MOVQ  48(AX), R14
+	ADDQ  (SP), R13
+	SUBQ  $0x02, R14
+	JLT   lastAdvance
+
+pairAdvance:
+	VMOVUPS      (R13), Z6
+	VMOVUPS      64(R13), Z7
+	VMOVUPS      (R13)(DX*1), Z8
+	VMOVUPS      64(R13)(DX*1), Z9
+	PREFETCHT0   (R8)
+	PREFETCHT0   (R8)(BX*1)
+	PREFETCHT0   (R12)
+	PREFETCHT0   (R12)(R9*1)
+	VBROADCASTSS (SI), Z10
+	VFMADD231PS  Z0, Z10, Z6
+	VFMADD231PS  Z1, Z10, Z7
+	VBROADCASTSS (R10), Z10
+	VFMADD231PS  Z6, Z10, Z2
+	VFMADD231PS  Z7, Z10, Z3
+	VFMADD231PS  Z8, Z10, Z4
+	VFMADD231PS  Z9, Z10, Z5
+	VMOVUPS      Z6, (R13)
+	VMOVUPS      Z7, 64(R13)
+	ADDQ         CX, R13
+	VMOVUPS      (R13), Z6
+	VMOVUPS      64(R13), Z7
+	VMOVUPS      (R13)(DX*1), Z8
+	VMOVUPS      64(R13)(DX*1), Z9
+	PREFETCHT0   (R8)(BX*2)
+	PREFETCHT0   (R8)(DI*1)
+	PREFETCHT0   (R12)(R9*2)
+	PREFETCHT0   (R12)(R11*1)
+	VBROADCASTSS 4(SI), Z10
+	VFMADD231PS  Z0, Z10, Z6
+	VFMADD231PS  Z1, Z10, Z7
+	VBROADCASTSS 4(R10), Z10
+	VFMADD231PS  Z6, Z10, Z2
+	VFMADD231PS  Z7, Z10, Z3
+	VFMADD231PS  Z8, Z10, Z4
+	VFMADD231PS  Z9, Z10, Z5
+	VMOVUPS      Z6, (R13)
+	VMOVUPS      Z7, 64(R13)
+	ADDQ         CX, R13
+	ADDQ         $+8, SI
+	ADDQ         $+8, R8
+	ADDQ         $+8, R10
+	ADDQ         $+8, R12
+	SUBQ         $0x02, R14
+	JGE          pairAdvance
+
+lastAdvance:
+	CMPQ         R14, $-1
+	JNE          doneAdvance
+	VMOVUPS      (R13), Z6
+	VMOVUPS      64(R13), Z7
+	VMOVUPS      (R13)(DX*1), Z8
+	VMOVUPS      64(R13)(DX*1), Z9
+	PREFETCHT0   (R8)
+	PREFETCHT0   (R8)(BX*1)
+	PREFETCHT0   (R12)
+	PREFETCHT0   (R12)(R9*1)
+	VBROADCASTSS (SI), Z10
+	VFMADD231PS  Z0, Z10, Z6
+	VFMADD231PS  Z1, Z10, Z7
+	VBROADCASTSS (R10), Z10
+	VFMADD231PS  Z6, Z10, Z2
+	VFMADD231PS  Z7, Z10, Z3
+	VFMADD231PS  Z8, Z10, Z4
+	VFMADD231PS  Z9, Z10, Z5
+	VMOVUPS      Z6, (R13)
+	VMOVUPS      Z7, 64(R13)
+
+doneAdvance:
+answer:
+	MOVQ         8(SP), BX
+	MOVQ         8(SP), SI
+	MOVQ         368(AX), DI
+	MOVQ         392(AX), R8
+	IMULQ        SI, R8
+	LEAQ         (DI)(R8*4), DI
+	MOVQ         392(AX), SI
+	SHLQ         $0x02, SI
+	LEAQ         (SI)(SI*2), R8
+	LEAQ         (DI)(SI*4), SI
+	MOVQ         424(AX), SI
+	MOVQ         32(SP), DI
+	LEAQ         (SI)(BX*4), SI
+	VBROADCASTSS (SI), Z6
+	VADDPS       Z4, Z2, Z2
+	VMULPS       Z6, Z2, Z2
+	VADDPS       Z5, Z3, Z3
+	VMULPS       Z6, Z3, Z3
+	CMPB         448(AX), $0x00
+	JEQ          write
+	VADDPS       (DI), Z2, Z2
+	VADDPS       64(DI), Z3, Z3
+
+write:
+	VMOVUPS Z2, (DI)
+	VMOVUPS Z3, 64(DI)
+	MOVQ    408(AX), BX
+	MOVQ    416(AX), SI
+	SHLQ    $0x02, BX
+	SHLQ    $0x02, SI
+	ADDQ    BX, 24(SP)
+	ADDQ    SI, 32(SP)
+	DECQ    16(SP)
+	JNZ     head
+	MOVQ    8(SP), BX
+	ADDQ    $+1, BX
+	MOVQ    BX, 8(SP)
+	CMPQ    BX, 464(AX)
+	JLT     tokens
+	MOVQ    (SP), BX
+	ADDQ    $+128, BX
+	MOVQ    BX, (SP)
+	CMPQ    BX, CX
+	JLT     columns
+	VZEROUPPER
+	RET
+
+// func decayAll2By1F32AVX512(p *Pass[float32])
+// Requires: AVX, AVX512F, MMX+
+TEXT ·decayAll2By1F32AVX512(SB), NOSPLIT, $40-8
+	MOVQ p+0(FP), AX
+	MOVQ 56(AX), CX
+	SHLQ $0x02, CX
+	MOVQ $+0, (SP)
+
+columns:
+	MOVQ 456(AX), DX
+	MOVQ DX, 8(SP)
+
+tokens:
+	MOVQ         8(SP), DX
+	MOVQ         8(SP), BX
+	MOVQ         128(AX), SI
+	MOVQ         152(AX), DI
+	IMULQ        BX, DI
+	LEAQ         (SI)(DI*4), SI
+	MOVQ         152(AX), BX
+	SHLQ         $0x02, BX
+	LEAQ         (BX)(BX*2), DI
+	LEAQ         (SI)(BX*4), BX
+	ADDQ         (SP), SI
+	ADDQ         (SP), BX
+	MOVQ         160(AX), DI
+	LEAQ         (DI)(DX*4), DI
+	VBROADCASTSS (DI), Z1
+	VMULPS       (SI), Z1, Z0
+	VMULPS       64(SI), Z1, Z1
+	PREFETCHT0   (BX)
+	PREFETCHT0   64(BX)
+	MOVQ         8(SP), BX
+	MOVQ         272(AX), SI
+	MOVQ         296(AX), DI
+	IMULQ        BX, DI
+	LEAQ         (SI)(DI*4), SI
+	MOVQ         296(AX), BX
+	SHLQ         $0x02, BX
+	LEAQ         (BX)(BX*2), DI
+	LEAQ         (SI)(BX*4), BX
+	VBROADCASTSS (SI), Z4
+	MOVQ         8(SP), BX
+	MOVQ         368(AX), SI
+	MOVQ         392(AX), DI
+	IMULQ        BX, DI
+	LEAQ         (SI)(DI*4), SI
+	MOVQ         392(AX), BX
+	SHLQ         $0x02, BX
+	LEAQ         (BX)(BX*2), DI
+	LEAQ         (SI)(BX*4), BX
+	ADDQ         (SP), SI
+	ADDQ         (SP), BX
+	PREFETCHT0   (BX)
+	PREFETCHT0   64(BX)
+	MOVQ         SI, 32(SP)
+	MOVQ         320(AX), BX
+	MOVQ         344(AX), SI
+	IMULQ        DX, SI
+	LEAQ         (BX)(SI*4), BX
+	MOVQ         BX, 24(SP)
+	MOVQ         400(AX), DX
+	MOVQ         DX, 16(SP)
+
+head:
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	CMPQ   16(SP), $0x01
+	JEQ    lastHead
+	MOVQ   8(SP), DX
+	MOVQ   80(AX), BX
+	MOVQ   104(AX), SI
+	IMULQ  DX, SI
+	LEAQ   (BX)(SI*4), BX
+	MOVQ   104(AX), DX
+	SHLQ   $0x02, DX
+	LEAQ   (DX)(DX*2), SI
+	LEAQ   (BX)(DX*4), DX
+	MOVQ   8(SP), SI
+	MOVQ   320(AX), DI
+	MOVQ   344(AX), R8
+	IMULQ  SI, R8
+	LEAQ   (DI)(R8*4), DI
+	MOVQ   344(AX), SI
+	SHLQ   $0x02, SI
+	LEAQ   (SI)(SI*2), R8
+	LEAQ   (DI)(SI*4), SI
+	MOVQ   24(SP), DI
+	MOVQ   (AX), R8
+	MOVQ   48(AX), R9
+	ADDQ   (SP), R8
+	SUBQ   $0x02, R9
+	JLT    lastPeek
+
+pairPeek:
+	VMOVUPS      (R8), Z5
+	VMOVUPS      64(R8), Z6
+	VBROADCASTSS (BX), Z7
+	VMULPS       Z4, Z5, Z5
+	VFMADD231PS  Z0, Z7, Z5
+	VMULPS       Z4, Z6, Z6
+	VFMADD231PS  Z1, Z7, Z6
+	VBROADCASTSS (DI), Z7
+	VFMADD231PS  Z5, Z7, Z2
+	VFMADD231PS  Z6, Z7, Z3
+	ADDQ         CX, R8
+	VMOVUPS      (R8), Z5
+	VMOVUPS      64(R8), Z6
+	VBROADCASTSS 4(BX), Z7
+	VMULPS       Z4, Z5, Z5
+	VFMADD231PS  Z0, Z7, Z5
+	VMULPS       Z4, Z6, Z6
+	VFMADD231PS  Z1, Z7, Z6
+	VBROADCASTSS 4(DI), Z7
+	VFMADD231PS  Z5, Z7, Z2
+	VFMADD231PS  Z6, Z7, Z3
+	ADDQ         CX, R8
+	ADDQ         $+8, BX
+	ADDQ         $+8, DX
+	ADDQ         $+8, DI
+	ADDQ         $+8, SI
+	SUBQ         $0x02, R9
+	JGE          pairPeek
+
+lastPeek:
+	CMPQ         R9, $-1
+	JNE          donePeek
+	VMOVUPS      (R8), Z5
+	VMOVUPS      64(R8), Z6
+	VBROADCASTSS (BX), Z7
+	VMULPS       Z4, Z5, Z5
+	VFMADD231PS  Z0, Z7, Z5
+	VMULPS       Z4, Z6, Z6
+	VFMADD231PS  Z1, Z7, Z6
+	VBROADCASTSS (DI), Z7
+	VFMADD231PS  Z5, Z7, Z2
+	VFMADD231PS  Z6, Z7, Z3
+
+donePeek:
+	JMP answer
+
+lastHead:
+	MOVQ  8(SP), DX
+	MOVQ  80(AX), BX
+	MOVQ  104(AX), SI
+	IMULQ DX, SI
+	LEAQ  (BX)(SI*4), BX
+	MOVQ  104(AX), DX
+	SHLQ  $0x02, DX
+	LEAQ  (DX)(DX*2), SI
+	LEAQ  (BX)(DX*4), DI
+	MOVQ  8(SP), R8
+	MOVQ  320(AX), R9
+	MOVQ  344(AX), R10
+	IMULQ R8, R10
+	LEAQ  (R9)(R10*4), R9
+	MOVQ  344(AX), R8
+	SHLQ  $0x02, R8
+	LEAQ  (R8)(R8*2), R10
+	LEAQ  (R9)(R8*4), R11
+	MOVQ  24(SP), R9
+	MOVQ  (AX), R12
+	MOVQ  48(AX), R13
+	ADDQ  (SP), R12
+	SUBQ  $0x02, R13
+	JLT   lastAdvance
+
+pairAdvance:
+	VMOVUPS      (R12), Z5
+	VMOVUPS      64(R12), Z6
+	PREFETCHT0   (DI)
+	PREFETCHT0   (DI)(DX*1)
+	PREFETCHT0   (R11)
+	PREFETCHT0   (R11)(R8*1)
+	VBROADCASTSS (BX), Z7
+	VMULPS       Z4, Z5, Z5
+	VFMADD231PS  Z0, Z7, Z5
+	VMULPS       Z4, Z6, Z6
+	VFMADD231PS  Z1, Z7, Z6
+	VBROADCASTSS (R9), Z7
+	VFMADD231PS  Z5, Z7, Z2
+	VFMADD231PS  Z6, Z7, Z3
+	VMOVUPS      Z5, (R12)
+	VMOVUPS      Z6, 64(R12)
+	ADDQ         CX, R12
+	VMOVUPS      (R12), Z5
+	VMOVUPS      64(R12), Z6
+	PREFETCHT0   (DI)(DX*2)
+	PREFETCHT0   (DI)(SI*1)
+	PREFETCHT0   (R11)(R8*2)
+	PREFETCHT0   (R11)(R10*1)
+	VBROADCASTSS 4(BX), Z7
+	VMULPS       Z4, Z5, Z5
+	VFMADD231PS  Z0, Z7, Z5
+	VMULPS       Z4, Z6, Z6
+	VFMADD231PS  Z1, Z7, Z6
+	VBROADCASTSS 4(R9), Z7
+	VFMADD231PS  Z5, Z7, Z2
+	VFMADD231PS  Z6, Z7, Z3
+	VMOVUPS      Z5, (R12)
+	VMOVUPS      Z6, 64(R12)
+	ADDQ         CX, R12
+	ADDQ         $+8, BX
+	ADDQ         $+8, DI
+	ADDQ         $+8, R9
+	ADDQ         $+8, R11
+	SUBQ         $0x02, R13
+	JGE          pairAdvance
+
+lastAdvance:
+	CMPQ         R13, $-1
+	JNE          doneAdvance
+	VMOVUPS      (R12), Z5
+	VMOVUPS      64(R12), Z6
+	PREFETCHT0   (DI)
+	PREFETCHT0   (DI)(DX*1)
+	PREFETCHT0   (R11)
+	PREFETCHT0   (R11)(R8*1)
+	VBROADCASTSS (BX), Z7
+	VMULPS       Z4, Z5, Z5
+	VFMADD231PS  Z0, Z7, Z5
+	VMULPS       Z4, Z6, Z6
+	VFMADD231PS  Z1, Z7, Z6
+	VBROADCASTSS (R9), Z7
+	VFMADD231PS  Z5, Z7, Z2
+	VFMADD231PS  Z6, Z7, Z3
+	VMOVUPS      Z5, (R12)
+	VMOVUPS      Z6, 64(R12)
+
+doneAdvance:
+answer:
+	MOVQ         8(SP), DX
+	MOVQ         8(SP), BX
+	MOVQ         368(AX), SI
+	MOVQ         392(AX), DI
+	IMULQ        BX, DI
+	LEAQ         (SI)(DI*4), SI
+	MOVQ         392(AX), BX
+	SHLQ         $0x02, BX
+	LEAQ         (BX)(BX*2), DI
+	LEAQ         (SI)(BX*4), BX
+	MOVQ         424(AX), BX
+	MOVQ         32(SP), SI
+	LEAQ         (BX)(DX*4), BX
+	VBROADCASTSS (BX), Z5
+	VMULPS       Z5, Z2, Z2
+	VMULPS       Z5, Z3, Z3
+	CMPB         448(AX), $0x00
+	JEQ          write
+	VADDPS       (SI), Z2, Z2
+	VADDPS       64(SI), Z3, Z3
+
+write:
+	VMOVUPS Z2, (SI)
+	VMOVUPS Z3, 64(SI)
+	MOVQ    408(AX), DX
+	MOVQ    416(AX), BX
+	SHLQ    $0x02, DX
+	SHLQ    $0x02, BX
+	ADDQ    DX, 24(SP)
+	ADDQ    BX, 32(SP)
+	DECQ    16(SP)
+	JNZ     head
+	MOVQ    8(SP), DX
+	ADDQ    $+1, DX
+	MOVQ    DX, 8(SP)
+	CMPQ    DX, 464(AX)
+	JLT     tokens
+	MOVQ    (SP), DX
+	ADDQ    $+128, DX
+	MOVQ    DX, (SP)
+	CMPQ    DX, CX
+	JLT     columns
 	VZEROUPPER
 	RET
 
@@ -4683,7 +4867,7 @@ next:
 // Requires: AVX, AVX512F, CMOV, MMX+
 TEXT ·decay1F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ p+0(FP), AX
-	MOVQ 456(AX), CX
+	XORQ CX, CX
 
 token:
 	MOVQ         128(AX), DX
@@ -4852,7 +5036,7 @@ next:
 // Requires: AVX, AVX512F, CMOV, MMX+
 TEXT ·correct1F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   p+0(FP), AX
-	MOVQ   456(AX), CX
+	XORQ   CX, CX
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
 	MOVQ   200(AX), DX
@@ -5045,7 +5229,7 @@ next:
 // Requires: AVX, AVX512F, CMOV, MMX+
 TEXT ·decayCorrect1F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   p+0(FP), AX
-	MOVQ   456(AX), CX
+	XORQ   CX, CX
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
 	MOVQ   200(AX), DX
@@ -5246,227 +5430,11 @@ next:
 	VZEROUPPER
 	RET
 
-// func add2F64AVX512(p *Pass[float64])
-// Requires: AVX, AVX512F, MMX+
-TEXT ·add2F64AVX512(SB), NOSPLIT, $0-8
-	MOVQ p+0(FP), AX
-	MOVQ 24(AX), CX
-	SUBQ (AX), CX
-	MOVQ 456(AX), DX
-
-token:
-	MOVQ         128(AX), BX
-	MOVQ         152(AX), SI
-	IMULQ        DX, SI
-	LEAQ         (BX)(SI*8), BX
-	VMOVUPD      (BX), Z0
-	VMOVUPD      64(BX), Z1
-	MOVQ         160(AX), BX
-	VBROADCASTSD (BX)(DX*8), Z10
-	VMULPD       Z10, Z0, Z0
-	VMULPD       Z10, Z1, Z1
-	MOVQ         80(AX), BX
-	MOVQ         104(AX), SI
-	IMULQ        DX, SI
-	LEAQ         (BX)(SI*8), BX
-	MOVQ         320(AX), SI
-	MOVQ         344(AX), DI
-	IMULQ        DX, DI
-	LEAQ         (SI)(DI*8), SI
-	VPXORD       Z6, Z6, Z6
-	VPXORD       Z7, Z7, Z7
-	VPXORD       Z8, Z8, Z8
-	VPXORD       Z9, Z9, Z9
-	VPXORD       Z2, Z2, Z2
-	VPXORD       Z3, Z3, Z3
-	VPXORD       Z4, Z4, Z4
-	VPXORD       Z5, Z5, Z5
-	LEAQ         2(DX), DI
-	MOVQ         80(AX), R8
-	MOVQ         104(AX), R9
-	IMULQ        DI, R9
-	LEAQ         (R8)(R9*8), R8
-	MOVQ         320(AX), R9
-	MOVQ         344(AX), R10
-	IMULQ        DI, R10
-	LEAQ         (R9)(R10*8), R9
-	MOVQ         128(AX), R10
-	MOVQ         152(AX), R11
-	IMULQ        DI, R11
-	LEAQ         (R10)(R11*8), R10
-	MOVQ         368(AX), R11
-	MOVQ         392(AX), R12
-	IMULQ        DI, R12
-	LEAQ         (R11)(R12*8), R11
-	MOVQ         (AX), DI
-	MOVQ         48(AX), R13
-	XORQ         R12, R12
-	DECQ         R13
-	JLE          last0
-
-pair0:
-	PREFETCHT0   (R8)(R12*8)
-	PREFETCHT0   (R10)(R12*2)
-	VMOVUPD      (DI), Z10
-	VMOVUPD      64(DI), Z11
-	VBROADCASTSD (BX)(R12*8), Z12
-	VFMADD231PD  Z0, Z12, Z10
-	VFMADD231PD  Z1, Z12, Z11
-	VMOVUPD      Z10, (DI)
-	VMOVUPD      Z11, 64(DI)
-	VBROADCASTSD (SI)(R12*8), Z12
-	VFMADD231PD  Z10, Z12, Z6
-	VFMADD231PD  Z11, Z12, Z7
-	VFMADD231PD  (DI)(CX*1), Z12, Z2
-	VFMADD231PD  64(DI)(CX*1), Z12, Z3
-	PREFETCHT0   (R9)(R12*8)
-	PREFETCHT0   (R11)(R12*2)
-	VMOVUPD      128(DI), Z10
-	VMOVUPD      192(DI), Z11
-	VBROADCASTSD 8(BX)(R12*8), Z12
-	VFMADD231PD  Z0, Z12, Z10
-	VFMADD231PD  Z1, Z12, Z11
-	VMOVUPD      Z10, 128(DI)
-	VMOVUPD      Z11, 192(DI)
-	VBROADCASTSD 8(SI)(R12*8), Z12
-	VFMADD231PD  Z10, Z12, Z8
-	VFMADD231PD  Z11, Z12, Z9
-	VFMADD231PD  128(DI)(CX*1), Z12, Z4
-	VFMADD231PD  192(DI)(CX*1), Z12, Z5
-	ADDQ         $+256, DI
-	ADDQ         $+2, R12
-	CMPQ         R12, R13
-	JLT          pair0
-
-last0:
-	JNE          done0
-	PREFETCHT0   (R8)(R12*8)
-	PREFETCHT0   (R10)(R12*2)
-	VMOVUPD      (DI), Z10
-	VMOVUPD      64(DI), Z11
-	VBROADCASTSD (BX)(R12*8), Z12
-	VFMADD231PD  Z0, Z12, Z10
-	VFMADD231PD  Z1, Z12, Z11
-	VMOVUPD      Z10, (DI)
-	VMOVUPD      Z11, 64(DI)
-	VBROADCASTSD (SI)(R12*8), Z0
-	VFMADD231PD  Z10, Z0, Z6
-	VFMADD231PD  Z11, Z0, Z7
-	VFMADD231PD  (DI)(CX*1), Z0, Z2
-	VFMADD231PD  64(DI)(CX*1), Z0, Z3
-
-done0:
-	MOVQ         368(AX), BX
-	MOVQ         392(AX), SI
-	IMULQ        DX, SI
-	LEAQ         (BX)(SI*8), BX
-	MOVQ         424(AX), SI
-	VBROADCASTSD (SI)(DX*8), Z0
-	VADDPD       Z8, Z6, Z6
-	VADDPD       Z9, Z7, Z7
-	VADDPD       Z4, Z2, Z2
-	VADDPD       Z5, Z3, Z3
-	VADDPD       Z2, Z6, Z6
-	VADDPD       Z3, Z7, Z7
-	VMULPD       Z0, Z6, Z6
-	VMULPD       Z0, Z7, Z7
-	CMPB         448(AX), $0x00
-	JEQ          write1
-	VADDPD       (BX), Z6, Z6
-	VADDPD       64(BX), Z7, Z7
-
-write1:
-	VMOVUPD Z6, (BX)
-	VMOVUPD Z7, 64(BX)
-	MOVQ    400(AX), BX
-	DECQ    BX
-	JZ      next
-	MOVQ    320(AX), SI
-	MOVQ    344(AX), DI
-	IMULQ   DX, DI
-	LEAQ    (SI)(DI*8), SI
-	MOVQ    368(AX), DI
-	MOVQ    392(AX), R8
-	IMULQ   DX, R8
-	LEAQ    (DI)(R8*8), DI
-
-head:
-	MOVQ   408(AX), R8
-	LEAQ   (SI)(R8*8), SI
-	MOVQ   416(AX), R8
-	LEAQ   (DI)(R8*8), DI
-	VPXORD Z6, Z6, Z6
-	VPXORD Z7, Z7, Z7
-	VPXORD Z8, Z8, Z8
-	VPXORD Z9, Z9, Z9
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	MOVQ   (AX), R8
-	MOVQ   48(AX), R10
-	XORQ   R9, R9
-	DECQ   R10
-	JLE    last1
-
-pair1:
-	VBROADCASTSD (SI)(R9*8), Z0
-	VFMADD231PD  (R8), Z0, Z6
-	VFMADD231PD  64(R8), Z0, Z7
-	VFMADD231PD  (R8)(CX*1), Z0, Z2
-	VFMADD231PD  64(R8)(CX*1), Z0, Z3
-	VBROADCASTSD 8(SI)(R9*8), Z0
-	VFMADD231PD  128(R8), Z0, Z8
-	VFMADD231PD  192(R8), Z0, Z9
-	VFMADD231PD  128(R8)(CX*1), Z0, Z4
-	VFMADD231PD  192(R8)(CX*1), Z0, Z5
-	ADDQ         $+256, R8
-	ADDQ         $+2, R9
-	CMPQ         R9, R10
-	JLT          pair1
-
-last1:
-	JNE          done1
-	VBROADCASTSD (SI)(R9*8), Z0
-	VFMADD231PD  (R8), Z0, Z6
-	VFMADD231PD  64(R8), Z0, Z7
-	VFMADD231PD  (R8)(CX*1), Z0, Z2
-	VFMADD231PD  64(R8)(CX*1), Z0, Z3
-
-done1:
-	MOVQ         424(AX), R8
-	VBROADCASTSD (R8)(DX*8), Z0
-	VADDPD       Z8, Z6, Z6
-	VADDPD       Z9, Z7, Z7
-	VADDPD       Z4, Z2, Z2
-	VADDPD       Z5, Z3, Z3
-	VADDPD       Z2, Z6, Z6
-	VADDPD       Z3, Z7, Z7
-	VMULPD       Z0, Z6, Z6
-	VMULPD       Z0, Z7, Z7
-	CMPB         448(AX), $0x00
-	JEQ          write2
-	VADDPD       (DI), Z6, Z6
-	VADDPD       64(DI), Z7, Z7
-
-write2:
-	VMOVUPD Z6, (DI)
-	VMOVUPD Z7, 64(DI)
-	DECQ    BX
-	JNZ     head
-
-next:
-	INCQ DX
-	CMPQ DX, 64(AX)
-	JLT  token
-	VZEROUPPER
-	RET
-
 // func decay2F64AVX512(p *Pass[float64])
 // Requires: AVX, AVX512F, CMOV, MMX+
 TEXT ·decay2F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ p+0(FP), AX
-	MOVQ 456(AX), CX
+	XORQ CX, CX
 
 token:
 	MOVQ         128(AX), DX
@@ -5664,7 +5632,7 @@ next:
 // Requires: AVX, AVX512F, CMOV, MMX+
 TEXT ·correct2F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   p+0(FP), AX
-	MOVQ   456(AX), CX
+	XORQ   CX, CX
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
 	VPXORD Z4, Z4, Z4
@@ -5896,7 +5864,7 @@ next:
 // Requires: AVX, AVX512F, CMOV, MMX+
 TEXT ·decayCorrect2F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   p+0(FP), AX
-	MOVQ   456(AX), CX
+	XORQ   CX, CX
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
 	VPXORD Z4, Z4, Z4
@@ -6136,313 +6104,11 @@ next:
 	VZEROUPPER
 	RET
 
-// func add4F64AVX512(p *Pass[float64])
-// Requires: AVX, AVX512F, MMX+
-TEXT ·add4F64AVX512(SB), NOSPLIT, $0-8
-	MOVQ p+0(FP), AX
-	MOVQ 24(AX), CX
-	SUBQ (AX), CX
-	MOVQ 456(AX), DX
-
-token:
-	MOVQ         128(AX), BX
-	MOVQ         152(AX), SI
-	IMULQ        DX, SI
-	LEAQ         (BX)(SI*8), BX
-	VMOVUPD      (BX), Z0
-	VMOVUPD      64(BX), Z1
-	VMOVUPD      128(BX), Z2
-	VMOVUPD      192(BX), Z3
-	MOVQ         160(AX), BX
-	VBROADCASTSD (BX)(DX*8), Z20
-	VMULPD       Z20, Z0, Z0
-	VMULPD       Z20, Z1, Z1
-	VMULPD       Z20, Z2, Z2
-	VMULPD       Z20, Z3, Z3
-	MOVQ         80(AX), BX
-	MOVQ         104(AX), SI
-	IMULQ        DX, SI
-	LEAQ         (BX)(SI*8), BX
-	MOVQ         320(AX), SI
-	MOVQ         344(AX), DI
-	IMULQ        DX, DI
-	LEAQ         (SI)(DI*8), SI
-	VPXORD       Z12, Z12, Z12
-	VPXORD       Z13, Z13, Z13
-	VPXORD       Z14, Z14, Z14
-	VPXORD       Z15, Z15, Z15
-	VPXORD       Z16, Z16, Z16
-	VPXORD       Z17, Z17, Z17
-	VPXORD       Z18, Z18, Z18
-	VPXORD       Z19, Z19, Z19
-	VPXORD       Z4, Z4, Z4
-	VPXORD       Z5, Z5, Z5
-	VPXORD       Z6, Z6, Z6
-	VPXORD       Z7, Z7, Z7
-	VPXORD       Z8, Z8, Z8
-	VPXORD       Z9, Z9, Z9
-	VPXORD       Z10, Z10, Z10
-	VPXORD       Z11, Z11, Z11
-	LEAQ         2(DX), DI
-	MOVQ         80(AX), R8
-	MOVQ         104(AX), R9
-	IMULQ        DI, R9
-	LEAQ         (R8)(R9*8), R8
-	MOVQ         320(AX), R9
-	MOVQ         344(AX), R10
-	IMULQ        DI, R10
-	LEAQ         (R9)(R10*8), R9
-	MOVQ         128(AX), R10
-	MOVQ         152(AX), R11
-	IMULQ        DI, R11
-	LEAQ         (R10)(R11*8), R10
-	MOVQ         368(AX), R11
-	MOVQ         392(AX), R12
-	IMULQ        DI, R12
-	LEAQ         (R11)(R12*8), R11
-	MOVQ         (AX), DI
-	MOVQ         48(AX), R13
-	XORQ         R12, R12
-	DECQ         R13
-	JLE          last0
-
-pair0:
-	PREFETCHT0   (R8)(R12*8)
-	PREFETCHT0   (R10)(R12*4)
-	VMOVUPD      (DI), Z20
-	VMOVUPD      64(DI), Z21
-	VMOVUPD      128(DI), Z22
-	VMOVUPD      192(DI), Z23
-	VBROADCASTSD (BX)(R12*8), Z24
-	VFMADD231PD  Z0, Z24, Z20
-	VFMADD231PD  Z1, Z24, Z21
-	VFMADD231PD  Z2, Z24, Z22
-	VFMADD231PD  Z3, Z24, Z23
-	VMOVUPD      Z20, (DI)
-	VMOVUPD      Z21, 64(DI)
-	VMOVUPD      Z22, 128(DI)
-	VMOVUPD      Z23, 192(DI)
-	VBROADCASTSD (SI)(R12*8), Z24
-	VFMADD231PD  Z20, Z24, Z12
-	VFMADD231PD  Z21, Z24, Z13
-	VFMADD231PD  Z22, Z24, Z14
-	VFMADD231PD  Z23, Z24, Z15
-	VFMADD231PD  (DI)(CX*1), Z24, Z4
-	VFMADD231PD  64(DI)(CX*1), Z24, Z5
-	VFMADD231PD  128(DI)(CX*1), Z24, Z6
-	VFMADD231PD  192(DI)(CX*1), Z24, Z7
-	PREFETCHT0   (R9)(R12*8)
-	PREFETCHT0   (R11)(R12*4)
-	VMOVUPD      256(DI), Z20
-	VMOVUPD      320(DI), Z21
-	VMOVUPD      384(DI), Z22
-	VMOVUPD      448(DI), Z23
-	VBROADCASTSD 8(BX)(R12*8), Z24
-	VFMADD231PD  Z0, Z24, Z20
-	VFMADD231PD  Z1, Z24, Z21
-	VFMADD231PD  Z2, Z24, Z22
-	VFMADD231PD  Z3, Z24, Z23
-	VMOVUPD      Z20, 256(DI)
-	VMOVUPD      Z21, 320(DI)
-	VMOVUPD      Z22, 384(DI)
-	VMOVUPD      Z23, 448(DI)
-	VBROADCASTSD 8(SI)(R12*8), Z24
-	VFMADD231PD  Z20, Z24, Z16
-	VFMADD231PD  Z21, Z24, Z17
-	VFMADD231PD  Z22, Z24, Z18
-	VFMADD231PD  Z23, Z24, Z19
-	VFMADD231PD  256(DI)(CX*1), Z24, Z8
-	VFMADD231PD  320(DI)(CX*1), Z24, Z9
-	VFMADD231PD  384(DI)(CX*1), Z24, Z10
-	VFMADD231PD  448(DI)(CX*1), Z24, Z11
-	ADDQ         $+512, DI
-	ADDQ         $+2, R12
-	CMPQ         R12, R13
-	JLT          pair0
-
-last0:
-	JNE          done0
-	PREFETCHT0   (R8)(R12*8)
-	PREFETCHT0   (R10)(R12*4)
-	VMOVUPD      (DI), Z20
-	VMOVUPD      64(DI), Z21
-	VMOVUPD      128(DI), Z22
-	VMOVUPD      192(DI), Z23
-	VBROADCASTSD (BX)(R12*8), Z24
-	VFMADD231PD  Z0, Z24, Z20
-	VFMADD231PD  Z1, Z24, Z21
-	VFMADD231PD  Z2, Z24, Z22
-	VFMADD231PD  Z3, Z24, Z23
-	VMOVUPD      Z20, (DI)
-	VMOVUPD      Z21, 64(DI)
-	VMOVUPD      Z22, 128(DI)
-	VMOVUPD      Z23, 192(DI)
-	VBROADCASTSD (SI)(R12*8), Z0
-	VFMADD231PD  Z20, Z0, Z12
-	VFMADD231PD  Z21, Z0, Z13
-	VFMADD231PD  Z22, Z0, Z14
-	VFMADD231PD  Z23, Z0, Z15
-	VFMADD231PD  (DI)(CX*1), Z0, Z4
-	VFMADD231PD  64(DI)(CX*1), Z0, Z5
-	VFMADD231PD  128(DI)(CX*1), Z0, Z6
-	VFMADD231PD  192(DI)(CX*1), Z0, Z7
-
-done0:
-	MOVQ         368(AX), BX
-	MOVQ         392(AX), SI
-	IMULQ        DX, SI
-	LEAQ         (BX)(SI*8), BX
-	MOVQ         424(AX), SI
-	VBROADCASTSD (SI)(DX*8), Z0
-	VADDPD       Z16, Z12, Z12
-	VADDPD       Z17, Z13, Z13
-	VADDPD       Z18, Z14, Z14
-	VADDPD       Z19, Z15, Z15
-	VADDPD       Z8, Z4, Z4
-	VADDPD       Z9, Z5, Z5
-	VADDPD       Z10, Z6, Z6
-	VADDPD       Z11, Z7, Z7
-	VADDPD       Z4, Z12, Z12
-	VADDPD       Z5, Z13, Z13
-	VADDPD       Z6, Z14, Z14
-	VADDPD       Z7, Z15, Z15
-	VMULPD       Z0, Z12, Z12
-	VMULPD       Z0, Z13, Z13
-	VMULPD       Z0, Z14, Z14
-	VMULPD       Z0, Z15, Z15
-	CMPB         448(AX), $0x00
-	JEQ          write1
-	VADDPD       (BX), Z12, Z12
-	VADDPD       64(BX), Z13, Z13
-	VADDPD       128(BX), Z14, Z14
-	VADDPD       192(BX), Z15, Z15
-
-write1:
-	VMOVUPD Z12, (BX)
-	VMOVUPD Z13, 64(BX)
-	VMOVUPD Z14, 128(BX)
-	VMOVUPD Z15, 192(BX)
-	MOVQ    400(AX), BX
-	DECQ    BX
-	JZ      next
-	MOVQ    320(AX), SI
-	MOVQ    344(AX), DI
-	IMULQ   DX, DI
-	LEAQ    (SI)(DI*8), SI
-	MOVQ    368(AX), DI
-	MOVQ    392(AX), R8
-	IMULQ   DX, R8
-	LEAQ    (DI)(R8*8), DI
-
-head:
-	MOVQ   408(AX), R8
-	LEAQ   (SI)(R8*8), SI
-	MOVQ   416(AX), R8
-	LEAQ   (DI)(R8*8), DI
-	VPXORD Z12, Z12, Z12
-	VPXORD Z13, Z13, Z13
-	VPXORD Z14, Z14, Z14
-	VPXORD Z15, Z15, Z15
-	VPXORD Z16, Z16, Z16
-	VPXORD Z17, Z17, Z17
-	VPXORD Z18, Z18, Z18
-	VPXORD Z19, Z19, Z19
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	VPXORD Z7, Z7, Z7
-	VPXORD Z8, Z8, Z8
-	VPXORD Z9, Z9, Z9
-	VPXORD Z10, Z10, Z10
-	VPXORD Z11, Z11, Z11
-	MOVQ   (AX), R8
-	MOVQ   48(AX), R10
-	XORQ   R9, R9
-	DECQ   R10
-	JLE    last1
-
-pair1:
-	VBROADCASTSD (SI)(R9*8), Z0
-	VFMADD231PD  (R8), Z0, Z12
-	VFMADD231PD  64(R8), Z0, Z13
-	VFMADD231PD  128(R8), Z0, Z14
-	VFMADD231PD  192(R8), Z0, Z15
-	VFMADD231PD  (R8)(CX*1), Z0, Z4
-	VFMADD231PD  64(R8)(CX*1), Z0, Z5
-	VFMADD231PD  128(R8)(CX*1), Z0, Z6
-	VFMADD231PD  192(R8)(CX*1), Z0, Z7
-	VBROADCASTSD 8(SI)(R9*8), Z0
-	VFMADD231PD  256(R8), Z0, Z16
-	VFMADD231PD  320(R8), Z0, Z17
-	VFMADD231PD  384(R8), Z0, Z18
-	VFMADD231PD  448(R8), Z0, Z19
-	VFMADD231PD  256(R8)(CX*1), Z0, Z8
-	VFMADD231PD  320(R8)(CX*1), Z0, Z9
-	VFMADD231PD  384(R8)(CX*1), Z0, Z10
-	VFMADD231PD  448(R8)(CX*1), Z0, Z11
-	ADDQ         $+512, R8
-	ADDQ         $+2, R9
-	CMPQ         R9, R10
-	JLT          pair1
-
-last1:
-	JNE          done1
-	VBROADCASTSD (SI)(R9*8), Z0
-	VFMADD231PD  (R8), Z0, Z12
-	VFMADD231PD  64(R8), Z0, Z13
-	VFMADD231PD  128(R8), Z0, Z14
-	VFMADD231PD  192(R8), Z0, Z15
-	VFMADD231PD  (R8)(CX*1), Z0, Z4
-	VFMADD231PD  64(R8)(CX*1), Z0, Z5
-	VFMADD231PD  128(R8)(CX*1), Z0, Z6
-	VFMADD231PD  192(R8)(CX*1), Z0, Z7
-
-done1:
-	MOVQ         424(AX), R8
-	VBROADCASTSD (R8)(DX*8), Z0
-	VADDPD       Z16, Z12, Z12
-	VADDPD       Z17, Z13, Z13
-	VADDPD       Z18, Z14, Z14
-	VADDPD       Z19, Z15, Z15
-	VADDPD       Z8, Z4, Z4
-	VADDPD       Z9, Z5, Z5
-	VADDPD       Z10, Z6, Z6
-	VADDPD       Z11, Z7, Z7
-	VADDPD       Z4, Z12, Z12
-	VADDPD       Z5, Z13, Z13
-	VADDPD       Z6, Z14, Z14
-	VADDPD       Z7, Z15, Z15
-	VMULPD       Z0, Z12, Z12
-	VMULPD       Z0, Z13, Z13
-	VMULPD       Z0, Z14, Z14
-	VMULPD       Z0, Z15, Z15
-	CMPB         448(AX), $0x00
-	JEQ          write2
-	VADDPD       (DI), Z12, Z12
-	VADDPD       64(DI), Z13, Z13
-	VADDPD       128(DI), Z14, Z14
-	VADDPD       192(DI), Z15, Z15
-
-write2:
-	VMOVUPD Z12, (DI)
-	VMOVUPD Z13, 64(DI)
-	VMOVUPD Z14, 128(DI)
-	VMOVUPD Z15, 192(DI)
-	DECQ    BX
-	JNZ     head
-
-next:
-	INCQ DX
-	CMPQ DX, 64(AX)
-	JLT  token
-	VZEROUPPER
-	RET
-
 // func decay4F64AVX512(p *Pass[float64])
 // Requires: AVX, AVX512F, CMOV, MMX+
 TEXT ·decay4F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ p+0(FP), AX
-	MOVQ 456(AX), CX
+	XORQ CX, CX
 
 token:
 	MOVQ         128(AX), DX
@@ -6698,7 +6364,7 @@ next:
 // Requires: AVX, AVX512F, CMOV, MMX+
 TEXT ·correct4F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   p+0(FP), AX
-	MOVQ   456(AX), CX
+	XORQ   CX, CX
 	VPXORD Z4, Z4, Z4
 	VPXORD Z5, Z5, Z5
 	VPXORD Z6, Z6, Z6
@@ -7008,7 +6674,7 @@ next:
 // Requires: AVX, AVX512F, CMOV, MMX+
 TEXT ·decayCorrect4F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   p+0(FP), AX
-	MOVQ   456(AX), CX
+	XORQ   CX, CX
 	VPXORD Z4, Z4, Z4
 	VPXORD Z5, Z5, Z5
 	VPXORD Z6, Z6, Z6
@@ -7326,9 +6992,9 @@ next:
 	VZEROUPPER
 	RET
 
-// func addFours1F64AVX512(p *Pass[float64])
+// func add1By4F64AVX512(p *Pass[float64])
 // Requires: AVX, AVX512F, MMX+
-TEXT ·addFours1F64AVX512(SB), NOSPLIT, $40-8
+TEXT ·add1By4F64AVX512(SB), NOSPLIT, $40-8
 	MOVQ p+0(FP), AX
 	MOVQ 56(AX), CX
 	SHLQ $0x03, CX
@@ -7337,7 +7003,8 @@ TEXT ·addFours1F64AVX512(SB), NOSPLIT, $40-8
 	MOVQ $+0, (SP)
 
 columns:
-	MOVQ $+0, 8(SP)
+	MOVQ 456(AX), BX
+	MOVQ BX, 8(SP)
 
 tokens:
 	MOVQ         8(SP), BX
@@ -7680,7 +7347,7 @@ write:
 	MOVQ    8(SP), BX
 	ADDQ    $+4, BX
 	MOVQ    BX, 8(SP)
-	CMPQ    BX, 456(AX)
+	CMPQ    BX, 464(AX)
 	JLT     tokens
 	MOVQ    (SP), BX
 	ADDQ    $+64, BX
@@ -7690,16 +7357,17 @@ write:
 	VZEROUPPER
 	RET
 
-// func decayFours1F64AVX512(p *Pass[float64])
+// func decayAll1By4F64AVX512(p *Pass[float64])
 // Requires: AVX, AVX512F, MMX+
-TEXT ·decayFours1F64AVX512(SB), NOSPLIT, $40-8
+TEXT ·decayAll1By4F64AVX512(SB), NOSPLIT, $40-8
 	MOVQ p+0(FP), AX
 	MOVQ 56(AX), CX
 	SHLQ $0x03, CX
 	MOVQ $+0, (SP)
 
 columns:
-	MOVQ $+0, 8(SP)
+	MOVQ 456(AX), DX
+	MOVQ DX, 8(SP)
 
 tokens:
 	MOVQ         8(SP), DX
@@ -8041,7 +7709,7 @@ write:
 	MOVQ    8(SP), DX
 	ADDQ    $+4, DX
 	MOVQ    DX, 8(SP)
-	CMPQ    DX, 456(AX)
+	CMPQ    DX, 464(AX)
 	JLT     tokens
 	MOVQ    (SP), DX
 	ADDQ    $+64, DX
@@ -8051,9 +7719,9 @@ write:
 	VZEROUPPER
 	RET
 
-// func addFours2F64AVX512(p *Pass[float64])
+// func add2By4F64AVX512(p *Pass[float64])
 // Requires: AVX, AVX512F, MMX+
-TEXT ·addFours2F64AVX512(SB), NOSPLIT, $40-8
+TEXT ·add2By4F64AVX512(SB), NOSPLIT, $40-8
 	MOVQ p+0(FP), AX
 	MOVQ 56(AX), CX
 	SHLQ $0x03, CX
@@ -8062,7 +7730,8 @@ TEXT ·addFours2F64AVX512(SB), NOSPLIT, $40-8
 	MOVQ $+0, (SP)
 
 columns:
-	MOVQ $+0, 8(SP)
+	MOVQ 456(AX), BX
+	MOVQ BX, 8(SP)
 
 tokens:
 	MOVQ         8(SP), BX
@@ -8528,7 +8197,7 @@ write:
 	MOVQ    8(SP), BX
 	ADDQ    $+4, BX
 	MOVQ    BX, 8(SP)
-	CMPQ    BX, 456(AX)
+	CMPQ    BX, 464(AX)
 	JLT     tokens
 	MOVQ    (SP), BX
 	ADDQ    $+128, BX
@@ -8538,16 +8207,17 @@ write:
 	VZEROUPPER
 	RET
 
-// func decayFours2F64AVX512(p *Pass[float64])
+// func decayAll2By4F64AVX512(p *Pass[float64])
 // Requires: AVX, AVX512F, MMX+
-TEXT ·decayFours2F64AVX512(SB), NOSPLIT, $40-8
+TEXT ·decayAll2By4F64AVX512(SB), NOSPLIT, $40-8
 	MOVQ p+0(FP), AX
 	MOVQ 56(AX), CX
 	SHLQ $0x03, CX
 	MOVQ $+0, (SP)
 
 columns:
-	MOVQ $+0, 8(SP)
+	MOVQ 456(AX), DX
+	MOVQ DX, 8(SP)
 
 tokens:
 	MOVQ         8(SP), DX
@@ -8998,7 +8668,7 @@ write:
 	MOVQ    8(SP), DX
 	ADDQ    $+4, DX
 	MOVQ    DX, 8(SP)
-	CMPQ    DX, 456(AX)
+	CMPQ    DX, 464(AX)
 	JLT     tokens
 	MOVQ    (SP), DX
 	ADDQ    $+128, DX
@@ -9008,176 +8678,1047 @@ write:
 	VZEROUPPER
 	RET
 
-// func add1F32AVX2(p *Pass[float32])
-// Requires: AVX, AVX2, FMA3, MMX+
-TEXT ·add1F32AVX2(SB), NOSPLIT, $0-8
+// func add1By1F64AVX512(p *Pass[float64])
+// Requires: AVX, AVX512F, MMX+
+TEXT ·add1By1F64AVX512(SB), NOSPLIT, $40-8
 	MOVQ p+0(FP), AX
-	MOVQ 24(AX), CX
-	SUBQ (AX), CX
-	MOVQ 456(AX), DX
+	MOVQ 56(AX), CX
+	SHLQ $0x03, CX
+	MOVQ 24(AX), DX
+	SUBQ (AX), DX
+	MOVQ $+0, (SP)
 
-token:
-	MOVQ         128(AX), BX
+columns:
+	MOVQ 456(AX), BX
+	MOVQ BX, 8(SP)
+
+tokens:
+	MOVQ         8(SP), BX
+	MOVQ         8(SP), SI
+	MOVQ         128(AX), DI
+	MOVQ         152(AX), R8
+	IMULQ        SI, R8
+	LEAQ         (DI)(R8*8), DI
 	MOVQ         152(AX), SI
-	IMULQ        DX, SI
-	LEAQ         (BX)(SI*4), BX
-	VMOVUPS      (BX), Y0
-	MOVQ         160(AX), BX
-	VBROADCASTSS (BX)(DX*4), Y1
-	VMULPS       Y1, Y0, Y0
-	MOVQ         80(AX), BX
-	MOVQ         104(AX), SI
-	IMULQ        DX, SI
-	LEAQ         (BX)(SI*4), BX
+	SHLQ         $0x03, SI
+	LEAQ         (SI)(SI*2), R8
+	LEAQ         (DI)(SI*4), SI
+	ADDQ         (SP), DI
+	ADDQ         (SP), SI
+	MOVQ         160(AX), R8
+	LEAQ         (R8)(BX*8), R8
+	VBROADCASTSD (R8), Z0
+	VMULPD       (DI), Z0, Z0
+	PREFETCHT0   (SI)
+	MOVQ         8(SP), SI
+	MOVQ         368(AX), DI
+	MOVQ         392(AX), R8
+	IMULQ        SI, R8
+	LEAQ         (DI)(R8*8), DI
+	MOVQ         392(AX), SI
+	SHLQ         $0x03, SI
+	LEAQ         (SI)(SI*2), R8
+	LEAQ         (DI)(SI*4), SI
+	ADDQ         (SP), DI
+	ADDQ         (SP), SI
+	PREFETCHT0   (SI)
+	MOVQ         DI, 32(SP)
 	MOVQ         320(AX), SI
 	MOVQ         344(AX), DI
-	IMULQ        DX, DI
-	LEAQ         (SI)(DI*4), SI
-	VPXOR        Y3, Y3, Y3
-	VPXOR        Y4, Y4, Y4
-	VPXOR        Y1, Y1, Y1
-	VPXOR        Y2, Y2, Y2
-	LEAQ         2(DX), DI
-	MOVQ         80(AX), R8
-	MOVQ         104(AX), R9
-	IMULQ        DI, R9
-	LEAQ         (R8)(R9*4), R8
-	MOVQ         320(AX), R9
-	MOVQ         344(AX), R10
-	IMULQ        DI, R10
-	LEAQ         (R9)(R10*4), R9
-	MOVQ         128(AX), R10
-	MOVQ         152(AX), R11
-	IMULQ        DI, R11
-	LEAQ         (R10)(R11*4), R10
-	MOVQ         368(AX), R11
-	MOVQ         392(AX), R12
-	IMULQ        DI, R12
-	LEAQ         (R11)(R12*4), R11
-	MOVQ         (AX), DI
-	MOVQ         48(AX), R13
-	XORQ         R12, R12
-	DECQ         R13
-	JLE          last0
-
-pair0:
-	PREFETCHT0   (R8)(R12*4)
-	PREFETCHT0   (R10)(R12*1)
-	VMOVUPS      (DI), Y5
-	VBROADCASTSS (BX)(R12*4), Y6
-	VFMADD231PS  Y0, Y6, Y5
-	VMOVUPS      Y5, (DI)
-	VBROADCASTSS (SI)(R12*4), Y6
-	VFMADD231PS  Y5, Y6, Y3
-	VFMADD231PS  (DI)(CX*1), Y6, Y1
-	PREFETCHT0   (R9)(R12*4)
-	PREFETCHT0   (R11)(R12*1)
-	VMOVUPS      32(DI), Y5
-	VBROADCASTSS 4(BX)(R12*4), Y6
-	VFMADD231PS  Y0, Y6, Y5
-	VMOVUPS      Y5, 32(DI)
-	VBROADCASTSS 4(SI)(R12*4), Y6
-	VFMADD231PS  Y5, Y6, Y4
-	VFMADD231PS  32(DI)(CX*1), Y6, Y2
-	ADDQ         $+64, DI
-	ADDQ         $+2, R12
-	CMPQ         R12, R13
-	JLT          pair0
-
-last0:
-	JNE          done0
-	PREFETCHT0   (R8)(R12*4)
-	PREFETCHT0   (R10)(R12*1)
-	VMOVUPS      (DI), Y5
-	VBROADCASTSS (BX)(R12*4), Y6
-	VFMADD231PS  Y0, Y6, Y5
-	VMOVUPS      Y5, (DI)
-	VBROADCASTSS (SI)(R12*4), Y0
-	VFMADD231PS  Y5, Y0, Y3
-	VFMADD231PS  (DI)(CX*1), Y0, Y1
-
-done0:
-	MOVQ         368(AX), BX
-	MOVQ         392(AX), SI
-	IMULQ        DX, SI
-	LEAQ         (BX)(SI*4), BX
-	MOVQ         424(AX), SI
-	VBROADCASTSS (SI)(DX*4), Y0
-	VADDPS       Y4, Y3, Y3
-	VADDPS       Y2, Y1, Y1
-	VADDPS       Y1, Y3, Y3
-	VMULPS       Y0, Y3, Y3
-	CMPB         448(AX), $0x00
-	JEQ          write1
-	VADDPS       (BX), Y3, Y3
-
-write1:
-	VMOVUPS Y3, (BX)
-	MOVQ    400(AX), BX
-	DECQ    BX
-	JZ      next
-	MOVQ    320(AX), SI
-	MOVQ    344(AX), DI
-	IMULQ   DX, DI
-	LEAQ    (SI)(DI*4), SI
-	MOVQ    368(AX), DI
-	MOVQ    392(AX), R8
-	IMULQ   DX, R8
-	LEAQ    (DI)(R8*4), DI
+	IMULQ        BX, DI
+	LEAQ         (SI)(DI*8), SI
+	MOVQ         SI, 24(SP)
+	MOVQ         400(AX), BX
+	MOVQ         BX, 16(SP)
 
 head:
-	MOVQ  408(AX), R8
-	LEAQ  (SI)(R8*4), SI
-	MOVQ  416(AX), R8
-	LEAQ  (DI)(R8*4), DI
-	VPXOR Y3, Y3, Y3
-	VPXOR Y4, Y4, Y4
-	VPXOR Y1, Y1, Y1
-	VPXOR Y2, Y2, Y2
-	MOVQ  (AX), R8
-	MOVQ  48(AX), R10
-	XORQ  R9, R9
-	DECQ  R10
-	JLE   last1
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	CMPQ   16(SP), $0x01
+	JEQ    lastHead
+	MOVQ   8(SP), BX
+	MOVQ   80(AX), SI
+	MOVQ   104(AX), DI
+	IMULQ  BX, DI
+	LEAQ   (SI)(DI*8), SI
+	MOVQ   104(AX), BX
+	SHLQ   $0x03, BX
+	LEAQ   (BX)(BX*2), DI
+	LEAQ   (SI)(BX*4), BX
+	MOVQ   8(SP), DI
+	MOVQ   320(AX), R8
+	MOVQ   344(AX), R9
+	IMULQ  DI, R9
+	LEAQ   (R8)(R9*8), R8
+	MOVQ   344(AX), DI
+	SHLQ   $0x03, DI
+	LEAQ   (DI)(DI*2), R9
+	LEAQ   (R8)(DI*4), DI
+	MOVQ   24(SP), R8
+	MOVQ   (AX), R9
+	MOVQ   48(AX), R10
+	ADDQ   (SP), R9
+	SUBQ   $0x02, R10
+	JLT    lastPeek
 
-pair1:
-	VBROADCASTSS (SI)(R9*4), Y0
-	VFMADD231PS  (R8), Y0, Y3
-	VFMADD231PS  (R8)(CX*1), Y0, Y1
-	VBROADCASTSS 4(SI)(R9*4), Y0
-	VFMADD231PS  32(R8), Y0, Y4
-	VFMADD231PS  32(R8)(CX*1), Y0, Y2
-	ADDQ         $+64, R8
-	ADDQ         $+2, R9
-	CMPQ         R9, R10
-	JLT          pair1
+pairPeek:
+	VMOVUPD      (R9), Z3
+	VMOVUPD      (R9)(DX*1), Z4
+	VBROADCASTSD (SI), Z5
+	VFMADD231PD  Z0, Z5, Z3
+	VBROADCASTSD (R8), Z5
+	VFMADD231PD  Z3, Z5, Z1
+	VFMADD231PD  Z4, Z5, Z2
+	ADDQ         CX, R9
+	VMOVUPD      (R9), Z3
+	VMOVUPD      (R9)(DX*1), Z4
+	VBROADCASTSD 8(SI), Z5
+	VFMADD231PD  Z0, Z5, Z3
+	VBROADCASTSD 8(R8), Z5
+	VFMADD231PD  Z3, Z5, Z1
+	VFMADD231PD  Z4, Z5, Z2
+	ADDQ         CX, R9
+	ADDQ         $+16, SI
+	ADDQ         $+16, BX
+	ADDQ         $+16, R8
+	ADDQ         $+16, DI
+	SUBQ         $0x02, R10
+	JGE          pairPeek
 
-last1:
-	JNE          done1
-	VBROADCASTSS (SI)(R9*4), Y0
-	VFMADD231PS  (R8), Y0, Y3
-	VFMADD231PS  (R8)(CX*1), Y0, Y1
+lastPeek:
+	CMPQ         R10, $-1
+	JNE          donePeek
+	VMOVUPD      (R9), Z3
+	VMOVUPD      (R9)(DX*1), Z4
+	VBROADCASTSD (SI), Z5
+	VFMADD231PD  Z0, Z5, Z3
+	VBROADCASTSD (R8), Z5
+	VFMADD231PD  Z3, Z5, Z1
+	VFMADD231PD  Z4, Z5, Z2
 
-done1:
-	MOVQ         424(AX), R8
-	VBROADCASTSS (R8)(DX*4), Y0
-	VADDPS       Y4, Y3, Y3
-	VADDPS       Y2, Y1, Y1
-	VADDPS       Y1, Y3, Y3
-	VMULPS       Y0, Y3, Y3
+donePeek:
+	JMP answer
+
+lastHead:
+	MOVQ  8(SP), BX
+	MOVQ  80(AX), SI
+	MOVQ  104(AX), DI
+	IMULQ BX, DI
+	LEAQ  (SI)(DI*8), SI
+	MOVQ  104(AX), BX
+	SHLQ  $0x03, BX
+	LEAQ  (BX)(BX*2), DI
+	LEAQ  (SI)(BX*4), R8
+	MOVQ  8(SP), R9
+	MOVQ  320(AX), R10
+	MOVQ  344(AX), R11
+	IMULQ R9, R11
+	LEAQ  (R10)(R11*8), R10
+	MOVQ  344(AX), R9
+	SHLQ  $0x03, R9
+	LEAQ  (R9)(R9*2), R11
+	LEAQ  (R10)(R9*4), R12
+	MOVQ  24(SP), R10
+	MOVQ  (AX), R13
+	MOVQ  48(AX), R14
+	ADDQ  (SP), R13
+	SUBQ  $0x02, R14
+	JLT   lastAdvance
+
+pairAdvance:
+	VMOVUPD      (R13), Z3
+	VMOVUPD      (R13)(DX*1), Z4
+	PREFETCHT0   (R8)
+	PREFETCHT0   (R8)(BX*1)
+	PREFETCHT0   (R12)
+	PREFETCHT0   (R12)(R9*1)
+	VBROADCASTSD (SI), Z5
+	VFMADD231PD  Z0, Z5, Z3
+	VBROADCASTSD (R10), Z5
+	VFMADD231PD  Z3, Z5, Z1
+	VFMADD231PD  Z4, Z5, Z2
+	VMOVUPD      Z3, (R13)
+	ADDQ         CX, R13
+	VMOVUPD      (R13), Z3
+	VMOVUPD      (R13)(DX*1), Z4
+	PREFETCHT0   (R8)(BX*2)
+	PREFETCHT0   (R8)(DI*1)
+	PREFETCHT0   (R12)(R9*2)
+	PREFETCHT0   (R12)(R11*1)
+	VBROADCASTSD 8(SI), Z5
+	VFMADD231PD  Z0, Z5, Z3
+	VBROADCASTSD 8(R10), Z5
+	VFMADD231PD  Z3, Z5, Z1
+	VFMADD231PD  Z4, Z5, Z2
+	VMOVUPD      Z3, (R13)
+	ADDQ         CX, R13
+	ADDQ         $+16, SI
+	ADDQ         $+16, R8
+	ADDQ         $+16, R10
+	ADDQ         $+16, R12
+	SUBQ         $0x02, R14
+	JGE          pairAdvance
+
+lastAdvance:
+	CMPQ         R14, $-1
+	JNE          doneAdvance
+	VMOVUPD      (R13), Z3
+	VMOVUPD      (R13)(DX*1), Z4
+	PREFETCHT0   (R8)
+	PREFETCHT0   (R8)(BX*1)
+	PREFETCHT0   (R12)
+	PREFETCHT0   (R12)(R9*1)
+	VBROADCASTSD (SI), Z5
+	VFMADD231PD  Z0, Z5, Z3
+	VBROADCASTSD (R10), Z5
+	VFMADD231PD  Z3, Z5, Z1
+	VFMADD231PD  Z4, Z5, Z2
+	VMOVUPD      Z3, (R13)
+
+doneAdvance:
+answer:
+	MOVQ         8(SP), BX
+	MOVQ         8(SP), SI
+	MOVQ         368(AX), DI
+	MOVQ         392(AX), R8
+	IMULQ        SI, R8
+	LEAQ         (DI)(R8*8), DI
+	MOVQ         392(AX), SI
+	SHLQ         $0x03, SI
+	LEAQ         (SI)(SI*2), R8
+	LEAQ         (DI)(SI*4), SI
+	MOVQ         424(AX), SI
+	MOVQ         32(SP), DI
+	LEAQ         (SI)(BX*8), SI
+	VBROADCASTSD (SI), Z3
+	VADDPD       Z2, Z1, Z1
+	VMULPD       Z3, Z1, Z1
 	CMPB         448(AX), $0x00
-	JEQ          write2
-	VADDPS       (DI), Y3, Y3
+	JEQ          write
+	VADDPD       (DI), Z1, Z1
 
-write2:
-	VMOVUPS Y3, (DI)
-	DECQ    BX
+write:
+	VMOVUPD Z1, (DI)
+	MOVQ    408(AX), BX
+	MOVQ    416(AX), SI
+	SHLQ    $0x03, BX
+	SHLQ    $0x03, SI
+	ADDQ    BX, 24(SP)
+	ADDQ    SI, 32(SP)
+	DECQ    16(SP)
 	JNZ     head
+	MOVQ    8(SP), BX
+	ADDQ    $+1, BX
+	MOVQ    BX, 8(SP)
+	CMPQ    BX, 464(AX)
+	JLT     tokens
+	MOVQ    (SP), BX
+	ADDQ    $+64, BX
+	MOVQ    BX, (SP)
+	CMPQ    BX, CX
+	JLT     columns
+	VZEROUPPER
+	RET
 
-next:
-	INCQ DX
-	CMPQ DX, 64(AX)
-	JLT  token
+// func decayAll1By1F64AVX512(p *Pass[float64])
+// Requires: AVX, AVX512F, MMX+
+TEXT ·decayAll1By1F64AVX512(SB), NOSPLIT, $40-8
+	MOVQ p+0(FP), AX
+	MOVQ 56(AX), CX
+	SHLQ $0x03, CX
+	MOVQ $+0, (SP)
+
+columns:
+	MOVQ 456(AX), DX
+	MOVQ DX, 8(SP)
+
+tokens:
+	MOVQ         8(SP), DX
+	MOVQ         8(SP), BX
+	MOVQ         128(AX), SI
+	MOVQ         152(AX), DI
+	IMULQ        BX, DI
+	LEAQ         (SI)(DI*8), SI
+	MOVQ         152(AX), BX
+	SHLQ         $0x03, BX
+	LEAQ         (BX)(BX*2), DI
+	LEAQ         (SI)(BX*4), BX
+	ADDQ         (SP), SI
+	ADDQ         (SP), BX
+	MOVQ         160(AX), DI
+	LEAQ         (DI)(DX*8), DI
+	VBROADCASTSD (DI), Z0
+	VMULPD       (SI), Z0, Z0
+	PREFETCHT0   (BX)
+	MOVQ         8(SP), BX
+	MOVQ         272(AX), SI
+	MOVQ         296(AX), DI
+	IMULQ        BX, DI
+	LEAQ         (SI)(DI*8), SI
+	MOVQ         296(AX), BX
+	SHLQ         $0x03, BX
+	LEAQ         (BX)(BX*2), DI
+	LEAQ         (SI)(BX*4), BX
+	VBROADCASTSD (SI), Z2
+	MOVQ         8(SP), BX
+	MOVQ         368(AX), SI
+	MOVQ         392(AX), DI
+	IMULQ        BX, DI
+	LEAQ         (SI)(DI*8), SI
+	MOVQ         392(AX), BX
+	SHLQ         $0x03, BX
+	LEAQ         (BX)(BX*2), DI
+	LEAQ         (SI)(BX*4), BX
+	ADDQ         (SP), SI
+	ADDQ         (SP), BX
+	PREFETCHT0   (BX)
+	MOVQ         SI, 32(SP)
+	MOVQ         320(AX), BX
+	MOVQ         344(AX), SI
+	IMULQ        DX, SI
+	LEAQ         (BX)(SI*8), BX
+	MOVQ         BX, 24(SP)
+	MOVQ         400(AX), DX
+	MOVQ         DX, 16(SP)
+
+head:
+	VPXORD Z1, Z1, Z1
+	CMPQ   16(SP), $0x01
+	JEQ    lastHead
+	MOVQ   8(SP), DX
+	MOVQ   80(AX), BX
+	MOVQ   104(AX), SI
+	IMULQ  DX, SI
+	LEAQ   (BX)(SI*8), BX
+	MOVQ   104(AX), DX
+	SHLQ   $0x03, DX
+	LEAQ   (DX)(DX*2), SI
+	LEAQ   (BX)(DX*4), DX
+	MOVQ   8(SP), SI
+	MOVQ   320(AX), DI
+	MOVQ   344(AX), R8
+	IMULQ  SI, R8
+	LEAQ   (DI)(R8*8), DI
+	MOVQ   344(AX), SI
+	SHLQ   $0x03, SI
+	LEAQ   (SI)(SI*2), R8
+	LEAQ   (DI)(SI*4), SI
+	MOVQ   24(SP), DI
+	MOVQ   (AX), R8
+	MOVQ   48(AX), R9
+	ADDQ   (SP), R8
+	SUBQ   $0x02, R9
+	JLT    lastPeek
+
+pairPeek:
+	VMOVUPD      (R8), Z3
+	VBROADCASTSD (BX), Z4
+	VMULPD       Z2, Z3, Z3
+	VFMADD231PD  Z0, Z4, Z3
+	VBROADCASTSD (DI), Z4
+	VFMADD231PD  Z3, Z4, Z1
+	ADDQ         CX, R8
+	VMOVUPD      (R8), Z3
+	VBROADCASTSD 8(BX), Z4
+	VMULPD       Z2, Z3, Z3
+	VFMADD231PD  Z0, Z4, Z3
+	VBROADCASTSD 8(DI), Z4
+	VFMADD231PD  Z3, Z4, Z1
+	ADDQ         CX, R8
+	ADDQ         $+16, BX
+	ADDQ         $+16, DX
+	ADDQ         $+16, DI
+	ADDQ         $+16, SI
+	SUBQ         $0x02, R9
+	JGE          pairPeek
+
+lastPeek:
+	CMPQ         R9, $-1
+	JNE          donePeek
+	VMOVUPD      (R8), Z3
+	VBROADCASTSD (BX), Z4
+	VMULPD       Z2, Z3, Z3
+	VFMADD231PD  Z0, Z4, Z3
+	VBROADCASTSD (DI), Z4
+	VFMADD231PD  Z3, Z4, Z1
+
+donePeek:
+	JMP answer
+
+lastHead:
+	MOVQ  8(SP), DX
+	MOVQ  80(AX), BX
+	MOVQ  104(AX), SI
+	IMULQ DX, SI
+	LEAQ  (BX)(SI*8), BX
+	MOVQ  104(AX), DX
+	SHLQ  $0x03, DX
+	LEAQ  (DX)(DX*2), SI
+	LEAQ  (BX)(DX*4), DI
+	MOVQ  8(SP), R8
+	MOVQ  320(AX), R9
+	MOVQ  344(AX), R10
+	IMULQ R8, R10
+	LEAQ  (R9)(R10*8), R9
+	MOVQ  344(AX), R8
+	SHLQ  $0x03, R8
+	LEAQ  (R8)(R8*2), R10
+	LEAQ  (R9)(R8*4), R11
+	MOVQ  24(SP), R9
+	MOVQ  (AX), R12
+	MOVQ  48(AX), R13
+	ADDQ  (SP), R12
+	SUBQ  $0x02, R13
+	JLT   lastAdvance
+
+pairAdvance:
+	VMOVUPD      (R12), Z3
+	PREFETCHT0   (DI)
+	PREFETCHT0   (DI)(DX*1)
+	PREFETCHT0   (R11)
+	PREFETCHT0   (R11)(R8*1)
+	VBROADCASTSD (BX), Z4
+	VMULPD       Z2, Z3, Z3
+	VFMADD231PD  Z0, Z4, Z3
+	VBROADCASTSD (R9), Z4
+	VFMADD231PD  Z3, Z4, Z1
+	VMOVUPD      Z3, (R12)
+	ADDQ         CX, R12
+	VMOVUPD      (R12), Z3
+	PREFETCHT0   (DI)(DX*2)
+	PREFETCHT0   (DI)(SI*1)
+	PREFETCHT0   (R11)(R8*2)
+	PREFETCHT0   (R11)(R10*1)
+	VBROADCASTSD 8(BX), Z4
+	VMULPD       Z2, Z3, Z3
+	VFMADD231PD  Z0, Z4, Z3
+	VBROADCASTSD 8(R9), Z4
+	VFMADD231PD  Z3, Z4, Z1
+	VMOVUPD      Z3, (R12)
+	ADDQ         CX, R12
+	ADDQ         $+16, BX
+	ADDQ         $+16, DI
+	ADDQ         $+16, R9
+	ADDQ         $+16, R11
+	SUBQ         $0x02, R13
+	JGE          pairAdvance
+
+lastAdvance:
+	CMPQ         R13, $-1
+	JNE          doneAdvance
+	VMOVUPD      (R12), Z3
+	PREFETCHT0   (DI)
+	PREFETCHT0   (DI)(DX*1)
+	PREFETCHT0   (R11)
+	PREFETCHT0   (R11)(R8*1)
+	VBROADCASTSD (BX), Z4
+	VMULPD       Z2, Z3, Z3
+	VFMADD231PD  Z0, Z4, Z3
+	VBROADCASTSD (R9), Z4
+	VFMADD231PD  Z3, Z4, Z1
+	VMOVUPD      Z3, (R12)
+
+doneAdvance:
+answer:
+	MOVQ         8(SP), DX
+	MOVQ         8(SP), BX
+	MOVQ         368(AX), SI
+	MOVQ         392(AX), DI
+	IMULQ        BX, DI
+	LEAQ         (SI)(DI*8), SI
+	MOVQ         392(AX), BX
+	SHLQ         $0x03, BX
+	LEAQ         (BX)(BX*2), DI
+	LEAQ         (SI)(BX*4), BX
+	MOVQ         424(AX), BX
+	MOVQ         32(SP), SI
+	LEAQ         (BX)(DX*8), BX
+	VBROADCASTSD (BX), Z3
+	VMULPD       Z3, Z1, Z1
+	CMPB         448(AX), $0x00
+	JEQ          write
+	VADDPD       (SI), Z1, Z1
+
+write:
+	VMOVUPD Z1, (SI)
+	MOVQ    408(AX), DX
+	MOVQ    416(AX), BX
+	SHLQ    $0x03, DX
+	SHLQ    $0x03, BX
+	ADDQ    DX, 24(SP)
+	ADDQ    BX, 32(SP)
+	DECQ    16(SP)
+	JNZ     head
+	MOVQ    8(SP), DX
+	ADDQ    $+1, DX
+	MOVQ    DX, 8(SP)
+	CMPQ    DX, 464(AX)
+	JLT     tokens
+	MOVQ    (SP), DX
+	ADDQ    $+64, DX
+	MOVQ    DX, (SP)
+	CMPQ    DX, CX
+	JLT     columns
+	VZEROUPPER
+	RET
+
+// func add2By1F64AVX512(p *Pass[float64])
+// Requires: AVX, AVX512F, MMX+
+TEXT ·add2By1F64AVX512(SB), NOSPLIT, $40-8
+	MOVQ p+0(FP), AX
+	MOVQ 56(AX), CX
+	SHLQ $0x03, CX
+	MOVQ 24(AX), DX
+	SUBQ (AX), DX
+	MOVQ $+0, (SP)
+
+columns:
+	MOVQ 456(AX), BX
+	MOVQ BX, 8(SP)
+
+tokens:
+	MOVQ         8(SP), BX
+	MOVQ         8(SP), SI
+	MOVQ         128(AX), DI
+	MOVQ         152(AX), R8
+	IMULQ        SI, R8
+	LEAQ         (DI)(R8*8), DI
+	MOVQ         152(AX), SI
+	SHLQ         $0x03, SI
+	LEAQ         (SI)(SI*2), R8
+	LEAQ         (DI)(SI*4), SI
+	ADDQ         (SP), DI
+	ADDQ         (SP), SI
+	MOVQ         160(AX), R8
+	LEAQ         (R8)(BX*8), R8
+	VBROADCASTSD (R8), Z1
+	VMULPD       (DI), Z1, Z0
+	VMULPD       64(DI), Z1, Z1
+	PREFETCHT0   (SI)
+	PREFETCHT0   64(SI)
+	MOVQ         8(SP), SI
+	MOVQ         368(AX), DI
+	MOVQ         392(AX), R8
+	IMULQ        SI, R8
+	LEAQ         (DI)(R8*8), DI
+	MOVQ         392(AX), SI
+	SHLQ         $0x03, SI
+	LEAQ         (SI)(SI*2), R8
+	LEAQ         (DI)(SI*4), SI
+	ADDQ         (SP), DI
+	ADDQ         (SP), SI
+	PREFETCHT0   (SI)
+	PREFETCHT0   64(SI)
+	MOVQ         DI, 32(SP)
+	MOVQ         320(AX), SI
+	MOVQ         344(AX), DI
+	IMULQ        BX, DI
+	LEAQ         (SI)(DI*8), SI
+	MOVQ         SI, 24(SP)
+	MOVQ         400(AX), BX
+	MOVQ         BX, 16(SP)
+
+head:
+	VPXORD Z2, Z2, Z2
+	VPXORD Z4, Z4, Z4
+	VPXORD Z3, Z3, Z3
+	VPXORD Z5, Z5, Z5
+	CMPQ   16(SP), $0x01
+	JEQ    lastHead
+	MOVQ   8(SP), BX
+	MOVQ   80(AX), SI
+	MOVQ   104(AX), DI
+	IMULQ  BX, DI
+	LEAQ   (SI)(DI*8), SI
+	MOVQ   104(AX), BX
+	SHLQ   $0x03, BX
+	LEAQ   (BX)(BX*2), DI
+	LEAQ   (SI)(BX*4), BX
+	MOVQ   8(SP), DI
+	MOVQ   320(AX), R8
+	MOVQ   344(AX), R9
+	IMULQ  DI, R9
+	LEAQ   (R8)(R9*8), R8
+	MOVQ   344(AX), DI
+	SHLQ   $0x03, DI
+	LEAQ   (DI)(DI*2), R9
+	LEAQ   (R8)(DI*4), DI
+	MOVQ   24(SP), R8
+	MOVQ   (AX), R9
+	MOVQ   48(AX), R10
+	ADDQ   (SP), R9
+	SUBQ   $0x02, R10
+	JLT    lastPeek
+
+pairPeek:
+	VMOVUPD      (R9), Z6
+	VMOVUPD      64(R9), Z7
+	VMOVUPD      (R9)(DX*1), Z8
+	VMOVUPD      64(R9)(DX*1), Z9
+	VBROADCASTSD (SI), Z10
+	VFMADD231PD  Z0, Z10, Z6
+	VFMADD231PD  Z1, Z10, Z7
+	VBROADCASTSD (R8), Z10
+	VFMADD231PD  Z6, Z10, Z2
+	VFMADD231PD  Z7, Z10, Z3
+	VFMADD231PD  Z8, Z10, Z4
+	VFMADD231PD  Z9, Z10, Z5
+	ADDQ         CX, R9
+	VMOVUPD      (R9), Z6
+	VMOVUPD      64(R9), Z7
+	VMOVUPD      (R9)(DX*1), Z8
+	VMOVUPD      64(R9)(DX*1), Z9
+	VBROADCASTSD 8(SI), Z10
+	VFMADD231PD  Z0, Z10, Z6
+	VFMADD231PD  Z1, Z10, Z7
+	VBROADCASTSD 8(R8), Z10
+	VFMADD231PD  Z6, Z10, Z2
+	VFMADD231PD  Z7, Z10, Z3
+	VFMADD231PD  Z8, Z10, Z4
+	VFMADD231PD  Z9, Z10, Z5
+	ADDQ         CX, R9
+	ADDQ         $+16, SI
+	ADDQ         $+16, BX
+	ADDQ         $+16, R8
+	ADDQ         $+16, DI
+	SUBQ         $0x02, R10
+	JGE          pairPeek
+
+lastPeek:
+	CMPQ         R10, $-1
+	JNE          donePeek
+	VMOVUPD      (R9), Z6
+	VMOVUPD      64(R9), Z7
+	VMOVUPD      (R9)(DX*1), Z8
+	VMOVUPD      64(R9)(DX*1), Z9
+	VBROADCASTSD (SI), Z10
+	VFMADD231PD  Z0, Z10, Z6
+	VFMADD231PD  Z1, Z10, Z7
+	VBROADCASTSD (R8), Z10
+	VFMADD231PD  Z6, Z10, Z2
+	VFMADD231PD  Z7, Z10, Z3
+	VFMADD231PD  Z8, Z10, Z4
+	VFMADD231PD  Z9, Z10, Z5
+
+donePeek:
+	JMP answer
+
+lastHead:
+	MOVQ  8(SP), BX
+	MOVQ  80(AX), SI
+	MOVQ  104(AX), DI
+	IMULQ BX, DI
+	LEAQ  (SI)(DI*8), SI
+	MOVQ  104(AX), BX
+	SHLQ  $0x03, BX
+	LEAQ  (BX)(BX*2), DI
+	LEAQ  (SI)(BX*4), R8
+	MOVQ  8(SP), R9
+	MOVQ  320(AX), R10
+	MOVQ  344(AX), R11
+	IMULQ R9, R11
+	LEAQ  (R10)(R11*8), R10
+	MOVQ  344(AX), R9
+	SHLQ  $0x03, R9
+	LEAQ  (R9)(R9*2), R11
+	LEAQ  (R10)(R9*4), R12
+	MOVQ  24(SP), R10
+	MOVQ  (AX), R13
+	MOVQ  48(AX), R14
+	ADDQ  (SP), R13
+	SUBQ  $0x02, R14
+	JLT   lastAdvance
+
+pairAdvance:
+	VMOVUPD      (R13), Z6
+	VMOVUPD      64(R13), Z7
+	VMOVUPD      (R13)(DX*1), Z8
+	VMOVUPD      64(R13)(DX*1), Z9
+	PREFETCHT0   (R8)
+	PREFETCHT0   (R8)(BX*1)
+	PREFETCHT0   (R12)
+	PREFETCHT0   (R12)(R9*1)
+	VBROADCASTSD (SI), Z10
+	VFMADD231PD  Z0, Z10, Z6
+	VFMADD231PD  Z1, Z10, Z7
+	VBROADCASTSD (R10), Z10
+	VFMADD231PD  Z6, Z10, Z2
+	VFMADD231PD  Z7, Z10, Z3
+	VFMADD231PD  Z8, Z10, Z4
+	VFMADD231PD  Z9, Z10, Z5
+	VMOVUPD      Z6, (R13)
+	VMOVUPD      Z7, 64(R13)
+	ADDQ         CX, R13
+	VMOVUPD      (R13), Z6
+	VMOVUPD      64(R13), Z7
+	VMOVUPD      (R13)(DX*1), Z8
+	VMOVUPD      64(R13)(DX*1), Z9
+	PREFETCHT0   (R8)(BX*2)
+	PREFETCHT0   (R8)(DI*1)
+	PREFETCHT0   (R12)(R9*2)
+	PREFETCHT0   (R12)(R11*1)
+	VBROADCASTSD 8(SI), Z10
+	VFMADD231PD  Z0, Z10, Z6
+	VFMADD231PD  Z1, Z10, Z7
+	VBROADCASTSD 8(R10), Z10
+	VFMADD231PD  Z6, Z10, Z2
+	VFMADD231PD  Z7, Z10, Z3
+	VFMADD231PD  Z8, Z10, Z4
+	VFMADD231PD  Z9, Z10, Z5
+	VMOVUPD      Z6, (R13)
+	VMOVUPD      Z7, 64(R13)
+	ADDQ         CX, R13
+	ADDQ         $+16, SI
+	ADDQ         $+16, R8
+	ADDQ         $+16, R10
+	ADDQ         $+16, R12
+	SUBQ         $0x02, R14
+	JGE          pairAdvance
+
+lastAdvance:
+	CMPQ         R14, $-1
+	JNE          doneAdvance
+	VMOVUPD      (R13), Z6
+	VMOVUPD      64(R13), Z7
+	VMOVUPD      (R13)(DX*1), Z8
+	VMOVUPD      64(R13)(DX*1), Z9
+	PREFETCHT0   (R8)
+	PREFETCHT0   (R8)(BX*1)
+	PREFETCHT0   (R12)
+	PREFETCHT0   (R12)(R9*1)
+	VBROADCASTSD (SI), Z10
+	VFMADD231PD  Z0, Z10, Z6
+	VFMADD231PD  Z1, Z10, Z7
+	VBROADCASTSD (R10), Z10
+	VFMADD231PD  Z6, Z10, Z2
+	VFMADD231PD  Z7, Z10, Z3
+	VFMADD231PD  Z8, Z10, Z4
+	VFMADD231PD  Z9, Z10, Z5
+	VMOVUPD      Z6, (R13)
+	VMOVUPD      Z7, 64(R13)
+
+doneAdvance:
+answer:
+	MOVQ         8(SP), BX
+	MOVQ         8(SP), SI
+	MOVQ         368(AX), DI
+	MOVQ         392(AX), R8
+	IMULQ        SI, R8
+	LEAQ         (DI)(R8*8), DI
+	MOVQ         392(AX), SI
+	SHLQ         $0x03, SI
+	LEAQ         (SI)(SI*2), R8
+	LEAQ         (DI)(SI*4), SI
+	MOVQ         424(AX), SI
+	MOVQ         32(SP), DI
+	LEAQ         (SI)(BX*8), SI
+	VBROADCASTSD (SI), Z6
+	VADDPD       Z4, Z2, Z2
+	VMULPD       Z6, Z2, Z2
+	VADDPD       Z5, Z3, Z3
+	VMULPD       Z6, Z3, Z3
+	CMPB         448(AX), $0x00
+	JEQ          write
+	VADDPD       (DI), Z2, Z2
+	VADDPD       64(DI), Z3, Z3
+
+write:
+	VMOVUPD Z2, (DI)
+	VMOVUPD Z3, 64(DI)
+	MOVQ    408(AX), BX
+	MOVQ    416(AX), SI
+	SHLQ    $0x03, BX
+	SHLQ    $0x03, SI
+	ADDQ    BX, 24(SP)
+	ADDQ    SI, 32(SP)
+	DECQ    16(SP)
+	JNZ     head
+	MOVQ    8(SP), BX
+	ADDQ    $+1, BX
+	MOVQ    BX, 8(SP)
+	CMPQ    BX, 464(AX)
+	JLT     tokens
+	MOVQ    (SP), BX
+	ADDQ    $+128, BX
+	MOVQ    BX, (SP)
+	CMPQ    BX, CX
+	JLT     columns
+	VZEROUPPER
+	RET
+
+// func decayAll2By1F64AVX512(p *Pass[float64])
+// Requires: AVX, AVX512F, MMX+
+TEXT ·decayAll2By1F64AVX512(SB), NOSPLIT, $40-8
+	MOVQ p+0(FP), AX
+	MOVQ 56(AX), CX
+	SHLQ $0x03, CX
+	MOVQ $+0, (SP)
+
+columns:
+	MOVQ 456(AX), DX
+	MOVQ DX, 8(SP)
+
+tokens:
+	MOVQ         8(SP), DX
+	MOVQ         8(SP), BX
+	MOVQ         128(AX), SI
+	MOVQ         152(AX), DI
+	IMULQ        BX, DI
+	LEAQ         (SI)(DI*8), SI
+	MOVQ         152(AX), BX
+	SHLQ         $0x03, BX
+	LEAQ         (BX)(BX*2), DI
+	LEAQ         (SI)(BX*4), BX
+	ADDQ         (SP), SI
+	ADDQ         (SP), BX
+	MOVQ         160(AX), DI
+	LEAQ         (DI)(DX*8), DI
+	VBROADCASTSD (DI), Z1
+	VMULPD       (SI), Z1, Z0
+	VMULPD       64(SI), Z1, Z1
+	PREFETCHT0   (BX)
+	PREFETCHT0   64(BX)
+	MOVQ         8(SP), BX
+	MOVQ         272(AX), SI
+	MOVQ         296(AX), DI
+	IMULQ        BX, DI
+	LEAQ         (SI)(DI*8), SI
+	MOVQ         296(AX), BX
+	SHLQ         $0x03, BX
+	LEAQ         (BX)(BX*2), DI
+	LEAQ         (SI)(BX*4), BX
+	VBROADCASTSD (SI), Z4
+	MOVQ         8(SP), BX
+	MOVQ         368(AX), SI
+	MOVQ         392(AX), DI
+	IMULQ        BX, DI
+	LEAQ         (SI)(DI*8), SI
+	MOVQ         392(AX), BX
+	SHLQ         $0x03, BX
+	LEAQ         (BX)(BX*2), DI
+	LEAQ         (SI)(BX*4), BX
+	ADDQ         (SP), SI
+	ADDQ         (SP), BX
+	PREFETCHT0   (BX)
+	PREFETCHT0   64(BX)
+	MOVQ         SI, 32(SP)
+	MOVQ         320(AX), BX
+	MOVQ         344(AX), SI
+	IMULQ        DX, SI
+	LEAQ         (BX)(SI*8), BX
+	MOVQ         BX, 24(SP)
+	MOVQ         400(AX), DX
+	MOVQ         DX, 16(SP)
+
+head:
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	CMPQ   16(SP), $0x01
+	JEQ    lastHead
+	MOVQ   8(SP), DX
+	MOVQ   80(AX), BX
+	MOVQ   104(AX), SI
+	IMULQ  DX, SI
+	LEAQ   (BX)(SI*8), BX
+	MOVQ   104(AX), DX
+	SHLQ   $0x03, DX
+	LEAQ   (DX)(DX*2), SI
+	LEAQ   (BX)(DX*4), DX
+	MOVQ   8(SP), SI
+	MOVQ   320(AX), DI
+	MOVQ   344(AX), R8
+	IMULQ  SI, R8
+	LEAQ   (DI)(R8*8), DI
+	MOVQ   344(AX), SI
+	SHLQ   $0x03, SI
+	LEAQ   (SI)(SI*2), R8
+	LEAQ   (DI)(SI*4), SI
+	MOVQ   24(SP), DI
+	MOVQ   (AX), R8
+	MOVQ   48(AX), R9
+	ADDQ   (SP), R8
+	SUBQ   $0x02, R9
+	JLT    lastPeek
+
+pairPeek:
+	VMOVUPD      (R8), Z5
+	VMOVUPD      64(R8), Z6
+	VBROADCASTSD (BX), Z7
+	VMULPD       Z4, Z5, Z5
+	VFMADD231PD  Z0, Z7, Z5
+	VMULPD       Z4, Z6, Z6
+	VFMADD231PD  Z1, Z7, Z6
+	VBROADCASTSD (DI), Z7
+	VFMADD231PD  Z5, Z7, Z2
+	VFMADD231PD  Z6, Z7, Z3
+	ADDQ         CX, R8
+	VMOVUPD      (R8), Z5
+	VMOVUPD      64(R8), Z6
+	VBROADCASTSD 8(BX), Z7
+	VMULPD       Z4, Z5, Z5
+	VFMADD231PD  Z0, Z7, Z5
+	VMULPD       Z4, Z6, Z6
+	VFMADD231PD  Z1, Z7, Z6
+	VBROADCASTSD 8(DI), Z7
+	VFMADD231PD  Z5, Z7, Z2
+	VFMADD231PD  Z6, Z7, Z3
+	ADDQ         CX, R8
+	ADDQ         $+16, BX
+	ADDQ         $+16, DX
+	ADDQ         $+16, DI
+	ADDQ         $+16, SI
+	SUBQ         $0x02, R9
+	JGE          pairPeek
+
+lastPeek:
+	CMPQ         R9, $-1
+	JNE          donePeek
+	VMOVUPD      (R8), Z5
+	VMOVUPD      64(R8), Z6
+	VBROADCASTSD (BX), Z7
+	VMULPD       Z4, Z5, Z5
+	VFMADD231PD  Z0, Z7, Z5
+	VMULPD       Z4, Z6, Z6
+	VFMADD231PD  Z1, Z7, Z6
+	VBROADCASTSD (DI), Z7
+	VFMADD231PD  Z5, Z7, Z2
+	VFMADD231PD  Z6, Z7, Z3
+
+donePeek:
+	JMP answer
+
+lastHead:
+	MOVQ  8(SP), DX
+	MOVQ  80(AX), BX
+	MOVQ  104(AX), SI
+	IMULQ DX, SI
+	LEAQ  (BX)(SI*8), BX
+	MOVQ  104(AX), DX
+	SHLQ  $0x03, DX
+	LEAQ  (DX)(DX*2), SI
+	LEAQ  (BX)(DX*4), DI
+	MOVQ  8(SP), R8
+	MOVQ  320(AX), R9
+	MOVQ  344(AX), R10
+	IMULQ R8, R10
+	LEAQ  (R9)(R10*8), R9
+	MOVQ  344(AX), R8
+	SHLQ  $0x03, R8
+	LEAQ  (R8)(R8*2), R10
+	LEAQ  (R9)(R8*4), R11
+	MOVQ  24(SP), R9
+	MOVQ  (AX), R12
+	MOVQ  48(AX), R13
+	ADDQ  (SP), R12
+	SUBQ  $0x02, R13
+	JLT   lastAdvance
+
+pairAdvance:
+	VMOVUPD      (R12), Z5
+	VMOVUPD      64(R12), Z6
+	PREFETCHT0   (DI)
+	PREFETCHT0   (DI)(DX*1)
+	PREFETCHT0   (R11)
+	PREFETCHT0   (R11)(R8*1)
+	VBROADCASTSD (BX), Z7
+	VMULPD       Z4, Z5, Z5
+	VFMADD231PD  Z0, Z7, Z5
+	VMULPD       Z4, Z6, Z6
+	VFMADD231PD  Z1, Z7, Z6
+	VBROADCASTSD (R9), Z7
+	VFMADD231PD  Z5, Z7, Z2
+	VFMADD231PD  Z6, Z7, Z3
+	VMOVUPD      Z5, (R12)
+	VMOVUPD      Z6, 64(R12)
+	ADDQ         CX, R12
+	VMOVUPD      (R12), Z5
+	VMOVUPD      64(R12), Z6
+	PREFETCHT0   (DI)(DX*2)
+	PREFETCHT0   (DI)(SI*1)
+	PREFETCHT0   (R11)(R8*2)
+	PREFETCHT0   (R11)(R10*1)
+	VBROADCASTSD 8(BX), Z7
+	VMULPD       Z4, Z5, Z5
+	VFMADD231PD  Z0, Z7, Z5
+	VMULPD       Z4, Z6, Z6
+	VFMADD231PD  Z1, Z7, Z6
+	VBROADCASTSD 8(R9), Z7
+	VFMADD231PD  Z5, Z7, Z2
+	VFMADD231PD  Z6, Z7, Z3
+	VMOVUPD      Z5, (R12)
+	VMOVUPD      Z6, 64(R12)
+	ADDQ         CX, R12
+	ADDQ         $+16, BX
+	ADDQ         $+16, DI
+	ADDQ         $+16, R9
+	ADDQ         $+16, R11
+	SUBQ         $0x02, R13
+	JGE          pairAdvance
+
+lastAdvance:
+	CMPQ         R13, $-1
+	JNE          doneAdvance
+	VMOVUPD      (R12), Z5
+	VMOVUPD      64(R12), Z6
+	PREFETCHT0   (DI)
+	PREFETCHT0   (DI)(DX*1)
+	PREFETCHT0   (R11)
+	PREFETCHT0   (R11)(R8*1)
+	VBROADCASTSD (BX), Z7
+	VMULPD       Z4, Z5, Z5
+	VFMADD231PD  Z0, Z7, Z5
+	VMULPD       Z4, Z6, Z6
+	VFMADD231PD  Z1, Z7, Z6
+	VBROADCASTSD (R9), Z7
+	VFMADD231PD  Z5, Z7, Z2
+	VFMADD231PD  Z6, Z7, Z3
+	VMOVUPD      Z5, (R12)
+	VMOVUPD      Z6, 64(R12)
+
+doneAdvance:
+answer:
+	MOVQ         8(SP), DX
+	MOVQ         8(SP), BX
+	MOVQ         368(AX), SI
+	MOVQ         392(AX), DI
+	IMULQ        BX, DI
+	LEAQ         (SI)(DI*8), SI
+	MOVQ         392(AX), BX
+	SHLQ         $0x03, BX
+	LEAQ         (BX)(BX*2), DI
+	LEAQ         (SI)(BX*4), BX
+	MOVQ         424(AX), BX
+	MOVQ         32(SP), SI
+	LEAQ         (BX)(DX*8), BX
+	VBROADCASTSD (BX), Z5
+	VMULPD       Z5, Z2, Z2
+	VMULPD       Z5, Z3, Z3
+	CMPB         448(AX), $0x00
+	JEQ          write
+	VADDPD       (SI), Z2, Z2
+	VADDPD       64(SI), Z3, Z3
+
+write:
+	VMOVUPD Z2, (SI)
+	VMOVUPD Z3, 64(SI)
+	MOVQ    408(AX), DX
+	MOVQ    416(AX), BX
+	SHLQ    $0x03, DX
+	SHLQ    $0x03, BX
+	ADDQ    DX, 24(SP)
+	ADDQ    BX, 32(SP)
+	DECQ    16(SP)
+	JNZ     head
+	MOVQ    8(SP), DX
+	ADDQ    $+1, DX
+	MOVQ    DX, 8(SP)
+	CMPQ    DX, 464(AX)
+	JLT     tokens
+	MOVQ    (SP), DX
+	ADDQ    $+128, DX
+	MOVQ    DX, (SP)
+	CMPQ    DX, CX
+	JLT     columns
 	VZEROUPPER
 	RET
 
@@ -9185,7 +9726,7 @@ next:
 // Requires: AVX, AVX2, CMOV, FMA3, MMX+
 TEXT ·decay1F32AVX2(SB), NOSPLIT, $0-8
 	MOVQ p+0(FP), AX
-	MOVQ 456(AX), CX
+	XORQ CX, CX
 
 token:
 	MOVQ         128(AX), DX
@@ -9354,7 +9895,7 @@ next:
 // Requires: AVX, AVX2, CMOV, FMA3, MMX+
 TEXT ·correct1F32AVX2(SB), NOSPLIT, $0-8
 	MOVQ  p+0(FP), AX
-	MOVQ  456(AX), CX
+	XORQ  CX, CX
 	VPXOR Y1, Y1, Y1
 	VPXOR Y2, Y2, Y2
 	MOVQ  200(AX), DX
@@ -9547,7 +10088,7 @@ next:
 // Requires: AVX, AVX2, CMOV, FMA3, MMX+
 TEXT ·decayCorrect1F32AVX2(SB), NOSPLIT, $0-8
 	MOVQ  p+0(FP), AX
-	MOVQ  456(AX), CX
+	XORQ  CX, CX
 	VPXOR Y1, Y1, Y1
 	VPXOR Y2, Y2, Y2
 	MOVQ  200(AX), DX
@@ -9748,227 +10289,11 @@ next:
 	VZEROUPPER
 	RET
 
-// func add2F32AVX2(p *Pass[float32])
-// Requires: AVX, AVX2, FMA3, MMX+
-TEXT ·add2F32AVX2(SB), NOSPLIT, $0-8
-	MOVQ p+0(FP), AX
-	MOVQ 24(AX), CX
-	SUBQ (AX), CX
-	MOVQ 456(AX), DX
-
-token:
-	MOVQ         128(AX), BX
-	MOVQ         152(AX), SI
-	IMULQ        DX, SI
-	LEAQ         (BX)(SI*4), BX
-	VMOVUPS      (BX), Y0
-	VMOVUPS      32(BX), Y1
-	MOVQ         160(AX), BX
-	VBROADCASTSS (BX)(DX*4), Y2
-	VMULPS       Y2, Y0, Y0
-	VMULPS       Y2, Y1, Y1
-	MOVQ         80(AX), BX
-	MOVQ         104(AX), SI
-	IMULQ        DX, SI
-	LEAQ         (BX)(SI*4), BX
-	MOVQ         320(AX), SI
-	MOVQ         344(AX), DI
-	IMULQ        DX, DI
-	LEAQ         (SI)(DI*4), SI
-	VPXOR        Y6, Y6, Y6
-	VPXOR        Y7, Y7, Y7
-	VPXOR        Y8, Y8, Y8
-	VPXOR        Y9, Y9, Y9
-	VPXOR        Y2, Y2, Y2
-	VPXOR        Y3, Y3, Y3
-	VPXOR        Y4, Y4, Y4
-	VPXOR        Y5, Y5, Y5
-	LEAQ         2(DX), DI
-	MOVQ         80(AX), R8
-	MOVQ         104(AX), R9
-	IMULQ        DI, R9
-	LEAQ         (R8)(R9*4), R8
-	MOVQ         320(AX), R9
-	MOVQ         344(AX), R10
-	IMULQ        DI, R10
-	LEAQ         (R9)(R10*4), R9
-	MOVQ         128(AX), R10
-	MOVQ         152(AX), R11
-	IMULQ        DI, R11
-	LEAQ         (R10)(R11*4), R10
-	MOVQ         368(AX), R11
-	MOVQ         392(AX), R12
-	IMULQ        DI, R12
-	LEAQ         (R11)(R12*4), R11
-	MOVQ         (AX), DI
-	MOVQ         48(AX), R13
-	XORQ         R12, R12
-	DECQ         R13
-	JLE          last0
-
-pair0:
-	PREFETCHT0   (R8)(R12*4)
-	PREFETCHT0   (R10)(R12*2)
-	VMOVUPS      (DI), Y10
-	VMOVUPS      32(DI), Y11
-	VBROADCASTSS (BX)(R12*4), Y12
-	VFMADD231PS  Y0, Y12, Y10
-	VFMADD231PS  Y1, Y12, Y11
-	VMOVUPS      Y10, (DI)
-	VMOVUPS      Y11, 32(DI)
-	VBROADCASTSS (SI)(R12*4), Y12
-	VFMADD231PS  Y10, Y12, Y6
-	VFMADD231PS  Y11, Y12, Y7
-	VFMADD231PS  (DI)(CX*1), Y12, Y2
-	VFMADD231PS  32(DI)(CX*1), Y12, Y3
-	PREFETCHT0   (R9)(R12*4)
-	PREFETCHT0   (R11)(R12*2)
-	VMOVUPS      64(DI), Y10
-	VMOVUPS      96(DI), Y11
-	VBROADCASTSS 4(BX)(R12*4), Y12
-	VFMADD231PS  Y0, Y12, Y10
-	VFMADD231PS  Y1, Y12, Y11
-	VMOVUPS      Y10, 64(DI)
-	VMOVUPS      Y11, 96(DI)
-	VBROADCASTSS 4(SI)(R12*4), Y12
-	VFMADD231PS  Y10, Y12, Y8
-	VFMADD231PS  Y11, Y12, Y9
-	VFMADD231PS  64(DI)(CX*1), Y12, Y4
-	VFMADD231PS  96(DI)(CX*1), Y12, Y5
-	ADDQ         $+128, DI
-	ADDQ         $+2, R12
-	CMPQ         R12, R13
-	JLT          pair0
-
-last0:
-	JNE          done0
-	PREFETCHT0   (R8)(R12*4)
-	PREFETCHT0   (R10)(R12*2)
-	VMOVUPS      (DI), Y10
-	VMOVUPS      32(DI), Y11
-	VBROADCASTSS (BX)(R12*4), Y12
-	VFMADD231PS  Y0, Y12, Y10
-	VFMADD231PS  Y1, Y12, Y11
-	VMOVUPS      Y10, (DI)
-	VMOVUPS      Y11, 32(DI)
-	VBROADCASTSS (SI)(R12*4), Y0
-	VFMADD231PS  Y10, Y0, Y6
-	VFMADD231PS  Y11, Y0, Y7
-	VFMADD231PS  (DI)(CX*1), Y0, Y2
-	VFMADD231PS  32(DI)(CX*1), Y0, Y3
-
-done0:
-	MOVQ         368(AX), BX
-	MOVQ         392(AX), SI
-	IMULQ        DX, SI
-	LEAQ         (BX)(SI*4), BX
-	MOVQ         424(AX), SI
-	VBROADCASTSS (SI)(DX*4), Y0
-	VADDPS       Y8, Y6, Y6
-	VADDPS       Y9, Y7, Y7
-	VADDPS       Y4, Y2, Y2
-	VADDPS       Y5, Y3, Y3
-	VADDPS       Y2, Y6, Y6
-	VADDPS       Y3, Y7, Y7
-	VMULPS       Y0, Y6, Y6
-	VMULPS       Y0, Y7, Y7
-	CMPB         448(AX), $0x00
-	JEQ          write1
-	VADDPS       (BX), Y6, Y6
-	VADDPS       32(BX), Y7, Y7
-
-write1:
-	VMOVUPS Y6, (BX)
-	VMOVUPS Y7, 32(BX)
-	MOVQ    400(AX), BX
-	DECQ    BX
-	JZ      next
-	MOVQ    320(AX), SI
-	MOVQ    344(AX), DI
-	IMULQ   DX, DI
-	LEAQ    (SI)(DI*4), SI
-	MOVQ    368(AX), DI
-	MOVQ    392(AX), R8
-	IMULQ   DX, R8
-	LEAQ    (DI)(R8*4), DI
-
-head:
-	MOVQ  408(AX), R8
-	LEAQ  (SI)(R8*4), SI
-	MOVQ  416(AX), R8
-	LEAQ  (DI)(R8*4), DI
-	VPXOR Y6, Y6, Y6
-	VPXOR Y7, Y7, Y7
-	VPXOR Y8, Y8, Y8
-	VPXOR Y9, Y9, Y9
-	VPXOR Y2, Y2, Y2
-	VPXOR Y3, Y3, Y3
-	VPXOR Y4, Y4, Y4
-	VPXOR Y5, Y5, Y5
-	MOVQ  (AX), R8
-	MOVQ  48(AX), R10
-	XORQ  R9, R9
-	DECQ  R10
-	JLE   last1
-
-pair1:
-	VBROADCASTSS (SI)(R9*4), Y0
-	VFMADD231PS  (R8), Y0, Y6
-	VFMADD231PS  32(R8), Y0, Y7
-	VFMADD231PS  (R8)(CX*1), Y0, Y2
-	VFMADD231PS  32(R8)(CX*1), Y0, Y3
-	VBROADCASTSS 4(SI)(R9*4), Y0
-	VFMADD231PS  64(R8), Y0, Y8
-	VFMADD231PS  96(R8), Y0, Y9
-	VFMADD231PS  64(R8)(CX*1), Y0, Y4
-	VFMADD231PS  96(R8)(CX*1), Y0, Y5
-	ADDQ         $+128, R8
-	ADDQ         $+2, R9
-	CMPQ         R9, R10
-	JLT          pair1
-
-last1:
-	JNE          done1
-	VBROADCASTSS (SI)(R9*4), Y0
-	VFMADD231PS  (R8), Y0, Y6
-	VFMADD231PS  32(R8), Y0, Y7
-	VFMADD231PS  (R8)(CX*1), Y0, Y2
-	VFMADD231PS  32(R8)(CX*1), Y0, Y3
-
-done1:
-	MOVQ         424(AX), R8
-	VBROADCASTSS (R8)(DX*4), Y0
-	VADDPS       Y8, Y6, Y6
-	VADDPS       Y9, Y7, Y7
-	VADDPS       Y4, Y2, Y2
-	VADDPS       Y5, Y3, Y3
-	VADDPS       Y2, Y6, Y6
-	VADDPS       Y3, Y7, Y7
-	VMULPS       Y0, Y6, Y6
-	VMULPS       Y0, Y7, Y7
-	CMPB         448(AX), $0x00
-	JEQ          write2
-	VADDPS       (DI), Y6, Y6
-	VADDPS       32(DI), Y7, Y7
-
-write2:
-	VMOVUPS Y6, (DI)
-	VMOVUPS Y7, 32(DI)
-	DECQ    BX
-	JNZ     head
-
-next:
-	INCQ DX
-	CMPQ DX, 64(AX)
-	JLT  token
-	VZEROUPPER
-	RET
-
 // func decay2F32AVX2(p *Pass[float32])
 // Requires: AVX, AVX2, CMOV, FMA3, MMX+
 TEXT ·decay2F32AVX2(SB), NOSPLIT, $0-8
 	MOVQ p+0(FP), AX
-	MOVQ 456(AX), CX
+	XORQ CX, CX
 
 token:
 	MOVQ         128(AX), DX
@@ -10166,7 +10491,7 @@ next:
 // Requires: AVX, AVX2, CMOV, FMA3, MMX+
 TEXT ·correct2F32AVX2(SB), NOSPLIT, $0-8
 	MOVQ  p+0(FP), AX
-	MOVQ  456(AX), CX
+	XORQ  CX, CX
 	VPXOR Y2, Y2, Y2
 	VPXOR Y3, Y3, Y3
 	VPXOR Y4, Y4, Y4
@@ -10398,7 +10723,7 @@ next:
 // Requires: AVX, AVX2, CMOV, FMA3, MMX+
 TEXT ·decayCorrect2F32AVX2(SB), NOSPLIT, $0-8
 	MOVQ  p+0(FP), AX
-	MOVQ  456(AX), CX
+	XORQ  CX, CX
 	VPXOR Y2, Y2, Y2
 	VPXOR Y3, Y3, Y3
 	VPXOR Y4, Y4, Y4
@@ -10638,9 +10963,9 @@ next:
 	VZEROUPPER
 	RET
 
-// func addFours1F32AVX2(p *Pass[float32])
+// func add1By4F32AVX2(p *Pass[float32])
 // Requires: AVX, AVX2, FMA3, MMX+
-TEXT ·addFours1F32AVX2(SB), NOSPLIT, $40-8
+TEXT ·add1By4F32AVX2(SB), NOSPLIT, $40-8
 	MOVQ p+0(FP), AX
 	MOVQ 56(AX), CX
 	SHLQ $0x02, CX
@@ -10649,7 +10974,8 @@ TEXT ·addFours1F32AVX2(SB), NOSPLIT, $40-8
 	MOVQ $+0, (SP)
 
 columns:
-	MOVQ $+0, 8(SP)
+	MOVQ 456(AX), BX
+	MOVQ BX, 8(SP)
 
 tokens:
 	MOVQ         8(SP), BX
@@ -10992,7 +11318,7 @@ write:
 	MOVQ    8(SP), BX
 	ADDQ    $+4, BX
 	MOVQ    BX, 8(SP)
-	CMPQ    BX, 456(AX)
+	CMPQ    BX, 464(AX)
 	JLT     tokens
 	MOVQ    (SP), BX
 	ADDQ    $+32, BX
@@ -11002,16 +11328,17 @@ write:
 	VZEROUPPER
 	RET
 
-// func decayFours1F32AVX2(p *Pass[float32])
+// func decayAll1By4F32AVX2(p *Pass[float32])
 // Requires: AVX, AVX2, FMA3, MMX+
-TEXT ·decayFours1F32AVX2(SB), NOSPLIT, $40-8
+TEXT ·decayAll1By4F32AVX2(SB), NOSPLIT, $40-8
 	MOVQ p+0(FP), AX
 	MOVQ 56(AX), CX
 	SHLQ $0x02, CX
 	MOVQ $+0, (SP)
 
 columns:
-	MOVQ $+0, 8(SP)
+	MOVQ 456(AX), DX
+	MOVQ DX, 8(SP)
 
 tokens:
 	MOVQ         8(SP), DX
@@ -11353,7 +11680,7 @@ write:
 	MOVQ    8(SP), DX
 	ADDQ    $+4, DX
 	MOVQ    DX, 8(SP)
-	CMPQ    DX, 456(AX)
+	CMPQ    DX, 464(AX)
 	JLT     tokens
 	MOVQ    (SP), DX
 	ADDQ    $+32, DX
@@ -11363,176 +11690,487 @@ write:
 	VZEROUPPER
 	RET
 
-// func add1F64AVX2(p *Pass[float64])
+// func add1By1F32AVX2(p *Pass[float32])
 // Requires: AVX, AVX2, FMA3, MMX+
-TEXT ·add1F64AVX2(SB), NOSPLIT, $0-8
+TEXT ·add1By1F32AVX2(SB), NOSPLIT, $40-8
 	MOVQ p+0(FP), AX
-	MOVQ 24(AX), CX
-	SUBQ (AX), CX
-	MOVQ 456(AX), DX
+	MOVQ 56(AX), CX
+	SHLQ $0x02, CX
+	MOVQ 24(AX), DX
+	SUBQ (AX), DX
+	MOVQ $+0, (SP)
 
-token:
-	MOVQ         128(AX), BX
+columns:
+	MOVQ 456(AX), BX
+	MOVQ BX, 8(SP)
+
+tokens:
+	MOVQ         8(SP), BX
+	MOVQ         8(SP), SI
+	MOVQ         128(AX), DI
+	MOVQ         152(AX), R8
+	IMULQ        SI, R8
+	LEAQ         (DI)(R8*4), DI
 	MOVQ         152(AX), SI
-	IMULQ        DX, SI
-	LEAQ         (BX)(SI*8), BX
-	VMOVUPD      (BX), Y0
-	MOVQ         160(AX), BX
-	VBROADCASTSD (BX)(DX*8), Y1
-	VMULPD       Y1, Y0, Y0
-	MOVQ         80(AX), BX
-	MOVQ         104(AX), SI
-	IMULQ        DX, SI
-	LEAQ         (BX)(SI*8), BX
+	SHLQ         $0x02, SI
+	LEAQ         (SI)(SI*2), R8
+	LEAQ         (DI)(SI*4), SI
+	ADDQ         (SP), DI
+	ADDQ         (SP), SI
+	MOVQ         160(AX), R8
+	LEAQ         (R8)(BX*4), R8
+	VBROADCASTSS (R8), Y0
+	VMULPS       (DI), Y0, Y0
+	PREFETCHT0   (SI)
+	MOVQ         8(SP), SI
+	MOVQ         368(AX), DI
+	MOVQ         392(AX), R8
+	IMULQ        SI, R8
+	LEAQ         (DI)(R8*4), DI
+	MOVQ         392(AX), SI
+	SHLQ         $0x02, SI
+	LEAQ         (SI)(SI*2), R8
+	LEAQ         (DI)(SI*4), SI
+	ADDQ         (SP), DI
+	ADDQ         (SP), SI
+	PREFETCHT0   (SI)
+	MOVQ         DI, 32(SP)
 	MOVQ         320(AX), SI
 	MOVQ         344(AX), DI
-	IMULQ        DX, DI
-	LEAQ         (SI)(DI*8), SI
-	VPXOR        Y3, Y3, Y3
-	VPXOR        Y4, Y4, Y4
-	VPXOR        Y1, Y1, Y1
-	VPXOR        Y2, Y2, Y2
-	LEAQ         2(DX), DI
-	MOVQ         80(AX), R8
-	MOVQ         104(AX), R9
-	IMULQ        DI, R9
-	LEAQ         (R8)(R9*8), R8
-	MOVQ         320(AX), R9
-	MOVQ         344(AX), R10
-	IMULQ        DI, R10
-	LEAQ         (R9)(R10*8), R9
-	MOVQ         128(AX), R10
-	MOVQ         152(AX), R11
-	IMULQ        DI, R11
-	LEAQ         (R10)(R11*8), R10
-	MOVQ         368(AX), R11
-	MOVQ         392(AX), R12
-	IMULQ        DI, R12
-	LEAQ         (R11)(R12*8), R11
-	MOVQ         (AX), DI
-	MOVQ         48(AX), R13
-	XORQ         R12, R12
-	DECQ         R13
-	JLE          last0
-
-pair0:
-	PREFETCHT0   (R8)(R12*8)
-	PREFETCHT0   (R10)(R12*1)
-	VMOVUPD      (DI), Y5
-	VBROADCASTSD (BX)(R12*8), Y6
-	VFMADD231PD  Y0, Y6, Y5
-	VMOVUPD      Y5, (DI)
-	VBROADCASTSD (SI)(R12*8), Y6
-	VFMADD231PD  Y5, Y6, Y3
-	VFMADD231PD  (DI)(CX*1), Y6, Y1
-	PREFETCHT0   (R9)(R12*8)
-	PREFETCHT0   (R11)(R12*1)
-	VMOVUPD      32(DI), Y5
-	VBROADCASTSD 8(BX)(R12*8), Y6
-	VFMADD231PD  Y0, Y6, Y5
-	VMOVUPD      Y5, 32(DI)
-	VBROADCASTSD 8(SI)(R12*8), Y6
-	VFMADD231PD  Y5, Y6, Y4
-	VFMADD231PD  32(DI)(CX*1), Y6, Y2
-	ADDQ         $+64, DI
-	ADDQ         $+2, R12
-	CMPQ         R12, R13
-	JLT          pair0
-
-last0:
-	JNE          done0
-	PREFETCHT0   (R8)(R12*8)
-	PREFETCHT0   (R10)(R12*1)
-	VMOVUPD      (DI), Y5
-	VBROADCASTSD (BX)(R12*8), Y6
-	VFMADD231PD  Y0, Y6, Y5
-	VMOVUPD      Y5, (DI)
-	VBROADCASTSD (SI)(R12*8), Y0
-	VFMADD231PD  Y5, Y0, Y3
-	VFMADD231PD  (DI)(CX*1), Y0, Y1
-
-done0:
-	MOVQ         368(AX), BX
-	MOVQ         392(AX), SI
-	IMULQ        DX, SI
-	LEAQ         (BX)(SI*8), BX
-	MOVQ         424(AX), SI
-	VBROADCASTSD (SI)(DX*8), Y0
-	VADDPD       Y4, Y3, Y3
-	VADDPD       Y2, Y1, Y1
-	VADDPD       Y1, Y3, Y3
-	VMULPD       Y0, Y3, Y3
-	CMPB         448(AX), $0x00
-	JEQ          write1
-	VADDPD       (BX), Y3, Y3
-
-write1:
-	VMOVUPD Y3, (BX)
-	MOVQ    400(AX), BX
-	DECQ    BX
-	JZ      next
-	MOVQ    320(AX), SI
-	MOVQ    344(AX), DI
-	IMULQ   DX, DI
-	LEAQ    (SI)(DI*8), SI
-	MOVQ    368(AX), DI
-	MOVQ    392(AX), R8
-	IMULQ   DX, R8
-	LEAQ    (DI)(R8*8), DI
+	IMULQ        BX, DI
+	LEAQ         (SI)(DI*4), SI
+	MOVQ         SI, 24(SP)
+	MOVQ         400(AX), BX
+	MOVQ         BX, 16(SP)
 
 head:
-	MOVQ  408(AX), R8
-	LEAQ  (SI)(R8*8), SI
-	MOVQ  416(AX), R8
-	LEAQ  (DI)(R8*8), DI
-	VPXOR Y3, Y3, Y3
-	VPXOR Y4, Y4, Y4
 	VPXOR Y1, Y1, Y1
 	VPXOR Y2, Y2, Y2
-	MOVQ  (AX), R8
+	CMPQ  16(SP), $0x01
+	JEQ   lastHead
+	MOVQ  8(SP), BX
+	MOVQ  80(AX), SI
+	MOVQ  104(AX), DI
+	IMULQ BX, DI
+	LEAQ  (SI)(DI*4), SI
+	MOVQ  104(AX), BX
+	SHLQ  $0x02, BX
+	LEAQ  (BX)(BX*2), DI
+	LEAQ  (SI)(BX*4), BX
+	MOVQ  8(SP), DI
+	MOVQ  320(AX), R8
+	MOVQ  344(AX), R9
+	IMULQ DI, R9
+	LEAQ  (R8)(R9*4), R8
+	MOVQ  344(AX), DI
+	SHLQ  $0x02, DI
+	LEAQ  (DI)(DI*2), R9
+	LEAQ  (R8)(DI*4), DI
+	MOVQ  24(SP), R8
+	MOVQ  (AX), R9
 	MOVQ  48(AX), R10
-	XORQ  R9, R9
-	DECQ  R10
-	JLE   last1
+	ADDQ  (SP), R9
+	SUBQ  $0x02, R10
+	JLT   lastPeek
 
-pair1:
-	VBROADCASTSD (SI)(R9*8), Y0
-	VFMADD231PD  (R8), Y0, Y3
-	VFMADD231PD  (R8)(CX*1), Y0, Y1
-	VBROADCASTSD 8(SI)(R9*8), Y0
-	VFMADD231PD  32(R8), Y0, Y4
-	VFMADD231PD  32(R8)(CX*1), Y0, Y2
-	ADDQ         $+64, R8
-	ADDQ         $+2, R9
-	CMPQ         R9, R10
-	JLT          pair1
+pairPeek:
+	VMOVUPS      (R9), Y3
+	VMOVUPS      (R9)(DX*1), Y4
+	VBROADCASTSS (SI), Y5
+	VFMADD231PS  Y0, Y5, Y3
+	VBROADCASTSS (R8), Y5
+	VFMADD231PS  Y3, Y5, Y1
+	VFMADD231PS  Y4, Y5, Y2
+	ADDQ         CX, R9
+	VMOVUPS      (R9), Y3
+	VMOVUPS      (R9)(DX*1), Y4
+	VBROADCASTSS 4(SI), Y5
+	VFMADD231PS  Y0, Y5, Y3
+	VBROADCASTSS 4(R8), Y5
+	VFMADD231PS  Y3, Y5, Y1
+	VFMADD231PS  Y4, Y5, Y2
+	ADDQ         CX, R9
+	ADDQ         $+8, SI
+	ADDQ         $+8, BX
+	ADDQ         $+8, R8
+	ADDQ         $+8, DI
+	SUBQ         $0x02, R10
+	JGE          pairPeek
 
-last1:
-	JNE          done1
-	VBROADCASTSD (SI)(R9*8), Y0
-	VFMADD231PD  (R8), Y0, Y3
-	VFMADD231PD  (R8)(CX*1), Y0, Y1
+lastPeek:
+	CMPQ         R10, $-1
+	JNE          donePeek
+	VMOVUPS      (R9), Y3
+	VMOVUPS      (R9)(DX*1), Y4
+	VBROADCASTSS (SI), Y5
+	VFMADD231PS  Y0, Y5, Y3
+	VBROADCASTSS (R8), Y5
+	VFMADD231PS  Y3, Y5, Y1
+	VFMADD231PS  Y4, Y5, Y2
 
-done1:
-	MOVQ         424(AX), R8
-	VBROADCASTSD (R8)(DX*8), Y0
-	VADDPD       Y4, Y3, Y3
-	VADDPD       Y2, Y1, Y1
-	VADDPD       Y1, Y3, Y3
-	VMULPD       Y0, Y3, Y3
+donePeek:
+	JMP answer
+
+lastHead:
+	MOVQ  8(SP), BX
+	MOVQ  80(AX), SI
+	MOVQ  104(AX), DI
+	IMULQ BX, DI
+	LEAQ  (SI)(DI*4), SI
+	MOVQ  104(AX), BX
+	SHLQ  $0x02, BX
+	LEAQ  (BX)(BX*2), DI
+	LEAQ  (SI)(BX*4), R8
+	MOVQ  8(SP), R9
+	MOVQ  320(AX), R10
+	MOVQ  344(AX), R11
+	IMULQ R9, R11
+	LEAQ  (R10)(R11*4), R10
+	MOVQ  344(AX), R9
+	SHLQ  $0x02, R9
+	LEAQ  (R9)(R9*2), R11
+	LEAQ  (R10)(R9*4), R12
+	MOVQ  24(SP), R10
+	MOVQ  (AX), R13
+	MOVQ  48(AX), R14
+	ADDQ  (SP), R13
+	SUBQ  $0x02, R14
+	JLT   lastAdvance
+
+pairAdvance:
+	VMOVUPS      (R13), Y3
+	VMOVUPS      (R13)(DX*1), Y4
+	PREFETCHT0   (R8)
+	PREFETCHT0   (R8)(BX*1)
+	PREFETCHT0   (R12)
+	PREFETCHT0   (R12)(R9*1)
+	VBROADCASTSS (SI), Y5
+	VFMADD231PS  Y0, Y5, Y3
+	VBROADCASTSS (R10), Y5
+	VFMADD231PS  Y3, Y5, Y1
+	VFMADD231PS  Y4, Y5, Y2
+	VMOVUPS      Y3, (R13)
+	ADDQ         CX, R13
+	VMOVUPS      (R13), Y3
+	VMOVUPS      (R13)(DX*1), Y4
+	PREFETCHT0   (R8)(BX*2)
+	PREFETCHT0   (R8)(DI*1)
+	PREFETCHT0   (R12)(R9*2)
+	PREFETCHT0   (R12)(R11*1)
+	VBROADCASTSS 4(SI), Y5
+	VFMADD231PS  Y0, Y5, Y3
+	VBROADCASTSS 4(R10), Y5
+	VFMADD231PS  Y3, Y5, Y1
+	VFMADD231PS  Y4, Y5, Y2
+	VMOVUPS      Y3, (R13)
+	ADDQ         CX, R13
+	ADDQ         $+8, SI
+	ADDQ         $+8, R8
+	ADDQ         $+8, R10
+	ADDQ         $+8, R12
+	SUBQ         $0x02, R14
+	JGE          pairAdvance
+
+lastAdvance:
+	CMPQ         R14, $-1
+	JNE          doneAdvance
+	VMOVUPS      (R13), Y3
+	VMOVUPS      (R13)(DX*1), Y4
+	PREFETCHT0   (R8)
+	PREFETCHT0   (R8)(BX*1)
+	PREFETCHT0   (R12)
+	PREFETCHT0   (R12)(R9*1)
+	VBROADCASTSS (SI), Y5
+	VFMADD231PS  Y0, Y5, Y3
+	VBROADCASTSS (R10), Y5
+	VFMADD231PS  Y3, Y5, Y1
+	VFMADD231PS  Y4, Y5, Y2
+	VMOVUPS      Y3, (R13)
+
+doneAdvance:
+answer:
+	MOVQ         8(SP), BX
+	MOVQ         8(SP), SI
+	MOVQ         368(AX), DI
+	MOVQ         392(AX), R8
+	IMULQ        SI, R8
+	LEAQ         (DI)(R8*4), DI
+	MOVQ         392(AX), SI
+	SHLQ         $0x02, SI
+	LEAQ         (SI)(SI*2), R8
+	LEAQ         (DI)(SI*4), SI
+	MOVQ         424(AX), SI
+	MOVQ         32(SP), DI
+	LEAQ         (SI)(BX*4), SI
+	VBROADCASTSS (SI), Y3
+	VADDPS       Y2, Y1, Y1
+	VMULPS       Y3, Y1, Y1
 	CMPB         448(AX), $0x00
-	JEQ          write2
-	VADDPD       (DI), Y3, Y3
+	JEQ          write
+	VADDPS       (DI), Y1, Y1
 
-write2:
-	VMOVUPD Y3, (DI)
-	DECQ    BX
+write:
+	VMOVUPS Y1, (DI)
+	MOVQ    408(AX), BX
+	MOVQ    416(AX), SI
+	SHLQ    $0x02, BX
+	SHLQ    $0x02, SI
+	ADDQ    BX, 24(SP)
+	ADDQ    SI, 32(SP)
+	DECQ    16(SP)
 	JNZ     head
+	MOVQ    8(SP), BX
+	ADDQ    $+1, BX
+	MOVQ    BX, 8(SP)
+	CMPQ    BX, 464(AX)
+	JLT     tokens
+	MOVQ    (SP), BX
+	ADDQ    $+32, BX
+	MOVQ    BX, (SP)
+	CMPQ    BX, CX
+	JLT     columns
+	VZEROUPPER
+	RET
 
-next:
-	INCQ DX
-	CMPQ DX, 64(AX)
-	JLT  token
+// func decayAll1By1F32AVX2(p *Pass[float32])
+// Requires: AVX, AVX2, FMA3, MMX+
+TEXT ·decayAll1By1F32AVX2(SB), NOSPLIT, $40-8
+	MOVQ p+0(FP), AX
+	MOVQ 56(AX), CX
+	SHLQ $0x02, CX
+	MOVQ $+0, (SP)
+
+columns:
+	MOVQ 456(AX), DX
+	MOVQ DX, 8(SP)
+
+tokens:
+	MOVQ         8(SP), DX
+	MOVQ         8(SP), BX
+	MOVQ         128(AX), SI
+	MOVQ         152(AX), DI
+	IMULQ        BX, DI
+	LEAQ         (SI)(DI*4), SI
+	MOVQ         152(AX), BX
+	SHLQ         $0x02, BX
+	LEAQ         (BX)(BX*2), DI
+	LEAQ         (SI)(BX*4), BX
+	ADDQ         (SP), SI
+	ADDQ         (SP), BX
+	MOVQ         160(AX), DI
+	LEAQ         (DI)(DX*4), DI
+	VBROADCASTSS (DI), Y0
+	VMULPS       (SI), Y0, Y0
+	PREFETCHT0   (BX)
+	MOVQ         8(SP), BX
+	MOVQ         272(AX), SI
+	MOVQ         296(AX), DI
+	IMULQ        BX, DI
+	LEAQ         (SI)(DI*4), SI
+	MOVQ         296(AX), BX
+	SHLQ         $0x02, BX
+	LEAQ         (BX)(BX*2), DI
+	LEAQ         (SI)(BX*4), BX
+	VBROADCASTSS (SI), Y2
+	MOVQ         8(SP), BX
+	MOVQ         368(AX), SI
+	MOVQ         392(AX), DI
+	IMULQ        BX, DI
+	LEAQ         (SI)(DI*4), SI
+	MOVQ         392(AX), BX
+	SHLQ         $0x02, BX
+	LEAQ         (BX)(BX*2), DI
+	LEAQ         (SI)(BX*4), BX
+	ADDQ         (SP), SI
+	ADDQ         (SP), BX
+	PREFETCHT0   (BX)
+	MOVQ         SI, 32(SP)
+	MOVQ         320(AX), BX
+	MOVQ         344(AX), SI
+	IMULQ        DX, SI
+	LEAQ         (BX)(SI*4), BX
+	MOVQ         BX, 24(SP)
+	MOVQ         400(AX), DX
+	MOVQ         DX, 16(SP)
+
+head:
+	VPXOR Y1, Y1, Y1
+	CMPQ  16(SP), $0x01
+	JEQ   lastHead
+	MOVQ  8(SP), DX
+	MOVQ  80(AX), BX
+	MOVQ  104(AX), SI
+	IMULQ DX, SI
+	LEAQ  (BX)(SI*4), BX
+	MOVQ  104(AX), DX
+	SHLQ  $0x02, DX
+	LEAQ  (DX)(DX*2), SI
+	LEAQ  (BX)(DX*4), DX
+	MOVQ  8(SP), SI
+	MOVQ  320(AX), DI
+	MOVQ  344(AX), R8
+	IMULQ SI, R8
+	LEAQ  (DI)(R8*4), DI
+	MOVQ  344(AX), SI
+	SHLQ  $0x02, SI
+	LEAQ  (SI)(SI*2), R8
+	LEAQ  (DI)(SI*4), SI
+	MOVQ  24(SP), DI
+	MOVQ  (AX), R8
+	MOVQ  48(AX), R9
+	ADDQ  (SP), R8
+	SUBQ  $0x02, R9
+	JLT   lastPeek
+
+pairPeek:
+	VMOVUPS      (R8), Y3
+	VBROADCASTSS (BX), Y4
+	VMULPS       Y2, Y3, Y3
+	VFMADD231PS  Y0, Y4, Y3
+	VBROADCASTSS (DI), Y4
+	VFMADD231PS  Y3, Y4, Y1
+	ADDQ         CX, R8
+	VMOVUPS      (R8), Y3
+	VBROADCASTSS 4(BX), Y4
+	VMULPS       Y2, Y3, Y3
+	VFMADD231PS  Y0, Y4, Y3
+	VBROADCASTSS 4(DI), Y4
+	VFMADD231PS  Y3, Y4, Y1
+	ADDQ         CX, R8
+	ADDQ         $+8, BX
+	ADDQ         $+8, DX
+	ADDQ         $+8, DI
+	ADDQ         $+8, SI
+	SUBQ         $0x02, R9
+	JGE          pairPeek
+
+lastPeek:
+	CMPQ         R9, $-1
+	JNE          donePeek
+	VMOVUPS      (R8), Y3
+	VBROADCASTSS (BX), Y4
+	VMULPS       Y2, Y3, Y3
+	VFMADD231PS  Y0, Y4, Y3
+	VBROADCASTSS (DI), Y4
+	VFMADD231PS  Y3, Y4, Y1
+
+donePeek:
+	JMP answer
+
+lastHead:
+	MOVQ  8(SP), DX
+	MOVQ  80(AX), BX
+	MOVQ  104(AX), SI
+	IMULQ DX, SI
+	LEAQ  (BX)(SI*4), BX
+	MOVQ  104(AX), DX
+	SHLQ  $0x02, DX
+	LEAQ  (DX)(DX*2), SI
+	LEAQ  (BX)(DX*4), DI
+	MOVQ  8(SP), R8
+	MOVQ  320(AX), R9
+	MOVQ  344(AX), R10
+	IMULQ R8, R10
+	LEAQ  (R9)(R10*4), R9
+	MOVQ  344(AX), R8
+	SHLQ  $0x02, R8
+	LEAQ  (R8)(R8*2), R10
+	LEAQ  (R9)(R8*4), R11
+	MOVQ  24(SP), R9
+	MOVQ  (AX), R12
+	MOVQ  48(AX), R13
+	ADDQ  (SP), R12
+	SUBQ  $0x02, R13
+	JLT   lastAdvance
+
+pairAdvance:
+	VMOVUPS      (R12), Y3
+	PREFETCHT0   (DI)
+	PREFETCHT0   (DI)(DX*1)
+	PREFETCHT0   (R11)
+	PREFETCHT0   (R11)(R8*1)
+	VBROADCASTSS (BX), Y4
+	VMULPS       Y2, Y3, Y3
+	VFMADD231PS  Y0, Y4, Y3
+	VBROADCASTSS (R9), Y4
+	VFMADD231PS  Y3, Y4, Y1
+	VMOVUPS      Y3, (R12)
+	ADDQ         CX, R12
+	VMOVUPS      (R12), Y3
+	PREFETCHT0   (DI)(DX*2)
+	PREFETCHT0   (DI)(SI*1)
+	PREFETCHT0   (R11)(R8*2)
+	PREFETCHT0   (R11)(R10*1)
+	VBROADCASTSS 4(BX), Y4
+	VMULPS       Y2, Y3, Y3
+	VFMADD231PS  Y0, Y4, Y3
+	VBROADCASTSS 4(R9), Y4
+	VFMADD231PS  Y3, Y4, Y1
+	VMOVUPS      Y3, (R12)
+	ADDQ         CX, R12
+	ADDQ         $+8, BX
+	ADDQ         $+8, DI
+	ADDQ         $+8, R9
+	ADDQ         $+8, R11
+	SUBQ         $0x02, R13
+	JGE          pairAdvance
+
+lastAdvance:
+	CMPQ         R13, $-1
+	JNE          doneAdvance
+	VMOVUPS      (R12), Y3
+	PREFETCHT0   (DI)
+	PREFETCHT0   (DI)(DX*1)
+	PREFETCHT0   (R11)
+	PREFETCHT0   (R11)(R8*1)
+	VBROADCASTSS (BX), Y4
+	VMULPS       Y2, Y3, Y3
+	VFMADD231PS  Y0, Y4, Y3
+	VBROADCASTSS (R9), Y4
+	VFMADD231PS  Y3, Y4, Y1
+	VMOVUPS      Y3, (R12)
+
+doneAdvance:
+answer:
+	MOVQ         8(SP), DX
+	MOVQ         8(SP), BX
+	MOVQ         368(AX), SI
+	MOVQ         392(AX), DI
+	IMULQ        BX, DI
+	LEAQ         (SI)(DI*4), SI
+	MOVQ         392(AX), BX
+	SHLQ         $0x02, BX
+	LEAQ         (BX)(BX*2), DI
+	LEAQ         (SI)(BX*4), BX
+	MOVQ         424(AX), BX
+	MOVQ         32(SP), SI
+	LEAQ         (BX)(DX*4), BX
+	VBROADCASTSS (BX), Y3
+	VMULPS       Y3, Y1, Y1
+	CMPB         448(AX), $0x00
+	JEQ          write
+	VADDPS       (SI), Y1, Y1
+
+write:
+	VMOVUPS Y1, (SI)
+	MOVQ    408(AX), DX
+	MOVQ    416(AX), BX
+	SHLQ    $0x02, DX
+	SHLQ    $0x02, BX
+	ADDQ    DX, 24(SP)
+	ADDQ    BX, 32(SP)
+	DECQ    16(SP)
+	JNZ     head
+	MOVQ    8(SP), DX
+	ADDQ    $+1, DX
+	MOVQ    DX, 8(SP)
+	CMPQ    DX, 464(AX)
+	JLT     tokens
+	MOVQ    (SP), DX
+	ADDQ    $+32, DX
+	MOVQ    DX, (SP)
+	CMPQ    DX, CX
+	JLT     columns
 	VZEROUPPER
 	RET
 
@@ -11540,7 +12178,7 @@ next:
 // Requires: AVX, AVX2, CMOV, FMA3, MMX+
 TEXT ·decay1F64AVX2(SB), NOSPLIT, $0-8
 	MOVQ p+0(FP), AX
-	MOVQ 456(AX), CX
+	XORQ CX, CX
 
 token:
 	MOVQ         128(AX), DX
@@ -11709,7 +12347,7 @@ next:
 // Requires: AVX, AVX2, CMOV, FMA3, MMX+
 TEXT ·correct1F64AVX2(SB), NOSPLIT, $0-8
 	MOVQ  p+0(FP), AX
-	MOVQ  456(AX), CX
+	XORQ  CX, CX
 	VPXOR Y1, Y1, Y1
 	VPXOR Y2, Y2, Y2
 	MOVQ  200(AX), DX
@@ -11902,7 +12540,7 @@ next:
 // Requires: AVX, AVX2, CMOV, FMA3, MMX+
 TEXT ·decayCorrect1F64AVX2(SB), NOSPLIT, $0-8
 	MOVQ  p+0(FP), AX
-	MOVQ  456(AX), CX
+	XORQ  CX, CX
 	VPXOR Y1, Y1, Y1
 	VPXOR Y2, Y2, Y2
 	MOVQ  200(AX), DX
@@ -12103,227 +12741,11 @@ next:
 	VZEROUPPER
 	RET
 
-// func add2F64AVX2(p *Pass[float64])
-// Requires: AVX, AVX2, FMA3, MMX+
-TEXT ·add2F64AVX2(SB), NOSPLIT, $0-8
-	MOVQ p+0(FP), AX
-	MOVQ 24(AX), CX
-	SUBQ (AX), CX
-	MOVQ 456(AX), DX
-
-token:
-	MOVQ         128(AX), BX
-	MOVQ         152(AX), SI
-	IMULQ        DX, SI
-	LEAQ         (BX)(SI*8), BX
-	VMOVUPD      (BX), Y0
-	VMOVUPD      32(BX), Y1
-	MOVQ         160(AX), BX
-	VBROADCASTSD (BX)(DX*8), Y2
-	VMULPD       Y2, Y0, Y0
-	VMULPD       Y2, Y1, Y1
-	MOVQ         80(AX), BX
-	MOVQ         104(AX), SI
-	IMULQ        DX, SI
-	LEAQ         (BX)(SI*8), BX
-	MOVQ         320(AX), SI
-	MOVQ         344(AX), DI
-	IMULQ        DX, DI
-	LEAQ         (SI)(DI*8), SI
-	VPXOR        Y6, Y6, Y6
-	VPXOR        Y7, Y7, Y7
-	VPXOR        Y8, Y8, Y8
-	VPXOR        Y9, Y9, Y9
-	VPXOR        Y2, Y2, Y2
-	VPXOR        Y3, Y3, Y3
-	VPXOR        Y4, Y4, Y4
-	VPXOR        Y5, Y5, Y5
-	LEAQ         2(DX), DI
-	MOVQ         80(AX), R8
-	MOVQ         104(AX), R9
-	IMULQ        DI, R9
-	LEAQ         (R8)(R9*8), R8
-	MOVQ         320(AX), R9
-	MOVQ         344(AX), R10
-	IMULQ        DI, R10
-	LEAQ         (R9)(R10*8), R9
-	MOVQ         128(AX), R10
-	MOVQ         152(AX), R11
-	IMULQ        DI, R11
-	LEAQ         (R10)(R11*8), R10
-	MOVQ         368(AX), R11
-	MOVQ         392(AX), R12
-	IMULQ        DI, R12
-	LEAQ         (R11)(R12*8), R11
-	MOVQ         (AX), DI
-	MOVQ         48(AX), R13
-	XORQ         R12, R12
-	DECQ         R13
-	JLE          last0
-
-pair0:
-	PREFETCHT0   (R8)(R12*8)
-	PREFETCHT0   (R10)(R12*2)
-	VMOVUPD      (DI), Y10
-	VMOVUPD      32(DI), Y11
-	VBROADCASTSD (BX)(R12*8), Y12
-	VFMADD231PD  Y0, Y12, Y10
-	VFMADD231PD  Y1, Y12, Y11
-	VMOVUPD      Y10, (DI)
-	VMOVUPD      Y11, 32(DI)
-	VBROADCASTSD (SI)(R12*8), Y12
-	VFMADD231PD  Y10, Y12, Y6
-	VFMADD231PD  Y11, Y12, Y7
-	VFMADD231PD  (DI)(CX*1), Y12, Y2
-	VFMADD231PD  32(DI)(CX*1), Y12, Y3
-	PREFETCHT0   (R9)(R12*8)
-	PREFETCHT0   (R11)(R12*2)
-	VMOVUPD      64(DI), Y10
-	VMOVUPD      96(DI), Y11
-	VBROADCASTSD 8(BX)(R12*8), Y12
-	VFMADD231PD  Y0, Y12, Y10
-	VFMADD231PD  Y1, Y12, Y11
-	VMOVUPD      Y10, 64(DI)
-	VMOVUPD      Y11, 96(DI)
-	VBROADCASTSD 8(SI)(R12*8), Y12
-	VFMADD231PD  Y10, Y12, Y8
-	VFMADD231PD  Y11, Y12, Y9
-	VFMADD231PD  64(DI)(CX*1), Y12, Y4
-	VFMADD231PD  96(DI)(CX*1), Y12, Y5
-	ADDQ         $+128, DI
-	ADDQ         $+2, R12
-	CMPQ         R12, R13
-	JLT          pair0
-
-last0:
-	JNE          done0
-	PREFETCHT0   (R8)(R12*8)
-	PREFETCHT0   (R10)(R12*2)
-	VMOVUPD      (DI), Y10
-	VMOVUPD      32(DI), Y11
-	VBROADCASTSD (BX)(R12*8), Y12
-	VFMADD231PD  Y0, Y12, Y10
-	VFMADD231PD  Y1, Y12, Y11
-	VMOVUPD      Y10, (DI)
-	VMOVUPD      Y11, 32(DI)
-	VBROADCASTSD (SI)(R12*8), Y0
-	VFMADD231PD  Y10, Y0, Y6
-	VFMADD231PD  Y11, Y0, Y7
-	VFMADD231PD  (DI)(CX*1), Y0, Y2
-	VFMADD231PD  32(DI)(CX*1), Y0, Y3
-
-done0:
-	MOVQ         368(AX), BX
-	MOVQ         392(AX), SI
-	IMULQ        DX, SI
-	LEAQ         (BX)(SI*8), BX
-	MOVQ         424(AX), SI
-	VBROADCASTSD (SI)(DX*8), Y0
-	VADDPD       Y8, Y6, Y6
-	VADDPD       Y9, Y7, Y7
-	VADDPD       Y4, Y2, Y2
-	VADDPD       Y5, Y3, Y3
-	VADDPD       Y2, Y6, Y6
-	VADDPD       Y3, Y7, Y7
-	VMULPD       Y0, Y6, Y6
-	VMULPD       Y0, Y7, Y7
-	CMPB         448(AX), $0x00
-	JEQ          write1
-	VADDPD       (BX), Y6, Y6
-	VADDPD       32(BX), Y7, Y7
-
-write1:
-	VMOVUPD Y6, (BX)
-	VMOVUPD Y7, 32(BX)
-	MOVQ    400(AX), BX
-	DECQ    BX
-	JZ      next
-	MOVQ    320(AX), SI
-	MOVQ    344(AX), DI
-	IMULQ   DX, DI
-	LEAQ    (SI)(DI*8), SI
-	MOVQ    368(AX), DI
-	MOVQ    392(AX), R8
-	IMULQ   DX, R8
-	LEAQ    (DI)(R8*8), DI
-
-head:
-	MOVQ  408(AX), R8
-	LEAQ  (SI)(R8*8), SI
-	MOVQ  416(AX), R8
-	LEAQ  (DI)(R8*8), DI
-	VPXOR Y6, Y6, Y6
-	VPXOR Y7, Y7, Y7
-	VPXOR Y8, Y8, Y8
-	VPXOR Y9, Y9, Y9
-	VPXOR Y2, Y2, Y2
-	VPXOR Y3, Y3, Y3
-	VPXOR Y4, Y4, Y4
-	VPXOR Y5, Y5, Y5
-	MOVQ  (AX), R8
-	MOVQ  48(AX), R10
-	XORQ  R9, R9
-	DECQ  R10
-	JLE   last1
-
-pair1:
-	VBROADCASTSD (SI)(R9*8), Y0
-	VFMADD231PD  (R8), Y0, Y6
-	VFMADD231PD  32(R8), Y0, Y7
-	VFMADD231PD  (R8)(CX*1), Y0, Y2
-	VFMADD231PD  32(R8)(CX*1), Y0, Y3
-	VBROADCASTSD 8(SI)(R9*8), Y0
-	VFMADD231PD  64(R8), Y0, Y8
-	VFMADD231PD  96(R8), Y0, Y9
-	VFMADD231PD  64(R8)(CX*1), Y0, Y4
-	VFMADD231PD  96(R8)(CX*1), Y0, Y5
-	ADDQ         $+128, R8
-	ADDQ         $+2, R9
-	CMPQ         R9, R10
-	JLT          pair1
-
-last1:
-	JNE          done1
-	VBROADCASTSD (SI)(R9*8), Y0
-	VFMADD231PD  (R8), Y0, Y6
-	VFMADD231PD  32(R8), Y0, Y7
-	VFMADD231PD  (R8)(CX*1), Y0, Y2
-	VFMADD231PD  32(R8)(CX*1), Y0, Y3
-
-done1:
-	MOVQ         424(AX), R8
-	VBROADCASTSD (R8)(DX*8), Y0
-	VADDPD       Y8, Y6, Y6
-	VADDPD       Y9, Y7, Y7
-	VADDPD       Y4, Y2, Y2
-	VADDPD       Y5, Y3, Y3
-	VADDPD       Y2, Y6, Y6
-	VADDPD       Y3, Y7, Y7
-	VMULPD       Y0, Y6, Y6
-	VMULPD       Y0, Y7, Y7
-	CMPB         448(AX), $0x00
-	JEQ          write2
-	VADDPD       (DI), Y6, Y6
-	VADDPD       32(DI), Y7, Y7
-
-write2:
-	VMOVUPD Y6, (DI)
-	VMOVUPD Y7, 32(DI)
-	DECQ    BX
-	JNZ     head
-
-next:
-	INCQ DX
-	CMPQ DX, 64(AX)
-	JLT  token
-	VZEROUPPER
-	RET
-
 // func decay2F64AVX2(p *Pass[float64])
 // Requires: AVX, AVX2, CMOV, FMA3, MMX+
 TEXT ·decay2F64AVX2(SB), NOSPLIT, $0-8
 	MOVQ p+0(FP), AX
-	MOVQ 456(AX), CX
+	XORQ CX, CX
 
 token:
 	MOVQ         128(AX), DX
@@ -12521,7 +12943,7 @@ next:
 // Requires: AVX, AVX2, CMOV, FMA3, MMX+
 TEXT ·correct2F64AVX2(SB), NOSPLIT, $0-8
 	MOVQ  p+0(FP), AX
-	MOVQ  456(AX), CX
+	XORQ  CX, CX
 	VPXOR Y2, Y2, Y2
 	VPXOR Y3, Y3, Y3
 	VPXOR Y4, Y4, Y4
@@ -12753,7 +13175,7 @@ next:
 // Requires: AVX, AVX2, CMOV, FMA3, MMX+
 TEXT ·decayCorrect2F64AVX2(SB), NOSPLIT, $0-8
 	MOVQ  p+0(FP), AX
-	MOVQ  456(AX), CX
+	XORQ  CX, CX
 	VPXOR Y2, Y2, Y2
 	VPXOR Y3, Y3, Y3
 	VPXOR Y4, Y4, Y4
@@ -12993,9 +13415,9 @@ next:
 	VZEROUPPER
 	RET
 
-// func addFours1F64AVX2(p *Pass[float64])
+// func add1By4F64AVX2(p *Pass[float64])
 // Requires: AVX, AVX2, FMA3, MMX+
-TEXT ·addFours1F64AVX2(SB), NOSPLIT, $40-8
+TEXT ·add1By4F64AVX2(SB), NOSPLIT, $40-8
 	MOVQ p+0(FP), AX
 	MOVQ 56(AX), CX
 	SHLQ $0x03, CX
@@ -13004,7 +13426,8 @@ TEXT ·addFours1F64AVX2(SB), NOSPLIT, $40-8
 	MOVQ $+0, (SP)
 
 columns:
-	MOVQ $+0, 8(SP)
+	MOVQ 456(AX), BX
+	MOVQ BX, 8(SP)
 
 tokens:
 	MOVQ         8(SP), BX
@@ -13347,7 +13770,7 @@ write:
 	MOVQ    8(SP), BX
 	ADDQ    $+4, BX
 	MOVQ    BX, 8(SP)
-	CMPQ    BX, 456(AX)
+	CMPQ    BX, 464(AX)
 	JLT     tokens
 	MOVQ    (SP), BX
 	ADDQ    $+32, BX
@@ -13357,16 +13780,17 @@ write:
 	VZEROUPPER
 	RET
 
-// func decayFours1F64AVX2(p *Pass[float64])
+// func decayAll1By4F64AVX2(p *Pass[float64])
 // Requires: AVX, AVX2, FMA3, MMX+
-TEXT ·decayFours1F64AVX2(SB), NOSPLIT, $40-8
+TEXT ·decayAll1By4F64AVX2(SB), NOSPLIT, $40-8
 	MOVQ p+0(FP), AX
 	MOVQ 56(AX), CX
 	SHLQ $0x03, CX
 	MOVQ $+0, (SP)
 
 columns:
-	MOVQ $+0, 8(SP)
+	MOVQ 456(AX), DX
+	MOVQ DX, 8(SP)
 
 tokens:
 	MOVQ         8(SP), DX
@@ -13708,7 +14132,491 @@ write:
 	MOVQ    8(SP), DX
 	ADDQ    $+4, DX
 	MOVQ    DX, 8(SP)
-	CMPQ    DX, 456(AX)
+	CMPQ    DX, 464(AX)
+	JLT     tokens
+	MOVQ    (SP), DX
+	ADDQ    $+32, DX
+	MOVQ    DX, (SP)
+	CMPQ    DX, CX
+	JLT     columns
+	VZEROUPPER
+	RET
+
+// func add1By1F64AVX2(p *Pass[float64])
+// Requires: AVX, AVX2, FMA3, MMX+
+TEXT ·add1By1F64AVX2(SB), NOSPLIT, $40-8
+	MOVQ p+0(FP), AX
+	MOVQ 56(AX), CX
+	SHLQ $0x03, CX
+	MOVQ 24(AX), DX
+	SUBQ (AX), DX
+	MOVQ $+0, (SP)
+
+columns:
+	MOVQ 456(AX), BX
+	MOVQ BX, 8(SP)
+
+tokens:
+	MOVQ         8(SP), BX
+	MOVQ         8(SP), SI
+	MOVQ         128(AX), DI
+	MOVQ         152(AX), R8
+	IMULQ        SI, R8
+	LEAQ         (DI)(R8*8), DI
+	MOVQ         152(AX), SI
+	SHLQ         $0x03, SI
+	LEAQ         (SI)(SI*2), R8
+	LEAQ         (DI)(SI*4), SI
+	ADDQ         (SP), DI
+	ADDQ         (SP), SI
+	MOVQ         160(AX), R8
+	LEAQ         (R8)(BX*8), R8
+	VBROADCASTSD (R8), Y0
+	VMULPD       (DI), Y0, Y0
+	PREFETCHT0   (SI)
+	MOVQ         8(SP), SI
+	MOVQ         368(AX), DI
+	MOVQ         392(AX), R8
+	IMULQ        SI, R8
+	LEAQ         (DI)(R8*8), DI
+	MOVQ         392(AX), SI
+	SHLQ         $0x03, SI
+	LEAQ         (SI)(SI*2), R8
+	LEAQ         (DI)(SI*4), SI
+	ADDQ         (SP), DI
+	ADDQ         (SP), SI
+	PREFETCHT0   (SI)
+	MOVQ         DI, 32(SP)
+	MOVQ         320(AX), SI
+	MOVQ         344(AX), DI
+	IMULQ        BX, DI
+	LEAQ         (SI)(DI*8), SI
+	MOVQ         SI, 24(SP)
+	MOVQ         400(AX), BX
+	MOVQ         BX, 16(SP)
+
+head:
+	VPXOR Y1, Y1, Y1
+	VPXOR Y2, Y2, Y2
+	CMPQ  16(SP), $0x01
+	JEQ   lastHead
+	MOVQ  8(SP), BX
+	MOVQ  80(AX), SI
+	MOVQ  104(AX), DI
+	IMULQ BX, DI
+	LEAQ  (SI)(DI*8), SI
+	MOVQ  104(AX), BX
+	SHLQ  $0x03, BX
+	LEAQ  (BX)(BX*2), DI
+	LEAQ  (SI)(BX*4), BX
+	MOVQ  8(SP), DI
+	MOVQ  320(AX), R8
+	MOVQ  344(AX), R9
+	IMULQ DI, R9
+	LEAQ  (R8)(R9*8), R8
+	MOVQ  344(AX), DI
+	SHLQ  $0x03, DI
+	LEAQ  (DI)(DI*2), R9
+	LEAQ  (R8)(DI*4), DI
+	MOVQ  24(SP), R8
+	MOVQ  (AX), R9
+	MOVQ  48(AX), R10
+	ADDQ  (SP), R9
+	SUBQ  $0x02, R10
+	JLT   lastPeek
+
+pairPeek:
+	VMOVUPD      (R9), Y3
+	VMOVUPD      (R9)(DX*1), Y4
+	VBROADCASTSD (SI), Y5
+	VFMADD231PD  Y0, Y5, Y3
+	VBROADCASTSD (R8), Y5
+	VFMADD231PD  Y3, Y5, Y1
+	VFMADD231PD  Y4, Y5, Y2
+	ADDQ         CX, R9
+	VMOVUPD      (R9), Y3
+	VMOVUPD      (R9)(DX*1), Y4
+	VBROADCASTSD 8(SI), Y5
+	VFMADD231PD  Y0, Y5, Y3
+	VBROADCASTSD 8(R8), Y5
+	VFMADD231PD  Y3, Y5, Y1
+	VFMADD231PD  Y4, Y5, Y2
+	ADDQ         CX, R9
+	ADDQ         $+16, SI
+	ADDQ         $+16, BX
+	ADDQ         $+16, R8
+	ADDQ         $+16, DI
+	SUBQ         $0x02, R10
+	JGE          pairPeek
+
+lastPeek:
+	CMPQ         R10, $-1
+	JNE          donePeek
+	VMOVUPD      (R9), Y3
+	VMOVUPD      (R9)(DX*1), Y4
+	VBROADCASTSD (SI), Y5
+	VFMADD231PD  Y0, Y5, Y3
+	VBROADCASTSD (R8), Y5
+	VFMADD231PD  Y3, Y5, Y1
+	VFMADD231PD  Y4, Y5, Y2
+
+donePeek:
+	JMP answer
+
+lastHead:
+	MOVQ  8(SP), BX
+	MOVQ  80(AX), SI
+	MOVQ  104(AX), DI
+	IMULQ BX, DI
+	LEAQ  (SI)(DI*8), SI
+	MOVQ  104(AX), BX
+	SHLQ  $0x03, BX
+	LEAQ  (BX)(BX*2), DI
+	LEAQ  (SI)(BX*4), R8
+	MOVQ  8(SP), R9
+	MOVQ  320(AX), R10
+	MOVQ  344(AX), R11
+	IMULQ R9, R11
+	LEAQ  (R10)(R11*8), R10
+	MOVQ  344(AX), R9
+	SHLQ  $0x03, R9
+	LEAQ  (R9)(R9*2), R11
+	LEAQ  (R10)(R9*4), R12
+	MOVQ  24(SP), R10
+	MOVQ  (AX), R13
+	MOVQ  48(AX), R14
+	ADDQ  (SP), R13
+	SUBQ  $0x02, R14
+	JLT   lastAdvance
+
+pairAdvance:
+	VMOVUPD      (R13), Y3
+	VMOVUPD      (R13)(DX*1), Y4
+	PREFETCHT0   (R8)
+	PREFETCHT0   (R8)(BX*1)
+	PREFETCHT0   (R12)
+	PREFETCHT0   (R12)(R9*1)
+	VBROADCASTSD (SI), Y5
+	VFMADD231PD  Y0, Y5, Y3
+	VBROADCASTSD (R10), Y5
+	VFMADD231PD  Y3, Y5, Y1
+	VFMADD231PD  Y4, Y5, Y2
+	VMOVUPD      Y3, (R13)
+	ADDQ         CX, R13
+	VMOVUPD      (R13), Y3
+	VMOVUPD      (R13)(DX*1), Y4
+	PREFETCHT0   (R8)(BX*2)
+	PREFETCHT0   (R8)(DI*1)
+	PREFETCHT0   (R12)(R9*2)
+	PREFETCHT0   (R12)(R11*1)
+	VBROADCASTSD 8(SI), Y5
+	VFMADD231PD  Y0, Y5, Y3
+	VBROADCASTSD 8(R10), Y5
+	VFMADD231PD  Y3, Y5, Y1
+	VFMADD231PD  Y4, Y5, Y2
+	VMOVUPD      Y3, (R13)
+	ADDQ         CX, R13
+	ADDQ         $+16, SI
+	ADDQ         $+16, R8
+	ADDQ         $+16, R10
+	ADDQ         $+16, R12
+	SUBQ         $0x02, R14
+	JGE          pairAdvance
+
+lastAdvance:
+	CMPQ         R14, $-1
+	JNE          doneAdvance
+	VMOVUPD      (R13), Y3
+	VMOVUPD      (R13)(DX*1), Y4
+	PREFETCHT0   (R8)
+	PREFETCHT0   (R8)(BX*1)
+	PREFETCHT0   (R12)
+	PREFETCHT0   (R12)(R9*1)
+	VBROADCASTSD (SI), Y5
+	VFMADD231PD  Y0, Y5, Y3
+	VBROADCASTSD (R10), Y5
+	VFMADD231PD  Y3, Y5, Y1
+	VFMADD231PD  Y4, Y5, Y2
+	VMOVUPD      Y3, (R13)
+
+doneAdvance:
+answer:
+	MOVQ         8(SP), BX
+	MOVQ         8(SP), SI
+	MOVQ         368(AX), DI
+	MOVQ         392(AX), R8
+	IMULQ        SI, R8
+	LEAQ         (DI)(R8*8), DI
+	MOVQ         392(AX), SI
+	SHLQ         $0x03, SI
+	LEAQ         (SI)(SI*2), R8
+	LEAQ         (DI)(SI*4), SI
+	MOVQ         424(AX), SI
+	MOVQ         32(SP), DI
+	LEAQ         (SI)(BX*8), SI
+	VBROADCASTSD (SI), Y3
+	VADDPD       Y2, Y1, Y1
+	VMULPD       Y3, Y1, Y1
+	CMPB         448(AX), $0x00
+	JEQ          write
+	VADDPD       (DI), Y1, Y1
+
+write:
+	VMOVUPD Y1, (DI)
+	MOVQ    408(AX), BX
+	MOVQ    416(AX), SI
+	SHLQ    $0x03, BX
+	SHLQ    $0x03, SI
+	ADDQ    BX, 24(SP)
+	ADDQ    SI, 32(SP)
+	DECQ    16(SP)
+	JNZ     head
+	MOVQ    8(SP), BX
+	ADDQ    $+1, BX
+	MOVQ    BX, 8(SP)
+	CMPQ    BX, 464(AX)
+	JLT     tokens
+	MOVQ    (SP), BX
+	ADDQ    $+32, BX
+	MOVQ    BX, (SP)
+	CMPQ    BX, CX
+	JLT     columns
+	VZEROUPPER
+	RET
+
+// func decayAll1By1F64AVX2(p *Pass[float64])
+// Requires: AVX, AVX2, FMA3, MMX+
+TEXT ·decayAll1By1F64AVX2(SB), NOSPLIT, $40-8
+	MOVQ p+0(FP), AX
+	MOVQ 56(AX), CX
+	SHLQ $0x03, CX
+	MOVQ $+0, (SP)
+
+columns:
+	MOVQ 456(AX), DX
+	MOVQ DX, 8(SP)
+
+tokens:
+	MOVQ         8(SP), DX
+	MOVQ         8(SP), BX
+	MOVQ         128(AX), SI
+	MOVQ         152(AX), DI
+	IMULQ        BX, DI
+	LEAQ         (SI)(DI*8), SI
+	MOVQ         152(AX), BX
+	SHLQ         $0x03, BX
+	LEAQ         (BX)(BX*2), DI
+	LEAQ         (SI)(BX*4), BX
+	ADDQ         (SP), SI
+	ADDQ         (SP), BX
+	MOVQ         160(AX), DI
+	LEAQ         (DI)(DX*8), DI
+	VBROADCASTSD (DI), Y0
+	VMULPD       (SI), Y0, Y0
+	PREFETCHT0   (BX)
+	MOVQ         8(SP), BX
+	MOVQ         272(AX), SI
+	MOVQ         296(AX), DI
+	IMULQ        BX, DI
+	LEAQ         (SI)(DI*8), SI
+	MOVQ         296(AX), BX
+	SHLQ         $0x03, BX
+	LEAQ         (BX)(BX*2), DI
+	LEAQ         (SI)(BX*4), BX
+	VBROADCASTSD (SI), Y2
+	MOVQ         8(SP), BX
+	MOVQ         368(AX), SI
+	MOVQ         392(AX), DI
+	IMULQ        BX, DI
+	LEAQ         (SI)(DI*8), SI
+	MOVQ         392(AX), BX
+	SHLQ         $0x03, BX
+	LEAQ         (BX)(BX*2), DI
+	LEAQ         (SI)(BX*4), BX
+	ADDQ         (SP), SI
+	ADDQ         (SP), BX
+	PREFETCHT0   (BX)
+	MOVQ         SI, 32(SP)
+	MOVQ         320(AX), BX
+	MOVQ         344(AX), SI
+	IMULQ        DX, SI
+	LEAQ         (BX)(SI*8), BX
+	MOVQ         BX, 24(SP)
+	MOVQ         400(AX), DX
+	MOVQ         DX, 16(SP)
+
+head:
+	VPXOR Y1, Y1, Y1
+	CMPQ  16(SP), $0x01
+	JEQ   lastHead
+	MOVQ  8(SP), DX
+	MOVQ  80(AX), BX
+	MOVQ  104(AX), SI
+	IMULQ DX, SI
+	LEAQ  (BX)(SI*8), BX
+	MOVQ  104(AX), DX
+	SHLQ  $0x03, DX
+	LEAQ  (DX)(DX*2), SI
+	LEAQ  (BX)(DX*4), DX
+	MOVQ  8(SP), SI
+	MOVQ  320(AX), DI
+	MOVQ  344(AX), R8
+	IMULQ SI, R8
+	LEAQ  (DI)(R8*8), DI
+	MOVQ  344(AX), SI
+	SHLQ  $0x03, SI
+	LEAQ  (SI)(SI*2), R8
+	LEAQ  (DI)(SI*4), SI
+	MOVQ  24(SP), DI
+	MOVQ  (AX), R8
+	MOVQ  48(AX), R9
+	ADDQ  (SP), R8
+	SUBQ  $0x02, R9
+	JLT   lastPeek
+
+pairPeek:
+	VMOVUPD      (R8), Y3
+	VBROADCASTSD (BX), Y4
+	VMULPD       Y2, Y3, Y3
+	VFMADD231PD  Y0, Y4, Y3
+	VBROADCASTSD (DI), Y4
+	VFMADD231PD  Y3, Y4, Y1
+	ADDQ         CX, R8
+	VMOVUPD      (R8), Y3
+	VBROADCASTSD 8(BX), Y4
+	VMULPD       Y2, Y3, Y3
+	VFMADD231PD  Y0, Y4, Y3
+	VBROADCASTSD 8(DI), Y4
+	VFMADD231PD  Y3, Y4, Y1
+	ADDQ         CX, R8
+	ADDQ         $+16, BX
+	ADDQ         $+16, DX
+	ADDQ         $+16, DI
+	ADDQ         $+16, SI
+	SUBQ         $0x02, R9
+	JGE          pairPeek
+
+lastPeek:
+	CMPQ         R9, $-1
+	JNE          donePeek
+	VMOVUPD      (R8), Y3
+	VBROADCASTSD (BX), Y4
+	VMULPD       Y2, Y3, Y3
+	VFMADD231PD  Y0, Y4, Y3
+	VBROADCASTSD (DI), Y4
+	VFMADD231PD  Y3, Y4, Y1
+
+donePeek:
+	JMP answer
+
+lastHead:
+	MOVQ  8(SP), DX
+	MOVQ  80(AX), BX
+	MOVQ  104(AX), SI
+	IMULQ DX, SI
+	LEAQ  (BX)(SI*8), BX
+	MOVQ  104(AX), DX
+	SHLQ  $0x03, DX
+	LEAQ  (DX)(DX*2), SI
+	LEAQ  (BX)(DX*4), DI
+	MOVQ  8(SP), R8
+	MOVQ  320(AX), R9
+	MOVQ  344(AX), R10
+	IMULQ R8, R10
+	LEAQ  (R9)(R10*8), R9
+	MOVQ  344(AX), R8
+	SHLQ  $0x03, R8
+	LEAQ  (R8)(R8*2), R10
+	LEAQ  (R9)(R8*4), R11
+	MOVQ  24(SP), R9
+	MOVQ  (AX), R12
+	MOVQ  48(AX), R13
+	ADDQ  (SP), R12
+	SUBQ  $0x02, R13
+	JLT   lastAdvance
+
+pairAdvance:
+	VMOVUPD      (R12), Y3
+	PREFETCHT0   (DI)
+	PREFETCHT0   (DI)(DX*1)
+	PREFETCHT0   (R11)
+	PREFETCHT0   (R11)(R8*1)
+	VBROADCASTSD (BX), Y4
+	VMULPD       Y2, Y3, Y3
+	VFMADD231PD  Y0, Y4, Y3
+	VBROADCASTSD (R9), Y4
+	VFMADD231PD  Y3, Y4, Y1
+	VMOVUPD      Y3, (R12)
+	ADDQ         CX, R12
+	VMOVUPD      (R12), Y3
+	PREFETCHT0   (DI)(DX*2)
+	PREFETCHT0   (DI)(SI*1)
+	PREFETCHT0   (R11)(R8*2)
+	PREFETCHT0   (R11)(R10*1)
+	VBROADCASTSD 8(BX), Y4
+	VMULPD       Y2, Y3, Y3
+	VFMADD231PD  Y0, Y4, Y3
+	VBROADCASTSD 8(R9), Y4
+	VFMADD231PD  Y3, Y4, Y1
+	VMOVUPD      Y3, (R12)
+	ADDQ         CX, R12
+	ADDQ         $+16, BX
+	ADDQ         $+16, DI
+	ADDQ         $+16, R9
+	ADDQ         $+16, R11
+	SUBQ         $0x02, R13
+	JGE          pairAdvance
+
+lastAdvance:
+	CMPQ         R13, $-1
+	JNE          doneAdvance
+	VMOVUPD      (R12), Y3
+	PREFETCHT0   (DI)
+	PREFETCHT0   (DI)(DX*1)
+	PREFETCHT0   (R11)
+	PREFETCHT0   (R11)(R8*1)
+	VBROADCASTSD (BX), Y4
+	VMULPD       Y2, Y3, Y3
+	VFMADD231PD  Y0, Y4, Y3
+	VBROADCASTSD (R9), Y4
+	VFMADD231PD  Y3, Y4, Y1
+	VMOVUPD      Y3, (R12)
+
+doneAdvance:
+answer:
+	MOVQ         8(SP), DX
+	MOVQ         8(SP), BX
+	MOVQ         368(AX), SI
+	MOVQ         392(AX), DI
+	IMULQ        BX, DI
+	LEAQ         (SI)(DI*8), SI
+	MOVQ         392(AX), BX
+	SHLQ         $0x03, BX
+	LEAQ         (BX)(BX*2), DI
+	LEAQ         (SI)(BX*4), BX
+	MOVQ         424(AX), BX
+	MOVQ         32(SP), SI
+	LEAQ         (BX)(DX*8), BX
+	VBROADCASTSD (BX), Y3
+	VMULPD       Y3, Y1, Y1
+	CMPB         448(AX), $0x00
+	JEQ          write
+	VADDPD       (SI), Y1, Y1
+
+write:
+	VMOVUPD Y1, (SI)
+	MOVQ    408(AX), DX
+	MOVQ    416(AX), BX
+	SHLQ    $0x03, DX
+	SHLQ    $0x03, BX
+	ADDQ    DX, 24(SP)
+	ADDQ    BX, 32(SP)
+	DECQ    16(SP)
+	JNZ     head
+	MOVQ    8(SP), DX
+	ADDQ    $+1, DX
+	MOVQ    DX, 8(SP)
+	CMPQ    DX, 464(AX)
 	JLT     tokens
 	MOVQ    (SP), DX
 	ADDQ    $+32, DX

@@ -4,11 +4,6 @@
 
 package rankone
 
-// add1F32AVX512 takes tokens through a panel of 16 columns.
-//
-//go:noescape
-func add1F32AVX512(p *Pass[float32])
-
 // decay1F32AVX512 takes tokens through a panel of 16 columns.
 //
 //go:noescape
@@ -23,11 +18,6 @@ func correct1F32AVX512(p *Pass[float32])
 //
 //go:noescape
 func decayCorrect1F32AVX512(p *Pass[float32])
-
-// add2F32AVX512 takes tokens through a panel of 32 columns.
-//
-//go:noescape
-func add2F32AVX512(p *Pass[float32])
 
 // decay2F32AVX512 takes tokens through a panel of 32 columns.
 //
@@ -44,11 +34,6 @@ func correct2F32AVX512(p *Pass[float32])
 //go:noescape
 func decayCorrect2F32AVX512(p *Pass[float32])
 
-// add4F32AVX512 takes tokens through a panel of 64 columns.
-//
-//go:noescape
-func add4F32AVX512(p *Pass[float32])
-
 // decay4F32AVX512 takes tokens through a panel of 64 columns.
 //
 //go:noescape
@@ -64,30 +49,45 @@ func correct4F32AVX512(p *Pass[float32])
 //go:noescape
 func decayCorrect4F32AVX512(p *Pass[float32])
 
-// addFours1F32AVX512 takes the first p.taken tokens, a multiple of 4, through a panel, 16 columns at a time.
+// add1By4F32AVX512 takes the tokens p.first ≤ t < p.end, 4 at a time, through 16 columns at a time.
 //
 //go:noescape
-func addFours1F32AVX512(p *Pass[float32])
+func add1By4F32AVX512(p *Pass[float32])
 
-// decayFours1F32AVX512 takes the first p.taken tokens, a multiple of 4, through a panel, 16 columns at a time.
+// decayAll1By4F32AVX512 takes the tokens p.first ≤ t < p.end, 4 at a time, through 16 columns at a time.
 //
 //go:noescape
-func decayFours1F32AVX512(p *Pass[float32])
+func decayAll1By4F32AVX512(p *Pass[float32])
 
-// addFours2F32AVX512 takes the first p.taken tokens, a multiple of 4, through a panel, 32 columns at a time.
+// add2By4F32AVX512 takes the tokens p.first ≤ t < p.end, 4 at a time, through 32 columns at a time.
 //
 //go:noescape
-func addFours2F32AVX512(p *Pass[float32])
+func add2By4F32AVX512(p *Pass[float32])
 
-// decayFours2F32AVX512 takes the first p.taken tokens, a multiple of 4, through a panel, 32 columns at a time.
+// decayAll2By4F32AVX512 takes the tokens p.first ≤ t < p.end, 4 at a time, through 32 columns at a time.
 //
 //go:noescape
-func decayFours2F32AVX512(p *Pass[float32])
+func decayAll2By4F32AVX512(p *Pass[float32])
 
-// add1F64AVX512 takes tokens through a panel of 8 columns.
+// add1By1F32AVX512 takes the tokens p.first ≤ t < p.end, 1 at a time, through 16 columns at a time.
 //
 //go:noescape
-func add1F64AVX512(p *Pass[float64])
+func add1By1F32AVX512(p *Pass[float32])
+
+// decayAll1By1F32AVX512 takes the tokens p.first ≤ t < p.end, 1 at a time, through 16 columns at a time.
+//
+//go:noescape
+func decayAll1By1F32AVX512(p *Pass[float32])
+
+// add2By1F32AVX512 takes the tokens p.first ≤ t < p.end, 1 at a time, through 32 columns at a time.
+//
+//go:noescape
+func add2By1F32AVX512(p *Pass[float32])
+
+// decayAll2By1F32AVX512 takes the tokens p.first ≤ t < p.end, 1 at a time, through 32 columns at a time.
+//
+//go:noescape
+func decayAll2By1F32AVX512(p *Pass[float32])
 
 // decay1F64AVX512 takes tokens through a panel of 8 columns.
 //
@@ -104,11 +104,6 @@ func correct1F64AVX512(p *Pass[float64])
 //go:noescape
 func decayCorrect1F64AVX512(p *Pass[float64])
 
-// add2F64AVX512 takes tokens through a panel of 16 columns.
-//
-//go:noescape
-func add2F64AVX512(p *Pass[float64])
-
 // decay2F64AVX512 takes tokens through a panel of 16 columns.
 //
 //go:noescape
@@ -123,11 +118,6 @@ func correct2F64AVX512(p *Pass[float64])
 //
 //go:noescape
 func decayCorrect2F64AVX512(p *Pass[float64])
-
-// add4F64AVX512 takes tokens through a panel of 32 columns.
-//
-//go:noescape
-func add4F64AVX512(p *Pass[float64])
 
 // decay4F64AVX512 takes tokens through a panel of 32 columns.
 //
@@ -144,30 +134,45 @@ func correct4F64AVX512(p *Pass[float64])
 //go:noescape
 func decayCorrect4F64AVX512(p *Pass[float64])
 
-// addFours1F64AVX512 takes the first p.taken tokens, a multiple of 4, through a panel, 8 columns at a time.
+// add1By4F64AVX512 takes the tokens p.first ≤ t < p.end, 4 at a time, through 8 columns at a time.
 //
 //go:noescape
-func addFours1F64AVX512(p *Pass[float64])
+func add1By4F64AVX512(p *Pass[float64])
 
-// decayFours1F64AVX512 takes the first p.taken tokens, a multiple of 4, through a panel, 8 columns at a time.
+// decayAll1By4F64AVX512 takes the tokens p.first ≤ t < p.end, 4 at a time, through 8 columns at a time.
 //
 //go:noescape
-func decayFours1F64AVX512(p *Pass[float64])
+func decayAll1By4F64AVX512(p *Pass[float64])
 
-// addFours2F64AVX512 takes the first p.taken tokens, a multiple of 4, through a panel, 16 columns at a time.
+// add2By4F64AVX512 takes the tokens p.first ≤ t < p.end, 4 at a time, through 16 columns at a time.
 //
 //go:noescape
-func addFours2F64AVX512(p *Pass[float64])
+func add2By4F64AVX512(p *Pass[float64])
 
-// decayFours2F64AVX512 takes the first p.taken tokens, a multiple of 4, through a panel, 16 columns at a time.
+// decayAll2By4F64AVX512 takes the tokens p.first ≤ t < p.end, 4 at a time, through 16 columns at a time.
 //
 //go:noescape
-func decayFours2F64AVX512(p *Pass[float64])
+func decayAll2By4F64AVX512(p *Pass[float64])
 
-// add1F32AVX2 takes tokens through a panel of 8 columns.
+// add1By1F64AVX512 takes the tokens p.first ≤ t < p.end, 1 at a time, through 8 columns at a time.
 //
 //go:noescape
-func add1F32AVX2(p *Pass[float32])
+func add1By1F64AVX512(p *Pass[float64])
+
+// decayAll1By1F64AVX512 takes the tokens p.first ≤ t < p.end, 1 at a time, through 8 columns at a time.
+//
+//go:noescape
+func decayAll1By1F64AVX512(p *Pass[float64])
+
+// add2By1F64AVX512 takes the tokens p.first ≤ t < p.end, 1 at a time, through 16 columns at a time.
+//
+//go:noescape
+func add2By1F64AVX512(p *Pass[float64])
+
+// decayAll2By1F64AVX512 takes the tokens p.first ≤ t < p.end, 1 at a time, through 16 columns at a time.
+//
+//go:noescape
+func decayAll2By1F64AVX512(p *Pass[float64])
 
 // decay1F32AVX2 takes tokens through a panel of 8 columns.
 //
@@ -184,11 +189,6 @@ func correct1F32AVX2(p *Pass[float32])
 //go:noescape
 func decayCorrect1F32AVX2(p *Pass[float32])
 
-// add2F32AVX2 takes tokens through a panel of 16 columns.
-//
-//go:noescape
-func add2F32AVX2(p *Pass[float32])
-
 // decay2F32AVX2 takes tokens through a panel of 16 columns.
 //
 //go:noescape
@@ -204,20 +204,25 @@ func correct2F32AVX2(p *Pass[float32])
 //go:noescape
 func decayCorrect2F32AVX2(p *Pass[float32])
 
-// addFours1F32AVX2 takes the first p.taken tokens, a multiple of 4, through a panel, 8 columns at a time.
+// add1By4F32AVX2 takes the tokens p.first ≤ t < p.end, 4 at a time, through 8 columns at a time.
 //
 //go:noescape
-func addFours1F32AVX2(p *Pass[float32])
+func add1By4F32AVX2(p *Pass[float32])
 
-// decayFours1F32AVX2 takes the first p.taken tokens, a multiple of 4, through a panel, 8 columns at a time.
+// decayAll1By4F32AVX2 takes the tokens p.first ≤ t < p.end, 4 at a time, through 8 columns at a time.
 //
 //go:noescape
-func decayFours1F32AVX2(p *Pass[float32])
+func decayAll1By4F32AVX2(p *Pass[float32])
 
-// add1F64AVX2 takes tokens through a panel of 4 columns.
+// add1By1F32AVX2 takes the tokens p.first ≤ t < p.end, 1 at a time, through 8 columns at a time.
 //
 //go:noescape
-func add1F64AVX2(p *Pass[float64])
+func add1By1F32AVX2(p *Pass[float32])
+
+// decayAll1By1F32AVX2 takes the tokens p.first ≤ t < p.end, 1 at a time, through 8 columns at a time.
+//
+//go:noescape
+func decayAll1By1F32AVX2(p *Pass[float32])
 
 // decay1F64AVX2 takes tokens through a panel of 4 columns.
 //
@@ -234,11 +239,6 @@ func correct1F64AVX2(p *Pass[float64])
 //go:noescape
 func decayCorrect1F64AVX2(p *Pass[float64])
 
-// add2F64AVX2 takes tokens through a panel of 8 columns.
-//
-//go:noescape
-func add2F64AVX2(p *Pass[float64])
-
 // decay2F64AVX2 takes tokens through a panel of 8 columns.
 //
 //go:noescape
@@ -254,12 +254,22 @@ func correct2F64AVX2(p *Pass[float64])
 //go:noescape
 func decayCorrect2F64AVX2(p *Pass[float64])
 
-// addFours1F64AVX2 takes the first p.taken tokens, a multiple of 4, through a panel, 4 columns at a time.
+// add1By4F64AVX2 takes the tokens p.first ≤ t < p.end, 4 at a time, through 4 columns at a time.
 //
 //go:noescape
-func addFours1F64AVX2(p *Pass[float64])
+func add1By4F64AVX2(p *Pass[float64])
 
-// decayFours1F64AVX2 takes the first p.taken tokens, a multiple of 4, through a panel, 4 columns at a time.
+// decayAll1By4F64AVX2 takes the tokens p.first ≤ t < p.end, 4 at a time, through 4 columns at a time.
 //
 //go:noescape
-func decayFours1F64AVX2(p *Pass[float64])
+func decayAll1By4F64AVX2(p *Pass[float64])
+
+// add1By1F64AVX2 takes the tokens p.first ≤ t < p.end, 1 at a time, through 4 columns at a time.
+//
+//go:noescape
+func add1By1F64AVX2(p *Pass[float64])
+
+// decayAll1By1F64AVX2 takes the tokens p.first ≤ t < p.end, 1 at a time, through 4 columns at a time.
+//
+//go:noescape
+func decayAll1By1F64AVX2(p *Pass[float64])

@@ -21,10 +21,8 @@ type kernel struct {
 	u         []VecPhysical // what the token adds to S times its key
 	corrected sums          // what the next token corrects
 	answers   sums          // to the query of the token, of S
-	past      sums          // to the query, of Older. Those tokens correct nothing
 
 	pass, t Register
-	older   Register // from S to Older, in tokens that only add
 	loops   int
 }
 
@@ -37,8 +35,8 @@ func Write() {
 			widest = 4
 		}
 		for vectors := 1; vectors <= widest; vectors *= 2 {
-			for rule, name := range []string{"add", "decay", "correct", "decayCorrect"} {
-				k := kernel{Machine: m, vectors: vectors, corrects: rule >= 2, decays: rule%2 == 1}
+			for rule, name := range []string{"decay", "correct", "decayCorrect"} {
+				k := kernel{Machine: m, vectors: vectors, corrects: rule >= 1, decays: rule != 1}
 				free := m.Registers()
 				take := func() []VecPhysical {
 					taken := free[:vectors]
@@ -46,11 +44,10 @@ func Write() {
 					return taken
 				}
 				k.u, k.corrected, k.answers = take(), sums{take(), take()}, sums{take(), take()}
-				k.past = k.corrected
 				k.write(name)
 			}
 		}
-		writeFours(m)
+		writeSeveral(m)
 	}
 }
 
@@ -60,11 +57,8 @@ func (k *kernel) write(name string) {
 	k.Begin(fmt.Sprintf("%s%d", name, k.vectors), "(p *Pass[T])",
 		fmt.Sprintf("takes tokens through a panel of %d columns.", k.vectors*k.Lanes()))
 	k.pass = amd64.Argument("p")
-	if !k.corrects && !k.decays {
-		k.older = k.load("Older")
-		SUBQ(k.field("S"), k.older)
-	}
-	k.t = k.load("taken")
+	k.t = GP64()
+	XORQ(k.t, k.t)
 	if k.corrects {
 		k.corrected.clear(k)
 		k.read(k.row("Corrected", k.t), k.corrected)
@@ -81,7 +75,7 @@ func (k *kernel) write(name string) {
 	Label("head")
 	k.skip("QueryHead", q)
 	k.skip("OutHead", out)
-	k.clearAnswers()
+	k.answers.clear(k)
 	k.read(q, k.answers)
 	k.answer(out)
 	DECQ(heads)
@@ -208,33 +202,19 @@ func (k *kernel) rows(f func(odd int, row, i Register), next func()) {
 	Label(done)
 }
 
-// read adds c_i·S_i to the sums for all rows i, where c is at an address, and c_i·older_i to the
-// answers of Older.
+// read adds c_i·S_i to the sums for all rows i, where c is at an address.
 func (k *kernel) read(c Register, sum sums) {
 	k.rows(func(odd int, row, i Register) {
 		a := k.Broadcast(Mem{Base: c, Index: i, Scale: uint8(k.Size), Disp: odd * k.Size})
 		for j, v := range sum[odd] {
 			k.Plus(k.at(odd, j, row), a, v)
 		}
-		k.readOlder(odd, row, a)
 	}, func() {})
 }
 
 // at returns vector j of a row of a pair.
 func (k *kernel) at(odd, j int, row Register) Mem {
 	return Mem{Base: row, Disp: (odd*k.vectors + j) * k.Width()}
-}
-
-// readOlder adds a·older_i to the answers of Older, where tokens only add.
-func (k *kernel) readOlder(odd int, row Register, a Op) {
-	if k.older == nil {
-		return
-	}
-	for j, v := range k.past[odd] {
-		at := k.at(odd, j, row)
-		at.Index, at.Scale = k.older, 1
-		k.Plus(at, a, v)
-	}
 }
 
 // advance makes S_i = g_i·S_i + k_i·u for all rows i, and the sums of what the query of the token and
@@ -259,7 +239,7 @@ func (k *kernel) advance() {
 		CMPQ(k.field("Decays.Cols"), U8(1))
 		CMOVQEQ(zero, decayStep)
 	}
-	k.clearAnswers()
+	k.answers.clear(k)
 	prefetch := k.prefetcher()
 	k.rows(func(odd int, row, i Register) {
 		prefetch(odd, i)
@@ -292,7 +272,6 @@ func (k *kernel) advance() {
 		for j, v := range s {
 			k.Plus(v, q, k.answers[odd][j])
 		}
-		k.readOlder(odd, row, q)
 		if k.corrects {
 			c := coefficientOf(coefficient)
 			for j, v := range s {
@@ -306,23 +285,10 @@ func (k *kernel) advance() {
 	})
 }
 
-// clearAnswers starts the answers to a query.
-func (k *kernel) clearAnswers() {
-	k.answers.clear(k)
-	if k.older != nil {
-		k.past.clear(k)
-	}
-}
-
 // answer writes the scaled answers to an address.
 func (k *kernel) answer(to Register) {
 	scale := k.Broadcast(Mem{Base: k.load("Scale"), Index: k.t, Scale: uint8(k.Size)})
 	answer := k.answers.total(k)
-	if k.older != nil {
-		for j, v := range k.past.total(k) {
-			k.Add(v, answer[j], answer[j])
-		}
-	}
 	for _, v := range answer {
 		k.Mul(scale, v, v)
 	}

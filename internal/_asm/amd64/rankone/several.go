@@ -10,15 +10,15 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/_asm/amd64"
 )
 
-// atOnce is the number of tokens that pass a row of S one after another, while it is in registers.
-const atOnce = 4
-
-// fours is a kernel of tokens that correct nothing and have at most one decay, four by four. It takes
-// so many vectors of the columns of a panel at a time.
-type fours struct {
+// several is a kernel of tokens that correct nothing and have at most one decay. So many tokens pass
+// a row of S one after another while it is in registers. The kernel takes so many vectors of the
+// columns of a panel at a time.
+type several struct {
 	kernel
-	writes, reads, pasts [atOnce][]VecPhysical // u, and what queries read of S and of Older
-	factors              [atOnce]Op            // decays
+	tokens               int             // 4 or 1
+	writes, reads, pasts [][]VecPhysical // by the token: u, and what queries read of S and of Older
+	factors              []Op            // decays
+	older                Register        // from S to Older, without decays
 
 	step              Register // from a row of the panel to the next
 	column, at, heads Mem      // the first column, the first token, heads that are left
@@ -26,7 +26,7 @@ type fours struct {
 	keys, readers     four
 }
 
-// four are the addresses of rows of four tokens and of the next four.
+// four are the addresses of rows of up to four tokens and of the four after the first.
 type four struct{ at, stride, stride3, next Register }
 
 // token returns the address of element 0 of token j.
@@ -46,36 +46,43 @@ func (f four) later(j int) Mem {
 	return f.token(j)
 }
 
-// writeFours writes the kernels of a machine.
-func writeFours(m amd64.Machine) {
+// writeSeveral writes the kernels of a machine.
+func writeSeveral(m amd64.Machine) {
 	widest := 1
 	if m.Wide {
 		widest = 2
 	}
-	for vectors := 1; vectors <= widest; vectors *= 2 {
-		for _, decays := range []bool{false, true} {
-			k := fours{kernel: kernel{Machine: m, vectors: vectors, decays: decays}}
-			free := m.Registers()
-			for j := range atOnce {
-				k.writes[j], k.reads[j], free = free[:vectors], free[vectors:2*vectors], free[2*vectors:]
-				if decays {
-					k.factors[j], free = free[0], free[1:]
-				} else {
-					k.pasts[j], free = free[:vectors], free[vectors:]
+	for _, tokens := range []int{4, 1} {
+		for vectors := 1; vectors <= widest; vectors *= 2 {
+			for _, decays := range []bool{false, true} {
+				k := several{kernel: kernel{Machine: m, vectors: vectors, decays: decays}, tokens: tokens}
+				free := m.Registers()
+				take := func(n int) []VecPhysical {
+					taken := free[:n]
+					free = free[n:]
+					return taken
 				}
+				for range tokens {
+					k.writes, k.reads = append(k.writes, take(vectors)), append(k.reads, take(vectors))
+					if decays {
+						k.factors = append(k.factors, take(1)[0])
+					} else {
+						k.pasts = append(k.pasts, take(vectors))
+					}
+				}
+				k.write()
 			}
-			k.write()
 		}
 	}
 }
 
-func (k *fours) write() {
-	name := "addFours"
+func (k *several) write() {
+	name := "add"
 	if k.decays {
-		name = "decayFours"
+		name = "decayAll"
 	}
-	k.Begin(fmt.Sprintf("%s%d", name, k.vectors), "(p *Pass[T])",
-		fmt.Sprintf("takes the first p.taken tokens, a multiple of %d, through a panel, %d columns at a time.", atOnce, k.vectors*k.Lanes()))
+	k.Begin(fmt.Sprintf("%s%dBy%d", name, k.vectors, k.tokens), "(p *Pass[T])",
+		fmt.Sprintf("takes the tokens p.first ≤ t < p.end, %d at a time, through %d columns at a time.", k.tokens, k.vectors*k.Lanes()))
 	k.pass = amd64.Argument("p")
 	k.step = k.load("Width")
 	SHLQ(U8(k.Shift()), k.step)
@@ -86,11 +93,12 @@ func (k *fours) write() {
 	k.column, k.at, k.heads, k.queries, k.to = AllocLocal(8), AllocLocal(8), AllocLocal(8), AllocLocal(8), AllocLocal(8)
 	MOVQ(I32(0), k.column)
 	Label("columns")
-	MOVQ(I32(0), k.at)
+	first := k.load("first")
+	MOVQ(first, k.at)
 	Label("tokens")
 	k.begin()
 	Label("head")
-	for j := range atOnce {
+	for j := range k.tokens {
 		for x := range k.vectors {
 			k.Clear(k.reads[j][x])
 			if !k.decays {
@@ -110,9 +118,9 @@ func (k *fours) write() {
 	JNZ(LabelRef("head"))
 	t := GP64()
 	MOVQ(k.at, t)
-	ADDQ(I8(atOnce), t)
+	ADDQ(I8(k.tokens), t)
 	MOVQ(t, k.at)
-	CMPQ(t, k.field("taken"))
+	CMPQ(t, k.field("end"))
 	JLT(LabelRef("tokens"))
 	column := GP64()
 	MOVQ(k.column, column)
@@ -124,7 +132,7 @@ func (k *fours) write() {
 }
 
 // four returns the addresses of the rows of a matrix, of the tokens from k.at.
-func (k *fours) four(matrix string) four {
+func (k *several) four(matrix string) four {
 	t := GP64()
 	MOVQ(k.at, t)
 	f := four{at: k.row(matrix, t), stride: k.load(matrix + ".Stride"), stride3: GP64(), next: GP64()}
@@ -136,7 +144,7 @@ func (k *fours) four(matrix string) four {
 
 // begin makes u and the factors of four tokens, and asks for the values and the places of the outputs
 // of the next four.
-func (k *fours) begin() {
+func (k *several) begin() {
 	t := GP64()
 	MOVQ(k.at, t)
 	values := k.four("V")
@@ -162,7 +170,7 @@ func (k *fours) begin() {
 	out := k.four("Out")
 	ADDQ(k.column, out.at)
 	ADDQ(k.column, out.next)
-	for j := range atOnce {
+	for j := range k.tokens {
 		k.prefetchColumns(out, j)
 	}
 	MOVQ(out.at, k.to)
@@ -171,7 +179,7 @@ func (k *fours) begin() {
 }
 
 // prefetchColumns asks for the columns of a later token.
-func (k *fours) prefetchColumns(f four, j int) {
+func (k *several) prefetchColumns(f four, j int) {
 	for at := f.later(j); at.Disp < k.vectors*k.Width(); at.Disp += 64 {
 		PREFETCHT0(at)
 	}
@@ -179,7 +187,7 @@ func (k *fours) prefetchColumns(f four, j int) {
 
 // pairs writes a loop over the rows of S, two by two, for the queries of a head. Only the last head
 // advances S.
-func (k *fours) pairs(advances bool) {
+func (k *several) pairs(advances bool) {
 	suffix := "Peek"
 	if advances {
 		suffix = "Advance"
@@ -208,7 +216,7 @@ func (k *fours) pairs(advances bool) {
 }
 
 // take takes a row through the tokens.
-func (k *fours) take(row Register, odd int, advances bool) {
+func (k *several) take(row Register, odd int, advances bool) {
 	s := k.Vecs(k.vectors)
 	for x, v := range s {
 		k.Move(Mem{Base: row, Disp: x * k.Width()}, v)
@@ -231,7 +239,7 @@ func (k *fours) take(row Register, odd int, advances bool) {
 		at.Disp = odd * k.Size
 		return k.Broadcast(at)
 	}
-	for j := range atOnce {
+	for j := range k.tokens {
 		a := of(k.keys, j)
 		for x, v := range s {
 			if k.decays {
@@ -255,7 +263,7 @@ func (k *fours) take(row Register, odd int, advances bool) {
 }
 
 // answer writes the scaled answers of four tokens, and goes to the next head.
-func (k *fours) answer() {
+func (k *several) answer() {
 	t := GP64()
 	MOVQ(k.at, t)
 	out, scale := k.four("Out"), k.load("Scale")
