@@ -89,7 +89,7 @@ func newAttention[T dense.Float](query, key rff.Map[T], opts Options) (*Attentio
 	}
 	a := &Attention[T]{opts: opts, d: d, m: m, rows: blockRows(m)}
 	a.setMaps(query, key)
-	a.direct = a.logs && !opts.Causal && !opts.Unnormalised && isELU(query) && isELU(key)
+	a.direct = a.logs && !opts.Unnormalised && isELU(query) && isELU(key)
 	return a, nil
 }
 

@@ -66,7 +66,9 @@ type causal[T dense.Float] struct {
 
 	ref     *reference[T]     // nil for features that are not logarithms
 	state   scratch.Buffer[T] // m×width, the sums before the batch
-	pending []change          // of the reference since the last chunk was cut
+	direct  directCausal[T]
+	resumes bool     // state holds sums of features before the pass
+	pending []change // of the reference since the last chunk was cut
 	trail   trail
 }
 
@@ -87,7 +89,12 @@ func blocksOf(rows int) int { return (rows + chunkRows - 1) / chunkRows }
 func (a *Attention[T]) causal(window int, dst, q, k, v dense.Matrix[T], valid []bool) {
 	c := a.causals.Get()
 	c.a, c.dst, c.q, c.k, c.v, c.keys = a, dst, q, k, v, valid
-	c.pass(forOutputs, window)
+	if a.direct && a.m <= mostDirect {
+		c.skip(c.takeDirectly())
+	}
+	if c.q.Rows > 0 {
+		c.pass(forOutputs, min(window, blocksOf(c.q.Rows)))
+	}
 	c.release()
 }
 
@@ -109,6 +116,7 @@ func (a *Attention[T]) causalBackward(window int, g *gradients[T], keys, queries
 func (c *causal[T]) release() {
 	a := c.a
 	c.a, c.gradients, c.dst, c.keys, c.queries, c.trail = nil, gradients[T]{}, dense.Matrix[T]{}, nil, nil, trail{}
+	c.resumes = false
 	a.causals.Put(c)
 }
 
@@ -158,7 +166,9 @@ func (c *causal[T]) prepare(window int) {
 		}
 	}
 	c.state.Shape(m, width)
-	clear(c.state.Data)
+	if !c.resumes {
+		clear(c.state.Data)
+	}
 	if c.retraces() {
 		c.ref.undo(c.pending)
 		c.pending = c.pending[:0]
@@ -171,6 +181,9 @@ func (c *causal[T]) prepare(window int) {
 			c.ref = newReference[T](m)
 		}
 		c.ref.setAll(none)
+	}
+	if c.resumes {
+		c.raiseDirect()
 	}
 }
 

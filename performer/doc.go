@@ -130,6 +130,11 @@
 // of earlier outputs. Exact attention has the same property, as the running maximum of a row is its
 // own.
 //
+// Normalised attention with at most 128 features elu+1 begins with the features, which is N_f = M_i =
+// 0, and goes token by token: a token writes φ_j·[v_j, 1]ᵀ into S and reads S. A query whose features
+// may be out of range takes N_f = 0 with an M_i of its own. The first such key ends this part, and
+// the tokens from that key on take logarithms, with N_f = 0 to begin with.
+//
 // With several processors all chunks of a window are computed at the same time: first what each
 // gives itself and adds to S, then the sums before each chunk as prefix sums, then the outputs.
 // With one processor a window is one chunk, which stays in cache. The bits are the same, because a

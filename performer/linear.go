@@ -37,7 +37,7 @@ func (a *Attention[T]) bidirectional(heads int, dst, q, k, v dense.Matrix[T]) {
 	b.a, b.heads = a, heads
 	b.dst, b.q, b.k, b.v = dst, q, k, v
 	b.segments = segmentsOf(k.Rows)
-	b.direct = a.direct
+	b.direct = a.direct && !a.opts.Causal // later keys must not count
 	b.sum()
 	if b.direct && !b.segmentSums[0].allInRange() {
 		b.direct = false

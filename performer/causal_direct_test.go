@@ -1,0 +1,91 @@
+package performer
+
+import (
+	"math"
+	"math/rand/v2"
+	"runtime"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/densetest"
+	"github.com/seed-feabd252/randfeat/rff"
+)
+
+// Causal attention with features elu+1 is exact where features of keys or queries are far out of the
+// range that is used as it is: from the beginning, from some token on, or for some tokens. Averages
+// of ones are one, no token changes a bit of an earlier output, and outputs may go over an input.
+func TestDirectCausal(t *testing.T) {
+	densetest.Both(t, testDirectCausal[float32], testDirectCausal[float64])
+}
+
+func testDirectCausal[T dense.Float](t *testing.T) {
+	const n, d, dv = 700, 70, 70
+	rng := rand.New(source(121))
+	a := attention[T](must(rff.ELU[T](d)), Options{Causal: true})
+	usual, v := densetest.Normal[T](rng, n, d, 0, 1), densetest.Normal[T](rng, n, dv, 0, 1)
+	shifted := func(shift float64, counts func(i, j int) bool) dense.Matrix[T] {
+		x := usual.Clone()
+		for i := range n {
+			for j := range d {
+				if counts(i, j) {
+					x.Row(i)[j] += T(shift)
+				}
+			}
+		}
+		return x
+	}
+	always := func(int, int) bool { return true }
+	from := func(first int) func(i, j int) bool { return func(i, _ int) bool { return i >= first } }
+	for _, c := range []struct {
+		what   string
+		q, k   dense.Matrix[T]
+		direct int // tokens
+	}{
+		{"usual", usual, usual, n},
+		{"keys small", usual, shifted(-200, always), 0},
+		{"keys large", usual, shifted(1e12, always), 0},
+		{"keys small at the end", usual, shifted(-200, from(n-1)), n - 1},
+		{"keys large from some token on", usual, shifted(1e6, from(131)), 131},
+		{"keys grow", usual, shifted(40, from(256)), 256},
+		{"one feature small", usual, shifted(-300, func(i, j int) bool { return i > 64 && j == 3 }), 65},
+		{"queries small", shifted(-300, always), usual, n},
+		{"queries large", shifted(1e13, from(9)), usual, n},
+		{"both small", shifted(-100, always), shifted(-100, from(5)), 5},
+	} {
+		want, tol := newPairs(a, c.q, c.k).attend(dense.Copy(dense.Matrix[float64]{}, v))
+		require.Less(t, largest(tol), 1e-2, "the test means something")
+		got := a.Forward(dense.Matrix[T]{}, c.q, c.k, v)
+		densetest.RequireClose(t, want, tol, got, "%s", c.what)
+		ones := densetest.Filled[T](n, 2, 1)
+		assert.Equal(t, ones, a.Forward(dense.Matrix[T]{}, c.q, c.k, ones), c.what)
+
+		s := &causal[T]{a: a, dst: dense.New[T](n, dv), gradients: gradients[T]{q: c.q, k: c.k, v: v}}
+		assert.Equal(t, c.direct, s.takeDirectly(), c.what)
+
+		for _, cut := range []int{1, 6, 66, 133, 300} {
+			for name, content := range map[string]float64{"NaN": math.NaN(), "large": 1e20} {
+				k, values := c.k.Clone(), v.Clone()
+				fill(k.Row(cut), T(content))
+				fill(values.Row(cut), T(content))
+				changed := a.Forward(dense.Matrix[T]{}, c.q, k, values)
+				require.True(t, densetest.Identical(got.RowRange(0, cut), changed.RowRange(0, cut)), "%s, %s at %d", c.what, name, cut)
+				if name == "NaN" {
+					require.False(t, finite(changed.RowRange(n-1, n)), "%s: NaN at %d stays", c.what, cut)
+				}
+			}
+		}
+		for which := range 3 {
+			x := [3]dense.Matrix[T]{c.q.Clone(), c.k.Clone(), v.Clone()}
+			require.True(t, densetest.Identical(got, a.Forward(x[which], x[0], x[1], x[2])), "%s, into input %d", c.what, which)
+		}
+		before := runtime.GOMAXPROCS(1)
+		one := a.Forward(dense.Matrix[T]{}, c.q, c.k, v)
+		runtime.GOMAXPROCS(3)
+		three := a.Forward(dense.Matrix[T]{}, c.q, c.k, v)
+		runtime.GOMAXPROCS(before)
+		require.True(t, densetest.Identical(one, three), "%s: processors", c.what)
+	}
+}
