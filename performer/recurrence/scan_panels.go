@@ -24,7 +24,7 @@ type panels[T dense.Float] struct {
 	recent  int // the number of the last tokens
 	patient bool
 
-	pass, block     rankone.Pass[T] // of a chunk, and of some rows of it
+	pass            rankone.Pass[T]
 	factors         []T             // e^g or e^since of a chunk
 	inverses        []T             // e^−since
 	sumsOfDecays    []T
