@@ -69,6 +69,7 @@ func (c *causal[T]) takeDirectly() int {
 	taken := d.shares[0].taken
 	if taken < c.q.Rows {
 		c.state.Shape(c.a.m, c.a.width(c.v.Cols))
+		clear(c.state.Data)
 		for _, s := range d.shares {
 			s.leave(c.state.Rows(c.a.m))
 		}

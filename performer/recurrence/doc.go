@@ -35,7 +35,7 @@
 // of r if each row has a decay. Columns of S are independent. So S goes in panels of columns that fit
 // the first cache, and NaN or ±Inf in a column reaches that column alone. Without a correction rows
 // are independent as well but for the sum that makes an output: a chunk of tokens goes through 64
-// rows after another, and a row stays in registers for four tokens.
+// rows after another, and a row stays in registers for four tokens unless it has decays of its own.
 //
 // S holds rounding errors as long as it holds values. A decay near 0 would keep those of thousands of
 // tokens, and those of the factors e^g as well. In a chunk of 48 tokens whose decays are at most 0

@@ -25,8 +25,8 @@ type panels[T dense.Float] struct {
 	patient bool
 
 	pass            rankone.Pass[T]
-	factors         []T             // e^g or e^since of a chunk
-	inverses        []T             // e^−since
+	factors         []T // e^g or e^since of a chunk
+	inverses        []T // e^−since
 	sumsOfDecays    []T
 	reads           scratch.Buffer[T] // keys, then the queries of each head, times factors: chunkRows rows each
 	ones, scales    []T
