@@ -162,7 +162,11 @@ func (s *directShare[T]) prepare(m int) {
 
 // panelWidth returns the width of the panel that begins with a column.
 func (s *directShare[T]) panelWidth(m, from int) int {
-	return rankone.Columns[T](m, s.to-s.from+1-from, false)
+	left := s.to - s.from + 1 - from
+	if left > directColumns {
+		left -= left % directColumns // the ones would have a wide panel of padding
+	}
+	return rankone.Columns[T](m, left, false)
 }
 
 // take writes the outputs of the tokens lo ≤ i < hi.
