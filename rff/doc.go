@@ -137,9 +137,10 @@
 // kernel. UniformLandmarks costs nothing and does well on data of one kind. KMeansLandmarks returns
 // the centres of clusters, and has a smaller error if the number of clusters is about the number of
 // landmarks. LeverageLandmarks draws points by their ridge leverage scores. It finds the rare
-// points that regression needs and uniform sampling misses. All three return points without
-// weights, because the features depend on the span of the landmarks alone. Transform takes any
-// point, landmark or not.
+// points that regression needs and uniform sampling misses. PivotedLandmarks draws each landmark
+// where Nystroem errs most with the landmarks so far, and has the smallest error of the four as a
+// rule. All return points without weights, because the features depend on the span of the
+// landmarks alone. Transform takes any point, landmark or not.
 //
 // # Maps made of maps
 //
@@ -244,6 +245,9 @@
 //     Ouimet. Learning eigenfunctions links spectral embedding and kernel PCA. Neural Computation
 //     16.
 //   - [Charikar 2002] M. Charikar. Similarity estimation techniques from rounding algorithms. STOC.
+//   - [Chen, Epperly, Tropp & Webber 2023] Y. Chen, E. N. Epperly, J. A. Tropp, R. J. Webber.
+//     Randomly pivoted Cholesky: practical approximation of a kernel matrix with few entry
+//     evaluations. Communications on Pure and Applied Mathematics 78.
 //   - [Cho & Saul 2009] Y. Cho, L. K. Saul. Kernel methods for deep learning. NeurIPS.
 //   - [Choromanski, Rowland & Weller 2017] K. Choromanski, M. Rowland, A. Weller. The unreasonable
 //     effectiveness of structured random orthogonal embeddings. NeurIPS.
@@ -251,6 +255,8 @@
 //   - [Choromanski et al. 2022] K. Choromanski et al. Hybrid random features. ICLR.
 //   - [Efraimidis & Spirakis 2006] P. S. Efraimidis, P. G. Spirakis. Weighted random sampling with
 //     a reservoir. Information Processing Letters 97(5).
+//   - [Epperly, Tropp & Webber 2024] E. N. Epperly, J. A. Tropp, R. J. Webber. Embrace rejection:
+//     kernel matrix approximation by accelerated randomly pivoted Cholesky. arXiv:2410.03969.
 //   - [Kar & Karnick 2012] P. Kar, H. Karnick. Random feature maps for dot product kernels.
 //     AISTATS.
 //   - [Katharopoulos et al. 2020] A. Katharopoulos, A. Vyas, N. Pappas, F. Fleuret. Transformers

@@ -57,6 +57,9 @@ func BenchmarkLandmarks(b *testing.B) {
 		{"leverage", func() (dense.Matrix[float64], error) {
 			return rff.LeverageLandmarks(kernels.Gaussian{LengthScale: 4}, x, n, 0.1, exprand.NewSource(1))
 		}},
+		{"pivoted", func() (dense.Matrix[float64], error) {
+			return rff.PivotedLandmarks(kernels.Gaussian{LengthScale: 4}, x, n, exprand.NewSource(1))
+		}},
 	} {
 		b.Run(fmt.Sprintf("way=%s/N=%d/d=%d/n=%d", way.name, rows, d, n), func(b *testing.B) {
 			b.ReportAllocs()

@@ -1,0 +1,109 @@
+package rff
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"sync/atomic"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/gram"
+	"github.com/seed-feabd252/randfeat/internal/limit"
+	"github.com/seed-feabd252/randfeat/internal/pivot"
+	"github.com/seed-feabd252/randfeat/kernels"
+)
+
+// PivotedLandmarks returns n different rows of x (N×d), as an n×d matrix of landmarks for Nystroem,
+// drawn one after the other by randomly pivoted Cholesky: with the landmarks L so far, the
+// probability of row i is proportional to
+//
+//	k(x_i, x_i) − k_iL·K_LL⁻¹·k_Li,
+//
+// the squared distance of x_i, in the space of k, from the span of L. That is the error of Nystroem at
+// x_i, so that each landmark is where Nystroem errs most, and the mean error falls almost as fast as that
+// of the best map of rank n [Chen, Epperly, Tropp & Webber 2023]. The draw has no parameter, and is the
+// best way to choose landmarks where its cost is affordable.
+//
+// Once the landmarks span all rows to rounding, which is 2⁻⁴⁰ of k(x_i, x_i), the rest of the landmarks
+// is drawn uniformly. Nystroem then has a Rank below n.
+//
+// Landmarks are drawn in blocks, with the same law [Epperly, Tropp & Webber 2024]. The cost is O(N·n)
+// values of k and O(N·n²), in float64, with memory for N·n numbers.
+//
+// An error reports a nil k, parameters of k out of range, an element of x that is not finite, an n
+// outside 1 … N or too large for memory, a nil src, a value of k that is not finite, and a negative
+// k(x_i, x_i).
+func PivotedLandmarks[T dense.Float](k kernels.Kernel, x dense.Matrix[T], n int, src rand.Source) (dense.Matrix[T], error) {
+	none := dense.Matrix[T]{}
+	if err := usable(k); err != nil {
+		return none, err
+	}
+	if err := landmarkArguments(x, n, src); err != nil {
+		return none, err
+	}
+	if err := limit.Memory[float64](x.Rows, n); err != nil {
+		return none, fmt.Errorf("rff: n = %d, for the Gram matrix with %d rows of x: %w", n, x.Rows, err)
+	}
+	points := dense.Copy(dense.Matrix[float64]{}, x)
+	own, least := make([]float64, x.Rows), make([]float64, x.Rows)
+	for i := range own {
+		row := points.Row(i)
+		own[i] = k.Eval(row, row)
+		if math.IsNaN(own[i]) || math.IsInf(own[i], 0) {
+			return none, errNotFinite
+		}
+		if own[i] < 0 {
+			return none, fmt.Errorf("rff: k(x[%d], x[%d]) = %v, want at least 0", i, i, own[i])
+		}
+		least[i] = 0x1p-40 * own[i]
+	}
+	rng := rand.New(src)
+	columns := &gramColumns{k: k, points: points}
+	var c pivot.Chooser[float64]
+	at := slices.Clone(c.Choose(columns, n, own, nil, least, rng))
+	if columns.notFinite.Load() {
+		return none, errNotFinite
+	}
+	if len(at) < n {
+		chosen := make([]bool, x.Rows)
+		for _, i := range at {
+			chosen[i] = true
+		}
+		for _, i := range rng.Perm(x.Rows) {
+			if !chosen[i] && len(at) < n {
+				at = append(at, i)
+			}
+		}
+	}
+	return rowsAt(x, at), nil
+}
+
+// gramColumns is the Gram matrix of points, for package pivot.
+type gramColumns struct {
+	k         kernels.Kernel
+	points    dense.Matrix[float64]
+	fixed     gram.Fixed
+	notFinite atomic.Bool
+}
+
+func (g *gramColumns) Fix(at []int) {
+	fixed, err := gram.Against(g.k, rowsAt(g.points, at))
+	if err != nil {
+		panic(err) // PivotedLandmarks has checked k
+	}
+	g.fixed = fixed
+}
+
+func (g *gramColumns) Columns(dst dense.Matrix[float64], lo, hi int) {
+	g.write(dst, g.points.RowRange(lo, hi))
+}
+
+func (g *gramColumns) Square(dst dense.Matrix[float64]) { g.write(dst, g.fixed.Points()) }
+
+func (g *gramColumns) write(dst, x dense.Matrix[float64]) {
+	g.fixed.Gram(dst, x)
+	if finite("K", dst) != nil {
+		g.notFinite.Store(true)
+	}
+}
