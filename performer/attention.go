@@ -49,6 +49,7 @@ type Attention[T dense.Float] struct {
 	direct              bool                                         // the features are worth trying before their logarithms
 	sums                bool                                         // rows are left as sums with their scales, see summing
 	opts                Options
+	landmarks           *landmarkSet[T] // the maps, if weights are φ_Qᵀ·G⁻¹·φ_K; nil for φ_Qᵀ·φ_K
 	d, m                int
 	rows                int // of a block that is mapped, then consumed
 	fingerprint         stream.Fingerprint

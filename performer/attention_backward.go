@@ -80,9 +80,12 @@ func (a *Attention[T]) pullQueries(dq, q, slopes dense.Matrix[T]) { a.pull(a.que
 func (a *Attention[T]) pullKeys(dk, k, slopes dense.Matrix[T]) { a.pull(a.key, dk, k, slopes) }
 
 func (a *Attention[T]) pull(m rff.Map[T], dx, x, slopes dense.Matrix[T]) {
-	if a.logs {
+	switch {
+	case a.landmarks != nil:
+		a.landmarks.logBackward(dx, slopes)
+	case a.logs:
 		m.(rff.DifferentiableLog[T]).LogBackward(dx, x, slopes)
-	} else {
+	default:
 		m.(rff.Differentiable[T]).Backward(dx, x, slopes)
 	}
 }

@@ -25,6 +25,8 @@ func bidirectionalForm[T dense.Float](form Form[T]) (all Form[T], causal bool) {
 		return must(newAttention(f.query, f.key, Options{Unnormalised: f.opts.Unnormalised})), f.opts.Causal
 	case Exact[T]:
 		return Exact[T]{Scale: f.Scale, Unnormalised: f.Unnormalised}, f.Causal
+	case *Landmarks[T]:
+		return f, false
 	}
 	panic(fmt.Sprintf("%T", form))
 }

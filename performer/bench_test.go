@@ -12,13 +12,23 @@ import (
 )
 
 // BenchmarkAttention times heads of d = dv = 64 and, for the positive map, m = 256
-// features. Eight heads are the columns of L×512 matrices. The GFLOP/s are those of
+// features, for landmarks as many landmarks, with their choice. Eight heads are the columns of L×512 matrices. The GFLOP/s are those of
 // the products that attention asks for, whatever else is computed. Names read
 //
 //	BenchmarkAttention/form=linear/map=positive/type=float32/heads=1/L=4096
 func BenchmarkAttention(b *testing.B) {
 	b.Run("form=linear", func(b *testing.B) { benchmarkMaps(b, Options{}) })
 	b.Run("form=causal", func(b *testing.B) { benchmarkMaps(b, Options{Causal: true}) })
+	b.Run("form=landmarks/map=softmax", func(b *testing.B) {
+		s := Shape{Features: 256, Projected: true}
+		lengths := []int{4096, 16384, 65536}
+		b.Run("type=float32", func(b *testing.B) {
+			benchmarkForm[float32](b, must(NewLandmarks(Exact[float32]{Scale: 1}, 256, source(1))), Shape.Linear, s, lengths)
+		})
+		b.Run("type=float64", func(b *testing.B) {
+			benchmarkForm[float64](b, must(NewLandmarks(Exact[float64]{Scale: 1}, 256, source(1))), Shape.Linear, s, lengths)
+		})
+	})
 	b.Run("form=exact/map=softmax", func(b *testing.B) {
 		lengths := []int{1024, 4096, 16384}
 		b.Run("type=float32", func(b *testing.B) { benchmarkForm[float32](b, Exact[float32]{}, Shape.Exact, Shape{}, lengths) })

@@ -8,7 +8,7 @@ import (
 
 // Differentiable is a [Form] that also takes gradients with respect to its outputs
 // back to gradients with respect to queries, keys and values: what training through
-// attention needs. [Attention], [Exact], [Auto] and [Batch] are Differentiable.
+// attention needs. [Attention], [Exact], [Landmarks], [Auto] and [Batch] are Differentiable.
 type Differentiable[T dense.Float] interface {
 	Form[T]
 
@@ -35,6 +35,8 @@ var (
 	_ Differentiable[float64] = (*Attention[float64])(nil)
 	_ Differentiable[float32] = (*Auto[float32])(nil)
 	_ Differentiable[float64] = (*Auto[float64])(nil)
+	_ Differentiable[float32] = (*Landmarks[float32])(nil)
+	_ Differentiable[float64] = (*Landmarks[float64])(nil)
 	_ Differentiable[float32] = (*Batch[float32])(nil)
 	_ Differentiable[float64] = (*Batch[float64])(nil)
 )

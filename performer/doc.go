@@ -39,6 +39,20 @@
 // The scale 1/√d belongs to the map: features are those of √scale·q. Queries and keys have one map,
 // or the two maps of a pair that estimates one kernel (rff.Paired).
 //
+// # Landmarks
+//
+// [Landmarks] also takes linear time, with other features: the exact kernel between a point and r
+// landmarks, which are chosen among the keys of each call. Its errors are many times smaller than
+// those of as many random features where keys are near each other or their covariance decays, at
+// about one and a half times the time.
+//
+//	a, err := performer.NewLandmarks(performer.Exact[float32]{}, 256, src)
+//	out := a.Forward(dense.Matrix[float32]{}, q, k, v)
+//
+// Features of landmarks are signed, so that denominators may be near zero where r is too small: the
+// error has no bound there. It has one with positive random features, whose outputs are averages of
+// values.
+//
 // # From a query to the processor
 //
 //  1. [Attention.Forward] checks shapes. Bidirectional attention sums the keys up in segments
@@ -234,7 +248,7 @@
 // # Determinism and sharing
 //
 // Work is cut by the number of tokens, not of processors, and sums are merged in
-// order: results do not depend on GOMAXPROCS. An Attention, an Exact, an Auto, a
+// order: results do not depend on GOMAXPROCS. An Attention, an Exact, a Landmarks, an Auto, a
 // Batch and a Predictor may be shared by goroutines. A State and an Unbiased belong to one.
 //
 // # References
@@ -242,6 +256,9 @@
 //   - [Blanchet & Glynn 2015] J. H. Blanchet, P. W. Glynn: Unbiased Monte Carlo for
 //     optimization and functions of expectations via multi-level randomization. Winter
 //     Simulation Conference.
+//   - [Chen, Epperly, Tropp & Webber 2023] Y. Chen, E. N. Epperly, J. A. Tropp, R. J. Webber:
+//     Randomly pivoted Cholesky: practical approximation of a kernel matrix with few entry
+//     evaluations. Communications on Pure and Applied Mathematics 78.
 //   - [Choromanski et al. 2021] K. Choromanski, V. Likhosherstov, D. Dohan, X. Song,
 //     A. Gane, T. Sarlos, P. Hawkins, J. Davis, A. Mohiuddin, L. Kaiser, D. Belanger,
 //     L. Colwell, A. Weller: Rethinking attention with Performers. ICLR 2021.
@@ -249,6 +266,8 @@
 //     and memory-efficient exact attention with IO-awareness. NeurIPS 2022.
 //   - [Efron & Tibshirani 1993] B. Efron, R. J. Tibshirani: An introduction to the bootstrap.
 //     Chapman & Hall.
+//   - [Epperly, Tropp & Webber 2024] E. N. Epperly, J. A. Tropp, R. J. Webber: Embrace rejection:
+//     kernel matrix approximation by accelerated randomly pivoted Cholesky. arXiv:2410.03969.
 //   - [Katharopoulos et al. 2020] A. Katharopoulos, A. Vyas, N. Pappas, F. Fleuret:
 //     Transformers are RNNs: fast autoregressive transformers with linear attention.
 //     ICML 2020.
@@ -260,4 +279,6 @@
 //     memory. arXiv:2112.05682.
 //   - [Welford 1962] B. P. Welford: Note on a method for calculating corrected sums of
 //     squares and products. Technometrics 4.
+//   - [Williams & Seeger 2001] C. K. I. Williams, M. Seeger: Using the Nyström method to speed up
+//     kernel machines. NeurIPS.
 package performer

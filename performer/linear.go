@@ -44,6 +44,9 @@ func (a *Attention[T]) bidirectional(heads int, dst, q, k, v dense.Matrix[T]) {
 		b.drop()
 		b.sum()
 	}
+	if a.landmarks != nil {
+		a.landmarks.mix(b.segmentSums[0], v)
+	}
 	matmul.Pack(&b.total, b.segmentSums[0].sums())
 	parallel.Do(heads*b.blocks(), (*answering[T])(b))
 
@@ -105,6 +108,9 @@ func (b *summarising[T]) Piece(s int) {
 			continue
 		}
 		a.mapKeys(keys, b.k.RowRange(lo, end))
+		if a.landmarks != nil {
+			a.landmarks.hide(keys, lo)
+		}
 		acc.add(keys, values, w.scratch)
 	}
 	b.segmentSums[s] = acc

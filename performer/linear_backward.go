@@ -38,6 +38,9 @@ func (a *Attention[T]) bidirectionalBackward(g *gradients[T]) {
 	b.keys.a, b.keys.k, b.keys.v = a, g.k, g.v
 	b.keys.segments = segmentsOf(g.k.Rows)
 	b.keys.sum()
+	if a.landmarks != nil {
+		a.landmarks.mix(b.keys.segmentSums[0], g.v)
+	}
 	b.split(b.keys, b.total)
 	matmul.PackT(&b.sums, b.valueSums(b.keys))
 
@@ -46,6 +49,9 @@ func (a *Attention[T]) bidirectionalBackward(g *gradients[T]) {
 	b.queries.segments = segmentsOf(g.q.Rows)
 	parallel.Do(b.queries.segments, (*queryGradients[T])(b))
 	b.queries.merge()
+	if a.landmarks != nil {
+		b.mixQueries()
+	}
 	b.split(b.queries, b.shift)
 	matmul.PackT(&b.pulled, b.valueSums(b.queries))
 	matmul.Pack(&b.mixing, b.valueSums(b.queries))
@@ -58,6 +64,22 @@ func (a *Attention[T]) bidirectionalBackward(g *gradients[T]) {
 	}
 	b.gradients, b.keys, b.queries = gradients[T]{}, nil, nil
 	a.bidirectionalGradients.Put(b)
+}
+
+// mixQueries replaces R by G⁻¹·R. With denominators R_f is relative to the reference −N_f: the
+// features of queries are relative to N_f, and the features of keys multiply R_f under references
+// of its own.
+func (b *bidirectionalGradient[T]) mixQueries() {
+	acc := b.queries.segmentSums[0]
+	if !b.a.opts.Unnormalised {
+		for f, n := range b.keys.segmentSums[0].ref.exponent {
+			if n != none {
+				n = -n
+			}
+			acc.ref.set(f, n)
+		}
+	}
+	b.a.landmarks.solve(acc)
 }
 
 // split copies the last column of merged sums, if there are denominators.
@@ -128,7 +150,7 @@ func (b *keyGradients[T]) Piece(i int) {
 		k, v, dv := b.k.RowRange(lo, end), b.v.RowRange(lo, end), b.dv.RowRange(lo, end)
 		a.mapKeys(keys, k)
 		switch {
-		case a.opts.Unnormalised:
+		case a.opts.Unnormalised, a.landmarks != nil:
 			b.queries.segmentSums[0].scaleQueries(keys, w.scales)
 		case a.logs:
 			b.keys.segmentSums[0].ref.scaleKeys(keys, w.scratch)
@@ -137,10 +159,11 @@ func (b *keyGradients[T]) Piece(i int) {
 		matmul.MulPacked(1, keys, &b.mixing, 0, dv, nil)
 		for j := range slopes.Rows {
 			s := scale{factor: 1}
-			if a.opts.Unnormalised {
+			if a.opts.Unnormalised || a.landmarks != nil {
 				s = w.scales[j]
 				multiply(dv.Row(j), s)
-			} else {
+			}
+			if !a.opts.Unnormalised {
 				vecmath.AddScaled(slopes.Row(j), b.shift, 1)
 			}
 			a.sumSlope(slopes.Row(j), keys.Row(j), s)

@@ -320,9 +320,10 @@ func TestPivotedLandmarkErrors(t *testing.T) {
 	}
 }
 
-// Twenty rare points far from 980 near ones: uniform landmarks miss most of them. The best map of the
-// half the rank leaves the sum of the smaller eigenvalues of the Gram matrix, in trace norm. Pivoted
-// landmarks leave less, a fourth of what uniform ones leave, and half of what leverage scores leave.
+// Twenty rare points far from 980 near ones: uniform landmarks miss most of them. The best map of
+// the half the rank leaves the sum of the smaller eigenvalues of the Gram matrix, in trace norm.
+// Pivoted landmarks leave less, a fourth of what uniform ones leave, and half of what leverage
+// scores leave.
 func TestPivotedLandmarksAreNearTheBest(t *testing.T) {
 	const n, draws = 40, 10
 	x := points[float64](1, 1000, 3, 0.3)

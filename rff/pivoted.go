@@ -20,16 +20,16 @@ import (
 //
 //	k(x_i, x_i) − k_iL·K_LL⁻¹·k_Li,
 //
-// the squared distance of x_i, in the space of k, from the span of L. That is the error of Nystroem at
-// x_i, so that each landmark is where Nystroem errs most, and the mean error falls almost as fast as that
-// of the best map of rank n [Chen, Epperly, Tropp & Webber 2023]. The draw has no parameter, and is the
-// best way to choose landmarks where its cost is affordable.
+// the squared distance of x_i, in the space of k, from the span of L. That is the error of Nystroem
+// at x_i, so that each landmark is where Nystroem errs most, and the mean error falls almost as
+// fast as that of the best map of rank n [Chen, Epperly, Tropp & Webber 2023]. The draw has no
+// parameter, and is the best way to choose landmarks where its cost is affordable.
 //
-// Once the landmarks span all rows to rounding, which is 2⁻⁴⁰ of k(x_i, x_i), the rest of the landmarks
-// is drawn uniformly. Nystroem then has a Rank below n.
+// Once the landmarks span all rows to rounding, which is 2⁻⁴⁰ of k(x_i, x_i), the rest of the
+// landmarks is drawn uniformly. Nystroem then has a Rank below n.
 //
-// Landmarks are drawn in blocks, with the same law [Epperly, Tropp & Webber 2024]. The cost is O(N·n)
-// values of k and O(N·n²), in float64, with memory for N·n numbers.
+// Landmarks are drawn in blocks, with the same law [Epperly, Tropp & Webber 2024]. The cost is
+// O(N·n) values of k and O(N·n²), in float64, with memory for N·n numbers.
 //
 // An error reports a nil k, parameters of k out of range, an element of x that is not finite, an n
 // outside 1 … N or too large for memory, a nil src, a value of k that is not finite, and a negative

@@ -1,14 +1,14 @@
 // Package pivot chooses columns of a positive semi-definite matrix by randomly pivoted Cholesky
 // factorisation.
 //
-// With the pivots P so far, the residual of the n×n matrix A is A − A_:P·A_PP⁻¹·A_P:. The next pivot
-// is drawn with a probability proportional to the diagonal of the residual, so that the error of the
-// low-rank approximation falls almost as fast as the error of the best one of that rank [Chen,
-// Epperly, Tropp & Webber 2023].
+// With the pivots P so far, the residual of the n×n matrix A is A − A_:P·A_PP⁻¹·A_P:. The next
+// pivot is drawn with a probability proportional to the diagonal of the residual, so that the error
+// of the low-rank approximation falls almost as fast as the error of the best one of that rank
+// [Chen, Epperly, Tropp & Webber 2023].
 //
 // Pivots come in blocks. A block of proposals is drawn at once, and each proposal is kept with the
-// probability that the proposals kept before it leave of it. The pivots have the law of pivots drawn
-// one by one, and the work is in matrix products [Epperly, Tropp & Webber 2024].
+// probability that the proposals kept before it leave of it. The pivots have the law of pivots
+// drawn one by one, and the work is in matrix products [Epperly, Tropp & Webber 2024].
 //
 // # References
 //
@@ -50,8 +50,8 @@ type Matrix[T dense.Float] interface {
 	Square(dst dense.Matrix[T])
 }
 
-// Chooser chooses pivots. It keeps memory between calls, n×r elements for r pivots of n, and belongs
-// to one goroutine. The zero value is ready for use.
+// Chooser chooses pivots. It keeps memory between calls, n×r elements for r pivots of n, and
+// belongs to one goroutine. The zero value is ready for use.
 type Chooser[T dense.Float] struct {
 	a       Matrix[T]
 	factor  scratch.Buffer[T] // n×r: A ≈ F·Fᵀ
@@ -70,15 +70,16 @@ type Chooser[T dense.Float] struct {
 	fixed, known matmul.Packed[T] // R, and F_Bᵀ·R for the rows F_B of the block
 }
 
-// Choose returns at most count different pivots of A, in the order in which they were drawn. Each is
-// drawn with a probability proportional to weights times the diagonal of the residual; nil weights
-// are 1. That is randomly pivoted Cholesky on D·A·D, with the squares of the diagonal of D for
-// weights.
+// Choose returns at most count different pivots of A, in the order in which they were drawn. Each
+// is drawn with a probability proportional to weights times the diagonal of the residual; nil
+// weights are 1. That is randomly pivoted Cholesky on D·A·D, with the squares of the diagonal of D
+// for weights.
 //
 // diagonal holds the diagonal of A, least the elements of the residual that may be rounding. Choose
-// stops early when no residual with a positive weight exceeds them. Weights that are negative or NaN count as zero. The result is valid until the next
-// call. Choose takes O(n·r·(c+r)) time for r pivots, where c is the time for an element of A, and
-// gives the same pivots whatever GOMAXPROCS is.
+// stops early when no residual with a positive weight exceeds them. Weights that are negative or
+// NaN count as zero. The result is valid until the next call. Choose takes O(n·r·(c+r)) time for r
+// pivots, where c is the time for an element of A, and gives the same pivots whatever GOMAXPROCS
+// is.
 func (c *Chooser[T]) Choose(a Matrix[T], count int, diagonal, weights, least []float64, rng *rand.Rand) []int {
 	n := len(diagonal)
 	c.a, c.least, c.pivots = a, least, c.pivots[:0]
@@ -164,8 +165,8 @@ func (c *Chooser[T]) filter(drawn []int, limit int, rng *rand.Rand) []int {
 		}
 	}
 	if len(c.kept) == 0 {
-		// The first proposal has nothing left but for rounding, or had bad luck. Without it the next
-		// block is another one.
+		// The first proposal has nothing left but for rounding, or had bad luck. Without it the
+		// next block is another one.
 		c.rest[drawn[0]] = 0
 	}
 	for i, from := range c.kept {

@@ -177,8 +177,8 @@ func TestLaw(t *testing.T) {
 	assert.Greater(t, wrong, 1000.0)
 }
 
-// A weight that is zero, negative or NaN keeps a column from being chosen, and so does a matrix that
-// is NaN.
+// A weight that is zero, negative or NaN keeps a column from being chosen, and so does a matrix
+// that is NaN.
 func TestWeights(t *testing.T) {
 	const n = 60
 	a := gaussian[float64](7, n, 4, 1)
