@@ -49,6 +49,9 @@
 //	a, err := performer.NewLandmarks(performer.Exact[float32]{}, 256, src)
 //	out := a.Forward(dense.Matrix[float32]{}, q, k, v)
 //
+// [NewLandmarksAt] takes given landmarks, which causal attention needs: landmarks there must not
+// depend on later keys. The last tokens have exact weights.
+//
 // Features of landmarks are signed, so that denominators may be near zero where r is too small: the
 // error has no bound there. It has one with positive random features, whose outputs are averages of
 // values.

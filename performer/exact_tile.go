@@ -57,16 +57,37 @@ func (t *tile[T]) prepare(n, dv int, form Exact[T], d int) {
 // attend computes the outputs of a block of queries. Query 0 of the block is aligned with key
 // number first.
 func (t *tile[T]) attend(dst, q, k, v dense.Matrix[T], first int) {
-	t.last = scratch.Resize(t.last, q.Rows)
+	t.align(q.Rows, first)
+	t.attendUpTo(dst, q, k, v)
+}
+
+// align lets query i of n see the keys up to first + i if the form is causal.
+func (t *tile[T]) align(n, first int) {
+	t.last = scratch.Resize(t.last, n)
 	for i := range t.last {
 		t.last[i] = first + i
 	}
-	t.attendUpTo(dst, q, k, v)
 }
 
 // attendUpTo computes the outputs of a block of queries. If the form is causal, t.last says which
 // keys each query sees.
 func (t *tile[T]) attendUpTo(dst, q, k, v dense.Matrix[T]) {
+	t.sum(q, k, v)
+	sums := t.sums.Rows(q.Rows)
+	for i := range dst.Rows {
+		switch peak := float64(t.peaks[i]); {
+		case !t.form.Unnormalised:
+			divide(dst.Row(i), sums.Row(i), t.total[i])
+		case math.IsInf(peak, -1):
+			applyScale(dst.Row(i), sums.Row(i), scale{factor: 1})
+		default:
+			applyScale(dst.Row(i), sums.Row(i), newScale(peak, 0))
+		}
+	}
+}
+
+// sum adds the keys that attendUpTo takes to the sums of a block of queries.
+func (t *tile[T]) sum(q, k, v dense.Matrix[T]) {
 	matmul.PackT(&t.queries, q)
 	end := k.Rows
 	if t.form.Causal {
@@ -79,17 +100,6 @@ func (t *tile[T]) attendUpTo(dst, q, k, v dense.Matrix[T]) {
 			valid = t.valid[lo:hi]
 		}
 		t.take(k.RowRange(lo, hi), v.RowRange(lo, hi), valid, lo)
-	}
-	sums := t.sums.Rows(q.Rows)
-	for i := range dst.Rows {
-		switch peak := float64(t.peaks[i]); {
-		case !t.form.Unnormalised:
-			divide(dst.Row(i), sums.Row(i), t.total[i])
-		case math.IsInf(peak, -1):
-			applyScale(dst.Row(i), sums.Row(i), scale{factor: 1})
-		default:
-			applyScale(dst.Row(i), sums.Row(i), newScale(peak, 0))
-		}
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/limit"
 	"github.com/seed-feabd252/randfeat/internal/pool"
+	"github.com/seed-feabd252/randfeat/internal/vecmath"
 )
 
 // Landmarks is softmax attention by landmarks, a [Form]: with the weights A_ij = exp(s·q_iᵀk_j) of
@@ -27,6 +28,8 @@ import (
 // have large weights, and κ, which leaves short keys without landmarks. With more than 16·r keys,
 // the choice is among 16·r (at least 1024) of them, drawn with probabilities proportional to
 // exp(s·‖k‖²/2). There are fewer than r landmarks if fewer span all keys to rounding.
+//
+// [NewLandmarksAt] takes landmarks that are given, for causal attention too.
 //
 // # Cost and memory
 //
@@ -50,10 +53,13 @@ import (
 // that is safe) and may be shared by goroutines. The same seed and keys give the same landmarks,
 // and outputs do not depend on GOMAXPROCS. Methods of the zero Landmarks panic.
 type Landmarks[T dense.Float] struct {
-	exact Exact[T]
-	n     int
-	seed  [2]uint64
-	calls pool.Of[landmarkCall[T]]
+	exact  Exact[T]
+	n      int
+	seed   [2]uint64
+	given  *landmarkSet[T] // nil if landmarks are chosen
+	d      int             // of landmarks that are given
+	window int             // if causal
+	calls  pool.Of[landmarkCall[T]]
 }
 
 // NewLandmarks returns attention that approximates exact with r landmarks chosen among the keys of
@@ -63,10 +69,10 @@ type Landmarks[T dense.Float] struct {
 // that is negative or not finite, an r below 1 or too large for memory, and a nil src.
 func NewLandmarks[T dense.Float](exact Exact[T], r int, src rand.Source) (*Landmarks[T], error) {
 	if exact.Causal {
-		return nil, errors.New("performer: exact.Causal is set, but landmarks are chosen among later keys too")
+		return nil, errors.New("performer: exact.Causal is set, but landmarks are chosen among later keys too: want NewLandmarksAt")
 	}
-	if !(exact.Scale >= 0) || math.IsInf(exact.Scale, 1) {
-		return nil, fmt.Errorf("performer: exact.Scale = %v, want a finite number of at least 0", exact.Scale)
+	if err := checkLandmarkScale(exact); err != nil {
+		return nil, err
 	}
 	if r < 1 {
 		return nil, fmt.Errorf("performer: r = %d, want at least 1", r)
@@ -80,15 +86,68 @@ func NewLandmarks[T dense.Float](exact Exact[T], r int, src rand.Source) (*Landm
 	return &Landmarks[T]{exact: exact, n: r, seed: [2]uint64{src.Uint64(), src.Uint64()}}, nil
 }
 
+// NewLandmarksAt returns attention that approximates exact with the landmarks z (r×d), which are
+// copied. Landmarks that others span to rounding, such as duplicates, count as one.
+//
+// With exact.Causal query i sees the keys j ≤ i only. Tokens are cut into blocks of window tokens.
+// Query i has exact weights for the keys of its own block and of the block before, so for the last
+// window keys at least, and weights by landmarks for the keys before these. Landmarks must not
+// depend on keys that come after a query: rff.PivotedLandmarks with kernels.Gaussian{LengthScale:
+// 1/√s} chooses them among keys of the past or of other texts. The time is O(L·(r+window)·(d+dv) +
+// L/window·r²·dv). A change of later tokens changes no bit of earlier outputs.
+//
+// The error reports an exact.Scale that is negative or not finite, a z without rows or columns, too
+// large for memory or not finite, a landmark with s·‖z‖²/2 out of the range of T, and a window
+// below 1 for causal attention or other than 0 for bidirectional attention.
+func NewLandmarksAt[T dense.Float](exact Exact[T], z dense.Matrix[T], window int) (*Landmarks[T], error) {
+	z.Check()
+	if err := checkLandmarkScale(exact); err != nil {
+		return nil, err
+	}
+	switch {
+	case z.Rows < 1 || z.Cols < 1:
+		return nil, fmt.Errorf("performer: z is %d×%d, want at least 1×1", z.Rows, z.Cols)
+	case exact.Causal && window < 1:
+		return nil, fmt.Errorf("performer: window = %d, want at least 1 for causal attention", window)
+	case !exact.Causal && window != 0:
+		return nil, fmt.Errorf("performer: window = %d, want 0 unless exact.Causal is set", window)
+	}
+	if err := limit.Memory[float64](z.Rows, max(z.Rows, z.Cols)); err != nil {
+		return nil, fmt.Errorf("performer: z is %d×%d: %w", z.Rows, z.Cols, err)
+	}
+	set := &landmarkSet[T]{scale: exact.scale(z.Cols)}
+	for i := range z.Rows {
+		for j, x := range z.Row(i) {
+			if x-x != 0 {
+				return nil, fmt.Errorf("performer: z[%d][%d] = %v, want a finite number", i, j, x)
+			}
+		}
+		if half := T(set.scale * vecmath.HalfSquaredNorm(z.Row(i))); half-half != 0 {
+			return nil, fmt.Errorf("performer: z[%d] has a squared norm outside the range of %T", i, half)
+		}
+	}
+	dense.Copy(set.prepare(z.Rows, z.Cols), z)
+	set.build(z.Rows)
+	return &Landmarks[T]{exact: exact, n: z.Rows, given: set, d: z.Cols, window: window}, nil
+}
+
+// checkLandmarkScale returns an error unless exp(Scale·xᵀy) is a kernel.
+func checkLandmarkScale[T dense.Float](exact Exact[T]) error {
+	if !(exact.Scale >= 0) || math.IsInf(exact.Scale, 1) {
+		return fmt.Errorf("performer: exact.Scale = %v, want a finite number of at least 0", exact.Scale)
+	}
+	return nil
+}
+
 // Forward computes attention of the queries q (Lq×d) over the keys k (Lk×d) and values v (Lk×dv)
 // into dst (Lq×dv), which Forward returns; a zero dst is allocated.
 //
-// Without keys the output is zero, normalised or not. A NaN or Inf in k or v reaches every row,
-// because every row depends on every key; a NaN in q reaches its row. Keys that are not finite are
-// never landmarks. Unnormalised outputs beyond the range of T are ±Inf.
+// Without keys the output is zero, normalised or not. A NaN or Inf in k or v reaches every row that
+// sees it; a NaN in q reaches its row. Keys that are not finite are never landmarks. Unnormalised
+// outputs beyond the range of T are ±Inf.
 //
 // dst may be exactly q where shapes allow; dst must not overlap k or v. Forward panics with the
-// shapes if they do not fit.
+// shapes if they do not fit; causal attention needs Lq = Lk.
 func (l *Landmarks[T]) Forward(dst, q, k, v dense.Matrix[T]) dense.Matrix[T] {
 	l.check(q, k, v)
 	dst = dense.Ensure(dst, q.Rows, v.Cols)
@@ -96,23 +155,30 @@ func (l *Landmarks[T]) Forward(dst, q, k, v dense.Matrix[T]) dense.Matrix[T] {
 	return dst
 }
 
-// check panics unless NewLandmarks has made l, and q, k and v fit together.
+// check panics unless a constructor has made l, and q, k and v fit together and the landmarks.
 func (l *Landmarks[T]) check(q, k, v dense.Matrix[T]) {
 	if l.n == 0 {
 		panic("performer: the Landmarks is zero, want one of NewLandmarks")
 	}
-	checkShapes(q, k, v, false)
+	checkShapes(q, k, v, l.exact.Causal)
+	if l.d != 0 && q.Cols != l.d {
+		panic(fmt.Sprintf("performer: q is %d×%d, k is %d×%d, but the landmarks are points of R^%d", q.Rows, q.Cols, k.Rows, k.Cols, l.d))
+	}
 }
 
-func (l *Landmarks[T]) dimension() int { return 0 }
+func (l *Landmarks[T]) dimension() int { return l.d }
 
-func (l *Landmarks[T]) shares() bool { return true }
+func (l *Landmarks[T]) shares() bool { return !l.exact.Causal }
 
 func (l *Landmarks[T]) attend(p request[T]) {
+	if l.exact.Causal {
+		l.attendCausal(p)
+		return
+	}
 	k, v, copies := validOnly(p.k, p.v, p.valid)
 	switch {
 	case p.q.Rows == 0 || p.v.Cols == 0:
-	case k.Rows <= l.n:
+	case l.isExact(k.Rows):
 		p.k, p.v, p.valid = k, v, nil
 		l.exact.attend(p)
 	default:
@@ -125,16 +191,24 @@ func (l *Landmarks[T]) attend(p request[T]) {
 	}
 }
 
+// isExact reports whether attention over n keys is exact attention.
+func (l *Landmarks[T]) isExact(n int) bool { return n == 0 || l.given == nil && n <= l.n }
+
 // call takes memory for a call from the pool, and chooses landmarks among the keys, which are more
 // than l.n.
 func (l *Landmarks[T]) call(k dense.Matrix[T]) *landmarkCall[T] {
 	c := l.calls.Get()
 	if c.a.landmarks == nil {
-		c.a = Attention[T]{opts: Options{Unnormalised: l.exact.Unnormalised}, logs: true, landmarks: &c.set, m: l.n, rows: blockRows(l.n)}
+		c.a = Attention[T]{opts: Options{Unnormalised: l.exact.Unnormalised}, logs: true, sums: l.exact.Causal, landmarks: &c.set, m: l.n, rows: blockRows(l.n)}
 		c.a.mapQueries, c.a.mapKeys = c.set.logTransform, c.set.logTransform
 		c.rng = rand.New(&c.pcg)
+		if g := l.given; g != nil {
+			c.set = landmarkSet[T]{scale: g.scale, points: g.points, packed: g.packed, offsets: g.offsets, halves: g.halves, factor: g.factor}
+		}
 	}
-	c.a.d, c.set.scale = k.Cols, l.exact.scale(k.Cols)
-	c.choose(k, l.seed)
+	if c.a.d = k.Cols; l.given == nil {
+		c.set.scale = l.exact.scale(k.Cols)
+		c.choose(k, l.seed)
+	}
 	return c
 }

@@ -1,6 +1,8 @@
 package performer
 
 import (
+	"errors"
+
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/pool"
 )
@@ -24,6 +26,9 @@ import (
 // dq, dk and dv must not overlap each other or an input. Backward panics with the shapes if they do
 // not fit.
 func (l *Landmarks[T]) Backward(dq, dk, dv, q, k, v, dout dense.Matrix[T]) (_, _, _ dense.Matrix[T]) {
+	if err := l.CanBackward(); err != nil {
+		panic(err.Error())
+	}
 	l.check(q, k, v)
 	g := newGradients(dq, dk, dv, q, k, v, dout)
 	if !g.empty() {
@@ -32,8 +37,14 @@ func (l *Landmarks[T]) Backward(dq, dk, dv, q, k, v, dout dense.Matrix[T]) (_, _
 	return g.dq, g.dk, g.dv
 }
 
-// CanBackward returns nil.
-func (l *Landmarks[T]) CanBackward() error { return nil }
+// CanBackward returns nil for bidirectional attention, and an error for causal attention, whose
+// gradients are not implemented.
+func (l *Landmarks[T]) CanBackward() error {
+	if l.exact.Causal {
+		return errors.New("performer: causal Landmarks have no derivatives")
+	}
+	return nil
+}
 
 func (l *Landmarks[T]) attendBackward(p request[T]) {
 	s := pool.Get[selection[T]](&selections)
@@ -47,7 +58,7 @@ func (l *Landmarks[T]) attendBackward(p request[T]) {
 
 // backward writes the gradients, which are not empty.
 func (l *Landmarks[T]) backward(g *gradients[T]) {
-	if g.k.Rows <= l.n {
+	if l.isExact(g.k.Rows) {
 		exactBackward(request[T]{gradients: *g}, l.exact)
 		return
 	}

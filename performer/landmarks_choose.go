@@ -74,7 +74,7 @@ func (c *landmarkCall[T]) choose(k dense.Matrix[T], seed [2]uint64) {
 }
 
 // weigh sets halves to a_k, and weights to exp(a_k) relative to the largest. A weight is never so
-// small that it is zero, but for keys that are not finite.
+// small that it is zero, but for keys whose a_k is not a finite number of T.
 func (c *landmarkCall[T]) weigh(k dense.Matrix[T]) {
 	n := k.Rows
 	c.k = k
@@ -83,14 +83,14 @@ func (c *landmarkCall[T]) weigh(k dense.Matrix[T]) {
 	c.k = dense.Matrix[T]{}
 	top := 0.0
 	for _, a := range c.halves {
-		if a <= math.MaxFloat64 {
+		if inf := math.IsInf(float64(T(a)), 1); !inf && a == a {
 			top = max(top, a)
 		}
 	}
 	const least = -600
 	for i, a := range c.halves {
 		c.weights[i] = 0
-		if a <= math.MaxFloat64 {
+		if a <= top {
 			c.weights[i] = math.Exp(max(a-top, least))
 		}
 	}

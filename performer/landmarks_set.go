@@ -148,14 +148,15 @@ func (l *landmarkSet[T]) logBackward(dx, slopes dense.Matrix[T]) {
 // mix replaces the sums S over the keys that are not landmarks by G⁻¹·S, and adds the landmarks
 // that are keys with their weights and values, which are rows of v.
 func (l *landmarkSet[T]) mix(acc *accumulator[T], v dense.Matrix[T]) {
-	top := l.solve(acc)
+	top := l.solve(acc, acc)
 	for _, o := range l.own {
 		l.place(acc, o.landmark, top, v.Row(o.key), true)
 	}
 }
 
-// solve replaces the sums S by G⁻¹·S. The result is in sums as well, relative to exp(top).
-func (l *landmarkSet[T]) solve(acc *accumulator[T]) (top int64) {
+// solve makes G⁻¹·S the sums of to, for the sums S of acc, which may be to. The result is in sums
+// as well, relative to exp(top).
+func (l *landmarkSet[T]) solve(to, acc *accumulator[T]) (top int64) {
 	sums, exponents := acc.sums(), acc.ref.exponent
 	l.sums.Shape(sums.Rows, sums.Cols)
 	wide := l.sums.Rows(sums.Rows)
@@ -165,15 +166,15 @@ func (l *landmarkSet[T]) solve(acc *accumulator[T]) (top int64) {
 		if exponents[f] != none {
 			factor = lowering[float64](exponents[f], top)
 		}
-		to := wide.Row(f)
+		row := wide.Row(f)
 		for j, x := range sums.Row(f) {
-			to[j] = float64(x) * factor
+			row[j] = float64(x) * factor
 		}
 	}
 	l.factor.Solve(wide)
 	l.factor.SolveTransposed(wide)
 	for f := range sums.Rows {
-		l.place(acc, f, top, nil, false)
+		l.place(to, f, top, nil, false)
 	}
 	return top
 }

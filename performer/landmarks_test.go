@@ -308,7 +308,9 @@ func testLandmarkNaN[T dense.Float](t *testing.T) {
 	}
 }
 
-func TestLandmarkNaN(t *testing.T) { densetest.Both(t, testLandmarkNaN[float32], testLandmarkNaN[float64]) }
+func TestLandmarkNaN(t *testing.T) {
+	densetest.Both(t, testLandmarkNaN[float32], testLandmarkNaN[float64])
+}
 
 // The same bits on one processor and on three, and from several goroutines.
 func testLandmarkBits[T dense.Float](t *testing.T) {
@@ -334,7 +336,9 @@ func testLandmarkBits[T dense.Float](t *testing.T) {
 	assert.False(t, densetest.Identical(want[0], other), "seeds differ")
 }
 
-func TestLandmarkBits(t *testing.T) { densetest.Both(t, testLandmarkBits[float32], testLandmarkBits[float64]) }
+func TestLandmarkBits(t *testing.T) {
+	densetest.Both(t, testLandmarkBits[float32], testLandmarkBits[float64])
+}
 
 // Grouped heads, sequences and masks have the bits of each head and sequence by itself, without the
 // keys that do not count. What does not count is NaN.
@@ -361,7 +365,9 @@ func testLandmarkBatch[T dense.Float](t *testing.T) {
 	}
 }
 
-func TestLandmarkBatch(t *testing.T) { densetest.Both(t, testLandmarkBatch[float32], testLandmarkBatch[float64]) }
+func TestLandmarkBatch(t *testing.T) {
+	densetest.Both(t, testLandmarkBatch[float32], testLandmarkBatch[float64])
+}
 
 func testLandmarkAllocations[T dense.Float](t *testing.T) {
 	const d, n = 16, 3000
@@ -466,7 +472,7 @@ func TestNewLandmarksErrors(t *testing.T) {
 		"performer: exact.Scale = NaN, want a finite number of at least 0": func() (*Landmarks[float64], error) {
 			return NewLandmarks(Exact[float64]{Scale: math.NaN()}, 5, source(1))
 		},
-		"performer: exact.Causal is set, but landmarks are chosen among later keys too": func() (*Landmarks[float64], error) {
+		"performer: exact.Causal is set, but landmarks are chosen among later keys too: want NewLandmarksAt": func() (*Landmarks[float64], error) {
 			return NewLandmarks(Exact[float64]{Causal: true}, 5, source(1))
 		},
 	} {

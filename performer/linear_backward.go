@@ -79,7 +79,7 @@ func (b *bidirectionalGradient[T]) mixQueries() {
 			acc.ref.set(f, n)
 		}
 	}
-	b.a.landmarks.solve(acc)
+	b.a.landmarks.solve(acc, acc)
 }
 
 // split copies the last column of merged sums, if there are denominators.

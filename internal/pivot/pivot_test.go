@@ -1,7 +1,6 @@
 package pivot
 
 import (
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"runtime"
@@ -195,7 +194,7 @@ func TestWeights(t *testing.T) {
 	for i := range a.m.Data {
 		a.m.Data[i] = math.NaN()
 	}
-	assert.Empty(t, c.Choose(a, n, filled(n, 1), nil, filled(n, 1e-12), rand.New(rand.NewPCG(8, 0))), fmt.Sprint("NaN"))
+	assert.Empty(t, c.Choose(a, n, filled(n, 1), nil, filled(n, 1e-12), rand.New(rand.NewPCG(8, 0))), "NaN")
 }
 
 func TestChooseAllocatesNothing(t *testing.T) {

@@ -1,0 +1,183 @@
+package performer
+
+import (
+	"math"
+	"math/rand/v2"
+	"runtime"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/densetest"
+)
+
+// Landmarks that are given are those that are chosen, to rounding; given twice, they count once.
+func testGivenLandmarks[T dense.Float](t *testing.T) {
+	const d, n, r = 6, 80, 10
+	for _, plain := range []bool{false, true} {
+		exact := Exact[T]{Unnormalised: plain}
+		chosen := must(NewLandmarks(exact, r, source(1)))
+		q, k, v, dout := decaying[T](1, 40, d, 3), decaying[T](2, n, d, 3), decaying[T](3, n, 3, 1), decaying[T](4, 40, 3, 1)
+		z := dense.Copy(dense.Matrix[T]{}, newByLandmarks(chosen, k).z)
+		require.Equal(t, r, z.Rows)
+		twice := dense.New[T](2*r, d)
+		for i := range twice.Rows {
+			copy(twice.Row(i), z.Row(i%r))
+		}
+		none := dense.Matrix[T]{}
+		want := wide(chosen.Forward(none, q, k, v))
+		wantQ, wantK, wantV := chosen.Backward(none, none, none, q, k, v, dout)
+		for _, points := range []dense.Matrix[T]{z, twice} {
+			given := must(NewLandmarksAt(exact, points, 0))
+			tolerance := 1e4 * densetest.Roundoff[T]()
+			assert.Less(t, frobeniusError(given.Forward(none, q, k, v), want), tolerance)
+			dq, dk, dv := given.Backward(none, none, none, q, k, v, dout)
+			assert.Less(t, frobeniusError(dq, wide(wantQ)), tolerance)
+			assert.Less(t, frobeniusError(dk, wide(wantK)), tolerance)
+			assert.Less(t, frobeniusError(dv, wide(wantV)), tolerance)
+			for _, x := range given.Forward(none, q, k.RowRange(0, 0), v.RowRange(0, 0)).Data {
+				assert.Zero(t, x)
+			}
+		}
+	}
+}
+
+func TestGivenLandmarks(t *testing.T) {
+	densetest.Both(t, testGivenLandmarks[float32], testGivenLandmarks[float64])
+}
+
+// causalByLandmarks is causal attention by its definition: exact weights for the keys of a query's
+// block and of the block before, and weights by landmarks for the keys before.
+func causalByLandmarks(z, q, k, v dense.Matrix[float64], s float64, window, past int, valid []bool, plain bool) dense.Matrix[float64] {
+	b := &byLandmarks{scale: s, z: z}
+	g := mat.NewDense(z.Rows, z.Rows, nil)
+	for i := range z.Rows {
+		for j := range z.Rows {
+			g.Set(i, j, math.Exp(-s/2*math.Pow(floats.Distance(z.Row(i), z.Row(j), 2), 2)))
+		}
+	}
+	if err := b.inverse.Inverse(g); err != nil {
+		panic(err)
+	}
+	out := dense.New[float64](q.Rows, v.Cols)
+	for i := range q.Rows {
+		phi, total, at := b.features(q.Row(i), 0), 0.0, i+past
+		for j := 0; j <= min(at, k.Rows-1); j++ {
+			if valid != nil && !valid[j] {
+				continue
+			}
+			w := math.Exp(s * floats.Dot(q.Row(i), k.Row(j)))
+			if j < (at/window-1)*window {
+				w = mat.Inner(phi, &b.inverse, b.features(k.Row(j), 0))
+			}
+			total += w
+			floats.AddScaled(out.Row(i), w, v.Row(j))
+		}
+		if !plain && total != 0 {
+			floats.Scale(1/total, out.Row(i))
+		}
+	}
+	return out
+}
+
+func testCausalLandmarks[T dense.Float](t *testing.T) {
+	const d, dv, n, r = 4, 3, 150, 12
+	none := dense.Matrix[T]{}
+	z := decaying[T](9, r, d, 3)
+	q, k, v := decaying[T](1, n, d, 3), decaying[T](2, n, d, 3), decaying[T](3, n, dv, 1)
+	tolerance := 1e4 * densetest.Roundoff[T]()
+	for _, plain := range []bool{false, true} {
+		exact := Exact[T]{Causal: true, Unnormalised: plain}
+		for _, window := range []int{1, 7, 64, 70} {
+			l := must(NewLandmarksAt(exact, z, window))
+			got := l.Forward(none, q, k, v)
+			want := causalByLandmarks(wide(z), wide(q), wide(k), wide(v), 0.5, window, 0, nil, plain)
+			require.Less(t, frobeniusError(got, want), tolerance, "window %d, unnormalised %v", window, plain)
+			other := causalByLandmarks(wide(z), wide(q), wide(k), wide(v), 0.5, window+1, 0, nil, plain)
+			require.Greater(t, frobeniusError(got, other), tolerance, "another window is noticed")
+
+			// The last queries alone have the same bits.
+			batch := must(NewBatch[T](1, 1, l))
+			for _, first := range []int{1, 65, 100, n - 1} {
+				last := batch.ForwardSequences(none, q.RowRange(first, n), k, v, Sequences{Queries: []int{n - first}, Keys: []int{n}, Past: []int{first}})
+				require.True(t, densetest.Identical(got.RowRange(first, n), last), "window %d, from %d", window, first)
+			}
+
+			// NaN in later tokens changes no bit.
+			spoilt := [3]dense.Matrix[T]{q.Clone(), k.Clone(), v.Clone()}
+			for _, m := range spoilt {
+				for i := 90; i < n; i++ {
+					fill(m.Row(i), T(math.NaN()))
+				}
+			}
+			require.True(t, densetest.Identical(got.RowRange(0, 90), l.Forward(none, spoilt[0], spoilt[1], spoilt[2]).RowRange(0, 90)))
+
+			// Keys that do not count are left out, where they are.
+			valid := make([]bool, n)
+			rng := rand.New(source(4))
+			for j := range valid {
+				valid[j] = rng.IntN(3) > 0
+			}
+			valid[0], valid[n-1] = true, true
+			for j, counts := range valid {
+				if counts {
+					copy(spoilt[1].Row(j), k.Row(j))
+					copy(spoilt[2].Row(j), v.Row(j))
+				} else {
+					fill(spoilt[1].Row(j), T(math.NaN()))
+					fill(spoilt[2].Row(j), T(math.NaN()))
+				}
+			}
+			masked := batch.ForwardSequences(none, q, spoilt[1], spoilt[2], Sequences{Valid: valid})
+			want = causalByLandmarks(wide(z), wide(q), wide(k), wide(v), 0.5, window, 0, valid, plain)
+			require.Less(t, frobeniusError(masked, want), tolerance, "window %d, masked", window)
+
+			before := runtime.GOMAXPROCS(3)
+			again := l.Forward(none, q, k, v)
+			runtime.GOMAXPROCS(before)
+			require.True(t, densetest.Identical(got, again))
+		}
+		l := must(NewLandmarksAt(exact, z, n))
+		assert.True(t, densetest.Identical(exact.Forward(none, q, k, v), l.Forward(none, q, k, v)), "one block")
+		assert.EqualError(t, l.CanBackward(), "performer: causal Landmarks have no derivatives")
+	}
+	// Norms far beyond the range of exp: values of 1 give 1.
+	far := decaying[T](5, n, d, 1e4)
+	l := must(NewLandmarksAt(Exact[T]{Causal: true}, far.RowRange(0, r), 8))
+	for _, x := range l.Forward(none, far, far, densetest.Filled(n, 2, T(1))).Data {
+		require.Equal(t, T(1), x)
+	}
+}
+
+func TestCausalLandmarks(t *testing.T) {
+	densetest.Both(t, testCausalLandmarks[float32], testCausalLandmarks[float64])
+}
+
+func TestNewLandmarksAtErrors(t *testing.T) {
+	z := decaying[float32](1, 5, 2, 1)
+	nan, long := z.Clone(), z.Clone()
+	nan.Set(3, 1, float32(math.NaN()))
+	long.Set(2, 0, 1e25)
+	for want, f := range map[string]func() (*Landmarks[float32], error){
+		"performer: z is 0×0, want at least 1×1": func() (*Landmarks[float32], error) {
+			return NewLandmarksAt(Exact[float32]{}, dense.Matrix[float32]{}, 0)
+		},
+		"performer: z[3][1] = NaN, want a finite number":                    func() (*Landmarks[float32], error) { return NewLandmarksAt(Exact[float32]{}, nan, 0) },
+		"performer: z[2] has a squared norm outside the range of float32":   func() (*Landmarks[float32], error) { return NewLandmarksAt(Exact[float32]{}, long, 0) },
+		"performer: window = 3, want 0 unless exact.Causal is set":          func() (*Landmarks[float32], error) { return NewLandmarksAt(Exact[float32]{}, z, 3) },
+		"performer: window = 0, want at least 1 for causal attention":       func() (*Landmarks[float32], error) { return NewLandmarksAt(Exact[float32]{Causal: true}, z, 0) },
+		"performer: exact.Scale = +Inf, want a finite number of at least 0": func() (*Landmarks[float32], error) { return NewLandmarksAt(Exact[float32]{Scale: math.Inf(1)}, z, 0) },
+	} {
+		_, err := f()
+		assert.EqualError(t, err, want)
+	}
+	l := must(NewLandmarksAt(Exact[float32]{}, z, 0))
+	x := dense.New[float32](4, 3)
+	assert.PanicsWithValue(t, "performer: q is 4×3, k is 4×3, but the landmarks are points of R^2", func() { l.Forward(dense.Matrix[float32]{}, x, x, x) })
+	_, err := NewBatch[float32](1, 1, l, attention(positive[float32](4, 3), Options{}))
+	assert.Error(t, err)
+}
