@@ -58,7 +58,7 @@ type Landmarks[T dense.Float] struct {
 	seed   [2]uint64
 	given  *landmarkSet[T] // nil if landmarks are chosen
 	d      int             // of landmarks that are given
-	window int             // if causal
+	window int             // least number of keys with exact weights, if causal
 	calls  pool.Of[landmarkCall[T]]
 }
 
@@ -89,12 +89,12 @@ func NewLandmarks[T dense.Float](exact Exact[T], r int, src rand.Source) (*Landm
 // NewLandmarksAt returns attention that approximates exact with the landmarks z (r×d), which are
 // copied. Landmarks that others span to rounding, such as duplicates, count as one.
 //
-// With exact.Causal query i sees the keys j ≤ i only. Tokens are cut into blocks of window tokens.
-// Query i has exact weights for the keys of its own block and of the block before, so for the last
-// window keys at least, and weights by landmarks for the keys before these. Landmarks must not
-// depend on keys that come after a query: rff.PivotedLandmarks with kernels.Gaussian{LengthScale:
-// 1/√s} chooses them among keys of the past or of other texts. The time is O(L·(r+window)·(d+dv) +
-// L/window·r²·dv). A change of later tokens changes no bit of earlier outputs.
+// With exact.Causal query i sees the keys j ≤ i only. It has exact weights for the near keys, at
+// least the last window keys, and weights by landmarks for the keys before: with the stride t =
+// max(window, r), the first near key has the number t·⌊(i − window)/t⌋, or 0 if that is negative.
+// Landmarks must not depend on keys that come after a query: rff.PivotedLandmarks with
+// kernels.Gaussian{LengthScale: 1/√s} chooses them among keys of the past or of other texts. The
+// time is O(L·(r+window)·(d+dv)). A change of later tokens changes no bit of earlier outputs.
 //
 // The error reports an exact.Scale that is negative or not finite, a z without rows or columns, too
 // large for memory or not finite, a landmark with s·‖z‖²/2 out of the range of T, and a window
@@ -190,6 +190,10 @@ func (l *Landmarks[T]) attend(p request[T]) {
 		pool.Put(&rowMemories, copies)
 	}
 }
+
+// stride returns the number of keys that become far at a time. A product with G⁻¹ for as many keys
+// as landmarks costs no more than their features.
+func (l *Landmarks[T]) stride() int { return max(l.window, l.n) }
 
 // isExact reports whether attention over n keys is exact attention.
 func (l *Landmarks[T]) isExact(n int) bool { return n == 0 || l.given == nil && n <= l.n }

@@ -13,6 +13,7 @@ type causalLandmarks[T dense.Float] struct {
 	request[T]
 	form   Exact[T]
 	window int
+	stride int // keys that become far at a time
 	call   *landmarkCall[T]
 
 	far, mixed *accumulator[T] // S of the keys before near, and G⁻¹·S
@@ -20,7 +21,7 @@ type causalLandmarks[T dense.Float] struct {
 	absorbed   int  // keys in S, those that do not count too
 	seen       bool // some of them count
 
-	lo, hi int // queries of a block
+	lo, hi int // queries with the same near keys
 	near   int // the first key with exact weights
 }
 
@@ -31,9 +32,10 @@ func (l *Landmarks[T]) attendCausal(p request[T]) {
 		return
 	}
 	c := l.call(p.k)
+	window := min(l.window, p.q.Rows+p.past) // all keys are near then, and sums of a huge window would overflow
 	for h := range p.heads {
 		w := pool.Get[causalLandmarks[T]](&causalLandmarkMemories)
-		w.request, w.form, w.window, w.call = p.head(h), l.exact, l.window, c
+		w.request, w.form, w.window, w.stride, w.call = p.head(h), l.exact, window, max(window, l.n), c
 		w.run()
 		packed := w.packed
 		*w = causalLandmarks[T]{packed: packed}
@@ -42,20 +44,19 @@ func (l *Landmarks[T]) attendCausal(p request[T]) {
 	l.calls.Put(c)
 }
 
-// run answers one block of queries after another.
+// run answers all queries, those with the same first near key together.
 func (w *causalLandmarks[T]) run() {
 	a := &w.call.a
 	w.far, w.mixed = a.accumulator(w.v.Cols), a.accumulator(w.v.Cols)
 	for w.lo = 0; w.lo < w.q.Rows; w.lo = w.hi {
-		at := (w.lo + w.past) / w.window
-		w.hi = min((at+1)*w.window-w.past, w.q.Rows)
-		w.near = min(max(at-1, 0)*w.window, w.k.Rows)
+		at := max(w.lo+w.past-w.window, 0) / w.stride
+		w.hi = min(w.window+(at+1)*w.stride-w.past, w.q.Rows)
+		w.near = min(at*w.stride, w.k.Rows)
 		if w.absorbed < w.near {
 			for w.absorbed < w.near {
 				w.absorb()
 			}
-			w.call.set.solve(w.mixed, w.far)
-			matmul.Pack(&w.packed, w.mixed.sums())
+			w.mix()
 		}
 		parallel.Do((w.hi-w.lo+block-1)/block, w)
 	}
@@ -63,10 +64,16 @@ func (w *causalLandmarks[T]) run() {
 	a.accumulators.Put(w.mixed)
 }
 
-// absorb adds the next block of keys to S.
+// mix makes S ready for queries.
+func (w *causalLandmarks[T]) mix() {
+	w.call.set.solve(w.mixed, w.far)
+	matmul.Pack(&w.packed, w.mixed.sums())
+}
+
+// absorb adds the next stride keys, up to near, to S.
 func (w *causalLandmarks[T]) absorb() {
 	a := &w.call.a
-	end := min(w.absorbed+w.window, w.near)
+	end := min(w.absorbed+w.stride, w.near)
 	valid := w.valid
 	if valid != nil {
 		valid = valid[w.absorbed:end]
@@ -87,7 +94,7 @@ func (w *causalLandmarks[T]) absorb() {
 	w.absorbed = end
 }
 
-// Piece answers some queries of a block.
+// Piece answers some of the queries lo ≤ i < hi.
 func (w *causalLandmarks[T]) Piece(i int) {
 	lo := w.lo + i*block
 	hi := min(lo+block, w.hi)

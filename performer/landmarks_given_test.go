@@ -50,8 +50,7 @@ func TestGivenLandmarks(t *testing.T) {
 	densetest.Both(t, testGivenLandmarks[float32], testGivenLandmarks[float64])
 }
 
-// causalByLandmarks is causal attention by its definition: exact weights for the keys of a query's
-// block and of the block before, and weights by landmarks for the keys before.
+// causalByLandmarks is causal attention by its definition.
 func causalByLandmarks(z, q, k, v dense.Matrix[float64], s float64, window, past int, valid []bool, plain bool) dense.Matrix[float64] {
 	b := &byLandmarks{scale: s, z: z}
 	g := mat.NewDense(z.Rows, z.Rows, nil)
@@ -71,7 +70,7 @@ func causalByLandmarks(z, q, k, v dense.Matrix[float64], s float64, window, past
 				continue
 			}
 			w := math.Exp(s * floats.Dot(q.Row(i), k.Row(j)))
-			if j < (at/window-1)*window {
+			if stride := max(window, z.Rows); at >= window && j < (at-window)/stride*stride {
 				w = mat.Inner(phi, &b.inverse, b.features(k.Row(j), 0))
 			}
 			total += w
@@ -141,8 +140,11 @@ func testCausalLandmarks[T dense.Float](t *testing.T) {
 			runtime.GOMAXPROCS(before)
 			require.True(t, densetest.Identical(got, again))
 		}
-		l := must(NewLandmarksAt(exact, z, n))
-		assert.True(t, densetest.Identical(exact.Forward(none, q, k, v), l.Forward(none, q, k, v)), "one block")
+		for _, window := range []int{n, math.MaxInt} {
+			l := must(NewLandmarksAt(exact, z, window))
+			assert.True(t, densetest.Identical(exact.Forward(none, q, k, v), l.Forward(none, q, k, v)), "all keys are near")
+		}
+		l := must(NewLandmarksAt(exact, z, 1))
 		assert.EqualError(t, l.CanBackward(), "performer: causal Landmarks have no derivatives")
 	}
 	// Norms far beyond the range of exp: values of 1 give 1.

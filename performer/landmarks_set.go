@@ -122,8 +122,9 @@ func factorise(g dense.Matrix[float64], diagonal []float64) {
 	}
 }
 
-// logTransform writes log φ of the rows of x into dst and returns dst.
+// logTransform writes log φ of the rows of x into dst and returns dst; a zero dst is allocated.
 func (l *landmarkSet[T]) logTransform(dst, x dense.Matrix[T]) dense.Matrix[T] {
+	dst = dense.Ensure(dst, x.Rows, len(l.offsets))
 	matmul.MulPacked(T(l.scale), x, &l.packed, 0, dst, nil)
 	for i := range dst.Rows {
 		vecmath.AffineEach(dst.Row(i), 1, l.offsets, 0)

@@ -8,6 +8,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/stream"
 )
 
@@ -26,11 +27,11 @@ import (
 //
 // then for each run of heads
 //
-//	uint32   flags: 1 unnormalised, 2 log-features, 4 keys and values
+//	uint32   flags: 1 unnormalised, 2 log-features, 4 keys and values, 8 landmarks
 //	uint32   heads of queries
-//	uint32   m, features; 0 for keys and values
+//	uint32   m, features or landmarks; 0 for keys and values
 //	uint32   0
-//	float64  scale of keys and values; 0 for features
+//	float64  scale of keys and values and of landmarks; 0 for features
 //
 // and for linear attention
 //
@@ -45,6 +46,15 @@ import (
 //
 //	element  keys, a row of d a token, then values, a row of dv a token
 //
+// for landmarks
+//
+//	float64  marks of the features of landmarks, as for linear attention
+//	uint64   window
+//	uint64   near tokens, those with exact weights
+//
+// with for each of its heads of keys the exponents and sums of linear attention, and the keys and
+// values of window + max(window, r) tokens as of exact attention, zeros where fewer are near
+//
 // and at the end the CRC-32C of all that precedes it, a uint32.
 const (
 	stateName       = "rfstate\x00"
@@ -54,6 +64,7 @@ const (
 	flagUnnormalise = 1
 	flagLogarithms  = 2
 	flagKeys        = 4
+	flagLandmarks   = 8
 )
 
 var (
@@ -153,7 +164,7 @@ func (u *stateUnit[T]) checkRecord(b []byte) error {
 	r := u.record()
 	word := func(i int) uint32 { return binary.LittleEndian.Uint32(b[4*i:]) }
 	if flags := word(0); flags != uint32(r.flags) {
-		return fmt.Errorf("performer: state with flags %#x, want %#x (1 unnormalised, 2 log-features, 4 keys and values)", flags, r.flags)
+		return fmt.Errorf("performer: state with flags %#x, want %#x (1 unnormalised, 2 log-features, 4 keys and values, 8 landmarks)", flags, r.flags)
 	}
 	for i, want := range [...]stream.Word{{Name: "heads of a form", Value: u.to - u.from}, {Name: "m", Value: r.features}, {Name: "reserved word"}} {
 		if got := word(i + 1); got != uint32(want.Value) {
@@ -192,15 +203,21 @@ func (s *linearMemory[T]) encode(b []byte) []byte {
 	s.settle()
 	b = stream.AppendElements(b, s.a.marks())
 	for _, acc := range s.heads {
-		if acc.ref != nil {
-			for _, n := range acc.ref.exponent {
-				b = binary.LittleEndian.AppendUint64(b, uint64(n))
-			}
+		b = acc.encode(b)
+	}
+	return b
+}
+
+// encode appends the exponents, if there are references, and the sums.
+func (acc *accumulator[T]) encode(b []byte) []byte {
+	if acc.ref != nil {
+		for _, n := range acc.ref.exponent {
+			b = binary.LittleEndian.AppendUint64(b, uint64(n))
 		}
-		sums := acc.sums()
-		for f := range sums.Rows {
-			b = stream.AppendElements(b, sums.Row(f))
-		}
+	}
+	sums := acc.sums()
+	for f := range sums.Rows {
+		b = stream.AppendElements(b, sums.Row(f))
 	}
 	return b
 }
@@ -218,18 +235,26 @@ func (s *linearMemory[T]) inspect(b []byte, _ int) (rest []byte, err error) {
 		return rest, nil
 	}
 	row := make([]T, s.a.width(s.dv))
-	for h := range s.heads {
-		exponents := b[h*s.headSize():]
-		sums := exponents[exponentSize*s.a.m:]
-		for f := range s.a.m {
-			n := int64(binary.LittleEndian.Uint64(exponents[exponentSize*f:]))
-			sums = stream.ReadElements(row, sums)
-			if !isExponent[T](n) {
-				return nil, fmt.Errorf("performer: state with exponent %d, want that of a finite %T", n, T(0))
-			}
-			if n == none && slices.ContainsFunc(row, func(x T) bool { return x != 0 && x-x == 0 }) {
-				return nil, errors.New("performer: state with sums of a feature that no key has had")
-			}
+	for range s.heads {
+		if b, err = inspectSums(b, s.a.m, row); err != nil {
+			return nil, err
+		}
+	}
+	return rest, nil
+}
+
+// inspectSums returns an error if the exponents and sums of m features are what no keys lead to,
+// and the bytes after them. row is memory for the sums of a feature.
+func inspectSums[T dense.Float](b []byte, m int, row []T) (rest []byte, err error) {
+	rest = b[exponentSize*m:]
+	for f := range m {
+		n := int64(binary.LittleEndian.Uint64(b[exponentSize*f:]))
+		rest = stream.ReadElements(row, rest)
+		if !isExponent[T](n) {
+			return nil, fmt.Errorf("performer: state with exponent %d, want that of a finite %T", n, T(0))
+		}
+		if n == none && slices.ContainsFunc(row, func(x T) bool { return x != 0 && x-x == 0 }) {
+			return nil, errors.New("performer: state with sums of a feature that no key has had")
 		}
 	}
 	return rest, nil
@@ -239,16 +264,22 @@ func (s *linearMemory[T]) decode(b []byte, _ int) (rest []byte) {
 	s.settle()
 	b = b[16*s.a.m:]
 	for _, acc := range s.heads {
-		if acc.ref != nil {
-			for f := range acc.ref.exponent {
-				acc.ref.set(f, int64(binary.LittleEndian.Uint64(b[exponentSize*f:])))
-			}
-			b = b[exponentSize*acc.m:]
+		b = acc.decode(b)
+	}
+	return b
+}
+
+// decode reads what encode has appended, and returns the bytes after it.
+func (acc *accumulator[T]) decode(b []byte) (rest []byte) {
+	if acc.ref != nil {
+		for f := range acc.ref.exponent {
+			acc.ref.set(f, int64(binary.LittleEndian.Uint64(b[exponentSize*f:])))
 		}
-		sums := acc.sums()
-		for f := range sums.Rows {
-			b = stream.ReadElements(sums.Row(f), b)
-		}
+		b = b[exponentSize*acc.m:]
+	}
+	sums := acc.sums()
+	for f := range sums.Rows {
+		b = stream.ReadElements(sums.Row(f), b)
 	}
 	return b
 }

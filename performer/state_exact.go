@@ -164,7 +164,7 @@ func (s *exactMemory[T]) restore(_ *saved[T], tokens int) {
 func (s *exactMemory[T]) check(other memory[T]) error {
 	o, ok := other.(*exactMemory[T])
 	if !ok {
-		return errors.New("performer: other belongs to linear attention, the state to exact attention")
+		return errors.New("performer: other belongs to another form, the state to exact attention")
 	}
 	if a, b := s.form.scale(s.d), o.form.scale(s.d); a != b {
 		return fmt.Errorf("performer: Scale = %v, but the state belongs to attention with %v", b, a)

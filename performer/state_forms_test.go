@@ -290,8 +290,8 @@ func TestStateRefusesOtherRuns(t *testing.T) {
 	require.Len(t, s.units, 2)
 	assert.EqualError(t, s.Merge(state(a, a, e, e)), "performer: other has a form for the heads 0 to 1, the state for 0 to 0")
 	assert.EqualError(t, s.Merge(state(a, e, a, e)), "performer: other has runs of heads with 4 forms, the state with 2")
-	assert.EqualError(t, s.Merge(state(e, a, a, a)), "performer: other belongs to exact attention, the state to linear attention")
-	assert.EqualError(t, state(e, a, a, a).Merge(s), "performer: other belongs to linear attention, the state to exact attention")
+	assert.EqualError(t, s.Merge(state(e, a, a, a)), "performer: other belongs to another form, the state to linear attention")
+	assert.EqualError(t, state(e, a, a, a).Merge(s), "performer: other belongs to another form, the state to exact attention")
 	scaled := Exact[float64]{Scale: 0.3}
 	assert.EqualError(t, s.Merge(state(a, scaled, scaled, scaled)), "performer: Scale = 0.3, but the state belongs to attention with 0.5")
 	sums := Exact[float64]{Unnormalised: true}

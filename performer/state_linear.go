@@ -161,7 +161,7 @@ func (s *linearMemory[T]) restore(from *saved[T], _ int) {
 func (s *linearMemory[T]) check(other memory[T]) error {
 	o, ok := other.(*linearMemory[T])
 	if !ok {
-		return errors.New("performer: other belongs to exact attention, the state to linear attention")
+		return errors.New("performer: other belongs to another form, the state to linear attention")
 	}
 	switch a, b := s.a, o.a; {
 	case a == b:

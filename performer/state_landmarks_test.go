@@ -1,0 +1,142 @@
+package performer
+
+import (
+	"math"
+	"math/rand/v2"
+	"runtime/debug"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/allocs"
+	"github.com/seed-feabd252/randfeat/internal/densetest"
+	"github.com/seed-feabd252/randfeat/internal/race"
+)
+
+// Token by token and in chunks, a State has the rows of causal attention, for grouped heads too,
+// and the same bits however the stream is cut.
+func testStateOfLandmarks[T dense.Float](t *testing.T) {
+	const d, dv, n, r = 4, 3, 90, 10
+	none := dense.Matrix[T]{}
+	z := decaying[T](9, r, d, 3)
+	for _, plain := range []bool{false, true} {
+		for _, window := range []int{1, 8, 100} {
+			for _, heads := range [][2]int{{1, 1}, {4, 2}} {
+				l := must(NewLandmarksAt(Exact[T]{Causal: true, Unnormalised: plain}, z, window))
+				b := must(NewBatch[T](heads[0], heads[1], l))
+				q, k, v := decaying[T](1, n, heads[0]*d, 3), decaying[T](2, n, heads[1]*d, 3), decaying[T](3, n, heads[1]*dv, 1)
+				want := b.Forward(none, q, k, v)
+				s, chunks := must(b.NewState(d, dv)), must(b.NewState(d, dv))
+				got := s.Step(none, q, k, v)
+				require.Less(t, frobeniusError(got, wide(want)), 1e3*densetest.Roundoff[T](), "window %d, %v heads", window, heads)
+				rng := rand.New(source(1))
+				for at := 0; at < n; {
+					next := min(at+1+rng.IntN(30), n)
+					chunks.Append(k.RowRange(at, next), v.RowRange(at, next))
+					last := chunks.Attend(none, q.RowRange(next-1, next))
+					require.True(t, densetest.Identical(got.RowRange(next-1, next), last), "window %d, %v heads, token %d", window, heads, next)
+					at = next
+				}
+				require.True(t, densetest.Identical(s.Attend(none, q), chunks.Clone().Attend(none, q)))
+				before := chunks.Attend(none, q)
+				bytes, err := chunks.MarshalBinary()
+				require.NoError(t, err)
+				read := must(b.NewState(d, dv))
+				require.NoError(t, read.UnmarshalBinary(bytes))
+				mark := chunks.Snapshot(nil)
+				after := chunks.Step(none, q, k, v)
+				require.True(t, densetest.Identical(after, read.Step(none, q, k, v)))
+				more, err := chunks.MarshalBinary()
+				require.NoError(t, err)
+				require.Len(t, more, len(bytes), "memory is constant")
+				chunks.Rollback(mark)
+				require.True(t, densetest.Identical(before, chunks.Attend(none, q)))
+				chunks.Reset()
+				require.True(t, densetest.Identical(got, chunks.Step(none, q, k, v)))
+			}
+		}
+	}
+}
+
+func TestStateOfLandmarks(t *testing.T) {
+	densetest.Both(t, testStateOfLandmarks[float32], testStateOfLandmarks[float64])
+}
+
+// If all keys are landmarks, merged States are exact over the tokens of all, in any order.
+func testStateLandmarkMerge[T dense.Float](t *testing.T) {
+	const d, dv, n, r = 5, 3, 60, 12
+	none := dense.Matrix[T]{}
+	z := decaying[T](9, r, d, 4)
+	q, k, v := decaying[T](1, 20, d, 3), dense.New[T](n, d), decaying[T](3, n, dv, 1)
+	for j := range n {
+		copy(k.Row(j), z.Row(j*7%r))
+	}
+	l := must(NewLandmarksAt(Exact[T]{Causal: true}, z, 4))
+	want := wide(Exact[T]{}.Forward(none, q, k, v))
+	for _, cuts := range [][]int{{0, 3, 30, 60}, {0, 0, 50, 60}, {0, 33, 34, 60}} {
+		parts := make([]*State[T], 3)
+		for i := range parts {
+			parts[i] = must(l.NewState(d, dv))
+			parts[i].Append(k.RowRange(cuts[i], cuts[i+1]), v.RowRange(cuts[i], cuts[i+1]))
+		}
+		require.NoError(t, parts[2].Merge(parts[0]))
+		require.NoError(t, parts[2].Merge(parts[1]))
+		assert.Less(t, frobeniusError(parts[2].Attend(none, q), want), 1e3*densetest.Roundoff[T]())
+		require.NoError(t, parts[2].Merge(parts[2]), "every token twice")
+		assert.Equal(t, 2*n, parts[2].Len())
+		assert.Less(t, frobeniusError(parts[2].Attend(none, q), want), 1e3*densetest.Roundoff[T]())
+	}
+	for text, other := range map[string]*Landmarks[T]{
+		"performer: 12 landmarks with a window of 5, but the state belongs to 12 with 4": must(NewLandmarksAt(Exact[T]{Causal: true}, z, 5)),
+		"performer: Unnormalised = true, but the state belongs to attention with false":  must(NewLandmarksAt(Exact[T]{Causal: true, Unnormalised: true}, z, 4)),
+	} {
+		assert.EqualError(t, must(l.NewState(d, dv)).Merge(must(other.NewState(d, dv))), text)
+	}
+	moved := must(NewLandmarksAt(Exact[T]{Causal: true}, decaying[T](10, r, d, 4), 4))
+	assert.Error(t, must(l.NewState(d, dv)).Merge(must(moved.NewState(d, dv))), "other landmarks")
+	same := must(NewLandmarksAt(Exact[T]{Causal: true}, z, 4))
+	assert.NoError(t, must(l.NewState(d, dv)).Merge(must(same.NewState(d, dv))))
+	assert.EqualError(t, must(l.NewState(d, dv)).Merge(must(Exact[T]{}.NewState(d, dv))), "performer: other belongs to another form, the state to attention by landmarks")
+
+	bytes, err := must(moved.NewState(d, dv)).MarshalBinary()
+	require.NoError(t, err)
+	assert.Error(t, must(l.NewState(d, dv)).UnmarshalBinary(bytes))
+}
+
+func TestStateLandmarkMerge(t *testing.T) {
+	densetest.Both(t, testStateLandmarkMerge[float32], testStateLandmarkMerge[float64])
+}
+
+func TestStateLandmarkErrors(t *testing.T) {
+	z := decaying[float64](1, 5, 3, 1)
+	_, err := must(NewLandmarksAt(Exact[float64]{}, z, 0)).NewState(3, 2)
+	assert.EqualError(t, err, "performer: the Landmarks has no window, want one of NewLandmarksAt that is causal for a state")
+	l := must(NewLandmarksAt(Exact[float64]{Causal: true}, z, 4))
+	_, err = l.NewState(2, 2)
+	assert.EqualError(t, err, "performer: d = 2, but the landmarks are points of R^3")
+	_, err = must(NewLandmarksAt(Exact[float64]{Causal: true}, z, math.MaxInt)).NewState(3, 2)
+	assert.ErrorContains(t, err, "performer: dv = 2, for 1 heads of 5 landmarks and a window of ")
+	_, err = l.NewState(3, 0)
+	assert.EqualError(t, err, "performer: d = 3, dv = 0, want at least 1")
+}
+
+func testStateLandmarkAllocations[T dense.Float](t *testing.T) {
+	const d, n = 8, 200
+	defer debug.SetGCPercent(debug.SetGCPercent(-1))
+	l := must(NewLandmarksAt(Exact[T]{Causal: true}, decaying[T](1, 20, d, 2), 16))
+	s := must(l.NewState(d, d))
+	q, dst := decaying[T](2, n, d, 2), dense.New[T](n, d)
+	for _, processors := range []int{1, 2} {
+		assert.Zero(t, allocs.Settled(processors, func() { s.Step(dst, q, q, q) }), "%d processors", processors)
+		assert.Zero(t, allocs.Settled(processors, func() { l.Forward(dst, q, q, q) }), "%d processors", processors)
+	}
+}
+
+func TestStateLandmarkAllocations(t *testing.T) {
+	if race.Detector {
+		t.Skip("the race detector lets pools forget")
+	}
+	densetest.Both(t, testStateLandmarkAllocations[float32], testStateLandmarkAllocations[float64])
+}
