@@ -37,8 +37,8 @@ func (l *Landmarks[T]) Backward(dq, dk, dv, q, k, v, dout dense.Matrix[T]) (_, _
 	return g.dq, g.dk, g.dv
 }
 
-// CanBackward returns nil for bidirectional attention, and an error for causal attention, whose
-// gradients are not implemented.
+// CanBackward returns nil for bidirectional attention, and an error for causal attention, which has
+// no gradients.
 func (l *Landmarks[T]) CanBackward() error {
 	if l.exact.Causal {
 		return errors.New("performer: causal Landmarks have no derivatives")
