@@ -142,11 +142,11 @@ type Tokens[T dense.Float] struct {
 // k = 0 or v = 0. Its own output is scale·Sᵀq.
 //
 // Forward takes O(L·dk·dv) time a head, one pass over S a token (see the package), and holds S once
-// or twice and a few rows of a chunk of tokens for each processor. Heads of keys and sequences are shared among GOMAXPROCS
-// processors. If there are fewer of them than processors, columns of S are shared too, unless
-// values have at most 32 elements or dst is q or k. Bits do not depend on that. Cutting a sequence
-// in two, with present as the next past, changes rounding only. With dst, and with present if
-// present is wanted, Forward allocates nothing once its memory is there.
+// or twice and a few rows of a chunk of tokens for each processor. Heads of keys and sequences are
+// shared among GOMAXPROCS processors. If there are fewer of them than processors, columns of S are
+// shared too, unless values have at most 32 elements or dst is q or k. Bits do not depend on that.
+// Cutting a sequence in two, with present as the next past, changes rounding only. With dst, and
+// with present if present is wanted, Forward allocates nothing once its memory is there.
 //
 // NaN and Inf reach every output that depends on them, and no earlier one but for its rounding.
 //
