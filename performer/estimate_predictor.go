@@ -61,8 +61,9 @@ type Predictor[T dense.Float] struct {
 // than the machine has, if src is nil, or if
 // turning does not make other features of the same kernel: if a kernel is not known or
 // depends on directions, as those of elu+1 and the Laplacian do, if features are tied to
-// points (rff.Nystroem, rff.Spectral) or fitted to their directions (rff.SADERF, rff.ADERF,
-// rff.SDERF), so that they are worse at other ones, and for d = 1, where there is nothing to turn.
+// points (rff.Nystroem, rff.Spectral), fitted to their directions (rff.SADERF, rff.ADERF,
+// rff.SDERF) or to their means (rff.Centred), so that they are worse at other ones, and for d = 1,
+// where there is nothing to turn.
 func NewPredictor[T dense.Float](a *Attention[T], opts PredictorOptions, src rand.Source) (*Predictor[T], error) {
 	if a == nil {
 		return nil, errors.New("performer: a is nil")

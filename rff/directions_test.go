@@ -157,7 +157,7 @@ func directions[T dense.Float](t testing.TB, m, d int) []direction[T] {
 	taylor, err := rff.Taylor[T](d, scaleOf)
 	add("taylor", nil, taylor, err)
 	made := madeOfOthers[T](t, d)
-	for _, name := range []string{"gaussian after pca", "gaussian after affine", "softmax hyperbolic after pca", "softmax hyperbolic after affine"} {
+	for _, name := range []string{"gaussian after pca", "gaussian after affine", "softmax hyperbolic after pca", "softmax hyperbolic after affine", "centred softmax trig", "centred SADERF"} {
 		add(name, nil, made[name], nil)
 	}
 	for _, name := range []string{"affine", "pca"} {

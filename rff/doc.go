@@ -92,7 +92,7 @@
 //   - an Embedding, which knows its points.
 //
 // A type assertion tells which interfaces a map has. Code that takes a map of your own asks for
-// these interfaces alone. Compose and Pair keep the interfaces of their maps. All maps print their
+// these interfaces alone. Centred, Compose and Pair keep the interfaces of their maps. All maps print their
 // constructor and their parameters.
 //
 // # Pairs of maps
@@ -148,11 +148,16 @@
 //	Compose       ψ(A(x − c) + b)                         K(A(x − c) + b, A(y − c) + b)
 //	Homogeneous   ‖x‖·ψ(x/‖x‖)                            ‖x‖‖y‖·K(x/‖x‖, y/‖y‖)
 //	Convolution   means over cells of ψ(patch)            Σ_cells mean of K(patch, patch)
+//	Centred       ψ(x − b)·exp(s·(x − b/2)ᵀc)             K = exp(s·xᵀy)
 //
 // If ψ is an exact map of K, each is an exact map of the kernel in its row, and if ψ is unbiased,
 // so is the result. PCA fits the affine map that centres, whitens and reduces data. After whitening
 // every direction counts in a distance. Compose keeps the logarithms and derivatives of ψ, so that
 // attention works on it.
+//
+// Centred takes the mean b of queries and the mean c of keys off, and makes up for that exactly: it
+// estimates the same softmax kernel with the error at centred points. That is worth most where
+// queries or keys have means far from zero, as those of trained transformers have.
 //
 // Convolution cuts images into patches and averages the features of these over cells: a
 // convolutional layer with random filters, a nonlinearity and average pooling [Mairal et al. 2014].

@@ -10,6 +10,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/kernels"
+	"github.com/seed-feabd252/randfeat/orf"
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
@@ -104,4 +105,40 @@ func ExampleConvolution() {
 	// Convolution(Quadratic(): R^1 → R^1): R^4 → R^1
 	// [7.5 7.5]
 	// 56.25
+}
+
+// Queries and keys around 2 and −3: the estimate is that of points around 0, and as good.
+func ExampleCentred() {
+	src := exprand.NewSource(1)
+	x := dense.Of(3, 2, []float64{2.1, 1.9, 1.8, 2.2, 2.1, 1.9})
+	y := dense.Of(3, 2, []float64{-3.1, -2.9, -3.2, -3, -2.7, -3.1})
+	w, err := orf.Draw[float64](orf.GramSchmidt{}, 64, 2, src)
+	if err != nil {
+		log.Fatal(err)
+	}
+	plain, err := rff.SoftmaxTrig(w, 1)
+	if err != nil {
+		log.Fatal(err)
+	}
+	_, b, err := rff.Centre(x)
+	if err != nil {
+		log.Fatal(err)
+	}
+	_, c, err := rff.Centre(y)
+	if err != nil {
+		log.Fatal(err)
+	}
+	centred, err := rff.Centred(plain, b, c)
+	if err != nil {
+		log.Fatal(err)
+	}
+	truth := plain.Kernel().Eval(x.Row(0), y.Row(0))
+	for _, phi := range []rff.Map[float64]{plain, centred} {
+		q := phi.Transform(dense.Matrix[float64]{}, x)
+		k := rff.Keys(phi).Transform(dense.Matrix[float64]{}, y)
+		fmt.Printf("%.1e\n", math.Abs(floats.Dot(q.Row(0), k.Row(0))/truth-1))
+	}
+	// Output:
+	// 2.2e+09
+	// 9.3e-03
 }

@@ -187,6 +187,17 @@ func madeOfOthers[T dense.Float](t testing.TB, d int) map[string]rff.Map[T] {
 	affine, err := rff.Affine(points[T](10, d+1, d, 0.5), points[T](11, 1, d+1, 1).Data)
 	require.NoError(t, err)
 	maps["pca"], maps["affine"] = pca, affine
+	means := points[T](12, 2, d, 0.4)
+	for _, r := range randomMaps[T]() {
+		if r.name != "softmax trig" && r.name != "softmax hyperbolic" && r.name != "SADERF" {
+			continue
+		}
+		f, err := r.draw(20, d, exprand.NewSource(5))
+		require.NoError(t, err)
+		centred, err := rff.Centred(f, means.Row(0), means.Row(1))
+		require.NoError(t, err)
+		maps["centred "+r.name] = centred
+	}
 	p := kernels.Patches{Height: 1, Width: d, Size: 2, Padding: 1, Pool: 2}
 	for _, r := range randomMaps[T]() {
 		if r.name != "gaussian" && r.name != "softmax hyperbolic" && r.name != "angular" {

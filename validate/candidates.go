@@ -44,6 +44,46 @@ func GaussianCandidates[T dense.Float](lengthScale float64) []Candidate[T] {
 	)
 }
 
+// Centred returns the candidates with the means of the samples taken off by rff.Centred: each map is
+// made for the centred samples. The candidates must be of the softmax kernel, as those of
+// SoftmaxCandidates are. The names end in ", centred". The centred maps are better where the
+// samples have means far from zero:
+//
+//	all := validate.SoftmaxCandidates[float32](scale)
+//	choice, err := validate.Choose(q, k, append(all, validate.Centred(all)...), options, src)
+func Centred[T dense.Float](candidates []Candidate[T]) []Candidate[T] {
+	all := make([]Candidate[T], len(candidates))
+	for i, c := range candidates {
+		all[i] = Candidate[T]{Name: c.Name + ", centred", Draw: centredDraw(c.Draw), Control: centredDraw(c.Control)}
+	}
+	return all
+}
+
+// centredDraw returns draw for centred samples; nil for a nil draw.
+func centredDraw[T dense.Float](draw drawing[T]) drawing[T] {
+	if draw == nil {
+		return nil
+	}
+	return func(m int, x, y dense.Matrix[T], src rand.Source) (rff.Map[T], error) {
+		x, b, err := rff.Centre(x)
+		if err != nil {
+			return nil, err
+		}
+		y, c, err := rff.Centre(y)
+		if err != nil {
+			return nil, err
+		}
+		phi, err := draw(m, x, y, src)
+		if err != nil {
+			return nil, err
+		}
+		return rff.Centred(phi, b, c)
+	}
+}
+
+// drawing is the type of the functions of a Candidate.
+type drawing[T dense.Float] = func(m int, x, y dense.Matrix[T], src rand.Source) (rff.Map[T], error)
+
 // mapping makes maps over any projection.
 type mapping[T dense.Float] struct {
 	name string

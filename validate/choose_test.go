@@ -302,3 +302,61 @@ func TestChooseBeyondTheRangeOfTheKernel(t *testing.T) {
 	assert.Equal(t, "SoftmaxPositive iid", last.Name)
 	assert.InEpsilon(t, math.Expm1(0.25)/m, last.MSE, 1e-12)
 }
+
+// Where queries and keys have means far from zero, centred maps are better, by law and as measured.
+// Without means, both are equally good.
+func TestChooseOfCentredMaps(t *testing.T) {
+	t.Parallel()
+	const d = 6
+	x, y := samples(40, d)
+	all := validate.SoftmaxCandidates[float64](1)
+	kept := all[:0]
+	for _, c := range all {
+		if strings.HasPrefix(c.Name, "SoftmaxPositive") || strings.HasPrefix(c.Name, "SDERF") || c.Name == "SoftmaxTrig iid" {
+			kept = append(kept, c)
+		}
+	}
+	for _, offset := range []float64{0, 1} {
+		for i := range x.Rows {
+			x.Set(i, 0, x.At(i, 0)+offset)
+			x.Set(i, 1, x.At(i, 1)-offset)
+		}
+		for i := range y.Rows {
+			y.Set(i, 0, y.At(i, 0)+2*offset)
+		}
+		if offset == 0 {
+			for _, p := range []*dense.Matrix[float64]{&x, &y} {
+				centred, _, err := rff.Centre(*p)
+				require.NoError(t, err)
+				*p = centred
+			}
+		}
+		c, err := validate.Choose(x, y, append(kept, validate.Centred(kept)...), validate.ChooseOptions{Features: 64, Relative: true, Pairs: 100}, exprand.NewSource(3))
+		require.NoError(t, err)
+		require.Len(t, c.Ranking, 18)
+		at := map[string]validate.Ranked[float64]{}
+		for _, r := range c.Ranking {
+			at[r.Name] = r
+		}
+		for _, plain := range kept {
+			left, off := at[plain.Name], at[plain.Name+", centred"]
+			assert.Equal(t, left.Law == "", off.Law == "", plain.Name)
+			switch {
+			case offset != 0:
+				assert.Less(t, 1.5*off.MSE, left.MSE, plain.Name)
+			case left.Law != "":
+				assert.InEpsilon(t, left.MSE, off.MSE, 1e-9, plain.Name)
+			}
+		}
+		if offset != 0 {
+			assert.Contains(t, c.Best().Name, ", centred")
+			drawn, err := c.Draw(exprand.NewSource(4))
+			require.NoError(t, err)
+			assert.Equal(t, kernels.Softmax{Scale: 1}, drawn.Kernel())
+			law := validate.Theory(drawn, nil, x.Row(0), y.Row(0)).Law
+			if c.Best().Law != "" {
+				assert.True(t, strings.HasPrefix(law, "Centred "), law)
+			}
+		}
+	}
+}

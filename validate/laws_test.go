@@ -8,8 +8,12 @@ import (
 	"sync"
 	"testing"
 
+	"gonum.org/v1/gonum/floats"
+
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/mse"
+	"github.com/seed-feabd252/randfeat/internal/vecmath"
+	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/orf"
 	"github.com/seed-feabd252/randfeat/rff"
 	"github.com/seed-feabd252/randfeat/validate"
@@ -99,6 +103,50 @@ func aderf[T dense.Float](w orf.Projection[T], _ rand.Source) (rff.Map[T], error
 func sderf[T dense.Float](w orf.Projection[T], _ rand.Source) (rff.Map[T], error) {
 	x, y := fitPoints[T](w)
 	return rff.SDERF(w, x, y, 1)
+}
+
+// positiveByNew is softmaxPositive, made by New: its law is a quadrature.
+func positiveByNew[T dense.Float](w orf.Projection[T], _ rand.Source) (rff.Map[T], error) {
+	return rff.New(w, rff.Scheme[T]{
+		H:      func(x []T) T { return T(math.Exp(-vecmath.HalfSquaredNorm(x))) },
+		F:      []func(t T) T{func(t T) T { return T(math.Exp(float64(t))) }},
+		Kernel: kernels.Softmax{},
+	})
+}
+
+// lawMeans returns means of queries and keys of R^d: float32 numbers, not near the points of
+// lawPairs.
+func lawMeans(d int) (b, c []float64) {
+	b, c = make([]float64, d), make([]float64, d)
+	for j := range d {
+		b[j], c[j] = 0.25*float64(1-j%3)/float64(d), 0.125*float64(j%2-1)/float64(d)
+	}
+	b[0], c[0], c[1] = 0.25, 0.25, -0.25
+	return b, c
+}
+
+// centred takes lawMeans off.
+func centred[T dense.Float](f func(w orf.Projection[T], src rand.Source) (rff.Map[T], error)) func(w orf.Projection[T], src rand.Source) (rff.Map[T], error) {
+	return func(w orf.Projection[T], src rand.Source) (rff.Map[T], error) {
+		phi, err := f(w, src)
+		if err != nil {
+			return nil, err
+		}
+		_, d := w.Dims()
+		b, c := lawMeans(d)
+		narrow := func(x []float64) []T { return dense.Copy(dense.Matrix[T]{}, dense.Of(1, d, x)).Data }
+		return rff.Centred(phi, narrow(b), narrow(c))
+	}
+}
+
+// centredLaw is the law at centred points, times what makes up for centring.
+func centredLaw(of mse.Error) law {
+	return law{mse: func(x, y []float64, m int) float64 {
+		b, c := lawMeans(len(x))
+		factor := math.Exp(floats.Dot(x, c) + floats.Dot(b, y) - floats.Dot(b, c))
+		less := func(x, b []float64) []float64 { return floats.SubTo(make([]float64, len(x)), x, b) }
+		return factor * factor * of(less(x, b), less(y, c), m)
+	}}
 }
 
 // fitPoints returns queries and keys of the dimension of w that are about as large as
@@ -265,6 +313,12 @@ func lawCases[T dense.Float]() []lawCase[T] {
 		{"new with jumps/iid", iid, stairs[T]().over, stairs[T]().law(), 1, nil},
 		{"new of two functions/iid", iid, mixed[T]().over, mixed[T]().law(), 1, nil},
 		{"new with kinks/orf", haar, clipped[T](0.5).over, law{}, 1, nil},
+		{"centred softmax trig/orf", haar, centred(softmaxTrig[T]), centredLaw(mse.Trig.Haar.Softmax), 0.8, nil},
+		{"centred softmax positive/iid", iid, centred(softmaxPositive[T]), centredLaw(mse.Positive.IID.Softmax), 0.8, nil},
+		{"centred softmax hyperbolic/simplex", simplex, centred(softmaxHyperbolic[T]), centredLaw(mse.Hyperbolic.Simplex.Softmax), 0.8, nil},
+		{"centred softmax hybrid/iid", iid, centred(softmaxHybrid[T]), centredLaw(mse.Hybrid(gates).IID.Softmax), 0.8, nil},
+		{"centred saderf/orf", haar, centred(saderf[T]), centredLaw(ofFit(orf.GramSchmidt{}, saderf[float64]).mse), 0.7, nil},
+		{"centred new/iid", iid, centred(positiveByNew[T]), centredLaw(mse.Positive.IID.Softmax), 0.8, nil},
 	}
 }
 

@@ -47,7 +47,8 @@ func (p Prediction) String() string {
 //   - Laplacian, PolynomialSketch, Maclaurin, TensorSketch and SkewedChiSquare, which draw weights
 //     of their own: w does not matter;
 //   - DotProduct: all kinds but quasi-Monte-Carlo points;
-//   - maps of New, with any functions h and f: iid rows.
+//   - maps of New, with any functions h and f: iid rows;
+//   - Centred: as the map inside, whose law it has at centred points.
 //
 // Products of Hadamard factors or of Givens rotations are only nearly Haar, and have a law for
 // DotProduct alone. No law is known for other combinations, nor for frequencies of fixed length if

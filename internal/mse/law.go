@@ -71,6 +71,57 @@ func (l Law) Estimate() (Estimate, bool) {
 	return l.over(l.rows)
 }
 
+// Centred is the law of the estimates at x − b and y − c times exp(scale·(xᵀy − (x−b)ᵀ(y−c))), of a
+// law for the softmax kernel exp(scale·xᵀy).
+func (l Law) Centred(b, c []float64, scale float64) Law {
+	return Law{rows: l.rows, over: func(r Rows) (Estimate, bool) {
+		e, ok := l.Over(r).Estimate()
+		if !ok {
+			return Estimate{}, false
+		}
+		return e.centred(b, c, scale), true
+	}}
+}
+
+func (e Estimate) centred(b, c []float64, scale float64) Estimate {
+	at := func(x, y []float64) ([]float64, []float64) { return difference(x, b), difference(y, c) }
+	times := func(v, power float64, x, y []float64) float64 {
+		dot := floats.Dot(difference(x, b), c) + floats.Dot(b, y)
+		return product{v: v, c: power * scale * dot}.value(pair{})
+	}
+	to := Estimate{Name: "Centred " + e.Name}
+	switch {
+	case e.Moments != nil:
+		to.Moments = func(x, y []float64) (mean, variance float64, ok bool) {
+			px, py := at(x, y)
+			mean, variance, ok = e.Moments(px, py)
+			return times(mean, 1, x, y), times(variance, 2, x, y), ok
+		}
+	case e.Relative != nil:
+		to.Relative = func(x, y []float64) float64 { return e.Relative(at(x, y)) }
+		to.MSE = func(x, y []float64) float64 {
+			return product{v: to.Relative(x, y), dot: 2 * scale}.value(newPair(x, y, 1))
+		}
+	default:
+		to.MSE = func(x, y []float64) float64 {
+			px, py := at(x, y)
+			return times(e.MSE(px, py), 2, x, y)
+		}
+	}
+	return to
+}
+
+// difference returns x − b. Coordinates beyond the range of float64 become its largest number.
+func difference(x, b []float64) []float64 {
+	z := floats.SubTo(make([]float64, len(x)), x, b)
+	for i, v := range z {
+		if math.IsInf(v, 0) && !math.IsInf(x[i], 0) {
+			z[i] = math.Copysign(math.MaxFloat64, v)
+		}
+	}
+	return z
+}
+
 // closed is an error in closed form and, for Exponential laws, the error relative to the kernel.
 type closed struct {
 	source        string

@@ -1,0 +1,262 @@
+package rff
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/scratch"
+	"github.com/seed-feabd252/randfeat/internal/vecmath"
+	"github.com/seed-feabd252/randfeat/kernels"
+)
+
+// Centred returns the map of the softmax kernel exp(s·xᵀy) that takes b off queries x and c off
+// keys y, and makes up for that exactly. For φ = phi and ψ = Keys(phi), maps of the same kernel,
+//
+//	query: φ(x − b)·exp(s·(x − b/2)ᵀc),  key: ψ(y − c)·exp(s·bᵀ(y − c/2)),
+//
+// since s·xᵀy = s·(x−b)ᵀ(y−c) + s·xᵀc + s·bᵀy − s·bᵀc. A nil b or c stands for 0; both are copied.
+// The result is Paired, and a LogMap, Differentiable or DifferentiableLog if phi is. If phi is
+// unbiased, so is the result.
+//
+// The error relative to the kernel is that of phi at x − b and y − c. For positive features it grows
+// with ‖x + y − b − c‖, and for SoftmaxTrig with ‖x − y − b + c‖. So b and c should be the means of
+// queries and keys, which Centre computes. Maps that are fitted to samples should be fitted to the
+// centred samples:
+//
+//	x0, b, err := rff.Centre(queries)
+//	y0, c, err := rff.Centre(keys)
+//	inner, err := rff.SDERF(w, x0, y0, scale)
+//	phi, err := rff.Centred[float32](inner, b, c)
+//
+// As b and c are given, features of a point depend on no other point: causal attention and streams
+// take means of earlier tokens or other texts. Kernels of x − y need no such map: Compose with an
+// Affine map takes the same vector off all points.
+//
+// Each method costs the method of phi and O(n·(in + out)); Backward of a map without
+// LogBackward also costs a Transform. Methods prepare 256 rows at a time in memory that is kept for
+// later calls. A factor is computed from x − b, in float64, and is rounded once, as a logarithm for
+// LogTransform. The factors of Transform overflow above e^709.8 (e^88.7 in float32), those of
+// LogTransform do not.
+//
+// An error reports a nil phi, a phi whose kernel is not kernels.Softmax, a b or c that is neither
+// nil nor of length in, and an element that is not finite.
+func Centred[T dense.Float](phi Map[T], b, c []T) (Map[T], error) {
+	if phi == nil {
+		return nil, fmt.Errorf("rff: phi is nil, want a map")
+	}
+	kernel, ok := phi.Kernel().(kernels.Softmax)
+	if !ok {
+		return nil, fmt.Errorf("rff: phi is a map of the kernel %v, want kernels.Softmax", phi.Kernel())
+	}
+	if err := kernels.Check(kernel); err != nil {
+		return nil, fmt.Errorf("rff: phi: %w", err)
+	}
+	in, _ := phi.Dims()
+	for _, v := range []struct {
+		name string
+		of   []T
+	}{{"b", b}, {"c", c}} {
+		if v.of != nil && len(v.of) != in {
+			return nil, fmt.Errorf("rff: %s has length %d, want %d", v.name, len(v.of), in)
+		}
+		for j, x := range v.of {
+			if x-x != 0 {
+				return nil, fmt.Errorf("rff: %s[%d] = %v, want a finite number", v.name, j, x)
+			}
+		}
+	}
+	keys := Keys(phi)
+	query, key := centre(phi, b, c, kernel), centre(keys, c, b, kernel)
+	query.keys, key.keys = like(key, keys), like(query, phi)
+	return key.keys, nil
+}
+
+// Centre returns the rows of x (n×d) less their mean, in memory of their own, and the mean, for
+// Centred and for what is fitted to points that Centred maps. It costs two passes over x. An error
+// reports an x without rows, and an element that is NaN or infinite.
+func Centre[T dense.Float](x dense.Matrix[T]) (centred dense.Matrix[T], mean []T, err error) {
+	x.Check()
+	if x.Rows < 1 {
+		return centred, nil, fmt.Errorf("rff: x is %d×%d, want at least one row", x.Rows, x.Cols)
+	}
+	if err := finite("x", x); err != nil {
+		return centred, nil, err
+	}
+	sum := make([]float64, x.Cols)
+	for i := range x.Rows {
+		for j, v := range x.Row(i) {
+			sum[j] += float64(v) / float64(x.Rows)
+		}
+	}
+	mean = make([]T, x.Cols)
+	for j, v := range sum {
+		mean[j] = T(v)
+	}
+	centred = dense.Copy(dense.Matrix[T]{}, x)
+	for i := range x.Rows {
+		vecmath.AddScaled(centred.Row(i), mean, -1)
+	}
+	return centred, mean, nil
+}
+
+// centre returns the side of a pair whose points have the mean own and whose partners have the mean
+// other.
+func centre[T dense.Float](m Map[T], own, other []T, k kernels.Softmax) *centred[T] {
+	in, out := m.Dims()
+	f := &centred[T]{inner: m, own: make([]T, in), other: make([]T, in), scale: k.Scale, blockwise: blockwise[T, centredSpace[T]]{
+		frame: frame{name: fmt.Sprintf("Centred(%v)", m), in: in, out: out, kernel: k, fitted: "means"},
+		rows:  affineRows,
+	}}
+	if f.scale == 0 {
+		f.scale = 1
+	}
+	copy(f.own, own)
+	copy(f.other, other)
+	wideOwn, wideOther := make([]float64, in), make([]float64, in)
+	for j := range in {
+		wideOwn[j], wideOther[j] = float64(f.own[j]), float64(f.other[j])
+	}
+	f.half = vecmath.Dot(wideOwn, wideOther) / 2
+	f.law = lawOf(m).Centred(wideOwn, wideOther, f.scale)
+	f.transform = f.scaled
+	if logs, ok := m.(LogMap[T]); ok {
+		f.transform, f.logTransform = f.exponentials, func(s *centredSpace[T], dst, x, _ dense.Matrix[T]) {
+			f.logarithms(logs, dst, f.shift(s, x))
+		}
+	}
+	if back, ok := m.(Differentiable[T]); ok {
+		f.pull = f.through(back)
+	}
+	if back, ok := m.(DifferentiableLog[T]); ok {
+		f.pull = f.throughLogarithms(back)
+		f.logPull = func(s *centredSpace[T], dst, x, g dense.Matrix[T]) { f.pullLogarithms(back, dst, f.shift(s, x), g) }
+	}
+	return f
+}
+
+// centred is one side of a pair of Centred. like hides the methods that inner does not have.
+type centred[T dense.Float] struct {
+	blockwise[T, centredSpace[T]]
+	inner      Map[T]
+	keys       Map[T]
+	own, other []T
+	scale      float64
+	half       float64 // ownᵀother/2
+
+	logTransform, pull, logPull blockFunc[T, centredSpace[T]]
+}
+
+// centredSpace is scratch for a block of rows.
+type centredSpace[T dense.Float] struct{ points, features, slopes []T }
+
+func (f *centred[T]) Keys() Map[T] { return f.keys }
+
+func (f *centred[T]) String() string { return f.name }
+
+func (f *centred[T]) LogTransform(dst, x dense.Matrix[T]) dense.Matrix[T] {
+	return f.forward(dst, x, f.logTransform)
+}
+
+func (f *centred[T]) Backward(dst, x, dphi dense.Matrix[T]) dense.Matrix[T] {
+	return f.differentiate("dphi", dst, x, dphi, f.pull)
+}
+
+func (f *centred[T]) LogBackward(dst, x, dlog dense.Matrix[T]) dense.Matrix[T] {
+	return f.differentiate("dlog", dst, x, dlog, f.logPull)
+}
+
+func (f *centred[T]) CanBackward() error { return f.inner.(Differentiable[T]).CanBackward() }
+
+// differentiate is backward. It panics if inner has no derivatives.
+func (f *centred[T]) differentiate(name string, dst, x, g dense.Matrix[T], pull blockFunc[T, centredSpace[T]]) dense.Matrix[T] {
+	if err := f.CanBackward(); err != nil {
+		panic(err.Error())
+	}
+	return f.backward(name, dst, x, g, pull)
+}
+
+// shift returns the rows of x − own.
+func (f *centred[T]) shift(s *centredSpace[T], x dense.Matrix[T]) dense.Matrix[T] {
+	z := scratchMatrix(&s.points, x.Rows, x.Cols)
+	for i := range x.Rows {
+		copy(z.Row(i), x.Row(i))
+		vecmath.AddScaled(z.Row(i), f.own, -1)
+	}
+	return z
+}
+
+// logFactor returns s·(x − own/2)ᵀother for z = x − own.
+func (f *centred[T]) logFactor(z []T) float64 {
+	return f.scale * (float64(vecmath.Dot(z, f.other)) + f.half)
+}
+
+func (f *centred[T]) factor(z []T) T { return T(math.Exp(f.logFactor(z))) }
+
+// scaled is Transform for a block, of a map without logarithms.
+func (f *centred[T]) scaled(s *centredSpace[T], dst, x, _ dense.Matrix[T]) {
+	z := f.shift(s, x)
+	f.inner.Transform(dst, z)
+	for i := range dst.Rows {
+		vecmath.Scale(dst.Row(i), f.factor(z.Row(i)))
+	}
+}
+
+// exponentials is Transform for a block, of a LogMap: φ or the factor alone may be out of range.
+func (f *centred[T]) exponentials(s *centredSpace[T], dst, x, g dense.Matrix[T]) {
+	f.logTransform(s, dst, x, g)
+	for i := range dst.Rows {
+		vecmath.Exp(dst.Row(i), dst.Row(i))
+	}
+}
+
+// logarithms writes the logarithms of features at z = x − own.
+func (f *centred[T]) logarithms(inner LogMap[T], dst, z dense.Matrix[T]) {
+	inner.LogTransform(dst, z)
+	for i := range dst.Rows {
+		row := dst.Row(i)
+		vecmath.Affine(row, row, 1, T(f.logFactor(z.Row(i))))
+	}
+}
+
+// through returns Backward for a block, of a map without derivatives of logarithms. The derivative
+// of the factor comes with the features.
+func (f *centred[T]) through(inner Differentiable[T]) blockFunc[T, centredSpace[T]] {
+	return func(s *centredSpace[T], dst, x, g dense.Matrix[T]) {
+		z, scaled := f.shift(s, x), scratchMatrix(&s.features, g.Rows, g.Cols)
+		s.slopes = scratch.Resize(s.slopes, g.Rows)
+		inner.Transform(scaled, z)
+		for i := range g.Rows {
+			row, factor := scaled.Row(i), f.factor(z.Row(i))
+			s.slopes[i] = T(f.scale) * factor * vecmath.Dot(row, g.Row(i))
+			vecmath.Affine(row, g.Row(i), factor, 0)
+		}
+		inner.Backward(dst, z, scaled)
+		for i := range dst.Rows {
+			vecmath.AddScaled(dst.Row(i), f.other, s.slopes[i])
+		}
+	}
+}
+
+// throughLogarithms returns Backward for a block, of a map with derivatives of logarithms.
+func (f *centred[T]) throughLogarithms(inner DifferentiableLog[T]) blockFunc[T, centredSpace[T]] {
+	return func(s *centredSpace[T], dst, x, g dense.Matrix[T]) {
+		z, slopes := f.shift(s, x), scratchMatrix(&s.features, g.Rows, g.Cols)
+		f.logarithms(inner, slopes, z)
+		for i := range g.Rows {
+			row := slopes.Row(i)
+			vecmath.Exp(row, row)
+			vecmath.Multiply(row, g.Row(i))
+		}
+		f.pullLogarithms(inner, dst, z, slopes)
+	}
+}
+
+// pullLogarithms writes the gradients with respect to x, for the gradients g with respect to
+// logarithms at z = x − own.
+func (f *centred[T]) pullLogarithms(inner DifferentiableLog[T], dst, z, g dense.Matrix[T]) {
+	inner.LogBackward(dst, z, g)
+	for i := range dst.Rows {
+		vecmath.AddScaled(dst.Row(i), f.other, T(f.scale)*vecmath.Sum(g.Row(i)))
+	}
+}

@@ -1,0 +1,285 @@
+package rff_test
+
+import (
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	exprand "golang.org/x/exp/rand"
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/stat"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/densetest"
+	"github.com/seed-feabd252/randfeat/internal/mse"
+	"github.com/seed-feabd252/randfeat/kernels"
+	"github.com/seed-feabd252/randfeat/orf"
+	"github.com/seed-feabd252/randfeat/rff"
+)
+
+// softmaxMaps are the maps of the softmax kernel of scale scaleOf, over independent frequencies.
+func softmaxMaps[T dense.Float](t testing.TB, m, d int) map[string]rff.Map[T] {
+	maps := map[string]rff.Map[T]{}
+	for _, r := range randomMaps[T]() {
+		if _, ok := r.kernel.(kernels.Softmax); ok {
+			f, err := r.draw(m, d, exprand.NewSource(5))
+			require.NoError(t, err)
+			maps[r.name] = f
+		}
+	}
+	require.Len(t, maps, 8)
+	return maps
+}
+
+// logProduct returns log φ(x)ᵀψ(y), in float64, and Σ|φ_k·ψ_k|/|φᵀψ|.
+func logProduct[T dense.Float](phi rff.Map[T], x, y []T) (log, condition float64) {
+	a, b := dense.Of(1, len(x), x), dense.Of(1, len(y), y)
+	var p, q dense.Matrix[T]
+	l, ok := phi.(rff.LogMap[T])
+	if !ok {
+		p, q = phi.Transform(p, a), rff.Keys(phi).Transform(q, b)
+		var sum, size float64
+		for k, v := range p.Data {
+			sum += float64(v) * float64(q.Data[k])
+			size += math.Abs(float64(v) * float64(q.Data[k]))
+		}
+		return math.Log(sum), size / math.Abs(sum)
+	}
+	p, q = l.LogTransform(p, a), rff.Keys(phi).(rff.LogMap[T]).LogTransform(q, b)
+	sums := make([]float64, len(p.Data))
+	for k, v := range p.Data {
+		sums[k] = float64(v) + float64(q.Data[k])
+	}
+	return floats.LogSumExp(sums), 1
+}
+
+// The estimate is that of phi at x − b and y − c times exp(s·(xᵀc + bᵀy − bᵀc)).
+func testCentredIsExact[T dense.Float](t *testing.T) {
+	const m, d, n = 40, 5, 6
+	u := densetest.Roundoff[T]()
+	for _, offset := range []float64{0.5, 30} {
+		means := points[T](3, 2, d, offset)
+		b, c := means.Row(0), means.Row(1)
+		x0, y0 := points[T](1, n, d, 0.5), points[T](2, n, d, 0.5)
+		for name, phi := range softmaxMaps[T](t, m, d) {
+			centred, err := rff.Centred(phi, b, c)
+			require.NoError(t, err)
+			assert.Equal(t, phi.Kernel(), centred.Kernel(), name)
+			_, positive := phi.(rff.LogMap[T])
+			for i := range n {
+				x, y := make([]T, d), make([]T, d)
+				var factor, size float64
+				for j := range d {
+					x[j], y[j] = x0.At(i, j)+b[j], y0.At(i, j)+c[j]
+				}
+				for j := range d {
+					p, q, r := float64(x[j])*float64(c[j]), float64(b[j])*float64(y[j]), float64(b[j])*float64(c[j])
+					factor += scaleOf * (p + q - r)
+					size += scaleOf * (math.Abs(p) + math.Abs(q) + math.Abs(r))
+				}
+				if !positive && math.Abs(factor) > 40 {
+					continue // out of range
+				}
+				want, condition := logProduct(phi, subtract(x, b), subtract(y, c))
+				got, _ := logProduct(centred, x, y)
+				// Logarithms of the size of both terms are rounded, and exponentials of them taken.
+				assert.InDelta(t, want+factor, got, 16*u*(8+size+math.Abs(want))*condition, "%s, offset %v", name, offset)
+			}
+		}
+	}
+}
+
+func subtract[T dense.Float](x, b []T) []T {
+	z := make([]T, len(x))
+	for j := range z {
+		z[j] = x[j] - b[j]
+	}
+	return z
+}
+
+func TestCentredIsExact(t *testing.T) {
+	densetest.Both(t, testCentredIsExact[float32], testCentredIsExact[float64])
+}
+
+// Exponential features of x − v and y + v have the same products as those of x and y: b + c alone
+// matters. For waves b − c does.
+func TestCentredDependsOnOneVector(t *testing.T) {
+	const m, d = 40, 4
+	w := iidOf[float64](t, m, d)
+	p := points[float64](7, 5, d, 0.6)
+	x, y, b, c, v := p.Row(0), p.Row(1), p.Row(2), p.Row(3), p.Row(4)
+	positive, err := rff.SoftmaxOptimal(w, scaleOf, damping)
+	require.NoError(t, err)
+	trig, err := rff.SoftmaxTrig(w, scaleOf)
+	require.NoError(t, err)
+	for i, phi := range []rff.Map[float64]{positive, trig} {
+		sign := float64(2*i - 1)
+		first, err := rff.Centred(phi, b, c)
+		require.NoError(t, err)
+		second, err := rff.Centred(phi, floats.AddTo(make([]float64, d), b, v), floats.AddScaledTo(make([]float64, d), c, sign, v))
+		require.NoError(t, err)
+		want, condition := logProduct(first, x, y)
+		got, _ := logProduct(second, x, y)
+		assert.InDelta(t, want, got, 1e-13*condition, "%v", phi)
+		plain, _ := logProduct(phi, x, y)
+		assert.Greater(t, math.Abs(plain-got), 0.01, "%v", phi)
+	}
+}
+
+// The mean over draws is the kernel, within 4 standard errors, one false alarm in 16,000. A factor
+// without −s·bᵀc is caught.
+func TestCentredIsUnbiased(t *testing.T) {
+	const m, d, draws = 20, 4, 3000
+	p := points[float64](7, 2, d, 0.2)
+	b, c := []float64{0.5, 0.2, -0.6, 0}, []float64{0.4, 0, -0.7, 0.3}
+	x, y := floats.AddTo(make([]float64, d), p.Row(0), b), floats.AddTo(make([]float64, d), p.Row(1), c)
+	truth := kernels.Softmax{Scale: scaleOf}.Eval(x, y)
+	missing := math.Exp(scaleOf * floats.Dot(b, c))
+	for _, r := range randomMaps[float64]() {
+		if _, ok := r.kernel.(kernels.Softmax); !ok {
+			continue
+		}
+		src := exprand.NewSource(11)
+		values := make([]float64, draws)
+		for i := range values {
+			phi, err := r.draw(m, d, src)
+			require.NoError(t, err)
+			centred, err := rff.Centred(phi, b, c)
+			require.NoError(t, err)
+			none := dense.Matrix[float64]{}
+			values[i] = floats.Dot(centred.Transform(none, dense.Of(1, d, x)).Data, rff.Keys(centred).Transform(none, dense.Of(1, d, y)).Data)
+		}
+		mean, spread := stat.MeanStdDev(values, nil)
+		standard := stat.StdErr(spread, draws)
+		assert.Less(t, math.Abs(mean-truth), 4*standard, r.name)
+		assert.Greater(t, math.Abs(mean*missing-truth), 4*standard, r.name)
+	}
+}
+
+// Logarithms stay numbers with offsets of norm 100, and their errors are those of rounding them.
+func TestCentredFarFromZero(t *testing.T) {
+	const m, d, n = 64, 16, 20
+	wide, narrow := iidOf[float64](t, m, d), iidOf[float32](t, m, d)
+	b := points[float32](3, 1, d, 25) // a norm of about 100
+	c := b.Clone()
+	for j := range d {
+		c.Data[j] *= 0.9
+	}
+	for _, norm := range []float64{1, 30} {
+		x := points[float32](1, n, d, norm/4)
+		for i := range n {
+			for j := range d {
+				x.Set(i, j, x.At(i, j)+b.Data[j])
+			}
+		}
+		const s = 0.25
+		f64, err := rff.SoftmaxPositive(wide, s)
+		require.NoError(t, err)
+		f32, err := rff.SoftmaxPositive(narrow, s)
+		require.NoError(t, err)
+		exact, err := rff.Centred[float64](f64, dense.Copy(dense.Matrix[float64]{}, b).Data, dense.Copy(dense.Matrix[float64]{}, c).Data)
+		require.NoError(t, err)
+		rounded, err := rff.Centred[float32](f32, b.Data, c.Data)
+		require.NoError(t, err)
+		want := exact.(rff.LogMap[float64]).LogTransform(dense.Matrix[float64]{}, dense.Copy(dense.Matrix[float64]{}, x))
+		got := rounded.(rff.LogMap[float32]).LogTransform(dense.Matrix[float32]{}, x)
+		for i := range n {
+			var argument float64 // what frequencies, which are rounded, are multiplied by
+			for j := range d {
+				argument += math.Abs(float64(x.At(i, j) - b.Data[j]))
+			}
+			size := math.Abs(float64(got.At(i, 0)))
+			for k := range m {
+				size = max(size, math.Abs(float64(got.At(i, k))))
+			}
+			assert.Greater(t, size, 500.0)
+			for k := range m {
+				require.InDelta(t, want.At(i, k), float64(got.At(i, k)), 0x1p-24*(4*size+4*(d+6)*argument), "norm %v", norm)
+			}
+		}
+	}
+}
+
+// The law is that of the map at centred points times the square of the factor.
+func TestLawsOfCentredMaps(t *testing.T) {
+	const m, d = 20, 4
+	p := points[float64](7, 4, d, 0.5)
+	x, y, b, c := p.Row(0), p.Row(1), p.Row(2), p.Row(3)
+	factor := math.Exp(scaleOf * (floats.Dot(x, c) + floats.Dot(b, y) - floats.Dot(b, c)))
+	for name, phi := range softmaxMaps[float64](t, m, d) {
+		centred, err := rff.Centred(phi, b, c)
+		require.NoError(t, err)
+		law := func(m rff.Map[float64]) mse.Estimate {
+			e, ok := m.(mse.Lawful).Law().Estimate()
+			require.True(t, ok, name)
+			return e
+		}
+		inner, got := law(phi), law(centred)
+		want := inner.MSE(subtract(x, b), subtract(y, c)) * factor * factor
+		assert.InEpsilon(t, want, got.MSE(x, y), 1e-12, name)
+		assert.InEpsilon(t, want, law(rff.Keys(centred)).MSE(y, x), 1e-12, "keys of %s", name)
+		assert.Equal(t, "Centred "+inner.Name, got.Name)
+		assert.Equal(t, inner.Relative == nil, got.Relative == nil, name)
+		if got.Relative != nil {
+			assert.InEpsilon(t, inner.Relative(subtract(x, b), subtract(y, c)), got.Relative(x, y), 1e-12, name)
+		}
+	}
+}
+
+func TestCentre(t *testing.T) {
+	x := dense.Of(3, 2, []float32{1, 10, 2, 20, 6, 0})
+	centred, mean, err := rff.Centre(x)
+	require.NoError(t, err)
+	assert.Equal(t, []float32{3, 10}, mean)
+	assert.Equal(t, []float32{-2, 0, -1, 10, 3, -10}, centred.Data)
+	assert.Equal(t, float32(1), x.At(0, 0))
+	_, _, err = rff.Centre(dense.New[float64](0, 2))
+	assert.EqualError(t, err, "rff: x is 0×2, want at least one row")
+	_, _, err = rff.Centre(dense.Of(1, 2, []float64{1, math.NaN()}))
+	assert.EqualError(t, err, "rff: x[0][1] = NaN, want a finite number")
+}
+
+func TestCentredWithoutMeans(t *testing.T) {
+	const m, d = 9, 3
+	x := points[float64](1, 4, d, 1)
+	none := dense.Matrix[float64]{}
+	phi, err := rff.SoftmaxPositive(iidOf[float64](t, m, d), scaleOf)
+	require.NoError(t, err)
+	centred, err := rff.Centred[float64](phi, nil, nil)
+	require.NoError(t, err)
+	assert.Equal(t, phi.LogTransform(none, x), centred.(rff.LogMap[float64]).LogTransform(none, x))
+	assert.Equal(t, "Centred(SoftmaxPositive(scale=1.5): R^3 → R^9)", fmt.Sprint(centred))
+	assert.True(t, rff.Keys(rff.Keys(centred)) == centred)
+}
+
+func TestCentredErrors(t *testing.T) {
+	w, err := orf.Draw[float64](orf.IID{}, 8, 2, exprand.NewSource(1))
+	require.NoError(t, err)
+	positive, err := rff.SoftmaxPositive(w, 1)
+	require.NoError(t, err)
+	gaussian, err := rff.Gaussian(w, 1)
+	require.NoError(t, err)
+	nameless, err := rff.Pair[float64](positive, positive, nil)
+	require.NoError(t, err)
+	negative, err := rff.Pair[float64](positive, positive, kernels.Softmax{Scale: -1})
+	require.NoError(t, err)
+	for _, e := range []struct {
+		phi  rff.Map[float64]
+		b, c []float64
+		want string
+	}{
+		{nil, nil, nil, "rff: phi is nil, want a map"},
+		{gaussian, nil, nil, "rff: phi is a map of the kernel Gaussian{LengthScale: 1}, want kernels.Softmax"},
+		{nameless, nil, nil, "rff: phi is a map of the kernel <nil>, want kernels.Softmax"},
+		{negative, nil, nil, "rff: phi: kernels: Softmax.Scale = -1, want a positive finite number, or 0 for 1"},
+		{positive, []float64{1}, nil, "rff: b has length 1, want 2"},
+		{positive, nil, []float64{1, 2, 3}, "rff: c has length 3, want 2"},
+		{positive, []float64{0, math.Inf(1)}, nil, "rff: b[1] = +Inf, want a finite number"},
+		{positive, nil, []float64{math.NaN(), 0}, "rff: c[0] = NaN, want a finite number"},
+	} {
+		_, err := rff.Centred(e.phi, e.b, e.c)
+		assert.EqualError(t, err, e.want)
+	}
+}
