@@ -1,10 +1,12 @@
 package performer
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
+	"time"
 
 	"gonum.org/v1/gonum/floats"
 
@@ -21,7 +23,9 @@ type audit[T dense.Float] struct {
 	of         int               // rows of a head that may be drawn
 	drawn      [][]int           // rows of q for each head, ascending
 	exact      []dense.Matrix[T] // outputs of these rows for each head
+	average    []dense.Matrix[T] // outputs with equal weights
 	pieces     []auditPiece
+	from       int // the first piece of a round
 }
 
 // auditPiece is a run of the drawn rows of a head, from ≤ i < to, in one sequence.
@@ -31,8 +35,11 @@ type auditPiece struct{ head, sequence, from, to int }
 // less often, and a smaller number gives work to more processors.
 const auditRows = 16
 
+// auditRound is the number of pieces between two looks at a context.
+const auditRound = 64
+
 // drawAudit draws rows of q for each head of the truth.
-func drawAudit[T dense.Float](truth *Batch[T], q, k, v dense.Matrix[T], rows int, opts AuditOptions[T], rng *rand.Rand) (*audit[T], error) {
+func drawAudit[T dense.Float](truth *Batch[T], q, k, v dense.Matrix[T], opts AuditOptions, rng *rand.Rand) (*audit[T], error) {
 	s := opts.Sequences
 	keys := s.Keys
 	if keys == nil {
@@ -53,15 +60,16 @@ func drawAudit[T dense.Float](truth *Batch[T], q, k, v dense.Matrix[T], rows int
 	}
 	for h := range truth.heads {
 		drawn := candidates
-		if rows < a.of {
-			drawn = make([]int, rows)
-			for i, at := range rng.Perm(a.of)[:rows] {
+		if opts.Rows < a.of {
+			drawn = make([]int, opts.Rows)
+			for i, at := range rng.Perm(a.of)[:opts.Rows] {
 				drawn[i] = candidates[at]
 			}
 			slices.Sort(drawn)
 		}
 		a.drawn = append(a.drawn, drawn)
 		a.exact = append(a.exact, dense.New[T](len(drawn), v.Cols/truth.keyHeads))
+		a.average = append(a.average, dense.New[T](len(drawn), v.Cols/truth.keyHeads))
 		a.cut(h)
 	}
 	return a, nil
@@ -79,11 +87,21 @@ func (a *audit[T]) cut(head int) {
 	}
 }
 
-// attend computes the exact outputs.
-func (a *audit[T]) attend() { parallel.Do(len(a.pieces), a) }
+// attend computes the exact outputs, and reports the number of rounds that are
+// done. The error is that of a context that is done.
+func (a *audit[T]) attend(ctx context.Context, report func(done int)) error {
+	for a.from = 0; a.from < len(a.pieces); a.from += auditRound {
+		if err := ended(ctx); err != nil {
+			return err
+		}
+		parallel.Do(min(auditRound, len(a.pieces)-a.from), a)
+		report(a.from/auditRound + 1)
+	}
+	return nil
+}
 
 func (a *audit[T]) Piece(i int) {
-	p := a.pieces[i]
+	p := a.pieces[a.from+i]
 	u := a.b.unit(p.head)
 	r, form := a.request(p.sequence, u, 1), exactOf(u.form)
 	rows, dst := a.drawn[p.head][p.from:p.to], a.exact[p.head].RowRange(p.from, p.to)
@@ -119,24 +137,61 @@ func (a *audit[T]) Piece(i int) {
 	pool.Put(&tiles, t)
 }
 
-// outputs returns the outputs of the form for the drawn rows of each head: from whole, which has
-// all of them, unless whole is zero.
-func (a *audit[T]) outputs(form Form[T], whole dense.Matrix[T]) []dense.Matrix[T] {
+// averages computes the outputs with equal weights.
+func (a *audit[T]) averages() { parallel.Do(len(a.drawn), (*averaging[T])(a)) }
+
+// averaging is the task of computing outputs with equal weights. A piece is a head.
+type averaging[T dense.Float] audit[T]
+
+func (a *averaging[T]) Piece(head int) {
+	drawn, dst := a.drawn[head], a.average[head]
+	u := a.b.unit(head)
+	form, sums := exactOf(u.form), make([]float64, dst.Cols)
+	at := 0
+	for sequence, end := range a.fromQuery[1:] {
+		r := a.request(sequence, u, 1)
+		clear(sums)
+		key, keys := 0, 0
+		for ; at < len(drawn) && drawn[at] < end; at++ {
+			seen := r.k.Rows
+			if form.Causal {
+				seen = min(max(drawn[at]-a.fromQuery[sequence]+r.past+1, 0), seen)
+			}
+			for ; key < seen; key++ {
+				if r.valid == nil || r.valid[key] {
+					keys++
+					for j, x := range r.v.Row(key) {
+						sums[j] += float64(x)
+					}
+				}
+			}
+			divisor := float64(max(keys, 1))
+			if form.Unnormalised {
+				divisor = 1
+			}
+			for j, sum := range sums {
+				dst.Row(at)[j] = T(sum / divisor)
+			}
+		}
+	}
+}
+
+// outputs returns the outputs of the form for the drawn rows of each head, and how long the form
+// took. The form computes all outputs if timed is set.
+func (a *audit[T]) outputs(form Form[T], timed bool) ([]dense.Matrix[T], time.Duration) {
 	outputs := make([]dense.Matrix[T], len(a.drawn))
-	if whole.Rows == 0 && rowwise(form) && len(a.fromQuery) == 2 {
-		out := a.forward(form, a.drawnQueries())
+	if !timed && rowwise(form) && len(a.fromQuery) == 2 {
+		out, took := a.forward(form, a.drawnQueries())
 		for h := range outputs {
 			outputs[h] = layout.Head(out, h, a.b.heads)
 		}
-		return outputs
+		return outputs, took
 	}
-	if whole.Rows == 0 {
-		whole = a.forward(form, a.q)
-	}
+	whole, took := a.forward(form, a.q)
 	for h, rows := range a.drawn {
 		outputs[h] = gather(layout.Head(whole, h, a.b.heads), rows)
 	}
-	return outputs
+	return outputs, took
 }
 
 // drawnQueries returns a matrix whose columns of head h are the drawn rows of head h.
@@ -149,17 +204,20 @@ func (a *audit[T]) drawnQueries() dense.Matrix[T] {
 }
 
 // forward returns the outputs of the form for the queries q, which are all of them, or some if the
-// form is bidirectional and there is one sequence.
-func (a *audit[T]) forward(form Form[T], q dense.Matrix[T]) dense.Matrix[T] {
+// form is bidirectional and there is one sequence, and how long that took.
+func (a *audit[T]) forward(form Form[T], q dense.Matrix[T]) (dense.Matrix[T], time.Duration) {
+	start := time.Now()
 	b, ok := form.(*Batch[T])
 	if !ok {
-		return form.Forward(dense.Matrix[T]{}, q, a.k, a.v)
+		out := form.Forward(dense.Matrix[T]{}, q, a.k, a.v)
+		return out, time.Since(start)
 	}
 	s := a.s
 	if q.Rows != a.q.Rows {
 		s = Sequences{Valid: s.Valid}
 	}
-	return b.ForwardSequences(dense.Matrix[T]{}, q, a.k, a.v, s)
+	out := b.ForwardSequences(dense.Matrix[T]{}, q, a.k, a.v, s)
+	return out, time.Since(start)
 }
 
 // gather returns rows of x.
@@ -173,14 +231,14 @@ func gather[T dense.Float](x dense.Matrix[T], rows []int) dense.Matrix[T] {
 
 // compare returns what outputs for the drawn rows of each head say.
 func (a *audit[T]) compare(outputs []dense.Matrix[T], confidence float64, rng *rand.Rand) Audited {
-	heads := make([][]deviation, len(outputs))
+	heads, averages := make([][]deviation, len(outputs)), make([][]deviation, len(outputs))
 	for h, out := range outputs {
-		heads[h] = deviations(out, a.exact[h])
+		heads[h], averages[h] = deviations(out, a.exact[h]), deviations(a.average[h], a.exact[h])
 	}
-	all := audited(heads, a.of, confidence, rng)
+	all := audited(heads, averages, a.of, confidence, rng)
 	if len(heads) > 1 {
 		for h := range heads {
-			all.Heads = append(all.Heads, audited(heads[h:h+1], a.of, confidence, rng))
+			all.Heads = append(all.Heads, audited(heads[h:h+1], averages[h:h+1], a.of, confidence, rng))
 		}
 	}
 	return all

@@ -28,8 +28,18 @@ func (average[T]) Forward(dst, q, k, v dense.Matrix[T]) dense.Matrix[T] {
 type auditCase[T dense.Float] struct {
 	form, truth Form[T]
 	q, k, v     dense.Matrix[T]
-	opts        AuditOptions[T]
+	opts        AuditOptions
 	heads       int
+}
+
+// auditOne audits one form.
+func auditOne[T dense.Float](form, truth Form[T], q, k, v dense.Matrix[T], rows int, opts AuditOptions, src rand.Source) (Audited, error) {
+	opts.Rows = rows
+	all, err := Audit(truth, q, k, v, opts, src, form)
+	if err != nil {
+		return Audited{}, err
+	}
+	return all[0], nil
 }
 
 // auditCases returns forms with heads, sequences, padding and pasts.
@@ -48,23 +58,30 @@ func auditCases[T dense.Float]() map[string]auditCase[T] {
 	v, _ := densetest.Padded(draw(100, 2*dv), 3, 30, 1)
 	padded := Sequences{Queries: []int{50, 0, 80}, Keys: []int{70, 20, 40}, Past: []int{20, 0, -30}, Valid: valid}
 	two := linear(Options{})
+	landmarks := must(NewLandmarks(exact(false, false), 10, source(319)))
+	given := must(NewLandmarksAt(exact(false, false), draw(12, d), 0))
+	near := must(NewLandmarksAt(exact(true, false), draw(12, d), 9))
 	return map[string]auditCase[T]{
-		"bidirectional":      {linear(Options{}), exact(false, false), draw(n, d), draw(40, d), draw(40, dv), AuditOptions[T]{}, 1},
-		"unnormalised":       {linear(Options{Unnormalised: true}), exact(false, true), draw(n, d), draw(40, d), draw(40, dv), AuditOptions[T]{}, 1},
-		"causal":             {linear(causal), exact(true, false), draw(n, d), draw(n, d), draw(n, dv), AuditOptions[T]{}, 1},
-		"of another package": {average[T]{}, exact(false, false), draw(n, d), draw(n, d), draw(n, dv), AuditOptions[T]{}, 1},
-		"heads":              {must(NewBatch(4, 2, linear(Options{}))), exact(false, false), draw(n, 4*d), draw(n, 2*d), draw(n, 2*dv), AuditOptions[T]{}, 4},
+		"bidirectional":      {linear(Options{}), exact(false, false), draw(n, d), draw(40, d), draw(40, dv), AuditOptions{}, 1},
+		"unnormalised":       {linear(Options{Unnormalised: true}), exact(false, true), draw(n, d), draw(40, d), draw(40, dv), AuditOptions{}, 1},
+		"causal":             {linear(causal), exact(true, false), draw(n, d), draw(n, d), draw(n, dv), AuditOptions{}, 1},
+		"of another package": {average[T]{}, exact(false, false), draw(n, d), draw(n, d), draw(n, dv), AuditOptions{}, 1},
+		"heads":              {must(NewBatch(4, 2, linear(Options{}))), exact(false, false), draw(n, 4*d), draw(n, 2*d), draw(n, 2*dv), AuditOptions{}, 4},
 		"forms of heads": {
 			must(NewBatch(4, 2, two, two, average[T]{}, linear(Options{}))),
 			must(NewBatch[T](4, 2, exact(false, false), &Exact[T]{Scale: 0.2}, exact(false, false), exact(false, false))),
-			draw(n, 4*d), draw(n, 2*d), draw(n, 2*dv), AuditOptions[T]{}, 4,
+			draw(n, 4*d), draw(n, 2*d), draw(n, 2*dv), AuditOptions{}, 4,
 		},
-		"causal heads":           {must(NewBatch(4, 2, linear(causal))), exact(true, false), draw(n, 4*d), draw(n, 2*d), draw(n, 2*dv), AuditOptions[T]{}, 4},
-		"padding":                {must(NewBatch(4, 2, linear(Options{}))), exact(false, false), draw(n, 4*d), k, v, AuditOptions[T]{Sequences: Sequences{Valid: valid}}, 4},
-		"sequences":              {must(NewBatch(4, 2, linear(Options{}))), exact(false, false), draw(n, 4*d), k, v, AuditOptions[T]{Sequences: padded}, 4},
-		"causal sequences":       {must(NewBatch(4, 2, linear(causal))), exact(true, false), draw(n, 4*d), k, v, AuditOptions[T]{Sequences: padded}, 4},
-		"unnormalised, masked":   {must(NewBatch(4, 2, linear(Options{Causal: true, Unnormalised: true}))), exact(true, true), draw(n, 4*d), k, v, AuditOptions[T]{Sequences: padded}, 4},
-		"rows that may be drawn": {linear(Options{}), exact(false, false), draw(n, d), draw(40, d), draw(40, dv), AuditOptions[T]{Queries: slices.Repeat([]bool{true, false}, n/2)}, 1},
+		"causal heads":           {must(NewBatch(4, 2, linear(causal))), exact(true, false), draw(n, 4*d), draw(n, 2*d), draw(n, 2*dv), AuditOptions{}, 4},
+		"padding":                {must(NewBatch(4, 2, linear(Options{}))), exact(false, false), draw(n, 4*d), k, v, AuditOptions{Sequences: Sequences{Valid: valid}}, 4},
+		"sequences":              {must(NewBatch(4, 2, linear(Options{}))), exact(false, false), draw(n, 4*d), k, v, AuditOptions{Sequences: padded}, 4},
+		"causal sequences":       {must(NewBatch(4, 2, linear(causal))), exact(true, false), draw(n, 4*d), k, v, AuditOptions{Sequences: padded}, 4},
+		"unnormalised, masked":   {must(NewBatch(4, 2, linear(Options{Causal: true, Unnormalised: true}))), exact(true, true), draw(n, 4*d), k, v, AuditOptions{Sequences: padded}, 4},
+		"landmarks":              {landmarks, exact(false, false), draw(n, d), draw(40, d), draw(40, dv), AuditOptions{}, 1},
+		"given landmarks":        {must(NewBatch[T](4, 2, given)), exact(false, false), draw(n, 4*d), draw(n, 2*d), draw(n, 2*dv), AuditOptions{}, 4},
+		"landmarks of sequences": {must(NewBatch[T](4, 2, landmarks, given, given, landmarks)), exact(false, false), draw(n, 4*d), k, v, AuditOptions{Sequences: padded}, 4},
+		"causal landmarks":       {must(NewBatch[T](4, 2, near)), exact(true, false), draw(n, 4*d), k, v, AuditOptions{Sequences: padded}, 4},
+		"rows that may be drawn": {linear(Options{}), exact(false, false), draw(n, d), draw(40, d), draw(40, dv), AuditOptions{Queries: slices.Repeat([]bool{true, false}, n/2)}, 1},
 	}
 }
 
@@ -106,7 +123,7 @@ func testAuditOfAllRows[T dense.Float](t *testing.T) {
 	for name, c := range auditCases[T]() {
 		t.Run(name, func(t *testing.T) {
 			out, exact := c.whole(c.form), c.whole(c.truth)
-			a, err := Audit(c.form, c.truth, c.q, c.k, c.v, 1000, c.opts, source(302))
+			a, err := auditOne(c.form, c.truth, c.q, c.k, c.v, 1000, c.opts, source(302))
 			require.NoError(t, err)
 			want := relativeError(out, exact, c.opts.Queries)
 			require.Greater(t, want, 0.01)
@@ -143,9 +160,11 @@ func testAuditedRows[T dense.Float](t *testing.T) {
 			out, exact := c.whole(c.form), c.whole(c.truth)
 			rng := rand.New(source(303))
 			for _, rows := range []int{1, 20, 50} {
-				a := must(drawAudit(must(exactHeads(c.form, c.truth)), c.q, c.k, c.v, rows, c.opts, rng))
-				a.attend()
-				outputs := a.outputs(c.form, dense.Matrix[T]{})
+				opts := c.opts
+				opts.Rows = rows
+				a := must(drawAudit(must(exactHeads(c.truth, c.form)), c.q, c.k, c.v, opts, rng))
+				require.NoError(t, a.attend(nil, func(int) {}))
+				outputs, _ := a.outputs(c.form, false)
 				for h, drawn := range a.drawn {
 					require.Len(t, drawn, rows)
 					require.Equal(t, drawn, slices.Compact(slices.Sorted(slices.Values(drawn))), "each once")
@@ -169,7 +188,7 @@ func TestAuditDrawsEvenly(t *testing.T) {
 	truth, rng := must(NewBatch[float64](1, 1, Exact[float64]{})), rand.New(source(304))
 	counts := make([]float64, q.Rows)
 	for range 20_000 {
-		for _, row := range must(drawAudit(truth, q, q, q, 13, AuditOptions[float64]{}, rng)).drawn[0] {
+		for _, row := range must(drawAudit(truth, q, q, q, AuditOptions{Rows: 13}, rng)).drawn[0] {
 			counts[row]++
 		}
 	}
@@ -192,7 +211,7 @@ func testAuditSeesFaults[T dense.Float](t *testing.T) {
 	form := must(NewBatch[T](heads, heads, Exact[T]{}))
 	good := form.Forward(dense.Matrix[T]{}, q, k, v)
 	check := func(out dense.Matrix[T]) Audited {
-		a, err := Audit(form, Exact[T]{}, q, k, v, 64, AuditOptions[T]{Output: out}, source(310))
+		a, err := auditOne(Output[T](out), must(NewBatch[T](heads, heads, Exact[T]{})), q, k, v, 64, AuditOptions{}, source(310))
 		require.NoError(t, err)
 		require.Equal(t, [2]int{64 * heads, n * heads}, [2]int{a.Rows, a.Of})
 		return a
@@ -244,10 +263,10 @@ func testAuditSeesFaults[T dense.Float](t *testing.T) {
 func TestAuditOfAnotherKernel(t *testing.T) {
 	c := auditCases[float64]()["causal"]
 	c.form = average[float64]{}
-	a, err := Audit(c.form, c.truth, c.q, c.k, c.v, 64, c.opts, source(311))
+	a, err := auditOne(c.form, c.truth, c.q, c.k, c.v, 64, c.opts, source(311))
 	require.NoError(t, err)
 	assert.Greater(t, a.Error, 0.5)
-	a, err = Audit[float64](Exact[float64]{Scale: 1, Causal: true}, c.truth, c.q, c.k, c.v, 64, c.opts, source(311))
+	a, err = auditOne[float64](Exact[float64]{Scale: 1, Causal: true}, c.truth, c.q, c.k, c.v, 64, c.opts, source(311))
 	require.NoError(t, err)
 	assert.Greater(t, a.Error, 0.1)
 }
@@ -259,9 +278,9 @@ func TestAuditOfAuto(t *testing.T) {
 	q, v := densetest.Normal[float64](rng, n, d, 0, 1), densetest.Normal[float64](rng, n, d, 0, 1)
 	linear := attention[float64](must(rff.SoftmaxPositive(must(orf.Draw[float64](orf.IID{}, 64, d, source(313))), 0.5)), Options{})
 	auto := must(NewAuto(linear, Exact[float64]{}))
-	want, err := Audit[float64](linear, Exact[float64]{}, q, q, v, 40, AuditOptions[float64]{}, source(314))
+	want, err := auditOne[float64](linear, Exact[float64]{}, q, q, v, 40, AuditOptions{}, source(314))
 	require.NoError(t, err)
-	got, err := Audit[float64](auto, Exact[float64]{}, q, q, v, 40, AuditOptions[float64]{}, source(314))
+	got, err := auditOne[float64](auto, Exact[float64]{}, q, q, v, 40, AuditOptions{}, source(314))
 	require.NoError(t, err)
 	assert.Equal(t, want, got)
 	assert.Greater(t, got.Error, 0.01)
@@ -278,7 +297,7 @@ func TestAuditOfNaN(t *testing.T) {
 		for _, i := range []int{20, 30, 40} {
 			broken.Row(i)[2] = float32(bad)
 		}
-		a, err := Audit(nil, Exact[float32]{}, q, q, v, 200, AuditOptions[float32]{Output: broken}, source(316))
+		a, err := auditOne(Output[float32](broken), Exact[float32]{}, q, q, v, 200, AuditOptions{}, source(316))
 		require.NoError(t, err)
 		assert.Equal(t, 3, a.NonFinite)
 		assert.Equal(t, []float64{inf, inf, inf, inf, inf}, []float64{a.Error, a.Low, a.High, a.Mean, a.Worst})
@@ -288,11 +307,11 @@ func TestAuditOfNaN(t *testing.T) {
 		// The truth of query 20 is NaN.
 		x := q.Clone()
 		x.Row(20)[2] = float32(bad)
-		a, err = Audit(nil, Exact[float32]{}, x, q, v, 200, AuditOptions[float32]{Output: out}, source(316))
+		a, err = auditOne(Output[float32](out), Exact[float32]{}, x, q, v, 200, AuditOptions{}, source(316))
 		require.NoError(t, err)
 		assert.Equal(t, 1, a.NonFinite)
 		assert.True(t, math.IsInf(a.Error, 1))
-		a, err = Audit(nil, Exact[float32]{}, x, q, v, 20, AuditOptions[float32]{Output: out, Queries: append(make([]bool, 21), slices.Repeat([]bool{true}, 179)...)}, source(316))
+		a, err = auditOne(Output[float32](out), Exact[float32]{}, x, q, v, 20, AuditOptions{Queries: append(make([]bool, 21), slices.Repeat([]bool{true}, 179)...)}, source(316))
 		require.NoError(t, err)
 		assert.Zero(t, a.NonFinite, "a row that may not be drawn")
 		assert.Equal(t, 179, a.Of)
@@ -300,71 +319,71 @@ func TestAuditOfNaN(t *testing.T) {
 }
 
 func TestAuditRefuses(t *testing.T) {
-	type options = AuditOptions[float64]
+	type options = AuditOptions
 	mat := dense.New[float64]
 	linear := attention[float64](positive[float64](8, 4), Options{})
 	exact := Exact[float64]{}
 	batch := must(NewBatch[float64](2, 1, linear))
 	x := mat(6, 4)
 	for want, call := range map[string]func() (Audited, error){
-		"rows = 0, want at least 1": func() (Audited, error) { return Audit[float64](linear, exact, x, x, x, 0, options{}, source(1)) },
-		"src is nil":                func() (Audited, error) { return Audit[float64](linear, exact, x, x, x, 1, options{}, nil) },
+		"Rows = -1, want at least 1, or 0 for 64": func() (Audited, error) { return auditOne[float64](linear, exact, x, x, x, -1, options{}, source(1)) },
+		"src is nil": func() (Audited, error) { return auditOne[float64](linear, exact, x, x, x, 1, options{}, nil) },
 		"Confidence = -1, want a number above 0 and at most 0.999": func() (Audited, error) {
-			return Audit[float64](linear, exact, x, x, x, 1, options{Confidence: -1}, source(1))
+			return auditOne[float64](linear, exact, x, x, x, 1, options{Confidence: -1}, source(1))
 		},
 		"Confidence = 1,": func() (Audited, error) {
-			return Audit[float64](linear, exact, x, x, x, 1, options{Confidence: 1}, source(1))
+			return auditOne[float64](linear, exact, x, x, x, 1, options{Confidence: 1}, source(1))
 		},
 		"Confidence = NaN,": func() (Audited, error) {
-			return Audit[float64](linear, exact, x, x, x, 1, options{Confidence: math.NaN()}, source(1))
+			return auditOne[float64](linear, exact, x, x, x, 1, options{Confidence: math.NaN()}, source(1))
 		},
-		"form is nil, want a form or its Output":                  func() (Audited, error) { return Audit[float64](nil, exact, x, x, x, 1, options{}, source(1)) },
-		"truth is a *performer.Attention[float64], want an Exact": func() (Audited, error) { return Audit[float64](linear, linear, x, x, x, 1, options{}, source(1)) },
-		"truth is a <nil>, want an Exact":                         func() (Audited, error) { return Audit[float64](linear, nil, x, x, x, 1, options{}, source(1)) },
+		"form 0 is nil": func() (Audited, error) { return auditOne[float64](nil, exact, x, x, x, 1, options{}, source(1)) },
+		"truth is a *performer.Attention[float64], want an Exact": func() (Audited, error) { return auditOne[float64](linear, linear, x, x, x, 1, options{}, source(1)) },
+		"truth is a <nil>, want an Exact":                         func() (Audited, error) { return auditOne[float64](linear, nil, x, x, x, 1, options{}, source(1)) },
 		"truth has a *performer.Attention[float64] for head 0, want an Exact": func() (Audited, error) {
-			return Audit[float64](batch, batch, mat(6, 8), x, x, 1, options{}, source(1))
+			return auditOne[float64](batch, batch, mat(6, 8), x, x, 1, options{}, source(1))
 		},
-		"form has 2 heads of queries and 1 of keys, truth has 2 and 2, want the same": func() (Audited, error) {
-			return Audit[float64](batch, must(NewBatch[float64](2, 2, exact)), mat(6, 8), mat(6, 8), mat(6, 8), 1, options{}, source(1))
+		"form 0 has 2 heads of queries and 1 of keys, truth has 2 and 2, want the same": func() (Audited, error) {
+			return auditOne[float64](batch, must(NewBatch[float64](2, 2, exact)), mat(6, 8), mat(6, 8), mat(6, 8), 1, options{}, source(1))
 		},
-		"form has {Causal:false Unnormalised:false} for head 0, truth has {Causal:true Unnormalised:false}, want the same": func() (Audited, error) {
-			return Audit[float64](linear, Exact[float64]{Causal: true}, x, x, x, 1, options{}, source(1))
+		"form 0 has {Causal:false Unnormalised:false} for head 0, truth has {Causal:true Unnormalised:false}, want the same": func() (Audited, error) {
+			return auditOne[float64](linear, Exact[float64]{Causal: true}, x, x, x, 1, options{}, source(1))
 		},
 		"for head 1, truth has {Causal:false Unnormalised:true}": func() (Audited, error) {
-			return Audit[float64](batch, must(NewBatch[float64](2, 1, exact, Exact[float64]{Unnormalised: true})), mat(6, 8), x, x, 1, options{}, source(1))
+			return auditOne[float64](batch, must(NewBatch[float64](2, 1, exact, Exact[float64]{Unnormalised: true})), mat(6, 8), x, x, 1, options{}, source(1))
 		},
 		"the Batch is zero, want one of NewBatch": func() (Audited, error) {
-			return Audit[float64](new(Batch[float64]), exact, x, x, x, 1, options{}, source(1))
+			return auditOne[float64](new(Batch[float64]), exact, x, x, x, 1, options{}, source(1))
 		},
-		"there are Sequences for a *performer.Attention[float64], want a Batch": func() (Audited, error) {
-			return Audit[float64](linear, exact, x, x, x, 1, options{Sequences: Sequences{Queries: []int{6}}}, source(1))
+		"there are Sequences, but form 0 is a *performer.Attention[float64], want a Batch": func() (Audited, error) {
+			return auditOne[float64](linear, exact, x, x, x, 1, options{Sequences: Sequences{Queries: []int{6}}}, source(1))
 		},
 		"Sequences.Queries is [5], want a sum of 6": func() (Audited, error) {
-			return Audit[float64](batch, exact, mat(6, 8), x, x, 1, options{Sequences: Sequences{Queries: []int{5}}}, source(1))
+			return auditOne[float64](batch, exact, mat(6, 8), x, x, 1, options{Sequences: Sequences{Queries: []int{5}}}, source(1))
 		},
 		"Queries has length 5, want one for each of 6 queries": func() (Audited, error) {
-			return Audit[float64](linear, exact, x, x, x, 1, options{Queries: make([]bool, 5)}, source(1))
+			return auditOne[float64](linear, exact, x, x, x, 1, options{Queries: make([]bool, 5)}, source(1))
 		},
 		"q is 6×4, of whose rows none may be drawn": func() (Audited, error) {
-			return Audit[float64](linear, exact, x, x, x, 1, options{Queries: make([]bool, 6)}, source(1))
+			return auditOne[float64](linear, exact, x, x, x, 1, options{Queries: make([]bool, 6)}, source(1))
 		},
-		"Output is 6×3, want 6×4": func() (Audited, error) {
-			return Audit[float64](nil, exact, x, x, x, 1, options{Output: mat(6, 3)}, source(1))
+		"form 0 is an Output of 6×3, want 6×4": func() (Audited, error) {
+			return auditOne[float64](Output[float64](mat(6, 3)), exact, x, x, x, 1, options{}, source(1))
 		},
 		"k is 6×4, v is 5×4": func() (Audited, error) {
-			return Audit[float64](linear, exact, x, x, mat(5, 4), 1, options{}, source(1))
+			return auditOne[float64](linear, exact, x, x, mat(5, 4), 1, options{}, source(1))
 		},
 		"q is 6×3, k is 6×4": func() (Audited, error) {
-			return Audit[float64](linear, exact, mat(6, 3), x, x, 1, options{}, source(1))
+			return auditOne[float64](linear, exact, mat(6, 3), x, x, 1, options{}, source(1))
 		},
-		"q is 6×5, but the form takes points of R^4": func() (Audited, error) {
-			return Audit[float64](linear, exact, mat(6, 5), mat(6, 5), x, 1, options{}, source(1))
+		"q is 6×5, but form 0 takes points of R^4": func() (Audited, error) {
+			return auditOne[float64](linear, exact, mat(6, 5), mat(6, 5), x, 1, options{}, source(1))
 		},
 		"heads have dimension 5, but the forms take points of R^4": func() (Audited, error) {
-			return Audit[float64](batch, exact, mat(6, 10), mat(6, 5), x, 1, options{}, source(1))
+			return auditOne[float64](batch, exact, mat(6, 10), mat(6, 5), x, 1, options{}, source(1))
 		},
 		"q is 5×4, k is 6×4, want as many queries as keys for causal attention": func() (Audited, error) {
-			return Audit[float64](average[float64]{}, Exact[float64]{Causal: true}, mat(5, 4), x, x, 1, options{}, source(1))
+			return auditOne[float64](average[float64]{}, Exact[float64]{Causal: true}, mat(5, 4), x, x, 1, options{}, source(1))
 		},
 	} {
 		_, err := call()
@@ -377,7 +396,7 @@ func TestAuditIsDeterministic(t *testing.T) {
 		var first Audited
 		for i, processors := range []int{1, 2, 5} {
 			defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(processors))
-			a, err := Audit(c.form, c.truth, c.q, c.k, c.v, 40, c.opts, source(308))
+			a, err := auditOne(c.form, c.truth, c.q, c.k, c.v, 40, c.opts, source(308))
 			require.NoError(t, err)
 			if i == 0 {
 				first = a

@@ -211,12 +211,12 @@
 //
 // An approximation of attention may be off by 1 % or by 100 %, and outputs do not show it. [Audit]
 // measures: it computes exact attention of some rows drawn at random, and tells the error of the
-// whole output with an interval, the errors of typical and of the worst rows, and how many rows may
-// be worse. An audit is for any [Form], causal or not, with heads and masks. Sixty-four rows cost
-// 64/L of exact attention.
+// whole output with an interval, the errors of typical and of the worst rows, how many rows may be
+// worse, and how far plain averages of the values are off. An audit is for any number of forms of
+// any kind, causal or not, with heads and masks. Sixty-four rows cost 64/L of exact attention.
 //
-//	report, err := performer.Audit(a, performer.Exact[float32]{}, q, k, v, 64, performer.AuditOptions[float32]{}, src)
-//	fmt.Println(report) // error 1.52 % (95 %: 1.31 … 1.77 %), 9 of 10 rows within 2.4 %, …
+//	audits, err := performer.Audit(performer.Exact[float32]{}, q, k, v, performer.AuditOptions{}, src, a)
+//	fmt.Println(audits[0]) // error 1.52 % (95 %: 1.31 … 1.77 %), 9 of 10 rows within 2.4 %, …
 //
 // An audit knows the rows that it draws. A [Predictor] says for every row of an [Attention] how
 // large its error may be, without the truth, and takes about nine times as long as the attention.
