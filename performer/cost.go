@@ -10,11 +10,14 @@ import (
 type Shape struct {
 	Queries, Keys int // Lq and Lk
 	Dim, Values   int // d and dv
-	Features      int // m; exact attention has none
+	Features      int // m features or r landmarks; exact attention has none
 
 	// Projected says that features are functions of m projections, which cost m·d
 	// multiply-adds a row. It is false for elu+1 and other maps of coordinates.
 	Projected bool
+
+	// Window is the least number of keys with exact weights, of causal attention by landmarks.
+	Window int
 
 	// Causal lets query i see the keys j ≤ i only; Queries = Keys then.
 	Causal bool
@@ -31,6 +34,10 @@ type Cost struct {
 	// Exps is the number of exponentials.
 	Exps float64
 
+	// Steps is the number of landmarks that are chosen one after another. A step takes longer than
+	// its multiply-adds.
+	Steps float64
+
 	// Bytes is what passes between the memory of q, k, v and the output and the
 	// caches of a processor, when the second cache holds the scratch memory and
 	// nothing else.
@@ -45,6 +52,10 @@ const (
 	expMACs32 = 50
 	expMACs64 = 60
 )
+
+// Measured in this package on two processors, d = dv = 64, r = 32 to 1024, with float32: how many
+// multiply-adds take as long as a step.
+const stepMACs = 2e6
 
 // Exact returns the cost of exact attention:
 //
@@ -89,6 +100,41 @@ func (s Shape) Linear() Cost {
 	return c
 }
 
+// Landmarks returns the cost of attention by r landmarks:
+//
+//	MACs = (Lq + Lk)·r·(d + dv + 1) + n·r·(d + r/2) + r²·(r/6 + d + dv + 1),
+//	Exps = (Lq + Lk)·r + n·r,  Steps = r,
+//
+// where landmarks are chosen among n = min(Lk, max(1024, 16·r)) keys. Causal attention has given
+// landmarks, so that there are neither steps nor the terms with n. It has exact weights for c + t/2
+// keys a query and a product with G⁻¹ every t tokens, with the window c and t = max(c, r). That is
+// L·min(L/2, c + t/2)·(d + dv) and L/t·r²·(dv + 1) more. Attention with at most r keys is exact.
+func (s Shape) Landmarks() Cost {
+	s.check()
+	lq, lk, r, sums := float64(s.Queries), float64(s.Keys), float64(s.Features), float64(s.Values)+1
+	if s.Keys <= s.Features && !s.Causal {
+		return s.Exact()
+	}
+	width := float64(s.Dim) + sums
+	c := Cost{
+		MACs:  (lq+lk)*r*width + r*r*(r/6+width),
+		Exps:  (lq + lk) * r,
+		Bytes: (lq + lk) * (width - 1) * s.size(),
+	}
+	if !s.Causal {
+		n := min(lk, max(landmarkPool, poolPerLandmark*r))
+		c.MACs += n * r * (float64(s.Dim) + r/2)
+		c.Exps += n * r
+		c.Steps = r
+		return c
+	}
+	stride := max(float64(s.Window), r, 1)
+	near := lq * min(lq/2, float64(s.Window)+stride/2)
+	c.MACs += near*(width-1) + lq/stride*r*r*sums
+	c.Exps += near
+	return c
+}
+
 // Crossover returns the least number of tokens, Queries = Keys, from which linear
 // attention is predicted to be faster than exact attention. Queries and Keys of s do not
 // count; the largest int stands for all that are beyond it. The prediction adds
@@ -112,9 +158,9 @@ func (s Shape) linearIsFaster() bool {
 // work returns a cost in multiply-adds, exponentials included.
 func (s Shape) work(c Cost) float64 {
 	if s.size() == 8 {
-		return c.MACs + expMACs64*c.Exps
+		return c.MACs + expMACs64*c.Exps + stepMACs/2*c.Steps
 	}
-	return c.MACs + expMACs32*c.Exps
+	return c.MACs + expMACs32*c.Exps + stepMACs*c.Steps
 }
 
 func (s Shape) size() float64 {
@@ -127,7 +173,7 @@ func (s Shape) size() float64 {
 // check panics unless the shape is one.
 func (s Shape) check() {
 	switch {
-	case s.Queries < 0 || s.Keys < 0 || s.Dim < 0 || s.Values < 0 || s.Features < 0:
+	case s.Queries < 0 || s.Keys < 0 || s.Dim < 0 || s.Values < 0 || s.Features < 0 || s.Window < 0:
 		panic(fmt.Sprintf("performer: %+v has a negative dimension", s))
 	case s.Causal && s.Queries != s.Keys:
 		panic(fmt.Sprintf("performer: %+v is causal, want as many queries as keys", s))

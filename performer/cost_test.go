@@ -24,6 +24,22 @@ func TestCosts(t *testing.T) {
 	assert.Equal(t, 6.0*10*8+3*3*(10+4), s.Linear().MACs, "a chunk of three")
 }
 
+func TestCostOfLandmarks(t *testing.T) {
+	s := Shape{Queries: 100, Keys: 5000, Dim: 4, Values: 3, Features: 10}
+	assert.Equal(t, Cost{MACs: 5100*10*8 + 1024*10*(4+5) + 100*(10/6.0+8), Exps: 51000 + 10240, Steps: 10, Bytes: 4 * 5100 * 7}, s.Landmarks())
+	assert.Equal(t, s.Landmarks().MACs+expMACs32*s.Landmarks().Exps+10*stepMACs, s.work(s.Landmarks()))
+	s.Features = 100
+	assert.Equal(t, 510000.0+160000, s.Landmarks().Exps)
+	s.Features = 500
+	assert.Equal(t, 2550000.0+500*5000, s.Landmarks().Exps, "no more keys than there are")
+	s.Features = 5000
+	assert.Equal(t, s.Exact(), s.Landmarks(), "every key is a landmark")
+	s = Shape{Queries: 5000, Keys: 5000, Dim: 4, Values: 3, Features: 12, Window: 20, Causal: true}
+	assert.Equal(t, Cost{MACs: 10000*12*8 + 144*(2+8) + 5000*30*7 + 250*144*4, Exps: 120000 + 150000, Bytes: 4 * 10000 * 7}, s.Landmarks())
+	s.Window = 5000
+	assert.Equal(t, 120000+5000.0*2500, s.Landmarks().Exps, "all keys are near")
+}
+
 // P·(d + dv + e) = 2L·m·(d + dv + 1 + e) has P = L², or nearly L²/2, and is solved
 // by hand.
 func TestCrossover(t *testing.T) {
@@ -41,10 +57,10 @@ func TestCrossover(t *testing.T) {
 }
 
 func TestCostPanics(t *testing.T) {
-	assert.PanicsWithValue(t, "performer: {Queries:1 Keys:1 Dim:1 Values:1 Features:1 Projected:false Causal:false ElementSize:2}, want an ElementSize of 4 or 8",
+	assert.PanicsWithValue(t, "performer: {Queries:1 Keys:1 Dim:1 Values:1 Features:1 Projected:false Window:0 Causal:false ElementSize:2}, want an ElementSize of 4 or 8",
 		func() { Shape{Queries: 1, Keys: 1, Dim: 1, Values: 1, Features: 1, ElementSize: 2}.Exact() })
-	assert.PanicsWithValue(t, "performer: {Queries:1 Keys:2 Dim:0 Values:0 Features:0 Projected:false Causal:true ElementSize:0} is causal, want as many queries as keys",
+	assert.PanicsWithValue(t, "performer: {Queries:1 Keys:2 Dim:0 Values:0 Features:0 Projected:false Window:0 Causal:true ElementSize:0} is causal, want as many queries as keys",
 		func() { Shape{Queries: 1, Keys: 2, Causal: true}.Linear() })
-	assert.PanicsWithValue(t, "performer: {Queries:-1 Keys:0 Dim:0 Values:0 Features:0 Projected:false Causal:false ElementSize:0} has a negative dimension",
+	assert.PanicsWithValue(t, "performer: {Queries:-1 Keys:0 Dim:0 Values:0 Features:0 Projected:false Window:0 Causal:false ElementSize:0} has a negative dimension",
 		func() { Shape{Queries: -1}.Exact() })
 }

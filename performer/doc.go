@@ -92,9 +92,10 @@
 //
 // # Cost
 //
-// A [Shape] knows the multiply-adds, exponentials and bytes of both forms, and
-// [Crossover] the length from which the linear form is the faster one: some hundred
-// tokens for d = dv = 64 and m = 256. [Auto] is the form that is faster for the shapes of a call.
+// A [Shape] knows the multiply-adds, exponentials and bytes of exact attention, linear attention
+// and attention by landmarks, and [Crossover] the length from which the linear form is faster than
+// the exact one: some hundred tokens for d = dv = 64 and m = 256. [Auto] is the form of these two
+// that is faster for the shapes of a call.
 //
 // # Logarithms, and no ε
 //
