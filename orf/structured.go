@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"fmt"
 	"math/rand/v2"
+	"unsafe"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/cache"
 	"github.com/seed-feabd252/randfeat/internal/limit"
 	"github.com/seed-feabd252/randfeat/internal/matmul"
 	"github.com/seed-feabd252/randfeat/internal/parallel"
@@ -130,8 +132,9 @@ func (p *structured[T]) Frequencies() dense.Matrix[T] {
 	return w
 }
 
-// tile returns how many rows are worked on together: few enough for their images to stay in cache.
+// tile returns how many rows are worked on together: few enough for their images to take at most a
+// sixteenth of the second cache.
 func (p *structured[T]) tile() int {
-	const elements = 1 << 14
-	return max(16, min(64, elements/p.order))
+	var v T
+	return max(16, min(64, cache.L2/16/int(unsafe.Sizeof(v))/p.order))
 }

@@ -137,7 +137,8 @@ func (a *Attention[T]) Forward(dst, q, k, v dense.Matrix[T]) dense.Matrix[T] {
 	return dst
 }
 
-// blockRows returns the number of rows whose m features stay in the second cache.
+// blockRows returns the number of rows whose m features, up to 2¹⁶ of them, stay in second caches of
+// 512 KiB. The order of sums over keys depends on the number, which therefore follows no cache.
 func blockRows(m int) int { return min(max(1<<16/max(m, 1), block), 4*block) }
 
 // check panics unless q (Lq×d), k (Lk×d) and v (Lk×dv) fit together and the maps.

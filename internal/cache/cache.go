@@ -1,10 +1,10 @@
-// Package cache tells how large the second cache of this processor is, and writes past the caches.
+// Package cache tells how large the caches of this processor are, and writes past the caches.
+//
+// Block sizes that follow from these sizes must not change results: a sum whose order depends on a
+// block size has one that is the same on all machines.
 package cache
 
-// L2 is the size in bytes of the second cache, which holds data and belongs to one core or a few. It
-// is a common size where the processor does not tell: on other architectures than amd64, and under
-// the build tags purego and noasm.
-var L2 = l2()
-
-// common is a size that most processors have or exceed.
-const common = 512 << 10
+// L1 and L2 are the sizes in bytes of the first cache, which holds data of one core, and of the second
+// cache, which belongs to one core or a few. They are common sizes where the processor does not tell:
+// on other architectures than amd64, and under the build tags purego and noasm.
+var L1, L2 = sizeOf(1, 32<<10), sizeOf(2, 512<<10)

@@ -2,8 +2,9 @@
 
 package cache
 
-// l2 asks the processor, by the leaf for caches of Intel or of AMD.
-func l2() int {
+// sizeOf asks the processor for the size of the cache of a level that holds data, by the leaf for
+// caches of Intel or of AMD. It returns common where the processor does not tell.
+func sizeOf(level uint32, common int) int {
 	for _, leaf := range []uint32{4, 0x8000001d} {
 		last, _, _, _ := cpuid(leaf&0x80000000, 0)
 		if last < leaf {
@@ -15,7 +16,7 @@ func l2() int {
 			if kind&31 == none {
 				break
 			}
-			if kind&31 != instructions && kind>>5&7 == 2 {
+			if kind&31 != instructions && kind>>5&7 == level {
 				ways, partitions, line := geometry>>22+1, geometry>>12&0x3ff+1, geometry&0xfff+1
 				return int(ways) * int(partitions) * int(line) * (int(sets) + 1)
 			}

@@ -4,7 +4,7 @@ package cache
 
 import "unsafe"
 
-func l2() int { return common }
+func sizeOf(_ uint32, common int) int { return common }
 
 func copyLines(dst, src *byte, lines int) {
 	copy(unsafe.Slice(dst, lines*line), unsafe.Slice(src, lines*line))

@@ -5,6 +5,7 @@ import (
 	"math/bits"
 	"slices"
 
+	"github.com/seed-feabd252/randfeat/internal/cache"
 	"github.com/seed-feabd252/randfeat/internal/pool"
 )
 
@@ -28,9 +29,6 @@ type Core struct {
 const (
 	// kinds is the number of combinations of a group, negatives included.
 	kinds = 16
-	// scratchElements is how many combinations are held at a time where h
-	// allows: few enough to stay in the first-level cache.
-	scratchElements = 1 << 12
 	// minTile is the least number of columns that are worth a loop over slices.
 	minTile = 8
 )
@@ -90,7 +88,8 @@ func ApplyCore[T Float](c *Core, x []T, s int) {
 	}
 	k := widest[T](s)
 	width := 1
-	for width < s && 2*width*4*c.h <= scratchElements {
+	// Where h allows, the combinations take half of the first cache.
+	for width < s && 2*width*4*c.h <= cache.L1/2/size[T]() {
 		width *= 2
 	}
 	if width < minTile {

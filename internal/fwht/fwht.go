@@ -5,7 +5,11 @@
 // last bit on every tier.
 package fwht
 
-import "math/bits"
+import (
+	"math/bits"
+
+	"github.com/seed-feabd252/randfeat/internal/cache"
+)
 
 // Float is the set of element types.
 type Float interface{ float32 | float64 }
@@ -43,16 +47,21 @@ type kernels[T Float] struct {
 	cores [][]func(x *T, stride, columns int, sums *T)
 }
 
+// Blocks follow the caches. Results do not, since every way through the stages adds alike.
+var (
+	// firstCache is the size in bytes of the largest block that counts as in the first cache, the
+	// largest power of two that the cache holds.
+	firstCache = 1 << log2(cache.L1)
+	// memory is the size in bytes of the smallest vector that counts as beyond the second cache.
+	memory = 2 * cache.L2
+)
+
 const (
-	// firstCache is the size in bytes of the largest block that counts as in the first cache.
-	firstCache = 1 << 15
 	// outer is the number of stages of a pass over larger blocks. The 2^outer rows of a pass,
 	// powers of two apart, fall into one set of the first cache, which has eight lines or more.
 	outer = 3
-	// memory is the size in bytes of the smallest vector that counts as beyond the second cache.
-	memory = 1 << 22
-	// rangeBytes is the width of a range of columns: between two passes, segments·rangeBytes bytes
-	// stay in the second cache.
+	// rangeBytes is the width of a range of columns: between two passes, segments·rangeBytes bytes,
+	// 64 KiB, stay in any second cache.
 	rangeBytes = 1 << 10
 )
 

@@ -259,3 +259,33 @@ func fuzz[T Float](t *testing.T, seed uint64, n, blocks, off int) {
 		require.True(t, intact(), "%s, %d of %d elements, %s, offset %d: guard words", name, blocks, n, kind, off)
 	}
 }
+
+// TestCaches says that processors with other caches find the same bits: blocks are small, so that
+// short vectors go through all ways.
+func TestCaches(t *testing.T) {
+	defer func(first, large int) { firstCache, memory = first, large }(firstCache, memory)
+	for _, c := range [][2]int{{1 << 10, 1 << 15}, {1 << 12, 1 << 13}, {1 << 14, 1 << 17}} {
+		firstCache, memory = c[0], c[1]
+		testCaches[float32](t)
+		testCaches[float64](t)
+	}
+}
+
+func testCaches[T Float](t *testing.T) {
+	const most = 1 << 15
+	x, signs, got := make([]T, most), make([]T, most), make([]T, most)
+	fill(x, normals, 21)
+	for i := range signs {
+		signs[i] = T(1 - 2*(i/3%2))
+	}
+	for n := 64; n <= most; n *= 2 {
+		want := make([]T, n)
+		Multiply(want, x[:n], signs[:n])
+		copy(got, want)
+		reference(want)
+		Transform(got[:n])
+		sameBits(t, want, got[:n], "n = %d, first cache %d, memory %d", n, firstCache, memory)
+		Signed(got[:n], x[:n], signs[:n], n)
+		sameBits(t, want, got[:n], "signed, n = %d, first cache %d, memory %d", n, firstCache, memory)
+	}
+}

@@ -11,8 +11,6 @@ import (
 const (
 	// tileColumns is the number of columns after which an epilogue is called.
 	tileColumns = 512
-	// tileBytes is the size of a tile that stays in the first cache until its epilogue.
-	tileBytes = 1 << 14
 	// copyPanels is the number of panels for which a strip of A is copied, unless its rows are
 	// adjacent: they then are, in the first cache, whatever the stride of A is.
 	copyPanels = 8
@@ -24,6 +22,10 @@ const (
 	// faster.
 	serialBelow = 1 << 20
 )
+
+// tileBytes is the size of a tile that stays in the first cache until its epilogue, beside the strip
+// of A and the panel of B that are read meanwhile.
+var tileBytes = cache.L1 / 3
 
 // call is one product.
 type call[T Float] struct {

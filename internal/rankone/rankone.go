@@ -13,6 +13,7 @@ import (
 	"unsafe"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/cache"
 )
 
 // Pass is n tokens that go through a panel S with r = Rows rows and w = Width columns. In ascending
@@ -98,13 +99,13 @@ func holds[T dense.Float](m dense.Matrix[T], n, cols, distance int) bool {
 func (p *Pass[T]) corrects() bool { return p.Corrected.Rows > 0 }
 func (p *Pass[T]) decays() bool   { return p.Decays.Rows > 0 }
 
-const (
-	// panelBytes is the largest size of a panel of several vectors: half of a first cache, or less.
-	panelBytes = 24 << 10
-	// blockRows is the number of rows that all tokens go through before the next rows, where tokens
-	// do not correct. In panels of all widths S and Older fit the first cache.
-	blockRows = 64
-)
+// panelBytes is the largest size of a panel of several vectors: half of the first cache.
+var panelBytes = cache.L1 / 2
+
+// blockRows is the number of rows that all tokens go through before the next rows, where tokens do
+// not correct. In panels of all widths S and Older fit first caches of 32 KiB. The order of sums
+// depends on blockRows, which therefore follows no cache.
+const blockRows = 64
 
 // Columns returns the number of columns of a panel with so many rows, where this many columns of S
 // are left, for tokens with or without Corrected. The last panel may be wider than what is left: its
