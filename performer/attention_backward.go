@@ -74,10 +74,20 @@ func (a *Attention[T]) canBackward(m rff.Map[T]) error {
 
 // pullQueries writes the gradients with respect to the queries q into dq, where slopes
 // are those with respect to their (log-)features.
-func (a *Attention[T]) pullQueries(dq, q, slopes dense.Matrix[T]) { a.pull(a.query, dq, q, slopes) }
+func (a *Attention[T]) pullQueries(dq, q, slopes dense.Matrix[T]) {
+	a.pull(a.query, dq, q, slopes)
+	if a.landmarks != nil {
+		a.landmarks.pullFactors(dq, slopes, false)
+	}
+}
 
 // pullKeys is pullQueries for keys.
-func (a *Attention[T]) pullKeys(dk, k, slopes dense.Matrix[T]) { a.pull(a.key, dk, k, slopes) }
+func (a *Attention[T]) pullKeys(dk, k, slopes dense.Matrix[T]) {
+	a.pull(a.key, dk, k, slopes)
+	if a.landmarks != nil {
+		a.landmarks.pullFactors(dk, slopes, true)
+	}
+}
 
 func (a *Attention[T]) pull(m rff.Map[T], dx, x, slopes dense.Matrix[T]) {
 	switch {

@@ -29,7 +29,8 @@ import (
 // the choice is among 16·r (at least 1024) of them, drawn with probabilities proportional to
 // exp(s·‖k‖²/2). There are fewer than r landmarks if fewer span all keys to rounding.
 //
-// [NewLandmarksAt] takes landmarks that are given, for causal attention too.
+// [NewLandmarksAt] takes landmarks that are given, for causal attention too. Where queries and keys
+// have means far apart, [Landmarks.Centred] makes errors many times smaller.
 //
 // # Cost and memory
 //
@@ -56,9 +57,11 @@ type Landmarks[T dense.Float] struct {
 	exact  Exact[T]
 	n      int
 	seed   [2]uint64
-	given  *landmarkSet[T] // nil if landmarks are chosen
-	d      int             // of landmarks that are given
-	window int             // least number of keys with exact weights, if causal
+	z      dense.Matrix[T]   // landmarks that are given
+	given  *landmarkSet[T]   // nil if landmarks are chosen
+	means  *landmarkMeans[T] // nil if points are not centred
+	d      int               // of landmarks that are given and of means
+	window int               // least number of keys with exact weights, if causal
 	calls  pool.Of[landmarkCall[T]]
 }
 
@@ -115,20 +118,33 @@ func NewLandmarksAt[T dense.Float](exact Exact[T], z dense.Matrix[T], window int
 	if err := limit.Memory[float64](z.Rows, max(z.Rows, z.Cols)); err != nil {
 		return nil, fmt.Errorf("performer: z is %d×%d: %w", z.Rows, z.Cols, err)
 	}
-	set := &landmarkSet[T]{scale: exact.scale(z.Cols)}
 	for i := range z.Rows {
 		for j, x := range z.Row(i) {
 			if x-x != 0 {
 				return nil, fmt.Errorf("performer: z[%d][%d] = %v, want a finite number", i, j, x)
 			}
 		}
-		if half := T(set.scale * vecmath.HalfSquaredNorm(z.Row(i))); half-half != 0 {
+	}
+	z = z.Clone()
+	given, err := givenLandmarks(exact.scale(z.Cols), z, nil)
+	if err != nil {
+		return nil, err
+	}
+	return &Landmarks[T]{exact: exact, n: z.Rows, z: z, given: given, d: z.Cols, window: window}, nil
+}
+
+// givenLandmarks returns the set of the finite landmarks z.
+func givenLandmarks[T dense.Float](scale float64, z dense.Matrix[T], means *landmarkMeans[T]) (*landmarkSet[T], error) {
+	set := &landmarkSet[T]{scale: scale, means: means}
+	points := set.prepare(z.Rows, z.Cols)
+	for i := range z.Rows {
+		set.centreKey(points.Row(i), z.Row(i))
+		if half := T(scale * vecmath.HalfSquaredNorm(points.Row(i))); half-half != 0 {
 			return nil, fmt.Errorf("performer: z[%d] has a squared norm outside the range of %T", i, half)
 		}
 	}
-	dense.Copy(set.prepare(z.Rows, z.Cols), z)
 	set.build(z.Rows)
-	return &Landmarks[T]{exact: exact, n: z.Rows, given: set, d: z.Cols, window: window}, nil
+	return set, nil
 }
 
 // checkLandmarkScale returns an error unless exp(Scale·xᵀy) is a kernel.
@@ -157,12 +173,16 @@ func (l *Landmarks[T]) Forward(dst, q, k, v dense.Matrix[T]) dense.Matrix[T] {
 
 // check panics unless a constructor has made l, and q, k and v fit together and the landmarks.
 func (l *Landmarks[T]) check(q, k, v dense.Matrix[T]) {
-	if l.n == 0 {
-		panic("performer: the Landmarks is zero, want one of NewLandmarks")
-	}
+	l.checkMade()
 	checkShapes(q, k, v, l.exact.Causal)
 	if l.d != 0 && q.Cols != l.d {
 		panic(fmt.Sprintf("performer: q is %d×%d, k is %d×%d, but the landmarks are points of R^%d", q.Rows, q.Cols, k.Rows, k.Cols, l.d))
+	}
+}
+
+func (l *Landmarks[T]) checkMade() {
+	if l.n == 0 {
+		panic("performer: the Landmarks is zero, want one of NewLandmarks")
 	}
 }
 
@@ -204,14 +224,14 @@ func (l *Landmarks[T]) call(k dense.Matrix[T]) *landmarkCall[T] {
 	c := l.calls.Get()
 	if c.a.landmarks == nil {
 		c.a = Attention[T]{opts: Options{Unnormalised: l.exact.Unnormalised}, logs: true, sums: l.exact.Causal, landmarks: &c.set, m: l.n, rows: blockRows(l.n)}
-		c.a.mapQueries, c.a.mapKeys = c.set.logTransform, c.set.logTransform
+		c.a.mapQueries, c.a.mapKeys = c.set.logQueries, c.set.logKeys
 		c.rng = rand.New(&c.pcg)
 		if g := l.given; g != nil {
-			c.set = landmarkSet[T]{scale: g.scale, points: g.points, packed: g.packed, offsets: g.offsets, halves: g.halves, factor: g.factor}
+			c.set = landmarkSet[T]{scale: g.scale, means: g.means, points: g.points, packed: g.packed, offsets: g.offsets, halves: g.halves, factor: g.factor}
 		}
 	}
 	if c.a.d = k.Cols; l.given == nil {
-		c.set.scale = l.exact.scale(k.Cols)
+		c.set.scale, c.set.means = l.exact.scale(k.Cols), l.means
 		c.choose(k, l.seed)
 	}
 	return c

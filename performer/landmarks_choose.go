@@ -28,8 +28,8 @@ type landmarkCall[T dense.Float] struct {
 	pcg     rand.PCG
 	rng     *rand.Rand
 	k       dense.Matrix[T] // while norms are computed
-	halves  []float64       // a_k of all keys
-	weights []float64       // exp(a_k), relative to the largest
+	logs    []float64       // a_k of all keys, and the logarithms of factors
+	weights []float64       // exp(a_k) times factors, relative to the largest
 	pool    []int           // keys among which landmarks are chosen
 	points  scratch.Buffer[T]
 	columns gaussianColumns[T]
@@ -52,16 +52,18 @@ func (c *landmarkCall[T]) choose(k dense.Matrix[T], seed [2]uint64) {
 	c.ones, c.least = scratch.Resize(c.ones, n), scratch.Resize(c.least, n)
 	u := float64(unitRoundoff[T]())
 	for i, j := range c.pool {
-		copy(c.columns.points.Row(i), k.Row(j))
-		c.columns.halves[i] = T(c.halves[j])
+		point := c.columns.points.Row(i)
+		c.set.centreKey(point, k.Row(j))
+		half := c.set.scale * vecmath.HalfSquaredNorm(point)
+		c.columns.halves[i] = T(half)
 		// The exponent of an element is a difference of numbers of this size.
-		c.ones[i], c.least[i] = 1, min(32*u*(1+c.halves[j]), 0.25)
+		c.ones[i], c.least[i] = 1, min(32*u*(1+half), 0.25)
 	}
 	pivots := c.chooser.Choose(&c.columns, r, c.ones, c.poolWeights, c.least, c.rng)
 
 	points := c.set.prepare(r, k.Cols)
 	for i, p := range pivots {
-		copy(points.Row(i), k.Row(c.pool[p]))
+		copy(points.Row(i), c.columns.points.Row(p))
 	}
 	c.set.build(len(pivots))
 	c.set.own = c.set.own[:0]
@@ -73,22 +75,23 @@ func (c *landmarkCall[T]) choose(k dense.Matrix[T], seed [2]uint64) {
 	slices.SortFunc(c.set.own, func(a, b ownKey) int { return cmp.Compare(a.key, b.key) })
 }
 
-// weigh sets halves to a_k, and weights to exp(a_k) relative to the largest. A weight is never so
-// small that it is zero, but for keys whose a_k is not a finite number of T.
+// weigh sets logs to a_k and the logarithm of its factor, and weights to their exponentials relative
+// to the largest. A weight is never so small that it is zero, but for keys whose logarithm is not a
+// finite number of T.
 func (c *landmarkCall[T]) weigh(k dense.Matrix[T]) {
 	n := k.Rows
 	c.k = k
-	c.halves, c.weights = scratch.Resize(c.halves, n), scratch.Resize(c.weights, n)
+	c.logs, c.weights = scratch.Resize(c.logs, n), scratch.Resize(c.weights, n)
 	parallel.Do((n+normGrain-1)/normGrain, (*norms[T])(c))
 	c.k = dense.Matrix[T]{}
-	top := 0.0
-	for _, a := range c.halves {
-		if inf := math.IsInf(float64(T(a)), 1); !inf && a == a {
+	top := math.Inf(-1)
+	for _, a := range c.logs {
+		if a == a {
 			top = max(top, a)
 		}
 	}
 	const least = -600
-	for i, a := range c.halves {
+	for i, a := range c.logs {
 		c.weights[i] = 0
 		if a <= top {
 			c.weights[i] = math.Exp(max(a-top, least))
@@ -100,8 +103,19 @@ func (c *landmarkCall[T]) weigh(k dense.Matrix[T]) {
 type norms[T dense.Float] landmarkCall[T]
 
 func (c *norms[T]) Piece(i int) {
-	for j := i * normGrain; j < min((i+1)*normGrain, c.k.Rows); j++ {
-		c.halves[j] = c.set.scale * vecmath.HalfSquaredNorm(c.k.Row(j))
+	lo, hi := i*normGrain, min((i+1)*normGrain, c.k.Rows)
+	k := c.k.RowRange(lo, hi)
+	if m := c.set.means; m != nil {
+		s := m.spaces.Get()
+		defer m.spaces.Put(s)
+		k = s.less(k, m.key)
+	}
+	for j := range k.Rows {
+		log := c.set.scale*vecmath.HalfSquaredNorm(k.Row(j)) + c.set.logFactor(k.Row(j))
+		if rounded := T(log); rounded-rounded != 0 {
+			log = math.NaN()
+		}
+		c.logs[lo+j] = log
 	}
 }
 

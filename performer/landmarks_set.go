@@ -19,7 +19,8 @@ type landmarkSet[T dense.Float] struct {
 	points  scratch.Buffer[T] // r×d
 	packed  matmul.Packed[T]  // transposed
 	offsets []T               // −a_z, or −Inf
-	halves  []float64         // a_z
+	halves  []float64         // a_z, and the logarithm of the factor of a centred key
+	means   *landmarkMeans[T] // nil if points are not centred
 
 	own []ownKey // landmarks that are keys, in ascending order of keys
 
@@ -75,7 +76,7 @@ func (l *landmarkSet[T]) build(n int) {
 		}
 		// The weight exp(a_z) of a landmark that is a key meets φ_z, which has the rounded a_z.
 		l.offsets[i] = T(-l.halves[i])
-		l.halves[i] = -float64(l.offsets[i])
+		l.halves[i] = l.logFactor(points.Row(i)) - float64(l.offsets[i])
 	}
 	l.factor.Set(g, l.diagonal)
 }

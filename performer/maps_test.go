@@ -109,7 +109,15 @@ func positiveMaps[T dense.Float](d int) []namedMap[T] {
 		{"positive orf", positive[T](32, d)},
 		{"hyperbolic", must(rff.SoftmaxHyperbolic(frequencies[T](16, d), 1))},
 		{"elu", must(rff.ELU[T](d))},
+		{"centred", centred(must(rff.SoftmaxPositive(iid, 0.5)))},
 	}
+}
+
+// centred takes vectors off queries and keys.
+func centred[T dense.Float](m rff.Map[T]) rff.Map[T] {
+	d, _ := m.Dims()
+	means := densetest.Normal[T](rand.New(source(7)), 2, d, 0, 0.5)
+	return must(rff.Centred(m, means.Row(0), means.Row(1)))
 }
 
 // maps returns every kind of map on R^d.

@@ -27,7 +27,7 @@ import (
 //	x0, b, err := rff.Centre(queries)
 //	y0, c, err := rff.Centre(keys)
 //	inner, err := rff.SDERF(w, x0, y0, scale)
-//	phi, err := rff.Centred[float32](inner, b, c)
+//	phi, err := rff.Centred(inner, b, c)
 //
 // As b and c are given, features of a point depend on no other point: causal attention and streams
 // take means of earlier tokens or other texts. Kernels of x − y need no such map: Compose with an
