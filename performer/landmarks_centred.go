@@ -54,12 +54,14 @@ func (l *Landmarks[T]) Centred(b, c []T) (*Landmarks[T], error) {
 		m = nil
 	}
 	to := &Landmarks[T]{exact: l.exact, n: l.n, seed: l.seed, z: l.z, d: d, window: l.window, means: m}
-	if l.given == nil {
-		return to, nil
+	if l.given != nil {
+		set, err := givenLandmarks(l.exact.scale(d), l.z, m)
+		if err != nil {
+			return nil, err
+		}
+		to.given = set
 	}
-	var err error
-	to.given, err = givenLandmarks(l.exact.scale(d), l.z, m)
-	return to, err
+	return to, nil
 }
 
 // landmarkMeans are what Centred takes off queries and keys.
