@@ -1,0 +1,171 @@
+package ridge
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/matmul"
+	"github.com/seed-feabd252/randfeat/internal/parallel"
+	"github.com/seed-feabd252/randfeat/internal/pool"
+	"github.com/seed-feabd252/randfeat/internal/triangular"
+)
+
+// cholesky is the factorisation A = RᵀR of a symmetric positive definite n×n matrix, R upper
+// triangular. It works in blocks of tile rows, with the matrix products of this module: gonum's
+// Cholesky decomposition would work on gonum's products, unless the user has set others for the
+// whole program.
+type cholesky struct {
+	r    dense.Matrix[float64] // zero below the diagonal of blocks, anything below the diagonal inside
+	diag []triangular.Factor[float64]
+	size float64 // log det A
+
+	solvers pool.Of[solver]
+}
+
+// solver solves systems in one goroutine.
+type solver struct {
+	r    dense.Matrix[float64]
+	diag []triangular.Factor[float64]
+}
+
+// solver returns a solver, which the caller gives back to the pool.
+func (c *cholesky) solver() *solver {
+	s := c.solvers.Get()
+	if s.diag == nil {
+		s.r = c.r
+		for i := range c.diag {
+			s.diag = append(s.diag, c.diag[i].Share())
+		}
+	}
+	return s
+}
+
+// solve replaces W (n×k) by A⁻¹·W.
+func (c *cholesky) solve(w dense.Matrix[float64]) {
+	s := c.solver()
+	s.half(w)
+	s.otherHalf(w)
+	c.solvers.Put(s)
+}
+
+// newCholesky factorises the matrix with the upper triangle a, in the memory of a. The error says
+// that A is not positive definite to rounding.
+func newCholesky(a dense.Matrix[float64]) (*cholesky, error) {
+	n := a.Rows
+	c := &cholesky{r: a, diag: make([]triangular.Factor[float64], (n+tile-1)/tile)}
+	for i := range c.diag {
+		lo, hi := i*tile, min((i+1)*tile, n)
+		block := a.RowRange(lo, hi).ColRange(lo, hi)
+		if err := factorise(block, lo); err != nil {
+			return nil, err
+		}
+		pivots := make([]float64, hi-lo)
+		for j := range pivots {
+			pivots[j] = block.At(j, j)
+			c.size += 2 * math.Log(pivots[j])
+		}
+		c.diag[i].Set(dense.Transpose(dense.Matrix[float64]{}, block), pivots)
+		if hi == n {
+			break
+		}
+		right := a.RowRange(lo, hi).ColRange(hi, n)
+		c.diag[i].Solve(right)
+		parallel.Do(blocksOf(n-hi), trailing{a.RowRange(hi, n).ColRange(hi, n), right})
+	}
+	return c, nil
+}
+
+// blocksOf returns the number of tiles of the triangle of order n.
+func blocksOf(n int) int {
+	bands := (n + tile - 1) / tile
+	return bands * (bands + 1) / 2
+}
+
+// trailing is the task that subtracts the upper triangle of PᵀP, a tile a piece.
+type trailing struct{ a, p dense.Matrix[float64] }
+
+func (t trailing) Piece(piece int) {
+	j := 0
+	for piece > j {
+		j++
+		piece -= j
+	}
+	rows, cols := t.p.ColRange(piece*tile, min((piece+1)*tile, t.a.Rows)), t.p.ColRange(j*tile, min((j+1)*tile, t.a.Rows))
+	to := t.a.RowRange(piece*tile, piece*tile+rows.Cols).ColRange(j*tile, j*tile+cols.Cols)
+	matmul.TMul(-1, rows, cols, 1, to)
+}
+
+// factorise replaces the upper triangle of a by R, row by row. at is the number of its first row
+// in the whole matrix.
+func factorise(a dense.Matrix[float64], at int) error {
+	for i := range a.Rows {
+		row := a.Row(i)
+		for l := range i {
+			f := a.At(l, i)
+			from := a.Row(l)[i:]
+			for j, v := range from {
+				row[i+j] -= f * v
+			}
+		}
+		if !(row[i] > 0) || math.IsInf(row[i], 0) {
+			return fmt.Errorf("pivot %d is %.3g, want a positive number", at+i, row[i])
+		}
+		pivot := math.Sqrt(row[i])
+		row[i] = pivot
+		for j := i + 1; j < len(row); j++ {
+			row[j] /= pivot
+		}
+	}
+	return nil
+}
+
+// half replaces W (n×k) by R⁻ᵀ·W.
+func (s *solver) half(w dense.Matrix[float64]) {
+	n := s.r.Rows
+	for i := range s.diag {
+		lo, hi := i*tile, min((i+1)*tile, n)
+		block := w.RowRange(lo, hi)
+		if lo > 0 {
+			matmul.TMul(-1, s.r.RowRange(0, lo).ColRange(lo, hi), w.RowRange(0, lo), 1, block)
+		}
+		s.diag[i].Solve(block)
+	}
+}
+
+// otherHalf replaces W by R⁻¹·W: after half, W is A⁻¹·W.
+func (s *solver) otherHalf(w dense.Matrix[float64]) {
+	n := s.r.Rows
+	for i := len(s.diag) - 1; i >= 0; i-- {
+		lo, hi := i*tile, min((i+1)*tile, n)
+		block := w.RowRange(lo, hi)
+		if hi < n {
+			matmul.Mul(-1, s.r.RowRange(lo, hi).ColRange(hi, n), w.RowRange(hi, n), 1, block)
+		}
+		s.diag[i].SolveTransposed(block)
+	}
+}
+
+// traceInverse returns tr A⁻¹ = ‖R⁻ᵀ‖², from tile columns of R⁻ᵀ a piece.
+func (c *cholesky) traceInverse() float64 {
+	n := c.r.Rows
+	sums := make([]float64, len(c.diag))
+	parallel.Pieces(len(c.diag), func(i int) {
+		lo, hi := i*tile, min((i+1)*tile, n)
+		w := dense.New[float64](n, hi-lo)
+		for j := range hi - lo {
+			w.Set(lo+j, j, 1)
+		}
+		s := c.solver()
+		s.half(w)
+		c.solvers.Put(s)
+		for _, v := range w.Data {
+			sums[i] += v * v
+		}
+	})
+	trace := 0.0
+	for _, v := range sums {
+		trace += v
+	}
+	return trace
+}

@@ -1,0 +1,341 @@
+package ridge
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"sync"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/matmul"
+	"github.com/seed-feabd252/randfeat/internal/parallel"
+	"github.com/seed-feabd252/randfeat/internal/pool"
+	"github.com/seed-feabd252/randfeat/internal/scratch"
+	"github.com/seed-feabd252/randfeat/rff"
+)
+
+// Options are the parameters of a fit. The zero value chooses them by the data.
+type Options struct {
+	// Noise is the variance σ² of the noise, in squared units of y; 0 for the one of maximum
+	// evidence.
+	Noise float64
+
+	// Signal is the variance s² of the weights, so that the kernel of the Gaussian process is
+	// s²·φ(x)ᵀφ(x′), in squared units of y; 0 for the one of maximum evidence.
+	Signal float64
+
+	// NoIntercept leaves out the intercept b.
+	NoIntercept bool
+}
+
+// check returns an error unless the options are in range.
+func (o Options) check() error {
+	for _, v := range [...]struct {
+		name  string
+		value float64
+	}{{"Noise", o.Noise}, {"Signal", o.Signal}} {
+		if !(v.value >= 0) || math.IsInf(v.value, 0) {
+			return fmt.Errorf("ridge: %s = %v, want a positive number, or 0 to choose by the evidence", v.name, v.value)
+		}
+	}
+	return nil
+}
+
+// Model is a fitted regression: the posterior of the functions f_j(x) = b_j + φ(x)ᵀw_j. It never
+// changes, and goroutines may share it.
+type Model[T dense.Float] struct {
+	phi       rff.Map[T]
+	centred   bool
+	rows      int
+	ratio     float64 // λ = σ²/s²
+	noise     []float64
+	signal    []float64
+	weight    float64   // Σω
+	mean      []float64 // of features; zeros without an intercept
+	intercept []float64 // value at the mean of features
+	weights   dense.Matrix[float64]
+	means     dense.Matrix[T] // weights, rounded to T
+	offset    []float64       // value at φ = 0
+	factor    *cholesky
+	evidence  float64
+
+	degrees sync.Once
+	trace   float64
+	calls   pool.Of[prediction[T]]
+}
+
+// Fit fits a model to the points x (n×d) and their targets y (n×p). It is the Add of NewSums and
+// their Fit, and returns their errors.
+func Fit[T dense.Float](phi rff.Map[T], x, y dense.Matrix[T], o Options) (*Model[T], error) {
+	s, err := NewSums(phi, y.Cols)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.Add(x, y, nil); err != nil {
+		return nil, err
+	}
+	return s.Fit(o)
+}
+
+// Fit returns the posterior of the rows that s has taken in. s is as before.
+//
+// With the centred sums A = Σω(φ − φ̄)(φ − φ̄)ᵀ + λI, λ = σ²/s², the weights have the mean μ_j =
+// A⁻¹·Σω(φ − φ̄)(y_j − ȳ_j) and the covariance σ²A⁻¹; the intercept has a flat prior. Without an
+// intercept φ̄ = 0 and ȳ = 0.
+//
+// If Noise or Signal is 0, the ratio λ is the one of maximum evidence; all outputs share it. If
+// both are 0, every output has the variances of maximum evidence for this ratio, in closed form.
+// λ is searched between the rounding of the sums and the size of ΦᵀΦ: noise below the rounding of
+// the sums is not seen, which in float32 is some 10⁻³ of the size of the targets. λ is at the end
+// of the range where the evidence has no maximum inside.
+//
+// Cost: D³/6 multiply-adds for a given λ, and some 25 times as many to choose λ.
+//
+// An error reports options out of range, no rows, sums that are not finite, an output that does
+// not vary where its noise is to be chosen, and a λ so small that A is singular to rounding.
+func (s *Sums[T]) Fit(o Options) (*Model[T], error) {
+	if err := o.check(); err != nil {
+		return nil, err
+	}
+	p, err := newProblem(s, o)
+	if err != nil {
+		return nil, err
+	}
+	ratio, err := p.chooseRatio()
+	if err != nil {
+		return nil, err
+	}
+	at, err := p.at(ratio)
+	if err != nil {
+		return nil, fmt.Errorf("ridge: Noise/Signal = %.3g is too small for the rounding of the sums: %w", ratio, err)
+	}
+	m := &Model[T]{
+		phi: s.phi, centred: !o.NoIntercept, rows: s.n, ratio: ratio, noise: at.noise, signal: at.signal, weight: s.weight,
+		mean: p.mean, intercept: p.intercept, weights: at.weights, factor: at.factor, evidence: at.evidence,
+	}
+	m.means = dense.Copy(dense.Matrix[T]{}, m.weights)
+	m.offset = slices.Clone(m.intercept)
+	for i, v := range m.mean {
+		for j, w := range m.weights.Row(i) {
+			m.offset[j] -= v * w
+		}
+	}
+	return m, nil
+}
+
+// Map returns the map of the features.
+func (m *Model[T]) Map() rff.Map[T] { return m.phi }
+
+// Weights returns a copy of the mean weights (D×p) and the intercepts b: the mean of f_j is b_j +
+// φ(x)ᵀw_j.
+func (m *Model[T]) Weights() (w dense.Matrix[float64], b []float64) {
+	return m.weights.Clone(), slices.Clone(m.offset)
+}
+
+// Noise returns the variance σ² of the noise of each output, in squared units of y.
+func (m *Model[T]) Noise() []float64 { return slices.Clone(m.noise) }
+
+// Signal returns the prior variance s² of the weights of each output, in squared units of y.
+func (m *Model[T]) Signal() []float64 { return slices.Clone(m.signal) }
+
+// LogEvidence returns the logarithm of the density of the targets given the points, summed over
+// outputs,
+//
+//	−½·[ (yᵀy − yᵀΦμ)/σ² + log det A − D·log λ + n·log(2πσ²) − Σ log ω ].
+//
+// With an intercept, whose prior is flat, the density is that of the n − 1 contrasts of the targets:
+// n is n − 1, and log Σω is added inside the brackets. The evidence compares maps, kernels and
+// variances for the same rows.
+func (m *Model[T]) LogEvidence() float64 { return m.evidence }
+
+// DegreesOfFreedom returns the effective number of parameters of each output, the trace of the
+// matrix H with ŷ = Hy: Σ λ_i/(λ_i + λ) over the eigenvalues λ_i of the sums, and 1 for an
+// intercept. Cost: D³/6 multiply-adds at the first call.
+func (m *Model[T]) DegreesOfFreedom() float64 {
+	m.degrees.Do(func() { m.trace = m.factor.traceInverse() })
+	degrees := float64(m.weights.Rows) - m.ratio*m.trace
+	if m.centred {
+		degrees++
+	}
+	return degrees
+}
+
+// Mean writes the means of f_j(x_i), which are also those of new targets, for the rows of x (n×d)
+// into dst (n×p) and returns dst; a zero dst is allocated. dst must not overlap x. Mean panics if a
+// shape does not fit. Cost: n transforms and n·D·p multiply-adds in T.
+func (m *Model[T]) Mean(dst, x dense.Matrix[T]) dense.Matrix[T] {
+	dst = dense.Ensure(dst, m.checkPoints(x).Rows, m.weights.Cols)
+	m.run(&prediction[T]{m: m, x: x, mean: dst})
+	return dst
+}
+
+// Predict returns the means and the standard deviations of new targets at the rows of x (n×d), n×p
+// each. A target lies within 1.645 standard deviations of the mean with 90 % probability under the
+// model. The variance is Posterior's and the variance of the noise. Predict panics if a shape does
+// not fit. Cost: n transforms and n·D²/2 multiply-adds in float64.
+func (m *Model[T]) Predict(x dense.Matrix[T]) (mean, sd dense.Matrix[T]) {
+	return m.predict(x, 1)
+}
+
+// Posterior returns the means and the standard deviations of f_j at the rows of x (n×d), n×p each:
+//
+//	b_j + φᵀμ_j,  σ_j·√( (φ − φ̄)ᵀA⁻¹(φ − φ̄) + 1/Σω ),
+//
+// without 1/Σω if there is no intercept. All else is as for Predict.
+func (m *Model[T]) Posterior(x dense.Matrix[T]) (mean, sd dense.Matrix[T]) {
+	return m.predict(x, 0)
+}
+
+func (m *Model[T]) predict(x dense.Matrix[T], extra float64) (mean, sd dense.Matrix[T]) {
+	n := m.checkPoints(x).Rows
+	mean, sd = dense.New[T](n, m.weights.Cols), dense.New[T](n, m.weights.Cols)
+	m.run(&prediction[T]{m: m, x: x, mean: mean, sd: sd, extra: extra})
+	return mean, sd
+}
+
+// Covariance returns the posterior covariances of f_j between the rows of x (n×d) for output j, an
+// n×n matrix in float64. Covariance panics if a shape does not fit or j is not in [0, p). Cost: n
+// transforms, n·D²/2 and n²·D multiply-adds, and memory for n·D numbers.
+func (m *Model[T]) Covariance(x dense.Matrix[T], j int) dense.Matrix[float64] {
+	m.checkPoints(x)
+	if j < 0 || j >= m.weights.Cols {
+		panic(fmt.Sprintf("ridge: output %d of %d", j, m.weights.Cols))
+	}
+	v := dense.New[float64](m.weights.Rows, x.Rows)
+	m.halves(v, m.phi.Transform(dense.Matrix[T]{}, x))
+	c := dense.New[float64](x.Rows, x.Rows)
+	matmul.TMul(m.noise[j], v, v, 0, c)
+	for i := range c.Data {
+		c.Data[i] += m.noise[j] * m.base()
+	}
+	return c
+}
+
+// base returns the variance of the intercept over that of the noise.
+func (m *Model[T]) base() float64 {
+	if m.centred {
+		return 1 / m.weight
+	}
+	return 0
+}
+
+// LeaveOneOut writes the errors y_ij − f_j^(−i)(x_i) of rows that the model was fitted to into dst
+// (n×p) and returns dst; a zero dst is allocated. f^(−i) is the mean of the model of all rows but
+// row i, of the same λ:
+//
+//	(y_ij − f_j(x_i)) / (1 − h_i),  h_i = ω_i·( (φ_i − φ̄)ᵀA⁻¹(φ_i − φ̄) + 1/Σω ).
+//
+// x, y and weights are some or all of the rows, as for Add. The error is NaN for a row that alone
+// decides its prediction. dst may be y. LeaveOneOut returns the errors of Add. Cost: as Predict.
+func (m *Model[T]) LeaveOneOut(dst, x, y dense.Matrix[T], weights []T) (dense.Matrix[T], error) {
+	d, _ := m.phi.Dims()
+	if err := checkRows(x, y, weights, d, m.weights.Cols); err != nil {
+		return dst, err
+	}
+	dst = dense.Ensure(dst, y.Rows, y.Cols)
+	mean, variance := dense.New[T](y.Rows, y.Cols), make([]float64, y.Rows)
+	m.run(&prediction[T]{m: m, x: x, mean: mean, variance: variance})
+	for i := range y.Rows {
+		h := variance[i]
+		if weights != nil {
+			h *= float64(weights[i])
+		}
+		for j, v := range y.Row(i) {
+			e := (float64(v) - float64(mean.At(i, j))) / (1 - h)
+			if !(h < 1) {
+				e = math.NaN()
+			}
+			dst.Row(i)[j] = T(e)
+		}
+	}
+	return dst, nil
+}
+
+// checkPoints panics unless the rows of x are points of the map, and returns x.
+func (m *Model[T]) checkPoints(x dense.Matrix[T]) dense.Matrix[T] {
+	x.Check()
+	if d, _ := m.phi.Dims(); x.Cols != d {
+		panic(fmt.Sprintf("ridge: x is %d×%d, want %d×%d", x.Rows, x.Cols, x.Rows, d))
+	}
+	return x
+}
+
+// predictRows is the number of rows whose features are in cache together.
+const predictRows = 128
+
+// prediction is the task that predicts at the rows of x, some rows a piece. sd and variance are
+// left out if they are zero.
+type prediction[T dense.Float] struct {
+	m        *Model[T]
+	x        dense.Matrix[T]
+	mean, sd dense.Matrix[T]
+	extra    float64   // variance of sd beyond that of f, in units of the noise
+	variance []float64 // of f, in units of the noise
+}
+
+func (m *Model[T]) run(p *prediction[T]) {
+	parallel.Do((p.x.Rows+predictRows-1)/predictRows, p)
+}
+
+// predictSpace is the memory of a piece.
+type predictSpace[T dense.Float] struct {
+	phi    scratch.Buffer[T]
+	halves scratch.Buffer[float64]
+}
+
+var predictSpaces pool.Both[predictSpace[float32], predictSpace[float64]]
+
+func (p *prediction[T]) Piece(piece int) {
+	m, lo := p.m, piece*predictRows
+	hi := min(lo+predictRows, p.x.Rows)
+	s := pool.Get[predictSpace[T]](&predictSpaces)
+	defer pool.Put(&predictSpaces, s)
+	s.phi.Shape(hi-lo, m.weights.Rows)
+	phi := m.phi.Transform(s.phi.Rows(hi-lo), p.x.RowRange(lo, hi))
+	mean := p.mean.RowRange(lo, hi)
+	matmul.Mul(1, phi, m.means, 0, mean)
+	for i := range mean.Rows {
+		row := mean.Row(i)
+		for j := range row {
+			row[j] += T(m.offset[j])
+		}
+	}
+	if p.sd.Rows == 0 && p.variance == nil {
+		return
+	}
+	s.halves.Shape(m.weights.Rows, hi-lo)
+	v := s.halves.Rows(m.weights.Rows)
+	m.halves(v, phi)
+	variances := make([]float64, hi-lo)
+	for f := range v.Rows {
+		for i, e := range v.Row(f) {
+			variances[i] += e * e
+		}
+	}
+	for i, v := range variances {
+		v += m.base()
+		if p.variance != nil {
+			p.variance[lo+i] = v
+			continue
+		}
+		row := p.sd.Row(lo + i)
+		for j := range row {
+			row[j] = T(math.Sqrt(m.noise[j] * (v + p.extra)))
+		}
+	}
+}
+
+// halves writes R⁻ᵀ(φ_i − φ̄) into the columns of v (D×n).
+func (m *Model[T]) halves(v dense.Matrix[float64], phi dense.Matrix[T]) {
+	for i := range phi.Rows {
+		for f, e := range phi.Row(i) {
+			v.Data[f*v.Stride+i] = float64(e) - m.mean[f]
+		}
+	}
+	s := m.factor.solver()
+	s.half(v)
+	m.factor.solvers.Put(s)
+}
+
+var errNoRows = errors.New("ridge: no rows, want at least 1 with a weight above 0")

@@ -1,0 +1,175 @@
+package ridge_test
+
+import (
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/ridge"
+)
+
+// Leave-one-out errors are those of n fits without a row each.
+func TestLeaveOneOutIsRefitting(t *testing.T) {
+	const n, d = 60, 5
+	phi := gaussian[float64](t, 15, d, 1, 1)
+	x, y := friedman[float64](n, d, 1)
+	weights := make([]float64, n)
+	for i := range weights {
+		weights[i] = 0.5 + float64(i%3)
+	}
+	for _, o := range []ridge.Options{{Noise: 1, Signal: 9}, {Noise: 0.3, Signal: 9, NoIntercept: true}} {
+		all := sumOf(t, phi, x, y, weights)
+		model, err := all.Fit(o)
+		require.NoError(t, err)
+		got, err := model.LeaveOneOut(dense.Matrix[float64]{}, x, y, weights)
+		require.NoError(t, err)
+		for i := range n {
+			rest, err := ridge.NewSums(phi, 1)
+			require.NoError(t, err)
+			require.NoError(t, rest.Add(x.RowRange(0, i), y.RowRange(0, i), weights[:i]))
+			require.NoError(t, rest.Add(x.RowRange(i+1, n), y.RowRange(i+1, n), weights[i+1:]))
+			m, err := rest.Fit(o)
+			require.NoError(t, err)
+			assert.InDelta(t, y.At(i, 0)-m.Mean(dense.Matrix[float64]{}, x.RowRange(i, i+1)).At(0, 0), got.At(i, 0), 1e-9)
+		}
+	}
+}
+
+// The variances are those of maximum evidence: no others have more, given one of them or none.
+func TestVariancesOfMaximumEvidence(t *testing.T) {
+	phi := gaussian[float64](t, 100, 5, 1, 1)
+	x, y := friedman[float64](600, 5, 1)
+	sums := sumOf(t, phi, x, y, nil)
+	evidence := func(noise, signal float64) float64 {
+		m, err := sums.Fit(ridge.Options{Noise: noise, Signal: signal})
+		require.NoError(t, err)
+		return m.LogEvidence()
+	}
+	for _, o := range []ridge.Options{{}, {Noise: 2}, {Signal: 3}} {
+		m, err := sums.Fit(o)
+		require.NoError(t, err)
+		noise, signal := m.Noise()[0], m.Signal()[0]
+		assert.InDelta(t, evidence(noise, signal), m.LogEvidence(), 1e-6)
+		for _, f := range []float64{0.1, 0.9, 1.1, 10} {
+			if o.Noise == 0 {
+				assert.Less(t, evidence(f*noise, signal), m.LogEvidence()+1e-3)
+			} else {
+				assert.Equal(t, o.Noise, noise)
+			}
+			if o.Signal == 0 {
+				assert.Less(t, evidence(noise, f*signal), m.LogEvidence()+1e-3)
+			} else {
+				assert.InEpsilon(t, o.Signal, signal, 1e-12)
+			}
+		}
+	}
+	m, err := sums.Fit(ridge.Options{})
+	require.NoError(t, err)
+	assert.InDelta(t, 1, m.Noise()[0], 0.3, "the noise of the data is 1")
+}
+
+// The degrees of freedom are the derivatives of predictions by their targets.
+func TestDegreesOfFreedom(t *testing.T) {
+	const n = 50
+	phi := gaussian[float64](t, 90, 5, 1, 1)
+	x, y := friedman[float64](n, 5, 1)
+	for _, o := range []ridge.Options{{Noise: 1, Signal: 5}, {Noise: 1, Signal: 5, NoIntercept: true}} {
+		unit := dense.New[float64](n, n)
+		for i := range n {
+			unit.Set(i, i, 1)
+		}
+		m, err := ridge.Fit(phi, x, unit, o)
+		require.NoError(t, err)
+		trace := 0.0
+		for i, h := range m.Mean(dense.Matrix[float64]{}, x).Data {
+			if i%(n+1) == 0 {
+				trace += h
+			}
+		}
+		one, err := ridge.Fit(phi, x, y, o)
+		require.NoError(t, err)
+		assert.InDelta(t, trace, one.DegreesOfFreedom(), 1e-9)
+		assert.Equal(t, one.DegreesOfFreedom(), one.DegreesOfFreedom())
+	}
+}
+
+// float32 predicts what float64 does, to the rounding of its sums: features have 2⁻²⁴, sums of n
+// rows some √n of it, over the noise, and weights of size w magnify it.
+func TestSinglePrecision(t *testing.T) {
+	x, y := friedman[float64](3000, 5, 1)
+	single, double := gaussian[float32](t, 150, 5, 1, 1), gaussian[float64](t, 150, 5, 1, 1)
+	narrow := func(m dense.Matrix[float64]) dense.Matrix[float32] { return dense.Copy(dense.Matrix[float32]{}, m) }
+	for _, o := range []ridge.Options{{Noise: 1, Signal: 10}, {}} {
+		m, err := ridge.Fit(double, x, y, o)
+		require.NoError(t, err)
+		s, err := ridge.Fit(single, narrow(x), narrow(y), o)
+		require.NoError(t, err)
+		mean, sd := m.Predict(x)
+		smean, ssd := s.Predict(narrow(x))
+		for i := range x.Rows {
+			assert.InDelta(t, mean.At(i, 0), smean.At(i, 0), 0.01)
+			assert.InEpsilon(t, sd.At(i, 0), ssd.At(i, 0), 0.01)
+		}
+	}
+}
+
+// Bands of 90 % hold for about 90 % of new targets: for 4500 ± 4·21 of 5000 if the bands were
+// exact, and the model has some bias where the map is too small.
+func TestBandsHold(t *testing.T) {
+	if testing.Short() {
+		t.Skip("20000 rows")
+	}
+	t.Run("type=float32", testBands[float32])
+	t.Run("type=float64", testBands[float64])
+}
+
+func testBands[T dense.Float](t *testing.T) {
+	x, y := friedman[T](20000, 10, 1)
+	z, truth := friedman[T](5000, 10, 2)
+	m, err := ridge.Fit(gaussian[T](t, 512, 10, 1.5, 1), x, y, ridge.Options{})
+	require.NoError(t, err)
+	mean, sd := m.Predict(z)
+	inside, narrow := 0, 0
+	for i := range z.Rows {
+		e := math.Abs(float64(truth.At(i, 0)-mean.At(i, 0))) / float64(sd.At(i, 0))
+		if e < 1.645 {
+			inside++
+		}
+		if e < 0.9*1.645 {
+			narrow++
+		}
+	}
+	t.Logf("%d of 5000 inside, error %.4f, noise %.4f", inside, rmse(mean, truth), m.Noise()[0])
+	assert.GreaterOrEqual(t, inside, 4350)
+	assert.LessOrEqual(t, inside, 4650)
+	assert.Less(t, narrow, 4350, "bands that are 10 % too narrow are caught")
+}
+
+func TestFitErrors(t *testing.T) {
+	phi := gaussian[float64](t, 20, 5, 1, 1)
+	x, y := friedman[float64](30, 5, 1)
+	for want, o := range map[string]ridge.Options{
+		"ridge: Noise = -1, want a positive number, or 0 to choose by the evidence":    {Noise: -1},
+		"ridge: Signal = +Inf, want a positive number, or 0 to choose by the evidence": {Signal: math.Inf(1)},
+	} {
+		_, err := ridge.Fit(phi, x, y, o)
+		assert.EqualError(t, err, want)
+	}
+	_, err := ridge.Fit(phi, x, y, ridge.Options{Noise: 1e-300, Signal: 1})
+	assert.ErrorContains(t, err, "ridge: Noise/Signal = 1e-300 is too small for the rounding of the sums: pivot")
+	_, err = ridge.Fit(phi, x.RowRange(0, 1), y.RowRange(0, 1), ridge.Options{})
+	assert.EqualError(t, err, "ridge: 1 row tells nothing of the noise, want at least 2, or Noise and Signal")
+	_, err = ridge.Fit(phi, x.RowRange(0, 1), y.RowRange(0, 1), ridge.Options{Noise: 1, Signal: 1})
+	assert.NoError(t, err)
+	_, err = ridge.Fit(phi, x, dense.New[float64](30, 1), ridge.Options{})
+	assert.EqualError(t, err, "ridge: output 0 does not vary, which tells nothing of its noise: want Noise or Signal")
+	_, err = ridge.Fit(phi, dense.New[float64](30, 5), y, ridge.Options{})
+	assert.Error(t, err)
+	m, err := ridge.Fit(phi, x, y, ridge.Options{})
+	require.NoError(t, err)
+	assert.PanicsWithValue(t, "ridge: x is 30×4, want 30×5", func() { m.Predict(x.ColRange(0, 4)) })
+	assert.PanicsWithValue(t, "ridge: output 1 of 1", func() { m.Covariance(x, 1) })
+}

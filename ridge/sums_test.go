@@ -1,0 +1,316 @@
+package ridge_test
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"hash/crc32"
+	"math"
+	"math/rand/v2"
+	"runtime"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/rff"
+	"github.com/seed-feabd252/randfeat/ridge"
+)
+
+func sumOf[T dense.Float](t testing.TB, phi rff.Map[T], x, y dense.Matrix[T], weights []T) *ridge.Sums[T] {
+	s, err := ridge.NewSums(phi, y.Cols)
+	require.NoError(t, err)
+	require.NoError(t, s.Add(x, y, weights))
+	return s
+}
+
+// predictions returns what a model of the sums predicts, with its evidence.
+func predictions[T dense.Float](t testing.TB, s *ridge.Sums[T], o ridge.Options, z dense.Matrix[T]) []float64 {
+	m, err := s.Fit(o)
+	require.NoError(t, err)
+	mean, sd := m.Predict(z)
+	all := []float64{m.LogEvidence()}
+	for i := range z.Rows {
+		all = append(all, float64(mean.At(i, 0)), float64(sd.At(i, 0)))
+	}
+	return all
+}
+
+// Any split of the rows into sums, merged in any order, gives the sums of all rows to rounding: the
+// elements of ΦᵀΦ are sums of n terms of size up to 1/m, and the triangle is compared as bytes
+// would hold it.
+func TestMergedSumsAreTheSums(t *testing.T) {
+	t.Run("type=float32", func(t *testing.T) { testMerged[float32](t, 2e-6) })
+	t.Run("type=float64", func(t *testing.T) { testMerged[float64](t, 1e-12) })
+}
+
+func testMerged[T dense.Float](t *testing.T, tolerance float64) {
+	const n, d = 5000, 6
+	phi := gaussian[T](t, 100, d, 1, 1)
+	x, y := friedman[T](n, d, 1)
+	for i := range y.Rows {
+		y.Set(i, 0, y.At(i, 0)+100)
+	}
+	weights := make([]T, n)
+	rng := rand.New(rand.NewPCG(3, 4))
+	for i := range weights {
+		weights[i] = T(rng.Float64())
+	}
+	whole := numbers(t, sumOf(t, phi, x, y, weights))
+	for _, cuts := range [][]int{{0, 5000}, {0, 1, 5000}, {0, 300, 301, 2600, 5000}, {0, 2500, 5000, 5000}} {
+		merged, err := ridge.NewSums(phi, 1)
+		require.NoError(t, err)
+		for _, i := range rng.Perm(len(cuts) - 1) {
+			lo, hi := cuts[i], cuts[i+1]
+			part := sumOf(t, phi, x.RowRange(lo, hi), y.RowRange(lo, hi), weights[lo:hi])
+			before := numbers(t, part)
+			require.NoError(t, merged.Merge(part))
+			assert.Equal(t, before, numbers(t, part))
+		}
+		assert.Equal(t, n, merged.Rows())
+		assertClose(t, whole, numbers(t, merged), tolerance)
+	}
+
+	// Folds subtract.
+	fold := sumOf(t, phi, x.RowRange(4000, n), y.RowRange(4000, n), weights[4000:])
+	rest := sumOf(t, phi, x, y, weights)
+	require.NoError(t, rest.Subtract(fold))
+	assert.Equal(t, 4000, rest.Rows())
+	assertClose(t, numbers(t, sumOf(t, phi, x.RowRange(0, 4000), y.RowRange(0, 4000), weights[:4000])), numbers(t, rest), 4*tolerance)
+}
+
+// numbers returns the sums about zero, whatever the origin of the targets is: Σω, Σωφ, Σωy, Σωy²,
+// Σωφy and the triangle.
+func numbers[T dense.Float](t testing.TB, s *ridge.Sums[T]) map[string][]float64 {
+	b, err := s.MarshalBinary()
+	require.NoError(t, err)
+	_, width := s.Map().Dims()
+	all := make([]float64, (len(b)-44)/8)
+	require.NoError(t, binary.Read(bytes.NewReader(b[40:len(b)-4]), binary.LittleEndian, all))
+	take := func(n int) (part []float64) {
+		part, all = all[:n:n], all[n:]
+		return part
+	}
+	take(width)
+	weight, _ := take(1)[0], take(1)
+	origin, targets, squares := take(1)[0], take(1)[0], take(1)[0]
+	features, cross := take(width), take(width)
+	for i, v := range features {
+		cross[i] += origin * v
+	}
+	return map[string][]float64{
+		"weight": {weight}, "targets": {targets + weight*origin}, "squares": {squares + origin*(2*targets+weight*origin)},
+		"features": features, "cross": cross, "triangle": all,
+	}
+}
+
+// assertClose compares each kind of sums relative to its largest element.
+func assertClose(t *testing.T, want, got map[string][]float64, tolerance float64) {
+	t.Helper()
+	for name, values := range want {
+		largest := 0.0
+		for _, v := range values {
+			largest = math.Max(largest, math.Abs(v))
+		}
+		assert.InDeltaSlice(t, values, got[name], tolerance*largest, name)
+	}
+}
+
+func TestSumsDoNotDependOnProcessors(t *testing.T) {
+	phi := gaussian[float32](t, 150, 6, 1, 1)
+	x, y := friedman[float32](3000, 6, 1)
+	many := numbers(t, sumOf(t, phi, x, y, nil))
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	assert.Equal(t, many, numbers(t, sumOf(t, phi, x, y, nil)))
+}
+
+// A row of weight 3 is three rows, and a row of weight 0 none.
+func TestWeightsCountRows(t *testing.T) {
+	const n, d = 60, 5
+	phi := gaussian[float64](t, 20, d, 1, 1)
+	x, y := friedman[float64](n, d, 1)
+	weights := make([]float64, n)
+	var repeated, targets []float64
+	for i := range weights {
+		weights[i] = float64(i % 4)
+		for range i % 4 {
+			repeated = append(repeated, x.Row(i)...)
+			targets = append(targets, y.At(i, 0))
+		}
+	}
+	o := ridge.Options{Noise: 1, Signal: 20}
+	want := predictions(t, sumOf(t, phi, dense.Of(len(targets), d, repeated), dense.Of(len(targets), 1, targets), nil), o, x)
+	sums := sumOf(t, phi, x, y, weights)
+	assert.Equal(t, 45, sums.Rows())
+	assert.InDeltaSlice(t, want[1:], predictions(t, sums, o, x)[1:], 1e-10)
+}
+
+func TestSumsAsBytes(t *testing.T) {
+	t.Run("type=float32", testBytes[float32])
+	t.Run("type=float64", testBytes[float64])
+}
+
+func testBytes[T dense.Float](t *testing.T) {
+	phi := gaussian[T](t, 70, 5, 1, 1)
+	x, y := friedman[T](200, 5, 1)
+	s := sumOf(t, phi, x, y, nil)
+	b, err := s.MarshalBinary()
+	require.NoError(t, err)
+	again, err := ridge.NewSums(phi, 1)
+	require.NoError(t, err)
+	require.NoError(t, again.UnmarshalBinary(b))
+	assert.Equal(t, predictions(t, s, ridge.Options{}, x), predictions(t, again, ridge.Options{}, x), "same bits")
+	require.NoError(t, s.Add(x, y, nil))
+	require.NoError(t, again.Add(x, y, nil))
+	assert.Equal(t, numbers(t, s), numbers(t, again))
+
+	refuse := func(s *ridge.Sums[T], data []byte, want string) {
+		t.Helper()
+		before := numbers(t, s)
+		assert.ErrorContains(t, s.UnmarshalBinary(data), want)
+		assert.Equal(t, before, numbers(t, s))
+	}
+	refuse(again, nil, "ridge: ")
+	refuse(again, b[:len(b)-1], "damaged or cut off")
+	refuse(again, append(bytes.Clone(b), 0), "damaged or cut off")
+	for _, i := range []int{10, 33, 41, len(b) / 2, len(b) - 1} {
+		bad := bytes.Clone(b)
+		bad[i] ^= 4
+		refuse(again, bad, "damaged")
+	}
+	sealed := func(change func(b []byte)) []byte {
+		bad := bytes.Clone(b[:len(b)-4])
+		change(bad)
+		return binary.LittleEndian.AppendUint32(bad, crc32.Checksum(bad, crc32.MakeTable(crc32.Castagnoli)))
+	}
+	refuse(again, sealed(func(b []byte) { b[0] = 'x' }), "begins with")
+	refuse(again, sealed(func(b []byte) { b[8] = 9 }), "version 9")
+	refuse(again, sealed(func(b []byte) { binary.LittleEndian.PutUint64(b[32:], math.MaxUint64) }), "18446744073709551615")
+	refuse(again, sealed(func(b []byte) { binary.LittleEndian.PutUint64(b[32:], 0) }), "sums of 0 rows")
+	refuse(again, sealed(func(b []byte) { clear(b[40 : 40+8*140]) }), "features differ")
+	refuse(again, sealed(func(b []byte) {
+		binary.LittleEndian.PutUint64(b[40+8*140:], math.Float64bits(math.NaN()))
+	}), "NaN")
+	two, err := ridge.NewSums(phi, 2)
+	require.NoError(t, err)
+	assert.ErrorContains(t, two.UnmarshalBinary(b), "outputs = 1, want 2")
+	other, err := ridge.NewSums(gaussian[T](t, 70, 5, 1, 2), 1)
+	require.NoError(t, err)
+	refuse(other, b, "features differ")
+	assert.ErrorContains(t, other.Merge(s), "features differ")
+}
+
+func FuzzUnmarshal(f *testing.F) {
+	phi := gaussian[float64](f, 2, 3, 1, 1)
+	x, y := friedman[float64](4, 5, 1)
+	s := sumOf(f, phi, x.ColRange(0, 3), y, nil)
+	b, err := s.MarshalBinary()
+	require.NoError(f, err)
+	f.Add(b)
+	f.Add(b[:60])
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if len(data) >= 4 { // give the mutations a valid checksum
+			end := len(data) - 4
+			binary.LittleEndian.PutUint32(data[end:], crc32.Checksum(data[:end], crc32.MakeTable(crc32.Castagnoli)))
+		}
+		s, err := ridge.NewSums(phi, 1)
+		require.NoError(t, err)
+		if s.UnmarshalBinary(data) == nil {
+			again, err := s.MarshalBinary()
+			require.NoError(t, err)
+			assert.Len(t, again, len(data))
+			_, _ = s.Fit(ridge.Options{})
+		}
+	})
+}
+
+func TestSumsErrors(t *testing.T) {
+	phi := gaussian[float64](t, 2, 3, 1, 1)
+	_, err := ridge.NewSums[float64](nil, 1)
+	assert.EqualError(t, err, "ridge: phi is nil, want a feature map")
+	_, err = ridge.NewSums(phi, 0)
+	assert.EqualError(t, err, "ridge: outputs = 0, want at least 1")
+	_, err = ridge.NewSums(phi, math.MaxInt/2)
+	assert.ErrorContains(t, err, "ridge: sums of 4 features and")
+	s, err := ridge.NewSums(phi, 1)
+	require.NoError(t, err)
+	x, y := dense.New[float64](2, 3), dense.New[float64](2, 1)
+	assert.EqualError(t, s.Add(x.ColRange(0, 2), y, nil), "ridge: x is 2×2, want 3 columns")
+	assert.EqualError(t, s.Add(x, x, nil), "ridge: y is 2×3, want 2×1")
+	assert.EqualError(t, s.Add(x, y, make([]float64, 3)), "ridge: 3 weights for 2 rows")
+	assert.EqualError(t, s.Add(x, y, []float64{1, -1}), "ridge: weights[1] = -1, want a finite number from 0 on")
+	x.Set(1, 2, math.NaN())
+	assert.EqualError(t, s.Add(x, y, nil), "ridge: x[1][2] = NaN, want a finite number")
+	x.Set(1, 2, 0)
+	y.Set(0, 0, math.Inf(-1))
+	assert.EqualError(t, s.Add(x, y, nil), "ridge: y[0][0] = -Inf, want a finite number")
+	_, err = s.Fit(ridge.Options{})
+	assert.EqualError(t, err, "ridge: no rows, want at least 1 with a weight above 0")
+	assert.EqualError(t, s.Merge(nil), "ridge: other is nil, want sums")
+	two, err := ridge.NewSums(phi, 2)
+	require.NoError(t, err)
+	assert.EqualError(t, s.Merge(two), "ridge: other has 2 outputs, want 1")
+	y.Set(0, 0, 1)
+	full := sumOf(t, phi, x, y, nil)
+	assert.EqualError(t, s.Subtract(full), "ridge: cannot subtract 2 rows from 0")
+}
+
+func BenchmarkFit(b *testing.B) {
+	b.Run("type=float32/n=200000/d=10/D=1024", benchmarkFit[float32])
+	b.Run("type=float64/n=200000/d=10/D=1024", benchmarkFit[float64])
+}
+
+// benchmarkFit fits with a fixed ratio of variances, as the peer does.
+func benchmarkFit[T dense.Float](b *testing.B) {
+	phi := gaussian[T](b, 512, 10, 1, 1)
+	x, y := friedman[T](200000, 10, 1)
+	z, truth := friedman[T](5000, 10, 2)
+	b.ReportAllocs()
+	var m *ridge.Model[T]
+	for b.Loop() {
+		var err error
+		m, err = ridge.Fit(phi, x, y, ridge.Options{Noise: 1, Signal: 10})
+		require.NoError(b, err)
+	}
+	b.ReportMetric(rmse(m.Mean(dense.Matrix[T]{}, z), truth), "rmse")
+}
+
+// rmse returns the root mean square of the difference.
+func rmse[T dense.Float](a, b dense.Matrix[T]) float64 {
+	sum := 0.0
+	for i := range a.Rows {
+		for j, v := range a.Row(i) {
+			e := float64(v) - float64(b.At(i, j))
+			sum += e * e
+		}
+	}
+	return math.Sqrt(sum / float64(a.Rows*a.Cols))
+}
+
+func BenchmarkPredict(b *testing.B) {
+	for _, sd := range []bool{false, true} {
+		name := fmt.Sprintf("n=5000/d=10/D=1024/sd=%v", sd)
+		if !sd {
+			name = "n=5000/d=10/D=1024"
+		}
+		b.Run("type=float32/"+name, func(b *testing.B) { benchmarkPredict[float32](b, sd) })
+		b.Run("type=float64/"+name, func(b *testing.B) { benchmarkPredict[float64](b, sd) })
+	}
+}
+
+func benchmarkPredict[T dense.Float](b *testing.B, sd bool) {
+	phi := gaussian[T](b, 512, 10, 1, 1)
+	x, y := friedman[T](5000, 10, 1)
+	m, err := ridge.Fit(phi, x, y, ridge.Options{Noise: 1, Signal: 10})
+	require.NoError(b, err)
+	mean := dense.New[T](x.Rows, 1)
+	b.ReportAllocs()
+	for b.Loop() {
+		if sd {
+			m.Predict(x)
+		} else {
+			m.Mean(mean, x)
+		}
+	}
+}
