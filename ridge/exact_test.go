@@ -134,8 +134,8 @@ func TestModelIsTheGaussianProcess(t *testing.T) {
 	const n, d, m, noise, signal = 300, 4, 100, 0.7, 9.0
 	x, y := friedman[float64](n, 5, 1)
 	x = x.ColRange(0, d)
+	first := y
 	y = dense.New[float64](n, 2)
-	_, first := friedman[float64](n, 5, 1)
 	for i := range n {
 		y.Set(i, 0, first.At(i, 0))
 		y.Set(i, 1, 1000-x.At(i, 0))

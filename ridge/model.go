@@ -62,7 +62,6 @@ type Model[T dense.Float] struct {
 
 	degrees sync.Once
 	trace   float64
-	calls   pool.Of[prediction[T]]
 }
 
 // Fit fits a model to the points x (n×d) and their targets y (n×p). It is the Add of NewSums and

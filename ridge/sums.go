@@ -51,7 +51,6 @@ type Sums[T dense.Float] struct {
 type space[T dense.Float] struct {
 	phi, extra scratch.Buffer[T]
 	sum        dense.Matrix[T]
-	roots      []T
 }
 
 // NewSums returns the sums of no rows, for the features of phi and for targets of p = outputs

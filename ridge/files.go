@@ -1,0 +1,174 @@
+package ridge
+
+import (
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"os"
+	"slices"
+	"strconv"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/npy"
+)
+
+// NPY is Rows in files of NumPy's format (.npy), read a block at a time: arrays of float32 or
+// float64 in C order, converted to T.
+type NPY[T dense.Float] struct {
+	X       string // path of the points, n×d
+	Y       string // path of the targets, n×p or n
+	Weights string // path of the weights, n; "" for none
+}
+
+// Blocks reads the files. An error names the file that is not there, that is damaged or of another
+// kind, or that has another number of rows than X has.
+func (f NPY[T]) Blocks() iter.Seq2[Block[T], error] {
+	return func(yield func(Block[T], error) bool) {
+		if err := f.read(yield); err != nil {
+			yield(Block[T]{}, fmt.Errorf("ridge: %w", err))
+		}
+	}
+}
+
+// read yields the blocks up to the first error, which it returns.
+func (f NPY[T]) read(yield func(Block[T], error) bool) error {
+	var readers []*npy.Reader
+	var buffers []dense.Matrix[T]
+	for _, path := range []string{f.X, f.Y, f.Weights} {
+		if path == "" && len(readers) == 2 {
+			break
+		}
+		r, err := npy.Open(path)
+		if err != nil {
+			return err
+		}
+		defer r.Close()
+		if len(readers) > 0 && r.Rows != readers[0].Rows {
+			return fmt.Errorf("%s has %d rows, want the %d of %s", path, r.Rows, readers[0].Rows, f.X)
+		}
+		if len(readers) == 2 && r.Cols != 1 {
+			return fmt.Errorf("%s has %d columns, want 1", path, r.Cols)
+		}
+		readers = append(readers, r)
+		buffers = append(buffers, dense.New[T](min(r.Rows, blockSize), r.Cols))
+	}
+	for {
+		n := 0
+		for i, r := range readers {
+			var err error
+			if n, err = npy.Read(r, buffers[i]); err != nil {
+				return fmt.Errorf("%s: %w", [...]string{f.X, f.Y, f.Weights}[i], err)
+			}
+		}
+		if n == 0 {
+			return nil
+		}
+		b := Block[T]{X: buffers[0].RowRange(0, n), Y: buffers[1].RowRange(0, n)}
+		if len(readers) == 3 {
+			b.Weights = buffers[2].Data[:n]
+		}
+		if !yield(b, nil) {
+			return nil
+		}
+	}
+}
+
+// CSV is Rows in a file of comma-separated numbers, read a block at a time.
+type CSV[T dense.Float] struct {
+	Path    string
+	Targets []int // columns of the targets, from 0 on; nil for the last one
+	Header  bool  // the first line has names
+	Comma   rune  // between numbers; 0 for a comma
+}
+
+// Blocks reads the file. The columns that are no targets are the points. An error names the file,
+// the line and the column of what is not a number.
+func (f CSV[T]) Blocks() iter.Seq2[Block[T], error] {
+	return func(yield func(Block[T], error) bool) {
+		if err := f.read(yield); err != nil {
+			yield(Block[T]{}, fmt.Errorf("ridge: %s: %w", f.Path, err))
+		}
+	}
+}
+
+// read yields the blocks up to the first error, which it returns.
+func (f CSV[T]) read(yield func(Block[T], error) bool) error {
+	file, err := os.Open(f.Path)
+	if err != nil {
+		return errors.Unwrap(err) // which repeats the path
+	}
+	defer file.Close()
+	r := csv.NewReader(file)
+	r.ReuseRecord = true
+	r.TrimLeadingSpace = true
+	if f.Comma != 0 {
+		r.Comma = f.Comma
+	}
+	if f.Header {
+		if _, err := r.Read(); err != nil {
+			return err
+		}
+	}
+	var targets []int
+	var x, y []T
+	rows := 0
+	flush := func() bool {
+		b := Block[T]{X: dense.Of(rows, len(x)/rows, x), Y: dense.Of(rows, len(y)/rows, y)}
+		ok := yield(b, nil)
+		x, y, rows = x[:0], y[:0], 0
+		return ok
+	}
+	for {
+		record, err := r.Read()
+		if errors.Is(err, io.EOF) {
+			if rows > 0 {
+				flush()
+			}
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if targets == nil {
+			if targets, err = f.targets(len(record)); err != nil {
+				return err
+			}
+		}
+		for j, text := range record {
+			v, err := strconv.ParseFloat(text, 64)
+			if err != nil {
+				line, _ := r.FieldPos(j)
+				return fmt.Errorf("line %d, column %d: %.40q is not a number", line, j, text)
+			}
+			if !slices.Contains(targets, j) {
+				x = append(x, T(v))
+			}
+		}
+		for _, j := range targets {
+			v, _ := strconv.ParseFloat(record[j], 64) // has been parsed before
+			y = append(y, T(v))
+		}
+		if rows++; rows == blockSize && !flush() {
+			return nil
+		}
+	}
+}
+
+// targets returns the columns of the targets of a file with the given number of columns.
+func (f CSV[T]) targets(columns int) ([]int, error) {
+	targets := f.Targets
+	if targets == nil {
+		targets = []int{columns - 1}
+	}
+	for i, j := range targets {
+		if j < 0 || j >= columns || slices.Contains(targets[:i], j) {
+			return nil, fmt.Errorf("targets %v, want different columns of the %d", targets, columns)
+		}
+	}
+	if len(targets) == 0 || len(targets) == columns {
+		return nil, fmt.Errorf("%d columns and %d targets, want at least one point and one target", columns, len(targets))
+	}
+	return targets, nil
+}

@@ -1,0 +1,155 @@
+package ridge_test
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/rff"
+	"github.com/seed-feabd252/randfeat/ridge"
+)
+
+// moments compares means and covariances of n functions at the rows of z with the exact ones, in
+// standard errors, and returns the largest deviation. A mean of n draws has the variance C_ii/n, a
+// covariance (C_ii·C_ll + C_il²)/n.
+func moments(f *ridge.Functions[float64], z dense.Matrix[float64], want process) (worst float64) {
+	v := f.Eval(dense.Matrix[float64]{}, z)
+	n := float64(f.Len())
+	for i := range z.Rows {
+		mean := 0.0
+		for s := range v.Cols {
+			mean += v.At(i, s) / n
+		}
+		c := want.covariance.At(i, i)
+		worst = math.Max(worst, math.Abs(mean-want.mean[i])/math.Sqrt(c/n))
+		for l := range i + 1 {
+			sum := 0.0
+			for s := range v.Cols {
+				sum += (v.At(i, s) - want.mean[i]) * (v.At(l, s) - want.mean[l]) / n
+			}
+			e := want.covariance.At(i, l)
+			worst = math.Max(worst, math.Abs(sum-e)/math.Sqrt((c*want.covariance.At(l, l)+e*e)/n))
+		}
+	}
+	return worst
+}
+
+// Samples have the mean and the covariance of the exact process: those of weights for any map, and
+// pathwise ones for a map whose features are exact. Of some 70 numbers none is 4.5 standard errors
+// off, which chance makes in one test of 2000.
+func TestSamplesHaveTheLawOfThePosterior(t *testing.T) {
+	const n, noise, signal = 4000, 0.5, 3.0
+	x, y := friedman[float64](80, 5, 1)
+	z, _ := friedman[float64](10, 5, 2)
+	x, z = x.ColRange(0, 3).Clone(), z.ColRange(0, 3).Clone()
+	exactMap, err := rff.Quadratic[float64](3)
+	require.NoError(t, err)
+	for _, intercept := range []bool{true, false} {
+		for name, phi := range map[string]rff.Map[float64]{"Gaussian": gaussian[float64](t, 20, 3, 1, 1), "Quadratic": exactMap} {
+			m, err := ridge.Fit(phi, x, y, ridge.Options{Noise: noise, Signal: signal, NoIntercept: !intercept})
+			require.NoError(t, err)
+			want := exact(t, phi, x, y, z, nil, noise, signal, intercept)
+			f, err := m.Sample(n, 0, rand.NewPCG(1, 2))
+			require.NoError(t, err)
+			assert.Equal(t, n, f.Len())
+			assert.Less(t, moments(f, z, want), 4.5, "%s, intercept %v", name, intercept)
+			if name == "Gaussian" {
+				continue
+			}
+			f, err = m.Pathwise(x, y, nil, n, 0, rand.NewPCG(1, 2))
+			require.NoError(t, err)
+			assert.Less(t, moments(f, z, want), 4.5, "pathwise, intercept %v", intercept)
+			want.covariance.Scale(1.2, want.covariance)
+			assert.Greater(t, moments(f, z, want), 4.5, "a wrong variance is caught")
+		}
+	}
+}
+
+// A pathwise sample of exact features is the sample of weights that the same prior leads to:
+// w + (ΦᵀΦ + λI)⁻¹Φᵀ(y − Φw − ε).
+func TestPathwiseIsMatheron(t *testing.T) {
+	const n, noise, signal = 30, 0.5, 2.0
+	x, y := friedman[float64](n, 5, 1)
+	x = x.ColRange(0, 3).Clone()
+	phi, err := rff.Quadratic[float64](3)
+	require.NoError(t, err)
+	o := ridge.Options{Noise: noise, Signal: signal, NoIntercept: true}
+	m, err := ridge.Fit(phi, x, y, o)
+	require.NoError(t, err)
+	f, err := m.Pathwise(x, y, nil, 1, 0, rand.NewPCG(3, 4))
+	require.NoError(t, err)
+
+	rng := rand.New(rand.NewPCG(3, 4))
+	w := dense.New[float64](6, 1)
+	for i := range w.Data {
+		w.Data[i] = math.Sqrt(signal) * rng.NormFloat64()
+	}
+	features := phi.Transform(dense.Matrix[float64]{}, x)
+	prior := func(row []float64) (v float64) {
+		for i, e := range row {
+			v += e * w.Data[i]
+		}
+		return v
+	}
+	rest := dense.New[float64](n, 1)
+	for i := range n {
+		rest.Set(i, 0, y.At(i, 0)-prior(features.Row(i))-math.Sqrt(noise)*rng.NormFloat64())
+	}
+	update, err := ridge.Fit(phi, x, rest, o)
+	require.NoError(t, err)
+	mean := update.Mean(dense.Matrix[float64]{}, x)
+	for i, v := range f.Eval(dense.Matrix[float64]{}, x).Data {
+		assert.InDelta(t, mean.At(i, 0)+prior(features.Row(i)), v, 1e-10)
+	}
+}
+
+// Far from all rows pathwise samples have the variance of the prior, and samples of the weights of
+// few features have lost some of it. 4000 squares of normal numbers have a mean within 4·√(2/4000)
+// of 1.
+func TestPathwiseSamplesDoNotStarve(t *testing.T) {
+	const n, signal = 4000, 4.0
+	x, y := friedman[float64](300, 5, 1)
+	x = x.ColRange(0, 1).Clone()
+	m, err := ridge.Fit(gaussian[float64](t, 6, 1, 0.1, 1), x, y, ridge.Options{Noise: 0.01, Signal: signal, NoIntercept: true})
+	require.NoError(t, err)
+	far := dense.Of(1, 1, []float64{3})
+	variance := func(f *ridge.Functions[float64], err error) (v float64) {
+		require.NoError(t, err)
+		for _, e := range f.Eval(dense.Matrix[float64]{}, far).Data {
+			v += e * e / n
+		}
+		return v / signal
+	}
+	_, sd := m.Posterior(far)
+	assert.Less(t, sd.At(0, 0), 0.7*math.Sqrt(signal), "weights have starved")
+	assert.InDelta(t, 1, variance(m.Pathwise(x, y, nil, n, 0, rand.NewPCG(1, 2))), 4*math.Sqrt(2.0/n))
+}
+
+func TestSampleErrors(t *testing.T) {
+	phi := gaussian[float64](t, 4, 5, 1, 1)
+	x, y := friedman[float64](10, 5, 1)
+	m, err := ridge.Fit(phi, x, y, ridge.Options{})
+	require.NoError(t, err)
+	src := rand.NewPCG(1, 2)
+	_, err = m.Sample(0, 0, src)
+	assert.EqualError(t, err, "ridge: n = 0, want at least 1")
+	_, err = m.Sample(math.MaxInt/2, 0, src)
+	assert.ErrorContains(t, err, "functions of 8 features")
+	_, err = m.Sample(1, 1, src)
+	assert.EqualError(t, err, "ridge: output 1, want one of the 1 from 0 on")
+	_, err = m.Sample(1, 0, nil)
+	assert.EqualError(t, err, "ridge: src is nil, want a source of randomness")
+	_, err = m.Pathwise(x, x, nil, 1, 0, src)
+	assert.EqualError(t, err, "ridge: y is 10×5, want 10×1")
+	_, err = m.Pathwise(x.RowRange(0, 0), y.RowRange(0, 0), nil, 1, 0, src)
+	assert.EqualError(t, err, "ridge: x is 0×5, want at least 1 row and 5 columns")
+	_, err = m.Pathwise(x.RowRange(0, 1), y.RowRange(0, 1), []float64{0}, 1, 0, src)
+	assert.EqualError(t, err, "ridge: weights[0] = 0, want a positive number")
+	f, err := m.Sample(2, 0, src)
+	require.NoError(t, err)
+	assert.PanicsWithValue(t, "ridge: x is 10×1, want 10×5", func() { f.Eval(dense.Matrix[float64]{}, y) })
+}

@@ -1,0 +1,94 @@
+package ridge
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/rff"
+)
+
+// Rows are data that can be read again and again, a block of rows at a time, so that they need not
+// fit into memory. A Block, NPY and CSV are Rows.
+type Rows[T dense.Float] interface {
+	// Blocks returns the rows from the first on. Every call reads them anew, in the same order and
+	// blocks. A block is valid until the next one is asked for. The sequence ends at the first error.
+	Blocks() iter.Seq2[Block[T], error]
+}
+
+// Block holds rows in memory: points X (n×d), their targets Y (n×p) and their weights, all 1 if
+// nil. The matrices may be views of a *mat.Dense: see package dense/gonum.
+type Block[T dense.Float] struct {
+	X, Y    dense.Matrix[T]
+	Weights []T
+}
+
+// blockSize is the number of rows between two looks at a context.
+const blockSize = 1 << 13
+
+// Blocks makes b Rows, of some thousand rows a block.
+func (b Block[T]) Blocks() iter.Seq2[Block[T], error] {
+	return func(yield func(Block[T], error) bool) {
+		if b.Y.Rows != b.X.Rows || b.Weights != nil && len(b.Weights) != b.X.Rows {
+			yield(Block[T]{}, fmt.Errorf("ridge: X has %d rows, Y %d and Weights %d", b.X.Rows, b.Y.Rows, len(b.Weights)))
+			return
+		}
+		for lo := 0; lo < b.X.Rows; lo += blockSize {
+			if !yield(b.slice(lo, min(lo+blockSize, b.X.Rows)), nil) {
+				return
+			}
+		}
+	}
+}
+
+// slice returns the rows lo ≤ i < hi.
+func (b Block[T]) slice(lo, hi int) Block[T] {
+	part := Block[T]{X: b.X.RowRange(lo, hi), Y: b.Y.RowRange(lo, hi)}
+	if b.Weights != nil {
+		part.Weights = b.Weights[lo:hi]
+	}
+	return part
+}
+
+// Sum returns the sums of all rows, which are read once.
+//
+// An error reports what NewSums and Add report, no rows, an error of rows, and the end of ctx.
+func Sum[T dense.Float](ctx context.Context, phi rff.Map[T], rows Rows[T]) (*Sums[T], error) {
+	var s *Sums[T]
+	err := each(ctx, rows, func(b Block[T]) (err error) {
+		if s == nil {
+			if s, err = NewSums(phi, b.Y.Cols); err != nil {
+				return err
+			}
+		}
+		return s.Add(b.X, b.Y, b.Weights)
+	})
+	if err == nil && s == nil {
+		err = errNoRows
+	}
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// each calls f for the blocks of rows up to the first error or the end of ctx.
+func each[T dense.Float](ctx context.Context, rows Rows[T], f func(b Block[T]) error) error {
+	if rows == nil {
+		return errors.New("ridge: rows is nil, want data")
+	}
+	for b, err := range rows.Blocks() {
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err == nil {
+			err = f(b)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return ctx.Err()
+}

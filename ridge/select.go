@@ -1,0 +1,300 @@
+package ridge
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/rff"
+)
+
+// Criterion says by what Select compares maps.
+type Criterion int
+
+const (
+	// Evidence is the log evidence of the fit: the larger the better. One pass over the rows.
+	Evidence Criterion = iota
+	// LeaveOneOut is the root mean square of the leave-one-out errors: the smaller the better. Two
+	// passes, the second as expensive as the first.
+	LeaveOneOut
+	// Folds is the root mean square of the errors of K fits, each at the rows that it has not seen:
+	// the smaller the better. One pass: the sums of a fold give its errors and, subtracted, the
+	// sums of all others. Row i is in fold i mod K.
+	Folds
+)
+
+// String returns the name as it is written in Go.
+func (c Criterion) String() string {
+	if c < Evidence || c > Folds {
+		return fmt.Sprintf("Criterion(%d)", int(c))
+	}
+	return [...]string{"Evidence", "LeaveOneOut", "Folds"}[c]
+}
+
+// SelectOptions are the parameters of Select. The zero value compares by the evidence.
+type SelectOptions struct {
+	Options            // of every fit
+	By       Criterion // what to compare
+	K        int       // number of folds; 0 for 5
+	Progress func(done, of int)
+}
+
+// Selection is the result of Select.
+type Selection[T dense.Float] struct {
+	Scores []float64 // of the maps, in their order; NaN for a map that could not be fitted
+	Best   int       // index of the best map
+	Model  *Model[T] // the best map, fitted to all rows
+}
+
+// Select fits every map to the rows and returns the best one by the criterion: maps with different
+// length-scales, kernels, frequencies or numbers of features. Variances that o leaves open are
+// those of maximum evidence for each fit. The evidence is that of given features: among draws of
+// one kernel it prefers the lucky one.
+//
+// Maps come one after the other, so that memory is that of one map, or of K + 2 sums for Folds.
+// Progress is called with the number of maps that are done.
+//
+// An error reports no maps, a nil map, options out of range, what Sum reports, the end of ctx, and
+// the error of the first map if no map can be fitted.
+func Select[T dense.Float](ctx context.Context, maps []rff.Map[T], rows Rows[T], o SelectOptions) (Selection[T], error) {
+	if o.K == 0 {
+		o.K = 5
+	}
+	switch {
+	case len(maps) == 0:
+		return Selection[T]{}, errors.New("ridge: no maps, want at least 1")
+	case o.By < Evidence || o.By > Folds:
+		return Selection[T]{}, fmt.Errorf("ridge: By = %v, want Evidence, LeaveOneOut or Folds", o.By)
+	case o.K < 2:
+		return Selection[T]{}, fmt.Errorf("ridge: K = %d folds, want at least 2", o.K)
+	}
+	if err := o.check(); err != nil {
+		return Selection[T]{}, err
+	}
+	s := Selection[T]{Best: -1}
+	var first error
+	for i, phi := range maps {
+		model, score, err := assess(ctx, phi, rows, o)
+		var unfit *fitError
+		switch {
+		case errors.As(err, &unfit):
+			first = firstOf(first, unfit.error)
+			score = math.NaN()
+		case err != nil:
+			return Selection[T]{}, err
+		}
+		s.Scores = append(s.Scores, score)
+		if score == score && (s.Best < 0 || better(o.By, score, s.Scores[s.Best])) {
+			s.Best, s.Model = i, model
+		}
+		if o.Progress != nil {
+			o.Progress(i+1, len(maps))
+		}
+	}
+	if s.Best < 0 {
+		return Selection[T]{}, first
+	}
+	return s, nil
+}
+
+// firstOf returns the first error, a or else b.
+func firstOf(a, b error) error {
+	if a != nil {
+		return a
+	}
+	return b
+}
+
+// better reports whether the score a is better than b.
+func better(by Criterion, a, b float64) bool {
+	if by == Evidence {
+		return a > b
+	}
+	return a < b
+}
+
+// fitError is an error of a fit. Other maps may be better.
+type fitError struct{ error }
+
+// assess fits the map to all rows and returns the model and its score.
+func assess[T dense.Float](ctx context.Context, phi rff.Map[T], rows Rows[T], o SelectOptions) (*Model[T], float64, error) {
+	if o.By == Folds {
+		return crossValidate(ctx, phi, rows, o)
+	}
+	sums, err := Sum(ctx, phi, rows)
+	if err != nil {
+		return nil, 0, err
+	}
+	m, err := sums.Fit(o.Options)
+	if err != nil {
+		return nil, 0, &fitError{err}
+	}
+	if o.By == Evidence {
+		return m, m.evidence, nil
+	}
+	var errs dense.Matrix[T]
+	square, weight := 0.0, 0.0
+	err = each(ctx, rows, func(b Block[T]) error {
+		errs, err := m.LeaveOneOut(resize(errs, b.Y.Rows, b.Y.Cols), b.X, b.Y, b.Weights)
+		if err != nil {
+			return err
+		}
+		for i := range errs.Rows {
+			w := 1.0
+			if b.Weights != nil {
+				w = float64(b.Weights[i])
+			}
+			if w == 0 {
+				continue
+			}
+			for _, e := range errs.Row(i) {
+				square += w * float64(e) * float64(e)
+				weight += w
+			}
+		}
+		return nil
+	})
+	return m, math.Sqrt(square / weight), err
+}
+
+// crossValidate returns the model of all rows and the error of K fits at the other rows.
+func crossValidate[T dense.Float](ctx context.Context, phi rff.Map[T], rows Rows[T], o SelectOptions) (*Model[T], float64, error) {
+	folds := make([]*Sums[T], o.K)
+	at := 0
+	err := each(ctx, rows, func(b Block[T]) error {
+		for k := range folds {
+			if folds[k] == nil {
+				var err error
+				if folds[k], err = NewSums(phi, b.Y.Cols); err != nil {
+					return err
+				}
+			}
+			part := b.every(o.K, ((k-at)%o.K+o.K)%o.K)
+			if err := folds[k].Add(part.X, part.Y, part.Weights); err != nil {
+				return err
+			}
+		}
+		at += b.X.Rows
+		return nil
+	})
+	if err == nil && folds[0] == nil {
+		err = errNoRows
+	}
+	if err != nil {
+		return nil, 0, err
+	}
+	all := folds[0].Clone()
+	for _, f := range folds[1:] {
+		if err := all.Merge(f); err != nil {
+			return nil, 0, err
+		}
+	}
+	square, weight := 0.0, 0.0
+	for _, f := range folds {
+		if err := ctx.Err(); err != nil {
+			return nil, 0, err
+		}
+		if f.n == 0 {
+			continue
+		}
+		rest := all.Clone()
+		if err := rest.Subtract(f); err != nil {
+			return nil, 0, err
+		}
+		m, err := rest.Fit(o.Options)
+		if err != nil {
+			return nil, 0, &fitError{err}
+		}
+		square += f.squaredErrors(m)
+		weight += f.weight * float64(f.outputs)
+	}
+	m, err := all.Fit(o.Options)
+	if err != nil {
+		return nil, 0, &fitError{err}
+	}
+	return m, math.Sqrt(max(0, square) / weight), nil
+}
+
+// every returns copies of the rows from, from + k, from + 2k, ….
+func (b Block[T]) every(k, from int) Block[T] {
+	n := max(0, (b.X.Rows-from+k-1)/k)
+	part := Block[T]{X: dense.New[T](n, b.X.Cols), Y: dense.New[T](n, b.Y.Cols)}
+	for i := range n {
+		copy(part.X.Row(i), b.X.Row(from+i*k))
+		copy(part.Y.Row(i), b.Y.Row(from+i*k))
+		if b.Weights != nil {
+			part.Weights = append(part.Weights, b.Weights[from+i*k])
+		}
+	}
+	if b.Weights != nil && n == 0 {
+		part.Weights = []T{}
+	}
+	return part
+}
+
+// squaredErrors returns Σω(y − f(x))² over the rows of s and the outputs of m, from the sums. With
+// the origin o of the targets, c = b − o and weights w it is
+//
+//	Σω(y−o)² − 2wᵀΣωφ(y−o) − 2cΣω(y−o) + wᵀΣωφφᵀw + 2cwᵀΣωφ + c²Σω.
+func (s *Sums[T]) squaredErrors(m *Model[T]) float64 {
+	total := 0.0
+	for j := range s.outputs {
+		c := m.offset[j] - s.origin[j]
+		total += s.squares[j] + c*(c*s.weight-2*s.targets[j])
+		for f := range s.width {
+			w := m.weights.At(f, j)
+			sum := 2 * (c*s.features[f] - s.cross.At(f, j))
+			row := s.square.row(f)
+			for l, v := range row[:f] {
+				sum += 2 * v * m.weights.At(l, j)
+			}
+			total += w * (sum + row[f]*w)
+		}
+	}
+	return total
+}
+
+// MedianDistance returns the median of the Euclidean distances between pairs of different rows of
+// a sample of x (n×d), of 500 rows at most: the usual length-scale to begin with, in units of x.
+// In many dimensions distances hardly vary, and it is a good one; in few dimensions functions often
+// vary within a fraction of it.
+//
+// An error reports fewer than two rows, coordinates that are NaN or infinite, a median of 0 and a
+// nil src. Cost: 125,000·d operations.
+func MedianDistance[T dense.Float](x dense.Matrix[T], src rand.Source) (float64, error) {
+	const most = 500
+	x.Check()
+	if x.Rows < 2 || x.Cols < 1 {
+		return 0, fmt.Errorf("ridge: x is %d×%d, want at least 2×1", x.Rows, x.Cols)
+	}
+	if src == nil {
+		return 0, errors.New("ridge: src is nil, want a source of randomness")
+	}
+	if err := checkFinite("x", x); err != nil {
+		return 0, err
+	}
+	sample, err := rff.UniformLandmarks(x, min(x.Rows, most), src)
+	if err != nil {
+		return 0, wrap(err)
+	}
+	var distances []float64
+	for i := range sample.Rows {
+		for l := range i {
+			d := 0.0
+			for j, v := range sample.Row(i) {
+				d = math.Hypot(d, float64(v)-float64(sample.At(l, j)))
+			}
+			distances = append(distances, d)
+		}
+	}
+	slices.Sort(distances)
+	median := distances[len(distances)/2]
+	if !(median > 0) {
+		return 0, errors.New("ridge: half of the rows of x are equal, which tells no length-scale")
+	}
+	return median, nil
+}

@@ -1,0 +1,160 @@
+package ridge_test
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/rff"
+	"github.com/seed-feabd252/randfeat/ridge"
+)
+
+// lengthScales returns maps with the given length-scales.
+func lengthScales(t *testing.T, m, d int, scales ...float64) (maps []rff.Map[float64]) {
+	for _, l := range scales {
+		maps = append(maps, gaussian[float64](t, m, d, l, 1))
+	}
+	return maps
+}
+
+// All criteria take a length-scale in the middle over ones that are far too short and too long, and
+// its model predicts better.
+func TestSelect(t *testing.T) {
+	maps := lengthScales(t, 100, 5, 0.05, 1, 200)
+	x, y := friedman[float64](600, 5, 1)
+	z, truth := friedman[float64](300, 5, 2)
+	for by := ridge.Evidence; by <= ridge.Folds; by++ {
+		var calls []int
+		s, err := ridge.Select(context.Background(), maps, ridge.Block[float64]{X: x, Y: y}, ridge.SelectOptions{
+			By: by, Progress: func(done, of int) { calls = append(calls, done, of) },
+		})
+		require.NoError(t, err)
+		assert.Equal(t, 1, s.Best, "%v %v", by, s.Scores)
+		assert.Equal(t, []int{1, 3, 2, 3, 3, 3}, calls)
+		assert.Equal(t, maps[1], s.Model.Map())
+		assert.Less(t, rmse(s.Model.Mean(dense.Matrix[float64]{}, z), truth), 1.5)
+		if by != ridge.Evidence {
+			assert.InDelta(t, rmse(s.Model.Mean(dense.Matrix[float64]{}, z), truth), s.Scores[1], 0.2, "the score estimates the error")
+		}
+	}
+}
+
+// The error of folds from their sums is that of fits without the rows of each fold, and that of
+// leave-one-out is one of n folds.
+func TestFoldsAreFits(t *testing.T) {
+	const n, k = 50, 3
+	phi := gaussian[float64](t, 15, 5, 1, 1)
+	x, y := friedman[float64](n, 5, 1)
+	weights := make([]float64, n)
+	for i := range weights {
+		weights[i] = float64(i%5) / 2
+		y.Set(i, 0, y.At(i, 0)+1000)
+	}
+	rows := ridge.Block[float64]{X: x, Y: y, Weights: weights}
+	o := ridge.Options{Noise: 1, Signal: 10}
+	score := func(by ridge.Criterion, folds int) float64 {
+		s, err := ridge.Select(context.Background(), []rff.Map[float64]{phi}, pieces{rows, 7}, ridge.SelectOptions{Options: o, By: by, K: folds})
+		require.NoError(t, err)
+		return s.Scores[0]
+	}
+	square, weight := 0.0, 0.0
+	for fold := range k {
+		rest, err := ridge.NewSums(phi, 1)
+		require.NoError(t, err)
+		for i := range n {
+			if i%k != fold {
+				require.NoError(t, rest.Add(x.RowRange(i, i+1), y.RowRange(i, i+1), weights[i:i+1]))
+			}
+		}
+		m, err := rest.Fit(o)
+		require.NoError(t, err)
+		for i := fold; i < n; i += k {
+			e := y.At(i, 0) - m.Mean(dense.Matrix[float64]{}, x.RowRange(i, i+1)).At(0, 0)
+			square += weights[i] * e * e
+			weight += weights[i]
+		}
+	}
+	assert.InEpsilon(t, math.Sqrt(square/weight), score(ridge.Folds, k), 1e-8)
+	assert.InEpsilon(t, score(ridge.LeaveOneOut, 0), score(ridge.Folds, n), 1e-8)
+}
+
+// pieces are rows in blocks of a few rows.
+type pieces struct {
+	all  ridge.Block[float64]
+	size int
+}
+
+func (p pieces) Blocks() iter.Seq2[ridge.Block[float64], error] {
+	return func(yield func(ridge.Block[float64], error) bool) {
+		for lo := 0; lo < p.all.X.Rows; lo += p.size {
+			hi := min(lo+p.size, p.all.X.Rows)
+			if !yield(ridge.Block[float64]{X: p.all.X.RowRange(lo, hi), Y: p.all.Y.RowRange(lo, hi), Weights: p.all.Weights[lo:hi]}, nil) {
+				return
+			}
+		}
+	}
+}
+
+func TestSelectErrors(t *testing.T) {
+	maps := lengthScales(t, 5, 5, 1)
+	x, y := friedman[float64](20, 5, 1)
+	rows := ridge.Block[float64]{X: x, Y: y}
+	run := func(maps []rff.Map[float64], rows ridge.Rows[float64], o ridge.SelectOptions) error {
+		_, err := ridge.Select(context.Background(), maps, rows, o)
+		return err
+	}
+	assert.EqualError(t, run(nil, rows, ridge.SelectOptions{}), "ridge: no maps, want at least 1")
+	assert.EqualError(t, run(maps, rows, ridge.SelectOptions{By: 7}), "ridge: By = Criterion(7), want Evidence, LeaveOneOut or Folds")
+	assert.EqualError(t, run(maps, rows, ridge.SelectOptions{K: 1}), "ridge: K = 1 folds, want at least 2")
+	assert.ErrorContains(t, run(maps, rows, ridge.SelectOptions{Options: ridge.Options{Noise: -1}}), "Noise = -1")
+	assert.EqualError(t, run(maps, nil, ridge.SelectOptions{}), "ridge: rows is nil, want data")
+	for by := ridge.Evidence; by <= ridge.Folds; by++ {
+		o := ridge.SelectOptions{By: by}
+		assert.EqualError(t, run(maps, ridge.Block[float64]{}, o), "ridge: no rows, want at least 1 with a weight above 0")
+		assert.EqualError(t, run([]rff.Map[float64]{nil}, rows, o), "ridge: phi is nil, want a feature map")
+		assert.ErrorContains(t, run(maps, ridge.Block[float64]{X: x, Y: dense.New[float64](20, 1)}, o), "does not vary")
+		ctx, cancel := context.WithCancel(context.Background())
+		cancel()
+		_, err := ridge.Select(ctx, maps, ridge.Rows[float64](rows), o)
+		assert.ErrorIs(t, err, context.Canceled)
+	}
+	assert.EqualError(t, run(maps, ridge.Block[float64]{X: x, Y: y.RowRange(0, 3)}, ridge.SelectOptions{}), "ridge: X has 20 rows, Y 3 and Weights 0")
+	broken := errors.New("broken")
+	assert.ErrorIs(t, run(maps, failing{broken}, ridge.SelectOptions{}), broken)
+	assert.Equal(t, "LeaveOneOut", ridge.LeaveOneOut.String())
+}
+
+// failing are rows that cannot be read.
+type failing struct{ err error }
+
+func (f failing) Blocks() iter.Seq2[ridge.Block[float64], error] {
+	return func(yield func(ridge.Block[float64], error) bool) { yield(ridge.Block[float64]{}, f.err) }
+}
+
+func TestMedianDistance(t *testing.T) {
+	x := dense.Of(3, 2, []float64{0, 0, 3, 4, 30, 40})
+	got, err := ridge.MedianDistance(x, rand.NewPCG(1, 2))
+	require.NoError(t, err)
+	assert.InDelta(t, 45, got, 1e-12)
+	many, _ := friedman[float32](2000, 5, 1)
+	got, err = ridge.MedianDistance(many, rand.NewPCG(1, 2))
+	require.NoError(t, err)
+	assert.InDelta(t, math.Sqrt(5.0/6), got, 0.05, "the mean square of a difference of uniform numbers is 1/6")
+
+	_, err = ridge.MedianDistance(x.RowRange(0, 1), rand.NewPCG(1, 2))
+	assert.EqualError(t, err, "ridge: x is 1×2, want at least 2×1")
+	_, err = ridge.MedianDistance(x, nil)
+	assert.EqualError(t, err, "ridge: src is nil, want a source of randomness")
+	_, err = ridge.MedianDistance(dense.New[float64](9, 2), rand.NewPCG(1, 2))
+	assert.EqualError(t, err, "ridge: half of the rows of x are equal, which tells no length-scale")
+	x.Set(1, 1, math.Inf(1))
+	_, err = ridge.MedianDistance(x, rand.NewPCG(1, 2))
+	assert.EqualError(t, err, "ridge: x[1][1] = +Inf, want a finite number")
+}
