@@ -3,8 +3,8 @@
 //
 //	go run -tags purego . [-dir folder] [package]
 //
-// Without a package it writes the files of all. Folder amd64 holds a generator for each package and
-// what they share. The tag purego keeps the command from linking the assembly that it is about to
+// Without a package it writes the files of all. Folders amd64 and arm64 hold a generator for each
+// package and what the generators share. The tag purego keeps the command from linking the assembly that it is about to
 // replace.
 package main
 
@@ -23,6 +23,8 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/_asm/amd64/planerot"
 	"github.com/seed-feabd252/randfeat/internal/_asm/amd64/rankone"
 	"github.com/seed-feabd252/randfeat/internal/_asm/amd64/vecmath"
+	"github.com/seed-feabd252/randfeat/internal/_asm/arm64"
+	neonvecmath "github.com/seed-feabd252/randfeat/internal/_asm/arm64/vecmath"
 	"github.com/seed-feabd252/randfeat/internal/_asm/terms"
 )
 
@@ -34,6 +36,11 @@ var generators = map[string]func(){
 	"planerot": planerot.Write,
 	"rankone":  rankone.Write,
 	"vecmath":  vecmath.Write,
+}
+
+// neon writes the arm64 kernels of a package.
+var neon = map[string]func(*arm64.File){
+	"vecmath": neonvecmath.Write,
 }
 
 func main() {
@@ -58,6 +65,14 @@ func main() {
 		source, err := terms.Source()
 		check(err)
 		check(os.WriteFile(filepath.Join(folder, "terms.go"), source, 0o666))
+	}
+	if write, ok := neon[name]; ok {
+		f := arm64.NewFile(name)
+		write(f)
+		stubs, err := f.Stubs()
+		check(err)
+		check(os.WriteFile(filepath.Join(folder, name+"_arm64.s"), f.Assembly(), 0o666))
+		check(os.WriteFile(filepath.Join(folder, "stubs_arm64.go"), stubs, 0o666))
 	}
 	check(os.Setenv("GOFLAGS", "-tags=purego")) // for what avo reads of the package
 	ConstraintExpr("!purego,!noasm")

@@ -6,11 +6,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-
-	"github.com/seed-feabd252/randfeat/internal/simd"
 )
-
-func expectedTier(string) simd.Tier { return simd.Generic }
 
 func TestNoKernels(t *testing.T) {
 	assert.Nil(t, best[float32]())

@@ -1,9 +1,9 @@
 // Package simd tells which instruction sets the assembly of this module may use.
 //
-// The environment variable RANDFEAT_DISABLE turns tiers off at start: a list of avx512 and avx2,
-// separated by commas. Each tier includes the lower ones: without avx2, avx512 is off too, and only
-// pure Go is left. Any other name turns nothing off; a line on standard error says so, as Go does
-// for unknown names in GODEBUG.
+// The environment variable RANDFEAT_DISABLE turns tiers off at start: a list of avx512, avx2 and
+// neon, separated by commas. AVX-512 includes AVX2: without avx2, avx512 is off too, and only pure
+// Go is left. Any other name turns nothing off; a line on standard error says so, as Go does for
+// unknown names in GODEBUG.
 package simd
 
 import (
@@ -13,7 +13,8 @@ import (
 	"strings"
 )
 
-// Tier is a set of instructions, ordered: a higher tier includes the lower.
+// Tier is a set of instructions. The tiers of one architecture are ordered: a higher tier includes
+// the lower.
 type Tier int
 
 // The tiers.
@@ -21,6 +22,7 @@ const (
 	Generic Tier = iota // pure Go
 	AVX2                // AVX2 and FMA
 	AVX512              // AVX-512 F, BW, DQ and VL, and all of AVX2
+	NEON                // ASIMD, which every arm64 processor has
 )
 
 // disable is the name of the environment variable.
@@ -30,9 +32,19 @@ const disable = "RANDFEAT_DISABLE"
 // on other architectures and under the build tags purego and noasm.
 var Best = allowed(detect(), os.Getenv(disable), os.Stderr)
 
+// Tiers returns the tiers that this machine may use, from Generic to Best.
+func Tiers() []Tier {
+	if Best == NEON {
+		return []Tier{Generic, NEON}
+	}
+	return []Tier{Generic, AVX2, AVX512}[:Best+1]
+}
+
 // String returns the name of the tier as RANDFEAT_DISABLE has it.
 func (t Tier) String() string {
 	switch t {
+	case NEON:
+		return "neon"
 	case AVX512:
 		return "avx512"
 	case AVX2:
@@ -47,12 +59,20 @@ func allowed(t Tier, disabled string, warnings io.Writer) Tier {
 	for name := range strings.SplitSeq(disabled, ",") {
 		switch name = strings.TrimSpace(name); name {
 		case "avx512":
-			t = min(t, AVX2)
+			if t == AVX512 {
+				t = AVX2
+			}
 		case "avx2":
-			t = Generic
+			if t != NEON {
+				t = Generic
+			}
+		case "neon":
+			if t == NEON {
+				t = Generic
+			}
 		case "":
 		default:
-			fmt.Fprintf(warnings, "randfeat: %s: unknown tier %q, want avx512 or avx2\n", disable, name)
+			fmt.Fprintf(warnings, "randfeat: %s: unknown tier %q, want avx512, avx2 or neon\n", disable, name)
 		}
 	}
 	return t

@@ -21,9 +21,10 @@ func TestAllowed(t *testing.T) {
 		{AVX512, "", AVX512, ""}, {AVX512, "avx512", AVX2, ""}, {AVX512, "avx512,avx2", Generic, ""},
 		{AVX512, "avx2", Generic, ""}, {AVX512, " avx2 ", Generic, ""}, {AVX512, "avx512,", AVX2, ""},
 		{AVX2, "avx512", AVX2, ""}, {AVX2, "avx2", Generic, ""}, {Generic, "avx512", Generic, ""},
-		{AVX512, "sse", AVX512, unknown + "\"sse\", want avx512 or avx2\n"},
-		{AVX512, "bogus,avx512,AVX2", AVX2, unknown + "\"bogus\", want avx512 or avx2\n" + unknown + "\"AVX2\", want avx512 or avx2\n"},
-		{Generic, "avx512 avx2", Generic, unknown + "\"avx512 avx2\", want avx512 or avx2\n"},
+		{NEON, "", NEON, ""}, {NEON, "avx2,avx512", NEON, ""}, {NEON, "neon", Generic, ""}, {AVX512, "neon", AVX512, ""},
+		{AVX512, "sse", AVX512, unknown + "\"sse\", want avx512, avx2 or neon\n"},
+		{AVX512, "bogus,avx512,AVX2", AVX2, unknown + "\"bogus\", want avx512, avx2 or neon\n" + unknown + "\"AVX2\", want avx512, avx2 or neon\n"},
+		{Generic, "avx512 avx2", Generic, unknown + "\"avx512 avx2\", want avx512, avx2 or neon\n"},
 	} {
 		var warnings strings.Builder
 		assert.Equal(t, c.want, allowed(c.have, c.disabled, &warnings), "%v without %q", c.have, c.disabled)
@@ -36,8 +37,8 @@ func TestUnknownTierIsNoticed(t *testing.T) {
 	program, err := os.Executable()
 	require.NoError(t, err)
 	for value, want := range map[string]string{
-		"bogus":       "randfeat: RANDFEAT_DISABLE: unknown tier \"bogus\", want avx512 or avx2\n",
-		"avx2,avx512": "",
+		"bogus":            "randfeat: RANDFEAT_DISABLE: unknown tier \"bogus\", want avx512, avx2 or neon\n",
+		"avx2,neon,avx512": "",
 	} {
 		var warnings strings.Builder
 		c := exec.Command(program, "-test.run=^TestNames$")
@@ -49,5 +50,12 @@ func TestUnknownTierIsNoticed(t *testing.T) {
 }
 
 func TestNames(t *testing.T) {
-	assert.Equal(t, []string{"generic", "avx2", "avx512"}, []string{Generic.String(), AVX2.String(), AVX512.String()})
+	assert.Equal(t, []string{"generic", "avx2", "avx512", "neon"}, []string{Generic.String(), AVX2.String(), AVX512.String(), NEON.String()})
+}
+
+func TestTiers(t *testing.T) {
+	tiers := Tiers()
+	assert.Equal(t, Generic, tiers[0])
+	assert.Equal(t, Best, tiers[len(tiers)-1])
+	assert.IsIncreasing(t, append([]Tier{-1}, tiers...))
 }

@@ -2,35 +2,15 @@
 
 package vecmath
 
-import (
-	"unsafe"
+import "github.com/seed-feabd252/randfeat/internal/simd"
 
-	"github.com/seed-feabd252/randfeat/internal/simd"
-)
-
-// tier is the one that runs.
-var tier = simd.Best
-
-// kernel is a tier and an element type.
-type kernel int
-
+// The kernels of amd64.
 const (
 	narrow32 = kernel(2 * simd.AVX2)
 	narrow64 = kernel(2*simd.AVX2 + 1)
 	wide32   = kernel(2 * simd.AVX512)
 	wide64   = kernel(2*simd.AVX512 + 1)
 )
-
-func kernelOf[T Float]() kernel {
-	k := 2 * kernel(tier)
-	if unsafe.Sizeof(T(0)) == 8 {
-		k++
-	}
-	return k
-}
-
-func p32[T Float](x []T) *float32 { return (*float32)(unsafe.Pointer(unsafe.SliceData(x))) }
-func p64[T Float](x []T) *float64 { return (*float64)(unsafe.Pointer(unsafe.SliceData(x))) }
 
 // The kernels are called by name: calls through variables would move slices on the
 // stack of a caller to the heap.
@@ -374,4 +354,38 @@ func expRows[T Float](x []T, stride, rows int, a, b, sums []T) {
 	default:
 		expRowsReference(x, stride, rows, a, b, sums)
 	}
+}
+
+// cosUpTo sets the elements of dst before the first block with a large argument, and returns their
+// number.
+func cosUpTo[T Float](dst, x []T) int {
+	switch kernelOf[T]() {
+	case wide32:
+		return cosF32AVX512(p32(dst), p32(x), len(x))
+	case wide64:
+		return cosF64AVX512(p64(dst), p64(x), len(x))
+	case narrow32:
+		return cosF32AVX2(p32(dst), p32(x), len(x))
+	case narrow64:
+		return cosF64AVX2(p64(dst), p64(x), len(x))
+	}
+	cosReference(dst, x)
+	return len(x)
+}
+
+// sincosUpTo sets the elements of both before the first block with a large argument, and returns
+// their number.
+func sincosUpTo[T Float](sines, cosines, x []T) int {
+	switch kernelOf[T]() {
+	case wide32:
+		return sincosF32AVX512(p32(sines), p32(cosines), p32(x), len(x))
+	case wide64:
+		return sincosF64AVX512(p64(sines), p64(cosines), p64(x), len(x))
+	case narrow32:
+		return sincosF32AVX2(p32(sines), p32(cosines), p32(x), len(x))
+	case narrow64:
+		return sincosF64AVX2(p64(sines), p64(cosines), p64(x), len(x))
+	}
+	sincosReference(sines, cosines, x)
+	return len(x)
 }

@@ -1,4 +1,4 @@
-//go:build !purego && !noasm
+//go:build (amd64 || arm64) && !purego && !noasm
 
 package vecmath
 
@@ -25,40 +25,6 @@ const (
 
 // group is at least the number of elements of the largest block of a kernel.
 const group = 64
-
-// cosUpTo sets the elements of dst before the first block with a large argument, and returns their
-// number.
-func cosUpTo[T Float](dst, x []T) int {
-	switch kernelOf[T]() {
-	case wide32:
-		return cosF32AVX512(p32(dst), p32(x), len(x))
-	case wide64:
-		return cosF64AVX512(p64(dst), p64(x), len(x))
-	case narrow32:
-		return cosF32AVX2(p32(dst), p32(x), len(x))
-	case narrow64:
-		return cosF64AVX2(p64(dst), p64(x), len(x))
-	}
-	cosReference(dst, x)
-	return len(x)
-}
-
-// sincosUpTo sets the elements of both before the first block with a large argument, and returns
-// their number.
-func sincosUpTo[T Float](sines, cosines, x []T) int {
-	switch kernelOf[T]() {
-	case wide32:
-		return sincosF32AVX512(p32(sines), p32(cosines), p32(x), len(x))
-	case wide64:
-		return sincosF64AVX512(p64(sines), p64(cosines), p64(x), len(x))
-	case narrow32:
-		return sincosF32AVX2(p32(sines), p32(cosines), p32(x), len(x))
-	case narrow64:
-		return sincosF64AVX2(p64(sines), p64(cosines), p64(x), len(x))
-	}
-	sincosReference(sines, cosines, x)
-	return len(x)
-}
 
 // limitOf returns the limit of the kernels.
 func limitOf[T Float]() T {

@@ -1,4 +1,4 @@
-//go:build !purego && !noasm
+//go:build (amd64 || arm64) && !purego && !noasm
 
 package vecmath
 
@@ -13,7 +13,7 @@ import (
 // everyTier runs f on the tiers that this machine may use.
 func everyTier(t *testing.T, name string, f func(t *testing.T)) {
 	defer func(old simd.Tier) { tier = old }(tier)
-	for tier = simd.Generic; tier <= simd.Best; tier++ {
+	for _, tier = range simd.Tiers() {
 		t.Run(name+"/tier="+tier.String(), f)
 	}
 }

@@ -1,0 +1,232 @@
+package arm64
+
+// Arithmetic of elements, each result rounded: a + b, a − b, ….
+
+func (m Machine) Add(a, b Vec) Vec { return m.apply(m.binary("fadd", fadd), a, b) }
+func (m Machine) Sub(a, b Vec) Vec { return m.apply(m.binary("fsub", fsub), a, b) }
+func (m Machine) Mul(a, b Vec) Vec { return m.apply(m.binary("fmul", fmul), a, b) }
+func (m Machine) Div(a, b Vec) Vec { return m.apply(m.binary("fdiv", fdiv), a, b) }
+func (m Machine) Abs(a Vec) Vec    { return m.apply(m.unary("fabs", fabs), a) }
+func (m Machine) Neg(a Vec) Vec    { return m.apply(m.unary("fneg", fneg), a) }
+
+// Min and Max are NaN where one of the elements is.
+
+func (m Machine) Min(a, b Vec) Vec { return m.apply(m.binary("fmin", fmin), a, b) }
+func (m Machine) Max(a, b Vec) Vec { return m.apply(m.binary("fmax", fmax), a, b) }
+
+// AddPairs and MaxPairs combine the neighbours of a, and then those of b.
+
+func (m Machine) AddPairs(a, b Vec) Vec { return m.apply(m.binary("faddp", faddp), a, b) }
+func (m Machine) MaxPairs(a, b Vec) Vec { return m.apply(m.binary("fmaxp", fmaxp), a, b) }
+
+// Comparisons set all bits where they hold, and none where an element is NaN.
+
+func (m Machine) Equal(a, b Vec) Vec   { return m.apply(m.binary("fcmeq", fcmeq), a, b) }
+func (m Machine) AtLeast(a, b Vec) Vec { return m.apply(m.binary("fcmge", fcmge), a, b) }
+func (m Machine) Greater(a, b Vec) Vec { return m.apply(m.binary("fcmgt", fcmgt), a, b) }
+
+// MulLane returns a·b[lane].
+func (m Machine) MulLane(a, b Vec, lane int) Vec {
+	return m.apply(m.element("fmul", 0x4f809000, lane), a, b)
+}
+
+func (m Machine) apply(w word, operands ...Vec) Vec {
+	v := m.result()
+	all := []any{v}
+	for _, o := range operands {
+		all = append(all, o)
+	}
+	m.W(w, false, all...)
+	return v
+}
+
+// Fused multiplication and addition, rounded once.
+
+// Plus sets dst = dst + b·c.
+func (m Machine) Plus(dst, b, c Vec) {
+	a := m.arrangement()
+	m.I("VFMLA V%r%s, V%r%s, V%m%s", c, a, b, a, dst, a)
+}
+
+// Minus sets dst = dst − b·c.
+func (m Machine) Minus(dst, b, c Vec) {
+	a := m.arrangement()
+	m.I("VFMLS V%r%s, V%r%s, V%m%s", c, a, b, a, dst, a)
+}
+
+// PlusLane sets dst = dst + b·c[lane].
+func (m Machine) PlusLane(dst, b, c Vec, lane int) {
+	m.W(m.element("fmla", 0x4f801000, lane), true, dst, b, c)
+}
+
+// MinusLane sets dst = dst − b·c[lane].
+func (m Machine) MinusLane(dst, b, c Vec, lane int) {
+	m.W(m.element("fmls", 0x4f805000, lane), true, dst, b, c)
+}
+
+// arrangement returns the end of the names of vectors in Go's assembler.
+func (m Machine) arrangement() string { return Of(m, ".S4", ".D2") }
+
+// The bits of vectors.
+
+func (m Machine) And(a, b Vec) Vec   { return m.bitwise("VAND", a, b) }
+func (m Machine) Or(a, b Vec) Vec    { return m.bitwise("VORR", a, b) }
+func (m Machine) Xor(a, b Vec) Vec   { return m.bitwise("VEOR", a, b) }
+func (m Machine) OrNot(a, b Vec) Vec { return m.apply(orNot, a, b) }
+
+func (m Machine) bitwise(name string, a, b Vec) Vec {
+	v := m.result()
+	m.I("%s V%r.B16, V%r.B16, V%w.B16", name, b, a, v)
+	return v
+}
+
+// Choose sets dst = from where the mask is set.
+func (m Machine) Choose(dst, mask, from Vec) {
+	m.I("VBIT V%r.B16, V%r.B16, V%m.B16", mask, from, dst)
+}
+
+// Move returns a copy.
+func (m Machine) Move(a Vec) Vec {
+	v := m.result()
+	m.I("VMOV V%r.B16, V%w.B16", a, v)
+	return v
+}
+
+// Zero returns a vector of zeros.
+func (m Machine) Zero() Vec {
+	v := m.result()
+	m.I("VMOVI $0, V%w.B16", v)
+	return v
+}
+
+// Integers of the size of an element.
+
+func (m Machine) AddInt(a, b Vec) Vec { return m.integers("VADD", a, b) }
+func (m Machine) SubInt(a, b Vec) Vec { return m.integers("VSUB", a, b) }
+
+func (m Machine) integers(name string, a, b Vec) Vec {
+	v, s := m.result(), m.arrangement()
+	m.I("%s V%r%s, V%r%s, V%w%s", name, b, s, a, s, v, s)
+	return v
+}
+
+func (m Machine) Left(a Vec, n int) Vec  { return m.shift("VSHL", a, n) }
+func (m Machine) Right(a Vec, n int) Vec { return m.shift("VUSHR", a, n) }
+
+func (m Machine) shift(name string, a Vec, n int) Vec {
+	v, s := m.result(), m.arrangement()
+	m.I("%s $%d, V%r%s, V%w%s", name, n, a, s, v, s)
+	return v
+}
+
+// RightSigned keeps the sign.
+func (m Machine) RightSigned(a Vec, n int) Vec { return m.apply(m.shiftRight(n), a) }
+
+// Least and Most return the extreme of four unsigned integers of 32 bits.
+
+func (m Machine) Least(a Vec) GP { return m.extreme(least, a) }
+func (m Machine) Most(a Vec) GP  { return m.extreme(most, a) }
+
+func (m Machine) extreme(w word, a Vec) GP {
+	v, r := m.Vec(), m.GP()
+	m.W(w, false, v, a)
+	m.I("FMOVS F%r, R%w", v, r)
+	return r
+}
+
+// Lengthen returns the lower and LengthenUpper the upper half of four float32 as float64.
+
+func (m Machine) Lengthen(a Vec) Vec      { return m.apply(lengthen, a) }
+func (m Machine) LengthenUpper(a Vec) Vec { return m.apply(lengthenUpper, a) }
+
+// Permutations of lanes by their names in Go's assembler, VZIP1, VTRN1, …, of vectors a and b whose
+// lanes have the size of an element.
+func (m Machine) Permute(name string, a, b Vec) Vec { return m.integers(name, a, b) }
+
+// PermuteDoubles is Permute for lanes of 8 bytes.
+func (m Machine) PermuteDoubles(name string, a, b Vec) Vec {
+	m.Size = 8
+	return m.Permute(name, a, b)
+}
+
+// Memory.
+
+// Load returns the vector at a distance in bytes from p.
+func (m Machine) Load(p GP, offset int) Vec {
+	v := m.result()
+	m.I("FMOVQ %d(R%r), F%w", offset, p, v)
+	return v
+}
+
+// Store writes a vector.
+func (m Machine) Store(v Vec, p GP, offset int) { m.I("FMOVQ F%r, %d(R%r)", v, offset, p) }
+
+// LoadTo reads adjacent vectors.
+func (m Machine) LoadTo(v []Vec, p GP, offset int) {
+	for ; len(v) >= 2; v, offset = v[2:], offset+2*Width {
+		m.I("FLDPQ %d(R%r), (F%w, F%w)", offset, p, v[0], v[1])
+	}
+	if len(v) > 0 {
+		m.Into(v[0]).Load(p, offset)
+	}
+}
+
+// StoreAll writes adjacent vectors.
+func (m Machine) StoreAll(v []Vec, p GP, offset int) {
+	for ; len(v) >= 2; v, offset = v[2:], offset+2*Width {
+		m.I("FSTPQ (F%r, F%r), %d(R%r)", v[0], v[1], offset, p)
+	}
+	if len(v) > 0 {
+		m.Store(v[0], p, offset)
+	}
+}
+
+// LoadElement returns a vector whose first element is the one at a distance from p, and whose others
+// are 0.
+func (m Machine) LoadElement(p GP, offset int) Vec {
+	v := m.result()
+	m.I("%s %d(R%r), F%w", m.scalar(), offset, p, v)
+	return v
+}
+
+// LoadElementAt is LoadElement for a distance in a register.
+func (m Machine) LoadElementAt(p, offset GP) Vec {
+	v := m.result()
+	m.I("%s (R%r)(R%r), F%w", m.scalar(), p, offset, v)
+	return v
+}
+
+// StoreElement writes the first element.
+func (m Machine) StoreElement(v Vec, p GP, offset int) {
+	m.I("%s F%r, %d(R%r)", m.scalar(), v, offset, p)
+}
+
+// scalar returns the name of a move of one element.
+func (m Machine) scalar() string { return Of(m, "FMOVS", "FMOVD") }
+
+// Broadcast returns a vector with the element at p in every lane.
+func (m Machine) Broadcast(p GP) Vec {
+	v := m.result()
+	m.I("VLD1R (R%r), [V%w%s]", p, v, m.arrangement())
+	return v
+}
+
+// BroadcastNext is Broadcast, and then p goes on by an element.
+func (m Machine) BroadcastNext(p GP) Vec {
+	v := m.result()
+	m.I("VLD1R.P %d(R%m), [V%w%s]", m.Size, p, v, m.arrangement())
+	return v
+}
+
+// Lane returns a vector with one element of a in every lane.
+func (m Machine) Lane(a Vec, lane int) Vec {
+	v := m.result()
+	m.I("VDUP V%r%s[%d], V%w%s", a, m.arrangement()[:2], lane, v, m.arrangement())
+	return v
+}
+
+// Insert replaces a lane of dst by the first element of a.
+func (m Machine) Insert(dst, a Vec, lane int) {
+	e := m.arrangement()[:2]
+	m.I("VMOV V%r%s[0], V%m%s[%d]", a, e, dst, e, lane)
+}

@@ -1,0 +1,121 @@
+package arm64
+
+import (
+	"fmt"
+	"strings"
+)
+
+// word is an instruction that Go's assembler does not know: its bits without registers, and its text
+// as GNU's assembler has it.
+type word struct {
+	bits uint32
+	// shifts[i] is where the number of the i-th register goes.
+	shifts []int
+	// text has a %d for each register.
+	text string
+}
+
+// Places of the numbers of registers in an instruction.
+const (
+	first  = 0  // Rd, or Rt
+	second = 5  // Rn
+	third  = 16 // Rm
+)
+
+// W writes a word whose registers are the operands, the first of which is written. accumulates says
+// that it is read too.
+func (m Machine) W(w word, accumulates bool, operands ...any) {
+	i := instruction{word: &w}
+	for k, operand := range operands {
+		r := number(operand)
+		i.parts = append(i.parts, r)
+		if k == 0 {
+			i.writes = append(i.writes, r)
+		}
+		if k > 0 || accumulates {
+			i.reads = append(i.reads, r)
+		}
+	}
+	m.fn.code = append(m.fn.code, i)
+}
+
+// encode returns the line of a word for the given registers.
+func (w word) encode(registers []int) string {
+	bits, numbers := w.bits, make([]any, len(registers))
+	for i, r := range registers {
+		bits |= uint32(r) << w.shifts[i]
+		numbers[i] = r
+	}
+	return fmt.Sprintf("WORD $0x%08x // %s", bits, fmt.Sprintf(w.text, numbers...))
+}
+
+// The bits of instructions on vectors of float32; those on float64 have bit 22 besides.
+const (
+	fadd  = 0x4e20d400
+	fsub  = 0x4ea0d400
+	fmul  = 0x6e20dc00
+	fdiv  = 0x6e20fc00
+	fmax  = 0x4e20f400
+	fmin  = 0x4ea0f400
+	fcmeq = 0x4e20e400
+	fcmge = 0x6e20e400
+	fcmgt = 0x6ea0e400
+	faddp = 0x6e20d400
+	fmaxp = 0x6e20f400
+	fabs  = 0x4ea0f800
+	fneg  = 0x6ea0f800
+)
+
+// lanes returns the name of the arrangement of vectors.
+func (m Machine) lanes() string { return Of(m, "4s", "2d") }
+
+// words of floating-point instructions with two and three registers.
+
+func (m Machine) unary(name string, bits uint32) word {
+	a := m.lanes()
+	return word{bits | Of(m, uint32(0), 1<<22), []int{first, second}, fmt.Sprintf("%s v%%d.%s, v%%d.%s", name, a, a)}
+}
+
+func (m Machine) binary(name string, bits uint32) word {
+	a := m.lanes()
+	return word{bits | Of(m, uint32(0), 1<<22), []int{first, second, third}, fmt.Sprintf("%s v%%d.%s, v%%d.%s, v%%d.%s", name, a, a, a)}
+}
+
+// element returns the word of an instruction whose third register gives one lane for all.
+func (m Machine) element(name string, bits uint32, lane int) word {
+	if m.Size == 4 {
+		bits |= uint32(lane&1<<21 | lane>>1<<11)
+	} else {
+		bits |= uint32(1<<22 | lane<<11)
+	}
+	a := m.lanes()
+	return word{bits, []int{first, second, third}, fmt.Sprintf("%s v%%d.%s, v%%d.%s, v%%d.%s[%d]", name, a, a, a[1:], lane)}
+}
+
+// shiftRight returns the word of an arithmetic shift.
+func (m Machine) shiftRight(n int) word {
+	a := m.lanes()
+	return word{0x4f000400 | uint32(16*m.Size-n)<<16, []int{first, second}, fmt.Sprintf("sshr v%%d.%s, v%%d.%s, #%d", a, a, n)}
+}
+
+var (
+	// orNot computes a ∨ ¬b.
+	orNot = word{0x4ee01c00, []int{first, second, third}, "orn v%d.16b, v%d.16b, v%d.16b"}
+	// least and most are the extreme of four unsigned integers.
+	least = word{0x6eb1a800, []int{first, second}, "uminv s%d, v%d.4s"}
+	most  = word{0x6eb0a800, []int{first, second}, "umaxv s%d, v%d.4s"}
+	// lengthen and lengthenUpper convert the lower and the upper half of four float32 to float64.
+	lengthen      = word{0x0e617800, []int{first, second}, "fcvtl v%d.2d, v%d.2s"}
+	lengthenUpper = word{0x4e617800, []int{first, second}, "fcvtl2 v%d.2d, v%d.4s"}
+)
+
+// Word tells whether a line of assembly is a word, and returns its bits and the instruction that its
+// comment names.
+func Word(line string) (bits uint32, text string, ok bool) {
+	code, text, found := strings.Cut(strings.TrimSpace(line), " // ")
+	if !found {
+		return 0, "", strings.HasPrefix(code, "WORD")
+	}
+	n, err := fmt.Sscanf(code, "WORD $0x%x", &bits)
+	return bits, text, n == 1 && err == nil
+}

@@ -1,0 +1,79 @@
+package arm64
+
+import (
+	"encoding/binary"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"golang.org/x/arch/arm64/arm64asm"
+)
+
+// check disassembles a word and compares the instruction with the text of its comment.
+func check(bits uint32, text string) error {
+	var code [4]byte
+	binary.LittleEndian.PutUint32(code[:], bits)
+	instruction, err := arm64asm.Decode(code[:])
+	if err != nil {
+		return fmt.Errorf("%#08x, for %s: %w", bits, text, err)
+	}
+	if got := arm64asm.GNUSyntax(instruction); got != text {
+		return fmt.Errorf("%#08x is %s, want %s", bits, got, text)
+	}
+	return nil
+}
+
+// TestWords disassembles every word of the assembly that is checked in.
+func TestWords(t *testing.T) {
+	files, err := filepath.Glob("../../*/*_arm64.s")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%d files, %v", len(files), err)
+	}
+	for _, file := range files {
+		source, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		words := map[uint32]bool{}
+		for line := range strings.Lines(string(source)) {
+			bits, text, ok := Word(line)
+			if !ok {
+				if strings.Contains(line, "WORD") {
+					t.Errorf("%s: %q has a word without its instruction", file, line)
+				}
+				continue
+			}
+			words[bits] = true
+			if err := check(bits, text); err != nil {
+				t.Errorf("%s: %v", file, err)
+			}
+		}
+		if len(words) == 0 {
+			t.Errorf("%s has no words", file)
+		}
+		t.Logf("%s: %d different words", file, len(words))
+	}
+}
+
+// TestWrongWords changes each bit of a word in turn: none is taken for the word that was meant.
+func TestWrongWords(t *testing.T) {
+	for _, m := range Machines(nil) {
+		for _, w := range []word{m.binary("fadd", fadd), m.unary("fabs", fabs), m.element("fmla", 0x4f801000, 1), m.shiftRight(3)} {
+			line := w.encode([]int{17, 5, 9}[:len(w.shifts)])
+			bits, text, ok := Word(line)
+			if !ok {
+				t.Fatalf("%q is no word", line)
+			}
+			if err := check(bits, text); err != nil {
+				t.Error(err)
+			}
+			for bit := range 32 {
+				if check(bits^1<<bit, text) == nil {
+					t.Errorf("%s with bit %d changed passes", line, bit)
+				}
+			}
+		}
+	}
+}

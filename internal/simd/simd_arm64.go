@@ -1,0 +1,5 @@
+//go:build !purego && !noasm
+
+package simd
+
+func detect() Tier { return NEON }
