@@ -2,11 +2,7 @@
 
 package matmul
 
-import (
-	"github.com/seed-feabd252/randfeat/internal/simd"
-)
-
-var best32, best64 = of32(simd.Best), of64(simd.Best)
+import "github.com/seed-feabd252/randfeat/internal/simd"
 
 // of32 and of64 return the kernels of a tier.
 
@@ -28,31 +24,6 @@ func of64(tier simd.Tier) *kernels[float64] {
 		return kernelsOf(4, strips64AVX2[:], [2]packer[float64]{pack1F64AVX2, pack2F64AVX2}, [2]packer[float64]{unpack1F64AVX2, unpack2F64AVX2}, packTransposedF64AVX2)
 	}
 	return generic[float64]()
-}
-
-type (
-	packer[T Float]     = func(k int, to, from *T, stride, lanes int)
-	transposer[T Float] = func(count int, dst *T, next int, b *T, stride int)
-)
-
-// kernelsOf wraps assembly, which counts in bytes: strips[rows−1] for one and two
-// vectors.
-func kernelsOf[T Float](lanes int, strips [][2]strip[T], packs, unpacks [2]packer[T], transpose transposer[T]) *kernels[T] {
-	bytes := size[T]()
-	return &kernels[T]{
-		lanes:  lanes,
-		strips: strips,
-		invert: invert[T],
-		packRows: func(n, vectors int, dst, b []T, stride, lanes int) {
-			packs[vectors-1](n, &dst[0], &b[0], stride*bytes, lanes)
-		},
-		unpackRows: func(n, vectors int, b, src []T, stride, lanes int) {
-			unpacks[vectors-1](n, &b[0], &src[0], stride*bytes, lanes)
-		},
-		packSquares: func(count int, dst []T, next int, b []T, stride int) {
-			transpose(count, &dst[0], next*bytes, &b[0], stride*bytes)
-		},
-	}
 }
 
 // inverting sets the kernel of InvertTriangle; ones is a unit diagonal.

@@ -6,9 +6,9 @@ import (
 	"slices"
 )
 
-// integers are the registers for integers and addresses. The others have a use in Go's calling
-// convention or in its assembler.
-var integers = []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 19, 20, 21, 22, 23, 24, 25, 26}
+// integers are the registers for integers and addresses, in functions that call no others. The rest
+// has a use in Go's calling convention or in its assembler.
+var integers = []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 19, 20, 21, 22, 23, 24, 25, 26}
 
 // allocate returns the number of the machine's register for each register of the function: the first
 // that is free wherever the register is in use.

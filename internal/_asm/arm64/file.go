@@ -51,7 +51,7 @@ func (f *File) finish() {
 		fn.code = append([]instruction{load}, fn.code...)
 	}
 	registers := fn.allocate()
-	fmt.Fprintf(&f.text, "\n// func %s%s\nTEXT ·%s(SB), NOSPLIT, $0-%d\n", fn.name, fn.signature, fn.name, fn.params.size)
+	fmt.Fprintf(&f.text, "\n// func %s%s\nTEXT ·%s(SB), NOSPLIT, $%d-%d\n", fn.name, fn.signature, fn.name, fn.local, fn.params.size)
 	for _, i := range fn.code {
 		if i.label != "" {
 			fmt.Fprintf(&f.text, "%s:\n", i.label)

@@ -19,6 +19,7 @@ type function struct {
 	registers            []bool // for each register of the function: is it a vector
 	pool                 GP     // the address of the constants
 	usesPool             bool
+	local                int // bytes of memory
 }
 
 // instruction is a line of a function: a label, or an instruction of Go's assembler, or a word.

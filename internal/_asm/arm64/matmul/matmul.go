@@ -1,0 +1,151 @@
+// Package matmul writes the arm64 kernels of package matmul.
+package matmul
+
+import (
+	"fmt"
+
+	"github.com/seed-feabd252/randfeat/internal/_asm/arm64"
+)
+
+// machine is a machine with the kernels as methods.
+type machine struct{ arm64.Machine }
+
+// mostRows is the number of rows of a tile of two vectors: 24 sums leave eight registers for factors.
+const mostRows = 12
+
+// Write writes all kernels.
+func Write(f *arm64.File) {
+	for _, general := range arm64.Machines(f) {
+		m := machine{general}
+		for rows := 1; rows <= mostRows; rows++ {
+			m.strip(rows, 1)
+			m.strip(rows, 2)
+		}
+		m.pack(1)
+		m.pack(2)
+		m.unpack(1)
+		m.unpack(2)
+		m.packTransposed()
+	}
+	prefetch(arm64.Machines(f)[0])
+}
+
+// loadFirst returns a vector of the first elements at p, as many as last says, and zeros.
+func (m machine) loadFirst(label string, p, last arm64.GP) arm64.Vec {
+	v := m.Vec()
+	m.I("CMP $%d, R%r", m.Lanes(), last)
+	m.I("BEQ %j", label+"Whole")
+	m.Into(v).LoadElement(p, 0)
+	for lane := 1; lane < m.Lanes()-1; lane++ {
+		m.I("CMP $%d, R%r", lane, last)
+		m.I("BEQ %j", label+"Loaded")
+		m.Insert(v, m.LoadElement(p, lane*m.Size), lane)
+	}
+	m.I("B %j", label+"Loaded")
+	m.Label(label + "Whole")
+	m.Into(v).Load(p, 0)
+	m.Label(label + "Loaded")
+	return v
+}
+
+// storeFirst writes the first elements of v, as many as last says.
+func (m machine) storeFirst(label string, v arm64.Vec, p arm64.GP, offset int, last arm64.GP) {
+	m.I("CMP $%d, R%r", m.Lanes(), last)
+	m.I("BEQ %j", label+"Whole")
+	m.StoreElement(v, p, offset)
+	for lane := 1; lane < m.Lanes()-1; lane++ {
+		m.I("CMP $%d, R%r", lane, last)
+		m.I("BEQ %j", label+"Stored")
+		m.StoreElement(m.Lane(v, lane), p, offset+lane*m.Size)
+	}
+	m.I("B %j", label+"Stored")
+	m.Label(label + "Whole")
+	m.Store(v, p, offset)
+	m.Label(label + "Stored")
+}
+
+// prefetch writes a loop over the cache lines of some rows.
+func prefetch(m arm64.Machine) {
+	const line = 64
+	m.Name = ""
+	m.Begin("prefetch", "(p *byte, rows, stride, bytes int)",
+		"asks for so many bytes at p, p + stride, … to be brought into the caches; rows and bytes are positive.")
+	p, rows, stride, bytes := m.Argument("p"), m.Argument("rows"), m.Argument("stride"), m.Argument("bytes")
+	at, end := m.GP(), m.GP()
+	m.Label("row")
+	m.I("ADD R%r, R%r, R%w", p, bytes, end)
+	m.I("AND $%d, R%r, R%w", -line, p, at)
+	m.Label("line")
+	m.I("PRFM (R%r), PLDL2KEEP", at)
+	m.I("ADD $%d, R%m", line, at)
+	m.I("CMP R%r, R%r", end, at)
+	m.I("BLO %j", "line")
+	m.I("ADD R%r, R%m", stride, p)
+	m.I("SUBS $1, R%m", rows)
+	m.I("BNE %j", "row")
+	m.End()
+}
+
+// pack writes a panel of so many vectors: rows of B, one after another.
+func (m machine) pack(vectors int) {
+	m.Begin(fmt.Sprintf("pack%d", vectors), "(k int, dst, b *T, stride, lanes int)",
+		fmt.Sprintf("writes the first %d columns of k rows of B, zeros in place of those beyond lanes of the last %d.", vectors*m.Lanes(), m.Lanes()))
+	k, dst, b := m.Argument("k"), m.Argument("dst"), m.Argument("b")
+	stride, lanes := m.Argument("stride"), m.Argument("lanes")
+	m.Label("loop")
+	from := b
+	if vectors == 2 {
+		m.Store(m.Load(b, 0), dst, 0)
+		from = m.GP()
+		m.I("ADD $%d, R%r, R%w", arm64.Width, b, from)
+	}
+	m.Store(m.loadFirst("last", from, lanes), dst, (vectors-1)*arm64.Width)
+	m.I("ADD R%r, R%m", stride, b)
+	m.I("ADD $%d, R%m", vectors*arm64.Width, dst)
+	m.I("SUBS $1, R%m", k)
+	m.I("BNE %j", "loop")
+	m.End()
+}
+
+// unpack writes the rows of a panel of so many vectors to B.
+func (m machine) unpack(vectors int) {
+	m.Begin(fmt.Sprintf("unpack%d", vectors), "(k int, b, src *T, stride, lanes int)",
+		fmt.Sprintf("writes k rows of %d columns of a panel to B, but only lanes of the last %d.", vectors*m.Lanes(), m.Lanes()))
+	k, b, src := m.Argument("k"), m.Argument("b"), m.Argument("src")
+	stride, lanes := m.Argument("stride"), m.Argument("lanes")
+	m.Label("loop")
+	v := m.Vecs(vectors)
+	m.LoadTo(v, src, 0)
+	if vectors == 2 {
+		m.Store(v[0], b, 0)
+	}
+	m.storeFirst("last", v[vectors-1], b, (vectors-1)*arm64.Width, lanes)
+	m.I("ADD $%d, R%m", vectors*arm64.Width, src)
+	m.I("ADD R%r, R%m", stride, b)
+	m.I("SUBS $1, R%m", k)
+	m.I("BNE %j", "loop")
+	m.End()
+}
+
+// packTransposed writes a vector of each of count times as many columns of B as a
+// vector has lanes.
+func (m machine) packTransposed() {
+	n := m.Lanes()
+	m.Begin("packTransposed", "(count int, dst *T, next int, b *T, stride int)",
+		fmt.Sprintf("writes column j of %[1]d rows of b at dst + j·next, for count·%[1]d columns.", n))
+	count, dst, next := m.Argument("count"), m.Argument("dst"), m.Argument("next")
+	rows := m.Pointers(m.Argument("b"), m.Argument("stride"), n)
+	m.Label("loop")
+	x := make([]arm64.Vec, n)
+	for i := range x {
+		x[i] = m.Load(rows[i], 0)
+		m.I("ADD $%d, R%m", arm64.Width, rows[i])
+	}
+	for _, v := range m.Transpose(x) {
+		m.Store(v, dst, 0)
+		m.I("ADD R%r, R%m", next, dst)
+	}
+	m.I("SUBS $1, R%m", count)
+	m.I("BNE %j", "loop")
+	m.End()
+}
