@@ -24,6 +24,7 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/_asm/amd64/rankone"
 	"github.com/seed-feabd252/randfeat/internal/_asm/amd64/vecmath"
 	"github.com/seed-feabd252/randfeat/internal/_asm/arm64"
+	neonfwht "github.com/seed-feabd252/randfeat/internal/_asm/arm64/fwht"
 	neonmatmul "github.com/seed-feabd252/randfeat/internal/_asm/arm64/matmul"
 	neonvecmath "github.com/seed-feabd252/randfeat/internal/_asm/arm64/vecmath"
 	"github.com/seed-feabd252/randfeat/internal/_asm/terms"
@@ -41,6 +42,7 @@ var generators = map[string]func(){
 
 // neon writes the arm64 kernels of a package.
 var neon = map[string]func(*arm64.File){
+	"fwht":    neonfwht.Write,
 	"matmul":  neonmatmul.Write,
 	"vecmath": neonvecmath.Write,
 }

@@ -1,9 +1,10 @@
-//go:build !purego && !noasm
+//go:build (amd64 || arm64) && !purego && !noasm
 
 package fwht
 
 import (
 	"fmt"
+	"runtime"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -15,10 +16,14 @@ import (
 func testKernelsOfTiers[T Float](t *testing.T) {
 	assert.Same(t, of[T](simd.Best), best[T](), "the kernels that run are those of the tier")
 	assert.Nil(t, of[T](simd.Generic))
-	for _, tier := range []simd.Tier{simd.AVX2, simd.AVX512} {
-		width := 16 << tier // bytes of a vector
-		assert.Equal(t, width, size[T]()<<of[T](tier).log, "%v", tier)
+	found := 0
+	for tier, bytes := range map[simd.Tier]int{simd.AVX2: 32, simd.AVX512: 64, simd.NEON: 16} {
+		if k := of[T](tier); k != nil {
+			assert.Equal(t, bytes, size[T]()<<k.log, "%v", tier)
+			found++
+		}
 	}
+	assert.Equal(t, map[string]int{"amd64": 2, "arm64": 1}[runtime.GOARCH], found)
 }
 
 func TestKernelsOfTiers(t *testing.T) {
@@ -28,7 +33,7 @@ func TestKernelsOfTiers(t *testing.T) {
 
 // everyTier runs f on the kernels of the tiers that this machine may use.
 func everyTier(t *testing.T, single func(*testing.T, *kernels[float32]), double func(*testing.T, *kernels[float64])) {
-	for tier := simd.AVX2; tier <= simd.Best; tier++ {
+	for _, tier := range simd.Tiers()[1:] {
 		t.Run(fmt.Sprintf("tier=%v", tier), func(t *testing.T) {
 			t.Run("type=float32", func(t *testing.T) { single(t, of[float32](tier)) })
 			t.Run("type=float64", func(t *testing.T) { double(t, of[float64](tier)) })
