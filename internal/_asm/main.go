@@ -26,6 +26,7 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/_asm/arm64"
 	neonfwht "github.com/seed-feabd252/randfeat/internal/_asm/arm64/fwht"
 	neonmatmul "github.com/seed-feabd252/randfeat/internal/_asm/arm64/matmul"
+	neonrankone "github.com/seed-feabd252/randfeat/internal/_asm/arm64/rankone"
 	neonvecmath "github.com/seed-feabd252/randfeat/internal/_asm/arm64/vecmath"
 	"github.com/seed-feabd252/randfeat/internal/_asm/terms"
 )
@@ -44,6 +45,7 @@ var generators = map[string]func(){
 var neon = map[string]func(*arm64.File){
 	"fwht":    neonfwht.Write,
 	"matmul":  neonmatmul.Write,
+	"rankone": neonrankone.Write,
 	"vecmath": neonvecmath.Write,
 }
 

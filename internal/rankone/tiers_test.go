@@ -1,4 +1,4 @@
-//go:build !purego && !noasm
+//go:build (amd64 || arm64) && !purego && !noasm
 
 package rankone
 
@@ -14,7 +14,7 @@ import (
 func everyTier(t *testing.T, f func(t *testing.T)) {
 	single, double := best32, best64
 	defer func() { best32, best64 = single, double }()
-	for tier := simd.Generic; tier <= simd.Best; tier++ {
+	for _, tier := range simd.Tiers() {
 		best32, best64 = of32(tier), of64(tier)
 		t.Run("tier="+tier.String(), f)
 	}
@@ -29,6 +29,8 @@ func TestTier(t *testing.T) {
 		assert.Equal(t, [2]int{16, 8}, [2]int{lanes32, lanes64})
 	case simd.AVX2:
 		assert.Equal(t, [2]int{8, 4}, [2]int{lanes32, lanes64})
+	case simd.NEON:
+		assert.Equal(t, [2]int{4, 2}, [2]int{lanes32, lanes64})
 	default:
 		assert.Nil(t, best32)
 		assert.Nil(t, best64)
