@@ -59,8 +59,8 @@ func auditCases[T dense.Float]() map[string]auditCase[T] {
 	padded := Sequences{Queries: []int{50, 0, 80}, Keys: []int{70, 20, 40}, Past: []int{20, 0, -30}, Valid: valid}
 	two := linear(Options{})
 	landmarks := must(NewLandmarks(exact(false, false), 10, source(319)))
-	given := must(NewLandmarksAt(exact(false, false), draw(12, d), 0))
-	near := must(NewLandmarksAt(exact(true, false), draw(12, d), 9))
+	given := must(NewLandmarksAt(exact(false, false), draw(12, d)))
+	near := windowed(exact(true, false), draw(12, d), 9)
 	return map[string]auditCase[T]{
 		"bidirectional":      {linear(Options{}), exact(false, false), draw(n, d), draw(40, d), draw(40, dv), AuditOptions{}, 1},
 		"unnormalised":       {linear(Options{Unnormalised: true}), exact(false, true), draw(n, d), draw(40, d), draw(40, dv), AuditOptions{}, 1},
@@ -81,6 +81,8 @@ func auditCases[T dense.Float]() map[string]auditCase[T] {
 		"given landmarks":        {must(NewBatch[T](4, 2, given)), exact(false, false), draw(n, 4*d), draw(n, 2*d), draw(n, 2*dv), AuditOptions{}, 4},
 		"landmarks of sequences": {must(NewBatch[T](4, 2, landmarks, given, given, landmarks)), exact(false, false), draw(n, 4*d), k, v, AuditOptions{Sequences: padded}, 4},
 		"causal landmarks":       {must(NewBatch[T](4, 2, near)), exact(true, false), draw(n, 4*d), k, v, AuditOptions{Sequences: padded}, 4},
+		"window":                 {must(NewBatch[T](4, 2, must(NewCorrected[T](given, CorrectedOptions{Window: 5}, nil)))), exact(false, false), draw(n, 4*d), k, v, AuditOptions{Sequences: padded}, 4},
+		"samples":                {must(NewCorrected[T](landmarks, CorrectedOptions{Samples: 20}, source(320))), exact(false, false), draw(n, d), draw(40, d), draw(40, dv), AuditOptions{}, 1},
 		"rows that may be drawn": {linear(Options{}), exact(false, false), draw(n, d), draw(40, d), draw(40, dv), AuditOptions{Queries: slices.Repeat([]bool{true, false}, n/2)}, 1},
 	}
 }

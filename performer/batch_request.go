@@ -45,6 +45,7 @@ var (
 	_ maskedForm[float32] = Exact[float32]{}
 	_ maskedForm[float32] = (*Auto[float32])(nil)
 	_ maskedForm[float32] = (*Landmarks[float32])(nil)
+	_ maskedForm[float32] = (*Corrected[float32])(nil)
 )
 
 func (a *Attention[T]) dimension() int { return a.d }

@@ -50,7 +50,7 @@
 //	out := a.Forward(dense.Matrix[float32]{}, q, k, v)
 //
 // [NewLandmarksAt] takes given landmarks, which causal attention needs: landmarks there must not
-// depend on later keys. The last tokens have exact weights.
+// depend on later keys. The tokens of the block of the query have exact weights.
 //
 // Features of landmarks are signed, so that denominators may be near zero where r is too small: the
 // error has no bound there. It has one with positive random features, whose outputs are averages of
@@ -85,6 +85,33 @@
 // other query, and causal attention and streams take means of earlier tokens or other texts. An
 // [Unbiased] and a [Pilot] estimate the same outputs with b + c taken off all keys, because softmax
 // does not change when one vector is added to all keys.
+//
+// # Exact weights where they matter
+//
+// A [Corrected] makes more of a base, of landmarks or of features of the softmax kernel. With a
+// Window the keys near the query have exact weights, in bidirectional, causal and streaming
+// attention: where norms are large, a token has most of its weight from itself and its neighbours.
+// With Samples, the exact weights of some keys, drawn at random, correct those of the others, so
+// that numerator and denominator are unbiased; [Corrected.Variances] has the law of what is left.
+//
+//	a, err := performer.NewCorrected[float32](landmarks, performer.CorrectedOptions{Window: 64, Samples: 256}, src)
+//
+// On the words of a text (L = 2048, d = 64, Q = K of one length, r = m = 256, four seeds) outputs
+// were off by, in percent:
+//
+//	‖q‖                                  5       8      10
+//	landmarks                          2.3    16      24
+//	  window of 64                     1.3     3.3     0.6
+//	  128 samples                      0.9     7.4    12
+//	  256 samples                      0.0     0.0     0.0
+//	SDERF                             31      62      69
+//	  window of 64                    25      19       3.4
+//	FAVOR+                            39      68      74
+//	  window of 64                    31      19       3.4
+//
+// The text has fewer words without a landmark than 256. Where errors are spread over many keys, as
+// for Gaussian keys, samples make noise that is larger than the error of landmarks (1.5 % became
+// 3.4 %), and with random features they nearly always do.
 //
 // # From a query to the processor
 //
@@ -283,8 +310,8 @@
 // # Determinism and sharing
 //
 // Work is cut by the number of tokens, not of processors, and sums are merged in
-// order: results do not depend on GOMAXPROCS. An Attention, an Exact, a Landmarks, an Auto, a
-// Batch and a Predictor may be shared by goroutines. A State and an Unbiased belong to one.
+// order: results do not depend on GOMAXPROCS. An Attention, an Exact, a Landmarks, a Corrected, an
+// Auto, a Batch and a Predictor may be shared by goroutines. A State and an Unbiased belong to one.
 //
 // # References
 //

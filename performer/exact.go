@@ -34,6 +34,8 @@ var (
 	_ Form[float64] = (*Attention[float64])(nil)
 	_ Form[float32] = (*Landmarks[float32])(nil)
 	_ Form[float64] = (*Landmarks[float64])(nil)
+	_ Form[float32] = (*Corrected[float32])(nil)
+	_ Form[float64] = (*Corrected[float64])(nil)
 )
 
 // Forward computes attention of the queries q (Lq×d) over the keys k (Lk×d) and values v (Lk×dv)

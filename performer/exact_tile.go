@@ -73,7 +73,12 @@ func (t *tile[T]) align(n, first int) {
 // keys each query sees.
 func (t *tile[T]) attendUpTo(dst, q, k, v dense.Matrix[T]) {
 	t.sum(q, k, v)
-	sums := t.sums.Rows(q.Rows)
+	t.finish(dst)
+}
+
+// finish writes the outputs of the queries.
+func (t *tile[T]) finish(dst dense.Matrix[T]) {
+	sums := t.sums.Rows(dst.Rows)
 	for i := range dst.Rows {
 		switch peak := float64(t.peaks[i]); {
 		case !t.form.Unnormalised:
@@ -88,10 +93,19 @@ func (t *tile[T]) attendUpTo(dst, q, k, v dense.Matrix[T]) {
 
 // sum adds the keys that attendUpTo takes to the sums of a block of queries.
 func (t *tile[T]) sum(q, k, v dense.Matrix[T]) {
-	matmul.PackT(&t.queries, q)
+	t.pack(q)
+	t.add(k, v, nil)
+}
+
+// pack makes q the block of queries.
+func (t *tile[T]) pack(q dense.Matrix[T]) { matmul.PackT(&t.queries, q) }
+
+// add adds keys to the sums of the queries that are packed. Weights are multiplied by exp(logs),
+// unless logs is nil.
+func (t *tile[T]) add(k, v dense.Matrix[T], logs []T) {
 	end := k.Rows
 	if t.form.Causal {
-		end = min(t.last[q.Rows-1]+1, k.Rows)
+		end = min(t.last[len(t.last)-1]+1, k.Rows)
 	}
 	for lo := 0; lo < end; lo += tileKeys {
 		hi := min(lo+tileKeys, end)
@@ -99,15 +113,23 @@ func (t *tile[T]) sum(q, k, v dense.Matrix[T]) {
 		if t.valid != nil {
 			valid = t.valid[lo:hi]
 		}
-		t.take(k.RowRange(lo, hi), v.RowRange(lo, hi), valid, lo)
+		var more []T
+		if logs != nil {
+			more = logs[lo:hi]
+		}
+		t.take(k.RowRange(lo, hi), v.RowRange(lo, hi), valid, more, lo)
 	}
 }
 
 // take adds a tile of keys and values, which begins at key number lo, to the sums of the queries.
-func (t *tile[T]) take(k, v dense.Matrix[T], valid []bool, lo int) {
+// Scores are raised by logs, unless logs is nil.
+func (t *tile[T]) take(k, v dense.Matrix[T], valid []bool, logs []T, lo int) {
 	n := len(t.peaks)
 	scores, sums := t.scores.Rows(k.Rows), t.sums.Rows(n)
 	matmul.MulPacked(t.scale, k, &t.queries, 0, scores, nil)
+	for j, x := range logs {
+		vecmath.Affine(scores.Row(j), scores.Row(j), 1, x)
+	}
 	diagonal := t.form.Causal && t.last[0]-lo+1 < k.Rows
 	if diagonal {
 		blind := 0 // queries that do not see the key

@@ -54,15 +54,15 @@ import (
 // that is safe) and may be shared by goroutines. The same seed and keys give the same landmarks,
 // and outputs do not depend on GOMAXPROCS. Methods of the zero Landmarks panic.
 type Landmarks[T dense.Float] struct {
-	exact  Exact[T]
-	n      int
-	seed   [2]uint64
-	z      dense.Matrix[T]   // landmarks that are given
-	given  *landmarkSet[T]   // nil if landmarks are chosen
-	means  *landmarkMeans[T] // nil if points are not centred
-	d      int               // of landmarks that are given and of means
-	window int               // least number of keys with exact weights, if causal
-	calls  pool.Of[landmarkCall[T]]
+	exact Exact[T]
+	n     int
+	seed  [2]uint64
+	z     dense.Matrix[T]   // landmarks that are given
+	given *landmarkSet[T]   // nil if landmarks are chosen
+	means *landmarkMeans[T] // nil if points are not centred
+	d     int               // of landmarks that are given and of means
+	sums  bool              // calls leave sums, see Attention
+	calls pool.Of[landmarkCall[T]]
 }
 
 // NewLandmarks returns attention that approximates exact with r landmarks chosen among the keys of
@@ -92,28 +92,22 @@ func NewLandmarks[T dense.Float](exact Exact[T], r int, src rand.Source) (*Landm
 // NewLandmarksAt returns attention that approximates exact with the landmarks z (r×d), which are
 // copied. Landmarks that others span to rounding, such as duplicates, count as one.
 //
-// With exact.Causal query i sees the keys j ≤ i only. It has exact weights for the near keys, at
-// least the last window keys, and weights by landmarks for the keys before: with the stride t =
-// max(window, r), the first near key has the number t·⌊(i − window)/t⌋, or 0 if that is negative.
-// Landmarks must not depend on keys that come after a query: rff.PivotedLandmarks with
+// With exact.Causal query i sees the keys j ≤ i only. Attention goes by blocks of r keys: keys of
+// its own block have exact weights, those of the blocks before have weights by landmarks. As the
+// base of a [Corrected], causal landmarks have exact weights for a window of keys. Landmarks must
+// not depend on keys that come after a query: rff.PivotedLandmarks with
 // kernels.Gaussian{LengthScale: 1/√s} chooses them among keys of the past or of other texts. The
-// time is O(L·(r+window)·(d+dv)). A change of later tokens changes no bit of earlier outputs.
+// time is O(L·r·(d+dv)). A change of later tokens changes no bit of earlier outputs.
 //
 // The error reports an exact.Scale that is negative or not finite, a z without rows or columns, too
-// large for memory or not finite, a landmark with s·‖z‖²/2 out of the range of T, and a window
-// below 1 for causal attention or other than 0 for bidirectional attention.
-func NewLandmarksAt[T dense.Float](exact Exact[T], z dense.Matrix[T], window int) (*Landmarks[T], error) {
+// large for memory or not finite, and a landmark with s·‖z‖²/2 out of the range of T.
+func NewLandmarksAt[T dense.Float](exact Exact[T], z dense.Matrix[T]) (*Landmarks[T], error) {
 	z.Check()
 	if err := checkLandmarkScale(exact); err != nil {
 		return nil, err
 	}
-	switch {
-	case z.Rows < 1 || z.Cols < 1:
+	if z.Rows < 1 || z.Cols < 1 {
 		return nil, fmt.Errorf("performer: z is %d×%d, want at least 1×1", z.Rows, z.Cols)
-	case exact.Causal && window < 1:
-		return nil, fmt.Errorf("performer: window = %d, want at least 1 for causal attention", window)
-	case !exact.Causal && window != 0:
-		return nil, fmt.Errorf("performer: window = %d, want 0 unless exact.Causal is set", window)
 	}
 	if err := limit.Memory[float64](z.Rows, max(z.Rows, z.Cols)); err != nil {
 		return nil, fmt.Errorf("performer: z is %d×%d: %w", z.Rows, z.Cols, err)
@@ -130,7 +124,7 @@ func NewLandmarksAt[T dense.Float](exact Exact[T], z dense.Matrix[T], window int
 	if err != nil {
 		return nil, err
 	}
-	return &Landmarks[T]{exact: exact, n: z.Rows, z: z, given: given, d: z.Cols, window: window}, nil
+	return &Landmarks[T]{exact: exact, n: z.Rows, z: z, given: given, d: z.Cols, sums: exact.Causal}, nil
 }
 
 // givenLandmarks returns the set of the finite landmarks z.
@@ -192,7 +186,9 @@ func (l *Landmarks[T]) shares() bool { return !l.exact.Causal }
 
 func (l *Landmarks[T]) attend(p request[T]) {
 	if l.exact.Causal {
-		l.attendCausal(p)
+		c := l.call(p.k)
+		attendCausal(p, &c.a, l.exact, 0)
+		l.calls.Put(c)
 		return
 	}
 	k, v, copies := validOnly(p.k, p.v, p.valid)
@@ -211,10 +207,6 @@ func (l *Landmarks[T]) attend(p request[T]) {
 	}
 }
 
-// stride returns the number of keys that become far at a time. A product with G⁻¹ for as many keys
-// as landmarks costs no more than their features.
-func (l *Landmarks[T]) stride() int { return max(l.window, l.n) }
-
 // isExact reports whether attention over n keys is exact attention.
 func (l *Landmarks[T]) isExact(n int) bool { return n == 0 || l.given == nil && n <= l.n }
 
@@ -223,11 +215,11 @@ func (l *Landmarks[T]) isExact(n int) bool { return n == 0 || l.given == nil && 
 func (l *Landmarks[T]) call(k dense.Matrix[T]) *landmarkCall[T] {
 	c := l.calls.Get()
 	if c.a.landmarks == nil {
-		c.a = Attention[T]{opts: Options{Unnormalised: l.exact.Unnormalised}, logs: true, sums: l.exact.Causal, landmarks: &c.set, m: l.n, rows: blockRows(l.n)}
+		c.a = Attention[T]{opts: Options{Unnormalised: l.exact.Unnormalised}, logs: true, sums: l.sums, landmarks: &c.set, m: l.n, rows: blockRows(l.n)}
 		c.a.mapQueries, c.a.mapKeys = c.set.logQueries, c.set.logKeys
 		c.rng = rand.New(&c.pcg)
 		if g := l.given; g != nil {
-			c.set = landmarkSet[T]{scale: g.scale, means: g.means, points: g.points, packed: g.packed, offsets: g.offsets, halves: g.halves, factor: g.factor}
+			c.set.use(g)
 		}
 	}
 	if c.a.d = k.Cols; l.given == nil {

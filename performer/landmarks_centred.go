@@ -53,7 +53,7 @@ func (l *Landmarks[T]) Centred(b, c []T) (*Landmarks[T], error) {
 	if len(b) == 0 && len(c) == 0 {
 		m = nil
 	}
-	to := &Landmarks[T]{exact: l.exact, n: l.n, seed: l.seed, z: l.z, d: d, window: l.window, means: m}
+	to := &Landmarks[T]{exact: l.exact, n: l.n, seed: l.seed, z: l.z, d: d, sums: l.sums, means: m}
 	if l.given != nil {
 		set, err := givenLandmarks(l.exact.scale(d), l.z, m)
 		if err != nil {

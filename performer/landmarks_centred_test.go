@@ -61,10 +61,10 @@ func testCentredLandmarks[T dense.Float](t *testing.T) {
 	b, c, shift := meansOf[T](d, 1)
 	tolerance := 1e4 * densetest.Roundoff[T]()
 	for _, plain := range []bool{false, true} {
-		for _, window := range []int{0, 7} {
-			exact := Exact[T]{Unnormalised: plain, Causal: window > 0}
-			l := must(NewLandmarksAt(exact, z, window))
-			moved := must(NewLandmarksAt(exact, plus(z, shift, 1), window))
+		for _, causal := range []bool{false, true} {
+			exact := Exact[T]{Unnormalised: plain, Causal: causal}
+			l := must(NewLandmarksAt(exact, z))
+			moved := must(NewLandmarksAt(exact, plus(z, shift, 1)))
 			want := wide(moved.Forward(none, q, plus(k, shift, 1), v))
 			if plain {
 				want = unshifted(moved.Forward(none, q, plus(k, shift, 1), v), q, shift, s)
@@ -73,11 +73,11 @@ func testCentredLandmarks[T dense.Float](t *testing.T) {
 			for name, f := range map[string]*Landmarks[T]{
 				"centred": one, "anew": must(must(l.Centred(c, b)).Centred(b, c)), "queries alone": must(l.Centred(shift, nil)),
 			} {
-				require.Less(t, frobeniusError(f.Forward(none, q, k, v), want), tolerance, "%s, unnormalised %v, window %d", name, plain, window)
+				require.Less(t, frobeniusError(f.Forward(none, q, k, v), want), tolerance, "%s, unnormalised %v, causal %v", name, plain, causal)
 			}
 			require.True(t, densetest.Identical(l.Forward(none, q, k, v), must(one.Centred(nil, nil)).Forward(none, q, k, v)))
 			require.Greater(t, frobeniusError(l.Forward(none, q, k, v), want), 10*tolerance)
-			if window == 0 {
+			if !causal {
 				continue
 			}
 			state := must(one.NewState(d, dv))
@@ -108,7 +108,7 @@ func testCentredChoice[T dense.Float](t *testing.T) {
 		l := must(must(NewLandmarks(Exact[T]{Unnormalised: plain}, r, source(1))).Centred(b, c))
 		points := dense.Copy(dense.Matrix[T]{}, newByLandmarks(l, k).z)
 		require.Equal(t, r, points.Rows)
-		given := must(must(NewLandmarksAt(Exact[T]{Unnormalised: plain}, points, 0)).Centred(b, c))
+		given := must(must(NewLandmarksAt(Exact[T]{Unnormalised: plain}, points)).Centred(b, c))
 		tolerance := 1e4 * densetest.Roundoff[T]()
 		assert.Less(t, frobeniusError(l.Forward(none, q, k, v), wide(given.Forward(none, q, k, v))), tolerance)
 		gq, gk, gv := given.Backward(none, none, none, q, k, v, dout)
@@ -131,7 +131,7 @@ func TestCentredLandmarkGradients(t *testing.T) {
 	x := [3]dense.Matrix[float64]{decaying[float64](1, 10, d, 2), decaying[float64](2, n, d, 2), decaying[float64](3, n, 2, 1)}
 	dout := decaying[float64](4, 10, 2, 1)
 	for _, plain := range []bool{false, true} {
-		l := must(must(NewLandmarksAt(Exact[float64]{Unnormalised: plain}, decaying[float64](9, r, d, 2), 0)).Centred(b, c))
+		l := must(must(NewLandmarksAt(Exact[float64]{Unnormalised: plain}, decaying[float64](9, r, d, 2))).Centred(b, c))
 		dq, dk, dv := l.Backward(none, none, none, x[0], x[1], x[2], dout)
 		for i, got := range []dense.Matrix[float64]{dq, dk, dv} {
 			for at := range x[i].Data {
@@ -287,7 +287,7 @@ func TestCentredLandmarkAllocations(t *testing.T) {
 
 func TestCentredLandmarksErrors(t *testing.T) {
 	chosen := must(NewLandmarks(Exact[float32]{}, 3, source(1)))
-	given := must(NewLandmarksAt(Exact[float32]{}, decaying[float32](1, 5, 2, 1), 0))
+	given := must(NewLandmarksAt(Exact[float32]{}, decaying[float32](1, 5, 2, 1)))
 	for _, e := range []struct {
 		l    *Landmarks[float32]
 		b, c []float32

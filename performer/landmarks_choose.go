@@ -140,7 +140,7 @@ func (c *landmarkCall[T]) draw(size int) {
 		}
 		return
 	}
-	tau := c.threshold(size)
+	tau := threshold(c.weights, size)
 	sum, next := 0.0, c.rng.Float64()
 	for j, w := range c.weights {
 		if tau*w < 1 {
@@ -156,12 +156,13 @@ func (c *landmarkCall[T]) draw(size int) {
 	}
 }
 
-// threshold returns τ with Σ min(1, τ·w_j) = size, where more than size weights are positive.
-func (c *landmarkCall[T]) threshold(size int) float64 {
+// threshold returns τ with Σ min(1, τ·w_j) = size, where more than size of the weights w_j are
+// positive and none is negative.
+func threshold(weights []float64, size int) float64 {
 	tau := 0.0
 	for {
 		certain, rest := 0, 0.0
-		for _, w := range c.weights {
+		for _, w := range weights {
 			if tau*w >= 1 {
 				certain++
 			} else {

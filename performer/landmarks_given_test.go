@@ -32,7 +32,7 @@ func testGivenLandmarks[T dense.Float](t *testing.T) {
 		want := wide(chosen.Forward(none, q, k, v))
 		wantQ, wantK, wantV := chosen.Backward(none, none, none, q, k, v, dout)
 		for _, points := range []dense.Matrix[T]{z, twice} {
-			given := must(NewLandmarksAt(exact, points, 0))
+			given := must(NewLandmarksAt(exact, points))
 			tolerance := 1e4 * densetest.Roundoff[T]()
 			assert.Less(t, frobeniusError(given.Forward(none, q, k, v), want), tolerance)
 			dq, dk, dv := given.Backward(none, none, none, q, k, v, dout)
@@ -83,6 +83,21 @@ func causalByLandmarks(z, q, k, v dense.Matrix[float64], s float64, window, past
 	return out
 }
 
+// windowed returns landmarks with exact weights for a window of keys.
+func windowed[T dense.Float](exact Exact[T], z dense.Matrix[T], window int) stateful[T] {
+	l := must(NewLandmarksAt(exact, z))
+	if window == 0 {
+		return l
+	}
+	return must(NewCorrected[T](l, CorrectedOptions{Window: window}, nil))
+}
+
+// stateful is a form that has a State.
+type stateful[T dense.Float] interface {
+	Form[T]
+	NewState(d, dv int) (*State[T], error)
+}
+
 func testCausalLandmarks[T dense.Float](t *testing.T) {
 	const d, dv, n, r = 4, 3, 150, 12
 	none := dense.Matrix[T]{}
@@ -91,8 +106,8 @@ func testCausalLandmarks[T dense.Float](t *testing.T) {
 	tolerance := 1e4 * densetest.Roundoff[T]()
 	for _, plain := range []bool{false, true} {
 		exact := Exact[T]{Causal: true, Unnormalised: plain}
-		for _, window := range []int{1, 7, 64, 70} {
-			l := must(NewLandmarksAt(exact, z, window))
+		for _, window := range []int{0, 1, 7, 64, 70} {
+			l := windowed(exact, z, window)
 			got := l.Forward(none, q, k, v)
 			want := causalByLandmarks(wide(z), wide(q), wide(k), wide(v), 0.5, window, 0, nil, plain)
 			require.Less(t, frobeniusError(got, want), tolerance, "window %d, unnormalised %v", window, plain)
@@ -141,15 +156,15 @@ func testCausalLandmarks[T dense.Float](t *testing.T) {
 			require.True(t, densetest.Identical(got, again))
 		}
 		for _, window := range []int{n, math.MaxInt} {
-			l := must(NewLandmarksAt(exact, z, window))
+			l := windowed(exact, z, window)
 			assert.True(t, densetest.Identical(exact.Forward(none, q, k, v), l.Forward(none, q, k, v)), "all keys are near")
 		}
-		l := must(NewLandmarksAt(exact, z, 1))
+		l := must(NewLandmarksAt(exact, z))
 		assert.EqualError(t, l.CanBackward(), "performer: causal Landmarks have no derivatives")
 	}
 	// Norms far beyond the range of exp: values of 1 give 1.
 	far := decaying[T](5, n, d, 1e4)
-	l := must(NewLandmarksAt(Exact[T]{Causal: true}, far.RowRange(0, r), 8))
+	l := must(NewLandmarksAt(Exact[T]{Causal: true}, far.RowRange(0, r)))
 	for _, x := range l.Forward(none, far, far, densetest.Filled(n, 2, T(1))).Data {
 		require.Equal(t, T(1), x)
 	}
@@ -166,18 +181,16 @@ func TestNewLandmarksAtErrors(t *testing.T) {
 	long.Set(2, 0, 1e25)
 	for want, f := range map[string]func() (*Landmarks[float32], error){
 		"performer: z is 0×0, want at least 1×1": func() (*Landmarks[float32], error) {
-			return NewLandmarksAt(Exact[float32]{}, dense.Matrix[float32]{}, 0)
+			return NewLandmarksAt(Exact[float32]{}, dense.Matrix[float32]{})
 		},
-		"performer: z[3][1] = NaN, want a finite number":                    func() (*Landmarks[float32], error) { return NewLandmarksAt(Exact[float32]{}, nan, 0) },
-		"performer: z[2] has a squared norm outside the range of float32":   func() (*Landmarks[float32], error) { return NewLandmarksAt(Exact[float32]{}, long, 0) },
-		"performer: window = 3, want 0 unless exact.Causal is set":          func() (*Landmarks[float32], error) { return NewLandmarksAt(Exact[float32]{}, z, 3) },
-		"performer: window = 0, want at least 1 for causal attention":       func() (*Landmarks[float32], error) { return NewLandmarksAt(Exact[float32]{Causal: true}, z, 0) },
-		"performer: exact.Scale = +Inf, want a finite number of at least 0": func() (*Landmarks[float32], error) { return NewLandmarksAt(Exact[float32]{Scale: math.Inf(1)}, z, 0) },
+		"performer: z[3][1] = NaN, want a finite number":                    func() (*Landmarks[float32], error) { return NewLandmarksAt(Exact[float32]{}, nan) },
+		"performer: z[2] has a squared norm outside the range of float32":   func() (*Landmarks[float32], error) { return NewLandmarksAt(Exact[float32]{}, long) },
+		"performer: exact.Scale = +Inf, want a finite number of at least 0": func() (*Landmarks[float32], error) { return NewLandmarksAt(Exact[float32]{Scale: math.Inf(1)}, z) },
 	} {
 		_, err := f()
 		assert.EqualError(t, err, want)
 	}
-	l := must(NewLandmarksAt(Exact[float32]{}, z, 0))
+	l := must(NewLandmarksAt(Exact[float32]{}, z))
 	x := dense.New[float32](4, 3)
 	assert.PanicsWithValue(t, "performer: q is 4×3, k is 4×3, but the landmarks are points of R^2", func() { l.Forward(dense.Matrix[float32]{}, x, x, x) })
 	_, err := NewBatch[float32](1, 1, l, attention(positive[float32](4, 3), Options{}))

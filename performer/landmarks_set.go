@@ -33,6 +33,14 @@ type landmarkSet[T dense.Float] struct {
 // ownKey says which key a landmark is.
 type ownKey struct{ key, landmark int }
 
+// use makes l the landmarks of other, which must not change while l is in use. Only l has the memory
+// for systems of equations.
+func (l *landmarkSet[T]) use(other *landmarkSet[T]) {
+	l.scale, l.means, l.points, l.packed, l.wide = other.scale, other.means, other.points, other.packed, other.wide
+	l.offsets, l.halves, l.own = other.offsets, other.halves, other.own
+	l.factor.Use(&other.factor)
+}
+
 // prepare makes room for r landmarks of dimension d.
 func (l *landmarkSet[T]) prepare(r, d int) dense.Matrix[T] {
 	l.points.Shape(r, d)

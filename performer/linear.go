@@ -111,7 +111,7 @@ func (b *summarising[T]) Piece(s int) {
 		if a.landmarks != nil {
 			a.landmarks.hide(keys, lo)
 		}
-		acc.add(keys, values, w.scratch)
+		acc.add(keys, values, nil, w.scratch)
 	}
 	b.segmentSums[s] = acc
 	a.workspaces.Put(w)

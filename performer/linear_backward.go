@@ -126,7 +126,7 @@ func (b *queryGradients[T]) Piece(s int) {
 		}
 		a.pullQueries(b.dq.RowRange(lo, end), q, slopes)
 		if a.opts.Unnormalised {
-			acc.add(summed, g, w.scratch)
+			acc.add(summed, g, nil, w.scratch)
 		} else {
 			totalsOf(w.scratch, queries, w.weights)
 			addProducts(1, acc.sums(), queries, g, w.scratch)

@@ -35,15 +35,33 @@ func (a *Attention[T]) accumulator(dv int) *accumulator[T] {
 // sums returns S.
 func (acc *accumulator[T]) sums() dense.Matrix[T] { return acc.sum.Rows(acc.m) }
 
+// clear empties the sums of features lo ≤ f < hi.
+func (acc *accumulator[T]) clear(lo, hi int) {
+	for f := lo; f < hi; f++ {
+		clear(acc.sums().Row(f))
+		if acc.ref != nil {
+			acc.ref.set(f, none)
+		}
+	}
+}
+
 // add adds a block of keys to the sums, from their (log-)features, which it overwrites, and their
-// values. scratch is memory for m elements.
-func (acc *accumulator[T]) add(keys, values dense.Matrix[T], scratch []T) {
+// values, times weights. Nil weights are 1. scratch is memory for m elements.
+func (acc *accumulator[T]) add(keys, values dense.Matrix[T], weights, scratch []T) {
 	if acc.ref != nil {
 		peaksOf(scratch, keys)
 		acc.changes = acc.ref.raise(scratch, acc.changes[:0])
 		rescale(acc.sums(), acc.changes, 0, acc.m)
 		acc.ref.scaleKeys(keys, scratch)
-	} else if acc.sums().Cols > values.Cols {
+	} else if weights == nil && acc.sums().Cols > values.Cols {
+		totalsOf(scratch, keys, nil)
+	}
+	if weights != nil {
+		for j, w := range weights {
+			if w != 1 {
+				vecmath.Scale(keys.Row(j), w)
+			}
+		}
 		totalsOf(scratch, keys, nil)
 	}
 	addProducts(1, acc.sums(), keys, values, scratch)

@@ -38,10 +38,10 @@ import (
 // time for a query grows with the number of tokens, and memory is at most twice what the
 // tokens need. Outputs have the bits of [Exact] over the same keys.
 //
-// [Landmarks] with a window, so causal ones, keep sums as linear attention does, r×(dv+1), and the
-// keys and values of window + max(window, r) tokens at most, which have exact weights. Size and
-// time for a token do not depend on the number of tokens. After Merge the tokens of the other State
-// are the nearer ones.
+// Causal [Landmarks], and a [Corrected] with a window W, keep sums as linear attention does,
+// m×(dv+1) for m features or landmarks, and the keys and values of W + max(W, m) tokens at most,
+// which have exact weights; W = 0 for landmarks alone. Size and time for a token do not depend on the
+// number of tokens. After Merge the tokens of the other State are the nearer ones.
 //
 // A State belongs to one goroutine, and to the form that made it: Merge and UnmarshalBinary
 // refuse what another form keeps. Once calls have had their sizes, Append, Attend and Step,
@@ -111,6 +111,7 @@ var (
 	_ remembering[float32] = (*Attention[float32])(nil)
 	_ remembering[float32] = Exact[float32]{}
 	_ remembering[float32] = (*Landmarks[float32])(nil)
+	_ remembering[float32] = (*Corrected[float32])(nil)
 )
 
 // NewState returns an empty [State] of one head, for queries and keys of dimension d and
@@ -129,8 +130,8 @@ func (e Exact[T]) NewState(d, dv int) (*State[T], error) {
 
 // NewState returns an empty [State] of all heads, for queries and keys of dimension d and
 // values of dimension dv a head. It returns an error if d is not the dimension that the forms
-// take, if d or dv is below 1, if a form has no State, as only [Attention], [Exact] and causal
-// [Landmarks] have, or if the State takes more memory than the machine has.
+// take, if d or dv is below 1, if a form has no State, as only [Attention], [Exact], causal
+// [Landmarks] and [Corrected] with a window have, or if the State takes more memory than the machine has.
 func (b *Batch[T]) NewState(d, dv int) (*State[T], error) {
 	if b.heads == 0 {
 		return nil, errNoBatch
@@ -168,7 +169,7 @@ func newState[T dense.Float](heads, keyHeads, d, dv int, forms []Form[T]) (*Stat
 		}
 		r, ok := form.(remembering[T])
 		if !ok {
-			return nil, fmt.Errorf("performer: the form of head %d is %T, want an Attention, an Exact or a Landmarks for a state", from, form)
+			return nil, fmt.Errorf("performer: the form of head %d is %T, want an Attention, an Exact, a Landmarks or a Corrected for a state", from, form)
 		}
 		u := stateUnit[T]{from: from, to: to, keyFrom: from / group, keyTo: (to-1)/group + 1}
 		if u.memory, err = r.newMemory(to-from, u.keyTo-u.keyFrom, d, dv); err != nil {

@@ -27,11 +27,11 @@ import (
 //
 // then for each run of heads
 //
-//	uint32   flags: 1 unnormalised, 2 log-features, 4 keys and values, 8 landmarks
+//	uint32   flags: 1 unnormalised, 2 log-features, 4 keys and values, 8 landmarks, 16 near and far
 //	uint32   heads of queries
 //	uint32   m, features or landmarks; 0 for keys and values
 //	uint32   0
-//	float64  scale of keys and values and of landmarks; 0 for features
+//	float64  scale of exact weights; 0 for linear attention
 //
 // and for linear attention
 //
@@ -46,14 +46,14 @@ import (
 //
 //	element  keys, a row of d a token, then values, a row of dv a token
 //
-// for landmarks
+// for near and far tokens
 //
-//	float64  marks of the features of landmarks, as for linear attention
+//	float64  marks of the features, as for linear attention
 //	uint64   window
 //	uint64   near tokens, those with exact weights
 //
 // with for each of its heads of keys the exponents and sums of linear attention, and the keys and
-// values of window + max(window, r) tokens as of exact attention, zeros where fewer are near
+// values of window + max(window, m) tokens as of exact attention, zeros where fewer are near
 //
 // and at the end the CRC-32C of all that precedes it, a uint32.
 const (
@@ -65,6 +65,7 @@ const (
 	flagLogarithms  = 2
 	flagKeys        = 4
 	flagLandmarks   = 8
+	flagNear        = 16
 )
 
 var (
@@ -164,7 +165,7 @@ func (u *stateUnit[T]) checkRecord(b []byte) error {
 	r := u.record()
 	word := func(i int) uint32 { return binary.LittleEndian.Uint32(b[4*i:]) }
 	if flags := word(0); flags != uint32(r.flags) {
-		return fmt.Errorf("performer: state with flags %#x, want %#x (1 unnormalised, 2 log-features, 4 keys and values, 8 landmarks)", flags, r.flags)
+		return fmt.Errorf("performer: state with flags %#x, want %#x (1 unnormalised, 2 log-features, 4 keys and values, 8 landmarks, 16 near and far)", flags, r.flags)
 	}
 	for i, want := range [...]stream.Word{{Name: "heads of a form", Value: u.to - u.from}, {Name: "m", Value: r.features}, {Name: "reserved word"}} {
 		if got := word(i + 1); got != uint32(want.Value) {

@@ -22,9 +22,9 @@ func testStateOfLandmarks[T dense.Float](t *testing.T) {
 	none := dense.Matrix[T]{}
 	z := decaying[T](9, r, d, 3)
 	for _, plain := range []bool{false, true} {
-		for _, window := range []int{1, 8, 100} {
+		for _, window := range []int{0, 1, 8, 100} {
 			for _, heads := range [][2]int{{1, 1}, {4, 2}} {
-				l := must(NewLandmarksAt(Exact[T]{Causal: true, Unnormalised: plain}, z, window))
+				l := windowed(Exact[T]{Causal: true, Unnormalised: plain}, z, window)
 				b := must(NewBatch[T](heads[0], heads[1], l))
 				q, k, v := decaying[T](1, n, heads[0]*d, 3), decaying[T](2, n, heads[1]*d, 3), decaying[T](3, n, heads[1]*dv, 1)
 				want := b.Forward(none, q, k, v)
@@ -73,7 +73,7 @@ func testStateLandmarkMerge[T dense.Float](t *testing.T) {
 	for j := range n {
 		copy(k.Row(j), z.Row(j*7%r))
 	}
-	l := must(NewLandmarksAt(Exact[T]{Causal: true}, z, 4))
+	l := windowed(Exact[T]{Causal: true}, z, 4)
 	want := wide(Exact[T]{}.Forward(none, q, k, v))
 	for _, cuts := range [][]int{{0, 3, 30, 60}, {0, 0, 50, 60}, {0, 33, 34, 60}} {
 		parts := make([]*State[T], 3)
@@ -88,17 +88,17 @@ func testStateLandmarkMerge[T dense.Float](t *testing.T) {
 		assert.Equal(t, 2*n, parts[2].Len())
 		assert.Less(t, frobeniusError(parts[2].Attend(none, q), want), 1e3*densetest.Roundoff[T]())
 	}
-	for text, other := range map[string]*Landmarks[T]{
-		"performer: 12 landmarks with a window of 5, but the state belongs to 12 with 4": must(NewLandmarksAt(Exact[T]{Causal: true}, z, 5)),
-		"performer: Unnormalised = true, but the state belongs to attention with false":  must(NewLandmarksAt(Exact[T]{Causal: true, Unnormalised: true}, z, 4)),
+	for text, other := range map[string]stateful[T]{
+		"performer: 12 features with a window of 5, but the state belongs to 12 with 4": windowed(Exact[T]{Causal: true}, z, 5),
+		"performer: Unnormalised = true, but the state belongs to attention with false": windowed(Exact[T]{Causal: true, Unnormalised: true}, z, 4),
 	} {
 		assert.EqualError(t, must(l.NewState(d, dv)).Merge(must(other.NewState(d, dv))), text)
 	}
-	moved := must(NewLandmarksAt(Exact[T]{Causal: true}, decaying[T](10, r, d, 4), 4))
+	moved := windowed(Exact[T]{Causal: true}, decaying[T](10, r, d, 4), 4)
 	assert.Error(t, must(l.NewState(d, dv)).Merge(must(moved.NewState(d, dv))), "other landmarks")
-	same := must(NewLandmarksAt(Exact[T]{Causal: true}, z, 4))
+	same := windowed(Exact[T]{Causal: true}, z, 4)
 	assert.NoError(t, must(l.NewState(d, dv)).Merge(must(same.NewState(d, dv))))
-	assert.EqualError(t, must(l.NewState(d, dv)).Merge(must(Exact[T]{}.NewState(d, dv))), "performer: other belongs to another form, the state to attention by landmarks")
+	assert.EqualError(t, must(l.NewState(d, dv)).Merge(must(Exact[T]{}.NewState(d, dv))), "performer: other belongs to another form, the state to attention with near and far tokens")
 
 	bytes, err := must(moved.NewState(d, dv)).MarshalBinary()
 	require.NoError(t, err)
@@ -111,13 +111,13 @@ func TestStateLandmarkMerge(t *testing.T) {
 
 func TestStateLandmarkErrors(t *testing.T) {
 	z := decaying[float64](1, 5, 3, 1)
-	_, err := must(NewLandmarksAt(Exact[float64]{}, z, 0)).NewState(3, 2)
-	assert.EqualError(t, err, "performer: the Landmarks has no window, want one of NewLandmarksAt that is causal for a state")
-	l := must(NewLandmarksAt(Exact[float64]{Causal: true}, z, 4))
+	_, err := must(NewLandmarksAt(Exact[float64]{}, z)).NewState(3, 2)
+	assert.EqualError(t, err, "performer: the Landmarks are not causal, want those of NewLandmarksAt with exact.Causal for a state")
+	l := must(NewLandmarksAt(Exact[float64]{Causal: true}, z))
 	_, err = l.NewState(2, 2)
 	assert.EqualError(t, err, "performer: d = 2, but the landmarks are points of R^3")
-	_, err = must(NewLandmarksAt(Exact[float64]{Causal: true}, z, math.MaxInt)).NewState(3, 2)
-	assert.ErrorContains(t, err, "performer: dv = 2, for 1 heads of 5 landmarks and a window of ")
+	_, err = windowed(Exact[float64]{Causal: true}, z, math.MaxInt).NewState(3, 2)
+	assert.ErrorContains(t, err, "performer: dv = 2, for 1 heads of 5 features and a window of ")
 	_, err = l.NewState(3, 0)
 	assert.EqualError(t, err, "performer: d = 3, dv = 0, want at least 1")
 }
@@ -125,7 +125,7 @@ func TestStateLandmarkErrors(t *testing.T) {
 func testStateLandmarkAllocations[T dense.Float](t *testing.T) {
 	const d, n = 8, 200
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
-	l := must(NewLandmarksAt(Exact[T]{Causal: true}, decaying[T](1, 20, d, 2), 16))
+	l := windowed(Exact[T]{Causal: true}, decaying[T](1, 20, d, 2), 16)
 	s := must(l.NewState(d, d))
 	q, dst := decaying[T](2, n, d, 2), dense.New[T](n, d)
 	for _, processors := range []int{1, 2} {

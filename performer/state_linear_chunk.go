@@ -38,7 +38,7 @@ func (t *appending[T]) Piece(h int) {
 			hi := min(lo+a.rows, k.Rows)
 			keys := w.features.Rows(hi - lo)
 			a.mapKeys(keys, k.RowRange(lo, hi))
-			acc.add(keys, v.RowRange(lo, hi), w.scratch)
+			acc.add(keys, v.RowRange(lo, hi), nil, w.scratch)
 		}
 		a.workspaces.Put(w)
 		return

@@ -25,15 +25,15 @@ type saved[T dense.Float] struct {
 	// Of exact attention: the call that brought the last token.
 	last uint64
 
-	// Of attention by landmarks, beside sums and references: copies of the near tokens and their
-	// number.
+	// Of attention with near and far tokens, beside sums and references: copies of the near tokens
+	// and their number.
 	keys, values []T
 	near         int
 	seen         bool
 }
 
 // Snapshot makes dst the mark of the tokens so far and returns dst; a nil dst is allocated. Linear
-// attention copies its sums, [Landmarks] its near tokens too, exact attention keeps the number of
+// attention copies its sums, [Landmarks] and [Corrected] near tokens too, exact attention keeps the number of
 // tokens. Memory of dst is used again: with a dst that s had before Snapshot allocates nothing.
 // Snapshot changes no bit of later outputs.
 func (s *State[T]) Snapshot(dst *Mark[T]) *Mark[T] {

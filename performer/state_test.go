@@ -365,7 +365,7 @@ func TestStateErrors(t *testing.T) {
 	auto := must(NewAuto(a, Exact[float32]{}))
 	for _, forms := range [][]Form[float32]{{auto}, {auto, auto}} {
 		_, err = must(NewBatch(2, 2, forms...)).NewState(4, 3)
-		assert.EqualError(t, err, "performer: the form of head 0 is *performer.Auto[float32], want an Attention, an Exact or a Landmarks for a state")
+		assert.EqualError(t, err, "performer: the form of head 0 is *performer.Auto[float32], want an Attention, an Exact, a Landmarks or a Corrected for a state")
 	}
 
 	s := must(must(NewBatch[float32](2, 2, a)).NewState(4, 3))

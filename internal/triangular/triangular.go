@@ -55,6 +55,9 @@ func (f *Factor[T]) Set(t dense.Matrix[T], diag []T) {
 // Share returns a factor of the same matrix for another goroutine, valid until the next call of Set.
 func (f *Factor[T]) Share() Factor[T] { return Factor[T]{t: f.t, inverted: f.inverted} }
 
+// Use is Share of other into f, which keeps its memory.
+func (f *Factor[T]) Use(other *Factor[T]) { f.t, f.inverted = other.t, other.inverted }
+
 // Solve replaces W by T⁻¹·W by substitution: for one triangle B on the diagonal after another
 //
 //	W_B ← T_BB⁻¹·W_B,  W_R ← W_R − T_RB·W_B for the rows R below.

@@ -1,0 +1,432 @@
+package performer
+
+import (
+	"math"
+	"math/rand/v2"
+	"runtime"
+	"runtime/debug"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/floats"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/allocs"
+	"github.com/seed-feabd252/randfeat/internal/densetest"
+	"github.com/seed-feabd252/randfeat/internal/race"
+	"github.com/seed-feabd252/randfeat/rff"
+)
+
+// corrigible is a base of attention with scale 0.5 for points of R^4.
+type corrigible[T dense.Float] struct {
+	name string
+	of   func(o Options) Form[T]
+}
+
+// corrigibles returns bases of every kind; those of landmarks that are chosen cannot be causal.
+func corrigibles[T dense.Float]() []corrigible[T] {
+	const d = 4
+	exact := func(o Options) Exact[T] { return Exact[T]{Causal: o.Causal, Unnormalised: o.Unnormalised} }
+	byMap := func(m rff.Map[T]) func(Options) Form[T] {
+		return func(o Options) Form[T] { return attention(m, o) }
+	}
+	q, k := decaying[T](1, 50, d, 3), decaying[T](2, 50, d, 3)
+	return []corrigible[T]{
+		{"landmarks", func(o Options) Form[T] { return must(NewLandmarks(exact(o), 9, source(3))) }},
+		{"given landmarks", func(o Options) Form[T] { return must(NewLandmarksAt(exact(o), decaying[T](9, 9, d, 3))) }},
+		{"centred landmarks", func(o Options) Form[T] {
+			return must(must(NewLandmarksAt(exact(o), decaying[T](9, 9, d, 3))).Centred([]T{0.3, 0, 0.1, -0.2}, []T{0, 0.2, 0.2, 0.1}))
+		}},
+		{"positive", byMap(must(rff.SoftmaxPositive(frequencies[T](24, d), 0.5)))},
+		{"trigonometric", byMap(must(rff.SoftmaxTrig(frequencies[T](24, d), 0.5)))},
+		{"SADERF", byMap(must(rff.SADERF(frequencies[T](24, d), q, k, 0.5)))},
+	}
+}
+
+// near reports whether key j is near query i, for m features.
+func near(i, j, window, m int) bool {
+	t := max(window, m)
+	c := max(0, i-window) / t
+	return window > 0 && t*c <= j && j < t*(c+1)+2*window
+}
+
+// featuresOf returns the number of features or landmarks of the base.
+func featuresOf[T dense.Float](c *Corrected[T]) int {
+	if c.landmarks != nil {
+		return c.landmarks.n
+	}
+	return c.a.m
+}
+
+// byDefinition is bidirectional attention by its definition, with the weights of a base that is not
+// normalised, and for each row a bound of the sum of absolute terms.
+func byDefinition[T dense.Float](c *Corrected[T], base Form[T], q, k, v dense.Matrix[T], valid []bool) (out dense.Matrix[float64], terms []float64) {
+	keys, values, _ := validOnly(k, v, valid)
+	approximate := wide(base.Forward(dense.Matrix[T]{}, q, keys, identity[T](keys.Rows)))
+	exact := Exact[float64]{Scale: 0.5, Unnormalised: true}.Weights(dense.Matrix[float64]{}, wide(q), wide(keys))
+	coefficients := make([]float64, keys.Rows)
+	if c.opts.Samples > 0 {
+		w := c.open(request[T]{gradients: gradients[T]{q: q, k: k, v: v}, heads: 1, valid: valid}, keys, values)
+		for j, left := range w.sample.rest {
+			coefficients[j] = 1 - float64(left)
+		}
+		c.close(w)
+	}
+	largest := 1.0
+	for _, x := range values.Data {
+		largest = max(largest, math.Abs(float64(x)))
+	}
+	out, terms = dense.New[float64](q.Rows, v.Cols), make([]float64, q.Rows)
+	for i := range q.Rows {
+		total, at := 0.0, -1
+		for j := range k.Rows {
+			if valid != nil && !valid[j] {
+				continue
+			}
+			at++
+			w, by := exact.At(i, at), coefficients[at]
+			if !near(i, j, c.opts.Window, featuresOf(c)) {
+				w = approximate.At(i, at) + by*(w-approximate.At(i, at))
+			}
+			total += w
+			terms[i] += (1 + by) * (math.Abs(exact.At(i, at)) + math.Abs(approximate.At(i, at))) * largest
+			for col, y := range values.Row(at) {
+				out.Row(i)[col] += w * float64(y)
+			}
+		}
+		if !c.exact.Unnormalised && at >= 0 {
+			terms[i] /= math.Abs(total)
+			for col := range out.Row(i) {
+				out.Row(i)[col] /= total
+			}
+		}
+	}
+	return out, terms
+}
+
+// Every base, window, sample and mask, fewer queries than keys and more, as the definition has it.
+func testCorrectedDefinition[T dense.Float](t *testing.T) {
+	const d, dv = 4, 3
+	none := dense.Matrix[T]{}
+	rng := rand.New(source(1))
+	for _, base := range corrigibles[T]() {
+		for _, size := range [][2]int{{150, 150}, {70, 150}, {200, 90}, {1, 40}} {
+			q, k, v := decaying[T](4, size[0], d, 3), decaying[T](5, size[1], d, 3), decaying[T](6, size[1], dv, 1)
+			for _, plain := range []bool{false, true} {
+				form := base.of(Options{Unnormalised: plain})
+				for _, o := range []CorrectedOptions{{Window: 1}, {Window: 12}, {Window: 30}, {Samples: 15}, {Window: 3, Samples: 15}} {
+					c := must(NewCorrected(form, o, source(7)))
+					batch := must(NewBatch[T](1, 1, c))
+					for name, valid := range masks(rng, k.Rows) {
+						if name == "none" {
+							continue
+						}
+						spoilt, values := k.Clone(), v.Clone()
+						for j, counts := range valid {
+							if !counts {
+								fill(spoilt.Row(j), T(math.NaN()))
+								fill(values.Row(j), T(math.NaN()))
+							}
+						}
+						got := batch.ForwardSequences(none, q, spoilt, values, Sequences{Queries: []int{q.Rows}, Keys: []int{k.Rows}, Valid: valid})
+						want, terms := byDefinition(c, base.of(Options{Unnormalised: true}), q, k, v, valid)
+						wider := must(NewCorrected(form, CorrectedOptions{o.Window + 2, o.Samples}, source(7)))
+						wrong, _ := byDefinition(wider, base.of(Options{Unnormalised: true}), q, k, v, valid)
+						noticed := size[0] < 150
+						for i := range q.Rows {
+							// By landmarks G⁻¹ magnifies rounding.
+							tolerance := 40 * float64(k.Rows+featuresOf(c)+d) * densetest.Roundoff[T]() * terms[i]
+							for col, x := range got.Row(i) {
+								require.InDelta(t, want.At(i, col), float64(x), tolerance, "%s %v %+v %s, unnormalised %v, row %d", base.name, size, o, name, plain, i)
+								noticed = noticed || math.Abs(wrong.At(i, col)-float64(x)) > tolerance
+							}
+						}
+						require.True(t, noticed, "%s %v %+v %s: another window", base.name, size, o, name)
+					}
+				}
+			}
+		}
+	}
+}
+
+func TestCorrectedDefinition(t *testing.T) {
+	t.Parallel()
+	densetest.Both(t, testCorrectedDefinition[float32], testCorrectedDefinition[float64])
+}
+
+// With no keys outputs are zero. A window of all keys, as many samples as keys and as many chosen
+// landmarks as keys are exact attention, to the bit.
+func testCorrectedLengths[T dense.Float](t *testing.T) {
+	const d, dv = 4, 3
+	none := dense.Matrix[T]{}
+	for _, base := range corrigibles[T]() {
+		for _, n := range []int{0, 1, 2, 60} {
+			for _, plain := range []bool{false, true} {
+				exact := Exact[T]{Unnormalised: plain, Scale: 0.5}
+				q, k, v := decaying[T](4, n, d, 3), decaying[T](5, n, d, 3), decaying[T](6, n, dv, 1)
+				want := exact.Forward(none, q, k, v)
+				for _, o := range []CorrectedOptions{{Window: max(n, 1)}, {Window: math.MaxInt}, {Samples: max(n, 1)}, {Samples: math.MaxInt, Window: 1}} {
+					c := must(NewCorrected(base.of(Options{Unnormalised: plain}), o, source(1)))
+					require.True(t, densetest.Identical(want, c.Forward(none, q, k, v)), "%s %d %+v", base.name, n, o)
+					require.Zero(t, floats.Sum(c.Variances(q, k, v).Data))
+				}
+				c := must(NewCorrected(base.of(Options{Unnormalised: plain}), CorrectedOptions{3, 5}, source(1)))
+				assert.Zero(t, c.Forward(none, decaying[T](4, 3, d, 3), k.RowRange(0, 0), v.RowRange(0, 0)).At(2, 2))
+				assert.Zero(t, c.Forward(none, q.RowRange(0, 0), k, v).Rows)
+				assert.Zero(t, c.Forward(none, q, k, v.ColRange(0, 0)).Cols)
+			}
+		}
+	}
+	q, k, v := decaying[T](4, 50, d, 3), decaying[T](5, 50, d, 3), decaying[T](6, 50, dv, 1)
+	c := must(NewCorrected[T](must(NewLandmarks(Exact[T]{}, 50, source(1))), CorrectedOptions{3, 5}, source(1)))
+	require.True(t, densetest.Identical(Exact[T]{}.Forward(none, q, k, v), c.Forward(none, q, k, v)))
+}
+
+func TestCorrectedLengths(t *testing.T) {
+	densetest.Both(t, testCorrectedLengths[float32], testCorrectedLengths[float64])
+}
+
+// Every key several times, and as many landmarks as there are different keys: nothing is left to
+// correct, and outputs are exact to rounding. All keys equal: outputs are the mean of the values.
+func testCorrectedDuplicates[T dense.Float](t *testing.T) {
+	const d, dv, n, r = 4, 3, 210, 30
+	none := dense.Matrix[T]{}
+	k, v := decaying[T](5, n, d, 3), decaying[T](6, n, dv, 1)
+	for j := r; j < n; j++ {
+		copy(k.Row(j), k.Row(j%r))
+	}
+	equal := densetest.Filled(n, d, T(1))
+	for _, o := range []CorrectedOptions{{Window: 7}, {Samples: 9}, {Window: 7, Samples: 9}} {
+		c := must(NewCorrected[T](must(NewLandmarks(Exact[T]{}, r, source(1))), o, source(1)))
+		want := wide(Exact[T]{}.Forward(none, k, k, v))
+		assert.Less(t, frobeniusError(c.Forward(none, k, k, v), want), 300*densetest.Roundoff[T](), "%+v", o)
+		for i, x := range c.Variances(k, k, v).Data {
+			require.Less(t, x, 1e3*densetest.Roundoff[T](), "%+v %d", o, i)
+		}
+		mean := wide(Exact[T]{}.Forward(none, k, equal, v))
+		assert.Less(t, frobeniusError(c.Forward(none, k, equal, v), mean), 300*densetest.Roundoff[T](), "%+v", o)
+	}
+}
+
+func TestCorrectedDuplicates(t *testing.T) {
+	densetest.Both(t, testCorrectedDuplicates[float32], testCorrectedDuplicates[float64])
+}
+
+// Norms up to 10⁶: values of 1 give exactly 1, and a window of keys that are the queries the values
+// of these.
+func testCorrectedNorms[T dense.Float](t *testing.T) {
+	const d, n, r = 16, 300, 40
+	none := dense.Matrix[T]{}
+	for _, norm := range []float64{1e-3, 1, 5, 30, 100, 1e3, 1e6} {
+		k, v := decaying[T](1, n, d, 1), decaying[T](2, n, 3, 1)
+		for i := range n {
+			row := k.Row(i)
+			by := T(norm / math.Sqrt(2*halfSquaredNorm(row)))
+			for j := range row {
+				row[j] *= by
+			}
+		}
+		for _, base := range []Form[T]{
+			must(NewLandmarks(Exact[T]{}, r, source(1))), must(NewLandmarksAt(Exact[T]{}, k.RowRange(0, r))),
+			attention(must(rff.SoftmaxPositive(frequencies[T](r, d), 0.25)), Options{}),
+		} {
+			for _, o := range []CorrectedOptions{{Window: 8}, {Samples: 60}, {8, 60}} {
+				c := must(NewCorrected(base, o, source(2)))
+				for i, x := range c.Forward(none, k, k, densetest.Filled(n, 2, T(1))).Data {
+					require.Equal(t, T(1), x, "%T, norm %g, %+v, %d", base, norm, o, i)
+				}
+				if norm >= 30 && o.Window > 0 {
+					want := wide(Exact[T]{}.Forward(none, k, k, v))
+					assert.Less(t, frobeniusError(c.Forward(none, k, k, v), want), 1e-3, "%T, norm %g, %+v", base, norm, o)
+				}
+				if norm > 100 {
+					continue // scores of float32 have errors of any size
+				}
+				for _, x := range c.Variances(k, k, v).Data {
+					require.False(t, math.IsNaN(x) || math.IsInf(x, 0), "%T, norm %g, %+v: %v", base, norm, o, x)
+				}
+			}
+		}
+	}
+}
+
+func TestCorrectedNorms(t *testing.T) {
+	densetest.Both(t, testCorrectedNorms[float32], testCorrectedNorms[float64])
+}
+
+// A NaN in a key makes every output NaN, in a value every output of its column, in a query its row.
+func testCorrectedNaN[T dense.Float](t *testing.T) {
+	const d, n = 4, 60
+	nan := func(m dense.Matrix[T]) (count int) {
+		for _, x := range m.Data {
+			if x != x {
+				count++
+			}
+		}
+		return count
+	}
+	for _, base := range corrigibles[T]() {
+		for _, o := range []CorrectedOptions{{Window: 4}, {Samples: 20}, {4, 20}} {
+			c := must(NewCorrected(base.of(Options{}), o, source(1)))
+			for row := range n {
+				q, k, v := decaying[T](1, 20, d, 1), decaying[T](2, n, d, 1), decaying[T](3, n, 3, 1)
+				v.Set(row, 1, T(math.NaN()))
+				require.Equal(t, 20, nan(c.Forward(dense.Matrix[T]{}, q, k, v)), "%s %+v", base.name, o)
+				v.Set(row, 1, 0)
+				k.Set(row, 2, T(math.NaN()))
+				require.Equal(t, 60, nan(c.Forward(dense.Matrix[T]{}, q, k, v)), "%s %+v", base.name, o)
+				k.Set(row, 2, 0)
+				q.Set(row%20, 2, T(math.NaN()))
+				require.Equal(t, 3, nan(c.Forward(dense.Matrix[T]{}, q, k, v)), "%s %+v", base.name, o)
+			}
+		}
+	}
+}
+
+func TestCorrectedNaN(t *testing.T) {
+	densetest.Both(t, testCorrectedNaN[float32], testCorrectedNaN[float64])
+}
+
+// The same bits on one processor and on three, and from several goroutines; others from another
+// seed.
+func testCorrectedBits[T dense.Float](t *testing.T) {
+	const d, n = 4, 1500
+	q, k, v := decaying[T](1, n, d, 3), decaying[T](2, n, d, 3), decaying[T](3, n, d, 1)
+	for _, base := range corrigibles[T]() {
+		for _, o := range []CorrectedOptions{{Window: 40}, {Samples: 70}, {40, 70}} {
+			c := must(NewCorrected(base.of(Options{}), o, source(1)))
+			run := func(processors int) dense.Matrix[T] {
+				defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(processors))
+				return c.Forward(dense.Matrix[T]{}, q, k, v)
+			}
+			want := run(1)
+			results := make(chan dense.Matrix[T])
+			for range 2 {
+				go func() { results <- run(3) }()
+			}
+			for range 2 {
+				assert.True(t, densetest.Identical(want, <-results), "%s %+v", base.name, o)
+			}
+			other := must(NewCorrected(base.of(Options{}), o, source(2))).Forward(dense.Matrix[T]{}, q, k, v)
+			assert.Equal(t, o.Samples == 0, densetest.Identical(want, other), "%s %+v", base.name, o)
+		}
+	}
+}
+
+func TestCorrectedBits(t *testing.T) {
+	densetest.Both(t, testCorrectedBits[float32], testCorrectedBits[float64])
+}
+
+// Grouped heads and sequences have the bits of each head and sequence by itself.
+func testCorrectedBatch[T dense.Float](t *testing.T) {
+	const heads, keyHeads, d, dv = 4, 2, 4, 2
+	none := dense.Matrix[T]{}
+	s := Sequences{Queries: []int{5, 0, 70, 1, 6}, Keys: []int{40, 8, 90, 3, 0}}
+	q, k, v := decaying[T](1, sum(s.Queries), heads*d, 2), decaying[T](2, sum(s.Keys), keyHeads*d, 2), decaying[T](3, sum(s.Keys), keyHeads*dv, 1)
+	for _, base := range corrigibles[T]() {
+		for _, o := range []CorrectedOptions{{Window: 5}, {Samples: 20}, {5, 20}} {
+			c := must(NewCorrected(base.of(Options{}), o, source(1)))
+			got := must(NewBatch[T](heads, keyHeads, c)).ForwardSequences(none, q, k, v, s)
+			q0, k0 := 0, 0
+			for i, lq := range s.Queries {
+				for h := range heads {
+					rows, keys := q.RowRange(q0, q0+lq), k.RowRange(k0, k0+s.Keys[i])
+					values := v.RowRange(k0, k0+s.Keys[i])
+					g := h / (heads / keyHeads)
+					want := c.Forward(none, rows.ColRange(h*d, h*d+d), keys.ColRange(g*d, g*d+d), values.ColRange(g*dv, g*dv+dv))
+					require.True(t, densetest.Identical(want, got.RowRange(q0, q0+lq).ColRange(h*dv, h*dv+dv)), "%s %+v", base.name, o)
+				}
+				q0, k0 = q0+lq, k0+s.Keys[i]
+			}
+		}
+	}
+}
+
+func TestCorrectedBatch(t *testing.T) {
+	densetest.Both(t, testCorrectedBatch[float32], testCorrectedBatch[float64])
+}
+
+func testCorrectedAllocations[T dense.Float](t *testing.T) {
+	const d, n = 4, 2000
+	defer debug.SetGCPercent(debug.SetGCPercent(-1))
+	q, v, dst := decaying[T](1, n, d, 2), decaying[T](2, n, d, 1), dense.New[T](n, d)
+	for _, base := range corrigibles[T]() {
+		c := must(NewCorrected(base.of(Options{}), CorrectedOptions{40, 50}, source(1)))
+		for _, processors := range []int{1, 2} {
+			assert.Zero(t, allocs.Settled(processors, func() { c.Forward(dst, q, q, v) }), "%s, %d processors", base.name, processors)
+		}
+	}
+}
+
+func TestCorrectedAllocations(t *testing.T) {
+	if race.Detector {
+		t.Skip("the race detector lets pools forget")
+	}
+	densetest.Both(t, testCorrectedAllocations[float32], testCorrectedAllocations[float64])
+}
+
+// An audit sees what a form is, and asks a form without a window for the drawn rows alone.
+func TestAuditCorrected(t *testing.T) {
+	const d, n = 4, 300
+	q, k, v := decaying[float64](1, n, d, 3), decaying[float64](2, n, d, 3), decaying[float64](3, n, d, 1)
+	exact := Exact[float64]{}
+	l := must(NewLandmarks(exact, 20, source(1)))
+	for _, o := range []CorrectedOptions{{Window: 10}, {Samples: 40}} {
+		c := must(NewCorrected[float64](l, o, source(1)))
+		assert.Equal(t, o.Window == 0, rowwise[float64](c))
+		report := must(auditOne[float64](c, exact, q, k, v, n, AuditOptions{}, source(2)))
+		want := frobeniusError(c.Forward(dense.Matrix[float64]{}, q, k, v), exact.Forward(dense.Matrix[float64]{}, q, k, v))
+		assert.InDelta(t, want, report.Error, 1e-9)
+		_, err := auditOne[float64](c, Exact[float64]{Unnormalised: true}, q, k, v, 20, AuditOptions{}, source(2))
+		assert.ErrorContains(t, err, "want the same")
+	}
+}
+
+func TestNewCorrectedErrors(t *testing.T) {
+	l := must(NewLandmarks(Exact[float64]{}, 5, source(1)))
+	causal := attention(positive[float64](8, 3), Options{Causal: true})
+	window := CorrectedOptions{Window: 1}
+	for want, f := range map[string]func() (*Corrected[float64], error){
+		"performer: base is a performer.Exact[float64], want an *Attention or a *Landmarks": func() (*Corrected[float64], error) {
+			return NewCorrected[float64](Exact[float64]{}, window, nil)
+		},
+		"performer: base is a <nil>, want an *Attention or a *Landmarks": func() (*Corrected[float64], error) { return NewCorrected[float64](nil, window, nil) },
+		"performer: base is a nil or zero Attention, want one of New": func() (*Corrected[float64], error) {
+			return NewCorrected[float64](new(Attention[float64]), window, nil)
+		},
+		"performer: base is a nil or zero Landmarks, want one of NewLandmarks": func() (*Corrected[float64], error) {
+			return NewCorrected[float64](new(Landmarks[float64]), window, nil)
+		},
+		"performer: base has a map of the kernel ELU{}, want kernels.Softmax": func() (*Corrected[float64], error) {
+			return NewCorrected[float64](attention(must(rff.ELU[float64](3)), Options{}), window, nil)
+		},
+		"performer: Window = -1, want at least 0": func() (*Corrected[float64], error) {
+			return NewCorrected[float64](l, CorrectedOptions{Window: -1}, nil)
+		},
+		"performer: Samples = -2, want at least 0": func() (*Corrected[float64], error) {
+			return NewCorrected[float64](l, CorrectedOptions{Samples: -2}, nil)
+		},
+		"performer: Window and Samples are 0, want at least one of them above 0": func() (*Corrected[float64], error) { return NewCorrected[float64](l, CorrectedOptions{}, source(1)) },
+		"performer: src is nil": func() (*Corrected[float64], error) {
+			return NewCorrected[float64](l, CorrectedOptions{Samples: 3}, nil)
+		},
+		"performer: Samples = 3 for a causal base, want 0: the probability of a key would depend on later keys": func() (*Corrected[float64], error) {
+			return NewCorrected[float64](causal, CorrectedOptions{Samples: 3}, source(1))
+		},
+	} {
+		_, err := f()
+		assert.EqualError(t, err, want)
+	}
+	none := dense.Matrix[float64]{}
+	c := must(NewCorrected[float64](causal, window, nil))
+	assert.EqualError(t, c.CanBackward(), "performer: Corrected has no derivatives")
+	for want, f := range map[string]func(){
+		"performer: the Corrected is zero, want one of NewCorrected":                       func() { new(Corrected[float64]).Forward(none, none, none, none) },
+		"performer: q is 5×2, k is 5×2, but the base takes points of R^3":                  func() { c.Forward(none, dense.New[float64](5, 2), dense.New[float64](5, 2), dense.New[float64](5, 1)) },
+		"performer: q is 4×3, k is 5×3, want as many queries as keys for causal attention": func() { c.Forward(none, dense.New[float64](4, 3), dense.New[float64](5, 3), dense.New[float64](5, 1)) },
+		"performer: Corrected has no derivatives":                                          func() { c.Backward(none, none, none, none, none, none, none) },
+	} {
+		assert.PanicsWithValue(t, want, f)
+	}
+}
