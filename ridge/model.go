@@ -337,4 +337,8 @@ func (m *Model[T]) halves(v dense.Matrix[float64], phi dense.Matrix[T]) {
 	m.factor.solvers.Put(s)
 }
 
-var errNoRows = errors.New("ridge: no rows, want at least 1 with a weight above 0")
+var (
+	errNoMap  = errors.New("ridge: phi is nil, want a feature map")
+	errNoData = errors.New("ridge: rows is nil, want data")
+	errNoRows = errors.New("ridge: no rows, want at least 1 with a weight above 0")
+)

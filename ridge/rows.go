@@ -2,7 +2,6 @@ package ridge
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"iter"
 
@@ -77,7 +76,7 @@ func Sum[T dense.Float](ctx context.Context, phi rff.Map[T], rows Rows[T]) (*Sum
 // each calls f for the blocks of rows up to the first error or the end of ctx.
 func each[T dense.Float](ctx context.Context, rows Rows[T], f func(b Block[T]) error) error {
 	if rows == nil {
-		return errors.New("ridge: rows is nil, want data")
+		return errNoData
 	}
 	for b, err := range rows.Blocks() {
 		if err == nil {

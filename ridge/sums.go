@@ -59,7 +59,7 @@ type space[T dense.Float] struct {
 // An error reports a nil phi, outputs below 1, and sums that no memory holds.
 func NewSums[T dense.Float](phi rff.Map[T], outputs int) (*Sums[T], error) {
 	if phi == nil {
-		return nil, errors.New("ridge: phi is nil, want a feature map")
+		return nil, errNoMap
 	}
 	d, width := phi.Dims()
 	if d < 1 || width < 1 {

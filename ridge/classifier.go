@@ -1,0 +1,278 @@
+package ridge
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"math"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/limit"
+	"github.com/seed-feabd252/randfeat/internal/matmul"
+	"github.com/seed-feabd252/randfeat/internal/parallel"
+	"github.com/seed-feabd252/randfeat/internal/pool"
+	"github.com/seed-feabd252/randfeat/internal/scratch"
+	"github.com/seed-feabd252/randfeat/rff"
+)
+
+// Classifier gives the probabilities of classes,
+//
+//	P(c|x) = exp(z_c) / Σ_l exp(z_l),  z_c = b_c + φ(x)ᵀw_c.
+//
+// It never changes, and goroutines may share it.
+type Classifier[T dense.Float] struct {
+	phi     rff.Map[T]
+	weights dense.Matrix[T] // a column each
+	offset  []T
+}
+
+// Classes returns the number of classes.
+func (c *Classifier[T]) Classes() int { return len(c.offset) }
+
+// Map returns the map of the features.
+func (c *Classifier[T]) Map() rff.Map[T] { return c.phi }
+
+// Probabilities writes P(c|x) for the rows of x (n×d) into dst (n×Classes) and returns dst; a zero
+// dst is allocated. dst must not overlap x. Probabilities panics if a shape does not fit. Cost: n
+// transforms and n·D·Classes multiply-adds in T.
+func (c *Classifier[T]) Probabilities(dst, x dense.Matrix[T]) dense.Matrix[T] {
+	x.Check()
+	if d, _ := c.phi.Dims(); x.Cols != d {
+		panic(fmt.Sprintf("ridge: x is %d×%d, want %d×%d", x.Rows, x.Cols, x.Rows, d))
+	}
+	dst = dense.Ensure(dst, x.Rows, c.Classes())
+	parallel.Do((x.Rows+predictRows-1)/predictRows, &classification[T]{c, dst, x})
+	return dst
+}
+
+// classification is the task of Probabilities, some rows a piece.
+type classification[T dense.Float] struct {
+	*Classifier[T]
+	dst, x dense.Matrix[T]
+}
+
+var classifySpaces pool.Both[scratch.Buffer[float32], scratch.Buffer[float64]]
+
+func (c *classification[T]) Piece(piece int) {
+	lo := piece * predictRows
+	hi := min(lo+predictRows, c.x.Rows)
+	s := pool.Get[scratch.Buffer[T]](&classifySpaces)
+	s.Shape(hi-lo, c.weights.Rows)
+	dst := c.dst.RowRange(lo, hi)
+	matmul.Mul(1, c.phi.Transform(s.Rows(hi-lo), c.x.RowRange(lo, hi)), c.weights, 0, dst)
+	pool.Put(&classifySpaces, s)
+	for i := range dst.Rows {
+		row := dst.Row(i)
+		for j := range row {
+			row[j] += c.offset[j]
+		}
+		softmax(row)
+	}
+}
+
+// softmax replaces z by exp(z)/Σexp(z) and returns log Σexp(z).
+func softmax[T dense.Float](z []T) float64 {
+	peak := math.Inf(-1)
+	for _, v := range z {
+		peak = math.Max(peak, float64(v))
+	}
+	sum := 0.0
+	for j, v := range z {
+		e := math.Exp(float64(v) - peak)
+		z[j] = T(e)
+		sum += e
+	}
+	for j := range z {
+		z[j] = T(float64(z[j]) / sum)
+	}
+	return peak + math.Log(sum)
+}
+
+// OneAgainstRest fits a classifier by regression: the targets of class c are 1 for rows of the
+// class and 0 for others, all classes share one Fit with o, and z_c is t times the mean of output
+// c. The temperature t is that of the least log loss of the leave-one-out predictions, which the
+// regression gives in closed form. The targets of rows (n×1) are the classes, whole numbers from 0
+// up to classes − 1.
+//
+// The rows are read twice, and n·classes predictions are kept between.
+//
+// An error reports classes below 2, a target that is no class, and what Sum and Fit report.
+func OneAgainstRest[T dense.Float](ctx context.Context, phi rff.Map[T], rows Rows[T], classes int, o Options) (*Classifier[T], error) {
+	if err := checkClasses(phi, classes); err != nil {
+		return nil, err
+	}
+	hot := oneHot[T]{rows, classes}
+	sums, err := Sum(ctx, phi, hot)
+	if err != nil {
+		return nil, err
+	}
+	m, err := sums.Fit(o)
+	if err != nil {
+		return nil, err
+	}
+	var held heldOut
+	err = each(ctx, hot, func(b Block[T]) error {
+		errs, err := m.LeaveOneOut(dense.Matrix[T]{}, b.X, b.Y, b.Weights)
+		if err != nil {
+			return err
+		}
+		for i := range errs.Rows {
+			w := 1.0
+			if b.Weights != nil {
+				w = float64(b.Weights[i])
+			}
+			addHeldOut(&held, b.Y.Row(i), errs.Row(i), w)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	t := held.temperature(classes)
+	c := &Classifier[T]{phi: phi, weights: dense.New[T](m.weights.Rows, classes), offset: make([]T, classes)}
+	for i := range c.weights.Rows {
+		for j := range c.weights.Row(i) {
+			c.weights.Row(i)[j] = T(t * m.weights.At(i, j))
+		}
+	}
+	for j := range c.offset {
+		c.offset[j] = T(t * m.offset[j])
+	}
+	return c, nil
+}
+
+// heldOut are leave-one-out predictions.
+type heldOut struct {
+	scores  []float64 // of all classes, row by row
+	labels  []int
+	weights []float64
+}
+
+// addHeldOut takes in a row with targets y and leave-one-out errors e. A row that decides its prediction
+// alone says nothing.
+func addHeldOut[T dense.Float](h *heldOut, y, e []T, w float64) {
+	at := len(h.scores)
+	label := 0
+	for j, v := range y {
+		s := float64(v) - float64(e[j])
+		if s != s {
+			h.scores = h.scores[:at]
+			return
+		}
+		h.scores = append(h.scores, s)
+		if v == 1 {
+			label = j
+		}
+	}
+	h.labels, h.weights = append(h.labels, label), append(h.weights, w)
+}
+
+// temperature returns the t ≥ 0 with the least log loss of softmax(t·scores). The loss is convex
+// in t; Newton's steps are halved until they do not pass 0 and do not increase the loss.
+func (h *heldOut) temperature(classes int) float64 {
+	t := 1.0
+	loss, slope, bend := h.loss(t, classes)
+	for range 50 {
+		step := -slope / bend
+		if !(bend > 0) || math.Abs(step) < 1e-6*t {
+			break
+		}
+		next := math.NaN()
+		for range 30 {
+			if t+step > 0 {
+				if next, _, _ = h.loss(t+step, classes); next <= loss {
+					break
+				}
+			}
+			step /= 2
+		}
+		if !(next <= loss) {
+			break
+		}
+		t += step
+		loss, slope, bend = h.loss(t, classes)
+	}
+	return t
+}
+
+// loss returns the log loss of softmax(t·scores) and its first two derivatives.
+func (h *heldOut) loss(t float64, classes int) (loss, slope, bend float64) {
+	p := make([]float64, classes)
+	for i, label := range h.labels {
+		s, w := h.scores[i*classes:][:classes], h.weights[i]
+		for j, v := range s {
+			p[j] = t * v
+		}
+		loss += w * (softmax(p) - t*s[label])
+		mean, square := 0.0, 0.0
+		for j, v := range s {
+			mean += p[j] * v
+			square += p[j] * v * v
+		}
+		slope += w * (mean - s[label])
+		bend += w * (square - mean*mean)
+	}
+	return loss, slope, bend
+}
+
+// checkClasses returns an error unless there can be a classifier.
+func checkClasses[T dense.Float](phi rff.Map[T], classes int) error {
+	if classes < 2 {
+		return fmt.Errorf("ridge: classes = %d, want at least 2", classes)
+	}
+	if phi == nil {
+		return errNoMap
+	}
+	_, width := phi.Dims()
+	if err := limit.Memory[float64](width+1, classes); err != nil {
+		return fmt.Errorf("ridge: %d features of %d classes: %w", width, classes, err)
+	}
+	return nil
+}
+
+// class returns the class that a target is.
+func class[T dense.Float](v T, classes int) (int, error) {
+	if !(v >= 0 && v < T(classes)) || v != T(int(v)) {
+		return 0, fmt.Errorf("ridge: the target %v is no class, want a whole number from 0 to %d", v, classes-1)
+	}
+	return int(v), nil
+}
+
+// oneHot are rows whose targets are 1 for the class of the row and 0 for the others.
+type oneHot[T dense.Float] struct {
+	rows    Rows[T]
+	classes int
+}
+
+func (h oneHot[T]) Blocks() iter.Seq2[Block[T], error] {
+	return func(yield func(Block[T], error) bool) {
+		if h.rows == nil {
+			yield(Block[T]{}, errNoData)
+			return
+		}
+		for b, err := range h.rows.Blocks() {
+			if err == nil {
+				b.Y, err = h.targets(b.Y)
+			}
+			if !yield(b, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// targets returns n×classes targets for n×1 classes.
+func (h oneHot[T]) targets(y dense.Matrix[T]) (dense.Matrix[T], error) {
+	if y.Cols != 1 {
+		return y, fmt.Errorf("ridge: y is %d×%d, want one column of classes", y.Rows, y.Cols)
+	}
+	hot := dense.New[T](y.Rows, h.classes)
+	for i := range y.Rows {
+		c, err := class(y.At(i, 0), h.classes)
+		if err != nil {
+			return y, err
+		}
+		hot.Set(i, c, 1)
+	}
+	return hot, nil
+}

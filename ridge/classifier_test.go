@@ -1,0 +1,197 @@
+package ridge_test
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/rff"
+	"github.com/seed-feabd252/randfeat/ridge"
+)
+
+// rings returns points of the plane with classes drawn from probabilities that depend on their
+// radius.
+func rings[T dense.Float](n int, seed uint64) (b ridge.Block[T], labels []int, truth dense.Matrix[T]) {
+	rng := rand.New(rand.NewPCG(seed, 1))
+	b = ridge.Block[T]{X: dense.New[T](n, 2), Y: dense.New[T](n, 1)}
+	labels, truth = make([]int, n), dense.New[T](n, 3)
+	for i := range n {
+		u, v := 2*rng.NormFloat64(), 2*rng.NormFloat64()
+		b.X.Set(i, 0, T(u))
+		b.X.Set(i, 1, T(v))
+		r := math.Hypot(u, v)
+		e := []float64{math.Exp(2 * (2 - r)), 1, math.Exp(3 * (r - 3))}
+		sum := e[0] + e[1] + e[2]
+		at := rng.Float64() * sum
+		for at > e[labels[i]] && labels[i] < 2 {
+			at -= e[labels[i]]
+			labels[i]++
+		}
+		for j, v := range e {
+			truth.Set(i, j, T(v/sum))
+		}
+		b.Y.Set(i, 0, T(labels[i]))
+	}
+	return b, labels, truth
+}
+
+// Both classifiers come close to the log loss of the true probabilities, the least there is, and
+// their probabilities are calibrated: the expected error over 10 bins of 5000 rows of right
+// probabilities is about 10·√(0.2/(2π·500)) times 1/10, 0.01.
+func TestClassifiers(t *testing.T) {
+	t.Run("type=float32", testClassifiers[float32])
+	t.Run("type=float64", testClassifiers[float64])
+}
+
+func testClassifiers[T dense.Float](t *testing.T) {
+	ctx := context.Background()
+	train, _, _ := rings[T](4000, 1)
+	test, labels, truth := rings[T](5000, 2)
+	phi := gaussian[T](t, 64, 2, 1.5, 1)
+	least := ridge.LogLoss(truth, labels)
+	passes := 0
+	for name, fit := range map[string]func() (*ridge.Classifier[T], error){
+		"OneAgainstRest": func() (*ridge.Classifier[T], error) {
+			return ridge.OneAgainstRest(ctx, phi, train, 3, ridge.Options{})
+		},
+		"Logistic": func() (*ridge.Classifier[T], error) {
+			return ridge.Logistic(ctx, phi, train, 3, ridge.LogisticOptions{Progress: func(n int, _ float64) { passes = n }})
+		},
+	} {
+		c, err := fit()
+		require.NoError(t, err, name)
+		assert.Equal(t, 3, c.Classes())
+		p := c.Probabilities(dense.Matrix[T]{}, test.X)
+		right := 0
+		for i, l := range labels {
+			sum := 0.0
+			for _, v := range p.Row(i) {
+				sum += float64(v)
+			}
+			assert.InDelta(t, 1, sum, 1e-6)
+			if ridge.Best(p.Row(i)) == l {
+				right++
+			}
+		}
+		loss := ridge.LogLoss(p, labels)
+		bins, expected := ridge.Calibration(p, labels, 10)
+		t.Logf("%s: log loss %.4f, least %.4f, calibration error %.4f, %d right, %d passes", name, loss, least, expected, right, passes)
+		assert.Less(t, loss, least+0.06, name)
+		assert.Less(t, expected, 0.06, name)
+		assert.Len(t, bins, 10)
+	}
+}
+
+// The weights are where the gradient of the penalised loss is zero: the features times the
+// differences of labels and probabilities are the weights over s².
+func TestLogisticIsStationary(t *testing.T) {
+	const signal = 3.0
+	train, labels, _ := rings[float64](200, 1)
+	weights := make([]float64, 200)
+	for i := range weights {
+		weights[i] = float64(i % 3)
+	}
+	train.Weights = weights
+	phi := gaussian[float64](t, 8, 2, 1.5, 1)
+	c, err := ridge.Logistic(context.Background(), phi, train, 3, ridge.LogisticOptions{Signal: signal, Tolerance: 1e-8})
+	require.NoError(t, err)
+	p := c.Probabilities(dense.Matrix[float64]{}, train.X)
+	features := phi.Transform(dense.Matrix[float64]{}, train.X)
+	w, rest := dense.New[float64](16, 3), [3]float64{}
+	for i, l := range labels {
+		for j, v := range p.Row(i) {
+			if j == l {
+				v--
+			}
+			for f, e := range features.Row(i) {
+				w.Row(f)[j] -= signal * weights[i] * v * e
+			}
+			rest[j] += weights[i] * v
+		}
+	}
+	assert.InDeltaSlice(t, make([]float64, 3), rest[:], 200*1e-8, "intercepts have no penalty")
+	// Logarithms of ratios of probabilities are differences of features times weights, but for the
+	// intercepts. The derivatives, of the mean of 200 losses, are within 1e-8.
+	intercept := 0.0
+	for i := range labels {
+		ratio := math.Log(p.At(i, 0) / p.At(i, 1))
+		for f, e := range features.Row(i) {
+			ratio -= e * (w.At(f, 0) - w.At(f, 1))
+		}
+		if i == 0 {
+			intercept = ratio
+		}
+		assert.InDelta(t, intercept, ratio, 4*signal*200*1e-8*16)
+	}
+}
+
+func TestLogisticStops(t *testing.T) {
+	train, _, _ := rings[float64](200, 1)
+	phi := gaussian[float64](t, 8, 2, 1.5, 1)
+	c, err := ridge.Logistic(context.Background(), phi, train, 3, ridge.LogisticOptions{Passes: 4})
+	assert.ErrorIs(t, err, ridge.ErrNotConverged)
+	require.NotNil(t, c)
+	assert.NotPanics(t, func() { c.Probabilities(dense.Matrix[float64]{}, train.X) })
+	ctx, cancel := context.WithCancel(context.Background())
+	_, err = ridge.Logistic(ctx, phi, train, 3, ridge.LogisticOptions{Progress: func(pass int, _ float64) {
+		if pass == 3 {
+			cancel()
+		}
+	}})
+	assert.ErrorIs(t, err, context.Canceled)
+}
+
+func TestClassifierErrors(t *testing.T) {
+	ctx := context.Background()
+	train, _, _ := rings[float64](20, 1)
+	phi := gaussian[float64](t, 8, 2, 1.5, 1)
+	for _, fit := range []func(phi rff.Map[float64], rows ridge.Rows[float64], classes int) error{
+		func(phi rff.Map[float64], rows ridge.Rows[float64], classes int) error {
+			_, err := ridge.OneAgainstRest(ctx, phi, rows, classes, ridge.Options{})
+			return err
+		},
+		func(phi rff.Map[float64], rows ridge.Rows[float64], classes int) error {
+			_, err := ridge.Logistic(ctx, phi, rows, classes, ridge.LogisticOptions{})
+			return err
+		},
+	} {
+		assert.EqualError(t, fit(phi, train, 1), "ridge: classes = 1, want at least 2")
+		assert.EqualError(t, fit(nil, train, 2), "ridge: phi is nil, want a feature map")
+		assert.EqualError(t, fit(phi, nil, 2), "ridge: rows is nil, want data")
+		assert.ErrorContains(t, fit(phi, train, math.MaxInt/9), "ridge: 16 features of")
+		assert.ErrorContains(t, fit(phi, train, 2), "ridge: the target 2 is no class, want a whole number from 0 to 1")
+		assert.ErrorContains(t, fit(phi, ridge.Block[float64]{X: train.X, Y: train.X}, 3), "ridge: y is 20×2, want")
+		assert.ErrorContains(t, fit(phi, ridge.Block[float64]{}, 3), "ridge: no rows")
+	}
+	_, err := ridge.Logistic(ctx, phi, train, 3, ridge.LogisticOptions{Signal: -1})
+	assert.EqualError(t, err, "ridge: Signal = -1, want a positive number")
+	_, err = ridge.Logistic(ctx, phi, train, 3, ridge.LogisticOptions{Tolerance: math.NaN()})
+	assert.EqualError(t, err, "ridge: Tolerance = NaN, want a positive number")
+	_, err = ridge.Logistic(ctx, phi, train, 3, ridge.LogisticOptions{Passes: -1})
+	assert.EqualError(t, err, "ridge: Passes = -1, want at least 1")
+	c, err := ridge.OneAgainstRest(ctx, phi, train, 3, ridge.Options{})
+	require.NoError(t, err)
+	assert.PanicsWithValue(t, "ridge: x is 20×1, want 20×2", func() { c.Probabilities(dense.Matrix[float64]{}, train.Y) })
+}
+
+func TestScores(t *testing.T) {
+	p := dense.Of(4, 2, []float64{0.9, 0.1, 0.6, 0.4, 0.05, 0.95, 1, 0})
+	labels := []int{0, 1, 1, 0}
+	assert.InDelta(t, -(math.Log(0.9)+math.Log(0.4)+math.Log(0.95))/4, ridge.LogLoss(p, labels), 1e-15)
+	assert.True(t, math.IsInf(ridge.LogLoss(p, []int{0, 0, 0, 1}), 1))
+	bins, expected := ridge.Calibration(p, labels, 5)
+	assert.Equal(t, 0, bins[0].Rows)
+	assert.Equal(t, ridge.Bin{Rows: 1, Confidence: 0.6}, bins[3])
+	assert.Equal(t, 3, bins[4].Rows)
+	assert.InDelta(t, 2.85/3, bins[4].Confidence, 1e-15)
+	assert.InDelta(t, 1, bins[4].Accuracy, 1e-15)
+	assert.InDelta(t, (0.6+0.15)/4, expected, 1e-15)
+	assert.PanicsWithValue(t, "ridge: 3 labels for probabilities of 4×2", func() { ridge.LogLoss(p, labels[:3]) })
+	assert.PanicsWithValue(t, "ridge: labels[1] = 2, want a class below 2", func() { ridge.LogLoss(p, []int{0, 2, 0, 0}) })
+	assert.PanicsWithValue(t, "ridge: bins = 0, want at least 1", func() { ridge.Calibration(p, labels, 0) })
+}

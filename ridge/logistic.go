@@ -1,0 +1,228 @@
+package ridge
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/optimize"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/matmul"
+	"github.com/seed-feabd252/randfeat/rff"
+)
+
+// LogisticOptions are the parameters of Logistic. The zero value is the usual choice.
+type LogisticOptions struct {
+	// Signal is the prior variance s² of the weights; 0 for 10, which makes differences of z of
+	// some ±10 where the norm of features is 1 probable and larger ones not.
+	Signal float64
+
+	// Tolerance ends the search where no derivative of the mean loss is larger; 0 for 1e-5.
+	Tolerance float64
+
+	// Passes is the largest number of passes over the rows; 0 for 500.
+	Passes int
+
+	// Progress is called after each pass with their number and the mean loss.
+	Progress func(pass int, loss float64)
+}
+
+// ErrNotConverged says that a search ended before the derivatives were within the tolerance: it had
+// no passes left, or rounding hides smaller steps. The classifier that comes with it is the best one
+// so far.
+var ErrNotConverged = errors.New("ridge: the search for weights ended before its tolerance")
+
+// Logistic fits multinomial logistic regression: the weights of the least
+//
+//	−Σ_i ω_i·log P(c_i|x_i) + Σ_c ‖w_c‖²/(2s²),
+//
+// found by L-BFGS [Liu & Nocedal 1989] of gonum. Intercepts have no penalty. The targets of rows
+// (n×1) are the classes c_i, whole numbers from 0 up to classes − 1. The rows are read once for each
+// pass; features are formed again every time, and never those of all rows. A pass costs n transforms
+// and 2n·D·classes multiply-adds.
+//
+// An error reports classes below 2, options out of range, a target that is no class, what Add
+// reports of rows, no rows, the end of ctx, and ErrNotConverged with a classifier.
+func Logistic[T dense.Float](ctx context.Context, phi rff.Map[T], rows Rows[T], classes int, o LogisticOptions) (*Classifier[T], error) {
+	if err := checkClasses(phi, classes); err != nil {
+		return nil, err
+	}
+	if o.Signal == 0 {
+		o.Signal = 10
+	}
+	if o.Tolerance == 0 {
+		o.Tolerance = 1e-5
+	}
+	if o.Passes == 0 {
+		o.Passes = 500
+	}
+	switch {
+	case !(o.Signal > 0) || math.IsInf(o.Signal, 0):
+		return nil, fmt.Errorf("ridge: Signal = %v, want a positive number", o.Signal)
+	case !(o.Tolerance > 0) || math.IsInf(o.Tolerance, 0):
+		return nil, fmt.Errorf("ridge: Tolerance = %v, want a positive number", o.Tolerance)
+	case o.Passes < 1:
+		return nil, fmt.Errorf("ridge: Passes = %d, want at least 1", o.Passes)
+	}
+	l := &likelihood[T]{ctx: ctx, phi: phi, rows: rows, classes: classes, opts: o}
+	_, l.width = phi.Dims()
+	l.gradient, l.x = make([]float64, (l.width+1)*classes), make([]float64, (l.width+1)*classes)
+	l.weights, l.offset = dense.New[T](l.width, classes), make([]T, classes)
+	l.pass()
+	if l.err == nil {
+		// The error is a search without another step, which the gradient judges.
+		_, _ = optimize.Minimize(optimize.Problem{
+			Func:   func(x []float64) float64 { l.at(x); return l.value },
+			Grad:   func(dst, x []float64) { l.at(x); copy(dst, l.gradient) },
+			Status: l.status,
+		}, make([]float64, len(l.x)), &optimize.Settings{
+			GradientThreshold: o.Tolerance, Converger: optimize.NeverTerminate{},
+		}, &optimize.LBFGS{})
+	}
+	if l.err != nil {
+		return nil, l.err
+	}
+	l.set(l.best)
+	c := &Classifier[T]{phi: phi, weights: l.weights, offset: l.offset}
+	if !(l.steepest <= o.Tolerance) {
+		return c, ErrNotConverged
+	}
+	return c, nil
+}
+
+// likelihood is the mean penalised loss as a function of the weights and intercepts.
+type likelihood[T dense.Float] struct {
+	ctx            context.Context
+	phi            rff.Map[T]
+	rows           Rows[T]
+	classes, width int
+	opts           LogisticOptions
+
+	x        []float64 // weights of a feature for all classes, feature by feature; then intercepts
+	value    float64   // at x
+	gradient []float64 // at x
+	passes   int
+	err      error
+
+	best     []float64 // of the passes
+	loss     float64   // at best
+	steepest float64   // largest derivative at best
+
+	weights dense.Matrix[T] // x in T
+	offset  []T
+	space   space[T]
+}
+
+// status ends the search after an error or the last pass.
+func (l *likelihood[T]) status() (optimize.Status, error) {
+	switch {
+	case l.err != nil:
+		return optimize.Failure, l.err
+	case l.passes >= l.opts.Passes:
+		return optimize.FunctionEvaluationLimit, nil
+	}
+	return optimize.NotTerminated, nil
+}
+
+// at computes value and gradient at x.
+func (l *likelihood[T]) at(x []float64) {
+	if l.err != nil || slices.Equal(x, l.x) {
+		return
+	}
+	copy(l.x, x)
+	l.pass()
+}
+
+// set rounds weights and intercepts to T.
+func (l *likelihood[T]) set(x []float64) {
+	for i, v := range x[:l.width*l.classes] {
+		l.weights.Data[i] = T(v)
+	}
+	for j, v := range x[l.width*l.classes:] {
+		l.offset[j] = T(v)
+	}
+}
+
+// pass computes value and gradient at l.x from all rows.
+func (l *likelihood[T]) pass() {
+	l.set(l.x)
+	l.value = 0
+	clear(l.gradient)
+	weight := 0.0
+	d, _ := l.phi.Dims()
+	l.err = each(l.ctx, l.rows, func(b Block[T]) error {
+		if err := checkRows(b.X, b.Y, b.Weights, d, 1); err != nil {
+			return err
+		}
+		const part = 1 << 10
+		for lo := 0; lo < b.X.Rows; lo += part {
+			w, err := l.add(b.slice(lo, min(lo+part, b.X.Rows)))
+			if err != nil {
+				return err
+			}
+			weight += w
+		}
+		return nil
+	})
+	if l.err == nil && !(weight > 0) {
+		l.err = errNoRows
+	}
+	if l.err != nil {
+		return
+	}
+	for i, v := range l.x[:l.width*l.classes] {
+		l.value += v * v / (2 * l.opts.Signal)
+		l.gradient[i] += v / l.opts.Signal
+	}
+	l.value /= weight
+	floats.Scale(1/weight, l.gradient)
+	// Near the minimum losses agree to rounding while derivatives still fall.
+	steepest, rounding := floats.Norm(l.gradient, math.Inf(1)), 0x1p-50*math.Abs(l.loss)
+	if l.passes == 0 || l.value < l.loss-rounding || l.value <= l.loss+rounding && steepest < l.steepest {
+		l.best, l.loss, l.steepest = append(l.best[:0], l.x...), l.value, steepest
+	}
+	l.passes++
+	if l.opts.Progress != nil {
+		l.opts.Progress(l.passes, l.value)
+	}
+}
+
+// add adds the loss and the gradient of some rows and returns the sum of their weights.
+func (l *likelihood[T]) add(b Block[T]) (weight float64, err error) {
+	s := &l.space
+	s.phi.Shape(b.X.Rows, l.width)
+	s.extra.Shape(b.X.Rows, l.classes)
+	phi, z := l.phi.Transform(s.phi.Rows(b.X.Rows), b.X), s.extra.Rows(b.X.Rows)
+	matmul.Mul(1, phi, l.weights, 0, z)
+	for i := range z.Rows {
+		label, err := class(b.Y.At(i, 0), l.classes)
+		if err != nil {
+			return 0, err
+		}
+		w, row := 1.0, z.Row(i)
+		if b.Weights != nil {
+			w = float64(b.Weights[i])
+		}
+		for j := range row {
+			row[j] += l.offset[j]
+		}
+		own := float64(row[label])
+		l.value += w * (softmax(row) - own)
+		weight += w
+		row[label]--
+		for j := range row {
+			row[j] *= T(w)
+			l.gradient[l.width*l.classes+j] += float64(row[j])
+		}
+	}
+	s.sum = resize(s.sum, l.width, l.classes)
+	matmul.TMul(1, phi, z, 0, s.sum)
+	for i, v := range s.sum.Data {
+		l.gradient[i] += float64(v)
+	}
+	return weight, nil
+}

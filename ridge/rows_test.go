@@ -1,0 +1,138 @@
+package ridge_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/dense/gonum"
+	"github.com/seed-feabd252/randfeat/ridge"
+)
+
+// array returns a file of NumPy's with the given type, shape and elements.
+func array(descr, shape string, elements any) []byte {
+	header := fmt.Sprintf("{'descr': '%s', 'fortran_order': False, 'shape': (%s), }", descr, shape)
+	header += strings.Repeat(" ", 63-(len(header)+10)%64) + "\n"
+	var b bytes.Buffer
+	b.WriteString("\x93NUMPY\x01\x00")
+	_ = binary.Write(&b, binary.LittleEndian, uint16(len(header)))
+	b.WriteString(header)
+	var order binary.ByteOrder = binary.LittleEndian
+	if descr[0] == '>' {
+		order = binary.BigEndian
+	}
+	_ = binary.Write(&b, order, elements)
+	return b.Bytes()
+}
+
+func put(t testing.TB, name string, data []byte) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	require.NoError(t, os.WriteFile(path, data, 0o600))
+	return path
+}
+
+// Rows in memory, in a matrix of gonum's, in .npy and in CSV are the same rows, in several blocks.
+func TestRowsAreTheSame(t *testing.T) {
+	t.Run("type=float32", testRows[float32])
+	t.Run("type=float64", testRows[float64])
+}
+
+func testRows[T dense.Float](t *testing.T) {
+	const n, d = 10000, 3
+	x, y := friedman[float64](n, 5, 1)
+	x = x.ColRange(0, d).Clone()
+	weights := make([]float32, n)
+	var text strings.Builder
+	text.WriteString("a,y,b,c\n")
+	for i := range n {
+		weights[i] = 1
+		r := x.Row(i)
+		fmt.Fprintf(&text, "%v,%v, %v,%v\n", r[0], y.At(i, 0), r[1], r[2])
+	}
+	xs := put(t, "x.npy", array("<f8", "10000, 3", x.Data))
+	want := read[T](t, ridge.Block[T]{X: dense.Copy(dense.Matrix[T]{}, x), Y: dense.Copy(dense.Matrix[T]{}, y)})
+	m := mat.NewDense(n, d, x.Data)
+	assert.Equal(t, want, read[T](t, ridge.Block[T]{X: gonum.FromMat[T](m), Y: dense.Copy(dense.Matrix[T]{}, y)}))
+	assert.Equal(t, want, read[T](t, ridge.NPY[T]{X: xs, Y: put(t, "y.npy", array(">f8", "10000,", y.Data))}))
+	assert.Equal(t, want, read[T](t, ridge.CSV[T]{Path: put(t, "rows.csv", []byte(text.String())), Targets: []int{1}, Header: true}))
+
+	weighed := ridge.NPY[T]{X: xs, Y: put(t, "y.npy", array("<f8", "10000, 1", y.Data)), Weights: put(t, "w.npy", array("<f4", "10000,", weights))}
+	assert.Equal(t, want, read[T](t, weighed))
+	for b := range weighed.Blocks() {
+		assert.Len(t, b.Weights, b.X.Rows)
+		break
+	}
+	assert.Len(t, want, 2*2+4*n)
+}
+
+// read returns the sizes and elements of all blocks, which it reads twice.
+func read[T dense.Float](t *testing.T, rows ridge.Rows[T]) []T {
+	var passes [2][]T
+	for i := range passes {
+		for b, err := range rows.Blocks() {
+			require.NoError(t, err)
+			passes[i] = append(passes[i], T(b.X.Rows), T(b.X.Cols))
+			for l := range b.X.Rows {
+				passes[i] = append(append(passes[i], b.X.Row(l)...), b.Y.Row(l)...)
+			}
+		}
+	}
+	require.Equal(t, passes[0], passes[1])
+	return passes[0]
+}
+
+func TestCSVDefaults(t *testing.T) {
+	path := put(t, "rows.csv", []byte("1;2;3\n4;5;6\n"))
+	for b, err := range (ridge.CSV[float64]{Path: path, Comma: ';'}).Blocks() {
+		require.NoError(t, err)
+		assert.Equal(t, dense.Of(2, 2, []float64{1, 2, 4, 5}), b.X)
+		assert.Equal(t, dense.Of(2, 1, []float64{3, 6}), b.Y)
+	}
+	for b, err := range (ridge.CSV[float64]{Path: path, Comma: ';', Targets: []int{2, 0}}).Blocks() {
+		require.NoError(t, err)
+		assert.Equal(t, dense.Of(2, 2, []float64{3, 1, 6, 4}), b.Y)
+	}
+}
+
+func TestFileErrors(t *testing.T) {
+	phi := gaussian[float64](t, 4, 2, 1, 1)
+	fail := func(rows ridge.Rows[float64], want ...string) {
+		t.Helper()
+		_, err := ridge.Sum(context.Background(), phi, rows)
+		for _, w := range want {
+			assert.ErrorContains(t, err, w)
+		}
+	}
+	csv := func(text string) ridge.CSV[float64] {
+		return ridge.CSV[float64]{Path: put(t, "rows.csv", []byte(text))}
+	}
+	fail(ridge.CSV[float64]{Path: "none.csv"}, "ridge: none.csv: no such file")
+	fail(csv(""), "ridge: no rows")
+	fail(csv("1,2,3\n1,x,3\n"), `rows.csv: line 2, column 1: "x" is not a number`)
+	fail(csv("1,2,3\n1,2\n"), "line 2: wrong number of fields")
+	fail(csv("1\n"), "1 columns and 1 targets")
+	fail(csv("1,2,3\nNaN,2,3\n"), "ridge: x[1][0] = NaN")
+	bad := csv("1,2,3\n")
+	bad.Targets = []int{1, 1}
+	fail(bad, "targets [1 1], want different columns of the 3")
+	bad.Targets = []int{3}
+	fail(bad, "targets [3], want different columns of the 3")
+
+	x, y := put(t, "x.npy", array("<f8", "2, 2", make([]float64, 4))), put(t, "y.npy", array("<f8", "2,", make([]float64, 2)))
+	fail(ridge.NPY[float64]{X: "none.npy", Y: y}, "ridge: open none.npy")
+	fail(ridge.NPY[float64]{X: x}, "ridge: open")
+	fail(ridge.NPY[float64]{X: x, Y: put(t, "y.npy", array("<f8", "3,", make([]float64, 3)))}, "y.npy has 3 rows, want the 2 of")
+	fail(ridge.NPY[float64]{X: x, Y: y, Weights: x}, "has 2 columns, want 1")
+	fail(ridge.NPY[float64]{X: x, Y: put(t, "y.npy", array("<i8", "2,", make([]int64, 2)))}, "y.npy: dtype", "want float32")
+}
