@@ -19,7 +19,7 @@ const MaxHalton = maxHalton
 // Block is a block of a structured projection: which rows of its operator are in use, and their
 // lengths. Both are the memory of the projection.
 type Block[T dense.Float] struct {
-	Rows    []int
+	Rows    []int32
 	Lengths []T
 
 	// H·G·Π·Rotation, with Π from From, of Fastfood; nil of others.

@@ -185,7 +185,7 @@ func TestRowsAreAtRandom(t *testing.T) {
 	first := p.measured(t, 4000, 2, func() (orf.Projection[float64], error) {
 		q, err := draw(src)
 		require.NoError(t, err)
-		copy(orf.Blocks(q)[0].Rows, []int{0, 1})
+		copy(orf.Blocks(q)[0].Rows, []int32{0, 1})
 		return q, nil
 	})
 	assert.Greater(t, first.z(2, want), 20.0, "leading rows are caught")

@@ -3,6 +3,7 @@ package orf
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"unsafe"
 
@@ -12,6 +13,7 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/matmul"
 	"github.com/seed-feabd252/randfeat/internal/parallel"
 	"github.com/seed-feabd252/randfeat/internal/pool"
+	"github.com/seed-feabd252/randfeat/internal/vecmath"
 )
 
 // operator is a linear map R from R^d into R^order that applies faster than a matrix. Its rows are
@@ -27,7 +29,7 @@ type structured[T dense.Float] struct {
 	applied[T]
 	order      int
 	blocks     []block[T]
-	images     pool.Of[[]T] // tile·order elements, for the images of a tile
+	images     pool.Of[[]T] // for the images of a tile in a group of blocks
 	passes     pool.Of[pass[T]]
 	transposed pool.Of[transposedPass[T]]
 }
@@ -35,7 +37,7 @@ type structured[T dense.Float] struct {
 // block has the frequencies w_k = lengths[k]·Rᵀe_{rows[k]}; a length may carry a sign.
 type block[T dense.Float] struct {
 	r       operator[T]
-	rows    []int
+	rows    []int32
 	lengths []T
 }
 
@@ -48,6 +50,9 @@ func stack[T dense.Float](m, d, order int, e Ensemble, src rand.Source, length f
 	if err := cmp.Or(limit.Memory[int](count, order), limit.Memory[block[T]](count)); err != nil {
 		return nil, fmt.Errorf("orf: m = %d, d = %d, in blocks of %d: %w", m, d, order, err)
 	}
+	if order-1 > math.MaxInt32 {
+		return nil, fmt.Errorf("orf: d = %d, in blocks of %d, want at most 2³¹ rows", d, order)
+	}
 	p := &structured[T]{order: order}
 	p.applied = applied[T]{m: m, d: d, ensemble: e, project: p.forward, transpose: p.backward}
 	rng := rand.New(src)
@@ -57,7 +62,10 @@ func stack[T dense.Float](m, d, order int, e Ensemble, src rand.Source, length f
 			return nil, fmt.Errorf("orf: %w", err)
 		}
 		n := min(order, m-from)
-		b := block[T]{r: r, rows: rng.Perm(order)[:n], lengths: make([]T, n)}
+		b := block[T]{r: r, rows: make([]int32, n), lengths: make([]T, n)}
+		for k, row := range rng.Perm(order)[:n] {
+			b.rows[k] = int32(row)
+		}
 		for k := range b.lengths {
 			b.lengths[k] = T(length(order))
 		}
@@ -73,46 +81,54 @@ func blocksOf(m, rows int) int { return (m-1)/rows + 1 }
 func (p *structured[T]) forward(dst, x dense.Matrix[T], done matmul.Epilogue) {
 	t := p.passes.Get()
 	*t = pass[T]{structured: p, dst: dst, x: x, done: done}
-	tile := p.tile()
-	parallel.Do((x.Rows+tile-1)/tile*len(p.blocks), t)
+	tile, group := p.tile(), p.group()
+	t.groups = (len(p.blocks) + group - 1) / group
+	parallel.Do((x.Rows+tile-1)/tile*t.groups, t)
 	*t = pass[T]{}
 	p.passes.Put(t)
 }
 
-// pass is the task of projecting the rows of x. A piece is one tile in one block, so that a few
-// rows also spread over the processors.
+// pass is the task of projecting the rows of x. A piece is one tile in one group of blocks, so that a
+// few rows also spread over the processors.
 type pass[T dense.Float] struct {
 	*structured[T]
 	dst, x dense.Matrix[T]
 	done   matmul.Epilogue
+	groups int
 }
 
 func (p *pass[T]) Piece(i int) {
-	tile := p.tile()
-	lo := i / len(p.blocks) * tile
-	hi := min(lo+tile, p.x.Rows)
-	at := i % len(p.blocks)
-	b, from := &p.blocks[at], at*p.order
-	to := from + len(b.lengths)
+	tile, group := p.tile(), p.group()
+	lo, at := i/p.groups*tile, i%p.groups*group
+	x := p.x.RowRange(lo, min(lo+tile, p.x.Rows))
+	blocks := p.blocks[at:min(at+group, len(p.blocks))]
 	scratch := p.scratch()
-	y := dense.Of(hi-lo, p.order, (*scratch)[:(hi-lo)*p.order])
-	b.r.Apply(y, p.x.RowRange(lo, hi))
-	b.pick(p.dst.RowRange(lo, hi).ColRange(from, to), y)
-	p.images.Put(scratch)
-	if p.done != nil {
-		p.done.Finish(lo, hi, from, to)
+	image := func(b int) dense.Matrix[T] {
+		return dense.Of(x.Rows, p.order, (*scratch)[b*x.Rows*p.order:][:x.Rows*p.order])
 	}
+	for b := range blocks {
+		blocks[b].r.Apply(image(b), x)
+	}
+	first, end := at*p.order, min((at+len(blocks))*p.order, p.m)
+	for from := 0; from < x.Rows; from += pickedRows {
+		to := min(from+pickedRows, x.Rows)
+		for b := range blocks {
+			left := (at + b) * p.order
+			right := left + len(blocks[b].lengths)
+			blocks[b].pick(p.dst.RowRange(lo+from, lo+to).ColRange(left, right), image(b).RowRange(from, to))
+		}
+		if p.done != nil {
+			p.done.Finish(lo+from, lo+to, first, end)
+		}
+	}
+	p.images.Put(scratch)
 }
 
 // pick writes the elements of every row of y that the block keeps, times their lengths, into the
 // rows of dst.
 func (b *block[T]) pick(dst, y dense.Matrix[T]) {
 	for i := range y.Rows {
-		from, rows := y.Row(i), b.rows
-		to, lengths := dst.Row(i)[:len(rows)], b.lengths[:len(rows)]
-		for k, r := range rows {
-			to[k] = lengths[k] * from[r]
-		}
+		vecmath.Pick(dst.Row(i), y.Row(i), b.rows, b.lengths)
 	}
 }
 
@@ -124,7 +140,7 @@ func (p *structured[T]) Frequencies() dense.Matrix[T] {
 			hi := min(lo+tile, len(b.lengths))
 			unit := dense.New[T](hi-lo, p.order)
 			for k := lo; k < hi; k++ {
-				unit.Set(k-lo, b.rows[k], b.lengths[k])
+				unit.Set(k-lo, int(b.rows[k]), b.lengths[k])
 			}
 			b.r.ApplyTransposed(w.RowRange(at*p.order+lo, at*p.order+hi), unit)
 		}
@@ -132,9 +148,20 @@ func (p *structured[T]) Frequencies() dense.Matrix[T] {
 	return w
 }
 
+const (
+	// groupColumns is the number of columns that small blocks have together in a piece, so that rows
+	// are finished many columns at a time.
+	groupColumns = 512
+	// pickedRows is the number of rows that are picked, and finished while they are in the first cache.
+	pickedRows = 8
+)
+
+// group returns how many blocks are worked on together.
+func (p *structured[T]) group() int { return min(max(1, groupColumns/p.order), len(p.blocks)) }
+
 // tile returns how many rows are worked on together: few enough for their images to take at most a
 // sixteenth of the second cache.
 func (p *structured[T]) tile() int {
 	var v T
-	return max(16, min(64, cache.L2/16/int(unsafe.Sizeof(v))/p.order))
+	return max(16, min(64, cache.L2/16/int(unsafe.Sizeof(v))/(p.group()*p.order)))
 }

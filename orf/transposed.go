@@ -56,11 +56,11 @@ func (p *transposedPass[T]) Piece(i int) {
 	}
 }
 
-// scratch returns memory for the images of a tile.
+// scratch returns memory for the images of a tile in a group of blocks.
 func (p *structured[T]) scratch() *[]T {
 	s := p.images.Get()
 	if *s == nil {
-		*s = make([]T, p.tile()*p.order)
+		*s = make([]T, p.tile()*p.group()*p.order)
 	}
 	return s
 }

@@ -129,6 +129,11 @@ func peakRowsF32AVX512(peaks *float32, x *float32, stride int, rows int, n int)
 //go:noescape
 func expRowsF32AVX512(x *float32, stride int, a *float32, b *float32, sums *float32, rows int, n int)
 
+// pickF32AVX512 sets dst[k] = a[k]·x[at[k]] for count vectors.
+//
+//go:noescape
+func pickF32AVX512(dst *float32, x *float32, at *int32, a *float32, count int)
+
 // expF64AVX512 sets dst[i] = e^x[i] for n elements.
 //
 //go:noescape
@@ -253,6 +258,11 @@ func peakRowsF64AVX512(peaks *float64, x *float64, stride int, rows int, n int)
 //
 //go:noescape
 func expRowsF64AVX512(x *float64, stride int, a *float64, b *float64, sums *float64, rows int, n int)
+
+// pickF64AVX512 sets dst[k] = a[k]·x[at[k]] for count vectors.
+//
+//go:noescape
+func pickF64AVX512(dst *float64, x *float64, at *int32, a *float64, count int)
 
 // expF32AVX2 sets dst[i] = e^x[i] for n elements.
 //
@@ -379,6 +389,11 @@ func peakRowsF32AVX2(peaks *float32, x *float32, stride int, rows int, n int)
 //go:noescape
 func expRowsF32AVX2(x *float32, stride int, a *float32, b *float32, sums *float32, rows int, n int)
 
+// pickF32AVX2 sets dst[k] = a[k]·x[at[k]] for count vectors.
+//
+//go:noescape
+func pickF32AVX2(dst *float32, x *float32, at *int32, a *float32, count int)
+
 // expF64AVX2 sets dst[i] = e^x[i] for n elements.
 //
 //go:noescape
@@ -503,3 +518,8 @@ func peakRowsF64AVX2(peaks *float64, x *float64, stride int, rows int, n int)
 //
 //go:noescape
 func expRowsF64AVX2(x *float64, stride int, a *float64, b *float64, sums *float64, rows int, n int)
+
+// pickF64AVX2 sets dst[k] = a[k]·x[at[k]] for count vectors.
+//
+//go:noescape
+func pickF64AVX2(dst *float64, x *float64, at *int32, a *float64, count int)

@@ -389,3 +389,26 @@ func sincosUpTo[T Float](sines, cosines, x []T) int {
 	sincosReference(sines, cosines, x)
 	return len(x)
 }
+
+func pick[T Float](dst, x []T, at []int32, a []T) {
+	done := 0
+	switch kernelOf[T]() {
+	case wide32:
+		if done = len(dst) &^ 15; done > 0 {
+			pickF32AVX512(p32(dst), p32(x), &at[0], p32(a), done/16)
+		}
+	case wide64:
+		if done = len(dst) &^ 7; done > 0 {
+			pickF64AVX512(p64(dst), p64(x), &at[0], p64(a), done/8)
+		}
+	case narrow32:
+		if done = len(dst) &^ 7; done > 0 {
+			pickF32AVX2(p32(dst), p32(x), &at[0], p32(a), done/8)
+		}
+	case narrow64:
+		if done = len(dst) &^ 3; done > 0 {
+			pickF64AVX2(p64(dst), p64(x), &at[0], p64(a), done/4)
+		}
+	}
+	pickReference(dst[done:], x, at[done:], a[done:])
+}

@@ -3738,6 +3738,30 @@ columnsDone:
 	VZEROUPPER
 	RET
 
+// func pickF32AVX512(dst *float32, x *float32, at *int32, a *float32, count int)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·pickF32AVX512(SB), NOSPLIT, $0-40
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ at+16(FP), DX
+	MOVQ a+24(FP), BX
+	MOVQ count+32(FP), SI
+
+vectors:
+	VMOVDQU32  (DX), Z0
+	KXNORW     K1, K1, K1
+	VXORPS     Z1, Z1, Z1
+	VGATHERDPS (CX)(Z0*4), K1, Z1
+	VMULPS     (BX), Z1, Z1
+	VMOVUPS    Z1, (AX)
+	ADDQ       $0x00000040, DX
+	ADDQ       $0x00000040, BX
+	ADDQ       $0x00000040, AX
+	DECQ       SI
+	JNZ        vectors
+	VZEROUPPER
+	RET
+
 // func expF64AVX512(dst *float64, x *float64, n int)
 // Requires: AVX, AVX512F
 TEXT ·expF64AVX512(SB), NOSPLIT, $0-24
@@ -7581,6 +7605,30 @@ columnsDone:
 	VZEROUPPER
 	RET
 
+// func pickF64AVX512(dst *float64, x *float64, at *int32, a *float64, count int)
+// Requires: AVX, AVX512DQ, AVX512F, AVX512VL
+TEXT ·pickF64AVX512(SB), NOSPLIT, $0-40
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ at+16(FP), DX
+	MOVQ a+24(FP), BX
+	MOVQ count+32(FP), SI
+
+vectors:
+	VMOVDQU32  (DX), Y0
+	KXNORW     K1, K1, K1
+	VXORPD     Z1, Z1, Z1
+	VGATHERDPD (CX)(Y0*8), K1, Z1
+	VMULPD     (BX), Z1, Z1
+	VMOVUPD    Z1, (AX)
+	ADDQ       $0x00000020, DX
+	ADDQ       $0x00000040, BX
+	ADDQ       $0x00000040, AX
+	DECQ       SI
+	JNZ        vectors
+	VZEROUPPER
+	RET
+
 // func expF32AVX2(dst *float32, x *float32, n int)
 // Requires: AVX, AVX2, FMA3
 TEXT ·expF32AVX2(SB), NOSPLIT, $0-24
@@ -10825,6 +10873,31 @@ rows2:
 	VMASKMOVPS   Y3, Y2, (R8)(R9*1)
 
 columnsDone:
+	VZEROUPPER
+	RET
+
+// func pickF32AVX2(dst *float32, x *float32, at *int32, a *float32, count int)
+// Requires: AVX, AVX2
+TEXT ·pickF32AVX2(SB), NOSPLIT, $0-40
+	MOVQ     dst+0(FP), AX
+	MOVQ     x+8(FP), CX
+	MOVQ     at+16(FP), DX
+	MOVQ     a+24(FP), BX
+	MOVQ     count+32(FP), SI
+	VPCMPEQD Y0, Y0, Y0
+
+vectors:
+	VMOVDQU    (DX), Y1
+	VMOVDQA    Y0, Y3
+	VXORPS     Y2, Y2, Y2
+	VGATHERDPS Y3, (CX)(Y1*4), Y2
+	VMULPS     (BX), Y2, Y2
+	VMOVUPS    Y2, (AX)
+	ADDQ       $0x00000020, DX
+	ADDQ       $0x00000020, BX
+	ADDQ       $0x00000020, AX
+	DECQ       SI
+	JNZ        vectors
 	VZEROUPPER
 	RET
 
@@ -14210,5 +14283,30 @@ rows2:
 	VMASKMOVPD   Y3, Y2, (R8)(R9*1)
 
 columnsDone:
+	VZEROUPPER
+	RET
+
+// func pickF64AVX2(dst *float64, x *float64, at *int32, a *float64, count int)
+// Requires: AVX, AVX2
+TEXT ·pickF64AVX2(SB), NOSPLIT, $0-40
+	MOVQ     dst+0(FP), AX
+	MOVQ     x+8(FP), CX
+	MOVQ     at+16(FP), DX
+	MOVQ     a+24(FP), BX
+	MOVQ     count+32(FP), SI
+	VPCMPEQD Y0, Y0, Y0
+
+vectors:
+	VMOVDQU    (DX), X1
+	VMOVDQA    Y0, Y3
+	VXORPD     Y2, Y2, Y2
+	VGATHERDPD Y3, (CX)(X1*8), Y2
+	VMULPD     (BX), Y2, Y2
+	VMOVUPD    Y2, (AX)
+	ADDQ       $0x00000010, DX
+	ADDQ       $0x00000020, BX
+	ADDQ       $0x00000020, AX
+	DECQ       SI
+	JNZ        vectors
 	VZEROUPPER
 	RET

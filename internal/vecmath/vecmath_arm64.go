@@ -287,3 +287,6 @@ func sincosUpTo[T Float](sines, cosines, x []T) int {
 	sincosReference(sines, cosines, x)
 	return len(x)
 }
+
+// pick has no kernel: NEON does not gather.
+func pick[T Float](dst, x []T, at []int32, a []T) { pickReference(dst, x, at, a) }

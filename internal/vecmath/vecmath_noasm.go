@@ -59,3 +59,5 @@ func peakRows[T Float](peaks, x []T, stride, rows int) { peakRowsReference(peaks
 func expRows[T Float](x []T, stride, rows int, a, b, sums []T) {
 	expRowsReference(x, stride, rows, a, b, sums)
 }
+
+func pick[T Float](dst, x []T, at []int32, a []T) { pickReference(dst, x, at, a) }

@@ -23,5 +23,6 @@ func Write() {
 		m.dot()
 		m.outer()
 		m.rows()
+		m.pick()
 	}
 }
