@@ -24,7 +24,7 @@ type Block[T dense.Float] struct {
 
 	// H·G·Π·Rotation, with Π from From, of Fastfood; nil of others.
 	Rotation *hadamard.Rotation[T]
-	From     []int
+	From     []int32
 	Scale    []T
 }
 

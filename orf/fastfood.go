@@ -8,6 +8,7 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/hadamard"
 	"github.com/seed-feabd252/randfeat/internal/pool"
+	"github.com/seed-feabd252/randfeat/internal/vecmath"
 )
 
 // Fastfood is the law of frequencies in blocks of d': the rows of
@@ -53,8 +54,8 @@ func fastfood[T dense.Float](e Fastfood, m, d int, src rand.Source) (Projection[
 // transforms is the operator H·G·Π·R with G of norm 1 and R = (1/√d')·H·B. Its rows have length 1.
 type transforms[T dense.Float] struct {
 	r      *hadamard.Rotation[T]
-	from   []int // Π: coordinate i of the image is coordinate from[i]
-	scale  []T   // the diagonal of G
+	from   []int32 // Π: coordinate i of the image is coordinate from[i]
+	scale  []T     // the diagonal of G
 	images *pool.Of[[]T]
 }
 
@@ -64,7 +65,7 @@ func newTransforms[T dense.Float](d, order int, images *pool.Of[[]T], src rand.S
 		return nil, err
 	}
 	rng := rand.New(src)
-	f := &transforms[T]{r: r, from: rng.Perm(order), scale: make([]T, order), images: images}
+	f := &transforms[T]{r: r, from: permutation(rng, order, order), scale: make([]T, order), images: images}
 	g := make([]float64, order)
 	direction(g, 1, rng)
 	for i, v := range g {
@@ -87,10 +88,7 @@ func (f *transforms[T]) Apply(dst, x dense.Matrix[T]) dense.Matrix[T] {
 	image := f.image(x.Rows)
 	y := f.r.Apply(dense.Of(x.Rows, len(f.from), *image), x)
 	for i := range y.Rows {
-		row, to, scale := y.Row(i), dst.Row(i)[:len(f.from)], f.scale[:len(f.from)]
-		for k, j := range f.from {
-			to[k] = scale[k] * row[j]
-		}
+		vecmath.Pick(dst.Row(i)[:len(f.from)], y.Row(i), f.from, f.scale)
 	}
 	f.images.Put(image)
 	hadamard.TransformRows(dst)

@@ -68,7 +68,7 @@ func TestFastfoodIsItsProduct(t *testing.T) {
 				for j := range d {
 					want := 0.0
 					for i, from := range b.From {
-						want += h.At(int(row), i) * b.Scale[i] * rotated.At(j, from)
+						want += h.At(int(row), i) * b.Scale[i] * rotated.At(j, int(from))
 					}
 					assert.InDelta(t, b.Lengths[k]*want, w.At(at*order+k, j), 1e-14*math.Sqrt(float64(order)), "d = %d, row %d", d, k)
 				}

@@ -62,16 +62,22 @@ func stack[T dense.Float](m, d, order int, e Ensemble, src rand.Source, length f
 			return nil, fmt.Errorf("orf: %w", err)
 		}
 		n := min(order, m-from)
-		b := block[T]{r: r, rows: make([]int32, n), lengths: make([]T, n)}
-		for k, row := range rng.Perm(order)[:n] {
-			b.rows[k] = int32(row)
-		}
+		b := block[T]{r: r, rows: permutation(rng, order, n), lengths: make([]T, n)}
 		for k := range b.lengths {
 			b.lengths[k] = T(length(order))
 		}
 		p.blocks = append(p.blocks, b)
 	}
 	return p, nil
+}
+
+// permutation returns the first n numbers of a uniform permutation of the numbers below order.
+func permutation(rng *rand.Rand, order, n int) []int32 {
+	first := make([]int32, n)
+	for k, v := range rng.Perm(order)[:n] {
+		first[k] = int32(v)
+	}
+	return first
 }
 
 // blocksOf returns the number of blocks of the given number of rows that m frequencies take.
