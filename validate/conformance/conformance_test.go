@@ -102,6 +102,9 @@ func maps[T dense.Float](t *testing.T, d int) map[string]rff.Map[T] {
 	add("SADERF")(rff.SADERF(w, queries, keys, 1.5))
 	add("SDERF")(rff.SDERF(w, queries, keys, 1.5))
 	add("ADERF")(rff.ADERF(w, queries, keys, 1.5))
+	for _, name := range []string{"SoftmaxTrig", "SoftmaxHyperbolic", "SoftmaxHybrid 3", "ADERF"} {
+		add("Centred " + name)(rff.Centred(all[name], queries.Row(0), keys.Row(0)))
+	}
 	add("ELU")(rff.ELU[T](d))
 	add("Angular")(rff.Angular(w))
 	add("ArcCosine 0")(rff.ArcCosine(w, 0))
