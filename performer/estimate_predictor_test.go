@@ -158,6 +158,9 @@ func TestNewPredictorRefuses(t *testing.T) {
 		"is not known": func() (*Predictor[float64], error) {
 			return NewPredictor(plain(must(rff.New(w, rff.Scheme[float64]{F: []func(float64) float64{math.Exp}}))), PredictorOptions{}, source(1))
 		},
+		"fitted to means": func() (*Predictor[float64], error) {
+			return NewPredictor(plain(centred(must(rff.SoftmaxPositive(w, 1)))), PredictorOptions{}, source(1))
+		},
 		"fitted to points": func() (*Predictor[float64], error) {
 			return NewPredictor(plain(must(rff.Nystroem[float64](kernels.Gaussian{}, dense.New[float64](1, 3)))), PredictorOptions{}, source(1))
 		},
