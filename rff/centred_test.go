@@ -131,7 +131,7 @@ func TestCentredDependsOnOneVector(t *testing.T) {
 // The mean over draws is the kernel, within 4 standard errors, one false alarm in 16,000. A factor
 // without −s·bᵀc is caught.
 func TestCentredIsUnbiased(t *testing.T) {
-	const m, d, draws = 20, 4, 3000
+	const m, d, draws = 20, 4, 1000
 	p := points[float64](7, 2, d, 0.2)
 	b, c := []float64{0.5, 0.2, -0.6, 0}, []float64{0.4, 0, -0.7, 0.3}
 	x, y := floats.AddTo(make([]float64, d), p.Row(0), b), floats.AddTo(make([]float64, d), p.Row(1), c)
