@@ -62,7 +62,7 @@ func TestImports(t *testing.T) {
 		module + "performer/recurrence":  "examples internal/bench",
 		module + "performer/layer":       "",
 		module + "performer":             "performer/layer examples internal/bench",
-		module + "ridge":                 "",
+		module + "ridge":                 "examples",
 		module + "semiseparable":         "internal/bench",
 		module + "blas":                  "examples",
 		module + "validate":              "validate examples",

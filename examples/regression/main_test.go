@@ -2,6 +2,9 @@ package main
 
 import (
 	"bytes"
+	"context"
+	"image"
+	"image/png"
 	"io"
 	"math"
 	"os"
@@ -21,14 +24,24 @@ import (
 )
 
 func small(args ...string) []string {
-	return append([]string{"-train", "60", "-test", "20", "-images", "30", "-imagetest", "10", "-draws", "2"}, args...)
+	return append([]string{"-train", "60", "-test", "20", "-images", "30", "-imagetest", "10", "-draws", "2", "-pixels", "200", "-frequencies", "8"}, args...)
 }
 
 func TestRun(t *testing.T) {
 	var b bytes.Buffer
 	path := filepath.Join(t.TempDir(), "a.svg")
-	require.NoError(t, run(small("-plot", path), &b, io.Discard))
+	bands := filepath.Join(t.TempDir(), "b.png")
+	require.NoError(t, run(small("-plot", path, "-photo", gradient(t), "-bands", bands), &b, io.Discard))
 	assert.Equal(t, 2+(6+2)*len(sizes), strings.Count(b.String(), "×\n"))
+	for _, k := range smoothness {
+		assert.Contains(t, b.String(), "\n"+k.name)
+	}
+	drawn, err := os.Open(bands)
+	require.NoError(t, err)
+	defer drawn.Close()
+	_, kind, err := image.DecodeConfig(drawn)
+	require.NoError(t, err)
+	assert.Equal(t, "png", kind)
 	assert.Contains(t, b.String(), "m needed")
 	assert.Contains(t, b.String(), path)
 	data, err := os.ReadFile(path)
@@ -39,6 +52,57 @@ func TestRun(t *testing.T) {
 	for _, by := range methods(1) {
 		assert.Contains(t, string(data), by.name)
 	}
+}
+
+// gradient writes a photograph whose brightness is a smooth function of the place.
+func gradient(t *testing.T) string {
+	img := image.NewGray(image.Rect(0, 0, 30, 20))
+	for i := range img.Pix {
+		img.Pix[i] = uint8(127.5 + 127.5*math.Sin(float64(i%30)/6)*math.Cos(float64(i/30)/7))
+	}
+	path := filepath.Join(t.TempDir(), "photo.png")
+	f, err := os.Create(path)
+	require.NoError(t, err)
+	defer f.Close()
+	require.NoError(t, png.Encode(f, img))
+	return path
+}
+
+// A smooth photograph is predicted from a sixth of its pixels, and bands hold for most of
+// the others: not for 90 %, since 100 pixels have little to say of the noise.
+func TestPhotographIsPredicted(t *testing.T) {
+	p, err := openPhoto(gradient(t))
+	require.NoError(t, err)
+	assert.Equal(t, []int{30, 20}, []int{p.width, p.height})
+	steps := 0
+	o, err := p.fit(context.Background(), 100, 64, func() { steps++ }, exprand.NewSource(1))
+	require.NoError(t, err)
+	assert.Equal(t, len(smoothness)*len(lengthScaleParts), steps)
+	assert.Equal(t, 500, o.test)
+	for _, c := range o.choices {
+		assert.Less(t, c.error, 0.3*o.spread, c.kernel)
+		assert.Greater(t, c.held, 0.7, c.kernel)
+	}
+	last := o.choices[len(o.choices)-1]
+	assert.Equal(t, "Gaussian", last.kernel)
+	assert.Greater(t, last.evidence, o.choices[0].evidence, "the photograph is smooth")
+}
+
+// The photograph of the Go distribution is there, in colour, and has the right way up.
+func TestDefaultPhotograph(t *testing.T) {
+	p, err := openPhoto("")
+	if err != nil {
+		t.Skip(err)
+	}
+	assert.Equal(t, []int{150, 103}, []int{p.width, p.height})
+	train, test := p.split(1000, exprand.NewSource(1))
+	assert.Equal(t, 1000, train.X.Rows)
+	assert.Equal(t, 150*103-1000, test.X.Rows)
+	for i := range 10 {
+		assert.Equal(t, p.brightness.At(int(train.X.At(i, 1)), int(train.X.At(i, 0))), train.Y.At(i, 0))
+	}
+	assert.Equal(t, []float64{3, 7}, p.pixels(7).Row(3))
+	assert.Equal(t, []float64{3, 7}, p.pixels(-1).Row(7*150+3))
 }
 
 func TestErrorsDoNotDependOnTheClock(t *testing.T) {
@@ -127,11 +191,17 @@ func TestErrors(t *testing.T) {
 		"-lambda Inf":     "-lambda +Inf, want a positive number",
 		"-plot a.gif":     "a.gif: a picture's name must end in .png or .svg",
 		"-plot no/a.png":  "no",
+		"-frequencies 0":  "-frequencies 0, want at least 1",
+		"-bands a.svg":    "a.svg: a picture with bands must end in .png",
+		"-bands no/a.png": "no",
 		"more":            `unexpected argument "more"`,
 	} {
 		assert.ErrorContains(t, run(strings.Fields(args), io.Discard, io.Discard), want)
 	}
 	assert.ErrorContains(t, run(small("-lambda", "1e-300", "-lengthscale", "1e6"), io.Discard, io.Discard), "is too small")
+	assert.ErrorContains(t, run(small("-photo", "none.png"), io.Discard, io.Discard), "none.png")
+	assert.ErrorContains(t, run(small("-photo", "main.go"), io.Discard, io.Discard), "main.go: image: unknown format")
+	assert.ErrorContains(t, run(small("-photo", gradient(t), "-pixels", "600"), io.Discard, io.Discard), "-pixels 600, want from 2 to all but one of the 600")
 	assert.EqualError(t, run(small(), clitest.Full{}, io.Discard), "disk full")
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/seed-feabd252/randfeat/dense/gonum"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/rff"
+	"github.com/seed-feabd252/randfeat/ridge"
 )
 
 const (
@@ -56,19 +57,13 @@ func kernelRidge(k kernels.Kernel, train data, x dense.Matrix[float64], lambda f
 	return times(kernels.Gram(dense.Matrix[float64]{}, k, x, train.x), a), nil
 }
 
-// featureRidge returns φ(x)·(ΦᵀΦ + λI)⁻¹·Φᵀy, the prediction at every row of x, in O(n·m² + m³).
+// featureRidge returns φ(x)·(ΦᵀΦ + λI)⁻¹·Φᵀy, the prediction at every row of x, in O(n·D² + D³).
 func featureRidge(f rff.Map[float64], train data, x dense.Matrix[float64], lambda float64) ([]float64, error) {
-	phi := f.Transform(dense.Matrix[float64]{}, train.x)
-	p := gonum.ToMat(phi)
-	var square mat.Dense
-	square.Mul(p.T(), p)
-	var right mat.VecDense
-	right.MulVec(p.T(), mat.NewVecDense(len(train.y), train.y))
-	w, err := solve(gonum.FromMat[float64](&square), right.RawVector().Data, lambda)
+	m, err := ridge.Fit(f, train.x, dense.Of(len(train.y), 1, train.y), ridge.Options{Noise: lambda, Signal: 1, NoIntercept: true})
 	if err != nil {
 		return nil, err
 	}
-	return times(f.Transform(dense.Matrix[float64]{}, x), w), nil
+	return m.Mean(dense.Matrix[float64]{}, x).Data, nil
 }
 
 // solve returns (a + λI)⁻¹·b for a symmetric positive semi-definite a, to whose diagonal it adds λ.

@@ -13,7 +13,7 @@ import (
 
 func TestDefaultFollowsGOROOT(t *testing.T) {
 	root := t.TempDir()
-	path := filepath.Join(root, opticks)
+	path := filepath.Join(root, "src", "testdata", "Isaac.Newton-Opticks.txt")
 	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
 	require.NoError(t, os.WriteFile(path, []byte("All Colours are homogeneal."), 0o600))
 	t.Setenv("GOROOT", root)
