@@ -1,0 +1,122 @@
+// Thompson maximises a function of two variables with few evaluations.
+//
+// Each step fits a Gaussian process to all evaluations so far, draws one function from its
+// posterior, and evaluates where the drawn function is largest [Thompson 1933]. Where nothing is
+// known the drawn functions differ, so that the program looks there as often as there may be
+// something. A random search with as many evaluations stands beside it.
+//
+// # References
+//
+//   - [Branin 1972] F. H. Branin. Widely convergent method for finding multiple solutions of
+//     simultaneous nonlinear equations. IBM Journal of Research and Development 16(5).
+//   - [Thompson 1933] W. R. Thompson. On the likelihood that one unknown probability exceeds another
+//     in view of the evidence of two samples. Biometrika 25.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"io"
+	"math"
+
+	exprand "golang.org/x/exp/rand"
+
+	"github.com/seed-feabd252/randfeat/examples/internal/cli"
+	"github.com/seed-feabd252/randfeat/examples/internal/progress"
+	"github.com/seed-feabd252/randfeat/examples/internal/table"
+)
+
+const about = `thompson maximises a function of two variables, −log(1 + Branin's function), with few noisy evaluations.
+
+The points are in the unit square. After a few random evaluations each step
+    fits a Gaussian process: random features of the Gaussian kernel, whose length-scale, noise and variance are those of
+    the most evidence,
+    draws one function from the posterior, by the pathwise formula with the kernel itself, and
+    evaluates where this function is largest among points drawn at random.
+The picture shows the mean of the last posterior with the places of all evaluations, and a cut through the best place
+with the band of 90 %, the function itself and some draws.`
+
+func main() { cli.Main("thompson", run) }
+
+// settings are the flags.
+type settings struct {
+	evaluations, start, candidates, frequencies int
+	noise                                       float64
+	seed                                        uint64
+	plot                                        string
+}
+
+func run(args []string, stdout, stderr io.Writer) error {
+	var s settings
+	fs := flag.NewFlagSet("thompson", flag.ContinueOnError)
+	fs.IntVar(&s.evaluations, "evaluations", 50, "evaluations of the function")
+	fs.IntVar(&s.start, "start", 6, "evaluations at random places before the first fit")
+	fs.IntVar(&s.candidates, "candidates", 2000, "random points among which a drawn function is maximised")
+	fs.IntVar(&s.frequencies, "frequencies", 128, "frequencies of the features")
+	fs.Float64Var(&s.noise, "noise", 0.1, "standard deviation of the noise of an evaluation")
+	fs.Uint64Var(&s.seed, "seed", 1, "seed of all randomness")
+	fs.StringVar(&s.plot, "plot", "", "draw the search in this `file`, .png")
+	if done, err := cli.Parse(fs, about, args, stdout); done || err != nil {
+		return err
+	}
+	if err := s.check(); err != nil {
+		return err
+	}
+	bar := progress.New(stderr, s.evaluations-s.start, "search")
+	search, err := s.maximise(bar.Step, exprand.NewSource(s.seed))
+	bar.Close()
+	if err != nil {
+		return err
+	}
+	if err := s.report(stdout, search); err != nil || s.plot == "" {
+		return err
+	}
+	if err := search.save(s.plot, exprand.NewSource(s.seed)); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(stdout, "\nThe picture of the search is in %s\n", s.plot)
+	return err
+}
+
+func (s settings) check() error {
+	switch {
+	case s.start < 2:
+		return fmt.Errorf("-start %d, want at least 2", s.start)
+	case s.evaluations <= s.start || s.evaluations > 2000:
+		return fmt.Errorf("-evaluations %d, want from %d to 2000", s.evaluations, s.start+1)
+	case s.candidates < 1:
+		return fmt.Errorf("-candidates %d, want at least 1", s.candidates)
+	case s.frequencies < 1:
+		return fmt.Errorf("-frequencies %d, want at least 1", s.frequencies)
+	case !(s.noise >= 0) || math.IsInf(s.noise, 0):
+		return fmt.Errorf("-noise %v, want a number from 0 on", s.noise)
+	case s.plot != "":
+		return checkPicture(s.plot)
+	}
+	return nil
+}
+
+// peers is the number of random searches that a mean is made of.
+const peers = 200
+
+// report prints the best places so far beside those of random searches.
+func (s settings) report(w io.Writer, h *history) error {
+	fmt.Fprintf(w, `Maximum of −log(1 + Branin's function), %.4f, sought with evaluations of noise %g
+
+best      value of the function, without noise, at the best place evaluated so far
+random    the same for random searches, mean over %d
+
+`, maximum, s.noise, peers)
+	random := randomSearch(s.evaluations, exprand.NewSource(s.seed+1))
+	t := table.New(0, "evaluations", "length-scale", "noise", "best", "below maximum", "random", "below maximum")
+	for n := s.start; n <= s.evaluations; n++ {
+		if n != s.start && n != s.evaluations && n%10 != 0 {
+			continue
+		}
+		best := h.best(n)
+		f := h.fits[min(n-s.start, len(h.fits)-1)]
+		t.Row(fmt.Sprint(n), fmt.Sprintf("%.2f", f.lengthScale), fmt.Sprintf("%.2f", f.noise), fmt.Sprintf("%.3f", best),
+			fmt.Sprintf("%.3f", maximum-best), fmt.Sprintf("%.3f", random[n-1]), fmt.Sprintf("%.3f", maximum-random[n-1]))
+	}
+	return t.Fprint(w)
+}

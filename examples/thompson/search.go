@@ -1,0 +1,119 @@
+package main
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/orf"
+	"github.com/seed-feabd252/randfeat/rff"
+	"github.com/seed-feabd252/randfeat/ridge"
+)
+
+// maximum is the largest value of truth, at three places.
+var maximum = -math.Log1p(0.39788735772973816)
+
+// truth is −log(1 + b) for Branin's function b [Branin 1972], of the unit square in place of [−5,
+// 10]×[0, 15]. The logarithm keeps the far walls from hiding the three hills.
+func truth(u, v float64) float64 {
+	x, y := 15*u-5, 15*v
+	a := y - 5.1/(4*math.Pi*math.Pi)*x*x + 5/math.Pi*x - 6
+	return -math.Log1p(a*a + 10*(1-1/(8*math.Pi))*math.Cos(x) + 10)
+}
+
+// history is a search.
+type history struct {
+	x, y  dense.Matrix[float64] // places and noisy values, of which n are evaluated
+	n     int
+	fits  []fitted // before each evaluation, and after the last
+	model *ridge.Model[float64]
+}
+
+// fitted is what a fit has chosen.
+type fitted struct{ lengthScale, noise float64 }
+
+// lengthScales are those that are tried, in units of the side of the square.
+var lengthScales = []float64{0.1, 0.15, 0.2, 0.3, 0.4, 0.6}
+
+// maximise searches for the maximum and calls step after each evaluation but the first random ones.
+func (s settings) maximise(step func(), src rand.Source) (*history, error) {
+	rng := rand.New(src)
+	w, err := orf.Draw[float64](orf.GramSchmidt{}, s.frequencies, 2, src)
+	if err != nil {
+		return nil, err
+	}
+	var maps []rff.Map[float64]
+	for _, l := range lengthScales {
+		phi, err := rff.Gaussian(w, l)
+		if err != nil {
+			return nil, err
+		}
+		maps = append(maps, phi)
+	}
+	h := &history{x: dense.New[float64](s.evaluations, 2), y: dense.New[float64](s.evaluations, 1)}
+	evaluate := func(u, v float64) {
+		copy(h.x.Row(h.n), []float64{u, v})
+		h.y.Set(h.n, 0, truth(u, v)+s.noise*rng.NormFloat64())
+		h.n++
+	}
+	for range s.start {
+		evaluate(rng.Float64(), rng.Float64())
+	}
+	if err := h.fit(maps); err != nil {
+		return nil, err
+	}
+	candidates := dense.New[float64](s.candidates, 2)
+	for h.n < s.evaluations {
+		draw, err := h.model.Pathwise(h.x.RowRange(0, h.n), h.y.RowRange(0, h.n), nil, 1, 0, src)
+		if err != nil {
+			return nil, err
+		}
+		for i := range candidates.Data {
+			candidates.Data[i] = rng.Float64()
+		}
+		at := candidates.Row(ridge.Best(draw.Eval(dense.Matrix[float64]{}, candidates).Data))
+		evaluate(at[0], at[1])
+		if err := h.fit(maps); err != nil {
+			return nil, err
+		}
+		step()
+	}
+	return h, nil
+}
+
+// fit fits the map of the most evidence to all evaluations.
+func (h *history) fit(maps []rff.Map[float64]) error {
+	rows := ridge.Block[float64]{X: h.x.RowRange(0, h.n), Y: h.y.RowRange(0, h.n)}
+	s, err := ridge.Select(context.Background(), maps, rows, ridge.SelectOptions{})
+	if err != nil {
+		return err
+	}
+	h.model = s.Model
+	h.fits = append(h.fits, fitted{lengthScales[s.Best], math.Sqrt(s.Model.Noise()[0])})
+	return nil
+}
+
+// best returns the value of the best of the first n places.
+func (h *history) best(n int) float64 {
+	best := math.Inf(-1)
+	for i := range n {
+		best = math.Max(best, truth(h.x.At(i, 0), h.x.At(i, 1)))
+	}
+	return best
+}
+
+// randomSearch returns the means over some searches of the best value after each number of
+// evaluations.
+func randomSearch(evaluations int, src rand.Source) []float64 {
+	rng := rand.New(src)
+	mean := make([]float64, evaluations)
+	for range peers {
+		best := math.Inf(-1)
+		for i := range mean {
+			best = math.Max(best, truth(rng.Float64(), rng.Float64()))
+			mean[i] += best / peers
+		}
+	}
+	return mean
+}
