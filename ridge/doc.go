@@ -1,3 +1,110 @@
-// Package ridge learns functions from data with the feature maps of package rff: Bayesian ridge
-// regression on φ(x), which is Gaussian process regression with the kernel φ(x)ᵀφ(x′).
+// Package ridge learns functions from data with the feature maps of package rff. Bayesian ridge
+// regression on D features φ(x) is Gaussian process regression with the kernel φ(x)ᵀφ(x′), at the
+// cost of n·D² in place of n³.
+//
+// # What to call
+//
+//	fit rows in memory                       Fit
+//	predict, with error bars                 Model.Predict; means alone: Model.Mean
+//	fit rows in .npy or CSV files            Sum with NPY or CSV, then Sums.Fit
+//	rows that come in parts, or elsewhere    NewSums, Sums.Add, Sums.Merge, Sums.MarshalBinary
+//	choose a length-scale, a kernel or D     Select, beginning around MedianDistance
+//	draw functions from the posterior        Model.Sample; of few rows: Model.Pathwise
+//	errors without data held back            Model.LeaveOneOut
+//	probabilities of classes                 Logistic; faster: OneAgainstRest
+//	are the probabilities right?             LogLoss, Calibration
+//
+// # The model
+//
+// Targets y ∈ R^p have, for each output, a mean of its own and noise:
+//
+//	y = b + φ(x)ᵀw + ε,  w ~ N(0, s²I),  ε ~ N(0, σ²/ω).
+//
+// σ² is the noise, s² the signal, ω the weight of a row, and the prior of b is flat. The function
+// f(x) = b + φ(x)ᵀw is a Gaussian process with the kernel s²·φ(x)ᵀφ(x′) [Rasmussen & Williams 2006,
+// section 2.1]. If φ(x)ᵀφ(x′) estimates a kernel k, the model estimates the process of s²·k, with
+// an error that follows the law of the map. With the features of n rows in Φ (n×D), centred at
+// their weighted mean φ̄, Ω = diag(ω) and λ = σ²/s²,
+//
+//	A = ΦᵀΩΦ + λI = RᵀR
+//	mean of w          μ = A⁻¹ΦᵀΩy
+//	variance of f(x)   σ²·( ‖R⁻ᵀ(φ(x) − φ̄)‖² + 1/Σω )
+//	sample of w        μ + σR⁻¹z,  z ~ N(0, I)
+//	log evidence       −½·[ (yᵀΩy − yᵀΩΦμ)/σ² + log det A − D·log λ + (n−1)·log(2πσ²) + log Σω − Σ log ω ]
+//	leave-one-out      (y_i − f(x_i))/(1 − h_i),  h_i = ω_i·( ‖R⁻ᵀ(φ_i − φ̄)‖² + 1/Σω )
+//
+// y is about its weighted mean here. The evidence is the density of the contrasts of y, which do
+// not depend on b. Without an intercept nothing is centred, 1/Σω and log Σω are left out, and n − 1
+// is n.
+//
+// # Sums
+//
+// All of this comes from sums over rows: ΦᵀΩΦ, ΦᵀΩy, yᵀΩy, the sums of φ, y, ω and log ω, and n.
+// Sums holds them, in D²/2 + D·p numbers. Sums of different rows merge, on one machine or many, and
+// travel as bytes. The sums of a fold are subtracted from those of all rows, and the squared errors
+// at the rows of a fold are a quadratic form of its sums, so that cross-validation reads the rows
+// once.
+//
+// Add forms the features of some hundred rows, adds one triangle of their products while they are in
+// cache, and forgets them. Memory does not grow with n. In float32 the products of these rows are
+// summed in float32, at its speed, and the sums in float64. The order of rows, blocks and merges
+// changes rounding only: sums of float64 agree to some 10⁻¹³ relative to their largest element.
+//
+// # Noise and signal
+//
+// Options leaves the variances to the evidence. For a ratio λ the evidence has its maximum over σ²
+// in closed form, and λ is found by a search on its logarithm, with a Cholesky factorisation for
+// each of some 25 values. For all values one tridiagonal form would do, but gonum's took 80 times as
+// long as a factorisation at D = 1024.
+//
+// Products that the factorisations need are those of this module. They do not touch the BLAS that a
+// program has set for gonum, and do not depend on it.
+//
+// The noise of the model is what the features do not explain: with few features, or a kernel that
+// does not fit, it is more than the noise of the data, and bands are as wide as the errors are.
+//
+// # Choosing
+//
+//   - By evidence, if the rows are few or a pass over them is dear: one fit a map. The evidence
+//     trusts the model.
+//   - By folds, if only errors count. Costs one pass and K + 1 fits.
+//   - By leave-one-out, for few rows. Costs as much again as the sums.
+//
+// # Samples
+//
+// Model.Sample draws weights, so that each draw is a function of all points that costs D a point.
+// Weights have D degrees of freedom. When about D rows have used them up, all draws agree, far from
+// the rows too, where the process of the kernel knows nothing: variance starvation. Model.Pathwise
+// draws the prior with features and corrects it by the kernel itself [Wilson et al. 2020]. It costs
+// O(N³) for N rows.
+//
+// # Classification
+//
+// Logistic maximises the likelihood of the classes and reads the rows some hundred times.
+// OneAgainstRest is regression on the classes, from the same sums as regression, with one
+// parameter more, the temperature: much faster, nearly as often right, and with a larger log loss
+// where classes overlap.
+//
+// # Precision
+//
+// Fits and variances are float64 whatever T is. In float32 features have an error of 2⁻²⁴, the sums
+// some 2⁻²⁴·√n of n terms, and means are rounded to T. This is far below the noise of most data. If
+// the noise is below a thousandth of the signal, use float64.
+//
+// Points, targets and weights that are NaN or infinite are errors that name the row. Features that
+// overflow make sums that Fit refuses.
+//
+// # References
+//
+//   - [Brent 1973] R. P. Brent. Algorithms for minimization without derivatives. Prentice-Hall.
+//   - [Friedman 1991] J. H. Friedman. Multivariate adaptive regression splines. Annals of Statistics
+//     19(1).
+//   - [Liu & Nocedal 1989] D. C. Liu, J. Nocedal. On the limited memory BFGS method for large scale
+//     optimization. Mathematical Programming 45.
+//   - [Naeini et al. 2015] M. P. Naeini, G. F. Cooper, M. Hauskrecht. Obtaining well calibrated
+//     probabilities using Bayesian binning. AAAI.
+//   - [Rasmussen & Williams 2006] C. E. Rasmussen, C. K. I. Williams. Gaussian processes for machine
+//     learning. MIT Press.
+//   - [Wilson et al. 2020] J. T. Wilson, V. Borovitskiy, A. Terenin, P. Mostowsky, M. P. Deisenroth.
+//     Efficiently sampling functions from Gaussian process posteriors. ICML.
 package ridge

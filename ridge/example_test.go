@@ -1,0 +1,153 @@
+package ridge_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"math"
+	"math/rand/v2"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/orf"
+	"github.com/seed-feabd252/randfeat/rff"
+	"github.com/seed-feabd252/randfeat/ridge"
+)
+
+// wave returns n rows of a sine with noise 0.1.
+func wave(n int, src rand.Source) (x, y dense.Matrix[float64]) {
+	rng := rand.New(src)
+	x, y = dense.New[float64](n, 1), dense.New[float64](n, 1)
+	for i := range n {
+		x.Set(i, 0, 6*rng.Float64())
+		y.Set(i, 0, math.Sin(x.At(i, 0))+0.1*rng.NormFloat64())
+	}
+	return x, y
+}
+
+// A model with error bars from points and targets.
+func Example() {
+	src := rand.NewPCG(1, 2)
+	x, y := wave(500, src) // 500×1 each
+	w, err := orf.Draw[float64](orf.GramSchmidt{}, 64, 1, src)
+	if err != nil {
+		log.Fatal(err)
+	}
+	phi, err := rff.Gaussian(w, 1) // the length-scale 1
+	if err != nil {
+		log.Fatal(err)
+	}
+	m, err := ridge.Fit(phi, x, y, ridge.Options{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	mean, sd := m.Predict(dense.Of(3, 1, []float64{1, 3, 9}))
+	for i, at := range []float64{1, 3, 9} {
+		fmt.Printf("sin %v = %.2f ± %.2f (%.2f)\n", at, mean.At(i, 0), sd.At(i, 0), math.Sin(at))
+	}
+	fmt.Printf("noise %.3f\n", math.Sqrt(m.Noise()[0]))
+	// Output:
+	// sin 1 = 0.85 ± 0.10 (0.84)
+	// sin 3 = 0.13 ± 0.10 (0.14)
+	// sin 9 = -0.04 ± 0.66 (0.41)
+	// noise 0.102
+}
+
+// Sums of parts of the rows, as of several machines, and the model of all.
+func ExampleSums() {
+	src := rand.NewPCG(1, 2)
+	x, y := wave(500, src)
+	w, err := orf.Draw[float64](orf.GramSchmidt{}, 64, 1, src)
+	if err != nil {
+		log.Fatal(err)
+	}
+	phi, err := rff.Gaussian(w, 1)
+	if err != nil {
+		log.Fatal(err)
+	}
+	all, err := ridge.NewSums(phi, 1)
+	if err != nil {
+		log.Fatal(err)
+	}
+	for lo := 0; lo < 500; lo += 100 {
+		part, err := ridge.NewSums(phi, 1)
+		if err != nil {
+			log.Fatal(err)
+		}
+		if err := part.Add(x.RowRange(lo, lo+100), y.RowRange(lo, lo+100), nil); err != nil {
+			log.Fatal(err)
+		}
+		if err := all.Merge(part); err != nil {
+			log.Fatal(err)
+		}
+	}
+	m, err := all.Fit(ridge.Options{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Printf("%d rows, noise %.2f\n", all.Rows(), math.Sqrt(m.Noise()[0]))
+	// Output: 500 rows, noise 0.10
+}
+
+// A length-scale by the evidence.
+func ExampleSelect() {
+	src := rand.NewPCG(1, 2)
+	x, y := wave(500, src)
+	w, err := orf.Draw[float64](orf.GramSchmidt{}, 64, 1, src)
+	if err != nil {
+		log.Fatal(err)
+	}
+	usual, err := ridge.MedianDistance(x, src)
+	if err != nil {
+		log.Fatal(err)
+	}
+	scales := []float64{usual / 100, usual / 10, usual, 10 * usual}
+	var maps []rff.Map[float64]
+	for _, l := range scales {
+		phi, err := rff.Gaussian(w, l)
+		if err != nil {
+			log.Fatal(err)
+		}
+		maps = append(maps, phi)
+	}
+	s, err := ridge.Select(context.Background(), maps, ridge.Block[float64]{X: x, Y: y}, ridge.SelectOptions{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	for i, score := range s.Scores {
+		fmt.Printf("length-scale %.3f: log evidence %.0f\n", scales[i], score)
+	}
+	fmt.Printf("best %.3f\n", scales[s.Best])
+	// Output:
+	// length-scale 0.018: log evidence 231
+	// length-scale 0.176: log evidence 351
+	// length-scale 1.762: log evidence 413
+	// length-scale 17.625: log evidence 389
+	// best 1.762
+}
+
+// Probabilities of two classes, which meet at 3.
+func ExampleLogistic() {
+	src := rand.NewPCG(1, 2)
+	x, y := wave(500, src)
+	for i := range y.Rows {
+		y.Set(i, 0, 0)
+		if x.At(i, 0) > 3 {
+			y.Set(i, 0, 1)
+		}
+	}
+	w, err := orf.Draw[float64](orf.GramSchmidt{}, 64, 1, src)
+	if err != nil {
+		log.Fatal(err)
+	}
+	phi, err := rff.Gaussian(w, 1)
+	if err != nil {
+		log.Fatal(err)
+	}
+	c, err := ridge.Logistic(context.Background(), phi, ridge.Block[float64]{X: x, Y: y}, 2, ridge.LogisticOptions{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	p := c.Probabilities(dense.Matrix[float64]{}, dense.Of(3, 1, []float64{1, 3, 5}))
+	fmt.Printf("%.2f %.2f %.2f\n", p.At(0, 1), p.At(1, 1), p.At(2, 1))
+	// Output: 0.00 0.52 1.00
+}
