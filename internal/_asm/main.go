@@ -26,6 +26,7 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/_asm/arm64"
 	neonfwht "github.com/seed-feabd252/randfeat/internal/_asm/arm64/fwht"
 	neonmatmul "github.com/seed-feabd252/randfeat/internal/_asm/arm64/matmul"
+	neonplanerot "github.com/seed-feabd252/randfeat/internal/_asm/arm64/planerot"
 	neonrankone "github.com/seed-feabd252/randfeat/internal/_asm/arm64/rankone"
 	neonvecmath "github.com/seed-feabd252/randfeat/internal/_asm/arm64/vecmath"
 	"github.com/seed-feabd252/randfeat/internal/_asm/terms"
@@ -43,10 +44,11 @@ var generators = map[string]func(){
 
 // neon writes the arm64 kernels of a package.
 var neon = map[string]func(*arm64.File){
-	"fwht":    neonfwht.Write,
-	"matmul":  neonmatmul.Write,
-	"rankone": neonrankone.Write,
-	"vecmath": neonvecmath.Write,
+	"fwht":     neonfwht.Write,
+	"matmul":   neonmatmul.Write,
+	"planerot": neonplanerot.Write,
+	"rankone":  neonrankone.Write,
+	"vecmath":  neonvecmath.Write,
 }
 
 func main() {

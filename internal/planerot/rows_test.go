@@ -111,7 +111,11 @@ func TestFewTurns(t *testing.T) { eachTier(t, testFewTurns[float32], testFewTurn
 // testLongRows has rows for which a block has fewer vectors to a coordinate.
 func testLongRows[T Float](t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
-	for _, d := range []int{1<<16 + 3, 1<<17 + 5} {
+	bytes := 64 // of a vector
+	if k := best[T](); k != nil {
+		bytes = k.lanes * size[T]()
+	}
+	for _, d := range []int{blockBytes/bytes/2 + 3, blockBytes/bytes + 5} {
 		n := Group[T](d) + 2
 		if n > 3 {
 			require.Less(t, n-2, Group[T](1))

@@ -32,3 +32,38 @@ func (m Machine) Transpose(x []Vec) []Vec {
 		m.PermuteDoubles("VZIP2", even[0], even[1]), m.PermuteDoubles("VZIP2", odd[0], odd[1]),
 	}
 }
+
+// LoadFirst returns a vector of the first elements at p, as many as last says, and zeros. label begins
+// the names of labels.
+func (m Machine) LoadFirst(label string, p, last GP) Vec {
+	v := m.Vec()
+	m.I("CMP $%d, R%r", m.Lanes(), last)
+	m.I("BEQ %j", label+"Whole")
+	m.Into(v).LoadElement(p, 0)
+	for lane := 1; lane < m.Lanes()-1; lane++ {
+		m.I("CMP $%d, R%r", lane, last)
+		m.I("BEQ %j", label+"Loaded")
+		m.Insert(v, m.LoadElement(p, lane*m.Size), lane)
+	}
+	m.I("B %j", label+"Loaded")
+	m.Label(label + "Whole")
+	m.Into(v).Load(p, 0)
+	m.Label(label + "Loaded")
+	return v
+}
+
+// StoreFirst writes the first elements of v, as many as last says.
+func (m Machine) StoreFirst(label string, v Vec, p GP, offset int, last GP) {
+	m.I("CMP $%d, R%r", m.Lanes(), last)
+	m.I("BEQ %j", label+"Whole")
+	m.StoreElement(v, p, offset)
+	for lane := 1; lane < m.Lanes()-1; lane++ {
+		m.I("CMP $%d, R%r", lane, last)
+		m.I("BEQ %j", label+"Stored")
+		m.StoreElement(m.Lane(v, lane), p, offset+lane*m.Size)
+	}
+	m.I("B %j", label+"Stored")
+	m.Label(label + "Whole")
+	m.Store(v, p, offset)
+	m.Label(label + "Stored")
+}

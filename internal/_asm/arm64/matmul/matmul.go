@@ -30,40 +30,6 @@ func Write(f *arm64.File) {
 	prefetch(arm64.Machines(f)[0])
 }
 
-// loadFirst returns a vector of the first elements at p, as many as last says, and zeros.
-func (m machine) loadFirst(label string, p, last arm64.GP) arm64.Vec {
-	v := m.Vec()
-	m.I("CMP $%d, R%r", m.Lanes(), last)
-	m.I("BEQ %j", label+"Whole")
-	m.Into(v).LoadElement(p, 0)
-	for lane := 1; lane < m.Lanes()-1; lane++ {
-		m.I("CMP $%d, R%r", lane, last)
-		m.I("BEQ %j", label+"Loaded")
-		m.Insert(v, m.LoadElement(p, lane*m.Size), lane)
-	}
-	m.I("B %j", label+"Loaded")
-	m.Label(label + "Whole")
-	m.Into(v).Load(p, 0)
-	m.Label(label + "Loaded")
-	return v
-}
-
-// storeFirst writes the first elements of v, as many as last says.
-func (m machine) storeFirst(label string, v arm64.Vec, p arm64.GP, offset int, last arm64.GP) {
-	m.I("CMP $%d, R%r", m.Lanes(), last)
-	m.I("BEQ %j", label+"Whole")
-	m.StoreElement(v, p, offset)
-	for lane := 1; lane < m.Lanes()-1; lane++ {
-		m.I("CMP $%d, R%r", lane, last)
-		m.I("BEQ %j", label+"Stored")
-		m.StoreElement(m.Lane(v, lane), p, offset+lane*m.Size)
-	}
-	m.I("B %j", label+"Stored")
-	m.Label(label + "Whole")
-	m.Store(v, p, offset)
-	m.Label(label + "Stored")
-}
-
 // prefetch writes a loop over the cache lines of some rows.
 func prefetch(m arm64.Machine) {
 	const line = 64
@@ -99,7 +65,7 @@ func (m machine) pack(vectors int) {
 		from = m.GP()
 		m.I("ADD $%d, R%r, R%w", arm64.Width, b, from)
 	}
-	m.Store(m.loadFirst("last", from, lanes), dst, (vectors-1)*arm64.Width)
+	m.Store(m.LoadFirst("last", from, lanes), dst, (vectors-1)*arm64.Width)
 	m.I("ADD R%r, R%m", stride, b)
 	m.I("ADD $%d, R%m", vectors*arm64.Width, dst)
 	m.I("SUBS $1, R%m", k)
@@ -119,7 +85,7 @@ func (m machine) unpack(vectors int) {
 	if vectors == 2 {
 		m.Store(v[0], b, 0)
 	}
-	m.storeFirst("last", v[vectors-1], b, (vectors-1)*arm64.Width, lanes)
+	m.StoreFirst("last", v[vectors-1], b, (vectors-1)*arm64.Width, lanes)
 	m.I("ADD $%d, R%m", vectors*arm64.Width, src)
 	m.I("ADD R%r, R%m", stride, b)
 	m.I("SUBS $1, R%m", k)

@@ -31,7 +31,7 @@ func (m machine) strip(rows, vectors int) {
 	var factors []arm64.Vec
 	if vectors == 1 {
 		// A single vector may be the last of a row of B that is read in place.
-		factors = []arm64.Vec{m.loadFirst("b", row, last)}
+		factors = []arm64.Vec{m.LoadFirst("b", row, last)}
 	} else {
 		factors = m.Vecs(vectors)
 		m.LoadTo(factors, row, 0)

@@ -1,4 +1,4 @@
-//go:build !purego && !noasm
+//go:build (amd64 || arm64) && !purego && !noasm
 
 package planerot
 
@@ -12,7 +12,7 @@ import (
 func everyTier(t *testing.T, f func(t *testing.T)) {
 	single, double := best32, best64
 	defer func() { best32, best64 = single, double }()
-	for tier := simd.Generic; tier <= simd.Best; tier++ {
+	for _, tier := range simd.Tiers() {
 		best32, best64 = tiers32[tier], tiers64[tier]
 		t.Run("tier="+tier.String(), f)
 	}
