@@ -1078,26 +1078,27 @@ TEXT ·pass3F32NEON(SB), NOSPLIT, $0-32
 	MOVD h+8(FP), R1
 	LSL $2, R1
 	MOVD columns+16(FP), R2
+	LSL $2, R2
 	MOVD count+24(FP), R3
 block:
-	MOVD R2, R4
-	MOVD R0, R5
+	MOVD R0, R4
+	ADD R1, R4, R5
 	ADD R1, R5, R6
 	ADD R1, R6, R7
 	ADD R1, R7, R8
 	ADD R1, R8, R9
 	ADD R1, R9, R10
 	ADD R1, R10, R11
-	ADD R1, R11, R12
+	MOVD $0, R12
 column:
-	FMOVQ 0(R5), F0
-	FMOVQ 0(R6), F1
-	FMOVQ 0(R7), F2
-	FMOVQ 0(R8), F3
-	FMOVQ 0(R9), F4
-	FMOVQ 0(R10), F5
-	FMOVQ 0(R11), F6
-	FMOVQ 0(R12), F7
+	WORD $0x3cec6880 // ldr q0, [x4,x12]
+	WORD $0x3cec68a1 // ldr q1, [x5,x12]
+	WORD $0x3cec68c2 // ldr q2, [x6,x12]
+	WORD $0x3cec68e3 // ldr q3, [x7,x12]
+	WORD $0x3cec6904 // ldr q4, [x8,x12]
+	WORD $0x3cec6925 // ldr q5, [x9,x12]
+	WORD $0x3cec6946 // ldr q6, [x10,x12]
+	WORD $0x3cec6967 // ldr q7, [x11,x12]
 	WORD $0x4e21d408 // fadd v8.4s, v0.4s, v1.4s
 	WORD $0x4ea1d400 // fsub v0.4s, v0.4s, v1.4s
 	WORD $0x4e23d441 // fadd v1.4s, v2.4s, v3.4s
@@ -1116,22 +1117,23 @@ column:
 	WORD $0x4ea6d484 // fsub v4.4s, v4.4s, v6.4s
 	WORD $0x4e22d4e6 // fadd v6.4s, v7.4s, v2.4s
 	WORD $0x4ea2d4e2 // fsub v2.4s, v7.4s, v2.4s
-	FMOVQ.P F6, 16(R5)
-	FMOVQ.P F2, 16(R9)
+	WORD $0x3cac6886 // str q6, [x4,x12]
+	WORD $0x3cac6902 // str q2, [x8,x12]
 	WORD $0x4e25d502 // fadd v2.4s, v8.4s, v5.4s
 	WORD $0x4ea5d505 // fsub v5.4s, v8.4s, v5.4s
-	FMOVQ.P F2, 16(R6)
-	FMOVQ.P F5, 16(R10)
+	WORD $0x3cac68a2 // str q2, [x5,x12]
+	WORD $0x3cac6925 // str q5, [x9,x12]
 	WORD $0x4e23d422 // fadd v2.4s, v1.4s, v3.4s
 	WORD $0x4ea3d421 // fsub v1.4s, v1.4s, v3.4s
-	FMOVQ.P F2, 16(R7)
-	FMOVQ.P F1, 16(R11)
+	WORD $0x3cac68c2 // str q2, [x6,x12]
+	WORD $0x3cac6941 // str q1, [x10,x12]
 	WORD $0x4e24d401 // fadd v1.4s, v0.4s, v4.4s
 	WORD $0x4ea4d400 // fsub v0.4s, v0.4s, v4.4s
-	FMOVQ.P F1, 16(R8)
-	FMOVQ.P F0, 16(R12)
-	SUBS $4, R4
-	BNE column
+	WORD $0x3cac68e1 // str q1, [x7,x12]
+	WORD $0x3cac6960 // str q0, [x11,x12]
+	ADD $16, R12
+	CMP R2, R12
+	BLT column
 	ADD R1<<3, R0
 	SUBS $1, R3
 	BNE block
@@ -1143,10 +1145,11 @@ TEXT ·pass4F32NEON(SB), NOSPLIT, $0-32
 	MOVD h+8(FP), R1
 	LSL $2, R1
 	MOVD columns+16(FP), R2
+	LSL $2, R2
 	MOVD count+24(FP), R3
 block:
-	MOVD R2, R4
-	MOVD R0, R5
+	MOVD R0, R4
+	ADD R1, R4, R5
 	ADD R1, R5, R6
 	ADD R1, R6, R7
 	ADD R1, R7, R8
@@ -1161,24 +1164,24 @@ block:
 	ADD R1, R16, R17
 	ADD R1, R17, R19
 	ADD R1, R19, R20
-	ADD R1, R20, R21
+	MOVD $0, R21
 column:
-	FMOVQ 0(R5), F0
-	FMOVQ 0(R6), F1
-	FMOVQ 0(R7), F2
-	FMOVQ 0(R8), F3
-	FMOVQ 0(R9), F4
-	FMOVQ 0(R10), F5
-	FMOVQ 0(R11), F6
-	FMOVQ 0(R12), F7
-	FMOVQ 0(R13), F8
-	FMOVQ 0(R14), F9
-	FMOVQ 0(R15), F10
-	FMOVQ 0(R16), F11
-	FMOVQ 0(R17), F12
-	FMOVQ 0(R19), F13
-	FMOVQ 0(R20), F14
-	FMOVQ 0(R21), F15
+	WORD $0x3cf56880 // ldr q0, [x4,x21]
+	WORD $0x3cf568a1 // ldr q1, [x5,x21]
+	WORD $0x3cf568c2 // ldr q2, [x6,x21]
+	WORD $0x3cf568e3 // ldr q3, [x7,x21]
+	WORD $0x3cf56904 // ldr q4, [x8,x21]
+	WORD $0x3cf56925 // ldr q5, [x9,x21]
+	WORD $0x3cf56946 // ldr q6, [x10,x21]
+	WORD $0x3cf56967 // ldr q7, [x11,x21]
+	WORD $0x3cf56988 // ldr q8, [x12,x21]
+	WORD $0x3cf569a9 // ldr q9, [x13,x21]
+	WORD $0x3cf569ca // ldr q10, [x14,x21]
+	WORD $0x3cf569eb // ldr q11, [x15,x21]
+	WORD $0x3cf56a0c // ldr q12, [x16,x21]
+	WORD $0x3cf56a2d // ldr q13, [x17,x21]
+	WORD $0x3cf56a6e // ldr q14, [x19,x21]
+	WORD $0x3cf56a8f // ldr q15, [x20,x21]
 	WORD $0x4e21d410 // fadd v16.4s, v0.4s, v1.4s
 	WORD $0x4ea1d400 // fsub v0.4s, v0.4s, v1.4s
 	WORD $0x4e23d441 // fadd v1.4s, v2.4s, v3.4s
@@ -1229,38 +1232,39 @@ column:
 	WORD $0x4eacd508 // fsub v8.4s, v8.4s, v12.4s
 	WORD $0x4e24d5cc // fadd v12.4s, v14.4s, v4.4s
 	WORD $0x4ea4d5c4 // fsub v4.4s, v14.4s, v4.4s
-	FMOVQ.P F12, 16(R5)
-	FMOVQ.P F4, 16(R13)
+	WORD $0x3cb5688c // str q12, [x4,x21]
+	WORD $0x3cb56984 // str q4, [x12,x21]
 	WORD $0x4e2ad5e4 // fadd v4.4s, v15.4s, v10.4s
 	WORD $0x4eaad5ea // fsub v10.4s, v15.4s, v10.4s
-	FMOVQ.P F4, 16(R6)
-	FMOVQ.P F10, 16(R14)
+	WORD $0x3cb568a4 // str q4, [x5,x21]
+	WORD $0x3cb569aa // str q10, [x13,x21]
 	WORD $0x4e2dd604 // fadd v4.4s, v16.4s, v13.4s
 	WORD $0x4eadd60a // fsub v10.4s, v16.4s, v13.4s
-	FMOVQ.P F4, 16(R7)
-	FMOVQ.P F10, 16(R15)
+	WORD $0x3cb568c4 // str q4, [x6,x21]
+	WORD $0x3cb569ca // str q10, [x14,x21]
 	WORD $0x4e2bd464 // fadd v4.4s, v3.4s, v11.4s
 	WORD $0x4eabd463 // fsub v3.4s, v3.4s, v11.4s
-	FMOVQ.P F4, 16(R8)
-	FMOVQ.P F3, 16(R16)
+	WORD $0x3cb568e4 // str q4, [x7,x21]
+	WORD $0x3cb569e3 // str q3, [x15,x21]
 	WORD $0x4e26d443 // fadd v3.4s, v2.4s, v6.4s
 	WORD $0x4ea6d442 // fsub v2.4s, v2.4s, v6.4s
-	FMOVQ.P F3, 16(R9)
-	FMOVQ.P F2, 16(R17)
+	WORD $0x3cb56903 // str q3, [x8,x21]
+	WORD $0x3cb56a02 // str q2, [x16,x21]
 	WORD $0x4e29d4a2 // fadd v2.4s, v5.4s, v9.4s
 	WORD $0x4ea9d4a3 // fsub v3.4s, v5.4s, v9.4s
-	FMOVQ.P F2, 16(R10)
-	FMOVQ.P F3, 16(R19)
+	WORD $0x3cb56922 // str q2, [x9,x21]
+	WORD $0x3cb56a23 // str q3, [x17,x21]
 	WORD $0x4e27d422 // fadd v2.4s, v1.4s, v7.4s
 	WORD $0x4ea7d421 // fsub v1.4s, v1.4s, v7.4s
-	FMOVQ.P F2, 16(R11)
-	FMOVQ.P F1, 16(R20)
+	WORD $0x3cb56942 // str q2, [x10,x21]
+	WORD $0x3cb56a61 // str q1, [x19,x21]
 	WORD $0x4e28d401 // fadd v1.4s, v0.4s, v8.4s
 	WORD $0x4ea8d400 // fsub v0.4s, v0.4s, v8.4s
-	FMOVQ.P F1, 16(R12)
-	FMOVQ.P F0, 16(R21)
-	SUBS $4, R4
-	BNE column
+	WORD $0x3cb56961 // str q1, [x11,x21]
+	WORD $0x3cb56a80 // str q0, [x20,x21]
+	ADD $16, R21
+	CMP R2, R21
+	BLT column
 	ADD R1<<4, R0
 	SUBS $1, R3
 	BNE block
@@ -3144,26 +3148,27 @@ TEXT ·pass3F64NEON(SB), NOSPLIT, $0-32
 	MOVD h+8(FP), R1
 	LSL $3, R1
 	MOVD columns+16(FP), R2
+	LSL $3, R2
 	MOVD count+24(FP), R3
 block:
-	MOVD R2, R4
-	MOVD R0, R5
+	MOVD R0, R4
+	ADD R1, R4, R5
 	ADD R1, R5, R6
 	ADD R1, R6, R7
 	ADD R1, R7, R8
 	ADD R1, R8, R9
 	ADD R1, R9, R10
 	ADD R1, R10, R11
-	ADD R1, R11, R12
+	MOVD $0, R12
 column:
-	FMOVQ 0(R5), F0
-	FMOVQ 0(R6), F1
-	FMOVQ 0(R7), F2
-	FMOVQ 0(R8), F3
-	FMOVQ 0(R9), F4
-	FMOVQ 0(R10), F5
-	FMOVQ 0(R11), F6
-	FMOVQ 0(R12), F7
+	WORD $0x3cec6880 // ldr q0, [x4,x12]
+	WORD $0x3cec68a1 // ldr q1, [x5,x12]
+	WORD $0x3cec68c2 // ldr q2, [x6,x12]
+	WORD $0x3cec68e3 // ldr q3, [x7,x12]
+	WORD $0x3cec6904 // ldr q4, [x8,x12]
+	WORD $0x3cec6925 // ldr q5, [x9,x12]
+	WORD $0x3cec6946 // ldr q6, [x10,x12]
+	WORD $0x3cec6967 // ldr q7, [x11,x12]
 	WORD $0x4e61d408 // fadd v8.2d, v0.2d, v1.2d
 	WORD $0x4ee1d400 // fsub v0.2d, v0.2d, v1.2d
 	WORD $0x4e63d441 // fadd v1.2d, v2.2d, v3.2d
@@ -3182,22 +3187,23 @@ column:
 	WORD $0x4ee6d484 // fsub v4.2d, v4.2d, v6.2d
 	WORD $0x4e62d4e6 // fadd v6.2d, v7.2d, v2.2d
 	WORD $0x4ee2d4e2 // fsub v2.2d, v7.2d, v2.2d
-	FMOVQ.P F6, 16(R5)
-	FMOVQ.P F2, 16(R9)
+	WORD $0x3cac6886 // str q6, [x4,x12]
+	WORD $0x3cac6902 // str q2, [x8,x12]
 	WORD $0x4e65d502 // fadd v2.2d, v8.2d, v5.2d
 	WORD $0x4ee5d505 // fsub v5.2d, v8.2d, v5.2d
-	FMOVQ.P F2, 16(R6)
-	FMOVQ.P F5, 16(R10)
+	WORD $0x3cac68a2 // str q2, [x5,x12]
+	WORD $0x3cac6925 // str q5, [x9,x12]
 	WORD $0x4e63d422 // fadd v2.2d, v1.2d, v3.2d
 	WORD $0x4ee3d421 // fsub v1.2d, v1.2d, v3.2d
-	FMOVQ.P F2, 16(R7)
-	FMOVQ.P F1, 16(R11)
+	WORD $0x3cac68c2 // str q2, [x6,x12]
+	WORD $0x3cac6941 // str q1, [x10,x12]
 	WORD $0x4e64d401 // fadd v1.2d, v0.2d, v4.2d
 	WORD $0x4ee4d400 // fsub v0.2d, v0.2d, v4.2d
-	FMOVQ.P F1, 16(R8)
-	FMOVQ.P F0, 16(R12)
-	SUBS $2, R4
-	BNE column
+	WORD $0x3cac68e1 // str q1, [x7,x12]
+	WORD $0x3cac6960 // str q0, [x11,x12]
+	ADD $16, R12
+	CMP R2, R12
+	BLT column
 	ADD R1<<3, R0
 	SUBS $1, R3
 	BNE block
@@ -3209,10 +3215,11 @@ TEXT ·pass4F64NEON(SB), NOSPLIT, $0-32
 	MOVD h+8(FP), R1
 	LSL $3, R1
 	MOVD columns+16(FP), R2
+	LSL $3, R2
 	MOVD count+24(FP), R3
 block:
-	MOVD R2, R4
-	MOVD R0, R5
+	MOVD R0, R4
+	ADD R1, R4, R5
 	ADD R1, R5, R6
 	ADD R1, R6, R7
 	ADD R1, R7, R8
@@ -3227,24 +3234,24 @@ block:
 	ADD R1, R16, R17
 	ADD R1, R17, R19
 	ADD R1, R19, R20
-	ADD R1, R20, R21
+	MOVD $0, R21
 column:
-	FMOVQ 0(R5), F0
-	FMOVQ 0(R6), F1
-	FMOVQ 0(R7), F2
-	FMOVQ 0(R8), F3
-	FMOVQ 0(R9), F4
-	FMOVQ 0(R10), F5
-	FMOVQ 0(R11), F6
-	FMOVQ 0(R12), F7
-	FMOVQ 0(R13), F8
-	FMOVQ 0(R14), F9
-	FMOVQ 0(R15), F10
-	FMOVQ 0(R16), F11
-	FMOVQ 0(R17), F12
-	FMOVQ 0(R19), F13
-	FMOVQ 0(R20), F14
-	FMOVQ 0(R21), F15
+	WORD $0x3cf56880 // ldr q0, [x4,x21]
+	WORD $0x3cf568a1 // ldr q1, [x5,x21]
+	WORD $0x3cf568c2 // ldr q2, [x6,x21]
+	WORD $0x3cf568e3 // ldr q3, [x7,x21]
+	WORD $0x3cf56904 // ldr q4, [x8,x21]
+	WORD $0x3cf56925 // ldr q5, [x9,x21]
+	WORD $0x3cf56946 // ldr q6, [x10,x21]
+	WORD $0x3cf56967 // ldr q7, [x11,x21]
+	WORD $0x3cf56988 // ldr q8, [x12,x21]
+	WORD $0x3cf569a9 // ldr q9, [x13,x21]
+	WORD $0x3cf569ca // ldr q10, [x14,x21]
+	WORD $0x3cf569eb // ldr q11, [x15,x21]
+	WORD $0x3cf56a0c // ldr q12, [x16,x21]
+	WORD $0x3cf56a2d // ldr q13, [x17,x21]
+	WORD $0x3cf56a6e // ldr q14, [x19,x21]
+	WORD $0x3cf56a8f // ldr q15, [x20,x21]
 	WORD $0x4e61d410 // fadd v16.2d, v0.2d, v1.2d
 	WORD $0x4ee1d400 // fsub v0.2d, v0.2d, v1.2d
 	WORD $0x4e63d441 // fadd v1.2d, v2.2d, v3.2d
@@ -3295,38 +3302,39 @@ column:
 	WORD $0x4eecd508 // fsub v8.2d, v8.2d, v12.2d
 	WORD $0x4e64d5cc // fadd v12.2d, v14.2d, v4.2d
 	WORD $0x4ee4d5c4 // fsub v4.2d, v14.2d, v4.2d
-	FMOVQ.P F12, 16(R5)
-	FMOVQ.P F4, 16(R13)
+	WORD $0x3cb5688c // str q12, [x4,x21]
+	WORD $0x3cb56984 // str q4, [x12,x21]
 	WORD $0x4e6ad5e4 // fadd v4.2d, v15.2d, v10.2d
 	WORD $0x4eead5ea // fsub v10.2d, v15.2d, v10.2d
-	FMOVQ.P F4, 16(R6)
-	FMOVQ.P F10, 16(R14)
+	WORD $0x3cb568a4 // str q4, [x5,x21]
+	WORD $0x3cb569aa // str q10, [x13,x21]
 	WORD $0x4e6dd604 // fadd v4.2d, v16.2d, v13.2d
 	WORD $0x4eedd60a // fsub v10.2d, v16.2d, v13.2d
-	FMOVQ.P F4, 16(R7)
-	FMOVQ.P F10, 16(R15)
+	WORD $0x3cb568c4 // str q4, [x6,x21]
+	WORD $0x3cb569ca // str q10, [x14,x21]
 	WORD $0x4e6bd464 // fadd v4.2d, v3.2d, v11.2d
 	WORD $0x4eebd463 // fsub v3.2d, v3.2d, v11.2d
-	FMOVQ.P F4, 16(R8)
-	FMOVQ.P F3, 16(R16)
+	WORD $0x3cb568e4 // str q4, [x7,x21]
+	WORD $0x3cb569e3 // str q3, [x15,x21]
 	WORD $0x4e66d443 // fadd v3.2d, v2.2d, v6.2d
 	WORD $0x4ee6d442 // fsub v2.2d, v2.2d, v6.2d
-	FMOVQ.P F3, 16(R9)
-	FMOVQ.P F2, 16(R17)
+	WORD $0x3cb56903 // str q3, [x8,x21]
+	WORD $0x3cb56a02 // str q2, [x16,x21]
 	WORD $0x4e69d4a2 // fadd v2.2d, v5.2d, v9.2d
 	WORD $0x4ee9d4a3 // fsub v3.2d, v5.2d, v9.2d
-	FMOVQ.P F2, 16(R10)
-	FMOVQ.P F3, 16(R19)
+	WORD $0x3cb56922 // str q2, [x9,x21]
+	WORD $0x3cb56a23 // str q3, [x17,x21]
 	WORD $0x4e67d422 // fadd v2.2d, v1.2d, v7.2d
 	WORD $0x4ee7d421 // fsub v1.2d, v1.2d, v7.2d
-	FMOVQ.P F2, 16(R11)
-	FMOVQ.P F1, 16(R20)
+	WORD $0x3cb56942 // str q2, [x10,x21]
+	WORD $0x3cb56a61 // str q1, [x19,x21]
 	WORD $0x4e68d401 // fadd v1.2d, v0.2d, v8.2d
 	WORD $0x4ee8d400 // fsub v0.2d, v0.2d, v8.2d
-	FMOVQ.P F1, 16(R12)
-	FMOVQ.P F0, 16(R21)
-	SUBS $2, R4
-	BNE column
+	WORD $0x3cb56961 // str q1, [x11,x21]
+	WORD $0x3cb56a80 // str q0, [x20,x21]
+	ADD $16, R21
+	CMP R2, R21
+	BLT column
 	ADD R1<<4, R0
 	SUBS $1, R3
 	BNE block

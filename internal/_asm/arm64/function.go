@@ -107,14 +107,7 @@ func (m Machine) I(format string, args ...any) {
 			i.parts = append(i.parts, i.to)
 			continue
 		case 'r', 'w', 'm':
-			register := number(arg)
-			if verb != 'w' {
-				i.reads = append(i.reads, register)
-			}
-			if verb != 'r' {
-				i.writes = append(i.writes, register)
-			}
-			i.parts = append(i.parts, register)
+			i.use(verb, number(arg))
 		default:
 			i.parts = append(i.parts, fmt.Sprintf("%"+string(verb), arg))
 		}

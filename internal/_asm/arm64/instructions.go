@@ -36,7 +36,7 @@ func (m Machine) apply(w word, operands ...Vec) Vec {
 	for _, o := range operands {
 		all = append(all, o)
 	}
-	m.W(w, false, all...)
+	m.W(w, "wrr", all...)
 	return v
 }
 
@@ -56,12 +56,12 @@ func (m Machine) Minus(dst, b, c Vec) {
 
 // PlusLane sets dst = dst + b·c[lane].
 func (m Machine) PlusLane(dst, b, c Vec, lane int) {
-	m.W(m.element("fmla", 0x4f801000, lane), true, dst, b, c)
+	m.W(m.element("fmla", 0x4f801000, lane), "mrr", dst, b, c)
 }
 
 // MinusLane sets dst = dst − b·c[lane].
 func (m Machine) MinusLane(dst, b, c Vec, lane int) {
-	m.W(m.element("fmls", 0x4f805000, lane), true, dst, b, c)
+	m.W(m.element("fmls", 0x4f805000, lane), "mrr", dst, b, c)
 }
 
 // arrangement returns the end of the names of vectors in Go's assembler.
@@ -129,7 +129,7 @@ func (m Machine) Most(a Vec) GP  { return m.extreme(most, a) }
 
 func (m Machine) extreme(w word, a Vec) GP {
 	v, r := m.Vec(), m.GP()
-	m.W(w, false, v, a)
+	m.W(w, "wr", v, a)
 	m.I("FMOVS F%r, R%w", v, r)
 	return r
 }
@@ -160,6 +160,16 @@ func (m Machine) Load(p GP, offset int) Vec {
 
 // Store writes a vector.
 func (m Machine) Store(v Vec, p GP, offset int) { m.I("FMOVQ F%r, %d(R%r)", v, offset, p) }
+
+// LoadAt and StoreAt are Load and Store for a distance in a register.
+
+func (m Machine) LoadAt(p, offset GP) Vec {
+	v := m.result()
+	m.W(loadAt, "wrr", v, p, offset)
+	return v
+}
+
+func (m Machine) StoreAt(v Vec, p, offset GP) { m.W(storeAt, "rrr", v, p, offset) }
 
 // LoadTo reads adjacent vectors.
 func (m Machine) LoadTo(v []Vec, p GP, offset int) {

@@ -22,21 +22,25 @@ const (
 	third  = 16 // Rm
 )
 
-// W writes a word whose registers are the operands, the first of which is written. accumulates says
-// that it is read too.
-func (m Machine) W(w word, accumulates bool, operands ...any) {
+// W writes a word. For each operand, a register, uses has an r if it is read, a w if it is written and
+// an m if it is both.
+func (m Machine) W(w word, uses string, operands ...any) {
 	i := instruction{word: &w}
 	for k, operand := range operands {
-		r := number(operand)
-		i.parts = append(i.parts, r)
-		if k == 0 {
-			i.writes = append(i.writes, r)
-		}
-		if k > 0 || accumulates {
-			i.reads = append(i.reads, r)
-		}
+		i.use(uses[k], number(operand))
 	}
 	m.fn.code = append(m.fn.code, i)
+}
+
+// use appends a register that is read, written or both.
+func (i *instruction) use(verb byte, register int) {
+	if verb != 'w' {
+		i.reads = append(i.reads, register)
+	}
+	if verb != 'r' {
+		i.writes = append(i.writes, register)
+	}
+	i.parts = append(i.parts, register)
 }
 
 // encode returns the line of a word for the given registers.
@@ -107,6 +111,12 @@ var (
 	// lengthen and lengthenUpper convert the lower and the upper half of four float32 to float64.
 	lengthen      = word{0x0e617800, []int{first, second}, "fcvtl v%d.2d, v%d.2s"}
 	lengthenUpper = word{0x4e617800, []int{first, second}, "fcvtl2 v%d.2d, v%d.4s"}
+)
+
+var (
+	// loadAt and storeAt move a vector at a distance that is in a register.
+	loadAt  = word{0x3ce06800, []int{first, second, third}, "ldr q%d, [x%d,x%d]"}
+	storeAt = word{0x3ca06800, []int{first, second, third}, "str q%d, [x%d,x%d]"}
 )
 
 // Word tells whether a line of assembly is a word, and returns its bits and the instruction that its

@@ -199,24 +199,25 @@ func (m machine) pass(r int) {
 	m.Begin(fmt.Sprintf("pass%d", r), "(p *T, h, columns, count int)",
 		fmt.Sprintf("runs the stages h … %dh on the first columns of count adjacent blocks of %dh elements, in place.", 1<<(r-1), 1<<r))
 	block, stride := m.Argument("p"), m.Bytes("h")
-	columns, count := m.Argument("columns"), m.Argument("count")
+	columns, count := m.Bytes("columns"), m.Argument("count")
 	m.Label("block")
-	left := m.CopyOf(columns)
-	rows := m.Pointers(m.CopyOf(block), stride, 1<<r)
+	rows, at := m.Pointers(m.CopyOf(block), stride, 1<<r), m.GP()
+	m.I("MOVD $0, R%w", at)
 	m.Label("column")
 	v := make([]arm64.Vec, len(rows))
 	for i := range v {
-		v[i] = m.Load(rows[i], 0)
+		v[i] = m.LoadAt(rows[i], at)
 	}
 	for h := 1; h < len(v); h *= 2 {
 		var store func(i int)
 		if 2*h == len(v) {
-			store = func(i int) { m.storeNext(v[i], rows[i]) }
+			store = func(i int) { m.StoreAt(v[i], rows[i], at) }
 		}
 		m.butterflies(v, 0, len(v), h, store)
 	}
-	m.I("SUBS $%d, R%m", m.Lanes(), left)
-	m.I("BNE %j", "column")
+	m.I("ADD $%d, R%m", arm64.Width, at)
+	m.I("CMP R%r, R%r", columns, at)
+	m.I("BLT %j", "column")
 	m.I("ADD R%r<<%d, R%m", stride, r, block)
 	m.I("SUBS $1, R%m", count)
 	m.I("BNE %j", "block")
