@@ -5,12 +5,6 @@ import "fmt"
 // MaxInvert is the largest order of a triangle for InvertTriangle.
 const MaxInvert = 16
 
-// ones is a unit diagonal.
-var (
-	ones32 = [MaxInvert]float32{1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}
-	ones64 = [MaxInvert]float64{1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}
-)
-
 // InvertTriangle replaces the lower-triangular matrix A, of order n ≤ MaxInvert, by its
 // inverse, zeros above the diagonal included. The diagonal of A is diag, ones for nil; the
 // elements of A on the diagonal and above are not read. Row i of the inverse X is

@@ -39,6 +39,12 @@ func (k *kernels[T]) inverting(f func(n int, x *T, stride int, diag *T), ones *T
 	return k
 }
 
+// ones is a unit diagonal.
+var (
+	ones32 = [MaxInvert]float32{1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}
+	ones64 = [MaxInvert]float64{1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}
+)
+
 var (
 	strips32AVX512 = [...][2]strip[float32]{
 		{strip1x1F32AVX512, strip1x2F32AVX512},
