@@ -13,7 +13,6 @@ type File struct {
 	text, stubs bytes.Buffer
 	constants   []uint64 // halves of vectors
 	places      map[[2]uint64]int
-	tables      bytes.Buffer
 	fn          *function
 }
 

@@ -3,8 +3,8 @@
 //
 //	go run ./count
 //
-// It counts the instructions of the functions of this module: those that two rounds take more than
-// one does. The product in pure Go takes minutes.
+// It counts the instructions of the functions of this module and of package math: those that two
+// rounds take more than one does. The product in pure Go takes minutes.
 package main
 
 import (
@@ -29,8 +29,6 @@ var cases = []struct{ pkg, benchmark string }{
 	{"vecmath", "Log1p/type=float32/n=65536$"},
 	{"vecmath", "PeakSum/type=float32/n=65536$"},
 	{"vecmath", "HalfSquaredNorm/type=float32/n=65536$"},
-	{"rankone", "Take/type=float32/rows=64/corrects=true/decays=1$"},
-	{"rankone", "Take/type=float32/rows=64/corrects=false/decays=0$"},
 }
 
 func main() {
@@ -60,7 +58,6 @@ func round(binary, benchmark, disabled string) int64 {
 // executed runs so many rounds. The emulator logs the instructions of a block of code when it
 // translates the block, and a line whenever the block is executed.
 func executed(binary, benchmark, disabled string, rounds int) (total int64) {
-	const module = "randfeat/internal/"
 	command := exec.Command("qemu-aarch64-static", "-d", "in_asm,exec,nochain", binary,
 		"-test.run", "^$", "-test.cpu", "1", "-test.bench", benchmark, "-test.benchtime", fmt.Sprintf("%dx", rounds))
 	command.Env = append(os.Environ(), "RANDFEAT_DISABLE="+disabled, "GOMAXPROCS=1")
@@ -83,7 +80,7 @@ func executed(binary, benchmark, disabled string, rounds int) (total int64) {
 				lengths[address] = 0
 			}
 			lengths[address]++
-		case bytes.HasPrefix(line, []byte("Trace")) && bytes.Contains(line, []byte(module)):
+		case bytes.HasPrefix(line, []byte("Trace")) && (bytes.Contains(line, []byte("randfeat/internal/")) || bytes.Contains(line, []byte("] math."))):
 			_, rest, _ := bytes.Cut(line, []byte{'/'})
 			total += lengths[string(rest[8:16])]
 		}
