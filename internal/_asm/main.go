@@ -22,6 +22,7 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/_asm/amd64/matmul"
 	"github.com/seed-feabd252/randfeat/internal/_asm/amd64/planerot"
 	"github.com/seed-feabd252/randfeat/internal/_asm/amd64/rankone"
+	"github.com/seed-feabd252/randfeat/internal/_asm/amd64/scan"
 	"github.com/seed-feabd252/randfeat/internal/_asm/amd64/vecmath"
 	"github.com/seed-feabd252/randfeat/internal/_asm/arm64"
 	neonfwht "github.com/seed-feabd252/randfeat/internal/_asm/arm64/fwht"
@@ -39,6 +40,7 @@ var generators = map[string]func(){
 	"matmul":   matmul.Write,
 	"planerot": planerot.Write,
 	"rankone":  rankone.Write,
+	"scan":     scan.Write,
 	"vecmath":  vecmath.Write,
 }
 

@@ -40,6 +40,10 @@ func Tiers() []Tier {
 	return []Tier{Generic, AVX2, AVX512}[:Best+1]
 }
 
+// VPOPCNTDQ tells whether Best is AVX512 and the machine has VPOPCNTD and VPOPCNTQ besides, which
+// count the bits of elements.
+var VPOPCNTDQ = Best == AVX512 && countsBits()
+
 // String returns the name of the tier as RANDFEAT_DISABLE has it.
 func (t Tier) String() string {
 	switch t {

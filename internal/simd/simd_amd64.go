@@ -14,3 +14,5 @@ func detect() Tier {
 	}
 	return AVX2
 }
+
+func countsBits() bool { return cpu.X86.HasAVX512VPOPCNTDQ }

@@ -3,3 +3,5 @@
 package simd
 
 func detect() Tier { return NEON }
+
+func countsBits() bool { return false }

@@ -3,3 +3,5 @@
 package simd
 
 func detect() Tier { return Generic }
+
+func countsBits() bool { return false }

@@ -1,0 +1,51 @@
+// Package scan writes the amd64 kernels of package scan.
+package scan
+
+import (
+	. "github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/operand"
+	. "github.com/mmcloughlin/avo/reg"
+
+	"github.com/seed-feabd252/randfeat/internal/_asm/amd64"
+)
+
+// What package scan says of its layout: a block of codes has 64 bytes.
+const (
+	blockBytes = 64
+	blockWords = blockBytes / 8
+	lanes      = blockBytes / 4
+	planes     = 6
+)
+
+// Write writes all kernels.
+func Write() {
+	wide, narrow := amd64.Machines[0], amd64.Machines[2]
+	signsWide()
+	signsNarrow()
+	for _, width := range []int{1, 2, 4, 8} {
+		levelsWide(wide, width)
+		levelsNarrow(narrow, width)
+	}
+}
+
+// begin starts a function. The signature has no element type.
+func begin(name, signature, doc string) {
+	TEXT(name, NOSPLIT, "func"+signature)
+	Doc(name + " " + doc)
+	Pragma("noescape")
+}
+
+// at returns the address base + bytes.
+func at(base Register, bytes int) Mem { return Mem{Base: base, Disp: bytes} }
+
+// wordMask sets K1 to the first so many words of a block and returns the number.
+func wordMask(words Register) (rest GPVirtual) {
+	rest = GP64()
+	MOVQ(words, rest)
+	ANDQ(U8(blockWords-1), rest)
+	ones, bits := GP64(), GP64()
+	MOVQ(I32(-1), ones)
+	BZHIQ(rest, ones, bits)
+	KMOVW(bits.As32(), K1)
+	return rest
+}

@@ -1,0 +1,255 @@
+package codelaw
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/integrate/quad"
+)
+
+// integrate integrates over [lo, hi] in panels.
+func integrate(f func(x float64) float64, lo, hi float64) float64 {
+	const panels = 64
+	sum := 0.0
+	for i := range panels {
+		step := (hi - lo) / panels
+		sum += quad.Fixed(f, lo+float64(i)*step, lo+float64(i+1)*step, 16, quad.Legendre{}, 0)
+	}
+	return sum
+}
+
+func (c Cells) round(x float64) float64 {
+	j := 0
+	for j+1 < len(c.Edges) && math.Abs(x) >= c.Edges[j+1] {
+		j++
+	}
+	return math.Copysign(c.Levels[j], x)
+}
+
+func uneven() Cells { return Cells{[]float64{0, 0.1, 0.35, 0.6}, []float64{0.04, 0.3, 0.41, 0.9}} }
+
+func TestMeanAbsolute(t *testing.T) {
+	assert.InDelta(t, 2/math.Pi, meanAbsolute(2), 1e-15)
+	assert.InDelta(t, 0.5, meanAbsolute(3), 1e-15)
+	// E|u₁|(d)·E|u₁|(d+1) = 2/(πd), across the change of formula too.
+	for d := 2; d < 400; d++ {
+		assert.InEpsilon(t, 2/(math.Pi*float64(d)), meanAbsolute(d)*meanAbsolute(d+1), 4e-15, "d = %d", d)
+	}
+}
+
+// The moments of one coordinate by quadrature over its density, and of two by enumeration on the
+// circle, where u₂ follows from u₁.
+func TestMomentsOfCells(t *testing.T) {
+	c := uneven()
+	for _, d := range []int{4, 5, 16, 101} {
+		m := c.Moments(d)
+		by := func(f func(x float64) float64) float64 {
+			sum := 0.0
+			for j, lo := range c.Edges {
+				hi := 1.0
+				if j+1 < len(c.Edges) {
+					hi = c.Edges[j+1]
+				}
+				// The square root of the density at x = 1 goes with x = sin.
+				sum += integrate(func(angle float64) float64 {
+					x := math.Sin(angle)
+					return f(x) * float64(d-1) * meanAbsolute(d) * math.Pow(math.Cos(angle), float64(d-2))
+				}, math.Asin(lo), math.Asin(hi))
+			}
+			return float64(d) * sum
+		}
+		assert.InDelta(t, 1, by(func(float64) float64 { return 1 })/float64(d), 1e-12, "density")
+		assert.InDelta(t, by(func(x float64) float64 { return x * c.round(x) }), m.Along, 1e-12, "d = %d", d)
+		assert.InDelta(t, by(func(x float64) float64 { return c.round(x) * c.round(x) }), m.Square, 1e-12, "d = %d", d)
+	}
+	const steps = 1 << 18
+	var m Moments
+	for i := range steps {
+		y, x := math.Sincos((float64(i) + 0.5) / steps * 2 * math.Pi)
+		s, u := c.round(x), c.round(y)
+		m.Along += (s*x + u*y) / steps
+		m.AlongSquare += (s*x + u*y) * (s*x + u*y) / steps
+		m.Square += (s*s + u*u) / steps
+	}
+	got := c.Moments(2)
+	assert.InDelta(t, m.Along, got.Along, 4e-5)
+	assert.InDelta(t, m.AlongSquare, got.AlongSquare, 4e-5)
+	assert.InDelta(t, m.Square, got.Square, 4e-5)
+}
+
+// In many dimensions coordinates are Gaussian, and the best levels are those of table I of [Max 1960].
+func TestLloydMaxTendsToMax(t *testing.T) {
+	const d = 4_000_000
+	for n, want := range map[int]struct {
+		levels, edges []float64
+		distortion    float64
+	}{
+		1: {[]float64{0.7980}, []float64{0}, 0.3634},
+		2: {[]float64{0.4528, 1.510}, []float64{0, 0.9816}, 0.1175},
+		4: {[]float64{0.2451, 0.7560, 1.344, 2.152}, []float64{0, 0.5006, 1.050, 1.748}, 0.03454},
+		8: {[]float64{0.1284, 0.3881, 0.6568, 0.9424, 1.256, 1.618, 2.069, 2.733}, nil, 0.009497},
+	} {
+		c := LloydMax(d, n)
+		for j, v := range want.levels {
+			assert.InDelta(t, v, 2000*c.Levels[j], 6e-4, "n = %d, level %d", n, j)
+		}
+		for j, v := range want.edges {
+			assert.InDelta(t, v, 2000*c.Edges[j], 6e-4, "n = %d, edge %d", n, j)
+		}
+		m := c.Moments(d)
+		assert.InDelta(t, want.distortion, 1-2*m.Along+m.Square, 6e-5, "n = %d", n)
+	}
+}
+
+// Edges are halfway between levels, and levels are the means of cells: then E sᵀu = E‖s‖², and no
+// small change of an edge or a level makes the error smaller.
+func TestLloydMaxIsOptimal(t *testing.T) {
+	for _, d := range []int{4, 16, 64, 768, 14336} {
+		for _, n := range []int{1, 2, 8, 128} {
+			c := LloydMax(d, n)
+			for j := 1; j < n; j++ {
+				require.InEpsilon(t, (c.Levels[j-1]+c.Levels[j])/2, c.Edges[j], 1e-10, "d = %d, n = %d", d, n)
+			}
+			m := c.Moments(d)
+			assert.InDelta(t, m.Along, m.Square, 1e-9, "d = %d, n = %d", d, n)
+			loss := func() float64 { m := c.Moments(d); return 1 - 2*m.Along + m.Square }
+			least := loss()
+			for _, list := range [][]float64{c.Levels, c.Edges[1:]} {
+				for _, j := range []int{0, len(list) / 2, len(list) - 1} {
+					if j < 0 || j >= len(list) {
+						continue
+					}
+					for _, f := range []float64{0.99, 1.01} {
+						old := list[j]
+						list[j] *= f
+						assert.Greater(t, loss(), least, "d = %d, n = %d, %d times %v", d, n, j, f)
+						list[j] = old
+					}
+				}
+			}
+		}
+	}
+}
+
+// Levels for the Gaussian limit are not those for d = 16.
+func TestGaussianLevelsAreWorse(t *testing.T) {
+	loss := func(m Moments) float64 { return 1 - 2*m.Along + m.Square }
+	gauss := LloydMax(4_000_000, 8)
+	for j := range gauss.Levels {
+		gauss.Levels[j] *= 2000 / 4.0
+		gauss.Edges[j] *= 2000 / 4.0
+	}
+	best, limit := loss(LloydMax(16, 8).Moments(16)), loss(gauss.Moments(16))
+	assert.Greater(t, limit, 1.03*best)
+}
+
+func TestBestUniform(t *testing.T) {
+	for _, d := range []int{16, 768} {
+		for _, n := range []int{2, 8, 128} {
+			quality := func(step float64) float64 { m := Uniform(n, step).Moments(d); return m.Along * m.Along / m.Square }
+			step := BestUniform(d, n).Edges[1]
+			assert.Greater(t, quality(step), quality(0.97*step), "d = %d, n = %d", d, n)
+			assert.Greater(t, quality(step), quality(1.03*step), "d = %d, n = %d", d, n)
+		}
+	}
+	// The best equal steps in many dimensions, table II of [Max 1960], make the error smallest; for the
+	// angle they are nearly as good.
+	assert.InDelta(t, 0.9957, 2000*BestUniform(4_000_000, 2).Edges[1], 0.01)
+}
+
+// On the circle the integral over directions is an integral over the angle.
+func TestRangeOnTheCircle(t *testing.T) {
+	for _, n := range []int{1, 2, 8} {
+		const steps = 1 << 18
+		var m Moments
+		for i := range steps {
+			y, x := math.Sincos((float64(i) + 0.5) / steps * math.Pi / 2)
+			top := math.Max(x, y)
+			level := func(v float64) float64 {
+				return (math.Min(math.Floor(v/top*float64(n)), float64(n-1)) + 0.5) / float64(n) * top
+			}
+			s, u := level(x), level(y)
+			m.Along += (s*x + u*y) / steps
+			m.AlongSquare += (s*x + u*y) * (s*x + u*y) / steps
+			m.Square += (s*s + u*u) / steps
+		}
+		got := Range(2, n)
+		assert.InDelta(t, m.Along, got.Along, 4e-5, "n = %d", n)
+		assert.InDelta(t, m.AlongSquare, got.AlongSquare, 4e-5, "n = %d", n)
+		assert.InDelta(t, m.Square, got.Square, 4e-5, "n = %d", n)
+	}
+}
+
+// On the sphere in R³, with u₃ uniform: E 1/‖u‖₁² by quadrature over an octant.
+func TestSignsCorrectedInSpace(t *testing.T) {
+	want := integrate(func(z float64) float64 {
+		return integrate(func(angle float64) float64 {
+			sin, cos := math.Sincos(angle)
+			norm := z + math.Sqrt(1-z*z)*(sin+cos)
+			return 2 / math.Pi / (norm * norm)
+		}, 0, math.Pi/2)
+	}, 0, 1)
+	assert.InEpsilon(t, 3*want, SignsCorrected(3).Square, 1e-6)
+}
+
+// One level a sign in two cells is one cell, but the Fourier integral does not know.
+func TestCorrectedOfSigns(t *testing.T) {
+	for _, d := range []int{32, 64, 100, 768, 3072} {
+		edge := 0.6 / math.Sqrt(float64(d))
+		c := Cells{[]float64{0, edge}, []float64{1, 1}}
+		assert.InEpsilon(t, SignsCorrected(d).Square, c.Corrected(d).Square, 1e-11, "d = %d", d)
+		// The square of a mean is at most the mean of the square.
+		for _, n := range []int{2, 8} {
+			c := BestUniform(d, n)
+			raw, corrected := c.Moments(d), c.Corrected(d)
+			quality := corrected.Square * raw.Along * raw.Along / raw.Square
+			assert.InDelta(t, 1, quality, 2/float64(d), "d = %d, n = %d", d, n)
+		}
+	}
+}
+
+// Four cells a sign against uniform unit vectors: |z| < 4, a false alarm in 16,000.
+func TestCorrectedByDrawing(t *testing.T) {
+	const d, draws = 32, 20000
+	c := uneven()
+	for j := range c.Edges {
+		c.Edges[j] /= 2
+	}
+	r := rand.New(rand.NewPCG(3, 1))
+	x := make([]float64, d)
+	var sum, squares float64
+	for range draws {
+		norm := 0.0
+		for i := range x {
+			x[i] = r.NormFloat64()
+			norm += x[i] * x[i]
+		}
+		var square, along float64
+		for _, v := range x {
+			v /= math.Sqrt(norm)
+			s := c.round(v)
+			square += s * s
+			along += s * v
+		}
+		v := square / (along * along)
+		sum += v
+		squares += v * v
+	}
+	mean := sum / draws
+	stderr := math.Sqrt((squares/draws - mean*mean) / draws)
+	assert.Less(t, math.Abs(mean-c.Corrected(d).Square), 4*stderr)
+	// The raw moments are another law.
+	raw := c.Moments(d)
+	assert.Greater(t, math.Abs(mean-raw.Square/(raw.Along*raw.Along)), 4*stderr)
+}
+
+func ExampleMoments_Cosine() {
+	m := LloydMax(768, 8).Moments(768)
+	mean, variance := m.Cosine(768, 0.5)
+	fmt.Printf("mean %.4f, standard deviation %.4f\n", mean, math.Sqrt(variance))
+	// Output: mean 0.4953, standard deviation 0.0042
+}

@@ -1,0 +1,46 @@
+package scan
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+)
+
+// BenchmarkSigns and BenchmarkLevels go through rows that stay in the first cache but one.
+
+func BenchmarkSigns(b *testing.B) {
+	const d, count = 768, 1024
+	b.Run(fmt.Sprintf("d=%d", d), func(b *testing.B) {
+		words := Words(d, 1)
+		rows, dst := randomRows(count*words), make([]int32, count)
+		planes := randomRows(PlaneWords(words))
+		b.SetBytes(int64(8 * len(rows)))
+		for b.Loop() {
+			Signs(dst, rows, planes, words)
+		}
+	})
+}
+
+func BenchmarkLevels(b *testing.B) {
+	const d, count = 768, 1024
+	for _, width := range widths {
+		b.Run(fmt.Sprintf("bits=%d/d=%d", width, d), func(b *testing.B) {
+			words := Words(d, width)
+			rows, dst := randomRows(count*words), make([]float32, count)
+			table, query := make([]float32, 256), make([]float32, Arranged(words, width))
+			b.SetBytes(int64(8 * len(rows)))
+			for b.Loop() {
+				Levels(dst, rows, table, query, words, width)
+			}
+		})
+	}
+}
+
+func randomRows(n int) []uint64 {
+	r := rand.New(rand.NewPCG(1, 1))
+	rows := make([]uint64, n)
+	for i := range rows {
+		rows[i] = r.Uint64()
+	}
+	return rows
+}

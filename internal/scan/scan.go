@@ -1,0 +1,175 @@
+// Package scan multiplies a vector by rows of packed codes of 1, 2, 4 or 8 bits.
+//
+// # Layout
+//
+// A row is a sequence of 64-bit words, cut into blocks of 8 words; the last block may be shorter. A
+// block of w words has 2w lanes of 32 bits, the lower half of a word first. Code j of lane l of a
+// block, counted from the lowest bits, is the code of element j·2w + l of the block: codes that lie
+// side by side in different lanes belong to adjacent elements. Elements beyond the end have code 0.
+//
+// A query is arranged in the order in which kernels meet its elements: 16 places for each j of each
+// block, with zeros behind the lanes of a short block.
+//
+// # Results
+//
+// Signs is exact. Levels rounds as float32 does; tiers add in different orders. Nothing allocates
+// memory.
+package scan
+
+import "math/bits"
+
+const (
+	blockWords = 8
+	lanes      = 2 * blockWords
+
+	// Planes is the number of bits of a weight of Signs: weights go from −MaxWeight to MaxWeight.
+	Planes    = 6
+	MaxWeight = 1<<(Planes-1) - 1
+
+	// TableSize is the number of levels that tables of codes below 8 bits have: the levels repeat.
+	TableSize = 16
+)
+
+// Words returns the number of words of a row of n ≥ 1 codes of width bits: at least 1.
+func Words(n, width int) int { return n/64*width + (n%64*width+63)/64 }
+
+// Arranged returns the number of places of an arranged query for rows of so many words.
+func Arranged(words, width int) int {
+	return (words + blockWords - 1) / blockWords * lanes * (32 / width)
+}
+
+// PlaneWords returns the number of words of planes for rows of so many words.
+func PlaneWords(words int) int { return (words + blockWords - 1) / blockWords * blockWords * Planes }
+
+// blocks calls f for each block of n elements: the index of its first element, its first word, its
+// lanes.
+func blocks(words, width int, f func(element, word, lanes int)) {
+	for w, element := 0, 0; w < words; w += blockWords {
+		l := 2 * min(blockWords, words-w)
+		f(element, w, l)
+		element += l * (32 / width)
+	}
+}
+
+// Pack writes codes below 1<<width into a row, which is as long as Words says.
+func Pack(row []uint64, codes []uint8, width int) {
+	clear(row)
+	blocks(len(row), width, func(element, word, lanes int) {
+		for j := range 32 / width {
+			first := element + j*lanes
+			if first >= len(codes) {
+				return
+			}
+			part := codes[first:min(first+lanes, len(codes))]
+			shift := j * width
+			for l, c := range part {
+				row[word+l/2] |= uint64(c) << (shift + l%2*32)
+			}
+		}
+	})
+}
+
+// Unpack reads the codes of a row.
+func Unpack(codes []uint8, row []uint64, width int) {
+	mask := uint64(1)<<width - 1
+	blocks(len(row), width, func(element, word, lanes int) {
+		for j := range 32 / width {
+			first := element + j*lanes
+			if first >= len(codes) {
+				return
+			}
+			part := codes[first:min(first+lanes, len(codes))]
+			shift := j * width
+			for l := range part {
+				part[l] = uint8(row[word+l/2] >> (shift + l%2*32) & mask)
+			}
+		}
+	})
+}
+
+// Arrange writes x in the order of codes in rows of so many words.
+func Arrange(dst, x []float32, words, width int) {
+	clear(dst)
+	block := 0
+	blocks(words, width, func(element, _, n int) {
+		for j := range 32 / width {
+			if first := element + j*n; first < len(x) {
+				copy(dst[block+j*lanes:][:n], x[first:])
+			}
+		}
+		block += lanes * (32 / width)
+	})
+}
+
+// Slice writes the bits of weights between −MaxWeight and MaxWeight into planes: for each block of 8
+// words, 8 words with the lowest bits, 8 with the next, and so on. row is space for a row.
+func Slice(planes []uint64, weights []int8, bit []uint8, row []uint64) {
+	clear(planes)
+	bit = bit[:len(weights)]
+	for b := range Planes {
+		for i, w := range weights {
+			bit[i] = uint8(w) >> b & 1
+		}
+		Pack(row, bit, 1)
+		for w, v := range row {
+			planes[w/blockWords*blockWords*Planes+b*blockWords+w%blockWords] = v
+		}
+	}
+}
+
+// Signs sets dst[i] to the sum of the weights of the elements whose code of 1 bit in row i is 1.
+// planes are the weights as Slice has them.
+func Signs(dst []int32, rows, planes []uint64, words int) {
+	rows, planes = rows[:len(dst)*words], planes[:PlaneWords(words)]
+	if len(dst) > 0 {
+		signs(dst, rows, planes, words)
+	}
+}
+
+// Levels sets dst[i] to Σ table[code]·x over the elements of row i. The query is x as Arrange has
+// it. The table has TableSize levels, or 256 for codes of 8 bits.
+func Levels(dst []float32, rows []uint64, table, query []float32, words, width int) {
+	rows, query = rows[:len(dst)*words], query[:Arranged(words, width)]
+	table = table[:max(TableSize, 1<<width)]
+	if len(dst) > 0 {
+		levels(dst, rows, table, query, words, width)
+	}
+}
+
+func signsReference(dst []int32, rows, planes []uint64, words int) {
+	for i := range dst {
+		sum := 0
+		for w, r := range rows[i*words:][:words] {
+			p := planes[w/blockWords*blockWords*Planes+w%blockWords:]
+			for b := range Planes - 1 {
+				sum += bits.OnesCount64(r&p[b*blockWords]) << b
+			}
+			sum -= bits.OnesCount64(r&p[(Planes-1)*blockWords]) << (Planes - 1)
+		}
+		dst[i] = int32(sum)
+	}
+}
+
+func levelsReference(dst []float32, rows []uint64, table, query []float32, words, width int) {
+	mask := uint32(1)<<width - 1
+	for i := range dst {
+		row, q := rows[i*words:][:words], query
+		var sum [4]float32
+		for len(row) > 0 {
+			block := row[:min(blockWords, len(row))]
+			row = row[len(block):]
+			for w, word := range block {
+				low, high := uint32(word), uint32(word>>32)
+				for j := range 32 / width {
+					at := q[j*lanes+2*w:][:2]
+					sum[j%2*2] += float32(table[low&mask] * at[0])
+					sum[j%2*2+1] += float32(table[high&mask] * at[1])
+					low >>= width
+					high >>= width
+				}
+			}
+			q = q[lanes*(32/width):]
+		}
+		dst[i] = (sum[0] + sum[1]) + (sum[2] + sum[3])
+	}
+}
