@@ -104,8 +104,13 @@ func solveTridiagonal(lower, diagonal, upper, b []float64) []float64 {
 }
 
 // BestUniform returns the n cells of equal width a sign for which the angle between u and s is
-// smallest: for which (E sᵀu)²/E‖s‖² is largest, by golden sections.
+// smallest: for which (E sᵀu)²/E‖s‖² is largest, by golden sections. The width is rounded to 8
+// binary digits, so that it is the same whatever the last digits of elementary functions are. The
+// optimum is flat: that adds less than 1e-4 of the error.
 func BestUniform(d, n int) Cells {
+	if n == 1 {
+		return Uniform(1, 2) // the angle does not depend on the width
+	}
 	loss := func(logStep float64) float64 {
 		m := Uniform(n, math.Exp(logStep)).Moments(d)
 		return -m.Along * m.Along / m.Square
@@ -126,5 +131,6 @@ func BestUniform(d, n int) Cells {
 			fb = loss(b)
 		}
 	}
-	return Uniform(n, math.Exp((lo+hi)/2))
+	fraction, exponent := math.Frexp(math.Exp((lo + hi) / 2))
+	return Uniform(n, math.Ldexp(math.RoundToEven(fraction*256), exponent-8))
 }

@@ -3,8 +3,7 @@ package mse
 import (
 	"math"
 
-	"gonum.org/v1/gonum/integrate/quad"
-	"gonum.org/v1/gonum/mathext"
+	"github.com/seed-feabd252/randfeat/internal/codelaw"
 )
 
 // AngularIID is the law of the features sign(wᵀx)/√m of the angular kernel 1 − 2θ/π,
@@ -26,7 +25,7 @@ func AngularIID(x, y []float64, m int) float64 {
 // with an error below 1e-12, and for d = 2 it is max(0, 2u − 1).
 func AngularORF(x, y []float64, m int) float64 {
 	return angular(x, y, m, func(d int, u float64) float64 {
-		return blocks(m, d, 4*u*(1-u), 4*(bothSeparate(d, u*math.Pi)-u*u))
+		return blocks(m, d, 4*u*(1-u), 4*(codelaw.BothSeparate(d, u*math.Pi)-u*u))
 	})
 }
 
@@ -91,26 +90,4 @@ func arcCosine(psi float64) (first, second float64) {
 		second += (i - 1) * u
 	}
 	return first, second
-}
-
-// bothSeparate returns P₁₂ for the angle θ in R^d.
-func bothSeparate(d int, theta float64) float64 {
-	switch {
-	case d == 1:
-		return 0 // no two rows share a block
-	case d == 2:
-		return math.Max(0, 2*theta/math.Pi-1)
-	case theta > math.Pi/2:
-		// Against −y a row separates where it does not against y. This keeps the integral away from
-		// the singularity at δ = π/2.
-		return 2*theta/math.Pi - 1 + bothSeparate(d, math.Pi-theta)
-	}
-	// At d = 3 and θ = π/2 the integrand has a logarithm at δ = π/2. The substitution δ = θ(1−t²)
-	// turns it into t³·log t. None of 40 points has a sin²δ within 1e-12 of 1, where Hypergeo has
-	// no digits left.
-	integral := quad.Fixed(func(t float64) float64 {
-		sin := math.Sin(theta * (1 - t*t))
-		return 2 * theta * theta * t * t * t * mathext.Hypergeo(1, 1, float64(d+1)/2, sin*sin)
-	}, 0, 1, 40, quad.Legendre{}, 0)
-	return 2 * float64(d-2) / (math.Pi * math.Pi * float64(d-1)) * integral
 }

@@ -1,0 +1,107 @@
+package quantise
+
+import (
+	"fmt"
+	"math"
+	"math/bits"
+	"sync/atomic"
+
+	"github.com/seed-feabd252/randfeat/internal/codelaw"
+)
+
+// Between estimates a measure of rows i and j from their codes alone.
+//
+// With one bit a coordinate the share h of signs that differ has the mean θ/π, exactly, where θ is
+// the angle between the rows, and a variance that is known exactly; the estimate of the cosine is
+// cos πh, and StdErr follows from that variance at πh by the slope of the cosine. With more bits the
+// estimate is the inner product of the vectors that the codes stand for. Its error adds those of both
+// codes: StdErr takes them as independent, which they are but for rows that are nearly the same. Such
+// rows share their errors, which do not cancel then: the estimated cosine of a row with itself is the
+// squared length of its code.
+//
+// Cost: O(d'·Bits), and for one bit a quadrature the first time that a number of signs differs. Between
+// panics if i or j is no row or if there is no such measure.
+func (c *Codes[T]) Between(i, j int, by Measure) Estimate {
+	n := c.Len()
+	if i < 0 || i >= n || j < 0 || j >= n {
+		panic(fmt.Sprintf("quantise: rows %d and %d of %d", i, j, n))
+	}
+	c.checkMeasure(by)
+	x, y := float64(c.norms[i]), float64(c.norms[j])
+	var e Estimate
+	if x > 0 && y > 0 {
+		e = c.cosineBetween(i, j)
+	}
+	switch by {
+	case InnerProduct:
+		e.Value *= x * y
+		e.StdErr *= x * y
+	case SquaredDistance:
+		e.Value = x*x + y*y - 2*x*y*e.Value
+		e.StdErr *= 2 * x * y
+	}
+	return e
+}
+
+func (c *Codes[T]) cosineBetween(i, j int) Estimate {
+	q := c.q
+	if q.width == 1 {
+		different, n := 0, float64(q.elements())
+		b := c.row(j)
+		for w, a := range c.row(i) {
+			different += bits.OnesCount64(a ^ b[w])
+		}
+		return Estimate{math.Cos(math.Pi * float64(different) / n), q.signError(different)}
+	}
+	cosine := c.product(i, j) * c.ratio(i) * c.ratio(j)
+	// With sᵀu = A and e = s − Au across u: the product is A²ρ, errors in each direction across, and
+	// the product of the errors.
+	along, across := 1.0, [2]float64{}
+	if q.options.Scheme == RaBitQ {
+		for k, row := range [...]int{i, j} {
+			across[k] = max(0, c.product(row, row)*c.ratio(row)*c.ratio(row)-1)
+		}
+	} else {
+		m := q.theory()
+		along = m.Along
+		across[0] = max(0, m.Square-m.AlongSquare)
+		across[1] = across[0]
+	}
+	rho := min(max(cosine/(along*along), -1), 1)
+	rest := float64(q.out - 1)
+	variance := (max(1-rho*rho, across[0]/rest)*along*along*(across[0]+across[1]) + across[0]*across[1]) / rest
+	return Estimate{cosine, math.Hypot(math.Sqrt(variance), rho*(along*along-1))}
+}
+
+// signError returns the standard error of the cosine of two codes with so many different signs. The
+// law takes a quadrature, hence results are kept.
+func (q *Quantiser[T]) signError(different int) float64 {
+	q.signs.Do(func() { q.signErrors = make([]atomic.Uint64, q.elements()+1) })
+	kept := &q.signErrors[different]
+	if v := math.Float64frombits(kept.Load()); v > 0 {
+		return v
+	}
+	// No share is known better than to half a sign.
+	n := float64(q.elements())
+	theta := math.Pi / n * min(max(float64(different), 0.5), n-0.5)
+	v := math.Pi * math.Sin(theta) * math.Sqrt(codelaw.SignsBetween(q.out, theta)/float64(len(q.rotations)))
+	kept.Store(math.Float64bits(v))
+	return v
+}
+
+// product returns sᵀs' of rows i and j.
+func (c *Codes[T]) product(i, j int) float64 {
+	q := c.q
+	mask, b, sum := uint64(1)<<q.width-1, c.row(j), 0.0
+	for w, v := range c.row(i) {
+		u := b[w]
+		for range 64 / q.width {
+			sum += float64(float64(q.levels[v&mask]) * float64(q.levels[u&mask]))
+			v >>= q.width
+			u >>= q.width
+		}
+	}
+	// Codes beyond the last element are 0 in both rows.
+	beyond := float64(len(b)*64/q.width - q.elements())
+	return sum - float64(beyond*float64(q.levels[0])*float64(q.levels[0]))
+}

@@ -1,0 +1,330 @@
+package quantise
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"sync"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/limit"
+	"github.com/seed-feabd252/randfeat/internal/parallel"
+	"github.com/seed-feabd252/randfeat/internal/scan"
+	"github.com/seed-feabd252/randfeat/internal/scratch"
+	"github.com/seed-feabd252/randfeat/internal/vecmath"
+)
+
+// Codes are the codes of rows, numbered from 0 in the order in which they came. A row takes
+// Bits·d'/8 bytes, 4 for the norm, and with RaBitQ and Uniform 4 more.
+//
+// Several goroutines may read codes at once, but not while one appends to them. The zero Codes may
+// only be used for UnmarshalBinary.
+type Codes[T dense.Float] struct {
+	q     *Quantiser[T]
+	words []uint64
+	norms []float32
+	// ratios times sᵀu, with the levels of the quantiser for s, are estimates of cosines. nil means
+	// 1 for all.
+	ratios []float32
+}
+
+// Encode returns the codes of the rows of x (n×d), which may have no rows yet. Errors and cost are
+// those of Append.
+func (q *Quantiser[T]) Encode(x dense.Matrix[T]) (*Codes[T], error) {
+	c := &Codes[T]{q: q}
+	return c, c.Append(x)
+}
+
+// Quantiser returns the quantiser that made the codes.
+func (c *Codes[T]) Quantiser() *Quantiser[T] { return c.q }
+
+// Len returns the number of rows.
+func (c *Codes[T]) Len() int { return len(c.norms) }
+
+// Bytes returns the number of bytes that the rows take in memory.
+func (c *Codes[T]) Bytes() int { return 8*len(c.words) + 4*len(c.norms) + 4*len(c.ratios) }
+
+// hasRatios reports whether the scheme stores a second number a row.
+func (q *Quantiser[T]) hasRatios() bool {
+	return q.options.Scheme == RaBitQ || q.options.Scheme == Uniform
+}
+
+// Append adds the codes of the rows of x (n×d). Cost: the rotations, and O(d'·Bits) a row, rows in
+// parallel.
+//
+// It returns an error, which names the first such row of x, if a row holds NaN or ±Inf, or if its
+// norm is neither 0 nor between 2⁻¹⁰⁰ and 2¹⁰⁰, and if the codes would take more memory than the
+// machine has. Nothing is added then. It panics if x has not d columns.
+func (c *Codes[T]) Append(x dense.Matrix[T]) error {
+	x.Check()
+	q, old := c.q, len(c.norms)
+	if x.Rows == 0 {
+		return nil
+	}
+	if x.Cols != q.in {
+		panic(fmt.Sprintf("quantise: x is %d×%d, want n×%d", x.Rows, x.Cols, q.in))
+	}
+	if x.Rows > math.MaxInt-old {
+		return fmt.Errorf("quantise: %d rows after %d, more than an int counts", x.Rows, old)
+	}
+	n := old + x.Rows
+	if err := limit.Memory[uint64](n, q.words+1); err != nil {
+		return fmt.Errorf("quantise: %d rows of %d bytes: %w", n, 8*q.words+8, err)
+	}
+	work := appending[T]{q: q, x: x, words: grow(c.words, n*q.words), norms: grow(c.norms, n), old: old, bad: math.MaxInt}
+	if q.hasRatios() {
+		work.ratios = grow(c.ratios, n)
+	}
+	parallel.Do((x.Rows+encodeRows-1)/encodeRows, &work)
+	if work.err != nil {
+		return work.err
+	}
+	c.words, c.norms, c.ratios = work.words, work.norms, work.ratios
+	return nil
+}
+
+// grow returns x with n elements. Those beyond the length of x may hold anything.
+func grow[E any](x []E, n int) []E {
+	if n > cap(x) {
+		// Amortised as append does it.
+		return append(x, make([]E, n-len(x))...)
+	}
+	return x[:n]
+}
+
+// encodeRows is the number of rows that are rotated at a time.
+const encodeRows = 64
+
+// appending is the work of Append in pieces of encodeRows rows.
+type appending[T dense.Float] struct {
+	q             *Quantiser[T]
+	x             dense.Matrix[T]
+	words         []uint64
+	norms, ratios []float32
+	old           int
+
+	mu  sync.Mutex
+	bad int // the first row with an error
+	err error
+}
+
+// encoder is memory for the rows of a piece.
+type encoder[T dense.Float] struct {
+	rotated []scratch.Buffer[T] // by each rotation
+	edges   []T
+	codes   []uint8
+}
+
+func (a *appending[T]) Piece(i int) {
+	q := a.q
+	lo, hi := i*encodeRows, min((i+1)*encodeRows, a.x.Rows)
+	e := q.rows.Get()
+	defer q.rows.Put(e)
+	if e.rotated == nil {
+		e.rotated = make([]scratch.Buffer[T], len(q.rotations))
+		e.codes = make([]uint8, q.elements())
+		e.edges = make([]T, len(q.edges))
+	}
+	for k, r := range q.rotations {
+		e.rotated[k].Shape(hi-lo, q.out)
+		r.Apply(e.rotated[k].Rows(hi-lo), a.x.RowRange(lo, hi))
+	}
+	for row := lo; row < hi; row++ {
+		at := a.old + row
+		norm, err := normOf(e.rotated[0].Rows(hi - lo).Row(row - lo))
+		if err != nil {
+			a.mu.Lock()
+			if row < a.bad {
+				a.bad, a.err = row, fmt.Errorf("quantise: row %d %w", row, err)
+			}
+			a.mu.Unlock()
+			return
+		}
+		ratio := 0.0
+		for k := range e.rotated {
+			ratio = q.encode(e.codes[k*q.out:][:q.out], e.rotated[k].Rows(hi-lo).Row(row-lo), norm, e.edges)
+		}
+		scan.Pack(a.words[at*q.words:][:q.words], e.codes, q.width)
+		a.norms[at] = float32(norm)
+		if a.ratios != nil {
+			a.ratios[at] = float32(ratio)
+		}
+	}
+}
+
+// normOf returns ‖y‖, or what is wrong with it.
+func normOf[T dense.Float](y []T) (float64, error) {
+	norm := math.Sqrt(2 * vecmath.HalfSquaredNorm(y))
+	switch {
+	case norm >= 0x1p-100 && norm <= 0x1p100:
+		return norm, nil
+	case norm == 0:
+		for _, v := range y {
+			if v != 0 {
+				return 0, errors.New("has a norm below 1e-150, want 0 or from 2⁻¹⁰⁰ to 2¹⁰⁰")
+			}
+		}
+		return 0, nil
+	case norm > 0x1p100 && !math.IsInf(norm, 1), norm > 0 && norm < 0x1p-100:
+		return 0, fmt.Errorf("has the norm %.3g, want 0 or from 2⁻¹⁰⁰ to 2¹⁰⁰", norm)
+	}
+	return 0, errors.New("holds NaN or ±Inf, or has a norm above 1e150")
+}
+
+// encode writes the codes of y, of the given norm, and returns the ratio of the row. edges is
+// memory.
+func (q *Quantiser[T]) encode(codes []uint8, y []T, norm float64, edges []T) (ratio float64) {
+	n := len(q.edges)
+	if norm == 0 {
+		for i := range codes {
+			codes[i] = uint8(n)
+		}
+		return 0
+	}
+	ratio = 1
+	top := 0.0
+	if q.options.Scheme == Uniform {
+		top = largest(y)
+		ratio = top / norm
+	}
+	switch {
+	case n == 1:
+		encodeSigns(codes, y)
+	case q.options.Scheme == LloydMax:
+		for j, v := range q.edges {
+			edges[j] = T(float64(v) * norm)
+		}
+		encodeCells(codes, y, edges)
+	case q.options.Scheme == Uniform:
+		encodeSteps(codes, y, T(float64(n)/top), n)
+	default:
+		encodeSteps(codes, y, T(1/(float64(q.edges[1])*norm)), n)
+	}
+	if q.options.Scheme == RaBitQ {
+		ratio = norm / q.along(codes, y)
+	}
+	return ratio
+}
+
+func largest[T dense.Float](y []T) float64 {
+	var top T
+	for _, v := range y {
+		if v < 0 {
+			v = -v
+		}
+		if v > top {
+			top = v
+		}
+	}
+	return float64(top)
+}
+
+func encodeSigns[T dense.Float](codes []uint8, y []T) {
+	codes = codes[:len(y)]
+	for i, v := range y {
+		var c uint8
+		if v >= 0 {
+			c = 1
+		}
+		codes[i] = c
+	}
+}
+
+// encodeSteps rounds |y|·perStep down to one of n cells.
+func encodeSteps[T dense.Float](codes []uint8, y []T, perStep T, n int) {
+	codes = codes[:len(y)]
+	most := T(n - 1)
+	for i, v := range y {
+		j := uint8(min(max(v, -v)*perStep, most))
+		c := uint8(n) + j
+		if v < 0 {
+			c = uint8(n-1) - j
+		}
+		codes[i] = c
+	}
+}
+
+// encodeCells finds the last of the edges, a power of two of them, that |y| reaches.
+func encodeCells[T dense.Float](codes []uint8, y, edges []T) {
+	codes = codes[:len(y)]
+	n := len(edges)
+	for i, v := range y {
+		size := max(v, -v)
+		j := 0
+		for step := n / 2; step > 0; step /= 2 {
+			if size >= edges[j+step] {
+				j += step
+			}
+		}
+		c := uint8(n + j)
+		if v < 0 {
+			c = uint8(n - 1 - j)
+		}
+		codes[i] = c
+	}
+}
+
+// along returns sᵀy. Products are rounded before they are added: fused additions would give other
+// bits on other platforms.
+func (q *Quantiser[T]) along(codes []uint8, y []T) float64 {
+	var s0, s1, s2, s3 float64
+	codes = codes[:len(y)]
+	i := 0
+	for ; i+4 <= len(y); i += 4 {
+		c, v := codes[i:i+4:i+4], y[i:i+4:i+4]
+		s0 += float64(float64(q.levels[c[0]]) * float64(v[0]))
+		s1 += float64(float64(q.levels[c[1]]) * float64(v[1]))
+		s2 += float64(float64(q.levels[c[2]]) * float64(v[2]))
+		s3 += float64(float64(q.levels[c[3]]) * float64(v[3]))
+	}
+	for ; i < len(y); i++ {
+		s0 += float64(float64(q.levels[codes[i]]) * float64(y[i]))
+	}
+	return (s0 + s1) + (s2 + s3)
+}
+
+// Decode writes the vectors that rows [from, to) stand for, ‖x‖·Rᵀs, into the rows of dst and
+// returns dst ((to−from)×d; a zero dst is allocated). Their inner products with a vector are the
+// estimates of Estimates. LloydMax gives the vectors that are nearest to the rows; those of the
+// schemes without bias are longer than the rows. Cost: the rotations. It panics if the range or the
+// shape does not fit.
+func (c *Codes[T]) Decode(dst dense.Matrix[T], from, to int) dense.Matrix[T] {
+	if from < 0 || to < from || to > c.Len() {
+		panic(fmt.Sprintf("quantise: rows [%d, %d) of %d", from, to, c.Len()))
+	}
+	q := c.q
+	dst = dense.Ensure(dst, to-from, q.in)
+	parallel.Rows(to-from, encodeRows, func(lo, hi int) {
+		codes := make([]uint8, q.elements())
+		s, part := dense.New[T](hi-lo, q.elements()), dense.New[T](hi-lo, q.in)
+		for i := lo; i < hi; i++ {
+			scan.Unpack(codes, c.row(from+i), q.width)
+			scale := float64(c.norms[from+i]) * c.ratio(from+i)
+			row := s.Row(i - lo)
+			for j, k := range codes {
+				row[j] = T(scale * float64(q.levels[k]))
+			}
+		}
+		for k, r := range q.rotations {
+			block := s.ColRange(k*q.out, (k+1)*q.out)
+			if k == 0 {
+				r.ApplyTransposed(dst.RowRange(lo, hi), block)
+				continue
+			}
+			r.ApplyTransposed(part, block)
+			for i := range part.Rows {
+				vecmath.AddScaled(dst.Row(lo+i), part.Row(i), 1)
+			}
+		}
+	})
+	return dst
+}
+
+func (c *Codes[T]) row(i int) []uint64 { return c.words[i*c.q.words:][:c.q.words] }
+
+func (c *Codes[T]) ratio(i int) float64 {
+	if c.ratios == nil {
+		return 1
+	}
+	return float64(c.ratios[i])
+}

@@ -1,0 +1,72 @@
+package quantise_test
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/quantise"
+)
+
+// The rows nearest to a query are found from codes of an eighth of their size.
+func Example() {
+	const n, d = 1000, 256
+	rng := rand.New(rand.NewPCG(1, 1))
+	rows, query := dense.New[float32](n, d), make([]float32, d)
+	for i := range rows.Data {
+		rows.Data[i] = float32(rng.NormFloat64())
+	}
+	for j := range query { // near to row 123
+		query[j] = rows.At(123, j) + float32(rng.NormFloat64())
+	}
+	q, _ := quantise.New[float32](d, quantise.Options{Bits: 4}, rng)
+	codes, _ := q.Encode(rows)
+	for _, hit := range codes.Search(make([]quantise.Hit, 3), query, quantise.Cosine) {
+		fmt.Printf("row %d: %.3f ± %.3f\n", hit.ID, hit.Value, hit.StdErr)
+	}
+	fmt.Printf("%d bytes for %d\n", codes.Bytes(), 4*n*d)
+	// Output:
+	// row 123: 0.647 ± 0.005
+	// row 228: 0.175 ± 0.007
+	// row 721: 0.174 ± 0.006
+	// 136000 bytes for 1024000
+}
+
+// The law of the estimates of a scheme, before any vector is seen.
+func ExampleQuantiser_Theory() {
+	for _, s := range []quantise.Scheme{quantise.RaBitQ, quantise.LloydMax, quantise.Uniform, quantise.QJL} {
+		q, _ := quantise.New[float32](768, quantise.Options{Scheme: s, Bits: 2}, rand.NewPCG(1, 2))
+		mean, variance := q.Theory(0.5)
+		fmt.Printf("%-8v mean %.3f, standard deviation %.4f\n", s, mean, math.Sqrt(variance))
+	}
+	// Output:
+	// RaBitQ   mean 0.500, standard deviation 0.0115
+	// LloydMax mean 0.441, standard deviation 0.0122
+	// Uniform  mean 0.499, standard deviation 0.0178
+	// QJL      mean 0.500, standard deviation 0.0170
+}
+
+// Signs alone tell the angle between two vectors.
+func ExampleCodes_Between() {
+	q, _ := quantise.New[float64](4096, quantise.Options{Bits: 1}, rand.NewPCG(1, 2))
+	rows := dense.New[float64](2, 4096)
+	rows.Set(0, 0, 1)
+	rows.Set(1, 0, 3)
+	rows.Set(1, 1, 4)
+	codes, _ := q.Encode(rows)
+	e := codes.Between(0, 1, quantise.InnerProduct)
+	fmt.Printf("%.2f ± %.2f\n", e.Value, e.StdErr)
+	// Output: 3.03 ± 0.07
+}
+
+// Codes come back from their bytes with the quantiser that made them.
+func ExampleCodes_MarshalBinary() {
+	q, _ := quantise.New[float32](100, quantise.Options{Bits: 2}, rand.NewPCG(1, 2))
+	codes, _ := q.Encode(dense.New[float32](50, 100))
+	data, _ := codes.MarshalBinary()
+	var read quantise.Codes[float32]
+	err := read.UnmarshalBinary(data)
+	fmt.Println(len(data), read.Len(), err)
+	// Output: 2080 50 <nil>
+}

@@ -1,0 +1,44 @@
+package quantise
+
+import (
+	"math"
+
+	"github.com/seed-feabd252/randfeat/internal/codelaw"
+	"github.com/seed-feabd252/randfeat/internal/parallel"
+	"github.com/seed-feabd252/randfeat/internal/vecmath"
+)
+
+// GaussianLevels gives a quantiser of the scheme LloydMax the levels of its limit for large d'. Its
+// theory stays that of the right levels.
+func GaussianLevels[T float32 | float64](q *Quantiser[T]) {
+	q.theory()
+	const large = 4_000_000
+	limit := codelaw.LloydMax(large, len(q.edges))
+	ratio := math.Sqrt(large / float64(q.out))
+	for j := range limit.Levels {
+		limit.Levels[j] *= ratio
+		limit.Edges[j] *= ratio
+	}
+	n := len(q.edges)
+	for j := range n {
+		q.edges[j] = float32(limit.Edges[j])
+		for k := 0; k < len(q.levels); k += 2 * n {
+			q.levels[k+n+j], q.levels[k+n-1-j] = float32(limit.Levels[j]), float32(-limit.Levels[j])
+		}
+	}
+}
+
+// DropCorrection replaces the division by sᵀu by that by ‖s‖.
+func DropCorrection[T float32 | float64](c *Codes[T]) {
+	for i := range c.ratios {
+		c.ratios[i] = float32(1 / math.Sqrt(c.product(i, i)))
+	}
+}
+
+// SumOfSquares reads x on all processors and returns the sum of its squares.
+func SumOfSquares(x []float64) float64 {
+	const piece = 1 << 15
+	sums := make([]float64, (len(x)+piece-1)/piece)
+	parallel.Rows(len(x), piece, func(lo, hi int) { sums[lo/piece] = vecmath.Dot(x[lo:hi], x[lo:hi]) })
+	return vecmath.Sum(sums)
+}

@@ -1,0 +1,273 @@
+package quantise
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/hadamard"
+	"github.com/seed-feabd252/randfeat/internal/codelaw"
+	"github.com/seed-feabd252/randfeat/internal/limit"
+	"github.com/seed-feabd252/randfeat/internal/pool"
+	"github.com/seed-feabd252/randfeat/internal/scan"
+)
+
+// Scheme says how a rotated vector becomes a code. u is the unit vector, d' its dimension, s the
+// vector that the code stands for.
+type Scheme int
+
+// The schemes. The zero Scheme is RaBitQ.
+const (
+	// RaBitQ rounds every coordinate to one of 2^bits levels with equal steps, and stores sᵀu, by
+	// which estimates are divided: they have no bias. One bit is the sign [Gao & Long 2024]. With
+	// more bits the step is the one for which the angle between s and u is smallest on average
+	// [Gao et al. 2025]; it is the same for all vectors, where the authors also search for the best
+	// step of each.
+	RaBitQ Scheme = iota
+
+	// LloydMax rounds to the levels with the smallest mean squared error ‖s − u‖² for the exact law
+	// of a coordinate of u, u_i² ~ Beta(½, (d'−1)/2) [Max 1960]. s is shorter than u on average, and
+	// estimates are too near to 0 by the factor E‖s‖² < 1.
+	LloydMax
+
+	// Uniform rounds to the middles of 2^bits equal parts of [−r, r], where r is the largest
+	// coordinate of the vector itself. Estimates are biased, with few bits badly.
+	Uniform
+
+	// QJL keeps signs alone, with no number but the norm [Zandieh et al. 2024]: more bits are the
+	// signs after more rotations. Estimates have no bias. The authors take Gaussian matrices for
+	// rotations, whose estimates vary more.
+	QJL
+)
+
+var schemeNames = [...]string{"RaBitQ", "LloydMax", "Uniform", "QJL"}
+
+// String returns the name of the scheme.
+func (s Scheme) String() string {
+	if s.valid() {
+		return schemeNames[s]
+	}
+	return fmt.Sprintf("Scheme(%d)", int(s))
+}
+
+func (s Scheme) valid() bool { return s >= 0 && int(s) < len(schemeNames) }
+
+// Options selects a quantiser. The zero value is RaBitQ with 4 bits.
+type Options struct {
+	Scheme Scheme
+
+	// Bits is the number of bits a coordinate, 1, 2, 4 or 8. Zero means 4.
+	Bits int
+}
+
+// Rotation is a linear map R from R^d into R^d' that keeps lengths: RᵀR = I. *hadamard.Rotation is
+// one. Quantisers call it from several goroutines.
+type Rotation[T dense.Float] interface {
+	// Dims returns d and d'.
+	Dims() (in, out int)
+	// Apply writes R·x for every row of x (n×d) into dst (n×d') and returns dst.
+	Apply(dst, x dense.Matrix[T]) dense.Matrix[T]
+	// ApplyTransposed writes Rᵀ·y for every row of y (n×d') into dst (n×d) and returns dst.
+	ApplyTransposed(dst, y dense.Matrix[T]) dense.Matrix[T]
+}
+
+// Quantiser makes codes of vectors of R^d. It never changes after construction, and may be shared by
+// goroutines.
+type Quantiser[T dense.Float] struct {
+	options   Options
+	in, out   int
+	rotations []Rotation[T]
+	seed      [2]uint64 // of the rotations, if drawn
+	drawn     bool
+
+	width  int           // bits of a code of an element
+	cells  codelaw.Cells // of a unit vector, or of coordinates over the largest one
+	edges  []float32     // where the magnitude of a coordinate over the norm rises to the next level
+	levels []float32     // of all codes, repeated up to what package scan takes
+	words  int           // of a row of codes
+
+	law     sync.Once
+	moments codelaw.Moments // by theory
+
+	signs      sync.Once
+	signErrors []atomic.Uint64 // float64 bits by the number of signs that differ, 0 if not known yet
+
+	searches pool.Of[search[T]]
+	parts    pool.Of[part]
+	rows     pool.Of[encoder[T]]
+}
+
+// New draws the rotations of a quantiser for vectors of R^d from src: hadamard.Rotation of three
+// factors, of the order hadamard.FastOrder(d) or 4 if that is less. QJL has Bits of them, the others
+// one. src gives two words, the seed of the rotations, which is all that MarshalBinary has to keep.
+//
+// It returns an error if d < 1, if the options are none of those above, if src is nil, or if the
+// sizes are beyond the memory of the machine.
+func New[T dense.Float](d int, opts Options, src rand.Source) (*Quantiser[T], error) {
+	if src == nil {
+		return nil, errors.New("quantise: src is nil")
+	}
+	return drawn[T](d, opts, [2]uint64{src.Uint64(), src.Uint64()})
+}
+
+func drawn[T dense.Float](d int, opts Options, seed [2]uint64) (*Quantiser[T], error) {
+	opts, err := opts.check()
+	if err != nil {
+		return nil, err
+	}
+	if d < 1 {
+		return nil, fmt.Errorf("quantise: d = %d, want at least 1", d)
+	}
+	if err := limit.Memory[T](d, 2); err != nil { // the next order is below 2d
+		return nil, fmt.Errorf("quantise: d = %d: %w", d, err)
+	}
+	src := rand.NewPCG(seed[0], seed[1])
+	rotations := make([]Rotation[T], opts.rotations())
+	for i := range rotations {
+		r, err := hadamard.NewRotation[T](d, hadamard.RotationOptions{Order: max(hadamard.FastOrder(d), leastDimension)}, src)
+		if err != nil {
+			return nil, fmt.Errorf("quantise: %w", err)
+		}
+		rotations[i] = r
+	}
+	q, err := over(opts, rotations)
+	if err == nil {
+		q.seed, q.drawn = seed, true
+	}
+	return q, err
+}
+
+// Over returns a quantiser over rotations of the caller, such as dense ones: Bits of them for QJL,
+// one for other schemes.
+//
+// It returns an error if the options are none of those above, if the number of rotations differs, if
+// one is nil, if they differ in d or d', if d < 1, or if d' < 4 or d' < d.
+func Over[T dense.Float](opts Options, rotations ...Rotation[T]) (*Quantiser[T], error) {
+	opts, err := opts.check()
+	if err != nil {
+		return nil, err
+	}
+	return over(opts, rotations)
+}
+
+// leastDimension is the smallest d'.
+const leastDimension = 4
+
+func (o Options) check() (Options, error) {
+	o.Bits = cmp.Or(o.Bits, 4)
+	switch {
+	case !o.Scheme.valid():
+		return o, fmt.Errorf("quantise: Scheme = %d, want one of the constants", int(o.Scheme))
+	case o.Bits != 1 && o.Bits != 2 && o.Bits != 4 && o.Bits != 8:
+		return o, fmt.Errorf("quantise: Bits = %d, want 1, 2, 4 or 8, or 0 for 4", o.Bits)
+	}
+	return o, nil
+}
+
+// rotations returns the number of rotations.
+func (o Options) rotations() int {
+	if o.Scheme == QJL {
+		return o.Bits
+	}
+	return 1
+}
+
+func over[T dense.Float](opts Options, rotations []Rotation[T]) (*Quantiser[T], error) {
+	if want := opts.rotations(); len(rotations) != want {
+		return nil, fmt.Errorf("quantise: %d rotations, want %d for %v with %d bits", len(rotations), want, opts.Scheme, opts.Bits)
+	}
+	q := &Quantiser[T]{options: opts, rotations: rotations}
+	for i, r := range rotations {
+		if r == nil {
+			return nil, fmt.Errorf("quantise: rotation %d is nil", i)
+		}
+		in, out := r.Dims()
+		if i == 0 {
+			q.in, q.out = in, out
+		}
+		switch {
+		case in < 1 || out < in || out < leastDimension:
+			return nil, fmt.Errorf("quantise: rotation %d from R^%d into R^%d, want d ≥ 1 and d' ≥ max(d, %d)", i, in, out, leastDimension)
+		case in != q.in || out != q.out:
+			return nil, fmt.Errorf("quantise: rotation %d from R^%d into R^%d, want R^%d into R^%d like the first", i, in, out, q.in, q.out)
+		}
+	}
+	if err := limit.Memory[float64](q.out, opts.Bits); err != nil {
+		return nil, fmt.Errorf("quantise: d' = %d, Bits = %d: %w", q.out, opts.Bits, err)
+	}
+	q.width = opts.Bits
+	if opts.Scheme == QJL {
+		q.width = 1
+	}
+	q.setLevels()
+	q.words = scan.Words(q.elements(), q.width)
+	return q, nil
+}
+
+// elements returns the number of codes of a row.
+func (q *Quantiser[T]) elements() int { return q.out * len(q.rotations) }
+
+// setLevels chooses the cells of the scheme. Levels and edges are rounded to float32, so that the
+// last digits of elementary functions, which differ between platforms, change no code.
+func (q *Quantiser[T]) setLevels() {
+	n := 1 << (q.width - 1)
+	switch q.options.Scheme {
+	case RaBitQ:
+		q.cells = codelaw.BestUniform(q.out, n)
+	case LloydMax:
+		q.cells = codelaw.LloydMax(q.out, n)
+	case Uniform:
+		q.cells = codelaw.Uniform(n, 1/float64(n))
+	case QJL:
+		q.cells = codelaw.Unbiased(q.out)
+	}
+	q.edges, q.levels = make([]float32, n), make([]float32, max(scan.TableSize, 2*n))
+	for j, v := range q.cells.Levels {
+		q.edges[j] = float32(q.cells.Edges[j])
+		level := float32(v / float64(len(q.rotations)))
+		for k := 0; k < len(q.levels); k += 2 * n {
+			q.levels[k+n+j], q.levels[k+n-1-j] = level, -level
+		}
+	}
+}
+
+// Dims returns the dimension d of vectors and the dimension d' after a rotation.
+func (q *Quantiser[T]) Dims() (in, out int) { return q.in, q.out }
+
+// Options returns the options, with Bits set.
+func (q *Quantiser[T]) Options() Options { return q.options }
+
+// Theory returns the exact mean and variance of the estimate of the cosine of two vectors, one as a
+// code and one as it is, whose cosine is given. Estimates of inner products have ‖x‖‖y‖ times the
+// mean and its square times the variance; those of squared distances 4 times that variance.
+//
+// The law holds for every pair of vectors if rotations are uniformly random (Haar); "Rotations" in
+// the package's documentation says how well it holds for hadamard.Rotation. The variance is NaN
+// where no law is known: for RaBitQ with several bits and d' < 32. The first call takes up to some
+// 20 ms.
+func (q *Quantiser[T]) Theory(cosine float64) (mean, variance float64) {
+	mean, variance = q.theory().Cosine(q.out, cosine)
+	return mean, variance / float64(len(q.rotations))
+}
+
+// theory returns the moments of one rotation.
+func (q *Quantiser[T]) theory() codelaw.Moments {
+	q.law.Do(func() {
+		switch {
+		case q.options.Scheme == Uniform:
+			q.moments = codelaw.Range(q.out, len(q.cells.Levels))
+		case q.options.Scheme != RaBitQ:
+			q.moments = q.cells.Moments(q.out)
+		case q.width > 1 && q.out < codelaw.CorrectedDimension:
+			q.moments = codelaw.Moments{Along: 1, AlongSquare: 1, Square: math.NaN()}
+		default:
+			q.moments = q.cells.Corrected(q.out)
+		}
+	})
+	return q.moments
+}

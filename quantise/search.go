@@ -1,0 +1,389 @@
+package quantise
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/codelaw"
+	"github.com/seed-feabd252/randfeat/internal/parallel"
+	"github.com/seed-feabd252/randfeat/internal/scan"
+	"github.com/seed-feabd252/randfeat/internal/scratch"
+	"github.com/seed-feabd252/randfeat/internal/vecmath"
+)
+
+// Measure is what is estimated of a row x and a query y.
+type Measure int
+
+// The measures.
+const (
+	InnerProduct    Measure = iota // xᵀy
+	Cosine                         // xᵀy/(‖x‖‖y‖), and 0 if a norm is 0
+	SquaredDistance                // ‖x − y‖² = ‖x‖² + ‖y‖² − 2xᵀy
+)
+
+// Estimate is an estimated number with the root of its mean squared error by theory, over random
+// rotations. The theory takes the estimate for the cosine that it needs.
+type Estimate struct{ Value, StdErr float64 }
+
+// Hit is a row that Search found.
+type Hit struct {
+	ID int // the number of the row
+	Estimate
+}
+
+// Search finds the len(dst) rows with the largest estimated inner products or cosines with the
+// query (d numbers), or the smallest estimated distances, writes them into dst, best first, and
+// returns dst, cut off if there are fewer rows. Of rows with equal estimates the one with the lower
+// number comes first.
+//
+// Values are those of Estimates. Codes of 1 bit are first compared with the query rounded to 63
+// steps between its largest coordinate and the negative of that, which adds a fortieth of a
+// standard error; the rows found have estimates from the query as it is, and are sorted by those. If
+// the query holds NaN or ±Inf, or if its norm is above 1e150, every value is NaN and the rows are
+// the first ones.
+//
+// The best of many estimates are too good: errors in their favour brought them there. StdErr is the
+// error of a row that was chosen in advance. For RaBitQ StdErr is that of the very code, for other
+// schemes that of a mean code.
+//
+// Cost: a rotation and a pass over all codes, in parallel, and k·log k for each row among the best
+// k so far. Search allocates nothing once its memory has grown. It panics if the query has not d
+// elements or if there is no such measure.
+func (c *Codes[T]) Search(dst []Hit, query []T, by Measure) []Hit {
+	dst = dst[:min(len(dst), c.Len())]
+	if len(dst) == 0 {
+		c.check(query, by)
+		return dst
+	}
+	s := c.begin(query, by)
+	defer c.q.searches.Put(s)
+	if s.norm != s.norm {
+		for i := range dst {
+			dst[i] = Hit{i, Estimate{s.norm, s.norm}}
+		}
+		return dst
+	}
+	s.k = len(dst)
+	if c.q.width == 1 {
+		s.slice()
+	}
+	s.run()
+	for i, b := range s.best {
+		dst[i] = Hit{b.id, s.estimate(b.id)}
+	}
+	if by == SquaredDistance {
+		slices.SortFunc(dst, func(a, b Hit) int { return cmp.Or(cmp.Compare(a.Value, b.Value), cmp.Compare(a.ID, b.ID)) })
+	} else {
+		slices.SortFunc(dst, func(a, b Hit) int { return cmp.Or(cmp.Compare(b.Value, a.Value), cmp.Compare(a.ID, b.ID)) })
+	}
+	return dst
+}
+
+// Estimates writes the estimates for all rows and a query (d numbers) into dst, which is allocated
+// if nil, and returns dst. With s for what a code stands for and p for the rotated query, the
+// estimate of the inner product is ‖x‖·sᵀp, with sums in float32; those of the cosine and of the
+// squared distance follow with the norms. The estimate of a cosine may lie outside [−1, 1] and that
+// of a squared distance below 0. NaN and ±Inf in the query make every estimate NaN. Cost: a rotation
+// and a pass over all codes, in parallel. It panics if a length does not fit or if there is no such
+// measure.
+func (c *Codes[T]) Estimates(dst []float64, query []T, by Measure) []float64 {
+	if dst == nil {
+		dst = make([]float64, c.Len())
+	}
+	if len(dst) != c.Len() {
+		panic(fmt.Sprintf("quantise: dst has %d elements, want %d", len(dst), c.Len()))
+	}
+	s := c.begin(query, by)
+	s.values = dst
+	s.run()
+	c.q.searches.Put(s)
+	return dst
+}
+
+func (c *Codes[T]) check(query []T, by Measure) {
+	if len(query) != c.q.in {
+		panic(fmt.Sprintf("quantise: query has %d elements, want %d", len(query), c.q.in))
+	}
+	c.checkMeasure(by)
+}
+
+func (c *Codes[T]) checkMeasure(by Measure) {
+	if by < InnerProduct || by > SquaredDistance {
+		panic(fmt.Sprintf("quantise: measure %d, want one of the constants", int(by)))
+	}
+}
+
+// search is a pass over codes.
+type search[T dense.Float] struct {
+	c    *Codes[T]
+	by   Measure
+	norm float64 // of the query, NaN if that is not finite
+
+	rotated  []T
+	unit     []float32 // the rotated query over its norm
+	arranged []float32
+	// For codes of 1 bit: the unit vector as multiples of step, and their sum.
+	weights []int8
+	planes  []uint64
+	step    float64
+	sum     float64
+	bits    []uint8
+	row     []uint64
+
+	values []float64 // results of Estimates; nil in a Search
+	pieces int       // rows of a piece
+
+	k     int
+	mu    sync.Mutex
+	best  []candidate   // the heap of Search, the worst first
+	worst atomic.Uint64 // bits of the score of the worst of k, −Inf before
+}
+
+// begin prepares a query.
+func (c *Codes[T]) begin(query []T, by Measure) *search[T] {
+	c.check(query, by)
+	q := c.q
+	s := q.searches.Get()
+	n := q.elements()
+	s.c, s.by, s.values, s.best = c, by, nil, s.best[:0]
+	s.worst.Store(math.Float64bits(math.Inf(-1)))
+	s.pieces = min(max(pieceBytes/(8*q.words), chunk), 32*chunk)
+
+	s.rotated = scratch.Resize(s.rotated, n)
+	for k, r := range q.rotations {
+		r.Apply(dense.Of(1, q.out, s.rotated[k*q.out:][:q.out]), dense.Of(1, q.in, query))
+	}
+	s.norm = math.Sqrt(2 * vecmath.HalfSquaredNorm(s.rotated[:q.out]))
+	if math.IsInf(s.norm, 1) {
+		s.norm = math.NaN()
+	}
+	s.unit = scratch.Resize(s.unit, n)
+	for i, v := range s.rotated {
+		s.unit[i] = 0
+		if s.norm > 0 {
+			s.unit[i] = float32(float64(v) / s.norm)
+		}
+	}
+	s.arranged = scratch.Resize(s.arranged, scan.Arranged(q.words, q.width))
+	scan.Arrange(s.arranged, s.unit, q.words, q.width)
+	return s
+}
+
+// slice rounds the query for codes of 1 bit.
+func (s *search[T]) slice() {
+	n, words := len(s.unit), s.c.q.words
+	s.step = largest(s.unit) / scan.MaxWeight
+	s.weights, s.bits = scratch.Resize(s.weights, n), scratch.Resize(s.bits, n)
+	s.planes, s.row = scratch.Resize(s.planes, scan.PlaneWords(words)), scratch.Resize(s.row, words)
+	sum := 0
+	for i, v := range s.unit {
+		s.weights[i] = 0
+		if s.step > 0 {
+			s.weights[i] = int8(math.RoundToEven(float64(v) / s.step))
+		}
+		sum += int(s.weights[i])
+	}
+	s.sum = float64(sum)
+	scan.Slice(s.planes, s.weights, s.bits, s.row)
+}
+
+const (
+	pieceBytes = 1 << 18 // of codes
+	chunk      = 256     // rows that a kernel takes at a time
+)
+
+// run goes through all rows.
+func (s *search[T]) run() { parallel.Do((s.c.Len()+s.pieces-1)/s.pieces, s) }
+
+// part is the memory of a piece.
+type part struct {
+	products [chunk]float32
+	counts   [chunk]int32
+	best     []candidate
+}
+
+// Piece goes through the rows of piece i.
+func (s *search[T]) Piece(i int) {
+	p := s.c.q.parts.Get()
+	p.best = p.best[:0]
+	end := min((i+1)*s.pieces, s.c.Len())
+	for lo := i * s.pieces; lo < end; lo += chunk {
+		hi := min(lo+chunk, end)
+		s.products(p, lo, hi)
+		if s.values != nil {
+			for row := lo; row < hi; row++ {
+				s.values[row] = s.value(row, float64(p.products[row-lo]))
+			}
+			continue
+		}
+		s.offer(p, lo, hi)
+	}
+	if len(p.best) > 0 {
+		s.merge(p.best)
+	}
+	s.c.q.parts.Put(p)
+}
+
+// products computes sᵀp of rows [lo, hi), for a Search in codes of 1 bit from the rounded query.
+func (s *search[T]) products(p *part, lo, hi int) {
+	q := s.c.q
+	rows, out := s.c.words[lo*q.words:hi*q.words], p.products[:hi-lo]
+	if q.width > 1 || s.values != nil {
+		scan.Levels(out, rows, q.levels, s.arranged, q.words, q.width)
+		return
+	}
+	counts := p.counts[:hi-lo]
+	scan.Signs(counts, rows, s.planes, q.words)
+	// The sum of the weights with the sign of their codes.
+	scale := float64(q.levels[1]) * s.step
+	for i, v := range counts {
+		out[i] = float32(scale * (2*float64(v) - s.sum))
+	}
+}
+
+// offer takes rows that are among the best so far into p.best.
+func (s *search[T]) offer(p *part, lo, hi int) {
+	c := s.c
+	worst := math.Float64frombits(s.worst.Load())
+	if len(p.best) == s.k {
+		worst = max(worst, p.best[0].score)
+	}
+	norms := c.norms[lo:hi]
+	for i, v := range p.products[:hi-lo] {
+		cosine := float64(v)
+		if c.ratios != nil {
+			cosine *= float64(c.ratios[lo+i])
+		}
+		norm := float64(norms[i])
+		score := cosine
+		switch {
+		case s.by == InnerProduct:
+			score = norm * cosine
+		case s.by == SquaredDistance:
+			score = norm * (2*s.norm*cosine - norm)
+		case norm == 0:
+			score = 0
+		}
+		if score < worst {
+			continue
+		}
+		if p.best = keep(p.best, candidate{score, lo + i}, s.k); len(p.best) == s.k {
+			worst = max(worst, p.best[0].score)
+		}
+	}
+}
+
+// merge takes the best rows of a piece into those of all.
+func (s *search[T]) merge(best []candidate) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, b := range best {
+		s.best = keep(s.best, b, s.k)
+	}
+	if len(s.best) == s.k {
+		s.worst.Store(math.Float64bits(s.best[0].score))
+	}
+}
+
+// value returns the estimate for a row from sᵀp with a unit vector p.
+func (s *search[T]) value(row int, product float64) float64 {
+	norm := float64(s.c.norms[row])
+	cosine := product * s.c.ratio(row)
+	if norm == 0 {
+		cosine = 0
+	}
+	switch s.by {
+	case InnerProduct:
+		return norm * s.norm * cosine
+	case SquaredDistance:
+		return norm*norm + s.norm*s.norm - 2*norm*s.norm*cosine
+	}
+	if s.norm != s.norm {
+		return s.norm
+	}
+	return cosine
+}
+
+// estimate returns the value for a row and its error.
+func (s *search[T]) estimate(row int) Estimate {
+	c, q := s.c, s.c.q
+	var product [1]float32
+	scan.Levels(product[:], c.row(row), q.levels, s.arranged, q.words, q.width)
+	e := Estimate{Value: s.value(row, float64(product[0]))}
+	norm := float64(c.norms[row])
+	if norm == 0 || s.norm == 0 {
+		return e
+	}
+	var moments codelaw.Moments
+	if q.options.Scheme == RaBitQ {
+		ratio := c.ratio(row)
+		moments = codelaw.Moments{Along: 1, AlongSquare: 1, Square: c.product(row, row) * ratio * ratio}
+	} else {
+		moments = q.theory()
+	}
+	e.StdErr = q.deviation(moments, float64(product[0])*c.ratio(row))
+	switch s.by {
+	case InnerProduct:
+		e.StdErr *= norm * s.norm
+	case SquaredDistance:
+		e.StdErr *= 2 * norm * s.norm
+	}
+	return e
+}
+
+// deviation returns the root of the mean squared error of an estimate of a cosine, from codes with
+// the moments, with the estimate itself for the cosine.
+func (q *Quantiser[T]) deviation(m codelaw.Moments, estimate float64) float64 {
+	n := float64(len(q.rotations))
+	across := max(0, m.Square-m.AlongSquare) / float64(q.out-1)
+	rho := min(max(estimate/m.Along, -1), 1)
+	// 1 − ρ² is not known better than to its error: an estimate of 1 or more is no proof that ρ is 1.
+	variance := rho*rho*max(0, m.AlongSquare-m.Along*m.Along) + max(1-rho*rho, across/n)*across
+	bias := rho * (m.Along - 1)
+	return math.Sqrt(variance/n + bias*bias)
+}
+
+// candidate is a row and what it is ranked by.
+type candidate struct {
+	score float64
+	id    int
+}
+
+// worse reports whether a comes after b.
+func (a candidate) worse(b candidate) bool {
+	return a.score < b.score || a.score == b.score && a.id > b.id
+}
+
+// keep takes c into a heap of at most k candidates, whose worst is the first, if c is among the best
+// k, and returns the heap.
+func keep(heap []candidate, c candidate, k int) []candidate {
+	if len(heap) < k {
+		heap = append(heap, c)
+		for i := len(heap) - 1; i > 0 && heap[i].worse(heap[(i-1)/2]); i = (i - 1) / 2 {
+			heap[i], heap[(i-1)/2] = heap[(i-1)/2], heap[i]
+		}
+		return heap
+	}
+	if !heap[0].worse(c) {
+		return heap
+	}
+	heap[0] = c
+	for i := 0; ; {
+		worst := i
+		for child := 2*i + 1; child <= 2*i+2 && child < len(heap); child++ {
+			if heap[child].worse(heap[worst]) {
+				worst = child
+			}
+		}
+		if worst == i {
+			return heap
+		}
+		heap[i], heap[worst] = heap[worst], heap[i]
+		i = worst
+	}
+}

@@ -1,0 +1,186 @@
+package quantise_test
+
+import (
+	"cmp"
+	"math"
+	"runtime"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/allocs"
+	"github.com/seed-feabd252/randfeat/internal/race"
+	"github.com/seed-feabd252/randfeat/quantise"
+)
+
+var measures = []quantise.Measure{quantise.InnerProduct, quantise.Cosine, quantise.SquaredDistance}
+
+// ranked returns all rows by their estimates.
+func ranked[T dense.Float](c *quantise.Codes[T], query []T, by quantise.Measure) []quantise.Hit {
+	all := make([]quantise.Hit, c.Len())
+	for i, v := range c.Estimates(nil, query, by) {
+		all[i] = quantise.Hit{ID: i, Estimate: quantise.Estimate{Value: v}}
+		if by == quantise.SquaredDistance {
+			all[i].Value = -v
+		}
+	}
+	slices.SortFunc(all, func(a, b quantise.Hit) int {
+		return cmp.Or(cmp.Compare(b.Value, a.Value), cmp.Compare(a.ID, b.ID))
+	})
+	for i := range all {
+		if by == quantise.SquaredDistance {
+			all[i].Value = -all[i].Value
+		}
+	}
+	return all
+}
+
+// Search finds what sorting all estimates finds. Codes of 1 bit are compared with a rounded query: the
+// rows found may differ by less than a standard error.
+func TestSearchSortsEstimates(t *testing.T) {
+	const n, d, k = 3000, 64, 25
+	x, query := random[float32](n, d, 1), random[float32](1, d, 2).Row(0)
+	copy(x.Row(2000), x.Row(17)) // estimates that are equal
+	for _, o := range lawOptions(1, 2, 4, 8) {
+		c := encode(t, x, o)
+		for _, by := range measures {
+			want := ranked(c, query, by)[:k]
+			got := c.Search(make([]quantise.Hit, k), query, by)
+			require.Len(t, got, k)
+			for i, hit := range got {
+				assert.Positive(t, hit.StdErr)
+				if o.Bits > 1 && o.Scheme != quantise.QJL {
+					require.Equal(t, want[i].ID, hit.ID, "%v, measure %d, place %d", o, by, i)
+					assert.Equal(t, want[i].Value, hit.Value)
+					continue
+				}
+				require.InDelta(t, want[i].Value, hit.Value, 0.1*hit.StdErr, "%v, measure %d, place %d", o, by, i)
+			}
+		}
+	}
+}
+
+// Any number of processors, of rows and of results gives the same.
+func TestSearchSizes(t *testing.T) {
+	const d = 32
+	x, query := random[float64](20_000, d, 3), random[float64](1, d, 4).Row(0)
+	c := encode(t, x, quantise.Options{})
+	assert.Empty(t, c.Search(nil, query, quantise.Cosine))
+	most := c.Search(make([]quantise.Hit, 30_000), query, quantise.Cosine)
+	assert.Len(t, most, 20_000)
+	for _, k := range []int{1, 2, 10, 1000} {
+		assert.Equal(t, most[:k], c.Search(make([]quantise.Hit, k), query, quantise.Cosine), "k = %d", k)
+	}
+	old := runtime.GOMAXPROCS(1)
+	one := c.Search(make([]quantise.Hit, 10), query, quantise.Cosine)
+	runtime.GOMAXPROCS(old)
+	assert.Equal(t, most[:10], one)
+
+	none, err := c.Quantiser().Encode(dense.New[float64](0, d))
+	require.NoError(t, err)
+	assert.Empty(t, none.Search(make([]quantise.Hit, 3), query, quantise.Cosine))
+	assert.Empty(t, none.Estimates(nil, query, quantise.Cosine))
+}
+
+// Equal rows come in their order.
+func TestTies(t *testing.T) {
+	x := random[float64](1, 40, 5)
+	same := dense.New[float64](5000, 40)
+	for i := range same.Rows {
+		copy(same.Row(i), x.Row(0))
+	}
+	for _, o := range lawOptions(1, 4) {
+		for i, hit := range encode(t, same, o).Search(make([]quantise.Hit, 7), x.Row(0), quantise.InnerProduct) {
+			assert.Equal(t, i, hit.ID, "%v", o)
+		}
+	}
+}
+
+func TestQueriesThatAreNotFinite(t *testing.T) {
+	for _, o := range lawOptions(1, 4) {
+		c := encode(t, random[float64](600, 20, 6), o)
+		for _, bad := range []float64{math.NaN(), math.Inf(1), math.Inf(-1), 1e200} {
+			query := random[float64](1, 20, 7).Row(0)
+			query[3] = bad
+			for _, by := range measures {
+				for _, v := range c.Estimates(nil, query, by) {
+					require.True(t, math.IsNaN(v), "%v, measure %d", o, by)
+				}
+				for i, hit := range c.Search(make([]quantise.Hit, 3), query, by) {
+					assert.Equal(t, i, hit.ID)
+					assert.True(t, math.IsNaN(hit.Value) && math.IsNaN(hit.StdErr))
+				}
+			}
+		}
+	}
+}
+
+// Goroutines share codes, for all measures at once.
+func TestShared(t *testing.T) {
+	x, query := random[float32](5000, 48, 8), random[float32](1, 48, 9).Row(0)
+	c := encode(t, x, quantise.Options{Bits: 1})
+	var want [3][]quantise.Hit
+	for i, by := range measures {
+		want[i] = c.Search(make([]quantise.Hit, 10), query, by)
+	}
+	var wg sync.WaitGroup
+	for g := range 12 {
+		wg.Go(func() {
+			for range 5 {
+				assert.Equal(t, want[g%3], c.Search(make([]quantise.Hit, 10), query, measures[g%3]))
+			}
+		})
+	}
+	wg.Wait()
+}
+
+func TestAllocations(t *testing.T) {
+	if race.Detector {
+		t.Skip("the race detector makes pools forget")
+	}
+	x, query := random[float32](10_000, 96, 10), random[float32](1, 96, 11).Row(0)
+	dst, values := make([]quantise.Hit, 10), make([]float64, x.Rows)
+	for _, o := range lawOptions(1, 4) {
+		c := encode(t, x, o)
+		for _, processors := range []int{1, 2} {
+			assert.Zero(t, allocs.Settled(processors, func() {
+				for _, by := range measures {
+					c.Search(dst, query, by)
+					c.Estimates(values, query, by)
+				}
+				c.Between(0, 1, quantise.Cosine)
+			}), "%v, %d processors", o, processors)
+		}
+	}
+}
+
+// A code and another of the same vector are as near as codes tell.
+func TestBetween(t *testing.T) {
+	x := random[float64](2, 256, 12)
+	copy(x.Row(1), x.Row(0))
+	for _, o := range lawOptions(1, 2, 4, 8) {
+		c := encode(t, x, o)
+		e := c.Between(0, 1, quantise.Cosine)
+		assert.Equal(t, e, c.Between(0, 0, quantise.Cosine), "%v", o)
+		assert.Positive(t, e.StdErr, "%v", o)
+		decoded := c.Decode(dense.Matrix[float64]{}, 0, 1).Row(0)
+		var code, row float64
+		for j, v := range decoded {
+			code += v * v
+			row += x.At(0, j) * x.At(0, j)
+		}
+		if o.Bits > 1 && o.Scheme != quantise.QJL {
+			assert.InEpsilon(t, code/row, e.Value, 1e-6, "%v", o)
+		} else {
+			assert.InDelta(t, 1, e.Value, 1e-15, "%v", o)
+		}
+		product, distance := c.Between(0, 1, quantise.InnerProduct), c.Between(0, 1, quantise.SquaredDistance)
+		assert.InEpsilon(t, e.Value*row, product.Value, 1e-6, "%v", o)
+		assert.InDelta(t, 2*row-2*product.Value, distance.Value, 1e-6*row, "%v", o)
+		assert.InEpsilon(t, 2*product.StdErr, distance.StdErr, 1e-12, "%v", o)
+	}
+}
