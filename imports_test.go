@@ -65,7 +65,7 @@ func TestImports(t *testing.T) {
 		module + "ridge":                 "examples",
 		module + "semiseparable":         "internal/bench",
 		module + "blas":                  "examples",
-		module + "quantise":              "",
+		module + "quantise":              "examples",
 		module + "validate":              "validate examples",
 		module + "examples":              "examples",
 		module + "internal/densetest":    "",

@@ -1,0 +1,240 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"sort"
+	"sync"
+	"time"
+
+	"gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/blas/blas32"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/examples/internal/progress"
+	"github.com/seed-feabd252/randfeat/examples/internal/table"
+	"github.com/seed-feabd252/randfeat/kernels"
+	"github.com/seed-feabd252/randfeat/quantise"
+	"github.com/seed-feabd252/randfeat/validate/charts"
+)
+
+var (
+	schemes = []quantise.Scheme{quantise.RaBitQ, quantise.LloydMax, quantise.Uniform, quantise.QJL}
+	widths  = []int{1, 2, 4, 8}
+)
+
+// comparison holds rows to search and queries, both of length 1, and their cosines.
+type comparison struct {
+	s       settings
+	x, q    dense.Matrix[float32]
+	cosines dense.Matrix[float32] // queries × rows
+	nearest [][]int               // the k nearest rows of each query
+}
+
+// result is a row of the table.
+type result struct {
+	options       quantise.Options
+	bytes         float64 // a row
+	rms, byTheory float64 // of the error of a cosine
+	recall        float64
+	expected      float64 // the recall by theory
+	query         time.Duration
+}
+
+// newComparison draws the queries from all vectors. Vectors of length 0 are left out.
+func newComparison(s settings, all dense.Matrix[float32]) *comparison {
+	order := rand.New(rand.NewPCG(s.seed, 2)).Perm(all.Rows)
+	rows := func(from []int) dense.Matrix[float32] {
+		m := dense.New[float32](len(from), all.Cols)
+		for i, at := range from {
+			norm := 0.0
+			for _, v := range all.Row(at) {
+				norm += float64(v) * float64(v)
+			}
+			for j, v := range all.Row(at) {
+				if norm > 0 {
+					m.Set(i, j, float32(float64(v)/math.Sqrt(norm)))
+				}
+			}
+		}
+		return m
+	}
+	c := &comparison{s: s, q: rows(order[:s.queries]), x: rows(order[s.queries:])}
+	c.cosines = kernels.Gram(dense.Matrix[float32]{}, kernels.DotProduct{}, c.q, c.x)
+	for i := range c.q.Rows {
+		c.nearest = append(c.nearest, best(doubles(c.cosines.Row(i)), s.k))
+	}
+	return c
+}
+
+func doubles(x []float32) []float64 {
+	y := make([]float64, len(x))
+	for i, v := range x {
+		y[i] = float64(v)
+	}
+	return y
+}
+
+// best returns the places of the k largest values, the largest first.
+func best(values []float64, k int) []int {
+	top := make([]int, 0, k+1)
+	for i, v := range values {
+		if len(top) == k && !(v > values[top[k-1]]) {
+			continue
+		}
+		at := sort.Search(len(top), func(j int) bool { return values[top[j]] < v })
+		top = slices.Insert(top, at, i)[:min(len(top)+1, k)]
+	}
+	return top
+}
+
+// recall returns the share of the nearest rows of a query that are found.
+func (c *comparison) recall(query int, found []int) float64 {
+	hits := 0
+	for _, id := range found {
+		if slices.Contains(c.nearest[query], id) {
+			hits++
+		}
+	}
+	return float64(hits) / float64(c.s.k)
+}
+
+// measure returns the time of a query among the vectors themselves, and the results of all schemes.
+func (c *comparison) measure(bar progress.Bar) (exact time.Duration, rows []result, err error) {
+	products := make([]float32, c.x.Rows)
+	exact = c.time(func(query int) { c.products(products, c.q.Row(query)) })
+	for _, scheme := range schemes {
+		for _, bits := range widths {
+			r, err := c.one(quantise.Options{Scheme: scheme, Bits: bits})
+			if err != nil {
+				return 0, nil, err
+			}
+			rows = append(rows, r)
+			bar.Step()
+		}
+	}
+	return exact, rows, nil
+}
+
+// products writes the products of a query with all rows, a share of the rows on each processor.
+func (c *comparison) products(dst, query []float32) {
+	var wg sync.WaitGroup
+	share := (c.x.Rows + runtime.GOMAXPROCS(0) - 1) / runtime.GOMAXPROCS(0)
+	for lo := 0; lo < c.x.Rows; lo += share {
+		rows := c.x.RowRange(lo, min(lo+share, c.x.Rows))
+		wg.Go(func() {
+			blas32.Gemv(blas.NoTrans, 1, blas32.General{Rows: rows.Rows, Cols: rows.Cols, Data: rows.Data, Stride: rows.Stride},
+				blas32.Vector{N: len(query), Data: query, Inc: 1}, 0, blas32.Vector{N: rows.Rows, Data: dst[lo:], Inc: 1})
+		})
+	}
+	wg.Wait()
+}
+
+// time returns the mean time of f, for all queries twice, the first time untimed.
+func (c *comparison) time(f func(query int)) time.Duration {
+	var begin time.Time
+	for range 2 {
+		begin = time.Now()
+		for i := range c.q.Rows {
+			f(i)
+		}
+	}
+	return time.Since(begin) / time.Duration(c.q.Rows)
+}
+
+func (c *comparison) one(o quantise.Options) (result, error) {
+	r := result{options: o}
+	q, err := quantise.New[float32](c.x.Cols, o, rand.NewPCG(c.s.seed, 3))
+	if err != nil {
+		return r, err
+	}
+	codes, err := q.Encode(c.x)
+	if err != nil {
+		return r, err
+	}
+	r.bytes = float64(codes.Bytes()) / float64(codes.Len())
+	hits, found := make([]quantise.Hit, c.s.k), make([]int, c.s.k)
+	r.query = c.time(func(query int) { codes.Search(hits, c.q.Row(query), quantise.Cosine) })
+
+	noise := rand.New(rand.NewPCG(c.s.seed, 4))
+	var estimates []float64
+	guess, pairs := make([]float64, c.x.Rows), float64(c.x.Rows*c.q.Rows)
+	for i := range c.q.Rows {
+		for j, hit := range codes.Search(hits, c.q.Row(i), quantise.Cosine) {
+			found[j] = hit.ID
+		}
+		r.recall += c.recall(i, found) / float64(c.q.Rows)
+		estimates = codes.Estimates(estimates, c.q.Row(i), quantise.Cosine)
+		for j, truth := range doubles(c.cosines.Row(i)) {
+			e := estimates[j] - truth
+			r.rms += e * e / pairs
+			mean, variance := q.Theory(truth)
+			r.byTheory += ((mean-truth)*(mean-truth) + variance) / pairs
+			// Nearly normal errors of that size give the recall to expect.
+			guess[j] = mean + math.Sqrt(variance)*noise.NormFloat64()
+		}
+		r.expected += c.recall(i, best(guess, c.s.k)) / float64(c.q.Rows)
+	}
+	r.rms, r.byTheory = math.Sqrt(r.rms), math.Sqrt(r.byTheory)
+	return r, nil
+}
+
+// report prints the table and the lines that matter.
+func (c *comparison) report(stdout io.Writer, exact time.Duration, rows []result) error {
+	recall := fmt.Sprintf("recall@%d", c.s.k)
+	t := table.New(1, "scheme", "bits", "bytes", "smaller", "error", "by theory", recall, "by theory", "µs a query")
+	whole := float64(4 * c.x.Cols)
+	micros := func(d time.Duration) string { return fmt.Sprintf("%.0f", float64(d)/float64(time.Microsecond)) }
+	t.Row("float32", "32", fmt.Sprint(whole), "1.0×", "0", "0", "1.000", "1.000", micros(exact))
+	for i, r := range rows {
+		if i%len(widths) == 0 {
+			t.Gap()
+		}
+		t.Row(r.options.Scheme.String(), fmt.Sprint(r.options.Bits), fmt.Sprint(r.bytes), fmt.Sprintf("%.1f×", whole/r.bytes),
+			fmt.Sprintf("%.4f", r.rms), fmt.Sprintf("%.4f", r.byTheory),
+			fmt.Sprintf("%.3f", r.recall), fmt.Sprintf("%.3f", r.expected), micros(r.query))
+	}
+	if err := t.Fprint(stdout); err != nil {
+		return err
+	}
+	far := 0.0
+	for _, r := range rows {
+		far = max(far, math.Abs(r.recall-r.expected))
+	}
+	fmt.Fprintf(stdout, `
+error: root mean square over all rows and queries; µs a query: mean, on all processors
+
+No recall is further than %.3f from what theory expects.
+`, far)
+	for _, r := range rows {
+		if r.options.Scheme == quantise.RaBitQ && (r.options.Bits == 1 || r.options.Bits == 4) {
+			fmt.Fprintf(stdout, "%d-bit codes of RaBitQ find %.1f of the %d nearest in %.1f times less memory than float32.\n",
+				r.options.Bits, r.recall*float64(c.s.k), c.s.k, whole/r.bytes)
+		}
+	}
+	return nil
+}
+
+// picture draws recall against bits.
+func (c *comparison) picture(rows []result) charts.Figure {
+	panel := charts.Panel{}
+	for i, scheme := range schemes {
+		series := charts.Series{Name: scheme.String()}
+		for _, r := range rows[i*len(widths) : (i+1)*len(widths)] {
+			bits := float64(r.options.Bits)
+			series.Points = append(series.Points, charts.Point{X: bits, Y: r.recall})
+			series.Line = append(series.Line, charts.Point{X: bits, Y: r.expected})
+		}
+		panel.Series = append(panel.Series, series)
+	}
+	return charts.Figure{
+		Title:  fmt.Sprintf("Codes of %d vectors, d = %d; points: measured, lines: by theory", c.x.Rows, c.x.Cols),
+		XLabel: "bits a coordinate", YLabel: fmt.Sprintf("recall@%d", c.s.k),
+		LogX: true, XTicks: []float64{1, 2, 4, 8},
+		Panels: []charts.Panel{panel},
+	}
+}

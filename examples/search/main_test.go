@@ -1,0 +1,116 @@
+package main
+
+import (
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/examples/internal/clitest"
+	"github.com/seed-feabd252/randfeat/examples/internal/npy"
+	"github.com/seed-feabd252/randfeat/examples/internal/progress"
+)
+
+// withoutTimes drops the last column of the table.
+func withoutTimes(out string) string {
+	var b strings.Builder
+	for line := range strings.Lines(out) {
+		if f := strings.Fields(line); len(f) == 9 {
+			line = strings.Join(f[:8], " ") + "\n"
+		}
+		b.WriteString(line)
+	}
+	return b.String()
+}
+
+func TestText(t *testing.T) {
+	t.Chdir(t.TempDir())
+	args := []string{"-dim", "16", "-words", "100", "-queries", "20"}
+	out := clitest.Output(t, run, args...)
+	for _, s := range schemes {
+		assert.Equal(t, len(widths), strings.Count(out, "\n"+s.String()+" "), "%v", s)
+	}
+	assert.Contains(t, out, "1-bit codes of RaBitQ find")
+	assert.Contains(t, out, "is in search.png")
+	info, err := os.Stat("search.png")
+	require.NoError(t, err)
+	assert.Greater(t, info.Size(), int64(1000))
+	assert.Equal(t, withoutTimes(out), withoutTimes(clitest.Output(t, run, args...)))
+}
+
+// file writes normal variates as a NumPy file.
+func file(t *testing.T, shape ...int) string {
+	t.Helper()
+	n := 1
+	for _, v := range shape {
+		n *= v
+	}
+	rng, data := rand.New(rand.NewPCG(1, 1)), make([]float32, n)
+	for i := range data {
+		data[i] = float32(rng.NormFloat64())
+	}
+	path := filepath.Join(t.TempDir(), "x.npy")
+	require.NoError(t, npy.Write(path, npy.Tensor[float32]{Shape: shape, Data: data}))
+	return path
+}
+
+func TestFile(t *testing.T) {
+	plot := filepath.Join(t.TempDir(), "x.svg")
+	out := clitest.Output(t, run, "-x", file(t, 300, 24), "-queries", "10", "-k", "3", "-plot", plot)
+	assert.Contains(t, out, "290 vectors to search, d = 24; 10 queries")
+	assert.Contains(t, out, "recall@3")
+}
+
+func TestErrors(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for want, args := range map[string][]string{
+		"-dim 1, want at least 2":     {"-dim", "1"},
+		"-words 0, want at least 1":   {"-words", "0"},
+		"-queries 0, want at least 1": {"-queries", "0"},
+		"-k 0, want at least 1":       {"-k", "0"},
+		"-plot: ":                     {"-plot", "x.txt"},
+		"no such file":                {"-x", "none.npy"},
+		"no such file or directory":   {"-text", "none.txt"},
+		"want n×d":                    {"-x", file(t, 2, 3, 4)},
+		"300 vectors, want at least 301 for 291 queries that find 10":   {"-x", file(t, 300, 8), "-queries", "291"},
+		"flag provided but not defined: -bits (-h describes the flags)": {"-bits", "2"},
+	} {
+		assert.ErrorContains(t, run(args, io.Discard, io.Discard), want)
+	}
+}
+
+func TestHelp(t *testing.T) {
+	assert.Contains(t, clitest.Output(t, run, "-h"), "searches them by cosine")
+}
+
+func TestBest(t *testing.T) {
+	values := []float64{3, 1, 4, 1, 5, 9, 2, 6, 5}
+	assert.Equal(t, []int{5}, best(values, 1))
+	assert.Equal(t, []int{5, 7, 4, 8, 2}, best(values, 5), "equal values in their order")
+	assert.Equal(t, []int{5, 7, 4, 8, 2, 0, 6, 1, 3}, best(values, 9))
+}
+
+// Measurements agree with theory on vectors that are uniform.
+func TestTheory(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 1))
+	x := dense.New[float32](1100, 64)
+	for i := range x.Data {
+		x.Data[i] = float32(rng.NormFloat64())
+	}
+	c := newComparison(settings{queries: 100, k: 10, seed: 1}, x)
+	assert.Equal(t, 1.0, c.recall(3, c.nearest[3]))
+	assert.Zero(t, c.recall(3, []int{-1}))
+	_, rows, err := c.measure(progress.Bar{})
+	require.NoError(t, err)
+	for _, r := range rows {
+		assert.InEpsilon(t, r.byTheory, r.rms, 0.05, "%v", r.options)
+		// A thousand places of nearest rows; those of a query go together.
+		assert.InDelta(t, r.expected, r.recall, 0.08, "%v", r.options)
+	}
+}
