@@ -1,68 +1,125 @@
 package quantise_test
 
 import (
+	"flag"
 	"fmt"
 	"math/rand/v2"
-	"os"
-	"strconv"
+	"slices"
+	"sort"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/quantise"
 )
 
-// benchRows is the number of rows that BenchmarkScan goes through, more with RANDFEAT_ROWS=1000000:
-// their bytes then exceed all caches.
-func benchRows() int {
-	if n, err := strconv.Atoi(os.Getenv("RANDFEAT_ROWS")); err == nil && n > 0 {
-		return n
-	}
-	return 100_000
+var benchRows = flag.Int("rows", 100_000, "rows of BenchmarkScan and BenchmarkRead; the codes of 1000000 exceed most caches")
+
+const (
+	benchDim     = 768
+	benchQueries = 20
+	benchFound   = 10
+	benchPart    = 4000 // rows made at a time
+)
+
+// collection is rows in clusters, as codes of 1, 2, 4 and 8 bits, with queries of the same law and
+// the rows that are nearest to them. The rows themselves are not kept.
+type collection struct {
+	codes   map[int]*quantise.Codes[float32]
+	queries dense.Matrix[float32]
+	nearest [benchQueries][]quantise.Hit
 }
 
-// many returns codes of n rows, of which some thousand are different: the time of a scan does not
-// depend on them.
-func many(b *testing.B, n, d int, o quantise.Options) *quantise.Codes[float32] {
-	const part = 4000
-	x := random[float32](min(n, part), d, 1)
-	q, err := quantise.New[float32](d, o, rand.NewPCG(1, 2))
-	require.NoError(b, err)
-	c, err := q.Encode(dense.New[float32](0, d))
-	require.NoError(b, err)
-	for at := 0; at < n; at += part {
-		require.NoError(b, c.Append(x.RowRange(0, min(part, n-at))))
+// clustered returns rows of noise about one of 500 centres that is as long as the noise.
+func clustered(n int, centres dense.Matrix[float32], rng *rand.Rand) dense.Matrix[float32] {
+	x := dense.New[float32](n, benchDim)
+	for i := range n {
+		row, centre := x.Row(i), centres.Row(rng.IntN(centres.Rows))
+		var word uint64
+		for j := range row {
+			if j%8 == 0 {
+				word = rng.Uint64()
+			}
+			row[j] = centre[j] + float32(int8(word)) // all sizes are equally frequent
+			word >>= 8
+		}
+	}
+	return x
+}
+
+var bench = sync.OnceValue(func() *collection {
+	rng := rand.New(rand.NewPCG(1, 1))
+	centres := clustered(500, dense.New[float32](1, benchDim), rng)
+	c := &collection{codes: make(map[int]*quantise.Codes[float32]), queries: clustered(benchQueries, centres, rng)}
+	for at := 0; at < *benchRows; at += benchPart {
+		x := clustered(min(benchPart, *benchRows-at), centres, rng)
+		for _, bits := range []int{1, 2, 4, 8} {
+			var err error
+			if c.codes[bits] == nil {
+				q, _ := quantise.New[float32](benchDim, quantise.Options{Bits: bits}, rand.NewPCG(1, 2))
+				c.codes[bits], err = q.Encode(x)
+			} else {
+				err = c.codes[bits].Append(x)
+			}
+			if err != nil {
+				panic(err)
+			}
+		}
+		products := kernels.Gram(dense.Matrix[float32]{}, kernels.DotProduct{}, c.queries, x)
+		for i := range c.nearest {
+			for j, v := range products.Row(i) {
+				c.nearest[i] = insert(c.nearest[i], at+j, float64(v))
+			}
+		}
 	}
 	return c
+})
+
+// insert keeps the largest values, the largest first.
+func insert(best []quantise.Hit, id int, value float64) []quantise.Hit {
+	if len(best) == benchFound && value <= best[benchFound-1].Value {
+		return best
+	}
+	at := sort.Search(len(best), func(i int) bool { return best[i].Value < value })
+	best = slices.Insert(best, at, quantise.Hit{ID: id, Estimate: quantise.Estimate{Value: value}})
+	return best[:min(len(best), benchFound)]
 }
 
-// BenchmarkScan is a search for 10 rows. The size is that of the codes, so that MB/s is the bandwidth.
+// BenchmarkScan is a search for 10 rows, with the share of the true 10 that it finds. The size is that
+// of the codes, so that MB/s is the bandwidth.
 func BenchmarkScan(b *testing.B) {
-	const d = 768
-	n := benchRows()
-	query := random[float32](1, d, 2).Row(0)
 	for _, bits := range []int{1, 2, 4, 8} {
-		b.Run(fmt.Sprintf("bits=%d/n=%d/d=%d", bits, n, d), func(b *testing.B) {
-			c := many(b, n, d, quantise.Options{Bits: bits})
-			dst := make([]quantise.Hit, 10)
+		b.Run(fmt.Sprintf("bits=%d/n=%d/d=%d", bits, *benchRows, benchDim), func(b *testing.B) {
+			all := bench()
+			c, dst, query := all.codes[bits], make([]quantise.Hit, benchFound), 0
+			recall := 0.0
+			for i := range benchQueries {
+				for _, hit := range c.Search(dst, all.queries.Row(i), quantise.InnerProduct) {
+					if slices.ContainsFunc(all.nearest[i], func(h quantise.Hit) bool { return h.ID == hit.ID }) {
+						recall += 1.0 / (benchQueries * benchFound)
+					}
+				}
+			}
 			b.SetBytes(int64(c.Bytes()))
 			b.ReportAllocs()
 			for b.Loop() {
-				c.Search(dst, query, quantise.InnerProduct)
+				c.Search(dst, all.queries.Row(query%benchQueries), quantise.InnerProduct)
+				query++
 			}
+			b.ReportMetric(recall, "recall@10")
 		})
 	}
 }
 
-// BenchmarkRead reads as many bytes as the codes of BenchmarkScan have, in a sum of squares on all
-// processors: what memory gives.
+// BenchmarkRead reads as many bytes as codes of 1 bit and rows of float32 take, in a sum of squares on
+// all processors: what memory gives.
 func BenchmarkRead(b *testing.B) {
-	const d = 768
-	n := benchRows()
-	for _, bits := range []int{1, 4} {
-		b.Run(fmt.Sprintf("bits=%d/n=%d/d=%d", bits, n, d), func(b *testing.B) {
-			x := make([]float64, n*(d*bits/8+8)/8)
+	for _, bits := range []int{1, 32} {
+		b.Run(fmt.Sprintf("bits=%d/n=%d/d=%d", bits, *benchRows, benchDim), func(b *testing.B) {
+			x := make([]float64, *benchRows*benchDim*bits/64)
 			for i := range x {
 				x[i] = float64(i)
 			}
@@ -75,13 +132,13 @@ func BenchmarkRead(b *testing.B) {
 }
 
 func BenchmarkEncode(b *testing.B) {
-	const n, d = 1000, 768
-	x := random[float32](n, d, 1)
+	const n = 1000
+	x := random[float32](n, benchDim, 1)
 	for _, o := range lawOptions(1, 2, 4, 8) {
-		b.Run(fmt.Sprintf("scheme=%v/bits=%d/n=%d/d=%d", o.Scheme, o.Bits, n, d), func(b *testing.B) {
-			q, err := quantise.New[float32](d, o, rand.NewPCG(1, 2))
+		b.Run(fmt.Sprintf("scheme=%v/bits=%d/n=%d/d=%d", o.Scheme, o.Bits, n, benchDim), func(b *testing.B) {
+			q, err := quantise.New[float32](benchDim, o, rand.NewPCG(1, 2))
 			require.NoError(b, err)
-			b.SetBytes(4 * n * d)
+			b.SetBytes(4 * n * benchDim)
 			b.ReportAllocs()
 			for b.Loop() {
 				_, err := q.Encode(x)

@@ -25,8 +25,8 @@
 // A vector x of R^d is rotated at random into R^d', y = Rx, and the unit vector u = y/‖y‖ becomes a
 // code. The rotation spreads what x has in few coordinates over all of them: whatever x is, u is
 // uniform on the sphere. So one set of levels serves all vectors, nothing has to be learned from data,
-// and the errors follow a law that is known in advance. The code stands for a vector s, a query p is
-// rotated as it is, and the estimate of xᵀq is ‖x‖·sᵀp. Norms are stored as float32.
+// and the errors follow a law that is known in advance. The code stands for a vector s, a query q is
+// rotated as it is, p = Rq, and the estimate of xᵀq is ‖x‖·sᵀp. Norms are stored as float32.
 //
 // # Schemes
 //
@@ -39,16 +39,17 @@
 //	Uniform   equal steps up to the largest |u_i|    as it is                   some  d'·bits/8 + 8
 //	QJL       signs after as many rotations as bits  divided by E‖u‖₁           none  d'·bits/8 + 4
 //
-// RaBitQ is the one to take: it has no bias and the smallest variance but for the vectors that
-// LloydMax decodes to, which are nearer to x. One bit of RaBitQ and one bit of QJL have the same
-// codes; dividing by the own sᵀu of a vector in place of its mean lowers the variance where cosines
-// are large. More rotations help QJL less than more levels help the others: its variance falls as
-// 1/bits, theirs as 1/4^bits.
+// Up to 4 bits RaBitQ is the one to take: it has no bias, and its estimates rank vectors best. The
+// vectors that LloydMax decodes to are nearest to the rows; with 8 bits its estimates are the most
+// accurate too, as their bias is gone. Uniform is the usual method and serves to compare. One bit of
+// RaBitQ and one bit of QJL have the same codes; division by the sᵀu of the vector itself in place of
+// its mean lowers the variance where cosines are large. More rotations help QJL less than more levels
+// help the others: its variance falls as 1/bits, theirs nearly as 1/4^bits.
 //
 // # Theory
 //
 // Let ρ be the cosine of x and q. The part of p across u points in a uniformly random direction, and
-// so the estimate of ρ has, exactly,
+// so the estimate of ρ, with exact moments of the code, has
 //
 //	mean     = ρ·A
 //	variance = ρ²·(B − A²) + (1−ρ²)·(C − B)/(d'−1),  A = E sᵀu, B = E (sᵀu)², C = E‖s‖²
