@@ -42,7 +42,7 @@ type Hit struct {
 // number comes first.
 //
 // Values are those of Estimates. Codes of 1 bit are first compared with the query rounded to 63
-// steps between its largest coordinate and the negative of that, which adds a fortieth of a
+// steps between its largest coordinate and the negative of that, whose error is about a twentieth of a
 // standard error; the rows found have estimates from the query as it is, and are sorted by those. If
 // the query holds NaN or ±Inf, or if its norm is above 1e150, every value is NaN and the rows are
 // the first ones.
@@ -61,7 +61,7 @@ func (c *Codes[T]) Search(dst []Hit, query []T, by Measure) []Hit {
 		return dst
 	}
 	s := c.begin(query, by)
-	defer c.q.searches.Put(s)
+	defer s.end()
 	if s.norm != s.norm {
 		for i := range dst {
 			dst[i] = Hit{i, Estimate{s.norm, s.norm}}
@@ -101,7 +101,7 @@ func (c *Codes[T]) Estimates(dst []float64, query []T, by Measure) []float64 {
 	s := c.begin(query, by)
 	s.values = dst
 	s.run()
-	c.q.searches.Put(s)
+	s.end()
 	return dst
 }
 
@@ -172,6 +172,13 @@ func (c *Codes[T]) begin(query []T, by Measure) *search[T] {
 	s.arranged = scratch.Resize(s.arranged, scan.Arranged(q.words, q.width))
 	scan.Arrange(s.arranged, s.unit, q.words, q.width)
 	return s
+}
+
+// end keeps the memory of the search, but not the codes.
+func (s *search[T]) end() {
+	q := s.c.q
+	s.c, s.values = nil, nil
+	q.searches.Put(s)
 }
 
 // slice rounds the query for codes of 1 bit.
