@@ -44,19 +44,20 @@ func FastOrder(n int) int {
 	if n < 1 {
 		panic(fmt.Sprintf("hadamard: FastOrder(%d), want at least 1", n))
 	}
-	order, ok := fastOrder(n)
+	order, ok := fastOrder(n, 1)
 	if !ok {
 		panic(fmt.Sprintf("hadamard: FastOrder(%d): no order that large fits in an int", n))
 	}
 	return order
 }
 
-// fastOrder is FastOrder for n ≥ 1; ok is false if no order fits in an int.
-func fastOrder(n int) (order int, ok bool) {
+// fastOrder is FastOrder for n ≥ 1 among the multiples of a power of two; ok is false if no order
+// fits in an int.
+func fastOrder(n, multiple int) (order int, ok bool) {
 	least := math.Inf(1)
-	ordersFrom(n, func(h, order int) { least = min(least, effort(h, order)) })
+	ordersFrom(n, multiple, func(h, order int) { least = min(least, effort(h, order)) })
 	order = math.MaxInt
-	ordersFrom(n, func(h, next int) {
+	ordersFrom(n, multiple, func(h, next int) {
 		if effort(h, next) <= 1.2*least {
 			order, ok = min(order, next), true
 		}
@@ -85,7 +86,7 @@ func effort(h, order int) float64 {
 // nextOrder is NextOrder for n ≥ 1; ok is false if no order fits in an int.
 func nextOrder(n int) (order int, ok bool) {
 	order = math.MaxInt
-	ordersFrom(n, func(_, next int) {
+	ordersFrom(n, 1, func(_, next int) {
 		if next <= order {
 			order, ok = next, true
 		}
@@ -93,11 +94,12 @@ func nextOrder(n int) (order int, ok bool) {
 	return order, ok
 }
 
-// ordersFrom calls f for every h with the least order h·2^k ≥ n, if that fits in an
-// int.
-func ordersFrom(n int, f func(h, order int)) {
+// ordersFrom calls f for every h with the least order h·2^k ≥ n that is a multiple of a power of
+// two, if that fits in an int.
+func ordersFrom(n, multiple int, f func(h, order int)) {
 	consider := func(h int) {
-		k := bits.Len(uint((n - 1) / h))
+		// h has trailing zeros of its own.
+		k := max(bits.Len(uint((n-1)/h)), bits.TrailingZeros(uint(multiple))-bits.TrailingZeros(uint(h)))
 		if h <= math.MaxInt>>k {
 			f(h, h<<k)
 		}
@@ -146,6 +148,9 @@ var shortPlans [1 << 10]atomic.Pointer[plan]
 
 // order returns n.
 func (p plan) order() int { return p.rows * p.width }
+
+// isOrder reports whether there is a Hadamard matrix of order n ≥ 1.
+func isOrder(n int) bool { return n&(n-1) == 0 || coreOrder(n) != 0 }
 
 // coreOrder returns the least h with n = h·2^k that has a construction, for an n
 // that is no power of two; 0 if there is none.

@@ -1,0 +1,78 @@
+package hadamard
+
+import (
+	"fmt"
+
+	"github.com/seed-feabd252/randfeat/internal/fwht"
+)
+
+// ApplyVec writes R·x for one vector x of length d into dst, of length d', and returns dst; a nil
+// dst is allocated. The result has the bits of a row of Apply, and costs as much, on the calling
+// goroutine. ApplyVec allocates nothing else.
+//
+// dst may begin where x begins, so that a vector with room for the padding is rotated in place, and
+// must not overlap x otherwise. ApplyVec panics if a length does not fit.
+func (r *Rotation[T]) ApplyVec(dst, x []T) []T {
+	dst = r.vectors(dst, r.plan.order(), "x", x, r.in)
+	r.apply(dst, x)
+	return dst
+}
+
+// ApplyTransposedVec writes Rᵀ·y for one vector y of length d' into dst, of length d, and returns
+// dst; a nil dst is allocated. It undoes ApplyVec up to rounding. Bits, cost, allocation and
+// goroutines are as for ApplyVec, with the rows of ApplyTransposed.
+//
+// dst may begin where y begins, and must not overlap y otherwise. ApplyTransposedVec panics if a
+// length does not fit.
+func (r *Rotation[T]) ApplyTransposedVec(dst, y []T) []T {
+	dst = r.vectors(dst, r.in, "y", y, r.plan.order())
+	if r.in == r.plan.order() {
+		r.transpose(dst, y, dst)
+		return dst
+	}
+	scratch := r.vector()
+	r.transpose(dst, y, *scratch)
+	r.scratch.Put(scratch)
+	return dst
+}
+
+// vectors returns dst, of length n. It panics unless x, which the caller calls name, has length
+// want.
+func (r *Rotation[T]) vectors(dst []T, n int, name string, x []T, want int) []T {
+	if dst == nil {
+		dst = make([]T, n)
+	}
+	if len(x) != want || len(dst) != n {
+		panic(fmt.Sprintf("hadamard: dst has length %d and %s %d, want %d and %d for a rotation from R^%d into R^%d",
+			len(dst), name, len(x), n, want, r.in, r.plan.order()))
+	}
+	return dst
+}
+
+// apply writes R·x into dst.
+func (r *Rotation[T]) apply(dst, x []T) {
+	transformDiagonal(r.plan, dst, x, r.factors[0][:r.in])
+	for _, f := range r.factors[1:] {
+		transformDiagonal(r.plan, dst, dst, f)
+	}
+}
+
+// transpose writes Rᵀ·y into dst. v is scratch of length d', which may be dst.
+func (r *Rotation[T]) transpose(dst, y, v []T) {
+	copy(v, y)
+	for k := len(r.factors) - 1; k > 0; k-- {
+		transformTransposed(r.plan, v)
+		fwht.Multiply(v, v, r.factors[k])
+	}
+	transformTransposed(r.plan, v)
+	fwht.Multiply(dst, v, r.factors[0])
+}
+
+// vector returns a vector of length d', of memory that is kept between calls.
+func (r *Rotation[T]) vector() *[]T {
+	s := r.scratch.Get()
+	if *s == nil {
+		*s = make([]T, r.plan.order())
+	}
+	return s
+}
