@@ -23,7 +23,7 @@ func benchmarkApply[T dense.Float](b *testing.B) {
 			b.SetBytes(int64(n) * int64(unsafe.Sizeof(x[0])))
 			b.ReportAllocs()
 			for b.Loop() {
-				p.Apply(x)
+				p.ApplyVec(x, x)
 			}
 		})
 	}
@@ -46,7 +46,7 @@ func benchmarkApplyRows[T dense.Float](b *testing.B) {
 			b.SetBytes(int64(len(y.Data)) * int64(unsafe.Sizeof(y.Data[0])))
 			b.ReportAllocs()
 			for b.Loop() {
-				p.ApplyRows(y, x)
+				p.Apply(y, x)
 			}
 		})
 	}

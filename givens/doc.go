@@ -14,8 +14,8 @@
 // section 5.1.8], the rotation by −θ, which Inverse returns. Exchanging i and j also turns θ into
 // −θ.
 //
-// A Rotation is a small value made by New. It applies to a vector in place or to every row of a
-// matrix.
+// A Rotation is a small value made by New. It applies to a vector or to every row of a matrix, also
+// in place.
 //
 // # Random products
 //
@@ -34,6 +34,11 @@
 // R¹ has no planes. There the default product is empty, P is the identity, and asking for n > 0
 // rotations is an error.
 //
+// ApplyVec and Apply turn a vector and the rows of a matrix, ApplyTransposedVec and ApplyTransposed
+// turn them back: the methods of hadamard.Rotation, for any d. A Product is stored by MarshalBinary.
+// A seed draws the same product, whose results have the same bits, in every version of this package
+// and on every platform.
+//
 // # Cost
 //
 // Drawing a product takes N angles and their sines and cosines, computed in float64 and rounded
@@ -50,7 +55,7 @@
 //
 // # Sharing
 //
-// Rotation is a value and Product never changes after Random; any number of goroutines may use
+// Rotation is a value, and Product changes in UnmarshalBinary alone; any number of goroutines may use
 // them. The rand.Source given to Random is not kept.
 //
 // # References
@@ -59,6 +64,8 @@
 //     Weller: The geometry of random features. AISTATS 2018.
 //   - [Golub and Van Loan 2013] G. H. Golub, C. F. Van Loan: Matrix Computations, 4th edition.
 //     Johns Hopkins University Press 2013.
+//   - [Lemire 2019] D. Lemire: Fast random integer generation in an interval. ACM Transactions on
+//     Modeling and Computer Simulation 29(1), 2019.
 //   - [Pillai and Smith 2017] N. S. Pillai, A. Smith: Kac's walk on n-sphere mixes in n log n
 //     steps. Annals of Applied Probability 27(1), 2017.
 package givens

@@ -17,9 +17,9 @@ func ExampleNew() {
 		return
 	}
 	x := []float64{2, 5, 0}
-	g.Apply(x)
+	g.ApplyVec(x, x)
 	fmt.Printf("%.3f\n", x)
-	g.Inverse().Apply(x)
+	g.Inverse().ApplyVec(x, x)
 	fmt.Printf("%.3f\n", x)
 	// Output:
 	// [1.000 5.000 1.732]
@@ -34,13 +34,13 @@ func ExampleRandom() {
 		return
 	}
 	x := []float64{3, 4, 0, 0, 0, 0, 0, 0, 0, 0}
-	p.Apply(x)
+	p.ApplyVec(x, x)
 	norm := 0.0
 	for _, v := range x {
 		norm += v * v
 	}
 	fmt.Printf("%d rotations, norm %.6f\n", p.Len(), math.Sqrt(norm))
-	p.ApplyInverse(x)
+	p.ApplyTransposedVec(x, x)
 	fmt.Printf("%.3f %.3f\n", x[0], x[1])
 	// Output:
 	// 34 rotations, norm 5.000000

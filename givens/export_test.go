@@ -18,3 +18,6 @@ func SetAngle[T dense.Float](p *Product[T], k int, cos, sin T) {
 
 // Angle returns the cosine and the sine of g.
 func (g Rotation[T]) Angle() (cos, sin T) { return g.cos, g.sin }
+
+// Turn is turn.
+func Turn(u uint64) (cos, sin float64) { return turn(u) }

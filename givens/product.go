@@ -12,7 +12,7 @@ import (
 )
 
 // Product is the rotation P = G_N ⋯ G₂·G₁ of R^d made of N plane rotations, G₁ applied first. It
-// never changes after construction and may be shared by goroutines.
+// never changes after construction, but by UnmarshalBinary, and may be shared by goroutines.
 type Product[T dense.Float] struct {
 	d     int
 	turns []planerot.Turn[T] // arranged: rotations of different axes may change places
@@ -22,6 +22,9 @@ type Product[T dense.Float] struct {
 // d·(d−1)/2, the angles uniform in [0, 2π), all independent. n = 0 stands for the default ⌈d·log₂
 // d⌉, for which P·x is close to uniform on the sphere of its radius, for any fixed x. Products of
 // the two element types drawn from equal sources have the same planes and angles.
+//
+// A seed draws the same product in every version of this package and on every platform, and its
+// results have the same bits.
 //
 // R¹ has no planes: for d = 1 the default is 0 rotations, the identity.
 //
@@ -49,50 +52,53 @@ func Random[T dense.Float](d, n int, src rand.Source) (*Product[T], error) {
 	if err := limit.Memory[planerot.Turn[T]](n); err != nil {
 		return nil, fmt.Errorf("givens: d = %d, n = %d: %w", d, n, err)
 	}
-	rng := rand.New(src)
 	p := &Product[T]{d: d, turns: make([]planerot.Turn[T], n)}
 	for k := range p.turns {
-		i, j := rng.IntN(d), rng.IntN(d-1)
+		i, j := below(uint64(d), src), below(uint64(d-1), src)
 		if j >= i {
 			j++
 		}
-		g := rotation[T](min(i, j), max(i, j), 2*math.Pi*rng.Float64())
-		p.turns[k] = planerot.Turn[T]{I: int32(g.i), J: int32(g.j), Cos: g.cos, Sin: g.sin}
+		cos, sin := turn(src.Uint64())
+		p.turns[k] = planerot.Turn[T]{I: int32(min(i, j)), J: int32(max(i, j)), Cos: T(cos), Sin: T(sin)}
 	}
 	planerot.Arrange(d, p.turns)
 	return p, nil
 }
 
-// Dim returns the dimension d.
-func (p *Product[T]) Dim() int { return p.d }
+// Dims returns the dimension d twice, as input and output.
+func (p *Product[T]) Dims() (in, out int) { return p.d, p.d }
 
 // Len returns the number N of rotations.
 func (p *Product[T]) Len() int { return len(p.turns) }
 
-// Apply replaces x by P·x in 6N operations. A NaN or ±Inf reaches every coordinate that the
-// rotations mix with it; the others stay finite. It panics unless len(x) = d.
-func (p *Product[T]) Apply(x []T) {
-	p.checkVector(x)
-	planerot.Apply(x, p.turns)
+// ApplyVec writes P·x into dst and returns dst; a nil dst is allocated. Cost: 6N operations, on the
+// calling goroutine. A NaN or ±Inf reaches every coordinate that the rotations mix with it; the
+// others stay finite. dst may be x, and must not overlap it otherwise. It panics unless x and dst
+// have length d, and allocates nothing else.
+func (p *Product[T]) ApplyVec(dst, x []T) []T {
+	dst = p.vectors(dst, x)
+	planerot.Apply(dst, p.turns)
+	return dst
 }
 
-// ApplyInverse replaces x by P⁻¹·x = Pᵀ·x, which undoes Apply up to rounding. Cost and NaN as in
-// Apply. It panics unless len(x) = d.
-func (p *Product[T]) ApplyInverse(x []T) {
-	p.checkVector(x)
-	planerot.ApplyInverse(x, p.turns)
+// ApplyTransposedVec writes Pᵀ·x, which is P⁻¹·x, into dst: it undoes ApplyVec up to rounding. The
+// rules are those of ApplyVec.
+func (p *Product[T]) ApplyTransposedVec(dst, x []T) []T {
+	dst = p.vectors(dst, x)
+	planerot.ApplyInverse(dst, p.turns)
+	return dst
 }
 
-// ApplyRows writes P·x for every row x of the n×d matrix x into dst (n×d) and returns dst; a zero
-// dst is allocated. Every row has the bits that Apply gives it. Cost: 6N operations a row, on
-// vectors of many rows, and rows in parallel. dst may be x exactly. It panics if a shape does not
-// fit. It allocates nothing but dst once scratch memory is there.
-func (p *Product[T]) ApplyRows(dst, x dense.Matrix[T]) dense.Matrix[T] {
+// Apply writes P·x for every row x of the n×d matrix x into dst (n×d) and returns dst; a zero dst is
+// allocated. Every row has the bits that ApplyVec gives it. Cost: 6N operations a row, on vectors of
+// many rows, and rows in parallel. dst may be x exactly. It panics if a shape does not fit. It
+// allocates nothing but dst once scratch memory is there.
+func (p *Product[T]) Apply(dst, x dense.Matrix[T]) dense.Matrix[T] {
 	return p.rows(dst, x, false)
 }
 
-// ApplyInverseRows writes P⁻¹·x for every row x of x into dst, under the rules of ApplyRows.
-func (p *Product[T]) ApplyInverseRows(dst, x dense.Matrix[T]) dense.Matrix[T] {
+// ApplyTransposed writes Pᵀ·x for every row x of x into dst, under the rules of Apply.
+func (p *Product[T]) ApplyTransposed(dst, x dense.Matrix[T]) dense.Matrix[T] {
 	return p.rows(dst, x, true)
 }
 
@@ -103,12 +109,18 @@ func (p *Product[T]) Matrix() dense.Matrix[T] {
 	for i := range p.d {
 		m.Set(i, i, 1)
 	}
-	// Row i of P is Pᵀe_i, which is P⁻¹e_i.
-	return p.ApplyInverseRows(m, m)
+	// Row i of P is Pᵀe_i.
+	return p.ApplyTransposed(m, m)
 }
 
-func (p *Product[T]) checkVector(x []T) {
-	if len(x) != p.d {
-		panic(fmt.Sprintf("givens: x has length %d, want %d", len(x), p.d))
+// vectors returns dst with the elements of x. It panics unless both have length d.
+func (p *Product[T]) vectors(dst, x []T) []T {
+	if dst == nil {
+		dst = make([]T, p.d)
 	}
+	if len(x) != p.d || len(dst) != p.d {
+		panic(fmt.Sprintf("givens: dst has length %d and x %d, want %d", len(dst), len(x), p.d))
+	}
+	copy(dst, x)
+	return dst
 }

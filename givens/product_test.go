@@ -19,7 +19,8 @@ import (
 func random[T dense.Float](t *testing.T, d, n int, seed uint64) *givens.Product[T] {
 	p, err := givens.Random[T](d, n, exprand.NewSource(seed))
 	require.NoError(t, err)
-	require.Equal(t, d, p.Dim())
+	in, out := p.Dims()
+	require.Equal(t, [2]int{d, d}, [2]int{in, out})
 	return p
 }
 
@@ -42,8 +43,8 @@ func testProduct[T dense.Float](t *testing.T) {
 		p := random[T](t, c[0], c[1], uint64(c[0]))
 		x := densetest.Gapped[T](1, 37, c[0])
 		before := x.Clone()
-		y := p.ApplyRows(dense.Matrix[T]{}, x)
-		back := p.ApplyInverseRows(dense.Matrix[T]{}, y)
+		y := p.Apply(dense.Matrix[T]{}, x)
+		back := p.ApplyTransposed(dense.Matrix[T]{}, y)
 		require.Equal(t, before, x.Clone(), "x is only read")
 		m := p.Matrix()
 		for i := range x.Rows {
@@ -52,9 +53,9 @@ func testProduct[T dense.Float](t *testing.T) {
 			require.InDelta(t, size, norm(y.Row(i)), tol, "%v: norm", c)
 
 			v := slices.Clone(x.Row(i))
-			p.Apply(v)
+			p.ApplyVec(v, v)
 			require.Equal(t, y.Row(i), v, "%v: a vector as a row", c)
-			p.ApplyInverse(v)
+			p.ApplyTransposedVec(v, v)
 			require.Equal(t, back.Row(i), v, "%v: the inverse of a vector as a row", c)
 			for j := range v {
 				require.InDelta(t, float64(x.At(i, j)), float64(v[j]), 2*tol, "%v: inverse", c)
@@ -66,7 +67,7 @@ func testProduct[T dense.Float](t *testing.T) {
 			}
 		}
 		z := x.Clone()
-		p.ApplyRows(z, z)
+		p.Apply(z, z)
 		assert.Equal(t, y, z, "%v: in place", c)
 		for i := range m.Rows {
 			for j := range m.Rows {
@@ -93,9 +94,9 @@ func testOrder[T dense.Float](t *testing.T) {
 	x := densetest.Gapped[T](2, 1, 6).Row(0)
 	want := slices.Clone(x)
 	for _, g := range givens.Rotations(p) {
-		g.Apply(want)
+		g.ApplyVec(want, want)
 	}
-	p.Apply(x)
+	p.ApplyVec(x, x)
 	assert.Equal(t, want, x)
 }
 
@@ -114,7 +115,7 @@ func TestDefaultLength(t *testing.T) {
 func TestOneDimension(t *testing.T) {
 	p := random[float64](t, 1, 0, 1)
 	x := []float64{-3}
-	p.Apply(x)
+	p.ApplyVec(x, x)
 	assert.Equal(t, []float64{-3}, x)
 	assert.Equal(t, dense.Of(1, 1, []float64{1}), p.Matrix())
 }
@@ -256,13 +257,13 @@ func TestTooManyDimensions(t *testing.T) {
 
 func TestProductShapesPanic(t *testing.T) {
 	p := random[float32](t, 3, 0, 1)
-	assert.PanicsWithValue(t, "givens: x has length 4, want 3", func() { p.Apply(make([]float32, 4)) })
-	assert.PanicsWithValue(t, "givens: x has length 2, want 3", func() { p.ApplyInverse(make([]float32, 2)) })
-	assert.PanicsWithValue(t, "givens: x is 2×4, want n×3", func() { p.ApplyRows(dense.Matrix[float32]{}, dense.New[float32](2, 4)) })
-	assert.PanicsWithValue(t, "dense: destination is 1×3, want 2×3", func() { p.ApplyInverseRows(dense.New[float32](1, 3), dense.New[float32](2, 3)) })
+	assert.PanicsWithValue(t, "givens: dst has length 3 and x 4, want 3", func() { p.ApplyVec(nil, make([]float32, 4)) })
+	assert.PanicsWithValue(t, "givens: dst has length 3 and x 2, want 3", func() { p.ApplyTransposedVec(nil, make([]float32, 2)) })
+	assert.PanicsWithValue(t, "givens: x is 2×4, want n×3", func() { p.Apply(dense.Matrix[float32]{}, dense.New[float32](2, 4)) })
+	assert.PanicsWithValue(t, "dense: destination is 1×3, want 2×3", func() { p.ApplyTransposed(dense.New[float32](1, 3), dense.New[float32](2, 3)) })
 }
 
 func TestVectorsDoNotAllocate(t *testing.T) {
 	p, x := random[float64](t, 64, 0, 1), make([]float64, 64)
-	assert.Zero(t, testing.AllocsPerRun(10, func() { p.Apply(x); p.ApplyInverse(x) }))
+	assert.Zero(t, testing.AllocsPerRun(10, func() { p.ApplyVec(x, x); p.ApplyTransposedVec(x, x) }))
 }

@@ -46,23 +46,34 @@ func rotation[T dense.Float](i, j int, theta float64) Rotation[T] {
 // Axes returns the two coordinates that the rotation mixes, in the order given to New.
 func (g Rotation[T]) Axes() (i, j int) { return g.i, g.j }
 
-// Inverse returns the rotation by −θ, the transpose: G⁻¹·x is g.Inverse().Apply(x).
+// Inverse returns the rotation by −θ, the transpose: G⁻¹·x is g.Inverse().ApplyVec(nil, x).
 func (g Rotation[T]) Inverse() Rotation[T] {
 	g.sin = -g.sin
 	return g
 }
 
-// Apply replaces x by G·x: four multiplications and two additions. NaN and ±Inf reach both
-// coordinates of the plane. It panics if x has no coordinate i or j.
-func (g Rotation[T]) Apply(x []T) {
+// ApplyVec writes G·x into dst and returns dst, with four multiplications and two additions; a nil
+// dst is allocated. dst may be x; then two elements are written. NaN and ±Inf reach both coordinates
+// of the plane. It panics if the lengths differ or x has no coordinate i or j.
+func (g Rotation[T]) ApplyVec(dst, x []T) []T {
 	g.check(len(x))
-	x[g.i], x[g.j] = g.turn(x[g.i], x[g.j])
+	if dst == nil {
+		dst = make([]T, len(x))
+	}
+	if len(dst) != len(x) {
+		panic(fmt.Sprintf("givens: dst has length %d, x %d", len(dst), len(x)))
+	}
+	if &dst[0] != &x[0] {
+		copy(dst, x)
+	}
+	dst[g.i], dst[g.j] = g.turn(dst[g.i], dst[g.j])
+	return dst
 }
 
-// ApplyRows writes G·x for every row x of the n×d matrix x into dst (n×d) and returns dst; a zero
-// dst is allocated. dst may be x exactly; then only columns i and j are written. It panics if the
-// shapes differ or x has no column i or j.
-func (g Rotation[T]) ApplyRows(dst, x dense.Matrix[T]) dense.Matrix[T] {
+// Apply writes G·x for every row x of the n×d matrix x into dst (n×d) and returns dst; a zero dst is
+// allocated. dst may be x exactly; then only columns i and j are written. It panics if the shapes
+// differ or x has no column i or j.
+func (g Rotation[T]) Apply(dst, x dense.Matrix[T]) dense.Matrix[T] {
 	x.Check()
 	g.check(x.Cols)
 	dst = copyRows(dst, x)

@@ -25,7 +25,7 @@ func testRotation[T dense.Float](t *testing.T) {
 
 		x := densetest.Gapped[T](1, 4, 5)
 		first := slices.Clone(x.Row(0))
-		y := g.ApplyRows(dense.Matrix[T]{}, x)
+		y := g.Apply(dense.Matrix[T]{}, x)
 		require.Equal(t, first, x.Row(0), "x is only read")
 		for r := range x.Rows {
 			want := slices.Clone(x.Row(r))
@@ -40,22 +40,22 @@ func testRotation[T dense.Float](t *testing.T) {
 					assert.Equal(t, want[k], y.At(r, k), "%+v: coordinate %d stays", c, k)
 				}
 			}
-			g.Apply(want)
+			g.ApplyVec(want, want)
 			assert.Equal(t, y.Row(r), want, "%+v: a vector as a row", c)
-			g.Inverse().Apply(want)
+			g.Inverse().ApplyVec(want, want)
 			for k, v := range want {
 				assert.InDelta(t, float64(x.At(r, k)), float64(v), 4*tol, "%+v: inverse", c)
 			}
 		}
 		z := x.Clone()
-		g.ApplyRows(z, z)
+		g.Apply(z, z)
 		assert.Equal(t, y, z, "%+v: in place", c)
-		back := g.Inverse().ApplyRows(dense.Matrix[T]{}, y)
-		g.Inverse().ApplyRows(z, z)
+		back := g.Inverse().Apply(dense.Matrix[T]{}, y)
+		g.Inverse().Apply(z, z)
 		assert.Equal(t, back, z, "%+v: inverse in place", c)
 		for r := range back.Rows {
 			want := slices.Clone(y.Row(r))
-			g.Inverse().Apply(want)
+			g.Inverse().ApplyVec(want, want)
 			assert.Equal(t, want, back.Row(r), "%+v: inverse of a vector as a row", c)
 		}
 	}
@@ -69,13 +69,13 @@ func testQuarterTurn[T dense.Float](t *testing.T) {
 	g, err := givens.New[T](0, 1, math.Pi/2)
 	require.NoError(t, err)
 	x := []T{1, 0}
-	g.Apply(x)
+	g.ApplyVec(x, x)
 	assert.InDelta(t, 0, float64(x[0]), densetest.Roundoff[T]())
 	assert.Equal(t, T(1), x[1], "axis 0 turns towards axis 1")
 	swapped, err := givens.New[T](1, 0, -math.Pi/2)
 	require.NoError(t, err)
 	y := []T{1, 0}
-	swapped.Apply(y)
+	swapped.ApplyVec(y, y)
 	assert.Equal(t, x, y, "exchanging the axes is the inverse angle")
 }
 
@@ -88,7 +88,7 @@ func testRotationNotFinite[T dense.Float](t *testing.T) {
 	require.NoError(t, err)
 	for _, bad := range []float64{math.NaN(), math.Inf(1)} {
 		x := []T{T(bad), 1, 2}
-		g.Apply(x)
+		g.ApplyVec(x, x)
 		assert.False(t, math.Abs(float64(x[0])) <= math.MaxFloat64, "%v: %v", bad, x)
 		assert.False(t, math.Abs(float64(x[2])) <= math.MaxFloat64, "%v: %v", bad, x)
 		assert.Equal(t, T(1), x[1])
@@ -122,8 +122,8 @@ func TestRotationShapesPanic(t *testing.T) {
 	g, err := givens.New[float64](1, 4, 1)
 	require.NoError(t, err)
 	const want = "givens: rotation of axes 1 and 4 in dimension 4"
-	assert.PanicsWithValue(t, want, func() { g.Apply(make([]float64, 4)) })
-	assert.PanicsWithValue(t, want, func() { g.Inverse().ApplyRows(dense.Matrix[float64]{}, dense.New[float64](2, 4)) })
-	assert.PanicsWithValue(t, "dense: destination is 2×5, want 3×5", func() { g.ApplyRows(dense.New[float64](2, 5), dense.New[float64](3, 5)) })
-	assert.Equal(t, 0, g.ApplyRows(dense.Matrix[float64]{}, dense.New[float64](0, 5)).Rows)
+	assert.PanicsWithValue(t, want, func() { g.ApplyVec(nil, make([]float64, 4)) })
+	assert.PanicsWithValue(t, want, func() { g.Inverse().Apply(dense.Matrix[float64]{}, dense.New[float64](2, 4)) })
+	assert.PanicsWithValue(t, "dense: destination is 2×5, want 3×5", func() { g.Apply(dense.New[float64](2, 5), dense.New[float64](3, 5)) })
+	assert.Equal(t, 0, g.Apply(dense.Matrix[float64]{}, dense.New[float64](0, 5)).Rows)
 }

@@ -19,24 +19,24 @@ func testRowsAlone[T dense.Float](t *testing.T) {
 	p := random[T](t, 20, 12000, 2)
 	x := densetest.Gapped[T](8, 800, 20)
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4))
-	y := p.ApplyRows(dense.Matrix[T]{}, x)
-	back := p.ApplyInverseRows(dense.Matrix[T]{}, x)
+	y := p.Apply(dense.Matrix[T]{}, x)
+	back := p.ApplyTransposed(dense.Matrix[T]{}, x)
 	for i := range x.Rows {
 		v := slices.Clone(x.Row(i))
-		p.Apply(v)
+		p.ApplyVec(v, v)
 		require.Equal(t, v, y.Row(i), "row %d alone", i)
 		copy(v, x.Row(i))
-		p.ApplyInverse(v)
+		p.ApplyTransposedVec(v, v)
 		require.Equal(t, v, back.Row(i), "inverse of row %d alone", i)
 	}
 	z := x.Clone()
-	p.ApplyRows(z, z)
+	p.Apply(z, z)
 	assert.Equal(t, y, z, "in place")
 	runtime.GOMAXPROCS(1)
-	assert.Equal(t, y, p.ApplyRows(dense.Matrix[T]{}, x), "one processor")
-	assert.Equal(t, back, p.ApplyInverseRows(dense.Matrix[T]{}, x), "one processor")
+	assert.Equal(t, y, p.Apply(dense.Matrix[T]{}, x), "one processor")
+	assert.Equal(t, back, p.ApplyTransposed(dense.Matrix[T]{}, x), "one processor")
 	for _, i := range []int{0, 63, 64, 799} {
-		assert.Equal(t, y.Row(i), p.ApplyRows(dense.Matrix[T]{}, x.RowRange(i, i+1)).Row(0), "row %d alone", i)
+		assert.Equal(t, y.Row(i), p.Apply(dense.Matrix[T]{}, x.RowRange(i, i+1)).Row(0), "row %d alone", i)
 	}
 }
 
@@ -48,10 +48,10 @@ func TestRowsDoNotDependOnTheOthersNorOnProcessors(t *testing.T) {
 func testRowsNotFinite[T dense.Float](t *testing.T) {
 	p := random[T](t, 9, 0, 3)
 	x := densetest.Gapped[T](4, 50, 9)
-	want := p.ApplyRows(dense.Matrix[T]{}, x)
+	want := p.Apply(dense.Matrix[T]{}, x)
 	for _, bad := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
 		x.Set(17, 4, T(bad))
-		got := p.ApplyRows(dense.Matrix[T]{}, x)
+		got := p.Apply(dense.Matrix[T]{}, x)
 		for i := range x.Rows {
 			if i == 17 {
 				assert.NotEqual(t, want.Row(i), got.Row(i), "%v: its row", bad)
@@ -72,7 +72,7 @@ func testRowsAllocate[T dense.Float](t *testing.T) {
 	}
 	p := random[T](t, 64, 0, 1)
 	x := densetest.Gapped[T](2, 130, 64)
-	assert.Zero(t, testing.AllocsPerRun(20, func() { p.ApplyRows(x, x); p.ApplyInverseRows(x, x) }))
+	assert.Zero(t, testing.AllocsPerRun(20, func() { p.Apply(x, x); p.ApplyTransposed(x, x) }))
 }
 
 func TestRowsDoNotAllocate(t *testing.T) {

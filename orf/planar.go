@@ -16,13 +16,13 @@ type planar[T dense.Float] struct {
 }
 
 func (t planar[T]) Apply(dst, x dense.Matrix[T]) dense.Matrix[T] {
-	dst = t.p.ApplyRows(dst, x)
+	dst = t.p.Apply(dst, x)
 	spread(dst, x)
 	return dst
 }
 
 func (t planar[T]) ApplyTransposed(dst, y dense.Matrix[T]) dense.Matrix[T] {
-	dst = t.p.ApplyInverseRows(dst, y)
+	dst = t.p.ApplyTransposed(dst, y)
 	spread(dst, y)
 	return dst
 }

@@ -1,0 +1,131 @@
+package givens
+
+import (
+	"encoding"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"unsafe"
+
+	"github.com/seed-feabd252/randfeat/internal/limit"
+	"github.com/seed-feabd252/randfeat/internal/planerot"
+	"github.com/seed-feabd252/randfeat/internal/sealed"
+)
+
+// A Product as bytes, all numbers little endian:
+//
+//	 0  8 bytes  "rfgivens"
+//	 8  uint16   version, 1
+//	10  uint16   bytes of an element, 4 or 8
+//	12  uint32   0
+//	16  uint64   d
+//	24  uint64   N
+//	32           for each rotation, the first one first: int32 i, int32 j, element cos θ, element sin θ
+//	    uint32   CRC-32C of all that precedes it
+const (
+	productName    = "rfgivens"
+	productVersion = 1
+	productHead    = 22 // without name and version
+)
+
+var (
+	_ encoding.BinaryAppender    = (*Product[float32])(nil)
+	_ encoding.BinaryMarshaler   = (*Product[float32])(nil)
+	_ encoding.BinaryUnmarshaler = (*Product[float32])(nil)
+)
+
+// MarshalBinary returns the product as 36 bytes and 16 for each rotation, 24 in float64, with a
+// version and a checksum. The bytes are the same on every platform, and later versions read them.
+//
+// The error reports a zero Product.
+func (p *Product[T]) MarshalBinary() ([]byte, error) { return p.AppendBinary(nil) }
+
+// AppendBinary appends what MarshalBinary returns to b.
+func (p *Product[T]) AppendBinary(b []byte) ([]byte, error) {
+	if p.d == 0 {
+		return b, fmt.Errorf("givens: a zero Product, want one of Random to write it")
+	}
+	at := len(b)
+	b = sealed.Begin(b, productName, productVersion)
+	b = binary.LittleEndian.AppendUint16(b, uint16(elementSize[T]()))
+	b = binary.LittleEndian.AppendUint32(b, 0)
+	b = binary.LittleEndian.AppendUint64(b, uint64(p.d))
+	b = binary.LittleEndian.AppendUint64(b, uint64(len(p.turns)))
+	for _, g := range p.turns {
+		b = binary.LittleEndian.AppendUint32(b, uint32(g.I))
+		b = binary.LittleEndian.AppendUint32(b, uint32(g.J))
+		b = appendElement(appendElement(b, g.Cos), g.Sin)
+	}
+	return sealed.Seal(b, at), nil
+}
+
+// UnmarshalBinary makes p the product whose bytes these are, whatever it was before; no goroutine
+// may use p meanwhile. Results have the same bits as those of the product that was written. It takes
+// as much memory as data.
+//
+// The error reports bytes of another kind, version or element type, damage that the checksum finds,
+// sizes that do not fit, axes that are not two of the d, and cosines and sines of no angle, and
+// leaves p as it is.
+func (p *Product[T]) UnmarshalBinary(data []byte) error {
+	body, err := sealed.Open(data, productName, productVersion)
+	if err != nil {
+		return fmt.Errorf("givens: a product in %w", err)
+	}
+	if len(body) < productHead {
+		return fmt.Errorf("givens: a product in %d bytes without its head", len(data))
+	}
+	size := elementSize[T]()
+	if got := int(binary.LittleEndian.Uint16(body)); got != size {
+		return fmt.Errorf("givens: a product of %d-byte elements, want %d", got, size)
+	}
+	zero, d, n := binary.LittleEndian.Uint32(body[2:]), binary.LittleEndian.Uint64(body[6:]), binary.LittleEndian.Uint64(body[14:])
+	body = body[productHead:]
+	turn := 8 + 2*size
+	if zero != 0 || len(body)%turn != 0 || uint64(len(body)/turn) != n {
+		return fmt.Errorf("givens: a product in %d bytes of %d rotations", len(data), n)
+	}
+	if d < 1 || d > math.MaxInt32 {
+		return fmt.Errorf("givens: a product of dimension %d, want 1 to %d", d, math.MaxInt32)
+	}
+	if err := limit.Memory[planerot.Turn[T]](int(n)); err != nil {
+		return fmt.Errorf("givens: a product of %d rotations: %w", n, err)
+	}
+	turns := make([]planerot.Turn[T], n)
+	for k := range turns {
+		i, j := binary.LittleEndian.Uint32(body), binary.LittleEndian.Uint32(body[4:])
+		cos, sin := element[T](body[8:]), element[T](body[8+size:])
+		if uint64(max(i, j)) >= d || i == j {
+			return fmt.Errorf("givens: rotation %d of axes %d and %d, want two of %d", k, i, j, d)
+		}
+		// Written so that NaN is an error.
+		if c, s := float64(cos), float64(sin); !(math.Abs(float64(c*c)+float64(s*s)-1) < 1e-5) {
+			return fmt.Errorf("givens: rotation %d has cosine %v and sine %v, which are of no angle", k, cos, sin)
+		}
+		turns[k] = planerot.Turn[T]{I: int32(i), J: int32(j), Cos: cos, Sin: sin}
+		body = body[turn:]
+	}
+	p.d, p.turns = int(d), turns
+	return nil
+}
+
+// elementSize returns the number of bytes of a T.
+func elementSize[T float32 | float64]() int {
+	var v T
+	return int(unsafe.Sizeof(v))
+}
+
+// appendElement appends the bits of v.
+func appendElement[T float32 | float64](b []byte, v T) []byte {
+	if elementSize[T]() == 4 {
+		return binary.LittleEndian.AppendUint32(b, math.Float32bits(float32(v)))
+	}
+	return binary.LittleEndian.AppendUint64(b, math.Float64bits(float64(v)))
+}
+
+// element returns the first element of b.
+func element[T float32 | float64](b []byte) T {
+	if elementSize[T]() == 4 {
+		return T(math.Float32frombits(binary.LittleEndian.Uint32(b)))
+	}
+	return T(math.Float64frombits(binary.LittleEndian.Uint64(b)))
+}

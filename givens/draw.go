@@ -1,0 +1,63 @@
+package givens
+
+import (
+	"math"
+	"math/bits"
+	"math/rand/v2"
+)
+
+// The functions of this file give the same numbers on every platform. rand.Rand.IntN does not on
+// processors of 32 bits. Neither does math.Sincos, where a compiler fuses products and sums: the
+// conversions of products below keep it from doing so.
+
+// below draws a number below n ≥ 1, uniformly [Lemire 2019].
+func below(n uint64, src rand.Source) int {
+	high, low := bits.Mul64(src.Uint64(), n)
+	for low < -n%n {
+		high, low = bits.Mul64(src.Uint64(), n)
+	}
+	return int(high)
+}
+
+// turn returns the cosine and the sine of the angle 2π·⌊u/2¹¹⌋/2⁵³, to about a unit in the last
+// place.
+func turn(u uint64) (cos, sin float64) {
+	const whole = 1 << 53
+	u >>= 11
+	// The nearest quarter of a turn, and the eighth of a turn at most that is left.
+	quarter := (u + whole/8) / (whole / 4)
+	left := int64(u) - int64(quarter*(whole/4))
+	x := float64(float64(left) * (2 * math.Pi / whole))
+	z := x * x
+	s := float64(x*series(z, &sines)) + x
+	c := series(z, &cosines) + 1
+	switch quarter % 4 {
+	case 1:
+		return -s, c
+	case 2:
+		return -c, -s
+	case 3:
+		return s, -c
+	}
+	return c, s
+}
+
+// sines and cosines are the coefficients of sin x/x − 1 and cos x − 1 in x², from the highest on:
+// (−1)^k/(2k+1)! and (−1)^k/(2k)!. The next terms are below 2⁻⁵⁶ for |x| ≤ π/4.
+var (
+	sines = [8]float64{
+		1. / 355687428096000, -1. / 1307674368000, 1. / 6227020800, -1. / 39916800, 1. / 362880, -1. / 5040, 1. / 120, -1. / 6,
+	}
+	cosines = [8]float64{
+		1. / 20922789888000, -1. / 87178291200, 1. / 479001600, -1. / 3628800, 1. / 40320, -1. / 720, 1. / 24, -1. / 2,
+	}
+)
+
+// series returns z·(c_n + z·(… + z·c_1)).
+func series(z float64, coefficients *[8]float64) float64 {
+	var sum float64
+	for _, c := range coefficients {
+		sum = float64(sum*z) + c
+	}
+	return float64(sum * z)
+}
