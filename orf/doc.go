@@ -93,6 +93,12 @@
 // error says which and how much that would be. Structured frequencies take less than their m·d
 // elements.
 //
+// # Files
+//
+// Write writes a projection as a safetensors file, and Read reads it: the matrix of frequencies, or
+// the signs, permutations, rotations and lengths of structured ones, which keep their speed. Package
+// rff writes projections as parts of maps, and lists their arrays.
+//
 // # Randomness and precision
 //
 // Everything is drawn at construction from the given math/rand/v2 rand.Source, which is not kept; a

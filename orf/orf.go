@@ -97,20 +97,28 @@ func Draw[T dense.Float](e Ensemble, m, d int, src rand.Source) (Projection[T], 
 // The error reports a w without rows or columns, fields that describe no matrix, and an element
 // that is not finite.
 func Of[T dense.Float](w dense.Matrix[T]) (Projection[T], error) {
+	if err := checkFrequencies(w); err != nil {
+		return nil, err
+	}
+	return newExplicit(w.Clone(), nil), nil
+}
+
+// checkFrequencies reports frequencies that Of takes for none.
+func checkFrequencies[T dense.Float](w dense.Matrix[T]) error {
 	if w.Rows < 1 || w.Cols < 1 {
-		return nil, fmt.Errorf("orf: w is %d×%d, want at least 1×1", w.Rows, w.Cols)
+		return fmt.Errorf("orf: w is %d×%d, want at least 1×1", w.Rows, w.Cols)
 	}
 	if rest := len(w.Data) - w.Cols; rest < 0 || w.Rows > 1 && (w.Stride < w.Cols || w.Rows-1 > rest/w.Stride) {
-		return nil, fmt.Errorf("orf: w has %d elements and stride %d, which is no %d×%d matrix", len(w.Data), w.Stride, w.Rows, w.Cols)
+		return fmt.Errorf("orf: w has %d elements and stride %d, which is no %d×%d matrix", len(w.Data), w.Stride, w.Rows, w.Cols)
 	}
 	for i := range w.Rows {
 		for j, v := range w.Row(i) {
 			if math.IsNaN(float64(v)) || math.IsInf(float64(v), 0) {
-				return nil, fmt.Errorf("orf: w has %v in row %d, column %d, want finite frequencies", v, i, j)
+				return fmt.Errorf("orf: w has %v in row %d, column %d, want finite frequencies", v, i, j)
 			}
 		}
 	}
-	return newExplicit(w.Clone(), nil), nil
+	return nil
 }
 
 // describe returns the name of an ensemble with its fields that are not zero: n, whose name is

@@ -49,16 +49,21 @@ func (m *balanced[T]) absorb(p *mat.Dense) *absorbed[T] {
 			return nil
 		}
 	}
-	wp := gonum.ToMat(m.inner.w.Frequencies())
+	wp := dense.Copy(dense.Matrix[float64]{}, m.inner.w.Frequencies())
 	if m.factors != nil {
-		wp.Apply(func(_, j int, v float64) float64 { return v * p.At(j, j) }, wp)
+		for i := range wp.Rows {
+			for j := range cols {
+				wp.Row(i)[j] *= p.At(j, j)
+			}
+		}
 	} else {
-		var product mat.Dense
-		product.Mul(wp, p)
-		wp = &product
+		// gonum's product has other bits in a program that has given it another BLAS.
+		product := dense.New[float64](wp.Rows, cols)
+		matmul.Mul(1, wp, gonum.FromMat[float64](p), 0, product)
+		wp = product
 	}
 	f := &absorbed[T]{balanced: m, exponent: m.inner.exponent}
-	matmul.PackT(&f.frequencies, gonum.FromMat[T](wp))
+	matmul.PackT(&f.frequencies, dense.Copy(dense.Matrix[T]{}, wp))
 	return f
 }
 

@@ -34,7 +34,17 @@ func Affine[T dense.Float](a dense.Matrix[T], b []T) (Map[T], error) {
 			offset[i] = float64(v)
 		}
 	}
-	return newAffine[T]("Affine()", dense.Copy(dense.Matrix[float64]{}, a), nil, offset)
+	return affineRecipe[T]{dense.Copy(dense.Matrix[float64]{}, a), offset}.make()
+}
+
+// affineRecipe is what Affine is made of.
+type affineRecipe[T dense.Float] struct {
+	A      dense.Matrix[float64]
+	Offset []float64 // nil for 0
+}
+
+func (r affineRecipe[T]) make() (Map[T], error) {
+	return newAffine[T]("Affine()", r.A, nil, r.Offset, r)
 }
 
 // affine is z = A·(x − c) + b.
@@ -45,13 +55,13 @@ type affine[T dense.Float] struct {
 }
 
 // newAffine keeps its arguments.
-func newAffine[T dense.Float](name string, a dense.Matrix[float64], center, offset []float64) (Map[T], error) {
+func newAffine[T dense.Float](name string, a dense.Matrix[float64], center, offset []float64, recipe any) (Map[T], error) {
 	k := kernels.Pullback{K: kernels.DotProduct{}, A: a, Center: center, Offset: offset}
 	if err := kernels.Check(k); err != nil {
 		return nil, fmt.Errorf("rff: not an affine map: %w", err)
 	}
 	f := &affine[T]{blockwise: blockwise[T, []T]{
-		frame: frame{name: name, in: a.Cols, out: a.Rows, kernel: k},
+		frame: frame{name: name, in: a.Cols, out: a.Rows, kernel: k, recipe: recipe},
 		rows:  affineRows,
 	}}
 	f.transform = func(s *[]T, z, x, _ dense.Matrix[T]) { f.apply(z, x, s) }

@@ -23,14 +23,21 @@ import (
 //
 // An error reports a nil w.
 func Angular[T dense.Float](w orf.Projection[T]) (Map[T], error) {
-	e, err := newEngine(w, 1)
+	return angularRecipe[T]{w}.make()
+}
+
+// angularRecipe is what Angular is made of.
+type angularRecipe[T dense.Float] struct{ W orf.Projection[T] }
+
+func (r angularRecipe[T]) make() (Map[T], error) {
+	e, err := newEngine(r.W, 1)
 	if err != nil {
 		return nil, err
 	}
 	norm := T(1 / math.Sqrt(float64(e.out)))
 	return &features[T]{
 		engine: e,
-		frame:  e.named("Angular()", kernels.Angular{}, mse.OfAngular()),
+		frame:  e.named("Angular()", kernels.Angular{}, mse.OfAngular()).of(r),
 		row:    func(phi, _ []T, from, to int) { vecmath.Sign(phi[from:to], norm) },
 		back:   rowwise(e, flat[T]),
 	}, nil
@@ -51,7 +58,17 @@ func Angular[T dense.Float](w orf.Projection[T]) (Map[T], error) {
 //
 // An error reports a nil w and an order other than 0, 1 and 2.
 func ArcCosine[T dense.Float](w orf.Projection[T], order int) (Map[T], error) {
-	e, err := newEngine(w, 1)
+	return arcCosineRecipe[T]{w, order}.make()
+}
+
+// arcCosineRecipe is what ArcCosine is made of.
+type arcCosineRecipe[T dense.Float] struct {
+	W     orf.Projection[T]
+	Order int
+}
+
+func (r arcCosineRecipe[T]) make() (Map[T], error) {
+	e, err := newEngine(r.W, 1)
 	if err != nil {
 		return nil, err
 	}
@@ -60,7 +77,7 @@ func ArcCosine[T dense.Float](w orf.Projection[T], order int) (Map[T], error) {
 	var back *pullback[T]
 	var law mse.Law
 	const source = "after Cho & Saul 2009"
-	switch order {
+	switch r.Order {
 	case 0:
 		row = func(phi, _ []T, from, to int) { step(phi[from:to], norm) }
 		back = rowwise(e, flat[T])
@@ -73,11 +90,11 @@ func ArcCosine[T dense.Float](w orf.Projection[T], order int) (Map[T], error) {
 		row = func(phi, _ []T, from, to int) { rampSquared(phi[from:to], norm) }
 		back = rampSlope(e, norm)
 	default:
-		return nil, fmt.Errorf("rff: order = %d, want 0, 1 or 2", order)
+		return nil, fmt.Errorf("rff: order = %d, want 0, 1 or 2", r.Order)
 	}
 	return &features[T]{
 		engine: e,
-		frame:  e.named(fmt.Sprintf("ArcCosine(order=%d)", order), kernels.ArcCosine{Order: order}, law),
+		frame:  e.named(fmt.Sprintf("ArcCosine(order=%d)", r.Order), kernels.ArcCosine{Order: r.Order}, law).of(r),
 		row:    row,
 		back:   back,
 	}, nil

@@ -64,6 +64,30 @@ func size[T dense.Float](name string, n int) error {
 	return nil
 }
 
+// each reports numbers x that are not n, one for each of as many parts, and one that is not finite.
+func each[T dense.Float](name string, x []T, n int) error {
+	if len(x) != n {
+		return fmt.Errorf("rff: %d %s, want %d", len(x), name, n)
+	}
+	return finite(name, dense.Of(1, n, x))
+}
+
+// square reports a matrix that is not d×d, and an element that is not finite.
+func square(name string, m dense.Matrix[float64], d int) error {
+	if m.Rows != d || m.Cols != d {
+		return fmt.Errorf("rff: %s is %d×%d, want %d×%d", name, m.Rows, m.Cols, d, d)
+	}
+	return finite(name, m)
+}
+
+// logMap returns m, which has logarithms.
+func logMap[T dense.Float](m Map[T], err error) (LogMap[T], error) {
+	if err != nil {
+		return nil, err
+	}
+	return m.(LogMap[T]), nil
+}
+
 // drawable reports an m or d that size reports, and m×d frequencies that take more memory than the
 // machine has.
 func drawable[T dense.Float](m, d int) error {

@@ -17,6 +17,7 @@ type frame struct {
 	kernel  kernels.Kernel
 	law     mse.Law
 	fitted  string
+	recipe  any // what the map is made of, for Write; nil if that is functions
 }
 
 func (f *frame) Dims() (in, out int) { return f.in, f.out }
@@ -29,6 +30,20 @@ func (f *frame) Law() mse.Law { return f.law }
 // Fitted says what the features are fitted to. It is "" if they are equally good at all points of
 // one norm.
 func (f *frame) Fitted() string { return f.fitted }
+
+// of returns f for a map that is made of the recipe.
+func (f frame) of(recipe any) frame {
+	f.recipe = recipe
+	return f
+}
+
+// Recipe returns what the map is made of.
+func (f *frame) Recipe() (any, error) {
+	if f.recipe == nil {
+		return nil, fmt.Errorf("%v is made of functions, which no file holds", f)
+	}
+	return f.recipe, nil
+}
 
 // String returns name: R^in → R^out.
 func (f *frame) String() string { return fmt.Sprintf("%s: R^%d → R^%d", f.name, f.in, f.out) }

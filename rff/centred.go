@@ -69,8 +69,17 @@ func Centred[T dense.Float](phi Map[T], b, c []T) (Map[T], error) {
 	keys := Keys(phi)
 	query, key := centre(phi, b, c, kernel), centre(keys, c, b, kernel)
 	query.keys, key.keys = like(key, keys), like(query, phi)
+	query.recipe, key.recipe = centredRecipe[T]{phi, query.own, query.other}, keysRecipe[T]{key.keys}
 	return key.keys, nil
 }
+
+// centredRecipe is what Centred is made of.
+type centredRecipe[T dense.Float] struct {
+	Phi  Map[T]
+	B, C []T
+}
+
+func (r centredRecipe[T]) make() (Map[T], error) { return Centred(r.Phi, r.B, r.C) }
 
 // Centre returns the rows of x (n×d) less their mean, in memory of their own, and the mean, for
 // Centred and for what is fitted to points that Centred maps. It costs two passes over x. An error

@@ -11,6 +11,7 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/mse"
 	"github.com/seed-feabd252/randfeat/internal/vecmath"
 	"github.com/seed-feabd252/randfeat/kernels"
+	"github.com/seed-feabd252/randfeat/orf"
 )
 
 // AdditiveChiSquare returns the features of the additive χ² kernel Σ 2x_i·y_i/(x_i+y_i), sampled
@@ -57,12 +58,32 @@ func AdditiveChiSquare[T dense.Float](d, sampleSteps int, sampleInterval float64
 		gains[j] = T(math.Sqrt(2 * sampleInterval / math.Cosh(math.Pi*float64(j)*sampleInterval)))
 	}
 	gains[0] = T(math.Sqrt(sampleInterval))
-	c := chiSquare[T]{interval: T(sampleInterval), gains: gains}
+	return additiveChiSquareRecipe[T]{d, sampleInterval, gains}.make()
+}
+
+// additiveChiSquareRecipe is what AdditiveChiSquare is made of. Gains are the factors of √x, one for
+// each step.
+type additiveChiSquareRecipe[T dense.Float] struct {
+	D              int
+	SampleInterval float64
+	Gains          []T
+}
+
+func (r additiveChiSquareRecipe[T]) make() (Map[T], error) {
+	d, sampleSteps, sampleInterval := r.D, len(r.Gains), r.SampleInterval
+	_, err := root[T]("sampleInterval", sampleInterval)
+	if err := cmp.Or(size[T]("d", d), atLeastOne("sampleSteps", sampleSteps), err, each("gains", r.Gains, sampleSteps)); err != nil {
+		return nil, err
+	}
+	if err := limit.Memory[T](2, sampleSteps, d); err != nil {
+		return nil, fmt.Errorf("rff: d = %d, sampleSteps = %d: %w", d, sampleSteps, err)
+	}
+	c := chiSquare[T]{interval: T(sampleInterval), gains: r.Gains}
 	e := explicit[T](d, (2*sampleSteps-1)*d)
 	return &features[T]{
 		engine: e,
 		frame: e.named(fmt.Sprintf("AdditiveChiSquare(sampleSteps=%d, sampleInterval=%v)", sampleSteps, sampleInterval), kernels.AdditiveChiSquare{},
-			mse.Law{}),
+			mse.Law{}).of(r),
 		row:  func(phi, x []T, _, _ int) { c.features(phi, x) },
 		back: rowwise(e, c.pull),
 	}, nil
@@ -153,8 +174,24 @@ func (c chiSquare[T]) pull(dx, x, g []T) {
 // An error reports an m or d below 1, or too large for memory, a c that is not a positive number in
 // the range of T, and a nil src.
 func SkewedChiSquare[T dense.Float](m, d int, c float64, src rand.Source) (Map[T], error) {
-	e, _, err := drawnEngine[T](m, d, 1, "c", c, src, sech)
+	w, err := drawn[T](m, d, "c", c, src, sech)
 	if err != nil {
+		return nil, err
+	}
+	return skewedChiSquareRecipe[T]{w, c, drawPhases[T](m, src)}.make()
+}
+
+// skewedChiSquareRecipe is what SkewedChiSquare is made of.
+type skewedChiSquareRecipe[T dense.Float] struct {
+	W      orf.Projection[T]
+	C      float64
+	Phases []T
+}
+
+func (r skewedChiSquareRecipe[T]) make() (Map[T], error) {
+	c := r.C
+	e, _, err := newScaledEngine(r.W, 1, inverse[T], "c", c)
+	if err := cmp.Or(err, each("phases", r.Phases, e.out)); err != nil {
 		return nil, err
 	}
 	e = e.lifting(func(to, x []T) {
@@ -164,8 +201,8 @@ func SkewedChiSquare[T dense.Float](m, d int, c float64, src rand.Source) (Map[T
 			}
 		}
 	})
-	f := shifted(e, 1, src, fmt.Sprintf("SkewedChiSquare(c=%v)", c), kernels.SkewedChiSquare{C: c},
-		mse.OfSketch("SkewedChiSquare", "Sutherland & Schneider 2015", 1, m, mse.SkewedChiSquareIID(c)))
+	f := shifted(e, 1, r.Phases, r, fmt.Sprintf("SkewedChiSquare(c=%v)", c), kernels.SkewedChiSquare{C: c},
+		mse.OfSketch("SkewedChiSquare", "Sutherland & Schneider 2015", 1, e.out, mse.SkewedChiSquareIID(c)))
 	f.back.finish = func(dx, x, _ []T, a, _ T) {
 		for i, v := range x {
 			dx[i] *= a / T(float64(v)+c)

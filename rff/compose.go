@@ -36,10 +36,15 @@ func Compose[T dense.Float](first, then Map[T]) (Map[T], error) {
 	return wrapped(then, func(then Map[T]) Map[T] { return compose(a, then) }), nil
 }
 
+// composeRecipe is what Compose is made of.
+type composeRecipe[T dense.Float] struct{ First, Then Map[T] }
+
+func (r composeRecipe[T]) make() (Map[T], error) { return Compose(r.First, r.Then) }
+
 func compose[T dense.Float](first *affine[T], then Map[T]) Map[T] {
 	_, out := then.Dims()
 	c := &composed[T]{first: first, then: then, blockwise: blockwise[T, composedSpace[T]]{
-		frame: frame{in: first.in, out: out, fitted: fitted(then)},
+		frame: frame{in: first.in, out: out, fitted: fitted(then), recipe: composeRecipe[T]{first, then}},
 		rows:  affineRows,
 	}}
 	if k := then.Kernel(); k != nil {

@@ -46,45 +46,51 @@ func Convolution[T dense.Float](m Map[T], p kernels.Patches) (Map[T], error) {
 	if err := limit.Memory[T](down, across, each); err != nil {
 		return nil, fmt.Errorf("rff: m has %d features, p %d×%d cells: %w", each, down, across, err)
 	}
-	f := cellLayout[T]{
-		patches: p, patch: patch, each: each, cells: make([]int, rows*cols), shares: make([]T, down*across),
-	}
-	pool := p.Pool
-	if pool == 0 {
-		pool = max(rows, cols)
-	}
-	counts := make([]int, len(f.shares))
-	for place := range f.cells {
-		cell := place/cols/pool*across + place%cols/pool
-		f.cells[place] = cell
-		counts[cell]++
-	}
-	for cell, n := range counts {
-		f.shares[cell] = T(1 / float64(n))
+	f := cellLayout{patches: p, patch: patch, each: each, rows: rows, cols: cols, across: across, cells: down * across, pool: p.Pool}
+	if f.pool == 0 {
+		f.pool = max(rows, cols)
 	}
 	return wrapped(m, func(m Map[T]) Map[T] {
 		c := &convolved[T]{cellLayout: f, features: m}
-		c.frame = frame{name: fmt.Sprintf("Convolution(%v)", m), in: image, out: down * across * each}
+		c.frame = frame{name: fmt.Sprintf("Convolution(%v)", m), in: image, out: down * across * each, recipe: convolutionRecipe[T]{m, p}}
 		if k := m.Kernel(); k != nil {
 			c.kernel = kernels.Convolution{K: k, Patches: p}
 		}
-		c.rows, c.transform = max(1, patchRows/(rows*cols)), c.block
+		c.blockwise.rows, c.transform = max(1, patchRows/(rows*cols)), c.block
 		return c
 	}), nil
 }
 
+// convolutionRecipe is what Convolution is made of.
+type convolutionRecipe[T dense.Float] struct {
+	Of      Map[T]
+	Patches kernels.Patches
+}
+
+func (r convolutionRecipe[T]) make() (Map[T], error) { return Convolution(r.Of, r.Patches) }
+
 // cellLayout says which patches of an image are averaged.
-type cellLayout[T dense.Float] struct {
-	patches     kernels.Patches
-	patch, each int   // places of a patch, features of a patch
-	cells       []int // of the patches of an image
-	shares      []T   // 1/patches of each cell
+type cellLayout struct {
+	patches             kernels.Patches
+	patch, each         int // coordinates of a patch, features of a patch
+	rows, cols          int // of patches
+	cells, across, pool int // the number of cells, in a row of them, and the side of one
+}
+
+// cell returns the cell of a patch.
+func (l *cellLayout) cell(place int) int {
+	return place/l.cols/l.pool*l.across + place%l.cols/l.pool
+}
+
+// count returns the number of patches in a cell.
+func (l *cellLayout) count(cell int) int {
+	return min(l.pool, l.rows-cell/l.across*l.pool) * min(l.pool, l.cols-cell%l.across*l.pool)
 }
 
 // convolved is the map of Convolution.
 type convolved[T dense.Float] struct {
 	blockwise[T, convolvedSpace[T]]
-	cellLayout[T]
+	cellLayout
 	features Map[T]
 }
 
@@ -99,20 +105,20 @@ func (f *convolved[T]) block(s *convolvedSpace[T], dst, x, _ dense.Matrix[T]) {
 	for i := range dst.Rows {
 		clear(dst.Row(i))
 	}
-	places := len(f.cells)
+	places := f.cellLayout.rows * f.cols
 	for at := 0; at < x.Rows*places; at += patchRows {
 		n := min(patchRows, x.Rows*places-at)
 		patches, features := scratchMatrix(&s.patches, n, f.patch), scratchMatrix(&s.features, n, f.each)
 		kernels.CutPatches(patches, f.patches, x, at)
 		f.features.Transform(features, patches)
 		for k := range n {
-			cell := f.cells[(at+k)%places] * f.each
+			cell := f.cell((at+k)%places) * f.each
 			vecmath.AddScaled(dst.Row((at + k) / places)[cell:cell+f.each], features.Row(k), 1)
 		}
 	}
 	for i := range dst.Rows {
-		for cell, share := range f.shares {
-			vecmath.Scale(dst.Row(i)[cell*f.each:(cell+1)*f.each], share)
+		for cell := range f.cells {
+			vecmath.Scale(dst.Row(i)[cell*f.each:(cell+1)*f.each], T(1/float64(f.count(cell))))
 		}
 	}
 }

@@ -233,6 +233,32 @@
 // constant would hide the input. Logarithms that contain a multiple of ‖x‖² are −Inf if it is out
 // of range, and NaN if a projection is out of range in the other direction too.
 //
+// # Files
+//
+// Write writes a map as a safetensors file, with all that it drew, fitted and is made of, and Read
+// makes the same map of it. Arrays are tensors and parameters are metadata, by the names of the
+// arguments of the constructor, of fields of kernels, and of maps inside of maps:
+//
+//	map                      the constructor, as in Gaussian; Keys is the map of keys of map.of
+//	map.w                    Explicit, Hadamard, Givens or Fastfood, with
+//	map.w.frequencies          W (m×d), of Explicit
+//	map.w.ensemble             its law, or nil; map.w.ensemble.fixedLength and so on
+//	map.w.d, map.w.rows, …     of the structured: frequency k of a block is lengths[k] times row
+//	                           rows[k] of the operator of the block
+//	map.w.signs                blocks × factors × d', the diagonals of D_i
+//	map.w.axes, map.w.angles   blocks × rotations × 2, i and j, cos θ and sin θ
+//	map.lengthScale, map.scale, map.a, …   parameters, as text
+//	map.phases, map.gains, map.offsets     one number for each feature or frequency
+//	map.first, map.then, map.of            maps, with the same parts
+//	map.k, map.k.lengthScale, …            the kernel of Nystroem, Spectral and sketches
+//	map.a, map.center, map.offset          of Affine and PCA
+//	map.points, map.coefficients           of Nystroem and Spectral
+//	format, version, type, checksum        randfeat, 1, float32 or float64, and a CRC-32
+//
+// testdata/evaluate.py evaluates files with NumPy. Later versions read the files of this version;
+// golden files see to it. Files hold no code, and a file that is damaged or made up is an error.
+// Read has no conversions: a file of the other element type is an error too.
+//
 // # Sizes
 //
 // Features, points, frequencies and Gram matrices that would take more memory than the machine has,

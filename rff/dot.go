@@ -20,14 +20,21 @@ import (
 //
 // An error reports a nil w.
 func DotProduct[T dense.Float](w orf.Projection[T]) (Map[T], error) {
-	e, err := newEngine(w, 1)
+	return dotProductRecipe[T]{w}.make()
+}
+
+// dotProductRecipe is what DotProduct is made of.
+type dotProductRecipe[T dense.Float] struct{ W orf.Projection[T] }
+
+func (r dotProductRecipe[T]) make() (Map[T], error) {
+	e, err := newEngine(r.W, 1)
 	if err != nil {
 		return nil, err
 	}
 	norm := T(1 / math.Sqrt(float64(e.out)))
 	return &features[T]{
 		engine: e,
-		frame:  e.named("DotProduct()", kernels.DotProduct{}, mse.OfDotProduct()),
+		frame:  e.named("DotProduct()", kernels.DotProduct{}, mse.OfDotProduct()).of(r),
 		row:    func(phi, _ []T, from, to int) { vecmath.Scale(phi[from:to], norm) },
 		back:   linearSlope(e, norm),
 	}, nil

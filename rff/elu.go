@@ -19,6 +19,14 @@ import (
 //
 // An error reports a d below 1, or too large for memory.
 func ELU[T dense.Float](d int) (LogMap[T], error) {
+	return logMap(eluRecipe[T]{d}.make())
+}
+
+// eluRecipe is what ELU is made of.
+type eluRecipe[T dense.Float] struct{ D int }
+
+func (r eluRecipe[T]) make() (Map[T], error) {
+	d := r.D
 	if err := size[T]("d", d); err != nil {
 		return nil, err
 	}
@@ -26,7 +34,7 @@ func ELU[T dense.Float](d int) (LogMap[T], error) {
 	return &positives[T]{
 		features: features[T]{
 			engine: e,
-			frame:  e.named("ELU()", kernels.ELU{}, mse.Law{}),
+			frame:  e.named("ELU()", kernels.ELU{}, mse.Law{}).of(r),
 			row:    func(phi, x []T, _, _ int) { vecmath.ELU(phi, x) },
 			back:   rowwise(e, eluSlope[T]),
 		},

@@ -1,6 +1,7 @@
 package rff
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/seed-feabd252/randfeat/dense"
@@ -59,8 +60,15 @@ func Nystroem[T dense.Float](k kernels.Kernel, landmarks dense.Matrix[T]) (Embed
 	}
 	u := s.vectors.ColRange(0, s.rank)
 	n := points.Rows
-	return newEmbedding[T](fmt.Sprintf("Nystroem(%v)", k), k, points, s, s.rank,
-		outer(n, s.times(s.rank, inverseRoot), u), outer(n, s.times(s.rank, squareRoot), u))
+	return embed(nystroemRecipe[T]{spectralMap{k, points,
+		outer(n, s.times(s.rank, inverseRoot), u), outer(n, s.times(s.rank, squareRoot), u), s.tolerance, s.rank}}.make())
+}
+
+// nystroemRecipe is what Nystroem fits.
+type nystroemRecipe[T dense.Float] struct{ spectralMap }
+
+func (r nystroemRecipe[T]) make() (Map[T], error) {
+	return newEmbedding[T](fmt.Sprintf("Nystroem(%v)", r.K), r.spectralMap, r)
 }
 
 // Spectral returns the spectral (Mercer) map of k on the points x (n×d): with the eigenvalues λ_1 ≥
@@ -92,8 +100,32 @@ func Spectral[T dense.Float](k kernels.Kernel, x dense.Matrix[T], rank int) (Emb
 	if rank > s.rank {
 		return nil, fmt.Errorf("rff: rank = %d is more than the numerical rank %d of the %d×%d Gram matrix of x", rank, s.rank, points.Rows, points.Rows)
 	}
-	return newEmbedding[T](fmt.Sprintf("Spectral(%v)", k), k, points, s, rank,
-		s.times(rank, inverseRoot), s.times(rank, squareRoot))
+	return embed(spectralRecipe[T]{spectralMap{k, points,
+		s.times(rank, inverseRoot), s.times(rank, squareRoot), s.tolerance, rank}}.make())
+}
+
+// spectralRecipe is what Spectral fits.
+type spectralRecipe[T dense.Float] struct{ spectralMap }
+
+func (r spectralRecipe[T]) make() (Map[T], error) {
+	return newEmbedding[T](fmt.Sprintf("Spectral(%v)", r.K), r.spectralMap, r)
+}
+
+// embed returns m, which is an Embedding.
+func embed[T dense.Float](m Map[T], err error) (Embedding[T], error) {
+	if err != nil {
+		return nil, err
+	}
+	return m.(Embedding[T]), nil
+}
+
+// spectralMap is φ(x) = Cᵀ·[k(x, p_1) …]ᵀ for the rows p of Points and C, which is Coefficients.
+// Features are φ of the points.
+type spectralMap struct {
+	K                              kernels.Kernel
+	Points, Coefficients, Features dense.Matrix[float64]
+	Tolerance                      float64
+	Rank                           int
 }
 
 // embedding is the map of Nystroem and Spectral.
@@ -110,15 +142,23 @@ type embedding[T dense.Float] struct {
 type embeddingSpace struct{ x, gram, phi []float64 }
 
 // newEmbedding prepares both factors of a map: the points and the coefficients.
-func newEmbedding[T dense.Float](name string, k kernels.Kernel, points dense.Matrix[float64], s spectrum, rank int, coefficients, features dense.Matrix[float64]) (Embedding[T], error) {
-	prepared, err := gram.Against(k, points)
+func newEmbedding[T dense.Float](name string, s spectralMap, recipe any) (Map[T], error) {
+	points, c, features := s.Points, s.Coefficients, s.Features
+	if points.Rows < 1 || points.Cols < 1 || c.Cols < 1 || c.Rows != points.Rows || features.Rows != points.Rows || features.Cols != c.Cols {
+		return nil, fmt.Errorf("rff: points are %d×%d, coefficients %d×%d, features %d×%d, want as many rows and at least one feature",
+			points.Rows, points.Cols, c.Rows, c.Cols, features.Rows, features.Cols)
+	}
+	if err := cmp.Or(usable(s.K), pointsFit(s.K, points.Cols), finite("points", points), finite("coefficients", c)); err != nil {
+		return nil, err
+	}
+	prepared, err := gram.Against(s.K, points)
 	if err != nil {
 		return nil, fmt.Errorf("rff: k is out of range: %w", err)
 	}
-	e := &embedding[T]{points: prepared, features: features, tolerance: s.tolerance, rank: rank}
-	e.frame = frame{name: name, in: points.Cols, out: features.Cols, kernel: k, fitted: "points"}
+	e := &embedding[T]{points: prepared, features: features, tolerance: s.Tolerance, rank: s.Rank}
+	e.frame = frame{name: name, in: points.Cols, out: features.Cols, kernel: s.K, fitted: "points", recipe: recipe}
 	e.rows, e.transform = blockRows, e.block
-	matmul.Pack(&e.coefficients, coefficients)
+	matmul.Pack(&e.coefficients, c)
 	return e, nil
 }
 

@@ -65,23 +65,18 @@ func newScaledEngine[T dense.Float](w orf.Projection[T], per int, factor func(na
 	return e, r, err
 }
 
-// drawnEngine returns 1/v and the engine for m×d frequencies whose coordinates are independent
-// draws of coordinate from src.
-func drawnEngine[T dense.Float](m, d, per int, name string, v float64, src rand.Source, coordinate func(rng *rand.Rand) float64) (engine[T], T, error) {
-	inv, err := inverse[T](name, v)
+// drawn returns m×d frequencies whose coordinates are independent draws of coordinate from src. v is
+// the argument whose inverse the map needs.
+func drawn[T dense.Float](m, d int, name string, v float64, src rand.Source, coordinate func(rng *rand.Rand) float64) (orf.Projection[T], error) {
+	_, err := inverse[T](name, v)
 	if err := cmp.Or(drawable[T](m, d), err, given(src)); err != nil {
-		return engine[T]{}, 0, err
+		return nil, err
 	}
 	rng, frequencies := rand.New(src), dense.New[T](m, d)
 	for i := range frequencies.Data {
 		frequencies.Data[i] = T(coordinate(rng))
 	}
-	w, err := orf.Of(frequencies)
-	if err != nil {
-		return engine[T]{}, 0, err
-	}
-	e, err := newEngine(w, per)
-	return e, inv, err
+	return orf.Of(frequencies)
 }
 
 // explicit returns the engine of a map without frequencies.

@@ -15,14 +15,20 @@ import (
 // x, in its Backward also dphi.
 //
 // An error reports a d below 1, or too large for memory.
-func Identity[T dense.Float](d int) (Map[T], error) {
+func Identity[T dense.Float](d int) (Map[T], error) { return identityRecipe[T]{d}.make() }
+
+// identityRecipe is what Identity is made of.
+type identityRecipe[T dense.Float] struct{ D int }
+
+func (r identityRecipe[T]) make() (Map[T], error) {
+	d := r.D
 	if err := size[T]("d", d); err != nil {
 		return nil, err
 	}
 	e := explicit[T](d, d)
 	return &features[T]{
 		engine: e,
-		frame:  e.named("Identity()", kernels.DotProduct{}, mse.Law{}),
+		frame:  e.named("Identity()", kernels.DotProduct{}, mse.Law{}).of(r),
 		row:    func(phi, x []T, _, _ int) { copy(phi, x) },
 		back:   rowwise(e, func(dx, _, g []T) { copy(dx, g) }),
 	}, nil
@@ -35,7 +41,13 @@ func Identity[T dense.Float](d int) (Map[T], error) {
 // R^d → R^(d(d+1)/2), the pairs i < j in lexicographic order, with φ(x)ᵀφ(y) = (xᵀy)² to rounding.
 //
 // An error reports a d below 1, and one with features too many for memory.
-func Quadratic[T dense.Float](d int) (Map[T], error) {
+func Quadratic[T dense.Float](d int) (Map[T], error) { return quadraticRecipe[T]{d}.make() }
+
+// quadraticRecipe is what Quadratic is made of.
+type quadraticRecipe[T dense.Float] struct{ D int }
+
+func (r quadraticRecipe[T]) make() (Map[T], error) {
+	d := r.D
 	out, err := monomials[T](d)
 	if err != nil {
 		return nil, err
@@ -43,7 +55,7 @@ func Quadratic[T dense.Float](d int) (Map[T], error) {
 	e := explicit[T](d, out)
 	return &features[T]{
 		engine: e,
-		frame:  e.named("Quadratic()", kernels.Polynomial{Degree: 2}, mse.Law{}),
+		frame:  e.named("Quadratic()", kernels.Polynomial{Degree: 2}, mse.Law{}).of(r),
 		row:    func(phi, x []T, _, _ int) { quadratic(phi, x, 1) },
 		back: rowwise(e, func(dx, x, g []T) {
 			clear(dx)
@@ -65,6 +77,17 @@ func Quadratic[T dense.Float](d int) (Map[T], error) {
 // An error reports a d below 1, one with features too many for memory, and a scale that is not a
 // positive number in the range of T.
 func Taylor[T dense.Float](d int, scale float64) (Map[T], error) {
+	return taylorRecipe[T]{d, scale}.make()
+}
+
+// taylorRecipe is what Taylor is made of.
+type taylorRecipe[T dense.Float] struct {
+	D     int
+	Scale float64
+}
+
+func (t taylorRecipe[T]) make() (Map[T], error) {
+	d, scale := t.D, t.Scale
 	pairs, err := monomials[T](d)
 	if err != nil {
 		return nil, err
@@ -83,7 +106,7 @@ func Taylor[T dense.Float](d int, scale float64) (Map[T], error) {
 		frame: e.named(fmt.Sprintf("Taylor(scale=%v)", scale), kernels.Sum{
 			kernels.Polynomial{Degree: 1, Gamma: scale, Offset: 1},
 			kernels.Scaled{K: kernels.Polynomial{Degree: 2, Gamma: scale}, By: 0.5},
-		}, mse.Law{}),
+		}, mse.Law{}).of(t),
 		row: func(phi, x []T, _, _ int) {
 			phi[0] = 1
 			linear := phi[1 : 1+d]

@@ -1,6 +1,7 @@
 package rff
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 
@@ -45,13 +46,31 @@ func SADERF[T dense.Float](w orf.Projection[T], x, y dense.Matrix[T], scale floa
 	}
 	psi, squares := f.balance()
 	a := f.damping(squares)
-	features, err := softmaxOptimal(w, scale, a)
+	offsets, err := optimalOffsets(w, scale, a)
 	if err != nil {
 		return nil, err
 	}
-	query, key := make([]T, f.d), make([]T, f.d)
-	diagonal, inverse := dense.New[float64](f.d, f.d), dense.New[float64](f.d, f.d)
-	for l, v := range psi {
+	return logMap(saderfRecipe[T]{softmaxOptimalRecipe[T]{w, scale, a, offsets}, psi}.make())
+}
+
+// saderfRecipe is what SADERF fits.
+type saderfRecipe[T dense.Float] struct {
+	softmaxOptimalRecipe[T]
+	Psi []float64
+}
+
+func (r saderfRecipe[T]) make() (Map[T], error) {
+	features, err := r.positives()
+	if err != nil {
+		return nil, err
+	}
+	scale, a, d := r.Scale, r.A, features.frame.in
+	if err := each("psi", r.Psi, d); err != nil {
+		return nil, err
+	}
+	query, key := make([]T, d), make([]T, d)
+	diagonal, inverse := dense.New[float64](d, d), dense.New[float64](d, d)
+	for l, v := range r.Psi {
 		argument := fmt.Sprintf("ψ_%d", l)
 		if query[l], err = inRange[T](argument, v, v); err != nil {
 			return nil, err
@@ -63,7 +82,7 @@ func SADERF[T dense.Float](w orf.Projection[T], x, y dense.Matrix[T], scale floa
 		inverse.Set(l, l, 1/v)
 	}
 	name := fmt.Sprintf("SADERF(scale=%v, a=%v)", scale, a)
-	return balancedPair(a, scale, diagonal, inverse,
+	return balancedPair(r, a, scale, diagonal, inverse,
 		features.scaled(name, gonum.ToMat(diagonal), query), features.scaled("keys of "+name, gonum.ToMat(inverse), key)), nil
 }
 
@@ -96,10 +115,29 @@ func ADERF[T dense.Float](w orf.Projection[T], x, y dense.Matrix[T], scale float
 		return nil, err
 	}
 	a := f.damping(squares)
-	features, err := softmaxOptimal(w, scale, a)
+	offsets, err := optimalOffsets(w, scale, a)
 	if err != nil {
 		return nil, err
 	}
+	return logMap(aderfRecipe[T]{softmaxOptimalRecipe[T]{w, scale, a, offsets}, gonum.FromMat[float64](query), gonum.FromMat[float64](key)}.make())
+}
+
+// aderfRecipe is what ADERF fits: Ψ and Ψ^(−ᵀ).
+type aderfRecipe[T dense.Float] struct {
+	softmaxOptimalRecipe[T]
+	Query, Key dense.Matrix[float64]
+}
+
+func (r aderfRecipe[T]) make() (Map[T], error) {
+	features, err := r.positives()
+	if err != nil {
+		return nil, err
+	}
+	d := features.frame.in
+	if err := cmp.Or(square("query", r.Query, d), square("key", r.Key, d)); err != nil {
+		return nil, err
+	}
+	query, key := gonum.ToMat(r.Query), gonum.ToMat(r.Key)
 	p, err := inRangeOf[T]("Ψ", query)
 	if err != nil {
 		return nil, err
@@ -108,8 +146,8 @@ func ADERF[T dense.Float](w orf.Projection[T], x, y dense.Matrix[T], scale float
 	if err != nil {
 		return nil, err
 	}
-	name := fmt.Sprintf("ADERF(scale=%v, a=%v)", scale, a)
-	return balancedPair(a, scale, gonum.FromMat[float64](query), gonum.FromMat[float64](key),
+	name := fmt.Sprintf("ADERF(scale=%v, a=%v)", r.Scale, r.A)
+	return balancedPair(r, r.A, r.Scale, r.Query, r.Key,
 		features.mixed(name, query, p), features.mixed("keys of "+name, key, q)), nil
 }
 
@@ -146,14 +184,34 @@ func SDERF[T dense.Float](w orf.Projection[T], x, y dense.Matrix[T], scale float
 	if err != nil {
 		return nil, err
 	}
-	e, err := newEngine(turned, 1)
-	if err != nil {
+	return logMap(sderfRecipe[T]{turned, mse.RowsOf(w).Ensemble, scale, damping, gonum.FromMat[float64](q), offsets}.make())
+}
+
+// sderfRecipe is what SDERF fits. The frequencies are those of W·B, Ensemble is the law of W, and
+// Offsets are wᵀAw + log D − ½·log m of each row of W.
+type sderfRecipe[T dense.Float] struct {
+	W        orf.Projection[T]
+	Ensemble orf.Ensemble
+	Scale    float64
+	Damping  []float64             // the diagonal of A
+	Basis    dense.Matrix[float64] // Q
+	Offsets  []T
+}
+
+func (r sderfRecipe[T]) make() (Map[T], error) {
+	e, slope, err := newScaledEngine(r.W, 1, root[T], "scale", r.Scale)
+	if err := cmp.Or(err, each("offsets", r.Offsets, e.out), each("damping", r.Damping, e.in), square("basis", r.Basis, e.in)); err != nil {
 		return nil, err
 	}
-	e.rows = mse.RowsOf(w)
-	s := exponential(e, exponent[T]{slope: T(math.Sqrt(scale)), radius: scale, offsets: offsets},
-		fmt.Sprintf("SDERF(scale=%v)", scale), kernels.Softmax{Scale: scale},
-		mse.OfSoftmax("SDERF", "Likhosherstov et al. 2023", mse.Damped(damping, gonum.FromMat[float64](q)), scale))
+	for _, a := range r.Damping {
+		if err := dampable(a); err != nil {
+			return nil, err
+		}
+	}
+	e.rows.Ensemble = r.Ensemble
+	s := exponential(e, exponent[T]{slope: slope, radius: r.Scale, offsets: r.Offsets},
+		r, fmt.Sprintf("SDERF(scale=%v)", r.Scale), kernels.Softmax{Scale: r.Scale},
+		mse.OfSoftmax("SDERF", "Likhosherstov et al. 2023", mse.Damped(r.Damping, r.Basis), r.Scale))
 	s.fitted = "directions"
 	return s, nil
 }
@@ -195,11 +253,11 @@ func damped[T dense.Float](w orf.Projection[T], damping []float64, q *mat.Dense)
 
 // balancedPair pairs the map f of queries and the map k of keys. Their estimate is the estimate of
 // SoftmaxOptimal at query·x and key·y.
-func balancedPair[T dense.Float](a, scale float64, query, key dense.Matrix[float64], f, k *balanced[T]) LogMap[T] {
+func balancedPair[T dense.Float](recipe any, a, scale float64, query, key dense.Matrix[float64], f, k *balanced[T]) Map[T] {
 	law := func(query, key dense.Matrix[float64]) mse.Law {
 		return mse.OfSoftmax("SoftmaxOptimal", "Likhosherstov et al. 2022", mse.Optimal(a).After(query, key), scale).Over(f.inner.rows)
 	}
-	return join(f, k, f.Kernel(), law(query, key), law(key, query)).(LogMap[T])
+	return join(f, k, f.Kernel(), law(query, key), law(key, query), recipe)
 }
 
 // inRangeOf returns m in T, or an error that calls m name if an element is out of range.

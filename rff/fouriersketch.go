@@ -1,6 +1,7 @@
 package rff
 
 import (
+	"cmp"
 	"math"
 
 	"gonum.org/v1/gonum/dsp/fourier"
@@ -19,6 +20,24 @@ type fourierSketch[T dense.Float] struct {
 	*countSketch[T]
 	norm    float64
 	benches pool.Of[fourierBench]
+}
+
+// fourierSketchRecipe is what a fourierSketch is made of.
+type fourierSketchRecipe[T dense.Float] struct {
+	countSketchRecipe[T]
+	Norm float64
+}
+
+func (s *fourierSketch[T]) Recipe() (any, error) {
+	return fourierSketchRecipe[T]{countSketchRecipe[T]{s.m, s.buckets, s.factors}, s.norm}, nil
+}
+
+func (r fourierSketchRecipe[T]) make() (orf.Projection[T], error) {
+	c, err := r.sketch()
+	if err := cmp.Or(err, positive("norm", r.Norm)); err != nil {
+		return nil, err
+	}
+	return &fourierSketch[T]{countSketch: c, norm: r.Norm}, nil
 }
 
 // fourierBench is the workspace for one row at a time. A plan of gonum has scratch memory of its

@@ -1,6 +1,7 @@
 package rff
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -23,13 +24,23 @@ import (
 //
 // An error reports a nil w and a lengthScale that is not a positive number in the range of T.
 func Gaussian[T dense.Float](w orf.Projection[T], lengthScale float64) (Map[T], error) {
-	e, inv, err := newScaledEngine(w, 2, inverse[T], "lengthScale", lengthScale)
+	return gaussianRecipe[T]{w, lengthScale}.make()
+}
+
+// gaussianRecipe is what Gaussian is made of.
+type gaussianRecipe[T dense.Float] struct {
+	W           orf.Projection[T]
+	LengthScale float64
+}
+
+func (r gaussianRecipe[T]) make() (Map[T], error) {
+	e, inv, err := newScaledEngine(r.W, 2, inverse[T], "lengthScale", r.LengthScale)
 	if err != nil {
 		return nil, err
 	}
-	name, k := fmt.Sprintf("Gaussian(lengthScale=%v)", lengthScale), kernels.Gaussian{LengthScale: lengthScale}
-	law := mse.OfGaussian("Gaussian", "Sutherland & Schneider 2015", mse.Trig, 1/(lengthScale*lengthScale))
-	return trigonometric(e, inv, nil, name, k, law), nil
+	name, k := fmt.Sprintf("Gaussian(lengthScale=%v)", r.LengthScale), kernels.Gaussian{LengthScale: r.LengthScale}
+	law := mse.OfGaussian("Gaussian", "Sutherland & Schneider 2015", mse.Trig, 1/(r.LengthScale*r.LengthScale))
+	return trigonometric(e, inv, nil, r, name, k, law), nil
 }
 
 // GaussianPhase returns the other random Fourier features of the Gaussian kernel
@@ -45,22 +56,34 @@ func Gaussian[T dense.Float](w orf.Projection[T], lengthScale float64) (Map[T], 
 // An error reports a nil w or src and a lengthScale that is not a positive number in the range of
 // T.
 func GaussianPhase[T dense.Float](w orf.Projection[T], lengthScale float64, src rand.Source) (Map[T], error) {
-	e, inv, err := newScaledEngine(w, 1, inverse[T], "lengthScale", lengthScale)
-	if err != nil {
+	e, _, err := newScaledEngine(w, 1, inverse[T], "lengthScale", lengthScale)
+	if err := cmp.Or(err, given(src)); err != nil {
 		return nil, err
 	}
-	if err := given(src); err != nil {
+	return gaussianPhaseRecipe[T]{w, lengthScale, drawPhases[T](e.out, src)}.make()
+}
+
+// gaussianPhaseRecipe is what GaussianPhase is made of.
+type gaussianPhaseRecipe[T dense.Float] struct {
+	W           orf.Projection[T]
+	LengthScale float64
+	Phases      []T
+}
+
+func (r gaussianPhaseRecipe[T]) make() (Map[T], error) {
+	e, inv, err := newScaledEngine(r.W, 1, inverse[T], "lengthScale", r.LengthScale)
+	if err := cmp.Or(err, each("phases", r.Phases, e.out)); err != nil {
 		return nil, err
 	}
-	name, k := fmt.Sprintf("GaussianPhase(lengthScale=%v)", lengthScale), kernels.Gaussian{LengthScale: lengthScale}
-	scale := 1 / (lengthScale * lengthScale)
+	name, k := fmt.Sprintf("GaussianPhase(lengthScale=%v)", r.LengthScale), kernels.Gaussian{LengthScale: r.LengthScale}
+	scale := 1 / (r.LengthScale * r.LengthScale)
 	law := mse.OfGaussian("GaussianPhase", "Sutherland & Schneider 2015", mse.Phase, scale)
-	return shifted(e, inv, src, name, k, law), nil
+	return shifted(e, inv, r.Phases, r, name, k, law), nil
 }
 
 // trigonometric returns the features [cos t, sin t]/√m for t = r·Wx, or for t_k = gains[k]·(Wx)_k
 // and an r of 1 if there are gains.
-func trigonometric[T dense.Float](e engine[T], r T, gains []T, name string, k kernels.Kernel, law mse.Law) *features[T] {
+func trigonometric[T dense.Float](e engine[T], r T, gains []T, recipe any, name string, k kernels.Kernel, law mse.Law) *features[T] {
 	norm := T(1 / math.Sqrt(float64(e.frequencies())))
 	row := func(phi, _ []T, from, to int) {
 		vecmath.Scale(phi[from:to], r)
@@ -72,16 +95,21 @@ func trigonometric[T dense.Float](e engine[T], r T, gains []T, name string, k ke
 			waves(phi, from, to, norm)
 		}
 	}
-	return &features[T]{engine: e, frame: e.named(name, k, law), row: row, back: waveSlope(e, norm, r, gains)}
+	return &features[T]{engine: e, frame: e.named(name, k, law).of(recipe), row: row, back: waveSlope(e, norm, r, gains)}
 }
 
-// shifted returns the features √(2/m)·cos(r·Wx + b) with uniform phases b, drawn from src.
-func shifted[T dense.Float](e engine[T], r T, src rand.Source, name string, k kernels.Kernel, law mse.Law) *features[T] {
-	phases := make([]T, e.out)
+// drawPhases draws n phases, uniform on [0, 2π).
+func drawPhases[T dense.Float](n int, src rand.Source) []T {
+	phases := make([]T, n)
 	rng := rand.New(src)
 	for i := range phases {
 		phases[i] = T(2 * math.Pi * rng.Float64())
 	}
+	return phases
+}
+
+// shifted returns the features √(2/m)·cos(r·Wx + b) with the phases b.
+func shifted[T dense.Float](e engine[T], r T, phases []T, recipe any, name string, k kernels.Kernel, law mse.Law) *features[T] {
 	norm := T(math.Sqrt(2 / float64(e.out)))
 	row := func(phi, _ []T, from, to int) {
 		t := phi[from:to]
@@ -89,7 +117,7 @@ func shifted[T dense.Float](e engine[T], r T, src rand.Source, name string, k ke
 		vecmath.Cos(t, t)
 		vecmath.Scale(t, norm)
 	}
-	return &features[T]{engine: e, frame: e.named(name, k, law), row: row, back: phaseSlope(e, norm, r, phases)}
+	return &features[T]{engine: e, frame: e.named(name, k, law).of(recipe), row: row, back: phaseSlope(e, norm, r, phases)}
 }
 
 // waves overwrites the projections t of the frequencies from ≤ k < to by c·[cos t, sin t].

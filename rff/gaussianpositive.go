@@ -24,7 +24,17 @@ import (
 //
 // An error reports a nil w and a lengthScale that is not a positive number in the range of T.
 func GaussianPositive[T dense.Float](w orf.Projection[T], lengthScale float64) (LogMap[T], error) {
-	return gaussianFeatures(w, 1, lengthScale, mse.Positive, "GaussianPositive")
+	return logMap(gaussianPositiveRecipe[T]{w, lengthScale}.make())
+}
+
+// gaussianPositiveRecipe is what GaussianPositive is made of.
+type gaussianPositiveRecipe[T dense.Float] struct {
+	W           orf.Projection[T]
+	LengthScale float64
+}
+
+func (r gaussianPositiveRecipe[T]) make() (Map[T], error) {
+	return gaussianFeatures(r.W, 1, r.LengthScale, mse.Positive, "GaussianPositive", r)
 }
 
 // GaussianHyperbolic returns the hyperbolic features of the Gaussian kernel exp(−‖x−y‖²/(2ℓ²)),
@@ -38,7 +48,17 @@ func GaussianPositive[T dense.Float](w orf.Projection[T], lengthScale float64) (
 //
 // An error reports a nil w and a lengthScale that is not a positive number in the range of T.
 func GaussianHyperbolic[T dense.Float](w orf.Projection[T], lengthScale float64) (LogMap[T], error) {
-	return gaussianFeatures(w, 2, lengthScale, mse.Hyperbolic, "GaussianHyperbolic")
+	return logMap(gaussianHyperbolicRecipe[T]{w, lengthScale}.make())
+}
+
+// gaussianHyperbolicRecipe is what GaussianHyperbolic is made of.
+type gaussianHyperbolicRecipe[T dense.Float] struct {
+	W           orf.Projection[T]
+	LengthScale float64
+}
+
+func (r gaussianHyperbolicRecipe[T]) make() (Map[T], error) {
+	return gaussianFeatures(r.W, 2, r.LengthScale, mse.Hyperbolic, "GaussianHyperbolic", r)
 }
 
 // GaussianOptimal returns the optimal positive features of the Gaussian kernel exp(−‖x−y‖²/(2ℓ²)),
@@ -58,10 +78,29 @@ func GaussianOptimal[T dense.Float](w orf.Projection[T], lengthScale, a float64)
 	if _, err := inverse[T]("lengthScale", lengthScale); err != nil {
 		return nil, err
 	}
-	scale := 1 / (lengthScale * lengthScale)
-	f, err := optimal(w, scale, 2*scale, a, fmt.Sprintf("GaussianOptimal(lengthScale=%v, a=%v)", lengthScale, a),
-		kernels.Gaussian{LengthScale: lengthScale},
-		mse.OfGaussian("GaussianOptimal", "Likhosherstov et al. 2022", mse.Optimal(a), scale))
+	offsets, err := optimalOffsets(w, 1/(lengthScale*lengthScale), a)
+	if err != nil {
+		return nil, err
+	}
+	return logMap(gaussianOptimalRecipe[T]{w, lengthScale, a, offsets}.make())
+}
+
+// gaussianOptimalRecipe is what GaussianOptimal is made of. Offsets are a·‖w‖² + log D − ½·log m of
+// each frequency.
+type gaussianOptimalRecipe[T dense.Float] struct {
+	W              orf.Projection[T]
+	LengthScale, A float64
+	Offsets        []T
+}
+
+func (r gaussianOptimalRecipe[T]) make() (Map[T], error) {
+	if _, err := inverse[T]("lengthScale", r.LengthScale); err != nil {
+		return nil, err
+	}
+	scale := 1 / (r.LengthScale * r.LengthScale)
+	f, err := optimal(r.W, scale, 2*scale, r.A, r.Offsets, r, fmt.Sprintf("GaussianOptimal(lengthScale=%v, a=%v)", r.LengthScale, r.A),
+		kernels.Gaussian{LengthScale: r.LengthScale},
+		mse.OfGaussian("GaussianOptimal", "Likhosherstov et al. 2022", mse.Optimal(r.A), scale))
 	if err != nil {
 		return nil, err
 	}
@@ -69,13 +108,13 @@ func GaussianOptimal[T dense.Float](w orf.Projection[T], lengthScale, a float64)
 }
 
 // gaussianFeatures returns positive features, 1 or 2 (per) for each frequency.
-func gaussianFeatures[T dense.Float](w orf.Projection[T], per int, lengthScale float64, terms mse.Exponential, name string) (LogMap[T], error) {
+func gaussianFeatures[T dense.Float](w orf.Projection[T], per int, lengthScale float64, terms mse.Exponential, name string, recipe any) (Map[T], error) {
 	e, inv, err := newScaledEngine(w, per, inverse[T], "lengthScale", lengthScale)
 	if err != nil {
 		return nil, err
 	}
 	scale := 1 / (lengthScale * lengthScale)
 	return exponential(e, exponent[T]{slope: inv, radius: 2 * scale, constant: -math.Log(float64(e.out)) / 2},
-		fmt.Sprintf("%s(lengthScale=%v)", name, lengthScale), kernels.Gaussian{LengthScale: lengthScale},
+		recipe, fmt.Sprintf("%s(lengthScale=%v)", name, lengthScale), kernels.Gaussian{LengthScale: lengthScale},
 		mse.OfGaussian(name, "Likhosherstov et al. 2022", terms, scale)), nil
 }

@@ -30,10 +30,15 @@ func Homogeneous[T dense.Float](m Map[T]) (Map[T], error) {
 	return wrapped(m, newHomogeneous[T]), nil
 }
 
+// homogeneousRecipe is what Homogeneous is made of.
+type homogeneousRecipe[T dense.Float] struct{ Of Map[T] }
+
+func (r homogeneousRecipe[T]) make() (Map[T], error) { return Homogeneous(r.Of) }
+
 func newHomogeneous[T dense.Float](m Map[T]) Map[T] {
 	in, out := m.Dims()
 	f := &homogeneousMap[T]{features: m}
-	f.frame = frame{name: fmt.Sprintf("Homogeneous(%v)", m), in: in, out: out, fitted: fitted(m)}
+	f.frame = frame{name: fmt.Sprintf("Homogeneous(%v)", m), in: in, out: out, fitted: fitted(m), recipe: homogeneousRecipe[T]{m}}
 	if k := m.Kernel(); k != nil {
 		f.kernel = kernels.Homogeneous{K: k}
 	}

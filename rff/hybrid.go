@@ -46,6 +46,17 @@ import (
 // An error reports a nil w or gate, two that differ in dimension, and a scale that is not a
 // positive number in the range of T.
 func SoftmaxHybrid[T dense.Float](w, gate orf.Projection[T], scale float64) (Map[T], error) {
+	return softmaxHybridRecipe[T]{w, gate, scale}.make()
+}
+
+// softmaxHybridRecipe is what SoftmaxHybrid is made of.
+type softmaxHybridRecipe[T dense.Float] struct {
+	W, Gate orf.Projection[T]
+	Scale   float64
+}
+
+func (f softmaxHybridRecipe[T]) make() (Map[T], error) {
+	w, gate, scale := f.W, f.Gate, f.Scale
 	if _, err := newEngine(w, 1); err != nil {
 		return nil, err
 	}
@@ -85,7 +96,7 @@ func SoftmaxHybrid[T dense.Float](w, gate orf.Projection[T], scale float64) (Map
 		}
 	}
 	law = law.Over(e.rows)
-	return join(side(name, 1), side("keys of "+name, -1), kernels.Softmax{Scale: scale}, law, law), nil
+	return join(side(name, 1), side("keys of "+name, -1), kernels.Softmax{Scale: scale}, law, law, f), nil
 }
 
 // gated projects on m frequencies and then on the n rows of a gate. No gradient passes through the

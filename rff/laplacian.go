@@ -8,6 +8,7 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/mse"
 	"github.com/seed-feabd252/randfeat/kernels"
+	"github.com/seed-feabd252/randfeat/orf"
 )
 
 // Laplacian returns the random Fourier features of the Laplacian kernel k(x, y) = exp(−‖x−y‖₁/ℓ),
@@ -31,12 +32,26 @@ import (
 // number in the range of T, and a nil src.
 func Laplacian[T dense.Float](m, d int, lengthScale float64, src rand.Source) (Map[T], error) {
 	cauchy := func(rng *rand.Rand) float64 { return math.Tan(math.Pi * (rng.Float64() - 0.5)) }
-	e, inv, err := drawnEngine[T](m, d, 2, "lengthScale", lengthScale, src, cauchy)
+	w, err := drawn[T](m, d, "lengthScale", lengthScale, src, cauchy)
 	if err != nil {
 		return nil, err
 	}
-	name, k := fmt.Sprintf("Laplacian(lengthScale=%v)", lengthScale), kernels.Laplacian{LengthScale: lengthScale}
-	scale := 1 / (lengthScale * lengthScale)
-	law := mse.OfSketch("Laplacian", "Sutherland & Schneider 2015", scale, m, mse.LaplacianIID)
-	return trigonometric(e, inv, nil, name, k, law), nil
+	return laplacianRecipe[T]{w, lengthScale}.make()
+}
+
+// laplacianRecipe is what Laplacian is made of.
+type laplacianRecipe[T dense.Float] struct {
+	W           orf.Projection[T]
+	LengthScale float64
+}
+
+func (r laplacianRecipe[T]) make() (Map[T], error) {
+	e, inv, err := newScaledEngine(r.W, 2, inverse[T], "lengthScale", r.LengthScale)
+	if err != nil {
+		return nil, err
+	}
+	name, k := fmt.Sprintf("Laplacian(lengthScale=%v)", r.LengthScale), kernels.Laplacian{LengthScale: r.LengthScale}
+	scale := 1 / (r.LengthScale * r.LengthScale)
+	law := mse.OfSketch("Laplacian", "Sutherland & Schneider 2015", scale, e.frequencies(), mse.LaplacianIID)
+	return trigonometric(e, inv, nil, r, name, k, law), nil
 }

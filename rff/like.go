@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/archive"
 	"github.com/seed-feabd252/randfeat/internal/mse"
 )
 
@@ -19,6 +20,7 @@ type always[T dense.Float] interface {
 	Paired[T]
 	fmt.Stringer
 	mse.Lawful
+	archive.Made
 	Fitted() string
 }
 

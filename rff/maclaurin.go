@@ -48,14 +48,10 @@ func Maclaurin[T dense.Float](m, d int, k kernels.Maclaurin, degrees []float64, 
 	if err := sketchable[T](m, d, k, src); err != nil {
 		return nil, err
 	}
-	total, err := totalOf(degrees, k)
-	if err != nil {
+	_, err := totalOf(degrees, k)
+	if err := cmp.Or(err, law.validate(m)); err != nil {
 		return nil, err
 	}
-	if err := law.validate(m); err != nil {
-		return nil, err
-	}
-	k.Coefficients = slices.Clone(k.Coefficients)
 	parts := law.parts()
 	count := m / parts
 	drawn := drawDegrees(count, degrees, src)
@@ -66,36 +62,110 @@ func Maclaurin[T dense.Float](m, d int, k kernels.Maclaurin, degrees []float64, 
 	if err := limit.Memory[T](factors, parts, d); err != nil {
 		return nil, fmt.Errorf("rff: m = %d, d = %d, degrees that add up to %d: %w", m, d, factors, err)
 	}
-	probabilities := floats.ScaleTo(make([]float64, len(degrees)), 1/total, degrees)
-	f := newSketch[T](frame{
-		name: fmt.Sprintf("Maclaurin(%v, %v)", k, law), kernel: k, in: d, out: m,
-		law: mse.OfSketch("Maclaurin", "Kar & Karnick 2012", 1, m, mse.Maclaurin(k.Coefficients, probabilities, law.signs(), law.complex())),
-	}, parts)
-	f.gains = make([]T, 0, m)
-	for _, n := range drawn {
-		gain := math.Sqrt(k.Coefficients[n] / (degrees[n] / total) / float64(count))
-		// A feature of a coefficient that is 0 is 0.
-		if k.Coefficients[n] > 0 {
-			if _, err := inRange[T](fmt.Sprintf("degrees[%d]", n), degrees[n], gain); err != nil {
-				return nil, err
-			}
-		}
-		f.gains = append(f.gains, T(gain))
+	r := maclaurinRecipe[T]{
+		K: kernels.Maclaurin{Coefficients: slices.Clone(k.Coefficients)}, Degrees: slices.Clone(degrees), Law: law, D: d, Drawn: drawn,
 	}
-	f.gains = slices.Repeat(f.gains, parts)
+	// The factors are refused before they are drawn.
+	if _, err := r.gains(); err != nil {
+		return nil, err
+	}
 	for t := range drawn[0] {
-		// Features of degree above t come first.
-		above := 0
-		for above < count && drawn[above] > t {
-			above++
-		}
-		w, err := orf.Of(drawWeights[T](law, above, d, src))
+		w, err := orf.Of(drawWeights[T](law, r.above(t), d, src))
 		if err != nil {
 			return nil, err
 		}
+		r.W = append(r.W, w)
+	}
+	return r.make()
+}
+
+// maclaurinRecipe is what Maclaurin is made of.
+type maclaurinRecipe[T dense.Float] struct {
+	K       kernels.Maclaurin
+	Degrees []float64
+	Law     Weights
+	D       int
+	Drawn   []int               // n_j, in descending order
+	W       []orf.Projection[T] // for the features of degree above 0, 1, …: real parts, then imaginary parts
+}
+
+func (r maclaurinRecipe[T]) make() (Map[T], error) {
+	k, degrees, law, d, drawn := r.K, r.Degrees, r.Law, r.D, r.Drawn
+	parts := law.parts()
+	m := len(drawn) * parts
+	if err := cmp.Or(size[T]("m", m), size[T]("d", d), usable(k), law.validate(m), r.check()); err != nil {
+		return nil, err
+	}
+	total, err := totalOf(degrees, k)
+	if err != nil {
+		return nil, err
+	}
+	probabilities := floats.ScaleTo(make([]float64, len(degrees)), 1/total, degrees)
+	f := newSketch[T](frame{
+		name: fmt.Sprintf("Maclaurin(%v, %v)", k, law), kernel: k, in: d, out: m, recipe: r,
+		law: mse.OfSketch("Maclaurin", "Kar & Karnick 2012", 1, m, mse.Maclaurin(k.Coefficients, probabilities, law.signs(), law.complex())),
+	}, parts)
+	if f.gains, err = r.gains(); err != nil {
+		return nil, err
+	}
+	for _, w := range r.W {
 		f.factors = append(f.factors, projection.Transposed(w))
 	}
 	return f, nil
+}
+
+// check reports degrees that are not sorted or have no coefficient, and projections that do not fit.
+func (r maclaurinRecipe[T]) check() error {
+	last := len(r.K.Coefficients) - 1
+	for _, n := range r.Drawn {
+		if n < 0 || n > last {
+			return fmt.Errorf("rff: a feature of degree %d, want 0 to %d, in descending order", n, last)
+		}
+		last = n
+	}
+	if len(r.W) != r.Drawn[0] {
+		return fmt.Errorf("rff: %d projections w, want %d", len(r.W), r.Drawn[0])
+	}
+	for t, w := range r.W {
+		if w == nil {
+			return fmt.Errorf("rff: w[%d] is nil, want a projection", t)
+		}
+		if rows, cols := w.Dims(); rows != r.above(t)*r.Law.parts() || cols != r.D {
+			return fmt.Errorf("rff: w[%d] is %d×%d, want %d×%d", t, rows, cols, r.above(t)*r.Law.parts(), r.D)
+		}
+	}
+	return nil
+}
+
+// above returns the number of features of degree above t. They come first.
+func (r maclaurinRecipe[T]) above(t int) int {
+	n, _ := slices.BinarySearchFunc(r.Drawn, t, func(degree, t int) int {
+		if degree > t {
+			return -1
+		}
+		return 1
+	})
+	return n
+}
+
+// gains returns √(a_n/(p_n·m)) of each feature.
+func (r maclaurinRecipe[T]) gains() ([]T, error) {
+	total, err := totalOf(r.Degrees, r.K)
+	if err != nil {
+		return nil, err
+	}
+	gains := make([]T, 0, len(r.Drawn)*r.Law.parts())
+	for _, n := range r.Drawn {
+		gain := math.Sqrt(r.K.Coefficients[n] / (r.Degrees[n] / total) / float64(len(r.Drawn)))
+		// A feature of a coefficient that is 0 is 0.
+		if r.K.Coefficients[n] > 0 {
+			if _, err := inRange[T](fmt.Sprintf("degrees[%d]", n), r.Degrees[n], gain); err != nil {
+				return nil, err
+			}
+		}
+		gains = append(gains, T(gain))
+	}
+	return slices.Repeat(gains, r.Law.parts()), nil
 }
 
 // GeometricDegrees returns the law of the degrees that is proportional to 2^(−n) where k has a

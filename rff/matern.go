@@ -1,6 +1,7 @@
 package rff
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -35,13 +36,8 @@ func Matern[T dense.Float](w orf.Projection[T], nu, lengthScale float64, src ran
 	if err != nil {
 		return nil, err
 	}
-	if nu != 0.5 && nu != 1.5 && nu != 2.5 {
-		return nil, fmt.Errorf("rff: nu = %v, want 0.5, 1.5 or 2.5", nu)
-	}
-	if _, err := inverse[T]("lengthScale", lengthScale); err != nil {
-		return nil, err
-	}
-	if err := given(src); err != nil {
+	_, err = inverse[T]("lengthScale", lengthScale)
+	if err := cmp.Or(smoothness(nu), err, given(src)); err != nil {
 		return nil, err
 	}
 	lengths := make([]T, e.frequencies())
@@ -49,8 +45,31 @@ func Matern[T dense.Float](w orf.Projection[T], nu, lengthScale float64, src ran
 	for i := range lengths {
 		lengths[i] = T(math.Sqrt(2*nu/squares.Rand()) / lengthScale)
 	}
-	name := fmt.Sprintf("Matern(nu=%v, lengthScale=%v)", nu, lengthScale)
-	scale := 1 / (lengthScale * lengthScale)
-	law := mse.OfIID("Matern", "Sutherland & Schneider 2015", scale, mse.MaternIID(nu))
-	return trigonometric(e, 1, lengths, name, kernels.Matern{Nu: nu, LengthScale: lengthScale}, law), nil
+	return maternRecipe[T]{w, nu, lengthScale, lengths}.make()
+}
+
+// maternRecipe is what Matern is made of. Gains are √(2ν/χ²)/ℓ of each frequency.
+type maternRecipe[T dense.Float] struct {
+	W               orf.Projection[T]
+	Nu, LengthScale float64
+	Gains           []T
+}
+
+func (r maternRecipe[T]) make() (Map[T], error) {
+	e, _, err := newScaledEngine(r.W, 2, inverse[T], "lengthScale", r.LengthScale)
+	if err := cmp.Or(err, smoothness(r.Nu), each("gains", r.Gains, e.frequencies())); err != nil {
+		return nil, err
+	}
+	name := fmt.Sprintf("Matern(nu=%v, lengthScale=%v)", r.Nu, r.LengthScale)
+	scale := 1 / (r.LengthScale * r.LengthScale)
+	law := mse.OfIID("Matern", "Sutherland & Schneider 2015", scale, mse.MaternIID(r.Nu))
+	return trigonometric(e, 1, r.Gains, r, name, kernels.Matern{Nu: r.Nu, LengthScale: r.LengthScale}, law), nil
+}
+
+// smoothness reports a ν without a closed form.
+func smoothness(nu float64) error {
+	if nu != 0.5 && nu != 1.5 && nu != 2.5 {
+		return fmt.Errorf("rff: nu = %v, want 0.5, 1.5 or 2.5", nu)
+	}
+	return nil
 }

@@ -1,6 +1,7 @@
 package rff
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 
@@ -33,34 +34,73 @@ import (
 // that is not a positive number in the range of T, and an a that is not a number below 1/8 or whose
 // features are outside that range.
 func SoftmaxOptimal[T dense.Float](w orf.Projection[T], scale, a float64) (LogMap[T], error) {
-	f, err := softmaxOptimal(w, scale, a)
+	if _, err := root[T]("scale", scale); err != nil {
+		return nil, err
+	}
+	offsets, err := optimalOffsets(w, scale, a)
+	if err != nil {
+		return nil, err
+	}
+	return logMap(softmaxOptimalRecipe[T]{w, scale, a, offsets}.make())
+}
+
+// softmaxOptimalRecipe is what SoftmaxOptimal is made of. Offsets are a·‖w‖² + log D − ½·log m of
+// each frequency.
+type softmaxOptimalRecipe[T dense.Float] struct {
+	W        orf.Projection[T]
+	Scale, A float64
+	Offsets  []T
+}
+
+func (r softmaxOptimalRecipe[T]) make() (Map[T], error) {
+	f, err := r.positives()
 	if err != nil {
 		return nil, err
 	}
 	return f, nil
 }
 
-func softmaxOptimal[T dense.Float](w orf.Projection[T], scale, a float64) (*positives[T], error) {
-	if _, err := root[T]("scale", scale); err != nil {
+func (r softmaxOptimalRecipe[T]) positives() (*positives[T], error) {
+	if _, err := root[T]("scale", r.Scale); err != nil {
 		return nil, err
 	}
-	name := fmt.Sprintf("SoftmaxOptimal(scale=%v, a=%v)", scale, a)
-	law := mse.OfSoftmax("SoftmaxOptimal", "Likhosherstov et al. 2022", mse.Optimal(a), scale)
-	return optimal(w, scale, scale, a, name, kernels.Softmax{Scale: scale}, law)
+	name := fmt.Sprintf("SoftmaxOptimal(scale=%v, a=%v)", r.Scale, r.A)
+	law := mse.OfSoftmax("SoftmaxOptimal", "Likhosherstov et al. 2022", mse.Optimal(r.A), r.Scale)
+	return optimal(r.W, r.Scale, r.Scale, r.A, r.Offsets, r, name, kernels.Softmax{Scale: r.Scale}, law)
 }
 
-// optimal returns the features exp(a‖w‖² + √((1−4a)·scale)·wᵀx − radius·‖x‖²/2), times the factor
-// that makes the estimate unbiased.
-func optimal[T dense.Float](w orf.Projection[T], scale, radius, a float64, name string, k kernels.Kernel, law mse.Law) (*positives[T], error) {
+// optimal returns the features exp(offsets + √((1−4a)·scale)·wᵀx − radius·‖x‖²/2).
+func optimal[T dense.Float](w orf.Projection[T], scale, radius, a float64, offsets []T, recipe any, name string, k kernels.Kernel, law mse.Law) (*positives[T], error) {
 	e, err := newEngine(w, 1)
-	if err != nil {
+	slope, slopeErr := optimalSlope[T](scale, a)
+	if err := cmp.Or(err, slopeErr, each("offsets", offsets, e.out)); err != nil {
 		return nil, err
 	}
+	return exponential(e, exponent[T]{slope: slope, radius: radius, offsets: offsets}, recipe, name, k, law), nil
+}
+
+// dampable reports an a that makes the variance infinite.
+func dampable(a float64) error {
 	if !(a < 0.125) || math.IsInf(a, -1) {
-		return nil, fmt.Errorf("rff: a = %v, want a number below 1/8", a)
+		return fmt.Errorf("rff: a = %v, want a number below 1/8", a)
 	}
-	slope, err := inRange[T]("a", a, math.Sqrt((1-4*a)*scale))
-	if err != nil {
+	return nil
+}
+
+// optimalSlope returns √((1−4a)·scale).
+func optimalSlope[T dense.Float](scale, a float64) (T, error) {
+	if err := dampable(a); err != nil {
+		return 0, err
+	}
+	return inRange[T]("a", a, math.Sqrt((1-4*a)*scale))
+}
+
+// optimalOffsets returns a‖w‖² of each frequency, plus the logarithm of the factor that makes the
+// estimate unbiased.
+func optimalOffsets[T dense.Float](w orf.Projection[T], scale, a float64) ([]T, error) {
+	e, err := newEngine(w, 1)
+	_, slopeErr := optimalSlope[T](scale, a)
+	if err := cmp.Or(err, slopeErr); err != nil {
 		return nil, err
 	}
 	constant := float64(e.in)/4*math.Log1p(-4*a) - math.Log(float64(e.out))/2
@@ -76,7 +116,7 @@ func optimal[T dense.Float](w orf.Projection[T], scale, radius, a float64, name 
 			return nil, fmt.Errorf("rff: a = %v gives a feature of logarithm %v, outside the range of %T", a, v, offsets[k])
 		}
 	}
-	return exponential(e, exponent[T]{slope: slope, radius: radius, offsets: offsets}, name, k, law), nil
+	return offsets, nil
 }
 
 // OptimalA returns the a of SoftmaxOptimal for queries x and keys y (n×d each, the number of rows

@@ -40,28 +40,64 @@ func Pair[T dense.Float](query, key Map[T], k kernels.Kernel) (Map[T], error) {
 	if query == nil || key == nil {
 		return nil, fmt.Errorf("rff: query = %v, key = %v, want two maps", query, key)
 	}
-	in, out := query.Dims()
-	if keyIn, keyOut := key.Dims(); keyIn != in || keyOut != out {
-		return nil, fmt.Errorf("rff: query is a map of R^%d to R^%d, key one of R^%d to R^%d, want the same", in, out, keyIn, keyOut)
-	}
-	_, queryIsLog := query.(LogMap[T])
-	_, keyIsLog := key.(LogMap[T])
-	if queryIsLog != keyIsLog {
-		return nil, fmt.Errorf("rff: query is a %T, key a %T, want two LogMaps or none", query, key)
+	if err := checkPair(query, key); err != nil {
+		return nil, err
 	}
 	for _, m := range []Map[T]{query, key} {
 		if partner := Keys(m); !same(partner, query) && !same(partner, key) {
 			return nil, fmt.Errorf("rff: %v is paired with another map, %v", m, partner)
 		}
 	}
-	return join(query, key, k, mse.Law{}, mse.Law{}), nil
+	return pairRecipe[T]{query, key, k}.make()
+}
+
+// pairRecipe is what Pair is made of.
+type pairRecipe[T dense.Float] struct {
+	Query, Key Map[T]
+	K          kernels.Kernel
+}
+
+// make does not look at the keys of Query and Key: in a file they are other maps.
+func (r pairRecipe[T]) make() (Map[T], error) {
+	if r.Query == nil || r.Key == nil {
+		return nil, fmt.Errorf("rff: a pair without two maps")
+	}
+	if err := checkPair(r.Query, r.Key); err != nil {
+		return nil, err
+	}
+	return join(r.Query, r.Key, r.K, mse.Law{}, mse.Law{}, r), nil
+}
+
+// keysRecipe is the map of keys of a map of queries.
+type keysRecipe[T dense.Float] struct{ Of Map[T] }
+
+func (r keysRecipe[T]) make() (Map[T], error) {
+	if r.Of == nil {
+		return nil, fmt.Errorf("rff: keys of no map")
+	}
+	return Keys(r.Of), nil
+}
+
+// checkPair reports maps of different dimensions, and a LogMap with a map that is none.
+func checkPair[T dense.Float](query, key Map[T]) error {
+	in, out := query.Dims()
+	if keyIn, keyOut := key.Dims(); keyIn != in || keyOut != out {
+		return fmt.Errorf("rff: query is a map of R^%d to R^%d, key one of R^%d to R^%d, want the same", in, out, keyIn, keyOut)
+	}
+	_, queryIsLog := query.(LogMap[T])
+	_, keyIsLog := key.(LogMap[T])
+	if queryIsLog != keyIsLog {
+		return fmt.Errorf("rff: query is a %T, key a %T, want two LogMaps or none", query, key)
+	}
+	return nil
 }
 
 // join returns query, paired with key. law is the law of the estimate, and reverse its law with
-// query and key exchanged.
-func join[T dense.Float](query, key Map[T], k kernels.Kernel, law, reverse mse.Law) Map[T] {
-	q, p := &side[T]{Map: query, kernel: k, law: law}, &side[T]{Map: key, kernel: k, law: reverse}
+// query and key exchanged. recipe is what the result is made of.
+func join[T dense.Float](query, key Map[T], k kernels.Kernel, law, reverse mse.Law, recipe any) Map[T] {
+	q, p := &side[T]{Map: query, kernel: k, law: law, recipe: recipe}, &side[T]{Map: key, kernel: k, law: reverse}
 	q.keys, p.keys = like(p, key), like(q, query)
+	p.recipe = keysRecipe[T]{p.keys}
 	return p.keys
 }
 
@@ -73,7 +109,7 @@ func wrapped[T dense.Float](m Map[T], wrap func(m Map[T]) Map[T]) Map[T] {
 		return query
 	}
 	key := wrap(Keys(m))
-	return join(query, key, query.Kernel(), lawOf(query), lawOf(key))
+	return join(query, key, query.Kernel(), lawOf(query), lawOf(key), recipeOf(query))
 }
 
 // side is one of the two maps of a pair. like hides the methods that its Map does not have.
@@ -82,6 +118,7 @@ type side[T dense.Float] struct {
 	keys   Map[T]
 	kernel kernels.Kernel
 	law    mse.Law
+	recipe any // nil if Map has none
 }
 
 func (s *side[T]) Keys() Map[T] { return s.keys }
@@ -89,6 +126,8 @@ func (s *side[T]) Keys() Map[T] { return s.keys }
 func (s *side[T]) Kernel() kernels.Kernel { return s.kernel }
 
 func (s *side[T]) Law() mse.Law { return s.law }
+
+func (s *side[T]) Recipe() (any, error) { return s.recipe, nil }
 
 func (s *side[T]) Fitted() string { return fitted(s.Map) }
 

@@ -76,7 +76,18 @@ func PCA[T dense.Float](x dense.Matrix[T], components int, whiten bool) (Map[T],
 		}
 		mean[j] = math.Ldexp(accurateMean(column), e)
 	}
-	return newAffine[T](fmt.Sprintf("PCA(whiten=%v)", whiten), a, mean, nil)
+	return pcaRecipe[T]{a, mean, whiten}.make()
+}
+
+// pcaRecipe is what PCA fits: Vᵀ or diag(1/σ)·Vᵀ, and μ.
+type pcaRecipe[T dense.Float] struct {
+	A      dense.Matrix[float64]
+	Center []float64
+	Whiten bool
+}
+
+func (r pcaRecipe[T]) make() (Map[T], error) {
+	return newAffine[T](fmt.Sprintf("PCA(whiten=%v)", r.Whiten), r.A, r.Center, nil, r)
 }
 
 // accurateMean returns the mean of x, which it overwrites. The rounding of the first pass grows

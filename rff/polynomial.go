@@ -63,7 +63,23 @@ func PolynomialSketch[T dense.Float](m, d int, k kernels.Polynomial, law Weights
 			return nil, err
 		}
 	}
-	f, err := polynomial(fmt.Sprintf("PolynomialSketch(%v, %v)", k, law), d, m, law.parts(), k, w)
+	return polynomialSketchRecipe[T]{k, law, w}.make()
+}
+
+// polynomialSketchRecipe is what PolynomialSketch is made of.
+type polynomialSketchRecipe[T dense.Float] struct {
+	K   kernels.Polynomial
+	Law Weights
+	W   []orf.Projection[T] // a factor each: real parts, then imaginary parts
+}
+
+func (r polynomialSketchRecipe[T]) make() (Map[T], error) {
+	k, law := r.K, r.Law
+	m, d, err := factorDims(k, r.W)
+	if err := cmp.Or(err, law.validate(m)); err != nil {
+		return nil, err
+	}
+	f, err := polynomial(fmt.Sprintf("PolynomialSketch(%v, %v)", k, law), d, m, law.parts(), k, r.W, r)
 	if err != nil {
 		return nil, err
 	}
@@ -81,42 +97,62 @@ func PolynomialSketch[T dense.Float](m, d int, k kernels.Polynomial, law Weights
 // number of projections other than Degree, and projections that are nil, too small or of different
 // shapes.
 func PolynomialOf[T dense.Float](k kernels.Polynomial, w ...orf.Projection[T]) (Map[T], error) {
-	if err := usable(k); err != nil {
+	return polynomialOfRecipe[T]{k, slices.Clone(w)}.make()
+}
+
+// polynomialOfRecipe is what PolynomialOf is made of.
+type polynomialOfRecipe[T dense.Float] struct {
+	K kernels.Polynomial
+	W []orf.Projection[T]
+}
+
+func (r polynomialOfRecipe[T]) make() (Map[T], error) {
+	m, d, err := factorDims(r.K, r.W)
+	if err != nil {
 		return nil, err
 	}
-	if len(w) != k.Degree {
-		return nil, fmt.Errorf("rff: %d projections w, want %d for %v", len(w), k.Degree, k)
-	}
-	var m, lifted int
-	for t, p := range w {
-		if p == nil {
-			return nil, fmt.Errorf("rff: w[%d] is nil, want a projection", t)
-		}
-		rows, cols := p.Dims()
-		if t == 0 {
-			m, lifted = rows, cols
-		}
-		if rows != m || cols != lifted {
-			return nil, fmt.Errorf("rff: w[%d] is %d×%d, w[0] is %d×%d, want the same", t, rows, cols, m, lifted)
-		}
-	}
-	d := lifted
-	if k.Offset > 0 {
-		d--
-	}
-	if m < 1 || d < 1 {
-		return nil, fmt.Errorf("rff: w[0] is %d×%d, want at least 1×%d", m, lifted, 1+lifted-d)
-	}
-	f, err := polynomial(fmt.Sprintf("PolynomialOf(%v)", k), d, m, 1, k, w)
+	f, err := polynomial(fmt.Sprintf("PolynomialOf(%v)", r.K), d, m, 1, r.K, r.W, r)
 	if err != nil {
 		return nil, err
 	}
 	return f, nil
 }
 
+// factorDims returns the dimensions of features and points. It reports parameters of k out of range
+// and projections that are no factors of k.
+func factorDims[T dense.Float](k kernels.Polynomial, w []orf.Projection[T]) (m, d int, err error) {
+	if err := usable(k); err != nil {
+		return 0, 0, err
+	}
+	if len(w) != k.Degree {
+		return 0, 0, fmt.Errorf("rff: %d projections w, want %d for %v", len(w), k.Degree, k)
+	}
+	var lifted int
+	for t, p := range w {
+		if p == nil {
+			return 0, 0, fmt.Errorf("rff: w[%d] is nil, want a projection", t)
+		}
+		rows, cols := p.Dims()
+		if t == 0 {
+			m, lifted = rows, cols
+		}
+		if rows != m || cols != lifted {
+			return 0, 0, fmt.Errorf("rff: w[%d] is %d×%d, w[0] is %d×%d, want the same", t, rows, cols, m, lifted)
+		}
+	}
+	d = lifted
+	if k.Offset > 0 {
+		d--
+	}
+	if m < 1 || d < 1 {
+		return 0, 0, fmt.Errorf("rff: w[0] is %d×%d, want at least 1×%d", m, lifted, 1+lifted-d)
+	}
+	return m, d, nil
+}
+
 // polynomial returns the map of m features.
-func polynomial[T dense.Float](name string, d, m, parts int, k kernels.Polynomial, w []orf.Projection[T]) (*sketch[T], error) {
-	f := newSketch[T](frame{name: name, kernel: k, in: d, out: m}, parts)
+func polynomial[T dense.Float](name string, d, m, parts int, k kernels.Polynomial, w []orf.Projection[T], recipe any) (*sketch[T], error) {
+	f := newSketch[T](frame{name: name, kernel: k, in: d, out: m, recipe: recipe}, parts)
 	gamma := cmp.Or(k.Gamma, 1)
 	gain := 1 / math.Sqrt(float64(m/parts))
 	if k.Offset > 0 {

@@ -26,7 +26,7 @@ type exponent[T dense.Float] struct {
 }
 
 // exponential returns the map whose features have the logarithms x.
-func exponential[T dense.Float](e engine[T], x exponent[T], name string, k kernels.Kernel, law mse.Law) *positives[T] {
+func exponential[T dense.Float](e engine[T], x exponent[T], recipe any, name string, k kernels.Kernel, law mse.Law) *positives[T] {
 	logRow := x.logRows(e.frequencies(), e.out)
 	m := e.frequencies()
 	row := func(phi, x []T, from, to int) {
@@ -37,7 +37,7 @@ func exponential[T dense.Float](e engine[T], x exponent[T], name string, k kerne
 		}
 	}
 	return &positives[T]{
-		features: features[T]{engine: e, frame: e.named(name, k, law), row: row, back: expSlope(e, x.radius, x.slope, row)},
+		features: features[T]{engine: e, frame: e.named(name, k, law).of(recipe), row: row, back: expSlope(e, x.radius, x.slope, row)},
 		logRow:   logRow, logBack: logSlope(e, x.radius, x.slope), exponent: x,
 	}
 }

@@ -26,7 +26,18 @@ import (
 //
 // An error reports a nil w and a scale that is not a positive number in the range of T.
 func SoftmaxTrig[T dense.Float](w orf.Projection[T], scale float64) (Map[T], error) {
-	e, r, err := newScaledEngine(w, 2, root[T], "scale", scale)
+	return softmaxTrigRecipe[T]{w, scale}.make()
+}
+
+// softmaxTrigRecipe is what SoftmaxTrig is made of.
+type softmaxTrigRecipe[T dense.Float] struct {
+	W     orf.Projection[T]
+	Scale float64
+}
+
+func (s softmaxTrigRecipe[T]) make() (Map[T], error) {
+	scale := s.Scale
+	e, r, err := newScaledEngine(s.W, 2, root[T], "scale", scale)
 	if err != nil {
 		return nil, err
 	}
@@ -35,7 +46,7 @@ func SoftmaxTrig[T dense.Float](w orf.Projection[T], scale float64) (Map[T], err
 	return &features[T]{
 		engine: e,
 		frame: e.named(fmt.Sprintf("SoftmaxTrig(scale=%v)", scale), kernels.Softmax{Scale: scale},
-			mse.OfSoftmax("SoftmaxTrig", "Choromanski et al. 2021", mse.Trig, scale)),
+			mse.OfSoftmax("SoftmaxTrig", "Choromanski et al. 2021", mse.Trig, scale)).of(s),
 		row: func(phi, x []T, from, to int) {
 			vecmath.Scale(phi[from:to], r)
 			waves(phi, from, to, T(norm*math.Exp(scale*vecmath.HalfSquaredNorm(x))))
@@ -64,7 +75,17 @@ func SoftmaxTrig[T dense.Float](w orf.Projection[T], scale float64) (Map[T], err
 //
 // An error reports a nil w and a scale that is not a positive number in the range of T.
 func SoftmaxPositive[T dense.Float](w orf.Projection[T], scale float64) (LogMap[T], error) {
-	return softmaxFeatures(w, 1, scale, mse.Positive, "SoftmaxPositive")
+	return logMap(softmaxPositiveRecipe[T]{w, scale}.make())
+}
+
+// softmaxPositiveRecipe is what SoftmaxPositive is made of.
+type softmaxPositiveRecipe[T dense.Float] struct {
+	W     orf.Projection[T]
+	Scale float64
+}
+
+func (r softmaxPositiveRecipe[T]) make() (Map[T], error) {
+	return softmaxFeatures(r.W, 1, r.Scale, mse.Positive, "SoftmaxPositive", r)
 }
 
 // SoftmaxHyperbolic returns the hyperbolic features of the softmax kernel exp(s·xᵀy), where s is
@@ -79,16 +100,26 @@ func SoftmaxPositive[T dense.Float](w orf.Projection[T], scale float64) (LogMap[
 //
 // An error reports a nil w and a scale that is not a positive number in the range of T.
 func SoftmaxHyperbolic[T dense.Float](w orf.Projection[T], scale float64) (LogMap[T], error) {
-	return softmaxFeatures(w, 2, scale, mse.Hyperbolic, "SoftmaxHyperbolic")
+	return logMap(softmaxHyperbolicRecipe[T]{w, scale}.make())
+}
+
+// softmaxHyperbolicRecipe is what SoftmaxHyperbolic is made of.
+type softmaxHyperbolicRecipe[T dense.Float] struct {
+	W     orf.Projection[T]
+	Scale float64
+}
+
+func (r softmaxHyperbolicRecipe[T]) make() (Map[T], error) {
+	return softmaxFeatures(r.W, 2, r.Scale, mse.Hyperbolic, "SoftmaxHyperbolic", r)
 }
 
 // softmaxFeatures returns positive features, 1 or 2 (per) for each frequency.
-func softmaxFeatures[T dense.Float](w orf.Projection[T], per int, scale float64, terms mse.Exponential, name string) (LogMap[T], error) {
+func softmaxFeatures[T dense.Float](w orf.Projection[T], per int, scale float64, terms mse.Exponential, name string, recipe any) (Map[T], error) {
 	e, r, err := newScaledEngine(w, per, root[T], "scale", scale)
 	if err != nil {
 		return nil, err
 	}
 	return exponential(e, exponent[T]{slope: r, radius: scale, constant: -math.Log(float64(e.out)) / 2},
-		fmt.Sprintf("%s(scale=%v)", name, scale), kernels.Softmax{Scale: scale},
+		recipe, fmt.Sprintf("%s(scale=%v)", name, scale), kernels.Softmax{Scale: scale},
 		mse.OfSoftmax(name, "Choromanski et al. 2021", terms, scale)), nil
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/limit"
 	"github.com/seed-feabd252/randfeat/internal/mse"
+	"github.com/seed-feabd252/randfeat/internal/projection"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/orf"
 )
@@ -43,29 +44,21 @@ func TensorSketch[T dense.Float](m, d int, k kernels.Polynomial, src rand.Source
 	if err := sketchable[T](m, d, k, src); err != nil {
 		return nil, err
 	}
-	f := newSketch[T](frame{
-		name: fmt.Sprintf("TensorSketch(%v)", k), kernel: k,
-		law: mse.OfSketch("TensorSketch", "from the moments of signs and buckets", 1, m,
-			mse.Lifted(cmp.Or(k.Gamma, 1), k.Offset, mse.TensorSketch(k.Degree))),
-		in: d, out: m,
-	}, 2)
-	f.real = min(m, 2-m%2)
 	coordinates := d
 	if k.Offset > 0 {
-		f.scale, f.constant = 1, 1
 		coordinates++
 	}
 	if err := factorsFit[T](m, coordinates, k.Degree); err != nil {
 		return nil, fmt.Errorf("rff: m = %d, d = %d, Polynomial.Degree = %d: %w", m, d, k.Degree, err)
 	}
+	r := tensorSketchRecipe[T]{K: k}
 	for t := range k.Degree {
 		c, err := drawCounts[T](m, d, coordinates, k, src)
 		if err != nil {
 			return nil, err
 		}
 		if k.Degree == 1 {
-			f.parts, f.real = 1, 0
-			f.factors = []orf.Transposer[T]{c}
+			r.W = append(r.W, c)
 			break
 		}
 		s := &fourierSketch[T]{countSketch: c, norm: 1}
@@ -76,7 +69,39 @@ func TensorSketch[T dense.Float](m, d int, k kernels.Polynomial, src rand.Source
 		if err != nil {
 			return nil, err
 		}
-		f.factors = append(f.factors, w)
+		r.W = append(r.W, w)
+	}
+	return r.make()
+}
+
+// tensorSketchRecipe is what TensorSketch is made of: a count sketch, or the Fourier transforms of
+// count sketches.
+type tensorSketchRecipe[T dense.Float] struct {
+	K kernels.Polynomial
+	W []orf.Projection[T]
+}
+
+func (r tensorSketchRecipe[T]) make() (Map[T], error) {
+	k := r.K
+	m, d, err := factorDims(k, r.W)
+	if err := cmp.Or(err, size[T]("m", m), size[T]("d", d)); err != nil {
+		return nil, err
+	}
+	f := newSketch[T](frame{
+		name: fmt.Sprintf("TensorSketch(%v)", k), kernel: k,
+		law: mse.OfSketch("TensorSketch", "from the moments of signs and buckets", 1, m,
+			mse.Lifted(cmp.Or(k.Gamma, 1), k.Offset, mse.TensorSketch(k.Degree))),
+		in: d, out: m, recipe: r,
+	}, 2)
+	f.real = min(m, 2-m%2)
+	if k.Offset > 0 {
+		f.scale, f.constant = 1, 1
+	}
+	if k.Degree == 1 {
+		f.parts, f.real = 1, 0
+	}
+	for _, w := range r.W {
+		f.factors = append(f.factors, projection.Transposed(w))
 	}
 	return f, nil
 }
@@ -117,6 +142,40 @@ func drawCounts[T dense.Float](m, d, coordinates int, k kernels.Polynomial, src 
 			c.factors[i] = -c.factors[i]
 		}
 		c.rounded[i] = T(c.factors[i])
+	}
+	return c, nil
+}
+
+// countSketchRecipe is what a countSketch is made of.
+type countSketchRecipe[T dense.Float] struct {
+	M       int
+	Buckets []int
+	Factors []float64
+}
+
+func (c *countSketch[T]) Recipe() (any, error) {
+	return countSketchRecipe[T]{c.m, c.buckets, c.factors}, nil
+}
+
+func (r countSketchRecipe[T]) make() (orf.Projection[T], error) {
+	c, err := r.sketch()
+	if err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+func (r countSketchRecipe[T]) sketch() (*countSketch[T], error) {
+	n := len(r.Buckets)
+	if err := cmp.Or(size[T]("m", r.M), atLeastOne("buckets", n), each("factors", r.Factors, n)); err != nil {
+		return nil, err
+	}
+	c := &countSketch[T]{m: r.M, buckets: r.Buckets, factors: r.Factors, rounded: make([]T, n)}
+	for i, b := range r.Buckets {
+		if b < 0 || b >= r.M {
+			return nil, fmt.Errorf("rff: buckets[%d] = %d, want 0 to %d", i, b, r.M-1)
+		}
+		c.rounded[i] = T(r.Factors[i])
 	}
 	return c, nil
 }

@@ -1,0 +1,175 @@
+package archive
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"reflect"
+	"slices"
+	"strconv"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/safetensors"
+)
+
+// Read reads a value that Write wrote with the same T, V and name, to the end of r. The error names
+// what is missing, damaged, unknown, of another type or of another version, or wraps the error of
+// r. No input makes Read panic or allocate more than a multiple of the bytes that r has delivered.
+func Read[T dense.Float, V any](r io.Reader, name string) (V, error) {
+	var v, none V
+	f, err := safetensors.Read(r)
+	if err != nil {
+		return none, err
+	}
+	d := decoder{metadata: f.Metadata, tensors: f.Tensors}
+	if err := d.header(f, typeName[T](), name); err != nil {
+		return none, err
+	}
+	if err := d.part(name, reflect.ValueOf(&v).Elem(), 0); err != nil {
+		return none, err
+	}
+	return v, d.finish()
+}
+
+// decoder takes the parts of a value out of a file.
+type decoder struct {
+	metadata map[string]string
+	tensors  map[string]safetensors.Tensor
+}
+
+// header takes out what every file says.
+func (d *decoder) header(f *safetensors.File, element, name string) error {
+	switch got := d.metadata[formatKey]; {
+	case got != format:
+		return fmt.Errorf("metadata: format %.40q, want %q", got, format)
+	case d.metadata[versionKey] != version:
+		return fmt.Errorf("metadata: version %.40q, want %q", d.metadata[versionKey], version)
+	}
+	if got, want := d.metadata[checksumKey], checksum(f); got != want {
+		return fmt.Errorf("metadata: checksum %.40q, want %q: the file is damaged", got, want)
+	}
+	if got := d.metadata[typeKey]; got != element {
+		return fmt.Errorf("the file is of %.40s, want %s", got, element)
+	}
+	for _, key := range []string{formatKey, versionKey, checksumKey, typeKey} {
+		delete(d.metadata, key)
+	}
+	return nil
+}
+
+// finish reports what is no part of the value.
+func (d *decoder) finish() error {
+	for _, key := range slices.Sorted(maps.Keys(d.metadata)) {
+		return fmt.Errorf("metadata: %.80q is unknown", key)
+	}
+	for _, name := range slices.Sorted(maps.Keys(d.tensors)) {
+		return fmt.Errorf("tensor %.80q is unknown", name)
+	}
+	return nil
+}
+
+// text takes out a text of the metadata.
+func (d *decoder) text(name string) (string, error) {
+	s, ok := d.metadata[name]
+	if !ok {
+		return "", fmt.Errorf("metadata: %.200q is missing", name)
+	}
+	delete(d.metadata, name)
+	return s, nil
+}
+
+// part fills v, which is zero, from the part of the given name.
+func (d *decoder) part(name string, v reflect.Value, depth int) error {
+	if isArray(v.Type()) {
+		return d.array(name, v)
+	}
+	if isRecord(v) {
+		return fields(name, v, func(name string, v reflect.Value) error { return d.part(name, v, depth) })
+	}
+	s, err := d.text(name)
+	if err != nil {
+		return err
+	}
+	if k := v.Kind(); (k == reflect.Interface || k == reflect.Slice) && s == null {
+		return nil
+	}
+	switch v.Kind() {
+	case reflect.Interface:
+		return d.dynamic(name, s, v, depth)
+	case reflect.Int:
+		var n int
+		n, err = strconv.Atoi(s)
+		v.SetInt(int64(n))
+	case reflect.Float64:
+		var x float64
+		x, err = strconv.ParseFloat(s, 64)
+		v.SetFloat(x)
+	case reflect.Bool:
+		var b bool
+		b, err = strconv.ParseBool(s)
+		v.SetBool(b)
+	case reflect.Slice:
+		var n int
+		if n, err = strconv.Atoi(s); err == nil && n >= 0 {
+			return d.list(name, n, v, depth)
+		}
+	}
+	if err != nil || v.Kind() == reflect.Slice {
+		return fmt.Errorf("metadata: %.200q is %.40q, want a %s", name, s, map[reflect.Kind]string{
+			reflect.Int: "whole number", reflect.Float64: "number", reflect.Bool: "truth value", reflect.Slice: "number of parts",
+		}[v.Kind()])
+	}
+	return nil
+}
+
+// array fills v from a tensor.
+func (d *decoder) array(name string, v reflect.Value) error {
+	if v.Kind() == reflect.Slice && d.metadata[name] == null {
+		delete(d.metadata, name)
+		return nil
+	}
+	t, ok := d.tensors[name]
+	if !ok {
+		return fmt.Errorf("tensor %.200q is missing", name)
+	}
+	delete(d.tensors, name)
+	if err := fill(v.Addr().Interface(), t); err != nil {
+		return fmt.Errorf("tensor %.200q: %w", name, err)
+	}
+	return nil
+}
+
+// list fills v with n parts. It grows as they come, as n may be any number.
+func (d *decoder) list(name string, n int, v reflect.Value, depth int) error {
+	list := reflect.MakeSlice(v.Type(), 0, min(n, 16))
+	for i := range n {
+		e := reflect.New(v.Type().Elem()).Elem()
+		if err := d.part(element(name, i), e, depth); err != nil {
+			return err
+		}
+		list = reflect.Append(list, e)
+	}
+	v.Set(list)
+	return nil
+}
+
+// dynamic fills an interface with a value of the kind of the given name.
+func (d *decoder) dynamic(name, kindName string, v reflect.Value, depth int) error {
+	if depth == deepest {
+		return fmt.Errorf("metadata: %.200q is more than %d values deep", name, deepest)
+	}
+	k := lookup(v.Type(), func(k kind) bool { return k.name == kindName })
+	if k == nil {
+		return fmt.Errorf("metadata: %.200q is %.40q, which is unknown", name, kindName)
+	}
+	recipe := reflect.New(k.of).Elem()
+	if err := d.part(inside(name, k.of), recipe, depth+1); err != nil {
+		return err
+	}
+	made, err := k.make(recipe.Interface())
+	if err != nil {
+		return fmt.Errorf("%.200s: %w", name, err)
+	}
+	v.Set(reflect.ValueOf(made))
+	return nil
+}

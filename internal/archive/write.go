@@ -1,0 +1,160 @@
+package archive
+
+import (
+	"fmt"
+	"hash/crc32"
+	"io"
+	"maps"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/safetensors"
+)
+
+const (
+	format  = "randfeat"
+	version = "1"
+
+	formatKey, versionKey, typeKey, checksumKey = "format", "version", "type", "checksum"
+
+	null    = "nil"
+	terms   = "terms"
+	deepest = 64
+)
+
+// Write writes the value v, a struct or a value of an interface that Register knows, as a
+// safetensors file whose parts begin with name. T is the type of the numbers that v computes with.
+// Write writes nothing if a part of v cannot be written.
+func Write[T dense.Float, V any](w io.Writer, name string, v V) error {
+	e := encoder{safetensors.File{
+		Metadata: map[string]string{formatKey: format, versionKey: version, typeKey: typeName[T]()},
+		Tensors:  map[string]safetensors.Tensor{},
+	}}
+	if err := e.part(name, reflect.ValueOf(&v).Elem(), 0); err != nil {
+		return err
+	}
+	Seal(&e.file)
+	return safetensors.Write(w, &e.file)
+}
+
+// Seal gives the file its checksum.
+func Seal(f *safetensors.File) { f.Metadata[checksumKey] = checksum(f) }
+
+// checksum returns the checksum of all but the checksum.
+func checksum(f *safetensors.File) string {
+	sum := crc32.NewIEEE()
+	for _, key := range slices.Sorted(maps.Keys(f.Metadata)) {
+		if key != checksumKey {
+			fmt.Fprintf(sum, "%s\n%s\n", key, f.Metadata[key])
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(f.Tensors)) {
+		t := f.Tensors[name]
+		shape := strings.ReplaceAll(strings.Trim(fmt.Sprint(t.Shape), "[]"), " ", ",")
+		fmt.Fprintf(sum, "%s\n%s\n%s\n", name, t.DType, shape)
+		sum.Write(t.Data)
+	}
+	return fmt.Sprintf("%08x", sum.Sum32())
+}
+
+// typeName returns float32 or float64.
+func typeName[T dense.Float]() string { return reflect.TypeFor[T]().String() }
+
+// encoder collects the parts of a value.
+type encoder struct{ file safetensors.File }
+
+// part adds the part of the given name. depth is the number of interfaces that it is inside of.
+func (e *encoder) part(name string, v reflect.Value, depth int) error {
+	if isRecord(v) {
+		return fields(name, v, func(name string, v reflect.Value) error { return e.part(name, v, depth) })
+	}
+	if k := v.Kind(); (k == reflect.Interface || k == reflect.Slice) && v.IsNil() {
+		e.file.Metadata[name] = null
+		return nil
+	}
+	if v.Kind() == reflect.Interface {
+		return e.dynamic(name, v, depth)
+	}
+	if t, ok, err := tensorOf(v.Interface()); ok {
+		if err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		e.file.Tensors[name] = t
+		return nil
+	}
+	switch v.Kind() {
+	case reflect.Int:
+		e.file.Metadata[name] = strconv.FormatInt(v.Int(), 10)
+	case reflect.Float64:
+		e.file.Metadata[name] = strconv.FormatFloat(v.Float(), 'g', -1, 64)
+	case reflect.Bool:
+		e.file.Metadata[name] = strconv.FormatBool(v.Bool())
+	case reflect.Slice:
+		e.file.Metadata[name] = strconv.Itoa(v.Len())
+		for i := range v.Len() {
+			if err := e.part(element(name, i), v.Index(i), depth); err != nil {
+				return err
+			}
+		}
+	default:
+		panic(fmt.Sprintf("archive: %s is a %v, which is no part", name, v.Type()))
+	}
+	return nil
+}
+
+// dynamic adds the value of an interface.
+func (e *encoder) dynamic(name string, v reflect.Value, depth int) error {
+	if depth == deepest {
+		return fmt.Errorf("%s is more than %d values deep", name, deepest)
+	}
+	recipe := v.Interface()
+	if made, ok := recipe.(Made); ok {
+		var err error
+		if recipe, err = made.Recipe(); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	k := lookup(v.Type(), func(k kind) bool { return k.of == reflect.TypeOf(recipe) })
+	if k == nil {
+		return fmt.Errorf("%s is a %T, not of this library, and cannot be written", name, v.Interface())
+	}
+	e.file.Metadata[name] = k.name
+	return e.part(inside(name, k.of), reflect.ValueOf(recipe), depth+1)
+}
+
+// inside returns the name of the value of an interface, of the given type, whose kind has a name.
+func inside(name string, t reflect.Type) string {
+	if t.Kind() == reflect.Struct {
+		return name
+	}
+	return name + "." + terms
+}
+
+// element returns the name of element i of a slice.
+func element(name string, i int) string { return name + "." + strconv.Itoa(i) }
+
+// isRecord reports whether v is a struct that is written by its fields.
+func isRecord(v reflect.Value) bool { return v.Kind() == reflect.Struct && !isArray(v.Type()) }
+
+// fields calls f for each field of the struct v, with the name of the part. The fields of an
+// embedded struct are fields of v.
+func fields(name string, v reflect.Value, f func(name string, v reflect.Value) error) error {
+	for i := range v.NumField() {
+		field, err := v.Type().Field(i), error(nil)
+		if field.Anonymous {
+			err = fields(name, v.Field(i), f)
+		} else {
+			first, size := utf8.DecodeRuneInString(field.Name)
+			err = f(name+"."+string(unicode.ToLower(first))+field.Name[size:], v.Field(i))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

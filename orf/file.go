@@ -1,0 +1,60 @@
+package orf
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/archive"
+)
+
+// Write writes a projection of Draw or Of as a safetensors file, which NumPy reads. Structured
+// frequencies are written as their signs, permutations, rotations and lengths, never as a matrix.
+// rff.Write says what all files have in common, and package documentation lists their arrays.
+//
+// The error reports a nil p, a projection of another package, and the errors of w.
+func Write[T dense.Float](w io.Writer, p Projection[T]) error {
+	if p == nil {
+		return fmt.Errorf("orf: p is nil, want a projection")
+	}
+	if err := archive.Write[T](w, "projection", p); err != nil {
+		return fmt.Errorf("orf: %w", err)
+	}
+	return nil
+}
+
+// Read reads a projection that Write wrote, to the end of r. It has the same structure, speed and
+// Ensemble, and its projections have the same bits.
+//
+// The error names what is missing, damaged or unknown in the file, a file of the other element type
+// and one of a later version, and reports the errors of r. Memory follows the bytes that arrive.
+func Read[T dense.Float](r io.Reader) (Projection[T], error) {
+	p, err := archive.Read[T, Projection[T]](r, "projection")
+	if err == nil && p == nil {
+		err = fmt.Errorf("projection is nil")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("orf: %w", err)
+	}
+	return p, nil
+}
+
+func init() {
+	archive.Register(map[string]any{
+		"IID": IID{}, "GramSchmidt": GramSchmidt{}, "Simplex": Simplex{}, "Hadamard": Hadamard{},
+		"Givens": Givens{}, "Fastfood": Fastfood{}, "Halton": Halton{}, "Sobol": Sobol{},
+	}, func(e any) (Ensemble, error) { return e.(Ensemble), nil })
+	register[float32]()
+	register[float64]()
+}
+
+func register[T dense.Float]() {
+	archive.Register(map[string]any{
+		"Explicit": explicitRecipe[T]{}, "Hadamard": hadamardRecipe[T]{}, "Givens": givensRecipe[T]{}, "Fastfood": fastfoodRecipe[T]{},
+	}, func(r any) (Projection[T], error) { return r.(recipe[T]).make() })
+}
+
+// recipe is what a projection is made of, and what its file holds: the exported fields.
+type recipe[T dense.Float] interface {
+	make() (Projection[T], error)
+}

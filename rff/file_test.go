@@ -1,0 +1,414 @@
+package rff_test
+
+import (
+	"bytes"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"math"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	exprand "golang.org/x/exp/rand"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/archive"
+	"github.com/seed-feabd252/randfeat/internal/densetest"
+	"github.com/seed-feabd252/randfeat/internal/mse"
+	"github.com/seed-feabd252/randfeat/kernels"
+	"github.com/seed-feabd252/randfeat/orf"
+	"github.com/seed-feabd252/randfeat/rff"
+)
+
+// written is a map and the constructor that makes it.
+type written[T dense.Float] struct {
+	constructor string
+	m           rff.Map[T]
+}
+
+// allProjections are all kinds of frequencies, m of R^d.
+func allProjections[T dense.Float](t testing.TB, m, d int) []orf.Projection[T] {
+	own, err := orf.Of(points[T](12, m, d, 1))
+	require.NoError(t, err)
+	all := []orf.Projection[T]{own}
+	for _, e := range []orf.Ensemble{
+		orf.IID{}, orf.GramSchmidt{}, orf.Simplex{}, orf.Hadamard{}, orf.Givens{}, orf.Fastfood{}, orf.Halton{}, orf.Sobol{},
+	} {
+		w, err := orf.Draw[T](e, m, d, exprand.NewSource(7))
+		require.NoError(t, err)
+		all = append(all, w)
+	}
+	return all
+}
+
+// fileMaps are maps of every constructor, of all kinds of frequencies and kernels. Most have m
+// frequencies of R^d.
+func fileMaps[T dense.Float](t testing.TB, m, d int) []written[T] {
+	var all []written[T]
+	some := func(constructor string, f rff.Map[T], err error) rff.Map[T] {
+		require.NoError(t, err, constructor)
+		all = append(all, written[T]{constructor, f})
+		return f
+	}
+	positive := func(constructor string, f rff.LogMap[T], err error) rff.Map[T] { return some(constructor, f, err) }
+	embedding := func(constructor string, f rff.Embedding[T], err error) { some(constructor, f, err) }
+
+	src := exprand.NewSource(3)
+	gate, err := orf.Draw[T](orf.IID{}, 3, d, src)
+	require.NoError(t, err)
+	for _, w := range allProjections[T](t, m, d) {
+		f, err := rff.DotProduct(w)
+		some("DotProduct", f, err)
+		f, err = rff.Angular(w)
+		some("Angular", f, err)
+		for order := range 3 {
+			f, err = rff.ArcCosine(w, order)
+			some("ArcCosine", f, err)
+		}
+		f, err = rff.Gaussian(w, lengthScale)
+		some("Gaussian", f, err)
+		f, err = rff.GaussianPhase(w, lengthScale, src)
+		some("GaussianPhase", f, err)
+		f, err = rff.Matern(w, 2.5, lengthScale, src)
+		some("Matern", f, err)
+		f, err = rff.SoftmaxTrig(w, scaleOf)
+		some("SoftmaxTrig", f, err)
+		f, err = rff.SoftmaxHybrid(w, gate, scaleOf)
+		some("SoftmaxHybrid", f, err)
+		f, err = rff.PolynomialOf(kernels.Polynomial{Degree: 2, Gamma: 0.5}, w, w)
+		some("PolynomialOf", f, err)
+
+		g, err := rff.SoftmaxPositive(w, scaleOf)
+		positive("SoftmaxPositive", g, err)
+		g, err = rff.SoftmaxHyperbolic(w, scaleOf)
+		positive("SoftmaxHyperbolic", g, err)
+		g, err = rff.SoftmaxOptimal(w, scaleOf, damping)
+		positive("SoftmaxOptimal", g, err)
+		g, err = rff.GaussianPositive(w, lengthScale)
+		positive("GaussianPositive", g, err)
+		g, err = rff.GaussianHyperbolic(w, lengthScale)
+		positive("GaussianHyperbolic", g, err)
+		g, err = rff.GaussianOptimal(w, lengthScale, damping)
+		positive("GaussianOptimal", g, err)
+		x, y := fitPoints[T](w)
+		g, err = rff.SADERF(w, x, y, scaleOf)
+		positive("SADERF", g, err)
+		g, err = rff.ADERF(w, x, y, scaleOf)
+		positive("ADERF", g, err)
+		g, err = rff.SDERF(w, x, y, scaleOf)
+		positive("SDERF", g, err)
+		for _, k := range raisedKernels {
+			g, err = rff.Generalised(w, k)
+			positive("Generalised", g, err)
+		}
+	}
+
+	f, err := rff.Laplacian[T](m, d, lengthScale, src)
+	some("Laplacian", f, err)
+	f, err = rff.SkewedChiSquare[T](m, d, 0.5, src)
+	some("SkewedChiSquare", f, err)
+	f, err = rff.AdditiveChiSquare[T](d, 3, 0)
+	some("AdditiveChiSquare", f, err)
+	f, err = rff.Identity[T](d)
+	some("Identity", f, err)
+	f, err = rff.Quadratic[T](d)
+	some("Quadratic", f, err)
+	f, err = rff.Taylor[T](d, scaleOf)
+	some("Taylor", f, err)
+	g, err := rff.ELU[T](d)
+	elu := positive("ELU", g, err)
+	for law := rff.RademacherWeights; law <= rff.ComplexGaussianWeights; law++ {
+		f, err = rff.PolynomialSketch[T](m, d, kernels.Polynomial{Degree: 3, Offset: float64(law % 2)}, law, src)
+		some("PolynomialSketch", f, err)
+		f, err = rff.Maclaurin[T](m, d, kernels.Maclaurin{Coefficients: []float64{1, 1, 0.5, 0, 0.1}}, []float64{1, 1, 1, 0, 1}, law, src)
+		some("Maclaurin", f, err)
+	}
+	f, err = rff.Maclaurin[T](m, d, kernels.Maclaurin{Coefficients: []float64{2}}, []float64{1}, rff.GaussianWeights, src)
+	some("Maclaurin", f, err)
+	for _, k := range []kernels.Polynomial{{Degree: 1}, {Degree: 1, Offset: 2}, {Degree: 2, Gamma: 0.5}, {Degree: 3, Offset: 1}} {
+		f, err = rff.TensorSketch[T](m, d, k, src)
+		some("TensorSketch", f, err)
+	}
+	f, err = rff.TensorSketch[T](4, 300, kernels.Polynomial{Degree: 2}, src) // by Fourier transforms
+	some("TensorSketch", f, err)
+
+	landmarks := points[T](8, 11, d, 1)
+	for i, v := range landmarks.Data {
+		landmarks.Data[i] = max(v, -v)
+	}
+	for _, k := range fileKernels(d) {
+		e, err := rff.Nystroem(k, landmarks)
+		embedding("Nystroem", e, err)
+	}
+	e, err := rff.Spectral(kernels.Laplacian{}, landmarks, 6)
+	embedding("Spectral", e, err)
+
+	f, err = rff.PCA(points[T](9, 40, d, 1), d, true)
+	some("PCA", f, err)
+	f, err = rff.PCA(points[T](9, 40, d, 1), d-1, false)
+	pca := some("PCA", f, err)
+	f, err = rff.Affine(points[T](10, d, d, 0.5), nil)
+	linear := some("Affine", f, err)
+	f, err = rff.Affine(points[T](10, d+2, d, 0.5), points[T](11, 1, d+2, 1).Data)
+	affine := some("Affine", f, err)
+
+	// Maps of maps: of one that is paired, of one side of it, of a pair of one's own, of a map of maps.
+	w, err := orf.Draw[T](orf.Hadamard{}, m, d, src)
+	require.NoError(t, err)
+	x, y := fitPoints[T](w)
+	paired, err := rff.SADERF(w, x, y, 1)
+	require.NoError(t, err)
+	keys := rff.Keys[T](paired)
+	some("Keys", keys, nil)
+	one, err := rff.SoftmaxPositive(w, 1)
+	require.NoError(t, err)
+	other, err := rff.GaussianPositive(w, 1)
+	require.NoError(t, err)
+	f, err = rff.Pair[T](one, other, kernels.Softmax{Scale: 2})
+	pair := some("Pair", f, err)
+	some("Keys", rff.Keys(pair), nil)
+	f, err = rff.Pair(pair, rff.Keys(pair), nil)
+	some("Pair", f, err)
+	f, err = rff.Pair[T](one, one, nil)
+	some("Pair", f, err)
+	for _, inner := range []rff.Map[T]{one, paired, keys} {
+		f, err = rff.Centred(inner, points[T](12, 1, d, 1).Data, nil)
+		centred := some("Centred", f, err)
+		some("Keys", rff.Keys(centred), nil)
+	}
+	for _, inner := range []rff.Map[T]{elu, paired, keys, pair} {
+		f, err = rff.Homogeneous(inner)
+		homogeneous := some("Homogeneous", f, err)
+		f, err = rff.Compose(linear, inner)
+		some("Compose", f, err)
+		f, err = rff.Convolution(homogeneous, kernels.Patches{Height: 3, Width: 4, Channels: d, Size: 1, Pool: 3})
+		some("Convolution", f, err)
+		f, err = rff.Convolution(inner, kernels.Patches{Height: 3, Width: 2, Channels: d, Size: 1})
+		convolution := some("Convolution", f, err)
+		if convolution != rff.Keys(convolution) {
+			some("Keys", rff.Keys(convolution), nil)
+		}
+	}
+	small, err := rff.Taylor[T](d-1, 1)
+	require.NoError(t, err)
+	f, err = rff.Compose(pca, small)
+	some("Compose", f, err)
+	large, err := rff.Identity[T](d + 2)
+	require.NoError(t, err)
+	f, err = rff.Compose(affine, large)
+	some("Compose", f, err)
+	return all
+}
+
+// fileKernels are kernels of every type on R^d.
+func fileKernels(d int) []kernels.Kernel {
+	return []kernels.Kernel{
+		kernels.DotProduct{}, kernels.Softmax{Scale: 0.1}, kernels.Polynomial{Degree: 2, Offset: 1}, kernels.ELU{},
+		kernels.Gaussian{LengthScale: 1.0 / 3}, kernels.Generalised{F: kernels.Square, Epsilon: 0.1}, kernels.Laplacian{}, kernels.Matern{Nu: 2.5},
+		kernels.RationalQuadratic{Alpha: 2}, kernels.Angular{}, kernels.ArcCosine{Order: 1}, kernels.AdditiveChiSquare{},
+		kernels.SkewedChiSquare{C: 2}, kernels.Maclaurin{Coefficients: []float64{1, 0, 2}},
+		kernels.Homogeneous{K: kernels.Gaussian{}},
+		kernels.Sum{kernels.Gaussian{}, kernels.Product{kernels.Laplacian{}, kernels.DotProduct{}}},
+		kernels.Product{kernels.Laplacian{}, kernels.ELU{}}, kernels.Scaled{K: kernels.DotProduct{}, By: 3},
+		kernels.Pullback{K: kernels.Gaussian{}, A: points[float64](5, 2, d, 1), Center: make([]float64, d)},
+		kernels.Pullback{K: kernels.Gaussian{}, A: points[float64](6, 2, d, 1), Offset: []float64{1, 2}},
+		kernels.Convolution{K: kernels.Gaussian{}, Patches: kernels.Patches{Height: 1, Width: d, Size: 1}},
+	}
+}
+
+func testFiles[T dense.Float](t *testing.T) {
+	for _, w := range fileMaps[T](t, 20, 5) {
+		sameMaps(t, w.m, reread(t, w.m))
+		if t.Failed() {
+			t.Fatalf("%s: %v", w.constructor, w.m)
+		}
+	}
+}
+
+func TestFiles(t *testing.T) {
+	densetest.Both(t, testFiles[float32], testFiles[float64])
+}
+
+// reread writes m, reads it, and writes what was read: the bytes are the same.
+func reread[T dense.Float](t *testing.T, m rff.Map[T]) rff.Map[T] {
+	t.Helper()
+	var file, second bytes.Buffer
+	require.NoError(t, rff.Write(&file, m))
+	again, err := rff.Read[T](bytes.NewReader(file.Bytes()))
+	require.NoError(t, err, "%v", m)
+	require.NoError(t, rff.Write(&second, again))
+	require.True(t, bytes.Equal(file.Bytes(), second.Bytes()), "%v", m)
+	return again
+}
+
+// sameMaps compares all that maps, their keys and their laws say, bit for bit.
+func sameMaps[T dense.Float](t *testing.T, want, got rff.Map[T]) {
+	t.Helper()
+	sameSides(t, want, got)
+	assert.Equal(t, want == rff.Keys(want), got == rff.Keys(got), "is it paired?")
+	sameSides(t, rff.Keys(want), rff.Keys(got))
+}
+
+func sameSides[T dense.Float](t *testing.T, want, got rff.Map[T]) {
+	t.Helper()
+	require.IsType(t, want, got)
+	assert.Equal(t, fmt.Sprint(want), fmt.Sprint(got))
+	assert.Equal(t, want.Kernel(), got.Kernel())
+	in, out := want.Dims()
+	x, g := points[T](1, 9, in, 0.5), points[T](2, 9, out, 1)
+	for i, v := range x.Data {
+		x.Data[i] = max(v, -v) // histograms have no negative numbers
+	}
+	none := dense.Matrix[T]{}
+	assert.Equal(t, want.Transform(none, x), got.Transform(none, x))
+	if log, ok := want.(rff.LogMap[T]); ok {
+		assert.Equal(t, log.LogTransform(none, x), got.(rff.LogMap[T]).LogTransform(none, x))
+	}
+	if back, ok := want.(rff.Differentiable[T]); ok && back.CanBackward() == nil {
+		assert.Equal(t, back.Backward(none, x, g), slopes(got).Backward(none, x, g))
+	}
+	if back, ok := want.(rff.DifferentiableLog[T]); ok && back.CanBackward() == nil {
+		assert.Equal(t, back.LogBackward(none, x, g), got.(rff.DifferentiableLog[T]).LogBackward(none, x, g))
+	}
+	if e, ok := want.(rff.Embedding[T]); ok {
+		f := got.(rff.Embedding[T])
+		assert.Equal(t, []any{e.Points(), e.Rank(), e.Tolerance()}, []any{f.Points(), f.Rank(), f.Tolerance()})
+	}
+	type fitted interface{ Fitted() string }
+	assert.Equal(t, want.(fitted).Fitted(), got.(fitted).Fitted())
+	a, known := want.(mse.Lawful).Law().Estimate()
+	b, alsoKnown := got.(mse.Lawful).Law().Estimate()
+	assert.Equal(t, known, alsoKnown)
+	if known && a.MSE != nil {
+		u, v := dense.Copy(dense.Matrix[float64]{}, x.RowRange(0, 1)).Row(0), dense.Copy(dense.Matrix[float64]{}, x.RowRange(1, 2)).Row(0)
+		assert.Equal(t, math.Float64bits(a.MSE(u, v)), math.Float64bits(b.MSE(u, v)))
+	}
+	assert.Equal(t, a.Name, b.Name)
+}
+
+// TestFilesOfEveryConstructor fails where an exported function returns a map and fileMaps has none
+// of it, and where a kind of the archive is written by none.
+func TestFilesOfEveryConstructor(t *testing.T) {
+	constructors, kinds, kernelKinds := map[string]bool{"New": true}, map[string]bool{}, map[string]bool{}
+	for _, w := range fileMaps[float64](t, 6, 3) {
+		constructors[w.constructor], kinds[w.constructor] = true, true
+	}
+	for _, k := range fileKernels(3) {
+		kernelKinds[fmt.Sprintf("%T", k)[len("kernels."):]] = true
+	}
+	found := 0
+	for _, f := range functions(t, ".") {
+		if f.Recv == nil && f.Name.IsExported() && f.Name.Name != "Read" && returnsMap(f) {
+			found++
+			assert.True(t, constructors[f.Name.Name], "no file of %s", f.Name.Name)
+		}
+	}
+	assert.Greater(t, found, 30)
+	assert.ElementsMatch(t, sorted(kinds), sortedNames(archive.Names[rff.Map[float32]]()))
+	assert.ElementsMatch(t, sorted(kinds), sortedNames(archive.Names[rff.Map[float64]]()))
+
+	assert.ElementsMatch(t, sorted(kernelKinds), sortedNames(archive.Names[kernels.Kernel]()))
+	for _, f := range functions(t, "../kernels") {
+		if f.Recv != nil && f.Name.Name == "Eval" {
+			name := f.Recv.List[0].Type.(*ast.Ident).Name
+			assert.True(t, kernelKinds[name], "no file of kernel %s", name)
+		}
+	}
+}
+
+// functions returns the functions and methods of the package in a folder.
+func functions(t *testing.T, folder string) []*ast.FuncDecl {
+	var all []*ast.FuncDecl
+	paths, err := filepath.Glob(filepath.Join(folder, "*.go"))
+	require.NoError(t, err)
+	for _, path := range paths {
+		if strings.HasSuffix(path, "_test.go") {
+			continue
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
+		require.NoError(t, err)
+		for _, d := range file.Decls {
+			if f, ok := d.(*ast.FuncDecl); ok {
+				all = append(all, f)
+			}
+		}
+	}
+	return all
+}
+
+// returnsMap reports whether a function returns a Map, a LogMap or an Embedding.
+func returnsMap(f *ast.FuncDecl) bool {
+	if f.Type.Results == nil {
+		return false
+	}
+	index, ok := f.Type.Results.List[0].Type.(*ast.IndexExpr)
+	if !ok {
+		return false
+	}
+	name, ok := index.X.(*ast.Ident)
+	return ok && slices.Contains([]string{"Map", "LogMap", "Embedding"}, name.Name)
+}
+
+func sorted(set map[string]bool) []string {
+	var names []string
+	for name := range set {
+		names = append(names, name)
+	}
+	return sortedNames(names)
+}
+
+func sortedNames(names []string) []string {
+	slices.Sort(names)
+	return names
+}
+
+// ownKernel, ownMap and ownProjection are not of this library.
+type ownKernel struct{ kernels.Gaussian }
+
+type ownMap struct{ rff.Map[float64] }
+
+type ownProjection struct{ orf.Projection[float64] }
+
+func TestMapsThatCannotBeWritten(t *testing.T) {
+	w, err := orf.Draw[float64](orf.IID{}, 4, 2, exprand.NewSource(1))
+	require.NoError(t, err)
+	own := newMap(w, nil, func(t float64) float64 { return t })
+	identity, err := rff.Identity[float64](2)
+	require.NoError(t, err)
+	over, err := rff.Gaussian[float64](ownProjection{w}, 1)
+	require.NoError(t, err)
+	embedding, err := rff.Nystroem[float64](kernels.Sum{ownKernel{}, kernels.Gaussian{}}, points[float64](1, 3, 2, 1))
+	require.NoError(t, err)
+	inside, err := rff.Homogeneous(own)
+	require.NoError(t, err)
+	pair, err := rff.Pair[float64](identity, ownMap{identity}, nil)
+	require.NoError(t, err)
+	deep := rff.Map[float64](identity)
+	for range 64 {
+		deep, err = rff.Homogeneous(deep)
+		require.NoError(t, err)
+	}
+	of := strings.Repeat(".of", 64)
+	for _, c := range []struct {
+		m    rff.Map[float64]
+		want string
+	}{
+		{nil, "rff: m is nil, want a map"},
+		{own, "rff: map: New(): R^2 → R^4 is made of functions, which no file holds"},
+		{inside, "rff: map.of: New(): R^2 → R^4 is made of functions, which no file holds"},
+		{ownMap{identity}, "rff: map is a rff_test.ownMap, not of this library, and cannot be written"},
+		{pair, "rff: map.key is a rff_test.ownMap, not of this library, and cannot be written"},
+		{over, "rff: map.w is a rff_test.ownProjection, not of this library, and cannot be written"},
+		{embedding, "rff: map.k.terms.0 is a rff_test.ownKernel, not of this library, and cannot be written"},
+		{deep, "rff: map" + of + " is more than 64 values deep"},
+	} {
+		var file bytes.Buffer
+		assert.EqualError(t, rff.Write(&file, c.m), c.want)
+		assert.Zero(t, file.Len())
+	}
+}

@@ -1,0 +1,128 @@
+package rff_test
+
+import (
+	"bytes"
+	"encoding/binary"
+	"flag"
+	"fmt"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	exprand "golang.org/x/exp/rand"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/orf"
+	"github.com/seed-feabd252/randfeat/rff"
+)
+
+var update = flag.Bool("update", false, "write testdata anew")
+
+// goldenPoint is a point with positive coordinates.
+func goldenPoint[T dense.Float](d int) dense.Matrix[T] {
+	x := dense.New[T](1, d)
+	for j := range x.Data {
+		x.Data[j] = T(1+j%4) / 4
+	}
+	return x
+}
+
+// TestGoldenFiles reads one file of every kind of map that the first version wrote. It gives the
+// same bytes when it is written again, and the features that it gave then.
+func TestGoldenFiles(t *testing.T) {
+	path := func(name string) string { return filepath.Join("testdata", name+".safetensors") }
+	list := filepath.Join("testdata", "features.txt")
+	if *update {
+		var lines []string
+		seen := map[string]bool{}
+		for _, w := range fileMaps[float64](t, 4, 3) {
+			if seen[w.constructor] {
+				continue
+			}
+			seen[w.constructor] = true
+			var file bytes.Buffer
+			require.NoError(t, rff.Write(&file, w.m))
+			require.NoError(t, os.WriteFile(path(w.constructor), file.Bytes(), 0o666))
+			line := w.constructor
+			in, _ := w.m.Dims()
+			for _, v := range w.m.Transform(dense.Matrix[float64]{}, goldenPoint[float64](in)).Data {
+				line += " " + strconv.FormatFloat(v, 'g', -1, 64)
+			}
+			lines = append(lines, line)
+		}
+		require.NoError(t, os.WriteFile(list, []byte(strings.Join(lines, "\n")+"\n"), 0o666))
+	}
+	text, err := os.ReadFile(list)
+	require.NoError(t, err)
+	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
+	require.Greater(t, len(lines), 35)
+	for _, line := range lines {
+		want := strings.Fields(line)
+		file, err := os.ReadFile(path(want[0]))
+		require.NoError(t, err)
+		m, err := rff.Read[float64](bytes.NewReader(file))
+		require.NoError(t, err, want[0])
+		var again bytes.Buffer
+		require.NoError(t, rff.Write(&again, m))
+		assert.True(t, bytes.Equal(file, again.Bytes()), "%s is written as something else", want[0])
+		in, out := m.Dims()
+		require.Len(t, want, 1+out)
+		for k, v := range m.Transform(dense.Matrix[float64]{}, goldenPoint[float64](in)).Data {
+			w, err := strconv.ParseFloat(want[1+k], 64)
+			require.NoError(t, err)
+			// Processors round functions and products of some tens of terms in their own way.
+			assert.InDelta(t, w, v, 1e-12*(1+math.Abs(w)), "%s: feature %d", want[0], k)
+		}
+	}
+}
+
+// TestNumPyEvaluatesFiles runs a script that knows the format and the formulas.
+func TestNumPyEvaluatesFiles(t *testing.T) {
+	python := ""
+	for _, name := range []string{"python3", "/usr/bin/python3"} {
+		if exec.Command(name, "-c", "import numpy").Run() == nil {
+			python = name
+			break
+		}
+	}
+	if python == "" {
+		t.Skip("no Python with NumPy")
+	}
+	const d = 6
+	dir := t.TempDir()
+	x := points[float64](1, 9, d, 1)
+	var raw bytes.Buffer
+	require.NoError(t, binary.Write(&raw, binary.LittleEndian, x.Data))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "points"), raw.Bytes(), 0o666))
+	for _, e := range []orf.Ensemble{orf.GramSchmidt{}, orf.Hadamard{}} {
+		w, err := orf.Draw[float64](e, 7, d, exprand.NewSource(2))
+		require.NoError(t, err)
+		gaussian, err := rff.Gaussian(w, lengthScale)
+		require.NoError(t, err)
+		positive, err := rff.SoftmaxPositive(w, scaleOf)
+		require.NoError(t, err)
+		for _, m := range []rff.Map[float64]{gaussian, positive} {
+			var file bytes.Buffer
+			require.NoError(t, rff.Write(&file, m))
+			require.NoError(t, os.WriteFile(filepath.Join(dir, "map"), file.Bytes(), 0o666))
+			run := exec.Command(python, filepath.Join("testdata", "evaluate.py"), filepath.Join(dir, "map"), filepath.Join(dir, "points"), filepath.Join(dir, "features"))
+			out, err := run.CombinedOutput()
+			require.NoError(t, err, "%s", out)
+			result, err := os.ReadFile(filepath.Join(dir, "features"))
+			require.NoError(t, err)
+			want := m.Transform(dense.Matrix[float64]{}, x).Data
+			got := make([]float64, len(want))
+			require.NoError(t, binary.Read(bytes.NewReader(result), binary.LittleEndian, got))
+			require.Len(t, result, 8*len(want))
+			for k, v := range want {
+				require.InDelta(t, v, got[k], 1e-12*(1+math.Abs(v)), "%s, feature %d", fmt.Sprint(m, e), k)
+			}
+		}
+	}
+}

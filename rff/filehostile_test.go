@@ -1,0 +1,335 @@
+package rff_test
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"io"
+	"maps"
+	"math"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	exprand "golang.org/x/exp/rand"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/archive"
+	"github.com/seed-feabd252/randfeat/internal/safetensors"
+	"github.com/seed-feabd252/randfeat/kernels"
+	"github.com/seed-feabd252/randfeat/orf"
+	"github.com/seed-feabd252/randfeat/rff"
+)
+
+// fileOf returns the bytes of a map.
+func fileOf(t testing.TB, m rff.Map[float64]) []byte {
+	var file bytes.Buffer
+	require.NoError(t, rff.Write(&file, m))
+	return file.Bytes()
+}
+
+// golden returns the bytes of a golden file.
+func golden(t testing.TB, name string) []byte {
+	file, err := os.ReadFile(filepath.Join("testdata", name+".safetensors"))
+	require.NoError(t, err)
+	return file
+}
+
+// changed returns the file after a change, with a checksum that fits.
+func changed(t testing.TB, file []byte, change func(f *safetensors.File)) []byte {
+	f, err := safetensors.Read(bytes.NewReader(file))
+	require.NoError(t, err)
+	change(f)
+	archive.Seal(f)
+	var out bytes.Buffer
+	require.NoError(t, safetensors.Write(&out, f))
+	return out.Bytes()
+}
+
+// text changes one of the metadata.
+func text(key, value string) func(f *safetensors.File) {
+	return func(f *safetensors.File) { f.Metadata[key] = value }
+}
+
+// number changes one element of a tensor of float64.
+func number(name string, at int, v float64) func(f *safetensors.File) {
+	return func(f *safetensors.File) {
+		binary.LittleEndian.PutUint64(f.Tensors[name].Data[8*at:], math.Float64bits(v))
+	}
+}
+
+// integer changes one element of a tensor of int.
+func integer(name string, at, v int) func(f *safetensors.File) {
+	return func(f *safetensors.File) {
+		binary.LittleEndian.PutUint64(f.Tensors[name].Data[8*at:], uint64(v))
+	}
+}
+
+// reshape changes the shape of a tensor.
+func reshape(name string, dims ...int) func(f *safetensors.File) {
+	return func(f *safetensors.File) {
+		t := f.Tensors[name]
+		t.Shape = dims
+		f.Tensors[name] = t
+	}
+}
+
+// TestChangedFiles has files with checksums that fit and contents that do not.
+func TestChangedFiles(t *testing.T) {
+	over := func(e orf.Ensemble) []byte {
+		w, err := orf.Draw[float64](e, 5, 3, exprand.NewSource(1))
+		require.NoError(t, err)
+		m, err := rff.Gaussian(w, 1)
+		require.NoError(t, err)
+		return fileOf(t, m)
+	}
+	hadamard, givens, fastfood := over(orf.Hadamard{}), over(orf.Givens{}), over(orf.Fastfood{})
+	gaussian := golden(t, "Gaussian")
+	for _, c := range []struct {
+		file   []byte
+		change func(f *safetensors.File)
+		want   string
+	}{
+		{gaussian, text("format", "other"), `rff: metadata: format "other", want "randfeat"`},
+		{gaussian, text("version", "2"), `rff: metadata: version "2", want "1"`},
+		{gaussian, text("type", "float32"), "rff: the file is of float32, want float64"},
+		{gaussian, text("map", "Gauss"), `rff: metadata: "map" is "Gauss", which is unknown`},
+		{gaussian, text("map", "nil"), `rff: metadata: "map.lengthScale" is unknown`},
+		{gaussian, func(f *safetensors.File) { delete(f.Metadata, "map") }, `rff: metadata: "map" is missing`},
+		{gaussian, text("map.lengthScale", "short"), `rff: metadata: "map.lengthScale" is "short", want a number`},
+		{gaussian, text("map.lengthScale", "-1"), "rff: map: rff: lengthScale = -1, want a positive finite number"},
+		{gaussian, text("map.lengthScale", "NaN"), "rff: map: rff: lengthScale = NaN, want a positive finite number"},
+		{gaussian, text("map.lengthScale", "1e999"), `rff: metadata: "map.lengthScale" is "1e999", want a number`},
+		{gaussian, text("map.lengthscale", "1"), `rff: metadata: "map.lengthscale" is unknown`},
+		{gaussian, text("map.w", "nil"), "rff: map: rff: w is nil, want a projection"},
+		{gaussian, text("map.w.ensemble", "Sum"), `rff: metadata: "map.w.ensemble" is "Sum", which is unknown`},
+		{gaussian, number("map.w.frequencies", 2, math.Inf(1)), "rff: map.w: orf: w has +Inf in row 0, column 2, want finite frequencies"},
+		{gaussian, reshape("map.w.frequencies", 12), `rff: tensor "map.w.frequencies": 1 dimensions, want 2`},
+		{gaussian, func(f *safetensors.File) {
+			f.Tensors["map.w.frequencies"] = safetensors.Tensor{DType: safetensors.F64, Shape: []int{0, 3}}
+		}, "rff: map.w: orf: w is 0×3, want at least 1×1"},
+		{gaussian, func(f *safetensors.File) {
+			f.Tensors["map.w.frequencies"] = safetensors.Tensor{DType: safetensors.F32, Shape: []int{1, 1}, Data: make([]byte, 4)}
+		}, `rff: tensor "map.w.frequencies": dtype F32, want F64`},
+		{gaussian, func(f *safetensors.File) { f.Tensors["more"] = f.Tensors["map.w.frequencies"] }, `rff: tensor "more" is unknown`},
+		{gaussian, func(f *safetensors.File) { delete(f.Tensors, "map.w.frequencies") }, `rff: tensor "map.w.frequencies" is missing`},
+
+		{hadamard, reshape("map.w.signs", 2, 12), "rff: map.w: orf: signs of shape [2 12], want blocks × factors × order"},
+		{hadamard, reshape("map.w.signs", 1, 6, 4), "rff: map.w: orf: 5 rows in 1 blocks of 4"},
+		{hadamard, reshape("map.w.signs", 1, 4, 6), "rff: map.w: orf: hadamard: Order 6 is not the order of a Hadamard matrix known here, the next is 8"},
+		{hadamard, func(f *safetensors.File) { f.Tensors["map.w.signs"].Data[3] = 0 }, "rff: map.w: orf: orf: signs have 0 at 3, want 1 or −1"},
+		{hadamard, text("map.w.d", "5"), "rff: map.w: orf: d = 5, want 1 to 4"},
+		{hadamard, text("map.w.d", "0"), "rff: map.w: orf: d = 0, want 1 to 4"},
+		{hadamard, text("map.w.d", "0.5"), `rff: metadata: "map.w.d" is "0.5", want a whole number`},
+		{hadamard, text("map.w.fixedLength", "maybe"), `rff: metadata: "map.w.fixedLength" is "maybe", want a truth value`},
+		{hadamard, integer("map.w.rows", 1, 4), "rff: map.w: orf: rows have 4, want different numbers from 0 to 3"},
+		{hadamard, integer("map.w.rows", 1, -1), "rff: map.w: orf: rows have -1, want different numbers from 0 to 3"},
+		{hadamard, number("map.w.lengths", 1, math.NaN()), "rff: map.w: orf: lengths[1] = NaN, want a finite number"},
+		{givens, integer("map.w.axes", 1, 3), "rff: map.w: orf: orf: axes have 3, want 0 to 2"},
+		{givens, number("map.w.angles", 1, 3), "rff: map.w: orf: givens: rotation 0 has cosine"},
+		{givens, reshape("map.w.axes", 2, 10), "rff: map.w: orf: axes of shape [2 10], angles [2 5 2], want blocks × rotations × 2"},
+		{givens, text("map.w.d", "2"), "rff: map.w: orf: 5 rows in 2 blocks of 2"},
+		{fastfood, integer("map.w.permutations", 1, 9), "rff: map.w: orf: orf: permutations have 9, want different numbers from 0 to 3"},
+		{fastfood, number("map.w.diagonals", 1, math.Inf(-1)), "rff: map.w: orf: orf: diagonals[1] = -Inf, want a finite number"},
+		{fastfood, reshape("map.w.diagonals", 8), "rff: map.w: orf: permutations of shape [2 4], diagonals [8], want [2 4]"},
+
+		{golden(t, "GaussianPhase"), number("map.phases", 0, math.NaN()), "rff: map: rff: phases[0][0] = NaN, want a finite number"},
+		{golden(t, "Matern"), text("map.nu", "2"), "rff: map: rff: nu = 2, want 0.5, 1.5 or 2.5"},
+		{golden(t, "ArcCosine"), text("map.order", "3"), "rff: map: rff: order = 3, want 0, 1 or 2"},
+		{golden(t, "SoftmaxOptimal"), text("map.a", "0.2"), "rff: map: rff: a = 0.2, want a number below 1/8"},
+		{golden(t, "SoftmaxOptimal"), func(f *safetensors.File) {
+			f.Tensors["map.offsets"] = safetensors.Tensor{DType: safetensors.F64, Shape: []int{0}}
+		}, "rff: map: rff: 0 offsets, want 4"},
+		{golden(t, "SADERF"), number("map.psi", 0, 0), "rff: map: rff: ψ_0 = 0 is outside the range of float64"},
+		{golden(t, "ADERF"), reshape("map.query", 1, 9), "rff: map: rff: query is 1×9, want 3×3"},
+		{golden(t, "SDERF"), number("map.damping", 0, 0.5), "rff: map: rff: a = 0.5, want a number below 1/8"},
+		{golden(t, "PolynomialSketch"), text("map.law", "7"), "rff: map: rff: law = Weights(7), want one of the four"},
+		{golden(t, "PolynomialSketch"), text("map.k.degree", "1000000000"), "rff: map: rff: 3 projections w, want 1000000000"},
+		{golden(t, "PolynomialSketch"), text("map.w", "2"), "rff: map: rff: 2 projections w, want 3 for "},
+		{golden(t, "PolynomialSketch"), text("map.w", "1000000000000"), `rff: metadata: "map.w.3" is missing`},
+		{golden(t, "PolynomialSketch"), text("map.w", "-1"), `rff: metadata: "map.w" is "-1", want a number of parts`},
+		{golden(t, "Maclaurin"), integer("map.drawn", 0, 9), "rff: map: rff: a feature of degree 9, want 0 to 4, in descending order"},
+		{golden(t, "Maclaurin"), text("map.law", "2"), "rff: map: rff: w[0] is "},
+		{golden(t, "TensorSketch"), integer("map.w.0.buckets", 0, 4), "rff: map.w.0: rff: buckets[0] = 4, want 0 to 3"},
+		{golden(t, "TensorSketch"), text("map.w.0.m", "0"), "rff: map.w.0: rff: m = 0, want at least 1"},
+		{golden(t, "Identity"), text("map.d", "0"), "rff: map: rff: d = 0, want at least 1"},
+		{golden(t, "Identity"), text("map.d", "9223372036854775807"), "of memory, want at most"},
+		{golden(t, "Quadratic"), text("map.d", "4000000000"), "of memory, want at most"},
+		{golden(t, "PCA"), number("map.center", 0, math.NaN()), "rff: map: rff: not an affine map: kernels: Pullback.Center[0] = NaN, want a finite number"},
+		{golden(t, "Nystroem"), text("map.k", "nil"), "rff: map: rff: k is nil, want a kernel"},
+		{golden(t, "Nystroem"), reshape("map.points", 3, 11), "rff: map: rff: points are 3×11, coefficients 11×11, features 11×11"},
+		{golden(t, "Compose"), text("map.then", "nil"), "rff: map: rff: then is nil, want a map"},
+		{golden(t, "Compose"), text("map.then.d", "7"), "rff: map: rff: then is a map of R^7, want R^3, where first leads"},
+		{golden(t, "Convolution"), text("map.patches.size", "2"), "rff: map: rff: m is a map of R^3, want R^12, of patches"},
+		{golden(t, "Convolution"), text("map.patches.stride", "-1"), "rff: map: rff: p is out of range: kernels: Patches.Stride = -1, want at least 0"},
+		{golden(t, "Pair"), text("map.key", "nil"), "rff: map: rff: a pair without two maps"},
+	} {
+		_, err := rff.Read[float64](bytes.NewReader(changed(t, c.file, c.change)))
+		assert.ErrorContains(t, err, c.want)
+	}
+	_, err := rff.Read[float32](bytes.NewReader(gaussian))
+	assert.EqualError(t, err, "rff: the file is of float64, want float32")
+	_, err = rff.Read[float64](strings.NewReader(""))
+	assert.ErrorIs(t, err, io.ErrUnexpectedEOF)
+	broken := errors.New("broken")
+	_, err = rff.Read[float64](io.MultiReader(bytes.NewReader(gaussian[:100]), failing{broken}))
+	assert.ErrorIs(t, err, broken)
+	assert.ErrorIs(t, rff.Write[float64](failing{broken}, mapOf(t, gaussian)), broken)
+}
+
+type failing struct{ err error }
+
+func (f failing) Read([]byte) (int, error)  { return 0, f.err }
+func (f failing) Write([]byte) (int, error) { return 0, f.err }
+
+func mapOf(t testing.TB, file []byte) rff.Map[float64] {
+	m, err := rff.Read[float64](bytes.NewReader(file))
+	require.NoError(t, err)
+	return m
+}
+
+// TestKernelsOfOtherPoints: a kernel that panics at the points of a map makes no map.
+func TestKernelsOfOtherPoints(t *testing.T) {
+	image := kernels.Patches{Height: 2, Width: 2, Size: 1}
+	for _, k := range []kernels.Kernel{
+		kernels.Pullback{K: kernels.Gaussian{}, A: points[float64](1, 2, 3, 1)},
+		kernels.Sum{kernels.Gaussian{}, kernels.Scaled{By: 2, K: kernels.Homogeneous{K: kernels.Convolution{K: kernels.Gaussian{}, Patches: image}}}},
+		kernels.Product{kernels.Pullback{K: kernels.Pullback{K: kernels.Gaussian{}, A: points[float64](1, 1, 3, 1)}, A: points[float64](1, 2, 5, 1)}},
+		kernels.Convolution{K: kernels.Pullback{K: kernels.Gaussian{}, A: points[float64](1, 2, 3, 1)}, Patches: kernels.Patches{Height: 1, Width: 5, Size: 1}},
+	} {
+		assert.Panics(t, func() { k.Eval([]float64{1, 1, 1, 1, 1}, []float64{1, 1, 1, 1, 1}) })
+		embedding, err := rff.Nystroem[float64](kernels.Gaussian{}, points[float64](2, 3, 5, 1))
+		require.NoError(t, err)
+		pair, err := rff.Pair(mapOf(t, golden(t, "Identity")), mapOf(t, golden(t, "Identity")), k)
+		require.NoError(t, err)
+		// The kernel of the pair takes the place of the kernel of the embedding.
+		kernel, err := safetensors.Read(bytes.NewReader(fileOf(t, pair)))
+		require.NoError(t, err)
+		file := changed(t, fileOf(t, embedding), func(f *safetensors.File) {
+			delete(f.Metadata, "map.k.lengthScale")
+			for key, value := range kernel.Metadata {
+				if strings.HasPrefix(key, "map.k") {
+					f.Metadata[key] = value
+				}
+			}
+			for name, value := range kernel.Tensors {
+				if strings.HasPrefix(name, "map.k") {
+					f.Tensors[name] = value
+				}
+			}
+		})
+		_, err = rff.Read[float64](bytes.NewReader(file))
+		assert.ErrorContains(t, err, "rff: map: rff: k is a kernel of points of R^")
+	}
+}
+
+// TestEveryDamageIsFound changes every byte of a file, and cuts the file off everywhere.
+func TestEveryDamageIsFound(t *testing.T) {
+	for _, name := range []string{"Gaussian", "Convolution"} {
+		file := golden(t, name)
+		for at := range file {
+			damaged := slices.Clone(file)
+			damaged[at] ^= 1 << (at % 8)
+			_, err := rff.Read[float64](bytes.NewReader(damaged))
+			require.Error(t, err, "byte %d of %s", at, name)
+			_, err = rff.Read[float64](bytes.NewReader(file[:at]))
+			require.Error(t, err, "%d bytes of %s", at, name)
+		}
+	}
+}
+
+// TestHostileFilesTakeLittleMemory has small files of maps with many features, patches or
+// coordinates.
+func TestHostileFilesTakeLittleMemory(t *testing.T) {
+	embedded := func(f *safetensors.File) {
+		for _, key := range []string{"map.patches.height", "map.patches.width"} {
+			f.Metadata[key] = "20000"
+		}
+		f.Metadata["map.patches.pool"] = "1"
+	}
+	w, err := orf.Draw[float64](orf.Givens{Rotations: 1}, 1, 3, exprand.NewSource(1))
+	require.NoError(t, err)
+	g, err := rff.SoftmaxOptimal(w, 1, -0.1)
+	require.NoError(t, err)
+	for name, file := range map[string][]byte{
+		"Convolution":  changed(t, golden(t, "Convolution"), embedded),
+		"Identity":     changed(t, golden(t, "Identity"), text("map.d", "100000000")),
+		"Quadratic":    changed(t, golden(t, "Quadratic"), text("map.d", "30000")),
+		"TensorSketch": changed(t, golden(t, "TensorSketch"), text("map.w.0.m", "100000000")),
+		"Givens":       changed(t, fileOf(t, g), text("map.w.d", "100000000")),
+	} {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		m, err := rff.Read[float64](bytes.NewReader(file))
+		runtime.ReadMemStats(&after)
+		assert.NoError(t, err, name)
+		assert.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(1<<20), name)
+		assert.NotNil(t, m, name)
+	}
+}
+
+// goldenFiles returns all golden files.
+func goldenFiles(f *testing.F) [][]byte {
+	paths, err := filepath.Glob(filepath.Join("testdata", "*.safetensors"))
+	require.NoError(f, err)
+	files := make([][]byte, len(paths))
+	for i, path := range paths {
+		files[i], err = os.ReadFile(path)
+		require.NoError(f, err)
+	}
+	return files
+}
+
+// readAny reads any bytes: a map that comes out of them computes, and is written as bytes that give
+// themselves again.
+func readAny(t *testing.T, data []byte) {
+	m, err := rff.Read[float64](bytes.NewReader(data))
+	if err != nil {
+		return
+	}
+	if in, out := m.Dims(); in < 1<<12 && out < 1<<12 {
+		m.Transform(dense.Matrix[float64]{}, goldenPoint[float64](in))
+	}
+	first := fileOf(t, m)
+	assert.True(t, bytes.Equal(first, fileOf(t, mapOf(t, first))))
+}
+
+// FuzzRead reads any bytes.
+func FuzzRead(f *testing.F) {
+	for _, file := range goldenFiles(f) {
+		f.Add(file)
+	}
+	f.Fuzz(readAny)
+}
+
+// FuzzChangedFiles reads golden files of which one text and some bytes of one tensor are changed,
+// with a checksum that fits.
+func FuzzChangedFiles(f *testing.F) {
+	files := goldenFiles(f)
+	for i := range files {
+		f.Add(uint8(i), uint8(i), "2", uint8(i), uint16(8*i), []byte{1})
+	}
+	f.Add(uint8(0), uint8(255), "", uint8(0), uint16(7), []byte{0xf0, 0x7f})
+	f.Fuzz(func(t *testing.T, file, key uint8, value string, tensor uint8, at uint16, patch []byte) {
+		if !utf8.ValidString(value) {
+			return // no safetensors file has it
+		}
+		readAny(t, changed(t, files[int(file)%len(files)], func(f *safetensors.File) {
+			keys := slices.Sorted(maps.Keys(f.Metadata))
+			if int(key) < len(keys) {
+				f.Metadata[keys[key]] = value
+			}
+			names := slices.Sorted(maps.Keys(f.Tensors))
+			if int(tensor) < len(names) {
+				data := f.Tensors[names[tensor]].Data
+				copy(data[min(int(at), len(data)):], patch)
+			}
+		}))
+	})
+}
