@@ -67,6 +67,26 @@ func BenchmarkTransformRows(b *testing.B) {
 	b.Run("type=float64", benchmarkTransformRows[float64])
 }
 
+func benchmarkRotationVector[T dense.Float](b *testing.B) {
+	for _, d := range []int{384, 768, 1024, 1536, 3072} {
+		r, err := hadamard.NewRotation[T](d, hadamard.RotationOptions{}, exprand.NewSource(1))
+		if err != nil {
+			b.Fatal(err)
+		}
+		x, y := make([]T, d), make([]T, d)
+		for i := range x {
+			x[i] = T(i%7) - 3
+		}
+		b.Run(fmt.Sprintf("d=%d", d), func(b *testing.B) {
+			b.SetBytes(int64(d) * int64(unsafe.Sizeof(x[0])))
+			b.ReportAllocs()
+			for b.Loop() {
+				r.ApplyVec(y, x)
+			}
+		})
+	}
+}
+
 func benchmarkRotation[T dense.Float](b *testing.B) {
 	const rows, k = 256, 3
 	for _, d := range []int{300, 768, 1024, 1500} {
@@ -82,7 +102,10 @@ func benchmarkRotation[T dense.Float](b *testing.B) {
 	}
 }
 
+// BenchmarkRotation rotates one vector and 256 rows.
 func BenchmarkRotation(b *testing.B) {
-	b.Run("type=float32", benchmarkRotation[float32])
-	b.Run("type=float64", benchmarkRotation[float64])
+	b.Run("vector/type=float32", benchmarkRotationVector[float32])
+	b.Run("vector/type=float64", benchmarkRotationVector[float64])
+	b.Run("rows/type=float32", benchmarkRotation[float32])
+	b.Run("rows/type=float64", benchmarkRotation[float64])
 }

@@ -70,8 +70,13 @@
 // k·d' bits to store instead of d² numbers, and k transforms to apply instead of d² products.
 //
 // Apply and ApplyTransposed work on the rows of a matrix in parallel; the second undoes the first.
-// The signs carry the scale: two factors share 1/d' as a power of two and a rest. At least every
+// ApplyVec and ApplyTransposedVec do the same for one vector, in place if there is room for the
+// padding: what a vector database does with a query. The signs carry the scale: two factors share 1/d' as a power of two and a rest. At least every
 // other factor rounds nothing, and all but at most one if d' is a power of two.
+//
+// A seed draws the same rotation in every version of this package and on every platform, and the
+// results have the same bits. MarshalBinary stores a rotation in about a bit a sign, for the life of
+// an index that is built on it, whatever the seed was.
 //
 // # NaN and Inf
 //
@@ -84,7 +89,7 @@
 //
 // Transform and its relatives write their argument. The matrices C of orders in use are kept for
 // good, h²/2 bytes each (h² bytes where C is not symmetric), and are shared. A Rotation never
-// changes after NewRotation; any number of goroutines may use it. Randomness comes from the
+// changes but in UnmarshalBinary; any number of goroutines may use it. Randomness comes from the
 // rand.Source given to NewRotation, which is not kept.
 //
 // # References

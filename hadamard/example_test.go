@@ -107,3 +107,30 @@ func Example_dyadicConvolution() {
 	fmt.Println(z)
 	// Output: [0.125 0.125 0.375 0.375]
 }
+
+// A query is rotated in place. The rotation is kept as bytes beside the index, and read back.
+func ExampleRotation_ApplyVec() {
+	r, err := hadamard.NewRotation[float32](300, hadamard.RotationOptions{Multiple: 64}, exprand.NewSource(1))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	in, out := r.Dims()
+	v := make([]float32, out) // with room for the padding
+	v[7] = 16
+	r.ApplyVec(v, v[:in])
+
+	data, err := r.MarshalBinary()
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	var again hadamard.Rotation[float32]
+	if err := again.UnmarshalBinary(data); err != nil {
+		fmt.Println(err)
+		return
+	}
+	x := again.ApplyTransposedVec(nil, v)
+	fmt.Printf("%d → %d, %d bytes, x₇ = %.2f\n", in, out, len(data), x[7])
+	// Output: 300 → 320, 156 bytes, x₇ = 16.00
+}
