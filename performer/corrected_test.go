@@ -111,11 +111,11 @@ func testCorrectedDefinition[T dense.Float](t *testing.T) {
 	none := dense.Matrix[T]{}
 	rng := rand.New(source(1))
 	for _, base := range corrigibles[T]() {
-		for _, size := range [][2]int{{150, 150}, {70, 150}, {200, 90}, {1, 40}} {
+		for _, size := range [][2]int{{90, 90}, {30, 80}, {100, 40}, {1, 30}} {
 			q, k, v := decaying[T](4, size[0], d, 3), decaying[T](5, size[1], d, 3), decaying[T](6, size[1], dv, 1)
 			for _, plain := range []bool{false, true} {
 				form := base.of(Options{Unnormalised: plain})
-				for _, o := range []CorrectedOptions{{Window: 1}, {Window: 12}, {Window: 30}, {Samples: 15}, {Window: 3, Samples: 15}} {
+				for _, o := range []CorrectedOptions{{Window: 1}, {Window: 14}, {Samples: 15}, {Window: 3, Samples: 15}} {
 					c := must(NewCorrected(form, o, source(7)))
 					batch := must(NewBatch[T](1, 1, c))
 					for name, valid := range masks(rng, k.Rows) {
@@ -133,7 +133,7 @@ func testCorrectedDefinition[T dense.Float](t *testing.T) {
 						want, terms := byDefinition(c, base.of(Options{Unnormalised: true}), q, k, v, valid)
 						wider := must(NewCorrected(form, CorrectedOptions{o.Window + 2, o.Samples}, source(7)))
 						wrong, _ := byDefinition(wider, base.of(Options{Unnormalised: true}), q, k, v, valid)
-						noticed := size[0] < 150
+						noticed := size[0] != size[1]
 						for i := range q.Rows {
 							// By landmarks G⁻¹ magnifies rounding.
 							tolerance := 40 * float64(k.Rows+featuresOf(c)+d) * densetest.Roundoff[T]() * terms[i]
@@ -218,7 +218,7 @@ func TestCorrectedDuplicates(t *testing.T) {
 func testCorrectedNorms[T dense.Float](t *testing.T) {
 	const d, n, r = 16, 300, 40
 	none := dense.Matrix[T]{}
-	for _, norm := range []float64{1e-3, 1, 5, 30, 100, 1e3, 1e6} {
+	for _, norm := range []float64{1e-3, 5, 30, 100, 1e6} {
 		k, v := decaying[T](1, n, d, 1), decaying[T](2, n, 3, 1)
 		for i := range n {
 			row := k.Row(i)
@@ -269,7 +269,7 @@ func testCorrectedNaN[T dense.Float](t *testing.T) {
 	for _, base := range corrigibles[T]() {
 		for _, o := range []CorrectedOptions{{Window: 4}, {Samples: 20}, {4, 20}} {
 			c := must(NewCorrected(base.of(Options{}), o, source(1)))
-			for row := range n {
+			for row := 0; row < n; row += 6 {
 				q, k, v := decaying[T](1, 20, d, 1), decaying[T](2, n, d, 1), decaying[T](3, n, 3, 1)
 				v.Set(row, 1, T(math.NaN()))
 				require.Equal(t, 20, nan(c.Forward(dense.Matrix[T]{}, q, k, v)), "%s %+v", base.name, o)
@@ -291,7 +291,7 @@ func TestCorrectedNaN(t *testing.T) {
 // The same bits on one processor and on three, and from several goroutines; others from another
 // seed.
 func testCorrectedBits[T dense.Float](t *testing.T) {
-	const d, n = 4, 1500
+	const d, n = 4, 700
 	q, k, v := decaying[T](1, n, d, 3), decaying[T](2, n, d, 3), decaying[T](3, n, d, 1)
 	for _, base := range corrigibles[T]() {
 		for _, o := range []CorrectedOptions{{Window: 40}, {Samples: 70}, {40, 70}} {
@@ -348,7 +348,7 @@ func TestCorrectedBatch(t *testing.T) {
 }
 
 func testCorrectedAllocations[T dense.Float](t *testing.T) {
-	const d, n = 4, 2000
+	const d, n = 4, 500
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	q, v, dst := decaying[T](1, n, d, 2), decaying[T](2, n, d, 1), dense.New[T](n, d)
 	for _, base := range corrigibles[T]() {

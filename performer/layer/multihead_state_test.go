@@ -56,7 +56,7 @@ func TestMultiHeadStepErrors(t *testing.T) {
 	p := must(layer.Draw[float32](layer.Widths{Input: 4, Heads: 2}, source(483)))
 	auto := must(performer.NewAuto(linear[float32](must(rff.ELU[float32](2)), performer.Options{}), performer.Exact[float32]{}))
 	_, err := must(layer.New(p, batch(2, 2, performer.Form[float32](auto)))).NewState()
-	assert.EqualError(t, err, "layer: performer: the form of head 0 is *performer.Auto[float32], want an Attention, an Exact or a Landmarks for a state")
+	assert.EqualError(t, err, "layer: performer: the form of head 0 is *performer.Auto[float32], want an Attention, an Exact, a Landmarks or a Corrected for a state")
 	l := must(layer.New(p, batch(2, 2, performer.Form[float32](performer.Exact[float32]{}))))
 	assert.PanicsWithValue(t, "performer: the state belongs to no attention, want one of NewState", func() {
 		l.Step(dense.Matrix[float32]{}, dense.New[float32](1, 4), nil)
