@@ -155,13 +155,13 @@ func (a *Attention[T]) join(t *tile[T], first int, dst, far dense.Matrix[T], sca
 			relative = scales[i]
 		}
 		// Both are brought to the larger of the two references.
-		inverse := newScale(-peak, 0)
-		ratio := ldexp(relative.factor*inverse.factor, relative.exponent+inverse.exponent)
+		own := newScale(peak, 0)
+		ratio := ldexp(relative.factor/own.factor, relative.exponent-own.exponent)
 		byNear, byFar := T(1), T(ratio)
 		if ratio > 1 {
 			byNear, byFar = T(1/ratio), 1
 		} else {
-			relative = newScale(peak, 0)
+			relative = own
 		}
 		for j := range out {
 			row[j] = byNear*near[j] + byFar*row[j]

@@ -430,3 +430,18 @@ func TestNewCorrectedErrors(t *testing.T) {
 		assert.PanicsWithValue(t, want, f)
 	}
 }
+
+// A key of weight zero is as no key: its log-features, however large, do not take the sums of others
+// below the range of the type.
+func TestWeightZeroHasNoReference(t *testing.T) {
+	a := attention(positive[float32](8, 2), Options{})
+	with, without := a.accumulator(1), a.accumulator(1)
+	logs := densetest.Filled(2, 8, float32(-3))
+	fill(logs.Row(0), 200)
+	values := densetest.Filled(2, 1, float32(0.5))
+	without.add(logs.RowRange(1, 2).Clone(), values.RowRange(1, 2), []float32{0.25}, make([]float32, 8))
+	with.add(logs, values, []float32{0, 0.25}, make([]float32, 8))
+	assert.Equal(t, without.ref.exponent, with.ref.exponent)
+	assert.Equal(t, without.sums(), with.sums())
+	assert.InDelta(t, math.Exp(-3)/4, float64(with.sums().At(0, 1))*math.Ldexp(1, int(with.ref.exponent[0])), 1e-7)
+}

@@ -1,6 +1,8 @@
 package performer
 
 import (
+	"math"
+
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/matmul"
 	"github.com/seed-feabd252/randfeat/internal/scratch"
@@ -46,8 +48,14 @@ func (acc *accumulator[T]) clear(lo, hi int) {
 }
 
 // add adds a block of keys to the sums, from their (log-)features, which it overwrites, and their
-// values, times weights. Nil weights are 1. scratch is memory for m elements.
+// values, times weights. Nil weights are 1. A key of weight 0 has no part in references. scratch is
+// memory for m elements.
 func (acc *accumulator[T]) add(keys, values dense.Matrix[T], weights, scratch []T) {
+	for j, w := range weights {
+		if w == 0 && acc.ref != nil {
+			fill(keys.Row(j), T(math.Inf(-1)))
+		}
+	}
 	if acc.ref != nil {
 		peaksOf(scratch, keys)
 		acc.changes = acc.ref.raise(scratch, acc.changes[:0])
