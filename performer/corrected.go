@@ -14,11 +14,10 @@ import (
 // CorrectedOptions says what a [Corrected] corrects. At least one field is above 0.
 type CorrectedOptions struct {
 	// Window is W: keys j with |i − j| ≤ W, if causal those with i − W ≤ j ≤ i, have exact weights.
-	// Rows are counted in each sequence, with those that do not count; if causal, Past aligns the
-	// queries. Attention goes by blocks of t = max(W, m) keys, m the number of features or
-	// landmarks: with c = max(0, ⌊(i − W)/t⌋), the near keys are t·c ≤ j < t·(c+1) + 2·W, if causal
-	// those with t·c ≤ j ≤ i. Zero means no near keys, and the near keys of the base if that is
-	// causal Landmarks.
+	// Rows are counted in each sequence, with those that do not count, if causal from the first key
+	// that counts; Past aligns the queries then. Attention goes by blocks of t = max(W, m) keys, m
+	// the number of features or landmarks: with c = max(0, ⌊(i − W)/t⌋), the near keys are t·c ≤ j <
+	// t·(c+1) + 2·W, if causal those with t·c ≤ j ≤ i. Zero means no near keys.
 	Window int
 
 	// Samples is n, the number of keys that are drawn, in each call, to correct the weights of keys
@@ -60,10 +59,15 @@ type CorrectedOptions struct {
 // # Cost and memory
 //
 // Near keys add at most the time of O(L·(t+2·W)·(d+dv)), samples O(L·n·(d+dv)), and O(L·r·(r+d))
-// for the probabilities of keys by landmarks. Bidirectional attention with a window keeps two sums
-// of m×(dv+1) for every t keys, at most about four times the memory of v; causal attention keeps
-// one. With at least as many samples as keys, with a window that takes in all keys, and with at
-// least as many chosen landmarks as keys, attention is [Exact] with its bits.
+// for the probabilities of keys by landmarks. Bidirectional attention with a window keeps up to
+// three sums of m×(dv+1) for every t keys, which is about four times the memory of v; causal
+// attention keeps one in all. With at least as many samples as keys, with a window that takes in all
+// keys, and with at least as many chosen landmarks as keys, attention is [Exact] with its bits.
+//
+// BenchmarkCorrected at L = 16384, d = dv = 64, m = r = 256, float32, on two cores of a Xeon with
+// 512-bit vectors, in milliseconds: exact attention 238, SoftmaxPositive 10, with a window of 64 22,
+// with 256 samples 23; landmarks 16, 42 and 42, with both 65; causal SoftmaxPositive 14, with a
+// window 21.
 //
 // Exact weights are as stable as in [Exact] and sums as in the base: each has a reference of its
 // own, and they are joined under the larger. Without samples outputs are as stable as those of the

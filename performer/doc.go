@@ -221,10 +221,10 @@
 //
 // # Streams
 //
-// A [State] is attention over a stream of tokens, for every form, in constant memory if the form is
-// linear or has landmarks. States of several streams merge, in any order, on one machine or, with
-// MarshalBinary, on several. A decoder that drafts tokens and takes some back returns to a Snapshot
-// by Rollback.
+// A [State] is attention over a stream of tokens, in constant memory if the form is linear, has
+// landmarks or is a [Corrected] with a window. States of several streams merge, in any order, on one
+// machine or, with MarshalBinary, on several. A decoder that drafts tokens and takes some back
+// returns to a Snapshot by Rollback.
 //
 //	s, err := a.NewState(d, dv)
 //	s.Append(promptK, promptV)
