@@ -165,7 +165,7 @@ func testAuditedRows[T dense.Float](t *testing.T) {
 				opts := c.opts
 				opts.Rows = rows
 				a := must(drawAudit(must(exactHeads(c.truth, c.form)), c.q, c.k, c.v, opts, rng))
-				require.NoError(t, a.attend(nil, func(int) {}))
+				require.NoError(t, a.attend(t.Context(), func(int) {}))
 				outputs, _ := a.outputs(c.form, false)
 				for h, drawn := range a.drawn {
 					require.Len(t, drawn, rows)

@@ -16,8 +16,8 @@ type Shape struct {
 	// multiply-adds a row. It is false for elu+1 and other maps of coordinates.
 	Projected bool
 
-	// Window is the least number of keys with exact weights, of causal attention by landmarks.
-	Window int
+	// Window and Samples are those of a [Corrected] that corrects landmarks.
+	Window, Samples int
 
 	// Causal lets query i see the keys j ≤ i only; Queries = Keys then.
 	Causal bool
@@ -108,31 +108,45 @@ func (s Shape) Linear() Cost {
 //	Exps = (Lq + Lk)·r + n·r,  Steps = r,
 //
 // where landmarks are chosen among n = min(Lk, max(1024, 16·r)) keys. Causal attention has given
-// landmarks, so that there are neither steps nor the terms with n. It has exact weights for c + t/2
-// keys a query and a product with G⁻¹ every t tokens, with the window c and t = max(c, r). That is
-// L·min(L/2, c + t/2)·(d + dv) and L/t·r²·(dv + 1) more. Attention with at most r keys is exact.
+// landmarks, so that there are neither steps nor the terms with n.
+//
+// With a window W, or if causal, exact weights for N pairs add N·(d + dv), and products with G⁻¹ for
+// every t = max(W, r) keys add r²·(dv + 1) each, two of them unless causal. N is Lq·min(Lk, t + 2·W),
+// or L·min(L/2, W + t/2) if causal. S samples add Lq·S·(d + dv), and Lk·r·(r + d) for the
+// probabilities. Attention with at most r keys is exact.
 func (s Shape) Landmarks() Cost {
 	s.check()
 	lq, lk, r, sums := float64(s.Queries), float64(s.Keys), float64(s.Features), float64(s.Values)+1
 	if s.Keys <= s.Features && !s.Causal {
 		return s.Exact()
 	}
-	width := float64(s.Dim) + sums
+	d, width := float64(s.Dim), float64(s.Dim)+float64(s.Values)
 	c := Cost{
-		MACs:  (lq+lk)*r*width + r*r*(r/6+width),
+		MACs:  (lq+lk)*r*(d+sums) + r*r*(r/6+d+sums),
 		Exps:  (lq + lk) * r,
-		Bytes: (lq + lk) * (width - 1) * s.size(),
+		Bytes: (lq + lk) * width * s.size(),
 	}
 	if !s.Causal {
 		n := min(lk, max(landmarkPool, poolPerLandmark*r))
-		c.MACs += n * r * (float64(s.Dim) + r/2)
+		c.MACs += n * r * (d + r/2)
 		c.Exps += n * r
 		c.Steps = r
-		return c
 	}
-	stride := max(float64(s.Window), r, 1)
-	near := lq * min(lq/2, float64(s.Window)+stride/2)
-	c.MACs += near*(width-1) + lq/stride*r*r*sums
+	window := float64(s.Window)
+	near, t := 0.0, max(window, r, 1)
+	switch {
+	case s.Causal:
+		near = lq * min(lq/2, window+t/2)
+		c.MACs += lq / t * r * r * sums
+	case s.Window > 0:
+		near = lq * min(lk, t+2*window)
+		c.MACs += 2 * lk / t * r * r * sums
+	}
+	if s.Samples > 0 {
+		near += lq * float64(s.Samples)
+		c.MACs += lk * r * (r + d)
+	}
+	c.MACs += near * width
 	c.Exps += near
 	return c
 }
@@ -175,7 +189,7 @@ func (s Shape) size() float64 {
 // check panics unless the shape is one.
 func (s Shape) check() {
 	switch {
-	case s.Queries < 0 || s.Keys < 0 || s.Dim < 0 || s.Values < 0 || s.Features < 0 || s.Window < 0:
+	case s.Queries < 0 || s.Keys < 0 || s.Dim < 0 || s.Values < 0 || s.Features < 0 || s.Window < 0 || s.Samples < 0:
 		panic(fmt.Sprintf("performer: %+v has a negative dimension", s))
 	case s.Causal && s.Queries != s.Keys:
 		panic(fmt.Sprintf("performer: %+v is causal, want as many queries as keys", s))

@@ -1,0 +1,482 @@
+package performer
+
+import (
+	"context"
+	"errors"
+	"math"
+	"math/rand/v2"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/floats"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/densetest"
+	"github.com/seed-feabd252/randfeat/internal/layout"
+)
+
+// flat returns queries, keys and values of n tokens in R^d whose points lie near a plane, so that few
+// landmarks span them. Values depend on keys.
+func flat[T dense.Float](seed uint64, n, d int) (q, k, v dense.Matrix[T]) {
+	rng := rand.New(source(seed))
+	plane := densetest.Normal[float64](rng, 2, d, 0, 1)
+	points := func() dense.Matrix[T] {
+		at := densetest.Normal[float64](rng, n, 2, 0, 1.5/math.Sqrt(float64(d)))
+		x := densetest.Normal[T](rng, n, d, 0, 0.05)
+		for i := range n {
+			for j := range d {
+				x.Row(i)[j] += T(at.At(i, 0)*plane.At(0, j) + at.At(i, 1)*plane.At(1, j))
+			}
+		}
+		return x
+	}
+	q, k = points(), points()
+	v = densetest.Normal[T](rng, n, d, 0, 0.5)
+	for i := range n {
+		for j := range d {
+			v.Row(i)[j] += 2 * k.Row(i)[j]
+		}
+	}
+	return q, k, v
+}
+
+// sharp returns queries and keys that no approximation with few features knows.
+func sharp[T dense.Float](seed uint64, n, d int) (q, k, v dense.Matrix[T]) {
+	rng := rand.New(source(seed))
+	return sphere[T](rng, n, d, 12), sphere[T](rng, n, d, 12), densetest.Normal[T](rng, n, d, 0, 1)
+}
+
+// cheap returns the candidates of Within at costs that tell the order of sizes and nothing else: few
+// tokens make no approximation worth its cost.
+func cheap[T dense.Float]() []Candidate[T] {
+	all := Candidates[T]()
+	for i := range all {
+		all[i].Cost = func(s Shape) Cost {
+			if s.Causal && strings.Contains(all[i].Name, "samples") {
+				return Cost{MACs: math.Inf(1)}
+			}
+			return Cost{MACs: float64(s.Queries+s.Keys) / 1e4 * float64(s.Features)}
+		}
+		all[i].Sizes = []int{32, 64, 128, 256}
+	}
+	return all
+}
+
+func TestWithin(t *testing.T) {
+	densetest.Both(t, testWithin[float32], testWithin[float64])
+}
+
+func testWithin[T dense.Float](t *testing.T) {
+	q, k, v := flat[T](400, 1500, 8)
+	var none dense.Matrix[T]
+	for _, causal := range []bool{false, true} {
+		for _, plain := range []bool{false, true} {
+			truth := Exact[T]{Scale: 1, Causal: causal, Unnormalised: plain}
+			exact := truth.Forward(none, q, k, v)
+			c, err := Within[T](truth, 0.05, q, k, v, WithinOptions[T]{Calls: 100, Candidates: cheap[T]()}, source(401))
+			require.NoError(t, err)
+			require.False(t, c.Exact, "causal=%v, unnormalised=%v: %v", causal, plain, c)
+			assert.LessOrEqual(t, relativeError(c.Form.Forward(none, q, k, v), exact, nil), 0.05)
+			assert.LessOrEqual(t, c.Audited.High, 0.05)
+			assert.Equal(t, [2]int{96, 1500}, [2]int{c.Audited.Rows, c.Audited.Of})
+			assert.Greater(t, c.Audited.Average, 0.1)
+			assert.Nil(t, c.Heads)
+			last := c.Tried[len(c.Tried)-1]
+			assert.Equal(t, c.Name, last.Name)
+			assert.True(t, last.Test)
+			assert.Less(t, last.Cost, 1.0)
+			assert.Positive(t, c.Time)
+			assert.Positive(t, c.ExactTime)
+			assert.Positive(t, c.Choosing)
+		}
+	}
+}
+
+// Where nothing holds the form is the truth.
+func TestWithinNothing(t *testing.T) {
+	q, k, v := sharp[float64](402, 1000, 8)
+	truth := &Exact[float64]{Scale: 1}
+	c, err := Within[float64](truth, 0.05, q, k, v, WithinOptions[float64]{Calls: 100, Candidates: cheap[float64]()}, source(403))
+	require.NoError(t, err)
+	assert.True(t, c.Exact)
+	assert.Same(t, truth, c.Form)
+	assert.Equal(t, "exact attention", c.Name)
+	assert.Zero(t, c.Audited.High)
+	assert.NotEmpty(t, c.Tried)
+	assert.Equal(t, c.Time, c.ExactTime)
+	assert.Contains(t, c.String(), "exact attention: nothing cheaper is known to be within 5 % (best: ")
+
+	// A choice among few tokens would cost more than it saves, and draws no rows.
+	q, k, v = q.RowRange(0, 100), k.RowRange(0, 100), v.RowRange(0, 100)
+	c, err = Within[float64](truth, 0.05, q, k, v, WithinOptions[float64]{}, source(403))
+	require.NoError(t, err)
+	assert.True(t, c.Exact)
+	assert.Empty(t, c.Tried)
+	assert.Zero(t, c.Audited.Rows)
+	assert.Contains(t, c.String(), "exact attention: nothing cheaper is worth a try; choosing took ")
+
+	// A truth that is not finite has no error.
+	q, k, v = flat[float64](404, 1000, 8)
+	v.Row(500)[3] = math.NaN()
+	c, err = Within[float64](truth, 0.05, q, k, v, WithinOptions[float64]{Calls: 100, Candidates: cheap[float64]()}, source(403))
+	require.NoError(t, err)
+	assert.True(t, c.Exact)
+	assert.Empty(t, c.Tried)
+}
+
+// Heads choose for themselves, over grouped keys, sequences and padding.
+func TestWithinOfHeads(t *testing.T) {
+	const n, d, heads = 1200, 8, 4
+	q, k, v := dense.New[float64](n, heads*d), dense.New[float64](n, 2*d), dense.New[float64](n, 2*d)
+	for h := range heads {
+		draw := flat[float64]
+		if h >= 2 {
+			draw = sharp[float64]
+		}
+		hq, hk, hv := draw(405+uint64(h), n, d)
+		dense.Copy(layout.Head(q, h, heads), hq)
+		dense.Copy(layout.Head(k, h/2, 2), hk)
+		dense.Copy(layout.Head(v, h/2, 2), hv)
+	}
+	valid := make([]bool, n)
+	for i := range valid {
+		if valid[i] = i%7 != 3; !valid[i] {
+			k.Row(i)[0], v.Row(i)[0] = math.NaN(), math.Inf(1)
+		}
+	}
+	var none dense.Matrix[float64]
+	for _, causal := range []bool{false, true} {
+		for name, s := range map[string]Sequences{"padding": {Valid: valid}, "sequences": {Queries: []int{300, 0, 900}, Keys: []int{500, 10, 690}, Past: []int{200, 0, -210}, Valid: valid}} {
+			truth := must(NewBatch[float64](heads, 2, Exact[float64]{Scale: 1, Causal: causal}))
+			c, err := Within[float64](truth, 0.1, q, k, v, WithinOptions[float64]{Calls: 100, Candidates: cheap[float64](), Sequences: s}, source(410))
+			require.NoError(t, err)
+			out, exact := c.Form.(*Batch[float64]).ForwardSequences(none, q, k, v, s), truth.ForwardSequences(none, q, k, v, s)
+			require.Len(t, c.Heads, heads)
+			require.Len(t, c.Audited.Heads, heads)
+			for h, head := range c.Heads {
+				assert.Equal(t, h >= 2, head.Exact, "%s, causal=%v, head %d: %v", name, causal, h, head)
+				assert.LessOrEqual(t, relativeError(layout.Head(out, h, heads), layout.Head(exact, h, heads), nil), 0.1, "%s, causal=%v, head %d: %v", name, causal, h, head)
+				assert.Equal(t, c.Audited.Heads[h], head.Audited)
+			}
+			assert.False(t, c.Exact)
+			assert.Contains(t, c.String(), "2 heads: exact attention: error ")
+		}
+	}
+}
+
+// noisy is a form with the known outputs of exact attention and an error. The logarithms of the
+// relative errors of rows have the standard deviation spread.
+type noisy struct {
+	exact         dense.Matrix[float64]
+	error, spread float64
+	seed          uint64
+}
+
+func (f noisy) Forward(dst, _, _, _ dense.Matrix[float64]) dense.Matrix[float64] {
+	rng := rand.New(source(f.seed))
+	out := dense.Copy(dst, f.exact)
+	noise := densetest.Normal[float64](rng, out.Rows, out.Cols, 0, 1)
+	var distance, size float64
+	for i := range out.Rows {
+		row := noise.Row(i)
+		floats.Scale(floats.Norm(out.Row(i), 2)*math.Exp(f.spread*rng.NormFloat64())/floats.Norm(row, 2), row)
+		distance += floats.Dot(row, row)
+		size += floats.Dot(out.Row(i), out.Row(i))
+	}
+	for i := range out.Rows {
+		floats.AddScaled(out.Row(i), f.error*math.Sqrt(size/distance), noise.Row(i))
+	}
+	return out
+}
+
+// noisyCandidate makes so many forms, whose errors are given.
+func noisyCandidate(exact dense.Matrix[float64], seed uint64, errors ...float64) Candidate[float64] {
+	c := Candidate[float64]{Name: "guesses", Cost: func(s Shape) Cost { return Cost{MACs: float64(s.Features)} }}
+	for i := range errors {
+		c.Sizes = append(c.Sizes, i+1)
+	}
+	c.New = func(_ Exact[float64], _, _ dense.Matrix[float64], size int, _ rand.Source) (Form[float64], error) {
+		return noisy{exact, errors[size-1], 0.5, seed + uint64(size)}, nil
+	}
+	return c
+}
+
+// Twenty forms are all off by a tenth more than the tolerance. One of them is chosen in less than one
+// of 20 runs, although the first quarter of the rows shows an error within the tolerance for some of
+// them nearly always.
+func TestWithinOfManyGuesses(t *testing.T) {
+	const n, runs = 1000, 100
+	rng := rand.New(source(420))
+	x := densetest.Normal[float64](rng, n, 4, 0, 1)
+	exact := Exact[float64]{}.Forward(dense.Matrix[float64]{}, x, x, x)
+	errors := make([]float64, 20)
+	for i := range errors {
+		errors[i] = 0.11
+	}
+	wrong, low := 0, 0
+	for run := range runs {
+		o := WithinOptions[float64]{Calls: 1000, Candidates: []Candidate[float64]{noisyCandidate(exact, uint64(1000+100*run), errors...)}}
+		c, err := Within[float64](Exact[float64]{}, 0.1, x, x, x, o, source(uint64(421+run)))
+		require.NoError(t, err)
+		if !c.Exact {
+			wrong++
+		}
+		for _, tried := range c.Tried {
+			if tried.Error <= 0.1 {
+				low++
+				break
+			}
+		}
+	}
+	assert.LessOrEqual(t, wrong, runs/20)
+	assert.Greater(t, low, runs*9/10, "the error of some rows decides nothing")
+}
+
+// The cheapest form that holds is chosen, and extrapolation passes over those that will not hold.
+func TestWithinTakesTheCheapest(t *testing.T) {
+	rng := rand.New(source(430))
+	x := densetest.Normal[float64](rng, 1000, 4, 0, 1)
+	exact := Exact[float64]{}.Forward(dense.Matrix[float64]{}, x, x, x)
+	falling := noisyCandidate(exact, 431, 0.8, 0.4, 0.2, 0.1, 0.05, 0.025, 0.0125)
+	falling.Sizes = []int{1, 2, 4, 8, 16, 32, 64}
+	falling.New = func(_ Exact[float64], _, _ dense.Matrix[float64], size int, _ rand.Source) (Form[float64], error) {
+		return noisy{exact, 0.8 / float64(size), 0, 432 + uint64(size)}, nil
+	}
+	dear := noisyCandidate(exact, 433, 0.01)
+	dear.Name, dear.Cost = "dear guesses", func(Shape) Cost { return Cost{MACs: 50} }
+	names := func(fall float64, candidates ...Candidate[float64]) string {
+		candidates[0].Fall = fall
+		c, err := Within[float64](Exact[float64]{}, 0.065, x, x, x, WithinOptions[float64]{Calls: 1000, Candidates: candidates}, source(434))
+		require.NoError(t, err)
+		var tried []string
+		for _, t := range c.Tried {
+			tried = append(tried, t.Name)
+		}
+		require.Equal(t, c.Name, tried[len(tried)-1])
+		return strings.Join(tried, ", ")
+	}
+	assert.Equal(t, "1 guesses, 4 guesses, 8 guesses, 16 guesses", names(0, falling), "0.8·4^(−2) < 0.065, 0.2·2^(−3) < 0.065")
+	assert.Equal(t, "1 guesses, 16 guesses", names(1, falling), "0.8·16^(−1.2) < 0.065 < 0.8·8^(−1.2)")
+	assert.Equal(t, "1 guesses, 4 guesses, 8 guesses, 16 guesses", names(0, falling, dear))
+	dear.Cost = func(Shape) Cost { return Cost{MACs: 9} }
+	assert.Equal(t, "1 guesses, 4 guesses, 8 guesses, 1 dear guesses", names(0, falling, dear))
+}
+
+// Within never claims more than its confidence: a choice is wrong in less than one of 20 runs.
+func TestWithinHolds(t *testing.T) {
+	const runs = 40
+	var none dense.Matrix[float32]
+	wrong, chosen := 0, 0
+	for run := range runs {
+		q, k, v := flat[float32](uint64(500+run), 1024, 16)
+		truth := Exact[float32]{Scale: 1}
+		for _, tolerance := range []float64{0.02, 0.2} {
+			c, err := Within[float32](truth, tolerance, q, k, v, WithinOptions[float32]{Calls: 100, Candidates: cheap[float32]()}, source(uint64(600+run)))
+			require.NoError(t, err)
+			if c.Exact {
+				continue
+			}
+			chosen++
+			if relativeError(c.Form.Forward(none, q, k, v), truth.Forward(none, q, k, v), nil) > tolerance {
+				wrong++
+			}
+		}
+	}
+	require.Greater(t, chosen, runs/2)
+	assert.LessOrEqual(t, wrong, 2*runs/20, "of %d", chosen)
+}
+
+func TestWithinIsDeterministic(t *testing.T) {
+	q, k, v := flat[float32](440, 1200, 8)
+	b := must(NewBatch[float32](2, 1, Exact[float32]{}))
+	wide := dense.New[float32](1200, 16)
+	dense.Copy(layout.Head(wide, 0, 2), q)
+	dense.Copy(layout.Head(wide, 1, 2), k)
+	var first Chosen[float32]
+	for i, processors := range []int{1, 2, 5} {
+		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(processors))
+		c, err := Within[float32](b, 0.05, wide, k, v, WithinOptions[float32]{Calls: 100, Candidates: cheap[float32]()}, source(441))
+		require.NoError(t, err)
+		c.Form, c.Time, c.ExactTime, c.Choosing = nil, 0, 0, 0
+		for h := range c.Heads {
+			c.Heads[h].Form, c.Heads[h].Time, c.Heads[h].ExactTime = nil, 0, 0
+		}
+		if i == 0 {
+			first = c
+			assert.False(t, c.Exact)
+		}
+		require.Equal(t, first, c)
+	}
+}
+
+func TestWithinProgressAndContext(t *testing.T) {
+	q, k, v := flat[float64](450, 1500, 8)
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	last, total, end := 0, 0, math.MaxInt
+	o := WithinOptions[float64]{Calls: 100, Candidates: cheap[float64](), Context: ctx, Progress: func(done, of int) {
+		assert.Greater(t, done, last)
+		last, total = done, of
+		if done >= end {
+			cancel()
+		}
+	}}
+	_, err := Within[float64](Exact[float64]{}, 1e-9, q, k, v, o, source(451))
+	require.NoError(t, err)
+	assert.Equal(t, total, last)
+	assert.Greater(t, total, 3)
+
+	last, end = 0, 2
+	_, err = Within[float64](Exact[float64]{}, 1e-9, q, k, v, o, source(451))
+	assert.ErrorIs(t, err, context.Canceled)
+	assert.Less(t, last, total)
+	last = 0
+	_, err = Within[float64](Exact[float64]{}, 1e-9, q, k, v, o, source(451))
+	assert.EqualError(t, err, "performer: context canceled")
+	assert.Zero(t, last)
+}
+
+// A candidate that makes no form, or one that cannot stand for the truth, is left out, and is an
+// error if there is no other.
+func TestWithinOfBadCandidates(t *testing.T) {
+	q, k, v := flat[float64](460, 1000, 8)
+	cheap := func(Shape) Cost { return Cost{MACs: 1} }
+	form := func(f Form[float64]) func(Exact[float64], dense.Matrix[float64], dense.Matrix[float64], int, rand.Source) (Form[float64], error) {
+		return func(Exact[float64], dense.Matrix[float64], dense.Matrix[float64], int, rand.Source) (Form[float64], error) {
+			return f, nil
+		}
+	}
+	bad := Candidate[float64]{Name: "bad", Cost: cheap, New: func(Exact[float64], dense.Matrix[float64], dense.Matrix[float64], int, rand.Source) (Form[float64], error) {
+		return nil, errors.New("no luck")
+	}}
+	good := Candidate[float64]{Name: "good", Cost: func(Shape) Cost { return Cost{MACs: 2} }, Sizes: []int{7}, New: form(Exact[float64]{})}
+	o := WithinOptions[float64]{Calls: 100, Candidates: []Candidate[float64]{bad, good}}
+	c, err := Within[float64](Exact[float64]{}, 0.05, q, k, v, o, source(461))
+	require.NoError(t, err)
+	assert.Equal(t, "7 good", c.Name)
+	assert.EqualError(t, c.Tried[0].Err, "32 bad: no luck")
+
+	for want, f := range map[string]Form[float64]{
+		"32 bad: performer: form 0 is nil": nil,
+		"32 bad: performer: form 0 has {Causal:true Unnormalised:false} for head 0, truth has {Causal:false Unnormalised:false}, want the same": Exact[float64]{Causal: true},
+		"32 bad: performer: performer.average[float64] can neither leave out keys nor have a past":                                              average[float64]{},
+		"32 bad: performer: q is 1000×8, but the form takes points of R^4":                                                                      attention[float64](positive[float64](8, 4), Options{}),
+	} {
+		bad.New = form(f)
+		o.Candidates, o.Sequences = []Candidate[float64]{bad}, Sequences{Valid: append(make([]bool, 1), trues(999)...)}
+		_, err := Within[float64](must(NewBatch[float64](1, 1, Exact[float64]{})), 0.05, q, k, v, o, source(461))
+		assert.EqualError(t, err, want)
+	}
+}
+
+// trues returns n true elements.
+func trues(n int) []bool {
+	x := make([]bool, n)
+	for i := range x {
+		x[i] = true
+	}
+	return x
+}
+
+func TestWithinRefuses(t *testing.T) {
+	type options = WithinOptions[float64]
+	x := dense.New[float64](20, 4)
+	exact := Exact[float64]{}
+	candidate := func(c Candidate[float64]) options { return options{Candidates: []Candidate[float64]{c}} }
+	full := Candidates[float64]()[0]
+	for want, call := range map[string]func() (Chosen[float64], error){
+		"tolerance = 0, want a positive number": func() (Chosen[float64], error) {
+			return Within[float64](exact, 0, x, x, x, options{}, source(1))
+		},
+		"tolerance = NaN,": func() (Chosen[float64], error) {
+			return Within[float64](exact, math.NaN(), x, x, x, options{}, source(1))
+		},
+		"tolerance = +Inf,": func() (Chosen[float64], error) {
+			return Within[float64](exact, math.Inf(1), x, x, x, options{}, source(1))
+		},
+		"src is nil": func() (Chosen[float64], error) { return Within[float64](exact, 1, x, x, x, options{}, nil) },
+		"Confidence = 1,": func() (Chosen[float64], error) {
+			return Within[float64](exact, 1, x, x, x, options{Confidence: 1}, source(1))
+		},
+		"Calls = -1, want at least 1, or 0 for 1": func() (Chosen[float64], error) {
+			return Within[float64](exact, 1, x, x, x, options{Calls: -1}, source(1))
+		},
+		"Rows = 7, want at least 8, or 0 for 128": func() (Chosen[float64], error) {
+			return Within[float64](exact, 1, x, x, x, options{Rows: 7}, source(1))
+		},
+		"truth is a *performer.Attention[float64], want an Exact": func() (Chosen[float64], error) {
+			return Within[float64](attention[float64](positive[float64](8, 4), Options{}), 1, x, x, x, options{}, source(1))
+		},
+		"there are Sequences, but form 0 is a performer.Exact[float64], want a Batch": func() (Chosen[float64], error) {
+			return Within[float64](exact, 1, x, x, x, options{Sequences: Sequences{Queries: []int{20}}}, source(1))
+		},
+		"k is 20×4, v is 5×4": func() (Chosen[float64], error) {
+			return Within[float64](exact, 1, x, x, dense.New[float64](5, 4), options{}, source(1))
+		},
+		"q is 20×4, of whose rows none may be drawn": func() (Chosen[float64], error) {
+			return Within[float64](exact, 1, x, x, x, options{Queries: make([]bool, 20)}, source(1))
+		},
+		"candidate 0 (x) has no New": func() (Chosen[float64], error) {
+			return Within[float64](exact, 1, x, x, x, candidate(Candidate[float64]{Name: "x", Cost: full.Cost}), source(1))
+		},
+		"candidate 0 (x) has no Cost": func() (Chosen[float64], error) {
+			return Within[float64](exact, 1, x, x, x, candidate(Candidate[float64]{Name: "x", New: full.New}), source(1))
+		},
+		"candidate 0 (x) has the Sizes [4 2], want ascending numbers from 1 on": func() (Chosen[float64], error) {
+			return Within[float64](exact, 1, x, x, x, candidate(Candidate[float64]{Name: "x", New: full.New, Cost: full.Cost, Sizes: []int{4, 2}}), source(1))
+		},
+		"candidate 0 (x) has the Fall NaN, want at least 0": func() (Chosen[float64], error) {
+			return Within[float64](exact, 1, x, x, x, candidate(Candidate[float64]{Name: "x", New: full.New, Cost: full.Cost, Fall: math.NaN()}), source(1))
+		},
+	} {
+		_, err := call()
+		assert.ErrorContains(t, err, want)
+	}
+}
+
+// Every candidate makes forms of every kind, and its predicted cost grows with the size.
+func TestCandidates(t *testing.T) {
+	densetest.Both(t, testCandidates[float32], testCandidates[float64])
+}
+
+func testCandidates[T dense.Float](t *testing.T) {
+	q, k, v := flat[T](470, 300, 8)
+	var none dense.Matrix[T]
+	for _, c := range Candidates[T]() {
+		for _, e := range []Exact[T]{{}, {Causal: true}, {Unnormalised: true}, {Causal: true, Unnormalised: true}} {
+			want := e.Forward(none, q, k, v)
+			if e.Causal && strings.Contains(c.Name, "samples") {
+				continue
+			}
+			last := 1.5
+			for _, size := range []int{64, 1000} {
+				form, err := c.New(e, q, k, size, source(471))
+				require.NoError(t, err, c.Name)
+				assert.Equal(t, e.options(), form.(describedForm).options())
+				off := relativeError(form.Forward(none, q, k, v), want, nil)
+				assert.Less(t, off, last, "%d %s, %+v", size, c.Name, e)
+				last = max(off/1.2, 1e-3)
+			}
+			s := Shape{Queries: 5000, Keys: 5000, Dim: 8, Values: 8, Features: 32, Projected: true, Causal: e.Causal}
+			small := s.work(c.Cost(s))
+			s.Features = 64
+			assert.Greater(t, s.work(c.Cost(s)), small, c.Name)
+		}
+	}
+}
+
+func TestChosenString(t *testing.T) {
+	c := Chosen[float32]{
+		Name: "256 landmarks", Tolerance: 0.02, Audited: Audited{Error: 0.016, Low: 0.013, High: 0.019, Confidence: 0.95, Rows: 96, Of: 2048},
+		Time: time.Second, ExactTime: 14 * time.Second, Choosing: 123 * time.Millisecond,
+	}
+	assert.Equal(t, "256 landmarks: error 1.6 % (95 %: 1.3 … 1.9 %), 14 times as fast as exact attention; choosing took 0.12 s", c.String())
+	c.Name, c.Exact = "exact attention", true
+	assert.Equal(t, "exact attention: nothing cheaper is worth a try; choosing took 0.12 s", c.String())
+	c.Tried = []Tried{{Name: "32 landmarks", Error: 0.3}, {Name: "64 landmarks", Error: 0.08}, {Name: "32 bad", Err: errors.New("none")}}
+	assert.Equal(t, "exact attention: nothing cheaper is known to be within 2 % (best: 64 landmarks, error 8 %); choosing took 0.12 s", c.String())
+}
