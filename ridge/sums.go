@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"unsafe"
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/limit"
@@ -24,7 +23,7 @@ import (
 // can be merged. Targets are summed relative to the first row, so that a large mean costs no digits.
 //
 // In float64 all products are summed in float64. In float32 features are float32; products of some
-// hundred rows are summed in float32, and these sums in float64.
+// thousand rows are summed in float32, and these sums in float64.
 //
 // Other orders and groups of rows change the rounding of sums and nothing else. A Sums belongs to
 // one goroutine.
@@ -41,7 +40,7 @@ type Sums[T dense.Float] struct {
 	targets   []float64             // Σω(y − origin)
 	squares   []float64             // Σω(y − origin)²
 	cross     dense.Matrix[float64] // Σωφ(y − origin)ᵀ
-	square    triangle              // Σωφφᵀ
+	square    triangle[float64]     // Σωφφᵀ
 
 	prints *stream.Fingerprint
 	space  space[T]
@@ -51,6 +50,8 @@ type Sums[T dense.Float] struct {
 type space[T dense.Float] struct {
 	phi, extra scratch.Buffer[T]
 	sum        dense.Matrix[T]
+	square     triangle[T] // sums of products of the last rows, if T is float32
+	rows       int         // those rows
 }
 
 // NewSums returns the sums of no rows, for the features of phi and for targets of p = outputs
@@ -85,7 +86,7 @@ func (s *Sums[T]) clear() {
 	s.origin, s.targets, s.squares = make([]float64, s.outputs), make([]float64, s.outputs), make([]float64, s.outputs)
 	s.features = make([]float64, s.width)
 	s.cross = dense.New[float64](s.width, s.outputs)
-	s.square = newTriangle(s.width)
+	s.square = newTriangle[float64](s.width)
 }
 
 // Rows returns n, the number of rows with a weight above 0.
@@ -100,7 +101,7 @@ func (s *Sums[T]) Map() rff.Map[T] { return s.phi }
 // Add adds rows: points x (n×d), their targets y (n×p) and their weights, all 1 if nil. A weight ω
 // says that the noise of the row has the variance σ²/ω; a row of weight 0 does not count.
 //
-// Features are formed a few hundred rows at a time, and never those of all rows. Cost: n
+// Features are formed some hundred rows at a time, and never those of all rows. Cost: n
 // transforms and n·D²/2 multiply-adds, on up to GOMAXPROCS goroutines. The sums do not depend on
 // GOMAXPROCS.
 //
@@ -128,15 +129,43 @@ func (s *Sums[T]) Add(x, y dense.Matrix[T], weights []T) error {
 		}
 		s.addBlock(x.RowRange(lo, hi), y.RowRange(lo, hi), w)
 	}
+	s.settle()
 	return nil
 }
 
-// blockRows returns the number of rows whose features are summed together: those that are in cache.
+// blockRows returns the number of rows whose features are formed together: those that stay in the
+// second cache, and no fewer than a matrix product sums at a time.
 func (s *Sums[T]) blockRows() int {
-	const bytes, least, most = 1 << 22, 256, 2048
-	var v T
-	rows := bytes / (s.width * int(unsafe.Sizeof(v)))
+	const bytes, least, most = 1 << 20, 256, 2048
+	rows := bytes / (s.width * stream.ElementSize[T]())
 	return min(max(rows/least*least, least), most)
+}
+
+// singleRows is the number of rows whose products are summed in float32.
+const singleRows = 1 << 12
+
+// addSquare adds the products of features.
+func (s *Sums[T]) addSquare(phi dense.Matrix[T]) {
+	if double, ok := any(phi).(dense.Matrix[float64]); ok {
+		s.square.addSquare(double)
+		return
+	}
+	if s.space.square.n == 0 {
+		s.space.square = newTriangle[T](s.width)
+	}
+	s.space.square.addSquare(phi)
+	if s.space.rows += phi.Rows; s.space.rows >= singleRows {
+		s.settle()
+	}
+}
+
+// settle adds the sums of float32 to those of float64.
+func (s *Sums[T]) settle() {
+	if s.space.rows > 0 {
+		add(s.square, 1, s.space.square)
+		clear(s.space.square.data)
+		s.space.rows = 0
+	}
 }
 
 // check returns an error unless the rows can be added.
@@ -222,16 +251,17 @@ func (s *Sums[T]) addBlock(x, y dense.Matrix[T], weights []T) {
 			scaleRow(phi.Row(i), root)
 		}
 	}
-	addSquare(s.square, phi)
+	s.addSquare(phi)
 
-	s.space.sum = resize(s.space.sum, s.width, s.outputs+1)
-	matmul.TMul(1, phi, extra, 0, s.space.sum)
-	for f := range s.width {
-		row, to := s.space.sum.Row(f), s.cross.Row(f)
-		for j := range to {
-			to[j] += float64(row[j])
+	s.space.sum = resize(s.space.sum, s.outputs+1, s.width)
+	matmul.TMul(1, extra, phi, 0, s.space.sum)
+	for j := range s.outputs {
+		for f, v := range s.space.sum.Row(j) {
+			s.cross.Data[f*s.cross.Stride+j] += float64(v)
 		}
-		s.features[f] += float64(row[s.outputs])
+	}
+	for f, v := range s.space.sum.Row(s.outputs) {
+		s.features[f] += float64(v)
 	}
 }
 
@@ -303,14 +333,14 @@ func (s *Sums[T]) combine(f float64, other *Sums[T]) {
 	for i, v := range other.features {
 		s.features[i] += f * v
 	}
-	s.square.add(f, other.square)
+	add(s.square, f, other.square)
 }
 
 // Clone returns a copy of s with memory of its own.
 func (s *Sums[T]) Clone() *Sums[T] {
 	c := *s
 	c.origin, c.features, c.targets, c.squares = slices.Clone(s.origin), slices.Clone(s.features), slices.Clone(s.targets), slices.Clone(s.squares)
-	c.cross, c.square.data, c.space = s.cross.Clone(), slices.Clone(s.square.data), space[T]{}
+	c.cross, c.square, c.space = s.cross.Clone(), s.square.clone(), space[T]{}
 	return &c
 }
 
