@@ -121,7 +121,7 @@ func (c *Codes[T]) MarshalBinary() ([]byte, error) {
 // rotations.
 //
 // It returns an error, and leaves c as it was, if the bytes are not those of codes, damaged or of
-// another version, if a norm is no number, if the quantisers differ, or if UnmarshalBinary of the
+// another version, if a norm is out of range, if the quantisers differ, or if UnmarshalBinary of the
 // quantiser returns one.
 func (c *Codes[T]) UnmarshalBinary(data []byte) error {
 	if err := open(data, codesName, codesHeader+checksumSize); err != nil {
@@ -153,10 +153,11 @@ func (c *Codes[T]) UnmarshalBinary(data []byte) error {
 	if q.hasRatios() {
 		read.ratios = make([]float32, n)
 	}
-	for _, list := range [][]float32{read.norms, read.ratios} {
+	for k, list := range [][]float32{read.norms, read.ratios} {
+		most := [...]float32{0x1p101, 0x1p24}[k] // what Append writes is smaller
 		for i := range list {
 			v := math.Float32frombits(binary.LittleEndian.Uint32(body))
-			if !(v >= 0 && v <= math.MaxFloat32) {
+			if !(v >= 0 && v <= most) {
 				return fmt.Errorf("quantise: row %d has the norm or ratio %v", i, v)
 			}
 			list[i] = v

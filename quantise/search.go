@@ -210,7 +210,7 @@ func (s *search[T]) run() { parallel.Do((s.c.Len()+s.pieces-1)/s.pieces, s) }
 // part is the memory of a piece.
 type part struct {
 	products [chunk]float32
-	counts   [chunk]int32
+	scores   [chunk]float32
 	best     []candidate
 }
 
@@ -244,57 +244,10 @@ func (s *search[T]) products(p *part, lo, hi int) {
 		scan.Levels(out, rows, q.levels, s.arranged, q.words, q.width)
 		return
 	}
-	counts := p.counts[:hi-lo]
-	scan.Signs(counts, rows, s.planes, q.words)
+	scan.Signs(out, rows, s.planes, q.words)
 	// The sum of the weights with the sign of their codes.
 	scale := float64(q.levels[1]) * s.step
-	for i, v := range counts {
-		out[i] = float32(scale * (2*float64(v) - s.sum))
-	}
-}
-
-// offer takes rows that are among the best so far into p.best.
-func (s *search[T]) offer(p *part, lo, hi int) {
-	c := s.c
-	worst := math.Float64frombits(s.worst.Load())
-	if len(p.best) == s.k {
-		worst = max(worst, p.best[0].score)
-	}
-	norms := c.norms[lo:hi]
-	for i, v := range p.products[:hi-lo] {
-		cosine := float64(v)
-		if c.ratios != nil {
-			cosine *= float64(c.ratios[lo+i])
-		}
-		norm := float64(norms[i])
-		score := cosine
-		switch {
-		case s.by == InnerProduct:
-			score = norm * cosine
-		case s.by == SquaredDistance:
-			score = norm * (2*s.norm*cosine - norm)
-		case norm == 0:
-			score = 0
-		}
-		if score < worst {
-			continue
-		}
-		if p.best = keep(p.best, candidate{score, lo + i}, s.k); len(p.best) == s.k {
-			worst = max(worst, p.best[0].score)
-		}
-	}
-}
-
-// merge takes the best rows of a piece into those of all.
-func (s *search[T]) merge(best []candidate) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, b := range best {
-		s.best = keep(s.best, b, s.k)
-	}
-	if len(s.best) == s.k {
-		s.worst.Store(math.Float64bits(s.best[0].score))
-	}
+	vecmath.Affine(out, out, float32(2*scale), float32(-scale*s.sum))
 }
 
 // value returns the estimate for a row from sᵀp with a unit vector p.
@@ -353,44 +306,4 @@ func (q *Quantiser[T]) deviation(m codelaw.Moments, estimate float64) float64 {
 	variance := rho*rho*max(0, m.AlongSquare-m.Along*m.Along) + max(1-rho*rho, across/n)*across
 	bias := rho * (m.Along - 1)
 	return math.Sqrt(variance/n + bias*bias)
-}
-
-// candidate is a row and what it is ranked by.
-type candidate struct {
-	score float64
-	id    int
-}
-
-// worse reports whether a comes after b.
-func (a candidate) worse(b candidate) bool {
-	return a.score < b.score || a.score == b.score && a.id > b.id
-}
-
-// keep takes c into a heap of at most k candidates, whose worst is the first, if c is among the best
-// k, and returns the heap.
-func keep(heap []candidate, c candidate, k int) []candidate {
-	if len(heap) < k {
-		heap = append(heap, c)
-		for i := len(heap) - 1; i > 0 && heap[i].worse(heap[(i-1)/2]); i = (i - 1) / 2 {
-			heap[i], heap[(i-1)/2] = heap[(i-1)/2], heap[i]
-		}
-		return heap
-	}
-	if !heap[0].worse(c) {
-		return heap
-	}
-	heap[0] = c
-	for i := 0; ; {
-		worst := i
-		for child := 2*i + 1; child <= 2*i+2 && child < len(heap); child++ {
-			if heap[child].worse(heap[worst]) {
-				worst = child
-			}
-		}
-		if worst == i {
-			return heap
-		}
-		heap[i], heap[worst] = heap[worst], heap[i]
-		i = worst
-	}
 }

@@ -12,7 +12,7 @@ func BenchmarkSigns(b *testing.B) {
 	const d, count = 768, 1024
 	b.Run(fmt.Sprintf("d=%d", d), func(b *testing.B) {
 		words := Words(d, 1)
-		rows, dst := randomRows(count*words), make([]int32, count)
+		rows, dst := randomRows(count*words), make([]float32, count)
 		planes := randomRows(PlaneWords(words))
 		b.SetBytes(int64(8 * len(rows)))
 		for b.Loop() {

@@ -12,7 +12,7 @@
 //
 // # Results
 //
-// Signs is exact. Levels rounds as float32 does; tiers add in different orders. Nothing allocates
+// Signs is exact up to 2²⁴. Levels rounds as float32 does; tiers add in different orders. Nothing allocates
 // memory.
 package scan
 
@@ -117,9 +117,9 @@ func Slice(planes []uint64, weights []int8, bit []uint8, row []uint64) {
 	}
 }
 
-// Signs sets dst[i] to the sum of the weights of the elements whose code of 1 bit in row i is 1.
-// planes are the weights as Slice has them.
-func Signs(dst []int32, rows, planes []uint64, words int) {
+// Signs sets dst[i] to the sum of the weights of the elements whose code of 1 bit in row i is 1, a
+// whole number, which is rounded beyond 2²⁴. planes are the weights as Slice has them.
+func Signs(dst []float32, rows, planes []uint64, words int) {
 	rows, planes = rows[:len(dst)*words], planes[:PlaneWords(words)]
 	if len(dst) > 0 {
 		signs(dst, rows, planes, words)
@@ -136,7 +136,7 @@ func Levels(dst []float32, rows []uint64, table, query []float32, words, width i
 	}
 }
 
-func signsReference(dst []int32, rows, planes []uint64, words int) {
+func signsReference(dst []float32, rows, planes []uint64, words int) {
 	for i := range dst {
 		sum := 0
 		for w, r := range rows[i*words:][:words] {
@@ -146,7 +146,7 @@ func signsReference(dst []int32, rows, planes []uint64, words int) {
 			}
 			sum -= bits.OnesCount64(r&p[(Planes-1)*blockWords]) << (Planes - 1)
 		}
-		dst[i] = int32(sum)
+		dst[i] = float32(sum)
 	}
 }
 

@@ -10,7 +10,7 @@ var (
 	counts = simd.VPOPCNTDQ
 )
 
-func signs(dst []int32, rows, planes []uint64, words int) {
+func signs(dst []float32, rows, planes []uint64, words int) {
 	switch {
 	case tier == simd.AVX512 && counts:
 		signsAVX512(&dst[0], &rows[0], &planes[0], len(dst), words)

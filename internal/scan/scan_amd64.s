@@ -4,8 +4,8 @@
 
 #include "textflag.h"
 
-// func signsAVX512(dst *int32, rows *uint64, weights *uint64, n int, words int)
-// Requires: AVX, AVX2, AVX512F, AVX512VPOPCNTDQ, BMI2
+// func signsAVX512(dst *float32, rows *uint64, weights *uint64, n int, words int)
+// Requires: AVX, AVX2, AVX512F, AVX512VPOPCNTDQ, BMI2, MMX+
 TEXT ·signsAVX512(SB), NOSPLIT, $0-40
 	MOVQ   dst+0(FP), AX
 	MOVQ   rows+8(FP), CX
@@ -60,103 +60,111 @@ rows4:
 	JZ        k4Tail
 
 k4Block:
-	VMOVDQU64 (R9), Z25
-	VMOVDQU64 (R10), Z26
-	VMOVDQU64 (R11), Z27
-	VMOVDQU64 (R12), Z28
-	VMOVDQU64 (R13), Z29
-	VPANDQ    Z29, Z25, Z30
-	VPOPCNTQ  Z30, Z30
-	VPADDD    Z30, Z1, Z1
-	VPANDQ    Z29, Z26, Z30
-	VPOPCNTQ  Z30, Z30
-	VPADDD    Z30, Z7, Z7
-	VPANDQ    Z29, Z27, Z30
-	VPOPCNTQ  Z30, Z30
-	VPADDD    Z30, Z13, Z13
-	VPANDQ    Z29, Z28, Z29
-	VPOPCNTQ  Z29, Z29
-	VPADDD    Z29, Z19, Z19
-	VMOVDQU64 64(R13), Z29
-	VPANDQ    Z29, Z25, Z30
-	VPOPCNTQ  Z30, Z30
-	VPADDD    Z30, Z2, Z2
-	VPANDQ    Z29, Z26, Z30
-	VPOPCNTQ  Z30, Z30
-	VPADDD    Z30, Z8, Z8
-	VPANDQ    Z29, Z27, Z30
-	VPOPCNTQ  Z30, Z30
-	VPADDD    Z30, Z14, Z14
-	VPANDQ    Z29, Z28, Z29
-	VPOPCNTQ  Z29, Z29
-	VPADDD    Z29, Z20, Z20
-	VMOVDQU64 128(R13), Z29
-	VPANDQ    Z29, Z25, Z30
-	VPOPCNTQ  Z30, Z30
-	VPADDD    Z30, Z3, Z3
-	VPANDQ    Z29, Z26, Z30
-	VPOPCNTQ  Z30, Z30
-	VPADDD    Z30, Z9, Z9
-	VPANDQ    Z29, Z27, Z30
-	VPOPCNTQ  Z30, Z30
-	VPADDD    Z30, Z15, Z15
-	VPANDQ    Z29, Z28, Z29
-	VPOPCNTQ  Z29, Z29
-	VPADDD    Z29, Z21, Z21
-	VMOVDQU64 192(R13), Z29
-	VPANDQ    Z29, Z25, Z30
-	VPOPCNTQ  Z30, Z30
-	VPADDD    Z30, Z4, Z4
-	VPANDQ    Z29, Z26, Z30
-	VPOPCNTQ  Z30, Z30
-	VPADDD    Z30, Z10, Z10
-	VPANDQ    Z29, Z27, Z30
-	VPOPCNTQ  Z30, Z30
-	VPADDD    Z30, Z16, Z16
-	VPANDQ    Z29, Z28, Z29
-	VPOPCNTQ  Z29, Z29
-	VPADDD    Z29, Z22, Z22
-	VMOVDQU64 256(R13), Z29
-	VPANDQ    Z29, Z25, Z30
-	VPOPCNTQ  Z30, Z30
-	VPADDD    Z30, Z5, Z5
-	VPANDQ    Z29, Z26, Z30
-	VPOPCNTQ  Z30, Z30
-	VPADDD    Z30, Z11, Z11
-	VPANDQ    Z29, Z27, Z30
-	VPOPCNTQ  Z30, Z30
-	VPADDD    Z30, Z17, Z17
-	VPANDQ    Z29, Z28, Z29
-	VPOPCNTQ  Z29, Z29
-	VPADDD    Z29, Z23, Z23
-	VMOVDQU64 320(R13), Z29
-	VPANDQ    Z29, Z25, Z25
-	VPOPCNTQ  Z25, Z25
-	VPADDD    Z25, Z6, Z6
-	VPANDQ    Z29, Z26, Z25
-	VPOPCNTQ  Z25, Z25
-	VPADDD    Z25, Z12, Z12
-	VPANDQ    Z29, Z27, Z25
-	VPOPCNTQ  Z25, Z25
-	VPADDD    Z25, Z18, Z18
-	VPANDQ    Z29, Z28, Z25
-	VPOPCNTQ  Z25, Z25
-	VPADDD    Z25, Z24, Z24
-	ADDQ      $0x00000040, R9
-	ADDQ      $0x00000040, R10
-	ADDQ      $0x00000040, R11
-	ADDQ      $0x00000040, R12
-	ADDQ      $0x00000180, R13
-	DECQ      R14
-	JNZ       k4Block
+	VMOVDQU64  (R9), Z25
+	PREFETCHT0 4096(R9)
+	VMOVDQU64  (R10), Z26
+	PREFETCHT0 4096(R10)
+	VMOVDQU64  (R11), Z27
+	PREFETCHT0 4096(R11)
+	VMOVDQU64  (R12), Z28
+	PREFETCHT0 4096(R12)
+	VMOVDQU64  (R13), Z29
+	VPANDQ     Z29, Z25, Z30
+	VPOPCNTQ   Z30, Z30
+	VPADDD     Z30, Z1, Z1
+	VPANDQ     Z29, Z26, Z30
+	VPOPCNTQ   Z30, Z30
+	VPADDD     Z30, Z7, Z7
+	VPANDQ     Z29, Z27, Z30
+	VPOPCNTQ   Z30, Z30
+	VPADDD     Z30, Z13, Z13
+	VPANDQ     Z29, Z28, Z29
+	VPOPCNTQ   Z29, Z29
+	VPADDD     Z29, Z19, Z19
+	VMOVDQU64  64(R13), Z29
+	VPANDQ     Z29, Z25, Z30
+	VPOPCNTQ   Z30, Z30
+	VPADDD     Z30, Z2, Z2
+	VPANDQ     Z29, Z26, Z30
+	VPOPCNTQ   Z30, Z30
+	VPADDD     Z30, Z8, Z8
+	VPANDQ     Z29, Z27, Z30
+	VPOPCNTQ   Z30, Z30
+	VPADDD     Z30, Z14, Z14
+	VPANDQ     Z29, Z28, Z29
+	VPOPCNTQ   Z29, Z29
+	VPADDD     Z29, Z20, Z20
+	VMOVDQU64  128(R13), Z29
+	VPANDQ     Z29, Z25, Z30
+	VPOPCNTQ   Z30, Z30
+	VPADDD     Z30, Z3, Z3
+	VPANDQ     Z29, Z26, Z30
+	VPOPCNTQ   Z30, Z30
+	VPADDD     Z30, Z9, Z9
+	VPANDQ     Z29, Z27, Z30
+	VPOPCNTQ   Z30, Z30
+	VPADDD     Z30, Z15, Z15
+	VPANDQ     Z29, Z28, Z29
+	VPOPCNTQ   Z29, Z29
+	VPADDD     Z29, Z21, Z21
+	VMOVDQU64  192(R13), Z29
+	VPANDQ     Z29, Z25, Z30
+	VPOPCNTQ   Z30, Z30
+	VPADDD     Z30, Z4, Z4
+	VPANDQ     Z29, Z26, Z30
+	VPOPCNTQ   Z30, Z30
+	VPADDD     Z30, Z10, Z10
+	VPANDQ     Z29, Z27, Z30
+	VPOPCNTQ   Z30, Z30
+	VPADDD     Z30, Z16, Z16
+	VPANDQ     Z29, Z28, Z29
+	VPOPCNTQ   Z29, Z29
+	VPADDD     Z29, Z22, Z22
+	VMOVDQU64  256(R13), Z29
+	VPANDQ     Z29, Z25, Z30
+	VPOPCNTQ   Z30, Z30
+	VPADDD     Z30, Z5, Z5
+	VPANDQ     Z29, Z26, Z30
+	VPOPCNTQ   Z30, Z30
+	VPADDD     Z30, Z11, Z11
+	VPANDQ     Z29, Z27, Z30
+	VPOPCNTQ   Z30, Z30
+	VPADDD     Z30, Z17, Z17
+	VPANDQ     Z29, Z28, Z29
+	VPOPCNTQ   Z29, Z29
+	VPADDD     Z29, Z23, Z23
+	VMOVDQU64  320(R13), Z29
+	VPANDQ     Z29, Z25, Z25
+	VPOPCNTQ   Z25, Z25
+	VPADDD     Z25, Z6, Z6
+	VPANDQ     Z29, Z26, Z25
+	VPOPCNTQ   Z25, Z25
+	VPADDD     Z25, Z12, Z12
+	VPANDQ     Z29, Z27, Z25
+	VPOPCNTQ   Z25, Z25
+	VPADDD     Z25, Z18, Z18
+	VPANDQ     Z29, Z28, Z25
+	VPOPCNTQ   Z25, Z25
+	VPADDD     Z25, Z24, Z24
+	ADDQ       $0x00000040, R9
+	ADDQ       $0x00000040, R10
+	ADDQ       $0x00000040, R11
+	ADDQ       $0x00000040, R12
+	ADDQ       $0x00000180, R13
+	DECQ       R14
+	JNZ        k4Block
 
 k4Tail:
 	TESTQ       DI, DI
 	JZ          k4Sum
 	VMOVDQU64.Z (R9), K1, Z25
+	PREFETCHT0  4096(R9)
 	VMOVDQU64.Z (R10), K1, Z26
+	PREFETCHT0  4096(R10)
 	VMOVDQU64.Z (R11), K1, Z27
+	PREFETCHT0  4096(R11)
 	VMOVDQU64.Z (R12), K1, Z28
+	PREFETCHT0  4096(R12)
 	VMOVDQU64   (R13), Z29
 	VPANDQ      Z29, Z25, Z30
 	VPOPCNTQ    Z30, Z30
@@ -290,7 +298,8 @@ k4Sum:
 	VPHADDD       Y3, Y1, Y1
 	VEXTRACTI128  $0x01, Y1, X2
 	VPADDD        X1, X2, X1
-	VMOVDQU       X1, (AX)
+	VCVTDQ2PS     X1, X1
+	VMOVUPS       X1, (AX)
 	ADDQ          $0x00000010, AX
 	SUBQ          $0x00000004, BX
 	JGE           rows4
@@ -315,40 +324,42 @@ rows1:
 	JZ        k1Tail
 
 k1Block:
-	VMOVDQU64 (R9), Z7
-	VMOVDQU64 (R10), Z8
-	VPANDQ    Z8, Z7, Z8
-	VPOPCNTQ  Z8, Z8
-	VPADDD    Z8, Z1, Z1
-	VMOVDQU64 64(R10), Z8
-	VPANDQ    Z8, Z7, Z8
-	VPOPCNTQ  Z8, Z8
-	VPADDD    Z8, Z2, Z2
-	VMOVDQU64 128(R10), Z8
-	VPANDQ    Z8, Z7, Z8
-	VPOPCNTQ  Z8, Z8
-	VPADDD    Z8, Z3, Z3
-	VMOVDQU64 192(R10), Z8
-	VPANDQ    Z8, Z7, Z8
-	VPOPCNTQ  Z8, Z8
-	VPADDD    Z8, Z4, Z4
-	VMOVDQU64 256(R10), Z8
-	VPANDQ    Z8, Z7, Z8
-	VPOPCNTQ  Z8, Z8
-	VPADDD    Z8, Z5, Z5
-	VMOVDQU64 320(R10), Z8
-	VPANDQ    Z8, Z7, Z7
-	VPOPCNTQ  Z7, Z7
-	VPADDD    Z7, Z6, Z6
-	ADDQ      $0x00000040, R9
-	ADDQ      $0x00000180, R10
-	DECQ      R11
-	JNZ       k1Block
+	VMOVDQU64  (R9), Z7
+	PREFETCHT0 4096(R9)
+	VMOVDQU64  (R10), Z8
+	VPANDQ     Z8, Z7, Z8
+	VPOPCNTQ   Z8, Z8
+	VPADDD     Z8, Z1, Z1
+	VMOVDQU64  64(R10), Z8
+	VPANDQ     Z8, Z7, Z8
+	VPOPCNTQ   Z8, Z8
+	VPADDD     Z8, Z2, Z2
+	VMOVDQU64  128(R10), Z8
+	VPANDQ     Z8, Z7, Z8
+	VPOPCNTQ   Z8, Z8
+	VPADDD     Z8, Z3, Z3
+	VMOVDQU64  192(R10), Z8
+	VPANDQ     Z8, Z7, Z8
+	VPOPCNTQ   Z8, Z8
+	VPADDD     Z8, Z4, Z4
+	VMOVDQU64  256(R10), Z8
+	VPANDQ     Z8, Z7, Z8
+	VPOPCNTQ   Z8, Z8
+	VPADDD     Z8, Z5, Z5
+	VMOVDQU64  320(R10), Z8
+	VPANDQ     Z8, Z7, Z7
+	VPOPCNTQ   Z7, Z7
+	VPADDD     Z7, Z6, Z6
+	ADDQ       $0x00000040, R9
+	ADDQ       $0x00000180, R10
+	DECQ       R11
+	JNZ        k1Block
 
 k1Tail:
 	TESTQ       DI, DI
 	JZ          k1Sum
 	VMOVDQU64.Z (R9), K1, Z7
+	PREFETCHT0  4096(R9)
 	VMOVDQU64   (R10), Z8
 	VPANDQ      Z8, Z7, Z8
 	VPOPCNTQ    Z8, Z8
@@ -391,7 +402,8 @@ k1Sum:
 	VPADDD        X1, X2, X1
 	VPHADDD       X1, X1, X1
 	VPHADDD       X1, X1, X1
-	VMOVD         X1, (AX)
+	VCVTDQ2PS     X1, X1
+	VMOVSS        X1, (AX)
 	ADDQ          $0x00000004, AX
 	SUBQ          $0x00000001, BX
 	JGE           rows1
@@ -465,8 +477,8 @@ DATA edge<>+48(SB)/8, $0x0000000000000000
 DATA edge<>+56(SB)/8, $0x0000000000000000
 GLOBL edge<>(SB), RODATA|NOPTR, $64
 
-// func signsAVX2(dst *int32, rows *uint64, weights *uint64, n int, words int)
-// Requires: AVX, AVX2
+// func signsAVX2(dst *float32, rows *uint64, weights *uint64, n int, words int)
+// Requires: AVX, AVX2, MMX+
 TEXT ·signsAVX2(SB), NOSPLIT, $0-40
 	MOVQ    dst+0(FP), AX
 	MOVQ    rows+8(FP), CX
@@ -507,6 +519,7 @@ rows4:
 
 k4Half:
 	VMOVDQU    (R9), Y7
+	PREFETCHT0 4096(R9)
 	VPAND      (R13), Y7, Y8
 	VPSRLW     $0x04, Y8, Y9
 	VPAND      Y1, Y8, Y8
@@ -563,6 +576,7 @@ k4Half:
 	VPMADDWD   ones<>+0(SB), Y8, Y8
 	VPADDD     Y8, Y3, Y3
 	VMOVDQU    (R10), Y7
+	PREFETCHT0 4096(R10)
 	VPAND      (R13), Y7, Y8
 	VPSRLW     $0x04, Y8, Y9
 	VPAND      Y1, Y8, Y8
@@ -619,6 +633,7 @@ k4Half:
 	VPMADDWD   ones<>+0(SB), Y8, Y8
 	VPADDD     Y8, Y4, Y4
 	VMOVDQU    (R11), Y7
+	PREFETCHT0 4096(R11)
 	VPAND      (R13), Y7, Y8
 	VPSRLW     $0x04, Y8, Y9
 	VPAND      Y1, Y8, Y8
@@ -675,6 +690,7 @@ k4Half:
 	VPMADDWD   ones<>+0(SB), Y8, Y8
 	VPADDD     Y8, Y5, Y5
 	VMOVDQU    (R12), Y7
+	PREFETCHT0 4096(R12)
 	VPAND      (R13), Y7, Y8
 	VPSRLW     $0x04, Y8, Y9
 	VPAND      Y1, Y8, Y8
@@ -744,6 +760,7 @@ k4Tail:
 	TESTQ      SI, SI
 	JZ         k4Sum
 	VPMASKMOVD (R9), Y2, Y7
+	PREFETCHT0 4096(R9)
 	VPAND      (R13), Y7, Y8
 	VPSRLW     $0x04, Y8, Y9
 	VPAND      Y1, Y8, Y8
@@ -800,6 +817,7 @@ k4Tail:
 	VPMADDWD   ones<>+0(SB), Y8, Y8
 	VPADDD     Y8, Y3, Y3
 	VPMASKMOVD (R10), Y2, Y7
+	PREFETCHT0 4096(R10)
 	VPAND      (R13), Y7, Y8
 	VPSRLW     $0x04, Y8, Y9
 	VPAND      Y1, Y8, Y8
@@ -856,6 +874,7 @@ k4Tail:
 	VPMADDWD   ones<>+0(SB), Y8, Y8
 	VPADDD     Y8, Y4, Y4
 	VPMASKMOVD (R11), Y2, Y7
+	PREFETCHT0 4096(R11)
 	VPAND      (R13), Y7, Y8
 	VPSRLW     $0x04, Y8, Y9
 	VPAND      Y1, Y8, Y8
@@ -912,6 +931,7 @@ k4Tail:
 	VPMADDWD   ones<>+0(SB), Y8, Y8
 	VPADDD     Y8, Y5, Y5
 	VPMASKMOVD (R12), Y2, Y7
+	PREFETCHT0 4096(R12)
 	VPAND      (R13), Y7, Y8
 	VPSRLW     $0x04, Y8, Y9
 	VPAND      Y1, Y8, Y8
@@ -974,7 +994,8 @@ k4Sum:
 	VPHADDD      Y5, Y3, Y3
 	VEXTRACTI128 $0x01, Y3, X4
 	VPADDD       X3, X4, X3
-	VMOVDQU      X3, (AX)
+	VCVTDQ2PS    X3, X3
+	VMOVUPS      X3, (AX)
 	ADDQ         $0x00000010, AX
 	SUBQ         $0x00000004, BX
 	JGE          rows4
@@ -996,6 +1017,7 @@ rows1:
 
 k1Half:
 	VMOVDQU    (R9), Y4
+	PREFETCHT0 4096(R9)
 	VPAND      (R10), Y4, Y5
 	VPSRLW     $0x04, Y5, Y6
 	VPAND      Y1, Y5, Y5
@@ -1062,6 +1084,7 @@ k1Tail:
 	TESTQ      SI, SI
 	JZ         k1Sum
 	VPMASKMOVD (R9), Y2, Y4
+	PREFETCHT0 4096(R9)
 	VPAND      (R10), Y4, Y5
 	VPSRLW     $0x04, Y5, Y6
 	VPAND      Y1, Y5, Y5
@@ -1123,7 +1146,8 @@ k1Sum:
 	VPADDD       X3, X4, X3
 	VPHADDD      X3, X3, X3
 	VPHADDD      X3, X3, X3
-	VMOVD        X3, (AX)
+	VCVTDQ2PS    X3, X3
+	VMOVSS       X3, (AX)
 	ADDQ         $0x00000004, AX
 	SUBQ         $0x00000001, BX
 	JGE          rows1
@@ -1134,7 +1158,7 @@ rows1End:
 	RET
 
 // func levels1AVX512(dst *float32, rows *uint64, table *float32, query *float32, n int, words int)
-// Requires: AVX, AVX512F, BMI2
+// Requires: AVX, AVX512F, BMI2, MMX+
 TEXT ·levels1AVX512(SB), NOSPLIT, $0-48
 	MOVQ    dst+0(FP), AX
 	MOVQ    rows+8(FP), CX
@@ -1166,6 +1190,7 @@ row:
 
 block:
 	VMOVDQU32   (CX), Z6
+	PREFETCHT0  4096(CX)
 	VPERMPS     Z1, Z6, Z7
 	VFMADD231PS (DX), Z7, Z2
 	VPSRLD      $0x01, Z6, Z7
@@ -1270,6 +1295,7 @@ tail:
 	TESTQ       R8, R8
 	JZ          sum
 	VMOVDQU32.Z (CX), K1, Z6
+	PREFETCHT0  4096(CX)
 	VPERMPS     Z1, Z6, Z7
 	VFMADD231PS (DX), Z7, Z2
 	VPSRLD      $0x01, Z6, Z7
@@ -1389,7 +1415,7 @@ done:
 	RET
 
 // func levels1AVX2(dst *float32, rows *uint64, table *float32, query *float32, n int, words int)
-// Requires: AVX, AVX2, CMOV, FMA3
+// Requires: AVX, AVX2, CMOV, FMA3, MMX+
 TEXT ·levels1AVX2(SB), NOSPLIT, $0-48
 	MOVQ    dst+0(FP), AX
 	MOVQ    rows+8(FP), CX
@@ -1435,6 +1461,7 @@ row:
 
 block:
 	VMOVDQU     (CX), Y7
+	PREFETCHT0  4096(CX)
 	VPERMPS     Y2, Y7, Y8
 	VFMADD231PS (DX), Y8, Y3
 	VPSRLD      $0x01, Y7, Y8
@@ -1635,6 +1662,7 @@ tail:
 	TESTQ       R8, R8
 	JZ          sum
 	VPMASKMOVD  (CX), Y0, Y7
+	PREFETCHT0  4096(CX)
 	VPERMPS     Y2, Y7, Y8
 	VFMADD231PS (DX), Y8, Y3
 	VPSRLD      $0x01, Y7, Y8
@@ -1848,7 +1876,7 @@ done:
 	RET
 
 // func levels2AVX512(dst *float32, rows *uint64, table *float32, query *float32, n int, words int)
-// Requires: AVX, AVX512F, BMI2
+// Requires: AVX, AVX512F, BMI2, MMX+
 TEXT ·levels2AVX512(SB), NOSPLIT, $0-48
 	MOVQ    dst+0(FP), AX
 	MOVQ    rows+8(FP), CX
@@ -1880,6 +1908,7 @@ row:
 
 block:
 	VMOVDQU32   (CX), Z6
+	PREFETCHT0  4096(CX)
 	VPERMPS     Z1, Z6, Z7
 	VFMADD231PS (DX), Z7, Z2
 	VPSRLD      $0x02, Z6, Z7
@@ -1936,6 +1965,7 @@ tail:
 	TESTQ       R8, R8
 	JZ          sum
 	VMOVDQU32.Z (CX), K1, Z6
+	PREFETCHT0  4096(CX)
 	VPERMPS     Z1, Z6, Z7
 	VFMADD231PS (DX), Z7, Z2
 	VPSRLD      $0x02, Z6, Z7
@@ -2007,7 +2037,7 @@ done:
 	RET
 
 // func levels2AVX2(dst *float32, rows *uint64, table *float32, query *float32, n int, words int)
-// Requires: AVX, AVX2, CMOV, FMA3
+// Requires: AVX, AVX2, CMOV, FMA3, MMX+
 TEXT ·levels2AVX2(SB), NOSPLIT, $0-48
 	MOVQ    dst+0(FP), AX
 	MOVQ    rows+8(FP), CX
@@ -2053,6 +2083,7 @@ row:
 
 block:
 	VMOVDQU     (CX), Y7
+	PREFETCHT0  4096(CX)
 	VPERMPS     Y2, Y7, Y8
 	VFMADD231PS (DX), Y8, Y3
 	VPSRLD      $0x02, Y7, Y8
@@ -2157,6 +2188,7 @@ tail:
 	TESTQ       R8, R8
 	JZ          sum
 	VPMASKMOVD  (CX), Y0, Y7
+	PREFETCHT0  4096(CX)
 	VPERMPS     Y2, Y7, Y8
 	VFMADD231PS (DX), Y8, Y3
 	VPSRLD      $0x02, Y7, Y8
@@ -2274,7 +2306,7 @@ done:
 	RET
 
 // func levels4AVX512(dst *float32, rows *uint64, table *float32, query *float32, n int, words int)
-// Requires: AVX, AVX512F, BMI2
+// Requires: AVX, AVX512F, BMI2, MMX+
 TEXT ·levels4AVX512(SB), NOSPLIT, $0-48
 	MOVQ    dst+0(FP), AX
 	MOVQ    rows+8(FP), CX
@@ -2306,6 +2338,7 @@ row:
 
 block:
 	VMOVDQU32   (CX), Z6
+	PREFETCHT0  4096(CX)
 	VPERMPS     Z1, Z6, Z7
 	VFMADD231PS (DX), Z7, Z2
 	VPSRLD      $0x04, Z6, Z7
@@ -2338,6 +2371,7 @@ tail:
 	TESTQ       R8, R8
 	JZ          sum
 	VMOVDQU32.Z (CX), K1, Z6
+	PREFETCHT0  4096(CX)
 	VPERMPS     Z1, Z6, Z7
 	VFMADD231PS (DX), Z7, Z2
 	VPSRLD      $0x04, Z6, Z7
@@ -2385,7 +2419,7 @@ done:
 	RET
 
 // func levels4AVX2(dst *float32, rows *uint64, table *float32, query *float32, n int, words int)
-// Requires: AVX, AVX2, CMOV, FMA3
+// Requires: AVX, AVX2, CMOV, FMA3, MMX+
 TEXT ·levels4AVX2(SB), NOSPLIT, $0-48
 	MOVQ    dst+0(FP), AX
 	MOVQ    rows+8(FP), CX
@@ -2432,6 +2466,7 @@ row:
 
 block:
 	VMOVDQU     (CX), Y8
+	PREFETCHT0  4096(CX)
 	VPSLLD      $0x1c, Y8, Y10
 	VPERMPS     Y2, Y8, Y9
 	VPERMPS     Y3, Y8, Y11
@@ -2536,6 +2571,7 @@ tail:
 	TESTQ       R8, R8
 	JZ          sum
 	VPMASKMOVD  (CX), Y0, Y8
+	PREFETCHT0  4096(CX)
 	VPSLLD      $0x1c, Y8, Y10
 	VPERMPS     Y2, Y8, Y9
 	VPERMPS     Y3, Y8, Y11
@@ -2653,7 +2689,7 @@ done:
 	RET
 
 // func levels8AVX512(dst *float32, rows *uint64, table *float32, query *float32, n int, words int)
-// Requires: AVX, AVX512F, BMI2
+// Requires: AVX, AVX512F, BMI2, MMX+
 TEXT ·levels8AVX512(SB), NOSPLIT, $0-48
 	MOVQ       dst+0(FP), AX
 	MOVQ       rows+8(FP), CX
@@ -2686,6 +2722,7 @@ row:
 
 block:
 	VMOVDQU32   (CX), Z6
+	PREFETCHT0  4096(CX)
 	VPANDD      Z1, Z6, Z8
 	KXNORW      K2, K2, K2
 	VMOVDQA64   Z0, Z7
@@ -2718,6 +2755,7 @@ tail:
 	TESTQ       R8, R8
 	JZ          sum
 	VMOVDQU32.Z (CX), K1, Z6
+	PREFETCHT0  4096(CX)
 	VPANDD      Z1, Z6, Z8
 	KXNORW      K2, K2, K2
 	VMOVDQA64   Z0, Z7
@@ -2765,7 +2803,7 @@ done:
 	RET
 
 // func levels8AVX2(dst *float32, rows *uint64, table *float32, query *float32, n int, words int)
-// Requires: AVX, AVX2, CMOV, FMA3
+// Requires: AVX, AVX2, CMOV, FMA3, MMX+
 TEXT ·levels8AVX2(SB), NOSPLIT, $0-48
 	MOVQ    dst+0(FP), AX
 	MOVQ    rows+8(FP), CX
@@ -2812,6 +2850,7 @@ row:
 
 block:
 	VMOVDQU     (CX), Y8
+	PREFETCHT0  4096(CX)
 	VPAND       Y2, Y8, Y10
 	VMOVDQU     Y3, Y11
 	VPXOR       Y9, Y9, Y9
@@ -2868,6 +2907,7 @@ tail:
 	TESTQ       R8, R8
 	JZ          sum
 	VPMASKMOVD  (CX), Y0, Y8
+	PREFETCHT0  4096(CX)
 	VPAND       Y2, Y8, Y10
 	VMOVDQU     Y3, Y11
 	VPXOR       Y9, Y9, Y9

@@ -62,7 +62,7 @@ func testRows(t *testing.T) {
 			Slice(planes, weights, make([]uint8, n), make([]uint64, words))
 			for count := range 7 {
 				rows := make([]uint64, count*words)
-				want, size, signs := make([]float64, count), make([]float64, count), make([]int32, count)
+				want, size, signs := make([]float64, count), make([]float64, count), make([]float32, count)
 				for i := range count {
 					codes := randomCodes(r, n, width)
 					Pack(rows[i*words:][:words], codes, width)
@@ -70,7 +70,7 @@ func testRows(t *testing.T) {
 						term := float64(table[c]) * float64(x[j])
 						want[i] += term
 						size[i] += math.Abs(term)
-						signs[i] += int32(c&1) * int32(weights[j])
+						signs[i] += float32(c&1) * float32(weights[j])
 					}
 				}
 				const guard = 8
@@ -90,7 +90,7 @@ func testRows(t *testing.T) {
 				if width > 1 {
 					continue
 				}
-				sums := make([]int32, count+2*guard)
+				sums := make([]float32, count+2*guard)
 				Signs(sums[guard:guard+count], rows, planes, words)
 				assert.Equal(t, signs, sums[guard:guard+count], "words = %d, %d rows", words, count)
 				for i := range guard {
@@ -119,16 +119,17 @@ func TestLargestSums(t *testing.T) {
 			}
 			planes := make([]uint64, PlaneWords(words))
 			Slice(planes, weights, make([]uint8, n), make([]uint64, words))
-			dst := make([]int32, 5)
+			dst := make([]float32, 5)
 			Signs(dst, rows, planes, words)
-			assert.Equal(t, []int32{n * int32(weight), n * int32(weight), n * int32(weight), n * int32(weight), n * int32(weight)}, dst)
+			want := n * float32(weight)
+			assert.Equal(t, []float32{want, want, want, want, want}, dst)
 		}
 	})
 }
 
 func TestShort(t *testing.T) {
-	assert.Panics(t, func() { Signs(make([]int32, 2), make([]uint64, 5), make([]uint64, PlaneWords(3)), 3) })
-	assert.Panics(t, func() { Signs(make([]int32, 2), make([]uint64, 6), make([]uint64, 47), 3) })
+	assert.Panics(t, func() { Signs(make([]float32, 2), make([]uint64, 5), make([]uint64, PlaneWords(3)), 3) })
+	assert.Panics(t, func() { Signs(make([]float32, 2), make([]uint64, 6), make([]uint64, 47), 3) })
 	table, query := make([]float32, 256), make([]float32, Arranged(3, 8))
 	assert.Panics(t, func() { Levels(make([]float32, 2), make([]uint64, 5), table, query, 3, 8) })
 	assert.Panics(t, func() { Levels(make([]float32, 2), make([]uint64, 6), table[:255:255], query, 3, 8) })
@@ -140,7 +141,7 @@ func TestAllocations(t *testing.T) {
 		assert.Zero(t, testing.AllocsPerRun(5, func() {
 			// Slices on the stack have to stay there.
 			var rows [24]uint64
-			var sums [2]int32
+			var sums [2]float32
 			var products [2]float32
 			var planes [2 * blockWords * Planes]uint64
 			var query [2 * 32 * lanes]float32

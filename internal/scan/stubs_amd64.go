@@ -7,12 +7,12 @@ package scan
 // signsAVX512 sets dst[i] to the sum of the weights of row i, as the reference does. It needs VPOPCNTDQ.
 //
 //go:noescape
-func signsAVX512(dst *int32, rows *uint64, weights *uint64, n int, words int)
+func signsAVX512(dst *float32, rows *uint64, weights *uint64, n int, words int)
 
 // signsAVX2 sets dst[i] to the sum of the weights of row i, as the reference does.
 //
 //go:noescape
-func signsAVX2(dst *int32, rows *uint64, weights *uint64, n int, words int)
+func signsAVX2(dst *float32, rows *uint64, weights *uint64, n int, words int)
 
 // levels1AVX512 sets dst[i] to the product of the query and the levels of row i, with codes of 1 bits.
 //

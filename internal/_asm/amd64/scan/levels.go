@@ -56,6 +56,7 @@ func levelsWide(m amd64.Machine, width int) {
 	block := func(load func(src, dst Op)) {
 		codes := ZMM()
 		load(at(rows, 0), codes)
+		PREFETCHT0(at(rows, ahead))
 		for j := range 32 / width {
 			index, v := codes, ZMM()
 			if j > 0 {
@@ -154,6 +155,9 @@ func levelsNarrow(m amd64.Machine, width int) {
 		for h := range 2 {
 			codes := YMM()
 			load(at(rows, h*32), h, codes)
+			if h == 0 {
+				PREFETCHT0(at(rows, ahead))
+			}
 			for j := range 32 / width {
 				index, v := codes, YMM()
 				if j > 0 {

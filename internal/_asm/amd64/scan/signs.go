@@ -46,19 +46,21 @@ func foldRows(sums []VecVirtual, dst Register) {
 		VPHADDD(sums[2], sums[0], sums[0])
 		VEXTRACTI128(U8(1), sums[0], x)
 		VPADDD(sums[0].AsX(), x, y)
-		VMOVDQU(y, at(dst, 0))
+		VCVTDQ2PS(y, y)
+		VMOVUPS(y, at(dst, 0))
 		return
 	}
 	VEXTRACTI128(U8(1), sums[0], x)
 	VPADDD(sums[0].AsX(), x, y)
 	VPHADDD(y, y, y)
 	VPHADDD(y, y, y)
-	VMOVD(y, at(dst, 0))
+	VCVTDQ2PS(y, y)
+	VMOVSS(y, at(dst, 0))
 }
 
 // signsWide counts bits with VPOPCNTQ: a register of counts for each plane of each of four rows.
 func signsWide() {
-	begin("signsAVX512", "(dst *int32, rows, weights *uint64, n, words int)", signsDoc+" It needs VPOPCNTDQ.")
+	begin("signsAVX512", "(dst *float32, rows, weights *uint64, n, words int)", signsDoc+" It needs VPOPCNTDQ.")
 	dst, rows, weights := amd64.Argument("dst"), amd64.Argument("rows"), amd64.Argument("weights")
 	n, words := amd64.Argument("n"), amd64.Argument("words")
 	rest := wordMask(words)
@@ -85,6 +87,7 @@ func signsWide() {
 			for i := range row {
 				codes[i] = ZMM()
 				load(at(row[i], 0), codes[i])
+				PREFETCHT0(at(row[i], ahead))
 			}
 			for b := range planes {
 				plane := ZMM()
@@ -149,7 +152,7 @@ func signsNarrow() {
 	ones := byteTable("ones", func(i int) uint64 { return uint64(1 - i&1) })
 	edge := edgeTable()
 
-	begin("signsAVX2", "(dst *int32, rows, weights *uint64, n, words int)", signsDoc)
+	begin("signsAVX2", "(dst *float32, rows, weights *uint64, n, words int)", signsDoc)
 	dst, rows, weights := amd64.Argument("dst"), amd64.Argument("rows"), amd64.Argument("weights")
 	n, words := amd64.Argument("n"), amd64.Argument("words")
 	stride, halves, rest := GP64(), GP64(), GP64()
@@ -178,6 +181,7 @@ func signsNarrow() {
 				codes := YMM()
 				var part VecVirtual
 				load(at(row[i], 0), codes)
+				PREFETCHT0(at(row[i], ahead))
 				for b := range planes {
 					v, upper := YMM(), YMM()
 					VPAND(at(plane, b*blockBytes), codes, v)
