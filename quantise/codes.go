@@ -123,7 +123,7 @@ func (a *appending[T]) Piece(i int) {
 	if e.rotated == nil {
 		e.rotated = make([]scratch.Buffer[T], len(q.rotations))
 		e.codes = make([]uint8, q.elements())
-		e.edges = make([]T, len(q.edges))
+		e.edges = make([]T, len(q.edges)+1)
 	}
 	for k, r := range q.rotations {
 		e.rotated[k].Shape(hi-lo, q.out)
@@ -194,7 +194,8 @@ func (q *Quantiser[T]) encode(codes []uint8, y []T, norm float64, edges []T) (ra
 		for j, v := range q.edges {
 			edges[j] = T(float64(v) * norm)
 		}
-		encodeCells(codes, y, edges)
+		edges[n] = T(math.Inf(1))
+		encodeCells(codes, y, edges, q.starts, T(buckets/(float64(q.edges[n-1])*norm)))
 	case q.options.Scheme == Uniform:
 		encodeSteps(codes, y, T(float64(n)/top), n)
 	default:
@@ -206,17 +207,23 @@ func (q *Quantiser[T]) encode(codes []uint8, y []T, norm float64, edges []T) (ra
 	return ratio
 }
 
+// largest returns the largest |y_i|. Without their signs the bits of numbers are in their order.
 func largest[T dense.Float](y []T) float64 {
-	var top T
-	for _, v := range y {
-		if v < 0 {
-			v = -v
+	switch y := any(y).(type) {
+	case []float32:
+		var top uint32
+		for _, v := range y {
+			top = max(top, math.Float32bits(v)&^(1<<31))
 		}
-		if v > top {
-			top = v
+		return float64(math.Float32frombits(top))
+	case []float64:
+		var top uint64
+		for _, v := range y {
+			top = max(top, math.Float64bits(v)&^(1<<63))
 		}
+		return math.Float64frombits(top)
 	}
-	return float64(top)
+	return 0
 }
 
 func encodeSigns[T dense.Float](codes []uint8, y []T) {
@@ -235,7 +242,7 @@ func encodeSteps[T dense.Float](codes []uint8, y []T, perStep T, n int) {
 	codes = codes[:len(y)]
 	most := T(n - 1)
 	for i, v := range y {
-		j := uint8(min(max(v, -v)*perStep, most))
+		j := uint8(min(T(math.Abs(float64(v)))*perStep, most))
 		c := uint8(n) + j
 		if v < 0 {
 			c = uint8(n-1) - j
@@ -244,17 +251,34 @@ func encodeSteps[T dense.Float](codes []uint8, y []T, perStep T, n int) {
 	}
 }
 
-// encodeCells finds the last of the edges, a power of two of them, that |y| reaches.
-func encodeCells[T dense.Float](codes []uint8, y, edges []T) {
-	codes = codes[:len(y)]
-	n := len(edges)
+// buckets is the number of equal parts up to the last edge that encodeCells starts from.
+const buckets = 1024
+
+// startsOf returns, for each bucket and for what is beyond, a cell that begins at or below all that
+// rounding may put into the bucket.
+func startsOf(edges []float32) []uint8 {
+	starts, last := make([]uint8, buckets+1), float64(edges[len(edges)-1])
+	j := 0
+	for b := range starts {
+		from := (float64(b)/buckets - 1e-5) * last
+		for j+1 < len(edges) && float64(edges[j+1]) <= from {
+			j++
+		}
+		starts[b] = uint8(j)
+	}
+	return starts
+}
+
+// encodeCells finds the last of the edges that |y| reaches. The last edge is +Inf, the one before is
+// buckets/perUnit. Most searches end in the cell that the bucket starts in.
+func encodeCells[T dense.Float](codes []uint8, y, edges []T, starts []uint8, perUnit T) {
+	codes, starts = codes[:len(y)], starts[:buckets+1]
+	n := len(edges) - 1
 	for i, v := range y {
-		size := max(v, -v)
-		j := 0
-		for step := n / 2; step > 0; step /= 2 {
-			if size >= edges[j+step] {
-				j += step
-			}
+		size := T(math.Abs(float64(v)))
+		j := int(starts[int(min(size*perUnit, buckets))])
+		for size >= edges[j+1] {
+			j++
 		}
 		c := uint8(n + j)
 		if v < 0 {

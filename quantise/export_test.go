@@ -26,6 +26,7 @@ func GaussianLevels[T float32 | float64](q *Quantiser[T]) {
 			q.levels[k+n+j], q.levels[k+n-1-j] = float32(limit.Levels[j]), float32(-limit.Levels[j])
 		}
 	}
+	q.starts = startsOf(q.edges)
 }
 
 // DropCorrection replaces the division by sᵀu by that by ‖s‖.

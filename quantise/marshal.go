@@ -89,7 +89,7 @@ func (q *Quantiser[T]) UnmarshalBinary(data []byte) error {
 		return fmt.Errorf("quantise: d' = %d, want %d for d = %d", word(24), r.out, r.in)
 	}
 	q.options, q.in, q.out, q.rotations, q.seed, q.drawn = r.options, r.in, r.out, r.rotations, r.seed, r.drawn
-	q.width, q.cells, q.edges, q.levels, q.words = r.width, r.cells, r.edges, r.levels, r.words
+	q.width, q.cells, q.edges, q.starts, q.levels, q.words = r.width, r.cells, r.edges, r.starts, r.levels, r.words
 	return nil
 }
 

@@ -88,6 +88,7 @@ type Quantiser[T dense.Float] struct {
 	width  int           // bits of a code of an element
 	cells  codelaw.Cells // of a unit vector, or of coordinates over the largest one
 	edges  []float32     // where the magnitude of a coordinate over the norm rises to the next level
+	starts []uint8       // of LloydMax with several edges: where a search among them starts
 	levels []float32     // of all codes, repeated up to what package scan takes
 	words  int           // of a row of codes
 
@@ -233,6 +234,9 @@ func (q *Quantiser[T]) setLevels() {
 		for k := 0; k < len(q.levels); k += 2 * n {
 			q.levels[k+n+j], q.levels[k+n-1-j] = level, -level
 		}
+	}
+	if q.options.Scheme == LloydMax && n > 1 {
+		q.starts = startsOf(q.edges)
 	}
 }
 
