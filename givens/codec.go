@@ -1,7 +1,6 @@
 package givens
 
 import (
-	"encoding"
 	"encoding/binary"
 	"fmt"
 	"math"
@@ -26,12 +25,6 @@ const (
 	productName    = "rfgivens"
 	productVersion = 1
 	productHead    = 22 // without name and version
-)
-
-var (
-	_ encoding.BinaryAppender    = (*Product[float32])(nil)
-	_ encoding.BinaryMarshaler   = (*Product[float32])(nil)
-	_ encoding.BinaryUnmarshaler = (*Product[float32])(nil)
 )
 
 // MarshalBinary returns the product as 36 bytes and 16 for each rotation, 24 in float64, with a

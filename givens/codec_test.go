@@ -2,6 +2,7 @@ package givens_test
 
 import (
 	"bytes"
+	"encoding"
 	"encoding/base64"
 	"encoding/binary"
 	"flag"
@@ -23,6 +24,12 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/givens"
 	"github.com/seed-feabd252/randfeat/internal/densetest"
+)
+
+var (
+	_ encoding.BinaryAppender    = (*givens.Product[float32])(nil)
+	_ encoding.BinaryMarshaler   = (*givens.Product[float32])(nil)
+	_ encoding.BinaryUnmarshaler = (*givens.Product[float32])(nil)
 )
 
 var update = flag.Bool("update", false, "write testdata anew")

@@ -1,7 +1,6 @@
 package hadamard
 
 import (
-	"encoding"
 	"encoding/binary"
 	"fmt"
 	"math"
@@ -25,12 +24,6 @@ const (
 	rotationName    = "rfhadama"
 	rotationVersion = 1
 	rotationHead    = 22 // without name and version
-)
-
-var (
-	_ encoding.BinaryAppender    = (*Rotation[float32])(nil)
-	_ encoding.BinaryMarshaler   = (*Rotation[float32])(nil)
-	_ encoding.BinaryUnmarshaler = (*Rotation[float32])(nil)
 )
 
 // MarshalBinary returns the rotation as 36 bytes and about one bit for each of its k·d' signs, with

@@ -2,6 +2,7 @@ package hadamard_test
 
 import (
 	"bytes"
+	"encoding"
 	"encoding/base64"
 	"encoding/binary"
 	"flag"
@@ -23,6 +24,12 @@ import (
 	"github.com/seed-feabd252/randfeat/hadamard"
 	"github.com/seed-feabd252/randfeat/internal/densetest"
 	"github.com/seed-feabd252/randfeat/internal/race"
+)
+
+var (
+	_ encoding.BinaryAppender    = (*hadamard.Rotation[float32])(nil)
+	_ encoding.BinaryMarshaler   = (*hadamard.Rotation[float32])(nil)
+	_ encoding.BinaryUnmarshaler = (*hadamard.Rotation[float32])(nil)
 )
 
 var update = flag.Bool("update", false, "write testdata anew")
