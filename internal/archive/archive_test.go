@@ -85,7 +85,7 @@ type whole[T dense.Float] struct {
 func example[T dense.Float]() whole[T] {
 	w := whole[T]{
 		Number: 0.1, Count: -3, Yes: true, Vector: []T{1, T(math.Inf(1))}, Bytes: []int8{-128, 127}, Indices: []int{math.MaxInt, math.MinInt},
-		Matrix: dense.Of(2, 2, []T{1, 2, 3, 4}), Wide: dense.Of(1, 2, []float64{1e300, -0.0}),
+		Matrix: dense.Of(2, 2, []T{1, 2, 3, 4}), Wide: dense.Of(1, 2, []float64{1e300, math.Copysign(0, -1)}),
 		Array: archive.Array[T]{Shape: []int{2, 1, 1}, Data: []T{5, 6}}, Cube: archive.Array[int]{Shape: []int{1, 0, 2}, Data: []int{}},
 		Lists: [][]int{{1}, nil, {}}, Shape: group{square{2}, &disc{9}, group{}}, embedded: embedded{7},
 	}
@@ -109,6 +109,7 @@ func testWhole[T dense.Float](t *testing.T) {
 	got, err := archive.Read[T, whole[T]](bytes.NewReader(file.Bytes()), "it")
 	require.NoError(t, err)
 	assert.Equal(t, want, got)
+	assert.True(t, math.Signbit(got.Wide.Data[1]))
 
 	// A matrix with gaps is written without them.
 	want.Matrix = dense.Matrix[T]{Rows: 2, Cols: 1, Stride: 2, Data: []T{1, 9, 3}}
