@@ -73,21 +73,27 @@ func Sum[T dense.Float](ctx context.Context, phi rff.Map[T], rows Rows[T]) (*Sum
 	return s, nil
 }
 
-// each calls f for the blocks of rows up to the first error or the end of ctx.
+// each calls f for the blocks of rows up to the first error or the end of ctx. Errors of f count rows
+// from the first of a block on, which each names.
 func each[T dense.Float](ctx context.Context, rows Rows[T], f func(b Block[T]) error) error {
 	if rows == nil {
 		return errNoData
 	}
+	at := 0
 	for b, err := range rows.Blocks() {
 		if err == nil {
 			err = ctx.Err()
 		}
-		if err == nil {
-			err = f(b)
-		}
 		if err != nil {
 			return err
 		}
+		if err := f(b); err != nil {
+			if at > 0 {
+				err = fmt.Errorf("%w (in the block that begins with row %d)", err, at)
+			}
+			return err
+		}
+		at += b.X.Rows
 	}
 	return ctx.Err()
 }

@@ -313,6 +313,9 @@ func (s *Sums[T]) Subtract(other *Sums[T]) error {
 		return fmt.Errorf("ridge: cannot subtract %d rows from %d", other.n, s.n)
 	}
 	s.combine(-1, other)
+	if s.n == 0 {
+		s.clear() // of roundings
+	}
 	return nil
 }
 

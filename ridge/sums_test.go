@@ -80,6 +80,22 @@ func testMerged[T dense.Float](t *testing.T, tolerance float64) {
 	assertClose(t, numbers(t, sumOf(t, phi, x.RowRange(0, 4000), y.RowRange(0, 4000), weights[:4000])), numbers(t, rest), 4*tolerance)
 }
 
+// Sums without any row left are those of no rows.
+func TestSubtractAll(t *testing.T) {
+	phi := gaussian[float64](t, 10, 5, 1, 1)
+	x, y := friedman[float64](50, 5, 1)
+	s, halves := sumOf(t, phi, x, y, nil), [2]*ridge.Sums[float64]{}
+	for i := range halves {
+		halves[i] = sumOf(t, phi, x.RowRange(25*i, 25*i+25), y.RowRange(25*i, 25*i+25), nil)
+		require.NoError(t, s.Subtract(halves[i]))
+	}
+	empty, err := ridge.NewSums(phi, 1)
+	require.NoError(t, err)
+	assert.Equal(t, numbers(t, empty), numbers(t, s))
+	require.NoError(t, s.Merge(halves[0]))
+	assert.Equal(t, numbers(t, halves[0]), numbers(t, s))
+}
+
 // numbers returns the sums about zero, whatever the origin of the targets is: Σω, Σωφ, Σωy, Σωy²,
 // Σωφy and the triangle.
 func numbers[T dense.Float](t testing.TB, s *ridge.Sums[T]) map[string][]float64 {
