@@ -50,9 +50,9 @@ func TestClassifiers(t *testing.T) {
 
 func testClassifiers[T dense.Float](t *testing.T) {
 	ctx := context.Background()
-	train, _, _ := rings[T](4000, 1)
+	train, _, _ := rings[T](2000, 1)
 	test, labels, truth := rings[T](5000, 2)
-	phi := gaussian[T](t, 64, 2, 1.5, 1)
+	phi := gaussian[T](t, 24, 2, 1.5, 1)
 	least := ridge.LogLoss(truth, labels)
 	passes := 0
 	for name, fit := range map[string]func() (*ridge.Classifier[T], error){

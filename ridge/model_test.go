@@ -2,6 +2,8 @@ package ridge_test
 
 import (
 	"math"
+	"runtime"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -172,4 +174,28 @@ func TestFitErrors(t *testing.T) {
 	require.NoError(t, err)
 	assert.PanicsWithValue(t, "ridge: x is 30×4, want 30×5", func() { m.Predict(x.ColRange(0, 4)) })
 	assert.PanicsWithValue(t, "ridge: output 1 of 1", func() { m.Covariance(x, 1) })
+}
+
+// Goroutines may share a model, and its predictions do not depend on their number.
+func TestPredictionsInGoroutines(t *testing.T) {
+	phi := gaussian[float32](t, 80, 5, 1, 1)
+	x, y := friedman[float32](700, 5, 1)
+	m, err := ridge.Fit(phi, x, y, ridge.Options{})
+	require.NoError(t, err)
+	mean, sd := m.Predict(x)
+	var wait sync.WaitGroup
+	for range 4 {
+		wait.Go(func() {
+			again, deviation := m.Predict(x)
+			assert.Equal(t, mean, again)
+			assert.Equal(t, sd, deviation)
+			dst := dense.New[float32](700, 3).ColRange(1, 2)
+			assert.Equal(t, mean, m.Mean(dst, x).Clone())
+		})
+	}
+	wait.Wait()
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	again, deviation := m.Predict(x)
+	assert.Equal(t, mean, again)
+	assert.Equal(t, sd, deviation)
 }
