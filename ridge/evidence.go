@@ -19,7 +19,7 @@ type problem struct {
 	squares   []float64 // yᵀy
 	cross     dense.Matrix[float64]
 	square    dense.Matrix[float64] // upper triangle of ΦᵀΦ
-	work      dense.Matrix[float64] // of a search
+	work      dense.Matrix[float64] // of a search, and then of the solution
 }
 
 // newProblem returns the problem of the centred sums, or of the sums about zero without an
@@ -79,13 +79,10 @@ type fit struct {
 	evidence      float64
 }
 
-// at returns the solution for λ = ratio.
-func (p *problem) at(ratio float64) (fit, error) {
-	return p.solve(ratio, dense.New[float64](p.square.Rows, p.square.Rows))
-}
-
-// solve is at in the memory of a, which then belongs to the solution.
-func (p *problem) solve(ratio float64, a dense.Matrix[float64]) (f fit, err error) {
+// at returns the solution for λ = ratio. Its factor is in the memory of work until the next call.
+func (p *problem) at(ratio float64) (f fit, err error) {
+	p.work = resize(p.work, p.square.Rows, p.square.Rows)
+	a := p.work
 	for i := range a.Rows {
 		copy(a.Row(i)[i:], p.square.Row(i)[i:])
 		a.Row(i)[i] += ratio
@@ -141,11 +138,9 @@ func (p *problem) chooseRatio() (float64, error) {
 	if !(trace > 0) {
 		return 0, fmt.Errorf("ridge: the features do not vary, which tells nothing of the signal: want Noise and Signal")
 	}
-	p.work = dense.New[float64](p.square.Rows, p.square.Rows)
-	defer func() { p.work = dense.Matrix[float64]{} }()
 	low, high := math.Log(4*p.precision*trace/math.Sqrt(float64(p.square.Rows))), math.Log(10*trace)
 	at, value := maximise(low, high, func(log float64) float64 {
-		f, err := p.solve(math.Exp(log), p.work)
+		f, err := p.at(math.Exp(log))
 		if err != nil || f.evidence != f.evidence {
 			return math.Inf(-1)
 		}

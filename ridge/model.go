@@ -89,7 +89,8 @@ func Fit[T dense.Float](phi rff.Map[T], x, y dense.Matrix[T], o Options) (*Model
 // the sums is not seen, which in float32 is some 10⁻³ of the size of the targets. λ is at the end
 // of the range where the evidence has no maximum inside.
 //
-// Cost: D³/6 multiply-adds for a given λ, and some 25 times as many to choose λ.
+// Cost: D³/6 multiply-adds for a given λ, and some 25 times as many to choose λ; memory for 2·D²
+// numbers of float64, of which the model keeps D².
 //
 // An error reports options out of range, no rows, sums that are not finite, an output that does
 // not vary where its noise is to be chosen, and a λ so small that A is singular to rounding.
