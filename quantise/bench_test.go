@@ -88,8 +88,8 @@ func insert(best []quantise.Hit, id int, value float64) []quantise.Hit {
 	return best[:min(len(best), benchFound)]
 }
 
-// BenchmarkScan is a search for 10 rows, with the share of the true 10 that it finds. The size is that
-// of the codes, so that MB/s is the bandwidth.
+// BenchmarkScan is a search for 10 rows, with the share of the true 10 that it finds. The size is
+// that of the codes, so that MB/s is the bandwidth.
 func BenchmarkScan(b *testing.B) {
 	for _, bits := range []int{1, 2, 4, 8} {
 		b.Run(fmt.Sprintf("bits=%d/n=%d/d=%d", bits, *benchRows, benchDim), func(b *testing.B) {
@@ -114,8 +114,8 @@ func BenchmarkScan(b *testing.B) {
 	}
 }
 
-// BenchmarkRead reads as many bytes as codes of 1 bit and rows of float32 take, in a sum of squares on
-// all processors: what memory gives.
+// BenchmarkRead reads as many bytes as codes of 1 bit and rows of float32 take, in a sum of squares
+// on all processors: what memory gives.
 func BenchmarkRead(b *testing.B) {
 	for _, bits := range []int{1, 32} {
 		b.Run(fmt.Sprintf("bits=%d/n=%d/d=%d", bits, *benchRows, benchDim), func(b *testing.B) {

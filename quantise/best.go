@@ -41,8 +41,8 @@ func (s *search[T]) offer(p *part, lo, hi int) {
 	}
 }
 
-// below reports whether the scores of rows [lo, hi) are all below worst. It computes them in float32,
-// many at a time, and leaves room for rounding; false is always right.
+// below reports whether the scores of rows [lo, hi) are all below worst. It computes them in
+// float32, many at a time, and leaves room for rounding; false is always right.
 func (s *search[T]) below(p *part, lo, hi int, worst float64) bool {
 	c, scores, norms := s.c, p.scores[:hi-lo], s.c.norms[lo:hi]
 	copy(scores, p.products[:hi-lo])
@@ -90,8 +90,8 @@ func (a candidate) worse(b candidate) bool {
 	return a.score < b.score || a.score == b.score && a.id > b.id
 }
 
-// keep takes c into a heap of at most k candidates, whose worst is the first, if c is among the best
-// k, and returns the heap.
+// keep takes c into a heap of at most k candidates, whose worst is the first, if c is among the
+// best k, and returns the heap.
 func keep(heap []candidate, c candidate, k int) []candidate {
 	if len(heap) < k {
 		heap = append(heap, c)

@@ -13,14 +13,14 @@ import (
 //
 // With one bit a coordinate the share h of signs that differ has the mean θ/π, exactly, where θ is
 // the angle between the rows, and a variance that is known exactly; the estimate of the cosine is
-// cos πh, and StdErr follows from that variance at πh by the slope of the cosine. With more bits the
-// estimate is the inner product of the vectors that the codes stand for. Its error adds those of both
-// codes: StdErr takes them as independent, which they are but for rows that are nearly the same. Such
-// rows share their errors, which do not cancel then: the estimated cosine of a row with itself is the
-// squared length of its code.
+// cos πh, and StdErr follows from that variance at πh by the slope of the cosine. With more bits
+// the estimate is the inner product of the vectors that the codes stand for. Its error adds those
+// of both codes: StdErr takes them as independent, which they are but for rows that are nearly the
+// same. Such rows share their errors, which do not cancel then: the estimated cosine of a row with
+// itself is the squared length of its code.
 //
-// Cost: O(d'·Bits), and for one bit a quadrature the first time that a number of signs differs. Between
-// panics if i or j is no row or if there is no such measure.
+// Cost: O(d'·Bits), and for one bit a quadrature the first time that a number of signs differs.
+// Between panics if i or j is no row or if there is no such measure.
 func (c *Codes[T]) Between(i, j int, by Measure) Estimate {
 	n := c.Len()
 	if i < 0 || i >= n || j < 0 || j >= n {
@@ -54,8 +54,8 @@ func (c *Codes[T]) cosineBetween(i, j int) Estimate {
 		return Estimate{math.Cos(math.Pi * float64(different) / n), q.signError(different)}
 	}
 	cosine := c.product(i, j) * c.ratio(i) * c.ratio(j)
-	// With sᵀu = A and e = s − Au across u: the product is A²ρ, errors in each direction across, and
-	// the product of the errors.
+	// With sᵀu = A and e = s − Au across u: the product is A²ρ, errors in each direction across,
+	// and the product of the errors.
 	along, across := 1.0, [2]float64{}
 	if q.options.Scheme == RaBitQ {
 		for k, row := range [...]int{i, j} {

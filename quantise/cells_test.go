@@ -9,8 +9,8 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/codelaw"
 )
 
-// At every edge, at its neighbours and at numbers all over the range, the bucket leads to the cell that
-// a plain search finds.
+// At every edge, at its neighbours and at numbers all over the range, the bucket leads to the cell
+// that a plain search finds.
 func TestBucketsLeadToCells(t *testing.T) {
 	for _, d := range []int{4, 64, 3072} {
 		for _, n := range []int{2, 8, 128} {

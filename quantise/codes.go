@@ -269,8 +269,8 @@ func startsOf(edges []float32) []uint8 {
 	return starts
 }
 
-// encodeCells finds the last of the edges that |y| reaches. The last edge is +Inf, the one before is
-// buckets/perUnit. Most searches end in the cell that the bucket starts in.
+// encodeCells finds the last of the edges that |y| reaches. The last edge is +Inf, the one before
+// is buckets/perUnit. Most searches end in the cell that the bucket starts in.
 func encodeCells[T dense.Float](codes []uint8, y, edges []T, starts []uint8, perUnit T) {
 	codes, starts = codes[:len(y)], starts[:buckets+1]
 	n := len(edges) - 1

@@ -40,8 +40,8 @@ func encode[T dense.Float](t *testing.T, x dense.Matrix[T], o quantise.Options) 
 	return c
 }
 
-// decoded returns what the definition of a scheme makes of a rotated vector: s times the number that
-// makes an estimate of the cosine from sᵀp.
+// decoded returns what the definition of a scheme makes of a rotated vector: s times the number
+// that makes an estimate of the cosine from sᵀp.
 func decoded(o quantise.Options, y []float64) []float64 {
 	d, norm := len(y), floats.Norm(y, 2)
 	n := 1 << (o.Bits - 1)

@@ -143,8 +143,8 @@ func estimate(c *quantise.Codes[float64], x dense.Matrix[float64], y []float64) 
 type latest struct{ quantise.Rotation[float64] }
 
 // Mean and variance of estimates over 20,000 rotations that are uniformly random: |z| < 4 in 72
-// comparisons, a false alarm in 220 of such tests. QJL of 2 and 4 bits takes several rotations for an
-// estimate and has an estimate for every fourth rotation.
+// comparisons, a false alarm in 220 of such tests. QJL of 2 and 4 bits takes several rotations for
+// an estimate and has an estimate for every fourth rotation.
 func TestEstimatesFollowTheLaws(t *testing.T) {
 	for d, cosine := range map[int]float64{64: 0.6, 128: 0.9, 768: -0.3} {
 		t.Run(fmt.Sprintf("d=%d", d), func(t *testing.T) {
@@ -184,8 +184,8 @@ func TestEstimatesFollowTheLaws(t *testing.T) {
 }
 
 // A rotation by Hadamard factors is only nearly uniform. Over 5,000 of them estimates for vectors
-// without large coordinates follow the laws all the same, and those of RaBitQ and QJL for vectors of
-// one and two coordinates too: |z| < 4 in 36 comparisons, a false alarm in 400 of such tests.
+// without large coordinates follow the laws all the same, and those of RaBitQ and QJL for vectors
+// of one and two coordinates too: |z| < 4 in 36 comparisons, a false alarm in 400 of such tests.
 func TestHadamardRotationsFollowTheLaws(t *testing.T) {
 	for _, d := range []int{64, 128, 768} {
 		for _, sparse := range []bool{false, true} {
@@ -232,8 +232,8 @@ func TestHadamardRotationsFollowTheLaws(t *testing.T) {
 	}
 }
 
-// A vector of one coordinate shows what three Hadamard factors lack of a uniform rotation: at d = 64
-// the estimates of LloydMax vary twice as much as the law says.
+// A vector of one coordinate shows what three Hadamard factors lack of a uniform rotation: at d =
+// 64 the estimates of LloydMax vary twice as much as the law says.
 func TestHadamardRotationsAreNotUniform(t *testing.T) {
 	const d = 64
 	rng := rand.New(rand.NewPCG(4, 1))
@@ -323,8 +323,8 @@ func TestSignsBetweenFollowTheLaw(t *testing.T) {
 	}
 }
 
-// Errors over their stated standard errors have the mean square 1: for RaBitQ given the code, for the
-// others and between codes on average.
+// Errors over their stated standard errors have the mean square 1: for RaBitQ given the code, for
+// the others and between codes on average.
 func TestStandardErrors(t *testing.T) {
 	const d, cosine = 128, 0.3
 	var planes [2]*haarPlane

@@ -42,10 +42,10 @@ const (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// MarshalBinary returns the quantiser as 52 bytes: options, dimensions and the seed of the rotations,
-// from which UnmarshalBinary draws the same rotations in every later version and on every platform.
-// Rotations of the caller are not among the bytes; UnmarshalBinary returns an error for such a
-// quantiser. The error is always nil.
+// MarshalBinary returns the quantiser as 52 bytes: options, dimensions and the seed of the
+// rotations, from which UnmarshalBinary draws the same rotations in every later version and on
+// every platform. Rotations of the caller are not among the bytes; UnmarshalBinary returns an error
+// for such a quantiser. The error is always nil.
 func (q *Quantiser[T]) MarshalBinary() ([]byte, error) {
 	b := append(make([]byte, 0, quantiserSize), quantiserName...)
 	b = binary.LittleEndian.AppendUint16(b, version)
@@ -62,8 +62,9 @@ func (q *Quantiser[T]) MarshalBinary() ([]byte, error) {
 }
 
 // UnmarshalBinary makes a zero Quantiser the one that the bytes are of. It returns an error, and
-// leaves q as it was, if q is in use already, if the bytes are not those of a quantiser, damaged or of
-// another version, if they are of one over rotations of the caller, or if New would return an error.
+// leaves q as it was, if q is in use already, if the bytes are not those of a quantiser, damaged or
+// of another version, if they are of one over rotations of the caller, or if New would return an
+// error.
 func (q *Quantiser[T]) UnmarshalBinary(data []byte) error {
 	if q.rotations != nil {
 		return errors.New("quantise: the quantiser is in use, want a zero one")
@@ -115,14 +116,14 @@ func (c *Codes[T]) MarshalBinary() ([]byte, error) {
 	return seal(b), nil
 }
 
-// UnmarshalBinary replaces c by the codes that the bytes hold. If c is zero, the quantiser comes from
-// the bytes as well. If c comes from Encode, its quantiser has to be the same: options, dimensions and
-// seed are compared. That is the way for quantisers over rotations of the caller, who knows the
-// rotations.
+// UnmarshalBinary replaces c by the codes that the bytes hold. If c is zero, the quantiser comes
+// from the bytes as well. If c comes from Encode, its quantiser has to be the same: options,
+// dimensions and seed are compared. That is the way for quantisers over rotations of the caller,
+// who knows the rotations.
 //
 // It returns an error, and leaves c as it was, if the bytes are not those of codes, damaged or of
-// another version, if a norm is out of range, if the quantisers differ, or if UnmarshalBinary of the
-// quantiser returns one.
+// another version, if a norm is out of range, if the quantisers differ, or if UnmarshalBinary of
+// the quantiser returns one.
 func (c *Codes[T]) UnmarshalBinary(data []byte) error {
 	if err := open(data, codesName, codesHeader+checksumSize); err != nil {
 		return err

@@ -31,8 +31,8 @@ const (
 	RaBitQ Scheme = iota
 
 	// LloydMax rounds to the levels with the smallest mean squared error ‖s − u‖² for the exact law
-	// of a coordinate of u, u_i² ~ Beta(½, (d'−1)/2) [Max 1960]. s is shorter than u on average, and
-	// estimates are too near to 0 by the factor E‖s‖² < 1.
+	// of a coordinate of u, u_i² ~ Beta(½, (d'−1)/2) [Max 1960]. s is shorter than u on average,
+	// and estimates are too near to 0 by the factor E‖s‖² < 1.
 	LloydMax
 
 	// Uniform rounds to the middles of 2^bits equal parts of [−r, r], where r is the largest
@@ -76,8 +76,8 @@ type Rotation[T dense.Float] interface {
 	ApplyTransposed(dst, y dense.Matrix[T]) dense.Matrix[T]
 }
 
-// Quantiser makes codes of vectors of R^d. It never changes after construction, and may be shared by
-// goroutines.
+// Quantiser makes codes of vectors of R^d. It never changes after construction, and may be shared
+// by goroutines.
 type Quantiser[T dense.Float] struct {
 	options   Options
 	in, out   int
@@ -104,8 +104,9 @@ type Quantiser[T dense.Float] struct {
 }
 
 // New draws the rotations of a quantiser for vectors of R^d from src: hadamard.Rotation of three
-// factors, of the order hadamard.FastOrder(d) or 4 if that is less. QJL has Bits of them, the others
-// one. src gives two words, the seed of the rotations, which is all that MarshalBinary has to keep.
+// factors, of the order hadamard.FastOrder(d) or 4 if that is less. QJL has Bits of them, the
+// others one. src gives two words, the seed of the rotations, which is all that MarshalBinary has
+// to keep.
 //
 // It returns an error if d < 1, if the options are none of those above, if src is nil, or if the
 // sizes are beyond the memory of the machine.
@@ -146,8 +147,8 @@ func drawn[T dense.Float](d int, opts Options, seed [2]uint64) (*Quantiser[T], e
 // Over returns a quantiser over rotations of the caller, such as dense ones: Bits of them for QJL,
 // one for other schemes.
 //
-// It returns an error if the options are none of those above, if the number of rotations differs, if
-// one is nil, if they differ in d or d', if d < 1, or if d' < 4 or d' < d.
+// It returns an error if the options are none of those above, if the number of rotations differs,
+// if one is nil, if they differ in d or d', if d < 1, or if d' < 4 or d' < d.
 func Over[T dense.Float](opts Options, rotations ...Rotation[T]) (*Quantiser[T], error) {
 	opts, err := opts.check()
 	if err != nil {

@@ -42,18 +42,18 @@ type Hit struct {
 // number comes first.
 //
 // Values are those of Estimates. Codes of 1 bit are first compared with the query rounded to 63
-// steps between its largest coordinate and the negative of that, whose error is about a twentieth of a
-// standard error; the rows found have estimates from the query as it is, and are sorted by those. If
-// the query holds NaN or ±Inf, or if its norm is above 1e150, every value is NaN and the rows are
-// the first ones.
+// steps between its largest coordinate and the negative of that, whose error is about a twentieth
+// of a standard error; the rows found have estimates from the query as it is, and are sorted by
+// those. If the query holds NaN or ±Inf, or if its rotation or the square of its norm overflows,
+// every value is NaN and the rows are the first ones.
 //
 // The best of many estimates are too good: errors in their favour brought them there. StdErr is the
 // error of a row that was chosen in advance. For RaBitQ StdErr is that of the very code, for other
 // schemes that of a mean code.
 //
-// Cost: a rotation and a pass over all codes, in parallel, and k·log k for each row among the best
-// k so far. Search allocates nothing once its memory has grown. It panics if the query has not d
-// elements or if there is no such measure.
+// Cost: a rotation and a pass over all codes, in parallel, and O(log len(dst)) for each row that is
+// among the best so far. Search allocates nothing once its memory has grown. It panics if the query
+// has not d elements or if there is no such measure.
 func (c *Codes[T]) Search(dst []Hit, query []T, by Measure) []Hit {
 	dst = dst[:min(len(dst), c.Len())]
 	if len(dst) == 0 {
@@ -88,9 +88,9 @@ func (c *Codes[T]) Search(dst []Hit, query []T, by Measure) []Hit {
 // if nil, and returns dst. With s for what a code stands for and p for the rotated query, the
 // estimate of the inner product is ‖x‖·sᵀp, with sums in float32; those of the cosine and of the
 // squared distance follow with the norms. The estimate of a cosine may lie outside [−1, 1] and that
-// of a squared distance below 0. NaN and ±Inf in the query make every estimate NaN. Cost: a rotation
-// and a pass over all codes, in parallel. It panics if a length does not fit or if there is no such
-// measure.
+// of a squared distance below 0. Queries that make every estimate NaN are those of Search. Cost: a
+// rotation and a pass over all codes, in parallel. It panics if a length does not fit or if there
+// is no such measure.
 func (c *Codes[T]) Estimates(dst []float64, query []T, by Measure) []float64 {
 	if dst == nil {
 		dst = make([]float64, c.Len())
@@ -302,7 +302,8 @@ func (q *Quantiser[T]) deviation(m codelaw.Moments, estimate float64) float64 {
 	n := float64(len(q.rotations))
 	across := max(0, m.Square-m.AlongSquare) / float64(q.out-1)
 	rho := min(max(estimate/m.Along, -1), 1)
-	// 1 − ρ² is not known better than to its error: an estimate of 1 or more is no proof that ρ is 1.
+	// 1 − ρ² is not known better than to its error: an estimate of 1 or more is no proof that ρ is
+	// 1.
 	variance := rho*rho*max(0, m.AlongSquare-m.Along*m.Along) + max(1-rho*rho, across/n)*across
 	bias := rho * (m.Along - 1)
 	return math.Sqrt(variance/n + bias*bias)

@@ -39,8 +39,8 @@ func ranked[T dense.Float](c *quantise.Codes[T], query []T, by quantise.Measure)
 	return all
 }
 
-// Search finds what sorting all estimates finds. Codes of 1 bit are compared with a rounded query: the
-// rows found may differ by less than a standard error.
+// Search finds what sorting all estimates finds. Codes of 1 bit are compared with a rounded query:
+// the rows found may differ by less than a standard error.
 func TestSearchSortsEstimates(t *testing.T) {
 	const n, d, k = 3000, 64, 25
 	x, query := random[float32](n, d, 1), random[float32](1, d, 2).Row(0)

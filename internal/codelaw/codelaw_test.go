@@ -81,7 +81,8 @@ func TestMomentsOfCells(t *testing.T) {
 	assert.InDelta(t, m.Square, got.Square, 4e-5)
 }
 
-// In many dimensions coordinates are Gaussian, and the best levels are those of table I of [Max 1960].
+// In many dimensions coordinates are Gaussian, and the best levels are those of table I of [Max
+// 1960].
 func TestLloydMaxTendsToMax(t *testing.T) {
 	const d = 4_000_000
 	for n, want := range map[int]struct {
@@ -156,8 +157,8 @@ func TestBestUniform(t *testing.T) {
 			assert.Greater(t, quality(step), quality(1.03*step), "d = %d, n = %d", d, n)
 		}
 	}
-	// The best equal steps in many dimensions, table II of [Max 1960], make the error smallest; for the
-	// angle they are nearly as good.
+	// The best equal steps in many dimensions, table II of [Max 1960], make the error smallest; for
+	// the angle they are nearly as good.
 	assert.InDelta(t, 0.9957, 2000*BestUniform(4_000_000, 2).Edges[1], 0.01)
 }
 

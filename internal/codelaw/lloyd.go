@@ -18,8 +18,9 @@ func LloydMax(d, n int) Cells {
 	for j := range n {
 		c.Edges[j] = math.Sqrt(mathext.InvRegIncBeta(0.5, float64(d-3)/6+1, float64(j)/float64(n)))
 	}
-	// Equation j says that edge j is halfway: 0 = 2t_j − c_{j−1} − c_j. Its derivatives with respect to
-	// the edges j−1, j and j+1 make a tridiagonal matrix. Steps shrink quadratically near the end.
+	// Equation j says that edge j is halfway: 0 = 2t_j − c_{j−1} − c_j. Its derivatives with
+	// respect to the edges j−1, j and j+1 make a tridiagonal matrix. Steps shrink quadratically
+	// near the end.
 	residual, lower, diagonal, upper := make([]float64, n), make([]float64, n), make([]float64, n), make([]float64, n)
 	for range 50 {
 		for j := range n {
@@ -71,7 +72,8 @@ func LloydMax(d, n int) Cells {
 	return c
 }
 
-// cell returns P(lo < |u₁| < hi) and the mean of |u₁| there. A difference of two tails would cancel.
+// cell returns P(lo < |u₁| < hi) and the mean of |u₁| there. A difference of two tails would
+// cancel.
 func cell(d int, lo, hi float64) (p, mean float64) {
 	const points = 16
 	var at, weight [points]float64

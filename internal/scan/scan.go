@@ -12,8 +12,8 @@
 //
 // # Results
 //
-// Signs is exact up to 2²⁴. Levels rounds as float32 does; tiers add in different orders. Nothing allocates
-// memory.
+// Signs is exact up to 2²⁴. Levels rounds as float32 does; tiers add in different orders. Nothing
+// allocates memory.
 package scan
 
 import "math/bits"
@@ -101,8 +101,8 @@ func Arrange(dst, x []float32, words, width int) {
 	})
 }
 
-// Slice writes the bits of weights between −MaxWeight and MaxWeight into planes: for each block of 8
-// words, 8 words with the lowest bits, 8 with the next, and so on. row is space for a row.
+// Slice writes the bits of weights between −MaxWeight and MaxWeight into planes: for each block of
+// 8 words, 8 words with the lowest bits, 8 with the next, and so on. row is space for a row.
 func Slice(planes []uint64, weights []int8, bit []uint8, row []uint64) {
 	clear(planes)
 	bit = bit[:len(weights)]

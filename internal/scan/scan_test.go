@@ -39,8 +39,8 @@ func TestPack(t *testing.T) {
 	assert.Equal(t, math.MaxInt/64+1, Words(math.MaxInt, 1), "no product overflows")
 }
 
-// testRows compares the kernels of the tier with plain sums over elements, for rows of every length up
-// to three blocks and groups of every size, and looks at the words around dst.
+// testRows compares the kernels of the tier with plain sums over elements, for rows of every length
+// up to three blocks and groups of every size, and looks at the words around dst.
 func testRows(t *testing.T) {
 	r := rand.New(rand.NewPCG(2, 1))
 	for _, width := range widths {

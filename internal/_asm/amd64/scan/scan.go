@@ -17,8 +17,9 @@ const (
 	planes     = 6
 )
 
-// ahead is how many bytes ahead codes are fetched. Processors fetch ahead by themselves, but only to
-// the end of a page, and a kernel does so much with a line that none of the next page is in flight.
+// ahead is how many bytes ahead codes are fetched. Processors fetch ahead by themselves, but only
+// to the end of a page, and a kernel does so much with a line that none of the next page is in
+// flight.
 const ahead = 4096
 
 // Write writes all kernels.

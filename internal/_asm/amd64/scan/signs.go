@@ -212,7 +212,8 @@ func signsNarrow() {
 			ADDQ(U32(blockBytes/2), row[i])
 		}
 		ADDQ(U32(blockBytes/2), plane)
-		// After a second half the planes of the next block begin behind the other planes of this one.
+		// After a second half the planes of the next block begin behind the other planes of this
+		// one.
 		ADDQ(odd, plane)
 		XORQ(U32((planes-1)*blockBytes), odd)
 		DECQ(left)
