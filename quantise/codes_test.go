@@ -12,10 +12,16 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/givens"
 	"github.com/seed-feabd252/randfeat/hadamard"
 	"github.com/seed-feabd252/randfeat/internal/codelaw"
 	"github.com/seed-feabd252/randfeat/internal/densetest"
 	"github.com/seed-feabd252/randfeat/quantise"
+)
+
+var (
+	_ quantise.Rotation[float32] = (*hadamard.Rotation[float32])(nil)
+	_ quantise.Rotation[float64] = (*givens.Product[float64])(nil)
 )
 
 // random returns rows of normal variates of different lengths.

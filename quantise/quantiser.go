@@ -65,8 +65,8 @@ type Options struct {
 	Bits int
 }
 
-// Rotation is a linear map R from R^d into R^d' that keeps lengths: RᵀR = I. *hadamard.Rotation is
-// one. Quantisers call it from several goroutines.
+// Rotation is a linear map R from R^d into R^d' that keeps lengths: RᵀR = I. *hadamard.Rotation and
+// *givens.Product are such maps. Quantisers call it from several goroutines.
 type Rotation[T dense.Float] interface {
 	// Dims returns d and d'.
 	Dims() (in, out int)
