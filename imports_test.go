@@ -4,6 +4,7 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -21,8 +22,8 @@ func imports(t *testing.T, root string, tests bool) map[string][]string {
 		switch {
 		case err != nil:
 			return err
-		case entry.IsDir() && path != "." && strings.HasPrefix(entry.Name(), "_"), entry.Name() == ".git":
-			return filepath.SkipDir // the generators are a module of their own
+		case entry.Name() == ".git", path != "." && isModule(path):
+			return filepath.SkipDir // what another module needs does not come with this one
 		case entry.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") != tests:
 			return nil
 		}
@@ -101,6 +102,12 @@ func TestExamplesImportThePublicAPI(t *testing.T) {
 			}
 		}
 	}
+}
+
+// isModule reports whether a folder is the root of a module.
+func isModule(path string) bool {
+	_, err := os.Stat(filepath.Join(path, "go.mod"))
+	return err == nil
 }
 
 // within reports whether a file is in one of the folders, or below.
