@@ -1,0 +1,227 @@
+// The program ridge fits a regression to shards of rows twice, on one machine and by a pipeline of
+// Apache Beam, writes the model of the pipeline, and prints the same figures for both.
+//
+//	go run ./examples/ridge
+//	go run ./examples/ridge -rows 1000000 -shards 100
+//	go run ./examples/ridge -dir /shared -runner universal -endpoint jobs.example:8099
+//
+// The pipeline runs in the process, on Beam's runner prism, unless -runner says otherwise. Workers
+// elsewhere must see the folder of the shards under the same path.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"io/fs"
+	"log"
+	"log/slog"
+	"math"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/apache/beam/sdks/v2/go/pkg/beam"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/runners"
+	_ "github.com/apache/beam/sdks/v2/go/pkg/beam/runners/prism"
+	_ "github.com/apache/beam/sdks/v2/go/pkg/beam/runners/universal"
+	"github.com/sbinet/npyio"
+	exprand "golang.org/x/exp/rand"
+	"gonum.org/v1/gonum/mat"
+
+	beamfeat "github.com/seed-feabd252/randfeat/beam"
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/orf"
+	"github.com/seed-feabd252/randfeat/rff"
+	"github.com/seed-feabd252/randfeat/ridge"
+)
+
+const (
+	dimension   = 10 // of points
+	lengthScale = 1
+	testRows    = 5000
+)
+
+func main() {
+	log.SetFlags(0)
+	var o options
+	flag.IntVar(&o.rows, "rows", 100000, "rows in all")
+	flag.IntVar(&o.shards, "shards", 20, "files of rows")
+	flag.IntVar(&o.features, "features", 512, "random features")
+	flag.StringVar(&o.dir, "dir", "", "folder of the shards and of the model; a temporary one if empty")
+	verbose := flag.Bool("verbose", false, "print what the runner logs")
+	flag.Parse()
+	beam.Init()
+	if !*verbose {
+		slog.SetDefault(slog.New(slog.DiscardHandler))
+	}
+	if *runners.Runner != "" {
+		o.runner = *runners.Runner
+	} else {
+		o.runner = "prism"
+	}
+	if err := run(context.Background(), o, os.Stdout); err != nil {
+		log.Fatal(err)
+	}
+}
+
+// options are the flags.
+type options struct {
+	rows, shards, features int
+	dir, runner            string
+}
+
+// run makes the shards if they are not there, fits twice and prints the figures.
+func run(ctx context.Context, o options, out io.Writer) (err error) {
+	if o.shards < 1 || o.rows < o.shards || o.features < 2 {
+		return fmt.Errorf("%d rows in %d shards for %d features: want a row a shard and two features", o.rows, o.shards, o.features)
+	}
+	if o.dir == "" {
+		if o.dir, err = os.MkdirTemp("", "randfeat"); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, os.RemoveAll(o.dir)) }()
+	}
+	shards, err := makeShards(o)
+	if err != nil {
+		return err
+	}
+	w, err := orf.Draw[float32](orf.Hadamard{}, o.features/2, dimension, exprand.NewSource(1))
+	if err != nil {
+		return err
+	}
+	phi, err := rff.Gaussian(w, lengthScale)
+	if err != nil {
+		return err
+	}
+
+	start := time.Now()
+	near, err := onOneMachine(ctx, phi, shards)
+	if err != nil {
+		return err
+	}
+	nearTime := time.Since(start)
+
+	start = time.Now()
+	path := filepath.Join(o.dir, "model.zip")
+	if err := byPipeline(ctx, o.runner, phi, shards, path); err != nil {
+		return err
+	}
+	farTime := time.Since(start)
+	far, size, err := readModel(path)
+	if err != nil {
+		return err
+	}
+
+	x, y := friedman(testRows, exprand.NewSource(2))
+	test := ridge.Block[float32]{X: narrow(x), Y: narrow(y)}
+	fmt.Fprintf(out, "%d rows in %d shards, %d features\n\n", o.rows, o.shards, o.features)
+	fmt.Fprintf(out, "%-22s %14s %14s\n", "", "one machine", o.runner)
+	fmt.Fprintf(out, "%-22s %14.3f %14.3f\n", "log evidence", near.LogEvidence(), far.LogEvidence())
+	fmt.Fprintf(out, "%-22s %14.6f %14.6f\n", "variance of the noise", near.Noise()[0], far.Noise()[0])
+	fmt.Fprintf(out, "%-22s %14.6f %14.6f\n", "variance of weights", near.Signal()[0], far.Signal()[0])
+	fmt.Fprintf(out, "%-22s %14.6f %14.6f\n", "error, 5000 new rows", rmse(near, test), rmse(far, test))
+	fmt.Fprintf(out, "%-22s %13.2fs %13.2fs\n\n", "time", nearTime.Seconds(), farTime.Seconds())
+	fmt.Fprintf(out, "model.zip: %.1f MB\n", float64(size)/1e6)
+	return nil
+}
+
+// onOneMachine reads the shards one after the other.
+func onOneMachine(ctx context.Context, phi rff.Map[float32], shards []ridge.NPY[float32]) (*ridge.Model[float32], error) {
+	sums, err := ridge.NewSums(phi, 1)
+	if err != nil {
+		return nil, err
+	}
+	for _, shard := range shards {
+		part, err := ridge.Sum(ctx, phi, shard)
+		if err != nil {
+			return nil, err
+		}
+		if err := sums.Merge(part); err != nil {
+			return nil, err
+		}
+	}
+	return sums.Fit(ridge.Options{})
+}
+
+// byPipeline does the same on Beam, and writes the model.
+func byPipeline(ctx context.Context, runner string, phi rff.Map[float32], shards []ridge.NPY[float32], path string) error {
+	p, s := beam.NewPipelineWithRoot()
+	blocks := beamfeat.ReadNPY(s, shards...)
+	model := beamfeat.FitRidge(s, blocks, beamfeat.Ridge[float32]{Map: phi})
+	beamfeat.WriteModel(s, path, model)
+	_, err := beam.Run(ctx, runner, p)
+	return err
+}
+
+func readModel(path string) (*ridge.Model[float32], int, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, 0, err
+	}
+	var file beamfeat.Model
+	if err := file.UnmarshalBinary(data); err != nil {
+		return nil, 0, err
+	}
+	m, err := beamfeat.Open[float32](file)
+	return m, len(data), err
+}
+
+func rmse(m *ridge.Model[float32], test ridge.Block[float32]) float64 {
+	var sum float64
+	mean := m.Mean(dense.Matrix[float32]{}, test.X)
+	for i := range mean.Rows {
+		r := float64(mean.At(i, 0) - test.Y.At(i, 0))
+		sum += r * r
+	}
+	return math.Sqrt(sum / float64(mean.Rows))
+}
+
+// makeShards writes the shards that are not there, and returns all.
+func makeShards(o options) ([]ridge.NPY[float32], error) {
+	shards := make([]ridge.NPY[float32], o.shards)
+	for i := range shards {
+		name := filepath.Join(o.dir, fmt.Sprintf("%d-%03d-of-%d", o.rows, i, o.shards))
+		shards[i] = ridge.NPY[float32]{X: name + ".x.npy", Y: name + ".y.npy"}
+		if _, err := os.Stat(shards[i].Y); err == nil {
+			continue
+		} else if !errors.Is(err, fs.ErrNotExist) {
+			return nil, err
+		}
+		x, y := friedman((i+1)*o.rows/o.shards-i*o.rows/o.shards, exprand.NewSource(uint64(100+i)))
+		if err := errors.Join(write(shards[i].X, x), write(shards[i].Y, y)); err != nil {
+			return nil, err
+		}
+	}
+	return shards, nil
+}
+
+func write(path string, m *mat.Dense) error {
+	f, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(npyio.Write(f, m), f.Close())
+}
+
+// friedman draws n points, uniform in the cube, and noisy values of Friedman's function of the first
+// five coordinates.
+func friedman(n int, src exprand.Source) (x, y *mat.Dense) {
+	r := exprand.New(src)
+	x, y = mat.NewDense(n, dimension, nil), mat.NewDense(n, 1, nil)
+	for i := range n {
+		p := x.RawRowView(i)
+		for j := range p {
+			p[j] = r.Float64()
+		}
+		f := 10*math.Sin(math.Pi*p[0]*p[1]) + 20*(p[2]-0.5)*(p[2]-0.5) + 10*p[3] + 5*p[4]
+		y.Set(i, 0, f+r.NormFloat64())
+	}
+	return x, y
+}
+
+func narrow(m *mat.Dense) dense.Matrix[float32] {
+	return dense.Copy(dense.Matrix[float32]{}, dense.Matrix[float64](m.RawMatrix()))
+}

@@ -1,0 +1,87 @@
+package beamfeat
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"slices"
+
+	"github.com/apache/beam/sdks/v2/go/pkg/beam"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/register"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/ridge"
+)
+
+func init() {
+	register.Combiner1[ridge.Block[float32]](&landmarksFn[float32]{})
+	register.Combiner1[ridge.Block[float64]](&landmarksFn[float64]{})
+}
+
+// UniformLandmarks returns n different points of blocks, a PCollection of ridge.Block[T], every set of
+// n equally likely, as a PCollection of one block whose X is n×d; all different points if there are
+// fewer than n. Points that occur many times count once. The points depend on the seed and on the set
+// of points alone, neither on shards nor on the order or the repetition of bundles.
+//
+// They are landmarks for rff.Nystroem, or a sample from which rff.KMeansLandmarks,
+// rff.LeverageLandmarks or rff.PivotedLandmarks choose better ones on one machine. The points are
+// those of the least SHA-256 of seed and point. A bundle leaves n·d numbers.
+//
+// A block of points of another dimension fails the pipeline. UniformLandmarks panics for n < 1.
+func UniformLandmarks[T dense.Float](s beam.Scope, blocks beam.PCollection, n int, seed uint64) beam.PCollection {
+	if n < 1 {
+		panic(fmt.Sprintf("beamfeat: n = %d, want at least 1", n))
+	}
+	return beam.Combine(s.Scope("beamfeat.UniformLandmarks"), &landmarksFn[T]{N: n, Seed: seed}, blocks)
+}
+
+// landmarksFn is the CombineFn of UniformLandmarks. Accumulators are blocks of at most N points.
+type landmarksFn[T dense.Float] struct {
+	N    int
+	Seed uint64
+}
+
+func (f *landmarksFn[T]) CreateAccumulator() ridge.Block[T] { return ridge.Block[T]{} }
+
+func (f *landmarksFn[T]) AddInput(a, b ridge.Block[T]) (ridge.Block[T], error) {
+	return f.MergeAccumulators(a, b)
+}
+
+// candidate is a point and its place in the order of points.
+type candidate[T dense.Float] struct {
+	hash [sha256.Size]byte
+	x    []T
+}
+
+func (f *landmarksFn[T]) MergeAccumulators(a, b ridge.Block[T]) (ridge.Block[T], error) {
+	if a.X.Rows == 0 {
+		a.X = dense.New[T](0, b.X.Cols)
+	}
+	if b.X.Rows > 0 && b.X.Cols != a.X.Cols {
+		return a, fmt.Errorf("beamfeat: points with %d coordinates and points with %d", a.X.Cols, b.X.Cols)
+	}
+	all := make([]candidate[T], 0, a.X.Rows+b.X.Rows)
+	var buffer []byte
+	for _, x := range [...]dense.Matrix[T]{a.X, b.X} {
+		for i := range x.Rows {
+			buffer = appendElements(binary.LittleEndian.AppendUint64(buffer[:0], f.Seed), x.Row(i))
+			all = append(all, candidate[T]{sha256.Sum256(buffer), x.Row(i)})
+		}
+	}
+	slices.SortFunc(all, compare)
+	all = slices.CompactFunc(all, equal)
+	chosen := dense.New[T](min(f.N, len(all)), a.X.Cols)
+	for i := range chosen.Rows {
+		copy(chosen.Row(i), all[i].x)
+	}
+	return ridge.Block[T]{X: chosen, Y: dense.New[T](chosen.Rows, 0)}, nil
+}
+
+func compare[T dense.Float](p, q candidate[T]) int {
+	return bytes.Compare(p.hash[:], q.hash[:])
+}
+
+func equal[T dense.Float](p, q candidate[T]) bool { return p.hash == q.hash }
+
+func (f *landmarksFn[T]) ExtractOutput(a ridge.Block[T]) ridge.Block[T] { return a }

@@ -1,0 +1,258 @@
+package beamfeat_test
+
+import (
+	"math"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/apache/beam/sdks/v2/go/pkg/beam"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	exprand "golang.org/x/exp/rand"
+
+	beamfeat "github.com/seed-feabd252/randfeat/beam"
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/orf"
+	"github.com/seed-feabd252/randfeat/performer"
+	"github.com/seed-feabd252/randfeat/rff"
+	"github.com/seed-feabd252/randfeat/ridge"
+)
+
+func init() {
+	beam.RegisterDoFn(reflect.TypeFor[collectFn]())
+	beam.RegisterDoFn(reflect.TypeFor[collectMomentsFn]())
+}
+
+// collectFn keeps blocks for the test, which runs in the process of the pipeline.
+type collectFn struct{}
+
+var (
+	collecting sync.Mutex
+	collected  []ridge.Block[float64]
+)
+
+func (collectFn) ProcessElement(b ridge.Block[float64]) error {
+	collecting.Lock()
+	defer collecting.Unlock()
+	collected = append(collected, b)
+	return nil
+}
+
+// collectMomentsFn writes moments to a file.
+type collectMomentsFn struct{ Path string }
+
+func (f *collectMomentsFn) ProcessElement(m beamfeat.Moments) error {
+	data, err := m.MarshalBinary()
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(f.Path, data, 0o600)
+}
+
+// collect runs the pipeline and returns the blocks of a PCollection.
+func collect(t *testing.T, p *beam.Pipeline, s beam.Scope, blocks beam.PCollection) []ridge.Block[float64] {
+	t.Helper()
+	collected = nil
+	beam.ParDo0(s, &collectFn{}, blocks)
+	_, err := runPipeline(p)
+	require.NoError(t, err)
+	return collected
+}
+
+// stack returns the points of all blocks.
+func stack(blocks []ridge.Block[float64]) (x, y dense.Matrix[float64]) {
+	for i := range blocks {
+		for r := range blocks[i].X.Rows {
+			x.Data, y.Data = append(x.Data, blocks[i].X.Row(r)...), append(y.Data, blocks[i].Y.Row(r)...)
+		}
+	}
+	d, p := blocks[0].X.Cols, blocks[0].Y.Cols
+	return dense.Of(len(x.Data)/d, d, x.Data), dense.Of(len(y.Data)/max(p, 1), p, y.Data)
+}
+
+// moments runs SumMoments.
+func moments(t *testing.T, blocks []ridge.Block[float64], phi rff.Map[float64]) beamfeat.Moments {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "moments")
+	p, s := beam.NewPipelineWithRoot()
+	beam.ParDo0(s, &collectMomentsFn{Path: path}, beamfeat.SumMoments(s, beam.CreateList(s, blocks), phi))
+	_, err := runPipeline(p)
+	require.NoError(t, err)
+	data, err := os.ReadFile(path)
+	require.NoError(t, err)
+	var m beamfeat.Moments
+	require.NoError(t, m.UnmarshalBinary(data))
+	assert.Error(t, new(beamfeat.Moments).UnmarshalBinary(data[:len(data)-8]))
+	return m
+}
+
+// TestSumMoments: mean and scatter of points and of features are those of two passes over the rows,
+// far from zero too.
+func TestSumMoments(t *testing.T) {
+	blocks := blocksOf[float64](9)
+	for i := range blocks {
+		for r := range blocks[i].X.Rows {
+			blocks[i].X.Row(r)[0] += 1e6
+		}
+	}
+	x, _ := stack(blocks)
+	for _, phi := range []rff.Map[float64]{nil, gaussianMap[float64](t, 8, dim)} {
+		z := x
+		if phi != nil {
+			z = phi.Transform(dense.Matrix[float64]{}, x)
+		}
+		m := moments(t, blocks, phi)
+		require.Equal(t, x.Rows, m.Rows)
+		require.Len(t, m.Mean, z.Cols)
+		size := 1.0
+		if phi == nil {
+			size = 1e6
+		}
+		for a := range z.Cols {
+			var mean float64
+			for i := range z.Rows {
+				mean += z.At(i, a) / float64(z.Rows)
+			}
+			// n·ε·|z|, with n = 450 rows
+			assert.InDelta(t, mean, m.Mean[a], 450*0x1p-52*size)
+			for b := range a + 1 {
+				var want float64
+				for i := range z.Rows {
+					want += (z.At(i, a) - mean) * (z.At(i, b) - m.Mean[b])
+				}
+				// A mean that is off by the bound above changes nothing to first order; the
+				// differences of points have relative errors of ε·10⁶ at most.
+				assert.InDelta(t, want, m.Scatter.At(a, b), 450*10*0x1p-52*size)
+				assert.Equal(t, m.Scatter.At(a, b), m.Scatter.At(b, a))
+			}
+		}
+	}
+}
+
+// TestPCA: components from moments are those of rff.PCA over all points.
+func TestPCA(t *testing.T) {
+	blocks := blocksOf[float64](9)
+	for i := range blocks {
+		for r := range blocks[i].X.Rows {
+			row := blocks[i].X.Row(r)
+			row[0], row[1] = 3*row[0]+5, 2*row[1]+row[0]
+		}
+	}
+	x, _ := stack(blocks)
+	m := moments(t, blocks, nil)
+	for _, whiten := range []bool{false, true} {
+		want, err := rff.PCA(x, 2, whiten)
+		require.NoError(t, err)
+		got, err := beamfeat.PCA[float64](m, 2, whiten)
+		require.NoError(t, err)
+		a, b := want.Transform(dense.Matrix[float64]{}, x), got.Transform(dense.Matrix[float64]{}, x)
+		for i := range a.Rows {
+			assert.InDeltaSlice(t, a.Row(i), b.Row(i), 1e-9)
+		}
+	}
+	_, err := beamfeat.PCA[float64](m, dim+1, false)
+	assert.ErrorContains(t, err, "components = 4")
+	_, err = beamfeat.PCA[float64](beamfeat.Moments{Rows: 1}, 1, false)
+	assert.ErrorContains(t, err, "moments of 1 rows")
+	m.Scatter.Set(1, 0, math.NaN())
+	_, err = beamfeat.PCA[float64](m, 2, false)
+	assert.ErrorContains(t, err, "NaN")
+}
+
+// TestUniformLandmarks: the points are different rows, the same ones for any blocks and repeats, and
+// every row is as likely as every other.
+func TestUniformLandmarks(t *testing.T) {
+	blocks := blocksOf[float64](8)
+	x, _ := stack(blocks)
+	landmarks := func(blocks []ridge.Block[float64], n int, seed uint64) [][]float64 {
+		p, s := beam.NewPipelineWithRoot()
+		got := collect(t, p, s, beamfeat.UniformLandmarks[float64](s, beam.CreateList(s, blocks), n, seed))
+		require.Len(t, got, 1)
+		var rows [][]float64
+		for i := range got[0].X.Rows {
+			rows = append(rows, got[0].X.Row(i))
+		}
+		return rows
+	}
+	chosen := landmarks(blocks, 20, 1)
+	require.Len(t, chosen, 20)
+	number := func(row []float64) int {
+		for i := range x.Rows {
+			if slices.Equal(row, x.Row(i)) {
+				return i
+			}
+		}
+		return -1
+	}
+	seen := map[int]bool{}
+	for _, row := range chosen {
+		i := number(row)
+		require.GreaterOrEqual(t, i, 0)
+		require.False(t, seen[i])
+		seen[i] = true
+	}
+	again := append(slices.Clone(blocks[4:]), blocks[:6]...)
+	assert.Equal(t, chosen, landmarks(again, 20, 1))
+	assert.NotEqual(t, chosen, landmarks(blocks, 20, 2))
+	assert.Len(t, landmarks(blocks[:1], 100, 1), 50, "all there are")
+	assert.Panics(t, func() { landmarks(blocks, 0, 1) })
+}
+
+// TestAttend: attention over keys in many blocks is that over all keys on one machine.
+func TestAttend(t *testing.T) {
+	w, err := orf.Draw[float64](orf.IID{}, 32, dim, exprand.NewSource(5))
+	require.NoError(t, err)
+	phi, err := rff.SoftmaxPositive(w, 0.5)
+	require.NoError(t, err)
+	keys, queries := blocksOf[float64](20), blocksOf[float64](3)
+	for i := range queries {
+		queries[i].Y, queries[i].Weights = dense.New[float64](50, 0), nil
+	}
+	k, v := stack(keys)
+	form, err := performer.New[float64](phi, performer.Options{})
+	require.NoError(t, err)
+
+	p, s := beam.NewPipelineWithRoot()
+	out := beamfeat.Attend(s, beam.CreateList(s, keys), beam.CreateList(s, queries),
+		beamfeat.Attention[float64]{Map: phi, Values: outputs})
+	got := collect(t, p, s, out)
+	require.Len(t, got, len(queries))
+	for _, b := range got {
+		want := form.Forward(dense.Matrix[float64]{}, b.X, k, v)
+		for i := range want.Rows {
+			// Positive weights: no sum of n = 1000 terms is off by more than n·ε of its size, and
+			// values are at most some 101.
+			assert.InDeltaSlice(t, want.Row(i), b.Y.Row(i), 2*1000*0x1p-52*101)
+		}
+	}
+}
+
+// TestAttendErrors: shapes that do not fit fail the pipeline.
+func TestAttendErrors(t *testing.T) {
+	phi := gaussianMap[float64](t, 8, dim)
+	narrow := blocksOf[float64](2)
+	narrow[1].X = narrow[1].X.ColRange(0, 2)
+	for _, c := range []struct {
+		keys, queries []ridge.Block[float64]
+		values        int
+		says          string
+	}{
+		{narrow, blocksOf[float64](1), outputs, "keys in X of 50×2, want 3 columns"},
+		{blocksOf[float64](1), narrow, outputs, "queries in X of 50×2, want 3 columns"},
+		{blocksOf[float64](1), blocksOf[float64](1), 5, "values in Y of 50×2, want 50×5"},
+	} {
+		p, s := beam.NewPipelineWithRoot()
+		out := beamfeat.Attend(s, beam.CreateList(s, c.keys), beam.CreateList(s, c.queries), beamfeat.Attention[float64]{Map: phi, Values: c.values})
+		beam.ParDo0(s, &collectFn{}, out)
+		_, err := runPipeline(p)
+		assert.ErrorContains(t, err, c.says)
+	}
+	_, s := beam.NewPipelineWithRoot()
+	keys := beam.CreateList(s, blocksOf[float64](1))
+	assert.Panics(t, func() { beamfeat.Attend(s, keys, keys, beamfeat.Attention[float64]{Map: phi}) })
+	assert.Panics(t, func() { beamfeat.Attend(s, keys, keys, beamfeat.Attention[float64]{Values: 1}) })
+}
