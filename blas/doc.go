@@ -8,7 +8,7 @@
 // every product of packages blas32, blas64, lapack64 and mat runs on it. Its methods may also be
 // called by themselves.
 //
-// The products use AVX-512 or AVX2 with fused multiply-adds where the processor has them, and pure
-// Go elsewhere. gonum's own float32 products took more than ten times as long for 512×512 matrices
+// The products use AVX-512, AVX2 or NEON with fused multiply-adds where the processor has them, and
+// pure Go elsewhere. gonum's own float32 products took more than ten times as long for 512×512 matrices
 // on two cores with AVX-512 (go test -bench Gemm ./blas).
 package blas

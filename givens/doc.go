@@ -43,8 +43,8 @@
 //
 // Drawing a product takes N angles and their sines and cosines, computed in float64 and rounded
 // once to T. Applying it takes 4N multiplications and 2N additions a vector. The rows of a matrix
-// are rotated many at a time, one in each element of a vector register where the processor has AVX2
-// or AVX-512, and in parallel; every row has the bits that it has alone, on every architecture.
+// are rotated many at a time, one in each element of a vector register where the processor has AVX2,
+// AVX-512 or NEON, and in parallel; every row has the bits that it has alone, on every architecture.
 // Matrix writes P out in O(N·d). P is orthogonal up to rounding: each rotation changes a norm by a
 // factor 1 + O(u), u the unit roundoff, N rotations by at most 1 + O(N·u).
 //
