@@ -65,9 +65,9 @@ type Chosen[T dense.Float] struct {
 	// Tolerance is that of the call of Within.
 	Tolerance float64
 
-	// Time and ExactTime are how long a call of the form and exact attention take for the queries,
-	// keys and values at hand, as estimated from measured times of parts of them. Choosing is how
-	// long the choice took.
+	// Time is how long a call of the form took for the queries, keys and values at hand. ExactTime
+	// is how long exact attention takes, as estimated from measured times of a part, and Time too if
+	// the form is exact attention. Choosing is how long the choice took.
 	Time, ExactTime, Choosing time.Duration
 
 	// Tried has the forms that were tried, in order. It is nil if Heads is not.
@@ -82,7 +82,7 @@ type Tried struct {
 	Name  string
 	Error float64 // the error on the rows that say whether the form is worth a test
 	Cost  float64 // predicted cost of a call, relative to exact attention
-	Test  bool    // whether the form was tested on the rows that decide
+	Test  bool    // whether the form was tested on the rows that decide, and perhaps against a second draw
 	Err   error   // why there is no such form, or nil
 }
 
@@ -145,13 +145,15 @@ func (c Chosen[T]) best() *Tried {
 // interval must be within the tolerance. The j-th test of a head has the confidence 1 −
 // (1−Confidence)/(j·(j+1)), so that all tests together have the Confidence; there are four at most.
 // It is the Confidence of each head for itself, and has the limits that [Audited] names: rows that
-// are too rare to be drawn cannot be seen.
+// are too rare to be drawn cannot be seen. So a form that holds is drawn a second time, and both
+// outputs are compared in all rows: they must not differ by more than √2·tolerance, as independent
+// errors do. That sees rare rows unless both draws have the same errors.
 //
 // Forms are tried in the order of predicted costs. Within extrapolates the errors of a candidate,
 // and passes over sizes that will not hold. It ends with exact attention where the next form would
 // save nothing in so many Calls, or the choice would cost more than a quarter of what exact
 // attention costs in them. Exact attention of the rows costs about 3·Rows/Lq of exact attention, and
-// the trial of a form up to one call.
+// the trial of a form up to one call, and three if it holds.
 //
 // The choice looks at all tokens, also if the truth is causal. What it chooses is causal then, with
 // landmarks from the first tokens.
