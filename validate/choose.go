@@ -32,8 +32,12 @@ type Candidate[T dense.Float] struct {
 	Control func(m int, x, y dense.Matrix[T], src rand.Source) (rff.Map[T], error)
 }
 
-// ChooseOptions says what a map may cost, and adjusts Choose. Set Features or Time. The zero values
-// of all other fields are a good choice.
+// ErrInaccurate is the error of Choose if no candidate has an error up to ChooseOptions.Error within
+// the budget. errors.Is finds ErrInaccurate in it.
+var ErrInaccurate = errors.New("no candidate is accurate enough")
+
+// ChooseOptions says what a map may cost, and adjusts Choose. Set Features, Time or Error. The zero
+// values of all other fields are a good choice.
 type ChooseOptions struct {
 	// Features is the largest number of features; 0 is no limit.
 	Features int
@@ -42,6 +46,11 @@ type ChooseOptions struct {
 	// machine during Choose; 0 is no limit. With Time the choice is not reproducible. Without
 	// Features, a map has at most 2²⁰ features.
 	Time time.Duration
+
+	// Error is the largest root of the mean squared error that is good enough; 0 is any. A map then
+	// has no more frequencies than it needs for that, to about one part in eight, with the margin of
+	// a measured error. The best candidate has the fewest features.
+	Error float64
 
 	// Relative divides the error at a pair by the kernel there, so that small values count as much
 	// as large ones. Laws of exponential features give this error also if the kernel is beyond the
@@ -64,8 +73,8 @@ type ChooseOptions struct {
 type Ranked[T dense.Float] struct {
 	Candidate[T]
 
-	// Frequencies is the largest m within the budget, and Features the number of features of that
-	// map.
+	// Frequencies is the largest m within the budget, or the number that ChooseOptions.Error needs,
+	// and Features the number of features of that map.
 	Frequencies, Features int
 
 	// MSE is the mean over the pairs of the squared error of the estimate, or of the squared
@@ -98,6 +107,8 @@ type Choice[T dense.Float] struct {
 	Relative bool
 	Pairs    int
 	Ranking  []Ranked[T]
+	// Enough is the number of candidates whose error is good enough, which come first in the Ranking.
+	Enough int
 	// Rejected has the errors of candidates that could not be drawn, or whose error is not a
 	// number.
 	Rejected []error
@@ -120,8 +131,12 @@ func (c Choice[T]) Draw(src rand.Source) (rff.Map[T], error) {
 //
 // Each candidate gets the largest number of frequencies within the budget. Its error is a mean over
 // the same random pairs (x_i, y_j), exact if Theory knows a law, and measured otherwise, by its
-// Control if it has one. Then Choose ranks by the error plus four standard errors. All candidates
-// should name the same kernel.
+// Control if it has one. Then Choose ranks by the error plus four standard errors, or by the number
+// of features if an Error is given. All candidates should name the same kernel.
+//
+// Choose judges maps by their kernel, for queries and keys without values. Where values are at hand,
+// performer.Audit measures errors of outputs of attention, of landmarks and windows too, and
+// performer.Within chooses attention to a tolerance.
 //
 // It costs a law at each pair, or Draws maps, for every candidate, on GOMAXPROCS goroutines.
 // Without a Time the same source gives the same choice. x and y are kept for the Draw of the choice
@@ -129,7 +144,8 @@ func (c Choice[T]) Draw(src rand.Source) (rff.Map[T], error) {
 //
 // An error reports no candidate, no limit, x or y without rows or of different dimensions, a
 // coordinate that is NaN or infinite, a nil src, a negative option, Pairs too many for memory,
-// Draws above 2⁴⁰, a Context that is done, and that no candidate can be ranked.
+// Draws above 2⁴⁰, a Context that is done, and that no candidate can be ranked. ErrInaccurate comes
+// with the choice: its candidates have the largest number of frequencies within the budget.
 func Choose[T dense.Float](x, y dense.Matrix[T], candidates []Candidate[T], o ChooseOptions, src rand.Source) (Choice[T], error) {
 	if err := checkChoice(x, y, candidates, o, src); err != nil {
 		return Choice[T]{}, fmt.Errorf("validate: %w", err)
@@ -171,6 +187,18 @@ func Choose[T dense.Float](x, y dense.Matrix[T], candidates []Candidate[T], o Ch
 		return Choice[T]{}, errors.Join(c.Rejected...)
 	}
 	slices.SortStableFunc(c.Ranking, func(a, b Ranked[T]) int { return cmp.Compare(a.bound(), b.bound()) })
+	if o.Error == 0 {
+		c.Enough = len(c.Ranking)
+		return c, nil
+	}
+	for c.Enough < len(c.Ranking) && c.Ranking[c.Enough].bound() <= o.Error*o.Error {
+		c.Enough++
+	}
+	slices.SortStableFunc(c.Ranking[:c.Enough], func(a, b Ranked[T]) int { return cmp.Compare(a.Features, b.Features) })
+	if c.Enough == 0 {
+		best := c.Best()
+		return c, fmt.Errorf("validate: %w: candidate %s has the error %.3g with %d features, want at most %v", ErrInaccurate, best.Name, math.Sqrt(best.bound()), best.Features, o.Error)
+	}
 	return c, nil
 }
 
@@ -186,8 +214,10 @@ func checkChoice[T dense.Float](x, y dense.Matrix[T], candidates []Candidate[T],
 		return fmt.Errorf("ChooseOptions.Features = %d, want at least 0", o.Features)
 	case o.Time < 0:
 		return fmt.Errorf("ChooseOptions.Time = %v, want at least 0", o.Time)
-	case o.Features == 0 && o.Time == 0:
-		return errors.New("ChooseOptions has no limit, want Features or Time")
+	case !(o.Error >= 0):
+		return fmt.Errorf("ChooseOptions.Error = %v, want at least 0", o.Error)
+	case o.Features == 0 && o.Time == 0 && o.Error == 0:
+		return errors.New("ChooseOptions has no limit, want Features, Time or Error")
 	case o.Pairs < 0:
 		return fmt.Errorf("ChooseOptions.Pairs = %d, want at least 0", o.Pairs)
 	case o.Draws < 0 || o.Draws == 1:
@@ -223,19 +253,29 @@ func (r *Ranked[T]) assess(run *control, c Choice[T], px, py dense.Matrix[T], o 
 	if r.Candidate.Draw == nil {
 		return errors.New("Draw is nil")
 	}
+	if o.Error > 0 {
+		return r.reach(run, c, px, py, o, src)
+	}
 	m, err := r.fit(run, c, o, src)
 	if err != nil {
 		return err
 	}
+	return r.judge(run, m, c, px, py, o, src)
+}
+
+// judge sets the error of r, whose map is m.
+func (r *Ranked[T]) judge(run *control, m rff.Map[T], c Choice[T], px, py dense.Matrix[T], o ChooseOptions, src rand.Source) error {
 	k := m.Kernel()
 	if k == nil {
 		return errors.New("the map names no kernel to compare with")
 	}
 	x, y := dense.Copy(dense.Matrix[float64]{}, px), dense.Copy(dense.Matrix[float64]{}, py)
+	r.StdErr = 0
 	if r.MSE, r.Law = predicted(run, m, x, y, c.Relative); r.Law != "" {
 		return nil
 	}
 	var scales []float64
+	var err error
 	if c.Relative {
 		if scales, err = reciprocals(k, x, y); err != nil {
 			return err

@@ -195,7 +195,7 @@ func TestChooseErrors(t *testing.T) {
 	}
 	assert.Equal(t, "validate: no candidates, want at least 1", choose(x, y, nil, some, validate.ChooseOptions{}, src))
 	assert.Equal(t, "validate: x is 20×4, y is 23×3, want points of one dimension", choose(x, y.ColRange(0, 3), all, some, validate.ChooseOptions{}, src))
-	assert.Equal(t, "validate: ChooseOptions has no limit, want Features or Time", choose(x, y, all, validate.ChooseOptions{}, validate.ChooseOptions{}, src))
+	assert.Equal(t, "validate: ChooseOptions has no limit, want Features, Time or Error", choose(x, y, all, validate.ChooseOptions{}, validate.ChooseOptions{}, src))
 	assert.Equal(t, "validate: ChooseOptions.Features = -1, want at least 0", choose(x, y, all, validate.ChooseOptions{Features: -1}, validate.ChooseOptions{}, src))
 	assert.Equal(t, "validate: ChooseOptions.Time = -1ns, want at least 0", choose(x, y, all, validate.ChooseOptions{Time: -1}, validate.ChooseOptions{}, src))
 	assert.Equal(t, "validate: ChooseOptions.Pairs = -1, want at least 0", choose(x, y, all, some, validate.ChooseOptions{Pairs: -1}, src))

@@ -32,7 +32,9 @@
 //   - Compare measures several ways to draw at the same pairs. It states the ratio of each error to
 //     the error of the first, with its standard error.
 //   - Theory gives the exact mean and mean squared error of a map if its law is known. Choose ranks
-//     candidates by law or by measurement.
+//     candidates by law or by measurement, within a budget of features, of time or of error, and says
+//     if none is accurate enough. What is judged is the kernel. Errors of outputs of attention are for
+//     performer.Audit, and attention to a tolerance for performer.Within.
 //
 // Standard errors belong to a mean of independent draws, √(Σ(v−mean)²/(t−1)/t) for t draws, in
 // float64. They shrink as 1/√t: to see a bias of size b, take t so that s is well below b/4. Errors
