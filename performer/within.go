@@ -180,6 +180,11 @@ func Within[T dense.Float](truth Form[T], tolerance float64, q, k, v dense.Matri
 	if err != nil {
 		return none, err
 	}
+	if s := opts.Sequences; s.Queries != nil || s.Past != nil || s.Valid != nil {
+		if _, ok := truth.(*Batch[T]); !ok {
+			return none, fmt.Errorf("performer: there are Sequences, but truth is a %T, want a Batch", truth)
+		}
+	}
 	audit := AuditOptions{Rows: opts.Rows, Confidence: opts.Confidence, Sequences: opts.Sequences, Queries: opts.Queries}
 	if err := fitsAudit(0, truth, heads, q, k, v, audit); err != nil {
 		return none, err

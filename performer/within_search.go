@@ -30,6 +30,9 @@ const (
 	// The most tests of a head. Each one needs a higher confidence, which takes longer.
 	mostTests = 4
 
+	// The calls that a comparison with a second draw takes.
+	secondDraw = 2
+
 	// The largest part of what exact attention costs that a choice may cost.
 	mostSpent = 0.25
 )
@@ -155,8 +158,9 @@ func (h *headChoice[T]) cheapest() *ladder[T] {
 	if best == nil || h.tests == mostTests {
 		return nil
 	}
-	spent := h.spent + best.work[best.at]*h.trialShare(best)
-	if spent > mostSpent*calls*h.exactWork || spent+calls*best.work[best.at] >= calls*h.exactWork {
+	work := best.work[best.at]
+	spent := h.spent + work*h.trialShare(best)
+	if spent > mostSpent*calls*h.exactWork || spent+(calls+secondDraw)*work >= calls*h.exactWork {
 		return nil
 	}
 	return best
@@ -303,7 +307,7 @@ func (h *headChoice[T]) agrees(l *ladder[T], form *Batch[T], size int) (bool, ti
 	if err != nil {
 		return false, 0, err
 	}
-	h.spent += 2 * l.work[l.at]
+	h.spent += secondDraw * l.work[l.at]
 	first, took := h.one.forward(form, h.one.q)
 	other, _ := h.one.forward(b, h.one.q)
 	e, _ := errorOf([][]deviation{deviations(thatCount(first, h.opts.Queries), thatCount(other, h.opts.Queries))})

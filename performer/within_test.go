@@ -448,7 +448,7 @@ func TestWithinRefuses(t *testing.T) {
 		"truth is a *performer.Attention[float64], want an Exact": func() (Chosen[float64], error) {
 			return Within[float64](attention[float64](positive[float64](8, 4), Options{}), 1, x, x, x, options{}, source(1))
 		},
-		"there are Sequences, but form 0 is a performer.Exact[float64], want a Batch": func() (Chosen[float64], error) {
+		"there are Sequences, but truth is a performer.Exact[float64], want a Batch": func() (Chosen[float64], error) {
 			return Within[float64](exact, 1, x, x, x, options{Sequences: Sequences{Queries: []int{20}}}, source(1))
 		},
 		"k is 20×4, v is 5×4": func() (Chosen[float64], error) {
