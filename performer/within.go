@@ -97,7 +97,7 @@ func (c Chosen[T]) String() string {
 	case !c.Exact:
 		s.WriteString(c.Audited.interval())
 		if c.Time > 0 && c.ExactTime > 0 {
-			fmt.Fprintf(&s, ", %.2g times as fast as exact attention", c.ExactTime.Seconds()/c.Time.Seconds())
+			fmt.Fprintf(&s, ", %s times as fast as exact attention", percent(c.ExactTime.Seconds()/c.Time.Seconds()/100, 2))
 		}
 	case best == nil:
 		s.WriteString("nothing cheaper is worth a try")

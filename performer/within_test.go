@@ -512,6 +512,8 @@ func TestChosenString(t *testing.T) {
 		Time: time.Second, ExactTime: 14 * time.Second, Choosing: 123 * time.Millisecond,
 	}
 	assert.Equal(t, "256 landmarks: error 1.6 % (95 %: 1.3 … 1.9 %), 14 times as fast as exact attention; choosing took 0.12 s", c.String())
+	c.ExactTime = 137 * time.Second
+	assert.Contains(t, c.String(), ", 137 times as fast as exact attention; ")
 	c.Name, c.Exact = "exact attention", true
 	assert.Equal(t, "exact attention: nothing cheaper is worth a try; choosing took 0.12 s", c.String())
 	c.Tried = []Tried{{Name: "32 landmarks", Error: 0.3}, {Name: "64 landmarks", Error: 0.08}, {Name: "32 bad", Err: errors.New("none")}}
