@@ -27,49 +27,26 @@ const (
 	choiceDraws = 16  // for estimators without a law
 )
 
-// choose ranks the estimators of exp(scale·qᵀk) for the first head, at each number of features.
-func (c *comparison[T]) choose(sizes []int) ([]validate.Choice[T], error) {
-	all := make([]validate.Choice[T], len(sizes))
-	for i, m := range sizes {
-		var err error
-		all[i], err = validate.Choose(c.heads[0].q, c.heads[0].k, validate.SoftmaxCandidates[T](c.scale), validate.ChooseOptions{Features: m, Relative: true, Pairs: choicePairs, Draws: choiceDraws}, source(c.seed, "choice"))
-		if err != nil {
-			return nil, err
-		}
-	}
-	return all, nil
+// choose ranks the estimators of exp(scale·qᵀk) for the first head, with m features.
+func (c *comparison[T]) choose(m int) (validate.Choice[T], error) {
+	return validate.Choose(c.heads[0].q, c.heads[0].k, validate.SoftmaxCandidates[T](c.scale), validate.ChooseOptions{Features: m, Relative: true, Pairs: choicePairs, Draws: choiceDraws}, source(c.seed, "choice"))
 }
 
-// reportChoices prints the errors of the estimators and the chosen one.
-func reportChoices[T dense.Float](w io.Writer, sizes []int, all []validate.Choice[T]) error {
-	if len(all) == 0 {
-		return nil
-	}
+// reportChoice prints the errors of the estimators and the chosen one.
+func reportChoice[T dense.Float](w io.Writer, choice validate.Choice[T]) error {
 	fmt.Fprintf(w, `
-Which estimator? The exact mean squared relative error of exp(q·k/√d) over %d pairs of a query and a key, with m
-features (hyperbolic: m/2 frequencies), by the laws of validate.Theory; in brackets how many times smaller than that
-of FAVOR+ with iid frequencies. The last line is the choice of validate.Choose among its %d candidates:
+Which map? The exact mean squared relative error of exp(q·k/√d) over %d pairs of a query and a key, with as many
+features (hyperbolic: half as many frequencies), by the laws of validate.Theory; in brackets how many times smaller
+than that of FAVOR+ with iid frequencies. The last line is the choice of validate.Choose among %d candidates:
 
-`, choicePairs, len(all[0].Ranking)+len(all[0].Rejected))
-	names := []string{"estimator"}
-	for _, m := range sizes {
-		names = append(names, fmt.Sprintf("m = %d", m))
-	}
-	t := table.New(1, names...)
+`, choicePairs, len(choice.Ranking)+len(choice.Rejected))
+	t := table.New(1, "map and frequencies", "error")
 	for _, row := range choices {
-		cells := []string{row.title}
-		for _, choice := range all {
-			cells = append(cells, errorOf(choice, row.candidate))
-		}
-		t.Row(cells...)
-	}
-	cells := []string{"chosen"}
-	for _, choice := range all {
-		best := choice.Best()
-		cells = append(cells, fmt.Sprintf("%s: %s", best.Name, errorOf(choice, best.Name)))
+		t.Row(row.title, errorOf(choice, row.candidate))
 	}
 	t.Gap()
-	t.Row(cells...)
+	best := choice.Best()
+	t.Row("chosen: "+best.Name, errorOf(choice, best.Name))
 	return t.Fprint(w)
 }
 

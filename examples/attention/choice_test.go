@@ -18,17 +18,17 @@ func TestChoice(t *testing.T) {
 	s := settings{seed: 1, length: 512, norm: 5, draws: 2}
 	in, err := fromText(s)
 	require.NoError(t, err)
-	sizes := []int{64, 256, 1024}
-	all, err := comparisonOf(t, s, in).choose(sizes)
-	require.NoError(t, err)
-	for i, choice := range all {
+	c := comparisonOf(t, s, in)
+	for _, m := range []int{64, 256, 1024} {
+		choice, err := c.choose(m)
+		require.NoError(t, err)
 		at := make(map[string]float64)
 		for _, row := range choices {
 			r, ok := ranked(choice, row.candidate)
 			require.True(t, ok, row.candidate)
 			require.NotEmpty(t, r.Law, row.candidate)
 			assert.LessOrEqual(t, choice.Best().MSE, 1.1*r.MSE, row.candidate)
-			assert.Equal(t, sizes[i], r.Features, row.candidate)
+			assert.Equal(t, m, r.Features, row.candidate)
 			at[row.title] = r.MSE
 		}
 		assert.Less(t, at["FAVOR+, Gram–Schmidt"], at["FAVOR+, iid"])
@@ -37,10 +37,9 @@ func TestChoice(t *testing.T) {
 		assert.Less(t, 2*at["SDERF, iid"], at["FAVOR++, Gram–Schmidt"])
 		// Queries are keys: there is nothing to balance.
 		assert.InEpsilon(t, at["FAVOR++, Gram–Schmidt"], at["SADERF, Gram–Schmidt"], 1e-4)
+		var b strings.Builder
+		require.NoError(t, reportChoice(&b, choice))
+		assert.Contains(t, b.String(), "among 32 candidates")
+		assert.NotContains(t, b.String(), "too few")
 	}
-	var b strings.Builder
-	require.NoError(t, reportChoices(&b, sizes, all))
-	assert.Contains(t, b.String(), "m = 1024")
-	assert.Contains(t, b.String(), "among its 32 candidates")
-	assert.NotContains(t, b.String(), "too few")
 }

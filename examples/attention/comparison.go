@@ -28,7 +28,7 @@ type comparison[T dense.Float] struct {
 // row is a measured row of the table.
 type row struct {
 	name, projection string
-	m                int // 0 where there are no frequencies
+	m                int
 	err, stderr      float64
 	z                float64
 	time             time.Duration
@@ -80,27 +80,19 @@ func (c *comparison[T]) timed(f rff.Map[T]) ([]dense.Matrix[T], time.Duration, e
 	return out, time.Since(start), nil
 }
 
-// measure returns the rows of all combinations in the order of maps, projections and sizes, and
-// after them the rows without frequencies.
+// measure returns the rows of all combinations in the order of maps and projections.
 func (c *comparison[T]) measure(chosen selection, bar progress.Bar) ([]row, error) {
-	n := len(chosen.projections) * len(chosen.sizes)
-	rows := make([]row, len(chosen.maps)*n)
+	rows := make([]row, len(chosen.maps)*len(chosen.projections))
 	for i, projection := range chosen.projections {
-		for j, m := range chosen.sizes {
-			cells, err := c.cells(chosen.maps, projection, m, bar)
-			if err != nil {
-				return nil, err
-			}
-			for k, cell := range cells {
-				rows[k*n+i*len(chosen.sizes)+j] = cell
-			}
+		cells, err := c.cells(chosen.maps, projection, chosen.m, bar)
+		if err != nil {
+			return nil, err
+		}
+		for k, cell := range cells {
+			rows[k*len(chosen.projections)+i] = cell
 		}
 	}
-	elu, err := c.elu()
-	if err != nil {
-		return nil, err
-	}
-	return append(rows, elu, c.average()), nil
+	return rows, nil
 }
 
 // cells measures all maps on the same draws of m frequencies.
@@ -160,46 +152,44 @@ func (c *comparison[T]) cells(maps []string, projection string, m int, bar progr
 	return rows, nil
 }
 
-// elu measures attention with the exact map of another kernel.
-func (c *comparison[T]) elu() (row, error) {
+// references measures what forms are compared with: attention with the exact map of another kernel,
+// and equal weights, than which any estimate ought to be better.
+func (c *comparison[T]) references() ([]formRow, error) {
 	f, err := rff.ELU[T](c.heads[0].q.Cols)
 	if err != nil {
-		return row{}, err
+		return nil, err
 	}
-	out, memory, err := c.watched(f)
+	out, took, err := c.timed(f)
 	if err != nil {
-		return row{}, err
+		return nil, err
 	}
-	_, took, err := c.timed(f)
-	if err != nil {
-		return row{}, err
+	means := make([]dense.Matrix[T], len(c.heads))
+	for i, h := range c.heads {
+		means[i] = average(h, c.causal)
 	}
-	return row{name: eluName, err: distance(out, c.exact), z: math.NaN(), time: took, memory: memory}, nil
+	return []formRow{{name: eluName, err: distance(out, c.exact), time: took}, {name: averageName, err: distance(means, c.exact)}}, nil
 }
 
-// average measures equal weights: any estimate ought to be better.
-func (c *comparison[T]) average() row {
-	out := make([]dense.Matrix[T], len(c.heads))
-	for i, h := range c.heads {
-		out[i] = dense.New[T](h.q.Rows, h.v.Cols)
-		sum := make([]float64, h.v.Cols)
-		for at := range h.q.Rows {
-			seen := h.k.Rows
-			if c.causal {
-				seen = at + 1
-				add(sum, h.v.Row(at))
-			} else if at == 0 {
-				for j := range seen {
-					add(sum, h.v.Row(j))
-				}
-			}
-			to := out[i].Row(at)
-			for j, v := range sum {
-				to[j] = T(v / float64(seen))
+// average returns the means of the values that the queries see.
+func average[T dense.Float](h head[T], causal bool) dense.Matrix[T] {
+	out := dense.New[T](h.q.Rows, h.v.Cols)
+	sum := make([]float64, h.v.Cols)
+	for at := range h.q.Rows {
+		seen := h.k.Rows
+		if causal {
+			seen = at + 1
+			add(sum, h.v.Row(at))
+		} else if at == 0 {
+			for j := range seen {
+				add(sum, h.v.Row(j))
 			}
 		}
+		to := out.Row(at)
+		for j, v := range sum {
+			to[j] = T(v / float64(seen))
+		}
 	}
-	return row{name: averageName, err: distance(out, c.exact), z: math.NaN()}
+	return out
 }
 
 func add[T dense.Float](sum []float64, x []T) {
@@ -208,27 +198,14 @@ func add[T dense.Float](sum []float64, x []T) {
 	}
 }
 
-// write writes the output of one combination to a file, and returns its relative error.
-func (c *comparison[T]) write(one selection, path string) (float64, error) {
-	projection, m := one.projections[0], one.sizes[0]
-	w, err := frequencies[T](projection, m, c.heads[0].q.Cols, frequencySource(c.seed, projection, m))
-	if err != nil {
-		return 0, err
-	}
-	f, err := features(one.maps[0], w, c.scale)
-	if err != nil {
-		return 0, err
-	}
-	out, _, err := c.timed(f)
-	if err != nil {
-		return 0, err
-	}
+// write writes the outputs of all heads to a file.
+func (c *comparison[T]) write(out []dense.Matrix[T]) error {
 	shape := []int{len(out), out[0].Rows, out[0].Cols}
 	t := npy.Tensor[T]{Shape: shape[3-c.rank:]}
 	for _, m := range out {
 		t.Data = append(t.Data, m.Data...)
 	}
-	return distance(out, c.exact), npy.Write(path, t)
+	return npy.Write(c.out, t)
 }
 
 // distance returns ‖a − b‖/‖b‖, in Frobenius norms over all heads.

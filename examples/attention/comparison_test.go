@@ -1,9 +1,9 @@
 package main
 
 import (
-	"fmt"
 	"math"
 	"runtime"
+	"strings"
 	"testing"
 	"time"
 
@@ -51,18 +51,18 @@ func sameWhateverElseRuns[T dense.Float](t *testing.T) {
 		for i := range rows {
 			rows[i].time, rows[i].memory = 0, 0
 		}
-		return rows[:len(rows)-2]
+		return rows
 	}
-	all := measured(selection{maps: mapNames, projections: projectionNames, sizes: []int{8, 24}})
-	require.Len(t, all, 24)
-	assert.Equal(t, "hyperbolic gram-schmidt 24", label(all[8+3]), "maps, then projections, then sizes")
+	all := measured(selection{maps: mapNames, projections: projectionNames, m: 24})
+	require.Len(t, all, 12)
+	assert.Equal(t, "hyperbolic gram-schmidt", label(all[4+1]), "maps, then projections")
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	one := measured(selection{maps: []string{"hyperbolic"}, projections: []string{"gram-schmidt"}, sizes: []int{24}})
-	assert.Equal(t, all[11:12], one)
+	one := measured(selection{maps: []string{"hyperbolic"}, projections: []string{"gram-schmidt"}, m: 24})
+	assert.Equal(t, all[5:6], one)
 }
 
 func label(r row) string {
-	return fmt.Sprint(r.name, " ", r.projection, " ", r.m)
+	return r.name + " " + r.projection
 }
 
 func TestSameWhateverElseRuns(t *testing.T) {
@@ -76,13 +76,42 @@ func TestErrorFallsWithM(t *testing.T) {
 	}
 	for _, causal := range []bool{false, true} {
 		c := comparisonOf(t, settings{seed: 1, draws: 4, causal: causal}, tensors[float64](1, 100, 8, 0.4))
-		rows, err := c.measure(selection{maps: mapNames, projections: projectionNames, sizes: []int{16, 512}}, progress.Bar{})
+		few, err := c.measure(selection{maps: mapNames, projections: projectionNames, m: 16}, progress.Bar{})
 		require.NoError(t, err)
-		for i := 0; i+3 < len(rows); i += 2 {
+		many, err := c.measure(selection{maps: mapNames, projections: projectionNames, m: 512}, progress.Bar{})
+		require.NoError(t, err)
+		for i := range few {
 			// By √32 = 5.7 in the limit.
-			assert.Greater(t, rows[i].err, 3*rows[i+1].err, "%s, causal %v", label(rows[i]), causal)
-			assert.Positive(t, rows[i].stderr)
+			assert.Greater(t, few[i].err, 3*many[i].err, "%s, causal %v", label(few[i]), causal)
+			assert.Positive(t, few[i].stderr)
+			assert.Positive(t, few[i].time)
+		}
+	}
+}
+
+// With a landmark for each key, landmarks are exact, and random features fall as in TestErrorFallsWithM.
+func TestForms(t *testing.T) {
+	for _, causal := range []bool{false, true} {
+		c := comparisonOf(t, settings{seed: 1, draws: 3, causal: causal}, tensors[float64](2, 400, 8, 0.4))
+		rows, err := c.measureForms([]int{16, 512}, progress.Bar{})
+		require.NoError(t, err)
+		names := namesOf(causal)
+		require.Len(t, rows, 2*len(names))
+		for i := 0; i < len(rows); i += 2 {
+			assert.Equal(t, names[i/2], rows[i].name)
+			assert.Equal(t, [2]int{16, 512}, [2]int{rows[i].size, rows[i+1].size})
 			assert.Positive(t, rows[i].time)
+			if !strings.HasPrefix(rows[i].name, "landmarks") {
+				assert.Greater(t, rows[i].err, 2.5*rows[i+1].err, "%s, causal %v", rows[i].name, causal)
+			}
+		}
+		if !causal {
+			assert.Less(t, rows[1].err, 1e-13)
+		}
+		references, err := c.references()
+		require.NoError(t, err)
+		for _, r := range references {
+			assert.Greater(t, r.err, 5*rows[1].err, r.name)
 		}
 	}
 }
@@ -94,8 +123,10 @@ func TestAverage(t *testing.T) {
 		for _, h := range in.heads {
 			clear(h.q.Data)
 		}
-		c := comparisonOf(t, settings{causal: causal}, in)
-		assert.Less(t, c.average().err, 50*0x1p-53)
+		references, err := comparisonOf(t, settings{causal: causal}, in).references()
+		require.NoError(t, err)
+		assert.Equal(t, averageName, references[1].name)
+		assert.Less(t, references[1].err, 50*0x1p-53)
 	}
 }
 

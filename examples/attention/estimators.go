@@ -19,15 +19,15 @@ var (
 	projectionNames = []string{"iid", "gram-schmidt", "hadamard", "givens"}
 )
 
-// selection stands for all combinations of some maps, projections and numbers of frequencies.
+// selection stands for all combinations of some maps and projections, with m frequencies.
 type selection struct {
 	maps, projections []string
-	sizes             []int
+	m                 int
 }
 
 // pick returns the entries of a list, or all names for an empty list. Each entry must be one of
 // names.
-func pick(flag, list string, names []string, one bool) ([]string, error) {
+func pick(flag, list string, names []string) ([]string, error) {
 	if list == "" {
 		return names, nil
 	}
@@ -39,29 +39,7 @@ func pick(flag, list string, names []string, one bool) ([]string, error) {
 		}
 		picked = append(picked, item)
 	}
-	if one && len(picked) > 1 {
-		return nil, fmt.Errorf("%s %s: -o writes one output, want one name", flag, list)
-	}
 	return picked, nil
-}
-
-// single returns one combination. A list of more than one entry stands for the default.
-func (s selection) single() selection {
-	if len(s.maps) > 1 {
-		s.maps = []string{"positive"}
-	}
-	if len(s.projections) > 1 {
-		s.projections = []string{"gram-schmidt"}
-	}
-	if len(s.sizes) > 1 {
-		s.sizes = []int{256}
-	}
-	return s
-}
-
-// String names a single combination.
-func (s selection) String() string {
-	return fmt.Sprintf("%s features, %s frequencies, m = %d", s.maps[0], s.projections[0], s.sizes[0])
 }
 
 // source returns the randomness of one purpose, which does not depend on other purposes.

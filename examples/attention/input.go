@@ -15,10 +15,11 @@ import (
 
 // input holds the tensors that attention is computed on. All heads have the same shapes.
 type input[T dense.Float] struct {
-	heads []head[T]
-	rank  int      // of the tensors: 3 with a dimension for heads
-	title string   // of the picture
-	about []string // lines on the origin of the tensors
+	heads  []head[T]
+	rank   int                 // of the tensors: 3 with a dimension for heads
+	title  string              // of the picture
+	about  []string            // lines on the origin of the tensors
+	tokens func(n int) head[T] // n tokens from the beginning of the text, which is read again if it ends; nil for files
 }
 
 // head holds queries (Lq×d), keys (Lk×d) and values (Lk×dv).
@@ -48,21 +49,33 @@ func fromText(s settings) (input[float32], error) {
 	if err != nil {
 		return in, fmt.Errorf("%s: %w", from.Name, err)
 	}
-	v := dense.Copy(dense.Matrix[float32]{}, model.Sequence(s.length))
-	q := dense.New[float32](v.Rows, v.Cols)
-	for i, x := range v.Data {
-		q.Data[i] = float32(s.norm) * x
+	in.heads = []head[float32]{headOf(model.Sequence(s.length), s.norm)}
+	in.tokens = func(n int) head[float32] {
+		x := dense.New[float64](n, dim)
+		for i := range n {
+			copy(x.Row(i), model.Vectors.Row(model.Tokens[i%len(model.Tokens)]))
+		}
+		return headOf(x, s.norm)
 	}
-	in.heads = []head[float32]{{q: q, k: q, v: v}}
 	in.rank = 2
 	in.title = from.Title
 	in.about = []string{
 		fmt.Sprintf("%s: %d words; the %d most frequent have vectors of", from.Name, len(words), len(model.Words)),
 		fmt.Sprintf("%d numbers, made from how often words stand within %d of each other (PPMI, truncated SVD), centred.", dim, window),
 		"Nearest " + nearest(model) + " (by cosine).",
-		fmt.Sprintf("V = the vectors of %d words of running text, scaled to length 1; Q = K = %v·V.", v.Rows, s.norm),
+		fmt.Sprintf("V = the vectors of %d words of running text, scaled to length 1; Q = K = %v·V.", in.heads[0].v.Rows, s.norm),
 	}
 	return in, nil
+}
+
+// headOf returns the values x, and queries and keys of a length, which point the same way.
+func headOf(x dense.Matrix[float64], norm float64) head[float32] {
+	v := dense.Copy(dense.Matrix[float32]{}, x)
+	q := dense.New[float32](v.Rows, v.Cols)
+	for i, x := range v.Data {
+		q.Data[i] = float32(norm) * x
+	}
+	return head[float32]{q: q, k: q, v: v}
 }
 
 // textOf returns the text that s names, or the default one.

@@ -1,11 +1,11 @@
-// Attention compares linear attention with exact attention on a real text.
+// Attention answers what attention in linear time costs and how far off it is, on a real text.
 //
 // The program makes word vectors of Newton's Opticks, which comes with Go. The words of the text
-// give queries, keys and values. Every feature map is paired with every kind of frequencies, and
-// each pair with several numbers of frequencies. The program measures each combination against
-// exact softmax attention and shows error, bias, time and memory as a table and as a picture. Then
-// it predicts errors without exact attention, and shows an estimate without bias. -q -k -v take
-// tensors of your own instead.
+// give queries, keys and values. The program asks for attention to a tolerance, then measures forms
+// of attention beside exact softmax attention: error against time, as a table and as a picture. Then
+// it shows what orthogonal frequencies save, which map is best for these words, errors predicted
+// without exact attention, an estimate without bias, and the text as a stream. -q -k -v take tensors
+// of your own instead.
 package main
 
 import (
@@ -16,7 +16,6 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -26,20 +25,20 @@ import (
 	"github.com/seed-feabd252/randfeat/validate/charts"
 )
 
-const about = `attention compares linear attention with exact softmax attention softmax(QKᵀ/√d)·V.
+const about = `attention compares attention in linear time with exact softmax attention softmax(QKᵀ/√d)·V.
 
 Without flags it reads Newton's Opticks, which the Go distribution ships (or this module's README where it does
 not), makes word vectors of dimension 64 from it, and takes the vectors of L words of running text as queries, keys
 and values. -text names another text. -q, -k and -v name NumPy files instead: float32 or float64, C order, L×d or
-heads×L×d; heads are handled one after another, with the same frequencies.
+heads×L×d; heads are handled one after another.
 
-It prints a table with a row for each feature map, kind of frequencies and number of them, and draws error against
-that number. -map, -projection and -m take lists separated by commas and narrow the table. Three short tables follow:
-the exact error of the kernel under more estimators, and which of them is best for these tokens; the error that is
-predicted without exact attention, beside the measured one; and the bias of a ratio of sums, beside an estimate without.
+It prints the form of attention that keeps -tolerance and how much faster than exact attention it is; the error and
+the time of forms of several sizes (-size), also as a picture; and, for the middle one of these sizes, what
+orthogonal frequencies save (-map, -projection), which map is best for these tokens, errors that are predicted
+without exact attention beside measured ones, and the bias of a ratio of sums beside an estimate without. A text is
+then read as a stream, with constant memory.
 
--o writes the output of one linear attention as a NumPy file in the type and shape of the exact output. Which one is
-for -map, -projection and -m to say, each with one name then; left out they mean positive, gram-schmidt and 256.`
+-o writes the outputs that keep -tolerance as a NumPy file in the type and shape of the exact output.`
 
 func main() { cli.Main("attention", run) }
 
@@ -48,10 +47,10 @@ type settings struct {
 	q, k, v, out, text, plot string
 	causal                   bool
 	seed                     uint64
-	length, draws            int
-	norm                     float64
-	chosen                   selection // rows of the table
-	written                  selection // the one combination that -o writes
+	length, draws, stream    int
+	norm, tolerance          float64
+	sizes                    []int     // of forms
+	chosen                   selection // maps and frequencies, of one size
 }
 
 func run(args []string, stdout, stderr io.Writer) error {
@@ -91,17 +90,17 @@ func compare[T dense.Float](s settings, in input[T], stdout, stderr io.Writer) e
 		return err
 	}
 	c.describe(stdout)
-	if s.out != "" {
-		rel, err := c.write(s.written, s.out)
-		if err != nil {
-			return err
-		}
-		fmt.Fprintf(stdout, "wrote %s: %v, relative error %.3g\n\n", s.out, s.written, rel)
+	answer, err := c.answer(stdout)
+	if err != nil {
+		return err
 	}
-	bar := progress.New(stderr, len(s.chosen.projections)*len(s.chosen.sizes)*s.draws, "measuring")
-	rows, err := c.measure(s.chosen, bar)
+	bar := progress.New(stderr, (len(namesOf(s.causal))*len(s.sizes)+len(s.chosen.projections))*s.draws, "measuring")
+	forms, rows, err := c.measureAll(bar)
 	bar.Close()
 	if err != nil {
+		return err
+	}
+	if err := c.reportForms(stdout, forms); err != nil {
 		return err
 	}
 	if err := c.report(stdout, rows); err != nil {
@@ -110,25 +109,35 @@ func compare[T dense.Float](s settings, in input[T], stdout, stderr io.Writer) e
 	if err := c.extras(stdout); err != nil {
 		return err
 	}
-	if !slices.ContainsFunc(rows, func(r row) bool { return r.m > 0 && finite(r.err) }) {
-		_, err := fmt.Fprintln(stdout, "\nNo picture: every estimate overflowed")
+	if err := c.picture(forms).Save(s.plot); err != nil {
 		return err
 	}
-	if err := c.picture(rows).Save(s.plot); err != nil {
-		return err
-	}
-	_, err = fmt.Fprintf(stdout, "\nThe picture of error against m is in %s\n", s.plot)
+	_, err = fmt.Fprintf(stdout, "\nThe picture of error against time is in %s\n%s\n", s.plot, strings.Join(answer, "\n"))
 	return err
 }
 
-// extras reports the estimator that suits the tokens best, predictions of errors, and the bias of a
-// ratio.
+// measureAll measures the forms, and the maps with all frequencies.
+func (c *comparison[T]) measureAll(bar progress.Bar) ([]formRow, []row, error) {
+	forms, err := c.measureForms(c.sizes, bar)
+	if err != nil {
+		return nil, nil, err
+	}
+	references, err := c.references()
+	if err != nil {
+		return nil, nil, err
+	}
+	rows, err := c.measure(c.chosen, bar)
+	return append(forms, references...), rows, err
+}
+
+// extras reports the estimator that suits the tokens best, predictions of errors, the bias of a
+// ratio, and a stream.
 func (c *comparison[T]) extras(stdout io.Writer) error {
-	choices, err := c.choose(c.chosen.sizes)
+	choice, err := c.choose(c.chosen.m)
 	if err != nil {
 		return err
 	}
-	if err := reportChoices(stdout, c.chosen.sizes, choices); err != nil {
+	if err := reportChoice(stdout, choice); err != nil {
 		return err
 	}
 	predictions, err := c.predictions(c.chosen)
@@ -142,7 +151,17 @@ func (c *comparison[T]) extras(stdout io.Writer) error {
 	if err != nil {
 		return err
 	}
-	return c.reportRatios(stdout, ratios)
+	if err := c.reportRatios(stdout, ratios); err != nil {
+		return err
+	}
+	if c.tokens == nil || c.stream == 0 {
+		return nil
+	}
+	streamed, err := stream(c.tokens(c.stream), c.seed, c.scale)
+	if err != nil {
+		return err
+	}
+	return reportStream(stdout, streamed)
 }
 
 // parse reads the flags and checks what can be checked before any work.
@@ -151,24 +170,25 @@ func parse(args []string, stdout io.Writer) (s settings, done bool, err error) {
 	fs.StringVar(&s.q, "q", "", "NumPy `file` of queries, L×d or heads×L×d")
 	fs.StringVar(&s.k, "k", "", "NumPy `file` of keys")
 	fs.StringVar(&s.v, "v", "", "NumPy `file` of values")
-	fs.StringVar(&s.out, "o", "", "write the output of linear attention to this NumPy `file`")
+	fs.StringVar(&s.out, "o", "", "write the outputs that keep -tolerance to this NumPy `file`")
 	fs.StringVar(&s.text, "text", "", "`file` of a text to use for Newton's Opticks")
 	fs.StringVar(&s.plot, "plot", "attention.png", "`file` of the picture, .png or .svg")
 	fs.BoolVar(&s.causal, "causal", false, "let every token see itself and those before it only")
 	fs.Uint64Var(&s.seed, "seed", 1, "seed of all randomness; the same seed gives the same errors")
-	fs.IntVar(&s.length, "length", 2048, "tokens L taken from the middle of the text")
+	fs.IntVar(&s.length, "length", 16384, "tokens L taken from the middle of the text")
+	fs.IntVar(&s.stream, "stream", 100000, "tokens of the text that are read as a stream, or 0")
+	fs.Float64Var(&s.tolerance, "tolerance", 0.05, "relative error of the outputs that is asked for")
 	fs.IntVar(&s.draws, "draws", 5, "draws of the frequencies that an error bar is made of")
 	fs.Float64Var(&s.norm, "norm", 5, "length of the queries and keys made from a text")
 	maps := fs.String("map", "", "feature maps: "+strings.Join(mapNames, ", ")+" (default all)")
 	projections := fs.String("projection", "", "frequencies: "+strings.Join(projectionNames, ", ")+" (default all)")
-	sizes := fs.String("m", "", "numbers of frequencies m (default 64,256,1024)")
+	sizes := fs.String("size", "64,256,1024", "numbers of landmarks, or of frequencies m")
 	if done, err := cli.Parse(fs, about, args, stdout); done || err != nil {
 		return s, done, err
 	}
-	if s.chosen, err = choose(*maps, *projections, *sizes, s.out != ""); err != nil {
+	if err := s.choose(*maps, *projections, *sizes); err != nil {
 		return s, false, err
 	}
-	s.written = s.chosen.single()
 	given := make(map[string]bool)
 	fs.Visit(func(f *flag.Flag) { given[f.Name] = true })
 	return s, false, s.check(given)
@@ -182,7 +202,7 @@ func (s settings) check(given map[string]bool) error {
 				return fmt.Errorf("-%s is missing: -q, -k and -v go together", f.name)
 			}
 		}
-		for _, name := range []string{"text", "length", "norm"} {
+		for _, name := range []string{"text", "length", "norm", "stream"} {
 			if given[name] {
 				return fmt.Errorf("-%s is about a text, and -q, -k and -v name tensors", name)
 			}
@@ -193,6 +213,10 @@ func (s settings) check(given map[string]bool) error {
 		return fmt.Errorf("-length %d, want at least 2", s.length)
 	case s.draws < 2:
 		return fmt.Errorf("-draws %d, want at least 2 to make an error bar", s.draws)
+	case s.stream < 0:
+		return fmt.Errorf("-stream %d, want at least 0", s.stream)
+	case !(s.tolerance > 0) || math.IsInf(s.tolerance, 0):
+		return fmt.Errorf("-tolerance %v, want a positive number", s.tolerance)
 	case !(s.norm > 0) || math.IsInf(s.norm, 0):
 		return fmt.Errorf("-norm %v, want a positive number", s.norm)
 	}
@@ -206,30 +230,22 @@ func (s settings) check(given map[string]bool) error {
 	return charts.CheckPath(s.plot)
 }
 
-// choose returns the selection of the lists of -map, -projection and -m. If one is set, each list
-// may have one entry only.
-func choose(maps, projections, sizes string, one bool) (c selection, err error) {
-	if c.maps, err = pick("-map", maps, mapNames, one); err != nil {
-		return c, err
+// choose reads the lists of -map, -projection and -size.
+func (s *settings) choose(maps, projections, sizes string) (err error) {
+	if s.chosen.maps, err = pick("-map", maps, mapNames); err != nil {
+		return err
 	}
-	if c.projections, err = pick("-projection", projections, projectionNames, one); err != nil {
-		return c, err
+	if s.chosen.projections, err = pick("-projection", projections, projectionNames); err != nil {
+		return err
 	}
-	if sizes == "" {
-		c.sizes = []int{64, 256, 1024}
-		return c, nil
-	}
-	list := strings.Split(sizes, ",")
-	if one && len(list) > 1 {
-		return c, fmt.Errorf("-m %s: -o writes one output, want one number", sizes)
-	}
-	for _, item := range list {
+	for item := range strings.SplitSeq(sizes, ",") {
 		const most = 1 << 16
 		m, err := strconv.Atoi(strings.TrimSpace(item))
 		if err != nil || m < 1 || m > most {
-			return c, fmt.Errorf("-m %q, want whole numbers from 1 to %d", item, most)
+			return fmt.Errorf("-size %q, want whole numbers from 1 to %d", item, most)
 		}
-		c.sizes = append(c.sizes, m)
+		s.sizes = append(s.sizes, m)
 	}
-	return c, nil
+	s.chosen.m = s.sizes[len(s.sizes)/2]
+	return nil
 }

@@ -14,7 +14,6 @@ import (
 // prediction holds the predicted and the measured errors of the outputs of one draw of frequencies.
 type prediction struct {
 	name                string
-	m                   int
 	predicted, measured quality
 	within              float64 // share of the outputs whose error is within a factor of 2 of the prediction
 }
@@ -38,8 +37,8 @@ func qualityOf(errors []float64) quality {
 	return quality{median: sorted[(n-1)/2], most: sorted[(9*n-1)/10]}
 }
 
-// predictions compares predicted with measured errors, for the maps and sizes that are chosen, with
-// one kind of frequencies. Points of R^1 have none.
+// predictions compares predicted with measured errors, for the maps that are chosen, with one
+// kind of frequencies. Points of R^1 have none.
 func (c *comparison[T]) predictions(chosen selection) ([]prediction, error) {
 	d := c.heads[0].q.Cols
 	if d == 1 {
@@ -47,35 +46,33 @@ func (c *comparison[T]) predictions(chosen selection) ([]prediction, error) {
 	}
 	projection := predictedProjection(chosen)
 	var all []prediction
+	w, err := frequencies[T](projection, chosen.m, d, frequencySource(c.seed, projection, chosen.m))
+	if err != nil {
+		return nil, err
+	}
 	for _, name := range chosen.maps {
-		for _, m := range chosen.sizes {
-			w, err := frequencies[T](projection, m, d, frequencySource(c.seed, projection, m))
-			if err != nil {
-				return nil, err
-			}
-			f, err := features(name, w, c.scale)
-			if err != nil {
-				return nil, err
-			}
-			a, err := c.linear(f)
-			if err != nil {
-				return nil, err
-			}
-			p, err := performer.NewPredictor(a, performer.PredictorOptions{}, source(c.seed, "rotations"))
-			if err != nil {
-				return nil, err
-			}
-			var predicted, measured []float64
-			for i, h := range c.heads {
-				predicted = append(predicted, p.Predict(nil, h.q, h.k, h.v)...)
-				measured = append(measured, rowErrors(a.Forward(dense.Matrix[T]{}, h.q, h.k, h.v), c.exact[i])...)
-			}
-			all = append(all, prediction{
-				name: name, m: m,
-				predicted: qualityOf(predicted), measured: qualityOf(measured),
-				within: withinTwo(measured, predicted),
-			})
+		f, err := features(name, w, c.scale)
+		if err != nil {
+			return nil, err
 		}
+		a, err := c.linear(f)
+		if err != nil {
+			return nil, err
+		}
+		p, err := performer.NewPredictor(a, performer.PredictorOptions{}, source(c.seed, "rotations"))
+		if err != nil {
+			return nil, err
+		}
+		var predicted, measured []float64
+		for i, h := range c.heads {
+			predicted = append(predicted, p.Predict(nil, h.q, h.k, h.v)...)
+			measured = append(measured, rowErrors(a.Forward(dense.Matrix[T]{}, h.q, h.k, h.v), c.exact[i])...)
+		}
+		all = append(all, prediction{
+			name:      name,
+			predicted: qualityOf(predicted), measured: qualityOf(measured),
+			within: withinTwo(measured, predicted),
+		})
 	}
 	return all, nil
 }
@@ -117,18 +114,15 @@ func reportPredictions(w io.Writer, chosen selection, all []prediction) error {
 		return nil
 	}
 	fmt.Fprintf(w, `
-Is m large enough? The relative error of each output, predicted without exact attention from rotated copies
+Is m = %d enough? The relative error of each output, predicted without exact attention from rotated copies
 of the features, beside the measured error: the median, the bound that 9 of 10 outputs keep, and the share of the
 outputs whose error is within a factor of 2 of the prediction. One draw of %s frequencies:
 
-`, predictedProjection(chosen))
+`, chosen.m, predictedProjection(chosen))
 	t := table.New(1,
-		"map", "m", "predicted", "measured", "9/10 predicted", "measured", "within 2×")
-	for i, p := range all {
-		if i > 0 && p.name != all[i-1].name {
-			t.Gap()
-		}
-		t.Row(p.name, fmt.Sprint(p.m), finiteNumber(p.predicted.median), finiteNumber(p.measured.median),
+		"map", "predicted", "measured", "9/10 predicted", "measured", "within 2×")
+	for _, p := range all {
+		t.Row(p.name, finiteNumber(p.predicted.median), finiteNumber(p.measured.median),
 			finiteNumber(p.predicted.most), finiteNumber(p.measured.most), fmt.Sprintf("%.0f %%", 100*p.within))
 	}
 	return t.Fprint(w)

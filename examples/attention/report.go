@@ -55,37 +55,50 @@ func (c *comparison[T]) weights() uint64 {
 	return uint64(h.q.Rows) * uint64(h.k.Rows) * uint64(unsafe.Sizeof(T(0)))
 }
 
-// report prints the table and the meaning of the columns.
-func (c *comparison[T]) report(w io.Writer, rows []row) error {
-	fmt.Fprintf(w, `error   ‖linear − exact‖ / ‖exact‖ of the outputs (Frobenius), mean ± standard error over %d draws
-        of the frequencies. Trig features have both signs: where m is small the sum of the weights
-        may come near zero, and what is divided by it far off
-bias z  mean error of the estimates of exp(q·k/√d), over %d pairs and %d draws, in standard errors:
-        within ±3 nearly always if unbiased. Products of Givens rotations are not quite uniform,
-        which may show as a small bias
-time    of one pass over all heads, median; speed is the time of exact attention over this one
-memory  largest live heap during the pass of a head, inputs aside; then its share of the L×L weights
-m       number of frequencies: positive makes m features of them, hyperbolic and trig 2m.
-        Time grows with L·m, that of exact attention with L²
-*       exact maps of other kernels, to compare with: elu+1, and equal weights for all keys
+// reportForms prints the table of the forms of attention.
+func (c *comparison[T]) reportForms(w io.Writer, rows []formRow) error {
+	fmt.Fprintf(w, `
+error   ‖output − exact‖ / ‖exact‖ (Frobenius), mean ± standard error over %d draws
+time    of one pass over all heads, the choice of landmarks and the fit of maps to the tensors
+        included, median; faster is the time of exact attention over this one
+size    landmarks, or frequencies m (Gram–Schmidt): hyperbolic and trig make 2m features of them.
+        Time grows with L·size, that of exact attention with L². "corrected" draws as many keys to
+        correct the others without bias, "window" gives the %d keys to each side exact weights
+*       to compare with: the exact map of another kernel, and equal weights for all keys
 
-`, c.draws, biasPairs, biasDraws)
-	t := table.New(2,
-		"map", "frequencies", "m", "error", "bias z", "time, ms", "speed", "memory", "of L×L")
+`, c.draws, nearby)
+	t := table.New(1, "attention", "size", "error", "time, ms", "faster")
 	for i, r := range rows {
 		if i > 0 && r.name != rows[i-1].name && r.name != averageName {
 			t.Gap()
 		}
 		switch {
 		case r.name == averageName:
-			t.Row(r.name, "", "", number(r.err), "", "", "", "", "")
-		case r.m == 0:
-			t.Row(r.name, "", "", number(r.err), "", milliseconds(r.time), speed(c.time, r.time),
-				mebibytes(r.memory), c.share(r.memory))
+			t.Row(r.name, "", number(r.err), "", "")
+		case r.size == 0:
+			t.Row(r.name, "", number(r.err), milliseconds(r.time), speed(c.time, r.time))
 		default:
-			t.Row(r.name, r.projection, fmt.Sprint(r.m), interval(r.err, r.stderr), zscore(r.z),
-				milliseconds(r.time), speed(c.time, r.time), mebibytes(r.memory), c.share(r.memory))
+			t.Row(r.name, fmt.Sprint(r.size), interval(r.err, r.stderr), milliseconds(r.time), speed(c.time, r.time))
 		}
+	}
+	return t.Fprint(w)
+}
+
+// report prints the table of maps and frequencies.
+func (c *comparison[T]) report(w io.Writer, rows []row) error {
+	fmt.Fprintf(w, `
+What orthogonal frequencies save, with m = %d. bias z is the mean error of the estimates of exp(q·k/√d), over %d
+pairs and %d draws, in standard errors: within ±3 nearly always if unbiased (products of Givens rotations are not
+quite uniform, which may show). memory is the largest live heap during the pass of a head, inputs aside, and its
+share of the L×L weights:
+
+`, rows[0].m, biasPairs, biasDraws)
+	t := table.New(2, "map", "frequencies", "error", "bias z", "time, ms", "memory", "of L×L")
+	for i, r := range rows {
+		if i > 0 && r.name != rows[i-1].name {
+			t.Gap()
+		}
+		t.Row(r.name, r.projection, interval(r.err, r.stderr), zscore(r.z), milliseconds(r.time), mebibytes(r.memory), c.share(r.memory))
 	}
 	return t.Fprint(w)
 }
@@ -103,17 +116,24 @@ func unlessOverflow(v float64, text string) string {
 }
 
 func interval(mean, stderr float64) string {
-	return unlessOverflow(mean, number(mean)+" ± "+number(stderr))
+	verb := verbOf(mean)
+	return unlessOverflow(mean, fmt.Sprintf(verb+" ± "+verb, mean, stderr))
 }
 
-func number(v float64) string {
-	if v >= 1000 {
-		return fmt.Sprintf("%.1e", v)
+func number(v float64) string { return fmt.Sprintf(verbOf(v), v) }
+
+// verbOf returns a verb that shows three digits of v or more.
+func verbOf(v float64) string {
+	switch {
+	case v >= 1000 || v < 1e-3 && v > 0:
+		return "%.1e"
+	case v >= 10:
+		return "%.1f"
+	case v >= 0.1 || v == 0:
+		return "%.3f"
+	default:
+		return "%.4f"
 	}
-	if v >= 10 {
-		return fmt.Sprintf("%.1f", v)
-	}
-	return fmt.Sprintf("%.3f", v)
 }
 
 func zscore(z float64) string { return unlessOverflow(z, fmt.Sprintf("%+.1f", z)) }
@@ -121,7 +141,7 @@ func zscore(z float64) string { return unlessOverflow(z, fmt.Sprintf("%+.1f", z)
 func milliseconds(d time.Duration) string { return fmt.Sprintf("%.1f", 1e3*d.Seconds()) }
 
 func speed(exact, linear time.Duration) string {
-	return fmt.Sprintf("%.2f×", exact.Seconds()/linear.Seconds())
+	return fmt.Sprintf("%.3g×", exact.Seconds()/linear.Seconds())
 }
 
 func mebibytes(n uint64) string { return fmt.Sprintf("%.2f MiB", float64(n)/(1<<20)) }
@@ -188,35 +208,27 @@ func lengths[T dense.Float](x dense.Matrix[T]) string {
 	return fmt.Sprintf("between %.3g and %.3g", lo, hi)
 }
 
-// picture draws error against m, a panel for each map.
-func (c *comparison[T]) picture(rows []row) charts.Figure {
+// picture draws error against time, a line for each form.
+func (c *comparison[T]) picture(rows []formRow) charts.Figure {
 	h := c.heads[0]
-	fig := charts.Figure{
-		Title:  fmt.Sprintf("Linear against exact attention: %s, L = %d, d = %d", c.title, h.q.Rows, h.q.Cols),
-		XLabel: "frequencies m", YLabel: "relative error of the output",
-		LogX: true, LogY: true,
-	}
-	var levels []charts.Level
+	panel := charts.Panel{Title: fmt.Sprintf("exact attention takes %s ms", milliseconds(c.time))}
 	for _, r := range rows {
-		if r.m == 0 {
-			levels = append(levels, charts.Level{Name: strings.TrimSuffix(r.name, " *"), Y: r.err})
+		n := len(panel.Series)
+		switch {
+		case r.size == 0:
+			panel.Levels = append(panel.Levels, charts.Level{Name: strings.TrimSuffix(r.name, " *"), Y: r.err})
+			continue
+		case n == 0 || panel.Series[n-1].Name != r.name:
+			panel.Series = append(panel.Series, charts.Series{Name: r.name})
+			n++
 		}
+		s := &panel.Series[n-1]
+		s.Points = append(s.Points, charts.Point{X: 1e3 * r.time.Seconds(), Y: r.err, Err: r.stderr})
 	}
-	for _, m := range c.chosen.sizes {
-		fig.XTicks = append(fig.XTicks, float64(m))
+	return charts.Figure{
+		Title:  fmt.Sprintf("Attention in linear time: %s, L = %d, d = %d", c.title, h.q.Rows, h.q.Cols),
+		XLabel: "time, ms", YLabel: "relative error of the output",
+		LogX: true, LogY: true,
+		Panels: []charts.Panel{panel},
 	}
-	for _, name := range c.chosen.maps {
-		panel := charts.Panel{Title: name + " features", Levels: levels}
-		for _, projection := range c.chosen.projections {
-			s := charts.Series{Name: projection}
-			for _, r := range rows {
-				if r.name == name && r.projection == projection {
-					s.Points = append(s.Points, charts.Point{X: float64(r.m), Y: r.err, Err: r.stderr})
-				}
-			}
-			panel.Series = append(panel.Series, s)
-		}
-		fig.Panels = append(fig.Panels, panel)
-	}
-	return fig
 }

@@ -1,0 +1,52 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/performer"
+)
+
+// calls is how often the chosen attention is taken to be called: the more often, the longer the
+// choice may take.
+const calls = 10
+
+// answer chooses attention within the tolerance for every head, prints the choice beside what it
+// turned out to be, and writes the outputs if a file is named. It returns the lines that say so.
+func (c *comparison[T]) answer(w io.Writer) (lines []string, err error) {
+	truth := performer.Exact[T]{Scale: c.scale, Causal: c.causal}
+	out := make([]dense.Matrix[T], len(c.heads))
+	var took time.Duration
+	for i, h := range c.heads {
+		chosen, err := performer.Within(truth, c.tolerance, h.q, h.k, h.v, performer.WithinOptions[T]{Calls: calls}, source(c.seed, "within"))
+		if err != nil {
+			return nil, err
+		}
+		start := time.Now()
+		out[i] = chosen.Form.Forward(dense.Matrix[T]{}, h.q, h.k, h.v)
+		took += time.Since(start)
+		title := fmt.Sprintf("To %.3g %%", 100*c.tolerance)
+		if len(c.heads) > 1 {
+			title += fmt.Sprintf(", head %d", i+1)
+		}
+		lines = append(lines, fmt.Sprintf("%s: %v", title, chosen))
+	}
+	means := make([]dense.Matrix[T], len(c.heads))
+	for i, h := range c.heads {
+		means[i] = average(h, c.causal)
+	}
+	lines = append(lines, fmt.Sprintf("Measured on all outputs: error %.3g %%, %s ms, exact attention %s ms. The mean of all values is %.3g %% off.",
+		100*distance(out, c.exact), milliseconds(took), milliseconds(c.time), 100*distance(means, c.exact)))
+	if c.out != "" {
+		if err := c.write(out); err != nil {
+			return nil, err
+		}
+		lines = append(lines, fmt.Sprintf("These outputs are in %s.", c.out))
+	}
+	for _, line := range lines {
+		fmt.Fprintln(w, line)
+	}
+	return lines, nil
+}
