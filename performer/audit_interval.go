@@ -96,7 +96,7 @@ func (a Audited) interval() string {
 
 // percent returns 100·x with that many digits, and all digits before the point.
 func percent(x float64, digits int) string {
-	if p := 100 * x; p < math.Pow(10, float64(digits)) {
+	if p := 100 * x; p < math.Pow(10, float64(digits))-0.5 {
 		return fmt.Sprintf("%.*g", digits, p)
 	}
 	return fmt.Sprintf("%.0f", 100*x)

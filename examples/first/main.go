@@ -1,45 +1,28 @@
-// Command first estimates attention in linear time, and says how far off it is.
+// Command first computes attention to a tolerance, in a fraction of the time of exact attention.
 package main
 
 import (
 	"fmt"
-	"math"
 	"math/rand/v2"
 
-	"gonum.org/v1/gonum/floats"
-	"gonum.org/v1/gonum/stat"
-
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/orf"
 	"github.com/seed-feabd252/randfeat/performer"
-	"github.com/seed-feabd252/randfeat/rff"
 )
 
 func main() {
-	const length, d, m, draws = 2000, 8, 1024, 20
+	const length, d = 8192, 8
 	rng := rand.New(rand.NewPCG(1, 2))
 	q, k := dense.New[float64](length, d), dense.New[float64](length, d)
 	for i := range q.Data {
 		q.Data[i], k.Data[i] = 0.8*rng.NormFloat64(), 0.8*rng.NormFloat64()
 	}
-	scale, v := 1/math.Sqrt(d), k // the values are the keys: which key is seen matters
-	exact := performer.Exact[float64]{}.Forward(dense.Matrix[float64]{}, q, k, v)
-	distance := func(out dense.Matrix[float64]) float64 {
-		return floats.Distance(out.Data, exact.Data, 2) / floats.Norm(exact.Data, 2)
-	}
+	v := k // the values are the keys: which key is seen matters
 
-	errs := make([]float64, draws)
-	a, _ := rff.OptimalA(q, k, scale)
-	for i := range errs {
-		w, _ := orf.Draw[float64](orf.GramSchmidt{}, m, d, rng) // m orthogonal frequencies in R^d
-		phi, _ := rff.SoftmaxOptimal(w, scale, a)               // E φ(q)ᵀφ(k) = exp(qᵀk/√d)
-		linear, _ := performer.New(phi, performer.Options{})    // attention in O(length·m·d)
-		errs[i] = distance(linear.Forward(dense.Matrix[float64]{}, q, k, v))
+	exact := performer.Exact[float64]{} // softmax(QKᵀ/√d)·V
+	c, err := performer.Within(exact, 0.05, q, k, v, performer.WithinOptions[float64]{Calls: 100}, rng)
+	if err != nil {
+		panic(err)
 	}
-	mean, spread := stat.MeanStdDev(errs, nil)
-	fmt.Printf("relative error of the output: %.4f ± %.4f\n", mean, stat.StdErr(spread, draws))
-
-	same := dense.New[float64](length, d) // queries of zero see all keys alike
-	average := performer.Exact[float64]{}.Forward(dense.Matrix[float64]{}, same, k, v)
-	fmt.Printf("relative error of the mean of the values: %.4f\n", distance(average))
+	out := c.Form.Forward(dense.Matrix[float64]{}, q, k, v)
+	fmt.Printf("attention of %d tokens by %s\n%v\n", out.Rows, c.Name, c.Audited)
 }

@@ -3,6 +3,6 @@ package main
 func Example() {
 	main()
 	// Output:
-	// relative error of the output: 0.1300 ± 0.0011
-	// relative error of the mean of the values: 0.9938
+	// attention of 8192 tokens by 256 landmarks
+	// error 2.46 % (95 %: 2.21 … 2.88 %), 9 of 10 rows within 3.5 %, worst 4.6 % of 96 rows; plain averages 100 %
 }
