@@ -33,14 +33,14 @@ type Attention[T dense.Float] struct {
 	Unnormalised bool       // as in performer.Options
 }
 
-// Attend answers queries by linear attention over all keys and values, as performer.Attention does on
-// one machine,
+// Attend answers queries by linear attention over all keys and values, as performer.Attention does
+// on one machine,
 //
 //	out_i = Σ_j A_ij v_j / Σ_j A_ij.
 //
-// keys is a PCollection of ridge.Block[T] with keys in X (n×d) and values in Y (n×dv); queries is one
-// with queries in X. The result has the blocks of queries with outputs in Y (n×dv). Weights are not
-// read.
+// keys is a PCollection of ridge.Block[T] with keys in X (n×d) and values in Y (n×dv); queries is
+// one with queries in X. The result has the blocks of queries with outputs in Y (n×dv). Weights are
+// not read.
 //
 // The keys of a bundle leave one performer.State of m·(dv + 1) numbers for m features. The states
 // are merged and travel to the queries as a side input. Outputs are those on one machine, to the
@@ -151,8 +151,8 @@ func (f *attendFn[T]) ProcessElement(b ridge.Block[T], sum state[T]) (ridge.Bloc
 	if err := f.points("queries", b.X); err != nil {
 		return b, err
 	}
-	// A state answers one goroutine at a time, and others may hold the element: bytes are opened anew.
-	// Compared with thousands of queries that costs little.
+	// A state answers one goroutine at a time, and others may hold the element: bytes are opened
+	// anew. Compared with thousands of queries that costs little.
 	data, err := sum.encode()
 	if err != nil {
 		return b, err

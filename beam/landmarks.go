@@ -19,10 +19,10 @@ func init() {
 	register.Combiner1[ridge.Block[float64]](&landmarksFn[float64]{})
 }
 
-// UniformLandmarks returns n different points of blocks, a PCollection of ridge.Block[T], every set of
-// n equally likely, as a PCollection of one block whose X is n×d; all different points if there are
-// fewer than n. Points that occur many times count once. The points depend on the seed and on the set
-// of points alone, neither on shards nor on the order or the repetition of bundles.
+// UniformLandmarks returns n different points of blocks, a PCollection of ridge.Block[T], every set
+// of n equally likely, as a PCollection of one block whose X is n×d; all different points if there
+// are fewer than n. Points that occur many times count once. The points depend on the seed and on
+// the set of points alone, neither on shards nor on the order or the repetition of bundles.
 //
 // They are landmarks for rff.Nystroem, or a sample from which rff.KMeansLandmarks,
 // rff.LeverageLandmarks or rff.PivotedLandmarks choose better ones on one machine. The points are

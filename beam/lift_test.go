@@ -25,7 +25,8 @@ func init() {
 	register.Combiner3[sums[float32], ridge.Block[float32], Model](&countedFn{})
 }
 
-// countedFn is fitFn, and counts blocks and accumulators. Accumulators that have travelled are bytes.
+// countedFn is fitFn, and counts blocks and accumulators. Accumulators that have travelled are
+// bytes.
 type countedFn struct{ fitFn[float32] }
 
 var added, merged, travelled atomic.Int64
@@ -87,9 +88,10 @@ func TestCombinerLifting(t *testing.T) {
 	assert.Less(t, merged.Load(), max(travelled.Load(), 2))
 }
 
-// TestPipelineKeepsLifting: what runners lift is a transform beam:transform:combine_per_key:v1 with a
-// coder of accumulators, over a windowing that has no triggers. And the spec, with the map, is in that
-// transform once: the pipeline for m frequencies more grows by those of one map, not of every block.
+// TestPipelineKeepsLifting: what runners lift is a transform beam:transform:combine_per_key:v1 with
+// a coder of accumulators, over a windowing that has no triggers. And the spec, with the map, is in
+// that transform once: the pipeline for m frequencies more grows by those of one map, not of every
+// block.
 func TestPipelineKeepsLifting(t *testing.T) {
 	size := func(m, blocks int) int {
 		p, s := beam.NewPipelineWithRoot()

@@ -35,8 +35,8 @@ type Model struct {
 	Options ridge.Options // of the fit
 }
 
-// Open returns the fitted model, the same bits wherever the processor and the version of the library
-// are the same. T is the type of the elements of the blocks.
+// Open returns the fitted model, the same bits wherever the processor and the version of the
+// library are the same. T is the type of the elements of the blocks.
 //
 // An error reports a map or sums that are damaged or of another type. Cost: as ridge.Sums.Fit.
 func Open[T dense.Float](m Model) (*ridge.Model[T], error) {
@@ -100,8 +100,8 @@ func (m Model) MarshalBinary() ([]byte, error) {
 	return file.Bytes(), nil
 }
 
-// UnmarshalBinary makes m the model whose file data is. An error names what is missing, damaged or of
-// another version, and leaves m as it is. Map and sums are read by Open.
+// UnmarshalBinary makes m the model whose file data is. An error names what is missing, damaged or
+// of another version, and leaves m as it is. Map and sums are read by Open.
 func (m *Model) UnmarshalBinary(data []byte) error {
 	archive, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))
 	if err != nil {

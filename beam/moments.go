@@ -35,8 +35,8 @@ type Moments struct {
 // ridge.Block[T], or of their features phi(x) if phi is not nil. Targets and weights are not read.
 // There are none if there is no block.
 //
-// The points are summed in float64, about the mean of some hundred points at a time, so that a large
-// mean costs no digits [Chan, Golub & LeVeque 1983]. A bundle leaves 8·D² bytes.
+// The points are summed in float64, about the mean of some hundred points at a time, so that a
+// large mean costs no digits [Chan, Golub & LeVeque 1983]. A bundle leaves 8·D² bytes.
 //
 // NaN and ±Inf make the moments NaN. A block of points of another dimension fails the pipeline.
 // SumMoments panics for a map that cannot be written.
@@ -55,8 +55,8 @@ func SumMoments[T dense.Float](s beam.Scope, blocks beam.PCollection, phi rff.Ma
 // PCA returns the map on the principal components that rff.PCA fits to points of these moments. The
 // components are exact where the moments are: no point has been left out.
 //
-// An error reports fewer than two rows, moments that are not finite, and what rff.PCA reports. Cost:
-// O(D³).
+// An error reports fewer than two rows, moments that are not finite, and what rff.PCA reports.
+// Cost: O(D³).
 func PCA[T dense.Float](m Moments, components int, whiten bool) (rff.Map[T], error) {
 	if m.Rows < 2 {
 		return nil, fmt.Errorf("beamfeat: moments of %d rows, want at least 2", m.Rows)

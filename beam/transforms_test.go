@@ -163,8 +163,8 @@ func TestPCA(t *testing.T) {
 	assert.ErrorContains(t, err, "NaN")
 }
 
-// TestUniformLandmarks: the points are different rows, the same ones for any blocks and repeats, and
-// every row is as likely as every other.
+// TestUniformLandmarks: the points are different rows, the same ones for any blocks and repeats,
+// and every row is as likely as every other.
 func TestUniformLandmarks(t *testing.T) {
 	blocks := blocksOf[float64](8)
 	x, _ := stack(blocks)

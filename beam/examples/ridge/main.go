@@ -206,8 +206,8 @@ func write(path string, m *mat.Dense) error {
 	return errors.Join(npyio.Write(f, m), f.Close())
 }
 
-// friedman draws n points, uniform in the cube, and noisy values of Friedman's function of the first
-// five coordinates.
+// friedman draws n points, uniform in the cube, and noisy values of Friedman's function of the
+// first five coordinates.
 func friedman(n int, src exprand.Source) (x, y *mat.Dense) {
 	r := exprand.New(src)
 	x, y = mat.NewDense(n, dimension, nil), mat.NewDense(n, 1, nil)

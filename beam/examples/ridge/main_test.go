@@ -23,8 +23,8 @@ func TestMain(m *testing.M) {
 }
 
 // TestRun: one machine and the pipeline have the same figures, and shards are made once. Sums of
-// float32 differ by 10⁻⁷. The maximum of the evidence is flat, so the variances, which are where it is,
-// differ by the square root of that, 3·10⁻⁴.
+// float32 differ by 10⁻⁷. The maximum of the evidence is flat, so the variances, which are where it
+// is, differ by the square root of that, 3·10⁻⁴.
 func TestRun(t *testing.T) {
 	o := options{rows: 5000, shards: 7, features: 64, dir: t.TempDir(), runner: "prism"}
 	var first, second bytes.Buffer
