@@ -193,7 +193,7 @@ func (l *landmarkSet[T]) solve(to, acc *accumulator[T]) (top int64) {
 // 1] if the landmark z is a key.
 func (l *landmarkSet[T]) place(acc *accumulator[T], f int, top int64, v []T, isKey bool) {
 	x := l.sums.Rows(acc.m).Row(f)
-	log, own, rest := math.Inf(-1), 0.0, 1.0
+	log, own, first, rest := math.Inf(-1), 0.0, 1.0, 1.0
 	var peak float64
 	if isKey {
 		log = l.halves[f]
@@ -217,13 +217,15 @@ func (l *landmarkSet[T]) place(acc *accumulator[T], f int, top int64, v []T, isK
 			own = math.Exp(l.halves[f] - logOf(n))
 		}
 		if top != none && peak != 0 {
-			rest = lowering[float64](top, n)
+			if rest = lowering[float64](top, n); math.IsInf(rest, 1) { // and numbers below the normal ones
+				first, rest = 0x1p1000, lowering[float64](top, n+1000)
+			}
 		}
 	}
 	acc.ref.set(f, n)
 	to := acc.sums().Row(f)
 	for j, y := range x {
-		y *= rest
+		y = y * first * rest
 		switch {
 		case !isKey:
 		case j < len(v):

@@ -485,3 +485,16 @@ func TestNewLandmarksErrors(t *testing.T) {
 		new(Landmarks[float64]).Forward(dense.Matrix[float64]{}, dense.Matrix[float64]{}, dense.Matrix[float64]{}, dense.Matrix[float64]{})
 	})
 }
+
+// Sums below the normal numbers keep their size: the factor to their reference is out of range, and
+// the product is not.
+func TestLandmarksBelowNormalNumbers(t *testing.T) {
+	a := Attention[float64]{logs: true, m: 1}
+	acc, set := a.accumulator(1), landmarkSet[float64]{halves: []float64{0}}
+	set.sums.Shape(1, 2)
+	copy(set.sums.Rows(1).Row(0), []float64{0x1p-1060, 0x1p-1060})
+	set.place(acc, 0, 1691, nil, false)
+	for _, x := range acc.sums().Row(0) {
+		assert.Equal(t, 0x1p631, math.Ldexp(x, int(acc.ref.exponent[0])))
+	}
+}
