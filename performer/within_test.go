@@ -305,7 +305,10 @@ func TestWithinTakesTheCheapest(t *testing.T) {
 
 // Within never claims more than its confidence: a choice is wrong in less than one of 20 runs.
 func TestWithinHolds(t *testing.T) {
-	const runs = 40
+	runs := 40
+	if testing.Short() {
+		runs = 20
+	}
 	var none dense.Matrix[float32]
 	wrong, chosen := 0, 0
 	for run := range runs {
