@@ -24,7 +24,7 @@ const (
 	ratioBlock    = 32  // features m₀ of a block of the unbiased estimate
 )
 
-var ratioSizes = []int{16, 128}
+var ratioSizes = []int{16, 32, 128}
 
 // ratioRow is the mean over many draws of the component of an output along the exact output, less
 // 1.
