@@ -2,6 +2,17 @@
 // maps of package rff, bidirectional or causal. Package recurrence has the delta rules, package
 // layer multi-head layers with learned projections.
 //
+// # Where to begin
+//
+//   - attention to a tolerance, whatever form that takes: [Within]
+//   - exact attention, in memory that does not grow with the tokens: [Exact]
+//   - linear time: [NewLandmarks], or [New] with a map of package rff; nearer the truth: [NewCorrected]
+//   - how far off is it? [Audit] by exact rows, [Predictor] without them
+//   - one token after another: NewState of a form, [State]
+//   - heads, batches, masks: [NewBatch]; layers: package layer
+//   - gradients: [Differentiable]
+//   - estimates whose mean is exact attention: [NewUnbiased]
+//
 // # Attention
 //
 // Queries q_i, keys k_j in R^d and values v_j in R^dv, the rows of Q, K and V,
