@@ -7,11 +7,9 @@ import (
 	"encoding/binary"
 	"flag"
 	"fmt"
-	"hash/crc32"
 	"math"
 	"math/big"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -66,11 +64,6 @@ func TestProductBytes(t *testing.T) {
 	densetest.Both(t, testProductBytes[float32], testProductBytes[float64])
 }
 
-// sealed gives data a checksum that fits.
-func sealed(data []byte) []byte {
-	return binary.LittleEndian.AppendUint32(data, crc32.Checksum(data, crc32.MakeTable(crc32.Castagnoli)))
-}
-
 // productBytes are the bytes of a product of one rotation in float32.
 func productBytes(version, size uint16, d, n uint64, i, j uint32, cos, sin float32) []byte {
 	b := binary.LittleEndian.AppendUint16([]byte("rfgivens"), version)
@@ -80,7 +73,7 @@ func productBytes(version, size uint16, d, n uint64, i, j uint32, cos, sin float
 	b = binary.LittleEndian.AppendUint32(b, i)
 	b = binary.LittleEndian.AppendUint32(b, j)
 	b = binary.LittleEndian.AppendUint32(b, math.Float32bits(cos))
-	return sealed(binary.LittleEndian.AppendUint32(b, math.Float32bits(sin)))
+	return densetest.Sealed(binary.LittleEndian.AppendUint32(b, math.Float32bits(sin)))
 }
 
 // TestHostileProducts has checksums that fit and contents that do not.
@@ -92,8 +85,8 @@ func TestHostileProducts(t *testing.T) {
 		want string
 	}{
 		{nil, "givens: a product in 0 bytes, want at least 14"},
-		{sealed([]byte("rfhadama\x01\x00")), `givens: a product in bytes that begin with "rfhadama", want "rfgivens"`},
-		{sealed([]byte("rfgivens\x01\x00\x00\x00")), "givens: a product in 16 bytes without its head"},
+		{densetest.Sealed([]byte("rfhadama\x01\x00")), `givens: a product in bytes that begin with "rfhadama", want "rfgivens"`},
+		{densetest.Sealed([]byte("rfgivens\x01\x00\x00\x00")), "givens: a product in 16 bytes without its head"},
 		{productBytes(2, 4, 3, 1, 0, 2, 1, 0), "givens: a product in bytes of version 2, want 1"},
 		{productBytes(1, 8, 3, 1, 0, 2, 1, 0), "givens: a product of 8-byte elements, want 4"},
 		{productBytes(1, 4, 3, 2, 0, 2, 1, 0), "givens: a product in 52 bytes of 2 rotations"},
@@ -116,7 +109,7 @@ func FuzzProductBytes(f *testing.F) {
 	f.Add(productBytes(1, 4, 1<<20, 1, 0, 2, 0, 1), false)
 	f.Fuzz(func(t *testing.T, data []byte, seal bool) {
 		if seal && len(data) >= 4 {
-			data = sealed(slices.Clone(data[:len(data)-4]))
+			data = densetest.Sealed(data[:len(data)-4])
 		}
 		var p givens.Product[float32]
 		if p.UnmarshalBinary(data) != nil {
@@ -177,13 +170,7 @@ func bits[T dense.Float](p *givens.Product[T]) string {
 		x[i] = T(uint32(i+1)*2654435769>>8)/(1<<20) - 8
 	}
 	y := p.ApplyVec(nil, x)
-	sums := make([]string, 2)
-	for i, v := range [][]T{y, p.ApplyTransposedVec(nil, y)} {
-		var b bytes.Buffer
-		_ = binary.Write(&b, binary.LittleEndian, v)
-		sums[i] = fmt.Sprintf("%08x", crc32.ChecksumIEEE(b.Bytes()))
-	}
-	return strings.Join(sums, ",")
+	return densetest.Checksum(y) + "," + densetest.Checksum(p.ApplyTransposedVec(nil, y))
 }
 
 // TestGolden holds the promise that a seed gives the same product, with the same bits, in every
@@ -194,15 +181,7 @@ func TestGolden(t *testing.T) {
 	for i, c := range [][2]int{{1, 0}, {2, 0}, {3, 0}, {10, 0}, {50, 7}, {31, 0}} {
 		lines = append(lines, golden[float32](t, uint64(i), c[0], c[1]), golden[float64](t, uint64(i), c[0], c[1]))
 	}
-	if *update {
-		require.NoError(t, os.WriteFile(path, []byte(strings.Join(lines, "\n")+"\n"), 0o666))
-	}
-	text, err := os.ReadFile(path)
-	require.NoError(t, err)
-	want := strings.Split(strings.TrimSpace(string(text)), "\n")
-	require.Len(t, lines, len(want))
-	for i, line := range want {
-		assert.True(t, line == lines[i], "%.60s …: another rotation", line)
+	for _, line := range densetest.GoldenLines(t, path, lines, *update) {
 		_, encoded, _ := strings.Cut(line, " bytes=")
 		data, err := base64.StdEncoding.DecodeString(encoded)
 		require.NoError(t, err)

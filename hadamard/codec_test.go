@@ -7,10 +7,8 @@ import (
 	"encoding/binary"
 	"flag"
 	"fmt"
-	"hash/crc32"
 	"math"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -152,11 +150,6 @@ func TestRotationBytesDoNotDependOnTheType(t *testing.T) {
 	assert.Equal(t, hadamard.Factors(newRotation[float64](t, 100, 3, 5)), hadamard.Factors(&r))
 }
 
-// sealed gives data a checksum that fits.
-func sealed(data []byte) []byte {
-	return binary.LittleEndian.AppendUint32(data, crc32.Checksum(data, crc32.MakeTable(crc32.Castagnoli)))
-}
-
 // rotationBytes are the bytes of a rotation with the given head and body.
 func rotationBytes(version uint16, factors uint32, d, order uint64, words ...uint64) []byte {
 	b := binary.LittleEndian.AppendUint16([]byte("rfhadama"), version)
@@ -166,7 +159,7 @@ func rotationBytes(version uint16, factors uint32, d, order uint64, words ...uin
 	for _, w := range words {
 		b = binary.LittleEndian.AppendUint64(b, w)
 	}
-	return sealed(b)
+	return densetest.Sealed(b)
 }
 
 // TestHostileRotations has checksums that fit and contents that do not.
@@ -176,8 +169,8 @@ func TestHostileRotations(t *testing.T) {
 		want string
 	}{
 		{nil, "hadamard: a rotation in 0 bytes, want at least 14"},
-		{sealed([]byte("rfhadam\x00\x01\x00")), `hadamard: a rotation in bytes that begin with "rfhadam\x00", want "rfhadama"`},
-		{sealed([]byte("rfhadama\x01\x00\x00\x00")), "hadamard: a rotation in 16 bytes without its head"},
+		{densetest.Sealed([]byte("rfhadam\x00\x01\x00")), `hadamard: a rotation in bytes that begin with "rfhadam\x00", want "rfhadama"`},
+		{densetest.Sealed([]byte("rfhadama\x01\x00\x00\x00")), "hadamard: a rotation in 16 bytes without its head"},
 		{rotationBytes(2, 1, 1, 1, 0), "hadamard: a rotation in bytes of version 2, want 1"},
 		{rotationBytes(1, 0, 1, 1), "hadamard: a rotation in 36 bytes of 0 factors of order 1"},
 		{rotationBytes(1, 2, 1, 1, 0), "hadamard: a rotation in 44 bytes of 2 factors of order 1"},
@@ -199,7 +192,7 @@ func FuzzRotationBytes(f *testing.F) {
 	f.Add(rotationBytes(1, 1, 60, 60, 1<<59), false)
 	f.Fuzz(func(t *testing.T, data []byte, seal bool) {
 		if seal && len(data) >= 4 {
-			data = sealed(slices.Clone(data[:len(data)-4]))
+			data = densetest.Sealed(data[:len(data)-4])
 		}
 		var r hadamard.Rotation[float64]
 		if r.UnmarshalBinary(data) != nil {
@@ -234,13 +227,7 @@ func sums[T dense.Float](r *hadamard.Rotation[T]) string {
 		x[i] = T(uint32(i+1)*2654435769>>8)/(1<<20) - 8
 	}
 	y := r.ApplyVec(nil, x)
-	texts := make([]string, 2)
-	for i, v := range [][]T{y, r.ApplyTransposedVec(nil, y)} {
-		var b bytes.Buffer
-		_ = binary.Write(&b, binary.LittleEndian, v)
-		texts[i] = fmt.Sprintf("%08x", crc32.ChecksumIEEE(b.Bytes()))
-	}
-	return strings.Join(texts, ",")
+	return densetest.Checksum(y) + "," + densetest.Checksum(r.ApplyTransposedVec(nil, y))
 }
 
 // TestGolden holds the promise that a seed gives the same rotation, with the same bits, in every
@@ -255,15 +242,7 @@ func TestGolden(t *testing.T) {
 		lines = append(lines, golden(t, uint64(100+i), d, hadamard.RotationOptions{Factors: i + 1, Order: hadamard.NextOrder(d)}))
 	}
 	lines = append(lines, golden(t, 200, 150, hadamard.RotationOptions{Multiple: 64}))
-	if *update {
-		require.NoError(t, os.WriteFile(path, []byte(strings.Join(lines, "\n")+"\n"), 0o666))
-	}
-	text, err := os.ReadFile(path)
-	require.NoError(t, err)
-	want := strings.Split(strings.TrimSpace(string(text)), "\n")
-	require.Len(t, lines, len(want))
-	for i, line := range want {
-		assert.True(t, line == lines[i], "%.60s …: another rotation", line)
+	for _, line := range densetest.GoldenLines(t, path, lines, *update) {
 		_, encoded, _ := strings.Cut(line, " bytes=")
 		data, err := base64.StdEncoding.DecodeString(encoded)
 		require.NoError(t, err)

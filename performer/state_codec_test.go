@@ -105,8 +105,7 @@ func TestStateGolden(t *testing.T) {
 
 // sealed returns data with the checksum that belongs to it.
 func sealed(data []byte) []byte {
-	end := len(data) - stream.TrailerSize
-	return binary.LittleEndian.AppendUint32(bytes.Clone(data[:end]), crc32.Checksum(data[:end], crc32.MakeTable(crc32.Castagnoli)))
+	return densetest.Sealed(data[:len(data)-stream.TrailerSize])
 }
 
 // Damage is found wherever it is, and what is refused changes nothing.

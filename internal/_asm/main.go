@@ -4,8 +4,8 @@
 //	go run -tags purego . [-dir folder] [package]
 //
 // Without a package it writes the files of all. Folders amd64 and arm64 hold a generator for each
-// package and what the generators share. The tag purego keeps the command from linking the assembly that it is about to
-// replace.
+// package and what the generators share. The tag purego keeps the command from linking the assembly
+// that it is about to replace.
 package main
 
 import (

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/densetest"
 	"github.com/seed-feabd252/randfeat/internal/stream"
 )
 
@@ -79,5 +80,5 @@ func must[V any](v V, err error) V {
 
 // sealed returns the bytes of a state with the checksum that they should have.
 func sealed(data []byte) []byte {
-	return stream.Seal(data[: len(data)-stream.TrailerSize : len(data)-stream.TrailerSize])
+	return densetest.Sealed(data[:len(data)-stream.TrailerSize])
 }

@@ -1,13 +1,13 @@
 package recurrence_test
 
 import (
-	"encoding/binary"
-	"hash/crc32"
 	"math/rand/v2"
 
 	exprand "golang.org/x/exp/rand"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/densetest"
+	"github.com/seed-feabd252/randfeat/internal/stream"
 	"github.com/seed-feabd252/randfeat/orf"
 	"github.com/seed-feabd252/randfeat/performer"
 	"github.com/seed-feabd252/randfeat/performer/recurrence"
@@ -64,8 +64,7 @@ func linear[T dense.Float](phi rff.Map[T], opts performer.Options) *performer.At
 
 // sealed returns the bytes of a state with the checksum that they should have.
 func sealed(data []byte) []byte {
-	end := len(data) - 4
-	return binary.LittleEndian.AppendUint32(append([]byte(nil), data[:end]...), crc32.Checksum(data[:end], crc32.MakeTable(crc32.Castagnoli)))
+	return densetest.Sealed(data[:len(data)-stream.TrailerSize])
 }
 
 // hasDecays and hasBeta report what tokens of a rule need.

@@ -1,4 +1,4 @@
-// The program ridge fits a regression to shards of rows twice, on one machine and by a pipeline of
+// Command ridge fits a regression to shards of rows twice, on one machine and by a pipeline of
 // Apache Beam, writes the model of the pipeline, and prints the same figures for both.
 //
 //	go run ./examples/ridge

@@ -1,0 +1,165 @@
+package validate
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"time"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/rff"
+)
+
+// mostFeatures bounds a map if only its time has a limit.
+const mostFeatures = 1 << 20
+
+// fit sets the number of frequencies to the largest within the budget and returns a map with them.
+func (r *Ranked[T]) fit(run *control, c Choice[T], o ChooseOptions, src rand.Source) (rff.Map[T], error) {
+	m, err := r.at(1, c, src)
+	if err != nil {
+		return nil, err
+	}
+	_, per := m.Dims()
+	limit := max(mostFeatures/per, 1)
+	if o.Features > 0 {
+		if limit = o.Features / per; limit < 1 {
+			return nil, fmt.Errorf("one frequency makes %d features, the budget is %d", per, o.Features)
+		}
+	}
+	if o.Time > 0 {
+		m, err = r.within(run, o.Time, limit, m, c, src)
+	} else {
+		r.Frequencies = limit
+		m, err = r.at(limit, c, src)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if _, r.Features = m.Dims(); o.Features > 0 && r.Features > o.Features {
+		return nil, fmt.Errorf("%d frequencies make %d features, the budget is %d", r.Frequencies, r.Features, o.Features)
+	}
+	return m, nil
+}
+
+// at draws the map with m frequencies.
+func (r *Ranked[T]) at(m int, c Choice[T], src rand.Source) (rff.Map[T], error) {
+	drawn, err := r.Draw(m, c.x, c.y, src)
+	if err != nil {
+		return nil, err
+	}
+	if drawn == nil {
+		return nil, errors.New("the map is nil")
+	}
+	if in, out := drawn.Dims(); in != c.x.Cols || out < 1 {
+		return nil, fmt.Errorf("the map takes points of R^%d to %d features, x is %d×%d", in, out, c.x.Rows, c.x.Cols)
+	}
+	return drawn, nil
+}
+
+// within draws the map with the most frequencies, at most most, that keeps within the time limit.
+// It finds their number to one part in eight. one is the map with one frequency.
+func (r *Ranked[T]) within(run *control, limit time.Duration, most int, one rff.Map[T], c Choice[T], src rand.Source) (rff.Map[T], error) {
+	best, fits := one, timed(one, c.x, c.y)
+	if fits > limit {
+		return nil, fmt.Errorf("one frequency takes %v, the budget is %v", fits, limit)
+	}
+	lo, hi := 1, 0 // lo fits; hi does not, unless it is 0
+	for lo < most && (hi == 0 || hi-lo > max(1, lo/8)) {
+		if err := run.err(); err != nil {
+			return nil, err
+		}
+		next := min(2*lo, most)
+		if hi > 0 {
+			next = lo + (hi-lo)/2
+		}
+		m, err := r.at(next, c, src)
+		if err != nil {
+			return nil, err
+		}
+		if t := timed(m, c.x, c.y); t > limit {
+			hi = next
+		} else {
+			lo, best, fits = next, m, t
+		}
+	}
+	r.Frequencies, r.Time = lo, fits
+	return best, nil
+}
+
+// timed returns the least time of three for the features of x and y.
+func timed[T dense.Float](m rff.Map[T], x, y dense.Matrix[T]) time.Duration {
+	keys := rff.Keys(m)
+	_, out := m.Dims()
+	const block = 256
+	phi := dense.New[T](min(block, max(x.Rows, y.Rows)), out)
+	transform := func(m rff.Map[T], x dense.Matrix[T]) {
+		for lo := 0; lo < x.Rows; lo += block {
+			hi := min(lo+block, x.Rows)
+			m.Transform(phi.RowRange(0, hi-lo), x.RowRange(lo, hi))
+		}
+	}
+	least := time.Duration(math.MaxInt64)
+	for range 3 {
+		start := time.Now()
+		transform(m, x)
+		transform(keys, y)
+		least = min(least, time.Since(start))
+	}
+	return least
+}
+
+// mostForError bounds a map if only its error has a limit.
+const mostForError = 1 << 14
+
+// reach sets the fields of r, with as few frequencies as the error needs, or else with the largest
+// number within the budget.
+func (r *Ranked[T]) reach(run *control, c Choice[T], px, py dense.Matrix[T], o ChooseOptions, src rand.Source) error {
+	one, err := r.at(1, c, src)
+	if err != nil {
+		return err
+	}
+	_, per := one.Dims()
+	most := max(mostForError/per, 1)
+	if o.Features > 0 || o.Time > 0 {
+		if _, err := r.fit(run, c, o, src); err != nil {
+			return err
+		}
+		most = r.Frequencies
+	}
+	enough := *r
+	enough.Frequencies = 0
+	// Errors are about proportional to 1/m, so that a few steps are enough.
+	target := o.Error * o.Error
+	for m, step := min(32, most), 0; step < 6 && run.err() == nil; step++ {
+		drawn, err := r.at(m, c, src)
+		if err != nil {
+			return err
+		}
+		r.Frequencies = m
+		_, r.Features = drawn.Dims()
+		if o.Time > 0 {
+			r.Time = timed(drawn, c.x, c.y)
+		}
+		if err := r.judge(run, drawn, c, px, py, o, src); err != nil {
+			return err
+		}
+		bound := r.bound()
+		if bound <= target && (enough.Frequencies == 0 || m < enough.Frequencies) {
+			enough = *r
+		}
+		next := float64(m) * 1.03 * bound / target
+		if !(next < float64(most)) {
+			next = float64(most)
+		}
+		n := max(int(math.Ceil(next)), 1)
+		if n == m || bound <= target && n > m-m/8 {
+			break
+		}
+		m = n
+	}
+	if enough.Frequencies > 0 {
+		*r = enough
+	}
+	return nil
+}
