@@ -61,7 +61,7 @@ func run(args []string, stdout, _ io.Writer) error {
 	fs.Float64Var(&s.decay, "decay", 0.01, "what the gated rules forget a write: e^−decay is kept")
 	fs.IntVar(&s.draws, "draws", 20, "draws of keys and values that an error bar is made of")
 	fs.Uint64Var(&s.seed, "seed", 1, "seed of all randomness; the same seed gives the same errors")
-	fs.StringVar(&s.plot, "plot", "associative.png", "draw the error against n in this `file`, .png or .svg; \"\" for none")
+	fs.StringVar(&s.plot, "plot", "associative.png", "draw the error against n in this `file`, .png, .svg or .pdf; \"\" for none")
 	if done, err := cli.Parse(fs, about, args, stdout); done || err != nil {
 		return err
 	}

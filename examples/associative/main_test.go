@@ -84,7 +84,7 @@ func TestErrors(t *testing.T) {
 		"-decay -1":      "-decay -1, want a number of at least 0",
 		"-decay Inf":     "-decay +Inf, want a number of at least 0",
 		"-draws 1":       "-draws 1, want at least 2",
-		"-plot a.gif":    "a.gif: a picture's name must end in .png or .svg",
+		"-plot a.gif":    "a.gif: a picture's name must end in .png, .svg or .pdf",
 		"more":           `unexpected argument "more"`,
 	} {
 		assert.ErrorContains(t, run(strings.Fields(args), io.Discard, io.Discard), want)

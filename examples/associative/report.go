@@ -38,7 +38,7 @@ func (s settings) picture(rows []row) charts.Figure {
 	panel := charts.Panel{Title: s.keys + " keys", Levels: []charts.Level{{Name: "answering zero", Y: 1}}}
 	fig := charts.Figure{
 		Title:  fmt.Sprintf("Recall from %d×%d sums", s.d, s.d),
-		XLabel: "keys n", YLabel: "squared error of the answers", LogX: true,
+		XLabel: "keys n", YLabel: "squared error of the answers", LogX: true, LogY: true,
 	}
 	for i, rule := range rules {
 		series := charts.Series{Name: rule.String()}

@@ -2,7 +2,7 @@ package main
 
 import (
 	"fmt"
-	"io"
+	"strings"
 	"time"
 
 	"github.com/seed-feabd252/randfeat/dense"
@@ -13,16 +13,17 @@ import (
 // choice may take.
 const calls = 10
 
-// answer chooses attention within the tolerance for every head, prints the choice beside what it
-// turned out to be, and writes the outputs if a file is named. It returns the lines that say so.
-func (c *comparison[T]) answer(w io.Writer) (lines []string, err error) {
+// answer chooses attention within the tolerance for every head, and writes the outputs if a file is
+// named. It returns lines on the choice and on what it turned out to be.
+func (c *comparison[T]) answer() (string, error) {
+	var lines []string
 	truth := performer.Exact[T]{Scale: c.scale, Causal: c.causal}
 	out := make([]dense.Matrix[T], len(c.heads))
 	var took time.Duration
 	for i, h := range c.heads {
 		chosen, err := performer.Within(truth, c.tolerance, h.q, h.k, h.v, performer.WithinOptions[T]{Calls: calls}, source(c.seed, "within"))
 		if err != nil {
-			return nil, err
+			return "", err
 		}
 		start := time.Now()
 		out[i] = chosen.Form.Forward(dense.Matrix[T]{}, h.q, h.k, h.v)
@@ -41,12 +42,9 @@ func (c *comparison[T]) answer(w io.Writer) (lines []string, err error) {
 		100*distance(out, c.exact), milliseconds(took), milliseconds(c.time), 100*distance(means, c.exact)))
 	if c.out != "" {
 		if err := c.write(out); err != nil {
-			return nil, err
+			return "", err
 		}
 		lines = append(lines, fmt.Sprintf("These outputs are in %s.", c.out))
 	}
-	for _, line := range lines {
-		fmt.Fprintln(w, line)
-	}
-	return lines, nil
+	return strings.Join(lines, "\n"), nil
 }

@@ -1,11 +1,11 @@
 // Attention answers what attention in linear time costs and how far off it is, on a real text.
 //
 // The program makes word vectors of Newton's Opticks, which comes with Go. The words of the text
-// give queries, keys and values. The program asks for attention to a tolerance, then measures forms
-// of attention beside exact softmax attention: error against time, as a table and as a picture. Then
-// it shows what orthogonal frequencies save, which map is best for these words, errors predicted
-// without exact attention, an estimate without bias, and the text as a stream. -q -k -v take tensors
-// of your own instead.
+// give queries, keys and values. The program measures forms of attention beside exact softmax
+// attention, error against time, as a table and as a picture, and ends with attention to a
+// tolerance. -table shows more: what orthogonal frequencies save, which map is best for these words,
+// errors predicted without exact attention, an estimate without bias, and the text as a stream. -q
+// -k -v take tensors of your own instead.
 package main
 
 import (
@@ -32,11 +32,12 @@ not), makes word vectors of dimension 64 from it, and takes the vectors of L wor
 and values. -text names another text. -q, -k and -v name NumPy files instead: float32 or float64, C order, L×d or
 heads×L×d; heads are handled one after another.
 
-It prints the form of attention that keeps -tolerance and how much faster than exact attention it is; the error and
-the time of forms of several sizes (-size), also as a picture; and, for the middle one of these sizes, what
-orthogonal frequencies save (-map, -projection), which map is best for these tokens, errors that are predicted
-without exact attention beside measured ones, and the bias of a ratio of sums beside an estimate without. A text is
-then read as a stream, with constant memory.
+It prints the error of forms of several sizes (-size) and how much faster than exact attention they are, also as a
+picture, and the form of attention that keeps -tolerance.
+
+-table adds error bars and times and, for the middle one of these sizes, what orthogonal frequencies save (-map,
+-projection), which map is best for these tokens, errors that are predicted without exact attention beside measured
+ones, and the bias of a ratio of sums beside an estimate without. A text is then read as a stream, with constant memory.
 
 -o writes the outputs that keep -tolerance as a NumPy file in the type and shape of the exact output.`
 
@@ -45,7 +46,7 @@ func main() { cli.Main("attention", run) }
 // settings are the flags.
 type settings struct {
 	q, k, v, out, text, plot string
-	causal                   bool
+	causal, table            bool
 	seed                     uint64
 	length, draws, stream    int
 	norm, tolerance          float64
@@ -90,44 +91,59 @@ func compare[T dense.Float](s settings, in input[T], stdout, stderr io.Writer) e
 		return err
 	}
 	c.describe(stdout)
-	answer, err := c.answer(stdout)
+	answer, err := c.answer()
 	if err != nil {
 		return err
 	}
-	bar := progress.New(stderr, (len(namesOf(s.causal))*len(s.sizes)+len(s.chosen.projections))*s.draws, "measuring")
-	forms, rows, err := c.measureAll(bar)
-	bar.Close()
+	if s.table {
+		c.describeWeights(stdout)
+		fmt.Fprintln(stdout, answer)
+	}
+	forms, err := c.measureAll(stdout, stderr)
 	if err != nil {
-		return err
-	}
-	if err := c.reportForms(stdout, forms); err != nil {
-		return err
-	}
-	if err := c.report(stdout, rows); err != nil {
-		return err
-	}
-	if err := c.extras(stdout); err != nil {
 		return err
 	}
 	if err := c.picture(forms).Save(s.plot); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(stdout, "\nThe picture of error against time is in %s\n%s\n", s.plot, strings.Join(answer, "\n"))
+	_, err = fmt.Fprintf(stdout, "\nThe picture of error against time is in %s\n%s\n", s.plot, answer)
 	return err
 }
 
-// measureAll measures the forms, and the maps with all frequencies.
-func (c *comparison[T]) measureAll(bar progress.Bar) ([]formRow, []row, error) {
+// measureAll measures the forms, and the maps with all frequencies if tables are asked for. It
+// reports and returns the forms.
+func (c *comparison[T]) measureAll(stdout, stderr io.Writer) ([]formRow, error) {
+	steps := len(namesOf(c.causal)) * len(c.sizes)
+	if c.table {
+		steps += len(c.chosen.projections)
+	}
+	bar := progress.New(stderr, steps*c.draws, "measuring")
+	defer bar.Close()
 	forms, err := c.measureForms(c.sizes, bar)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	references, err := c.references()
 	if err != nil {
-		return nil, nil, err
+		return nil, err
+	}
+	forms = append(forms, references...)
+	if !c.table {
+		bar.Close()
+		return forms, c.reportShortly(stdout, forms)
 	}
 	rows, err := c.measure(c.chosen, bar)
-	return append(forms, references...), rows, err
+	bar.Close()
+	if err != nil {
+		return nil, err
+	}
+	if err := c.reportForms(stdout, forms); err != nil {
+		return nil, err
+	}
+	if err := c.report(stdout, rows); err != nil {
+		return nil, err
+	}
+	return forms, c.extras(stdout)
 }
 
 // extras reports the estimator that suits the tokens best, predictions of errors, the bias of a
@@ -172,7 +188,7 @@ func parse(args []string, stdout io.Writer) (s settings, done bool, err error) {
 	fs.StringVar(&s.v, "v", "", "NumPy `file` of values")
 	fs.StringVar(&s.out, "o", "", "write the outputs that keep -tolerance to this NumPy `file`")
 	fs.StringVar(&s.text, "text", "", "`file` of a text to use for Newton's Opticks")
-	fs.StringVar(&s.plot, "plot", "attention.png", "`file` of the picture, .png or .svg")
+	fs.StringVar(&s.plot, "plot", "attention.png", "`file` of the picture, .png, .svg or .pdf")
 	fs.BoolVar(&s.causal, "causal", false, "let every token see itself and those before it only")
 	fs.Uint64Var(&s.seed, "seed", 1, "seed of all randomness; the same seed gives the same errors")
 	fs.IntVar(&s.length, "length", 16384, "tokens L taken from the middle of the text")
@@ -180,6 +196,7 @@ func parse(args []string, stdout io.Writer) (s settings, done bool, err error) {
 	fs.Float64Var(&s.tolerance, "tolerance", 0.05, "relative error of the outputs that is asked for")
 	fs.IntVar(&s.draws, "draws", 5, "draws of the frequencies that an error bar is made of")
 	fs.Float64Var(&s.norm, "norm", 5, "length of the queries and keys made from a text")
+	fs.BoolVar(&s.table, "table", false, "print all tables")
 	maps := fs.String("map", "", "feature maps: "+strings.Join(mapNames, ", ")+" (default all)")
 	projections := fs.String("projection", "", "frequencies: "+strings.Join(projectionNames, ", ")+" (default all)")
 	sizes := fs.String("size", "64,256,1024", "numbers of landmarks, or of frequencies m")

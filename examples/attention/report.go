@@ -20,7 +20,7 @@ const (
 	averageName = "mean of values *"
 )
 
-// describe prints the tensors and the weights of exact attention.
+// describe prints the tensors and the time of exact attention.
 func (c *comparison[T]) describe(w io.Writer) {
 	h := c.heads[0]
 	kind := "attention"
@@ -34,25 +34,54 @@ func (c *comparison[T]) describe(w io.Writer) {
 	if len(c.heads) > 1 {
 		fmt.Fprintf(w, ", %d heads", len(c.heads))
 	}
-	fmt.Fprintf(w, ", float%d\n\n", 8*unsafe.Sizeof(T(0)))
+	fmt.Fprintf(w, ", float%d\n", 8*unsafe.Sizeof(T(0)))
 	for _, line := range c.about {
 		fmt.Fprintln(w, line)
 	}
+	fmt.Fprintf(w, "Exact: %s ms; its %d×%d weights would take %s if they were kept.\n\n",
+		milliseconds(c.time), h.q.Rows, h.k.Rows, mebibytes(c.weights()))
+}
+
+// describeWeights prints the lengths of queries and keys and how attention spreads.
+func (c *comparison[T]) describeWeights(w io.Writer) {
 	p := c.profile()
 	if len(c.heads) > 1 {
 		fmt.Fprint(w, "First head: ")
 	}
 	fmt.Fprintf(w, "‖q‖ %s, ‖k‖ %s, q·k/√d between %.3g and %.3g.\n", p.queries, p.keys, p.low, p.high)
 	fmt.Fprintf(w, "On average a query spreads its weight over %.0f of the %.0f keys that it sees (exp of the entropy),\n", p.spread, p.seen)
-	fmt.Fprintf(w, "and the largest weight is %.2g.\n", p.largest)
-	fmt.Fprintf(w, "Exact: %s ms; its %d×%d weights would take %s if they were kept.\n\n",
-		milliseconds(c.time), h.q.Rows, h.k.Rows, mebibytes(c.weights()))
+	fmt.Fprintf(w, "and the largest weight is %.2g.\n\n", p.largest)
 }
 
 // weights returns the bytes of the matrix of weights of one head.
 func (c *comparison[T]) weights() uint64 {
 	h := c.heads[0]
 	return uint64(h.q.Rows) * uint64(h.k.Rows) * uint64(unsafe.Sizeof(T(0)))
+}
+
+// reportShortly prints a line for each form of attention, with all sizes.
+func (c *comparison[T]) reportShortly(w io.Writer, rows []formRow) error {
+	fmt.Fprintf(w, "Relative error of the outputs, and how many times as fast as exact attention, by size: landmarks, or frequencies\n")
+	names := []string{"attention"}
+	for _, size := range c.sizes {
+		names = append(names, fmt.Sprintf("error, %d", size), "faster")
+	}
+	t := table.New(1, names...)
+	for i := 0; i < len(rows); {
+		cells := []string{rows[i].name}
+		for name := rows[i].name; i < len(rows) && rows[i].name == name; i++ {
+			faster := ""
+			if rows[i].time > 0 {
+				faster = speed(c.time, rows[i].time)
+			}
+			cells = append(cells, unlessOverflow(rows[i].err, number(rows[i].err)), faster)
+		}
+		for len(cells) < len(names) {
+			cells = append(cells, "")
+		}
+		t.Row(cells...)
+	}
+	return t.Fprint(w)
 }
 
 // reportForms prints the table of the forms of attention.
@@ -208,11 +237,19 @@ func lengths[T dense.Float](x dense.Matrix[T]) string {
 	return fmt.Sprintf("between %.3g and %.3g", lo, hi)
 }
 
+// The picture ends at these errors: below, nothing that uses the outputs can tell, and above, zeros
+// are closer.
+const leastShown, mostShown = 1e-3, 2
+
 // picture draws error against time, a line for each form.
 func (c *comparison[T]) picture(rows []formRow) charts.Figure {
 	h := c.heads[0]
 	panel := charts.Panel{Title: fmt.Sprintf("exact attention takes %s ms", milliseconds(c.time))}
+	lowest, highest := math.Inf(1), 0.0
 	for _, r := range rows {
+		if finite(r.err) {
+			lowest, highest = min(lowest, r.err), max(highest, r.err)
+		}
 		n := len(panel.Series)
 		switch {
 		case r.size == 0:
@@ -225,7 +262,12 @@ func (c *comparison[T]) picture(rows []formRow) charts.Figure {
 		s := &panel.Series[n-1]
 		s.Points = append(s.Points, charts.Point{X: 1e3 * r.time.Seconds(), Y: r.err, Err: r.stderr})
 	}
+	shown := [2]float64{max(lowest/1.5, leastShown), min(highest*1.5, mostShown)}
+	if !(shown[0] < shown[1]) {
+		shown = [2]float64{} // nothing is between
+	}
 	return charts.Figure{
+		YRange: shown,
 		Title:  fmt.Sprintf("Attention in linear time: %s, L = %d, d = %d", c.title, h.q.Rows, h.q.Cols),
 		XLabel: "time, ms", YLabel: "relative error of the output",
 		LogX: true, LogY: true,

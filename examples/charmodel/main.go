@@ -103,7 +103,7 @@ func run(args []string, stdout, stderr io.Writer) error {
 func parse(args []string, stdout io.Writer) (s settings, done bool, err error) {
 	fs := flag.NewFlagSet("charmodel", flag.ContinueOnError)
 	fs.StringVar(&s.text, "text", "", "`file` of a text to use for Newton's Opticks")
-	fs.StringVar(&s.plot, "plot", "charmodel.png", "`file` of the picture, .png or .svg")
+	fs.StringVar(&s.plot, "plot", "charmodel.png", "`file` of the picture, .png, .svg or .pdf")
 	fs.Float64Var(&s.seconds, "seconds", 70, "time for each of the two trainings")
 	fs.IntVar(&s.steps, "steps", 0, "steps of each training, for -seconds")
 	fs.IntVar(&s.batch, "batch", 4, "sequences of a step")

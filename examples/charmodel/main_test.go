@@ -145,7 +145,7 @@ func TestErrors(t *testing.T) {
 		{[]string{"-m", "0"}, "-m 0, want 1 to 65536"},
 		{[]string{"-redraw", "-1"}, "-redraw -1, want no negative number"},
 		{[]string{"-length", "-1"}, "-length -1, want no negative number"},
-		{[]string{"-plot", "a.txt"}, "must end in .png or .svg"},
+		{[]string{"-plot", "a.txt"}, "must end in .png, .svg or .pdf"},
 		{[]string{"stray"}, `unexpected argument "stray"`},
 	} {
 		err := run(c.args, io.Discard, io.Discard)

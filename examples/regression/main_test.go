@@ -31,7 +31,7 @@ func TestRun(t *testing.T) {
 	var b bytes.Buffer
 	path := filepath.Join(t.TempDir(), "a.svg")
 	bands := filepath.Join(t.TempDir(), "b.png")
-	require.NoError(t, run(small("-plot", path, "-photo", gradient(t), "-bands", bands), &b, io.Discard))
+	require.NoError(t, run(small("-table", "-plot", path, "-photo", gradient(t), "-bands", bands), &b, io.Discard))
 	assert.Equal(t, 2+(6+2)*len(sizes), strings.Count(b.String(), "×\n"))
 	for _, k := range smoothness {
 		assert.Contains(t, b.String(), "\n"+k.name)
@@ -43,6 +43,8 @@ func TestRun(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, "png", kind)
 	assert.Contains(t, b.String(), "m needed")
+	short := clitest.Output(t, run, small("-photo", gradient(t))...)
+	assert.LessOrEqual(t, strings.Count(short, "\n"), 25, "without -table the answer is short")
 	assert.Contains(t, b.String(), path)
 	data, err := os.ReadFile(path)
 	require.NoError(t, err)
@@ -189,7 +191,7 @@ func TestErrors(t *testing.T) {
 		"-lengthscale -1": "-lengthscale -1, want a positive number",
 		"-lambda 0":       "-lambda 0, want a positive number",
 		"-lambda Inf":     "-lambda +Inf, want a positive number",
-		"-plot a.gif":     "a.gif: a picture's name must end in .png or .svg",
+		"-plot a.gif":     "a.gif: a picture's name must end in .png, .svg or .pdf",
 		"-plot no/a.png":  "no",
 		"-frequencies 0":  "-frequencies 0, want at least 1",
 		"-bands a.svg":    "a.svg: a picture with bands must end in .png",

@@ -9,8 +9,22 @@ import (
 	"github.com/seed-feabd252/randfeat/validate/charts"
 )
 
-// report prints a table for each data set, and what each method needs.
+// report prints what each method needs, after a table for each data set if they are asked for.
 func (s settings) report(w io.Writer, points, images outcome) error {
+	if s.table {
+		if err := s.tables(w, points, images); err != nil {
+			return err
+		}
+	}
+	fmt.Fprintf(w, `Ridge regression on %d points in R^%d and on %d images of %d×%d pixels, by features and by the kernel itself.
+The smallest m from %d to %d whose test error is at most %.0f %% above that of exact regression:
+
+`, s.train, dim, s.images, side, side, sizes[0], sizes[len(sizes)-1], 100*within)
+	return needs(w, points, images)
+}
+
+// tables prints a table for each data set.
+func (s settings) tables(w io.Writer, points, images outcome) error {
 	fmt.Fprintf(w, `Ridge regression on %d points in R^%d, tested on %d; Gaussian kernel, ℓ = %g, λ = %g, noise %g
 
 m            frequencies or landmarks
@@ -30,8 +44,8 @@ Ridge regression on %d images of %d×%d pixels, tested on %d; convolutional kern
 	if err := images.fprint(w); err != nil {
 		return err
 	}
-	fmt.Fprintf(w, "\nThe smallest m in the tables whose test error is at most %.0f %% above that of exact regression\n\n", 100*within)
-	return needs(w, points, images)
+	_, err := fmt.Fprintln(w)
+	return err
 }
 
 func milliseconds(d time.Duration) string { return fmt.Sprintf("%.1f", 1e3*d.Seconds()) }
@@ -82,13 +96,13 @@ func picture(points, images outcome) charts.Figure {
 	return charts.Figure{
 		Title:  "Ridge regression with features",
 		XLabel: "features", YLabel: "root mean square",
-		LogX: true, LogY: true,
+		LogX: true, LogY: true, OwnY: true,
 		Panels: []charts.Panel{
 			panel("points: test error", points, func(r row) estimate { return r.test },
 				charts.Level{Name: "exact kernel ridge", Y: points.exactError}, charts.Level{Name: "noise", Y: noise}),
 			panel("points: from the exact prediction", points, func(r row) estimate { return r.exact }),
 			panel("images: test error", images, func(r row) estimate { return r.test },
-				charts.Level{Name: "exact kernel ridge", Y: images.exactError}, charts.Level{Name: "noise", Y: imageNoise}),
+				charts.Level{Name: "exact kernel ridge", Y: images.exactError}),
 		},
 	}
 }

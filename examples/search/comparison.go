@@ -190,10 +190,7 @@ func (c *comparison) report(stdout io.Writer, exact time.Duration, rows []result
 	whole := float64(4 * c.x.Cols)
 	micros := func(d time.Duration) string { return fmt.Sprintf("%.0f", float64(d)/float64(time.Microsecond)) }
 	t.Row("float32", "32", fmt.Sprint(whole), "1.0×", "0", "0", "1.000", "1.000", micros(exact))
-	for i, r := range rows {
-		if i%len(widths) == 0 {
-			t.Gap()
-		}
+	for _, r := range rows {
 		t.Row(r.options.Scheme.String(), fmt.Sprint(r.options.Bits), fmt.Sprint(r.bytes), fmt.Sprintf("%.1f×", whole/r.bytes),
 			fmt.Sprintf("%.4f", r.rms), fmt.Sprintf("%.4f", r.byTheory),
 			fmt.Sprintf("%.3f", r.recall), fmt.Sprintf("%.3f", r.expected), micros(r.query))
@@ -205,8 +202,7 @@ func (c *comparison) report(stdout io.Writer, exact time.Duration, rows []result
 	for _, r := range rows {
 		far = max(far, math.Abs(r.recall-r.expected))
 	}
-	fmt.Fprintf(stdout, `
-error: root mean square over all rows and queries; µs a query: mean, on all processors
+	fmt.Fprintf(stdout, `error: root mean square over all rows and queries; µs a query: mean, on all processors
 
 No recall is further than %.3f from what theory expects.
 `, far)

@@ -42,7 +42,7 @@ func run(args []string, stdout, stderr io.Writer) error {
 	fs := flag.NewFlagSet("search", flag.ContinueOnError)
 	fs.StringVar(&s.x, "x", "", "NumPy `file` of the vectors, float32, n×d")
 	fs.StringVar(&s.text, "text", "", "`file` of a text to use for Newton's Opticks")
-	fs.StringVar(&s.plot, "plot", "search.png", "`file` of the picture, .png or .svg")
+	fs.StringVar(&s.plot, "plot", "search.png", "`file` of the picture, .png, .svg or .pdf")
 	fs.Uint64Var(&s.seed, "seed", 1, "seed of all randomness; the same seed gives the same errors and recalls")
 	fs.IntVar(&s.dim, "dim", 128, "dimension of the vectors made from a text")
 	fs.IntVar(&s.words, "words", 8, "words of a passage of a text")

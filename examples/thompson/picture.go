@@ -39,8 +39,9 @@ func (h *history) save(path string, src rand.Source) error {
 	if err != nil {
 		return err
 	}
-	plane.Draw(draw.Crop(page, 0, -size, 0, 0))
-	cut.Draw(draw.Crop(page, size, 0, 0, 0))
+	const margin = 3 * vg.Millimeter
+	plane.Draw(draw.Crop(page, margin, -size-margin, margin, -margin))
+	cut.Draw(draw.Crop(page, size+margin, -2*margin, margin, -margin))
 	f, err := os.Create(path)
 	if err != nil {
 		return err
@@ -172,6 +173,8 @@ func (h *history) cut(src rand.Source) (*plot.Plot, error) {
 		p.Add(l)
 		p.Legend.Add(c.name, l)
 	}
+	// The legend is above the curves.
+	p.Y.Max += (p.Y.Max - p.Y.Min) / 4
 	return p, nil
 }
 

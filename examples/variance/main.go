@@ -4,8 +4,9 @@
 //	go run ./examples/variance
 //	go run ./examples/variance -kernel softmax -map positive,optimal -d 64
 //
-// It prints a table for each map and draws all of them in one picture: the error against the number
-// of frequencies m = d/2, d, 2d, 4d. The same flags give the same numbers.
+// It prints a line for each map at m = d and draws all of them in one picture: the error against the
+// number of frequencies m = d/2, d, 2d, 4d. -table prints every measurement. The same flags give the
+// same numbers.
 package main
 
 import (
@@ -34,9 +35,13 @@ factors, of Givens rotations), simplex, Fastfood, and quasi-Monte-Carlo points (
 Sobol), for m = d/2, d, 2d, 4d frequencies. -kernel, -map and -projection take lists
 separated by commas and narrow what is measured.
 
-Each table has the error with its standard error, the exact law and how many
-standard errors the measurement is from it ("—" where no law is known), the ratio
-to the first kind of frequencies, and the largest bias over the pairs of points in
+It prints a line for each map: the error with m = d frequencies of the first kind, its
+exact law, the error of other frequencies over that of the first, and the largest distance
+of a measurement from its law in standard errors, of all m and frequencies.
+
+-table prints a table for each map first: the error with its standard error, the exact law
+and how many standard errors the measurement is from it ("—" where no law is known), the
+ratio to the first kind of frequencies, and the largest bias over the pairs of points in
 standard errors: beyond 4 the estimate is biased. Squared errors of exponential features
 have heavy tails: there z comes out low more often than high unless draws are many. The
 picture has a panel for each map: errors ± 2 standard errors as points, laws as lines.`
@@ -49,6 +54,7 @@ type options struct {
 	draws                        int
 	seed                         uint64
 	plot, csv                    string
+	table                        bool
 }
 
 func run(args []string, stdout, stderr io.Writer) error {
@@ -62,7 +68,8 @@ func run(args []string, stdout, stderr io.Writer) error {
 	fs.Float64Var(&o.norm, "norm", 0.7, "norm of every point; with exponential features, errors beyond 1 need many more draws")
 	fs.IntVar(&o.draws, "draws", 2000, "maps drawn for every error")
 	fs.Uint64Var(&o.seed, "seed", 1, "seed of all random numbers")
-	fs.StringVar(&o.plot, "plot", "variance.png", "`path` of the picture, .png or .svg; \"\" for none")
+	fs.StringVar(&o.plot, "plot", "variance.png", "`path` of the picture, .png, .svg or .pdf; \"\" for none")
+	fs.BoolVar(&o.table, "table", false, "print a table for each map, with every measurement")
 	fs.StringVar(&o.csv, "csv", "", "`path` of a file for the table as comma-separated values")
 	if done, err := cli.Parse(fs, about, args, stdout); done || err != nil {
 		return err
@@ -79,7 +86,10 @@ func run(args []string, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	s.print(stdout, table)
+	if o.table {
+		s.print(stdout, table)
+	}
+	fmt.Fprint(stdout, s.summary(table))
 	if o.csv != "" {
 		if err := save(o.csv, table); err != nil {
 			return err

@@ -3,11 +3,13 @@ package main
 import (
 	"bytes"
 	"encoding/csv"
+	"fmt"
 	"image"
 	_ "image/png"
 	"math"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -82,17 +84,41 @@ func TestLawsHold(t *testing.T) {
 }
 
 func TestTables(t *testing.T) {
-	out := clitest.Output(t, run, "-kernel", "gaussian", "-map", "trig", "-projection", "iid, gram-schmidt,sobol", "-d", "6", "-draws", "20", "-plot", "")
+	out := clitest.Output(t, run, "-table", "-kernel", "gaussian", "-map", "trig", "-projection", "iid, gram-schmidt,sobol", "-d", "6", "-draws", "20", "-plot", "")
 	assert.Contains(t, out, "gaussian kernel, trig features\nmean squared error, d = 6, 8 pairs of norm 0.7, 20 draws, seed 1\n")
 	assert.NotContains(t, out, "softmax")
+	summary := out[strings.LastIndex(out, "Mean squared error with"):]
+	out = strings.TrimSuffix(out, summary)
 	for _, title := range []string{"iid", "Gram–Schmidt", "Sobol"} {
 		assert.Equal(t, 4, strings.Count(out, "  "+title+" "), title)
 	}
 	assert.Equal(t, 4*2, strings.Count(out, "—  "), "Sobol has no law, hence no z")
 	assert.NotContains(t, out, "NaN")
 
-	two := clitest.Output(t, run, "-kernel", "gaussian,softmax", "-map", "optimal", "-projection", "iid", "-d", "4", "-draws", "5", "-plot", "")
+	two := clitest.Output(t, run, "-table", "-kernel", "gaussian,softmax", "-map", "optimal", "-projection", "iid", "-d", "4", "-draws", "5", "-plot", "")
 	assert.Equal(t, 2, strings.Count(two, "optimal features"))
+}
+
+// Without -table a run of all maps ends after a line for each: errors at m = d and their ratios, and
+// how far the worst measurement is from its law.
+func TestSummary(t *testing.T) {
+	args := []string{"-projection", "iid,gram-schmidt,sobol", "-d", "2", "-draws", "20", "-plot", ""}
+	out := clitest.Output(t, run, args...)
+	assert.LessOrEqual(t, strings.Count(out, "\n"), 25)
+	assert.True(t, strings.HasSuffix(clitest.Output(t, run, append(args, "-table")...), out), "the answer ends the tables too")
+	rs := records(t, args[:6]...)
+	worst, laws := 0.0, 0
+	for _, r := range rs {
+		if r["z"] != "" {
+			worst = math.Max(worst, math.Abs(number(t, r["z"])))
+			laws++
+		}
+		if r["m"] == "2" && r["frequencies"] == "Gram–Schmidt" {
+			assert.Regexp(t, regexp.QuoteMeta(r["estimator"])+` .* × `+fmt.Sprintf("%.3f", number(t, r["ratio"])), out)
+		}
+	}
+	assert.Contains(t, out, fmt.Sprintf("%d of %d measurements have an exact law", laws, len(rs)))
+	assert.Contains(t, out, fmt.Sprintf("%.1f standard errors off", worst))
 }
 
 func TestSeedDecides(t *testing.T) {
@@ -171,7 +197,7 @@ func TestErrors(t *testing.T) {
 		{"-norm NaN", "-norm NaN: want a positive number"},
 		{"-norm +Inf", "-norm +Inf: want a positive number"},
 		{"-draws 1", "-draws 1: want at least 2"},
-		{"-plot a.bmp", "-plot: a.bmp: a picture's name must end in .png or .svg"},
+		{"-plot a.bmp", "-plot: a.bmp: a picture's name must end in .png, .svg or .pdf"},
 		{"-plot " + filepath.Join(dir, "no", "a.png"), "-plot: "},
 		{"-csv " + filepath.Join(dir, "no", "a.csv"), "-csv: "},
 		{"-d x", "invalid value"},

@@ -1,6 +1,7 @@
 package charts
 
 import (
+	"bytes"
 	"image"
 	"image/color"
 	_ "image/png"
@@ -12,7 +13,11 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/stat"
+	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
+	"gonum.org/v1/plot/vg/vgimg"
 )
 
 func figure() Figure {
@@ -61,6 +66,124 @@ func TestSaveSVG(t *testing.T) {
 	}
 }
 
+func TestSavePDF(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.pdf")
+	require.NoError(t, figure().Save(path))
+	data, err := os.ReadFile(path)
+	require.NoError(t, err)
+	assert.Equal(t, "%PDF-", string(data[:5]))
+	assert.False(t, bytes.Contains(data, []byte("/FontFile")), "letters are outlines")
+}
+
+// The outlines of letters cover what the raster's own letters cover, but for its hinting.
+func TestOutlines(t *testing.T) {
+	const text, size = "‖x‖² ≤ √θ, Wᵀ – fjord ×", 40
+	style := legendText()
+	face := style.Handler.Cache().Lookup(style.Font, size)
+	columns := func(outlined bool, text string) []float64 {
+		raster := vgimg.New(face.Width(text), 2*size)
+		var c vg.CanvasWriterTo = vgimg.PngCanvas{Canvas: raster}
+		if outlined {
+			c = outlines{c}
+		}
+		c.SetColor(color.Black)
+		c.FillString(face, vg.Point{Y: size / 2}, text)
+		img := raster.Image()
+		ink := make([]float64, img.Bounds().Dx())
+		for x := range ink {
+			for y := range img.Bounds().Dy() {
+				ink[x] += 1 - float64(color.GrayModel.Convert(img.At(x, y)).(color.Gray).Y)/255
+			}
+		}
+		return ink
+	}
+	own := columns(false, text)
+	assert.Greater(t, stat.Correlation(own, columns(true, text), nil), 0.97)
+	assert.InEpsilon(t, floats.Sum(own), floats.Sum(columns(true, text)), 0.03)
+	assert.Less(t, stat.Correlation(own, columns(true, "‖x‖² ≤ √θ; Wᵀ – fjord ×")[:len(own)], nil), 0.97, "a letter is another")
+}
+
+// inColour counts the pixels of a picture in the colours of the first two series.
+func inColour(t *testing.T, f Figure) (first, second int) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "a.png")
+	require.NoError(t, f.Save(path))
+	file, err := os.Open(path)
+	require.NoError(t, err)
+	defer file.Close()
+	img, _, err := image.Decode(file)
+	require.NoError(t, err)
+	for y := range img.Bounds().Dy() {
+		for x := range img.Bounds().Dx() {
+			switch color.RGBAModel.Convert(img.At(x, y)) {
+			case palette[0]:
+				first++
+			case palette[1]:
+				second++
+			}
+		}
+	}
+	return first, second
+}
+
+// Points beyond YRange are left out, and lines to them end at the edge: the other series is drawn
+// as large as if there were no others.
+func TestYRange(t *testing.T) {
+	f := Figure{LogY: true, Panels: []Panel{{Series: []Series{
+		{Name: "a", Points: []Point{{1, 1, 0}, {2, 2, 0}, {3, 3, 0}}},
+		{Name: "b", Points: []Point{{1.5, 1e-6, 0}, {2.5, 1e-7, 0}, {2.9, 1e-8, 0}}},
+	}}}, YRange: [2]float64{0.5, 5}}
+	a, b := inColour(t, f)
+	f.Panels[0].Series[1].Points = nil
+	alone, legend := inColour(t, f)
+	assert.Equal(t, alone, a)
+	assert.Equal(t, legend, b, "only the legend shows b")
+	assert.Greater(t, a, 5*b)
+	for _, ends := range [][2]float64{{2, 1}, {-1, 1}, {0, 0.5}, {1, math.NaN()}} {
+		f.YRange = ends
+		assert.ErrorContains(t, f.Save(filepath.Join(t.TempDir(), "a.png")), "YRange")
+	}
+}
+
+// A series of points alone has no line in the legend either.
+func TestPointsAlone(t *testing.T) {
+	f := Figure{Panels: []Panel{
+		{Series: []Series{{Name: "a", Points: []Point{{1, 1, 0}}, Line: []Point{}}, {Name: "b", Line: []Point{{1, math.NaN(), 0}}}}},
+		{Series: []Series{{Name: "b", Line: []Point{{1, 2, 0}, {2, 3, 0}}}}},
+	}}
+	styles := f.styles()
+	assert.True(t, styles[0].bare)
+	assert.False(t, styles[1].bare, "the second panel has a line")
+}
+
+// Points at times of their own stay where they are; those at shared places move aside.
+func TestSharedPlaces(t *testing.T) {
+	at := func(x float64) Series { return Series{Points: []Point{{X: x, Y: 1}, {X: x + 1, Y: 2}}} }
+	assert.False(t, Panel{Series: []Series{at(0.5), at(0.7)}}.shareX())
+	assert.True(t, Panel{Series: []Series{at(0.5), at(1.5)}}.shareX())
+}
+
+func TestEvenTicks(t *testing.T) {
+	for _, c := range []struct {
+		lo, hi float64
+		want   []string
+	}{
+		{-0.1, 8.2, []string{"0", "2", "4", "6", "8"}},
+		{2.1, 4.6, []string{"2.5", "3.0", "3.5", "4.0", "4.5"}},
+		{-6.6, -0.2, []string{"-6", "-5", "-4", "-3", "-2", "-1"}},
+		{0, 1, []string{"0.0", "0.2", "0.4", "0.6", "0.8", "1.0"}},
+	} {
+		var labels []string
+		for _, tick := range (evenTicks{}).Ticks(c.lo, c.hi) {
+			labels = append(labels, tick.Label)
+		}
+		assert.Equal(t, c.want, labels)
+	}
+	ticks := clearOfEnds{evenTicks{}, false}.Ticks(0, 1)
+	assert.Equal(t, []string{"", ""}, []string{ticks[0].Label, ticks[5].Label}, "labels at the ends would stand out")
+	assert.Equal(t, "0.2", ticks[1].Label)
+}
+
 func TestExtent(t *testing.T) {
 	e, err := figure().extent(figure().Panels)
 	require.NoError(t, err)
@@ -87,6 +210,7 @@ func TestRoundTicks(t *testing.T) {
 	}
 	assert.Equal(t, []string{"0.05", "0.1", "0.2", "0.5", "1", "2"}, labels(0.04, 3))
 	assert.Equal(t, []string{"0.1", "1", "10", "100"}, labels(0.1, 999))
+	assert.Equal(t, []string{"500", "1000", "2000"}, labels(400, 3000))
 	for _, ends := range [][2]float64{{2.1, 4.9}, {0.055, 0.09}, {1.01, 1.02}, {0.6, 1.5}} {
 		assert.GreaterOrEqual(t, len(labels(ends[0], ends[1])), 2, "%v", ends)
 	}
@@ -123,7 +247,7 @@ func TestLinesHaveNoErrors(t *testing.T) {
 
 func TestErrors(t *testing.T) {
 	dir := t.TempDir()
-	assert.ErrorContains(t, figure().Save(filepath.Join(dir, "a.bmp")), "must end in .png or .svg")
+	assert.ErrorContains(t, figure().Save(filepath.Join(dir, "a.bmp")), "must end in .png, .svg or .pdf")
 	assert.ErrorContains(t, CheckPath(filepath.Join(dir, "no", "a.png")), "no")
 	file := filepath.Join(dir, "file")
 	require.NoError(t, os.WriteFile(file, nil, 0o600))

@@ -1,5 +1,5 @@
 // Package charts draws measurements with error bars and laws beside them: panels on linear or
-// logarithmic axes, one legend below them, as PNG or SVG. Of makes a figure of a validate.Table. It
+// logarithmic axes, one legend below them, as PNG, SVG or PDF. Of makes a figure of a validate.Table. It
 // is the only package of this module that is not an example and imports gonum/plot, so that who
 // draws nothing does not link it.
 package charts
@@ -16,6 +16,7 @@ import (
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 	_ "gonum.org/v1/plot/vg/vgimg" // png
+	_ "gonum.org/v1/plot/vg/vgpdf" // pdf
 	_ "gonum.org/v1/plot/vg/vgsvg" // svg
 )
 
@@ -57,16 +58,21 @@ type Figure struct {
 	Panels         []Panel
 	Columns        int  // panels in a row; 0 means all
 	OwnY           bool // each panel has a y-axis of its own range
+
+	// YRange, unless zero, has the ends of the y-axis, positive if it is logarithmic. Points beyond
+	// are left out, and lines to them end at the edge.
+	YRange [2]float64
 }
 
 // Formats lists the endings of file names that Save understands.
-var Formats = []string{".png", ".svg"}
+var Formats = []string{".png", ".svg", ".pdf"}
 
 // CheckPath returns an error if Save could not write to path: its ending is not one of Formats, or
 // its folder does not exist. It lets a program fail before a long computation instead of after it.
 func CheckPath(path string) error {
 	if ext := strings.ToLower(filepath.Ext(path)); !slices.Contains(Formats, ext) {
-		return fmt.Errorf("%s: a picture's name must end in %s", path, strings.Join(Formats, " or "))
+		last := len(Formats) - 1
+		return fmt.Errorf("%s: a picture's name must end in %s or %s", path, strings.Join(Formats[:last], ", "), Formats[last])
 	}
 	dir := filepath.Dir(path)
 	if info, err := os.Stat(dir); err != nil {
@@ -79,6 +85,7 @@ func CheckPath(path string) error {
 
 const (
 	panelWidth  = 11 * vg.Centimeter
+	aloneWidth  = 16 * vg.Centimeter // of a panel without others
 	panelHeight = 9.5 * vg.Centimeter
 	lineHeight  = 6 * vg.Millimeter // of the legend
 	titleHeight = 1 * vg.Centimeter
@@ -88,13 +95,17 @@ const (
 )
 
 // Save writes the figure to a file in the format that the ending of its name tells. It is an error
-// if CheckPath reports one, if there is no panel, or if no point can be drawn.
+// if CheckPath reports one, if there is no panel, if no point can be drawn, or if YRange does not
+// have a lower and an upper end.
 func (f Figure) Save(path string) error {
 	if err := CheckPath(path); err != nil {
 		return err
 	}
 	if len(f.Panels) == 0 {
 		return fmt.Errorf("charts: no panel to draw in %s", path)
+	}
+	if lo, hi := f.YRange[0], f.YRange[1]; f.YRange != [2]float64{} && !(lo < hi && (lo > 0 || !f.LogY)) {
+		return fmt.Errorf("charts: YRange from %v to %v, want a lower and an upper end", lo, hi)
 	}
 	shared, err := f.extent(f.Panels)
 	if err != nil {
@@ -107,6 +118,9 @@ func (f Figure) Save(path string) error {
 		// A panel without points keeps the common range.
 		if own, err := f.extent(f.Panels[i : i+1]); err == nil && f.OwnY {
 			area.y0, area.y1 = own.y0, own.y1
+		}
+		if f.YRange != [2]float64{} {
+			area.y0, area.y1 = f.YRange[0], f.YRange[1]
 		}
 		plots[i] = f.plot(p, area, styles)
 	}
@@ -123,13 +137,24 @@ func (f Figure) Save(path string) error {
 	name.YAlign = draw.YBottom
 	side.Rotation, side.YAlign = math.Pi/2, draw.YTop
 
-	width := max(panelWidth*vg.Length(columns), title.Width(f.Title)+2*margin)
+	width := panelWidth * vg.Length(columns)
+	if len(plots) == 1 {
+		width = aloneWidth
+	}
+	width = max(width, title.Width(f.Title)+2*margin)
+	above := nameHeight
+	if !slices.ContainsFunc(f.Panels, func(p Panel) bool { return p.Title != "" }) {
+		above = margin
+	}
 	legend := newLegend(styles, width-2*margin)
-	height := titleHeight + (nameHeight+panelHeight)*vg.Length(rows) + lineHeight*vg.Length(len(legend.rows)) + 2*margin
+	height := titleHeight + (above+panelHeight)*vg.Length(rows) + lineHeight*vg.Length(len(legend.rows)) + 2*margin
 	format := strings.ToLower(filepath.Ext(path))[1:]
 	canvas, err := draw.NewFormattedCanvas(width, height, format)
 	if err != nil {
 		return fmt.Errorf("charts: %s: %w", path, err)
+	}
+	if format == "pdf" {
+		canvas = outlines{canvas}
 	}
 	page := draw.New(canvas)
 	page.FillText(title, vg.Point{X: page.Center().X, Y: page.Max.Y - margin}, f.Title)
@@ -138,7 +163,7 @@ func (f Figure) Save(path string) error {
 	body := draw.Crop(page, margin+labelWidth, -margin, bottom-page.Min.Y+margin, -titleHeight)
 	tiles := draw.Tiles{Rows: rows, Cols: columns, PadX: margin}
 	for i, p := range plots {
-		c := draw.Crop(tiles.At(body, i%columns, i/columns), 0, 0, 0, -nameHeight)
+		c := draw.Crop(tiles.At(body, i%columns, i/columns), 0, 0, 0, -above)
 		p.Draw(c)
 		data := p.DataCanvas(c)
 		page.FillText(name, vg.Point{X: data.Center().X, Y: data.Max.Y + margin/2}, f.Panels[i].Title)

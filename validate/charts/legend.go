@@ -17,8 +17,19 @@ type legend struct {
 	widths []vg.Length
 }
 
-// newLegend breaks the styles into rows of a width.
+// newLegend breaks the styles into as few rows of a width as there can be, all about as long.
 func newLegend(styles []style, width vg.Length) legend {
+	widest := breakLegend(styles, width)
+	for w := width / 4; w < width; w += margin {
+		if l := breakLegend(styles, w); len(l.rows) == len(widest.rows) {
+			return l
+		}
+	}
+	return widest
+}
+
+// breakLegend starts a new row where the width is reached.
+func breakLegend(styles []style, width vg.Length) legend {
 	var l legend
 	text := legendText()
 	for _, s := range styles {

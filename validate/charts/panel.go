@@ -15,11 +15,13 @@ import (
 type style struct {
 	name  string
 	level bool
+	bare  bool // has points alone in all panels
 	line  draw.LineStyle
 	glyph draw.GlyphStyle
 }
 
-// palette has colours that the colour-blind tell apart (Okabe & Ito 2008).
+// palette begins with colours that the colour-blind tell apart (Okabe & Ito 2008). The last two are
+// a dark brown and a dark violet.
 var palette = []color.Color{
 	color.RGBA{R: 0, G: 114, B: 178, A: 255},
 	color.RGBA{R: 213, G: 94, B: 0, A: 255},
@@ -27,6 +29,9 @@ var palette = []color.Color{
 	color.RGBA{R: 204, G: 121, B: 167, A: 255},
 	color.RGBA{R: 230, G: 159, B: 0, A: 255},
 	color.RGBA{R: 86, G: 180, B: 233, A: 255},
+	color.RGBA{R: 0, G: 0, B: 0, A: 255},
+	color.RGBA{R: 117, G: 76, B: 41, A: 255},
+	color.RGBA{R: 118, G: 42, B: 131, A: 255},
 }
 
 var (
@@ -45,7 +50,10 @@ func (f Figure) styles() []style {
 	}
 	for _, p := range f.Panels {
 		for _, s := range p.Series {
+			bare := s.Line != nil && len(f.path(s.Line)) == 0
 			if known(false, s.Name) {
+				at := slices.IndexFunc(all, func(known style) bool { return known.name == s.Name })
+				all[at].bare = all[at].bare && bare
 				continue
 			}
 			n := len(all)
@@ -54,6 +62,7 @@ func (f Figure) styles() []style {
 			shape := shapes[(n+n/len(palette))%len(shapes)]
 			all = append(all, style{
 				name:  s.Name,
+				bare:  bare,
 				line:  draw.LineStyle{Color: c, Width: vg.Points(1.5)},
 				glyph: draw.GlyphStyle{Color: c, Radius: vg.Points(3.5), Shape: shape},
 			})
@@ -77,7 +86,9 @@ func (f Figure) styles() []style {
 // Thumbnail draws the sample of a style that stands in the legend.
 func (s style) Thumbnail(c *draw.Canvas) {
 	y := c.Center().Y
-	c.StrokeLine2(s.line, c.Min.X, y, c.Max.X, y)
+	if !s.bare {
+		c.StrokeLine2(s.line, c.Min.X, y, c.Max.X, y)
+	}
 	if !s.level {
 		c.DrawGlyph(s.glyph, c.Center())
 	}
@@ -95,12 +106,14 @@ func (f Figure) plot(p Panel, area extent, styles []style) *plot.Plot {
 		a.Tick.Label.Font.Size = vg.Points(11)
 		a.Padding = 0
 	}
+	d.X.Tick.Marker, d.Y.Tick.Marker = evenTicks{}, evenTicks{}
 	if f.LogX {
 		d.X.Scale, d.X.Tick.Marker = plot.LogScale{}, roundTicks{}
 	}
 	if f.LogY {
 		d.Y.Scale, d.Y.Tick.Marker = plot.LogScale{}, roundTicks{}
 	}
+	d.Y.Tick.Marker = clearOfEnds{d.Y.Tick.Marker, f.LogY}
 	if f.XTicks != nil {
 		d.X.Tick.Marker = fixedTicks(f.XTicks)
 	}
@@ -108,6 +121,7 @@ func (f Figure) plot(p Panel, area extent, styles []style) *plot.Plot {
 	grid.Horizontal.Color, grid.Vertical.Color = color.Gray{Y: 225}, color.Gray{Y: 225}
 	d.Add(grid)
 
+	shared := p.shareX()
 	for _, s := range styles {
 		for _, l := range p.Levels {
 			if s.level && l.Name == s.name && f.drawable(Point{X: 1, Y: l.Y}) {
@@ -116,16 +130,33 @@ func (f Figure) plot(p Panel, area extent, styles []style) *plot.Plot {
 		}
 		for at, r := range p.Series {
 			if !s.level && r.Name == s.name {
-				points := f.apart(f.points(r.Points), at, len(p.Series), area)
+				points := f.points(r.Points)
+				if shared {
+					points = f.apart(points, at, len(p.Series), area)
+				}
 				path := points
 				if r.Line != nil {
 					path = f.path(r.Line)
 				}
-				d.Add(lines{style: s, points: points, path: path, floor: area.y0})
+				d.Add(lines{style: s, points: points, path: path, floor: area.y0, ceiling: area.y1})
 			}
 		}
 	}
 	return d
+}
+
+// shareX reports whether two series have points at the same x.
+func (p Panel) shareX() bool {
+	owner := make(map[float64]int)
+	for i, s := range p.Series {
+		for _, q := range s.Points {
+			if first, known := owner[q.X]; known && first != i {
+				return true
+			}
+			owner[q.X] = i
+		}
+	}
+	return false
 }
 
 // apart moves the points of series number at of n sideways, so that error bars of different series
@@ -147,10 +178,10 @@ func (f Figure) apart(ps []Point, at, n int, area extent) []Point {
 
 // lines draws a path, and points with their error bars and glyphs.
 type lines struct {
-	style  style
-	path   []Point
-	points []Point
-	floor  float64 // where error bars end at the latest
+	style          style
+	path           []Point
+	points         []Point
+	floor, ceiling float64 // the ends of the y-axis
 }
 
 // Plot implements plot.Plotter.
@@ -165,9 +196,12 @@ func (l lines) Plot(c draw.Canvas, p *plot.Plot) {
 	bar.Width = vg.Points(1)
 	cap := vg.Points(3)
 	for _, q := range l.points {
+		if q.Y < l.floor || q.Y > l.ceiling {
+			continue
+		}
 		x := trX(q.X)
 		if q.Err > 0 {
-			lo, hi := trY(max(q.Y-q.Err, l.floor)), trY(q.Y+q.Err)
+			lo, hi := trY(max(q.Y-q.Err, l.floor)), trY(min(q.Y+q.Err, l.ceiling))
 			c.StrokeLine2(bar, x, lo, x, hi)
 			c.StrokeLine2(bar, x-cap, lo, x+cap, lo)
 			c.StrokeLine2(bar, x-cap, hi, x+cap, hi)
