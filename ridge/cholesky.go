@@ -60,12 +60,7 @@ func newCholesky(a dense.Matrix[float64]) (*cholesky, error) {
 		if err := factorise(block, lo); err != nil {
 			return nil, err
 		}
-		pivots := make([]float64, hi-lo)
-		for j := range pivots {
-			pivots[j] = block.At(j, j)
-			c.size += 2 * math.Log(pivots[j])
-		}
-		c.diag[i].Set(dense.Transpose(dense.Matrix[float64]{}, block), pivots)
+		c.keep(i, block)
 		if hi == n {
 			break
 		}
@@ -74,6 +69,40 @@ func newCholesky(a dense.Matrix[float64]) (*cholesky, error) {
 		parallel.Do(blocksOf(n-hi), trailing{a.RowRange(hi, n).ColRange(hi, n), right})
 	}
 	return c, nil
+}
+
+// keep prepares solutions with block i on the diagonal, whose upper triangle is R.
+func (c *cholesky) keep(i int, block dense.Matrix[float64]) {
+	pivots := make([]float64, block.Rows)
+	for j := range pivots {
+		pivots[j] = block.At(j, j)
+		c.size += 2 * math.Log(pivots[j])
+	}
+	c.diag[i].Set(dense.Transpose(dense.Matrix[float64]{}, block), pivots)
+}
+
+// packed returns the upper triangle of R, row by row.
+func (c *cholesky) packed() []float64 {
+	n := c.r.Rows
+	r := make([]float64, 0, n*(n+1)/2)
+	for i := range n {
+		r = append(r, c.r.Row(i)[i:]...)
+	}
+	return r
+}
+
+// unpackCholesky returns the factorisation with the upper triangle of R in packed.
+func unpackCholesky(n int, packed []float64) *cholesky {
+	c := &cholesky{r: dense.New[float64](n, n), diag: make([]triangular.Factor[float64], (n+tile-1)/tile)}
+	for i := range n {
+		copy(c.r.Row(i)[i:], packed)
+		packed = packed[n-i:]
+	}
+	for i := range c.diag {
+		lo, hi := i*tile, min((i+1)*tile, n)
+		c.keep(i, c.r.RowRange(lo, hi).ColRange(lo, hi))
+	}
+	return c
 }
 
 // blocksOf returns the number of tiles of the triangle of order n.

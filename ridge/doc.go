@@ -13,6 +13,7 @@
 //	errors without data held back            Model.LeaveOneOut
 //	probabilities of classes                 Logistic; faster: OneAgainstRest
 //	are the probabilities right?             LogLoss, Calibration
+//	keep what was learnt in a file           Model.Write, ReadModel; Classifier.Write, ReadClassifier
 //
 // # The model
 //
@@ -84,6 +85,29 @@
 // OneAgainstRest is regression on the classes, from the same sums as regression, with one
 // parameter more, the temperature: much faster, nearly as often right, and with a larger log loss
 // where classes overlap.
+//
+// # Files
+//
+// A model and a classifier are one safetensors file each, which contains the map:
+//
+//	model                    Model or Classifier
+//	model.map, …             the map, with the parts that package rff lists
+//
+//	model.weights            of a Model: D×p, float64
+//	model.featureMean        φ̄, D numbers, and
+//	model.targetMean         ȳ, p numbers: means are ȳ + (φ(x) − φ̄)ᵀ·weights
+//	model.centred            true, or false without an intercept: φ̄ and ȳ are zeros
+//	model.noise              σ², p numbers
+//	model.ratio              λ
+//	model.rowWeight          Σω
+//	model.logEvidence        as LogEvidence returns it
+//	model.factor             the upper triangle of R, row by row, D(D+1)/2 numbers
+//
+//	model.weights            of a Classifier: D×classes
+//	model.intercepts         b, a number for each class
+//
+// and the format, version, type and checksum that package rff lists. testdata/predict.py predicts
+// from files with NumPy. Later versions read the files of this version; golden files see to it.
 //
 // # Precision
 //

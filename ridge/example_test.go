@@ -1,6 +1,7 @@
 package ridge_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"log"
@@ -50,6 +51,38 @@ func Example() {
 	// sin 3 = 0.13 ± 0.10 (0.14)
 	// sin 9 = -0.04 ± 0.66 (0.41)
 	// noise 0.102
+}
+
+// A model is kept in a file, with its map.
+func ExampleModel_Write() {
+	src := rand.NewPCG(1, 2)
+	x, y := wave(500, src)
+	w, err := orf.Draw[float64](orf.GramSchmidt{}, 64, 1, src)
+	if err != nil {
+		log.Fatal(err)
+	}
+	phi, err := rff.Gaussian(w, 1)
+	if err != nil {
+		log.Fatal(err)
+	}
+	m, err := ridge.Fit(phi, x, y, ridge.Options{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	var file bytes.Buffer // or what os.Create returns
+	if err := m.Write(&file); err != nil {
+		log.Fatal(err)
+	}
+
+	again, err := ridge.ReadModel[float64](&file)
+	if err != nil {
+		log.Fatal(err)
+	}
+	at := dense.Of(1, 1, []float64{1})
+	before, sd := m.Predict(at)
+	after, same := again.Predict(at)
+	fmt.Println(again.Map(), before.At(0, 0) == after.At(0, 0), sd.At(0, 0) == same.At(0, 0))
+	// Output: Gaussian(lengthScale=1): R^1 → R^128 true true
 }
 
 // Sums of parts of the rows, as of several machines, and the model of all.

@@ -47,7 +47,6 @@ func (o Options) check() error {
 type Model[T dense.Float] struct {
 	phi       rff.Map[T]
 	centred   bool
-	rows      int
 	ratio     float64 // λ = σ²/s²
 	noise     []float64
 	signal    []float64
@@ -111,9 +110,15 @@ func (s *Sums[T]) Fit(o Options) (*Model[T], error) {
 		return nil, fmt.Errorf("ridge: Noise/Signal = %.3g is too small for the rounding of the sums: %w", ratio, err)
 	}
 	m := &Model[T]{
-		phi: s.phi, centred: !o.NoIntercept, rows: s.n, ratio: ratio, noise: at.noise, signal: at.signal, weight: s.weight,
+		phi: s.phi, centred: !o.NoIntercept, ratio: ratio, noise: at.noise, signal: at.signal, weight: s.weight,
 		mean: p.mean, intercept: p.intercept, weights: at.weights, factor: at.factor, evidence: at.evidence,
 	}
+	m.prepare()
+	return m, nil
+}
+
+// prepare computes what follows from the posterior.
+func (m *Model[T]) prepare() {
 	m.means = dense.Copy(dense.Matrix[T]{}, m.weights)
 	m.offset = slices.Clone(m.intercept)
 	for i, v := range m.mean {
@@ -121,7 +126,6 @@ func (s *Sums[T]) Fit(o Options) (*Model[T], error) {
 			m.offset[j] -= v * w
 		}
 	}
-	return m, nil
 }
 
 // Map returns the map of the features.

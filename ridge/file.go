@@ -1,0 +1,205 @@
+package ridge
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/archive"
+	"github.com/seed-feabd252/randfeat/rff"
+)
+
+// Write writes the model with its map as one safetensors file, which NumPy reads. Package
+// documentation lists the arrays under Files; rff.Write says which maps can be written and what all
+// files have in common. The file has 4·D² + 8·D·p bytes and those of the map.
+//
+// The error reports a map that cannot be written, and the errors of w.
+func (m *Model[T]) Write(w io.Writer) error { return write(w, m) }
+
+// Write writes the classifier with its map. All else is as for a Model; the file has D·classes
+// numbers of T and those of the map.
+func (c *Classifier[T]) Write(w io.Writer) error { return write(w, c) }
+
+// ReadModel reads a model that Model.Write wrote, to the end of r. Predictions, variances and
+// samples have the same bits, on the same processor and version of this module.
+//
+// The error names what is missing, damaged or unknown in the file, a file of a classifier, of the
+// other element type and of a later version, and reports the errors of r. Memory follows the bytes
+// that arrive, never a number in the file.
+func ReadModel[T dense.Float](r io.Reader) (*Model[T], error) {
+	return read[T, *Model[T]](r)
+}
+
+// ReadClassifier reads a classifier that Classifier.Write wrote. All else is as for ReadModel.
+func ReadClassifier[T dense.Float](r io.Reader) (*Classifier[T], error) {
+	return read[T, *Classifier[T]](r)
+}
+
+// learnt is a *Model[T] or a *Classifier[T].
+type learnt[T dense.Float] interface{ recipe() recipe[T] }
+
+func write[T dense.Float](w io.Writer, m learnt[T]) error {
+	return wrap(archive.Write[T](w, "model", m.recipe()))
+}
+
+func read[T dense.Float, M learnt[T]](r io.Reader) (m M, err error) {
+	recipe, err := archive.Read[T, recipe[T]](r, "model")
+	if err == nil && recipe == nil {
+		err = errors.New("model is nil")
+	}
+	if err != nil {
+		return m, wrap(err)
+	}
+	got := recipe.make()
+	m, ok := got.(M)
+	if !ok {
+		return m, fmt.Errorf("ridge: the file has a %T, want a %T", got, m)
+	}
+	return m, nil
+}
+
+// recipe is what a file holds: the exported fields.
+type recipe[T dense.Float] interface {
+	check() error
+	make() learnt[T] // of a recipe that check has found right
+}
+
+func init() {
+	register[float32]()
+	register[float64]()
+}
+
+func register[T dense.Float]() {
+	archive.Register(map[string]any{"Model": modelRecipe[T]{}, "Classifier": classifierRecipe[T]{}},
+		func(r any) (recipe[T], error) { return r.(recipe[T]), r.(recipe[T]).check() })
+}
+
+// modelRecipe is what a Model is made of.
+type modelRecipe[T dense.Float] struct {
+	Map         rff.Map[T]
+	Weights     dense.Matrix[float64]
+	FeatureMean []float64 // φ̄; zeros without an intercept
+	TargetMean  []float64 // ȳ; zeros without an intercept
+	Centred     bool      // there is an intercept
+	Noise       []float64 // σ²
+	Ratio       float64   // λ = σ²/s²
+	RowWeight   float64   // Σω
+	LogEvidence float64
+	Factor      []float64 // upper triangle of R, row by row
+}
+
+func (m *Model[T]) recipe() recipe[T] {
+	return modelRecipe[T]{
+		Map: m.phi, Weights: m.weights, FeatureMean: m.mean, TargetMean: m.intercept, Centred: m.centred, Noise: m.noise,
+		Ratio: m.ratio, RowWeight: m.weight, LogEvidence: m.evidence, Factor: m.factor.packed(),
+	}
+}
+
+func (r modelRecipe[T]) check() error {
+	width, outputs := r.Weights.Rows, r.Weights.Cols
+	if err := checkWeights(r.Map, r.Weights, "outputs", 1); err != nil {
+		return err
+	}
+	// The weights have the size of their file, so that the size of the triangle does not overflow.
+	triangle := uint64(width) * uint64(width+1) / 2
+	switch {
+	case len(r.FeatureMean) != width:
+		return fmt.Errorf("featureMean has %d numbers, want %d", len(r.FeatureMean), width)
+	case len(r.TargetMean) != outputs || len(r.Noise) != outputs:
+		return fmt.Errorf("targetMean has %d numbers and noise %d, want %d", len(r.TargetMean), len(r.Noise), outputs)
+	case uint64(len(r.Factor)) != triangle:
+		return fmt.Errorf("factor has %d numbers, want the %d of a triangle of order %d", len(r.Factor), triangle, width)
+	case math.IsNaN(r.LogEvidence) || math.IsInf(r.LogEvidence, 0):
+		return fmt.Errorf("logEvidence = %v, want a finite number", r.LogEvidence)
+	}
+	for _, part := range []struct {
+		name    string
+		numbers []float64
+	}{{"featureMean", r.FeatureMean}, {"targetMean", r.TargetMean}, {"factor", r.Factor}} {
+		for i, v := range part.numbers {
+			if v-v != 0 {
+				return fmt.Errorf("%s[%d] = %v, want a finite number", part.name, i, v)
+			}
+		}
+	}
+	positive := func(name string, v float64) error {
+		if !(v > 0) || math.IsInf(v, 0) {
+			return fmt.Errorf("%s = %v, want a positive number", name, v)
+		}
+		return nil
+	}
+	err := cmp.Or(positive("ratio", r.Ratio), positive("rowWeight", r.RowWeight))
+	for j, v := range r.Noise {
+		err = cmp.Or(err, positive(fmt.Sprintf("noise[%d]", j), v))
+	}
+	pivot := 0
+	for i := 0; i < width && err == nil; i++ {
+		err = positive(fmt.Sprintf("pivot %d of factor", i), r.Factor[pivot])
+		pivot += width - i
+	}
+	return err
+}
+
+func (r modelRecipe[T]) make() learnt[T] {
+	m := &Model[T]{
+		phi: r.Map, centred: r.Centred, ratio: r.Ratio, noise: r.Noise, weight: r.RowWeight, mean: r.FeatureMean,
+		intercept: r.TargetMean, weights: r.Weights, factor: unpackCholesky(r.Weights.Rows, r.Factor), evidence: r.LogEvidence,
+	}
+	for _, v := range r.Noise {
+		m.signal = append(m.signal, v/r.Ratio)
+	}
+	m.prepare()
+	return m
+}
+
+// classifierRecipe is what a Classifier is made of.
+type classifierRecipe[T dense.Float] struct {
+	Map        rff.Map[T]
+	Weights    dense.Matrix[T]
+	Intercepts []T
+}
+
+func (c *Classifier[T]) recipe() recipe[T] {
+	return classifierRecipe[T]{Map: c.phi, Weights: c.weights, Intercepts: c.offset}
+}
+
+func (r classifierRecipe[T]) check() error {
+	if err := checkWeights(r.Map, r.Weights, "classes", 2); err != nil {
+		return err
+	}
+	if len(r.Intercepts) != r.Weights.Cols {
+		return fmt.Errorf("%d intercepts, want %d", len(r.Intercepts), r.Weights.Cols)
+	}
+	for j, v := range r.Intercepts {
+		if v-v != 0 {
+			return fmt.Errorf("intercepts[%d] = %v, want a finite number", j, v)
+		}
+	}
+	return nil
+}
+
+func (r classifierRecipe[T]) make() learnt[T] {
+	return &Classifier[T]{phi: r.Map, weights: r.Weights, offset: r.Intercepts}
+}
+
+// checkWeights returns an error unless w has finite weights for the features of phi and at least
+// some columns.
+func checkWeights[T, W dense.Float](phi rff.Map[T], w dense.Matrix[W], columns string, least int) error {
+	if phi == nil {
+		return errors.New("map is nil")
+	}
+	if _, width := phi.Dims(); w.Rows != width || w.Cols < least {
+		return fmt.Errorf("weights are %d×%d, want %d rows of features and at least %d %s", w.Rows, w.Cols, width, least, columns)
+	}
+	for i := range w.Rows {
+		for j, v := range w.Row(i) {
+			if v-v != 0 {
+				return fmt.Errorf("weights[%d][%d] = %v, want a finite number", i, j, v)
+			}
+		}
+	}
+	return nil
+}

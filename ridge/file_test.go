@@ -1,0 +1,386 @@
+package ridge_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"flag"
+	"io"
+	"math"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/archive"
+	"github.com/seed-feabd252/randfeat/internal/densetest"
+	"github.com/seed-feabd252/randfeat/internal/safetensors"
+	"github.com/seed-feabd252/randfeat/kernels"
+	"github.com/seed-feabd252/randfeat/orf"
+	"github.com/seed-feabd252/randfeat/rff"
+	"github.com/seed-feabd252/randfeat/ridge"
+)
+
+// fileOf returns the bytes of a model or a classifier.
+func fileOf(t testing.TB, m interface{ Write(w io.Writer) error }) []byte {
+	t.Helper()
+	var file bytes.Buffer
+	require.NoError(t, m.Write(&file))
+	return file.Bytes()
+}
+
+// reread writes m, reads it, and writes what was read: the bytes are the same.
+func reread[M interface{ Write(w io.Writer) error }](t testing.TB, m M, read func(r io.Reader) (M, error)) M {
+	t.Helper()
+	file := fileOf(t, m)
+	again, err := read(bytes.NewReader(file))
+	require.NoError(t, err)
+	require.True(t, bytes.Equal(file, fileOf(t, again)))
+	return again
+}
+
+// fitted returns a regression on two outputs. Its targets have means.
+func fitted[T dense.Float](t testing.TB, phi rff.Map[T], rows int, o ridge.Options) (*ridge.Model[T], ridge.Block[T]) {
+	t.Helper()
+	b := ridge.Block[T]{X: dense.New[T](rows, 5), Y: dense.New[T](rows, 2), Weights: make([]T, rows)}
+	x, y := friedman[T](rows, 5, 1)
+	dense.Copy(b.X, x)
+	for i := range rows {
+		b.Y.Set(i, 0, y.At(i, 0))
+		b.Y.Set(i, 1, 100-x.At(i, 2)*y.At(i, 0))
+		b.Weights[i] = 0.5 + T(i%3)
+	}
+	m, err := sumOf(t, phi, b.X, b.Y, b.Weights).Fit(o)
+	require.NoError(t, err)
+	return m, b
+}
+
+// classified returns a classifier of three classes and points.
+func classified[T dense.Float](t testing.TB, m int) (*ridge.Classifier[T], dense.Matrix[T]) {
+	t.Helper()
+	rows, _, _ := rings[T](200, 3)
+	c, err := ridge.OneAgainstRest(context.Background(), gaussian[T](t, m, 2, 1.5, 1), rows, 3, ridge.Options{})
+	require.NoError(t, err)
+	return c, rows.X
+}
+
+// TestFiles: what is read says what was written, to the bit. The maps have less than a tile of
+// features, one tile, and more.
+func TestFiles(t *testing.T) {
+	densetest.Both(t, testFiles[float32], testFiles[float64])
+}
+
+func testFiles[T dense.Float](t *testing.T) {
+	w, err := orf.Draw[T](orf.Hadamard{}, 150, 5, rand.NewPCG(1, 2))
+	require.NoError(t, err)
+	fast, err := rff.Gaussian(w, 1)
+	require.NoError(t, err)
+	x, _ := friedman[T](40, 5, 3)
+	landmarks, err := rff.Nystroem(kernels.Gaussian{}, x)
+	require.NoError(t, err)
+	for _, phi := range []rff.Map[T]{fast, gaussian[T](t, 64, 5, 1, 1), landmarks} {
+		for _, o := range []ridge.Options{{}, {Noise: 0.7, Signal: 3, NoIntercept: true}} {
+			want, rows := fitted(t, phi, 150, o)
+			got := reread(t, want, ridge.ReadModel[T])
+			none := dense.Matrix[T]{}
+			assert.Equal(t, want.Mean(none, rows.X), got.Mean(none, rows.X))
+			for _, both := range []func(m *ridge.Model[T]) (mean, sd dense.Matrix[T]){
+				func(m *ridge.Model[T]) (mean, sd dense.Matrix[T]) { return m.Predict(rows.X) },
+				func(m *ridge.Model[T]) (mean, sd dense.Matrix[T]) { return m.Posterior(rows.X) },
+			} {
+				mean, sd := both(want)
+				m, s := both(got)
+				assert.Equal(t, mean, m)
+				assert.Equal(t, sd, s)
+			}
+			assert.Equal(t, want.Covariance(x, 1), got.Covariance(x, 1))
+			errs, err := want.LeaveOneOut(none, rows.X, rows.Y, rows.Weights)
+			require.NoError(t, err)
+			again, err := got.LeaveOneOut(none, rows.X, rows.Y, rows.Weights)
+			require.NoError(t, err)
+			assert.Equal(t, errs, again)
+			f, err := want.Sample(3, 1, rand.NewPCG(1, 2))
+			require.NoError(t, err)
+			g, err := got.Sample(3, 1, rand.NewPCG(1, 2))
+			require.NoError(t, err)
+			assert.Equal(t, f.Eval(none, x), g.Eval(none, x))
+			weights, intercepts := want.Weights()
+			v, b := got.Weights()
+			assert.Equal(t, weights, v)
+			assert.Equal(t, intercepts, b)
+			assert.Equal(t, []any{want.Noise(), want.Signal(), want.LogEvidence(), want.DegreesOfFreedom()},
+				[]any{got.Noise(), got.Signal(), got.LogEvidence(), got.DegreesOfFreedom()})
+		}
+	}
+	c, points := classified[T](t, 70)
+	assert.Equal(t, c.Probabilities(dense.Matrix[T]{}, points), reread(t, c, ridge.ReadClassifier[T]).Probabilities(dense.Matrix[T]{}, points))
+}
+
+var update = flag.Bool("update", false, "write testdata anew")
+
+// goldenRow are predictions at three points: means and standard deviations, or probabilities.
+func goldenRow(t testing.TB, file []byte) []float64 {
+	x := dense.Of(3, 2, []float64{0, 0.5, -1, 2, 3, 0.25})
+	if m, err := ridge.ReadModel[float64](bytes.NewReader(file)); err == nil {
+		assert.True(t, bytes.Equal(file, fileOf(t, m)), "written as something else")
+		mean, sd := m.Predict(x)
+		return append(mean.Data, sd.Data...)
+	}
+	c, err := ridge.ReadClassifier[float64](bytes.NewReader(file))
+	require.NoError(t, err)
+	assert.True(t, bytes.Equal(file, fileOf(t, c)), "written as something else")
+	return c.Probabilities(dense.Matrix[float64]{}, x).Data
+}
+
+// TestGoldenFiles reads a model and a classifier that the first version wrote. They give the same
+// bytes when they are written again, and the predictions that they gave then, to rounding:
+// processors round functions and sums of some terms in their own way.
+func TestGoldenFiles(t *testing.T) {
+	list := filepath.Join("testdata", "predictions.txt")
+	if *update {
+		phi := gaussian[float64](t, 3, 2, 1.5, 1)
+		rows, _, _ := rings[float64](60, 3)
+		m, err := ridge.Fit(phi, rows.X, rows.Y, ridge.Options{})
+		require.NoError(t, err)
+		c, err := ridge.OneAgainstRest(context.Background(), phi, rows, 3, ridge.Options{})
+		require.NoError(t, err)
+		var lines []string
+		for name, file := range map[string][]byte{"Model": fileOf(t, m), "Classifier": fileOf(t, c)} {
+			require.NoError(t, os.WriteFile(filepath.Join("testdata", name+".safetensors"), file, 0o666))
+			line := name
+			for _, v := range goldenRow(t, file) {
+				line += " " + strconv.FormatFloat(v, 'g', -1, 64)
+			}
+			lines = append(lines, line+"\n")
+		}
+		slices.Sort(lines)
+		require.NoError(t, os.WriteFile(list, []byte(strings.Join(lines, "")), 0o666))
+	}
+	text, err := os.ReadFile(list)
+	require.NoError(t, err)
+	lines := 0
+	for line := range strings.Lines(string(text)) {
+		fields := strings.Fields(line)
+		got := goldenRow(t, golden(t, fields[0]))
+		require.Len(t, fields, 1+len(got))
+		for k, v := range got {
+			want, err := strconv.ParseFloat(fields[1+k], 64)
+			require.NoError(t, err)
+			assert.InDelta(t, want, v, 1e-12*(1+math.Abs(want)), "%s: number %d", fields[0], k)
+		}
+		lines++
+	}
+	assert.Equal(t, 2, lines)
+}
+
+// golden returns the bytes of a golden file.
+func golden(t testing.TB, name string) []byte {
+	t.Helper()
+	file, err := os.ReadFile(filepath.Join("testdata", name+".safetensors"))
+	require.NoError(t, err)
+	return file
+}
+
+// TestNumPyPredictsFromFiles runs a script that knows the format and the formulas.
+func TestNumPyPredictsFromFiles(t *testing.T) {
+	python := ""
+	for _, name := range []string{"python3", "/usr/bin/python3"} {
+		if exec.Command(name, "-c", "import numpy").Run() == nil {
+			python = name
+			break
+		}
+	}
+	if python == "" {
+		t.Skip("no Python with NumPy")
+	}
+	phi := gaussian[float64](t, 70, 5, 1.5, 1)
+	centred, rows := fitted(t, phi, 150, ridge.Options{})
+	plain, _ := fitted(t, phi, 150, ridge.Options{Noise: 0.7, Signal: 3, NoIntercept: true})
+	classifier, points := classified[float64](t, 20)
+	both := func(m *ridge.Model[float64]) dense.Matrix[float64] {
+		mean, sd := m.Predict(rows.X)
+		all := dense.New[float64](mean.Rows, 2*mean.Cols)
+		dense.Copy(all.ColRange(0, mean.Cols), mean)
+		dense.Copy(all.ColRange(mean.Cols, all.Cols), sd)
+		return all
+	}
+	for _, c := range []struct {
+		file    []byte
+		x, want dense.Matrix[float64]
+	}{
+		{fileOf(t, centred), rows.X, both(centred)},
+		{fileOf(t, plain), rows.X, both(plain)},
+		{fileOf(t, classifier), points, classifier.Probabilities(dense.Matrix[float64]{}, points)},
+	} {
+		dir := t.TempDir()
+		var raw bytes.Buffer
+		require.NoError(t, binary.Write(&raw, binary.LittleEndian, c.x.Data))
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "points"), raw.Bytes(), 0o666))
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "model"), c.file, 0o666))
+		run := exec.Command(python, filepath.Join("testdata", "predict.py"),
+			filepath.Join(dir, "model"), filepath.Join(dir, "points"), filepath.Join(dir, "predictions"))
+		out, err := run.CombinedOutput()
+		require.NoError(t, err, "%s", out)
+		result, err := os.ReadFile(filepath.Join(dir, "predictions"))
+		require.NoError(t, err)
+		require.Len(t, result, 8*len(c.want.Data))
+		got := make([]float64, len(c.want.Data))
+		require.NoError(t, binary.Read(bytes.NewReader(result), binary.LittleEndian, got))
+		for k, v := range c.want.Data {
+			require.InDelta(t, v, got[k], 1e-12*(1+math.Abs(v)), "number %d", k)
+		}
+	}
+}
+
+// changed returns the file after a change, with a checksum that fits.
+func changed(t testing.TB, file []byte, change func(f *safetensors.File)) []byte {
+	t.Helper()
+	f, err := safetensors.Read(bytes.NewReader(file))
+	require.NoError(t, err)
+	change(f)
+	archive.Seal(f)
+	var out bytes.Buffer
+	require.NoError(t, safetensors.Write(&out, f))
+	return out.Bytes()
+}
+
+// own is a map of another package.
+type own struct{ rff.Map[float64] }
+
+// TestHostileFiles: what does not fit is an error that names it.
+func TestHostileFiles(t *testing.T) {
+	text := func(key, value string) func(f *safetensors.File) {
+		return func(f *safetensors.File) { f.Metadata["model."+key] = value }
+	}
+	number := func(name string, at int, v float64) func(f *safetensors.File) {
+		return func(f *safetensors.File) {
+			binary.LittleEndian.PutUint64(f.Tensors["model."+name].Data[8*at:], math.Float64bits(v))
+		}
+	}
+	reshape := func(name string, shape ...int) func(f *safetensors.File) {
+		return func(f *safetensors.File) {
+			size := 1
+			for _, n := range shape {
+				size *= n
+			}
+			f.Tensors["model."+name] = safetensors.Tensor{DType: safetensors.F64, Shape: shape, Data: make([]byte, 8*size)}
+		}
+	}
+	model, classifier := golden(t, "Model"), golden(t, "Classifier")
+	for _, c := range []struct {
+		file   []byte
+		change func(f *safetensors.File)
+		want   string
+	}{
+		{model, func(f *safetensors.File) { f.Metadata["version"] = "2" }, `ridge: metadata: version "2", want "1"`},
+		{model, func(f *safetensors.File) { f.Metadata["model"] = "Forest" }, `ridge: metadata: "model" is "Forest", which is unknown`},
+		{model, text("more", "1"), `ridge: metadata: "model.more" is unknown`},
+		{model, text("map.lengthScale", "-1"), "ridge: model.map: rff: lengthScale = -1"},
+		{model, text("ratio", "0"), "ridge: model: ratio = 0, want a positive number"},
+		{model, text("rowWeight", "NaN"), "ridge: model: rowWeight = NaN, want a positive number"},
+		{model, text("logEvidence", "-Inf"), "ridge: model: logEvidence = -Inf, want a finite number"},
+		{model, text("centred", "2"), `ridge: metadata: "model.centred" is "2", want a truth value`},
+		{model, func(f *safetensors.File) { delete(f.Tensors, "model.weights") }, `ridge: tensor "model.weights" is missing`},
+		{model, number("noise", 0, -1), "ridge: model: noise[0] = -1, want a positive number"},
+		{model, number("weights", 2, math.NaN()), "ridge: model: weights[2][0] = NaN, want a finite number"},
+		{model, number("featureMean", 1, math.Inf(1)), "ridge: model: featureMean[1] = +Inf, want a finite number"},
+		{model, number("targetMean", 0, math.Inf(1)), "ridge: model: targetMean[0] = +Inf, want a finite number"},
+		{model, number("factor", 3, math.NaN()), "ridge: model: factor[3] = NaN, want a finite number"},
+		{model, number("factor", 6, 0), "ridge: model: pivot 1 of factor = 0, want a positive number"},
+		{model, reshape("weights", 5, 1), "ridge: model: weights are 5×1, want 6 rows of features and at least 1 outputs"},
+		{model, reshape("weights", 6, 0), "ridge: model: weights are 6×0, want 6 rows of features and at least 1 outputs"},
+		{model, reshape("featureMean", 5), "ridge: model: featureMean has 5 numbers, want 6"},
+		{model, reshape("noise", 2), "ridge: model: targetMean has 1 numbers and noise 2, want 1"},
+		{model, reshape("factor", 36), "ridge: model: factor has 36 numbers, want the 21 of a triangle of order 6"},
+		{classifier, reshape("weights", 6, 1), "ridge: model: weights are 6×1, want 6 rows of features and at least 2 classes"},
+		{classifier, reshape("intercepts", 2), "ridge: model: 2 intercepts, want 3"},
+		{classifier, number("intercepts", 2, math.NaN()), "ridge: model: intercepts[2] = NaN, want a finite number"},
+	} {
+		_, err := ridge.ReadModel[float64](bytes.NewReader(changed(t, c.file, c.change)))
+		assert.ErrorContains(t, err, c.want)
+	}
+	_, err := ridge.ReadModel[float64](bytes.NewReader(classifier))
+	assert.EqualError(t, err, "ridge: the file has a *ridge.Classifier[float64], want a *ridge.Model[float64]")
+	_, err = ridge.ReadClassifier[float64](bytes.NewReader(model))
+	assert.EqualError(t, err, "ridge: the file has a *ridge.Model[float64], want a *ridge.Classifier[float64]")
+	_, err = ridge.ReadModel[float32](bytes.NewReader(model))
+	assert.EqualError(t, err, "ridge: the file is of float64, want float32")
+	_, err = ridge.ReadModel[float64](strings.NewReader(""))
+	assert.ErrorIs(t, err, io.ErrUnexpectedEOF)
+	f, err := safetensors.Read(bytes.NewReader(model))
+	require.NoError(t, err)
+	f = &safetensors.File{Metadata: map[string]string{"format": f.Metadata["format"], "version": "1", "type": "float64", "model": "nil"}}
+	archive.Seal(f)
+	var none bytes.Buffer
+	require.NoError(t, safetensors.Write(&none, f))
+	_, err = ridge.ReadModel[float64](&none)
+	assert.EqualError(t, err, "ridge: model is nil")
+}
+
+func TestWriteErrors(t *testing.T) {
+	var file bytes.Buffer
+	m, _ := fitted(t, rff.Map[float64](own{gaussian[float64](t, 4, 5, 1, 1)}), 50, ridge.Options{})
+	assert.EqualError(t, m.Write(&file), "ridge: model.map is a ridge_test.own, not of this library, and cannot be written")
+	assert.Zero(t, file.Len())
+	m, _ = fitted(t, gaussian[float64](t, 4, 5, 1, 1), 50, ridge.Options{})
+	assert.ErrorIs(t, m.Write(full{}), errFull)
+}
+
+var errFull = errors.New("full")
+
+type full struct{}
+
+func (full) Write([]byte) (int, error) { return 0, errFull }
+
+// TestEveryDamageIsFound changes every byte of a file, and cuts the file off everywhere.
+func TestEveryDamageIsFound(t *testing.T) {
+	file := golden(t, "Model")
+	for at := range file {
+		damaged := slices.Clone(file)
+		damaged[at] ^= 1 << (at % 8)
+		_, err := ridge.ReadModel[float64](bytes.NewReader(damaged))
+		require.Error(t, err, "byte %d", at)
+		_, err = ridge.ReadModel[float64](bytes.NewReader(file[:at]))
+		require.Error(t, err, "%d bytes", at)
+	}
+}
+
+// FuzzRead reads any bytes, with a checksum that fits if they are a file. What comes out of them
+// predicts, and is written as bytes that give themselves again.
+func FuzzRead(f *testing.F) {
+	for _, name := range []string{"Model", "Classifier"} {
+		file := golden(f, name)
+		f.Add(file)
+		f.Add(file[:len(file)/2])
+	}
+	f.Add(changed(f, golden(f, "Model"), func(f *safetensors.File) { f.Metadata["model.map.w"] = "nil" }))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if file, err := safetensors.Read(bytes.NewReader(data)); err == nil && file.Metadata != nil {
+			archive.Seal(file)
+			var sealed bytes.Buffer
+			require.NoError(t, safetensors.Write(&sealed, file))
+			data = sealed.Bytes()
+		}
+		if m, err := ridge.ReadModel[float64](bytes.NewReader(data)); err == nil {
+			if d, _ := m.Map().Dims(); d < 1<<12 {
+				m.Predict(dense.New[float64](1, d))
+			}
+			reread(t, m, ridge.ReadModel[float64])
+		}
+		if c, err := ridge.ReadClassifier[float64](bytes.NewReader(data)); err == nil {
+			if d, _ := c.Map().Dims(); d < 1<<12 {
+				c.Probabilities(dense.Matrix[float64]{}, dense.New[float64](1, d))
+			}
+			reread(t, c, ridge.ReadClassifier[float64])
+		}
+	})
+}
