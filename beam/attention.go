@@ -24,6 +24,7 @@ func registerAttention[T dense.Float]() {
 	beam.RegisterType(reflect.TypeFor[state[T]]())
 	register.Combiner2[state[T], ridge.Block[T]](&stateFn[T]{})
 	beam.RegisterDoFn(reflect.TypeFor[attendFn[T]]())
+	beam.RegisterDoFn(reflect.TypeFor[attendKeyFn[T]]())
 }
 
 // Attention says what Attend computes.
@@ -50,16 +51,29 @@ type Attention[T dense.Float] struct {
 // Attend panics for a map that cannot be written and for Values below 1.
 func Attend[T dense.Float](s beam.Scope, keys, queries beam.PCollection, spec Attention[T]) beam.PCollection {
 	s = s.Scope("beamfeat.Attend")
-	file, err := writeMap(spec.Map)
-	if err == nil && spec.Values < 1 {
-		err = fmt.Errorf("beamfeat: Values = %d, want at least 1", spec.Values)
-	}
-	if err != nil {
-		panic(err)
-	}
-	f := former[T]{Map: file, Values: spec.Values, Unnormalised: spec.Unnormalised}
+	f := newFormer(spec)
 	sum := beam.Combine(s, &stateFn[T]{f}, keys)
 	return beam.ParDo(s, &attendFn[T]{f}, queries, beam.SideInput{Input: sum})
+}
+
+// AttendPerKey answers queries by linear attention over the keys and values of the same group, as
+// Attend does over all: groups are documents, users or heads, and each has any number of blocks.
+//
+// keys and queries are PCollections of KV<G, ridge.Block[T]>, where G is any type that Beam groups
+// by, such as string or int. The result is one of KV<G, ridge.Block[T]> with the blocks of queries
+// and outputs in Y.
+//
+// The states of a group are merged on one worker, where its queries meet them. So one group is
+// limited by what a worker does, and many groups are not; all queries of a few large groups are
+// better asked through Attend. A bundle holds a state for each of its groups, up to some 2000.
+//
+// A group with queries and without keys fails the pipeline. A group without queries has no outputs.
+// All else is as for Attend.
+func AttendPerKey[T dense.Float](s beam.Scope, keys, queries beam.PCollection, spec Attention[T]) beam.PCollection {
+	s = s.Scope("beamfeat.AttendPerKey")
+	f := newFormer(spec)
+	sums := beam.CombinePerKey(s, &stateFn[T]{f}, keys)
+	return beam.ParDo(s, &attendKeyFn[T]{f}, beam.CoGroupByKey(s, sums, queries))
 }
 
 // former makes states.
@@ -69,6 +83,17 @@ type former[T dense.Float] struct {
 	Unnormalised bool
 
 	form *performer.Attention[T]
+}
+
+func newFormer[T dense.Float](spec Attention[T]) former[T] {
+	file, err := writeMap(spec.Map)
+	if err == nil && spec.Values < 1 {
+		err = fmt.Errorf("beamfeat: Values = %d, want at least 1", spec.Values)
+	}
+	if err != nil {
+		panic(err)
+	}
+	return former[T]{Map: file, Values: spec.Values, Unnormalised: spec.Unnormalised}
 }
 
 // Setup reads the map, once for each copy of f.
@@ -97,6 +122,15 @@ func (f *former[T]) open(a state[T]) (*performer.State[T], error) {
 		return nil, err
 	}
 	return s, s.UnmarshalBinary(a.data)
+}
+
+// attend returns a block of queries with their outputs.
+func (f *former[T]) attend(s *performer.State[T], b ridge.Block[T]) (ridge.Block[T], error) {
+	if err := f.points("queries", b.X); err != nil {
+		return b, err
+	}
+	b.Y = s.Attend(dense.Matrix[T]{}, b.X)
+	return b, nil
 }
 
 // points returns an error unless x has the columns of the map.
@@ -148,9 +182,6 @@ func (f *stateFn[T]) ExtractOutput(a state[T]) state[T] { return a }
 type attendFn[T dense.Float] struct{ former[T] }
 
 func (f *attendFn[T]) ProcessElement(b ridge.Block[T], sum state[T]) (ridge.Block[T], error) {
-	if err := f.points("queries", b.X); err != nil {
-		return b, err
-	}
 	// A state answers one goroutine at a time, and others may hold the element: bytes are opened
 	// anew. Compared with thousands of queries that costs little.
 	data, err := sum.encode()
@@ -161,8 +192,35 @@ func (f *attendFn[T]) ProcessElement(b ridge.Block[T], sum state[T]) (ridge.Bloc
 	if err != nil {
 		return b, err
 	}
-	b.Y = s.Attend(dense.Matrix[T]{}, b.X)
-	return b, nil
+	return f.attend(s, b)
+}
+
+// attendKeyFn answers the blocks of queries of a group.
+type attendKeyFn[T dense.Float] struct{ former[T] }
+
+func (f *attendKeyFn[T]) ProcessElement(group beam.T, sums func(*state[T]) bool, queries func(*ridge.Block[T]) bool,
+	emit func(beam.T, ridge.Block[T])) error {
+	var sum state[T]
+	found := sums(&sum)
+	var s *performer.State[T]
+	var b ridge.Block[T]
+	for queries(&b) {
+		if !found {
+			return fmt.Errorf("beamfeat: group %v has queries and no keys", group)
+		}
+		var err error
+		if s == nil {
+			if s, err = f.open(sum); err != nil {
+				return err
+			}
+		}
+		out, err := f.attend(s, b)
+		if err != nil {
+			return err
+		}
+		emit(group, out)
+	}
+	return nil
 }
 
 // state is an accumulator: a state at work, or a state as bytes if live is nil, as sums are.

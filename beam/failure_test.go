@@ -52,12 +52,12 @@ func TestFailureInABundle(t *testing.T) {
 	want := inMemory(t, phi, blocks, fixed)
 	for _, panics := range []bool{false, true} {
 		dir := t.TempDir()
-		path := filepath.Join(dir, "model.zip")
+		path := filepath.Join(dir, "model.safetensors")
 		attempt := func() error {
 			p, s := beam.NewPipelineWithRoot()
 			passed := beam.ParDo(s, &failFn{X: blocks[25].X.At(0, 0), Once: filepath.Join(dir, "once"), Panic: panics},
 				beam.CreateList(s, blocks))
-			beamfeat.WriteModel(s, path, beamfeat.FitRidge(s, passed,
+			beamfeat.WriteModel[float64](s, path, beamfeat.FitRidge(s, passed,
 				beamfeat.Ridge[float64]{Map: phi, Outputs: outputs, Options: fixed}))
 			_, err := runPipeline(p)
 			return err
@@ -98,13 +98,13 @@ func TestBadRows(t *testing.T) {
 		"narrow": {func(s beam.Scope) beam.PCollection { return beam.CreateList(s, narrow) }, []string{"50×2"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			path := filepath.Join(t.TempDir(), "model.zip")
+			path := filepath.Join(t.TempDir(), "model.safetensors")
 			p, s := beam.NewPipelineWithRoot()
 			n := outputs
 			if name == "text" {
 				n = 1
 			}
-			beamfeat.WriteModel(s, path, beamfeat.FitRidge(s, c.blocks(s), beamfeat.Ridge[float64]{Map: phi, Outputs: n, Options: fixed}))
+			beamfeat.WriteModel[float64](s, path, beamfeat.FitRidge(s, c.blocks(s), beamfeat.Ridge[float64]{Map: phi, Outputs: n, Options: fixed}))
 			_, err := runPipeline(p)
 			for _, text := range c.says {
 				assert.ErrorContains(t, err, text)
@@ -112,36 +112,4 @@ func TestBadRows(t *testing.T) {
 			assert.NoFileExists(t, path)
 		})
 	}
-}
-
-// TestDamagedModels: a model whose bytes are damaged is an error, of the zip file or of the sums.
-func TestDamagedModels(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "model.zip")
-	p, s := beam.NewPipelineWithRoot()
-	beamfeat.WriteModel(s, path, beamfeat.FitRidge(s, beam.CreateList(s, blocksOf[float64](2)),
-		beamfeat.Ridge[float64]{Map: gaussianMap[float64](t, 2, dim), Outputs: outputs, Options: fixed}))
-	_, err := runPipeline(p)
-	require.NoError(t, err)
-	file, err := os.ReadFile(path)
-	require.NoError(t, err)
-	var good beamfeat.Model
-	require.NoError(t, good.UnmarshalBinary(file))
-
-	kept := good
-	assert.Error(t, good.UnmarshalBinary(file[:len(file)/2]))
-	assert.Equal(t, kept, good)
-	again, err := good.MarshalBinary()
-	require.NoError(t, err)
-	assert.Equal(t, file, again)
-
-	_, err = beamfeat.Open[float32](good)
-	assert.ErrorContains(t, err, "beamfeat: map")
-	good.Sums = append([]byte(nil), good.Sums...)
-	good.Sums[len(good.Sums)/2] ^= 1
-	_, err = beamfeat.Open[float64](good)
-	assert.Error(t, err)
-	again, err = good.MarshalBinary()
-	require.NoError(t, err)
-	again[len(again)/2] ^= 1
-	assert.Error(t, good.UnmarshalBinary(again))
 }

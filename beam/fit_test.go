@@ -77,11 +77,10 @@ func runPipeline(p *beam.Pipeline) (beam.PipelineResult, error) {
 // readModel opens the model in a file.
 func readModel[T dense.Float](t testing.TB, path string) *ridge.Model[T] {
 	t.Helper()
-	data, err := os.ReadFile(path)
+	file, err := os.Open(path)
 	require.NoError(t, err)
-	var m beamfeat.Model
-	require.NoError(t, m.UnmarshalBinary(data))
-	model, err := beamfeat.Open[T](m)
+	defer file.Close()
+	model, err := ridge.ReadModel[T](file)
 	require.NoError(t, err)
 	return model
 }
@@ -122,10 +121,10 @@ func assertSameModel[T dense.Float](t testing.TB, want, got *ridge.Model[T], tol
 func testFit[T dense.Float](t *testing.T, tolerance float64) {
 	phi := gaussianMap[T](t, 16, dim)
 	blocks := blocksOf[T](40)
-	path := filepath.Join(t.TempDir(), "model.zip")
+	path := filepath.Join(t.TempDir(), "model.safetensors")
 	p, s := beam.NewPipelineWithRoot()
 	model := beamfeat.FitRidge(s, beam.CreateList(s, blocks), beamfeat.Ridge[T]{Map: phi, Outputs: outputs, Options: fixed})
-	beamfeat.WriteModel(s, path, model)
+	beamfeat.WriteModel[T](s, path, model)
 	_, err := runPipeline(p)
 	require.NoError(t, err)
 	assertSameModel(t, inMemory(t, phi, blocks, fixed), readModel[T](t, path), tolerance)
@@ -158,9 +157,9 @@ func TestReadShards(t *testing.T) {
 		require.NoError(t, os.WriteFile(path, []byte(text.String()), 0o600))
 		shards = append(shards, ridge.CSV[float64]{Path: path, Targets: []int{4, 1}, Header: true, Comma: ';'})
 	}
-	path := filepath.Join(dir, "model.zip")
+	path := filepath.Join(dir, "model.safetensors")
 	p, s := beam.NewPipelineWithRoot()
-	beamfeat.WriteModel(s, path, beamfeat.FitRidge(s, beamfeat.ReadCSV(s, shards...),
+	beamfeat.WriteModel[float64](s, path, beamfeat.FitRidge(s, beamfeat.ReadCSV(s, shards...),
 		beamfeat.Ridge[float64]{Map: phi, Outputs: outputs, Options: fixed}))
 	_, err := runPipeline(p)
 	require.NoError(t, err)

@@ -3,10 +3,15 @@ package beamfeat
 import (
 	"context"
 	"path/filepath"
+	"reflect"
+	"strings"
 	"sync/atomic"
 	"testing"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/core/graph"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/core/graph/coder"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/core/runtime"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/core/runtime/graphx"
 	pipepb "github.com/apache/beam/sdks/v2/go/pkg/beam/model/pipeline_v1"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/register"
@@ -22,7 +27,7 @@ import (
 )
 
 func init() {
-	register.Combiner3[sums[float32], ridge.Block[float32], Model](&countedFn{})
+	register.Combiner3[sums[float32], ridge.Block[float32], *ridge.Model[float32]](&countedFn{})
 }
 
 // countedFn is fitFn, and counts blocks and accumulators. Accumulators that have travelled are
@@ -46,7 +51,7 @@ func (f *countedFn) MergeAccumulators(a, b sums[float32]) (sums[float32], error)
 	return f.fitFn.MergeAccumulators(a, b)
 }
 
-func (f *countedFn) ExtractOutput(a sums[float32]) (Model, error) {
+func (f *countedFn) ExtractOutput(a sums[float32]) (*ridge.Model[float32], error) {
 	if a.live == nil {
 		travelled.Add(1)
 	}
@@ -75,11 +80,11 @@ func manyBlocks(n int) []ridge.Block[float32] {
 // where the block is, and moves at most one accumulator a bundle.
 func TestCombinerLifting(t *testing.T) {
 	const blocks = 100
-	fit, err := newFit(testRidge(t, 4))
+	fit, err := newSummer(testRidge(t, 4))
 	require.NoError(t, err)
 	p, s := beam.NewPipelineWithRoot()
-	model := beam.Combine(s, &countedFn{*fit}, beam.CreateList(s, manyBlocks(blocks)))
-	WriteModel(s, filepath.Join(t.TempDir(), "model.zip"), model)
+	model := beam.Combine(s, &countedFn{fitFn[float32]{fit}}, beam.CreateList(s, manyBlocks(blocks)))
+	WriteModel[float32](s, filepath.Join(t.TempDir(), "model.safetensors"), model)
 	_, err = beam.Run(context.Background(), "prism", p)
 	require.NoError(t, err)
 	assert.EqualValues(t, blocks, added.Load())
@@ -93,9 +98,11 @@ func TestCombinerLifting(t *testing.T) {
 // that transform once: the pipeline for m frequencies more grows by those of one map, not of every
 // block.
 func TestPipelineKeepsLifting(t *testing.T) {
-	size := func(m, blocks int) int {
+	size := func(m, blocks, fanout int) int {
 		p, s := beam.NewPipelineWithRoot()
-		FitRidge(s, beam.CreateList(s, manyBlocks(blocks)), testRidge(t, m))
+		spec := testRidge(t, m)
+		spec.Fanout = fanout
+		FitRidge(s, beam.CreateList(s, manyBlocks(blocks)), spec)
 		edges, _, err := p.Build()
 		require.NoError(t, err)
 		pipeline, err := graphx.Marshal(edges, &graphx.Options{Environment: &pipepb.Environment{}})
@@ -110,14 +117,77 @@ func TestPipelineKeepsLifting(t *testing.T) {
 			require.NoError(t, proto.Unmarshal(transform.GetSpec().GetPayload(), &payload))
 			assert.Contains(t, pipeline.GetComponents().GetCoders(), payload.GetAccumulatorCoderId())
 		}
-		assert.Equal(t, 1, combines)
+		assert.Equal(t, max(1, fanout), combines)
 		for _, w := range pipeline.GetComponents().GetWindowingStrategies() {
 			assert.NotNil(t, w.GetTrigger().GetDefault())
 		}
 		return proto.Size(pipeline)
 	}
 	const more = 1000 // frequencies of two float32
-	few, many := size(10+more, 2)-size(10, 2), size(10+more, 50)-size(10, 50)
+	few, many := size(10+more, 2, 0)-size(10, 2, 0), size(10+more, 50, 0)-size(10, 50, 0)
 	assert.InDelta(t, few, many, 100)
 	assert.Greater(t, few, more*8)
+	tree := size(10+more, 2, 2) - size(10, 2, 2)
+	assert.InDelta(t, 2*few, tree, 200, "a map for each of two combines")
+}
+
+// TestRegistered: a worker in another process knows functions and types by the names that they are
+// registered by, and closures have none.
+func TestRegistered(t *testing.T) {
+	p, s := beam.NewPipelineWithRoot()
+	spec := testRidge(t, 4)
+	blocks := beam.Flatten(s, ReadNPY(s, ridge.NPY[float32]{X: "x", Y: "y"}), ReadCSV(s, ridge.CSV[float32]{Path: "z"}))
+	WriteModel[float32](s, "model", FitRidge(s, blocks, spec))
+	spec.Fanout = 3
+	WriteModel[float32](s, "model", FitRidge(s, blocks, spec))
+	SumMoments[float32](s, blocks, nil, 0)
+	SumMoments(s, blocks, spec.Map, 3)
+	UniformLandmarks[float32](s, blocks, 3, 1)
+	attention := Attention[float32]{Map: spec.Map, Values: 1}
+	Attend(s, blocks, blocks, attention)
+	keyed := spread[float32](s, blocks, 3)
+	AttendPerKey(s, keyed, keyed, attention)
+	edges, nodes, err := p.Build()
+	require.NoError(t, err)
+	functions := 0
+	for _, e := range edges {
+		for _, f := range [...]*graph.Fn{(*graph.Fn)(e.DoFn), (*graph.Fn)(e.CombineFn)} {
+			if f == nil {
+				continue
+			}
+			functions++
+			if f.Fn != nil {
+				_, err := runtime.ResolveFunction(f.Fn.Fn.Name(), f.Fn.Fn.Type())
+				assert.NoError(t, err)
+				assert.NotRegexp(t, `\.func\d`, f.Fn.Fn.Name())
+				continue
+			}
+			assertRegistered(t, reflect.TypeOf(f.Recv).Elem())
+		}
+	}
+	assert.Greater(t, functions, 20)
+	for _, n := range nodes {
+		assertCoded(t, n.Coder)
+	}
+}
+
+// assertRegistered fails unless the type is one that a worker finds by its name.
+func assertRegistered(t *testing.T, of reflect.Type) {
+	t.Helper()
+	key, ok := runtime.TypeKey(of)
+	require.True(t, ok, of)
+	found, ok := runtime.LookupType(key)
+	assert.True(t, ok && found == of, "%v", of)
+}
+
+// assertCoded fails for structs with a coder that Beam makes from their exported fields.
+func assertCoded(t *testing.T, c *coder.Coder) {
+	t.Helper()
+	for _, part := range c.Components {
+		assertCoded(t, part)
+	}
+	if of := c.T.Type(); c.Kind == coder.Row || c.Custom != nil && strings.Contains(c.Custom.Name, "json") {
+		assert.Contains(t, []reflect.Type{reflect.TypeFor[ridge.NPY[float32]](), reflect.TypeFor[ridge.CSV[float32]]()}, of,
+			"%v: only paths may be written by their fields", of)
+	}
 }

@@ -21,6 +21,7 @@ func init() {
 	beam.RegisterCoder(reflect.TypeFor[Moments](), encodeMoments, decodeMoments)
 	register.Combiner2[Moments, ridge.Block[float32]](&momentsFn[float32]{})
 	register.Combiner2[Moments, ridge.Block[float64]](&momentsFn[float64]{})
+	beam.RegisterFunction(mergeMoments)
 }
 
 // Moments are the number of points z ∈ R^D, their mean μ and the sums of squares and products about
@@ -36,11 +37,16 @@ type Moments struct {
 // There are none if there is no block.
 //
 // The points are summed in float64, about the mean of some hundred points at a time, so that a
-// large mean costs no digits [Chan, Golub & LeVeque 1983]. A bundle leaves 8·D² bytes.
+// large mean costs no digits [Chan, Golub & LeVeque 1983]. A bundle leaves 8·D² bytes. fanout is as
+// in Ridge: 0 or 1 for one worker that merges all bundles, and for many bundles and a large D some
+// square root of their number.
 //
 // NaN and ±Inf make the moments NaN. A block of points of another dimension fails the pipeline.
-// SumMoments panics for a map that cannot be written.
-func SumMoments[T dense.Float](s beam.Scope, blocks beam.PCollection, phi rff.Map[T]) beam.PCollection {
+// SumMoments panics for a map that cannot be written and for a negative fanout.
+func SumMoments[T dense.Float](s beam.Scope, blocks beam.PCollection, phi rff.Map[T], fanout int) beam.PCollection {
+	if fanout < 0 {
+		panic(fmt.Sprintf("beamfeat: fanout = %d, want at least 0", fanout))
+	}
 	fn := &momentsFn[T]{}
 	if phi != nil {
 		file, err := writeMap(phi)
@@ -49,7 +55,11 @@ func SumMoments[T dense.Float](s beam.Scope, blocks beam.PCollection, phi rff.Ma
 		}
 		fn.Map = file
 	}
-	return beam.Combine(s.Scope("beamfeat.SumMoments"), fn, blocks)
+	s = s.Scope("beamfeat.SumMoments")
+	if fanout <= 1 {
+		return beam.Combine(s, fn, blocks)
+	}
+	return beam.Combine(s, mergeMoments, beam.DropKey(s, beam.CombinePerKey(s, fn, spread[T](s, blocks, fanout))))
 }
 
 // PCA returns the map on the principal components that rff.PCA fits to points of these moments. The
@@ -120,7 +130,7 @@ func (f *momentsFn[T]) AddInput(m Moments, b ridge.Block[T]) (Moments, error) {
 			x = f.phi.Transform(dense.Matrix[T]{}, x)
 		}
 		var err error
-		if m, err = f.MergeAccumulators(m, momentsOf(dense.Copy(dense.Matrix[float64]{}, x))); err != nil {
+		if m, err = mergeMoments(m, momentsOf(dense.Copy(dense.Matrix[float64]{}, x))); err != nil {
 			return m, err
 		}
 	}
@@ -150,8 +160,10 @@ func momentsOf(z dense.Matrix[float64]) Moments {
 	return m
 }
 
-// MergeAccumulators returns the moments of the points of both, in the memory of a.
-func (f *momentsFn[T]) MergeAccumulators(a, b Moments) (Moments, error) {
+func (f *momentsFn[T]) MergeAccumulators(a, b Moments) (Moments, error) { return mergeMoments(a, b) }
+
+// mergeMoments returns the moments of the points of both, in the memory of a.
+func mergeMoments(a, b Moments) (Moments, error) {
 	if a.Rows == 0 || b.Rows == 0 {
 		if a.Rows == 0 {
 			a = b

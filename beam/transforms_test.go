@@ -1,6 +1,7 @@
 package beamfeat_test
 
 import (
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -25,6 +26,29 @@ import (
 func init() {
 	beam.RegisterDoFn(reflect.TypeFor[collectFn]())
 	beam.RegisterDoFn(reflect.TypeFor[collectMomentsFn]())
+	beam.RegisterDoFn(reflect.TypeFor[groupFn]())
+	beam.RegisterDoFn(reflect.TypeFor[ungroupFn]())
+}
+
+// groupFn gives blocks to groups by their first coordinate.
+type groupFn struct{ Groups int }
+
+func (f *groupFn) ProcessElement(b ridge.Block[float64]) (string, ridge.Block[float64]) {
+	return fmt.Sprint("group ", groupOf(b, f.Groups)), b
+}
+
+func groupOf(b ridge.Block[float64], groups int) int {
+	return int(math.Float64bits(b.X.At(0, 0))>>20) % groups
+}
+
+// ungroupFn drops groups, of which blocks must be members.
+type ungroupFn struct{ Groups int }
+
+func (f *ungroupFn) ProcessElement(group string, b ridge.Block[float64]) (ridge.Block[float64], error) {
+	if want := fmt.Sprint("group ", groupOf(b, f.Groups)); group != want {
+		return b, fmt.Errorf("a block of %s in %s", want, group)
+	}
+	return b, nil
 }
 
 // collectFn keeps blocks for the test, which runs in the process of the pipeline.
@@ -75,11 +99,11 @@ func stack(blocks []ridge.Block[float64]) (x, y dense.Matrix[float64]) {
 }
 
 // moments runs SumMoments.
-func moments(t *testing.T, blocks []ridge.Block[float64], phi rff.Map[float64]) beamfeat.Moments {
+func moments(t *testing.T, blocks []ridge.Block[float64], phi rff.Map[float64], fanout int) beamfeat.Moments {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "moments")
 	p, s := beam.NewPipelineWithRoot()
-	beam.ParDo0(s, &collectMomentsFn{Path: path}, beamfeat.SumMoments(s, beam.CreateList(s, blocks), phi))
+	beam.ParDo0(s, &collectMomentsFn{Path: path}, beamfeat.SumMoments(s, beam.CreateList(s, blocks), phi, fanout))
 	_, err := runPipeline(p)
 	require.NoError(t, err)
 	data, err := os.ReadFile(path)
@@ -100,12 +124,12 @@ func TestSumMoments(t *testing.T) {
 		}
 	}
 	x, _ := stack(blocks)
-	for _, phi := range []rff.Map[float64]{nil, gaussianMap[float64](t, 8, dim)} {
+	for fanout, phi := range []rff.Map[float64]{nil, gaussianMap[float64](t, 8, dim), nil, gaussianMap[float64](t, 8, dim)} {
 		z := x
 		if phi != nil {
 			z = phi.Transform(dense.Matrix[float64]{}, x)
 		}
-		m := moments(t, blocks, phi)
+		m := moments(t, blocks, phi, fanout)
 		require.Equal(t, x.Rows, m.Rows)
 		require.Len(t, m.Mean, z.Cols)
 		size := 1.0
@@ -143,7 +167,7 @@ func TestPCA(t *testing.T) {
 		}
 	}
 	x, _ := stack(blocks)
-	m := moments(t, blocks, nil)
+	m := moments(t, blocks, nil, 0)
 	for _, whiten := range []bool{false, true} {
 		want, err := rff.PCA(x, 2, whiten)
 		require.NoError(t, err)
@@ -229,6 +253,53 @@ func TestAttend(t *testing.T) {
 			assert.InDeltaSlice(t, want.Row(i), b.Y.Row(i), 2*1000*0x1p-52*101)
 		}
 	}
+}
+
+// TestAttendPerKey: attention over the keys of a group, in many blocks, is that on one machine.
+func TestAttendPerKey(t *testing.T) {
+	const groups = 4
+	w, err := orf.Draw[float64](orf.IID{}, 32, dim, exprand.NewSource(5))
+	require.NoError(t, err)
+	phi, err := rff.SoftmaxPositive(w, 0.5)
+	require.NoError(t, err)
+	form, err := performer.New[float64](phi, performer.Options{})
+	require.NoError(t, err)
+	keys, queries := blocksOf[float64](40), blocksOf[float64](12)
+	members := make([][]ridge.Block[float64], groups)
+	for _, b := range keys {
+		g := groupOf(b, groups)
+		members[g] = append(members[g], b)
+	}
+	asked := map[int]bool{}
+	for i := range queries {
+		queries[i].Y, queries[i].Weights = dense.New[float64](50, 0), nil
+		asked[groupOf(queries[i], groups)] = true
+	}
+	require.Len(t, asked, groups)
+	run := func(keys, queries []ridge.Block[float64]) (beam.PCollection, *beam.Pipeline, beam.Scope) {
+		p, s := beam.NewPipelineWithRoot()
+		out := beamfeat.AttendPerKey(s, beam.ParDo(s, &groupFn{groups}, beam.CreateList(s, keys)),
+			beam.ParDo(s, &groupFn{groups}, beam.CreateList(s, queries)), beamfeat.Attention[float64]{Map: phi, Values: outputs})
+		return beam.ParDo(s, &ungroupFn{groups}, out), p, s
+	}
+	out, p, s := run(keys, queries)
+	got := collect(t, p, s, out)
+	require.Len(t, got, len(queries))
+	for _, b := range got {
+		k, v := stack(members[groupOf(b, groups)])
+		want := form.Forward(dense.Matrix[float64]{}, b.X, k, v)
+		for i := range want.Rows {
+			// As in TestAttend, of at most 2000 keys.
+			assert.InDeltaSlice(t, want.Row(i), b.Y.Row(i), 2*2000*0x1p-52*101)
+		}
+	}
+
+	out, p, s = run(members[0], queries)
+	beam.ParDo0(s, &collectFn{}, out)
+	_, err = runPipeline(p)
+	assert.ErrorContains(t, err, "has queries and no keys")
+	out, p, s = run(keys, members[1][:1])
+	assert.Len(t, collect(t, p, s, out), 1, "groups without queries have no outputs")
 }
 
 // TestAttendErrors: shapes that do not fit fail the pipeline.

@@ -10,6 +10,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"flag"
@@ -105,7 +106,7 @@ func run(ctx context.Context, o options, out io.Writer) (err error) {
 	nearTime := time.Since(start)
 
 	start = time.Now()
-	path := filepath.Join(o.dir, "model.zip")
+	path := filepath.Join(o.dir, "model.safetensors")
 	if err := byPipeline(ctx, o.runner, phi, shards, path); err != nil {
 		return err
 	}
@@ -124,7 +125,7 @@ func run(ctx context.Context, o options, out io.Writer) (err error) {
 	fmt.Fprintf(out, "%-22s %14.6f %14.6f\n", "variance of weights", near.Signal()[0], far.Signal()[0])
 	fmt.Fprintf(out, "%-22s %14.6f %14.6f\n", "error, 5000 new rows", rmse(near, test), rmse(far, test))
 	fmt.Fprintf(out, "%-22s %13.2fs %13.2fs\n\n", "time", nearTime.Seconds(), farTime.Seconds())
-	fmt.Fprintf(out, "model.zip: %.1f MB\n", float64(size)/1e6)
+	fmt.Fprintf(out, "model.safetensors: %.1f MB\n", float64(size)/1e6)
 	return nil
 }
 
@@ -151,7 +152,7 @@ func byPipeline(ctx context.Context, runner string, phi rff.Map[float32], shards
 	p, s := beam.NewPipelineWithRoot()
 	blocks := beamfeat.ReadNPY(s, shards...)
 	model := beamfeat.FitRidge(s, blocks, beamfeat.Ridge[float32]{Map: phi})
-	beamfeat.WriteModel(s, path, model)
+	beamfeat.WriteModel[float32](s, path, model)
 	_, err := beam.Run(ctx, runner, p)
 	return err
 }
@@ -161,11 +162,7 @@ func readModel(path string) (*ridge.Model[float32], int, error) {
 	if err != nil {
 		return nil, 0, err
 	}
-	var file beamfeat.Model
-	if err := file.UnmarshalBinary(data); err != nil {
-		return nil, 0, err
-	}
-	m, err := beamfeat.Open[float32](file)
+	m, err := ridge.ReadModel[float32](bytes.NewReader(data))
 	return m, len(data), err
 }
 

@@ -51,7 +51,7 @@ func TestRun(t *testing.T) {
 	after, err := os.Stat(shard)
 	require.NoError(t, err)
 	assert.Equal(t, before.ModTime(), after.ModTime())
-	assert.FileExists(t, filepath.Join(o.dir, "model.zip"))
+	assert.FileExists(t, filepath.Join(o.dir, "model.safetensors"))
 }
 
 func TestRunErrors(t *testing.T) {
