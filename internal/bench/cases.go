@@ -18,6 +18,7 @@ import (
 	"github.com/seed-feabd252/randfeat/performer"
 	"github.com/seed-feabd252/randfeat/performer/recurrence"
 	"github.com/seed-feabd252/randfeat/rff"
+	"github.com/seed-feabd252/randfeat/ridge"
 	"github.com/seed-feabd252/randfeat/semiseparable"
 )
 
@@ -26,6 +27,7 @@ import (
 type family struct {
 	sizes          string // of a name; m=256 stands for a size that the name may leave out
 	words          string // other parameters
+	calls          string // one of which ends the name, after the type; "" for no such part
 	causal         bool
 	single, double func(p parameters) (func(), error)
 }
@@ -50,12 +52,14 @@ var families = map[string]family{
 	"gram":         {sizes: "n d", single: gram[float32], double: gram[float64]},
 	"inverse":      {sizes: "n d", single: inverse[float32], double: inverse[float64]},
 	"solve":        {sizes: "n d", single: solve[float32], double: solve[float64]},
+	"rff-ridge":    {sizes: "n d D", calls: "fit predict", single: rffRidge[float32], double: rffRidge[float64]},
 }
 
 // parameters are what a name says.
 type parameters struct {
 	size   map[string]int
 	word   map[string]string
+	call   string
 	causal bool
 }
 
@@ -66,11 +70,20 @@ func setUp(name string) (func(), error) {
 	if !ok {
 		return nil, fmt.Errorf("no case %q, want one of %s", first, strings.Join(slices.Sorted(maps.Keys(families)), ", "))
 	}
+	call := ""
+	if f.calls != "" {
+		end := strings.LastIndex(rest, "/") + 1
+		rest, call = strings.TrimSuffix(rest[:end], "/"), rest[end:]
+		if !slices.Contains(strings.Fields(f.calls), call) {
+			return nil, fmt.Errorf("%q at the end, want one of %v", call, strings.Fields(f.calls))
+		}
+	}
 	rest, double := strings.CutSuffix(rest, "/float64")
 	if !double {
 		rest = strings.TrimSuffix(rest, "/float32")
 	}
 	p, err := f.parse(rest)
+	p.call = call
 	switch {
 	case err != nil:
 		return nil, err
@@ -288,6 +301,49 @@ func rbf[T dense.Float](p parameters) (func(), error) {
 		return nil, err
 	}
 	return transform(phi, normal[T](generator(), n, d, 1)), nil
+}
+
+// rffRidge is ridge regression on D features of the Gaussian kernel with the length-scale 1, of n
+// points in R^d with Friedman's function of the first five coordinates, a variance of the weights of
+// 10 and noise of variance 1; or its means at 5000 points. A model of so many rows will do for them:
+// their time does not depend on n.
+func rffRidge[T dense.Float](p parameters) (func(), error) {
+	n, d, width := p.size["n"], p.size["d"], p.size["D"]
+	if width%2 != 0 {
+		return nil, fmt.Errorf("D = %d, want an even number: a frequency has two features", width)
+	}
+	if d < 5 {
+		return nil, fmt.Errorf("d = %d, want at least the 5 of Friedman's function", d)
+	}
+	const tests = 5000
+	if p.call == "predict" {
+		n = tests
+	}
+	rng := generator()
+	w, err := orf.Draw[T](orf.GramSchmidt{}, width/2, d, rng)
+	if err != nil {
+		return nil, err
+	}
+	phi, err := rff.Gaussian(w, 1)
+	if err != nil {
+		return nil, err
+	}
+	x, y := uniform[T](rng, n, d, 0, 1), dense.New[T](n, 1)
+	for i := range n {
+		row := x.Row(i)
+		a, b, c := float64(row[0]), float64(row[1]), float64(row[2])-0.5
+		y.Set(i, 0, T(10*math.Sin(math.Pi*a*b)+20*c*c+rng.NormFloat64())+10*row[3]+5*row[4])
+	}
+	o := ridge.Options{Noise: 1, Signal: 10}
+	m, err := ridge.Fit(phi, x.RowRange(0, min(n, tests)), y.RowRange(0, min(n, tests)), o)
+	if err != nil {
+		return nil, err
+	}
+	if p.call == "predict" {
+		mean := dense.New[T](n, 1)
+		return func() { m.Mean(mean, x) }, nil
+	}
+	return func() { _, _ = ridge.Fit(phi, x, y, o) }, nil // which has no error here, as before
 }
 
 // nystroem is the features of n points by m landmarks among them.

@@ -27,13 +27,21 @@ func TestCases(t *testing.T) {
 		"gram/n=3/d=2",
 		"inverse/n=5/d=2",
 		"solve/n=5/d=2",
+		"rff-ridge/n=9/d=5/D=4",
 	} {
 		first, _, _ := strings.Cut(name, "/")
 		tested[first] = true
 		for _, element := range []string{"", "/float32", "/float64"} {
-			f, err := setUp(name + element)
-			require.NoError(t, err, name+element)
-			assert.Greater(t, stopwatch{time.Now, 1}.least(f), 0.0, name+element)
+			calls := strings.Fields(families[first].calls)
+			if calls == nil {
+				calls = []string{""}
+			}
+			for _, call := range calls {
+				whole := strings.TrimSuffix(name+element+"/"+call, "/")
+				f, err := setUp(whole)
+				require.NoError(t, err, whole)
+				assert.Greater(t, stopwatch{time.Now, 1}.least(f), 0.0, whole)
+			}
 		}
 	}
 	for name := range families {
@@ -44,7 +52,7 @@ func TestCases(t *testing.T) {
 func TestCaseErrors(t *testing.T) {
 	const positive = ", want a whole number from 1 on"
 	for name, want := range map[string]string{
-		"foo/n=3":                               `no case "foo", want one of cos, elu, exact, exact-causal, exp, favor, favor-causal, fwht, gram, inverse, nystroem, product, rbf, recurrence, solve`,
+		"foo/n=3":                               `no case "foo", want one of cos, elu, exact, exact-causal, exp, favor, favor-causal, fwht, gram, inverse, nystroem, product, rbf, recurrence, rff-ridge, solve`,
 		"exp":                                   `"", want key=value`,
 		"exp/":                                  `"", want key=value`,
 		"exp/n":                                 `"n", want key=value`,
@@ -73,6 +81,11 @@ func TestCaseErrors(t *testing.T) {
 		"nystroem/n=3/d=1/m=4":                  "m = 4, want at most n = 3 landmarks",
 		"inverse/n=3/d=0":                       `d = "0"` + positive,
 		"solve/n=3/d=2/p=4":                     `no parameter "p"`,
+		"rff-ridge/n=9/d=5/D=4":                 `"D=4" at the end, want one of [fit predict]`,
+		"rff-ridge":                             `"" at the end, want one of [fit predict]`,
+		"rff-ridge/fit":                         `"", want key=value`,
+		"rff-ridge/n=9/d=5/D=3/fit":             "D = 3, want an even number: a frequency has two features",
+		"rff-ridge/n=9/d=4/D=4/float64/predict": "d = 4, want at least the 5 of Friedman's function",
 		"favor/heads=1/L=1/m=0":                 `m = "0"` + positive,
 		"gram/n=3/d=2/rows=all":                 `no parameter "rows"`,
 		"recurrence/rule=gated/decay=1/h=1/L=1": `decay = "1", want rows`,

@@ -15,7 +15,8 @@
 // Lines of one name, of several rounds say, count with their minimum. A name says which computation
 // it is (cases.go has the list) and its sizes. The elements are float32 unless the name ends in
 // /float64; d is 64 in attention and recurrences and m is 256 in attention unless the name says
-// otherwise; h stands for heads.
+// otherwise; h stands for heads. What is timed follows the type in regressions, as in
+// rff-ridge/n=1000/d=10/D=512/float64/fit.
 // Names that this command cannot time are listed under the table with the reason.
 //
 // Ours is the least time of the calls in -rounds rounds. A round takes the names in turns, so that a
