@@ -73,6 +73,20 @@ func TestVariancesOfMaximumEvidence(t *testing.T) {
 	assert.InDelta(t, 1, m.Noise()[0], 0.3, "the noise of the data is 1")
 }
 
+// A fit never holds the features of all rows, 41 MB here. It holds the sums, four triangles or squares
+// of order D in float64, and blocks of features of a megabyte.
+func TestFitIsSmall(t *testing.T) {
+	const n, width = 40000, 128
+	phi := gaussian[float64](t, width/2, 5, 1, 1)
+	x, y := friedman[float64](n, 5, 1)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	_, err := ridge.Fit(phi, x, y, ridge.Options{Noise: 1, Signal: 10})
+	runtime.ReadMemStats(&after)
+	require.NoError(t, err)
+	assert.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(8<<20))
+}
+
 // The degrees of freedom are the derivatives of predictions by their targets.
 func TestDegreesOfFreedom(t *testing.T) {
 	const n = 50
