@@ -2,12 +2,10 @@ package rff_test
 
 import (
 	"bytes"
-	"encoding/binary"
 	"flag"
 	"fmt"
 	"math"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -18,6 +16,7 @@ import (
 	exprand "golang.org/x/exp/rand"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/densetest"
 	"github.com/seed-feabd252/randfeat/orf"
 	"github.com/seed-feabd252/randfeat/rff"
 )
@@ -84,22 +83,8 @@ func TestGoldenFiles(t *testing.T) {
 
 // TestNumPyEvaluatesFiles runs a script that knows the format and the formulas.
 func TestNumPyEvaluatesFiles(t *testing.T) {
-	python := ""
-	for _, name := range []string{"python3", "/usr/bin/python3"} {
-		if exec.Command(name, "-c", "import numpy").Run() == nil {
-			python = name
-			break
-		}
-	}
-	if python == "" {
-		t.Skip("no Python with NumPy")
-	}
 	const d = 6
-	dir := t.TempDir()
 	x := points[float64](1, 9, d, 1)
-	var raw bytes.Buffer
-	require.NoError(t, binary.Write(&raw, binary.LittleEndian, x.Data))
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "points"), raw.Bytes(), 0o666))
 	for _, e := range []orf.Ensemble{orf.GramSchmidt{}, orf.Hadamard{}} {
 		w, err := orf.Draw[float64](e, 7, d, exprand.NewSource(2))
 		require.NoError(t, err)
@@ -108,18 +93,9 @@ func TestNumPyEvaluatesFiles(t *testing.T) {
 		positive, err := rff.SoftmaxPositive(w, scaleOf)
 		require.NoError(t, err)
 		for _, m := range []rff.Map[float64]{gaussian, positive} {
-			var file bytes.Buffer
-			require.NoError(t, rff.Write(&file, m))
-			require.NoError(t, os.WriteFile(filepath.Join(dir, "map"), file.Bytes(), 0o666))
-			run := exec.Command(python, filepath.Join("testdata", "evaluate.py"), filepath.Join(dir, "map"), filepath.Join(dir, "points"), filepath.Join(dir, "features"))
-			out, err := run.CombinedOutput()
-			require.NoError(t, err, "%s", out)
-			result, err := os.ReadFile(filepath.Join(dir, "features"))
-			require.NoError(t, err)
+			got := densetest.NumPy(t, filepath.Join("testdata", "evaluate.py"), fileOf(t, m), x.Data)
 			want := m.Transform(dense.Matrix[float64]{}, x).Data
-			got := make([]float64, len(want))
-			require.NoError(t, binary.Read(bytes.NewReader(result), binary.LittleEndian, got))
-			require.Len(t, result, 8*len(want))
+			require.Len(t, got, len(want))
 			for k, v := range want {
 				require.InDelta(t, v, got[k], 1e-12*(1+math.Abs(v)), "%s, feature %d", fmt.Sprint(m, e), k)
 			}

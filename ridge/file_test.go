@@ -10,7 +10,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -192,16 +191,6 @@ func golden(t testing.TB, name string) []byte {
 
 // TestNumPyPredictsFromFiles runs a script that knows the format and the formulas.
 func TestNumPyPredictsFromFiles(t *testing.T) {
-	python := ""
-	for _, name := range []string{"python3", "/usr/bin/python3"} {
-		if exec.Command(name, "-c", "import numpy").Run() == nil {
-			python = name
-			break
-		}
-	}
-	if python == "" {
-		t.Skip("no Python with NumPy")
-	}
 	phi := gaussian[float64](t, 70, 5, 1.5, 1)
 	centred, rows := fitted(t, phi, 150, ridge.Options{})
 	plain, _ := fitted(t, phi, 150, ridge.Options{Noise: 0.7, Signal: 3, NoIntercept: true})
@@ -221,20 +210,8 @@ func TestNumPyPredictsFromFiles(t *testing.T) {
 		{fileOf(t, plain), rows.X, both(plain)},
 		{fileOf(t, classifier), points, classifier.Probabilities(dense.Matrix[float64]{}, points)},
 	} {
-		dir := t.TempDir()
-		var raw bytes.Buffer
-		require.NoError(t, binary.Write(&raw, binary.LittleEndian, c.x.Data))
-		require.NoError(t, os.WriteFile(filepath.Join(dir, "points"), raw.Bytes(), 0o666))
-		require.NoError(t, os.WriteFile(filepath.Join(dir, "model"), c.file, 0o666))
-		run := exec.Command(python, filepath.Join("testdata", "predict.py"),
-			filepath.Join(dir, "model"), filepath.Join(dir, "points"), filepath.Join(dir, "predictions"))
-		out, err := run.CombinedOutput()
-		require.NoError(t, err, "%s", out)
-		result, err := os.ReadFile(filepath.Join(dir, "predictions"))
-		require.NoError(t, err)
-		require.Len(t, result, 8*len(c.want.Data))
-		got := make([]float64, len(c.want.Data))
-		require.NoError(t, binary.Read(bytes.NewReader(result), binary.LittleEndian, got))
+		got := densetest.NumPy(t, filepath.Join("testdata", "predict.py"), c.file, c.x.Data)
+		require.Len(t, got, len(c.want.Data))
 		for k, v := range c.want.Data {
 			require.InDelta(t, v, got[k], 1e-12*(1+math.Abs(v)), "number %d", k)
 		}
