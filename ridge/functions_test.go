@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/mat"
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/rff"
@@ -65,6 +66,45 @@ func TestSamplesHaveTheLawOfThePosterior(t *testing.T) {
 			assert.Less(t, moments(f, z, want), 4.5, "pathwise, intercept %v", intercept)
 			want.covariance.Scale(1.2, want.covariance)
 			assert.Greater(t, moments(f, z, want), 4.5, "a wrong variance is caught")
+		}
+	}
+}
+
+// The covariance of samples is the exact one: values of D + 1 functions are mean + B·Z for the normal
+// numbers Z that Sample draws, D for the weights and one for the intercept of each function, so that
+// B comes from them, and BBᵀ is the covariance. The error is that of a solution with Z, 10⁻¹⁶ times
+// its condition number, some 10³.
+func TestSamplesHaveTheExactCovariance(t *testing.T) {
+	const n, m, noise, signal = 300, 15, 0.7, 9.0
+	x, y := friedman[float64](n, 5, 1)
+	z, _ := friedman[float64](10, 5, 2)
+	x, z = x.ColRange(0, 3).Clone(), z.ColRange(0, 3).Clone()
+	phi := gaussian[float64](t, m, 3, 0.8, 3)
+	_, width := phi.Dims()
+	for _, intercept := range []bool{true, false} {
+		model, err := ridge.Fit(phi, x, y, ridge.Options{Noise: noise, Signal: signal, NoIntercept: !intercept})
+		require.NoError(t, err)
+		want := exact(t, phi, x, y, z, nil, noise, signal, intercept)
+		f, err := model.Sample(width+1, 0, rand.NewPCG(1, 2))
+		require.NoError(t, err)
+		values := f.Eval(dense.Matrix[float64]{}, z)
+		rng := rand.New(rand.NewPCG(1, 2))
+		normals, centred := mat.NewDense(width+1, width+1, nil), mat.NewDense(width+1, z.Rows, nil)
+		for s := range width + 1 {
+			for k := range width + 1 {
+				normals.Set(s, k, rng.NormFloat64())
+			}
+			for i := range z.Rows {
+				centred.Set(s, i, values.At(i, s)-want.mean[i])
+			}
+		}
+		var b, covariance mat.Dense
+		require.NoError(t, b.Solve(normals, centred))
+		covariance.Mul(b.T(), &b)
+		for i := range z.Rows {
+			for l := range z.Rows {
+				assert.InDelta(t, want.covariance.At(i, l), covariance.At(i, l), 1e-9)
+			}
 		}
 	}
 }
