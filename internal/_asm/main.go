@@ -29,6 +29,7 @@ import (
 	neonmatmul "github.com/seed-feabd252/randfeat/internal/_asm/arm64/matmul"
 	neonplanerot "github.com/seed-feabd252/randfeat/internal/_asm/arm64/planerot"
 	neonrankone "github.com/seed-feabd252/randfeat/internal/_asm/arm64/rankone"
+	neonscan "github.com/seed-feabd252/randfeat/internal/_asm/arm64/scan"
 	neonvecmath "github.com/seed-feabd252/randfeat/internal/_asm/arm64/vecmath"
 	"github.com/seed-feabd252/randfeat/internal/_asm/terms"
 )
@@ -50,6 +51,7 @@ var neon = map[string]func(*arm64.File){
 	"matmul":   neonmatmul.Write,
 	"planerot": neonplanerot.Write,
 	"rankone":  neonrankone.Write,
+	"scan":     neonscan.Write,
 	"vecmath":  neonvecmath.Write,
 }
 

@@ -10,21 +10,9 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/simd"
 )
 
-// everyTier runs f on the tiers that this machine may use.
-func everyTier(t *testing.T, f func(t *testing.T)) {
-	defer func(old simd.Tier) { tier = old }(tier)
-	for _, tier = range simd.Tiers() {
-		t.Run("tier="+tier.String(), f)
-	}
-}
-
-func TestTier(t *testing.T) {
-	assert.Equal(t, simd.Best, tier, "the tier that runs")
-	assert.Equal(t, simd.VPOPCNTDQ, counts)
-}
-
 // Processors with AVX-512 but without VPOPCNTDQ count with AVX2.
 func TestWithoutCounting(t *testing.T) {
+	assert.Equal(t, simd.VPOPCNTDQ, counts)
 	defer func(old bool) { counts = old }(counts)
 	counts = false
 	testRows(t)

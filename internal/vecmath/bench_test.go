@@ -65,3 +65,12 @@ func BenchmarkHalfSquaredNorm(b *testing.B) {
 	b.Run("type=float32", func(b *testing.B) { benchmark(b, func(_, _, x []float32) { HalfSquaredNorm(x) }) })
 	b.Run("type=float64", func(b *testing.B) { benchmark(b, func(_, _, x []float64) { HalfSquaredNorm(x) }) })
 }
+
+func BenchmarkPick(b *testing.B) {
+	at := make([]int32, 65536)
+	for k := range at {
+		at[k] = int32(k * 37 % 256)
+	}
+	b.Run("type=float32", func(b *testing.B) { benchmark(b, func(y, z, x []float32) { Pick(y, x, at[:len(y)], z) }) })
+	b.Run("type=float64", func(b *testing.B) { benchmark(b, func(y, z, x []float64) { Pick(y, x, at[:len(y)], z) }) })
+}

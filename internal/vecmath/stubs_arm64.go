@@ -129,6 +129,11 @@ func peakRowsF32NEON(peaks, x *float32, stride, rows, n int)
 //go:noescape
 func expRowsF32NEON(x *float32, stride int, a, b, sums *float32, rows, n int)
 
+// pickF32NEON sets dst[k] = a[k]·x[at[k]] for count blocks of 8 elements.
+//
+//go:noescape
+func pickF32NEON(dst, x *float32, at *int32, a *float32, count int)
+
 // expF64NEON sets dst[i] = e^x[i] for n elements.
 //
 //go:noescape
@@ -253,3 +258,8 @@ func peakRowsF64NEON(peaks, x *float64, stride, rows, n int)
 //
 //go:noescape
 func expRowsF64NEON(x *float64, stride int, a, b, sums *float64, rows, n int)
+
+// pickF64NEON sets dst[k] = a[k]·x[at[k]] for count blocks of 8 elements.
+//
+//go:noescape
+func pickF64NEON(dst, x *float64, at *int32, a *float64, count int)

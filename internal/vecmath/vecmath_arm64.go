@@ -288,5 +288,15 @@ func sincosUpTo[T Float](sines, cosines, x []T) int {
 	return len(x)
 }
 
-// pick has no kernel: NEON does not gather.
-func pick[T Float](dst, x []T, at []int32, a []T) { pickReference(dst, x, at, a) }
+func pick[T Float](dst, x []T, at []int32, a []T) {
+	done := len(dst) &^ 7
+	switch kernel := kernelOf[T](); {
+	case kernel == neon32 && done > 0:
+		pickF32NEON(p32(dst), p32(x), &at[0], p32(a), done/8)
+	case kernel == neon64 && done > 0:
+		pickF64NEON(p64(dst), p64(x), &at[0], p64(a), done/8)
+	default:
+		done = 0
+	}
+	pickReference(dst[done:], x, at[done:], a[done:])
+}

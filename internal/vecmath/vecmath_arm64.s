@@ -4112,6 +4112,43 @@ rows2:
 columns1End:
 	RET
 
+// func pickF32NEON(dst, x *float32, at *int32, a *float32, count int)
+TEXT ·pickF32NEON(SB), NOSPLIT, $0-40
+	MOVD dst+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD at+16(FP), R2
+	MOVD a+24(FP), R3
+	MOVD count+32(FP), R4
+block:
+	LDPSW 0(R2), (R5, R6)
+	FMOVS (R1)(R5<<2), F0
+	FMOVS (R1)(R6<<2), F1
+	VZIP1 V1.S4, V0.S4, V0.S4
+	LDPSW 8(R2), (R5, R6)
+	FMOVS (R1)(R5<<2), F1
+	FMOVS (R1)(R6<<2), F2
+	VZIP1 V2.S4, V1.S4, V1.S4
+	LDPSW 16(R2), (R5, R6)
+	FMOVS (R1)(R5<<2), F2
+	FMOVS (R1)(R6<<2), F3
+	VZIP1 V3.S4, V2.S4, V2.S4
+	LDPSW 24(R2), (R5, R6)
+	FMOVS (R1)(R5<<2), F3
+	FMOVS (R1)(R6<<2), F4
+	VZIP1 V4.S4, V3.S4, V3.S4
+	VZIP1 V1.D2, V0.D2, V0.D2
+	VZIP1 V3.D2, V2.D2, V1.D2
+	FLDPQ 0(R3), (F2, F3)
+	WORD $0x6e20dc42 // fmul v2.4s, v2.4s, v0.4s
+	WORD $0x6e21dc63 // fmul v3.4s, v3.4s, v1.4s
+	FSTPQ (F2, F3), 0(R0)
+	ADD $32, R2
+	ADD $32, R3
+	ADD $32, R0
+	SUBS $1, R4
+	BNE block
+	RET
+
 // func expF64NEON(dst, x *float64, n int)
 TEXT ·expF64NEON(SB), NOSPLIT, $0-24
 	MOVD $constants<>(SB), R0
@@ -8576,6 +8613,45 @@ rows2:
 	CMP $1, R4
 	BGE columns1
 columns1End:
+	RET
+
+// func pickF64NEON(dst, x *float64, at *int32, a *float64, count int)
+TEXT ·pickF64NEON(SB), NOSPLIT, $0-40
+	MOVD dst+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD at+16(FP), R2
+	MOVD a+24(FP), R3
+	MOVD count+32(FP), R4
+block:
+	LDPSW 0(R2), (R5, R6)
+	FMOVD (R1)(R5<<3), F0
+	FMOVD (R1)(R6<<3), F1
+	VZIP1 V1.D2, V0.D2, V0.D2
+	LDPSW 8(R2), (R5, R6)
+	FMOVD (R1)(R5<<3), F1
+	FMOVD (R1)(R6<<3), F2
+	VZIP1 V2.D2, V1.D2, V1.D2
+	LDPSW 16(R2), (R5, R6)
+	FMOVD (R1)(R5<<3), F2
+	FMOVD (R1)(R6<<3), F3
+	VZIP1 V3.D2, V2.D2, V2.D2
+	LDPSW 24(R2), (R5, R6)
+	FMOVD (R1)(R5<<3), F3
+	FMOVD (R1)(R6<<3), F4
+	VZIP1 V4.D2, V3.D2, V3.D2
+	FLDPQ 0(R3), (F4, F5)
+	FLDPQ 32(R3), (F6, F7)
+	WORD $0x6e60dc84 // fmul v4.2d, v4.2d, v0.2d
+	WORD $0x6e61dca5 // fmul v5.2d, v5.2d, v1.2d
+	WORD $0x6e62dcc6 // fmul v6.2d, v6.2d, v2.2d
+	WORD $0x6e63dce7 // fmul v7.2d, v7.2d, v3.2d
+	FSTPQ (F4, F5), 0(R0)
+	FSTPQ (F6, F7), 32(R0)
+	ADD $32, R2
+	ADD $64, R3
+	ADD $64, R0
+	SUBS $1, R4
+	BNE block
 	RET
 
 DATA constants<>+0(SB)/8, $0xc2d00000c2d00000

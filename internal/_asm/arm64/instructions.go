@@ -122,6 +122,17 @@ func (m Machine) shift(name string, a Vec, n int) Vec {
 // RightSigned keeps the sign.
 func (m Machine) RightSigned(a Vec, n int) Vec { return m.apply(m.shiftRight(n), a) }
 
+// AddBytes returns the sums of pairs of unsigned bytes, in 16 bits.
+func (m Machine) AddBytes(a Vec) Vec { return m.apply(addBytes, a) }
+
+// PlusInts and MinusInts set dst = dst ± a·b for integers of 16 bits.
+
+func (m Machine) PlusInts(dst, a, b Vec)  { m.W(plusInts, "mrr", dst, a, b) }
+func (m Machine) MinusInts(dst, a, b Vec) { m.W(minusInts, "mrr", dst, a, b) }
+
+// AccumulateInts adds pairs of integers of 16 bits to the integers of 32 bits in dst.
+func (m Machine) AccumulateInts(dst, a Vec) { m.W(accumulateInts, "mr", dst, a) }
+
 // Least and Most return the extreme of four unsigned integers of 32 bits.
 
 func (m Machine) Least(a Vec) GP { return m.extreme(least, a) }
@@ -203,6 +214,13 @@ func (m Machine) LoadElement(p GP, offset int) Vec {
 func (m Machine) LoadElementAt(p, offset GP) Vec {
 	v := m.result()
 	m.I("%s (R%r)(R%r), F%w", m.scalar(), p, offset, v)
+	return v
+}
+
+// LoadElementOf is LoadElement for the element with an index.
+func (m Machine) LoadElementOf(p, index GP) Vec {
+	v := m.result()
+	m.I("%s (R%r)(R%r<<%d), F%w", m.scalar(), p, index, m.Shift(), v)
 	return v
 }
 

@@ -106,8 +106,12 @@ var (
 	// orNot computes a ∨ ¬b.
 	orNot = word{0x4ee01c00, []int{first, second, third}, "orn v%d.16b, v%d.16b, v%d.16b"}
 	// least and most are the extreme of four unsigned integers.
-	least = word{0x6eb1a800, []int{first, second}, "uminv s%d, v%d.4s"}
-	most  = word{0x6eb0a800, []int{first, second}, "umaxv s%d, v%d.4s"}
+	least          = word{0x6eb1a800, []int{first, second}, "uminv s%d, v%d.4s"}
+	most           = word{0x6eb0a800, []int{first, second}, "umaxv s%d, v%d.4s"}
+	addBytes       = word{0x6e202800, []int{first, second}, "uaddlp v%d.8h, v%d.16b"}
+	plusInts       = word{0x4e609400, []int{first, second, third}, "mla v%d.8h, v%d.8h, v%d.8h"}
+	minusInts      = word{0x6e609400, []int{first, second, third}, "mls v%d.8h, v%d.8h, v%d.8h"}
+	accumulateInts = word{0x4e606800, []int{first, second}, "sadalp v%d.4s, v%d.8h"}
 	// lengthen and lengthenUpper convert the lower and the upper half of four float32 to float64.
 	lengthen      = word{0x0e617800, []int{first, second}, "fcvtl v%d.2d, v%d.2s"}
 	lengthenUpper = word{0x4e617800, []int{first, second}, "fcvtl2 v%d.2d, v%d.4s"}

@@ -29,6 +29,12 @@ var cases = []struct{ pkg, benchmark string }{
 	{"vecmath", "Log1p/type=float32/n=65536$"},
 	{"vecmath", "PeakSum/type=float32/n=65536$"},
 	{"vecmath", "HalfSquaredNorm/type=float32/n=65536$"},
+	{"vecmath", "Pick/type=float32/n=65536$"},
+	{"scan", "Signs/d=768$"},
+	{"scan", "Levels/bits=1/d=768$"},
+	{"scan", "Levels/bits=2/d=768$"},
+	{"scan", "Levels/bits=4/d=768$"},
+	{"scan", "Levels/bits=8/d=768$"},
 }
 
 func main() {

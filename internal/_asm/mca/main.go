@@ -39,7 +39,9 @@ var loops = []loop{
 	{"vecmath", "log1pF32NEON", "8 elements"},
 	{"vecmath", "affineF32NEON", "16 elements"}, {"vecmath", "multiplyComplexF32NEON", "8 elements"},
 	{"vecmath", "dotF32NEON", "32 elements"}, {"vecmath", "peakF32NEON", "16 elements"}, {"vecmath", "peakSumF32NEON", "8 elements"},
-	{"vecmath", "outerF32NEON", "16 elements of a row"},
+	{"vecmath", "outerF32NEON", "16 elements of a row"}, {"vecmath", "pickF32NEON", "8 elements"}, {"vecmath", "pickF64NEON", "8 elements"},
+	{"scan", "signsNEON", "128 codes"}, {"scan", "levels1NEON", "128 codes"}, {"scan", "levels2NEON", "64 codes"},
+	{"scan", "levels4NEON", "32 codes"}, {"scan", "levels8NEON", "16 codes"},
 }
 
 var processors = []string{"apple-m1", "neoverse-n1", "neoverse-v1"}

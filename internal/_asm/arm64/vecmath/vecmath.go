@@ -22,6 +22,7 @@ func Write(f *arm64.File) {
 		m.sumOfProducts("dot", "(x, y *T, n int) float64", "returns the sum of the products of n elements")
 		m.outer()
 		m.rows()
+		m.pick()
 	}
 }
 

@@ -1,0 +1,154 @@
+package scan
+
+import (
+	"fmt"
+
+	"github.com/seed-feabd252/randfeat/internal/_asm/arm64"
+)
+
+// sums is the number of vectors that a row is summed in: fewer would wait for each other.
+const sums = 8
+
+// levels writes the product of a query and levels.
+func (m machine) levels(width int) {
+	m.Begin(fmt.Sprintf("levels%d", width), "(dst *float32, rows *uint64, table, query *float32, n, words int)",
+		fmt.Sprintf("sets dst[i] to the product of the query and the levels of row i, with codes of %d bits.", width))
+	dst, rows, table, query := m.Argument("dst"), m.Argument("rows"), m.Argument("table"), m.Argument("query")
+	n, words := m.Argument("n"), m.Argument("words")
+	acc, left, start := m.Vecs(min(sums, 32/width)), m.GP(), m.GP()
+	var load func(words int)
+	var body func(plus func(level arm64.Vec, j int))
+	switch width {
+	case 1:
+		load, body = m.bits(rows, table)
+	case 8:
+		load, body = m.gather(rows, table)
+	default:
+		load, body = m.nibbles(rows, table, width)
+	}
+	m.rows(n, func() {
+		for _, sum := range acc {
+			m.Into(sum).Zero()
+		}
+		m.I("MOVD R%r, R%w", words, left)
+		m.I("MOVD R%r, R%w", query, start)
+		m.blocks(rows, left, start, 32/width*blockBytes, load, func(at arm64.GP) {
+			done := 0
+			body(func(level arm64.Vec, j int) {
+				m.Plus(acc[done%len(acc)], level, m.Load(at, j*blockBytes))
+				done++
+			})
+		}, func() {})
+		for h := len(acc) / 2; h > 0; h /= 2 {
+			for i := range h {
+				m.Into(acc[i]).Add(acc[i], acc[i+h])
+			}
+		}
+		sum := m.AddPairs(acc[0], acc[0])
+		m.StoreElement(m.AddPairs(sum, sum), dst, 0)
+		m.I("ADD $4, R%m", dst)
+	})
+}
+
+// The three ways to look levels up return what loads words and what gives plus the levels of the
+// codes j of four lanes, for every j.
+
+// bits chooses between two levels.
+func (m machine) bits(rows, table arm64.GP) (load func(words int), body func(plus func(level arm64.Vec, j int))) {
+	codes := m.Vec()
+	zero := m.Broadcast(table)
+	second := m.CopyOf(table)
+	m.I("ADD $4, R%m", second)
+	one := m.Broadcast(second)
+	masks := make([]arm64.Vec, 8)
+	for b := range masks {
+		masks[b] = m.Pattern(1 << b)
+	}
+	return func(words int) { m.loadWords(codes, rows, words) }, func(plus func(level arm64.Vec, j int)) {
+		for j := range 32 {
+			if j > 0 && j%len(masks) == 0 {
+				m.Into(codes).Right(codes, len(masks))
+			}
+			level := m.Vec()
+			m.I("VCMTST V%r.S4, V%r.S4, V%w.S4", codes, masks[j%len(masks)], level)
+			m.I("VBSL V%r.B16, V%r.B16, V%m.B16", zero, one, level)
+			plus(level, j)
+		}
+	}
+}
+
+// nibbles looks up the bytes of 16 levels, each kind of bytes in a vector of its own. For codes of 2
+// bits there are two in a nibble, and the upper one does not matter since levels repeat.
+func (m machine) nibbles(rows, table arm64.GP, width int) (load func(words int), body func(plus func(level arm64.Vec, j int))) {
+	codes, levels := m.Vec(), m.Vecs(4)
+	m.LoadTo(levels, table, 0)
+	var halves []arm64.Vec // even bytes, then odd ones
+	for _, name := range []string{"VUZP1", "VUZP2"} {
+		halves = append(halves, m.permute(name, "B16", levels[0], levels[1]), m.permute(name, "B16", levels[2], levels[3]))
+	}
+	var tables []arm64.Vec
+	for _, name := range []string{"VUZP1", "VUZP2"} {
+		tables = append(tables, m.permute(name, "B16", halves[0], halves[1]), m.permute(name, "B16", halves[2], halves[3]))
+	}
+	low := m.Constant(0x0f0f0f0f0f0f0f0f, 0x0f0f0f0f0f0f0f0f)
+	inByte := 8 / width
+	return func(words int) { m.loadWords(codes, rows, words) }, func(plus func(level arm64.Vec, j int)) {
+		for s := range inByte {
+			index := codes
+			if s > 0 {
+				index = m.Vec()
+				m.I("VUSHR $%d, V%r.B16, V%w.B16", s*width, codes, index)
+			}
+			if s*width < 4 {
+				index = m.And(index, low)
+			}
+			var found []arm64.Vec
+			for _, t := range tables {
+				v := m.Vec()
+				m.I("VTBL V%r.B16, [V%r.B16], V%w.B16", index, t, v)
+				found = append(found, v)
+			}
+			even := []arm64.Vec{m.permute("VTRN1", "B16", found[0], found[1]), m.permute("VTRN1", "B16", found[2], found[3])}
+			odd := []arm64.Vec{m.permute("VTRN2", "B16", found[0], found[1]), m.permute("VTRN2", "B16", found[2], found[3])}
+			plus(m.permute("VTRN1", "H8", even[0], even[1]), s)
+			plus(m.permute("VTRN1", "H8", odd[0], odd[1]), inByte+s)
+			plus(m.permute("VTRN2", "H8", even[0], even[1]), 2*inByte+s)
+			plus(m.permute("VTRN2", "H8", odd[0], odd[1]), 3*inByte+s)
+		}
+	}
+}
+
+// permute is Permute for lanes of any size.
+func (m machine) permute(name, lanes string, a, b arm64.Vec) arm64.Vec {
+	v := m.Vec()
+	m.I("%s V%r.%s, V%r.%s, V%w.%s", name, b, lanes, a, lanes, v, lanes)
+	return v
+}
+
+// gather reads the level of every code from memory.
+func (m machine) gather(rows, table arm64.GP) (load func(words int), body func(plus func(level arm64.Vec, j int))) {
+	codes := []arm64.GP{m.GP(), m.GP()}
+	load = func(words int) {
+		if words == 2 {
+			m.I("LDP (R%r), (R%w, R%w)", rows, codes[0], codes[1])
+		} else {
+			m.I("MOVD (R%r), R%w", rows, codes[0])
+			m.I("MOVD $0, R%w", codes[1])
+		}
+	}
+	return load, func(plus func(level arm64.Vec, j int)) {
+		for j := range 4 {
+			var pairs []arm64.Vec
+			for _, word := range codes {
+				var lanes []arm64.Vec
+				for half := range 2 {
+					code := m.GP()
+					m.I("UBFX $%d, R%r, $8, R%w", 8*j+32*half, word, code)
+					lanes = append(lanes, m.LoadElementOf(table, code))
+				}
+				pairs = append(pairs, m.Permute("VZIP1", lanes[0], lanes[1]))
+			}
+			plus(m.PermuteDoubles("VZIP1", pairs[0], pairs[1]), j)
+		}
+	}
+}
