@@ -1,0 +1,124 @@
+// Package half converts between float32 or float64 and the two formats of 16 bits in which weights,
+// keys and values are stored: binary16 of IEEE 754, which PyTorch calls float16, and bfloat16.
+//
+//	format     exponent   fraction   largest   smallest normal   unit roundoff
+//	Float16    5 bits     10 bits    65504     2⁻¹⁴              2⁻¹¹
+//	BFloat16   8 bits     7 bits     3.4e38    2⁻¹²⁶             2⁻⁸
+//
+// Nothing is computed in these formats: Decode rows into a dense.Matrix or a dense.Tensor, and
+// Encode the results.
+//
+//	k := dense.TensorOf(b, h, l, d, half.Decode[float32](nil, stored)) // stored is a []half.Float16
+//	out := half.Encode[half.Float16](nil, r.Out.Data)
+package half
+
+import (
+	"math"
+
+	"github.com/seed-feabd252/randfeat/dense"
+)
+
+// Float16 holds the bits of a number of IEEE 754 binary16: (−1)^s·2^(e−15)·(1 + f/2¹⁰), with 5 bits
+// e and 10 bits f; for e = 0 (−1)^s·2⁻²⁴·f, for e = 31 ±Inf or, if f is not zero, NaN.
+type Float16 uint16
+
+// BFloat16 holds the upper half of the bits of a float32.
+type BFloat16 uint16
+
+// Number is the set of the two formats.
+type Number interface{ Float16 | BFloat16 }
+
+// Decode writes the values of src into dst, exactly, and returns dst; a nil dst is allocated. NaN
+// stays NaN, with its sign and its fraction in the upper bits. Decode panics if dst and src differ
+// in length. It allocates nothing if there is a dst.
+func Decode[T dense.Float, H Number](dst []T, src []H) []T {
+	dst = ensure(dst, len(src))
+	switch src := any(src).(type) {
+	case []Float16:
+		for i, h := range src {
+			dst[i] = T(h.Float32())
+		}
+	case []BFloat16:
+		for i, h := range src {
+			dst[i] = T(h.Float32())
+		}
+	}
+	return dst
+}
+
+// Encode writes the numbers of the format that are nearest to src into dst, and returns dst; a nil
+// dst is allocated. Ties go to the even fraction, in one rounding from float64 too. Small numbers
+// become subnormal numbers or zero, with their sign. Numbers beyond the largest by half a unit or
+// more become ±Inf. NaN stays NaN, with its sign. Encode panics if dst and src differ in length. It
+// allocates nothing if there is a dst.
+func Encode[H Number, T dense.Float](dst []H, src []T) []H {
+	dst = ensure(dst, len(src))
+	switch dst := any(dst).(type) {
+	case []Float16:
+		for i, x := range src {
+			dst[i] = Float16(nearest(float64(x), 10, 5))
+		}
+	case []BFloat16:
+		for i, x := range src {
+			dst[i] = BFloat16(nearest(float64(x), 7, 8))
+		}
+	}
+	return dst
+}
+
+// ensure returns dst if there is one, which must have length n.
+func ensure[E any](dst []E, n int) []E {
+	if dst == nil {
+		return make([]E, n)
+	}
+	if len(dst) != n {
+		panic("half: dst and src differ in length")
+	}
+	return dst
+}
+
+// Float32 returns the value of h, exactly.
+func (h Float16) Float32() float32 {
+	sign, exponent, fraction := uint32(h>>15)<<31, uint32(h>>10)&31, uint32(h)&1023
+	switch exponent {
+	case 0:
+		return math.Float32frombits(sign | math.Float32bits(float32(fraction)*0x1p-24))
+	case 31:
+		exponent = 255
+	default:
+		exponent += 127 - 15
+	}
+	return math.Float32frombits(sign | exponent<<23 | fraction<<13)
+}
+
+// Float32 returns the value of h, exactly.
+func (h BFloat16) Float32() float32 { return math.Float32frombits(uint32(h) << 16) }
+
+// nearest returns the bits of the number nearest to x in the format with so many bits of fraction
+// and exponent.
+func nearest(x float64, fraction, exponent int) uint16 {
+	bits := math.Float64bits(x)
+	sign, magnitude := uint16(bits>>63)<<15, bits&^(1<<63)
+	bias := 1<<(exponent-1) - 1
+	infinite := uint64(1<<exponent-1) << fraction
+	switch {
+	case magnitude > 0x7ff<<52: // NaN keeps its upper bits, and one of them is set
+		return sign | uint16(infinite|magnitude<<12>>(64-fraction)|1<<(fraction-1))
+	case magnitude == 0x7ff<<52:
+		return sign | uint16(infinite)
+	}
+	shift := 52 - fraction
+	if e := int(magnitude>>52) - 1023; e < 1-bias {
+		// Subnormal numbers are multiples of the smallest one, 2^(1−bias−fraction).
+		shift += 1 - bias - e
+		if shift > 54 {
+			return sign
+		}
+		magnitude = magnitude&(1<<52-1) | 1<<52
+	} else {
+		magnitude -= uint64(1023-bias) << 52
+	}
+	half := uint64(1) << (shift - 1)
+	rounded := (magnitude + half - 1 + magnitude>>shift&1) >> shift
+	return sign | uint16(min(rounded, infinite))
+}
