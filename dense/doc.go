@@ -1,4 +1,5 @@
-// Package dense holds Matrix, the row-major view that all packages of this module take and return.
+// Package dense holds Matrix, the row-major view that all packages of this module take and return,
+// and Tensor, the view of the heads of many sequences.
 //
 // A Matrix[T] is a plain struct: r rows, c columns, a slice and a stride. Element (i, j) is
 // Data[i*Stride+j]. Rows are samples (tokens, points), columns are coordinates (features). Rows
@@ -12,6 +13,9 @@
 //
 // Package dense/gonum converts other matrices of gonum. It is a package of its own: this one and
 // the transforms on it link no linear algebra.
+//
+// A Tensor is a view of matrices of one shape, the (B, H, L, d) of attention, in either order in
+// memory. Package dense/half converts numbers of 16 bits.
 //
 // # Conventions
 //

@@ -1,0 +1,136 @@
+package dense
+
+import (
+	"fmt"
+	"math/bits"
+
+	"github.com/seed-feabd252/randfeat/internal/limit"
+)
+
+// Element is the set of element types of a [Tensor]: numbers, and truth values of masks.
+type Element interface{ Float | bool }
+
+// Tensor is a view of Batch×Heads matrices of Rows×Cols elements, the (B, H, L, d) of attention.
+// Element (b, h, i, j) is
+//
+//	Data[b*BatchStride + h*HeadStride + i*Stride + j].
+//
+// So a Tensor is (B, H, L, d) in memory by [TensorOf], and (B, L, H·d), which is (B, L, H, d), by
+// [SplitHeads]. The zero Tensor is empty; functions take it as "none" or, as a destination, as
+// "allocate". A Tensor is a value: copying it copies the view, not the elements. Several goroutines
+// may read one, or write disjoint parts of it.
+type Tensor[E Element] struct {
+	Batch, Heads, Rows, Cols        int
+	Data                            []E
+	BatchStride, HeadStride, Stride int
+}
+
+// NewTensor returns a tensor of b×h matrices of r×c zeros, one after another. It panics if a side is
+// negative, or if the tensor takes more memory than the machine has.
+func NewTensor[E Element](b, h, r, c int) Tensor[E] {
+	if err := limit.Memory[E](b, h, r, c); err != nil {
+		panic(fmt.Sprintf("dense: NewTensor(%d, %d, %d, %d): %v", b, h, r, c, err))
+	}
+	return TensorOf(b, h, r, c, make([]E, b*h*r*c))
+}
+
+// TensorOf returns the tensor of b×h matrices of r×c elements over data, one matrix after another
+// and row by row, without a copy. It panics if a side is negative, or if len(data) is not b·h·r·c.
+func TensorOf[E Element](b, h, r, c int, data []E) Tensor[E] {
+	if err := limit.Memory[E](b, h, r, c); err != nil || len(data) != b*h*r*c {
+		panic(fmt.Sprintf("dense: TensorOf(%d, %d, %d, %d): %d elements given, want %d·%d·%d·%d", b, h, r, c, len(data), b, h, r, c))
+	}
+	return Tensor[E]{Batch: b, Heads: h, Rows: r, Cols: c, Data: data, BatchStride: h * r * c, HeadStride: r * c, Stride: c}
+}
+
+// SplitHeads returns the tensor of a matrix whose rows are the tokens of batch sequences of one
+// length, one sequence after another, and whose columns are heads, one beside another: a
+// (B·L)×(H·d) matrix is (B, H, L, d). The tensor shares the memory of m. SplitHeads panics unless
+// batch and heads are at least 1 and divide the rows and the columns, and if Check of m does.
+func SplitHeads[T Float](m Matrix[T], batch, heads int) Tensor[T] {
+	m.Check()
+	if batch < 1 || heads < 1 || m.Rows%batch != 0 || m.Cols%heads != 0 {
+		panic(fmt.Sprintf("dense: SplitHeads of %d×%d: batch = %d, heads = %d, want divisors of rows and columns", m.Rows, m.Cols, batch, heads))
+	}
+	rows, cols := m.Rows/batch, m.Cols/heads
+	return Tensor[T]{
+		Batch: batch, Heads: heads, Rows: rows, Cols: cols,
+		Data: m.Data, BatchStride: rows * m.Stride, HeadStride: cols, Stride: m.Stride,
+	}
+}
+
+// Head returns the Rows×Cols matrix of head h of sequence b, a view. Head panics if an index is
+// outside the tensor, and if Check does.
+func Head[T Float](t Tensor[T], b, h int) Matrix[T] {
+	t.Check()
+	start := t.index(b, h)
+	if t.Rows == 0 || t.Cols == 0 {
+		return Matrix[T]{Rows: t.Rows, Cols: t.Cols, Stride: t.Cols, Data: []T{}}
+	}
+	end := start + (t.Rows-1)*t.Stride + t.Cols
+	return Matrix[T]{Rows: t.Rows, Cols: t.Cols, Stride: t.Stride, Data: t.Data[start:end:end]}
+}
+
+// Row returns row i of head h of sequence b, a slice of length Cols that shares the memory of t. It
+// panics if an index is outside the tensor.
+func (t Tensor[E]) Row(b, h, i int) []E {
+	start := t.index(b, h)
+	if i < 0 || i >= t.Rows {
+		panic(fmt.Sprintf("dense: row %d outside a tensor of %v", i, t.Shape()))
+	}
+	if t.Cols == 0 {
+		return t.Data[:0:0]
+	}
+	start += i * t.Stride
+	return t.Data[start : start+t.Cols : start+t.Cols]
+}
+
+// index returns where head h of sequence b begins.
+func (t Tensor[E]) index(b, h int) int {
+	if b < 0 || b >= t.Batch || h < 0 || h >= t.Heads {
+		panic(fmt.Sprintf("dense: head (%d, %d) outside a tensor of %v", b, h, t.Shape()))
+	}
+	return b*t.BatchStride + h*t.HeadStride
+}
+
+// Shape returns Batch, Heads, Rows and Cols.
+func (t Tensor[E]) Shape() [4]int { return [4]int{t.Batch, t.Heads, t.Rows, t.Cols} }
+
+// IsZero reports whether t is the zero Tensor, which stands for none.
+func (t Tensor[E]) IsZero() bool { return t.Data == nil && t.Shape() == [4]int{} }
+
+// Check panics unless t is a view inside t.Data: sides and strides not negative, Stride at least
+// Cols where there are several rows, Data long enough. Heads and sequences may share elements, with
+// strides of zero.
+func (t Tensor[E]) Check() {
+	if fault := t.fault(); fault != "" {
+		panic("dense: " + fault)
+	}
+}
+
+// fault says why t is no view.
+func (t Tensor[E]) fault() string {
+	sides, strides := t.Shape(), [4]int{t.BatchStride, t.HeadStride, t.Stride, 1}
+	last := uint64(0)
+	for i, n := range sides {
+		if n < 0 || strides[i] < 0 {
+			return fmt.Sprintf("tensor of %v with strides %v: negative side or stride", sides, strides)
+		}
+	}
+	if t.Batch == 0 || t.Heads == 0 || t.Rows == 0 || t.Cols == 0 {
+		if err := limit.Memory[E](sides[:]...); err != nil {
+			return fmt.Sprintf("tensor of %v, with sides of %v", sides, err)
+		}
+		return ""
+	}
+	if t.Rows > 1 && t.Stride < t.Cols {
+		return fmt.Sprintf("stride %d of a tensor of %v is less than its %d columns", t.Stride, sides, t.Cols)
+	}
+	for i, n := range sides {
+		high, step := bits.Mul64(uint64(n-1), uint64(strides[i]))
+		if last += step; high != 0 || step >= uint64(len(t.Data)) || last >= uint64(len(t.Data)) {
+			return fmt.Sprintf("%d elements cannot hold a tensor of %v with strides %v", len(t.Data), sides, strides)
+		}
+	}
+	return ""
+}
