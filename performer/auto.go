@@ -24,13 +24,17 @@ type Auto[T dense.Float] struct {
 
 // NewAuto returns the faster of the two forms. That they estimate the same kernel is for
 // the caller to see to: the scale of exact is 1/√d unless set. It returns an error if
-// linear is nil, or if one of the forms is causal or unnormalised and the other is not.
+// linear is nil, if exact has a Softcap, or if one of the forms is causal or unnormalised and the
+// other is not.
 func NewAuto[T dense.Float](linear *Attention[T], exact Exact[T]) (*Auto[T], error) {
 	if linear == nil {
 		return nil, errors.New("performer: linear is nil")
 	}
 	if o := (Options{Causal: exact.Causal, Unnormalised: exact.Unnormalised}); linear.opts != o {
 		return nil, fmt.Errorf("performer: linear has %+v, exact has %+v, want the same", linear.opts, o)
+	}
+	if exact.Softcap != 0 {
+		return nil, fmt.Errorf("performer: exact.Softcap = %v, want 0, as linear has none", exact.Softcap)
 	}
 	return &Auto[T]{linear: linear, exact: exact}, nil
 }

@@ -15,9 +15,10 @@ type request[T dense.Float] struct {
 	gradients[T]                 // outputs need q, k and v alone
 	dst          dense.Matrix[T] // for outputs
 	heads        int
-	valid        []bool // keys that count; nil are all
-	past         int    // query i sees the keys j ≤ i + past if causal
-	processors   int    // that the form may use
+	valid        []bool     // keys that count; nil are all
+	past         int        // query i sees the keys j ≤ i + past if causal
+	processors   int        // that the form may use
+	pairs        pairing[T] // for Exact, which then has one head
 }
 
 // maskedForm is a form that can leave out keys and take a past.
@@ -116,6 +117,10 @@ func (e Exact[T]) dimension() int { return 0 }
 func (e Exact[T]) shares() bool { return false }
 
 func (e Exact[T]) attend(p request[T]) {
+	if p.pairs.given {
+		e.attendPairs(p)
+		return
+	}
 	var copies *rowMemory[T]
 	if e.Causal {
 		p = p.trimmed()

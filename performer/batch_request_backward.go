@@ -30,6 +30,10 @@ func (a *Attention[T]) attendBackward(p request[T]) {
 }
 
 func (e Exact[T]) attendBackward(p request[T]) {
+	if p.pairs.given {
+		e.backwardPairs(p)
+		return
+	}
 	s := pool.Get[selection[T]](&selections)
 	queries, keys, all := s.selected(p, e.Causal)
 	past := 0

@@ -10,6 +10,8 @@
 //   - how far off is it? [Audit] by exact rows, [Predictor] without them
 //   - one token after another: NewState of a form, [State]
 //   - heads, batches, masks: [NewBatch]; layers: package layer
+//   - tensors (B, H, L, d), biases, masks of pairs, scores: [Attend]; names of PyTorch and ONNX:
+//     docs/names.md of this module
 //   - gradients: [Differentiable]
 //   - estimates whose mean is exact attention: [NewUnbiased]
 //
@@ -157,6 +159,15 @@
 // of valid tokens do not change by one bit with it. The mask is on keys: queries in places of
 // padding have outputs as well. In a causal batch Past = Lk − Lq aligns the last query with the
 // last key.
+//
+// [Attend] takes tensors (B, H, L, d), in either order in memory, in one call. What it adds to scores
+// needs scores, which only [Exact] has: biases, masks of pairs of a query and a key, and the scores
+// or weights themselves. It joins past keys and values with new ones. Softcap is a field of Exact,
+// and so is part of its streams and gradients.
+//
+//	r, err := performer.Attend(performer.Exact[float32]{Causal: true}, performer.Call[float32]{
+//		Q: q, K: k, V: v, Bias: bias, PastK: pastK, PastV: pastV,
+//	})
 //
 // # Cost
 //

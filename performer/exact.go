@@ -13,7 +13,7 @@ import (
 //	out_i = Σ_j A_ij v_j / Σ_j A_ij,  A_ij = exp(Scale·q_iᵀk_j).
 //
 // The zero value is bidirectional, normalised attention with scale 1/√d. An Exact may be shared by
-// goroutines.
+// goroutines. [Attend] takes biases and masks of pairs of queries and keys besides.
 type Exact[T dense.Float] struct {
 	// Scale multiplies the products q_iᵀk_j. Zero means 1/√d.
 	Scale float64
@@ -25,6 +25,10 @@ type Exact[T dense.Float] struct {
 	// Unnormalised leaves out the division by the sum of the weights: the output is A·V with A =
 	// exp(Scale·QKᵀ).
 	Unnormalised bool
+
+	// Softcap replaces a score s = Scale·q_iᵀk_j by Softcap·tanh(s/Softcap), which is within
+	// ±Softcap. Zero leaves scores as they are.
+	Softcap float64
 }
 
 var (
@@ -74,8 +78,9 @@ func queriesOf(n int) int {
 	return min(max(n/32/block, 1), 4) * block
 }
 
-// exact is the task of computing the outputs of one head. A piece is a block of queries. Every
-// query sees a key. If the form is not causal, all keys count.
+// exact is the task of computing the outputs of one head. A piece is a block of queries. Unless
+// pairs are given, every query sees a key, and all keys count if the form is not causal. If pairs
+// are given, they alone say which keys a query sees.
 type exact[T dense.Float] struct {
 	request[T]
 	form Exact[T]
@@ -98,7 +103,10 @@ func (e *exact[T]) Piece(i int) {
 	t := pool.Get[tile[T]](&tiles)
 	t.prepare(hi-lo, e.v.Cols, e.form, e.k.Cols)
 	t.valid = e.valid
+	if e.pairs.given {
+		t.pairs, t.first = &e.pairs, lo
+	}
 	t.attend(e.dst.RowRange(lo, hi), e.q.RowRange(lo, hi), e.k, e.v, lo+e.past)
-	t.valid = nil
+	t.valid, t.pairs = nil, nil
 	pool.Put(&tiles, t)
 }

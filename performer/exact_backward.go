@@ -24,6 +24,8 @@ const (
 //	dv_j = Σ_i P_ij g_i,  dS_ij = P_ij·(g_i·v_j − δ_i),  δ_i = g_i·out_i or 0,
 //	dq_i = Scale·Σ_j dS_ij k_j,  dk_j = Scale·Σ_i dS_ij q_i.
 //
+// With a Softcap the derivative 1 − tanh² of a score multiplies dS_ij in the last line.
+//
 // Backward forms P again a tile at a time [Dao et al. 2022]. The time is O(Lq·Lk·(d+dv)), three to
 // four times the time of Forward, and the memory beyond the gradients is three numbers a query.
 // Once that memory is there Backward allocates nothing. The bits do not depend on GOMAXPROCS.
@@ -136,8 +138,11 @@ func (e *exactStatistics[T]) Piece(i int) {
 	out := w.out.Rows(hi - lo)
 	t.prepare(hi-lo, e.v.Cols, e.form, e.k.Cols)
 	t.valid = e.valid
+	if e.pairs.given {
+		t.pairs, t.first = &e.pairs, lo
+	}
 	t.attend(out, e.q.RowRange(lo, hi), e.k, e.v, lo+e.past)
-	t.valid = nil
+	t.valid, t.pairs = nil, nil
 	copy(e.shift[lo:hi], t.shift)
 	for i := range out.Rows {
 		e.log[lo+i] = T(math.Log(float64(t.total[i])))
@@ -170,6 +175,8 @@ func (e *exactSegments[T]) Piece(s int) {
 type gradientTile[T dense.Float] struct {
 	weights, slopes scratch.Buffer[T] // tileKeys×gradientQueries: P and dS, transposed
 	out             scratch.Buffer[T] // gradientQueries×dv
+	changes         scratch.Buffer[T] // tileKeys×gradientQueries, of pairs
+	caps, memory    []T               // gradientQueries: the derivatives of softcap for a key
 }
 
 // tile adds the gradients between the queries lo ≤ i < hi and the tile of keys. beta is 0 for the
@@ -182,11 +189,30 @@ func (e *exactGradient[T]) tile(w *gradientTile[T], s, lo, hi int, beta T) {
 	matmul.MulT(factor, k, q, 0, p)
 	matmul.MulT(1, v, g, 0, ds)
 	diagonal := e.form.Causal && lo+e.past < e.hi-1
+	var changes dense.Matrix[T]
+	if e.pairs.given {
+		w.changes.Shape(tileKeys, gradientQueries)
+		changes = w.changes.Rows(n).ColRange(0, hi-lo)
+		e.pairs.changes(changes, lo, e.lo)
+	}
 	for j := range n {
 		x, y := p.Row(j), ds.Row(j)
+		if e.form.Softcap != 0 {
+			w.cap(x, T(e.form.Softcap))
+		}
+		if e.pairs.given {
+			addChanges(x, changes.Row(j))
+		}
 		vecmath.ExpDiff(x, x, e.shift[lo:hi], e.log[lo:hi])
 		vecmath.AddScaled(y, e.mean[lo:hi], -1)
 		vecmath.Multiply(y, x)
+		if e.pairs.given {
+			e.pairs.close(x, y, changes.Row(j))
+			e.pairs.learn(y, lo, e.lo+j)
+		}
+		if e.form.Softcap != 0 {
+			vecmath.Multiply(y, w.caps)
+		}
 		if diagonal {
 			unseen := min(max(e.lo+j-e.past-lo, 0), hi-lo)
 			clear(x[:unseen])
@@ -196,19 +222,36 @@ func (e *exactGradient[T]) tile(w *gradientTile[T], s, lo, hi int, beta T) {
 			clear(x)
 			clear(y)
 		}
+		if e.pairs.given && e.form.Softcap != 0 {
+			e.pairs.close(x, y, changes.Row(j))
+		}
 	}
 	var old T = 1
 	if e.lo == 0 {
 		old = 0
 	}
 	dq, dk, dv := e.dq.RowRange(lo, hi), e.dks[s].Rows(n), e.dvs[s].Rows(n)
-	if diagonal && !(finite(k) && finite(q) && finite(g)) {
-		e.separately(dq, dk, dv, p, ds, lo, old, beta)
+	if (diagonal || e.pairs.given) && !(finite(k) && finite(q) && finite(g)) {
+		if e.pairs.given {
+			e.openPairs(dq, dk, dv, p, ds, changes, lo, old, beta)
+		} else {
+			e.separately(dq, dk, dv, p, ds, lo, old, beta)
+		}
 		return
 	}
 	matmul.TMul(factor, ds, k, old, dq)
 	matmul.Mul(factor, ds, q, beta, dk)
 	matmul.Mul(1, p, g, beta, dv)
+}
+
+// cap applies Softcap to the scores x of a key, and sets w.caps to the derivatives.
+func (w *gradientTile[T]) cap(x []T, c T) {
+	w.caps, w.memory = scratch.Resize(w.caps, len(x)), scratch.Resize(w.memory, len(x))
+	softcap(x, c, w.memory)
+	for i, s := range x {
+		t := s / c
+		w.caps[i] = (1 - t) * (1 + t)
+	}
 }
 
 // separately computes the products of a tile on the diagonal if rows are not finite. It leaves out

@@ -32,6 +32,12 @@ type tile[T dense.Float] struct {
 	values  scratch.Buffer[T] // tileKeys×dv, of the keys that count
 	sums    scratch.Buffer[T] // queries×dv
 
+	pairs   *pairing[T]       // nil if nothing but form, valid and last changes scores
+	first   int               // the number of query 0, for pairs
+	changes scratch.Buffer[T] // tileKeys×queries, of pairs
+	open    []bool            // which queries have seen a key, for pairs
+	caps    []T               // memory of softcap
+
 	// One element a query.
 	peaks, raised []T // the largest finite score so far, before and with a tile
 	shift         []T // subtracted from scores: the peak, or 0 if there is none
@@ -52,6 +58,11 @@ func (t *tile[T]) prepare(n, dv int, form Exact[T], d int) {
 	for i := range t.peaks {
 		t.peaks[i] = T(math.Inf(-1))
 	}
+	if form.Softcap != 0 {
+		t.caps = scratch.Resize(t.caps, n)
+	}
+	t.open = scratch.Resize(t.open, n)
+	clear(t.open)
 }
 
 // attend computes the outputs of a block of queries. Query 0 of the block is aligned with key
@@ -81,6 +92,8 @@ func (t *tile[T]) finish(dst dense.Matrix[T]) {
 	sums := t.sums.Rows(dst.Rows)
 	for i := range dst.Rows {
 		switch peak := float64(t.peaks[i]); {
+		case t.pairs != nil && !t.open[i]:
+			clear(dst.Row(i))
 		case !t.form.Unnormalised:
 			divide(dst.Row(i), sums.Row(i), t.total[i])
 		case math.IsInf(peak, -1):
@@ -124,9 +137,13 @@ func (t *tile[T]) add(k, v dense.Matrix[T], logs []T) {
 // take adds a tile of keys and values, which begins at key number lo, to the sums of the queries.
 // Scores are raised by logs, unless logs is nil.
 func (t *tile[T]) take(k, v dense.Matrix[T], valid []bool, logs []T, lo int) {
+	if t.pairs != nil {
+		t.takePairs(k, v, lo)
+		return
+	}
 	n := len(t.peaks)
 	scores, sums := t.scores.Rows(k.Rows), t.sums.Rows(n)
-	matmul.MulPacked(t.scale, k, &t.queries, 0, scores, nil)
+	t.score(scores, k)
 	for j, x := range logs {
 		vecmath.Affine(scores.Row(j), scores.Row(j), 1, x)
 	}
@@ -143,10 +160,7 @@ func (t *tile[T]) take(k, v dense.Matrix[T], valid []bool, logs []T, lo int) {
 	if slices.Contains(valid, false) {
 		v = t.leaveOut(scores, v, valid)
 	}
-	t.raise(scores, sums)
-	clear(t.added)
-	vecmath.ExpRows(scores.Data, scores.Stride, scores.Rows, t.shift, t.zeros, t.added)
-	vecmath.AddScaled(t.total, t.added, 1)
+	t.weigh(scores, sums)
 	if !diagonal || finite(v) {
 		matmul.TMul(1, scores, v, 1, sums)
 		return
@@ -157,6 +171,24 @@ func (t *tile[T]) take(k, v dense.Matrix[T], valid []bool, logs []T, lo int) {
 			matmul.TMul(1, scores.RowRange(0, seen).ColRange(i, i+1), v.RowRange(0, seen), 1, sums.RowRange(i, i+1))
 		}
 	}
+}
+
+// score writes the scores of keys.
+func (t *tile[T]) score(scores, k dense.Matrix[T]) {
+	matmul.MulPacked(t.scale, k, &t.queries, 0, scores, nil)
+	if t.form.Softcap != 0 {
+		for j := range scores.Rows {
+			softcap(scores.Row(j), T(t.form.Softcap), t.caps)
+		}
+	}
+}
+
+// weigh replaces scores by weights, and adds the weights to the sums of weights.
+func (t *tile[T]) weigh(scores, sums dense.Matrix[T]) {
+	t.raise(scores, sums)
+	clear(t.added)
+	vecmath.ExpRows(scores.Data, scores.Stride, scores.Rows, t.shift, t.zeros, t.added)
+	vecmath.AddScaled(t.total, t.added, 1)
 }
 
 // raise updates the peaks by the scores, and rescales the sums of queries whose peak has grown.

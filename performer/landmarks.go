@@ -69,12 +69,12 @@ type Landmarks[T dense.Float] struct {
 // each call. src seeds the choice.
 //
 // The error reports an exact with Causal, because a landmark may come after a query, an exact.Scale
-// that is negative or not finite, an r below 1 or too large for memory, and a nil src.
+// that is negative or not finite, an exact.Softcap, an r below 1 or too large for memory, and a nil src.
 func NewLandmarks[T dense.Float](exact Exact[T], r int, src rand.Source) (*Landmarks[T], error) {
 	if exact.Causal {
 		return nil, errors.New("performer: exact.Causal is set, but landmarks are chosen among later keys too: want NewLandmarksAt")
 	}
-	if err := checkLandmarkScale(exact); err != nil {
+	if err := checkLandmarkKernel(exact); err != nil {
 		return nil, err
 	}
 	if r < 1 {
@@ -99,11 +99,11 @@ func NewLandmarks[T dense.Float](exact Exact[T], r int, src rand.Source) (*Landm
 // kernels.Gaussian{LengthScale: 1/√s} chooses them among keys of the past or of other texts. The
 // time is O(L·r·(d+dv)). A change of later tokens changes no bit of earlier outputs.
 //
-// The error reports an exact.Scale that is negative or not finite, a z without rows or columns, too
+// The error reports an exact.Scale that is negative or not finite, an exact.Softcap, a z without rows or columns, too
 // large for memory or not finite, and a landmark with s·‖z‖²/2 out of the range of T.
 func NewLandmarksAt[T dense.Float](exact Exact[T], z dense.Matrix[T]) (*Landmarks[T], error) {
 	z.Check()
-	if err := checkLandmarkScale(exact); err != nil {
+	if err := checkLandmarkKernel(exact); err != nil {
 		return nil, err
 	}
 	if z.Rows < 1 || z.Cols < 1 {
@@ -141,10 +141,13 @@ func givenLandmarks[T dense.Float](scale float64, z dense.Matrix[T], means *land
 	return set, nil
 }
 
-// checkLandmarkScale returns an error unless exp(Scale·xᵀy) is a kernel.
-func checkLandmarkScale[T dense.Float](exact Exact[T]) error {
+// checkLandmarkKernel returns an error unless exp(Scale·xᵀy) is a kernel.
+func checkLandmarkKernel[T dense.Float](exact Exact[T]) error {
 	if !(exact.Scale >= 0) || math.IsInf(exact.Scale, 1) {
 		return fmt.Errorf("performer: exact.Scale = %v, want a finite number of at least 0", exact.Scale)
+	}
+	if exact.Softcap != 0 {
+		return fmt.Errorf("performer: exact.Softcap = %v, want 0: landmarks need exp(Scale·qᵀk)", exact.Softcap)
 	}
 	return nil
 }

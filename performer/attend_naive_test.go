@@ -1,0 +1,146 @@
+package performer_test
+
+import (
+	"math"
+	"math/rand/v2"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/performer"
+)
+
+// naiveCall is Attend and AttendBackward for an Exact in float64, one pair after another.
+type naiveCall struct {
+	out, raw, capped, biased, weights dense.Tensor[float64]
+	dq, dk, dv, dbias                 dense.Tensor[float64] // dbias has no sides of 1
+}
+
+// element returns an element, where sides of 1 serve all.
+func element[E dense.Element](t dense.Tensor[E], b, h, i, j int) E {
+	return t.Row(min(b, t.Batch-1), min(h, t.Heads-1), min(i, t.Rows-1))[j]
+}
+
+// wide returns the tensor in float64.
+func wide[T dense.Float](t dense.Tensor[T]) dense.Tensor[float64] {
+	if t.IsZero() {
+		return dense.Tensor[float64]{}
+	}
+	w := dense.NewTensor[float64](t.Batch, t.Heads, t.Rows, t.Cols)
+	for b := range t.Batch {
+		for h := range t.Heads {
+			dense.Copy(dense.Head(w, b, h), dense.Head(t, b, h))
+		}
+	}
+	return w
+}
+
+// naive computes a call whose K and V are all keys, of which past come before the first query.
+func naive[T dense.Float](e performer.Exact[T], c performer.Call[T], dout dense.Tensor[float64], past int) naiveCall {
+	q, k, v, bias := wide(c.Q), wide(c.K), wide(c.V), wide(c.Bias)
+	group := q.Heads / k.Heads
+	pairs := func() dense.Tensor[float64] { return dense.NewTensor[float64](q.Batch, q.Heads, q.Rows, k.Rows) }
+	n := naiveCall{
+		out: dense.NewTensor[float64](q.Batch, q.Heads, q.Rows, v.Cols), raw: pairs(), capped: pairs(), biased: pairs(), weights: pairs(),
+		dq: like(q), dk: like(k), dv: like(v), dbias: pairs(),
+	}
+	scale := e.Scale
+	if scale == 0 {
+		scale = 1 / math.Sqrt(float64(q.Cols))
+	}
+	for b := range q.Batch {
+		before := past
+		if c.Lengths != nil {
+			before = c.Lengths[b] - q.Rows
+		}
+		for h := range q.Heads {
+			for i := range q.Rows {
+				peak, sum := math.Inf(-1), 0.0
+				seen := make([]bool, k.Rows)
+				for j := range seen {
+					s := scale * dot(q.Row(b, h, i), k.Row(b, h/group, j))
+					n.raw.Row(b, h, i)[j] = s
+					if e.Softcap != 0 {
+						s = e.Softcap * math.Tanh(s/e.Softcap)
+					}
+					n.capped.Row(b, h, i)[j] = s
+					seen[j] = !(e.Causal && j > i+before || c.Lengths != nil && j >= c.Lengths[b] ||
+						!bias.IsZero() && (j >= bias.Cols || math.IsInf(element(bias, b, h, i, j), -1)) ||
+						!c.Mask.IsZero() && (j >= c.Mask.Cols || !element(c.Mask, b, h, i, j)))
+					if n.biased.Row(b, h, i)[j] = math.Inf(-1); !seen[j] {
+						continue
+					}
+					if !bias.IsZero() {
+						s += element(bias, b, h, i, j)
+					}
+					n.biased.Row(b, h, i)[j], peak = s, max(peak, s)
+				}
+				if e.Unnormalised {
+					peak, sum = 0, 1
+				} else {
+					for j, s := range n.biased.Row(b, h, i) {
+						if seen[j] {
+							sum += math.Exp(s - peak)
+						}
+					}
+				}
+				out, weights := n.out.Row(b, h, i), n.weights.Row(b, h, i)
+				for j, s := range n.biased.Row(b, h, i) {
+					if seen[j] {
+						weights[j] = math.Exp(s-peak) / sum
+						axpy(out, v.Row(b, h/group, j), weights[j])
+					}
+				}
+				if dout.IsZero() {
+					continue
+				}
+				g, delta := dout.Row(b, h, i), 0.0
+				if !e.Unnormalised {
+					delta = dot(g, out)
+				}
+				for j, p := range weights {
+					if !seen[j] || dot(g, g) == 0 {
+						continue
+					}
+					ds := p * (dot(g, v.Row(b, h/group, j)) - delta)
+					n.dbias.Row(b, h, i)[j] = ds
+					if e.Softcap != 0 {
+						ds *= 1 - math.Pow(n.capped.Row(b, h, i)[j]/e.Softcap, 2)
+					}
+					axpy(n.dq.Row(b, h, i), k.Row(b, h/group, j), scale*ds)
+					axpy(n.dk.Row(b, h/group, j), q.Row(b, h, i), scale*ds)
+					axpy(n.dv.Row(b, h/group, j), g, p)
+				}
+			}
+		}
+	}
+	return n
+}
+
+func like(t dense.Tensor[float64]) dense.Tensor[float64] {
+	return dense.NewTensor[float64](t.Batch, t.Heads, t.Rows, t.Cols)
+}
+
+func dot(x, y []float64) float64 {
+	sum := 0.0
+	for i, v := range x {
+		sum += v * y[i]
+	}
+	return sum
+}
+
+func axpy(y, x []float64, a float64) {
+	for i, v := range x {
+		y[i] += a * v
+	}
+}
+
+// normalTensor returns a tensor of normal numbers, (B, L, H·d) in memory if tokens is set.
+func normalTensor[T dense.Float](rng *rand.Rand, b, h, l, d int, tokens bool) dense.Tensor[T] {
+	data := make([]T, b*h*l*d)
+	for i := range data {
+		data[i] = T(rng.NormFloat64())
+	}
+	if tokens {
+		return dense.SplitHeads(dense.Of(b*l, h*d, data), b, h)
+	}
+	return dense.TensorOf(b, h, l, d, data)
+}

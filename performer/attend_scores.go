@@ -1,0 +1,53 @@
+package performer
+
+import (
+	"math"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/parallel"
+)
+
+// scores writes the scores or the weights of one head of queries, as asked for.
+func (a *tensorCall[T]) scores(b, h int, dst dense.Matrix[T]) {
+	form := exactOf(a.b.formOf(h))
+	p := a.request(b, h, form)
+	pairs := p.pairs
+	pairs.causal, pairs.past, pairs.valid = form.Causal, p.past, p.valid
+	parallel.Rows(dst.Rows, block, func(lo, hi int) {
+		rows := dst.RowRange(lo, hi)
+		form.rawScores(rows, p.q.RowRange(lo, hi), p.k)
+		if a.Scores >= CappedScores {
+			form.cap(rows)
+		}
+		if a.Scores < BiasedScores {
+			return
+		}
+		changes := dense.New[T](rows.Cols, rows.Rows)
+		pairs.changes(changes, lo, 0)
+		for i := range rows.Rows {
+			row, open := rows.Row(i), false
+			for j := range row {
+				if x := changes.At(j, i); x == T(math.Inf(-1)) {
+					row[j] = x
+				} else {
+					row[j], open = row[j]+x, true
+				}
+			}
+			switch {
+			case a.Scores == Weights && open:
+				form.weights(row)
+			case a.Scores == Weights:
+				clear(row)
+			}
+		}
+	})
+}
+
+// formOf returns the form of a head.
+func (b *Batch[T]) formOf(h int) Form[T] {
+	u := 0
+	for len(b.units) > 1 && b.units[u].to <= h {
+		u++
+	}
+	return b.units[u].form
+}

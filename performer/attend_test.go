@@ -1,0 +1,300 @@
+package performer_test
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/densetest"
+	"github.com/seed-feabd252/randfeat/performer"
+	"github.com/seed-feabd252/randfeat/rff"
+)
+
+// attendCase is a call of Attend with random tensors.
+type attendCase struct {
+	name         string
+	form         performer.Exact[float64]
+	heads, group int
+	lq, lk, past int
+	lengths      []int
+	bias, mask   [4]int
+	tokens       bool
+}
+
+func attendCases() []attendCase {
+	return []attendCase{
+		{name: "plain", heads: 2, group: 1, lq: 5, lk: 7},
+		{name: "tokens", heads: 4, group: 2, lq: 5, lk: 7, tokens: true},
+		{name: "bias of every pair", heads: 2, group: 1, lq: 70, lk: 300, bias: [4]int{2, 2, 70, 300}},
+		{name: "bias of keys", heads: 2, group: 1, lq: 6, lk: 9, bias: [4]int{1, 2, 1, 9}},
+		{name: "bias of fewer keys", heads: 2, group: 2, lq: 130, lk: 300, bias: [4]int{2, 1, 130, 260}, tokens: true},
+		{name: "mask of every pair", heads: 2, group: 1, lq: 70, lk: 300, mask: [4]int{2, 2, 70, 300}},
+		{name: "mask of keys of a head", heads: 4, group: 2, lq: 6, lk: 9, mask: [4]int{2, 4, 1, 8}},
+		{name: "mask of keys and bias", heads: 2, group: 1, lq: 6, lk: 9, mask: [4]int{2, 1, 1, 9}, bias: [4]int{1, 1, 6, 9}},
+		{name: "softcap", form: performer.Exact[float64]{Softcap: 1.5}, heads: 2, group: 1, lq: 66, lk: 70},
+		{name: "softcap causal", form: performer.Exact[float64]{Softcap: 1.5, Causal: true, Scale: 0.7}, heads: 2, group: 2, lq: 300, lk: 300},
+		{name: "softcap, bias and mask", form: performer.Exact[float64]{Softcap: 0.8, Causal: true}, heads: 2, group: 1, lq: 70, lk: 290, bias: [4]int{1, 2, 70, 290}, mask: [4]int{2, 1, 70, 290}, past: 220},
+		{name: "past", form: performer.Exact[float64]{Causal: true}, heads: 4, group: 2, lq: 5, lk: 12, past: 7, tokens: true},
+		{name: "lengths", form: performer.Exact[float64]{Causal: true}, heads: 2, group: 1, lq: 4, lk: 9, lengths: []int{9, 2}},
+		{name: "lengths and a mask", form: performer.Exact[float64]{Causal: true}, heads: 2, group: 1, lq: 4, lk: 9, lengths: []int{0, 6}, mask: [4]int{1, 2, 4, 9}},
+		{name: "unnormalised", form: performer.Exact[float64]{Unnormalised: true, Softcap: 2}, heads: 2, group: 1, lq: 5, lk: 7, bias: [4]int{1, 1, 5, 7}, mask: [4]int{1, 1, 5, 7}},
+		{name: "no keys", heads: 2, group: 1, lq: 3, lk: 0, mask: [4]int{1, 1, 3, 0}},
+		{name: "no queries", heads: 2, group: 1, lq: 0, lk: 3, bias: [4]int{1, 1, 1, 3}},
+	}
+}
+
+// call returns the call of the case, whose first keys are past ones. A third of the pairs of a mask
+// and a tenth of the biases are closed, and the first query of every mask sees nothing.
+func call[T dense.Float](c attendCase, rng *rand.Rand) (performer.Exact[T], performer.Call[T]) {
+	const batch, d, dv = 2, 8, 5
+	keyHeads := c.heads / c.group
+	all := performer.Call[T]{
+		Q: normalTensor[T](rng, batch, c.heads, c.lq, d, c.tokens),
+		K: normalTensor[T](rng, batch, keyHeads, c.lk, d, c.tokens),
+		V: normalTensor[T](rng, batch, keyHeads, c.lk, dv, c.tokens), Lengths: c.lengths,
+	}
+	if c.bias != [4]int{} {
+		all.Bias = normalTensor[T](rng, c.bias[0], c.bias[1], c.bias[2], c.bias[3], false)
+		for i := range all.Bias.Data {
+			if rng.IntN(10) == 0 {
+				all.Bias.Data[i] = T(math.Inf(-1))
+			}
+		}
+	}
+	if c.mask != [4]int{} {
+		all.Mask = dense.NewTensor[bool](c.mask[0], c.mask[1], c.mask[2], c.mask[3])
+		for i := range all.Mask.Data {
+			all.Mask.Data[i] = rng.IntN(3) > 0 && (i/max(c.mask[3], 1)%c.mask[2] > 0 || c.mask[2] == 1)
+		}
+	}
+	e := performer.Exact[T]{Causal: c.form.Causal, Scale: c.form.Scale, Softcap: c.form.Softcap, Unnormalised: c.form.Unnormalised}
+	return e, all
+}
+
+// rowsOf returns rows from ≤ i < to of every head, in new memory.
+func rowsOf[T dense.Float](t dense.Tensor[T], from, to int) dense.Tensor[T] {
+	r := dense.NewTensor[T](t.Batch, t.Heads, to-from, t.Cols)
+	for b := range t.Batch {
+		for h := range t.Heads {
+			dense.Copy(dense.Head(r, b, h), dense.Head(t, b, h).RowRange(from, to))
+		}
+	}
+	return r
+}
+
+// asGiven returns the call with its first keys as past ones.
+func asGiven[T dense.Float](c attendCase, all performer.Call[T]) performer.Call[T] {
+	if c.past > 0 {
+		all.PastK, all.PastV = rowsOf(all.K, 0, c.past), rowsOf(all.V, 0, c.past)
+		all.K, all.V = rowsOf(all.K, c.past, c.lk), rowsOf(all.V, c.past, c.lk)
+	}
+	return all
+}
+
+// requireNear requires that a tensor is near the truth.
+func requireNear[T dense.Float](t *testing.T, name string, want dense.Tensor[float64], got dense.Tensor[T], tolerance float64) {
+	t.Helper()
+	require.Equal(t, want.Shape(), got.Shape(), name)
+	for b := range want.Batch {
+		for h := range want.Heads {
+			for i := range want.Rows {
+				x := got.Row(b, h, i)
+				for j, w := range want.Row(b, h, i) {
+					if g := float64(x[j]); g != w && !(math.Abs(g-w) <= tolerance*max(math.Abs(w), 1)) {
+						t.Fatalf("%s[%d, %d, %d, %d] is %v, want %v ± %v", name, b, h, i, j, g, w, tolerance)
+					}
+				}
+			}
+		}
+	}
+}
+
+// Outputs, scores, weights and gradients are those of the definition.
+func TestAttend(t *testing.T) {
+	t.Run("float32", testAttend[float32])
+	t.Run("float64", testAttend[float64])
+}
+
+func testAttend[T dense.Float](t *testing.T) {
+	for seed, c := range attendCases() {
+		t.Run(c.name, func(t *testing.T) {
+			rng := rand.New(rand.NewPCG(uint64(seed), 2))
+			form, all := call[T](c, rng)
+			given := asGiven(c, all)
+			dout := normalTensor[T](rng, 2, c.heads, c.lq, all.V.Cols, c.tokens)
+			want := naive(form, all, wide(dout), c.past)
+
+			// Scores are sums of 8 products of normal numbers, gradients of at most 300 terms of
+			// size 30. Errors add up as the terms do.
+			score := 64 * densetest.Roundoff[T]()
+			output := 40 * score
+			for stage, w := range map[performer.Scores]dense.Tensor[float64]{
+				performer.RawScores: want.raw, performer.CappedScores: want.capped, performer.BiasedScores: want.biased, performer.Weights: want.weights,
+			} {
+				given.Scores = stage
+				got, err := performer.Attend(form, given)
+				require.NoError(t, err)
+				requireNear(t, "out", want.out, got.Out, output)
+				requireNear(t, fmt.Sprint("scores ", stage), w, got.Scores, 4*score)
+				requireNear(t, "keys", wide(all.K), got.K, 0)
+				requireNear(t, "values", wide(all.V), got.V, 0)
+			}
+			given.Scores = performer.NoScores
+			given.LearnBias = !given.Bias.IsZero()
+			g, err := performer.AttendBackward(form, given, dout)
+			require.NoError(t, err)
+			requireNear(t, "dq", want.dq, g.Q, 20*output)
+			requireNear(t, "dk", want.dk, g.K, 20*output)
+			requireNear(t, "dv", want.dv, g.V, 20*output)
+			if !given.LearnBias {
+				assert.True(t, g.Bias.IsZero())
+				return
+			}
+			sums := dense.NewTensor[float64](c.bias[0], c.bias[1], c.bias[2], c.bias[3])
+			for b := range 2 {
+				for h := range c.heads {
+					for i := range c.lq {
+						axpy(sums.Row(min(b, c.bias[0]-1), min(h, c.bias[1]-1), min(i, c.bias[2]-1)), want.dbias.Row(b, h, i)[:c.bias[3]], 1)
+					}
+				}
+			}
+			requireNear(t, "dbias", sums, g.Bias, 20*output)
+		})
+	}
+}
+
+// What a query does not see changes no bit, NaN included, in outputs and in gradients.
+func TestAttendLeavesOut(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 3))
+	nan := math.NaN()
+	for _, causal := range []bool{false, true} {
+		c := attendCase{heads: 2, group: 1, lq: 70, lk: 280, mask: [4]int{1, 2, 70, 280}}
+		form, all := call[float64](c, rng)
+		form.Causal, form.Softcap = causal, 3
+		hidden := []int{3, 128, 279}
+		for h := range 2 {
+			for i := range 70 {
+				for _, j := range hidden {
+					all.Mask.Row(0, h, i)[j] = false
+				}
+			}
+		}
+		dout := normalTensor[float64](rng, 2, 2, 70, 5, false)
+		clear(dout.Row(1, 1, 7))
+		want, err := performer.Attend(form, all)
+		require.NoError(t, err)
+		wantG, err := performer.AttendBackward(form, all, dout)
+		require.NoError(t, err)
+		for b := range 2 {
+			for _, j := range hidden {
+				fillWith(all.K.Row(b, 1, j), nan)
+				fillWith(all.V.Row(b, 1, j), nan)
+			}
+		}
+		fillWith(all.Q.Row(0, 0, 0), nan) // it sees no key
+		got, err := performer.Attend(form, all)
+		require.NoError(t, err)
+		fillWith(all.Q.Row(1, 1, 7), nan) // it has no gradient
+		gotG, err := performer.AttendBackward(form, all, dout)
+		require.NoError(t, err)
+		// Sums over rows of which one is not finite have another order.
+		requireNear(t, "out", want.Out, got.Out, 1e-14)
+		requireNear(t, "dq", wantG.Q, gotG.Q, 1e-13)
+		requireNear(t, "dk", wantG.K, gotG.K, 1e-13)
+		requireNear(t, "dv", wantG.V, gotG.V, 1e-13)
+		assert.Equal(t, make([]float64, 5), got.Out.Row(0, 0, 0))
+		for _, j := range hidden {
+			assert.Equal(t, make([]float64, 8), gotG.K.Row(1, 1, j))
+		}
+	}
+}
+
+func fillWith(x []float64, v float64) {
+	for i := range x {
+		x[i] = v
+	}
+}
+
+// Values that are not finite reach the queries that see them, and no others.
+func TestAttendNotFinite(t *testing.T) {
+	form, all := call[float64](attendCase{heads: 1, group: 1, lq: 3, lk: 4}, rand.New(rand.NewPCG(1, 4)))
+	all.Mask = dense.TensorOf(1, 1, 3, 4, []bool{
+		true, true, false, false,
+		true, true, true, false,
+		false, false, false, true,
+	})
+	all.V.Row(0, 0, 2)[1] = math.Inf(1)
+	got, err := performer.Attend(form, all)
+	require.NoError(t, err)
+	assert.True(t, math.IsInf(got.Out.Row(0, 0, 1)[1], 1))
+	for _, i := range []int{0, 2} {
+		for _, x := range got.Out.Row(0, 0, i) {
+			assert.False(t, math.IsInf(x, 0) || math.IsNaN(x))
+		}
+	}
+	assert.Equal(t, all.V.Row(0, 0, 3), got.Out.Row(0, 0, 2))
+	all.Bias = dense.TensorOf(1, 1, 1, 4, []float64{0, math.NaN(), 0, 0})
+	got, err = performer.Attend(form, all)
+	require.NoError(t, err)
+	assert.True(t, math.IsNaN(got.Out.Row(0, 0, 0)[0]), "a bias of NaN is not hidden")
+	assert.Equal(t, all.V.Row(0, 0, 3), got.Out.Row(0, 0, 2))
+}
+
+// Other forms take masks of keys, lengths and past keys: outputs have the bits of each head alone.
+func TestAttendOtherForms(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 5))
+	phi, err := rff.ELU[float64](8)
+	require.NoError(t, err)
+	for _, causal := range []bool{false, true} {
+		linear, err := performer.New(phi, performer.Options{Causal: causal})
+		require.NoError(t, err)
+		for _, c := range []attendCase{
+			{name: "plain", heads: 4, group: 2, lq: 9, lk: 9},
+			{name: "tokens", heads: 4, group: 2, lq: 9, lk: 9, tokens: true},
+			{name: "keys", heads: 4, group: 2, lq: 9, lk: 12, mask: [4]int{2, 1, 1, 12}},
+			{name: "keys of heads", heads: 4, group: 2, lq: 9, lk: 12, mask: [4]int{2, 4, 1, 12}},
+			{name: "past", heads: 4, group: 2, lq: 9, lk: 12, past: 3},
+			{name: "lengths", heads: 4, group: 2, lq: 9, lk: 12, lengths: []int{12, 4}},
+		} {
+			t.Run(fmt.Sprint(c.name, causal), func(t *testing.T) {
+				_, all := call[float64](c, rng)
+				got, err := performer.Attend(linear, asGiven(c, all))
+				require.NoError(t, err)
+				dout := normalTensor[float64](rng, 2, 4, 9, 5, false)
+				g, err := performer.AttendBackward(linear, asGiven(c, all), dout)
+				require.NoError(t, err)
+				one, err := performer.NewBatch[float64](1, 1, linear)
+				require.NoError(t, err)
+				for b := range 2 {
+					sums := dense.New[float64](c.lk, 8)
+					for h := range 4 {
+						s := performer.Sequences{Queries: []int{c.lq}, Keys: []int{c.lk}, Past: []int{c.past}, Valid: make([]bool, c.lk)}
+						if c.lengths != nil {
+							s.Past[0] = c.lengths[b] - c.lq
+						}
+						for j := range s.Valid {
+							s.Valid[j] = (c.lengths == nil || j < c.lengths[b]) && (all.Mask.IsZero() || element(all.Mask, b, h, 0, j))
+						}
+						q, k, v := dense.Head(all.Q, b, h), dense.Head(all.K, b, h/2), dense.Head(all.V, b, h/2)
+						assert.Equal(t, one.ForwardSequences(dense.Matrix[float64]{}, q, k, v, s), dense.Head(got.Out, b, h).Clone())
+						var none dense.Matrix[float64]
+						dq, dk, _ := one.BackwardSequences(none, none, none, q, k, v, dense.Head(dout, b, h), s)
+						assert.Equal(t, dq, dense.Head(g.Q, b, h).Clone())
+						for j := range dk.Rows {
+							axpy(sums.Row(j), dk.Row(j), 1)
+						}
+						if h%2 == 1 {
+							assert.Equal(t, sums, dense.Head(g.K, b, h/2).Clone())
+							sums = dense.New[float64](c.lk, 8)
+						}
+					}
+				}
+			})
+		}
+	}
+}

@@ -1,0 +1,43 @@
+package performer
+
+import (
+	"math"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/vecmath"
+)
+
+// softcap replaces x by c·tanh(x/c), with memory for as many elements. Far from zero
+//
+//	tanh y = ±(1 − e)/(1 + e),  e = exp(−2|y|),
+//
+// which is accurate there; near zero 1 − e would cancel, and tanh y is a quotient of polynomials.
+func softcap[T dense.Float](x []T, c T, memory []T) {
+	e := memory[:len(x)]
+	for i, v := range x {
+		x[i] = v / c
+		e[i] = -2 * T(math.Abs(float64(x[i])))
+	}
+	vecmath.Exp(e, e)
+	for i, y := range x {
+		if e[i] < farFromZero {
+			t := (1 - e[i]) / (1 + e[i])
+			if y < 0 {
+				t = -t
+			}
+			x[i] = c * t
+		} else {
+			x[i] = c * tanhNearZero(y)
+		}
+	}
+}
+
+// farFromZero is exp(−2|y|) where softcap goes from one formula to the other, at |y| = 0.4.
+const farFromZero = 0.449
+
+// tanhNearZero returns tanh y for |y| ≤ 0.401, and NaN for NaN. The seventh convergent of Lambert's
+// continued fraction y/(1 + y²/(3 + y²/(5 + …))) is off by y¹⁴/(15·(3·5·7·9·11·13)²) < 2⁻⁵⁶ of it.
+func tanhNearZero[T dense.Float](y T) T {
+	z := y * y
+	return y * (135135 + z*(17325+z*(378+z))) / (135135 + z*(62370+z*(3150+28*z)))
+}
