@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/seed-feabd252/randfeat/internal/cache"
 )
 
 // AddSquare is the sum of products, for orders around multiples of panels and of bands, and writes
@@ -74,4 +76,30 @@ func TestAddSquareOnProcessors(t *testing.T) {
 	require.Equal(t, want, compute())
 	require.Panics(t, func() { AddSquare(p, 128, want[1:]) })
 	require.Panics(t, func() { AddSquare(p, 100, want) })
+}
+
+// More columns than stay in the second cache are cut into slabs.
+func TestAddSquareInSlabs(t *testing.T) {
+	const k, n, height = 20, 700, 128
+	p := random[float64](rand.New(rand.NewPCG(1, 2)), k, n)
+	var bands []matrix[float64]
+	for lo := 0; lo < n; lo += height {
+		bands = append(bands, matrix[float64]{Rows: min(height, n-lo), Cols: min(lo+height, n), Stride: lo + height, Data: make([]float64, height*(lo+height))})
+	}
+	want := matrix[float64]{Rows: n, Cols: n, Stride: n, Data: make([]float64, n*n)}
+	TMul(1, p, p, 0, want)
+	old := cache.L2
+	defer func() { cache.L2 = old }()
+	cache.L2 = 16 << 10
+	AddSquare(p, height, bands)
+	for i := range n {
+		b := bands[i/height]
+		for j := range i + 1 {
+			size := 0.0
+			for l := range k {
+				size += math.Abs(p.Data[l*p.Stride+i] * p.Data[l*p.Stride+j])
+			}
+			require.InDelta(t, want.Data[i*n+j], b.Data[i%height*b.Stride+j], 2*k*0x1p-53*size, "(%d, %d)", i, j)
+		}
+	}
 }
