@@ -161,7 +161,7 @@ func BenchmarkGemm(b *testing.B) {
 }
 
 func benchmark[T dense.Float](b *testing.B, r routines[T]) {
-	for _, n := range []int{128, 512} {
+	for _, n := range []int{128, 512, 2048} {
 		for _, by := range []struct {
 			name string
 			gemm gemm[T]

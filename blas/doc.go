@@ -5,10 +5,20 @@
 //	blas32.Use(blas.Implementation{})
 //	blas64.Use(blas.Implementation{})
 //
-// every product of packages blas32, blas64, lapack64 and mat runs on it. Its methods may also be
-// called by themselves.
+// Gemm, Syrk, Symm, Trsm and Trmm of packages blas32, blas64, lapack64 and mat run on it, and with
+// them the factorisations in blocks: Cholesky, QR, SVD and eigenvalues. Its methods may also be
+// called by themselves. [Mul], [TMul] and [Syrk] are plain functions of dense matrices, which need
+// no setting.
 //
 // The products use AVX-512, AVX2 or NEON with fused multiply-adds where the processor has them, and
-// pure Go elsewhere. gonum's own float32 products took more than ten times as long for 512×512 matrices
-// on two cores with AVX-512 (go test -bench Gemm ./blas).
+// pure Go elsewhere. BENCHMARKS.md compares them with gonum's.
+//
+// # The setting is the program's
+//
+// gonum's lapack64 and mat take the implementation of blas64 that the program has set, for all
+// goroutines: no call of them can bring its own. No package of this module sets it, because results
+// elsewhere in the program would change in their last bits. The Cholesky factorisations of package
+// ridge, which decide its time, are its own, on the products of this module. Other packages call
+// gonum for QR, eigenvalues, SVD and small Cholesky factorisations, once for a map or for
+// frequencies: these calls gain when the program has called blas64.Use, and not otherwise.
 package blas

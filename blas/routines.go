@@ -1,0 +1,80 @@
+package blas
+
+import gonum "gonum.org/v1/gonum/blas"
+
+// Ssyrk computes C = alpha·op(A)·op(A)ᵀ + beta·C in float32, for the triangle ul of the n×n matrix C;
+// op(A) is A (n×k) for NoTrans and Aᵀ, A k×n, for Trans and ConjTrans. The other triangle is neither
+// read nor written. All else is as for Sgemm. Cost: n²·k/2 multiply-adds.
+func (i Implementation) Ssyrk(ul gonum.Uplo, tA gonum.Transpose, n, k int, alpha float32, a []float32, lda int, beta float32, c []float32, ldc int) {
+	if !enough(n, n, k) || !syrk(usual, ul, tA, n, k, alpha, a, lda, beta, c, ldc) {
+		i.Implementation.Ssyrk(ul, tA, n, k, alpha, a, lda, beta, c, ldc)
+	}
+}
+
+// Dsyrk is Ssyrk in float64.
+func (i Implementation) Dsyrk(ul gonum.Uplo, tA gonum.Transpose, n, k int, alpha float64, a []float64, lda int, beta float64, c []float64, ldc int) {
+	if !enough(n, n, k) || !syrk(usual, ul, tA, n, k, alpha, a, lda, beta, c, ldc) {
+		i.Implementation.Dsyrk(ul, tA, n, k, alpha, a, lda, beta, c, ldc)
+	}
+}
+
+// Ssymm computes C = alpha·A·B + beta·C in float32 for s = Left, and alpha·B·A + beta·C for Right,
+// where B and C are m×n and A is symmetric. Only the triangle ul of A is read. All else is as for
+// Sgemm. Cost: m²·n multiply-adds, or m·n².
+func (i Implementation) Ssymm(s gonum.Side, ul gonum.Uplo, m, n int, alpha float32, a []float32, lda int, b []float32, ldb int, beta float32, c []float32, ldc int) {
+	if !enough(m, n, order(s, m, n)) || !symm(usual, s, ul, m, n, alpha, a, lda, b, ldb, beta, c, ldc) {
+		i.Implementation.Ssymm(s, ul, m, n, alpha, a, lda, b, ldb, beta, c, ldc)
+	}
+}
+
+// Dsymm is Ssymm in float64.
+func (i Implementation) Dsymm(s gonum.Side, ul gonum.Uplo, m, n int, alpha float64, a []float64, lda int, b []float64, ldb int, beta float64, c []float64, ldc int) {
+	if !enough(m, n, order(s, m, n)) || !symm(usual, s, ul, m, n, alpha, a, lda, b, ldb, beta, c, ldc) {
+		i.Implementation.Dsymm(s, ul, m, n, alpha, a, lda, b, ldb, beta, c, ldc)
+	}
+}
+
+// Strsm replaces B (m×n) by alpha·op(A)⁻¹·B in float32 for s = Left, and by alpha·B·op(A)⁻¹ for
+// Right, where A is triangular. Only the triangle ul of A is read, and not its diagonal for d = Unit.
+// A is cut into halves down to order 16; gonum's routine treats the blocks on the diagonal, products
+// the rest. Each half is a substitution, so that residuals are as small as gonum's. Results agree
+// with gonum's to rounding, and do not depend on GOMAXPROCS. Strsm panics as gonum's Strsm does.
+// Cost: m²·n/2 multiply-adds, or m·n²/2, on up to GOMAXPROCS goroutines.
+func (i Implementation) Strsm(s gonum.Side, ul gonum.Uplo, tA gonum.Transpose, d gonum.Diag, m, n int, alpha float32, a []float32, lda int, b []float32, ldb int) {
+	if !enough(m, n, order(s, m, n)) || !(triangular[float32]{own: i.Implementation.Strsm, solve: true, order: usual.triangle, side: s, uplo: ul, tA: tA, diag: d, alpha: alpha}).run(m, n, a, lda, b, ldb) {
+		i.Implementation.Strsm(s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
+	}
+}
+
+// Dtrsm is Strsm in float64.
+func (i Implementation) Dtrsm(s gonum.Side, ul gonum.Uplo, tA gonum.Transpose, d gonum.Diag, m, n int, alpha float64, a []float64, lda int, b []float64, ldb int) {
+	if !enough(m, n, order(s, m, n)) || !(triangular[float64]{own: i.Implementation.Dtrsm, solve: true, order: usual.triangle, side: s, uplo: ul, tA: tA, diag: d, alpha: alpha}).run(m, n, a, lda, b, ldb) {
+		i.Implementation.Dtrsm(s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
+	}
+}
+
+// Strmm replaces B (m×n) by alpha·op(A)·B in float32 for s = Left, and by alpha·B·op(A) for Right,
+// where A is triangular. All else is as for Strsm.
+func (i Implementation) Strmm(s gonum.Side, ul gonum.Uplo, tA gonum.Transpose, d gonum.Diag, m, n int, alpha float32, a []float32, lda int, b []float32, ldb int) {
+	if !enough(m, n, order(s, m, n)) || !(triangular[float32]{own: i.Implementation.Strmm, order: usual.triangle, side: s, uplo: ul, tA: tA, diag: d, alpha: alpha}).run(m, n, a, lda, b, ldb) {
+		i.Implementation.Strmm(s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
+	}
+}
+
+// Dtrmm is Strmm in float64.
+func (i Implementation) Dtrmm(s gonum.Side, ul gonum.Uplo, tA gonum.Transpose, d gonum.Diag, m, n int, alpha float64, a []float64, lda int, b []float64, ldb int) {
+	if !enough(m, n, order(s, m, n)) || !(triangular[float64]{own: i.Implementation.Dtrmm, order: usual.triangle, side: s, uplo: ul, tA: tA, diag: d, alpha: alpha}).run(m, n, a, lda, b, ldb) {
+		i.Implementation.Dtrmm(s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
+	}
+}
+
+// order returns the order of a matrix on the side s of an m×n matrix.
+func order(s gonum.Side, m, n int) int {
+	if s == gonum.Left {
+		return m
+	}
+	return n
+}
+
+// enough reports whether m·n·k is at least the number below which gonum's routines are as fast.
+func enough(m, n, k int) bool { return float64(m)*float64(n)*float64(k) >= least }
