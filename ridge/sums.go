@@ -8,8 +8,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/limit"
-	"github.com/seed-feabd252/randfeat/internal/matmul"
-	"github.com/seed-feabd252/randfeat/internal/scratch"
+	"github.com/seed-feabd252/randfeat/internal/parallel"
 	"github.com/seed-feabd252/randfeat/internal/stream"
 	"github.com/seed-feabd252/randfeat/rff"
 )
@@ -22,8 +21,9 @@ import (
 // They take D²/2 + D·p numbers of float64 however many rows there are, and sums of different rows
 // can be merged. Targets are summed relative to the first row, so that a large mean costs no digits.
 //
-// In float64 all products are summed in float64. In float32 features are float32; products of some
-// thousand rows are summed in float32, and these sums in float64.
+// Features and their products are numbers of T. Products of 4096 rows at most are summed in T, 256
+// rows after another, and these sums in float64: with Σ|terms| of those rows, the error of a sum in
+// T is at most (256 + 16)·u·Σ|terms|, u = 2⁻²⁴ or 2⁻⁵³, and some √272·u·Σ|terms| as a rule.
 //
 // Other orders and groups of rows change the rounding of sums and nothing else. A Sums belongs to
 // one goroutine.
@@ -43,15 +43,7 @@ type Sums[T dense.Float] struct {
 	square    triangle[float64]     // Σωφφᵀ
 
 	prints *stream.Fingerprint
-	space  space[T]
-}
-
-// space is the memory of Add.
-type space[T dense.Float] struct {
-	phi, extra scratch.Buffer[T]
-	sum        dense.Matrix[T]
-	square     triangle[T] // sums of products of the last rows, if T is float32
-	rows       int         // those rows
+	spare  []*part[T] // memory of Add
 }
 
 // NewSums returns the sums of no rows, for the features of phi and for targets of p = outputs
@@ -101,9 +93,10 @@ func (s *Sums[T]) Map() rff.Map[T] { return s.phi }
 // Add adds rows: points x (n×d), their targets y (n×p) and their weights, all 1 if nil. A weight ω
 // says that the noise of the row has the variance σ²/ω; a row of weight 0 does not count.
 //
-// Features are formed some hundred rows at a time, and never those of all rows. Cost: n
-// transforms and n·D²/2 multiply-adds, on up to GOMAXPROCS goroutines. The sums do not depend on
-// GOMAXPROCS.
+// Features are formed 256 rows at a time, and never those of all rows. Each goroutine sums 4096
+// rows by itself where there are enough of them for all goroutines. Cost: n transforms and n·D²/2
+// multiply-adds, on up to GOMAXPROCS goroutines, and memory for D²/2 numbers of T for each. The sums
+// do not depend on GOMAXPROCS.
 //
 // An error reports shapes that do not fit, a point or a target that is NaN or infinite, and a
 // weight that is negative, NaN or infinite, by its row. The sums then are as before. Features that
@@ -120,51 +113,71 @@ func (s *Sums[T]) Add(x, y dense.Matrix[T], weights []T) error {
 			s.origin[j] = float64(y.At(0, j))
 		}
 	}
-	block := s.blockRows()
-	for lo := 0; lo < x.Rows; lo += block {
-		hi := min(lo+block, x.Rows)
-		var w []T
-		if weights != nil {
-			w = weights[lo:hi]
-		}
-		s.addBlock(x.RowRange(lo, hi), y.RowRange(lo, hi), w)
+	if square, ok := any(s.square).(triangle[T]); ok && x.Rows <= partRows {
+		// T is float64, and one sum is as good as two.
+		s.reserve(1)
+		s.spare[0].add(s, square, x, y, weights)
+		s.take(s.spare[0])
+		return nil
 	}
-	s.settle()
+	for lo := 0; lo < x.Rows; {
+		count := s.together(x.Rows - lo)
+		s.reserve(count)
+		parallel.Pieces(count, func(i int) {
+			first, last := lo+i*partRows, min(lo+(i+1)*partRows, x.Rows)
+			var w []T
+			if weights != nil {
+				w = weights[first:last]
+			}
+			p := s.spare[i]
+			if p.square.n == 0 {
+				p.square = newTriangle[T](s.width)
+			}
+			clear(p.square.data)
+			p.add(s, p.square, x.RowRange(first, last), y.RowRange(first, last), w)
+		})
+		for _, p := range s.spare[:count] {
+			s.take(p)
+			add(s.square, 1, p.square)
+		}
+		lo += count * partRows
+	}
 	return nil
 }
 
-// blockRows returns the number of rows whose features are formed together: those that stay in the
-// second cache, and no fewer than a matrix product sums at a time.
-func (s *Sums[T]) blockRows() int {
-	const bytes, least, most = 1 << 20, 256, 2048
-	rows := bytes / (s.width * stream.ElementSize[T]())
-	return min(max(rows/least*least, least), most)
+// together returns the number of parts that are summed at the same time, each on a goroutine of its
+// own. With few rows or large triangles it is one, whose products are shared among goroutines; the
+// sums are the same.
+func (s *Sums[T]) together(rows int) int {
+	const bytes = 1 << 26 // of triangles
+	count := min(parallel.Idle()+1, bytes/(len(s.square.data)*stream.ElementSize[T]()))
+	if rows < count*partRows {
+		return 1
+	}
+	return max(1, count)
 }
 
-// singleRows is the number of rows whose products are summed in float32.
-const singleRows = 1 << 12
-
-// addSquare adds the products of features.
-func (s *Sums[T]) addSquare(phi dense.Matrix[T]) {
-	if double, ok := any(phi).(dense.Matrix[float64]); ok {
-		s.square.addSquare(double)
-		return
-	}
-	if s.space.square.n == 0 {
-		s.space.square = newTriangle[T](s.width)
-	}
-	s.space.square.addSquare(phi)
-	if s.space.rows += phi.Rows; s.space.rows >= singleRows {
-		s.settle()
+// reserve makes room for parts.
+func (s *Sums[T]) reserve(count int) {
+	for len(s.spare) < count {
+		s.spare = append(s.spare, new(part[T]))
 	}
 }
 
-// settle adds the sums of float32 to those of float64.
-func (s *Sums[T]) settle() {
-	if s.space.rows > 0 {
-		add(s.square, 1, s.space.square)
-		clear(s.space.square.data)
-		s.space.rows = 0
+// take adds the sums of a part but for the triangle.
+func (s *Sums[T]) take(p *part[T]) {
+	s.n += p.n
+	s.weight += p.weight
+	s.logWeight += p.logWeight
+	for j := range s.targets {
+		s.targets[j] += p.targets[j]
+		s.squares[j] += p.squares[j]
+	}
+	for f := range s.features {
+		s.features[f] += p.features[f]
+		for j, v := range p.cross.Row(f) {
+			s.cross.Data[f*s.cross.Stride+j] += v
+		}
 	}
 }
 
@@ -221,60 +234,6 @@ func wrap(err error) error {
 		return nil
 	}
 	return fmt.Errorf("ridge: %w", err)
-}
-
-// addBlock adds few rows. Features and targets are scaled by the roots of the weights, so that one
-// square has the products of all.
-func (s *Sums[T]) addBlock(x, y dense.Matrix[T], weights []T) {
-	s.space.phi.Shape(x.Rows, s.width)
-	s.space.extra.Shape(x.Rows, s.outputs+1)
-	phi, extra := s.phi.Transform(s.space.phi.Rows(x.Rows), x), s.space.extra.Rows(x.Rows)
-	for i := range x.Rows {
-		w := 1.0
-		if weights != nil {
-			w = float64(weights[i])
-		}
-		if w > 0 {
-			s.n++
-			s.logWeight += math.Log(w)
-		}
-		s.weight += w
-		row, root := extra.Row(i), T(math.Sqrt(w))
-		for j, v := range y.Row(i) {
-			e := float64(v) - s.origin[j]
-			s.targets[j] += w * e
-			s.squares[j] += w * e * e
-			row[j] = root * T(e)
-		}
-		row[s.outputs] = root
-		if weights != nil {
-			scaleRow(phi.Row(i), root)
-		}
-	}
-	s.addSquare(phi)
-
-	s.space.sum = resize(s.space.sum, s.outputs+1, s.width)
-	matmul.TMul(1, extra, phi, 0, s.space.sum)
-	for j := range s.outputs {
-		for f, v := range s.space.sum.Row(j) {
-			s.cross.Data[f*s.cross.Stride+j] += float64(v)
-		}
-	}
-	for f, v := range s.space.sum.Row(s.outputs) {
-		s.features[f] += float64(v)
-	}
-}
-
-// scaleRow multiplies the features of a row by the root of its weight. The features of a row that
-// does not count may be infinite.
-func scaleRow[T dense.Float](row []T, root T) {
-	if root == 0 {
-		clear(row)
-		return
-	}
-	for j := range row {
-		row[j] *= root
-	}
 }
 
 // resize returns an r×c matrix, x if that has the shape.
@@ -343,7 +302,7 @@ func (s *Sums[T]) combine(f float64, other *Sums[T]) {
 func (s *Sums[T]) Clone() *Sums[T] {
 	c := *s
 	c.origin, c.features, c.targets, c.squares = slices.Clone(s.origin), slices.Clone(s.features), slices.Clone(s.targets), slices.Clone(s.squares)
-	c.cross, c.square, c.space = s.cross.Clone(), s.square.clone(), space[T]{}
+	c.cross, c.square, c.spare = s.cross.Clone(), s.square.clone(), nil
 	return &c
 }
 

@@ -133,11 +133,18 @@ func assertClose(t *testing.T, want, got map[string][]float64, tolerance float64
 	}
 }
 
+// 9,000 rows are two parts of 4,096 rows, on two processors at the same time, and the rest.
 func TestSumsDoNotDependOnProcessors(t *testing.T) {
-	phi := gaussian[float32](t, 150, 6, 1, 1)
-	x, y := friedman[float32](3000, 6, 1)
+	t.Run("type=float32", testProcessors[float32])
+	t.Run("type=float64", testProcessors[float64])
+}
+
+func testProcessors[T dense.Float](t *testing.T) {
+	phi := gaussian[T](t, 150, 6, 1, 1)
+	x, y := friedman[T](9000, 6, 1)
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2))
 	many := numbers(t, sumOf(t, phi, x, y, nil))
-	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	runtime.GOMAXPROCS(1)
 	assert.Equal(t, many, numbers(t, sumOf(t, phi, x, y, nil)))
 }
 
