@@ -46,10 +46,10 @@
 // at the rows of a fold are a quadratic form of its sums, so that cross-validation reads the rows
 // once.
 //
-// Add forms the features of some hundred rows, adds one triangle of their products while they are in
-// cache, and forgets them. Memory does not grow with n. In float32 the products of some thousand
-// rows are summed in float32, at its speed, and the sums in float64. The order of rows, blocks and merges
-// changes rounding only: sums of float64 agree to some 10⁻¹³ relative to their largest element.
+// Add forms the features of 256 rows, adds one triangle of their products while they are in cache,
+// and forgets them. Memory does not grow with n. In float32 the products of 4096 rows are summed in
+// float32, at its speed, and the sums in float64. The order of rows, blocks and merges changes
+// rounding only: sums of float64 agree to some 10⁻¹³ relative to their largest element.
 //
 // # Noise and signal
 //
