@@ -43,13 +43,13 @@ type Ridge[T dense.Float] struct {
 // Each bundle of blocks leaves one ridge.Sums, so the runner moves 4·D² + 8·D·p bytes a bundle,
 // whatever the number of rows. One worker merges them and fits. With a Fanout F the bundles are
 // divided into F groups by a checksum of their first block, F workers merge a group each, and one
-// worker merges the F sums: of S bundles no worker takes in more than some S/F or F, at the price of
-// F accumulators more that travel. The model is that of ridge.Sum and Fit on one machine, to the
+// worker merges the F sums: of S bundles no worker takes in more than some S/F or F, at the price
+// of F accumulators more that travel. The model is that of ridge.Sum and Fit on one machine, to the
 // rounding of sums in another order.
 //
 // A block that ridge.Sums.Add refuses, sums that are damaged and a fit without a result fail the
-// pipeline. FitRidge panics for a map that cannot be written, negative numbers, and blocks of another
-// type.
+// pipeline. FitRidge panics for a map that cannot be written, for negative numbers, and for blocks
+// of another type.
 func FitRidge[T dense.Float](s beam.Scope, blocks beam.PCollection, spec Ridge[T]) beam.PCollection {
 	s = s.Scope("beamfeat.FitRidge")
 	f, err := newSummer(spec)

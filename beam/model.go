@@ -36,8 +36,8 @@ func decodeModel[T dense.Float](data []byte) (*ridge.Model[T], error) {
 }
 
 // WriteModel writes the model of a PCollection of one *ridge.Model[T] to a file, which
-// ridge.ReadModel reads. The file has another name until it is complete, so that nobody reads half of
-// it and a repeated bundle does no harm. The folder is one of the worker that writes.
+// ridge.ReadModel reads. The file has another name until it is complete, so that nobody reads half
+// of it and a repeated bundle does no harm. The folder is one of the worker that writes.
 func WriteModel[T dense.Float](s beam.Scope, path string, model beam.PCollection) {
 	beam.ParDo0(s.Scope("beamfeat.WriteModel"), &writeFn[T]{Path: path}, model)
 }

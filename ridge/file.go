@@ -46,14 +46,14 @@ func write[T dense.Float](w io.Writer, m learnt[T]) error {
 }
 
 func read[T dense.Float, M learnt[T]](r io.Reader) (m M, err error) {
-	recipe, err := archive.Read[T, recipe[T]](r, "model")
-	if err == nil && recipe == nil {
+	held, err := archive.Read[T, recipe[T]](r, "model")
+	if err == nil && held == nil {
 		err = errors.New("model is nil")
 	}
 	if err != nil {
 		return m, wrap(err)
 	}
-	got := recipe.make()
+	got := held.make()
 	m, ok := got.(M)
 	if !ok {
 		return m, fmt.Errorf("ridge: the file has a %T, want a %T", got, m)

@@ -310,7 +310,7 @@ func rbf[T dense.Float](p parameters) (func(), error) {
 func rffRidge[T dense.Float](p parameters) (func(), error) {
 	n, d, width := p.size["n"], p.size["d"], p.size["D"]
 	if width%2 != 0 {
-		return nil, fmt.Errorf("D = %d, want an even number: a frequency has two features", width)
+		return nil, fmt.Errorf("size D = %d, want an even number: a frequency has two features", width)
 	}
 	if d < 5 {
 		return nil, fmt.Errorf("d = %d, want at least the 5 of Friedman's function", d)

@@ -84,7 +84,7 @@ func TestCaseErrors(t *testing.T) {
 		"rff-ridge/n=9/d=5/D=4":                 `"D=4" at the end, want one of [fit predict]`,
 		"rff-ridge":                             `"" at the end, want one of [fit predict]`,
 		"rff-ridge/fit":                         `"", want key=value`,
-		"rff-ridge/n=9/d=5/D=3/fit":             "D = 3, want an even number: a frequency has two features",
+		"rff-ridge/n=9/d=5/D=3/fit":             "size D = 3, want an even number: a frequency has two features",
 		"rff-ridge/n=9/d=4/D=4/float64/predict": "d = 4, want at least the 5 of Friedman's function",
 		"favor/heads=1/L=1/m=0":                 `m = "0"` + positive,
 		"gram/n=3/d=2/rows=all":                 `no parameter "rows"`,
