@@ -18,13 +18,13 @@
 // All but the answers of attention are combines: each bundle of blocks is summed where it is read
 // and leaves one accumulator, whose size does not depend on the number of rows (Beam calls that
 // combiner lifting). The map of the features is a file of rff.Write inside the pipeline, once for
-// each combine, and no element has it. A map that rff.Write does not know cannot be used.
+// each step that uses it, and no element has it. A map that rff.Write does not know cannot be used.
 //
 // Accumulators of regressions and moments have some D² numbers, and one worker merges them all
-// unless Ridge.Fanout, or the argument of SumMoments, makes a tree of two levels: a combine for each
-// of some keys of bundles, and one of their results. Keys are given to bundles and not to blocks,
-// since a bundle with several keys would leave as many accumulators. Beam's SDK for Go has no
-// fan-out of hot keys of its own.
+// unless Ridge.Fanout, or the argument of SumMoments, makes a tree of two levels: a combine for
+// each of some keys of bundles, and one of their results. Keys are given to bundles and not to
+// blocks, since a bundle with several keys would leave as many accumulators. Beam's SDK for Go has
+// no fan-out of hot keys of its own.
 //
 // A trigger that counts elements turns combiner lifting off. Bounded PCollections in the global
 // window, as the readers make them, have none.
