@@ -224,6 +224,14 @@ func with[T dense.Float](e orf.Ensemble) projecting[T] {
 	return func(m, d int, src rand.Source) (orf.Projection[T], error) { return orf.Draw[T](e, m, d, src) }
 }
 
+// fixedLaw is the law of features over rows of fixed length, which are biased, of one kernel.
+func fixedLaw(l mse.ExponentialLaw, kernel string) law {
+	if kernel == "Gaussian" {
+		return law{mean: l.GaussianMean, mse: l.Gaussian}
+	}
+	return law{mean: l.SoftmaxMean, mse: l.Softmax}
+}
+
 // damping returns the a of the optimal positive features in R^d, about what is best for
 // the pairs: the tails of far smaller ones are heavy.
 func damping(d int) float64 { return -0.4 / float64(d) }
@@ -253,8 +261,8 @@ func lawCases[T dense.Float]() []lawCase[T] {
 	return []lawCase[T]{
 		{"gaussian/iid", iid, gaussian[T], law{mse: mse.Trig.IID.Gaussian}, 1.5, nil},
 		{"gaussian/orf", haar, gaussian[T], law{mse: mse.Trig.Haar.Gaussian}, 1.5, nil},
-		{"gaussian/iid fixed length", with[T](orf.IID{FixedLength: true}), gaussian[T], law{mean: mse.GaussianFixedMean}, 1.5, nil},
-		{"gaussian/orf fixed length", with[T](orf.GramSchmidt{FixedLength: true}), gaussian[T], law{mean: mse.GaussianFixedMean}, 1.5, nil},
+		{"gaussian/iid fixed length", with[T](orf.IID{FixedLength: true}), gaussian[T], fixedLaw(mse.Trig.FixedIID, "Gaussian"), 1.5, nil},
+		{"gaussian/orf fixed length", with[T](orf.GramSchmidt{FixedLength: true}), gaussian[T], fixedLaw(mse.Trig.FixedHaar, "Gaussian"), 1.5, nil},
 		{"gaussian phase/iid", iid, gaussianPhase[T], law{mse: mse.Phase.IID.Gaussian}, 1.5, nil},
 		{"gaussian phase/orf", haar, gaussianPhase[T], law{mse: mse.Phase.Haar.Gaussian}, 1.5, nil},
 		{"softmax trig/iid", iid, softmaxTrig[T], law{mse: mse.Trig.IID.Softmax}, 1, nil},
@@ -319,6 +327,30 @@ func lawCases[T dense.Float]() []lawCase[T] {
 		{"centred softmax hybrid/iid", iid, centred(softmaxHybrid[T]), centredLaw(mse.Hybrid(gates).IID.Softmax), 0.8, nil},
 		{"centred saderf/orf", haar, centred(saderf[T]), centredLaw(ofFit(orf.GramSchmidt{}, saderf[float64]).mse), 0.7, nil},
 		{"centred new/iid", iid, centred(positiveByNew[T]), centredLaw(mse.Positive.IID.Softmax), 0.8, nil},
+		{"gaussian/simplex fixed length", with[T](orf.Simplex{FixedLength: true}), gaussian[T], fixedLaw(mse.Trig.FixedSimplex, "Gaussian"), 1.5, nil},
+		{"gaussian phase/iid fixed length", with[T](orf.IID{FixedLength: true}), gaussianPhase[T], fixedLaw(mse.Phase.FixedIID, "Gaussian"), 1.5, nil},
+		{"gaussian phase/orf fixed length", with[T](orf.GramSchmidt{FixedLength: true}), gaussianPhase[T], fixedLaw(mse.Phase.FixedHaar, "Gaussian"), 1.5, nil},
+		{"gaussian phase/simplex fixed length", with[T](orf.Simplex{FixedLength: true}), gaussianPhase[T], fixedLaw(mse.Phase.FixedSimplex, "Gaussian"), 1.5, nil},
+		{"softmax trig/iid fixed length", with[T](orf.IID{FixedLength: true}), softmaxTrig[T], fixedLaw(mse.Trig.FixedIID, "Softmax"), 1, nil},
+		{"softmax trig/orf fixed length", with[T](orf.GramSchmidt{FixedLength: true}), softmaxTrig[T], fixedLaw(mse.Trig.FixedHaar, "Softmax"), 1, nil},
+		{"softmax trig/simplex fixed length", with[T](orf.Simplex{FixedLength: true}), softmaxTrig[T], fixedLaw(mse.Trig.FixedSimplex, "Softmax"), 1, nil},
+		{"softmax positive/iid fixed length", with[T](orf.IID{FixedLength: true}), softmaxPositive[T], fixedLaw(mse.Positive.FixedIID, "Softmax"), 1, nil},
+		{"softmax positive/orf fixed length", with[T](orf.GramSchmidt{FixedLength: true}), softmaxPositive[T], fixedLaw(mse.Positive.FixedHaar, "Softmax"), 1, nil},
+		{"softmax positive/simplex fixed length", with[T](orf.Simplex{FixedLength: true}), softmaxPositive[T], fixedLaw(mse.Positive.FixedSimplex, "Softmax"), 1, nil},
+		{"softmax hyperbolic/iid fixed length", with[T](orf.IID{FixedLength: true}), softmaxHyperbolic[T], fixedLaw(mse.Hyperbolic.FixedIID, "Softmax"), 1, nil},
+		{"softmax hyperbolic/orf fixed length", with[T](orf.GramSchmidt{FixedLength: true}), softmaxHyperbolic[T], fixedLaw(mse.Hyperbolic.FixedHaar, "Softmax"), 1, nil},
+		{"softmax hyperbolic/simplex fixed length", with[T](orf.Simplex{FixedLength: true}), softmaxHyperbolic[T], fixedLaw(mse.Hyperbolic.FixedSimplex, "Softmax"), 1, nil},
+		{"gaussian positive/iid fixed length", with[T](orf.IID{FixedLength: true}), gaussianPositive[T], fixedLaw(mse.Positive.FixedIID, "Gaussian"), 1, nil},
+		{"gaussian positive/orf fixed length", with[T](orf.GramSchmidt{FixedLength: true}), gaussianPositive[T], fixedLaw(mse.Positive.FixedHaar, "Gaussian"), 1, nil},
+		{"gaussian positive/simplex fixed length", with[T](orf.Simplex{FixedLength: true}), gaussianPositive[T], fixedLaw(mse.Positive.FixedSimplex, "Gaussian"), 1, nil},
+		{"gaussian hyperbolic/iid fixed length", with[T](orf.IID{FixedLength: true}), gaussianHyperbolic[T], fixedLaw(mse.Hyperbolic.FixedIID, "Gaussian"), 1, nil},
+		{"gaussian hyperbolic/orf fixed length", with[T](orf.GramSchmidt{FixedLength: true}), gaussianHyperbolic[T], fixedLaw(mse.Hyperbolic.FixedHaar, "Gaussian"), 1, nil},
+		{"gaussian hyperbolic/simplex fixed length", with[T](orf.Simplex{FixedLength: true}), gaussianHyperbolic[T], fixedLaw(mse.Hyperbolic.FixedSimplex, "Gaussian"), 1, nil},
+		{"softmax optimal/orf fixed length", with[T](orf.GramSchmidt{FixedLength: true}), softmaxOptimal[T], law{
+			mean: func(x, y []float64) float64 { return mse.Optimal(damping(len(x))).FixedHaar.SoftmaxMean(x, y) },
+			mse:  func(x, y []float64, m int) float64 { return mse.Optimal(damping(len(x))).FixedHaar.Softmax(x, y, m) },
+		}, 1, nil},
+		{"dot/iid fixed length", with[T](orf.IID{FixedLength: true}), dotProduct[T], dot(orf.IID{FixedLength: true}), 1, nil},
 	}
 }
 

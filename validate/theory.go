@@ -40,9 +40,9 @@ func (p Prediction) String() string {
 //
 // Laws are known for maps that this module makes, over frequencies that package orf draws:
 //
-//   - Gaussian, SoftmaxTrig, their positive, hyperbolic and optimal features, SADERF and ADERF:
-//     iid, Haar orthogonal and simplex rows;
-//   - GaussianPhase and Angular: iid and Haar orthogonal rows, GaussianPhase also simplex;
+//   - Gaussian, GaussianPhase, SoftmaxTrig, the positive, hyperbolic and optimal features, SADERF and
+//     ADERF: iid, Haar orthogonal and simplex rows, also of fixed length;
+//   - Angular: iid and Haar orthogonal rows;
 //   - SDERF, SoftmaxHybrid, Matern, ArcCosine of order 0 and 1 and Generalised without ε: iid rows;
 //   - Laplacian, PolynomialSketch, Maclaurin, TensorSketch and SkewedChiSquare, which draw weights
 //     of their own: w does not matter;
@@ -51,15 +51,17 @@ func (p Prediction) String() string {
 //   - Centred: as the map inside, whose law it has at centred points.
 //
 // Products of Hadamard factors or of Givens rotations are only nearly Haar, and have a law for
-// DotProduct alone. No law is known for other combinations, nor for frequencies of fixed length if
-// the kernel depends on lengths. The MSE is NaN then, and Law is "".
+// DotProduct alone. No law is known for other combinations. The MSE is NaN then, and Law is "". Fixed
+// lengths make estimates of the Gaussian and the softmax kernel biased: Mean is not the kernel then,
+// and the MSE has the square of the bias.
 //
 // Each law is exact for finite d and m, parts of blocks included. It is a closed form, or a
 // hypergeometric series summed until the rest is below 2⁻⁶⁰ of the sum. The terms do not cancel, so
 // that errors keep 10 digits and more, also for points that are close together or opposite. The
 // exception is Angular, whose quadrature has an error below 1e-12. For all points the cost is O(d)
-// operations and O(√d) terms of a series, and O(d²) for SADERF and ADERF. An error is +Inf or 0 if
-// it is beyond the range of float64. For finite points it is NaN only if the kernel has no value.
+// operations and O(√d) terms of a series, O(d²) for SADERF and ADERF, and for fixed lengths a number
+// of terms that grows with √d·‖x ± y‖ but stays below some d². An error is +Inf or 0 if it is beyond
+// the range of float64. For finite points it is NaN only if the kernel has no value.
 //
 // A term of a map of New, h(x)h(y)·Σ_k f_k(wᵀx)f_k(wᵀy), depends on two normal variables, wᵀx and
 // wᵀy: its mean and variance are integrals over the plane, taken by adaptive quadrature, with a
@@ -111,6 +113,9 @@ func lawOf[T dense.Float](m rff.Map[T], w orf.Projection[T]) (estimateLaw, bool)
 // at returns the mean and the mean squared error of the estimate; false if they are not known.
 func (l estimateLaw) at(x, y []float64) (mean, mse float64, ok bool) {
 	if l.Moments == nil {
+		if l.Mean != nil {
+			return l.Mean(x, y), l.MSE(x, y), true
+		}
 		return l.kernel.Eval(x, y), l.MSE(x, y), true
 	}
 	mean, mse, ok = l.Moments(x, y)

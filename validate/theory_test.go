@@ -34,6 +34,14 @@ func TestTheory(t *testing.T) {
 	assert.InEpsilon(t, mse.Positive.Haar.Softmax(x, y, 100), other.MSE, 1e-14, "as if it were made of these")
 	assert.Equal(t, "SoftmaxPositive, GramSchmidt frequencies [from the covariance of two rows]", other.Law)
 
+	fixed, err := orf.Draw[float64](orf.Simplex{FixedLength: true}, 5, 3, exprand.NewSource(1))
+	require.NoError(t, err)
+	biased := validate.Theory(f, fixed, x, y)
+	assert.InEpsilon(t, mse.Positive.FixedSimplex.Softmax(x, y, 5), biased.MSE, 1e-14)
+	assert.InEpsilon(t, mse.Positive.FixedSimplex.SoftmaxMean(x, y), biased.Mean, 1e-14)
+	assert.Less(t, biased.Mean, 0.99*own.Mean)
+	assert.Equal(t, "SoftmaxPositive, Simplex(FixedLength) frequencies [from uniform directions, after Demni & Kadri 2024]", biased.Law)
+
 	// The law of scale 1 at √s·x is that of scale s at x.
 	scaled, err := rff.Gaussian(few, 0.5)
 	require.NoError(t, err)
@@ -64,7 +72,7 @@ func TestTheoryKnowsItsLimits(t *testing.T) {
 	require.NoError(t, err)
 	for name, draw := range map[string]func() (orf.Projection[float64], error){
 		"fixed length": func() (orf.Projection[float64], error) {
-			return orf.Draw[float64](orf.IID{FixedLength: true}, 4, 3, exprand.NewSource(1))
+			return orf.Draw[float64](orf.Fastfood{FixedLength: true}, 4, 3, exprand.NewSource(1))
 		},
 		"hadamard": func() (orf.Projection[float64], error) {
 			return orf.Draw[float64](orf.Hadamard{}, 4, 3, exprand.NewSource(1))

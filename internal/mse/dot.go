@@ -13,7 +13,7 @@ import (
 // orf.Givens must be given: 0 does not stand for a default here. With P = ‖x‖²‖y‖² + 2s²,
 // independent rows have
 //
-//	MSE = (P − s²)/m.
+//	MSE = (P − s²)/m,  or  (T − s²)/m of fixed length, with T = dP/(d+2).
 //
 // The second moment of a term of fixed lengths over orthogonal rows is T = dP/(d+2), and for m ≤ d
 //
@@ -25,10 +25,10 @@ func DotProduct(e orf.Ensemble) Error {
 	var law func(z pair, m int) float64
 	switch e := e.(type) {
 	case orf.IID:
-		if e.FixedLength {
-			return nil
-		}
 		law = func(z pair, m int) float64 { return (z.s*z.s + z.xx*z.yy) / float64(m) }
+		if e.FixedLength {
+			law = func(z pair, m int) float64 { return (z.haar(z.d) - z.s*z.s) / float64(m) }
+		}
 	case orf.GramSchmidt:
 		law = func(z pair, m int) float64 { return z.withoutReplacement(m, z.d, z.haar(z.d), e.FixedLength) }
 	case orf.Simplex:

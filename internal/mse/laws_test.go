@@ -113,7 +113,7 @@ func TestFixedMean(t *testing.T) {
 	// In R³ the first coordinate of a uniform direction is uniform.
 	x, y := []float64{1, 2, 0.5}, []float64{0.3, 1, 1}
 	r := math.Sqrt(3 * (0.49 + 1 + 0.25))
-	assert.InDelta(t, math.Sin(r)/r, GaussianFixedMean(x, y), 1e-15)
+	assert.InDelta(t, math.Sin(r)/r, Trig.FixedHaar.GaussianMean(x, y), 1e-15)
 }
 
 func TestNearbyPointsKeepDigits(t *testing.T) {

@@ -1,10 +1,6 @@
 package mse
 
-import (
-	"math"
-
-	"gonum.org/v1/gonum/floats"
-)
+import "math"
 
 // Trig is the law of the features [cos(wᵀx), sin(wᵀx)]/√m of the Gaussian kernel: for independent
 // rows
@@ -29,7 +25,7 @@ import (
 var Trig = waves(func(z pair) float64 {
 	e := math.Expm1(-z.q)
 	return e * e / 2 // the variance of cos(wᵀ(x−y))
-})
+}, 0)
 
 // Phase is the law of the features √(2/m)·cos(wᵀx + b) of the Gaussian kernel, with b uniform on
 // [0, 2π): for independent rows
@@ -41,28 +37,16 @@ var Trig = waves(func(z pair) float64 {
 var Phase = waves(func(z pair) float64 {
 	k := math.Exp(-z.q)
 	return 1 + k*k/2 - k // the variance of 2·cos(wᵀx+b)·cos(wᵀy+b)
-})
+}, 0.5)
 
-// waves returns the laws of terms of the given variance for the Gaussian kernel.
-func waves(variance func(z pair) float64) Exponential {
-	return ofTerms(
+// waves returns the laws of terms of the given variance for the Gaussian kernel, which is extra more
+// than the variance of cos(wᵀ(x−y)).
+func waves(variance func(z pair) float64, extra float64) Exponential {
+	e := ofTerms(
 		func(z pair) product { return product{v: variance(z), norms: 1, dot: -2} },
 		func(z pair) float64 { return ConfluentExcess(z.d, -z.q/2) },
 		func(z pair) float64 { return SimplexEvenExcess(z.d, -z.q/2) },
 	)
-}
-
-// GaussianFixedMean is the mean of the estimate of the Gaussian kernel when every row has length √d
-// and a uniform direction, orthogonal to others or not,
-//
-//	E[φ(x)ᵀφ(y)] = ₀F₁(; d/2; −d·q/4).
-//
-// The mean is not K: fixed lengths make a bias [Demni & Kadri 2024]. It does not depend on m.
-func GaussianFixedMean(x, y []float64) float64 {
-	z := newPair(x, y, 1)
-	d := float64(z.d)
-	if t := d * z.q / 4; !math.IsInf(t, 1) {
-		return ConfluentLimit(z.d, -t)
-	}
-	return sphereMean(z.d, math.Sqrt(d)*floats.Distance(x, y, 2), 0)
+	e.FixedIID, e.FixedHaar, e.FixedSimplex = fixedWaves(extra)
+	return e
 }
