@@ -75,17 +75,13 @@ func (r arcCosineRecipe[T]) make() (Map[T], error) {
 	norm := T(math.Sqrt(2 / float64(e.out)))
 	var row rowFunc[T]
 	var back *pullback[T]
-	var law mse.Law
-	const source = "after Cho & Saul 2009"
 	switch r.Order {
 	case 0:
 		row = func(phi, _ []T, from, to int) { step(phi[from:to], norm) }
 		back = rowwise(e, flat[T])
-		law = mse.OfIID("ArcCosine", source, 1, mse.StepIID)
 	case 1:
 		row = func(phi, _ []T, from, to int) { vecmath.Max0(phi[from:to], norm) }
 		back = stepSlope(e, norm)
-		law = mse.OfIID("ArcCosine", source, 1, mse.ArcCosineIID)
 	case 2:
 		row = func(phi, _ []T, from, to int) { rampSquared(phi[from:to], norm) }
 		back = rampSlope(e, norm)
@@ -94,7 +90,7 @@ func (r arcCosineRecipe[T]) make() (Map[T], error) {
 	}
 	return &features[T]{
 		engine: e,
-		frame:  e.named(fmt.Sprintf("ArcCosine(order=%d)", r.Order), kernels.ArcCosine{Order: r.Order}, law).of(r),
+		frame:  e.named(fmt.Sprintf("ArcCosine(order=%d)", r.Order), kernels.ArcCosine{Order: r.Order}, mse.OfArcCosine(r.Order)).of(r),
 		row:    row,
 		back:   back,
 	}, nil

@@ -3,6 +3,8 @@ package rff
 import (
 	"fmt"
 
+	"gonum.org/v1/gonum/floats"
+
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/matmul"
 	"github.com/seed-feabd252/randfeat/kernels"
@@ -52,6 +54,7 @@ func compose[T dense.Float](first *affine[T], then Map[T]) Map[T] {
 		pulled.K = k
 		c.kernel = pulled
 	}
+	c.law = lawOf(then).Through("Compose", image(first.kernel.(kernels.Pullback)), func([]float64) float64 { return 1 })
 	c.transform = c.after(then.Transform)
 	if logs, ok := then.(LogMap[T]); ok {
 		c.logTransform = c.after(logs.LogTransform)
@@ -64,6 +67,23 @@ func compose[T dense.Float](first *affine[T], then Map[T]) Map[T] {
 	}
 	c.self = like(c, then)
 	return c.self
+}
+
+// image returns the affine map of k in float64.
+func image(k kernels.Pullback) func(x []float64) []float64 {
+	return func(x []float64) []float64 {
+		if k.Center != nil {
+			x = floats.SubTo(make([]float64, len(x)), x, k.Center)
+		}
+		z := make([]float64, k.A.Rows)
+		for i := range z {
+			z[i] = floats.Dot(k.A.Row(i), x)
+		}
+		if k.Offset != nil {
+			floats.Add(z, k.Offset)
+		}
+		return z
+	}
 }
 
 // composed is a composition. like hides the methods that then does not have.

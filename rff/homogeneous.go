@@ -42,6 +42,11 @@ func newHomogeneous[T dense.Float](m Map[T]) Map[T] {
 	if k := m.Kernel(); k != nil {
 		f.kernel = kernels.Homogeneous{K: k}
 	}
+	f.law = lawOf(m).Through("Homogeneous", func(x []float64) []float64 {
+		u := make([]float64, len(x))
+		direction(u, x)
+		return u
+	}, func(x []float64) float64 { return direction(make([]float64, len(x)), x) })
 	f.rows, f.transform = affineRows, f.block
 	return f
 }

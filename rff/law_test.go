@@ -60,7 +60,10 @@ func TestLaws(t *testing.T) {
 		"angular":                            mse.AngularIID,
 		"ArcCosine{Order: 0}":                mse.StepIID,
 		"ArcCosine{Order: 1}":                mse.ArcCosineIID,
-		"ArcCosine{Order: 2}":                func(_, _ []float64, _ int) float64 { return math.NaN() },
+		"ArcCosine{Order: 2}": func(x, y []float64, m int) float64 {
+			e, _ := mse.OfArcCosine(2).Over(mse.Rows{Ensemble: orf.IID{}, M: m, D: d}).Estimate()
+			return e.MSE(x, y)
+		},
 	}
 	p := points[float64](7, 2, d, 1)
 	x, y := p.Row(0), p.Row(1)

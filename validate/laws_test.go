@@ -208,6 +208,10 @@ func arcCosine[T dense.Float](w orf.Projection[T], _ rand.Source) (rff.Map[T], e
 	return rff.ArcCosine(w, 1)
 }
 
+func arcCosine2[T dense.Float](w orf.Projection[T], _ rand.Source) (rff.Map[T], error) {
+	return rff.ArcCosine(w, 2)
+}
+
 func steps[T dense.Float](w orf.Projection[T], _ rand.Source) (rff.Map[T], error) {
 	return rff.ArcCosine(w, 0)
 }
@@ -230,6 +234,19 @@ func fixedLaw(l mse.ExponentialLaw, kernel string) law {
 		return law{mean: l.GaussianMean, mse: l.Gaussian}
 	}
 	return law{mean: l.SoftmaxMean, mse: l.Softmax}
+}
+
+// ofArcCosine is the law of arc-cosine features over independent rows.
+func ofArcCosine(order int, fixedLength bool) law {
+	at := func(x []float64, m int) mse.Estimate {
+		e, _ := mse.OfArcCosine(order).Over(mse.Rows{Ensemble: orf.IID{FixedLength: fixedLength}, M: m, D: len(x)}).Estimate()
+		return e
+	}
+	l := law{mse: func(x, y []float64, m int) float64 { return at(x, m).MSE(x, y) }}
+	if order == 2 && fixedLength {
+		l.mean = func(x, y []float64) float64 { return at(x, 1).Mean(x, y) }
+	}
+	return l
 }
 
 // damping returns the a of the optimal positive features in R^d, about what is best for
@@ -350,6 +367,10 @@ func lawCases[T dense.Float]() []lawCase[T] {
 			mean: func(x, y []float64) float64 { return mse.Optimal(damping(len(x))).FixedHaar.SoftmaxMean(x, y) },
 			mse:  func(x, y []float64, m int) float64 { return mse.Optimal(damping(len(x))).FixedHaar.Softmax(x, y, m) },
 		}, 1, nil},
+		{"arc-cosine/iid fixed length", with[T](orf.IID{FixedLength: true}), arcCosine[T], ofArcCosine(1, true), 1, nil},
+		{"arc-cosine of order 0/iid fixed length", with[T](orf.IID{FixedLength: true}), steps[T], law{mse: mse.StepIID}, 1, nil},
+		{"arc-cosine of order 2/iid", iid, arcCosine2[T], ofArcCosine(2, false), 1, nil},
+		{"arc-cosine of order 2/iid fixed length", with[T](orf.IID{FixedLength: true}), arcCosine2[T], ofArcCosine(2, true), 1, nil},
 		{"dot/iid fixed length", with[T](orf.IID{FixedLength: true}), dotProduct[T], dot(orf.IID{FixedLength: true}), 1, nil},
 	}
 }

@@ -43,25 +43,28 @@ func (p Prediction) String() string {
 //   - Gaussian, GaussianPhase, SoftmaxTrig, the positive, hyperbolic and optimal features, SADERF and
 //     ADERF: iid, Haar orthogonal and simplex rows, also of fixed length;
 //   - Angular: iid and Haar orthogonal rows;
-//   - SDERF, SoftmaxHybrid, Matern, ArcCosine of order 0 and 1 and Generalised without ε: iid rows;
+//   - ArcCosine: iid rows, also of fixed length;
+//   - SDERF, SoftmaxHybrid, Matern and Generalised without ε: iid rows;
 //   - Laplacian, PolynomialSketch, Maclaurin, TensorSketch and SkewedChiSquare, which draw weights
 //     of their own: w does not matter;
 //   - DotProduct: all kinds but quasi-Monte-Carlo points;
 //   - maps of New, with any functions h and f: iid rows;
-//   - Centred: as the map inside, whose law it has at centred points.
+//   - Centred, Compose and Homogeneous: as the map inside, whose law they have at centred points, at
+//     affine images and at directions.
 //
 // Products of Hadamard factors or of Givens rotations are only nearly Haar, and have a law for
 // DotProduct alone. No law is known for other combinations. The MSE is NaN then, and Law is "". Fixed
-// lengths make estimates of the Gaussian and the softmax kernel biased: Mean is not the kernel then,
-// and the MSE has the square of the bias.
+// lengths make estimates biased, but for the dot product, the angular kernel and the arc-cosine kernels
+// of order 0 and 1. Mean is not the kernel then, and the MSE has the square of the bias.
 //
 // Each law is exact for finite d and m, parts of blocks included. It is a closed form, or a
 // hypergeometric series summed until the rest is below 2⁻⁶⁰ of the sum. The terms do not cancel, so
 // that errors keep 10 digits and more, also for points that are close together or opposite. The
-// exception is Angular, whose quadrature has an error below 1e-12. For all points the cost is O(d)
-// operations and O(√d) terms of a series, O(d²) for SADERF and ADERF, and for fixed lengths a number
-// of terms that grows with √d·‖x ± y‖ but stays below some d². An error is +Inf or 0 if it is beyond
-// the range of float64. For finite points it is NaN only if the kernel has no value.
+// exceptions are Angular, whose quadrature has an error below 1e-12, and points that Compose brings
+// close together. For all points the cost is O(d) operations and O(√d) terms of a series, O(d²) for
+// SADERF and ADERF, and for fixed lengths a number of terms that grows with √d·‖x ± y‖ but stays
+// below some d². An error is +Inf or 0 if it is beyond the range of float64. For finite points it is
+// NaN only if the kernel has no value.
 //
 // A term of a map of New, h(x)h(y)·Σ_k f_k(wᵀx)f_k(wᵀy), depends on two normal variables, wᵀx and
 // wᵀy: its mean and variance are integrals over the plane, taken by adaptive quadrature, with a
@@ -101,8 +104,13 @@ func lawOf[T dense.Float](m rff.Map[T], w orf.Projection[T]) (estimateLaw, bool)
 	l := lawful.Law()
 	if w != nil {
 		r := mse.RowsOf(w)
-		if in, _ := m.Dims(); r.D != in {
-			panic(fmt.Sprintf("validate: w is %d×%d, want frequencies of R^%d", r.M, r.D, in))
+		// Frequencies of a composition are those of its second map.
+		want, _ := m.Dims()
+		if own := l.Dim(); own > 0 {
+			want = own
+		}
+		if r.D != want {
+			panic(fmt.Sprintf("validate: w is %d×%d, want frequencies of R^%d", r.M, r.D, want))
 		}
 		l = l.Over(r)
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	exprand "golang.org/x/exp/rand"
+	"gonum.org/v1/gonum/floats"
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/densetest"
@@ -49,6 +50,49 @@ func TestTheory(t *testing.T) {
 	assert.InEpsilon(t, mse.Trig.IID.Gaussian(twice(x), twice(y), 4), validate.Theory(scaled, nil, x, y).MSE, 1e-14)
 }
 
+// Compositions have the law of their second map at what the first makes of points, and directions
+// have a law times the lengths.
+func TestTheoryOfMapsOfMaps(t *testing.T) {
+	x, y := []float64{0.3, -0.2, 0.5}, []float64{0.1, 0.4, 0.2}
+	plane, err := orf.Draw[float64](orf.IID{}, 4, 2, exprand.NewSource(1))
+	require.NoError(t, err)
+	inner, err := rff.Gaussian(plane, 1)
+	require.NoError(t, err)
+	first, err := rff.Affine(dense.Of(2, 3, []float64{1, 0, 1, 0, 2, 0}), []float64{5, -1})
+	require.NoError(t, err)
+	composed, err := rff.Compose(first, inner)
+	require.NoError(t, err)
+	at := func(x []float64) []float64 { return []float64{x[0] + x[2] + 5, 2*x[1] - 1} }
+	p := validate.Theory(composed, nil, x, y)
+	assert.InEpsilon(t, mse.Trig.IID.Gaussian(at(x), at(y), 4), p.MSE, 1e-12)
+	assert.InEpsilon(t, composed.Kernel().Eval(x, y), p.Mean, 1e-14)
+	assert.Equal(t, "Compose Gaussian, IID frequencies [Sutherland & Schneider 2015]", p.Law)
+	fixed, err := orf.Draw[float64](orf.GramSchmidt{FixedLength: true}, 7, 2, exprand.NewSource(1))
+	require.NoError(t, err)
+	p = validate.Theory(composed, fixed, x, y)
+	assert.InEpsilon(t, mse.Trig.FixedHaar.Gaussian(at(x), at(y), 7), p.MSE, 1e-12)
+	assert.InEpsilon(t, mse.Trig.FixedHaar.GaussianMean(at(x), at(y)), p.Mean, 1e-14)
+	assert.PanicsWithValue(t, "validate: w is 100×3, want frequencies of R^2", func() { validate.Theory(composed, many(t), x, y) })
+
+	space, err := rff.GaussianPositive(many(t), 1)
+	require.NoError(t, err)
+	directions, err := rff.Homogeneous[float64](space)
+	require.NoError(t, err)
+	unit := func(x []float64) []float64 {
+		return floats.ScaleTo(make([]float64, len(x)), 1/floats.Norm(x, 2), x)
+	}
+	gain := floats.Norm(x, 2) * floats.Norm(y, 2)
+	p = validate.Theory(directions, nil, x, y)
+	assert.InEpsilon(t, gain*gain*mse.Positive.Haar.Gaussian(unit(x), unit(y), 100), p.MSE, 1e-12)
+	assert.Zero(t, validate.Theory(directions, nil, x, make([]float64, 3)).MSE)
+
+	jumps, err := rff.New(plane, rff.Scheme[float64]{F: []func(float64) float64{math.Tanh}})
+	require.NoError(t, err)
+	composed, err = rff.Compose(first, jumps)
+	require.NoError(t, err)
+	assert.Equal(t, validate.Theory(jumps, nil, at(x), at(y)).MSE, validate.Theory(composed, nil, x, y).MSE)
+}
+
 // many is orthogonal.
 func many(t *testing.T) orf.Projection[float64] {
 	w, err := orf.Draw[float64](orf.GramSchmidt{}, 100, 3, exprand.NewSource(1))
@@ -86,7 +130,7 @@ func TestTheoryKnowsItsLimits(t *testing.T) {
 		require.NoError(t, err, name)
 		unknown(positive, w)
 	}
-	order2, err := rff.ArcCosine(iid, 2)
+	order2, err := rff.ArcCosine(many(t), 2)
 	require.NoError(t, err)
 	unknown(order2, nil)
 	scheme := func(w orf.Projection[float64], f func(float64) float64) rff.Map[float64] {

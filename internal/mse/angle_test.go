@@ -5,7 +5,10 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"gonum.org/v1/gonum/integrate/quad"
+
+	"github.com/seed-feabd252/randfeat/orf"
 )
 
 // The second moment by integration over the two coordinates of w in the plane of
@@ -22,6 +25,37 @@ func TestArcCosineIntegral(t *testing.T) {
 		first, second := 2*2*moment(1), 4*8*moment(2)
 		assert.InDelta(t, second-first*first, ArcCosineIID(x, y, 1), 1e-13, "θ=%v", theta)
 	}
+}
+
+// The same for order 2, E[r⁴] = 8 and E[r⁸] = 384, and for rows of length √2, where every r is √2.
+func TestRampsIntegral(t *testing.T) {
+	law := func(order int, fixedLength bool) Estimate {
+		e, ok := OfArcCosine(order).Over(Rows{Ensemble: orf.IID{FixedLength: fixedLength}, M: 3, D: 2}).Estimate()
+		require.True(t, ok)
+		return e
+	}
+	for _, theta := range []float64{0, 0.2, 1, 2, 3} {
+		x, y := []float64{1.5, 0}, []float64{0.7 * math.Cos(theta), 0.7 * math.Sin(theta)}
+		moment := func(power float64) float64 {
+			return quad.Fixed(func(a float64) float64 {
+				return math.Pow(1.5*math.Cos(a)*0.7*math.Cos(a-theta), power) / (2 * math.Pi)
+			}, theta-math.Pi/2, math.Pi/2, 40, quad.Legendre{}, 0)
+		}
+		first, second := 2*8*moment(2), 4*384*moment(4)
+		assert.InDelta(t, (second-first*first)/3, law(2, false).MSE(x, y), 1e-13*second, "θ=%v", theta)
+		mean, square := 2*4*moment(2), 4*16*moment(4)
+		bias := mean - first
+		assert.InDelta(t, (square-mean*mean)/3+bias*bias, law(2, true).MSE(x, y), 1e-13*second, "θ=%v", theta)
+		assert.InDelta(t, mean, law(2, true).Mean(x, y), 1e-13*first, "θ=%v", theta)
+		mean, square = 2*2*moment(1), 4*4*moment(2)
+		assert.InDelta(t, (square-mean*mean)/3, law(1, true).MSE(x, y), 1e-13*square, "θ=%v", theta)
+		assert.Nil(t, law(1, true).Mean, "unbiased")
+		assert.Equal(t, StepIID(x, y, 3), law(0, true).MSE(x, y))
+	}
+	// Next to θ = π: J₄ = 221184/9!·ψ⁹·(1 + O(ψ²)), and the two ways to compute it meet.
+	assert.InEpsilon(t, 221184./362880*1e-27, arcCosine4(1e-3), 1e-5)
+	assert.InEpsilon(t, arcCosine4(1.5), arcCosine4(1.5-0x1p-52), 1e-13)
+	assert.InEpsilon(t, 105*math.Pi, arcCosine4(math.Pi), 1e-15)
 }
 
 // Next to θ = π both kernels vanish: J₁ = ψ³/3·(1 − ψ²/10 + …) and J₂ = 4ψ⁵/15·(1 − 4ψ²/21 + …)

@@ -121,6 +121,44 @@ func (e Estimate) centred(b, c []float64, scale float64) Estimate {
 	return to
 }
 
+// Through is the law of the features gain(x)·φ(at(x)), for the law of φ. at does not keep x.
+func (l Law) Through(name string, at func(x []float64) []float64, gain func(x []float64) float64) Law {
+	return Law{rows: l.rows, over: func(r Rows) (Estimate, bool) {
+		e, ok := l.Over(r).Estimate()
+		if !ok {
+			return Estimate{}, false
+		}
+		to := Estimate{Name: name + " " + e.Name}
+		times := func(v float64, x, y []float64) float64 {
+			if v == 0 {
+				return 0
+			}
+			return v * gain(x) * gain(y)
+		}
+		if e.MSE != nil {
+			to.MSE = func(x, y []float64) float64 {
+				return times(times(e.MSE(at(x), at(y)), x, y), x, y)
+			}
+		}
+		if e.Relative != nil {
+			to.Relative = func(x, y []float64) float64 { return e.Relative(at(x), at(y)) }
+		}
+		if e.Mean != nil {
+			to.Mean = func(x, y []float64) float64 { return times(e.Mean(at(x), at(y)), x, y) }
+		}
+		if e.Moments != nil {
+			to.Moments = func(x, y []float64) (mean, variance float64, ok bool) {
+				mean, variance, ok = e.Moments(at(x), at(y))
+				return times(mean, x, y), times(times(variance, x, y), x, y), ok
+			}
+		}
+		return to, true
+	}}
+}
+
+// Dim returns the dimension of the frequencies of the map, 0 if it has none.
+func (l Law) Dim() int { return l.rows.D }
+
 // difference returns x − b. Coordinates beyond the range of float64 become its largest number.
 func difference(x, b []float64) []float64 {
 	z := floats.SubTo(make([]float64, len(x)), x, b)

@@ -34,6 +34,8 @@ func allLaws() map[string]Error {
 		"hadamard":     DotProduct(orf.Hadamard{Factors: 3}),
 		"givens":       DotProduct(orf.Givens{Rotations: 3}),
 		"arc-cosine":   ArcCosineIID,
+		"ramps":        ramps(2, 1),
+		"fixed ramps":  func(x, y []float64, m int) float64 { _, f := fixedRamps(2); return f(x, y, m) },
 		"relu":         ReLUIID,
 		"step":         StepIID,
 		"laplacian":    LaplacianIID,
