@@ -134,7 +134,7 @@ func TestYRange(t *testing.T) {
 		{Name: "b", Points: []Point{{1.5, 1e-6, 0}, {2.5, 1e-7, 0}, {2.9, 1e-8, 0}}},
 	}}}, YRange: [2]float64{0.5, 5}}
 	a, b := inColour(t, f)
-	f.Panels[0].Series[1].Points = nil
+	f.Panels[0].Series[1].Points = []Point{{1.5, 1e-6, 0}}
 	alone, legend := inColour(t, f)
 	assert.Equal(t, alone, a)
 	assert.Equal(t, legend, b, "only the legend shows b")
@@ -145,7 +145,7 @@ func TestYRange(t *testing.T) {
 	}
 }
 
-// A series of points alone has no line in the legend either.
+// A series of points alone has no line in the legend either, and a line alone no point.
 func TestPointsAlone(t *testing.T) {
 	f := Figure{Panels: []Panel{
 		{Series: []Series{{Name: "a", Points: []Point{{1, 1, 0}}, Line: []Point{}}, {Name: "b", Line: []Point{{1, math.NaN(), 0}}}}},
@@ -154,6 +154,7 @@ func TestPointsAlone(t *testing.T) {
 	styles := f.styles()
 	assert.True(t, styles[0].bare)
 	assert.False(t, styles[1].bare, "the second panel has a line")
+	assert.Equal(t, []bool{false, true}, []bool{styles[0].plain, styles[1].plain}, "lines alone have no points in the legend")
 }
 
 // Points at times of their own stay where they are; those at shared places move aside.

@@ -16,6 +16,7 @@ type style struct {
 	name  string
 	level bool
 	bare  bool // has points alone in all panels
+	plain bool // has lines alone in all panels
 	line  draw.LineStyle
 	glyph draw.GlyphStyle
 }
@@ -50,10 +51,10 @@ func (f Figure) styles() []style {
 	}
 	for _, p := range f.Panels {
 		for _, s := range p.Series {
-			bare := s.Line != nil && len(f.path(s.Line)) == 0
+			bare, plain := s.Line != nil && len(f.path(s.Line)) == 0, len(f.points(s.Points)) == 0
 			if known(false, s.Name) {
 				at := slices.IndexFunc(all, func(known style) bool { return known.name == s.Name })
-				all[at].bare = all[at].bare && bare
+				all[at].bare, all[at].plain = all[at].bare && bare, all[at].plain && plain
 				continue
 			}
 			n := len(all)
@@ -63,6 +64,7 @@ func (f Figure) styles() []style {
 			all = append(all, style{
 				name:  s.Name,
 				bare:  bare,
+				plain: plain,
 				line:  draw.LineStyle{Color: c, Width: vg.Points(1.5)},
 				glyph: draw.GlyphStyle{Color: c, Radius: vg.Points(3.5), Shape: shape},
 			})
@@ -89,7 +91,7 @@ func (s style) Thumbnail(c *draw.Canvas) {
 	if !s.bare {
 		c.StrokeLine2(s.line, c.Min.X, y, c.Max.X, y)
 	}
-	if !s.level {
+	if !s.level && !s.plain {
 		c.DrawGlyph(s.glyph, c.Center())
 	}
 }
