@@ -22,11 +22,11 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/archive"
 	"github.com/seed-feabd252/randfeat/internal/densetest"
-	"github.com/seed-feabd252/randfeat/internal/safetensors"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/orf"
 	"github.com/seed-feabd252/randfeat/rff"
 	"github.com/seed-feabd252/randfeat/ridge"
+	"github.com/seed-feabd252/randfeat/safetensors"
 )
 
 // fileOf returns the bytes of a model or a classifier.

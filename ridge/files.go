@@ -11,11 +11,11 @@ import (
 	"strconv"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/npy"
+	"github.com/seed-feabd252/randfeat/npy"
 )
 
-// NPY is Rows in files of NumPy's format (.npy), read a block at a time: arrays of float32 or
-// float64 in C order, converted to T.
+// NPY is Rows in files of NumPy's format (.npy), read a block at a time: arrays of the numbers that
+// package npy reads, in C order, converted to T.
 type NPY[T dense.Float] struct {
 	X       string // path of the points, n×d
 	Y       string // path of the targets, n×p or n
@@ -45,6 +45,9 @@ func (f NPY[T]) read(yield func(Block[T], error) bool) error {
 			return err
 		}
 		defer r.Close()
+		if len(r.Shape) < 1 || len(r.Shape) > 2 {
+			return fmt.Errorf("%s has shape %v, want one or two sides", path, r.Shape)
+		}
 		if len(readers) > 0 && r.Rows != readers[0].Rows {
 			return fmt.Errorf("%s has %d rows, want the %d of %s", path, r.Rows, readers[0].Rows, f.X)
 		}

@@ -13,7 +13,7 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/archive"
 	"github.com/seed-feabd252/randfeat/internal/densetest"
-	"github.com/seed-feabd252/randfeat/internal/safetensors"
+	"github.com/seed-feabd252/randfeat/safetensors"
 )
 
 // shape is an interface with kinds of all sorts: a struct, a slice, and one that is Made.

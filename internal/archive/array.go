@@ -8,7 +8,7 @@ import (
 	"strconv"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/safetensors"
+	"github.com/seed-feabd252/randfeat/safetensors"
 )
 
 // Element is an element of an array.

@@ -9,7 +9,7 @@ import (
 	"strconv"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/safetensors"
+	"github.com/seed-feabd252/randfeat/safetensors"
 )
 
 // Read reads a value that Write wrote with the same T, V and name, to the end of r. The error names

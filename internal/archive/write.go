@@ -13,7 +13,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/safetensors"
+	"github.com/seed-feabd252/randfeat/safetensors"
 )
 
 const (

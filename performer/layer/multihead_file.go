@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/safetensors"
 	"github.com/seed-feabd252/randfeat/performer"
+	"github.com/seed-feabd252/randfeat/safetensors"
 )
 
 // Names of tensors, those of PyTorch's nn.MultiheadAttention, and of a layer without an

@@ -12,8 +12,8 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/densetest"
-	"github.com/seed-feabd252/randfeat/internal/safetensors"
 	"github.com/seed-feabd252/randfeat/performer/layer"
+	"github.com/seed-feabd252/randfeat/safetensors"
 )
 
 // A layer that was written and read has the same outputs, bit for bit.

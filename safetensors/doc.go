@@ -1,5 +1,11 @@
-// Package safetensors reads and writes the safetensors format: named dense
-// arrays of numbers in one file, with nothing in it that a reader would execute.
+// Package safetensors reads and writes the safetensors format, in which most weights of models are
+// published: named dense arrays of numbers in one file, with nothing in it that a reader would
+// execute.
+//
+//	f, err := safetensors.Read(file)                                 // once for all tensors
+//	w, err := safetensors.Floats[float32](f.Tensors["lm_head.weight"]) // from F64, F32, F16 or BF16
+//
+// Package performer/layer reads layers of attention from a File.
 //
 // # The format
 //

@@ -7,6 +7,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/seed-feabd252/randfeat/dense/half"
 )
 
 // patterns is a tensor of all 65536 values of a type of two bytes.
@@ -200,4 +202,29 @@ func TestFloatsRefuse(t *testing.T) {
 	assert.EqualError(t, err, "safetensors: shape [-1 -3] has the negative dimension -1")
 	_, err = FromFloats[float64]([]int{math.MaxInt, 2}, nil)
 	assert.ErrorContains(t, err, "has more elements than an int counts")
+}
+
+// Numbers of 16 bits are written bit for bit.
+func TestFromHalves(t *testing.T) {
+	for _, dtype := range []DType{F16, BF16} {
+		want := patterns(dtype)
+		var got Tensor
+		var err error
+		if dtype == F16 {
+			got, err = FromFloats(want.Shape, shorts[half.Float16]())
+		} else {
+			got, err = FromFloats(want.Shape, shorts[half.BFloat16]())
+		}
+		require.NoError(t, err)
+		require.Equal(t, want, got)
+	}
+}
+
+// shorts returns all numbers of a format.
+func shorts[H half.Number]() []H {
+	all := make([]H, 1<<16)
+	for i := range all {
+		all[i] = H(i)
+	}
+	return all
 }

@@ -4,6 +4,9 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/dense/half"
 )
 
 // Floats returns the elements of t, row-major, in new memory.
@@ -15,7 +18,7 @@ import (
 //
 // It is an error if t has another dtype, or if its Data do not fit its DType and
 // Shape.
-func Floats[T float32 | float64](t Tensor) ([]T, error) {
+func Floats[T dense.Float](t Tensor) ([]T, error) {
 	elements, err := t.extent()
 	if err != nil {
 		return nil, fmt.Errorf("safetensors: %w", err)
@@ -41,21 +44,21 @@ func Floats[T float32 | float64](t Tensor) ([]T, error) {
 		}
 	case F16:
 		for i := range x {
-			x[i] = T(half(binary.LittleEndian.Uint16(t.Data[2*i:])))
+			x[i] = T(half.Float16(binary.LittleEndian.Uint16(t.Data[2*i:])).Float32())
 		}
 	case BF16:
 		for i := range x {
-			x[i] = T(math.Float32frombits(uint32(binary.LittleEndian.Uint16(t.Data[2*i:])) << 16))
+			x[i] = T(half.BFloat16(binary.LittleEndian.Uint16(t.Data[2*i:])).Float32())
 		}
 	}
 	return x, nil
 }
 
-// FromFloats returns x, row-major, as a tensor of type F32 or F64 by T, bit for bit.
-// The tensor shares no memory with shape and x. It is an error if a dimension is
-// negative or if Π shape ≠ len(x).
-func FromFloats[T float32 | float64](shape []int, x []T) (Tensor, error) {
-	dtype := dtypeOf[T]()
+// FromFloats returns x, row-major, as a tensor of type F64, F32, F16 or BF16 by E, bit for bit.
+// half.Encode makes numbers of 16 bits. The tensor shares no memory with shape and x. It is an error
+// if a dimension is negative or if Π shape ≠ len(x).
+func FromFloats[E dense.Float | half.Number](shape []int, x []E) (Tensor, error) {
+	dtype := dtypeOf[E]()
 	elements, size, err := extent(dtype, shape)
 	if err != nil {
 		return Tensor{}, fmt.Errorf("safetensors: %w", err)
@@ -73,30 +76,27 @@ func FromFloats[T float32 | float64](shape []int, x []T) (Tensor, error) {
 		for _, v := range x {
 			data = binary.LittleEndian.AppendUint64(data, math.Float64bits(v))
 		}
+	case []half.Float16:
+		for _, v := range x {
+			data = binary.LittleEndian.AppendUint16(data, uint16(v))
+		}
+	case []half.BFloat16:
+		for _, v := range x {
+			data = binary.LittleEndian.AppendUint16(data, uint16(v))
+		}
 	}
 	return Tensor{DType: dtype, Shape: append([]int{}, shape...), Data: data}, nil
 }
 
-// dtypeOf returns F32 or F64.
-func dtypeOf[T float32 | float64]() DType {
-	if _, ok := any(T(0)).(float32); ok {
+// dtypeOf returns the type of the elements E.
+func dtypeOf[E dense.Float | half.Number]() DType {
+	switch any(E(0)).(type) {
+	case float32:
 		return F32
+	case half.Float16:
+		return F16
+	case half.BFloat16:
+		return BF16
 	}
 	return F64
-}
-
-// half returns the binary16 number h, (−1)^s·2^(e−15)·(1+m/2¹⁰) and for e = 0
-// (−1)^s·m·2⁻²⁴, exactly. For e = 31 it is ±Inf or, with m in the upper bits of
-// its payload, NaN.
-func half(h uint16) float32 {
-	sign, exponent, mantissa := uint32(h>>15)<<31, uint32(h>>10)&31, uint32(h)&1023
-	switch exponent {
-	case 0:
-		return math.Float32frombits(sign | math.Float32bits(float32(mantissa)*0x1p-24))
-	case 31:
-		exponent = 255
-	default:
-		exponent += 127 - 15
-	}
-	return math.Float32frombits(sign | exponent<<23 | mantissa<<13)
 }

@@ -1,0 +1,135 @@
+package npy
+
+import (
+	"bufio"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"strings"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/dense/half"
+)
+
+// Element is the set of the types of elements that can be written. half.Encode makes numbers of 16
+// bits.
+type Element interface{ dense.Element | half.Number }
+
+// WriteFile writes an array of the given shape, whose elements are in C order, to a file, which it
+// creates or replaces. The file is complete when the error is nil. An error names the file, or the
+// shape if that does not fit the elements or has none.
+func WriteFile[E Element](path string, elements []E, shape ...int) error {
+	if err := fits(len(elements), shape); err != nil {
+		return fmt.Errorf("npy: %w", err)
+	}
+	f, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	err = Write(f, elements, shape...)
+	if closed := f.Close(); err == nil {
+		err = closed
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return nil
+}
+
+// Write writes an array of the given shape, whose elements are in C order, in version 1.0 of the
+// format [NEP 1], little-endian. Equal arrays give equal bytes. Write returns an error if the shape
+// does not fit the elements or has none, and errors of w.
+func Write[E Element](w io.Writer, elements []E, shape ...int) error {
+	if err := fits(len(elements), shape); err != nil {
+		return fmt.Errorf("npy: %w", err)
+	}
+	sides := strings.Trim(strings.ReplaceAll(fmt.Sprint(shape), " ", ", "), "[]")
+	if len(shape) == 1 {
+		sides += ","
+	}
+	head := fmt.Sprintf("{'descr': '%s', 'fortran_order': False, 'shape': (%s), }", descrOf[E](), sides)
+	// Elements start at a multiple of 64, which lets NumPy map the file.
+	const prefix, align = 10, 64
+	head += strings.Repeat(" ", align-1-(prefix+len(head))%align) + "\n"
+	b := bufio.NewWriterSize(w, 1<<16)
+	b.WriteString("\x93NUMPY\x01\x00")
+	b.Write(binary.LittleEndian.AppendUint16(nil, uint16(len(head))))
+	b.WriteString(head)
+	writeElements(b, elements)
+	// A bufio.Writer keeps its first error.
+	return b.Flush()
+}
+
+// fits returns an error unless the shape has n elements, at least one.
+func fits(n int, shape []int) error {
+	if len(shape) > maxRank {
+		return fmt.Errorf("shape has %d sides, want at most %d", len(shape), maxRank)
+	}
+	product := 1
+	for _, side := range shape {
+		if side < 1 {
+			return fmt.Errorf("shape %v has no element", shape)
+		}
+		if product > n/side {
+			product = 0
+			break
+		}
+		product *= side
+	}
+	if product != n {
+		return fmt.Errorf("shape %v does not fit %d elements", shape, n)
+	}
+	return nil
+}
+
+// descrOf returns NumPy's name of a type.
+func descrOf[E Element]() string {
+	var zero E
+	switch any(zero).(type) {
+	case float32:
+		return "<f4"
+	case half.Float16:
+		return "<f2"
+	case half.BFloat16:
+		return "|V2"
+	case bool:
+		return "|b1"
+	}
+	return "<f8"
+}
+
+func writeElements[E Element](b *bufio.Writer, elements []E) {
+	var bytes [8]byte
+	switch x := any(elements).(type) {
+	case []float64:
+		for _, v := range x {
+			binary.LittleEndian.PutUint64(bytes[:], math.Float64bits(v))
+			b.Write(bytes[:8])
+		}
+	case []float32:
+		for _, v := range x {
+			binary.LittleEndian.PutUint32(bytes[:], math.Float32bits(v))
+			b.Write(bytes[:4])
+		}
+	case []half.Float16:
+		for _, v := range x {
+			binary.LittleEndian.PutUint16(bytes[:], uint16(v))
+			b.Write(bytes[:2])
+		}
+	case []half.BFloat16:
+		for _, v := range x {
+			binary.LittleEndian.PutUint16(bytes[:], uint16(v))
+			b.Write(bytes[:2])
+		}
+	case []bool:
+		for _, v := range x {
+			var one byte
+			if v {
+				one = 1
+			}
+			b.WriteByte(one)
+		}
+	}
+}
