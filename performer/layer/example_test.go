@@ -13,6 +13,7 @@ import (
 	"github.com/seed-feabd252/randfeat/dense/gonum"
 	"github.com/seed-feabd252/randfeat/performer"
 	"github.com/seed-feabd252/randfeat/performer/layer"
+	"github.com/seed-feabd252/randfeat/safetensors"
 )
 
 // A layer whose three projections are the identity, with a bias on V.
@@ -53,7 +54,11 @@ func ExampleMultiHead() {
 	if err := l.Write(&file, "encoder.self_attn."); err != nil {
 		log.Fatal(err)
 	}
-	again, err := layer.Read(&file, "encoder.self_attn.", attention)
+	tensors, err := safetensors.Read(&file) // once for all layers in the file
+	if err != nil {
+		log.Fatal(err)
+	}
+	again, err := layer.Read(tensors, "encoder.self_attn.", attention)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -69,6 +74,34 @@ func ExampleMultiHead() {
 	// v_proj_bias 1 8
 	// out_proj.weight 8 8
 	// out_proj.bias 1 8
+}
+
+// The first layer of a model with names of its own, those of BERT.
+func ExampleReadNamed() {
+	f := &safetensors.File{Tensors: map[string]safetensors.Tensor{}} // as from safetensors.Read
+	for _, name := range []string{"self.query", "self.key", "self.value", "output.dense"} {
+		f.Tensors["encoder.layer.0.attention."+name+".weight"], _ = safetensors.FromFloats([]int{2, 2}, []float32{1, 0, 0, 1})
+	}
+	attention, err := performer.NewBatch[float32](2, 2, performer.Exact[float32]{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	names := map[string]string{
+		"q_proj_weight": "self.query.weight", "k_proj_weight": "self.key.weight",
+		"v_proj_weight": "self.value.weight", "out_proj.weight": "output.dense.weight",
+	}
+	l, err := layer.ReadNamed(f, func(parameter string) string {
+		if name, ok := names[parameter]; ok {
+			return "encoder.layer.0.attention." + name
+		}
+		return "" // no biases
+	}, attention)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(len(l.Projections().Parameters()), "matrices")
+	// Output:
+	// 4 matrices
 }
 
 // A transformer block whose four heads of queries share two of keys and values decodes token by

@@ -12,8 +12,8 @@ import (
 	"github.com/seed-feabd252/randfeat/safetensors"
 )
 
-// Names of tensors, those of PyTorch's nn.MultiheadAttention, and of a layer without an
-// output projection as three members of type nn.Linear are usually called in one.
+// Names of tensors, those of PyTorch's nn.MultiheadAttention, of a layer without an output projection
+// as three members of type nn.Linear are usually called in one, and of models of Hugging Face.
 const (
 	inProjWeight  = "in_proj_weight"
 	inProjBias    = "in_proj_bias"
@@ -23,41 +23,41 @@ const (
 
 var (
 	separateWeights = [3]string{"q_proj_weight", "k_proj_weight", "v_proj_weight"}
+	separateBiases  = [3]string{"q_proj_bias", "k_proj_bias", "v_proj_bias"}
 	memberWeights   = [3]string{"W_query.weight", "W_key.weight", "W_value.weight"}
 	memberBiases    = [3]string{"W_query.bias", "W_key.bias", "W_value.bias"}
+	modelWeights    = [3]string{"q_proj.weight", "k_proj.weight", "v_proj.weight"}
+	modelBiases     = [3]string{"q_proj.bias", "k_proj.bias", "v_proj.bias"}
+	modelOutputs    = [2]string{"o_proj.", "out_proj."}
 )
 
-// Read reads the projections of a layer around attention from a safetensors file. Its tensors are
-// those of PyTorch's nn.MultiheadAttention,
+// Read takes the projections of a layer around attention from a file that safetensors.Read has read,
+// for this layer and others. The tensors are those of PyTorch's nn.MultiheadAttention,
 //
 //	in_proj_weight                                W_Q, W_K and W_V below one another, or
 //	q_proj_weight, k_proj_weight, v_proj_weight   each by itself
 //	in_proj_bias                                  b_Q, b_K and b_V, one after another, or none
 //	out_proj.weight, out_proj.bias                W_O and b_O, or W_O alone
 //
+// or those of most models of Hugging Face, such as Llama, Mistral, Qwen, OPT, BART and Whisper,
+//
+//	q_proj.weight, k_proj.weight, v_proj.weight   W_Q, W_K and W_V
+//	q_proj.bias, k_proj.bias, v_proj.bias         all, some or none; others are zero
+//	o_proj.weight or out_proj.weight, .bias       W_O and b_O, or W_O alone
+//
 // or, without an output projection, W_query.weight, W_key.weight and W_value.weight, with or
 // without W_query.bias, W_key.bias and W_value.bias. All names begin with the prefix, such as
-// "layer.0.self_attn."; Read ignores tensors whose names do not. In in_proj_weight keys and values
-// have one dimension a head. Rows belong to outputs. Elements of type F64, F32, F16 and BF16 are
-// converted to T.
+// "model.layers.0.self_attn."; Read ignores tensors whose names do not. In in_proj_weight keys and
+// values have one dimension a head. Rows belong to outputs. Elements of type F64, F32, F16 and BF16
+// are converted to T. What a model does between projections and attention, such as the rotation of
+// positions in Llama, is not in the file, and not in the layer.
 //
-// Read returns an error if r cannot be read to its end or is no safetensors file; if a tensor is
-// missing, has another shape or type, or has the prefix and is not in this list; and in the cases
-// of [New]. The error names the tensor.
-func Read[T dense.Float](r io.Reader, prefix string, attention *performer.Batch[T]) (*MultiHead[T], error) {
-	if attention == nil {
-		return nil, errors.New("layer: attention is nil")
-	}
-	f, err := safetensors.Read(r)
+// Read returns an error if attention or f is nil; if a tensor is missing, has another shape or type,
+// or has the prefix and is not in this list; and in the cases of [New]. The error names the tensor.
+func Read[T dense.Float](f *safetensors.File, prefix string, attention *performer.Batch[T]) (*MultiHead[T], error) {
+	t, err := newTensors(f, prefix, attention)
 	if err != nil {
-		return nil, fmt.Errorf("layer: %w", err)
-	}
-	heads, keyHeads, _ := attention.Dims()
-	t := tensors[T]{prefix: prefix, heads: heads, keyHeads: keyHeads, left: map[string]safetensors.Tensor{}}
-	for name, tensor := range f.Tensors {
-		if suffix, ok := strings.CutPrefix(name, prefix); ok {
-			t.left[suffix] = tensor
-		}
+		return nil, err
 	}
 	p := t.projections()
 	t.allTaken()
@@ -65,6 +65,60 @@ func Read[T dense.Float](r io.Reader, prefix string, attention *performer.Batch[
 		return nil, fmt.Errorf("layer: %w", t.err)
 	}
 	return New(p, attention)
+}
+
+// ReadNamed is [Read] for other names of tensors. It calls name with each of the names that
+// [Projections.Parameters] gives,
+//
+//	q_proj_weight, q_proj_bias, k_proj_weight, …, out_proj.weight, out_proj.bias
+//
+// and takes the tensor with the name that is returned, from anywhere in the file; "" means none.
+//
+// The weights of queries, keys and values are necessary. Without out_proj.weight the layer has no
+// output projection. If queries, keys or values have a bias, those without have a bias of zero.
+func ReadNamed[T dense.Float](f *safetensors.File, name func(parameter string) string, attention *performer.Batch[T]) (*MultiHead[T], error) {
+	t, err := newTensors(f, "", attention)
+	if err != nil {
+		return nil, err
+	}
+	var weights, biases [3]string
+	for i, parameter := range separateWeights {
+		weights[i], biases[i] = name(parameter), name(separateBiases[i])
+		if weights[i] == "" {
+			return nil, fmt.Errorf("layer: name gives none for %s, want the name of a tensor", parameter)
+		}
+	}
+	var p Projections[T]
+	t.take3(&p, weights)
+	t.takeBiases(&p, biases)
+	if output := name(outProjWeight); output != "" && t.err == nil {
+		p.Output = t.matrix(output, 0, p.Value.Rows/t.keyHeads*t.heads)
+		if bias := name(outProjBias); bias != "" {
+			p.OutputBias = t.vector(bias, p.Output.Rows)
+		}
+	}
+	if t.err != nil {
+		return nil, fmt.Errorf("layer: %w", t.err)
+	}
+	return New(p, attention)
+}
+
+// newTensors returns the tensors of a file whose names begin with the prefix.
+func newTensors[T dense.Float](f *safetensors.File, prefix string, attention *performer.Batch[T]) (*tensors[T], error) {
+	if attention == nil {
+		return nil, errors.New("layer: attention is nil")
+	}
+	if f == nil {
+		return nil, errors.New("layer: f is nil")
+	}
+	heads, keyHeads, _ := attention.Dims()
+	t := &tensors[T]{prefix: prefix, heads: heads, keyHeads: keyHeads, left: map[string]safetensors.Tensor{}}
+	for name, tensor := range f.Tensors {
+		if suffix, ok := strings.CutPrefix(name, prefix); ok {
+			t.left[suffix] = tensor
+		}
+	}
+	return t, nil
 }
 
 // Write writes the projections as a safetensors file, which [Read] reads, and PyTorch too if it has
@@ -136,15 +190,28 @@ func (t *tensors[T]) projections() Projections[T] {
 	case slices.ContainsFunc(memberWeights[:], t.has):
 		t.take3(&p, memberWeights)
 		if slices.ContainsFunc(memberBiases[:], t.has) {
-			p.QueryBias = t.vector(memberBiases[0], p.Query.Rows)
-			p.KeyBias = t.vector(memberBiases[1], p.Key.Rows)
-			p.ValueBias = t.vector(memberBiases[2], p.Value.Rows)
+			t.takeBiases(&p, memberBiases)
 		}
+		return p
+	case slices.ContainsFunc(modelWeights[:], t.has):
+		t.take3(&p, modelWeights)
+		biases := modelBiases
+		for i, name := range biases {
+			if !t.has(name) {
+				biases[i] = ""
+			}
+		}
+		t.takeBiases(&p, biases)
+		output := modelOutputs[0]
+		if t.has(modelOutputs[1] + "weight") {
+			output = modelOutputs[1]
+		}
+		t.takeOutput(&p, output+"weight", output+"bias")
 		return p
 	case slices.ContainsFunc(separateWeights[:], t.has):
 		t.take3(&p, separateWeights)
 	default:
-		t.fail("tensor %.80q is missing, or %.80q", t.prefix+inProjWeight, t.prefix+separateWeights[0])
+		t.fail("tensor %.80q is missing, or %.80q, or %.80q", t.prefix+inProjWeight, t.prefix+separateWeights[0], t.prefix+modelWeights[0])
 		return p
 	}
 	if t.has(inProjBias) {
@@ -153,10 +220,30 @@ func (t *tensors[T]) projections() Projections[T] {
 			p.QueryBias, p.KeyBias, p.ValueBias = all[:q:q], all[q:k:k], all[k:]
 		}
 	}
-	if p.Output = t.matrix(outProjWeight, 0, p.Value.Rows/t.keyHeads*t.heads); t.has(outProjBias) {
-		p.OutputBias = t.vector(outProjBias, p.Output.Rows)
-	}
+	t.takeOutput(&p, outProjWeight, outProjBias)
 	return p
+}
+
+// takeOutput takes W_O, and b_O if it is there.
+func (t *tensors[T]) takeOutput(p *Projections[T], weight, bias string) {
+	if p.Output = t.matrix(weight, 0, p.Value.Rows/t.keyHeads*t.heads); t.has(bias) {
+		p.OutputBias = t.vector(bias, p.Output.Rows)
+	}
+}
+
+// takeBiases takes b_Q, b_K and b_V. Those without a name are zero, or none if no name is given.
+func (t *tensors[T]) takeBiases(p *Projections[T], names [3]string) {
+	if names == [3]string{} {
+		return
+	}
+	for i, bias := range []*[]T{&p.QueryBias, &p.KeyBias, &p.ValueBias} {
+		rows := [3]int{p.Query.Rows, p.Key.Rows, p.Value.Rows}[i]
+		if names[i] == "" {
+			*bias = make([]T, rows)
+		} else {
+			*bias = t.vector(names[i], rows)
+		}
+	}
 }
 
 // take3 takes W_Q, W_K and W_V.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"maps"
 	"math/rand/v2"
 	"testing"
 
@@ -58,7 +59,7 @@ func testMultiHeadFile[T dense.Float](t *testing.T) {
 		}
 		assert.Len(t, content.Tensors, len(names))
 
-		got, err := layer.Read(&file, prefix, exactBatch[T](c.widths.Heads, keyHeads))
+		got, err := layer.Read(content, prefix, exactBatch[T](c.widths.Heads, keyHeads))
 		require.NoError(t, err)
 		assert.Equal(t, l.Projections(), got.Projections(), "%+v", c.widths)
 	}
@@ -75,24 +76,99 @@ func TestReadMultiHeadOfPyTorch(t *testing.T) {
 		"b.in_proj_weight":  tensor([]int{1}, []float64{1}),
 		"norm.weight":       tensor([]int{1}, []float64{1}),
 	}}
-	var buffer bytes.Buffer
-	require.NoError(t, safetensors.Write(&buffer, file))
-	l, err := layer.Read(bytes.NewReader(buffer.Bytes()), "a.", exactBatch[float64](2, 2))
+	l, err := layer.Read(file, "a.", exactBatch[float64](2, 2))
 	require.NoError(t, err)
 	want := must(layer.New(p, exactBatch[float64](2, 2)))
 	assert.Equal(t, want.Projections(), l.Projections())
 
 	var again bytes.Buffer
 	require.NoError(t, l.Write(&again, "a."))
+	whole := &safetensors.File{Tensors: maps.Clone(file.Tensors)}
 	delete(file.Tensors, "b.in_proj_weight")
 	delete(file.Tensors, "norm.weight")
 	var only bytes.Buffer
 	require.NoError(t, safetensors.Write(&only, file))
 	assert.Equal(t, only.Bytes(), again.Bytes(), "what is read is written")
 
-	single, err := layer.Read(bytes.NewReader(buffer.Bytes()), "a.", exactBatch[float32](2, 2))
+	single, err := layer.Read(whole, "a.", exactBatch[float32](2, 2))
 	require.NoError(t, err)
 	assert.Equal(t, goldenProjections[float32]().Key.Clone(), single.Projections().Key, "rounded to float32")
+}
+
+// Models of Hugging Face have a member for each projection, and biases for some of them. A function
+// gives other names. One file serves all layers.
+func TestReadModels(t *testing.T) {
+	p := goldenProjections[float64]()
+	zeros := make([]float64, 4)
+	with := func(output string, biases ...string) *safetensors.File {
+		f := &safetensors.File{Tensors: map[string]safetensors.Tensor{
+			"q_proj.weight":    tensor([]int{4, 4}, p.Query.Clone().Data),
+			"k_proj.weight":    tensor([]int{4, 4}, p.Key.Clone().Data),
+			"v_proj.weight":    tensor([]int{4, 4}, p.Value.Clone().Data),
+			output + ".weight": tensor([]int{4, 4}, p.Output.Data),
+		}}
+		values := map[string][]float64{"q_proj": p.QueryBias, "k_proj": p.KeyBias, "v_proj": p.ValueBias, output: p.OutputBias}
+		for _, name := range biases {
+			f.Tensors[name+".bias"] = tensor([]int{4}, values[name])
+		}
+		return f
+	}
+	whisper, llama := p, p
+	whisper.KeyBias = zeros
+	llama.QueryBias, llama.KeyBias, llama.ValueBias, llama.OutputBias = nil, nil, nil, nil
+	for _, c := range []struct {
+		name string
+		file *safetensors.File
+		want layer.Projections[float64]
+	}{
+		{"opt", with("out_proj", "q_proj", "k_proj", "v_proj", "out_proj"), p},
+		{"whisper", with("out_proj", "q_proj", "v_proj", "out_proj"), whisper},
+		{"llama", with("o_proj"), llama},
+	} {
+		got, err := layer.Read(c.file, "", exactBatch[float64](2, 2))
+		require.NoError(t, err, c.name)
+		assert.Equal(t, must(layer.New(c.want, exactBatch[float64](2, 2))).Projections(), got.Projections(), c.name)
+	}
+
+	bert := map[string]string{
+		"q_proj_weight": "self.query.weight", "k_proj_weight": "self.key.weight", "v_proj_weight": "self.value.weight",
+		"q_proj_bias": "self.query.bias", "k_proj_bias": "", "v_proj_bias": "self.value.bias",
+		"out_proj.weight": "output.dense.weight", "out_proj.bias": "output.dense.bias",
+	}
+	file := &safetensors.File{Tensors: map[string]safetensors.Tensor{
+		"self.query.weight": tensor([]int{4, 4}, p.Query.Clone().Data), "self.query.bias": tensor([]int{4}, p.QueryBias),
+		"self.key.weight":   tensor([]int{4, 4}, p.Key.Clone().Data),
+		"self.value.weight": tensor([]int{4, 4}, p.Value.Clone().Data), "self.value.bias": tensor([]int{4}, p.ValueBias),
+		"output.dense.weight": tensor([]int{4, 4}, p.Output.Data), "output.dense.bias": tensor([]int{4}, p.OutputBias),
+		"output.LayerNorm.weight": tensor([]int{4}, zeros),
+	}}
+	named := func(parameter string) string { return bert[parameter] }
+	for _, read := range []struct {
+		without []string
+		want    layer.Projections[float64]
+	}{
+		{nil, whisper},
+		{[]string{"q_proj_bias", "v_proj_bias", "out_proj.bias"}, llama},
+	} {
+		for _, parameter := range read.without {
+			bert[parameter] = ""
+		}
+		got, err := layer.ReadNamed(file, named, exactBatch[float64](2, 2))
+		require.NoError(t, err)
+		assert.Equal(t, must(layer.New(read.want, exactBatch[float64](2, 2))).Projections(), got.Projections())
+	}
+	bert["out_proj.weight"] = ""
+	got, err := layer.ReadNamed(file, named, exactBatch[float64](2, 2))
+	require.NoError(t, err)
+	assert.Zero(t, got.Projections().Output.Rows)
+	bert["v_proj_bias"] = "self.vale.bias"
+	_, err = layer.ReadNamed(file, named, exactBatch[float64](2, 2))
+	assert.EqualError(t, err, `layer: tensor "self.vale.bias" is missing`)
+	bert["k_proj_weight"] = ""
+	_, err = layer.ReadNamed(file, named, exactBatch[float64](2, 2))
+	assert.EqualError(t, err, "layer: name gives none for k_proj_weight, want the name of a tensor")
+	_, err = layer.ReadNamed[float64](nil, named, exactBatch[float64](2, 2))
+	assert.EqualError(t, err, "layer: f is nil")
 }
 
 func tensor(shape []int, x []float64) safetensors.Tensor {
@@ -114,6 +190,9 @@ func TestReadMultiHeadErrors(t *testing.T) {
 	separate := func() contents {
 		return contents{"q_proj_weight": zeros(4, 4), "k_proj_weight": zeros(4, 3), "v_proj_weight": zeros(6, 5), "out_proj.weight": zeros(4, 6)}
 	}
+	model := func() contents {
+		return contents{"q_proj.weight": zeros(4, 4), "k_proj.weight": zeros(4, 4), "v_proj.weight": zeros(4, 4), "o_proj.weight": zeros(4, 4)}
+	}
 	bare := func() contents {
 		return contents{"W_query.weight": zeros(4, 4), "W_key.weight": zeros(4, 4), "W_value.weight": zeros(2, 4)}
 	}
@@ -122,7 +201,7 @@ func TestReadMultiHeadErrors(t *testing.T) {
 		name string
 		to   any // a tensor, or nil for none
 	}{
-		`tensor "x.in_proj_weight" is missing, or "x.q_proj_weight"`:                                {good, "in_proj_weight", nil},
+		`tensor "x.in_proj_weight" is missing, or "x.q_proj_weight", or "x.q_proj.weight"`:          {good, "in_proj_weight", nil},
 		`tensor "x.out_proj.weight" is missing`:                                                     {good, "out_proj.weight", nil},
 		`tensor "x.bias_k" is none of this layer`:                                                   {good, "bias_k", zeros(1, 1, 4)},
 		`tensor "x.q_proj_weight" is none of this layer`:                                            {good, "q_proj_weight", zeros(4, 4)},
@@ -139,6 +218,10 @@ func TestReadMultiHeadErrors(t *testing.T) {
 		`tensor "x.v_proj_weight" has shape [5 5], want a multiple of 2 rows, for 2 and 2 heads`:    {separate, "v_proj_weight", zeros(5, 5)},
 		`tensor "x.W_key.weight" is missing`:                                                        {bare, "W_key.weight", nil},
 		`tensor "x.W_query.bias" is missing`:                                                        {bare, "W_value.bias", zeros(2)},
+		`tensor "x.k_proj.weight" is missing`:                                                       {model, "k_proj.weight", nil},
+		`tensor "x.o_proj.weight" is missing`:                                                       {model, "o_proj.weight", nil},
+		`tensor "x.v_proj.bias" has shape [3], want [4]`:                                            {model, "v_proj.bias", zeros(3)},
+		`tensor "x.q_norm.weight" is none of this layer`:                                            {model, "q_norm.weight", zeros(2)},
 		`tensor "x.out_proj.weight" is none of this layer`:                                          {bare, "out_proj.weight", zeros(4, 4)},
 	} {
 		all := contents{}
@@ -149,14 +232,12 @@ func TestReadMultiHeadErrors(t *testing.T) {
 		if tensor, ok := c.to.(safetensors.Tensor); ok {
 			all["x."+c.name] = tensor
 		}
-		var buffer bytes.Buffer
-		require.NoError(t, safetensors.Write(&buffer, &safetensors.File{Tensors: all}))
-		_, err := layer.Read(&buffer, "x.", exactBatch[float32](2, 2))
+		_, err := layer.Read(&safetensors.File{Tensors: all}, "x.", exactBatch[float32](2, 2))
 		assert.EqualError(t, err, "layer: "+want)
 	}
-	_, err := layer.Read(bytes.NewReader(nil), "", exactBatch[float32](2, 2))
-	assert.ErrorIs(t, err, io.ErrUnexpectedEOF)
-	_, err = layer.Read[float32](bytes.NewReader(nil), "", nil)
+	_, err := layer.Read(nil, "", exactBatch[float32](2, 2))
+	assert.EqualError(t, err, "layer: f is nil")
+	_, err = layer.Read[float32](&safetensors.File{}, "", nil)
 	assert.EqualError(t, err, "layer: attention is nil")
 
 	l := must(layer.NewLinearSelfAttention[float32](2, 2, true, source(1)))

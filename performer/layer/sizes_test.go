@@ -13,6 +13,7 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/densetest"
 	"github.com/seed-feabd252/randfeat/internal/limit/limittest"
 	"github.com/seed-feabd252/randfeat/performer/layer"
+	"github.com/seed-feabd252/randfeat/safetensors"
 )
 
 // What no memory can hold is an error that names the argument and the value.
@@ -44,6 +45,6 @@ func TestManyHeads(t *testing.T) {
 	l := must(layer.New(must(layer.Draw[float32](layer.Widths{Input: 8, Heads: 2}, source(1))), exactBatch[float32](2, 2)))
 	var file bytes.Buffer
 	require.NoError(t, l.Write(&file, ""))
-	_, err := layer.Read(&file, "", exactBatch[float32](heads, heads))
+	_, err := layer.Read(must(safetensors.Read(&file)), "", exactBatch[float32](heads, heads))
 	assert.EqualError(t, err, fmt.Sprintf(`layer: tensor "in_proj_weight" has shape [24 8], want a multiple of %d rows, for %d and %d heads`, 3*heads, heads, heads))
 }
