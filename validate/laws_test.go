@@ -369,6 +369,8 @@ func lawCases[T dense.Float]() []lawCase[T] {
 		}, 1, nil},
 		{"arc-cosine/iid fixed length", with[T](orf.IID{FixedLength: true}), arcCosine[T], ofArcCosine(1, true), 1, nil},
 		{"arc-cosine of order 0/iid fixed length", with[T](orf.IID{FixedLength: true}), steps[T], law{mse: mse.StepIID}, 1, nil},
+		{"arc-cosine of order 0/orf", haar, steps[T], law{mse: mse.StepORF}, 1, []size{{5, 2}, {3, 3}}},
+		{"arc-cosine of order 0/orf fixed length", with[T](orf.GramSchmidt{FixedLength: true}), steps[T], law{mse: mse.StepORF}, 1, nil},
 		{"arc-cosine of order 2/iid", iid, arcCosine2[T], ofArcCosine(2, false), 1, nil},
 		{"arc-cosine of order 2/iid fixed length", with[T](orf.IID{FixedLength: true}), arcCosine2[T], ofArcCosine(2, true), 1, nil},
 		{"dot/iid fixed length", with[T](orf.IID{FixedLength: true}), dotProduct[T], dot(orf.IID{FixedLength: true}), 1, nil},

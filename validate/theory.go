@@ -43,7 +43,7 @@ func (p Prediction) String() string {
 //   - Gaussian, GaussianPhase, SoftmaxTrig, the positive, hyperbolic and optimal features, SADERF and
 //     ADERF: iid, Haar orthogonal and simplex rows, also of fixed length;
 //   - Angular: iid and Haar orthogonal rows;
-//   - ArcCosine: iid rows, also of fixed length;
+//   - ArcCosine: iid rows, also of fixed length, and for order 0 Haar orthogonal rows;
 //   - SDERF, SoftmaxHybrid, Matern and Generalised without ε: iid rows;
 //   - Laplacian, PolynomialSketch, Maclaurin, TensorSketch and SkewedChiSquare, which draw weights
 //     of their own: w does not matter;

@@ -176,7 +176,9 @@ func pages() []page {
 				"GramSchmidt", "[4u(1−u) + 4n·(P₁₂ − u²)]/m", "GramSchmidt(FixedLength)", "[4u(1−u) + 4n·(P₁₂ − u²)]/m")},
 		}},
 		{"arccosine", "Arc-cosine kernels", "k₀ = 1 − θ/π,  k₁ = ‖x‖‖y‖·J₁/π,  k₂ = ‖x‖²‖y‖²·J₂/π", "Infinitely wide layers of steps, ramps and squared ramps [Cho & Saul 2009].", []mapping{
-			{"ArcCosine of order 0", "φ(x) = √(2/m)·Θ(Wx)", "Steps.", order(0), false, of("IID", "k₀(2 − k₀)/m", "IID(FixedLength)", "k₀(2 − k₀)/m")},
+			{"ArcCosine of order 0", "φ(x) = √(2/m)·Θ(Wx)", "Steps.", order(0), false, of(
+				"IID", "k₀(2 − k₀)/m", "IID(FixedLength)", "k₀(2 − k₀)/m",
+				"GramSchmidt", "[k₀(2 − k₀) + n·(P₁₂ − u²)]/m", "GramSchmidt(FixedLength)", "[k₀(2 − k₀) + n·(P₁₂ − u²)]/m")},
 			{"ArcCosine of order 1", "φ(x) = √(2/m)·max(Wx, 0)", "Ramps, the layer of ReLU networks.", order(1), false, of(
 				"IID", "(2‖x‖²‖y‖²·J₂/π − k₁²)/m", "IID(FixedLength)", "(2‖x‖²‖y‖²·d/(d+2)·J₂/π − k₁²)/m")},
 			{"ArcCosine of order 2", "φ(x) = √(2/m)·max(Wx, 0)²", "Squared ramps.", order(2), false, of(
@@ -191,14 +193,14 @@ func pages() []page {
 			{"Matern of 3/2", "φ(x) = [cos(Wx), sin(Wx)]/√m", "", smooth(1.5), false, of("IID", "(1 + k(2x, 2y) − 2k²)/(2m)")},
 			{"Matern of 5/2", "φ(x) = [cos(Wx), sin(Wx)]/√m", "", smooth(2.5), false, of("IID", "(1 + k(2x, 2y) − 2k²)/(2m)")},
 		}},
-		{"polynomial", "Polynomial kernels", "k(x, y) = (γ·xᵀy + c)^p, here (xᵀy + 1)², and Maclaurin series Σ a_n·(xᵀy)ⁿ", "Sketches of products: M_p is the second moment of a product of p factors, at the points [√γ·x, √c] and [√γ·y, √c].", []mapping{
-			{"PolynomialSketch with RademacherWeights", "φ(x) = Π_{t≤p} w_tᵀx/√m, w of ±1", "", polynomial(rff.RademacherWeights), true, of(own, "[(P + 2s² − 2Q)^p − s^(2p)]/m")},
-			{"PolynomialSketch with GaussianWeights", "φ(x) = Π_{t≤p} w_tᵀx/√m, w ~ N(0, I)", "", polynomial(rff.GaussianWeights), true, of(own, "[(P + 2s²)^p − s^(2p)]/m")},
-			{"PolynomialSketch with ComplexRademacherWeights", "real and imaginary parts of √(2/m)·Π_{t≤p} w_tᵀx, w of 1, −1, i, −i", "", polynomial(rff.ComplexRademacherWeights), true, of(own, "2[½(P + s² − Q)^p + ½(2s² − Q)^p − s^(2p)]/m")},
-			{"PolynomialSketch with ComplexGaussianWeights", "real and imaginary parts of √(2/m)·Π_{t≤p} w_tᵀx, w complex normal", "", polynomial(rff.ComplexGaussianWeights), true, of(own, "2[½(P + s²)^p + ½(2s²)^p − s^(2p)]/m")},
-			{"TensorSketch", "φ = the convolution of p count sketches, by Fourier transforms", "", func(_ orf.Projection[float64], m int) (rff.Map[float64], error) {
+		{"polynomial", "Polynomial kernels", "k(x, y) = (γ·xᵀy + c)^h, here (xᵀy + 1)², and Maclaurin series Σ a_n·(xᵀy)ⁿ", "Sketches of products of h factors. The laws are those of (xᵀy)^h at the points [√γ·x, √c] and [√γ·y, √c].", []mapping{
+			{"PolynomialSketch with RademacherWeights", "φ(x) = Π_{t≤h} w_tᵀx/√m, w of ±1", "", polynomial(rff.RademacherWeights), true, of(own, "[(P + 2s² − 2Q)^h − s^(2h)]/m")},
+			{"PolynomialSketch with GaussianWeights", "φ(x) = Π_{t≤h} w_tᵀx/√m, w ~ N(0, I)", "", polynomial(rff.GaussianWeights), true, of(own, "[(P + 2s²)^h − s^(2h)]/m")},
+			{"PolynomialSketch with ComplexRademacherWeights", "real and imaginary parts of √(2/m)·Π_{t≤h} w_tᵀx, w of 1, −1, i, −i", "", polynomial(rff.ComplexRademacherWeights), true, of(own, "2[½(P + s² − Q)^h + ½(2s² − Q)^h − s^(2h)]/m")},
+			{"PolynomialSketch with ComplexGaussianWeights", "real and imaginary parts of √(2/m)·Π_{t≤h} w_tᵀx, w complex normal", "", polynomial(rff.ComplexGaussianWeights), true, of(own, "2[½(P + s²)^h + ½(2s²)^h − s^(2h)]/m")},
+			{"TensorSketch", "φ = the convolution of h count sketches, by Fourier transforms", "", func(_ orf.Projection[float64], m int) (rff.Map[float64], error) {
 				return rff.TensorSketch[float64](m, dim, quadratic, source())
-			}, true, of(own, "[(s²+b)^p + (s²+c)^p − 2s^(2p)]/m + g·[(s²+b+c)^p − (s²+b)^p − (s²+c)^p + s^(2p)]/m², b = P − Q, c = s² − Q, g = 2 for even m and 1 for odd m")},
+			}, true, of(own, "[(s²+B)^h + (s²+C)^h − 2s^(2h)]/m + g·[(s²+B+C)^h − (s²+B)^h − (s²+C)^h + s^(2h)]/m², B = P − Q, C = s² − Q, g = 2 for even m and 1 for odd m")},
 			{"Maclaurin", "φ(x) = √(a_n/(p_n·m))·Π_{t≤n} w_tᵀx, n drawn with probability p_n", "Here 1 + s + s²/2 with p_n = ½, ¼, ¼.", func(_ orf.Projection[float64], m int) (rff.Map[float64], error) {
 				return rff.Maclaurin[float64](m, dim, kernels.Maclaurin{Coefficients: []float64{1, 1, 0.5}}, []float64{0.5, 0.25, 0.25}, rff.RademacherWeights, source())
 			}, true, of(own, "[Σ a_n²/p_n·(P + 2s² − 2Q)ⁿ − k²]/m")},
@@ -299,8 +301,8 @@ The example pair has d = 16, ‖x‖ = ‖y‖ = 1 and an angle of 60°; the pic
   κ = −1/(d−1) is the cosine of the angle between two rows of a simplex block. d' is the order of a
   Hadamard matrix to which points are padded.
 - ` + "`H(t) = ₁F₁(d; d/2; t)`" + `, and ` + "`R(κ, t) = E[₁F₁(d; d/2; (1 + κ·sin 2α)·t)]`" + ` for an angle α of density ∝ (sin α·cos α)^(d−1) on [0, π/2].
-- ` + "`F(r) = ₀F₁(; d/2; −r²/4) = Γ(d/2)·(2/r)^(d/2−1)·J_(d/2−1)(r)`, the mean of cos(r·u₁) over unit vectors u, and `G(r) = ₀F₁(; d/2; r²/4)`, that of exp(r·u₁), with I in place of J" + `.
-  FixedLength scales every row to √d: wᵀz is r·u₁ with r = √d·‖z‖.
+- ` + "`F(r) = ₀F₁(; d/2; −r²/4) = Γ(d/2)·(2/r)^(d/2−1)·J_(d/2−1)(r)`, the mean of cos(r·v₁) over unit vectors v, and `G(r) = ₀F₁(; d/2; r²/4)`, that of exp(r·v₁), with I in place of J" + `.
+  FixedLength scales every row to √d: wᵀz is r·v₁ with r = √d·‖z‖.
 - ` + "`λ = (1−4a)^(d/2)·e^(2ad)`" + ` is what damping multiplies the mean by if lengths are fixed.
 - ` + "`P₁₂ = (2(d−2)/(π²(d−1)))·∫₀^θ (θ−δ)·₂F₁(1, 1; (d+1)/2; sin²δ) dδ`" + ` in the angular kernel: the probability that two orthogonal rows both separate x from y.
 - ` + "`J₁ = sin θ + (π−θ)cos θ`, `J₂ = 3sin θ·cos θ + (π−θ)(1 + 2cos²θ)`, `J₄ = (55 + 50cos²θ)sin θ·cos θ + (π−θ)(9 + 72cos²θ + 24cos⁴θ)`" + `.

@@ -48,7 +48,16 @@ func angular(x, y []float64, m int, law func(d int, u float64) float64) float64 
 //
 // a term is 2 with probability k/2 and otherwise 0. With Θ(0) = ½ it is 1/(4m) if one of the points
 // is 0, and 0 if both are.
-func StepIID(x, y []float64, m int) float64 {
+func StepIID(x, y []float64, m int) float64 { return step(x, y, m, 1) }
+
+// StepORF is the law of the same features with orthogonal rows. It is the law of StepIID with the
+// covariance P₁₂ − u² of two rows of a block, with P₁₂ as in AngularORF. A term is ½(1 + sign wᵀx)(1
+// + sign wᵀy), and w and −w have the same law given the other rows, so that only the product of both
+// signs has a covariance.
+func StepORF(x, y []float64, m int) float64 { return step(x, y, m, len(x)) }
+
+// step is the law of rows in blocks of the given size.
+func step(x, y []float64, m, block int) float64 {
 	z := newPair(x, y, m)
 	switch {
 	case math.IsNaN(z.p):
@@ -59,7 +68,11 @@ func StepIID(x, y []float64, m int) float64 {
 		return 1 / (4 * float64(m))
 	}
 	k := supplement(x, y) / math.Pi
-	return k * (2 - k) / float64(m)
+	if block == 1 {
+		return k * (2 - k) / float64(m)
+	}
+	u := 1 - k
+	return blocks(m, block, k*(2-k), codelaw.BothSeparate(block, angle(x, y))-u*u)
 }
 
 // ArcCosineIID is the law of the features √(2/m)·max(wᵀx, 0) of the arc-cosine kernel k of order 1,
@@ -136,8 +149,13 @@ func OfArcCosine(order int) Law {
 		switch {
 		case order == 0:
 			// Signs do not depend on lengths.
-			c.mse = StepIID
-			return c, e == orf.IID{} || e == orf.IID{FixedLength: true}
+			switch e.(type) {
+			case orf.IID:
+				c.mse = StepIID
+			case orf.GramSchmidt:
+				c.mse, c.source = StepORF, derived
+			}
+			return c, c.mse != nil
 		case e == orf.IID{}:
 			c.mse = ramps(order, 1)
 			return c, true

@@ -90,6 +90,31 @@ func TestStepIID(t *testing.T) {
 	assert.Zero(t, StepIID(zero, zero, 7))
 }
 
+// In the plane two orthogonal rows are a turn apart: means over all turns of the first.
+func TestStepORF(t *testing.T) {
+	for _, theta := range []float64{0.2, 1, 1.5, 1.7, 2, 3} {
+		const nodes = 100000
+		var mean, second float64
+		for i := range nodes {
+			at := 2 * math.Pi * (float64(i) + 0.5) / nodes
+			var v float64
+			for range 2 {
+				if math.Cos(at) > 0 && math.Cos(at-theta) > 0 {
+					v++ // 2, half of it for each row
+				}
+				at += math.Pi / 2
+			}
+			mean, second = mean+v/nodes, second+v*v/nodes
+		}
+		x, y := []float64{1.5, 0}, []float64{0.7 * math.Cos(theta), 0.7 * math.Sin(theta)}
+		// Each of at most 8 jumps moves by half a node.
+		assert.InDelta(t, second-mean*mean, StepORF(x, y, 2), 4.*8/nodes, "θ=%v", theta)
+	}
+	x, zero := []float64{1.5, 0, 2}, []float64{0, 0, 0}
+	assert.Equal(t, 0.25/7, StepORF(x, zero, 7))
+	assert.Zero(t, StepORF(zero, zero, 7))
+}
+
 func TestAngularIID(t *testing.T) {
 	// At right angles each sign product is ±1 with mean 0.
 	assert.InDelta(t, 1.0/7, AngularIID([]float64{2, 0}, []float64{0, 3}, 7), 1e-16)

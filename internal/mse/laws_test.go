@@ -29,6 +29,7 @@ var both = []law{
 	{"GaussianOptimal", Optimal(-0.3).IID.Gaussian, Optimal(-0.3).Haar.Gaussian},
 	{"DotProduct", DotProduct(orf.IID{}), DotProduct(orf.GramSchmidt{})},
 	{"Angular", AngularIID, AngularORF},
+	{"Step", StepIID, StepORF},
 	{"GaussianSimplex", Trig.IID.Gaussian, Trig.Simplex.Gaussian},
 	{"GaussianPhaseSimplex", Phase.IID.Gaussian, Phase.Simplex.Gaussian},
 	{"SoftmaxTrigSimplex", Trig.IID.Softmax, Trig.Simplex.Softmax},

@@ -38,6 +38,7 @@ func allLaws() map[string]Error {
 		"fixed ramps":  func(x, y []float64, m int) float64 { _, f := fixedRamps(2); return f(x, y, m) },
 		"relu":         ReLUIID,
 		"step":         StepIID,
+		"steps":        StepORF,
 		"laplacian":    LaplacianIID,
 		"matern":       MaternIID(2.5),
 		"square":       SquareIID,
