@@ -201,6 +201,9 @@ func (s *study) picture(t validate.Table) (charts.Figure, error) {
 	f.XLabel, f.YLabel = "frequencies m", "mean squared error"
 	f.LogX, f.LogY, f.OwnY = true, true, true
 	f.Columns = min(len(f.Panels), 3)
+	if len(f.Panels) == 4 {
+		f.Columns = 2
+	}
 	for _, m := range s.frequencies() {
 		f.XTicks = append(f.XTicks, float64(m))
 	}
