@@ -53,8 +53,9 @@ type Reader struct {
 	done  int
 }
 
-// Open returns a reader of the file at its first row. An error names the file and says what is wrong
-// with it: it is none of NumPy's, of another type or order, or shorter or longer than its shape.
+// Open returns a reader of the file at its first row. An error names the file and says what is
+// wrong with it: it is none of NumPy's, of another type or order, or shorter or longer than its
+// shape.
 func Open(path string) (*Reader, error) {
 	f, err := os.Open(path)
 	if err != nil {

@@ -45,7 +45,8 @@ type Call[T dense.Float] struct {
 	LearnBias bool
 
 	// Out is where outputs go, (B, H, Lq, dv). If it is zero, it is allocated, as (B, L, H·dv) in
-	// memory if Q is (B, L, H·d), and as (B, H, Lq, dv) otherwise. It must not overlap other tensors.
+	// memory if Q is (B, L, H·d), and as (B, H, Lq, dv) otherwise. It must not overlap other
+	// tensors.
 	Out dense.Tensor[T]
 }
 
@@ -75,8 +76,8 @@ type Result[T dense.Float] struct {
 // for an [Exact], over the keys j that query i sees. A key is seen if it is one of Lengths, Mask is
 // true, Bias is not −Inf and, in causal forms, if j ≤ i + P with PastK, j ≤ i + Lengths − Lq with
 // Lengths, and j ≤ i otherwise. So Lengths of Lk aligns the last query with the last key. Keys and
-// values that a query does not see may hold NaN. The output of a query that sees no key is zero, and
-// so are its Weights.
+// values that a query does not see may hold NaN. The output of a query that sees no key is zero,
+// and so are its Weights.
 //
 // Exact attention holds some tiles of scores and biases whatever the lengths are, and tiles that no
 // query sees cost no products. Attend with PastK copies all keys and values once; a [State] does
@@ -350,8 +351,8 @@ func (t *tensorHeads[T]) Piece(i int) {
 	}
 }
 
-// stacked returns the rows of the heads of a unit, one head below another, and whether there is such
-// a view.
+// stacked returns the rows of the heads of a unit, one head below another, and whether there is
+// such a view.
 func stacked[T dense.Float](t dense.Tensor[T], b int, u unit[T]) (dense.Matrix[T], bool) {
 	m := dense.Head(t, b, u.from)
 	if n := u.to - u.from; n > 1 {

@@ -19,11 +19,12 @@ type Gradients[T dense.Float] struct {
 // AttendBackward returns the gradients of L = Σ dout·out with respect to queries, keys, values and
 // biases of a call of [Attend], where dout (B, H, Lq, dv) is the gradient of L with respect to the
 // outputs. With P and dS of [Exact.Backward] the gradient of a bias is Σ dS over the pairs that it
-// serves. Gradients of keys that no query sees are zero, and so are those of queries that see no key.
-// A query with a dout of zero has the gradient zero, and adds nothing to others, even if it holds NaN.
+// serves. Gradients of keys that no query sees are zero, and so are those of queries that see no
+// key. A query with a dout of zero has the gradient zero, and adds nothing to others, even if it
+// holds NaN.
 //
 // The time is three to four times that of Attend. AttendBackward returns an error in the cases of
-// Attend, if dout does not fit, if a form cannot be differentiated, and for a LearnBias without Bias.
+// Attend, if dout does not fit, if a form cannot be differentiated, and for LearnBias without Bias.
 func AttendBackward[T dense.Float](form Form[T], c Call[T], dout dense.Tensor[T]) (Gradients[T], error) {
 	a, err := newTensorCall(form, c)
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 )
 
 // Weights writes the Lq×Lk matrix of attention into dst and returns dst; a zero dst is allocated.
-// Element (i, j) is A_ij = exp(Scale·q_iᵀk_j), with Softcap if there is one, divided by its sum over
-// j unless unnormalised, zero for j > i if causal. [Attend] has weights of a batch.
+// Element (i, j) is A_ij = exp(Scale·q_iᵀk_j), with Softcap if there is one, divided by its sum
+// over j unless unnormalised, zero for j > i if causal. [Attend] has weights of a batch.
 //
 // Weights takes O(Lq·Lk·d) time and bounded memory beyond dst. Scores of −Inf, +Inf and NaN count
 // as in Forward. Unnormalised weights beyond the range of T are +Inf. dst must not overlap q or k.

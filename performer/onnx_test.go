@@ -17,7 +17,7 @@ import (
 	"github.com/seed-feabd252/randfeat/performer"
 )
 
-// onnxInputs are the inputs of a node. Tensors have the order in memory that the operator gives them.
+// onnxInputs are the inputs of a node. Tensors have the order in memory of the operator.
 type onnxInputs struct {
 	q, k, v, pastK, pastV, bias []float64
 	mask                        []bool
@@ -255,8 +255,8 @@ func testONNXAttention[T dense.Float](t *testing.T) {
 			want := n.truth(in)
 			got, err := attendONNX[T](n, in)
 			require.NoError(t, err)
-			// A score is a sum of d products of numbers in [0, 1], to which a bias in [0, 1] is added. Its
-			// error is a relative error of weights, and outputs are averages of values in [0, 1].
+			// A score is a sum of d products of numbers in [0, 1], to which a bias in [0, 1] is
+			// added. Its error is a relative error of weights, and outputs are averages of values.
 			u := densetest.Roundoff[T]()
 			score := u * float64(n.q[3]+16) * (want.largestScore + 1)
 			output := 2*score + u*float64(n.past+n.k[2]+16)

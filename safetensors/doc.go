@@ -2,8 +2,8 @@
 // published: named dense arrays of numbers in one file, with nothing in it that a reader would
 // execute.
 //
-//	f, err := safetensors.Read(file)                                 // once for all tensors
-//	w, err := safetensors.Floats[float32](f.Tensors["lm_head.weight"]) // from F64, F32, F16 or BF16
+//	f, err := safetensors.Read(file)                       // once for all tensors
+//	w, err := safetensors.Floats[float32](f.Tensors["wte"]) // from F64, F32, F16 or BF16
 //
 // Package performer/layer reads layers of attention from a File.
 //

@@ -55,8 +55,8 @@ func Floats[T dense.Float](t Tensor) ([]T, error) {
 }
 
 // FromFloats returns x, row-major, as a tensor of type F64, F32, F16 or BF16 by E, bit for bit.
-// half.Encode makes numbers of 16 bits. The tensor shares no memory with shape and x. It is an error
-// if a dimension is negative or if Π shape ≠ len(x).
+// half.Encode makes numbers of 16 bits. The tensor shares no memory with shape and x. It is an
+// error if a dimension is negative or if Π shape ≠ len(x).
 func FromFloats[E dense.Float | half.Number](shape []int, x []E) (Tensor, error) {
 	dtype := dtypeOf[E]()
 	elements, size, err := extent(dtype, shape)

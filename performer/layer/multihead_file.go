@@ -12,8 +12,9 @@ import (
 	"github.com/seed-feabd252/randfeat/safetensors"
 )
 
-// Names of tensors, those of PyTorch's nn.MultiheadAttention, of a layer without an output projection
-// as three members of type nn.Linear are usually called in one, and of models of Hugging Face.
+// Names of tensors, those of PyTorch's nn.MultiheadAttention, of a layer without an output
+// projection as three members of type nn.Linear are usually called in one, and of models of Hugging
+// Face.
 const (
 	inProjWeight  = "in_proj_weight"
 	inProjBias    = "in_proj_bias"
@@ -31,8 +32,8 @@ var (
 	modelOutputs    = [2]string{"o_proj.", "out_proj."}
 )
 
-// Read takes the projections of a layer around attention from a file that safetensors.Read has read,
-// for this layer and others. The tensors are those of PyTorch's nn.MultiheadAttention,
+// Read takes the projections of a layer around attention from a file that safetensors.Read has
+// read, for this layer and others. The tensors are those of PyTorch's nn.MultiheadAttention,
 //
 //	in_proj_weight                                W_Q, W_K and W_V below one another, or
 //	q_proj_weight, k_proj_weight, v_proj_weight   each by itself
@@ -52,8 +53,9 @@ var (
 // are converted to T. What a model does between projections and attention, such as the rotation of
 // positions in Llama, is not in the file, and not in the layer.
 //
-// Read returns an error if attention or f is nil; if a tensor is missing, has another shape or type,
-// or has the prefix and is not in this list; and in the cases of [New]. The error names the tensor.
+// Read returns an error if attention or f is nil; if a tensor is missing, has another shape or
+// type, or has the prefix and is not in this list; and in the cases of [New]. The error names the
+// tensor.
 func Read[T dense.Float](f *safetensors.File, prefix string, attention *performer.Batch[T]) (*MultiHead[T], error) {
 	t, err := newTensors(f, prefix, attention)
 	if err != nil {
