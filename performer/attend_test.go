@@ -243,6 +243,11 @@ func TestAttendNotFinite(t *testing.T) {
 	require.NoError(t, err)
 	assert.True(t, math.IsNaN(got.Out.Row(0, 0, 0)[0]), "a bias of NaN is not hidden")
 	assert.Equal(t, all.V.Row(0, 0, 3), got.Out.Row(0, 0, 2))
+	all.Bias = dense.TensorOf(1, 1, 1, 4, []float64{0, 0, 0, math.NaN()})
+	got, err = performer.Attend(form, all)
+	require.NoError(t, err)
+	assert.True(t, math.IsNaN(got.Out.Row(0, 0, 2)[0]), "a query that sees one key, of a bias of NaN")
+	assert.False(t, math.IsNaN(got.Out.Row(0, 0, 0)[0]))
 }
 
 // Other forms take masks of keys, lengths and past keys: outputs have the bits of each head alone.

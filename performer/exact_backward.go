@@ -201,7 +201,7 @@ func (e *exactGradient[T]) tile(w *gradientTile[T], s, lo, hi int, beta T) {
 			w.cap(x, T(e.form.Softcap))
 		}
 		if e.pairs.given {
-			addChanges(x, changes.Row(j))
+			addChanges(p.RowRange(j, j+1), changes.RowRange(j, j+1))
 		}
 		vecmath.ExpDiff(x, x, e.shift[lo:hi], e.log[lo:hi])
 		vecmath.AddScaled(y, e.mean[lo:hi], -1)

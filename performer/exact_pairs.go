@@ -2,6 +2,7 @@ package performer
 
 import (
 	"math"
+	"slices"
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/layout"
@@ -34,30 +35,51 @@ func (p *pairing[T]) maskRow(i int) []bool {
 	return p.mask.Row(min(p.sequence, p.mask.Batch-1), min(p.head, p.mask.Heads-1), min(i, p.mask.Rows-1))
 }
 
-// beyond reports whether no query before query end sees a key from key lo on.
-func (p *pairing[T]) beyond(end, lo int) bool {
-	return p.causal && lo > end-1+p.past ||
-		!p.bias.IsZero() && lo >= p.bias.Cols || !p.mask.IsZero() && lo >= p.mask.Cols
+// blind reports whether no query from query first to query end sees a key from key lo to key hi, as
+// far as that is known without looking at biases.
+func (p *pairing[T]) blind(first, end, lo, hi int) bool {
+	if p.causal && lo > end-1+p.past || !p.bias.IsZero() && lo >= p.bias.Cols || !p.mask.IsZero() && lo >= p.mask.Cols {
+		return true
+	}
+	if p.mask.IsZero() {
+		return false
+	}
+	for i := first; i < end; i++ {
+		if slices.Contains(p.maskRow(i)[lo:min(hi, p.mask.Cols)], true) {
+			return false
+		}
+	}
+	return true
 }
 
 // changes writes what is added to the scores of the queries from query first on (columns) and the
 // keys from key lo on (rows), −Inf for pairs that are closed.
 func (p *pairing[T]) changes(dst dense.Matrix[T], first, lo int) {
 	closed := T(math.Inf(-1))
-	if p.bias.IsZero() {
+	switch {
+	case p.bias.IsZero() && p.mask.IsZero():
 		zero(dst)
-	} else {
-		p.transposeBias(dst, first, lo)
-	}
-	if !p.mask.IsZero() {
-		for i := range dst.Cols {
-			row := p.maskRow(first + i)
-			row = row[min(lo, len(row)):]
-			for j := range dst.Rows {
-				if j >= len(row) || !row[j] {
-					dst.Data[j*dst.Stride+i] = closed
-				}
+	case p.bias.IsZero():
+		addends := [2]T{closed, 0}
+		transposed(dst, lo, p.mask.Cols, func(i int) []bool { return p.maskRow(first + i) }, func(dst []T, rows [][]bool, j int) {
+			for i := range dst {
+				dst[i] = addends[index(rows[i][j])]
 			}
+		})
+	default:
+		transposed(dst, lo, p.bias.Cols, func(i int) []T { return p.biasRow(first + i) }, func(dst []T, rows [][]T, j int) {
+			for i := range dst {
+				dst[i] = rows[i][j]
+			}
+		})
+		if !p.mask.IsZero() {
+			transposed(dst, lo, p.mask.Cols, func(i int) []bool { return p.maskRow(first + i) }, func(dst []T, rows [][]bool, j int) {
+				for i := range dst {
+					if !rows[i][j] {
+						dst[i] = closed
+					}
+				}
+			})
 		}
 	}
 	if p.silent != nil {
@@ -77,24 +99,32 @@ func (p *pairing[T]) changes(dst dense.Matrix[T], first, lo int) {
 	}
 }
 
-// transposeBias writes the biases, −Inf where there are none.
-func (p *pairing[T]) transposeBias(dst dense.Matrix[T], first, lo int) {
-	const side = 16 // rows of biases whose cache lines are read together
-	keys := min(max(p.bias.Cols-lo, 0), dst.Rows)
+// index returns 0 or 1, without a branch.
+func index(b bool) int {
+	i := 0
+	if b {
+		i = 1
+	}
+	return i
+}
+
+// transposed goes over the rows of a tensor from column lo on, which are columns of dst. It takes so
+// many rows together that dst is written by cache lines: set sets part of the row of dst that
+// belongs to column j of the rows. Rows of dst beyond the columns of the tensor become −Inf.
+func transposed[T dense.Float, E dense.Element](dst dense.Matrix[T], lo, cols int, row func(i int) []E, set func(dst []T, rows [][]E, j int)) {
+	const side = 16
+	keys := min(max(cols-lo, 0), dst.Rows)
 	for j := keys; j < dst.Rows; j++ {
 		fill(dst.Row(j), T(math.Inf(-1)))
 	}
-	var rows [side][]T
+	var rows [side][]E
 	for from := 0; from < dst.Cols && keys > 0; from += side {
 		to := min(from+side, dst.Cols)
 		for i := from; i < to; i++ {
-			rows[i-from] = p.biasRow(first + i)[lo : lo+keys]
+			rows[i-from] = row(i)[lo : lo+keys]
 		}
 		for j := range keys {
-			part := dst.Row(j)[from:to]
-			for i := range part {
-				part[i] = rows[i][j]
-			}
+			set(dst.Row(j)[from:to], rows[:to-from], j)
 		}
 	}
 }
@@ -118,7 +148,7 @@ func (p request[T]) byPairs(e Exact[T]) (request[T], Exact[T]) {
 // queries. Pairs that are closed are left out: their keys and values may hold NaN.
 func (t *tile[T]) takePairs(k, v dense.Matrix[T], lo int) {
 	n, inf := len(t.peaks), T(math.Inf(1))
-	if t.pairs.beyond(t.first+n, lo) {
+	if t.pairs.blind(t.first, t.first+n, lo, lo+k.Rows) {
 		return
 	}
 	t.changes.Shape(tileKeys, n)
@@ -128,9 +158,7 @@ func (t *tile[T]) takePairs(k, v dense.Matrix[T], lo int) {
 		return
 	}
 	t.score(scores, k)
-	for j := range scores.Rows {
-		addChanges(scores.Row(j), changes.Row(j))
-	}
+	addChanges(scores, changes)
 	t.weigh(scores, sums)
 	if finite(v) {
 		matmul.TMul(1, scores, v, 1, sums)
@@ -148,11 +176,16 @@ func (t *tile[T]) takePairs(k, v dense.Matrix[T], lo int) {
 // opens notes which queries see a key of a tile, and reports whether one does.
 func (t *tile[T]) opens(changes dense.Matrix[T]) bool {
 	closed, any := T(math.Inf(-1)), false
-	for j := range changes.Rows {
-		for i, x := range changes.Row(j) {
-			if x != closed {
-				t.open[i], any = true, true
+	fill(t.raised, closed)
+	vecmath.PeakRows(t.raised, changes.Data, changes.Stride, changes.Rows)
+	for i, peak := range t.raised {
+		if peak == closed && !t.pairs.bias.IsZero() { // biases of NaN and +Inf are no peaks
+			for j := 0; j < changes.Rows && peak == closed; j++ {
+				peak = changes.Row(j)[i]
 			}
+		}
+		if peak != closed {
+			t.open[i], any = true, true
 		}
 	}
 	return any
@@ -160,13 +193,20 @@ func (t *tile[T]) opens(changes dense.Matrix[T]) bool {
 
 // addChanges adds changes to scores. A score of any value, NaN too, becomes −Inf where the pair is
 // closed.
-func addChanges[T dense.Float](scores, changes []T) {
+func addChanges[T dense.Float](scores, changes dense.Matrix[T]) {
+	if finite(scores) {
+		for j := range scores.Rows {
+			vecmath.AddScaled(scores.Row(j), changes.Row(j), 1)
+		}
+		return
+	}
 	closed := T(math.Inf(-1))
-	for i, x := range changes {
-		if x == closed {
-			scores[i] = closed
-		} else {
-			scores[i] += x
+	for j := range scores.Rows {
+		x := scores.Row(j)
+		for i, c := range changes.Row(j) {
+			if x[i] += c; c == closed {
+				x[i] = closed
+			}
 		}
 	}
 }

@@ -14,9 +14,17 @@ import (
 // which is accurate there; near zero 1 − e would cancel, and tanh y is a quotient of polynomials.
 func softcap[T dense.Float](x []T, c T, memory []T) {
 	e := memory[:len(x)]
+	near := true
 	for i, v := range x {
 		x[i] = v / c
 		e[i] = -2 * T(math.Abs(float64(x[i])))
+		near = near && e[i] > -2*tanhReach
+	}
+	if near {
+		for i, y := range x {
+			x[i] = c * tanhNearZero(y)
+		}
+		return
 	}
 	vecmath.Exp(e, e)
 	for i, y := range x {
@@ -32,8 +40,10 @@ func softcap[T dense.Float](x []T, c T, memory []T) {
 	}
 }
 
-// farFromZero is exp(−2|y|) where softcap goes from one formula to the other, at |y| = 0.4.
-const farFromZero = 0.449
+const (
+	tanhReach   = 0.4   // where softcap goes from one formula to the other
+	farFromZero = 0.449 // exp(−2·0.4)
+)
 
 // tanhNearZero returns tanh y for |y| ≤ 0.401, and NaN for NaN. The seventh convergent of Lambert's
 // continued fraction y/(1 + y²/(3 + y²/(5 + …))) is off by y¹⁴/(15·(3·5·7·9·11·13)²) < 2⁻⁵⁶ of it.
