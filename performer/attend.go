@@ -85,7 +85,7 @@ type Result[T dense.Float] struct {
 //
 // Attend returns an error that names what does not fit: shapes, a form other than Exact with a Mask
 // of several rows, a Bias or Scores, and a form of another package that would have to leave out
-// keys.
+// keys. It panics if Check of a tensor does.
 func Attend[T dense.Float](form Form[T], c Call[T]) (Result[T], error) {
 	a, err := newTensorCall(form, c)
 	if err != nil {

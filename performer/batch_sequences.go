@@ -8,7 +8,8 @@ import (
 )
 
 // Sequences says which rows of the matrices of a call belong to which sequence, and which keys
-// count. The zero value is one sequence of all rows whose keys all count.
+// count. The zero value is one sequence of all rows whose keys all count. [Attend] has masks of pairs
+// of a query and a key.
 type Sequences struct {
 	// Queries holds the number of queries of each sequence, whose rows follow one another in q.
 	// Keys holds the number of keys of each sequence in k and v. Numbers may be zero. Keys may be
