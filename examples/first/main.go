@@ -10,19 +10,31 @@ import (
 )
 
 func main() {
-	const length, d = 8192, 8
-	rng := rand.New(rand.NewPCG(1, 2))
-	q, k := dense.New[float64](length, d), dense.New[float64](length, d)
+	src := rand.NewPCG(1, 2)
+	q, k, v := tokens(8192, 8, src)
+
+	exact := performer.Exact[float64]{} // softmax(QKᵀ/√d)·V
+	found := must(performer.Within(exact, 0.05, q, k, v, performer.WithinOptions[float64]{Calls: 100}, src))
+	out := found.Form.Forward(dense.Matrix[float64]{}, q, k, v)
+	fmt.Printf("attention of %d tokens by %s\n", out.Rows, found.Name)
+	fmt.Println(found.Audited) // how far off it is
+}
+
+// tokens makes up queries, keys and values, a row a token. The values are the keys, so that it
+// matters which keys a query sees.
+func tokens(length, d int, src rand.Source) (q, k, v dense.Matrix[float64]) {
+	rng := rand.New(src)
+	q, k = dense.New[float64](length, d), dense.New[float64](length, d)
 	for i := range q.Data {
 		q.Data[i], k.Data[i] = 0.8*rng.NormFloat64(), 0.8*rng.NormFloat64()
 	}
-	v := k // the values are the keys: which key is seen matters
+	return q, k, k
+}
 
-	exact := performer.Exact[float64]{} // softmax(QKᵀ/√d)·V
-	c, err := performer.Within(exact, 0.05, q, k, v, performer.WithinOptions[float64]{Calls: 100}, rng)
+// must returns v, or ends the program.
+func must[T any](v T, err error) T {
 	if err != nil {
 		panic(err)
 	}
-	out := c.Form.Forward(dense.Matrix[float64]{}, q, k, v)
-	fmt.Printf("attention of %d tokens by %s\n%v\n", out.Rows, c.Name, c.Audited)
+	return v
 }

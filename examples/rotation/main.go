@@ -20,6 +20,7 @@ import (
 	"github.com/seed-feabd252/randfeat/examples/internal/cli"
 	"github.com/seed-feabd252/randfeat/examples/internal/table"
 	"github.com/seed-feabd252/randfeat/hadamard"
+	"github.com/seed-feabd252/randfeat/validate/charts"
 )
 
 const about = `rotation quantises vectors that have outlier channels, with and without a random Hadamard rotation.
@@ -36,11 +37,15 @@ type settings struct {
 	vectors, outliers int
 	factor            float64
 	seed              uint64
+	plot              string
 }
 
 // dimensions are the dimensions of the table: powers of two, 12 times a power of two, which needs
 // no padding either, and 1000, which needs padding.
 var dimensions = []int{256, 768, 1000, 1024, 1536}
+
+// widths are the numbers of bits of the table.
+var widths = []int{8, 4}
 
 func run(args []string, stdout, _ io.Writer) error {
 	var s settings
@@ -49,6 +54,7 @@ func run(args []string, stdout, _ io.Writer) error {
 	fs.IntVar(&s.outliers, "outliers", 4, "outlier channels")
 	fs.Float64Var(&s.factor, "factor", 30, "how much larger the outlier channels are")
 	fs.Uint64Var(&s.seed, "seed", 1, "seed of all randomness; the same seed gives the same table")
+	fs.StringVar(&s.plot, "plot", "", "draw the errors against d in this `file`, .png or .svg")
 	if done, err := cli.Parse(fs, about, args, stdout); done || err != nil {
 		return err
 	}
@@ -59,6 +65,11 @@ func run(args []string, stdout, _ io.Writer) error {
 		return fmt.Errorf("-outliers %d, want from 0 to %d", s.outliers, dimensions[0]-1)
 	case !(s.factor > 0) || s.factor > 1e6:
 		return fmt.Errorf("-factor %v, want a positive number up to 1e6", s.factor)
+	}
+	if s.plot != "" {
+		if err := charts.CheckPath(s.plot); err != nil {
+			return fmt.Errorf("-plot: %w", err)
+		}
 	}
 
 	fmt.Fprintf(stdout, `Quantisation of %d vectors with %d channels %g times as large as the others, one step a vector
@@ -71,36 +82,53 @@ gain    error without the rotation over error with it
 `, s.vectors, s.outliers, s.factor)
 	t := table.New(0,
 		"d", "bits", "unrotated: error", "other", "rotated: error", "other", "stored", "gain", "gain, other")
-	src := exprand.NewSource(s.seed)
-	for _, d := range dimensions {
-		rows, err := s.compare(d, src)
-		if err != nil {
-			return err
-		}
-		for _, r := range rows {
-			t.Row(fmt.Sprint(d), fmt.Sprint(r.bits),
-				fmt.Sprintf("%.4f", r.unrotated.all), fmt.Sprintf("%.4f", r.unrotated.other),
-				fmt.Sprintf("%.4f", r.rotated.all), fmt.Sprintf("%.4f", r.rotated.other),
-				fmt.Sprintf("%.2f", float64(r.stored)/float64(d)),
-				fmt.Sprintf("%.1f×", r.unrotated.all/r.rotated.all), fmt.Sprintf("%.1f×", r.unrotated.other/r.rotated.other))
-		}
+	rows, err := s.measure(exprand.NewSource(s.seed))
+	if err != nil {
+		return err
+	}
+	for _, r := range rows {
+		t.Row(fmt.Sprint(r.d), fmt.Sprint(r.bits),
+			fmt.Sprintf("%.4f", r.unrotated.all), fmt.Sprintf("%.4f", r.unrotated.other),
+			fmt.Sprintf("%.4f", r.rotated.all), fmt.Sprintf("%.4f", r.rotated.other),
+			fmt.Sprintf("%.2f", float64(r.stored)/float64(r.d)),
+			fmt.Sprintf("%.1f×", r.unrotated.all/r.rotated.all), fmt.Sprintf("%.1f×", r.unrotated.other/r.rotated.other))
 	}
 	if err := t.Fprint(stdout); err != nil {
 		return err
 	}
-	_, err := fmt.Fprint(stdout, `
+	_, err = fmt.Fprint(stdout, `
 Without the rotation the largest channel sets the step, about max|x|/127 at 8 bits and max|x|/7 at
 4, however small the other channels are. After the rotation, all coordinates of a vector are about
 as large as the root mean square ‖x‖/√d', and the step is a few times larger. The error is spread
 evenly, and the channels that carry most of the information survive. R keeps norms and inner
 products, so the rounded vectors give both without a rotation back.
 `)
+	if err != nil || s.plot == "" {
+		return err
+	}
+	if err := s.picture(rows).Save(s.plot); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(stdout, "\nThe picture of the errors is in %s\n", s.plot)
 	return err
+}
+
+// measure returns the rows of all dimensions.
+func (s settings) measure(src rand.Source) ([]result, error) {
+	var all []result
+	for _, d := range dimensions {
+		rows, err := s.compare(d, src)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, rows...)
+	}
+	return all, nil
 }
 
 // result is a row of the table.
 type result struct {
-	bits, stored       int
+	d, bits, stored    int
 	unrotated, rotated relative
 }
 
@@ -116,14 +144,14 @@ func (s settings) compare(d int, src rand.Source) ([]result, error) {
 	}
 	_, stored := r.Dims()
 	var rows []result
-	for _, bits := range []int{8, 4} {
+	for _, bits := range widths {
 		unrotated := x.Clone()
 		quantise(unrotated, bits)
 		rotated := r.Apply(dense.Matrix[float32]{}, x)
 		quantise(rotated, bits)
 		back := r.ApplyTransposed(dense.Matrix[float32]{}, rotated)
 		rows = append(rows, result{
-			bits: bits, stored: stored,
+			d: d, bits: bits, stored: stored,
 			unrotated: distance(unrotated, x, outlier), rotated: distance(back, x, outlier),
 		})
 	}

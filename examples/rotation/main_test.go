@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"io"
 	"math"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -26,6 +28,17 @@ func TestRun(t *testing.T) {
 	assert.NotEqual(t, first.String(), second.String())
 }
 
+func TestPicture(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "r.svg")
+	out := clitest.Output(t, run, "-n", "4", "-plot", path)
+	assert.Contains(t, out, "is in "+path)
+	svg, err := os.ReadFile(path)
+	require.NoError(t, err)
+	for _, want := range []string{"4 bits, rotated", "all but the large ones", "dimension d"} {
+		assert.Contains(t, string(svg), want)
+	}
+}
+
 func TestHelp(t *testing.T) {
 	out := clitest.Output(t, run, "-h")
 	assert.Contains(t, out, "quantises vectors")
@@ -40,6 +53,7 @@ func TestErrors(t *testing.T) {
 		"-factor 0":     "-factor 0, want a positive number",
 		"-factor NaN":   "-factor NaN, want a positive number",
 		"-factor +Inf":  "-factor +Inf, want a positive number",
+		"-plot a.txt":   "-plot: a.txt",
 		"-bits 3":       "flag provided but not defined: -bits",
 	} {
 		assert.ErrorContains(t, run(strings.Fields(args), io.Discard, io.Discard), want)

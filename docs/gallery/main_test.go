@@ -1,0 +1,77 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// TestPage: the page that is committed is the one that the examples make today, and each passage is
+// short.
+func TestPage(t *testing.T) {
+	root := filepath.Join("..", "..")
+	want, err := page(root)
+	require.NoError(t, err)
+	got, err := os.ReadFile(filepath.Join(root, "docs", "gallery.md"))
+	require.NoError(t, err)
+	assert.Equal(t, want, string(got), "go run ./docs/gallery -text writes the page again")
+	for _, e := range entries {
+		code, err := e.code.read(filepath.Join(root, "examples", e.name))
+		require.NoError(t, err)
+		assert.LessOrEqual(t, strings.Count(code, "\n"), 16, e.name)
+	}
+}
+
+// TestFiles: the folder has the pictures of the page and their numbers, and no more than a clone
+// should have to take along.
+func TestFiles(t *testing.T) {
+	var want, got []string
+	for _, e := range entries {
+		want = append(want, e.name+".csv", e.name+".png")
+	}
+	files, err := os.ReadDir(".")
+	require.NoError(t, err)
+	var size int64
+	for _, f := range files {
+		info, err := f.Info()
+		require.NoError(t, err)
+		size += info.Size()
+		if !strings.HasSuffix(f.Name(), ".go") {
+			got = append(got, f.Name())
+		}
+	}
+	assert.ElementsMatch(t, want, got)
+	assert.Less(t, size, int64(1_500_000))
+}
+
+// TestEveryExample: an example with a program of its own has a place on the page.
+func TestEveryExample(t *testing.T) {
+	folders, err := filepath.Glob(filepath.Join("..", "..", "examples", "*", "gallery_test.go"))
+	require.NoError(t, err)
+	var want, got []string
+	for _, f := range folders {
+		want = append(want, filepath.Base(filepath.Dir(f)))
+	}
+	for _, e := range entries {
+		got = append(got, e.name)
+	}
+	assert.ElementsMatch(t, want, got)
+}
+
+func TestCut(t *testing.T) {
+	code, err := cut("func f() {\n\ta()\n\tif b {\n\t\tc()\n\t}\n}\n", "if b", "c()")
+	require.NoError(t, err)
+	assert.Equal(t, "if b {\n\tc()\n", code)
+	_, err = cut("a\nb\n", "a", "c")
+	assert.Error(t, err)
+	_, err = cut("a\nb\n", "c", "b")
+	assert.Error(t, err)
+	_, err = passage{"none.go", "f", "a", "b"}.read(".")
+	assert.Error(t, err)
+	_, err = passage{"main.go", "f", "a", "b"}.read(".")
+	assert.ErrorContains(t, err, "no function f")
+}

@@ -1,0 +1,40 @@
+package main
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/examples/internal/gallery"
+	"github.com/seed-feabd252/randfeat/performer"
+	"github.com/seed-feabd252/randfeat/validate/charts"
+)
+
+// TestGallery compares one coordinate of some outputs of the chosen form with exact attention.
+// Times decide which form is chosen, so that the picture has the form that the program prints.
+func TestGallery(t *testing.T) {
+	src := rand.NewPCG(1, 2)
+	q, k, v := tokens(8192, 8, src)
+	exact := performer.Exact[float64]{}
+	form, err := performer.NewLandmarks(exact, 256, src)
+	require.NoError(t, err)
+
+	some := q.RowRange(0, 200)
+	truth := exact.Forward(dense.Matrix[float64]{}, some, k, v)
+	out := form.Forward(dense.Matrix[float64]{}, some, k, v)
+	const most = 0.6
+	series := charts.Series{Name: "256 landmarks", Line: []charts.Point{{X: -most, Y: -most}, {X: most, Y: most}}}
+	for i := range some.Rows {
+		series.Points = append(series.Points, charts.Point{X: truth.At(i, 0), Y: out.At(i, 0)})
+	}
+	f := charts.Figure{
+		Title:  "Attention over 8192 tokens, d = 8",
+		XLabel: "exact output", YLabel: "output by 256 landmarks",
+		Panels: []charts.Panel{{Title: "first coordinate of 200 outputs; line: equal", Series: []charts.Series{series}}},
+	}
+	p := gallery.Of("first", f)
+	p.Relative, p.Absolute = 1e-5, 1e-5 // rounding
+	gallery.Check(t, p)
+}

@@ -1,0 +1,173 @@
+// Package gallery holds the pictures of docs/gallery.md to what the examples draw.
+//
+// A picture is a PNG file in docs/gallery beside a CSV file with the numbers that it shows. The test
+// of an example makes the numbers again and compares them with those of the CSV file. Bytes of
+// pictures are not compared, because they change with fonts, and neither are times.
+package gallery
+
+import (
+	"encoding/csv"
+	"fmt"
+	"image/png"
+	"math"
+	"os"
+	"path/filepath"
+	"strconv"
+	"testing"
+
+	"github.com/seed-feabd252/randfeat/validate/charts"
+)
+
+// Number is a number that a picture shows, with its place and its error bar.
+type Number struct {
+	Panel, Series string
+	X, Y, Err     float64
+}
+
+// Picture is a picture of the gallery.
+type Picture struct {
+	Name    string                  // of its files, without an ending
+	Save    func(path string) error // draws the picture
+	Numbers []Number
+
+	// A number y and its error may differ from the committed ones by Relative·|y| + Absolute. Six
+	// digits are committed.
+	Relative, Absolute float64
+
+	// Timed says that X is a time, which is not compared.
+	Timed bool
+}
+
+// Of returns the picture of a figure. NaN and infinity, which a figure leaves out, are left out.
+func Of(name string, f charts.Figure) Picture {
+	p := Picture{Name: name, Save: f.Save}
+	add := func(n Number) {
+		if !math.IsNaN(n.Y) && !math.IsInf(n.Y, 0) {
+			p.Numbers = append(p.Numbers, n)
+		}
+	}
+	for _, panel := range f.Panels {
+		for _, s := range panel.Series {
+			for _, q := range s.Points {
+				add(Number{panel.Title, s.Name, q.X, q.Y, q.Err})
+			}
+			for _, q := range s.Line {
+				add(Number{panel.Title, s.Name + ", line", q.X, q.Y, 0})
+			}
+		}
+		for _, l := range panel.Levels {
+			add(Number{panel.Title, l.Name, 0, l.Y, 0})
+		}
+	}
+	return p
+}
+
+// Check draws the picture to a temporary folder and compares its numbers with those of the CSV file
+// in docs/gallery. With RANDFEAT_GALLERY=draw in the environment, as go run ./docs/gallery has it, it
+// writes both files instead. It is called from the folder of an example.
+func Check(t *testing.T, p Picture) {
+	t.Helper()
+	if err := p.check(filepath.Join("..", "..", "docs", "gallery"), t.TempDir(), os.Getenv("RANDFEAT_GALLERY") == "draw"); err != nil {
+		t.Error(err)
+	}
+}
+
+func (p Picture) check(folder, scratch string, write bool) error {
+	if write {
+		if err := p.write(filepath.Join(folder, p.Name+".csv")); err != nil {
+			return err
+		}
+		return p.Save(filepath.Join(folder, p.Name+".png"))
+	}
+	if err := p.Save(filepath.Join(scratch, p.Name+".png")); err != nil {
+		return err
+	}
+	for _, dir := range []string{folder, scratch} {
+		if err := decode(filepath.Join(dir, p.Name+".png")); err != nil {
+			return err
+		}
+	}
+	committed, err := read(filepath.Join(folder, p.Name+".csv"))
+	if err != nil {
+		return err
+	}
+	return p.compare(committed)
+}
+
+// decode returns an error if a file is no picture.
+func decode(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if _, err := png.Decode(f); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return nil
+}
+
+// compare returns an error that names the first number that differs.
+func (p Picture) compare(committed []Number) error {
+	const again = "; go run ./docs/gallery draws the pictures again"
+	if len(committed) != len(p.Numbers) {
+		return fmt.Errorf("gallery: %s shows %d numbers, and %d are committed%s", p.Name, len(p.Numbers), len(committed), again)
+	}
+	for i, want := range committed {
+		got := p.Numbers[i]
+		near := func(a, b float64) bool {
+			return a == b || math.Abs(a-b) <= p.Relative*math.Abs(want.Y)+p.Absolute
+		}
+		// Titles of panels may have times in them.
+		const digits = 1e-5 // that are committed
+		same := got.Series == want.Series && (p.Timed || got.Panel == want.Panel && math.Abs(got.X-want.X) <= digits*math.Abs(want.X))
+		if !same || !near(got.Y, want.Y) || !near(got.Err, want.Err) {
+			return fmt.Errorf("gallery: %s, number %d: %v, committed %v%s", p.Name, i, got, want, again)
+		}
+	}
+	return nil
+}
+
+var head = []string{"panel", "series", "x", "y", "err"}
+
+// write writes the numbers, six digits of each.
+func (p Picture) write(path string) error {
+	f, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	w := csv.NewWriter(f)
+	number := func(v float64) string { return strconv.FormatFloat(v, 'g', 6, 64) }
+	lines := [][]string{head}
+	for _, n := range p.Numbers {
+		lines = append(lines, []string{n.Panel, n.Series, number(n.X), number(n.Y), number(n.Err)})
+	}
+	if err := w.WriteAll(lines); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return f.Close()
+}
+
+func read(path string) ([]Number, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	lines, err := csv.NewReader(f).ReadAll()
+	if err != nil || len(lines) == 0 {
+		return nil, fmt.Errorf("%s has no numbers: %w", path, err)
+	}
+	var all []Number
+	for _, line := range lines[1:] {
+		n := Number{Panel: line[0], Series: line[1]}
+		for i, v := range []*float64{&n.X, &n.Y, &n.Err} {
+			if *v, err = strconv.ParseFloat(line[2+i], 64); err != nil {
+				return nil, fmt.Errorf("%s: %w", path, err)
+			}
+		}
+		all = append(all, n)
+	}
+	return all, nil
+}

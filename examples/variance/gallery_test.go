@@ -1,0 +1,31 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	exprand "golang.org/x/exp/rand"
+
+	"github.com/seed-feabd252/randfeat/examples/internal/gallery"
+)
+
+// TestGallery measures three maps of the softmax kernel.
+func TestGallery(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes a second")
+	}
+	s, err := options{
+		kernel: "softmax", features: "trig,positive,optimal", projection: "iid,gram-schmidt,hadamard",
+		d: 16, pairs: 8, norm: 0.7, draws: 1000, seed: 1,
+	}.study()
+	require.NoError(t, err)
+	src := exprand.NewSource(s.seed)
+	s.x, s.y = s.points(src)
+	table, err := s.measure(src, func() {})
+	require.NoError(t, err)
+	f, err := s.picture(table)
+	require.NoError(t, err)
+	p := gallery.Of("variance", f)
+	p.Relative = 1e-5 // rounding
+	gallery.Check(t, p)
+}
