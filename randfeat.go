@@ -1,6 +1,6 @@
-// Package randfeat is the root of a library for random-feature kernel
-// approximation: kernels, feature maps, orthogonal frequencies, fast
-// transforms, and the linear-time attention built on them.
+// Package randfeat is the root of a library for kernel methods, attention and vector search on large
+// data: kernels, feature maps, orthogonal frequencies, fast transforms, linear-time attention,
+// learning on features, and codes of vectors.
 //
 // The code is in the folders below, each a package with an essay of its own:
 //
@@ -10,17 +10,19 @@
 //   - kernels: exact kernels and Gram matrices
 //   - rff: feature maps φ with φ(x)ᵀφ(y) ≈ k(x, y), and exact ones
 //   - performer: softmax attention, exact and in linear time
+//   - ridge: regression with error bars and classification on features
+//   - quantise: codes of vectors for search, useful alone
 //   - semiseparable: Λ + tril(QKᵀ, −1), useful alone
 //   - blas: gonum's BLAS interfaces on fast matrix products, useful alone
 //   - validate: is it symmetric, definite, orthogonal, unbiased, how accurate
 //   - examples: one runnable program a folder
 //
-// This package holds the text of README.md and nothing else.
+// This package holds the text of README.md and of the pages in docs, and nothing else.
 package randfeat
 
-import _ "embed"
+import "embed"
 
-// README is the text of README.md at the root of this module.
+// Pages holds README.md and the pages of folder docs, by these paths.
 //
-//go:embed README.md
-var README string
+//go:embed README.md docs/*.md
+var Pages embed.FS

@@ -1,0 +1,397 @@
+package randfeat_test
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// command is a line of a block of commands, which may begin with cd, and with variables.
+type command struct {
+	folder string   // to run it in, from the root
+	env    []string // name=value
+	words  []string
+}
+
+func (c command) String() string {
+	return strings.Join(slices.Concat(c.env, c.words), " ")
+}
+
+// parseCommand reads a line as a shell would: words, single quotes, a comment, cd X && at the
+// beginning.
+func parseCommand(folder, line string) command {
+	c := command{folder: folder}
+	var words []string
+	word, in, quoted := "", false, false
+	for _, r := range line + " " {
+		switch {
+		case r == '\'':
+			quoted, in = !quoted, true
+		case !quoted && r == ' ':
+			if in {
+				words = append(words, word)
+			}
+			word, in = "", false
+		default:
+			word += string(r)
+			in = true
+		}
+	}
+	if i := slices.IndexFunc(words, func(w string) bool { return strings.HasPrefix(w, "#") }); i >= 0 {
+		words = words[:i]
+	}
+	if len(words) > 3 && words[0] == "cd" && words[2] == "&&" {
+		c.folder, words = filepath.Join(folder, words[1]), words[3:]
+	}
+	for len(words) > 0 && regexp.MustCompile(`^[A-Z_]+=`).MatchString(words[0]) {
+		c.env, words = append(c.env, words[0]), words[1:]
+	}
+	c.words = words
+	return c
+}
+
+// readers are the pages whose commands are run. The commands of other pages, which are for
+// developers, and those of blocks marked "peer", which need other software, are held to what there
+// is: programs, flags, packages and benchmarks.
+func (p page) forReaders() bool { return p.path == "README.md" || strings.HasPrefix(p.path, "docs/") }
+
+// small are flags that make the examples quick, for commands that do not have them.
+var small = map[string]string{
+	"attention":   "-length 300 -draws 2 -size 8 -stream 0",
+	"variance":    "-draws 2 -pairs 1 -d 4",
+	"rotation":    "-n 2",
+	"search":      "-dim 16 -words 100 -queries 20",
+	"regression":  "-train 50 -test 10 -images 20 -imagetest 5 -draws 2 -pixels 100 -frequencies 8",
+	"thompson":    "-evaluations 8 -frequencies 8",
+	"associative": "-d 8 -draws 2",
+	"charmodel":   "-steps 1 -batch 1 -context 8 -length 2",
+}
+
+// TestCommands runs the commands of README.md and docs, and holds those of other pages to what there
+// is.
+func TestCommands(t *testing.T) {
+	built := make(map[string]string)
+	for _, p := range pages(t) {
+		for _, b := range p.blocks {
+			if !b.is("sh") && !b.is("sh", "peer") {
+				continue
+			}
+			if slices.Contains(b.lines, "go mod init mine") {
+				continue // TestOwnModule
+			}
+			for _, line := range b.lines {
+				c := parseCommand(root(p.path), line)
+				at := p.path + ": " + line
+				require.NoError(t, c.check(), at)
+				if p.forReaders() && b.is("sh") && !testing.Short() {
+					runCommand(t, c, at, built)
+				}
+			}
+		}
+	}
+}
+
+// root returns the folder that the commands of a page are run in: the root of its module.
+func root(path string) string {
+	for dir := filepath.Dir(filepath.FromSlash(path)); dir != "."; dir = filepath.Dir(dir) {
+		if isModule(dir) {
+			return dir
+		}
+	}
+	return "."
+}
+
+// check returns an error if there is no such program, flag, package or benchmark.
+func (c command) check() error {
+	if len(c.words) == 0 {
+		return fmt.Errorf("no command")
+	}
+	switch name := c.words[0]; {
+	case name == "go" && len(c.words) > 1 && c.words[1] == "run":
+		return c.checkRun(c.words[2:])
+	case name == "go" && len(c.words) > 1 && c.words[1] == "test":
+		return c.checkTest(c.words[2:])
+	case name == "go" && len(c.words) == 3 && c.words[1] == "doc":
+		_, err := os.Stat(filepath.Join(c.folder, c.words[2]))
+		return err
+	case name == "python3":
+		return nil
+	case strings.HasPrefix(name, "."):
+		info, err := os.Stat(filepath.Join(c.folder, name))
+		if err == nil && info.Mode()&0o100 == 0 {
+			return fmt.Errorf("%s is no program", name)
+		}
+		return err
+	}
+	return fmt.Errorf("unknown command %v", c)
+}
+
+// checkRun checks the arguments of go run.
+func (c command) checkRun(args []string) error {
+	if len(args) > 1 && args[0] == "-tags" {
+		args = args[2:]
+	}
+	if len(args) == 0 {
+		return fmt.Errorf("go run what?")
+	}
+	flags, main, err := flagsOf(filepath.Join(c.folder, args[0]), false)
+	switch {
+	case err != nil:
+		return err
+	case !main:
+		return fmt.Errorf("%s is no program", args[0])
+	}
+	for _, a := range args[1:] {
+		if name, ok := strings.CutPrefix(a, "-"); ok && !slices.Contains(flags, name) {
+			return fmt.Errorf("%s has no flag %s, but %v", args[0], a, flags)
+		}
+	}
+	return nil
+}
+
+// checkTest checks the arguments of go test: the flags, those of the tests, and the names of
+// benchmarks.
+func (c command) checkTest(args []string) error {
+	valued := []string{"-run", "-bench", "-benchtime", "-count", "-exec", "-tags"}
+	var folders, given []string
+	bench := ""
+	for i := 0; i < len(args); i++ {
+		switch a := args[i]; {
+		case a == "-short":
+		case slices.Contains(valued, a) && i+1 < len(args):
+			if i++; a == "-bench" {
+				bench, _, _ = strings.Cut(args[i], "/")
+			}
+		case strings.HasPrefix(a, "-") && i+1 < len(args):
+			given = append(given, a[1:])
+			i++
+		case a == "./...":
+			return nil
+		case strings.HasPrefix(a, "./"):
+			folders = append(folders, filepath.Join(c.folder, a))
+		default:
+			return fmt.Errorf("argument %q of go test", a)
+		}
+	}
+	if len(folders) == 0 {
+		return fmt.Errorf("go test of no package")
+	}
+	for _, f := range folders {
+		flags, _, err := flagsOf(f, true)
+		if err != nil {
+			return err
+		}
+		for _, g := range given {
+			if !slices.Contains(flags, g) {
+				return fmt.Errorf("the tests of %s have no flag -%s", f, g)
+			}
+		}
+		if bench == "" {
+			continue
+		}
+		pattern, err := regexp.Compile(bench)
+		if err != nil {
+			return err
+		}
+		if !slices.ContainsFunc(functions(f, "Benchmark"), pattern.MatchString) {
+			return fmt.Errorf("%s has no benchmark %s", f, bench)
+		}
+	}
+	return nil
+}
+
+// sources parses the files of a folder, of tests or all others.
+func sources(folder string, tests bool) ([]*ast.File, error) {
+	paths, err := filepath.Glob(filepath.Join(folder, "*.go"))
+	if err != nil || len(paths) == 0 {
+		return nil, fmt.Errorf("no Go files in %s", folder)
+	}
+	var all []*ast.File
+	for _, path := range paths {
+		if strings.HasSuffix(path, "_test.go") != tests {
+			continue
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ParseComments|parser.SkipObjectResolution)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, file)
+	}
+	return all, nil
+}
+
+var flagFunction = regexp.MustCompile(`^(Bool|Duration|Float64|Int|String|Uint64)(Var)?$`)
+
+// flagsOf returns the names of the flags that a package defines, and whether it is a program.
+func flagsOf(folder string, tests bool) (flags []string, main bool, err error) {
+	files, err := sources(folder, tests)
+	for _, file := range files {
+		main = main || file.Name.Name == "main"
+		ast.Inspect(file, func(n ast.Node) bool {
+			call, ok := n.(*ast.CallExpr)
+			if !ok {
+				return true
+			}
+			f, ok := call.Fun.(*ast.SelectorExpr)
+			if !ok || !flagFunction.MatchString(f.Sel.Name) {
+				return true
+			}
+			at := 0
+			if strings.HasSuffix(f.Sel.Name, "Var") {
+				at = 1
+			}
+			if len(call.Args) > at+1 {
+				if name, ok := call.Args[at].(*ast.BasicLit); ok && name.Kind == token.STRING {
+					text, _ := strconv.Unquote(name.Value) // the parser has read it
+					flags = append(flags, text)
+				}
+			}
+			return true
+		})
+	}
+	return flags, main, err
+}
+
+// functions returns the names of the functions in the tests of a folder that begin with a word.
+func functions(folder, word string) []string {
+	files, _ := sources(folder, true) // flagsOf has reported an error
+	var all []string
+	for _, file := range files {
+		for _, d := range file.Decls {
+			if f, ok := d.(*ast.FuncDecl); ok && f.Recv == nil && strings.HasPrefix(f.Name.Name, word) {
+				all = append(all, f.Name.Name)
+			}
+		}
+	}
+	return all
+}
+
+// runCommand runs a command of a reader. An example runs in a folder of its own with small sizes; it is
+// built once. go test ./... is left to .ci/run, which has the same line, and the gallery to its tests.
+func runCommand(t *testing.T, c command, at string, built map[string]string) {
+	t.Helper()
+	switch line := strings.Join(c.words, " "); {
+	case line == "go test ./...":
+		ci, err := os.ReadFile(".ci/run")
+		require.NoError(t, err)
+		assert.Contains(t, string(ci), "\n"+line+"\n")
+		return
+	case strings.HasPrefix(line, "go doc "):
+		out, err := exec.Command("go", c.words[1:]...).CombinedOutput()
+		assert.NoError(t, err, "%s\n%s", at, out)
+		return
+	}
+	args, tags := c.words[2:], ""
+	if args[0] == "-tags" {
+		tags, args = args[1], args[2:]
+	}
+	name := filepath.Base(args[0])
+	require.Equal(t, "./examples/"+name, args[0], at)
+	program, ok := built[name+tags]
+	if !ok {
+		program = filepath.Join(t.TempDir(), name+".exe")
+		out, err := exec.Command("go", "build", "-ldflags=-s -w", "-tags", tags, "-o", program, args[0]).CombinedOutput()
+		require.NoError(t, err, "%s\n%s", at, out)
+		built[name+tags] = program
+	}
+	args = args[1:]
+	sizes := strings.Fields(small[name])
+	for i := 0; i < len(sizes); i += 2 {
+		if !slices.Contains(args, sizes[i]) {
+			args = append(args, sizes[i], sizes[i+1])
+		}
+	}
+	run := exec.Command(program, args...)
+	run.Dir = t.TempDir()
+	run.Env = append(os.Environ(), c.env...)
+	if slices.Contains(args, "README.md") {
+		text, err := os.ReadFile("README.md")
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(filepath.Join(run.Dir, "README.md"), text, 0o600))
+	}
+	out, err := run.CombinedOutput()
+	assert.NoError(t, err, "%s\n%s", at, out)
+	assert.NotEmpty(t, out, at)
+}
+
+// TestNoCommandHides: commands stand in blocks that TestCommands reads.
+func TestNoCommandHides(t *testing.T) {
+	indented := regexp.MustCompile(`^    ([A-Z_]+=\S+ )*(go|git|cd|python3) `)
+	for _, p := range pages(t) {
+		for _, line := range p.prose {
+			assert.NotRegexp(t, indented, line, p.path)
+		}
+		for _, b := range p.blocks {
+			known := slices.Contains([]string{"go", "go example", "sh", "sh peer", "text example"}, strings.Join(b.kind, " "))
+			assert.True(t, known, "%s: block of kind %q", p.path, b.kind)
+		}
+	}
+}
+
+// TestCommandsAreChecked: what is not there is noticed.
+func TestCommandsAreChecked(t *testing.T) {
+	for line, ok := range map[string]bool{
+		"go run ./examples/attention -causal":  true,
+		"go run ./examples/attention -acausal": false,
+		"go run ./examples/none":               false,
+		"go run ./rff":                         false,
+		"go doc ./none":                        false,
+		"go test ./...":                        true,
+		"go test -run '^$' -bench 'Solve|Inverse' ./semiseparable # time": true,
+		"go test -run '^$' -bench None ./semiseparable":                   false,
+		"go test -bench Scan ./quantise -rows 10":                         true,
+		"go test -bench Scan ./quantise -lines 10":                        false,
+		"A=b cd internal/_asm && go run -tags purego .":                   false,
+		"cd internal/_asm && go run -tags purego .":                       true,
+		"A=b C=d go test -short ./rff":                                    true,
+		".ci/run":                                                         true,
+		"./README.md":                                                     false,
+		"make":                                                            false,
+	} {
+		assert.Equal(t, ok, parseCommand(".", line).check() == nil, "%s: %v", line, parseCommand(".", line).check())
+	}
+}
+
+// TestOwnModule follows the README into an empty folder. The clone is a link to this folder.
+func TestOwnModule(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
+	here, err := os.Getwd()
+	require.NoError(t, err)
+	dir := t.TempDir()
+	var script []string
+	for _, p := range pages(t) {
+		for _, b := range p.blocks {
+			if p.path == "README.md" && slices.Contains(b.lines, "go mod init mine") {
+				script = slices.Clone(b.lines)
+			}
+		}
+	}
+	require.NotEmpty(t, script)
+	require.Equal(t, "git clone https://github.com/seed-feabd252/randfeat", script[0])
+	require.NoError(t, os.Symlink(here, filepath.Join(dir, "randfeat")))
+	run := exec.Command("sh", "-e", "-c", strings.Join(script[1:], "\n"))
+	run.Dir = dir
+	out, err := run.CombinedOutput()
+	require.NoError(t, err, string(out))
+	want, err := os.ReadFile("examples/rows/main_test.go")
+	require.NoError(t, err)
+	_, after, found := strings.Cut(string(want), "// Output:\n")
+	require.True(t, found)
+	for line := range strings.Lines(strings.TrimSuffix(after, "}\n")) {
+		assert.Contains(t, string(out), strings.TrimPrefix(line, "\t// "))
+	}
+}

@@ -1,0 +1,51 @@
+// Command rows fits rows of numbers and predicts new ones with error bars.
+package main
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/orf"
+	"github.com/seed-feabd252/randfeat/rff"
+	"github.com/seed-feabd252/randfeat/ridge"
+)
+
+func main() {
+	src := rand.NewPCG(1, 2)
+	x, y := rows(10000, src)
+	z, measured := rows(3, src)
+
+	length := must(ridge.MedianDistance(x, src))                      // x is n×d, y is n×1
+	w := must(orf.Draw[float64](orf.GramSchmidt{}, 256, x.Cols, src)) // 256 frequencies
+	phi := must(rff.Gaussian(w, length))                              // n×d to n×512 features
+	model := must(ridge.Fit(phi, x, y, ridge.Options{}))              // a Gaussian process
+	mean, sd := model.Predict(z)
+
+	for i := range z.Rows {
+		fmt.Printf("%.2f ± %.2f, measured %.2f\n", mean.At(i, 0), sd.At(i, 0), measured.At(i, 0))
+	}
+}
+
+// rows makes up points of the unit cube and noisy values.
+func rows(n int, src rand.Source) (x, y dense.Matrix[float64]) {
+	rng := rand.New(src)
+	x, y = dense.New[float64](n, 3), dense.New[float64](n, 1)
+	for i := range n {
+		p := x.Row(i)
+		for j := range p {
+			p[j] = rng.Float64()
+		}
+		y.Set(i, 0, math.Sin(5*p[0])+p[1]*p[2]+0.1*rng.NormFloat64())
+	}
+	return x, y
+}
+
+// must returns v, or ends the program.
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
