@@ -2,6 +2,23 @@
 // kernel k(x, y). They turn a method that needs the n×n Gram matrix of n points into a linear one
 // on n×D features.
 //
+// # Where to begin
+//
+//   - a Gaussian kernel, for regression or classification: [Gaussian] over orf.GramSchmidt, or over
+//     orf.Hadamard in hundreds of dimensions
+//   - rough functions: [Matern], [Laplacian]
+//   - attention: [SDERF], fitted to a sample of queries and keys, or [SoftmaxPositive]; package
+//     performer takes either
+//   - queries and keys with means far from zero: [Centred]
+//   - any kernel, from points: [Nystroem] with [PivotedLandmarks]
+//   - directions: [Angular]; polynomials: [PolynomialSketch], [TensorSketch]; histograms:
+//     [AdditiveChiSquare]; images: [Convolution]
+//   - features without randomness: [Identity], [ELU], [Quadratic], [Taylor], [Spectral]
+//   - a function of your own: [New]
+//   - which one, and how many features? Choose and Theory of package validate
+//   - PCA or another affine map before a map: [PCA], [Compose]
+//   - gradients: [Differentiable]; files: [Write], [Read]
+//
 // # The general scheme
 //
 // Most maps are made of m random frequencies w_i ∈ R^d (package orf), a scalar function h and a few
