@@ -208,3 +208,14 @@ func TestExamples(t *testing.T) {
 	}
 	assert.Empty(t, examplesOf(t, "internal/limit"), "a package without examples is noticed")
 }
+
+// TestIndexOfTasks: the documentation of the largest packages begins with what they are for.
+func TestIndexOfTasks(t *testing.T) {
+	for _, folder := range []string{"rff", "performer"} {
+		text, err := os.ReadFile(filepath.Join(folder, "doc.go"))
+		require.NoError(t, err)
+		before, _, found := strings.Cut(string(text), "\n// # Where to begin\n//\n//   - ")
+		assert.True(t, found, folder)
+		assert.LessOrEqual(t, len(strings.Fields(before)), 60, folder)
+	}
+}

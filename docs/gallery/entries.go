@@ -40,7 +40,7 @@ var entries = []entry{
 	{
 		name: "regression", title: "A photograph with bands",
 		shows: "A Gaussian process on random features is fitted to a quarter of the pixels of a photograph and predicts the others. " +
-			"The band above should hold 90 % of the pixels of the row; the standard deviation is large where few pixels were seen.",
+			"The band is to hold 90 % of all pixels; the standard deviation is large where few pixels were seen.",
 		command: "go run ./examples/regression -bands bands.png",
 		code:    passage{"photo.go", "fit", "for _, part := range lengthScaleParts", "s, err := ridge.Select"},
 	},

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"encoding/csv"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -74,4 +76,31 @@ func TestCut(t *testing.T) {
 	assert.Error(t, err)
 	_, err = passage{"main.go", "f", "a", "b"}.read(".")
 	assert.ErrorContains(t, err, "no function f")
+}
+
+// TestCaption: the README says what its picture shows.
+func TestCaption(t *testing.T) {
+	f, err := os.Open("attention.csv")
+	require.NoError(t, err)
+	defer f.Close()
+	lines, err := csv.NewReader(f).ReadAll()
+	require.NoError(t, err)
+	var exact, ms, wrong float64
+	landmarks := 0
+	for _, line := range lines[1:] {
+		if line[1] != "landmarks" {
+			continue
+		}
+		if landmarks++; landmarks == 2 { // of the sizes 64, 256 and 1024
+			_, err := fmt.Sscanf(line[0], "exact attention takes %f ms", &exact)
+			require.NoError(t, err)
+			_, err = fmt.Sscan(line[2], &ms)
+			require.NoError(t, err)
+			_, err = fmt.Sscan(line[3], &wrong)
+			require.NoError(t, err)
+		}
+	}
+	readme, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
+	require.NoError(t, err)
+	assert.Contains(t, string(readme), fmt.Sprintf("Exact attention takes %.0f ms; 256 landmarks are %.0f %% off after %.0f ms.", exact, 100*wrong, ms))
 }
