@@ -62,9 +62,9 @@ func parseCommand(folder, line string) command {
 	return c
 }
 
-// readers are the pages whose commands are run. The commands of other pages, which are for
-// developers, and those of blocks marked "peer", which need other software, are held to what there
-// is: programs, flags, packages and benchmarks.
+// forReaders reports whether the commands of a page are run. The commands of other pages, which are
+// for developers, and those of blocks marked "peer", which need other software, are held to what
+// there is: programs, flags, packages and benchmarks.
 func (p page) forReaders() bool { return p.path == "README.md" || strings.HasPrefix(p.path, "docs/") }
 
 // small are flags that make the examples quick, for commands that do not have them.
@@ -76,7 +76,7 @@ var small = map[string]string{
 	"regression":  "-train 50 -test 10 -images 20 -imagetest 5 -draws 2 -pixels 100 -frequencies 8",
 	"thompson":    "-evaluations 8 -frequencies 8",
 	"associative": "-d 8 -draws 2",
-	"charmodel":   "-steps 1 -batch 1 -context 8 -length 2",
+	"charmodel":   "-steps 1 -batch 1 -context 8 -length 2 -text README.md",
 }
 
 // TestCommands runs the commands of README.md and docs, and holds those of other pages to what there
@@ -278,8 +278,8 @@ func functions(folder, word string) []string {
 	return all
 }
 
-// runCommand runs a command of a reader. An example runs in a folder of its own with small sizes; it is
-// built once. go test ./... is left to .ci/run, which has the same line, and the gallery to its tests.
+// runCommand runs a command of a reader. An example is built once and runs in a folder of its own
+// with small sizes. go test ./... is left to .ci/run, which has the same line.
 func runCommand(t *testing.T, c command, at string, built map[string]string) {
 	t.Helper()
 	switch line := strings.Join(c.words, " "); {
@@ -316,11 +316,9 @@ func runCommand(t *testing.T, c command, at string, built map[string]string) {
 	run := exec.Command(program, args...)
 	run.Dir = t.TempDir()
 	run.Env = append(os.Environ(), c.env...)
-	if slices.Contains(args, "README.md") {
-		text, err := os.ReadFile("README.md")
-		require.NoError(t, err)
-		require.NoError(t, os.WriteFile(filepath.Join(run.Dir, "README.md"), text, 0o600))
-	}
+	text, err := os.ReadFile("README.md")
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(filepath.Join(run.Dir, "README.md"), text, 0o600)) // for -text
 	out, err := run.CombinedOutput()
 	assert.NoError(t, err, "%s\n%s", at, out)
 	assert.NotEmpty(t, out, at)

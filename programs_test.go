@@ -75,8 +75,8 @@ var (
 	standard = map[string]string{"context": "context", "fmt": "fmt", "rand": "math/rand/v2"}
 )
 
-// fragment returns a file of Go with the statements of a block of a page in a function. Variables that are not
-// used are no mistake there.
+// fragment returns a file of Go with the statements of a block of a page in a function. Variables
+// that are not used are no mistake there.
 func fragment(page, statements string) (string, error) {
 	body := "package p\nfunc f() {\n" + statements + "\n}"
 	file, err := parser.ParseFile(token.NewFileSet(), "", body, parser.SkipObjectResolution)
