@@ -324,6 +324,19 @@ func runCommand(t *testing.T, c command, at string, built map[string]string) {
 	assert.NotEmpty(t, out, at)
 }
 
+// TestCommandsInProse: commands within sentences name what there is.
+func TestCommandsInProse(t *testing.T) {
+	inline := regexp.MustCompile("`((?:[A-Z_]+=\\S+ )*go (?:run|test|doc) [^`]*)`")
+	n := 0
+	for _, p := range pages(t) {
+		for _, m := range inline.FindAllStringSubmatch(strings.Join(p.prose, " "), -1) {
+			assert.NoError(t, parseCommand(root(p.path), m[1]).check(), "%s: %s", p.path, m[1])
+			n++
+		}
+	}
+	assert.Greater(t, n, 5)
+}
+
 // TestNoCommandHides: commands stand in blocks that TestCommands reads.
 func TestNoCommandHides(t *testing.T) {
 	indented := regexp.MustCompile(`^    ([A-Z_]+=\S+ )*(go|git|cd|python3) `)
