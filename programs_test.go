@@ -201,9 +201,10 @@ func examplesOf(t *testing.T, folder string) []string {
 	return all
 }
 
-// TestExamples: the documentation of every public package has an example that is run.
+// TestExamples: the documentation of every public package has an example that is run, that of the
+// module beam too.
 func TestExamples(t *testing.T) {
-	for _, folder := range publicPackages(t) {
+	for _, folder := range append(publicPackages(t), "beam") {
 		assert.NotEmpty(t, examplesOf(t, folder), "package %q", folder)
 	}
 	assert.Empty(t, examplesOf(t, "internal/limit"), "a package without examples is noticed")
