@@ -38,9 +38,9 @@ var entries = []entry{
 		code:    passage{"comparison.go", "one", "q, err := quantise.New", "r.query ="},
 	},
 	{
-		name: "regression", title: "A photograph with bands",
+		name: "regression", title: "A row of a photograph with bands",
 		shows: "A Gaussian process on random features is fitted to a quarter of the pixels of a photograph and predicts the others. " +
-			"The band is to hold 90 % of all pixels; the standard deviation is large where few pixels were seen.",
+			"The band is to hold 90 % of all pixels; the command draws the whole photograph, its mean and its standard deviation besides.",
 		command: "go run ./examples/regression -bands bands.png",
 		code:    passage{"photo.go", "fit", "for _, part := range lengthScaleParts", "s, err := ridge.Select"},
 	},
