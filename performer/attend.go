@@ -98,7 +98,7 @@ func Attend[T dense.Float](form Form[T], c Call[T]) (Result[T], error) {
 			return Result[T]{}, fmt.Errorf("performer: Out is %v, want %v", a.Out.Shape(), want)
 		}
 		a.Out.Check()
-	case q.HeadStride < q.Stride && q.Heads > 1:
+	case q.HeadStride < q.Stride && q.Heads > 1 && q.Batch > 0:
 		a.Out = dense.SplitHeads(dense.New[T](q.Batch*q.Rows, q.Heads*v.Cols), q.Batch, q.Heads)
 	default:
 		a.Out = dense.NewTensor[T](q.Batch, q.Heads, q.Rows, v.Cols)

@@ -137,3 +137,31 @@ func TestSoftcapStream(t *testing.T) {
 		assert.InDeltaSlice(t, want.weights.Row(0, 0, i), weights.Row(i), 1e-13)
 	}
 }
+
+// A Softcap beyond the range of float32 leaves outputs and gradients as they are.
+func TestSoftcapBeyondRange(t *testing.T) {
+	form, all := call[float32](attendCase{heads: 2, group: 1, lq: 5, lk: 7}, rand.New(rand.NewPCG(903, 6)))
+	dout := normalTensor[float32](rand.New(rand.NewPCG(904, 6)), 2, 2, 5, 5, false)
+	want, err := performer.Attend(form, all)
+	require.NoError(t, err)
+	wantG, err := performer.AttendBackward(form, all, dout)
+	require.NoError(t, err)
+	form.Softcap = 1e39
+	got, err := performer.Attend(form, all)
+	require.NoError(t, err)
+	gotG, err := performer.AttendBackward(form, all, dout)
+	require.NoError(t, err)
+	assert.Equal(t, want.Out, got.Out)
+	assert.Equal(t, wantG, gotG)
+}
+
+// Without sequences there is nothing to compute, in either layout.
+func TestAttendNoSequences(t *testing.T) {
+	for _, tokens := range []bool{false, true} {
+		_, all := call[float64](attendCase{heads: 2, group: 1, lq: 3, lk: 4, tokens: tokens}, rand.New(rand.NewPCG(905, 6)))
+		all.Q.Batch, all.K.Batch, all.V.Batch = 0, 0, 0
+		got, err := performer.Attend(performer.Exact[float64]{}, all)
+		require.NoError(t, err)
+		assert.Equal(t, [4]int{0, 2, 3, 5}, got.Out.Shape())
+	}
+}

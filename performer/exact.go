@@ -27,7 +27,7 @@ type Exact[T dense.Float] struct {
 	Unnormalised bool
 
 	// Softcap replaces a score s = Scale·q_iᵀk_j by Softcap·tanh(s/Softcap), which is within
-	// ±Softcap. Zero leaves scores as they are.
+	// ±Softcap. Zero leaves scores as they are, and so does a Softcap beyond the range of T.
 	Softcap float64
 }
 

@@ -12,7 +12,11 @@ import (
 //	tanh y = ±(1 − e)/(1 + e),  e = exp(−2|y|),
 //
 // which is accurate there; near zero 1 − e would cancel, and tanh y is a quotient of polynomials.
+// If c is infinite, x stays as it is, which is the limit.
 func softcap[T dense.Float](x []T, c T, memory []T) {
+	if math.IsInf(float64(c), 0) {
+		return
+	}
 	e := memory[:len(x)]
 	near := true
 	for i, v := range x {

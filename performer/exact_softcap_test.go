@@ -40,4 +40,9 @@ func testSoftcap[T dense.Float](t *testing.T) {
 	assert.Equal(t, []T{2, -2}, x[:2])
 	assert.True(t, x[2] != x[2])
 	assert.Zero(t, x[3])
+
+	limit := []T{-300, 0.1, T(math.Inf(1))}
+	got := append([]T{}, limit...)
+	softcap(got, T(math.Inf(1)), make([]T, 3))
+	assert.Equal(t, limit, got)
 }
