@@ -168,7 +168,7 @@ func testAttend[T dense.Float](t *testing.T) {
 	}
 }
 
-// What a query does not see changes no bit, NaN included, in outputs and in gradients.
+// What a query does not see, NaN included, has no effect on outputs and gradients.
 func TestAttendLeavesOut(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 3))
 	nan := math.NaN()
