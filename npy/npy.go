@@ -67,7 +67,7 @@ func Open(path string) (*Reader, error) {
 	}
 	var r *Reader
 	if err == nil {
-		r, err = NewReader(f, info.Size())
+		r, err = newReader(f, info.Size())
 	}
 	if err != nil {
 		_ = f.Close()
@@ -153,7 +153,7 @@ func convertFloats[T dense.Float](r *Reader, row []T) error {
 			row[j] = T(half.BFloat16(r.order.Uint16(r.bytes[2*j:])).Float32())
 		}
 	default:
-		return fmt.Errorf("npy: elements are booleans, want numbers")
+		return errors.New("npy: elements are booleans, want numbers")
 	}
 	return nil
 }
@@ -190,6 +190,14 @@ var errNotNumPy = errors.New("not a NumPy file (.npy)")
 // NewReader returns a reader of the array of size bytes, header included, that file gives.
 // An error says what is wrong, as that of [Open] does.
 func NewReader(file io.Reader, size int64) (*Reader, error) {
+	r, err := newReader(file, size)
+	if err != nil {
+		return nil, fmt.Errorf("npy: %w", err)
+	}
+	return r, nil
+}
+
+func newReader(file io.Reader, size int64) (*Reader, error) {
 	data := bufio.NewReaderSize(file, 1<<16)
 	prefix := make([]byte, 12)
 	if _, err := io.ReadFull(data, prefix[:10]); err != nil || string(prefix[:6]) != "\x93NUMPY" {

@@ -71,7 +71,7 @@ func readHeader(r io.Reader) ([]byte, error) {
 	}
 	n := binary.LittleEndian.Uint64(prefix)
 	if n > maxHeader {
-		return nil, fmt.Errorf("header of %d bytes, want at most %d", n, maxHeader)
+		return nil, fmt.Errorf("header of %d bytes, want at most %d: not a safetensors file", n, maxHeader)
 	}
 	text, err := take(r, int(n))
 	if err != nil {

@@ -204,7 +204,7 @@ func TestReadAllocations(t *testing.T) {
 		name, want string
 		input      []byte
 	}{
-		{"header of 2^60 bytes", "header of 1152921504606846976 bytes, want at most 100000000", length(1 << 60)},
+		{"header of 2^60 bytes", "header of 1152921504606846976 bytes, want at most 100000000: not a safetensors file", length(1 << 60)},
 		{"header of 2^64 - 1 bytes", "header of 18446744073709551615 bytes, want at most 100000000", length(1<<64 - 1)},
 		{"header at its limit plus 1", "header of 100000001 bytes, want at most 100000000", length(maxHeader + 1)},
 		{"header at its limit", "header of 100000000 bytes, but the input gives 1: unexpected EOF", length(maxHeader)},
