@@ -72,7 +72,7 @@ src rand.Source, w orf.Projection[float32], phi rff.Map[float32]`
 
 var (
 	selector = regexp.MustCompile(`\b([a-z]+)\.[A-Z]`)
-	standard = map[string]string{"context": "context", "fmt": "fmt", "rand": "math/rand/v2"}
+	standard = map[string]string{"context": "context", "fmt": "fmt", "os": "os", "rand": "math/rand/v2"}
 )
 
 // fragment returns a file of Go with the statements of a block of a page in a function. Variables
