@@ -17,7 +17,7 @@ import (
 var numeral = regexp.MustCompile(`-?\d+(\.\d+)?(e[-+]\d+)?`)
 
 // differ returns how two texts differ: a text between numbers, or a number by more than the
-// tolerance relative to it or to one, whichever is larger for pictures and smaller for tables.
+// tolerance times its size, or times least where the number is smaller.
 func differ(a, b string, tolerance, least float64) string {
 	if numeral.ReplaceAllString(a, "#") != numeral.ReplaceAllString(b, "#") {
 		return "the text"
