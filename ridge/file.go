@@ -133,7 +133,7 @@ func (r modelRecipe[T]) check() error {
 	}
 	err := cmp.Or(positive("ratio", r.Ratio), positive("rowWeight", r.RowWeight))
 	for j, v := range r.Noise {
-		err = cmp.Or(err, positive(fmt.Sprintf("noise[%d]", j), v))
+		err = cmp.Or(err, positive(fmt.Sprintf("noise[%d]", j), v), positive(fmt.Sprintf("noise[%d]/ratio", j), v/r.Ratio))
 	}
 	pivot := 0
 	for i := 0; i < width && err == nil; i++ {

@@ -263,6 +263,7 @@ func TestHostileFiles(t *testing.T) {
 		{model, text("more", "1"), `ridge: metadata: "model.more" is unknown`},
 		{model, text("map.lengthScale", "-1"), "ridge: model.map: rff: lengthScale = -1"},
 		{model, text("ratio", "0"), "ridge: model: ratio = 0, want a positive number"},
+		{model, text("ratio", "1e-320"), "ridge: model: noise[0]/ratio = +Inf, want a positive number"},
 		{model, text("rowWeight", "NaN"), "ridge: model: rowWeight = NaN, want a positive number"},
 		{model, text("logEvidence", "-Inf"), "ridge: model: logEvidence = -Inf, want a finite number"},
 		{model, text("centred", "2"), `ridge: metadata: "model.centred" is "2", want a truth value`},
