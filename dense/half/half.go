@@ -13,6 +13,7 @@
 package half
 
 import (
+	"fmt"
 	"math"
 
 	"github.com/seed-feabd252/randfeat/dense"
@@ -72,7 +73,7 @@ func ensure[E any](dst []E, n int) []E {
 		return make([]E, n)
 	}
 	if len(dst) != n {
-		panic("half: dst and src differ in length")
+		panic(fmt.Sprintf("half: dst has length %d, src has length %d", len(dst), n))
 	}
 	return dst
 }

@@ -147,8 +147,8 @@ func TestKnown(t *testing.T) {
 }
 
 func TestLengths(t *testing.T) {
-	assert.PanicsWithValue(t, "half: dst and src differ in length", func() { half.Decode(make([]float32, 2), make([]half.Float16, 3)) })
-	assert.PanicsWithValue(t, "half: dst and src differ in length", func() { half.Encode(make([]half.Float16, 2), make([]float32, 3)) })
+	assert.PanicsWithValue(t, "half: dst has length 2, src has length 3", func() { half.Decode(make([]float32, 2), make([]half.Float16, 3)) })
+	assert.PanicsWithValue(t, "half: dst has length 2, src has length 3", func() { half.Encode(make([]half.Float16, 2), make([]float32, 3)) })
 	x, h := make([]float32, 64), make([]half.BFloat16, 64)
 	assert.Zero(t, testing.AllocsPerRun(10, func() { half.Decode(x, half.Encode(h, x)) }))
 }
