@@ -156,8 +156,11 @@ func read(path string) ([]Number, error) {
 	}
 	defer f.Close()
 	lines, err := csv.NewReader(f).ReadAll()
-	if err != nil || len(lines) == 0 {
-		return nil, fmt.Errorf("%s has no numbers: %w", path, err)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	if len(lines) == 0 {
+		return nil, fmt.Errorf("%s has no numbers", path)
 	}
 	var all []Number
 	for _, line := range lines[1:] {

@@ -62,5 +62,8 @@ func TestCheck(t *testing.T) {
 	}
 	p.Numbers = all
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "x.png"), []byte("no picture"), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "x.csv"), nil, 0o600))
+	_, err := read(filepath.Join(dir, "x.csv"))
+	assert.EqualError(t, err, filepath.Join(dir, "x.csv")+" has no numbers")
 	assert.ErrorContains(t, p.check(dir, t.TempDir(), false), "x.png")
 }
