@@ -198,7 +198,7 @@ func (e *exactGradient[T]) tile(w *gradientTile[T], s, lo, hi int, beta T) {
 	for j := range n {
 		x, y := p.Row(j), ds.Row(j)
 		if e.form.Softcap != 0 {
-			w.cap(x, T(e.form.Softcap))
+			w.cap(x, capIn[T](e.form.Softcap))
 		}
 		if e.pairs.given {
 			addChanges(p.RowRange(j, j+1), changes.RowRange(j, j+1))

@@ -44,6 +44,14 @@ func softcap[T dense.Float](x []T, c T, memory []T) {
 	}
 }
 
+// capIn returns a Softcap other than zero as a T other than zero, since x/0 has no tanh.
+func capIn[T dense.Float](c float64) T {
+	if t := T(c); t != 0 {
+		return t
+	}
+	return T(math.Copysign(math.SmallestNonzeroFloat32, c))
+}
+
 const (
 	tanhReach   = 0.4   // where softcap goes from one formula to the other
 	farFromZero = 0.449 // exp(−2·0.4)

@@ -41,6 +41,10 @@ func testSoftcap[T dense.Float](t *testing.T) {
 	assert.True(t, x[2] != x[2])
 	assert.Zero(t, x[3])
 
+	tiny := []T{-300, 0, 2}
+	softcap(tiny, capIn[T](-1e-60), make([]T, 3))
+	assert.InDeltaSlice(t, []T{0, 0, 0}, tiny, 1e-40)
+
 	limit := []T{-300, 0.1, T(math.Inf(1))}
 	got := append([]T{}, limit...)
 	softcap(got, T(math.Inf(1)), make([]T, 3))

@@ -178,7 +178,7 @@ func (t *tile[T]) score(scores, k dense.Matrix[T]) {
 	matmul.MulPacked(t.scale, k, &t.queries, 0, scores, nil)
 	if t.form.Softcap != 0 {
 		for j := range scores.Rows {
-			softcap(scores.Row(j), T(t.form.Softcap), t.caps)
+			softcap(scores.Row(j), capIn[T](t.form.Softcap), t.caps)
 		}
 	}
 }

@@ -49,7 +49,7 @@ func (e Exact[T]) cap(scores dense.Matrix[T]) {
 	}
 	memory := make([]T, scores.Cols)
 	for i := range scores.Rows {
-		softcap(scores.Row(i), T(e.Softcap), memory)
+		softcap(scores.Row(i), capIn[T](e.Softcap), memory)
 	}
 }
 
