@@ -53,7 +53,6 @@ func TestImports(t *testing.T) {
 	all := imports(t, ".", false)
 	for imported, folders := range map[string]string{
 		"gonum.org/v1/plot":              "examples validate/charts",
-		"github.com/sbinet/npyio":        "examples",
 		"github.com/schollz/progressbar": "examples",
 		"golang.org/x/term":              "examples",
 		"golang.org/x/exp/rand":          "examples internal/densetest",

@@ -41,12 +41,14 @@ import (
 type Reader struct {
 	Shape []int // of the array, empty for a scalar
 
+	// Type of the elements: float64, float32, float16, bfloat16 or bool.
+	Type string
+
 	// Rows is the first side, and Cols the product of the others. A scalar has one row and column.
 	Rows, Cols int
 
 	file  io.Closer
 	data  *bufio.Reader
-	descr string // without the order of bytes
 	width int
 	order binary.ByteOrder
 	bytes []byte
@@ -119,8 +121,8 @@ func readRows[E dense.Element](r *Reader, n int, row func(i int) []E) (int, erro
 func convert[E dense.Element](r *Reader, row []E) error {
 	switch row := any(row).(type) {
 	case []bool:
-		if r.descr != "b1" {
-			return fmt.Errorf("npy: elements are %s, want booleans ('|b1')", r.descr)
+		if r.Type != "bool" {
+			return fmt.Errorf("npy: elements are %s, want booleans ('|b1')", r.Type)
 		}
 		for j := range row {
 			row[j] = r.bytes[j] != 0
@@ -135,20 +137,20 @@ func convert[E dense.Element](r *Reader, row []E) error {
 }
 
 func convertFloats[T dense.Float](r *Reader, row []T) error {
-	switch r.descr {
-	case "f8":
+	switch r.Type {
+	case "float64":
 		for j := range row {
 			row[j] = T(math.Float64frombits(r.order.Uint64(r.bytes[8*j:])))
 		}
-	case "f4":
+	case "float32":
 		for j := range row {
 			row[j] = T(math.Float32frombits(r.order.Uint32(r.bytes[4*j:])))
 		}
-	case "f2":
+	case "float16":
 		for j := range row {
 			row[j] = T(half.Float16(r.order.Uint16(r.bytes[2*j:])).Float32())
 		}
-	case "V2":
+	case "bfloat16":
 		for j := range row {
 			row[j] = T(half.BFloat16(r.order.Uint16(r.bytes[2*j:])).Float32())
 		}
@@ -240,17 +242,19 @@ func newReader(file io.Reader, size int64) (*Reader, error) {
 func (r *Reader) setType(descr string) error {
 	switch descr {
 	case "<f8", ">f8":
-		r.width = 8
+		r.Type, r.width = "float64", 8
 	case "<f4", ">f4":
-		r.width = 4
-	case "<f2", ">f2", "<V2", "|V2":
-		r.width = 2
+		r.Type, r.width = "float32", 4
+	case "<f2", ">f2":
+		r.Type, r.width = "float16", 2
+	case "<V2", "|V2":
+		r.Type, r.width = "bfloat16", 2
 	case "|b1":
-		r.width = 1
+		r.Type, r.width = "bool", 1
 	default:
 		return fmt.Errorf("dtype %.20q, want float32 ('<f4'), float64 ('<f8'), float16 ('<f2'), bfloat16 ('|V2') or booleans ('|b1'); astype(numpy.float32) converts", descr)
 	}
-	if r.descr = descr[1:]; descr[0] == '>' {
+	if descr[0] == '>' {
 		r.order = binary.BigEndian
 	}
 	return nil

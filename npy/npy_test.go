@@ -123,6 +123,10 @@ func TestNumPy(t *testing.T) {
 		got, _, err := npy.ReadFile[float64](put(t, file(dict(descr, "False", "(1,)"), elements)))
 		require.NoError(t, err, descr)
 		assert.Equal(t, []float64{1.5}, got, descr)
+		r, err := npy.Open(put(t, file(dict(descr, "False", "(1,)"), elements)))
+		require.NoError(t, err, descr)
+		assert.Equal(t, map[string]string{">f8": "float64", ">f4": "float32", ">f2": "float16", "<V2": "bfloat16"}[descr], r.Type)
+		require.NoError(t, r.Close())
 	}
 }
 

@@ -9,7 +9,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/examples/internal/npy"
+	"github.com/seed-feabd252/randfeat/examples/internal/matrices"
 	"github.com/seed-feabd252/randfeat/examples/internal/progress"
 	"github.com/seed-feabd252/randfeat/performer"
 	"github.com/seed-feabd252/randfeat/rff"
@@ -201,11 +201,11 @@ func add[T dense.Float](sum []float64, x []T) {
 // write writes the outputs of all heads to a file.
 func (c *comparison[T]) write(out []dense.Matrix[T]) error {
 	shape := []int{len(out), out[0].Rows, out[0].Cols}
-	t := npy.Tensor[T]{Shape: shape[3-c.rank:]}
+	t := matrices.Tensor[T]{Shape: shape[3-c.rank:]}
 	for _, m := range out {
 		t.Data = append(t.Data, m.Data...)
 	}
-	return npy.Write(c.out, t)
+	return matrices.Write(c.out, t)
 }
 
 // distance returns ‖a − b‖/‖b‖, in Frobenius norms over all heads.

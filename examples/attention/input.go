@@ -2,13 +2,12 @@ package main
 
 import (
 	"fmt"
-	"reflect"
 	"strings"
 
 	"gonum.org/v1/gonum/stat"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/examples/internal/npy"
+	"github.com/seed-feabd252/randfeat/examples/internal/matrices"
 	"github.com/seed-feabd252/randfeat/examples/internal/text"
 	"github.com/seed-feabd252/randfeat/examples/internal/vectors"
 )
@@ -102,30 +101,30 @@ func nearest(m *vectors.Model) string {
 }
 
 // checkFiles compares the headers of the three files and returns their type.
-func checkFiles(s settings) (reflect.Kind, error) {
-	q, err := npy.Stat(s.q)
+func checkFiles(s settings) (string, error) {
+	q, err := matrices.Stat(s.q)
 	if err != nil {
-		return 0, err
+		return "", err
 	}
-	k, err := npy.Stat(s.k)
+	k, err := matrices.Stat(s.k)
 	if err != nil {
-		return 0, err
+		return "", err
 	}
-	v, err := npy.Stat(s.v)
+	v, err := matrices.Stat(s.v)
 	if err != nil {
-		return 0, err
+		return "", err
 	}
 	for _, other := range []struct {
 		path string
-		npy.Header
+		matrices.Header
 	}{{s.k, k}, {s.v, v}} {
 		switch {
 		case other.Type != q.Type:
-			return 0, fmt.Errorf("%s is %v, %s is %v: want the same type", s.q, q.Type, other.path, other.Type)
+			return "", fmt.Errorf("%s is %v, %s is %v: want the same type", s.q, q.Type, other.path, other.Type)
 		case len(other.Shape) != len(q.Shape):
-			return 0, fmt.Errorf("%s has shape %v, %s has %v: want the same rank", s.q, q.Shape, other.path, other.Shape)
+			return "", fmt.Errorf("%s has shape %v, %s has %v: want the same rank", s.q, q.Shape, other.path, other.Shape)
 		case len(q.Shape) == 3 && other.Shape[0] != q.Shape[0]:
-			return 0, fmt.Errorf("%s has %d heads, %s has %d: want the same", s.q, q.Shape[0], other.path, other.Shape[0])
+			return "", fmt.Errorf("%s has %d heads, %s has %d: want the same", s.q, q.Shape[0], other.path, other.Shape[0])
 		}
 	}
 	lq, d := rowsAndColumns(q)
@@ -133,16 +132,16 @@ func checkFiles(s settings) (reflect.Kind, error) {
 	lv, _ := rowsAndColumns(v)
 	switch {
 	case d != dk:
-		return 0, fmt.Errorf("queries of %s have dimension %d, keys of %s %d: want the same", s.q, d, s.k, dk)
+		return "", fmt.Errorf("queries of %s have dimension %d, keys of %s %d: want the same", s.q, d, s.k, dk)
 	case lk != lv:
-		return 0, fmt.Errorf("%s has %d keys, %s has %d values: want the same", s.k, lk, s.v, lv)
+		return "", fmt.Errorf("%s has %d keys, %s has %d values: want the same", s.k, lk, s.v, lv)
 	case s.causal && lq != lk:
-		return 0, fmt.Errorf("%s has %d queries, %s has %d keys: -causal wants the same", s.q, lq, s.k, lk)
+		return "", fmt.Errorf("%s has %d queries, %s has %d keys: -causal wants the same", s.q, lq, s.k, lk)
 	}
 	return q.Type, nil
 }
 
-func rowsAndColumns(h npy.Header) (int, int) {
+func rowsAndColumns(h matrices.Header) (int, int) {
 	n := len(h.Shape)
 	return h.Shape[n-2], h.Shape[n-1]
 }
@@ -150,10 +149,10 @@ func rowsAndColumns(h npy.Header) (int, int) {
 // fromFiles reads the tensors that checkFiles has found to fit.
 func fromFiles[T dense.Float](s settings) (input[T], error) {
 	var in input[T]
-	var tensors [3]npy.Tensor[T]
+	var tensors [3]matrices.Tensor[T]
 	for i, path := range []string{s.q, s.k, s.v} {
 		var err error
-		if tensors[i], err = npy.Read[T](path); err != nil {
+		if tensors[i], err = matrices.Read[T](path); err != nil {
 			return in, err
 		}
 	}

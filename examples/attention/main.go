@@ -15,7 +15,6 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"reflect"
 	"strconv"
 	"strings"
 
@@ -29,7 +28,7 @@ const about = `attention compares attention in linear time with exact softmax at
 
 Without flags it reads Newton's Opticks, which the Go distribution ships (or this module's README where it does
 not), makes word vectors of dimension 64 from it, and takes the vectors of L words of running text as queries, keys
-and values. -text names another text. -q, -k and -v name NumPy files instead: float32 or float64, C order, L×d or
+and values. -text names another text. -q, -k and -v name NumPy files instead: C order, L×d or
 heads×L×d; heads are handled one after another.
 
 It prints the error of forms of several sizes (-size) and how much faster than exact attention they are, also as a
@@ -70,10 +69,10 @@ func run(args []string, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	if kind == reflect.Float32 {
-		return compareFiles[float32](s, stdout, stderr)
+	if kind == "float64" {
+		return compareFiles[float64](s, stdout, stderr)
 	}
-	return compareFiles[float64](s, stdout, stderr)
+	return compareFiles[float32](s, stdout, stderr)
 }
 
 func compareFiles[T dense.Float](s settings, stdout, stderr io.Writer) error {

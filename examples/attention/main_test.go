@@ -18,7 +18,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/examples/internal/clitest"
-	"github.com/seed-feabd252/randfeat/examples/internal/npy"
+	"github.com/seed-feabd252/randfeat/examples/internal/matrices"
 	"github.com/seed-feabd252/randfeat/performer"
 )
 
@@ -101,13 +101,13 @@ func save[T dense.Float](t *testing.T, dir, name string, shape ...int) string {
 	for _, s := range shape {
 		n *= s
 	}
-	x := npy.Tensor[T]{Shape: shape, Data: make([]T, n)}
+	x := matrices.Tensor[T]{Shape: shape, Data: make([]T, n)}
 	normal := distuv.Normal{Sigma: 0.4, Src: exprand.NewSource(uint64(len(name) + n))}
 	for i := range x.Data {
 		x.Data[i] = T(normal.Rand())
 	}
 	path := filepath.Join(dir, name+".npy")
-	require.NoError(t, npy.Write(path, x))
+	require.NoError(t, matrices.Write(path, x))
 	return path
 }
 
@@ -129,14 +129,14 @@ func ownTensors[T dense.Float](t *testing.T) {
 		assert.Contains(t, printed, "These outputs are in "+out)
 		assert.Contains(t, printed, "40 keys")
 
-		got, err := npy.Read[T](out)
+		got, err := matrices.Read[T](out)
 		require.NoError(t, err)
 		assert.Equal(t, shape(lq, dv), got.Shape)
 		var exact []dense.Matrix[T]
 		var estimate []dense.Matrix[T]
-		var tensors [3]npy.Tensor[T]
+		var tensors [3]matrices.Tensor[T]
 		for i, path := range []string{q, k, v} {
-			tensors[i], err = npy.Read[T](path)
+			tensors[i], err = matrices.Read[T](path)
 			require.NoError(t, err)
 		}
 		for h := range got.Heads() {
@@ -207,11 +207,11 @@ func TestErrors(t *testing.T) {
 	k := save[float32](t, dir, "k", 6, 4)
 	v := save[float32](t, dir, "v", 6, 3)
 	zero := filepath.Join(dir, "zero.npy")
-	require.NoError(t, npy.Write(zero, npy.Tensor[float32]{Shape: []int{6, 3}, Data: make([]float32, 18)}))
+	require.NoError(t, matrices.Write(zero, matrices.Tensor[float32]{Shape: []int{6, 3}, Data: make([]float32, 18)}))
 	nan := filepath.Join(dir, "nan.npy")
-	bad := npy.Tensor[float32]{Shape: []int{6, 3}, Data: make([]float32, 18)}
+	bad := matrices.Tensor[float32]{Shape: []int{6, 3}, Data: make([]float32, 18)}
 	bad.Data[5] = float32(math.NaN())
-	require.NoError(t, npy.Write(nan, bad))
+	require.NoError(t, matrices.Write(nan, bad))
 	double := save[float64](t, dir, "double", 6, 3)
 	flat := save[float32](t, dir, "flat", 1, 6, 3)
 	four := save[float32](t, dir, "four", 4, 6, 4)

@@ -10,7 +10,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/examples/internal/cli"
-	"github.com/seed-feabd252/randfeat/examples/internal/npy"
+	"github.com/seed-feabd252/randfeat/examples/internal/matrices"
 	"github.com/seed-feabd252/randfeat/examples/internal/progress"
 	"github.com/seed-feabd252/randfeat/examples/internal/text"
 	"github.com/seed-feabd252/randfeat/examples/internal/vectors"
@@ -21,7 +21,7 @@ const about = `search encodes vectors with 1, 2, 4 and 8 bits a coordinate and s
 
 Without flags it reads Newton's Opticks, which the Go distribution ships (or this module's README where it does
 not), makes word vectors from it, and takes the means of the vectors of -words words in a row as the vectors to
-search: passages of the text. -text names another text. -x names a NumPy file of float32 instead, n×d. Some of the
+search: passages of the text. -text names another text. -x names a NumPy file of numbers instead, n×d. Some of the
 rows, drawn at random, become queries and are not searched.
 
 For each scheme and number of bits it prints the root mean squared error of the estimated cosines and the recall:
@@ -92,7 +92,7 @@ func run(args []string, stdout, stderr io.Writer) error {
 // vectors returns all vectors and a line on where they come from.
 func (s settings) vectors() (x dense.Matrix[float32], from string, err error) {
 	if s.x != "" {
-		t, err := npy.Read[float32](s.x)
+		t, err := matrices.Read[float32](s.x)
 		if err != nil {
 			return x, "", err
 		}

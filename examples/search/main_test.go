@@ -13,7 +13,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/examples/internal/clitest"
-	"github.com/seed-feabd252/randfeat/examples/internal/npy"
+	"github.com/seed-feabd252/randfeat/examples/internal/matrices"
 	"github.com/seed-feabd252/randfeat/examples/internal/progress"
 )
 
@@ -56,7 +56,7 @@ func file(t *testing.T, shape ...int) string {
 		data[i] = float32(rng.NormFloat64())
 	}
 	path := filepath.Join(t.TempDir(), "x.npy")
-	require.NoError(t, npy.Write(path, npy.Tensor[float32]{Shape: shape, Data: data}))
+	require.NoError(t, matrices.Write(path, matrices.Tensor[float32]{Shape: shape, Data: data}))
 	return path
 }
 

@@ -28,12 +28,11 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/runners"
 	_ "github.com/apache/beam/sdks/v2/go/pkg/beam/runners/prism"
 	_ "github.com/apache/beam/sdks/v2/go/pkg/beam/runners/universal"
-	"github.com/sbinet/npyio"
 	exprand "golang.org/x/exp/rand"
-	"gonum.org/v1/gonum/mat"
 
 	beamfeat "github.com/seed-feabd252/randfeat/beam"
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/npy"
 	"github.com/seed-feabd252/randfeat/orf"
 	"github.com/seed-feabd252/randfeat/rff"
 	"github.com/seed-feabd252/randfeat/ridge"
@@ -188,28 +187,20 @@ func makeShards(o options) ([]ridge.NPY[float32], error) {
 			return nil, err
 		}
 		x, y := friedman((i+1)*o.rows/o.shards-i*o.rows/o.shards, exprand.NewSource(uint64(100+i)))
-		if err := errors.Join(write(shards[i].X, x), write(shards[i].Y, y)); err != nil {
+		if err := errors.Join(npy.WriteFile(shards[i].X, x.Data, x.Rows, x.Cols), npy.WriteFile(shards[i].Y, y.Data, y.Rows, y.Cols)); err != nil {
 			return nil, err
 		}
 	}
 	return shards, nil
 }
 
-func write(path string, m *mat.Dense) error {
-	f, err := os.Create(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(npyio.Write(f, m), f.Close())
-}
-
 // friedman draws n points, uniform in the cube, and noisy values of Friedman's function of the
 // first five coordinates.
-func friedman(n int, src exprand.Source) (x, y *mat.Dense) {
+func friedman(n int, src exprand.Source) (x, y dense.Matrix[float64]) {
 	r := exprand.New(src)
-	x, y = mat.NewDense(n, dimension, nil), mat.NewDense(n, 1, nil)
+	x, y = dense.New[float64](n, dimension), dense.New[float64](n, 1)
 	for i := range n {
-		p := x.RawRowView(i)
+		p := x.Row(i)
 		for j := range p {
 			p[j] = r.Float64()
 		}
@@ -219,6 +210,6 @@ func friedman(n int, src exprand.Source) (x, y *mat.Dense) {
 	return x, y
 }
 
-func narrow(m *mat.Dense) dense.Matrix[float32] {
-	return dense.Copy(dense.Matrix[float32]{}, dense.Matrix[float64](m.RawMatrix()))
+func narrow(m dense.Matrix[float64]) dense.Matrix[float32] {
+	return dense.Copy(dense.Matrix[float32]{}, m)
 }
