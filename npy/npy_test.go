@@ -180,6 +180,13 @@ func TestWriteErrors(t *testing.T) {
 		assert.ErrorContains(t, npy.Write(&bytes.Buffer{}, x, shape...), want)
 		assert.ErrorContains(t, npy.WriteFile(path, x, shape...), want)
 	}
+	for _, shape := range [][]int{{1}, {3}, {5, 4}, {math.MaxInt, 3}, {}} {
+		var b bytes.Buffer
+		want := fmt.Sprintf("npy: shape %v does not fit 0 elements", shape)
+		assert.EqualError(t, npy.Write(&b, []float64{}, shape...), want)
+		assert.EqualError(t, npy.WriteFile[bool](path, nil, shape...), want)
+		assert.Zero(t, b.Len())
+	}
 	assert.NoFileExists(t, path)
 	assert.ErrorIs(t, npy.Write(&failing{100}, x, 6), errFull)
 	assert.NoError(t, npy.Write(&failing{152}, x, 6))

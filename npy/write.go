@@ -67,18 +67,15 @@ func fits(n int, shape []int) error {
 	if len(shape) > maxRank {
 		return fmt.Errorf("shape has %d sides, want at most %d", len(shape), maxRank)
 	}
-	product := 1
+	left, divides := n, true
 	for _, side := range shape {
 		if side < 1 {
 			return fmt.Errorf("shape %v has no element", shape)
 		}
-		if product > n/side {
-			product = 0
-			break
-		}
-		product *= side
+		divides = divides && left%side == 0
+		left /= side
 	}
-	if product != n {
+	if !divides || left != 1 {
 		return fmt.Errorf("shape %v does not fit %d elements", shape, n)
 	}
 	return nil
