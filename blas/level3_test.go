@@ -189,6 +189,43 @@ func TestTriangleAlone(t *testing.T) {
 	}
 }
 
+// TestSyrkDoesNotReadC puts NaN into C, which beta = 0 does not read, for products of all sizes, also
+// of none.
+func TestSyrkDoesNotReadC(t *testing.T) {
+	nan := math.NaN()
+	for _, n := range []int{1, 3, 20, 150} {
+		for _, k := range []int{0, 1, 5, 60} {
+			for _, ul := range []gonum.Uplo{gonum.Lower, gonum.Upper} {
+				for _, trans := range []gonum.Transpose{gonum.NoTrans, gonum.Trans, gonum.ConjTrans} {
+					for _, alpha := range []float64{0, 2} {
+						stride := max(n, k)
+						a, c := make([]float64, stride*stride), make([]float64, n*n)
+						single, product := make([]float32, stride*stride), make([]float32, n*n)
+						for i := range a {
+							a[i], single[i] = 1, 1
+						}
+						for i := range c {
+							c[i], product[i] = nan, float32(nan)
+						}
+						Implementation{}.Dsyrk(ul, trans, n, k, alpha, a, stride, 0, c, n)
+						Implementation{}.Ssyrk(ul, trans, n, k, float32(alpha), single, stride, 0, product, n)
+						for i := range n {
+							for j := range n {
+								if (ul == gonum.Lower) != (j <= i) && i != j {
+									require.True(t, math.IsNaN(c[i*n+j]), "the other triangle")
+									continue
+								}
+								require.Equal(t, alpha*float64(k), c[i*n+j], "n=%d k=%d %c %c (%d, %d)", n, k, ul, trans, i, j)
+								require.Equal(t, float32(alpha)*float32(k), product[i*n+j], "n=%d k=%d %c %c (%d, %d)", n, k, ul, trans, i, j)
+							}
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
 // use makes i the implementation of the whole program until the end of the benchmark.
 func use(b *testing.B, i gonum.Float64) {
 	blas64.Use(i)

@@ -6,14 +6,20 @@ import gonum "gonum.org/v1/gonum/blas"
 // op(A) is A (n×k) for NoTrans and Aᵀ, A k×n, for Trans and ConjTrans. The other triangle is neither
 // read nor written. All else is as for Sgemm. Cost: n²·k/2 multiply-adds.
 func (i Implementation) Ssyrk(ul gonum.Uplo, tA gonum.Transpose, n, k int, alpha float32, a []float32, lda int, beta float32, c []float32, ldc int) {
-	if !enough(n, n, k) || !syrk(usual, ul, tA, n, k, alpha, a, lda, beta, c, ldc) {
+	if k == 0 && beta == 0 {
+		alpha = 0
+	}
+	if !enough(n, n, k) && !gonumReads(ul, tA, float64(beta)) || !syrk(usual, ul, tA, n, k, alpha, a, lda, beta, c, ldc) {
 		i.Implementation.Ssyrk(ul, tA, n, k, alpha, a, lda, beta, c, ldc)
 	}
 }
 
 // Dsyrk is Ssyrk in float64.
 func (i Implementation) Dsyrk(ul gonum.Uplo, tA gonum.Transpose, n, k int, alpha float64, a []float64, lda int, beta float64, c []float64, ldc int) {
-	if !enough(n, n, k) || !syrk(usual, ul, tA, n, k, alpha, a, lda, beta, c, ldc) {
+	if k == 0 && beta == 0 {
+		alpha = 0
+	}
+	if !enough(n, n, k) && !gonumReads(ul, tA, beta) || !syrk(usual, ul, tA, n, k, alpha, a, lda, beta, c, ldc) {
 		i.Implementation.Dsyrk(ul, tA, n, k, alpha, a, lda, beta, c, ldc)
 	}
 }
@@ -66,6 +72,12 @@ func (i Implementation) Dtrmm(s gonum.Side, ul gonum.Uplo, tA gonum.Transpose, d
 	if !enough(m, n, order(s, m, n)) || !(triangular[float64]{own: i.Implementation.Dtrmm, order: usual.triangle, side: s, uplo: ul, tA: tA, diag: d, alpha: alpha}).run(m, n, a, lda, b, ldb) {
 		i.Implementation.Dtrmm(s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
 	}
+}
+
+// gonumReads reports whether gonum's Syrk multiplies C by beta = 0, which keeps NaN and ±Inf, where
+// alpha is not 0.
+func gonumReads(ul gonum.Uplo, tA gonum.Transpose, beta float64) bool {
+	return beta == 0 && ul == gonum.Lower && tA != gonum.NoTrans
 }
 
 // order returns the order of a matrix on the side s of an m×n matrix.
