@@ -1,6 +1,7 @@
 package semiseparable
 
 import (
+	"fmt"
 	"math"
 
 	"github.com/seed-feabd252/randfeat/dense"
@@ -30,6 +31,9 @@ func (m Matrix[T]) backward(y, v dense.Matrix[T], transposed bool) float64 {
 	n, d := m.Dims()
 	checkOperand("v", v, n, d)
 	checkOperand("y", y, n, d)
+	if y.Cols != v.Cols {
+		panic(fmt.Sprintf("semiseparable: y is %d×%d, v is %d×%d, want the same shape", y.Rows, y.Cols, v.Rows, v.Cols))
+	}
 	w := Matrix[float64]{Q: dense.Copy(dense.Matrix[float64]{}, m.Q), K: dense.Copy(dense.Matrix[float64]{}, m.K)}
 	if m.Diag != nil {
 		w.Diag = dense.Copy(dense.Matrix[float64]{}, dense.Of(n, 1, m.Diag)).Data

@@ -137,6 +137,11 @@ func TestShapesPanic(t *testing.T) {
 	assert.PanicsWithValue(t, "semiseparable: diag has 3 elements, q is 4×2, want as many as rows", func() { Matrix[float64]{Diag: make([]float64, 3), Q: o(4, 2), K: o(4, 2)}.LogDet() })
 	assert.PanicsWithValue(t, "semiseparable: v is 5×1, q is 4×2, want as many rows", func() { _, _ = m.Solve(dense.Matrix[float64]{}, o(5, 1)) })
 	assert.PanicsWithValue(t, "semiseparable: x is 5×1, q is 4×2, want as many rows", func() { _, _ = m.Mul(dense.Matrix[float64]{}, o(5, 1)) })
+	for _, cols := range []int{1, 3} {
+		want := fmt.Sprintf("semiseparable: y is 4×2, v is 4×%d, want the same shape", cols)
+		assert.PanicsWithValue(t, want, func() { m.BackwardError(o(4, 2), o(4, cols)) })
+		assert.PanicsWithValue(t, want, func() { m.BackwardErrorTransposed(o(4, 2), o(4, cols)) })
+	}
 	assert.PanicsWithValue(t, "dense: destination is 4×2, want 4×1", func() { _, _ = m.Solve(o(4, 2), o(4, 1)) })
 	assert.PanicsWithValue(t, "dense: destination is 4×3, want 4×4", func() { _, _ = m.Inverse(o(4, 3)) })
 }
