@@ -56,8 +56,11 @@ func (p *Product[T]) AppendBinary(b []byte) ([]byte, error) {
 // may use p meanwhile. Results have the same bits as those of the product that was written. It takes
 // as much memory as data.
 //
+// The dimension d follows from no number of bytes: rotations may leave axes alone. Compare Dims with
+// the d that you expect before you make vectors for bytes of strangers.
+//
 // The error reports bytes of another kind, version or element type, damage that the checksum finds,
-// sizes that do not fit, axes that are not two of the d, and cosines and sines of no angle, and
+// sizes that do not fit, a d whose vectors take more memory than the machine has, axes that are not two of the d, and cosines and sines of no angle, and
 // leaves p as it is.
 func (p *Product[T]) UnmarshalBinary(data []byte) error {
 	body, err := sealed.Open(data, productName, productVersion)
@@ -79,6 +82,9 @@ func (p *Product[T]) UnmarshalBinary(data []byte) error {
 	}
 	if d < 1 || d > math.MaxInt32 {
 		return fmt.Errorf("givens: a product of dimension %d, want 1 to %d", d, math.MaxInt32)
+	}
+	if err := limit.Memory[T](int(d)); err != nil {
+		return fmt.Errorf("givens: a product of dimension %d: %w", d, err)
 	}
 	if err := limit.Memory[planerot.Turn[T]](int(n)); err != nil {
 		return fmt.Errorf("givens: a product of %d rotations: %w", n, err)

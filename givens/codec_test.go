@@ -22,6 +22,7 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/givens"
 	"github.com/seed-feabd252/randfeat/internal/densetest"
+	"github.com/seed-feabd252/randfeat/internal/limit"
 )
 
 var (
@@ -101,6 +102,22 @@ func TestHostileProducts(t *testing.T) {
 	} {
 		assert.EqualError(t, new(givens.Product[float32]).UnmarshalBinary(c.data), c.want)
 	}
+}
+
+// TestHostileDimension has few bytes of a product in a space whose vectors may be beyond all memory.
+func TestHostileDimension(t *testing.T) {
+	const d = math.MaxInt32
+	data := productBytes(1, 4, d, 1, 0, d-1, 1, 0)
+	var p givens.Product[float32]
+	read := p.UnmarshalBinary(data)
+	_, drawn := givens.Random[float32](d, 1, rand.NewPCG(1, 1))
+	if memory := limit.Memory[float32](d); memory != nil {
+		assert.EqualError(t, read, fmt.Sprintf("givens: a product of dimension %d: %v", d, memory))
+		assert.EqualError(t, drawn, fmt.Sprintf("givens: d = %d: %v", d, memory))
+		return
+	}
+	assert.NoError(t, read)
+	assert.NoError(t, drawn)
 }
 
 // FuzzProductBytes: a product that comes out of any bytes rotates, and gives the bytes again.
