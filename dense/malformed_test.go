@@ -54,6 +54,7 @@ func testMalformed[T dense.Float](t *testing.T) {
 			"Transpose": func() { dense.Transpose(dense.Matrix[T]{}, m) },
 			"Copy 64":   func() { dense.Copy(dense.Matrix[float64]{}, m) },
 		}
+		assert.EqualError(t, m.Validate(), want)
 		for name, f := range calls {
 			assert.Equal(t, want, panicText(f), name)
 		}
@@ -80,6 +81,7 @@ func testChecksAllocateNothing[T dense.Float](t *testing.T) {
 	m := densetest.Counted[T](5, 6, 7)
 	for _, v := range []dense.Matrix[T]{m, m.RowRange(0, 0), m.ColRange(2, 2)} {
 		assert.Zero(t, testing.AllocsPerRun(100, v.Check))
+		assert.NoError(t, v.Validate())
 	}
 	assert.Zero(t, testing.AllocsPerRun(100, func() { m.RowRange(1, 3).ColRange(2, 4) }))
 }

@@ -1,6 +1,7 @@
 package dense
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"math/bits"
@@ -72,6 +73,14 @@ func (m Matrix[T]) Check() {
 	if !m.isView() {
 		panic(m.fault())
 	}
+}
+
+// Validate returns an error with the text of the panic of Check, for functions that return errors.
+func (m Matrix[T]) Validate() error {
+	if !m.isView() {
+		return errors.New(m.fault())
+	}
+	return nil
 }
 
 // isView reports whether Check is content. It divides nothing, so that checking a

@@ -2,6 +2,7 @@ package kernels
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -75,13 +76,16 @@ func (k Pullback) check() error {
 func (k Pullback) checkShapes() error {
 	switch {
 	case k.K == nil:
-		return fmt.Errorf("kernels: Pullback.K is nil")
+		return errors.New("kernels: Pullback.K is nil")
 	case k.A.Rows < 1 || k.A.Cols < 1:
 		return fmt.Errorf("kernels: Pullback.A is %d×%d, want at least 1×1", k.A.Rows, k.A.Cols)
 	case k.Center != nil && len(k.Center) != k.A.Cols:
 		return fmt.Errorf("kernels: Pullback.Center has length %d, A is %d×%d", len(k.Center), k.A.Rows, k.A.Cols)
 	case k.Offset != nil && len(k.Offset) != k.A.Rows:
 		return fmt.Errorf("kernels: Pullback.Offset has length %d, A is %d×%d", len(k.Offset), k.A.Rows, k.A.Cols)
+	}
+	if err := k.A.Validate(); err != nil {
+		return fmt.Errorf("kernels: Pullback.A: %w", err)
 	}
 	return nil
 }

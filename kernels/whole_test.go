@@ -158,6 +158,7 @@ func TestErrorsOfOtherPoints(t *testing.T) {
 		"kernels: Pullback.A is 0×0, want at least 1×1":                                  of(func(k *kernels.Pullback) { k.A = dense.Matrix[float64]{} }),
 		"kernels: Pullback.Center has length 2, A is 3×4":                                of(func(k *kernels.Pullback) { k.Center = k.Center[:2] }),
 		"kernels: Pullback.Offset has length 2, A is 3×4":                                of(func(k *kernels.Pullback) { k.Offset = k.Offset[:2] }),
+		"kernels: Pullback.A: dense: 11 elements cannot hold a 3×4 matrix of stride 4":   of(func(k *kernels.Pullback) { k.A.Data = k.A.Data[:11] }),
 		"kernels: Pullback.A[1][3] = NaN, want a finite number":                          of(func(k *kernels.Pullback) { k.A.Set(1, 3, math.NaN()) }),
 		"kernels: Pullback.Center[0] = +Inf, want a finite number":                       of(func(k *kernels.Pullback) { k.Center = []float64{math.Inf(1), 0, 0, 0} }),
 		"kernels: Pullback.Offset[2] = -Inf, want a finite number":                       of(func(k *kernels.Pullback) { k.Offset = []float64{0, 0, math.Inf(-1)} }),
@@ -181,6 +182,8 @@ func TestErrorsOfOtherPoints(t *testing.T) {
 		assert.EqualError(t, kernels.Check(k), want)
 	}
 	assert.PanicsWithValue(t, "kernels: x has length 3, Pullback.A is 3×4", func() { affine(kernels.Gaussian{}).Eval([]float64{1, 2, 3}, []float64{1, 2, 3}) })
+	short := of(func(k *kernels.Pullback) { k.A.Data = nil })
+	assert.PanicsWithValue(t, "kernels: Pullback.A: dense: 0 elements cannot hold a 3×4 matrix of stride 4", func() { short.Eval(make([]float64, 4), make([]float64, 4)) })
 	assert.PanicsWithValue(t, "kernels: Pullback.K is nil", func() { affine(nil).Eval(nil, nil) })
 	assert.PanicsWithValue(t, "kernels: Homogeneous.K is nil", func() { kernels.Homogeneous{}.Eval(nil, nil) })
 	assert.PanicsWithValue(t, "kernels: x is 1×3, want 1×40", func() { kernels.Convolution{K: kernels.Gaussian{}, Patches: small()}.Eval(make([]float64, 3), nil) })
