@@ -6,7 +6,7 @@
 // A [MultiHead] makes queries, keys and values from rows by linear maps, runs a performer.Batch
 // over them and may map the heads to the output. With exact attention it is PyTorch's
 // nn.MultiheadAttention, and it reads and writes the weights of that as safetensors files. [Read]
-// takes the names of models of Hugging Face too, and [ReadNamed] any others.
+// takes the names of models of Hugging Face too, GPT-2's among them, and [ReadNamed] any others.
 //
 //	p, err := layer.Draw[float32](layer.Widths{Input: 512, Heads: 8, Bias: true}, src)
 //	attention, err := performer.NewBatch[float32](8, 8, performer.Exact[float32]{})

@@ -47,13 +47,13 @@ type Projections[T dense.Float] struct {
 // New returns the layer with copies of the projections, for attention over as many heads as its
 // Batch has.
 //
-// It returns an error if attention is nil or takes heads of another dimension, or if shapes do not
+// It returns an error if attention is nil or zero or takes heads of another dimension, or if shapes do not
 // fit together. The error names the projection by its field.
 func New[T dense.Float](p Projections[T], attention *performer.Batch[T]) (*MultiHead[T], error) {
-	if attention == nil {
-		return nil, errors.New("layer: attention is nil")
+	heads, keyHeads, dim, err := headsOf(attention)
+	if err != nil {
+		return nil, err
 	}
-	heads, keyHeads, dim := attention.Dims()
 	if err := p.fit(heads, keyHeads); err != nil {
 		return nil, err
 	}
@@ -67,6 +67,17 @@ func New[T dense.Float](p Projections[T], attention *performer.Batch[T]) (*Multi
 		output:    newLinear(p.Output, p.OutputBias),
 		attention: attention,
 	}, nil
+}
+
+// headsOf returns the dimensions of attention, or an error if it has none.
+func headsOf[T dense.Float](attention *performer.Batch[T]) (heads, keyHeads, dim int, err error) {
+	if attention == nil {
+		return 0, 0, 0, errors.New("layer: attention is nil")
+	}
+	if heads, keyHeads, dim = attention.Dims(); heads < 1 {
+		return 0, 0, 0, errors.New("layer: attention is a zero Batch, want one of NewBatch")
+	}
+	return heads, keyHeads, dim, nil
 }
 
 // Dims returns the dimensions of the rows from which queries, keys and values are made,

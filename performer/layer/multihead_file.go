@@ -13,13 +13,18 @@ import (
 )
 
 // Names of tensors, those of PyTorch's nn.MultiheadAttention, of a layer without an output
-// projection as three members of type nn.Linear are usually called in one, and of models of Hugging
-// Face.
+// projection as three members of type nn.Linear are usually called in one, of models of Hugging
+// Face, and of GPT-2.
 const (
 	inProjWeight  = "in_proj_weight"
 	inProjBias    = "in_proj_bias"
 	outProjWeight = "out_proj.weight"
 	outProjBias   = "out_proj.bias"
+
+	attnWeight = "c_attn.weight"
+	attnBias   = "c_attn.bias"
+	projWeight = "c_proj.weight"
+	projBias   = "c_proj.bias"
 )
 
 var (
@@ -30,6 +35,7 @@ var (
 	modelWeights    = [3]string{"q_proj.weight", "k_proj.weight", "v_proj.weight"}
 	modelBiases     = [3]string{"q_proj.bias", "k_proj.bias", "v_proj.bias"}
 	modelOutputs    = [2]string{"o_proj.", "out_proj."}
+	attnMasks       = [2]string{"bias", "masked_bias"}
 )
 
 // Read takes the projections of a layer around attention from a file that safetensors.Read has
@@ -46,14 +52,22 @@ var (
 //	q_proj.bias, k_proj.bias, v_proj.bias         all, some or none; others are zero
 //	o_proj.weight or out_proj.weight, .bias       W_O and b_O, or W_O alone
 //
+// or those of GPT-2 and of models after it,
+//
+//	c_attn.weight, c_attn.bias                    W_Q, W_K and W_V side by side, or below one another
+//	c_proj.weight, c_proj.bias                    W_O and b_O, or W_O alone
+//	bias, masked_bias                             masks, which Read ignores
+//
 // or, without an output projection, W_query.weight, W_key.weight and W_value.weight, with or
 // without W_query.bias, W_key.bias and W_value.bias. All names begin with the prefix, such as
 // "model.layers.0.self_attn."; Read ignores tensors whose names do not. In in_proj_weight keys and
-// values have one dimension a head. Rows belong to outputs. Elements of type F64, F32, F16 and BF16
-// are converted to T. What a model does between projections and attention, such as the rotation of
+// values have one dimension a head. Rows belong to outputs, but to inputs where c_attn.weight of E
+// columns for all queries is E×3E or, with Hk heads of keys for H of queries, E×(1 + 2·Hk/H)·E: such
+// are the weights of GPT-2's Conv1D, and Read transposes c_attn.weight and c_proj.weight. Elements
+// of type F64, F32, F16 and BF16 are converted to T. What a model does between projections and attention, such as the rotation of
 // positions in Llama, is not in the file, and not in the layer.
 //
-// Read returns an error if attention or f is nil; if a tensor is missing, has another shape or
+// Read returns an error if attention is nil or zero, or f is nil; if a tensor is missing, has another shape or
 // type, or has the prefix and is not in this list; and in the cases of [New]. The error names the
 // tensor.
 func Read[T dense.Float](f *safetensors.File, prefix string, attention *performer.Batch[T]) (*MultiHead[T], error) {
@@ -74,11 +88,17 @@ func Read[T dense.Float](f *safetensors.File, prefix string, attention *performe
 //
 //	q_proj_weight, q_proj_bias, k_proj_weight, …, out_proj.weight, out_proj.bias
 //
-// and takes the tensor with the name that is returned, from anywhere in the file; "" means none.
+// and takes the tensor with the name that is returned, from anywhere in the file; "" means none. One
+// name for all three weights stands for a tensor like c_attn.weight of Read, in either layout, and
+// the layout of out_proj.weight is the same. One name for all three biases stands for one after
+// another.
 //
 // The weights of queries, keys and values are necessary. Without out_proj.weight the layer has no
 // output projection. If queries, keys or values have a bias, those without have a bias of zero.
 func ReadNamed[T dense.Float](f *safetensors.File, name func(parameter string) string, attention *performer.Batch[T]) (*MultiHead[T], error) {
+	if name == nil {
+		return nil, errors.New("layer: name is nil")
+	}
 	t, err := newTensors(f, "", attention)
 	if err != nil {
 		return nil, err
@@ -91,13 +111,19 @@ func ReadNamed[T dense.Float](f *safetensors.File, name func(parameter string) s
 		}
 	}
 	var p Projections[T]
-	t.take3(&p, weights)
-	t.takeBiases(&p, biases)
-	if output := name(outProjWeight); output != "" && t.err == nil {
-		p.Output = t.matrix(output, 0, p.Value.Rows/t.keyHeads*t.heads)
-		if bias := name(outProjBias); bias != "" {
-			p.OutputBias = t.vector(bias, p.Output.Rows)
-		}
+	byInputs := false
+	if weights[0] == weights[1] && weights[1] == weights[2] {
+		byInputs = t.takeTogether(&p, weights[0])
+	} else {
+		t.take3(&p, weights)
+	}
+	if biases[0] != "" && biases[0] == biases[1] && biases[1] == biases[2] {
+		t.takeBias(&p, biases[0])
+	} else {
+		t.takeBiases(&p, biases)
+	}
+	if output := name(outProjWeight); output != "" {
+		t.takeOutput(&p, output, name(outProjBias), byInputs)
 	}
 	if t.err != nil {
 		return nil, fmt.Errorf("layer: %w", t.err)
@@ -107,13 +133,13 @@ func ReadNamed[T dense.Float](f *safetensors.File, name func(parameter string) s
 
 // newTensors returns the tensors of a file whose names begin with the prefix.
 func newTensors[T dense.Float](f *safetensors.File, prefix string, attention *performer.Batch[T]) (*tensors[T], error) {
-	if attention == nil {
-		return nil, errors.New("layer: attention is nil")
+	heads, keyHeads, _, err := headsOf(attention)
+	if err != nil {
+		return nil, err
 	}
 	if f == nil {
 		return nil, errors.New("layer: f is nil")
 	}
-	heads, keyHeads, _ := attention.Dims()
 	t := &tensors[T]{prefix: prefix, heads: heads, keyHeads: keyHeads, left: map[string]safetensors.Tensor{}}
 	for name, tensor := range f.Tensors {
 		if suffix, ok := strings.CutPrefix(name, prefix); ok {
@@ -169,158 +195,4 @@ func (l *MultiHead[T]) Write(w io.Writer, prefix string) error {
 		return fmt.Errorf("layer: %w", err)
 	}
 	return nil
-}
-
-// tensors are those of a layer, which are taken out one after another. The first error
-// stays.
-type tensors[T dense.Float] struct {
-	prefix          string
-	heads, keyHeads int
-	left            map[string]safetensors.Tensor
-	err             error
-}
-
-// projections takes all that there are.
-func (t *tensors[T]) projections() Projections[T] {
-	var p Projections[T]
-	switch {
-	case t.has(inProjWeight):
-		all := t.matrix(inProjWeight, t.heads+2*t.keyHeads, 0)
-		d := all.Rows / (t.heads + 2*t.keyHeads)
-		q, k := t.heads*d, (t.heads+t.keyHeads)*d
-		p.Query, p.Key, p.Value = all.RowRange(0, q), all.RowRange(q, k), all.RowRange(k, all.Rows)
-	case slices.ContainsFunc(memberWeights[:], t.has):
-		t.take3(&p, memberWeights)
-		if slices.ContainsFunc(memberBiases[:], t.has) {
-			t.takeBiases(&p, memberBiases)
-		}
-		return p
-	case slices.ContainsFunc(modelWeights[:], t.has):
-		t.take3(&p, modelWeights)
-		biases := modelBiases
-		for i, name := range biases {
-			if !t.has(name) {
-				biases[i] = ""
-			}
-		}
-		t.takeBiases(&p, biases)
-		output := modelOutputs[0]
-		if t.has(modelOutputs[1] + "weight") {
-			output = modelOutputs[1]
-		}
-		t.takeOutput(&p, output+"weight", output+"bias")
-		return p
-	case slices.ContainsFunc(separateWeights[:], t.has):
-		t.take3(&p, separateWeights)
-	default:
-		t.fail("tensor %.80q is missing, or %.80q, or %.80q", t.prefix+inProjWeight, t.prefix+separateWeights[0], t.prefix+modelWeights[0])
-		return p
-	}
-	if t.has(inProjBias) {
-		q, k := p.Query.Rows, p.Query.Rows+p.Key.Rows
-		if all := t.vector(inProjBias, k+p.Value.Rows); t.err == nil {
-			p.QueryBias, p.KeyBias, p.ValueBias = all[:q:q], all[q:k:k], all[k:]
-		}
-	}
-	t.takeOutput(&p, outProjWeight, outProjBias)
-	return p
-}
-
-// takeOutput takes W_O, and b_O if it is there.
-func (t *tensors[T]) takeOutput(p *Projections[T], weight, bias string) {
-	if p.Output = t.matrix(weight, 0, p.Value.Rows/t.keyHeads*t.heads); t.has(bias) {
-		p.OutputBias = t.vector(bias, p.Output.Rows)
-	}
-}
-
-// takeBiases takes b_Q, b_K and b_V. Those without a name are zero, or none if no name is given.
-func (t *tensors[T]) takeBiases(p *Projections[T], names [3]string) {
-	if names == [3]string{} {
-		return
-	}
-	for i, bias := range []*[]T{&p.QueryBias, &p.KeyBias, &p.ValueBias} {
-		rows := [3]int{p.Query.Rows, p.Key.Rows, p.Value.Rows}[i]
-		if names[i] == "" {
-			*bias = make([]T, rows)
-		} else {
-			*bias = t.vector(names[i], rows)
-		}
-	}
-}
-
-// take3 takes W_Q, W_K and W_V.
-func (t *tensors[T]) take3(p *Projections[T], names [3]string) {
-	p.Query = t.matrix(names[0], t.heads, 0)
-	p.Key = t.matrix(names[1], t.keyHeads, 0)
-	if rows := p.Query.Rows / t.heads * t.keyHeads; t.err == nil && p.Key.Rows != rows {
-		t.fail("tensor %.80q is %d×%d, want %d rows, for %d heads like those of %.80q",
-			t.prefix+names[1], p.Key.Rows, p.Key.Cols, rows, t.keyHeads, t.prefix+names[0])
-	}
-	p.Value = t.matrix(names[2], t.keyHeads, 0)
-}
-
-// allTaken fails with the first name if a tensor is left.
-func (t *tensors[T]) allTaken() {
-	var names []string
-	for name := range t.left {
-		names = append(names, name)
-	}
-	if len(names) > 0 {
-		t.fail("tensor %.80q is none of this layer", t.prefix+slices.Min(names))
-	}
-}
-
-func (t *tensors[T]) has(name string) bool {
-	_, ok := t.left[name]
-	return ok
-}
-
-func (t *tensors[T]) fail(format string, args ...any) {
-	if t.err == nil {
-		t.err = fmt.Errorf(format, args...)
-	}
-}
-
-// matrix takes a matrix whose rows are a multiple of rows, not zero, and which has so
-// many columns; zero stands for any number.
-func (t *tensors[T]) matrix(name string, rows, cols int) dense.Matrix[T] {
-	x, shape := t.floats(name)
-	if t.err != nil {
-		return dense.Matrix[T]{}
-	}
-	switch {
-	case len(shape) != 2 || shape[0] == 0 || shape[1] == 0:
-		t.fail("tensor %.80q has shape %v, want a matrix that is not empty", t.prefix+name, shape)
-	case rows > 0 && shape[0]%rows != 0:
-		t.fail("tensor %.80q has shape %v, want a multiple of %d rows, for %d and %d heads", t.prefix+name, shape, rows, t.heads, t.keyHeads)
-	case cols > 0 && shape[1] != cols:
-		t.fail("tensor %.80q has shape %v, want %d columns, for %d heads of the values", t.prefix+name, shape, cols, t.heads)
-	default:
-		return dense.Of(shape[0], shape[1], x)
-	}
-	return dense.Matrix[T]{}
-}
-
-// vector takes a vector of n elements.
-func (t *tensors[T]) vector(name string, n int) []T {
-	x, shape := t.floats(name)
-	if t.err == nil && (len(shape) != 1 || shape[0] != n) {
-		t.fail("tensor %.80q has shape %v, want [%d]", t.prefix+name, shape, n)
-	}
-	return x
-}
-
-// floats takes the elements and the shape of a tensor.
-func (t *tensors[T]) floats(name string) ([]T, []int) {
-	tensor, ok := t.left[name]
-	if !ok {
-		t.fail("tensor %.80q is missing", t.prefix+name)
-		return nil, nil
-	}
-	delete(t.left, name)
-	x, err := safetensors.Floats[T](tensor)
-	if err != nil {
-		t.fail("tensor %.80q: %w", t.prefix+name, err)
-	}
-	return x, tensor.Shape
 }

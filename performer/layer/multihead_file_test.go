@@ -13,6 +13,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/densetest"
+	"github.com/seed-feabd252/randfeat/performer"
 	"github.com/seed-feabd252/randfeat/performer/layer"
 	"github.com/seed-feabd252/randfeat/safetensors"
 )
@@ -171,6 +172,114 @@ func TestReadModels(t *testing.T) {
 	assert.EqualError(t, err, "layer: f is nil")
 }
 
+// gpt2 has the tensors of an attention of GPT-2, weights and biases filled with sines, among them the
+// masks of older files.
+func gpt2() *safetensors.File {
+	return &safetensors.File{Tensors: map[string]safetensors.Tensor{
+		"h.0.attn.c_attn.weight": tensor([]int{4, 12}, sines[float64](4, 12, 2).Data),
+		"h.0.attn.c_attn.bias":   tensor([]int{12}, sines[float64](1, 12, 1).Data),
+		"h.0.attn.c_proj.weight": tensor([]int{4, 4}, sines[float64](4, 4, 4).Data),
+		"h.0.attn.c_proj.bias":   tensor([]int{4}, sines[float64](1, 4, 3).Data),
+		"h.0.attn.bias":          tensor([]int{1, 1, 3, 3}, []float64{1, 0, 0, 1, 1, 0, 1, 1, 1}),
+		"h.0.attn.masked_bias":   tensor(nil, []float64{-1e4}),
+		"h.0.ln_1.weight":        tensor([]int{4}, make([]float64, 4)),
+	}}
+}
+
+// gpt2Names are the names of that attention.
+func gpt2Names(parameter string) string {
+	return map[string]string{
+		"q_proj_weight": "h.0.attn.c_attn.weight", "k_proj_weight": "h.0.attn.c_attn.weight", "v_proj_weight": "h.0.attn.c_attn.weight",
+		"q_proj_bias": "h.0.attn.c_attn.bias", "k_proj_bias": "h.0.attn.c_attn.bias", "v_proj_bias": "h.0.attn.c_attn.bias",
+		"out_proj.weight": "h.0.attn.c_proj.weight", "out_proj.bias": "h.0.attn.c_proj.bias",
+	}[parameter]
+}
+
+// Outputs of the attention of GPT-2 in PyTorch 1.13 and float64, for two sequences of three rows:
+// c_attn and c_proj are modules with the forward of Conv1D, addmm(bias, x, weight), and heads are
+// split, masked and merged as GPT2Attention does it.
+func TestReadGPT2(t *testing.T) { densetest.Both(t, testReadGPT2[float32], testReadGPT2[float64]) }
+
+func testReadGPT2[T dense.Float](t *testing.T) {
+	want := []float64{
+		0.04464743110818402, -0.24648492744339368, -0.4216915731851111, -0.3985700829452812,
+		0.04502960254380855, -0.25402210552818133, -0.433603248165379, -0.4092540079527535,
+		0.04612965741362788, -0.24591485443080768, -0.4223017677108388, -0.4000735609893201,
+		0.04205900790722575, -0.2751282138114473, -0.4629183375776691, -0.4329907338825601,
+		0.04649296880624282, -0.24884050883275138, -0.4271404069274959, -0.4045494973912737,
+		0.04419069378139859, -0.2584123354703015, -0.4394800055461952, -0.41385336194920075,
+	}
+	x, s := sines[T](6, 4, 0.25), performer.Sequences{Queries: []int{3, 3}}
+	attention := batch[T](2, 2, performer.Exact[T]{Causal: true})
+	byPrefix := must(layer.Read(gpt2(), "h.0.attn.", attention))
+	requireGolden(t, want, byPrefix.Forward(dense.Matrix[T]{}, x, s), "Read")
+	byName := must(layer.ReadNamed(gpt2(), gpt2Names, attention))
+	assert.Equal(t, byPrefix.Projections(), byName.Projections())
+
+	// With nn.Linear in place of Conv1D weights are transposed and names the same.
+	linear := gpt2()
+	for name, shape := range map[string][2]int{"h.0.attn.c_attn.weight": {4, 12}, "h.0.attn.c_proj.weight": {4, 4}} {
+		w := dense.Transpose(dense.Matrix[float64]{}, dense.Of(shape[0], shape[1], must(safetensors.Floats[float64](linear.Tensors[name]))))
+		linear.Tensors[name] = tensor([]int{w.Rows, w.Cols}, w.Data)
+	}
+	assert.Equal(t, byPrefix.Projections(), must(layer.Read(linear, "h.0.attn.", attention)).Projections())
+	assert.Equal(t, byPrefix.Projections(), must(layer.ReadNamed(linear, gpt2Names, attention)).Projections())
+
+	// Heads that share keys: 4 columns for queries, 2 for keys, 2 for values.
+	shared := &safetensors.File{Tensors: map[string]safetensors.Tensor{
+		"c_attn.weight": tensor([]int{4, 8}, sines[float64](4, 8, 2).Data),
+		"c_proj.weight": tensor([]int{4, 4}, sines[float64](4, 4, 4).Data),
+	}}
+	l := must(layer.Read(shared, "", batch[T](2, 1, performer.Exact[T]{})))
+	all := dense.Transpose(dense.Matrix[T]{}, sines[T](4, 8, 2))
+	assert.Equal(t, all.RowRange(4, 6).Clone(), l.Projections().Key)
+	assert.Equal(t, all.RowRange(6, 8).Clone(), l.Projections().Value)
+}
+
+// What is of neither layout is an error.
+func TestReadGPT2Errors(t *testing.T) {
+	for want, c := range map[string]struct {
+		name  string
+		shape []int
+	}{
+		`"h.0.attn.c_attn.weight" is 4×11, want E×N or N×E where N = E·6/2, for 2 and 2 heads`: {"c_attn.weight", []int{4, 11}},
+		`"h.0.attn.c_attn.weight" is 4×4, want E×N or N×E where N = E·6/2, for 2 and 2 heads`:  {"c_attn.weight", []int{4, 4}},
+		`"h.0.attn.c_attn.weight" is 3×9, want E×N or N×E where N = E·6/2, for 2 and 2 heads`:  {"c_attn.weight", []int{3, 9}},
+		`"h.0.attn.c_attn.bias" has shape [4], want [12]`:                                      {"c_attn.bias", []int{4}},
+		`"h.0.attn.c_proj.weight" has shape [5 4], want 4 rows, for 2 heads of the values`:     {"c_proj.weight", []int{5, 4}},
+		`"h.0.attn.c_proj.bias" has shape [5], want [4]`:                                       {"c_proj.bias", []int{5}},
+		`"h.0.attn.c_proj.weight" has shape [2 2 4], want a matrix that is not empty`:          {"c_proj.weight", []int{2, 2, 4}},
+	} {
+		f, n := gpt2(), 1
+		for _, side := range c.shape {
+			n *= side
+		}
+		f.Tensors["h.0.attn."+c.name] = tensor(c.shape, make([]float64, n))
+		_, err := layer.Read(f, "h.0.attn.", exactBatch[float64](2, 2))
+		assert.EqualError(t, err, "layer: tensor "+want)
+		_, err = layer.ReadNamed(f, gpt2Names, exactBatch[float64](2, 2))
+		assert.EqualError(t, err, "layer: tensor "+want)
+	}
+	_, err := layer.ReadNamed(gpt2(), nil, exactBatch[float64](2, 2))
+	assert.EqualError(t, err, "layer: name is nil")
+}
+
+// A zero Batch has no heads.
+func TestZeroBatch(t *testing.T) {
+	const want = "layer: attention is a zero Batch, want one of NewBatch"
+	zero := new(performer.Batch[float64])
+	_, err := layer.New(goldenProjections[float64](), zero)
+	assert.EqualError(t, err, want)
+	_, err = layer.Read(gpt2(), "h.0.attn.", zero)
+	assert.EqualError(t, err, want)
+	_, err = layer.ReadNamed(gpt2(), gpt2Names, zero)
+	assert.EqualError(t, err, want)
+	p := goldenProjections[float64]()
+	p.Key.Data = p.Key.Data[:15]
+	_, err = layer.New(p, exactBatch[float64](2, 2))
+	assert.EqualError(t, err, "layer: Key: dense: 15 elements cannot hold a 4×4 matrix of stride 4")
+}
+
 func tensor(shape []int, x []float64) safetensors.Tensor {
 	return must(safetensors.FromFloats(shape, x))
 }
@@ -201,7 +310,7 @@ func TestReadMultiHeadErrors(t *testing.T) {
 		name string
 		to   any // a tensor, or nil for none
 	}{
-		`tensor "x.in_proj_weight" is missing, or "x.q_proj_weight", or "x.q_proj.weight"`:          {good, "in_proj_weight", nil},
+		`tensor "x.in_proj_weight" is missing, or "x.q_proj_weight", or "x.q_proj.weight", or "x.c_attn.weight"`: {good, "in_proj_weight", nil},
 		`tensor "x.out_proj.weight" is missing`:                                                     {good, "out_proj.weight", nil},
 		`tensor "x.bias_k" is none of this layer`:                                                   {good, "bias_k", zeros(1, 1, 4)},
 		`tensor "x.q_proj_weight" is none of this layer`:                                            {good, "q_proj_weight", zeros(4, 4)},

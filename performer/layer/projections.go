@@ -136,6 +136,9 @@ func uniform[T dense.Float](rng *rand.Rand, r, c int, bound float64) dense.Matri
 func (p Projections[T]) fit(heads, keyHeads int) error {
 	all := p.all()
 	for _, m := range all {
+		if err := m.weight.Validate(); err != nil {
+			return fmt.Errorf("layer: %s: %w", m.name, err)
+		}
 		if *m.bias != nil && len(*m.bias) != m.weight.Rows {
 			return fmt.Errorf("layer: %sBias has length %d, %s is %d×%d, want an element for each row",
 				m.name, len(*m.bias), m.name, m.weight.Rows, m.weight.Cols)
