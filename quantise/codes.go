@@ -18,7 +18,8 @@ import (
 // Bits·d'/8 bytes, 4 for the norm, and with RaBitQ and Uniform 4 more.
 //
 // Several goroutines may read codes at once, but not while one appends to them. The zero Codes may
-// only be used for UnmarshalBinary.
+// only be used for UnmarshalBinary: they have no rows, and methods that need a quantiser panic or
+// return an error.
 type Codes[T dense.Float] struct {
 	q     *Quantiser[T]
 	words []uint64
@@ -44,11 +45,6 @@ func (c *Codes[T]) Len() int { return len(c.norms) }
 // Bytes returns the number of bytes that the rows take in memory.
 func (c *Codes[T]) Bytes() int { return 8*len(c.words) + 4*len(c.norms) + 4*len(c.ratios) }
 
-// hasRatios reports whether the scheme stores a second number a row.
-func (q *Quantiser[T]) hasRatios() bool {
-	return q.options.Scheme == RaBitQ || q.options.Scheme == Uniform
-}
-
 // Append adds the codes of the rows of x (n×d). Cost: the rotations, and O(d'·Bits) a row, rows in
 // parallel.
 //
@@ -58,6 +54,9 @@ func (q *Quantiser[T]) hasRatios() bool {
 func (c *Codes[T]) Append(x dense.Matrix[T]) error {
 	x.Check()
 	q, old := c.q, len(c.norms)
+	if q == nil || q.rotations == nil {
+		return errZero
+	}
 	if x.Rows == 0 {
 		return nil
 	}
@@ -72,7 +71,7 @@ func (c *Codes[T]) Append(x dense.Matrix[T]) error {
 		return fmt.Errorf("quantise: %d rows of %d bytes: %w", n, 8*q.words+8, err)
 	}
 	work := appending[T]{q: q, x: x, words: grow(c.words, n*q.words), norms: grow(c.norms, n), old: old, bad: math.MaxInt}
-	if q.hasRatios() {
+	if q.options.hasRatios() {
 		work.ratios = grow(c.ratios, n)
 	}
 	parallel.Do((x.Rows+encodeRows-1)/encodeRows, &work)
@@ -315,6 +314,9 @@ func (q *Quantiser[T]) along(codes []uint8, y []T) float64 {
 func (c *Codes[T]) Decode(dst dense.Matrix[T], from, to int) dense.Matrix[T] {
 	if from < 0 || to < from || to > c.Len() {
 		panic(fmt.Sprintf("quantise: rows [%d, %d) of %d", from, to, c.Len()))
+	}
+	if c.q == nil {
+		panic(errZero.Error())
 	}
 	q := c.q
 	dst = dense.Ensure(dst, to-from, q.in)

@@ -86,9 +86,17 @@
 // # Speed
 //
 // Codes of 1 bit are compared with six bits of each coordinate of the query, by AND and population
-// counts; the levels of longer codes are looked up in registers. AVX-512 and AVX2 have kernels for
-// both, with the same results in all tiers for 1 bit and to rounding for the others. A search reads
-// all codes once.
+// counts; the levels of longer codes are looked up in registers. AVX-512, AVX2 and NEON have kernels
+// for both. A search reads all codes once.
+//
+// # Processors
+//
+// Codes and their bytes are the same on every platform, and so are the rows that Search finds in
+// codes of 1 bit, as long as rotations are those of New: norms are summed in float64 in a fixed
+// order, and rounded queries in whole numbers. The estimates themselves are sums in float32, whose
+// order the tier of instructions sets. They agree to d'·2⁻²⁴·Σ|s_i·p_i|·‖x‖, and to about six digits in
+// practice. Hits whose estimates are that close may change places, and in codes of several bits the
+// last hit may be another one.
 //
 // # References
 //

@@ -8,6 +8,7 @@ import (
 	"math"
 
 	"github.com/seed-feabd252/randfeat/internal/limit"
+	"github.com/seed-feabd252/randfeat/internal/scan"
 )
 
 // A quantiser as bytes, all numbers little endian:
@@ -45,8 +46,11 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 // MarshalBinary returns the quantiser as 52 bytes: options, dimensions and the seed of the
 // rotations, from which UnmarshalBinary draws the same rotations in every later version and on
 // every platform. Rotations of the caller are not among the bytes; UnmarshalBinary returns an error
-// for such a quantiser. The error is always nil.
+// for such a quantiser. The error reports a zero Quantiser.
 func (q *Quantiser[T]) MarshalBinary() ([]byte, error) {
+	if q.rotations == nil {
+		return nil, errZero
+	}
 	b := append(make([]byte, 0, quantiserSize), quantiserName...)
 	b = binary.LittleEndian.AppendUint16(b, version)
 	b = append(b, byte(q.options.Scheme), byte(q.options.Bits))
@@ -63,40 +67,69 @@ func (q *Quantiser[T]) MarshalBinary() ([]byte, error) {
 
 // UnmarshalBinary makes a zero Quantiser the one that the bytes are of. It returns an error, and
 // leaves q as it was, if q is in use already, if the bytes are not those of a quantiser, damaged or
-// of another version, if they are of one over rotations of the caller, or if New would return an
-// error.
+// of another version, if they are of one over rotations of the caller, if d' is not the one of d, or
+// if New would return an error. Time and memory are those of New, O(d'·Bits), which follow from d and
+// not from the number of bytes.
 func (q *Quantiser[T]) UnmarshalBinary(data []byte) error {
 	if q.rotations != nil {
 		return errors.New("quantise: the quantiser is in use, want a zero one")
 	}
-	if err := open(data, quantiserName, quantiserSize); err != nil {
-		return err
-	}
-	if len(data) != quantiserSize {
-		return fmt.Errorf("quantise: quantiser of %d bytes, want %d", len(data), quantiserSize)
-	}
-	if binary.LittleEndian.Uint32(data[12:]) != 1 {
-		return errors.New("quantise: the quantiser has rotations of the caller, which the bytes do not hold: use Over")
-	}
-	word := func(at int) uint64 { return binary.LittleEndian.Uint64(data[at:]) }
-	if word(16) > math.MaxInt {
-		return fmt.Errorf("quantise: d = %d, want one that fits in an int", word(16))
-	}
-	r, err := drawn[T](int(word(16)), Options{Scheme(data[10]), int(data[11])}, [2]uint64{word(32), word(40)})
+	h, err := headerOf(data)
 	if err != nil {
 		return err
 	}
-	if uint64(r.out) != word(24) {
-		return fmt.Errorf("quantise: d' = %d, want %d for d = %d", word(24), r.out, r.in)
+	r, err := drawn[T](h.d, h.options, h.seed)
+	if err != nil {
+		return err
 	}
 	q.options, q.in, q.out, q.rotations, q.seed, q.drawn = r.options, r.in, r.out, r.rotations, r.seed, r.drawn
 	q.width, q.cells, q.edges, q.starts, q.levels, q.words = r.width, r.cells, r.edges, r.starts, r.levels, r.words
 	return nil
 }
 
+// header is what the bytes of a quantiser hold.
+type header struct {
+	options  Options
+	d, order int
+	seed     [2]uint64
+}
+
+// headerOf reads bytes of a quantiser without drawing anything.
+func headerOf(data []byte) (header, error) {
+	var h header
+	if err := open(data, quantiserName, quantiserSize); err != nil {
+		return h, err
+	}
+	if len(data) != quantiserSize {
+		return h, fmt.Errorf("quantise: quantiser of %d bytes, want %d", len(data), quantiserSize)
+	}
+	if binary.LittleEndian.Uint32(data[12:]) != 1 {
+		return h, errors.New("quantise: the quantiser has rotations of the caller, which the bytes do not hold: use Over")
+	}
+	word := func(at int) uint64 { return binary.LittleEndian.Uint64(data[at:]) }
+	if word(16) > math.MaxInt {
+		return h, fmt.Errorf("quantise: d = %d, want one that fits in an int", word(16))
+	}
+	options, err := Options{Scheme(data[10]), int(data[11])}.check()
+	if err != nil {
+		return h, err
+	}
+	h = header{options: options, d: int(word(16)), seed: [2]uint64{word(32), word(40)}}
+	if h.order, err = orderOf(h.d); err != nil {
+		return h, err
+	}
+	if uint64(h.order) != word(24) {
+		return h, fmt.Errorf("quantise: d' = %d, want %d for d = %d", word(24), h.order, h.d)
+	}
+	return h, nil
+}
+
 // MarshalBinary returns the codes, and what MarshalBinary of their quantiser returns, as bytes. The
-// error is always nil.
+// error reports zero Codes.
 func (c *Codes[T]) MarshalBinary() ([]byte, error) {
+	if c.q == nil {
+		return nil, errZero
+	}
 	quantiser, err := c.q.MarshalBinary()
 	if err != nil {
 		return nil, err
@@ -122,26 +155,34 @@ func (c *Codes[T]) MarshalBinary() ([]byte, error) {
 // who knows the rotations.
 //
 // It returns an error, and leaves c as it was, if the bytes are not those of codes, damaged or of
-// another version, if a norm is out of range, if the quantisers differ, or if UnmarshalBinary of
-// the quantiser returns one.
+// another version, if a norm is out of range, if a row has codes beyond d', if the quantisers differ,
+// or if UnmarshalBinary of the quantiser returns one. The number of bytes is compared with that of
+// the rows before anything is drawn.
 func (c *Codes[T]) UnmarshalBinary(data []byte) error {
 	if err := open(data, codesName, codesHeader+checksumSize); err != nil {
 		return err
 	}
 	own := data[24:codesHeader]
 	q := c.q
+	var options Options
+	var elements int
 	if q == nil {
-		q = new(Quantiser[T])
-		if err := q.UnmarshalBinary(own); err != nil {
+		h, err := headerOf(own)
+		if err != nil {
 			return err
 		}
-	} else if want, err := q.MarshalBinary(); err != nil || string(want) != string(own) {
-		return errors.New("quantise: the codes are of another quantiser")
+		options, elements = h.options, h.order*h.options.rotations()
+	} else {
+		if want, err := q.MarshalBinary(); err != nil || string(want) != string(own) {
+			return errors.New("quantise: the codes are of another quantiser")
+		}
+		options, elements = q.options, q.elements()
 	}
 	n := binary.LittleEndian.Uint64(data[16:])
 	body := data[codesHeader : len(data)-checksumSize]
-	row := 4 + 8*q.words
-	if q.hasRatios() {
+	words := scan.Words(elements, options.width())
+	row := 4 + 8*words
+	if options.hasRatios() {
 		row += 4
 	}
 	if len(body)%row != 0 || uint64(len(body)/row) != n {
@@ -150,8 +191,8 @@ func (c *Codes[T]) UnmarshalBinary(data []byte) error {
 	if err := limit.Memory[byte](len(body)); err != nil {
 		return fmt.Errorf("quantise: %d rows: %w", n, err)
 	}
-	read := Codes[T]{q: q, norms: make([]float32, n), words: make([]uint64, int(n)*q.words)}
-	if q.hasRatios() {
+	read := Codes[T]{q: q, norms: make([]float32, n), words: make([]uint64, int(n)*words)}
+	if options.hasRatios() {
 		read.ratios = make([]float32, n)
 	}
 	for k, list := range [][]float32{read.norms, read.ratios} {
@@ -165,12 +206,33 @@ func (c *Codes[T]) UnmarshalBinary(data []byte) error {
 			body = body[4:]
 		}
 	}
+	used := usedBits(elements, words, options.width())
 	for i := range read.words {
-		read.words[i] = binary.LittleEndian.Uint64(body)
+		w := binary.LittleEndian.Uint64(body)
+		if w&^used[i%words] != 0 {
+			return fmt.Errorf("quantise: row %d has codes beyond its %d", i/words, elements)
+		}
+		read.words[i] = w
 		body = body[8:]
+	}
+	if q == nil {
+		read.q = new(Quantiser[T])
+		if err := read.q.UnmarshalBinary(own); err != nil {
+			return err
+		}
 	}
 	*c = read
 	return nil
+}
+
+// usedBits returns the bits of the words of a row in which its elements have their codes.
+func usedBits(elements, words, width int) []uint64 {
+	used, codes := make([]uint64, words), make([]uint8, elements)
+	for i := range codes {
+		codes[i] = uint8(1<<width - 1)
+	}
+	scan.Pack(used, codes, width)
+	return used
 }
 
 // seal appends the checksum.

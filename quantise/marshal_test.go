@@ -3,10 +3,12 @@ package quantise_test
 import (
 	"encoding/binary"
 	"flag"
+	"fmt"
 	"hash/crc32"
 	"math"
 	"math/rand/v2"
 	"os"
+	"runtime"
 	"slices"
 	"testing"
 
@@ -14,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/hadamard"
 	"github.com/seed-feabd252/randfeat/quantise"
 )
 
@@ -108,6 +111,77 @@ func TestUnmarshalErrors(t *testing.T) {
 		assert.Zero(t, in)
 	}
 	assert.EqualError(t, c.Quantiser().UnmarshalBinary(quantiser), "quantise: the quantiser is in use, want a zero one")
+}
+
+// TestUnmarshalDrawsNothing has bytes that do not fit a dimension whose rotations take long to draw.
+func TestUnmarshalDrawsNothing(t *testing.T) {
+	c := encode(t, random[float32](3, 8, 1), quantise.Options{Scheme: quantise.QJL, Bits: 8})
+	large := binary.LittleEndian.AppendUint64(nil, 1<<25)
+	quantiser := bytesOf(t, c.Quantiser())
+	copy(quantiser[16:], large)
+	var q quantise.Quantiser[float32]
+	allocated := func(f func()) uint64 {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		f()
+		runtime.ReadMemStats(&after)
+		return after.TotalAlloc - before.TotalAlloc
+	}
+	assert.Less(t, allocated(func() {
+		assert.EqualError(t, q.UnmarshalBinary(reseal(quantiser)), "quantise: d' = 8, want 33554432 for d = 33554432")
+	}), uint64(1<<16))
+
+	codes := bytesOf(t, c)
+	copy(codes[24+16:], large)
+	copy(codes[24+24:], large)
+	reseal(codes[24:76])
+	var read quantise.Codes[float32]
+	assert.Less(t, allocated(func() {
+		assert.EqualError(t, read.UnmarshalBinary(reseal(codes)), "quantise: codes of 36 bytes, want 33554436 for each of 3 rows")
+	}), uint64(1<<16))
+}
+
+// TestUnmarshalBitsBeyond sets a bit behind the last code of a row.
+func TestUnmarshalBitsBeyond(t *testing.T) {
+	for _, o := range lawOptions(1, 2, 4) {
+		c := encode(t, random[float32](2, 12, 1), o) // d' = 12 fills no word of codes of 1, 2 and 4 bits
+		data := bytesOf(t, c)
+		data[len(data)-5] |= 0x80 // the last bit of the last row
+		var read quantise.Codes[float32]
+		err := read.UnmarshalBinary(reseal(data))
+		if elements := 12 * map[bool]int{true: o.Bits, false: 1}[o.Scheme == quantise.QJL]; assert.Error(t, err, "%v", o) {
+			assert.EqualError(t, err, fmt.Sprintf("quantise: row 1 has codes beyond its %d", elements))
+		}
+		assert.Nil(t, read.Quantiser())
+	}
+}
+
+// TestZero calls the methods of a Quantiser and of Codes that nothing has made.
+func TestZero(t *testing.T) {
+	const want = "quantise: the Quantiser is zero, want one of New or Over"
+	var q quantise.Quantiser[float64]
+	codes, err := q.Encode(dense.New[float64](2, 3))
+	assert.EqualError(t, err, want)
+	assert.EqualError(t, codes.Append(dense.New[float64](1, 3)), want)
+	_, err = q.MarshalBinary()
+	assert.EqualError(t, err, want)
+	assert.PanicsWithValue(t, want, func() { q.Theory(0.5) })
+	var c quantise.Codes[float64]
+	assert.Zero(t, c.Len()+c.Bytes())
+	assert.EqualError(t, c.Append(dense.New[float64](1, 3)), want)
+	_, err = c.MarshalBinary()
+	assert.EqualError(t, err, want)
+	for _, f := range []func(){
+		func() { c.Search(make([]quantise.Hit, 1), nil, quantise.Cosine) },
+		func() { c.Estimates(nil, nil, quantise.Cosine) },
+		func() { c.Decode(dense.Matrix[float64]{}, 0, 0) },
+	} {
+		assert.PanicsWithValue(t, want, f)
+	}
+	assert.PanicsWithValue(t, "quantise: rows 0 and 0 of 0", func() { c.Between(0, 0, quantise.Cosine) })
+	var none *hadamard.Rotation[float64]
+	_, err = quantise.Over[float64](quantise.Options{}, none)
+	assert.EqualError(t, err, "quantise: rotation 0 is nil")
 }
 
 // No bytes make it crash, and what it accepts can be searched.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"reflect"
 	"sync"
 	"sync/atomic"
 
@@ -77,7 +78,8 @@ type Rotation[T dense.Float] interface {
 }
 
 // Quantiser makes codes of vectors of R^d. It never changes after construction, and may be shared
-// by goroutines.
+// by goroutines. The zero Quantiser may only be used for UnmarshalBinary: other methods that return
+// an error return one, and Theory panics.
 type Quantiser[T dense.Float] struct {
 	options   Options
 	in, out   int
@@ -103,6 +105,9 @@ type Quantiser[T dense.Float] struct {
 	rows     pool.Of[encoder[T]]
 }
 
+// errZero is the error of a Quantiser that New and Over have not made, and of its codes.
+var errZero = errors.New("quantise: the Quantiser is zero, want one of New or Over")
+
 // New draws the rotations of a quantiser for vectors of R^d from src: hadamard.Rotation of three
 // factors, of the order hadamard.FastOrder(d) or 4 if that is less. QJL has Bits of them, the
 // others one. src gives two words, the seed of the rotations, which is all that MarshalBinary has
@@ -122,16 +127,14 @@ func drawn[T dense.Float](d int, opts Options, seed [2]uint64) (*Quantiser[T], e
 	if err != nil {
 		return nil, err
 	}
-	if d < 1 {
-		return nil, fmt.Errorf("quantise: d = %d, want at least 1", d)
-	}
-	if err := limit.Memory[T](d, 2); err != nil { // the next order is below 2d
-		return nil, fmt.Errorf("quantise: d = %d: %w", d, err)
+	order, err := orderOf(d)
+	if err != nil {
+		return nil, err
 	}
 	src := rand.NewPCG(seed[0], seed[1])
 	rotations := make([]Rotation[T], opts.rotations())
 	for i := range rotations {
-		r, err := hadamard.NewRotation[T](d, hadamard.RotationOptions{Order: max(hadamard.FastOrder(d), leastDimension)}, src)
+		r, err := hadamard.NewRotation[T](d, hadamard.RotationOptions{Order: order}, src)
 		if err != nil {
 			return nil, fmt.Errorf("quantise: %w", err)
 		}
@@ -144,11 +147,22 @@ func drawn[T dense.Float](d int, opts Options, seed [2]uint64) (*Quantiser[T], e
 	return q, err
 }
 
+// orderOf returns d' for d.
+func orderOf(d int) (int, error) {
+	if d < 1 {
+		return 0, fmt.Errorf("quantise: d = %d, want at least 1", d)
+	}
+	if err := limit.Memory[float64](d, 2); err != nil { // the next order is below 2d
+		return 0, fmt.Errorf("quantise: d = %d: %w", d, err)
+	}
+	return max(hadamard.FastOrder(d), leastDimension), nil
+}
+
 // Over returns a quantiser over rotations of the caller, such as dense ones: Bits of them for QJL,
 // one for other schemes.
 //
 // It returns an error if the options are none of those above, if the number of rotations differs,
-// if one is nil, if they differ in d or d', if d < 1, or if d' < 4 or d' < d.
+// if one is nil or a nil pointer, if they differ in d or d', if d < 1, or if d' < 4 or d' < d.
 func Over[T dense.Float](opts Options, rotations ...Rotation[T]) (*Quantiser[T], error) {
 	opts, err := opts.check()
 	if err != nil {
@@ -179,13 +193,24 @@ func (o Options) rotations() int {
 	return 1
 }
 
+// width returns the number of bits of a code.
+func (o Options) width() int {
+	if o.Scheme == QJL {
+		return 1
+	}
+	return o.Bits
+}
+
+// hasRatios reports whether the scheme stores a second number a row.
+func (o Options) hasRatios() bool { return o.Scheme == RaBitQ || o.Scheme == Uniform }
+
 func over[T dense.Float](opts Options, rotations []Rotation[T]) (*Quantiser[T], error) {
 	if want := opts.rotations(); len(rotations) != want {
 		return nil, fmt.Errorf("quantise: %d rotations, want %d for %v with %d bits", len(rotations), want, opts.Scheme, opts.Bits)
 	}
 	q := &Quantiser[T]{options: opts, rotations: rotations}
 	for i, r := range rotations {
-		if r == nil {
+		if v := reflect.ValueOf(r); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
 			return nil, fmt.Errorf("quantise: rotation %d is nil", i)
 		}
 		in, out := r.Dims()
@@ -202,10 +227,7 @@ func over[T dense.Float](opts Options, rotations []Rotation[T]) (*Quantiser[T], 
 	if err := limit.Memory[float64](q.out, opts.Bits); err != nil {
 		return nil, fmt.Errorf("quantise: d' = %d, Bits = %d: %w", q.out, opts.Bits, err)
 	}
-	q.width = opts.Bits
-	if opts.Scheme == QJL {
-		q.width = 1
-	}
+	q.width = opts.width()
 	q.setLevels()
 	q.words = scan.Words(q.elements(), q.width)
 	return q, nil
@@ -262,6 +284,9 @@ func (q *Quantiser[T]) Theory(cosine float64) (mean, variance float64) {
 
 // theory returns the moments of one rotation.
 func (q *Quantiser[T]) theory() codelaw.Moments {
+	if q.rotations == nil {
+		panic(errZero.Error())
+	}
 	q.law.Do(func() {
 		switch {
 		case q.options.Scheme == Uniform:

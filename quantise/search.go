@@ -106,6 +106,9 @@ func (c *Codes[T]) Estimates(dst []float64, query []T, by Measure) []float64 {
 }
 
 func (c *Codes[T]) check(query []T, by Measure) {
+	if c.q == nil {
+		panic(errZero.Error())
+	}
 	if len(query) != c.q.in {
 		panic(fmt.Sprintf("quantise: query has %d elements, want %d", len(query), c.q.in))
 	}
