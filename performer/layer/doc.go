@@ -21,6 +21,15 @@
 //	state, err := l.NewState()
 //	out = l.Step(out, token, state)
 //
+// # Positions
+//
+// [Rotary] turns queries and keys between projections and attention, for all layers of one call:
+//
+//	r, err := layer.NewRotary[float32](64, layer.RotaryOptions{Base: 500000})
+//	angles = r.Angles(angles, positions)
+//	angles.Turn(q)
+//	angles.Turn(k)
+//
 // # Gradients
 //
 // [MultiHead.Backward] takes sequences, grouped heads, masks and pasts as Forward does, and writes
@@ -34,9 +43,19 @@
 //
 // # References
 //
+//   - [bloc97 2023] bloc97: NTK-aware scaled RoPE allows LLaMA models to have extended (8k+) context
+//     size without any fine-tuning and minimal perplexity degradation. Reddit, r/LocalLLaMA, 2023.
+//   - [Chen et al. 2023] S. Chen, S. Wong, L. Chen, Y. Tian: Extending context window of large
+//     language models via positional interpolation. arXiv:2306.15595, 2023.
 //   - [Glorot & Bengio 2010] X. Glorot, Y. Bengio: Understanding the difficulty of
 //     training deep feedforward neural networks. AISTATS 2010.
+//   - [Grattafiori et al. 2024] A. Grattafiori et al.: The Llama 3 herd of models. arXiv:2407.21783,
+//     2024. The program that goes with Llama 3.1 has the formula.
 //   - [Katharopoulos et al. 2020] A. Katharopoulos, A. Vyas, N. Pappas, F. Fleuret:
 //     Transformers are RNNs: fast autoregressive transformers with linear attention.
 //     ICML 2020.
+//   - [Peng et al. 2023] B. Peng, J. Quesnelle, H. Fan, E. Shippole: YaRN: efficient context window
+//     extension of large language models. ICLR 2024.
+//   - [Su et al. 2021] J. Su, Y. Lu, S. Pan, A. Murtadha, B. Wen, Y. Liu: RoFormer: enhanced
+//     transformer with rotary position embedding. Neurocomputing 568, 2024.
 package layer

@@ -1,0 +1,169 @@
+package layer
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/seed-feabd252/randfeat/dense"
+)
+
+// RotaryLayout says which coordinates of a head make up a pair.
+type RotaryLayout int
+
+const (
+	// RotaryHalves pairs coordinate i with coordinate i + Dim/2, as in the files of Llama, Mistral,
+	// Qwen and GPT-NeoX that Hugging Face's programs read.
+	RotaryHalves RotaryLayout = iota
+
+	// RotaryNeighbours pairs coordinates 2i and 2i + 1, as in [Su et al. 2021], GPT-J and the first
+	// files of Llama.
+	RotaryNeighbours
+)
+
+// RotaryOptions are the options of [NewRotary]. The zero value turns all coordinates in halves, with
+// base 10000 and no scaling.
+type RotaryOptions struct {
+	// Dim is the number of coordinates of a head that turn, which come first; the rest stay as they
+	// are. It is even. Zero means all.
+	Dim int
+
+	// Base is b in the angles p·b^(−2i/Dim). Zero means 10000.
+	Base float64
+
+	// Layout says which coordinates make up a pair.
+	Layout RotaryLayout
+
+	// Scaling changes the angles for longer contexts than a model was trained on. Nil means no
+	// change.
+	Scaling RotaryScaling
+}
+
+// Rotary is rotary positions [Su et al. 2021]: pair i of the coordinates of a query or key at
+// position p turns by the angle p·ω_i, so that products of queries and keys depend on differences
+// of positions only. Without scaling
+//
+//	(x, y) ↦ (x·cos pω_i − y·sin pω_i, x·sin pω_i + y·cos pω_i),  ω_i = Base^(−2i/Dim)
+//
+// A Rotary does not change after construction, and goroutines may share it.
+type Rotary[T dense.Float] struct {
+	head   int       // coordinates of a head
+	omega  []float64 // ω_i
+	length float64   // factor of turned coordinates
+	layout RotaryLayout
+}
+
+// NewRotary returns rotary positions for heads of d coordinates.
+//
+// The error reports d below 1, a Dim that is odd, negative or above d, a Base that is not above 1
+// and finite, an unknown Layout, and what Scaling reports.
+func NewRotary[T dense.Float](d int, opts RotaryOptions) (*Rotary[T], error) {
+	dim, base := opts.Dim, opts.Base
+	if dim == 0 {
+		dim = d
+	}
+	if base == 0 {
+		base = 10000
+	}
+	switch {
+	case d < 1:
+		return nil, fmt.Errorf("layer: heads of %d coordinates, want at least 1", d)
+	case dim < 0 || dim > d || dim%2 != 0:
+		return nil, fmt.Errorf("layer: rotary positions turn %d of %d coordinates, want an even number of at most %d", dim, d, d)
+	case !(base > 1) || math.IsInf(base, 0):
+		return nil, fmt.Errorf("layer: the base of rotary positions is %v, want a finite number above 1", base)
+	case opts.Layout != RotaryHalves && opts.Layout != RotaryNeighbours:
+		return nil, fmt.Errorf("layer: rotary layout %d, want RotaryHalves or RotaryNeighbours", opts.Layout)
+	}
+	r := &Rotary[T]{head: d, omega: make([]float64, dim/2), length: 1, layout: opts.Layout}
+	for i := range r.omega {
+		r.omega[i] = math.Pow(base, -2*float64(i)/float64(dim))
+	}
+	if opts.Scaling != nil {
+		factor, err := opts.Scaling.scale(r.omega, base)
+		if err != nil {
+			return nil, fmt.Errorf("layer: %w", err)
+		}
+		r.length = factor
+	}
+	return r, nil
+}
+
+// Frequencies returns the angles ω_i between positions, in radians, after scaling.
+func (r *Rotary[T]) Frequencies() []float64 { return append([]float64(nil), r.omega...) }
+
+// Angles returns the turns of tokens at the given positions, in memory of dst if that is large
+// enough. Angles are computed once, for the queries and keys of all layers. Angles are reduced in
+// float64, so that they are right to 1e-16 times their size. The cost is Dim/2 sines and cosines a
+// token.
+func (r *Rotary[T]) Angles(dst Angles[T], positions []int) Angles[T] {
+	n := len(r.omega)
+	if cap(dst.turns) < 2*n*len(positions) {
+		dst.turns = make([]T, 2*n*len(positions))
+	}
+	dst.turns = dst.turns[:2*n*len(positions)]
+	dst.tokens, dst.head, dst.pairs, dst.layout = len(positions), r.head, n, r.layout
+	for t, p := range positions {
+		cos, sin := dst.token(t)
+		for i, w := range r.omega {
+			s, c := math.Sincos(float64(p) * w)
+			cos[i], sin[i] = T(c*r.length), T(s*r.length)
+		}
+	}
+	return dst
+}
+
+// Angles are the turns of tokens at their positions, from [Rotary.Angles].
+type Angles[T dense.Float] struct {
+	turns               []T // of each token, its cosines and then its sines
+	tokens, head, pairs int
+	layout              RotaryLayout
+}
+
+// token returns the cosines and sines of token t.
+func (a Angles[T]) token(t int) (cos, sin []T) {
+	row := a.turns[2*a.pairs*t:][:2*a.pairs]
+	return row[:a.pairs], row[a.pairs:]
+}
+
+// Turn turns the rows of x in place, one token a row. Heads are blocks of columns, and each turns
+// alike. Turn panics if x does not have a row for each token and whole heads.
+func (a Angles[T]) Turn(x dense.Matrix[T]) { a.turn(x, 1) }
+
+// TurnBack is the derivative of Turn: it turns gradients with respect to turned rows, in place,
+// into gradients with respect to the rows before. Without a scaling that lengthens rows it is also
+// the inverse of Turn. It panics as Turn does.
+func (a Angles[T]) TurnBack(dx dense.Matrix[T]) { a.turn(dx, -1) }
+
+func (a Angles[T]) turn(x dense.Matrix[T], sign T) {
+	if x.Rows != a.tokens || x.Cols%max(a.head, 1) != 0 {
+		panic(fmt.Sprintf("layer: rotary positions of %d tokens and heads of %d coordinates for a matrix of %d×%d",
+			a.tokens, a.head, x.Rows, x.Cols))
+	}
+	for t := range x.Rows {
+		cos, sin := a.token(t)
+		row := x.Row(t)
+		for h := 0; h < len(row); h += a.head {
+			if head := row[h:][:2*a.pairs]; a.layout == RotaryHalves {
+				turnHalves(head, cos, sin, sign)
+			} else {
+				turnNeighbours(head, cos, sin, sign)
+			}
+		}
+	}
+}
+
+func turnHalves[T dense.Float](x, cos, sin []T, sign T) {
+	n := len(cos)
+	a, b, sin := x[:n], x[n:][:n], sin[:n]
+	for i, c := range cos {
+		s := sign * sin[i]
+		a[i], b[i] = a[i]*c-b[i]*s, a[i]*s+b[i]*c
+	}
+}
+
+func turnNeighbours[T dense.Float](x, cos, sin []T, sign T) {
+	for i, c := range cos {
+		pair, s := x[2*i:][:2], sign*sin[i]
+		pair[0], pair[1] = pair[0]*c-pair[1]*s, pair[0]*s+pair[1]*c
+	}
+}

@@ -1,0 +1,138 @@
+package layer
+
+import (
+	"fmt"
+	"math"
+)
+
+// RotaryScaling changes the angles of rotary positions, so that a model may read more tokens than
+// it was trained on. The scalings are [RotaryLinear], [RotaryNTK], [RotaryYaRN] and [RotaryLlama3].
+type RotaryScaling interface {
+	// scale changes the angles ω_i = base^(−i/n), i < n, and returns the factor of turned
+	// coordinates.
+	scale(omega []float64, base float64) (factor float64, err error)
+}
+
+// RotaryLinear divides all angles by Factor [Chen et al. 2023], as if positions were Factor times
+// closer. Factor is at least 1.
+type RotaryLinear struct{ Factor float64 }
+
+func (s RotaryLinear) scale(omega []float64, _ float64) (float64, error) {
+	for i := range omega {
+		omega[i] /= s.Factor
+	}
+	return 1, checkFactor(s.Factor)
+}
+
+// RotaryNTK raises the base to Base·Factor^(Dim/(Dim−2)) [bloc97 2023], with which the slowest
+// angle is divided by Factor and the fastest stays. Factor is at least 1; Dim is at least 4.
+type RotaryNTK struct{ Factor float64 }
+
+func (s RotaryNTK) scale(omega []float64, _ float64) (float64, error) {
+	n := len(omega)
+	if n < 2 {
+		return 0, fmt.Errorf("RotaryNTK turns %d coordinates, want at least 4", 2*n)
+	}
+	for i := range omega {
+		omega[i] *= math.Pow(s.Factor, -float64(i)/float64(n-1))
+	}
+	return 1, checkFactor(s.Factor)
+}
+
+// RotaryLlama3 divides the angles of pairs that turn fewer than LowFrequency times in Context
+// tokens by Factor, and leaves the angles of those that turn more than HighFrequency times [Grattafiori
+// et al. 2024]. With the number of turns t = Context·ω/2π, an angle ω between becomes
+//
+//	(1−s)·ω/Factor + s·ω,  s = (t − LowFrequency)/(HighFrequency − LowFrequency)
+//
+// Llama 3.1 has {Factor: 8, LowFrequency: 1, HighFrequency: 4, Context: 8192}. Factor is at least 1,
+// LowFrequency positive and below HighFrequency, and Context at least 1.
+type RotaryLlama3 struct {
+	Factor, LowFrequency, HighFrequency float64
+	Context                             int // tokens that the model was first trained on
+}
+
+func (s RotaryLlama3) scale(omega []float64, _ float64) (float64, error) {
+	if !(s.LowFrequency > 0) || !(s.HighFrequency > s.LowFrequency) || math.IsInf(s.HighFrequency, 0) {
+		return 0, fmt.Errorf("RotaryLlama3 has the frequencies %v and %v, want 0 < low < high < Inf", s.LowFrequency, s.HighFrequency)
+	}
+	for i, w := range omega {
+		turns := float64(s.Context) * w / (2 * math.Pi)
+		keep := (turns - s.LowFrequency) / (s.HighFrequency - s.LowFrequency)
+		omega[i] = mix(w, s.Factor, keep)
+	}
+	if err := checkContext(s.Context); err != nil {
+		return 0, err
+	}
+	return 1, checkFactor(s.Factor)
+}
+
+// RotaryYaRN divides the angles of slow pairs by Factor, leaves those of fast pairs, and lengthens
+// queries and keys [Peng et al. 2023]. With
+//
+//	i(β) = Dim·log(Context/(2πβ))/(2·log Base),
+//
+// the share s_i of pair i that stays is 1 up to ⌊i(Fast)⌋, 0 from ⌈i(Slow)⌉, and linear between. The
+// angle becomes (1−s_i)·ω_i/Factor + s_i·ω_i. Turned coordinates are multiplied by Length. Zero means
+// 32 for Fast, 1 for Slow, and 0.1·log Factor + 1 for Length. Factor is at least 1 and Context at
+// least 1.
+type RotaryYaRN struct {
+	Factor             float64
+	Context            int // tokens that the model was first trained on
+	Fast, Slow, Length float64
+}
+
+func (s RotaryYaRN) scale(omega []float64, base float64) (float64, error) {
+	if s.Fast == 0 {
+		s.Fast = 32
+	}
+	if s.Slow == 0 {
+		s.Slow = 1
+	}
+	if s.Length == 0 {
+		s.Length = 0.1*math.Log(s.Factor) + 1
+	}
+	if err := checkFactor(s.Factor); err != nil {
+		return 0, err
+	}
+	if err := checkContext(s.Context); err != nil {
+		return 0, err
+	}
+	if !(s.Slow > 0) || !(s.Fast > s.Slow) || math.IsInf(s.Fast, 0) || !(s.Length > 0) || math.IsInf(s.Length, 0) {
+		return 0, fmt.Errorf("RotaryYaRN has Slow = %v, Fast = %v and Length = %v, want 0 < Slow < Fast < Inf and 0 < Length < Inf",
+			s.Slow, s.Fast, s.Length)
+	}
+	n := float64(len(omega))
+	pair := func(turns float64) float64 {
+		return n * math.Log(float64(s.Context)/(2*math.Pi*turns)) / math.Log(base)
+	}
+	low := max(math.Floor(pair(s.Fast)), 0)
+	high := min(math.Ceil(pair(s.Slow)), 2*n-1)
+	if low == high {
+		high += 0.001 // as in the reference
+	}
+	for i, w := range omega {
+		omega[i] = mix(w, s.Factor, 1-(float64(i)-low)/(high-low))
+	}
+	return s.Length, nil
+}
+
+// mix returns (1−s)·w/factor + s·w with s = keep, limited to [0, 1].
+func mix(w, factor, keep float64) float64 {
+	keep = min(max(keep, 0), 1)
+	return (1-keep)*w/factor + keep*w
+}
+
+func checkFactor(factor float64) error {
+	if !(factor >= 1) || math.IsInf(factor, 0) {
+		return fmt.Errorf("the factor of rotary scaling is %v, want a finite number of at least 1", factor)
+	}
+	return nil
+}
+
+func checkContext(n int) error {
+	if n < 1 {
+		return fmt.Errorf("rotary scaling for a context of %d tokens, want at least 1", n)
+	}
+	return nil
+}

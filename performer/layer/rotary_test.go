@@ -1,0 +1,185 @@
+package layer_test
+
+import (
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/performer/layer"
+)
+
+// turned returns rows turned by the definition, pair by pair, for heads of d coordinates of which
+// dim turn.
+func turned(x dense.Matrix[float64], positions []int, d, dim int, base float64, l layer.RotaryLayout) dense.Matrix[float64] {
+	y := x.Clone()
+	for t, p := range positions {
+		for h := 0; h < x.Cols; h += d {
+			for i := range dim / 2 {
+				first, second := h+i, h+i+dim/2
+				if l == layer.RotaryNeighbours {
+					first, second = h+2*i, h+2*i+1
+				}
+				angle := float64(p) / math.Pow(base, 2*float64(i)/float64(dim))
+				a, b := x.At(t, first), x.At(t, second)
+				y.Set(t, first, a*math.Cos(angle)-b*math.Sin(angle))
+				y.Set(t, second, a*math.Sin(angle)+b*math.Cos(angle))
+			}
+		}
+	}
+	return y
+}
+
+var rotaryCases = []struct {
+	d, dim int
+	base   float64
+}{{8, 0, 0}, {8, 8, 500000}, {8, 4, 0}, {7, 6, 100}, {2, 2, 10}, {1, 0, 0}, {64, 0, 0}}
+
+var rotaryLayouts = []layer.RotaryLayout{layer.RotaryHalves, layer.RotaryNeighbours}
+
+// TestRotaryIsItsDefinition: positions go to 100,000. The relative error of an angle is some
+// 2⁻⁵² from the power, so that of a turned coordinate is at most 1e5·2⁻⁵²·|x| = 3e-11 there, and
+// 1e-12 below 4096.
+func TestRotaryIsItsDefinition(t *testing.T) {
+	for _, c := range rotaryCases {
+		for _, l := range rotaryLayouts {
+			t.Run(fmt.Sprintf("d=%d,dim=%d,layout=%d", c.d, c.dim, l), func(t *testing.T) {
+				opts := layer.RotaryOptions{Dim: c.dim, Base: c.base, Layout: l}
+				dim, base := c.dim, c.base
+				if dim == 0 {
+					dim = c.d - c.d%2
+				}
+				if base == 0 {
+					base = 10000
+				}
+				if c.d%2 == 1 && c.dim == 0 {
+					_, err := layer.NewRotary[float64](c.d, opts)
+					require.ErrorContains(t, err, "even")
+					return
+				}
+				positions := []int{0, 1, 7, 4095, -3, 100_000, 7}
+				x := sines[float64](len(positions), 3*c.d, 0.7)
+				want := turned(x, positions, c.d, dim, base, l)
+				angles := must(layer.NewRotary[float64](c.d, opts)).Angles(layer.Angles[float64]{}, positions)
+				y := x.Clone()
+				angles.Turn(y)
+				for i, p := range positions {
+					tolerance := 1e-12
+					if p > 4096 {
+						tolerance = 3e-11
+					}
+					for j := range y.Cols {
+						require.InDelta(t, want.At(i, j), y.At(i, j), tolerance, "position %d, column %d", p, j)
+					}
+				}
+				angles.TurnBack(y)
+				for i, v := range x.Data {
+					require.InDelta(t, v, y.Data[i], 1e-15*4, "turned back, element %d", i)
+				}
+
+				narrow := must(layer.NewRotary[float32](c.d, opts)).Angles(layer.Angles[float32]{}, positions)
+				y32 := sines[float32](len(positions), 3*c.d, 0.7)
+				narrow.Turn(y32)
+				for i, v := range want.Data {
+					// Cosine, coordinate, product and sum are each rounded once: 4·2⁻²⁴·(|a|+|b|).
+					require.InDelta(t, v, float64(y32.Data[i]), 8*0x1p-24+3e-11, "float32, element %d", i)
+				}
+			})
+		}
+	}
+}
+
+// TestRotaryScores: products of turned queries and keys depend on differences of positions.
+func TestRotaryScores(t *testing.T) {
+	const d = 16
+	q, k := sines[float64](1, d, 0.3), sines[float64](1, d, 0.9)
+	score := func(r *layer.Rotary[float64], i, j int) (s float64) {
+		a, b := q.Clone(), k.Clone()
+		r.Angles(layer.Angles[float64]{}, []int{i}).Turn(a)
+		r.Angles(layer.Angles[float64]{}, []int{j}).Turn(b)
+		for c := range d {
+			s += a.At(0, c) * b.At(0, c)
+		}
+		return s
+	}
+	for _, l := range rotaryLayouts {
+		r := must(layer.NewRotary[float64](d, layer.RotaryOptions{Layout: l}))
+		assert.InDelta(t, score(r, 12, 5), score(r, 1007, 1000), 1e-11)
+		assert.Greater(t, math.Abs(score(r, 12, 5)-score(r, 12, 6)), 1e-3)
+	}
+}
+
+// TestRotaryBackward compares with central differences of L = Σ w·y, which are exact up to rounding
+// because y is linear in x.
+func TestRotaryBackward(t *testing.T) {
+	for _, l := range rotaryLayouts {
+		opts := layer.RotaryOptions{Dim: 4, Layout: l, Scaling: layer.RotaryYaRN{Factor: 4, Context: 64}}
+		angles := must(layer.NewRotary[float64](6, opts)).Angles(layer.Angles[float64]{}, []int{3, 100})
+		x, w := sines[float64](2, 12, 0.4), sines[float64](2, 12, 1.1)
+		loss := func() float64 {
+			y := x.Clone()
+			angles.Turn(y)
+			return lossOf(y, w)
+		}
+		dx := w.Clone()
+		angles.TurnBack(dx)
+		for i, v := range x.Data {
+			x.Data[i] = v + 0.5
+			up := loss()
+			x.Data[i] = v - 0.5
+			down := loss()
+			x.Data[i] = v
+			require.InDelta(t, up-down, dx.Data[i], 1e-13, "element %d", i)
+		}
+	}
+}
+
+func TestRotaryAllocatesNothing(t *testing.T) {
+	r := must(layer.NewRotary[float32](8, layer.RotaryOptions{}))
+	positions := []int{1, 2, 3}
+	x := sines[float32](3, 16, 1)
+	angles := r.Angles(layer.Angles[float32]{}, positions)
+	assert.Zero(t, testing.AllocsPerRun(10, func() {
+		angles = r.Angles(angles, positions)
+		angles.Turn(x)
+		angles.TurnBack(x)
+	}))
+}
+
+func TestRotaryErrors(t *testing.T) {
+	for _, c := range []struct {
+		d    int
+		opts layer.RotaryOptions
+		want string
+	}{
+		{0, layer.RotaryOptions{}, "heads of 0 coordinates"},
+		{-2, layer.RotaryOptions{}, "heads of -2 coordinates"},
+		{4, layer.RotaryOptions{Dim: 6}, "turn 6 of 4"},
+		{4, layer.RotaryOptions{Dim: 3}, "turn 3 of 4"},
+		{4, layer.RotaryOptions{Dim: -2}, "turn -2 of 4"},
+		{5, layer.RotaryOptions{}, "turn 5 of 5"},
+		{4, layer.RotaryOptions{Base: 1}, "base of rotary positions is 1"},
+		{4, layer.RotaryOptions{Base: math.NaN()}, "NaN"},
+		{4, layer.RotaryOptions{Base: math.Inf(1)}, "+Inf"},
+		{4, layer.RotaryOptions{Layout: 2}, "layout 2"},
+		{4, layer.RotaryOptions{Scaling: layer.RotaryLinear{Factor: 0.5}}, "0.5"},
+		{4, layer.RotaryOptions{Scaling: layer.RotaryLinear{Factor: math.NaN()}}, "NaN"},
+		{2, layer.RotaryOptions{Scaling: layer.RotaryNTK{Factor: 2}}, "2 coordinates"},
+		{4, layer.RotaryOptions{Scaling: layer.RotaryNTK{}}, "factor of rotary scaling is 0"},
+		{4, layer.RotaryOptions{Scaling: layer.RotaryYaRN{Factor: 2}}, "context of 0"},
+		{4, layer.RotaryOptions{Scaling: layer.RotaryYaRN{Factor: 2, Context: 8, Fast: 1, Slow: 2}}, "Slow = 2"},
+		{4, layer.RotaryOptions{Scaling: layer.RotaryYaRN{Factor: math.Inf(1), Context: 8}}, "+Inf"},
+		{4, layer.RotaryOptions{Scaling: layer.RotaryLlama3{Factor: 8, LowFrequency: 4, HighFrequency: 4, Context: 8}}, "4 and 4"},
+		{4, layer.RotaryOptions{Scaling: layer.RotaryLlama3{Factor: 8, LowFrequency: 1, HighFrequency: 4}}, "context of 0"},
+	} {
+		_, err := layer.NewRotary[float32](c.d, c.opts)
+		assert.ErrorContains(t, err, c.want)
+	}
+	angles := must(layer.NewRotary[float32](4, layer.RotaryOptions{})).Angles(layer.Angles[float32]{}, []int{1})
+	assert.PanicsWithValue(t, "layer: rotary positions of 1 tokens and heads of 4 coordinates for a matrix of 2×8",
+		func() { angles.Turn(dense.New[float32](2, 8)) })
+	assert.Panics(t, func() { angles.TurnBack(dense.New[float32](1, 6)) })
+}
