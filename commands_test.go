@@ -305,6 +305,7 @@ func runCommand(t *testing.T, c command, at string, built map[string]string) {
 		out, err := exec.Command("go", "build", "-ldflags=-s -w", "-tags", tags, "-o", program, args[0]).CombinedOutput()
 		require.NoError(t, err, "%s\n%s", at, out)
 		built[name+tags] = program
+		helps(t, name, program)
 	}
 	args = args[1:]
 	sizes := strings.Fields(small[name])
@@ -322,6 +323,20 @@ func runCommand(t *testing.T, c command, at string, built map[string]string) {
 	out, err := run.CombinedOutput()
 	assert.NoError(t, err, "%s\n%s", at, out)
 	assert.NotEmpty(t, out, at)
+}
+
+// helps checks that -h tells what a program does, in no time and without doing it.
+func helps(t *testing.T, name, program string) {
+	t.Helper()
+	help := exec.Command(program, "-h")
+	help.Dir = t.TempDir()
+	out, err := help.Output()
+	assert.NoError(t, err, name)
+	about, flags, found := strings.Cut(string(out), "\n\nFlags:\n")
+	assert.True(t, found && flags != "" || strings.HasSuffix(about, "\nIt has no flags.\n"), "%s -h prints\n%s", name, out)
+	written, err := os.ReadDir(help.Dir)
+	require.NoError(t, err)
+	assert.Empty(t, written, name)
 }
 
 // TestCommandsInProse: commands within sentences name what there is.

@@ -22,6 +22,24 @@ import (
 	"github.com/seed-feabd252/randfeat/performer"
 )
 
+// A text repeats its words, and the program says what that means for landmarks.
+func TestRepeatedKeysAreSaid(t *testing.T) {
+	x := dense.Of(5, 2, []float64{1, 2, 3, 4, 1, 2, 1, 3, 3, 4})
+	assert.Equal(t, 3, differentRows(x))
+	s, _, err := parse([]string{"-length", "3000"}, io.Discard)
+	require.NoError(t, err)
+	in, err := fromText(s)
+	require.NoError(t, err)
+	var out strings.Builder
+	c := comparison[float32]{settings: s, input: in}
+	c.describe(&out)
+	assert.Regexp(t, `\nOnly \d+ of the 3000 keys differ\. That favours landmarks`, out.String())
+	x = dense.Of(2, 1, []float64{1, 2})
+	out.Reset()
+	(&comparison[float64]{input: input[float64]{heads: []head[float64]{{q: x, k: x, v: x}}}}).describe(&out)
+	assert.NotContains(t, out.String(), "favours")
+}
+
 // small are flags that keep a run short, and quick are those for a text.
 func small(args ...string) []string {
 	return append([]string{"-table", "-draws", "2", "-size", "4,16"}, args...)
@@ -51,6 +69,7 @@ func TestDefaultText(t *testing.T) {
 	out := clitest.Output(t, run, quick()...)
 	assert.Equal(t, len(mapNames)*len(projectionNames), count(out))
 	assert.Contains(t, out, "L = 80, d = 64, float32")
+	assert.NotContains(t, out, "favours landmarks", "a short text repeats few words")
 	assert.Contains(t, out, "is in attention.png")
 	info, err := os.Stat("attention.png")
 	require.NoError(t, err)

@@ -38,8 +38,21 @@ func (c *comparison[T]) describe(w io.Writer) {
 	for _, line := range c.about {
 		fmt.Fprintln(w, line)
 	}
+	if n := differentRows(h.k); n < h.k.Rows/2 {
+		fmt.Fprintf(w, "Only %d of the %d keys differ. That favours landmarks: expect larger errors where every key is another.\n", n, h.k.Rows)
+	}
 	fmt.Fprintf(w, "Exact: %s ms; its %d×%d weights would take %s if they were kept.\n\n",
 		milliseconds(c.time), h.q.Rows, h.k.Rows, mebibytes(c.weights()))
+}
+
+// differentRows returns how many different rows x has.
+func differentRows[T dense.Float](x dense.Matrix[T]) int {
+	rows := make([][]T, x.Rows)
+	for i := range rows {
+		rows[i] = x.Row(i)
+	}
+	slices.SortFunc(rows, slices.Compare)
+	return len(slices.CompactFunc(rows, slices.Equal))
 }
 
 // describeWeights prints the lengths of queries and keys and how attention spreads.
@@ -237,14 +250,19 @@ func lengths[T dense.Float](x dense.Matrix[T]) string {
 	return fmt.Sprintf("between %.3g and %.3g", lo, hi)
 }
 
-// The picture ends at these errors: below, nothing that uses the outputs can tell, and above, zeros
-// are closer.
-const leastShown, mostShown = 1e-3, 2
+// The picture ends at these errors: below, rounding in float32 takes over, and above, a form is of
+// no use.
+const leastShown, mostShown = 1e-7, 10
 
-// picture draws error against time, a line for each form.
+// picture draws error against time, a line for each form with a point for each size, and the time of
+// exact attention.
 func (c *comparison[T]) picture(rows []formRow) charts.Figure {
 	h := c.heads[0]
-	panel := charts.Panel{Title: fmt.Sprintf("exact attention takes %s ms", milliseconds(c.time))}
+	var sizes []string
+	for _, size := range c.sizes {
+		sizes = append(sizes, fmt.Sprint(size))
+	}
+	panel := charts.Panel{Title: "points of a line: " + strings.Join(sizes, ", ") + " landmarks or frequencies"}
 	lowest, highest := math.Inf(1), 0.0
 	for _, r := range rows {
 		if finite(r.err) {
@@ -261,10 +279,18 @@ func (c *comparison[T]) picture(rows []formRow) charts.Figure {
 		}
 		s := &panel.Series[n-1]
 		s.Points = append(s.Points, charts.Point{X: 1e3 * r.time.Seconds(), Y: r.err, Err: r.stderr})
+		if r.name == "landmarks" {
+			s.Labels = append(s.Labels, fmt.Sprint(r.size)) // other lines are too close together
+		}
 	}
+	exact := 1e3 * c.time.Seconds()
+	panel.Series = append(panel.Series, charts.Series{
+		Name: "exact attention",
+		Line: []charts.Point{{X: exact, Y: leastShown}, {X: exact, Y: mostShown}},
+	})
 	shown := [2]float64{max(lowest/1.5, leastShown), min(highest*1.5, mostShown)}
 	if !(shown[0] < shown[1]) {
-		shown = [2]float64{} // nothing is between
+		shown = [2]float64{leastShown, mostShown}
 	}
 	return charts.Figure{
 		YRange: shown,

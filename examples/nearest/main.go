@@ -2,6 +2,7 @@
 package main
 
 import (
+	"flag"
 	"fmt"
 	"math/rand/v2"
 
@@ -9,7 +10,13 @@ import (
 	"github.com/seed-feabd252/randfeat/quantise"
 )
 
+const about = `nearest makes up 10,000 vectors and finds the three nearest to a query from codes of 4 bits a number.
+It has no flags.`
+
 func main() {
+	flag.Usage = func() { fmt.Println(about) }
+	flag.Parse()
+
 	src := rand.NewPCG(1, 2)
 	vectors, query := vectors(10000, 256, src)
 

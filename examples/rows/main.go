@@ -2,6 +2,7 @@
 package main
 
 import (
+	"flag"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -12,7 +13,13 @@ import (
 	"github.com/seed-feabd252/randfeat/ridge"
 )
 
+const about = `rows fits 10,000 made-up rows of three numbers and predicts three more, with error bars.
+It has no flags.`
+
 func main() {
+	flag.Usage = func() { fmt.Println(about) }
+	flag.Parse()
+
 	src := rand.NewPCG(1, 2)
 	x, y := rows(10000, src)
 	z, measured := rows(3, src)

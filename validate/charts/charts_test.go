@@ -145,6 +145,20 @@ func TestYRange(t *testing.T) {
 	}
 }
 
+// A label stands beside its own point, also where a point before it cannot be drawn.
+func TestLabels(t *testing.T) {
+	s := Series{Name: "a", Points: []Point{{1, 1, 0}, {2, math.NaN(), 0}, {3, 3, 0}, {4, 4, 0}}, Labels: []string{"first", "lost", "third"}}
+	f := Figure{Panels: []Panel{{Series: []Series{s}}}}
+	assert.Equal(t, []string{"first", "third", ""}, f.labels(s))
+	path := filepath.Join(t.TempDir(), "a.svg")
+	require.NoError(t, f.Save(path))
+	data, err := os.ReadFile(path)
+	require.NoError(t, err)
+	assert.Contains(t, string(data), ">first<")
+	assert.Contains(t, string(data), ">third<")
+	assert.NotContains(t, string(data), "lost")
+}
+
 // A series of points alone has no line in the legend either, and a line alone no point.
 func TestPointsAlone(t *testing.T) {
 	f := Figure{Panels: []Panel{

@@ -31,6 +31,8 @@ type Series struct {
 	// Line, if not nil, is drawn in place of the line through Points: a law beside its
 	// measurements. An empty Line leaves the points alone. Err is not used.
 	Line []Point
+	// Labels, if any, stand beside the points, Labels[i] at Points[i].
+	Labels []string
 }
 
 // Level is a horizontal line, for a value to compare with. It is dashed and grey, a different dash

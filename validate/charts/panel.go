@@ -21,8 +21,8 @@ type style struct {
 	glyph draw.GlyphStyle
 }
 
-// palette begins with colours that the colour-blind tell apart (Okabe & Ito 2008). The last two are
-// a dark brown and a dark violet.
+// palette begins with colours that the colour-blind tell apart (Okabe & Ito 2008). The last
+// three are a dark brown, a dark violet and a dark red.
 var palette = []color.Color{
 	color.RGBA{R: 0, G: 114, B: 178, A: 255},
 	color.RGBA{R: 213, G: 94, B: 0, A: 255},
@@ -33,6 +33,7 @@ var palette = []color.Color{
 	color.RGBA{R: 0, G: 0, B: 0, A: 255},
 	color.RGBA{R: 117, G: 76, B: 41, A: 255},
 	color.RGBA{R: 118, G: 42, B: 131, A: 255},
+	color.RGBA{R: 150, G: 0, B: 30, A: 255},
 }
 
 var (
@@ -140,11 +141,26 @@ func (f Figure) plot(p Panel, area extent, styles []style) *plot.Plot {
 				if r.Line != nil {
 					path = f.path(r.Line)
 				}
-				d.Add(lines{style: s, points: points, path: path, floor: area.y0, ceiling: area.y1})
+				d.Add(lines{style: s, points: points, labels: f.labels(r), path: path, floor: area.y0, ceiling: area.y1})
 			}
 		}
 	}
 	return d
+}
+
+// labels returns the labels of the points that can be drawn, "" for those without.
+func (f Figure) labels(s Series) []string {
+	var all []string
+	for i, p := range s.Points {
+		switch {
+		case !f.drawable(p):
+		case i < len(s.Labels):
+			all = append(all, s.Labels[i])
+		default:
+			all = append(all, "")
+		}
+	}
+	return all
 }
 
 // shareX reports whether two series have points at the same x.
@@ -178,11 +194,12 @@ func (f Figure) apart(ps []Point, at, n int, area extent) []Point {
 	return moved
 }
 
-// lines draws a path, and points with their error bars and glyphs.
+// lines draws a path, and points with their error bars, glyphs and labels.
 type lines struct {
 	style          style
 	path           []Point
 	points         []Point
+	labels         []string
 	floor, ceiling float64 // the ends of the y-axis
 }
 
@@ -197,7 +214,9 @@ func (l lines) Plot(c draw.Canvas, p *plot.Plot) {
 	bar := l.style.line
 	bar.Width = vg.Points(1)
 	cap := vg.Points(3)
-	for _, q := range l.points {
+	label := legendText()
+	label.Color, label.Font.Size, label.YAlign = l.style.line.Color, vg.Points(10), draw.YBottom
+	for i, q := range l.points {
 		if q.Y < l.floor || q.Y > l.ceiling {
 			continue
 		}
@@ -208,6 +227,8 @@ func (l lines) Plot(c draw.Canvas, p *plot.Plot) {
 			c.StrokeLine2(bar, x-cap, lo, x+cap, lo)
 			c.StrokeLine2(bar, x-cap, hi, x+cap, hi)
 		}
-		c.DrawGlyph(l.style.glyph, vg.Point{X: x, Y: trY(q.Y)})
+		at := vg.Point{X: x, Y: trY(q.Y)}
+		c.DrawGlyph(l.style.glyph, at)
+		c.FillText(label, at.Add(vg.Point{X: cap, Y: cap}), l.labels[i])
 	}
 }
