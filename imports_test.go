@@ -5,7 +5,9 @@ import (
 	"go/token"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -22,7 +24,7 @@ func imports(t *testing.T, root string, tests bool) map[string][]string {
 		switch {
 		case err != nil:
 			return err
-		case entry.Name() == ".git", path != "." && isModule(path):
+		case entry.IsDir() && (entry.Name() == ".git" || path != "." && isModule(path)):
 			return filepath.SkipDir // what another module needs does not come with this one
 		case entry.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") != tests:
 			return nil
@@ -55,24 +57,20 @@ func TestImports(t *testing.T) {
 		"gonum.org/v1/plot":              "examples validate/charts",
 		"github.com/schollz/progressbar": "examples",
 		"golang.org/x/term":              "examples",
-		"golang.org/x/exp/rand":          "examples internal/densetest",
-		"github.com/stretchr/testify":    "internal/densetest",
-		module + "orf":                   "internal/mse internal/mappages rff performer validate examples internal/bench",
-		module + "rff":                   "internal/mappages performer ridge validate examples internal/bench",
-		module + "performer/recurrence":  "examples internal/bench",
+		"golang.org/x/exp/rand":          "examples internal/testing/densetest",
+		"github.com/stretchr/testify":    "internal/testing/densetest",
+		module + "orf":                   "internal/law internal/cmd rff performer validate examples",
+		module + "rff":                   "internal/cmd performer ridge validate examples",
+		module + "performer/recurrence":  "examples internal/cmd",
 		module + "performer/layer":       "",
-		module + "performer":             "performer/layer examples internal/bench",
-		module + "ridge":                 "examples internal/bench",
-		module + "semiseparable":         "internal/bench",
+		module + "performer":             "performer/layer examples internal/cmd",
+		module + "ridge":                 "examples internal/cmd",
+		module + "semiseparable":         "internal/cmd",
 		module + "blas":                  "examples",
 		module + "quantise":              "examples",
-		module + "validate":              "internal/mappages validate examples",
+		module + "validate":              "internal/cmd validate examples",
 		module + "examples":              "examples",
-		module + "internal/densetest":    "",
-		module + "internal/allocs":       "",
-		module + "internal/race":         "",
-
-		module + "internal/limit/limittest": "",
+		module + "internal/testing":      "",
 	} {
 		used := false
 		for path, list := range all {
@@ -101,6 +99,65 @@ func TestExamplesImportThePublicAPI(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestLayers: a package imports its own layer of CONTRIBUTING.md and the layers before it, and every
+// package has a layer.
+func TestLayers(t *testing.T) {
+	text, err := os.ReadFile("CONTRIBUTING.md")
+	require.NoError(t, err)
+	layers := layersOf(string(text))
+	require.NotEmpty(t, layers)
+	used := make(map[string]bool)
+	for path, list := range imports(t, ".", false) {
+		folder := filepath.ToSlash(filepath.Dir(path))
+		if folder == "." {
+			continue
+		}
+		of := layers.find(folder)
+		assert.NotEmpty(t, of, "%s has a layer", folder)
+		used[of] = true
+		for _, name := range list {
+			if below, ok := strings.CutPrefix(name, module); ok {
+				assert.LessOrEqual(t, layers[layers.find(below)], layers[of], "%s imports %s", path, name)
+			}
+		}
+	}
+	for place := range layers {
+		assert.True(t, used[place], "%s has a package", place)
+	}
+}
+
+// layering maps the places of the list in CONTRIBUTING.md to the numbers of their layers.
+type layering map[string]int
+
+func layersOf(text string) layering {
+	layers := make(layering)
+	for _, m := range regexp.MustCompile("(?m)^([0-9]+)\\. (`.*`)$").FindAllStringSubmatch(text, -1) {
+		number, _ := strconv.Atoi(m[1])
+		for _, place := range strings.Split(m[2], ", ") {
+			layers[strings.Trim(place, "`")] = number
+		}
+	}
+	return layers
+}
+
+// find returns the place of a package: the longest that is the package or a folder above it.
+func (l layering) find(folder string) string {
+	for ; folder != "."; folder = path.Dir(folder) {
+		if _, ok := l[folder]; ok {
+			return folder
+		}
+	}
+	return ""
+}
+
+func TestLayerOfAPackage(t *testing.T) {
+	layers := layersOf("1. `a/b`, `c`\n2. `a`\nNot `d`.\n")
+	assert.Equal(t, layering{"a/b": 1, "c": 1, "a": 2}, layers)
+	assert.Equal(t, "a/b", layers.find("a/b/x"))
+	assert.Equal(t, "a", layers.find("a/x/y"))
+	assert.Empty(t, layers.find("d"))
 }
 
 // isModule reports whether a folder is the root of a module.

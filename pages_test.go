@@ -194,13 +194,13 @@ func TestPlatformsPage(t *testing.T) {
 	for _, m := range row.FindAllStringSubmatch(string(text), -1) {
 		for i, arch := range []string{"amd64", "amd64", "arm64"} {
 			if strings.TrimSpace(m[2+i]) == "yes" {
-				path := filepath.Join("internal", m[1], m[1]+"_"+arch+".s")
+				path := filepath.Join("internal", "compute", m[1], m[1]+"_"+arch+".s")
 				assert.FileExists(t, path)
 				seen[filepath.ToSlash(path)] = true
 			}
 		}
 	}
-	assembly, err := filepath.Glob("internal/*/*.s")
+	assembly, err := filepath.Glob("internal/compute/*/*.s")
 	require.NoError(t, err)
 	for _, path := range assembly {
 		assert.True(t, seen[filepath.ToSlash(path)], "%s is on the page", path)

@@ -207,7 +207,7 @@ func TestExamples(t *testing.T) {
 	for _, folder := range append(publicPackages(t), "beam") {
 		assert.NotEmpty(t, examplesOf(t, folder), "package %q", folder)
 	}
-	assert.Empty(t, examplesOf(t, "internal/limit"), "a package without examples is noticed")
+	assert.Empty(t, examplesOf(t, "internal/memory/limit"), "a package without examples is noticed")
 }
 
 // TestIndexOfTasks: the documentation of the largest packages begins with what they are for.

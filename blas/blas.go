@@ -5,7 +5,7 @@ import (
 	reference "gonum.org/v1/gonum/blas/gonum"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/matmul"
+	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
 )
 
 // Implementation is gonum's BLAS with the matrix products of this module: Gemm, Syrk, Symm, Trsm and

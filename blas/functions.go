@@ -6,7 +6,7 @@ import (
 	gonum "gonum.org/v1/gonum/blas"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/matmul"
+	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
 )
 
 // Mul writes A·B into dst (m×n) and returns dst, where A is m×k and B is k×n; a zero dst is

@@ -6,7 +6,7 @@ import (
 	"math"
 	"math/bits"
 
-	"github.com/seed-feabd252/randfeat/internal/limit"
+	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 )
 
 // Float is the set of element types. There is no ~, so that a type switch over

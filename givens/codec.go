@@ -6,9 +6,9 @@ import (
 	"math"
 	"unsafe"
 
-	"github.com/seed-feabd252/randfeat/internal/limit"
-	"github.com/seed-feabd252/randfeat/internal/planerot"
-	"github.com/seed-feabd252/randfeat/internal/sealed"
+	"github.com/seed-feabd252/randfeat/internal/compute/planerot"
+	"github.com/seed-feabd252/randfeat/internal/file/sealed"
+	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 )
 
 // A Product as bytes, all numbers little endian:

@@ -7,8 +7,8 @@ import (
 	"math/rand/v2"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/limit"
-	"github.com/seed-feabd252/randfeat/internal/planerot"
+	"github.com/seed-feabd252/randfeat/internal/compute/planerot"
+	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 )
 
 // Product is the rotation P = G_N ⋯ G₂·G₁ of R^d made of N plane rotations, G₁ applied first. It

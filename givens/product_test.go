@@ -13,7 +13,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/givens"
-	"github.com/seed-feabd252/randfeat/internal/densetest"
+	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
 )
 
 func random[T dense.Float](t *testing.T, d, n int, seed uint64) *givens.Product[T] {

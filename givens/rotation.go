@@ -5,7 +5,7 @@ import (
 	"math"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/planerot"
+	"github.com/seed-feabd252/randfeat/internal/compute/planerot"
 )
 
 // Rotation is the rotation G by the angle θ in the plane of the coordinates i and j, from axis i

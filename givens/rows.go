@@ -4,9 +4,9 @@ import (
 	"fmt"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/parallel"
-	"github.com/seed-feabd252/randfeat/internal/planerot"
-	"github.com/seed-feabd252/randfeat/internal/pool"
+	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
+	"github.com/seed-feabd252/randfeat/internal/compute/planerot"
+	"github.com/seed-feabd252/randfeat/internal/memory/pool"
 )
 
 // rows writes P·x or P⁻¹·x for every row x of x into dst.

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/seed-feabd252/randfeat/internal/limit"
-	"github.com/seed-feabd252/randfeat/internal/pool"
-	"github.com/seed-feabd252/randfeat/internal/sealed"
+	"github.com/seed-feabd252/randfeat/internal/file/sealed"
+	"github.com/seed-feabd252/randfeat/internal/memory/limit"
+	"github.com/seed-feabd252/randfeat/internal/memory/pool"
 )
 
 // A Rotation as bytes, all numbers little endian:

@@ -4,7 +4,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/seed-feabd252/randfeat/internal/fwht"
+	"github.com/seed-feabd252/randfeat/internal/compute/fwht"
 )
 
 // maxCore is the largest order of a core.

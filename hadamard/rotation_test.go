@@ -13,8 +13,8 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/hadamard"
-	"github.com/seed-feabd252/randfeat/internal/densetest"
-	"github.com/seed-feabd252/randfeat/internal/race"
+	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
+	"github.com/seed-feabd252/randfeat/internal/testing/race"
 )
 
 // newRotation pads least, so that all kinds of orders are tested.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/fwht"
+	"github.com/seed-feabd252/randfeat/internal/compute/fwht"
 )
 
 // Transform replaces x by H·x, where H is Matrix(n), n = len(x): the Hadamard

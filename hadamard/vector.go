@@ -3,7 +3,7 @@ package hadamard
 import (
 	"fmt"
 
-	"github.com/seed-feabd252/randfeat/internal/fwht"
+	"github.com/seed-feabd252/randfeat/internal/compute/fwht"
 )
 
 // ApplyVec writes R·x for one vector x of length d into dst, of length d', and returns dst; a nil

@@ -4,7 +4,7 @@ import (
 	"math"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/matmul"
+	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
 )
 
 // block computes the rows of a Gram matrix that belong to a few points x. It holds the inner

@@ -6,7 +6,7 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 
-	"github.com/seed-feabd252/randfeat/internal/vecmath"
+	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
 )
 
 // DotProduct is the linear kernel k(x, y) = xᵀy. Positive semi-definite on R^d, of rank at most d;

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/seed-feabd252/randfeat/internal/vecmath"
+	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
 )
 
 // Gaussian is the kernel k(x, y) = exp(−‖x−y‖²/(2ℓ²)), where ℓ is LengthScale; also known as

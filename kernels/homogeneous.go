@@ -7,7 +7,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/parallel"
+	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
 )
 
 // Homogeneous is the kernel k(x, y) = ‖x‖‖y‖·K(x/‖x‖, y/‖y‖), and 0 where x or y is 0: K compares

@@ -34,7 +34,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/dense/half"
-	"github.com/seed-feabd252/randfeat/internal/limit"
+	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 )
 
 // Reader reads the rows of a file in order. It belongs to one goroutine.

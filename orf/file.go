@@ -5,7 +5,7 @@ import (
 	"io"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/archive"
+	"github.com/seed-feabd252/randfeat/internal/file/archive"
 )
 
 // Write writes a projection of Draw or Of as a safetensors file, which NumPy reads. Structured

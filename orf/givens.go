@@ -7,8 +7,8 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/givens"
-	"github.com/seed-feabd252/randfeat/internal/limit"
-	"github.com/seed-feabd252/randfeat/internal/planerot"
+	"github.com/seed-feabd252/randfeat/internal/compute/planerot"
+	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 )
 
 // Givens is the law of frequencies in blocks of d: the rows, in random order, of a product of N

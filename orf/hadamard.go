@@ -7,7 +7,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/hadamard"
-	"github.com/seed-feabd252/randfeat/internal/limit"
+	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 )
 
 // Hadamard is the law of frequencies in blocks of d': the rows, in random order, of a product of k

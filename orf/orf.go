@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/limit"
+	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 )
 
 // Projection is a set of frequencies W ∈ R^{m×d} that can be applied to points. It never changes

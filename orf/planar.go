@@ -3,7 +3,7 @@ package orf
 import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/givens"
-	"github.com/seed-feabd252/randfeat/internal/planerot"
+	"github.com/seed-feabd252/randfeat/internal/compute/planerot"
 )
 
 // planar is a product of plane rotations as an operator.

@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/parallel"
+	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
 )
 
 // Call is attention over tensors (B, H, L, d) in one call of [Attend], with what may be added to

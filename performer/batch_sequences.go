@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/seed-feabd252/randfeat/internal/layout"
+	"github.com/seed-feabd252/randfeat/internal/memory/layout"
 )
 
 // Sequences says which rows of the matrices of a call belong to which sequence, and which keys

@@ -1,6 +1,6 @@
 package performer
 
-import "github.com/seed-feabd252/randfeat/internal/vecmath"
+import "github.com/seed-feabd252/randfeat/internal/compute/vecmath"
 
 // trail is how the reference grew on the way ahead, so that the way back has the same chunks under
 // the same references. It takes memory for every change, and is kept only where log-features are

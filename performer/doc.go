@@ -138,7 +138,7 @@
 //     keeps the references, reference_exponent.go finds their exponents, reference_far.go has those
 //     of far features, and linear_scale.go the numbers exp(M_i) of the queries.
 //  5. The block times S, which is packed once a call, gives numerators and denominators, and
-//     linear_finish.go divides. Both products run in the micro-kernels of internal/matmul.
+//     linear_finish.go divides. Both products run in the micro-kernels of internal/compute/matmul.
 //
 // # Shapes
 //

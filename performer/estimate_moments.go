@@ -2,7 +2,7 @@ package performer
 
 import (
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/welford"
+	"github.com/seed-feabd252/randfeat/internal/compute/welford"
 )
 
 // moments is the running mean of matrices and the sum of the squares of their

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/densetest"
+	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
 )
 
 // pairs is the O(L²) ground truth, in float64, of linear attention with the

@@ -5,7 +5,7 @@ import (
 	"sync/atomic"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/vecmath"
+	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
 )
 
 // reference holds an integer exponent N_f for each feature: keys enter the sums

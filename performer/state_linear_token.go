@@ -2,7 +2,7 @@ package performer
 
 import (
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/vecmath"
+	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
 )
 
 // A token of all heads is mapped at once, a head a row, so that the frequencies are

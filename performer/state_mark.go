@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/scratch"
+	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
 )
 
 // Mark is a place in the stream of a [State] to which the State can return, as decoders do

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/stream"
+	"github.com/seed-feabd252/randfeat/internal/file/stream"
 )
 
 // WithinOptions adjusts [Within]. The zero values are a good choice.

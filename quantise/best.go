@@ -3,7 +3,7 @@ package quantise
 import (
 	"math"
 
-	"github.com/seed-feabd252/randfeat/internal/vecmath"
+	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
 )
 
 // offer takes rows that are among the best so far into p.best.

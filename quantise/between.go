@@ -6,7 +6,7 @@ import (
 	"math/bits"
 	"sync/atomic"
 
-	"github.com/seed-feabd252/randfeat/internal/codelaw"
+	"github.com/seed-feabd252/randfeat/internal/law/codelaw"
 )
 
 // Between estimates a measure of rows i and j from their codes alone.

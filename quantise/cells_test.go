@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-feabd252/randfeat/internal/codelaw"
+	"github.com/seed-feabd252/randfeat/internal/law/codelaw"
 )
 
 // At every edge, at its neighbours and at numbers all over the range, the bucket leads to the cell

@@ -3,9 +3,9 @@ package quantise
 import (
 	"math"
 
-	"github.com/seed-feabd252/randfeat/internal/codelaw"
-	"github.com/seed-feabd252/randfeat/internal/parallel"
-	"github.com/seed-feabd252/randfeat/internal/vecmath"
+	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
+	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
+	"github.com/seed-feabd252/randfeat/internal/law/codelaw"
 )
 
 // GaussianLevels gives a quantiser of the scheme LloydMax the levels of its limit for large d'. Its

@@ -7,8 +7,8 @@ import (
 	"hash/crc32"
 	"math"
 
-	"github.com/seed-feabd252/randfeat/internal/limit"
-	"github.com/seed-feabd252/randfeat/internal/scan"
+	"github.com/seed-feabd252/randfeat/internal/compute/scan"
+	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 )
 
 // A quantiser as bytes, all numbers little endian:

@@ -8,9 +8,9 @@ import (
 	"sync/atomic"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/gram"
-	"github.com/seed-feabd252/randfeat/internal/limit"
-	"github.com/seed-feabd252/randfeat/internal/pivot"
+	"github.com/seed-feabd252/randfeat/internal/compute/gram"
+	"github.com/seed-feabd252/randfeat/internal/compute/pivot"
+	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 	"github.com/seed-feabd252/randfeat/kernels"
 )
 

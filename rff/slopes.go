@@ -4,7 +4,7 @@ import (
 	"math"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/vecmath"
+	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
 )
 
 // linearSlope is the derivative of c·Wx.

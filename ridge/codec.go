@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/seed-feabd252/randfeat/internal/stream"
+	"github.com/seed-feabd252/randfeat/internal/file/stream"
 )
 
 // Sums as bytes, all numbers little endian: the header of package stream with the name "rfridge"

@@ -5,7 +5,7 @@ import (
 	"math"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/stream"
+	"github.com/seed-feabd252/randfeat/internal/file/stream"
 )
 
 // problem is the regression for some sums, for any λ.

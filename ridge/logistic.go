@@ -11,7 +11,7 @@ import (
 	"gonum.org/v1/gonum/optimize"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/matmul"
+	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
 	"github.com/seed-feabd252/randfeat/rff"
 )
 

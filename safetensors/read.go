@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/seed-feabd252/randfeat/internal/limit"
+	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 )
 
 // maxHeader is the length in bytes beyond which a header is refused.

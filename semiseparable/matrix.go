@@ -5,8 +5,8 @@ import (
 	"math"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/parallel"
-	"github.com/seed-feabd252/randfeat/internal/vecmath"
+	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
+	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
 )
 
 // Matrix is the n×n lower-triangular matrix T = Λ + tril(QKᵀ, −1): element (i, j) is q_iᵀk_j for j

@@ -4,8 +4,8 @@ import (
 	"unsafe"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/pool"
-	"github.com/seed-feabd252/randfeat/internal/triangular"
+	"github.com/seed-feabd252/randfeat/internal/compute/triangular"
+	"github.com/seed-feabd252/randfeat/internal/memory/pool"
 )
 
 // extend returns n elements that begin with all elements in the memory of x.

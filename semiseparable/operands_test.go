@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/triangular"
+	"github.com/seed-feabd252/randfeat/internal/compute/triangular"
 )
 
 // deltaRule returns unit keys and q = βk with β uniform in (0, 1), for which the

@@ -5,7 +5,7 @@ import (
 	"math"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/vecmath"
+	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
 )
 
 // ResidualError reports a wrong inverse Y: T·Y differs from I by more than rounding accounts for.

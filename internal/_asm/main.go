@@ -1,4 +1,4 @@
-// Command _asm writes the assembly of the packages of internal, with its Go declarations and the
+// Command _asm writes the assembly of the packages of internal/compute, with its Go declarations and the
 // tables that go with it:
 //
 //	go run -tags purego . [-dir folder] [package]
@@ -56,7 +56,7 @@ var neon = map[string]func(*arm64.File){
 }
 
 func main() {
-	dir := flag.String("dir", "..", "`folder` of the folders of packages to write to")
+	dir := flag.String("dir", "../compute", "`folder` of the folders of packages to write to")
 	flag.Parse()
 	if flag.NArg() == 0 {
 		for name := range generators {

@@ -2,8 +2,8 @@ package recurrence
 
 import (
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/matmul"
-	"github.com/seed-feabd252/randfeat/internal/vecmath"
+	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
+	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
 )
 
 // Pairs of tokens of a chunk meet in M, of keys with keys, and P, of queries with keys,

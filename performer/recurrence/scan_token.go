@@ -2,7 +2,7 @@ package recurrence
 
 import (
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/vecmath"
+	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
 )
 
 // writeToken takes a token into the sums s, and sets out to what they then give its query, if

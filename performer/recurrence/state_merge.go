@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/seed-feabd252/randfeat/internal/stream"
-	"github.com/seed-feabd252/randfeat/internal/vecmath"
+	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
+	"github.com/seed-feabd252/randfeat/internal/file/stream"
 )
 
 // Merge takes in all tokens of another state, as if they came after the tokens of s: S becomes the

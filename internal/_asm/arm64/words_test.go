@@ -27,7 +27,7 @@ func check(bits uint32, text string) error {
 
 // TestWords disassembles every word of the assembly that is checked in.
 func TestWords(t *testing.T) {
-	files, err := filepath.Glob("../../*/*_arm64.s")
+	files, err := filepath.Glob("../../compute/*/*_arm64.s")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("%d files, %v", len(files), err)
 	}

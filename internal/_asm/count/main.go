@@ -45,7 +45,7 @@ func main() {
 	for _, c := range cases {
 		binary := filepath.Join(folder, c.pkg)
 		if _, err := os.Stat(binary); err != nil {
-			build := exec.Command("go", "test", "-c", "-o", binary, "./internal/"+c.pkg)
+			build := exec.Command("go", "test", "-c", "-o", binary, "./internal/compute/"+c.pkg)
 			build.Dir, build.Env = "../..", append(os.Environ(), "GOARCH=arm64", "CGO_ENABLED=0")
 			build.Stderr = os.Stderr
 			check(build.Run())
@@ -86,7 +86,7 @@ func executed(binary, benchmark, disabled string, rounds int) (total int64) {
 				lengths[address] = 0
 			}
 			lengths[address]++
-		case bytes.HasPrefix(line, []byte("Trace")) && (bytes.Contains(line, []byte("randfeat/internal/")) || bytes.Contains(line, []byte("] math."))):
+		case bytes.HasPrefix(line, []byte("Trace")) && (bytes.Contains(line, []byte("randfeat/internal/compute/")) || bytes.Contains(line, []byte("] math."))):
 			_, rest, _ := bytes.Cut(line, []byte{'/'})
 			total += lengths[string(rest[8:16])]
 		}

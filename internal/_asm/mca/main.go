@@ -61,11 +61,11 @@ func main() {
 	for _, l := range loops {
 		binary := filepath.Join(folder, l.pkg)
 		if _, err := os.Stat(binary); err != nil {
-			build := exec.Command("go", "test", "-c", "-o", binary, "./internal/"+l.pkg)
+			build := exec.Command("go", "test", "-c", "-o", binary, "./internal/compute/"+l.pkg)
 			build.Dir, build.Env = "../..", append(os.Environ(), "GOARCH=arm64", "CGO_ENABLED=0")
 			run(build)
 		}
-		symbol := "github.com/seed-feabd252/randfeat/internal/" + l.pkg + "." + l.function + ".abi0"
+		symbol := "github.com/seed-feabd252/randfeat/internal/compute/" + l.pkg + "." + l.function + ".abi0"
 		body := body(run(exec.Command(*objdump, "-d", "--no-show-raw-insn", "--disassemble-symbols="+symbol, binary)))
 		fmt.Printf("| `%s.%s` | %s | %d |", l.pkg, strings.TrimSuffix(l.function, "NEON"), l.what, len(body))
 		for _, p := range processors {

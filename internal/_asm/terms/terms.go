@@ -7,7 +7,7 @@ import (
 	"go/format"
 
 	"github.com/seed-feabd252/randfeat/hadamard"
-	"github.com/seed-feabd252/randfeat/internal/fwht"
+	"github.com/seed-feabd252/randfeat/internal/compute/fwht"
 )
 
 // Orders are the orders of the cores that have kernels of their own.

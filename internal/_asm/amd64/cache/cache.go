@@ -9,7 +9,7 @@ import (
 
 // Write writes the instruction CPUID, and a copy past the caches, as functions.
 func Write() {
-	Package("github.com/seed-feabd252/randfeat/internal/cache")
+	Package("github.com/seed-feabd252/randfeat/internal/compute/cache")
 	TEXT("cpuid", NOSPLIT, "func(leaf, subleaf uint32) (eax, ebx, ecx, edx uint32)")
 	Doc("cpuid is the instruction CPUID.")
 	Load(Param("leaf"), EAX)

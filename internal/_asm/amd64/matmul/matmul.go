@@ -18,7 +18,7 @@ type machine struct {
 
 // Write writes all kernels.
 func Write() {
-	Package("github.com/seed-feabd252/randfeat/internal/matmul")
+	Package("github.com/seed-feabd252/randfeat/internal/compute/matmul")
 	for _, general := range amd64.Machines {
 		m := machine{general, 6, general.Registers()}
 		if m.Wide {

@@ -28,7 +28,7 @@ type kernel struct {
 
 // Write writes all kernels.
 func Write() {
-	Package("github.com/seed-feabd252/randfeat/internal/rankone")
+	Package("github.com/seed-feabd252/randfeat/internal/compute/rankone")
 	for _, m := range amd64.Machines {
 		widest := 2
 		if m.Wide {

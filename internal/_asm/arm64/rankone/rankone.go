@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/seed-feabd252/randfeat/internal/_asm/arm64"
-	"github.com/seed-feabd252/randfeat/internal/rankone"
+	"github.com/seed-feabd252/randfeat/internal/compute/rankone"
 )
 
 // kernel is a machine that writes a kernel for panels of so many vectors.

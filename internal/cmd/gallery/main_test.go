@@ -1,0 +1,106 @@
+package main
+
+import (
+	"encoding/csv"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// root is the root of the module.
+var root = filepath.Join("..", "..", "..")
+
+// TestPage: the page that is committed is the one that the examples make today, and each passage is
+// short.
+func TestPage(t *testing.T) {
+	want, err := page(root)
+	require.NoError(t, err)
+	got, err := os.ReadFile(filepath.Join(root, "docs", "gallery.md"))
+	require.NoError(t, err)
+	assert.Equal(t, want, string(got), "go run ./internal/cmd/gallery -text writes the page again")
+	for _, e := range entries {
+		code, err := e.code.read(filepath.Join(root, "examples", e.name))
+		require.NoError(t, err)
+		assert.LessOrEqual(t, strings.Count(code, "\n"), 16, e.name)
+	}
+}
+
+// TestFiles: the folder has the pictures of the page and their numbers, and no more than a clone
+// should have to take along.
+func TestFiles(t *testing.T) {
+	var want, got []string
+	for _, e := range entries {
+		want = append(want, e.name+".csv", e.name+".png")
+	}
+	files, err := os.ReadDir(filepath.Join(root, "docs", "gallery"))
+	require.NoError(t, err)
+	var size int64
+	for _, f := range files {
+		info, err := f.Info()
+		require.NoError(t, err)
+		size += info.Size()
+		got = append(got, f.Name())
+	}
+	assert.ElementsMatch(t, want, got)
+	assert.Less(t, size, int64(1_500_000))
+}
+
+// TestEveryExample: an example with a program of its own has a place on the page.
+func TestEveryExample(t *testing.T) {
+	folders, err := filepath.Glob(filepath.Join(root, "examples", "*", "gallery_test.go"))
+	require.NoError(t, err)
+	var want, got []string
+	for _, f := range folders {
+		want = append(want, filepath.Base(filepath.Dir(f)))
+	}
+	for _, e := range entries {
+		got = append(got, e.name)
+	}
+	assert.ElementsMatch(t, want, got)
+}
+
+func TestCut(t *testing.T) {
+	code, err := cut("func f() {\n\ta()\n\tif b {\n\t\tc()\n\t}\n}\n", "if b", "c()")
+	require.NoError(t, err)
+	assert.Equal(t, "if b {\n\tc()\n", code)
+	_, err = cut("a\nb\n", "a", "c")
+	assert.Error(t, err)
+	_, err = cut("a\nb\n", "c", "b")
+	assert.Error(t, err)
+	_, err = passage{"none.go", "f", "a", "b"}.read(".")
+	assert.Error(t, err)
+	_, err = passage{"main.go", "f", "a", "b"}.read(".")
+	assert.ErrorContains(t, err, "no function f")
+}
+
+// TestCaption: the README says what its picture shows.
+func TestCaption(t *testing.T) {
+	f, err := os.Open(filepath.Join(root, "docs", "gallery", "attention.csv"))
+	require.NoError(t, err)
+	defer f.Close()
+	lines, err := csv.NewReader(f).ReadAll()
+	require.NoError(t, err)
+	var exact, ms, wrong float64
+	landmarks := 0
+	for _, line := range lines[1:] {
+		if line[1] != "landmarks" {
+			continue
+		}
+		if landmarks++; landmarks == 2 { // of the sizes 64, 256 and 1024
+			_, err := fmt.Sscanf(line[0], "exact attention takes %f ms", &exact)
+			require.NoError(t, err)
+			_, err = fmt.Sscan(line[2], &ms)
+			require.NoError(t, err)
+			_, err = fmt.Sscan(line[3], &wrong)
+			require.NoError(t, err)
+		}
+	}
+	readme, err := os.ReadFile(filepath.Join(root, "README.md"))
+	require.NoError(t, err)
+	assert.Contains(t, string(readme), fmt.Sprintf("Exact attention takes %.0f ms; 256 landmarks are %.0f %% off after %.0f ms.", exact, 100*wrong, ms))
+}

@@ -1,0 +1,23 @@
+// Command mappages writes the pages of docs/maps: for each kernel its maps, their features, the
+// exact mean and error of their estimates over every kind of frequencies, by validate.Theory, and a
+// picture of the errors.
+//
+//	go run ./internal/cmd/mappages
+//
+// A test compares the checked-in pages with what it writes.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+)
+
+func main() {
+	folder := flag.String("o", "docs/maps", "folder to write")
+	flag.Parse()
+	if err := write(*folder); err != nil {
+		fmt.Fprintf(os.Stderr, "mappages: %v\n", err)
+		os.Exit(1)
+	}
+}

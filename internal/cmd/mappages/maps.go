@@ -1,0 +1,312 @@
+package main
+
+import (
+	"math/rand/v2"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/kernels"
+	"github.com/seed-feabd252/randfeat/orf"
+	"github.com/seed-feabd252/randfeat/rff"
+)
+
+// page is a kernel with its maps.
+type page struct {
+	file, title, kernel, about string
+	maps                       []mapping
+}
+
+// mapping is a map, with the formula of its error over each kind of frequencies that has a law.
+type mapping struct {
+	name, features, about string
+	make                  constructor
+	own                   bool // draws weights of its own
+	laws                  map[string]string
+}
+
+// constructor makes a map of the frequencies w, or of so many weights of its own.
+type constructor func(w orf.Projection[float64], size int) (rff.Map[float64], error)
+
+func source() rand.Source { return rand.NewPCG(1, 2) }
+
+// over is the constructor of maps that need frequencies alone.
+func over[M rff.Map[float64]](f func(w orf.Projection[float64]) (M, error)) constructor {
+	return func(w orf.Projection[float64], _ int) (rff.Map[float64], error) { return f(w) }
+}
+
+// scaled is the constructor of maps of scale or length-scale 1.
+func scaled[M rff.Map[float64]](f func(w orf.Projection[float64], scale float64) (M, error)) constructor {
+	return over(func(w orf.Projection[float64]) (M, error) { return f(w, 1) })
+}
+
+// damped is the constructor of maps of scale 1 with a given damping.
+func damped[M rff.Map[float64]](f func(w orf.Projection[float64], scale, a float64) (M, error)) constructor {
+	return over(func(w orf.Projection[float64]) (M, error) { return f(w, 1, damping) })
+}
+
+// damping is the a of the examples.
+const damping = -0.04
+
+// fitted is the constructor of maps that are fitted to samples.
+func fitted[M rff.Map[float64]](f func(w orf.Projection[float64], x, y dense.Matrix[float64], scale float64) (M, error)) constructor {
+	return over(func(w orf.Projection[float64]) (M, error) {
+		x, y := samples(1), samples(2)
+		return f(w, x, y, 1)
+	})
+}
+
+// samples are 100 points whose first coordinates vary most.
+func samples(seed uint64) dense.Matrix[float64] {
+	rng := rand.New(rand.NewPCG(seed, 3))
+	x := dense.New[float64](100, dim)
+	for i := range x.Rows {
+		for j := range x.Cols {
+			x.Set(i, j, rng.NormFloat64()*(0.1+0.6/float64(j+1)))
+		}
+	}
+	return x
+}
+
+// formulas of a mean of terms over independent, orthogonal and simplex rows, of both lengths.
+func formulas(iid, haar, simplex, fixedIID, fixedHaar, fixedSimplex string) map[string]string {
+	return map[string]string{
+		"IID": iid, "GramSchmidt": haar, "Simplex": simplex,
+		"IID(FixedLength)": fixedIID, "GramSchmidt(FixedLength)": fixedHaar, "Simplex(FixedLength)": fixedSimplex,
+	}
+}
+
+// waves are the laws of cos features whose terms have the variance v, or fixed for rows of fixed
+// length, with a factor in front.
+func waves(factor, v, fixed string) map[string]string {
+	return formulas(
+		factor+v+"/m",
+		factor+"["+v+" + n·(H(−q/2) − e^(−q))]/m",
+		factor+"["+v+" + n·(½R(κ, −q/2) + ½R(−κ, −q/2) − e^(−q))]/m",
+		factor+"{["+fixed+" − F(r)²]/m + [F(r) − e^(−q/2)]²}, r = √(dq)",
+		factor+"{["+fixed+" − F(r)² + n·(F(√2·r) − F(r)²)]/m + [F(r) − e^(−q/2)]²}, r = √(dq)",
+		factor+"{["+fixed+" − F(r)² + n·(½F(√(2+2κ)·r) + ½F(√(2−2κ)·r) − F(r)²)]/m + [F(r) − e^(−q/2)]²}, r = √(dq)",
+	)
+}
+
+// exponentials are the laws of exp features, with a factor in front; gain is λ of damped ones, ""
+// for none.
+func exponentials(factor, second, gain, slope string) map[string]string {
+	square := gain
+	if gain != "" {
+		square += "²·"
+		gain += "·"
+	}
+	radius := ", r = √(" + slope + "dp)"
+	return formulas(
+		factor+"["+second+" − e^p]/m",
+		factor+"["+second+" − e^p + n·(H(p/2) − e^p)]/m",
+		factor+"["+second+" − e^p + n·(R(κ, p/2) − e^p)]/m",
+		factor+"{"+square+"[G(2r) − G(r)²]/m + ["+gain+"G(r) − e^(p/2)]²}"+radius,
+		factor+"{"+square+"[G(2r) − G(r)² + n·(G(√2·r) − G(r)²)]/m + ["+gain+"G(r) − e^(p/2)]²}"+radius,
+		factor+"{"+square+"[G(2r) − G(r)² + n·(G(√(2+2κ)·r) − G(r)²)]/m + ["+gain+"G(r) − e^(p/2)]²}"+radius,
+	)
+}
+
+// evens are the laws of exp(±wᵀx) features, with a factor in front.
+func evens(factor string) map[string]string {
+	return formulas(
+		factor+"½(e^p − 1)²/m",
+		factor+"[½(e^p − 1)² + n·(H(p/2) − e^p)]/m",
+		factor+"[½(e^p − 1)² + n·(½R(κ, p/2) + ½R(−κ, p/2) − e^p)]/m",
+		factor+"{[½ + ½G(2r) − G(r)²]/m + [G(r) − e^(p/2)]²}, r = √(dp)",
+		factor+"{[½ + ½G(2r) − G(r)² + n·(G(√2·r) − G(r)²)]/m + [G(r) − e^(p/2)]²}, r = √(dp)",
+		factor+"{[½ + ½G(2r) − G(r)² + n·(½G(√(2+2κ)·r) + ½G(√(2−2κ)·r) − G(r)²)]/m + [G(r) − e^(p/2)]²}, r = √(dp)",
+	)
+}
+
+// of returns laws over single ensembles.
+func of(pairs ...string) map[string]string {
+	laws := make(map[string]string)
+	for i := 0; i < len(pairs); i += 2 {
+		laws[pairs[i]] = pairs[i+1]
+	}
+	return laws
+}
+
+const (
+	soft = "e^(−‖x‖²−‖y‖²)·"   // of exp features of the softmax kernel
+	hard = "e^(−2‖x‖²−2‖y‖²)·" // of exp features of the Gaussian kernel
+	back = "e^(‖x‖²+‖y‖²)·"    // of wave features of the softmax kernel
+
+	wave, phase = "½(1 − e^(−q))²", "(1 + ½e^(−2q) − e^(−q))"
+	damp        = "(1−4a)^d·(1−8a)^(−d/2)·e^(2(1−4a)p/(1−8a))"
+)
+
+// pages returns all pages.
+func pages() []page {
+	return []page{
+		{"gaussian", "Gaussian kernel", "k(x, y) = exp(−‖x−y‖²/(2ℓ²)), here ℓ = 1: other length-scales divide the points by ℓ",
+			"Wave features have small errors where points are close together, exponential features where points are far apart or attention needs positive features.", []mapping{
+				{"Gaussian", "φ(x) = [cos(Wx/ℓ), sin(Wx/ℓ)]/√m", "The usual choice, exact for y = x.", scaled(rff.Gaussian[float64]), false, waves("", wave, "½ + ½F(2r)")},
+				{"GaussianPhase", "φ(x) = √(2/m)·cos(Wx/ℓ + b), b uniform on [0, 2π)", "One feature a frequency. The phases add to the error, most of all for close points.", func(w orf.Projection[float64], _ int) (rff.Map[float64], error) {
+					return rff.GaussianPhase(w, 1, source())
+				}, false, waves("", phase, "1 + ½F(2r)")},
+				{"GaussianPositive", "φ(x) = exp(Wx/ℓ − ‖x‖²/ℓ²)/√m", "Positive features.", scaled(rff.GaussianPositive[float64]), false, exponentials(hard, "e^(2p)", "", "")},
+				{"GaussianHyperbolic", "φ(x) = [exp(Wx/ℓ − ‖x‖²/ℓ²), exp(−Wx/ℓ − ‖x‖²/ℓ²)]/√(2m)", "Positive features, exact for y = −x.", scaled(rff.GaussianHyperbolic[float64]), false, evens(hard)},
+				{"GaussianOptimal", "φ(x) = (1−4a)^(d/4)·exp(a‖w‖² + √(1−4a)·wᵀx/ℓ − ‖x‖²/ℓ²)/√m", "Positive features, damped by a < 0 where ‖w‖ is large; here a = −0.04.", damped(rff.GaussianOptimal[float64]), false, exponentials(hard, damp, "λ", "(1−4a)")},
+			}},
+		{"softmax", "Softmax kernel", "k(x, y) = exp(s·xᵀy), here s = 1: other scales multiply the points by √s",
+			"The kernel of attention. Positive features make averages of values with positive weights.", []mapping{
+				{"SoftmaxTrig", "φ(x) = exp(s‖x‖²/2)·[cos(√s·Wx), sin(√s·Wx)]/√m", "Exact for y = x, with signs, and a large error where k is small.", scaled(rff.SoftmaxTrig[float64]), false, waves(back, wave, "½ + ½F(2r)")},
+				{"SoftmaxPositive", "φ(x) = exp(√s·Wx − s‖x‖²/2)/√m", "The features of FAVOR+.", scaled(rff.SoftmaxPositive[float64]), false, exponentials(soft, "e^(2p)", "", "")},
+				{"SoftmaxHyperbolic", "φ(x) = [exp(√s·Wx − s‖x‖²/2), exp(−√s·Wx − s‖x‖²/2)]/√(2m)", "Exact for y = −x.", scaled(rff.SoftmaxHyperbolic[float64]), false, evens(soft)},
+				{"SoftmaxOptimal", "φ(x) = (1−4a)^(d/4)·exp(a‖w‖² + √(s(1−4a))·wᵀx − s‖x‖²/2)/√m", "The features of FAVOR++; here a = −0.04.", damped(rff.SoftmaxOptimal[float64]), false, exponentials(soft, damp, "λ", "(1−4a)")},
+				{"SADERF", "SoftmaxOptimal at Ψx and Ψ⁻¹y with a diagonal Ψ", "Fitted to samples: Ψ and a come from the second moments of queries and keys, here of anisotropic samples.", fitted(rff.SADERF[float64]), false, after()},
+				{"ADERF", "SoftmaxOptimal, all at Ψx and Ψ⁻ᵀy", "Fitted to samples, with any matrix Ψ.", fitted(rff.ADERF[float64]), false, after()},
+				{"SDERF", "φ(x) = det(I−4A)^¼·exp(wᵀAw + wᵀ(I−4A)^½Qᵀx − ‖x‖²/2)/√m", "Fitted to samples, with a damping A for each direction.", fitted(rff.SDERF[float64]), false,
+					of("IID", soft+"[Π_l (1−4a_l)·(1−8a_l)^(−½)·exp(2(1−4a_l)·(Qᵀ(x+y))_l²/(1−8a_l)) − e^p]/m")},
+				{"SoftmaxHybrid", "estimate λ·S₁ + (1−λ)·S₂ of SoftmaxHyperbolic and SoftmaxTrig, λ an estimate of θ/π from n signs", "Exact for y = x and for y = −x; here n = 8.", func(w orf.Projection[float64], _ int) (rff.Map[float64], error) {
+					gate, err := orf.Draw[float64](orf.IID{}, 8, dim, source())
+					if err != nil {
+						return nil, err
+					}
+					return rff.SoftmaxHybrid(w, gate, 1)
+				}, false, of("IID", "[(ℓ² + ℓ(1−ℓ)/n)·V₁ + ((1−ℓ)² + ℓ(1−ℓ)/n)·V₂ + 2ℓ(1−ℓ)(1−1/n)·C]/m, ℓ = θ/π, C = −k²(1 − cos(‖x‖²−‖y‖²)), V₁ and V₂ those of SoftmaxHyperbolic and SoftmaxTrig for m = 1")},
+			}},
+		{"dot", "Dot product", "k(x, y) = xᵀy", "Projections keep inner products [Johnson & Lindenstrauss 1984]. Whole orthogonal matrices of fixed length keep them exactly.", []mapping{
+			{"DotProduct", "φ(x) = Wx/√m", "The laws of all linear projections.", over(rff.DotProduct[float64]), false, dots()},
+		}},
+		{"angular", "Angular kernel", "k(x, y) = 1 − 2θ/π", "Signs of projections: the lengths of points and of frequencies do not matter.", []mapping{
+			{"Angular", "φ(x) = sign(Wx)/√m", "One bit a frequency would do.", over(rff.Angular[float64]), false, of(
+				"IID", "4u(1−u)/m", "IID(FixedLength)", "4u(1−u)/m",
+				"GramSchmidt", "[4u(1−u) + 4n·(P₁₂ − u²)]/m", "GramSchmidt(FixedLength)", "[4u(1−u) + 4n·(P₁₂ − u²)]/m")},
+		}},
+		{"arccosine", "Arc-cosine kernels", "k₀ = 1 − θ/π,  k₁ = ‖x‖‖y‖·J₁/π,  k₂ = ‖x‖²‖y‖²·J₂/π", "Infinitely wide layers of steps, ramps and squared ramps [Cho & Saul 2009].", []mapping{
+			{"ArcCosine of order 0", "φ(x) = √(2/m)·Θ(Wx)", "Steps.", order(0), false, of(
+				"IID", "k₀(2 − k₀)/m", "IID(FixedLength)", "k₀(2 − k₀)/m",
+				"GramSchmidt", "[k₀(2 − k₀) + n·(P₁₂ − u²)]/m", "GramSchmidt(FixedLength)", "[k₀(2 − k₀) + n·(P₁₂ − u²)]/m")},
+			{"ArcCosine of order 1", "φ(x) = √(2/m)·max(Wx, 0)", "Ramps, the layer of ReLU networks.", order(1), false, of(
+				"IID", "(2‖x‖²‖y‖²·J₂/π − k₁²)/m", "IID(FixedLength)", "(2‖x‖²‖y‖²·d/(d+2)·J₂/π − k₁²)/m")},
+			{"ArcCosine of order 2", "φ(x) = √(2/m)·max(Wx, 0)²", "Squared ramps.", order(2), false, of(
+				"IID", "(2‖x‖⁴‖y‖⁴·J₄/π − k₂²)/m",
+				"IID(FixedLength)", "(2‖x‖⁴‖y‖⁴·d³/((d+2)(d+4)(d+6))·J₄/π − (d/(d+2))²·k₂²)/m + (2/(d+2))²·k₂²")},
+		}},
+		{"matern", "Matérn and Laplacian kernels", "k = exp(−‖x−y‖₁) or the Matérn kernel of smoothness ν, here of length-scale 1", "Kernels of rougher functions than the Gaussian kernel's: frequencies have heavier tails.", []mapping{
+			{"Laplacian", "φ(x) = [cos(Wx), sin(Wx)]/√m, W of independent Cauchy variables", "", func(_ orf.Projection[float64], m int) (rff.Map[float64], error) {
+				return rff.Laplacian[float64](m, dim, 1, source())
+			}, true, of(own, "(1 − k²)/(2m)")},
+			{"Matern of 1/2", "φ(x) = [cos(Wx), sin(Wx)]/√m, rows of W scaled to Student's law", "", smooth(0.5), false, of("IID", "(1 + k(2x, 2y) − 2k²)/(2m)")},
+			{"Matern of 3/2", "φ(x) = [cos(Wx), sin(Wx)]/√m", "", smooth(1.5), false, of("IID", "(1 + k(2x, 2y) − 2k²)/(2m)")},
+			{"Matern of 5/2", "φ(x) = [cos(Wx), sin(Wx)]/√m", "", smooth(2.5), false, of("IID", "(1 + k(2x, 2y) − 2k²)/(2m)")},
+		}},
+		{"polynomial", "Polynomial kernels", "k(x, y) = (γ·xᵀy + c)^h, here (xᵀy + 1)², and Maclaurin series Σ a_n·(xᵀy)ⁿ", "Sketches of products of h factors. The laws are those of (xᵀy)^h at the points [√γ·x, √c] and [√γ·y, √c].", []mapping{
+			{"PolynomialSketch with RademacherWeights", "φ(x) = Π_{t≤h} w_tᵀx/√m, w of ±1", "", polynomial(rff.RademacherWeights), true, of(own, "[(P + 2s² − 2Q)^h − s^(2h)]/m")},
+			{"PolynomialSketch with GaussianWeights", "φ(x) = Π_{t≤h} w_tᵀx/√m, w ~ N(0, I)", "", polynomial(rff.GaussianWeights), true, of(own, "[(P + 2s²)^h − s^(2h)]/m")},
+			{"PolynomialSketch with ComplexRademacherWeights", "real and imaginary parts of √(2/m)·Π_{t≤h} w_tᵀx, w of 1, −1, i, −i", "", polynomial(rff.ComplexRademacherWeights), true, of(own, "2[½(P + s² − Q)^h + ½(2s² − Q)^h − s^(2h)]/m")},
+			{"PolynomialSketch with ComplexGaussianWeights", "real and imaginary parts of √(2/m)·Π_{t≤h} w_tᵀx, w complex normal", "", polynomial(rff.ComplexGaussianWeights), true, of(own, "2[½(P + s²)^h + ½(2s²)^h − s^(2h)]/m")},
+			{"TensorSketch", "φ = the convolution of h count sketches, by Fourier transforms", "", func(_ orf.Projection[float64], m int) (rff.Map[float64], error) {
+				return rff.TensorSketch[float64](m, dim, quadratic, source())
+			}, true, of(own, "[(s²+B)^h + (s²+C)^h − 2s^(2h)]/m + g·[(s²+B+C)^h − (s²+B)^h − (s²+C)^h + s^(2h)]/m², B = P − Q, C = s² − Q, g = 2 for even m and 1 for odd m")},
+			{"Maclaurin", "φ(x) = √(a_n/(p_n·m))·Π_{t≤n} w_tᵀx, n drawn with probability p_n", "Here 1 + s + s²/2 with p_n = ½, ¼, ¼.", func(_ orf.Projection[float64], m int) (rff.Map[float64], error) {
+				return rff.Maclaurin[float64](m, dim, kernels.Maclaurin{Coefficients: []float64{1, 1, 0.5}}, []float64{0.5, 0.25, 0.25}, rff.RademacherWeights, source())
+			}, true, of(own, "[Σ a_n²/p_n·(P + 2s² − 2Q)ⁿ − k²]/m")},
+		}},
+		{"chisquare", "Skewed χ² kernel", "k(x, y) = Π_i 2√((x_i+c)(y_i+c))/(x_i + y_i + 2c), here c = 1", "For histograms: coordinates above −c.", []mapping{
+			{"SkewedChiSquare", "φ(x) = √(2/m)·cos(W·log(x+c) + b)", "", func(_ orf.Projection[float64], m int) (rff.Map[float64], error) {
+				return rff.SkewedChiSquare[float64](m, dim, 1, source())
+			}, true, of(own, "(1 + ½k₂ − k²)/m, k₂ the kernel at twice the difference of the logarithms")},
+		}},
+		{"generalised", "Generalised attention kernels", "k(x, y) = E[f(wᵀx)·f(wᵀy)] for w ~ N(0, I)", "Any f ≥ 0 makes positive features. Here ε = 0, without which no law is known.", []mapping{
+			{"Generalised of ReLU", "φ(x) = max(Wx, 0)/√m", "", general(kernels.ReLU), false, of("IID", "(2‖x‖²‖y‖²·J₂/π − 4k²)/(4m)")},
+			{"Generalised of Square", "φ(x) = (Wx)²/√m", "", general(kernels.Square), false, of("IID", "(9P² + 72P·s² + 24s⁴ − (P + 2s²)²)/m")},
+			{"Generalised of Exponential", "φ(x) = exp(Wx)/√m", "", general(kernels.Exponential), false, of("IID", "(e^(2p) − e^p)/m")},
+		}},
+	}
+}
+
+// after are the laws of SoftmaxOptimal at other points.
+func after() map[string]string {
+	laws := exponentials(soft, damp, "λ", "(1−4a)")
+	for name, law := range laws {
+		laws[name] = law + ", all at Ψx and Ψ⁻ᵀy"
+	}
+	return laws
+}
+
+// dots are the laws of the dot product.
+func dots() map[string]string {
+	lengths := " + 2T/(dm)"
+	rows := map[string]string{
+		"GramSchmidt": "T = dP₂/(d+2)", "Hadamard": "T = T₃ for the 3 factors, T₀ = d'·Q, T_k = P₂ − 2T_(k−1)/d', and d' for d",
+		"Givens": "T = d·[P₂/(d+2) + (1 − (d+2)/(2d(d−1)))^N·(Q − P₂/(d+2))] for N rotations, here 64",
+	}
+	laws := map[string]string{
+		"IID":                   "(P + s²)/m",
+		"IID(FixedLength)":      "(dP₂/(d+2) − s²)/m",
+		"Simplex":               "[(T − s²)(1 + n·(κ²d − 1)/(d−1)) + 2T/d]/m, T = dP₂/(d+2)",
+		"Simplex(FixedLength)":  "(T − s²)(1 + n·(κ²d − 1)/(d−1))/m, T = dP₂/(d+2)",
+		"Fastfood":              "[P + s² + n·c]/m, c = d'/(d'+2)·(s² + (2(P₂ − 2Q) − P − s²)/(d'−1)) − s²",
+		"Fastfood(FixedLength)": "[d'P₂/(d'+2) − s² + n·c]/m, c as in Fastfood",
+	}
+	for name, t := range rows {
+		laws[name] = "(T − s²)(1 − n/(d−1))/m" + lengths + ", " + t
+	}
+	for name, t := range map[string]string{
+		"GramSchmidt(FixedLength)": "GramSchmidt", "Hadamard(FixedLength)": "Hadamard",
+		"Givens(FixedLength)": "Givens",
+	} {
+		laws[name] = "(T − s²)(1 − n/(d−1))/m, " + rows[t]
+	}
+	return laws
+}
+
+func order(n int) constructor {
+	return over(func(w orf.Projection[float64]) (rff.Map[float64], error) { return rff.ArcCosine(w, n) })
+}
+
+func smooth(nu float64) constructor {
+	return over(func(w orf.Projection[float64]) (rff.Map[float64], error) { return rff.Matern(w, nu, 1, source()) })
+}
+
+func general(f kernels.Nonlinearity) constructor {
+	return over(func(w orf.Projection[float64]) (rff.LogMap[float64], error) {
+		return rff.Generalised(w, kernels.Generalised{F: f})
+	})
+}
+
+// quadratic is the polynomial kernel of the examples.
+var quadratic = kernels.Polynomial{Degree: 2, Gamma: 1, Offset: 1}
+
+func polynomial(law rff.Weights) constructor {
+	return func(_ orf.Projection[float64], m int) (rff.Map[float64], error) {
+		return rff.PolynomialSketch[float64](m, dim, quadratic, law, source())
+	}
+}
+
+const indexHead = `# Maps and their laws
+
+What is known of the estimate φ(x)ᵀφ(y) of each map over each kind of frequencies of package
+[orf](../../orf): ✓ the exact error of an unbiased estimate, "biased" the exact mean and error of a
+biased one, — no law. validate.Theory computes the laws, and tests hold measurements against them.
+Each page has the formulas, the numbers of an example and a picture of the error. Landmarks and exact
+maps have no law, since there are no random frequencies in them; maps of New have one over
+independent frequencies for any functions, by quadrature; Centred, Compose and Homogeneous have the
+law of the map inside.
+
+One command writes these pages from the code: ` + "`go run ./internal/cmd/mappages`" + `.
+
+| map |`
+
+const notation = `
+## Notation
+
+The example pair has d = 16, ‖x‖ = ‖y‖ = 1 and an angle of 60°; the picture has all angles and m = 16.
+
+- ` + "`s = xᵀy`, `p = ‖x+y‖²`, `q = ‖x−y‖²`, `P = ‖x‖²‖y‖²`, `P₂ = P + 2s²`, `Q = Σ x_i²y_i²`" + `, θ the angle between x and y, ` + "`u = θ/π`" + `.
+- n is the mean number of other rows in the block of a row: m − 1 for m ≤ d, d − 1 for whole blocks.
+  κ = −1/(d−1) is the cosine of the angle between two rows of a simplex block. d' is the order of a
+  Hadamard matrix to which points are padded.
+- ` + "`H(t) = ₁F₁(d; d/2; t)`" + `, and ` + "`R(κ, t) = E[₁F₁(d; d/2; (1 + κ·sin 2α)·t)]`" + ` for an angle α of density ∝ (sin α·cos α)^(d−1) on [0, π/2].
+- ` + "`F(r) = ₀F₁(; d/2; −r²/4) = Γ(d/2)·(2/r)^(d/2−1)·J_(d/2−1)(r)`, the mean of cos(r·v₁) over unit vectors v, and `G(r) = ₀F₁(; d/2; r²/4)`, that of exp(r·v₁), with I in place of J" + `.
+  FixedLength scales every row to √d: wᵀz is r·v₁ with r = √d·‖z‖.
+- ` + "`λ = (1−4a)^(d/2)·e^(2ad)`" + ` is what damping multiplies the mean by if lengths are fixed.
+- ` + "`P₁₂ = (2(d−2)/(π²(d−1)))·∫₀^θ (θ−δ)·₂F₁(1, 1; (d+1)/2; sin²δ) dδ`" + ` in the angular kernel: the probability that two orthogonal rows both separate x from y.
+- ` + "`J₁ = sin θ + (π−θ)cos θ`, `J₂ = 3sin θ·cos θ + (π−θ)(1 + 2cos²θ)`, `J₄ = (55 + 50cos²θ)sin θ·cos θ + (π−θ)(9 + 72cos²θ + 24cos⁴θ)`" + `.
+
+Sources and derivations are in the comments of [internal/law/mse](../../internal/law/mse), and full entries of
+papers in the References of [rff](../../rff/doc.go) and [orf](../../orf/doc.go).
+`

@@ -1,0 +1,230 @@
+package fwht
+
+import (
+	"fmt"
+	"math/bits"
+	"slices"
+
+	"github.com/seed-feabd252/randfeat/internal/compute/cache"
+	"github.com/seed-feabd252/randfeat/internal/memory/pool"
+)
+
+// Core is an h×h matrix C of signs, h divisible by 4, prepared for ApplyCore. It
+// never changes and may be shared by goroutines.
+//
+// The columns of C are taken in groups of four. In a group, with a, b, c, d the
+// four elements of a vector, a row of C sees one of
+//
+//	p+r, p−r, p+q, p−q, m+r, m−r, m+q, m−q,  p = a+b, m = a−b, r = c+d, q = c−d
+//
+// or its negative, so that a row costs one addition a group instead of four.
+type Core struct {
+	h     int
+	terms []uint16 // those of Terms
+	// kernel is the index of terms in kernelTerms, or −1.
+	kernel  int
+	scratch pool.Both[[]float32, []float64] // combinations
+}
+
+const (
+	// kinds is the number of combinations of a group, negatives included.
+	kinds = 16
+	// minTile is the least number of columns that are worth a loop over slices.
+	minTile = 8
+)
+
+// NewCore returns the core of the h×h matrix whose rows, ±1, follow each other in
+// signs. It panics unless h is a multiple of 4 from 4 to 4096.
+func NewCore(h int, signs []int8) *Core {
+	if h < 4 || h > 4096 || h%4 != 0 || len(signs) != h*h {
+		panic(fmt.Sprintf("fwht: core of order %d with %d signs", h, len(signs)))
+	}
+	c := &Core{h: h, terms: Terms(h, signs)}
+	c.kernel = slices.IndexFunc(kernelTerms, func(terms []uint16) bool { return slices.Equal(terms, c.terms) })
+	return c
+}
+
+// Terms returns for every row of a core and every group in turn which combination
+// the row sees: 16·group + the number of the combination in the list of Core, + 8
+// for its negative.
+func Terms(h int, signs []int8) []uint16 {
+	terms := make([]uint16, 0, h*h/4)
+	for i := 0; i < len(signs); i += 4 {
+		terms = append(terms, uint16(i%h/4*kinds+kind(signs[i:i+4])))
+	}
+	return terms
+}
+
+// kind returns the number of the combination that has the four signs.
+func kind(s []int8) int {
+	k := 0
+	if s[1] != s[0] {
+		k = 4
+	}
+	if s[2] != s[3] {
+		k += 2
+	}
+	if s[2] != s[0] {
+		k++
+	}
+	if s[0] < 0 {
+		k += 8
+	}
+	return k
+}
+
+// ApplyCore replaces each of the s columns v of the h×s matrix x (rows of s
+// elements, one after the other) by C·v, on the calling goroutine, in
+// s·h·(h/4 + 2) additions.
+//
+// An element of the result is ((±g₀ ± g₁) ± g₂) ± …, the combinations of the
+// groups in ascending order: that fixes every rounding. s must be at least 1 and
+// len(x) be h·s.
+func ApplyCore[T Float](c *Core, x []T, s int) {
+	apply := kernelFor(c, best[T](), s)
+	if apply != nil && c.h == 12 {
+		apply(&x[0], s, s, nil) // its sums stay in registers
+		return
+	}
+	k := widest[T](s)
+	width := 1
+	// Where h allows, the combinations take half of the first cache.
+	for width < s && 2*width*4*c.h <= cache.L1/2/size[T]() {
+		width *= 2
+	}
+	if width < minTile {
+		width = 1
+	}
+	if k != nil {
+		width = max(width, 1<<k.log)
+	}
+	g := pool.Get[[]T](&c.scratch)
+	if len(*g) < 4*c.h*width {
+		*g = make([]T, 4*c.h*width)
+	}
+	if apply != nil {
+		apply(&x[0], s, s, &(*g)[0])
+		pool.Put(&c.scratch, g)
+		return
+	}
+	v := 0
+	if k != nil {
+		for ; v+1<<k.log <= s; v += 1 << k.log {
+			k.combine(&(*g)[0], &x[v], s, c.h/4)
+			k.sums(&x[v], s, &(*g)[0], &c.terms[0], c.h/4, c.h/4)
+		}
+	}
+	if width == 1 {
+		for ; v < s; v++ {
+			applyColumn(c, x[v:], s, *g)
+		}
+	}
+	for ; v < s; v += width {
+		applyTile(c, x[v:], s, min(width, s-v), *g)
+	}
+	pool.Put(&c.scratch, g)
+}
+
+// kernelFor returns the kernel among k that applies c to s columns, or nil.
+func kernelFor[T Float](c *Core, k *kernels[T], s int) func(x *T, stride, columns int, sums *T) {
+	if k == nil || c.kernel < 0 || k.cores == nil {
+		return nil
+	}
+	return k.cores[c.kernel][min(bits.TrailingZeros(uint(s)), k.log)]
+}
+
+// applyColumn multiplies the column x[0], x[s], x[2s], ….
+func applyColumn[T Float](c *Core, x []T, s int, g []T) {
+	for i := 0; i < c.h; i += 4 {
+		combine((*[kinds]T)(g[4*i:]), x[i*s], x[(i+1)*s], x[(i+2)*s], x[(i+3)*s])
+	}
+	// Four rows at a time, as each addition waits for the one before it.
+	n := c.h / 4
+	for i := 0; i < c.h; i += 4 {
+		t0 := c.terms[i*n:][:n]
+		t1 := c.terms[(i+1)*n:][:n]
+		t2 := c.terms[(i+2)*n:][:n]
+		t3 := c.terms[(i+3)*n:][:n]
+		y0, y1, y2, y3 := g[t0[0]], g[t1[0]], g[t2[0]], g[t3[0]]
+		for k := 1; k < n; k++ {
+			y0 += g[t0[k]]
+			y1 += g[t1[k]]
+			y2 += g[t2[k]]
+			y3 += g[t3[k]]
+		}
+		x[i*s], x[(i+1)*s], x[(i+2)*s], x[(i+3)*s] = y0, y1, y2, y3
+	}
+}
+
+// combine writes the combinations of a group and their negatives.
+func combine[T Float](g *[kinds]T, a, b, c, d T) {
+	p, m, r, q := a+b, a-b, c+d, c-d
+	g[0], g[1], g[2], g[3] = p+r, p-r, p+q, p-q
+	g[4], g[5], g[6], g[7] = m+r, m-r, m+q, m-q
+	for k, v := range g[:kinds/2] {
+		g[kinds/2+k] = -v
+	}
+}
+
+// applyTile multiplies width columns that lie side by side, with loops along
+// the rows.
+func applyTile[T Float](c *Core, x []T, s, width int, g []T) {
+	for i := 0; i < c.h; i += 4 {
+		combineTile(g[4*i*width:], x[i*s:][:width], x[(i+1)*s:], x[(i+2)*s:], x[(i+3)*s:])
+	}
+	n := c.h / 4
+	for i := range c.h {
+		t, y := c.terms[i*n:][:n], x[i*s:][:width]
+		k := 0
+		switch {
+		case n == 1:
+			copy(y, g[int(t[0])*width:])
+			k = 1
+		case n%2 == 1:
+			sum3(y, g[int(t[0])*width:], g[int(t[1])*width:], g[int(t[2])*width:])
+			k = 3
+		default:
+			sum2(y, g[int(t[0])*width:], g[int(t[1])*width:])
+			k = 2
+		}
+		for ; k < n; k += 2 {
+			sum3(y, y, g[int(t[k])*width:], g[int(t[k+1])*width:])
+		}
+	}
+}
+
+// combineTile writes each combination as a row of len(a) elements.
+func combineTile[T Float](g, a, b, c, d []T) {
+	w := len(a)
+	b, c, d = b[:w], c[:w], d[:w]
+	pr, pr2, pq, pq2 := g[:w], g[w:][:w], g[2*w:][:w], g[3*w:][:w]
+	mr, mr2, mq, mq2 := g[4*w:][:w], g[5*w:][:w], g[6*w:][:w], g[7*w:][:w]
+	for j := range a {
+		p, r := a[j]+b[j], c[j]+d[j]
+		q := c[j] - d[j]
+		pr[j], pr2[j], pq[j], pq2[j] = p+r, p-r, p+q, p-q
+	}
+	for j := range a {
+		m, r := a[j]-b[j], c[j]+d[j]
+		q := c[j] - d[j]
+		mr[j], mr2[j], mq[j], mq2[j] = m+r, m-r, m+q, m-q
+	}
+	negative := g[8*w:][:8*w]
+	for j, v := range g[:8*w] {
+		negative[j] = -v
+	}
+}
+
+func sum2[T Float](y, a, b []T) {
+	a, b = a[:len(y)], b[:len(y)]
+	for j := range y {
+		y[j] = a[j] + b[j]
+	}
+}
+
+func sum3[T Float](y, a, b, c []T) {
+	a, b, c = a[:len(y)], b[:len(y)], c[:len(y)]
+	for j := range y {
+		y[j] = a[j] + b[j] + c[j]
+	}
+}

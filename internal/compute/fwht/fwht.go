@@ -1,0 +1,197 @@
+// Package fwht is the fast Walsh–Hadamard transform on slices: the kernels under package hadamard.
+//
+// Every implementation computes, for each element, the expression that the stages h = 1, 2, 4, … of
+// the reference give. Additions and subtractions round as in the reference, so results agree to the
+// last bit on every tier.
+package fwht
+
+import (
+	"math/bits"
+
+	"github.com/seed-feabd252/randfeat/internal/compute/cache"
+)
+
+// Float is the set of element types.
+type Float interface{ float32 | float64 }
+
+// kernels are the building blocks of one tier for one element type. Vectors have
+// 1<<log elements.
+type kernels[T Float] struct {
+	log int
+	// single[t], if any, is the fastest kernel for one block of 2^t elements. The shortest block
+	// takes narrower vectors, because shuffles across narrow vectors are quicker.
+	single []func(p *T, count int)
+	// lanes[s] runs the first s stages, s < log, on count adjacent vectors.
+	lanes []func(p *T, count int)
+	// base[r] transforms count adjacent blocks of 2^r vectors.
+	base []func(p *T, count int)
+	// signed[r] writes the transform of count adjacent blocks of 2^r vectors of
+	// src times signs into dst.
+	signed []func(dst, src, signs *T, count int)
+	// stream[r] does what base[r] does and prefetches as many elements, ahead elements further on, into
+	// the second cache.
+	stream []func(p *T, count, ahead int)
+	// pass[r], for r ≥ outer, runs the r stages h … 2^(r−1)·h on the first columns of count
+	// adjacent blocks of 2^r·h elements. h and columns are multiples of a vector.
+	pass []func(p *T, h, columns, count int)
+	// times writes the products of count vectors of x and f into dst.
+	times func(dst, x, f *T, count int)
+	// combine writes the combinations of one vector of each of count groups of
+	// four rows of x, stride elements apart, into g.
+	combine func(g, x *T, stride, count int)
+	// sums writes one vector of each of 4·count rows of y, stride elements apart:
+	// the sum of the n vectors of g that the row's terms number.
+	sums func(y *T, stride int, g *T, terms *uint16, n, count int)
+	// cores[i][j], if any, applies the core of kernelTerms[i] to a multiple of 2^j
+	// columns, with room in sums for a vector a row.
+	cores [][]func(x *T, stride, columns int, sums *T)
+}
+
+// Blocks follow the caches. Results do not, since every way through the stages adds alike.
+var (
+	// firstCache is the size in bytes of the largest block that counts as in the first cache, the
+	// largest power of two that the cache holds.
+	firstCache = 1 << log2(cache.L1)
+	// memory is the size in bytes of the smallest vector that counts as beyond the second cache.
+	memory = 2 * cache.L2
+)
+
+const (
+	// outer is the number of stages of a pass over larger blocks. The 2^outer rows of a pass,
+	// powers of two apart, fall into one set of the first cache, which has eight lines or more.
+	outer = 3
+	// rangeBytes is the width of a range of columns: between two passes, segments·rangeBytes bytes,
+	// 64 KiB, stay in any second cache.
+	rangeBytes = 1 << 10
+)
+
+// Transform replaces x by H·x, unnormalised and in Sylvester order, on the
+// calling goroutine. len(x) must be a power of two.
+func Transform[T Float](x []T) {
+	switch len(x) {
+	case 1:
+	case 2:
+		x[0], x[1] = x[0]+x[1], x[0]-x[1]
+	case 4:
+		transform4(x)
+	case 8:
+		transform8(x)
+	default:
+		k := best[T]()
+		if k == nil {
+			reference(x)
+			return
+		}
+		if t := log2(len(x)); t < len(k.single) {
+			k.single[t](&x[0], 1)
+		} else {
+			k.transform(x, t, false)
+		}
+	}
+}
+
+// TransformBlocks replaces every one of the adjacent blocks of n elements of x by
+// its transform; n is a power of two that divides len(x).
+func TransformBlocks[T Float](x []T, n int) {
+	k := best[T]()
+	if k == nil || len(x) < 1<<k.log {
+		for ; len(x) > 0; x = x[n:] {
+			Transform(x[:n])
+		}
+		return
+	}
+	switch t := log2(n); {
+	case t == 0:
+	case t < k.log:
+		whole := len(x) &^ (1<<k.log - 1)
+		k.lanes[t](&x[0], whole>>k.log)
+		for x = x[whole:]; len(x) > 0; x = x[n:] {
+			Transform(x[:n])
+		}
+	case t < k.log+len(k.base):
+		k.base[t-k.log](&x[0], len(x)>>t)
+	default:
+		for ; len(x) > 0; x = x[n:] {
+			k.transform(x[:n], t, false)
+		}
+	}
+}
+
+// transform transforms 2^t elements, at least a vector. A vector that does not fit the first cache
+// is cut into segments. Recursion transforms the segments one by one, and then come the stages across
+// segments. streaming says that the vector is part of one beyond the second cache.
+func (k *kernels[T]) transform(x []T, t int, streaming bool) {
+	if len(x) <= firstCache/size[T]() {
+		k.cached(x, t, streaming)
+		return
+	}
+	s := stagesAcross(x)
+	segment := len(x) >> s
+	for lo := 0; lo < len(x); lo += segment {
+		k.transform(x[lo:lo+segment], t-s, streaming || s > outer)
+	}
+	k.across(x, segment, s)
+}
+
+// stagesAcross returns the binary logarithm of the number of segments that x is cut into.
+func stagesAcross[T Float](x []T) int {
+	if len(x) < memory/size[T]() {
+		return outer
+	}
+	return 2 * outer
+}
+
+// across runs the last s stages, outer or 2·outer of them, on the segments of x.
+func (k *kernels[T]) across(x []T, segment, s int) {
+	if s == outer {
+		k.pass[outer](&x[0], segment, segment, 1)
+		return
+	}
+	k.columnStages(x, segment, segment)
+}
+
+// columnStages runs the stages h = segment, 2·segment, … segment·segments/2 on the first columns of
+// all segments. The last segment may end after these columns. Two passes go over a range of columns
+// at a time, and only the first finds the range in memory.
+func (k *kernels[T]) columnStages(x []T, segment, columns int) {
+	width := min(columns, rangeBytes/size[T]())
+	for c := 0; c < columns; c += width {
+		k.pass[outer](&x[c], segment, width, 1<<outer)
+		for row := range 1 << outer {
+			k.pass[outer](&x[c+row*segment], segment<<outer, width, 1)
+		}
+	}
+}
+
+// cached transforms 2^t elements that stay in the first cache. Streaming, the first stages
+// prefetch the elements that follow.
+func (k *kernels[T]) cached(x []T, t int, streaming bool) {
+	r := k.first(t)
+	count := len(x) >> (k.log + r)
+	if streaming {
+		k.stream[r](&x[0], count, len(x))
+	} else {
+		k.base[r](&x[0], count)
+	}
+	k.passes(x, r)
+}
+
+// first returns the number of stages across vectors that run together with the stages inside
+// vectors: all if the registers allow, otherwise the rest that the widest passes leave.
+func (k *kernels[T]) first(t int) int {
+	radix := len(k.pass) - 1
+	if r := t - k.log; r > radix {
+		return (r-1)%radix + 1
+	}
+	return t - k.log
+}
+
+// passes runs the stages that follow on blocks of 2^r vectors.
+func (k *kernels[T]) passes(x []T, r int) {
+	radix := len(k.pass) - 1
+	for h := 1 << (k.log + r); h < len(x); h <<= radix {
+		k.pass[radix](&x[0], h, h, len(x)/(h<<radix))
+	}
+}
+
+func log2(n int) int { return bits.Len(uint(n)) - 1 }

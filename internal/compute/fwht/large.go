@@ -1,0 +1,84 @@
+package fwht
+
+import (
+	"runtime"
+
+	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
+	"github.com/seed-feabd252/randfeat/internal/memory/pool"
+)
+
+// Large is the least number of elements of a vector that is worth several
+// goroutines.
+const Large = 1 << 18
+
+const (
+	// segments is the number of segments of a large vector; the stages across segments are two
+	// passes.
+	segments = 1 << (2 * outer)
+	// pieceBytes is the width of the columns that a goroutine takes at a time from very large vectors,
+	// a few ranges.
+	pieceBytes = 1 << 12
+	// minPieces is the least number of pieces that columns are cut into.
+	minPieces = 16
+)
+
+// TransformLarge is Transform on several goroutines if x has Large elements or more,
+// with the same bits.
+func TransformLarge[T Float](x []T) {
+	if len(x) < Large || runtime.GOMAXPROCS(0) == 1 {
+		Transform(x)
+		return
+	}
+	v := pool.Get[vector[T]](&vectors)
+	segment := len(x) / segments
+	*v = vector[T]{x: x, segment: segment, columns: min(segment/minPieces, pieceBytes/size[T]())}
+	parallel.Do(segments, (*within[T])(v))
+	parallel.Do(segment/v.columns, (*across[T])(v))
+	*v = vector[T]{}
+	pool.Put(&vectors, v)
+}
+
+// vector is a large vector of segments of the given length; columns is the width of a piece.
+type vector[T Float] struct {
+	x                []T
+	segment, columns int
+}
+
+var vectors pool.Both[vector[float32], vector[float64]]
+
+// within is the task of transforming the segments.
+type within[T Float] vector[T]
+
+func (v *within[T]) Piece(i int) {
+	x := v.x[i*v.segment:][:v.segment]
+	if k := best[T](); k != nil {
+		k.transform(x, log2(v.segment), stagesAcross(v.x) > outer)
+	} else {
+		reference(x)
+	}
+}
+
+// across is the task of running the stages across the segments, some columns a
+// piece.
+type across[T Float] vector[T]
+
+func (v *across[T]) Piece(i int) {
+	x := v.x[i*v.columns:]
+	if k := best[T](); k != nil {
+		k.columnStages(x, v.segment, v.columns)
+	} else {
+		columnStages(x, v.segment, v.columns)
+	}
+}
+
+// columnStages is the method of the same name where there are no kernels.
+func columnStages[T Float](x []T, segment, columns int) {
+	row := func(i int) []T { return x[i*segment:][:columns] }
+	for h := 1; h < segments; h *= 4 {
+		for base := 0; base < segments; base += 4 * h {
+			for i := base; i < base+h; i++ {
+				twoStages(row(i), row(i+h), row(i+2*h), row(i+3*h))
+			}
+		}
+	}
+}

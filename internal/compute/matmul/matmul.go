@@ -1,0 +1,227 @@
+// Package matmul is the matrix product C = α·A·B + β·C, with A or B transposed
+// if wanted, on row-major matrices with strides, for float32 and float64.
+//
+// The product differs from gonum's Gemm in two promises. A zero in A does not hide a NaN or an Inf
+// in B: 0·NaN is NaN. Element (i, j) of C is the same sequence of operations, over the inner index
+// in ascending order, whatever the other rows and columns are. So a row of C has the same bits
+// whichever other rows are computed with it.
+//
+// The right operand is first copied into panels, in the layout that a kernel reads [Goto & van de
+// Geijn 2008]: columns side by side, one inner index after another. A tile of C, some rows times a
+// panel, then stays in registers while the inner index runs over depth values. The panels that share
+// the block of inner indices stay in the second cache for many rows. A is read where it is, or a few
+// rows are copied first if many panels use the rows. An operand that is used more than once can be packed once, and rows are shared among
+// processors. Small products that feed each other keep their operands as panels all along.
+//
+// The kernels fuse multiplication and addition, except in pure Go: tiers agree to rounding, not bit
+// for bit. For each block of depth inner indices the
+// error is at most depth·u·Σ|a·b|, with u = 2⁻²⁴ or 2⁻⁵³, and blocks add one
+// rounding each.
+//
+// # References
+//
+//   - [Goto & van de Geijn 2008] K. Goto, R. A. van de Geijn: Anatomy of
+//     high-performance matrix multiplication. ACM Transactions on Mathematical
+//     Software 34(3).
+package matmul
+
+import (
+	"fmt"
+	"unsafe"
+
+	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
+	"github.com/seed-feabd252/randfeat/internal/memory/pool"
+)
+
+// Float is the set of element types.
+type Float interface{ float32 | float64 }
+
+// Matrix is a row-major r×c view: element (i, j) is Data[i*Stride+j]. Any type of
+// these fields will do; dense.Matrix is one.
+type Matrix[T Float] interface {
+	~struct {
+		Rows, Cols int
+		Data       []T
+		Stride     int
+	}
+}
+
+// Epilogue works on tiles of C while they are in cache.
+type Epilogue interface {
+	// Finish is called once for every tile of C, rows lo ≤ i < hi and columns
+	// from ≤ j < to, when it is final, on the goroutine that has computed it.
+	Finish(lo, hi, from, to int)
+}
+
+// Mul computes C = α·A·B + β·C, where A is m×k, B is k×n and C is m×n. C must not
+// overlap A or B. When β = 0, C is written without being read. Mul panics if the
+// shapes do not fit. Mul allocates nothing once scratch memory is there.
+func Mul[T Float, M Matrix[T]](alpha T, a, b M, beta T, c M) {
+	mul(alpha, of(a, false), of(b, false), beta, of(c, false))
+}
+
+// MulT computes C = α·A·Bᵀ + β·C, where A is m×k, B is n×k and C is m×n; all else
+// is as for Mul.
+func MulT[T Float, M Matrix[T]](alpha T, a, b M, beta T, c M) {
+	mul(alpha, of(a, false), of(b, true), beta, of(c, false))
+}
+
+// TMul computes C = α·Aᵀ·B + β·C, where A is k×m, B is k×n and C is m×n; all else
+// is as for Mul.
+func TMul[T Float, M Matrix[T]](alpha T, a, b M, beta T, c M) {
+	mul(alpha, of(a, true), of(b, false), beta, of(c, false))
+}
+
+// TMulT computes C = α·Aᵀ·Bᵀ + β·C, where A is k×m, B is n×k and C is m×n; all else
+// is as for Mul.
+func TMulT[T Float, M Matrix[T]](alpha T, a, b M, beta T, c M) {
+	mul(alpha, of(a, true), of(b, true), beta, of(c, false))
+}
+
+// MulPacked computes C = α·A·B + β·C for an operand B packed before, and calls
+// done, if it is not nil, for every tile of C; all else is as for Mul, with the same
+// bits.
+func MulPacked[T Float, M Matrix[T]](alpha T, a M, b *Packed[T], beta T, c M, done Epilogue) {
+	mulPacked(alpha, of(a, false), b, beta, of(c, false), done)
+}
+
+// TMulPacked is MulPacked for Aᵀ.
+func TMulPacked[T Float, M Matrix[T]](alpha T, a M, b *Packed[T], beta T, c M, done Epilogue) {
+	mulPacked(alpha, of(a, true), b, beta, of(c, false), done)
+}
+
+// view is a Matrix, or its transpose when trans is set.
+type view[T Float] struct {
+	rows, cols int
+	data       []T
+	stride     int
+	trans      bool
+}
+
+func of[T Float, M Matrix[T]](m M, trans bool) view[T] {
+	f := struct {
+		Rows, Cols int
+		Data       []T
+		Stride     int
+	}(m)
+	v := view[T]{rows: f.Rows, cols: f.Cols, data: f.Data, stride: f.Stride, trans: trans}
+	if trans {
+		v.rows, v.cols = v.cols, v.rows
+	}
+	return v
+}
+
+// steps returns the distances between neighbours in a column and in a row.
+func (a *view[T]) steps() (row, col int) {
+	if a.trans {
+		return 1, a.stride
+	}
+	return a.stride, 1
+}
+
+// from returns the operand that begins at element (i, l).
+func (a *view[T]) from(i, l int) left[T] {
+	row, col := a.steps()
+	return left[T]{&a.data[i*row+l*col], row, col}
+}
+
+// cols from ≤ j < to of a.
+func (a view[T]) colRange(from, to int) view[T] {
+	_, col := a.steps()
+	a.data = a.data[from*col:]
+	a.cols = to - from
+	return a
+}
+
+// rows from ≤ i < to of a.
+func (a view[T]) rowRange(from, to int) view[T] {
+	row, _ := a.steps()
+	a.data = a.data[from*row:]
+	a.rows = to - from
+	return a
+}
+
+// expect asks for rows i ≤ r < i+rows and columns l ≤ c < l+cols, which are about to be read.
+func (a *view[T]) expect(i, rows, l, cols int) {
+	row, col := a.steps()
+	first := i*row + l*col
+	if a.trans {
+		rows, cols = cols, rows
+	}
+	if rows > 0 && cols > 0 {
+		prefetch((*byte)(unsafe.Pointer(&a.data[first])), rows, a.stride*size[T](), cols*size[T]())
+	}
+}
+
+// mul packs B, a part at a time if it is large, and multiplies.
+func mul[T Float](alpha T, a, b view[T], beta T, c view[T]) {
+	check(a, b.rows, b.cols, c)
+	if !b.trans && Strips[T](c.rows) <= stripsInPlace && float64(c.rows)*float64(b.rows)*float64(b.cols) < serialBelow {
+		mulInPlace(alpha, a, b, beta, c)
+		return
+	}
+	if isNarrow(b) {
+		p := pool.Get[borrowed[T]](&borrows)
+		(*Packed[T])(p).borrow(b)
+		mulPacked(alpha, a, (*Packed[T])(p), beta, c, nil)
+		*p = borrowed[T]{}
+		pool.Put(&borrows, p)
+		return
+	}
+	rows, columns := packedPart[T](b.rows, b.cols)
+	p := pool.Get[Packed[T]](&packs)
+	defer pool.Put(&packs, p)
+	for from := 0; from < b.cols; from += columns {
+		to := min(from+columns, b.cols)
+		// Without rows of B there is one part all the same.
+		for lo := 0; lo == 0 || lo < b.rows; lo += rows {
+			hi, old := min(lo+rows, b.rows), beta
+			if lo > 0 {
+				old = 1
+			}
+			p.pack(b.rowRange(lo, hi).colRange(from, to))
+			mulPacked(alpha, a.colRange(lo, hi), p, old, c.colRange(from, to), nil)
+		}
+	}
+}
+
+// stripsInPlace is the number of strips for which B is not packed: packing would cost more than it
+// saves.
+const stripsInPlace = 4
+
+// mulInPlace multiplies on the calling goroutine and reads B where it is.
+func mulInPlace[T Float](alpha T, a, b view[T], beta T, c view[T]) {
+	if b.rows == 0 {
+		(&call[T]{beta: beta, c: c}).scale(0, c.rows, 0, c.cols)
+		return
+	}
+	k, strips := best[T](), Strips[T](c.rows)
+	for block := 0; block < b.rows; block += depth {
+		n := min(depth, b.rows-block)
+		for s := range strips {
+			i := parallel.Share(c.rows, strips, s)
+			height, x := parallel.Share(c.rows, strips, s+1)-i, a.from(i, block)
+			for at := 0; at < c.cols; {
+				vectors, last, panels := 2, k.lanes, (c.cols-at)/(2*k.lanes)
+				if panels == 0 {
+					vectors, last, panels = 1, min(c.cols-at, k.lanes), 1
+				}
+				y := right[T]{&b.data[block*b.stride+at], b.stride, 2 * k.lanes}
+				k.strip(height, vectors)(n, x, y, target[T]{&c.data[i*c.stride+at], c.stride, last}, alpha, beta, panels)
+				at += panels * ((vectors-1)*k.lanes + last)
+			}
+		}
+		beta = 1
+	}
+}
+
+// borrowed is an operand without memory of its own.
+type borrowed[T Float] Packed[T]
+
+var borrows pool.Both[borrowed[float32], borrowed[float64]]
+
+func check[T Float](a view[T], k, n int, c view[T]) {
+	if a.cols != k || c.rows != a.rows || c.cols != n {
+		panic(fmt.Sprintf("matmul: (%d×%d)·(%d×%d) does not fit %d×%d", a.rows, a.cols, k, n, c.rows, c.cols))
+	}
+}

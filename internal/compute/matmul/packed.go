@@ -1,0 +1,161 @@
+package matmul
+
+import (
+	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
+)
+
+const (
+	// depth is the number of inner indices for which a tile of C stays in registers: a panel of
+	// depth rows fits first caches of 32 KiB. The order of sums depends on depth, which therefore
+	// follows no cache.
+	depth = 256
+	// packedBytes bounds the part of B that is packed at a time, and with it the scratch memory. A
+	// quarter and four times as much are as fast.
+	packedBytes = 1 << 22
+	// line is the size of a cache line, at which packed data begin.
+	line = 64
+	// packGrain is the number of elements that are worth another goroutine.
+	packGrain = 1 << 14
+)
+
+// Packed is a right operand as the kernels read it. The zero value is ready for
+// Pack. After that it may be shared by goroutines.
+type Packed[T Float] struct {
+	rows, cols int
+	// For each block of depth rows, panel after panel; in a panel, row after row.
+	// All panels have two vectors of columns but the last, which has one if that
+	// is enough. Columns beyond the last are zero.
+	data []T
+	from view[T] // while packing
+	// stride is the distance between rows of B, which data is, or 0 if data is panels.
+	stride int
+}
+
+// narrowPanels is the number of panels of an operand that is read where it is: its rows are hardly
+// longer than those of a panel.
+const narrowPanels = 2
+
+// isNarrow reports whether kernels may read B where it is.
+func isNarrow[T Float](b view[T]) bool {
+	panel := 2 * best[T]().lanes
+	return !b.trans && b.rows > 0 && b.cols%panel == 0 && b.cols <= narrowPanels*panel && b.stride <= 2*b.cols
+}
+
+// borrow makes p the operand B where it is.
+func (p *Packed[T]) borrow(b view[T]) {
+	p.rows, p.cols, p.data, p.stride = b.rows, b.cols, b.data, b.stride
+}
+
+// right returns panel i of the block of rows that begins at row lo and has n, as kernels take it,
+// and the number of its vectors.
+func (p *Packed[T]) right(k *kernels[T], lo, n, i int) (right[T], int) {
+	if p.stride > 0 {
+		return right[T]{&p.data[lo*p.stride+i*2*k.lanes], p.stride, 2 * k.lanes}, 2
+	}
+	b, vectors := p.panel(k, lo, n, i)
+	return right[T]{&b[0], vectors * k.lanes, n * 2 * k.lanes}, vectors
+}
+
+// Dims returns the dimensions of the operand.
+func (p *Packed[T]) Dims() (rows, cols int) { return p.rows, p.cols }
+
+// Pack makes p the operand B, in memory of its own, which it reuses.
+func Pack[T Float, M Matrix[T]](p *Packed[T], b M) { p.pack(of(b, false)) }
+
+// PackT makes p the operand Bᵀ.
+func PackT[T Float, M Matrix[T]](p *Packed[T], b M) { p.pack(of(b, true)) }
+
+func (p *Packed[T]) pack(b view[T]) {
+	k := best[T]()
+	width := (b.cols + k.lanes - 1) / k.lanes * k.lanes
+	p.rows, p.cols = b.rows, b.cols
+	p.data = Aligned(p.data, b.rows*width)
+	p.from = b
+	blocks := (b.rows + depth - 1) / depth
+	if pieces := blocks * k.panels(b.cols); b.rows*width <= packGrain {
+		for i := range pieces {
+			(*packing[T])(p).Piece(i)
+		}
+	} else {
+		parallel.Do(pieces, (*packing[T])(p))
+	}
+	p.from = view[T]{}
+}
+
+// panel returns panel i of the block of rows that begins at row lo and has n, and the number of
+// its vectors.
+func (p *Packed[T]) panel(k *kernels[T], lo, n, i int) ([]T, int) {
+	width := (p.cols + k.lanes - 1) / k.lanes * k.lanes
+	at := i * 2 * k.lanes
+	vectors := min(2, (width-at)/k.lanes)
+	return p.data[lo*width+at*n:][:n*vectors*k.lanes], vectors
+}
+
+// packing is the task of packing the panels of all blocks.
+type packing[T Float] Packed[T]
+
+func (t *packing[T]) Piece(piece int) {
+	k, p := best[T](), (*Packed[T])(t)
+	panels := k.panels(p.cols)
+	lo := piece / panels * depth
+	i := piece % panels
+	n := min(depth, p.rows-lo)
+	dst, vectors := p.panel(k, lo, n, i)
+	at := i * 2 * k.lanes
+	lanes := min(p.cols-at, vectors*k.lanes)
+	b := p.from
+	row, col := b.steps()
+	k.pack(dst, b.data[lo*row+at*col:], n, vectors, lanes, row, col)
+}
+
+// panels returns the number of panels of n columns.
+func (k *kernels[T]) panels(n int) int { return (n + 2*k.lanes - 1) / (2 * k.lanes) }
+
+// pack writes a panel: n rows of vectors·k.lanes elements, of which lanes come from b.
+func (k *kernels[T]) pack(dst, b []T, n, vectors, lanes, row, col int) {
+	width := vectors * k.lanes
+	switch {
+	case k.packRows != nil && col == 1:
+		k.packRows(n, vectors, dst, b, row, lanes-(vectors-1)*k.lanes)
+	case k.packSquares != nil && row == 1:
+		// Squares first, then the rows and the columns that are left.
+		squares := n / k.lanes
+		done := squares * k.lanes
+		for v := range vectors {
+			to, from := dst[v*k.lanes:], b[v*k.lanes*col:]
+			if lanes < (v+1)*k.lanes {
+				packElements(to, from, n, k.lanes, lanes-v*k.lanes, width, row, col)
+				continue
+			}
+			if squares > 0 {
+				k.packSquares(squares, to, width, from, col)
+			}
+			if done < n {
+				packElements(to[done*width:], from[done:], n-done, k.lanes, k.lanes, width, row, col)
+			}
+		}
+	default:
+		packElements(dst, b, n, width, lanes, width, row, col)
+	}
+}
+
+// packElements writes n rows of lanes elements of b and zeros up to width, next
+// elements apart.
+func packElements[T Float](dst, b []T, n, width, lanes, next, row, col int) {
+	for l := range n {
+		to := dst[l*next:][:width]
+		for j := range to[:lanes] {
+			to[j] = b[l*row+j*col]
+		}
+		clear(to[lanes:])
+	}
+}
+
+// packedPart returns how many rows and columns of a k×n operand are packed at a time: multiples of
+// a block and of a panel, unless there are fewer.
+func packedPart[T Float](k, n int) (rows, columns int) {
+	panel, elements := 2*best[T]().lanes, packedBytes/size[T]()
+	columns = min(max(n, 1), elements/depth/panel*panel)
+	rows = elements / columns / depth * depth
+	return min(max(k, 1), rows), columns
+}

@@ -1,0 +1,186 @@
+package matmul
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+	"unsafe"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
+)
+
+// panelOf returns B as a panel.
+func panelOf[T Float](b matrix[T]) matrix[T] {
+	width := PanelWidth[T](b.Cols)
+	p := matrix[T]{Rows: b.Rows, Cols: width, Data: Aligned[T](nil, b.Rows*width), Stride: width}
+	for i := range p.Data {
+		p.Data[i] = 7
+	}
+	PackPanel(p, b)
+	return p
+}
+
+// TestPanels has products of panels with the bits of those of matrices, and looks at what lies
+// around C.
+func TestPanels(t *testing.T) {
+	everyTier(t, func(t *testing.T) {
+		t.Run("type=float32", testPanels[float32])
+		t.Run("type=float64", testPanels[float64])
+	})
+}
+
+func testPanels[T Float](t *testing.T) {
+	rng := rand.New(rand.NewPCG(13, 14))
+	k := best[T]()
+	for _, m := range []int{0, 1, k.mostRows(), k.mostRows() + 1, 3*k.mostRows() - 1} {
+		for n := 1; n <= 2*k.lanes; n++ {
+			for _, inner := range []int{0, 1, 5, depth, depth + 1, 2*depth + 3} {
+				if inner > 5 && n%7 > 0 {
+					continue
+				}
+				a, b, c := random[T](rng, m, inner), random[T](rng, inner, n), random[T](rng, m, n)
+				p, aT := panelOf(b), a.transpose()
+				back := matrix[T]{Rows: inner, Cols: n, Stride: n + 2, Data: make([]T, inner*(n+2))}
+				UnpackPanel(back, p)
+				for i := range inner {
+					require.Equal(t, b.Data[i*b.Stride:][:n], back.Data[i*back.Stride:][:n])
+					require.Equal(t, make([]T, 2), back.Data[i*back.Stride+n:][:2], "around a copy")
+					require.Equal(t, b.Data[i*b.Stride:][:n], p.Data[i*p.Stride:][:n])
+					require.Equal(t, make([]T, p.Cols-n), p.Data[i*p.Stride:][n:p.Stride], "columns of no use")
+				}
+				for _, beta := range []T{0, 1, -2} {
+					want, got, again := c, c, c
+					want.Data, got.Data, again.Data = append([]T(nil), c.Data...), append([]T(nil), c.Data...), append([]T(nil), c.Data...)
+					Mul(3, a, b, beta, want)
+					MulPanel(3, a, p, beta, got)
+					TMulPanel(3, aT, p, beta, again)
+					require.Equal(t, want.Data, got.Data, "%d×%d×%d, β = %v", m, n, inner, beta)
+					require.Equal(t, want.Data, again.Data, "%d×%d×%d, β = %v, transposed", m, n, inner, beta)
+					if m > 0 {
+						wide := panelOf(c)
+						MulPanel(3, a, p, beta, wide)
+						require.Equal(t, want.Data[:n], wide.Data[:n])
+						require.Equal(t, make([]T, p.Cols-n), wide.Data[n:p.Cols], "unused columns stay zero")
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestSubstitution has strips with the bits of products. What is not to be read of A is NaN.
+func TestSubstitution(t *testing.T) {
+	everyTier(t, func(t *testing.T) {
+		t.Run("type=float32", testSubstitution[float32])
+		t.Run("type=float64", testSubstitution[float64])
+	})
+}
+
+func testSubstitution[T Float](t *testing.T) {
+	rng := rand.New(rand.NewPCG(17, 18))
+	k := best[T]()
+	for _, n := range []int{0, 1, k.mostRows(), k.mostRows() + 1, 3*k.mostRows() - 1, 48, 101} {
+		for _, p := range []int{1, k.lanes, k.lanes + 1, 2 * k.lanes} {
+			for _, backwards := range []bool{false, true} {
+				a, b := random[T](rng, n, n), random[T](rng, n, p)
+				panel := panelOf(b)
+				strips := Strips[T](n)
+				// Rows and columns of a matrix, as slices say it.
+				block := func(m matrix[T], r0, r1, c0, c1 int) matrix[T] {
+					return matrix[T]{Rows: r1 - r0, Cols: c1 - c0, Data: m.Data[r0*m.Stride+c0:], Stride: m.Stride}
+				}
+				for i := range strips {
+					if backwards {
+						i = strips - 1 - i
+					}
+					lo, hi := parallel.Share(n, strips, i), parallel.Share(n, strips, i+1)
+					require.LessOrEqual(t, hi-lo, k.mostRows())
+					result := random[T](rng, hi-lo, p)
+					if backwards {
+						TMul(1, block(a, lo, n, lo, hi), block(b, lo, n, 0, p), 0, result)
+					} else {
+						Mul(1, block(a, lo, hi, 0, hi), block(b, 0, hi, 0, p), 0, result)
+					}
+					for r := range hi - lo {
+						copy(b.Data[(lo+r)*b.Stride:][:p], result.Data[r*result.Stride:][:p])
+						for c := hi; c < n; c++ {
+							a.Data[(lo+r)*a.Stride+c] = T(math.NaN())
+						}
+					}
+				}
+				if backwards {
+					SubstitutePanelTransposed(a, panel)
+				} else {
+					SubstitutePanel(a, panel)
+				}
+				require.Equal(t, panelOf(b).Data, panel.Data, "n = %d, p = %d, backwards = %v", n, p, backwards)
+			}
+		}
+	}
+}
+
+func TestPanelShapes(t *testing.T) {
+	width := PanelWidth[float64](1 << 20)
+	matrixOf := func(r, c, stride int) matrix[float64] {
+		return matrix[float64]{Rows: r, Cols: c, Data: make([]float64, (r+1)*stride), Stride: stride}
+	}
+	a, b, c := matrixOf(2, 3, 3), matrixOf(3, width, width), matrixOf(2, width, width)
+	MulPanel(1, a, b, 0, c)
+	for name, wrong := range map[string]func(){
+		"no panel":          func() { MulPanel(1, a, matrixOf(3, width-1, width-1), 0, matrixOf(2, width-1, width)) },
+		"gaps":              func() { MulPanel(1, a, matrixOf(3, width, width+1), 0, c) },
+		"columns":           func() { MulPanel(1, a, b, 0, matrixOf(2, width+1, width+1)) },
+		"too few columns":   func() { MulPanel(1, a, b, 0, matrixOf(2, width/2, width)) },
+		"inner dimension":   func() { MulPanel(1, matrixOf(2, 4, 4), b, 0, c) },
+		"rows":              func() { TMulPanel(1, a, b, 0, c) },
+		"packing rows":      func() { PackPanel(b, matrixOf(2, width, width)) },
+		"packing columns":   func() { PackPanel(b, matrixOf(3, width+1, width+1)) },
+		"packing few":       func() { PackPanel(b, matrixOf(3, 1, 1)) },
+		"packing no column": func() { PackPanel(b, matrixOf(3, 0, 1)) },
+		"unpacking rows":    func() { UnpackPanel(matrixOf(2, width, width), b) },
+		"unpacking columns": func() { UnpackPanel(matrixOf(3, width+1, width+1), b) },
+		"substituting":      func() { SubstitutePanel(matrixOf(3, 4, 4), b) },
+		"in no panel":       func() { SubstitutePanelTransposed(matrixOf(3, 3, 3), matrixOf(3, width, width+1)) },
+	} {
+		assert.Panics(t, wrong, name)
+	}
+}
+
+func TestAligned(t *testing.T) {
+	for n := range 40 {
+		x := Aligned[float32](nil, n)
+		assert.Len(t, x, n)
+		assert.Zero(t, uintptr(unsafe.Pointer(unsafe.SliceData(x)))%line)
+	}
+	x := Aligned[float64](nil, 30)
+	assert.Same(t, &x[0], &Aligned(x, 20)[0])
+	assert.Same(t, &x[0], &Aligned(x[:3], 30)[0])
+	assert.Len(t, Aligned(x, 1000), 1000)
+}
+
+// TestPrefetch has matrices at the end of their memory and without elements.
+func TestPrefetch(t *testing.T) {
+	for _, s := range [][3]int{{0, 5, 5}, {3, 0, 4}, {1, 1, 1}, {7, 33, 40}, {100, 1, 1000}} {
+		m := matrix[float64]{Rows: s[0], Cols: s[1], Stride: s[2]}
+		if s[0] > 0 {
+			m.Data = make([]float64, (s[0]-1)*s[2]+s[1])
+		}
+		assert.NotPanics(t, func() { Prefetch(m) })
+	}
+}
+
+func TestPanelsDoNotAllocate(t *testing.T) {
+	rng := rand.New(rand.NewPCG(15, 16))
+	a, b, c := random[float32](rng, 30, 90), random[float32](rng, 90, 5), random[float32](rng, 30, 5)
+	p, square := panelOf(b), random[float32](rng, 90, 90)
+	assert.Zero(t, int(testing.AllocsPerRun(100, func() {
+		Prefetch(b)
+		PackPanel(p, b)
+		MulPanel(1, a, p, 0, c)
+		SubstitutePanel(square, p)
+		UnpackPanel(b, p)
+	})))
+}

@@ -1,0 +1,102 @@
+package planerot
+
+import (
+	"unsafe"
+
+	"github.com/seed-feabd252/randfeat/internal/memory/pool"
+)
+
+// kernels are the innermost loops of one tier for one element type. They count
+// distances in bytes.
+type kernels[T Float] struct {
+	lanes int // elements of a vector
+	// turn[v-1] rotates a block with v vectors to a coordinate. The next of count
+	// rotations is step bytes after turns; its axes are at i and j, counted from
+	// there.
+	turn [mostVectors]func(block *T, turns *int32, count, step, i, j int)
+	// enter writes cols columns of the rows of x, at most lanes rows, into the vectors at
+	// block + j·step. It writes any values into the vectors up to the next multiple of lanes. leave
+	// writes the columns back.
+	enter, leave func(block *T, step int, x *T, stride, rows, cols int)
+	// zero returns the sum of 0·x.
+	zero func(x *T, n int) T
+}
+
+const (
+	// mostVectors is how many vectors of a coordinate are rotated together: rotations
+	// of one coordinate wait for each other, its vectors do not.
+	mostVectors = 4
+	// blockBytes is the size from which a block has fewer vectors to a coordinate.
+	blockBytes = 1 << 23
+)
+
+// vectors returns the most vectors of a coordinate in a block for rows of d
+// elements.
+func (k *kernels[T]) vectors(d int) int {
+	return min(mostVectors, max(1, blockBytes/k.elements(d, 1)/size[T]()))
+}
+
+// elements returns the size of a block.
+func (k *kernels[T]) elements(d, vectors int) int {
+	squares := (d + k.lanes - 1) / k.lanes
+	return max(1, squares) * k.lanes * k.lanes * vectors
+}
+
+// rows is ApplyRows for at least one row and one turn.
+func (k *kernels[T]) rows(dst, x Rows[T], n, d int, turns []Turn[T], inverse bool) {
+	group := k.lanes * k.vectors(d)
+	block := pool.Get[[]T](&blocks)
+	resize(block, k.elements(d, k.vectors(d)))
+	for i := 0; i < n; i += group {
+		// Vectors with one row are slower than pure Go.
+		if rows := min(n-i, group); rows > 1 {
+			k.group(*block, dst.from(i), x.from(i), rows, d, turns, inverse)
+		} else {
+			reference(dst.from(i), x.from(i), 1, d, turns, inverse)
+		}
+	}
+	pool.Put(&blocks, block)
+}
+
+// group is ApplyRows for n rows that fit a block.
+func (k *kernels[T]) group(block []T, dst, x Rows[T], n, d int, turns []Turn[T], inverse bool) {
+	bytes := size[T]()
+	vectors := (n + k.lanes - 1) / k.lanes
+	next := vectors * k.lanes * bytes
+	for v := range vectors {
+		i := v * k.lanes
+		k.enter(&block[i], next, &x.Data[i*x.Stride], x.Stride*bytes, min(n-i, k.lanes), d)
+	}
+	var g Turn[T]
+	step, i, j := int(unsafe.Sizeof(g)), int(unsafe.Offsetof(g.I)), int(unsafe.Offsetof(g.J))
+	first := &turns[0]
+	if inverse {
+		// Exchanging the axes is the inverse, with the same roundings.
+		first, step, i, j = &turns[len(turns)-1], -step, j, i
+	}
+	k.turn[vectors-1](&block[0], &first.I, len(turns), step, i, j)
+	for v := range vectors {
+		i := v * k.lanes
+		k.leave(&block[i], next, &dst.Data[i*dst.Stride], dst.Stride*bytes, min(n-i, k.lanes), d)
+	}
+}
+
+// blocks is the memory of blocks.
+var blocks pool.Both[[]float32, []float64]
+
+// resize makes a block of n elements or more of x. It starts where a vector may without
+// lying in two cache lines.
+func resize[T Float](x *[]T, n int) {
+	if len(*x) < n {
+		const line = 64
+		data := make([]T, n+line/size[T]())
+		skip := -uintptr(unsafe.Pointer(&data[0])) % line / uintptr(size[T]())
+		*x = data[skip:][:n]
+	}
+}
+
+// size returns the size of an element in bytes.
+func size[T Float]() int {
+	var v T
+	return int(unsafe.Sizeof(v))
+}

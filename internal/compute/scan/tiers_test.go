@@ -1,0 +1,23 @@
+//go:build (amd64 || arm64) && !purego && !noasm
+
+package scan
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/seed-feabd252/randfeat/internal/compute/simd"
+)
+
+// everyTier runs f on the tiers that this machine may use.
+func everyTier(t *testing.T, f func(t *testing.T)) {
+	defer func(old simd.Tier) { tier = old }(tier)
+	for _, tier = range simd.Tiers() {
+		t.Run("tier="+tier.String(), f)
+	}
+}
+
+func TestTier(t *testing.T) {
+	assert.Equal(t, simd.Best, tier, "the tier that runs")
+}

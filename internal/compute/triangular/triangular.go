@@ -1,0 +1,113 @@
+// Package triangular solves systems of small, dense, lower-triangular matrices by substitution in
+// blocks. Only triangles of order Block or less on the diagonal are inverted, and only if the
+// inverse is as accurate as substitution; the rest is matrix products. A Factor solves systems with
+// T and with Tᵀ for right sides of any shape. A PanelFactor solves systems with one of T and Tᵀ for
+// panels.
+//
+// # References
+//
+//   - [Skeel 1979] R. D. Skeel: Scaling for numerical stability in Gaussian elimination.
+//     Journal of the ACM 26(3).
+package triangular
+
+import (
+	"slices"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
+)
+
+// Block is the order of the triangles on the diagonal that a Factor inverts. The strips of package
+// matmul, which a PanelFactor inverts, have fewer rows.
+const Block = matmul.MaxInvert
+
+// Factor is a lower-triangular matrix T, prepared for systems with T and with Tᵀ. The zero value is
+// ready for Set.
+type Factor[T dense.Float] struct {
+	t        dense.Matrix[T]
+	inverted []bool // for each triangle of order Block on the diagonal
+	packed   matmul.Packed[T]
+}
+
+// Set makes f the factor of the n×n matrix t, in the memory of t, which belongs to f until the next
+// call. The diagonal of t is diag, ones for nil; the elements of t on the diagonal and above are
+// not read.
+//
+// Each triangle of order Block (the last may be smaller) on the diagonal is replaced by its
+// inverse. A triangle that is ill-conditioned, or whose inverse overflows, keeps its elements, with
+// the reciprocals of diag on the diagonal. A solution by the inverse would have a residual that
+// grows with the condition number; a solution by substitution has a residual of a few units of
+// rounding.
+func (f *Factor[T]) Set(t dense.Matrix[T], diag []T) {
+	f.t, f.inverted = t, f.inverted[:0]
+	for at := 0; at < t.Rows; at += Block {
+		end := min(at+Block, t.Rows)
+		var before original[T]
+		b := block(t, at, end, at, end)
+		inverted := before.invert(b, pivots(diag, at, end))
+		if !inverted {
+			before.restore(b)
+		}
+		f.inverted = append(f.inverted, inverted)
+	}
+}
+
+// Share returns a factor of the same matrix for another goroutine, valid until the next call of Set.
+func (f *Factor[T]) Share() Factor[T] { return Factor[T]{t: f.t, inverted: f.inverted} }
+
+// Use is Share of other into f, which keeps its memory.
+func (f *Factor[T]) Use(other *Factor[T]) { f.t, f.inverted = other.t, other.inverted }
+
+// Solve replaces W by T⁻¹·W by substitution: for one triangle B on the diagonal after another
+//
+//	W_B ← T_BB⁻¹·W_B,  W_R ← W_R − T_RB·W_B for the rows R below.
+func (f *Factor[T]) Solve(w dense.Matrix[T]) {
+	n := f.t.Rows
+	for i, inverted := range f.inverted {
+		at := i * Block
+		end := min(at+Block, n)
+		t, b := block(f.t, at, end, at, end), w.RowRange(at, end)
+		if inverted {
+			matmul.Pack(&f.packed, b)
+			matmul.MulPacked(1, t, &f.packed, 0, b, nil)
+		} else {
+			substitute(t, b)
+		}
+		if end < n {
+			matmul.Pack(&f.packed, b)
+			matmul.MulPacked(-1, block(f.t, end, n, at, end), &f.packed, 1, w.RowRange(end, n), nil)
+		}
+	}
+}
+
+// SolveTransposed replaces W by T⁻ᵀ·W, as Solve does, from the last triangle to the first.
+func (f *Factor[T]) SolveTransposed(w dense.Matrix[T]) {
+	for i, inverted := range slices.Backward(f.inverted) {
+		at := i * Block
+		end := min(at+Block, f.t.Rows)
+		t, b := block(f.t, at, end, at, end), w.RowRange(at, end)
+		if inverted {
+			matmul.Pack(&f.packed, b)
+			matmul.TMulPacked(1, t, &f.packed, 0, b, nil)
+		} else {
+			substituteTransposed(t, b)
+		}
+		if at > 0 {
+			matmul.Pack(&f.packed, b)
+			matmul.TMulPacked(-1, block(f.t, at, end, 0, at), &f.packed, 1, w.RowRange(0, at), nil)
+		}
+	}
+}
+
+// block returns rows r0 ≤ i < r1 and columns c0 ≤ j < c1.
+func block[T dense.Float](t dense.Matrix[T], r0, r1, c0, c1 int) dense.Matrix[T] {
+	return dense.Matrix[T]{Rows: r1 - r0, Cols: c1 - c0, Data: t.Data[r0*t.Stride+c0:], Stride: t.Stride}
+}
+
+// pivots returns elements at ≤ i < end of a diagonal, nil for a diagonal of ones.
+func pivots[T dense.Float](diag []T, at, end int) []T {
+	if diag == nil {
+		return nil
+	}
+	return diag[at:end]
+}

@@ -1,0 +1,47 @@
+package layout
+
+import (
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
+)
+
+// NoRow stands for no row in a list of rows.
+const NoRow = -1
+
+// IsZero reports whether all elements of x are zero.
+func IsZero[T dense.Float](x []T) bool {
+	for _, v := range x {
+		if v != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// Consecutive reports whether the rows follow one another, and returns the first of them.
+func Consecutive(rows []int) (from int, ok bool) {
+	if len(rows) == 0 {
+		return 0, true
+	}
+	for at, row := range rows {
+		if row != rows[0]+at || row == NoRow {
+			return 0, false
+		}
+	}
+	return rows[0], true
+}
+
+// Gather copies rows of m into memory of b, and zeros for NoRow. Row h·m.Rows + i is row i of head
+// h of m, which has the given number of heads.
+func Gather[T dense.Float](b *scratch.Buffer[T], m dense.Matrix[T], heads int, rows []int) dense.Matrix[T] {
+	b.Shape(len(rows), m.Cols/heads)
+	gathered := b.Rows(len(rows))
+	for at, row := range rows {
+		if row == NoRow {
+			clear(gathered.Row(at))
+		} else {
+			copy(gathered.Row(at), Head(m, row/m.Rows, heads).Row(row%m.Rows))
+		}
+	}
+	return gathered
+}
