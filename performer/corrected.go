@@ -138,14 +138,14 @@ func NewCorrected[T dense.Float](base Form[T], opts CorrectedOptions, src rand.S
 
 // withSums returns a copy of l whose calls leave sums.
 func (l *Landmarks[T]) withSums() *Landmarks[T] {
-	to := &Landmarks[T]{exact: l.exact, n: l.n, seed: l.seed, z: l.z, given: l.given, d: l.d, sums: true}
+	to := &Landmarks[T]{exact: l.exact, n: l.n, seed: l.seed, z: l.z, d: l.d, sums: true}
 	if l.means != nil {
 		to.means = &landmarkMeans[T]{query: l.means.query, key: l.means.key, absolute: true}
 	}
 	if l.given != nil {
-		to.given = new(landmarkSet[T])
-		to.given.use(l.given)
-		to.given.means = to.means
+		set := *l.given.landmarks
+		set.means = to.means
+		to.give(&set)
 	}
 	return to
 }
@@ -200,9 +200,7 @@ func (c *Corrected[T]) attend(p request[T]) {
 			attendCausal(p, c.a, c.exact, c.opts.Window)
 			return
 		}
-		call := c.landmarks.call(p.k)
-		attendCausal(p, &call.a, c.exact, c.opts.Window)
-		c.landmarks.calls.Put(call)
+		attendCausal(p, c.landmarks.given, c.exact, c.opts.Window)
 		return
 	}
 	if p.q.Rows == 0 || p.v.Cols == 0 {

@@ -20,7 +20,7 @@ import (
 type correctedCall[T dense.Float] struct {
 	request[T] // k and v are those of keys that count
 	a          *Attention[T]
-	chosen     *landmarkCall[T] // whose the base is, or nil
+	chosen     *landmarkCall[T] // whose the base is, if landmarks are chosen
 	form       Exact[T]
 	sample     sampled[T]
 
@@ -31,7 +31,6 @@ type correctedCall[T dense.Float] struct {
 
 	pieces, far []*accumulator[T] // the sums of a piece, and those of a block
 	running     *accumulator[T]   // while pieces are added up
-	sets        []*landmarkSet[T] // one a block, for systems of equations
 }
 
 // queryBlock is a run of queries lo ≤ i < hi with the same near keys, the pieces from ≤ p < to.
@@ -53,8 +52,7 @@ func (c *Corrected[T]) open(p request[T], k, v dense.Matrix[T]) *correctedCall[T
 	w := c.calls.Get()
 	w.a, w.form = c.a, c.exact
 	if c.landmarks != nil {
-		w.chosen = c.landmarks.call(k)
-		w.a = &w.chosen.a
+		w.a, w.chosen = c.landmarks.attention(k)
 	}
 	w.cut(c.opts.Window, p.q.Rows, p.k.Rows, p.valid)
 	w.request = p
@@ -70,8 +68,8 @@ func (c *Corrected[T]) open(p request[T], k, v dense.Matrix[T]) *correctedCall[T
 
 // close gives w back to its pool, without what belongs to the caller.
 func (c *Corrected[T]) close(w *correctedCall[T]) {
-	if w.chosen != nil {
-		c.landmarks.calls.Put(w.chosen)
+	if c.landmarks != nil {
+		c.landmarks.release(w.chosen)
 	}
 	w.request, w.a, w.chosen = request[T]{}, nil, nil
 	c.calls.Put(w)
@@ -135,9 +133,6 @@ func (w *correctedCall[T]) answer() {
 	w.groups = max(1, min(w.a.m/4, perPiece*len(w.pieces)/mergeGrain))
 	parallel.Do(w.groups, (*addingPieces[T])(w))
 	if w.a.landmarks != nil {
-		for len(w.sets) < len(w.blocks) {
-			w.sets = append(w.sets, new(landmarkSet[T]))
-		}
 		parallel.Do(len(w.blocks), (*mixingBlocks[T])(w))
 	}
 	parallel.Do(w.heads*len(w.parts), (*answeringParts[T])(w))
@@ -200,15 +195,7 @@ func (w *addingPieces[T]) Piece(g int) {
 type mixingBlocks[T dense.Float] correctedCall[T]
 
 func (w *mixingBlocks[T]) Piece(b int) {
-	set := w.sets[b]
-	set.use(w.a.landmarks)
-	top := set.solve(w.far[b], w.far[b])
-	near, end := w.cuts[w.blocks[b].from], w.cuts[w.blocks[b].to]
-	for _, o := range set.own {
-		if o.key < near || o.key >= end {
-			set.place(w.far[b], o.landmark, top, w.v.Row(o.key), true)
-		}
-	}
+	w.a.landmarks.mix(w.far[b], w.v, w.cuts[w.blocks[b].from], w.cuts[w.blocks[b].to])
 }
 
 // answeringParts is the task of computing outputs. A piece is a part of the queries of one head.

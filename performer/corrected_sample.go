@@ -8,6 +8,7 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
 	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
+	"github.com/seed-feabd252/randfeat/internal/compute/triangular"
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
 	"github.com/seed-feabd252/randfeat/internal/memory/pool"
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
@@ -153,11 +154,11 @@ func (s *sampled[T]) weigh(a *Attention[T], k dense.Matrix[T], scale float64) {
 
 // weigher is the memory of one goroutine that computes weights.
 type weigher[T dense.Float] struct {
-	set           landmarkSet[T]
-	keys, columns scratch.Buffer[float64] // weighedRows×d, r×weighedRows
-	halves, spans []float64               // one a key
-	point         []T                     // d
-	queries       scratch.Buffer[T]       // weighedRows×m
+	factor        triangular.Factor[float64] // that of the landmarks, with memory of its own
+	keys, columns scratch.Buffer[float64]    // weighedRows×d, r×weighedRows
+	halves, spans []float64                  // one a key
+	point         []T                        // d
+	queries       scratch.Buffer[T]          // weighedRows×m
 }
 
 // weighing is the task of computing log w_j of the keys.
@@ -180,22 +181,23 @@ func (s *weighing[T]) Piece(i int) {
 // w_j² = exp(2·a_j)·(1 − ‖C⁻¹·g_j‖²), g_j = exp(−s·‖z − k_j‖²/2). Keys that are centred have the
 // squares of their factors too.
 func (s *weighing[T]) byLandmarks(w *weigher[T], logs []float64, k dense.Matrix[T]) {
-	w.set.use(s.a.landmarks)
+	set := s.a.landmarks
+	w.factor.Use(&set.factor)
 	w.keys.Shape(weighedRows, k.Cols)
 	w.columns.Shape(s.a.m, weighedRows)
 	w.point = scratch.Resize(w.point, k.Cols)
 	keys, columns := w.keys.Rows(k.Rows), w.columns.Rows(s.a.m).ColRange(0, k.Rows)
 	for j := range k.Rows {
-		w.set.centreKey(w.point, k.Row(j))
+		set.centreKey(w.point, k.Row(j))
 		for c, x := range w.point {
 			keys.Row(j)[c] = float64(x)
 		}
 		w.halves[j] = s.scale * vecmath.HalfSquaredNorm(w.point)
-		logs[j] = w.halves[j] + w.set.logFactor(w.point)
+		logs[j] = w.halves[j] + set.logFactor(w.point)
 	}
-	matmul.MulT(s.scale, w.set.wide.Rows(s.a.m), keys, 0, columns)
+	matmul.MulT(s.scale, set.wide.Rows(s.a.m), keys, 0, columns)
 	vecmath.Scale(w.halves, -1)
-	for i, offset := range w.set.offsets {
+	for i, offset := range set.offsets {
 		row := columns.Row(i)
 		if math.IsInf(float64(offset), -1) {
 			clear(row)
@@ -207,7 +209,7 @@ func (s *weighing[T]) byLandmarks(w *weigher[T], logs []float64, k dense.Matrix[
 		}
 		vecmath.Exp(row, row)
 	}
-	w.set.factor.Solve(columns)
+	w.factor.Solve(columns)
 	w.spans = scratch.Resize(w.spans, k.Rows)
 	clear(w.spans)
 	for i := range columns.Rows {

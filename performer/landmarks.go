@@ -58,7 +58,7 @@ type Landmarks[T dense.Float] struct {
 	n     int
 	seed  [2]uint64
 	z     dense.Matrix[T]   // landmarks that are given
-	given *landmarkSet[T]   // nil if landmarks are chosen
+	given *Attention[T]     // nil if landmarks are chosen
 	means *landmarkMeans[T] // nil if points are not centred
 	d     int               // of landmarks that are given and of means
 	sums  bool              // calls leave sums, see Attention
@@ -120,11 +120,13 @@ func NewLandmarksAt[T dense.Float](exact Exact[T], z dense.Matrix[T]) (*Landmark
 		}
 	}
 	z = z.Clone()
-	given, err := givenLandmarks(exact.scale(z.Cols), z, nil)
+	set, err := givenLandmarks(exact.scale(z.Cols), z, nil)
 	if err != nil {
 		return nil, err
 	}
-	return &Landmarks[T]{exact: exact, n: z.Rows, z: z, given: given, d: z.Cols, sums: exact.Causal}, nil
+	l := &Landmarks[T]{exact: exact, n: z.Rows, z: z, d: z.Cols, sums: exact.Causal}
+	l.give(set)
+	return l, nil
 }
 
 // givenLandmarks returns the set of the finite landmarks z.
@@ -189,9 +191,7 @@ func (l *Landmarks[T]) shares() bool { return !l.exact.Causal }
 
 func (l *Landmarks[T]) attend(p request[T]) {
 	if l.exact.Causal {
-		c := l.call(p.k)
-		attendCausal(p, &c.a, l.exact, 0)
-		l.calls.Put(c)
+		attendCausal(p, l.given, l.exact, 0)
 		return
 	}
 	k, v, copies := validOnly(p.k, p.v, p.valid)
@@ -201,9 +201,9 @@ func (l *Landmarks[T]) attend(p request[T]) {
 		p.k, p.v, p.valid = k, v, nil
 		l.exact.attend(p)
 	default:
-		c := l.call(k)
-		c.a.bidirectional(p.heads, p.dst, p.q, k, v)
-		l.calls.Put(c)
+		a, chosen := l.attention(k)
+		a.bidirectional(p.heads, p.dst, p.q, k, v)
+		l.release(chosen)
 	}
 	if copies != nil {
 		pool.Put(&rowMemories, copies)
@@ -213,21 +213,39 @@ func (l *Landmarks[T]) attend(p request[T]) {
 // isExact reports whether attention over n keys is exact attention.
 func (l *Landmarks[T]) isExact(n int) bool { return n == 0 || l.given == nil && n <= l.n }
 
-// call takes memory for a call from the pool, and chooses landmarks among the keys, which are more
-// than l.n.
-func (l *Landmarks[T]) call(k dense.Matrix[T]) *landmarkCall[T] {
+// give makes attention with the landmarks of set, which is not built again, that of all calls.
+func (l *Landmarks[T]) give(set *landmarkSet[T]) {
+	l.given = new(Attention[T])
+	l.setAttention(l.given, set)
+	l.given.d = l.d
+}
+
+// setAttention makes a attention with the landmarks of set.
+func (l *Landmarks[T]) setAttention(a *Attention[T], set *landmarkSet[T]) {
+	a.opts, a.logs, a.sums = Options{Unnormalised: l.exact.Unnormalised}, true, l.sums
+	a.landmarks, a.m, a.rows = set, l.n, blockRows(l.n)
+	a.mapQueries, a.mapKeys = set.logQueries, set.logKeys
+}
+
+// attention returns attention with the landmarks that are given, or with landmarks chosen among the
+// keys of a call, which are more than l.n. chosen is for release.
+func (l *Landmarks[T]) attention(k dense.Matrix[T]) (a *Attention[T], chosen *landmarkCall[T]) {
+	if l.given != nil {
+		return l.given, nil
+	}
 	c := l.calls.Get()
 	if c.a.landmarks == nil {
-		c.a = Attention[T]{opts: Options{Unnormalised: l.exact.Unnormalised}, logs: true, sums: l.sums, landmarks: &c.set, m: l.n, rows: blockRows(l.n)}
-		c.a.mapQueries, c.a.mapKeys = c.set.logQueries, c.set.logKeys
+		l.setAttention(&c.a, &c.set)
 		c.rng = rand.New(&c.pcg)
-		if g := l.given; g != nil {
-			c.set.use(g)
-		}
 	}
-	if c.a.d = k.Cols; l.given == nil {
-		c.set.scale, c.set.means = l.exact.scale(k.Cols), l.means
-		c.choose(k, l.seed)
+	c.a.d, c.set.scale, c.set.means = k.Cols, l.exact.scale(k.Cols), l.means
+	c.choose(k, l.seed)
+	return &c.a, c
+}
+
+// release gives the memory of chosen landmarks back to its pool.
+func (l *Landmarks[T]) release(chosen *landmarkCall[T]) {
+	if chosen != nil {
+		l.calls.Put(chosen)
 	}
-	return c
 }

@@ -62,7 +62,7 @@ func (l *Landmarks[T]) backward(g *gradients[T]) {
 		exactBackward(request[T]{gradients: *g}, l.exact)
 		return
 	}
-	c := l.call(g.k)
-	c.a.bidirectionalBackward(g)
-	l.calls.Put(c)
+	a, chosen := l.attention(g.k)
+	a.bidirectionalBackward(g)
+	l.release(chosen)
 }

@@ -59,7 +59,7 @@ func (l *Landmarks[T]) Centred(b, c []T) (*Landmarks[T], error) {
 		if err != nil {
 			return nil, err
 		}
-		to.given = set
+		to.give(set)
 	}
 	return to, nil
 }

@@ -19,8 +19,8 @@ const (
 	normGrain       = 1024 // keys whose norms are worth another processor
 )
 
-// landmarkCall is memory for one call: the landmarks, attention with their features, and what the
-// choice of landmarks needs.
+// landmarkCall is memory for one call that chooses landmarks: the landmarks, attention with their
+// features, and what the choice needs.
 type landmarkCall[T dense.Float] struct {
 	a   Attention[T]
 	set landmarkSet[T]

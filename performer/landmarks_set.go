@@ -13,7 +13,8 @@ import (
 )
 
 // landmarkSet holds landmarks: the log-features log φ_z(x) = s·zᵀx − a_z and the factor of G. A
-// landmark beyond rank, or one that others span, has log-features of −Inf.
+// landmark beyond rank, or one that others span, has log-features of −Inf. Between two calls of
+// build a landmarkSet does not change, and goroutines may share it.
 type landmarkSet[T dense.Float] struct {
 	scale   float64
 	points  scratch.Buffer[T] // r×d
@@ -27,19 +28,10 @@ type landmarkSet[T dense.Float] struct {
 	gram, wide scratch.Buffer[float64] // r×r, r×d
 	diagonal   []float64
 	factor     triangular.Factor[float64]
-	sums       scratch.Buffer[float64] // r×width
 }
 
 // ownKey says which key a landmark is.
 type ownKey struct{ key, landmark int }
-
-// use makes l the landmarks of other, which must not change while l is in use. Only l has the memory
-// for systems of equations.
-func (l *landmarkSet[T]) use(other *landmarkSet[T]) {
-	l.scale, l.means, l.points, l.packed, l.wide = other.scale, other.means, other.points, other.packed, other.wide
-	l.offsets, l.halves, l.own = other.offsets, other.halves, other.own
-	l.factor.Use(&other.factor)
-}
 
 // prepare makes room for r landmarks of dimension d.
 func (l *landmarkSet[T]) prepare(r, d int) dense.Matrix[T] {
@@ -153,86 +145,4 @@ func (l *landmarkSet[T]) hide(logs dense.Matrix[T], lo int) {
 // those with respect to log φ.
 func (l *landmarkSet[T]) logBackward(dx, slopes dense.Matrix[T]) {
 	matmul.Mul(T(l.scale), slopes, l.points.Rows(len(l.offsets)), 0, dx)
-}
-
-// mix replaces the sums S over the keys that are not landmarks by G⁻¹·S, and adds the landmarks
-// that are keys with their weights and values, which are rows of v.
-func (l *landmarkSet[T]) mix(acc *accumulator[T], v dense.Matrix[T]) {
-	top := l.solve(acc, acc)
-	for _, o := range l.own {
-		l.place(acc, o.landmark, top, v.Row(o.key), true)
-	}
-}
-
-// solve makes G⁻¹·S the sums of to, for the sums S of acc, which may be to. The result is in sums
-// as well, relative to exp(top).
-func (l *landmarkSet[T]) solve(to, acc *accumulator[T]) (top int64) {
-	sums, exponents := acc.sums(), acc.ref.exponent
-	l.sums.Shape(sums.Rows, sums.Cols)
-	wide := l.sums.Rows(sums.Rows)
-	top = slices.Max(exponents)
-	for f := range sums.Rows {
-		factor := 1.0
-		if exponents[f] != none {
-			factor = lowering[float64](exponents[f], top)
-		}
-		row := wide.Row(f)
-		for j, x := range sums.Row(f) {
-			row[j] = float64(x) * factor
-		}
-	}
-	l.factor.Solve(wide)
-	l.factor.SolveTransposed(wide)
-	for f := range sums.Rows {
-		l.place(to, f, top, nil, false)
-	}
-	return top
-}
-
-// place makes x·exp(top), where x is row f of sums, the sums of landmark f, and adds exp(a_z)·[v,
-// 1] if the landmark z is a key.
-func (l *landmarkSet[T]) place(acc *accumulator[T], f int, top int64, v []T, isKey bool) {
-	x := l.sums.Rows(acc.m).Row(f)
-	log, own, first, rest := math.Inf(-1), 0.0, 1.0, 1.0
-	var peak float64
-	if isKey {
-		log = l.halves[f]
-	}
-	if top != none {
-		for _, y := range x {
-			peak = max(peak, math.Abs(y))
-		}
-		if peak > 0 && peak <= math.MaxFloat64 {
-			at := logOf(top)
-			if !isFar(top) { // a far reference is a number of T
-				at += math.Log(peak)
-			}
-			log = max(log, at)
-		}
-	}
-	n := int64(none)
-	if !math.IsInf(log, -1) {
-		n = exponentOf(float64(T(log)))
-		if isKey {
-			own = math.Exp(l.halves[f] - logOf(n))
-		}
-		if top != none && peak != 0 {
-			if rest = lowering[float64](top, n); math.IsInf(rest, 1) { // and numbers below the normal ones
-				first, rest = 0x1p1000, lowering[float64](top, n+1000)
-			}
-		}
-	}
-	acc.ref.set(f, n)
-	to := acc.sums().Row(f)
-	for j, y := range x {
-		y = y * first * rest
-		switch {
-		case !isKey:
-		case j < len(v):
-			y += own * float64(v[j])
-		default:
-			y += own
-		}
-		to[j] = T(y)
-	}
 }

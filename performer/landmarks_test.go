@@ -29,8 +29,8 @@ type byLandmarks struct {
 }
 
 func newByLandmarks[T dense.Float](l *Landmarks[T], k dense.Matrix[T]) *byLandmarks {
-	c := l.call(k)
-	defer l.calls.Put(c)
+	_, c := l.attention(k)
+	defer l.release(c)
 	n := len(c.set.own)
 	b := &byLandmarks{scale: c.set.scale, z: dense.New[float64](n, k.Cols), plain: l.exact.Unnormalised}
 	for i, o := range c.set.own {
@@ -490,10 +490,10 @@ func TestNewLandmarksErrors(t *testing.T) {
 // the product is not.
 func TestLandmarksBelowNormalNumbers(t *testing.T) {
 	a := Attention[float64]{logs: true, m: 1}
-	acc, set := a.accumulator(1), landmarkSet[float64]{halves: []float64{0}}
-	set.sums.Shape(1, 2)
-	copy(set.sums.Rows(1).Row(0), []float64{0x1p-1060, 0x1p-1060})
-	set.place(acc, 0, 1691, nil, false)
+	acc, m := a.accumulator(1), landmarkMixer[float64]{top: 1691}
+	m.sums.Shape(1, 2)
+	copy(m.sums.Rows(1).Row(0), []float64{0x1p-1060, 0x1p-1060})
+	m.place(acc, 0, nil, false)
 	for _, x := range acc.sums().Row(0) {
 		assert.Equal(t, 0x1p631, math.Ldexp(x, int(acc.ref.exponent[0])))
 	}

@@ -45,7 +45,7 @@ func (a *Attention[T]) bidirectional(heads int, dst, q, k, v dense.Matrix[T]) {
 		b.sum()
 	}
 	if a.landmarks != nil {
-		a.landmarks.mix(b.segmentSums[0], v)
+		a.landmarks.mix(b.segmentSums[0], v, 0, 0)
 	}
 	matmul.Pack(&b.total, b.segmentSums[0].sums())
 	parallel.Do(heads*b.blocks(), (*answering[T])(b))

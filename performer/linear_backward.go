@@ -39,7 +39,7 @@ func (a *Attention[T]) bidirectionalBackward(g *gradients[T]) {
 	b.keys.segments = segmentsOf(g.k.Rows)
 	b.keys.sum()
 	if a.landmarks != nil {
-		a.landmarks.mix(b.keys.segmentSums[0], g.v)
+		a.landmarks.mix(b.keys.segmentSums[0], g.v, 0, 0)
 	}
 	b.split(b.keys, b.total)
 	matmul.PackT(&b.sums, b.valueSums(b.keys))

@@ -40,7 +40,7 @@ func (l *Landmarks[T]) newMemory(heads, keyHeads, d, dv int) (memory[T], error) 
 	if err := l.checkState(d); err != nil {
 		return nil, err
 	}
-	return newNearMemory(&l.call(dense.Matrix[T]{Cols: d}).a, l.exact, 0, heads, keyHeads, d, dv)
+	return newNearMemory(l.given, l.exact, 0, heads, keyHeads, d, dv)
 }
 
 // checkState returns an error unless l can be kept of a stream of tokens of dimension d.
@@ -66,7 +66,7 @@ func (c *Corrected[T]) newMemory(heads, keyHeads, d, dv int) (memory[T], error) 
 	if err := c.landmarks.checkState(d); err != nil {
 		return nil, err
 	}
-	return newNearMemory(&c.landmarks.call(dense.Matrix[T]{Cols: d}).a, c.exact, c.opts.Window, heads, keyHeads, d, dv)
+	return newNearMemory(c.landmarks.given, c.exact, c.opts.Window, heads, keyHeads, d, dv)
 }
 
 func newNearMemory[T dense.Float](a *Attention[T], form Exact[T], window, heads, keyHeads, d, dv int) (memory[T], error) {

@@ -110,13 +110,13 @@ func centredLandmarks[T dense.Float](exact Exact[T], q, k dense.Matrix[T], size 
 		// Landmarks that are chosen as in a bidirectional call, among the first tokens.
 		z := k.RowRange(0, min(k.Rows, max(landmarkPool, poolPerLandmark*size)))
 		if z.Rows > size {
-			c := l.call(z)
+			_, c := l.attention(z)
 			rows := make([]int, len(c.set.own))
 			for i, o := range c.set.own {
 				rows[i] = o.key
 			}
 			z = gather(z, rows)
-			l.calls.Put(c)
+			l.release(c)
 		}
 		if l, err = NewLandmarksAt(exact, z); err != nil {
 			return nil, err

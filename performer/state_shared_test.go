@@ -1,0 +1,116 @@
+package performer
+
+import (
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
+)
+
+// sharedForms returns a form of each kind of memory that a State has, for points of R^d.
+func sharedForms[T dense.Float](d int) map[string]Form[T] {
+	causal := Exact[T]{Causal: true}
+	z := decaying[T](9, 6, d, 3)
+	base := must(NewLandmarksAt(causal, z))
+	centred := must(base.Centred(z.Row(0), z.Row(1)))
+	window := CorrectedOptions{Window: 5}
+	return map[string]Form[T]{
+		"exact":                  Exact[T]{},
+		"logarithms":             attention(positive[T](6, d), Options{}),
+		"features":               attention(reLU[T](d), Options{}),
+		"unnormalised":           attention(positive[T](6, d), Options{Unnormalised: true}),
+		"landmarks":              base,
+		"centred landmarks":      centred,
+		"unnormalised landmarks": must(NewLandmarksAt(Exact[T]{Causal: true, Unnormalised: true}, z)),
+		"window over landmarks":  must(NewCorrected[T](base, window, nil)),
+		"window over centred":    must(NewCorrected[T](centred, window, nil)),
+		"window over logarithms": must(NewCorrected[T](attention(positive[T](6, d), Options{Causal: true}), window, nil)),
+	}
+}
+
+// Clones of one State, in goroutines of their own, give the bits of a single goroutine, whatever they
+// do: take tokens, answer queries, go back to a mark, take in a State that all of them take in. The
+// clones themselves are made at once.
+func testSharedStates[T dense.Float](t *testing.T) {
+	const d, dv, heads, n, clones = 3, 2, 2, 40, 4
+	none := dense.Matrix[T]{}
+	q, k, v := decaying[T](1, n, heads*d, 3), decaying[T](2, n, d, 3), decaying[T](3, n, dv, 1)
+	for name, form := range sharedForms[T](d) {
+		b := must(NewBatch[T](heads, 1, form))
+		s, other := must(b.NewState(d, dv)), must(b.NewState(d, dv))
+		s.Append(k.RowRange(0, 25), v.RowRange(0, 25))
+		other.Append(k.RowRange(5, 30), v.RowRange(5, 30))
+		use := func(s *State[T]) [][]T {
+			mark := s.Snapshot(nil)
+			draft := s.Step(none, q, k, v)
+			last := s.Attend(none, q)
+			s.Rollback(mark)
+			merge := s.Merge(other)
+			twin := s.Clone()
+			s.Append(k, v)
+			bytes, err := s.MarshalBinary()
+			read := must(b.NewState(d, dv))
+			if merge != nil || err != nil || read.UnmarshalBinary(bytes) != nil {
+				return nil
+			}
+			return [][]T{draft.Data, last.Data, read.Attend(none, q).Data, twin.Step(none, q, k, v).Data}
+		}
+		want := use(s.Clone())
+		require.NotNil(t, want, name)
+		var got [clones][][]T
+		var all sync.WaitGroup
+		for i := range clones {
+			all.Add(1)
+			go func() {
+				defer all.Done()
+				got[i] = use(s.Clone())
+			}()
+		}
+		all.Wait()
+		for i := range clones {
+			for j := range want {
+				require.True(t, densetest.Identical(dense.Of(1, len(want[j]), want[j]), dense.Of(1, len(got[i][j]), got[i][j])), "%s: clone %d, output %d", name, i, j)
+			}
+		}
+		assert.Equal(t, 25, s.Len())
+	}
+}
+
+func TestSharedStates(t *testing.T) {
+	densetest.Both(t, testSharedStates[float32], testSharedStates[float64])
+}
+
+// One form answers several goroutines with the bits of one.
+func testSharedForms[T dense.Float](t *testing.T) {
+	const d, n = 3, 150
+	none := dense.Matrix[T]{}
+	q, k, v := decaying[T](1, n, d, 3), decaying[T](2, n, d, 3), decaying[T](3, n, 4, 1)
+	forms := sharedForms[T](d)
+	chosen := must(NewLandmarks(Exact[T]{}, 12, source(1)))
+	forms["chosen landmarks"] = chosen
+	forms["samples over landmarks"] = must(NewCorrected[T](chosen, CorrectedOptions{Window: 5, Samples: 9}, source(2)))
+	for name, form := range forms {
+		want := form.Forward(none, q, k, v)
+		var got [4]dense.Matrix[T]
+		var all sync.WaitGroup
+		for i := range got {
+			all.Add(1)
+			go func() {
+				defer all.Done()
+				got[i] = form.Forward(none, q, k, v)
+			}()
+		}
+		all.Wait()
+		for i := range got {
+			require.True(t, densetest.Identical(want, got[i]), "%s: call %d", name, i)
+		}
+	}
+}
+
+func TestSharedForms(t *testing.T) {
+	densetest.Both(t, testSharedForms[float32], testSharedForms[float64])
+}
