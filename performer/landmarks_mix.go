@@ -74,9 +74,11 @@ func (m *landmarkMixer[T]) place(acc *accumulator[T], f int, v []T, isKey bool) 
 	}
 	if top != none {
 		for _, y := range x {
-			peak = max(peak, math.Abs(y))
+			if size := math.Abs(y); size <= math.MaxFloat64 { // NaN and Inf stay in their columns
+				peak = max(peak, size)
+			}
 		}
-		if peak > 0 && peak <= math.MaxFloat64 {
+		if peak > 0 {
 			at := logOf(top)
 			if !isFar(top) { // a far reference is a number of T
 				at += math.Log(peak)
