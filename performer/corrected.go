@@ -155,9 +155,9 @@ var _ describedForm = (*Corrected[float32])(nil)
 // Forward computes attention of the queries q (Lq×d) over the keys k (Lk×d) and values v (Lk×dv)
 // into dst (Lq×dv), which Forward returns; a zero dst is allocated.
 //
-// Without keys the output is zero, normalised or not. A NaN or Inf in k or v reaches every row that
-// sees it; a NaN in q reaches its row. Keys that are not finite are never drawn. Unnormalised
-// outputs beyond the range of T are ±Inf.
+// Without keys the output is zero, normalised or not. A NaN or Inf in k reaches every row that sees
+// it, and one in v reaches its column of these rows; a NaN in q reaches its row. Keys that are not
+// finite are never drawn. Unnormalised outputs beyond the range of T are ±Inf.
 //
 // dst may be exactly q where shapes allow; dst must not overlap k or v. Forward panics with the
 // shapes if they do not fit; causal attention needs Lq = Lk.
