@@ -24,8 +24,8 @@ func init() {
 // are fewer than n. Points that occur many times count once. The points depend on the seed and on
 // the set of points alone, neither on shards nor on the order or the repetition of bundles.
 //
-// They are landmarks for rff.Nystroem, or a sample from which rff.KMeansLandmarks,
-// rff.LeverageLandmarks or rff.PivotedLandmarks choose better ones on one machine. The points are
+// They are landmarks for rff.Nystroem, or a sample from which package landmarks
+// or kmeans chooses better ones on one machine. The points are
 // those of the least SHA-256 of seed and point. A bundle leaves n·d numbers.
 //
 // A block of points of another dimension fails the pipeline. UniformLandmarks panics for n < 1.

@@ -95,7 +95,7 @@ func NewLandmarks[T dense.Float](exact Exact[T], r int, src rand.Source) (*Landm
 // With exact.Causal query i sees the keys j ≤ i only. Attention goes by blocks of r keys: keys of
 // its own block have exact weights, those of the blocks before have weights by landmarks. As the
 // base of a [Corrected], causal landmarks have exact weights for a window of keys. Landmarks must
-// not depend on keys that come after a query: rff.PivotedLandmarks with
+// not depend on keys that come after a query: landmarks.Pivoted with
 // kernels.Gaussian{LengthScale: 1/√s} chooses them among keys of the past or of other texts. The
 // time is O(L·r·(d+dv)). A change of later tokens changes no bit of earlier outputs.
 //

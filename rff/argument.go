@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/argument"
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 	"github.com/seed-feabd252/randfeat/orf"
 )
@@ -69,7 +70,7 @@ func each[T dense.Float](name string, x []T, n int) error {
 	if len(x) != n {
 		return fmt.Errorf("rff: %d %s, want %d", len(x), name, n)
 	}
-	return finite(name, dense.Of(1, n, x))
+	return argument.Finite("rff: "+name, dense.Of(1, n, x))
 }
 
 // square reports a matrix that is not d×d, and an element that is not finite.
@@ -77,7 +78,7 @@ func square(name string, m dense.Matrix[float64], d int) error {
 	if m.Rows != d || m.Cols != d {
 		return fmt.Errorf("rff: %s is %d×%d, want %d×%d", name, m.Rows, m.Cols, d, d)
 	}
-	return finite(name, m)
+	return argument.Finite("rff: "+name, m)
 }
 
 // logMap returns m, which has logarithms.

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/argument"
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
 	"github.com/seed-feabd252/randfeat/kernels"
@@ -89,7 +90,7 @@ func Centre[T dense.Float](x dense.Matrix[T]) (centred dense.Matrix[T], mean []T
 	if x.Rows < 1 {
 		return centred, nil, fmt.Errorf("rff: x is %d×%d, want at least one row", x.Rows, x.Cols)
 	}
-	if err := finite("x", x); err != nil {
+	if err := argument.Finite("rff: x", x); err != nil {
 		return centred, nil, err
 	}
 	sum := make([]float64, x.Cols)

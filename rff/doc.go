@@ -10,7 +10,7 @@
 //   - attention: [SDERF], fitted to a sample of queries and keys, or [SoftmaxPositive]; package
 //     performer takes either
 //   - queries and keys with means far from zero: [Centred]
-//   - any kernel, from points: [Nystroem] with [PivotedLandmarks]
+//   - any kernel, from points: [Nystroem] with package landmarks
 //   - directions: [Angular]; polynomials: [PolynomialSketch], [TensorSketch]; histograms:
 //     [AdditiveChiSquare]; images: [Convolution]
 //   - features without randomness: [Identity], [ELU], [Quadratic], [Taylor], [Spectral]
@@ -151,13 +151,7 @@
 // # Landmarks
 //
 // The features of Nystroem are good if its landmarks are close to the data, in the space of the
-// kernel. UniformLandmarks costs nothing and does well on data of one kind. KMeansLandmarks returns
-// the centres of clusters, and has a smaller error if the number of clusters is about the number of
-// landmarks. LeverageLandmarks draws points by their ridge leverage scores. It finds the rare
-// points that regression needs and uniform sampling misses. PivotedLandmarks draws each landmark
-// where Nystroem errs most with the landmarks so far, and has the smallest error of the four as a
-// rule. All return points without weights, because the features depend on the span of the
-// landmarks alone. Transform takes any point, landmark or not.
+// kernel. Packages landmarks and kmeans choose them. Transform takes any point, landmark or not.
 //
 // # Maps made of maps
 //
@@ -283,28 +277,17 @@
 //
 // # References
 //
-//   - [Alaoui & Mahoney 2015] A. Alaoui, M. W. Mahoney. Fast randomized kernel ridge regression
-//     with statistical guarantees. NeurIPS.
-//   - [Arthur & Vassilvitskii 2007] D. Arthur, S. Vassilvitskii. k-means++: the advantages of
-//     careful seeding. SODA.
 //   - [Avron, Nguyen & Woodruff 2014] H. Avron, H. L. Nguyễn, D. P. Woodruff. Subspace embeddings
 //     for the polynomial kernel. NeurIPS.
 //   - [Bengio et al. 2004] Y. Bengio, O. Delalleau, N. Le Roux, J.-F. Paiement, P. Vincent, M.
 //     Ouimet. Learning eigenfunctions links spectral embedding and kernel PCA. Neural Computation
 //     16.
 //   - [Charikar 2002] M. Charikar. Similarity estimation techniques from rounding algorithms. STOC.
-//   - [Chen, Epperly, Tropp & Webber 2023] Y. Chen, E. N. Epperly, J. A. Tropp, R. J. Webber.
-//     Randomly pivoted Cholesky: practical approximation of a kernel matrix with few entry
-//     evaluations. Communications on Pure and Applied Mathematics 78.
 //   - [Cho & Saul 2009] Y. Cho, L. K. Saul. Kernel methods for deep learning. NeurIPS.
 //   - [Choromanski, Rowland & Weller 2017] K. Choromanski, M. Rowland, A. Weller. The unreasonable
 //     effectiveness of structured random orthogonal embeddings. NeurIPS.
 //   - [Choromanski et al. 2021] K. Choromanski et al. Rethinking attention with Performers. ICLR.
 //   - [Choromanski et al. 2022] K. Choromanski et al. Hybrid random features. ICLR.
-//   - [Efraimidis & Spirakis 2006] P. S. Efraimidis, P. G. Spirakis. Weighted random sampling with
-//     a reservoir. Information Processing Letters 97(5).
-//   - [Epperly, Tropp & Webber 2024] E. N. Epperly, J. A. Tropp, R. J. Webber. Embrace rejection:
-//     kernel matrix approximation by accelerated randomly pivoted Cholesky. arXiv:2410.03969.
 //   - [Kar & Karnick 2012] P. Kar, H. Karnick. Random feature maps for dot product kernels.
 //     AISTATS.
 //   - [Katharopoulos et al. 2020] A. Katharopoulos, A. Vyas, N. Pappas, F. Fleuret. Transformers
@@ -318,7 +301,6 @@
 //     features. arXiv:2302.00787.
 //   - [Mairal et al. 2014] J. Mairal, P. Koniusz, Z. Harchaoui, C. Schmid. Convolutional kernel
 //     networks. NeurIPS.
-//   - [Musco & Musco 2017] C. Musco, C. Musco. Recursive sampling for the Nyström method. NeurIPS.
 //   - [Pham & Pagh 2013] N. Pham, R. Pagh. Fast and scalable polynomial kernels via explicit
 //     feature maps. KDD.
 //   - [Rahimi & Recht 2007] A. Rahimi, B. Recht. Random features for large-scale kernel machines.
@@ -337,6 +319,4 @@
 //     kernel machines. NeurIPS.
 //   - [Yu et al. 2016] F. X. Yu, A. T. Suresh, K. Choromanski, D. Holtmann-Rice, S. Kumar.
 //     Orthogonal random features. NeurIPS.
-//   - [Zhang, Tsang & Kwok 2008] K. Zhang, I. W. Tsang, J. T. Kwok. Improved Nyström low-rank
-//     approximation and error analysis. ICML.
 package rff

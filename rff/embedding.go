@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/argument"
 	"github.com/seed-feabd252/randfeat/internal/compute/gram"
 	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
@@ -148,7 +149,7 @@ func newEmbedding[T dense.Float](name string, s spectralMap, recipe any) (Map[T]
 		return nil, fmt.Errorf("rff: points are %d×%d, coefficients %d×%d, features %d×%d, want as many rows and at least one feature",
 			points.Rows, points.Cols, c.Rows, c.Cols, features.Rows, features.Cols)
 	}
-	if err := cmp.Or(usable(s.K), pointsFit(s.K, points.Cols), finite("points", points), finite("coefficients", c)); err != nil {
+	if err := cmp.Or(argument.Kernel("rff: k", s.K), pointsFit(s.K, points.Cols), argument.Finite("rff: points", points), argument.Finite("rff: coefficients", c)); err != nil {
 		return nil, err
 	}
 	prepared, err := gram.Against(s.K, points)
@@ -180,19 +181,19 @@ func (e *embedding[T]) Rank() int { return e.rank }
 func (e *embedding[T]) Tolerance() float64 { return e.tolerance }
 
 // spectrumOf copies the points and returns them with the spectrum of their Gram matrix.
-func spectrumOf[T dense.Float](k kernels.Kernel, argument string, x dense.Matrix[T]) (dense.Matrix[float64], spectrum, error) {
-	if err := usable(k); err != nil {
+func spectrumOf[T dense.Float](k kernels.Kernel, name string, x dense.Matrix[T]) (dense.Matrix[float64], spectrum, error) {
+	if err := argument.Kernel("rff: k", k); err != nil {
 		return dense.Matrix[float64]{}, spectrum{}, err
 	}
 	x.Check()
 	if x.Rows < 1 || x.Cols < 1 {
-		return dense.Matrix[float64]{}, spectrum{}, fmt.Errorf("rff: %s is %d×%d, want at least 1×1", argument, x.Rows, x.Cols)
+		return dense.Matrix[float64]{}, spectrum{}, fmt.Errorf("rff: %s is %d×%d, want at least 1×1", name, x.Rows, x.Cols)
 	}
 	if err := limit.Memory[float64](x.Rows, x.Rows); err != nil {
-		return dense.Matrix[float64]{}, spectrum{}, fmt.Errorf("rff: %s is %d×%d, its Gram matrix %d×%d: %w", argument, x.Rows, x.Cols, x.Rows, x.Rows, err)
+		return dense.Matrix[float64]{}, spectrum{}, fmt.Errorf("rff: %s is %d×%d, its Gram matrix %d×%d: %w", name, x.Rows, x.Cols, x.Rows, x.Rows, err)
 	}
 	points := dense.Copy(dense.Matrix[float64]{}, x)
-	s, err := decompose(k, argument, points)
+	s, err := decompose(k, name, points)
 	return points, s, err
 }
 

@@ -14,38 +14,6 @@ import (
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
-// Two clusters have two centres, and those are the landmarks.
-func ExampleKMeansLandmarks() {
-	x := dense.Of(6, 1, []float64{-0.1, 0, 0.1, 7.9, 8, 8.1})
-	landmarks, err := rff.KMeansLandmarks(x, 2, 10, exprand.NewSource(1))
-	if err != nil {
-		log.Fatal(err)
-	}
-	f, err := rff.Nystroem(kernels.Gaussian{}, landmarks)
-	if err != nil {
-		log.Fatal(err)
-	}
-	phi := f.Transform(dense.Matrix[float64]{}, x)
-	fmt.Printf("%.3f, kernel %.3f\n", floats.Dot(phi.Row(0), phi.Row(2)), math.Exp(-0.02))
-	fmt.Printf("%.3f, kernel %.3f\n", floats.Dot(phi.Row(3), phi.Row(5)), math.Exp(-0.02))
-	// Output:
-	// 0.990, kernel 0.980
-	// 0.990, kernel 0.980
-}
-
-// A point that no other is like has a leverage score near 1, and each of the 99 others
-// one near 1/99: it is among two landmarks.
-func ExampleLeverageLandmarks() {
-	x := dense.New[float64](100, 1)
-	x.Set(42, 0, 5)
-	landmarks, err := rff.LeverageLandmarks(kernels.Gaussian{}, x, 2, 0.1, exprand.NewSource(1))
-	if err != nil {
-		log.Fatal(err)
-	}
-	fmt.Println(max(landmarks.At(0, 0), landmarks.At(1, 0)))
-	// Output: 5
-}
-
 // Points along a diagonal, whitened: one coordinate, of variance 1.
 func ExamplePCA() {
 	x := dense.Of(3, 2, []float64{10, 10, 11, 11, 12, 12})

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/argument"
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
 	"github.com/seed-feabd252/randfeat/internal/law/mse"
 	"github.com/seed-feabd252/randfeat/kernels"
@@ -55,7 +56,7 @@ func (r generalisedRecipe[T]) make() (Map[T], error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := usable(k); err != nil {
+	if err := argument.Kernel("rff: k", k); err != nil {
 		return nil, err
 	}
 	if k.Epsilon > 0 {

@@ -10,6 +10,8 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/argument"
+	"github.com/seed-feabd252/randfeat/internal/compute/draw"
 	"github.com/seed-feabd252/randfeat/internal/compute/projection"
 	"github.com/seed-feabd252/randfeat/internal/law/mse"
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
@@ -93,7 +95,7 @@ func (r maclaurinRecipe[T]) make() (Map[T], error) {
 	k, degrees, law, d, drawn := r.K, r.Degrees, r.Law, r.D, r.Drawn
 	parts := law.parts()
 	m := len(drawn) * parts
-	if err := cmp.Or(size[T]("m", m), size[T]("d", d), usable(k), law.validate(m), r.check()); err != nil {
+	if err := cmp.Or(size[T]("m", m), size[T]("d", d), argument.Kernel("rff: k", k), law.validate(m), r.check()); err != nil {
 		return nil, err
 	}
 	total, err := totalOf(degrees, k)
@@ -188,7 +190,7 @@ func GeometricDegrees(k kernels.Maclaurin) []float64 {
 // An error reports parameters of k out of range, a radius that is not a positive finite number, and
 // one that takes a degree of a positive coefficient out of the range of float64.
 func RadiusDegrees(k kernels.Maclaurin, radius float64) ([]float64, error) {
-	if err := cmp.Or(usable(k), positive("radius", radius)); err != nil {
+	if err := cmp.Or(argument.Kernel("rff: k", k), positive("radius", radius)); err != nil {
 		return nil, err
 	}
 	p := make([]float64, len(k.Coefficients))
@@ -230,7 +232,7 @@ func drawDegrees(n int, degrees []float64, src rand.Source) []int {
 	rng := rand.New(src)
 	drawn := make([]int, n)
 	for j := range drawn {
-		drawn[j] = proportional(degrees, rng)
+		drawn[j] = draw.Proportional(degrees, rng)
 	}
 	slices.SortFunc(drawn, func(a, b int) int { return b - a })
 	return drawn

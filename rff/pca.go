@@ -10,6 +10,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/dense/gonum"
+	"github.com/seed-feabd252/randfeat/internal/argument"
 )
 
 // PCA fits principal components to the rows of x (n×d) and returns the affine map on the first r =
@@ -38,7 +39,7 @@ func PCA[T dense.Float](x dense.Matrix[T], components int, whiten bool) (Map[T],
 	if components < 1 || components > min(n, d) {
 		return nil, fmt.Errorf("rff: components = %d, want 1 to %d for x of %d×%d", components, min(n, d), n, d)
 	}
-	if err := finite("x", x); err != nil {
+	if err := argument.Finite("rff: x", x); err != nil {
 		return nil, err
 	}
 	data := dense.Copy(dense.Matrix[float64]{}, x)
@@ -97,19 +98,6 @@ func accurateMean(x []float64) float64 {
 	mean := stat.Mean(x, nil)
 	floats.AddConst(-mean, x)
 	return mean + stat.Mean(x, nil)
-}
-
-// finite reports the first element of x that is NaN or infinite.
-func finite[T dense.Float](name string, x dense.Matrix[T]) error {
-	x.Check()
-	for i := range x.Rows {
-		for j, v := range x.Row(i) {
-			if v-v != 0 {
-				return fmt.Errorf("rff: %s[%d][%d] = %v, want a finite number", name, i, j, v)
-			}
-		}
-	}
-	return nil
 }
 
 // toUnit divides x by 2^e, the least power of two above its elements, and returns e. Squares of the

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/argument"
 	"github.com/seed-feabd252/randfeat/internal/compute/projection"
 	"github.com/seed-feabd252/randfeat/internal/law/mse"
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
@@ -121,7 +122,7 @@ func (r polynomialOfRecipe[T]) make() (Map[T], error) {
 // factorDims returns the dimensions of features and points. It reports parameters of k out of range
 // and projections that are no factors of k.
 func factorDims[T dense.Float](k kernels.Polynomial, w []orf.Projection[T]) (m, d int, err error) {
-	if err := usable(k); err != nil {
+	if err := argument.Kernel("rff: k", k); err != nil {
 		return 0, 0, err
 	}
 	if len(w) != k.Degree {
@@ -179,5 +180,5 @@ func polynomial[T dense.Float](name string, d, m, parts int, k kernels.Polynomia
 
 // sketchable reports arguments that no sketch of k can have.
 func sketchable[T dense.Float](m, d int, k kernels.Kernel, src rand.Source) error {
-	return cmp.Or(size[T]("m", m), size[T]("d", d), usable(k), given(src))
+	return cmp.Or(size[T]("m", m), size[T]("d", d), argument.Kernel("rff: k", k), given(src))
 }

@@ -58,7 +58,6 @@ func testSizes[T dense.Float](t *testing.T) {
 	column := dense.New[T](1<<22, 1)
 	memory("landmarks is 4194304×1, its Gram matrix 4194304×4194304: ")(rff.Nystroem(kernels.Gaussian{}, column))
 	memory("x is 4194304×1, its Gram matrix 4194304×4194304: ")(rff.Spectral(kernels.Gaussian{}, column, 1))
-	memory("n = 4194304, for the Gram matrix")(rff.LeverageLandmarks(kernels.Gaussian{}, column, 1<<22, 1, src()))
 
 	pixels := kernels.Patches{Height: 1 << 12, Width: 1 << 12, Size: 1, Pool: 1}
 	memory("m has %d features, p 4096×4096 cells: ", large)(rff.Convolution[T](many[T]{}, pixels))

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/landmarks"
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
@@ -277,7 +278,7 @@ func MedianDistance[T dense.Float](x dense.Matrix[T], src rand.Source) (float64,
 	if err := checkFinite("x", x); err != nil {
 		return 0, err
 	}
-	sample, err := rff.UniformLandmarks(x, min(x.Rows, most), src)
+	sample, err := landmarks.Uniform(x, min(x.Rows, most), src)
 	if err != nil {
 		return 0, wrap(err)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/examples/internal/progress"
 	"github.com/seed-feabd252/randfeat/kernels"
+	"github.com/seed-feabd252/randfeat/landmarks"
 	"github.com/seed-feabd252/randfeat/orf"
 	"github.com/seed-feabd252/randfeat/performer"
 	"github.com/seed-feabd252/randfeat/rff"
@@ -96,7 +97,7 @@ func (c *comparison[T]) landmarks(h head[T], r int, src rand.Source) (performer.
 		return performer.NewLandmarks(truth, r, src)
 	}
 	first := h.k.RowRange(0, max(h.k.Rows/causalShare, 1))
-	z, err := rff.PivotedLandmarks(kernels.Gaussian{LengthScale: 1 / math.Sqrt(c.scale)}, first, min(r, first.Rows), src)
+	z, err := landmarks.Pivoted(kernels.Gaussian{LengthScale: 1 / math.Sqrt(c.scale)}, first, min(r, first.Rows), src)
 	if err != nil {
 		return nil, err
 	}

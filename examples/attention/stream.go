@@ -9,8 +9,8 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/kernels"
+	"github.com/seed-feabd252/randfeat/landmarks"
 	"github.com/seed-feabd252/randfeat/performer"
-	"github.com/seed-feabd252/randfeat/rff"
 )
 
 // The stream is a text, a token at a time, with landmarks from its first tokens.
@@ -35,7 +35,7 @@ func stream[T dense.Float](in head[T], seed uint64, scale float64) (streamed, er
 	src := source(seed, "stream")
 	n := in.k.Rows
 	first := in.k.RowRange(0, min(streamFirst, n))
-	z, err := rff.PivotedLandmarks(kernels.Gaussian{LengthScale: 1 / math.Sqrt(scale)}, first, min(streamLandmarks, first.Rows), src)
+	z, err := landmarks.Pivoted(kernels.Gaussian{LengthScale: 1 / math.Sqrt(scale)}, first, min(streamLandmarks, first.Rows), src)
 	if err != nil {
 		return streamed{}, err
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -9,6 +10,8 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/kernels"
+	"github.com/seed-feabd252/randfeat/kmeans"
+	"github.com/seed-feabd252/randfeat/landmarks"
 	"github.com/seed-feabd252/randfeat/orf"
 	"github.com/seed-feabd252/randfeat/rff"
 )
@@ -20,7 +23,7 @@ type method struct {
 	draw func(m int, x dense.Matrix[float64], k kernels.Gaussian, src rand.Source) (rff.Map[float64], error)
 }
 
-// lloyd is the number of iterations of k-means.
+// lloyd is the number of rounds of k-means.
 const lloyd = 10
 
 // methods returns all methods; ridge is the ridge λ of the regression.
@@ -28,13 +31,14 @@ func methods(ridge float64) []method {
 	return []method{
 		random("iid", orf.IID{}), random("gram-schmidt", orf.GramSchmidt{}), random("hadamard", orf.Hadamard{}),
 		nystroem("uniform landmarks", func(_ kernels.Kernel, x dense.Matrix[float64], m int, src rand.Source) (dense.Matrix[float64], error) {
-			return rff.UniformLandmarks(x, m, src)
+			return landmarks.Uniform(x, m, src)
 		}),
 		nystroem("k-means landmarks", func(_ kernels.Kernel, x dense.Matrix[float64], m int, src rand.Source) (dense.Matrix[float64], error) {
-			return rff.KMeansLandmarks(x, m, lloyd, src)
+			c, err := kmeans.Cluster(context.Background(), x, m, lloyd, kmeans.Options[float64]{}, src)
+			return c.Centres, err
 		}),
 		nystroem("leverage landmarks", func(k kernels.Kernel, x dense.Matrix[float64], m int, src rand.Source) (dense.Matrix[float64], error) {
-			return rff.LeverageLandmarks(k, x, m, ridge, src)
+			return landmarks.Leverage(k, x, m, ridge, src)
 		}),
 	}
 }

@@ -45,3 +45,12 @@ func Gather[T dense.Float](b *scratch.Buffer[T], m dense.Matrix[T], heads int, r
 	}
 	return gathered
 }
+
+// Rows returns a copy of the rows of m with the given numbers.
+func Rows[T dense.Float](m dense.Matrix[T], at []int) dense.Matrix[T] {
+	rows := dense.New[T](len(at), m.Cols)
+	for i, from := range at {
+		copy(rows.Row(i), m.Row(from))
+	}
+	return rows
+}

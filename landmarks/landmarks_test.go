@@ -1,4 +1,4 @@
-package rff_test
+package landmarks_test
 
 import (
 	"math"
@@ -16,7 +16,10 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/dense/gonum"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
+	"github.com/seed-feabd252/randfeat/internal/testing/limittest"
 	"github.com/seed-feabd252/randfeat/kernels"
+	"github.com/seed-feabd252/randfeat/kmeans"
+	"github.com/seed-feabd252/randfeat/landmarks"
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
@@ -25,18 +28,12 @@ type chooser[T dense.Float] func(x dense.Matrix[T], n int, src rand.Source) (den
 
 func choosers[T dense.Float](k kernels.Kernel, ridge float64) map[string]chooser[T] {
 	return map[string]chooser[T]{
-		"uniform": rff.UniformLandmarks[T],
-		"seeds": func(x dense.Matrix[T], n int, src rand.Source) (dense.Matrix[T], error) {
-			return rff.KMeansLandmarks(x, n, 0, src)
-		},
-		"k-means": func(x dense.Matrix[T], n int, src rand.Source) (dense.Matrix[T], error) {
-			return rff.KMeansLandmarks(x, n, 20, src)
-		},
+		"uniform": landmarks.Uniform[T],
 		"leverage": func(x dense.Matrix[T], n int, src rand.Source) (dense.Matrix[T], error) {
-			return rff.LeverageLandmarks(k, x, n, ridge, src)
+			return landmarks.Leverage(k, x, n, ridge, src)
 		},
 		"pivoted": func(x dense.Matrix[T], n int, src rand.Source) (dense.Matrix[T], error) {
-			return rff.PivotedLandmarks(k, x, n, src)
+			return landmarks.Pivoted(k, x, n, src)
 		},
 	}
 }
@@ -61,13 +58,9 @@ func testLandmarks[T dense.Float](t *testing.T) {
 			for i := range n {
 				at, isRow := rows[[3]T(l.Row(i))]
 				seen[at] = true
-				if name != "k-means" {
-					assert.True(t, isRow, "%s %d: a row of x", name, i)
-				}
+				assert.True(t, isRow, "%s %d: a row of x", name, i)
 			}
-			if name != "k-means" {
-				assert.Len(t, seen, n, "%s: rows are different", name)
-			}
+			assert.Len(t, seen, n, "%s: rows are different", name)
 		}
 		f, err := choose(x, 20, exprand.NewSource(4))
 		require.NoError(t, err)
@@ -113,32 +106,6 @@ func TestLandmarksOfEqualPoints(t *testing.T) {
 	}
 }
 
-// Where k-means has converged, each landmark is the mean of the rows nearest to it.
-func TestKMeansConverges(t *testing.T) {
-	x := points[float64](2, 500, 2, 1)
-	for i := range x.Data {
-		x.Data[i] += 1e6 // a shift costs no digits but those of x
-	}
-	l, err := rff.KMeansLandmarks(x, 7, 1000, exprand.NewSource(1))
-	require.NoError(t, err)
-	sums, counts := dense.New[float64](7, 2), make([]float64, 7)
-	for i := range x.Rows {
-		best := 0
-		for c := range 7 {
-			if floats.Distance(x.Row(i), l.Row(c), 2) < floats.Distance(x.Row(i), l.Row(best), 2) {
-				best = c
-			}
-		}
-		floats.Add(sums.Row(best), x.Row(i))
-		counts[best]++
-	}
-	for c := range 7 {
-		for j := range 2 {
-			assert.InDelta(t, sums.At(c, j)/counts[c], l.At(c, j), 1e-8, "center %d", c)
-		}
-	}
-}
-
 // gramError returns ‖K − ΦΦᵀ‖_F/‖K‖_F on the rows of x.
 func gramError(t *testing.T, f rff.Map[float64], x dense.Matrix[float64]) float64 {
 	t.Helper()
@@ -168,7 +135,7 @@ func nystroemErrors(t *testing.T, k kernels.Kernel, x dense.Matrix[float64], n, 
 
 // 20 clusters, 20 landmarks. Errors are compared over 20 draws: the means differ by more
 // than 5 standard errors.
-func TestKMeansLandmarksCoverClusters(t *testing.T) {
+func TestCentresCoverClusters(t *testing.T) {
 	x, centers := points[float64](5, 400, 4, 0.1), points[float64](6, 20, 4, 2)
 	for i := range x.Rows {
 		floats.Add(x.Row(i), centers.Row(i%20))
@@ -177,7 +144,10 @@ func TestKMeansLandmarksCoverClusters(t *testing.T) {
 	ways := choosers[float64](k, 0.1)
 	of := func(f rff.Map[float64]) float64 { return gramError(t, f, x) }
 	uniform, a := nystroemErrors(t, k, x, 20, 20, ways["uniform"], of)
-	clustered, b := nystroemErrors(t, k, x, 20, 20, ways["k-means"], of)
+	clustered, b := nystroemErrors(t, k, x, 20, 20, func(x dense.Matrix[float64], n int, src rand.Source) (dense.Matrix[float64], error) {
+		c, err := kmeans.Cluster(t.Context(), x, n, 20, kmeans.Options[float64]{}, src)
+		return c.Centres, err
+	}, of)
 	assert.Less(t, clustered+5*math.Hypot(a, b), uniform)
 }
 
@@ -250,7 +220,7 @@ func TestLeverageLandmarksFollowTheScores(t *testing.T) {
 		return drawn
 	})
 	got, b := singles(func() []float64 {
-		l, err := rff.LeverageLandmarks(kernels.Gaussian{}, x, n, ridge, src)
+		l, err := landmarks.Leverage(kernels.Gaussian{}, x, n, ridge, src)
 		require.NoError(t, err)
 		return l.Data
 	})
@@ -279,30 +249,28 @@ func TestLandmarkErrors(t *testing.T) {
 	bad.Set(49, 1, math.Inf(1))
 	for name, choose := range choosers[float64](kernels.Gaussian{}, 1) {
 		for want, f := range map[string]func() (dense.Matrix[float64], error){
-			"rff: n = 51, want 1 to 50, the rows of x":   func() (dense.Matrix[float64], error) { return choose(x, 51, exprand.NewSource(1)) },
-			"rff: n = 0, want 1 to 50, the rows of x":    func() (dense.Matrix[float64], error) { return choose(x, 0, exprand.NewSource(1)) },
-			"rff: x is 0×0, want at least 1×1":           func() (dense.Matrix[float64], error) { return choose(dense.Matrix[float64]{}, 1, exprand.NewSource(1)) },
-			"rff: src is nil":                            func() (dense.Matrix[float64], error) { return choose(x, 5, nil) },
-			"rff: x[49][1] = +Inf, want a finite number": func() (dense.Matrix[float64], error) { return choose(bad, 5, exprand.NewSource(1)) },
+			"landmarks: n = 51, want 1 to 50, the rows of x":   func() (dense.Matrix[float64], error) { return choose(x, 51, exprand.NewSource(1)) },
+			"landmarks: n = 0, want 1 to 50, the rows of x":    func() (dense.Matrix[float64], error) { return choose(x, 0, exprand.NewSource(1)) },
+			"landmarks: x is 0×0, want at least 1×1":           func() (dense.Matrix[float64], error) { return choose(dense.Matrix[float64]{}, 1, exprand.NewSource(1)) },
+			"landmarks: src is nil":                            func() (dense.Matrix[float64], error) { return choose(x, 5, nil) },
+			"landmarks: x[49][1] = +Inf, want a finite number": func() (dense.Matrix[float64], error) { return choose(bad, 5, exprand.NewSource(1)) },
 		} {
 			_, err := f()
 			assert.EqualError(t, err, want, name)
 		}
 	}
-	_, err := rff.KMeansLandmarks(x, 5, -1, exprand.NewSource(1))
-	assert.EqualError(t, err, "rff: iterations = -1, want at least 0")
 	for want, c := range map[string]struct {
 		k     kernels.Kernel
 		ridge float64
 	}{
-		"rff: k is nil, want a kernel": {nil, 1},
-		"rff: k is out of range: kernels: Gaussian.LengthScale = -1, want a positive finite number, or 0 for 1": {kernels.Gaussian{LengthScale: -1}, 1},
-		"rff: ridge = 0, want a positive finite number":                                                         {kernels.Gaussian{}, 0},
-		"rff: ridge = NaN, want a positive finite number":                                                       {kernels.Gaussian{}, math.NaN()},
-		"rff: k is not finite at some rows of x":                                                                {notFinite{}, 1},
-		"is not positive definite to working precision":                                                         {minus{}, 1},
+		"landmarks: k is nil, want a kernel": {nil, 1},
+		"landmarks: k is out of range: kernels: Gaussian.LengthScale = -1, want a positive finite number, or 0 for 1": {kernels.Gaussian{LengthScale: -1}, 1},
+		"landmarks: ridge = 0, want a positive finite number":                                                         {kernels.Gaussian{}, 0},
+		"landmarks: ridge = NaN, want a positive finite number":                                                       {kernels.Gaussian{}, math.NaN()},
+		"landmarks: k is not finite at some rows of x":                                                                {notFinite{}, 1},
+		"is not positive definite to working precision":                                                               {minus{}, 1},
 	} {
-		_, err := rff.LeverageLandmarks(c.k, x, 5, c.ridge, exprand.NewSource(1))
+		_, err := landmarks.Leverage(c.k, x, 5, c.ridge, exprand.NewSource(1))
 		assert.ErrorContains(t, err, want)
 	}
 }
@@ -310,12 +278,12 @@ func TestLandmarkErrors(t *testing.T) {
 func TestPivotedLandmarkErrors(t *testing.T) {
 	x := points[float64](1, 50, 2, 1)
 	for want, k := range map[string]kernels.Kernel{
-		"rff: k is nil, want a kernel": nil,
-		"rff: k is out of range: kernels: Gaussian.LengthScale = -1, want a positive finite number, or 0 for 1": kernels.Gaussian{LengthScale: -1},
-		"rff: k is not finite at some rows of x":   notFinite{},
-		"rff: k(x[0], x[0]) = -1, want at least 0": minus{},
+		"landmarks: k is nil, want a kernel": nil,
+		"landmarks: k is out of range: kernels: Gaussian.LengthScale = -1, want a positive finite number, or 0 for 1": kernels.Gaussian{LengthScale: -1},
+		"landmarks: k is not finite at some rows of x":                                                                notFinite{},
+		"landmarks: k(x[0], x[0]) = -1, want at least 0":                                                              minus{},
 	} {
-		_, err := rff.PivotedLandmarks(k, x, 5, exprand.NewSource(1))
+		_, err := landmarks.Pivoted(k, x, 5, exprand.NewSource(1))
 		assert.EqualError(t, err, want)
 	}
 }
@@ -351,23 +319,19 @@ func TestPivotedLandmarksAreNearTheBest(t *testing.T) {
 	assert.Less(t, 2*pivoted, mean(all["leverage"]))
 }
 
-// The unit of x is the unit of its landmarks, also where squares of distances would
-// overflow or underflow.
-func TestKMeansLandmarksOfExtremeUnits(t *testing.T) {
-	x := points[float64](31, 60, 3, 1)
-	for _, iterations := range []int{0, 10} {
-		want, err := rff.KMeansLandmarks(x, 7, iterations, exprand.NewSource(1))
-		require.NoError(t, err)
-		for _, e := range []int{-600, 600} {
-			far, near := x.Clone(), want.Clone()
-			for _, m := range []dense.Matrix[float64]{far, near} {
-				for i, v := range m.Data {
-					m.Data[i] = math.Ldexp(v, e)
-				}
-			}
-			got, err := rff.KMeansLandmarks(far, 7, iterations, exprand.NewSource(1))
-			require.NoError(t, err)
-			assert.Equal(t, near, got, "2^%d, %d iterations", e, iterations)
-		}
+// Leverage wants a Gram matrix of as many points.
+func TestSizes(t *testing.T) {
+	column := dense.New[float32](1<<22, 1)
+	limittest.Memory(t, "landmarks")("n = 4194304, for the Gram matrix")(landmarks.Leverage(kernels.Gaussian{}, column, 1<<22, 1, exprand.NewSource(1)))
+}
+
+// points returns n normal points of R^d with the given standard deviation,
+// rounded to float32 so that both types see the same.
+func points[T dense.Float](seed uint64, n, d int, deviation float64) dense.Matrix[T] {
+	rng := rand.New(exprand.NewSource(seed))
+	x := dense.New[T](n, d)
+	for i := range x.Data {
+		x.Data[i] = T(float32(deviation * rng.NormFloat64()))
 	}
+	return x
 }

@@ -1,4 +1,4 @@
-package rff
+package landmarks
 
 import (
 	"fmt"
@@ -8,13 +8,15 @@ import (
 	"sync/atomic"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/argument"
 	"github.com/seed-feabd252/randfeat/internal/compute/gram"
 	"github.com/seed-feabd252/randfeat/internal/compute/pivot"
+	"github.com/seed-feabd252/randfeat/internal/memory/layout"
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 	"github.com/seed-feabd252/randfeat/kernels"
 )
 
-// PivotedLandmarks returns n different rows of x (N×d), as an n×d matrix of landmarks for Nystroem,
+// Pivoted returns n different rows of x (N×d), as an n×d matrix of landmarks for rff.Nystroem,
 // drawn one after the other by randomly pivoted Cholesky: with the landmarks L so far, the
 // probability of row i is proportional to
 //
@@ -34,16 +36,16 @@ import (
 // An error reports a nil k, parameters of k out of range, an element of x that is not finite, an n
 // outside 1 … N or too large for memory, a nil src, a value of k that is not finite, and a negative
 // k(x_i, x_i).
-func PivotedLandmarks[T dense.Float](k kernels.Kernel, x dense.Matrix[T], n int, src rand.Source) (dense.Matrix[T], error) {
+func Pivoted[T dense.Float](k kernels.Kernel, x dense.Matrix[T], n int, src rand.Source) (dense.Matrix[T], error) {
 	none := dense.Matrix[T]{}
-	if err := usable(k); err != nil {
+	if err := argument.Kernel("landmarks: k", k); err != nil {
 		return none, err
 	}
-	if err := landmarkArguments(x, n, src); err != nil {
+	if err := check(x, n, src); err != nil {
 		return none, err
 	}
 	if err := limit.Memory[float64](x.Rows, n); err != nil {
-		return none, fmt.Errorf("rff: n = %d, for the Gram matrix with %d rows of x: %w", n, x.Rows, err)
+		return none, fmt.Errorf("landmarks: n = %d, for the Gram matrix with %d rows of x: %w", n, x.Rows, err)
 	}
 	points := dense.Copy(dense.Matrix[float64]{}, x)
 	own, least := make([]float64, x.Rows), make([]float64, x.Rows)
@@ -54,7 +56,7 @@ func PivotedLandmarks[T dense.Float](k kernels.Kernel, x dense.Matrix[T], n int,
 			return none, errNotFinite
 		}
 		if own[i] < 0 {
-			return none, fmt.Errorf("rff: k(x[%d], x[%d]) = %v, want at least 0", i, i, own[i])
+			return none, fmt.Errorf("landmarks: k(x[%d], x[%d]) = %v, want at least 0", i, i, own[i])
 		}
 		least[i] = 0x1p-40 * own[i]
 	}
@@ -76,7 +78,7 @@ func PivotedLandmarks[T dense.Float](k kernels.Kernel, x dense.Matrix[T], n int,
 			}
 		}
 	}
-	return rowsAt(x, at), nil
+	return layout.Rows(x, at), nil
 }
 
 // gramColumns is the Gram matrix of points, for package pivot.
@@ -88,9 +90,9 @@ type gramColumns struct {
 }
 
 func (g *gramColumns) Fix(at []int) {
-	fixed, err := gram.Against(g.k, rowsAt(g.points, at))
+	fixed, err := gram.Against(g.k, layout.Rows(g.points, at))
 	if err != nil {
-		panic(err) // PivotedLandmarks has checked k
+		panic(err) // Pivoted has checked k
 	}
 	g.fixed = fixed
 }
@@ -103,7 +105,7 @@ func (g *gramColumns) Square(dst dense.Matrix[float64]) { g.write(dst, g.fixed.P
 
 func (g *gramColumns) write(dst, x dense.Matrix[float64]) {
 	g.fixed.Gram(dst, x)
-	if finite("K", dst) != nil {
+	if argument.Finite("K", dst) != nil {
 		g.notFinite.Store(true)
 	}
 }

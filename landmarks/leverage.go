@@ -1,4 +1,4 @@
-package rff
+package landmarks
 
 import (
 	"cmp"
@@ -13,14 +13,16 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/argument"
 	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
+	"github.com/seed-feabd252/randfeat/internal/memory/layout"
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 	"github.com/seed-feabd252/randfeat/kernels"
 )
 
-// LeverageLandmarks returns n different rows of x (N×d), as an n×d matrix of landmarks for
-// Nystroem, drawn one after the other with probabilities proportional to their ridge leverage
+// Leverage returns n different rows of x (N×d), as an n×d matrix of landmarks for
+// rff.Nystroem, drawn one after the other with probabilities proportional to their ridge leverage
 // scores
 //
 //	s_i = (K·(K + λI)⁻¹)_ii,  λ = ridge,
@@ -48,23 +50,23 @@ import (
 // outside 1 … N or too large for memory, a ridge that is not a positive finite number, a nil src, a
 // value of k that is not finite, and a matrix K_SS + λ·diag(p) that is not positive definite to
 // working precision: k is not a kernel then, or ridge is too small.
-func LeverageLandmarks[T dense.Float](k kernels.Kernel, x dense.Matrix[T], n int, ridge float64, src rand.Source) (dense.Matrix[T], error) {
+func Leverage[T dense.Float](k kernels.Kernel, x dense.Matrix[T], n int, ridge float64, src rand.Source) (dense.Matrix[T], error) {
 	none := dense.Matrix[T]{}
-	if err := usable(k); err != nil {
+	if err := argument.Kernel("landmarks: k", k); err != nil {
 		return none, err
 	}
-	if err := landmarkArguments(x, n, src); err != nil {
+	if err := check(x, n, src); err != nil {
 		return none, err
 	}
-	if err := positive("ridge", ridge); err != nil {
-		return none, err
+	if !(ridge > 0 && ridge <= math.MaxFloat64) {
+		return none, fmt.Errorf("landmarks: ridge = %v, want a positive finite number", ridge)
 	}
 	if err := limit.Memory[float64](n, n); err != nil {
-		return none, fmt.Errorf("rff: n = %d, for the Gram matrix of as many points: %w", n, err)
+		return none, fmt.Errorf("landmarks: n = %d, for the Gram matrix of as many points: %w", n, err)
 	}
 	rng := rand.New(src)
 	order := rng.Perm(x.Rows)
-	points := dense.Copy(dense.Matrix[float64]{}, rowsAt(x, order))
+	points := dense.Copy(dense.Matrix[float64]{}, layout.Rows(x, order))
 	kept := min(2*n, x.Rows)
 	sizes := []int{x.Rows}
 	for last := x.Rows; last > kept; {
@@ -96,18 +98,7 @@ func LeverageLandmarks[T dense.Float](k kernels.Kernel, x dense.Matrix[T], n int
 	for i, c := range at {
 		at[i] = order[c]
 	}
-	return rowsAt(x, at), nil
-}
-
-// usable reports a kernel that is nil or has parameters out of range.
-func usable(k kernels.Kernel) error {
-	if k == nil {
-		return fmt.Errorf("rff: k is nil, want a kernel")
-	}
-	if err := kernels.Check(k); err != nil {
-		return fmt.Errorf("rff: k is out of range: %w", err)
-	}
-	return nil
+	return layout.Rows(x, at), nil
 }
 
 // sample holds the indices of chosen points and the probabilities with which they were chosen.
@@ -116,14 +107,14 @@ type sample struct {
 	p  []float64
 }
 
-var errNotFinite = errors.New("rff: k is not finite at some rows of x")
+var errNotFinite = errors.New("landmarks: k is not finite at some rows of x")
 
 // leverage estimates the scores of all points from a sample.
 func leverage(k kernels.Kernel, points dense.Matrix[float64], s sample, ridge float64) ([]float64, error) {
-	landmarks := rowsAt(points, s.at)
-	n := landmarks.Rows
-	own := kernels.Gram(dense.Matrix[float64]{}, k, landmarks, dense.Matrix[float64]{})
-	if finite("K", own) != nil {
+	chosen := layout.Rows(points, s.at)
+	n := chosen.Rows
+	own := kernels.Gram(dense.Matrix[float64]{}, k, chosen, dense.Matrix[float64]{})
+	if argument.Finite("K", own) != nil {
 		return nil, errNotFinite
 	}
 	for i, p := range s.p {
@@ -131,7 +122,7 @@ func leverage(k kernels.Kernel, points dense.Matrix[float64], s sample, ridge fl
 	}
 	var c mat.Cholesky
 	if !c.Factorize(mat.NewSymDense(n, own.Data)) {
-		return nil, fmt.Errorf("rff: the Gram matrix of %d points with ridge = %v is not positive definite to working precision", n, ridge)
+		return nil, fmt.Errorf("landmarks: the Gram matrix of %d points with ridge = %v is not positive definite to working precision", n, ridge)
 	}
 	var lower mat.TriDense
 	c.LTo(&lower)
@@ -139,7 +130,7 @@ func leverage(k kernels.Kernel, points dense.Matrix[float64], s sample, ridge fl
 	parallel.Rows(points.Rows, 256, func(lo, hi int) {
 		// With K_SS + λ·diag(p) = LLᵀ the form is the squared norm of k_iS·L⁻ᵀ.
 		block := points.RowRange(lo, hi)
-		g := kernels.Gram(dense.Matrix[float64]{}, k, block, landmarks)
+		g := kernels.Gram(dense.Matrix[float64]{}, k, block, chosen)
 		blas64.Trsm(blas.Right, blas.Trans, 1, lower.RawTriangular(), blas64.General(g))
 		for i := range g.Rows {
 			x := block.Row(i)

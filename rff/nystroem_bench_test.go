@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	exprand "golang.org/x/exp/rand"
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/kernels"
@@ -39,35 +38,4 @@ func throughput[T dense.Float](b *testing.B, name string, f rff.Map[T], x dense.
 		}
 		b.ReportMetric(1e-6*float64(len(dst.Data))*float64(b.N)/b.Elapsed().Seconds(), "Mfeatures/s")
 	})
-}
-
-func BenchmarkLandmarks(b *testing.B) {
-	const rows, d, n = 10000, 16, 200
-	x := points[float64](1, rows, d, 1)
-	for _, way := range []struct {
-		name string
-		f    func() (dense.Matrix[float64], error)
-	}{
-		{"uniform", func() (dense.Matrix[float64], error) {
-			return rff.UniformLandmarks(x, n, exprand.NewSource(1))
-		}},
-		{"kmeans", func() (dense.Matrix[float64], error) {
-			return rff.KMeansLandmarks(x, n, 10, exprand.NewSource(1))
-		}},
-		{"leverage", func() (dense.Matrix[float64], error) {
-			return rff.LeverageLandmarks(kernels.Gaussian{LengthScale: 4}, x, n, 0.1, exprand.NewSource(1))
-		}},
-		{"pivoted", func() (dense.Matrix[float64], error) {
-			return rff.PivotedLandmarks(kernels.Gaussian{LengthScale: 4}, x, n, exprand.NewSource(1))
-		}},
-	} {
-		b.Run(fmt.Sprintf("way=%s/N=%d/d=%d/n=%d", way.name, rows, d, n), func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				_, err := way.f()
-				require.NoError(b, err)
-			}
-			b.ReportMetric(1e-6*float64(rows)*float64(b.N)/b.Elapsed().Seconds(), "Mrows/s")
-		})
-	}
 }

@@ -1,0 +1,34 @@
+// Package argument checks arguments that several packages take. Names begin with the package that
+// reports the error: "kmeans: x".
+package argument
+
+import (
+	"fmt"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/kernels"
+)
+
+// Finite reports an element of x that is not finite. It panics if x.Check does.
+func Finite[T dense.Float](name string, x dense.Matrix[T]) error {
+	x.Check()
+	for i := range x.Rows {
+		for j, v := range x.Row(i) {
+			if v-v != 0 {
+				return fmt.Errorf("%s[%d][%d] = %v, want a finite number", name, i, j, v)
+			}
+		}
+	}
+	return nil
+}
+
+// Kernel reports a kernel that is nil or has parameters out of range.
+func Kernel(name string, k kernels.Kernel) error {
+	if k == nil {
+		return fmt.Errorf("%s is nil, want a kernel", name)
+	}
+	if err := kernels.Check(k); err != nil {
+		return fmt.Errorf("%s is out of range: %w", name, err)
+	}
+	return nil
+}

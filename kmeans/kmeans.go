@@ -1,0 +1,192 @@
+package kmeans
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/argument"
+	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
+	"github.com/seed-feabd252/randfeat/internal/memory/layout"
+	"github.com/seed-feabd252/randfeat/internal/memory/limit"
+)
+
+// Options are the choices of Cluster. The zero value is the usual algorithm on all rows.
+type Options[T dense.Float] struct {
+	// Start are the centres before the first round, k×d. The zero Matrix stands for rows drawn by
+	// k-means++.
+	Start dense.Matrix[T]
+
+	// Sample is the number of rows, drawn without replacement, from which the centres are made. 0
+	// stands for all rows. Every row of x has a label in any case.
+	Sample int
+}
+
+// Clusters are the result of Cluster.
+type Clusters[T dense.Float] struct {
+	Centres dense.Matrix[T] // k×d
+	Labels  []int           // for each row of x the nearest row of Centres
+
+	// Inertia is Σ_i ‖x_i − Centres[Labels[i]]‖² over all rows of x, in squared units of x; +Inf if
+	// that is above all numbers of float64.
+	Inertia float64
+
+	// Rounds is the number of rounds that moved centres.
+	Rounds int
+}
+
+// Cluster divides the rows of x (N×d) into k clusters so that the inertia Σ‖x_i − c_label(i)‖² is
+// small: a local minimum if the rounds suffice.
+//
+// The first centres are rows of x. The first of these is drawn uniformly, and each other with a
+// probability proportional to the squared distance from the nearest centre before it [Arthur &
+// Vassilvitskii 2007]. Options.Start replaces the draw. Rounds of Lloyd's algorithm follow [Lloyd
+// 1982]: every row is labelled with its nearest centre, the first of equals, and every centre moves
+// to the mean of its rows. The rounds end when no label changes, and after the given number. With 0
+// rounds the centres stay as drawn or given, and Cluster only labels the rows.
+//
+// A centre without rows moves to the row that is farthest from its own centre, the first of equals.
+// It stays in place if all rows lie on their centres. If x has fewer than k different rows, some
+// centres are equal and some clusters are empty.
+//
+// The cost is O(N·k·d) for the draw, for each round and for the last labels, in float64 for both
+// types: matrix products, and a copy of x. With a sample of S rows the draw and the rounds cost
+// O(S·k·d). The result does not depend on GOMAXPROCS, nor on the unit of x if that changes by a
+// power of two. x and Start are not changed, and the result does not share memory with them.
+//
+// An error reports an x without elements, an element of x or Start that is not finite, a k outside
+// 1 … N (or 1 … Sample), rounds below 0, a Sample outside 0 … N, a Start that is not k×d, a nil src
+// where rows are drawn, and an ended ctx.
+func Cluster[T dense.Float](ctx context.Context, x dense.Matrix[T], k, rounds int, opts Options[T], src rand.Source) (Clusters[T], error) {
+	if err := check(x, k, rounds, opts, src); err != nil {
+		return Clusters[T]{}, err
+	}
+	e := exponent(x, opts.Start)
+	points := scaled(x, e)
+	var rng *rand.Rand
+	if src != nil {
+		rng = rand.New(src)
+	}
+	s := search{ctx: ctx, points: points}
+	var sample []int
+	if opts.Sample > 0 && opts.Sample < x.Rows {
+		sample = rng.Perm(x.Rows)[:opts.Sample]
+		s.points = layout.Rows(points, sample)
+	}
+	start := opts.Start.Clone()
+	if start.Rows == 0 {
+		seeds, err := s.draw(k, rng)
+		if err != nil {
+			return Clusters[T]{}, err
+		}
+		if sample != nil {
+			for i, at := range seeds {
+				seeds[i] = sample[at]
+			}
+		}
+		start = layout.Rows(x, seeds)
+	}
+	mean := meanOf(points)
+	shift(points, mean, -1)
+	if sample != nil {
+		s.points = layout.Rows(points, sample)
+	}
+	s.centres = scaled(start, e)
+	shift(s.centres, mean, -1)
+	made, err := s.lloyd(rounds)
+	if err != nil {
+		return Clusters[T]{}, err
+	}
+	if sample != nil {
+		s.points, s.labels = points, nil
+	}
+	s.assign()
+	c := Clusters[T]{Centres: start, Labels: s.labels, Rounds: made}
+	for i, label := range c.Labels {
+		c.Inertia += squaredDistance(points.Row(i), s.centres.Row(label))
+	}
+	c.Inertia = math.Ldexp(c.Inertia, 2*e)
+	if made > 0 {
+		shift(s.centres, mean, 1)
+		for i, v := range s.centres.Data {
+			s.centres.Data[i] = math.Ldexp(v, e)
+		}
+		dense.Copy(c.Centres, s.centres)
+	}
+	return c, nil
+}
+
+func check[T dense.Float](x dense.Matrix[T], k, rounds int, opts Options[T], src rand.Source) error {
+	n := x.Rows
+	if n < 1 || x.Cols < 1 {
+		return fmt.Errorf("kmeans: x is %d×%d, want at least 1×1", n, x.Cols)
+	}
+	if opts.Sample < 0 || opts.Sample > n {
+		return fmt.Errorf("kmeans: Options.Sample = %d, want 0 to %d, the rows of x", opts.Sample, n)
+	}
+	rows := "the rows of x"
+	if opts.Sample > 0 {
+		n, rows = opts.Sample, "the rows of the sample"
+	}
+	if k < 1 || k > n {
+		return fmt.Errorf("kmeans: k = %d, want 1 to %d, %s", k, n, rows)
+	}
+	if rounds < 0 || rounds > limit.Repeats {
+		return fmt.Errorf("kmeans: rounds = %d, want 0 to %d", rounds, limit.Repeats)
+	}
+	started := opts.Start.Rows != 0 || opts.Start.Cols != 0
+	if started && (opts.Start.Rows != k || opts.Start.Cols != x.Cols) {
+		return fmt.Errorf("kmeans: Options.Start is %d×%d, want %d×%d", opts.Start.Rows, opts.Start.Cols, k, x.Cols)
+	}
+	if src == nil && (!started || opts.Sample > 0) {
+		return errors.New("kmeans: src is nil")
+	}
+	if err := limit.Memory[float64](x.Rows, x.Cols); err != nil {
+		return fmt.Errorf("kmeans: x is %d×%d: %w", x.Rows, x.Cols, err)
+	}
+	return cmp.Or(argument.Finite("kmeans: x", x), argument.Finite("kmeans: Options.Start", opts.Start))
+}
+
+// exponent returns the e of the least power 2^e above all elements. Squares of elements over 2^e do
+// not overflow, and do not all underflow.
+func exponent[T dense.Float](matrices ...dense.Matrix[T]) int {
+	var peak float64
+	for _, m := range matrices {
+		for i := range m.Rows {
+			for _, v := range m.Row(i) {
+				peak = max(peak, math.Abs(float64(v)))
+			}
+		}
+	}
+	_, e := math.Frexp(peak)
+	return e
+}
+
+// scaled returns x/2^e. No digit changes.
+func scaled[T dense.Float](x dense.Matrix[T], e int) dense.Matrix[float64] {
+	y := dense.Copy(dense.Matrix[float64]{}, x)
+	for i, v := range y.Data {
+		y.Data[i] = math.Ldexp(v, -e)
+	}
+	return y
+}
+
+func meanOf(x dense.Matrix[float64]) []float64 {
+	mean := make([]float64, x.Cols)
+	for i := range x.Rows {
+		vecmath.AddScaled(mean, x.Row(i), 1/float64(x.Rows))
+	}
+	return mean
+}
+
+// shift adds a·v to every row. Distances come from inner products, which would lose digits to a
+// common shift of the rows.
+func shift(x dense.Matrix[float64], v []float64, a float64) {
+	for i := range x.Rows {
+		vecmath.AddScaled(x.Row(i), v, a)
+	}
+}

@@ -1,0 +1,154 @@
+package kmeans
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/compute/draw"
+	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
+	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
+	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
+)
+
+// search moves centres among points.
+type search struct {
+	ctx             context.Context
+	points, centres dense.Matrix[float64]
+	labels          []int // of the points, nil before the first assignment
+}
+
+func (s *search) ended() error {
+	if err := s.ctx.Err(); err != nil {
+		return fmt.Errorf("kmeans: %w", err)
+	}
+	return nil
+}
+
+// draw draws k points, each with a probability proportional to its squared distance from the
+// nearest one before it, or all alike if that is 0 everywhere.
+func (s *search) draw(k int, rng *rand.Rand) ([]int, error) {
+	x := s.points
+	distances := slices.Repeat([]float64{math.Inf(1)}, x.Rows)
+	seeds := []int{rng.IntN(x.Rows)}
+	for len(seeds) < k {
+		if err := s.ended(); err != nil {
+			return nil, err
+		}
+		last := x.Row(seeds[len(seeds)-1])
+		parallel.Rows(x.Rows, 1024, func(lo, hi int) {
+			for i := lo; i < hi; i++ {
+				distances[i] = min(distances[i], squaredDistance(x.Row(i), last))
+			}
+		})
+		seeds = append(seeds, draw.Proportional(distances, rng))
+	}
+	return seeds, nil
+}
+
+func squaredDistance(x, y []float64) (sum float64) {
+	for j, v := range x {
+		sum += (v - y[j]) * (v - y[j])
+	}
+	return sum
+}
+
+// lloyd moves the centres to the means of the points that are nearest to them, until no label
+// changes, and returns the number of rounds that moved centres.
+func (s *search) lloyd(rounds int) (int, error) {
+	sums, counts := dense.New[float64](s.centres.Rows, s.centres.Cols), make([]float64, s.centres.Rows)
+	for round := range rounds {
+		if err := s.ended(); err != nil {
+			return 0, err
+		}
+		if !s.assign() {
+			return round, nil
+		}
+		s.fill()
+		clear(sums.Data)
+		clear(counts)
+		for i, c := range s.labels {
+			vecmath.AddScaled(sums.Row(c), s.points.Row(i), 1)
+			counts[c]++
+		}
+		for c, n := range counts {
+			if n > 0 {
+				copy(s.centres.Row(c), sums.Row(c))
+				vecmath.Scale(s.centres.Row(c), 1/n)
+			}
+		}
+	}
+	return rounds, nil
+}
+
+// assign labels each point with its nearest centre, and reports whether a label changed.
+func (s *search) assign() bool {
+	x, centres := s.points, s.centres
+	if s.labels == nil {
+		s.labels = slices.Repeat([]int{-1}, x.Rows)
+	}
+	// ‖x − c‖² = ‖x‖² − 2·(xᵀc − ‖c‖²/2)
+	half := make([]float64, centres.Rows)
+	for c := range half {
+		half[c] = vecmath.HalfSquaredNorm(centres.Row(c))
+	}
+	const rows = 256
+	blocks := (x.Rows + rows - 1) / rows
+	changed := make([]bool, blocks)
+	parallel.Pieces(blocks, func(b int) {
+		lo, hi := b*rows, min((b+1)*rows, x.Rows)
+		g := dense.New[float64](hi-lo, centres.Rows)
+		matmul.MulT(1, x.RowRange(lo, hi), centres, 0, g)
+		for i := lo; i < hi; i++ {
+			best, at := math.Inf(-1), 0
+			for c, v := range g.Row(i - lo) {
+				if v -= half[c]; v > best {
+					best, at = v, c
+				}
+			}
+			if s.labels[i] != at {
+				s.labels[i], changed[b] = at, true
+			}
+		}
+	})
+	return slices.Contains(changed, true)
+}
+
+// fill labels for each centre without points the point that is farthest from its own centre. A
+// point nearer than rounding, √ε of its length, counts as on its centre.
+func (s *search) fill() {
+	counts := make([]int, s.centres.Rows)
+	for _, c := range s.labels {
+		counts[c]++
+	}
+	if !slices.Contains(counts, 0) {
+		return
+	}
+	distances := make([]float64, len(s.labels))
+	for i, c := range s.labels {
+		x := s.points.Row(i)
+		if q := squaredDistance(x, s.centres.Row(c)); q > 0x1p-51*vecmath.HalfSquaredNorm(x) {
+			distances[i] = q
+		}
+	}
+	for c, n := range counts {
+		if n > 0 {
+			continue
+		}
+		at := -1
+		for i, q := range distances {
+			if q > 0 && counts[s.labels[i]] > 1 && (at < 0 || q > distances[at]) {
+				at = i
+			}
+		}
+		if at < 0 {
+			return
+		}
+		counts[s.labels[at]]--
+		s.labels[at], distances[at] = c, 0
+		counts[c] = 1
+	}
+}
