@@ -68,7 +68,7 @@ func Attend[T dense.Float](s beam.Scope, keys, queries beam.PCollection, spec At
 // better asked through Attend. A bundle holds a state for each of its groups, up to some 2000.
 //
 // A group with queries and without keys fails the pipeline. A group without queries has no outputs.
-// All else is as for Attend.
+// Everything else is as for Attend.
 func AttendPerKey[T dense.Float](s beam.Scope, keys, queries beam.PCollection, spec Attention[T]) beam.PCollection {
 	s = s.Scope("beamfeat.AttendPerKey")
 	f := newFormer(spec)

@@ -36,7 +36,7 @@ func ReadNPY[T dense.Float](s beam.Scope, shards ...ridge.NPY[T]) beam.PCollecti
 	return read[T](s.Scope("beamfeat.ReadNPY"), shards)
 }
 
-// ReadCSV reads shards in files of comma-separated numbers. All else is as for ReadNPY.
+// ReadCSV reads shards in files of comma-separated numbers. Everything else is as for ReadNPY.
 func ReadCSV[T dense.Float](s beam.Scope, shards ...ridge.CSV[T]) beam.PCollection {
 	return read[T](s.Scope("beamfeat.ReadCSV"), shards)
 }

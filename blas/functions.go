@@ -19,8 +19,8 @@ func Mul[T dense.Float](dst, a, b dense.Matrix[T]) dense.Matrix[T] {
 	return dst
 }
 
-// TMul writes Aᵀ·B into dst (m×n) and returns dst, where A is k×m and B is k×n. All else is as for
-// Mul.
+// TMul writes Aᵀ·B into dst (m×n) and returns dst, where A is k×m and B is k×n. Everything else is
+// as for Mul.
 func TMul[T dense.Float](dst, a, b dense.Matrix[T]) dense.Matrix[T] {
 	checkFit("TMul", a, b, a.Rows == b.Rows)
 	dst = dense.Ensure(dst, a.Cols, b.Cols)
@@ -29,8 +29,8 @@ func TMul[T dense.Float](dst, a, b dense.Matrix[T]) dense.Matrix[T] {
 }
 
 // Syrk writes Aᵀ·A, both triangles with the same bits, into dst (n×n) and returns dst, where A is
-// k×n: for features of k rows, the matrix of regression. All else is as for Mul. Cost: n²·k/2
-// multiply-adds.
+// k×n: for features of k rows, the matrix of regression. Everything else is as for Mul. Cost:
+// n²·k/2 multiply-adds.
 func Syrk[T dense.Float](dst, a dense.Matrix[T]) dense.Matrix[T] {
 	a.Check()
 	n := a.Cols

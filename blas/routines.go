@@ -2,9 +2,9 @@ package blas
 
 import gonum "gonum.org/v1/gonum/blas"
 
-// Ssyrk computes C = alpha·op(A)·op(A)ᵀ + beta·C in float32, for the triangle ul of the n×n matrix C;
-// op(A) is A (n×k) for NoTrans and Aᵀ, A k×n, for Trans and ConjTrans. The other triangle is neither
-// read nor written. All else is as for Sgemm. Cost: n²·k/2 multiply-adds.
+// Ssyrk computes C = alpha·op(A)·op(A)ᵀ + beta·C in float32, for the triangle ul of the n×n matrix
+// C; op(A) is A (n×k) for NoTrans and Aᵀ, A k×n, for Trans and ConjTrans. The other triangle is
+// neither read nor written. Everything else is as for Sgemm. Cost: n²·k/2 multiply-adds.
 func (i Implementation) Ssyrk(ul gonum.Uplo, tA gonum.Transpose, n, k int, alpha float32, a []float32, lda int, beta float32, c []float32, ldc int) {
 	if k == 0 && beta == 0 {
 		alpha = 0
@@ -25,8 +25,8 @@ func (i Implementation) Dsyrk(ul gonum.Uplo, tA gonum.Transpose, n, k int, alpha
 }
 
 // Ssymm computes C = alpha·A·B + beta·C in float32 for s = Left, and alpha·B·A + beta·C for Right,
-// where B and C are m×n and A is symmetric. Only the triangle ul of A is read. All else is as for
-// Sgemm. Cost: m²·n multiply-adds, or m·n².
+// where B and C are m×n and A is symmetric. Only the triangle ul of A is read. Everything else is
+// as for Sgemm. Cost: m²·n multiply-adds, or m·n².
 func (i Implementation) Ssymm(s gonum.Side, ul gonum.Uplo, m, n int, alpha float32, a []float32, lda int, b []float32, ldb int, beta float32, c []float32, ldc int) {
 	if !enough(m, n, order(s, m, n)) || !symm(usual, s, ul, m, n, alpha, a, lda, b, ldb, beta, c, ldc) {
 		i.Implementation.Ssymm(s, ul, m, n, alpha, a, lda, b, ldb, beta, c, ldc)
@@ -60,7 +60,7 @@ func (i Implementation) Dtrsm(s gonum.Side, ul gonum.Uplo, tA gonum.Transpose, d
 }
 
 // Strmm replaces B (m×n) by alpha·op(A)·B in float32 for s = Left, and by alpha·B·op(A) for Right,
-// where A is triangular. All else is as for Strsm.
+// where A is triangular. Everything else is as for Strsm.
 func (i Implementation) Strmm(s gonum.Side, ul gonum.Uplo, tA gonum.Transpose, d gonum.Diag, m, n int, alpha float32, a []float32, lda int, b []float32, ldb int) {
 	if !enough(m, n, order(s, m, n)) || !(triangular[float32]{own: i.Implementation.Strmm, order: usual.triangle, side: s, uplo: ul, tA: tA, diag: d, alpha: alpha}).run(m, n, a, lda, b, ldb) {
 		i.Implementation.Strmm(s, ul, tA, d, m, n, alpha, a, lda, b, ldb)

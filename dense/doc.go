@@ -11,11 +11,11 @@
 //
 //	x := dense.Matrix[float64](m.RawMatrix()) // shares m's memory
 //
-// Package dense/gonum converts other matrices of gonum. It is a package of its own: this one and
-// the transforms on it link no linear algebra.
+// Package dense/gonum converts other matrices of gonum. It is a separate package so that this one
+// and the transforms on it link no linear algebra.
 //
 // A Tensor is a view of matrices of one shape, the (B, H, L, d) of attention, in either order in
-// memory. Package dense/half converts numbers of 16 bits.
+// memory. Package dense/half converts 16-bit numbers.
 //
 // # Conventions
 //
@@ -24,6 +24,6 @@
 // exactly its input (same data, same stride) or disjoint from it, never shifted against it.
 //
 // A shape that does not fit is a programming error: functions panic with both shapes. They also
-// panic for a Matrix whose fields describe no view of its Data, such as a Stride below Cols;
+// panic for a Matrix whose fields do not describe a view of its Data, such as a Stride below Cols;
 // Matrix.Check lists the conditions.
 package dense

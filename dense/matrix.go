@@ -37,8 +37,8 @@ func New[T Float](r, c int) Matrix[T] {
 	return Matrix[T]{Rows: r, Cols: c, Data: make([]T, r*c), Stride: c}
 }
 
-// Of returns the r×c matrix over data, row by row, without a copy. It panics
-// if len(data) is not r·c, and if Check does.
+// Of returns the r×c matrix over data, row by row, without a copy. It panics if len(data) is not
+// r·c, or if Check panics.
 func Of[T Float](r, c int, data []T) Matrix[T] {
 	if r < 0 || c < 0 || c > 0 && r > math.MaxInt/c || len(data) != r*c {
 		panic(fmt.Sprintf("dense: Of(%d, %d): %d elements given, want %d·%d", r, c, len(data), r, c))
@@ -48,9 +48,8 @@ func Of[T Float](r, c int, data []T) Matrix[T] {
 	return m
 }
 
-// Ensure returns dst when it is r×c and a new r×c matrix when dst is the zero
-// Matrix. It panics with both shapes otherwise, and if Check of a dst that is
-// r×c does. The elements of a dst that is returned are left as they are.
+// Ensure returns dst if it is r×c, and a new r×c matrix if dst is the zero Matrix. It panics with
+// both shapes otherwise, or if dst.Check panics. Ensure does not change the elements of dst.
 func Ensure[T Float](dst Matrix[T], r, c int) Matrix[T] {
 	if dst.Rows == r && dst.Cols == c {
 		dst.Check()
@@ -83,8 +82,8 @@ func (m Matrix[T]) Validate() error {
 	return nil
 }
 
-// isView reports whether Check is content. It divides nothing, so that checking a
-// view of one row costs little.
+// isView reports whether the fields describe a view inside Data. It divides nothing, so that
+// checking a view of one row costs little.
 func (m Matrix[T]) isView() bool {
 	if m.Rows < 1 || m.Cols < 1 {
 		return m.Rows >= 0 && m.Cols >= 0 && limit.Memory[T](m.Rows, m.Cols) == nil
@@ -139,8 +138,8 @@ func (m Matrix[T]) Row(i int) []T {
 	return m.Data[start : start+m.Cols : start+m.Cols]
 }
 
-// RowRange returns the view of rows from ≤ i < to. It panics unless
-// 0 ≤ from ≤ to ≤ Rows, and if Check does.
+// RowRange returns the view of rows from ≤ i < to. It panics unless 0 ≤ from ≤ to ≤ Rows, or if
+// Check panics.
 func (m Matrix[T]) RowRange(from, to int) Matrix[T] {
 	m.Check()
 	if from < 0 || to < from || to > m.Rows {
@@ -149,8 +148,8 @@ func (m Matrix[T]) RowRange(from, to int) Matrix[T] {
 	return m.view(from, to, 0, m.Cols)
 }
 
-// ColRange returns the view of columns from ≤ j < to. It panics unless
-// 0 ≤ from ≤ to ≤ Cols, and if Check does.
+// ColRange returns the view of columns from ≤ j < to. It panics unless 0 ≤ from ≤ to ≤ Cols, or if
+// Check panics.
 func (m Matrix[T]) ColRange(from, to int) Matrix[T] {
 	m.Check()
 	if from < 0 || to < from || to > m.Cols {
@@ -180,7 +179,7 @@ func (m Matrix[T]) Clone() Matrix[T] {
 
 // Copy copies the elements of src into dst and returns dst; a zero dst is allocated. The element
 // types may differ: float64 is rounded to the nearest float32, ties to even, ±Inf beyond its range,
-// and NaN stays NaN. Copy panics if the shapes differ, and if Check does.
+// and NaN stays NaN. Copy panics if the shapes differ, or if Check panics.
 func Copy[To, From Float](dst Matrix[To], src Matrix[From]) Matrix[To] {
 	src.Check()
 	dst = Ensure(dst, src.Rows, src.Cols)
@@ -199,9 +198,8 @@ func Copy[To, From Float](dst Matrix[To], src Matrix[From]) Matrix[To] {
 	return dst
 }
 
-// Transpose writes the c×r transpose of the r×c matrix src into dst and
-// returns it; a zero dst is allocated. dst must not overlap src. It panics if
-// the shapes do not fit, and if Check does.
+// Transpose writes the c×r transpose of the r×c matrix src into dst and returns it; a zero dst is
+// allocated. dst must not overlap src. It panics if the shapes do not fit, or if Check panics.
 func Transpose[T Float](dst, src Matrix[T]) Matrix[T] {
 	src.Check()
 	dst = Ensure(dst, src.Cols, src.Rows)

@@ -60,7 +60,7 @@ func SplitHeads[T Float](m Matrix[T], batch, heads int) Tensor[T] {
 }
 
 // Head returns the Rows×Cols matrix of head h of sequence b, a view. Head panics if an index is
-// outside the tensor, and if Check does.
+// outside the tensor, or if Check panics.
 func Head[T Float](t Tensor[T], b, h int) Matrix[T] {
 	t.Check()
 	start := t.index(b, h)

@@ -52,16 +52,17 @@ func (p *Product[T]) AppendBinary(b []byte) ([]byte, error) {
 	return sealed.Seal(b, at), nil
 }
 
-// UnmarshalBinary makes p the product whose bytes these are, whatever it was before; no goroutine
-// may use p meanwhile. Results have the same bits as those of the product that was written. It takes
-// as much memory as data.
+// UnmarshalBinary replaces p by the product that data encodes; no other goroutine may use p during
+// the call. Results have the same bits as those of the product that was written. It takes as much
+// memory as data.
 //
-// The dimension d follows from no number of bytes: rotations may leave axes alone. Compare Dims with
-// the d that you expect before you make vectors for bytes of strangers.
+// The number of bytes does not limit the dimension d, because rotations may leave axes alone. If
+// the bytes are not trusted, compare Dims with the d that you expect before you allocate vectors.
 //
 // The error reports bytes of another kind, version or element type, damage that the checksum finds,
-// sizes that do not fit, a d whose vectors take more memory than the machine has, axes that are not two of the d, and cosines and sines of no angle, and
-// leaves p as it is.
+// sizes that do not fit, a d whose vectors take more memory than the machine has, axes that are
+// equal or outside the d, and pairs that are not the cosine and sine of an angle. p then stays as
+// it was.
 func (p *Product[T]) UnmarshalBinary(data []byte) error {
 	body, err := sealed.Open(data, productName, productVersion)
 	if err != nil {

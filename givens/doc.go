@@ -1,6 +1,6 @@
-// Package givens is plane rotations and random products of them: rotations of R^d in any dimension,
-// without padding, that apply in O(d·log d) and take a vector close to a uniformly random vector of
-// its norm. It is useful on its own.
+// Package givens rotates vectors of R^d by plane (Givens) rotations and by random products of them.
+// A random product works in any dimension without padding, costs O(d·log d) per vector, and takes a
+// vector close to a uniformly random vector of the same norm. The package is useful on its own.
 //
 // # One rotation
 //
@@ -34,19 +34,19 @@
 // R¹ has no planes. There the default product is empty, P is the identity, and asking for n > 0
 // rotations is an error.
 //
-// ApplyVec and Apply turn a vector and the rows of a matrix, ApplyTransposedVec and ApplyTransposed
-// turn them back: the methods of hadamard.Rotation, for any d. A Product is stored by MarshalBinary.
-// A seed draws the same product, whose results have the same bits, in every version of this package
-// and on every platform.
+// ApplyVec and Apply rotate a vector and the rows of a matrix; ApplyTransposedVec and
+// ApplyTransposed undo that: the methods of hadamard.Rotation, for any d. A Product is stored by
+// MarshalBinary. A seed draws the same product, whose results have the same bits, in every version
+// of this package and on every platform.
 //
 // # Cost
 //
 // Drawing a product takes N angles and their sines and cosines, computed in float64 and rounded
-// once to T. Applying it takes 4N multiplications and 2N additions a vector. The rows of a matrix
-// are rotated many at a time, one in each element of a vector register where the processor has AVX2,
-// AVX-512 or NEON, and in parallel; every row has the bits that it has alone, on every architecture.
-// Matrix writes P out in O(N·d). P is orthogonal up to rounding: each rotation changes a norm by a
-// factor 1 + O(u), u the unit roundoff, N rotations by at most 1 + O(N·u).
+// once to T. Applying it takes 4N multiplications and 2N additions per vector. The rows of a matrix
+// are rotated many at a time, one in each element of a vector register where the processor has
+// AVX2, AVX-512 or NEON, and in parallel; every row has the bits that it has alone, on every
+// architecture. Matrix writes P out in O(N·d). P is orthogonal up to rounding: each rotation
+// changes a norm by a factor 1 + O(u), u the unit roundoff, N rotations by at most 1 + O(N·u).
 //
 // # NaN and Inf
 //
@@ -55,8 +55,8 @@
 //
 // # Sharing
 //
-// Rotation is a value, and Product changes in UnmarshalBinary alone; any number of goroutines may use
-// them. The rand.Source given to Random is not kept.
+// Rotation is a value, and a Product changes only in UnmarshalBinary; any number of goroutines may
+// use them. The rand.Source given to Random is not kept.
 //
 // # References
 //

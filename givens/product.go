@@ -11,8 +11,8 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 )
 
-// Product is the rotation P = G_N ⋯ G₂·G₁ of R^d made of N plane rotations, G₁ applied first. It
-// never changes after construction, but by UnmarshalBinary, and may be shared by goroutines.
+// Product is the rotation P = G_N ⋯ G₂·G₁ of R^d made of N plane rotations, G₁ applied first. After
+// construction it changes only in UnmarshalBinary. Goroutines may share it.
 type Product[T dense.Float] struct {
 	d     int
 	turns []planerot.Turn[T] // arranged: rotations of different axes may change places
@@ -92,10 +92,10 @@ func (p *Product[T]) ApplyTransposedVec(dst, x []T) []T {
 	return dst
 }
 
-// Apply writes P·x for every row x of the n×d matrix x into dst (n×d) and returns dst; a zero dst is
-// allocated. Every row has the bits that ApplyVec gives it. Cost: 6N operations a row, on vectors of
-// many rows, and rows in parallel. dst may be x exactly. It panics if a shape does not fit. It
-// allocates nothing but dst once scratch memory is there.
+// Apply writes P·x for every row x of the n×d matrix x into dst (n×d) and returns dst; a zero dst
+// is allocated. Every row has the bits that ApplyVec gives it. Cost: 6N operations per row, on
+// vectors of many rows, and rows in parallel. dst may be x exactly. It panics if a shape does not
+// fit. It allocates nothing but dst once scratch memory is there.
 func (p *Product[T]) Apply(dst, x dense.Matrix[T]) dense.Matrix[T] {
 	return p.rows(dst, x, false)
 }

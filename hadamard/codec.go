@@ -58,12 +58,12 @@ func (r *Rotation[T]) AppendBinary(b []byte) ([]byte, error) {
 	return sealed.Seal(b, at), nil
 }
 
-// UnmarshalBinary makes r the rotation whose bytes these are, whatever it was before; no goroutine
-// may use r meanwhile. Results have the same bits as those of the rotation that was written. It
-// takes memory for a number of T for each bit of data.
+// UnmarshalBinary replaces r by the rotation that data encodes; no other goroutine may use r during
+// the call. Results have the same bits as those of the rotation that was written. It allocates one
+// T for each bit of data.
 //
 // The error reports bytes of another kind or version, damage that the checksum finds, and sizes
-// that do not fit, and leaves r as it is.
+// that do not fit. r then stays as it was.
 func (r *Rotation[T]) UnmarshalBinary(data []byte) error {
 	body, err := sealed.Open(data, rotationName, rotationVersion)
 	if err != nil {

@@ -1,6 +1,6 @@
-// Package hadamard is the fast Walsh–Hadamard transform, its matrices, and random rotations made
-// of it. It is useful on its own: to spread the energy of a vector evenly before quantising it, to
-// sketch, to draw structured random projections.
+// Package hadamard computes the fast Walsh–Hadamard transform, its matrices, and random rotations
+// made from it. It is useful on its own: to spread the energy of a vector evenly before quantising
+// it, to sketch, or to draw structured random projections.
 //
 // # The matrices
 //
@@ -10,14 +10,13 @@
 //	H₁ = [1],  H₂ₙ = [ Hₙ  Hₙ ]
 //	                 [ Hₙ −Hₙ ]
 //
-// It is symmetric, hence H/√n is its own inverse. Entry (i, j) is (−1)^popcount(i AND j): the rows
-// are Walsh functions in natural order. Sequency reorders a transformed vector by the number of
-// sign changes of the rows, 0, 1, 2, …, and Natural undoes it.
+// It is symmetric, so H/√n is its own inverse. Entry (i, j) is (−1)^popcount(i AND j): the rows are
+// Walsh functions in natural order. Sequency reorders a transformed vector by the number of sign
+// changes of the rows, 0, 1, 2, …, and Natural undoes it.
 //
-// Paley found matrices of other orders in finite fields [Paley 1933]. Let χ be the
-// quadratic character of the field GF(q), q a power of an odd prime: 1 at
-// squares, −1 at other elements, 0 at 0. Bordered by ones, the matrix
-// Q_ab = χ(a − b) gives an S with SSᵀ = qI, and then
+// Paley constructed matrices of other orders from finite fields [Paley 1933]. Let χ be the
+// quadratic character of the field GF(q), q a power of an odd prime: 1 at squares, −1 at other
+// elements, 0 at 0. Bordered by ones, the matrix Q_ab = χ(a − b) gives an S with SSᵀ = qI, and then
 //
 //	q ≡ 3 (mod 4):  I + S                                 of order q + 1
 //	q ≡ 1 (mod 4):  S ⊗ [ 1  1 ] + I ⊗ [  1 −1 ]          of order 2(q + 1)
@@ -30,25 +29,24 @@
 //
 // # The transform
 //
-// Transform multiplies a vector by H in place and TransformRows does so for every
-// row of a matrix; TransformTransposed multiplies by Hᵀ, which differs from H for
-// orders from the first construction. TransformDiagonal is H·diag(d) with signs
-// and scale applied as the vector is read and zeros appended, the factor of
-// structured random features. All are unnormalised, as FFT libraries are: divide by √n for the
-// orthogonal transform, by n for the inverse. A length that is no order panics with the next
-// order.
+// Transform multiplies a vector by H in place and TransformRows does so for every row of a matrix;
+// TransformTransposed multiplies by Hᵀ, which differs from H for orders from the first
+// construction. TransformDiagonal is H·diag(d) with signs and scale applied as the vector is read
+// and zeros appended, the factor of structured random features. All are unnormalised, as FFT
+// libraries are: divide by √n for the orthogonal transform, by n for the inverse. A length that is
+// not such an order causes a panic that names the next order.
 //
-// A power of two costs k = log₂ n additions an element. In order h·2^k each of h contiguous blocks
+// A power of two costs k = log₂ n additions per element. In order h·2^k each of h contiguous blocks
 // takes k, and then C runs across the blocks: four columns of C have only eight combinations up to
-// sign, which all rows share. C costs h/4 + 2 additions an element instead of h − 1: 5 for h = 12
+// sign, which all rows share. C costs h/4 + 2 additions per element instead of h − 1: 5 for h = 12
 // (log₂ 12 is 3.6), 88 for h = 344. The smallest h that gives an order is used.
 //
 // The stages run in ascending order, 1, 2, 4, …, whatever the implementation, and C adds its groups
 // in ascending order. Addition of floating-point numbers is not associative: the order gives the
 // result the same bits on every machine, vectorised or not, for any number of goroutines. The error
-// of every element is at most a·u·Σ|x_j| to first order, with a the additions an element
-// (a = log₂ n for a power of two) and u the unit roundoff 2⁻²⁴ or 2⁻⁵³ [Higham 2002, section 24.1
-// treats the FFT in the same way].
+// of every element is at most a·u·Σ|x_j| to first order, where a is the number of additions per
+// element (a = log₂ n for a power of two) and u the unit roundoff 2⁻²⁴ or 2⁻⁵³ [Higham 2002,
+// section 24.1 treats the FFT in the same way].
 //
 // # Rotations
 //
@@ -60,9 +58,9 @@
 //
 // on vectors that are padded with zeros from d to an order d', by default FastOrder(d). R is an
 // isometry, RᵀR = I, for any d; for d = d' it is orthogonal. The law of R depends on |H_ij| = 1 and
-// HHᵀ = d'·I alone: all orders serve alike, at different costs. Sizes such as 96, 768, 5120 or 14336
-// have h up to 28 and are nearly as fast as powers of two: FastOrder keeps them. NextOrder saves
-// coordinates and may take far more time: order 500 has h = 500 and takes 127 additions a
+// HHᵀ = d'·I alone: all orders serve equally well, at different costs. Sizes such as 96, 768, 5120
+// or 14336 have h up to 28 and are nearly as fast as powers of two: FastOrder keeps them. NextOrder
+// saves coordinates and may take far more time: order 500 has h = 500 and takes 127 additions per
 // coordinate, FastOrder(500) = 512 takes 9.
 //
 // One factor takes a vector with a single large coordinate to a vector whose coordinates all have
@@ -71,12 +69,13 @@
 //
 // Apply and ApplyTransposed work on the rows of a matrix in parallel; the second undoes the first.
 // ApplyVec and ApplyTransposedVec do the same for one vector, in place if there is room for the
-// padding: what a vector database does with a query. The signs carry the scale: two factors share 1/d' as a power of two and a rest. At least every
-// other factor rounds nothing, and all but at most one if d' is a power of two.
+// padding: what a vector database does with a query. The scale is stored with the signs: two
+// factors share 1/d', one as a power of two and the other as the remaining factor. So at least
+// every other factor rounds nothing, and if d' is a power of two at most one factor rounds.
 //
 // A seed draws the same rotation in every version of this package and on every platform, and the
-// results have the same bits. MarshalBinary stores a rotation in about a bit a sign, for the life of
-// an index that is built on it, whatever the seed was.
+// results have the same bits. MarshalBinary stores a rotation in about a bit per sign, for the life
+// of an index that is built on it, whatever the seed was.
 //
 // # NaN and Inf
 //
@@ -88,8 +87,8 @@
 // # Sharing
 //
 // Transform and its relatives write their argument. The matrices C of orders in use are kept for
-// good, h²/2 bytes each (h² bytes where C is not symmetric), and are shared. A Rotation never
-// changes but in UnmarshalBinary; any number of goroutines may use it. Randomness comes from the
+// good, h²/2 bytes each (h² bytes where C is not symmetric), and are shared. A Rotation changes
+// only in UnmarshalBinary; any number of goroutines may use it. Randomness comes from the
 // rand.Source given to NewRotation, which is not kept.
 //
 // # References

@@ -8,10 +8,9 @@ import "github.com/seed-feabd252/randfeat/dense"
 //	H₁ = [1],  H₂ₙ = [ Hₙ  Hₙ ]
 //	                 [ Hₙ −Hₙ ]
 //
-// and for n = h·2^k it is C ⊗ H_2^k with C the matrix of order h that Paley's
-// second construction gives or, where that gives none, his first. h is the
-// smallest possible (see NextOrder). H is symmetric but for the first
-// construction.
+// and for n = h·2^k it is C ⊗ H_2^k with C the matrix of order h that Paley's second construction
+// gives or, where that gives none, his first. h is the smallest possible (see NextOrder). H is
+// symmetric except in the first construction.
 //
 // Cost: n² assignments. It panics unless n is such an order, and as dense.New does
 // if n² elements are too many.

@@ -12,11 +12,10 @@ import (
 // for a prime power q ≡ 1 (mod 4), h ≤ 2048. For example 12 for 9, 768 for 768,
 // 11008 = 344·32 for 11008.
 //
-// h is bounded because time grows with it: a transform of order h·2^k takes
-// k + h/4 + 2 additions an element (k alone for h = 1), with the smallest h that
-// gives the order. NextOrder saves length, not time: order 1500 has h = 1500 and
-// takes 377 additions an element where 1536 = 12·2⁷ takes 12. FastOrder weighs the
-// two.
+// h is bounded because time grows with it: a transform of order h·2^k takes k + h/4 + 2 additions
+// per element (k alone for h = 1), with the smallest h that gives the order. NextOrder saves
+// length, not time: order 1500 has h = 1500 and takes 377 additions per element where 1536 = 12·2⁷
+// takes 12. FastOrder weighs the two.
 //
 // It panics if n < 1 or if no such order fits in an int. Cost: some thousand
 // operations.

@@ -18,8 +18,8 @@ import (
 // D_i is diagonal with independent uniform random signs. Vectors of R^d are
 // padded with d' − d zeros. R keeps norms and inner products, and RᵀR = I.
 //
-// It holds k·d' signed scales and nothing else, changes in UnmarshalBinary alone, and may be shared
-// by goroutines.
+// It holds k·d' signed scales and nothing else. It changes only in UnmarshalBinary, and goroutines
+// may share it.
 //
 // Sources: [Ailon and Chazelle 2006] for one factor, [Yu et al. 2016] for
 // three.
@@ -38,10 +38,10 @@ type RotationOptions struct {
 	// Factors is the number k of factors. Zero means 3.
 	Factors int
 
-	// Order is the order d' ≥ d that vectors are padded to. Zero means FastOrder(d).
-	// NextOrder(d) pads least, and may be hundreds of times slower: with d' = h·2^k a
-	// factor takes k + h/4 + 2 additions a coordinate, k alone for h = 1. For d = 500 = h
-	// these are 127, for FastOrder(500) = 512 they are 9.
+	// Order is the order d' ≥ d that vectors are padded to. Zero means FastOrder(d). NextOrder(d)
+	// pads least, and may be hundreds of times slower: with d' = h·2^k a factor takes k + h/4 + 2
+	// additions per coordinate, k alone for h = 1. For d = 500 = h these are 127, for
+	// FastOrder(500) = 512 they are 9.
 	Order int
 
 	// Multiple is a power of two that divides the order; zero means 1. With Order zero, the order is
@@ -52,8 +52,8 @@ type RotationOptions struct {
 	Multiple int
 }
 
-// NewRotation draws a Rotation on R^d from src, one bit a sign. Rotations of the two
-// element types drawn from equal sources have the same signs.
+// NewRotation draws a Rotation on R^d from src, one bit per sign. Rotations of the two element
+// types drawn from equal sources have the same signs.
 //
 // A seed draws the same rotation in every version of this package and on every platform: source
 // word j of factor i has the signs of coordinates 64j to 64j + 63, its lowest bit first, and 1
@@ -133,12 +133,11 @@ func signs[T dense.Float](n int, s T, next func() uint64) []T {
 // Dims returns the dimension d of the input and the order d' of the output.
 func (r *Rotation[T]) Dims() (in, out int) { return r.in, r.plan.order() }
 
-// Apply writes R·x for every row x of the n×d matrix x into the rows of dst
-// (n×d') and returns dst; a zero dst is allocated. Signs and scale are applied as
-// a row is read, and the padding is written in dst alone. Cost: k times a Transform of order d' and
-// k·d' multiplications a row, rows in parallel. Apply allocates dst if it is zero, and nothing
-// else. The result for a row does not depend on the other rows. If a row holds NaN or ±Inf, no
-// element of its result is finite.
+// Apply writes R·x for every row x of the n×d matrix x into the rows of dst (n×d') and returns dst;
+// a zero dst is allocated. Signs and scale are applied as a row is read, and the padding is written
+// in dst alone. Cost: k times a Transform of order d' and k·d' multiplications per row, rows in
+// parallel. Apply allocates dst if it is zero, and nothing else. The result for a row does not
+// depend on the other rows. If a row holds NaN or ±Inf, no element of its result is finite.
 //
 // dst may be x exactly when d = d', and must not overlap it otherwise. It
 // panics if a shape does not fit.

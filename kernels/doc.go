@@ -1,4 +1,4 @@
-// Package kernels holds exact kernels and their Gram matrices: the truth that the random features
+// Package kernels holds exact kernels and their Gram matrices: the values that the random features
 // of package rff estimate.
 //
 // # Kernels

@@ -8,7 +8,7 @@
 // f(w_kᵀx)·g(w_kᵀy). With independent frequencies this is plain Monte Carlo. With frequencies that
 // are orthogonal to each other, each still Gaussian on its own, the mean does not change and the
 // variance falls for most kernels of interest [Yu et al. 2016], [Choromanski et al. 2017]. With
-// structured frequencies the cost of a projection also falls, from O(m·d) to O(m·log d) a point.
+// structured frequencies the cost of a projection also falls, from O(m·d) to O(m·log d) per point.
 //
 // # Ensembles
 //

@@ -27,9 +27,9 @@ import (
 // where x = y is along an axis, and is nearly twice the error of IID where x and y have many
 // coordinates of one size.
 //
-// Cost: d' random bits, d' normal numbers and a permutation a block; Project applies two transforms
-// of order d' to a row for each block, however few rows of the block are in use, and never forms W:
-// O(n·m·log d) operations for m ≥ d'.
+// Cost: d' random bits, d' normal numbers and a permutation per block; Project applies two
+// transforms of order d' to a row for each block, however few rows of the block are in use, and
+// never forms W: O(n·m·log d) operations for m ≥ d'.
 //
 // Source: [Le et al. 2013].
 type Fastfood struct {

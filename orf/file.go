@@ -27,7 +27,8 @@ func Write[T dense.Float](w io.Writer, p Projection[T]) error {
 // Ensemble, and its projections have the same bits.
 //
 // The error names what is missing, damaged or unknown in the file, a file of the other element type
-// and one of a later version, and reports the errors of r. Memory follows the bytes that arrive.
+// and one of a later version, and reports the errors of r. Memory use is bounded by the bytes that
+// arrive.
 func Read[T dense.Float](r io.Reader) (Projection[T], error) {
 	p, err := archive.Read[T, Projection[T]](r, "projection")
 	if err == nil && p == nil {

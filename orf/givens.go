@@ -27,8 +27,8 @@ import (
 // 1.5·(1, …, 1)/√d it is 5 %, 5 % and 2 % too small. The excess of the fourth moment decays by 1 −
 // (d+2)/(2d(d−1)) a rotation: 4·d·log₂ d Rotations make it about d^(−2.9) of the excess at N = 0.
 //
-// Cost: N angles a block; Project takes 6N operations for each row and block, O(n·m·log d) for m ≥
-// d, and never forms W.
+// Cost: N angles per block; Project takes 6N operations for each row and block, O(n·m·log d) for m
+// ≥ d, and never forms W.
 //
 // Source: [Choromanski et al. 2018].
 type Givens struct {

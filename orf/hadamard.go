@@ -23,8 +23,9 @@ import (
 // at d = 8, −0.9 % at d = 16, and nothing measurable at d = 64. With k = 1 it is large for sparse x
 // − y at every d.
 //
-// Cost: k·d' random bits a block; Project applies k transforms of order d' to a row for each block,
-// however few rows of the block are in use, and never forms W: O(n·m·log d) operations for m ≥ d'.
+// Cost: k·d' random bits per block; Project applies k transforms of order d' to a row for each
+// block, however few rows of the block are in use, and never forms W: O(n·m·log d) operations for m
+// ≥ d'.
 //
 // Sources: [Yu et al. 2016], [Choromanski et al. 2017].
 type Hadamard struct {

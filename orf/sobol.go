@@ -35,8 +35,7 @@ const (
 // 64, where Halton does no harm.
 //
 // Cost: d·log₂ m numbers of 52 bits through the matrices and m·d quantiles, once, and the search
-// for d − 1 polynomials, half a second at the largest d. Project is a matrix product, O(n·m·d). d >
-// 21,201 is an error.
+// for d − 1 polynomials. Project is a matrix product, O(n·m·d). d > 21,201 is an error.
 //
 // Sources: [Sobol 1967] for the sequence, [Matoušek 1998] for its randomisation, [Yang et al. 2014]
 // for the features.

@@ -11,12 +11,12 @@ import (
 
 // Between estimates a measure of rows i and j from their codes alone.
 //
-// With one bit a coordinate the share h of signs that differ has the mean θ/π, exactly, where θ is
-// the angle between the rows, and a variance that is known exactly; the estimate of the cosine is
-// cos πh, and StdErr follows from that variance at πh by the slope of the cosine. With more bits
+// With one bit per coordinate the share h of signs that differ has the mean θ/π, exactly, where θ
+// is the angle between the rows, and a variance that is known exactly; the estimate of the cosine
+// is cos πh, and StdErr follows from that variance at πh by the slope of the cosine. With more bits
 // the estimate is the inner product of the vectors that the codes stand for. Its error adds those
-// of both codes: StdErr takes them as independent, which they are but for rows that are nearly the
-// same. Such rows share their errors, which do not cancel then: the estimated cosine of a row with
+// of both codes: StdErr takes them as independent, which they are except for rows that are nearly
+// equal. Such rows share their errors, which do not cancel then: the estimated cosine of a row with
 // itself is the squared length of its code.
 //
 // Cost: O(d'·Bits), and for one bit a quadrature the first time that a number of signs differs.

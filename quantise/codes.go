@@ -45,8 +45,8 @@ func (c *Codes[T]) Len() int { return len(c.norms) }
 // Bytes returns the number of bytes that the rows take in memory.
 func (c *Codes[T]) Bytes() int { return 8*len(c.words) + 4*len(c.norms) + 4*len(c.ratios) }
 
-// Append adds the codes of the rows of x (n×d). Cost: the rotations, and O(d'·Bits) a row, rows in
-// parallel.
+// Append adds the codes of the rows of x (n×d). Cost: the rotations, and O(d'·Bits) per row, rows
+// in parallel.
 //
 // It returns an error, which names the first such row of x, if a row holds NaN or ±Inf, or if its
 // norm is neither 0 nor between 2⁻¹⁰⁰ and 2¹⁰⁰, and if the codes would take more memory than the

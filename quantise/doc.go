@@ -1,4 +1,4 @@
-// Package quantise makes short codes of vectors, 1 to 8 bits a coordinate, and estimates inner
+// Package quantise makes short codes of vectors, 1 to 8 bits per coordinate, and estimates inner
 // products, cosines and distances from them, each with its standard error. It is useful on its own:
 // for vector search, for caches of keys and values, wherever vectors take too much memory.
 //
@@ -34,7 +34,7 @@
 // All schemes round each coordinate of u by itself, to 2^bits levels that are symmetric about 0.
 // They differ in the levels, and in what they store beside the codes.
 //
-//	scheme    levels                                 estimate                   bias  bytes a row
+//	scheme    levels                                 estimate                   bias  bytes per row
 //	RaBitQ    equal steps, the best for d'           divided by sᵀu, stored     none  d'·bits/8 + 8
 //	LloydMax  the best for the law of a coordinate   as it is                   some  d'·bits/8 + 4
 //	Uniform   equal steps up to the largest |u_i|    as it is                   some  d'·bits/8 + 8

@@ -33,7 +33,7 @@ const (
 
 	// LloydMax rounds to the levels with the smallest mean squared error ‖s − u‖² for the exact law
 	// of a coordinate of u, u_i² ~ Beta(½, (d'−1)/2) [Max 1960]. s is shorter than u on average,
-	// and estimates are too near to 0 by the factor E‖s‖² < 1.
+	// and estimates are too small by the factor E‖s‖² < 1.
 	LloydMax
 
 	// Uniform rounds to the middles of 2^bits equal parts of [−r, r], where r is the largest
@@ -62,7 +62,7 @@ func (s Scheme) valid() bool { return s >= 0 && int(s) < len(schemeNames) }
 type Options struct {
 	Scheme Scheme
 
-	// Bits is the number of bits a coordinate, 1, 2, 4 or 8. Zero means 4.
+	// Bits is the number of bits per coordinate, 1, 2, 4 or 8. Zero means 4.
 	Bits int
 }
 
@@ -275,8 +275,8 @@ func (q *Quantiser[T]) Options() Options { return q.options }
 //
 // The law holds for every pair of vectors if rotations are uniformly random (Haar); "Rotations" in
 // the package's documentation says how well it holds for hadamard.Rotation. The variance is NaN
-// where no law is known: for RaBitQ with several bits and d' < 32. The first call takes up to some
-// 20 ms.
+// where no law is known: for RaBitQ with several bits and d' < 32. The first call computes
+// integrals and takes longer than later ones.
 func (q *Quantiser[T]) Theory(cosine float64) (mean, variance float64) {
 	mean, variance = q.theory().Cosine(q.out, cosine)
 	return mean, variance / float64(len(q.rotations))

@@ -47,9 +47,9 @@ type Hit struct {
 // those. If the query holds NaN or ±Inf, or if its rotation or the square of its norm overflows,
 // every value is NaN and the rows are the first ones.
 //
-// The best of many estimates are too good: errors in their favour brought them there. StdErr is the
-// error of a row that was chosen in advance. For RaBitQ StdErr is that of the very code, for other
-// schemes that of a mean code.
+// The best of many estimates are biased upwards: errors in their favour brought them there. StdErr
+// is the error of a row that was chosen in advance. For RaBitQ StdErr belongs to the code itself,
+// for other schemes to an average code.
 //
 // Cost: a rotation and a pass over all codes, in parallel, and O(log len(dst)) for each row that is
 // among the best so far. Search allocates nothing once its memory has grown. It panics if the query

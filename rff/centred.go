@@ -11,8 +11,9 @@ import (
 	"github.com/seed-feabd252/randfeat/kernels"
 )
 
-// Centred returns the map of the softmax kernel exp(s·xᵀy) that takes b off queries x and c off
-// keys y, and makes up for that exactly. For φ = phi and ψ = Keys(phi), maps of the same kernel,
+// Centred returns the map of the softmax kernel exp(s·xᵀy) that subtracts b from queries x and c
+// from keys y, and compensates for that exactly. For φ = phi and ψ = Keys(phi), maps of the same
+// kernel,
 //
 //	query: φ(x − b)·exp(s·(x − b/2)ᵀc),  key: ψ(y − c)·exp(s·bᵀ(y − c/2)),
 //
@@ -32,7 +33,7 @@ import (
 //
 // As b and c are given, features of a point depend on no other point: causal attention and streams
 // take means of earlier tokens or other texts. Kernels of x − y need no such map: Compose with an
-// Affine map takes the same vector off all points.
+// Affine map subtracts the same vector from all points.
 //
 // Each method costs the method of phi and O(n·(in + out)); Backward of a map without
 // LogBackward also costs a Transform. Methods prepare 256 rows at a time in memory that is kept for

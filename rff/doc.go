@@ -108,8 +108,8 @@
 //   - Paired with another map, for keys;
 //   - an Embedding, which knows its points.
 //
-// A type assertion tells which interfaces a map has. Code that takes a map of your own asks for
-// these interfaces alone. Centred, Compose and Pair keep the interfaces of their maps. All maps print their
+// A type assertion tells which interfaces a map has. Code that takes your own maps uses only these
+// interfaces. Centred, Compose and Pair keep the interfaces of their maps. All maps print their
 // constructor and their parameters.
 //
 // # Pairs of maps
@@ -166,9 +166,9 @@
 // every direction counts in a distance. Compose keeps the logarithms and derivatives of ψ, so that
 // attention works on it.
 //
-// Centred takes the mean b of queries and the mean c of keys off, and makes up for that exactly: it
-// estimates the same softmax kernel with the error at centred points. That is worth most where
-// queries or keys have means far from zero, as those of trained transformers have.
+// Centred subtracts the mean b of queries and the mean c of keys, and compensates for that exactly:
+// it estimates the same softmax kernel, with the error that it has at centred points. That is worth
+// most where queries or keys have means far from zero, as those of trained transformers have.
 //
 // Convolution cuts images into patches and averages the features of these over cells: a
 // convolutional layer with random filters, a nonlinearity and average pooling [Mairal et al. 2014].
@@ -229,8 +229,8 @@
 // for the functions, and writes nothing but dst. Goroutines share the blocks. The bits of a row of
 // φ depend neither on other rows nor on GOMAXPROCS.
 //
-// Every map is immutable: goroutines may share it. A workspace of some tens of rows a goroutine is
-// kept for later calls of Backward, of sketches, of SADERF and ADERF and of maps made of maps;
+// Every map is immutable: goroutines may share it. A workspace of a few tens of rows per goroutine
+// is kept for later calls of Backward, of sketches, of SADERF and ADERF and of maps made of maps;
 // nothing is allocated then. In Transform of Identity and ELU dst may be x, in their Backward and
 // LogBackward also the gradient.
 //
@@ -267,8 +267,8 @@
 //	format, version, type, checksum        randfeat, 1, float32 or float64, and a CRC-32
 //
 // testdata/evaluate.py evaluates files with NumPy. Later versions read the files of this version;
-// golden files see to it. Files hold no code, and a file that is damaged or made up is an error.
-// Read has no conversions: a file of the other element type is an error too.
+// tests with golden files ensure that. Files hold no code, and a file that is damaged or made up is
+// an error. Read has no conversions: a file of the other element type is an error too.
 //
 // # Sizes
 //

@@ -103,8 +103,8 @@ func (r saderfRecipe[T]) make() (Map[T], error) {
 //
 // The cost is O(n·d²) for points Ψx or their norms, more than SADERF takes. The fit takes
 // O((n+n')·d² + d³), and O(m·d²) where Ψ multiplies the frequencies. Errors are the errors of
-// SADERF, elements of Ψ outside the range of T, and eigenvalues that did not converge. All else is
-// as for SADERF.
+// SADERF, elements of Ψ outside the range of T, and eigenvalues that did not converge. Everything
+// else is as for SADERF.
 func ADERF[T dense.Float](w orf.Projection[T], x, y dense.Matrix[T], scale float64) (LogMap[T], error) {
 	f, err := newFit(w, x, y, scale)
 	if err != nil {

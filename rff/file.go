@@ -12,9 +12,10 @@ import (
 )
 
 // Write writes a map as a safetensors file, which NumPy reads: what was drawn and fitted, and the
-// parameters. All maps of this package can be written with their frequencies, the maps that they
-// are made of, and their partners, but for maps of functions of your own (New), and those that
-// contain a map, a projection or a kernel of another package. Nothing is written in such a case.
+// parameters. All maps of this package can be written, with their frequencies, the maps that they
+// are made of, and their partners. The exceptions are maps of your own functions (New) and maps
+// that contain a map, a projection or a kernel of another package. Nothing is written in such a
+// case.
 //
 // The arrays and the parameters have the names of the arguments of the constructor. For example a
 // map of Gaussian has the metadata map: Gaussian, map.lengthScale: 0.75 and map.w: Explicit, and the
@@ -36,8 +37,8 @@ func Write[T dense.Float](w io.Writer, m Map[T]) error {
 // its results have the same bits, on the same processor and version of this package.
 //
 // The error names what is missing, damaged or unknown in the file, a file of the other element type
-// and one of a later version, and reports the errors of r. Memory follows the bytes that arrive,
-// never a number in the file.
+// and one of a later version, and reports the errors of r. Memory use is bounded by the bytes that
+// arrive, whatever the file claims.
 func Read[T dense.Float](r io.Reader) (Map[T], error) {
 	m, err := archive.Read[T, Map[T]](r, "map")
 	if err == nil && m == nil {

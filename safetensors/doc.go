@@ -42,10 +42,10 @@
 //
 // # Cost of hostile input
 //
-// Memory follows the bytes that have arrived, never the lengths that they claim: a
-// block grows by doubling while its bytes come in. The header is at most 100 MB,
-// as in the reference implementation, and is read without recursion, since its
-// grammar has a fixed depth. Errors quote at most 80 characters of a string in it.
+// Memory use is bounded by the bytes that have arrived, not by the lengths that they claim: a block
+// grows by doubling while its bytes come in. The header is at most 100 MB, as in the reference
+// implementation, and is read without recursion, since its grammar has a fixed depth. Errors quote
+// at most 80 characters of a string in it.
 //
 // # What Write produces
 //

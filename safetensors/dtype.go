@@ -30,8 +30,8 @@ const (
 	U64        DType = "U64"
 )
 
-// dtypes are all types with their bits an element, in the order by which the
-// reference implementation ranks them when it writes.
+// dtypes are all types with their bits per element, in the order by which the reference
+// implementation ranks them when it writes.
 var dtypes = [...]struct {
 	name DType
 	bits uint64

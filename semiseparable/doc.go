@@ -18,13 +18,13 @@
 //
 //	y_i = (v_i − q_iᵀZ) / λ_i,  Z ← Z + k_i·y_iᵀ
 //
-// takes 2dp multiply-adds a row. For speed, c rows go together. For the rows C = [i, j) let T_CC be
-// the triangle of T on the diagonal; Z = K[:i]ᵀ·Y[:i] is what precedes it:
+// takes 2dp multiply-adds per row. For speed, c rows go together. For the rows C = [i, j) let T_CC
+// be the triangle of T on the diagonal; Z = K[:i]ᵀ·Y[:i] is what precedes it:
 //
 //	Y_C = T_CC⁻¹·(V_C − Q_C·Z),  Z ← Z + K_CᵀY_C
 //
-// All of this is matrix products. One product makes T_CC, with c·d multiply-adds a row.
-// Substitution in blocks of rows solves with T_CC, with c·p/2 multiply-adds a row. For the rows B
+// All of this is matrix products. One product makes T_CC, with c·d multiply-adds per row.
+// Substitution in blocks of rows solves with T_CC, with c·p/2 multiply-adds per row. For the rows B
 // of a block and the rows A of C above B,
 //
 //	Y_B = T_BB⁻¹·W_B − (T_BB⁻¹·T_BA)·Y_A,  W = V − Q·Z,

@@ -15,7 +15,7 @@ func (m Matrix[T]) Mul(dst, x dense.Matrix[T]) (dense.Matrix[T], error) {
 	return m.run(dst, x, "x", operation{}, m.tuned())
 }
 
-// MulTransposed writes Y = Tᵀ·X into dst and returns it; all else is as for Mul.
+// MulTransposed writes Y = Tᵀ·X into dst and returns it; everything else is as for Mul.
 func (m Matrix[T]) MulTransposed(dst, x dense.Matrix[T]) (dense.Matrix[T], error) {
 	return m.run(dst, x, "x", operation{transposed: true}, m.tuned())
 }
@@ -27,7 +27,7 @@ func (m Matrix[T]) MulVec(dst, x []T) ([]T, error) {
 	return y.Data, err
 }
 
-// MulVecTransposed writes Tᵀ·x into dst and returns it; all else is as for MulVec.
+// MulVecTransposed writes Tᵀ·x into dst and returns it; everything else is as for MulVec.
 func (m Matrix[T]) MulVecTransposed(dst, x []T) ([]T, error) {
 	y, err := m.MulTransposed(vector(dst), vector(x))
 	return y.Data, err

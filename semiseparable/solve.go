@@ -18,7 +18,7 @@ func (m Matrix[T]) Solve(dst, v dense.Matrix[T]) (dense.Matrix[T], error) {
 }
 
 // SolveTransposed writes Y = T⁻ᵀ·V into dst and returns it, the solution of the upper-triangular
-// system Tᵀ·Y = V; all else is as for Solve.
+// system Tᵀ·Y = V; everything else is as for Solve.
 func (m Matrix[T]) SolveTransposed(dst, v dense.Matrix[T]) (dense.Matrix[T], error) {
 	return m.run(dst, v, "v", operation{solving: true, transposed: true}, m.tuned())
 }

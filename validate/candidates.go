@@ -44,8 +44,8 @@ func GaussianCandidates[T dense.Float](lengthScale float64) []Candidate[T] {
 	)
 }
 
-// Centred returns the candidates with the means of the samples taken off by rff.Centred: each map is
-// made for the centred samples. The candidates must be of the softmax kernel, as those of
+// Centred returns the candidates with the means of the samples subtracted by rff.Centred: each map
+// is made for the centred samples. The candidates must be of the softmax kernel, as those of
 // SoftmaxCandidates are. The names end in ", centred". The centred maps are better where the
 // samples have means far from zero:
 //

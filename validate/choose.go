@@ -141,8 +141,8 @@ func (c Choice[T]) Draw(src rand.Source) (rff.Map[T], error) {
 //
 // An error reports no candidate, no limit, x or y without rows or of different dimensions, a
 // coordinate that is NaN or infinite, a nil src, a negative option, Pairs too many for memory,
-// Draws above 2⁴⁰, a Context that is done, and that no candidate can be ranked. ErrInaccurate comes
-// with the choice: its candidates have the largest number of frequencies within the budget.
+// Draws above 2⁴⁰, a Context that is cancelled, and that no candidate can be ranked. ErrInaccurate
+// comes with the choice: its candidates have the largest number of frequencies within the budget.
 func Choose[T dense.Float](x, y dense.Matrix[T], candidates []Candidate[T], o ChooseOptions, src rand.Source) (Choice[T], error) {
 	if err := checkChoice(x, y, candidates, o, src); err != nil {
 		return Choice[T]{}, fmt.Errorf("validate: %w", err)

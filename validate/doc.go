@@ -1,11 +1,11 @@
 // Package validate tells whether a matrix is symmetric and positive semi-definite, whether a
 // function is a kernel or linear, whether frequencies are orthogonal, whether a random feature map
-// is unbiased, and how much it varies. It works on the kernels and maps of this module and on a
-// user's own.
+// is unbiased, and how much its estimates vary. It works on the kernels and maps of this module and
+// on your own.
 //
-// Findings are values: a struct with the numbers, a String that says them in words, and a
-// counterexample if there is one. Errors are for questions without an answer: no points, NaN in
-// place of a number, eigenvalues that did not converge.
+// Each check returns a struct with the numbers, a counterexample if there is one, and a String
+// method that says the result in words. Errors are for questions without an answer: no points, NaN
+// in place of a number, eigenvalues that did not converge.
 //
 // # Matrices and functions
 //
@@ -28,13 +28,13 @@
 //
 //   - Measure gives, for each pair of points, the mean estimate, its standard error s and z = (mean
 //     − k(x, y))/s, and the mean squared error with its standard error. An unbiased map has |z| < 4
-//     except at one pair in 16,000.
+//     at all but one pair in 16,000.
 //   - Compare measures several ways to draw at the same pairs. It states the ratio of each error to
 //     the error of the first, with its standard error.
 //   - Theory gives the exact mean and mean squared error of a map if its law is known. Choose ranks
-//     candidates by law or by measurement, within a budget of features, of time or of error, and says
-//     if none is accurate enough. What is judged is the kernel. Errors of outputs of attention are for
-//     performer.Audit, and attention to a tolerance for performer.Within.
+//     candidates by law or by measurement, within a budget of features, of time or of error, and
+//     says if none is accurate enough. Choose judges the kernel. For errors of the outputs of
+//     attention use performer.Audit, and for attention to a tolerance performer.Within.
 //
 // Standard errors belong to a mean of independent draws, √(Σ(v−mean)²/(t−1)/t) for t draws, in
 // float64. They shrink as 1/√t: to see a bias of size b, take t so that s is well below b/4. Errors

@@ -56,8 +56,8 @@ type Measurement struct {
 // x and y are not kept.
 //
 // An error reports x and y that differ in shape or have no row, draws below 2 or above 2⁴⁰, a nil
-// draw or src, a Context that is done, and a draw that fails, names no kernel or takes points of
-// another dimension. Features that are NaN or infinite make Z NaN or infinite.
+// draw or src, a Context that is cancelled, and a draw that fails, names no kernel or takes points
+// of another dimension. Features that are NaN or infinite make Z NaN or infinite.
 func Measure[T dense.Float](draw Draw[T], x, y dense.Matrix[T], draws int, opts Options, src rand.Source) (Measurement, error) {
 	m, err := measure(draw, x, y, draws, src, &control{Options: opts, total: draws}, nil)
 	if err != nil {

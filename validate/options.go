@@ -4,9 +4,9 @@ import "context"
 
 // Options adjusts how Measure and Compare work, not what they find. The zero value does nothing.
 type Options struct {
-	// Context ends the work early, with Context.Err() in the error, once it is done; nil never is.
-	// That is noticed between draws, between values of kernels and laws, and between blocks of 64
-	// pairs of features.
+	// Context stops the work early when it is cancelled, with Context.Err() in the error. Nil means
+	// that nothing stops it. It is checked between draws, between values of kernels and laws, and
+	// between blocks of 64 pairs of features.
 	Context context.Context
 
 	// Progress, if not nil, is called with the number of draws that are made and the number that

@@ -69,11 +69,11 @@ func (p Prediction) String() string {
 // A term of a map of New, h(x)h(y)·Σ_k f_k(wᵀx)f_k(wᵀy), depends on two normal variables, wᵀx and
 // wᵀy: its mean and variance are integrals over the plane, taken by adaptive quadrature, with a
 // relative error of the variance below 2e-7, or 4e-3 for functions of float32. Bisection finds
-// kinks and jumps of f. These cost time, but no accuracy: a smooth f takes some milliseconds, an f
-// with jumps ten times as long. No law is known if the quadrature does not reach its accuracy
-// within ten million values of f. This happens for 1/t, whose variance is infinite, and for more
-// than some five jumps or waves of f between 0 and ‖x‖. The quadrature may miss a spike of f that
-// is narrower than a hundredth of ‖x‖.
+// kinks and jumps of f. These cost time, but no accuracy: an f with jumps takes about ten times as
+// long as a smooth one. No law is known if the quadrature does not reach its accuracy within ten
+// million values of f. This happens for 1/t, whose variance is infinite, and for more than some
+// five jumps or waves of f between 0 and ‖x‖. The quadrature may miss a spike of f that is narrower
+// than a hundredth of ‖x‖.
 //
 // It panics if x and y are not points of the dimension of m and w.
 func Theory[T dense.Float](m rff.Map[T], w orf.Projection[T], x, y []float64) Prediction {

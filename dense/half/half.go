@@ -1,4 +1,4 @@
-// Package half converts between float32 or float64 and the two formats of 16 bits in which weights,
+// Package half converts between float32 or float64 and the two 16-bit formats in which weights,
 // keys and values are stored: binary16 of IEEE 754, which PyTorch calls float16, and bfloat16.
 //
 //	format     exponent   fraction   largest   smallest normal   unit roundoff

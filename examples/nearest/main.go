@@ -10,7 +10,7 @@ import (
 	"github.com/seed-feabd252/randfeat/quantise"
 )
 
-const about = `nearest makes up 10,000 vectors and finds the three nearest to a query from codes of 4 bits a number.
+const about = `nearest makes up 10,000 vectors and finds the three nearest to a query from codes of 4 bits per number.
 It has no flags.`
 
 func main() {
@@ -21,7 +21,7 @@ func main() {
 	vectors, query := vectors(10000, 256, src)
 
 	q := must(quantise.New[float32](vectors.Cols, quantise.Options{Bits: 4}, src))
-	codes := must(q.Encode(vectors)) // n×d in, 4 bits a number out
+	codes := must(q.Encode(vectors)) // n×d in, 4 bits per number out
 	for _, hit := range codes.Search(make([]quantise.Hit, 3), query, quantise.Cosine) {
 		fmt.Printf("row %d, cosine %.3f ± %.3f\n", hit.ID, hit.Value, hit.StdErr)
 	}

@@ -17,7 +17,7 @@ import (
 	"github.com/seed-feabd252/randfeat/validate/charts"
 )
 
-const about = `search encodes vectors with 1, 2, 4 and 8 bits a coordinate and searches them by cosine.
+const about = `search encodes vectors with 1, 2, 4 and 8 bits per coordinate and searches them by cosine.
 
 Without flags it reads Newton's Opticks, which the Go distribution ships (or this module's README where it does
 not), makes word vectors from it, and takes the means of the vectors of -words words in a row as the vectors to

@@ -24,9 +24,8 @@ func (l *MultiHead[T]) NewState() (*performer.State[T], error) {
 // allocated. s, of NewState of a layer with these heads, takes the tokens in. Token by token the
 // outputs are those of Forward of a causal layer; see [performer.State.Step] for the cost.
 //
-// Step allocates nothing once memory is there, but for the keys and values that exact attention
-// keeps. dst may be exactly x, or disjoint from x. Step panics with the shapes if they do not
-// fit.
+// Once memory is there, Step allocates nothing except the keys and values that exact attention
+// keeps. dst may be exactly x, or disjoint from x. Step panics with the shapes if they do not fit.
 func (l *MultiHead[T]) Step(dst, x dense.Matrix[T], s *performer.State[T]) dense.Matrix[T] {
 	l.check(x, x, x)
 	_, _, _, out := l.Dims()

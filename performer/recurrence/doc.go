@@ -1,5 +1,6 @@
-// Package recurrence is attention without denominators whose sums are written by an update rule:
-// linear, gated, delta and gated_delta, as in the operator LinearAttention of ONNX.
+// Package recurrence computes attention as a recurrence: each token updates a matrix of sums by a
+// rule (linear, gated, delta or gated_delta), and its query reads that matrix, without a
+// denominator. It is the operator LinearAttention of ONNX.
 //
 // # Rules
 //
@@ -46,10 +47,10 @@
 //
 // # Gradients
 //
-// [Recurrence.Backward] goes back in chunks of 48 tokens (scan_backward.go), from sums that the way
-// ahead kept, with products of matrices in place of passes [Yang et al. 2024; 2025]. Let S be the sums
-// before the chunk, K, Q and V the rows of the chunk, and b_i = g_0 + … + g_i. The sums that token i
-// finds are
+// [Recurrence.Backward] goes back in chunks of 48 tokens (scan_backward.go), from sums that the
+// forward pass kept, with products of matrices in place of passes [Yang et al. 2024; 2025]. Let S
+// be the sums before the chunk, K, Q and V the rows of the chunk, and b_i = g_0 + … + g_i. The sums
+// that token i finds are
 //
 //	S_i = e^b_i∘S + Σ_{j<i} (e^(b_i − b_j)∘k_j)·u_jᵀ
 //

@@ -115,13 +115,13 @@ type Tokens[T dense.Float] struct {
 	K dense.Matrix[T] // L×Hk·d
 	V dense.Matrix[T] // L×Hk·dv
 
-	// Decay holds g ≤ 0, the logarithm of the factor that S is multiplied by: L×Hk, one
-	// for a head, or L×Hk·dk, one for each row of S. Rules without a decay want none. A g
-	// above 0 lets S grow, and one below −2²⁰ may count as −2²⁰, whose factor is zero.
+	// Decay holds g ≤ 0, the logarithm of the factor that S is multiplied by: L×Hk, one for a head,
+	// or L×Hk·dk, one for each row of S. Leave it zero for rules without a decay. A g above 0 lets
+	// S grow, and one below −2²⁰ may count as −2²⁰, whose factor is zero.
 	Decay dense.Matrix[T]
 
-	// Beta holds β: L×Hk, or L×1, the same for all heads. Rules other than the
-	// delta rules want none.
+	// Beta holds β: L×Hk, or L×1, the same for all heads. Leave it zero for other rules than the
+	// delta rules.
 	Beta dense.Matrix[T]
 
 	// Lengths are the numbers of tokens of sequences whose rows follow one another. A length may
@@ -141,14 +141,15 @@ type Tokens[T dense.Float] struct {
 // A token of padding changes no sums if g = 0 and, for the delta rules, β = 0 or, for the others,
 // k = 0 or v = 0. Its own output is scale·Sᵀq.
 //
-// Forward takes O(L·dk·dv) time a head, one pass over S a token (see the package), and holds S once
-// or twice and a few rows of a chunk of tokens for each processor. Heads of keys and sequences are
-// shared among GOMAXPROCS processors. If there are fewer of them than processors, columns of S are
-// shared too, unless values have at most 32 elements or dst is q or k. Bits do not depend on that.
-// Cutting a sequence in two, with present as the next past, changes rounding only. With dst, and
-// with present if present is wanted, Forward allocates nothing once its memory is there.
+// Forward takes O(L·dk·dv) time per head, one pass over S a token (see the package), and holds S
+// once or twice and a few rows of a chunk of tokens for each processor. Heads of keys and sequences
+// are shared among GOMAXPROCS processors. If there are fewer of them than processors, columns of S
+// are shared too, unless values have at most 32 elements or dst is q or k. Bits do not depend on
+// that. Cutting a sequence in two, with present as the next past, changes rounding only. With dst,
+// and with present if present is wanted, Forward allocates nothing once its memory is there.
 //
-// NaN and Inf reach every output that depends on them, and no earlier one but for its rounding.
+// NaN and Inf reach every output that depends on them, and earlier outputs may change in their
+// rounding only.
 //
 // dst may be exactly q, k or v where its shape allows, and present may be past; other
 // overlaps are not allowed. Forward panics with the shapes if they do not fit, and if the

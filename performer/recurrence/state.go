@@ -81,9 +81,9 @@ func (s *State[T]) Clone() *State[T] {
 	return c
 }
 
-// Append takes in n ≥ 0 tokens in O(n·dk·dv) time a head. It ignores queries. Several
-// tokens go as in Forward, and heads are shared among processors. x.Lengths must be nil: a state has one sequence.
-// Append panics with the shapes if they do not fit.
+// Append takes in n ≥ 0 tokens in O(n·dk·dv) time per head. It ignores queries. Several tokens go
+// as in Forward, and heads are shared among processors. x.Lengths must be nil: a state has one
+// sequence. Append panics with the shapes if they do not fit.
 func (s *State[T]) Append(x Tokens[T]) {
 	s.check(x)
 	x.Q = dense.Matrix[T]{}
@@ -98,8 +98,8 @@ func (s *State[T]) Append(x Tokens[T]) {
 }
 
 // Attend computes the outputs scale·Sᵀq of n ≥ 0 queries q (n×H·d) into dst (n×H·dv), which Attend
-// returns; a zero dst is allocated. Attend takes O(n·dk·dv) time a head. dst may be exactly q if dv
-// = d, or disjoint from q. Attend panics with the shape if it does not fit.
+// returns; a zero dst is allocated. Attend takes O(n·dk·dv) time per head. dst may be exactly q if
+// dv = d, or disjoint from q. Attend panics with the shape if it does not fit.
 func (s *State[T]) Attend(dst, q dense.Matrix[T]) dense.Matrix[T] {
 	s.checkQueries(q)
 	dst = dense.Ensure(dst, q.Rows, s.r.heads*s.dv)

@@ -1,7 +1,7 @@
 // Package charts draws measurements with error bars and laws beside them: panels on linear or
-// logarithmic axes, one legend below them, as PNG, SVG or PDF. Of makes a figure of a validate.Table. It
-// is the only package of this module that is not an example and imports gonum/plot, so that who
-// draws nothing does not link it.
+// logarithmic axes, one legend below them, as PNG, SVG or PDF. Of makes a figure of a
+// validate.Table. Of this module's packages only this one and the examples import gonum/plot, so
+// that programs that draw nothing do not link it.
 package charts
 
 import (

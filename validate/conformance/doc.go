@@ -1,6 +1,6 @@
 // Package conformance checks that an implementation of kernels.Kernel, rff.Map or orf.Projection
-// keeps the contract of that interface. It has the suites of this module's own implementations, for
-// the tests of yours.
+// keeps the contract of that interface. It exports the tests that this module runs on its own
+// implementations, to run on yours.
 //
 //	func TestMine(t *testing.T) {
 //		if err := conformance.Map(mine, points); err != nil {

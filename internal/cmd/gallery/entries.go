@@ -32,7 +32,7 @@ var entries = []entry{
 	},
 	{
 		name: "search", title: "Recall of codes beside theory",
-		shows: "How many of the ten nearest passages of a text are found from codes of 1 to 8 bits a coordinate. " +
+		shows: "How many of the ten nearest passages of a text are found from codes of 1 to 8 bits per coordinate. " +
 			"The lines are what theory expects of each scheme; RaBitQ finds most or nearly most at all sizes.",
 		command: "go run ./examples/search",
 		code:    passage{"comparison.go", "one", "q, err := quantise.New", "r.query ="},
