@@ -267,6 +267,8 @@ func TestHostileFiles(t *testing.T) {
 		{model, text("rowWeight", "NaN"), "ridge: model: rowWeight = NaN, want a positive number"},
 		{model, text("logEvidence", "-Inf"), "ridge: model: logEvidence = -Inf, want a finite number"},
 		{model, text("centred", "2"), `ridge: metadata: "model.centred" is "2", want a truth value`},
+		{model, text("centred", "0"), `ridge: metadata: "model.centred" is "0", want a truth value`},
+		{model, text("centred", "True"), `ridge: metadata: "model.centred" is "True", want a truth value`},
 		{model, func(f *safetensors.File) { delete(f.Tensors, "model.weights") }, `ridge: tensor "model.weights" is missing`},
 		{model, number("noise", 0, -1), "ridge: model: noise[0] = -1, want a positive number"},
 		{model, number("weights", 2, math.NaN()), "ridge: model: weights[2][0] = NaN, want a finite number"},

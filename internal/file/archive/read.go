@@ -106,7 +106,10 @@ func (d *decoder) part(name string, v reflect.Value, depth int) error {
 		v.SetFloat(x)
 	case reflect.Bool:
 		var b bool
-		b, err = strconv.ParseBool(s)
+		// ParseBool takes "0" and "T" too, which nothing writes.
+		if b, err = strconv.ParseBool(s); err == nil && s != strconv.FormatBool(b) {
+			err = strconv.ErrSyntax
+		}
 		v.SetBool(b)
 	case reflect.Slice:
 		var n int
