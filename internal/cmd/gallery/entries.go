@@ -47,7 +47,9 @@ var entries = []entry{
 	{
 		name: "thompson", title: "A maximum in 50 evaluations",
 		shows: "Each step draws a function from the posterior of a Gaussian process and evaluates where the draw is largest. " +
-			"The points crowd at the hills of the function; on the right the band is narrow where there are points.",
+			"The points crowd at the hills of the function; on the right the band is narrow where there are points. " +
+			"Between u = 0.62 and 0.85, where the search has no points on this line, the function leaves the band of 90 %: " +
+			"the band trusts the length-scale that fits the points, and the search never learnt that valley, because it looks for hills.",
 		command: "go run ./examples/thompson -plot thompson.png",
 		code:    passage{"search.go", "maximise", "draw, err := h.model.Pathwise", "evaluate(at[0]"},
 	},
