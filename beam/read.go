@@ -28,7 +28,7 @@ func registerRead[T dense.Float]() {
 }
 
 // ReadNPY reads shards in files of NumPy's format and returns a PCollection of ridge.Block[T],
-// blocks of 8192 rows at most. Workers share the shards, and open the files themselves: the paths
+// blocks of 8160 rows at most. Workers share the shards, and open the files themselves: the paths
 // must mean the same on every worker. Only the paths are part of the pipeline.
 //
 // What ridge.NPY reports of a file fails the pipeline. ReadNPY panics without shards.

@@ -1,6 +1,7 @@
 package ridge
 
 import (
+	"context"
 	"fmt"
 	"math"
 
@@ -50,13 +51,17 @@ func (c *cholesky) solve(w dense.Matrix[float64]) {
 }
 
 // newCholesky factorises the matrix with the upper triangle a, in the memory of a. The error says
-// that A is not positive definite to rounding.
-func newCholesky(a dense.Matrix[float64]) (*cholesky, error) {
+// that A is not positive definite to rounding,
+// or that ctx has ended.
+func newCholesky(ctx context.Context, a dense.Matrix[float64]) (*cholesky, error) {
 	n := a.Rows
 	c := &cholesky{r: a, diag: make([]triangular.Factor[float64], (n+tile-1)/tile)}
 	for i := range c.diag {
 		lo, hi := i*tile, min((i+1)*tile, n)
 		block := a.RowRange(lo, hi).ColRange(lo, hi)
+		if err := ended(ctx); err != nil {
+			return nil, err
+		}
 		if err := factorise(block, lo); err != nil {
 			return nil, err
 		}
@@ -175,11 +180,14 @@ func (s *solver) otherHalf(w dense.Matrix[float64]) {
 	}
 }
 
-// traceInverse returns tr A⁻¹ = ‖R⁻ᵀ‖², from tile columns of R⁻ᵀ a piece.
-func (c *cholesky) traceInverse() float64 {
+// traceInverse returns tr A⁻¹ = ‖R⁻ᵀ‖², from tile columns of R⁻ᵀ a piece. The error is that of ctx.
+func (c *cholesky) traceInverse(ctx context.Context) (float64, error) {
 	n := c.r.Rows
 	sums := make([]float64, len(c.diag))
 	parallel.Pieces(len(c.diag), func(i int) {
+		if ended(ctx) != nil {
+			return
+		}
 		lo, hi := i*tile, min((i+1)*tile, n)
 		w := dense.New[float64](n, hi-lo)
 		for j := range hi - lo {
@@ -196,5 +204,5 @@ func (c *cholesky) traceInverse() float64 {
 	for _, v := range sums {
 		trace += v
 	}
-	return trace
+	return trace, ended(ctx)
 }

@@ -96,7 +96,12 @@ func softmax[T dense.Float](z []T) float64 {
 //
 // The rows are read twice, and n·classes predictions are kept between.
 //
-// An error reports classes below 2, a target that is no class, and what Sum and Fit report.
+// Classes that have an order, such as ages or ratings, are a bad case: a class in the middle is no
+// linear function of features that rise with the order, so that fewer rows come out right than with
+// Logistic. For those, Logistic, or regression on the number of the class.
+//
+// An error reports classes below 2, a target that is no class, what Sum and Fit report, and the end
+// of ctx, which is noticed within some blocks of a matrix. A nil ctx never ends.
 func OneAgainstRest[T dense.Float](ctx context.Context, phi rff.Map[T], rows Rows[T], classes int, o Options) (*Classifier[T], error) {
 	if err := checkClasses(phi, classes); err != nil {
 		return nil, err
@@ -106,29 +111,20 @@ func OneAgainstRest[T dense.Float](ctx context.Context, phi rff.Map[T], rows Row
 	if err != nil {
 		return nil, err
 	}
-	m, err := sums.Fit(o)
+	m, err := sums.fit(ctx, o)
 	if err != nil {
 		return nil, err
 	}
 	var held heldOut
-	err = each(ctx, hot, func(b Block[T]) error {
-		errs, err := m.LeaveOneOut(dense.Matrix[T]{}, b.X, b.Y, b.Weights)
-		if err != nil {
-			return err
-		}
-		for i := range errs.Rows {
-			w := 1.0
-			if b.Weights != nil {
-				w = float64(b.Weights[i])
-			}
-			addHeldOut(&held, b.Y.Row(i), errs.Row(i), w)
-		}
-		return nil
-	})
+	err = m.eachLeftOut(ctx, hot, func(y, e []T, w float64) { addHeldOut(&held, y, e, w) })
 	if err != nil {
 		return nil, err
 	}
-	t := held.temperature(classes)
+	t, err := held.temperature(ctx, classes)
+	if err != nil {
+		return nil, err
+	}
+	offset := m.offset()
 	c := &Classifier[T]{phi: phi, weights: dense.New[T](m.weights.Rows, classes), offset: make([]T, classes)}
 	for i := range c.weights.Rows {
 		for j := range c.weights.Row(i) {
@@ -136,7 +132,7 @@ func OneAgainstRest[T dense.Float](ctx context.Context, phi rff.Map[T], rows Row
 		}
 	}
 	for j := range c.offset {
-		c.offset[j] = T(t * m.offset[j])
+		c.offset[j] = T(t * offset[j])
 	}
 	return c, nil
 }
@@ -168,18 +164,22 @@ func addHeldOut[T dense.Float](h *heldOut, y, e []T, w float64) {
 }
 
 // temperature returns the t ≥ 0 with the least log loss of softmax(t·scores). The loss is convex
-// in t; Newton's steps are halved until they do not pass 0 and do not increase the loss.
-func (h *heldOut) temperature(classes int) float64 {
+// in t; Newton's steps are halved until they do not pass 0 and do not increase the loss. The error is
+// that of ctx.
+func (h *heldOut) temperature(ctx context.Context, classes int) (float64, error) {
 	t := 1.0
 	loss, slope, bend := h.loss(t, classes)
 	for range 50 {
+		if err := ended(ctx); err != nil {
+			return 0, err
+		}
 		step := -slope / bend
 		if !(bend > 0) || math.Abs(step) < 1e-6*t {
 			break
 		}
 		next := math.NaN()
 		for range 30 {
-			if t+step > 0 {
+			if t+step > 0 && ended(ctx) == nil {
 				if next, _, _ = h.loss(t+step, classes); next <= loss {
 					break
 				}
@@ -192,7 +192,7 @@ func (h *heldOut) temperature(classes int) float64 {
 		t += step
 		loss, slope, bend = h.loss(t, classes)
 	}
-	return t
+	return t, nil
 }
 
 // loss returns the log loss of softmax(t·scores) and its first two derivatives.
@@ -265,6 +265,9 @@ func (h oneHot[T]) Blocks() iter.Seq2[Block[T], error] {
 func (h oneHot[T]) targets(y dense.Matrix[T]) (dense.Matrix[T], error) {
 	if y.Cols != 1 {
 		return y, fmt.Errorf("ridge: y is %d×%d, want one column of classes", y.Rows, y.Cols)
+	}
+	if err := limit.Memory[T](y.Rows, h.classes); err != nil {
+		return y, fmt.Errorf("ridge: a block of %d rows and %d classes: %w", y.Rows, h.classes, err)
 	}
 	hot := dense.New[T](y.Rows, h.classes)
 	for i := range y.Rows {

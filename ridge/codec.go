@@ -9,7 +9,7 @@ import (
 )
 
 // Sums as bytes, all numbers little endian: the header of package stream with the name "rfridge"
-// and a zero, version 1, the size of an element of the features, and the words
+// and a zero, version 2, the size of an element of the features, and the words
 //
 //	d, dimension of points
 //	D, number of features
@@ -22,17 +22,16 @@ import (
 //	D          marks of the features
 //	1          Σω
 //	1          Σ log ω
-//	p          origin o, the targets of the first row
-//	p          Σω(y − o)
-//	p          Σω(y − o)²
-//	D          Σωφ
-//	D×p        Σωφ(y − o)ᵀ
-//	D(D+1)/2   Σωφφᵀ, the lower triangle row by row
+//	p          ȳ
+//	p          Σω(y − ȳ)²
+//	D          φ̄
+//	D×p        Σω(φ − φ̄)(y − ȳ)ᵀ
+//	D(D+1)/2   Σω(φ − φ̄)(φ − φ̄)ᵀ, the lower triangle row by row
 //
 // and at the end the CRC-32C of all that precedes it, a uint32.
 const (
 	sumsName    = "rfridge\x00"
-	sumsVersion = 1
+	sumsVersion = 2
 )
 
 var (
@@ -89,8 +88,8 @@ func (s *Sums[T]) UnmarshalBinary(data []byte) error {
 
 // parts returns the sums but the triangle, in the order of the bytes. All but the first are the
 // memory of s.
-func (s *Sums[T]) parts() [6][]float64 {
-	return [...][]float64{{s.weight, s.logWeight}, s.origin, s.targets, s.squares, s.features, s.cross.Data}
+func (s *Sums[T]) parts() [5][]float64 {
+	return [...][]float64{{s.weight, s.logWeight}, s.targets, s.squares, s.mean, s.cross.Data}
 }
 
 func (s *Sums[T]) header() stream.Header {
@@ -106,6 +105,6 @@ func (s *Sums[T]) header() stream.Header {
 
 // encodedSize returns the number of bytes of the sums.
 func (s *Sums[T]) encodedSize() int {
-	numbers := 2*s.width + 2 + 3*s.outputs + s.width*s.outputs + s.width*(s.width+1)/2
+	numbers := 2*s.width + 2 + 2*s.outputs + s.width*s.outputs + s.width*(s.width+1)/2
 	return stream.HeaderSize + 8*numbers + stream.TrailerSize
 }

@@ -1,73 +1,79 @@
 package ridge
 
 import (
+	"context"
 	"fmt"
 	"math"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/file/stream"
 )
 
 // problem is the regression for some sums, for any λ.
 type problem struct {
-	opts      Options
-	precision float64   // unit of rounding of the features
-	rows      float64   // degrees of freedom of the targets: n, or n − 1 with an intercept
-	constant  float64   // what the bracket of the evidence has beyond a term for each row
-	mean      []float64 // φ̄
-	intercept []float64 // ȳ
-	squares   []float64 // yᵀy
-	cross     dense.Matrix[float64]
-	square    dense.Matrix[float64] // upper triangle of ΦᵀΦ
-	work      dense.Matrix[float64] // of a search, and then of the solution
+	ctx      context.Context
+	opts     Options
+	rows     float64   // degrees of freedom of the targets: n, or n − 1 with an intercept
+	constant float64   // what the bracket of the evidence has beyond a term for each row
+	trace    float64   // of ΦᵀΦ
+	rounding float64   // size of the rounding of ΦᵀΦ and its factorisation, as a matrix
+	squares  []float64 // yᵀy
+	cross    dense.Matrix[float64]
+	square   dense.Matrix[float64] // upper triangle of ΦᵀΦ
+	work     dense.Matrix[float64] // of a search, and then of the solution
 }
+
+const (
+	unit = 0x1p-53 // of rounding
+
+	// margin is the least λ over the rounding of ΦᵀΦ. Fits have about its inverse as their relative
+	// error.
+	margin = 1 << 10
+
+	// least and most bound yᵀy and the trace of ΦᵀΦ. Beyond, products of small or large numbers are
+	// lost, and variances could not be told.
+	least, most = 0x1p-900, 0x1p900
+)
 
 // newProblem returns the problem of the centred sums, or of the sums about zero without an
 // intercept.
-func newProblem[T dense.Float](s *Sums[T], o Options) (*problem, error) {
-	if s.n == 0 || !(s.weight > 0) {
+func newProblem(ctx context.Context, m *moments, o Options) (*problem, error) {
+	if m.n == 0 || !(m.weight > 0) {
 		return nil, errNoRows
 	}
-	p := &problem{
-		opts: o, precision: 0x1p-53, rows: float64(s.n), constant: -s.logWeight,
-		mean: make([]float64, s.width), intercept: make([]float64, s.outputs), squares: make([]float64, s.outputs),
-		cross: s.cross.Clone(), square: dense.New[float64](s.width, s.width),
-	}
-	if stream.ElementSize[T]() == 4 {
-		p.precision = 0x1p-24
-	}
-	for j, origin := range s.origin {
-		about := origin // where the targets of the sums are zero, relative to where they should be
-		if !o.NoIntercept {
-			about = -s.targets[j] / s.weight
-			p.intercept[j] = origin - about
-		}
-		p.squares[j] = max(0, s.squares[j]+about*(2*s.targets[j]+about*s.weight))
-		for i, v := range s.features {
-			p.cross.Row(i)[j] += about * v
-		}
-	}
+	p := &problem{ctx: ctx, opts: o, rows: float64(m.n), constant: -m.logWeight}
 	if !o.NoIntercept {
 		p.rows--
-		p.constant += math.Log(s.weight)
-		for i, v := range s.features {
-			p.mean[i] = v / s.weight
-		}
+		p.constant += math.Log(m.weight)
 	}
-	for i := range s.width {
-		for j, v := range s.square.row(i) {
-			v -= p.mean[i] * s.features[j]
+	p.squares, p.cross, p.square = m.products(!o.NoIntercept)
+	for i := range p.square.Rows {
+		for j, v := range p.square.Row(i)[i:] {
 			if v-v != 0 {
-				return nil, fmt.Errorf("ridge: the sum of products of features %d and %d is %v, want a finite number", j, i, v)
+				return nil, fmt.Errorf("ridge: the sum of products of features %d and %d is %v, want a finite number", i, i+j, v)
 			}
-			p.square.Set(j, i, v)
+		}
+		for j, v := range p.cross.Row(i) {
+			if v-v != 0 {
+				return nil, fmt.Errorf("ridge: the sum of products of feature %d and output %d is %v, want a finite number", i, j, v)
+			}
 		}
 	}
 	for j, v := range p.squares {
-		if v-v != 0 {
-			return nil, fmt.Errorf("ridge: the sum of squares of output %d is %v, want a finite number", j, v)
+		if !(v == 0 || v >= least && v <= most) {
+			return nil, fmt.Errorf("ridge: the sum of squares of output %d is %.3g, want 0 or a number from %.0e to %.0e: scale the targets", j, v, least, most)
 		}
 	}
+	largest := 0.0
+	for i := range p.square.Rows {
+		p.trace += p.square.At(i, i)
+		largest = max(largest, p.square.At(i, i))
+	}
+	if !(p.trace == 0 || p.trace >= least && p.trace <= most) {
+		return nil, fmt.Errorf("ridge: the squares of the features have the sum %.3g, want 0 or a number from %.0e to %.0e: scale the features", p.trace, least, most)
+	}
+	// Element (i, j) has a random error of some 4·u·√(s_ii·s_jj), and a random D×D matrix is as large
+	// as 2√D of its elements.
+	p.rounding = 8 * unit * math.Sqrt(largest*p.trace)
 	return p, nil
 }
 
@@ -77,6 +83,7 @@ type fit struct {
 	weights       dense.Matrix[float64]
 	noise, signal []float64
 	evidence      float64
+	hidden        bool // a noise that is to be chosen is below the rounding of yᵀy
 }
 
 // at returns the solution for λ = ratio. Its factor is in the memory of work until the next call.
@@ -87,7 +94,7 @@ func (p *problem) at(ratio float64) (f fit, err error) {
 		copy(a.Row(i)[i:], p.square.Row(i)[i:])
 		a.Row(i)[i] += ratio
 	}
-	if f.factor, err = newCholesky(a); err != nil {
+	if f.factor, err = newCholesky(p.ctx, a); err != nil {
 		return fit{}, err
 	}
 	f.weights = p.cross.Clone()
@@ -99,8 +106,11 @@ func (p *problem) at(ratio float64) (f fit, err error) {
 		for i := range f.weights.Rows {
 			rest -= p.cross.At(i, j) * f.weights.At(i, j)
 		}
-		// A difference below its rounding says nothing.
-		rest = max(rest, p.precision*p.squares[j])
+		// The difference has a rounding of some 10·u·yᵀy, which counts ½·rows/rest times in the evidence.
+		if !(rest > 1024*unit*p.rows*p.squares[j]) {
+			f.hidden = true
+			rest = max(rest, 0)
+		}
 		switch {
 		case p.opts.Noise > 0:
 			f.noise[j] = p.opts.Noise
@@ -118,8 +128,13 @@ func (p *problem) at(ratio float64) (f fit, err error) {
 
 // chooseRatio returns λ: the one that is given, or the one of maximum evidence.
 func (p *problem) chooseRatio() (float64, error) {
+	low := margin * p.rounding
 	if p.opts.Noise > 0 && p.opts.Signal > 0 {
-		return p.opts.Noise / p.opts.Signal, nil
+		ratio := p.opts.Noise / p.opts.Signal
+		if !(ratio > low) || math.IsInf(ratio, 0) {
+			return 0, fmt.Errorf("ridge: Noise/Signal = %.3g, want more than %.3g, below which the rounding of the sums is felt", ratio, low)
+		}
+		return ratio, nil
 	}
 	if p.rows < 1 {
 		return 0, fmt.Errorf("ridge: 1 row tells nothing of the noise, want at least 2, or Noise and Signal")
@@ -131,21 +146,23 @@ func (p *problem) chooseRatio() (float64, error) {
 			}
 		}
 	}
-	trace := 0.0
-	for i := range p.square.Rows {
-		trace += p.square.At(i, i)
-	}
-	if !(trace > 0) {
+	if !(p.trace > 0) {
 		return 0, fmt.Errorf("ridge: the features do not vary, which tells nothing of the signal: want Noise and Signal")
 	}
-	low, high := math.Log(4*p.precision*trace/math.Sqrt(float64(p.square.Rows))), math.Log(10*trace)
-	at, value := maximise(low, high, func(log float64) float64 {
+	var failed error
+	at, value := maximise(math.Log(low), math.Log(10*p.trace), func(log float64) float64 {
+		if failed != nil {
+			return math.Inf(-1)
+		}
 		f, err := p.at(math.Exp(log))
-		if err != nil || f.evidence != f.evidence {
+		if failed = ended(p.ctx); err != nil || f.hidden && p.opts.Noise == 0 || f.evidence != f.evidence {
 			return math.Inf(-1)
 		}
 		return f.evidence
 	})
+	if failed != nil {
+		return 0, failed
+	}
 	if math.IsInf(value, -1) {
 		return 0, fmt.Errorf("ridge: the sums are singular to rounding for every noise")
 	}

@@ -151,7 +151,6 @@ func (r modelRecipe[T]) make() learnt[T] {
 	for _, v := range r.Noise {
 		m.signal = append(m.signal, v/r.Ratio)
 	}
-	m.prepare()
 	return m
 }
 

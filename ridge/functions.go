@@ -1,6 +1,7 @@
 package ridge
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -20,8 +21,9 @@ import (
 // change, and goroutines may share them.
 type Functions[T dense.Float] struct {
 	phi     rff.Map[T]
-	weights dense.Matrix[T] // a column each
-	offset  []float64
+	mean    []float64             // of features; zeros without an intercept
+	weights dense.Matrix[float64] // a column each
+	offset  []float64             // value at the mean of features
 
 	// Of pathwise samples; points is nil for others.
 	points       gram.Fixed
@@ -41,19 +43,26 @@ func (f *Functions[T]) Eval(dst, x dense.Matrix[T]) dense.Matrix[T] {
 		panic(fmt.Sprintf("ridge: x is %d×%d, want %d×%d", x.Rows, x.Cols, x.Rows, d))
 	}
 	dst = dense.Ensure(dst, x.Rows, f.Len())
-	matmul.Mul(1, f.phi.Transform(dense.Matrix[T]{}, x), f.weights, 0, dst)
-	update := dense.New[float64](x.Rows, f.Len())
+	values := f.prior(x)
 	if f.points != nil {
 		k := f.points.Gram(dense.Matrix[float64]{}, dense.Copy(dense.Matrix[float64]{}, x))
-		matmul.Mul(1, k, f.coefficients, 0, update)
+		matmul.Mul(1, k, f.coefficients, 1, values)
 	}
 	for i := range dst.Rows {
 		row := dst.Row(i)
-		for j, v := range update.Row(i) {
-			row[j] += T(v + f.offset[j])
+		for j, v := range values.Row(i) {
+			row[j] = T(v + f.offset[j])
 		}
 	}
 	return dst
+}
+
+// prior returns (φ − φ̄)ᵀw of the rows of x.
+func (f *Functions[T]) prior(x dense.Matrix[T]) dense.Matrix[float64] {
+	phi := f.phi.Transform(dense.Matrix[T]{}, x)
+	values := dense.New[float64](x.Rows, f.Len())
+	matmul.Mul(1, centred(dense.New[float64](x.Rows, phi.Cols), phi, f.mean), f.weights, 0, values)
+	return values
 }
 
 // Sample draws n functions f_j from the posterior of output j,
@@ -82,14 +91,13 @@ func (m *Model[T]) Sample(n, j int, src rand.Source) (*Functions[T], error) {
 	solver := m.factor.solver()
 	solver.otherHalf(w)
 	m.factor.solvers.Put(solver)
-	for i, mean := range m.mean {
+	for i := range w.Rows {
 		row := w.Row(i)
 		for s := range row {
 			row[s] += m.weights.At(i, j)
-			offset[s] -= mean * row[s]
 		}
 	}
-	return &Functions[T]{phi: m.phi, weights: dense.Copy(dense.Matrix[T]{}, w), offset: offset}, nil
+	return &Functions[T]{phi: m.phi, mean: m.mean, weights: w, offset: offset}, nil
 }
 
 // Pathwise draws n functions from the posterior of the Gaussian process whose kernel is s²·k, with
@@ -119,6 +127,9 @@ func (m *Model[T]) Pathwise(x, y dense.Matrix[T], weights []T, n, j int, src ran
 	if err := limit.Memory[float64](x.Rows, x.Rows); err != nil {
 		return nil, fmt.Errorf("ridge: the kernel matrix of %d rows: %w", x.Rows, err)
 	}
+	if err := limit.Memory[float64](x.Rows, n); err != nil {
+		return nil, fmt.Errorf("ridge: n = %d functions at %d rows: %w", n, x.Rows, err)
+	}
 	kernel := m.phi.Kernel()
 	if kernel == nil {
 		return nil, errors.New("ridge: the map has no kernel")
@@ -132,15 +143,15 @@ func (m *Model[T]) Pathwise(x, y dense.Matrix[T], weights []T, n, j int, src ran
 	if err != nil {
 		return nil, wrap(err)
 	}
-	f := &Functions[T]{phi: m.phi, points: points, offset: make([]float64, n)}
+	f := &Functions[T]{phi: m.phi, mean: make([]float64, m.weights.Rows), points: points, offset: make([]float64, n)}
 	normal := distuv.Normal{Sigma: 1, Src: src}
-	f.weights = dense.New[T](m.weights.Rows, n)
+	f.weights = dense.New[float64](m.weights.Rows, n)
 	for i := range f.weights.Data {
-		f.weights.Data[i] = T(math.Sqrt(m.signal[j]) * normal.Rand())
+		f.weights.Data[i] = math.Sqrt(m.signal[j]) * normal.Rand()
 	}
 
 	// The residuals y − f(X) − ε, and the ones of the intercept.
-	prior := matrixProduct(m.phi.Transform(dense.Matrix[T]{}, x), f.weights)
+	prior := f.prior(x)
 	rest := dense.New[float64](x.Rows, n+1)
 	c := points.Gram(dense.Matrix[float64]{}, points.Points())
 	for i := range x.Rows {
@@ -150,7 +161,7 @@ func (m *Model[T]) Pathwise(x, y dense.Matrix[T], weights []T, n, j int, src ran
 		}
 		row := rest.Row(i)
 		for s := range n {
-			row[s] = float64(y.At(i, j)) - float64(prior.At(i, s)) - math.Sqrt(noise)*normal.Rand()
+			row[s] = float64(y.At(i, j)) - prior.At(i, s) - math.Sqrt(noise)*normal.Rand()
 		}
 		row[n] = 1
 		for l := range c.Row(i) {
@@ -158,7 +169,7 @@ func (m *Model[T]) Pathwise(x, y dense.Matrix[T], weights []T, n, j int, src ran
 		}
 		c.Row(i)[i] += noise
 	}
-	factor, err := newCholesky(c)
+	factor, err := newCholesky(context.Background(), c)
 	if err != nil {
 		return nil, fmt.Errorf("ridge: the kernel matrix of x is singular to rounding: %w", err)
 	}
@@ -183,13 +194,6 @@ func (m *Model[T]) Pathwise(x, y dense.Matrix[T], weights []T, n, j int, src ran
 		}
 	}
 	return f, nil
-}
-
-// matrixProduct returns a·b.
-func matrixProduct[T dense.Float](a, b dense.Matrix[T]) dense.Matrix[T] {
-	c := dense.New[T](a.Rows, b.Cols)
-	matmul.Mul(1, a, b, 0, c)
-	return c
 }
 
 // checkSample returns an error unless n functions of output j can be drawn.

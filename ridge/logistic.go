@@ -12,6 +12,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
+	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
@@ -46,7 +47,7 @@ var ErrNotConverged = errors.New("ridge: the search for weights ended before its
 // and 2n·D·classes multiply-adds.
 //
 // An error reports classes below 2, options out of range, a target that is no class, what Add
-// reports of rows, no rows, the end of ctx, and ErrNotConverged with a classifier.
+// reports of rows, no rows, the end of ctx, which may be nil, and ErrNotConverged with a classifier.
 func Logistic[T dense.Float](ctx context.Context, phi rff.Map[T], rows Rows[T], classes int, o LogisticOptions) (*Classifier[T], error) {
 	if err := checkClasses(phi, classes); err != nil {
 		return nil, err
@@ -114,7 +115,9 @@ type likelihood[T dense.Float] struct {
 
 	weights dense.Matrix[T] // x in T
 	offset  []T
-	space   space[T]
+	phis    scratch.Buffer[T]
+	scores  scratch.Buffer[T]
+	sum     dense.Matrix[T]
 }
 
 // status ends the search after an error or the last pass.
@@ -160,6 +163,9 @@ func (l *likelihood[T]) pass() {
 		}
 		const part = 1 << 10
 		for lo := 0; lo < b.X.Rows; lo += part {
+			if err := ended(l.ctx); err != nil {
+				return err
+			}
 			w, err := l.add(b.slice(lo, min(lo+part, b.X.Rows)))
 			if err != nil {
 				return err
@@ -193,10 +199,9 @@ func (l *likelihood[T]) pass() {
 
 // add adds the loss and the gradient of some rows and returns the sum of their weights.
 func (l *likelihood[T]) add(b Block[T]) (weight float64, err error) {
-	s := &l.space
-	s.phi.Shape(b.X.Rows, l.width)
-	s.extra.Shape(b.X.Rows, l.classes)
-	phi, z := l.phi.Transform(s.phi.Rows(b.X.Rows), b.X), s.extra.Rows(b.X.Rows)
+	l.phis.Shape(b.X.Rows, l.width)
+	l.scores.Shape(b.X.Rows, l.classes)
+	phi, z := l.phi.Transform(l.phis.Rows(b.X.Rows), b.X), l.scores.Rows(b.X.Rows)
 	matmul.Mul(1, phi, l.weights, 0, z)
 	for i := range z.Rows {
 		label, err := class(b.Y.At(i, 0), l.classes)
@@ -219,9 +224,9 @@ func (l *likelihood[T]) add(b Block[T]) (weight float64, err error) {
 			l.gradient[l.width*l.classes+j] += float64(row[j])
 		}
 	}
-	s.sum = resize(s.sum, l.width, l.classes)
-	matmul.TMul(1, phi, z, 0, s.sum)
-	for i, v := range s.sum.Data {
+	l.sum = resize(l.sum, l.width, l.classes)
+	matmul.TMul(1, phi, z, 0, l.sum)
+	for i, v := range l.sum.Data {
 		l.gradient[i] += float64(v)
 	}
 	return weight, nil

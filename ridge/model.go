@@ -1,6 +1,7 @@
 package ridge
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -10,6 +11,7 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
 	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
+	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 	"github.com/seed-feabd252/randfeat/internal/memory/pool"
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
 	"github.com/seed-feabd252/randfeat/rff"
@@ -54,8 +56,6 @@ type Model[T dense.Float] struct {
 	mean      []float64 // of features; zeros without an intercept
 	intercept []float64 // value at the mean of features
 	weights   dense.Matrix[float64]
-	means     dense.Matrix[T] // weights, rounded to T
-	offset    []float64       // value at φ = 0
 	factor    *cholesky
 	evidence  float64
 
@@ -84,20 +84,28 @@ func Fit[T dense.Float](phi rff.Map[T], x, y dense.Matrix[T], o Options) (*Model
 //
 // If Noise or Signal is 0, the ratio λ is the one of maximum evidence; all outputs share it. If
 // both are 0, every output has the variances of maximum evidence for this ratio, in closed form.
-// λ is searched between the rounding of the sums and the size of ΦᵀΦ: noise below the rounding of
-// the sums is not seen, which in float32 is some 10⁻³ of the size of the targets. λ is at the end
-// of the range where the evidence has no maximum inside.
+// λ is at the end of its range where the evidence has no maximum inside.
 //
-// Cost: D³/6 multiply-adds for a given λ, and some 25 times as many to choose λ; memory for 2·D²
+// λ is at least 2¹⁰·ρ, with the rounding ρ = 8u·√(max_i s_ii·tr S) of the products S and their
+// factorisation, u = 2⁻⁵³: means are then right to some 2⁻¹⁰ of the spread of the targets, at worst.
+// A noise that is chosen is at least 2¹⁰·u·Σω(y − ȳ)², which is 3·10⁻⁷·√n in units of that spread and
+// as a standard deviation. The evidence is then right to 0.01, or, for a noise that is given, to some
+// 5u·yᵀy/σ².
+//
+// Cost: D³/3 multiply-adds for a given λ, and some 25·D³/6 more to choose λ; memory for 2·D²
 // numbers of float64, of which the model keeps D².
 //
-// An error reports options out of range, no rows, sums that are not finite, an output that does
-// not vary where its noise is to be chosen, and a λ so small that A is singular to rounding.
-func (s *Sums[T]) Fit(o Options) (*Model[T], error) {
+// An error reports options out of range, no rows, sums that are not finite, squares of targets or
+// features out of 2^±900, an output that does not vary where its noise is to be chosen, a ratio λ
+// that is too small for the rounding of the sums, and degrees of freedom that exact sums cannot have.
+func (s *Sums[T]) Fit(o Options) (*Model[T], error) { return s.fit(context.Background(), o) }
+
+// fit is Fit up to the end of ctx.
+func (s *Sums[T]) fit(ctx context.Context, o Options) (*Model[T], error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}
-	p, err := newProblem(s, o)
+	p, err := newProblem(ctx, &s.moments, o)
 	if err != nil {
 		return nil, err
 	}
@@ -106,26 +114,47 @@ func (s *Sums[T]) Fit(o Options) (*Model[T], error) {
 		return nil, err
 	}
 	at, err := p.at(ratio)
+	if stop := ended(ctx); stop != nil {
+		return nil, stop
+	}
 	if err != nil {
 		return nil, fmt.Errorf("ridge: Noise/Signal = %.3g is too small for the rounding of the sums: %w", ratio, err)
 	}
 	m := &Model[T]{
 		phi: s.phi, centred: !o.NoIntercept, ratio: ratio, noise: at.noise, signal: at.signal, weight: s.weight,
-		mean: p.mean, intercept: p.intercept, weights: at.weights, factor: at.factor, evidence: at.evidence,
+		mean: slices.Clone(s.mean), intercept: slices.Clone(s.targets), weights: at.weights, factor: at.factor, evidence: at.evidence,
 	}
-	m.prepare()
+	if o.NoIntercept {
+		clear(m.mean)
+		clear(m.intercept)
+	}
+	if err := m.checkFit(ctx, p.rows); err != nil {
+		return nil, err
+	}
 	return m, nil
 }
 
-// prepare computes what follows from the posterior.
-func (m *Model[T]) prepare() {
-	m.means = dense.Copy(dense.Matrix[T]{}, m.weights)
-	m.offset = slices.Clone(m.intercept)
-	for i, v := range m.mean {
-		for j, w := range m.weights.Row(i) {
-			m.offset[j] -= v * w
+// checkFit returns an error unless the posterior is one that exact sums can have.
+func (m *Model[T]) checkFit(ctx context.Context, rows float64) error {
+	trace, err := m.factor.traceInverse(ctx)
+	if err != nil {
+		return err
+	}
+	m.degrees.Do(func() { m.trace = trace })
+	width := float64(m.weights.Rows)
+	if degrees := width - m.ratio*trace; !(degrees >= -width*0x1p-40 && degrees <= min(width, rows)+width/margin) {
+		return fmt.Errorf("ridge: %.4g degrees of freedom of %.0f features and %.0f rows for Noise/Signal = %.3g, which is too small for the rounding of the sums",
+			degrees, width, rows, m.ratio)
+	}
+	for j, v := range m.noise {
+		if s := m.signal[j]; !(v > 0 && s > 0) || math.IsInf(v, 0) || math.IsInf(s, 0) {
+			return fmt.Errorf("ridge: output %d has the noise %.3g and the signal %.3g, want positive numbers: scale the targets or the features", j, v, s)
 		}
 	}
+	if e := m.evidence; e-e != 0 {
+		return fmt.Errorf("ridge: the log evidence is %v, want a finite number", e)
+	}
+	return nil
 }
 
 // Map returns the map of the features.
@@ -134,7 +163,18 @@ func (m *Model[T]) Map() rff.Map[T] { return m.phi }
 // Weights returns a copy of the mean weights (D×p) and the intercepts b: the mean of f_j is b_j +
 // φ(x)ᵀw_j.
 func (m *Model[T]) Weights() (w dense.Matrix[float64], b []float64) {
-	return m.weights.Clone(), slices.Clone(m.offset)
+	return m.weights.Clone(), m.offset()
+}
+
+// offset returns the values at φ = 0.
+func (m *Model[T]) offset() []float64 {
+	offset := slices.Clone(m.intercept)
+	for i, v := range m.mean {
+		for j, w := range m.weights.Row(i) {
+			offset[j] -= v * w
+		}
+	}
+	return offset
 }
 
 // Noise returns the variance σ² of the noise of each output, in squared units of y.
@@ -157,8 +197,8 @@ func (m *Model[T]) LogEvidence() float64 { return m.evidence }
 // matrix H with ŷ = Hy: Σ λ_i/(λ_i + λ) over the eigenvalues λ_i of the sums, and 1 for an
 // intercept. Cost: D³/6 multiply-adds at the first call.
 func (m *Model[T]) DegreesOfFreedom() float64 {
-	m.degrees.Do(func() { m.trace = m.factor.traceInverse() })
-	degrees := float64(m.weights.Rows) - m.ratio*m.trace
+	m.degrees.Do(func() { m.trace, _ = m.factor.traceInverse(context.Background()) })
+	degrees := max(0, float64(m.weights.Rows)-m.ratio*m.trace)
 	if m.centred {
 		degrees++
 	}
@@ -167,7 +207,8 @@ func (m *Model[T]) DegreesOfFreedom() float64 {
 
 // Mean writes the means of f_j(x_i), which are also those of new targets, for the rows of x (n×d)
 // into dst (n×p) and returns dst; a zero dst is allocated. dst must not overlap x. Mean panics if a
-// shape does not fit. Cost: n transforms and n·D·p multiply-adds in T.
+// shape does not fit. Cost: n transforms and n·D·p multiply-adds in float64. Who serves single rows
+// should call Mean, and Predict only where error bars are asked for: see there.
 func (m *Model[T]) Mean(dst, x dense.Matrix[T]) dense.Matrix[T] {
 	dst = dense.Ensure(dst, m.checkPoints(x).Rows, m.weights.Cols)
 	m.run(&prediction[T]{m: m, x: x, mean: dst})
@@ -177,7 +218,9 @@ func (m *Model[T]) Mean(dst, x dense.Matrix[T]) dense.Matrix[T] {
 // Predict returns the means and the standard deviations of new targets at the rows of x (n×d), n×p
 // each. A target lies within 1.645 standard deviations of the mean with 90 % probability under the
 // model. The variance is Posterior's and the variance of the noise. Predict panics if a shape does
-// not fit. Cost: n transforms and n·D²/2 multiply-adds in float64.
+// not fit. Cost: n transforms and n·D²/2 multiply-adds in float64. For one row Predict reads all of
+// R, 4·D² bytes and more, and takes some 60 times as long as Mean at D = 1024; rows that are
+// predicted together, 128 or more, share the reading.
 func (m *Model[T]) Predict(x dense.Matrix[T]) (mean, sd dense.Matrix[T]) {
 	return m.predict(x, 1)
 }
@@ -199,15 +242,19 @@ func (m *Model[T]) predict(x dense.Matrix[T], extra float64) (mean, sd dense.Mat
 }
 
 // Covariance returns the posterior covariances of f_j between the rows of x (n×d) for output j, an
-// n×n matrix in float64. Covariance panics if a shape does not fit or j is not in [0, p). Cost: n
+// n×n matrix in float64. Covariance panics if a shape does not fit, no memory holds n×n numbers or j
+// is not in [0, p). Cost: n
 // transforms, n·D²/2 and n²·D multiply-adds, and memory for n·D numbers.
 func (m *Model[T]) Covariance(x dense.Matrix[T], j int) dense.Matrix[float64] {
 	m.checkPoints(x)
 	if j < 0 || j >= m.weights.Cols {
 		panic(fmt.Sprintf("ridge: output %d of %d", j, m.weights.Cols))
 	}
+	if err := limit.Memory[float64](x.Rows, x.Rows); err != nil {
+		panic(fmt.Sprintf("ridge: the covariances of %d rows: %v", x.Rows, err))
+	}
 	v := dense.New[float64](m.weights.Rows, x.Rows)
-	m.halves(v, m.phi.Transform(dense.Matrix[T]{}, x))
+	m.halves(v, centred(dense.New[float64](x.Rows, v.Rows), m.phi.Transform(dense.Matrix[T]{}, x), m.mean))
 	c := dense.New[float64](x.Rows, x.Rows)
 	matmul.TMul(m.noise[j], v, v, 0, c)
 	for i := range c.Data {
@@ -284,8 +331,8 @@ func (m *Model[T]) run(p *prediction[T]) {
 
 // predictSpace is the memory of a piece.
 type predictSpace[T dense.Float] struct {
-	phi    scratch.Buffer[T]
-	halves scratch.Buffer[float64]
+	phi                   scratch.Buffer[T]
+	centred, mean, halves scratch.Buffer[float64]
 }
 
 var predictSpaces pool.Both[predictSpace[float32], predictSpace[float64]]
@@ -296,13 +343,15 @@ func (p *prediction[T]) Piece(piece int) {
 	s := pool.Get[predictSpace[T]](&predictSpaces)
 	defer pool.Put(&predictSpaces, s)
 	s.phi.Shape(hi-lo, m.weights.Rows)
-	phi := m.phi.Transform(s.phi.Rows(hi-lo), p.x.RowRange(lo, hi))
-	mean := p.mean.RowRange(lo, hi)
-	matmul.Mul(1, phi, m.means, 0, mean)
+	s.centred.Shape(hi-lo, m.weights.Rows)
+	s.mean.Shape(hi-lo, m.weights.Cols)
+	phi := centred(s.centred.Rows(hi-lo), m.phi.Transform(s.phi.Rows(hi-lo), p.x.RowRange(lo, hi)), m.mean)
+	mean := s.mean.Rows(hi - lo)
+	matmul.Mul(1, phi, m.weights, 0, mean)
 	for i := range mean.Rows {
-		row := mean.Row(i)
-		for j := range row {
-			row[j] += T(m.offset[j])
+		row := p.mean.Row(lo + i)
+		for j, v := range mean.Row(i) {
+			row[j] = T(v + m.intercept[j])
 		}
 	}
 	if p.sd.Rows == 0 && p.variance == nil {
@@ -330,16 +379,24 @@ func (p *prediction[T]) Piece(piece int) {
 	}
 }
 
-// halves writes R⁻ᵀ(φ_i − φ̄) into the columns of v (D×n).
-func (m *Model[T]) halves(v dense.Matrix[float64], phi dense.Matrix[T]) {
-	for i := range phi.Rows {
-		for f, e := range phi.Row(i) {
-			v.Data[f*v.Stride+i] = float64(e) - m.mean[f]
-		}
-	}
+// halves writes R⁻ᵀ(φ_i − φ̄) into the columns of v (D×n), of the rows φ_i − φ̄ of phi.
+func (m *Model[T]) halves(v, phi dense.Matrix[float64]) {
+	dense.Transpose(v, phi)
 	s := m.factor.solver()
 	s.half(v)
 	m.factor.solvers.Put(s)
+}
+
+// centred writes φ_i − φ̄ into the rows of dst and returns dst. Features of float32 lose no digits
+// in the difference, however large φ̄ is.
+func centred[T dense.Float](dst dense.Matrix[float64], phi dense.Matrix[T], mean []float64) dense.Matrix[float64] {
+	for i := range phi.Rows {
+		row := dst.Row(i)
+		for f, e := range phi.Row(i) {
+			row[f] = float64(e) - mean[f]
+		}
+	}
+	return dst
 }
 
 var (

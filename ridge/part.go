@@ -1,110 +1,149 @@
 package ridge
 
 import (
+	"context"
 	"math"
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
+	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
+	"github.com/seed-feabd252/randfeat/rff"
 )
 
 const (
-	// partRows is the number of rows whose products are summed in T before they join the sums of
-	// float64. The rounding of sums depends on it, which therefore follows no machine.
-	partRows = 1 << 12
-	// blockRows is the number of rows whose features are formed together: as many as a matrix product
-	// sums at a time.
-	blockRows = 256
+	// blockRows is the number of rows whose features are formed together. With one row for the rows
+	// before, a matrix product sums as many at a time.
+	blockRows = 255
+	// partRows is the number of rows of a part. The rounding of sums depends on it, which therefore
+	// follows no machine.
+	partRows = 16 * blockRows
 )
 
-// part is the sums of some rows of one call of Add, with targets relative to the origin of the sums
-// that they join.
+// part is the moments of some rows of one call of Add.
 type part[T dense.Float] struct {
-	n                          int
-	weight, logWeight          float64
-	features, targets, squares []float64
-	cross                      dense.Matrix[float64]
-	square                     triangle[T]
-
-	space space[T]
+	moments
+	space blockSpace[T]
 }
 
-// space is memory for features of some rows, for numbers beside them, and for their products.
-type space[T dense.Float] struct {
-	phi, extra scratch.Buffer[T]
-	sum        dense.Matrix[T]
+// blockSpace is memory for a block of rows.
+type blockSpace[T dense.Float] struct {
+	phi           scratch.Buffer[T]
+	rows, targets scratch.Buffer[float64] // roots of weights times features and targets about their means
+	products      dense.Matrix[float64]
+	means, rise   []float64
 }
 
-// add makes p the sums of the rows, and adds their products to square.
-func (p *part[T]) add(s *Sums[T], square triangle[T], x, y dense.Matrix[T], weights []T) {
-	if p.features == nil {
-		p.features, p.targets, p.squares = make([]float64, s.width), make([]float64, s.outputs), make([]float64, s.outputs)
-		p.cross, p.space.sum = dense.New[float64](s.width, s.outputs), dense.New[T](s.outputs+1, s.width)
-	}
-	p.n, p.weight, p.logWeight = 0, 0, 0
-	clear(p.features)
-	clear(p.targets)
-	clear(p.squares)
-	clear(p.cross.Data)
-	for lo := 0; lo < x.Rows; lo += blockRows {
-		hi := min(lo+blockRows, x.Rows)
-		var w []T
-		if weights != nil {
-			w = weights[lo:hi]
+// addRows adds the rows to m, up to the end of ctx.
+func addRows[T dense.Float](ctx context.Context, m *moments, s *blockSpace[T], phi rff.Map[T], rows Block[T]) error {
+	for lo := 0; lo < rows.X.Rows; lo += blockRows {
+		if err := ended(ctx); err != nil {
+			return err
 		}
-		p.addBlock(s, square, x.RowRange(lo, hi), y.RowRange(lo, hi), w)
+		s.add(m, phi, rows.slice(lo, min(lo+blockRows, rows.X.Rows)))
 	}
+	return nil
 }
 
-// addBlock adds few rows. Features and targets are scaled by the roots of the weights, so that one
-// square has the products of all.
-func (p *part[T]) addBlock(s *Sums[T], square triangle[T], x, y dense.Matrix[T], weights []T) {
-	p.space.phi.Shape(x.Rows, s.width)
-	p.space.extra.Shape(x.Rows, s.outputs+1)
-	phi, extra := s.phi.Transform(p.space.phi.Rows(x.Rows), x), p.space.extra.Rows(x.Rows)
-	for i := range x.Rows {
-		w := 1.0
-		if weights != nil {
-			w = float64(weights[i])
+// add adds few rows. The rows about their mean and one row more, for the distance of that mean from
+// the mean of the rows before, have the products that moments add.
+func (s *blockSpace[T]) add(m *moments, phi rff.Map[T], b Block[T]) {
+	n, width, outputs := b.X.Rows, len(m.mean), len(m.targets)
+	weights := make([]float64, n)
+	weight, first := 0.0, -1
+	for i := range weights {
+		weights[i] = 1
+		if b.Weights != nil {
+			weights[i] = float64(b.Weights[i])
 		}
-		if w > 0 {
-			p.n++
-			p.logWeight += math.Log(w)
-		}
-		p.weight += w
-		row, root := extra.Row(i), T(math.Sqrt(w))
-		for j, v := range y.Row(i) {
-			e := float64(v) - s.origin[j]
-			p.targets[j] += w * e
-			p.squares[j] += w * e * e
-			row[j] = root * T(e)
-		}
-		row[s.outputs] = root
-		if weights != nil {
-			scaleRow(phi.Row(i), root)
+		if w := weights[i]; w > 0 {
+			m.n++
+			m.logWeight += math.Log(w)
+			weight += w
+			if first < 0 {
+				first = i
+			}
 		}
 	}
-	square.addSquare(phi)
-
-	matmul.TMul(1, extra, phi, 0, p.space.sum)
-	for j := range s.outputs {
-		for f, v := range p.space.sum.Row(j) {
-			p.cross.Data[f*p.cross.Stride+j] += float64(v)
-		}
-	}
-	for f, v := range p.space.sum.Row(s.outputs) {
-		p.features[f] += float64(v)
-	}
-}
-
-// scaleRow multiplies the features of a row by the root of its weight. The features of a row that
-// does not count may be infinite.
-func scaleRow[T dense.Float](row []T, root T) {
-	if root == 0 {
-		clear(row)
+	if first < 0 {
 		return
 	}
-	for j := range row {
-		row[j] *= root
+	s.phi.Shape(n, width)
+	s.rows.Shape(n+1, width)
+	s.targets.Shape(n+1, outputs)
+	s.products = resize(s.products, outputs, width)
+	s.means, s.rise = scratch.Resize(s.means, width), scratch.Resize(s.rise, outputs)
+	features, rows, targets := phi.Transform(s.phi.Rows(n), b.X), s.rows.Rows(n+1), s.targets.Rows(n+1)
+	last := weight * (m.weight / (m.weight + weight)) // of the row for the rows before
+	share := weight / (m.weight + weight)
+	centre(rows, features, weights, s.means, first, weight, math.Sqrt(last), m.mean)
+	centre(targets, b.Y, weights, s.rise, first, weight, math.Sqrt(last), m.targets)
+	m.weight += weight
+	advance(m.mean, s.means, share)
+	advance(m.targets, s.rise, share)
+
+	m.square.addSquare(rows)
+	matmul.TMul(1, targets, rows, 0, s.products)
+	for j := range outputs {
+		for f, v := range s.products.Row(j) {
+			m.cross.Data[f*m.cross.Stride+j] += v
+		}
 	}
+	for i := range targets.Rows {
+		for j, v := range targets.Row(i) {
+			m.squares[j] += v * v
+		}
+	}
+}
+
+// centre writes the weighted mean of the rows of x into means, the rows about that mean times the
+// roots of their weights into dst, and root·(means − before) into the last row of dst. first is a
+// row with a weight; the mean is summed about that row, so that its size costs no digits. Rows of
+// weight 0 may be infinite.
+func centre[T dense.Float](dst dense.Matrix[float64], x dense.Matrix[T], weights, means []float64, first int, total, root float64, before []float64) {
+	parallel.Rows(x.Cols, 512, func(lo, hi int) {
+		sums, origin := means[lo:hi], x.Row(first)[lo:hi]
+		clear(sums)
+		for i, w := range weights {
+			if w == 0 {
+				continue
+			}
+			for j, v := range x.Row(i)[lo:hi] {
+				sums[j] += w * (float64(v) - float64(origin[j]))
+			}
+		}
+		for j, v := range origin {
+			sums[j] = float64(v) + sums[j]/total
+		}
+		for i, w := range weights {
+			to := dst.Row(i)[lo:hi]
+			if w == 0 {
+				clear(to)
+				continue
+			}
+			w = math.Sqrt(w)
+			for j, v := range x.Row(i)[lo:hi] {
+				to[j] = w * (float64(v) - sums[j])
+			}
+		}
+		to := dst.Row(dst.Rows - 1)[lo:hi]
+		for j, v := range before[lo:hi] {
+			to[j] = root * (sums[j] - v)
+		}
+	})
+}
+
+// advance moves the means towards others by a share of the way.
+func advance(means, others []float64, share float64) {
+	for i, v := range others {
+		means[i] += share * (v - means[i])
+	}
+}
+
+// ended returns the error of a context that has ended; nil is a context that never does.
+func ended(ctx context.Context) error {
+	if ctx == nil {
+		return nil
+	}
+	return ctx.Err()
 }

@@ -25,7 +25,7 @@ type Block[T dense.Float] struct {
 }
 
 // blockSize is the number of rows between two looks at a context.
-const blockSize = 1 << 13
+const blockSize = 2 * partRows
 
 // Blocks makes b Rows, of some thousand rows a block.
 func (b Block[T]) Blocks() iter.Seq2[Block[T], error] {
@@ -53,7 +53,8 @@ func (b Block[T]) slice(lo, hi int) Block[T] {
 
 // Sum returns the sums of all rows, which are read once.
 //
-// An error reports what NewSums and Add report, no rows, an error of rows, and the end of ctx.
+// An error reports what NewSums and Add report, no rows, an error of rows, and the end of ctx, which is noticed
+// within 255 rows. A nil ctx never ends.
 func Sum[T dense.Float](ctx context.Context, phi rff.Map[T], rows Rows[T]) (*Sums[T], error) {
 	var s *Sums[T]
 	err := each(ctx, rows, func(b Block[T]) (err error) {
@@ -62,7 +63,7 @@ func Sum[T dense.Float](ctx context.Context, phi rff.Map[T], rows Rows[T]) (*Sum
 				return err
 			}
 		}
-		return s.Add(b.X, b.Y, b.Weights)
+		return s.add(ctx, b)
 	})
 	if err == nil && s == nil {
 		err = errNoRows
@@ -82,7 +83,7 @@ func each[T dense.Float](ctx context.Context, rows Rows[T], f func(b Block[T]) e
 	at := 0
 	for b, err := range rows.Blocks() {
 		if err == nil {
-			err = ctx.Err()
+			err = ended(ctx)
 		}
 		if err != nil {
 			return err
@@ -95,5 +96,5 @@ func each[T dense.Float](ctx context.Context, rows Rows[T], f func(b Block[T]) e
 		}
 		at += b.X.Rows
 	}
-	return ctx.Err()
+	return ended(ctx)
 }

@@ -123,7 +123,7 @@ func TestFileErrors(t *testing.T) {
 	fail(csv("1,2,3\n1,2\n"), "line 2: wrong number of fields")
 	fail(csv("1\n"), "1 columns and 1 targets")
 	fail(csv("1,2,3\nNaN,2,3\n"), "ridge: x[1][0] = NaN")
-	fail(csv(strings.Repeat("1,2,3\n", 1<<13+1)+"4,NaN,3\n"), "ridge: x[1][1] = NaN", "(in the block that begins with row 8192)")
+	fail(csv(strings.Repeat("1,2,3\n", 8161)+"4,NaN,3\n"), "ridge: x[1][1] = NaN", "(in the block that begins with row 8160)")
 	bad := csv("1,2,3\n")
 	bad.Targets = []int{1, 1}
 	fail(bad, "targets [1 1], want different columns of the 3")

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 )
 
 // LogLoss returns the mean of −log p_i(c_i) over the rows of the probabilities p (n×classes) with
@@ -33,11 +34,14 @@ type Bin struct {
 //	Σ_b n_b/n·|accuracy_b − confidence_b|.
 //
 // Of a classifier whose probabilities are right, both agree in every bin but for chance. Calibration
-// panics if a shape does not fit, a label is no class, or bins is below 1.
+// panics if a shape does not fit, a label is no class, or bins is below 1 or more than memory holds.
 func Calibration[T dense.Float](p dense.Matrix[T], labels []int, bins int) ([]Bin, float64) {
 	checkLabels(p, labels)
 	if bins < 1 {
 		panic(fmt.Sprintf("ridge: bins = %d, want at least 1", bins))
+	}
+	if err := limit.Memory[Bin](bins); err != nil {
+		panic(fmt.Sprintf("ridge: bins = %d: %v", bins, err))
 	}
 	all := make([]Bin, bins)
 	for i, c := range labels {

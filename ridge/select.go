@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 	"github.com/seed-feabd252/randfeat/landmarks"
 	"github.com/seed-feabd252/randfeat/rff"
 )
@@ -59,8 +60,9 @@ type Selection[T dense.Float] struct {
 // Maps come one after the other, so that memory is that of one map, or of K + 2 sums for Folds.
 // Progress is called with the number of maps that are done.
 //
-// An error reports no maps, a nil map, options out of range, what Sum reports, the end of ctx, and
-// the error of the first map if no map can be fitted.
+// An error reports no maps, a nil map, options out of range, folds that no memory holds, what Sum
+// reports, the end of ctx, and the error of the first map if no map can be fitted. The end of ctx is
+// noticed inside a fit too, between blocks of a matrix. A nil ctx never ends.
 func Select[T dense.Float](ctx context.Context, maps []rff.Map[T], rows Rows[T], o SelectOptions) (Selection[T], error) {
 	if o.K == 0 {
 		o.K = 5
@@ -76,12 +78,21 @@ func Select[T dense.Float](ctx context.Context, maps []rff.Map[T], rows Rows[T],
 	if err := o.check(); err != nil {
 		return Selection[T]{}, err
 	}
+	if o.By == Folds {
+		for _, phi := range maps {
+			if err := checkFolds(phi, o.K); err != nil {
+				return Selection[T]{}, err
+			}
+		}
+	}
 	s := Selection[T]{Best: -1}
 	var first error
 	for i, phi := range maps {
 		model, score, err := assess(ctx, phi, rows, o)
 		var unfit *fitError
 		switch {
+		case ended(ctx) != nil:
+			return Selection[T]{}, ended(ctx)
 		case errors.As(err, &unfit):
 			first = firstOf(first, unfit.error)
 			score = math.NaN()
@@ -100,6 +111,21 @@ func Select[T dense.Float](ctx context.Context, maps []rff.Map[T], rows Rows[T],
 		return Selection[T]{}, first
 	}
 	return s, nil
+}
+
+// checkFolds returns an error if the machine has no memory for the sums of k folds.
+func checkFolds[T dense.Float](phi rff.Map[T], k int) error {
+	if phi == nil {
+		return errNoMap
+	}
+	_, width := phi.Dims()
+	if err := limit.Memory[moments](k); err != nil {
+		return fmt.Errorf("ridge: K = %d folds: %w", k, err)
+	}
+	if err := limit.Memory[float64](k, width, width/2+tile); err != nil {
+		return fmt.Errorf("ridge: K = %d folds of %d features: %w", k, width, err)
+	}
+	return nil
 }
 
 // firstOf returns the first error, a or else b.
@@ -130,36 +156,51 @@ func assess[T dense.Float](ctx context.Context, phi rff.Map[T], rows Rows[T], o 
 	if err != nil {
 		return nil, 0, err
 	}
-	m, err := sums.Fit(o.Options)
+	m, err := sums.fit(ctx, o.Options)
 	if err != nil {
 		return nil, 0, &fitError{err}
 	}
 	if o.By == Evidence {
 		return m, m.evidence, nil
 	}
-	var errs dense.Matrix[T]
 	square, weight := 0.0, 0.0
-	err = each(ctx, rows, func(b Block[T]) error {
-		errs, err := m.LeaveOneOut(resize(errs, b.Y.Rows, b.Y.Cols), b.X, b.Y, b.Weights)
-		if err != nil {
-			return err
+	err = m.eachLeftOut(ctx, rows, func(_, errs []T, w float64) {
+		if w == 0 {
+			return
 		}
-		for i := range errs.Rows {
-			w := 1.0
-			if b.Weights != nil {
-				w = float64(b.Weights[i])
+		for _, e := range errs {
+			square += w * float64(e) * float64(e)
+			weight += w
+		}
+	})
+	return m, math.Sqrt(square / weight), err
+}
+
+// eachLeftOut calls f with the targets, the leave-one-out errors and the weight of every row, up to
+// the end of ctx.
+func (m *Model[T]) eachLeftOut(ctx context.Context, rows Rows[T], f func(y, errs []T, weight float64)) error {
+	var errs dense.Matrix[T]
+	return each(ctx, rows, func(b Block[T]) (err error) {
+		const part = 8 * predictRows
+		for lo := 0; lo < b.X.Rows; lo += part {
+			if err := ended(ctx); err != nil {
+				return err
 			}
-			if w == 0 {
-				continue
+			some := b.slice(lo, min(lo+part, b.X.Rows))
+			errs, err = m.LeaveOneOut(resize(errs, some.Y.Rows, some.Y.Cols), some.X, some.Y, some.Weights)
+			if err != nil {
+				return err
 			}
-			for _, e := range errs.Row(i) {
-				square += w * float64(e) * float64(e)
-				weight += w
+			for i := range errs.Rows {
+				w := 1.0
+				if some.Weights != nil {
+					w = float64(some.Weights[i])
+				}
+				f(some.Y.Row(i), errs.Row(i), w)
 			}
 		}
 		return nil
 	})
-	return m, math.Sqrt(square / weight), err
 }
 
 // crossValidate returns the model of all rows and the error of K fits at the other rows.
@@ -175,7 +216,7 @@ func crossValidate[T dense.Float](ctx context.Context, phi rff.Map[T], rows Rows
 				}
 			}
 			part := b.every(o.K, ((k-at)%o.K+o.K)%o.K)
-			if err := folds[k].Add(part.X, part.Y, part.Weights); err != nil {
+			if err := folds[k].add(ctx, part); err != nil {
 				return err
 			}
 		}
@@ -196,7 +237,7 @@ func crossValidate[T dense.Float](ctx context.Context, phi rff.Map[T], rows Rows
 	}
 	square, weight := 0.0, 0.0
 	for _, f := range folds {
-		if err := ctx.Err(); err != nil {
+		if err := ended(ctx); err != nil {
 			return nil, 0, err
 		}
 		if f.n == 0 {
@@ -206,18 +247,18 @@ func crossValidate[T dense.Float](ctx context.Context, phi rff.Map[T], rows Rows
 		if err := rest.Subtract(f); err != nil {
 			return nil, 0, err
 		}
-		m, err := rest.Fit(o.Options)
+		m, err := rest.fit(ctx, o.Options)
 		if err != nil {
 			return nil, 0, &fitError{err}
 		}
-		square += f.squaredErrors(m)
+		square += f.squaredErrors(m.weights, m.intercept, m.mean)
 		weight += f.weight * float64(f.outputs)
 	}
-	m, err := all.Fit(o.Options)
+	m, err := all.fit(ctx, o.Options)
 	if err != nil {
 		return nil, 0, &fitError{err}
 	}
-	return m, math.Sqrt(max(0, square) / weight), nil
+	return m, math.Sqrt(square / weight), nil
 }
 
 // every returns copies of the rows from, from + k, from + 2k, ….
@@ -235,28 +276,6 @@ func (b Block[T]) every(k, from int) Block[T] {
 		part.Weights = []T{}
 	}
 	return part
-}
-
-// squaredErrors returns Σω(y − f(x))² over the rows of s and the outputs of m, from the sums. With
-// the origin o of the targets, c = b − o and weights w it is
-//
-//	Σω(y−o)² − 2wᵀΣωφ(y−o) − 2cΣω(y−o) + wᵀΣωφφᵀw + 2cwᵀΣωφ + c²Σω.
-func (s *Sums[T]) squaredErrors(m *Model[T]) float64 {
-	total := 0.0
-	for j := range s.outputs {
-		c := m.offset[j] - s.origin[j]
-		total += s.squares[j] + c*(c*s.weight-2*s.targets[j])
-		for f := range s.width {
-			w := m.weights.At(f, j)
-			sum := 2 * (c*s.features[f] - s.cross.At(f, j))
-			row := s.square.row(f)
-			for l, v := range row[:f] {
-				sum += 2 * v * m.weights.At(l, j)
-			}
-			total += w * (sum + row[f]*w)
-		}
-	}
-	return total
 }
 
 // MedianDistance returns the median of the Euclidean distances between pairs of different rows of

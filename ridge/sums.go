@@ -1,10 +1,10 @@
 package ridge
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
@@ -14,16 +14,19 @@ import (
 )
 
 // Sums are all that regression needs to know of its rows: with the features φ_i of the point x_i,
-// the targets y_i ∈ R^p and the weights ω_i, 1 unless given,
+// the targets y_i ∈ R^p, the weights ω_i, 1 unless given, and the weighted means φ̄ and ȳ,
 //
-//	n,  Σω_i,  Σ log ω_i,  Σω_i·φ_i·φ_iᵀ (one triangle),  Σω_i·φ_i·y_iᵀ,  Σω_i·y_ij²,  Σω_i·φ_i,  Σω_i·y_i.
+//	n,  Σω_i,  Σ log ω_i,  φ̄,  ȳ,  Σω_i·(y_ij − ȳ_j)²,
+//	Σω_i·(φ_i − φ̄)(y_i − ȳ)ᵀ,  Σω_i·(φ_i − φ̄)(φ_i − φ̄)ᵀ (one triangle).
 //
 // They take D²/2 + D·p numbers of float64 however many rows there are, and sums of different rows
-// can be merged. Targets are summed relative to the first row, so that a large mean costs no digits.
+// can be merged [Chan et al. 1983].
 //
-// Features and their products are numbers of T. Products of 4096 rows at most are summed in T, 256
-// rows after another, and these sums in float64: with Σ|terms| of those rows, the error of a sum in
-// T is at most (256 + 16)·u·Σ|terms|, u = 2⁻²⁴ or 2⁻⁵³, and some √272·u·Σ|terms| as a rule.
+// Features are numbers of T. Means and sums are float64 whatever T is: the products of features of
+// float32 are exact, and sums are those of the rounded features. Rows are summed about the mean of
+// their block, so that large means cost the digits that features have lost themselves and no more.
+// With n rows the error of a sum is at most (272 + n/4080)·u·Σ|terms| about the means, u = 2⁻⁵³, and
+// some √272·u·Σ|terms| as a rule.
 //
 // Other orders and groups of rows change the rounding of sums and nothing else. A Sums belongs to
 // one goroutine.
@@ -31,19 +34,11 @@ type Sums[T dense.Float] struct {
 	phi      rff.Map[T]
 	d, width int // of points and of features
 	outputs  int
-
-	n         int
-	weight    float64 // Σω
-	logWeight float64 // Σ log ω
-	origin    []float64
-	features  []float64             // Σωφ
-	targets   []float64             // Σω(y − origin)
-	squares   []float64             // Σω(y − origin)²
-	cross     dense.Matrix[float64] // Σωφ(y − origin)ᵀ
-	square    triangle[float64]     // Σωφφᵀ
+	moments
 
 	prints *stream.Fingerprint
-	spare  []*part[T] // memory of Add
+	space  blockSpace[T] // memory of Add
+	spare  []*part[T]
 }
 
 // NewSums returns the sums of no rows, for the features of phi and for targets of p = outputs
@@ -67,18 +62,9 @@ func NewSums[T dense.Float](phi rff.Map[T], outputs int) (*Sums[T], error) {
 	if err := limit.Memory[float64](width, outputs); err != nil {
 		return nil, fmt.Errorf("ridge: sums of %d features and %d outputs: %w", width, outputs, err)
 	}
-	s := &Sums[T]{phi: phi, d: d, width: width, outputs: outputs, prints: new(stream.Fingerprint)}
-	s.clear()
-	return s, nil
-}
-
-// clear makes s the sums of no rows.
-func (s *Sums[T]) clear() {
-	s.n, s.weight, s.logWeight = 0, 0, 0
-	s.origin, s.targets, s.squares = make([]float64, s.outputs), make([]float64, s.outputs), make([]float64, s.outputs)
-	s.features = make([]float64, s.width)
-	s.cross = dense.New[float64](s.width, s.outputs)
-	s.square = newTriangle[float64](s.width)
+	return &Sums[T]{
+		phi: phi, d: d, width: width, outputs: outputs, moments: newMoments(width, outputs), prints: new(stream.Fingerprint),
+	}, nil
 }
 
 // Rows returns n, the number of rows with a weight above 0.
@@ -93,52 +79,44 @@ func (s *Sums[T]) Map() rff.Map[T] { return s.phi }
 // Add adds rows: points x (n×d), their targets y (n×p) and their weights, all 1 if nil. A weight ω
 // says that the noise of the row has the variance σ²/ω; a row of weight 0 does not count.
 //
-// Features are formed 256 rows at a time, and never those of all rows. Each goroutine sums 4096
+// Features are formed 255 rows at a time, and never those of all rows. Each goroutine sums 4080
 // rows by itself where there are enough of them for all goroutines. Cost: n transforms and n·D²/2
-// multiply-adds, on up to GOMAXPROCS goroutines, and memory for D²/2 numbers of T for each. The sums
-// do not depend on GOMAXPROCS.
+// multiply-adds in float64, on up to GOMAXPROCS goroutines, and memory for D²/2 numbers for each.
+// The sums do not depend on GOMAXPROCS.
 //
 // An error reports shapes that do not fit, a point or a target that is NaN or infinite, and a
 // weight that is negative, NaN or infinite, by its row. The sums then are as before. Features that
 // overflow make the sums infinite or NaN, and Fit reports them.
 func (s *Sums[T]) Add(x, y dense.Matrix[T], weights []T) error {
-	if err := s.check(x, y, weights); err != nil {
+	return s.add(context.Background(), Block[T]{x, y, weights})
+}
+
+// add is Add up to the end of ctx, whose error leaves some of the rows added.
+func (s *Sums[T]) add(ctx context.Context, rows Block[T]) error {
+	if err := s.check(rows.X, rows.Y, rows.Weights); err != nil {
 		return err
 	}
-	if x.Rows == 0 {
-		return nil
+	n := rows.X.Rows
+	if n <= partRows {
+		return addRows(ctx, &s.moments, &s.space, s.phi, rows)
 	}
-	if s.n == 0 && s.weight == 0 {
-		for j := range s.origin {
-			s.origin[j] = float64(y.At(0, j))
+	for lo := 0; lo < n; {
+		count := s.together(n - lo)
+		for len(s.spare) < count {
+			s.spare = append(s.spare, &part[T]{moments: newMoments(s.width, s.outputs)})
 		}
-	}
-	if square, ok := any(s.square).(triangle[T]); ok && x.Rows <= partRows {
-		// T is float64, and one sum is as good as two.
-		s.reserve(1)
-		s.spare[0].add(s, square, x, y, weights)
-		s.take(s.spare[0])
-		return nil
-	}
-	for lo := 0; lo < x.Rows; {
-		count := s.together(x.Rows - lo)
-		s.reserve(count)
 		parallel.Pieces(count, func(i int) {
-			first, last := lo+i*partRows, min(lo+(i+1)*partRows, x.Rows)
-			var w []T
-			if weights != nil {
-				w = weights[first:last]
-			}
 			p := s.spare[i]
-			if p.square.n == 0 {
-				p.square = newTriangle[T](s.width)
-			}
-			clear(p.square.data)
-			p.add(s, p.square, x.RowRange(first, last), y.RowRange(first, last), w)
+			p.clear()
+			first := lo + i*partRows
+			// The end of ctx is looked at below.
+			_ = addRows(ctx, &p.moments, &p.space, s.phi, rows.slice(first, min(first+partRows, n)))
 		})
+		if err := ended(ctx); err != nil {
+			return err
+		}
 		for _, p := range s.spare[:count] {
-			s.take(p)
-			add(s.square, 1, p.square)
+			s.combine(1, &p.moments)
 		}
 		lo += count * partRows
 	}
@@ -150,35 +128,11 @@ func (s *Sums[T]) Add(x, y dense.Matrix[T], weights []T) error {
 // sums are the same.
 func (s *Sums[T]) together(rows int) int {
 	const bytes = 1 << 26 // of triangles
-	count := min(parallel.Idle()+1, bytes/(len(s.square.data)*stream.ElementSize[T]()))
+	count := min(parallel.Idle()+1, bytes/(8*len(s.square.data)))
 	if rows < count*partRows {
 		return 1
 	}
 	return max(1, count)
-}
-
-// reserve makes room for parts.
-func (s *Sums[T]) reserve(count int) {
-	for len(s.spare) < count {
-		s.spare = append(s.spare, new(part[T]))
-	}
-}
-
-// take adds the sums of a part but for the triangle.
-func (s *Sums[T]) take(p *part[T]) {
-	s.n += p.n
-	s.weight += p.weight
-	s.logWeight += p.logWeight
-	for j := range s.targets {
-		s.targets[j] += p.targets[j]
-		s.squares[j] += p.squares[j]
-	}
-	for f := range s.features {
-		s.features[f] += p.features[f]
-		for j, v := range p.cross.Row(f) {
-			s.cross.Data[f*s.cross.Stride+j] += v
-		}
-	}
 }
 
 // check returns an error unless the rows can be added.
@@ -253,17 +207,14 @@ func (s *Sums[T]) Merge(other *Sums[T]) error {
 	if err := stream.CheckMerge(s.n, other.n); err != nil {
 		return wrap(err)
 	}
-	if s.n == 0 && s.weight == 0 {
-		copy(s.origin, other.origin)
-	}
-	s.combine(1, other)
+	s.combine(1, &other.moments)
 	return nil
 }
 
 // Subtract takes the rows of other away, which s has taken in before: the sums of all rows without
 // a fold are those of the other folds. An error reports sums of other features, of another number
-// of outputs or of more rows than s has; s then is as before. Subtract is as Merge otherwise; it
-// rounds at the size of the larger sums.
+// of outputs or of more rows than s has, and rows that are left without a weight to rounding; s then
+// is as before. Subtract is as Merge otherwise; it rounds at the size of the larger sums.
 func (s *Sums[T]) Subtract(other *Sums[T]) error {
 	if err := s.checkSame(other); err != nil {
 		return err
@@ -271,39 +222,16 @@ func (s *Sums[T]) Subtract(other *Sums[T]) error {
 	if other.n > s.n {
 		return fmt.Errorf("ridge: cannot subtract %d rows from %d", other.n, s.n)
 	}
-	s.combine(-1, other)
-	if s.n == 0 {
-		s.clear() // of roundings
+	if rest := s.weight - other.weight; other.n < s.n && !(rest > 0x1p-40*s.weight) {
+		return fmt.Errorf("ridge: subtracting leaves %d rows of the weight %.3g, which is rounding of %.3g", s.n-other.n, rest, s.weight)
 	}
+	s.combine(-1, &other.moments)
 	return nil
-}
-
-// combine adds f times the sums of other. With δ = other.origin − s.origin, y − s.origin is y −
-// other.origin + δ.
-func (s *Sums[T]) combine(f float64, other *Sums[T]) {
-	s.n += int(f) * other.n
-	for j := range s.origin {
-		delta := other.origin[j] - s.origin[j]
-		s.squares[j] += f * (other.squares[j] + delta*(2*other.targets[j]+delta*other.weight))
-		s.targets[j] += f * (other.targets[j] + delta*other.weight)
-		for i, v := range other.features {
-			s.cross.Data[i*s.cross.Stride+j] += f * (other.cross.At(i, j) + delta*v)
-		}
-	}
-	s.weight += f * other.weight
-	s.logWeight += f * other.logWeight
-	for i, v := range other.features {
-		s.features[i] += f * v
-	}
-	add(s.square, f, other.square)
 }
 
 // Clone returns a copy of s with memory of its own.
 func (s *Sums[T]) Clone() *Sums[T] {
-	c := *s
-	c.origin, c.features, c.targets, c.squares = slices.Clone(s.origin), slices.Clone(s.features), slices.Clone(s.targets), slices.Clone(s.squares)
-	c.cross, c.square, c.spare = s.cross.Clone(), s.square.clone(), nil
-	return &c
+	return &Sums[T]{phi: s.phi, d: s.d, width: s.width, outputs: s.outputs, moments: s.moments.clone(), prints: s.prints}
 }
 
 // checkSame returns an error unless other has the features and outputs of s.

@@ -1,0 +1,104 @@
+package ridge_test
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/rff"
+	"github.com/seed-feabd252/randfeat/ridge"
+)
+
+// countdown is a context that ends at a given look at it.
+type countdown struct {
+	context.Context
+	left int
+}
+
+func (c *countdown) Err() error {
+	if c.left--; c.left < 0 {
+		return context.Canceled
+	}
+	return nil
+}
+
+// Select and OneAgainstRest look at their context in every part of their work, and end with its error
+// at whatever look it has ended.
+func TestEndOfContext(t *testing.T) {
+	const looks = 1 << 30
+	x, y := friedman[float64](900, 5, 1)
+	maps := []rff.Map[float64]{gaussian[float64](t, 70, 5, 1, 1), gaussian[float64](t, 70, 5, 2, 1)}
+	rows := ridge.Block[float64]{X: x, Y: y}
+	classes := dense.New[float64](x.Rows, 1)
+	for i := range classes.Data {
+		classes.Data[i] = float64(i % 3)
+	}
+	runs := map[string]func(ctx context.Context) error{
+		"OneAgainstRest": func(ctx context.Context) error {
+			_, err := ridge.OneAgainstRest(ctx, maps[0], ridge.Block[float64]{X: x, Y: classes}, 3, ridge.Options{})
+			return err
+		},
+		"Logistic": func(ctx context.Context) error {
+			_, err := ridge.Logistic(ctx, maps[0], ridge.Block[float64]{X: x, Y: classes}, 3, ridge.LogisticOptions{Passes: 20})
+			if err == ridge.ErrNotConverged {
+				return nil
+			}
+			return err
+		},
+	}
+	for by := ridge.Evidence; by <= ridge.Folds; by++ {
+		runs[by.String()] = func(ctx context.Context) error {
+			_, err := ridge.Select(ctx, maps, rows, ridge.SelectOptions{By: by, K: 3})
+			return err
+		}
+	}
+	for name, run := range runs {
+		var none context.Context
+		require.NoError(t, run(none), "%s: nil is no context", name)
+		all := &countdown{context.Background(), looks}
+		require.NoError(t, run(all))
+		total := looks - all.left
+		least := 60 // of a fit: at least twice for each of 25 values of λ
+		if name == "Logistic" {
+			least = 20
+		}
+		assert.Greater(t, total, least, name)
+		for at := 0; at < total; at += 1 + total/25 {
+			assert.ErrorIs(t, run(&countdown{context.Background(), at}), context.Canceled, "%s at look %d of %d", name, at, total)
+		}
+	}
+}
+
+// Sizes that no memory holds are errors, or panics where a function returns none.
+func TestHugeNumbers(t *testing.T) {
+	x, y := friedman[float64](20, 5, 1)
+	phi := gaussian[float64](t, 10, 5, 1, 1)
+	rows := ridge.Block[float64]{X: x, Y: y}
+	ctx := context.Background()
+	m, err := ridge.Fit(phi, x, y, ridge.Options{})
+	require.NoError(t, err)
+	for _, huge := range []int{1 << 40, 1 << 62, math.MaxInt} {
+		_, err := ridge.Select(ctx, []rff.Map[float64]{phi}, rows, ridge.SelectOptions{By: ridge.Folds, K: huge})
+		assert.ErrorContains(t, err, "ridge: K = ")
+		_, err = ridge.NewSums(phi, huge)
+		assert.ErrorContains(t, err, "ridge: sums of 20 features and ")
+		_, err = ridge.OneAgainstRest(ctx, phi, rows, huge, ridge.Options{})
+		assert.ErrorContains(t, err, "ridge: 20 features of ")
+		_, err = ridge.Logistic(ctx, phi, rows, huge, ridge.LogisticOptions{})
+		assert.ErrorContains(t, err, "ridge: 20 features of ")
+		_, err = m.Sample(huge, 0, rand.NewPCG(1, 2))
+		assert.ErrorContains(t, err, "ridge: n = ")
+		_, err = m.Pathwise(x, y, nil, huge, 0, rand.NewPCG(1, 2))
+		assert.ErrorContains(t, err, "ridge: n = ")
+		p := dense.Of(1, 2, []float64{0.5, 0.5})
+		func() {
+			defer func() { assert.Contains(t, recover(), "ridge: bins = ") }()
+			ridge.Calibration(p, []int{0}, huge)
+		}()
+	}
+}

@@ -1,0 +1,138 @@
+package ridge
+
+import (
+	"math"
+	"slices"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
+)
+
+// moments are the means and the centred products of rows. Rows join them as [Chan et al. 1983] do:
+// with the weights W and V, and the difference δ of the means, the products about the common mean
+// are the sums of both products and WV/(W + V)·δδᵀ. No term is negative, so nothing cancels however
+// far the means are from zero or from each other.
+type moments struct {
+	n         int
+	weight    float64               // W = Σω
+	logWeight float64               // Σ log ω
+	mean      []float64             // φ̄ = Σωφ/W
+	targets   []float64             // ȳ = Σωy/W
+	squares   []float64             // Σω(y − ȳ)²
+	cross     dense.Matrix[float64] // Σω(φ − φ̄)(y − ȳ)ᵀ
+	square    triangle              // Σω(φ − φ̄)(φ − φ̄)ᵀ
+}
+
+func newMoments(width, outputs int) moments {
+	return moments{
+		mean: make([]float64, width), targets: make([]float64, outputs), squares: make([]float64, outputs),
+		cross: dense.New[float64](width, outputs), square: newTriangle(width),
+	}
+}
+
+// clear makes m the moments of no rows.
+func (m *moments) clear() {
+	m.n, m.weight, m.logWeight = 0, 0, 0
+	for _, part := range [...][]float64{m.mean, m.targets, m.squares, m.cross.Data, m.square.data} {
+		clear(part)
+	}
+}
+
+func (m *moments) clone() moments {
+	c := *m
+	c.mean, c.targets, c.squares = slices.Clone(m.mean), slices.Clone(m.targets), slices.Clone(m.squares)
+	c.cross, c.square = m.cross.Clone(), m.square.clone()
+	return c
+}
+
+// combine adds the rows of o if sign is 1, and takes them away if sign is −1. The weight that is
+// left is positive, or no rows are left.
+func (m *moments) combine(sign float64, o *moments) {
+	n := m.n + int(sign)*o.n
+	if n == 0 {
+		m.clear() // of roundings
+		return
+	}
+	if o.n == 0 {
+		return
+	}
+	total := m.weight + sign*o.weight
+	factor, share := sign*o.weight*(m.weight/total), sign*o.weight/total
+	shift, rise := difference(o.mean, m.mean), difference(o.targets, m.targets)
+	m.n, m.weight, m.logWeight = n, total, m.logWeight+sign*o.logWeight
+	for j, d := range rise {
+		m.squares[j] += sign*o.squares[j] + factor*d*d
+		m.targets[j] += share * d
+	}
+	for i, d := range shift {
+		m.mean[i] += share * d
+		row := m.cross.Row(i)
+		for j, v := range o.cross.Row(i) {
+			row[j] += sign*v + factor*d*rise[j]
+		}
+	}
+	parallel.Rows(len(shift), 1+(1<<15)/len(shift), func(lo, hi int) {
+		for i := lo; i < hi; i++ {
+			to, f := m.square.row(i), factor*shift[i]
+			for l, v := range o.square.row(i) {
+				to[l] += sign*v + f*shift[l]
+			}
+		}
+	})
+}
+
+// difference returns a − b.
+func difference(a, b []float64) []float64 {
+	d := make([]float64, len(a))
+	for i, v := range a {
+		d[i] = v - b[i]
+	}
+	return d
+}
+
+// products returns Σωy², Σωφyᵀ and the upper triangle of Σωφφᵀ, about the means if centred, or else
+// about zero.
+func (m *moments) products(centred bool) (squares []float64, cross, square dense.Matrix[float64]) {
+	weight := m.weight
+	if centred {
+		weight = 0
+	}
+	squares, cross = slices.Clone(m.squares), m.cross.Clone()
+	square = dense.New[float64](len(m.mean), len(m.mean))
+	for j, y := range m.targets {
+		squares[j] += weight * y * y
+	}
+	for i, f := range m.mean {
+		for j, y := range m.targets {
+			cross.Row(i)[j] += weight * f * y
+		}
+		for l, v := range m.square.row(i) {
+			square.Set(l, i, v+weight*f*m.mean[l])
+		}
+	}
+	return squares, cross, square
+}
+
+// squaredErrors returns Σω(y − f(x))² over the rows and the outputs of a model with the weights w and
+// the value b at the features c. With e = ȳ − b − wᵀ(φ̄ − c) it is
+//
+//	Σω(y − ȳ)² − 2wᵀΣω(φ − φ̄)(y − ȳ) + wᵀΣω(φ − φ̄)(φ − φ̄)ᵀw + W·e².
+func (m *moments) squaredErrors(w dense.Matrix[float64], b, c []float64) float64 {
+	total := 0.0
+	for j := range m.targets {
+		e := m.targets[j] - b[j]
+		rest := m.squares[j]
+		for f := range m.mean {
+			own := w.At(f, j)
+			e -= own * (m.mean[f] - c[f])
+			sum := -2 * m.cross.At(f, j)
+			row := m.square.row(f)
+			for l, v := range row[:f] {
+				sum += 2 * v * w.At(l, j)
+			}
+			rest += own * (sum + row[f]*own)
+		}
+		total += math.Max(0, rest) + m.weight*e*e
+	}
+	return total
+}
