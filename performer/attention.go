@@ -39,9 +39,9 @@ type Options struct {
 // features of the softmax kernel it is the attention of the Performer
 // [Choromanski et al. 2021].
 //
-// An Attention does not change after construction (it keeps scratch memory
-// between calls, in a way that is safe) and may be shared by goroutines. The zero Attention
-// is of no use, and panics.
+// An Attention does not change after construction (the scratch memory that it
+// keeps between calls is safe for concurrent use) and may be shared by goroutines. Methods of the
+// zero Attention panic.
 type Attention[T dense.Float] struct {
 	query, key          rff.Map[T]
 	mapQueries, mapKeys func(dst, x dense.Matrix[T]) dense.Matrix[T] // the features, or their logarithms

@@ -27,8 +27,8 @@ type AuditOptions struct {
 	// Timed lets every form compute all of its outputs, and sets [Audited.Time].
 	Timed bool
 
-	// Context ends an audit early, with Context.Err() in the error, once it is done; nil never is.
-	// That is noticed between blocks of exact rows and between forms.
+	// Context stops an audit early when it is cancelled, with Context.Err() in the error. Nil means
+	// that nothing stops it. It is checked between blocks of exact rows and between forms.
 	Context context.Context
 
 	// Progress, if not nil, is called with the number of parts that are done and the number of all
@@ -76,7 +76,7 @@ func (o Output[T]) Forward(dst, q, k, v dense.Matrix[T]) dense.Matrix[T] {
 // An error reports negative rows, a nil src, a Confidence out of range, no form or a nil one, a
 // truth that is not made of Exacts, a form that is causal or unnormalised where the truth is not or
 // the other way round, Sequences for a form that is not a Batch, no row to draw, shapes that do not
-// fit, and a Context that is done. The results of the forms before that are returned then. A form
+// fit, and a Context that is cancelled. The results of the forms before that are returned then. A form
 // of another package may panic with shapes of its own.
 func Audit[T dense.Float](truth Form[T], q, k, v dense.Matrix[T], opts AuditOptions, src rand.Source, forms ...Form[T]) ([]Audited, error) {
 	if opts.Rows < 0 {

@@ -13,8 +13,8 @@ import (
 // may be shared by goroutines.
 //
 // The choice depends on the number of queries and of keys that count, by what [Shape]
-// says of the costs, and on nothing else; there is no telling queries of padding from
-// others, so that not more of them count than there are keys. A causal Auto may choose
+// says of the costs, and on nothing else. Queries of padding cannot be told from others, so
+// that at most as many queries count as there are keys. A causal Auto may choose
 // otherwise when there are more tokens: outputs then change by the error of
 // the linear form. Keep to one form where earlier outputs must not change.
 type Auto[T dense.Float] struct {

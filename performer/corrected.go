@@ -64,17 +64,12 @@ type CorrectedOptions struct {
 // attention keeps one in all. With at least as many samples as keys, with a window that takes in all
 // keys, and with at least as many chosen landmarks as keys, attention is [Exact] with its bits.
 //
-// BenchmarkCorrected at L = 16384, d = dv = 64, m = r = 256, float32, on two cores of a Xeon with
-// 512-bit vectors, in milliseconds: exact attention 238, SoftmaxPositive 10, with a window of 64 22,
-// with 256 samples 23; landmarks 16, 42 and 42, with both 65; causal SoftmaxPositive 14, with a
-// window 21.
-//
 // Exact weights are as stable as in [Exact] and sums as in the base: each has a reference of its
 // own, and they are joined under the larger. Without samples outputs are as stable as those of the
 // base. Samples have signs, so that denominators may be near zero where noise is large.
 //
-// A Corrected does not change after construction (it keeps scratch memory between calls, in a way
-// that is safe) and may be shared by goroutines. The same seed and inputs give the same outputs,
+// A Corrected does not change after construction (the scratch memory that it keeps between calls
+// is safe for concurrent use) and may be shared by goroutines. The same seed and inputs give the same outputs,
 // whatever GOMAXPROCS is. Methods of the zero Corrected panic.
 type Corrected[T dense.Float] struct {
 	opts      CorrectedOptions
@@ -136,7 +131,7 @@ func NewCorrected[T dense.Float](base Form[T], opts CorrectedOptions, src rand.S
 	return c, nil
 }
 
-// withSums returns a copy of l whose calls leave sums.
+// withSums returns a copy of l whose calls leave numerators and denominators undivided.
 func (l *Landmarks[T]) withSums() *Landmarks[T] {
 	to := &Landmarks[T]{exact: l.exact, n: l.n, seed: l.seed, z: l.z, d: l.d, sums: true}
 	if l.means != nil {

@@ -47,8 +47,8 @@ type UnbiasedOptions struct {
 	// Context that ends an Estimate should not make the caller try again.
 	MaxCost float64
 
-	// Context ends a Pilot or an Estimate early, with Context.Err() in the error, once it is done;
-	// nil never is. That is noticed between blocks of features and between queries of a pilot.
+	// Context stops a Pilot or an Estimate early when it is cancelled, with Context.Err() in the
+	// error. Nil means that nothing stops it. It is checked between blocks of features and between queries of a pilot.
 	Context context.Context
 
 	// Progress, if not nil, is called with the number of replicates that are made and the number

@@ -61,7 +61,7 @@ type Landmarks[T dense.Float] struct {
 	given *Attention[T]     // nil if landmarks are chosen
 	means *landmarkMeans[T] // nil if points are not centred
 	d     int               // of landmarks that are given and of means
-	sums  bool              // calls leave sums, see Attention
+	sums  bool              // calls leave numerators and denominators undivided
 	calls pool.Of[landmarkCall[T]]
 }
 

@@ -35,8 +35,8 @@ type WithinOptions[T dense.Float] struct {
 	// Queries says for each row of q whether its output counts. Nil means that all outputs count.
 	Queries []bool
 
-	// Context ends the choice early, with Context.Err() in the error, once it is done; nil never is.
-	// That is noticed between blocks of exact rows and between forms that are tried.
+	// Context stops the choice early when it is cancelled, with Context.Err() in the error. Nil means
+	// that nothing stops it. It is checked between blocks of exact rows and between forms that are tried.
 	Context context.Context
 
 	// Progress, if not nil, is called with the number of steps that are done and the number of all
@@ -163,7 +163,7 @@ func (c Chosen[T]) best() *Tried {
 //
 // An error reports a tolerance that is not positive and finite, a nil src, options out of range, a
 // truth that is not made of Exacts, Sequences for a truth that is not a Batch, no row to draw,
-// shapes that do not fit, candidates none of which makes a form, and a Context that is done.
+// shapes that do not fit, candidates none of which makes a form, and a Context that is cancelled.
 func Within[T dense.Float](truth Form[T], tolerance float64, q, k, v dense.Matrix[T], opts WithinOptions[T], src rand.Source) (Chosen[T], error) {
 	start := time.Now()
 	none := Chosen[T]{}
