@@ -17,14 +17,28 @@ func Read(path ...string) ([]byte, bool) {
 	if data, ok := under(os.Getenv("GOROOT"), path); ok {
 		return data, true
 	}
-	// runtime.GOROOT is deprecated, and empty in a program built with -trimpath.
+	return under(asked(), path)
+}
+
+// find returns the directory that GOROOT names, or else the one that `go env GOROOT` prints, or
+// nothing if there is neither.
+func find() string {
+	if root := os.Getenv("GOROOT"); root != "" {
+		return root
+	}
+	return asked()
+}
+
+// asked returns what `go env GOROOT` prints, or nothing. runtime.GOROOT is deprecated, and empty in
+// a program built with -trimpath.
+func asked() string {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
 	out, err := exec.CommandContext(ctx, "go", "env", "GOROOT").Output()
 	if err != nil {
-		return nil, false
+		return ""
 	}
-	return under(strings.TrimSpace(string(out)), path)
+	return strings.TrimSpace(string(out))
 }
 
 // under returns the contents of a file in a Go root.
