@@ -1,0 +1,114 @@
+package bpe
+
+import (
+	"bytes"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// words cuts a text into words.
+func words(text string) (all []string) {
+	for text != "" {
+		n := wordLength(text)
+		all = append(all, text[:n])
+		text = text[n:]
+	}
+	return all
+}
+
+// TestWords has words by GPT-2's pattern, from its definition by hand.
+func TestWords(t *testing.T) {
+	for text, want := range map[string][]string{
+		"Hello world":               {"Hello", " world"},
+		"it's we'll x'y":            {"it", "'s", " we", "'ll", " x", "'", "y"},
+		"a  b":                      {"a", " ", " b"},
+		"a\n\tb":                    {"a", "\n", "\t", "b"},
+		"a \n":                      {"a", " \n"},
+		"x := 42;// é5":             {"x", " :=", " 42", ";//", " é", "5"},
+		"if x != nil {\n\t\treturn": {"if", " x", " !=", " nil", " {", "\n\t", "\t", "return"},
+		" ":                         {" "},
+		"\xff\xfea":                 {"\xff\xfe", "a"},
+		"\u00a0\u00a0b":             {"\u00a0", "\u00a0", "b"},
+	} {
+		assert.Equal(t, want, words(text), "%q", text)
+	}
+}
+
+// TestTrain trains by hand: "ab" is the most frequent pair, "abc" the next.
+func TestTrain(t *testing.T) {
+	tok, err := Train([]string{"abc abc", "ab d"}, 259)
+	require.NoError(t, err)
+	assert.Equal(t, 259, tok.Size())
+	assert.Equal(t, []string{"ab", "abc"}, []string{tok.Decode([]int{256}), tok.Decode([]int{257})})
+	got := tok.Encode([]int{7}, "abcab")
+	assert.Equal(t, []int{7, 257, 256}, got)
+
+	few, err := Train([]string{"abc abc"}, 1000)
+	require.NoError(t, err)
+	assert.Less(t, few.Size(), 262, "no pair is merged that occurs once")
+}
+
+func TestBytes(t *testing.T) {
+	assert.Equal(t, 0, byteToken['!'], "the first of GPT-2's tokens")
+	assert.Equal(t, 220, byteToken[' '])
+	assert.Equal(t, 198, byteToken['\n'])
+	assert.Equal(t, "Ġa\u0100", visible([]byte(" a\x00")))
+	assert.Equal(t, []int{'a', ' ', 0xc3, 0xa9}, Bytes().Encode(nil, "a é"))
+	assert.Equal(t, 256, Bytes().EndOfText())
+}
+
+// some is a tokenizer of Go text.
+func some(t testing.TB) *Tokenizer {
+	tok, err := Train([]string{strings.Repeat("func f(x int) int { return x + 1 }\n\tif x != nil {\n\t\treturn x\n", 3)}, 300)
+	require.NoError(t, err)
+	return tok
+}
+
+func TestRead(t *testing.T) {
+	tok := some(t)
+	var b bytes.Buffer
+	require.NoError(t, tok.Write(&b))
+	assert.True(t, strings.HasPrefix(b.String(), "#version: 0.2\n"))
+	again, err := Read(&b)
+	require.NoError(t, err)
+	assert.Equal(t, tok.merges, again.merges)
+	assert.Equal(t, tok.Size()-1, again.EndOfText())
+	assert.Empty(t, again.Decode([]int{again.EndOfText()}))
+
+	for text, want := range map[string]string{
+		"a":        `line 1 is "a"`,
+		"a b\na ":  `line 2 is "a "`,
+		"a \u4e00": "want two tokens",
+		"ab c":     `merges "ab c"`,
+		"a b\na b": "occurs twice",
+	} {
+		_, err := Read(strings.NewReader(text))
+		assert.ErrorContains(t, err, want)
+	}
+	_, err = Read(broken{})
+	assert.ErrorIs(t, err, errBroken)
+	_, err = New([][2]int{{0, 256}})
+	assert.ErrorContains(t, err, "merge 0 is of tokens 0 and 256")
+}
+
+var errBroken = errors.New("broken")
+
+type broken struct{}
+
+func (broken) Read([]byte) (int, error) { return 0, errBroken }
+
+// FuzzEncode: the tokens of any text are the text.
+func FuzzEncode(f *testing.F) {
+	tok := some(f)
+	for _, text := range []string{"", "func return 1", "a\xff\n\n  \t é", "'s 't"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		assert.Equal(t, text, tok.Decode(tok.Encode(nil, text)))
+		assert.Equal(t, text, strings.Join(words(text), ""))
+	})
+}
