@@ -62,7 +62,7 @@ func TestImports(t *testing.T) {
 		module + "orf":                   "internal/law internal/cmd rff performer validate examples",
 		module + "rff":                   "internal/cmd performer ridge validate examples",
 		module + "performer/recurrence":  "examples internal/cmd",
-		module + "performer/layer":       "",
+		module + "performer/layer":       "examples",
 		module + "performer":             "performer/layer examples internal/cmd",
 		module + "ridge":                 "examples internal/cmd",
 		module + "semiseparable":         "internal/cmd",

@@ -1,0 +1,119 @@
+package decoder
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	exprand "golang.org/x/exp/rand"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/performer"
+)
+
+// tiny has layers whose derivatives are taken element by element.
+var tiny = Config{
+	Vocabulary: 7, Layers: 2, Width: 8, Heads: 2, KeyHeads: 1, HeadDim: 4, Inner: 6, Epsilon: 1e-5, Base: 100,
+}
+
+// exact returns exact attention for the heads of c.
+func exact[T dense.Float](c Config) func(int) (Attention[T], error) {
+	return func(int) (Attention[T], error) {
+		return performer.NewBatch[T](c.Heads, c.KeyHeads, performer.Exact[T]{Causal: true})
+	}
+}
+
+// large makes the parameters of a new model large enough for every term of a gradient to count.
+func large[T dense.Float](m *Model[T]) {
+	for _, p := range m.Parameters() {
+		for i := range p.Value.Data {
+			p.Value.Data[i] += T(0.3 * math.Sin(float64(3*i+1)))
+		}
+	}
+}
+
+// TestGradients compares gradients with central differences. The error of these is
+// (step²/6)·f”' + 2⁻⁵³·|f|/step, some 1e-10 for the functions here; a term left out of a gradient
+// is some 1e-3 or more.
+func TestGradients(t *testing.T) {
+	untied, gpt2 := tiny, tiny
+	untied.Untied = true
+	gpt2.GPT2, gpt2.KeyHeads, gpt2.Context = true, 2, 4
+	for name, c := range map[string]Config{"llama": tiny, "untied": untied, "gpt2": gpt2} {
+		t.Run(name, func(t *testing.T) { testGradients(t, c) })
+	}
+}
+
+func testGradients(t *testing.T, c Config) {
+	b := Batch{Tokens: []int{0, 3, 6, 1, 1, 2, 5}, Next: []int{3, 4, 2, 1, 2, 0, 6}, Lengths: []int{3, 4}}
+	m, err := New(c, exact[float64](c), exprand.NewSource(5))
+	require.NoError(t, err)
+	large(m)
+	mean := func() (sum float64) {
+		losses, err := m.Losses(b)
+		require.NoError(t, err)
+		for _, l := range losses {
+			sum += l
+		}
+		return sum / float64(len(losses))
+	}
+	loss, err := m.Gradients(b)
+	require.NoError(t, err)
+	assert.InDelta(t, loss, mean(), 1e-15)
+	assert.Greater(t, loss, 0.5)
+	var gradients [][]float64
+	for _, p := range m.Parameters() {
+		gradients = append(gradients, p.Gradient.Clone().Data)
+	}
+	const step = 1e-5
+	for n, p := range m.Parameters() {
+		require.Len(t, gradients[n], len(p.Value.Data))
+		for i := 0; i < len(p.Value.Data); i += 3 {
+			v := p.Value.Data[i]
+			p.Value.Data[i] = v + step
+			up := mean()
+			p.Value.Data[i] = v - step
+			down := mean()
+			p.Value.Data[i] = v
+			slope := (up - down) / (2 * step)
+			assert.InDelta(t, slope, gradients[n][i], 1e-7*(1+math.Abs(slope)), "parameter %d, element %d", n, i)
+		}
+	}
+}
+
+// TestAdamW takes two steps of one number by the formula, with a gradient that is clipped.
+func TestAdamW(t *testing.T) {
+	p := newGain[float64](1, 2)
+	p.Decays = true
+	a := NewAdamW([]*Parameter[float64]{p})
+	w, m, v := 2.0, 0.0, 0.0
+	for step, g := range []float64{-4, 0.5} {
+		p.Gradient.Data[0] = g
+		assert.Equal(t, math.Abs(g), a.Step(0.1))
+		g /= max(1, math.Abs(g))
+		m, v = 0.9*m+0.1*g, 0.95*v+0.05*g*g
+		t1 := float64(step + 1)
+		w -= 0.1 * (m/(1-math.Pow(0.9, t1))/(math.Sqrt(v/(1-math.Pow(0.95, t1)))+1e-8) + 0.1*w)
+		assert.InDelta(t, w, p.Value.Data[0], 1e-15)
+	}
+}
+
+// TestExp32 compares with float64 where results are normal numbers. Two units in the last place are
+// 2·2⁻²³.
+func TestExp32(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	for range 100_000 {
+		x := float32(rng.Float64()*174 - 87)
+		want := math.Exp(float64(x))
+		require.InDelta(t, want, float64(exp32(x)), want*0x1p-22, "exp(%v)", x)
+	}
+	inf := float32(math.Inf(1))
+	assert.Equal(t, float32(1), exp32(0))
+	assert.Equal(t, inf, exp32(inf))
+	assert.Equal(t, inf, exp32(89))
+	assert.Zero(t, exp32(-inf))
+	assert.Zero(t, exp32(-88))
+	assert.True(t, math.IsNaN(float64(exp32(float32(math.NaN())))))
+}

@@ -1,0 +1,198 @@
+package decoder
+
+import (
+	"fmt"
+	"math/rand/v2"
+
+	"gonum.org/v1/gonum/blas"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/performer/layer"
+)
+
+// Model is a decoder: it predicts each token of a text from the tokens before. A Model works on one
+// call at a time.
+type Model[T dense.Float] struct {
+	Config
+	embedding *Parameter[T] // Vocabulary×Width
+	positions *Parameter[T] // Context×Width, or nil
+	blocks    []*block[T]
+	norm      sublayer[T]
+	out       *Parameter[T] // Vocabulary×Width, the embedding if tied
+	place     *places[T]
+
+	tokens   []int
+	x, y, dx buffer[T]
+	losses   buffer[float64]
+	h        dense.Matrix[T] // normalised outputs of the last block
+}
+
+// New returns a model with random parameters. heads returns the attention of a layer. The error
+// reports sizes below 1 or that do not fit each other, and what heads reports.
+func New[T dense.Float](c Config, heads func(layer int) (Attention[T], error), src rand.Source) (*Model[T], error) {
+	if err := c.check(); err != nil {
+		return nil, err
+	}
+	const sigma = 0.02 // logits start out near zero
+	m := &Model[T]{Config: c, embedding: newParameter[T](c.Vocabulary, c.Width, sigma, src), place: new(places[T])}
+	m.out = m.embedding
+	if c.Untied {
+		m.out = newParameter[T](c.Vocabulary, c.Width, sigma, src)
+	}
+	if c.GPT2 {
+		m.positions = newParameter[T](c.Context, c.Width, sigma, src)
+	} else {
+		var err error
+		m.place.rotary, err = layer.NewRotary[T](c.HeadDim, layer.RotaryOptions{Base: c.Base, Scaling: c.Scaling})
+		if err != nil {
+			return nil, fmt.Errorf("decoder: %w", err)
+		}
+	}
+	for i := range c.Layers {
+		a, err := heads(i)
+		if err != nil {
+			return nil, err
+		}
+		m.blocks = append(m.blocks, newBlock(c, m.place, a, src))
+	}
+	m.norm = newNorm[T](c)
+	return m, nil
+}
+
+// Forward returns the logits of the token after each one, a row each, for sequences of the given
+// lengths one after another. The next call overwrites them. It is an error if a token is not in the
+// vocabulary, if lengths do not add up to the tokens, or if there are more learnt positions to take
+// than there are.
+func (m *Model[T]) Forward(tokens, lengths []int) (dense.Matrix[T], error) {
+	sum := 0
+	for _, n := range lengths {
+		sum += n
+	}
+	if sum != len(tokens) {
+		return dense.Matrix[T]{}, fmt.Errorf("decoder: %d tokens for sequences of %d together", len(tokens), sum)
+	}
+	m.place.set(lengths)
+	if err := m.fits(tokens); err != nil {
+		return dense.Matrix[T]{}, err
+	}
+	return m.forward(tokens), nil
+}
+
+// fits returns an error unless the tokens and their positions are there.
+func (m *Model[T]) fits(tokens []int) error {
+	for i, t := range tokens {
+		if t < 0 || t >= m.Vocabulary {
+			return fmt.Errorf("decoder: token %d is %d, want one of %d", i, t, m.Vocabulary)
+		}
+		if p := m.place.positions[i]; m.positions != nil && p >= m.Context {
+			return fmt.Errorf("decoder: token %d is at position %d, and there are %d", i, p, m.Context)
+		}
+	}
+	return nil
+}
+
+// forward returns the logits of tokens at their places.
+func (m *Model[T]) forward(tokens []int) dense.Matrix[T] {
+	m.tokens = tokens
+	x := m.x.shape(len(tokens), m.Width)
+	for i, t := range tokens {
+		copy(x.Row(i), m.embedding.Value.Row(t))
+		if m.positions != nil {
+			add(x.Row(i), m.positions.Value.Row(m.place.positions[i]))
+		}
+	}
+	for _, b := range m.blocks {
+		x = b.forward(x)
+	}
+	m.h = m.norm.forward(x)
+	logits := m.y.shape(len(tokens), m.Vocabulary)
+	multiply(logits, m.h, blas.NoTrans, m.out.Value, blas.Trans, 0)
+	return logits
+}
+
+// Batch is sequences one after another, and the token that follows each token.
+type Batch struct{ Tokens, Next, Lengths []int }
+
+// Append appends the sequence of the given length that begins at the given place of a text.
+func (b *Batch) Append(text []uint16, at, length int) {
+	for i := at; i < at+length; i++ {
+		b.Tokens = append(b.Tokens, int(text[i]))
+		b.Next = append(b.Next, int(text[i+1]))
+	}
+	b.Lengths = append(b.Lengths, length)
+}
+
+// Losses returns −log p of the next token after each token in b, in nats, in memory that the next
+// call overwrites. Errors are those of Forward.
+func (m *Model[T]) Losses(b Batch) ([]float64, error) {
+	logits, err := m.Forward(b.Tokens, b.Lengths)
+	if err != nil {
+		return nil, err
+	}
+	losses := m.losses.shape(1, len(b.Next)).Data
+	crossEntropy(logits, losses, b.Next, false)
+	return losses, nil
+}
+
+// Gradients writes the gradients of the mean loss over the sequences in b and returns the loss.
+// Errors are those of Forward.
+func (m *Model[T]) Gradients(b Batch) (float64, error) {
+	logits, err := m.Forward(b.Tokens, b.Lengths)
+	if err != nil {
+		return 0, err
+	}
+	loss := crossEntropy(logits, m.losses.shape(1, len(b.Next)).Data, b.Next, true)
+	multiply(m.out.Gradient, logits, blas.Trans, m.h, blas.NoTrans, 0)
+	dx := m.dx.shape(len(b.Tokens), m.Width)
+	multiply(dx, logits, blas.NoTrans, m.out.Value, blas.NoTrans, 0)
+	dx = m.norm.backward(dx)
+	for i := len(m.blocks) - 1; i >= 0; i-- {
+		dx = m.blocks[i].backward(dx)
+	}
+	if m.Untied {
+		clear(m.embedding.Gradient.Data)
+	}
+	if m.positions != nil {
+		clear(m.positions.Gradient.Data)
+	}
+	for i, t := range m.tokens {
+		add(m.embedding.Gradient.Row(t), dx.Row(i))
+		if m.positions != nil {
+			add(m.positions.Gradient.Row(m.place.positions[i]), dx.Row(i))
+		}
+	}
+	return loss, nil
+}
+
+// Parameters returns all parameters of m in a fixed order.
+func (m *Model[T]) Parameters() []*Parameter[T] {
+	all := []*Parameter[T]{m.embedding}
+	if m.Untied {
+		all = append(all, m.out)
+	}
+	if m.positions != nil {
+		all = append(all, m.positions)
+	}
+	for _, b := range m.blocks {
+		all = append(all, b.parameters()...)
+	}
+	return append(all, m.norm.parameters()...)
+}
+
+// Size returns the number of parameters.
+func (m *Model[T]) Size() (n int) {
+	for _, p := range m.Parameters() {
+		n += len(p.Value.Data)
+	}
+	return n
+}
+
+// Projections returns the queries, keys and values of a layer in the last call, as attention has got
+// them: heads are blocks of columns.
+func (m *Model[T]) Projections(layer int) (q, k, v dense.Matrix[T]) {
+	a := m.blocks[layer].attention
+	return a.split(a.qkv)
+}
+
+// Use replaces the attention of a layer.
+func (m *Model[T]) Use(layer int, heads Attention[T]) { m.blocks[layer].attention.heads = heads }

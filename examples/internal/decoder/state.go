@@ -1,0 +1,57 @@
+package decoder
+
+import (
+	"fmt"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/performer"
+)
+
+// State is the tokens that a model has read: their keys and values, or what a form of attention
+// keeps of them.
+type State[T dense.Float] struct {
+	model  *Model[T]
+	layers []*performer.State[T]
+	length int
+}
+
+// stated is attention that reads one token after another, as performer.Batch does.
+type stated[T dense.Float] interface {
+	NewState(d, dv int) (*performer.State[T], error)
+}
+
+// NewState returns a state without tokens. It is an error if the attention of a layer has none.
+func (m *Model[T]) NewState() (*State[T], error) {
+	s := &State[T]{model: m}
+	for i, b := range m.blocks {
+		a, ok := b.attention.heads.(stated[T])
+		if !ok {
+			return nil, fmt.Errorf("decoder: layer %d: the attention %T has no state", i, b.attention.heads)
+		}
+		state, err := a.NewState(m.HeadDim, m.HeadDim)
+		if err != nil {
+			return nil, fmt.Errorf("decoder: layer %d: %w", i, err)
+		}
+		s.layers = append(s.layers, state)
+	}
+	return s, nil
+}
+
+// Step reads the tokens that follow and returns the logits of the token after each one, a row each.
+// The next call of the model overwrites them. Errors are those of Forward.
+func (s *State[T]) Step(tokens []int) (dense.Matrix[T], error) {
+	m := s.model
+	m.place.follow(s.length, len(tokens))
+	if err := m.fits(tokens); err != nil {
+		return dense.Matrix[T]{}, err
+	}
+	for i, b := range m.blocks {
+		b.attention.state = s.layers[i]
+	}
+	logits := m.forward(tokens)
+	for _, b := range m.blocks {
+		b.attention.state = nil
+	}
+	s.length += len(tokens)
+	return logits, nil
+}

@@ -1,0 +1,117 @@
+package decoder
+
+import (
+	"math"
+	"sync"
+
+	"gonum.org/v1/gonum/blas"
+
+	fast "github.com/seed-feabd252/randfeat/blas"
+	"github.com/seed-feabd252/randfeat/dense"
+)
+
+// rowGrain and elementGrain are how many rows or numbers a goroutine takes.
+const (
+	rowGrain     = 64
+	elementGrain = 1 << 15
+)
+
+// ranges calls f for ranges of at most grain numbers that make up [0, n), each on a goroutine.
+func ranges(n, grain int, f func(lo, hi int)) {
+	var all sync.WaitGroup
+	for lo := 0; lo < n; lo += grain {
+		all.Go(func() { f(lo, min(lo+grain, n)) })
+	}
+	all.Wait()
+}
+
+// multiply computes dst = A·B + beta·dst, where A is a or its transpose and B is b or its transpose.
+func multiply[T dense.Float](dst, a dense.Matrix[T], ta blas.Transpose, b dense.Matrix[T], tb blas.Transpose, beta T) {
+	var product fast.Implementation
+	inner := a.Cols
+	if ta == blas.Trans {
+		inner = a.Rows
+	}
+	switch to := any(dst.Data).(type) {
+	case []float32:
+		product.Sgemm(ta, tb, dst.Rows, dst.Cols, inner, 1, any(a.Data).([]float32), a.Stride,
+			any(b.Data).([]float32), b.Stride, float32(beta), to, dst.Stride)
+	case []float64:
+		product.Dgemm(ta, tb, dst.Rows, dst.Cols, inner, 1, any(a.Data).([]float64), a.Stride,
+			any(b.Data).([]float64), b.Stride, float64(beta), to, dst.Stride)
+	}
+}
+
+// add computes y += x.
+func add[T dense.Float](y, x []T) {
+	y = y[:len(x)]
+	for j, v := range x {
+		y[j] += v
+	}
+}
+
+// addRows computes y += x on all processors, for matrices of one block of memory each.
+func addRows[T dense.Float](y, x dense.Matrix[T]) {
+	ranges(len(x.Data), elementGrain, func(lo, hi int) { add(y.Data[lo:hi], x.Data[lo:hi]) })
+}
+
+// squaredNorm returns Σx². One sum alone would wait for each addition.
+func squaredNorm[T dense.Float](x []T) float64 {
+	var s0, s1, s2, s3 float64
+	for ; len(x) >= 4; x = x[4:] {
+		a, b, c, d := float64(x[0]), float64(x[1]), float64(x[2]), float64(x[3])
+		s0 += a * a
+		s1 += b * b
+		s2 += c * c
+		s3 += d * d
+	}
+	for _, v := range x {
+		s0 += float64(v) * float64(v)
+	}
+	return (s0 + s1) + (s2 + s3)
+}
+
+// exps sets y to exp(x), and takes float32 without the way over float64.
+func exps[T dense.Float](y, x []T) {
+	switch x := any(x).(type) {
+	case []float32:
+		y := any(y).([]float32)[:len(x)]
+		for j, v := range x {
+			y[j] = exp32(v)
+		}
+	case []float64:
+		y := any(y).([]float64)[:len(x)]
+		for j, v := range x {
+			y[j] = math.Exp(v)
+		}
+	}
+}
+
+// exp32 returns exp(x) to 2 units in the last place. With n = round(x/log 2) it is 2ⁿ·exp(r) for
+// |r| ≤ ½·log 2, where a polynomial of Cephes' expf is exp(r). Results below the normal numbers are
+// zero.
+func exp32(x float32) float32 {
+	const (
+		perLog2    = 1.44269504088896341
+		log2High   = 0.693359375
+		log2Low    = -2.12194440e-4
+		roundMagic = 3 << 22
+	)
+	if !(x < 88.7) {
+		return float32(math.Exp(float64(x)))
+	}
+	if x < -87.3 {
+		return 0
+	}
+	shifted := x*perLog2 + roundMagic
+	n := shifted - roundMagic
+	r := x - n*log2High - n*log2Low
+	p := float32(1.9875691500e-4)
+	p = p*r + 1.3981999507e-3
+	p = p*r + 8.3334519073e-3
+	p = p*r + 4.1665795894e-2
+	p = p*r + 1.6666665459e-1
+	p = p*r + 5.0000001201e-1
+	y := p*r*r + r + 1
+	return y * math.Float32frombits(uint32(int32(n)+127)<<23)
+}
