@@ -42,6 +42,6 @@ func ExampleAudit() {
 		fmt.Println(a)
 	}
 	// Output:
-	// error 15.4 % (95 %: 13.7 … 18.3 %), 9 of 10 rows within 21 %, worst 36 % of 64 rows; plain averages 24 %
-	// error 1.74 % (95 %: 1.58 … 1.96 %), 9 of 10 rows within 2.5 %, worst 3.5 % of 64 rows; plain averages 24 %
+	// error 15.4 % (95 %: 13.7 … 18.9 %), 9 of 10 rows within 21 %, worst 36 % of 64 rows; plain averages 24 %
+	// error 1.74 % (95 %: 1.58 … 1.99 %), 9 of 10 rows within 2.5 %, worst 3.5 % of 64 rows; plain averages 24 %
 }

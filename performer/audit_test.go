@@ -341,7 +341,7 @@ func TestAuditRefuses(t *testing.T) {
 		},
 		"form 0 is nil": func() (Audited, error) { return auditOne[float64](nil, exact, x, x, x, 1, options{}, source(1)) },
 		"truth is a *performer.Attention[float64], want an Exact": func() (Audited, error) { return auditOne[float64](linear, linear, x, x, x, 1, options{}, source(1)) },
-		"truth is a <nil>, want an Exact":                         func() (Audited, error) { return auditOne[float64](linear, nil, x, x, x, 1, options{}, source(1)) },
+		"truth is nil": func() (Audited, error) { return auditOne[float64](linear, nil, x, x, x, 1, options{}, source(1)) },
 		"truth has a *performer.Attention[float64] for head 0, want an Exact": func() (Audited, error) {
 			return auditOne[float64](batch, batch, mat(6, 8), x, x, 1, options{}, source(1))
 		},

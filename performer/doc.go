@@ -221,6 +221,8 @@
 //     Chapman & Hall.
 //   - [Epperly, Tropp & Webber 2024] E. N. Epperly, J. A. Tropp, R. J. Webber: Embrace rejection:
 //     kernel matrix approximation by accelerated randomly pivoted Cholesky. arXiv:2410.03969.
+//   - [Hill 1975] B. M. Hill: A simple general approach to inference about the tail of a distribution.
+//     Annals of Statistics 3.
 //   - [Katharopoulos et al. 2020] A. Katharopoulos, A. Vyas, N. Pappas, F. Fleuret:
 //     Transformers are RNNs: fast autoregressive transformers with linear attention.
 //     ICML 2020.

@@ -147,7 +147,8 @@ func (c Chosen[T]) best() *Tried {
 // It is the Confidence of each head for itself, and has the limits that [Audited] names: rows that
 // are too rare to be drawn cannot be seen. So a form that holds is drawn a second time, and both
 // outputs are compared in all rows: they must not differ by more than √2·tolerance, as independent
-// errors do. That sees rare rows unless both draws have the same errors.
+// errors do. That sees rare rows unless both draws have the same errors. So intervals of Within have
+// no room for rows that are too rare to be drawn, as those of Audit do.
 //
 // Forms are tried in the order of predicted costs. Within extrapolates the errors of a candidate,
 // and passes over sizes that will not hold. It ends with exact attention where the next form would
@@ -351,7 +352,7 @@ func (c *choice[T]) audited() Audited {
 		deviations = append(deviations, selected(h.chosen, c.deciding))
 		averages = append(averages, selected(h.averages, c.deciding))
 	}
-	return auditedHeads(deviations, averages, c.a.of, c.opts.Confidence, c.rng)
+	return auditedHeads(deviations, averages, c.a.of, c.opts.Confidence, (*ratio).intervalOfDrawn, c.rng)
 }
 
 // calibrate returns how many seconds a unit of predicted work takes in exact attention of some

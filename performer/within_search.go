@@ -288,7 +288,7 @@ func (h *headChoice[T]) holds(rows []deviation) bool {
 	if r == nil {
 		return e <= h.tolerance
 	}
-	_, high := r.interval(h.one.of, confidence, h.rng)
+	_, high := r.intervalOfDrawn(h.one.of, confidence, h.rng)
 	return high <= h.tolerance
 }
 
