@@ -128,7 +128,7 @@ type tensorCall[T dense.Float] struct {
 
 // newTensorCall checks a call and prepares its keys.
 func newTensorCall[T dense.Float](form Form[T], c Call[T]) (*tensorCall[T], error) {
-	if form == nil {
+	if isNil(form) {
 		return nil, errors.New("performer: form is nil")
 	}
 	if err := c.fits(); err != nil {
@@ -356,7 +356,7 @@ func (t *tensorHeads[T]) Piece(i int) {
 func stacked[T dense.Float](t dense.Tensor[T], b int, u unit[T]) (dense.Matrix[T], bool) {
 	m := dense.Head(t, b, u.from)
 	if n := u.to - u.from; n > 1 {
-		if t.HeadStride != t.Rows*t.Stride || t.Cols == 0 {
+		if t.Rows == 0 || t.Cols == 0 || t.HeadStride != t.Rows*t.Stride {
 			return m, false
 		}
 		start := b*t.BatchStride + u.from*t.HeadStride

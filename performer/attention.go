@@ -97,11 +97,27 @@ func newAttention[T dense.Float](query, key rff.Map[T], opts Options) (*Attentio
 // setMaps makes query and key the maps of a.
 func (a *Attention[T]) setMaps(query, key rff.Map[T]) {
 	a.query, a.key, a.logs = query, key, false
-	a.mapQueries, a.mapKeys = query.Transform, key.Transform
+	a.mapQueries, a.mapKeys = shaped(query, query.Transform), shaped(key, key.Transform)
 	lq, queryIsLog := query.(rff.LogMap[T])
 	lk, keyIsLog := key.(rff.LogMap[T])
 	if queryIsLog && keyIsLog {
-		a.mapQueries, a.mapKeys, a.logs = lq.LogTransform, lk.LogTransform, true
+		a.mapQueries, a.mapKeys, a.logs = shaped(query, lq.LogTransform), shaped(key, lk.LogTransform), true
+	}
+}
+
+// shaped returns transform, a method of phi, with a panic that names phi where the features do not
+// have the shape that Dims of phi tells, or are not in dst.
+func shaped[T dense.Float](phi rff.Map[T], transform func(dst, x dense.Matrix[T]) dense.Matrix[T]) func(dst, x dense.Matrix[T]) dense.Matrix[T] {
+	_, m := phi.Dims()
+	return func(dst, x dense.Matrix[T]) dense.Matrix[T] {
+		features := transform(dst, x)
+		if features.Rows != x.Rows || features.Cols != m {
+			panic(fmt.Sprintf("performer: features of %T are %d×%d for points of %d×%d, want %d×%d", phi, features.Rows, features.Cols, x.Rows, x.Cols, x.Rows, m))
+		}
+		if len(dst.Data) > 0 && len(features.Data) > 0 && &dst.Data[0] != &features.Data[0] {
+			panic(fmt.Sprintf("performer: %T returns its features in other memory, want them in dst", phi))
+		}
+		return features
 	}
 }
 

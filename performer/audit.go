@@ -203,6 +203,14 @@ func rowwise[T dense.Float](form Form[T]) bool {
 // exactHeads returns the truth as a Batch of Exacts with as many heads as the forms. The error
 // reports a truth of another kind, and heads that differ from the truth.
 func exactHeads[T dense.Float](truth Form[T], forms ...Form[T]) (*Batch[T], error) {
+	if isNil(truth) {
+		return nil, errors.New("performer: truth is nil")
+	}
+	for i, form := range forms {
+		if isNil(form) {
+			return nil, fmt.Errorf("performer: form %d is nil", i)
+		}
+	}
 	heads, isHeads := truth.(*Batch[T])
 	if isHeads && heads.heads == 0 {
 		return nil, errNoBatch
@@ -235,9 +243,9 @@ func exactHeads[T dense.Float](truth Form[T], forms ...Form[T]) (*Batch[T], erro
 	return heads, nil
 }
 
-// sameHeads returns an error if form i is nil, or known to compute something else than the truth.
+// sameHeads returns an error if form i is nil or known to compute something else than the truth.
 func sameHeads[T dense.Float](i int, form Form[T], truth *Batch[T]) error {
-	if form == nil {
+	if isNil(form) {
 		return fmt.Errorf("performer: form %d is nil", i)
 	}
 	b, ok := form.(*Batch[T])

@@ -3,6 +3,7 @@ package performer
 import (
 	"errors"
 	"fmt"
+	"reflect"
 	"runtime"
 
 	"github.com/seed-feabd252/randfeat/dense"
@@ -52,7 +53,7 @@ func NewBatch[T dense.Float](heads, keyHeads int, forms ...Form[T]) (*Batch[T], 
 	}
 	b := &Batch[T]{heads: heads, keyHeads: keyHeads}
 	for i, form := range forms {
-		if form == nil {
+		if isNil(form) {
 			return nil, fmt.Errorf("performer: form %d is nil", i)
 		}
 		p, ok := form.(maskedForm[T])
@@ -84,6 +85,12 @@ func NewBatch[T dense.Float](heads, keyHeads int, forms ...Form[T]) (*Batch[T], 
 	}
 	b.count = len(b.units)
 	return b, nil
+}
+
+// isNil reports whether there is no form: nil, or a nil pointer of some type.
+func isNil[T dense.Float](form Form[T]) bool {
+	v := reflect.ValueOf(form)
+	return !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil()
 }
 
 // shares reports whether the form sums keys once for all heads that read them.

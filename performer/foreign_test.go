@@ -1,0 +1,97 @@
+package performer_test
+
+import (
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	exprand "golang.org/x/exp/rand"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/kernels"
+	"github.com/seed-feabd252/randfeat/performer"
+	"github.com/seed-feabd252/randfeat/rff"
+)
+
+// foreignMap is a map of another package, whose features are those of its function.
+type foreignMap func(dst, x dense.Matrix[float64]) dense.Matrix[float64]
+
+func (foreignMap) Dims() (in, out int)    { return 2, 3 }
+func (foreignMap) Kernel() kernels.Kernel { return nil }
+func (m foreignMap) Transform(dst, x dense.Matrix[float64]) dense.Matrix[float64] {
+	return m(dst, x)
+}
+
+// TestForeignMaps: a map of another package that breaks the contract of rff.Map is named.
+func TestForeignMaps(t *testing.T) {
+	x := dense.New[float64](5, 2)
+	for want, phi := range map[string]foreignMap{
+		"performer: features of performer_test.foreignMap are 5×4 for points of 5×2, want 5×3": func(_, x dense.Matrix[float64]) dense.Matrix[float64] {
+			return dense.New[float64](x.Rows, 4)
+		},
+		"performer: features of performer_test.foreignMap are 1×3 for points of 5×2, want 5×3": func(_, x dense.Matrix[float64]) dense.Matrix[float64] {
+			return dense.New[float64](1, 3)
+		},
+		"performer: performer_test.foreignMap returns its features in other memory, want them in dst": func(_, x dense.Matrix[float64]) dense.Matrix[float64] {
+			return dense.New[float64](x.Rows, 3)
+		},
+	} {
+		for _, causal := range []bool{false, true} {
+			form, err := performer.New[float64](phi, performer.Options{Causal: causal})
+			require.NoError(t, err)
+			assert.PanicsWithValue(t, want, func() { form.Forward(dense.Matrix[float64]{}, x, x, x) })
+		}
+	}
+}
+
+// TestNilForms: a nil pointer to a form is no form.
+func TestNilForms(t *testing.T) {
+	x, src := dense.New[float64](3, 2), exprand.NewSource(1)
+	exact := performer.Exact[float64]{}
+	for _, form := range []performer.Form[float64]{
+		nil, (*performer.Exact[float64])(nil), (*performer.Attention[float64])(nil), (*performer.Landmarks[float64])(nil),
+		(*performer.Corrected[float64])(nil), (*performer.Batch[float64])(nil),
+	} {
+		_, err := performer.NewBatch(1, 1, form)
+		assert.EqualError(t, err, "performer: form 0 is nil", "%T", form)
+		_, err = performer.Audit(exact, x, x, x, performer.AuditOptions{}, src, form)
+		assert.EqualError(t, err, "performer: form 0 is nil", "%T", form)
+		_, err = performer.Audit(form, x, x, x, performer.AuditOptions{}, src, performer.Form[float64](exact))
+		assert.EqualError(t, err, "performer: truth is nil", "%T", form)
+		_, err = performer.Within(form, 0.1, x, x, x, performer.WithinOptions[float64]{}, src)
+		assert.EqualError(t, err, "performer: truth is nil", "%T", form)
+		_, err = performer.Attend(form, performer.Call[float64]{})
+		assert.EqualError(t, err, "performer: form is nil", "%T", form)
+	}
+}
+
+// TestAttendWithoutElements: strides of tensors without elements say nothing.
+func TestAttendWithoutElements(t *testing.T) {
+	phi, err := rff.ELU[float64](2)
+	require.NoError(t, err)
+	linear, err := performer.New(phi, performer.Options{})
+	require.NoError(t, err)
+	far := func(x dense.Tensor[float64]) dense.Tensor[float64] {
+		x.Stride, x.HeadStride, x.BatchStride = math.MaxInt, math.MaxInt, math.MaxInt
+		return x
+	}
+	none := func(sides ...int) dense.Tensor[float64] {
+		return far(dense.NewTensor[float64](sides[0], sides[1], sides[2], sides[3]))
+	}
+	k, q := dense.NewTensor[float64](1, 1, 3, 2), dense.NewTensor[float64](1, 2, 4, 2)
+	for _, form := range []performer.Form[float64]{linear, performer.Exact[float64]{}} {
+		r, err := performer.Attend(form, performer.Call[float64]{Q: none(1, 2, 0, 2), K: k, V: k, Out: none(1, 2, 0, 2)})
+		require.NoError(t, err)
+		assert.Equal(t, [4]int{1, 2, 0, 2}, r.Out.Shape())
+		r, err = performer.Attend(form, performer.Call[float64]{Q: q, K: k, V: none(1, 1, 3, 0), Out: none(1, 2, 4, 0)})
+		require.NoError(t, err)
+		assert.Equal(t, [4]int{1, 2, 4, 0}, r.Out.Shape())
+		want, err := performer.Attend(form, performer.Call[float64]{Q: q, K: k, V: k})
+		require.NoError(t, err)
+		r, err = performer.Attend(form, performer.Call[float64]{Q: q, K: k, V: k, PastK: none(1, 1, 0, 2), PastV: none(1, 1, 0, 2)})
+		require.NoError(t, err)
+		assert.Equal(t, want, r)
+	}
+}
