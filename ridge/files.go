@@ -1,6 +1,7 @@
 package ridge
 
 import (
+	"bufio"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -9,13 +10,14 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/npy"
 )
 
 // NPY is Rows in files of NumPy's format (.npy), read a block at a time: arrays of the numbers that
-// package npy reads, in C order, converted to T.
+// package npy reads, in C order, converted to T. Such files have no checksum.
 type NPY[T dense.Float] struct {
 	X       string // path of the points, n×d
 	Y       string // path of the targets, n×p or n
@@ -78,16 +80,22 @@ func (f NPY[T]) read(yield func(Block[T], error) bool) error {
 	}
 }
 
+// byteOrderMark is what some programs write before the text of a file in UTF-8.
+const byteOrderMark = "\ufeff"
+
 // CSV is Rows in a file of comma-separated numbers, read a block at a time.
 type CSV[T dense.Float] struct {
 	Path    string
-	Targets []int // columns of the targets, from 0 on; nil for the last one
+	Targets []int // indices of the columns of the targets, from 0 on; nil for the last one
 	Header  bool  // the first line has names
 	Comma   rune  // between numbers; 0 for a comma
 }
 
-// Blocks reads the file. The columns that are no targets are the points. An error names the file,
-// the line and the column of what is not a number.
+// Blocks reads the file. The columns that are no targets are the points. Numbers are decimal, without
+// underscores. A byte order mark at the beginning is skipped. An error names the file and, counted
+// from 1, the line and the column of what is not a number.
+//
+// A file of this kind has no checksum: digits that were damaged or cut off are other numbers.
 func (f CSV[T]) Blocks() iter.Seq2[Block[T], error] {
 	return func(yield func(Block[T], error) bool) {
 		if err := f.read(yield); err != nil {
@@ -103,7 +111,11 @@ func (f CSV[T]) read(yield func(Block[T], error) bool) error {
 		return errors.Unwrap(err) // which repeats the path
 	}
 	defer file.Close()
-	r := csv.NewReader(file)
+	data := bufio.NewReader(file)
+	if first, _ := data.Peek(len(byteOrderMark)); string(first) == byteOrderMark {
+		_, _ = data.Discard(len(byteOrderMark))
+	}
+	r := csv.NewReader(data)
 	r.ReuseRecord = true
 	r.TrimLeadingSpace = true
 	if f.Comma != 0 {
@@ -141,9 +153,9 @@ func (f CSV[T]) read(yield func(Block[T], error) bool) error {
 		}
 		for j, text := range record {
 			v, err := strconv.ParseFloat(text, 64)
-			if err != nil {
+			if err != nil || strings.ContainsAny(text, "_xX") {
 				line, _ := r.FieldPos(j)
-				return fmt.Errorf("line %d, column %d: %.40q is not a number", line, j, text)
+				return fmt.Errorf("line %d, column %d: %.40q is not a number", line, j+1, text)
 			}
 			if !slices.Contains(targets, j) {
 				x = append(x, T(v))

@@ -105,6 +105,20 @@ func TestCSVDefaults(t *testing.T) {
 	}
 }
 
+// TestByteOrderMark reads a file as spreadsheets write it, with and without names of columns.
+func TestByteOrderMark(t *testing.T) {
+	for _, header := range []bool{false, true} {
+		text := "\ufeff1,2\n3,4\n"
+		if header {
+			text = "\ufeff\"a, b\",c\n1,2\n3,4\n"
+		}
+		for b, err := range (ridge.CSV[float64]{Path: put(t, "rows.csv", []byte(text)), Header: header}).Blocks() {
+			require.NoError(t, err)
+			assert.Equal(t, dense.Of(2, 1, []float64{1, 3}), b.X)
+		}
+	}
+}
+
 func TestFileErrors(t *testing.T) {
 	phi := gaussian[float64](t, 4, 2, 1, 1)
 	fail := func(rows ridge.Rows[float64], want ...string) {
@@ -119,7 +133,10 @@ func TestFileErrors(t *testing.T) {
 	}
 	fail(ridge.CSV[float64]{Path: "none.csv"}, "ridge: none.csv: no such file")
 	fail(csv(""), "ridge: no rows")
-	fail(csv("1,2,3\n1,x,3\n"), `rows.csv: line 2, column 1: "x" is not a number`)
+	fail(csv("1,2,3\n1,x,3\n"), `rows.csv: line 2, column 2: "x" is not a number`)
+	for _, text := range []string{"1_0", "0x1p4", "0X1P4", ""} {
+		fail(csv("1,2,3\n"+text+",2,3\n"), fmt.Sprintf("rows.csv: line 2, column 1: %q is not a number", text))
+	}
 	fail(csv("1,2,3\n1,2\n"), "line 2: wrong number of fields")
 	fail(csv("1\n"), "1 columns and 1 targets")
 	fail(csv("1,2,3\nNaN,2,3\n"), "ridge: x[1][0] = NaN")
