@@ -20,6 +20,9 @@ type cursor struct{ json *json.Decoder }
 // escape matches an escape sequence, and in its group a surrogate without its other half.
 var escape = regexp.MustCompile(`(?is)\\(?:ud[89ab]..\\ud[c-f]..|(ud[89a-f]..)|.)`)
 
+// longestEscape is the length of two surrogates.
+const longestEscape = len(`\ud83d\ude00`)
+
 // newCursor checks that the decoder has nothing in text to replace.
 func newCursor(text []byte) (*cursor, error) {
 	// around has the name that the byte at belongs to, or that stands before it.
@@ -32,7 +35,13 @@ func newCursor(text []byte) (*cursor, error) {
 		at += size
 	}
 	for at := 0; ; {
-		m := escape.FindSubmatchIndex(text[at:])
+		// A header has few escape sequences, and the expression takes long for each byte.
+		next := bytes.IndexByte(text[at:], '\\')
+		if next < 0 {
+			break
+		}
+		at += next
+		m := escape.FindSubmatchIndex(text[at:min(len(text), at+longestEscape)])
 		if m == nil {
 			break
 		}

@@ -38,7 +38,8 @@
 // a 0. In this package the non-zero dimensions of an empty tensor must have a product that fits
 // an int too, so that no partial product of a shape that was read overflows.
 //
-// Read does not check values: NaN and ±Inf come through.
+// Read does not check values: NaN and ±Inf come through. The format has no checksum, so elements that
+// were damaged are other numbers.
 //
 // # Cost of hostile input
 //
