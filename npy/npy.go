@@ -7,7 +7,8 @@
 //
 // A [Reader] reads some rows at a time, in memory that does not depend on their number.
 //
-// A file is not trusted: its header is compared with its size before memory is allocated. Arrays
+// A file is not trusted: its header is compared with its size before memory is allocated. The format
+// has no checksum, so elements that were damaged are other numbers. Arrays
 // without elements, in Fortran order and of other types are errors, which say how NumPy converts.
 //
 // NumPy has no type bfloat16, and writes such arrays of package ml_dtypes as '|V2' or '<V2', two

@@ -62,14 +62,15 @@ var (
 // without W_query.bias, W_key.bias and W_value.bias. All names begin with the prefix, such as
 // "model.layers.0.self_attn."; Read ignores tensors whose names do not. In in_proj_weight keys and
 // values have one dimension a head. Rows belong to outputs, but to inputs where c_attn.weight of E
-// columns for all queries is E×3E or, with Hk heads of keys for H of queries, E×(1 + 2·Hk/H)·E: such
-// are the weights of GPT-2's Conv1D, and Read transposes c_attn.weight and c_proj.weight. Elements
-// of type F64, F32, F16 and BF16 are converted to T. What a model does between projections and attention, such as the rotation of
-// positions in Llama, is not in the file, and not in the layer.
+// columns for all queries is E×3E or, with Hk heads of keys for H of queries, E×(1 + 2·Hk/H)·E:
+// such are the weights of GPT-2's Conv1D, and Read transposes c_attn.weight and c_proj.weight.
+// Elements of type F64, F32, F16 and BF16 are converted to T. What a model does between projections
+// and attention, such as the rotation of positions in Llama, is not in the file, and not in the
+// layer. The format has no checksum: weights that were damaged are other weights.
 //
-// Read returns an error if attention is nil or zero, or f is nil; if a tensor is missing, has another shape or
-// type, or has the prefix and is not in this list; and in the cases of [New]. The error names the
-// tensor.
+// Read returns an error if attention is nil or zero, or f is nil; if a tensor is missing, has
+// another shape or type, or has the prefix and is not in this list; and in the cases of [New]. The
+// error names the tensor.
 func Read[T dense.Float](f *safetensors.File, prefix string, attention *performer.Batch[T]) (*MultiHead[T], error) {
 	t, err := newTensors(f, prefix, attention)
 	if err != nil {
