@@ -53,11 +53,10 @@ func (s *Sums[T]) MarshalBinary() ([]byte, error) {
 	return stream.Seal(b), nil
 }
 
-// UnmarshalBinary makes s the sums whose bytes these are, whatever s held before. s is one of
-// NewSums for the same type, map and number of outputs; features are compared by their values at a
-// few points. UnmarshalBinary returns an error and leaves s as it is if anything differs or the
-// bytes are damaged. The checksum finds damage, not forgery; forged sums are at worst wrong. Memory
-// does not depend on the bytes.
+// UnmarshalBinary replaces s by the sums that data encodes. s is one of NewSums for the same type,
+// map and number of outputs; features are compared by their values at a few points. UnmarshalBinary
+// returns an error and leaves s as it is if anything differs or the bytes are damaged. The checksum
+// finds damage, not forgery; forged sums are at worst wrong. Memory does not depend on the bytes.
 func (s *Sums[T]) UnmarshalBinary(data []byte) error {
 	n, body, err := s.header().Open(data, s.encodedSize(), 0)
 	if err != nil {

@@ -54,8 +54,8 @@
 //
 // Options leaves the variances to the evidence. For a ratio λ the evidence has its maximum over σ²
 // in closed form, and λ is found by a search on its logarithm, with a Cholesky factorisation for
-// each of some 25 values. For all values one tridiagonal form would do, but gonum's took 80 times as
-// long as a factorisation at D = 1024.
+// each of some 25 values. One tridiagonal form would serve all values, but gonum's takes longer
+// than these factorisations together.
 //
 // Products that the factorisations need are those of this module. They do not touch the BLAS that a
 // program has set for gonum, and do not depend on it.
@@ -65,18 +65,18 @@
 //
 // # Choosing
 //
-//   - By evidence, if the rows are few or a pass over them is dear: one fit a map. The evidence
-//     trusts the model.
+//   - By evidence, if the rows are few or a pass over them is expensive: one fit per map. The
+//     evidence trusts the model.
 //   - By folds, if only errors count. Costs one pass and K + 1 fits.
 //   - By leave-one-out, for few rows. Costs as much again as the sums.
 //
 // # Samples
 //
-// Model.Sample draws weights, so that each draw is a function of all points that costs D a point.
-// Weights have D degrees of freedom. When about D rows have used them up, all draws agree, far from
-// the rows too, where the process of the kernel knows nothing: variance starvation. Model.Pathwise
-// draws the prior with features and corrects it by the kernel itself [Wilson et al. 2020]. It costs
-// O(N³) for N rows.
+// Model.Sample draws weights, so that each draw is a function that can be evaluated at any point,
+// at the cost of D operations. Weights have D degrees of freedom. When about D rows have used them
+// up, all draws agree, even far from the rows, where the process of the kernel is uncertain:
+// variance starvation. Model.Pathwise draws the prior with features and corrects it by the kernel
+// itself [Wilson et al. 2020]. It costs O(N³) for N rows.
 //
 // # Classification
 //
@@ -107,7 +107,8 @@
 //	model.intercepts         b, a number for each class
 //
 // and the format, version, type and checksum that package rff lists. testdata/predict.py predicts
-// from files with NumPy. Later versions read the files of this version; golden files see to it.
+// from files with NumPy. Later versions read the files of this version; tests with golden files
+// ensure that.
 //
 // # Precision
 //

@@ -19,21 +19,22 @@ import (
 // The error reports a map that cannot be written, and the errors of w.
 func (m *Model[T]) Write(w io.Writer) error { return write(w, m) }
 
-// Write writes the classifier with its map. All else is as for a Model; the file has D·classes
-// numbers of T and those of the map.
+// Write writes the classifier with its map. Everything else is as for a Model; the file has
+// D·classes numbers of T and those of the map.
 func (c *Classifier[T]) Write(w io.Writer) error { return write(w, c) }
 
 // ReadModel reads a model that Model.Write wrote, to the end of r. Predictions, variances and
 // samples have the same bits, on the same processor and version of this module.
 //
 // The error names what is missing, damaged or unknown in the file, a file of a classifier, of the
-// other element type and of a later version, and reports the errors of r. Memory follows the bytes
-// that arrive, never a number in the file.
+// other element type and of a later version, and reports the errors of r. Memory use is bounded by
+// the bytes that arrive, whatever the file claims.
 func ReadModel[T dense.Float](r io.Reader) (*Model[T], error) {
 	return read[T, *Model[T]](r)
 }
 
-// ReadClassifier reads a classifier that Classifier.Write wrote. All else is as for ReadModel.
+// ReadClassifier reads a classifier that Classifier.Write wrote. Everything else is as for
+// ReadModel.
 func ReadClassifier[T dense.Float](r io.Reader) (*Classifier[T], error) {
 	return read[T, *Classifier[T]](r)
 }

@@ -35,8 +35,8 @@ func (f *Functions[T]) Len() int { return len(f.offset) }
 
 // Eval writes the values of the functions at the rows of x (n×d) into dst (n×Len) and returns dst;
 // a zero dst is allocated. dst must not overlap x. Eval panics if a shape does not fit. Cost: n
-// transforms and n·D multiply-adds a function in T, and for pathwise samples of N rows n·N values
-// of the kernel and n·N multiply-adds a function more.
+// transforms and n·D multiply-adds per function in T, and for pathwise samples of N rows n·N values
+// of the kernel and n·N multiply-adds per function more.
 func (f *Functions[T]) Eval(dst, x dense.Matrix[T]) dense.Matrix[T] {
 	x.Check()
 	if d, _ := f.phi.Dims(); x.Cols != d {
@@ -74,7 +74,7 @@ func (f *Functions[T]) prior(x dense.Matrix[T]) dense.Matrix[float64] {
 // see Pathwise.
 //
 // An error reports n below 1, an output that is not there, functions that no memory holds, and a
-// nil src. Cost: D²/2 multiply-adds a function.
+// nil src. Cost: D²/2 multiply-adds per function.
 func (m *Model[T]) Sample(n, j int, src rand.Source) (*Functions[T], error) {
 	if err := m.checkSample(n, j, src); err != nil {
 		return nil, err

@@ -229,7 +229,7 @@ func (m *Model[T]) Predict(x dense.Matrix[T]) (mean, sd dense.Matrix[T]) {
 //
 //	b_j + φᵀμ_j,  σ_j·√( (φ − φ̄)ᵀA⁻¹(φ − φ̄) + 1/Σω ),
 //
-// without 1/Σω if there is no intercept. All else is as for Predict.
+// without 1/Σω if there is no intercept. Everything else is as for Predict.
 func (m *Model[T]) Posterior(x dense.Matrix[T]) (mean, sd dense.Matrix[T]) {
 	return m.predict(x, 0)
 }

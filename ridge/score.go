@@ -33,8 +33,9 @@ type Bin struct {
 //
 //	Σ_b n_b/n·|accuracy_b − confidence_b|.
 //
-// Of a classifier whose probabilities are right, both agree in every bin but for chance. Calibration
-// panics if a shape does not fit, a label is no class, or bins is below 1 or more than memory holds.
+// If the probabilities of a classifier are right, both agree in every bin except for chance.
+// Calibration panics if a shape does not fit, a label is no class, or bins is below 1 or more than
+// memory holds.
 func Calibration[T dense.Float](p dense.Matrix[T], labels []int, bins int) ([]Bin, float64) {
 	checkLabels(p, labels)
 	if bins < 1 {
