@@ -27,12 +27,12 @@ type Call[T dense.Float] struct {
 	// for more; nil means all. There must be no PastK then.
 	Lengths []int
 
-	// Mask is true where a query may see a key, in each of (B, H, Lq, Lk), or with sides of 1 for
-	// all sequences, heads or queries. Keys beyond its columns are not seen. A Mask with one row
-	// is one on keys, which all forms take. A Mask with more is for [Exact].
+	// Mask is true where a query may see a key, in each of (B, H, Lq, Lk), or with dimensions of 1,
+	// which are broadcast over sequences, heads or queries. Keys beyond its columns are not seen. A
+	// Mask with one row is one on keys, which all forms take. A Mask with more is for [Exact].
 	Mask dense.Tensor[bool]
 
-	// Bias is added to the scores Scale·q_iᵀk_j, after Softcap, with sides as those of Mask. Keys
+	// Bias is added to the scores Scale·q_iᵀk_j, after Softcap, with the dimensions of Mask. Keys
 	// beyond its columns are not seen, nor is a key with a bias of −Inf. Bias is for [Exact].
 	Bias dense.Tensor[T]
 
@@ -40,8 +40,9 @@ type Call[T dense.Float] struct {
 	// B·H·Lq·Lk elements, and about as much time again as the outputs.
 	Scores Scores
 
-	// LearnBias asks [AttendBackward] for the gradient with respect to Bias. Until sides of 1 are
-	// summed over, it takes as many elements as Bias would have without sides of 1.
+	// LearnBias asks [AttendBackward] for the gradient with respect to Bias. Until broadcast
+	// dimensions are summed over, it takes as many elements as Bias would have without
+	// broadcasting.
 	LearnBias bool
 
 	// Out is where outputs go, (B, H, Lq, dv). If it is zero, it is allocated, as (B, L, H·dv) in

@@ -11,18 +11,18 @@ import (
 
 // Backward writes the gradients of L = Σ_ic dout_ic·out_ic, where Forward makes out of q (Lq×d), k
 // (Lk×d) and v (Lk×dv), with respect to q, k and v into dq, dk and dv, and returns them; zero ones
-// are allocated. The maps count as constants. Backward does not ask for the outputs, as they follow
-// from what it computes anyway.
+// are allocated. The maps count as constants. Backward needs no outputs, because it computes them
+// anyway.
 //
 // Backward takes O((Lq+Lk)·m·(d + dv)) time, about three times as long as Forward, and memory
 // beyond the gradients that does not depend on the lengths. Once that memory is there, Backward
 // allocates nothing. It gives the same bits whatever GOMAXPROCS is.
 //
 // Gradients are the derivatives of Forward at any size of log-features. They are zero where one key
-// has all of the weight, but for rounding, which the derivatives of log-features multiply. Causal,
-// normalised attention with log-features beyond ±9·10⁷ computes the tokens up to the first of them
-// twice, and keeps 24 bytes for every growth of a reference until it returns: up to 24·L·m bytes if
-// every key exceeds all keys before it in all features.
+// has all of the weight, except for rounding, which the derivatives of log-features multiply.
+// Causal, normalised attention with log-features beyond ±9·10⁷ computes the tokens up to the first
+// of them twice, and keeps 24 bytes for every growth of a reference until it returns: up to 24·L·m
+// bytes if every key exceeds all keys before it in all features.
 //
 // NaN and Inf reach every gradient that depends on them. In causal attention dq_i depends on rows
 // up to i only, and has the same bits whatever follows; dk_j and dv_j depend on the rows from j on

@@ -53,8 +53,8 @@ func (o Output[T]) Forward(dst, q, k, v dense.Matrix[T]) dense.Matrix[T] {
 	return dense.Copy(dst, dense.Matrix[T](o))
 }
 
-// Audit measures how far the outputs of forms are from exact attention, on rows drawn at random:
-// for each head, so many of the rows of q, each row at most once. There is one result for each
+// Audit measures the error of the outputs of forms against exact attention, on rows drawn at
+// random: a number of rows of q for each head, each row at most once. There is one result for each
 // form, all on the same rows. The truth is an [Exact], for all heads of the forms, or a [Batch] of
 // Exacts with as many heads as the forms. q (Lq×H·d), k (Lk×Hk·d) and v (Lk×Hk·dv) are what Forward
 // of the forms takes. All rows are audited if there are no more than asked for.
@@ -71,7 +71,7 @@ func (o Output[T]) Forward(dst, q, k, v dense.Matrix[T]) dense.Matrix[T] {
 // of the time of exact attention; running FAVOR+ with 256 features added 1.8 %.
 //
 // Audit draws from src. The same seed gives the same numbers, but Time, whatever GOMAXPROCS is, and
-// the same result for a form whichever forms are beside it. q, k and v do not change.
+// the result for a form does not depend on the other forms. q, k and v do not change.
 //
 // An error reports negative rows, a nil src, a Confidence out of range, no form or a nil one, a
 // truth that is not made of Exacts, a form that is causal or unnormalised where the truth is not or

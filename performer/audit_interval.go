@@ -43,8 +43,8 @@ type Audited struct {
 	Worse float64
 
 	// Average is the error of the same rows if all weights are equal, so that outputs are averages
-	// of the values that a query sees (sums, if unnormalised). A form whose Error is not far below
-	// Average tells little of attention.
+	// of the values that a query sees (sums, if unnormalised). If the Error of a form is not well
+	// below Average, the form tells little about attention.
 	Average float64
 
 	// Rows is the number of rows that are audited, and Of the number of those that may be drawn, of

@@ -22,10 +22,9 @@ type Auto[T dense.Float] struct {
 	exact  Exact[T]
 }
 
-// NewAuto returns the faster of the two forms. That they estimate the same kernel is for
-// the caller to see to: the scale of exact is 1/√d unless set. It returns an error if
-// linear is nil, if exact has a Softcap, or if one of the forms is causal or unnormalised and the
-// other is not.
+// NewAuto returns the faster of the two forms. The caller ensures that they estimate the same
+// kernel: the scale of exact is 1/√d unless set. It returns an error if linear is nil, if exact has
+// a Softcap, or if one of the forms is causal or unnormalised and the other is not.
 func NewAuto[T dense.Float](linear *Attention[T], exact Exact[T]) (*Auto[T], error) {
 	if linear == nil {
 		return nil, errors.New("performer: linear is nil")

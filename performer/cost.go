@@ -12,8 +12,8 @@ type Shape struct {
 	Dim, Values   int // d and dv
 	Features      int // m features or r landmarks; exact attention has none
 
-	// Projected says that features are functions of m projections, which cost m·d
-	// multiply-adds a row. It is false for elu+1 and other maps of coordinates.
+	// Projected says that features are functions of m projections, which cost m·d multiply-adds per
+	// row. It is false for elu+1 and other maps of coordinates.
 	Projected bool
 
 	// Window and Samples are those of a [Corrected] that corrects landmarks.
@@ -151,11 +151,10 @@ func (s Shape) Landmarks() Cost {
 	return c
 }
 
-// Crossover returns the least number of tokens, Queries = Keys, from which linear
-// attention is predicted to be faster than exact attention. Queries and Keys of s do not
-// count; the largest int stands for all that are beyond it. The prediction adds
-// multiply-adds and exponentials, by what they cost here.
-// It is rough for lengths of a few dozen tokens, where neither matters.
+// Crossover returns the least number of tokens, Queries = Keys, from which linear attention is
+// predicted to be faster than exact attention. Queries and Keys of s do not count; the largest int
+// stands for all that are beyond it. The prediction adds up the costs of multiply-adds and
+// exponentials. It is rough for lengths of a few dozen tokens, where neither matters.
 func Crossover(s Shape) int {
 	// The work a token grows without bound in exact attention and, from some length
 	// on, does not in linear attention.

@@ -182,8 +182,8 @@ func NewUnbiased[T dense.Float](d int, opts UnbiasedOptions, src rand.Source) (*
 // the output is zero; NaN and ±Inf in q, k or v reach every row that depends on them.
 //
 // mean and stderr must not overlap each other nor q, k or v. An error is ErrCost, one of a Context
-// that is done, or one of Frequencies; mean and stderr are not written then. Estimate panics with
-// the shapes if they do not fit.
+// that is cancelled, or one of Frequencies; mean and stderr are not written then. Estimate panics
+// with the shapes if they do not fit.
 func (u *Unbiased[T]) Estimate(mean, stderr, q, k, v dense.Matrix[T]) (dense.Matrix[T], dense.Matrix[T], error) {
 	u.check(q, k, v)
 	mean, stderr = dense.Ensure(mean, q.Rows, v.Cols), dense.Ensure(stderr, q.Rows, v.Cols)

@@ -220,9 +220,9 @@ func (s *State[T]) Clone() *State[T] {
 }
 
 // Append takes in the keys k (n×Hk·d) and values v (n×Hk·dv) of n ≥ 0 tokens. Linear attention
-// takes O(n·m·(d+dv)) time a head, and shares heads and many tokens among processors; exact
-// attention copies. Append panics with the shapes if they do not fit, and if an int does not
-// count the tokens.
+// takes O(n·m·(d+dv)) time per head, and shares heads and many tokens among processors; exact
+// attention copies. Append panics with the shapes if they do not fit, and if an int does not count
+// the tokens.
 func (s *State[T]) Append(k, v dense.Matrix[T]) {
 	s.checkKeys(k, v)
 	if k.Rows == 0 {
