@@ -86,6 +86,19 @@ func TestImports(t *testing.T) {
 	}
 }
 
+// TestFilesOfPackages: a package has at most 40 files, not counting tests. One that would have more
+// holds more than one idea, and has rooms.
+func TestFilesOfPackages(t *testing.T) {
+	most := map[string]int{"performer": 71, "rff": 49} // with more from before
+	files := make(map[string]int)
+	for path := range imports(t, ".", false) {
+		files[filepath.ToSlash(filepath.Dir(path))]++
+	}
+	for folder, n := range files {
+		assert.LessOrEqual(t, n, max(most[folder], 40), "files in %s", folder)
+	}
+}
+
 // TestExamplesImportThePublicAPI: whatever a program among the examples does, a program elsewhere
 // can do as well.
 func TestExamplesImportThePublicAPI(t *testing.T) {
