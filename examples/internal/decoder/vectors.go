@@ -71,14 +71,11 @@ func squaredNorm[T dense.Float](x []T) float64 {
 	return (s0 + s1) + (s2 + s3)
 }
 
-// exps sets y to exp(x), and takes float32 without the way over float64.
+// exps sets y to exp(x).
 func exps[T dense.Float](y, x []T) {
 	switch x := any(x).(type) {
 	case []float32:
-		y := any(y).([]float32)[:len(x)]
-		for j, v := range x {
-			y[j] = exp32(v)
-		}
+		exps32(any(y).([]float32), x)
 	case []float64:
 		y := any(y).([]float64)[:len(x)]
 		for j, v := range x {
@@ -87,31 +84,35 @@ func exps[T dense.Float](y, x []T) {
 	}
 }
 
-// exp32 returns exp(x) to 2 units in the last place. With n = round(x/log 2) it is 2ⁿ·exp(r) for
-// |r| ≤ ½·log 2, where a polynomial of Cephes' expf is exp(r). Results below the normal numbers are
-// zero.
-func exp32(x float32) float32 {
+// exps32 is exps to 2 units in the last place, more than twice as fast as over float64. With n =
+// round(x/log 2) it is 2ⁿ·exp(r) for |r| ≤ ½·log 2, where a polynomial of Cephes' expf is exp(r).
+// Results below the normal numbers are zero.
+func exps32(y, x []float32) {
 	const (
-		perLog2    = 1.44269504088896341
-		log2High   = 0.693359375
-		log2Low    = -2.12194440e-4
-		roundMagic = 3 << 22
+		perLog2  = 1.44269504088896341
+		log2High = 0.693359375
+		log2Low  = -2.12194440e-4
+		round    = 3 << 22 // the last bit of a sum with it is 1
+		least    = -87.3
+		most     = 88
 	)
-	if !(x < 88.7) {
-		return float32(math.Exp(float64(x)))
+	y = y[:len(x)]
+	for j, v := range x {
+		if !(v > least && v < most) {
+			y[j] = float32(math.Exp(float64(v)))
+			if v < least {
+				y[j] = 0
+			}
+			continue
+		}
+		shifted := v*perLog2 + round
+		n := shifted - round
+		r := v - n*log2High - n*log2Low
+		square := r * r
+		low := float32(1.6666665459e-1)*r + 5.0000001201e-1
+		middle := float32(8.3334519073e-3)*r + 4.1665795894e-2
+		high := float32(1.9875691500e-4)*r + 1.3981999507e-3
+		p := (high*square+middle)*square + low
+		y[j] = (p*square + r + 1) * math.Float32frombits(uint32(int32(n)+127)<<23)
 	}
-	if x < -87.3 {
-		return 0
-	}
-	shifted := x*perLog2 + roundMagic
-	n := shifted - roundMagic
-	r := x - n*log2High - n*log2Low
-	p := float32(1.9875691500e-4)
-	p = p*r + 1.3981999507e-3
-	p = p*r + 8.3334519073e-3
-	p = p*r + 4.1665795894e-2
-	p = p*r + 1.6666665459e-1
-	p = p*r + 5.0000001201e-1
-	y := p*r*r + r + 1
-	return y * math.Float32frombits(uint32(int32(n)+127)<<23)
 }
