@@ -24,9 +24,8 @@ type Matrix[T Float] struct {
 	Stride     int
 }
 
-// New returns an r×c matrix of zeros with stride c. It panics if r or c is
-// negative, or if r rows, c columns or r·c elements take more memory than the
-// machine has.
+// New returns an r×c matrix of zeros with stride c. It panics if r or c is negative, or if r rows,
+// c columns or r·c elements take more than 2⁴⁰ bytes.
 func New[T Float](r, c int) Matrix[T] {
 	if r < 0 || c < 0 {
 		panic(fmt.Sprintf("dense: New(%d, %d): negative dimension", r, c))

@@ -60,7 +60,7 @@ func (p *Product[T]) AppendBinary(b []byte) ([]byte, error) {
 // the bytes are not trusted, compare Dims with the d that you expect before you allocate vectors.
 //
 // The error reports bytes of another kind, version or element type, damage that the checksum finds,
-// sizes that do not fit, a d whose vectors take more memory than the machine has, axes that are
+// sizes that do not fit, a d whose vectors take more than 2⁴⁰ bytes, axes that are
 // equal or outside the d, and pairs that are not the cosine and sine of an angle. p then stays as
 // it was.
 func (p *Product[T]) UnmarshalBinary(data []byte) error {

@@ -28,8 +28,8 @@ type Product[T dense.Float] struct {
 //
 // R¹ has no planes: for d = 1 the default is 0 rotations, the identity.
 //
-// It returns an error if d < 1 or d > 2³¹−1, if n < 0, if n > 0 while d = 1, if n rotations or
-// a vector of R^d take more memory than the machine has, or if src is nil.
+// It returns an error if d < 1 or d > 2³¹−1, if n < 0, if n > 0 while d = 1, if n rotations or a
+// vector of R^d take more than 2⁴⁰ bytes, or if src is nil.
 //
 // Source: [Choromanski et al. 2018].
 func Random[T dense.Float](d, n int, src rand.Source) (*Product[T], error) {

@@ -61,7 +61,7 @@ type RotationOptions struct {
 //
 // It returns an error if d < 1, if no order ≥ d fits in an int, if opts.Factors is negative, if
 // opts.Multiple is no power of two, if opts.Order is no order, less than d or no multiple of
-// opts.Multiple, if the scales take more memory than the machine has, or if src is nil.
+// opts.Multiple, if the scales take more than 2⁴⁰ bytes, or if src is nil.
 func NewRotation[T dense.Float](d int, opts RotationOptions, src rand.Source) (*Rotation[T], error) {
 	factors, order, multiple := cmp.Or(opts.Factors, 3), opts.Order, cmp.Or(opts.Multiple, 1) // 3 as in orf.Hadamard
 	if d < 1 {

@@ -32,8 +32,8 @@ type Patches struct {
 }
 
 // check reports a dimension out of range, an image, a patch or a number of patches that takes more
-// memory than the machine has, and a grid of patches that does not reach the last row or column of
-// pixels, which would hide NaN there.
+// than 2⁴⁰ bytes, and a grid of patches that does not reach the last row or column of pixels, which
+// would hide NaN there.
 func (p Patches) check() error {
 	for _, f := range []struct {
 		name     string

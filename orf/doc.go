@@ -89,9 +89,8 @@
 //
 // # Sizes
 //
-// Numbers that would take more memory than the machine has, swap space included, are too large: the
-// error says which and how much that would be. Structured frequencies take less than their m·d
-// elements.
+// Numbers that would take more than 2⁴⁰ bytes, or 2³⁰ on 32-bit systems, are too large: the error
+// says which and how much that would be. Structured frequencies take less than their m·d elements.
 //
 // # Files
 //

@@ -29,8 +29,8 @@ func newExplicit[T dense.Float](w dense.Matrix[T], e Ensemble) *explicit[T] {
 	return p
 }
 
-// unrounded returns a zero m×d matrix for frequencies, or an error if that takes more memory than
-// the machine has.
+// unrounded returns a zero m×d matrix for frequencies, or an error if that takes more than 2⁴⁰
+// bytes.
 func unrounded(m, d int) (dense.Matrix[float64], error) {
 	if err := limit.Memory[float64](m, d); err != nil {
 		return dense.Matrix[float64]{}, fmt.Errorf("orf: m = %d, d = %d: %w", m, d, err)

@@ -44,7 +44,7 @@ type block[T dense.Float] struct {
 // stack draws blocks of order rows until there are m frequencies: for each block an operator, a
 // uniform permutation of its rows, and the lengths of the rows in use. e is their law.
 //
-// It returns an error if that takes more memory than the machine has.
+// It returns an error if that takes more than 2⁴⁰ bytes.
 func stack[T dense.Float](m, d, order int, e Ensemble, src rand.Source, length func(d int) float64, draw func() (operator[T], error)) (Projection[T], error) {
 	count := blocksOf(m, order)
 	if err := cmp.Or(limit.Memory[int](count, order), limit.Memory[block[T]](count)); err != nil {

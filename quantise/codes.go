@@ -49,8 +49,8 @@ func (c *Codes[T]) Bytes() int { return 8*len(c.words) + 4*len(c.norms) + 4*len(
 // in parallel.
 //
 // It returns an error, which names the first such row of x, if a row holds NaN or ±Inf, or if its
-// norm is neither 0 nor between 2⁻¹⁰⁰ and 2¹⁰⁰, and if the codes would take more memory than the
-// machine has. Nothing is added then. It panics if x has not d columns.
+// norm is neither 0 nor between 2⁻¹⁰⁰ and 2¹⁰⁰, and if the codes would take more than 2⁴⁰ bytes.
+// Nothing is added then. It panics if x has not d columns.
 func (c *Codes[T]) Append(x dense.Matrix[T]) error {
 	x.Check()
 	q, old := c.q, len(c.norms)

@@ -114,7 +114,7 @@ var errZero = errors.New("quantise: the Quantiser is zero, want one of New or Ov
 // to keep.
 //
 // It returns an error if d < 1, if the options are none of those above, if src is nil, or if the
-// sizes are beyond the memory of the machine.
+// sizes take more than 2⁴⁰ bytes.
 func New[T dense.Float](d int, opts Options, src rand.Source) (*Quantiser[T], error) {
 	if src == nil {
 		return nil, errors.New("quantise: src is nil")

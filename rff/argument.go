@@ -54,7 +54,7 @@ func atLeastOne(name string, n int) error {
 	return nil
 }
 
-// size reports a dimension below 1, or one of vectors that take more memory than the machine has.
+// size reports a dimension below 1, or one of vectors that take more than 2⁴⁰ bytes.
 func size[T dense.Float](name string, n int) error {
 	if err := atLeastOne(name, n); err != nil {
 		return err
@@ -89,8 +89,7 @@ func logMap[T dense.Float](m Map[T], err error) (LogMap[T], error) {
 	return m.(LogMap[T]), nil
 }
 
-// drawable reports an m or d that size reports, and m×d frequencies that take more memory than the
-// machine has.
+// drawable reports an m or d that size reports, and m×d frequencies that take more than 2⁴⁰ bytes.
 func drawable[T dense.Float](m, d int) error {
 	if err := cmp.Or(size[T]("m", m), size[T]("d", d)); err != nil {
 		return err
@@ -101,8 +100,8 @@ func drawable[T dense.Float](m, d int) error {
 	return nil
 }
 
-// frequenciesOf returns W, or an error if W takes more memory than the machine has. Structured
-// frequencies take less memory until Frequencies makes a matrix of them.
+// frequenciesOf returns W, or an error if W takes more than 2⁴⁰ bytes. Structured frequencies take
+// less memory until Frequencies makes a matrix of them.
 func frequenciesOf[T dense.Float](w orf.Projection[T]) (dense.Matrix[T], error) {
 	m, d := w.Dims()
 	if err := limit.Memory[T](m, d); err != nil {

@@ -272,8 +272,8 @@
 //
 // # Sizes
 //
-// Features, points, frequencies and Gram matrices that would take more memory than the machine has,
-// swap space included, are too large. The error of the constructor names the argument and the size.
+// Features, points, frequencies and Gram matrices that would take more than 2⁴⁰ bytes, or 2³⁰ on
+// 32-bit systems, are too large. The error of the constructor names the argument and the size.
 //
 // # References
 //

@@ -107,7 +107,7 @@ func (r tensorSketchRecipe[T]) make() (Map[T], error) {
 }
 
 // factorsFit returns an error if the count sketches, or the matrices that replace them, take more
-// memory than the machine has.
+// than 2⁴⁰ bytes.
 func factorsFit[T dense.Float](m, coordinates, degree int) error {
 	err := cmp.Or(limit.Memory[[3]float64](degree, coordinates), limit.Memory[fourierSketch[T]](degree))
 	if err == nil && degree > 1 && coordinates <= matrixBelow[T](m) {

@@ -36,7 +36,7 @@ func overBands(n int, data []float64) triangle {
 	return t
 }
 
-// checkTriangle returns an error if a triangle of order n does not fit the memory of the machine.
+// checkTriangle returns an error if a triangle of order n takes more than 2⁴⁰ bytes.
 func checkTriangle(n int) error { return limit.Memory[float64](n, n/2+tile) }
 
 // start returns the number of elements of the bands before band i.

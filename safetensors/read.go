@@ -19,9 +19,10 @@ const maxHeader = 100_000_000
 //
 // The tensors own their memory, each its own block, and Shape and Data are never nil. An error
 // names the tensor and the value that the format forbids, or wraps the error of r. A file that ends
-// too early gives io.ErrUnexpectedEOF. Read refuses a file larger than the memory of the machine
-// before it reads a tensor. No input makes Read panic. The memory that Read allocates is bounded by
-// a multiple of the bytes that r has delivered and a constant, whatever the header claims.
+// too early gives io.ErrUnexpectedEOF. Read refuses a file larger than 2⁴⁰ bytes, or 2³⁰ on 32-bit
+// systems, before it reads a tensor. No input makes Read panic. The memory that Read allocates is
+// bounded by a multiple of the bytes that r has delivered and a constant, whatever the header
+// claims.
 //
 // Read asks r for a header or a tensor at a time, or for large blocks of one, so r needs a buffer
 // of its own only if it is slow at small tensors.

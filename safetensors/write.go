@@ -64,7 +64,7 @@ func header(f *File, names []string) ([]byte, error) {
 		if _, err := t.extent(); err != nil {
 			return nil, fmt.Errorf("tensor %.80q: %w", name, err)
 		}
-		// Tensors may share memory, so the memory of the machine does not bound the sum.
+		// Tensors may share memory, so the bound of a block does not hold for the sum.
 		if len(t.Data) > math.MaxInt-begin {
 			return nil, fmt.Errorf("tensor %.80q: %d bytes after %d are beyond an int", name, len(t.Data), begin)
 		}

@@ -42,8 +42,7 @@ func (e *SingularError) Error() string {
 // The error is an *ElementError if diag holds an element that cannot be divided by, or if q or k
 // holds NaN or ±Inf. It is a *SingularError if the condition number of S is at least 2²⁴ (float32)
 // or 2⁵³ (float64), where no digit of a solution would be right. Another error reports an S that
-// overflows or takes more memory than the machine has. NewWoodbury panics with the shapes if they
-// do not fit.
+// overflows or takes more than 2⁴⁰ bytes. NewWoodbury panics with the shapes if they do not fit.
 func NewWoodbury[T dense.Float](diag []T, q, k dense.Matrix[T]) (*Woodbury[T], error) {
 	checkShapes(diag, q, k)
 	if err := limit.Memory[float64](q.Cols, q.Cols); err != nil {

@@ -1,5 +1,5 @@
 // Package limit bounds the sizes that callers may ask for. A program that asks for more memory than
-// the machine has is ended, and a loop up to 2⁶² never ends. A function that takes a size from a
+// there is ends, and a loop up to 2⁶² never ends. A function that takes a size from a
 // caller checks the size here first, and names the argument in the error.
 package limit
 
@@ -14,17 +14,19 @@ import (
 // smaller. At a microsecond each, 2⁴⁰ repetitions take twelve days.
 const Repeats = math.MaxInt >> (23 * (bits.UintSize / 64))
 
-// Memory returns nil if the machine may have memory for a block of elements of T, whose number is
-// the product of the counts. Otherwise Memory returns an error with the size of the block and the
-// largest size; the caller adds names and values. A count of 0 counts as 1, because loops over rows
-// without elements take time too. A negative count is an error.
-//
-// The largest block is as large as all memory of the machine, swap space included, or 2⁴⁰ bytes
-// where the system does not tell. It is never larger than half of the largest int, which is 1 GiB
-// on 32-bit systems. Memory does not look at whether the memory is free.
+// Most is the number of bytes of the largest block: 2⁴⁰, or 2³⁰ on 32-bit systems. It is the same on every machine, so that a program
+// that has an error on one machine has it on all. A smaller block may be more than a machine or a
+// container has: asking for that ends the program, as everywhere in Go.
+const Most = 1 << (30 + 10*(bits.UintSize/64))
+
+// Memory returns nil if a block of elements of T, whose number is the product of the counts, has at
+// most [Most] bytes. Otherwise Memory returns an error with the size of the block and the largest
+// size; the caller adds names and values. A count of 0 counts as 1, because loops over rows without
+// elements take time too. A negative count is an error.
 func Memory[T any](counts ...int) error {
 	var v T
 	size, wide := uint64(max(unsafe.Sizeof(v), 1)), false
+	product := float64(size)
 	for _, n := range counts {
 		if n < 0 {
 			return fmt.Errorf("a count of %d, want at least 0", n)
@@ -32,28 +34,12 @@ func Memory[T any](counts ...int) error {
 		var high uint64
 		high, size = bits.Mul64(size, uint64(max(n, 1)))
 		wide = wide || high > 0
-	}
-	// Asking the system takes longer than many a small block.
-	if !wide && (size <= always || size <= most(installed())) {
-		return nil
-	}
-	product := float64(max(unsafe.Sizeof(v), 1))
-	for _, n := range counts {
 		product *= float64(max(n, 1))
 	}
-	return fmt.Errorf("%s of memory, want at most %s", text(product), text(float64(most(installed()))))
-}
-
-// always is the number of bytes that every machine has.
-const always = 1 << 26
-
-// most returns the size of the largest block on a machine with the given bytes of memory; 0 stands
-// for an unknown size.
-func most(machine uint64) uint64 {
-	if machine == 0 {
-		machine = 1 << 40
+	if wide || size > Most {
+		return fmt.Errorf("%s of memory, want at most %s", text(product), text(Most))
 	}
-	return min(max(machine, always), math.MaxInt/2)
+	return nil
 }
 
 // text returns a size in bytes in the largest unit in which it is at least 1.
