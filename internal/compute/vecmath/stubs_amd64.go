@@ -134,6 +134,16 @@ func expRowsF32AVX512(x *float32, stride int, a *float32, b *float32, sums *floa
 //go:noescape
 func pickF32AVX512(dst *float32, x *float32, at *int32, a *float32, count int)
 
+// highestF32AVX512 sets peaks[j] = x[i][j] − minus[i] and at[j] = i for the first row i where that is largest and above peaks[j].
+//
+//go:noescape
+func highestF32AVX512(peaks *float32, at *float32, x *float32, stride int, minus *float32, rows int, n int)
+
+// uncertainF32AVX512 lists the k with w[k]²·c·(u·(2 + u·(2 + u·4/3))) > bound[k] for u = min(a[k]·b, 2), and returns their number.
+//
+//go:noescape
+func uncertainF32AVX512(list *int32, w *float32, a *float32, b float32, c float32, bound *float32, n int) int
+
 // expF64AVX512 sets dst[i] = e^x[i] for n elements.
 //
 //go:noescape
@@ -263,6 +273,16 @@ func expRowsF64AVX512(x *float64, stride int, a *float64, b *float64, sums *floa
 //
 //go:noescape
 func pickF64AVX512(dst *float64, x *float64, at *int32, a *float64, count int)
+
+// highestF64AVX512 sets peaks[j] = x[i][j] − minus[i] and at[j] = i for the first row i where that is largest and above peaks[j].
+//
+//go:noescape
+func highestF64AVX512(peaks *float64, at *float64, x *float64, stride int, minus *float64, rows int, n int)
+
+// uncertainF64AVX512 lists the k with w[k]²·c·(u·(2 + u·(2 + u·4/3))) > bound[k] for u = min(a[k]·b, 2), and returns their number.
+//
+//go:noescape
+func uncertainF64AVX512(list *int32, w *float64, a *float64, b float64, c float64, bound *float64, n int) int
 
 // expF32AVX2 sets dst[i] = e^x[i] for n elements.
 //
@@ -394,6 +414,16 @@ func expRowsF32AVX2(x *float32, stride int, a *float32, b *float32, sums *float3
 //go:noescape
 func pickF32AVX2(dst *float32, x *float32, at *int32, a *float32, count int)
 
+// highestF32AVX2 sets peaks[j] = x[i][j] − minus[i] and at[j] = i for the first row i where that is largest and above peaks[j].
+//
+//go:noescape
+func highestF32AVX2(peaks *float32, at *float32, x *float32, stride int, minus *float32, rows int, n int)
+
+// uncertainF32AVX2 lists the k with w[k]²·c·(u·(2 + u·(2 + u·4/3))) > bound[k] for u = min(a[k]·b, 2), and returns their number.
+//
+//go:noescape
+func uncertainF32AVX2(list *int32, w *float32, a *float32, b float32, c float32, bound *float32, n int) int
+
 // expF64AVX2 sets dst[i] = e^x[i] for n elements.
 //
 //go:noescape
@@ -523,3 +553,13 @@ func expRowsF64AVX2(x *float64, stride int, a *float64, b *float64, sums *float6
 //
 //go:noescape
 func pickF64AVX2(dst *float64, x *float64, at *int32, a *float64, count int)
+
+// highestF64AVX2 sets peaks[j] = x[i][j] − minus[i] and at[j] = i for the first row i where that is largest and above peaks[j].
+//
+//go:noescape
+func highestF64AVX2(peaks *float64, at *float64, x *float64, stride int, minus *float64, rows int, n int)
+
+// uncertainF64AVX2 lists the k with w[k]²·c·(u·(2 + u·(2 + u·4/3))) > bound[k] for u = min(a[k]·b, 2), and returns their number.
+//
+//go:noescape
+func uncertainF64AVX2(list *int32, w *float64, a *float64, b float64, c float64, bound *float64, n int) int

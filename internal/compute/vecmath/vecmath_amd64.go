@@ -412,3 +412,32 @@ func pick[T Float](dst, x []T, at []int32, a []T) {
 	}
 	pickReference(dst[done:], x, at[done:], a[done:])
 }
+
+func highest[T Float](peaks, at, x []T, stride int, minus []T, rows int) {
+	switch kernelOf[T]() {
+	case wide32:
+		highestF32AVX512(p32(peaks), p32(at), p32(x), stride, p32(minus), rows, len(peaks))
+	case wide64:
+		highestF64AVX512(p64(peaks), p64(at), p64(x), stride, p64(minus), rows, len(peaks))
+	case narrow32:
+		highestF32AVX2(p32(peaks), p32(at), p32(x), stride, p32(minus), rows, len(peaks))
+	case narrow64:
+		highestF64AVX2(p64(peaks), p64(at), p64(x), stride, p64(minus), rows, len(peaks))
+	default:
+		highestReference(peaks, at, x, stride, minus, rows)
+	}
+}
+
+func uncertain[T Float](list []int32, w, a []T, b, c T, bound []T) int {
+	switch kernelOf[T]() {
+	case wide32:
+		return uncertainF32AVX512(&list[0], p32(w), p32(a), float32(b), float32(c), p32(bound), len(w))
+	case wide64:
+		return uncertainF64AVX512(&list[0], p64(w), p64(a), float64(b), float64(c), p64(bound), len(w))
+	case narrow32:
+		return uncertainF32AVX2(&list[0], p32(w), p32(a), float32(b), float32(c), p32(bound), len(w))
+	case narrow64:
+		return uncertainF64AVX2(&list[0], p64(w), p64(a), float64(b), float64(c), p64(bound), len(w))
+	}
+	return uncertainReference(list, w, a, b, c, bound)
+}

@@ -3762,6 +3762,242 @@ vectors:
 	VZEROUPPER
 	RET
 
+// func highestF32AVX512(peaks *float32, at *float32, x *float32, stride int, minus *float32, rows int, n int)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·highestF32AVX512(SB), NOSPLIT, $0-56
+	MOVQ         peaks+0(FP), AX
+	MOVQ         at+8(FP), CX
+	MOVQ         x+16(FP), DX
+	MOVQ         stride+24(FP), BX
+	MOVQ         rows+40(FP), SI
+	MOVQ         n+48(FP), DI
+	SHLQ         $0x02, BX
+	MOVQ         minus+32(FP), R8
+	VBROADCASTSS all32x3f800000<>+0(SB), Z0
+	XORQ         R9, R9
+	SUBQ         $0x00000040, DI
+	JLT          columns0End
+
+columns0:
+	VMOVUPS (AX)(R9*1), Z1
+	VMOVUPS 64(AX)(R9*1), Z2
+	VMOVUPS 128(AX)(R9*1), Z3
+	VMOVUPS 192(AX)(R9*1), Z4
+	VMOVUPS (CX)(R9*1), Z5
+	VMOVUPS 64(CX)(R9*1), Z6
+	VMOVUPS 128(CX)(R9*1), Z7
+	VMOVUPS 192(CX)(R9*1), Z8
+	MOVQ    R8, R10
+	VXORPS  Z9, Z9, Z9
+	MOVQ    DX, R11
+	MOVQ    SI, R12
+
+rows0:
+	VBROADCASTSS (R10), Z10
+	VMOVUPS      (R11)(R9*1), Z11
+	VMOVUPS      64(R11)(R9*1), Z12
+	VMOVUPS      128(R11)(R9*1), Z13
+	VMOVUPS      192(R11)(R9*1), Z14
+	VSUBPS       Z10, Z11, Z11
+	VCMPPS       $0x11, Z11, Z1, K1
+	VMOVUPS      Z11, K1, Z1
+	VMOVUPS      Z9, K1, Z5
+	VSUBPS       Z10, Z12, Z12
+	VCMPPS       $0x11, Z12, Z2, K1
+	VMOVUPS      Z12, K1, Z2
+	VMOVUPS      Z9, K1, Z6
+	VSUBPS       Z10, Z13, Z13
+	VCMPPS       $0x11, Z13, Z3, K1
+	VMOVUPS      Z13, K1, Z3
+	VMOVUPS      Z9, K1, Z7
+	VSUBPS       Z10, Z14, Z14
+	VCMPPS       $0x11, Z14, Z4, K1
+	VMOVUPS      Z14, K1, Z4
+	VMOVUPS      Z9, K1, Z8
+	VADDPS       Z0, Z9, Z9
+	ADDQ         $0x00000004, R10
+	ADDQ         BX, R11
+	DECQ         R12
+	JNZ          rows0
+	VMOVUPS      Z1, (AX)(R9*1)
+	VMOVUPS      Z2, 64(AX)(R9*1)
+	VMOVUPS      Z3, 128(AX)(R9*1)
+	VMOVUPS      Z4, 192(AX)(R9*1)
+	VMOVUPS      Z5, (CX)(R9*1)
+	VMOVUPS      Z6, 64(CX)(R9*1)
+	VMOVUPS      Z7, 128(CX)(R9*1)
+	VMOVUPS      Z8, 192(CX)(R9*1)
+	ADDQ         $0x00000100, R9
+	SUBQ         $0x00000040, DI
+	JGE          columns0
+
+columns0End:
+	ADDQ $0x00000040, DI
+	SUBQ $0x00000010, DI
+	JLT  columns1End
+
+columns1:
+	VMOVUPS (AX)(R9*1), Z1
+	VMOVUPS (CX)(R9*1), Z2
+	MOVQ    R8, R10
+	VXORPS  Z3, Z3, Z3
+	MOVQ    DX, R11
+	MOVQ    SI, R12
+
+rows1:
+	VBROADCASTSS (R10), Z4
+	VMOVUPS      (R11)(R9*1), Z5
+	VSUBPS       Z4, Z5, Z5
+	VCMPPS       $0x11, Z5, Z1, K1
+	VMOVUPS      Z5, K1, Z1
+	VMOVUPS      Z3, K1, Z2
+	VADDPS       Z0, Z3, Z3
+	ADDQ         $0x00000004, R10
+	ADDQ         BX, R11
+	DECQ         R12
+	JNZ          rows1
+	VMOVUPS      Z1, (AX)(R9*1)
+	VMOVUPS      Z2, (CX)(R9*1)
+	ADDQ         $0x00000040, R9
+	SUBQ         $0x00000010, DI
+	JGE          columns1
+
+columns1End:
+	ADDQ      $0x00000010, DI
+	TESTQ     DI, DI
+	JZ        columnsDone
+	LEAQ      masks<>+0(SB), R10
+	KMOVW     (R10)(DI*2), K1
+	VMOVUPS.Z (AX)(R9*1), K1, Z1
+	VMOVUPS.Z (CX)(R9*1), K1, Z2
+	MOVQ      R8, DI
+	VXORPS    Z3, Z3, Z3
+	MOVQ      SI, SI
+
+rows2:
+	VBROADCASTSS (DI), Z4
+	VMOVUPS.Z    (DX)(R9*1), K1, Z5
+	VSUBPS       Z4, Z5, Z5
+	VCMPPS       $0x11, Z5, Z1, K2
+	VMOVUPS      Z5, K2, Z1
+	VMOVUPS      Z3, K2, Z2
+	VADDPS       Z0, Z3, Z3
+	ADDQ         $0x00000004, DI
+	ADDQ         BX, DX
+	DECQ         SI
+	JNZ          rows2
+	VMOVUPS      Z1, K1, (AX)(R9*1)
+	VMOVUPS      Z2, K1, (CX)(R9*1)
+
+columnsDone:
+	VZEROUPPER
+	RET
+
+// func uncertainF32AVX512(list *int32, w *float32, a *float32, b float32, c float32, bound *float32, n int) int
+// Requires: AVX, AVX512F
+TEXT ·uncertainF32AVX512(SB), NOSPLIT, $0-56
+	MOVQ         list+0(FP), AX
+	MOVQ         w+8(FP), CX
+	MOVQ         a+16(FP), DX
+	MOVQ         bound+32(FP), BX
+	MOVQ         n+40(FP), SI
+	VBROADCASTSS b+24(FP), Z0
+	VBROADCASTSS c+28(FP), Z1
+	VBROADCASTSS all32x40000000<>+0(SB), Z2
+	VBROADCASTSS all32x3faaaaab<>+0(SB), Z3
+	MOVQ         AX, DI
+	XORQ         R8, R8
+	SUBQ         $0x00000010, SI
+	JLT          points0End
+
+points0:
+	VMOVUPS (CX)(R8*1), Z4
+	VMOVUPS (DX)(R8*1), Z5
+	VMOVUPS (BX)(R8*1), Z6
+	VMULPS  Z0, Z5, Z5
+	VMINPS  Z2, Z5, Z5
+	VMULPS  Z3, Z5, Z7
+	VADDPS  Z2, Z7, Z7
+	VMULPS  Z5, Z7, Z7
+	VADDPS  Z2, Z7, Z7
+	VMULPS  Z5, Z7, Z7
+	VMULPS  Z4, Z4, Z4
+	VMULPS  Z1, Z4, Z4
+	VMULPS  Z7, Z4, Z4
+	VCMPPS  $0x11, Z4, Z6, K1
+	KMOVW   K1, R11
+	TESTL   R11, R11
+	JZ      listed0End
+	MOVQ    R8, R12
+	SHRQ    $0x02, R12
+
+listed0:
+	BSFL R11, R9
+	ADDL R12, R9
+	MOVL R9, (AX)
+	ADDQ $0x00000004, AX
+	LEAL -1(R11), R13
+	ANDL R13, R11
+	JNZ  listed0
+
+listed0End:
+	ADDQ $0x00000040, R8
+	SUBQ $0x00000010, SI
+	JGE  points0
+
+points0End:
+	ADDQ      $0x00000010, SI
+	TESTQ     SI, SI
+	JZ        pointsDone
+	LEAQ      masks<>+0(SB), R9
+	KMOVW     (R9)(SI*2), K1
+	VMOVUPS.Z (CX)(R8*1), K1, Z4
+	VMOVUPS.Z (DX)(R8*1), K1, Z5
+	VMOVUPS.Z (BX)(R8*1), K1, Z6
+	VMULPS    Z0, Z5, Z5
+	VMINPS    Z2, Z5, Z5
+	VMULPS    Z3, Z5, Z0
+	VADDPS    Z2, Z0, Z0
+	VMULPS    Z5, Z0, Z0
+	VADDPS    Z2, Z0, Z0
+	VMULPS    Z5, Z0, Z0
+	VMULPS    Z4, Z4, Z4
+	VMULPS    Z1, Z4, Z4
+	VMULPS    Z0, Z4, Z4
+	VCMPPS    $0x11, Z4, Z6, K1
+	KMOVW     K1, CX
+	TESTL     CX, CX
+	JZ        listed1End
+	MOVQ      R8, DX
+	SHRQ      $0x02, DX
+
+listed1:
+	BSFL CX, R10
+	ADDL DX, R10
+	MOVL R10, (AX)
+	ADDQ $0x00000004, AX
+	LEAL -1(CX), BX
+	ANDL BX, CX
+	JNZ  listed1
+
+listed1End:
+pointsDone:
+	SUBQ DI, AX
+	SHRQ $0x02, AX
+	MOVQ AX, ret+48(FP)
+	VZEROUPPER
+	RET
+
+DATA all32x3faaaaab<>+0(SB)/4, $0x3faaaaab
+DATA all32x3faaaaab<>+4(SB)/4, $0x3faaaaab
+DATA all32x3faaaaab<>+8(SB)/4, $0x3faaaaab
+DATA all32x3faaaaab<>+12(SB)/4, $0x3faaaaab
+DATA all32x3faaaaab<>+16(SB)/4, $0x3faaaaab
+DATA all32x3faaaaab<>+20(SB)/4, $0x3faaaaab
+DATA all32x3faaaaab<>+24(SB)/4, $0x3faaaaab
+DATA all32x3faaaaab<>+28(SB)/4, $0x3faaaaab
+GLOBL all32x3faaaaab<>(SB), RODATA|NOPTR, $32
+
 // func expF64AVX512(dst *float64, x *float64, n int)
 // Requires: AVX, AVX512F
 TEXT ·expF64AVX512(SB), NOSPLIT, $0-24
@@ -7629,6 +7865,238 @@ vectors:
 	VZEROUPPER
 	RET
 
+// func highestF64AVX512(peaks *float64, at *float64, x *float64, stride int, minus *float64, rows int, n int)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·highestF64AVX512(SB), NOSPLIT, $0-56
+	MOVQ         peaks+0(FP), AX
+	MOVQ         at+8(FP), CX
+	MOVQ         x+16(FP), DX
+	MOVQ         stride+24(FP), BX
+	MOVQ         rows+40(FP), SI
+	MOVQ         n+48(FP), DI
+	SHLQ         $0x03, BX
+	MOVQ         minus+32(FP), R8
+	VBROADCASTSD all64x3ff0000000000000<>+0(SB), Z0
+	XORQ         R9, R9
+	SUBQ         $0x00000020, DI
+	JLT          columns0End
+
+columns0:
+	VMOVUPD (AX)(R9*1), Z1
+	VMOVUPD 64(AX)(R9*1), Z2
+	VMOVUPD 128(AX)(R9*1), Z3
+	VMOVUPD 192(AX)(R9*1), Z4
+	VMOVUPD (CX)(R9*1), Z5
+	VMOVUPD 64(CX)(R9*1), Z6
+	VMOVUPD 128(CX)(R9*1), Z7
+	VMOVUPD 192(CX)(R9*1), Z8
+	MOVQ    R8, R10
+	VXORPD  Z9, Z9, Z9
+	MOVQ    DX, R11
+	MOVQ    SI, R12
+
+rows0:
+	VBROADCASTSD (R10), Z10
+	VMOVUPD      (R11)(R9*1), Z11
+	VMOVUPD      64(R11)(R9*1), Z12
+	VMOVUPD      128(R11)(R9*1), Z13
+	VMOVUPD      192(R11)(R9*1), Z14
+	VSUBPD       Z10, Z11, Z11
+	VCMPPD       $0x11, Z11, Z1, K1
+	VMOVUPD      Z11, K1, Z1
+	VMOVUPD      Z9, K1, Z5
+	VSUBPD       Z10, Z12, Z12
+	VCMPPD       $0x11, Z12, Z2, K1
+	VMOVUPD      Z12, K1, Z2
+	VMOVUPD      Z9, K1, Z6
+	VSUBPD       Z10, Z13, Z13
+	VCMPPD       $0x11, Z13, Z3, K1
+	VMOVUPD      Z13, K1, Z3
+	VMOVUPD      Z9, K1, Z7
+	VSUBPD       Z10, Z14, Z14
+	VCMPPD       $0x11, Z14, Z4, K1
+	VMOVUPD      Z14, K1, Z4
+	VMOVUPD      Z9, K1, Z8
+	VADDPD       Z0, Z9, Z9
+	ADDQ         $0x00000008, R10
+	ADDQ         BX, R11
+	DECQ         R12
+	JNZ          rows0
+	VMOVUPD      Z1, (AX)(R9*1)
+	VMOVUPD      Z2, 64(AX)(R9*1)
+	VMOVUPD      Z3, 128(AX)(R9*1)
+	VMOVUPD      Z4, 192(AX)(R9*1)
+	VMOVUPD      Z5, (CX)(R9*1)
+	VMOVUPD      Z6, 64(CX)(R9*1)
+	VMOVUPD      Z7, 128(CX)(R9*1)
+	VMOVUPD      Z8, 192(CX)(R9*1)
+	ADDQ         $0x00000100, R9
+	SUBQ         $0x00000020, DI
+	JGE          columns0
+
+columns0End:
+	ADDQ $0x00000020, DI
+	SUBQ $0x00000008, DI
+	JLT  columns1End
+
+columns1:
+	VMOVUPD (AX)(R9*1), Z1
+	VMOVUPD (CX)(R9*1), Z2
+	MOVQ    R8, R10
+	VXORPD  Z3, Z3, Z3
+	MOVQ    DX, R11
+	MOVQ    SI, R12
+
+rows1:
+	VBROADCASTSD (R10), Z4
+	VMOVUPD      (R11)(R9*1), Z5
+	VSUBPD       Z4, Z5, Z5
+	VCMPPD       $0x11, Z5, Z1, K1
+	VMOVUPD      Z5, K1, Z1
+	VMOVUPD      Z3, K1, Z2
+	VADDPD       Z0, Z3, Z3
+	ADDQ         $0x00000008, R10
+	ADDQ         BX, R11
+	DECQ         R12
+	JNZ          rows1
+	VMOVUPD      Z1, (AX)(R9*1)
+	VMOVUPD      Z2, (CX)(R9*1)
+	ADDQ         $0x00000040, R9
+	SUBQ         $0x00000008, DI
+	JGE          columns1
+
+columns1End:
+	ADDQ      $0x00000008, DI
+	TESTQ     DI, DI
+	JZ        columnsDone
+	LEAQ      masks<>+0(SB), R10
+	KMOVW     (R10)(DI*2), K1
+	VMOVUPD.Z (AX)(R9*1), K1, Z1
+	VMOVUPD.Z (CX)(R9*1), K1, Z2
+	MOVQ      R8, DI
+	VXORPD    Z3, Z3, Z3
+	MOVQ      SI, SI
+
+rows2:
+	VBROADCASTSD (DI), Z4
+	VMOVUPD.Z    (DX)(R9*1), K1, Z5
+	VSUBPD       Z4, Z5, Z5
+	VCMPPD       $0x11, Z5, Z1, K2
+	VMOVUPD      Z5, K2, Z1
+	VMOVUPD      Z3, K2, Z2
+	VADDPD       Z0, Z3, Z3
+	ADDQ         $0x00000008, DI
+	ADDQ         BX, DX
+	DECQ         SI
+	JNZ          rows2
+	VMOVUPD      Z1, K1, (AX)(R9*1)
+	VMOVUPD      Z2, K1, (CX)(R9*1)
+
+columnsDone:
+	VZEROUPPER
+	RET
+
+// func uncertainF64AVX512(list *int32, w *float64, a *float64, b float64, c float64, bound *float64, n int) int
+// Requires: AVX, AVX512F
+TEXT ·uncertainF64AVX512(SB), NOSPLIT, $0-64
+	MOVQ         list+0(FP), AX
+	MOVQ         w+8(FP), CX
+	MOVQ         a+16(FP), DX
+	MOVQ         bound+40(FP), BX
+	MOVQ         n+48(FP), SI
+	VBROADCASTSD b+24(FP), Z0
+	VBROADCASTSD c+32(FP), Z1
+	VBROADCASTSD all64x4000000000000000<>+0(SB), Z2
+	VBROADCASTSD all64x3ff5555555555555<>+0(SB), Z3
+	MOVQ         AX, DI
+	XORQ         R8, R8
+	SUBQ         $0x00000008, SI
+	JLT          points0End
+
+points0:
+	VMOVUPD (CX)(R8*1), Z4
+	VMOVUPD (DX)(R8*1), Z5
+	VMOVUPD (BX)(R8*1), Z6
+	VMULPD  Z0, Z5, Z5
+	VMINPD  Z2, Z5, Z5
+	VMULPD  Z3, Z5, Z7
+	VADDPD  Z2, Z7, Z7
+	VMULPD  Z5, Z7, Z7
+	VADDPD  Z2, Z7, Z7
+	VMULPD  Z5, Z7, Z7
+	VMULPD  Z4, Z4, Z4
+	VMULPD  Z1, Z4, Z4
+	VMULPD  Z7, Z4, Z4
+	VCMPPD  $0x11, Z4, Z6, K1
+	KMOVW   K1, R11
+	TESTL   R11, R11
+	JZ      listed0End
+	MOVQ    R8, R12
+	SHRQ    $0x03, R12
+
+listed0:
+	BSFL R11, R9
+	ADDL R12, R9
+	MOVL R9, (AX)
+	ADDQ $0x00000004, AX
+	LEAL -1(R11), R13
+	ANDL R13, R11
+	JNZ  listed0
+
+listed0End:
+	ADDQ $0x00000040, R8
+	SUBQ $0x00000008, SI
+	JGE  points0
+
+points0End:
+	ADDQ      $0x00000008, SI
+	TESTQ     SI, SI
+	JZ        pointsDone
+	LEAQ      masks<>+0(SB), R9
+	KMOVW     (R9)(SI*2), K1
+	VMOVUPD.Z (CX)(R8*1), K1, Z4
+	VMOVUPD.Z (DX)(R8*1), K1, Z5
+	VMOVUPD.Z (BX)(R8*1), K1, Z6
+	VMULPD    Z0, Z5, Z5
+	VMINPD    Z2, Z5, Z5
+	VMULPD    Z3, Z5, Z0
+	VADDPD    Z2, Z0, Z0
+	VMULPD    Z5, Z0, Z0
+	VADDPD    Z2, Z0, Z0
+	VMULPD    Z5, Z0, Z0
+	VMULPD    Z4, Z4, Z4
+	VMULPD    Z1, Z4, Z4
+	VMULPD    Z0, Z4, Z4
+	VCMPPD    $0x11, Z4, Z6, K1
+	KMOVW     K1, CX
+	TESTL     CX, CX
+	JZ        listed1End
+	MOVQ      R8, DX
+	SHRQ      $0x03, DX
+
+listed1:
+	BSFL CX, R10
+	ADDL DX, R10
+	MOVL R10, (AX)
+	ADDQ $0x00000004, AX
+	LEAL -1(CX), BX
+	ANDL BX, CX
+	JNZ  listed1
+
+listed1End:
+pointsDone:
+	SUBQ DI, AX
+	SHRQ $0x02, AX
+	MOVQ AX, ret+56(FP)
+	VZEROUPPER
+	RET
+
+DATA all64x3ff5555555555555<>+0(SB)/8, $0x3ff5555555555555
+DATA all64x3ff5555555555555<>+8(SB)/8, $0x3ff5555555555555
+DATA all64x3ff5555555555555<>+16(SB)/8, $0x3ff5555555555555
+DATA all64x3ff5555555555555<>+24(SB)/8, $0x3ff5555555555555
+GLOBL all64x3ff5555555555555<>(SB), RODATA|NOPTR, $32
+
 // func expF32AVX2(dst *float32, x *float32, n int)
 // Requires: AVX, AVX2, FMA3
 TEXT ·expF32AVX2(SB), NOSPLIT, $0-24
@@ -10898,6 +11366,215 @@ vectors:
 	ADDQ       $0x00000020, AX
 	DECQ       SI
 	JNZ        vectors
+	VZEROUPPER
+	RET
+
+// func highestF32AVX2(peaks *float32, at *float32, x *float32, stride int, minus *float32, rows int, n int)
+// Requires: AVX
+TEXT ·highestF32AVX2(SB), NOSPLIT, $0-56
+	MOVQ peaks+0(FP), AX
+	MOVQ at+8(FP), CX
+	MOVQ x+16(FP), DX
+	MOVQ stride+24(FP), BX
+	MOVQ rows+40(FP), SI
+	MOVQ n+48(FP), DI
+	SHLQ $0x02, BX
+	MOVQ minus+32(FP), R8
+	XORQ R9, R9
+	SUBQ $0x00000010, DI
+	JLT  columns0End
+
+columns0:
+	VMOVUPS (AX)(R9*1), Y0
+	VMOVUPS 32(AX)(R9*1), Y1
+	VMOVUPS (CX)(R9*1), Y2
+	VMOVUPS 32(CX)(R9*1), Y3
+	MOVQ    R8, R10
+	VXORPS  Y4, Y4, Y4
+	MOVQ    DX, R11
+	MOVQ    SI, R12
+
+rows0:
+	VBROADCASTSS (R10), Y5
+	VMOVUPS      (R11)(R9*1), Y6
+	VMOVUPS      32(R11)(R9*1), Y7
+	VSUBPS       Y5, Y6, Y6
+	VCMPPS       $0x11, Y6, Y0, Y8
+	VBLENDVPS    Y8, Y6, Y0, Y0
+	VBLENDVPS    Y8, Y4, Y2, Y2
+	VSUBPS       Y5, Y7, Y7
+	VCMPPS       $0x11, Y7, Y1, Y5
+	VBLENDVPS    Y5, Y7, Y1, Y1
+	VBLENDVPS    Y5, Y4, Y3, Y3
+	VADDPS       all32x3f800000<>+0(SB), Y4, Y4
+	ADDQ         $0x00000004, R10
+	ADDQ         BX, R11
+	DECQ         R12
+	JNZ          rows0
+	VMOVUPS      Y0, (AX)(R9*1)
+	VMOVUPS      Y1, 32(AX)(R9*1)
+	VMOVUPS      Y2, (CX)(R9*1)
+	VMOVUPS      Y3, 32(CX)(R9*1)
+	ADDQ         $0x00000040, R9
+	SUBQ         $0x00000010, DI
+	JGE          columns0
+
+columns0End:
+	ADDQ $0x00000010, DI
+	SUBQ $0x00000008, DI
+	JLT  columns1End
+
+columns1:
+	VMOVUPS (AX)(R9*1), Y0
+	VMOVUPS (CX)(R9*1), Y1
+	MOVQ    R8, R10
+	VXORPS  Y2, Y2, Y2
+	MOVQ    DX, R11
+	MOVQ    SI, R12
+
+rows1:
+	VBROADCASTSS (R10), Y3
+	VMOVUPS      (R11)(R9*1), Y4
+	VSUBPS       Y3, Y4, Y4
+	VCMPPS       $0x11, Y4, Y0, Y3
+	VBLENDVPS    Y3, Y4, Y0, Y0
+	VBLENDVPS    Y3, Y2, Y1, Y1
+	VADDPS       all32x3f800000<>+0(SB), Y2, Y2
+	ADDQ         $0x00000004, R10
+	ADDQ         BX, R11
+	DECQ         R12
+	JNZ          rows1
+	VMOVUPS      Y0, (AX)(R9*1)
+	VMOVUPS      Y1, (CX)(R9*1)
+	ADDQ         $0x00000020, R9
+	SUBQ         $0x00000008, DI
+	JGE          columns1
+
+columns1End:
+	ADDQ       $0x00000008, DI
+	TESTQ      DI, DI
+	JZ         columnsDone
+	LEAQ       edge<>+32(SB), R10
+	SHLQ       $0x02, DI
+	SUBQ       DI, R10
+	VMOVUPS    (R10), Y0
+	VMASKMOVPS (AX)(R9*1), Y0, Y1
+	VMASKMOVPS (CX)(R9*1), Y0, Y2
+	MOVQ       R8, DI
+	VXORPS     Y3, Y3, Y3
+	MOVQ       SI, SI
+
+rows2:
+	VBROADCASTSS (DI), Y4
+	VMASKMOVPS   (DX)(R9*1), Y0, Y5
+	VSUBPS       Y4, Y5, Y5
+	VCMPPS       $0x11, Y5, Y1, Y4
+	VBLENDVPS    Y4, Y5, Y1, Y1
+	VBLENDVPS    Y4, Y3, Y2, Y2
+	VADDPS       all32x3f800000<>+0(SB), Y3, Y3
+	ADDQ         $0x00000004, DI
+	ADDQ         BX, DX
+	DECQ         SI
+	JNZ          rows2
+	VMASKMOVPS   Y1, Y0, (AX)(R9*1)
+	VMASKMOVPS   Y2, Y0, (CX)(R9*1)
+
+columnsDone:
+	VZEROUPPER
+	RET
+
+// func uncertainF32AVX2(list *int32, w *float32, a *float32, b float32, c float32, bound *float32, n int) int
+// Requires: AVX
+TEXT ·uncertainF32AVX2(SB), NOSPLIT, $0-56
+	MOVQ         list+0(FP), AX
+	MOVQ         w+8(FP), CX
+	MOVQ         a+16(FP), DX
+	MOVQ         bound+32(FP), BX
+	MOVQ         n+40(FP), SI
+	VBROADCASTSS b+24(FP), Y0
+	VBROADCASTSS c+28(FP), Y1
+	MOVQ         AX, DI
+	XORQ         R8, R8
+	SUBQ         $0x00000008, SI
+	JLT          points0End
+
+points0:
+	VMOVUPS   (CX)(R8*1), Y2
+	VMOVUPS   (DX)(R8*1), Y3
+	VMOVUPS   (BX)(R8*1), Y4
+	VMULPS    Y0, Y3, Y3
+	VMINPS    all32x40000000<>+0(SB), Y3, Y3
+	VMULPS    all32x3faaaaab<>+0(SB), Y3, Y5
+	VADDPS    all32x40000000<>+0(SB), Y5, Y5
+	VMULPS    Y3, Y5, Y5
+	VADDPS    all32x40000000<>+0(SB), Y5, Y5
+	VMULPS    Y3, Y5, Y5
+	VMULPS    Y2, Y2, Y2
+	VMULPS    Y1, Y2, Y2
+	VMULPS    Y5, Y2, Y2
+	VCMPPS    $0x11, Y2, Y4, Y2
+	VMOVMSKPS Y2, R11
+	TESTL     R11, R11
+	JZ        listed0End
+	MOVQ      R8, R12
+	SHRQ      $0x02, R12
+
+listed0:
+	BSFL R11, R9
+	ADDL R12, R9
+	MOVL R9, (AX)
+	ADDQ $0x00000004, AX
+	LEAL -1(R11), R13
+	ANDL R13, R11
+	JNZ  listed0
+
+listed0End:
+	ADDQ $0x00000020, R8
+	SUBQ $0x00000008, SI
+	JGE  points0
+
+points0End:
+	ADDQ       $0x00000008, SI
+	TESTQ      SI, SI
+	JZ         pointsDone
+	LEAQ       edge<>+32(SB), R9
+	SHLQ       $0x02, SI
+	SUBQ       SI, R9
+	VMOVUPS    (R9), Y2
+	VMASKMOVPS (CX)(R8*1), Y2, Y3
+	VMASKMOVPS (DX)(R8*1), Y2, Y4
+	VMASKMOVPS (BX)(R8*1), Y2, Y2
+	VMULPS     Y0, Y4, Y4
+	VMINPS     all32x40000000<>+0(SB), Y4, Y4
+	VMULPS     all32x3faaaaab<>+0(SB), Y4, Y0
+	VADDPS     all32x40000000<>+0(SB), Y0, Y0
+	VMULPS     Y4, Y0, Y0
+	VADDPS     all32x40000000<>+0(SB), Y0, Y0
+	VMULPS     Y4, Y0, Y0
+	VMULPS     Y3, Y3, Y3
+	VMULPS     Y1, Y3, Y3
+	VMULPS     Y0, Y3, Y3
+	VCMPPS     $0x11, Y3, Y2, Y0
+	VMOVMSKPS  Y0, CX
+	TESTL      CX, CX
+	JZ         listed1End
+	MOVQ       R8, DX
+	SHRQ       $0x02, DX
+
+listed1:
+	BSFL CX, R10
+	ADDL DX, R10
+	MOVL R10, (AX)
+	ADDQ $0x00000004, AX
+	LEAL -1(CX), BX
+	ANDL BX, CX
+	JNZ  listed1
+
+listed1End:
+pointsDone:
+	SUBQ DI, AX
+	SHRQ $0x02, AX
+	MOVQ AX, ret+48(FP)
 	VZEROUPPER
 	RET
 
@@ -14308,5 +14985,214 @@ vectors:
 	ADDQ       $0x00000020, AX
 	DECQ       SI
 	JNZ        vectors
+	VZEROUPPER
+	RET
+
+// func highestF64AVX2(peaks *float64, at *float64, x *float64, stride int, minus *float64, rows int, n int)
+// Requires: AVX
+TEXT ·highestF64AVX2(SB), NOSPLIT, $0-56
+	MOVQ peaks+0(FP), AX
+	MOVQ at+8(FP), CX
+	MOVQ x+16(FP), DX
+	MOVQ stride+24(FP), BX
+	MOVQ rows+40(FP), SI
+	MOVQ n+48(FP), DI
+	SHLQ $0x03, BX
+	MOVQ minus+32(FP), R8
+	XORQ R9, R9
+	SUBQ $0x00000008, DI
+	JLT  columns0End
+
+columns0:
+	VMOVUPD (AX)(R9*1), Y0
+	VMOVUPD 32(AX)(R9*1), Y1
+	VMOVUPD (CX)(R9*1), Y2
+	VMOVUPD 32(CX)(R9*1), Y3
+	MOVQ    R8, R10
+	VXORPD  Y4, Y4, Y4
+	MOVQ    DX, R11
+	MOVQ    SI, R12
+
+rows0:
+	VBROADCASTSD (R10), Y5
+	VMOVUPD      (R11)(R9*1), Y6
+	VMOVUPD      32(R11)(R9*1), Y7
+	VSUBPD       Y5, Y6, Y6
+	VCMPPD       $0x11, Y6, Y0, Y8
+	VBLENDVPD    Y8, Y6, Y0, Y0
+	VBLENDVPD    Y8, Y4, Y2, Y2
+	VSUBPD       Y5, Y7, Y7
+	VCMPPD       $0x11, Y7, Y1, Y5
+	VBLENDVPD    Y5, Y7, Y1, Y1
+	VBLENDVPD    Y5, Y4, Y3, Y3
+	VADDPD       all64x3ff0000000000000<>+0(SB), Y4, Y4
+	ADDQ         $0x00000008, R10
+	ADDQ         BX, R11
+	DECQ         R12
+	JNZ          rows0
+	VMOVUPD      Y0, (AX)(R9*1)
+	VMOVUPD      Y1, 32(AX)(R9*1)
+	VMOVUPD      Y2, (CX)(R9*1)
+	VMOVUPD      Y3, 32(CX)(R9*1)
+	ADDQ         $0x00000040, R9
+	SUBQ         $0x00000008, DI
+	JGE          columns0
+
+columns0End:
+	ADDQ $0x00000008, DI
+	SUBQ $0x00000004, DI
+	JLT  columns1End
+
+columns1:
+	VMOVUPD (AX)(R9*1), Y0
+	VMOVUPD (CX)(R9*1), Y1
+	MOVQ    R8, R10
+	VXORPD  Y2, Y2, Y2
+	MOVQ    DX, R11
+	MOVQ    SI, R12
+
+rows1:
+	VBROADCASTSD (R10), Y3
+	VMOVUPD      (R11)(R9*1), Y4
+	VSUBPD       Y3, Y4, Y4
+	VCMPPD       $0x11, Y4, Y0, Y3
+	VBLENDVPD    Y3, Y4, Y0, Y0
+	VBLENDVPD    Y3, Y2, Y1, Y1
+	VADDPD       all64x3ff0000000000000<>+0(SB), Y2, Y2
+	ADDQ         $0x00000008, R10
+	ADDQ         BX, R11
+	DECQ         R12
+	JNZ          rows1
+	VMOVUPD      Y0, (AX)(R9*1)
+	VMOVUPD      Y1, (CX)(R9*1)
+	ADDQ         $0x00000020, R9
+	SUBQ         $0x00000004, DI
+	JGE          columns1
+
+columns1End:
+	ADDQ       $0x00000004, DI
+	TESTQ      DI, DI
+	JZ         columnsDone
+	LEAQ       edge<>+32(SB), R10
+	SHLQ       $0x03, DI
+	SUBQ       DI, R10
+	VMOVUPD    (R10), Y0
+	VMASKMOVPD (AX)(R9*1), Y0, Y1
+	VMASKMOVPD (CX)(R9*1), Y0, Y2
+	MOVQ       R8, DI
+	VXORPD     Y3, Y3, Y3
+	MOVQ       SI, SI
+
+rows2:
+	VBROADCASTSD (DI), Y4
+	VMASKMOVPD   (DX)(R9*1), Y0, Y5
+	VSUBPD       Y4, Y5, Y5
+	VCMPPD       $0x11, Y5, Y1, Y4
+	VBLENDVPD    Y4, Y5, Y1, Y1
+	VBLENDVPD    Y4, Y3, Y2, Y2
+	VADDPD       all64x3ff0000000000000<>+0(SB), Y3, Y3
+	ADDQ         $0x00000008, DI
+	ADDQ         BX, DX
+	DECQ         SI
+	JNZ          rows2
+	VMASKMOVPD   Y1, Y0, (AX)(R9*1)
+	VMASKMOVPD   Y2, Y0, (CX)(R9*1)
+
+columnsDone:
+	VZEROUPPER
+	RET
+
+// func uncertainF64AVX2(list *int32, w *float64, a *float64, b float64, c float64, bound *float64, n int) int
+// Requires: AVX
+TEXT ·uncertainF64AVX2(SB), NOSPLIT, $0-64
+	MOVQ         list+0(FP), AX
+	MOVQ         w+8(FP), CX
+	MOVQ         a+16(FP), DX
+	MOVQ         bound+40(FP), BX
+	MOVQ         n+48(FP), SI
+	VBROADCASTSD b+24(FP), Y0
+	VBROADCASTSD c+32(FP), Y1
+	MOVQ         AX, DI
+	XORQ         R8, R8
+	SUBQ         $0x00000004, SI
+	JLT          points0End
+
+points0:
+	VMOVUPD   (CX)(R8*1), Y2
+	VMOVUPD   (DX)(R8*1), Y3
+	VMOVUPD   (BX)(R8*1), Y4
+	VMULPD    Y0, Y3, Y3
+	VMINPD    all64x4000000000000000<>+0(SB), Y3, Y3
+	VMULPD    all64x3ff5555555555555<>+0(SB), Y3, Y5
+	VADDPD    all64x4000000000000000<>+0(SB), Y5, Y5
+	VMULPD    Y3, Y5, Y5
+	VADDPD    all64x4000000000000000<>+0(SB), Y5, Y5
+	VMULPD    Y3, Y5, Y5
+	VMULPD    Y2, Y2, Y2
+	VMULPD    Y1, Y2, Y2
+	VMULPD    Y5, Y2, Y2
+	VCMPPD    $0x11, Y2, Y4, Y2
+	VMOVMSKPD Y2, R11
+	TESTL     R11, R11
+	JZ        listed0End
+	MOVQ      R8, R12
+	SHRQ      $0x03, R12
+
+listed0:
+	BSFL R11, R9
+	ADDL R12, R9
+	MOVL R9, (AX)
+	ADDQ $0x00000004, AX
+	LEAL -1(R11), R13
+	ANDL R13, R11
+	JNZ  listed0
+
+listed0End:
+	ADDQ $0x00000020, R8
+	SUBQ $0x00000004, SI
+	JGE  points0
+
+points0End:
+	ADDQ       $0x00000004, SI
+	TESTQ      SI, SI
+	JZ         pointsDone
+	LEAQ       edge<>+32(SB), R9
+	SHLQ       $0x03, SI
+	SUBQ       SI, R9
+	VMOVUPD    (R9), Y2
+	VMASKMOVPD (CX)(R8*1), Y2, Y3
+	VMASKMOVPD (DX)(R8*1), Y2, Y4
+	VMASKMOVPD (BX)(R8*1), Y2, Y2
+	VMULPD     Y0, Y4, Y4
+	VMINPD     all64x4000000000000000<>+0(SB), Y4, Y4
+	VMULPD     all64x3ff5555555555555<>+0(SB), Y4, Y0
+	VADDPD     all64x4000000000000000<>+0(SB), Y0, Y0
+	VMULPD     Y4, Y0, Y0
+	VADDPD     all64x4000000000000000<>+0(SB), Y0, Y0
+	VMULPD     Y4, Y0, Y0
+	VMULPD     Y3, Y3, Y3
+	VMULPD     Y1, Y3, Y3
+	VMULPD     Y0, Y3, Y3
+	VCMPPD     $0x11, Y3, Y2, Y0
+	VMOVMSKPD  Y0, CX
+	TESTL      CX, CX
+	JZ         listed1End
+	MOVQ       R8, DX
+	SHRQ       $0x03, DX
+
+listed1:
+	BSFL CX, R10
+	ADDL DX, R10
+	MOVL R10, (AX)
+	ADDQ $0x00000004, AX
+	LEAL -1(CX), BX
+	ANDL BX, CX
+	JNZ  listed1
+
+listed1End:
+pointsDone:
+	SUBQ DI, AX
+	SHRQ $0x02, AX
+	MOVQ AX, ret+56(FP)
 	VZEROUPPER
 	RET

@@ -300,3 +300,11 @@ func pick[T Float](dst, x []T, at []int32, a []T) {
 	}
 	pickReference(dst[done:], x, at[done:], a[done:])
 }
+
+func highest[T Float](peaks, at, x []T, stride int, minus []T, rows int) {
+	highestReference(peaks, at, x, stride, minus, rows)
+}
+
+func uncertain[T Float](list []int32, w, a []T, b, c T, bound []T) int {
+	return uncertainReference(list, w, a, b, c, bound)
+}

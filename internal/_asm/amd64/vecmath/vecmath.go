@@ -24,5 +24,6 @@ func Write() {
 		m.outer()
 		m.rows()
 		m.pick()
+		m.clusters()
 	}
 }

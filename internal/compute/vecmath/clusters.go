@@ -1,0 +1,28 @@
+package vecmath
+
+// Highest sets, for each column j of x (rows×len(peaks)),
+//
+//	peaks[j] = x[i][j] − minus[i],  at[j] = i
+//
+// for the first row i where that difference is largest, if it is above the peaks[j] before; it
+// ignores NaN. Row numbers are exact up to 2²⁴ rows. Results are the same in every tier. Highest
+// panics as [PeakRows] does, and if at is shorter than peaks or minus than rows.
+func Highest[T Float](peaks, at, x []T, stride int, minus []T, rows int) {
+	if n := len(peaks); rows > 0 && n > 0 {
+		highest(peaks, first(at, n), matrix(x, stride, rows, n), stride, first(minus, rows), rows)
+	}
+}
+
+// Uncertain writes to list, in ascending order, the k with
+//
+//	w[k]²·c·(2u + 2u² + 4u³/3) > bound[k],  u = min(a[k]·b, 2),
+//
+// and returns their number. The polynomial is that of e^(2u) − 1 to the third order. Results are the
+// same in every tier. Uncertain panics if a, bound or list is shorter than w.
+func Uncertain[T Float](list []int32, w, a []T, b, c T, bound []T) int {
+	n := len(w)
+	if n == 0 {
+		return 0
+	}
+	return uncertain(list[:n], w, first(a, n), b, c, first(bound, n))
+}

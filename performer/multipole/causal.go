@@ -1,0 +1,214 @@
+package multipole
+
+import (
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/matmul"
+	"github.com/seed-feabd252/randfeat/internal/parallel"
+	"github.com/seed-feabd252/randfeat/internal/scratch"
+	"github.com/seed-feabd252/randfeat/internal/vecmath"
+)
+
+const (
+	window    = 256        // queries of a block, whose keys and those of the block before have exact weights
+	firstKeys = 4 * window // keys before clusters are worth their cost
+	group     = 4          // blocks whose near keys are scored together
+	wave      = 4 * group  // blocks whose moments are kept at a time
+)
+
+// causal computes the outputs of queries that see the keys up to their own, block by block. The keys
+// of its own block and of the block before are close to a block. All older keys are in clusters,
+// which are found anew among all older keys each time their number has doubled, so that clusters
+// know no later key.
+func (a *Attention[T]) causal(dst, q, k, v dense.Matrix[T]) {
+	n := q.Rows
+	first := min(firstKeys, n)
+	a.exact.Forward(dst.RowRange(0, first), q.RowRange(0, first), k.RowRange(0, first), v.RowRange(0, first))
+	c := &past[T]{a: a, k: k, v: v, dst: dst, q: q}
+	for begin := first; begin < n; begin *= 2 {
+		c.epoch(begin, min(2*begin, n))
+	}
+}
+
+// past is what a call of causal attention knows of older keys. A piece is a block of queries.
+type past[T dense.Float] struct {
+	a            *Attention[T]
+	dst, q, k, v dense.Matrix[T]
+
+	centres dense.Matrix[T]
+	labels  []int32
+	tallies []tally[T]
+	counts  []int
+	first   int // query of the wave
+	last    int // number of blocks of the wave
+	blocks  [wave]older[T]
+}
+
+// older is what a block knows of the keys before the close ones.
+type older[T dense.Float] struct {
+	moments[T]
+	starts []int   // where the keys of a cluster begin
+	keys   []int32 // by cluster
+}
+
+// epoch computes the outputs of the queries begin ≤ i < end with clusters of the keys before.
+func (c *past[T]) epoch(begin, end int) {
+	old := begin - window
+	c.centres = c.a.find(c.k.RowRange(0, old))
+	c.labels = scratch.Resize(c.labels, end)
+	nearest(c.labels, c.k.RowRange(0, end), c.centres)
+	c.counts = scratch.Resize(c.counts, c.centres.Rows)
+	clear(c.counts)
+	c.tallies = scratch.Resize(c.tallies, c.centres.Rows)
+	for i := range c.tallies {
+		c.tallies[i].begin(c.k.Cols, c.v.Cols)
+	}
+	c.take(0, old)
+	for c.first = begin; c.first < end; c.first += wave * window {
+		blocks := min((end-c.first+window-1)/window, wave)
+		for i := range blocks {
+			c.blocks[i].set(c, old)
+			c.take(old, min(old+window, end))
+			old += window
+		}
+		c.last = blocks
+		parallel.Do((blocks+group-1)/group, c)
+	}
+}
+
+// take adds the keys lo ≤ j < hi to their clusters.
+func (c *past[T]) take(lo, hi int) {
+	for j := lo; j < hi; j++ {
+		l := c.labels[j]
+		c.counts[l]++
+		c.tallies[l].add(c.centres.Row(int(l)), c.k.Row(j), c.v.Row(j))
+	}
+}
+
+// set makes o what is known of the first n keys.
+func (o *older[T]) set(c *past[T], n int) {
+	clusters := len(c.counts)
+	o.shape(clusters, c.k.Cols, c.v.Cols)
+	scale := c.a.scale(c.k.Cols)
+	o.starts = scratch.Resize(o.starts, clusters+1)
+	at := 0
+	for l, count := range c.counts {
+		t := &c.tallies[l]
+		o.moments.set(l, count, c.centres.Row(l), t.keys, t.squares, t.values, scale)
+		o.starts[l] = at
+		at += count
+	}
+	o.pack()
+	o.keys = scratch.Resize(o.keys, n)
+	for j, l := range c.labels[:n] {
+		o.keys[o.starts[l]] = int32(j)
+		o.starts[l]++
+	}
+	copy(o.starts[1:], o.starts[:clusters])
+	o.starts[0] = 0
+}
+
+// Piece computes the outputs of a group of blocks.
+func (c *past[T]) Piece(i int) {
+	from, to := i*group, min((i+1)*group, c.last)
+	lo := c.first + from*window
+	hi := min(c.first+to*window, c.q.Rows)
+	b, o := getBlock[T](), c.blocks[from:to]
+	q, dst := c.q.RowRange(lo, hi), c.dst.RowRange(lo, hi)
+	b.begin(hi-lo, q.Cols, c.v.Cols, c.a.scale(q.Cols), c.a.threshold)
+	for p := range o {
+		at := p * window
+		end := min(at+window, hi-lo)
+		b.recent(&o[p].moments, q, c.k.RowRange(lo+at-window, lo+end), c.v.RowRange(lo+at-window, lo+end), at, end)
+	}
+	for l := range c.counts {
+		c.near(b, o, q, l)
+	}
+	one := c.a.exact
+	one.Causal = false
+	b.finish(dst, func(i int) {
+		end := lo + i + 1
+		one.Forward(dst.RowRange(i, i+1), q.RowRange(i, i+1), c.k.RowRange(0, end), c.v.RowRange(0, end))
+	})
+	putBlock(b)
+}
+
+// near adds the keys of a cluster to the sums of a group of blocks. Later blocks see more keys.
+func (c *past[T]) near(b *block[T], o []older[T], q dense.Matrix[T], l int) {
+	list := b.queriesOf(l, 0, len(o))
+	if len(list) == 0 {
+		return
+	}
+	last := &o[len(o)-1]
+	members := last.keys[last.starts[l]:last.starts[l+1]]
+	b.keys.Shape(len(members), q.Cols)
+	b.vals.Shape(len(members), c.v.Cols)
+	keys, values := b.keys.Rows(len(members)), b.vals.Rows(len(members))
+	for row, j := range members {
+		copy(keys.Row(row), c.k.Row(int(j)))
+		copy(values.Row(row), c.v.Row(int(j)))
+	}
+	if !finiteRows(values.RowRange(o[0].counts[l], len(members))) {
+		for p := range o { // a product with a weight of zero is NaN
+			n := o[p].counts[l]
+			matmul.Pack(&b.values, values.RowRange(0, n))
+			b.near(b.listedIn(l, p), q, keys.RowRange(0, n), &b.values, nil)
+		}
+		return
+	}
+	b.seen = b.seen[:0]
+	for p := range o {
+		for range b.listedIn(l, p) {
+			b.seen = append(b.seen, o[p].counts[l])
+		}
+	}
+	matmul.Pack(&b.values, values)
+	b.near(list, q, keys, &b.values, b.seen)
+}
+
+// recent begins with the queries lo ≤ i < hi: it adds the clusters as far does, and recent keys, the
+// last of which belongs to the last query.
+func (b *block[T]) recent(m *moments[T], q, k, v dense.Matrix[T], lo, hi int) {
+	n := hi - lo
+	weights := b.scoreClusters(m, q, lo, hi)
+	matmul.PackT(&b.packed, q.RowRange(lo, hi))
+	b.scores.Shape(k.Rows, n)
+	scores := b.scores.Rows(k.Rows)
+	matmul.MulPacked(T(b.scale), k, &b.packed, 0, scores, nil)
+	past := k.Rows - n
+	b.seen = scratch.Resize(b.seen, n)
+	for i := range b.seen {
+		b.seen[i] = past + i + 1
+	}
+	hide(scores, b.seen)
+	vecmath.PeakRows(b.peaks[lo:hi], scores.Data, scores.Stride, scores.Rows)
+	totals := b.weigh(weights, lo, hi)
+	vecmath.ExpRows(scores.Data, scores.Stride, scores.Rows, b.peaks[lo:hi], b.zeros[lo:hi], totals)
+	b.choose(m, weights, lo, hi, totals)
+	sums := b.sums.Rows(len(b.peaks)).RowRange(lo, hi)
+	matmul.TMulPacked(1, weights, &m.packed, 1, sums, nil)
+	b.vals.Shape(k.Rows, v.Cols+1)
+	ones := b.vals.Rows(k.Rows)
+	for j := range k.Rows {
+		copy(ones.Row(j), v.Row(j))
+		ones.Row(j)[v.Cols] = 1
+	}
+	if finiteRows(ones.RowRange(past+1, k.Rows)) {
+		matmul.TMul(1, scores, ones, 1, sums)
+		return
+	}
+	for i, seen := range b.seen { // a product with a weight of zero is NaN
+		matmul.TMul(1, scores.RowRange(0, seen).ColRange(i, i+1), ones.RowRange(0, seen), 1, sums.RowRange(i, i+1))
+	}
+}
+
+// finiteRows reports whether all elements of m are finite.
+func finiteRows[T dense.Float](m dense.Matrix[T]) bool {
+	for i := range m.Rows {
+		for _, x := range m.Row(i) {
+			if x-x != 0 {
+				return false
+			}
+		}
+	}
+	return true
+}

@@ -1,0 +1,233 @@
+package multipole
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/parallel"
+	"github.com/seed-feabd252/randfeat/internal/pool"
+	"github.com/seed-feabd252/randfeat/performer"
+)
+
+// Options are the parameters of [New] and [NewAt]. The zero value is a good start.
+type Options struct {
+	// Clusters is the number C of clusters. Zero means 4·√n for n keys. There are never more
+	// clusters than keys.
+	Clusters int
+
+	// Threshold is τ: the keys of a cluster are scored for a query if
+	//
+	//	(w/D)·√((e^2u − 1)/n) > τ
+	//
+	// where w/D is the share of the cluster in the weights of the query, u the variance of the
+	// scores of its n keys, and e^2u is taken to the third order of u ≤ 2. A smaller τ costs more
+	// time and gives a smaller error. Zero means 0.003.
+	Threshold float64
+
+	// Rounds is the number of rounds of k-means, and Sample the number of keys, drawn at random,
+	// that it looks at for each cluster. Zeros mean 3 and 16.
+	Rounds, Sample int
+}
+
+// Attention is attention by clusters of keys, an approximation of exact softmax attention and a
+// [performer.Form]. It never changes and may be shared by goroutines. The zero value is of no use.
+type Attention[T dense.Float] struct {
+	exact     performer.Exact[T]
+	opts      Options
+	threshold T
+	seed      [2]uint64
+	centres   dense.Matrix[T] // given; zero if they are found
+}
+
+// New returns attention that approximates exact and finds clusters among the keys of each call. src
+// seeds the choice of keys that k-means begins with.
+//
+// The error reports an exact with Softcap, with Unnormalised, or with a Scale that is negative or
+// not finite; options that are negative or, as Threshold, not finite; and a nil src.
+func New[T dense.Float](exact performer.Exact[T], opts Options, src rand.Source) (*Attention[T], error) {
+	a, err := prepare(exact, opts)
+	if err != nil {
+		return nil, err
+	}
+	if src == nil {
+		return nil, errors.New("multipole: src is nil")
+	}
+	a.seed = [2]uint64{src.Uint64(), src.Uint64()}
+	return a, nil
+}
+
+// NewAt returns attention that approximates exact with clusters around centres (C×d), which are
+// copied: the keys of a call belong to the nearest centre. Centres of an earlier call, or of other
+// texts, serve as well where keys are alike, and save the time of k-means.
+//
+// The error reports what New reports, an opts.Clusters that is neither 0 nor C, and centres without
+// rows or columns or that are not finite.
+func NewAt[T dense.Float](exact performer.Exact[T], centres dense.Matrix[T], opts Options) (*Attention[T], error) {
+	a, err := prepare(exact, opts)
+	if err != nil {
+		return nil, err
+	}
+	centres.Check()
+	if centres.Rows < 1 || centres.Cols < 1 {
+		return nil, fmt.Errorf("multipole: centres is %d×%d, want at least 1×1", centres.Rows, centres.Cols)
+	}
+	if opts.Clusters != 0 && opts.Clusters != centres.Rows {
+		return nil, fmt.Errorf("multipole: opts.Clusters = %d, but there are %d centres", opts.Clusters, centres.Rows)
+	}
+	for i := range centres.Rows {
+		for j, x := range centres.Row(i) {
+			if x-x != 0 {
+				return nil, fmt.Errorf("multipole: centres[%d][%d] = %v, want a finite number", i, j, x)
+			}
+		}
+	}
+	a.centres = centres.Clone()
+	return a, nil
+}
+
+// prepare returns attention without centres.
+func prepare[T dense.Float](exact performer.Exact[T], opts Options) (*Attention[T], error) {
+	if !(exact.Scale >= 0) || math.IsInf(exact.Scale, 1) {
+		return nil, fmt.Errorf("multipole: exact.Scale = %v, want a finite number of at least 0", exact.Scale)
+	}
+	if exact.Softcap != 0 {
+		return nil, fmt.Errorf("multipole: exact.Softcap = %v, want 0", exact.Softcap)
+	}
+	if exact.Unnormalised {
+		return nil, errors.New("multipole: exact.Unnormalised is set, but outputs are averages of values")
+	}
+	for _, x := range []struct {
+		name  string
+		value int
+	}{{"Clusters", opts.Clusters}, {"Rounds", opts.Rounds}, {"Sample", opts.Sample}} {
+		if x.value < 0 {
+			return nil, fmt.Errorf("multipole: opts.%s = %d, want at least 0", x.name, x.value)
+		}
+	}
+	if !(opts.Threshold >= 0) || math.IsInf(opts.Threshold, 1) {
+		return nil, fmt.Errorf("multipole: opts.Threshold = %v, want a finite number of at least 0", opts.Threshold)
+	}
+	if opts.Threshold == 0 {
+		opts.Threshold = 0.003
+	}
+	if opts.Rounds == 0 {
+		opts.Rounds = 3
+	}
+	if opts.Sample == 0 {
+		opts.Sample = 16
+	}
+	return &Attention[T]{exact: exact, opts: opts, threshold: T(opts.Threshold)}, nil
+}
+
+// Forward computes attention of the queries q (Lq×d) over the keys k (Lk×d) and values v (Lk×dv)
+// into dst (Lq×dv), which Forward returns; a zero dst is allocated. The bits do not depend on
+// GOMAXPROCS, and those of a causal output do not depend on later tokens.
+//
+// Every weight is positive and outputs are averages of values and of means of values. Without keys
+// the output is zero. A row whose weights are beyond the range of T, as NaN and Inf in queries and
+// keys make them, is answered by exact attention.
+//
+// dst may be exactly q where shapes allow; dst must not overlap k or v. Forward panics with the
+// shapes if they do not fit; causal attention needs Lq = Lk.
+func (a *Attention[T]) Forward(dst, q, k, v dense.Matrix[T]) dense.Matrix[T] {
+	a.check(q, k, v)
+	dst = dense.Ensure(dst, q.Rows, v.Cols)
+	switch {
+	case a.exact.Causal:
+		a.causal(dst, q, k, v)
+	case k.Rows <= exactKeys || q.Rows == 0 || v.Cols == 0:
+		a.exact.Forward(dst, q, k, v)
+	default:
+		a.bidirectional(dst, q, k, v)
+	}
+	return dst
+}
+
+// exactKeys is a number of keys over which exact attention takes no longer.
+const exactKeys = 256
+
+// check panics unless a constructor has made a, and q, k and v fit together and the centres.
+func (a *Attention[T]) check(q, k, v dense.Matrix[T]) {
+	if a.opts.Rounds == 0 {
+		panic("multipole: the Attention is zero, want one of New")
+	}
+	q.Check()
+	k.Check()
+	v.Check()
+	if q.Cols != k.Cols || k.Rows != v.Rows || a.exact.Causal && q.Rows != k.Rows {
+		panic(fmt.Sprintf("multipole: q is %d×%d, k is %d×%d, v is %d×%d, which do not fit", q.Rows, q.Cols, k.Rows, k.Cols, v.Rows, v.Cols))
+	}
+	if a.centres.Rows > 0 && a.centres.Cols != q.Cols {
+		panic(fmt.Sprintf("multipole: q is %d×%d, but centres are points of R^%d", q.Rows, q.Cols, a.centres.Cols))
+	}
+}
+
+// scale returns the factor of products of d-dimensional points.
+func (a *Attention[T]) scale(d int) float64 {
+	if a.exact.Scale == 0 {
+		return 1 / math.Sqrt(float64(d))
+	}
+	return a.exact.Scale
+}
+
+// clustersFor returns the number of clusters of n keys.
+func (a *Attention[T]) clustersFor(n int) int {
+	c := a.opts.Clusters
+	if c == 0 {
+		c = int(4 * math.Sqrt(float64(n)))
+	}
+	return min(max(c, 1), n)
+}
+
+// bidirectional computes the outputs of queries that see all keys.
+func (a *Attention[T]) bidirectional(dst, q, k, v dense.Matrix[T]) {
+	call := pool.Get[call[T]](&calls)
+	call.a, call.dst, call.q, call.k, call.v = a, dst, q, k, v
+	call.sorted.build(a.find(k), k, v, a.scale(k.Cols))
+	parallel.Do((q.Rows+nearQueries-1)/nearQueries, call)
+	call.a, call.dst, call.q, call.k, call.v = nil, dense.Matrix[T]{}, dense.Matrix[T]{}, dense.Matrix[T]{}, dense.Matrix[T]{}
+	pool.Put(&calls, call)
+}
+
+// call is one call of bidirectional attention. A piece is a block of queries.
+type call[T dense.Float] struct {
+	a            *Attention[T]
+	dst, q, k, v dense.Matrix[T]
+	sorted       sorted[T]
+}
+
+const (
+	nearQueries = 4096 // queries whose near keys are scored together
+	farQueries  = 512  // queries whose weights of clusters stay in the second cache
+)
+
+func (c *call[T]) Piece(i int) {
+	lo := i * nearQueries
+	hi := min(lo+nearQueries, c.q.Rows)
+	w := pool.Get[block[T]](&blocks)
+	q := c.q.RowRange(lo, hi)
+	w.begin(hi-lo, q.Cols, c.v.Cols, c.a.scale(q.Cols), c.a.threshold)
+	for at := 0; at < q.Rows; at += farQueries {
+		w.far(&c.sorted.moments, q, at, min(at+farQueries, q.Rows))
+	}
+	for l := range c.sorted.clusters() {
+		w.near(w.queriesOf(l, 0, w.parts()), q, c.sorted.keysOf(l), &c.sorted.values[l], nil)
+	}
+	w.finish(c.dst.RowRange(lo, hi), func(i int) {
+		c.a.exact.Forward(c.dst.RowRange(lo+i, lo+i+1), q.RowRange(i, i+1), c.k, c.v)
+	})
+	pool.Put(&blocks, w)
+}
+
+func getBlock[T dense.Float]() *block[T] { return pool.Get[block[T]](&blocks) }
+
+func putBlock[T dense.Float](b *block[T]) { pool.Put(&blocks, b) }
+
+// Memory of all calls.
+var (
+	calls  pool.Both[call[float32], call[float64]]
+	blocks pool.Both[block[float32], block[float64]]
+)
