@@ -5,9 +5,9 @@ import (
 	"slices"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/matmul"
-	"github.com/seed-feabd252/randfeat/internal/scratch"
-	"github.com/seed-feabd252/randfeat/internal/vecmath"
+	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
+	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
+	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
 )
 
 // block is the scratch memory of one goroutine for a block of queries. First, far and close add what

@@ -2,10 +2,10 @@ package multipole
 
 import (
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/matmul"
-	"github.com/seed-feabd252/randfeat/internal/parallel"
-	"github.com/seed-feabd252/randfeat/internal/scratch"
-	"github.com/seed-feabd252/randfeat/internal/vecmath"
+	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
+	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
+	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
+	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
 )
 
 const (

@@ -4,9 +4,9 @@ import (
 	"math"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/matmul"
-	"github.com/seed-feabd252/randfeat/internal/scratch"
-	"github.com/seed-feabd252/randfeat/internal/vecmath"
+	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
+	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
+	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
 )
 
 // moments are what queries need of clusters that are far away: the number n_c of keys, their mean

@@ -4,11 +4,11 @@ import (
 	"math"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/matmul"
-	"github.com/seed-feabd252/randfeat/internal/parallel"
-	"github.com/seed-feabd252/randfeat/internal/pool"
-	"github.com/seed-feabd252/randfeat/internal/scratch"
-	"github.com/seed-feabd252/randfeat/internal/vecmath"
+	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
+	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
+	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
+	"github.com/seed-feabd252/randfeat/internal/memory/pool"
+	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
 )
 
 // nearest sets labels[i] to the number of the nearest of the centres to key i, and to 0 for a key

@@ -4,10 +4,10 @@ import (
 	"math/rand/v2"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/matmul"
-	"github.com/seed-feabd252/randfeat/internal/parallel"
-	"github.com/seed-feabd252/randfeat/internal/scratch"
-	"github.com/seed-feabd252/randfeat/internal/vecmath"
+	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
+	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
+	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
+	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
 )
 
 // sorted are keys and values in the order of their clusters.
