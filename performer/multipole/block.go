@@ -115,7 +115,7 @@ func (b *block[T]) choose(m *moments[T], weights dense.Matrix[T], lo, hi int, to
 		}
 		row := weights.Row(l)
 		b.listed = slices.Grow(b.listed, n)[:at+n]
-		found := vecmath.Uncertain(b.listed[at:], row, norms, m.spread(l), 1/T(m.counts[l]), bounds)
+		found := vecmath.Uncertain(b.listed[at:], row, norms, 2*m.spread(l), 1/T(m.counts[l]), bounds)
 		b.listed = b.listed[:at+found]
 		for j, i := range b.listed[at:] {
 			row[i] = 0

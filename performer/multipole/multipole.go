@@ -8,6 +8,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
+	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 	"github.com/seed-feabd252/randfeat/internal/memory/pool"
 	"github.com/seed-feabd252/randfeat/performer"
 )
@@ -22,8 +23,8 @@ type Options struct {
 	//
 	//	(w/D)·√((e^2u − 1)/n) > τ
 	//
-	// where w/D is the share of the cluster in the weights of the query, u the variance of the
-	// scores of its n keys, and e^2u is taken to the third order of u ≤ 2. A smaller τ costs more
+	// where w/D is the share of the cluster in the weights of the query, 2u the variance
+	// of the scores of its n keys, taken as at most 16. A smaller τ costs more
 	// time and gives a smaller error. Zero means 0.003.
 	Threshold float64
 
@@ -106,6 +107,9 @@ func prepare[T dense.Float](exact performer.Exact[T], opts Options) (*Attention[
 		if x.value < 0 {
 			return nil, fmt.Errorf("multipole: opts.%s = %d, want at least 0", x.name, x.value)
 		}
+	}
+	if opts.Rounds > limit.Repeats {
+		return nil, fmt.Errorf("multipole: opts.Rounds = %d, want at most %d", opts.Rounds, limit.Repeats)
 	}
 	if !(opts.Threshold >= 0) || math.IsInf(opts.Threshold, 1) {
 		return nil, fmt.Errorf("multipole: opts.Threshold = %v, want a finite number of at least 0", opts.Threshold)

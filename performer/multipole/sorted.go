@@ -106,7 +106,11 @@ func (a *Attention[T]) find(k dense.Matrix[T]) dense.Matrix[T] {
 	}
 	c := a.clustersFor(k.Rows)
 	rng := rand.New(rand.NewPCG(a.seed[0], a.seed[1]))
-	sample := dense.New[T](min(c*a.opts.Sample, k.Rows), k.Cols)
+	size := k.Rows
+	if a.opts.Sample < size/c {
+		size = c * a.opts.Sample
+	}
+	sample := dense.New[T](size, k.Cols)
 	for i, j := range rng.Perm(k.Rows)[:sample.Rows] {
 		copy(sample.Row(i), k.Row(j))
 	}

@@ -15,10 +15,9 @@ func Highest[T Float](peaks, at, x []T, stride int, minus []T, rows int) {
 
 // Uncertain writes to list, in ascending order, the k with
 //
-//	w[k]²·c·(2u + 2u² + 4u³/3) > bound[k],  u = min(a[k]·b, 2),
+//	w[k]²·c·(e^u − 1) > bound[k],  u = min(a[k]·b, 16),
 //
-// and returns their number. The polynomial is that of e^(2u) − 1 to the third order. Results are the
-// same in every tier. Uncertain panics if a, bound or list is shorter than w.
+// and returns their number. Uncertain panics if a, bound or list is shorter than w.
 func Uncertain[T Float](list []int32, w, a []T, b, c T, bound []T) int {
 	n := len(w)
 	if n == 0 {

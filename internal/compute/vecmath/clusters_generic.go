@@ -1,5 +1,7 @@
 package vecmath
 
+import "math"
+
 func highestReference[T Float](peaks, at, x []T, stride int, minus []T, rows int) {
 	for i := range rows {
 		c := minus[i]
@@ -15,13 +17,10 @@ func uncertainReference[T Float](list []int32, w, a []T, b, c T, bound []T) int 
 	n := 0
 	for k, x := range w {
 		u := a[k] * b
-		if !(u < 2) {
-			u = 2
+		if !(u < 16) {
+			u = 16
 		}
-		p := u * T(4./3)
-		p = T(p+2) * u
-		p = T(p+2) * u
-		if T(T(x*x)*c)*p > bound[k] {
+		if T(x*x)*c*T(T(math.Exp(float64(u)))-1) > bound[k] {
 			list[n] = int32(k)
 			n++
 		}

@@ -139,7 +139,7 @@ func pickF32AVX512(dst *float32, x *float32, at *int32, a *float32, count int)
 //go:noescape
 func highestF32AVX512(peaks *float32, at *float32, x *float32, stride int, minus *float32, rows int, n int)
 
-// uncertainF32AVX512 lists the k with w[k]²·c·(u·(2 + u·(2 + u·4/3))) > bound[k] for u = min(a[k]·b, 2), and returns their number.
+// uncertainF32AVX512 lists the k with w[k]²·c·(e^u − 1) > bound[k] for u = min(a[k]·b, 16), and returns their number.
 //
 //go:noescape
 func uncertainF32AVX512(list *int32, w *float32, a *float32, b float32, c float32, bound *float32, n int) int
@@ -279,7 +279,7 @@ func pickF64AVX512(dst *float64, x *float64, at *int32, a *float64, count int)
 //go:noescape
 func highestF64AVX512(peaks *float64, at *float64, x *float64, stride int, minus *float64, rows int, n int)
 
-// uncertainF64AVX512 lists the k with w[k]²·c·(u·(2 + u·(2 + u·4/3))) > bound[k] for u = min(a[k]·b, 2), and returns their number.
+// uncertainF64AVX512 lists the k with w[k]²·c·(e^u − 1) > bound[k] for u = min(a[k]·b, 16), and returns their number.
 //
 //go:noescape
 func uncertainF64AVX512(list *int32, w *float64, a *float64, b float64, c float64, bound *float64, n int) int
@@ -419,7 +419,7 @@ func pickF32AVX2(dst *float32, x *float32, at *int32, a *float32, count int)
 //go:noescape
 func highestF32AVX2(peaks *float32, at *float32, x *float32, stride int, minus *float32, rows int, n int)
 
-// uncertainF32AVX2 lists the k with w[k]²·c·(u·(2 + u·(2 + u·4/3))) > bound[k] for u = min(a[k]·b, 2), and returns their number.
+// uncertainF32AVX2 lists the k with w[k]²·c·(e^u − 1) > bound[k] for u = min(a[k]·b, 16), and returns their number.
 //
 //go:noescape
 func uncertainF32AVX2(list *int32, w *float32, a *float32, b float32, c float32, bound *float32, n int) int
@@ -559,7 +559,7 @@ func pickF64AVX2(dst *float64, x *float64, at *int32, a *float64, count int)
 //go:noescape
 func highestF64AVX2(peaks *float64, at *float64, x *float64, stride int, minus *float64, rows int, n int)
 
-// uncertainF64AVX2 lists the k with w[k]²·c·(u·(2 + u·(2 + u·4/3))) > bound[k] for u = min(a[k]·b, 2), and returns their number.
+// uncertainF64AVX2 lists the k with w[k]²·c·(e^u − 1) > bound[k] for u = min(a[k]·b, 16), and returns their number.
 //
 //go:noescape
 func uncertainF64AVX2(list *int32, w *float64, a *float64, b float64, c float64, bound *float64, n int) int

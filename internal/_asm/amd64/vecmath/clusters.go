@@ -38,23 +38,19 @@ func (m machine) clusters() {
 	amd64.End()
 
 	m.Begin("uncertain", "(list *int32, w, a *T, b, c T, bound *T, n int) int",
-		"lists the k with w[k]²·c·(u·(2 + u·(2 + u·4/3))) > bound[k] for u = min(a[k]·b, 2), and returns their number.")
+		"lists the k with w[k]²·c·(e^u − 1) > bound[k] for u = min(a[k]·b, 16), and returns their number.")
 	list, w, a, bound, n := amd64.Argument("list"), amd64.Argument("w"), amd64.Argument("a"), amd64.Argument("bound"), amd64.Argument("n")
-	factor, share := m.argument("b"), m.argument("c")
-	two, third := m.value(2), m.value(4./3)
+	factor, share, most := m.argument("b"), m.argument("c"), m.value(16)
+	unit, e := m.value(1), m.exponent()
 	begin := GP64()
 	MOVQ(list, begin)
 	groups := 0
 	m.loop("points", n, 1, func(points block) {
 		weight, u, limit := points.load(w)[0], points.load(a)[0], points.load(bound)[0]
 		m.Mul(factor, u, u)
-		m.Min(two, u, u)
-		p := m.Vec()
-		m.Mul(third, u, p)
-		m.Add(two, p, p)
-		m.Mul(u, p, p)
-		m.Add(two, p, p)
-		m.Mul(u, p, p)
+		m.Min(most, u, u)
+		p := e.exp([]Op{u})[0]
+		m.Sub(unit, p, p)
 		m.Mul(weight, weight, weight)
 		m.Mul(share, weight, weight)
 		m.Mul(p, weight, weight)

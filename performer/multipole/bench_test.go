@@ -1,0 +1,29 @@
+package multipole_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/performer"
+	"github.com/seed-feabd252/randfeat/performer/multipole"
+)
+
+// BenchmarkAttention times one head with d = dv = 64, beside exact attention.
+func BenchmarkAttention(b *testing.B) {
+	for _, causal := range []bool{false, true} {
+		for _, n := range []int{4096, 16384} {
+			exact := performer.Exact[float32]{Causal: causal}
+			q, k, v := tokens[float32](n, 64, 64, 8, 11)
+			for name, f := range map[string]performer.Form[float32]{"exact": exact, "multipole": form(b, exact, multipole.Options{})} {
+				b.Run(fmt.Sprintf("form=%s/type=float32/causal=%v/L=%d", name, causal, n), func(b *testing.B) {
+					b.ReportAllocs()
+					dst := dense.New[float32](n, 64)
+					for b.Loop() {
+						f.Forward(dst, q, k, v)
+					}
+				})
+			}
+		}
+	}
+}

@@ -1,0 +1,266 @@
+package multipole_test
+
+import (
+	"math"
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/performer"
+	"github.com/seed-feabd252/randfeat/performer/multipole"
+)
+
+// tokens returns queries, keys and values of n tokens of a text with 40 words: keys are near the
+// point of a word, and a query looks for the keys of a word.
+func tokens[T dense.Float](n, d, dv int, norm float64, seed uint64) (q, k, v dense.Matrix[T]) {
+	rng := rand.New(rand.NewPCG(seed, 0))
+	words := dense.New[T](40, d)
+	for i := range words.Data {
+		words.Data[i] = T(norm / math.Sqrt(float64(d)) * rng.NormFloat64())
+	}
+	q, k, v = dense.New[T](n, d), dense.New[T](n, d), dense.New[T](n, dv)
+	for i := range n {
+		a, b := words.Row(rng.IntN(40)), words.Row(rng.IntN(40))
+		for j := range d {
+			k.Row(i)[j] = a[j] + T(0.3*rng.NormFloat64())
+			q.Row(i)[j] = b[j] + T(0.3*rng.NormFloat64())
+		}
+		for j := range dv {
+			v.Row(i)[j] = T(rng.NormFloat64())
+		}
+	}
+	return q, k, v
+}
+
+func relative[T dense.Float](got, want dense.Matrix[T]) float64 {
+	var difference, norm float64
+	for i := range want.Rows {
+		for j, x := range want.Row(i) {
+			e := float64(got.Row(i)[j]) - float64(x)
+			difference += e * e
+			norm += float64(x) * float64(x)
+		}
+	}
+	return math.Sqrt(difference / norm)
+}
+
+func form[T dense.Float](t testing.TB, exact performer.Exact[T], opts multipole.Options) *multipole.Attention[T] {
+	t.Helper()
+	f, err := multipole.New(exact, opts, rand.NewPCG(5, 6))
+	require.NoError(t, err)
+	return f
+}
+
+// With a threshold that scores every key, attention is exact to rounding; with the default it is
+// near where words repeat.
+func TestForward(t *testing.T) {
+	t.Run("type=float32", func(t *testing.T) { testForward[float32](t, 2e-5) })
+	t.Run("type=float64", func(t *testing.T) { testForward[float64](t, 1e-13) })
+}
+
+func testForward[T dense.Float](t *testing.T, rounding float64) {
+	for _, causal := range []bool{false, true} {
+		exact := performer.Exact[T]{Causal: causal}
+		q, k, v := tokens[T](2500, 16, 7, 8, 1)
+		want := exact.Forward(dense.Matrix[T]{}, q, k, v)
+		all := form(t, exact, multipole.Options{Threshold: 1e-30})
+		assert.Less(t, relative(all.Forward(dense.Matrix[T]{}, q, k, v), want), rounding, "causal %v", causal)
+		near := relative(form(t, exact, multipole.Options{}).Forward(dense.Matrix[T]{}, q, k, v), want)
+		assert.Less(t, near, 0.02, "causal %v", causal)
+		few := relative(form(t, exact, multipole.Options{Threshold: 1e30}).Forward(dense.Matrix[T]{}, q, k, v), want)
+		assert.Greater(t, few, near, "causal %v: no key of a cluster is scored", causal)
+		if !causal {
+			centres, err := multipole.NewAt(exact, k.RowRange(0, 200), multipole.Options{})
+			require.NoError(t, err)
+			assert.Less(t, relative(centres.Forward(dense.Matrix[T]{}, q, k, v), want), 0.03)
+		}
+	}
+}
+
+// Outputs are averages of values, whatever the norms are.
+func TestOutputsAreAverages(t *testing.T) {
+	for _, norm := range []float64{0, 1, 30, 1e4} {
+		for _, causal := range []bool{false, true} {
+			q, k, v := tokens[float32](1500, 8, 3, norm, 2)
+			for i := range v.Rows {
+				v.Row(i)[0], v.Row(i)[1] = 1, float32(i%2)
+			}
+			out := form(t, performer.Exact[float32]{Causal: causal}, multipole.Options{}).Forward(dense.Matrix[float32]{}, q, k, v)
+			for i := range out.Rows {
+				require.InDelta(t, 1, out.Row(i)[0], 1e-5, "row %d", i)
+				require.True(t, -1e-5 < out.Row(i)[1] && out.Row(i)[1] < 1+1e-5, "row %d: %v", i, out.Row(i)[1])
+			}
+		}
+	}
+}
+
+// Sizes at which there is little to divide: no keys, no queries, fewer keys than clusters, one
+// cluster, equal keys, values without columns.
+func TestSmall(t *testing.T) {
+	exact := performer.Exact[float64]{}
+	for _, n := range []int{0, 1, 2, 255, 257, 300} {
+		for _, clusters := range []int{1, 1000} {
+			q, k, v := tokens[float64](n, 3, 2, 2, 3)
+			f := form(t, exact, multipole.Options{Clusters: clusters, Threshold: 1e-30})
+			want := exact.Forward(dense.Matrix[float64]{}, q, k, v)
+			got := f.Forward(dense.Matrix[float64]{}, q, k, v)
+			for i := range want.Rows {
+				assert.InDeltaSlice(t, want.Row(i), got.Row(i), 1e-12)
+			}
+			assert.Equal(t, 0, f.Forward(dense.Matrix[float64]{}, q.RowRange(0, 0), k, v).Rows)
+			assert.Equal(t, 0, f.Forward(dense.Matrix[float64]{}, q, k, v.ColRange(0, 0)).Cols)
+		}
+	}
+	q, k, v := tokens[float64](700, 3, 2, 2, 4)
+	for i := range k.Rows {
+		copy(k.Row(i), k.Row(0))
+	}
+	want := exact.Forward(dense.Matrix[float64]{}, q, k, v)
+	assert.Less(t, relative(form(t, exact, multipole.Options{}).Forward(dense.Matrix[float64]{}, q, k, v), want), 1e-12, "equal keys")
+	none := form(t, exact, multipole.Options{}).Forward(dense.Matrix[float64]{}, q, k.RowRange(0, 0), v.RowRange(0, 0))
+	assert.Zero(t, slices.Max(none.Data))
+}
+
+// Later tokens change no bit of a causal output, whatever they are.
+func TestCausalKnowsNoFuture(t *testing.T) {
+	const n = 4700
+	exact := performer.Exact[float32]{Causal: true}
+	f := form(t, exact, multipole.Options{})
+	q, k, v := tokens[float32](n, 8, 5, 6, 5)
+	want := f.Forward(dense.Matrix[float32]{}, q, k, v)
+	nan := float32(math.NaN())
+	for _, cut := range []int{1, 1023, 1024, 1500, 2048, 2049, 3000, 4500} {
+		for _, x := range []float32{1e3, nan} {
+			k2, v2 := k.Clone(), v.Clone()
+			for i := cut; i < n; i++ {
+				k2.Row(i)[0], v2.Row(i)[1] = x, x
+			}
+			got := f.Forward(dense.Matrix[float32]{}, q, k2, v2)
+			for i := range cut {
+				require.Equal(t, want.Row(i), got.Row(i), "cut %d, row %d", cut, i)
+			}
+		}
+	}
+	short := f.Forward(dense.Matrix[float32]{}, q.RowRange(0, 3000), k.RowRange(0, 3000), v.RowRange(0, 3000))
+	assert.Equal(t, want.RowRange(0, 3000).Clone().Data, short.Data, "the end of a text")
+}
+
+// NaN and Inf in keys and values reach the rows that exact attention has them in, and no other row
+// or column.
+func TestNotFinite(t *testing.T) {
+	for _, causal := range []bool{false, true} {
+		for _, x := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
+			exact := performer.Exact[float64]{Causal: causal}
+			f := form(t, exact, multipole.Options{Threshold: 1e-30})
+			q, k, v := tokens[float64](1800, 4, 3, 3, 6)
+			v.Row(900)[1] = x
+			compareNaN(t, exact.Forward(dense.Matrix[float64]{}, q, k, v), f.Forward(dense.Matrix[float64]{}, q, k, v))
+			q, k, v = tokens[float64](1800, 4, 3, 3, 7)
+			k.Row(1200)[2] = x
+			q.Row(1500)[0] = x
+			compareNaN(t, exact.Forward(dense.Matrix[float64]{}, q, k, v), f.Forward(dense.Matrix[float64]{}, q, k, v))
+		}
+	}
+}
+
+func compareNaN(t *testing.T, want, got dense.Matrix[float64]) {
+	t.Helper()
+	for i := range want.Rows {
+		for j, x := range want.Row(i) {
+			y := got.Row(i)[j]
+			if math.IsNaN(x) || math.IsInf(x, 0) {
+				require.False(t, y-y == 0, "row %d: want %v, got %v", i, x, y)
+			} else {
+				require.InDelta(t, x, y, 1e-10, "row %d", i)
+			}
+		}
+	}
+}
+
+// Results have the same bits whatever GOMAXPROCS is, in any memory, and with dst in place of q.
+func TestProcessors(t *testing.T) {
+	for _, causal := range []bool{false, true} {
+		f := form(t, performer.Exact[float32]{Causal: causal}, multipole.Options{})
+		q, k, v := tokens[float32](5000, 8, 8, 6, 8)
+		want := f.Forward(dense.Matrix[float32]{}, q, k, v)
+		old := runtime.GOMAXPROCS(1)
+		got := f.Forward(dense.Matrix[float32]{}, q, k, v)
+		runtime.GOMAXPROCS(old)
+		require.Equal(t, want.Data, got.Data)
+		f.Forward(q, q, k, v)
+		require.Equal(t, want.Data, q.Data)
+	}
+}
+
+// One form may serve goroutines.
+func TestShared(t *testing.T) {
+	f := form(t, performer.Exact[float32]{Causal: true}, multipole.Options{})
+	q, k, v := tokens[float32](1500, 8, 8, 6, 9)
+	want := f.Forward(dense.Matrix[float32]{}, q, k, v)
+	results := make(chan dense.Matrix[float32])
+	for range 4 {
+		go func() { results <- f.Forward(dense.Matrix[float32]{}, q, k, v) }()
+	}
+	for range 4 {
+		require.Equal(t, want.Data, (<-results).Data)
+	}
+}
+
+func TestErrors(t *testing.T) {
+	src := rand.NewPCG(1, 2)
+	for want, run := range map[string]func() error{
+		"multipole: src is nil": func() error {
+			_, err := multipole.New(performer.Exact[float32]{}, multipole.Options{}, nil)
+			return err
+		},
+		"multipole: exact.Scale = -1, want a finite number of at least 0": func() error {
+			_, err := multipole.New(performer.Exact[float32]{Scale: -1}, multipole.Options{}, src)
+			return err
+		},
+		"multipole: exact.Softcap = 3, want 0": func() error {
+			_, err := multipole.New(performer.Exact[float32]{Softcap: 3}, multipole.Options{}, src)
+			return err
+		},
+		"multipole: exact.Unnormalised is set, but outputs are averages of values": func() error {
+			_, err := multipole.New(performer.Exact[float32]{Unnormalised: true}, multipole.Options{}, src)
+			return err
+		},
+		"multipole: opts.Rounds = -1, want at least 0": func() error {
+			_, err := multipole.New(performer.Exact[float32]{}, multipole.Options{Rounds: -1}, src)
+			return err
+		},
+		"multipole: opts.Threshold = NaN, want a finite number of at least 0": func() error {
+			_, err := multipole.New(performer.Exact[float32]{}, multipole.Options{Threshold: math.NaN()}, src)
+			return err
+		},
+		"multipole: centres is 0×0, want at least 1×1": func() error {
+			_, err := multipole.NewAt(performer.Exact[float32]{}, dense.Matrix[float32]{}, multipole.Options{})
+			return err
+		},
+		"multipole: centres[1][0] = NaN, want a finite number": func() error {
+			z := dense.New[float32](2, 2)
+			z.Row(1)[0] = float32(math.NaN())
+			_, err := multipole.NewAt(performer.Exact[float32]{}, z, multipole.Options{})
+			return err
+		},
+		"multipole: opts.Clusters = 3, but there are 2 centres": func() error {
+			_, err := multipole.NewAt(performer.Exact[float32]{}, dense.New[float32](2, 2), multipole.Options{Clusters: 3})
+			return err
+		},
+	} {
+		assert.EqualError(t, run(), want)
+	}
+	x := dense.New[float32](2, 3)
+	assert.PanicsWithValue(t, "multipole: the Attention is zero, want one of New", func() {
+		new(multipole.Attention[float32]).Forward(x, x, x, x)
+	})
+	f := form(t, performer.Exact[float32]{}, multipole.Options{})
+	assert.PanicsWithValue(t, "multipole: q is 2×3, k is 2×2, v is 2×3, which do not fit", func() {
+		f.Forward(dense.Matrix[float32]{}, x, dense.New[float32](2, 2), x)
+	})
+}
