@@ -45,8 +45,8 @@ type WithinOptions[T dense.Float] struct {
 	Progress func(done, total int)
 }
 
-// Chosen is the form that [Within] has chosen.
-type Chosen[T dense.Float] struct {
+// Choice is the form that [Within] has chosen.
+type Choice[T dense.Float] struct {
 	// Form is the form to call: what the candidate has made or the truth, or a [Batch] with a form
 	// for each head if the truth is a Batch. It stays as it is, and serves later calls with queries
 	// and keys of the same kind, whose errors [Audit] tells.
@@ -70,15 +70,15 @@ type Chosen[T dense.Float] struct {
 	// the form is exact attention. Choosing is how long the choice took.
 	Time, ExactTime, Choosing time.Duration
 
-	// Tried has the forms that were tried, in order. It is nil if Heads is not.
-	Tried []Tried
+	// Trials has the forms that were tried, in order. It is nil if Heads is not.
+	Trials []Trial
 
 	// Heads has the choice of each head, without Choosing. It is nil unless the truth is a Batch.
-	Heads []Chosen[T]
+	Heads []Choice[T]
 }
 
-// Tried is a form that [Within] has tried.
-type Tried struct {
+// Trial is a form that [Within] has tried.
+type Trial struct {
 	Name  string
 	Error float64 // the error on the rows that say whether the form is worth a test
 	Cost  float64 // predicted cost of a call, relative to exact attention
@@ -90,7 +90,7 @@ type Tried struct {
 //
 //	256 landmarks: error 1.6 % (95 %: 1.3 … 1.9 %), 14 times as fast as exact attention; choosing took 0.12 s
 //	exact attention: nothing cheaper is known to be within 1 % (best: 1024 landmarks, error 8.2 %); choosing took 0.12 s
-func (c Chosen[T]) String() string {
+func (c Choice[T]) String() string {
 	var s strings.Builder
 	s.WriteString(c.Name + ": ")
 	switch best := c.best(); {
@@ -111,11 +111,11 @@ func (c Chosen[T]) String() string {
 }
 
 // best returns the form of the least error that was tried, for any head, or nil.
-func (c Chosen[T]) best() *Tried {
-	var best *Tried
-	all := [][]Tried{c.Tried}
+func (c Choice[T]) best() *Trial {
+	var best *Trial
+	all := [][]Trial{c.Trials}
 	for _, h := range c.Heads {
-		all = append(all, h.Tried)
+		all = append(all, h.Trials)
 	}
 	for _, tried := range all {
 		for i, t := range tried {
@@ -165,9 +165,9 @@ func (c Chosen[T]) best() *Tried {
 // An error reports a tolerance that is not positive and finite, a nil src, options out of range, a
 // truth that is not made of Exacts, Sequences for a truth that is not a Batch, no row to draw,
 // shapes that do not fit, candidates none of which makes a form, and a Context that is cancelled.
-func Within[T dense.Float](truth Form[T], tolerance float64, q, k, v dense.Matrix[T], opts WithinOptions[T], src rand.Source) (Chosen[T], error) {
+func Within[T dense.Float](truth Form[T], tolerance float64, q, k, v dense.Matrix[T], opts WithinOptions[T], src rand.Source) (Choice[T], error) {
 	start := time.Now()
-	none := Chosen[T]{}
+	none := Choice[T]{}
 	if !(tolerance > 0 && tolerance <= math.MaxFloat64) {
 		return none, fmt.Errorf("performer: tolerance = %v, want a positive number", tolerance)
 	}
@@ -279,12 +279,12 @@ func newChoice[T dense.Float](a *audit[T], tolerance float64, opts WithinOptions
 }
 
 // choose returns the choice of all heads.
-func (c *choice[T]) choose() (Chosen[T], error) {
+func (c *choice[T]) choose() (Choice[T], error) {
 	worth := slices.ContainsFunc(c.heads, func(h *headChoice[T]) bool { return h.cheapest() != nil })
 	var second float64 // a unit of predicted work in seconds
 	if worth {
 		if err := c.a.attend(c.opts.Context, func(int) {}); err != nil {
-			return Chosen[T]{}, err
+			return Choice[T]{}, err
 		}
 		c.a.averages()
 		for _, h := range c.heads {
@@ -294,23 +294,23 @@ func (c *choice[T]) choose() (Chosen[T], error) {
 	}
 	c.progress(1)
 	var forms []Form[T]
-	all := Chosen[T]{Exact: true, Tolerance: c.tolerance}
+	all := Choice[T]{Exact: true, Tolerance: c.tolerance}
 	var failures []error
 	failed := worth
 	for _, h := range c.heads {
 		chosen, err := h.choose()
 		if err != nil {
-			return Chosen[T]{}, err
+			return Choice[T]{}, err
 		}
 		chosen.ExactTime = time.Duration(h.exactWork * second * float64(time.Second))
 		if chosen.Exact {
 			chosen.Time = chosen.ExactTime
 		}
-		for _, t := range chosen.Tried {
+		for _, t := range chosen.Trials {
 			failed = failed && t.Err != nil
 			failures = append(failures, t.Err)
 		}
-		failed = failed && len(chosen.Tried) > 0
+		failed = failed && len(chosen.Trials) > 0
 		all.Heads = append(all.Heads, chosen)
 		all.Exact = all.Exact && chosen.Exact
 		all.Time += chosen.Time
@@ -318,11 +318,11 @@ func (c *choice[T]) choose() (Chosen[T], error) {
 		forms = append(forms, chosen.Form)
 	}
 	if failed {
-		return Chosen[T]{}, errors.Join(failures...)
+		return Choice[T]{}, errors.Join(failures...)
 	}
 	form, err := NewBatch(c.a.b.heads, c.a.b.keyHeads, forms...)
 	if err != nil {
-		return Chosen[T]{}, err
+		return Choice[T]{}, err
 	}
 	all.Form, all.Name = form, namesOf(all.Heads)
 	if worth {
@@ -372,7 +372,7 @@ func (c *choice[T]) calibrate() float64 {
 
 // namesOf returns what heads have chosen in words, such as "3 heads: 256 landmarks, 1 head: exact
 // attention".
-func namesOf[T dense.Float](heads []Chosen[T]) string {
+func namesOf[T dense.Float](heads []Choice[T]) string {
 	var names []string
 	count := make(map[string]int)
 	for _, h := range heads {

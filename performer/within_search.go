@@ -51,7 +51,7 @@ type headChoice[T dense.Float] struct {
 	tests            int
 	finite           bool // the drawn rows of the truth
 	averages, chosen []deviation
-	tried            []Tried
+	tried            []Trial
 }
 
 // ladder is a candidate in a search.
@@ -185,8 +185,8 @@ func (h *headChoice[T]) prepare() {
 }
 
 // choose returns the choice of the head.
-func (h *headChoice[T]) choose() (Chosen[T], error) {
-	c := Chosen[T]{Form: h.exact, Name: "exact attention", Exact: true, Tolerance: h.tolerance}
+func (h *headChoice[T]) choose() (Choice[T], error) {
+	c := Choice[T]{Form: h.exact, Name: "exact attention", Exact: true, Tolerance: h.tolerance}
 	before := h.left()
 	for h.finite {
 		l := h.cheapest()
@@ -209,7 +209,7 @@ func (h *headChoice[T]) choose() (Chosen[T], error) {
 		before = after
 	}
 	h.progress(before)
-	c.Tried = h.tried
+	c.Trials = h.tried
 	return c, nil
 }
 
@@ -218,7 +218,7 @@ func (h *headChoice[T]) choose() (Chosen[T], error) {
 func (h *headChoice[T]) try(l *ladder[T]) (form Form[T], name string, took time.Duration, err error) {
 	size, work, share := l.sizes[l.at], l.work[l.at], h.trialShare(l)
 	name = fmt.Sprintf("%d %s", size, l.Name)
-	h.tried = append(h.tried, Tried{Name: name, Error: math.Inf(1), Cost: work / h.exactWork})
+	h.tried = append(h.tried, Trial{Name: name, Error: math.Inf(1), Cost: work / h.exactWork})
 	tried := &h.tried[len(h.tried)-1]
 	form, tried.Err = l.New(h.exact, h.q, h.k, size, rand.NewPCG(h.rng.Uint64(), h.rng.Uint64()))
 	if tried.Err == nil {

@@ -85,7 +85,7 @@ func testWithin[T dense.Float](t *testing.T) {
 			assert.Equal(t, [2]int{96, 1500}, [2]int{c.Audited.Rows, c.Audited.Of})
 			assert.Greater(t, c.Audited.Average, 0.1)
 			assert.Nil(t, c.Heads)
-			last := c.Tried[len(c.Tried)-1]
+			last := c.Trials[len(c.Trials)-1]
 			assert.Equal(t, c.Name, last.Name)
 			assert.True(t, last.Test)
 			assert.Less(t, last.Cost, 1.0)
@@ -106,7 +106,7 @@ func TestWithinNothing(t *testing.T) {
 	assert.Same(t, truth, c.Form)
 	assert.Equal(t, "exact attention", c.Name)
 	assert.Zero(t, c.Audited.High)
-	assert.NotEmpty(t, c.Tried)
+	assert.NotEmpty(t, c.Trials)
 	assert.Equal(t, c.Time, c.ExactTime)
 	assert.Contains(t, c.String(), "exact attention: nothing cheaper is known to be within 5 % (best: ")
 
@@ -115,7 +115,7 @@ func TestWithinNothing(t *testing.T) {
 	c, err = Within[float64](truth, 0.05, q, k, v, WithinOptions[float64]{}, source(403))
 	require.NoError(t, err)
 	assert.True(t, c.Exact)
-	assert.Empty(t, c.Tried)
+	assert.Empty(t, c.Trials)
 	assert.Zero(t, c.Audited.Rows)
 	assert.Contains(t, c.String(), "exact attention: nothing cheaper is worth a try; choosing took ")
 
@@ -125,7 +125,7 @@ func TestWithinNothing(t *testing.T) {
 	c, err = Within[float64](truth, 0.05, q, k, v, WithinOptions[float64]{Calls: 100, Candidates: cheap[float64]()}, source(403))
 	require.NoError(t, err)
 	assert.True(t, c.Exact)
-	assert.Empty(t, c.Tried)
+	assert.Empty(t, c.Trials)
 }
 
 // Heads choose for themselves, over grouped keys, sequences and padding.
@@ -225,7 +225,7 @@ func TestWithinOfManyGuesses(t *testing.T) {
 		if !c.Exact {
 			wrong++
 		}
-		for _, tried := range c.Tried {
+		for _, tried := range c.Trials {
 			if tried.Error <= 0.1 {
 				low++
 				break
@@ -266,7 +266,7 @@ func TestWithinSeesRareRows(t *testing.T) {
 		chosen, err := Within[float64](Exact[float64]{}, 0.05, x, x, x, WithinOptions[float64]{Calls: 1000, Candidates: []Candidate[float64]{c}}, source(uint64(426+run)))
 		require.NoError(t, err)
 		assert.True(t, chosen.Exact)
-		if chosen.Tried[0].Test && chosen.Tried[0].Error == 0 {
+		if chosen.Trials[0].Test && chosen.Trials[0].Error == 0 {
 			passed++
 		}
 	}
@@ -290,7 +290,7 @@ func TestWithinTakesTheCheapest(t *testing.T) {
 		c, err := Within[float64](Exact[float64]{}, 0.065, x, x, x, WithinOptions[float64]{Calls: 1000, Candidates: candidates}, source(434))
 		require.NoError(t, err)
 		var tried []string
-		for _, t := range c.Tried {
+		for _, t := range c.Trials {
 			tried = append(tried, t.Name)
 		}
 		require.Equal(t, c.Name, tried[len(tried)-1])
@@ -336,7 +336,7 @@ func TestWithinIsDeterministic(t *testing.T) {
 	wide := dense.New[float32](1200, 16)
 	dense.Copy(layout.Head(wide, 0, 2), q)
 	dense.Copy(layout.Head(wide, 1, 2), k)
-	var first Chosen[float32]
+	var first Choice[float32]
 	for i, processors := range []int{1, 2, 5} {
 		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(processors))
 		c, err := Within[float32](b, 0.05, wide, k, v, WithinOptions[float32]{Calls: 100, Candidates: cheap[float32]()}, source(441))
@@ -398,7 +398,7 @@ func TestWithinOfBadCandidates(t *testing.T) {
 	c, err := Within[float64](Exact[float64]{}, 0.05, q, k, v, o, source(461))
 	require.NoError(t, err)
 	assert.Equal(t, "7 good", c.Name)
-	assert.EqualError(t, c.Tried[0].Err, "32 bad: no luck")
+	assert.EqualError(t, c.Trials[0].Err, "32 bad: no luck")
 
 	for want, f := range map[string]Form[float64]{
 		"32 bad: performer: form 0 is nil": nil,
@@ -428,48 +428,48 @@ func TestWithinRefuses(t *testing.T) {
 	exact := Exact[float64]{}
 	candidate := func(c Candidate[float64]) options { return options{Candidates: []Candidate[float64]{c}} }
 	full := Candidates[float64]()[0]
-	for want, call := range map[string]func() (Chosen[float64], error){
-		"tolerance = 0, want a positive number": func() (Chosen[float64], error) {
+	for want, call := range map[string]func() (Choice[float64], error){
+		"tolerance = 0, want a positive number": func() (Choice[float64], error) {
 			return Within[float64](exact, 0, x, x, x, options{}, source(1))
 		},
-		"tolerance = NaN,": func() (Chosen[float64], error) {
+		"tolerance = NaN,": func() (Choice[float64], error) {
 			return Within[float64](exact, math.NaN(), x, x, x, options{}, source(1))
 		},
-		"tolerance = +Inf,": func() (Chosen[float64], error) {
+		"tolerance = +Inf,": func() (Choice[float64], error) {
 			return Within[float64](exact, math.Inf(1), x, x, x, options{}, source(1))
 		},
-		"src is nil": func() (Chosen[float64], error) { return Within[float64](exact, 1, x, x, x, options{}, nil) },
-		"Confidence = 1,": func() (Chosen[float64], error) {
+		"src is nil": func() (Choice[float64], error) { return Within[float64](exact, 1, x, x, x, options{}, nil) },
+		"Confidence = 1,": func() (Choice[float64], error) {
 			return Within[float64](exact, 1, x, x, x, options{Confidence: 1}, source(1))
 		},
-		"Calls = -1, want at least 1, or 0 for 1": func() (Chosen[float64], error) {
+		"Calls = -1, want at least 1, or 0 for 1": func() (Choice[float64], error) {
 			return Within[float64](exact, 1, x, x, x, options{Calls: -1}, source(1))
 		},
-		"Rows = 7, want at least 8, or 0 for 128": func() (Chosen[float64], error) {
+		"Rows = 7, want at least 8, or 0 for 128": func() (Choice[float64], error) {
 			return Within[float64](exact, 1, x, x, x, options{Rows: 7}, source(1))
 		},
-		"truth is a *performer.Attention[float64], want an Exact": func() (Chosen[float64], error) {
+		"truth is a *performer.Attention[float64], want an Exact": func() (Choice[float64], error) {
 			return Within[float64](attention[float64](positive[float64](8, 4), Options{}), 1, x, x, x, options{}, source(1))
 		},
-		"there are Sequences, but truth is a performer.Exact[float64], want a Batch": func() (Chosen[float64], error) {
+		"there are Sequences, but truth is a performer.Exact[float64], want a Batch": func() (Choice[float64], error) {
 			return Within[float64](exact, 1, x, x, x, options{Sequences: Sequences{Queries: []int{20}}}, source(1))
 		},
-		"k is 20×4, v is 5×4": func() (Chosen[float64], error) {
+		"k is 20×4, v is 5×4": func() (Choice[float64], error) {
 			return Within[float64](exact, 1, x, x, dense.New[float64](5, 4), options{}, source(1))
 		},
-		"q is 20×4, of whose rows none may be drawn": func() (Chosen[float64], error) {
+		"q is 20×4, of whose rows none may be drawn": func() (Choice[float64], error) {
 			return Within[float64](exact, 1, x, x, x, options{Queries: make([]bool, 20)}, source(1))
 		},
-		"candidate 0 (x) has no New": func() (Chosen[float64], error) {
+		"candidate 0 (x) has no New": func() (Choice[float64], error) {
 			return Within[float64](exact, 1, x, x, x, candidate(Candidate[float64]{Name: "x", Cost: full.Cost}), source(1))
 		},
-		"candidate 0 (x) has no Cost": func() (Chosen[float64], error) {
+		"candidate 0 (x) has no Cost": func() (Choice[float64], error) {
 			return Within[float64](exact, 1, x, x, x, candidate(Candidate[float64]{Name: "x", New: full.New}), source(1))
 		},
-		"candidate 0 (x) has the Sizes [4 2], want ascending numbers from 1 on": func() (Chosen[float64], error) {
+		"candidate 0 (x) has the Sizes [4 2], want ascending numbers from 1 on": func() (Choice[float64], error) {
 			return Within[float64](exact, 1, x, x, x, candidate(Candidate[float64]{Name: "x", New: full.New, Cost: full.Cost, Sizes: []int{4, 2}}), source(1))
 		},
-		"candidate 0 (x) has the Fall NaN, want at least 0": func() (Chosen[float64], error) {
+		"candidate 0 (x) has the Fall NaN, want at least 0": func() (Choice[float64], error) {
 			return Within[float64](exact, 1, x, x, x, candidate(Candidate[float64]{Name: "x", New: full.New, Cost: full.Cost, Fall: math.NaN()}), source(1))
 		},
 	} {
@@ -510,7 +510,7 @@ func testCandidates[T dense.Float](t *testing.T) {
 }
 
 func TestChosenString(t *testing.T) {
-	c := Chosen[float32]{
+	c := Choice[float32]{
 		Name: "256 landmarks", Tolerance: 0.02, Audited: Audited{Error: 0.016, Low: 0.013, High: 0.019, Confidence: 0.95, Rows: 96, Of: 2048},
 		Time: time.Second, ExactTime: 14 * time.Second, Choosing: 123 * time.Millisecond,
 	}
@@ -519,6 +519,6 @@ func TestChosenString(t *testing.T) {
 	assert.Contains(t, c.String(), ", 137 times as fast as exact attention; ")
 	c.Name, c.Exact = "exact attention", true
 	assert.Equal(t, "exact attention: nothing cheaper is worth a try; choosing took 0.12 s", c.String())
-	c.Tried = []Tried{{Name: "32 landmarks", Error: 0.3}, {Name: "64 landmarks", Error: 0.08}, {Name: "32 bad", Err: errors.New("none")}}
+	c.Trials = []Trial{{Name: "32 landmarks", Error: 0.3}, {Name: "64 landmarks", Error: 0.08}, {Name: "32 bad", Err: errors.New("none")}}
 	assert.Equal(t, "exact attention: nothing cheaper is known to be within 2 % (best: 64 landmarks, error 8 %); choosing took 0.12 s", c.String())
 }

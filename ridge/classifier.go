@@ -88,7 +88,7 @@ func softmax[T dense.Float](z []T) float64 {
 	return peak + math.Log(sum)
 }
 
-// OneAgainstRest fits a classifier by regression: the targets of class c are 1 for rows of the
+// OneVersusRest fits a classifier by regression: the targets of class c are 1 for rows of the
 // class and 0 for others, all classes share one Fit with o, and z_c is t times the mean of output
 // c. The temperature t is that of the least log loss of the leave-one-out predictions, which the
 // regression gives in closed form. The targets of rows (n×1) are the classes, whole numbers from 0
@@ -102,7 +102,7 @@ func softmax[T dense.Float](z []T) float64 {
 //
 // An error reports classes below 2, a target that is no class, what Sum and Fit report, and the end
 // of ctx, which is noticed within some blocks of a matrix. A nil ctx never ends.
-func OneAgainstRest[T dense.Float](ctx context.Context, phi rff.Map[T], rows Rows[T], classes int, o Options) (*Classifier[T], error) {
+func OneVersusRest[T dense.Float](ctx context.Context, phi rff.Map[T], rows Rows[T], classes int, o Options) (*Classifier[T], error) {
 	if err := checkClasses(phi, classes); err != nil {
 		return nil, err
 	}

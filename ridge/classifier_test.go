@@ -56,8 +56,8 @@ func testClassifiers[T dense.Float](t *testing.T) {
 	least := ridge.LogLoss(truth, labels)
 	passes := 0
 	for name, fit := range map[string]func() (*ridge.Classifier[T], error){
-		"OneAgainstRest": func() (*ridge.Classifier[T], error) {
-			return ridge.OneAgainstRest(ctx, phi, train, 3, ridge.Options{})
+		"OneVersusRest": func() (*ridge.Classifier[T], error) {
+			return ridge.OneVersusRest(ctx, phi, train, 3, ridge.Options{})
 		},
 		"Logistic": func() (*ridge.Classifier[T], error) {
 			return ridge.Logistic(ctx, phi, train, 3, ridge.LogisticOptions{Progress: func(n int, _ float64) { passes = n }})
@@ -74,7 +74,7 @@ func testClassifiers[T dense.Float](t *testing.T) {
 				sum += float64(v)
 			}
 			assert.InDelta(t, 1, sum, 1e-6)
-			if ridge.Best(p.Row(i)) == l {
+			if ridge.Argmax(p.Row(i)) == l {
 				right++
 			}
 		}
@@ -152,7 +152,7 @@ func TestClassifierErrors(t *testing.T) {
 	phi := gaussian[float64](t, 8, 2, 1.5, 1)
 	for _, fit := range []func(phi rff.Map[float64], rows ridge.Rows[float64], classes int) error{
 		func(phi rff.Map[float64], rows ridge.Rows[float64], classes int) error {
-			_, err := ridge.OneAgainstRest(ctx, phi, rows, classes, ridge.Options{})
+			_, err := ridge.OneVersusRest(ctx, phi, rows, classes, ridge.Options{})
 			return err
 		},
 		func(phi rff.Map[float64], rows ridge.Rows[float64], classes int) error {
@@ -174,7 +174,7 @@ func TestClassifierErrors(t *testing.T) {
 	assert.EqualError(t, err, "ridge: Tolerance = NaN, want a positive number")
 	_, err = ridge.Logistic(ctx, phi, train, 3, ridge.LogisticOptions{Passes: -1})
 	assert.EqualError(t, err, "ridge: Passes = -1, want at least 1")
-	c, err := ridge.OneAgainstRest(ctx, phi, train, 3, ridge.Options{})
+	c, err := ridge.OneVersusRest(ctx, phi, train, 3, ridge.Options{})
 	require.NoError(t, err)
 	assert.PanicsWithValue(t, "ridge: x is 20×1, want 20×2", func() { c.Probabilities(dense.Matrix[float64]{}, train.Y) })
 }

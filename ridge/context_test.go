@@ -27,7 +27,7 @@ func (c *countdown) Err() error {
 	return nil
 }
 
-// Select and OneAgainstRest look at their context in every part of their work, and end with its error
+// Choose and OneVersusRest look at their context in every part of their work, and end with its error
 // at whatever look it has ended.
 func TestEndOfContext(t *testing.T) {
 	const looks = 1 << 30
@@ -39,8 +39,8 @@ func TestEndOfContext(t *testing.T) {
 		classes.Data[i] = float64(i % 3)
 	}
 	runs := map[string]func(ctx context.Context) error{
-		"OneAgainstRest": func(ctx context.Context) error {
-			_, err := ridge.OneAgainstRest(ctx, maps[0], ridge.Block[float64]{X: x, Y: classes}, 3, ridge.Options{})
+		"OneVersusRest": func(ctx context.Context) error {
+			_, err := ridge.OneVersusRest(ctx, maps[0], ridge.Block[float64]{X: x, Y: classes}, 3, ridge.Options{})
 			return err
 		},
 		"Logistic": func(ctx context.Context) error {
@@ -53,7 +53,7 @@ func TestEndOfContext(t *testing.T) {
 	}
 	for by := ridge.Evidence; by <= ridge.Folds; by++ {
 		runs[by.String()] = func(ctx context.Context) error {
-			_, err := ridge.Select(ctx, maps, rows, ridge.SelectOptions{By: by, K: 3})
+			_, err := ridge.Choose(ctx, maps, rows, ridge.ChooseOptions{By: by, K: 3})
 			return err
 		}
 	}
@@ -83,11 +83,11 @@ func TestHugeNumbers(t *testing.T) {
 	m, err := ridge.Fit(phi, x, y, ridge.Options{})
 	require.NoError(t, err)
 	for _, huge := range []int{1 << 40, 1 << 62, math.MaxInt} {
-		_, err := ridge.Select(ctx, []rff.Map[float64]{phi}, rows, ridge.SelectOptions{By: ridge.Folds, K: huge})
+		_, err := ridge.Choose(ctx, []rff.Map[float64]{phi}, rows, ridge.ChooseOptions{By: ridge.Folds, K: huge})
 		assert.ErrorContains(t, err, "ridge: K = ")
 		_, err = ridge.NewSums(phi, huge)
 		assert.ErrorContains(t, err, "ridge: sums of 20 features and ")
-		_, err = ridge.OneAgainstRest(ctx, phi, rows, huge, ridge.Options{})
+		_, err = ridge.OneVersusRest(ctx, phi, rows, huge, ridge.Options{})
 		assert.ErrorContains(t, err, "ridge: 20 features of ")
 		_, err = ridge.Logistic(ctx, phi, rows, huge, ridge.LogisticOptions{})
 		assert.ErrorContains(t, err, "ridge: 20 features of ")

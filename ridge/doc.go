@@ -8,10 +8,10 @@
 //	predict, with error bars                 Model.Predict; means alone, far cheaper: Model.Mean
 //	fit rows in .npy or CSV files            Sum with NPY or CSV, then Sums.Fit
 //	rows that come in parts, or elsewhere    NewSums, Sums.Add, Sums.Merge, Sums.MarshalBinary
-//	choose a length-scale, a kernel or D     Select, beginning around MedianDistance
+//	choose a length-scale, a kernel or D     Choose, beginning around MedianDistance
 //	draw functions from the posterior        Model.Sample; of few rows: Model.Pathwise
 //	errors without data held back            Model.LeaveOneOut
-//	probabilities of classes                 Logistic; faster: OneAgainstRest
+//	probabilities of classes                 Logistic; faster: OneVersusRest
 //	are the probabilities right?             LogLoss, Calibration
 //	keep what was learnt in a file           Model.Write, ReadModel; Classifier.Write, ReadClassifier
 //
@@ -81,7 +81,7 @@
 // # Classification
 //
 // Logistic maximises the likelihood of the classes and reads the rows some hundred times.
-// OneAgainstRest is regression on the classes, from the same sums as regression, with one
+// OneVersusRest is regression on the classes, from the same sums as regression, with one
 // parameter more, the temperature: much faster, nearly as often right for classes without an order,
 // and with a larger log loss where classes overlap. For classes with an order it is less often right:
 // see there.

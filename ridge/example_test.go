@@ -122,7 +122,7 @@ func ExampleSums() {
 }
 
 // A length-scale by the evidence.
-func ExampleSelect() {
+func ExampleChoose() {
 	src := rand.NewPCG(1, 2)
 	x, y := wave(500, src)
 	w, err := orf.Draw[float64](orf.GramSchmidt{}, 64, 1, src)
@@ -142,7 +142,7 @@ func ExampleSelect() {
 		}
 		maps = append(maps, phi)
 	}
-	s, err := ridge.Select(context.Background(), maps, ridge.Block[float64]{X: x, Y: y}, ridge.SelectOptions{})
+	s, err := ridge.Choose(context.Background(), maps, ridge.Block[float64]{X: x, Y: y}, ridge.ChooseOptions{})
 	if err != nil {
 		log.Fatal(err)
 	}

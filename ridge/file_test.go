@@ -67,7 +67,7 @@ func fitted[T dense.Float](t testing.TB, phi rff.Map[T], rows int, o ridge.Optio
 func classified[T dense.Float](t testing.TB, m int) (*ridge.Classifier[T], dense.Matrix[T]) {
 	t.Helper()
 	rows, _, _ := rings[T](200, 3)
-	c, err := ridge.OneAgainstRest(context.Background(), gaussian[T](t, m, 2, 1.5, 1), rows, 3, ridge.Options{})
+	c, err := ridge.OneVersusRest(context.Background(), gaussian[T](t, m, 2, 1.5, 1), rows, 3, ridge.Options{})
 	require.NoError(t, err)
 	return c, rows.X
 }
@@ -150,7 +150,7 @@ func TestGoldenFiles(t *testing.T) {
 		rows, _, _ := rings[float64](60, 3)
 		m, err := ridge.Fit(phi, rows.X, rows.Y, ridge.Options{})
 		require.NoError(t, err)
-		c, err := ridge.OneAgainstRest(context.Background(), phi, rows, 3, ridge.Options{})
+		c, err := ridge.OneVersusRest(context.Background(), phi, rows, 3, ridge.Options{})
 		require.NoError(t, err)
 		var lines []string
 		for name, file := range map[string][]byte{"Model": fileOf(t, m), "Classifier": fileOf(t, c)} {

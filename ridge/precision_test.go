@@ -177,7 +177,7 @@ func testPrecision[T dense.Float](t *testing.T) {
 }
 
 // The example of README in float32 chooses and predicts as in float64.
-func TestSelectInSinglePrecision(t *testing.T) {
+func TestChooseInSinglePrecision(t *testing.T) {
 	rmse32, score32 := selected[float32](t)
 	rmse64, score64 := selected[float64](t)
 	assert.InEpsilon(t, rmse64, rmse32, 0.01)
@@ -192,7 +192,7 @@ func selected[T dense.Float](t *testing.T) (float64, []float64) {
 	for _, part := range []float64{0.25, 0.5, 1, 2} {
 		maps = append(maps, gaussian[T](t, 64, 3, 0.65*part, 1))
 	}
-	s, err := ridge.Select(context.Background(), maps, ridge.Block[T]{X: x, Y: y}, ridge.SelectOptions{})
+	s, err := ridge.Choose(context.Background(), maps, ridge.Block[T]{X: x, Y: y}, ridge.ChooseOptions{})
 	require.NoError(t, err)
 	assert.Greater(t, s.Model.DegreesOfFreedom(), 1.0)
 	assert.InDelta(t, 0.01, s.Model.Noise()[0], 0.001)

@@ -46,7 +46,7 @@ func Calibration[T dense.Float](p dense.Matrix[T], labels []int, bins int) ([]Bi
 	}
 	all := make([]Bin, bins)
 	for i, c := range labels {
-		best := Best(p.Row(i))
+		best := Argmax(p.Row(i))
 		v := float64(p.At(i, best))
 		b := &all[min(max(int(v*float64(bins)), 0), bins-1)]
 		b.Rows++
@@ -66,8 +66,8 @@ func Calibration[T dense.Float](p dense.Matrix[T], labels []int, bins int) ([]Bi
 	return all, expected
 }
 
-// Best returns the index of the largest number of a row of probabilities, the first of equal ones.
-func Best[T dense.Float](p []T) int {
+// Argmax returns the index of the largest number of a row of probabilities, the first of equal ones.
+func Argmax[T dense.Float](p []T) int {
 	best := 0
 	for j, v := range p {
 		if v > p[best] {

@@ -66,8 +66,8 @@ type ChooseOptions struct {
 	Options
 }
 
-// Ranked is what Choose found about a candidate.
-type Ranked[T dense.Float] struct {
+// Trial is what Choose found about a candidate.
+type Trial[T dense.Float] struct {
 	Candidate[T]
 
 	// Frequencies is the largest m within the budget, or the number that ChooseOptions.Error needs,
@@ -88,7 +88,7 @@ type Ranked[T dense.Float] struct {
 // bound returns the number that ranks a candidate. A measured error counts with a margin on top,
 // because the least of several noisy measurements is too low, and a heavy tail that no draw has met
 // makes it lower still.
-func (r Ranked[T]) bound() float64 {
+func (r Trial[T]) bound() float64 {
 	v := r.MSE + r.margin()
 	if math.IsNaN(v) {
 		return math.Inf(1)
@@ -97,14 +97,14 @@ func (r Ranked[T]) bound() float64 {
 }
 
 // margin returns four standard errors.
-func (r Ranked[T]) margin() float64 { return 4 * r.StdErr }
+func (r Trial[T]) margin() float64 { return 4 * r.StdErr }
 
 // Choice is the result of Choose, the best candidate first.
 type Choice[T dense.Float] struct {
 	Relative bool
 	Pairs    int
-	Ranking  []Ranked[T]
-	// Enough is the number of candidates whose error is good enough, which come first in the Ranking.
+	Trials   []Trial[T]
+	// Enough is the number of candidates whose error is good enough, which come first in Trials.
 	Enough int
 	// Rejected has the errors of candidates that could not be drawn, or whose error is not a
 	// number.
@@ -114,7 +114,7 @@ type Choice[T dense.Float] struct {
 }
 
 // Best returns the first of the ranking.
-func (c Choice[T]) Best() Ranked[T] { return c.Ranking[0] }
+func (c Choice[T]) Best() Trial[T] { return c.Trials[0] }
 
 // Draw draws a map of the best candidate, with its number of frequencies, fitted to the samples
 // that it was chosen for.
@@ -165,7 +165,7 @@ func Choose[T dense.Float](x, y dense.Matrix[T], candidates []Candidate[T], o Ch
 		if err := run.err(); err != nil {
 			return Choice[T]{}, fmt.Errorf("validate: %w", err)
 		}
-		r := Ranked[T]{Candidate: candidate}
+		r := Trial[T]{Candidate: candidate}
 		err := r.assess(run, c, px, py, o, rand.NewPCG(src.Uint64(), src.Uint64()))
 		if err == nil && math.IsNaN(r.MSE) {
 			err = errors.New("the mean squared error is NaN: features, or the kernel, are NaN or infinite at a pair")
@@ -176,22 +176,22 @@ func Choose[T dense.Float](x, y dense.Matrix[T], candidates []Candidate[T], o Ch
 		if err != nil {
 			c.Rejected = append(c.Rejected, fmt.Errorf("validate: candidate %s: %w", candidate.Name, err))
 		} else {
-			c.Ranking = append(c.Ranking, r)
+			c.Trials = append(c.Trials, r)
 		}
 		run.made(1)
 	}
-	if len(c.Ranking) == 0 {
+	if len(c.Trials) == 0 {
 		return Choice[T]{}, errors.Join(c.Rejected...)
 	}
-	slices.SortStableFunc(c.Ranking, func(a, b Ranked[T]) int { return cmp.Compare(a.bound(), b.bound()) })
+	slices.SortStableFunc(c.Trials, func(a, b Trial[T]) int { return cmp.Compare(a.bound(), b.bound()) })
 	if o.Error == 0 {
-		c.Enough = len(c.Ranking)
+		c.Enough = len(c.Trials)
 		return c, nil
 	}
-	for c.Enough < len(c.Ranking) && c.Ranking[c.Enough].bound() <= o.Error*o.Error {
+	for c.Enough < len(c.Trials) && c.Trials[c.Enough].bound() <= o.Error*o.Error {
 		c.Enough++
 	}
-	slices.SortStableFunc(c.Ranking[:c.Enough], func(a, b Ranked[T]) int { return cmp.Compare(a.Features, b.Features) })
+	slices.SortStableFunc(c.Trials[:c.Enough], func(a, b Trial[T]) int { return cmp.Compare(a.Features, b.Features) })
 	if c.Enough == 0 {
 		best := c.Best()
 		return c, fmt.Errorf("validate: %w: candidate %s has the error %.3g with %d features, want at most %v", ErrInaccurate, best.Name, math.Sqrt(best.bound()), best.Features, o.Error)
@@ -246,7 +246,7 @@ func checkNumbers[T dense.Float](name string, points dense.Matrix[T]) error {
 }
 
 // assess sets the fields of r except its candidate.
-func (r *Ranked[T]) assess(run *control, c Choice[T], px, py dense.Matrix[T], o ChooseOptions, src rand.Source) error {
+func (r *Trial[T]) assess(run *control, c Choice[T], px, py dense.Matrix[T], o ChooseOptions, src rand.Source) error {
 	if r.Candidate.Draw == nil {
 		return errors.New("Draw is nil")
 	}

@@ -15,7 +15,7 @@ import (
 const mostFeatures = 1 << 20
 
 // fit sets the number of frequencies to the largest within the budget and returns a map with them.
-func (r *Ranked[T]) fit(run *control, c Choice[T], o ChooseOptions, src rand.Source) (rff.Map[T], error) {
+func (r *Trial[T]) fit(run *control, c Choice[T], o ChooseOptions, src rand.Source) (rff.Map[T], error) {
 	m, err := r.at(1, c, src)
 	if err != nil {
 		return nil, err
@@ -43,7 +43,7 @@ func (r *Ranked[T]) fit(run *control, c Choice[T], o ChooseOptions, src rand.Sou
 }
 
 // at draws the map with m frequencies.
-func (r *Ranked[T]) at(m int, c Choice[T], src rand.Source) (rff.Map[T], error) {
+func (r *Trial[T]) at(m int, c Choice[T], src rand.Source) (rff.Map[T], error) {
 	drawn, err := r.Draw(m, c.x, c.y, src)
 	if err != nil {
 		return nil, err
@@ -59,7 +59,7 @@ func (r *Ranked[T]) at(m int, c Choice[T], src rand.Source) (rff.Map[T], error) 
 
 // within draws the map with the most frequencies, at most most, that keeps within the time limit.
 // It finds their number to one part in eight. one is the map with one frequency.
-func (r *Ranked[T]) within(run *control, limit time.Duration, most int, one rff.Map[T], c Choice[T], src rand.Source) (rff.Map[T], error) {
+func (r *Trial[T]) within(run *control, limit time.Duration, most int, one rff.Map[T], c Choice[T], src rand.Source) (rff.Map[T], error) {
 	best, fits := one, timed(one, c.x, c.y)
 	if fits > limit {
 		return nil, fmt.Errorf("one frequency takes %v, the budget is %v", fits, limit)
@@ -114,7 +114,7 @@ const mostForError = 1 << 14
 
 // reach sets the fields of r, with as few frequencies as the error needs, or else with the largest
 // number within the budget.
-func (r *Ranked[T]) reach(run *control, c Choice[T], px, py dense.Matrix[T], o ChooseOptions, src rand.Source) error {
+func (r *Trial[T]) reach(run *control, c Choice[T], px, py dense.Matrix[T], o ChooseOptions, src rand.Source) error {
 	one, err := r.at(1, c, src)
 	if err != nil {
 		return err

@@ -23,7 +23,7 @@ func TestChooseToAnError(t *testing.T) {
 		require.NoError(t, err)
 		require.Empty(t, c.Rejected)
 		require.Positive(t, c.Enough)
-		for i, r := range c.Ranking {
+		for i, r := range c.Trials {
 			bound := r.MSE + 4*r.StdErr
 			if i >= c.Enough {
 				assert.Greater(t, bound, limit*limit, r.Name)
@@ -46,7 +46,7 @@ func TestChooseToAnError(t *testing.T) {
 	assert.ErrorContains(t, err, "validate: no candidate is accurate enough: candidate "+c.Best().Name+" has the error ")
 	assert.ErrorContains(t, err, " with 8 features, want at most 0.001")
 	assert.Zero(t, c.Enough)
-	assert.Len(t, c.Ranking, len(all))
+	assert.Len(t, c.Trials, len(all))
 	assert.Equal(t, 8, c.Best().Features)
 
 	_, err = validate.Choose(x, y, all, validate.ChooseOptions{Error: math.NaN()}, exprand.NewSource(1))

@@ -14,7 +14,7 @@ import (
 )
 
 // judge sets the error of r, whose map is m.
-func (r *Ranked[T]) judge(run *control, m rff.Map[T], c Choice[T], px, py dense.Matrix[T], o ChooseOptions, src rand.Source) error {
+func (r *Trial[T]) judge(run *control, m rff.Map[T], c Choice[T], px, py dense.Matrix[T], o ChooseOptions, src rand.Source) error {
 	k := m.Kernel()
 	if k == nil {
 		return errors.New("the map names no kernel to compare with")
@@ -91,7 +91,7 @@ func predicted[T dense.Float](run *control, m rff.Map[T], x, y dense.Matrix[floa
 
 // measure returns the mean squared error of maps that draw makes, and its standard error. Errors
 // are multiplied by the scales.
-func (r *Ranked[T]) measure(run *control, draw func(m int, x, y dense.Matrix[T], src rand.Source) (rff.Map[T], error),
+func (r *Trial[T]) measure(run *control, draw func(m int, x, y dense.Matrix[T], src rand.Source) (rff.Map[T], error),
 	c Choice[T], px, py dense.Matrix[T], scales []float64, draws int, src rand.Source) (mse, stdErr float64, err error) {
 	m, err := measure(func(src rand.Source) (rff.Map[T], error) {
 		return draw(r.Frequencies, c.x, c.y, src)

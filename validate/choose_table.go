@@ -4,7 +4,7 @@ import "fmt"
 
 // Table returns the ranking. It is ordered by the sum of the columns with the keys mse and margin.
 // The margin is four standard errors if the error is measured, and empty if it comes from a law,
-// which Ranking names. Margins and times have a column only if there are any. The table of
+// which Trials names. Margins and times have a column only if there are any. The table of
 // candidates of this module prints within 100 columns.
 func (c Choice[T]) Table() Table {
 	name := "MSE"
@@ -13,15 +13,15 @@ func (c Choice[T]) Table() Table {
 	}
 	columns := []struct {
 		Column
-		cell func(r Ranked[T]) any
+		cell func(r Trial[T]) any
 	}{
-		{Column{Name: "candidate", Key: "candidate"}, func(r Ranked[T]) any { return r.Name }},
-		{Column{Name: "m", Key: "m"}, func(r Ranked[T]) any { return r.Frequencies }},
-		{Column{Name: "features", Key: "features"}, func(r Ranked[T]) any { return r.Features }},
-		{Column{Name: name, Key: "mse", Format: "%.4g"}, func(r Ranked[T]) any { return r.MSE }},
-		{Column{Name: "±", Key: "margin", Format: "%.3g"}, func(r Ranked[T]) any { return unlessZero(r.margin()) }},
-		{Column{Name: "seconds", Key: "seconds", Format: "%.2g"}, func(r Ranked[T]) any { return unlessZero(r.Time.Seconds()) }},
-		{Column{Name: "by", Key: "by"}, func(r Ranked[T]) any {
+		{Column{Name: "candidate", Key: "candidate"}, func(r Trial[T]) any { return r.Name }},
+		{Column{Name: "m", Key: "m"}, func(r Trial[T]) any { return r.Frequencies }},
+		{Column{Name: "features", Key: "features"}, func(r Trial[T]) any { return r.Features }},
+		{Column{Name: name, Key: "mse", Format: "%.4g"}, func(r Trial[T]) any { return r.MSE }},
+		{Column{Name: "±", Key: "margin", Format: "%.3g"}, func(r Trial[T]) any { return unlessZero(r.margin()) }},
+		{Column{Name: "seconds", Key: "seconds", Format: "%.2g"}, func(r Trial[T]) any { return unlessZero(r.Time.Seconds()) }},
+		{Column{Name: "by", Key: "by"}, func(r Trial[T]) any {
 			if r.Law == "" {
 				return "draws"
 			}
@@ -29,12 +29,12 @@ func (c Choice[T]) Table() Table {
 		}},
 	}
 	t := Table{
-		Title: fmt.Sprintf("%d candidates at %d pairs, best first", len(c.Ranking), c.Pairs),
-		Rows:  make([][]any, len(c.Ranking)),
+		Title: fmt.Sprintf("%d candidates at %d pairs, best first", len(c.Trials), c.Pairs),
+		Rows:  make([][]any, len(c.Trials)),
 	}
 	for _, column := range columns {
-		cells, some := make([]any, len(c.Ranking)), false
-		for i, r := range c.Ranking {
+		cells, some := make([]any, len(c.Trials)), false
+		for i, r := range c.Trials {
 			cells[i] = column.cell(r)
 			some = some || cells[i] != nil
 		}

@@ -47,12 +47,12 @@ func TestChoose(t *testing.T) {
 	for _, relative := range []bool{false, true} {
 		c, err := validate.Choose(x, y, validate.SoftmaxCandidates[float64](1), validate.ChooseOptions{Features: budget, Relative: relative, Pairs: 100, Draws: 200}, exprand.NewSource(1))
 		require.NoError(t, err)
-		require.Len(t, c.Ranking, 28, "hybrid features, 36 a frequency, are more than the budget")
+		require.Len(t, c.Trials, 28, "hybrid features, 36 a frequency, are more than the budget")
 		require.Len(t, c.Rejected, 4)
 		assert.EqualError(t, c.Rejected[0], "validate: candidate SoftmaxHybrid iid: one frequency makes 36 features, the budget is 32")
 		best := c.Best()
 		previous := 0.0
-		for _, r := range c.Ranking {
+		for _, r := range c.Trials {
 			assert.LessOrEqual(t, r.Features, budget, r.Name)
 			perFrequency := 1
 			if strings.HasPrefix(r.Name, "SoftmaxHyperbolic") || strings.HasPrefix(r.Name, "SoftmaxTrig") {
@@ -111,7 +111,7 @@ func TestChoose(t *testing.T) {
 
 // Columns without a value are left out.
 func TestChoiceAsTable(t *testing.T) {
-	c := validate.Choice[float64]{Pairs: 9, Ranking: []validate.Ranked[float64]{
+	c := validate.Choice[float64]{Pairs: 9, Trials: []validate.Trial[float64]{
 		{Candidate: validate.Candidate[float64]{Name: "one"}, Frequencies: 8, Features: 16, MSE: 0.25, Law: "the law"},
 		{Candidate: validate.Candidate[float64]{Name: "two"}, Frequencies: 16, Features: 16, MSE: 0.5, Law: "the law"},
 	}}
@@ -121,7 +121,7 @@ func TestChoiceAsTable(t *testing.T) {
         two  16        16   0.5  law
 `, c.Table().String())
 	c.Relative = true
-	c.Ranking[1].Law, c.Ranking[1].StdErr, c.Ranking[1].Time = "", 0.125, time.Second/4
+	c.Trials[1].Law, c.Trials[1].StdErr, c.Trials[1].Time = "", 0.125, time.Second/4
 	assert.Equal(t, `2 candidates at 9 pairs, best first by relative MSE and ±, 4 standard errors
   candidate   m  features  relative MSE    ±  seconds     by
         one   8        16          0.25    —        —    law
@@ -145,10 +145,10 @@ func TestChooseMeasuresWhatTheoryHas(t *testing.T) {
 		list := append(validate.GaussianCandidates[float64](1.5)[:1], validate.Candidate[float64]{Name: "hidden", Draw: hidden})
 		c, err := validate.Choose(x, y, list, validate.ChooseOptions{Features: 20, Relative: relative, Draws: 4000}, exprand.NewSource(1))
 		require.NoError(t, err)
-		require.Len(t, c.Ranking, 2)
-		assert.Equal(t, "Gaussian iid", c.Ranking[0].Name)
-		measured := c.Ranking[1]
-		assert.InDelta(t, c.Ranking[0].MSE, measured.MSE, 4*measured.StdErr)
+		require.Len(t, c.Trials, 2)
+		assert.Equal(t, "Gaussian iid", c.Trials[0].Name)
+		measured := c.Trials[1]
+		assert.InDelta(t, c.Trials[0].MSE, measured.MSE, 4*measured.StdErr)
 		assert.Less(t, measured.StdErr, 0.1*measured.MSE)
 	}
 }
@@ -167,7 +167,7 @@ func TestChooseIsReproducible(t *testing.T) {
 // so they are far apart.
 func TestChooseWithinTime(t *testing.T) {
 	x, y := samples(50, 16)
-	at := func(limit time.Duration, features int) validate.Ranked[float64] {
+	at := func(limit time.Duration, features int) validate.Trial[float64] {
 		c, err := validate.Choose(x, y, validate.SoftmaxCandidates[float64](1)[:1], validate.ChooseOptions{Time: limit, Features: features, Pairs: 5}, exprand.NewSource(1))
 		require.NoError(t, err)
 		best := c.Best()
@@ -281,7 +281,7 @@ func TestChooseOfFarPoints(t *testing.T) {
 		x := dense.Of(3, 3, []float64{norm, 0, 0, 0, norm, norm, -norm, norm / 2, 0})
 		c, err := validate.Choose(x, x, validate.GaussianCandidates[float64](1)[:3], validate.ChooseOptions{Features: 16, Pairs: 50}, exprand.NewSource(1))
 		require.NoError(t, err)
-		for _, r := range c.Ranking {
+		for _, r := range c.Trials {
 			// A share of the pairs is of one point with itself, without error, and others have 1/(2m).
 			assert.InDelta(t, 0.5/8*2/3, r.MSE, 0.01, r.Name)
 		}
@@ -295,10 +295,10 @@ func TestChooseBeyondTheRangeOfTheKernel(t *testing.T) {
 	x, y := dense.Of(1, 3, []float64{30, 0, 0}), dense.Of(1, 3, []float64{-30, 0.5, 0})
 	c, err := validate.Choose(x, y, validate.SoftmaxCandidates[float64](1)[:4], validate.ChooseOptions{Features: m, Relative: true, Pairs: 3}, exprand.NewSource(1))
 	require.NoError(t, err)
-	require.Len(t, c.Ranking, 3)
+	require.Len(t, c.Trials, 3)
 	require.Len(t, c.Rejected, 1)
 	assert.EqualError(t, c.Rejected[0], "validate: candidate SoftmaxPositive Hadamard: the kernel is 0 at a pair, want a number other than 0 to measure relative errors by")
-	last := c.Ranking[2]
+	last := c.Trials[2]
 	assert.Equal(t, "SoftmaxPositive iid", last.Name)
 	assert.InEpsilon(t, math.Expm1(0.25)/m, last.MSE, 1e-12)
 }
@@ -333,9 +333,9 @@ func TestChooseOfCentredMaps(t *testing.T) {
 		}
 		c, err := validate.Choose(x, y, append(kept, validate.Centred(kept)...), validate.ChooseOptions{Features: 64, Relative: true, Pairs: 100}, exprand.NewSource(3))
 		require.NoError(t, err)
-		require.Len(t, c.Ranking, 18)
-		at := map[string]validate.Ranked[float64]{}
-		for _, r := range c.Ranking {
+		require.Len(t, c.Trials, 18)
+		at := map[string]validate.Trial[float64]{}
+		for _, r := range c.Trials {
 			at[r.Name] = r
 		}
 		for _, plain := range kept {

@@ -39,7 +39,7 @@ Which map? The exact mean squared relative error of exp(q·k/√d) over %d pairs
 features (hyperbolic: half as many frequencies), by the laws of validate.Theory; in brackets how many times smaller
 than that of FAVOR+ with iid frequencies. The last line is the choice of validate.Choose among %d candidates:
 
-`, choicePairs, len(choice.Ranking)+len(choice.Rejected))
+`, choicePairs, len(choice.Trials)+len(choice.Rejected))
 	t := table.New(1, "map and frequencies", "error")
 	for _, row := range choices {
 		t.Row(row.title, errorOf(choice, row.candidate))
@@ -69,10 +69,10 @@ func errorOf[T dense.Float](c validate.Choice[T], name string) string {
 	return fmt.Sprintf("%.3g%s", r.MSE, gain)
 }
 
-func ranked[T dense.Float](c validate.Choice[T], name string) (validate.Ranked[T], bool) {
-	at := slices.IndexFunc(c.Ranking, func(r validate.Ranked[T]) bool { return r.Name == name })
+func ranked[T dense.Float](c validate.Choice[T], name string) (validate.Trial[T], bool) {
+	at := slices.IndexFunc(c.Trials, func(r validate.Trial[T]) bool { return r.Name == name })
 	if at < 0 {
-		return validate.Ranked[T]{}, false
+		return validate.Trial[T]{}, false
 	}
-	return c.Ranking[at], true
+	return c.Trials[at], true
 }

@@ -154,7 +154,7 @@ func (p photo) fit(ctx context.Context, n, m int, step func(), src rand.Source) 
 			}
 			maps, scales = append(maps, phi), append(scales, l)
 		}
-		s, err := ridge.Select(ctx, maps, train, ridge.SelectOptions{Progress: func(int, int) { step() }})
+		s, err := ridge.Choose(ctx, maps, train, ridge.ChooseOptions{Progress: func(int, int) { step() }})
 		if err != nil {
 			return portrait{}, err
 		}

@@ -72,7 +72,7 @@ func (s settings) maximise(step func(), src rand.Source) (*history, error) {
 		for i := range candidates.Data {
 			candidates.Data[i] = rng.Float64()
 		}
-		at := candidates.Row(ridge.Best(draw.Eval(dense.Matrix[float64]{}, candidates).Data))
+		at := candidates.Row(ridge.Argmax(draw.Eval(dense.Matrix[float64]{}, candidates).Data))
 		evaluate(at[0], at[1])
 		if err := h.fit(maps); err != nil {
 			return nil, err
@@ -85,7 +85,7 @@ func (s settings) maximise(step func(), src rand.Source) (*history, error) {
 // fit fits the map of the most evidence to all evaluations.
 func (h *history) fit(maps []rff.Map[float64]) error {
 	rows := ridge.Block[float64]{X: h.x.RowRange(0, h.n), Y: h.y.RowRange(0, h.n)}
-	s, err := ridge.Select(context.Background(), maps, rows, ridge.SelectOptions{})
+	s, err := ridge.Choose(context.Background(), maps, rows, ridge.ChooseOptions{})
 	if err != nil {
 		return err
 	}

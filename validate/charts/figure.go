@@ -66,15 +66,15 @@ type Figure struct {
 	YRange [2]float64
 }
 
-// Formats lists the endings of file names that Save understands.
-var Formats = []string{".png", ".svg", ".pdf"}
+// formats has the endings of file names that Save understands.
+var formats = []string{".png", ".svg", ".pdf"}
 
-// CheckPath returns an error if Save could not write to path: its ending is not one of Formats, or
+// CheckPath returns an error if Save could not write to path: its ending is not .png, .svg or .pdf, or
 // its folder does not exist. It lets a program fail before a long computation instead of after it.
 func CheckPath(path string) error {
-	if ext := strings.ToLower(filepath.Ext(path)); !slices.Contains(Formats, ext) {
-		last := len(Formats) - 1
-		return fmt.Errorf("%s: a picture's name must end in %s or %s", path, strings.Join(Formats[:last], ", "), Formats[last])
+	if ext := strings.ToLower(filepath.Ext(path)); !slices.Contains(formats, ext) {
+		last := len(formats) - 1
+		return fmt.Errorf("%s: a picture's name must end in %s or %s", path, strings.Join(formats[:last], ", "), formats[last])
 	}
 	dir := filepath.Dir(path)
 	if info, err := os.Stat(dir); err != nil {

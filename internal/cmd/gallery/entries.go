@@ -42,7 +42,7 @@ var entries = []entry{
 		shows: "A Gaussian process on random features is fitted to a quarter of the pixels of a photograph and predicts the others. " +
 			"The band is to hold 90 % of all pixels; the command draws the whole photograph, its mean and its standard deviation besides.",
 		command: "go run ./examples/regression -bands bands.png",
-		code:    passage{"photo.go", "fit", "for _, part := range lengthScaleParts", "s, err := ridge.Select"},
+		code:    passage{"photo.go", "fit", "for _, part := range lengthScaleParts", "s, err := ridge.Choose"},
 	},
 	{
 		name: "thompson", title: "A maximum in 50 evaluations",

@@ -14,7 +14,7 @@ import (
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
-// Criterion says by what Select compares maps.
+// Criterion says by what Choose compares maps.
 type Criterion int
 
 const (
@@ -37,22 +37,22 @@ func (c Criterion) String() string {
 	return [...]string{"Evidence", "LeaveOneOut", "Folds"}[c]
 }
 
-// SelectOptions are the parameters of Select. The zero value compares by the evidence.
-type SelectOptions struct {
+// ChooseOptions are the parameters of Choose. The zero value compares by the evidence.
+type ChooseOptions struct {
 	Options            // of every fit
 	By       Criterion // what to compare
 	K        int       // number of folds; 0 for 5
 	Progress func(done, of int)
 }
 
-// Selection is the result of Select.
-type Selection[T dense.Float] struct {
+// Choice is the result of Choose.
+type Choice[T dense.Float] struct {
 	Scores []float64 // of the maps, in their order; NaN for a map that could not be fitted
 	Best   int       // index of the best map
 	Model  *Model[T] // the best map, fitted to all rows
 }
 
-// Select fits every map to the rows and returns the best one by the criterion: maps with different
+// Choose fits every map to the rows and returns the best one by the criterion: maps with different
 // length-scales, kernels, frequencies or numbers of features. Variances that o leaves open are
 // those of maximum evidence for each fit. The evidence is that of given features: among draws of
 // one kernel it prefers the lucky one.
@@ -63,41 +63,41 @@ type Selection[T dense.Float] struct {
 // An error reports no maps, a nil map, options out of range, folds that no memory holds, what Sum
 // reports, the end of ctx, and the error of the first map if no map can be fitted. The end of ctx is
 // noticed inside a fit too, between blocks of a matrix. A nil ctx never ends.
-func Select[T dense.Float](ctx context.Context, maps []rff.Map[T], rows Rows[T], o SelectOptions) (Selection[T], error) {
+func Choose[T dense.Float](ctx context.Context, maps []rff.Map[T], rows Rows[T], o ChooseOptions) (Choice[T], error) {
 	if o.K == 0 {
 		o.K = 5
 	}
 	switch {
 	case len(maps) == 0:
-		return Selection[T]{}, errors.New("ridge: no maps, want at least 1")
+		return Choice[T]{}, errors.New("ridge: no maps, want at least 1")
 	case o.By < Evidence || o.By > Folds:
-		return Selection[T]{}, fmt.Errorf("ridge: By = %v, want Evidence, LeaveOneOut or Folds", o.By)
+		return Choice[T]{}, fmt.Errorf("ridge: By = %v, want Evidence, LeaveOneOut or Folds", o.By)
 	case o.K < 2:
-		return Selection[T]{}, fmt.Errorf("ridge: K = %d folds, want at least 2", o.K)
+		return Choice[T]{}, fmt.Errorf("ridge: K = %d folds, want at least 2", o.K)
 	}
 	if err := o.check(); err != nil {
-		return Selection[T]{}, err
+		return Choice[T]{}, err
 	}
 	if o.By == Folds {
 		for _, phi := range maps {
 			if err := checkFolds(phi, o.K); err != nil {
-				return Selection[T]{}, err
+				return Choice[T]{}, err
 			}
 		}
 	}
-	s := Selection[T]{Best: -1}
+	s := Choice[T]{Best: -1}
 	var first error
 	for i, phi := range maps {
 		model, score, err := assess(ctx, phi, rows, o)
 		var unfit *fitError
 		switch {
 		case ended(ctx) != nil:
-			return Selection[T]{}, ended(ctx)
+			return Choice[T]{}, ended(ctx)
 		case errors.As(err, &unfit):
 			first = firstOf(first, unfit.error)
 			score = math.NaN()
 		case err != nil:
-			return Selection[T]{}, err
+			return Choice[T]{}, err
 		}
 		s.Scores = append(s.Scores, score)
 		if score == score && (s.Best < 0 || better(o.By, score, s.Scores[s.Best])) {
@@ -108,7 +108,7 @@ func Select[T dense.Float](ctx context.Context, maps []rff.Map[T], rows Rows[T],
 		}
 	}
 	if s.Best < 0 {
-		return Selection[T]{}, first
+		return Choice[T]{}, first
 	}
 	return s, nil
 }
@@ -148,7 +148,7 @@ func better(by Criterion, a, b float64) bool {
 type fitError struct{ error }
 
 // assess fits the map to all rows and returns the model and its score.
-func assess[T dense.Float](ctx context.Context, phi rff.Map[T], rows Rows[T], o SelectOptions) (*Model[T], float64, error) {
+func assess[T dense.Float](ctx context.Context, phi rff.Map[T], rows Rows[T], o ChooseOptions) (*Model[T], float64, error) {
 	if o.By == Folds {
 		return crossValidate(ctx, phi, rows, o)
 	}
@@ -204,7 +204,7 @@ func (m *Model[T]) eachLeftOut(ctx context.Context, rows Rows[T], f func(y, errs
 }
 
 // crossValidate returns the model of all rows and the error of K fits at the other rows.
-func crossValidate[T dense.Float](ctx context.Context, phi rff.Map[T], rows Rows[T], o SelectOptions) (*Model[T], float64, error) {
+func crossValidate[T dense.Float](ctx context.Context, phi rff.Map[T], rows Rows[T], o ChooseOptions) (*Model[T], float64, error) {
 	folds := make([]*Sums[T], o.K)
 	at := 0
 	err := each(ctx, rows, func(b Block[T]) error {

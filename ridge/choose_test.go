@@ -26,13 +26,13 @@ func lengthScales(t *testing.T, m, d int, scales ...float64) (maps []rff.Map[flo
 
 // All criteria take a length-scale in the middle over ones that are far too short and too long, and
 // its model predicts better.
-func TestSelect(t *testing.T) {
+func TestChoose(t *testing.T) {
 	maps := lengthScales(t, 100, 5, 0.05, 1, 200)
 	x, y := friedman[float64](600, 5, 1)
 	z, truth := friedman[float64](300, 5, 2)
 	for by := ridge.Evidence; by <= ridge.Folds; by++ {
 		var calls []int
-		s, err := ridge.Select(context.Background(), maps, ridge.Block[float64]{X: x, Y: y}, ridge.SelectOptions{
+		s, err := ridge.Choose(context.Background(), maps, ridge.Block[float64]{X: x, Y: y}, ridge.ChooseOptions{
 			By: by, Progress: func(done, of int) { calls = append(calls, done, of) },
 		})
 		require.NoError(t, err)
@@ -60,7 +60,7 @@ func TestFoldsAreFits(t *testing.T) {
 	rows := ridge.Block[float64]{X: x, Y: y, Weights: weights}
 	o := ridge.Options{Noise: 1, Signal: 10}
 	score := func(by ridge.Criterion, folds int) float64 {
-		s, err := ridge.Select(context.Background(), []rff.Map[float64]{phi}, pieces{rows, 7}, ridge.SelectOptions{Options: o, By: by, K: folds})
+		s, err := ridge.Choose(context.Background(), []rff.Map[float64]{phi}, pieces{rows, 7}, ridge.ChooseOptions{Options: o, By: by, K: folds})
 		require.NoError(t, err)
 		return s.Scores[0]
 	}
@@ -102,32 +102,32 @@ func (p pieces) Blocks() iter.Seq2[ridge.Block[float64], error] {
 	}
 }
 
-func TestSelectErrors(t *testing.T) {
+func TestChooseErrors(t *testing.T) {
 	maps := lengthScales(t, 5, 5, 1)
 	x, y := friedman[float64](20, 5, 1)
 	rows := ridge.Block[float64]{X: x, Y: y}
-	run := func(maps []rff.Map[float64], rows ridge.Rows[float64], o ridge.SelectOptions) error {
-		_, err := ridge.Select(context.Background(), maps, rows, o)
+	run := func(maps []rff.Map[float64], rows ridge.Rows[float64], o ridge.ChooseOptions) error {
+		_, err := ridge.Choose(context.Background(), maps, rows, o)
 		return err
 	}
-	assert.EqualError(t, run(nil, rows, ridge.SelectOptions{}), "ridge: no maps, want at least 1")
-	assert.EqualError(t, run(maps, rows, ridge.SelectOptions{By: 7}), "ridge: By = Criterion(7), want Evidence, LeaveOneOut or Folds")
-	assert.EqualError(t, run(maps, rows, ridge.SelectOptions{K: 1}), "ridge: K = 1 folds, want at least 2")
-	assert.ErrorContains(t, run(maps, rows, ridge.SelectOptions{Options: ridge.Options{Noise: -1}}), "Noise = -1")
-	assert.EqualError(t, run(maps, nil, ridge.SelectOptions{}), "ridge: rows is nil, want data")
+	assert.EqualError(t, run(nil, rows, ridge.ChooseOptions{}), "ridge: no maps, want at least 1")
+	assert.EqualError(t, run(maps, rows, ridge.ChooseOptions{By: 7}), "ridge: By = Criterion(7), want Evidence, LeaveOneOut or Folds")
+	assert.EqualError(t, run(maps, rows, ridge.ChooseOptions{K: 1}), "ridge: K = 1 folds, want at least 2")
+	assert.ErrorContains(t, run(maps, rows, ridge.ChooseOptions{Options: ridge.Options{Noise: -1}}), "Noise = -1")
+	assert.EqualError(t, run(maps, nil, ridge.ChooseOptions{}), "ridge: rows is nil, want data")
 	for by := ridge.Evidence; by <= ridge.Folds; by++ {
-		o := ridge.SelectOptions{By: by}
+		o := ridge.ChooseOptions{By: by}
 		assert.EqualError(t, run(maps, ridge.Block[float64]{}, o), "ridge: no rows, want at least 1 with a weight above 0")
 		assert.EqualError(t, run([]rff.Map[float64]{nil}, rows, o), "ridge: phi is nil, want a feature map")
 		assert.ErrorContains(t, run(maps, ridge.Block[float64]{X: x, Y: dense.New[float64](20, 1)}, o), "does not vary")
 		ctx, cancel := context.WithCancel(context.Background())
 		cancel()
-		_, err := ridge.Select(ctx, maps, ridge.Rows[float64](rows), o)
+		_, err := ridge.Choose(ctx, maps, ridge.Rows[float64](rows), o)
 		assert.ErrorIs(t, err, context.Canceled)
 	}
-	assert.EqualError(t, run(maps, ridge.Block[float64]{X: x, Y: y.RowRange(0, 3)}, ridge.SelectOptions{}), "ridge: X has 20 rows, Y 3 and Weights 0")
+	assert.EqualError(t, run(maps, ridge.Block[float64]{X: x, Y: y.RowRange(0, 3)}, ridge.ChooseOptions{}), "ridge: X has 20 rows, Y 3 and Weights 0")
 	broken := errors.New("broken")
-	assert.ErrorIs(t, run(maps, failing{broken}, ridge.SelectOptions{}), broken)
+	assert.ErrorIs(t, run(maps, failing{broken}, ridge.ChooseOptions{}), broken)
 	assert.Equal(t, "LeaveOneOut", ridge.LeaveOneOut.String())
 }
 
