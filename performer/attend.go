@@ -8,6 +8,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
+	"github.com/seed-feabd252/randfeat/performer/internal/tiles"
 )
 
 // Call is attention over tensors (B, H, L, d) in one call of [Attend], with what may be added to
@@ -385,17 +386,16 @@ func (a *tensorCall[T]) request(b, h int, form Form[T]) request[T] {
 		valid: a.validOf(b, h), past: a.pastOf(b),
 	}
 	if isExact(form) {
-		p.pairs = a.pairing(b, h)
+		p.pairs = a.pairs(b, h)
 	}
 	return p
 }
 
-// pairing returns the biases and the mask of one head of queries.
-func (a *tensorCall[T]) pairing(b, h int) pairing[T] {
-	p := pairing[T]{bias: a.Bias, sequence: b, head: h}
+// pairs returns the biases and the mask of one head of queries.
+func (a *tensorCall[T]) pairs(b, h int) tiles.Pairs[T] {
+	p := tiles.Pairs[T]{Bias: a.Bias, Sequence: b, Head: h}
 	if !a.keyMask {
-		p.mask = a.Mask
+		p.Mask = a.Mask
 	}
-	p.given = !p.bias.IsZero() || !p.mask.IsZero()
 	return p
 }

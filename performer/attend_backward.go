@@ -106,7 +106,7 @@ func (g *tensorGradients[T]) head(b, h int, dk, dv dense.Matrix[T]) {
 	p := g.request(b, h, form)
 	p.dq, p.dk, p.dv, p.dout = dense.Head(g.Gradients.Q, b, h), dk, dv, dense.Head(g.dout, b, h)
 	if g.LearnBias {
-		p.pairs.dbias = dense.Head(g.pairs, b, h)
+		p.pairs.Gradient = dense.Head(g.pairs, b, h)
 	}
 	if f, ok := form.(maskedForm[T]); ok {
 		f.attendBackward(p)

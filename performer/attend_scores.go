@@ -5,25 +5,26 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
+	"github.com/seed-feabd252/randfeat/performer/internal/tiles"
 )
 
 // scores writes the scores or the weights of one head of queries, as asked for.
 func (a *tensorCall[T]) scores(b, h int, dst dense.Matrix[T]) {
 	form := exactOf(a.b.formOf(h))
 	p := a.request(b, h, form)
-	pairs := p.pairs
-	pairs.causal, pairs.past, pairs.valid = form.Causal, p.past, p.valid
+	mask, scores := form.mask(p.past, p.valid), form.scores(p.q.Cols)
+	mask.Pairs = p.pairs
 	parallel.Rows(dst.Rows, block, func(lo, hi int) {
 		rows := dst.RowRange(lo, hi)
-		form.rawScores(rows, p.q.RowRange(lo, hi), p.k)
+		tiles.Raw(scores, rows, p.q.RowRange(lo, hi), p.k)
 		if a.Scores >= CappedScores {
-			form.cap(rows)
+			tiles.Cap(scores, rows)
 		}
 		if a.Scores < BiasedScores {
 			return
 		}
 		changes := dense.New[T](rows.Cols, rows.Rows)
-		pairs.changes(changes, lo, 0)
+		mask.Changes(changes, lo)
 		for i := range rows.Rows {
 			row, open := rows.Row(i), false
 			for j := range row {
@@ -35,7 +36,7 @@ func (a *tensorCall[T]) scores(b, h int, dst dense.Matrix[T]) {
 			}
 			switch {
 			case a.Scores == Weights && open:
-				form.weights(row)
+				tiles.Weigh(scores, row)
 			case a.Scores == Weights:
 				clear(row)
 			}

@@ -13,8 +13,7 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
 	"github.com/seed-feabd252/randfeat/internal/memory/layout"
-	"github.com/seed-feabd252/randfeat/internal/memory/pool"
-	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
+	"github.com/seed-feabd252/randfeat/performer/internal/tiles"
 )
 
 // audit is the task of computing exact attention of drawn rows.
@@ -106,35 +105,16 @@ func (a *audit[T]) Piece(i int) {
 	r, form := a.request(p.sequence, u, 1), exactOf(u.form)
 	rows, dst := a.drawn[p.head][p.from:p.to], a.exact[p.head].RowRange(p.from, p.to)
 
-	// What a query sees is known before tiles, which have no place for a query that sees nothing.
-	first := r.k.Rows
-	if r.valid == nil {
-		first = 0
-	} else if at := slices.Index(r.valid, true); at >= 0 {
-		first = at
-	}
-	t := pool.Get[tile[T]](&tiles)
-	t.last = scratch.Resize(t.last, len(rows))
+	mask := form.mask(r.past, r.valid)
+	q := dense.New[T](len(rows), r.q.Cols)
 	for i, row := range rows {
-		t.last[i] = r.k.Rows - 1
-		if form.Causal {
-			t.last[i] = row - a.fromQuery[p.sequence] + r.past
-		}
+		copy(q.Row(i), r.q.Row(row-a.fromQuery[p.sequence]))
+		mask.Places = append(mask.Places, row-a.fromQuery[p.sequence]+r.past)
 	}
-	unseen, _ := slices.BinarySearch(t.last, first)
-	t.last, rows = append(t.last[:0], t.last[unseen:]...), rows[unseen:]
-	zero(dst.RowRange(0, unseen))
-	if len(rows) > 0 && dst.Cols > 0 {
-		q := dense.New[T](len(rows), r.q.Cols)
-		for i, row := range rows {
-			copy(q.Row(i), r.q.Row(row-a.fromQuery[p.sequence]))
-		}
-		t.prepare(len(rows), dst.Cols, form, q.Cols)
-		t.valid = r.valid
-		t.attendUpTo(dst.RowRange(unseen, dst.Rows), q, r.k, r.v)
-		t.valid = nil
-	}
-	pool.Put(&tiles, t)
+	t := tiles.NewTile(form.scores(q.Cols), q, dst.Cols)
+	t.AddSeen(r.k, r.v, mask, 0)
+	t.Finish(dst)
+	t.Release()
 }
 
 // averages computes the outputs with equal weights.

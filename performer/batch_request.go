@@ -7,6 +7,7 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/layout"
 	"github.com/seed-feabd252/randfeat/internal/memory/pool"
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
+	"github.com/seed-feabd252/randfeat/performer/internal/tiles"
 )
 
 // request is one task for a form: the queries of some heads, side by side, over the keys and values
@@ -15,10 +16,10 @@ type request[T dense.Float] struct {
 	gradients[T]                 // outputs need q, k and v alone
 	dst          dense.Matrix[T] // for outputs
 	heads        int
-	valid        []bool     // keys that count; nil are all
-	past         int        // query i sees the keys j ≤ i + past if causal
-	processors   int        // that the form may use
-	pairs        pairing[T] // for Exact, which then has one head
+	valid        []bool         // keys that count; nil are all
+	past         int            // query i sees the keys j ≤ i + past if causal
+	processors   int            // that the form may use
+	pairs        tiles.Pairs[T] // for Exact, which then has one head
 }
 
 // maskedForm is a form that can leave out keys and take a past.
@@ -110,36 +111,6 @@ func (a *Attention[T]) resume(p request[T]) {
 	}
 	pool.Put(&rowMemories, m)
 	a.answer(p.queries(min(aligned, p.q.Rows), p.q.Rows))
-}
-
-func (e Exact[T]) dimension() int { return 0 }
-
-func (e Exact[T]) shares() bool { return false }
-
-func (e Exact[T]) attend(p request[T]) {
-	if p.pairs.given {
-		e.attendPairs(p)
-		return
-	}
-	var copies *rowMemory[T]
-	if e.Causal {
-		p = p.trimmed()
-	} else {
-		p.k, p.v, copies = validOnly(p.k, p.v, p.valid)
-		p.valid, p.past = nil, 0
-	}
-	switch {
-	case p.q.Rows == 0 || p.v.Cols == 0:
-	case p.k.Rows == 0:
-		zero(p.dst)
-	default:
-		for h := range p.heads {
-			exact[T]{request: p.head(h), form: e}.run()
-		}
-	}
-	if copies != nil {
-		pool.Put(&rowMemories, copies)
-	}
 }
 
 // head returns the request for one of the heads.

@@ -29,26 +29,6 @@ func (a *Attention[T]) attendBackward(p request[T]) {
 	pool.Put(&selections, s)
 }
 
-func (e Exact[T]) attendBackward(p request[T]) {
-	if p.pairs.given {
-		e.backwardPairs(p)
-		return
-	}
-	s := pool.Get[selection[T]](&selections)
-	queries, keys, all := s.selected(p, e.Causal)
-	past := 0
-	if !all {
-		var seen int
-		past, seen = overlap(queries, keys)
-		queries, keys = queries[past:], keys[:seen]
-	}
-	if g := s.take(p, queries, keys); !g.empty() {
-		exactBackward(request[T]{gradients: *g, past: past, valid: s.valid}, e)
-	}
-	s.give(p, queries, keys)
-	pool.Put(&selections, s)
-}
-
 // selection is the rows of a request that gradients depend on, and memory for copies of these rows.
 // Other rows are left out, so that neither their number nor their contents have an effect.
 type selection[T dense.Float] struct {

@@ -5,6 +5,7 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
 	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
 	"github.com/seed-feabd252/randfeat/internal/memory/pool"
+	"github.com/seed-feabd252/randfeat/performer/internal/tiles"
 )
 
 // nearAndFar is causal attention of one head: exact attention over the near keys, and features of a
@@ -114,24 +115,22 @@ func (w *nearAndFar[T]) Piece(i int) {
 	hi := min(lo+block, w.hi)
 	q, dst := w.q.RowRange(lo, hi), w.dst.RowRange(lo, hi)
 	k, v := w.k.RowRange(w.near, w.k.Rows), w.v.RowRange(w.near, w.v.Rows)
-	t := pool.Get[tile[T]](&tiles)
-	t.prepare(hi-lo, w.v.Cols, w.form, w.k.Cols)
+	mask := tiles.Mask[T]{Causal: w.form.Causal, Past: lo + w.past - w.near}
 	if w.valid != nil {
-		t.valid = w.valid[w.near:]
+		mask.Valid = w.valid[w.near:]
 	}
+	t := tiles.NewTile(w.form.scores(w.k.Cols), q, w.v.Cols)
+	t.AddSeen(k, v, mask, 0)
 	if w.seen {
-		t.align(q.Rows, lo+w.past-w.near)
-		t.sum(q, k, v)
 		w.join(t, dst, q)
 	} else {
-		t.attend(dst, q, k, v, lo+w.past-w.near)
+		t.Finish(dst)
 	}
-	t.valid = nil
-	pool.Put(&tiles, t)
+	t.Release()
 }
 
 // join adds the sums of the near keys to those of the far keys, and writes the outputs.
-func (w *nearAndFar[T]) join(t *tile[T], dst, q dense.Matrix[T]) {
+func (w *nearAndFar[T]) join(t *tiles.Tile[T], dst, q dense.Matrix[T]) {
 	s := w.a.workspace(w.v.Cols)
 	for lo := 0; lo < q.Rows; lo += w.a.rows {
 		hi := min(lo+w.a.rows, q.Rows)
@@ -146,10 +145,10 @@ func (w *nearAndFar[T]) join(t *tile[T], dst, q dense.Matrix[T]) {
 
 // join writes the outputs of queries from query first of a tile on: their sums of near keys, with
 // the sums far, which are relative to scales if a has logarithms. It overwrites far.
-func (a *Attention[T]) join(t *tile[T], first int, dst, far dense.Matrix[T], scales []scale) {
-	nears := t.sums.Rows(first + dst.Rows)
+func (a *Attention[T]) join(t *tiles.Tile[T], first int, dst, far dense.Matrix[T], scales []scale) {
 	for i := range dst.Rows {
-		out, row, near, peak := dst.Row(i), far.Row(i), nears.Row(first+i), float64(t.peaks[first+i])
+		out, row := dst.Row(i), far.Row(i)
+		near, total, peak := t.Sums(first + i)
 		relative := scale{factor: 1}
 		if a.logs {
 			relative = scales[i]
@@ -170,7 +169,7 @@ func (a *Attention[T]) join(t *tile[T], first int, dst, far dense.Matrix[T], sca
 			applyScale(out, row, relative)
 			continue
 		}
-		divide(out, row, byNear*t.total[first+i]+byFar*row[len(out)])
+		divide(out, row, byNear*total+byFar*row[len(out)])
 	}
 }
 

@@ -5,8 +5,8 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
 	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
 	"github.com/seed-feabd252/randfeat/internal/memory/layout"
-	"github.com/seed-feabd252/randfeat/internal/memory/pool"
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
+	"github.com/seed-feabd252/randfeat/performer/internal/tiles"
 )
 
 // correctedCall is one call of bidirectional attention of a Corrected. Keys are cut into pieces, so
@@ -206,13 +206,11 @@ func (w *answeringParts[T]) Piece(i int) {
 	head, q := i/len(w.parts), w.blocks[part.block]
 	near, end := w.cuts[q.from], w.cuts[q.to]
 	queries, dst := layout.Head(w.q, head, w.heads).RowRange(part.lo, part.hi), layout.Head(w.dst, head, w.heads).RowRange(part.lo, part.hi)
-	t, s := pool.Get[tile[T]](&tiles), a.workspace(w.v.Cols)
-	t.prepare(queries.Rows, w.v.Cols, w.form, w.k.Cols)
-	t.pack(queries)
-	t.add(w.k.RowRange(near, end), w.v.RowRange(near, end), nil)
+	t, s := tiles.NewTile(w.form.scores(w.k.Cols), queries, w.v.Cols), a.workspace(w.v.Cols)
+	t.Add(w.k.RowRange(near, end), w.v.RowRange(near, end), nil)
 	w.sample.addTo(t, near, end)
 	if near == 0 && end == w.k.Rows {
-		t.finish(dst)
+		t.Finish(dst)
 	} else {
 		for lo := 0; lo < queries.Rows; lo += a.rows {
 			hi := min(lo+a.rows, queries.Rows)
@@ -224,5 +222,5 @@ func (w *answeringParts[T]) Piece(i int) {
 		}
 	}
 	a.workspaces.Put(s)
-	pool.Put(&tiles, t)
+	t.Release()
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
 	"github.com/seed-feabd252/randfeat/internal/memory/pool"
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
+	"github.com/seed-feabd252/randfeat/performer/internal/tiles"
 )
 
 // sampled is a sample of the keys of a call, and the memory to draw it. The zero value is no sample.
@@ -79,7 +80,7 @@ func (s *sampled[T]) left(lo, hi int) []T {
 }
 
 // addTo adds the sampled keys but those near ≤ j < end to the queries of a tile.
-func (s *sampled[T]) addTo(t *tile[T], near, end int) {
+func (s *sampled[T]) addTo(t *tiles.Tile[T], near, end int) {
 	n := len(s.at)
 	if n == 0 {
 		return
@@ -87,8 +88,8 @@ func (s *sampled[T]) addTo(t *tile[T], near, end int) {
 	points, values := s.points.Rows(n), s.values.Rows(n)
 	from, _ := slices.BinarySearch(s.at, near)
 	to, _ := slices.BinarySearch(s.at, end)
-	t.add(points.RowRange(0, from), values.RowRange(0, from), s.logs[:from])
-	t.add(points.RowRange(to, n), values.RowRange(to, n), s.logs[to:])
+	t.Add(points.RowRange(0, from), values.RowRange(0, from), s.logs[:from])
+	t.Add(points.RowRange(to, n), values.RowRange(to, n), s.logs[to:])
 }
 
 // choose sets the probabilities from the weights, for n keys.

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"sort"
+
+	"github.com/seed-feabd252/randfeat/performer/internal/tiles"
 )
 
 // Shape is what the cost of attention depends on.
@@ -69,7 +71,7 @@ const stepMACs = 2e6
 func (s Shape) Exact() Cost {
 	s.check()
 	lq, lk := float64(s.Queries), float64(s.Keys)
-	pairs, reads := lq*lk, math.Ceil(lq/float64(queriesOf(s.Queries)))*lk
+	pairs, reads := lq*lk, math.Ceil(lq/float64(tiles.Queries(s.Queries)))*lk
 	if s.Causal {
 		pairs = lq * (lq + 1) / 2
 		reads = reads/2 + lk/2

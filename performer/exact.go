@@ -5,7 +5,9 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
+	"github.com/seed-feabd252/randfeat/internal/memory/layout"
 	"github.com/seed-feabd252/randfeat/internal/memory/pool"
+	"github.com/seed-feabd252/randfeat/performer/internal/tiles"
 )
 
 // Exact is exact softmax attention of queries q_i, keys k_j and values v_j, a [Form]:
@@ -64,6 +66,74 @@ func (e Exact[T]) Forward(dst, q, k, v dense.Matrix[T]) dense.Matrix[T] {
 	return dst
 }
 
+// Backward writes the gradients of L = Σ_ic dout_ic·out_ic with respect to q (Lq×d), k (Lk×d) and v
+// (Lk×dv) into dq, dk and dv, and returns these; a zero matrix is allocated. out is the result of
+// Forward. With the weights P_ij, which are A_ij over their sum, or A_ij when unnormalised, and the
+// rows g_i of dout,
+//
+//	dv_j = Σ_i P_ij g_i,  dS_ij = P_ij·(g_i·v_j − δ_i),  δ_i = g_i·out_i or 0,
+//	dq_i = Scale·Σ_j dS_ij k_j,  dk_j = Scale·Σ_i dS_ij q_i.
+//
+// With a Softcap the derivative 1 − tanh² of a score multiplies dS_ij in the last line.
+//
+// Backward forms P again a tile at a time [Dao et al. 2022]. The time is O(Lq·Lk·(d+dv)), three to
+// four times the time of Forward, and the memory beyond the gradients is three numbers a query.
+// Once that memory is there Backward allocates nothing. The bits do not depend on GOMAXPROCS.
+//
+// NaN and Inf reach every gradient that depends on them. In causal attention the bits of dq_i
+// depend on rows up to i only. Unnormalised weights beyond the range of T make gradients ±Inf or
+// NaN.
+//
+// dq, dk and dv must not overlap each other nor an input. Backward panics with the shapes if they
+// do not fit; causal attention needs Lq = Lk.
+func (e Exact[T]) Backward(dq, dk, dv, q, k, v, dout dense.Matrix[T]) (_, _, _ dense.Matrix[T]) {
+	checkShapes(q, k, v, e.Causal)
+	g := newGradients(dq, dk, dv, q, k, v, dout)
+	if !g.empty() {
+		tiles.Backward(e.gradients(g, e.mask(0, nil)))
+	}
+	return g.dq, g.dk, g.dv
+}
+
+// CanBackward returns nil.
+func (e Exact[T]) CanBackward() error { return nil }
+
+// Weights writes the Lq×Lk matrix of attention into dst and returns dst; a zero dst is allocated.
+// Element (i, j) is A_ij = exp(Scale·q_iᵀk_j), with Softcap if there is one, divided by its sum
+// over j unless unnormalised, zero for j > i if causal. [Attend] has weights of a batch.
+//
+// Weights takes O(Lq·Lk·d) time and bounded memory beyond dst. Scores of −Inf, +Inf and NaN count
+// as in Forward. Unnormalised weights beyond the range of T are +Inf. dst must not overlap q or k.
+// Weights panics with the shapes if they do not fit; causal attention needs Lq = Lk.
+func (e Exact[T]) Weights(dst, q, k dense.Matrix[T]) dense.Matrix[T] {
+	checkPoints(q, k, e.Causal)
+	dst = dense.Ensure(dst, q.Rows, k.Rows)
+	scores := e.scores(q.Cols)
+	parallel.Rows(q.Rows, block, func(lo, hi int) {
+		rows := dst.RowRange(lo, hi)
+		tiles.Raw(scores, rows, q.RowRange(lo, hi), k)
+		tiles.Cap(scores, rows)
+		for i := range rows.Rows {
+			row := rows.Row(i)
+			if e.Causal {
+				row = row[:lo+i+1]
+			}
+			tiles.Weigh(scores, row)
+		}
+	})
+	if e.Causal {
+		clearFuture(dst)
+	}
+	return dst
+}
+
+// clearFuture sets the elements above the diagonal to zero.
+func clearFuture[T dense.Float](m dense.Matrix[T]) {
+	for i := range m.Rows {
+		clear(m.Row(i)[i+1:])
+	}
+}
+
 // scale returns the factor of the products of d-dimensional points.
 func (e Exact[T]) scale(d int) float64 {
 	if e.Scale == 0 {
@@ -72,41 +142,88 @@ func (e Exact[T]) scale(d int) float64 {
 	return e.Scale
 }
 
-// queriesOf returns how many of n queries go over the keys together. A larger number copies keys
-// less often, and a smaller number gives work to more processors.
-func queriesOf(n int) int {
-	return min(max(n/32/block, 1), 4) * block
+// scores says how weights follow from products of d-dimensional points.
+func (e Exact[T]) scores(d int) tiles.Scores {
+	return tiles.Scores{Scale: e.scale(d), Softcap: e.Softcap, Unnormalised: e.Unnormalised}
 }
 
-// exact is the task of computing the outputs of one head. A piece is a block of queries. Unless
-// pairs are given, every query sees a key, and all keys count if the form is not causal. If pairs
-// are given, they alone say which keys a query sees.
-type exact[T dense.Float] struct {
-	request[T]
-	form Exact[T]
-	rows int
+// mask says which keys the queries see, with past keys before the place of query 0. Keys count if
+// they are valid, or all if valid is nil.
+func (e Exact[T]) mask(past int, valid []bool) tiles.Mask[T] {
+	return tiles.Mask[T]{Causal: e.Causal, Past: past, Valid: valid}
 }
 
-// run computes the outputs, with a copy of e in memory that is kept for later calls.
-func (e exact[T]) run() {
-	e.rows = queriesOf(e.q.Rows)
-	task := pool.Get[exact[T]](&exacts)
-	*task = e
-	parallel.Do((e.q.Rows+e.rows-1)/e.rows, task)
-	*task = exact[T]{}
-	pool.Put(&exacts, task)
-}
-
-func (e *exact[T]) Piece(i int) {
-	lo := i * e.rows
-	hi := min(lo+e.rows, e.q.Rows)
-	t := pool.Get[tile[T]](&tiles)
-	t.prepare(hi-lo, e.v.Cols, e.form, e.k.Cols)
-	t.valid = e.valid
-	if e.pairs.given {
-		t.pairs, t.first = &e.pairs, lo
+// gradients returns the gradients g of one head for package tiles.
+func (e Exact[T]) gradients(g gradients[T], mask tiles.Mask[T]) tiles.Gradients[T] {
+	return tiles.Gradients[T]{
+		DQ: g.dq, DK: g.dk, DV: g.dv, Q: g.q, K: g.k, V: g.v, DOut: g.dout, Scores: e.scores(g.q.Cols), Mask: mask,
 	}
-	t.attend(e.dst.RowRange(lo, hi), e.q.RowRange(lo, hi), e.k, e.v, lo+e.past)
-	t.valid, t.pairs = nil, nil
-	pool.Put(&tiles, t)
+}
+
+func (e Exact[T]) dimension() int { return 0 }
+
+func (e Exact[T]) shares() bool { return false }
+
+func (e Exact[T]) attend(p request[T]) {
+	var copies *rowMemory[T]
+	switch {
+	case p.pairs.Given():
+	case e.Causal:
+		p = p.trimmed()
+	default:
+		p.k, p.v, copies = validOnly(p.k, p.v, p.valid)
+		p.valid, p.past = nil, 0
+	}
+	for h := range p.heads {
+		e.attendHead(p.head(h))
+	}
+	if copies != nil {
+		pool.Put(&rowMemories, copies)
+	}
+}
+
+// attendHead answers a request of one head.
+func (e Exact[T]) attendHead(p request[T]) {
+	mask := e.mask(p.past, p.valid)
+	mask.Pairs = p.pairs
+	tiles.Attend(tiles.Attention[T]{Dst: p.dst, Q: p.q, K: p.k, V: p.v, Scores: e.scores(p.q.Cols), Mask: mask})
+}
+
+func (e Exact[T]) attendBackward(p request[T]) {
+	if p.pairs.Given() {
+		e.backwardPairs(p)
+		return
+	}
+	s := pool.Get[selection[T]](&selections)
+	queries, keys, all := s.selected(p, e.Causal)
+	past := 0
+	if !all {
+		var seen int
+		past, seen = overlap(queries, keys)
+		queries, keys = queries[past:], keys[:seen]
+	}
+	if g := s.take(p, queries, keys); !g.empty() {
+		tiles.Backward(e.gradients(*g, e.mask(past, s.valid)))
+	}
+	s.give(p, queries, keys)
+	pool.Put(&selections, s)
+}
+
+// backwardPairs writes the gradients of a request with pairs, of one head. Queries whose outputs
+// have the gradient zero see nothing.
+func (e Exact[T]) backwardPairs(p request[T]) {
+	if p.empty() {
+		return
+	}
+	mask := e.mask(p.past, p.valid)
+	mask.Pairs = p.pairs
+	for i := range p.dout.Rows {
+		if layout.IsZero(p.dout.Row(i)) {
+			if mask.Pairs.Silent == nil {
+				mask.Pairs.Silent = make([]bool, p.dout.Rows)
+			}
+			mask.Pairs.Silent[i] = true
+		}
+	}
+	tiles.Backward(e.gradients(p.gradients, mask))
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/memory/pool"
+	"github.com/seed-feabd252/randfeat/performer/internal/tiles"
 )
 
 // Backward writes the gradients of L = Σ_ic dout_ic·out_ic with respect to q (Lq×d), k (Lk×d) and v
@@ -59,7 +60,7 @@ func (l *Landmarks[T]) attendBackward(p request[T]) {
 // backward writes the gradients, which are not empty.
 func (l *Landmarks[T]) backward(g *gradients[T]) {
 	if l.isExact(g.k.Rows) {
-		exactBackward(request[T]{gradients: *g}, l.exact)
+		tiles.Backward(l.exact.gradients(*g, l.exact.mask(0, nil)))
 		return
 	}
 	a, chosen := l.attention(g.k)

@@ -146,3 +146,10 @@ func (acc *accumulator[T]) mergeFeatures(other *accumulator[T], lo, hi int) {
 		vecmath.AddScaled(sums.Row(f), more.Row(f), factor)
 	}
 }
+
+// fill sets every element of x to v.
+func fill[T dense.Float](x []T, v T) {
+	for i := range x {
+		x[i] = v
+	}
+}

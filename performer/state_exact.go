@@ -8,7 +8,7 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
 	"github.com/seed-feabd252/randfeat/internal/memory/layout"
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
-	"github.com/seed-feabd252/randfeat/internal/memory/pool"
+	"github.com/seed-feabd252/randfeat/performer/internal/tiles"
 )
 
 // exactMemory is what exact attention keeps of a stream: all keys and values.
@@ -104,7 +104,7 @@ func (s *exactMemory[T]) attendMany(dst, q dense.Matrix[T], form Exact[T], past 
 	for h := range s.heads {
 		k, v := s.head(h * s.keyHeads / s.heads)
 		p := request[T]{gradients: gradients[T]{q: layout.Head(q, h, s.heads), k: k, v: v}, dst: layout.Head(dst, h, s.heads), past: past}
-		exact[T]{request: p, form: form}.run()
+		form.attendHead(p)
 	}
 }
 
@@ -116,10 +116,10 @@ func (s *answeringToken[T]) Piece(h int) {
 	k, v := (*exactMemory[T])(s).head(h)
 	group := s.heads / s.keyHeads
 	q, dst := rowsOfHeads(layout.Head(s.q, h, s.keyHeads), group), rowsOfHeads(layout.Head(s.dst, h, s.keyHeads), group)
-	t := pool.Get[tile[T]](&tiles)
-	t.prepare(group, s.dv, s.form, s.d)
-	t.attend(dst, q, k, v, 0)
-	pool.Put(&tiles, t)
+	t := tiles.NewTile(s.form.scores(s.d), q, s.dv)
+	t.Add(k, v, nil)
+	t.Finish(dst)
+	t.Release()
 }
 
 func (s *exactMemory[T]) step(dst, q, k, v dense.Matrix[T]) {

@@ -1,0 +1,224 @@
+package tiles
+
+import (
+	"math"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
+	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
+	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
+	"github.com/seed-feabd252/randfeat/internal/memory/pool"
+	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
+)
+
+const (
+	gradientQueries  = 2 * grain // queries of a tile of gradients; it has tileKeys keys
+	gradientSegments = 8         // the most segments of queries
+)
+
+// Gradients are the gradients of one head: with DOut (Lq×dv) with respect to the outputs of Q
+// (Lq×d), K (Lk×d) and V (Lk×dv), DQ, DK and DV with respect to these.
+type Gradients[T dense.Float] struct {
+	DQ, DK, DV, Q, K, V, DOut dense.Matrix[T]
+	Scores                    Scores
+	Mask                      Mask[T]
+}
+
+// Backward writes the gradients. With the weights P_ij, which are A_ij over their sum, or A_ij when
+// unnormalised, and the rows g_i of DOut,
+//
+//	dv_j = Σ_i P_ij g_i,  dS_ij = P_ij·(g_i·v_j − δ_i),  δ_i = g_i·out_i or 0,
+//	dq_i = Scale·Σ_j dS_ij k_j,  dk_j = Scale·Σ_i dS_ij q_i.
+//
+// With a Softcap the derivative 1 − tanh² of a score multiplies dS_ij in the last line. P is formed
+// again a tile at a time. Gradients of keys that no query sees are zero, and so are those of queries
+// that see no key. Bits do not depend on GOMAXPROCS.
+func Backward[T dense.Float](g Gradients[T]) {
+	b := pool.Get[backward[T]](&backwards)
+	b.Gradients = g
+	b.prepare()
+	if !g.Scores.Unnormalised {
+		b.do(statistics, (g.Q.Rows+gradientQueries-1)/gradientQueries)
+	}
+	for b.lo = 0; b.lo < g.K.Rows; b.lo += tileKeys {
+		b.hi = min(b.lo+tileKeys, g.K.Rows)
+		b.seeing = g.Mask.seeing(b.lo, b.hi, g.Q.Rows)
+		b.segments = segmentsOfQueries(b.seeing.to - b.seeing.from)
+		b.do(segments, b.segments)
+		b.collect()
+	}
+	b.Gradients = Gradients[T]{}
+	pool.Put(&backwards, b)
+}
+
+// backward is one call of Backward, which takes one tile of keys after the other. For each tile,
+// segments of the queries add to the gradients of their queries. Each segment has its own gradients
+// of keys and values, which are then summed in order.
+type backward[T dense.Float] struct {
+	Gradients[T]
+	stage backwardStage
+
+	// One element a query: P_ij is exp((S_ij − shift_i) − log_i).
+	shift, log, mean []T
+
+	lo, hi   int // keys of the tile
+	seeing   run // queries that see one of them
+	segments int
+	dks, dvs [gradientSegments]scratch.Buffer[T] // tileKeys×d and tileKeys×dv
+}
+
+// backwardStage says what the pieces of a task are.
+type backwardStage int
+
+const (
+	statistics backwardStage = iota // the forward pass of gradientQueries queries
+	segments                        // a segment of the queries that see a tile of keys
+)
+
+func (b *backward[T]) do(stage backwardStage, pieces int) {
+	b.stage = stage
+	parallel.Do(pieces, b)
+}
+
+func (b *backward[T]) Piece(i int) {
+	if b.stage == statistics {
+		b.forward(i)
+	} else {
+		b.segment(i)
+	}
+}
+
+// prepare makes room for the segments and for statistics. The statistics are set for weights
+// without a denominator.
+func (b *backward[T]) prepare() {
+	for _, x := range []*[]T{&b.shift, &b.log, &b.mean} {
+		*x = scratch.Resize(*x, b.Q.Rows)
+		clear(*x)
+	}
+	for s := range segmentsOfQueries(b.Q.Rows) {
+		b.dks[s].Shape(tileKeys, b.K.Cols)
+		b.dvs[s].Shape(tileKeys, b.V.Cols)
+	}
+	for i := range b.DQ.Rows {
+		clear(b.DQ.Row(i))
+	}
+}
+
+// segmentsOfQueries returns the number of segments of n queries. It depends on n alone, so that
+// sums do not depend on the number of processors.
+func segmentsOfQueries(n int) int {
+	return min((n+gradientQueries-1)/gradientQueries, gradientSegments)
+}
+
+// collect adds up the gradients of the segments.
+func (b *backward[T]) collect() {
+	for j := range b.hi - b.lo {
+		dk, dv := b.DK.Row(b.lo+j), b.DV.Row(b.lo+j)
+		if b.segments == 0 {
+			clear(dk)
+			clear(dv)
+			continue
+		}
+		copy(dk, b.dks[0].Rows(j+1).Row(j))
+		copy(dv, b.dvs[0].Rows(j+1).Row(j))
+		for s := 1; s < b.segments; s++ {
+			vecmath.AddScaled(dk, b.dks[s].Rows(j+1).Row(j), 1)
+			vecmath.AddScaled(dv, b.dvs[s].Rows(j+1).Row(j), 1)
+		}
+	}
+}
+
+// forward computes the statistics of some queries.
+func (b *backward[T]) forward(piece int) {
+	lo := piece * gradientQueries
+	hi := min(lo+gradientQueries, b.Q.Rows)
+	w := pool.Get[gradientTile[T]](&gradientTiles)
+	w.out.Shape(gradientQueries, b.V.Cols)
+	out := w.out.Rows(hi - lo)
+	t := NewTile(b.Scores, b.Q.RowRange(lo, hi), b.V.Cols)
+	t.AddSeen(b.K, b.V, b.Mask, lo)
+	t.Finish(out)
+	copy(b.shift[lo:hi], t.shift)
+	for i := range out.Rows {
+		b.log[lo+i] = T(math.Log(float64(t.total[i])))
+		b.mean[lo+i] = vecmath.Dot(b.DOut.Row(lo+i), out.Row(i))
+	}
+	t.Release()
+	pool.Put(&gradientTiles, w)
+}
+
+// segment computes the gradients between a segment of queries and a tile of keys.
+func (b *backward[T]) segment(s int) {
+	w := pool.Get[gradientTile[T]](&gradientTiles)
+	w.weights.Shape(tileKeys, gradientQueries)
+	w.slopes.Shape(tileKeys, gradientQueries)
+	n := b.seeing.to - b.seeing.from
+	lo, hi := b.seeing.from+parallel.Share(n, b.segments, s), b.seeing.from+parallel.Share(n, b.segments, s+1)
+	for at := lo; at < hi; at += gradientQueries {
+		w.beta = 1
+		if at == lo {
+			w.beta = 0
+		}
+		b.tile(w, s, at, min(at+gradientQueries, hi))
+	}
+	pool.Put(&gradientTiles, w)
+}
+
+// gradientTile is the scratch memory of one goroutine.
+type gradientTile[T dense.Float] struct {
+	weights, slopes scratch.Buffer[T] // tileKeys×gradientQueries: P and dS, transposed
+	out             scratch.Buffer[T] // gradientQueries×dv
+	changes, clean  scratch.Buffer[T] // of the mask
+	distances       slopes[T]
+	caps, memory    []T // gradientQueries: the derivatives of softcap for a key
+	beta            T   // 0 for the first queries of a segment, and 1 for later ones
+}
+
+// tile adds the gradients between the queries lo ≤ i < hi, of segment s, and the tile of keys.
+func (b *backward[T]) tile(w *gradientTile[T], s, lo, hi int) {
+	n, factor := b.hi-b.lo, T(b.Scores.Scale)
+	q, g := b.Q.RowRange(lo, hi), b.DOut.RowRange(lo, hi)
+	k, v := b.K.RowRange(b.lo, b.hi), b.V.RowRange(b.lo, b.hi)
+	p, ds := w.weights.Rows(n).ColRange(0, hi-lo), w.slopes.Rows(n).ColRange(0, hi-lo)
+	matmul.MulT(factor, k, q, 0, p)
+	matmul.MulT(1, v, g, 0, ds)
+	w.distances.prepare(&b.Mask, lo, hi)
+	seen := b.Mask.view(lo, hi, b.lo, b.hi, &w.changes, &w.distances)
+	for j := range n {
+		x, y := p.Row(j), ds.Row(j)
+		if b.Scores.Softcap != 0 {
+			w.cap(x, capIn[T](b.Scores.Softcap))
+		}
+		seen.apply(j, x)
+		vecmath.ExpDiff(x, x, b.shift[lo:hi], b.log[lo:hi])
+		vecmath.AddScaled(y, b.mean[lo:hi], -1)
+		vecmath.Multiply(y, x)
+		seen.clear(j, x)
+		seen.clear(j, y)
+		b.Mask.Pairs.learn(y, lo, b.lo+j)
+		if b.Scores.Softcap != 0 {
+			vecmath.Multiply(y, w.caps)
+			seen.clear(j, y)
+		}
+	}
+	beta := w.beta
+	seen.product(func(ds, k, dq dense.Matrix[T]) { matmul.TMul(factor, ds, k, 1, dq) }, b.DQ.RowRange(lo, hi), ds, k, factor, false, &w.clean)
+	seen.product(func(ds, q, dk dense.Matrix[T]) { matmul.Mul(factor, ds, q, beta, dk) }, b.dks[s].Rows(n), ds, q, factor, true, &w.clean)
+	seen.product(func(p, g, dv dense.Matrix[T]) { matmul.Mul(1, p, g, beta, dv) }, b.dvs[s].Rows(n), p, g, 1, true, &w.clean)
+}
+
+// cap applies Softcap to the scores x of a key, and sets w.caps to the derivatives.
+func (w *gradientTile[T]) cap(x []T, c T) {
+	w.caps, w.memory = scratch.Resize(w.caps, len(x)), scratch.Resize(w.memory, len(x))
+	softcap(x, c, w.memory)
+	for i, s := range x {
+		t := s / c
+		w.caps[i] = (1 - t) * (1 + t)
+	}
+}
+
+// Scratch memory of all calls of Backward.
+var (
+	backwards     pool.Both[backward[float32], backward[float64]]
+	gradientTiles pool.Both[gradientTile[float32], gradientTile[float64]]
+)

@@ -1,0 +1,268 @@
+package tiles
+
+import (
+	"math"
+	"slices"
+	"sort"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
+	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
+)
+
+// Mask says which keys the queries of one head see, and what is added to the scores of these pairs.
+// A query has a place among the keys. The zero Mask lets every query see every key.
+type Mask[T dense.Float] struct {
+	Past   int   // query i has the place Past + i,
+	Places []int // or Places[i], ascending, unless nil
+
+	Causal bool   // a query does not see keys after its place
+	Window int    // if above 0, a query does not see keys more than Window places away,
+	Sinks  int    // but the first Sinks keys
+	Valid  []bool // keys that count; nil are all
+
+	// Slope times the distance between the places of query and key is subtracted from a score.
+	Slope float64
+
+	Pairs Pairs[T]
+}
+
+// place returns the place of query i.
+func (m *Mask[T]) place(i int) int {
+	if m.Places != nil {
+		return m.Places[i]
+	}
+	return m.Past + i
+}
+
+// from returns the first of the queries first ≤ i < end at a place or after it, less first.
+func (m *Mask[T]) from(place, first, end int) int {
+	if m.Places != nil {
+		return sort.SearchInts(m.Places[first:end], place)
+	}
+	return min(max(place-m.Past-first, 0), end-first)
+}
+
+// queries returns which of the queries first ≤ i < end see key j, as far as Pairs lets them: a run,
+// less first.
+func (m *Mask[T]) queries(j, first, end int) (from, to int) {
+	to = end - first
+	switch sink := j < m.Sinks; {
+	case m.Valid != nil && !m.Valid[j]:
+		return 0, 0
+	case m.Causal:
+		from = m.from(j, first, end)
+		if m.Window > 0 && !sink {
+			to = m.from(j+m.Window+1, first, end)
+		}
+	case m.Window > 0 && !sink:
+		from, to = m.from(j-m.Window, first, end), m.from(j+m.Window+1, first, end)
+	}
+	return from, to
+}
+
+// run is a run of keys from ≤ j < to.
+type run struct{ from, to int }
+
+// keys returns the runs of n keys that the queries first ≤ i < end see: the sinks before the window,
+// and the others.
+func (m *Mask[T]) keys(first, end, n int) [2]run {
+	low, high := 0, n
+	if m.Causal {
+		high = m.place(end-1) + 1
+	} else if m.Window > 0 {
+		high = m.place(end-1) + m.Window + 1
+	}
+	sinks := min(m.Sinks, n)
+	if m.Causal {
+		sinks = min(sinks, high)
+	}
+	high = min(max(high, 0), n)
+	if m.Window > 0 {
+		low = min(max(m.place(first)-m.Window, 0), high)
+	}
+	if sinks >= low {
+		return [2]run{{}, {0, max(high, sinks)}}
+	}
+	return [2]run{{0, max(sinks, 0)}, {low, high}}
+}
+
+// seeing returns the queries of n that see one of the keys lo ≤ j < hi, as far as Valid and Pairs let
+// them: a run.
+func (m *Mask[T]) seeing(lo, hi, n int) run {
+	from, to := 0, n
+	if m.Window > 0 && lo >= m.Sinks {
+		from, to = m.from(lo-m.Window, 0, n), m.from(hi+m.Window, 0, n)
+	}
+	if m.Causal {
+		from = m.from(lo, 0, n)
+	}
+	return run{from, to}
+}
+
+// sees reports whether all queries first ≤ i < end see all keys lo ≤ j < hi, as far as Pairs lets
+// them.
+func (m *Mask[T]) sees(first, end, lo, hi int) bool {
+	at, last := m.place(first), m.place(end-1)
+	switch {
+	case m.Causal && at < hi-1:
+		return false
+	case m.Window > 0 && hi > m.Sinks && (last-m.Window > lo || !m.Causal && at+m.Window < hi-1):
+		return false
+	}
+	return m.Valid == nil || !slices.Contains(m.Valid[lo:hi], false)
+}
+
+// view is what a Mask says about a tile, which is some queries and some keys.
+type view[T dense.Float] struct {
+	mask       *Mask[T]        // nil if each query sees each key and nothing is added
+	first, end int             // queries
+	lo         int             // the first key
+	closed     bool            // some query does not see some key
+	changes    dense.Matrix[T] // keys×queries, with pairs: what they add, −Inf for pairs that are closed
+	slopes     *slopes[T]      // nil without a slope
+}
+
+// view returns the view of a tile. With pairs it takes memory for tileKeys×n changes.
+func (m *Mask[T]) view(first, end, lo, hi int, memory *scratch.Buffer[T], s *slopes[T]) view[T] {
+	w := view[T]{mask: m, first: first, end: end, lo: lo}
+	if m.Slope != 0 {
+		w.slopes = s
+	}
+	if m.Pairs.Given() {
+		w.closed = true
+		memory.Shape(tileKeys, end-first)
+		w.changes = memory.Rows(hi - lo)
+		m.changes(w.changes, first, lo)
+		return w
+	}
+	w.closed = !m.sees(first, end, lo, hi)
+	return w
+}
+
+// apply adds to the scores of key j of the tile what the mask says.
+func (w *view[T]) apply(j int, scores []T) {
+	if w.slopes != nil {
+		w.slopes.apply(w, w.lo+j, scores)
+	}
+	switch {
+	case !w.closed:
+	case w.changes.Rows > 0:
+		addChanges(scores, w.changes.Row(j))
+	default:
+		from, to := w.mask.queries(w.lo+j, w.first, w.end)
+		closed := T(math.Inf(-1))
+		fill(scores[:from], closed)
+		fill(scores[max(from, to):], closed)
+	}
+}
+
+// clear sets what belongs to key j of the tile and queries that do not see it to zero.
+func (w *view[T]) clear(j int, x []T) {
+	switch {
+	case !w.closed:
+	case w.changes.Rows > 0:
+		closed := T(math.Inf(-1))
+		for i, c := range w.changes.Row(j) {
+			if c == closed {
+				x[i] = 0
+			}
+		}
+	default:
+		from, to := w.mask.queries(w.lo+j, w.first, w.end)
+		clear(x[:from])
+		clear(x[max(from, to):])
+	}
+}
+
+// open reports whether query i of the tile sees key j of the tile.
+func (w *view[T]) open(j, i int) bool {
+	if w.changes.Rows > 0 {
+		return w.changes.At(j, i) != T(math.Inf(-1))
+	}
+	from, to := w.mask.queries(w.lo+j, w.first, w.end)
+	return from <= i && i < to
+}
+
+// product adds s·x to y by mul. s are weights of pairs, keys×queries; the rows of x belong to the
+// keys, or to the queries if ofQueries is set, and those of y to the others. A pair that is closed has
+// the weight zero, and adds nothing even where x is not finite. clean is memory for x.
+func (w *view[T]) product(mul func(s, x, y dense.Matrix[T]), y, s, x dense.Matrix[T], factor T, ofQueries bool, clean *scratch.Buffer[T]) {
+	if !w.closed || finite(x) {
+		mul(s, x, y)
+		return
+	}
+	clean.Shape(x.Rows, x.Cols)
+	mul(s, withoutInfinite(clean.Rows(x.Rows), x), y)
+	for r := range x.Rows {
+		for c, v := range x.Row(r) {
+			if v-v == 0 {
+				continue
+			}
+			for o := range y.Rows {
+				j, i := r, o
+				if ofQueries {
+					j, i = o, r
+				}
+				if w.open(j, i) {
+					y.Row(o)[c] += factor * s.At(j, i) * v
+				}
+			}
+		}
+	}
+}
+
+// withoutInfinite copies x to dst with zeros in place of NaN and ±Inf.
+func withoutInfinite[T dense.Float](dst, x dense.Matrix[T]) dense.Matrix[T] {
+	for r := range x.Rows {
+		to := dst.Row(r)
+		for c, v := range x.Row(r) {
+			if to[c] = v; v-v != 0 {
+				to[c] = 0
+			}
+		}
+	}
+	return dst
+}
+
+// slopes are multiples of the slope for some queries.
+type slopes[T dense.Float] struct{ ahead, behind []T }
+
+// prepare computes the multiples for the queries first ≤ i < end.
+func (s *slopes[T]) prepare(m *Mask[T], first, end int) {
+	if m.Slope == 0 {
+		return
+	}
+	n, at := end-first, m.place(first)
+	s.ahead, s.behind = scratch.Resize(s.ahead, n), scratch.Resize(s.behind, n)
+	for i := range n {
+		s.ahead[i] = T(m.Slope * float64(m.place(first+i)-at))
+		s.behind[i] = -s.ahead[i]
+	}
+}
+
+// apply subtracts the slope times the distance to key j from its scores.
+func (s *slopes[T]) apply(w *view[T], j int, scores []T) {
+	m := w.mask
+	after := m.from(j, w.first, w.end)
+	ahead := T(m.Slope * float64(j-m.place(w.first))) // of the first query
+	vecmath.AffineEach(scores[:after], 1, s.ahead[:after], -ahead)
+	vecmath.AffineEach(scores[after:], 1, s.behind[after:], ahead)
+}
+
+// fill sets every element of x to v.
+func fill[T dense.Float](x []T, v T) {
+	for i := range x {
+		x[i] = v
+	}
+}
+
+// finite reports whether the elements of m are numbers whose squares can be added.
+func finite[T dense.Float](m dense.Matrix[T]) bool {
+	for i := range m.Rows {
+		if s := vecmath.HalfSquaredNorm(m.Row(i)); s-s != 0 {
+			return false
+		}
+	}
+	return true
+}

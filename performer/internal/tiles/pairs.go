@@ -1,0 +1,167 @@
+package tiles
+
+import (
+	"math"
+	"slices"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
+)
+
+// Pairs says for each pair of a query and a key of one head what is added to its score, and whether
+// the pair is closed: the query does not see the key. Sides of 1 of Bias and Mask serve all heads,
+// sequences or queries. Keys beyond their columns are closed, and so are pairs with a bias of −Inf.
+type Pairs[T dense.Float] struct {
+	Bias           dense.Tensor[T]    // zero if there is none
+	Mask           dense.Tensor[bool] // zero if there is none
+	Sequence, Head int
+	Silent         []bool          // queries that see nothing; nil if there are none
+	Gradient       dense.Matrix[T] // gradients of biases to write, a row for each query; zero if none
+}
+
+// Given reports whether there are a Bias or a Mask.
+func (p *Pairs[T]) Given() bool { return !p.Bias.IsZero() || !p.Mask.IsZero() }
+
+// biasRow returns the biases of query i, for the first keys.
+func (p *Pairs[T]) biasRow(i int) []T {
+	return p.Bias.Row(min(p.Sequence, p.Bias.Batch-1), min(p.Head, p.Bias.Heads-1), min(i, p.Bias.Rows-1))
+}
+
+// maskRow returns the mask of query i, for the first keys.
+func (p *Pairs[T]) maskRow(i int) []bool {
+	return p.Mask.Row(min(p.Sequence, p.Mask.Batch-1), min(p.Head, p.Mask.Heads-1), min(i, p.Mask.Rows-1))
+}
+
+// blind reports whether no query from query first to query end sees a key from key lo to key hi, as
+// far as that is known without looking at biases.
+func (p *Pairs[T]) blind(first, end, lo, hi int) bool {
+	if !p.Bias.IsZero() && lo >= p.Bias.Cols || !p.Mask.IsZero() && lo >= p.Mask.Cols {
+		return true
+	}
+	if p.Mask.IsZero() {
+		return false
+	}
+	for i := first; i < end; i++ {
+		if slices.Contains(p.maskRow(i)[lo:min(hi, p.Mask.Cols)], true) {
+			return false
+		}
+	}
+	return true
+}
+
+// changes writes what is added to the scores of the queries from query first on (columns) and the
+// keys from key lo on (rows), −Inf for pairs that are closed.
+func (m *Mask[T]) changes(dst dense.Matrix[T], first, lo int) {
+	p, closed := &m.Pairs, T(math.Inf(-1))
+	switch {
+	case p.Bias.IsZero() && p.Mask.IsZero():
+		for j := range dst.Rows {
+			clear(dst.Row(j))
+		}
+	case p.Bias.IsZero():
+		addends := [2]T{closed, 0}
+		transposed(dst, lo, p.Mask.Cols, func(i int) []bool { return p.maskRow(first + i) }, func(dst []T, rows [][]bool, j int) {
+			for i := range dst {
+				dst[i] = addends[index(rows[i][j])]
+			}
+		})
+	default:
+		transposed(dst, lo, p.Bias.Cols, func(i int) []T { return p.biasRow(first + i) }, func(dst []T, rows [][]T, j int) {
+			for i := range dst {
+				dst[i] = rows[i][j]
+			}
+		})
+		if !p.Mask.IsZero() {
+			transposed(dst, lo, p.Mask.Cols, func(i int) []bool { return p.maskRow(first + i) }, func(dst []T, rows [][]bool, j int) {
+				for i := range dst {
+					if !rows[i][j] {
+						dst[i] = closed
+					}
+				}
+			})
+		}
+	}
+	if p.Silent != nil {
+		for i, silent := range p.Silent[first : first+dst.Cols] {
+			for j := 0; silent && j < dst.Rows; j++ {
+				dst.Data[j*dst.Stride+i] = closed
+			}
+		}
+	}
+	for j := range dst.Rows {
+		row := dst.Row(j)
+		from, to := m.queries(lo+j, first, first+len(row))
+		fill(row[:from], closed)
+		fill(row[max(from, to):], closed)
+	}
+}
+
+// index returns 0 or 1, without a branch.
+func index(b bool) int {
+	i := 0
+	if b {
+		i = 1
+	}
+	return i
+}
+
+// transposed goes over the rows of a tensor from column lo on, which are columns of dst. It takes so
+// many rows together that dst is written by cache lines: set sets part of the row of dst that
+// belongs to column j of the rows. Rows of dst beyond the columns of the tensor become −Inf.
+func transposed[T dense.Float, E dense.Element](dst dense.Matrix[T], lo, cols int, row func(i int) []E, set func(dst []T, rows [][]E, j int)) {
+	const side = 16
+	keys := min(max(cols-lo, 0), dst.Rows)
+	for j := keys; j < dst.Rows; j++ {
+		fill(dst.Row(j), T(math.Inf(-1)))
+	}
+	var rows [side][]E
+	for from := 0; from < dst.Cols && keys > 0; from += side {
+		to := min(from+side, dst.Cols)
+		for i := from; i < to; i++ {
+			rows[i-from] = row(i)[lo : lo+keys]
+		}
+		for j := range keys {
+			set(dst.Row(j)[from:to], rows[:to-from], j)
+		}
+	}
+}
+
+// addChanges adds changes to scores. A score of any value, NaN too, becomes −Inf where the pair is
+// closed.
+func addChanges[T dense.Float](scores, changes []T) {
+	if s := vecmath.HalfSquaredNorm(scores); s-s == 0 {
+		vecmath.AddScaled(scores, changes, 1)
+		return
+	}
+	closed := T(math.Inf(-1))
+	for i, c := range changes {
+		if scores[i] += c; c == closed {
+			scores[i] = closed
+		}
+	}
+}
+
+// learn writes the gradients y of the biases of the queries from query first on and one key.
+func (p *Pairs[T]) learn(y []T, first, key int) {
+	if key >= p.Gradient.Cols {
+		return
+	}
+	for i, g := range y {
+		p.Gradient.Data[(first+i)*p.Gradient.Stride+key] = g
+	}
+}
+
+// Changes writes what the mask and, unless it is zero, the slope add to the scores of the queries
+// from query first on and all keys into dst, a row for each key: −Inf for pairs that are closed.
+func (m *Mask[T]) Changes(dst dense.Matrix[T], first int) {
+	m.changes(dst, first, 0)
+	if m.Slope == 0 {
+		return
+	}
+	for j := range dst.Rows {
+		for i, x := range dst.Row(j) {
+			distance := m.place(first+i) - j
+			dst.Row(j)[i] = x - T(m.Slope*float64(max(distance, -distance)))
+		}
+	}
+}

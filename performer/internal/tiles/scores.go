@@ -1,0 +1,52 @@
+package tiles
+
+import (
+	"math"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
+	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
+	"github.com/seed-feabd252/randfeat/performer/internal/logscale"
+)
+
+// Scores says how scores and weights follow from products of queries and keys: a score is
+// s = Scale·qᵀk, or Softcap·tanh(s/Softcap) if Softcap is not zero, and the weights are exp(s),
+// over their sum unless Unnormalised.
+type Scores struct {
+	Scale, Softcap float64
+	Unnormalised   bool
+}
+
+// Raw writes Scale·q_iᵀk_j into dst.
+func Raw[T dense.Float](s Scores, dst, q, k dense.Matrix[T]) {
+	matmul.MulT(T(s.Scale), q, k, 0, dst)
+}
+
+// Cap applies the Softcap to scores, if there is one.
+func Cap[T dense.Float](s Scores, scores dense.Matrix[T]) {
+	if s.Softcap == 0 {
+		return
+	}
+	memory := make([]T, scores.Cols)
+	for i := range scores.Rows {
+		softcap(scores.Row(i), capIn[T](s.Softcap), memory)
+	}
+}
+
+// Weigh replaces the scores x of a query by its weights.
+func Weigh[T dense.Float](s Scores, x []T) {
+	if s.Unnormalised {
+		vecmath.Exp(x, x)
+		return
+	}
+	peak := vecmath.Peak(x)
+	if peak == T(math.Inf(-1)) {
+		peak = 0
+	}
+	vecmath.ExpMinus(x, x, peak)
+	var sum T
+	for _, v := range x {
+		sum += v
+	}
+	logscale.Divide(x, x, sum)
+}

@@ -1,0 +1,239 @@
+package tiles
+
+import (
+	"math"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
+	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
+	"github.com/seed-feabd252/randfeat/internal/memory/pool"
+	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
+	"github.com/seed-feabd252/randfeat/performer/internal/logscale"
+)
+
+// tileKeys is the number of keys whose scores are computed together. The scores stay in the second
+// cache, and a product over these keys is a single sum.
+const tileKeys = 256
+
+// Tile is the scratch memory of one goroutine for a block of queries. It has their scores for
+// tileKeys keys, one row for each key. For each query it has the sums, the sum of the weights and
+// the largest score so far.
+//
+// The scores are transposed. So the queries are the operand that is packed, once for all tiles. The
+// sum of the weights takes one addition for each score, for all queries at once, in the order in
+// which products sum the values.
+type Tile[T dense.Float] struct {
+	law     Scores
+	queries matmul.Packed[T]  // transposed
+	scores  scratch.Buffer[T] // tileKeys×queries
+	sums    scratch.Buffer[T] // queries×dv
+	changes scratch.Buffer[T] // tileKeys×queries, of pairs
+	clean   scratch.Buffer[T] // tileKeys×dv
+	mask    Mask[T]           // of AddSeen
+	slopes  slopes[T]
+	open    []bool // which queries have seen a key
+	shut    int    // the number of the others
+	caps    []T    // memory of softcap
+
+	// One element a query.
+	peaks, raised []T // the largest finite score so far, before and with a tile
+	shift         []T // subtracted from scores: the peak, or 0 if there is none
+	total, added  []T // the sum of the weights, and the sum over a tile
+	zeros         []T
+}
+
+// NewTile returns a tile from a pool for the queries q and values of dimension dv, before the first
+// key.
+func NewTile[T dense.Float](law Scores, q dense.Matrix[T], dv int) *Tile[T] {
+	t := pool.Get[Tile[T]](&tiles)
+	n := q.Rows
+	t.law = law
+	t.scores.Shape(tileKeys, n)
+	t.sums.Shape(n, dv)
+	clear(t.sums.Data)
+	for _, x := range []*[]T{&t.peaks, &t.raised, &t.shift, &t.total, &t.added, &t.zeros} {
+		*x = scratch.Resize(*x, n)
+		clear(*x)
+	}
+	fill(t.peaks, T(math.Inf(-1)))
+	if law.Softcap != 0 {
+		t.caps = scratch.Resize(t.caps, n)
+	}
+	t.open, t.shut = scratch.Resize(t.open, n), n
+	clear(t.open)
+	matmul.PackT(&t.queries, q)
+	return t
+}
+
+// Release gives the tile back to its pool.
+func (t *Tile[T]) Release() {
+	t.mask = Mask[T]{}
+	pool.Put(&tiles, t)
+}
+
+// Add adds keys and values that each query sees. Weights are multiplied by exp(logs), unless logs
+// is nil.
+func (t *Tile[T]) Add(k, v dense.Matrix[T], logs []T) {
+	for lo := 0; lo < k.Rows; lo += tileKeys {
+		hi := min(lo+tileKeys, k.Rows)
+		var more []T
+		if logs != nil {
+			more = logs[lo:hi]
+		}
+		t.take(k.RowRange(lo, hi), v.RowRange(lo, hi), more, &view[T]{})
+	}
+}
+
+// AddSeen adds the keys and values that the queries of the tile see, which are the queries from
+// query first on of the mask. Keys that no query sees are not read, and tiles without a key that a
+// query sees cost no products. Outputs do not depend on how queries are cut into tiles.
+func (t *Tile[T]) AddSeen(k, v dense.Matrix[T], mask Mask[T], first int) {
+	end := first + len(t.peaks)
+	if end == first {
+		return
+	}
+	t.mask = mask
+	m := &t.mask
+	t.slopes.prepare(m, first, end)
+	for _, keys := range m.keys(first, end, k.Rows) {
+		for lo := keys.from; lo < keys.to; {
+			hi := min((lo/tileKeys+1)*tileKeys, keys.to)
+			if !m.Pairs.blind(first, end, lo, hi) {
+				w := m.view(first, end, lo, hi, &t.changes, &t.slopes)
+				t.take(k.RowRange(lo, hi), v.RowRange(lo, hi), nil, &w)
+			}
+			lo = hi
+		}
+	}
+}
+
+// take adds at most tileKeys keys and values to the sums of the queries.
+func (t *Tile[T]) take(k, v dense.Matrix[T], logs []T, w *view[T]) {
+	if !t.opens(w, k.Rows) {
+		return
+	}
+	scores := t.scores.Rows(k.Rows)
+	matmul.MulPacked(T(t.law.Scale), k, &t.queries, 0, scores, nil)
+	if t.law.Softcap != 0 {
+		for j := range scores.Rows {
+			softcap(scores.Row(j), capIn[T](t.law.Softcap), t.caps)
+		}
+	}
+	for j, x := range logs {
+		vecmath.Affine(scores.Row(j), scores.Row(j), 1, x)
+	}
+	if w.closed || w.slopes != nil {
+		for j := range scores.Rows {
+			w.apply(j, scores.Row(j))
+		}
+	}
+	t.weigh(scores)
+	w.product(addWeighted, t.sums.Rows(len(t.peaks)), scores, v, 1, false, &t.clean)
+}
+
+// addWeighted adds sᵀ·v to sums.
+func addWeighted[T dense.Float](s, v, sums dense.Matrix[T]) { matmul.TMul(1, s, v, 1, sums) }
+
+// opens notes which queries see a key of n, and reports whether one does.
+func (t *Tile[T]) opens(w *view[T], n int) bool {
+	switch {
+	case !w.closed:
+		for i := range t.open {
+			t.open[i] = true
+		}
+		t.shut = 0
+		return true
+	case w.changes.Rows > 0:
+		return t.opensPairs(w)
+	}
+	any := false
+	for j := range n {
+		from, to := w.mask.queries(w.lo+j, w.first, w.end)
+		if from >= to {
+			continue
+		}
+		if any = true; t.shut == 0 {
+			break
+		}
+		for i := from; i < to; i++ {
+			if !t.open[i] {
+				t.open[i] = true
+				t.shut--
+			}
+		}
+	}
+	return any
+}
+
+// opensPairs is opens with pairs.
+func (t *Tile[T]) opensPairs(w *view[T]) bool {
+	closed, any := T(math.Inf(-1)), false
+	fill(t.raised, closed)
+	vecmath.PeakRows(t.raised, w.changes.Data, w.changes.Stride, w.changes.Rows)
+	for i, peak := range t.raised {
+		if peak == closed && !w.mask.Pairs.Bias.IsZero() { // biases of NaN and +Inf are no peaks
+			for j := 0; j < w.changes.Rows && peak == closed; j++ {
+				peak = w.changes.Row(j)[i]
+			}
+		}
+		if peak != closed {
+			t.open[i], any = true, true
+		}
+	}
+	return any
+}
+
+// weigh replaces scores by weights, and adds the weights to the sums of weights.
+func (t *Tile[T]) weigh(scores dense.Matrix[T]) {
+	t.raise(scores)
+	clear(t.added)
+	vecmath.ExpRows(scores.Data, scores.Stride, scores.Rows, t.shift, t.zeros, t.added)
+	vecmath.AddScaled(t.total, t.added, 1)
+}
+
+// raise updates the peaks by the scores, and rescales the sums of queries whose peak has grown.
+func (t *Tile[T]) raise(scores dense.Matrix[T]) {
+	inf, sums := T(math.Inf(1)), t.sums.Rows(len(t.peaks))
+	copy(t.raised, t.peaks)
+	vecmath.PeakRows(t.raised, scores.Data, scores.Stride, scores.Rows)
+	for i, peak := range t.raised {
+		old := t.peaks[i]
+		if peak == old {
+			continue
+		}
+		// Before the first finite score the sums do not change: they are zero, or NaN or Inf from a
+		// score that is NaN or Inf.
+		if old > -inf {
+			factor := T(math.Exp(float64(old - peak)))
+			vecmath.Scale(sums.Row(i), factor)
+			t.total[i] *= factor
+		}
+		t.peaks[i], t.shift[i] = peak, peak
+	}
+}
+
+// Finish writes the outputs of the queries. The output of a query that has seen no key is zero.
+func (t *Tile[T]) Finish(dst dense.Matrix[T]) {
+	for i := range dst.Rows {
+		sums, total, peak := t.Sums(i)
+		switch {
+		case !t.open[i]:
+			clear(dst.Row(i))
+		case !t.law.Unnormalised:
+			logscale.Divide(dst.Row(i), sums, total)
+		case math.IsInf(peak, -1):
+			logscale.Apply(dst.Row(i), sums, logscale.Scale{Factor: 1})
+		default:
+			logscale.Apply(dst.Row(i), sums, logscale.NewScale(peak, 0))
+		}
+	}
+}
+
+// Sums returns what query i has summed up, over exp(peak): Σ_j A_ij v_j and Σ_j A_ij. Peak is −Inf
+// if no score was finite.
+func (t *Tile[T]) Sums(i int) (sums []T, total T, peak float64) {
+	return t.sums.Rows(i + 1).Row(i), t.total[i], float64(t.peaks[i])
+}
+
+// Scratch memory of all tiles.
+var tiles pool.Both[Tile[float32], Tile[float64]]
