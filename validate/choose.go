@@ -113,12 +113,21 @@ type Choice[T dense.Float] struct {
 	x, y dense.Matrix[T]
 }
 
-// Best returns the first of the ranking.
-func (c Choice[T]) Best() Trial[T] { return c.Trials[0] }
+// Best returns the first of the ranking. Best panics for a Choice without trials, such as the zero
+// one.
+func (c Choice[T]) Best() Trial[T] {
+	if len(c.Trials) == 0 {
+		panic("validate: the Choice has no trials, want one of Choose")
+	}
+	return c.Trials[0]
+}
 
 // Draw draws a map of the best candidate, with its number of frequencies, fitted to the samples
-// that it was chosen for.
+// that it was chosen for. An error reports a Choice without trials, and what the candidate reports.
 func (c Choice[T]) Draw(src rand.Source) (rff.Map[T], error) {
+	if len(c.Trials) == 0 || c.Trials[0].Candidate.Draw == nil {
+		return nil, errors.New("validate: the Choice has no trials, want one of Choose")
+	}
 	return c.Best().Draw(c.Best().Frequencies, c.x, c.y, src)
 }
 

@@ -360,3 +360,10 @@ func TestChooseOfCentredMaps(t *testing.T) {
 		}
 	}
 }
+
+func TestZeroChoice(t *testing.T) {
+	var c validate.Choice[float64]
+	_, err := c.Draw(rand.NewPCG(1, 2))
+	assert.EqualError(t, err, "validate: the Choice has no trials, want one of Choose")
+	assert.PanicsWithValue(t, "validate: the Choice has no trials, want one of Choose", func() { c.Best() })
+}
