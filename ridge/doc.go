@@ -115,8 +115,8 @@
 // Means, sums, fits, variances and predictions are float64 whatever T is. float32 costs the rounding
 // of the features to 2⁻²⁴ of their size, means included, which the fit sees as noise of the data, and
 // the rounding of what is returned. Sums of float32 take as long as those of float64; float32 halves
-// the time of the features and the memory of the rows. Sums of products in float32 were twice as fast
-// and wrong: λ is often 10⁻⁶ of the eigenvalues, where their rounding was larger than λ.
+// the time of the features and the memory of the rows. Sums in float32 would take half as long, and
+// their rounding would be larger than λ, which is often 10⁻⁶ of the eigenvalues and less.
 //
 // A fit is right to the bounds that Sums.Fit gives, or an error. Noise far below the signal, with a
 // standard deviation below 3·10⁻⁷·√n of the targets, is not seen.
