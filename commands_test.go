@@ -169,7 +169,7 @@ func (c command) checkTest(args []string) error {
 	bench := ""
 	for i := 0; i < len(args); i++ {
 		switch a := args[i]; {
-		case a == "-short":
+		case a == "-short" || a == "-update-api":
 		case slices.Contains(valued, a) && i+1 < len(args):
 			if i++; a == "-bench" {
 				bench, _, _ = strings.Cut(args[i], "/")
@@ -179,7 +179,7 @@ func (c command) checkTest(args []string) error {
 			i++
 		case a == "./...":
 			return nil
-		case strings.HasPrefix(a, "./"):
+		case a == "." || strings.HasPrefix(a, "./"):
 			folders = append(folders, filepath.Join(c.folder, a))
 		default:
 			return fmt.Errorf("argument %q of go test", a)

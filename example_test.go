@@ -24,5 +24,5 @@ func Example() {
 	fmt.Println(pages[0].Name())
 	// Output:
 	// # randfeat
-	// attention.md
+	// arithmetic.md
 }

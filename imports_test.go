@@ -64,7 +64,7 @@ func TestImports(t *testing.T) {
 		module + "performer/recurrence":  "examples internal/cmd",
 		module + "performer/layer":       "examples",
 		module + "performer/multipole":   "",
-		module + "performer":             "performer/layer performer/multipole examples internal/cmd",
+		module + "performer":             "performer examples internal/cmd",
 		module + "ridge":                 "examples internal/cmd",
 		module + "semiseparable":         "internal/cmd",
 		module + "blas":                  "examples",
