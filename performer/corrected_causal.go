@@ -19,8 +19,9 @@ type nearAndFar[T dense.Float] struct {
 
 	far, mixed *accumulator[T] // S of the keys before near, and what queries ask, see mix
 	packed     matmul.Packed[T]
-	absorbed   int  // keys in S, those that do not count too
-	seen       bool // some of them count
+	positive   positiveSums[T] // by landmarks
+	absorbed   int             // keys in S, those that do not count too
+	seen       bool            // some of them count
 
 	lo, hi int // queries with the same near keys
 	near   int // the first key with exact weights
@@ -42,8 +43,7 @@ func attendCausal[T dense.Float](p request[T], a *Attention[T], form Exact[T], w
 		w := pool.Get[nearAndFar[T]](&nearAndFars)
 		w.request, w.a, w.form, w.window, w.stride = p.head(h), a, form, window, strideOf(a, window)
 		w.run()
-		packed := w.packed
-		*w = nearAndFar[T]{packed: packed}
+		*w = nearAndFar[T]{packed: w.packed, positive: w.positive}
 		pool.Put(&nearAndFars, w)
 	}
 }
@@ -67,6 +67,7 @@ func (w *nearAndFar[T]) run() {
 	if w.mixed != w.far {
 		w.a.accumulators.Put(w.mixed)
 	}
+	w.positive.drop(w.a)
 }
 
 // prepare empties the sums, for values of dimension dv.
@@ -81,6 +82,8 @@ func (w *nearAndFar[T]) prepare(dv int) {
 func (w *nearAndFar[T]) mix() {
 	if w.a.landmarks != nil {
 		w.a.landmarks.solve(w.mixed, w.far)
+		w.positive.take(w.a, w.far, dense.Matrix[T]{})
+		w.positive.measure(w.mixed)
 	}
 	matmul.Pack(&w.packed, w.mixed.sums())
 }
@@ -138,6 +141,11 @@ func (w *nearAndFar[T]) join(t *tiles.Tile[T], dst, q dense.Matrix[T]) {
 		w.a.mapQueries(queries, q.RowRange(lo, hi))
 		w.mixed.scaleQueries(queries, s.scales)
 		matmul.MulPacked(1, queries, &w.packed, 0, sums, nil)
+		w.positive.mend(w.a, q.RowRange(lo, hi), queries, sums, s.scales, func(i int) T {
+			_, total, peak := t.Sums(lo + i)
+			own := newScale(peak, 0)
+			return total * T(ldexp(own.factor/s.scales[i].factor, own.exponent-s.scales[i].exponent))
+		})
 		w.a.join(t, lo, dst.RowRange(lo, hi), sums, s.scales)
 	}
 	w.a.workspaces.Put(s)

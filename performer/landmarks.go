@@ -47,8 +47,13 @@ import (
 // not through G⁻¹. Landmarks that others span to rounding, such as duplicates, are left out.
 // Nothing is added to denominators.
 //
-// Denominators are positive where Â is near A, and can be zero or negative where a query is unlike
-// all keys: the output is then the result of the division.
+// Denominators are sums of one term a landmark, φ_z(q_i) times an element of G⁻¹·Σ_j φ(k_j). Where a
+// query is unlike all landmarks, or landmarks are those of other texts, the terms cancel, and Â is
+// nothing but error. A normalised row whose denominator is below a quarter of the sum of |terms| is
+// therefore answered with the positive weights φ(q_i)ᵀ·D⁻¹·φ(k_j), D = diag(G·1), in place of G⁻¹.
+// Such a row is an average of values, though a coarse one, in which long keys count too much. Causal
+// attention and a [State] do the same with the keys that have no exact weights. Unnormalised rows
+// are Â·V.
 //
 // A Landmarks does not change after construction (it keeps scratch memory between calls, in a way
 // that is safe) and may be shared by goroutines. The same seed and keys give the same landmarks,

@@ -18,7 +18,8 @@ import (
 //	∂L/∂v_j    = Rᵀ·C·φ(k_j), but for its last element
 //
 // as for [Attention], and without D_i and δ_i when unnormalised. For a key that is a landmark the
-// gradient is that of a key with its value.
+// gradient is that of a key with its value. A row that Forward answers with positive weights counts
+// as a constant: its gradients are zero.
 //
 // The cost is about three times that of Forward, and the memory beyond the gradients does not
 // depend on the lengths. Bits do not depend on GOMAXPROCS. With at most r keys the gradients are

@@ -128,7 +128,7 @@ func TestCentredLandmarkGradients(t *testing.T) {
 	const d, n, r, h = 3, 20, 6, 1e-3
 	none := dense.Matrix[float64]{}
 	b, c, _ := meansOf[float64](d, 1)
-	x := [3]dense.Matrix[float64]{decaying[float64](1, 10, d, 2), decaying[float64](2, n, d, 2), decaying[float64](3, n, 2, 1)}
+	x := [3]dense.Matrix[float64]{decaying[float64](1, 10, d, 1), decaying[float64](2, n, d, 1), decaying[float64](3, n, 2, 1)}
 	dout := decaying[float64](4, 10, 2, 1)
 	for _, plain := range []bool{false, true} {
 		l := must(must(NewLandmarksAt(Exact[float64]{Unnormalised: plain}, decaying[float64](9, r, d, 2))).Centred(b, c))

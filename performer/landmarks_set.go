@@ -27,6 +27,8 @@ type landmarkSet[T dense.Float] struct {
 
 	gram, wide scratch.Buffer[float64] // r×r, r×d
 	diagonal   []float64
+	columns    []float64 // memory of share
+	shares     []float64 // 1/Σ_g G_fg
 	factor     triangular.Factor[float64]
 }
 
@@ -78,6 +80,7 @@ func (l *landmarkSet[T]) build(n int) {
 		l.offsets[i] = T(-l.halves[i])
 		l.halves[i] = l.logFactor(points.Row(i)) - float64(l.offsets[i])
 	}
+	l.share(g, l.diagonal)
 	l.factor.Set(g, l.diagonal)
 }
 

@@ -28,6 +28,7 @@ type bidirectional[T dense.Float] struct {
 	segments, groups int
 	segmentSums      [maxSegments]*accumulator[T]
 	total            matmul.Packed[T]
+	positive         positiveSums[T] // by landmarks
 }
 
 // bidirectional accumulates all keys, then answers the queries of the given number of heads, which
@@ -45,13 +46,16 @@ func (a *Attention[T]) bidirectional(heads int, dst, q, k, v dense.Matrix[T]) {
 		b.sum()
 	}
 	if a.landmarks != nil {
+		b.positive.take(a, b.segmentSums[0], v)
 		a.landmarks.mix(b.segmentSums[0], v, 0, 0)
+		b.positive.measure(b.segmentSums[0])
 	}
 	matmul.Pack(&b.total, b.segmentSums[0].sums())
 	parallel.Do(heads*b.blocks(), (*answering[T])(b))
 
 	b.drop()
-	*b = bidirectional[T]{total: b.total}
+	b.positive.drop(a)
+	*b = bidirectional[T]{total: b.total, positive: b.positive}
 	a.bidirectionals.Put(b)
 }
 
@@ -160,6 +164,7 @@ func (b *answering[T]) Piece(i int) {
 		if b.direct {
 			b.amend(w, q.RowRange(lo, end), out)
 		}
+		b.positive.mend(a, q.RowRange(lo, end), queries, out, w.scales, nil)
 		a.finish(dst.RowRange(lo, end), out, w.scales)
 	}
 	a.workspaces.Put(w)

@@ -25,6 +25,7 @@ type bidirectionalGradient[T dense.Float] struct {
 	keys, queries  *bidirectional[T] // only the sums of segments are in use
 	sums           matmul.Packed[T]  // S without its last column, transposed
 	total          []T               // the last column of S
+	sizes          []T               // of the last column of G⁻¹·S
 	pulled, mixing matmul.Packed[T]  // R without its last column, transposed and not
 	shift          []T               // the last column of R
 }
@@ -42,6 +43,7 @@ func (a *Attention[T]) bidirectionalBackward(g *gradients[T]) {
 		a.landmarks.mix(b.keys.segmentSums[0], g.v, 0, 0)
 	}
 	b.split(b.keys, b.total)
+	b.noteSizes()
 	matmul.PackT(&b.sums, b.valueSums(b.keys))
 
 	b.queries = a.bidirectionals.Get()
@@ -114,10 +116,16 @@ func (b *queryGradients[T]) Piece(s int) {
 			summed = dense.Copy(w.logs.Rows(end-lo), queries)
 		}
 		b.keys.segmentSums[0].scaleQueries(queries, w.scales)
+		(*bidirectionalGradient[T])(b).leaveConstant(q, queries)
 		matmul.MulPacked(1, g, &b.sums, 0, slopes, nil)
 		for i := range slopes.Rows {
 			if a.opts.Unnormalised {
 				a.sumSlope(slopes.Row(i), queries.Row(i), w.scales[i])
+				continue
+			}
+			if a.landmarks != nil && vecmath.Dot(queries.Row(i), b.sizes) == 0 {
+				clear(slopes.Row(i))
+				w.weights[i] = 0
 				continue
 			}
 			total, mean := a.quotientSlope(slopes.Row(i), queries.Row(i), b.total)
