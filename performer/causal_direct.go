@@ -17,6 +17,11 @@ import (
 // denominators are in range, and numerators for float32 values up to 2⁸⁰.
 const mostNear = 27.7
 
+// leastNear is the least norm of a float32 value, other than zero, that goes token by token: products
+// with features of queries and keys of 2⁻⁴⁰ each are then numbers that have not lost digits. A value
+// below takes logarithms, with references of its own size.
+const leastNear = 0x1p-46
+
 // mostDirect is the largest number of features that go token by token. With many more products of
 // matrices are as fast.
 const mostDirect = 128
@@ -53,7 +58,7 @@ func (c *causal[T]) takeDirectly() int {
 	d.a, d.dst, d.q, d.k, d.v, d.valid = c.a, c.dst, c.q, c.k, c.v, c.keys
 	blocks := (c.v.Cols + directColumns - 1) / directColumns
 	n := max(1, min(parallel.Idle()+1, blocks))
-	if overlaps(c.dst, c.q) || overlaps(c.dst, c.k) {
+	if overlaps(c.dst, c.q) || overlaps(c.dst, c.k) || overlaps(c.dst, c.v) {
 		n = 1
 	}
 	for len(d.shares) < n {
@@ -119,10 +124,11 @@ func (d *directCausal[T]) Piece(i int) {
 	s.pass = rankone.Pass[T]{}
 }
 
-// near returns the first of the tokens lo ≤ i < hi whose key counts and is not near, or hi.
+// near returns the first of the tokens lo ≤ i < hi that counts and whose key is not near or whose
+// value is small, or hi.
 func (d *directCausal[T]) near(lo, hi int) int {
 	for i := lo; i < hi; i++ {
-		if (d.valid == nil || d.valid[i]) && !isNear(d.k.Row(i)) {
+		if (d.valid == nil || d.valid[i]) && !(isNear(d.k.Row(i)) && isLarge(d.v.Row(i))) {
 			return i
 		}
 	}
@@ -140,6 +146,12 @@ func isNear[T dense.Float](x []T) bool {
 		}
 	}
 	return true
+}
+
+// isLarge reports whether the value v has a norm of at least leastNear, or is zero.
+func isLarge[T dense.Float](v []T) bool {
+	half := vecmath.HalfSquaredNorm(v)
+	return half == 0 || !(half < leastNear*leastNear/2) || unitRoundoff[T]() < 0x1p-24
 }
 
 // prepare makes room and empties the sums.

@@ -89,3 +89,23 @@ func testDirectCausal[T dense.Float](t *testing.T) {
 		require.True(t, densetest.Identical(one, three), "%s: processors", c.what)
 	}
 }
+
+// Small values lose no more digits than they do in bidirectional attention: outputs are those of
+// values 2¹⁰⁰ times larger, whose products are far from the smallest numbers.
+func TestDirectCausalSmallValues(t *testing.T) {
+	const n, d, dv = 200, 16, 8
+	rng := rand.New(source(122))
+	a := attention[float32](must(rff.ELU[float32](d)), Options{Causal: true})
+	q, k := densetest.Normal[float32](rng, n, d, -4, 1), densetest.Normal[float32](rng, n, d, -4, 1)
+	large := densetest.Normal[float32](rng, n, dv, 1, 0.1)
+	for _, exponent := range []float64{-100, -113, -120, -123} {
+		v := large.Clone()
+		for i := range v.Data {
+			v.Data[i] *= float32(math.Exp2(exponent))
+		}
+		got, want := a.Forward(dense.Matrix[float32]{}, q, k, v), wide(a.Forward(dense.Matrix[float32]{}, q, k, large))
+		for i := range got.Data {
+			require.InEpsilon(t, want.Data[i], math.Exp2(-exponent)*float64(got.Data[i]), 1e-5, "values of 2^%v, output %d", exponent, i)
+		}
+	}
+}
