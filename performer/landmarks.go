@@ -43,31 +43,35 @@ import (
 // With a_x = s·‖x‖²/2, the weights are Â_ij = φ(q_i)ᵀ·G⁻¹·φ(k_j) with φ_z(x) = exp(s·zᵀx − a_z) and
 // the Gaussian matrix G_yz = exp(−s·‖y − z‖²/2), whose diagonal is 1. φ enters as log φ, with the
 // references of [Attention], so that nothing overflows or underflows at any norm of finite ‖x‖². G
-// and its factor are float64 for both T. A landmark that is a key enters with its exact weight and
+// and its factor are float64 for both T. For float32 points of at most 4 dimensions all of
+// bidirectional attention is computed in float64, on copies of inputs and outputs: landmarks are so
+// close there that G⁻¹ magnifies the rounding of float32. A landmark that is a key enters with its exact weight and
 // not through G⁻¹. Landmarks that others span to rounding, such as duplicates, are left out.
 // Nothing is added to denominators.
 //
 // Denominators are sums of one term a landmark, φ_z(q_i) times an element of G⁻¹·Σ_j φ(k_j). Where a
 // query is unlike all landmarks, or landmarks are those of other texts, the terms cancel, and Â is
-// nothing but error. A normalised row whose denominator is below a quarter of the sum of |terms| is
-// therefore answered with the positive weights φ(q_i)ᵀ·D⁻¹·φ(k_j), D = diag(G·1), in place of G⁻¹.
-// Such a row is an average of values, though a coarse one, in which long keys count too much. Causal
-// attention and a [State] do the same with the keys that have no exact weights. Unnormalised rows
-// are Â·V.
+// nothing but error. A normalised row is therefore answered with the positive weights
+// φ(q_i)ᵀ·D⁻¹·φ(k_j), D = diag(G·1) in place of G, if its denominator is below a quarter of the sum of
+// |terms| and ρ_i is above a tenth of κ(q_i, q_i). Such a row is an average of values, though a coarse
+// one, in which long keys count too much. Causal attention and a [State] do the same with the keys
+// that have no exact weights. Unnormalised rows are Â·V, and a [Corrected] that is not causal divides
+// by what it has. The time for ρ_i is O(r·(r+d)) for each query whose terms cancel.
 //
 // A Landmarks does not change after construction (it keeps scratch memory between calls, in a way
 // that is safe) and may be shared by goroutines. The same seed and keys give the same landmarks,
 // and outputs do not depend on GOMAXPROCS. Methods of the zero Landmarks panic.
 type Landmarks[T dense.Float] struct {
-	exact Exact[T]
-	n     int
-	seed  [2]uint64
-	z     dense.Matrix[T]   // landmarks that are given
-	given *Attention[T]     // nil if landmarks are chosen
-	means *landmarkMeans[T] // nil if points are not centred
-	d     int               // of landmarks that are given and of means
-	sums  bool              // calls leave numerators and denominators undivided
-	calls pool.Of[landmarkCall[T]]
+	exact  Exact[T]
+	n      int
+	seed   [2]uint64
+	z      dense.Matrix[T]     // landmarks that are given
+	given  *Attention[T]       // nil if landmarks are chosen
+	means  *landmarkMeans[T]   // nil if points are not centred
+	d      int                 // of landmarks that are given and of means
+	double *Landmarks[float64] // for float32 points of few dimensions, or nil
+	sums   bool                // calls leave numerators and denominators undivided
+	calls  pool.Of[landmarkCall[T]]
 }
 
 // NewLandmarks returns attention that approximates exact with r landmarks chosen among the keys of
@@ -91,7 +95,9 @@ func NewLandmarks[T dense.Float](exact Exact[T], r int, src rand.Source) (*Landm
 	if src == nil {
 		return nil, errors.New("performer: src is nil")
 	}
-	return &Landmarks[T]{exact: exact, n: r, seed: [2]uint64{src.Uint64(), src.Uint64()}}, nil
+	l := &Landmarks[T]{exact: exact, n: r, seed: [2]uint64{src.Uint64(), src.Uint64()}}
+	l.setDouble()
+	return l, nil
 }
 
 // NewLandmarksAt returns attention that approximates exact with the landmarks z (r×d), which are
@@ -131,6 +137,7 @@ func NewLandmarksAt[T dense.Float](exact Exact[T], z dense.Matrix[T]) (*Landmark
 	}
 	l := &Landmarks[T]{exact: exact, n: z.Rows, z: z, d: z.Cols, sums: exact.Causal}
 	l.give(set)
+	l.setDouble()
 	return l, nil
 }
 
@@ -205,6 +212,8 @@ func (l *Landmarks[T]) attend(p request[T]) {
 	case l.isExact(k.Rows):
 		p.k, p.v, p.valid = k, v, nil
 		l.exact.attend(p)
+	case l.inDouble(k.Cols):
+		l.attendDouble(p.heads, p.dst, p.q, k, v)
 	default:
 		a, chosen := l.attention(k)
 		a.bidirectional(p.heads, p.dst, p.q, k, v)

@@ -64,6 +64,10 @@ func (l *Landmarks[T]) backward(g *gradients[T]) {
 		tiles.Backward(l.exact.gradients(*g, l.exact.mask(0, nil)))
 		return
 	}
+	if l.inDouble(g.k.Cols) {
+		l.backwardDouble(g)
+		return
+	}
 	a, chosen := l.attention(g.k)
 	a.bidirectionalBackward(g)
 	l.release(chosen)

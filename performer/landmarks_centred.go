@@ -61,6 +61,7 @@ func (l *Landmarks[T]) Centred(b, c []T) (*Landmarks[T], error) {
 		}
 		to.give(set)
 	}
+	to.setDouble()
 	return to, nil
 }
 

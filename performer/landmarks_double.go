@@ -1,0 +1,82 @@
+package performer
+
+import (
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/memory/pool"
+	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
+)
+
+// mostDoubled is the largest dimension for which landmarks of float32 points are computed in
+// float64. In few dimensions landmarks lie so close together that G⁻¹ magnifies the rounding of
+// float32 beyond the weights of short queries.
+const mostDoubled = 4
+
+// inDouble reports whether points of dimension d are computed in float64.
+func (l *Landmarks[T]) inDouble(d int) bool { return l.double != nil && d <= mostDoubled }
+
+// setDouble gives l, of float32, the same attention of float64.
+func (l *Landmarks[T]) setDouble() {
+	if _, single := any(l).(*Landmarks[float32]); !single || l.exact.Causal || l.d > mostDoubled {
+		return
+	}
+	exact := Exact[float64]{Scale: l.exact.Scale, Unnormalised: l.exact.Unnormalised}
+	to := &Landmarks[float64]{exact: exact, n: l.n, seed: l.seed, d: l.d}
+	if m := l.means; m != nil {
+		to.means = &landmarkMeans[float64]{query: doubled(m.query), key: doubled(m.key), absolute: m.absolute}
+	}
+	if l.given != nil {
+		to.z = dense.Copy(dense.Matrix[float64]{}, l.z)
+		set, err := givenLandmarks(exact.scale(l.d), to.z, to.means)
+		if err != nil {
+			panic(err) // norms are within the range of float32
+		}
+		to.give(set)
+	}
+	l.double = to
+}
+
+func doubled[T dense.Float](x []T) []float64 {
+	to := make([]float64, len(x))
+	for i, v := range x {
+		to[i] = float64(v)
+	}
+	return to
+}
+
+// doubles is memory for the inputs and results of a call in float64.
+type doubles struct{ memory [7]scratch.Buffer[float64] }
+
+// room returns n×cols numbers of any content.
+func (d *doubles) room(at, rows, cols int) dense.Matrix[float64] {
+	d.memory[at].Shape(rows, cols)
+	return d.memory[at].Rows(rows)
+}
+
+// attendDouble is bidirectional attention of some heads over more keys than landmarks in float64.
+func (l *Landmarks[T]) attendDouble(heads int, dst, q, k, v dense.Matrix[T]) {
+	d := doublesOfCalls.Get()
+	out := d.room(0, dst.Rows, dst.Cols)
+	dq, dk, dv := dense.Copy(d.room(1, q.Rows, q.Cols), q), dense.Copy(d.room(2, k.Rows, k.Cols), k), dense.Copy(d.room(3, v.Rows, v.Cols), v)
+	a, chosen := l.double.attention(dk)
+	a.bidirectional(heads, out, dq, dk, dv)
+	l.double.release(chosen)
+	dense.Copy(dst, out)
+	doublesOfCalls.Put(d)
+}
+
+// backwardDouble is backward in float64.
+func (l *Landmarks[T]) backwardDouble(g *gradients[T]) {
+	d := doublesOfCalls.Get()
+	wide := gradients[float64]{
+		d.room(0, g.dq.Rows, g.dq.Cols), d.room(1, g.dk.Rows, g.dk.Cols), d.room(2, g.dv.Rows, g.dv.Cols),
+		dense.Copy(d.room(3, g.q.Rows, g.q.Cols), g.q), dense.Copy(d.room(4, g.k.Rows, g.k.Cols), g.k),
+		dense.Copy(d.room(5, g.v.Rows, g.v.Cols), g.v), dense.Copy(d.room(6, g.dout.Rows, g.dout.Cols), g.dout),
+	}
+	l.double.backward(&wide)
+	dense.Copy(g.dq, wide.dq)
+	dense.Copy(g.dk, wide.dk)
+	dense.Copy(g.dv, wide.dv)
+	doublesOfCalls.Put(d)
+}
+
+var doublesOfCalls pool.Of[doubles]
