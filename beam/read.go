@@ -42,6 +42,9 @@ func ReadCSV[T dense.Float](s beam.Scope, shards ...ridge.CSV[T]) beam.PCollecti
 }
 
 func read[T dense.Float, R ridge.Rows[T]](s beam.Scope, shards []R) beam.PCollection {
+	if len(shards) == 0 {
+		panic("beamfeat: no shards, want at least one")
+	}
 	// The names are shuffled, a few bytes each, so that a runner may read them on several workers.
 	names := beam.Reshuffle(s, beam.CreateList(s, shards))
 	return beam.ParDo(s, &readFn[T, R]{}, names)
