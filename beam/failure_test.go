@@ -90,7 +90,7 @@ func TestBadRows(t *testing.T) {
 	}{
 		"text": {func(s beam.Scope) beam.PCollection {
 			return beamfeat.ReadCSV(s, ridge.CSV[float64]{Path: good}, ridge.CSV[float64]{Path: bad})
-		}, []string{bad, "line 2, column 2"}},
+		}, []string{bad, "line 2, column 3"}},
 		"no file": {func(s beam.Scope) beam.PCollection {
 			return beamfeat.ReadNPY(s, ridge.NPY[float64]{X: filepath.Join(dir, "none.npy"), Y: good})
 		}, []string{"none.npy"}},
