@@ -34,12 +34,13 @@ func (c *comparison[T]) describe(w io.Writer) {
 	if len(c.heads) > 1 {
 		fmt.Fprintf(w, ", %d heads", len(c.heads))
 	}
-	fmt.Fprintf(w, ", float%d\n", 8*unsafe.Sizeof(T(0)))
+	fmt.Fprintf(w, ", float%d", 8*unsafe.Sizeof(T(0)))
+	if n := differentRows(h.k); n < h.k.Rows/2 {
+		fmt.Fprintf(w, "; only %d of the %d keys differ, which favours landmarks", n, h.k.Rows)
+	}
+	fmt.Fprintln(w)
 	for _, line := range c.about {
 		fmt.Fprintln(w, line)
-	}
-	if n := differentRows(h.k); n < h.k.Rows/2 {
-		fmt.Fprintf(w, "Only %d of the %d keys differ. That favours landmarks: expect larger errors where every key is another.\n", n, h.k.Rows)
 	}
 	fmt.Fprintf(w, "Exact: %s ms; its %d×%d weights would take %s if they were kept.\n\n",
 		milliseconds(c.time), h.q.Rows, h.k.Rows, mebibytes(c.weights()))
