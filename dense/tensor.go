@@ -72,8 +72,9 @@ func Head[T Float](t Tensor[T], b, h int) Matrix[T] {
 }
 
 // Row returns row i of head h of sequence b, a slice of length Cols that shares the memory of t. It
-// panics if an index is outside the tensor.
+// panics if an index is outside the tensor, or if Check panics.
 func (t Tensor[E]) Row(b, h, i int) []E {
+	t.Check()
 	start := t.index(b, h)
 	if i < 0 || i >= t.Rows {
 		panic(fmt.Sprintf("dense: row %d outside a tensor of %v", i, t.Shape()))

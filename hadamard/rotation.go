@@ -189,9 +189,17 @@ func (r *Rotation[T]) transposeRows(dst, y dense.Matrix[T], lo, hi int) {
 }
 
 func (r *Rotation[T]) check(name string, m dense.Matrix[T], cols int) {
+	r.made()
 	m.Check()
 	if m.Cols != cols {
 		panic(fmt.Sprintf("hadamard: %s is %d×%d, want n×%d for a rotation from R^%d into R^%d",
 			name, m.Rows, m.Cols, cols, r.in, r.plan.order()))
+	}
+}
+
+// made panics if no constructor has made r.
+func (r *Rotation[T]) made() {
+	if len(r.factors) == 0 {
+		panic("hadamard: the Rotation is zero, want one of NewRotation")
 	}
 }

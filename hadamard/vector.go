@@ -39,6 +39,7 @@ func (r *Rotation[T]) ApplyTransposedVec(dst, y []T) []T {
 // vectors returns dst, of length n. It panics unless x, which the caller calls name, has length
 // want.
 func (r *Rotation[T]) vectors(dst []T, n int, name string, x []T, want int) []T {
+	r.made()
 	if dst == nil {
 		dst = make([]T, n)
 	}

@@ -91,9 +91,12 @@ func (r *Reader) Close() error {
 // Read fills dst with the next rows, converted to T, and returns their number: less than dst.Rows
 // at the end of the file, where it is 0. dst has Cols columns. float64 is rounded to float32, and
 // all else is exact. It is an error if the array holds booleans, or if the file ends too early.
-// Read panics if dst has another number of columns.
+// Read panics if r is nil, or if dst has another number of columns.
 func Read[T dense.Float](r *Reader, dst dense.Matrix[T]) (int, error) {
 	dst.Check()
+	if r == nil {
+		panic("npy: r is nil, want a Reader")
+	}
 	if dst.Cols != r.Cols {
 		panic(fmt.Sprintf("npy: dst is %d×%d, want %d columns for shape %v", dst.Rows, dst.Cols, r.Cols, r.Shape))
 	}
@@ -201,6 +204,9 @@ func NewReader(file io.Reader, size int64) (*Reader, error) {
 }
 
 func newReader(file io.Reader, size int64) (*Reader, error) {
+	if file == nil {
+		return nil, errors.New("file is nil, want a reader")
+	}
 	data := bufio.NewReaderSize(file, 1<<16)
 	prefix := make([]byte, 12)
 	if _, err := io.ReadFull(data, prefix[:10]); err != nil || string(prefix[:6]) != "\x93NUMPY" {

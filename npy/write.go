@@ -3,6 +3,7 @@ package npy
 import (
 	"bufio"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -44,6 +45,9 @@ func WriteFile[E Element](path string, elements []E, shape ...int) error {
 func Write[E Element](w io.Writer, elements []E, shape ...int) error {
 	if err := fits(len(elements), shape); err != nil {
 		return fmt.Errorf("npy: %w", err)
+	}
+	if w == nil {
+		return errors.New("npy: w is nil, want a writer")
 	}
 	sides := strings.Trim(strings.ReplaceAll(fmt.Sprint(shape), " ", ", "), "[]")
 	if len(shape) == 1 {

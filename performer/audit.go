@@ -178,7 +178,7 @@ func (e Exact[T]) options() Options { return Options{Causal: e.Causal, Unnormali
 
 func (e Exact[T]) rowwise() bool { return !e.Causal }
 
-func (a *Auto[T]) options() Options { return a.linear.opts }
+func (a *Auto[T]) options() Options { return a.made().opts }
 
 func (a *Auto[T]) rowwise() bool { return false }
 

@@ -38,6 +38,9 @@ func NewAuto[T dense.Float](linear *Attention[T], exact Exact[T]) (*Auto[T], err
 	return &Auto[T]{linear: linear, exact: exact}, nil
 }
 
+// errNoAuto is the error of an Auto that NewAuto has not made.
+var errNoAuto = errors.New("performer: the Auto is zero, want one of NewAuto")
+
 // Forward is that of the faster form, [Attention.Forward] or [Exact.Forward], with its
 // bits. dst may be exactly q where shapes allow; it must not overlap k or v. Forward
 // panics with the shapes if they do not fit; causal attention needs Lq = Lk.
@@ -48,15 +51,20 @@ func (a *Auto[T]) Forward(dst, q, k, v dense.Matrix[T]) dense.Matrix[T] {
 
 // check panics unless NewAuto has made a, and q, k and v fit together and the maps.
 func (a *Auto[T]) check(q, k, v dense.Matrix[T]) {
-	if a.linear == nil {
-		panic("performer: the Auto is zero, want one of NewAuto")
-	}
-	a.linear.check(q, k, v)
+	a.made().check(q, k, v)
 }
 
-func (a *Auto[T]) dimension() int { return a.linear.d }
+// made returns the linear form. It panics unless NewAuto has made a.
+func (a *Auto[T]) made() *Attention[T] {
+	if a.linear == nil {
+		panic(errNoAuto.Error())
+	}
+	return a.linear
+}
 
-func (a *Auto[T]) shares() bool { return a.linear.shares() }
+func (a *Auto[T]) dimension() int { return a.made().d }
+
+func (a *Auto[T]) shares() bool { return a.made().shares() }
 
 func (a *Auto[T]) attend(p request[T]) { a.fasterFor(p).attend(p) }
 
@@ -102,4 +110,9 @@ func (a *Auto[T]) Backward(dq, dk, dv, q, k, v, dout dense.Matrix[T]) (_, _, _ d
 }
 
 // CanBackward is that of the linear form, as either may be chosen.
-func (a *Auto[T]) CanBackward() error { return a.linear.CanBackward() }
+func (a *Auto[T]) CanBackward() error {
+	if a.linear == nil {
+		return errNoAuto
+	}
+	return a.linear.CanBackward()
+}

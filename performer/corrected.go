@@ -165,20 +165,22 @@ func (c *Corrected[T]) Forward(dst, q, k, v dense.Matrix[T]) dense.Matrix[T] {
 
 // check panics unless a constructor has made c, and q, k and v fit together and the base.
 func (c *Corrected[T]) check(q, k, v dense.Matrix[T]) {
-	if c.a == nil && c.landmarks == nil {
-		panic("performer: the Corrected is zero, want one of NewCorrected")
-	}
+	d := c.dimension()
 	checkShapes(q, k, v, c.exact.Causal)
-	if d := c.dimension(); d != 0 && q.Cols != d {
+	if d != 0 && q.Cols != d {
 		panic(fmt.Sprintf("performer: q is %d×%d, k is %d×%d, but the base takes points of R^%d", q.Rows, q.Cols, k.Rows, k.Cols, d))
 	}
 }
 
+// dimension returns that of the points of the base. It panics unless a constructor has made c.
 func (c *Corrected[T]) dimension() int {
-	if c.landmarks != nil {
+	switch {
+	case c.landmarks != nil:
 		return c.landmarks.d
+	case c.a != nil:
+		return c.a.d
 	}
-	return c.a.d
+	panic("performer: the Corrected is zero, want one of NewCorrected")
 }
 
 func (c *Corrected[T]) shares() bool { return !c.exact.Causal }

@@ -24,6 +24,11 @@ func TestZeroValues(t *testing.T) {
 		},
 		"performer: the Auto is zero, want one of NewAuto": {
 			func() { new(performer.Auto[float32]).Forward(none, x, x, x) },
+			func() { new(performer.Auto[float32]).Backward(none, none, none, x, x, x, x) },
+			func() { _, _ = performer.NewBatch(1, 1, performer.Form[float32](new(performer.Auto[float32]))) },
+		},
+		"performer: the Corrected is zero, want one of NewCorrected": {
+			func() { _, _ = performer.NewBatch(1, 1, performer.Form[float32](new(performer.Corrected[float32]))) },
 		},
 		"performer: the Predictor is zero, want one of NewPredictor": {
 			func() { new(performer.Predictor[float32]).Predict(nil, x, x, x) },

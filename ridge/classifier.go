@@ -36,6 +36,9 @@ func (c *Classifier[T]) Map() rff.Map[T] { return c.phi }
 // dst is allocated. dst must not overlap x. Probabilities panics if a shape does not fit. Cost: n
 // transforms and n·D·Classes multiply-adds in T.
 func (c *Classifier[T]) Probabilities(dst, x dense.Matrix[T]) dense.Matrix[T] {
+	if c.phi == nil {
+		panic(errNoClassifier.Error())
+	}
 	x.Check()
 	if d, _ := c.phi.Dims(); x.Cols != d {
 		panic(fmt.Sprintf("ridge: x is %d×%d, want %d×%d", x.Rows, x.Cols, x.Rows, d))

@@ -2,6 +2,7 @@ package ridge
 
 import (
 	"encoding"
+	"errors"
 	"fmt"
 	"math"
 
@@ -42,6 +43,9 @@ var (
 // MarshalBinary returns the sums as bytes, which any architecture can read: 4·D² + 8·D·p bytes and
 // a few more.
 func (s *Sums[T]) MarshalBinary() ([]byte, error) {
+	if s.phi == nil {
+		return nil, errors.New("ridge: the Sums are zero, want those of NewSums")
+	}
 	b := s.header().Append(make([]byte, 0, s.encodedSize()))
 	b = stream.AppendElements(b, s.marks())
 	for _, part := range s.parts() {

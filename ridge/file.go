@@ -17,11 +17,21 @@ import (
 // files have in common. The file has 4·D² + 8·D·p bytes and those of the map.
 //
 // The error reports a map that cannot be written, and the errors of w.
-func (m *Model[T]) Write(w io.Writer) error { return write(w, m) }
+func (m *Model[T]) Write(w io.Writer) error {
+	if m.phi == nil {
+		return errNoModel
+	}
+	return write(w, m)
+}
 
 // Write writes the classifier with its map. Everything else is as for a Model; the file has
 // D·classes numbers of T and those of the map.
-func (c *Classifier[T]) Write(w io.Writer) error { return write(w, c) }
+func (c *Classifier[T]) Write(w io.Writer) error {
+	if c.phi == nil {
+		return errNoClassifier
+	}
+	return write(w, c)
+}
 
 // ReadModel reads a model that Model.Write wrote, to the end of r. Predictions, variances and
 // samples have the same bits, on the same processor and version of this module.

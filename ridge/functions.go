@@ -38,6 +38,9 @@ func (f *Functions[T]) Len() int { return len(f.offset) }
 // transforms and n·D multiply-adds per function in T, and for pathwise samples of N rows n·N values
 // of the kernel and n·N multiply-adds per function more.
 func (f *Functions[T]) Eval(dst, x dense.Matrix[T]) dense.Matrix[T] {
+	if f.phi == nil {
+		panic("ridge: the Functions are zero, want some of Sample or Pathwise")
+	}
 	x.Check()
 	if d, _ := f.phi.Dims(); x.Cols != d {
 		panic(fmt.Sprintf("ridge: x is %d×%d, want %d×%d", x.Rows, x.Cols, x.Rows, d))

@@ -197,6 +197,9 @@ func (m *Model[T]) LogEvidence() float64 { return m.evidence }
 // matrix H with ŷ = Hy: Σ λ_i/(λ_i + λ) over the eigenvalues λ_i of the sums, and 1 for an
 // intercept. Cost: D³/6 multiply-adds at the first call.
 func (m *Model[T]) DegreesOfFreedom() float64 {
+	if m.factor == nil {
+		panic(errNoModel.Error())
+	}
 	m.degrees.Do(func() { m.trace, _ = m.factor.traceInverse(context.Background()) })
 	degrees := max(0, float64(m.weights.Rows)-m.ratio*m.trace)
 	if m.centred {
@@ -280,6 +283,9 @@ func (m *Model[T]) base() float64 {
 // x, y and weights are some or all of the rows, as for Add. The error is NaN for a row that alone
 // decides its prediction. dst may be y. LeaveOneOut returns the errors of Add. Cost: as Predict.
 func (m *Model[T]) LeaveOneOut(dst, x, y dense.Matrix[T], weights []T) (dense.Matrix[T], error) {
+	if m.phi == nil {
+		return dst, errNoModel
+	}
 	d, _ := m.phi.Dims()
 	if err := checkRows(x, y, weights, d, m.weights.Cols); err != nil {
 		return dst, err
@@ -305,6 +311,9 @@ func (m *Model[T]) LeaveOneOut(dst, x, y dense.Matrix[T], weights []T) (dense.Ma
 
 // checkPoints panics unless the rows of x are points of the map, and returns x.
 func (m *Model[T]) checkPoints(x dense.Matrix[T]) dense.Matrix[T] {
+	if m.phi == nil {
+		panic(errNoModel.Error())
+	}
 	x.Check()
 	if d, _ := m.phi.Dims(); x.Cols != d {
 		panic(fmt.Sprintf("ridge: x is %d×%d, want %d×%d", x.Rows, x.Cols, x.Rows, d))
@@ -400,7 +409,9 @@ func centred[T dense.Float](dst dense.Matrix[float64], phi dense.Matrix[T], mean
 }
 
 var (
-	errNoMap  = errors.New("ridge: phi is nil, want a feature map")
-	errNoData = errors.New("ridge: rows is nil, want data")
-	errNoRows = errors.New("ridge: no rows, want at least 1 with a weight above 0")
+	errNoModel      = errors.New("ridge: the Model is zero, want a fitted one")
+	errNoClassifier = errors.New("ridge: the Classifier is zero, want a fitted one")
+	errNoMap        = errors.New("ridge: phi is nil, want a feature map")
+	errNoData       = errors.New("ridge: rows is nil, want data")
+	errNoRows       = errors.New("ridge: no rows, want at least 1 with a weight above 0")
 )

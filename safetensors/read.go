@@ -36,6 +36,9 @@ func Read(r io.Reader) (*File, error) {
 
 // read is Read without the prefix of errors.
 func read(r io.Reader) (*File, error) {
+	if r == nil {
+		return nil, errors.New("r is nil, want a reader")
+	}
 	text, err := readHeader(r)
 	if err != nil {
 		return nil, err

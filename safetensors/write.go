@@ -3,6 +3,7 @@ package safetensors
 import (
 	"cmp"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -21,6 +22,9 @@ import (
 // and wraps errors of w. Write keeps and changes nothing of f, and allocates names and header
 // alone. It calls w once for the header and once for each tensor that is not empty.
 func Write(w io.Writer, f *File) error {
+	if w == nil || f == nil {
+		return errors.New("safetensors: w or f is nil, want a writer and a file")
+	}
 	names := order(f.Tensors)
 	head, err := header(f, names)
 	if err != nil {

@@ -68,6 +68,9 @@ func (l Linearity[T]) String() string {
 	} else {
 		at += fmt.Sprintf(", c = %v", l.C)
 	}
+	if i := l.Index; i < 0 || i >= len(l.Left) || i >= len(l.Right) {
+		return fmt.Sprintf("not linear: %v fails at %s", l.Broken, at)
+	}
 	return fmt.Sprintf("not linear: %v fails at %s: coordinate %d is %v on the left and %v on the right",
 		l.Broken, at, l.Index, l.Left[l.Index], l.Right[l.Index])
 }

@@ -2,6 +2,7 @@ package validate
 
 import (
 	"encoding/csv"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -41,7 +42,11 @@ func (t Table) String() string {
 	fmt.Fprintln(w)
 	for _, row := range t.Rows {
 		for i, cell := range row {
-			fmt.Fprintf(w, "%s\t", t.Columns[i].print(cell))
+			var c Column
+			if i < len(t.Columns) {
+				c = t.Columns[i]
+			}
+			fmt.Fprintf(w, "%s\t", c.print(cell))
 		}
 		fmt.Fprintln(w)
 	}
@@ -69,6 +74,9 @@ func (c Column) print(cell any) string {
 func (t Table) WriteCSV(w io.Writer) error {
 	if err := t.check(); err != nil {
 		return err
+	}
+	if w == nil {
+		return errors.New("validate: w is nil, want a writer")
 	}
 	out := csv.NewWriter(w)
 	record := make([]string, len(t.Columns))

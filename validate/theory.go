@@ -75,8 +75,11 @@ func (p Prediction) String() string {
 // five jumps or waves of f between 0 and ‖x‖. The quadrature may miss a spike of f that is narrower
 // than a hundredth of ‖x‖.
 //
-// It panics if x and y are not points of the dimension of m and w.
+// It panics if m is nil, and if x and y are not points of the dimension of m and w.
 func Theory[T dense.Float](m rff.Map[T], w orf.Projection[T], x, y []float64) Prediction {
+	if m == nil {
+		panic("validate: m is nil, want a map")
+	}
 	if in, _ := m.Dims(); len(x) != in || len(y) != in {
 		panic(fmt.Sprintf("validate: x has length %d, y has length %d, want points of R^%d", len(x), len(y), in))
 	}

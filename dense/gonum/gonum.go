@@ -16,9 +16,12 @@ import (
 
 // FromMat returns x as a dense.Matrix[T]. When T is float64 and x is row-major and unpacked (a
 // mat.RawMatrixer, such as *mat.Dense), the result shares the memory of x; otherwise it is a copy,
-// rounded to T. FromMat panics if Check of the result does, which a RawMatrix method of your own
-// may cause.
+// rounded to T. FromMat panics if x is nil, and if Check of the result does, which a RawMatrix
+// method of your own may cause.
 func FromMat[T dense.Float](x mat.Matrix) dense.Matrix[T] {
+	if x == nil {
+		panic("gonum: x is nil, want a matrix")
+	}
 	if raw, ok := x.(mat.RawMatrixer); ok {
 		m := dense.Matrix[float64](raw.RawMatrix())
 		m.Check()

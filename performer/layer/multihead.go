@@ -69,6 +69,9 @@ func New[T dense.Float](p Projections[T], attention *performer.Batch[T]) (*Multi
 	}, nil
 }
 
+// errNoLayer is the error of a MultiHead that no constructor has made.
+var errNoLayer = errors.New("layer: the MultiHead is zero, want one of New")
+
 // headsOf returns the dimensions of attention, or an error if it has none.
 func headsOf[T dense.Float](attention *performer.Batch[T]) (heads, keyHeads, dim int, err error) {
 	if attention == nil {
@@ -81,8 +84,11 @@ func headsOf[T dense.Float](attention *performer.Batch[T]) (heads, keyHeads, dim
 }
 
 // Dims returns the dimensions of the rows from which queries, keys and values are made,
-// and that of the output.
+// and that of the output. Dims panics for a zero MultiHead, as all methods do that attend.
 func (l *MultiHead[T]) Dims() (query, key, value, out int) {
+	if l.attention == nil {
+		panic(errNoLayer.Error())
+	}
 	out = l.output.weight.Rows
 	if l.output.none() {
 		heads, keyHeads, _ := l.attention.Dims()

@@ -52,7 +52,12 @@ func (l *MultiHead[T]) BackwardCross(dq, dk, dv dense.Matrix[T], dw *Projections
 
 // CanBackward returns nil if all forms are Differentiable and have gradients. Otherwise it returns
 // an error that says why the first form without them has none.
-func (l *MultiHead[T]) CanBackward() error { return l.attention.CanBackward() }
+func (l *MultiHead[T]) CanBackward() error {
+	if l.attention == nil {
+		return errNoLayer
+	}
+	return l.attention.CanBackward()
+}
 
 // backward returns the gradients with respect to Q, K and V, in memory that is the
 // caller's to give back, and writes those with respect to weights and biases.

@@ -11,6 +11,9 @@ import (
 // Rollback, Merge and bytes of the state are those of the layer. NewState returns the errors of
 // [performer.Batch.NewState].
 func (l *MultiHead[T]) NewState() (*performer.State[T], error) {
+	if l.attention == nil {
+		return nil, errNoLayer
+	}
 	heads, keyHeads, _ := l.attention.Dims()
 	s, err := l.attention.NewState(l.query.weight.Rows/heads, l.value.weight.Rows/keyHeads)
 	if err != nil {

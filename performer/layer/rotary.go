@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 )
 
 // RotaryLayout says which coordinates of a head make up a pair.
@@ -55,7 +56,7 @@ type Rotary[T dense.Float] struct {
 // NewRotary returns rotary positions for heads of d coordinates.
 //
 // The error reports d below 1, a Dim that is odd, negative or above d, a Base that is not above 1
-// and finite, an unknown Layout, and what Scaling reports.
+// and finite, an unknown Layout, a Dim that no memory holds, and what Scaling reports.
 func NewRotary[T dense.Float](d int, opts RotaryOptions) (*Rotary[T], error) {
 	dim, base := opts.Dim, opts.Base
 	if dim == 0 {
@@ -73,6 +74,9 @@ func NewRotary[T dense.Float](d int, opts RotaryOptions) (*Rotary[T], error) {
 		return nil, fmt.Errorf("layer: the base of rotary positions is %v, want a finite number above 1", base)
 	case opts.Layout != RotaryHalves && opts.Layout != RotaryNeighbours:
 		return nil, fmt.Errorf("layer: rotary layout %d, want RotaryHalves or RotaryNeighbours", opts.Layout)
+	}
+	if err := limit.Memory[float64](dim); err != nil {
+		return nil, fmt.Errorf("layer: rotary positions turn %d coordinates: %w", dim, err)
 	}
 	r := &Rotary[T]{head: d, omega: make([]float64, dim/2), length: 1, layout: opts.Layout}
 	for i := range r.omega {
@@ -126,7 +130,7 @@ func (a Angles[T]) token(t int) (cos, sin []T) {
 }
 
 // Turn turns the rows of x in place, one token a row. Heads are blocks of columns, and each turns
-// alike. Turn panics if x does not have a row for each token and whole heads.
+// alike. Turn panics if x.Check does, or if x does not have a row for each token and whole heads.
 func (a Angles[T]) Turn(x dense.Matrix[T]) { a.turn(x, 1) }
 
 // TurnBack is the derivative of Turn: it turns gradients with respect to turned rows, in place,
@@ -135,7 +139,8 @@ func (a Angles[T]) Turn(x dense.Matrix[T]) { a.turn(x, 1) }
 func (a Angles[T]) TurnBack(dx dense.Matrix[T]) { a.turn(dx, -1) }
 
 func (a Angles[T]) turn(x dense.Matrix[T], sign T) {
-	if x.Rows != a.tokens || x.Cols%max(a.head, 1) != 0 {
+	x.Check()
+	if x.Rows != a.tokens || x.Rows > 0 && a.head < 1 || x.Cols%max(a.head, 1) != 0 {
 		panic(fmt.Sprintf("layer: rotary positions of %d tokens and heads of %d coordinates for a matrix of %d×%d",
 			a.tokens, a.head, x.Rows, x.Cols))
 	}

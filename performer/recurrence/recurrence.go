@@ -1,6 +1,7 @@
 package recurrence
 
 import (
+	"errors"
 	"fmt"
 	"math"
 
@@ -77,6 +78,9 @@ type Recurrence[T dense.Float] struct {
 	scans           pool.Of[scan[T]]
 	fingerprint     stream.Fingerprint
 }
+
+// errZero is the error of a Recurrence that New has not made.
+var errZero = errors.New("recurrence: the Recurrence is zero, want one of New")
 
 // New returns the recurrence with H = heads heads of queries and Hk = keyHeads heads of keys and
 // values: head h of the queries reads the sums of head h/(H/Hk) of the keys.

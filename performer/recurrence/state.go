@@ -32,6 +32,9 @@ type State[T dense.Float] struct {
 // With maps d must be the dimension of their points. NewState returns an error if d or dv is below
 // 1, if d is not that of the maps, or if S takes more memory than the machine has.
 func (r *Recurrence[T]) NewState(d, dv int) (*State[T], error) {
+	if r.keyHeads < 1 {
+		return nil, errZero
+	}
 	if d < 1 || dv < 1 {
 		return nil, fmt.Errorf("recurrence: d = %d, dv = %d, want at least 1", d, dv)
 	}
@@ -71,6 +74,7 @@ func (s *State[T]) Reset() {
 
 // Clone returns a copy of s. The two share nothing that changes.
 func (s *State[T]) Clone() *State[T] {
+	s.made()
 	c, err := s.r.NewState(s.d, s.dv)
 	if err != nil {
 		panic(err) // d and dv were good enough for s
@@ -197,8 +201,16 @@ func (s *State[T]) sumsOf(head int) dense.Matrix[T] {
 	return s.sums.RowRange(head*s.dk, (head+1)*s.dk)
 }
 
+// made panics if NewState has not made s.
+func (s *State[T]) made() {
+	if s.r == nil {
+		panic(errNoRecurrence.Error())
+	}
+}
+
 // check panics unless the tokens fit the state.
 func (s *State[T]) check(x Tokens[T]) {
+	s.made()
 	s.r.check(x)
 	if x.Lengths != nil {
 		panic(fmt.Sprintf("recurrence: Tokens.Lengths is %v, want nil for a state, which has one sequence", x.Lengths))
@@ -214,6 +226,7 @@ func (s *State[T]) check(x Tokens[T]) {
 
 // checkQueries panics unless q fits the state.
 func (s *State[T]) checkQueries(q dense.Matrix[T]) {
+	s.made()
 	q.Check()
 	if d := s.r.heads * s.d; q.Cols != d {
 		panic(fmt.Sprintf("recurrence: q is %d×%d, want n×%d for %d heads of the state", q.Rows, q.Cols, d, s.r.heads))

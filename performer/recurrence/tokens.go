@@ -41,6 +41,9 @@ func (x Tokens[T]) rows(lo, hi int) Tokens[T] {
 // check panics unless keys, values, decays, strengths and lengths fit together and r, and
 // returns the shape of the sums of a head.
 func (r *Recurrence[T]) check(x Tokens[T]) (dk, dv int) {
+	if r.keyHeads < 1 {
+		panic(errZero.Error())
+	}
 	k, v := x.K, x.V
 	k.Check()
 	v.Check()
