@@ -79,8 +79,8 @@ var small = map[string]string{
 	"charmodel":   "-steps 1 -batch 1 -context 8 -length 2 -text README.md",
 }
 
-// TestCommands runs the commands of README.md and docs, and holds those of other pages to what there
-// is.
+// TestCommands holds the commands of all pages to what there is. With RANDFEAT_DOCS=check in the
+// environment, as in .ci/run, it runs those of README.md and docs as well, which takes a minute.
 func TestCommands(t *testing.T) {
 	built := make(map[string]string)
 	for _, p := range pages(t) {
@@ -95,7 +95,7 @@ func TestCommands(t *testing.T) {
 				c := parseCommand(root(p.path), line)
 				at := p.path + ": " + line
 				require.NoError(t, c.check(), at)
-				if p.forReaders() && b.is("sh") && !testing.Short() {
+				if p.forReaders() && b.is("sh") && os.Getenv("RANDFEAT_DOCS") != "" {
 					runCommand(t, c, at, built)
 				}
 			}
@@ -279,11 +279,12 @@ func functions(folder, word string) []string {
 }
 
 // runCommand runs a command of a reader. An example is built once and runs in a folder of its own
-// with small sizes. go test ./... is left to .ci/run, which has the same line.
+// with small sizes. What compiles everything again, go test ./... and examples under a build tag, is
+// left to .ci/run, which has the same lines.
 func runCommand(t *testing.T, c command, at string, built map[string]string) {
 	t.Helper()
 	switch line := strings.Join(c.words, " "); {
-	case line == "go test ./...":
+	case line == "go test ./...", strings.HasPrefix(line, "go run -tags "):
 		ci, err := os.ReadFile(".ci/run")
 		require.NoError(t, err)
 		assert.Contains(t, string(ci), "\n"+line+"\n")
@@ -293,18 +294,15 @@ func runCommand(t *testing.T, c command, at string, built map[string]string) {
 		assert.NoError(t, err, "%s\n%s", at, out)
 		return
 	}
-	args, tags := c.words[2:], ""
-	if args[0] == "-tags" {
-		tags, args = args[1], args[2:]
-	}
+	args := c.words[2:]
 	name := filepath.Base(args[0])
 	require.Equal(t, "./examples/"+name, args[0], at)
-	program, ok := built[name+tags]
+	program, ok := built[name]
 	if !ok {
 		program = filepath.Join(t.TempDir(), name+".exe")
-		out, err := exec.Command("go", "build", "-ldflags=-s -w", "-tags", tags, "-o", program, args[0]).CombinedOutput()
+		out, err := exec.Command("go", "build", "-ldflags=-s -w", "-o", program, args[0]).CombinedOutput()
 		require.NoError(t, err, "%s\n%s", at, out)
-		built[name+tags] = program
+		built[name] = program
 		helps(t, name, program)
 	}
 	args = args[1:]

@@ -9,7 +9,7 @@
 //   - orf: frequencies W, independent or orthogonal, behind one interface
 //   - kernels: exact kernels and Gram matrices
 //   - rff: feature maps φ with φ(x)ᵀφ(y) ≈ k(x, y), and exact ones
-//   - performer: softmax attention, exact and in linear time
+//   - performer: softmax attention, exact and in linear time; audits of its errors, layers
 //   - ridge: regression with error bars and classification on features
 //   - quantise: codes of vectors for search, useful alone
 //   - semiseparable: Λ + tril(QKᵀ, −1), useful alone
@@ -17,12 +17,5 @@
 //   - validate: is it symmetric, definite, orthogonal, unbiased, how accurate
 //   - examples: one runnable program a folder
 //
-// This package holds the text of README.md and of the pages in docs, and nothing else.
+// This package itself holds nothing.
 package randfeat
-
-import "embed"
-
-// Pages holds README.md and the pages of folder docs, by these paths.
-//
-//go:embed README.md docs/*.md
-var Pages embed.FS

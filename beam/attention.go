@@ -29,12 +29,12 @@ func registerAttention[T dense.Float]() {
 
 // Attention says what Attend computes.
 type Attention[T dense.Float] struct {
-	Map          rff.Map[T] // of the features of queries and keys, as for performer.New; rff.Write must know it
+	Map          rff.Map[T] // of the features of queries and keys, as for performer.NewLinear; rff.Write must know it
 	Values       int        // dv, the dimension of values
-	Unnormalised bool       // as in performer.Options
+	Unnormalised bool       // as in performer.LinearOptions
 }
 
-// Attend answers queries by linear attention over all keys and values, as performer.Attention does
+// Attend answers queries by linear attention over all keys and values, as performer.Linear does
 // on one machine,
 //
 //	out_i = Σ_j A_ij v_j / Σ_j A_ij.
@@ -82,7 +82,7 @@ type former[T dense.Float] struct {
 	Values       int
 	Unnormalised bool
 
-	form *performer.Attention[T]
+	form *performer.Linear[T]
 }
 
 func newFormer[T dense.Float](spec Attention[T]) former[T] {
@@ -102,7 +102,7 @@ func (f *former[T]) Setup() error {
 	if err != nil {
 		return err
 	}
-	f.form, err = performer.New(phi, performer.Options{Unnormalised: f.Unnormalised})
+	f.form, err = performer.NewLinear(phi, performer.LinearOptions{Unnormalised: f.Unnormalised})
 	return err
 }
 

@@ -1,6 +1,7 @@
 package beamfeat
 
 import (
+	"context"
 	"fmt"
 	"reflect"
 
@@ -123,7 +124,7 @@ func (f *summer[T]) fit(a sums[T]) (*ridge.Model[T], error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.Fit(f.Options)
+	return s.Fit(context.Background(), f.Options)
 }
 
 // fitFn is the CombineFn from blocks to the model.

@@ -87,7 +87,7 @@ func readModel[T dense.Float](t testing.TB, path string) *ridge.Model[T] {
 
 // fixed are options with λ = 1. The condition number of A is at most 1 + Σω, some 3·10³ here, as
 // features have length 1. Sums in another order differ by 10⁻¹² of their size in float64.
-var fixed = ridge.Options{Noise: 0.01, Signal: 0.01}
+var fixed = ridge.Options{Noise: 0.01, Prior: 0.01}
 
 func inMemory[T dense.Float](t testing.TB, phi rff.Map[T], blocks []ridge.Block[T], o ridge.Options) *ridge.Model[T] {
 	t.Helper()
@@ -96,7 +96,7 @@ func inMemory[T dense.Float](t testing.TB, phi rff.Map[T], blocks []ridge.Block[
 	for _, b := range blocks {
 		require.NoError(t, s.Add(b.X, b.Y, b.Weights))
 	}
-	m, err := s.Fit(o)
+	m, err := s.Fit(t.Context(), o)
 	require.NoError(t, err)
 	return m
 }

@@ -64,7 +64,7 @@ func testRidge(t *testing.T, m int) Ridge[float32] {
 	require.NoError(t, err)
 	phi, err := rff.Gaussian(w, 1)
 	require.NoError(t, err)
-	return Ridge[float32]{Map: phi, Options: ridge.Options{Noise: 1, Signal: 1}}
+	return Ridge[float32]{Map: phi, Options: ridge.Options{Noise: 1, Prior: 1}}
 }
 
 // manyBlocks returns n blocks of one row.

@@ -64,8 +64,8 @@ func TestFanout(t *testing.T) {
 		blocks[i].Y.Set(0, 0, float32(i%7))
 		require.NoError(t, sums.Add(blocks[i].X, blocks[i].Y, nil))
 	}
-	spec := Ridge[float32]{Map: phi, Options: ridge.Options{Noise: 1, Signal: 1}, Fanout: 4}
-	want, err := sums.Fit(spec.Options)
+	spec := Ridge[float32]{Map: phi, Options: ridge.Options{Noise: 1, Prior: 1}, Fanout: 4}
+	want, err := sums.Fit(t.Context(), spec.Options)
 	require.NoError(t, err)
 	x := dense.Of(2, 2, []float32{1, 2, 3, 4})
 	for name, fit := range map[string]func(s beam.Scope, blocks beam.PCollection) beam.PCollection{

@@ -237,7 +237,7 @@ func TestAttend(t *testing.T) {
 		queries[i].Y, queries[i].Weights = dense.New[float64](50, 0), nil
 	}
 	k, v := stack(keys)
-	form, err := performer.New[float64](phi, performer.Options{})
+	form, err := performer.NewLinear[float64](phi, performer.LinearOptions{})
 	require.NoError(t, err)
 
 	p, s := beam.NewPipelineWithRoot()
@@ -262,7 +262,7 @@ func TestAttendPerKey(t *testing.T) {
 	require.NoError(t, err)
 	phi, err := rff.SoftmaxPositive(w, 0.5)
 	require.NoError(t, err)
-	form, err := performer.New[float64](phi, performer.Options{})
+	form, err := performer.NewLinear[float64](phi, performer.LinearOptions{})
 	require.NoError(t, err)
 	keys, queries := blocksOf[float64](40), blocksOf[float64](12)
 	members := make([][]ridge.Block[float64], groups)

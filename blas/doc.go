@@ -7,8 +7,7 @@
 //
 // Gemm, Syrk, Symm, Trsm and Trmm of packages blas32, blas64, lapack64 and mat run on it, and with
 // them the factorisations in blocks: Cholesky, QR, SVD and eigenvalues. Its methods may also be
-// called by themselves. [Mul], [TMul] and [Syrk] are plain functions of dense matrices, which need
-// no setting.
+// called by themselves.
 //
 // The products use AVX-512, AVX2 or NEON with fused multiply-adds where the processor has them, and
 // pure Go elsewhere. BENCHMARKS.md compares them with gonum's.

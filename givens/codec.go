@@ -36,7 +36,7 @@ func (p *Product[T]) MarshalBinary() ([]byte, error) { return p.AppendBinary(nil
 // AppendBinary appends what MarshalBinary returns to b.
 func (p *Product[T]) AppendBinary(b []byte) ([]byte, error) {
 	if p.d == 0 {
-		return b, fmt.Errorf("givens: a zero Product, want one of Random to write it")
+		return b, fmt.Errorf("givens: a zero Product, want one of Draw to write it")
 	}
 	at := len(b)
 	b = sealed.Begin(b, productName, productVersion)

@@ -19,7 +19,7 @@
 //
 // # Random products
 //
-// A Product is P = G_N ⋯ G₂·G₁ with G₁ applied first. Random draws the planes uniformly from the
+// A Product is P = G_N ⋯ G₂·G₁ with G₁ applied first. Draw draws the planes uniformly from the
 // d·(d−1)/2 pairs i < j and the angles uniformly from [0, 2π). This is Kac's random walk on SO(d),
 // whose law tends to the Haar law, the uniform law. About d·log d steps bring any fixed vector
 // close to uniform on its sphere [Pillai and Smith 2017], hence the default N = ⌈d·log₂ d⌉; all

@@ -27,8 +27,8 @@ func ExampleNew() {
 }
 
 // A random rotation of R¹⁰ keeps norms and can be undone.
-func ExampleRandom() {
-	p, err := givens.Random[float64](10, 0, exprand.NewSource(1))
+func ExampleDraw() {
+	p, err := givens.Draw[float64](10, 0, exprand.NewSource(1))
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -18,7 +18,7 @@ type Product[T dense.Float] struct {
 	turns []planerot.Turn[T] // arranged: rotations of different axes may change places
 }
 
-// Random draws a product of n rotations of R^d from src: the planes i < j uniform among the
+// Draw draws a product of n rotations of R^d from src: the planes i < j uniform among the
 // d·(d−1)/2, the angles uniform in [0, 2π), all independent. n = 0 stands for the default ⌈d·log₂
 // d⌉, for which P·x is close to uniform on the sphere of its radius, for any fixed x. Products of
 // the two element types drawn from equal sources have the same planes and angles.
@@ -32,7 +32,7 @@ type Product[T dense.Float] struct {
 // vector of R^d take more than 2⁴⁰ bytes, or if src is nil.
 //
 // Source: [Choromanski et al. 2018].
-func Random[T dense.Float](d, n int, src rand.Source) (*Product[T], error) {
+func Draw[T dense.Float](d, n int, src rand.Source) (*Product[T], error) {
 	switch {
 	case d < 1:
 		return nil, fmt.Errorf("givens: d = %d, want at least 1", d)

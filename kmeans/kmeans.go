@@ -60,8 +60,9 @@ type Clusters[T dense.Float] struct {
 //
 // An error reports an x without elements, an element of x or Start that is not finite, a k outside
 // 1 … N (or 1 … Sample), rounds below 0, a Sample outside 0 … N, a Start that is not k×d, a nil src
-// where rows are drawn, and an ended ctx. A nil ctx never ends.
+// where rows are drawn, and an ended ctx. A nil ctx panics.
 func Cluster[T dense.Float](ctx context.Context, x dense.Matrix[T], k, rounds int, opts Options[T], src rand.Source) (Clusters[T], error) {
+	argument.Context("kmeans", ctx)
 	if err := check(x, k, rounds, opts, src); err != nil {
 		return Clusters[T]{}, err
 	}

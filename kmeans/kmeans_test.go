@@ -202,3 +202,9 @@ func TestErrors(t *testing.T) {
 		assert.ErrorIs(t, err, context.Canceled)
 	}
 }
+
+func TestNilContext(t *testing.T) {
+	var none context.Context
+	x := dense.New[float64](3, 2)
+	assert.PanicsWithValue(t, "kmeans: ctx is nil", func() { _, _ = kmeans.Cluster(none, x, 1, 1, kmeans.Options[float64]{}, source()) })
+}

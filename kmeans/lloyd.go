@@ -22,9 +22,6 @@ type search struct {
 }
 
 func (s *search) ended() error {
-	if s.ctx == nil {
-		return nil
-	}
 	if err := s.ctx.Err(); err != nil {
 		return fmt.Errorf("kmeans: %w", err)
 	}

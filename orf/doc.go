@@ -38,7 +38,7 @@
 // variance of the Gaussian kernel is an eighth and a sixteenth of the variance with IID. Where d is
 // large Hadamard costs least.
 //
-// The projections of Draw have a method Ensemble() Ensemble, which returns the law of their
+// The projections of Draw are Drawn: they have a method Ensemble, which returns the law of their
 // frequencies.
 //
 // # Blocks

@@ -25,6 +25,15 @@ type Projection[T dense.Float] interface {
 	Frequencies() dense.Matrix[T]
 }
 
+// Drawn is a Projection that knows the law of its frequencies. The projections of this package are
+// Drawn. A Projection of your own may be one: then laws of estimates are known for maps over it.
+type Drawn[T dense.Float] interface {
+	Projection[T]
+
+	// Ensemble returns the law of the frequencies, or nil if it is not known.
+	Ensemble() Ensemble
+}
+
 // Transposer is a Projection that also applies its transpose, which takes gradients with respect to
 // projections back to gradients with respect to points. The projections of this package are
 // Transposers. A Projection of your own may be one: feature maps over a Projection without
@@ -48,7 +57,7 @@ type Ensemble interface {
 
 // Draw draws m frequencies of R^d from the law e, with randomness from src, which is not kept.
 //
-// The result has a method Ensemble() Ensemble that returns e, with the default number of Factors or
+// The result is Drawn, and its Ensemble is e, with the default number of Factors or
 // Rotations filled in.
 //
 // The error reports m < 1, d < 1, sizes too large for memory, a nil src, an e that is nil or a
@@ -92,7 +101,7 @@ func Draw[T dense.Float](e Ensemble, m, d int, src rand.Source) (Projection[T], 
 
 // Of returns the projection with the m×d frequencies w of your own. It keeps two copies of w, and a
 // third one from the first transposed projection on. Project is a matrix product, O(n·m·d). The
-// result has a method Ensemble() Ensemble that returns nil.
+// result is Drawn, and its Ensemble is nil.
 //
 // The error reports a w without rows or columns, fields that describe no matrix, and an element
 // that is not finite.

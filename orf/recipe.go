@@ -9,6 +9,7 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/givens"
 	"github.com/seed-feabd252/randfeat/hadamard"
+	"github.com/seed-feabd252/randfeat/internal/argument"
 	"github.com/seed-feabd252/randfeat/internal/file/archive"
 	"github.com/seed-feabd252/randfeat/internal/file/sealed"
 	"github.com/seed-feabd252/randfeat/internal/file/stream"
@@ -129,7 +130,7 @@ func (r fastfoodRecipe[T]) make() (Projection[T], error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := checkFinite("diagonals", scale); err != nil {
+		if err := argument.FiniteAll("orf: diagonals", scale); err != nil {
 			return nil, err
 		}
 		rotation, err := rotation[T](r.D, 1, order, s.Data[lo:])
@@ -160,7 +161,7 @@ func (r picked[T]) stack(d, order, blocks int, e Ensemble, operator func(block i
 	case blocks != blocksOf(m, order):
 		return nil, fmt.Errorf("orf: %d rows in %d blocks of %d", m, blocks, order)
 	}
-	if err := checkFinite("lengths", r.Lengths); err != nil {
+	if err := argument.FiniteAll("orf: lengths", r.Lengths); err != nil {
 		return nil, err
 	}
 	p := &structured[T]{order: order}
@@ -199,16 +200,6 @@ func appendInts(list []int, numbers []int32) []int {
 		list = append(list, int(n))
 	}
 	return list
-}
-
-// checkFinite reports an element that is NaN or infinite.
-func checkFinite[T dense.Float](name string, x []T) error {
-	for i, v := range x {
-		if v-v != 0 {
-			return fmt.Errorf("orf: %s[%d] = %v, want a finite number", name, i, v)
-		}
-	}
-	return nil
 }
 
 // The bytes of a rotation and of a product begin with a head of this size. hadamard/codec.go and

@@ -11,10 +11,10 @@ import (
 	"github.com/seed-feabd252/randfeat/performer/internal/tiles"
 )
 
-// Call is attention over tensors (B, H, L, d) in one call of [Attend], with what may be added to
+// AttendArgs is attention over tensors (B, H, L, d) in one call of [Attend], with what may be added to
 // scores: scaled_dot_product_attention of PyTorch, or the operator Attention of ONNX. Fields other
 // than Q, K and V may be zero. A page of the documentation, docs/names.md, has the names of both.
-type Call[T dense.Float] struct {
+type AttendArgs[T dense.Float] struct {
 	// Q is (B, H, Lq, d), K is (B, Hk, L, d), V is (B, Hk, L, dv). H is a multiple of Hk: head h of
 	// the queries reads head h/(H/Hk) of the keys. dense.TensorOf and dense.SplitHeads make tensors
 	// of (B, H, L, d) and of (B, L, H·d) elements in memory.
@@ -88,7 +88,7 @@ type Result[T dense.Float] struct {
 // Attend returns an error that names what does not fit: shapes, a form other than Exact with a Mask
 // of several rows, a Bias or Scores, and a form of another package that would have to leave out
 // keys. It panics if Check of a tensor does.
-func Attend[T dense.Float](form Form[T], c Call[T]) (Result[T], error) {
+func Attend[T dense.Float](form Form[T], c AttendArgs[T]) (Result[T], error) {
 	a, err := newTensorCall(form, c)
 	if err != nil {
 		return Result[T]{}, err
@@ -105,7 +105,7 @@ func Attend[T dense.Float](form Form[T], c Call[T]) (Result[T], error) {
 	default:
 		a.Out = dense.NewTensor[T](q.Batch, q.Heads, q.Rows, v.Cols)
 	}
-	a.run((*tensorHeads[T])(a), q.Batch*a.b.count)
+	a.run(a, q.Batch*a.b.count)
 	r := Result[T]{Out: a.Out, K: a.K, V: a.V}
 	if c.Scores != NoScores {
 		r.Scores = dense.NewTensor[T](q.Batch, q.Heads, q.Rows, a.K.Rows)
@@ -118,9 +118,9 @@ func Attend[T dense.Float](form Form[T], c Call[T]) (Result[T], error) {
 	return r, nil
 }
 
-// tensorCall is one call of Attend. Its K and V are all keys and values.
+// tensorCall is one call of Attend, and the task of its outputs. Its K and V are all keys and values.
 type tensorCall[T dense.Float] struct {
-	Call[T]
+	AttendArgs[T]
 	b          *Batch[T]
 	keyMask    bool     // Mask has one row, and is in valid
 	valid      [][]bool // of each sequence, or of each head of each sequence; nil means all keys
@@ -129,14 +129,14 @@ type tensorCall[T dense.Float] struct {
 }
 
 // newTensorCall checks a call and prepares its keys.
-func newTensorCall[T dense.Float](form Form[T], c Call[T]) (*tensorCall[T], error) {
+func newTensorCall[T dense.Float](form Form[T], c AttendArgs[T]) (*tensorCall[T], error) {
 	if isNil(form) {
 		return nil, errors.New("performer: form is nil")
 	}
 	if err := c.fits(); err != nil {
 		return nil, err
 	}
-	a := &tensorCall[T]{Call: c, processors: 1}
+	a := &tensorCall[T]{AttendArgs: c, processors: 1}
 	if b, ok := form.(*Batch[T]); ok {
 		if a.b = b; b.heads != c.Q.Heads || b.keyHeads != c.K.Heads {
 			return nil, fmt.Errorf("performer: Q is %v, K is %v, want heads of a Batch of %d heads of queries and %d of keys",
@@ -164,7 +164,7 @@ func newTensorCall[T dense.Float](form Form[T], c Call[T]) (*tensorCall[T], erro
 }
 
 // fits returns an error unless the tensors fit together.
-func (c *Call[T]) fits() error {
+func (c *AttendArgs[T]) fits() error {
 	q, k, v := c.Q, c.K, c.V
 	for _, t := range []dense.Tensor[T]{q, k, v, c.PastK, c.PastV, c.Bias} {
 		t.Check()
@@ -332,15 +332,12 @@ func (a *tensorCall[T]) run(t parallel.Task, n int) {
 	}
 }
 
-// tensorHeads is the task of outputs. A piece is a unit of the Batch in a sequence.
-type tensorHeads[T dense.Float] tensorCall[T]
-
-func (t *tensorHeads[T]) Piece(i int) {
-	a := (*tensorCall[T])(t)
+// Piece computes the outputs of a unit of the Batch in a sequence.
+func (a *tensorCall[T]) Piece(i int) {
 	b, u := i/a.b.count, a.b.unit(i%a.b.count)
 	q, ok := stacked(a.Q, b, u)
 	dst, also := stacked(a.Out, b, u)
-	if _, auto := u.form.(*Auto[T]); ok && also && !a.perHead && !auto {
+	if ok && also && !a.perHead {
 		p := a.request(b, u.from, u.form)
 		p.q, p.dst = q, dst
 		a.answer(u.form, p)
@@ -381,8 +378,8 @@ func (a *tensorCall[T]) answer(form Form[T], p request[T]) {
 func (a *tensorCall[T]) request(b, h int, form Form[T]) request[T] {
 	keyHead := h / (a.Q.Heads / a.K.Heads)
 	p := request[T]{
-		gradients: gradients[T]{q: dense.Head(a.Q, b, h), k: dense.Head(a.K, b, keyHead), v: dense.Head(a.V, b, keyHead)},
-		heads:     1, processors: a.processors,
+		q: dense.Head(a.Q, b, h), k: dense.Head(a.K, b, keyHead), v: dense.Head(a.V, b, keyHead),
+		heads: 1, processors: a.processors,
 		valid: a.validOf(b, h), past: a.pastOf(b),
 	}
 	if isExact(form) {

@@ -6,14 +6,14 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
-	"github.com/seed-feabd252/randfeat/internal/memory/pool"
+	"github.com/seed-feabd252/randfeat/internal/memory/layout"
 )
 
 // Gradients are what [AttendBackward] returns.
 type Gradients[T dense.Float] struct {
 	Q    dense.Tensor[T] // (B, H, Lq, d)
 	K, V dense.Tensor[T] // (B, Hk, Lk, d) and (B, Hk, Lk, dv), for past keys and values first
-	Bias dense.Tensor[T] // as Bias of the Call, if LearnBias is set, and otherwise zero
+	Bias dense.Tensor[T] // as Bias of the AttendArgs, if LearnBias is set, and otherwise zero
 }
 
 // AttendBackward returns the gradients of L = Σ dout·out with respect to queries, keys, values and
@@ -25,7 +25,7 @@ type Gradients[T dense.Float] struct {
 //
 // The time is three to four times that of Attend. AttendBackward returns an error in the cases of
 // Attend, if dout does not fit, if a form cannot be differentiated, and for LearnBias without Bias.
-func AttendBackward[T dense.Float](form Form[T], c Call[T], dout dense.Tensor[T]) (Gradients[T], error) {
+func AttendBackward[T dense.Float](form Form[T], c AttendArgs[T], dout dense.Tensor[T]) (Gradients[T], error) {
 	a, err := newTensorCall(form, c)
 	if err != nil {
 		return Gradients[T]{}, err
@@ -90,25 +90,27 @@ func (g *tensorGradients[T]) Piece(i int) {
 			g.head(b, h, dk, dv)
 			continue
 		}
-		m, moreK, moreV := rowsFor[T](dk.Rows, dk.Cols, dv.Cols)
+		m, moreK, moreV := layout.TokensOf[T](dk.Rows, dk.Cols, dv.Cols)
 		g.head(b, h, moreK, moreV)
 		for j := range dk.Rows {
 			vecmath.AddScaled(dk.Row(j), moreK.Row(j), 1)
 			vecmath.AddScaled(dv.Row(j), moreV.Row(j), 1)
 		}
-		pool.Put(&rowMemories, m)
+		m.Release()
 	}
 }
 
 // head writes the gradients of one head of queries.
 func (g *tensorGradients[T]) head(b, h int, dk, dv dense.Matrix[T]) {
-	form := g.b.formOf(h)
-	p := g.request(b, h, form)
-	p.dq, p.dk, p.dv, p.dout = dense.Head(g.Gradients.Q, b, h), dk, dv, dense.Head(g.dout, b, h)
+	form := g.b.Form(h)
+	p := gradientRequest[T]{
+		request: g.request(b, h, form),
+		dq:      dense.Head(g.Gradients.Q, b, h), dk: dk, dv: dv, dout: dense.Head(g.dout, b, h),
+	}
 	if g.LearnBias {
 		p.pairs.Gradient = dense.Head(g.pairs, b, h)
 	}
-	if f, ok := form.(maskedForm[T]); ok {
+	if f, ok := form.(maskedDifferentiable[T]); ok {
 		f.attendBackward(p)
 	} else {
 		form.(Differentiable[T]).Backward(p.dq, p.dk, p.dv, p.q, p.k, p.v, p.dout)

@@ -9,7 +9,7 @@ import (
 	"github.com/seed-feabd252/randfeat/performer"
 )
 
-// BenchmarkAttend times one head of d = dv = 64 with what a Call may add to it.
+// BenchmarkAttend times one head of d = dv = 64 with what AttendArgs may add to it.
 func BenchmarkAttend(b *testing.B) {
 	b.Run("type=float32", benchmarkAttend[float32])
 	b.Run("type=float64", benchmarkAttend[float64])
@@ -18,7 +18,7 @@ func BenchmarkAttend(b *testing.B) {
 func benchmarkAttend[T dense.Float](b *testing.B) {
 	const l, d, window = 2048, 64, 128
 	rng := rand.New(rand.NewPCG(1, 7))
-	plain := performer.Call[T]{
+	plain := performer.AttendArgs[T]{
 		Q: normalTensor[T](rng, 1, 1, l, d, false), K: normalTensor[T](rng, 1, 1, l, d, false), V: normalTensor[T](rng, 1, 1, l, d, false),
 		Out: dense.NewTensor[T](1, 1, l, d),
 	}
@@ -34,7 +34,7 @@ func benchmarkAttend[T dense.Float](b *testing.B) {
 	for _, c := range []struct {
 		name string
 		form performer.Exact[T]
-		call performer.Call[T]
+		call performer.AttendArgs[T]
 	}{
 		{"nothing", performer.Exact[T]{}, plain},
 		{"softcap", performer.Exact[T]{Softcap: 30}, plain},

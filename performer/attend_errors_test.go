@@ -21,52 +21,52 @@ func (plainForm) Forward(dst, q, k, v dense.Matrix[float64]) dense.Matrix[float6
 
 func TestAttendErrors(t *testing.T) {
 	type tensor = dense.Tensor[float64]
-	usual := func() performer.Call[float64] {
-		return performer.Call[float64]{Q: dense.NewTensor[float64](2, 4, 3, 8), K: dense.NewTensor[float64](2, 2, 5, 8), V: dense.NewTensor[float64](2, 2, 5, 6)}
+	usual := func() performer.AttendArgs[float64] {
+		return performer.AttendArgs[float64]{Q: dense.NewTensor[float64](2, 4, 3, 8), K: dense.NewTensor[float64](2, 2, 5, 8), V: dense.NewTensor[float64](2, 2, 5, 6)}
 	}
 	phi, err := rff.ELU[float64](8)
 	require.NoError(t, err)
-	linear, err := performer.New(phi, performer.Options{})
+	linear, err := performer.NewLinear(phi, performer.LinearOptions{})
 	require.NoError(t, err)
 	narrow, err := rff.ELU[float64](7)
 	require.NoError(t, err)
-	other, err := performer.New(narrow, performer.Options{})
+	other, err := performer.NewLinear(narrow, performer.LinearOptions{})
 	require.NoError(t, err)
 	batch, err := performer.NewBatch(3, 3, performer.Form[float64](performer.Exact[float64]{}))
 	require.NoError(t, err)
 	exact := performer.Exact[float64]{}
 	for _, c := range []struct {
 		form performer.Form[float64]
-		with func(*performer.Call[float64])
+		with func(*performer.AttendArgs[float64])
 		want string
 	}{
-		{nil, func(c *performer.Call[float64]) {}, "performer: form is nil"},
-		{exact, func(c *performer.Call[float64]) { c.K = dense.NewTensor[float64](2, 3, 5, 8) },
+		{nil, func(c *performer.AttendArgs[float64]) {}, "performer: form is nil"},
+		{exact, func(c *performer.AttendArgs[float64]) { c.K = dense.NewTensor[float64](2, 3, 5, 8) },
 			"performer: Q is [2 4 3 8], K is [2 3 5 8], V is [2 2 5 6], want (B, H, Lq, d), (B, Hk, L, d), (B, Hk, L, dv), H a multiple of Hk"},
-		{exact, func(c *performer.Call[float64]) { *c = performer.Call[float64]{} }, "want (B, H, Lq, d), (B, Hk, L, d), (B, Hk, L, dv), H a multiple of Hk"},
-		{exact, func(c *performer.Call[float64]) { c.PastK = dense.NewTensor[float64](2, 2, 4, 8) },
+		{exact, func(c *performer.AttendArgs[float64]) { *c = performer.AttendArgs[float64]{} }, "want (B, H, Lq, d), (B, Hk, L, d), (B, Hk, L, dv), H a multiple of Hk"},
+		{exact, func(c *performer.AttendArgs[float64]) { c.PastK = dense.NewTensor[float64](2, 2, 4, 8) },
 			"performer: PastK is [2 2 4 8], PastV is [0 0 0 0], K is [2 2 5 8], V is [2 2 5 6], want one number of past keys and values, and else the sides of K and V"},
-		{exact, func(c *performer.Call[float64]) {
+		{exact, func(c *performer.AttendArgs[float64]) {
 			c.PastK, c.PastV, c.Lengths = dense.NewTensor[float64](2, 2, 4, 8), dense.NewTensor[float64](2, 2, 4, 6), []int{1, 2}
 		}, "performer: there are PastK and Lengths, want one of them"},
-		{exact, func(c *performer.Call[float64]) { c.Lengths = []int{1} }, "performer: Lengths has length 1, want one for each of 2 sequences"},
-		{exact, func(c *performer.Call[float64]) { c.Lengths = []int{1, 6} }, "performer: Lengths has 6 at 1, want 0 to 5 keys"},
-		{exact, func(c *performer.Call[float64]) { c.Mask = dense.NewTensor[bool](1, 3, 3, 5) }, "performer: Mask is [1 3 3 5], want sides of 1 or of [2 4 3 5]"},
-		{exact, func(c *performer.Call[float64]) { c.Bias = dense.NewTensor[float64](1, 1, 3, 6) }, "performer: Bias is [1 1 3 6], want at most 5 columns, one for each key"},
-		{exact, func(c *performer.Call[float64]) { c.Scores = 5 }, "performer: Scores = 5, want one of NoScores to Weights"},
-		{exact, func(c *performer.Call[float64]) { c.Out = dense.NewTensor[float64](2, 4, 3, 8) }, "performer: Out is [2 4 3 8], want [2 4 3 6]"},
-		{batch, func(c *performer.Call[float64]) {}, "performer: Q is [2 4 3 8], K is [2 2 5 8], want heads of a Batch of 3 heads of queries and 3 of keys"},
-		{other, func(c *performer.Call[float64]) {}, "performer: Q is [2 4 3 8], but the forms take points of R^7"},
-		{linear, func(c *performer.Call[float64]) { c.Bias = dense.NewTensor[float64](1, 1, 3, 5) },
-			"performer: Bias is [1 1 3 5] for *performer.Attention[float64], want an Exact, which has scores"},
-		{linear, func(c *performer.Call[float64]) { c.Mask = dense.NewTensor[bool](1, 1, 3, 5) },
-			"performer: Mask is [1 1 3 5] for *performer.Attention[float64], want an Exact, which has scores, or a Mask with one row"},
-		{linear, func(c *performer.Call[float64]) { c.Scores = performer.Weights },
-			"performer: Scores = 4 for *performer.Attention[float64], want an Exact, which has scores"},
-		{plainForm{}, func(c *performer.Call[float64]) {
+		{exact, func(c *performer.AttendArgs[float64]) { c.Lengths = []int{1} }, "performer: Lengths has length 1, want one for each of 2 sequences"},
+		{exact, func(c *performer.AttendArgs[float64]) { c.Lengths = []int{1, 6} }, "performer: Lengths has 6 at 1, want 0 to 5 keys"},
+		{exact, func(c *performer.AttendArgs[float64]) { c.Mask = dense.NewTensor[bool](1, 3, 3, 5) }, "performer: Mask is [1 3 3 5], want sides of 1 or of [2 4 3 5]"},
+		{exact, func(c *performer.AttendArgs[float64]) { c.Bias = dense.NewTensor[float64](1, 1, 3, 6) }, "performer: Bias is [1 1 3 6], want at most 5 columns, one for each key"},
+		{exact, func(c *performer.AttendArgs[float64]) { c.Scores = 5 }, "performer: Scores = 5, want one of NoScores to Weights"},
+		{exact, func(c *performer.AttendArgs[float64]) { c.Out = dense.NewTensor[float64](2, 4, 3, 8) }, "performer: Out is [2 4 3 8], want [2 4 3 6]"},
+		{batch, func(c *performer.AttendArgs[float64]) {}, "performer: Q is [2 4 3 8], K is [2 2 5 8], want heads of a Batch of 3 heads of queries and 3 of keys"},
+		{other, func(c *performer.AttendArgs[float64]) {}, "performer: Q is [2 4 3 8], but the forms take points of R^7"},
+		{linear, func(c *performer.AttendArgs[float64]) { c.Bias = dense.NewTensor[float64](1, 1, 3, 5) },
+			"performer: Bias is [1 1 3 5] for *performer.Linear[float64], want an Exact, which has scores"},
+		{linear, func(c *performer.AttendArgs[float64]) { c.Mask = dense.NewTensor[bool](1, 1, 3, 5) },
+			"performer: Mask is [1 1 3 5] for *performer.Linear[float64], want an Exact, which has scores, or a Mask with one row"},
+		{linear, func(c *performer.AttendArgs[float64]) { c.Scores = performer.Weights },
+			"performer: Scores = 4 for *performer.Linear[float64], want an Exact, which has scores"},
+		{plainForm{}, func(c *performer.AttendArgs[float64]) {
 			c.PastK, c.PastV = dense.NewTensor[float64](2, 2, 4, 8), dense.NewTensor[float64](2, 2, 4, 6)
 		}, "performer: sequence 0 has a past of 4, which performer_test.plainForm cannot take"},
-		{plainForm{}, func(c *performer.Call[float64]) { c.Mask = dense.NewTensor[bool](2, 1, 1, 5) },
+		{plainForm{}, func(c *performer.AttendArgs[float64]) { c.Mask = dense.NewTensor[bool](2, 1, 1, 5) },
 			"performer: sequence 0 has keys that do not count, which performer_test.plainForm cannot take"},
 	} {
 		all := usual()
@@ -113,12 +113,6 @@ func TestSoftcapRefused(t *testing.T) {
 	assert.EqualError(t, err, "performer: exact.Softcap = 2, want 0: landmarks need exp(Scale·qᵀk)")
 	_, err = performer.NewLandmarksAt(capped, dense.New[float64](4, 4))
 	assert.EqualError(t, err, "performer: exact.Softcap = 2, want 0: landmarks need exp(Scale·qᵀk)")
-	phi, err := rff.ELU[float64](4)
-	require.NoError(t, err)
-	linear, err := performer.New(phi, performer.Options{})
-	require.NoError(t, err)
-	_, err = performer.NewAuto(linear, capped)
-	assert.EqualError(t, err, "performer: exact.Softcap = 2, want 0, as linear has none")
 }
 
 // A stream has the outputs and the Weights of a call with Softcap.

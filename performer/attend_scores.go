@@ -1,8 +1,6 @@
 package performer
 
 import (
-	"math"
-
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
 	"github.com/seed-feabd252/randfeat/performer/internal/tiles"
@@ -10,7 +8,7 @@ import (
 
 // scores writes the scores or the weights of one head of queries, as asked for.
 func (a *tensorCall[T]) scores(b, h int, dst dense.Matrix[T]) {
-	form := exactOf(a.b.formOf(h))
+	form := exactOf(a.b.Form(h))
 	p := a.request(b, h, form)
 	mask, scores := form.mask(p.past, p.valid), form.scores(p.q.Cols)
 	mask.Pairs = p.pairs
@@ -23,32 +21,23 @@ func (a *tensorCall[T]) scores(b, h int, dst dense.Matrix[T]) {
 		if a.Scores < BiasedScores {
 			return
 		}
-		changes := dense.New[T](rows.Cols, rows.Rows)
-		mask.Changes(changes, lo)
-		for i := range rows.Rows {
-			row, open := rows.Row(i), false
-			for j := range row {
-				if x := changes.At(j, i); x == T(math.Inf(-1)) {
-					row[j] = x
-				} else {
-					row[j], open = row[j]+x, true
-				}
-			}
-			switch {
-			case a.Scores == Weights && open:
-				tiles.Weigh(scores, row)
-			case a.Scores == Weights:
-				clear(row)
-			}
+		if a.Scores == Weights {
+			weighSeen(scores, &mask, rows, lo)
+		} else {
+			mask.AddTo(rows, lo)
 		}
 	})
 }
 
-// formOf returns the form of a head.
-func (b *Batch[T]) formOf(h int) Form[T] {
-	u := 0
-	for len(b.units) > 1 && b.units[u].to <= h {
-		u++
+// weighSeen replaces the scores of the queries from query lo on by weights. Queries that see no key
+// have none.
+func weighSeen[T dense.Float](scores tiles.Scores, mask *tiles.Mask[T], rows dense.Matrix[T], lo int) {
+	open := mask.AddTo(rows, lo)
+	for i := range rows.Rows {
+		if open[i] {
+			tiles.Weigh(scores, rows.Row(i))
+		} else {
+			clear(rows.Row(i))
+		}
 	}
-	return b.units[u].form
 }

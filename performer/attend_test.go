@@ -50,10 +50,10 @@ func attendCases() []attendCase {
 
 // call returns the call of the case, whose first keys are past ones. A third of the pairs of a mask
 // and a tenth of the biases are closed, and the first query of every mask sees nothing.
-func call[T dense.Float](c attendCase, rng *rand.Rand) (performer.Exact[T], performer.Call[T]) {
+func call[T dense.Float](c attendCase, rng *rand.Rand) (performer.Exact[T], performer.AttendArgs[T]) {
 	const batch, d, dv = 2, 8, 5
 	keyHeads := c.heads / c.group
-	all := performer.Call[T]{
+	all := performer.AttendArgs[T]{
 		Q: normalTensor[T](rng, batch, c.heads, c.lq, d, c.tokens),
 		K: normalTensor[T](rng, batch, keyHeads, c.lk, d, c.tokens),
 		V: normalTensor[T](rng, batch, keyHeads, c.lk, dv, c.tokens), Lengths: c.lengths,
@@ -88,7 +88,7 @@ func rowsOf[T dense.Float](t dense.Tensor[T], from, to int) dense.Tensor[T] {
 }
 
 // asGiven returns the call with its first keys as past ones.
-func asGiven[T dense.Float](c attendCase, all performer.Call[T]) performer.Call[T] {
+func asGiven[T dense.Float](c attendCase, all performer.AttendArgs[T]) performer.AttendArgs[T] {
 	if c.past > 0 {
 		all.PastK, all.PastV = rowsOf(all.K, 0, c.past), rowsOf(all.V, 0, c.past)
 		all.K, all.V = rowsOf(all.K, c.past, c.lk), rowsOf(all.V, c.past, c.lk)
@@ -256,7 +256,7 @@ func TestAttendOtherForms(t *testing.T) {
 	phi, err := rff.ELU[float64](8)
 	require.NoError(t, err)
 	for _, causal := range []bool{false, true} {
-		linear, err := performer.New(phi, performer.Options{Causal: causal})
+		linear, err := performer.NewLinear(phi, performer.LinearOptions{Causal: causal})
 		require.NoError(t, err)
 		for _, c := range []attendCase{
 			{name: "plain", heads: 4, group: 2, lq: 9, lk: 9},

@@ -40,7 +40,7 @@ func TestCanBackward(t *testing.T) {
 		{half, elu, "performer: queries: performer.halfDifferentiable has logarithms without derivatives, want an rff.DifferentiableLog"},
 		{unknown, unknown, "performer: queries: " + unknown.(rff.Differentiable[float32]).CanBackward().Error()},
 	} {
-		a := must(newAttention(c.query, c.key, Options{}))
+		a := must(newAttention(c.query, c.key, LinearOptions{}))
 		x := dense.New[float32](2, 3)
 		if c.want == "" {
 			assert.NoError(t, a.CanBackward())
@@ -61,7 +61,7 @@ func TestBackwardShapes(t *testing.T) {
 	mat := dense.New[float32]
 	var none dense.Matrix[float32]
 	heads := must(NewBatch[float32](2, 2, Exact[float32]{}))
-	for _, form := range []Differentiable[float32]{attention(positive[float32](8, 4), Options{}), Exact[float32]{}, heads} {
+	for _, form := range []Differentiable[float32]{attention(positive[float32](8, 4), LinearOptions{}), Exact[float32]{}, heads} {
 		for want, f := range map[string]func(){
 			"performer: dout is 5×3, q is 5×4, v is 6×2, want 5×2, a gradient for each output": func() { form.Backward(none, none, none, mat(5, 4), mat(6, 4), mat(6, 2), mat(5, 3)) },
 			"performer: dout is 6×2, q is 5×4, v is 6×2, want 5×2, a gradient for each output": func() { form.Backward(none, none, none, mat(5, 4), mat(6, 4), mat(6, 2), mat(6, 2)) },
@@ -81,7 +81,7 @@ func TestBackwardShapes(t *testing.T) {
 func TestBackwardOfNothing(t *testing.T) {
 	for _, form := range everyForm[float64](4) {
 		for _, size := range [][3]int{{0, 0, 2}, {5, 5, 0}, {5, 0, 2}, {0, 5, 2}} {
-			a, linear := form.(*Attention[float64])
+			a, linear := form.(*Linear[float64])
 			causal := linear && a.opts.Causal
 			if e, ok := form.(Exact[float64]); ok {
 				causal = e.Causal

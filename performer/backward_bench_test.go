@@ -15,16 +15,16 @@ import (
 //	BenchmarkBackward/form=linear/type=float32/heads=1/L=4096
 func BenchmarkBackward(b *testing.B) {
 	b.Run("form=linear/type=float32", func(b *testing.B) {
-		benchmarkBackward(b, attention(positive[float32](256, 64), Options{}), 65536)
+		benchmarkBackward(b, attention(positive[float32](256, 64), LinearOptions{}), 65536)
 	})
 	b.Run("form=linear/type=float64", func(b *testing.B) {
-		benchmarkBackward(b, attention(positive[float64](256, 64), Options{}))
+		benchmarkBackward(b, attention(positive[float64](256, 64), LinearOptions{}))
 	})
 	b.Run("form=causal/type=float32", func(b *testing.B) {
-		benchmarkBackward(b, attention(positive[float32](256, 64), Options{Causal: true}), 65536)
+		benchmarkBackward(b, attention(positive[float32](256, 64), LinearOptions{Causal: true}), 65536)
 	})
 	b.Run("form=causal/type=float64", func(b *testing.B) {
-		benchmarkBackward(b, attention(positive[float64](256, 64), Options{Causal: true}))
+		benchmarkBackward(b, attention(positive[float64](256, 64), LinearOptions{Causal: true}))
 	})
 	b.Run("form=exact/type=float32", func(b *testing.B) { benchmarkBackward(b, Exact[float32]{}) })
 	b.Run("form=exact/type=float64", func(b *testing.B) { benchmarkBackward(b, Exact[float64]{}) })

@@ -11,7 +11,7 @@ import (
 )
 
 // Queries are learnt that fetch the value of the last of three keys.
-func ExampleAttention_Backward() {
+func ExampleLinear_Backward() {
 	w, err := orf.Draw[float64](orf.GramSchmidt{}, 64, 2, rand.NewPCG(1, 2))
 	if err != nil {
 		panic(err)
@@ -20,7 +20,7 @@ func ExampleAttention_Backward() {
 	if err != nil {
 		panic(err)
 	}
-	a, err := performer.New(phi, performer.Options{})
+	a, err := performer.NewLinear(phi, performer.LinearOptions{})
 	if err != nil {
 		panic(err)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/memory/layout"
 	"github.com/seed-feabd252/randfeat/internal/testing/allocs"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
 	"github.com/seed-feabd252/randfeat/internal/testing/race"
@@ -39,23 +40,23 @@ func testBackwardOfLargeNorms[T dense.Float](t *testing.T) {
 	for name, x := range map[string]dense.Matrix[T]{"large": large, "growing": growing, "shrinking": shrinking} {
 		in := [3]dense.Matrix[T]{x, x, v}
 		for _, m := range positiveMaps[T](d)[:3] {
-			for _, opts := range []Options{{}, {Causal: true}} {
+			for _, opts := range []LinearOptions{{}, {Causal: true}} {
 				a := attention(m.Map, opts)
 				for at, g := range backward[T](a, in, dout) {
-					require.True(t, finite(g), "%s %s %+v: input %d", name, m.name, opts, at)
+					require.True(t, layout.Finite(g), "%s %s %+v: input %d", name, m.name, opts, at)
 				}
 				requireLogGradients(t, a, in, dout, "%s %s %+v", name, m.name, opts)
 			}
 		}
 		for at, g := range backward[T](Exact[T]{Causal: true}, in, dout) {
-			require.True(t, finite(g), "%s exact: input %d", name, at)
+			require.True(t, layout.Finite(g), "%s exact: input %d", name, at)
 		}
 	}
 }
 
 // requireLogGradients compares gradients of values with weights formed in log space.
 // Their bound allows for the rounding of log-features and for weights that are lost.
-func requireLogGradients[T dense.Float](t *testing.T, a *Attention[T], in [3]dense.Matrix[T], dout dense.Matrix[T], format string, args ...any) {
+func requireLogGradients[T dense.Float](t *testing.T, a *Linear[T], in [3]dense.Matrix[T], dout dense.Matrix[T], format string, args ...any) {
 	t.Helper()
 	p := newPairs(a, in[0], in[1])
 	n := in[0].Rows
@@ -104,7 +105,7 @@ func (exponential[T]) Backward(dst, _, _ dense.Matrix[T]) dense.Matrix[T] {
 func testBackwardUnnormalisedRange[T dense.Float](t *testing.T) {
 	one := func(x float64) dense.Matrix[T] { return dense.Of(1, 1, []T{T(x)}) }
 	for _, causal := range []bool{false, true} {
-		a := attention(newExponential[T](), Options{Causal: causal, Unnormalised: true})
+		a := attention(newExponential[T](), LinearOptions{Causal: causal, Unnormalised: true})
 		for _, c := range []struct{ q, k, v, g float64 }{
 			{500, -500, 2, 3}, {-2000, 2000, 3, 1}, {60, 60, 1e-15, 1e-15}, {-60, -60, 1e15, 1e15}, {1e12, -1e12, 2, 3}, {-1e30, 1e30, 2, 3},
 		} {
@@ -178,8 +179,8 @@ func TestPastLeavesGradientsOfKeysAlone(t *testing.T) {
 	dout := rowsOf[float64](rng, n, d)
 	for _, form := range []Form[float64]{
 		Exact[float64]{Causal: true}, Exact[float64]{Causal: true, Unnormalised: true},
-		attention(positive[float64](16, d), Options{Causal: true, Unnormalised: true}),
-		attention(newIdentity(d), Options{Causal: true, Unnormalised: true}),
+		attention(positive[float64](16, d), LinearOptions{Causal: true, Unnormalised: true}),
+		attention(newIdentity(d), LinearOptions{Causal: true, Unnormalised: true}),
 	} {
 		want := backward(form, in, dout)
 		changed, changedOut := in, dout.Clone()
@@ -200,7 +201,7 @@ func newIdentity(d int) rff.Map[float64] { return must(rff.Identity[float64](d))
 // NaN anywhere reaches every gradient of a bidirectional form that is normalised.
 func TestBackwardShowsNaN(t *testing.T) {
 	rng := rand.New(source(223))
-	for _, form := range []Form[float64]{Exact[float64]{}, attention(positive[float64](16, 3), Options{}), attention(must(rff.Gaussian(frequencies[float64](16, 3), 3)), Options{})} {
+	for _, form := range []Form[float64]{Exact[float64]{}, attention(positive[float64](16, 3), LinearOptions{}), attention(must(rff.Gaussian(frequencies[float64](16, 3), 3)), LinearOptions{})} {
 		for spoilt := range 4 {
 			var in [4]dense.Matrix[float64]
 			for i := range in {
@@ -237,7 +238,7 @@ func testBackwardBits[T dense.Float](t *testing.T) {
 	dout := densetest.Normal[T](rng, n, d, 0, 1)
 	for _, x := range []dense.Matrix[T]{rowsOf[T](rng, n, d), growing} {
 		in := [3]dense.Matrix[T]{x, x, dout}
-		for _, form := range append(everyForm[T](d), must(NewBatch[T](3, 3, attention(positive[T](8, 2), Options{Causal: true})))) {
+		for _, form := range append(everyForm[T](d), must(NewBatch[T](3, 3, attention(positive[T](8, 2), LinearOptions{Causal: true})))) {
 			var want [3]dense.Matrix[T]
 			for _, processors := range []int{1, 2, 5} {
 				before := runtime.GOMAXPROCS(processors)
@@ -293,7 +294,7 @@ func (p *gradientProbe) CanBackward() error { return nil }
 func (p *gradientProbe) Kernel() kernels.Kernel { return kernels.DotProduct{} }
 
 func (p *gradientProbe) Backward(dst, _, _ dense.Matrix[float64]) dense.Matrix[float64] {
-	zero(dst)
+	layout.Zero(dst)
 	return dst
 }
 

@@ -22,14 +22,14 @@ type quadratic struct {
 	log, causal, quotients bool
 }
 
-func newQuadratic[T dense.Float](a *Attention[T], in [3]dense.Matrix[T], dout dense.Matrix[T]) *quadratic {
+func newQuadratic[T dense.Float](a *Linear[T], in [3]dense.Matrix[T], dout dense.Matrix[T]) *quadratic {
 	var none dense.Matrix[T]
 	double := func(m dense.Matrix[T]) dense.Matrix[float64] { return dense.Copy(dense.Matrix[float64]{}, m) }
-	p := &quadratic{log: a.logs, causal: a.opts.Causal, quotients: !a.opts.Unnormalised}
+	p := &quadratic{log: a.engine.Logs, causal: a.opts.Causal, quotients: !a.opts.Unnormalised}
 	p.v, p.g = double(in[2]), double(dout)
 	if p.log {
-		p.x, p.peakX = exponentials(double(a.mapQueries(none, in[0])))
-		p.y, p.peakY = exponentials(double(a.mapKeys(none, in[1])))
+		p.x, p.peakX = exponentials(double(a.engine.Features.Queries(none, in[0])))
+		p.y, p.peakY = exponentials(double(a.engine.Features.Keys(none, in[1])))
 	} else {
 		p.x, p.y = double(a.query.Transform(none, in[0])), double(a.key.Transform(none, in[1]))
 		p.peakX, p.peakY = make([]float64, p.x.Rows), make([]float64, p.y.Rows)
@@ -133,7 +133,7 @@ func through[T dense.Float](pull func(dx, x, slopes dense.Matrix[T]), x dense.Ma
 // requireGradients compares with the truth, allowing n·ε·Σ|terms| where n counts the
 // roundings of a term: the sums over features, tokens, values and dimensions, and
 // exponentials of arguments as large as the spread of log-features.
-func requireGradients[T dense.Float](t *testing.T, a *Attention[T], in [3]dense.Matrix[T], dout dense.Matrix[T], format string, args ...any) {
+func requireGradients[T dense.Float](t *testing.T, a *Linear[T], in [3]dense.Matrix[T], dout dense.Matrix[T], format string, args ...any) {
 	t.Helper()
 	p := newQuadratic(a, in, dout)
 	n := float64(a.m + in[0].Rows + in[1].Rows + in[2].Cols + in[0].Cols + 32)
@@ -144,8 +144,8 @@ func requireGradients[T dense.Float](t *testing.T, a *Attention[T], in [3]dense.
 		}
 		n += 8 * largest
 	}
-	dq, boundQ := through(a.pullQueries, in[0], p.dq, p.sizeQ)
-	dk, boundK := through(a.pullKeys, in[1], p.dk, p.sizeK)
+	dq, boundQ := through(a.engine.Features.PullQueries, in[0], p.dq, p.sizeQ)
+	dk, boundK := through(a.engine.Features.PullKeys, in[1], p.dk, p.sizeK)
 	got := backward[T](a, in, dout)
 	for at, g := range []struct{ want, bound dense.Matrix[float64] }{{dq, boundQ}, {dk, boundK}, {p.dv, p.sizeV}} {
 		size := 0.0

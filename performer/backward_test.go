@@ -27,7 +27,7 @@ func smooth(name string) bool { return name != "angular" && name != "arc-cosine 
 func differentiableMaps[T dense.Float](d int) []namedMap[T] {
 	var all []namedMap[T]
 	for _, m := range maps[T](d) {
-		if attention(m.Map, Options{}).CanBackward() == nil {
+		if attention(m.Map, LinearOptions{}).CanBackward() == nil {
 			all = append(all, m)
 		}
 	}

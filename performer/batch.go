@@ -1,10 +1,12 @@
 package performer
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"reflect"
 	"runtime"
+	"slices"
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
@@ -28,6 +30,11 @@ type Batch[T dense.Float] struct {
 	count           int       // of units
 	calls           pool.Of[batched[T]]
 }
+
+var (
+	_ Differentiable[float32] = (*Batch[float32])(nil)
+	_ Streaming[float32]      = (*Batch[float32])(nil)
+)
 
 // errNoBatch is the error of a Batch that NewBatch has not made.
 var errNoBatch = errors.New("performer: the Batch is zero, want one of NewBatch")
@@ -56,13 +63,11 @@ func NewBatch[T dense.Float](heads, keyHeads int, forms ...Form[T]) (*Batch[T], 
 		if isNil(form) {
 			return nil, fmt.Errorf("performer: form %d is nil", i)
 		}
-		p, ok := form.(maskedForm[T])
-		if !ok || p.dimension() == 0 {
-			continue
-		}
-		if d := p.dimension(); b.dim == 0 {
+		switch d := description(form).Dim; {
+		case d == 0:
+		case b.dim == 0:
 			b.dim = d
-		} else if b.dim != d {
+		case b.dim != d:
 			return nil, fmt.Errorf("performer: form %d takes points of R^%d, a form before it of R^%d, want the same", i, d, b.dim)
 		}
 	}
@@ -112,6 +117,15 @@ func (b *Batch[T]) unit(i int) unit[T] {
 // dimension of the queries that the forms take, or 0 for any.
 func (b *Batch[T]) Dims() (heads, keyHeads, d int) { return b.heads, b.keyHeads, b.dim }
 
+// Form returns the form of a head of queries. It panics if there is no such head.
+func (b *Batch[T]) Form(head int) Form[T] {
+	if head < 0 || head >= b.heads {
+		panic(fmt.Sprintf("performer: head %d of a Batch of %d heads", head, b.heads))
+	}
+	at, _ := slices.BinarySearchFunc(b.units, head, func(u unit[T], head int) int { return cmp.Compare(u.to-1, head) })
+	return b.units[min(at, len(b.units)-1)].form
+}
+
 // Forward is ForwardSequences of one sequence, all of whose keys count.
 func (b *Batch[T]) Forward(dst, q, k, v dense.Matrix[T]) dense.Matrix[T] {
 	return b.ForwardSequences(dst, q, k, v, Sequences{})
@@ -139,16 +153,50 @@ func (b *Batch[T]) Forward(dst, q, k, v dense.Matrix[T]) dense.Matrix[T] {
 // shapes if they do not fit. It also panics if a form of another package would have to leave out
 // keys or has a past.
 func (b *Batch[T]) ForwardSequences(dst, q, k, v dense.Matrix[T], s Sequences) dense.Matrix[T] {
-	b.check(q, k, v)
-	s.check(q.Rows, k.Rows)
+	b.check(q, k, v, s)
 	dst = dense.Ensure(dst, q.Rows, v.Cols/b.keyHeads*b.heads)
-	b.run(batched[T]{dst: dst, gradients: gradients[T]{q: q, k: k, v: v}, s: s, pieces: b.count})
+	b.run(batched[T]{gradientRequest: gradientRequest[T]{request: request[T]{dst: dst, q: q, k: k, v: v}}, s: s, pieces: b.count})
 	return dst
 }
 
-// check panics unless q (Lq×H·d), k (Lk×Hk·d) and v (Lk×Hk·dv) fit together and the forms.
-func (b *Batch[T]) check(q, k, v dense.Matrix[T]) {
+// Check returns the error that ForwardSequences panics with, or nil if q (Lq×H·d), k (Lk×Hk·d), v
+// (Lk×Hk·dv), s and the forms fit together. Causal forms of other packages may panic for shapes of
+// their own.
+func (b *Batch[T]) Check(q, k, v dense.Matrix[T], s Sequences) error {
 	if err := b.fits(q, k, v); err != nil {
+		return err
+	}
+	if err := s.fits(q.Rows, k.Rows); err != nil {
+		return err
+	}
+	return b.takes(k.Rows, s)
+}
+
+// takes returns an error if a form of another package would have to leave out some of so many keys,
+// or has a past that it cannot ignore.
+func (b *Batch[T]) takes(keys int, s Sequences) error {
+	if s.Valid == nil && s.Past == nil {
+		return nil
+	}
+	for _, u := range b.units {
+		if _, ok := u.form.(maskedForm[T]); ok {
+			continue
+		}
+		d, described := u.form.(Described)
+		ignores := described && !d.Describe().Causal
+		from := layout.Starts(nil, s.lengthsOfKeys(), keys)
+		for i := range len(from) - 1 {
+			if s.keysIn(from[i], from[i+1]) != nil || !ignores && s.pastOf(i, 1) != 0 {
+				return fmt.Errorf("performer: sequence %d has keys that do not count or a past, which %T cannot take", i, u.form)
+			}
+		}
+	}
+	return nil
+}
+
+// check panics with the error of Check.
+func (b *Batch[T]) check(q, k, v dense.Matrix[T], s Sequences) {
+	if err := b.Check(q, k, v, s); err != nil {
 		panic(err.Error())
 	}
 }
@@ -177,25 +225,21 @@ func (b *Batch[T]) fits(q, k, v dense.Matrix[T]) error {
 // batched is the task of one call. For outputs a piece is a unit in a sequence; for gradients it is
 // a head of keys in a sequence.
 type batched[T dense.Float] struct {
-	gradients[T]                 // outputs have q, k and v alone
-	dst          dense.Matrix[T] // for outputs
-	b            *Batch[T]
-	s            Sequences
-	backward     bool
-	pieces       int // of a sequence
+	gradientRequest[T] // the matrices of all heads and sequences
+	b                  *Batch[T]
+	s                  Sequences
+	backward           bool
+	pieces             int // of a sequence
 
 	fromQuery, fromKey []int // where sequences begin, and where the last sequence ends
 }
 
 // run computes a call.
 func (b *Batch[T]) run(call batched[T]) {
-	c, keys := b.calls.Get(), call.s.Keys
-	if keys == nil {
-		keys = call.s.Queries
-	}
+	c := b.calls.Get()
 	call.b = b
 	call.fromQuery = layout.Starts(c.fromQuery[:0], call.s.Queries, call.q.Rows)
-	call.fromKey = layout.Starts(c.fromKey[:0], keys, call.k.Rows)
+	call.fromKey = layout.Starts(c.fromKey[:0], call.s.lengthsOfKeys(), call.k.Rows)
 	*c = call
 	n, processors := (len(c.fromQuery)-1)*c.pieces, runtime.GOMAXPROCS(0)
 	together := n / processors * processors
@@ -217,7 +261,7 @@ func (c *batched[T]) piece(i, processors int) {
 		return
 	}
 	u := c.b.unit(at)
-	p := c.request(sequence, u, processors)
+	p := c.requestOf(sequence, u, processors)
 	p.dst = c.heads(c.dst, sequence, u)
 	if form, ok := u.form.(maskedForm[T]); ok {
 		form.attend(p)
@@ -226,19 +270,15 @@ func (c *batched[T]) piece(i, processors int) {
 	}
 }
 
-// request returns the request to a unit in a sequence, without the matrices to write.
-func (c *batched[T]) request(sequence int, u unit[T], processors int) request[T] {
+// requestOf returns the request to a unit in a sequence, without the matrices to write.
+func (c *batched[T]) requestOf(sequence int, u unit[T], processors int) request[T] {
 	q, k := c.heads(c.q, sequence, u), c.keyHead(c.k, sequence, u)
-	p := request[T]{
-		gradients: gradients[T]{q: q, k: k, v: c.keyHead(c.v, sequence, u)},
-		heads:     u.to - u.from, processors: processors,
+	return request[T]{
+		q: q, k: k, v: c.keyHead(c.v, sequence, u),
+		heads: u.to - u.from, processors: processors,
 		valid: c.s.keysIn(c.fromKey[sequence], c.fromKey[sequence+1]),
 		past:  c.s.pastOf(sequence, max(q.Rows, k.Rows)),
 	}
-	if _, ok := u.form.(maskedForm[T]); !ok && (p.valid != nil || p.past != 0) {
-		panic(fmt.Sprintf("performer: sequence %d has keys that do not count or a past, which %T cannot take", sequence, u.form))
-	}
-	return p
 }
 
 // heads returns the part of m for a sequence and a unit, where m has the shape of the queries or of
@@ -251,4 +291,24 @@ func (c *batched[T]) heads(m dense.Matrix[T], sequence int, u unit[T]) dense.Mat
 // shape of the keys or of the values.
 func (c *batched[T]) keyHead(m dense.Matrix[T], sequence int, u unit[T]) dense.Matrix[T] {
 	return layout.Head(m.RowRange(c.fromKey[sequence], c.fromKey[sequence+1]), u.from/(c.b.heads/c.b.keyHeads), c.b.keyHeads)
+}
+
+// NewState returns an empty [State] of all heads, for queries and keys of dimension d and
+// values of dimension dv a head. It returns an error if d is not the dimension that the forms
+// take, if d or dv is below 1, if a form has no State, as only [Linear], [Exact], causal
+// [Landmarks] and [Corrected] with a window have, or if the State takes more memory than the machine has.
+func (b *Batch[T]) NewState(d, dv int) (*State[T], error) {
+	if b.heads == 0 {
+		return nil, errNoBatch
+	}
+	if len(b.units) == 1 {
+		return newState(b.heads, b.keyHeads, d, dv, []Form[T]{b.units[0].form})
+	}
+	forms := make([]Form[T], b.heads)
+	for _, u := range b.units {
+		for h := u.from; h < u.to; h++ {
+			forms[h] = u.form
+		}
+	}
+	return newState(b.heads, b.keyHeads, d, dv, forms)
 }

@@ -6,7 +6,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
-	"github.com/seed-feabd252/randfeat/internal/memory/pool"
+	"github.com/seed-feabd252/randfeat/internal/memory/layout"
 )
 
 // Backward is BackwardSequences of one sequence, all of whose keys count.
@@ -40,18 +40,17 @@ func (b *Batch[T]) BackwardSequences(dq, dk, dv, q, k, v, dout dense.Matrix[T], 
 	if err := b.CanBackward(); err != nil {
 		panic(err.Error())
 	}
-	b.check(q, k, v)
-	s.check(q.Rows, k.Rows)
+	b.check(q, k, v, s)
 	dout.Check()
 	if width := v.Cols / b.keyHeads * b.heads; dout.Rows != q.Rows || dout.Cols != width {
 		panic(fmt.Sprintf("performer: dout is %d×%d, q is %d×%d, v is %d×%d, want %d×%d, a gradient for each output",
 			dout.Rows, dout.Cols, q.Rows, q.Cols, v.Rows, v.Cols, q.Rows, width))
 	}
-	g := gradients[T]{
-		dense.Ensure(dq, q.Rows, q.Cols), dense.Ensure(dk, k.Rows, k.Cols), dense.Ensure(dv, v.Rows, v.Cols),
-		q, k, v, dout,
+	g := gradientRequest[T]{
+		request: request[T]{q: q, k: k, v: v}, dout: dout,
+		dq: dense.Ensure(dq, q.Rows, q.Cols), dk: dense.Ensure(dk, k.Rows, k.Cols), dv: dense.Ensure(dv, v.Rows, v.Cols),
 	}
-	b.run(batched[T]{gradients: g, s: s, backward: true, pieces: b.keyHeads})
+	b.run(batched[T]{gradientRequest: g, s: s, backward: true, pieces: b.keyHeads})
 	return g.dq, g.dk, g.dv
 }
 
@@ -79,21 +78,23 @@ func (c *batched[T]) group(sequence, head, processors int) {
 			c.unit(sequence, u, dk, dv, processors)
 			continue
 		}
-		m, moreK, moreV := rowsFor[T](dk.Rows, dk.Cols, dv.Cols)
+		m, moreK, moreV := layout.TokensOf[T](dk.Rows, dk.Cols, dv.Cols)
 		c.unit(sequence, u, moreK, moreV, processors)
 		for j := range dk.Rows {
 			vecmath.AddScaled(dk.Row(j), moreK.Row(j), 1)
 			vecmath.AddScaled(dv.Row(j), moreV.Row(j), 1)
 		}
-		pool.Put(&rowMemories, m)
+		m.Release()
 	}
 }
 
 // unit computes the gradients of a unit in a sequence; dk and dv are for its keys and values.
 func (c *batched[T]) unit(sequence int, u unit[T], dk, dv dense.Matrix[T], processors int) {
-	p := c.request(sequence, u, processors)
-	p.dq, p.dk, p.dv, p.dout = c.heads(c.dq, sequence, u), dk, dv, c.heads(c.dout, sequence, u)
-	if form, ok := u.form.(maskedForm[T]); ok {
+	p := gradientRequest[T]{
+		request: c.requestOf(sequence, u, processors),
+		dq:      c.heads(c.dq, sequence, u), dk: dk, dv: dv, dout: c.heads(c.dout, sequence, u),
+	}
+	if form, ok := u.form.(maskedDifferentiable[T]); ok {
 		form.attendBackward(p)
 	} else {
 		u.form.(Differentiable[T]).Backward(p.dq, p.dk, p.dv, p.q, p.k, p.v, p.dout)

@@ -1,7 +1,6 @@
 package performer
 
 import (
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"runtime"
@@ -34,12 +33,11 @@ func (f batchForm[T]) Backward(dq, dk, dv, q, k, v, dout dense.Matrix[T]) (_, _,
 	return f.Batch.BackwardSequences(dq, dk, dv, q, k, v, dout, f.s)
 }
 
-// batchForms are the forms that batches know, elu+1 and Auto among them.
+// batchForms are the forms that batches know, elu+1 among them.
 func batchForms[T dense.Float](d int) []Form[T] {
 	all := everyForm[T](d)
 	for _, causal := range []bool{false, true} {
-		elu := attention[T](must(rff.ELU[T](d)), Options{Causal: causal})
-		all = append(all, elu, must(NewAuto(elu, Exact[T]{Causal: causal})))
+		all = append(all, attention[T](must(rff.ELU[T](d)), LinearOptions{Causal: causal}))
 	}
 	return all
 }
@@ -67,8 +65,8 @@ func TestBatchBackwardIsTheDerivative(t *testing.T) {
 			dout := densetest.Normal[float64](rng, c.queries, c.heads*dv, 0, 1)
 			for j, counts := range valid {
 				if !counts {
-					fill(in[1].Row(j), math.NaN())
-					fill(in[2].Row(j), math.NaN())
+					layout.Fill(in[1].Row(j), math.NaN())
+					layout.Fill(in[2].Row(j), math.NaN())
 					if j < c.queries && j%2 == 0 {
 						clear(dout.Row(j)[:dv])
 					}
@@ -241,7 +239,7 @@ func TestBatchBackwardOfForms(t *testing.T) {
 	rng := rand.New(source(245))
 	in := [3]dense.Matrix[float64]{rowsOf[float64](rng, n, 6*d), rowsOf[float64](rng, n, 2*d), rowsOf[float64](rng, n, 2*d)}
 	dout := densetest.Normal[float64](rng, n, 6*d, 0, 1)
-	elu := attention[float64](must(rff.ELU[float64](d)), Options{})
+	elu := attention[float64](must(rff.ELU[float64](d)), LinearOptions{})
 	foreign := must(NewBatch[float64](1, 1, Exact[float64]{}))
 	b := must(NewBatch[float64](6, 2, elu, elu, Exact[float64]{}, foreign, elu, elu))
 	assert.Equal(t, 4, b.count)
@@ -295,46 +293,13 @@ func TestBatchBackwardErrors(t *testing.T) {
 		assert.PanicsWithValue(t, want, f)
 	}
 	const why = "performer: queries: performer.rowMap[float32] has no derivatives, want an rff.Differentiable"
-	reLUs := attention(reLU[float32](4), Options{})
+	reLUs := attention(reLU[float32](4), LinearOptions{})
 	x := mat(3, 8)
-	for _, form := range []Form[float32]{reLUs, must(NewAuto(reLUs, Exact[float32]{}))} {
-		b = must(NewBatch[float32](2, 2, Exact[float32]{}, form))
-		assert.EqualError(t, b.CanBackward(), why)
-		assert.PanicsWithValue(t, why, func() { b.BackwardSequences(x, x, x, x, x, x, x, Sequences{}) })
-	}
-	auto := must(NewAuto(reLUs, Exact[float32]{}))
-	assert.PanicsWithValue(t, why, func() { auto.Backward(x, x, x, x, x, x, x) })
+	b = must(NewBatch[float32](2, 2, Exact[float32]{}, reLUs))
+	assert.EqualError(t, b.CanBackward(), why)
+	assert.PanicsWithValue(t, why, func() { b.BackwardSequences(x, x, x, x, x, x, x, Sequences{}) })
 	assert.EqualError(t, must(NewBatch[float32](2, 2, forwardOnly{})).CanBackward(),
 		"performer: performer.forwardOnly has no derivatives, want a Differentiable")
-}
-
-// Auto goes back by the form that it went forward by, in a batch too.
-func TestAutoBackward(t *testing.T) {
-	const d = 4
-	rng := rand.New(source(247))
-	for _, causal := range []bool{false, true} {
-		linear := attention[float32](must(rff.ELU[float32](d)), Options{Causal: causal})
-		exact := Exact[float32]{Causal: causal}
-		auto := must(NewAuto(linear, exact))
-		chosen := map[bool]bool{}
-		for _, n := range []int{2, 3000} {
-			in := [3]dense.Matrix[float32]{rowsOf[float32](rng, n, d), rowsOf[float32](rng, n, d), rowsOf[float32](rng, n, d)}
-			dout := densetest.Normal[float32](rng, n, d, 0, 1)
-			form := Form[float32](exact)
-			isLinear := choosesLinear(auto, n, n, d)
-			if isLinear {
-				form = linear
-			}
-			chosen[isLinear] = true
-			want := backward(form, in, dout)
-			for _, f := range []Form[float32]{auto, batchForm[float32]{must(NewBatch[float32](1, 1, auto)), Sequences{}}} {
-				for at, got := range backward(f, in, dout) {
-					require.True(t, densetest.Identical(want[at], got), "%T, causal %v, %d tokens, input %d", f, causal, n, at)
-				}
-			}
-		}
-		assert.Len(t, chosen, 2, "both are chosen: %v", fmt.Sprint(chosen))
-	}
 }
 
 // What stands in the place of a key or query that is left out has no effect even where its
@@ -345,7 +310,7 @@ func TestHolesGiveNothing(t *testing.T) {
 	far := densetest.Normal[float64](rng, n, d, 30, 0.1)
 	opposite := densetest.Normal[float64](rng, n, d, -30, 0.1)
 	near := densetest.Normal[float64](rng, n, d, 1, 0.1)
-	identity := attention[float64](must(rff.Identity[float64](d)), Options{Causal: true})
+	identity := attention[float64](must(rff.Identity[float64](d)), LinearOptions{Causal: true})
 	for name, c := range map[string]struct {
 		form Form[float64]
 		q, k dense.Matrix[float64]

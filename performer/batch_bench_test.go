@@ -26,8 +26,8 @@ func BenchmarkBatch(b *testing.B) {
 		name string
 		form Form[float32]
 	}{
-		{"linear", attention(positive[float32](256, d), Options{})},
-		{"causal", attention(positive[float32](256, d), Options{Causal: true})},
+		{"linear", attention(positive[float32](256, d), LinearOptions{})},
+		{"causal", attention(positive[float32](256, d), LinearOptions{Causal: true})},
 		{"exact", Exact[float32]{}},
 	} {
 		for _, keyHeads := range []int{8, 2, 1} {

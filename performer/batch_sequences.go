@@ -27,13 +27,6 @@ type Sequences struct {
 	Valid []bool
 }
 
-// check panics unless the lengths fit the numbers of queries and keys.
-func (s Sequences) check(queries, keys int) {
-	if err := s.fits(queries, keys); err != nil {
-		panic(err.Error())
-	}
-}
-
 // fits returns an error unless the lengths fit the numbers of queries and keys.
 func (s Sequences) fits(queries, keys int) error {
 	if s.Queries == nil && s.Keys != nil {
@@ -63,6 +56,14 @@ func (s Sequences) fits(queries, keys int) error {
 		return fmt.Errorf("performer: Sequences.Valid has length %d, want one for each of %d keys", len(s.Valid), keys)
 	}
 	return nil
+}
+
+// lengthsOfKeys returns the numbers of keys of the sequences, or nil for one sequence.
+func (s Sequences) lengthsOfKeys() []int {
+	if s.Keys == nil {
+		return s.Queries
+	}
+	return s.Keys
 }
 
 // keysIn returns the valid flags of the keys from ≤ j < to, or nil if they all count.

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/memory/layout"
 	"github.com/seed-feabd252/randfeat/internal/testing/allocs"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
 	"github.com/seed-feabd252/randfeat/internal/testing/race"
@@ -21,8 +22,8 @@ import (
 // bidirectionalForm returns the form that lets all queries see all keys.
 func bidirectionalForm[T dense.Float](form Form[T]) (all Form[T], causal bool) {
 	switch f := form.(type) {
-	case *Attention[T]:
-		return must(newAttention(f.query, f.key, Options{Unnormalised: f.opts.Unnormalised})), f.opts.Causal
+	case *Linear[T]:
+		return must(newAttention(f.query, f.key, LinearOptions{Unnormalised: f.opts.Unnormalised})), f.opts.Causal
 	case Exact[T]:
 		return Exact[T]{Scale: f.Scale, Unnormalised: f.Unnormalised}, f.Causal
 	case *Landmarks[T]:
@@ -115,7 +116,7 @@ func testBatch[T dense.Float](t *testing.T) {
 		{Queries: []int{3, 5, 4, 70, 3, 2}, Keys: []int{7, 70, 0, 80, 1, 140}, Past: []int{4, 20, 3, -2, 50, 138}},
 		{Queries: []int{9, 70, 4}, Keys: []int{12, 70, 4}, Past: []int{2, -65, -4}},
 	}
-	for _, form := range append(everyForm[T](d), attention[T](must(rff.ELU[T](d)), Options{}), attention[T](must(rff.ELU[T](d)), Options{Causal: true})) {
+	for _, form := range append(everyForm[T](d), attention[T](must(rff.ELU[T](d)), LinearOptions{}), attention[T](must(rff.ELU[T](d)), LinearOptions{Causal: true})) {
 		for _, heads := range [][2]int{{1, 1}, {4, 2}, {3, 1}} {
 			b := must(NewBatch(heads[0], heads[1], form))
 			for at, s := range layouts {
@@ -133,8 +134,8 @@ func testBatch[T dense.Float](t *testing.T) {
 					s.Valid = valid
 					for j, counts := range valid {
 						if !counts {
-							fill(k.Row(j), T(math.NaN()))
-							fill(v.Row(j), T(math.NaN()))
+							layout.Fill(k.Row(j), T(math.NaN()))
+							layout.Fill(v.Row(j), T(math.NaN()))
 						}
 					}
 					want := eachQuery(form, heads[0], heads[1], q, k, v, s)
@@ -205,7 +206,7 @@ func TestBatchOfForms(t *testing.T) {
 	const d = 3
 	rng := rand.New(source(202))
 	q, kv := densetest.Normal[float64](rng, 40, 4*d, 0, 1), densetest.Normal[float64](rng, 40, 2*d, 0, 1)
-	elu := attention[float64](must(rff.ELU[float64](d)), Options{})
+	elu := attention[float64](must(rff.ELU[float64](d)), LinearOptions{})
 	forms := []Form[float64]{elu, elu, Exact[float64]{}, mean{}}
 	b := must(NewBatch(4, 2, forms...))
 	heads, keyHeads, _ := b.Dims()
@@ -250,9 +251,7 @@ func testPadding[T dense.Float](t *testing.T) {
 	rng := rand.New(source(203))
 	x := densetest.Normal[T](rng, n, heads*d, 0, 1)
 	elu := must(rff.ELU[T](d))
-	all := append(everyForm[T](d), attention[T](elu, Options{}),
-		must(NewAuto(attention[T](elu, Options{}), Exact[T]{})),
-		must(NewAuto(attention[T](elu, Options{Causal: true}), Exact[T]{Causal: true})))
+	all := append(everyForm[T](d), attention[T](elu, LinearOptions{}), attention[T](elu, LinearOptions{Causal: true}))
 	for _, gap := range []int{0, 7} {
 		for _, form := range all {
 			b := must(NewBatch(heads, heads, form))
@@ -266,7 +265,7 @@ func testPadding[T dense.Float](t *testing.T) {
 						continue
 					}
 					content := []float64{0, 1e30, math.Inf(1), math.NaN(), -1}[(at+i)%5]
-					fill(padded.Row(i), T(content))
+					layout.Fill(padded.Row(i), T(content))
 				}
 				got := b.ForwardSequences(dense.Matrix[T]{}, padded, padded, padded, Sequences{Valid: valid})
 				if at == 0 {
@@ -292,8 +291,7 @@ func TestBatchAllocatesNothing(t *testing.T) {
 	s := Sequences{Queries: []int{70, 3, 20, 0}, Keys: []int{70, 90, 5, 4}, Past: []int{0, 40, 0, 0}}
 	q, kv := densetest.Normal[float32](rng, 93, 4*d, 0, 1), densetest.Normal[float32](rng, 169, 2*d, 0, 1)
 	dst := dense.New[float32](93, 4*d)
-	auto := must(NewAuto(attention(positive[float32](32, d), Options{}), Exact[float32]{}))
-	for _, form := range append(everyForm[float32](d), auto) {
+	for _, form := range everyForm[float32](d) {
 		b := must(NewBatch(4, 2, form))
 		for name, valid := range masks(rng, 169) {
 			s.Valid = valid
@@ -321,7 +319,7 @@ func TestBatchErrors(t *testing.T) {
 		assert.EqualError(t, err, want)
 	}
 	b := must(NewBatch(4, 2, exact))
-	reLUs := must(NewBatch[float32](2, 2, attention(reLU[float32](3), Options{})))
+	reLUs := must(NewBatch[float32](2, 2, attention(reLU[float32](3), LinearOptions{})))
 	mat := dense.New[float32]
 	var none dense.Matrix[float32]
 	call := func(s Sequences) func() {
@@ -376,7 +374,7 @@ func testRecurrence[T dense.Float](t *testing.T) {
 			}
 		}
 	}
-	b := must(NewBatch[T](heads, keyHeads, attention[T](must(rff.Identity[T](d)), Options{Causal: true, Unnormalised: true})))
+	b := must(NewBatch[T](heads, keyHeads, attention[T](must(rff.Identity[T](d)), LinearOptions{Causal: true, Unnormalised: true})))
 	got := b.ForwardSequences(dense.Matrix[T]{}, q, k, v, Sequences{})
 	for i := range got.Data {
 		got.Data[i] /= 2 // √d

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"testing"
-	"unsafe"
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
@@ -17,55 +16,69 @@ import (
 //
 //	BenchmarkAttention/form=linear/map=positive/type=float32/heads=1/L=4096
 func BenchmarkAttention(b *testing.B) {
-	b.Run("form=linear", func(b *testing.B) { benchmarkMaps(b, Options{}) })
-	b.Run("form=causal", func(b *testing.B) { benchmarkMaps(b, Options{Causal: true}) })
+	b.Run("form=linear", func(b *testing.B) { benchmarkMaps(b, LinearOptions{}) })
+	b.Run("form=causal", func(b *testing.B) { benchmarkMaps(b, LinearOptions{Causal: true}) })
 	b.Run("form=landmarks/map=softmax", func(b *testing.B) {
-		s := Shape{Features: 256, Projected: true}
 		lengths := []int{4096, 16384, 65536}
 		b.Run("type=float32", func(b *testing.B) {
-			benchmarkForm[float32](b, must(NewLandmarks(Exact[float32]{Scale: 1}, 256, source(1))), Shape.Linear, s, lengths)
+			benchmarkForm[float32](b, must(NewLandmarks(Exact[float32]{Scale: 1}, 256, source(1))), featureMACs(256, 64, false), lengths)
 		})
 		b.Run("type=float64", func(b *testing.B) {
-			benchmarkForm[float64](b, must(NewLandmarks(Exact[float64]{Scale: 1}, 256, source(1))), Shape.Linear, s, lengths)
+			benchmarkForm[float64](b, must(NewLandmarks(Exact[float64]{Scale: 1}, 256, source(1))), featureMACs(256, 64, false), lengths)
 		})
 	})
 	b.Run("form=exact/map=softmax", func(b *testing.B) {
 		lengths := []int{1024, 4096, 16384}
-		b.Run("type=float32", func(b *testing.B) { benchmarkForm[float32](b, Exact[float32]{}, Shape.Exact, Shape{}, lengths) })
-		b.Run("type=float64", func(b *testing.B) { benchmarkForm[float64](b, Exact[float64]{}, Shape.Exact, Shape{}, lengths) })
+		macs := func(n int) int { return n * n * 2 * benchmarkDim }
+		b.Run("type=float32", func(b *testing.B) { benchmarkForm[float32](b, Exact[float32]{}, macs, lengths) })
+		b.Run("type=float64", func(b *testing.B) { benchmarkForm[float64](b, Exact[float64]{}, macs, lengths) })
 	})
 }
 
-func benchmarkMaps(b *testing.B, opts Options) {
+// benchmarkDim is the dimension of queries, keys and values.
+const benchmarkDim = 64
+
+// featureMACs returns the number of multiply-adds for n queries and keys with m features, which are
+// functions of projections of d coordinates each. Causal attention adds pairs in chunks of 64 tokens.
+func featureMACs(m, d int, causal bool) func(n int) int {
+	return func(n int) int {
+		macs := 2 * n * m * (d + benchmarkDim + 1)
+		if causal {
+			macs += n * 64 * (m + benchmarkDim + 1)
+		}
+		return macs
+	}
+}
+
+func benchmarkMaps(b *testing.B, opts LinearOptions) {
 	b.Run("map=positive", func(b *testing.B) {
-		s := Shape{Features: 256, Projected: true, Causal: opts.Causal}
-		b.Run("type=float32", func(b *testing.B) { benchmarkMap(b, positive[float32](256, 64), opts, s, 1<<20) })
-		b.Run("type=float64", func(b *testing.B) { benchmarkMap(b, positive[float64](256, 64), opts, s) })
+		macs := featureMACs(256, benchmarkDim, opts.Causal)
+		b.Run("type=float32", func(b *testing.B) { benchmarkMap(b, positive[float32](256, 64), opts, macs, 1<<20) })
+		b.Run("type=float64", func(b *testing.B) { benchmarkMap(b, positive[float64](256, 64), opts, macs) })
 	})
 	b.Run("map=elu", func(b *testing.B) {
-		s := Shape{Features: 64, Causal: opts.Causal}
-		b.Run("type=float32", func(b *testing.B) { benchmarkMap[float32](b, must(rff.ELU[float32](64)), opts, s) })
-		b.Run("type=float64", func(b *testing.B) { benchmarkMap[float64](b, must(rff.ELU[float64](64)), opts, s) })
+		macs := featureMACs(64, 0, opts.Causal)
+		b.Run("type=float32", func(b *testing.B) { benchmarkMap[float32](b, must(rff.ELU[float32](64)), opts, macs) })
+		b.Run("type=float64", func(b *testing.B) { benchmarkMap[float64](b, must(rff.ELU[float64](64)), opts, macs) })
 	})
 }
 
-func benchmarkMap[T dense.Float](b *testing.B, m rff.Map[T], opts Options, s Shape, more ...int) {
+func benchmarkMap[T dense.Float](b *testing.B, m rff.Map[T], opts LinearOptions, macs func(n int) int, more ...int) {
 	lengths := append([]int{1024, 4096, 16384, 65536}, more...)
-	benchmarkForm[T](b, attention(m, opts), Shape.Linear, s, lengths)
+	benchmarkForm[T](b, attention(m, opts), macs, lengths)
 }
 
-func benchmarkForm[T dense.Float](b *testing.B, form Form[T], cost func(Shape) Cost, s Shape, lengths []int) {
+func benchmarkForm[T dense.Float](b *testing.B, form Form[T], macs func(n int) int, lengths []int) {
 	for _, n := range lengths {
-		b.Run(fmt.Sprintf("heads=1/L=%d", n), func(b *testing.B) { benchmarkHeads(b, form, 1, n, cost, s) })
+		b.Run(fmt.Sprintf("heads=1/L=%d", n), func(b *testing.B) { benchmarkHeads(b, form, 1, n, macs) })
 	}
 	b.Run("heads=8/L=4096", func(b *testing.B) {
-		benchmarkHeads[T](b, must(NewBatch(8, 8, form)), 8, 4096, cost, s)
+		benchmarkHeads[T](b, must(NewBatch(8, 8, form)), 8, 4096, macs)
 	})
 }
 
-func benchmarkHeads[T dense.Float](b *testing.B, form Form[T], heads, n int, cost func(Shape) Cost, s Shape) {
-	const d = 64
-	s.Queries, s.Keys, s.Dim, s.Values, s.ElementSize = n, n, d, d, int(unsafe.Sizeof(T(0)))
+func benchmarkHeads[T dense.Float](b *testing.B, form Form[T], heads, n int, macs func(n int) int) {
+	const d = benchmarkDim
 	rng := rand.New(source(70))
 	// Norms are those of q/d^¼ for standard normal q.
 	q, k, v := densetest.Normal[T](rng, n, heads*d, 0, 0.35), densetest.Normal[T](rng, n, heads*d, 0, 0.35), densetest.Normal[T](rng, n, heads*d, 0, 1)
@@ -78,6 +91,6 @@ func benchmarkHeads[T dense.Float](b *testing.B, form Form[T], heads, n int, cos
 		form.Forward(dst, q, k, v)
 	}
 	calls := float64(b.N) / b.Elapsed().Seconds()
-	b.ReportMetric(2*cost(s).MACs*float64(heads)*calls/1e9, "GFLOP/s")
+	b.ReportMetric(2*float64(macs(n)*heads)*calls/1e9, "GFLOP/s")
 	b.ReportMetric(float64(n)*calls, "tokens/s")
 }

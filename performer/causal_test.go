@@ -10,6 +10,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
+	"github.com/seed-feabd252/randfeat/rff"
 )
 
 // Whatever becomes of the tokens from some position on, outputs before it keep
@@ -23,7 +24,7 @@ func testFuture[T dense.Float](t *testing.T) {
 	rng := rand.New(source(20))
 	var causal []Form[T]
 	for _, m := range maps[T](d) {
-		causal = append(causal, attention(m.Map, Options{Causal: true}), attention(m.Map, Options{Causal: true, Unnormalised: true}))
+		causal = append(causal, attention(m.Map, LinearOptions{Causal: true}), attention(m.Map, LinearOptions{Causal: true, Unnormalised: true}))
 	}
 	causal = append(causal, Exact[T]{Causal: true}, Exact[T]{Causal: true, Unnormalised: true})
 
@@ -60,22 +61,6 @@ func hasNaN[T dense.Float](x []T) bool {
 	return false
 }
 
-// A chunk ends where a later key would need another reference, rather than
-// taking the maximum over all of its keys.
-func TestReferenceFollowsTheFirstTokenOnly(t *testing.T) {
-	r := newReference[float64](2)
-	logs := dense.Of(4, 2, []float64{1, 2, 5, 2, 1, 170, 1, 180})
-	r.raise(logs.Row(0), nil)
-	assert.Equal(t, []int64{2, 3}, r.exponent, "1 ≤ 2·ln 2, 2 ≤ 3·ln 2")
-	assert.Equal(t, 3, r.admits(logs, false), "180 is more than 250 bits above 3·ln 2, 170 is not")
-	peaks := make([]float64, 2)
-	peaksOf(peaks, logs)
-	assert.False(t, r.admitsAll(peaks))
-	changes := r.raise(peaks, nil)
-	assert.Equal(t, []int64{8, 260}, r.exponent)
-	assert.Equal(t, []change{{0, 2, 8}, {1, 3, 260}}, changes)
-}
-
 // Growing norms: token t has norm t/10, so that the sums over later tokens are
 // larger by hundreds of orders of magnitude and chunks are cut short.
 func TestGrowingNorms(t *testing.T) {
@@ -97,7 +82,7 @@ func testGrowingNorms[T dense.Float](t *testing.T) {
 	}
 	v := densetest.Normal[T](rng, n, 2, 0, 1)
 	for _, m := range positiveMaps[T](d) {
-		for _, opts := range []Options{{}, {Causal: true}} {
+		for _, opts := range []LinearOptions{{}, {Causal: true}} {
 			a := attention(m.Map, opts)
 			want, tol := newPairs(a, x, x).attend(dense.Copy(dense.Matrix[float64]{}, v))
 			require.Less(t, largest(tol), 1e-2, "the test means something")
@@ -122,7 +107,7 @@ func testExploding[T dense.Float](t *testing.T) {
 			phi[1] = T(math.Inf(-1))
 		}
 	}}}
-	for _, opts := range []Options{{}, {Causal: true}} {
+	for _, opts := range []LinearOptions{{}, {Causal: true}} {
 		a := attention[T](steps, opts)
 		for _, sign := range []T{1, -1} {
 			x, v := dense.New[T](n, 2), dense.New[T](n, 1)
@@ -131,6 +116,52 @@ func testExploding[T dense.Float](t *testing.T) {
 			}
 			want, tol := newPairs(a, x, x).attend(dense.Copy(dense.Matrix[float64]{}, v))
 			densetest.RequireClose(t, want, tol, a.Forward(dense.Matrix[T]{}, x, x, v), "%+v sign %v", opts, sign)
+		}
+	}
+}
+
+// The sign of a zero is a bit too. Here all that rows from 257 on add up is −0, of
+// products that underflow and of negative zeros, with what comes from rows far before
+// as well. Zeros of the future would make it +0.
+func TestSignOfZeroInThePast(t *testing.T) {
+	densetest.Both(t, testSignOfZero[float32], testSignOfZero[float64])
+}
+
+func testSignOfZero[T dense.Float](t *testing.T) {
+	const n, near, at = 300, 256, 290
+	tiny := T(math.SmallestNonzeroFloat32)
+	if small := math.SmallestNonzeroFloat64; densetest.Roundoff[T]() < 0x1p-50 {
+		tiny = T(small)
+	}
+	v := densetest.Filled[T](n, 1, T(math.Copysign(0, -1)))
+	v.Data[0], v.Data[near] = -tiny, -tiny
+
+	// Weights 0.16, of sums that are −tiny; or e^(−10) and, for what is before, e^(−9).
+	q, k := densetest.Filled[T](n, 1, 0.4), densetest.Filled[T](n, 1, 0.4)
+	k.Data[0] = 1
+	ones, steps := densetest.Filled[T](n, 1, 1), densetest.Filled[T](n, 1, 10)
+	for j := range near {
+		steps.Data[j] = 0.5
+	}
+	steps.Data[0], steps.Data[near] = 1, 0
+	for _, o := range forms[2:] {
+		for _, c := range []struct {
+			form Form[T]
+			q, k dense.Matrix[T]
+		}{
+			{attention[T](must(rff.Identity[T](1)), o), q, k},
+			{Exact[T]{Scale: 1, Causal: true, Unnormalised: o.Unnormalised}, ones, steps},
+		} {
+			want := c.form.Forward(dense.Matrix[T]{}, c.q, c.k, v)
+			require.Zero(t, want.Data[at-1])
+			for _, future := range []float64{0, 1, -1, math.NaN(), math.Inf(1)} {
+				changed := v.Clone()
+				for i := at; i < n; i++ {
+					changed.Data[i] = T(future)
+				}
+				got := c.form.Forward(dense.Matrix[T]{}, c.q, c.k, changed)
+				assert.True(t, densetest.Identical(want.RowRange(0, at), got.RowRange(0, at)), "%T, future %v", c.form, future)
+			}
 		}
 	}
 }

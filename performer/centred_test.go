@@ -21,12 +21,12 @@ func testCentredAttention[T dense.Float](t *testing.T) {
 	b[0], c[0], c[1] = 100, -60, 80
 	phi := must(rff.SoftmaxPositive(frequencies[T](m, d), 0.25))
 	wideB, wideC := wide(dense.Of(1, d, b)).Data, wide(dense.Of(1, d, c)).Data
-	truth := attention(must(rff.Centred(must(rff.SoftmaxPositive(frequencies[float64](m, d), 0.25)), wideB, wideC)), Options{})
+	truth := attention(must(rff.Centred(must(rff.SoftmaxPositive(frequencies[float64](m, d), 0.25)), wideB, wideC)), LinearOptions{})
 	for _, norm := range []float64{1, 30} {
 		q, k := plus(decaying[T](1, n, d, norm*norm/3), b, 1), plus(decaying[T](2, n, d, norm*norm/3), c, 1)
 		ones, v := densetest.Filled(n, 1, T(1)), decaying[T](3, n, 3, 1)
 		for _, causal := range []bool{false, true} {
-			a := attention(must(rff.Centred(phi, b, c)), Options{Causal: causal})
+			a := attention(must(rff.Centred(phi, b, c)), LinearOptions{Causal: causal})
 			for _, x := range a.Forward(none, q, k, ones).Data {
 				require.Equal(t, T(1), x, "norm %g, causal %v", norm, causal)
 			}
@@ -66,8 +66,8 @@ func TestCentringLowersErrors(t *testing.T) {
 			"positive": func(_, _ dense.Matrix[float64]) rff.Map[float64] { return must(rff.SoftmaxPositive(w, 0.25)) },
 			"SDERF":    func(x, y dense.Matrix[float64]) rff.Map[float64] { return must(rff.SDERF(w, x, y, 0.25)) },
 		} {
-			left := frobeniusError(attention(phi(q, k), Options{}).Forward(none, q, k, v), want)
-			off := frobeniusError(attention(must(rff.Centred(phi(q0, k0), b, c)), Options{}).Forward(none, q, k, v), want)
+			left := frobeniusError(attention(phi(q, k), LinearOptions{}).Forward(none, q, k, v), want)
+			off := frobeniusError(attention(must(rff.Centred(phi(q0, k0), b, c)), LinearOptions{}).Forward(none, q, k, v), want)
 			if mean == 0 {
 				assert.InDelta(t, left, off, 1e-10, name)
 			} else {

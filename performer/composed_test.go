@@ -33,10 +33,10 @@ func TestAttentionOverAComposedMap(t *testing.T) {
 	require.NoError(t, err)
 
 	for _, causal := range []bool{false, true} {
-		opts := performer.Options{Causal: causal}
-		a, err := performer.New(f, opts)
+		opts := performer.LinearOptions{Causal: causal}
+		a, err := performer.NewLinear(f, opts)
 		require.NoError(t, err)
-		b, err := performer.New(then, opts)
+		b, err := performer.NewLinear(then, opts)
 		require.NoError(t, err)
 		var none dense.Matrix[float64]
 		zq, zk := first.Transform(none, q), first.Transform(none, k)

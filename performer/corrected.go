@@ -7,8 +7,13 @@ import (
 	"runtime"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/memory/layout"
 	"github.com/seed-feabd252/randfeat/internal/memory/pool"
 	"github.com/seed-feabd252/randfeat/kernels"
+	"github.com/seed-feabd252/randfeat/performer/internal/near"
+	"github.com/seed-feabd252/randfeat/performer/internal/nystroem"
+	"github.com/seed-feabd252/randfeat/performer/internal/streams"
+	"github.com/seed-feabd252/randfeat/performer/internal/sums"
 )
 
 // CorrectedOptions says what a [Corrected] corrects. At least one field is above 0.
@@ -54,7 +59,7 @@ type CorrectedOptions struct {
 // is a landmark, whose weights are exact already, has c_j = 0. Where errors come from few keys, as in
 // a text whose rare words are no landmarks, n samples leave almost no error. Where errors are spread
 // over many more keys than n, the noise of the samples may be larger than the error that they mend,
-// and with random features it nearly always is: [Audit] tells. [Corrected.Variances] has the law.
+// and with random features it nearly always is: package audit tells. [Corrected.Variances] has the law.
 //
 // # Cost and memory
 //
@@ -73,14 +78,14 @@ type CorrectedOptions struct {
 // whatever GOMAXPROCS is. Methods of the zero Corrected panic.
 type Corrected[T dense.Float] struct {
 	opts      CorrectedOptions
-	exact     Exact[T]      // what the base approximates
-	a         *Attention[T] // the base, with sums, or nil
-	landmarks *Landmarks[T] // the base, with sums, or nil
+	exact     Exact[T]        // what the base approximates
+	engine    *sums.Engine[T] // of the base, undivided; without features if landmarks are chosen
+	landmarks *Landmarks[T]   // the base, undivided, or nil for features
 	seed      [2]uint64
-	calls     pool.Of[correctedCall[T]]
+	calls     pool.Of[near.Call[T]]
 }
 
-// NewCorrected returns attention that corrects base: an [Attention] whose map estimates
+// NewCorrected returns attention that corrects base: a [Linear] whose map estimates
 // [kernels.Softmax], or a [Landmarks]. Corrected is causal and unnormalised if base is. src seeds the
 // samples; it may be nil without samples.
 //
@@ -89,30 +94,28 @@ type Corrected[T dense.Float] struct {
 func NewCorrected[T dense.Float](base Form[T], opts CorrectedOptions, src rand.Source) (*Corrected[T], error) {
 	c := &Corrected[T]{opts: opts}
 	switch b := base.(type) {
-	case *Attention[T]:
+	case *Linear[T]:
 		if b == nil || b.query == nil {
-			return nil, errors.New("performer: base is a nil or zero Attention, want one of New")
+			return nil, errors.New("performer: base is a nil or zero Linear, want one of NewLinear")
 		}
 		kernel, ok := b.query.Kernel().(kernels.Softmax)
 		if !ok {
 			return nil, fmt.Errorf("performer: base has a map of the kernel %v, want kernels.Softmax", b.query.Kernel())
 		}
-		a, err := newAttention(b.query, b.key, Options{Unnormalised: b.opts.Unnormalised})
-		if err != nil {
-			return nil, err
-		}
-		a.sums = true
+		o := b.engine.Operator
+		o.Causal, o.Undivided = false, true
 		if kernel.Scale == 0 {
 			kernel.Scale = 1
 		}
-		c.a, c.exact = a, Exact[T]{Scale: kernel.Scale, Causal: b.opts.Causal, Unnormalised: b.opts.Unnormalised}
+		c.engine, c.exact = sums.New(o), Exact[T]{Scale: kernel.Scale, Causal: b.opts.Causal, Unnormalised: b.opts.Unnormalised}
 	case *Landmarks[T]:
 		if b == nil || b.n == 0 {
 			return nil, errors.New("performer: base is a nil or zero Landmarks, want one of NewLandmarks")
 		}
-		c.landmarks, c.exact = b.withSums(), b.exact
+		c.landmarks, c.exact = b.undivided(), b.exact
+		c.engine = c.landmarks.engine
 	default:
-		return nil, fmt.Errorf("performer: base is a %T, want an *Attention or a *Landmarks", base)
+		return nil, fmt.Errorf("performer: base is a %T, want a *Linear or a *Landmarks", base)
 	}
 	switch {
 	case opts.Window < 0:
@@ -131,21 +134,34 @@ func NewCorrected[T dense.Float](base Form[T], opts CorrectedOptions, src rand.S
 	return c, nil
 }
 
-// withSums returns a copy of l whose calls leave numerators and denominators undivided.
-func (l *Landmarks[T]) withSums() *Landmarks[T] {
-	to := &Landmarks[T]{exact: l.exact, n: l.n, seed: l.seed, z: l.z, d: l.d, sums: true}
+// undivided returns a copy of l whose calls leave numerators and denominators undivided.
+func (l *Landmarks[T]) undivided() *Landmarks[T] {
+	to := &Landmarks[T]{exact: l.exact, n: l.n, seed: l.seed, z: l.z, d: l.d}
 	if l.means != nil {
-		to.means = &landmarkMeans[T]{query: l.means.query, key: l.means.key, absolute: true}
+		to.means = &nystroem.Means[T]{Query: l.means.Query, Key: l.means.Key, Absolute: true}
 	}
-	if l.given != nil {
-		set := *l.given.landmarks
-		set.means = to.means
-		to.give(&set)
+	if l.set != nil {
+		to.set = l.set.Under(to.means)
 	}
+	to.setEngine(true)
 	return to
 }
 
-var _ describedForm = (*Corrected[float32])(nil)
+var (
+	_ maskedForm[float32]  = (*Corrected[float32])(nil)
+	_ Streaming[float32]   = (*Corrected[float32])(nil)
+	_ remembering[float32] = (*Corrected[float32])(nil)
+	_ Described            = (*Corrected[float32])(nil)
+)
+
+// Describe returns the Description of the base. Attention without a Window is Rowwise, as samples
+// depend on keys alone. Which keys are near depends on the place of a query.
+func (c *Corrected[T]) Describe() Description {
+	c.checkMade()
+	d := c.exact.Describe()
+	d.Dim, d.Rowwise = c.engine.D, c.opts.Window == 0
+	return d
+}
 
 // Forward computes attention of the queries q (Lq×d) over the keys k (Lk×d) and values v (Lk×dv)
 // into dst (Lq×dv), which Forward returns; a zero dst is allocated.
@@ -159,59 +175,65 @@ var _ describedForm = (*Corrected[float32])(nil)
 func (c *Corrected[T]) Forward(dst, q, k, v dense.Matrix[T]) dense.Matrix[T] {
 	c.check(q, k, v)
 	dst = dense.Ensure(dst, q.Rows, v.Cols)
-	c.attend(request[T]{gradients: gradients[T]{q: q, k: k, v: v}, dst: dst, heads: 1, processors: runtime.GOMAXPROCS(0)})
+	c.attend(request[T]{dst: dst, q: q, k: k, v: v, heads: 1, processors: runtime.GOMAXPROCS(0)})
 	return dst
 }
 
 // check panics unless a constructor has made c, and q, k and v fit together and the base.
 func (c *Corrected[T]) check(q, k, v dense.Matrix[T]) {
-	d := c.dimension()
+	c.checkMade()
 	checkShapes(q, k, v, c.exact.Causal)
-	if d != 0 && q.Cols != d {
+	if d := c.engine.D; d != 0 && q.Cols != d {
 		panic(fmt.Sprintf("performer: q is %d×%d, k is %d×%d, but the base takes points of R^%d", q.Rows, q.Cols, k.Rows, k.Cols, d))
 	}
 }
 
-// dimension returns that of the points of the base. It panics unless a constructor has made c.
-func (c *Corrected[T]) dimension() int {
-	switch {
-	case c.landmarks != nil:
-		return c.landmarks.d
-	case c.a != nil:
-		return c.a.d
+// checkMade panics unless a constructor has made c.
+func (c *Corrected[T]) checkMade() {
+	if c.engine == nil {
+		panic("performer: the Corrected is zero, want one of NewCorrected")
 	}
-	panic("performer: the Corrected is zero, want one of NewCorrected")
 }
 
 func (c *Corrected[T]) shares() bool { return !c.exact.Causal }
 
-func (c *Corrected[T]) options() Options { return c.exact.options() }
-
-// rowwise reports that samples depend on keys alone. Which keys are near depends on the number of a
-// query.
-func (c *Corrected[T]) rowwise() bool { return c.opts.Window == 0 }
-
 func (c *Corrected[T]) attend(p request[T]) {
 	if c.exact.Causal {
-		if c.a != nil {
-			attendCausal(p, c.a, c.exact, c.opts.Window)
-			return
-		}
-		attendCausal(p, c.landmarks.given, c.exact, c.opts.Window)
+		attendCausal(p, c.engine, c.exact, c.opts.Window)
 		return
 	}
 	if p.q.Rows == 0 || p.v.Cols == 0 {
 		return
 	}
-	k, v, copies := validOnly(p.k, p.v, p.valid)
+	k, v, copies := layout.ValidOnly(p.k, p.v, p.valid)
 	if c.isExact(max(p.q.Rows, p.k.Rows), k.Rows) {
 		p.k, p.v, p.valid = k, v, nil
 		c.exact.attend(p)
 	} else {
-		c.run(p, k, v)
+		w, chosen := c.open(p, k, v)
+		w.Answer()
+		c.close(w, chosen)
 	}
-	if copies != nil {
-		pool.Put(&rowMemories, copies)
+	copies.Release()
+}
+
+// open prepares a call for a bidirectional request with the keys k and values v that count, which
+// close gives back, with landmarks chosen among the keys if the base chooses them.
+func (c *Corrected[T]) open(p request[T], k, v dense.Matrix[T]) (w *near.Call[T], chosen *landmarkCall[T]) {
+	engine := c.engine
+	if c.landmarks != nil {
+		engine, chosen = c.landmarks.engineFor(k)
+	}
+	w = c.calls.Get()
+	w.Open(c.exact.near(engine, c.opts.Window, k.Cols), p.heads, p.dst, p.q, k, v, p.k.Rows, p.valid, c.opts.Samples, c.seed)
+	return w, chosen
+}
+
+func (c *Corrected[T]) close(w *near.Call[T], chosen *landmarkCall[T]) {
+	w.Close()
+	c.calls.Put(w)
+	if c.landmarks != nil {
+		c.landmarks.release(chosen)
 	}
 }
 
@@ -221,18 +243,6 @@ func (c *Corrected[T]) isExact(rows, keys int) bool {
 	return keys == 0 || c.opts.Window >= rows || c.opts.Samples >= keys || c.landmarks != nil && c.landmarks.isExact(keys)
 }
 
-// CanBackward returns an error: a Corrected has no derivatives.
-func (c *Corrected[T]) CanBackward() error {
-	return errors.New("performer: Corrected has no derivatives")
-}
-
-// Backward panics with the text of CanBackward.
-func (c *Corrected[T]) Backward(dq, dk, dv, q, k, v, dout dense.Matrix[T]) (_, _, _ dense.Matrix[T]) {
-	panic(c.CanBackward().Error())
-}
-
-func (c *Corrected[T]) attendBackward(request[T]) { panic(c.CanBackward().Error()) }
-
 // NewState returns an empty [State] of one head, for queries and keys of dimension d and values of
 // dimension dv: it keeps the keys and values of Window + max(Window, m) tokens at most, and sums of
 // m×(dv+1) over the tokens before. It returns an error if there are samples, or no window, if
@@ -240,4 +250,46 @@ func (c *Corrected[T]) attendBackward(request[T]) { panic(c.CanBackward().Error(
 // takes more memory than the machine has.
 func (c *Corrected[T]) NewState(d, dv int) (*State[T], error) {
 	return newState[T](1, 1, d, dv, []Form[T]{c})
+}
+
+func (c *Corrected[T]) newMemory(heads, keyHeads, d, dv int) (streams.Memory[T], error) {
+	switch {
+	case c.opts.Samples > 0 || c.opts.Window == 0:
+		return nil, fmt.Errorf("performer: Window = %d, Samples = %d, want a window and no samples for a state", c.opts.Window, c.opts.Samples)
+	case c.landmarks == nil && d != c.engine.D:
+		return nil, fmt.Errorf("performer: d = %d, but the maps take points of R^%d", d, c.engine.D)
+	case c.landmarks != nil:
+		if err := c.landmarks.checkState(d); err != nil {
+			return nil, err
+		}
+	}
+	return memoryOf(streams.NewNear(c.exact.near(c.engine, c.opts.Window, d), heads, keyHeads, d, dv))
+}
+
+// Variances returns the law of the sample: the variances of the numerators and denominators of
+// Forward over the seeds, given the base and the probabilities, which are those of Forward. Column
+// c < dv of row i has Var(Σ_j W_ij·v_jc)/D_i² for the weights W of [Corrected] and D_i = Σ_j A_ij,
+// the last column (of dv+1) Var(Σ_j W_ij)/D_i². Where that is not far below 1, denominators may be
+// near zero.
+//
+// With x_j = (A_ij − Â_ij)·v_jc/D_i, or 0 where key j is near, and the part π_js of key j in interval
+// s of length 1, the variance is exactly
+//
+//	Σ_s [Σ_j π_js·(x_j/π_j)² − (Σ_j π_js·x_j/π_j)²],
+//
+// for the keys with 0 < π_j < 1. It is at most that of n keys drawn with replacement with the
+// probabilities π_j/n. Without samples all variances are zero.
+//
+// Variances takes O(Lq·Lk·(m+d+dv)) time and O((m+Lq+Lk)·Lk) memory: it is for inspection. It panics
+// with the shapes if they do not fit.
+func (c *Corrected[T]) Variances(q, k, v dense.Matrix[T]) dense.Matrix[float64] {
+	c.check(q, k, v)
+	variances := dense.New[float64](q.Rows, v.Cols+1)
+	if q.Rows == 0 || c.opts.Samples == 0 || c.isExact(max(q.Rows, k.Rows), k.Rows) {
+		return variances
+	}
+	w, chosen := c.open(request[T]{q: q, k: k, v: v, heads: 1}, k, v)
+	w.Variances(variances)
+	c.close(w, chosen)
+	return variances
 }

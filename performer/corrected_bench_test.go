@@ -21,7 +21,7 @@ func BenchmarkCorrected(b *testing.B) {
 	corrected := func(base Form[float32], o CorrectedOptions) Form[float32] {
 		return must(NewCorrected(base, o, source(2)))
 	}
-	features, causal := attention(phi, Options{}), attention(phi, Options{Causal: true})
+	features, causal := attention(phi, LinearOptions{}), attention(phi, LinearOptions{Causal: true})
 	for _, f := range []struct {
 		name string
 		form Form[float32]

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/memory/layout"
 	"github.com/seed-feabd252/randfeat/internal/testing/allocs"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
 	"github.com/seed-feabd252/randfeat/internal/testing/race"
@@ -30,7 +31,7 @@ func causalByDefinition[T dense.Float](c *Corrected[T], base Form[T], q, k, v de
 				continue
 			}
 			w := exact.At(i, j)
-			if !near(i, j, c.opts.Window, featuresOf(c)) {
+			if !isNear(i, j, c.opts.Window, c.engine.M) {
 				w = far.At(i, j)
 			}
 			total += w
@@ -62,7 +63,7 @@ func testCausalCorrected[T dense.Float](t *testing.T) {
 	}
 	for _, base := range corrigibles[T]()[1:] {
 		for _, plain := range []bool{false, true} {
-			form, weights := base.of(Options{Causal: true, Unnormalised: plain}), base.of(Options{Unnormalised: true})
+			form, weights := base.of(LinearOptions{Causal: true, Unnormalised: plain}), base.of(LinearOptions{Unnormalised: true})
 			for _, window := range []int{1, 7, 64, 70} {
 				c := must(NewCorrected(form, CorrectedOptions{Window: window}, nil))
 				batch := must(NewBatch[T](1, 1, c))
@@ -70,15 +71,15 @@ func testCausalCorrected[T dense.Float](t *testing.T) {
 				spoilt := [3]dense.Matrix[T]{q, k.Clone(), v.Clone()}
 				for j, counts := range valid {
 					if !counts {
-						fill(spoilt[1].Row(j), T(math.NaN()))
-						fill(spoilt[2].Row(j), T(math.NaN()))
+						layout.Fill(spoilt[1].Row(j), T(math.NaN()))
+						layout.Fill(spoilt[2].Row(j), T(math.NaN()))
 					}
 				}
 				masked := batch.ForwardSequences(none, q, spoilt[1], spoilt[2], Sequences{Valid: valid})
 				for mask, out := range []dense.Matrix[T]{got, masked} {
 					want, terms := causalByDefinition(c, weights, q, k, v, [][]bool{nil, valid}[mask])
 					for i := range n {
-						tolerance := 40 * float64(n+featuresOf(c)+d) * densetest.Roundoff[T]() * terms[i]
+						tolerance := 40 * float64(n+c.engine.M+d) * densetest.Roundoff[T]() * terms[i]
 						for col, x := range out.Row(i) {
 							require.InDelta(t, want.At(i, col), float64(x), tolerance, "%s, window %d, row %d", base.name, window, i)
 						}
@@ -91,7 +92,7 @@ func testCausalCorrected[T dense.Float](t *testing.T) {
 				spoilt = [3]dense.Matrix[T]{q.Clone(), k.Clone(), v.Clone()}
 				for _, m := range spoilt {
 					for i := 90; i < n; i++ {
-						fill(m.Row(i), T(math.NaN()))
+						layout.Fill(m.Row(i), T(math.NaN()))
 					}
 				}
 				require.True(t, densetest.Identical(got.RowRange(0, 90), c.Forward(none, spoilt[0], spoilt[1], spoilt[2]).RowRange(0, 90)))
@@ -123,7 +124,7 @@ func testStateOfCorrected[T dense.Float](t *testing.T) {
 	for _, base := range corrigibles[T]()[1:] {
 		for _, plain := range []bool{false, true} {
 			for _, window := range []int{1, 30} {
-				c := must(NewCorrected(base.of(Options{Causal: true, Unnormalised: plain}), CorrectedOptions{Window: window}, nil))
+				c := must(NewCorrected(base.of(LinearOptions{Causal: true, Unnormalised: plain}), CorrectedOptions{Window: window}, nil))
 				b := must(NewBatch[T](heads, keyHeads, c))
 				want := wide(b.Forward(none, q, k, v))
 				s, chunks := must(b.NewState(d, dv)), must(b.NewState(d, dv))
@@ -173,14 +174,14 @@ func testMergeCorrected[T dense.Float](t *testing.T) {
 	none := dense.Matrix[T]{}
 	q, k, v := decaying[T](1, 5, d, 3), decaying[T](2, n, d, 3), decaying[T](3, n, dv, 1)
 	for _, base := range corrigibles[T]()[3:] {
-		c := must(NewCorrected(base.of(Options{Causal: true}), CorrectedOptions{Window: 20}, nil))
+		c := must(NewCorrected(base.of(LinearOptions{Causal: true}), CorrectedOptions{Window: 20}, nil))
 		first, second := must(c.NewState(d, dv)), must(c.NewState(d, dv))
 		const last = 15 // tokens of the second, all of which are near
 		first.Append(k.RowRange(0, n-last), v.RowRange(0, n-last))
 		second.Append(k.RowRange(n-last, n), v.RowRange(n-last, n))
 		require.NoError(t, first.Merge(second))
 		got := first.Attend(none, q)
-		far := wide(base.of(Options{Unnormalised: true}).Forward(none, q, k, identity[T](n)))
+		far := wide(base.of(LinearOptions{Unnormalised: true}).Forward(none, q, k, identity[T](n)))
 		exact := Exact[float64]{Scale: 0.5, Unnormalised: true}.Weights(dense.Matrix[float64]{}, wide(q), wide(k))
 		for i := range q.Rows {
 			total, terms, want := 0.0, 0.0, make([]float64, dv)
@@ -195,7 +196,7 @@ func testMergeCorrected[T dense.Float](t *testing.T) {
 				}
 			}
 			for col, x := range got.Row(i) {
-				require.InDelta(t, want[col]/total, float64(x), 40*float64(n+featuresOf(c))*densetest.Roundoff[T]()*terms/math.Abs(total), base.name)
+				require.InDelta(t, want[col]/total, float64(x), 40*float64(n+c.engine.M)*densetest.Roundoff[T]()*terms/math.Abs(total), base.name)
 			}
 		}
 	}
@@ -206,20 +207,20 @@ func TestMergeCorrected(t *testing.T) {
 }
 
 func TestStateCorrectedErrors(t *testing.T) {
-	causal := attention(positive[float64](8, 3), Options{Causal: true})
+	causal := attention(positive[float64](8, 3), LinearOptions{Causal: true})
 	window := CorrectedOptions{Window: 4}
 	c := must(NewCorrected[float64](causal, window, nil))
 	_, err := c.NewState(2, 2)
 	assert.EqualError(t, err, "performer: d = 2, but the maps take points of R^3")
-	_, err = must(NewCorrected[float64](attention(positive[float64](8, 3), Options{}), CorrectedOptions{4, 9}, source(1))).NewState(3, 2)
+	_, err = must(NewCorrected[float64](attention(positive[float64](8, 3), LinearOptions{}), CorrectedOptions{4, 9}, source(1))).NewState(3, 2)
 	assert.EqualError(t, err, "performer: Window = 4, Samples = 9, want a window and no samples for a state")
 	_, err = must(NewCorrected[float64](must(NewLandmarks(Exact[float64]{}, 5, source(1))), window, nil)).NewState(3, 2)
 	assert.ErrorContains(t, err, "performer: the Landmarks are not causal")
-	for text, other := range map[string]stateful[float64]{
+	for text, other := range map[string]Streaming[float64]{
 		"performer: 8 features with a window of 5, but the state belongs to 8 with 4":               must(NewCorrected[float64](causal, CorrectedOptions{Window: 5}, nil)),
-		"performer: Scale = 0.5, but the state belongs to attention with 1":                         must(NewCorrected[float64](attention(must(rff.SoftmaxPositive(frequencies[float64](8, 3), 0.5)), Options{Causal: true}), window, nil)),
+		"performer: Scale = 0.5, but the state belongs to attention with 1":                         must(NewCorrected[float64](attention(must(rff.SoftmaxPositive(frequencies[float64](8, 3), 0.5)), LinearOptions{Causal: true}), window, nil)),
 		"performer: other belongs to another form, the state to attention with near and far tokens": causal,
-		"performer: Unnormalised = true, but the state belongs to attention with false":             must(NewCorrected[float64](attention(positive[float64](8, 3), Options{Causal: true, Unnormalised: true}), window, nil)),
+		"performer: Unnormalised = true, but the state belongs to attention with false":             must(NewCorrected[float64](attention(positive[float64](8, 3), LinearOptions{Causal: true, Unnormalised: true}), window, nil)),
 	} {
 		s := must(c.NewState(3, 2))
 		assert.EqualError(t, s.Merge(must(other.NewState(3, 2))), text)
@@ -234,7 +235,7 @@ func testStateCorrectedAllocations[T dense.Float](t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	q, dst := decaying[T](2, n, d, 2), dense.New[T](n, d)
 	for _, base := range corrigibles[T]()[3:] {
-		c := must(NewCorrected(base.of(Options{Causal: true}), CorrectedOptions{Window: 16}, nil))
+		c := must(NewCorrected(base.of(LinearOptions{Causal: true}), CorrectedOptions{Window: 16}, nil))
 		s := must(c.NewState(d, d))
 		for _, processors := range []int{1, 2} {
 			assert.Zero(t, allocs.Settled(processors, func() { s.Step(dst, q, q, q) }), "%s, %d processors", base.name, processors)

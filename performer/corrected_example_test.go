@@ -1,6 +1,7 @@
 package performer_test
 
 import (
+	"context"
 	"fmt"
 	"log"
 	"math"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/performer"
+	"github.com/seed-feabd252/randfeat/performer/audit"
 )
 
 // Tokens of a text are words, few of them frequent. Rare words have no landmark: samples find them,
@@ -42,7 +44,7 @@ func ExampleCorrected() {
 		}
 		forms = append(forms, form)
 	}
-	reports, err := performer.Audit(performer.Exact[float64]{}, q, q, v, performer.AuditOptions{Rows: tokens}, rand.NewPCG(7, 8), forms...)
+	reports, err := audit.Rows(context.Background(), performer.Exact[float64]{}, q, q, v, audit.Options{Rows: tokens}, rand.NewPCG(7, 8), forms...)
 	if err != nil {
 		log.Fatal(err)
 	}

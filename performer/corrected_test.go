@@ -12,6 +12,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/memory/layout"
 	"github.com/seed-feabd252/randfeat/internal/testing/allocs"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
 	"github.com/seed-feabd252/randfeat/internal/testing/race"
@@ -21,21 +22,21 @@ import (
 // corrigible is a base of attention with scale 0.5 for points of R^4.
 type corrigible[T dense.Float] struct {
 	name string
-	of   func(o Options) Form[T]
+	of   func(o LinearOptions) Form[T]
 }
 
 // corrigibles returns bases of every kind; those of landmarks that are chosen cannot be causal.
 func corrigibles[T dense.Float]() []corrigible[T] {
 	const d = 4
-	exact := func(o Options) Exact[T] { return Exact[T]{Causal: o.Causal, Unnormalised: o.Unnormalised} }
-	byMap := func(m rff.Map[T]) func(Options) Form[T] {
-		return func(o Options) Form[T] { return attention(m, o) }
+	exact := func(o LinearOptions) Exact[T] { return Exact[T]{Causal: o.Causal, Unnormalised: o.Unnormalised} }
+	byMap := func(m rff.Map[T]) func(LinearOptions) Form[T] {
+		return func(o LinearOptions) Form[T] { return attention(m, o) }
 	}
 	q, k := decaying[T](1, 50, d, 3), decaying[T](2, 50, d, 3)
 	return []corrigible[T]{
-		{"landmarks", func(o Options) Form[T] { return must(NewLandmarks(exact(o), 9, source(3))) }},
-		{"given landmarks", func(o Options) Form[T] { return must(NewLandmarksAt(exact(o), decaying[T](9, 9, d, 3))) }},
-		{"centred landmarks", func(o Options) Form[T] {
+		{"landmarks", func(o LinearOptions) Form[T] { return must(NewLandmarks(exact(o), 9, source(3))) }},
+		{"given landmarks", func(o LinearOptions) Form[T] { return must(NewLandmarksAt(exact(o), decaying[T](9, 9, d, 3))) }},
+		{"centred landmarks", func(o LinearOptions) Form[T] {
 			return must(must(NewLandmarksAt(exact(o), decaying[T](9, 9, d, 3))).Centred([]T{0.3, 0, 0.1, -0.2}, []T{0, 0.2, 0.2, 0.1}))
 		}},
 		{"positive", byMap(must(rff.SoftmaxPositive(frequencies[T](24, d), 0.5)))},
@@ -44,34 +45,26 @@ func corrigibles[T dense.Float]() []corrigible[T] {
 	}
 }
 
-// near reports whether key j is near query i, for m features.
-func near(i, j, window, m int) bool {
+// isNear reports whether key j is near query i, for m features.
+func isNear(i, j, window, m int) bool {
 	t := max(window, m)
 	c := max(0, i-window) / t
 	return window > 0 && t*c <= j && j < t*(c+1)+2*window
 }
 
-// featuresOf returns the number of features or landmarks of the base.
-func featuresOf[T dense.Float](c *Corrected[T]) int {
-	if c.landmarks != nil {
-		return c.landmarks.n
-	}
-	return c.a.m
-}
-
 // byDefinition is bidirectional attention by its definition, with the weights of a base that is not
 // normalised, and for each row a bound of the sum of absolute terms.
 func byDefinition[T dense.Float](c *Corrected[T], base Form[T], q, k, v dense.Matrix[T], valid []bool) (out dense.Matrix[float64], terms []float64) {
-	keys, values, _ := validOnly(k, v, valid)
+	keys, values, _ := layout.ValidOnly(k, v, valid)
 	approximate := wide(base.Forward(dense.Matrix[T]{}, q, keys, identity[T](keys.Rows)))
 	exact := Exact[float64]{Scale: 0.5, Unnormalised: true}.Weights(dense.Matrix[float64]{}, wide(q), wide(keys))
 	coefficients := make([]float64, keys.Rows)
 	if c.opts.Samples > 0 {
-		w := c.open(request[T]{gradients: gradients[T]{q: q, k: k, v: v}, heads: 1, valid: valid}, keys, values)
-		for j, left := range w.sample.rest {
+		w, chosen := c.open(request[T]{q: q, k: k, v: v, heads: 1, valid: valid}, keys, values)
+		for j, left := range w.Left() {
 			coefficients[j] = 1 - float64(left)
 		}
-		c.close(w)
+		c.close(w, chosen)
 	}
 	largest := 1.0
 	for _, x := range values.Data {
@@ -86,7 +79,7 @@ func byDefinition[T dense.Float](c *Corrected[T], base Form[T], q, k, v dense.Ma
 			}
 			at++
 			w, by := exact.At(i, at), coefficients[at]
-			if !near(i, j, c.opts.Window, featuresOf(c)) {
+			if !isNear(i, j, c.opts.Window, c.engine.M) {
 				w = approximate.At(i, at) + by*(w-approximate.At(i, at))
 			}
 			total += w
@@ -114,7 +107,7 @@ func testCorrectedDefinition[T dense.Float](t *testing.T) {
 		for _, size := range [][2]int{{90, 90}, {30, 80}, {100, 40}, {1, 30}} {
 			q, k, v := decaying[T](4, size[0], d, 3), decaying[T](5, size[1], d, 3), decaying[T](6, size[1], dv, 1)
 			for _, plain := range []bool{false, true} {
-				form := base.of(Options{Unnormalised: plain})
+				form := base.of(LinearOptions{Unnormalised: plain})
 				for _, o := range []CorrectedOptions{{Window: 1}, {Window: 14}, {Samples: 15}, {Window: 3, Samples: 15}} {
 					c := must(NewCorrected(form, o, source(7)))
 					batch := must(NewBatch[T](1, 1, c))
@@ -125,18 +118,18 @@ func testCorrectedDefinition[T dense.Float](t *testing.T) {
 						spoilt, values := k.Clone(), v.Clone()
 						for j, counts := range valid {
 							if !counts {
-								fill(spoilt.Row(j), T(math.NaN()))
-								fill(values.Row(j), T(math.NaN()))
+								layout.Fill(spoilt.Row(j), T(math.NaN()))
+								layout.Fill(values.Row(j), T(math.NaN()))
 							}
 						}
 						got := batch.ForwardSequences(none, q, spoilt, values, Sequences{Queries: []int{q.Rows}, Keys: []int{k.Rows}, Valid: valid})
-						want, terms := byDefinition(c, base.of(Options{Unnormalised: true}), q, k, v, valid)
+						want, terms := byDefinition(c, base.of(LinearOptions{Unnormalised: true}), q, k, v, valid)
 						wider := must(NewCorrected(form, CorrectedOptions{o.Window + 2, o.Samples}, source(7)))
-						wrong, _ := byDefinition(wider, base.of(Options{Unnormalised: true}), q, k, v, valid)
+						wrong, _ := byDefinition(wider, base.of(LinearOptions{Unnormalised: true}), q, k, v, valid)
 						noticed := size[0] != size[1]
 						for i := range q.Rows {
 							// By landmarks G⁻¹ magnifies rounding.
-							tolerance := 40 * float64(k.Rows+featuresOf(c)+d) * densetest.Roundoff[T]() * terms[i]
+							tolerance := 40 * float64(k.Rows+c.engine.M+d) * densetest.Roundoff[T]() * terms[i]
 							for col, x := range got.Row(i) {
 								require.InDelta(t, want.At(i, col), float64(x), tolerance, "%s %v %+v %s, unnormalised %v, row %d", base.name, size, o, name, plain, i)
 								noticed = noticed || math.Abs(wrong.At(i, col)-float64(x)) > tolerance
@@ -167,11 +160,11 @@ func testCorrectedLengths[T dense.Float](t *testing.T) {
 				q, k, v := decaying[T](4, n, d, 3), decaying[T](5, n, d, 3), decaying[T](6, n, dv, 1)
 				want := exact.Forward(none, q, k, v)
 				for _, o := range []CorrectedOptions{{Window: max(n, 1)}, {Window: math.MaxInt}, {Samples: max(n, 1)}, {Samples: math.MaxInt, Window: 1}} {
-					c := must(NewCorrected(base.of(Options{Unnormalised: plain}), o, source(1)))
+					c := must(NewCorrected(base.of(LinearOptions{Unnormalised: plain}), o, source(1)))
 					require.True(t, densetest.Identical(want, c.Forward(none, q, k, v)), "%s %d %+v", base.name, n, o)
 					require.Zero(t, floats.Sum(c.Variances(q, k, v).Data))
 				}
-				c := must(NewCorrected(base.of(Options{Unnormalised: plain}), CorrectedOptions{3, 5}, source(1)))
+				c := must(NewCorrected(base.of(LinearOptions{Unnormalised: plain}), CorrectedOptions{3, 5}, source(1)))
 				assert.Zero(t, c.Forward(none, decaying[T](4, 3, d, 3), k.RowRange(0, 0), v.RowRange(0, 0)).At(2, 2))
 				assert.Zero(t, c.Forward(none, q.RowRange(0, 0), k, v).Rows)
 				assert.Zero(t, c.Forward(none, q, k, v.ColRange(0, 0)).Cols)
@@ -229,7 +222,7 @@ func testCorrectedNorms[T dense.Float](t *testing.T) {
 		}
 		for _, base := range []Form[T]{
 			must(NewLandmarks(Exact[T]{}, r, source(1))), must(NewLandmarksAt(Exact[T]{}, k.RowRange(0, r))),
-			attention(must(rff.SoftmaxPositive(frequencies[T](r, d), 0.25)), Options{}),
+			attention(must(rff.SoftmaxPositive(frequencies[T](r, d), 0.25)), LinearOptions{}),
 		} {
 			for _, o := range []CorrectedOptions{{Window: 8}, {Samples: 60}, {8, 60}} {
 				c := must(NewCorrected(base, o, source(2)))
@@ -268,7 +261,7 @@ func testCorrectedNaN[T dense.Float](t *testing.T) {
 	}
 	for _, base := range corrigibles[T]() {
 		for _, o := range []CorrectedOptions{{Window: 4}, {Samples: 20}, {4, 20}} {
-			c := must(NewCorrected(base.of(Options{}), o, source(1)))
+			c := must(NewCorrected(base.of(LinearOptions{}), o, source(1)))
 			for row := 0; row < n; row += 6 {
 				q, k, v := decaying[T](1, 20, d, 1), decaying[T](2, n, d, 1), decaying[T](3, n, 3, 1)
 				v.Set(row, 1, T(math.NaN()))
@@ -295,7 +288,7 @@ func testCorrectedBits[T dense.Float](t *testing.T) {
 	q, k, v := decaying[T](1, n, d, 3), decaying[T](2, n, d, 3), decaying[T](3, n, d, 1)
 	for _, base := range corrigibles[T]() {
 		for _, o := range []CorrectedOptions{{Window: 40}, {Samples: 70}, {40, 70}} {
-			c := must(NewCorrected(base.of(Options{}), o, source(1)))
+			c := must(NewCorrected(base.of(LinearOptions{}), o, source(1)))
 			run := func(processors int) dense.Matrix[T] {
 				defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(processors))
 				return c.Forward(dense.Matrix[T]{}, q, k, v)
@@ -308,7 +301,7 @@ func testCorrectedBits[T dense.Float](t *testing.T) {
 			for range 2 {
 				assert.True(t, densetest.Identical(want, <-results), "%s %+v", base.name, o)
 			}
-			other := must(NewCorrected(base.of(Options{}), o, source(2))).Forward(dense.Matrix[T]{}, q, k, v)
+			other := must(NewCorrected(base.of(LinearOptions{}), o, source(2))).Forward(dense.Matrix[T]{}, q, k, v)
 			assert.Equal(t, o.Samples == 0, densetest.Identical(want, other), "%s %+v", base.name, o)
 		}
 	}
@@ -326,7 +319,7 @@ func testCorrectedBatch[T dense.Float](t *testing.T) {
 	q, k, v := decaying[T](1, sum(s.Queries), heads*d, 2), decaying[T](2, sum(s.Keys), keyHeads*d, 2), decaying[T](3, sum(s.Keys), keyHeads*dv, 1)
 	for _, base := range corrigibles[T]() {
 		for _, o := range []CorrectedOptions{{Window: 5}, {Samples: 20}, {5, 20}} {
-			c := must(NewCorrected(base.of(Options{}), o, source(1)))
+			c := must(NewCorrected(base.of(LinearOptions{}), o, source(1)))
 			got := must(NewBatch[T](heads, keyHeads, c)).ForwardSequences(none, q, k, v, s)
 			q0, k0 := 0, 0
 			for i, lq := range s.Queries {
@@ -352,7 +345,7 @@ func testCorrectedAllocations[T dense.Float](t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	q, v, dst := decaying[T](1, n, d, 2), decaying[T](2, n, d, 1), dense.New[T](n, d)
 	for _, base := range corrigibles[T]() {
-		c := must(NewCorrected(base.of(Options{}), CorrectedOptions{40, 50}, source(1)))
+		c := must(NewCorrected(base.of(LinearOptions{}), CorrectedOptions{40, 50}, source(1)))
 		for _, processors := range []int{1, 2} {
 			assert.Zero(t, allocs.Settled(processors, func() { c.Forward(dst, q, q, v) }), "%s, %d processors", base.name, processors)
 		}
@@ -366,40 +359,23 @@ func TestCorrectedAllocations(t *testing.T) {
 	densetest.Both(t, testCorrectedAllocations[float32], testCorrectedAllocations[float64])
 }
 
-// An audit sees what a form is, and asks a form without a window for the drawn rows alone.
-func TestAuditCorrected(t *testing.T) {
-	const d, n = 4, 300
-	q, k, v := decaying[float64](1, n, d, 3), decaying[float64](2, n, d, 3), decaying[float64](3, n, d, 1)
-	exact := Exact[float64]{}
-	l := must(NewLandmarks(exact, 20, source(1)))
-	for _, o := range []CorrectedOptions{{Window: 10}, {Samples: 40}} {
-		c := must(NewCorrected[float64](l, o, source(1)))
-		assert.Equal(t, o.Window == 0, rowwise[float64](c))
-		report := must(auditOne[float64](c, exact, q, k, v, n, AuditOptions{}, source(2)))
-		want := frobeniusError(c.Forward(dense.Matrix[float64]{}, q, k, v), exact.Forward(dense.Matrix[float64]{}, q, k, v))
-		assert.InDelta(t, want, report.Error, 1e-9)
-		_, err := auditOne[float64](c, Exact[float64]{Unnormalised: true}, q, k, v, 20, AuditOptions{}, source(2))
-		assert.ErrorContains(t, err, "want the same")
-	}
-}
-
 func TestNewCorrectedErrors(t *testing.T) {
 	l := must(NewLandmarks(Exact[float64]{}, 5, source(1)))
-	causal := attention(positive[float64](8, 3), Options{Causal: true})
+	causal := attention(positive[float64](8, 3), LinearOptions{Causal: true})
 	window := CorrectedOptions{Window: 1}
 	for want, f := range map[string]func() (*Corrected[float64], error){
-		"performer: base is a performer.Exact[float64], want an *Attention or a *Landmarks": func() (*Corrected[float64], error) {
+		"performer: base is a performer.Exact[float64], want a *Linear or a *Landmarks": func() (*Corrected[float64], error) {
 			return NewCorrected[float64](Exact[float64]{}, window, nil)
 		},
-		"performer: base is a <nil>, want an *Attention or a *Landmarks": func() (*Corrected[float64], error) { return NewCorrected[float64](nil, window, nil) },
-		"performer: base is a nil or zero Attention, want one of New": func() (*Corrected[float64], error) {
-			return NewCorrected[float64](new(Attention[float64]), window, nil)
+		"performer: base is a <nil>, want a *Linear or a *Landmarks": func() (*Corrected[float64], error) { return NewCorrected[float64](nil, window, nil) },
+		"performer: base is a nil or zero Linear, want one of NewLinear": func() (*Corrected[float64], error) {
+			return NewCorrected[float64](new(Linear[float64]), window, nil)
 		},
 		"performer: base is a nil or zero Landmarks, want one of NewLandmarks": func() (*Corrected[float64], error) {
 			return NewCorrected[float64](new(Landmarks[float64]), window, nil)
 		},
 		"performer: base has a map of the kernel ELU{}, want kernels.Softmax": func() (*Corrected[float64], error) {
-			return NewCorrected[float64](attention(must(rff.ELU[float64](3)), Options{}), window, nil)
+			return NewCorrected[float64](attention(must(rff.ELU[float64](3)), LinearOptions{}), window, nil)
 		},
 		"performer: Window = -1, want at least 0": func() (*Corrected[float64], error) {
 			return NewCorrected[float64](l, CorrectedOptions{Window: -1}, nil)
@@ -420,28 +396,14 @@ func TestNewCorrectedErrors(t *testing.T) {
 	}
 	none := dense.Matrix[float64]{}
 	c := must(NewCorrected[float64](causal, window, nil))
-	assert.EqualError(t, c.CanBackward(), "performer: Corrected has no derivatives")
+	_, differentiable := any(c).(Differentiable[float64])
+	assert.False(t, differentiable, "a Corrected has no derivatives")
+	assert.EqualError(t, must(NewBatch[float64](1, 1, c)).CanBackward(), "performer: *performer.Corrected[float64] has no derivatives, want a Differentiable")
 	for want, f := range map[string]func(){
 		"performer: the Corrected is zero, want one of NewCorrected":                       func() { new(Corrected[float64]).Forward(none, none, none, none) },
 		"performer: q is 5×2, k is 5×2, but the base takes points of R^3":                  func() { c.Forward(none, dense.New[float64](5, 2), dense.New[float64](5, 2), dense.New[float64](5, 1)) },
 		"performer: q is 4×3, k is 5×3, want as many queries as keys for causal attention": func() { c.Forward(none, dense.New[float64](4, 3), dense.New[float64](5, 3), dense.New[float64](5, 1)) },
-		"performer: Corrected has no derivatives":                                          func() { c.Backward(none, none, none, none, none, none, none) },
 	} {
 		assert.PanicsWithValue(t, want, f)
 	}
-}
-
-// A key of weight zero is as no key: its log-features, however large, do not take the sums of others
-// below the range of the type.
-func TestWeightZeroHasNoReference(t *testing.T) {
-	a := attention(positive[float32](8, 2), Options{})
-	with, without := a.accumulator(1), a.accumulator(1)
-	logs := densetest.Filled(2, 8, float32(-3))
-	fill(logs.Row(0), 200)
-	values := densetest.Filled(2, 1, float32(0.5))
-	without.add(logs.RowRange(1, 2).Clone(), values.RowRange(1, 2), []float32{0.25}, make([]float32, 8))
-	with.add(logs, values, []float32{0, 0.25}, make([]float32, 8))
-	assert.Equal(t, without.ref.exponent, with.ref.exponent)
-	assert.Equal(t, without.sums(), with.sums())
-	assert.InDelta(t, math.Exp(-3)/4, float64(with.sums().At(0, 1))*math.Ldexp(1, int(with.ref.exponent[0])), 1e-7)
 }

@@ -1,19 +1,20 @@
 // Package performer computes attention: exact softmax attention, and approximations in linear time,
-// bidirectional or causal, for whole sequences or token by token. Package recurrence has the delta
-// rules, and package layer has multi-head layers with learned projections.
+// bidirectional or causal, for whole sequences or token by token. Package audit measures the errors
+// of forms and chooses one, package estimate predicts errors and estimates without bias, package
+// recurrence has the delta rules, and package layer multi-head layers with learned projections.
 //
 // # Where to begin
 //
-//   - attention to a tolerance, whatever form that takes: [Within]
+//   - attention to a tolerance, whatever form that takes: audit.Choose
 //   - exact attention, in memory that does not grow with the tokens: [Exact]
-//   - linear time: [NewLandmarks], or [New] with a map of package rff; more accurate: [NewCorrected]
-//   - how large is the error? [Audit] computes some exact rows, [Predictor] needs none
-//   - one token after another: NewState of a form, [State]
+//   - linear time: [NewLandmarks], or [NewLinear] with a map of package rff; more accurate: [NewCorrected]
+//   - how large is the error? audit.Rows computes some exact rows, estimate.Predictor needs none
+//   - one token after another: [Streaming] forms have a [State]
 //   - heads, batches, masks: [NewBatch]; layers: package layer
 //   - tensors (B, H, L, d), biases, masks of pairs, scores: [Attend]; names of PyTorch and ONNX:
 //     docs/names.md of this module
 //   - gradients: [Differentiable]
-//   - estimates whose mean is exact attention: [NewUnbiased]
+//   - estimates whose mean is exact attention: estimate.Unbiased
 //
 // # Attention
 //
@@ -44,7 +45,7 @@
 //
 //	w, err := orf.Draw[float32](orf.GramSchmidt{}, 256, 64, src)
 //	phi, err := rff.SoftmaxPositive(w, 1/math.Sqrt(64)) // exp(qᵀk/√d)
-//	a, err := performer.New(phi, performer.Options{})
+//	a, err := performer.NewLinear(phi, performer.LinearOptions{})
 //	out := a.Forward(dense.Matrix[float32]{}, q, k, v)
 //
 // The scale 1/√d belongs to the map: features are those of √scale·q. Queries and keys have one map,
@@ -79,7 +80,7 @@
 //	k0, c, err := rff.Centre(k)
 //	phi, err := rff.SDERF(w, q0, k0, scale)
 //	centred, err := rff.Centred(phi, b, c)
-//	a, err := performer.New(centred, performer.Options{})
+//	a, err := performer.NewLinear(centred, performer.LinearOptions{})
 //
 // Means are given, as constants, so that an output depends on no other query; causal attention and
 // streams take means of earlier tokens or of other texts. docs/attention.md of this module shows
@@ -119,15 +120,9 @@
 // scores or weights themselves. It joins past keys and values with new ones. Softcap is a field of
 // Exact, and so is part of its streams and gradients.
 //
-//	r, err := performer.Attend(performer.Exact[float32]{Causal: true}, performer.Call[float32]{
+//	r, err := performer.Attend(performer.Exact[float32]{Causal: true}, performer.AttendArgs[float32]{
 //		Q: q, K: k, V: v, Bias: bias, PastK: pastK, PastV: pastV,
 //	})
-//
-// # Cost
-//
-// A [Shape] knows the multiply-adds, exponentials and bytes of exact attention, linear attention
-// and attention by landmarks, and [Crossover] the length from which the linear form is faster than
-// the exact one. [Auto] is the form of these two that is faster for the shapes of a call.
 //
 // # Streams
 //
@@ -153,29 +148,16 @@
 //
 // # How large is the error?
 //
-// An approximation of attention may be wrong by 1 % or by 100 %, and outputs do not show it.
-// [Audit] computes exact attention of some rows drawn at random. It estimates the error of the
-// whole output with an interval, the errors of typical and of the worst rows, and for comparison
-// the error of plain averages of the values. An audit compares any number of forms of any kind,
-// causal or not, with heads and masks. Sixty-four rows cost 64/L of exact attention.
+// An approximation of attention may be wrong by 1 % or by 100 %, and outputs do not show it. Package
+// audit measures the error of any form on rows drawn at random, and chooses the cheapest form within a
+// tolerance:
 //
-//	audits, err := performer.Audit(performer.Exact[float32]{}, q, k, v, performer.AuditOptions{}, src, a)
-//	fmt.Println(audits[0]) // error 1.52 % (95 %: 1.31 … 1.77 %), 9 of 10 rows within 2.4 %, …
+//	reports, err := audit.Rows(ctx, performer.Exact[float32]{}, q, k, v, audit.Options{}, src, a)
+//	c, err := audit.Choose(ctx, performer.Exact[float32]{}, q, k, v, 0.02, audit.ChooseOptions[float32]{}, src)
 //
-// [Within] goes the other way: given a tolerance, it audits forms of growing cost and returns the
-// cheapest one that meets the tolerance, or exact attention if nothing cheaper does. The form
-// serves later calls with queries and keys of the same kind. If only samples of queries and keys
-// are known, validate.Choose ranks feature maps by the error of their kernel.
-//
-//	c, err := performer.Within(performer.Exact[float32]{}, 0.02, q, k, v, performer.WithinOptions[float32]{}, src)
-//	out := c.Form.Forward(dense.Matrix[float32]{}, q, k, v)
-//
-// Where exact attention is too slow even for some rows, two estimates take linear time. A
-// [Predictor] predicts the relative error of every output of an [Attention]; it takes about nine
-// times as long as the attention. An [Unbiased] estimates softmax attention without the bias of the
-// ratio, with its standard error, for estimates that are averaged over many draws; a [Pilot] tells
-// how many features its standard errors need. Both [Unbiased] and [Pilot] refuse where exact
-// attention is cheaper.
+// Where exact attention is too slow even for some rows, package estimate predicts errors, or
+// estimates attention without bias, in linear time. Both packages look at forms from outside: a form
+// says what it computes by [Described], and [Linear.Sums] has what a quotient is made of.
 //
 // # Logarithms, and no ε
 //
@@ -201,14 +183,11 @@
 // # Determinism and sharing
 //
 // Work is cut by the number of tokens, not of processors, and sums are merged in order: results do
-// not depend on GOMAXPROCS. An Attention, an Exact, a Landmarks, a Corrected, an Auto, a Batch and
-// a Predictor may be shared by goroutines. A State and an Unbiased belong to one.
+// not depend on GOMAXPROCS. A Linear, an Exact, a Landmarks, a Corrected and a Batch may
+// be shared by goroutines. A State belongs to one.
 //
 // # References
 //
-//   - [Blanchet & Glynn 2015] J. H. Blanchet, P. W. Glynn: Unbiased Monte Carlo for
-//     optimization and functions of expectations via multi-level randomization. Winter
-//     Simulation Conference.
 //   - [Chen, Epperly, Tropp & Webber 2023] Y. Chen, E. N. Epperly, J. A. Tropp, R. J. Webber:
 //     Randomly pivoted Cholesky: practical approximation of a kernel matrix with few entry
 //     evaluations. Communications on Pure and Applied Mathematics 78.
@@ -217,12 +196,8 @@
 //     L. Colwell, A. Weller: Rethinking attention with Performers. ICLR 2021.
 //   - [Dao et al. 2022] T. Dao, D. Y. Fu, S. Ermon, A. Rudra, C. Ré: FlashAttention: fast
 //     and memory-efficient exact attention with IO-awareness. NeurIPS 2022.
-//   - [Efron & Tibshirani 1993] B. Efron, R. J. Tibshirani: An introduction to the bootstrap.
-//     Chapman & Hall.
 //   - [Epperly, Tropp & Webber 2024] E. N. Epperly, J. A. Tropp, R. J. Webber: Embrace rejection:
 //     kernel matrix approximation by accelerated randomly pivoted Cholesky. arXiv:2410.03969.
-//   - [Hill 1975] B. M. Hill: A simple general approach to inference about the tail of a distribution.
-//     Annals of Statistics 3.
 //   - [Katharopoulos et al. 2020] A. Katharopoulos, A. Vyas, N. Pappas, F. Fleuret:
 //     Transformers are RNNs: fast autoregressive transformers with linear attention.
 //     ICML 2020.
@@ -230,10 +205,12 @@
 //     algorithms. Third edition, section 4.2.2.
 //   - [Milakov & Gimelshein 2018] M. Milakov, N. Gimelshein: Online normalizer
 //     calculation for softmax. arXiv:1805.02867.
+//   - [Press et al. 2022] O. Press, N. A. Smith, M. Lewis: Train short, test long: attention with
+//     linear biases enables input length extrapolation. ICLR 2022.
 //   - [Rabe & Staats 2021] M. N. Rabe, C. Staats: Self-attention does not need O(n²)
 //     memory. arXiv:2112.05682.
-//   - [Welford 1962] B. P. Welford: Note on a method for calculating corrected sums of
-//     squares and products. Technometrics 4.
 //   - [Williams & Seeger 2001] C. K. I. Williams, M. Seeger: Using the Nyström method to speed up
 //     kernel machines. NeurIPS.
+//   - [Xiao et al. 2024] G. Xiao, Y. Tian, B. Chen, S. Han, M. Lewis: Efficient streaming language
+//     models with attention sinks. ICLR 2024.
 package performer

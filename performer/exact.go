@@ -1,12 +1,16 @@
 package performer
 
 import (
+	"fmt"
 	"math"
+	"math/bits"
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
 	"github.com/seed-feabd252/randfeat/internal/memory/layout"
 	"github.com/seed-feabd252/randfeat/internal/memory/pool"
+	"github.com/seed-feabd252/randfeat/performer/internal/streams"
+	"github.com/seed-feabd252/randfeat/performer/internal/sums"
 	"github.com/seed-feabd252/randfeat/performer/internal/tiles"
 )
 
@@ -31,18 +35,58 @@ type Exact[T dense.Float] struct {
 	// Softcap replaces a score s = Scale·q_iᵀk_j by Softcap·tanh(s/Softcap), which is within
 	// ±Softcap. Zero leaves scores as they are, and so does a Softcap beyond the range of T.
 	Softcap float64
+
+	// Window, if above zero, lets a query see the keys that are at most Window places away, so that
+	// the time is O(Lq·Window·(d+dv)). Query i has place i, or i + Past in a sequence with a Past;
+	// key j has place j, counted from the first key that counts. A causal query sees Window keys and
+	// its own: the sliding window w of Mistral and others is a Window of w − 1.
+	Window int
+
+	// Sinks is the number of keys that all queries see in spite of the Window, the first ones: the
+	// attention sinks of [Xiao et al. 2024]. A causal query sees none of them before they come.
+	Sinks int
+
+	// Slope times the distance of the places of query and key is subtracted from a score: ALiBi
+	// [Press et al. 2022], which has a slope for each head. [NewBatch] takes a form for each head.
+	Slope float64
 }
 
 var (
-	_ Form[float32] = Exact[float32]{}
-	_ Form[float64] = Exact[float64]{}
-	_ Form[float32] = (*Attention[float32])(nil)
-	_ Form[float64] = (*Attention[float64])(nil)
-	_ Form[float32] = (*Landmarks[float32])(nil)
-	_ Form[float64] = (*Landmarks[float64])(nil)
-	_ Form[float32] = (*Corrected[float32])(nil)
-	_ Form[float64] = (*Corrected[float64])(nil)
+	_ maskedDifferentiable[float32] = Exact[float32]{}
+	_ Streaming[float32]            = Exact[float32]{}
+	_ remembering[float32]          = Exact[float32]{}
+	_ Described                     = Exact[float32]{}
 )
+
+// Describe returns the fields of e, of any dimension. Bidirectional attention is Rowwise, unless it
+// has a Window or a Slope, which look at the place of a query.
+func (e Exact[T]) Describe() Description {
+	return Description{Causal: e.Causal, Unnormalised: e.Unnormalised, Rowwise: !e.Causal && !e.placed()}
+}
+
+// ALiBiSlopes returns the slopes of [Press et al. 2022] for so many heads: 2^(−8h/H) for h = 1 … H
+// if H is a power of two. For other numbers the slopes of the power of two below come first, then
+// every other slope of twice that power. ALiBiSlopes panics for a negative number.
+func ALiBiSlopes(heads int) []float64 {
+	if heads < 0 || heads > maxSlopes {
+		panic(fmt.Sprintf("performer: heads = %d, want 0 to %d", heads, maxSlopes))
+	}
+	if heads == 0 {
+		return nil
+	}
+	power := 1 << (bits.Len(uint(heads)) - 1)
+	slopes := make([]float64, heads)
+	for h := range slopes {
+		if h < power {
+			slopes[h] = math.Exp2(-8 * float64(h+1) / float64(power))
+		} else {
+			slopes[h] = math.Exp2(-4 * float64(2*(h-power)+1) / float64(power))
+		}
+	}
+	return slopes
+}
+
+const maxSlopes = 1 << 20
 
 // Forward computes attention of the queries q (Lq×d) over the keys k (Lk×d) and values v (Lk×dv)
 // into dst (Lq×dv), which Forward returns; a zero dst is allocated.
@@ -58,11 +102,12 @@ var (
 // of +Inf or NaN makes a normalised row NaN. Unnormalised outputs beyond the range of T are ±Inf.
 //
 // dst may be exactly q where shapes allow; dst must not overlap k or v. Forward panics with the
-// shapes if they do not fit; causal attention needs Lq = Lk.
+// shapes if they do not fit; causal attention needs Lq = Lk. All methods panic for a Window
+// or Sinks that is negative or beyond an eighth of what an int holds, and a Slope that is not finite.
 func (e Exact[T]) Forward(dst, q, k, v dense.Matrix[T]) dense.Matrix[T] {
 	checkShapes(q, k, v, e.Causal)
 	dst = dense.Ensure(dst, q.Rows, v.Cols)
-	e.attend(request[T]{gradients: gradients[T]{q: q, k: k, v: v}, dst: dst, heads: 1})
+	e.attend(request[T]{dst: dst, q: q, k: k, v: v, heads: 1})
 	return dst
 }
 
@@ -89,10 +134,10 @@ func (e Exact[T]) Forward(dst, q, k, v dense.Matrix[T]) dense.Matrix[T] {
 func (e Exact[T]) Backward(dq, dk, dv, q, k, v, dout dense.Matrix[T]) (_, _, _ dense.Matrix[T]) {
 	checkShapes(q, k, v, e.Causal)
 	g := newGradients(dq, dk, dv, q, k, v, dout)
-	if !g.empty() {
+	if !g.Empty() {
 		tiles.Backward(e.gradients(g, e.mask(0, nil)))
 	}
-	return g.dq, g.dk, g.dv
+	return g.DQ, g.DK, g.DV
 }
 
 // CanBackward returns nil.
@@ -108,11 +153,15 @@ func (e Exact[T]) CanBackward() error { return nil }
 func (e Exact[T]) Weights(dst, q, k dense.Matrix[T]) dense.Matrix[T] {
 	checkPoints(q, k, e.Causal)
 	dst = dense.Ensure(dst, q.Rows, k.Rows)
-	scores := e.scores(q.Cols)
+	scores, mask := e.scores(q.Cols), e.mask(0, nil)
 	parallel.Rows(q.Rows, block, func(lo, hi int) {
 		rows := dst.RowRange(lo, hi)
 		tiles.Raw(scores, rows, q.RowRange(lo, hi), k)
 		tiles.Cap(scores, rows)
+		if e.placed() {
+			weighSeen(scores, &mask, rows, lo)
+			return
+		}
 		for i := range rows.Rows {
 			row := rows.Row(i)
 			if e.Causal {
@@ -127,12 +176,8 @@ func (e Exact[T]) Weights(dst, q, k dense.Matrix[T]) dense.Matrix[T] {
 	return dst
 }
 
-// clearFuture sets the elements above the diagonal to zero.
-func clearFuture[T dense.Float](m dense.Matrix[T]) {
-	for i := range m.Rows {
-		clear(m.Row(i)[i+1:])
-	}
-}
+// block is the number of rows that is worth handing to another processor.
+const block = 64
 
 // scale returns the factor of the products of d-dimensional points.
 func (e Exact[T]) scale(d int) float64 {
@@ -150,36 +195,64 @@ func (e Exact[T]) scores(d int) tiles.Scores {
 // mask says which keys the queries see, with past keys before the place of query 0. Keys count if
 // they are valid, or all if valid is nil.
 func (e Exact[T]) mask(past int, valid []bool) tiles.Mask[T] {
-	return tiles.Mask[T]{Causal: e.Causal, Past: past, Valid: valid}
+	if err := e.checkPlaces(); err != nil {
+		panic(err.Error())
+	}
+	return tiles.Mask[T]{Causal: e.Causal, Past: past, Valid: valid, Window: e.Window, Sinks: e.Sinks, Slope: e.Slope}
+}
+
+// checkPlaces returns an error if what depends on places is out of range.
+func (e Exact[T]) checkPlaces() error {
+	switch {
+	case e.Window < 0 || e.Window > farthest:
+		return fmt.Errorf("performer: Window = %d, want 0 to %d", e.Window, farthest)
+	case e.Sinks < 0 || e.Sinks > farthest:
+		return fmt.Errorf("performer: Sinks = %d, want 0 to %d", e.Sinks, farthest)
+	case e.Slope-e.Slope != 0:
+		return fmt.Errorf("performer: Slope = %v, want a finite number", e.Slope)
+	}
+	return nil
+}
+
+// farthest is a number of places that can be added to others.
+const farthest = math.MaxInt / 8
+
+// placed reports whether weights depend on the places of queries and keys, beyond Causal.
+func (e Exact[T]) placed() bool { return e.Window != 0 || e.Slope != 0 }
+
+// refusePlaces returns an error if what approximates e would have to know of places.
+func (e Exact[T]) refusePlaces() error {
+	if e.placed() {
+		return fmt.Errorf("performer: exact has Window = %d and Slope = %v, want none: only exact attention knows places", e.Window, e.Slope)
+	}
+	return nil
 }
 
 // gradients returns the gradients g of one head for package tiles.
-func (e Exact[T]) gradients(g gradients[T], mask tiles.Mask[T]) tiles.Gradients[T] {
+func (e Exact[T]) gradients(g sums.Gradients[T], mask tiles.Mask[T]) tiles.Gradients[T] {
 	return tiles.Gradients[T]{
-		DQ: g.dq, DK: g.dk, DV: g.dv, Q: g.q, K: g.k, V: g.v, DOut: g.dout, Scores: e.scores(g.q.Cols), Mask: mask,
+		DQ: g.DQ, DK: g.DK, DV: g.DV, Q: g.Q, K: g.K, V: g.V, DOut: g.DOut, Scores: e.scores(g.Q.Cols), Mask: mask,
 	}
 }
-
-func (e Exact[T]) dimension() int { return 0 }
 
 func (e Exact[T]) shares() bool { return false }
 
 func (e Exact[T]) attend(p request[T]) {
-	var copies *rowMemory[T]
+	var copies *layout.Tokens[T]
 	switch {
 	case p.pairs.Given():
 	case e.Causal:
 		p = p.trimmed()
+	case e.placed():
+		p = p.fromFirst()
 	default:
-		p.k, p.v, copies = validOnly(p.k, p.v, p.valid)
+		p.k, p.v, copies = layout.ValidOnly(p.k, p.v, p.valid)
 		p.valid, p.past = nil, 0
 	}
 	for h := range p.heads {
 		e.attendHead(p.head(h))
 	}
-	if copies != nil {
-		pool.Put(&rowMemories, copies)
-	}
+	copies.Release()
 }
 
 // attendHead answers a request of one head.
@@ -189,9 +262,9 @@ func (e Exact[T]) attendHead(p request[T]) {
 	tiles.Attend(tiles.Attention[T]{Dst: p.dst, Q: p.q, K: p.k, V: p.v, Scores: e.scores(p.q.Cols), Mask: mask})
 }
 
-func (e Exact[T]) attendBackward(p request[T]) {
-	if p.pairs.Given() {
-		e.backwardPairs(p)
+func (e Exact[T]) attendBackward(p gradientRequest[T]) {
+	if p.pairs.Given() || e.placed() {
+		e.backwardMasked(p)
 		return
 	}
 	s := pool.Get[selection[T]](&selections)
@@ -202,17 +275,25 @@ func (e Exact[T]) attendBackward(p request[T]) {
 		past, seen = overlap(queries, keys)
 		queries, keys = queries[past:], keys[:seen]
 	}
-	if g := s.take(p, queries, keys); !g.empty() {
+	if g := s.take(p, queries, keys); !g.Empty() {
 		tiles.Backward(e.gradients(*g, e.mask(past, s.valid)))
 	}
 	s.give(p, queries, keys)
 	pool.Put(&selections, s)
 }
 
-// backwardPairs writes the gradients of a request with pairs, of one head. Queries whose outputs
-// have the gradient zero see nothing.
-func (e Exact[T]) backwardPairs(p request[T]) {
-	if p.empty() {
+// backwardMasked writes the gradients of a request of one head with pairs, or with places that
+// count. Queries whose outputs have the gradient zero see nothing.
+func (e Exact[T]) backwardMasked(p gradientRequest[T]) {
+	if e.placed() && !p.pairs.Given() {
+		first := firstOf(p.valid, p.k.Rows)
+		layout.Zero(p.dk.RowRange(0, first))
+		layout.Zero(p.dv.RowRange(0, first))
+		p.dk, p.dv = p.dk.RowRange(first, p.k.Rows), p.dv.RowRange(first, p.k.Rows)
+		p.request = p.fromFirst()
+	}
+	g := p.gradients()
+	if g.Empty() {
 		return
 	}
 	mask := e.mask(p.past, p.valid)
@@ -225,5 +306,36 @@ func (e Exact[T]) backwardPairs(p request[T]) {
 			mask.Pairs.Silent[i] = true
 		}
 	}
-	tiles.Backward(e.gradients(p.gradients, mask))
+	tiles.Backward(e.gradients(g, mask))
+}
+
+// NewState returns an empty [State] of one head, for queries and keys of dimension d and
+// values of dimension dv. It returns an error if one of them is below 1, or if a token takes
+// more memory than the machine has.
+func (e Exact[T]) NewState(d, dv int) (*State[T], error) {
+	return newState[T](1, 1, d, dv, []Form[T]{e})
+}
+
+func (e Exact[T]) newMemory(heads, keyHeads, d, dv int) (streams.Memory[T], error) {
+	if err := e.checkPlaces(); err != nil {
+		return nil, err
+	}
+	return memoryOf(streams.NewExact[T](e.scores(d), streams.Places{Window: e.Window, Sinks: e.Sinks, Slope: e.Slope}, heads, keyHeads, d, dv))
+}
+
+// isExact reports whether the form is an Exact.
+func isExact[T dense.Float](form Form[T]) bool {
+	switch form.(type) {
+	case Exact[T], *Exact[T]:
+		return true
+	}
+	return false
+}
+
+// exactOf returns the Exact that the form is.
+func exactOf[T dense.Float](form Form[T]) Exact[T] {
+	if e, ok := form.(*Exact[T]); ok {
+		return *e
+	}
+	return form.(Exact[T])
 }

@@ -37,7 +37,7 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	linear, err := performer.New(phi, performer.Options{})
+	linear, err := performer.NewLinear(phi, performer.LinearOptions{})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -62,7 +62,7 @@ func ExampleNew() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	a, err := performer.New(phi, performer.Options{Causal: true})
+	a, err := performer.NewLinear(phi, performer.LinearOptions{Causal: true})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -74,12 +74,12 @@ func ExampleNew() {
 }
 
 // The weights φ(q_i)ᵀφ(k_j)/Σ_j of a causal layer.
-func ExampleAttention_Weights() {
+func ExampleLinear_Weights() {
 	phi, err := rff.ELU[float64](1)
 	if err != nil {
 		log.Fatal(err)
 	}
-	a, err := performer.New(phi, performer.Options{Causal: true})
+	a, err := performer.NewLinear(phi, performer.LinearOptions{Causal: true})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -6,12 +6,12 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
 	exprand "golang.org/x/exp/rand"
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/performer"
+	"github.com/seed-feabd252/randfeat/performer/audit"
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
@@ -39,7 +39,7 @@ func TestForeignMaps(t *testing.T) {
 		},
 	} {
 		for _, causal := range []bool{false, true} {
-			form, err := performer.New[float64](phi, performer.Options{Causal: causal})
+			form, err := performer.NewLinear[float64](phi, performer.LinearOptions{Causal: causal})
 			require.NoError(t, err)
 			assert.PanicsWithValue(t, want, func() { form.Forward(dense.Matrix[float64]{}, x, x, x) })
 		}
@@ -51,18 +51,18 @@ func TestNilForms(t *testing.T) {
 	x, src := dense.New[float64](3, 2), exprand.NewSource(1)
 	exact := performer.Exact[float64]{}
 	for _, form := range []performer.Form[float64]{
-		nil, (*performer.Exact[float64])(nil), (*performer.Attention[float64])(nil), (*performer.Landmarks[float64])(nil),
+		nil, (*performer.Exact[float64])(nil), (*performer.Linear[float64])(nil), (*performer.Landmarks[float64])(nil),
 		(*performer.Corrected[float64])(nil), (*performer.Batch[float64])(nil),
 	} {
 		_, err := performer.NewBatch(1, 1, form)
 		assert.EqualError(t, err, "performer: form 0 is nil", "%T", form)
-		_, err = performer.Audit(exact, x, x, x, performer.AuditOptions{}, src, form)
-		assert.EqualError(t, err, "performer: form 0 is nil", "%T", form)
-		_, err = performer.Audit(form, x, x, x, performer.AuditOptions{}, src, performer.Form[float64](exact))
-		assert.EqualError(t, err, "performer: truth is nil", "%T", form)
-		_, err = performer.Within(form, 0.1, x, x, x, performer.WithinOptions[float64]{}, src)
-		assert.EqualError(t, err, "performer: truth is nil", "%T", form)
-		_, err = performer.Attend(form, performer.Call[float64]{})
+		_, err = audit.Rows(t.Context(), exact, x, x, x, audit.Options{}, src, form)
+		assert.EqualError(t, err, "audit: form 0 is nil", "%T", form)
+		_, err = audit.Rows(t.Context(), form, x, x, x, audit.Options{}, src, performer.Form[float64](exact))
+		assert.EqualError(t, err, "audit: truth is nil", "%T", form)
+		_, err = audit.Choose(t.Context(), form, x, x, x, 0.1, audit.ChooseOptions[float64]{}, src)
+		assert.EqualError(t, err, "audit: truth is nil", "%T", form)
+		_, err = performer.Attend(form, performer.AttendArgs[float64]{})
 		assert.EqualError(t, err, "performer: form is nil", "%T", form)
 	}
 }
@@ -71,7 +71,7 @@ func TestNilForms(t *testing.T) {
 func TestAttendWithoutElements(t *testing.T) {
 	phi, err := rff.ELU[float64](2)
 	require.NoError(t, err)
-	linear, err := performer.New(phi, performer.Options{})
+	linear, err := performer.NewLinear(phi, performer.LinearOptions{})
 	require.NoError(t, err)
 	far := func(x dense.Tensor[float64]) dense.Tensor[float64] {
 		x.Stride, x.HeadStride, x.BatchStride = math.MaxInt, math.MaxInt, math.MaxInt
@@ -82,15 +82,15 @@ func TestAttendWithoutElements(t *testing.T) {
 	}
 	k, q := dense.NewTensor[float64](1, 1, 3, 2), dense.NewTensor[float64](1, 2, 4, 2)
 	for _, form := range []performer.Form[float64]{linear, performer.Exact[float64]{}} {
-		r, err := performer.Attend(form, performer.Call[float64]{Q: none(1, 2, 0, 2), K: k, V: k, Out: none(1, 2, 0, 2)})
+		r, err := performer.Attend(form, performer.AttendArgs[float64]{Q: none(1, 2, 0, 2), K: k, V: k, Out: none(1, 2, 0, 2)})
 		require.NoError(t, err)
 		assert.Equal(t, [4]int{1, 2, 0, 2}, r.Out.Shape())
-		r, err = performer.Attend(form, performer.Call[float64]{Q: q, K: k, V: none(1, 1, 3, 0), Out: none(1, 2, 4, 0)})
+		r, err = performer.Attend(form, performer.AttendArgs[float64]{Q: q, K: k, V: none(1, 1, 3, 0), Out: none(1, 2, 4, 0)})
 		require.NoError(t, err)
 		assert.Equal(t, [4]int{1, 2, 4, 0}, r.Out.Shape())
-		want, err := performer.Attend(form, performer.Call[float64]{Q: q, K: k, V: k})
+		want, err := performer.Attend(form, performer.AttendArgs[float64]{Q: q, K: k, V: k})
 		require.NoError(t, err)
-		r, err = performer.Attend(form, performer.Call[float64]{Q: q, K: k, V: k, PastK: none(1, 1, 0, 2), PastV: none(1, 1, 0, 2)})
+		r, err = performer.Attend(form, performer.AttendArgs[float64]{Q: q, K: k, V: k, PastK: none(1, 1, 0, 2), PastV: none(1, 1, 0, 2)})
 		require.NoError(t, err)
 		assert.Equal(t, want, r)
 	}

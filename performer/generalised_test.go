@@ -62,7 +62,7 @@ func testGeneralised[T dense.Float](t *testing.T) {
 func TestReLUAttentionOfDeadQueries(t *testing.T) {
 	w := densetest.Filled[float64](4, 2, 1)
 	phi := must(rff.Generalised(must(orf.Of(w)), kernels.Generalised{}))
-	a := attention[float64](phi, Options{Unnormalised: true})
+	a := attention[float64](phi, LinearOptions{Unnormalised: true})
 	q := dense.Of(2, 2, []float64{-1, -2, 1, 2})
 	k, v := dense.Of(1, 2, []float64{2, 1}), dense.Of(1, 1, []float64{5})
 	out := a.Forward(dense.Matrix[float64]{}, q, k, v)

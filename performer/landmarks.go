@@ -7,9 +7,12 @@ import (
 	"math/rand/v2"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
+	"github.com/seed-feabd252/randfeat/internal/memory/layout"
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 	"github.com/seed-feabd252/randfeat/internal/memory/pool"
+	"github.com/seed-feabd252/randfeat/performer/internal/nystroem"
+	"github.com/seed-feabd252/randfeat/performer/internal/streams"
+	"github.com/seed-feabd252/randfeat/performer/internal/sums"
 )
 
 // Landmarks is softmax attention by landmarks, a [Form]: with the weights A_ij = exp(s·q_iᵀk_j) of
@@ -42,7 +45,7 @@ import (
 //
 // With a_x = s·‖x‖²/2, the weights are Â_ij = φ(q_i)ᵀ·G⁻¹·φ(k_j) with φ_z(x) = exp(s·zᵀx − a_z) and
 // the Gaussian matrix G_yz = exp(−s·‖y − z‖²/2), whose diagonal is 1. φ enters as log φ, with the
-// references of [Attention], so that nothing overflows or underflows at any norm of finite ‖x‖². G
+// references of [Linear], so that nothing overflows or underflows at any norm of finite ‖x‖². G
 // and its factor are float64 for both T. For float32 points of at most 4 dimensions all of
 // bidirectional attention is computed in float64, on copies of inputs and outputs: landmarks are so
 // close there that G⁻¹ magnifies the rounding of float32. A landmark that is a key enters with its exact weight and
@@ -66,11 +69,11 @@ type Landmarks[T dense.Float] struct {
 	n      int
 	seed   [2]uint64
 	z      dense.Matrix[T]     // landmarks that are given
-	given  *Attention[T]       // nil if landmarks are chosen
-	means  *landmarkMeans[T]   // nil if points are not centred
+	means  *nystroem.Means[T]  // nil if points are not centred
 	d      int                 // of landmarks that are given and of means
 	double *Landmarks[float64] // for float32 points of few dimensions, or nil
-	sums   bool                // calls leave numerators and denominators undivided
+	set    *nystroem.Set[T]    // of landmarks that are given, or nil
+	engine *sums.Engine[T]     // with the set, or without features
 	calls  pool.Of[landmarkCall[T]]
 }
 
@@ -89,13 +92,14 @@ func NewLandmarks[T dense.Float](exact Exact[T], r int, src rand.Source) (*Landm
 	if r < 1 {
 		return nil, fmt.Errorf("performer: r = %d, want at least 1", r)
 	}
-	if err := limit.Memory[float64](r, max(r, landmarkPool)); err != nil {
+	if err := limit.Memory[float64](r, max(r, nystroem.LeastPool)); err != nil {
 		return nil, fmt.Errorf("performer: r = %d: %w", r, err)
 	}
 	if src == nil {
 		return nil, errors.New("performer: src is nil")
 	}
 	l := &Landmarks[T]{exact: exact, n: r, seed: [2]uint64{src.Uint64(), src.Uint64()}}
+	l.setEngine(false)
 	l.setDouble()
 	return l, nil
 }
@@ -131,28 +135,14 @@ func NewLandmarksAt[T dense.Float](exact Exact[T], z dense.Matrix[T]) (*Landmark
 		}
 	}
 	z = z.Clone()
-	set, err := givenLandmarks(exact.scale(z.Cols), z, nil)
+	set, err := nystroem.At(exact.scale(z.Cols), z, nil)
 	if err != nil {
 		return nil, err
 	}
-	l := &Landmarks[T]{exact: exact, n: z.Rows, z: z, d: z.Cols, sums: exact.Causal}
-	l.give(set)
+	l := &Landmarks[T]{exact: exact, n: z.Rows, z: z, d: z.Cols, set: set}
+	l.setEngine(exact.Causal)
 	l.setDouble()
 	return l, nil
-}
-
-// givenLandmarks returns the set of the finite landmarks z.
-func givenLandmarks[T dense.Float](scale float64, z dense.Matrix[T], means *landmarkMeans[T]) (*landmarkSet[T], error) {
-	set := &landmarkSet[T]{scale: scale, means: means}
-	points := set.prepare(z.Rows, z.Cols)
-	for i := range z.Rows {
-		set.centreKey(points.Row(i), z.Row(i))
-		if half := T(scale * vecmath.HalfSquaredNorm(points.Row(i))); half-half != 0 {
-			return nil, fmt.Errorf("performer: z[%d] has a squared norm outside the range of %T", i, half)
-		}
-	}
-	set.build(z.Rows)
-	return set, nil
 }
 
 // checkLandmarkKernel returns an error unless exp(Scale·xᵀy) is a kernel.
@@ -160,10 +150,29 @@ func checkLandmarkKernel[T dense.Float](exact Exact[T]) error {
 	if !(exact.Scale >= 0) || math.IsInf(exact.Scale, 1) {
 		return fmt.Errorf("performer: exact.Scale = %v, want a finite number of at least 0", exact.Scale)
 	}
+	if err := exact.refusePlaces(); err != nil {
+		return err
+	}
 	if exact.Softcap != 0 {
 		return fmt.Errorf("performer: exact.Softcap = %v, want 0: landmarks need exp(Scale·qᵀk)", exact.Softcap)
 	}
 	return nil
+}
+
+var (
+	_ maskedDifferentiable[float32] = (*Landmarks[float32])(nil)
+	_ Streaming[float32]            = (*Landmarks[float32])(nil)
+	_ remembering[float32]          = (*Landmarks[float32])(nil)
+	_ Described                     = (*Landmarks[float32])(nil)
+)
+
+// Describe returns what is approximated, and the dimension of landmarks that are given or of means.
+// Bidirectional attention is Rowwise: landmarks depend on keys alone.
+func (l *Landmarks[T]) Describe() Description {
+	l.checkMade()
+	d := l.exact.Describe()
+	d.Dim = l.d
+	return d
 }
 
 // Forward computes attention of the queries q (Lq×d) over the keys k (Lk×d) and values v (Lk×dv)
@@ -178,7 +187,7 @@ func checkLandmarkKernel[T dense.Float](exact Exact[T]) error {
 func (l *Landmarks[T]) Forward(dst, q, k, v dense.Matrix[T]) dense.Matrix[T] {
 	l.check(q, k, v)
 	dst = dense.Ensure(dst, q.Rows, v.Cols)
-	l.attend(request[T]{gradients: gradients[T]{q: q, k: k, v: v}, dst: dst, heads: 1})
+	l.attend(request[T]{dst: dst, q: q, k: k, v: v, heads: 1})
 	return dst
 }
 
@@ -197,16 +206,14 @@ func (l *Landmarks[T]) checkMade() {
 	}
 }
 
-func (l *Landmarks[T]) dimension() int { return l.d }
-
 func (l *Landmarks[T]) shares() bool { return !l.exact.Causal }
 
 func (l *Landmarks[T]) attend(p request[T]) {
 	if l.exact.Causal {
-		attendCausal(p, l.given, l.exact, 0)
+		attendCausal(p, l.engine, l.exact, 0)
 		return
 	}
-	k, v, copies := validOnly(p.k, p.v, p.valid)
+	k, v, copies := layout.ValidOnly(p.k, p.v, p.valid)
 	switch {
 	case p.q.Rows == 0 || p.v.Cols == 0:
 	case l.isExact(k.Rows):
@@ -215,46 +222,43 @@ func (l *Landmarks[T]) attend(p request[T]) {
 	case l.inDouble(k.Cols):
 		l.attendDouble(p.heads, p.dst, p.q, k, v)
 	default:
-		a, chosen := l.attention(k)
-		a.bidirectional(p.heads, p.dst, p.q, k, v)
+		engine, chosen := l.engineFor(k)
+		engine.Forward(p.heads, p.dst, p.q, k, v)
 		l.release(chosen)
 	}
-	if copies != nil {
-		pool.Put(&rowMemories, copies)
-	}
+	copies.Release()
 }
 
 // isExact reports whether attention over n keys is exact attention.
-func (l *Landmarks[T]) isExact(n int) bool { return n == 0 || l.given == nil && n <= l.n }
+func (l *Landmarks[T]) isExact(n int) bool { return n == 0 || l.set == nil && n <= l.n }
 
-// give makes attention with the landmarks of set, which is not built again, that of all calls.
-func (l *Landmarks[T]) give(set *landmarkSet[T]) {
-	l.given = new(Attention[T])
-	l.setAttention(l.given, set)
-	l.given.d = l.d
+// setEngine gives l the engine of its calls. Undivided outputs are sums and their scales.
+func (l *Landmarks[T]) setEngine(undivided bool) {
+	o := sums.Operator[T]{D: l.d, M: l.n, Logs: true, Unnormalised: l.exact.Unnormalised, Undivided: undivided}
+	if l.set != nil {
+		o.Features, o.Mixer = l.set, l.set
+	}
+	l.engine = sums.New(o)
 }
 
-// setAttention makes a attention with the landmarks of set.
-func (l *Landmarks[T]) setAttention(a *Attention[T], set *landmarkSet[T]) {
-	a.opts, a.logs, a.sums = Options{Unnormalised: l.exact.Unnormalised}, true, l.sums
-	a.landmarks, a.m, a.rows = set, l.n, blockRows(l.n)
-	a.mapQueries, a.mapKeys = set.logQueries, set.logKeys
+// landmarkCall is what one call with chosen landmarks needs: the landmarks and an engine with them.
+type landmarkCall[T dense.Float] struct {
+	choice nystroem.Choice[T]
+	engine *sums.Engine[T]
 }
 
-// attention returns attention with the landmarks that are given, or with landmarks chosen among the
+// engineFor returns an engine with the landmarks that are given, or with landmarks chosen among the
 // keys of a call, which are more than l.n. chosen is for release.
-func (l *Landmarks[T]) attention(k dense.Matrix[T]) (a *Attention[T], chosen *landmarkCall[T]) {
-	if l.given != nil {
-		return l.given, nil
+func (l *Landmarks[T]) engineFor(k dense.Matrix[T]) (engine *sums.Engine[T], chosen *landmarkCall[T]) {
+	if l.set != nil {
+		return l.engine, nil
 	}
 	c := l.calls.Get()
-	if c.a.landmarks == nil {
-		l.setAttention(&c.a, &c.set)
-		c.rng = rand.New(&c.pcg)
+	if c.engine == nil {
+		c.engine = l.engine.With(&c.choice, &c.choice)
 	}
-	c.a.d, c.set.scale, c.set.means = k.Cols, l.exact.scale(k.Cols), l.means
-	c.choose(k, l.seed)
-	return &c.a, c
+	c.choice.Choose(k, l.n, l.exact.scale(k.Cols), l.means, l.seed)
+	return c.engine, c
 }
 
 // release gives the memory of chosen landmarks back to its pool.
@@ -262,4 +266,54 @@ func (l *Landmarks[T]) release(chosen *landmarkCall[T]) {
 	if chosen != nil {
 		l.calls.Put(chosen)
 	}
+}
+
+// Chosen returns the rows of k, in ascending order, that a call with the keys k takes for landmarks:
+// at most r, and fewer where the others span some to rounding. It returns all rows if there are no
+// more than r, and nil if the landmarks are given. Chosen panics if k is not of the dimension of l.
+func (l *Landmarks[T]) Chosen(k dense.Matrix[T]) []int {
+	l.checkMade()
+	k.Check()
+	if l.d != 0 && k.Cols != l.d {
+		panic(fmt.Sprintf("performer: k is %d×%d, but the landmarks are points of R^%d", k.Rows, k.Cols, l.d))
+	}
+	switch {
+	case l.set != nil:
+		return nil
+	case k.Rows <= l.n:
+		rows := make([]int, k.Rows)
+		for i := range rows {
+			rows[i] = i
+		}
+		return rows
+	}
+	_, c := l.engineFor(k)
+	rows := c.choice.Chosen()
+	l.release(c)
+	return rows
+}
+
+// NewState returns an empty [State] of one head, for queries and keys of dimension d and values of
+// dimension dv. It returns an error if the landmarks are not causal, if d is not their dimension,
+// if dv is below 1, or if the State takes more memory than the machine has.
+func (l *Landmarks[T]) NewState(d, dv int) (*State[T], error) {
+	return newState[T](1, 1, d, dv, []Form[T]{l})
+}
+
+func (l *Landmarks[T]) newMemory(heads, keyHeads, d, dv int) (streams.Memory[T], error) {
+	if err := l.checkState(d); err != nil {
+		return nil, err
+	}
+	return memoryOf(streams.NewNear(l.exact.near(l.engine, 0, d), heads, keyHeads, d, dv))
+}
+
+// checkState returns an error unless l can be kept of a stream of tokens of dimension d.
+func (l *Landmarks[T]) checkState(d int) error {
+	if !l.exact.Causal {
+		return errors.New("performer: the Landmarks are not causal, want those of NewLandmarksAt with exact.Causal for a state")
+	}
+	if d != l.d {
+		return fmt.Errorf("performer: d = %d, but the landmarks are points of R^%d", d, l.d)
+	}
+	return nil
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/memory/pool"
+	"github.com/seed-feabd252/randfeat/performer/internal/sums"
 	"github.com/seed-feabd252/randfeat/performer/internal/tiles"
 )
 
@@ -17,7 +18,7 @@ import (
 //	∂L/∂φ(k_j) = C·R·[v_j, 1],  R = Σ_i φ(q_i)/D_i·[g_i, −δ_i]ᵀ
 //	∂L/∂v_j    = Rᵀ·C·φ(k_j), but for its last element
 //
-// as for [Attention], and without D_i and δ_i when unnormalised. For a key that is a landmark the
+// as for [Linear], and without D_i and δ_i when unnormalised. For a key that is a landmark the
 // gradient is that of a key with its value. A row that Forward answers with positive weights counts
 // as a constant: its gradients are zero.
 //
@@ -33,10 +34,10 @@ func (l *Landmarks[T]) Backward(dq, dk, dv, q, k, v, dout dense.Matrix[T]) (_, _
 	}
 	l.check(q, k, v)
 	g := newGradients(dq, dk, dv, q, k, v, dout)
-	if !g.empty() {
+	if !g.Empty() {
 		l.backward(&g)
 	}
-	return g.dq, g.dk, g.dv
+	return g.DQ, g.DK, g.DV
 }
 
 // CanBackward returns nil for bidirectional attention, and an error for causal attention, which has
@@ -48,10 +49,10 @@ func (l *Landmarks[T]) CanBackward() error {
 	return nil
 }
 
-func (l *Landmarks[T]) attendBackward(p request[T]) {
+func (l *Landmarks[T]) attendBackward(p gradientRequest[T]) {
 	s := pool.Get[selection[T]](&selections)
 	queries, keys, _ := s.selected(p, false)
-	if g := s.take(p, queries, keys); !g.empty() {
+	if g := s.take(p, queries, keys); !g.Empty() {
 		l.backward(g)
 	}
 	s.give(p, queries, keys)
@@ -59,16 +60,16 @@ func (l *Landmarks[T]) attendBackward(p request[T]) {
 }
 
 // backward writes the gradients, which are not empty.
-func (l *Landmarks[T]) backward(g *gradients[T]) {
-	if l.isExact(g.k.Rows) {
+func (l *Landmarks[T]) backward(g *sums.Gradients[T]) {
+	if l.isExact(g.K.Rows) {
 		tiles.Backward(l.exact.gradients(*g, l.exact.mask(0, nil)))
 		return
 	}
-	if l.inDouble(g.k.Cols) {
+	if l.inDouble(g.K.Cols) {
 		l.backwardDouble(g)
 		return
 	}
-	a, chosen := l.attention(g.k)
-	a.bidirectionalBackward(g)
+	engine, chosen := l.engineFor(g.K)
+	engine.Backward(g)
 	l.release(chosen)
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/memory/layout"
 	"github.com/seed-feabd252/randfeat/internal/testing/allocs"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
 	"github.com/seed-feabd252/randfeat/internal/testing/race"
@@ -251,7 +252,7 @@ func testCentredLandmarkBatch[T dense.Float](t *testing.T) {
 			copy(fewer.Row(j/2), k.Row(j))
 			copy(values.Row(j/2), v.Row(j))
 		} else {
-			fill(masked.Row(j), T(math.NaN()))
+			layout.Fill(masked.Row(j), T(math.NaN()))
 		}
 	}
 	require.True(t, densetest.Identical(batch.Forward(none, q, fewer, values), batch.ForwardSequences(none, q, masked, v, Sequences{Valid: valid})))

@@ -4,6 +4,8 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/memory/pool"
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
+	"github.com/seed-feabd252/randfeat/performer/internal/nystroem"
+	"github.com/seed-feabd252/randfeat/performer/internal/sums"
 )
 
 // mostDoubled is the largest dimension for which landmarks of float32 points are computed in
@@ -22,16 +24,17 @@ func (l *Landmarks[T]) setDouble() {
 	exact := Exact[float64]{Scale: l.exact.Scale, Unnormalised: l.exact.Unnormalised}
 	to := &Landmarks[float64]{exact: exact, n: l.n, seed: l.seed, d: l.d}
 	if m := l.means; m != nil {
-		to.means = &landmarkMeans[float64]{query: doubled(m.query), key: doubled(m.key), absolute: m.absolute}
+		to.means = &nystroem.Means[float64]{Query: doubled(m.Query), Key: doubled(m.Key), Absolute: m.Absolute}
 	}
-	if l.given != nil {
+	if l.set != nil {
 		to.z = dense.Copy(dense.Matrix[float64]{}, l.z)
-		set, err := givenLandmarks(exact.scale(l.d), to.z, to.means)
+		set, err := nystroem.At(exact.scale(l.d), to.z, to.means)
 		if err != nil {
 			panic(err) // norms are within the range of float32
 		}
-		to.give(set)
+		to.set = set
 	}
+	to.setEngine(false)
 	l.double = to
 }
 
@@ -57,25 +60,25 @@ func (l *Landmarks[T]) attendDouble(heads int, dst, q, k, v dense.Matrix[T]) {
 	d := doublesOfCalls.Get()
 	out := d.room(0, dst.Rows, dst.Cols)
 	dq, dk, dv := dense.Copy(d.room(1, q.Rows, q.Cols), q), dense.Copy(d.room(2, k.Rows, k.Cols), k), dense.Copy(d.room(3, v.Rows, v.Cols), v)
-	a, chosen := l.double.attention(dk)
-	a.bidirectional(heads, out, dq, dk, dv)
+	engine, chosen := l.double.engineFor(dk)
+	engine.Forward(heads, out, dq, dk, dv)
 	l.double.release(chosen)
 	dense.Copy(dst, out)
 	doublesOfCalls.Put(d)
 }
 
 // backwardDouble is backward in float64.
-func (l *Landmarks[T]) backwardDouble(g *gradients[T]) {
+func (l *Landmarks[T]) backwardDouble(g *sums.Gradients[T]) {
 	d := doublesOfCalls.Get()
-	wide := gradients[float64]{
-		d.room(0, g.dq.Rows, g.dq.Cols), d.room(1, g.dk.Rows, g.dk.Cols), d.room(2, g.dv.Rows, g.dv.Cols),
-		dense.Copy(d.room(3, g.q.Rows, g.q.Cols), g.q), dense.Copy(d.room(4, g.k.Rows, g.k.Cols), g.k),
-		dense.Copy(d.room(5, g.v.Rows, g.v.Cols), g.v), dense.Copy(d.room(6, g.dout.Rows, g.dout.Cols), g.dout),
+	wide := sums.Gradients[float64]{
+		DQ: d.room(0, g.DQ.Rows, g.DQ.Cols), DK: d.room(1, g.DK.Rows, g.DK.Cols), DV: d.room(2, g.DV.Rows, g.DV.Cols),
+		Q: dense.Copy(d.room(3, g.Q.Rows, g.Q.Cols), g.Q), K: dense.Copy(d.room(4, g.K.Rows, g.K.Cols), g.K),
+		V: dense.Copy(d.room(5, g.V.Rows, g.V.Cols), g.V), DOut: dense.Copy(d.room(6, g.DOut.Rows, g.DOut.Cols), g.DOut),
 	}
 	l.double.backward(&wide)
-	dense.Copy(g.dq, wide.dq)
-	dense.Copy(g.dk, wide.dk)
-	dense.Copy(g.dv, wide.dv)
+	dense.Copy(g.DQ, wide.DQ)
+	dense.Copy(g.DK, wide.DK)
+	dense.Copy(g.DV, wide.DV)
 	doublesOfCalls.Put(d)
 }
 

@@ -12,6 +12,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/memory/layout"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
 )
 
@@ -84,18 +85,12 @@ func causalByLandmarks(z, q, k, v dense.Matrix[float64], s float64, window, past
 }
 
 // windowed returns landmarks with exact weights for a window of keys.
-func windowed[T dense.Float](exact Exact[T], z dense.Matrix[T], window int) stateful[T] {
+func windowed[T dense.Float](exact Exact[T], z dense.Matrix[T], window int) Streaming[T] {
 	l := must(NewLandmarksAt(exact, z))
 	if window == 0 {
 		return l
 	}
 	return must(NewCorrected[T](l, CorrectedOptions{Window: window}, nil))
-}
-
-// stateful is a form that has a State.
-type stateful[T dense.Float] interface {
-	Form[T]
-	NewState(d, dv int) (*State[T], error)
 }
 
 func testCausalLandmarks[T dense.Float](t *testing.T) {
@@ -125,7 +120,7 @@ func testCausalLandmarks[T dense.Float](t *testing.T) {
 			spoilt := [3]dense.Matrix[T]{q.Clone(), k.Clone(), v.Clone()}
 			for _, m := range spoilt {
 				for i := 90; i < n; i++ {
-					fill(m.Row(i), T(math.NaN()))
+					layout.Fill(m.Row(i), T(math.NaN()))
 				}
 			}
 			require.True(t, densetest.Identical(got.RowRange(0, 90), l.Forward(none, spoilt[0], spoilt[1], spoilt[2]).RowRange(0, 90)))
@@ -142,8 +137,8 @@ func testCausalLandmarks[T dense.Float](t *testing.T) {
 					copy(spoilt[1].Row(j), k.Row(j))
 					copy(spoilt[2].Row(j), v.Row(j))
 				} else {
-					fill(spoilt[1].Row(j), T(math.NaN()))
-					fill(spoilt[2].Row(j), T(math.NaN()))
+					layout.Fill(spoilt[1].Row(j), T(math.NaN()))
+					layout.Fill(spoilt[2].Row(j), T(math.NaN()))
 				}
 			}
 			masked := batch.ForwardSequences(none, q, spoilt[1], spoilt[2], Sequences{Valid: valid})
@@ -193,6 +188,6 @@ func TestNewLandmarksAtErrors(t *testing.T) {
 	l := must(NewLandmarksAt(Exact[float32]{}, z))
 	x := dense.New[float32](4, 3)
 	assert.PanicsWithValue(t, "performer: q is 4×3, k is 4×3, but the landmarks are points of R^2", func() { l.Forward(dense.Matrix[float32]{}, x, x, x) })
-	_, err := NewBatch[float32](1, 1, l, attention(positive[float32](4, 3), Options{}))
+	_, err := NewBatch[float32](1, 1, l, attention(positive[float32](4, 3), LinearOptions{}))
 	assert.Error(t, err)
 }

@@ -21,7 +21,7 @@ func testLandmarksKeepColumnsApart[T dense.Float](t *testing.T) {
 	forms["samples over landmarks"] = must(NewCorrected[T](chosen, CorrectedOptions{Window: 5, Samples: 9}, source(2)))
 	for name, form := range forms {
 		first := 0 // the first row that sees the value
-		if f, ok := form.(interface{ options() Options }); ok && f.options().Causal {
+		if f, ok := form.(Described); ok && f.Describe().Causal {
 			first = at
 		}
 		clean := form.Forward(none, q, k, v)
@@ -29,7 +29,7 @@ func testLandmarksKeepColumnsApart[T dense.Float](t *testing.T) {
 			hit := v.Clone()
 			hit.Row(at)[column] = T(bad)
 			requireApart(t, clean, form.Forward(none, q, k, hit), column, first, name)
-			maker, ok := form.(stateful[T])
+			maker, ok := form.(Streaming[T])
 			if !ok || maker.(Form[T]) == Form[T](chosen) || name == "samples over landmarks" {
 				continue
 			}

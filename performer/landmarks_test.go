@@ -14,6 +14,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/memory/layout"
 	"github.com/seed-feabd252/randfeat/internal/testing/allocs"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
 	"github.com/seed-feabd252/randfeat/internal/testing/race"
@@ -29,12 +30,13 @@ type byLandmarks struct {
 }
 
 func newByLandmarks[T dense.Float](l *Landmarks[T], k dense.Matrix[T]) *byLandmarks {
-	_, c := l.attention(k)
+	_, c := l.engineFor(k)
 	defer l.release(c)
-	n := len(c.set.own)
-	b := &byLandmarks{scale: c.set.scale, z: dense.New[float64](n, k.Cols), plain: l.exact.Unnormalised}
-	for i, o := range c.set.own {
-		dense.Copy(b.z.RowRange(i, i+1), k.RowRange(o.key, o.key+1))
+	chosen := c.choice.Chosen()
+	n := len(chosen)
+	b := &byLandmarks{scale: c.choice.Scale, z: dense.New[float64](n, k.Cols), plain: l.exact.Unnormalised}
+	for i, key := range chosen {
+		dense.Copy(b.z.RowRange(i, i+1), k.RowRange(key, key+1))
 	}
 	g := mat.NewDense(n, n, nil)
 	for i := range n {
@@ -176,7 +178,7 @@ func testLandmarkErrors[T dense.Float](t *testing.T) {
 		exact := wide(Exact[T]{}.Forward(dense.Matrix[T]{}, q, k, v))
 		for seed := range uint64(4) {
 			l := must(NewLandmarks(Exact[T]{}, r, source(seed)))
-			random := attention(must(rff.SoftmaxPositive(frequencies[T](r, d), 1/math.Sqrt(d))), Options{})
+			random := attention(must(rff.SoftmaxPositive(frequencies[T](r, d), 1/math.Sqrt(d))), LinearOptions{})
 			got, other := frobeniusError(l.Forward(dense.Matrix[T]{}, q, k, v), exact), frobeniusError(random.Forward(dense.Matrix[T]{}, q, k, v), exact)
 			assert.Less(t, 4*got, other, "variance %g, seed %d", variance, seed)
 		}
@@ -354,8 +356,8 @@ func testLandmarkBatch[T dense.Float](t *testing.T) {
 			k, v := k.Clone(), v.Clone()
 			for j, counts := range valid {
 				if !counts {
-					fill(k.Row(j), T(math.NaN()))
-					fill(v.Row(j), T(math.NaN()))
+					layout.Fill(k.Row(j), T(math.NaN()))
+					layout.Fill(v.Row(j), T(math.NaN()))
 				}
 			}
 			s.Valid = valid
@@ -434,8 +436,8 @@ func TestLandmarkBatchGradients(t *testing.T) {
 		if valid[j] = j%3 != 1; valid[j] {
 			rows = append(rows, j)
 		} else {
-			fill(k.Row(j), math.NaN())
-			fill(v.Row(j), math.NaN())
+			layout.Fill(k.Row(j), math.NaN())
+			layout.Fill(v.Row(j), math.NaN())
 		}
 	}
 	dq, dk, dval := b.BackwardSequences(dense.Matrix[float64]{}, dense.Matrix[float64]{}, dense.Matrix[float64]{}, q, k, v, dout, Sequences{Queries: []int{20}, Keys: []int{n}, Valid: valid})
@@ -484,17 +486,4 @@ func TestNewLandmarksErrors(t *testing.T) {
 	assert.PanicsWithValue(t, "performer: the Landmarks is zero, want one of NewLandmarks", func() {
 		new(Landmarks[float64]).Forward(dense.Matrix[float64]{}, dense.Matrix[float64]{}, dense.Matrix[float64]{}, dense.Matrix[float64]{})
 	})
-}
-
-// Sums below the normal numbers keep their size: the factor to their reference is out of range, and
-// the product is not.
-func TestLandmarksBelowNormalNumbers(t *testing.T) {
-	a := Attention[float64]{logs: true, m: 1}
-	acc, m := a.accumulator(1), landmarkMixer[float64]{top: 1691}
-	m.sums.Shape(1, 2)
-	copy(m.sums.Rows(1).Row(0), []float64{0x1p-1060, 0x1p-1060})
-	m.place(acc, 0, nil, false)
-	for _, x := range acc.sums().Row(0) {
-		assert.Equal(t, 0x1p631, math.Ldexp(x, int(acc.ref.exponent[0])))
-	}
 }

@@ -19,7 +19,7 @@ import (
 func TestTokenCount(t *testing.T) {
 	const most = stream.MaxTokens
 	key, value := dense.Of(1, 2, []float64{1, 2}), dense.Of(1, 1, []float64{3})
-	a := attention[float64](must(rff.ELU[float64](2)), Options{})
+	a := attention[float64](must(rff.ELU[float64](2)), LinearOptions{})
 	s := must(a.NewState(2, 1))
 	s.Append(key, value)
 	data := must(s.MarshalBinary())

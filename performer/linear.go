@@ -1,202 +1,345 @@
 package performer
 
 import (
+	"errors"
+	"fmt"
+	"runtime"
+	"sync"
+
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
-	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
 	"github.com/seed-feabd252/randfeat/internal/memory/layout"
-	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
+	"github.com/seed-feabd252/randfeat/kernels"
+	"github.com/seed-feabd252/randfeat/performer/internal/streams"
+	"github.com/seed-feabd252/randfeat/performer/internal/sums"
+	"github.com/seed-feabd252/randfeat/rff"
 )
 
-const (
-	segmentRows  = 128  // keys that are worth an accumulator of their own
-	fewSegments  = 8    // the most segments of segmentRows keys
-	longSegments = 1024 // keys of a segment if there are more
-	maxSegments  = 64
-	answerRows   = 128 // queries that are mapped and answered at a time
-	mergeGrain   = 1 << 13
+// LinearOptions selects what linear attention computes. The zero value is
+// bidirectional, normalised attention.
+type LinearOptions struct {
+	// Causal lets query i see the keys j ≤ i only; as many queries as keys
+	// are required then.
+	Causal bool
+
+	// Unnormalised leaves out the division by the sum of the weights: the
+	// output is A·V with A_ij = φ_Q(q_i)ᵀφ_K(k_j).
+	Unnormalised bool
+}
+
+// Linear is linear attention: with weights A_ij = φ_Q(q_i)ᵀφ_K(k_j),
+//
+//	out_i = Σ_j A_ij v_j / Σ_j A_ij
+//
+// computed in O(L·m·(d + dv)) as φ_Q(q_i)ᵀ(Σ_j φ_K(k_j) v_jᵀ), where m is the
+// number of features [Katharopoulos et al. 2020]. With positive random
+// features of the softmax kernel it is the attention of the Performer
+// [Choromanski et al. 2021].
+//
+// A Linear does not change after construction (the scratch memory that it
+// keeps between calls is safe for concurrent use) and may be shared by goroutines. Methods of the
+// zero Linear panic.
+type Linear[T dense.Float] struct {
+	query, key rff.Map[T]
+	opts       LinearOptions
+	d, m       int
+	engine     *sums.Engine[T]
+
+	makeUndivided sync.Once
+	sums          *sums.Engine[T] // for Sums
+}
+
+// NewLinear returns linear attention with the features φ_Q = phi of queries and φ_K =
+// [rff.Keys](phi) of keys, so that φ_Q(q)ᵀφ_K(k) estimates phi.Kernel(). φ_K is phi itself
+// unless phi is [rff.Paired], as the asymmetric estimators rff.SADERF, rff.ADERF and
+// rff.SoftmaxHybrid are.
+//
+// Where both are [rff.LogMap]s, attention works on the logarithms of the features and can
+// neither overflow nor underflow; otherwise it works on the features.
+//
+// NewLinear returns an error if phi or its Keys is nil, or if the two maps differ in the
+// dimension of their points or in the number of their features.
+func NewLinear[T dense.Float](phi rff.Map[T], opts LinearOptions) (*Linear[T], error) {
+	if phi == nil {
+		return nil, errors.New("performer: phi is nil")
+	}
+	return newAttention(phi, rff.Keys(phi), opts)
+}
+
+// newAttention returns linear attention with a map for queries and one for keys.
+func newAttention[T dense.Float](query, key rff.Map[T], opts LinearOptions) (*Linear[T], error) {
+	if key == nil {
+		return nil, fmt.Errorf("performer: Keys of phi, a %T, is nil", query)
+	}
+	d, m := query.Dims()
+	if dk, mk := key.Dims(); d != dk || m != mk {
+		return nil, fmt.Errorf("performer: phi maps points of R^%d to %d features, its Keys points of R^%d to %d, want the same", d, m, dk, mk)
+	}
+	f := newFeatures(query, key)
+	o := sums.Operator[T]{
+		D: d, M: m, Features: f, Logs: f.logs, Causal: opts.Causal, Unnormalised: opts.Unnormalised,
+	}
+	if f.logs && !opts.Unnormalised && isELU(query) && isELU(key) {
+		o.Direct = f
+	}
+	return &Linear[T]{query: query, key: key, opts: opts, d: d, m: m, engine: sums.New(o)}, nil
+}
+
+// isELU reports whether a map has the features elu+1. These mostly take an addition, and their
+// logarithms a transcendental function.
+func isELU[T dense.Float](m rff.Map[T]) bool {
+	_, ok := m.Kernel().(kernels.ELU)
+	return ok
+}
+
+// features are those of a map for queries and of one for keys, or their logarithms if both maps are
+// LogMaps.
+type features[T dense.Float] struct {
+	query, key    rff.Map[T]
+	queries, keys func(dst, x dense.Matrix[T]) dense.Matrix[T]
+	logs          bool
+}
+
+func newFeatures[T dense.Float](query, key rff.Map[T]) *features[T] {
+	lq, queryIsLog := query.(rff.LogMap[T])
+	lk, keyIsLog := key.(rff.LogMap[T])
+	if queryIsLog && keyIsLog {
+		return &features[T]{query, key, lq.LogTransform, lk.LogTransform, true}
+	}
+	return &features[T]{query, key, query.Transform, key.Transform, false}
+}
+
+func (f *features[T]) Queries(dst, q dense.Matrix[T]) dense.Matrix[T] {
+	return shaped(f.query, dst, q, f.queries(dst, q))
+}
+
+func (f *features[T]) Keys(dst, k dense.Matrix[T]) dense.Matrix[T] {
+	return shaped(f.key, dst, k, f.keys(dst, k))
+}
+
+func (f *features[T]) DirectQueries(dst, q dense.Matrix[T]) { f.query.Transform(dst, q) }
+
+func (f *features[T]) DirectKeys(dst, k dense.Matrix[T]) { f.key.Transform(dst, k) }
+
+func (f *features[T]) PullQueries(dq, q, slopes dense.Matrix[T]) { f.pull(f.query, dq, q, slopes) }
+
+func (f *features[T]) PullKeys(dk, k, slopes dense.Matrix[T]) { f.pull(f.key, dk, k, slopes) }
+
+func (f *features[T]) pull(m rff.Map[T], dx, x, slopes dense.Matrix[T]) {
+	if f.logs {
+		m.(rff.DifferentiableLog[T]).LogBackward(dx, x, slopes)
+	} else {
+		m.(rff.Differentiable[T]).Backward(dx, x, slopes)
+	}
+}
+
+// shaped returns the features of points x, which a map has written into dst. It panics, with the name of
+// phi, where they do not have the shape that Dims of phi tells, or are not in dst.
+func shaped[T dense.Float](phi rff.Map[T], dst, x, features dense.Matrix[T]) dense.Matrix[T] {
+	if _, m := phi.Dims(); features.Rows != x.Rows || features.Cols != m {
+		panic(fmt.Sprintf("performer: features of %T are %d×%d for points of %d×%d, want %d×%d", phi, features.Rows, features.Cols, x.Rows, x.Cols, x.Rows, m))
+	}
+	if len(dst.Data) > 0 && len(features.Data) > 0 && &dst.Data[0] != &features.Data[0] {
+		panic(fmt.Sprintf("performer: %T returns its features in other memory, want them in dst", phi))
+	}
+	return features
+}
+
+// Dims returns the dimension of queries and keys and the number of features.
+func (a *Linear[T]) Dims() (d, m int) { return a.d, a.m }
+
+var (
+	_ maskedDifferentiable[float32] = (*Linear[float32])(nil)
+	_ Streaming[float32]            = (*Linear[float32])(nil)
+	_ remembering[float32]          = (*Linear[float32])(nil)
+	_ Described                     = (*Linear[float32])(nil)
 )
 
-// bidirectional is one call of bidirectional attention. It sums the keys in segments, merges the
-// segments, and answers the queries block by block.
-type bidirectional[T dense.Float] struct {
-	a            *Attention[T]
-	heads        int // of queries and outputs, side by side, for the same keys
-	dst, q, k, v dense.Matrix[T]
-
-	direct           bool // the sums are of features, not of their exponentials
-	segments, groups int
-	segmentSums      [maxSegments]*accumulator[T]
-	total            matmul.Packed[T]
-	positive         positiveSums[T] // by landmarks
-}
-
-// bidirectional accumulates all keys, then answers the queries of the given number of heads, which
-// are column blocks of q and dst.
-func (a *Attention[T]) bidirectional(heads int, dst, q, k, v dense.Matrix[T]) {
-	b := a.bidirectionals.Get()
-	b.a, b.heads = a, heads
-	b.dst, b.q, b.k, b.v = dst, q, k, v
-	b.segments = segmentsOf(k.Rows)
-	b.direct = a.direct && !a.opts.Causal // later keys must not count
-	b.sum()
-	if b.direct && !b.segmentSums[0].allInRange() {
-		b.direct = false
-		b.drop()
-		b.sum()
+// Describe returns the options and the dimension of the maps. Bidirectional attention is Rowwise.
+func (a *Linear[T]) Describe() Description {
+	if a.query == nil {
+		panic(errNoLinear)
 	}
-	if a.landmarks != nil {
-		b.positive.take(a, b.segmentSums[0], v)
-		a.landmarks.mix(b.segmentSums[0], v, 0, 0)
-		b.positive.measure(b.segmentSums[0])
+	return Description{Causal: a.opts.Causal, Unnormalised: a.opts.Unnormalised, Rowwise: !a.opts.Causal, Dim: a.d}
+}
+
+// Forward computes attention of the queries q (Lq×d) over the keys k (Lk×d)
+// and values v (Lk×dv) into dst (Lq×dv), which it returns; a zero dst is
+// allocated. It takes O((Lq+Lk)·m·(d+dv)) time and O(m·dv) memory beyond dst,
+// whatever the lengths are, and gives the same bits whatever GOMAXPROCS is.
+//
+// With maps that are LogMaps a normalised row is an average of values, to rounding, wherever
+// log-features are numbers of T, whatever their size is. Features of the softmax and the Gaussian
+// kernel are zero at a point whose ‖x‖² is beyond the range of T, in float32 from norms of
+// about 10¹⁹ on, in float64 of 10¹⁵⁴: such a key has no weight, and such a query has nothing
+// but weights of zero.
+//
+// Without keys (Lk = 0) the output is zero, normalised or not. If keys there
+// are but every weight of a row is exactly zero, as can happen with features
+// that vanish, the normalised row is 0/0 = NaN and the unnormalised one zero.
+// Maps that are not LogMaps can have a denominator that is zero or negative:
+// the row is then what the division gives, ±Inf and NaN included. Unnormalised
+// outputs beyond the range of T are ±Inf. A NaN or Inf in q, k or v reaches
+// every row that depends on it, and, if causal, no row before it.
+//
+// dst may be exactly q, k or v where its shape allows, or disjoint from all of
+// them. Forward panics with the shapes if they do not fit; causal attention
+// needs Lq = Lk.
+func (a *Linear[T]) Forward(dst, q, k, v dense.Matrix[T]) dense.Matrix[T] {
+	a.check(q, k, v)
+	dst = dense.Ensure(dst, q.Rows, v.Cols)
+	a.attend(request[T]{dst: dst, q: q, k: k, v: v, heads: 1, processors: runtime.GOMAXPROCS(0)})
+	return dst
+}
+
+// errNoLinear is the panic of a Linear that NewLinear has not made.
+const errNoLinear = "performer: the Linear is zero, want one of NewLinear"
+
+// check panics unless q (Lq×d), k (Lk×d) and v (Lk×dv) fit together and the maps.
+func (a *Linear[T]) check(q, k, v dense.Matrix[T]) {
+	if a.query == nil {
+		panic(errNoLinear)
 	}
-	matmul.Pack(&b.total, b.segmentSums[0].sums())
-	parallel.Do(heads*b.blocks(), (*answering[T])(b))
-
-	b.drop()
-	b.positive.drop(a)
-	*b = bidirectional[T]{total: b.total, positive: b.positive}
-	a.bidirectionals.Put(b)
-}
-
-// blocks returns the number of blocks of the queries of a head.
-func (b *bidirectional[T]) blocks() int { return (b.q.Rows + answerRows - 1) / answerRows }
-
-// sum computes the sums over all keys in the sums of the first segment.
-func (b *bidirectional[T]) sum() {
-	parallel.Do(b.segments, (*summarising[T])(b))
-	b.merge()
-}
-
-// merge adds the sums of all segments to the sums of the first segment.
-func (b *bidirectional[T]) merge() {
-	if b.segments > 1 {
-		b.groups = max(1, min(b.a.m/4, b.a.m*b.segmentSums[0].sum.Rows(1).Stride*b.segments/mergeGrain))
-		parallel.Do(b.groups, (*merging[T])(b))
+	checkShapes(q, k, v, a.opts.Causal)
+	if q.Cols != a.d {
+		panic(fmt.Sprintf("performer: q is %d×%d, k is %d×%d, but the maps take points of R^%d",
+			q.Rows, q.Cols, k.Rows, k.Cols, a.d))
 	}
 }
 
-// drop returns the sums to their pool.
-func (b *bidirectional[T]) drop() {
-	for s, p := range b.segmentSums[:b.segments] {
-		b.a.accumulators.Put(p)
-		b.segmentSums[s] = nil
+func (a *Linear[T]) shares() bool { return !a.opts.Causal }
+
+func (a *Linear[T]) attend(p request[T]) {
+	if !a.opts.Causal {
+		a.answer(p)
+		return
 	}
-}
-
-// segmentsOf returns the number of segments of n keys. It depends on n alone, so that sums do not
-// depend on the number of processors.
-func segmentsOf(n int) int {
-	return max(1, min(n/segmentRows, max(fewSegments, n/longSegments), maxSegments))
-}
-
-// summarising is the task of accumulating segments of keys.
-type summarising[T dense.Float] bidirectional[T]
-
-func (b *summarising[T]) Piece(s int) {
-	a := b.a
-	acc, w := a.accumulator(b.v.Cols), a.workspace(b.v.Cols)
-	if b.direct {
-		acc.ref.setAll(0)
-	}
-	lo, hi := parallel.Share(b.k.Rows, b.segments, s), parallel.Share(b.k.Rows, b.segments, s+1)
-	for ; lo < hi; lo += a.rows {
-		end := min(lo+a.rows, hi)
-		prefetchAfter(b.k, end, hi, a.rows)
-		prefetchAfter(b.v, end, hi, a.rows)
-		keys, values := w.features.Rows(end-lo), b.v.RowRange(lo, end)
-		if b.direct {
-			a.key.Transform(keys, b.k.RowRange(lo, end))
-			totalsOf(w.scratch, keys, nil)
-			addProducts(1, acc.sums(), keys, values, w.scratch)
-			continue
+	p = p.trimmed()
+	switch {
+	case p.q.Rows == 0 || p.v.Cols == 0:
+	case p.past == 0:
+		seeing := min(p.q.Rows, p.k.Rows)
+		for h := range p.heads {
+			one := p.head(h).queries(0, seeing)
+			a.engine.ForwardCausal(p.processors, one.dst, one.q, one.k, one.v, one.valid)
 		}
-		a.mapKeys(keys, b.k.RowRange(lo, end))
-		if a.landmarks != nil {
-			a.landmarks.hide(keys, lo)
+		a.answer(p.queries(seeing, p.q.Rows))
+	case p.past >= p.k.Rows-1:
+		a.answer(p)
+	default:
+		a.resume(p)
+	}
+}
+
+// answer answers a request whose queries all see all of its keys.
+func (a *Linear[T]) answer(p request[T]) {
+	if p.q.Rows == 0 || p.v.Cols == 0 {
+		return
+	}
+	k, v, copies := layout.ValidOnly(p.k, p.v, p.valid)
+	if k.Rows == 0 {
+		layout.Zero(p.dst)
+	} else {
+		a.engine.Forward(p.heads, p.dst, p.q, k, v)
+	}
+	copies.Release()
+}
+
+// resume answers a causal request whose queries begin in the middle of its keys. It puts the
+// queries at the end of a matrix with one row for each key.
+func (a *Linear[T]) resume(p request[T]) {
+	aligned := p.k.Rows - p.past
+	m, q, dst := layout.TokensOf[T](p.k.Rows, a.d, p.v.Cols)
+	layout.Zero(q.RowRange(0, p.past))
+	for h := range p.heads {
+		one := p.head(h).queries(0, min(aligned, p.q.Rows))
+		end := p.past + one.q.Rows
+		dense.Copy(q.RowRange(p.past, end), one.q)
+		valid := one.valid
+		if valid != nil {
+			valid = valid[:end]
 		}
-		acc.add(keys, values, nil, w.scratch)
+		a.engine.ForwardCausal(p.processors, dst.RowRange(0, end), q.RowRange(0, end), one.k.RowRange(0, end), one.v.RowRange(0, end), valid)
+		dense.Copy(one.dst, dst.RowRange(p.past, end))
 	}
-	b.segmentSums[s] = acc
-	a.workspaces.Put(w)
+	m.Release()
+	a.answer(p.queries(min(aligned, p.q.Rows), p.q.Rows))
 }
 
-// prefetchAfter asks for the rows from on of x, at most n and below to. Rows of one of several
-// heads have gaps between them, across which processors do not look ahead.
-func prefetchAfter[T dense.Float](x dense.Matrix[T], from, to, n int) {
-	if x.Stride > x.Cols && from < to {
-		matmul.Prefetch(x.RowRange(from, min(from+n, to)))
-	}
-}
-
-// merging is the task of adding up the segments in order. A piece is some features.
-type merging[T dense.Float] bidirectional[T]
-
-func (b *merging[T]) Piece(g int) {
-	lo, hi := parallel.Share(b.a.m, b.groups, g), parallel.Share(b.a.m, b.groups, g+1)
-	for _, p := range b.segmentSums[1:b.segments] {
-		b.segmentSums[0].mergeFeatures(p, lo, hi)
-	}
-}
-
-// answering is the task of computing outputs. A piece is a block of queries of one head.
-type answering[T dense.Float] bidirectional[T]
-
-func (b *answering[T]) Piece(i int) {
-	a := b.a
-	blocks := (*bidirectional[T])(b).blocks()
-	head, lo := i/blocks, i%blocks*answerRows
-	hi := min(lo+answerRows, b.q.Rows)
-	dst, q := layout.Head(b.dst, head, b.heads), layout.Head(b.q, head, b.heads)
-	w := a.workspace(b.v.Cols)
-	for ; lo < hi; lo += a.rows {
-		end := min(lo+a.rows, hi)
-		prefetchAfter(dst, lo, hi, a.rows)
-		prefetchAfter(q, end, q.Rows, a.rows)
-		queries, out := w.features.Rows(end-lo), w.sums.Rows(end-lo)
-		if b.direct {
-			a.query.Transform(queries, q.RowRange(lo, end))
-		} else {
-			a.mapQueries(queries, q.RowRange(lo, end))
-			b.segmentSums[0].scaleQueries(queries, w.scales)
-		}
-		matmul.MulPacked(1, queries, &b.total, 0, out, nil)
-		if b.direct {
-			b.amend(w, q.RowRange(lo, end), out)
-		}
-		b.positive.mend(a, q.RowRange(lo, end), queries, out, w.scales, nil)
-		a.finish(dst.RowRange(lo, end), out, w.scales)
-	}
-	a.workspaces.Put(w)
-}
-
-// workspace is the scratch memory of one goroutine: the (log-)features of a block of queries or
-// keys, the sums of queries, and scratch for a row. It does not grow with the number of tokens.
-type workspace[T dense.Float] struct {
-	features scratch.Buffer[T] // a.rows×m
-	sums     scratch.Buffer[T] // a.rows×width
-	scratch  []T               // m
-	scales   []scale           // a.rows if unnormalised or sums
-}
-
-// workspace takes a workspace for values of dimension dv from the pool.
-func (a *Attention[T]) workspace(dv int) *workspace[T] {
-	w := a.workspaces.Get()
-	if w.scratch == nil {
-		w.scratch = make([]T, a.m)
-		if a.opts.Unnormalised || a.sums {
-			w.scales = make([]scale, a.rows)
-		}
-		w.features.Shape(a.rows, a.m)
-	}
-	w.sums.Shape(a.rows, a.width(dv))
-	return w
-}
-
-// width returns the number of columns of the sums for values of dimension dv.
-func (a *Attention[T]) width(dv int) int {
+// Sums writes what Forward divides into dst (Lq×(dv+3)), which it returns; a zero dst is allocated.
+// Row i has the numerator in columns 0 … dv−1 and the denominator in column dv. Both are divided by
+// f·2ⁿ, where f is in column dv+1 and the integer n in column dv+2, so that sums of any size are
+// numbers of T. Sums over several sets of features add up: the quotient is the output of attention with
+// all of these features.
+//
+// Time, memory and bits are as those of Forward, and so are the panics for shapes. Without keys the
+// sums are zero. dst must not overlap q, k or v. Sums panics if the attention is unnormalised, whose
+// outputs are sums.
+func (a *Linear[T]) Sums(dst, q, k, v dense.Matrix[T]) dense.Matrix[T] {
+	a.check(q, k, v)
 	if a.opts.Unnormalised {
-		return dv
+		panic("performer: the Linear is unnormalised, want outputs that are quotients")
 	}
-	return dv + 1
+	dst = dense.Ensure(dst, q.Rows, v.Cols+1+sums.ExtraColumns)
+	switch e := a.undivided(); {
+	case k.Rows == 0 || q.Rows == 0:
+		layout.Zero(dst)
+		for i := range dst.Rows {
+			dst.Set(i, v.Cols+1, 1)
+		}
+	case a.opts.Causal:
+		e.ForwardCausal(runtime.GOMAXPROCS(0), dst, q, k, v, nil)
+	default:
+		e.Forward(1, dst, q, k, v)
+	}
+	return dst
+}
+
+// undivided returns an engine that leaves numerators and denominators undivided. It is made once.
+func (a *Linear[T]) undivided() *sums.Engine[T] {
+	a.makeUndivided.Do(func() {
+		o := a.engine.Operator
+		o.Direct, o.Undivided = nil, true
+		a.sums = sums.New(o)
+	})
+	return a.sums
+}
+
+// Weights writes the implicit Lq×Lk matrix of attention into dst and returns dst, for inspection; a
+// zero dst is allocated. Element (i, j) is the weight of value j in output i: φ_Q(q_i)ᵀφ_K(k_j),
+// divided by its sum over j unless unnormalised, and zero for j > i if causal. With maps that are
+// not LogMaps weights may be negative.
+//
+// Weights is Forward with the identity for values, also for NaN: a key that is NaN makes all
+// weights of the rows that see it NaN. Weights takes O(L²·m) time and O(m·Lk + Lk²) memory. dst
+// must not overlap q or k. Weights panics with the shapes if they do not fit.
+func (a *Linear[T]) Weights(dst, q, k dense.Matrix[T]) dense.Matrix[T] {
+	checkPoints(q, k, a.opts.Causal)
+	dst = a.Forward(dst, q, k, identity[T](k.Rows))
+	if a.opts.Causal {
+		clearFuture(dst)
+	}
+	return dst
+}
+
+// identity returns the n×n identity matrix.
+func identity[T dense.Float](n int) dense.Matrix[T] {
+	m := dense.New[T](n, n)
+	for i := range n {
+		m.Data[i*n+i] = 1
+	}
+	return m
+}
+
+// NewState returns an empty [State] of one head, for queries and keys of dimension d and
+// values of dimension dv. It returns an error if d is not the dimension of the maps, if dv is
+// below 1, or if the sums take more memory than the machine has.
+func (a *Linear[T]) NewState(d, dv int) (*State[T], error) {
+	return newState[T](1, 1, d, dv, []Form[T]{a})
+}
+
+func (a *Linear[T]) newMemory(heads, keyHeads, d, dv int) (streams.Memory[T], error) {
+	if d != a.d {
+		return nil, fmt.Errorf("performer: d = %d, but the maps take points of R^%d", d, a.d)
+	}
+	return memoryOf(streams.NewFeatures(a.engine, heads, keyHeads, dv))
 }

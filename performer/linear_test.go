@@ -17,7 +17,7 @@ import (
 )
 
 // forms are all combinations of the options.
-var forms = []Options{{}, {Unnormalised: true}, {Causal: true}, {Causal: true, Unnormalised: true}}
+var forms = []LinearOptions{{}, {Unnormalised: true}, {Causal: true}, {Causal: true, Unnormalised: true}}
 
 // Inputs have a positive mean, so that no denominator of a signed map is near
 // zero and its condition does not hide a fault.
@@ -27,7 +27,7 @@ func testAgainstPairs[T dense.Float](t *testing.T, lengths []int, rows func(rng 
 	for _, m := range maps[T](d) {
 		for _, n := range lengths {
 			q, k, v := rows(rng, n, d), rows(rng, n, d), rows(rng, n, dv)
-			p := newPairs(attention(m.Map, Options{}), q, k)
+			p := newPairs(attention(m.Map, LinearOptions{}), q, k)
 			for _, opts := range forms {
 				a := attention(m.Map, opts)
 				want, tol := p.of(opts).attend(dense.Copy(dense.Matrix[float64]{}, v))
@@ -62,14 +62,14 @@ func testLong[T dense.Float](t *testing.T) {
 	rng := rand.New(source(11))
 	q, k, v := rowsOf[T](rng, 520, 5), rowsOf[T](rng, 520, 5), rowsOf[T](rng, 520, 2)
 	for _, m := range maps[T](5) {
-		p := newPairs(attention(m.Map, Options{}), q, k)
+		p := newPairs(attention(m.Map, LinearOptions{}), q, k)
 		for _, causal := range []bool{false, true} {
 			p.causal = causal
 			want, tol := p.attend(dense.Copy(dense.Matrix[float64]{}, v))
 			if _, double := any(T(0)).(float64); double {
 				require.Less(t, largest(tol), 1e-10, "the bound for %s is no looser than promised", m.name)
 			}
-			got := attention(m.Map, Options{Causal: causal}).Forward(dense.Matrix[T]{}, q, k, v)
+			got := attention(m.Map, LinearOptions{Causal: causal}).Forward(dense.Matrix[T]{}, q, k, v)
 			densetest.RequireClose(t, want, tol, got, "%s causal=%v", m.name, causal)
 		}
 	}
@@ -157,7 +157,7 @@ func testPairOfMaps[T dense.Float](t *testing.T) {
 	for name, f := range pairsOfMaps {
 		for _, opts := range forms {
 			a := must(newAttention(f[0], f[1], opts))
-			assert.Equal(t, strings.HasSuffix(name, "both in log space"), a.logs)
+			assert.Equal(t, strings.HasSuffix(name, "both in log space"), a.engine.Logs)
 			want, tol := newPairs(a, q, k).attend(dense.Copy(dense.Matrix[float64]{}, v))
 			densetest.RequireClose(t, want, tol, a.Forward(dense.Matrix[T]{}, q, k, v), "%s %+v", name, opts)
 		}
@@ -174,7 +174,7 @@ func testOnes[T dense.Float](t *testing.T) {
 	for _, sd := range []float64{0.3, 3} {
 		q, k := densetest.Normal[T](rng, 700, 8, 0, sd), densetest.Normal[T](rng, 700, 8, 0, sd)
 		ones := densetest.Filled[T](700, 3, 1)
-		for _, opts := range []Options{{}, {Causal: true}} {
+		for _, opts := range []LinearOptions{{}, {Causal: true}} {
 			for _, m := range positiveMaps[T](8) {
 				assert.Equal(t, ones, attention(m.Map, opts).Forward(dense.Matrix[T]{}, q, k, ones), "%s %+v", m.name, opts)
 			}
@@ -202,10 +202,10 @@ func testProcessors[T dense.Float](t *testing.T) {
 	}
 }
 
-// One Attention serves values of any width, one after another and at once.
+// One Linear serves values of any width, one after another and at once.
 func TestSharedByGoroutines(t *testing.T) {
 	rng := rand.New(source(17))
-	a := attention(positive[float32](16, 4), Options{})
+	a := attention(positive[float32](16, 4), LinearOptions{})
 	q, k := rowsOf[float32](rng, 150, 4), rowsOf[float32](rng, 150, 4)
 	for _, dv := range []int{3, 9, 1, 0} {
 		t.Run(fmt.Sprintf("dv=%d", dv), func(t *testing.T) {
@@ -248,17 +248,17 @@ func TestNewErrors(t *testing.T) {
 		"performer: phi maps points of R^2 to 2 features, its Keys points of R^3 to 3, want the same": pairOfMaps[float32]{id(2), id(3)},
 		"performer: phi maps points of R^2 to 2 features, its Keys points of R^2 to 4, want the same": pairOfMaps[float32]{id(2), dot},
 	} {
-		_, err := New(phi, Options{})
+		_, err := NewLinear(phi, LinearOptions{})
 		assert.EqualError(t, err, want)
 	}
-	d, m := attention(positive[float32](6, 2), Options{}).Dims()
+	d, m := attention(positive[float32](6, 2), LinearOptions{}).Dims()
 	assert.Equal(t, [2]int{2, 6}, [2]int{d, m})
 }
 
 func TestShapesPanic(t *testing.T) {
 	mat := dense.New[float64]
 	var none dense.Matrix[float64]
-	bi, causal := attention(reLU[float64](4), Options{}), attention(reLU[float64](4), Options{Causal: true})
+	bi, causal := attention(reLU[float64](4), LinearOptions{}), attention(reLU[float64](4), LinearOptions{Causal: true})
 	for want, f := range map[string]func(){
 		"performer: q is 5×4, k is 6×3, want queries and keys of one dimension":            func() { bi.Forward(none, mat(5, 4), mat(6, 3), mat(6, 2)) },
 		"performer: q is 5×3, k is 6×3, but the maps take points of R^4":                   func() { bi.Forward(none, mat(5, 3), mat(6, 3), mat(6, 2)) },

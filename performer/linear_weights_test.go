@@ -21,7 +21,7 @@ func testWeights[T dense.Float](t *testing.T) {
 	rng := rand.New(source(50))
 	q, k := rowsOf[T](rng, n, d), rowsOf[T](rng, n, d)
 	for _, m := range maps[T](d) {
-		p := newPairs(attention(m.Map, Options{}), q, k)
+		p := newPairs(attention(m.Map, LinearOptions{}), q, k)
 		for _, opts := range forms {
 			a := attention(m.Map, opts)
 			got := a.Weights(dense.Matrix[T]{}, q, k)
@@ -50,7 +50,7 @@ func TestCausalWeightsOfNaN(t *testing.T) {
 	k.Set(10, 0, math.NaN())
 	for _, form := range []interface {
 		Weights(dst, q, k dense.Matrix[float64]) dense.Matrix[float64]
-	}{attention(positive[float64](8, 4), Options{Causal: true}), Exact[float64]{Causal: true}} {
+	}{attention(positive[float64](8, 4), LinearOptions{Causal: true}), Exact[float64]{Causal: true}} {
 		w := form.Weights(dense.Matrix[float64]{}, q, k)
 		for i := range 70 {
 			assert.Equal(t, i >= 10, hasNaN(w.Row(i)[:i+1]), "row %d", i)

@@ -21,13 +21,13 @@ type pairs struct {
 	causal, plain bool
 }
 
-func newPairs[T dense.Float](a *Attention[T], q, k dense.Matrix[T]) *pairs {
-	p := &pairs{log: a.logs, features: a.m, unitRoundoff: densetest.Roundoff[T](), causal: a.opts.Causal, plain: a.opts.Unnormalised}
+func newPairs[T dense.Float](a *Linear[T], q, k dense.Matrix[T]) *pairs {
+	p := &pairs{log: a.engine.Logs, features: a.m, unitRoundoff: densetest.Roundoff[T](), causal: a.opts.Causal, plain: a.opts.Unnormalised}
 	p.weight, p.size = dense.New[float64](q.Rows, k.Rows), dense.New[float64](q.Rows, k.Rows)
 	var fq, fk dense.Matrix[float64]
 	if p.log {
-		fq = dense.Copy(fq, a.mapQueries(dense.Matrix[T]{}, q))
-		fk = dense.Copy(fk, a.mapKeys(dense.Matrix[T]{}, k))
+		fq = dense.Copy(fq, a.engine.Features.Queries(dense.Matrix[T]{}, q))
+		fk = dense.Copy(fk, a.engine.Features.Keys(dense.Matrix[T]{}, k))
 		p.spread = spread(fq) + spread(fk)
 		p.lost = float64(a.m) * 0x1p-90
 		if p.unitRoundoff < 0x1p-50 {
@@ -51,7 +51,7 @@ func newPairs[T dense.Float](a *Attention[T], q, k dense.Matrix[T]) *pairs {
 }
 
 // of returns the truth under other options, which have the same weights.
-func (p *pairs) of(opts Options) *pairs {
+func (p *pairs) of(opts LinearOptions) *pairs {
 	q := *p
 	q.causal, q.plain = opts.Causal, opts.Unnormalised
 	return &q

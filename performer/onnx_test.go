@@ -77,7 +77,7 @@ func tensor[T dense.Float](sides [4]int, rank3 bool, x []float64) dense.Tensor[T
 
 // attendONNX is the node by one call of Attend.
 func attendONNX[T dense.Float](n onnxNode, in onnxInputs) (performer.Result[T], error) {
-	call := performer.Call[T]{
+	call := performer.AttendArgs[T]{
 		Q: tensor[T](n.q, n.rank3, in.q), K: tensor[T](n.k, n.rank3, in.k), V: tensor[T](n.v, n.rank3, in.v),
 		Lengths: n.nonpad, Scores: n.scores,
 	}
@@ -389,5 +389,5 @@ func (n onnxNode) row() string {
 	if n.float16 {
 		inputs += ", float16"
 	}
-	return fmt.Sprintf("| `%s` | %s | `Exact{%s}` | `Call{%s}` | %s |", n.name, inputs, strings.Join(form, ", "), strings.Join(fields, ", "), results)
+	return fmt.Sprintf("| `%s` | %s | `Exact{%s}` | `AttendArgs{%s}` | %s |", n.name, inputs, strings.Join(form, ", "), strings.Join(fields, ", "), results)
 }

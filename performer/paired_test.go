@@ -42,9 +42,9 @@ func testNewTakesTheMapOfKeys[T dense.Float](t *testing.T) {
 		src := source(462)
 		for range draws {
 			phi := draw(must(orf.Draw[T](orf.GramSchmidt{}, m, d, src)), must(orf.Draw[T](orf.IID{}, 8, d, src)))
-			weight := func(a *Attention[T]) float64 { return float64(a.Weights(dense.Matrix[T]{}, x, y).At(0, 0)) }
-			right = append(right, weight(must(New(phi, Options{Unnormalised: true}))))
-			wrong = append(wrong, weight(must(newAttention(phi, phi, Options{Unnormalised: true}))))
+			weight := func(a *Linear[T]) float64 { return float64(a.Weights(dense.Matrix[T]{}, x, y).At(0, 0)) }
+			right = append(right, weight(must(NewLinear(phi, LinearOptions{Unnormalised: true}))))
+			wrong = append(wrong, weight(must(newAttention(phi, phi, LinearOptions{Unnormalised: true}))))
 		}
 		truth := 0.0
 		for i, v := range x.Row(0) {

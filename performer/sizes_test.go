@@ -1,7 +1,6 @@
 package performer
 
 import (
-	"fmt"
 	"math"
 	"testing"
 
@@ -22,33 +21,25 @@ func testSizes[T dense.Float](t *testing.T) {
 	const most, large = math.MaxInt/2 + 1, 1 << 23 // memory holds large numbers, but not the square of it
 	memory := limittest.Memory(t, "performer")
 	exact := Form[T](Exact[T]{})
-	elu := func(d int) *Attention[T] { return attention[T](must(rff.ELU[T](d)), Options{}) }
+	elu := func(d int) *Linear[T] { return attention[T](must(rff.ELU[T](d)), LinearOptions{}) }
 	for _, n := range []int{math.MaxInt, most, most / 2} {
 		memory("heads = %d: ", n)(NewBatch(n, n, exact))
 		memory("heads = %d: ", n)(NewBatch(n, n, exact))
 		memory("heads = %d: ", n)(NewBatch[T](n, 1, elu(4)))
 		memory("d = %d, dv = 1, for 1 heads: ", n)(Exact[T]{}.NewState(n, 1))
 		memory("d = 4, dv = %d, for 1 heads: ", n)(elu(4).NewState(4, n))
-		memory("d = %d, Features = 0: ", n)(NewUnbiased[T](n, UnbiasedOptions{}, source(1)))
-		memory("d = 3, Features = %d: ", n)(NewUnbiased[T](3, UnbiasedOptions{Features: n}, source(1)))
-		memory("Rotations = %d, of R^4: ", n)(NewPredictor(attention(positive[T](8, 4), Options{}), PredictorOptions{Rotations: n}, source(1)))
 	}
 	memory("dv = %d, for 1 heads of %d features: ", large, large)(elu(large).NewState(large, large))
 	memory("d = %d, dv = 2, for %d heads: ", large, large)(must(NewBatch(large, 1, exact)).NewState(large, 2))
 	memory("d = 2, dv = %d, for %d heads: ", large, large)(must(NewBatch(large, large, exact)).NewState(2, large))
 	memory("d = 4, dv = %d, for %d heads: ", large, large)(must(NewBatch[T](large, large, elu(4))).NewState(4, large))
-	if math.MaxInt > math.MaxInt32 {
-		_, err := NewUnbiased[T](3, UnbiasedOptions{Features: 2, Replicates: math.MaxInt}, source(1))
-		assert.EqualError(t, err, fmt.Sprintf("performer: Replicates = %d, want at most 1099511627775", math.MaxInt))
-	}
-	assert.Equal(t, math.MaxInt, Crossover(Shape{Dim: 1, Values: 1, Features: math.MaxInt}))
 }
 
 // One form for all heads takes no memory for each: a number of heads that a configuration
 // has got wrong is seen where it does not fit, at once.
 func TestManyHeads(t *testing.T) {
 	const heads = 1 << 24
-	for _, form := range []Form[float32]{Exact[float32]{}, attention(positive[float32](8, 4), Options{})} {
+	for _, form := range []Form[float32]{Exact[float32]{}, attention(positive[float32](8, 4), LinearOptions{})} {
 		for _, keyHeads := range []int{1, 1 << 20, heads} {
 			b := must(NewBatch(heads, keyHeads, form))
 			assert.Len(t, b.units, 1)

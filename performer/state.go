@@ -8,6 +8,7 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/file/stream"
 	"github.com/seed-feabd252/randfeat/internal/memory/layout"
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
+	"github.com/seed-feabd252/randfeat/performer/internal/streams"
 )
 
 // State is attention over a stream: what a form keeps of the keys and values so far. A query
@@ -38,6 +39,10 @@ import (
 // time for a query grows with the number of tokens, and memory is at most twice what the
 // tokens need. Outputs have the bits of [Exact] over the same keys.
 //
+// With an Exact.Window W it keeps the sinks and at most 3·max(W+1, 256) + W + 257 other tokens,
+// unless sinks have a Slope, whose distances grow. Outputs are those of Exact to rounding. A Rollback
+// to max(W+1, 256) tokens before the last one is always possible. Such states do not merge.
+//
 // Causal [Landmarks], and a [Corrected] with a window W, keep sums as linear attention does,
 // m×(dv+1) for m features or landmarks, and the keys and values of W + max(W, m) tokens at most,
 // which have exact weights; W = 0 for landmarks alone. Size and time for a token do not depend on the
@@ -57,95 +62,23 @@ type State[T dense.Float] struct {
 
 // stateUnit is what one form keeps of some heads.
 type stateUnit[T dense.Float] struct {
-	memory[T]
+	streams.Memory[T]
 	from, to       int // heads of queries
 	keyFrom, keyTo int // heads of keys
-}
-
-// memory is what a form keeps of the tokens of some heads.
-type memory[T dense.Float] interface {
-	// append takes in tokens, at least one.
-	append(k, v dense.Matrix[T])
-
-	// attend answers queries over all tokens, of which there is at least one.
-	attend(dst, q dense.Matrix[T])
-
-	// step takes in tokens, at least one, and answers the query of each over the tokens up
-	// to it.
-	step(dst, q, k, v dense.Matrix[T])
-
-	reset()
-	clone() memory[T]
-
-	// check returns an error unless other means the same, so that it can be merged.
-	check(other memory[T]) error
-	merge(other memory[T])
-
-	save(to *saved[T])
-	holds(from *saved[T], tokens int) bool
-	restore(from *saved[T], tokens int)
-
-	// record says what precedes the memory in bytes.
-	record() record
-
-	// size returns the number of bytes, and how many more each token takes.
-	size() (fixed, token int)
-
-	encode(b []byte) []byte
-
-	// inspect returns an error unless b begins with bytes that decode can read, and the
-	// bytes after them.
-	inspect(b []byte, tokens int) (rest []byte, err error)
-
-	// decode makes the memory what the bytes say, and returns the bytes after them.
-	decode(b []byte, tokens int) (rest []byte)
 }
 
 // remembering is a form that has a State.
 type remembering[T dense.Float] interface {
 	// newMemory returns an empty memory. The sizes are at least 1.
-	newMemory(heads, keyHeads, d, dv int) (memory[T], error)
+	newMemory(heads, keyHeads, d, dv int) (streams.Memory[T], error)
 }
 
-var (
-	_ remembering[float32] = (*Attention[float32])(nil)
-	_ remembering[float32] = Exact[float32]{}
-	_ remembering[float32] = (*Landmarks[float32])(nil)
-	_ remembering[float32] = (*Corrected[float32])(nil)
-)
-
-// NewState returns an empty [State] of one head, for queries and keys of dimension d and
-// values of dimension dv. It returns an error if d is not the dimension of the maps, if dv is
-// below 1, or if the sums take more memory than the machine has.
-func (a *Attention[T]) NewState(d, dv int) (*State[T], error) {
-	return newState[T](1, 1, d, dv, []Form[T]{a})
-}
-
-// NewState returns an empty [State] of one head, for queries and keys of dimension d and
-// values of dimension dv. It returns an error if one of them is below 1, or if a token takes
-// more memory than the machine has.
-func (e Exact[T]) NewState(d, dv int) (*State[T], error) {
-	return newState[T](1, 1, d, dv, []Form[T]{e})
-}
-
-// NewState returns an empty [State] of all heads, for queries and keys of dimension d and
-// values of dimension dv a head. It returns an error if d is not the dimension that the forms
-// take, if d or dv is below 1, if a form has no State, as only [Attention], [Exact], causal
-// [Landmarks] and [Corrected] with a window have, or if the State takes more memory than the machine has.
-func (b *Batch[T]) NewState(d, dv int) (*State[T], error) {
-	if b.heads == 0 {
-		return nil, errNoBatch
+// memoryOf returns a memory or the error of its constructor.
+func memoryOf[T dense.Float, M streams.Memory[T]](m M, err error) (streams.Memory[T], error) {
+	if err != nil {
+		return nil, err
 	}
-	if len(b.units) == 1 {
-		return newState(b.heads, b.keyHeads, d, dv, []Form[T]{b.units[0].form})
-	}
-	forms := make([]Form[T], b.heads)
-	for _, u := range b.units {
-		for h := u.from; h < u.to; h++ {
-			forms[h] = u.form
-		}
-	}
-	return newState(b.heads, b.keyHeads, d, dv, forms)
+	return m, nil
 }
 
 // newState returns the State of one form for all heads, or of one for each head of queries.
@@ -169,10 +102,10 @@ func newState[T dense.Float](heads, keyHeads, d, dv int, forms []Form[T]) (*Stat
 		}
 		r, ok := form.(remembering[T])
 		if !ok {
-			return nil, fmt.Errorf("performer: the form of head %d is %T, want an Attention, an Exact, a Landmarks or a Corrected for a state", from, form)
+			return nil, fmt.Errorf("performer: the form of head %d is %T, want a Linear, an Exact, a Landmarks or a Corrected for a state", from, form)
 		}
 		u := stateUnit[T]{from: from, to: to, keyFrom: from / group, keyTo: (to-1)/group + 1}
-		if u.memory, err = r.newMemory(to-from, u.keyTo-u.keyFrom, d, dv); err != nil {
+		if u.Memory, err = r.newMemory(to-from, u.keyTo-u.keyFrom, d, dv); err != nil {
 			return nil, err
 		}
 		s.units = append(s.units, u)
@@ -204,7 +137,7 @@ func (s *State[T]) Len() int { return s.n }
 func (s *State[T]) Reset() {
 	s.n = 0
 	for _, u := range s.units {
-		u.reset()
+		u.Reset()
 	}
 }
 
@@ -214,7 +147,7 @@ func (s *State[T]) Clone() *State[T] {
 	c.units = make([]stateUnit[T], len(s.units))
 	for i, u := range s.units {
 		c.units[i] = u
-		c.units[i].memory = u.clone()
+		c.units[i].Memory = u.Clone()
 	}
 	return &c
 }
@@ -229,7 +162,7 @@ func (s *State[T]) Append(k, v dense.Matrix[T]) {
 		return
 	}
 	for _, u := range s.units {
-		u.append(layout.Heads(k, u.keyFrom, u.keyTo, s.keyHeads), layout.Heads(v, u.keyFrom, u.keyTo, s.keyHeads))
+		u.Append(layout.Heads(k, u.keyFrom, u.keyTo, s.keyHeads), layout.Heads(v, u.keyFrom, u.keyTo, s.keyHeads))
 	}
 	s.n += k.Rows
 }
@@ -237,7 +170,7 @@ func (s *State[T]) Append(k, v dense.Matrix[T]) {
 // Attend computes the outputs of n ≥ 0 queries q (n×H·d) over all tokens so far into dst
 // (n×H·dv), which Attend returns; a zero dst is allocated. For a head linear attention takes
 // O(n·m·(d+dv)) time, exact attention O(n·Len()·(d+dv)). Before the first token outputs are
-// zero. [Attention.Forward] and [Exact.Forward] say when outputs are NaN or ±Inf. dst may be
+// zero. [Linear.Forward] and [Exact.Forward] say when outputs are NaN or ±Inf. dst may be
 // exactly q if dv = d, or disjoint from q. Attend panics with the shapes if they do not fit.
 func (s *State[T]) Attend(dst, q dense.Matrix[T]) dense.Matrix[T] {
 	s.checkQueries(q)
@@ -245,10 +178,10 @@ func (s *State[T]) Attend(dst, q dense.Matrix[T]) dense.Matrix[T] {
 	switch {
 	case q.Rows == 0:
 	case s.n == 0:
-		zero(dst)
+		layout.Zero(dst)
 	default:
 		for _, u := range s.units {
-			u.attend(layout.Heads(dst, u.from, u.to, s.heads), layout.Heads(q, u.from, u.to, s.heads))
+			u.Attend(layout.Heads(dst, u.from, u.to, s.heads), layout.Heads(q, u.from, u.to, s.heads))
 		}
 	}
 	return dst
@@ -273,7 +206,7 @@ func (s *State[T]) Step(dst, q, k, v dense.Matrix[T]) dense.Matrix[T] {
 		return dst
 	}
 	for _, u := range s.units {
-		u.step(layout.Heads(dst, u.from, u.to, s.heads), layout.Heads(q, u.from, u.to, s.heads),
+		u.Step(layout.Heads(dst, u.from, u.to, s.heads), layout.Heads(q, u.from, u.to, s.heads),
 			layout.Heads(k, u.keyFrom, u.keyTo, s.keyHeads), layout.Heads(v, u.keyFrom, u.keyTo, s.keyHeads))
 	}
 	s.n += k.Rows

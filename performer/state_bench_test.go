@@ -26,7 +26,7 @@ func benchmarkDecode[T dense.Float](b *testing.B) {
 	rng := rand.New(source(71))
 	q, k := densetest.Normal[T](rng, tokens, heads*d, 0, 0.35), densetest.Normal[T](rng, tokens, heads*d, 0, 0.35)
 	v, dst := densetest.Normal[T](rng, tokens, heads*d, 0, 1), dense.New[T](1, heads*d)
-	linear := attention(positive[T](256, d), Options{Causal: true})
+	linear := attention(positive[T](256, d), LinearOptions{Causal: true})
 	for _, c := range []struct {
 		name     string
 		form     Form[T]

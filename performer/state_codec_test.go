@@ -15,6 +15,8 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/file/stream"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
+	"github.com/seed-feabd252/randfeat/performer/internal/logscale"
+	"github.com/seed-feabd252/randfeat/performer/internal/streams"
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
@@ -51,7 +53,7 @@ func testRoundTrip[T dense.Float](t *testing.T) {
 // The bytes of a small state, all of them, worked out by hand from the format: one
 // feature, φ(x) = x, one key 2 with value 3, so that the sums are 6 and 2.
 func TestStateGolden(t *testing.T) {
-	s := must(attention[float64](must(rff.Identity[float64](1)), Options{}).NewState(1, 1))
+	s := must(attention[float64](must(rff.Identity[float64](1)), LinearOptions{}).NewState(1, 1))
 	s.Append(densetest.Filled[float64](1, 1, 2), densetest.Filled[float64](1, 1, 3))
 	// The point i is 2·frac(i·golden ratio) − 1, and a mark Σ 2^(i−4)·x_i.
 	mark := 0.0
@@ -75,13 +77,13 @@ func TestStateGolden(t *testing.T) {
 	assert.Equal(t, crc32.Checksum(want, crc32.MakeTable(crc32.Castagnoli)), binary.LittleEndian.Uint32(got[len(want):]))
 
 	// A log-feature of 2²⁸ lies two octaves less the fraction of ln 2 above that of 2²⁷·ln 2.
-	logs := must(attention(newExponential[float64](), Options{}).NewState(1, 1))
+	logs := must(attention(newExponential[float64](), LinearOptions{}).NewState(1, 1))
 	logs.Append(densetest.Filled[float64](1, 1, 0x1p28), densetest.Filled[float64](1, 1, 3))
 	got = must(logs.MarshalBinary())
 	want = binary.LittleEndian.AppendUint64(nil, 1<<27+2<<52-0x62e42fefa39ef)
-	assert.Equal(t, append(want, 0, 0, 0, 0, 0, 0, 0x08, 0x40, 0, 0, 0, 0, 0, 0, 0xf0, 0x3f), got[stream.HeaderSize+recordSize+16:len(got)-4])
+	assert.Equal(t, append(want, 0, 0, 0, 0, 0, 0, 0x08, 0x40, 0, 0, 0, 0, 0, 0, 0xf0, 0x3f), got[stream.HeaderSize+streams.RecordSize+16:len(got)-4])
 
-	single := must(must(NewBatch[float32](3, 3, attention(positive[float32](8, 4), Options{Unnormalised: true}))).NewState(4, 5))
+	single := must(must(NewBatch[float32](3, 3, attention(positive[float32](8, 4), LinearOptions{Unnormalised: true}))).NewState(4, 5))
 	single.Append(densetest.Filled[float32](2, 12, 1), densetest.Filled[float32](2, 15, 1))
 	assert.Equal(t, []byte{
 		'r', 'f', 's', 't', 'a', 't', 'e', 0, 3, 0, 4, 0,
@@ -110,13 +112,11 @@ func sealed(data []byte) []byte {
 
 // Damage is found wherever it is, and what is refused changes nothing.
 func TestStateDamage(t *testing.T) {
-	t.Run("linear", func(t *testing.T) { testStateDamage(t, attention(positive[float32](4, 3), Options{})) })
+	t.Run("linear", func(t *testing.T) { testStateDamage(t, attention(positive[float32](4, 3), LinearOptions{})) })
 	t.Run("exact", func(t *testing.T) { testStateDamage(t, Exact[float32]{}) })
 }
 
-func testStateDamage(t *testing.T, a interface {
-	NewState(d, dv int) (*State[float32], error)
-}) {
+func testStateDamage(t *testing.T, a Streaming[float32]) {
 	const d, dv = 3, 2
 	rng := rand.New(source(221))
 	s, target := must(a.NewState(d, dv)), must(a.NewState(d, dv))
@@ -145,7 +145,7 @@ func testStateDamage(t *testing.T, a interface {
 // Hostile bytes with a right checksum get an error that names what is wrong.
 func TestStateHostile(t *testing.T) {
 	const d, dv, m = 3, 2, 4
-	a := attention(positive[float32](m, d), Options{})
+	a := attention(positive[float32](m, d), LinearOptions{})
 	s := must(a.NewState(d, dv))
 	data := must(s.MarshalBinary())
 	word := func(at int, v uint32) []byte {
@@ -153,7 +153,7 @@ func TestStateHostile(t *testing.T) {
 		binary.LittleEndian.PutUint32(bad[at:], v)
 		return sealed(bad)
 	}
-	const body = stream.HeaderSize + recordSize
+	const body = stream.HeaderSize + streams.RecordSize
 	exponents := body + 16*m
 	exponent := func(n int64) []byte {
 		bad := bytes.Clone(data)
@@ -172,25 +172,25 @@ func TestStateHostile(t *testing.T) {
 		"performer: state with dv = 0, want 2":                                                           word(24, 0),
 		"performer: state with runs of heads = 9, want 1":                                                word(28, 9),
 		fmt.Sprintf("performer: state of 9223372036854775808 tokens, want at most %d", stream.MaxTokens): word(36, 1<<31),
-		"performer: state with flags 0x3, want 0x2 (1 unnormalised, 2 log-features, 4 keys and values, 8 landmarks, 16 near and far)": word(40, 3),
-		"performer: state with heads of a form = 2, want 1":                                                                           word(44, 2),
-		"performer: state with m = 2147483648, want 4":                                                                                word(48, 1<<31),
-		"performer: state with reserved word = 9, want 0":                                                                             word(52, 9),
-		"performer: state with scale = 2, want 0":                                                                                     word(60, 0x40000000),
-		"performer: the features differ from those that the state belongs to":                                                         word(body+4, 0x7ff80000),
-		"performer: state with exponent -4294967296, want that of a finite float32":                                                   word(exponents+4, math.MaxUint32),
-		"performer: state with exponent 9223372032559808512, want that of a finite float32":                                           word(exponents+4, math.MaxInt32),
-		"performer: state with exponent 134217729, want that of a finite float32":                                                     exponent(maxExponent + 1),
-		"performer: state with sums of a feature that no key has had":                                                                 word(exponents+8*m, 0x3f800000),
-		"performer: state of 211 bytes, want 212":                                                                                     sealed(data[:len(data)-1]),
+		"performer: state with flags 0x3, want 0x2 (1 unnormalised, 2 log-features, 4 keys and values, 8 landmarks, 16 near and far, 32 places)": word(40, 3),
+		"performer: state with heads of a form = 2, want 1":                                 word(44, 2),
+		"performer: state with m = 2147483648, want 4":                                      word(48, 1<<31),
+		"performer: state with reserved word = 9, want 0":                                   word(52, 9),
+		"performer: state with scale = 2, want 0":                                           word(60, 0x40000000),
+		"performer: the features differ from those that the state belongs to":               word(body+4, 0x7ff80000),
+		"performer: state with exponent -4294967296, want that of a finite float32":         word(exponents+4, math.MaxUint32),
+		"performer: state with exponent 9223372032559808512, want that of a finite float32": word(exponents+4, math.MaxInt32),
+		"performer: state with exponent 134217729, want that of a finite float32":           exponent(1<<27 + 1),
+		"performer: state with sums of a feature that no key has had":                       word(exponents+8*m, 0x3f800000),
+		"performer: state of 211 bytes, want 212":                                           sealed(data[:len(data)-1]),
 		fmt.Sprintf("performer: state has checksum %08x, but says 04030201: it is damaged or cut off", crc32.Checksum(data[:len(data)-4], crc32.MakeTable(crc32.Castagnoli))): append(bytes.Clone(data[:len(data)-4]), 1, 2, 3, 4),
 	} {
 		assert.EqualError(t, s.UnmarshalBinary(bad), want)
 	}
-	for _, n := range []int64{none, 0, maxExponent, -maxExponent, exponentOf(math.MaxFloat32), exponentOf(-0x1p60)} {
+	for _, n := range []int64{logscale.None, 0, 1 << 27, -1 << 27, logscale.ExponentOf(math.MaxFloat32), logscale.ExponentOf(-0x1p60)} {
 		assert.NoError(t, s.UnmarshalBinary(exponent(n)), "%d", n)
 	}
-	double := must(attention(positive[float64](m, d), Options{}).NewState(d, dv))
+	double := must(attention(positive[float64](m, d), LinearOptions{}).NewState(d, dv))
 	assert.EqualError(t, double.UnmarshalBinary(data), "performer: state of 4-byte elements, want 8")
 
 	// Keys and values: the number of tokens has to be that of the bytes, whatever it says.
@@ -198,11 +198,11 @@ func TestStateHostile(t *testing.T) {
 	kept.Append(densetest.Filled[float32](3, d, 1), densetest.Filled[float32](3, dv, 1))
 	data = must(kept.MarshalBinary())
 	for want, bad := range map[string][]byte{
-		"performer: state of 128 bytes, want 68 and 20 for each of 4 tokens":                                                          word(32, 4),
-		"performer: state of 127 bytes, want 68 and 20 for each of 3 tokens":                                                          sealed(data[:127]),
-		"performer: state of 67 bytes, want 68 and 20 for each of 3 tokens":                                                           sealed(data[:67]),
-		"performer: state with flags 0x5, want 0x4 (1 unnormalised, 2 log-features, 4 keys and values, 8 landmarks, 16 near and far)": word(40, 5),
-		"performer: state with scale = 0.5000000000000002, want 0.5":                                                                  word(56, 2),
+		"performer: state of 128 bytes, want 68 and 20 for each of 4 tokens":                                                                     word(32, 4),
+		"performer: state of 127 bytes, want 68 and 20 for each of 3 tokens":                                                                     sealed(data[:127]),
+		"performer: state of 67 bytes, want 68 and 20 for each of 3 tokens":                                                                      sealed(data[:67]),
+		"performer: state with flags 0x5, want 0x4 (1 unnormalised, 2 log-features, 4 keys and values, 8 landmarks, 16 near and far, 32 places)": word(40, 5),
+		"performer: state with scale = 0.5000000000000002, want 0.5":                                                                             word(56, 2),
 	} {
 		assert.EqualError(t, kept.UnmarshalBinary(bad), want)
 	}
@@ -218,7 +218,7 @@ func TestStateHostile(t *testing.T) {
 // read, but for the marks.
 func FuzzStateUnmarshal(f *testing.F) {
 	const m = 4
-	batch := must(NewBatch[float32](2, 2, attention(positive[float32](m, 3), Options{}), Exact[float32]{}))
+	batch := must(NewBatch[float32](2, 2, attention(positive[float32](m, 3), LinearOptions{}), Exact[float32]{}))
 	s := must(batch.NewState(3, 2))
 	f.Add(must(s.MarshalBinary()))
 	s.Append(densetest.Filled[float32](2, 6, 1), densetest.Filled[float32](2, 4, 1))
@@ -232,7 +232,7 @@ func FuzzStateUnmarshal(f *testing.F) {
 			return
 		}
 		again := must(target.MarshalBinary())
-		const marks, body = 16 * m, stream.HeaderSize + recordSize
+		const marks, body = 16 * m, stream.HeaderSize + streams.RecordSize
 		require.Equal(t, data[:body], again[:body])
 		require.Equal(t, data[body+marks:len(data)-4], again[body+marks:len(again)-4])
 		target.Step(dense.Matrix[float32]{}, densetest.Filled[float32](1, 6, 1), densetest.Filled[float32](1, 6, 1), densetest.Filled[float32](1, 4, 1))

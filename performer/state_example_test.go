@@ -16,7 +16,7 @@ func ExampleState() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	a, err := performer.New(phi, performer.Options{Causal: true})
+	a, err := performer.NewLinear(phi, performer.LinearOptions{Causal: true})
 	if err != nil {
 		log.Fatal(err)
 	}

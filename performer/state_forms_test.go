@@ -31,7 +31,7 @@ func causalForm[T dense.Float](form Form[T]) Form[T] {
 		e.Causal = true
 		return e
 	}
-	a := form.(*Attention[T])
+	a := form.(*Linear[T])
 	opts := a.opts
 	opts.Causal = true
 	return must(newAttention(a.query, a.key, opts))
@@ -64,8 +64,8 @@ func stateCases[T dense.Float](d int) (all []stateCase[T]) {
 	w := frequencies[T](16, d)
 	positive, trig := must(rff.SoftmaxPositive(w, 1)), must(rff.Gaussian(w, 4))
 	forms := []Form[T]{
-		attention[T](positive, Options{}), attention[T](positive, Options{Unnormalised: true}),
-		attention[T](trig, Options{}), attention[T](must(rff.ELU[T](d)), Options{}),
+		attention[T](positive, LinearOptions{}), attention[T](positive, LinearOptions{Unnormalised: true}),
+		attention[T](trig, LinearOptions{}), attention[T](must(rff.ELU[T](d)), LinearOptions{}),
 		Exact[T]{}, Exact[T]{Scale: 0.3, Unnormalised: true},
 	}
 	for i, f := range forms {
@@ -117,7 +117,7 @@ func (c stateCase[T]) requireHead(t *testing.T, h int, q, k, v, want, got dense.
 	t.Helper()
 	keys := h * c.keyHeads / c.heads
 	want, got = layout.Head(want, h, c.heads), layout.Head(got, h, c.heads)
-	a, linear := causalForm(c.form(h)).(*Attention[T])
+	a, linear := causalForm(c.form(h)).(*Linear[T])
 	if !linear {
 		require.True(t, densetest.Identical(want, got), "%s, head %d", c.name, h)
 		return
@@ -192,7 +192,7 @@ func testStateChunksOfEveryForm[T dense.Float](t *testing.T) {
 		for h := range c.heads {
 			keys := h * c.keyHeads / c.heads
 			got := layout.Head(first, h, c.heads)
-			a, linear := c.form(h).(*Attention[T])
+			a, linear := c.form(h).(*Linear[T])
 			if !linear {
 				require.True(t, densetest.Identical(layout.Head(want, h, c.heads), got), "%s, head %d", c.name, h)
 				continue
@@ -282,7 +282,7 @@ func testStateRoundTripOfEveryForm[T dense.Float](t *testing.T) {
 // The same forms in runs of other lengths are another Batch.
 func TestStateRefusesOtherRuns(t *testing.T) {
 	const d, dv = 4, 3
-	var a, e Form[float64] = attention(positive[float64](16, d), Options{}), Exact[float64]{}
+	var a, e Form[float64] = attention(positive[float64](16, d), LinearOptions{}), Exact[float64]{}
 	state := func(forms ...Form[float64]) *State[float64] {
 		return must(must(NewBatch(4, 4, forms...)).NewState(d, dv))
 	}
@@ -427,10 +427,10 @@ func TestStateRollbackRefuses(t *testing.T) {
 	s := must(Exact[float64]{}.NewState(2, 2))
 	s.Append(x, x)
 	assert.PanicsWithValue(t, foreign, func() { s.Rollback(nil) })
-	assert.PanicsWithValue(t, foreign, func() { s.Rollback(new(Mark[float64])) })
+	assert.PanicsWithValue(t, foreign, func() { s.Rollback(new(Snapshot[float64])) })
 	assert.PanicsWithValue(t, foreign, func() { s.Rollback(s.Clone().Snapshot(nil)) })
 
-	short, long := s.Snapshot(nil), new(Mark[float64])
+	short, long := s.Snapshot(nil), new(Snapshot[float64])
 	s.Append(x, x)
 	s.Snapshot(long)
 	const gone = "performer: the mark is of 12 tokens that the state has no longer"
@@ -453,7 +453,7 @@ func TestStateRollbackRefuses(t *testing.T) {
 		assert.PanicsWithValue(t, gone, func() { s.Rollback(long) }, name)
 		assert.Equal(t, before, s.Len(), name)
 	}
-	linear := must(attention(positive[float64](8, 2), Options{}).NewState(2, 2))
+	linear := must(attention(positive[float64](8, 2), LinearOptions{}).NewState(2, 2))
 	linear.Append(x, x)
 	mark, want := linear.Snapshot(nil), must(linear.MarshalBinary())
 	linear.Reset()
@@ -498,24 +498,4 @@ func testStateDecodes[T dense.Float](t *testing.T) {
 			}
 		}
 	}
-}
-
-// The memory of keys and values is asked for a number of times that grows as the logarithm of
-// the tokens, and is at most twice what they need.
-func TestStateGrowsSeldom(t *testing.T) {
-	const n = 5000
-	s := must(must(NewBatch[float32](4, 2, Exact[float32]{})).NewState(3, 2))
-	m := s.units[0].memory.(*exactMemory[float32])
-	x, y := densetest.Filled[float32](1, 6, 1), densetest.Filled[float32](1, 4, 1)
-	grown, room := 0, 0
-	for i := range n {
-		s.Append(x, y)
-		if m.room != room {
-			grown, room = grown+1, m.room
-		}
-		require.LessOrEqual(t, m.room, max(2*(i+1), leastRoom))
-	}
-	assert.Equal(t, 8, grown, "64, 128, … 8192 tokens")
-	assert.Len(t, m.keys, 2*room*3)
-	assert.Len(t, m.values, 2*room*2)
 }

@@ -88,7 +88,7 @@ func testStateLandmarkMerge[T dense.Float](t *testing.T) {
 		assert.Equal(t, 2*n, parts[2].Len())
 		assert.Less(t, frobeniusError(parts[2].Attend(none, q), want), 1e3*densetest.Roundoff[T]())
 	}
-	for text, other := range map[string]stateful[T]{
+	for text, other := range map[string]Streaming[T]{
 		"performer: 12 features with a window of 5, but the state belongs to 12 with 4": windowed(Exact[T]{Causal: true}, z, 5),
 		"performer: Unnormalised = true, but the state belongs to attention with false": windowed(Exact[T]{Causal: true, Unnormalised: true}, z, 4),
 	} {

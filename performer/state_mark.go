@@ -5,46 +5,30 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
+	"github.com/seed-feabd252/randfeat/performer/internal/streams"
 )
 
-// Mark is a place in the stream of a [State] to which the State can return, as decoders do
-// that draft tokens and take some of them back. The zero Mark is ready for Snapshot.
-type Mark[T dense.Float] struct {
+// Snapshot is a place in the stream of a [State] to which the State can return, as decoders do
+// that draft tokens and take some of them back. The zero Snapshot is ready for Snapshot.
+type Snapshot[T dense.Float] struct {
 	of     *State[T]
 	tokens int
-	saved  []saved[T] // one a unit
-}
-
-// saved is what a memory has to be given to return to a Mark.
-type saved[T dense.Float] struct {
-	// Of linear attention: copies.
-	sums, recent []scratch.Buffer[T]
-	references   []*reference[T]
-	fresh        int
-
-	// Of exact attention: the call that brought the last token.
-	last uint64
-
-	// Of attention with near and far tokens, beside sums and references: copies of the near tokens
-	// and their number.
-	keys, values []T
-	near         int
-	seen         bool
+	saved  []streams.Saved[T] // one a unit
 }
 
 // Snapshot makes dst the mark of the tokens so far and returns dst; a nil dst is allocated. Linear
 // attention copies its sums, [Landmarks] and [Corrected] near tokens too, exact attention keeps the number of
 // tokens. Memory of dst is used again: with a dst that s had before Snapshot allocates nothing.
 // Snapshot changes no bit of later outputs.
-func (s *State[T]) Snapshot(dst *Mark[T]) *Mark[T] {
+func (s *State[T]) Snapshot(dst *Snapshot[T]) *Snapshot[T] {
 	s.checkMade()
 	if dst == nil {
-		dst = new(Mark[T])
+		dst = new(Snapshot[T])
 	}
 	dst.of, dst.tokens = s, s.n
 	dst.saved = scratch.Resize(dst.saved, len(s.units))
 	for i, u := range s.units {
-		u.save(&dst.saved[i])
+		u.Save(&dst.saved[i])
 	}
 	return dst
 }
@@ -55,18 +39,18 @@ func (s *State[T]) Snapshot(dst *Mark[T]) *Mark[T] {
 //
 // Rollback panics if m is nil or is not of s, and if exact attention no longer has the
 // tokens of m: after Reset, UnmarshalBinary or a Rollback to fewer tokens.
-func (s *State[T]) Rollback(m *Mark[T]) {
+func (s *State[T]) Rollback(m *Snapshot[T]) {
 	s.checkMade()
 	if m == nil || m.of != s {
 		panic("performer: the mark is not of this state, want one of its Snapshot")
 	}
 	for i, u := range s.units {
-		if !u.holds(&m.saved[i], m.tokens) {
+		if !u.Holds(&m.saved[i], m.tokens) {
 			panic(fmt.Sprintf("performer: the mark is of %d tokens that the state has no longer", m.tokens))
 		}
 	}
 	for i, u := range s.units {
-		u.restore(&m.saved[i], m.tokens)
+		u.Restore(&m.saved[i], m.tokens)
 	}
 	s.n = m.tokens
 }

@@ -35,7 +35,7 @@ func (s *State[T]) Merge(other *State[T]) error {
 		if o.from != u.from || o.to != u.to {
 			return fmt.Errorf("performer: other has a form for the heads %d to %d, the state for %d to %d", o.from, o.to-1, u.from, u.to-1)
 		}
-		if err := u.check(o.memory); err != nil {
+		if err := u.Check(o.Memory); err != nil {
 			return err
 		}
 	}
@@ -43,7 +43,7 @@ func (s *State[T]) Merge(other *State[T]) error {
 		return fmt.Errorf("performer: %w", err)
 	}
 	for i, u := range s.units {
-		u.merge(other.units[i].memory)
+		u.Merge(other.units[i].Memory)
 	}
 	s.n += other.n
 	return nil

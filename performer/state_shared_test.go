@@ -20,15 +20,15 @@ func sharedForms[T dense.Float](d int) map[string]Form[T] {
 	window := CorrectedOptions{Window: 5}
 	return map[string]Form[T]{
 		"exact":                  Exact[T]{},
-		"logarithms":             attention(positive[T](6, d), Options{}),
-		"features":               attention(reLU[T](d), Options{}),
-		"unnormalised":           attention(positive[T](6, d), Options{Unnormalised: true}),
+		"logarithms":             attention(positive[T](6, d), LinearOptions{}),
+		"features":               attention(reLU[T](d), LinearOptions{}),
+		"unnormalised":           attention(positive[T](6, d), LinearOptions{Unnormalised: true}),
 		"landmarks":              base,
 		"centred landmarks":      centred,
 		"unnormalised landmarks": must(NewLandmarksAt(Exact[T]{Causal: true, Unnormalised: true}, z)),
 		"window over landmarks":  must(NewCorrected[T](base, window, nil)),
 		"window over centred":    must(NewCorrected[T](centred, window, nil)),
-		"window over logarithms": must(NewCorrected[T](attention(positive[T](6, d), Options{Causal: true}), window, nil)),
+		"window over logarithms": must(NewCorrected[T](attention(positive[T](6, d), LinearOptions{Causal: true}), window, nil)),
 	}
 }
 

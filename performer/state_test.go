@@ -12,6 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/file/stream"
+	"github.com/seed-feabd252/randfeat/internal/memory/layout"
 	"github.com/seed-feabd252/randfeat/internal/testing/allocs"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
 	"github.com/seed-feabd252/randfeat/internal/testing/race"
@@ -110,7 +112,7 @@ func testStateChunks[T dense.Float](t *testing.T) {
 	for _, m := range []rff.Map[T]{positive[T](32, d), must(rff.ELU[T](d)), must(rff.Gaussian(frequencies[T](16, d), 4))} {
 		var truth [heads]*pairs
 		for j := range truth {
-			truth[j] = newPairs(attention(m, Options{}), head(q, j), head(k, j))
+			truth[j] = newPairs(attention(m, LinearOptions{}), head(q, j), head(k, j))
 		}
 		for _, opts := range forms[:2] {
 			h := must(NewBatch[T](heads, heads, attention(m, opts)))
@@ -139,7 +141,7 @@ func testStateChunks[T dense.Float](t *testing.T) {
 func TestStateDestinations(t *testing.T) {
 	const n, d = 30, 4
 	rng := rand.New(source(203))
-	a := attention(positive[float64](16, d), Options{})
+	a := attention(positive[float64](16, d), LinearOptions{})
 	q, k, v := rowsOf[float64](rng, n, d), rowsOf[float64](rng, n, d), rowsOf[float64](rng, n, d)
 	want := must(a.NewState(d, d)).Step(dense.Matrix[float64]{}, q, k, v)
 	for i := range 3 {
@@ -173,7 +175,7 @@ func TestStateOnes(t *testing.T) {
 	const n, d = 200, 6
 	rng := rand.New(source(204))
 	q, k := densetest.Normal[float32](rng, n, d, 0, 2), densetest.Normal[float32](rng, n, d, 0, 2)
-	s := must(attention(positive[float32](24, d), Options{}).NewState(d, 2))
+	s := must(attention(positive[float32](24, d), LinearOptions{}).NewState(d, 2))
 	ones := densetest.Filled[float32](n, 2, 1)
 	assert.Equal(t, ones, s.Step(dense.Matrix[float32]{}, q, k, ones))
 	s.Append(k, ones)
@@ -187,8 +189,8 @@ func TestStateLongSums(t *testing.T) {
 	rng := rand.New(source(211))
 	q, k, v := densetest.Normal[float64](rng, n, d, 0, 0.5), densetest.Normal[float64](rng, n, d, 0, 0.5), densetest.Normal[float64](rng, n, 2, 1, 1)
 	single := func(x dense.Matrix[float64]) dense.Matrix[float32] { return dense.Copy(dense.Matrix[float32]{}, x) }
-	exact := must(attention(positive[float64](32, d), Options{}).NewState(d, 2))
-	s := must(attention(positive[float32](32, d), Options{}).NewState(d, 2))
+	exact := must(attention(positive[float64](32, d), LinearOptions{}).NewState(d, 2))
+	s := must(attention(positive[float32](32, d), LinearOptions{}).NewState(d, 2))
 	exact.Append(k, v)
 	q32, k32, v32, dst := single(q), single(k), single(v), dense.New[float32](n, 2)
 	for range rounds {
@@ -236,7 +238,7 @@ func testStateGrowing[T dense.Float](t *testing.T) {
 			k.Row(i)[j] *= T(float64(i) / 8)
 		}
 	}
-	a := attention(positive[T](16, d), Options{Causal: true})
+	a := attention(positive[T](16, d), LinearOptions{Causal: true})
 	want, tol := newPairs(a, q, k).attend(dense.Copy(dense.Matrix[float64]{}, v))
 	densetest.RequireClose(t, want, tol, must(a.NewState(d, dv)).Step(dense.Matrix[T]{}, q, k, v), "growing")
 
@@ -244,7 +246,7 @@ func testStateGrowing[T dense.Float](t *testing.T) {
 	// tokens count; by 96, which is more than the range of float32, one does.
 	const tokens, fast, slow = 40_000, 20_000, 30_400
 	line := logRowMap[T]{rowMap[T]{in: 1, out: 2, row: func(phi, x []T) { phi[0], phi[1] = x[0], x[0]/2 }}}
-	s := must(attention[T](line, Options{}).NewState(1, 1))
+	s := must(attention[T](line, LinearOptions{}).NewState(1, 1))
 	query, key, one := dense.New[T](1, 1), dense.New[T](1, 1), densetest.Filled[T](1, 1, 1)
 	ones := 0
 	for i := range tokens {
@@ -259,9 +261,9 @@ func testStateGrowing[T dense.Float](t *testing.T) {
 	}
 	require.Greater(t, float64(key.Data[0]), 1e6)
 	assert.Equal(t, tokens, ones)
-	for _, x := range s.units[0].memory.(*linearMemory[T]).heads[0].sum.Data {
-		require.False(t, math.IsNaN(float64(x)) || math.IsInf(float64(x), 0))
-	}
+	data, sums := must(s.MarshalBinary()), dense.New[T](2, 2)
+	stream.ReadElements(sums.Data, data[len(data)-stream.TrailerSize-4*stream.ElementSize[T]():])
+	require.True(t, layout.Finite(sums))
 }
 
 // Parts merge in any order and grouping to the same state, to rounding; other is left
@@ -355,17 +357,16 @@ func testStateAllocations[T dense.Float](t *testing.T) {
 }
 
 func TestStateErrors(t *testing.T) {
-	a := attention(positive[float32](8, 4), Options{})
+	a := attention(positive[float32](8, 4), LinearOptions{})
 	_, err := a.NewState(4, 0)
 	assert.EqualError(t, err, "performer: d = 4, dv = 0, want at least 1")
 	_, err = a.NewState(3, 2)
 	assert.EqualError(t, err, "performer: d = 3, but the maps take points of R^4")
 	_, err = Exact[float32]{}.NewState(0, 2)
 	assert.EqualError(t, err, "performer: d = 0, dv = 2, want at least 1")
-	auto := must(NewAuto(a, Exact[float32]{}))
-	for _, forms := range [][]Form[float32]{{auto}, {auto, auto}} {
+	for _, forms := range [][]Form[float32]{{forwardOnly{}}, {forwardOnly{}, forwardOnly{}}} {
 		_, err = must(NewBatch(2, 2, forms...)).NewState(4, 3)
-		assert.EqualError(t, err, "performer: the form of head 0 is *performer.Auto[float32], want an Attention, an Exact, a Landmarks or a Corrected for a state")
+		assert.EqualError(t, err, "performer: the form of head 0 is performer.forwardOnly, want a Linear, an Exact, a Landmarks or a Corrected for a state")
 	}
 
 	s := must(must(NewBatch[float32](2, 2, a)).NewState(4, 3))
@@ -412,19 +413,19 @@ func testRefusal[T dense.Float](t *testing.T) {
 	drawn := func(seed uint64) rff.Map[T] {
 		return must(rff.SoftmaxPositive(must(orf.Draw[T](orf.GramSchmidt{}, 32, d, source(seed))), 1))
 	}
-	a := must(New(drawn(1), Options{Causal: true}))
+	a := must(NewLinear(drawn(1), LinearOptions{Causal: true}))
 	s := must(a.NewState(d, dv))
 	s.Append(rowsOf[T](rng, 9, d), rowsOf[T](rng, 9, dv))
 	data := must(s.MarshalBinary())
 
-	again := must(New(drawn(1), Options{}))
-	refuses := func(a *Attention[T]) error { return s.Merge(must(a.NewState(d, dv))) }
+	again := must(NewLinear(drawn(1), LinearOptions{}))
+	refuses := func(a *Linear[T]) error { return s.Merge(must(a.NewState(d, dv))) }
 	assert.NoError(t, refuses(again), "the same features, made again")
 	assert.NoError(t, must(again.NewState(d, dv)).Merge(s))
 	assert.NoError(t, must(again.NewState(d, dv)).UnmarshalBinary(data))
 
 	const differ = "performer: the features differ from those that the state belongs to"
-	redrawn := must(New(drawn(2), Options{Causal: true}))
+	redrawn := must(NewLinear(drawn(2), LinearOptions{Causal: true}))
 	other := must(redrawn.NewState(d, dv))
 	assert.EqualError(t, refuses(redrawn), differ)
 	assert.EqualError(t, other.Merge(s), differ)
@@ -439,12 +440,12 @@ func testRefusal[T dense.Float](t *testing.T) {
 			must(rff.SoftmaxPositive(must(orf.Draw[T](orf.GramSchmidt{}, 32, d, source(1))), 1.01)),
 		},
 	} {
-		assert.EqualError(t, refuses(must(newAttention(f[0], f[1], Options{}))), differ, name)
+		assert.EqualError(t, refuses(must(newAttention(f[0], f[1], LinearOptions{}))), differ, name)
 	}
-	assert.EqualError(t, refuses(attention(positive[T](16, d), Options{})), "performer: 16 features of R^4, but the state belongs to 32 features of R^4")
-	assert.EqualError(t, refuses(must(New(drawn(1), Options{Unnormalised: true}))), "performer: Unnormalised = true, but the state belongs to attention with false")
+	assert.EqualError(t, refuses(attention(positive[T](16, d), LinearOptions{})), "performer: 16 features of R^4, but the state belongs to 32 features of R^4")
+	assert.EqualError(t, refuses(must(NewLinear(drawn(1), LinearOptions{Unnormalised: true}))), "performer: Unnormalised = true, but the state belongs to attention with false")
 	trig := must(rff.GaussianPhase(frequencies[T](32, d), 1, source(3)))
-	assert.EqualError(t, refuses(attention[T](trig, Options{})), "performer: logarithms of features cannot be added to features: the state belongs to others")
+	assert.EqualError(t, refuses(attention[T](trig, LinearOptions{})), "performer: logarithms of features cannot be added to features: the state belongs to others")
 }
 
 // Every map is told from itself with other random numbers, and recognises itself when
@@ -457,21 +458,21 @@ func testMarks[T dense.Float](t *testing.T) {
 	const d = 5
 	rng := rand.New(source(210))
 	for _, m := range maps[T](d) {
-		a := attention(m.Map, Options{})
-		marks := append([]float64(nil), a.marks()...)
-		require.NoError(t, a.checkMarks(marks), m.name)
+		a := attention(m.Map, LinearOptions{})
+		marks := append([]float64(nil), a.engine.Marks()...)
+		require.NoError(t, a.engine.CheckMarks(marks), m.name)
 		for f := range marks {
 			marks[f] *= 1 + 8*densetest.Roundoff[T]()*rng.NormFloat64()
 		}
-		require.NoError(t, a.checkMarks(marks), m.name)
+		require.NoError(t, a.engine.CheckMarks(marks), m.name)
 		for f := range a.m/16 + 1 {
 			marks[f] += 0.01
 		}
-		require.Error(t, a.checkMarks(marks), m.name)
-		marks = append([]float64(nil), a.marks()...)
+		require.Error(t, a.engine.CheckMarks(marks), m.name)
+		marks = append([]float64(nil), a.engine.Marks()...)
 		marks[0], marks[a.m-1] = math.NaN(), math.NaN()
 		if a.m < 32 {
-			require.Error(t, a.checkMarks(marks), "%s: NaN", m.name)
+			require.Error(t, a.engine.CheckMarks(marks), "%s: NaN", m.name)
 		}
 	}
 	for _, w := range []orf.Projection[T]{frequencies[T](32, d), must(orf.Draw[T](orf.IID{}, 32, d, source(2)))} {
@@ -480,8 +481,8 @@ func testMarks[T dense.Float](t *testing.T) {
 			"gaussian": {must(rff.Gaussian(w, 1)), must(rff.Gaussian(must(orf.Draw[T](orf.IID{}, 32, d, source(9))), 1))},
 			"relu":     {must(rff.ArcCosine(w, 1)), must(rff.ArcCosine(must(orf.Draw[T](orf.IID{}, 32, d, source(9))), 1))},
 		} {
-			s := must(attention(pair[0], Options{}).NewState(d, 1))
-			assert.Error(t, s.Merge(must(attention(pair[1], Options{}).NewState(d, 1))), name)
+			s := must(attention(pair[0], LinearOptions{}).NewState(d, 1))
+			assert.Error(t, s.Merge(must(attention(pair[1], LinearOptions{}).NewState(d, 1))), name)
 		}
 	}
 }

@@ -14,24 +14,16 @@ func TestZeroValues(t *testing.T) {
 	x := dense.New[float32](1, 1)
 	var none dense.Matrix[float32]
 	for want, calls := range map[string][]func(){
-		"performer: the Attention is zero, want one of New": {
-			func() { new(performer.Attention[float32]).Forward(none, x, x, x) },
-			func() { new(performer.Attention[float32]).Weights(none, x, x) },
+		"performer: the Linear is zero, want one of NewLinear": {
+			func() { new(performer.Linear[float32]).Forward(none, x, x, x) },
+			func() { new(performer.Linear[float32]).Weights(none, x, x) },
 		},
 		"performer: the Batch is zero, want one of NewBatch": {
 			func() { new(performer.Batch[float32]).Forward(none, x, x, x) },
 			func() { new(performer.Batch[float32]).Backward(none, none, none, x, x, x, x) },
 		},
-		"performer: the Auto is zero, want one of NewAuto": {
-			func() { new(performer.Auto[float32]).Forward(none, x, x, x) },
-			func() { new(performer.Auto[float32]).Backward(none, none, none, x, x, x, x) },
-			func() { _, _ = performer.NewBatch(1, 1, performer.Form[float32](new(performer.Auto[float32]))) },
-		},
 		"performer: the Corrected is zero, want one of NewCorrected": {
 			func() { _, _ = performer.NewBatch(1, 1, performer.Form[float32](new(performer.Corrected[float32]))) },
-		},
-		"performer: the Predictor is zero, want one of NewPredictor": {
-			func() { new(performer.Predictor[float32]).Predict(nil, x, x, x) },
 		},
 	} {
 		for _, call := range calls {
@@ -40,7 +32,7 @@ func TestZeroValues(t *testing.T) {
 	}
 	_, err := new(performer.Batch[float32]).NewState(1, 1)
 	assert.EqualError(t, err, "performer: the Batch is zero, want one of NewBatch")
-	_, err = new(performer.Attention[float32]).NewState(1, 1)
+	_, err = new(performer.Linear[float32]).NewState(1, 1)
 	assert.EqualError(t, err, "performer: d = 1, but the maps take points of R^0")
 	assert.NotPanics(t, func() { (performer.Exact[float32]{}).Forward(none, x, x, x) }, "the zero Exact is of use")
 }

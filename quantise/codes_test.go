@@ -91,7 +91,7 @@ func testDefinition[T dense.Float](t *testing.T) {
 			require.NoError(t, err)
 			rotations[i] = r
 		}
-		q, err := quantise.Over(o, rotations...)
+		q, err := quantise.NewRotated(o, rotations...)
 		require.NoError(t, err)
 		c, err := q.Encode(x)
 		require.NoError(t, err)
@@ -261,7 +261,7 @@ func TestOverErrors(t *testing.T) {
 		{quantise.Options{}, []quantise.Rotation[float32]{rotation(2)}, "quantise: rotation 0 from R^2 into R^2, want d ≥ 1 and d' ≥ max(d, 4)"},
 		{quantise.Options{Scheme: quantise.QJL, Bits: 2}, []quantise.Rotation[float32]{rotation(8), rotation(7)}, "quantise: rotation 1 from R^7 into R^8, want R^8 into R^8 like the first"},
 	} {
-		_, err := quantise.Over(c.o, c.r...)
+		_, err := quantise.NewRotated(c.o, c.r...)
 		assert.EqualError(t, err, c.want)
 	}
 }

@@ -10,7 +10,7 @@
 //   - the vectors that codes stand for: Decode
 //   - which scheme: "Schemes" below, and Theory for your dimension
 //   - keep codes in a file: MarshalBinary of Codes and of Quantiser
-//   - a rotation of your own: Over
+//   - a rotation of your own: NewRotated
 //
 // For example
 //
@@ -81,7 +81,7 @@
 // RaBitQ and QJL for vectors of one or two coordinates. The estimates of LloydMax and Uniform for
 // such vectors did not: with 4 bits the variance was 2.0, 1.04 and 1.03 times that of the law for
 // LloydMax, and 2.0, 1.25 and 1.04 times for Uniform, and means differed by less than 1 %. At d' =
-// 16 variances were up to 2.7 times as large. Over takes dense rotations.
+// 16 variances were up to 2.7 times as large. NewRotated takes dense rotations.
 //
 // # Speed
 //

@@ -120,7 +120,7 @@ func newCodes(t *testing.T, o quantise.Options, rotations ...quantise.Rotation[f
 	if o.Scheme == quantise.QJL {
 		need = o.Bits
 	}
-	q, err := quantise.Over(o, rotations[:need]...)
+	q, err := quantise.NewRotated(o, rotations[:need]...)
 	require.NoError(t, err)
 	in, _ := q.Dims()
 	c, err := q.Encode(dense.New[float64](0, in))

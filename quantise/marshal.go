@@ -104,7 +104,7 @@ func headerOf(data []byte) (header, error) {
 		return h, fmt.Errorf("quantise: quantiser of %d bytes, want %d", len(data), quantiserSize)
 	}
 	if binary.LittleEndian.Uint32(data[12:]) != 1 {
-		return h, errors.New("quantise: the quantiser has rotations of the caller, which the bytes do not hold: use Over")
+		return h, errors.New("quantise: the quantiser has rotations of the caller, which the bytes do not hold: use NewRotated")
 	}
 	word := func(at int) uint64 { return binary.LittleEndian.Uint64(data[at:]) }
 	if word(16) > math.MaxInt {

@@ -59,7 +59,7 @@ func TestMarshalOver(t *testing.T) {
 	require.NoError(t, c.Append(x))
 	data := bytesOf(t, c)
 	var alone quantise.Codes[float64]
-	assert.EqualError(t, alone.UnmarshalBinary(data), "quantise: the quantiser has rotations of the caller, which the bytes do not hold: use Over")
+	assert.EqualError(t, alone.UnmarshalBinary(data), "quantise: the quantiser has rotations of the caller, which the bytes do not hold: use NewRotated")
 	read := newCodes(t, quantise.Options{}, plane)
 	require.NoError(t, read.UnmarshalBinary(data))
 	assert.Equal(t, data, bytesOf(t, read))
@@ -158,7 +158,7 @@ func TestUnmarshalBitsBeyond(t *testing.T) {
 
 // TestZero calls the methods of a Quantiser and of Codes that nothing has made.
 func TestZero(t *testing.T) {
-	const want = "quantise: the Quantiser is zero, want one of New or Over"
+	const want = "quantise: the Quantiser is zero, want one of New or NewRotated"
 	var q quantise.Quantiser[float64]
 	codes, err := q.Encode(dense.New[float64](2, 3))
 	assert.EqualError(t, err, want)
@@ -180,7 +180,7 @@ func TestZero(t *testing.T) {
 	}
 	assert.PanicsWithValue(t, "quantise: rows 0 and 0 of 0", func() { c.Between(0, 0, quantise.Cosine) })
 	var none *hadamard.Rotation[float64]
-	_, err = quantise.Over[float64](quantise.Options{}, none)
+	_, err = quantise.NewRotated[float64](quantise.Options{}, none)
 	assert.EqualError(t, err, "quantise: rotation 0 is nil")
 }
 

@@ -105,8 +105,8 @@ type Quantiser[T dense.Float] struct {
 	rows     pool.Of[encoder[T]]
 }
 
-// errZero is the error of a Quantiser that New and Over have not made, and of its codes.
-var errZero = errors.New("quantise: the Quantiser is zero, want one of New or Over")
+// errZero is the error of a Quantiser that New and NewRotated have not made, and of its codes.
+var errZero = errors.New("quantise: the Quantiser is zero, want one of New or NewRotated")
 
 // New draws the rotations of a quantiser for vectors of R^d from src: hadamard.Rotation of three
 // factors, of the order hadamard.FastOrder(d) or 4 if that is less. QJL has Bits of them, the
@@ -158,12 +158,12 @@ func orderOf(d int) (int, error) {
 	return max(hadamard.FastOrder(d), leastDimension), nil
 }
 
-// Over returns a quantiser over rotations of the caller, such as dense ones: Bits of them for QJL,
+// NewRotated returns a quantiser over rotations of the caller, such as dense ones: Bits of them for QJL,
 // one for other schemes.
 //
 // It returns an error if the options are none of those above, if the number of rotations differs,
 // if one is nil or a nil pointer, if they differ in d or d', if d < 1, or if d' < 4 or d' < d.
-func Over[T dense.Float](opts Options, rotations ...Rotation[T]) (*Quantiser[T], error) {
+func NewRotated[T dense.Float](opts Options, rotations ...Rotation[T]) (*Quantiser[T], error) {
 	opts, err := opts.check()
 	if err != nil {
 		return nil, err

@@ -81,12 +81,12 @@ func square(name string, m dense.Matrix[float64], d int) error {
 	return argument.Finite("rff: "+name, m)
 }
 
-// logMap returns m, which has logarithms.
-func logMap[T dense.Float](m Map[T], err error) (LogMap[T], error) {
+// as returns m, which is an M, or the error.
+func as[M Map[T], T dense.Float](m Map[T], err error) (none M, _ error) {
 	if err != nil {
-		return nil, err
+		return none, err
 	}
-	return m.(LogMap[T]), nil
+	return m.(M), nil
 }
 
 // drawable reports an m or d that size reports, and m×d frequencies that take more than 2⁴⁰ bytes.
@@ -116,4 +116,30 @@ func given(src rand.Source) error {
 		return fmt.Errorf("rff: src is nil")
 	}
 	return nil
+}
+
+// checkPoints panics unless the rows of x are points of R^in.
+func checkPoints[T dense.Float](x dense.Matrix[T], in int) {
+	x.Check()
+	if x.Cols != in {
+		panic(fmt.Sprintf("rff: x is %d×%d, want %d×%d", x.Rows, x.Cols, x.Rows, in))
+	}
+}
+
+// checkGradient panics unless x has points of R^in, and g gradients with respect to their features
+// in R^out. The panic calls g name.
+func checkGradient[T dense.Float](name string, x, g dense.Matrix[T], in, out int) {
+	checkPoints(x, in)
+	g.Check()
+	if g.Rows != x.Rows || g.Cols != out {
+		panic(fmt.Sprintf("rff: %s is %d×%d, want %d×%d", name, g.Rows, g.Cols, x.Rows, out))
+	}
+}
+
+// scratchMatrix returns an r×c matrix in the memory of s, which it replaces if that is too small.
+func scratchMatrix[T dense.Float](s *[]T, r, c int) dense.Matrix[T] {
+	if len(*s) < r*c {
+		*s = make([]T, r*c)
+	}
+	return dense.Of(r, c, (*s)[:r*c])
 }

@@ -62,10 +62,8 @@ func Centred[T dense.Float](phi Map[T], b, c []T) (Map[T], error) {
 		if v.of != nil && len(v.of) != in {
 			return nil, fmt.Errorf("rff: %s has length %d, want %d", v.name, len(v.of), in)
 		}
-		for j, x := range v.of {
-			if x-x != 0 {
-				return nil, fmt.Errorf("rff: %s[%d] = %v, want a finite number", v.name, j, x)
-			}
+		if err := argument.FiniteAll("rff: "+v.name, v.of); err != nil {
+			return nil, err
 		}
 	}
 	keys := Keys(phi)
@@ -115,10 +113,9 @@ func Centre[T dense.Float](x dense.Matrix[T]) (centred dense.Matrix[T], mean []T
 // other.
 func centre[T dense.Float](m Map[T], own, other []T, k kernels.Softmax) *centred[T] {
 	in, out := m.Dims()
-	f := &centred[T]{inner: m, own: make([]T, in), other: make([]T, in), scale: k.Scale, blockwise: blockwise[T, centredSpace[T]]{
-		frame: frame{name: fmt.Sprintf("Centred(%v)", m), in: in, out: out, kernel: k, fitted: "means"},
-		rows:  affineRows,
-	}}
+	f := &centred[T]{own: make([]T, in), other: make([]T, in), scale: k.Scale, through: through[T, centredSpace[T]]{inner: m}}
+	f.frame = frame{name: fmt.Sprintf("Centred(%v)", m), in: in, out: out, kernel: k, fitted: "means"}
+	f.rows = affineRows
 	if f.scale == 0 {
 		f.scale = 1
 	}
@@ -137,25 +134,22 @@ func centre[T dense.Float](m Map[T], own, other []T, k kernels.Softmax) *centred
 		}
 	}
 	if back, ok := m.(Differentiable[T]); ok {
-		f.pull = f.through(back)
+		f.pull = f.pulled(back)
 	}
 	if back, ok := m.(DifferentiableLog[T]); ok {
-		f.pull = f.throughLogarithms(back)
+		f.pull = f.pulledLogarithms(back)
 		f.logPull = func(s *centredSpace[T], dst, x, g dense.Matrix[T]) { f.pullLogarithms(back, dst, f.shift(s, x), g) }
 	}
 	return f
 }
 
-// centred is one side of a pair of Centred. like hides the methods that inner does not have.
+// centred is one side of a pair of Centred.
 type centred[T dense.Float] struct {
-	blockwise[T, centredSpace[T]]
-	inner      Map[T]
+	through[T, centredSpace[T]]
 	keys       Map[T]
 	own, other []T
 	scale      float64
 	half       float64 // ownᵀother/2
-
-	logTransform, pull, logPull blockFunc[T, centredSpace[T]]
 }
 
 // centredSpace is scratch for a block of rows.
@@ -164,28 +158,6 @@ type centredSpace[T dense.Float] struct{ points, features, slopes []T }
 func (f *centred[T]) Keys() Map[T] { return f.keys }
 
 func (f *centred[T]) String() string { return f.name }
-
-func (f *centred[T]) LogTransform(dst, x dense.Matrix[T]) dense.Matrix[T] {
-	return f.forward(dst, x, f.logTransform)
-}
-
-func (f *centred[T]) Backward(dst, x, dphi dense.Matrix[T]) dense.Matrix[T] {
-	return f.differentiate("dphi", dst, x, dphi, f.pull)
-}
-
-func (f *centred[T]) LogBackward(dst, x, dlog dense.Matrix[T]) dense.Matrix[T] {
-	return f.differentiate("dlog", dst, x, dlog, f.logPull)
-}
-
-func (f *centred[T]) CanBackward() error { return f.inner.(Differentiable[T]).CanBackward() }
-
-// differentiate is backward. It panics if inner has no derivatives.
-func (f *centred[T]) differentiate(name string, dst, x, g dense.Matrix[T], pull blockFunc[T, centredSpace[T]]) dense.Matrix[T] {
-	if err := f.CanBackward(); err != nil {
-		panic(err.Error())
-	}
-	return f.backward(name, dst, x, g, pull)
-}
 
 // shift returns the rows of x − own.
 func (f *centred[T]) shift(s *centredSpace[T], x dense.Matrix[T]) dense.Matrix[T] {
@@ -230,9 +202,9 @@ func (f *centred[T]) logarithms(inner LogMap[T], dst, z dense.Matrix[T]) {
 	}
 }
 
-// through returns Backward for a block, of a map without derivatives of logarithms. The derivative
+// pulled returns Backward for a block, of a map without derivatives of logarithms. The derivative
 // of the factor comes with the features.
-func (f *centred[T]) through(inner Differentiable[T]) blockFunc[T, centredSpace[T]] {
+func (f *centred[T]) pulled(inner Differentiable[T]) blockFunc[T, centredSpace[T]] {
 	return func(s *centredSpace[T], dst, x, g dense.Matrix[T]) {
 		z, scaled := f.shift(s, x), scratchMatrix(&s.features, g.Rows, g.Cols)
 		s.slopes = scratch.Resize(s.slopes, g.Rows)
@@ -249,8 +221,8 @@ func (f *centred[T]) through(inner Differentiable[T]) blockFunc[T, centredSpace[
 	}
 }
 
-// throughLogarithms returns Backward for a block, of a map with derivatives of logarithms.
-func (f *centred[T]) throughLogarithms(inner DifferentiableLog[T]) blockFunc[T, centredSpace[T]] {
+// pulledLogarithms returns Backward for a block, of a map with derivatives of logarithms.
+func (f *centred[T]) pulledLogarithms(inner DifferentiableLog[T]) blockFunc[T, centredSpace[T]] {
 	return func(s *centredSpace[T], dst, x, g dense.Matrix[T]) {
 		z, slopes := f.shift(s, x), scratchMatrix(&s.features, g.Rows, g.Cols)
 		f.logarithms(inner, slopes, z)

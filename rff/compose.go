@@ -45,10 +45,9 @@ func (r composeRecipe[T]) make() (Map[T], error) { return Compose(r.First, r.The
 
 func compose[T dense.Float](first *affine[T], then Map[T]) Map[T] {
 	_, out := then.Dims()
-	c := &composed[T]{first: first, then: then, blockwise: blockwise[T, composedSpace[T]]{
-		frame: frame{in: first.in, out: out, fitted: fitted(then), recipe: composeRecipe[T]{first, then}},
-		rows:  affineRows,
-	}}
+	c := &composed[T]{first: first, through: through[T, composedSpace[T]]{inner: then}}
+	c.frame = frame{in: first.in, out: out, fitted: fitted(then), recipe: composeRecipe[T]{first, then}}
+	c.rows = affineRows
 	if k := then.Kernel(); k != nil {
 		pulled := first.kernel.(kernels.Pullback)
 		pulled.K = k
@@ -60,10 +59,10 @@ func compose[T dense.Float](first *affine[T], then Map[T]) Map[T] {
 		c.logTransform = c.after(logs.LogTransform)
 	}
 	if back, ok := then.(Differentiable[T]); ok {
-		c.pull = c.through(back.Backward)
+		c.pull = c.chained(back.Backward)
 	}
 	if back, ok := then.(DifferentiableLog[T]); ok {
-		c.logPull = c.through(back.LogBackward)
+		c.logPull = c.chained(back.LogBackward)
 	}
 	c.self = like(c, then)
 	return c.self
@@ -86,14 +85,11 @@ func image(k kernels.Pullback) func(x []float64) []float64 {
 	}
 }
 
-// composed is a composition. like hides the methods that then does not have.
+// composed is a composition.
 type composed[T dense.Float] struct {
-	blockwise[T, composedSpace[T]]
+	through[T, composedSpace[T]]
 	first *affine[T]
-	then  Map[T]
 	self  Map[T]
-
-	logTransform, pull, logPull blockFunc[T, composedSpace[T]]
 }
 
 // composedSpace is scratch for a block of rows.
@@ -108,8 +104,8 @@ func (c *composed[T]) after(f func(dst, z dense.Matrix[T]) dense.Matrix[T]) bloc
 	}
 }
 
-// through returns the function that takes the gradient f at z back by the chain rule.
-func (c *composed[T]) through(f func(dz, z, g dense.Matrix[T]) dense.Matrix[T]) blockFunc[T, composedSpace[T]] {
+// chained returns the function that takes the gradient f at z back by the chain rule.
+func (c *composed[T]) chained(f func(dz, z, g dense.Matrix[T]) dense.Matrix[T]) blockFunc[T, composedSpace[T]] {
 	return func(s *composedSpace[T], dst, x, g dense.Matrix[T]) {
 		z, dz := scratchMatrix(&s.z, x.Rows, c.first.out), scratchMatrix(&s.dz, x.Rows, c.first.out)
 		c.first.apply(z, x, &s.moved)
@@ -121,26 +117,4 @@ func (c *composed[T]) through(f func(dz, z, g dense.Matrix[T]) dense.Matrix[T]) 
 func (c *composed[T]) Keys() Map[T] { return c.self }
 
 // String returns both maps.
-func (c *composed[T]) String() string { return fmt.Sprintf("Compose(%v, %v)", c.first, c.then) }
-
-func (c *composed[T]) LogTransform(dst, x dense.Matrix[T]) dense.Matrix[T] {
-	return c.forward(dst, x, c.logTransform)
-}
-
-func (c *composed[T]) Backward(dst, x, dphi dense.Matrix[T]) dense.Matrix[T] {
-	return c.differentiate("dphi", dst, x, dphi, c.pull)
-}
-
-func (c *composed[T]) LogBackward(dst, x, dlog dense.Matrix[T]) dense.Matrix[T] {
-	return c.differentiate("dlog", dst, x, dlog, c.logPull)
-}
-
-func (c *composed[T]) CanBackward() error { return c.then.(Differentiable[T]).CanBackward() }
-
-// differentiate is backward. It panics if then has no derivatives.
-func (c *composed[T]) differentiate(name string, dst, x, g dense.Matrix[T], f blockFunc[T, composedSpace[T]]) dense.Matrix[T] {
-	if err := c.CanBackward(); err != nil {
-		panic(err.Error())
-	}
-	return c.backward(name, dst, x, g, f)
-}
+func (c *composed[T]) String() string { return fmt.Sprintf("Compose(%v, %v)", c.first, c.inner) }

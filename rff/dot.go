@@ -1,6 +1,7 @@
 package rff
 
 import (
+	"fmt"
 	"math"
 
 	"github.com/seed-feabd252/randfeat/dense"
@@ -20,22 +21,168 @@ import (
 //
 // An error reports a nil w.
 func DotProduct[T dense.Float](w orf.Projection[T]) (Map[T], error) {
-	return dotProductRecipe[T]{w}.make()
-}
-
-// dotProductRecipe is what DotProduct is made of.
-type dotProductRecipe[T dense.Float] struct{ W orf.Projection[T] }
-
-func (r dotProductRecipe[T]) make() (Map[T], error) {
-	e, err := newEngine(r.W, 1)
+	e, err := newEngine(w, 1)
 	if err != nil {
 		return nil, err
 	}
 	norm := T(1 / math.Sqrt(float64(e.out)))
 	return &features[T]{
 		engine: e,
-		frame:  e.named("DotProduct()", kernels.DotProduct{}, mse.OfDotProduct()).of(r),
+		frame:  e.named("DotProduct()", kernels.DotProduct{}, mse.OfDotProduct()).of(dotProductRecipe[T]{w}),
 		row:    func(phi, _ []T, from, to int) { vecmath.Scale(phi[from:to], norm) },
 		back:   linearSlope(e, norm),
 	}, nil
+}
+
+// dotProductRecipe is what DotProduct is made of.
+type dotProductRecipe[T dense.Float] struct{ W orf.Projection[T] }
+
+func (r dotProductRecipe[T]) make() (Map[T], error) { return DotProduct(r.W) }
+
+// Angular returns the sign features of the angular kernel 1 − 2θ/π, where θ is the angle between x
+// and y [Charikar 2002],
+//
+//	φ(x) = 1/√m · [sign(w₁ᵀx) … sign(w_mᵀx)],
+//
+// R^d → R^m. sign 0 = 0: the zero vector has no direction, and all its features are 0. The sign of
+// a projection that is NaN or infinite is not known, and its feature is NaN. The map is unbiased
+// for isotropic rows of w of any lengths. With independent rows the mean squared error is
+// 4θ(π−θ)/(mπ²).
+//
+// An error reports a nil w.
+func Angular[T dense.Float](w orf.Projection[T]) (Map[T], error) {
+	e, err := newEngine(w, 1)
+	if err != nil {
+		return nil, err
+	}
+	norm := T(1 / math.Sqrt(float64(e.out)))
+	return &features[T]{
+		engine: e,
+		frame:  e.named("Angular()", kernels.Angular{}, mse.OfAngular()).of(angularRecipe[T]{w}),
+		row:    func(phi, _ []T, from, to int) { vecmath.Sign(phi[from:to], norm) },
+		back:   rowwise(e, flat[T]),
+	}, nil
+}
+
+// angularRecipe is what Angular is made of.
+type angularRecipe[T dense.Float] struct{ W orf.Projection[T] }
+
+func (r angularRecipe[T]) make() (Map[T], error) { return Angular(r.W) }
+
+// ArcCosine returns the features of the arc-cosine kernel of order n = order, that is 0, 1 or 2
+// [Cho & Saul 2009],
+//
+//	φ(x) = √(2/m) · [Θ(w₁ᵀx)(w₁ᵀx)ⁿ … Θ(w_mᵀx)(w_mᵀx)ⁿ],
+//
+// R^d → R^m: steps, rectified linear units, or their squares. Θ is the unit step with Θ(0) = ½. A
+// projection that is NaN gives NaN, and so does an infinite one that Θ would hide. Many features
+// are exactly 0 and no feature is negative, so the map is not a LogMap. The map is unbiased for
+// rows of w that are each N(0, I) (for order 0: isotropic). With independent rows the mean squared
+// error is k(2−k)/m for order 0 and, for order 1,
+//
+//	(2‖x‖²‖y‖²·(3·sin θ·cos θ + (π−θ)(1 + 2cos²θ))/π − k²)/m.
+//
+// An error reports a nil w and an order other than 0, 1 and 2.
+func ArcCosine[T dense.Float](w orf.Projection[T], order int) (Map[T], error) {
+	e, err := newEngine(w, 1)
+	if err != nil {
+		return nil, err
+	}
+	norm := T(math.Sqrt(2 / float64(e.out)))
+	var row rowFunc[T]
+	var back *pullback[T]
+	switch order {
+	case 0:
+		row = func(phi, _ []T, from, to int) { step(phi[from:to], norm) }
+		back = rowwise(e, flat[T])
+	case 1:
+		row = func(phi, _ []T, from, to int) { vecmath.Max0(phi[from:to], norm) }
+		back = stepSlope(e, norm)
+	case 2:
+		row = func(phi, _ []T, from, to int) { rampSquared(phi[from:to], norm) }
+		back = rampSlope(e, norm)
+	default:
+		return nil, fmt.Errorf("rff: order = %d, want 0, 1 or 2", order)
+	}
+	return &features[T]{
+		engine: e,
+		frame:  e.named(fmt.Sprintf("ArcCosine(order=%d)", order), kernels.ArcCosine{Order: order}, mse.OfArcCosine(order)).of(arcCosineRecipe[T]{w, order}),
+		row:    row,
+		back:   back,
+	}, nil
+}
+
+// arcCosineRecipe is what ArcCosine is made of.
+type arcCosineRecipe[T dense.Float] struct {
+	W     orf.Projection[T]
+	Order int
+}
+
+func (r arcCosineRecipe[T]) make() (Map[T], error) { return ArcCosine(r.W, r.Order) }
+
+// The functions below are 0 on one side of the origin or jump there. They add v − v, which is 0 for
+// a finite v and NaN for NaN and ±Inf, so that NaN and ±Inf do not disappear.
+
+// step sets x[i] = c·Θ(x[i]), where Θ(0) = ½.
+func step[T dense.Float](x []T, c T) {
+	for i, v := range x {
+		s := v - v
+		switch {
+		case v > 0:
+			s += c
+		case v == 0:
+			s = c / 2
+		}
+		x[i] = s
+	}
+}
+
+// rampSquared sets x[i] = c·max(x[i], 0)².
+func rampSquared[T dense.Float](x []T, c T) {
+	for i, v := range x {
+		if v > 0 {
+			x[i] = c * v * v
+		} else {
+			x[i] = v - v
+		}
+	}
+}
+
+// linearSlope is the derivative of c·Wx.
+func linearSlope[T dense.Float](e engine[T], c T) *pullback[T] {
+	return straight(e, func(_, _, _ []T) (a, b T) { return c, 0 }, scaled[T])
+}
+
+// stepSlope is the derivative of c·max(Wx, 0), which is c·Θ(Wx), with Θ(0) = ½.
+func stepSlope[T dense.Float](e engine[T], c T) *pullback[T] {
+	return throughZ(e, e.out, func(z, _, g []T) (a, b T) {
+		vecmath.Sign(z, 0.5)
+		vecmath.Affine(z, z, 1, 0.5)
+		vecmath.Multiply(z, g)
+		return c, 0
+	}, scaled[T])
+}
+
+// rampSlope is the derivative of c·max(Wx, 0)².
+func rampSlope[T dense.Float](e engine[T], c T) *pullback[T] {
+	return throughZ(e, e.out, func(z, _, g []T) (a, b T) {
+		vecmath.Max0(z, 2)
+		vecmath.Multiply(z, g)
+		return c, 0
+	}, scaled[T])
+}
+
+// flat is the derivative of a map that is constant between its jumps: 0, or NaN where x or g is NaN
+// or infinite.
+func flat[T dense.Float](dx, x, g []T) {
+	var zero T
+	for _, v := range x {
+		zero += 0 * v
+	}
+	for _, v := range g {
+		zero += 0 * v
+	}
+	for j := range dx {
+		dx[j] = zero
+	}
 }

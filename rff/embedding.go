@@ -61,7 +61,7 @@ func Nystroem[T dense.Float](k kernels.Kernel, landmarks dense.Matrix[T]) (Embed
 	}
 	u := s.vectors.ColRange(0, s.rank)
 	n := points.Rows
-	return embed(nystroemRecipe[T]{spectralMap{k, points,
+	return as[Embedding[T]](nystroemRecipe[T]{spectralMap{k, points,
 		outer(n, s.times(s.rank, inverseRoot), u), outer(n, s.times(s.rank, squareRoot), u), s.tolerance, s.rank}}.make())
 }
 
@@ -101,7 +101,7 @@ func Spectral[T dense.Float](k kernels.Kernel, x dense.Matrix[T], rank int) (Emb
 	if rank > s.rank {
 		return nil, fmt.Errorf("rff: rank = %d is more than the numerical rank %d of the %d×%d Gram matrix of x", rank, s.rank, points.Rows, points.Rows)
 	}
-	return embed(spectralRecipe[T]{spectralMap{k, points,
+	return as[Embedding[T]](spectralRecipe[T]{spectralMap{k, points,
 		s.times(rank, inverseRoot), s.times(rank, squareRoot), s.tolerance, rank}}.make())
 }
 
@@ -110,14 +110,6 @@ type spectralRecipe[T dense.Float] struct{ spectralMap }
 
 func (r spectralRecipe[T]) make() (Map[T], error) {
 	return newEmbedding[T](fmt.Sprintf("Spectral(%v)", r.K), r.spectralMap, r)
-}
-
-// embed returns m, which is an Embedding.
-func embed[T dense.Float](m Map[T], err error) (Embedding[T], error) {
-	if err != nil {
-		return nil, err
-	}
-	return m.(Embedding[T]), nil
 }
 
 // spectralMap is φ(x) = Cᵀ·[k(x, p_1) …]ᵀ for the rows p of Points and C, which is Coefficients.

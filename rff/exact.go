@@ -15,24 +15,23 @@ import (
 // x, in its Backward also dphi.
 //
 // An error reports a d below 1, or too large for memory.
-func Identity[T dense.Float](d int) (Map[T], error) { return identityRecipe[T]{d}.make() }
-
-// identityRecipe is what Identity is made of.
-type identityRecipe[T dense.Float] struct{ D int }
-
-func (r identityRecipe[T]) make() (Map[T], error) {
-	d := r.D
+func Identity[T dense.Float](d int) (Map[T], error) {
 	if err := size[T]("d", d); err != nil {
 		return nil, err
 	}
 	e := explicit[T](d, d)
 	return &features[T]{
 		engine: e,
-		frame:  e.named("Identity()", kernels.DotProduct{}, mse.Law{}).of(r),
+		frame:  e.named("Identity()", kernels.DotProduct{}, mse.Law{}).of(identityRecipe[T]{d}),
 		row:    func(phi, x []T, _, _ int) { copy(phi, x) },
 		back:   rowwise(e, func(dx, _, g []T) { copy(dx, g) }),
 	}, nil
 }
+
+// identityRecipe is what Identity is made of.
+type identityRecipe[T dense.Float] struct{ D int }
+
+func (r identityRecipe[T]) make() (Map[T], error) { return Identity[T](r.D) }
 
 // Quadratic returns the explicit map of all monomials of degree 2,
 //
@@ -41,13 +40,7 @@ func (r identityRecipe[T]) make() (Map[T], error) {
 // R^d → R^(d(d+1)/2), the pairs i < j in lexicographic order, with φ(x)ᵀφ(y) = (xᵀy)² to rounding.
 //
 // An error reports a d below 1, and one with features too many for memory.
-func Quadratic[T dense.Float](d int) (Map[T], error) { return quadraticRecipe[T]{d}.make() }
-
-// quadraticRecipe is what Quadratic is made of.
-type quadraticRecipe[T dense.Float] struct{ D int }
-
-func (r quadraticRecipe[T]) make() (Map[T], error) {
-	d := r.D
+func Quadratic[T dense.Float](d int) (Map[T], error) {
 	out, err := monomials[T](d)
 	if err != nil {
 		return nil, err
@@ -55,7 +48,7 @@ func (r quadraticRecipe[T]) make() (Map[T], error) {
 	e := explicit[T](d, out)
 	return &features[T]{
 		engine: e,
-		frame:  e.named("Quadratic()", kernels.Polynomial{Degree: 2}, mse.Law{}).of(r),
+		frame:  e.named("Quadratic()", kernels.Polynomial{Degree: 2}, mse.Law{}).of(quadraticRecipe[T]{d}),
 		row:    func(phi, x []T, _, _ int) { quadratic(phi, x, 1) },
 		back: rowwise(e, func(dx, x, g []T) {
 			clear(dx)
@@ -63,6 +56,11 @@ func (r quadraticRecipe[T]) make() (Map[T], error) {
 		}),
 	}, nil
 }
+
+// quadraticRecipe is what Quadratic is made of.
+type quadraticRecipe[T dense.Float] struct{ D int }
+
+func (r quadraticRecipe[T]) make() (Map[T], error) { return Quadratic[T](r.D) }
 
 // Taylor returns the explicit map of the Taylor series of the softmax kernel up to its second
 // order, where s is scale,
@@ -77,17 +75,6 @@ func (r quadraticRecipe[T]) make() (Map[T], error) {
 // An error reports a d below 1, one with features too many for memory, and a scale that is not a
 // positive number in the range of T.
 func Taylor[T dense.Float](d int, scale float64) (Map[T], error) {
-	return taylorRecipe[T]{d, scale}.make()
-}
-
-// taylorRecipe is what Taylor is made of.
-type taylorRecipe[T dense.Float] struct {
-	D     int
-	Scale float64
-}
-
-func (t taylorRecipe[T]) make() (Map[T], error) {
-	d, scale := t.D, t.Scale
 	pairs, err := monomials[T](d)
 	if err != nil {
 		return nil, err
@@ -106,7 +93,7 @@ func (t taylorRecipe[T]) make() (Map[T], error) {
 		frame: e.named(fmt.Sprintf("Taylor(scale=%v)", scale), kernels.Sum{
 			kernels.Polynomial{Degree: 1, Gamma: scale, Offset: 1},
 			kernels.Scaled{K: kernels.Polynomial{Degree: 2, Gamma: scale}, By: 0.5},
-		}, mse.Law{}).of(t),
+		}, mse.Law{}).of(taylorRecipe[T]{d, scale}),
 		row: func(phi, x []T, _, _ int) {
 			phi[0] = 1
 			linear := phi[1 : 1+d]
@@ -124,6 +111,14 @@ func (t taylorRecipe[T]) make() (Map[T], error) {
 		}),
 	}, nil
 }
+
+// taylorRecipe is what Taylor is made of.
+type taylorRecipe[T dense.Float] struct {
+	D     int
+	Scale float64
+}
+
+func (r taylorRecipe[T]) make() (Map[T], error) { return Taylor[T](r.D, r.Scale) }
 
 // monomials returns d(d+1)/2. It reports a d below 1, and a d for which memory does not hold
 // d(d+4)/2 features, because Taylor has d + 1 more.
@@ -146,6 +141,81 @@ func quadratic[T dense.Float](phi, x []T, c T) {
 		phi[i] = c * v * v
 		a := mixed * v
 		vecmath.Affine(next, x[i+1:], a, 0)
+		next = next[d-i-1:]
+	}
+}
+
+// ELU returns φ(x) = elu(x) + 1 of every coordinate [Katharopoulos et al. 2020],
+//
+//	φ(t) = t + 1 for t ≥ 0,  e^t for t < 0,
+//
+// R^d → R^d, the exact map of kernels.ELU. The exponential is not computed as (e^t − 1) + 1, which
+// is 0 below t ≈ −17 in float32 and −37 in float64. φ is positive until e^t underflows.
+// LogTransform gives log(1 + t) for t ≥ 0 and t itself for t < 0. t = −Inf gives NaN in both,
+// because the feature 0 would hide it. dst may be x in every method, and in Backward and
+// LogBackward it may be the gradient too.
+//
+// An error reports a d below 1, or too large for memory.
+func ELU[T dense.Float](d int) (LogMap[T], error) {
+	if err := size[T]("d", d); err != nil {
+		return nil, err
+	}
+	e := explicit[T](d, d)
+	return &positives[T]{
+		features: features[T]{
+			engine: e,
+			frame:  e.named("ELU()", kernels.ELU{}, mse.Law{}).of(eluRecipe[T]{d}),
+			row:    func(phi, x []T, _, _ int) { vecmath.ELU(phi, x) },
+			back:   rowwise(e, eluSlope[T]),
+		},
+		logRow:  func(phi, x []T, _, _ int) { vecmath.LogELU(phi, x) },
+		logBack: rowwise(e, logELUSlope[T]),
+	}, nil
+}
+
+// eluRecipe is what ELU is made of.
+type eluRecipe[T dense.Float] struct{ D int }
+
+func (r eluRecipe[T]) make() (Map[T], error) { return ELU[T](r.D) }
+
+// chunk is the length of the scratch array that eluSlope keeps on its stack.
+const chunk = 128
+
+// eluSlope is the derivative of elu(x) + 1, which is e^min(x, 0), times g. dx may be x or g.
+func eluSlope[T dense.Float](dx, x, g []T) {
+	var values [chunk]T
+	for len(x) > 0 {
+		n := min(len(x), chunk)
+		v := values[:n]
+		copy(v, x)
+		vecmath.Scale(v, -1)
+		vecmath.Max0(v, -1)
+		vecmath.AddScaled(v, x[:n], 0) // NaN for ±Inf
+		vecmath.Exp(v, v)
+		copy(dx[:n], g)
+		vecmath.Multiply(dx[:n], v)
+		dx, x, g = dx[n:], x[n:], g[n:]
+	}
+}
+
+// logELUSlope is the derivative of log(elu(x) + 1), 1/(1 + x) or 1, times g. dx may be x or g.
+func logELUSlope[T dense.Float](dx, x, g []T) {
+	g = g[:len(x)]
+	for i, v := range x {
+		// v − v is NaN for ±Inf and 0 for every number.
+		dx[i] = g[i]/(1+max(v, 0)) + (v - v)
+	}
+}
+
+// quadraticSlope adds the derivative of quadratic(phi, x, c), times g, to dx.
+func quadraticSlope[T dense.Float](dx, x, g []T, c T) {
+	d := len(x)
+	mixed := T(math.Sqrt2) * c
+	next := g[d:]
+	for i, v := range x {
+		of := next[:d-i-1]
+		dx[i] += 2*c*v*g[i] + mixed*vecmath.Dot(of, x[i+1:])
+		vecmath.AddScaled(dx[i+1:], of, mixed*v)
 		next = next[d-i-1:]
 	}
 }

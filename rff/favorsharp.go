@@ -50,7 +50,7 @@ func SADERF[T dense.Float](w orf.Projection[T], x, y dense.Matrix[T], scale floa
 	if err != nil {
 		return nil, err
 	}
-	return logMap(saderfRecipe[T]{softmaxOptimalRecipe[T]{w, scale, a, offsets}, psi}.make())
+	return as[LogMap[T]](saderfRecipe[T]{softmaxOptimalRecipe[T]{w, scale, a, offsets}, psi}.make())
 }
 
 // saderfRecipe is what SADERF fits.
@@ -119,7 +119,7 @@ func ADERF[T dense.Float](w orf.Projection[T], x, y dense.Matrix[T], scale float
 	if err != nil {
 		return nil, err
 	}
-	return logMap(aderfRecipe[T]{softmaxOptimalRecipe[T]{w, scale, a, offsets}, gonum.FromMat[float64](query), gonum.FromMat[float64](key)}.make())
+	return as[LogMap[T]](aderfRecipe[T]{softmaxOptimalRecipe[T]{w, scale, a, offsets}, gonum.FromMat[float64](query), gonum.FromMat[float64](key)}.make())
 }
 
 // aderfRecipe is what ADERF fits: Ψ and Ψ^(−ᵀ).
@@ -184,7 +184,7 @@ func SDERF[T dense.Float](w orf.Projection[T], x, y dense.Matrix[T], scale float
 	if err != nil {
 		return nil, err
 	}
-	return logMap(sderfRecipe[T]{turned, mse.RowsOf(w).Ensemble, scale, damping, gonum.FromMat[float64](q), offsets}.make())
+	return as[LogMap[T]](sderfRecipe[T]{turned, mse.RowsOf(w).Ensemble, scale, damping, gonum.FromMat[float64](q), offsets}.make())
 }
 
 // sderfRecipe is what SDERF fits. The frequencies are those of W·B, Ensemble is the law of W, and

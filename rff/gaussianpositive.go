@@ -24,7 +24,7 @@ import (
 //
 // An error reports a nil w and a lengthScale that is not a positive number in the range of T.
 func GaussianPositive[T dense.Float](w orf.Projection[T], lengthScale float64) (LogMap[T], error) {
-	return logMap(gaussianPositiveRecipe[T]{w, lengthScale}.make())
+	return gaussianFeatures(w, 1, lengthScale, mse.Positive, "GaussianPositive", gaussianPositiveRecipe[T]{w, lengthScale})
 }
 
 // gaussianPositiveRecipe is what GaussianPositive is made of.
@@ -34,7 +34,7 @@ type gaussianPositiveRecipe[T dense.Float] struct {
 }
 
 func (r gaussianPositiveRecipe[T]) make() (Map[T], error) {
-	return gaussianFeatures(r.W, 1, r.LengthScale, mse.Positive, "GaussianPositive", r)
+	return GaussianPositive(r.W, r.LengthScale)
 }
 
 // GaussianHyperbolic returns the hyperbolic features of the Gaussian kernel exp(−‖x−y‖²/(2ℓ²)),
@@ -48,7 +48,7 @@ func (r gaussianPositiveRecipe[T]) make() (Map[T], error) {
 //
 // An error reports a nil w and a lengthScale that is not a positive number in the range of T.
 func GaussianHyperbolic[T dense.Float](w orf.Projection[T], lengthScale float64) (LogMap[T], error) {
-	return logMap(gaussianHyperbolicRecipe[T]{w, lengthScale}.make())
+	return gaussianFeatures(w, 2, lengthScale, mse.Hyperbolic, "GaussianHyperbolic", gaussianHyperbolicRecipe[T]{w, lengthScale})
 }
 
 // gaussianHyperbolicRecipe is what GaussianHyperbolic is made of.
@@ -58,7 +58,7 @@ type gaussianHyperbolicRecipe[T dense.Float] struct {
 }
 
 func (r gaussianHyperbolicRecipe[T]) make() (Map[T], error) {
-	return gaussianFeatures(r.W, 2, r.LengthScale, mse.Hyperbolic, "GaussianHyperbolic", r)
+	return GaussianHyperbolic(r.W, r.LengthScale)
 }
 
 // GaussianOptimal returns the optimal positive features of the Gaussian kernel exp(−‖x−y‖²/(2ℓ²)),
@@ -82,7 +82,7 @@ func GaussianOptimal[T dense.Float](w orf.Projection[T], lengthScale, a float64)
 	if err != nil {
 		return nil, err
 	}
-	return logMap(gaussianOptimalRecipe[T]{w, lengthScale, a, offsets}.make())
+	return as[LogMap[T]](gaussianOptimalRecipe[T]{w, lengthScale, a, offsets}.make())
 }
 
 // gaussianOptimalRecipe is what GaussianOptimal is made of. Offsets are a·‖w‖² + log D − ½·log m of
@@ -98,17 +98,13 @@ func (r gaussianOptimalRecipe[T]) make() (Map[T], error) {
 		return nil, err
 	}
 	scale := 1 / (r.LengthScale * r.LengthScale)
-	f, err := optimal(r.W, scale, 2*scale, r.A, r.Offsets, r, fmt.Sprintf("GaussianOptimal(lengthScale=%v, a=%v)", r.LengthScale, r.A),
+	return as[Map[T]](optimal(r.W, scale, 2*scale, r.A, r.Offsets, r, fmt.Sprintf("GaussianOptimal(lengthScale=%v, a=%v)", r.LengthScale, r.A),
 		kernels.Gaussian{LengthScale: r.LengthScale},
-		mse.OfGaussian("GaussianOptimal", "Likhosherstov et al. 2022", mse.Optimal(r.A), scale))
-	if err != nil {
-		return nil, err
-	}
-	return f, nil
+		mse.OfGaussian("GaussianOptimal", "Likhosherstov et al. 2022", mse.Optimal(r.A), scale)))
 }
 
 // gaussianFeatures returns positive features, 1 or 2 (per) for each frequency.
-func gaussianFeatures[T dense.Float](w orf.Projection[T], per int, lengthScale float64, terms mse.Exponential, name string, recipe any) (Map[T], error) {
+func gaussianFeatures[T dense.Float](w orf.Projection[T], per int, lengthScale float64, terms mse.Exponential, name string, recipe any) (LogMap[T], error) {
 	e, inv, err := newScaledEngine(w, per, inverse[T], "lengthScale", lengthScale)
 	if err != nil {
 		return nil, err

@@ -41,18 +41,7 @@ import (
 //
 // An error reports a nil w, parameters of k out of range, and an ε that is out of the range of T.
 func Generalised[T dense.Float](w orf.Projection[T], k kernels.Generalised) (LogMap[T], error) {
-	return logMap(generalisedRecipe[T]{w, k}.make())
-}
-
-// generalisedRecipe is what Generalised is made of.
-type generalisedRecipe[T dense.Float] struct {
-	W orf.Projection[T]
-	K kernels.Generalised
-}
-
-func (r generalisedRecipe[T]) make() (Map[T], error) {
-	k := r.K
-	e, err := newEngine(r.W, 1)
+	e, err := newEngine(w, 1)
 	if err != nil {
 		return nil, err
 	}
@@ -68,7 +57,7 @@ func (r generalisedRecipe[T]) make() (Map[T], error) {
 	f := &positives[T]{
 		features: features[T]{
 			engine: e,
-			frame:  e.named(fmt.Sprintf("Generalised(%v)", k), k, g.law()).of(r),
+			frame:  e.named(fmt.Sprintf("Generalised(%v)", k), k, g.law()).of(generalisedRecipe[T]{w, k}),
 			row:    func(phi, x []T, from, to int) { g.features(phi[from:to], x) },
 			back: throughZ(e, e.out, func(z, x, dphi []T) (a, b T) {
 				g.slopes(z, x)
@@ -88,6 +77,14 @@ func (r generalisedRecipe[T]) make() (Map[T], error) {
 	}
 	return f, nil
 }
+
+// generalisedRecipe is what Generalised is made of.
+type generalisedRecipe[T dense.Float] struct {
+	W orf.Projection[T]
+	K kernels.Generalised
+}
+
+func (r generalisedRecipe[T]) make() (Map[T], error) { return Generalised(r.W, r.K) }
 
 // nonlinear holds the functions of projections t.
 type nonlinear[T dense.Float] struct {

@@ -46,17 +46,6 @@ import (
 // An error reports a nil w or gate, two that differ in dimension, and a scale that is not a
 // positive number in the range of T.
 func SoftmaxHybrid[T dense.Float](w, gate orf.Projection[T], scale float64) (Map[T], error) {
-	return softmaxHybridRecipe[T]{w, gate, scale}.make()
-}
-
-// softmaxHybridRecipe is what SoftmaxHybrid is made of.
-type softmaxHybridRecipe[T dense.Float] struct {
-	W, Gate orf.Projection[T]
-	Scale   float64
-}
-
-func (f softmaxHybridRecipe[T]) make() (Map[T], error) {
-	w, gate, scale := f.W, f.Gate, f.Scale
 	if _, err := newEngine(w, 1); err != nil {
 		return nil, err
 	}
@@ -78,7 +67,7 @@ func (f softmaxHybridRecipe[T]) make() (Map[T], error) {
 	e := explicit[T](d, 4*m*(n+1))
 	e.w, e.rows = &gated[T]{Transposer: projection.Transposed(w), gate: gate, m: m, n: n}, mse.RowsOf(w)
 	law := mse.OfSoftmax("SoftmaxHybrid", "Choromanski et al. 2022", mse.Hybrid(n), scale)
-	drawn, ok := gate.(interface{ Ensemble() orf.Ensemble })
+	drawn, ok := gate.(orf.Drawn[T])
 	if ok {
 		_, ok = drawn.Ensemble().(orf.IID)
 	}
@@ -96,8 +85,16 @@ func (f softmaxHybridRecipe[T]) make() (Map[T], error) {
 		}
 	}
 	law = law.Over(e.rows)
-	return join(side(name, 1), side("keys of "+name, -1), kernels.Softmax{Scale: scale}, law, law, f), nil
+	return join(side(name, 1), side("keys of "+name, -1), kernels.Softmax{Scale: scale}, law, law, softmaxHybridRecipe[T]{w, gate, scale}), nil
 }
+
+// softmaxHybridRecipe is what SoftmaxHybrid is made of.
+type softmaxHybridRecipe[T dense.Float] struct {
+	W, Gate orf.Projection[T]
+	Scale   float64
+}
+
+func (r softmaxHybridRecipe[T]) make() (Map[T], error) { return SoftmaxHybrid(r.W, r.Gate, r.Scale) }
 
 // gated projects on m frequencies and then on the n rows of a gate. No gradient passes through the
 // gate.

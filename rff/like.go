@@ -61,6 +61,36 @@ func like[T dense.Float](m complete[T], model Map[T]) Map[T] {
 	return struct{ always[T] }{m}
 }
 
+// through is a map computed through the map inner, a block of rows at a time. Without a method of
+// inner, its function is nil, and like hides the method.
+type through[T dense.Float, S any] struct {
+	blockwise[T, S]
+	inner                       Map[T]
+	logTransform, pull, logPull blockFunc[T, S]
+}
+
+func (f *through[T, S]) LogTransform(dst, x dense.Matrix[T]) dense.Matrix[T] {
+	return f.forward(dst, x, f.logTransform)
+}
+
+func (f *through[T, S]) Backward(dst, x, dphi dense.Matrix[T]) dense.Matrix[T] {
+	return f.differentiate("dphi", dst, x, dphi, f.pull)
+}
+
+func (f *through[T, S]) LogBackward(dst, x, dlog dense.Matrix[T]) dense.Matrix[T] {
+	return f.differentiate("dlog", dst, x, dlog, f.logPull)
+}
+
+func (f *through[T, S]) CanBackward() error { return f.inner.(Differentiable[T]).CanBackward() }
+
+// differentiate is backward. It panics if inner has no derivatives.
+func (f *through[T, S]) differentiate(name string, dst, x, g dense.Matrix[T], pull blockFunc[T, S]) dense.Matrix[T] {
+	if err := f.CanBackward(); err != nil {
+		panic(err.Error())
+	}
+	return f.backward(name, dst, x, g, pull)
+}
+
 // lawOf returns what theory knows of the error of m.
 func lawOf[T dense.Float](m Map[T]) mse.Law {
 	if l, ok := m.(mse.Lawful); ok {
@@ -71,7 +101,7 @@ func lawOf[T dense.Float](m Map[T]) mse.Law {
 
 // fitted returns what the features of m are fitted to, "" for nothing.
 func fitted[T dense.Float](m Map[T]) string {
-	if f, ok := m.(interface{ Fitted() string }); ok {
+	if f, ok := m.(Fitted[T]); ok {
 		return f.Fitted()
 	}
 	return ""

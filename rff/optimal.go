@@ -41,7 +41,7 @@ func SoftmaxOptimal[T dense.Float](w orf.Projection[T], scale, a float64) (LogMa
 	if err != nil {
 		return nil, err
 	}
-	return logMap(softmaxOptimalRecipe[T]{w, scale, a, offsets}.make())
+	return as[LogMap[T]](softmaxOptimalRecipe[T]{w, scale, a, offsets}.make())
 }
 
 // softmaxOptimalRecipe is what SoftmaxOptimal is made of. Offsets are a·‖w‖² + log D − ½·log m of
@@ -53,11 +53,7 @@ type softmaxOptimalRecipe[T dense.Float] struct {
 }
 
 func (r softmaxOptimalRecipe[T]) make() (Map[T], error) {
-	f, err := r.positives()
-	if err != nil {
-		return nil, err
-	}
-	return f, nil
+	return as[Map[T]](r.positives())
 }
 
 func (r softmaxOptimalRecipe[T]) positives() (*positives[T], error) {

@@ -98,7 +98,12 @@ func (r polynomialSketchRecipe[T]) make() (Map[T], error) {
 // number of projections other than Degree, and projections that are nil, too small or of different
 // shapes.
 func PolynomialOf[T dense.Float](k kernels.Polynomial, w ...orf.Projection[T]) (Map[T], error) {
-	return polynomialOfRecipe[T]{k, slices.Clone(w)}.make()
+	w = slices.Clone(w)
+	m, d, err := factorDims(k, w)
+	if err != nil {
+		return nil, err
+	}
+	return as[Map[T]](polynomial(fmt.Sprintf("PolynomialOf(%v)", k), d, m, 1, k, w, polynomialOfRecipe[T]{k, w}))
 }
 
 // polynomialOfRecipe is what PolynomialOf is made of.
@@ -107,17 +112,7 @@ type polynomialOfRecipe[T dense.Float] struct {
 	W []orf.Projection[T]
 }
 
-func (r polynomialOfRecipe[T]) make() (Map[T], error) {
-	m, d, err := factorDims(r.K, r.W)
-	if err != nil {
-		return nil, err
-	}
-	f, err := polynomial(fmt.Sprintf("PolynomialOf(%v)", r.K), d, m, 1, r.K, r.W, r)
-	if err != nil {
-		return nil, err
-	}
-	return f, nil
-}
+func (r polynomialOfRecipe[T]) make() (Map[T], error) { return PolynomialOf(r.K, r.W...) }
 
 // factorDims returns the dimensions of features and points. It reports parameters of k out of range
 // and projections that are no factors of k.

@@ -7,11 +7,6 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
 )
 
-// linearSlope is the derivative of c·Wx.
-func linearSlope[T dense.Float](e engine[T], c T) *pullback[T] {
-	return straight(e, func(_, _, _ []T) (a, b T) { return c, 0 }, scaled[T])
-}
-
 // waveSlope is the derivative of c·[cos t, sin t] for t = r·Wx, or for t_k = r·gains[k]·(Wx)_k if
 // there are gains.
 func waveSlope[T dense.Float](e engine[T], c, r T, gains []T) *pullback[T] {
@@ -95,38 +90,4 @@ func expSlope[T dense.Float](e engine[T], radius float64, r T, features rowFunc[
 		}
 		return r, b
 	}, radial[T])
-}
-
-// stepSlope is the derivative of c·max(Wx, 0), which is c·Θ(Wx), with Θ(0) = ½.
-func stepSlope[T dense.Float](e engine[T], c T) *pullback[T] {
-	return throughZ(e, e.out, func(z, _, g []T) (a, b T) {
-		vecmath.Sign(z, 0.5)
-		vecmath.Affine(z, z, 1, 0.5)
-		vecmath.Multiply(z, g)
-		return c, 0
-	}, scaled[T])
-}
-
-// rampSlope is the derivative of c·max(Wx, 0)².
-func rampSlope[T dense.Float](e engine[T], c T) *pullback[T] {
-	return throughZ(e, e.out, func(z, _, g []T) (a, b T) {
-		vecmath.Max0(z, 2)
-		vecmath.Multiply(z, g)
-		return c, 0
-	}, scaled[T])
-}
-
-// flat is the derivative of a map that is constant between its jumps: 0, or NaN where x or g is NaN
-// or infinite.
-func flat[T dense.Float](dx, x, g []T) {
-	var zero T
-	for _, v := range x {
-		zero += 0 * v
-	}
-	for _, v := range g {
-		zero += 0 * v
-	}
-	for j := range dx {
-		dx[j] = zero
-	}
 }

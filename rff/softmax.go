@@ -26,18 +26,7 @@ import (
 //
 // An error reports a nil w and a scale that is not a positive number in the range of T.
 func SoftmaxTrig[T dense.Float](w orf.Projection[T], scale float64) (Map[T], error) {
-	return softmaxTrigRecipe[T]{w, scale}.make()
-}
-
-// softmaxTrigRecipe is what SoftmaxTrig is made of.
-type softmaxTrigRecipe[T dense.Float] struct {
-	W     orf.Projection[T]
-	Scale float64
-}
-
-func (s softmaxTrigRecipe[T]) make() (Map[T], error) {
-	scale := s.Scale
-	e, r, err := newScaledEngine(s.W, 2, root[T], "scale", scale)
+	e, r, err := newScaledEngine(w, 2, root[T], "scale", scale)
 	if err != nil {
 		return nil, err
 	}
@@ -46,7 +35,7 @@ func (s softmaxTrigRecipe[T]) make() (Map[T], error) {
 	return &features[T]{
 		engine: e,
 		frame: e.named(fmt.Sprintf("SoftmaxTrig(scale=%v)", scale), kernels.Softmax{Scale: scale},
-			mse.OfSoftmax("SoftmaxTrig", "Choromanski et al. 2021", mse.Trig, scale)).of(s),
+			mse.OfSoftmax("SoftmaxTrig", "Choromanski et al. 2021", mse.Trig, scale)).of(softmaxTrigRecipe[T]{w, scale}),
 		row: func(phi, x []T, from, to int) {
 			vecmath.Scale(phi[from:to], r)
 			waves(phi, from, to, T(norm*math.Exp(scale*vecmath.HalfSquaredNorm(x))))
@@ -54,6 +43,14 @@ func (s softmaxTrigRecipe[T]) make() (Map[T], error) {
 		back: trigSlope(e, scale, r, norm),
 	}, nil
 }
+
+// softmaxTrigRecipe is what SoftmaxTrig is made of.
+type softmaxTrigRecipe[T dense.Float] struct {
+	W     orf.Projection[T]
+	Scale float64
+}
+
+func (r softmaxTrigRecipe[T]) make() (Map[T], error) { return SoftmaxTrig(r.W, r.Scale) }
 
 // SoftmaxPositive returns the positive features of the softmax kernel exp(s·xᵀy), where s is scale
 // (FAVOR+) [Choromanski et al. 2021],
@@ -75,7 +72,7 @@ func (s softmaxTrigRecipe[T]) make() (Map[T], error) {
 //
 // An error reports a nil w and a scale that is not a positive number in the range of T.
 func SoftmaxPositive[T dense.Float](w orf.Projection[T], scale float64) (LogMap[T], error) {
-	return logMap(softmaxPositiveRecipe[T]{w, scale}.make())
+	return softmaxFeatures(w, 1, scale, mse.Positive, "SoftmaxPositive", softmaxPositiveRecipe[T]{w, scale})
 }
 
 // softmaxPositiveRecipe is what SoftmaxPositive is made of.
@@ -84,9 +81,7 @@ type softmaxPositiveRecipe[T dense.Float] struct {
 	Scale float64
 }
 
-func (r softmaxPositiveRecipe[T]) make() (Map[T], error) {
-	return softmaxFeatures(r.W, 1, r.Scale, mse.Positive, "SoftmaxPositive", r)
-}
+func (r softmaxPositiveRecipe[T]) make() (Map[T], error) { return SoftmaxPositive(r.W, r.Scale) }
 
 // SoftmaxHyperbolic returns the hyperbolic features of the softmax kernel exp(s·xᵀy), where s is
 // scale: the positive features of every frequency and of its opposite [Choromanski et al. 2021],
@@ -100,7 +95,7 @@ func (r softmaxPositiveRecipe[T]) make() (Map[T], error) {
 //
 // An error reports a nil w and a scale that is not a positive number in the range of T.
 func SoftmaxHyperbolic[T dense.Float](w orf.Projection[T], scale float64) (LogMap[T], error) {
-	return logMap(softmaxHyperbolicRecipe[T]{w, scale}.make())
+	return softmaxFeatures(w, 2, scale, mse.Hyperbolic, "SoftmaxHyperbolic", softmaxHyperbolicRecipe[T]{w, scale})
 }
 
 // softmaxHyperbolicRecipe is what SoftmaxHyperbolic is made of.
@@ -109,12 +104,10 @@ type softmaxHyperbolicRecipe[T dense.Float] struct {
 	Scale float64
 }
 
-func (r softmaxHyperbolicRecipe[T]) make() (Map[T], error) {
-	return softmaxFeatures(r.W, 2, r.Scale, mse.Hyperbolic, "SoftmaxHyperbolic", r)
-}
+func (r softmaxHyperbolicRecipe[T]) make() (Map[T], error) { return SoftmaxHyperbolic(r.W, r.Scale) }
 
 // softmaxFeatures returns positive features, 1 or 2 (per) for each frequency.
-func softmaxFeatures[T dense.Float](w orf.Projection[T], per int, scale float64, terms mse.Exponential, name string, recipe any) (Map[T], error) {
+func softmaxFeatures[T dense.Float](w orf.Projection[T], per int, scale float64, terms mse.Exponential, name string, recipe any) (LogMap[T], error) {
 	e, r, err := newScaledEngine(w, per, root[T], "scale", scale)
 	if err != nil {
 		return nil, err

@@ -59,7 +59,7 @@ func newCholesky(ctx context.Context, a dense.Matrix[float64]) (*cholesky, error
 	for i := range c.diag {
 		lo, hi := i*tile, min((i+1)*tile, n)
 		block := a.RowRange(lo, hi).ColRange(lo, hi)
-		if err := ended(ctx); err != nil {
+		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
 		if err := factorise(block, lo); err != nil {
@@ -185,7 +185,7 @@ func (c *cholesky) traceInverse(ctx context.Context) (float64, error) {
 	n := c.r.Rows
 	sums := make([]float64, len(c.diag))
 	parallel.Pieces(len(c.diag), func(i int) {
-		if ended(ctx) != nil {
+		if ctx.Err() != nil {
 			return
 		}
 		lo, hi := i*tile, min((i+1)*tile, n)
@@ -204,5 +204,5 @@ func (c *cholesky) traceInverse(ctx context.Context) (float64, error) {
 	for _, v := range sums {
 		trace += v
 	}
-	return trace, ended(ctx)
+	return trace, ctx.Err()
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/argument"
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 	"github.com/seed-feabd252/randfeat/landmarks"
 	"github.com/seed-feabd252/randfeat/rff"
@@ -39,15 +40,24 @@ func (c Criterion) String() string {
 
 // ChooseOptions are the parameters of Choose. The zero value compares by the evidence.
 type ChooseOptions struct {
-	Options            // of every fit
-	By       Criterion // what to compare
-	K        int       // number of folds; 0 for 5
-	Progress func(done, of int)
+	Options           // of every fit
+	By      Criterion // what to compare
+	K       int       // number of folds; 0 for 5
+
+	// Progress, if not nil, is called with the number of maps that are done and their number. The
+	// calls come in order from the goroutine that chooses.
+	Progress func(done, total int)
+}
+
+// Trial is what Choose found about a map.
+type Trial struct {
+	Score float64 // by the criterion; NaN if the map could not be fitted
+	Err   error   // why not, or nil
 }
 
 // Choice is the result of Choose.
 type Choice[T dense.Float] struct {
-	Scores []float64 // of the maps, in their order; NaN for a map that could not be fitted
+	Trials []Trial   // of the maps, in their order
 	Best   int       // index of the best map
 	Model  *Model[T] // the best map, fitted to all rows
 }
@@ -58,12 +68,12 @@ type Choice[T dense.Float] struct {
 // one kernel it prefers the lucky one.
 //
 // Maps come one after the other, so that memory is that of one map, or of K + 2 sums for Folds.
-// Progress is called with the number of maps that are done.
 //
 // An error reports no maps, a nil map, options out of range, folds that no memory holds, what Sum
 // reports, the end of ctx, and the error of the first map if no map can be fitted. The end of ctx is
-// noticed inside a fit too, between blocks of a matrix. A nil ctx never ends.
+// noticed inside a fit too, between blocks of a matrix. A nil ctx panics.
 func Choose[T dense.Float](ctx context.Context, maps []rff.Map[T], rows Rows[T], o ChooseOptions) (Choice[T], error) {
+	argument.Context("ridge", ctx)
 	if o.K == 0 {
 		o.K = 5
 	}
@@ -90,17 +100,18 @@ func Choose[T dense.Float](ctx context.Context, maps []rff.Map[T], rows Rows[T],
 	for i, phi := range maps {
 		model, score, err := assess(ctx, phi, rows, o)
 		var unfit *fitError
+		trial := Trial{Score: score}
 		switch {
-		case ended(ctx) != nil:
-			return Choice[T]{}, ended(ctx)
+		case ctx.Err() != nil:
+			return Choice[T]{}, ctx.Err()
 		case errors.As(err, &unfit):
 			first = firstOf(first, unfit.error)
-			score = math.NaN()
+			trial = Trial{Score: math.NaN(), Err: unfit.error}
 		case err != nil:
 			return Choice[T]{}, err
 		}
-		s.Scores = append(s.Scores, score)
-		if score == score && (s.Best < 0 || better(o.By, score, s.Scores[s.Best])) {
+		s.Trials = append(s.Trials, trial)
+		if v := trial.Score; v == v && (s.Best < 0 || better(o.By, v, s.Trials[s.Best].Score)) {
 			s.Best, s.Model = i, model
 		}
 		if o.Progress != nil {
@@ -156,7 +167,7 @@ func assess[T dense.Float](ctx context.Context, phi rff.Map[T], rows Rows[T], o 
 	if err != nil {
 		return nil, 0, err
 	}
-	m, err := sums.fit(ctx, o.Options)
+	m, err := sums.Fit(ctx, o.Options)
 	if err != nil {
 		return nil, 0, &fitError{err}
 	}
@@ -183,7 +194,7 @@ func (m *Model[T]) eachLeftOut(ctx context.Context, rows Rows[T], f func(y, errs
 	return each(ctx, rows, func(b Block[T]) (err error) {
 		const part = 8 * predictRows
 		for lo := 0; lo < b.X.Rows; lo += part {
-			if err := ended(ctx); err != nil {
+			if err := ctx.Err(); err != nil {
 				return err
 			}
 			some := b.slice(lo, min(lo+part, b.X.Rows))
@@ -237,7 +248,7 @@ func crossValidate[T dense.Float](ctx context.Context, phi rff.Map[T], rows Rows
 	}
 	square, weight := 0.0, 0.0
 	for _, f := range folds {
-		if err := ended(ctx); err != nil {
+		if err := ctx.Err(); err != nil {
 			return nil, 0, err
 		}
 		if f.n == 0 {
@@ -247,14 +258,14 @@ func crossValidate[T dense.Float](ctx context.Context, phi rff.Map[T], rows Rows
 		if err := rest.Subtract(f); err != nil {
 			return nil, 0, err
 		}
-		m, err := rest.fit(ctx, o.Options)
+		m, err := rest.Fit(ctx, o.Options)
 		if err != nil {
 			return nil, 0, &fitError{err}
 		}
 		square += f.squaredErrors(m.weights, m.intercept, m.mean)
 		weight += f.weight * float64(f.outputs)
 	}
-	m, err := all.fit(ctx, o.Options)
+	m, err := all.Fit(ctx, o.Options)
 	if err != nil {
 		return nil, 0, &fitError{err}
 	}
@@ -294,7 +305,7 @@ func MedianDistance[T dense.Float](x dense.Matrix[T], src rand.Source) (float64,
 	if src == nil {
 		return 0, errors.New("ridge: src is nil, want a source of randomness")
 	}
-	if err := checkFinite("x", x); err != nil {
+	if err := argument.Finite("ridge: x", x); err != nil {
 		return 0, err
 	}
 	sample, err := landmarks.Uniform(x, min(x.Rows, most), src)

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/orf"
 	"github.com/seed-feabd252/randfeat/rff"
 	"github.com/seed-feabd252/randfeat/ridge"
 )
@@ -36,12 +37,12 @@ func TestChoose(t *testing.T) {
 			By: by, Progress: func(done, of int) { calls = append(calls, done, of) },
 		})
 		require.NoError(t, err)
-		assert.Equal(t, 1, s.Best, "%v %v", by, s.Scores)
+		assert.Equal(t, 1, s.Best, "%v %v", by, s.Trials)
 		assert.Equal(t, []int{1, 3, 2, 3, 3, 3}, calls)
 		assert.Equal(t, maps[1], s.Model.Map())
 		assert.Less(t, rmse(s.Model.Mean(dense.Matrix[float64]{}, z), truth), 1.5)
 		if by != ridge.Evidence {
-			assert.InDelta(t, rmse(s.Model.Mean(dense.Matrix[float64]{}, z), truth), s.Scores[1], 0.2, "the score estimates the error")
+			assert.InDelta(t, rmse(s.Model.Mean(dense.Matrix[float64]{}, z), truth), s.Trials[1].Score, 0.2, "the score estimates the error")
 		}
 	}
 }
@@ -58,11 +59,11 @@ func TestFoldsAreFits(t *testing.T) {
 		y.Set(i, 0, y.At(i, 0)+1000)
 	}
 	rows := ridge.Block[float64]{X: x, Y: y, Weights: weights}
-	o := ridge.Options{Noise: 1, Signal: 10}
+	o := ridge.Options{Noise: 1, Prior: 10}
 	score := func(by ridge.Criterion, folds int) float64 {
 		s, err := ridge.Choose(context.Background(), []rff.Map[float64]{phi}, pieces{rows, 7}, ridge.ChooseOptions{Options: o, By: by, K: folds})
 		require.NoError(t, err)
-		return s.Scores[0]
+		return s.Trials[0].Score
 	}
 	square, weight := 0.0, 0.0
 	for fold := range k {
@@ -73,7 +74,7 @@ func TestFoldsAreFits(t *testing.T) {
 				require.NoError(t, rest.Add(x.RowRange(i, i+1), y.RowRange(i, i+1), weights[i:i+1]))
 			}
 		}
-		m, err := rest.Fit(o)
+		m, err := rest.Fit(t.Context(), o)
 		require.NoError(t, err)
 		for i := fold; i < n; i += k {
 			e := y.At(i, 0) - m.Mean(dense.Matrix[float64]{}, x.RowRange(i, i+1)).At(0, 0)
@@ -129,6 +130,21 @@ func TestChooseErrors(t *testing.T) {
 	broken := errors.New("broken")
 	assert.ErrorIs(t, run(maps, failing{broken}, ridge.ChooseOptions{}), broken)
 	assert.Equal(t, "LeaveOneOut", ridge.LeaveOneOut.String())
+}
+
+// A map that cannot be fitted says why, and another one is the best.
+func TestChooseOfUnfit(t *testing.T) {
+	x, y := friedman[float64](50, 5, 1)
+	w, err := orf.Draw[float64](orf.IID{}, 4, 5, rand.NewPCG(1, 2))
+	require.NoError(t, err)
+	constant, err := rff.New(w, rff.Scheme[float64]{F: []func(float64) float64{func(float64) float64 { return 1 }}})
+	require.NoError(t, err)
+	s, err := ridge.Choose(t.Context(), []rff.Map[float64]{constant, gaussian[float64](t, 16, 5, 1, 1)}, ridge.Block[float64]{X: x, Y: y}, ridge.ChooseOptions{})
+	require.NoError(t, err)
+	assert.Equal(t, 1, s.Best)
+	assert.True(t, math.IsNaN(s.Trials[0].Score))
+	assert.ErrorContains(t, s.Trials[0].Err, "the features do not vary")
+	assert.NoError(t, s.Trials[1].Err)
 }
 
 // failing are rows that cannot be read.

@@ -7,6 +7,7 @@ import (
 	"math"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/argument"
 	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
 	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
@@ -104,8 +105,9 @@ func softmax[T dense.Float](z []T) float64 {
 // Logistic. For those, Logistic, or regression on the number of the class.
 //
 // An error reports classes below 2, a target that is no class, what Sum and Fit report, and the end
-// of ctx, which is noticed within some blocks of a matrix. A nil ctx never ends.
+// of ctx, which is noticed within some blocks of a matrix. A nil ctx panics.
 func OneVersusRest[T dense.Float](ctx context.Context, phi rff.Map[T], rows Rows[T], classes int, o Options) (*Classifier[T], error) {
+	argument.Context("ridge", ctx)
 	if err := checkClasses(phi, classes); err != nil {
 		return nil, err
 	}
@@ -114,7 +116,7 @@ func OneVersusRest[T dense.Float](ctx context.Context, phi rff.Map[T], rows Rows
 	if err != nil {
 		return nil, err
 	}
-	m, err := sums.fit(ctx, o)
+	m, err := sums.Fit(ctx, o)
 	if err != nil {
 		return nil, err
 	}
@@ -173,7 +175,7 @@ func (h *heldOut) temperature(ctx context.Context, classes int) (float64, error)
 	t := 1.0
 	loss, slope, bend := h.loss(t, classes)
 	for range 50 {
-		if err := ended(ctx); err != nil {
+		if err := ctx.Err(); err != nil {
 			return 0, err
 		}
 		step := -slope / bend
@@ -182,7 +184,7 @@ func (h *heldOut) temperature(ctx context.Context, classes int) (float64, error)
 		}
 		next := math.NaN()
 		for range 30 {
-			if t+step > 0 && ended(ctx) == nil {
+			if t+step > 0 && ctx.Err() == nil {
 				if next, _, _ = h.loss(t+step, classes); next <= loss {
 					break
 				}

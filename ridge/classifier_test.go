@@ -60,7 +60,7 @@ func testClassifiers[T dense.Float](t *testing.T) {
 			return ridge.OneVersusRest(ctx, phi, train, 3, ridge.Options{})
 		},
 		"Logistic": func() (*ridge.Classifier[T], error) {
-			return ridge.Logistic(ctx, phi, train, 3, ridge.LogisticOptions{Progress: func(n int, _ float64) { passes = n }})
+			return ridge.Logistic(ctx, phi, train, 3, ridge.LogisticOptions{Progress: func(n, _ int) { passes = n }})
 		},
 	} {
 		c, err := fit()
@@ -98,7 +98,7 @@ func TestLogisticIsStationary(t *testing.T) {
 	}
 	train.Weights = weights
 	phi := gaussian[float64](t, 8, 2, 1.5, 1)
-	c, err := ridge.Logistic(context.Background(), phi, train, 3, ridge.LogisticOptions{Signal: signal, Tolerance: 1e-8})
+	c, err := ridge.Logistic(context.Background(), phi, train, 3, ridge.LogisticOptions{Prior: signal, Tolerance: 1e-8})
 	require.NoError(t, err)
 	p := c.Probabilities(dense.Matrix[float64]{}, train.X)
 	features := phi.Transform(dense.Matrix[float64]{}, train.X)
@@ -138,7 +138,7 @@ func TestLogisticStops(t *testing.T) {
 	require.NotNil(t, c)
 	assert.NotPanics(t, func() { c.Probabilities(dense.Matrix[float64]{}, train.X) })
 	ctx, cancel := context.WithCancel(context.Background())
-	_, err = ridge.Logistic(ctx, phi, train, 3, ridge.LogisticOptions{Progress: func(pass int, _ float64) {
+	_, err = ridge.Logistic(ctx, phi, train, 3, ridge.LogisticOptions{Progress: func(pass, _ int) {
 		if pass == 3 {
 			cancel()
 		}
@@ -168,8 +168,8 @@ func TestClassifierErrors(t *testing.T) {
 		assert.ErrorContains(t, fit(phi, ridge.Block[float64]{X: train.X, Y: train.X}, 3), "ridge: y is 20×2, want")
 		assert.ErrorContains(t, fit(phi, ridge.Block[float64]{}, 3), "ridge: no rows")
 	}
-	_, err := ridge.Logistic(ctx, phi, train, 3, ridge.LogisticOptions{Signal: -1})
-	assert.EqualError(t, err, "ridge: Signal = -1, want a positive number")
+	_, err := ridge.Logistic(ctx, phi, train, 3, ridge.LogisticOptions{Prior: -1})
+	assert.EqualError(t, err, "ridge: Prior = -1, want a positive number")
 	_, err = ridge.Logistic(ctx, phi, train, 3, ridge.LogisticOptions{Tolerance: math.NaN()})
 	assert.EqualError(t, err, "ridge: Tolerance = NaN, want a positive number")
 	_, err = ridge.Logistic(ctx, phi, train, 3, ridge.LogisticOptions{Passes: -1})

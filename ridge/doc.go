@@ -21,7 +21,7 @@
 //
 //	y = b + φ(x)ᵀw + ε,  w ~ N(0, s²I),  ε ~ N(0, σ²/ω).
 //
-// σ² is the noise, s² the signal, ω the weight of a row, and the prior of b is flat. The function
+// σ² is the noise, s² the prior variance, ω the weight of a row, and the prior of b is flat. The function
 // f(x) = b + φ(x)ᵀw is a Gaussian process with the kernel s²·φ(x)ᵀφ(x′) [Rasmussen & Williams 2006,
 // section 2.1]. If φ(x)ᵀφ(x′) estimates a kernel k, the model estimates the process of s²·k, with
 // an error that follows the law of the map. With the features of n rows in Φ (n×D), centred at
@@ -50,7 +50,7 @@
 // products while they are in cache, and forgets them. Memory does not grow with n. The order of rows,
 // blocks and merges changes rounding only: sums agree to some 10⁻¹³ relative to their largest element.
 //
-// # Noise and signal
+// # Noise and prior
 //
 // Options leaves the variances to the evidence. For a ratio λ the evidence has its maximum over σ²
 // in closed form, and λ is found by a search on its logarithm, with a Cholesky factorisation for

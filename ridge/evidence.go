@@ -79,11 +79,11 @@ func newProblem(ctx context.Context, m *moments, o Options) (*problem, error) {
 
 // fit is the solution for one λ.
 type fit struct {
-	factor        *cholesky
-	weights       dense.Matrix[float64]
-	noise, signal []float64
-	evidence      float64
-	hidden        bool // a noise that is to be chosen is below the rounding of yᵀy
+	factor       *cholesky
+	weights      dense.Matrix[float64]
+	noise, prior []float64
+	evidence     float64
+	hidden       bool // a noise that is to be chosen is below the rounding of yᵀy
 }
 
 // at returns the solution for λ = ratio. Its factor is in the memory of work until the next call.
@@ -100,7 +100,7 @@ func (p *problem) at(ratio float64) (f fit, err error) {
 	f.weights = p.cross.Clone()
 	f.factor.solve(f.weights)
 	outputs := len(p.squares)
-	f.noise, f.signal = make([]float64, outputs), make([]float64, outputs)
+	f.noise, f.prior = make([]float64, outputs), make([]float64, outputs)
 	for j := range outputs {
 		rest := p.squares[j]
 		for i := range f.weights.Rows {
@@ -114,12 +114,12 @@ func (p *problem) at(ratio float64) (f fit, err error) {
 		switch {
 		case p.opts.Noise > 0:
 			f.noise[j] = p.opts.Noise
-		case p.opts.Signal > 0:
-			f.noise[j] = ratio * p.opts.Signal
+		case p.opts.Prior > 0:
+			f.noise[j] = ratio * p.opts.Prior
 		default:
 			f.noise[j] = rest / p.rows
 		}
-		f.signal[j] = f.noise[j] / ratio
+		f.prior[j] = f.noise[j] / ratio
 		f.evidence -= 0.5 * (rest/f.noise[j] + f.factor.size - float64(a.Rows)*math.Log(ratio) +
 			p.rows*math.Log(2*math.Pi*f.noise[j]) + p.constant)
 	}
@@ -129,25 +129,25 @@ func (p *problem) at(ratio float64) (f fit, err error) {
 // chooseRatio returns λ: the one that is given, or the one of maximum evidence.
 func (p *problem) chooseRatio() (float64, error) {
 	low := margin * p.rounding
-	if p.opts.Noise > 0 && p.opts.Signal > 0 {
-		ratio := p.opts.Noise / p.opts.Signal
+	if p.opts.Noise > 0 && p.opts.Prior > 0 {
+		ratio := p.opts.Noise / p.opts.Prior
 		if !(ratio > low) || math.IsInf(ratio, 0) {
-			return 0, fmt.Errorf("ridge: Noise/Signal = %.3g, want more than %.3g, below which the rounding of the sums is felt", ratio, low)
+			return 0, fmt.Errorf("ridge: Noise/Prior = %.3g, want more than %.3g, below which the rounding of the sums is felt", ratio, low)
 		}
 		return ratio, nil
 	}
 	if p.rows < 1 {
-		return 0, fmt.Errorf("ridge: 1 row tells nothing of the noise, want at least 2, or Noise and Signal")
+		return 0, fmt.Errorf("ridge: 1 row tells nothing of the noise, want at least 2, or Noise and Prior")
 	}
-	if p.opts.Noise == 0 && p.opts.Signal == 0 {
+	if p.opts.Noise == 0 && p.opts.Prior == 0 {
 		for j, v := range p.squares {
 			if v == 0 {
-				return 0, fmt.Errorf("ridge: output %d does not vary, which tells nothing of its noise: want Noise or Signal", j)
+				return 0, fmt.Errorf("ridge: output %d does not vary, which tells nothing of its noise: want Noise or Prior", j)
 			}
 		}
 	}
 	if !(p.trace > 0) {
-		return 0, fmt.Errorf("ridge: the features do not vary, which tells nothing of the signal: want Noise and Signal")
+		return 0, fmt.Errorf("ridge: the features do not vary, which tells nothing of the signal: want Noise and Prior")
 	}
 	var failed error
 	at, value := maximise(math.Log(low), math.Log(10*p.trace), func(log float64) float64 {
@@ -155,7 +155,7 @@ func (p *problem) chooseRatio() (float64, error) {
 			return math.Inf(-1)
 		}
 		f, err := p.at(math.Exp(log))
-		if failed = ended(p.ctx); err != nil || f.hidden && p.opts.Noise == 0 || f.evidence != f.evidence {
+		if failed = p.ctx.Err(); err != nil || f.hidden && p.opts.Noise == 0 || f.evidence != f.evidence {
 			return math.Inf(-1)
 		}
 		return f.evidence

@@ -154,7 +154,7 @@ func TestModelIsTheGaussianProcess(t *testing.T) {
 			sums, err := ridge.NewSums(phi, 2)
 			require.NoError(t, err)
 			require.NoError(t, sums.Add(x, y, weights))
-			model, err := sums.Fit(ridge.Options{Noise: noise, Signal: signal, NoIntercept: !intercept})
+			model, err := sums.Fit(t.Context(), ridge.Options{Noise: noise, Prior: signal, NoIntercept: !intercept})
 			require.NoError(t, err)
 			want := exact(t, phi, x, y, z, weights, noise, signal, intercept)
 			mean, sd := model.Posterior(z)
@@ -187,7 +187,7 @@ func TestModelComesToTheTrueKernel(t *testing.T) {
 	x, y := friedman[float64](n, 5, 1)
 	z, _ := friedman[float64](40, 5, 2)
 	x, z = x.ColRange(0, d).Clone(), z.ColRange(0, d).Clone()
-	o := ridge.Options{Noise: 1, Signal: 10}
+	o := ridge.Options{Noise: 1, Prior: 10}
 	points := dense.New[float64](n+z.Rows, d)
 	dense.Copy(points.RowRange(0, n), x)
 	dense.Copy(points.RowRange(n, points.Rows), z)
@@ -195,7 +195,7 @@ func TestModelComesToTheTrueKernel(t *testing.T) {
 	limit := func(lengthScale float64) dense.Matrix[float64] {
 		phi, err := rff.Nystroem(kernels.Gaussian{LengthScale: lengthScale}, points)
 		require.NoError(t, err)
-		m, err := ridge.Fit[float64](phi, x, y, o)
+		m, err := ridge.Fit[float64](t.Context(), phi, x, y, o)
 		require.NoError(t, err)
 		return m.Mean(dense.Matrix[float64]{}, z)
 	}
@@ -205,7 +205,7 @@ func TestModelComesToTheTrueKernel(t *testing.T) {
 			require.NoError(t, err)
 			phi, err := rff.Gaussian(w, lengthScale)
 			require.NoError(t, err)
-			model, err := ridge.Fit(phi, x, y, o)
+			model, err := ridge.Fit(t.Context(), phi, x, y, o)
 			require.NoError(t, err)
 			e := rmse(model.Mean(dense.Matrix[float64]{}, z), want)
 			sum += e * e / 20

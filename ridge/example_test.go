@@ -37,7 +37,7 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	m, err := ridge.Fit(phi, x, y, ridge.Options{})
+	m, err := ridge.Fit(context.Background(), phi, x, y, ridge.Options{})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -65,7 +65,7 @@ func ExampleModel_Write() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	m, err := ridge.Fit(phi, x, y, ridge.Options{})
+	m, err := ridge.Fit(context.Background(), phi, x, y, ridge.Options{})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -113,7 +113,7 @@ func ExampleSums() {
 			log.Fatal(err)
 		}
 	}
-	m, err := all.Fit(ridge.Options{})
+	m, err := all.Fit(context.Background(), ridge.Options{})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -146,8 +146,8 @@ func ExampleChoose() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	for i, score := range s.Scores {
-		fmt.Printf("length-scale %.3f: log evidence %.0f\n", scales[i], score)
+	for i, trial := range s.Trials {
+		fmt.Printf("length-scale %.3f: log evidence %.0f\n", scales[i], trial.Score)
 	}
 	fmt.Printf("best %.3f\n", scales[s.Best])
 	// Output:

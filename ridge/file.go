@@ -8,6 +8,7 @@ import (
 	"math"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/argument"
 	"github.com/seed-feabd252/randfeat/internal/file/archive"
 	"github.com/seed-feabd252/randfeat/rff"
 )
@@ -130,10 +131,8 @@ func (r modelRecipe[T]) check() error {
 		name    string
 		numbers []float64
 	}{{"featureMean", r.FeatureMean}, {"targetMean", r.TargetMean}, {"factor", r.Factor}} {
-		for i, v := range part.numbers {
-			if v-v != 0 {
-				return fmt.Errorf("%s[%d] = %v, want a finite number", part.name, i, v)
-			}
+		if err := argument.FiniteAll(part.name, part.numbers); err != nil {
+			return err
 		}
 	}
 	positive := func(name string, v float64) error {
@@ -160,7 +159,7 @@ func (r modelRecipe[T]) make() learnt[T] {
 		intercept: r.TargetMean, weights: r.Weights, factor: unpackCholesky(r.Weights.Rows, r.Factor), evidence: r.LogEvidence,
 	}
 	for _, v := range r.Noise {
-		m.signal = append(m.signal, v/r.Ratio)
+		m.prior = append(m.prior, v/r.Ratio)
 	}
 	return m
 }
@@ -183,12 +182,7 @@ func (r classifierRecipe[T]) check() error {
 	if len(r.Intercepts) != r.Weights.Cols {
 		return fmt.Errorf("%d intercepts, want %d", len(r.Intercepts), r.Weights.Cols)
 	}
-	for j, v := range r.Intercepts {
-		if v-v != 0 {
-			return fmt.Errorf("intercepts[%d] = %v, want a finite number", j, v)
-		}
-	}
-	return nil
+	return argument.FiniteAll("intercepts", r.Intercepts)
 }
 
 func (r classifierRecipe[T]) make() learnt[T] {
@@ -204,12 +198,5 @@ func checkWeights[T, W dense.Float](phi rff.Map[T], w dense.Matrix[W], columns s
 	if _, width := phi.Dims(); w.Rows != width || w.Cols < least {
 		return fmt.Errorf("weights are %d×%d, want %d rows of features and at least %d %s", w.Rows, w.Cols, width, least, columns)
 	}
-	for i := range w.Rows {
-		for j, v := range w.Row(i) {
-			if v-v != 0 {
-				return fmt.Errorf("weights[%d][%d] = %v, want a finite number", i, j, v)
-			}
-		}
-	}
-	return nil
+	return argument.Finite("weights", w)
 }

@@ -58,7 +58,7 @@ func fitted[T dense.Float](t testing.TB, phi rff.Map[T], rows int, o ridge.Optio
 		b.Y.Set(i, 1, 100-x.At(i, 2)*y.At(i, 0))
 		b.Weights[i] = 0.5 + T(i%3)
 	}
-	m, err := sumOf(t, phi, b.X, b.Y, b.Weights).Fit(o)
+	m, err := sumOf(t, phi, b.X, b.Y, b.Weights).Fit(t.Context(), o)
 	require.NoError(t, err)
 	return m, b
 }
@@ -87,7 +87,7 @@ func testFiles[T dense.Float](t *testing.T) {
 	landmarks, err := rff.Nystroem(kernels.Gaussian{}, x)
 	require.NoError(t, err)
 	for _, phi := range []rff.Map[T]{fast, gaussian[T](t, 64, 5, 1, 1), landmarks} {
-		for _, o := range []ridge.Options{{}, {Noise: 0.7, Signal: 3, NoIntercept: true}} {
+		for _, o := range []ridge.Options{{}, {Noise: 0.7, Prior: 3, NoIntercept: true}} {
 			want, rows := fitted(t, phi, 150, o)
 			got := reread(t, want, ridge.ReadModel[T])
 			none := dense.Matrix[T]{}
@@ -116,8 +116,8 @@ func testFiles[T dense.Float](t *testing.T) {
 			v, b := got.Weights()
 			assert.Equal(t, weights, v)
 			assert.Equal(t, intercepts, b)
-			assert.Equal(t, []any{want.Noise(), want.Signal(), want.LogEvidence(), want.DegreesOfFreedom()},
-				[]any{got.Noise(), got.Signal(), got.LogEvidence(), got.DegreesOfFreedom()})
+			assert.Equal(t, []any{want.Noise(), want.Prior(), want.LogEvidence(), want.DegreesOfFreedom()},
+				[]any{got.Noise(), got.Prior(), got.LogEvidence(), got.DegreesOfFreedom()})
 		}
 	}
 	c, points := classified[T](t, 70)
@@ -148,7 +148,7 @@ func TestGoldenFiles(t *testing.T) {
 	if *update {
 		phi := gaussian[float64](t, 3, 2, 1.5, 1)
 		rows, _, _ := rings[float64](60, 3)
-		m, err := ridge.Fit(phi, rows.X, rows.Y, ridge.Options{})
+		m, err := ridge.Fit(t.Context(), phi, rows.X, rows.Y, ridge.Options{})
 		require.NoError(t, err)
 		c, err := ridge.OneVersusRest(context.Background(), phi, rows, 3, ridge.Options{})
 		require.NoError(t, err)
@@ -193,7 +193,7 @@ func golden(t testing.TB, name string) []byte {
 func TestNumPyPredictsFromFiles(t *testing.T) {
 	phi := gaussian[float64](t, 70, 5, 1.5, 1)
 	centred, rows := fitted(t, phi, 150, ridge.Options{})
-	plain, _ := fitted(t, phi, 150, ridge.Options{Noise: 0.7, Signal: 3, NoIntercept: true})
+	plain, _ := fitted(t, phi, 150, ridge.Options{Noise: 0.7, Prior: 3, NoIntercept: true})
 	classifier, points := classified[float64](t, 20)
 	both := func(m *ridge.Model[float64]) dense.Matrix[float64] {
 		mean, sd := m.Predict(rows.X)

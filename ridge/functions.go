@@ -150,7 +150,7 @@ func (m *Model[T]) Pathwise(x, y dense.Matrix[T], weights []T, n, j int, src ran
 	normal := distuv.Normal{Sigma: 1, Src: src}
 	f.weights = dense.New[float64](m.weights.Rows, n)
 	for i := range f.weights.Data {
-		f.weights.Data[i] = math.Sqrt(m.signal[j]) * normal.Rand()
+		f.weights.Data[i] = math.Sqrt(m.prior[j]) * normal.Rand()
 	}
 
 	// The residuals y − f(X) − ε, and the ones of the intercept.
@@ -168,7 +168,7 @@ func (m *Model[T]) Pathwise(x, y dense.Matrix[T], weights []T, n, j int, src ran
 		}
 		row[n] = 1
 		for l := range c.Row(i) {
-			c.Row(i)[l] *= m.signal[j]
+			c.Row(i)[l] *= m.prior[j]
 		}
 		c.Row(i)[i] += noise
 	}
@@ -193,7 +193,7 @@ func (m *Model[T]) Pathwise(x, y dense.Matrix[T], weights []T, n, j int, src ran
 	for i := range f.coefficients.Rows {
 		row, from := f.coefficients.Row(i), solution.Row(i)
 		for s := range row {
-			row[s] = m.signal[j] * (from[s] - f.offset[s]*from[n])
+			row[s] = m.prior[j] * (from[s] - f.offset[s]*from[n])
 		}
 	}
 	return f, nil

@@ -11,6 +11,7 @@ import (
 	"gonum.org/v1/gonum/optimize"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/argument"
 	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
 	"github.com/seed-feabd252/randfeat/rff"
@@ -18,9 +19,9 @@ import (
 
 // LogisticOptions are the parameters of Logistic. The zero value is the usual choice.
 type LogisticOptions struct {
-	// Signal is the prior variance s² of the weights; 0 for 10, which makes differences of z of
+	// Prior is the prior variance s² of the weights; 0 for 10, which makes differences of z of
 	// some ±10 where the norm of features is 1 probable and larger ones not.
-	Signal float64
+	Prior float64
 
 	// Tolerance ends the search where no derivative of the mean loss is larger; 0 for 1e-5.
 	Tolerance float64
@@ -28,8 +29,9 @@ type LogisticOptions struct {
 	// Passes is the largest number of passes over the rows; 0 for 500.
 	Passes int
 
-	// Progress is called after each pass with their number and the mean loss.
-	Progress func(pass int, loss float64)
+	// Progress, if not nil, is called after each pass with the number of passes and Passes, of which
+	// a search needs a part. The calls come in order from the goroutine that searches.
+	Progress func(done, total int)
 }
 
 // ErrNotConverged says that a search ended before the derivatives were within the tolerance: it had
@@ -47,13 +49,14 @@ var ErrNotConverged = errors.New("ridge: the search for weights ended before its
 // and 2n·D·classes multiply-adds.
 //
 // An error reports classes below 2, options out of range, a target that is no class, what Add
-// reports of rows, no rows, the end of ctx, which may be nil, and ErrNotConverged with a classifier.
+// reports of rows, no rows, the end of ctx, and ErrNotConverged with a classifier. A nil ctx panics.
 func Logistic[T dense.Float](ctx context.Context, phi rff.Map[T], rows Rows[T], classes int, o LogisticOptions) (*Classifier[T], error) {
+	argument.Context("ridge", ctx)
 	if err := checkClasses(phi, classes); err != nil {
 		return nil, err
 	}
-	if o.Signal == 0 {
-		o.Signal = 10
+	if o.Prior == 0 {
+		o.Prior = 10
 	}
 	if o.Tolerance == 0 {
 		o.Tolerance = 1e-5
@@ -62,8 +65,8 @@ func Logistic[T dense.Float](ctx context.Context, phi rff.Map[T], rows Rows[T], 
 		o.Passes = 500
 	}
 	switch {
-	case !(o.Signal > 0) || math.IsInf(o.Signal, 0):
-		return nil, fmt.Errorf("ridge: Signal = %v, want a positive number", o.Signal)
+	case !(o.Prior > 0) || math.IsInf(o.Prior, 0):
+		return nil, fmt.Errorf("ridge: Prior = %v, want a positive number", o.Prior)
 	case !(o.Tolerance > 0) || math.IsInf(o.Tolerance, 0):
 		return nil, fmt.Errorf("ridge: Tolerance = %v, want a positive number", o.Tolerance)
 	case o.Passes < 1:
@@ -163,7 +166,7 @@ func (l *likelihood[T]) pass() {
 		}
 		const part = 1 << 10
 		for lo := 0; lo < b.X.Rows; lo += part {
-			if err := ended(l.ctx); err != nil {
+			if err := l.ctx.Err(); err != nil {
 				return err
 			}
 			w, err := l.add(b.slice(lo, min(lo+part, b.X.Rows)))
@@ -181,8 +184,8 @@ func (l *likelihood[T]) pass() {
 		return
 	}
 	for i, v := range l.x[:l.width*l.classes] {
-		l.value += v * v / (2 * l.opts.Signal)
-		l.gradient[i] += v / l.opts.Signal
+		l.value += v * v / (2 * l.opts.Prior)
+		l.gradient[i] += v / l.opts.Prior
 	}
 	l.value /= weight
 	floats.Scale(1/weight, l.gradient)
@@ -193,7 +196,7 @@ func (l *likelihood[T]) pass() {
 	}
 	l.passes++
 	if l.opts.Progress != nil {
-		l.opts.Progress(l.passes, l.value)
+		l.opts.Progress(l.passes, l.opts.Passes)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/argument"
 	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
 	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
@@ -23,9 +24,9 @@ type Options struct {
 	// evidence.
 	Noise float64
 
-	// Signal is the variance s² of the weights, so that the kernel of the Gaussian process is
+	// Prior is the prior variance s² of the weights, so that the kernel of the Gaussian process is
 	// s²·φ(x)ᵀφ(x′), in squared units of y; 0 for the one of maximum evidence.
-	Signal float64
+	Prior float64
 
 	// NoIntercept leaves out the intercept b.
 	NoIntercept bool
@@ -36,7 +37,7 @@ func (o Options) check() error {
 	for _, v := range [...]struct {
 		name  string
 		value float64
-	}{{"Noise", o.Noise}, {"Signal", o.Signal}} {
+	}{{"Noise", o.Noise}, {"Prior", o.Prior}} {
 		if !(v.value >= 0) || math.IsInf(v.value, 0) {
 			return fmt.Errorf("ridge: %s = %v, want a positive number, or 0 to choose by the evidence", v.name, v.value)
 		}
@@ -51,7 +52,7 @@ type Model[T dense.Float] struct {
 	centred   bool
 	ratio     float64 // λ = σ²/s²
 	noise     []float64
-	signal    []float64
+	prior     []float64
 	weight    float64   // Σω
 	mean      []float64 // of features; zeros without an intercept
 	intercept []float64 // value at the mean of features
@@ -64,16 +65,17 @@ type Model[T dense.Float] struct {
 }
 
 // Fit fits a model to the points x (n×d) and their targets y (n×p). It is the Add of NewSums and
-// their Fit, and returns their errors.
-func Fit[T dense.Float](phi rff.Map[T], x, y dense.Matrix[T], o Options) (*Model[T], error) {
+// their Fit, and returns their errors. A nil ctx panics.
+func Fit[T dense.Float](ctx context.Context, phi rff.Map[T], x, y dense.Matrix[T], o Options) (*Model[T], error) {
+	argument.Context("ridge", ctx)
 	s, err := NewSums(phi, y.Cols)
 	if err != nil {
 		return nil, err
 	}
-	if err := s.Add(x, y, nil); err != nil {
+	if err := s.add(ctx, Block[T]{X: x, Y: y}); err != nil {
 		return nil, err
 	}
-	return s.Fit(o)
+	return s.Fit(ctx, o)
 }
 
 // Fit returns the posterior of the rows that s has taken in. s is as before.
@@ -82,7 +84,7 @@ func Fit[T dense.Float](phi rff.Map[T], x, y dense.Matrix[T], o Options) (*Model
 // A⁻¹·Σω(φ − φ̄)(y_j − ȳ_j) and the covariance σ²A⁻¹; the intercept has a flat prior. Without an
 // intercept φ̄ = 0 and ȳ = 0.
 //
-// If Noise or Signal is 0, the ratio λ is the one of maximum evidence; all outputs share it. If
+// If Noise or Prior is 0, the ratio λ is the one of maximum evidence; all outputs share it. If
 // both are 0, every output has the variances of maximum evidence for this ratio, in closed form.
 // λ is at the end of its range where the evidence has no maximum inside.
 //
@@ -97,11 +99,10 @@ func Fit[T dense.Float](phi rff.Map[T], x, y dense.Matrix[T], o Options) (*Model
 //
 // An error reports options out of range, no rows, sums that are not finite, squares of targets or
 // features out of 2^±900, an output that does not vary where its noise is to be chosen, a ratio λ
-// that is too small for the rounding of the sums, and degrees of freedom that exact sums cannot have.
-func (s *Sums[T]) Fit(o Options) (*Model[T], error) { return s.fit(context.Background(), o) }
-
-// fit is Fit up to the end of ctx.
-func (s *Sums[T]) fit(ctx context.Context, o Options) (*Model[T], error) {
+// that is too small for the rounding of the sums, degrees of freedom that exact sums cannot have, and
+// the end of ctx, which is looked at between blocks of a matrix. A nil ctx panics.
+func (s *Sums[T]) Fit(ctx context.Context, o Options) (*Model[T], error) {
+	argument.Context("ridge", ctx)
 	if err := o.check(); err != nil {
 		return nil, err
 	}
@@ -114,14 +115,14 @@ func (s *Sums[T]) fit(ctx context.Context, o Options) (*Model[T], error) {
 		return nil, err
 	}
 	at, err := p.at(ratio)
-	if stop := ended(ctx); stop != nil {
+	if stop := ctx.Err(); stop != nil {
 		return nil, stop
 	}
 	if err != nil {
-		return nil, fmt.Errorf("ridge: Noise/Signal = %.3g is too small for the rounding of the sums: %w", ratio, err)
+		return nil, fmt.Errorf("ridge: Noise/Prior = %.3g is too small for the rounding of the sums: %w", ratio, err)
 	}
 	m := &Model[T]{
-		phi: s.phi, centred: !o.NoIntercept, ratio: ratio, noise: at.noise, signal: at.signal, weight: s.weight,
+		phi: s.phi, centred: !o.NoIntercept, ratio: ratio, noise: at.noise, prior: at.prior, weight: s.weight,
 		mean: slices.Clone(s.mean), intercept: slices.Clone(s.targets), weights: at.weights, factor: at.factor, evidence: at.evidence,
 	}
 	if o.NoIntercept {
@@ -143,12 +144,12 @@ func (m *Model[T]) checkFit(ctx context.Context, rows float64) error {
 	m.degrees.Do(func() { m.trace = trace })
 	width := float64(m.weights.Rows)
 	if degrees := width - m.ratio*trace; !(degrees >= -width*0x1p-40 && degrees <= min(width, rows)+width/margin) {
-		return fmt.Errorf("ridge: %.4g degrees of freedom of %.0f features and %.0f rows for Noise/Signal = %.3g, which is too small for the rounding of the sums",
+		return fmt.Errorf("ridge: %.4g degrees of freedom of %.0f features and %.0f rows for Noise/Prior = %.3g, which is too small for the rounding of the sums",
 			degrees, width, rows, m.ratio)
 	}
 	for j, v := range m.noise {
-		if s := m.signal[j]; !(v > 0 && s > 0) || math.IsInf(v, 0) || math.IsInf(s, 0) {
-			return fmt.Errorf("ridge: output %d has the noise %.3g and the signal %.3g, want positive numbers: scale the targets or the features", j, v, s)
+		if s := m.prior[j]; !(v > 0 && s > 0) || math.IsInf(v, 0) || math.IsInf(s, 0) {
+			return fmt.Errorf("ridge: output %d has the noise %.3g and the prior %.3g, want positive numbers: scale the targets or the features", j, v, s)
 		}
 	}
 	if e := m.evidence; e-e != 0 {
@@ -180,8 +181,8 @@ func (m *Model[T]) offset() []float64 {
 // Noise returns the variance σ² of the noise of each output, in squared units of y.
 func (m *Model[T]) Noise() []float64 { return slices.Clone(m.noise) }
 
-// Signal returns the prior variance s² of the weights of each output, in squared units of y.
-func (m *Model[T]) Signal() []float64 { return slices.Clone(m.signal) }
+// Prior returns the prior variance s² of the weights of each output, in squared units of y.
+func (m *Model[T]) Prior() []float64 { return slices.Clone(m.prior) }
 
 // LogEvidence returns the logarithm of the density of the targets given the points, summed over
 // outputs,

@@ -22,9 +22,9 @@ func TestLeaveOneOutIsRefitting(t *testing.T) {
 	for i := range weights {
 		weights[i] = 0.5 + float64(i%3)
 	}
-	for _, o := range []ridge.Options{{Noise: 1, Signal: 9}, {Noise: 0.3, Signal: 9, NoIntercept: true}} {
+	for _, o := range []ridge.Options{{Noise: 1, Prior: 9}, {Noise: 0.3, Prior: 9, NoIntercept: true}} {
 		all := sumOf(t, phi, x, y, weights)
-		model, err := all.Fit(o)
+		model, err := all.Fit(t.Context(), o)
 		require.NoError(t, err)
 		got, err := model.LeaveOneOut(dense.Matrix[float64]{}, x, y, weights)
 		require.NoError(t, err)
@@ -33,7 +33,7 @@ func TestLeaveOneOutIsRefitting(t *testing.T) {
 			require.NoError(t, err)
 			require.NoError(t, rest.Add(x.RowRange(0, i), y.RowRange(0, i), weights[:i]))
 			require.NoError(t, rest.Add(x.RowRange(i+1, n), y.RowRange(i+1, n), weights[i+1:]))
-			m, err := rest.Fit(o)
+			m, err := rest.Fit(t.Context(), o)
 			require.NoError(t, err)
 			assert.InDelta(t, y.At(i, 0)-m.Mean(dense.Matrix[float64]{}, x.RowRange(i, i+1)).At(0, 0), got.At(i, 0), 1e-9)
 		}
@@ -46,14 +46,14 @@ func TestVariancesOfMaximumEvidence(t *testing.T) {
 	x, y := friedman[float64](600, 5, 1)
 	sums := sumOf(t, phi, x, y, nil)
 	evidence := func(noise, signal float64) float64 {
-		m, err := sums.Fit(ridge.Options{Noise: noise, Signal: signal})
+		m, err := sums.Fit(t.Context(), ridge.Options{Noise: noise, Prior: signal})
 		require.NoError(t, err)
 		return m.LogEvidence()
 	}
-	for _, o := range []ridge.Options{{}, {Noise: 2}, {Signal: 3}} {
-		m, err := sums.Fit(o)
+	for _, o := range []ridge.Options{{}, {Noise: 2}, {Prior: 3}} {
+		m, err := sums.Fit(t.Context(), o)
 		require.NoError(t, err)
-		noise, signal := m.Noise()[0], m.Signal()[0]
+		noise, signal := m.Noise()[0], m.Prior()[0]
 		assert.InDelta(t, evidence(noise, signal), m.LogEvidence(), 1e-6)
 		for _, f := range []float64{0.1, 0.9, 1.1, 10} {
 			if o.Noise == 0 {
@@ -61,14 +61,14 @@ func TestVariancesOfMaximumEvidence(t *testing.T) {
 			} else {
 				assert.Equal(t, o.Noise, noise)
 			}
-			if o.Signal == 0 {
+			if o.Prior == 0 {
 				assert.Less(t, evidence(noise, f*signal), m.LogEvidence()+1e-3)
 			} else {
-				assert.InEpsilon(t, o.Signal, signal, 1e-12)
+				assert.InEpsilon(t, o.Prior, signal, 1e-12)
 			}
 		}
 	}
-	m, err := sums.Fit(ridge.Options{})
+	m, err := sums.Fit(t.Context(), ridge.Options{})
 	require.NoError(t, err)
 	assert.InDelta(t, 1, m.Noise()[0], 0.3, "the noise of the data is 1")
 }
@@ -81,7 +81,7 @@ func TestFitIsSmall(t *testing.T) {
 	x, y := friedman[float64](n, 5, 1)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	_, err := ridge.Fit(phi, x, y, ridge.Options{Noise: 1, Signal: 10})
+	_, err := ridge.Fit(t.Context(), phi, x, y, ridge.Options{Noise: 1, Prior: 10})
 	runtime.ReadMemStats(&after)
 	require.NoError(t, err)
 	assert.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(8<<20))
@@ -92,12 +92,12 @@ func TestDegreesOfFreedom(t *testing.T) {
 	const n = 50
 	phi := gaussian[float64](t, 90, 5, 1, 1)
 	x, y := friedman[float64](n, 5, 1)
-	for _, o := range []ridge.Options{{Noise: 1, Signal: 5}, {Noise: 1, Signal: 5, NoIntercept: true}} {
+	for _, o := range []ridge.Options{{Noise: 1, Prior: 5}, {Noise: 1, Prior: 5, NoIntercept: true}} {
 		unit := dense.New[float64](n, n)
 		for i := range n {
 			unit.Set(i, i, 1)
 		}
-		m, err := ridge.Fit(phi, x, unit, o)
+		m, err := ridge.Fit(t.Context(), phi, x, unit, o)
 		require.NoError(t, err)
 		trace := 0.0
 		for i, h := range m.Mean(dense.Matrix[float64]{}, x).Data {
@@ -105,7 +105,7 @@ func TestDegreesOfFreedom(t *testing.T) {
 				trace += h
 			}
 		}
-		one, err := ridge.Fit(phi, x, y, o)
+		one, err := ridge.Fit(t.Context(), phi, x, y, o)
 		require.NoError(t, err)
 		assert.InDelta(t, trace, one.DegreesOfFreedom(), 1e-9)
 		assert.Equal(t, one.DegreesOfFreedom(), one.DegreesOfFreedom())
@@ -118,10 +118,10 @@ func TestSinglePrecision(t *testing.T) {
 	x, y := friedman[float64](3000, 5, 1)
 	single, double := gaussian[float32](t, 150, 5, 1, 1), gaussian[float64](t, 150, 5, 1, 1)
 	narrow := func(m dense.Matrix[float64]) dense.Matrix[float32] { return dense.Copy(dense.Matrix[float32]{}, m) }
-	for _, o := range []ridge.Options{{Noise: 1, Signal: 10}, {}} {
-		m, err := ridge.Fit(double, x, y, o)
+	for _, o := range []ridge.Options{{Noise: 1, Prior: 10}, {}} {
+		m, err := ridge.Fit(t.Context(), double, x, y, o)
 		require.NoError(t, err)
-		s, err := ridge.Fit(single, narrow(x), narrow(y), o)
+		s, err := ridge.Fit(t.Context(), single, narrow(x), narrow(y), o)
 		require.NoError(t, err)
 		mean, sd := m.Predict(x)
 		smean, ssd := s.Predict(narrow(x))
@@ -145,7 +145,7 @@ func TestBandsHold(t *testing.T) {
 func testBands[T dense.Float](t *testing.T) {
 	x, y := friedman[T](20000, 10, 1)
 	z, truth := friedman[T](5000, 10, 2)
-	m, err := ridge.Fit(gaussian[T](t, 512, 10, 1.5, 1), x, y, ridge.Options{})
+	m, err := ridge.Fit(t.Context(), gaussian[T](t, 512, 10, 1.5, 1), x, y, ridge.Options{})
 	require.NoError(t, err)
 	mean, sd := m.Predict(z)
 	inside, narrow := 0, 0
@@ -168,23 +168,23 @@ func TestFitErrors(t *testing.T) {
 	phi := gaussian[float64](t, 20, 5, 1, 1)
 	x, y := friedman[float64](30, 5, 1)
 	for want, o := range map[string]ridge.Options{
-		"ridge: Noise = -1, want a positive number, or 0 to choose by the evidence":    {Noise: -1},
-		"ridge: Signal = +Inf, want a positive number, or 0 to choose by the evidence": {Signal: math.Inf(1)},
+		"ridge: Noise = -1, want a positive number, or 0 to choose by the evidence":   {Noise: -1},
+		"ridge: Prior = +Inf, want a positive number, or 0 to choose by the evidence": {Prior: math.Inf(1)},
 	} {
-		_, err := ridge.Fit(phi, x, y, o)
+		_, err := ridge.Fit(t.Context(), phi, x, y, o)
 		assert.EqualError(t, err, want)
 	}
-	_, err := ridge.Fit(phi, x, y, ridge.Options{Noise: 1e-300, Signal: 1})
-	assert.ErrorContains(t, err, "ridge: Noise/Signal = 1e-300, want more than ")
-	_, err = ridge.Fit(phi, x.RowRange(0, 1), y.RowRange(0, 1), ridge.Options{})
-	assert.EqualError(t, err, "ridge: 1 row tells nothing of the noise, want at least 2, or Noise and Signal")
-	_, err = ridge.Fit(phi, x.RowRange(0, 1), y.RowRange(0, 1), ridge.Options{Noise: 1, Signal: 1})
+	_, err := ridge.Fit(t.Context(), phi, x, y, ridge.Options{Noise: 1e-300, Prior: 1})
+	assert.ErrorContains(t, err, "ridge: Noise/Prior = 1e-300, want more than ")
+	_, err = ridge.Fit(t.Context(), phi, x.RowRange(0, 1), y.RowRange(0, 1), ridge.Options{})
+	assert.EqualError(t, err, "ridge: 1 row tells nothing of the noise, want at least 2, or Noise and Prior")
+	_, err = ridge.Fit(t.Context(), phi, x.RowRange(0, 1), y.RowRange(0, 1), ridge.Options{Noise: 1, Prior: 1})
 	assert.NoError(t, err)
-	_, err = ridge.Fit(phi, x, dense.New[float64](30, 1), ridge.Options{})
-	assert.EqualError(t, err, "ridge: output 0 does not vary, which tells nothing of its noise: want Noise or Signal")
-	_, err = ridge.Fit(phi, dense.New[float64](30, 5), y, ridge.Options{})
+	_, err = ridge.Fit(t.Context(), phi, x, dense.New[float64](30, 1), ridge.Options{})
+	assert.EqualError(t, err, "ridge: output 0 does not vary, which tells nothing of its noise: want Noise or Prior")
+	_, err = ridge.Fit(t.Context(), phi, dense.New[float64](30, 5), y, ridge.Options{})
 	assert.Error(t, err)
-	m, err := ridge.Fit(phi, x, y, ridge.Options{})
+	m, err := ridge.Fit(t.Context(), phi, x, y, ridge.Options{})
 	require.NoError(t, err)
 	assert.PanicsWithValue(t, "ridge: x is 30×4, want 30×5", func() { m.Predict(x.ColRange(0, 4)) })
 	assert.PanicsWithValue(t, "ridge: output 1 of 1", func() { m.Covariance(x, 1) })
@@ -194,7 +194,7 @@ func TestFitErrors(t *testing.T) {
 func TestPredictionsInGoroutines(t *testing.T) {
 	phi := gaussian[float32](t, 80, 5, 1, 1)
 	x, y := friedman[float32](700, 5, 1)
-	m, err := ridge.Fit(phi, x, y, ridge.Options{})
+	m, err := ridge.Fit(t.Context(), phi, x, y, ridge.Options{})
 	require.NoError(t, err)
 	mean, sd := m.Predict(x)
 	var wait sync.WaitGroup

@@ -37,7 +37,7 @@ type blockSpace[T dense.Float] struct {
 // addRows adds the rows to m, up to the end of ctx.
 func addRows[T dense.Float](ctx context.Context, m *moments, s *blockSpace[T], phi rff.Map[T], rows Block[T]) error {
 	for lo := 0; lo < rows.X.Rows; lo += blockRows {
-		if err := ended(ctx); err != nil {
+		if err := ctx.Err(); err != nil {
 			return err
 		}
 		s.add(m, phi, rows.slice(lo, min(lo+blockRows, rows.X.Rows)))
@@ -138,12 +138,4 @@ func advance(means, others []float64, share float64) {
 	for i, v := range others {
 		means[i] += share * (v - means[i])
 	}
-}
-
-// ended returns the error of a context that has ended; nil is a context that never does.
-func ended(ctx context.Context) error {
-	if ctx == nil {
-		return nil
-	}
-	return ctx.Err()
 }

@@ -6,6 +6,7 @@ import (
 	"iter"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/argument"
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
@@ -54,8 +55,9 @@ func (b Block[T]) slice(lo, hi int) Block[T] {
 // Sum returns the sums of all rows, which are read once.
 //
 // An error reports what NewSums and Add report, no rows, an error of rows, and the end of ctx, which is noticed
-// within 255 rows. A nil ctx never ends.
+// within 255 rows. A nil ctx panics.
 func Sum[T dense.Float](ctx context.Context, phi rff.Map[T], rows Rows[T]) (*Sums[T], error) {
+	argument.Context("ridge", ctx)
 	var s *Sums[T]
 	err := each(ctx, rows, func(b Block[T]) (err error) {
 		if s == nil {
@@ -83,7 +85,7 @@ func each[T dense.Float](ctx context.Context, rows Rows[T], f func(b Block[T]) e
 	at := 0
 	for b, err := range rows.Blocks() {
 		if err == nil {
-			err = ended(ctx)
+			err = ctx.Err()
 		}
 		if err != nil {
 			return err
@@ -96,5 +98,5 @@ func each[T dense.Float](ctx context.Context, rows Rows[T], f func(b Block[T]) e
 		}
 		at += b.X.Rows
 	}
-	return ended(ctx)
+	return ctx.Err()
 }

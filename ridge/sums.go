@@ -7,6 +7,7 @@ import (
 	"math"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/argument"
 	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
 	"github.com/seed-feabd252/randfeat/internal/file/stream"
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
@@ -112,7 +113,7 @@ func (s *Sums[T]) add(ctx context.Context, rows Block[T]) error {
 			// The end of ctx is looked at below.
 			_ = addRows(ctx, &p.moments, &p.space, s.phi, rows.slice(first, min(first+partRows, n)))
 		})
-		if err := ended(ctx); err != nil {
+		if err := ctx.Err(); err != nil {
 			return err
 		}
 		for _, p := range s.spare[:count] {
@@ -156,27 +157,15 @@ func checkRows[T dense.Float](x, y dense.Matrix[T], weights []T, d, outputs int)
 	case weights != nil && len(weights) != x.Rows:
 		return fmt.Errorf("ridge: %d weights for %d rows", len(weights), x.Rows)
 	}
-	if err := checkFinite("x", x); err != nil {
+	if err := argument.Finite("ridge: x", x); err != nil {
 		return err
 	}
-	if err := checkFinite("y", y); err != nil {
+	if err := argument.Finite("ridge: y", y); err != nil {
 		return err
 	}
 	for i, v := range weights {
 		if !(v >= 0) || math.IsInf(float64(v), 0) {
 			return fmt.Errorf("ridge: weights[%d] = %v, want a finite number from 0 on", i, v)
-		}
-	}
-	return nil
-}
-
-// checkFinite returns an error that names the first element that is NaN or infinite.
-func checkFinite[T dense.Float](name string, x dense.Matrix[T]) error {
-	for i := range x.Rows {
-		for j, v := range x.Row(i) {
-			if v-v != 0 {
-				return fmt.Errorf("ridge: %s[%d][%d] = %v, want a finite number", name, i, j, v)
-			}
 		}
 	}
 	return nil

@@ -27,7 +27,7 @@ func sumOf[T dense.Float](t testing.TB, phi rff.Map[T], x, y dense.Matrix[T], we
 
 // predictions returns what a model of the sums predicts, with its evidence.
 func predictions[T dense.Float](t testing.TB, s *ridge.Sums[T], o ridge.Options, z dense.Matrix[T]) []float64 {
-	m, err := s.Fit(o)
+	m, err := s.Fit(t.Context(), o)
 	require.NoError(t, err)
 	mean, sd := m.Predict(z)
 	all := []float64{m.LogEvidence()}
@@ -154,7 +154,7 @@ func TestWeightsCountRows(t *testing.T) {
 			targets = append(targets, y.At(i, 0))
 		}
 	}
-	o := ridge.Options{Noise: 1, Signal: 20}
+	o := ridge.Options{Noise: 1, Prior: 20}
 	want := predictions(t, sumOf(t, phi, dense.Of(len(targets), d, repeated), dense.Of(len(targets), 1, targets), nil), o, x)
 	sums := sumOf(t, phi, x, y, weights)
 	assert.Equal(t, 45, sums.Rows())
@@ -235,7 +235,7 @@ func FuzzUnmarshal(f *testing.F) {
 			again, err := s.MarshalBinary()
 			require.NoError(t, err)
 			assert.Len(t, again, len(data))
-			_, _ = s.Fit(ridge.Options{})
+			_, _ = s.Fit(t.Context(), ridge.Options{})
 		}
 	})
 }
@@ -260,7 +260,7 @@ func TestSumsErrors(t *testing.T) {
 	x.Set(1, 2, 0)
 	y.Set(0, 0, math.Inf(-1))
 	assert.EqualError(t, s.Add(x, y, nil), "ridge: y[0][0] = -Inf, want a finite number")
-	_, err = s.Fit(ridge.Options{})
+	_, err = s.Fit(t.Context(), ridge.Options{})
 	assert.EqualError(t, err, "ridge: no rows, want at least 1 with a weight above 0")
 	assert.EqualError(t, s.Merge(nil), "ridge: other is nil, want sums")
 	two, err := ridge.NewSums(phi, 2)
@@ -285,7 +285,7 @@ func benchmarkFit[T dense.Float](b *testing.B) {
 	var m *ridge.Model[T]
 	for b.Loop() {
 		var err error
-		m, err = ridge.Fit(phi, x, y, ridge.Options{Noise: 1, Signal: 10})
+		m, err = ridge.Fit(b.Context(), phi, x, y, ridge.Options{Noise: 1, Prior: 10})
 		require.NoError(b, err)
 	}
 	b.ReportMetric(rmse(m.Mean(dense.Matrix[T]{}, z), truth), "rmse")
@@ -317,7 +317,7 @@ func BenchmarkPredict(b *testing.B) {
 func benchmarkPredict[T dense.Float](b *testing.B, sd bool) {
 	phi := gaussian[T](b, 512, 10, 1, 1)
 	x, y := friedman[T](5000, 10, 1)
-	m, err := ridge.Fit(phi, x, y, ridge.Options{Noise: 1, Signal: 10})
+	m, err := ridge.Fit(b.Context(), phi, x, y, ridge.Options{Noise: 1, Prior: 10})
 	require.NoError(b, err)
 	mean := dense.New[T](x.Rows, 1)
 	b.ReportAllocs()

@@ -76,15 +76,18 @@ func truth[T dense.Float](m Matrix[T], transposed bool) (t, size dense.Matrix[fl
 
 // backwardError returns max |V − T·Y| / (|V| + |T|·|Y|) with t and size from truth.
 func backwardError[T dense.Float](t, size dense.Matrix[float64], y, v dense.Matrix[T]) float64 {
-	worst := 0.0
-	for i := range y.Rows {
-		for j := range y.Cols {
+	worst, column := 0.0, make([]float64, y.Rows)
+	for j := range y.Cols {
+		for l := range column {
+			column[l] = float64(y.At(l, j))
+		}
+		for i := range y.Rows {
 			b := float64(v.At(i, j))
 			residual, scale := b, math.Abs(b)
-			for l := range y.Rows {
-				c := float64(y.At(l, j))
-				residual -= t.At(i, l) * c
-				scale += size.At(i, l) * math.Abs(c)
+			terms, sizes := t.Row(i), size.Row(i)
+			for l, c := range column {
+				residual -= terms[l] * c
+				scale += sizes[l] * math.Abs(c)
 			}
 			if residual != 0 {
 				worst = max(worst, math.Abs(residual)/scale)

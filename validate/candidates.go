@@ -50,7 +50,7 @@ func GaussianCandidates[T dense.Float](lengthScale float64) []Candidate[T] {
 // samples have means far from zero:
 //
 //	all := validate.SoftmaxCandidates[float32](scale)
-//	choice, err := validate.Choose(q, k, append(all, validate.Centred(all)...), options, src)
+//	choice, err := validate.Choose(ctx, append(all, validate.Centred(all)...), q, k, options, src)
 func Centred[T dense.Float](candidates []Candidate[T]) []Candidate[T] {
 	all := make([]Candidate[T], len(candidates))
 	for i, c := range candidates {

@@ -2,6 +2,7 @@ package validate
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -62,8 +63,9 @@ type ChooseOptions struct {
 	// Draws is the number of maps for an error that must be measured; 0 means 64.
 	Draws int
 
-	// Options has the Context, and the Progress in candidates.
-	Options
+	// Progress, if not nil, is called with the number of candidates that are judged and their
+	// number. The calls come in order from the goroutine that chooses.
+	Progress func(done, total int)
 }
 
 // Trial is what Choose found about a candidate.
@@ -141,8 +143,8 @@ func (c Choice[T]) Draw(src rand.Source) (rff.Map[T], error) {
 // of features if an Error is given. All candidates should name the same kernel.
 //
 // Choose judges maps by their kernel, for queries and keys without values. Where values are at hand,
-// performer.Audit measures errors of outputs of attention, of landmarks and windows too, and
-// performer.Within chooses attention to a tolerance.
+// audit.Rows of performer measures errors of outputs of attention, of landmarks and windows too, and
+// audit.Choose chooses attention to a tolerance.
 //
 // It costs a law at each pair, or Draws maps, for every candidate, on GOMAXPROCS goroutines.
 // Without a Time the same source gives the same choice. x and y are kept for the Draw of the choice
@@ -150,9 +152,11 @@ func (c Choice[T]) Draw(src rand.Source) (rff.Map[T], error) {
 //
 // An error reports no candidate, no limit, x or y without rows or of different dimensions, a
 // coordinate that is NaN or infinite, a nil src, a negative option, Pairs too many for memory,
-// Draws above 2⁴⁰, a Context that is cancelled, and that no candidate can be ranked. ErrInaccurate
+// Draws above 2⁴⁰, the end of ctx, and that no candidate can be ranked. ErrInaccurate
 // comes with the choice: its candidates have the largest number of frequencies within the budget.
-func Choose[T dense.Float](x, y dense.Matrix[T], candidates []Candidate[T], o ChooseOptions, src rand.Source) (Choice[T], error) {
+// ctx is looked at between draws, and between values of kernels and laws. A nil ctx panics.
+func Choose[T dense.Float](ctx context.Context, candidates []Candidate[T], x, y dense.Matrix[T], o ChooseOptions, src rand.Source) (Choice[T], error) {
+	run := newControl(ctx, o.Progress, len(candidates))
 	if err := checkChoice(x, y, candidates, o, src); err != nil {
 		return Choice[T]{}, fmt.Errorf("validate: %w", err)
 	}
@@ -169,7 +173,6 @@ func Choose[T dense.Float](x, y dense.Matrix[T], candidates []Candidate[T], o Ch
 		copy(py.Row(i), y.Row(rng.IntN(y.Rows)))
 	}
 	c := Choice[T]{Relative: o.Relative, Pairs: o.Pairs, x: x, y: y}
-	run := &control{Options: o.Options, total: len(candidates)}
 	for _, candidate := range candidates {
 		if err := run.err(); err != nil {
 			return Choice[T]{}, fmt.Errorf("validate: %w", err)

@@ -19,7 +19,7 @@ func TestChooseToAnError(t *testing.T) {
 	// Gaussian over each kind of frequencies, and GaussianPositive over independent ones.
 	all := validate.GaussianCandidates[float64](2)[:5]
 	for _, most := range []int{0, 400} {
-		c, err := validate.Choose(x, y, all, validate.ChooseOptions{Features: most, Error: limit, Pairs: 30, Draws: 30}, exprand.NewSource(1))
+		c, err := validate.Choose(t.Context(), all, x, y, validate.ChooseOptions{Features: most, Error: limit, Pairs: 30, Draws: 30}, exprand.NewSource(1))
 		require.NoError(t, err)
 		require.Empty(t, c.Rejected)
 		require.Positive(t, c.Enough)
@@ -41,7 +41,7 @@ func TestChooseToAnError(t *testing.T) {
 		assert.Equal(t, c.Best().Features, out)
 	}
 
-	c, err := validate.Choose(x, y, all, validate.ChooseOptions{Features: 8, Error: 0.001, Pairs: 30, Draws: 30}, exprand.NewSource(1))
+	c, err := validate.Choose(t.Context(), all, x, y, validate.ChooseOptions{Features: 8, Error: 0.001, Pairs: 30, Draws: 30}, exprand.NewSource(1))
 	require.ErrorIs(t, err, validate.ErrInaccurate)
 	assert.ErrorContains(t, err, "validate: no candidate is accurate enough: candidate "+c.Best().Name+" has the error ")
 	assert.ErrorContains(t, err, " with 8 features, want at most 0.001")
@@ -49,6 +49,6 @@ func TestChooseToAnError(t *testing.T) {
 	assert.Len(t, c.Trials, len(all))
 	assert.Equal(t, 8, c.Best().Features)
 
-	_, err = validate.Choose(x, y, all, validate.ChooseOptions{Error: math.NaN()}, exprand.NewSource(1))
+	_, err = validate.Choose(t.Context(), all, x, y, validate.ChooseOptions{Error: math.NaN()}, exprand.NewSource(1))
 	assert.EqualError(t, err, "validate: ChooseOptions.Error = NaN, want at least 0")
 }

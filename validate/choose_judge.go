@@ -95,7 +95,7 @@ func (r *Trial[T]) measure(run *control, draw func(m int, x, y dense.Matrix[T], 
 	c Choice[T], px, py dense.Matrix[T], scales []float64, draws int, src rand.Source) (mse, stdErr float64, err error) {
 	m, err := measure(func(src rand.Source) (rff.Map[T], error) {
 		return draw(r.Frequencies, c.x, c.y, src)
-	}, px, py, draws, src, &control{Options: Options{Context: run.Context}}, scales)
+	}, px, py, draws, src, newControl(run.ctx, nil, 0), scales)
 	if err != nil {
 		return 0, 0, err
 	}

@@ -45,7 +45,7 @@ func TestChoose(t *testing.T) {
 	const d, budget = 8, 32
 	x, y := samples(40, d)
 	for _, relative := range []bool{false, true} {
-		c, err := validate.Choose(x, y, validate.SoftmaxCandidates[float64](1), validate.ChooseOptions{Features: budget, Relative: relative, Pairs: 100, Draws: 200}, exprand.NewSource(1))
+		c, err := validate.Choose(t.Context(), validate.SoftmaxCandidates[float64](1), x, y, validate.ChooseOptions{Features: budget, Relative: relative, Pairs: 100, Draws: 200}, exprand.NewSource(1))
 		require.NoError(t, err)
 		require.Len(t, c.Trials, 28, "hybrid features, 36 a frequency, are more than the budget")
 		require.Len(t, c.Rejected, 4)
@@ -143,7 +143,7 @@ func TestChooseMeasuresWhatTheoryHas(t *testing.T) {
 	}
 	for _, relative := range []bool{false, true} {
 		list := append(validate.GaussianCandidates[float64](1.5)[:1], validate.Candidate[float64]{Name: "hidden", Draw: hidden})
-		c, err := validate.Choose(x, y, list, validate.ChooseOptions{Features: 20, Relative: relative, Draws: 4000}, exprand.NewSource(1))
+		c, err := validate.Choose(t.Context(), list, x, y, validate.ChooseOptions{Features: 20, Relative: relative, Draws: 4000}, exprand.NewSource(1))
 		require.NoError(t, err)
 		require.Len(t, c.Trials, 2)
 		assert.Equal(t, "Gaussian iid", c.Trials[0].Name)
@@ -156,7 +156,7 @@ func TestChooseMeasuresWhatTheoryHas(t *testing.T) {
 func TestChooseIsReproducible(t *testing.T) {
 	x, y := samples(20, 4)
 	choose := func() validate.Choice[float64] {
-		c, err := validate.Choose(x, y, validate.GaussianCandidates[float64](1), validate.ChooseOptions{Features: 16, Pairs: 20, Draws: 10}, exprand.NewSource(1))
+		c, err := validate.Choose(t.Context(), validate.GaussianCandidates[float64](1), x, y, validate.ChooseOptions{Features: 16, Pairs: 20, Draws: 10}, exprand.NewSource(1))
 		require.NoError(t, err)
 		return c
 	}
@@ -168,7 +168,7 @@ func TestChooseIsReproducible(t *testing.T) {
 func TestChooseWithinTime(t *testing.T) {
 	x, y := samples(50, 16)
 	at := func(limit time.Duration, features int) validate.Trial[float64] {
-		c, err := validate.Choose(x, y, validate.SoftmaxCandidates[float64](1)[:1], validate.ChooseOptions{Time: limit, Features: features, Pairs: 5}, exprand.NewSource(1))
+		c, err := validate.Choose(t.Context(), validate.SoftmaxCandidates[float64](1)[:1], x, y, validate.ChooseOptions{Time: limit, Features: features, Pairs: 5}, exprand.NewSource(1))
 		require.NoError(t, err)
 		best := c.Best()
 		assert.LessOrEqual(t, best.Time, limit)
@@ -179,7 +179,7 @@ func TestChooseWithinTime(t *testing.T) {
 	assert.Equal(t, 64, at(time.Hour, 64).Frequencies, "the other limit counts too")
 	assert.GreaterOrEqual(t, at(20*time.Millisecond, 0).Frequencies, 2)
 
-	_, err := validate.Choose(x, y, validate.SoftmaxCandidates[float64](1)[:1], validate.ChooseOptions{Time: 1}, exprand.NewSource(1))
+	_, err := validate.Choose(t.Context(), validate.SoftmaxCandidates[float64](1)[:1], x, y, validate.ChooseOptions{Time: 1}, exprand.NewSource(1))
 	assert.ErrorContains(t, err, "the budget is 1ns")
 }
 
@@ -187,9 +187,11 @@ func TestChooseErrors(t *testing.T) {
 	x, y := samples(20, 4)
 	src := exprand.NewSource(1)
 	all, some := validate.GaussianCandidates[float64](1), validate.ChooseOptions{Features: 16}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
 	choose := func(x, y dense.Matrix[float64], list []validate.Candidate[float64], limits, o validate.ChooseOptions, src rand.Source) string {
 		o.Features, o.Time = limits.Features, limits.Time
-		_, err := validate.Choose(x, y, list, o, src)
+		_, err := validate.Choose(ctx, list, x, y, o, src)
 		require.Error(t, err)
 		return err.Error()
 	}
@@ -219,7 +221,6 @@ func TestChooseErrors(t *testing.T) {
 	}}
 	assert.Equal(t, "validate: candidate wrong: the map takes points of R^3 to 3 features, x is 20×4", choose(x, y, []validate.Candidate[float64]{wrong}, some, validate.ChooseOptions{}, src))
 
-	ctx, cancel := context.WithCancel(context.Background())
 	steps := 0
 	stop := func(done, total int) {
 		assert.Equal(t, 16, total)
@@ -227,7 +228,7 @@ func TestChooseErrors(t *testing.T) {
 			cancel()
 		}
 	}
-	assert.Equal(t, "validate: context canceled", choose(x, y, all, some, validate.ChooseOptions{Pairs: 5, Options: validate.Options{Context: ctx, Progress: stop}}, src))
+	assert.Equal(t, "validate: context canceled", choose(x, y, all, some, validate.ChooseOptions{Pairs: 5, Progress: stop}, src))
 	assert.Equal(t, 2, steps)
 }
 
@@ -239,7 +240,7 @@ func TestChooseRejects(t *testing.T) {
 		list := []validate.Candidate[float64]{{Name: "own", Draw: func(m int, _, _ dense.Matrix[float64], src rand.Source) (rff.Map[float64], error) {
 			return draw(m, src)
 		}}}
-		_, err := validate.Choose(x, y, list, validate.ChooseOptions{Features: 16}, exprand.NewSource(1))
+		_, err := validate.Choose(t.Context(), list, x, y, validate.ChooseOptions{Features: 16}, exprand.NewSource(1))
 		require.Error(t, err)
 		return err.Error()
 	}
@@ -271,7 +272,7 @@ func TestChooseEndsEarlyAtLast(t *testing.T) {
 		return nil, errors.New("no more")
 	}}
 	list := append(validate.GaussianCandidates[float64](1)[:1], last)
-	_, err := validate.Choose(x, y, list, validate.ChooseOptions{Features: 16, Pairs: 5, Options: validate.Options{Context: ctx}}, exprand.NewSource(1))
+	_, err := validate.Choose(ctx, list, x, y, validate.ChooseOptions{Features: 16, Pairs: 5}, exprand.NewSource(1))
 	assert.ErrorIs(t, err, context.Canceled)
 }
 
@@ -279,7 +280,7 @@ func TestChooseEndsEarlyAtLast(t *testing.T) {
 func TestChooseOfFarPoints(t *testing.T) {
 	for _, norm := range []float64{1e4, 1e150} {
 		x := dense.Of(3, 3, []float64{norm, 0, 0, 0, norm, norm, -norm, norm / 2, 0})
-		c, err := validate.Choose(x, x, validate.GaussianCandidates[float64](1)[:3], validate.ChooseOptions{Features: 16, Pairs: 50}, exprand.NewSource(1))
+		c, err := validate.Choose(t.Context(), validate.GaussianCandidates[float64](1)[:3], x, x, validate.ChooseOptions{Features: 16, Pairs: 50}, exprand.NewSource(1))
 		require.NoError(t, err)
 		for _, r := range c.Trials {
 			// A share of the pairs is of one point with itself, without error, and others have 1/(2m).
@@ -293,7 +294,7 @@ func TestChooseOfFarPoints(t *testing.T) {
 func TestChooseBeyondTheRangeOfTheKernel(t *testing.T) {
 	const m = 16
 	x, y := dense.Of(1, 3, []float64{30, 0, 0}), dense.Of(1, 3, []float64{-30, 0.5, 0})
-	c, err := validate.Choose(x, y, validate.SoftmaxCandidates[float64](1)[:4], validate.ChooseOptions{Features: m, Relative: true, Pairs: 3}, exprand.NewSource(1))
+	c, err := validate.Choose(t.Context(), validate.SoftmaxCandidates[float64](1)[:4], x, y, validate.ChooseOptions{Features: m, Relative: true, Pairs: 3}, exprand.NewSource(1))
 	require.NoError(t, err)
 	require.Len(t, c.Trials, 3)
 	require.Len(t, c.Rejected, 1)
@@ -331,7 +332,7 @@ func TestChooseOfCentredMaps(t *testing.T) {
 				*p = centred
 			}
 		}
-		c, err := validate.Choose(x, y, append(kept, validate.Centred(kept)...), validate.ChooseOptions{Features: 64, Relative: true, Pairs: 100}, exprand.NewSource(3))
+		c, err := validate.Choose(t.Context(), append(kept, validate.Centred(kept)...), x, y, validate.ChooseOptions{Features: 64, Relative: true, Pairs: 100}, exprand.NewSource(3))
 		require.NoError(t, err)
 		require.Len(t, c.Trials, 18)
 		at := map[string]validate.Trial[float64]{}

@@ -1,6 +1,7 @@
 package validate
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -35,7 +36,7 @@ type Comparison struct {
 // Compare measures several methods at the same pairs, the rows of x and y (both n×d), each with
 // draws ≥ 2 maps of its own. It answers "is this construction better than that one" in one call:
 //
-//	Compare([]Method[float64]{
+//	Compare(ctx, []Method[float64]{
 //		{Name: "iid", Draw: drawIID},
 //		{Name: "orthogonal", Draw: drawOrthogonal},
 //	}, x, y, 1000, Options{}, src)
@@ -45,11 +46,12 @@ type Comparison struct {
 // compared with the kernel that its own maps name. Errors are the errors of Measure, with the name
 // of the method, and no methods. With an error, the Comparison has the methods before it. It also
 // has the method that met the error, if at least two of its draws were made.
-func Compare[T dense.Float](methods []Method[T], x, y dense.Matrix[T], draws int, opts Options, src rand.Source) (Comparison, error) {
+// ctx ends as that of Measure does, and a nil ctx panics.
+func Compare[T dense.Float](ctx context.Context, methods []Method[T], x, y dense.Matrix[T], draws int, opts Options, src rand.Source) (Comparison, error) {
+	c, run := Comparison{Draws: draws, Pairs: x.Rows}, newControl(ctx, opts.Progress, draws*len(methods))
 	if len(methods) == 0 {
 		return Comparison{}, errors.New("validate: no methods, want at least 1")
 	}
-	c, run := Comparison{Draws: draws, Pairs: x.Rows}, &control{Options: opts, total: draws * len(methods)}
 	for i, method := range methods {
 		m, err := measure(method.Draw, x, y, draws, src, run, nil)
 		if m != nil {

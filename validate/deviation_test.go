@@ -92,12 +92,14 @@ func deviate[T dense.Float](t *testing.T, draw validate.Draw[T], l law, m int, p
 			}
 			fx, fy = m.Transform(fx, p.x), rff.Keys(m).Transform(fy, p.y)
 			for i := range n {
-				y := fy.Row(i)
-				for l, v := range fx.Row(i) {
+				x, y, sum, size := fx.Row(i), fy.Row(i), 0.0, 0.0
+				for l, v := range x {
 					term := float64(v) * float64(y[l])
-					estimates.Row(k)[i] += term
-					sizes.Row(k)[i] += math.Abs(term)
+					sum += term
+					size += math.Abs(term)
 				}
+				estimates.Set(k, i, sum)
+				sizes.Set(k, i, size)
 			}
 		}
 	})

@@ -34,7 +34,7 @@
 //   - Theory gives the exact mean and mean squared error of a map if its law is known. Choose ranks
 //     candidates by law or by measurement, within a budget of features, of time or of error, and
 //     says if none is accurate enough. Choose judges the kernel. For errors of the outputs of
-//     attention use performer.Audit, and for attention to a tolerance performer.Within.
+//     attention use performer/audit, which also chooses attention to a tolerance.
 //
 // Standard errors belong to a mean of independent draws, √(Σ(v−mean)²/(t−1)/t) for t draws, in
 // float64. They shrink as 1/√t: to see a bias of size b, take t so that s is well below b/4. Errors
@@ -42,7 +42,7 @@
 // large.
 //
 // Each result has a Table (table.go), which prints in columns and as comma-separated values for
-// other programs. Options have a Context, which ends a measurement early, and a function that
+// other programs. A context ends a measurement early, and Options have a function that
 // follows progress. Compare keeps the draws that were made before the end. Package
 // validate/conformance has the suites that check whether an implementation of your own keeps the
 // contract of kernels.Kernel, rff.Map or orf.Projection.

@@ -1,6 +1,7 @@
 package validate_test
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -109,7 +110,7 @@ func ExampleCompare() {
 			return rff.SoftmaxPositive(w, 1)
 		}
 	}
-	c, err := validate.Compare([]validate.Method[float64]{
+	c, err := validate.Compare(context.Background(), []validate.Method[float64]{
 		{Name: "iid", Draw: positive(orf.IID{})},
 		{Name: "orthogonal", Draw: positive(orf.GramSchmidt{})},
 	}, x, y, 2000, validate.Options{}, exprand.NewSource(2))

@@ -1,6 +1,7 @@
 package validate
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -56,10 +57,12 @@ type Measurement struct {
 // x and y are not kept.
 //
 // An error reports x and y that differ in shape or have no row, draws below 2 or above 2⁴⁰, a nil
-// draw or src, a Context that is cancelled, and a draw that fails, names no kernel or takes points
-// of another dimension. Features that are NaN or infinite make Z NaN or infinite.
-func Measure[T dense.Float](draw Draw[T], x, y dense.Matrix[T], draws int, opts Options, src rand.Source) (Measurement, error) {
-	m, err := measure(draw, x, y, draws, src, &control{Options: opts, total: draws}, nil)
+// draw or src, the end of ctx, and a draw that fails, names no kernel or takes points
+// of another dimension. Features that are NaN or infinite make Z NaN or infinite. ctx is looked at
+// between draws, between values of kernels and laws, and between blocks of 64 pairs of features. A nil
+// ctx panics.
+func Measure[T dense.Float](ctx context.Context, draw Draw[T], x, y dense.Matrix[T], draws int, opts Options, src rand.Source) (Measurement, error) {
+	m, err := measure(draw, x, y, draws, src, newControl(ctx, opts.Progress, draws), nil)
 	if err != nil {
 		return Measurement{MSE: math.NaN(), StdErr: math.NaN()}, fmt.Errorf("validate: %w", err)
 	}

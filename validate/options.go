@@ -1,37 +1,38 @@
 package validate
 
-import "context"
+import (
+	"context"
+
+	"github.com/seed-feabd252/randfeat/internal/argument"
+)
 
 // Options adjusts how Measure and Compare work, not what they find. The zero value does nothing.
 type Options struct {
-	// Context stops the work early when it is cancelled, with Context.Err() in the error. Nil means
-	// that nothing stops it. It is checked between draws, between values of kernels and laws, and
-	// between blocks of 64 pairs of features.
-	Context context.Context
-
 	// Progress, if not nil, is called with the number of draws that are made and the number that
 	// will be in all. The calls come in order from the goroutine that measures.
 	Progress func(done, total int)
 }
 
-// control is the Options of one call and how far it is.
+// control is the context and the progress of one call.
 type control struct {
-	Options
+	ctx         context.Context
+	progress    func(done, total int)
 	done, total int
 }
 
-// err returns why to end early, if so.
-func (c *control) err() error {
-	if c.Context == nil {
-		return nil
-	}
-	return c.Context.Err()
+// newControl panics if ctx is nil.
+func newControl(ctx context.Context, progress func(done, total int), total int) *control {
+	argument.Context("validate", ctx)
+	return &control{ctx: ctx, progress: progress, total: total}
 }
+
+// err returns why to end early, if so.
+func (c *control) err() error { return c.ctx.Err() }
 
 // made reports n more draws.
 func (c *control) made(n int) {
 	c.done += n
-	if c.Progress != nil {
-		c.Progress(c.done, c.total)
+	if c.progress != nil {
+		c.progress(c.done, c.total)
 	}
 }

@@ -24,13 +24,13 @@ func TestProgress(t *testing.T) {
 	var seen [][2]int
 	count := func(done, total int) { seen = append(seen, [2]int{done, total}) }
 	draw := drawWaves[float64](2, 3, 1)
-	_, err := validate.Compare([]validate.Method[float64]{{"a", draw}, {"b", draw}}, x, y, 40, validate.Options{Progress: count}, exprand.NewSource(1))
+	_, err := validate.Compare(t.Context(), []validate.Method[float64]{{"a", draw}, {"b", draw}}, x, y, 40, validate.Options{Progress: count}, exprand.NewSource(1))
 	require.NoError(t, err)
 	assert.Equal(t, [][2]int{{32, 80}, {40, 80}, {72, 80}, {80, 80}}, seen)
 
-	with, err := validate.Measure(draw, x, y, 40, validate.Options{Context: context.Background(), Progress: count}, exprand.NewSource(1))
+	with, err := validate.Measure(t.Context(), draw, x, y, 40, validate.Options{Progress: count}, exprand.NewSource(1))
 	require.NoError(t, err)
-	without, err := validate.Measure(draw, x, y, 40, validate.Options{}, exprand.NewSource(1))
+	without, err := validate.Measure(t.Context(), draw, x, y, 40, validate.Options{}, exprand.NewSource(1))
 	require.NoError(t, err)
 	assert.Equal(t, without, with, "options change nothing of the result")
 }
@@ -49,11 +49,11 @@ func TestContext(t *testing.T) {
 			cancel()
 		}
 	}
-	_, err := validate.Measure(func(src rand.Source) (rff.Map[float64], error) { return draw(src) }, x, y, 1<<30, validate.Options{Context: ctx, Progress: stop}, exprand.NewSource(1))
+	_, err := validate.Measure(ctx, func(src rand.Source) (rff.Map[float64], error) { return draw(src) }, x, y, 1<<30, validate.Options{Progress: stop}, exprand.NewSource(1))
 	assert.ErrorIs(t, err, context.Canceled)
 	assert.EqualError(t, err, "validate: context canceled")
 
-	_, err = validate.Measure(cancelling, x, y, 100, validate.Options{Context: ctx}, exprand.NewSource(1))
+	_, err = validate.Measure(ctx, cancelling, x, y, 100, validate.Options{}, exprand.NewSource(1))
 	assert.ErrorIs(t, err, context.Canceled)
 	assert.Zero(t, made, "no draw once the context is done")
 }
@@ -69,19 +69,19 @@ func TestWhatIsDoneIsKept(t *testing.T) {
 		}
 	}
 	methods := []validate.Method[float64]{{"a", first}, {"b", second}, {"c", first}}
-	got, err := validate.Compare(methods, x, y, 100, validate.Options{Context: ctx, Progress: stop}, exprand.NewSource(1))
+	got, err := validate.Compare(ctx, methods, x, y, 100, validate.Options{Progress: stop}, exprand.NewSource(1))
 	assert.EqualError(t, err, "validate: method b: context canceled")
 	require.Len(t, got.Methods, 2)
-	whole, err := validate.Compare(methods, x, y, 100, validate.Options{}, exprand.NewSource(1))
+	whole, err := validate.Compare(t.Context(), methods, x, y, 100, validate.Options{}, exprand.NewSource(1))
 	require.NoError(t, err)
 	assert.Equal(t, whole.Methods[0], got.Methods[0])
 	// b has the draws that were reported: two batches of 32.
 	b := got.Methods[1]
 	assert.Equal(t, 64, b.Draws)
 	src := exprand.NewSource(1)
-	_, err = validate.Measure(first, x, y, 100, validate.Options{}, src)
+	_, err = validate.Measure(t.Context(), first, x, y, 100, validate.Options{}, src)
 	require.NoError(t, err)
-	alone, err := validate.Measure(second, x, y, 64, validate.Options{}, src)
+	alone, err := validate.Measure(t.Context(), second, x, y, 64, validate.Options{}, src)
 	require.NoError(t, err)
 	assert.Equal(t, alone, b.Measurement)
 	assert.Contains(t, got.Table().String(), "draws\n")
@@ -102,7 +102,7 @@ func TestWhatIsDoneIsKept(t *testing.T) {
 	}
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // failing counts its calls
 	for left, rows := range map[int]int{1: 0, 2: 1, 40: 1} {
-		got, err := validate.Compare([]validate.Method[float64]{{"a", failing(left)}}, x, y, 60, validate.Options{}, exprand.NewSource(1))
+		got, err := validate.Compare(t.Context(), []validate.Method[float64]{{"a", failing(left)}}, x, y, 60, validate.Options{}, exprand.NewSource(1))
 		assert.EqualError(t, err, fmt.Sprintf("validate: method a: draw %d: no more", left))
 		require.Len(t, got.Methods, rows, "%d draws", left)
 		if rows > 0 {
@@ -143,7 +143,7 @@ func TestContextBetweenPairs(t *testing.T) {
 	for _, inKernel := range []bool{false, true} {
 		ctx, cancel := context.WithCancel(context.Background())
 		f := ending{inner, cancel, inKernel, new(atomic.Int64), new(atomic.Int64)}
-		got, err := validate.Measure(func(rand.Source) (rff.Map[float64], error) { return f, nil }, x, y, 2, validate.Options{Context: ctx}, exprand.NewSource(1))
+		got, err := validate.Measure(ctx, func(rand.Source) (rff.Map[float64], error) { return f, nil }, x, y, 2, validate.Options{}, exprand.NewSource(1))
 		assert.ErrorIs(t, err, context.Canceled)
 		assert.Empty(t, got.Pairs)
 		if inKernel {
@@ -152,5 +152,22 @@ func TestContextBetweenPairs(t *testing.T) {
 			assert.Zero(t, f.values.Load())
 			assert.Less(t, f.features.Load(), int64(100), "of 630 blocks")
 		}
+	}
+}
+
+func TestNilContext(t *testing.T) {
+	x, y := pairs[float64](3, 3)
+	draw, src := drawWaves[float64](2, 3, 1), exprand.NewSource(1)
+	var none context.Context
+	for _, call := range []func(){
+		func() { _, _ = validate.Measure(none, draw, x, y, 40, validate.Options{}, src) },
+		func() {
+			_, _ = validate.Compare(none, []validate.Method[float64]{{"a", draw}}, x, y, 40, validate.Options{}, src)
+		},
+		func() {
+			_, _ = validate.Choose(none, validate.GaussianCandidates[float64](1), x, y, validate.ChooseOptions{Features: 16}, src)
+		},
+	} {
+		assert.PanicsWithValue(t, "validate: ctx is nil", call)
 	}
 }

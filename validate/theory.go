@@ -38,7 +38,8 @@ func (p Prediction) String() string {
 // frequencies of the law of w. A nil w stands for the frequencies of m. Only the law and the number
 // of the frequencies in w matter, not their values, and not the number of frequencies in m.
 //
-// Laws are known for maps that this module makes, over frequencies that package orf draws:
+// Laws are known for maps of your own that are rff.Lawful, over their own frequencies (w is nil), and for
+// maps that this module makes, over frequencies that package orf draws:
 //
 //   - Gaussian, GaussianPhase, SoftmaxTrig, the positive, hyperbolic and optimal features, SADERF and
 //     ADERF: iid, Haar orthogonal and simplex rows, also of fixed length;
@@ -95,6 +96,8 @@ func Theory[T dense.Float](m rff.Map[T], w orf.Projection[T], x, y []float64) Pr
 type estimateLaw struct {
 	mse.Estimate
 	kernel kernels.Kernel // nil if the map names none
+
+	own func(x, y []float64) (mean, mse float64, ok bool) // of a Lawful map, or nil
 }
 
 // lawOf returns the law of the estimates of m with frequencies of the law of w, if it is known. It
@@ -102,7 +105,11 @@ type estimateLaw struct {
 func lawOf[T dense.Float](m rff.Map[T], w orf.Projection[T]) (estimateLaw, bool) {
 	lawful, ok := m.(mse.Lawful)
 	if !ok {
-		return estimateLaw{}, false
+		own, ok := m.(rff.Lawful[T])
+		if !ok || w != nil {
+			return estimateLaw{}, false
+		}
+		return estimateLaw{Estimate: mse.Estimate{Name: own.LawName()}, kernel: m.Kernel(), own: own.LawAt}, true
 	}
 	l := lawful.Law()
 	if w != nil {
@@ -123,6 +130,9 @@ func lawOf[T dense.Float](m rff.Map[T], w orf.Projection[T]) (estimateLaw, bool)
 
 // at returns the mean and the mean squared error of the estimate; false if they are not known.
 func (l estimateLaw) at(x, y []float64) (mean, mse float64, ok bool) {
+	if l.own != nil {
+		return l.own(x, y)
+	}
 	if l.Moments == nil {
 		if l.Mean != nil {
 			return l.Mean(x, y), l.MSE(x, y), true

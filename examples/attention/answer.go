@@ -1,12 +1,14 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"time"
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/performer"
+	"github.com/seed-feabd252/randfeat/performer/audit"
 )
 
 // calls is how often the chosen attention is taken to be called: the more often, the longer the
@@ -21,7 +23,7 @@ func (c *comparison[T]) answer() (string, error) {
 	out := make([]dense.Matrix[T], len(c.heads))
 	var took time.Duration
 	for i, h := range c.heads {
-		chosen, err := performer.Within(truth, c.tolerance, h.q, h.k, h.v, performer.WithinOptions[T]{Calls: calls}, source(c.seed, "within"))
+		chosen, err := audit.Choose(context.Background(), truth, h.q, h.k, h.v, c.tolerance, audit.ChooseOptions[T]{Calls: calls}, source(c.seed, "within"))
 		if err != nil {
 			return "", err
 		}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"slices"
@@ -29,7 +30,7 @@ const (
 
 // choose ranks the estimators of exp(scale·qᵀk) for the first head, with m features.
 func (c *comparison[T]) choose(m int) (validate.Choice[T], error) {
-	return validate.Choose(c.heads[0].q, c.heads[0].k, validate.SoftmaxCandidates[T](c.scale), validate.ChooseOptions{Features: m, Relative: true, Pairs: choicePairs, Draws: choiceDraws}, source(c.seed, "choice"))
+	return validate.Choose(context.Background(), validate.SoftmaxCandidates[T](c.scale), c.heads[0].q, c.heads[0].k, validate.ChooseOptions{Features: m, Relative: true, Pairs: choicePairs, Draws: choiceDraws}, source(c.seed, "choice"))
 }
 
 // reportChoice prints the errors of the estimators and the chosen one.

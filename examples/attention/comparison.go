@@ -65,8 +65,8 @@ func (c *comparison[T]) forward(form performer.Form[T]) []dense.Matrix[T] {
 }
 
 // linear returns linear attention with the given map.
-func (c *comparison[T]) linear(f rff.Map[T]) (*performer.Attention[T], error) {
-	return performer.New(f, performer.Options{Causal: c.causal})
+func (c *comparison[T]) linear(f rff.Map[T]) (*performer.Linear[T], error) {
+	return performer.NewLinear(f, performer.LinearOptions{Causal: c.causal})
 }
 
 // timed computes linear attention of every head and tells how long it took.

@@ -3,6 +3,7 @@ package main
 import (
 	"math"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -21,7 +22,7 @@ import (
 // tensors returns heads of n tokens with entries of the given size.
 func tensors[T dense.Float](heads, n, d int, size float64) input[T] {
 	normal := distuv.Normal{Sigma: size, Src: exprand.NewSource(9)}
-	in := input[T]{rank: 3, title: "test"}
+	in := input[T]{rank: 3, title: "test", forms: formNames}
 	for range heads {
 		var m [3]dense.Matrix[T]
 		for i := range m {
@@ -95,18 +96,21 @@ func TestForms(t *testing.T) {
 		c := comparisonOf(t, settings{seed: 1, draws: 3, causal: causal}, tensors[float64](2, 400, 8, 0.4))
 		rows, err := c.measureForms([]int{16, 512}, progress.Bar{})
 		require.NoError(t, err)
-		names := namesOf(causal)
+		names := c.names()
 		require.Len(t, rows, 2*len(names))
 		for i := 0; i < len(rows); i += 2 {
 			assert.Equal(t, names[i/2], rows[i].name)
 			assert.Equal(t, [2]int{16, 512}, [2]int{rows[i].size, rows[i+1].size})
 			assert.Positive(t, rows[i].time)
-			if !strings.HasPrefix(rows[i].name, "landmarks") {
+			switch {
+			case rows[i].name == "clusters" && causal: // they leave the first 1024 keys exact
+				assert.Less(t, rows[i].err, 1e-13)
+			case !strings.HasPrefix(rows[i].name, "landmarks"):
 				assert.Greater(t, rows[i].err, 2.5*rows[i+1].err, "%s, causal %v", rows[i].name, causal)
 			}
 		}
 		if !causal {
-			assert.Less(t, rows[1].err, 1e-13)
+			assert.Less(t, rows[2*slices.Index(names, "landmarks")+1].err, 1e-13)
 		}
 		references, err := c.references()
 		require.NoError(t, err)

@@ -16,6 +16,7 @@ import (
 	"github.com/seed-feabd252/randfeat/landmarks"
 	"github.com/seed-feabd252/randfeat/orf"
 	"github.com/seed-feabd252/randfeat/performer"
+	"github.com/seed-feabd252/randfeat/performer/multipole"
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
@@ -23,15 +24,19 @@ import (
 const nearby = 64
 
 // formNames are the forms of attention that are compared, at several sizes each.
-var formNames = []string{"landmarks", "landmarks, corrected", "landmarks, window", "SDERF", "SDERF, window", "FAVOR++", "FAVOR+", "hyperbolic", "trig"}
+var formNames = []string{"clusters", "landmarks", "landmarks, corrected", "landmarks, window", "SDERF", "SDERF, window", "FAVOR++", "FAVOR+", "hyperbolic", "trig"}
 
-// namesOf returns the names of forms that there are: a causal form takes no samples.
-func namesOf(causal bool) []string {
-	if !causal {
-		return formNames
+// names returns the names of the forms that there are: a causal form takes no samples.
+func (c *comparison[T]) names() []string {
+	if !c.causal {
+		return c.forms
 	}
-	return slices.DeleteFunc(slices.Clone(formNames), func(name string) bool { return strings.HasSuffix(name, "corrected") })
+	return slices.DeleteFunc(slices.Clone(c.forms), func(name string) bool { return strings.HasSuffix(name, "corrected") })
 }
+
+// clusterShare over their number is the threshold of clusters, so that more clusters have more near
+// keys.
+const clusterShare = 1.5
 
 // causalShare: causal attention takes landmarks from the first 1/causalShare of the keys.
 const causalShare = 8
@@ -39,7 +44,7 @@ const causalShare = 8
 // fitted makes a form for the tensors of a head.
 type fitted[T dense.Float] func(h head[T]) (performer.Form[T], error)
 
-// form draws what a form needs to draw, of a size: landmarks and samples, or Gram–Schmidt
+// form draws what a form needs to draw, of a size: landmarks and samples, seeds of clusters, or Gram–Schmidt
 // frequencies.
 func (c *comparison[T]) form(name string, size int, src rand.Source) (fitted[T], error) {
 	base, correction, _ := strings.Cut(name, ", ")
@@ -50,9 +55,12 @@ func (c *comparison[T]) form(name string, size int, src rand.Source) (fitted[T],
 	return func(h head[T]) (performer.Form[T], error) {
 		var form performer.Form[T]
 		var err error
-		if base == "landmarks" {
+		switch base {
+		case "clusters":
+			form, err = multipole.New(performer.Exact[T]{Scale: c.scale, Causal: c.causal}, multipole.Options{Clusters: size, Threshold: clusterShare / float64(size)}, src)
+		case "landmarks":
 			form, err = c.landmarks(h, size, src)
-		} else {
+		default:
 			form, err = c.fit(base, w, h)
 		}
 		switch {
@@ -116,7 +124,7 @@ type formRow struct {
 // frequencies.
 func (c *comparison[T]) measureForms(sizes []int, bar progress.Bar) ([]formRow, error) {
 	var rows []formRow
-	for _, name := range namesOf(c.causal) {
+	for _, name := range c.names() {
 		for _, size := range sizes {
 			src := source(c.seed, fmt.Sprintf("%s %d", name, size))
 			var errors []float64

@@ -17,6 +17,7 @@ type input[T dense.Float] struct {
 	heads  []head[T]
 	rank   int                 // of the tensors: 3 with a dimension for heads
 	title  string              // of the picture
+	forms  []string            // names of the forms that are compared
 	about  []string            // lines on the origin of the tensors
 	tokens func(n int) head[T] // n tokens from the beginning of the text, which is read again if it ends; nil for files
 }
@@ -39,7 +40,7 @@ const (
 // weights, would be close to the mean of the values.
 func fromText(s settings) (input[float32], error) {
 	var in input[float32]
-	from, err := textOf(s)
+	from, err := text.Read(s.text)
 	if err != nil {
 		return in, err
 	}
@@ -56,7 +57,7 @@ func fromText(s settings) (input[float32], error) {
 		}
 		return headOf(x, s.norm)
 	}
-	in.rank = 2
+	in.rank, in.forms = 2, formNames
 	in.title = from.Title
 	in.about = []string{
 		fmt.Sprintf("%s: %d words; the %d most frequent have vectors of", from.Name, len(words), len(model.Words)),
@@ -75,14 +76,6 @@ func headOf(x dense.Matrix[float64], norm float64) head[float32] {
 		q.Data[i] = float32(norm) * x
 	}
 	return head[float32]{q: q, k: q, v: v}
-}
-
-// textOf returns the text that s names, or the default one.
-func textOf(s settings) (text.Source, error) {
-	if s.text == "" {
-		return text.Default(), nil
-	}
-	return text.Read(s.text)
 }
 
 // nearest shows the neighbours of one frequent word: the word with the nearest neighbours.
@@ -160,7 +153,7 @@ func fromFiles[T dense.Float](s settings) (input[T], error) {
 	for h := range q.Heads() {
 		in.heads = append(in.heads, head[T]{q: q.Head(h), k: k.Head(h), v: v.Head(h)})
 	}
-	in.rank = len(q.Shape)
+	in.rank, in.forms = len(q.Shape), formNames
 	in.title = fmt.Sprintf("%s, %s, %s", s.q, s.k, s.v)
 	in.about = []string{fmt.Sprintf("Q = %s %v, K = %s %v, V = %s %v", s.q, q.Shape, s.k, k.Shape, s.v, v.Shape)}
 	return in, nil

@@ -1,9 +1,11 @@
-// Attention answers what attention in linear time costs and how far off it is, on a real text.
+// Attention answers what approximations of attention cost and how far off they are, on a real text and
+// on heads of a trained transformer.
 //
 // The program makes word vectors of Newton's Opticks, which comes with Go. The words of the text
 // give queries, keys and values. The program measures forms of attention beside exact softmax
-// attention, error against time, as a table and as a picture, and ends with attention to a
-// tolerance. -table shows more: what orthogonal frequencies save, which map is best for these words,
+// attention, error against time, as a table and as a picture, then does the same for heads of the
+// decoder in examples/transformer/trained, whose loss it measures with each form in all heads. It ends
+// with attention to a tolerance. -table shows more: what orthogonal frequencies save, which map is best for these words,
 // errors predicted without exact attention, an estimate without bias, and the text as a stream. -q
 // -k -v take tensors of your own instead.
 package main
@@ -24,12 +26,15 @@ import (
 	"github.com/seed-feabd252/randfeat/validate/charts"
 )
 
-const about = `attention compares attention in linear time with exact softmax attention softmax(QKᵀ/√d)·V.
+const about = `attention compares approximations of attention with exact softmax attention softmax(QKᵀ/√d)·V.
 
 Without flags it reads Newton's Opticks, which the Go distribution ships (or this module's README where it does
 not), makes word vectors of dimension 64 from it, and takes the vectors of L words of running text as queries, keys
 and values. -text names another text. -q, -k and -v name NumPy files instead: C order, L×d or
 heads×L×d; heads are handled one after another.
+
+Beside the text stands a head of each layer of a trained decoder, in -model, which reads as many tokens. All heads of the
+decoder then have each form of attention, and the loss tells what that costs.
 
 It prints the error of forms of several sizes (-size) and how much faster than exact attention they are, also as a
 picture, and the form of attention that keeps -tolerance.
@@ -44,13 +49,13 @@ func main() { cli.Main("attention", run) }
 
 // settings are the flags.
 type settings struct {
-	q, k, v, out, text, plot string
-	causal, table            bool
-	seed                     uint64
-	length, draws, stream    int
-	norm, tolerance          float64
-	sizes                    []int     // of forms
-	chosen                   selection // maps and frequencies, of one size
+	q, k, v, out, text, model, plot string
+	causal, table                   bool
+	seed                            uint64
+	length, draws, stream           int
+	norm, tolerance                 float64
+	sizes                           []int     // of forms
+	chosen                          selection // maps and frequencies, of one size
 }
 
 func run(args []string, stdout, stderr io.Writer) error {
@@ -59,11 +64,7 @@ func run(args []string, stdout, stderr io.Writer) error {
 		return err
 	}
 	if s.q == "" {
-		in, err := fromText(s)
-		if err != nil {
-			return err
-		}
-		return compare(s, in, stdout, stderr)
+		return compareText(s, stdout, stderr)
 	}
 	kind, err := checkFiles(s)
 	if err != nil {
@@ -75,24 +76,71 @@ func run(args []string, stdout, stderr io.Writer) error {
 	return compareFiles[float32](s, stdout, stderr)
 }
 
+// compareText compares on a text and on the heads of a model.
+func compareText(s settings, stdout, stderr io.Writer) error {
+	in, err := fromText(s)
+	if err != nil {
+		return err
+	}
+	words, err := compare(s, in, stdout, stderr)
+	if err != nil {
+		return err
+	}
+	heads, err := compareModel(s, stdout, stderr)
+	if err != nil {
+		return err
+	}
+	return s.end(stdout, append([]compared{words}, heads...)...)
+}
+
 func compareFiles[T dense.Float](s settings, stdout, stderr io.Writer) error {
 	in, err := fromFiles[T](s)
 	if err != nil {
 		return err
 	}
-	return compare(s, in, stdout, stderr)
+	c, err := compare(s, in, stdout, stderr)
+	if err != nil {
+		return err
+	}
+	return s.end(stdout, c)
+}
+
+// compared is what a comparison ends with.
+type compared struct {
+	length, dim int
+	panel       charts.Panel
+	answer      string
+}
+
+// end draws the picture and prints the answers.
+func (s settings) end(stdout io.Writer, all ...compared) error {
+	if err := s.picture(all...).Save(s.plot); err != nil {
+		return err
+	}
+	if _, err := fmt.Fprintf(stdout, "\nThe picture of error against time is in %s\n", s.plot); err != nil {
+		return err
+	}
+	for _, c := range all {
+		if len(all) > 1 {
+			fmt.Fprintf(stdout, "\n%s:\n", c.panel.Title)
+		}
+		if _, err := fmt.Fprintln(stdout, c.answer); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // compare measures what s chooses on the tensors and reports it.
-func compare[T dense.Float](s settings, in input[T], stdout, stderr io.Writer) error {
+func compare[T dense.Float](s settings, in input[T], stdout, stderr io.Writer) (compared, error) {
 	c, err := newComparison(s, in)
 	if err != nil {
-		return err
+		return compared{}, err
 	}
 	c.describe(stdout)
 	answer, err := c.answer()
 	if err != nil {
-		return err
+		return compared{}, err
 	}
 	if s.table {
 		c.describeWeights(stdout)
@@ -100,19 +148,15 @@ func compare[T dense.Float](s settings, in input[T], stdout, stderr io.Writer) e
 	}
 	forms, err := c.measureAll(stdout, stderr)
 	if err != nil {
-		return err
+		return compared{}, err
 	}
-	if err := c.picture(forms).Save(s.plot); err != nil {
-		return err
-	}
-	_, err = fmt.Fprintf(stdout, "\nThe picture of error against time is in %s\n%s\n", s.plot, answer)
-	return err
+	return c.compared(forms, answer), nil
 }
 
 // measureAll measures the forms, and the maps with all frequencies if tables are asked for. It
 // reports and returns the forms.
 func (c *comparison[T]) measureAll(stdout, stderr io.Writer) ([]formRow, error) {
-	steps := len(namesOf(c.causal)) * len(c.sizes)
+	steps := len(c.names()) * len(c.sizes)
 	if c.table {
 		steps += len(c.chosen.projections)
 	}
@@ -187,6 +231,7 @@ func parse(args []string, stdout io.Writer) (s settings, done bool, err error) {
 	fs.StringVar(&s.v, "v", "", "NumPy `file` of values")
 	fs.StringVar(&s.out, "o", "", "write the outputs that keep -tolerance to this NumPy `file`")
 	fs.StringVar(&s.text, "text", "", "`file` of a text to use for Newton's Opticks")
+	fs.StringVar(&s.model, "model", trainedModel, "`directory` of a decoder, or empty for none")
 	fs.StringVar(&s.plot, "plot", "attention.png", "`file` of the picture, .png, .svg or .pdf")
 	fs.BoolVar(&s.causal, "causal", false, "let every token see itself and those before it only")
 	fs.Uint64Var(&s.seed, "seed", 1, "seed of all randomness; the same seed gives the same errors")
@@ -198,7 +243,7 @@ func parse(args []string, stdout io.Writer) (s settings, done bool, err error) {
 	fs.BoolVar(&s.table, "table", false, "print all tables")
 	maps := fs.String("map", "", "feature maps: "+strings.Join(mapNames, ", ")+" (default all)")
 	projections := fs.String("projection", "", "frequencies: "+strings.Join(projectionNames, ", ")+" (default all)")
-	sizes := fs.String("size", "64,256,1024", "numbers of landmarks, or of frequencies m")
+	sizes := fs.String("size", "64,256,1024", "numbers of landmarks, of clusters, or of frequencies m")
 	if done, err := cli.Parse(fs, about, args, stdout); done || err != nil {
 		return s, done, err
 	}
@@ -218,7 +263,7 @@ func (s settings) check(given map[string]bool) error {
 				return fmt.Errorf("-%s is missing: -q, -k and -v go together", f.name)
 			}
 		}
-		for _, name := range []string{"text", "length", "norm", "stream"} {
+		for _, name := range []string{"text", "model", "length", "norm", "stream"} {
 			if given[name] {
 				return fmt.Errorf("-%s is about a text, and -q, -k and -v name tensors", name)
 			}

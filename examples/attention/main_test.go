@@ -77,10 +77,10 @@ func TestDefaultText(t *testing.T) {
 }
 
 func TestFallbackText(t *testing.T) {
-	t.Chdir(t.TempDir())
 	t.Setenv("GOROOT", t.TempDir())
 	t.Setenv("PATH", "")
-	out := clitest.Output(t, run, quick("-map", "positive", "-projection", "iid")...)
+	plot := filepath.Join(t.TempDir(), "p.svg")
+	out := clitest.Output(t, run, quick("-map", "positive", "-projection", "iid", "-plot", plot)...)
 	assert.Contains(t, out, "README")
 	assert.Equal(t, 1, count(out))
 }
@@ -173,6 +173,37 @@ func TestOwnTensors(t *testing.T) {
 	t.Run("type=float64", ownTensors[float64])
 }
 
+// Heads of the trained model are compared beside the text, and the loss is measured with each form.
+// Texts are short here, so that clusters of keys are exact.
+func TestTrainedHeads(t *testing.T) {
+	model, err := filepath.Abs("../transformer/trained")
+	require.NoError(t, err)
+	if _, err := os.Stat(filepath.Join(model, "model.safetensors")); err != nil {
+		t.Skip("the model is in a module of its own, which is not here")
+	}
+	t.Chdir(t.TempDir())
+	for _, causal := range []string{"-causal=false", "-causal"} {
+		out := clitest.Output(t, run, "-model", model, "-length", "200", "-draws", "2", "-size", "16", causal)
+		assert.Contains(t, out, "Heads [0.0 1.1 2.2 3.3] of the decoder")
+		assert.Contains(t, out, "\nheads of a trained transformer:\nTo 5 %, head 1: ")
+		_, losses, found := strings.Cut(out, "texts of 200 tokens that training held out:\n")
+		require.True(t, found, out)
+		nats := make(map[string]float64)
+		for line := range strings.Lines(losses) {
+			var nat, more float64
+			name := strings.TrimSpace(line[:min(len(line), 24)])
+			if n, _ := fmt.Sscan(line[min(len(line), 24):], &nat, &more); n == 2 {
+				nats[name] = nat
+				assert.InDelta(t, nat-nats["exact"], more, 1e-3, line)
+			}
+		}
+		assert.Len(t, nats, len(swapped))
+		assert.InDelta(t, nats["exact"], nats["clusters, 64"], 1e-3)
+		assert.Greater(t, nats["mean"], nats["exact"]+1)
+	}
+	assert.ErrorIs(t, run([]string{"-model", t.TempDir(), "-length", "80", "-size", "4"}, io.Discard, io.Discard), os.ErrNotExist)
+}
+
 // The answer keeps the tolerance on the text, is cheaper than exact attention, and ends a short
 // report.
 func TestAnswer(t *testing.T) {
@@ -183,7 +214,7 @@ func TestAnswer(t *testing.T) {
 	out := clitest.Output(t, run, "-length", "8192", "-draws", "2", "-size", "16", "-stream", "0", "-tolerance", "0.1", "-map", "positive", "-projection", "iid")
 	assert.Equal(t, 1, strings.Count(out, "To 10 %: "))
 	assert.Regexp(t, `\nTo 10 %: .*\nMeasured on all outputs: .*\n$`, out)
-	assert.LessOrEqual(t, strings.Count(out, "\n"), 25)
+	assert.LessOrEqual(t, strings.Count(out, "\n"), 28)
 	assert.NotContains(t, out, "To 10 %: exact attention")
 	m := regexp.MustCompile(`Measured on all outputs: error ([\d.]+) %`).FindStringSubmatch(out)
 	require.Len(t, m, 2)

@@ -8,7 +8,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/examples/internal/table"
-	"github.com/seed-feabd252/randfeat/performer"
+	"github.com/seed-feabd252/randfeat/performer/estimate"
 )
 
 // prediction holds the predicted and the measured errors of the outputs of one draw of frequencies.
@@ -59,7 +59,7 @@ func (c *comparison[T]) predictions(chosen selection) ([]prediction, error) {
 		if err != nil {
 			return nil, err
 		}
-		p, err := performer.NewPredictor(a, performer.PredictorOptions{}, source(c.seed, "rotations"))
+		p, err := estimate.NewPredictor(f, estimate.PredictorOptions{Causal: c.causal}, source(c.seed, "rotations"))
 		if err != nil {
 			return nil, err
 		}

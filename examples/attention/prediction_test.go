@@ -10,7 +10,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/examples/internal/clitest"
-	"github.com/seed-feabd252/randfeat/performer"
+	"github.com/seed-feabd252/randfeat/performer/estimate"
 )
 
 // On the vectors of the text, the errors of nine in ten outputs over 12 draws are within a factor
@@ -36,7 +36,7 @@ func TestPredictionsOnText(t *testing.T) {
 			require.NoError(t, err)
 			a, err := c.linear(f)
 			require.NoError(t, err)
-			p, err := performer.NewPredictor(a, performer.PredictorOptions{}, turns)
+			p, err := estimate.NewPredictor(f, estimate.PredictorOptions{Causal: c.causal}, turns)
 			require.NoError(t, err)
 			predicted := p.Predict(nil, h.q, h.k, h.v)
 			measured := rowErrors(a.Forward(dense.Matrix[float32]{}, h.q, h.k, h.v), c.exact[0])

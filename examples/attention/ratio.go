@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"math"
@@ -12,6 +13,7 @@ import (
 	"github.com/seed-feabd252/randfeat/examples/internal/table"
 	"github.com/seed-feabd252/randfeat/orf"
 	"github.com/seed-feabd252/randfeat/performer"
+	"github.com/seed-feabd252/randfeat/performer/estimate"
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
@@ -83,7 +85,7 @@ func (c *comparison[T]) ratios() ([]ratioRow, error) {
 			return nil, err
 		}
 	}
-	u, err := performer.NewUnbiased[T](q.Cols, performer.UnbiasedOptions{
+	u, err := estimate.NewUnbiased[T](q.Cols, estimate.UnbiasedOptions{
 		Scale: scale, Causal: c.causal, Features: ratioBlock, Replicates: 2,
 		Frequencies: orf.IID{},
 		MaxCost:     math.Inf(1), // exact attention is cheaper for so few tokens
@@ -92,7 +94,7 @@ func (c *comparison[T]) ratios() ([]ratioRow, error) {
 		return nil, err
 	}
 	err = collect("unbiased", ratioBlock, draws/2, func() error {
-		_, _, err := u.Estimate(out, stderr, q, k, v)
+		_, _, err := u.Estimate(context.Background(), out, stderr, q, k, v)
 		return err
 	})
 	return rows, err

@@ -27,7 +27,7 @@ func (c *comparison[T]) describe(w io.Writer) {
 	if c.causal {
 		kind = "causal attention"
 	}
-	fmt.Fprintf(w, "Exact and linear %s: L = %d, d = %d", kind, h.q.Rows, h.q.Cols)
+	fmt.Fprintf(w, "Exact and approximate %s: L = %d, d = %d", kind, h.q.Rows, h.q.Cols)
 	if h.k.Rows != h.q.Rows {
 		fmt.Fprintf(w, ", %d keys", h.k.Rows)
 	}
@@ -75,7 +75,7 @@ func (c *comparison[T]) weights() uint64 {
 
 // reportShortly prints a line for each form of attention, with all sizes.
 func (c *comparison[T]) reportShortly(w io.Writer, rows []formRow) error {
-	fmt.Fprintf(w, "Relative error of the outputs, and how many times as fast as exact attention, by size: landmarks, or frequencies\n")
+	fmt.Fprintf(w, "Relative error of the outputs, and how many times as fast as exact attention, by size: landmarks, clusters, or frequencies\n")
 	names := []string{"attention"}
 	for _, size := range c.sizes {
 		names = append(names, fmt.Sprintf("error, %d", size), "faster")
@@ -104,7 +104,7 @@ func (c *comparison[T]) reportForms(w io.Writer, rows []formRow) error {
 error   ‖output − exact‖ / ‖exact‖ (Frobenius), mean ± standard error over %d draws
 time    of one pass over all heads, the choice of landmarks and the fit of maps to the tensors
         included, median; faster is the time of exact attention over this one
-size    landmarks, or frequencies m (Gram–Schmidt): hyperbolic and trig make 2m features of them.
+size    landmarks, clusters, or frequencies m (Gram–Schmidt): hyperbolic and trig make 2m features of them.
         Time grows with L·size, that of exact attention with L². "corrected" draws as many keys to
         correct the others without bias, "window" gives the %d keys to each side exact weights
 *       to compare with: the exact map of another kernel, and equal weights for all keys
@@ -255,20 +255,11 @@ func lengths[T dense.Float](x dense.Matrix[T]) string {
 // no use.
 const leastShown, mostShown = 1e-7, 10
 
-// picture draws error against time, a line for each form with a point for each size, and the time of
-// exact attention.
-func (c *comparison[T]) picture(rows []formRow) charts.Figure {
-	h := c.heads[0]
-	var sizes []string
-	for _, size := range c.sizes {
-		sizes = append(sizes, fmt.Sprint(size))
-	}
-	panel := charts.Panel{Title: "points of a line: " + strings.Join(sizes, ", ") + " landmarks or frequencies"}
-	lowest, highest := math.Inf(1), 0.0
+// compared returns the panel of error against time, a line for each form with a point for each size,
+// and the time of exact attention.
+func (c *comparison[T]) compared(rows []formRow, answer string) compared {
+	panel := charts.Panel{Title: c.title}
 	for _, r := range rows {
-		if finite(r.err) {
-			lowest, highest = min(lowest, r.err), max(highest, r.err)
-		}
 		n := len(panel.Series)
 		switch {
 		case r.size == 0:
@@ -280,7 +271,7 @@ func (c *comparison[T]) picture(rows []formRow) charts.Figure {
 		}
 		s := &panel.Series[n-1]
 		s.Points = append(s.Points, charts.Point{X: 1e3 * r.time.Seconds(), Y: r.err, Err: r.stderr})
-		if r.name == "landmarks" {
+		if r.name == "landmarks" || r.name == "clusters" {
 			s.Labels = append(s.Labels, fmt.Sprint(r.size)) // other lines are too close together
 		}
 	}
@@ -289,15 +280,40 @@ func (c *comparison[T]) picture(rows []formRow) charts.Figure {
 		Name: "exact attention",
 		Line: []charts.Point{{X: exact, Y: leastShown}, {X: exact, Y: mostShown}},
 	})
-	shown := [2]float64{max(lowest/1.5, leastShown), min(highest*1.5, mostShown)}
-	if !(shown[0] < shown[1]) {
-		shown = [2]float64{leastShown, mostShown}
+	return compared{length: c.heads[0].q.Rows, dim: c.heads[0].q.Cols, panel: panel, answer: answer}
+}
+
+// picture draws a panel for each comparison.
+func (s settings) picture(all ...compared) charts.Figure {
+	var sizes []string
+	for _, size := range s.sizes {
+		sizes = append(sizes, fmt.Sprint(size))
 	}
-	return charts.Figure{
-		YRange: shown,
-		Title:  fmt.Sprintf("Attention in linear time: %s, L = %d, d = %d", c.title, h.q.Rows, h.q.Cols),
+	f := charts.Figure{
+		Title: fmt.Sprintf("Approximations of attention, L = %d, d = %d; points of a line: %s clusters, landmarks or frequencies",
+			all[0].length, all[0].dim, strings.Join(sizes, ", ")),
 		XLabel: "time, ms", YLabel: "relative error of the output",
 		LogX: true, LogY: true,
-		Panels: []charts.Panel{panel},
 	}
+	lowest, highest := math.Inf(1), 0.0
+	for _, c := range all {
+		f.Panels = append(f.Panels, c.panel)
+		for _, line := range c.panel.Series {
+			for _, p := range line.Points {
+				if finite(p.Y) {
+					lowest, highest = min(lowest, p.Y), max(highest, p.Y)
+				}
+			}
+		}
+		for _, l := range c.panel.Levels {
+			if finite(l.Y) {
+				lowest, highest = min(lowest, l.Y), max(highest, l.Y)
+			}
+		}
+	}
+	f.YRange = [2]float64{max(lowest/1.5, leastShown), min(highest*1.5, mostShown)}
+	if !(f.YRange[0] < f.YRange[1]) {
+		f.YRange = [2]float64{leastShown, mostShown}
+	}
+	return f
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"math"
@@ -11,6 +12,7 @@ import (
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/landmarks"
 	"github.com/seed-feabd252/randfeat/performer"
+	"github.com/seed-feabd252/randfeat/performer/audit"
 )
 
 // The stream is a text, a token at a time, with landmarks from its first tokens.
@@ -27,7 +29,7 @@ type streamed struct {
 	early, late int // bytes of the state after streamFirst tokens, or half of them all, and at the end
 	exact       int // bytes of all keys and values
 	step        time.Duration
-	audited     performer.Audited
+	audited     audit.Report
 }
 
 // stream attends over the tokens q, k and v of a whole text causally, with constant memory.
@@ -67,11 +69,11 @@ func stream[T dense.Float](in head[T], seed uint64, scale float64) (streamed, er
 	if s.late, err = bytesOf(state); err != nil {
 		return streamed{}, err
 	}
-	audits, err := performer.Audit(truth, in.q, in.k, in.v, performer.AuditOptions{Rows: streamAudited}, src, performer.Output[T](out))
+	reports, err := audit.Rows(context.Background(), truth, in.q, in.k, in.v, audit.Options{Rows: streamAudited}, src, audit.Output[T](out))
 	if err != nil {
 		return streamed{}, err
 	}
-	s.audited = audits[0]
+	s.audited = reports[0]
 	return s, nil
 }
 

@@ -39,10 +39,10 @@ func (a *attention[T]) use(form performer.Differentiable[T], heads int) (err err
 
 // redraw replaces the features of linear attention.
 func (a *attention[T]) redraw(phi rff.Map[T]) error {
-	if _, ok := a.form.(*performer.Attention[T]); !ok {
+	if _, ok := a.form.(*performer.Linear[T]); !ok {
 		return fmt.Errorf("%T has no features to redraw", a.form)
 	}
-	form, err := performer.New(phi, performer.Options{Causal: true})
+	form, err := performer.NewLinear(phi, performer.LinearOptions{Causal: true})
 	if err != nil {
 		return err
 	}

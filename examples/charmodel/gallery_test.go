@@ -15,12 +15,11 @@ import (
 
 // TestGallery trains both models for some steps.
 func TestGallery(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds")
-	}
+	gallery.Begin(t)
 	s, _, err := parse([]string{"-steps", "150", "-batch", "2", "-context", "64"}, io.Discard)
 	require.NoError(t, err)
-	from := text.Default()
+	from, err := text.Read("")
+	require.NoError(t, err)
 	if !strings.Contains(from.Title, "Opticks") {
 		t.Skip("this Go distribution ships no text")
 	}

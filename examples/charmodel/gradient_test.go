@@ -25,7 +25,7 @@ func testForms[T dense.Float](d int) map[string]forms[T] {
 			if err != nil {
 				return nil, err
 			}
-			return performer.New(f, performer.Options{Causal: true})
+			return performer.NewLinear(f, performer.LinearOptions{Causal: true})
 		}
 	}
 	return map[string]forms[T]{

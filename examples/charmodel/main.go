@@ -64,11 +64,9 @@ func run(args []string, stdout, stderr io.Writer) error {
 	if done || err != nil {
 		return err
 	}
-	from := text.Default()
-	if s.text != "" {
-		if from, err = text.Read(s.text); err != nil {
-			return err
-		}
+	from, err := text.Read(s.text)
+	if err != nil {
+		return err
 	}
 	c, err := newCorpus(from.Text, s.context)
 	if err != nil {
@@ -171,7 +169,7 @@ func (s settings) trainings(c corpus) ([]*training[float32], error) {
 		if err != nil {
 			return nil, err
 		}
-		return performer.New(f, performer.Options{Causal: true})
+		return performer.NewLinear(f, performer.LinearOptions{Causal: true})
 	}, s.source("parameters"))
 	if err != nil {
 		return nil, err

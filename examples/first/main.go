@@ -2,12 +2,14 @@
 package main
 
 import (
+	"context"
 	"flag"
 	"fmt"
 	"math/rand/v2"
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/performer"
+	"github.com/seed-feabd252/randfeat/performer/audit"
 )
 
 const about = `first finds attention of 8192 made-up tokens within 5 % of exact attention, and prints how far off it is.
@@ -17,14 +19,14 @@ func main() {
 	flag.Usage = func() { fmt.Println(about) }
 	flag.Parse()
 
-	src := rand.NewPCG(1, 2)
+	ctx, src := context.Background(), rand.NewPCG(1, 2)
 	q, k, v := tokens(8192, 8, src)
 
 	exact := performer.Exact[float64]{} // softmax(QKᵀ/√d)·V
-	found := must(performer.Within(exact, 0.05, q, k, v, performer.WithinOptions[float64]{Calls: 100}, src))
+	found := must(audit.Choose(ctx, exact, q, k, v, 0.05, audit.ChooseOptions[float64]{Calls: 100}, src))
 	out := found.Form.Forward(dense.Matrix[float64]{}, q, k, v)
 	fmt.Printf("attention of %d tokens by %s\n", out.Rows, found.Name)
-	fmt.Println(found.Audited) // how far off it is
+	fmt.Println(found.Report) // how far off it is
 }
 
 // tokens makes up queries, keys and values, a row a token. The values are the keys, so that it

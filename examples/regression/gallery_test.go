@@ -14,9 +14,7 @@ import (
 // TestGallery fits the photograph as the program does without flags, and draws one row. The numbers
 // are those of the table and of the row.
 func TestGallery(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds")
-	}
+	gallery.Begin(t)
 	photo, err := openPhoto("")
 	if err != nil {
 		t.Skip(err)

@@ -158,7 +158,7 @@ func (p photo) fit(ctx context.Context, n, m int, step func(), src rand.Source) 
 		if err != nil {
 			return portrait{}, err
 		}
-		c := choice{kernel: k.name, lengthScale: scales[s.Best], evidence: s.Scores[s.Best], noise: math.Sqrt(s.Model.Noise()[0])}
+		c := choice{kernel: k.name, lengthScale: scales[s.Best], evidence: s.Trials[s.Best].Score, noise: math.Sqrt(s.Model.Noise()[0])}
 		c.assess(s.Model, test)
 		o.choices = append(o.choices, c)
 		if c.evidence > best {

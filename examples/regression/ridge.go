@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -59,7 +60,7 @@ func kernelRidge(k kernels.Kernel, train data, x dense.Matrix[float64], lambda f
 
 // featureRidge returns φ(x)·(ΦᵀΦ + λI)⁻¹·Φᵀy, the prediction at every row of x, in O(n·D² + D³).
 func featureRidge(f rff.Map[float64], train data, x dense.Matrix[float64], lambda float64) ([]float64, error) {
-	m, err := ridge.Fit(f, train.x, dense.Of(len(train.y), 1, train.y), ridge.Options{Noise: lambda, Signal: 1, NoIntercept: true})
+	m, err := ridge.Fit(context.Background(), f, train.x, dense.Of(len(train.y), 1, train.y), ridge.Options{Noise: lambda, Prior: 1, NoIntercept: true})
 	if err != nil {
 		return nil, err
 	}

@@ -2,6 +2,7 @@
 package main
 
 import (
+	"context"
 	"flag"
 	"fmt"
 	"math"
@@ -20,14 +21,14 @@ func main() {
 	flag.Usage = func() { fmt.Println(about) }
 	flag.Parse()
 
-	src := rand.NewPCG(1, 2)
+	ctx, src := context.Background(), rand.NewPCG(1, 2)
 	x, y := rows(10000, src)
 	z, measured := rows(3, src)
 
 	length := must(ridge.MedianDistance(x, src))                      // x is n×d, y is n×1
 	w := must(orf.Draw[float64](orf.GramSchmidt{}, 256, x.Cols, src)) // 256 frequencies
 	phi := must(rff.Gaussian(w, length))                              // n×d to n×512 features
-	model := must(ridge.Fit(phi, x, y, ridge.Options{}))              // a Gaussian process
+	model := must(ridge.Fit(ctx, phi, x, y, ridge.Options{}))         // a Gaussian process
 	mean, sd := model.Predict(z)
 
 	for i := range z.Rows {

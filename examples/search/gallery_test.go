@@ -12,9 +12,7 @@ import (
 
 // TestGallery searches passages of the text as the program does without flags, with fewer queries.
 func TestGallery(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds")
-	}
+	gallery.Begin(t)
 	s := settings{seed: 1, dim: 128, words: 8, queries: 100, k: 10}
 	all, from, err := s.vectors()
 	require.NoError(t, err)

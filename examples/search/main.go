@@ -101,11 +101,9 @@ func (s settings) vectors() (x dense.Matrix[float32], from string, err error) {
 		}
 		return t.Head(0), s.x, nil
 	}
-	source := text.Default()
-	if s.text != "" {
-		if source, err = text.Read(s.text); err != nil {
-			return x, "", err
-		}
+	source, err := text.Read(s.text)
+	if err != nil {
+		return x, "", err
 	}
 	words := text.Words(source.Text)
 	const vocabulary, window = 1500, 5

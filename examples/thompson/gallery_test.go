@@ -12,9 +12,7 @@ import (
 // TestGallery searches as the program does without flags. The numbers are the first places, which
 // are random, and the best value after so many evaluations.
 func TestGallery(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds")
-	}
+	gallery.Begin(t)
 	s := settings{evaluations: 50, start: 6, candidates: 2000, frequencies: 128, noise: 0.1}
 	h, err := s.maximise(func() {}, exprand.NewSource(1))
 	require.NoError(t, err)

@@ -16,6 +16,7 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/examples/internal/clitest"
 	"github.com/seed-feabd252/randfeat/examples/internal/decoder"
+	"github.com/seed-feabd252/randfeat/examples/internal/lm"
 )
 
 // random writes a model of bytes with random parameters, and a text, and returns their paths.
@@ -25,7 +26,7 @@ func random(t *testing.T) (model, text string) {
 	c := decoder.Config{
 		Vocabulary: 256, Layers: 2, Width: 16, Heads: 4, KeyHeads: 2, HeadDim: 4, Inner: 8, Context: 64, Epsilon: 1e-5, Base: 10000,
 	}
-	m, err := decoder.New(c, exact(c), exprand.NewSource(1))
+	m, err := decoder.New(c, lm.Exact(c), exprand.NewSource(1))
 	require.NoError(t, err)
 	config, err := m.JSON()
 	require.NoError(t, err)
@@ -41,7 +42,7 @@ func random(t *testing.T) (model, text string) {
 
 func TestRun(t *testing.T) {
 	model, text := random(t)
-	for _, form := range []string{"exact", "mean", "elu", "positive:8", "landmarks:8", "landmarks:1000"} {
+	for _, form := range []string{"exact", "mean", "elu", "positive:8", "landmarks:8", "landmarks:1000", "window:4", "window:32"} {
 		out := clitest.Output(t, run, "-model", model, "-text", text, "-context", "32", "-tokens", "128",
 			"-form", form, "-prompt", "Light", "-length", "5")
 		assert.Contains(t, out, "2 layers of 4 heads of 4 coordinates")
@@ -56,12 +57,14 @@ func TestRun(t *testing.T) {
 		// Logits of random parameters are small: each of the 256 bytes is nearly as likely.
 		assert.InDelta(t, math.Log(256), exact, 0.2, form)
 		switch form {
-		case "exact", "landmarks:1000": // as many landmarks as keys are exact attention
+		case "exact", "landmarks:1000", "window:32": // as many landmarks as keys are exact attention
 			assert.InDelta(t, exact, other, 1e-4, form)
 		case "mean":
 			assert.NotEqual(t, exact, other, form)
 		}
 	}
+	clusters := clitest.Output(t, run, "-model", model, "-text", text, "-context", "32", "-tokens", "32", "-form", "clusters:8", "-length", "0")
+	assert.Contains(t, clusters, "clusters, 8")
 	one := clitest.Output(t, run, "-model", model, "-text", text, "-context", "32", "-tokens", "32", "-form", "mean", "-only", "1.2", "-length", "0")
 	assert.Contains(t, one, "mean, head 1.2")
 	assert.NotContains(t, one, "With")
@@ -88,21 +91,21 @@ func read(t *testing.T, line string, loss *float64) {
 func TestErrors(t *testing.T) {
 	model, text := random(t)
 	for want, args := range map[string]string{
-		"-h tells how to make a model":    "-model /nowhere",
-		"-context is 1":                   "-context 1",
-		"-tokens is 5":                    "-tokens 5",
-		"-length is -1":                   "-length -1",
-		"-temperature is NaN":             "-temperature NaN",
-		`-form is "fast"`:                 "-form fast",
-		`-form is "positive"`:             "-form positive",
-		`-form is "landmarks:0"`:          "-form landmarks:0",
-		`-form is "mean:3"`:               "-form mean:3",
-		`-only is "1"`:                    "-only 1",
-		`-only is "2.0", and there are 2`: "-model MODEL -only 2.0",
-		`-only is "0.4", and there are 2`: "-model MODEL -only 0.4",
-		"has 400 tokens, want more than":  "-model MODEL -text TEXT",
-		"no such file":                    "-model MODEL -text /nowhere",
-		"-prompt is empty":                "-model MODEL -text TEXT -context 32 -tokens 32 -prompt=",
+		"-h tells how to make a model":   "-model /nowhere",
+		"-context is 1":                  "-context 1",
+		"-tokens is 5":                   "-tokens 5",
+		"-length is -1":                  "-length -1",
+		"-temperature is NaN":            "-temperature NaN",
+		`-form is "fast"`:                "-form fast",
+		`-form is "positive"`:            "-form positive",
+		`-form is "landmarks:0"`:         "-form landmarks:0",
+		`-form is "mean:3"`:              "-form mean:3",
+		`-only is "1"`:                   "-only 1",
+		"there is no head 2.0 in 2":      "-model MODEL -text TEXT -context 32 -tokens 32 -only 2.0",
+		"there is no head 0.4 in 2":      "-model MODEL -text TEXT -context 32 -tokens 32 -only 0.4",
+		"has 400 tokens, want more than": "-model MODEL -text TEXT",
+		"no such file":                   "-model MODEL -text /nowhere",
+		"-prompt is empty":               "-model MODEL -text TEXT -context 32 -tokens 32 -prompt=",
 	} {
 		args = strings.NewReplacer("MODEL", model, "TEXT", text).Replace(args)
 		assert.ErrorContains(t, run(strings.Fields(args), io.Discard, io.Discard), want)

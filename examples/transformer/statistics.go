@@ -8,7 +8,7 @@ import (
 	"sync"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/examples/internal/decoder"
+	"github.com/seed-feabd252/randfeat/examples/internal/lm"
 	"github.com/seed-feabd252/randfeat/examples/internal/table"
 )
 
@@ -98,16 +98,13 @@ func total(x []float64) (s float64) {
 }
 
 // printHeads prints the statistics of all heads in the first sequence that m has read last.
-func printHeads(w io.Writer, m *decoder.Model[float32], length int) error {
+func printHeads(w io.Writer, m *lm.Model, length int) error {
 	all := make([]statistics, m.Layers*m.Heads)
 	var done sync.WaitGroup
 	for i := range all {
 		done.Go(func() {
-			q, k, _ := m.Projections(i / m.Heads)
-			h := i % m.Heads
-			kept := h / (m.Heads / m.KeyHeads)
-			all[i] = statisticsOf(q.RowRange(0, length).ColRange(h*m.HeadDim, (h+1)*m.HeadDim),
-				k.RowRange(0, length).ColRange(kept*m.HeadDim, (kept+1)*m.HeadDim))
+			q, k, _ := m.Head(i/m.Heads, i%m.Heads)
+			all[i] = statisticsOf(q.RowRange(0, length), k.RowRange(0, length))
 		})
 	}
 	done.Wait()

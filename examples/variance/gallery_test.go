@@ -11,9 +11,7 @@ import (
 
 // TestGallery measures three maps of the softmax kernel.
 func TestGallery(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes a second")
-	}
+	gallery.Begin(t)
 	s, err := options{
 		kernel: "softmax", features: "trig,positive,optimal", projection: "iid,gram-schmidt,hadamard",
 		d: 16, pairs: 8, norm: 0.7, draws: 1000, seed: 1,

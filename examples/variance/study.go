@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -60,7 +61,7 @@ func (s *study) measure(src rand.Source, step func()) (validate.Table, error) {
 	t := validate.Table{Columns: append(append([]validate.Column{}, panelColumns...), cellColumns...)}
 	for _, e := range s.estimators {
 		for _, m := range s.frequencies() {
-			compared, err := validate.Compare(s.methods(e, m, step), s.x, s.y, s.draws, validate.Options{}, src)
+			compared, err := validate.Compare(context.Background(), s.methods(e, m, step), s.x, s.y, s.draws, validate.Options{}, src)
 			if err != nil {
 				return t, fmt.Errorf("%s %s, m = %d: %w", e.kernel, e.features, m, err)
 			}

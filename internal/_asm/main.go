@@ -1,5 +1,5 @@
-// Command _asm writes the assembly of the packages of internal/compute, with its Go declarations and the
-// tables that go with it:
+// Command _asm writes the assembly of the packages of internal/compute, with its Go declarations, the
+// files that choose kernels by tier, and the tables that go with it:
 //
 //	go run -tags purego . [-dir folder] [package]
 //
@@ -31,6 +31,7 @@ import (
 	neonrankone "github.com/seed-feabd252/randfeat/internal/_asm/arm64/rankone"
 	neonscan "github.com/seed-feabd252/randfeat/internal/_asm/arm64/scan"
 	neonvecmath "github.com/seed-feabd252/randfeat/internal/_asm/arm64/vecmath"
+	"github.com/seed-feabd252/randfeat/internal/_asm/dispatch"
 	"github.com/seed-feabd252/randfeat/internal/_asm/terms"
 )
 
@@ -94,6 +95,7 @@ func main() {
 	check(flag.Set("out", filepath.Join(folder, name+"_amd64.s")))
 	check(flag.Set("stubs", filepath.Join(folder, "stubs_amd64.go")))
 	Generate()
+	check(dispatch.Write(name, folder, filepath.Join("../compute", name)))
 }
 
 func check(err error) {

@@ -3,6 +3,7 @@
 package argument
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/seed-feabd252/randfeat/dense"
@@ -22,6 +23,16 @@ func Finite[T dense.Float](name string, x dense.Matrix[T]) error {
 	return nil
 }
 
+// FiniteAll is Finite for a slice.
+func FiniteAll[T dense.Float](name string, x []T) error {
+	for i, v := range x {
+		if v-v != 0 {
+			return fmt.Errorf("%s[%d] = %v, want a finite number", name, i, v)
+		}
+	}
+	return nil
+}
+
 // Kernel reports a kernel that is nil or has parameters out of range.
 func Kernel(name string, k kernels.Kernel) error {
 	if k == nil {
@@ -31,4 +42,11 @@ func Kernel(name string, k kernels.Kernel) error {
 		return fmt.Errorf("%s is out of range: %w", name, err)
 	}
 	return nil
+}
+
+// Context panics if ctx is nil. pkg is the package that the panic names.
+func Context(pkg string, ctx context.Context) {
+	if ctx == nil {
+		panic(pkg + ": ctx is nil")
+	}
 }

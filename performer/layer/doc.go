@@ -10,7 +10,7 @@
 //
 //	p, err := layer.Draw[float32](layer.Widths{Input: 512, Heads: 8, Bias: true}, src)
 //	attention, err := performer.NewBatch[float32](8, 8, performer.Exact[float32]{})
-//	l, err := layer.New(p, attention)
+//	l, err := layer.New(p, attention, layer.Options{})
 //	out := l.Forward(dense.Matrix[float32]{}, x, performer.Sequences{})
 //
 // # Decoding
@@ -21,9 +21,21 @@
 //	state, err := l.NewState()
 //	out = l.Step(out, token, state)
 //
-// # Positions
+// # Positions and norms
 //
-// [Rotary] turns queries and keys between projections and attention, for all layers of one call:
+// Today's models turn queries and keys by rotary positions between projections and attention, and
+// some divide them by their root mean square before. [Options] has the positions, [Projections] the
+// gains of the norms, which [Read] takes from files of Qwen3, Gemma 3 and OLMo 2:
+//
+//	opts := layer.Options{Rotary: &layer.RotaryOptions{Base: 1e6}, Epsilon: 1e-6}
+//	l, err := layer.Read(file, "model.layers.0.self_attn.", attention, opts)
+//
+// The position of a token is its row within its sequence, and in Step the number of tokens before
+// it. So sequences packed one after another have positions of their own. Rows of padding before a
+// sequence may be a sequence too; scores depend on differences of positions, so that exact attention
+// sees a shift in its rounding alone. [MultiHead.At] takes any positions.
+//
+// [Rotary] is rotary positions by themselves:
 //
 //	r, err := layer.NewRotary[float32](64, layer.RotaryOptions{Base: 500000})
 //	angles = r.Angles(angles, positions)
@@ -58,4 +70,6 @@
 //     extension of large language models. ICLR 2024.
 //   - [Su et al. 2021] J. Su, Y. Lu, S. Pan, A. Murtadha, B. Wen, Y. Liu: RoFormer: enhanced
 //     transformer with rotary position embedding. Neurocomputing 568, 2024.
+//   - [Zhang & Sennrich 2019] B. Zhang, R. Sennrich: Root mean square layer normalization. NeurIPS
+//     2019.
 package layer

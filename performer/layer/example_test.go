@@ -26,7 +26,7 @@ func ExampleNew() {
 	l, err := layer.New(layer.Projections[float64]{
 		Query: w, Key: w, Value: w,
 		QueryBias: []float64{0}, KeyBias: []float64{0}, ValueBias: []float64{10},
-	}, attention)
+	}, attention, layer.Options{})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -46,7 +46,7 @@ func ExampleMultiHead() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	l, err := layer.New(p, attention)
+	l, err := layer.New(p, attention, layer.Options{})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -58,7 +58,7 @@ func ExampleMultiHead() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	again, err := layer.Read(tensors, "encoder.self_attn.", attention)
+	again, err := layer.Read(tensors, "encoder.self_attn.", attention, layer.Options{})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -95,7 +95,7 @@ func ExampleReadNamed() {
 			return "encoder.layer.0.attention." + name
 		}
 		return "" // no biases
-	}, attention)
+	}, attention, layer.Options{})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -111,7 +111,7 @@ func ExampleMultiHead_Step() {
 	heads, _ := performer.NewBatch[float64](4, 2, performer.Exact[float64]{Causal: true})
 	p, _ := layer.Draw[float64](layer.Widths{Input: 8, Heads: 4, KeyHeads: 2}, src)
 	mlp, _ := layer.Draw[float64](layer.Widths{Input: 8, Heads: 1, HeadDim: 32}, src) // Query is 32×8, Output 8×32
-	attention, _ := layer.New(p, heads)
+	attention, _ := layer.New(p, heads, layer.Options{})
 	block := func(x, attended dense.Matrix[float64]) dense.Matrix[float64] {
 		var y, up, down mat.Dense
 		y.Add(gonum.ToMat(x), gonum.ToMat(attended))
@@ -133,6 +133,38 @@ func ExampleMultiHead_Step() {
 	// 0: 0.0283 0.0283
 	// 1: -0.1610 -0.1610
 	// 2: 0.9882 0.9882
+}
+
+// A layer as in Qwen3: norms of the heads of queries and keys, then rotary positions. A token at a
+// time has the rows of the whole sequence, as the number of tokens in the state is its position.
+func ExampleOptions() {
+	heads, err := performer.NewBatch[float64](4, 2, performer.Exact[float64]{Causal: true})
+	if err != nil {
+		log.Fatal(err)
+	}
+	p, err := layer.Draw[float64](layer.Widths{Input: 8, Heads: 4, KeyHeads: 2}, exprand.NewSource(1))
+	if err != nil {
+		log.Fatal(err)
+	}
+	p.QueryNorm, p.KeyNorm = []float64{1, 2}, []float64{2, 1} // gains of the two coordinates of a head
+	l, err := layer.New(p, heads, layer.Options{Rotary: &layer.RotaryOptions{Base: 1e6}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	x := dense.Of(3, 8, []float64{7: 1, 9: 1, 16: 1, 23: 0.5}) // three tokens
+	whole := l.Forward(dense.Matrix[float64]{}, x, performer.Sequences{})
+	state, err := l.NewState()
+	if err != nil {
+		log.Fatal(err)
+	}
+	for i := range x.Rows {
+		out := l.Step(dense.Matrix[float64]{}, x.RowRange(i, i+1), state)
+		fmt.Printf("%d: %.4f %.4f\n", i, out.At(0, 0), whole.At(i, 0))
+	}
+	// Output:
+	// 0: 0.0579 0.0579
+	// 1: -0.1951 -0.1951
+	// 2: 0.0152 0.0152
 }
 
 // Queries and keys of two heads of width 4 turn by their positions; the first pair of coordinates

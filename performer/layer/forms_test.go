@@ -33,8 +33,8 @@ func positive[T dense.Float](m, d int) rff.Map[T] {
 }
 
 // linear returns linear attention with the features of phi.
-func linear[T dense.Float](phi rff.Map[T], opts performer.Options) *performer.Attention[T] {
-	return must(performer.New(phi, opts))
+func linear[T dense.Float](phi rff.Map[T], opts performer.LinearOptions) *performer.Linear[T] {
+	return must(performer.NewLinear(phi, opts))
 }
 
 // batch returns attention of so many heads.
@@ -48,17 +48,16 @@ func exactBatch[T dense.Float](heads, keyHeads int) *performer.Batch[T] {
 }
 
 // everyForm returns linear and exact attention, normalised or not, causal or not, with positive
-// features, elu+1, and the faster of two forms.
+// features and elu+1.
 func everyForm[T dense.Float](d int) []performer.Form[T] {
 	var all []performer.Form[T]
 	for _, causal := range []bool{false, true} {
 		for _, unnormalised := range []bool{false, true} {
-			o := performer.Options{Causal: causal, Unnormalised: unnormalised}
+			o := performer.LinearOptions{Causal: causal, Unnormalised: unnormalised}
 			all = append(all, linear(positive[T](32, d), o),
 				performer.Exact[T]{Causal: causal, Unnormalised: unnormalised})
 		}
-		elu := linear[T](must(rff.ELU[T](d)), performer.Options{Causal: causal})
-		all = append(all, elu, must(performer.NewAuto(elu, performer.Exact[T]{Causal: causal})))
+		all = append(all, linear[T](must(rff.ELU[T](d)), performer.LinearOptions{Causal: causal}))
 	}
 	return all
 }

@@ -3,6 +3,8 @@ package layer
 import (
 	"errors"
 	"fmt"
+	"math"
+	"slices"
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
@@ -13,19 +15,38 @@ import (
 
 // MultiHead is a multi-head attention layer. Rows x_q, x_k and x_v give
 //
-//	Q = x_q·W_Qᵀ + b_Q,  K = x_k·W_Kᵀ + b_K,  V = x_v·W_Vᵀ + b_V,
+//	Q = turn(norm(x_q·W_Qᵀ + b_Q)),  K = turn(norm(x_k·W_Kᵀ + b_K)),  V = x_v·W_Vᵀ + b_V,
 //	out = [head_0, …, head_H−1]·W_Oᵀ + b_O,
 //
 // where head_h is attention of head h of Q over its heads of K and V, in any form, by a
-// [performer.Batch]. With [performer.Exact] a MultiHead is PyTorch's nn.MultiheadAttention.
+// [performer.Batch]. turn is the rotary positions of [Options], and norm the root mean square norm
+// with the gains of [Projections], if there are any. Without them and with [performer.Exact] a
+// MultiHead is PyTorch's nn.MultiheadAttention.
 //
 // A MultiHead owns its weights. They change only when a caller writes them, through
 // Projections, which is safe as long as no other goroutine uses the layer. Otherwise a MultiHead may
 // be shared by goroutines if its forms may.
 type MultiHead[T dense.Float] struct {
 	query, key, value, output linear[T] // output has no weight if there is no W_O
+	queryNorm, keyNorm        norm[T]
+	rotary                    *Rotary[T] // nil for none
+	queriesAt, keysAt         []int      // positions of At, or nil
 	attention                 *performer.Batch[T]
-	calls                     pool.Of[memory[T]]
+	calls                     *pool.Of[memory[T]]
+}
+
+// Options are the options of [New], [Read] and [ReadNamed]: what weights do not tell. The zero value
+// has no rotary positions.
+type Options struct {
+	// Rotary turns queries and keys by rotary positions, those of [NewRotary] for heads of the
+	// layer. Key j of a sequence is at position j, query i at position i + Past, for every sequence
+	// of [performer.Sequences]; token i of a State is at position i. [MultiHead.At] gives other
+	// positions. Nil means none.
+	Rotary *RotaryOptions
+
+	// Epsilon is ε in the norms of queries and keys. Zero means 1e-6, that of Qwen3, Gemma 3 and
+	// OLMo 2.
+	Epsilon float64
 }
 
 // Projections are the weights of a [MultiHead] of H heads of queries and Hk of keys and
@@ -42,14 +63,23 @@ type Projections[T dense.Float] struct {
 	// nil.
 	QueryBias, KeyBias, ValueBias []T
 	OutputBias                    []T // or nil
+
+	// QueryNorm and KeyNorm are gains g of norms of queries and keys, each nil for none. The norm
+	//
+	//	x_j ↦ g_j·x_j/√(Σ_l x_l²/n + ε)
+	//
+	// is that of each head if there are n = d gains, as in Qwen3, and that of all heads together if
+	// there is one for each row of Query or Key, as in OLMo 2.
+	QueryNorm, KeyNorm []T
 }
 
 // New returns the layer with copies of the projections, for attention over as many heads as its
 // Batch has.
 //
-// It returns an error if attention is nil or zero or takes heads of another dimension, or if shapes do not
-// fit together. The error names the projection by its field.
-func New[T dense.Float](p Projections[T], attention *performer.Batch[T]) (*MultiHead[T], error) {
+// It returns an error if attention is nil or zero or takes heads of another dimension, if shapes do
+// not fit together, if Epsilon is not positive and finite, and in the cases of [NewRotary]. The
+// error names the field.
+func New[T dense.Float](p Projections[T], attention *performer.Batch[T], opts Options) (*MultiHead[T], error) {
 	heads, keyHeads, dim, err := headsOf(attention)
 	if err != nil {
 		return nil, err
@@ -60,13 +90,29 @@ func New[T dense.Float](p Projections[T], attention *performer.Batch[T]) (*Multi
 	if d := p.Query.Rows / heads; dim != 0 && d != dim {
 		return nil, fmt.Errorf("layer: Query is %d×%d: heads have dimension %d, but attention takes points of R^%d", p.Query.Rows, p.Query.Cols, d, dim)
 	}
-	return &MultiHead[T]{
+	epsilon := opts.Epsilon
+	if epsilon == 0 {
+		epsilon = 1e-6
+	}
+	if !(epsilon > 0) || math.IsInf(epsilon, 0) {
+		return nil, fmt.Errorf("layer: Options.Epsilon = %v, want a finite number above 0", epsilon)
+	}
+	l := &MultiHead[T]{
 		query:     newLinear(p.Query, p.QueryBias),
 		key:       newLinear(p.Key, p.KeyBias),
 		value:     newLinear(p.Value, p.ValueBias),
 		output:    newLinear(p.Output, p.OutputBias),
+		queryNorm: norm[T]{slices.Clone(p.QueryNorm), epsilon},
+		keyNorm:   norm[T]{slices.Clone(p.KeyNorm), epsilon},
 		attention: attention,
-	}, nil
+		calls:     new(pool.Of[memory[T]]),
+	}
+	if opts.Rotary != nil {
+		if l.rotary, err = NewRotary[T](p.Query.Rows/heads, *opts.Rotary); err != nil {
+			return nil, err
+		}
+	}
+	return l, nil
 }
 
 // errNoLayer is the error of a MultiHead that no constructor has made.
@@ -103,6 +149,7 @@ func (l *MultiHead[T]) Projections() Projections[T] {
 	return Projections[T]{
 		Query: l.query.weight, Key: l.key.weight, Value: l.value.weight, Output: l.output.weight,
 		QueryBias: l.query.bias, KeyBias: l.key.bias, ValueBias: l.value.bias, OutputBias: l.output.bias,
+		QueryNorm: l.queryNorm.gain, KeyNorm: l.keyNorm.gain,
 	}
 }
 
@@ -117,16 +164,16 @@ func (l *MultiHead[T]) Forward(dst, x dense.Matrix[T], s performer.Sequences) de
 // returns; a zero dst is allocated. Rows of k and v that do not count may hold anything.
 //
 // Beyond the time and memory of attention, ForwardCross takes the time of the products with the
-// weights and holds Q, K, V and the heads. It allocates nothing once that memory is there. dst may
-// be exactly one of q, k and v, or disjoint from all of them. ForwardCross panics with the shapes
-// if they do not fit, and in the cases of [performer.Batch.ForwardSequences].
+// weights and holds Q, K, V, the heads and the turns of their positions, which are computed anew
+// where positions differ from those of the last call. It allocates nothing once that memory is
+// there. dst may be exactly one of q, k and v, or disjoint from all of them. ForwardCross panics
+// with the shapes if they do not fit, and in the cases of [performer.Batch.ForwardSequences].
 func (l *MultiHead[T]) ForwardCross(dst, q, k, v dense.Matrix[T], s performer.Sequences) dense.Matrix[T] {
 	l.check(q, k, v)
 	_, _, _, out := l.Dims()
 	dst = dense.Ensure(dst, q.Rows, out)
 	c := l.calls.Get()
-	queries := l.query.applyTo(&c.q, q)
-	keys, values := l.key.applyTo(&c.k, k), l.value.applyTo(&c.v, v)
+	queries, keys, values := l.project(c, q, k, v, s, false)
 	if l.output.none() {
 		l.attention.ForwardSequences(dst, queries, keys, values, s)
 	} else {
@@ -135,6 +182,19 @@ func (l *MultiHead[T]) ForwardCross(dst, q, k, v dense.Matrix[T], s performer.Se
 	}
 	l.calls.Put(c)
 	return dst
+}
+
+// project returns what attention takes. It keeps what backward needs if keep is true.
+func (l *MultiHead[T]) project(c *memory[T], q, k, v dense.Matrix[T], s performer.Sequences, keep bool) (queries, keys, values dense.Matrix[T]) {
+	queries, keys, values = l.query.applyTo(&c.q.rows, q), l.key.applyTo(&c.k.rows, k), l.value.applyTo(&c.v, v)
+	l.queryNorm.apply(&c.q.normCall, queries, keep)
+	l.keyNorm.apply(&c.k.normCall, keys, keep)
+	if l.rotary != nil {
+		c.queries, c.keys = l.angles(c, q.Rows, k.Rows, s)
+		c.queries.Turn(queries)
+		c.keys.Turn(keys)
+	}
+	return queries, keys, values
 }
 
 // check panics unless the rows are of the dimensions of the layer and keys are as many
@@ -152,10 +212,22 @@ func (l *MultiHead[T]) check(q, k, v dense.Matrix[T]) {
 
 // memory is the memory of one call: Q, K, V, the heads, and gradients.
 type memory[T dense.Float] struct {
-	q, k, v, heads, dq, dk, dv, dheads scratch.Buffer[T]
+	q, k                         points[T]
+	v, heads, dq, dk, dv, dheads scratch.Buffer[T]
+
+	before        int       // tokens before those of this call, in Step
+	positions     []int     // in list
+	queries, keys Angles[T] // of this call
 
 	rows []int             // with a gradient
 	x, y scratch.Buffer[T] // copies of such rows
+}
+
+// points is the memory of queries, or of keys.
+type points[T dense.Float] struct {
+	rows scratch.Buffer[T]
+	normCall[T]
+	placed[T]
 }
 
 // linear is the map x ↦ x·weightᵀ + bias on rows.

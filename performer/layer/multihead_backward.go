@@ -26,19 +26,19 @@ func (l *MultiHead[T]) Backward(dx dense.Matrix[T], dw *Projections[T], x, dout 
 // BackwardCross writes the gradients of L = Σ_ic dout_ic·out_ic, where ForwardCross makes out
 // (Lq×E_out) of q (Lq×E), k (Lk×E_k) and v (Lk×E_v). Gradients with respect to q, k and v go into
 // dq, dk and dv, which BackwardCross returns; zero ones are allocated. Gradients with respect to
-// weights and biases go into dw, unless dw is nil. dw gets the shapes of Projections: missing
-// matrices and biases are allocated, and those that the layer does not have become zero or nil. So
+// weights, biases and gains go into dw, unless dw is nil. dw gets the shapes of Projections: missing
+// matrices and vectors are allocated, and those that the layer does not have become zero or nil. So
 // dw.Parameters has the order of Parameters.
 //
 // The gradient of a row of padding, whose key does not count and whose row of dout is zero, is
 // zero. Neither the content of padding nor its length changes one bit of any other gradient.
 //
 // Beyond the time and memory of attention, BackwardCross takes the time of the products with the
-// weights, twice with dw. It holds Q, K, V, the heads and their gradients, and copies of the rows
-// whose gradients are not zero if such rows do not follow one another. BackwardCross allocates
-// nothing once that memory is there. dq, dk and dv may each be exactly the input of its name, and
-// one of them exactly dout, where shapes allow; they must not overlap otherwise. BackwardCross
-// panics with the shapes if they do not fit, and in the cases of
+// weights, twice with dw. It holds Q, K, V, the heads and their gradients, Q and K before norms, and
+// copies of the rows whose gradients are not zero if such rows do not follow one another.
+// BackwardCross allocates nothing once that memory is there. dq, dk and dv may each be exactly the
+// input of its name, and one of them exactly dout, where shapes allow; they must not overlap
+// otherwise. BackwardCross panics with the shapes if they do not fit, and in the cases of
 // [performer.Batch.BackwardSequences].
 func (l *MultiHead[T]) BackwardCross(dq, dk, dv dense.Matrix[T], dw *Projections[T], q, k, v, dout dense.Matrix[T], s performer.Sequences) (_, _, _ dense.Matrix[T]) {
 	c := l.backward(dw, q, k, v, dout, s)
@@ -72,7 +72,7 @@ func (l *MultiHead[T]) backward(dw *Projections[T], q, k, v, dout dense.Matrix[T
 			dout.Rows, dout.Cols, q.Rows, q.Cols, q.Rows, out))
 	}
 	c := l.calls.Get()
-	queries, keys, values := l.query.applyTo(&c.q, q), l.key.applyTo(&c.k, k), l.value.applyTo(&c.v, v)
+	queries, keys, values := l.project(c, q, k, v, s, true)
 	dheads := dout
 	if !l.output.none() {
 		width := l.output.weight.Cols
@@ -92,6 +92,16 @@ func (l *MultiHead[T]) backward(dw *Projections[T], q, k, v, dout dense.Matrix[T
 	c.dv.Shape(values.Rows, values.Cols)
 	dq, dk, dv := c.dq.Rows(q.Rows), c.dk.Rows(k.Rows), c.dv.Rows(v.Rows)
 	l.attention.BackwardSequences(dq, dk, dv, queries, keys, values, dheads, s)
+	if l.rotary != nil {
+		c.queries.TurnBack(dq)
+		c.keys.TurnBack(dk)
+	}
+	var queryNorm, keyNorm *[]T
+	if dw != nil {
+		queryNorm, keyNorm = &dw.QueryNorm, &dw.KeyNorm
+	}
+	l.queryNorm.backward(&c.q.normCall, dq, "QueryNorm", queryNorm)
+	l.keyNorm.backward(&c.k.normCall, dk, "KeyNorm", keyNorm)
 	if dw != nil {
 		c.parameters("Query", &l.query, &dw.Query, &dw.QueryBias, q, dq)
 		c.parameters("Key", &l.key, &dw.Key, &dw.KeyBias, k, dk)

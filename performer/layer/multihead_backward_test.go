@@ -63,7 +63,7 @@ func TestMultiHeadBackwardIsTheDerivative(t *testing.T) {
 			}
 		}
 		for _, form := range everyForm[float64](d) {
-			l := must(layer.New(p, batch(heads, keyHeads, form)))
+			l := must(layer.New(p, batch(heads, keyHeads, form), layer.Options{}))
 			require.NoError(t, l.CanBackward())
 			eq, ek, ev, out := l.Dims()
 			q, k, v := densetest.Normal[float64](rng, lq, eq, 0, 1), densetest.Normal[float64](rng, lk, ek, 0, 1), densetest.Normal[float64](rng, lk, ev, 0, 1)
@@ -138,8 +138,8 @@ func TestMultiHeadBackwardOfBothTypes(t *testing.T) {
 	for at, m := range p.Parameters() {
 		dense.Copy(q.Parameters()[at].Value, m.Value)
 	}
-	got := must(layer.New(p, exactBatch[float32](4, 2))).Backward(dense.Matrix[float32]{}, dw, x, g, s)
-	dx := must(layer.New(q, exactBatch[float64](4, 2))).Backward(none, want, dense.Copy(none, x), dense.Copy(none, g), s)
+	got := must(layer.New(p, exactBatch[float32](4, 2), layer.Options{})).Backward(dense.Matrix[float32]{}, dw, x, g, s)
+	dx := must(layer.New(q, exactBatch[float64](4, 2), layer.Options{})).Backward(none, want, dense.Copy(none, x), dense.Copy(none, g), s)
 	all, wants := append(dw.Parameters(), layer.Parameter[float32]{"x", got}), append(want.Parameters(), layer.Parameter[float64]{"x", dx})
 	for at, m := range wants {
 		for i, y := range m.Value.Data {
@@ -154,7 +154,7 @@ func TestMultiHeadBackwardAllocatesNothing(t *testing.T) {
 	}
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	w := layer.Widths{Input: 16, Heads: 4, KeyHeads: 2, Bias: true}
-	l := must(layer.New(must(layer.Draw[float32](w, source(254))), batch(4, 2, linear[float32](must(rff.ELU[float32](4)), performer.Options{}))))
+	l := must(layer.New(must(layer.Draw[float32](w, source(254))), batch(4, 2, linear[float32](must(rff.ELU[float32](4)), performer.LinearOptions{})), layer.Options{}))
 	x := densetest.Normal[float32](rand.New(source(255)), 100, 16, 0, 1)
 	dx, dw, s := dense.New[float32](100, 16), new(layer.Projections[float32]), performer.Sequences{Queries: []int{30, 70}, Valid: make([]bool, 100)}
 	for j := range s.Valid {
@@ -166,7 +166,7 @@ func TestMultiHeadBackwardAllocatesNothing(t *testing.T) {
 }
 
 func TestMultiHeadBackwardErrors(t *testing.T) {
-	l := must(layer.New(goldenProjections[float32](), exactBatch[float32](2, 2)))
+	l := must(layer.New(goldenProjections[float32](), exactBatch[float32](2, 2), layer.Options{}))
 	mat := dense.New[float32]
 	var none dense.Matrix[float32]
 	for want, f := range map[string]func(){
@@ -185,7 +185,7 @@ func TestMultiHeadBackwardErrors(t *testing.T) {
 	} {
 		assert.PanicsWithValue(t, want, f)
 	}
-	underivedLayer := must(layer.New(goldenProjections[float32](), batch(2, 2, linear(underived[float32](2), performer.Options{}))))
+	underivedLayer := must(layer.New(goldenProjections[float32](), batch(2, 2, linear(underived[float32](2), performer.LinearOptions{})), layer.Options{}))
 	const why = "performer: queries: layer_test.opaque[float32] has no derivatives, want an rff.Differentiable"
 	assert.EqualError(t, underivedLayer.CanBackward(), why)
 	assert.PanicsWithValue(t, why, func() { underivedLayer.Backward(none, nil, mat(5, 4), mat(5, 4), performer.Sequences{}) })
@@ -194,7 +194,7 @@ func TestMultiHeadBackwardErrors(t *testing.T) {
 	p := goldenProjections[float32]()
 	p.Output, p.OutputBias, p.QueryBias, p.KeyBias, p.ValueBias = none, nil, nil, nil, nil
 	dw := &layer.Projections[float32]{Output: mat(4, 4), QueryBias: make([]float32, 4)}
-	must(layer.New(p, exactBatch[float32](2, 2))).Backward(none, dw, mat(5, 4), mat(5, 4), performer.Sequences{})
+	must(layer.New(p, exactBatch[float32](2, 2), layer.Options{})).Backward(none, dw, mat(5, 4), mat(5, 4), performer.Sequences{})
 	assert.Len(t, dw.Parameters(), 3)
 	assert.Nil(t, dw.QueryBias)
 }

@@ -36,6 +36,7 @@ var (
 	modelBiases     = [3]string{"q_proj.bias", "k_proj.bias", "v_proj.bias"}
 	modelOutputs    = [2]string{"o_proj.", "out_proj."}
 	attnMasks       = [2]string{"bias", "masked_bias"}
+	normWeights     = [2]string{"q_norm.weight", "k_norm.weight"}
 )
 
 // Read takes the projections of a layer around attention from a file that safetensors.Read has
@@ -59,35 +60,41 @@ var (
 //	bias, masked_bias                             masks, which Read ignores
 //
 // or, without an output projection, W_query.weight, W_key.weight and W_value.weight, with or
-// without W_query.bias, W_key.bias and W_value.bias. All names begin with the prefix, such as
+// without W_query.bias, W_key.bias and W_value.bias. With any of them there may be
+//
+//	q_norm.weight, k_norm.weight                  gains of the norms of queries and keys
+//
+// as in Qwen3, Gemma 3 and OLMo 2. Files of Gemma hold the gains less 1, which is for the caller to
+// add, through Projections. All names begin with the prefix, such as
 // "model.layers.0.self_attn."; Read ignores tensors whose names do not. In in_proj_weight keys and
 // values have one dimension a head. Rows belong to outputs, but to inputs where c_attn.weight of E
 // columns for all queries is E×3E or, with Hk heads of keys for H of queries, E×(1 + 2·Hk/H)·E:
 // such are the weights of GPT-2's Conv1D, and Read transposes c_attn.weight and c_proj.weight.
-// Elements of type F64, F32, F16 and BF16 are converted to T. What a model does between projections
-// and attention, such as the rotation of positions in Llama, is not in the file, and not in the
-// layer. The format has no checksum: weights that were damaged are other weights.
+// Elements of type F64, F32, F16 and BF16 are converted to T. Rotary positions and the ε of norms
+// are not in the file: the caller gives them in the options, as the model's config.json has them.
+// The format has no checksum: weights that were damaged are other weights.
 //
 // Read returns an error if attention is nil or zero, or f is nil; if a tensor is missing, has
 // another shape or type, or has the prefix and is not in this list; and in the cases of [New]. The
 // error names the tensor.
-func Read[T dense.Float](f *safetensors.File, prefix string, attention *performer.Batch[T]) (*MultiHead[T], error) {
+func Read[T dense.Float](f *safetensors.File, prefix string, attention *performer.Batch[T], opts Options) (*MultiHead[T], error) {
 	t, err := newTensors(f, prefix, attention)
 	if err != nil {
 		return nil, err
 	}
 	p := t.projections()
+	t.takeNorms(&p, [2]string{t.named(normWeights[0]), t.named(normWeights[1])})
 	t.allTaken()
 	if t.err != nil {
 		return nil, fmt.Errorf("layer: %w", t.err)
 	}
-	return New(p, attention)
+	return New(p, attention, opts)
 }
 
 // ReadNamed is [Read] for other names of tensors. It calls name with each of the names that
 // [Projections.Parameters] gives,
 //
-//	q_proj_weight, q_proj_bias, k_proj_weight, …, out_proj.weight, out_proj.bias
+//	q_proj_weight, q_proj_bias, k_proj_weight, …, out_proj.bias, q_norm.weight, k_norm.weight
 //
 // and takes the tensor with the name that is returned, from anywhere in the file; "" means none. One
 // name for all three weights stands for a tensor like c_attn.weight of Read, in either layout, and
@@ -96,7 +103,7 @@ func Read[T dense.Float](f *safetensors.File, prefix string, attention *performe
 //
 // The weights of queries, keys and values are necessary. Without out_proj.weight the layer has no
 // output projection. If queries, keys or values have a bias, those without have a bias of zero.
-func ReadNamed[T dense.Float](f *safetensors.File, name func(parameter string) string, attention *performer.Batch[T]) (*MultiHead[T], error) {
+func ReadNamed[T dense.Float](f *safetensors.File, name func(parameter string) string, attention *performer.Batch[T], opts Options) (*MultiHead[T], error) {
 	if name == nil {
 		return nil, errors.New("layer: name is nil")
 	}
@@ -126,10 +133,11 @@ func ReadNamed[T dense.Float](f *safetensors.File, name func(parameter string) s
 	if output := name(outProjWeight); output != "" {
 		t.takeOutput(&p, output, name(outProjBias), byInputs)
 	}
+	t.takeNorms(&p, [2]string{name(normWeights[0]), name(normWeights[1])})
 	if t.err != nil {
 		return nil, fmt.Errorf("layer: %w", t.err)
 	}
-	return New(p, attention)
+	return New(p, attention, opts)
 }
 
 // newTensors returns the tensors of a file whose names begin with the prefix.
@@ -187,6 +195,11 @@ func (l *MultiHead[T]) Write(w io.Writer, prefix string) error {
 		put(outProjWeight, []int{p.Output.Rows, p.Output.Cols}, p.Output.Data)
 		if p.OutputBias != nil {
 			put(outProjBias, []int{len(p.OutputBias)}, p.OutputBias)
+		}
+	}
+	for i, gain := range [2][]T{p.QueryNorm, p.KeyNorm} {
+		if gain != nil {
+			put(normWeights[i], []int{len(gain)}, gain)
 		}
 	}
 	if err == nil {

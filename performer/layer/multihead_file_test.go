@@ -47,7 +47,7 @@ func testMultiHeadFile[T dense.Float](t *testing.T) {
 		if c.widths.KeyHeads == 0 {
 			keyHeads = c.widths.Heads
 		}
-		l := must(layer.New(p, exactBatch[T](c.widths.Heads, keyHeads)))
+		l := must(layer.New(p, exactBatch[T](c.widths.Heads, keyHeads), layer.Options{}))
 		var file bytes.Buffer
 		require.NoError(t, l.Write(&file, prefix))
 		content := must(safetensors.Read(bytes.NewReader(file.Bytes())))
@@ -60,10 +60,68 @@ func testMultiHeadFile[T dense.Float](t *testing.T) {
 		}
 		assert.Len(t, content.Tensors, len(names))
 
-		got, err := layer.Read(content, prefix, exactBatch[T](c.widths.Heads, keyHeads))
+		got, err := layer.Read(content, prefix, exactBatch[T](c.widths.Heads, keyHeads), layer.Options{})
 		require.NoError(t, err)
 		assert.Equal(t, l.Projections(), got.Projections(), "%+v", c.widths)
 	}
+}
+
+// Gains of norms are tensors of their own, beside weights of any names, and are written as they were
+// read.
+func TestMultiHeadNormFile(t *testing.T) {
+	densetest.Both(t, testMultiHeadNormFile[float32], testMultiHeadNormFile[float64])
+}
+
+func testMultiHeadNormFile[T dense.Float](t *testing.T) {
+	attention, opts := exactBatch[T](4, 2), layer.Options{Rotary: &layer.RotaryOptions{}, Epsilon: 1e-5}
+	x := sines[T](5, 8, 0.3)
+	for _, name := range sortedBetween {
+		for _, w := range []layer.Widths{
+			{Input: 8, Heads: 4, KeyHeads: 2, HeadDim: 4, Bias: true},
+			{Input: 8, Heads: 4, KeyHeads: 2, HeadDim: 4, HeadValues: 3},
+			{Input: 8, Heads: 4, KeyHeads: 2, HeadDim: 4, NoOutput: true},
+		} {
+			l := must(layer.New(drawnBetween[T](name, w, 270), attention, opts))
+			var file bytes.Buffer
+			require.NoError(t, l.Write(&file, "a."))
+			got, err := layer.Read(must(safetensors.Read(&file)), "a.", attention, opts)
+			require.NoError(t, err)
+			assert.Equal(t, l.Projections(), got.Projections(), "%s, %+v", name, w)
+			assert.Equal(t, l.Forward(dense.Matrix[T]{}, x, performer.Sequences{}), got.Forward(dense.Matrix[T]{}, x, performer.Sequences{}))
+		}
+	}
+
+	// Names of Qwen3, Gemma 3 and OLMo 2, and a function that gives other names.
+	p := drawnBetween[T]("row norms", layer.Widths{Input: 8, Heads: 4, KeyHeads: 2, HeadDim: 4}, 271)
+	want := must(layer.New(p, attention, opts)).Projections()
+	file := &safetensors.File{Tensors: map[string]safetensors.Tensor{}}
+	names := map[string]string{
+		"q_proj_weight": "q_proj.weight", "k_proj_weight": "k_proj.weight", "v_proj_weight": "v_proj.weight", "out_proj.weight": "o_proj.weight",
+		"q_norm.weight": "q_norm.weight", "k_norm.weight": "k_norm.weight",
+	}
+	for _, m := range p.Parameters() {
+		shape := []int{m.Value.Rows, m.Value.Cols}
+		if m.Value.Rows == 1 {
+			shape = shape[1:]
+		}
+		file.Tensors["model.layers.0.self_attn."+names[m.Name]] = must(safetensors.FromFloats(shape, m.Value.Data))
+	}
+	assert.Equal(t, want, must(layer.Read(file, "model.layers.0.self_attn.", attention, opts)).Projections())
+	named := func(parameter string) string {
+		if name := names[parameter]; name != "" {
+			return "model.layers.0.self_attn." + name
+		}
+		return ""
+	}
+	assert.Equal(t, want, must(layer.ReadNamed(file, named, attention, opts)).Projections())
+	names["k_norm.weight"] = ""
+	want.KeyNorm = nil
+	assert.Equal(t, want, must(layer.ReadNamed(file, named, attention, opts)).Projections())
+	names["k_norm.weight"] = "k_nrom.weight"
+	_, err := layer.ReadNamed(file, named, attention, opts)
+	assert.EqualError(t, err, `layer: tensor "model.layers.0.self_attn.k_nrom.weight" is missing`)
+	_, err = layer.Read(file, "model.layers.0.self_attn.", attention, layer.Options{Epsilon: -1})
+	assert.EqualError(t, err, "layer: Options.Epsilon = -1, want a finite number above 0")
 }
 
 // The state dict of PyTorch, beside the tensors of another layer.
@@ -77,9 +135,9 @@ func TestReadMultiHeadOfPyTorch(t *testing.T) {
 		"b.in_proj_weight":  tensor([]int{1}, []float64{1}),
 		"norm.weight":       tensor([]int{1}, []float64{1}),
 	}}
-	l, err := layer.Read(file, "a.", exactBatch[float64](2, 2))
+	l, err := layer.Read(file, "a.", exactBatch[float64](2, 2), layer.Options{})
 	require.NoError(t, err)
-	want := must(layer.New(p, exactBatch[float64](2, 2)))
+	want := must(layer.New(p, exactBatch[float64](2, 2), layer.Options{}))
 	assert.Equal(t, want.Projections(), l.Projections())
 
 	var again bytes.Buffer
@@ -91,7 +149,7 @@ func TestReadMultiHeadOfPyTorch(t *testing.T) {
 	require.NoError(t, safetensors.Write(&only, file))
 	assert.Equal(t, only.Bytes(), again.Bytes(), "what is read is written")
 
-	single, err := layer.Read(whole, "a.", exactBatch[float32](2, 2))
+	single, err := layer.Read(whole, "a.", exactBatch[float32](2, 2), layer.Options{})
 	require.NoError(t, err)
 	assert.Equal(t, goldenProjections[float32]().Key.Clone(), single.Projections().Key, "rounded to float32")
 }
@@ -126,9 +184,9 @@ func TestReadModels(t *testing.T) {
 		{"whisper", with("out_proj", "q_proj", "v_proj", "out_proj"), whisper},
 		{"llama", with("o_proj"), llama},
 	} {
-		got, err := layer.Read(c.file, "", exactBatch[float64](2, 2))
+		got, err := layer.Read(c.file, "", exactBatch[float64](2, 2), layer.Options{})
 		require.NoError(t, err, c.name)
-		assert.Equal(t, must(layer.New(c.want, exactBatch[float64](2, 2))).Projections(), got.Projections(), c.name)
+		assert.Equal(t, must(layer.New(c.want, exactBatch[float64](2, 2), layer.Options{})).Projections(), got.Projections(), c.name)
 	}
 
 	bert := map[string]string{
@@ -154,21 +212,21 @@ func TestReadModels(t *testing.T) {
 		for _, parameter := range read.without {
 			bert[parameter] = ""
 		}
-		got, err := layer.ReadNamed(file, named, exactBatch[float64](2, 2))
+		got, err := layer.ReadNamed(file, named, exactBatch[float64](2, 2), layer.Options{})
 		require.NoError(t, err)
-		assert.Equal(t, must(layer.New(read.want, exactBatch[float64](2, 2))).Projections(), got.Projections())
+		assert.Equal(t, must(layer.New(read.want, exactBatch[float64](2, 2), layer.Options{})).Projections(), got.Projections())
 	}
 	bert["out_proj.weight"] = ""
-	got, err := layer.ReadNamed(file, named, exactBatch[float64](2, 2))
+	got, err := layer.ReadNamed(file, named, exactBatch[float64](2, 2), layer.Options{})
 	require.NoError(t, err)
 	assert.Zero(t, got.Projections().Output.Rows)
 	bert["v_proj_bias"] = "self.vale.bias"
-	_, err = layer.ReadNamed(file, named, exactBatch[float64](2, 2))
+	_, err = layer.ReadNamed(file, named, exactBatch[float64](2, 2), layer.Options{})
 	assert.EqualError(t, err, `layer: tensor "self.vale.bias" is missing`)
 	bert["k_proj_weight"] = ""
-	_, err = layer.ReadNamed(file, named, exactBatch[float64](2, 2))
+	_, err = layer.ReadNamed(file, named, exactBatch[float64](2, 2), layer.Options{})
 	assert.EqualError(t, err, "layer: name gives none for k_proj_weight, want the name of a tensor")
-	_, err = layer.ReadNamed[float64](nil, named, exactBatch[float64](2, 2))
+	_, err = layer.ReadNamed[float64](nil, named, exactBatch[float64](2, 2), layer.Options{})
 	assert.EqualError(t, err, "layer: f is nil")
 }
 
@@ -211,9 +269,9 @@ func testReadGPT2[T dense.Float](t *testing.T) {
 	}
 	x, s := sines[T](6, 4, 0.25), performer.Sequences{Queries: []int{3, 3}}
 	attention := batch[T](2, 2, performer.Exact[T]{Causal: true})
-	byPrefix := must(layer.Read(gpt2(), "h.0.attn.", attention))
+	byPrefix := must(layer.Read(gpt2(), "h.0.attn.", attention, layer.Options{}))
 	requireGolden(t, want, byPrefix.Forward(dense.Matrix[T]{}, x, s), "Read")
-	byName := must(layer.ReadNamed(gpt2(), gpt2Names, attention))
+	byName := must(layer.ReadNamed(gpt2(), gpt2Names, attention, layer.Options{}))
 	assert.Equal(t, byPrefix.Projections(), byName.Projections())
 
 	// With nn.Linear in place of Conv1D weights are transposed and names the same.
@@ -222,15 +280,15 @@ func testReadGPT2[T dense.Float](t *testing.T) {
 		w := dense.Transpose(dense.Matrix[float64]{}, dense.Of(shape[0], shape[1], must(safetensors.Floats[float64](linear.Tensors[name]))))
 		linear.Tensors[name] = tensor([]int{w.Rows, w.Cols}, w.Data)
 	}
-	assert.Equal(t, byPrefix.Projections(), must(layer.Read(linear, "h.0.attn.", attention)).Projections())
-	assert.Equal(t, byPrefix.Projections(), must(layer.ReadNamed(linear, gpt2Names, attention)).Projections())
+	assert.Equal(t, byPrefix.Projections(), must(layer.Read(linear, "h.0.attn.", attention, layer.Options{})).Projections())
+	assert.Equal(t, byPrefix.Projections(), must(layer.ReadNamed(linear, gpt2Names, attention, layer.Options{})).Projections())
 
 	// Heads that share keys: 4 columns for queries, 2 for keys, 2 for values.
 	shared := &safetensors.File{Tensors: map[string]safetensors.Tensor{
 		"c_attn.weight": tensor([]int{4, 8}, sines[float64](4, 8, 2).Data),
 		"c_proj.weight": tensor([]int{4, 4}, sines[float64](4, 4, 4).Data),
 	}}
-	l := must(layer.Read(shared, "", batch[T](2, 1, performer.Exact[T]{})))
+	l := must(layer.Read(shared, "", batch[T](2, 1, performer.Exact[T]{}), layer.Options{}))
 	all := dense.Transpose(dense.Matrix[T]{}, sines[T](4, 8, 2))
 	assert.Equal(t, all.RowRange(4, 6).Clone(), l.Projections().Key)
 	assert.Equal(t, all.RowRange(6, 8).Clone(), l.Projections().Value)
@@ -255,12 +313,12 @@ func TestReadGPT2Errors(t *testing.T) {
 			n *= side
 		}
 		f.Tensors["h.0.attn."+c.name] = tensor(c.shape, make([]float64, n))
-		_, err := layer.Read(f, "h.0.attn.", exactBatch[float64](2, 2))
+		_, err := layer.Read(f, "h.0.attn.", exactBatch[float64](2, 2), layer.Options{})
 		assert.EqualError(t, err, "layer: tensor "+want)
-		_, err = layer.ReadNamed(f, gpt2Names, exactBatch[float64](2, 2))
+		_, err = layer.ReadNamed(f, gpt2Names, exactBatch[float64](2, 2), layer.Options{})
 		assert.EqualError(t, err, "layer: tensor "+want)
 	}
-	_, err := layer.ReadNamed(gpt2(), nil, exactBatch[float64](2, 2))
+	_, err := layer.ReadNamed(gpt2(), nil, exactBatch[float64](2, 2), layer.Options{})
 	assert.EqualError(t, err, "layer: name is nil")
 }
 
@@ -268,15 +326,15 @@ func TestReadGPT2Errors(t *testing.T) {
 func TestZeroBatch(t *testing.T) {
 	const want = "layer: attention is a zero Batch, want one of NewBatch"
 	zero := new(performer.Batch[float64])
-	_, err := layer.New(goldenProjections[float64](), zero)
+	_, err := layer.New(goldenProjections[float64](), zero, layer.Options{})
 	assert.EqualError(t, err, want)
-	_, err = layer.Read(gpt2(), "h.0.attn.", zero)
+	_, err = layer.Read(gpt2(), "h.0.attn.", zero, layer.Options{})
 	assert.EqualError(t, err, want)
-	_, err = layer.ReadNamed(gpt2(), gpt2Names, zero)
+	_, err = layer.ReadNamed(gpt2(), gpt2Names, zero, layer.Options{})
 	assert.EqualError(t, err, want)
 	p := goldenProjections[float64]()
 	p.Key.Data = p.Key.Data[:15]
-	_, err = layer.New(p, exactBatch[float64](2, 2))
+	_, err = layer.New(p, exactBatch[float64](2, 2), layer.Options{})
 	assert.EqualError(t, err, "layer: Key: dense: 15 elements cannot hold a 4×4 matrix of stride 4")
 }
 
@@ -330,7 +388,9 @@ func TestReadMultiHeadErrors(t *testing.T) {
 		`tensor "x.k_proj.weight" is missing`:                                                       {model, "k_proj.weight", nil},
 		`tensor "x.o_proj.weight" is missing`:                                                       {model, "o_proj.weight", nil},
 		`tensor "x.v_proj.bias" has shape [3], want [4]`:                                            {model, "v_proj.bias", zeros(3)},
-		`tensor "x.q_norm.weight" is none of this layer`:                                            {model, "q_norm.weight", zeros(2)},
+		`tensor "x.q_norm.bias" is none of this layer`:                                              {model, "q_norm.bias", zeros(2)},
+		`tensor "x.q_norm.weight" has shape [3], want [2] for a head or [4] for all heads`:          {model, "q_norm.weight", zeros(3)},
+		`tensor "x.k_norm.weight" has shape [2 2], want [2] for a head or [4] for all heads`:        {good, "k_norm.weight", zeros(2, 2)},
 		`tensor "x.out_proj.weight" is none of this layer`:                                          {bare, "out_proj.weight", zeros(4, 4)},
 	} {
 		all := contents{}
@@ -341,12 +401,12 @@ func TestReadMultiHeadErrors(t *testing.T) {
 		if tensor, ok := c.to.(safetensors.Tensor); ok {
 			all["x."+c.name] = tensor
 		}
-		_, err := layer.Read(&safetensors.File{Tensors: all}, "x.", exactBatch[float32](2, 2))
+		_, err := layer.Read(&safetensors.File{Tensors: all}, "x.", exactBatch[float32](2, 2), layer.Options{})
 		assert.EqualError(t, err, "layer: "+want)
 	}
-	_, err := layer.Read(nil, "", exactBatch[float32](2, 2))
+	_, err := layer.Read(nil, "", exactBatch[float32](2, 2), layer.Options{})
 	assert.EqualError(t, err, "layer: f is nil")
-	_, err = layer.Read[float32](&safetensors.File{}, "", nil)
+	_, err = layer.Read[float32](&safetensors.File{}, "", nil, layer.Options{})
 	assert.EqualError(t, err, "layer: attention is nil")
 
 	l := must(layer.NewLinearSelfAttention[float32](2, 2, true, source(1)))

@@ -8,8 +8,9 @@ import (
 )
 
 // NewState returns an empty [performer.State] of the heads of the layer, for Step. Snapshot,
-// Rollback, Merge and bytes of the state are those of the layer. NewState returns the errors of
-// [performer.Batch.NewState].
+// Rollback, Merge and bytes of the state are those of the layer. Tokens that Merge takes over keep
+// the rotary positions with which they were taken in, which [MultiHead.At] chooses. NewState returns
+// the errors of [performer.Batch.NewState].
 func (l *MultiHead[T]) NewState() (*performer.State[T], error) {
 	if l.attention == nil {
 		return nil, errNoLayer
@@ -34,7 +35,11 @@ func (l *MultiHead[T]) Step(dst, x dense.Matrix[T], s *performer.State[T]) dense
 	_, _, _, out := l.Dims()
 	dst = dense.Ensure(dst, x.Rows, out)
 	c := l.calls.Get()
-	q, k, v := l.query.applyTo(&c.q, x), l.key.applyTo(&c.k, x), l.value.applyTo(&c.v, x)
+	if s != nil {
+		c.before = s.Len()
+	}
+	q, k, v := l.project(c, x, x, x, performer.Sequences{}, false)
+	c.before = 0
 	if l.output.none() {
 		s.Step(dst, q, k, v)
 	} else {

@@ -19,11 +19,11 @@ import (
 // Without the Rollback it does not.
 func TestMultiHeadStep(t *testing.T) {
 	const n, width = 40, 12
-	linearForm := linear[float64](must(rff.ELU[float64](3)), performer.Options{Causal: true})
+	linearForm := linear[float64](must(rff.ELU[float64](3)), performer.LinearOptions{Causal: true})
 	for name, form := range map[string]performer.Form[float64]{"exact": performer.Exact[float64]{Causal: true}, "linear": linearForm} {
 		for _, noOutput := range []bool{false, true} {
 			p := must(layer.Draw[float64](layer.Widths{Input: width, Heads: 4, KeyHeads: 2, HeadDim: 3, Bias: true, NoOutput: noOutput}, source(481)))
-			l := must(layer.New(p, batch(4, 2, form)))
+			l := must(layer.New(p, batch(4, 2, form), layer.Options{}))
 			x := dense.New[float64](n, width)
 			rng := rand.New(source(482))
 			for i := range x.Data {
@@ -32,7 +32,7 @@ func TestMultiHeadStep(t *testing.T) {
 			want := l.Forward(dense.Matrix[float64]{}, x, performer.Sequences{})
 			s, astray := must(l.NewState()), must(l.NewState())
 			got, wrong := dense.New[float64](n, width), dense.New[float64](n, width)
-			var mark *performer.Mark[float64]
+			var mark *performer.Snapshot[float64]
 			row := func(m dense.Matrix[float64], i int) dense.Matrix[float64] { return m.RowRange(i, i+1) }
 			for i := range n {
 				mark = s.Snapshot(mark)
@@ -54,10 +54,9 @@ func TestMultiHeadStep(t *testing.T) {
 
 func TestMultiHeadStepErrors(t *testing.T) {
 	p := must(layer.Draw[float32](layer.Widths{Input: 4, Heads: 2}, source(483)))
-	auto := must(performer.NewAuto(linear[float32](must(rff.ELU[float32](2)), performer.Options{}), performer.Exact[float32]{}))
-	_, err := must(layer.New(p, batch(2, 2, performer.Form[float32](auto)))).NewState()
-	assert.EqualError(t, err, "layer: performer: the form of head 0 is *performer.Auto[float32], want an Attention, an Exact, a Landmarks or a Corrected for a state")
-	l := must(layer.New(p, batch(2, 2, performer.Form[float32](performer.Exact[float32]{}))))
+	_, err := must(layer.New(p, batch(2, 2, performer.Form[float32](ownForm{})), layer.Options{})).NewState()
+	assert.EqualError(t, err, "layer: performer: the form of head 0 is layer_test.ownForm, want a Linear, an Exact, a Landmarks or a Corrected for a state")
+	l := must(layer.New(p, batch(2, 2, performer.Form[float32](performer.Exact[float32]{})), layer.Options{}))
 	assert.PanicsWithValue(t, "performer: the state belongs to no attention, want one of NewState", func() {
 		l.Step(dense.Matrix[float32]{}, dense.New[float32](1, 4), nil)
 	})
@@ -68,7 +67,7 @@ func TestMultiHeadStepAllocatesNothing(t *testing.T) {
 		t.Skip("the race detector lets pools forget")
 	}
 	p := must(layer.Draw[float32](layer.Widths{Input: 4, Heads: 2}, source(484)))
-	l := must(layer.New(p, batch(2, 2, performer.Form[float32](performer.Exact[float32]{}))))
+	l := must(layer.New(p, batch(2, 2, performer.Form[float32](performer.Exact[float32]{})), layer.Options{}))
 	x, s := dense.New[float32](3, 4), must(l.NewState())
 	mark := s.Snapshot(nil)
 	step := func() {
@@ -77,4 +76,11 @@ func TestMultiHeadStepAllocatesNothing(t *testing.T) {
 	}
 	step()
 	assert.Zero(t, testing.AllocsPerRun(100, step))
+}
+
+// ownForm is a form of another package, which has no states.
+type ownForm struct{}
+
+func (ownForm) Forward(dst, q, k, v dense.Matrix[float32]) dense.Matrix[float32] {
+	return performer.Exact[float32]{}.Forward(dst, q, k, v)
 }

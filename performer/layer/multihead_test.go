@@ -74,7 +74,7 @@ func testMultiHeadGolden[T dense.Float](t *testing.T) {
 			-0.42891339457248107, 0.3117083980636752, -1.0629483200592602, 0.0669127651449909,
 		}},
 	} {
-		l := must(layer.New(goldenProjections[T](), batch(2, 2, c.form)))
+		l := must(layer.New(goldenProjections[T](), batch(2, 2, c.form), layer.Options{}))
 		requireGolden(t, c.want, l.Forward(dense.Matrix[T]{}, x, performer.Sequences{Queries: lengths, Valid: c.valid}), name)
 	}
 
@@ -83,19 +83,25 @@ func testMultiHeadGolden[T dense.Float](t *testing.T) {
 	l := must(layer.New(layer.Projections[T]{
 		Query: sines[T](4, 4, 5), Key: sines[T](4, 3, 2), Value: sines[T](4, 5, 6), Output: sines[T](4, 4, 4),
 		QueryBias: b[:4], KeyBias: b[4:8], ValueBias: b[8:], OutputBias: sines[T](1, 4, 3).Data,
-	}, exactBatch[T](2, 2)))
+	}, exactBatch[T](2, 2), layer.Options{}))
 	requireGolden(t, []float64{
 		-0.4277058677072983, 0.2827639381115465, -1.0096116133134732, -0.004652848250026986,
 		-0.43935283050684665, 0.28731662762947524, -1.006543942061766, -0.014986394542327142,
 	}, l.ForwardCross(dense.Matrix[T]{}, sines[T](2, 4, 0.25), sines[T](3, 3, 0.5), sines[T](3, 5, 0.75), performer.Sequences{}), "cross")
 }
 
+// requireGolden fails unless got is want to a dozen roundings of terms below 2.
 func requireGolden[T dense.Float](t *testing.T, want []float64, got dense.Matrix[T], what string) {
+	t.Helper()
+	requireRounded(t, want, got, 15, what)
+}
+
+// requireRounded fails unless got is want to so many roundings of terms below 2.
+func requireRounded[T dense.Float](t *testing.T, want []float64, got dense.Matrix[T], roundings float64, what string) {
 	t.Helper()
 	require.Len(t, got.Data, len(want), what)
 	for i, x := range got.Data {
-		// A dozen roundings of terms below 2.
-		require.InDelta(t, want[i], float64(x), 30*densetest.Roundoff[T](), "%s, element %d", what, i)
+		require.InDelta(t, want[i], float64(x), 2*roundings*densetest.Roundoff[T](), "%s, element %d", what, i)
 	}
 }
 
@@ -132,7 +138,7 @@ func TestMultiHeadIsABatch(t *testing.T) {
 func testMultiHead[T dense.Float](t *testing.T) {
 	const heads, keyHeads, d, dv = 4, 2, 3, 2
 	rng := rand.New(source(220))
-	elu := linear[T](must(rff.ELU[T](d)), performer.Options{})
+	elu := linear[T](must(rff.ELU[T](d)), performer.LinearOptions{})
 	forms := []performer.Form[T]{elu, performer.Exact[T]{}, elu, elu}
 	s := performer.Sequences{Queries: []int{5, 9, 0}, Keys: []int{7, 0, 4}, Valid: make([]bool, 11)}
 	for j := range s.Valid {
@@ -148,7 +154,7 @@ func testMultiHead[T dense.Float](t *testing.T) {
 				b[i] = T(rng.NormFloat64())
 			}
 		}
-		l := must(layer.New(p, batch(heads, keyHeads, forms...)))
+		l := must(layer.New(p, batch(heads, keyHeads, forms...), layer.Options{}))
 		in, keys, values, out := l.Dims()
 		assert.Equal(t, [4]int{w.Input, 5, 7, w.Input}, [4]int{in, keys, values, out})
 		q, k, v := densetest.Normal[T](rng, 14, in, 0, 1), densetest.Normal[T](rng, 11, 5, 0, 1), densetest.Normal[T](rng, 11, 7, 0, 1)
@@ -193,7 +199,7 @@ func TestMultiHeadAllocatesNothing(t *testing.T) {
 		t.Skip("the race detector lets pools forget")
 	}
 	w := layer.Widths{Input: 16, Heads: 4, KeyHeads: 2, Bias: true}
-	l := must(layer.New(must(layer.Draw[float32](w, source(222))), batch(4, 2, linear[float32](must(rff.ELU[float32](4)), performer.Options{}))))
+	l := must(layer.New(must(layer.Draw[float32](w, source(222))), batch(4, 2, linear[float32](must(rff.ELU[float32](4)), performer.LinearOptions{})), layer.Options{}))
 	x := densetest.Normal[float32](rand.New(source(223)), 100, 16, 0, 1)
 	dst, s := dense.New[float32](100, 16), performer.Sequences{Queries: []int{30, 70}}
 	for _, processors := range []int{1, 2} {
@@ -204,7 +210,7 @@ func TestMultiHeadAllocatesNothing(t *testing.T) {
 // The layer has copies of its projections; what is written into its parameters it uses.
 func TestMultiHeadParameters(t *testing.T) {
 	p := goldenProjections[float64]()
-	l := must(layer.New(p, exactBatch[float64](2, 2)))
+	l := must(layer.New(p, exactBatch[float64](2, 2), layer.Options{}))
 	x := sines[float64](3, 4, 0.25)
 	before := l.Forward(dense.Matrix[float64]{}, x, performer.Sequences{})
 	p.Query.Set(0, 0, 9)
@@ -227,7 +233,7 @@ func TestMultiHeadParameters(t *testing.T) {
 	for _, b := range [][]float64{changed.QueryBias, changed.KeyBias, changed.ValueBias, changed.OutputBias} {
 		b[0] = 0
 	}
-	want := must(layer.New(changed, exactBatch[float64](2, 2))).Forward(dense.Matrix[float64]{}, x, performer.Sequences{})
+	want := must(layer.New(changed, exactBatch[float64](2, 2), layer.Options{})).Forward(dense.Matrix[float64]{}, x, performer.Sequences{})
 	assert.NotEqual(t, before, want)
 	assert.Equal(t, want, l.Forward(dense.Matrix[float64]{}, x, performer.Sequences{}), "views")
 
@@ -250,15 +256,15 @@ func TestNewMultiHeadErrors(t *testing.T) {
 	} {
 		p := good
 		change(&p)
-		_, err := layer.New(p, exact)
+		_, err := layer.New(p, exact, layer.Options{})
 		assert.EqualError(t, err, want)
 	}
-	_, err := layer.New(good, nil)
+	_, err := layer.New(good, nil, layer.Options{})
 	assert.EqualError(t, err, "layer: attention is nil")
-	_, err = layer.New(good, batch(4, 2, linear(underived[float32](3), performer.Options{})))
+	_, err = layer.New(good, batch(4, 2, linear(underived[float32](3), performer.LinearOptions{})), layer.Options{})
 	assert.EqualError(t, err, "layer: Query is 8×8: heads have dimension 2, but attention takes points of R^3")
 
-	l := must(layer.New(good, exact))
+	l := must(layer.New(good, exact, layer.Options{}))
 	assert.PanicsWithValue(t, "layer: q is 5×8, k is 6×8, v is 6×7, want Lq×8, Lk×8 and Lk×8", func() { l.ForwardCross(mat(0, 0), mat(5, 8), mat(6, 8), mat(6, 7), performer.Sequences{}) })
 	assert.PanicsWithValue(t, "performer: Sequences.Valid has length 4, want one for each of 5 keys", func() { l.Forward(dense.Matrix[float32]{}, mat(5, 8), performer.Sequences{Valid: make([]bool, 4)}) })
 	assert.PanicsWithValue(t, "dense: destination is 4×8, want 5×8", func() { l.Forward(mat(4, 8), mat(5, 8), performer.Sequences{}) })

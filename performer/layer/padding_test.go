@@ -22,44 +22,52 @@ func TestPaddingDoesNotMatterForGradients(t *testing.T) {
 }
 
 func testPaddingGradients[T dense.Float](t *testing.T) {
-	const d, heads, keyHeads, n = 4, 4, 2, 100
 	rng := rand.New(source(242))
-	x, g := densetest.Normal[T](rng, n, heads*d, 0.4, 0.2), densetest.Normal[T](rng, n, heads*d, 0, 1)
-	projections := must(layer.Draw[T](layer.Widths{Input: heads * d, Heads: heads, KeyHeads: keyHeads, Bias: true}, source(243)))
+	x, g := densetest.Normal[T](rng, 100, 16, 0.4, 0.2), densetest.Normal[T](rng, 100, 16, 0, 1)
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	for _, gap := range []int{0, 7} {
-		for _, form := range everyForm[T](d) {
-			l := must(layer.New(projections, batch(heads, keyHeads, form)))
-			var want dense.Matrix[T]
-			var wantW []layer.Parameter[T]
-			for at, more := range []int{0, 1, 30, 200, 1000} {
-				runtime.GOMAXPROCS(1 + at)
-				q, valid := densetest.Padded(x, gap, more, at)
-				dout := dense.New[T](n+more, heads*d)
-				for i, counts := range valid {
-					if counts {
-						copy(dout.Row(i), g.Row(i))
-					}
-				}
-				dw := new(layer.Projections[T])
-				got := l.Backward(dense.Matrix[T]{}, dw, q, dout, performer.Sequences{Valid: valid})
-				if at == 0 {
-					want, wantW = got, dw.Parameters()
-				}
-				for i, counts := range valid {
-					if !counts {
-						require.True(t, isZero(got.Row(i)), "%T %+v: row %d of padding", form, form, i)
-						continue
-					}
-					require.True(t, densetest.Identical(want.RowRange(i, i+1), got.RowRange(i, i+1)), "%T %+v, gap %d, %d rows of padding: row %d", form, form, gap, more, i)
-					require.False(t, slices.ContainsFunc(got.Row(i), func(v T) bool { return v != v }))
-				}
-				for i, p := range dw.Parameters() {
-					require.True(t, densetest.Identical(wantW[i].Value, p.Value), "%T %+v, gap %d, %d rows of padding: %s", form, form, gap, more, p.Name)
-					require.False(t, slices.ContainsFunc(p.Value.Data, func(v T) bool { return v != v }))
-				}
+		for at, form := range everyForm[T](4) {
+			for _, name := range []string{"none", sortedBetween[at%len(sortedBetween)]} {
+				testPaddingGradientsOf(t, form, name, x, g, gap)
 			}
-			require.False(t, isZero(want.Data))
 		}
 	}
+}
+
+// testPaddingGradientsOf tests the gradients of one layer of between, or of one without norms and
+// positions.
+func testPaddingGradientsOf[T dense.Float](t *testing.T, form performer.Form[T], name string, x, g dense.Matrix[T], gap int) {
+	const heads, keyHeads, d = 4, 2, 4
+	projections := drawnBetween[T](name, layer.Widths{Input: x.Cols, Heads: heads, KeyHeads: keyHeads, HeadDim: d, Bias: true}, 243)
+	l := must(layer.New(projections, batch(heads, keyHeads, form), between[name].opts))
+	var want dense.Matrix[T]
+	var wantW []layer.Parameter[T]
+	for at, more := range []int{0, 1, 30, 200, 1000} {
+		runtime.GOMAXPROCS(1 + at)
+		q, valid := densetest.Padded(x, gap, more, at)
+		dout := dense.New[T](x.Rows+more, x.Cols)
+		for i, counts := range valid {
+			if counts {
+				copy(dout.Row(i), g.Row(i))
+			}
+		}
+		dw := new(layer.Projections[T])
+		got := l.Backward(dense.Matrix[T]{}, dw, q, dout, performer.Sequences{Valid: valid})
+		if at == 0 {
+			want, wantW = got, dw.Parameters()
+		}
+		for i, counts := range valid {
+			if !counts {
+				require.True(t, isZero(got.Row(i)), "%s, %T %+v: row %d of padding", name, form, form, i)
+				continue
+			}
+			require.True(t, densetest.Identical(want.RowRange(i, i+1), got.RowRange(i, i+1)), "%s, %T %+v, gap %d, %d rows of padding: row %d", name, form, form, gap, more, i)
+			require.False(t, slices.ContainsFunc(got.Row(i), func(v T) bool { return v != v }))
+		}
+		for i, p := range dw.Parameters() {
+			require.True(t, densetest.Identical(wantW[i].Value, p.Value), "%s, %T %+v, gap %d, %d rows of padding: %s", name, form, form, gap, more, p.Name)
+			require.False(t, slices.ContainsFunc(p.Value.Data, func(v T) bool { return v != v }))
+		}
+	}
+	require.False(t, isZero(want.Data))
 }

@@ -8,10 +8,10 @@ type Parameter[T dense.Float] struct {
 	Value dense.Matrix[T]
 }
 
-// Parameters returns the weights and biases in p as views, in the order
+// Parameters returns the weights, biases and gains in p as views, in the order
 //
 //	q_proj_weight, q_proj_bias, k_proj_weight, k_proj_bias, v_proj_weight, v_proj_bias,
-//	out_proj.weight, out_proj.bias
+//	out_proj.weight, out_proj.bias, q_norm.weight, k_norm.weight
 //
 // without those that p does not have. If p are the Projections of a [MultiHead], the layer uses
 // what is written into them, by an optimiser for example. If [MultiHead.Backward] has written p,
@@ -28,6 +28,11 @@ func (p Projections[T]) Parameters() []Parameter[T] {
 		}
 		if *m.bias != nil {
 			parameters = append(parameters, Parameter[T]{names[i][1], dense.Of(1, len(*m.bias), *m.bias)})
+		}
+	}
+	for i, gain := range [2][]T{p.QueryNorm, p.KeyNorm} {
+		if gain != nil {
+			parameters = append(parameters, Parameter[T]{normWeights[i], dense.Of(1, len(gain), gain)})
 		}
 	}
 	return parameters

@@ -164,6 +164,16 @@ func (p Projections[T]) fit(heads, keyHeads int) error {
 		return fmt.Errorf("layer: Output is %d×%d, Value is %d×%d, want %d columns for %d heads",
 			p.Output.Rows, p.Output.Cols, p.Value.Rows, p.Value.Cols, width, heads)
 	}
+	d := p.Query.Rows / heads
+	for _, g := range []struct {
+		name, of string
+		gain     []T
+		rows     int
+	}{{"QueryNorm", "Query", p.QueryNorm, p.Query.Rows}, {"KeyNorm", "Key", p.KeyNorm, p.Key.Rows}} {
+		if n := len(g.gain); g.gain != nil && n != d && n != g.rows {
+			return fmt.Errorf("layer: %s has length %d, want %d, the dimension of a head, or %d, the rows of %s", g.name, n, d, g.rows, g.of)
+		}
+	}
 	return nil
 }
 

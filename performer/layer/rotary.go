@@ -5,7 +5,9 @@ import (
 	"math"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
+	"github.com/seed-feabd252/randfeat/internal/memory/pool"
 )
 
 // RotaryLayout says which coordinates of a head make up a pair.
@@ -130,7 +132,8 @@ func (a Angles[T]) token(t int) (cos, sin []T) {
 }
 
 // Turn turns the rows of x in place, one token a row. Heads are blocks of columns, and each turns
-// alike. Turn panics if x.Check does, or if x does not have a row for each token and whole heads.
+// alike. Turn shares rows among processors. It panics if x.Check does, or if x does not have a row
+// for each token and whole heads.
 func (a Angles[T]) Turn(x dense.Matrix[T]) { a.turn(x, 1) }
 
 // TurnBack is the derivative of Turn: it turns gradients with respect to turned rows, in place,
@@ -144,14 +147,34 @@ func (a Angles[T]) turn(x dense.Matrix[T], sign T) {
 		panic(fmt.Sprintf("layer: rotary positions of %d tokens and heads of %d coordinates for a matrix of %d×%d",
 			a.tokens, a.head, x.Rows, x.Cols))
 	}
-	for t := range x.Rows {
+	grain := rowGrain(x.Cols)
+	c := pool.Get[turning[T]](&turnings)
+	*c = turning[T]{angles: a, x: x, sign: sign, grain: grain}
+	parallel.Do((x.Rows+grain-1)/grain, c)
+	*c = turning[T]{}
+	pool.Put(&turnings, c)
+}
+
+// turning is one call of turn.
+type turning[T dense.Float] struct {
+	angles Angles[T]
+	x      dense.Matrix[T]
+	sign   T
+	grain  int // rows of a piece
+}
+
+var turnings pool.Both[turning[float32], turning[float64]]
+
+func (c *turning[T]) Piece(i int) {
+	a := c.angles
+	for t := i * c.grain; t < min((i+1)*c.grain, c.x.Rows); t++ {
 		cos, sin := a.token(t)
-		row := x.Row(t)
+		row := c.x.Row(t)
 		for h := 0; h < len(row); h += a.head {
 			if head := row[h:][:2*a.pairs]; a.layout == RotaryHalves {
-				turnHalves(head, cos, sin, sign)
+				turnHalves(head, cos, sin, c.sign)
 			} else {
-				turnNeighbours(head, cos, sin, sign)
+				turnNeighbours(head, cos, sin, c.sign)
 			}
 		}
 	}

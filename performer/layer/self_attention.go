@@ -48,7 +48,7 @@ func NewLinearSelfAttention[T dense.Float](in, out int, bias bool, src rand.Sour
 	if err != nil {
 		return nil, err
 	}
-	linear, err := performer.New(phi, performer.Options{})
+	linear, err := performer.NewLinear(phi, performer.LinearOptions{})
 	if err != nil {
 		return nil, err
 	}
@@ -56,5 +56,5 @@ func NewLinearSelfAttention[T dense.Float](in, out int, bias bool, src rand.Sour
 	if err != nil {
 		return nil, err
 	}
-	return New(p, attention)
+	return New(p, attention, Options{})
 }

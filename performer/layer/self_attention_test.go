@@ -30,7 +30,7 @@ func testSingleHead[T dense.Float](t *testing.T) {
 	}
 	for _, form := range everyForm[T](d) {
 		for _, p := range []layer.Projections[T]{biased, {Query: biased.Query, Key: biased.Key, Value: biased.Value}} {
-			l := must(layer.New(p, batch(1, 1, form)))
+			l := must(layer.New(p, batch(1, 1, form), layer.Options{}))
 			query, key, value, out := l.Dims()
 			assert.Equal(t, [4]int{in, in, in, dv}, [4]int{query, key, value, out})
 			got := l.Forward(dense.Matrix[T]{}, x, performer.Sequences{})
@@ -61,7 +61,7 @@ func TestSingleHeadBackward(t *testing.T) {
 	}
 	var none dense.Matrix[float64]
 	for _, form := range everyForm[float64](d) {
-		l := must(layer.New(p, batch(1, 1, form)))
+		l := must(layer.New(p, batch(1, 1, form), layer.Options{}))
 		loss := func() float64 { return lossOf(l.Forward(none, x, performer.Sequences{}), dout) }
 		dw := &layer.Projections[float64]{QueryBias: densetest.Filled(1, d, 9.0).Data, Value: densetest.Filled(dv, in, 9.0)}
 		dx := l.Backward(none, dw, x, dout, performer.Sequences{})
@@ -92,10 +92,10 @@ func testLinearSelfAttention[T dense.Float](t *testing.T) {
 		assert.Equal(t, got, must(layer.NewLinearSelfAttention[T](in, out, bias, source(241))).Forward(dense.Matrix[T]{}, x, s))
 		p := l.Projections()
 		assert.Equal(t, bias, p.QueryBias != nil)
-		same := must(layer.New(p, batch[T](1, 1, linear[T](must(rff.ELU[T](out)), performer.Options{}))))
+		same := must(layer.New(p, batch[T](1, 1, linear[T](must(rff.ELU[T](out)), performer.LinearOptions{})), layer.Options{}))
 		assert.Equal(t, got, same.Forward(dense.Matrix[T]{}, x, s))
 		q, k, v := product(x, p.Query, p.QueryBias), product(x, p.Key, p.KeyBias), product(x, p.Value, p.ValueBias)
-		want := dense.Copy(dense.Matrix[float64]{}, linear[T](must(rff.ELU[T](out)), performer.Options{}).Forward(dense.Matrix[T]{}, q, k, v))
+		want := dense.Copy(dense.Matrix[float64]{}, linear[T](must(rff.ELU[T](out)), performer.LinearOptions{}).Forward(dense.Matrix[T]{}, q, k, v))
 		densetest.RequireClose(t, want, densetest.Filled(30, out, 100*densetest.Roundoff[T]()), got, "bias=%v", bias)
 		for _, m := range l.Projections().Parameters() {
 			for i := range m.Value.Rows {

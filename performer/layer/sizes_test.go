@@ -42,9 +42,9 @@ func testSizes[T dense.Float](t *testing.T) {
 // A number of heads that a configuration has got wrong is seen where it does not fit, at once.
 func TestManyHeads(t *testing.T) {
 	const heads = 1 << 24
-	l := must(layer.New(must(layer.Draw[float32](layer.Widths{Input: 8, Heads: 2}, source(1))), exactBatch[float32](2, 2)))
+	l := must(layer.New(must(layer.Draw[float32](layer.Widths{Input: 8, Heads: 2}, source(1))), exactBatch[float32](2, 2), layer.Options{}))
 	var file bytes.Buffer
 	require.NoError(t, l.Write(&file, ""))
-	_, err := layer.Read(must(safetensors.Read(&file)), "", exactBatch[float32](heads, heads))
+	_, err := layer.Read(must(safetensors.Read(&file)), "", exactBatch[float32](heads, heads), layer.Options{})
 	assert.EqualError(t, err, fmt.Sprintf(`layer: tensor "in_proj_weight" has shape [24 8], want a multiple of %d rows, for %d and %d heads`, 3*heads, heads, heads))
 }

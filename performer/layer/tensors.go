@@ -134,6 +134,21 @@ func (t *tensors[T]) takeBiases(p *Projections[T], names [3]string) {
 	}
 }
 
+// takeNorms takes the gains of norms of queries and keys that have a name.
+func (t *tensors[T]) takeNorms(p *Projections[T], names [2]string) {
+	for i, gain := range []*[]T{&p.QueryNorm, &p.KeyNorm} {
+		if names[i] == "" || t.err != nil {
+			continue
+		}
+		x, shape := t.floats(names[i])
+		d, rows := p.Query.Rows/t.heads, [2]int{p.Query.Rows, p.Key.Rows}[i]
+		if t.err == nil && (len(shape) != 1 || shape[0] != d && shape[0] != rows) {
+			t.fail("tensor %.80q has shape %v, want [%d] for a head or [%d] for all heads", t.prefix+names[i], shape, d, rows)
+		}
+		*gain = x
+	}
+}
+
 // take3 takes W_Q, W_K and W_V.
 func (t *tensors[T]) take3(p *Projections[T], names [3]string) {
 	p.Query = t.matrix(names[0], t.heads, 0)

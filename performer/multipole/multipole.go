@@ -46,7 +46,7 @@ type Attention[T dense.Float] struct {
 // New returns attention that approximates exact and finds clusters among the keys of each call. src
 // seeds the choice of keys that k-means begins with.
 //
-// The error reports an exact with Softcap, with Unnormalised, or with a Scale that is negative or
+// The error reports an exact with Softcap, Window, Slope or Unnormalised, or with a Scale that is negative or
 // not finite; options that are negative or, as Threshold, not finite; and a nil src.
 func New[T dense.Float](exact performer.Exact[T], opts Options, src rand.Source) (*Attention[T], error) {
 	a, err := prepare(exact, opts)
@@ -97,6 +97,9 @@ func prepare[T dense.Float](exact performer.Exact[T], opts Options) (*Attention[
 	if exact.Softcap != 0 {
 		return nil, fmt.Errorf("multipole: exact.Softcap = %v, want 0", exact.Softcap)
 	}
+	if exact.Window != 0 || exact.Slope != 0 {
+		return nil, fmt.Errorf("multipole: exact has Window = %d and Slope = %v, want none", exact.Window, exact.Slope)
+	}
 	if exact.Unnormalised {
 		return nil, errors.New("multipole: exact.Unnormalised is set, but outputs are averages of values")
 	}
@@ -125,6 +128,17 @@ func prepare[T dense.Float](exact performer.Exact[T], opts Options) (*Attention[
 	}
 	return &Attention[T]{exact: exact, opts: opts, threshold: T(opts.Threshold)}, nil
 }
+
+// Describe says that attention is causal if exact is, and that outputs of bidirectional attention do
+// not depend on other queries. It panics unless a constructor has made a.
+func (a *Attention[T]) Describe() performer.Description {
+	if a.opts.Rounds == 0 {
+		panic(errNone)
+	}
+	return performer.Description{Causal: a.exact.Causal, Rowwise: !a.exact.Causal, Dim: a.centres.Cols}
+}
+
+const errNone = "multipole: the Attention is zero, want one of New"
 
 // Forward computes attention of the queries q (Lq×d) over the keys k (Lk×d) and values v (Lk×dv)
 // into dst (Lq×dv), which Forward returns; a zero dst is allocated. The bits do not depend on
@@ -156,7 +170,7 @@ const exactKeys = 256
 // check panics unless a constructor has made a, and q, k and v fit together and the centres.
 func (a *Attention[T]) check(q, k, v dense.Matrix[T]) {
 	if a.opts.Rounds == 0 {
-		panic("multipole: the Attention is zero, want one of New")
+		panic(errNone)
 	}
 	q.Check()
 	k.Check()

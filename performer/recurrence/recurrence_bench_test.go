@@ -48,7 +48,7 @@ const benchmarkTokens = 4096
 
 func benchmarkCausal[T dense.Float](b *testing.B) {
 	x := convertTokens[T](recurrenceShape{heads: 8, keyHeads: 8, d: 64, dv: 64}.tokens(rand.New(source(310)), recurrence.Linear, benchmarkTokens))
-	batch := must(performer.NewBatch[T](8, 8, linear[T](must(rff.ELU[T](64)), performer.Options{Causal: true})))
+	batch := must(performer.NewBatch[T](8, 8, linear[T](must(rff.ELU[T](64)), performer.LinearOptions{Causal: true})))
 	dst := dense.New[T](benchmarkTokens, 8*64)
 	benchmarkCalls(b, func() { batch.ForwardSequences(dst, x.Q, x.K, x.V, performer.Sequences{}) })
 }

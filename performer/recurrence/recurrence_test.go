@@ -234,7 +234,7 @@ func testRecurrenceOfFeatures[T dense.Float](t *testing.T) {
 			got := must(recurrence.New(heads, heads, opts)).Forward(dense.Matrix[T]{}, x, dense.Matrix[T]{}, sums)
 			require.True(t, densetest.Identical(want, got), "%v", rule)
 			if rule == recurrence.Linear {
-				unnormalised := linear(phi, performer.Options{Causal: true, Unnormalised: true})
+				unnormalised := linear(phi, performer.LinearOptions{Causal: true, Unnormalised: true})
 				causal := must(performer.NewBatch[T](heads, heads, unnormalised)).ForwardSequences(dense.Matrix[T]{}, x.Q, x.K, x.V, performer.Sequences{})
 				requireNear(t, dense.Copy(dense.Matrix[float64]{}, causal), got, recurrenceTolerance[T](), "unnormalised attention")
 			}

@@ -58,8 +58,8 @@ func (p pair[T]) Keys() rff.Map[T] { return p.keys }
 type opaque[T dense.Float] struct{ rff.Map[T] }
 
 // linear returns linear attention with the features of phi.
-func linear[T dense.Float](phi rff.Map[T], opts performer.Options) *performer.Attention[T] {
-	return must(performer.New(phi, opts))
+func linear[T dense.Float](phi rff.Map[T], opts performer.LinearOptions) *performer.Linear[T] {
+	return must(performer.NewLinear(phi, opts))
 }
 
 // sealed returns the bytes of a state with the checksum that they should have.

@@ -121,7 +121,7 @@ func run(ctx context.Context, o options, out io.Writer) (err error) {
 	fmt.Fprintf(out, "%-22s %14s %14s\n", "", "one machine", o.runner)
 	fmt.Fprintf(out, "%-22s %14.3f %14.3f\n", "log evidence", near.LogEvidence(), far.LogEvidence())
 	fmt.Fprintf(out, "%-22s %14.6f %14.6f\n", "variance of the noise", near.Noise()[0], far.Noise()[0])
-	fmt.Fprintf(out, "%-22s %14.6f %14.6f\n", "variance of weights", near.Signal()[0], far.Signal()[0])
+	fmt.Fprintf(out, "%-22s %14.6f %14.6f\n", "variance of weights", near.Prior()[0], far.Prior()[0])
 	fmt.Fprintf(out, "%-22s %14.6f %14.6f\n", "error, 5000 new rows", rmse(near, test), rmse(far, test))
 	fmt.Fprintf(out, "%-22s %13.2fs %13.2fs\n\n", "time", nearTime.Seconds(), farTime.Seconds())
 	fmt.Fprintf(out, "model.safetensors: %.1f MB\n", float64(size)/1e6)
@@ -143,7 +143,7 @@ func onOneMachine(ctx context.Context, phi rff.Map[float32], shards []ridge.NPY[
 			return nil, err
 		}
 	}
-	return sums.Fit(ridge.Options{})
+	return sums.Fit(ctx, ridge.Options{})
 }
 
 // byPipeline does the same on Beam, and writes the model.

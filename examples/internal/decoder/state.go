@@ -15,16 +15,11 @@ type State[T dense.Float] struct {
 	length int
 }
 
-// stated is attention that reads one token after another, as performer.Batch does.
-type stated[T dense.Float] interface {
-	NewState(d, dv int) (*performer.State[T], error)
-}
-
 // NewState returns a state without tokens. It is an error if the attention of a layer has none.
 func (m *Model[T]) NewState() (*State[T], error) {
 	s := &State[T]{model: m}
 	for i, b := range m.blocks {
-		a, ok := b.attention.heads.(stated[T])
+		a, ok := b.attention.heads.(performer.Streaming[T])
 		if !ok {
 			return nil, fmt.Errorf("decoder: layer %d: the attention %T has no state", i, b.attention.heads)
 		}

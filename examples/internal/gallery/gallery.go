@@ -62,12 +62,21 @@ func Of(name string, f charts.Figure) Picture {
 	return p
 }
 
+// Begin skips the test of a picture that takes seconds, unless the environment asks for it by
+// RANDFEAT_DOCS=check, as .ci/run does, or RANDFEAT_DOCS=draw.
+func Begin(t *testing.T) {
+	t.Helper()
+	if os.Getenv("RANDFEAT_DOCS") == "" {
+		t.Skip("RANDFEAT_DOCS is not set: the picture is not computed again")
+	}
+}
+
 // Check draws the picture to a temporary folder and compares its numbers with those of the CSV file
-// in docs/gallery. With RANDFEAT_GALLERY=draw in the environment, as go run ./internal/cmd/gallery has it, it
+// in docs/gallery. With RANDFEAT_DOCS=draw in the environment, as go run ./internal/cmd/gallery has it, it
 // writes both files instead. It is called from the folder of an example.
 func Check(t *testing.T, p Picture) {
 	t.Helper()
-	if err := p.check(filepath.Join("..", "..", "docs", "gallery"), t.TempDir(), os.Getenv("RANDFEAT_GALLERY") == "draw"); err != nil {
+	if err := p.check(filepath.Join("..", "..", "docs", "gallery"), t.TempDir(), os.Getenv("RANDFEAT_DOCS") == "draw"); err != nil {
 		t.Error(err)
 	}
 }

@@ -2,39 +2,27 @@ package text
 
 import (
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 	"unicode/utf8"
 
-	"github.com/seed-feabd252/randfeat"
 	"github.com/seed-feabd252/randfeat/examples/internal/goroot"
 )
 
 // Source is a text, what to call it, and where it comes from.
 type Source struct{ Title, Name, Text string }
 
-// Default returns Newton's Opticks (1730) as the Go distribution ships it. Where the distribution
-// leaves it out, or there is none, the README and the pages of docs of this module are returned, which
-// are compiled into the program.
-func Default() Source {
-	if data, ok := goroot.Read("src", "testdata", "Isaac.Newton-Opticks.txt"); ok && utf8.Valid(data) {
-		return Source{Title: "Newton's Opticks", Name: "Newton's Opticks, from the Go distribution", Text: string(data)}
-	}
-	var pages strings.Builder
-	for _, pattern := range []string{"README.md", "docs/*.md"} {
-		paths, _ := fs.Glob(randfeat.Pages, pattern) // the pattern is right
-		for _, path := range paths {
-			page, _ := randfeat.Pages.ReadFile(path) // it is compiled in
-			pages.Write(page)
-		}
-	}
-	return Source{Title: "the README", Name: "README.md and docs of this module", Text: pages.String()}
-}
-
-// Read returns the text of a file. It is an error if it is not UTF-8.
+// Read returns the text of a file, which is an error if it is not UTF-8. Without a path it is Newton's
+// Opticks (1730), as the Go distribution ships it. Where the distribution leaves it out, or there is
+// none, the README and the pages of docs are read from the module around the working directory.
 func Read(path string) (Source, error) {
+	if path == "" {
+		if data, ok := goroot.Read("src", "testdata", "Isaac.Newton-Opticks.txt"); ok && utf8.Valid(data) {
+			return Source{Title: "Newton's Opticks", Name: "Newton's Opticks, from the Go distribution", Text: string(data)}, nil
+		}
+		return pages()
+	}
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return Source{}, err
@@ -43,4 +31,28 @@ func Read(path string) (Source, error) {
 		return Source{}, fmt.Errorf("%s: not UTF-8 text", path)
 	}
 	return Source{Title: filepath.Base(path), Name: path, Text: string(data)}, nil
+}
+
+// pages returns the README and the pages of docs of the module around the working directory.
+func pages() (Source, error) {
+	folder, err := os.Getwd()
+	if err != nil {
+		return Source{}, err
+	}
+	for filepath.Dir(folder) != folder {
+		if _, err := os.Stat(filepath.Join(folder, "go.mod")); err == nil {
+			break
+		}
+		folder = filepath.Dir(folder)
+	}
+	paths, _ := filepath.Glob(filepath.Join(folder, "docs", "*.md")) // the pattern is right
+	var all strings.Builder
+	for _, path := range append([]string{filepath.Join(folder, "README.md")}, paths...) {
+		page, err := os.ReadFile(path)
+		if err != nil {
+			return Source{}, fmt.Errorf("neither Newton's Opticks in the Go distribution nor a module's pages: %w", err)
+		}
+		all.Write(page)
+	}
+	return Source{Title: "the README", Name: "README.md and docs of this module", Text: all.String()}, nil
 }

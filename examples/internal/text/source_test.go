@@ -7,8 +7,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/seed-feabd252/randfeat"
 )
 
 func TestDefaultFollowsGOROOT(t *testing.T) {
@@ -17,20 +15,27 @@ func TestDefaultFollowsGOROOT(t *testing.T) {
 	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
 	require.NoError(t, os.WriteFile(path, []byte("All Colours are homogeneal."), 0o600))
 	t.Setenv("GOROOT", root)
-	assert.Equal(t, "All Colours are homogeneal.", Default().Text)
+	s, err := Read("")
+	require.NoError(t, err)
+	assert.Equal(t, "All Colours are homogeneal.", s.Text)
 }
 
 func TestDefaultFallsBackOnREADME(t *testing.T) {
 	t.Setenv("GOROOT", t.TempDir())
 	t.Setenv("PATH", "")
-	got := Default()
+	got, err := Read("")
+	require.NoError(t, err)
 	for _, path := range []string{"README.md", "docs/maps.md"} {
-		page, err := randfeat.Pages.ReadFile(path)
+		page, err := os.ReadFile(filepath.Join("..", "..", "..", path))
 		require.NoError(t, err)
 		assert.Contains(t, got.Text, string(page))
 	}
 	assert.Contains(t, got.Name, "README")
 	assert.Greater(t, len(Words(got.Text)), 2000, "enough for the examples")
+
+	t.Chdir(t.TempDir())
+	_, err = Read("")
+	assert.ErrorContains(t, err, "neither Newton's Opticks in the Go distribution nor a module's pages: ")
 }
 
 func TestRead(t *testing.T) {

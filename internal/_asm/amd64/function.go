@@ -38,6 +38,12 @@ func argument(name string) gotypes.Component {
 	return Param(name).Field(field)
 }
 
+// Repeat counts down and jumps to a label unless nothing is left.
+func Repeat(label string, left Op) {
+	DECQ(left)
+	JNZ(LabelRef(label))
+}
+
 // End ends a function.
 func End() {
 	VZEROUPPER()

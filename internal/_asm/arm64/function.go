@@ -85,6 +85,12 @@ func (m Machine) Label(name string) {
 	m.fn.code = append(m.fn.code, instruction{label: name})
 }
 
+// Repeat counts down and jumps to a label unless nothing is left.
+func (m Machine) Repeat(label string, left GP) {
+	m.I("SUBS $1, R%m", left)
+	m.I("BNE %j", label)
+}
+
 // I writes an instruction as Go's assembler has it. In the format %r stands for the number of a
 // register that is read, %w of one that is written, %m of one that is both, %j for the label of a
 // jump; all other verbs are those of fmt.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"math"
@@ -239,7 +240,7 @@ func elu[T dense.Float](p parameters) (func(), error) {
 
 // linear is linear attention with any features.
 func linear[T dense.Float](p parameters, phi rff.Map[T]) (func(), error) {
-	form, err := performer.New(phi, performer.Options{Causal: p.causal})
+	form, err := performer.NewLinear(phi, performer.LinearOptions{Causal: p.causal})
 	if err != nil {
 		return nil, err
 	}
@@ -334,8 +335,8 @@ func rffRidge[T dense.Float](p parameters) (func(), error) {
 		a, b, c := float64(row[0]), float64(row[1]), float64(row[2])-0.5
 		y.Set(i, 0, T(10*math.Sin(math.Pi*a*b)+20*c*c+rng.NormFloat64())+10*row[3]+5*row[4])
 	}
-	o := ridge.Options{Noise: 1, Signal: 10}
-	m, err := ridge.Fit(phi, x.RowRange(0, min(n, tests)), y.RowRange(0, min(n, tests)), o)
+	o := ridge.Options{Noise: 1, Prior: 10}
+	m, err := ridge.Fit(context.Background(), phi, x.RowRange(0, min(n, tests)), y.RowRange(0, min(n, tests)), o)
 	if err != nil {
 		return nil, err
 	}
@@ -343,7 +344,7 @@ func rffRidge[T dense.Float](p parameters) (func(), error) {
 		mean := dense.New[T](n, 1)
 		return func() { m.Mean(mean, x) }, nil
 	}
-	return func() { _, _ = ridge.Fit(phi, x, y, o) }, nil // which has no error here, as before
+	return func() { _, _ = ridge.Fit(context.Background(), phi, x, y, o) }, nil // which has no error here, as before
 }
 
 // nystroem is the features of n points by m landmarks among them.

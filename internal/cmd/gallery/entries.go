@@ -7,12 +7,12 @@ var entries = []entry{
 		shows: "Each point is an output of attention over 8192 tokens: exact to the right, by 256 landmarks upwards. " +
 			"The points lie on the line, because the form was chosen to be within 5 % of exact attention.",
 		command: "go run ./examples/first",
-		code:    passage{"main.go", "main", "src := ", "found.Audited"},
+		code:    passage{"main.go", "main", "ctx, src := ", "found.Report"},
 	},
 	{
 		name: "attention", title: "Error against time of forms of attention",
-		shows: "The words of a real text attend to each other in linear time, each form in three sizes. " +
-			"Landmarks err least for their time here, also because the text has at most 1500 different words; random features (SDERF, FAVOR+ and the others) need no look at the keys and stream.",
+		shows: "The words of a real text attend to each other, and so do the tokens of a trained decoder, in four of its heads; each form has three sizes. " +
+			"Landmarks err least for their time on the text, also because it has at most 1500 different words. On trained heads they and random features (SDERF, FAVOR+) fail, and clusters of keys are near.",
 		command: "go run ./examples/attention",
 		code:    passage{"forms.go", "measureForms", "start := time.Now()", "errors = append"},
 	},

@@ -47,7 +47,7 @@ func draw() error {
 		args = append(args, "./examples/"+e.name)
 	}
 	c := exec.Command("go", args...)
-	c.Env = append(os.Environ(), "RANDFEAT_GALLERY=draw")
+	c.Env = append(os.Environ(), "RANDFEAT_DOCS=draw")
 	c.Stdout, c.Stderr = os.Stdout, os.Stderr
 	return c.Run()
 }

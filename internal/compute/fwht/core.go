@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/seed-feabd252/randfeat/internal/compute/cache"
+	"github.com/seed-feabd252/randfeat/internal/compute/simd"
 	"github.com/seed-feabd252/randfeat/internal/memory/pool"
 )
 
@@ -89,7 +90,7 @@ func ApplyCore[T Float](c *Core, x []T, s int) {
 	k := widest[T](s)
 	width := 1
 	// Where h allows, the combinations take half of the first cache.
-	for width < s && 2*width*4*c.h <= cache.L1/2/size[T]() {
+	for width < s && 2*width*4*c.h <= cache.L1/2/simd.Size[T]() {
 		width *= 2
 	}
 	if width < minTile {

@@ -10,6 +10,9 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/simd"
 )
 
+// assembled is the number of tiers with assembly.
+const assembled = 2
+
 // expectedTier reads the machine and RANDFEAT_DISABLE without package simd.
 func expectedTier(disabled string) simd.Tier {
 	off := func(name string) bool { return strings.Contains(disabled, name) }

@@ -8,6 +8,9 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/simd"
 )
 
+// assembled is the number of tiers with assembly.
+const assembled = 1
+
 // expectedTier reads RANDFEAT_DISABLE without package simd.
 func expectedTier(disabled string) simd.Tier {
 	if strings.Contains(disabled, "neon") {

@@ -9,6 +9,7 @@ import (
 	"math/bits"
 
 	"github.com/seed-feabd252/randfeat/internal/compute/cache"
+	"github.com/seed-feabd252/randfeat/internal/compute/simd"
 )
 
 // Float is the set of element types.
@@ -121,7 +122,7 @@ func TransformBlocks[T Float](x []T, n int) {
 // is cut into segments. Recursion transforms the segments one by one, and then come the stages across
 // segments. streaming says that the vector is part of one beyond the second cache.
 func (k *kernels[T]) transform(x []T, t int, streaming bool) {
-	if len(x) <= firstCache/size[T]() {
+	if len(x) <= firstCache/simd.Size[T]() {
 		k.cached(x, t, streaming)
 		return
 	}
@@ -135,7 +136,7 @@ func (k *kernels[T]) transform(x []T, t int, streaming bool) {
 
 // stagesAcross returns the binary logarithm of the number of segments that x is cut into.
 func stagesAcross[T Float](x []T) int {
-	if len(x) < memory/size[T]() {
+	if len(x) < memory/simd.Size[T]() {
 		return outer
 	}
 	return 2 * outer
@@ -154,7 +155,7 @@ func (k *kernels[T]) across(x []T, segment, s int) {
 // all segments. The last segment may end after these columns. Two passes go over a range of columns
 // at a time, and only the first finds the range in memory.
 func (k *kernels[T]) columnStages(x []T, segment, columns int) {
-	width := min(columns, rangeBytes/size[T]())
+	width := min(columns, rangeBytes/simd.Size[T]())
 	for c := 0; c < columns; c += width {
 		k.pass[outer](&x[c], segment, width, 1<<outer)
 		for row := range 1 << outer {

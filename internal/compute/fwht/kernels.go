@@ -1,19 +1,15 @@
-//go:build (amd64 || arm64) && !purego && !noasm
-
 package fwht
 
-import (
-	"unsafe"
+import "github.com/seed-feabd252/randfeat/internal/compute/simd"
 
-	"github.com/seed-feabd252/randfeat/internal/compute/simd"
-)
+var best32, best64 = kernels32[simd.Best], kernels64[simd.Best]
 
 // best returns the kernels of the highest tier, or nil for the reference.
-func best[T Float]() *kernels[T] {
-	if size[T]() == 4 {
-		return (*kernels[T])(unsafe.Pointer(best32))
-	}
-	return (*kernels[T])(unsafe.Pointer(best64))
+func best[T Float]() *kernels[T] { return simd.Of[kernels[T], T](best32, best64) }
+
+// of returns the kernels of a tier, or nil for the reference.
+func of[T Float](tier simd.Tier) *kernels[T] {
+	return simd.Of[kernels[T], T](kernels32[tier], kernels64[tier])
 }
 
 // widest returns the kernels with the longest vectors of at most n elements, or
@@ -26,5 +22,3 @@ func widest[T Float](n int) *kernels[T] {
 	}
 	return nil
 }
-
-var best32, best64 = of[float32](simd.Best), of[float64](simd.Best)

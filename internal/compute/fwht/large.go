@@ -4,6 +4,7 @@ import (
 	"runtime"
 
 	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
+	"github.com/seed-feabd252/randfeat/internal/compute/simd"
 	"github.com/seed-feabd252/randfeat/internal/memory/pool"
 )
 
@@ -31,7 +32,7 @@ func TransformLarge[T Float](x []T) {
 	}
 	v := pool.Get[vector[T]](&vectors)
 	segment := len(x) / segments
-	*v = vector[T]{x: x, segment: segment, columns: min(segment/minPieces, pieceBytes/size[T]())}
+	*v = vector[T]{x: x, segment: segment, columns: min(segment/minPieces, pieceBytes/simd.Size[T]())}
 	parallel.Do(segments, (*within[T])(v))
 	parallel.Do(segment/v.columns, (*across[T])(v))
 	*v = vector[T]{}

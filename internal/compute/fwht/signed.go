@@ -1,5 +1,7 @@
 package fwht
 
+import "github.com/seed-feabd252/randfeat/internal/compute/simd"
+
 // Multiply sets dst[i] = x[i]·f[i]. The slices have one length; dst may be x or f.
 func Multiply[T Float](dst, x, f []T) {
 	x, f = x[:len(dst)], f[:len(dst)]
@@ -43,7 +45,7 @@ func (k *kernels[T]) signedTransform(dst, src, signs []T, t int) {
 		clear(dst)
 		return
 	}
-	if len(dst) <= firstCache/size[T]() {
+	if len(dst) <= firstCache/simd.Size[T]() {
 		r := k.first(t)
 		k.signedBlocks(dst, src, signs, r)
 		k.passes(dst, r)

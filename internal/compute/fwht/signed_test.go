@@ -7,6 +7,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/seed-feabd252/randfeat/internal/compute/simd"
 )
 
 func testSignedBlocks[T Float](t *testing.T) {
@@ -21,7 +23,7 @@ func testSignedBlocks[T Float](t *testing.T) {
 	for log := range 21 {
 		n := 1 << log
 		for _, blocks := range []int{1, 3} {
-			if n*blocks*size[T]() > 2*memory {
+			if n*blocks*simd.Size[T]() > 2*memory {
 				continue
 			}
 			for _, length := range []int{0, 1, n / 3, n - 1, n, n + n/2, blocks * n} {

@@ -1,13 +1,5 @@
 package fwht
 
-import "unsafe"
-
-// size returns the size of an element in bytes.
-func size[T Float]() int {
-	var v T
-	return int(unsafe.Sizeof(v))
-}
-
 // transform4 transforms four elements.
 func transform4[T Float](x []T) {
 	x = x[:4]

@@ -1,10 +1,9 @@
 package matmul
 
 import (
-	"unsafe"
-
 	"github.com/seed-feabd252/randfeat/internal/compute/cache"
 	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
+	"github.com/seed-feabd252/randfeat/internal/compute/simd"
 	"github.com/seed-feabd252/randfeat/internal/memory/pool"
 )
 
@@ -61,7 +60,7 @@ func (p *call[T]) split() int {
 	p.strips, p.groups, p.columns = Strips[T](p.c.rows), 1, p.c.cols
 	count := 1 // of pieces side by side
 	if p.done == nil {
-		cached, panel := cache.L2/2/size[T](), 2*best[T]().lanes
+		cached, panel := cache.L2/2/simd.Size[T](), 2*best[T]().lanes
 		count = (p.c.cols*depth + cached - 1) / cached
 		p.columns = ((p.c.cols+count-1)/count + panel - 1) / panel * panel
 		count = (p.c.cols + p.columns - 1) / p.columns
@@ -84,11 +83,11 @@ func (p *call[T]) Piece(i int) {
 		return
 	}
 	columns, bytes := min(p.c.cols, tileColumns), tileBytes
-	if p.b.rows*columns*size[T]() > cache.L2/2 {
+	if p.b.rows*columns*simd.Size[T]() > cache.L2/2 {
 		// B comes from beyond the second cache for every tile.
 		bytes = cache.L2 / 2
 	}
-	strips := max(1, bytes/(columns*size[T]()*best[T]().mostRows()))
+	strips := max(1, bytes/(columns*simd.Size[T]()*best[T]().mostRows()))
 	for ; first < end; first += strips {
 		last := min(first+strips, end)
 		for from := 0; from < p.c.cols; from += columns {
@@ -157,7 +156,7 @@ func (x *copied[T]) of(a *view[T], i, height, l, n int) left[T] {
 	}
 	// A line more than the columns, lest a power of two keeps all rows in the same few places of a
 	// cache.
-	to := view[T]{stride: cols + line/size[T](), trans: a.trans}
+	to := view[T]{stride: cols + line/simd.Size[T](), trans: a.trans}
 	x.data = Aligned(x.data, rows*to.stride)
 	to.data = x.data
 	for r := range rows {
@@ -185,9 +184,3 @@ var (
 	packs  pool.Both[Packed[float32], Packed[float64]]
 	copies pool.Both[copied[float32], copied[float64]]
 )
-
-// size returns the size of an element in bytes.
-func size[T Float]() int {
-	var v T
-	return int(unsafe.Sizeof(v))
-}

@@ -1,6 +1,10 @@
 package matmul
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/seed-feabd252/randfeat/internal/compute/simd"
+)
 
 // MaxInvert is the largest order of a triangle for InvertTriangle.
 const MaxInvert = 16
@@ -19,8 +23,23 @@ func InvertTriangle[T Float, M Matrix[T]](a M, diag []T) {
 	if n == 0 {
 		return
 	}
-	best[T]().invert(n, v.data, v.stride, diag)
+	k := best[T]()
+	if k.invert == nil {
+		invert(n, v.data, v.stride, diag)
+		return
+	}
+	pivots := simd.Of[T, T](&ones32[0], &ones64[0])
+	if diag != nil {
+		pivots = &diag[0]
+	}
+	k.invert(n, &v.data[0], v.stride*simd.Size[T](), pivots)
 }
+
+// Unit diagonals.
+var (
+	ones32 = [MaxInvert]float32{1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}
+	ones64 = [MaxInvert]float64{1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}
+)
 
 // invert is the kernel in pure Go.
 func invert[T Float](n int, x []T, stride int, diag []T) {

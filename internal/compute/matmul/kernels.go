@@ -1,24 +1,28 @@
 package matmul
 
-import "unsafe"
+import (
+	"unsafe"
+
+	"github.com/seed-feabd252/randfeat/internal/compute/simd"
+)
 
 // kernels are the innermost loops of one tier for one element type.
 type kernels[T Float] struct {
 	lanes int // elements of a vector
-	// strips[i] multiply i+1 rows by panels of one and of two vectors.
-	strips [][2]strip[T]
-	// packRows, if any, writes a panel of n rows, of which the last vector has lanes
-	// columns in b.
-	packRows func(n, vectors int, dst, b []T, stride, lanes int)
-	// unpackRows, if any, is the reverse.
-	unpackRows func(n, vectors int, b, src []T, stride, lanes int)
-	// packSquares, if any, writes the transposes of count squares of lanes×lanes
-	// elements of b, one to the right of the other, one below the other into dst, with
-	// next elements between its rows.
-	packSquares func(count int, dst []T, next int, b []T, stride int)
-	// invert is InvertTriangle.
-	invert func(n int, x []T, stride int, diag []T)
+	// strips[v−1][i] multiplies i+1 rows by panels of v vectors.
+	strips [2][]strip[T]
+	// packs[v−1], if any, writes a panel of n rows of v vectors, of which the last has lanes columns
+	// in from. unpacks[v−1] is the reverse.
+	packs, unpacks []packer[T]
+	// transpose, if any, writes the transposes of count squares of lanes×lanes elements of b, one to
+	// the right of the other, one below the other into dst, with next bytes between its rows.
+	transpose func(count int, dst *T, next int, b *T, stride int)
+	// invert, if any, is InvertTriangle, with a diagonal.
+	invert func(n int, x *T, stride int, diag *T)
 }
+
+// packer moves n rows. Strides are in bytes.
+type packer[T Float] = func(n int, to, from *T, stride, lanes int)
 
 // strip is a micro-kernel: it computes C = α·A·B + β·C for a few rows of C and k rows of each of some
 // panels of B, at least one. One vector of B is read as far as C goes, two are read to their end.
@@ -45,10 +49,10 @@ type target[T Float] struct {
 }
 
 // strip returns the kernel for the given numbers of rows and vectors.
-func (k *kernels[T]) strip(rows, vectors int) strip[T] { return k.strips[rows-1][vectors-1] }
+func (k *kernels[T]) strip(rows, vectors int) strip[T] { return k.strips[vectors-1][rows-1] }
 
 // mostRows is the number of rows of the highest strip.
-func (k *kernels[T]) mostRows() int { return len(k.strips) }
+func (k *kernels[T]) mostRows() int { return len(k.strips[0]) }
 
 // genericLanes is the number of columns of a vector in pure Go.
 const genericLanes = 16
@@ -57,8 +61,7 @@ const genericLanes = 16
 func generic[T Float]() *kernels[T] {
 	return &kernels[T]{
 		lanes:  genericLanes,
-		strips: [][2]strip[T]{{genericStrip[T](1), genericStrip[T](2)}},
-		invert: invert[T],
+		strips: [2][]strip[T]{{genericStrip[T](1)}, {genericStrip[T](2)}},
 	}
 }
 
@@ -67,7 +70,7 @@ func genericStrip[T Float](vectors int) strip[T] {
 	return func(k int, a left[T], b right[T], c target[T], alpha, beta T, panels int) {
 		width := (vectors-1)*genericLanes + c.last
 		for i := range panels {
-			from, to := unsafe.Add(unsafe.Pointer(b.first), i*b.panel*size[T]()), unsafe.Add(unsafe.Pointer(c.first), i*vectors*genericLanes*size[T]())
+			from, to := unsafe.Add(unsafe.Pointer(b.first), i*b.panel*simd.Size[T]()), unsafe.Add(unsafe.Pointer(c.first), i*vectors*genericLanes*simd.Size[T]())
 			genericPanel(k, a, (*T)(from), b.row, (*T)(to), width, alpha, beta)
 		}
 	}
@@ -119,10 +122,15 @@ func accumulate4[T Float](y, x []T, row int, a0, a1, a2, a3 T) {
 	}
 }
 
-// best returns the kernels of the highest tier.
-func best[T Float]() *kernels[T] {
-	if size[T]() == 4 {
-		return (*kernels[T])(unsafe.Pointer(best32))
+// orGeneric returns kernels, those in pure Go for nil.
+func orGeneric[T Float](k *kernels[T]) *kernels[T] {
+	if k == nil {
+		return generic[T]()
 	}
-	return (*kernels[T])(unsafe.Pointer(best64))
+	return k
 }
+
+var best32, best64 = orGeneric(kernels32[simd.Best]), orGeneric(kernels64[simd.Best])
+
+// best returns the kernels of the highest tier.
+func best[T Float]() *kernels[T] { return simd.Of[kernels[T], T](best32, best64) }

@@ -30,6 +30,7 @@ import (
 	"unsafe"
 
 	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
+	"github.com/seed-feabd252/randfeat/internal/compute/simd"
 	"github.com/seed-feabd252/randfeat/internal/memory/pool"
 )
 
@@ -149,7 +150,7 @@ func (a *view[T]) expect(i, rows, l, cols int) {
 		rows, cols = cols, rows
 	}
 	if rows > 0 && cols > 0 {
-		prefetch((*byte)(unsafe.Pointer(&a.data[first])), rows, a.stride*size[T](), cols*size[T]())
+		prefetch((*byte)(unsafe.Pointer(&a.data[first])), rows, a.stride*simd.Size[T](), cols*simd.Size[T]())
 	}
 }
 

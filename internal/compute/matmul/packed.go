@@ -2,6 +2,7 @@ package matmul
 
 import (
 	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
+	"github.com/seed-feabd252/randfeat/internal/compute/simd"
 )
 
 const (
@@ -113,11 +114,11 @@ func (k *kernels[T]) panels(n int) int { return (n + 2*k.lanes - 1) / (2 * k.lan
 
 // pack writes a panel: n rows of vectors·k.lanes elements, of which lanes come from b.
 func (k *kernels[T]) pack(dst, b []T, n, vectors, lanes, row, col int) {
-	width := vectors * k.lanes
+	width, bytes := vectors*k.lanes, simd.Size[T]()
 	switch {
-	case k.packRows != nil && col == 1:
-		k.packRows(n, vectors, dst, b, row, lanes-(vectors-1)*k.lanes)
-	case k.packSquares != nil && row == 1:
+	case k.packs != nil && col == 1:
+		k.packs[vectors-1](n, &dst[0], &b[0], row*bytes, lanes-(vectors-1)*k.lanes)
+	case k.transpose != nil && row == 1:
 		// Squares first, then the rows and the columns that are left.
 		squares := n / k.lanes
 		done := squares * k.lanes
@@ -128,7 +129,7 @@ func (k *kernels[T]) pack(dst, b []T, n, vectors, lanes, row, col int) {
 				continue
 			}
 			if squares > 0 {
-				k.packSquares(squares, to, width, from, col)
+				k.transpose(squares, &to[0], width*bytes, &from[0], col*bytes)
 			}
 			if done < n {
 				packElements(to[done*width:], from[done:], n-done, k.lanes, k.lanes, width, row, col)
@@ -154,7 +155,7 @@ func packElements[T Float](dst, b []T, n, width, lanes, next, row, col int) {
 // packedPart returns how many rows and columns of a k×n operand are packed at a time: multiples of
 // a block and of a panel, unless there are fewer.
 func packedPart[T Float](k, n int) (rows, columns int) {
-	panel, elements := 2*best[T]().lanes, packedBytes/size[T]()
+	panel, elements := 2*best[T]().lanes, packedBytes/simd.Size[T]()
 	columns = min(max(n, 1), elements/depth/panel*panel)
 	rows = elements / columns / depth * depth
 	return min(max(k, 1), rows), columns

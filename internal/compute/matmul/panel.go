@@ -5,6 +5,7 @@ import (
 	"unsafe"
 
 	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
+	"github.com/seed-feabd252/randfeat/internal/compute/simd"
 )
 
 // PanelWidth returns the number of columns of a panel for p columns: the width of one vector if p
@@ -27,7 +28,7 @@ func Aligned[T Float](x []T, n int) []T {
 	if cap(x) >= n {
 		return x[:n]
 	}
-	spare := line / size[T]()
+	spare := line / simd.Size[T]()
 	x = make([]T, n+spare)
 	skip := 0
 	for uintptr(unsafe.Pointer(&x[skip]))%line != 0 {
@@ -51,13 +52,13 @@ func UnpackPanel[T Float, M Matrix[T]](b, p M) {
 	to, from := of(b, false), of(p, false)
 	checkPanel(from, to)
 	k := best[T]()
-	if k.unpackRows == nil {
+	if k.unpacks == nil {
 		for i := range to.rows {
 			copy(to.data[i*to.stride:][:to.cols], from.data[i*from.stride:])
 		}
 	} else if to.rows > 0 {
 		vectors := from.cols / k.lanes
-		k.unpackRows(to.rows, vectors, to.data, from.data, to.stride, to.cols-(vectors-1)*k.lanes)
+		k.unpacks[vectors-1](to.rows, &to.data[0], &from.data[0], to.stride*simd.Size[T](), to.cols-(vectors-1)*k.lanes)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/internal/compute/cache"
 	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
+	"github.com/seed-feabd252/randfeat/internal/compute/simd"
 	"github.com/seed-feabd252/randfeat/internal/memory/pool"
 )
 
@@ -32,7 +33,7 @@ func AddSquare[T Float, M Matrix[T]](p M, height int, bands []M) {
 	s.p.pack(from)
 	s.from = from
 	panels := k.panels(from.cols)
-	s.slab = max(1, cache.L2/2/(min(from.rows, depth)*size[T]()*2*k.lanes))
+	s.slab = max(1, cache.L2/2/(min(from.rows, depth)*simd.Size[T]()*2*k.lanes))
 	s.strips = Strips[T](height)
 	for s.lo = 0; s.lo < from.rows; s.lo += depth {
 		parallel.Do(len(bands)*s.strips*((panels+s.slab-1)/s.slab), s)

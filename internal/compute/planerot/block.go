@@ -3,6 +3,7 @@ package planerot
 import (
 	"unsafe"
 
+	"github.com/seed-feabd252/randfeat/internal/compute/simd"
 	"github.com/seed-feabd252/randfeat/internal/memory/pool"
 )
 
@@ -22,6 +23,11 @@ type kernels[T Float] struct {
 	zero func(x *T, n int) T
 }
 
+var best32, best64 = kernels32[simd.Best], kernels64[simd.Best]
+
+// best returns the kernels of the highest tier, or nil for the reference.
+func best[T Float]() *kernels[T] { return simd.Of[kernels[T], T](best32, best64) }
+
 const (
 	// mostVectors is how many vectors of a coordinate are rotated together: rotations
 	// of one coordinate wait for each other, its vectors do not.
@@ -33,7 +39,7 @@ const (
 // vectors returns the most vectors of a coordinate in a block for rows of d
 // elements.
 func (k *kernels[T]) vectors(d int) int {
-	return min(mostVectors, max(1, blockBytes/k.elements(d, 1)/size[T]()))
+	return min(mostVectors, max(1, blockBytes/k.elements(d, 1)/simd.Size[T]()))
 }
 
 // elements returns the size of a block.
@@ -60,7 +66,7 @@ func (k *kernels[T]) rows(dst, x Rows[T], n, d int, turns []Turn[T], inverse boo
 
 // group is ApplyRows for n rows that fit a block.
 func (k *kernels[T]) group(block []T, dst, x Rows[T], n, d int, turns []Turn[T], inverse bool) {
-	bytes := size[T]()
+	bytes := simd.Size[T]()
 	vectors := (n + k.lanes - 1) / k.lanes
 	next := vectors * k.lanes * bytes
 	for v := range vectors {
@@ -89,14 +95,8 @@ var blocks pool.Both[[]float32, []float64]
 func resize[T Float](x *[]T, n int) {
 	if len(*x) < n {
 		const line = 64
-		data := make([]T, n+line/size[T]())
-		skip := -uintptr(unsafe.Pointer(&data[0])) % line / uintptr(size[T]())
+		data := make([]T, n+line/simd.Size[T]())
+		skip := -uintptr(unsafe.Pointer(&data[0])) % line / uintptr(simd.Size[T]())
 		*x = data[skip:][:n]
 	}
-}
-
-// size returns the size of an element in bytes.
-func size[T Float]() int {
-	var v T
-	return int(unsafe.Sizeof(v))
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-feabd252/randfeat/internal/compute/simd"
 	"github.com/seed-feabd252/randfeat/internal/testing/race"
 )
 
@@ -113,7 +114,7 @@ func testLongRows[T Float](t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	bytes := 64 // of a vector
 	if k := best[T](); k != nil {
-		bytes = k.lanes * size[T]()
+		bytes = k.lanes * simd.Size[T]()
 	}
 	for _, d := range []int{blockBytes/bytes/2 + 3, blockBytes/bytes + 5} {
 		n := Group[T](d) + 2
@@ -131,7 +132,7 @@ func TestLongRows(t *testing.T) { eachTier(t, testLongRows[float32], testLongRow
 func testNotFinite[T Float](t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 8))
 	smallest := math.SmallestNonzeroFloat64
-	if size[T]() == 4 {
+	if simd.Size[T]() == 4 {
 		smallest = math.SmallestNonzeroFloat32
 	}
 	odd := []float64{math.NaN(), math.Inf(1), math.Inf(-1), smallest, -3 * smallest, math.Copysign(0, -1)}

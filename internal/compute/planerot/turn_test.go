@@ -8,6 +8,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/seed-feabd252/randfeat/internal/compute/simd"
 )
 
 // bothTypes runs f32 and f64 as subtests.
@@ -34,7 +36,7 @@ func turns[T Float](rng *rand.Rand, d, n int) []Turn[T] {
 // precision of T.
 func testPair[T Float](t *testing.T) {
 	precision := uint(53)
-	if size[T]() == 4 {
+	if simd.Size[T]() == 4 {
 		precision = 24
 	}
 	round := func(v T) *big.Float { return new(big.Float).SetPrec(precision).SetFloat64(float64(v)) }

@@ -6,6 +6,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/seed-feabd252/randfeat/internal/compute/simd"
 )
 
 // testZero puts one value at every place of slices of every length, with NaN
@@ -13,7 +15,7 @@ import (
 func testZero[T Float](t *testing.T) {
 	const longest, margin = 4*16 + 2*16 + 1, 2
 	largest := math.MaxFloat64
-	if size[T]() == 4 {
+	if simd.Size[T]() == 4 {
 		largest = math.MaxFloat32
 	}
 	for n := range longest + 1 {

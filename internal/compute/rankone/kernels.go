@@ -1,10 +1,7 @@
-//go:build (amd64 || arm64) && !purego && !noasm
-
 package rankone
 
 import (
 	"math/bits"
-	"unsafe"
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/simd"
@@ -13,22 +10,17 @@ import (
 // kernels are those of a tier, by the logarithm of the number of vectors.
 type kernels[T dense.Float] struct {
 	lanes    int
-	corrects [][2]func(p *Pass[T]) // without and with Decays
+	corrects [2][]func(p *Pass[T]) // without and with Decays
 	decays   []func(p *Pass[T])    // for decays of rows
-	several  [][2]fourOrOne[T]     // without and with a decay for all rows; the last for wider panels too
+	// For four tokens and for one token at a time, without and with a decay for all rows; the last
+	// for wider panels too.
+	fours, ones [2][]func(p *Pass[T])
 }
 
-// fourOrOne are kernels for four tokens and for one token at a time.
-type fourOrOne[T dense.Float] struct{ four, one func(p *Pass[T]) }
+var best32, best64 = kernels32[simd.Best], kernels64[simd.Best]
 
 // best returns the kernels of the highest tier, or nil for the reference.
-func best[T dense.Float]() *kernels[T] {
-	var x T
-	if unsafe.Sizeof(x) == 4 {
-		return (*kernels[T])(unsafe.Pointer(best32))
-	}
-	return (*kernels[T])(unsafe.Pointer(best64))
-}
+func best[T dense.Float]() *kernels[T] { return simd.Of[kernels[T], T](best32, best64) }
 
 func take[T dense.Float](p *Pass[T]) {
 	k := best[T]()
@@ -36,29 +28,25 @@ func take[T dense.Float](p *Pass[T]) {
 		reference(p)
 		return
 	}
-	width := bits.Len(uint(p.Width/k.lanes)) - 1
+	width, decays := bits.Len(uint(p.Width/k.lanes))-1, 0
+	if p.decays() {
+		decays = 1
+	}
 	switch {
 	case p.corrects():
-		k.corrects[width][index(p.decays())](p)
+		k.corrects[decays][width](p)
 	case p.Decays.Cols > 1:
 		k.decays[width](p)
 	default:
-		f := k.several[min(width, len(k.several)-1)][index(p.decays())]
+		width = min(width, len(k.ones[0])-1)
 		p.first, p.end = 0, p.K.Rows/4*4
 		if p.end > 0 {
-			f.four(p)
+			k.fours[decays][width](p)
 		}
 		if p.first, p.end = p.end, p.K.Rows; p.first < p.end {
-			f.one(p)
+			k.ones[decays][width](p)
 		}
 	}
-}
-
-func index(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
 }
 
 // shape returns the number of elements of a vector and the largest number of vectors of a panel.
@@ -69,5 +57,3 @@ func shape[T dense.Float]() (lanes, vectors int) {
 	}
 	return k.lanes, 1 << (len(k.decays) - 1)
 }
-
-var best32, best64 = of32(simd.Best), of64(simd.Best)

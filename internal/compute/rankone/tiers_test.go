@@ -1,5 +1,3 @@
-//go:build (amd64 || arm64) && !purego && !noasm
-
 package rankone
 
 import (
@@ -15,7 +13,7 @@ func everyTier(t *testing.T, f func(t *testing.T)) {
 	single, double := best32, best64
 	defer func() { best32, best64 = single, double }()
 	for _, tier := range simd.Tiers() {
-		best32, best64 = of32(tier), of64(tier)
+		best32, best64 = kernels32[tier], kernels64[tier]
 		t.Run("tier="+tier.String(), f)
 	}
 }

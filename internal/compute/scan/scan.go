@@ -16,7 +16,11 @@
 // allocates memory.
 package scan
 
-import "math/bits"
+import (
+	"math/bits"
+
+	"github.com/seed-feabd252/randfeat/internal/compute/simd"
+)
 
 const (
 	blockWords = 8
@@ -131,9 +135,33 @@ func Signs(dst []float32, rows, planes []uint64, words int) {
 func Levels(dst []float32, rows []uint64, table, query []float32, words, width int) {
 	rows, query = rows[:len(dst)*words], query[:Arranged(words, width)]
 	table = table[:max(TableSize, 1<<width)]
-	if len(dst) > 0 {
-		levels(dst, rows, table, query, words, width)
+	if len(dst) == 0 {
+		return
 	}
+	switch width {
+	case 1:
+		levels1(dst, rows, table, query, words)
+	case 2:
+		levels2(dst, rows, table, query, words)
+	case 4:
+		levels4(dst, rows, table, query, words)
+	default:
+		levels8(dst, rows, table, query, words)
+	}
+}
+
+// tier is the one that runs; counts tells whether its AVX-512 kernel may count bits with VPOPCNTQ.
+var (
+	tier   = simd.Best
+	counts = simd.VPOPCNTDQ
+)
+
+// tierOfSigns returns the one that runs for Signs.
+func tierOfSigns() simd.Tier {
+	if tier == simd.AVX512 && !counts {
+		return simd.AVX2
+	}
+	return tier
 }
 
 func signsReference(dst []float32, rows, planes []uint64, words int) {
@@ -150,7 +178,24 @@ func signsReference(dst []float32, rows, planes []uint64, words int) {
 	}
 }
 
-func levelsReference(dst []float32, rows []uint64, table, query []float32, words, width int) {
+func levels1Reference(dst []float32, rows []uint64, table, query []float32, words int) {
+	levels(dst, rows, table, query, words, 1)
+}
+
+func levels2Reference(dst []float32, rows []uint64, table, query []float32, words int) {
+	levels(dst, rows, table, query, words, 2)
+}
+
+func levels4Reference(dst []float32, rows []uint64, table, query []float32, words int) {
+	levels(dst, rows, table, query, words, 4)
+}
+
+func levels8Reference(dst []float32, rows []uint64, table, query []float32, words int) {
+	levels(dst, rows, table, query, words, 8)
+}
+
+// levels is Levels in pure Go.
+func levels(dst []float32, rows []uint64, table, query []float32, words, width int) {
 	mask := uint32(1)<<width - 1
 	for i := range dst {
 		row, q := rows[i*words:][:words], query

@@ -1,5 +1,3 @@
-//go:build (amd64 || arm64) && !purego && !noasm
-
 package scan
 
 import (
@@ -20,4 +18,12 @@ func everyTier(t *testing.T, f func(t *testing.T)) {
 
 func TestTier(t *testing.T) {
 	assert.Equal(t, simd.Best, tier, "the tier that runs")
+}
+
+// Processors with AVX-512 but without VPOPCNTDQ count with AVX2.
+func TestWithoutCounting(t *testing.T) {
+	assert.Equal(t, simd.VPOPCNTDQ, counts)
+	defer func(old bool) { counts = old }(counts)
+	counts = false
+	testRows(t)
 }

@@ -11,6 +11,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"unsafe"
 )
 
 // Tier is a set of instructions. The tiers of one architecture are ordered: a higher tier includes
@@ -24,6 +25,17 @@ const (
 	AVX512              // AVX-512 F, BW, DQ and VL, and all of AVX2
 	NEON                // ASIMD, which every arm64 processor has
 )
+
+// Size returns the size of an element in bytes.
+func Size[T float32 | float64]() int { return int(unsafe.Sizeof(T(0))) }
+
+// Of returns, of the kernels for both element types, those for T.
+func Of[K any, T float32 | float64, S, D any](single *S, double *D) *K {
+	if Size[T]() == 4 {
+		return (*K)(unsafe.Pointer(single))
+	}
+	return (*K)(unsafe.Pointer(double))
+}
 
 // disable is the name of the environment variable.
 const disable = "RANDFEAT_DISABLE"

@@ -1,6 +1,10 @@
 package vecmath
 
-import "math"
+import (
+	"math"
+
+	"github.com/seed-feabd252/randfeat/internal/compute/vecmath/minimax"
+)
 
 func expReference[T Float](dst, x []T) {
 	for i, v := range x {
@@ -56,12 +60,19 @@ func expOf(x float64) float64 {
 	)
 	n := math.Floor(x*math.Log2E + 0.5)
 	r := (x - n*ln2High) - n*ln2Low
-	p := 0.00019841269917801008 + r*(2.4801489590691812e-05+r*(2.7557215925045976e-06+r*(2.7631413764627014e-07+r*2.511798098127451e-08)))
-	p = 0.5000000000000013 + r*(0.166666666666667+r*(0.04166666666651432+r*(0.008333333333307014+r*(0.0013888888947331042+r*p))))
-	p = 1 + r*(1+r*p)
+	p := 1 + r*(1+r*polynomial(minimax.Exp.Double, r))
 	// Two factors reach all results, and at most the second product is rounded.
 	half := int(n) >> 1
 	return p * power(half) * power(int(n)-half)
+}
+
+// polynomial returns c[0] + c[1]·x + c[2]·x² + ….
+func polynomial(c []float64, x float64) float64 {
+	sum := 0.0
+	for k := len(c) - 1; k >= 0; k-- {
+		sum = c[k] + x*sum
+	}
+	return sum
 }
 
 // power returns 2^n for −1022 ≤ n ≤ 1023.

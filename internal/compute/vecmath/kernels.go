@@ -1,5 +1,3 @@
-//go:build (amd64 || arm64) && !purego && !noasm
-
 package vecmath
 
 import (
@@ -11,15 +9,12 @@ import (
 // tier is the one that runs.
 var tier = simd.Best
 
-// kernel is a tier and an element type.
+// kernel is a tier and an element type. Kernels are called by name: calls through variables would move
+// slices on the stack of a caller to the heap.
 type kernel int
 
 func kernelOf[T Float]() kernel {
-	k := 2 * kernel(tier)
-	if unsafe.Sizeof(T(0)) == 8 {
-		k++
-	}
-	return k
+	return kernel(2*int(tier) + simd.Size[T]()/8)
 }
 
 func p32[T Float](x []T) *float32 { return (*float32)(unsafe.Pointer(unsafe.SliceData(x))) }

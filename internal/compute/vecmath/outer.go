@@ -9,13 +9,9 @@ package vecmath
 // goes through s once. The number of rows is len(a). Outer panics unless stride is at least len(x)
 // and s holds all rows. x and y must not overlap s nor each other.
 func Outer[T Float](s []T, stride int, a, b, x, y []T) {
-	if len(a) == 0 || len(x) == 0 {
-		return
+	if len(a) > 0 && len(x) > 0 {
+		outer(matrix(s, stride, len(a), len(x)), stride, a, first(b, len(a)), x, first(y, len(x)))
 	}
-	if stride < len(x) {
-		panic("vecmath: rows overlap")
-	}
-	outer(first(s, (len(a)-1)*stride+len(x)), stride, a, first(b, len(a)), x, first(y, len(x)))
 }
 
 // SumRows adds the rows of a matrix, as Outer has them, with weights to y: for i in
@@ -25,11 +21,7 @@ func Outer[T Float](s []T, stride int, a, b, x, y []T) {
 //
 // with the bits of AddScaled for every row. It panics as Outer does.
 func SumRows[T Float](s []T, stride int, b, y []T) {
-	if len(b) == 0 || len(y) == 0 {
-		return
+	if len(b) > 0 && len(y) > 0 {
+		sumRows(matrix(s, stride, len(b), len(y)), stride, b, y)
 	}
-	if stride < len(y) {
-		panic("vecmath: rows overlap")
-	}
-	sumRows(first(s, (len(b)-1)*stride+len(y)), stride, b, y)
 }

@@ -30,19 +30,19 @@ const partial = 32
 // sumOfSquaresReference returns Σx[i]².
 func sumOfSquaresReference[T Float](x []T) float64 { return dotReference(x, x) }
 
-// dotReference returns Σx[i]·g[i]. Partial sum j has the elements j, j + 32,
+// dotReference returns Σx[i]·y[i]. Partial sum j has the elements j, j + 32,
 // j + 64, …, and the partial sums are added in halves: the upper 16 to the lower
 // 16, the upper 8 of these to the lower 8, and so on.
-func dotReference[T Float](x, g []T) float64 {
+func dotReference[T Float](x, y []T) float64 {
 	var sums [partial]float64
-	for ; len(x) >= partial; x, g = x[partial:], g[partial:] {
+	for ; len(x) >= partial; x, y = x[partial:], y[partial:] {
 		for j, v := range x[:partial] {
 			// The conversion keeps the compiler from fusing product and sum.
-			sums[j] += float64(float64(v) * float64(g[j]))
+			sums[j] += float64(float64(v) * float64(y[j]))
 		}
 	}
 	for j, v := range x {
-		sums[j] += float64(float64(v) * float64(g[j]))
+		sums[j] += float64(float64(v) * float64(y[j]))
 	}
 	for h := partial / 2; h > 0; h /= 2 {
 		for j := range h {

@@ -5,5 +5,9 @@ package vecmath
 // check the indexes: an index beyond x reads what lies there. dst must not overlap x.
 func Pick[T Float](dst, x []T, at []int32, a []T) {
 	a, at = a[:len(dst)], at[:len(dst)]
-	pick(dst, x, at, a)
+	n := len(dst) &^ 15 // whole vectors of every tier
+	if n > 0 {
+		pick(dst[:n], x, at, a)
+	}
+	pickReference(dst[n:], x, at[n:], a[n:])
 }

@@ -1,12 +1,94 @@
 package vecmath
 
+import "unsafe"
+
+// The kernels of both functions take arguments below a limit. Up to this limit, π as a sum of three
+// terms gives r = hπ − |x|, or |x| − ½nπ, with an error of one unit in the last place, or of half a
+// unit unless r is small:
+//
+//   - The first product and difference are one fused operation, and exact: for
+//     |x| ≥ 1, x and the product are multiples of 2^−23 or 2^−52 and the difference
+//     is below 2. For |x| < 1 the cosine rounds an r that is above ½π − 1, where an
+//     error counts sin |x| times.
+//   - The second is rounded to a last place of r.
+//   - The third product is below 2^−33 or 2^−79: its rounding matters only for an r so
+//     small that sin r = r in all digits, where there is no other error.
+//   - The rest of π is below 2^−72 or 2^−160. It counts for nothing, as no number of
+//     the type that is below the limit is nearer than 2^−31 or 2^−61 to a multiple
+//     of ½π.
+const (
+	limit32 = 1 << 16
+	limit64 = 1 << 30
+)
+
+// group is at least the number of elements of the largest block of a kernel.
+const group = 64
+
+// limitOf returns the limit of the kernels.
+func limitOf[T Float]() T {
+	if unsafe.Sizeof(T(0)) == 4 {
+		return limit32
+	}
+	return limit64
+}
+
+// withoutLarge returns the elements of x, at most group, with 0 for large ones.
+func withoutLarge[T Float](x []T) (small [group]T) {
+	limit := limitOf[T]()
+	for i, v := range x {
+		if v < limit && v > -limit {
+			small[i] = v
+		}
+	}
+	return small
+}
+
 // Cos sets dst[i] = cos x[i]. dst may be x.
 func Cos[T Float](dst, x []T) {
-	cos(first(dst, len(x)), x)
+	dst = first(dst, len(x))
+	limit := limitOf[T]()
+	for {
+		n := cos(dst, x)
+		if n == len(x) {
+			return
+		}
+		dst, x = dst[n:], x[n:]
+		n = min(len(x), group)
+		c := withoutLarge(x[:n])
+		cos(c[:n], c[:n])
+		for i, v := range x[:n] {
+			if !(v < limit && v > -limit) {
+				c[i] = T(cosOf(float64(v)))
+			}
+		}
+		copy(dst, c[:n])
+		dst, x = dst[n:], x[n:]
+	}
 }
 
 // Sincos sets sines[i], cosines[i] to the sine and cosine of x[i]. Either may be
 // x; they must not overlap.
 func Sincos[T Float](sines, cosines, x []T) {
-	sincos(first(sines, len(x)), first(cosines, len(x)), x)
+	sines, cosines = first(sines, len(x)), first(cosines, len(x))
+	limit := limitOf[T]()
+	for {
+		n := sincos(sines, cosines, x)
+		if n == len(x) {
+			return
+		}
+		sines, cosines, x = sines[n:], cosines[n:], x[n:]
+		n = min(len(x), group)
+		s := withoutLarge(x[:n])
+		var c [group]T
+		sincos(s[:n], c[:n], s[:n])
+		for i, v := range x[:n] {
+			if !(v < limit && v > -limit) {
+				a, b := sincosOf(float64(v))
+				s[i], c[i] = T(a), T(b)
+			}
+		}
+		copy(sines, s[:n])
+		copy(cosines, c[:n])
+		sines, cosines, x = sines[n:], cosines[n:], x[n:]
+	}
 }

@@ -1,18 +1,27 @@
 package vecmath
 
-import "math"
+import (
+	"math"
 
-func cosReference[T Float](dst, x []T) {
+	"github.com/seed-feabd252/randfeat/internal/compute/vecmath/minimax"
+)
+
+// Kernels of the functions below set the elements before the first block with a large argument, and
+// return the number of the elements.
+
+func cosReference[T Float](dst, x []T) int {
 	for i, v := range x {
 		dst[i] = T(cosOf(float64(v)))
 	}
+	return len(x)
 }
 
-func sincosReference[T Float](sines, cosines, x []T) {
+func sincosReference[T Float](sines, cosines, x []T) int {
 	for i, v := range x {
 		s, c := sincosOf(float64(v))
 		sines[i], cosines[i] = T(s), T(c)
 	}
+	return len(x)
 }
 
 // cosOf returns cos x.
@@ -49,16 +58,14 @@ func sincosOf(x float64) (s, c float64) {
 // sine returns sin(hi + lo) for |hi| ≤ π/4, given z = hi². The polynomial is
 // minimax relative to the sine and wrong by 2^−57.
 func sine(hi, lo, z float64) float64 {
-	q := -0.1666666666666663 + z*(0.008333333333322118+z*(-0.00019841269829589428+z*(2.7557313621345438e-06+
-		z*(-2.5050747756332126e-08+z*1.5896229767405e-10))))
+	q := polynomial(minimax.Sine.Double, z)
 	return hi + (hi*z*q + lo*(1-z/2))
 }
 
 // cosine returns cos(hi + lo) for |hi| ≤ π/4, given z = hi². The polynomial is
 // minimax relative to the cosine and wrong by 2^−63.
 func cosine(hi, lo, z float64) float64 {
-	q := 0.041666666666666595 + z*(-0.0013888888888873056+z*(2.480158728885158e-05+z*(-2.7557314179258925e-07+
-		z*(2.08757008367154e-09-z*1.1358536243065947e-11))))
+	q := polynomial(minimax.Cosine.Double, z)
 	h := z / 2
 	w := 1 - h
 	return w + ((1 - w - h) + (z*z*q - hi*lo))

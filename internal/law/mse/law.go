@@ -24,7 +24,7 @@ func RowsOf[T dense.Float](w orf.Projection[T]) Rows {
 	}
 	var r Rows
 	r.M, r.D = w.Dims()
-	if drawn, ok := w.(interface{ Ensemble() orf.Ensemble }); ok {
+	if drawn, ok := w.(orf.Drawn[T]); ok {
 		r.Ensemble = drawn.Ensemble()
 	}
 	return r

@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	gradientQueries  = 2 * grain // queries of a tile of gradients; it has tileKeys keys
+	gradientQueries  = 2 * grain // queries of a tile of gradients; it has Keys keys
 	gradientSegments = 8         // the most segments of queries
 )
 
@@ -40,8 +40,8 @@ func Backward[T dense.Float](g Gradients[T]) {
 	if !g.Scores.Unnormalised {
 		b.do(statistics, (g.Q.Rows+gradientQueries-1)/gradientQueries)
 	}
-	for b.lo = 0; b.lo < g.K.Rows; b.lo += tileKeys {
-		b.hi = min(b.lo+tileKeys, g.K.Rows)
+	for b.lo = 0; b.lo < g.K.Rows; b.lo += Keys {
+		b.hi = min(b.lo+Keys, g.K.Rows)
 		b.seeing = g.Mask.seeing(b.lo, b.hi, g.Q.Rows)
 		b.segments = segmentsOfQueries(b.seeing.to - b.seeing.from)
 		b.do(segments, b.segments)
@@ -64,7 +64,7 @@ type backward[T dense.Float] struct {
 	lo, hi   int // keys of the tile
 	seeing   run // queries that see one of them
 	segments int
-	dks, dvs [gradientSegments]scratch.Buffer[T] // tileKeys×d and tileKeys×dv
+	dks, dvs [gradientSegments]scratch.Buffer[T] // Keys×d and Keys×dv
 }
 
 // backwardStage says what the pieces of a task are.
@@ -96,8 +96,8 @@ func (b *backward[T]) prepare() {
 		clear(*x)
 	}
 	for s := range segmentsOfQueries(b.Q.Rows) {
-		b.dks[s].Shape(tileKeys, b.K.Cols)
-		b.dvs[s].Shape(tileKeys, b.V.Cols)
+		b.dks[s].Shape(Keys, b.K.Cols)
+		b.dvs[s].Shape(Keys, b.V.Cols)
 	}
 	for i := range b.DQ.Rows {
 		clear(b.DQ.Row(i))
@@ -150,8 +150,8 @@ func (b *backward[T]) forward(piece int) {
 // segment computes the gradients between a segment of queries and a tile of keys.
 func (b *backward[T]) segment(s int) {
 	w := pool.Get[gradientTile[T]](&gradientTiles)
-	w.weights.Shape(tileKeys, gradientQueries)
-	w.slopes.Shape(tileKeys, gradientQueries)
+	w.weights.Shape(Keys, gradientQueries)
+	w.slopes.Shape(Keys, gradientQueries)
 	n := b.seeing.to - b.seeing.from
 	lo, hi := b.seeing.from+parallel.Share(n, b.segments, s), b.seeing.from+parallel.Share(n, b.segments, s+1)
 	for at := lo; at < hi; at += gradientQueries {
@@ -166,7 +166,7 @@ func (b *backward[T]) segment(s int) {
 
 // gradientTile is the scratch memory of one goroutine.
 type gradientTile[T dense.Float] struct {
-	weights, slopes scratch.Buffer[T] // tileKeys×gradientQueries: P and dS, transposed
+	weights, slopes scratch.Buffer[T] // Keys×gradientQueries: P and dS, transposed
 	out             scratch.Buffer[T] // gradientQueries×dv
 	changes, clean  scratch.Buffer[T] // of the mask
 	distances       slopes[T]

@@ -7,6 +7,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
+	"github.com/seed-feabd252/randfeat/internal/memory/layout"
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
 )
 
@@ -123,7 +124,7 @@ type view[T dense.Float] struct {
 	slopes     *slopes[T]      // nil without a slope
 }
 
-// view returns the view of a tile. With pairs it takes memory for tileKeys×n changes.
+// view returns the view of a tile. With pairs it takes memory for Keys×n changes.
 func (m *Mask[T]) view(first, end, lo, hi int, memory *scratch.Buffer[T], s *slopes[T]) view[T] {
 	w := view[T]{mask: m, first: first, end: end, lo: lo}
 	if m.Slope != 0 {
@@ -131,7 +132,7 @@ func (m *Mask[T]) view(first, end, lo, hi int, memory *scratch.Buffer[T], s *slo
 	}
 	if m.Pairs.Given() {
 		w.closed = true
-		memory.Shape(tileKeys, end-first)
+		memory.Shape(Keys, end-first)
 		w.changes = memory.Rows(hi - lo)
 		m.changes(w.changes, first, lo)
 		return w
@@ -152,8 +153,8 @@ func (w *view[T]) apply(j int, scores []T) {
 	default:
 		from, to := w.mask.queries(w.lo+j, w.first, w.end)
 		closed := T(math.Inf(-1))
-		fill(scores[:from], closed)
-		fill(scores[max(from, to):], closed)
+		layout.Fill(scores[:from], closed)
+		layout.Fill(scores[max(from, to):], closed)
 	}
 }
 
@@ -188,7 +189,7 @@ func (w *view[T]) open(j, i int) bool {
 // keys, or to the queries if ofQueries is set, and those of y to the others. A pair that is closed has
 // the weight zero, and adds nothing even where x is not finite. clean is memory for x.
 func (w *view[T]) product(mul func(s, x, y dense.Matrix[T]), y, s, x dense.Matrix[T], factor T, ofQueries bool, clean *scratch.Buffer[T]) {
-	if !w.closed || finite(x) {
+	if !w.closed || layout.Finite(x) {
 		mul(s, x, y)
 		return
 	}
@@ -248,21 +249,4 @@ func (s *slopes[T]) apply(w *view[T], j int, scores []T) {
 	ahead := T(m.Slope * float64(j-m.place(w.first))) // of the first query
 	vecmath.AffineEach(scores[:after], 1, s.ahead[:after], -ahead)
 	vecmath.AffineEach(scores[after:], 1, s.behind[after:], ahead)
-}
-
-// fill sets every element of x to v.
-func fill[T dense.Float](x []T, v T) {
-	for i := range x {
-		x[i] = v
-	}
-}
-
-// finite reports whether the elements of m are numbers whose squares can be added.
-func finite[T dense.Float](m dense.Matrix[T]) bool {
-	for i := range m.Rows {
-		if s := vecmath.HalfSquaredNorm(m.Row(i)); s-s != 0 {
-			return false
-		}
-	}
-	return true
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
+	"github.com/seed-feabd252/randfeat/internal/memory/layout"
 )
 
 // Pairs says for each pair of a query and a key of one head what is added to its score, and whether
@@ -19,8 +20,8 @@ type Pairs[T dense.Float] struct {
 	Gradient       dense.Matrix[T] // gradients of biases to write, a row for each query; zero if none
 }
 
-// Given reports whether there are a Bias or a Mask.
-func (p *Pairs[T]) Given() bool { return !p.Bias.IsZero() || !p.Mask.IsZero() }
+// Given reports whether there are a Bias, a Mask, or Silent queries.
+func (p *Pairs[T]) Given() bool { return !p.Bias.IsZero() || !p.Mask.IsZero() || p.Silent != nil }
 
 // biasRow returns the biases of query i, for the first keys.
 func (p *Pairs[T]) biasRow(i int) []T {
@@ -91,8 +92,8 @@ func (m *Mask[T]) changes(dst dense.Matrix[T], first, lo int) {
 	for j := range dst.Rows {
 		row := dst.Row(j)
 		from, to := m.queries(lo+j, first, first+len(row))
-		fill(row[:from], closed)
-		fill(row[max(from, to):], closed)
+		layout.Fill(row[:from], closed)
+		layout.Fill(row[max(from, to):], closed)
 	}
 }
 
@@ -112,7 +113,7 @@ func transposed[T dense.Float, E dense.Element](dst dense.Matrix[T], lo, cols in
 	const side = 16
 	keys := min(max(cols-lo, 0), dst.Rows)
 	for j := keys; j < dst.Rows; j++ {
-		fill(dst.Row(j), T(math.Inf(-1)))
+		layout.Fill(dst.Row(j), T(math.Inf(-1)))
 	}
 	var rows [side][]E
 	for from := 0; from < dst.Cols && keys > 0; from += side {
@@ -151,17 +152,23 @@ func (p *Pairs[T]) learn(y []T, first, key int) {
 	}
 }
 
-// Changes writes what the mask and, unless it is zero, the slope add to the scores of the queries
-// from query first on and all keys into dst, a row for each key: −Inf for pairs that are closed.
-func (m *Mask[T]) Changes(dst dense.Matrix[T], first int) {
-	m.changes(dst, first, 0)
-	if m.Slope == 0 {
-		return
-	}
-	for j := range dst.Rows {
-		for i, x := range dst.Row(j) {
-			distance := m.place(first+i) - j
-			dst.Row(j)[i] = x - T(m.Slope*float64(max(distance, -distance)))
+// AddTo adds what the mask says to the scores of the queries from query first on, one a row, and
+// returns which of these queries see a key.
+func (m *Mask[T]) AddTo(scores dense.Matrix[T], first int) (open []bool) {
+	changes, closed := dense.New[T](scores.Cols, scores.Rows), T(math.Inf(-1))
+	m.changes(changes, first, 0)
+	open = make([]bool, scores.Rows)
+	for i := range scores.Rows {
+		row := scores.Row(i)
+		for j := range row {
+			x := changes.At(j, i)
+			if x == closed {
+				row[j] = x
+				continue
+			}
+			distance := math.Abs(float64(m.place(first+i) - j))
+			row[j], open[i] = row[j]+(x-T(m.Slope*distance)), true
 		}
 	}
+	return open
 }

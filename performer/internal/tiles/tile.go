@@ -6,17 +6,18 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
+	"github.com/seed-feabd252/randfeat/internal/memory/layout"
 	"github.com/seed-feabd252/randfeat/internal/memory/pool"
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
 	"github.com/seed-feabd252/randfeat/performer/internal/logscale"
 )
 
-// tileKeys is the number of keys whose scores are computed together. The scores stay in the second
-// cache, and a product over these keys is a single sum.
-const tileKeys = 256
+// Keys is the number of keys of a tile, whose scores are computed together. The scores stay in the
+// second cache, and a product over these keys is a single sum.
+const Keys = 256
 
 // Tile is the scratch memory of one goroutine for a block of queries. It has their scores for
-// tileKeys keys, one row for each key. For each query it has the sums, the sum of the weights and
+// Keys keys, one row for each key. For each query it has the sums, the sum of the weights and
 // the largest score so far.
 //
 // The scores are transposed. So the queries are the operand that is packed, once for all tiles. The
@@ -25,10 +26,10 @@ const tileKeys = 256
 type Tile[T dense.Float] struct {
 	law     Scores
 	queries matmul.Packed[T]  // transposed
-	scores  scratch.Buffer[T] // tileKeys×queries
+	scores  scratch.Buffer[T] // Keys×queries
 	sums    scratch.Buffer[T] // queries×dv
-	changes scratch.Buffer[T] // tileKeys×queries, of pairs
-	clean   scratch.Buffer[T] // tileKeys×dv
+	changes scratch.Buffer[T] // Keys×queries, of pairs
+	clean   scratch.Buffer[T] // Keys×dv
 	mask    Mask[T]           // of AddSeen
 	slopes  slopes[T]
 	open    []bool // which queries have seen a key
@@ -48,14 +49,14 @@ func NewTile[T dense.Float](law Scores, q dense.Matrix[T], dv int) *Tile[T] {
 	t := pool.Get[Tile[T]](&tiles)
 	n := q.Rows
 	t.law = law
-	t.scores.Shape(tileKeys, n)
+	t.scores.Shape(Keys, n)
 	t.sums.Shape(n, dv)
 	clear(t.sums.Data)
 	for _, x := range []*[]T{&t.peaks, &t.raised, &t.shift, &t.total, &t.added, &t.zeros} {
 		*x = scratch.Resize(*x, n)
 		clear(*x)
 	}
-	fill(t.peaks, T(math.Inf(-1)))
+	layout.Fill(t.peaks, T(math.Inf(-1)))
 	if law.Softcap != 0 {
 		t.caps = scratch.Resize(t.caps, n)
 	}
@@ -74,8 +75,8 @@ func (t *Tile[T]) Release() {
 // Add adds keys and values that each query sees. Weights are multiplied by exp(logs), unless logs
 // is nil.
 func (t *Tile[T]) Add(k, v dense.Matrix[T], logs []T) {
-	for lo := 0; lo < k.Rows; lo += tileKeys {
-		hi := min(lo+tileKeys, k.Rows)
+	for lo := 0; lo < k.Rows; lo += Keys {
+		hi := min(lo+Keys, k.Rows)
 		var more []T
 		if logs != nil {
 			more = logs[lo:hi]
@@ -97,7 +98,7 @@ func (t *Tile[T]) AddSeen(k, v dense.Matrix[T], mask Mask[T], first int) {
 	t.slopes.prepare(m, first, end)
 	for _, keys := range m.keys(first, end, k.Rows) {
 		for lo := keys.from; lo < keys.to; {
-			hi := min((lo/tileKeys+1)*tileKeys, keys.to)
+			hi := min((lo/Keys+1)*Keys, keys.to)
 			if !m.Pairs.blind(first, end, lo, hi) {
 				w := m.view(first, end, lo, hi, &t.changes, &t.slopes)
 				t.take(k.RowRange(lo, hi), v.RowRange(lo, hi), nil, &w)
@@ -107,7 +108,7 @@ func (t *Tile[T]) AddSeen(k, v dense.Matrix[T], mask Mask[T], first int) {
 	}
 }
 
-// take adds at most tileKeys keys and values to the sums of the queries.
+// take adds at most Keys keys and values to the sums of the queries.
 func (t *Tile[T]) take(k, v dense.Matrix[T], logs []T, w *view[T]) {
 	if !t.opens(w, k.Rows) {
 		return
@@ -168,7 +169,7 @@ func (t *Tile[T]) opens(w *view[T], n int) bool {
 // opensPairs is opens with pairs.
 func (t *Tile[T]) opensPairs(w *view[T]) bool {
 	closed, any := T(math.Inf(-1)), false
-	fill(t.raised, closed)
+	layout.Fill(t.raised, closed)
 	vecmath.PeakRows(t.raised, w.changes.Data, w.changes.Stride, w.changes.Rows)
 	for i, peak := range t.raised {
 		if peak == closed && !w.mask.Pairs.Bias.IsZero() { // biases of NaN and +Inf are no peaks

@@ -32,8 +32,7 @@ func (m machine) combine() {
 	}
 	ADDQ(I32(16*m.Width()), g)
 	LEAQ(Mem{Base: x, Index: stride, Scale: 4}, x)
-	DECQ(count)
-	JNZ(LabelRef("loop"))
+	amd64.Repeat("loop", count)
 	amd64.End()
 }
 
@@ -105,8 +104,7 @@ func (m machine) sums() {
 	}
 	MOVQ(rows[3], terms)
 	LEAQ(Mem{Base: terms, Index: n, Scale: 2}, terms)
-	DECQ(count)
-	JNZ(LabelRef("rows"))
+	amd64.Repeat("rows", count)
 	amd64.End()
 }
 

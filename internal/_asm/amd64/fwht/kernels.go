@@ -159,8 +159,7 @@ func (m machine) base(r int, kind kind) {
 		ADDQ(I32(size), src)
 		ADDQ(I32(size), factor)
 	}
-	DECQ(count)
-	JNZ(LabelRef("loop"))
+	amd64.Repeat("loop", count)
 	amd64.End()
 }
 
@@ -186,8 +185,7 @@ func (m machine) lanes(s int) {
 	m.inside(x, signs)
 	m.Move(x[0], Mem{Base: p})
 	ADDQ(I32(m.Width()), p)
-	DECQ(count)
-	JNZ(LabelRef("loop"))
+	amd64.Repeat("loop", count)
 	amd64.End()
 }
 
@@ -249,8 +247,7 @@ func (m machine) pass(r int) {
 	for range 1 << r {
 		ADDQ(stride, block)
 	}
-	DECQ(count)
-	JNZ(LabelRef("block"))
+	amd64.Repeat("block", count)
 	amd64.End()
 }
 
@@ -266,7 +263,6 @@ func (m machine) times() {
 	for _, p := range []Register{dst, x, f} {
 		ADDQ(I32(m.Width()), p)
 	}
-	DECQ(count)
-	JNZ(LabelRef("loop"))
+	amd64.Repeat("loop", count)
 	amd64.End()
 }

@@ -24,8 +24,7 @@ func (m machine) pack(vectors int) {
 	}
 	ADDQ(stride, b)
 	ADDQ(U32(vectors*m.Width()), dst)
-	DECQ(k)
-	JNZ(LabelRef("loop"))
+	amd64.Repeat("loop", k)
 	amd64.End()
 }
 
@@ -44,8 +43,7 @@ func (m machine) unpack(vectors int) {
 	}
 	ADDQ(U32(vectors*m.Width()), src)
 	ADDQ(stride, b)
-	DECQ(k)
-	JNZ(LabelRef("loop"))
+	amd64.Repeat("loop", k)
 	amd64.End()
 }
 
@@ -71,7 +69,6 @@ func (m machine) packTransposed() {
 	for _, r := range rows {
 		ADDQ(U32(m.Width()), r)
 	}
-	DECQ(count)
-	JNZ(LabelRef("loop"))
+	amd64.Repeat("loop", count)
 	amd64.End()
 }

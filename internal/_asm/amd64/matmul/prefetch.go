@@ -26,7 +26,6 @@ func prefetch() {
 	CMPQ(at, end)
 	JB(LabelRef("line"))
 	ADDQ(stride, p)
-	DECQ(rows)
-	JNZ(LabelRef("row"))
+	amd64.Repeat("row", rows)
 	RET()
 }

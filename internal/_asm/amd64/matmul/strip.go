@@ -47,8 +47,7 @@ func (m machine) strip(rows, vectors int) {
 	for _, base := range a {
 		ADDQ(col, base)
 	}
-	DECQ(k)
-	JNZ(LabelRef("loop"))
+	amd64.Repeat("loop", k)
 	Label("done")
 	if mask == nil {
 		mask = m.Mask(amd64.Argument("c.last"), m.vectors[12])

@@ -42,7 +42,6 @@ func (m machine) turn(vectors int) {
 		m.Add(y, x, x)
 		m.Move(x, w)
 	}
-	DECQ(count)
-	JNZ(LabelRef("loop"))
+	amd64.Repeat("loop", count)
 	amd64.End()
 }

@@ -10,20 +10,62 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/_asm/amd64"
 )
 
-const levelsSignature = "(dst *float32, rows *uint64, table, query *float32, n, words int)"
-
-func levelsDoc(width int) string {
-	return fmt.Sprintf("sets dst[i] to the product of the query and the levels of row i, with codes of %d bits.", width)
-}
-
 // sums is the number of registers that a row is summed in.
 const sums = 4
 
-// levelsWide looks levels up in a register of 16 numbers, or in memory for codes of 8 bits.
-func levelsWide(m amd64.Machine, width int) {
-	begin(fmt.Sprintf("levels%dAVX512", width), levelsSignature, levelsDoc(width))
+// lookup is how a machine looks levels up: what a row begins with, and what adds to the sums.
+type lookup struct {
+	rest, blocks Register // words of a tail, and whole blocks
+	clear        func(acc VecVirtual)
+	// add adds the products of a block, or of a tail, with the query at q.
+	add func(rows, q Register, acc []VecVirtual, tail bool)
+}
+
+// levels writes the kernel of a machine for codes of so many bits.
+func levels(m amd64.Machine, width int, prepare func(table, words Register, width int) lookup) {
+	begin(fmt.Sprintf("levels%d%s", width, m.Name[3:]), "(dst *float32, rows *uint64, table, query *float32, n, words int)",
+		fmt.Sprintf("sets dst[i] to the product of the query and the levels of row i, with codes of %d bits.", width))
 	dst, rows, table, query := amd64.Argument("dst"), amd64.Argument("rows"), amd64.Argument("table"), amd64.Argument("query")
 	n, words := amd64.Argument("n"), amd64.Argument("words")
+	l := prepare(table, words, width)
+	TESTQ(n, n)
+	JZ(LabelRef("done"))
+	Label("row")
+	acc := make([]VecVirtual, sums)
+	for i := range acc {
+		acc[i] = m.Vec()
+		l.clear(acc[i])
+	}
+	q, left := GP64(), GP64()
+	MOVQ(query, q)
+	MOVQ(l.blocks, left)
+	TESTQ(left, left)
+	JZ(LabelRef("tail"))
+	Label("block")
+	l.add(rows, q, acc, false)
+	ADDQ(U32(blockBytes), rows)
+	ADDQ(U32(32/width*blockBytes), q)
+	amd64.Repeat("block", left)
+	Label("tail")
+	TESTQ(l.rest, l.rest)
+	JZ(LabelRef("sum"))
+	l.add(rows, q, acc, true)
+	LEAQ(Mem{Base: rows, Index: l.rest, Scale: 8}, rows)
+	Label("sum")
+	for h := sums / 2; h > 0; h /= 2 {
+		for i := range h {
+			m.Add(acc[i+h], acc[i], acc[i])
+		}
+	}
+	VMOVSS(m.Fold(m.Add, acc[0], m.Vec()), at(dst, 0))
+	ADDQ(U32(4), dst)
+	amd64.Repeat("row", n)
+	Label("done")
+	amd64.End()
+}
+
+// wide looks levels up in a register of 16 numbers, or in memory for codes of 8 bits.
+func wide(table, words Register, width int) lookup {
 	// A tail has two lanes a word.
 	rest, ones, bits, blocks := GP64(), GP64(), GP64(), GP64()
 	MOVQ(words, rest)
@@ -42,20 +84,13 @@ func levelsWide(m amd64.Machine, width int) {
 	} else {
 		VMOVUPS(at(table, 0), levels)
 	}
-	TESTQ(n, n)
-	JZ(LabelRef("done"))
-	Label("row")
-	acc := make([]VecVirtual, sums)
-	for i := range acc {
-		acc[i] = ZMM()
-		VMOVDQA64(zero, acc[i])
-	}
-	q, left := GP64(), GP64()
-	MOVQ(query, q)
-	MOVQ(blocks, left)
-	block := func(load func(src, dst Op)) {
+	return lookup{rest, blocks, func(acc VecVirtual) { VMOVDQA64(zero, acc) }, func(rows, q Register, acc []VecVirtual, tail bool) {
 		codes := ZMM()
-		load(at(rows, 0), codes)
+		if tail {
+			VMOVDQU32_Z(at(rows, 0), K1, codes)
+		} else {
+			VMOVDQU32(at(rows, 0), codes)
+		}
 		PREFETCHT0(at(rows, ahead))
 		for j := range 32 / width {
 			index, v := codes, ZMM()
@@ -72,42 +107,14 @@ func levelsWide(m amd64.Machine, width int) {
 			} else {
 				VPERMPS(levels, index, v)
 			}
-			m.Plus(at(q, j*blockBytes), v, acc[j%sums])
+			VFMADD231PS(at(q, j*blockBytes), v, acc[j%sums])
 		}
-	}
-	TESTQ(left, left)
-	JZ(LabelRef("tail"))
-	Label("block")
-	block(func(src, dst Op) { VMOVDQU32(src, dst) })
-	ADDQ(U32(blockBytes), rows)
-	ADDQ(U32(32/width*blockBytes), q)
-	DECQ(left)
-	JNZ(LabelRef("block"))
-	Label("tail")
-	TESTQ(rest, rest)
-	JZ(LabelRef("sum"))
-	block(func(src, dst Op) { VMOVDQU32_Z(src, K1, dst) })
-	LEAQ(Mem{Base: rows, Index: rest, Scale: 8}, rows)
-	Label("sum")
-	for h := sums / 2; h > 0; h /= 2 {
-		for i := range h {
-			m.Add(acc[i+h], acc[i], acc[i])
-		}
-	}
-	VMOVSS(m.Fold(m.Add, acc[0], ZMM()), at(dst, 0))
-	ADDQ(U32(4), dst)
-	DECQ(n)
-	JNZ(LabelRef("row"))
-	Label("done")
-	amd64.End()
+	}}
 }
 
-// levelsNarrow has half a register for each half of a block. A register holds 8 numbers: codes of 4
-// bits choose between two.
-func levelsNarrow(m amd64.Machine, width int) {
-	begin(fmt.Sprintf("levels%dAVX2", width), levelsSignature, levelsDoc(width))
-	dst, rows, table, query := amd64.Argument("dst"), amd64.Argument("rows"), amd64.Argument("table"), amd64.Argument("query")
-	n, words := amd64.Argument("n"), amd64.Argument("words")
+// narrow has half a register for each half of a block. A register holds 8 numbers: codes of 4 bits
+// choose between two.
+func narrow(table, words Register, width int) lookup {
 	rest, blocks := GP64(), GP64()
 	MOVQ(words, rest)
 	ANDQ(U8(blockWords-1), rest)
@@ -140,21 +147,14 @@ func levelsNarrow(m amd64.Machine, width int) {
 	default:
 		VMOVUPS(at(table, 0), first)
 	}
-	TESTQ(n, n)
-	JZ(LabelRef("done"))
-	Label("row")
-	acc := make([]VecVirtual, sums)
-	for i := range acc {
-		acc[i] = YMM()
-		VXORPS(acc[i], acc[i], acc[i])
-	}
-	q, left := GP64(), GP64()
-	MOVQ(query, q)
-	MOVQ(blocks, left)
-	block := func(load func(src Mem, h int, dst Op)) {
+	return lookup{rest, blocks, func(acc VecVirtual) { VXORPS(acc, acc, acc) }, func(rows, q Register, acc []VecVirtual, tail bool) {
 		for h := range 2 {
 			codes := YMM()
-			load(at(rows, h*32), h, codes)
+			if tail {
+				VPMASKMOVD(at(rows, h*32), mask[h], codes)
+			} else {
+				VMOVDQU(at(rows, h*32), codes)
+			}
 			if h == 0 {
 				PREFETCHT0(at(rows, ahead))
 			}
@@ -180,33 +180,8 @@ func levelsNarrow(m amd64.Machine, width int) {
 				default:
 					VPERMPS(first, index, v)
 				}
-				m.Plus(at(q, j*blockBytes+h*32), v, acc[j%sums])
+				VFMADD231PS(at(q, j*blockBytes+h*32), v, acc[j%sums])
 			}
 		}
-	}
-	TESTQ(left, left)
-	JZ(LabelRef("tail"))
-	Label("block")
-	block(func(src Mem, _ int, dst Op) { VMOVDQU(src, dst) })
-	ADDQ(U32(blockBytes), rows)
-	ADDQ(U32(32/width*blockBytes), q)
-	DECQ(left)
-	JNZ(LabelRef("block"))
-	Label("tail")
-	TESTQ(rest, rest)
-	JZ(LabelRef("sum"))
-	block(func(src Mem, h int, dst Op) { VPMASKMOVD(src, mask[h], dst) })
-	LEAQ(Mem{Base: rows, Index: rest, Scale: 8}, rows)
-	Label("sum")
-	for h := sums / 2; h > 0; h /= 2 {
-		for i := range h {
-			m.Add(acc[i+h], acc[i], acc[i])
-		}
-	}
-	VMOVSS(m.Fold(m.Add, acc[0], YMM()), at(dst, 0))
-	ADDQ(U32(4), dst)
-	DECQ(n)
-	JNZ(LabelRef("row"))
-	Label("done")
-	amd64.End()
+	}}
 }

@@ -24,12 +24,11 @@ const ahead = 4096
 
 // Write writes all kernels.
 func Write() {
-	wide, narrow := amd64.Machines[0], amd64.Machines[2]
 	signsWide()
 	signsNarrow()
 	for _, width := range []int{1, 2, 4, 8} {
-		levelsWide(wide, width)
-		levelsNarrow(narrow, width)
+		levels(amd64.Machines[0], width, wide)
+		levels(amd64.Machines[2], width, narrow)
 	}
 }
 

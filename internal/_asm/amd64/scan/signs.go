@@ -109,8 +109,7 @@ func signsWide() {
 			ADDQ(U32(blockBytes), row[i])
 		}
 		ADDQ(U32(planes*blockBytes), weight)
-		DECQ(left)
-		JNZ(LabelRef(label + "Block"))
+		amd64.Repeat(label+"Block", left)
 		Label(label + "Tail")
 		TESTQ(rest, rest)
 		JZ(LabelRef(label + "Sum"))
@@ -216,8 +215,7 @@ func signsNarrow() {
 		// one.
 		ADDQ(odd, plane)
 		XORQ(U32((planes-1)*blockBytes), odd)
-		DECQ(left)
-		JNZ(LabelRef(label + "Half"))
+		amd64.Repeat(label+"Half", left)
 		Label(label + "Tail")
 		TESTQ(rest, rest)
 		JZ(LabelRef(label + "Sum"))

@@ -6,6 +6,7 @@ import (
 	. "github.com/mmcloughlin/avo/reg"
 
 	"github.com/seed-feabd252/randfeat/internal/_asm/amd64"
+	"github.com/seed-feabd252/randfeat/internal/compute/vecmath/minimax"
 )
 
 // exponent holds the constants of e^x = 2^n·e^r with n = round(x/ln 2) and
@@ -32,45 +33,27 @@ func (m machine) exponent() exponent {
 	e.shift = m.value(shift)
 	// The first term leaves a difference that is exact: both are multiples of the
 	// last place of the smaller one.
-	e.ln2 = m.values(of(m, []float64{0x1.62e43p-1, -0x1.05c61p-29}, []float64{0x1.62e42fefa39efp-1, 0x1.abc9e3b39803fp-56}))
-	// Minimax for |r| ≤ 1.001·½ln 2 given the first two; error 2^−28 and 2^−58.
+	e.ln2 = m.values(m.constants(minimax.Ln2))
 	constants := of(m, m.values, m.scalars)
-	e.coefficients = constants(append([]float64{1, 1}, of(m,
-		[]float64{0.5, 0.16666515171527863, 0.04166657477617264, 0.008369270712137222, 0.0013924083905294538},
-		[]float64{0.5000000000000013, 0.166666666666667, 0.04166666666651432, 0.008333333333307014, 0.0013888888947331042,
-			0.00019841269917801008, 2.4801489590691812e-05, 2.7557215925045976e-06, 2.7631413764627014e-07, 2.511798098127451e-08})...))
+	e.coefficients = constants(append([]float64{1, 1}, m.constants(minimax.Exp)...))
 	return e
 }
 
 // exp replaces x by new vectors of e^x.
 func (e exponent) exp(x []Op) []Op {
 	// NaN passes: a comparison with it gives the first operand.
-	for i := range x {
-		e.Min(x[i], e.highest, x[i])
-	}
-	for i := range x {
-		e.Max(x[i], e.lowest, x[i])
-	}
+	each(e.Min, x, e.highest, x)
+	each(e.Max, x, e.lowest, x)
 	sum, n := e.Vecs(len(x)), e.Vecs(len(x))
-	for i := range x {
-		e.Move(e.shift, sum[i])
-	}
-	for i := range x {
-		e.Plus(e.inverse, x[i], sum[i])
-	}
-	for i := range x {
-		e.Sub(e.shift, sum[i], n[i])
-	}
+	each(e.Move, e.shift, sum)
+	each(e.Plus, e.inverse, x, sum)
+	each(e.Sub, e.shift, sum, n)
 	for _, term := range e.ln2 {
-		for i := range x {
-			e.Minus(term, n[i], x[i])
-		}
+		each(e.Minus, term, n, x)
 	}
 	p := e.polynomial(e.coefficients, x)
 	if e.Wide {
-		for i := range p {
-			of(e.machine, VSCALEFPS, VSCALEFPD)(n[i], p[i], p[i])
-		}
+		each(of(e.machine, VSCALEFPS, VSCALEFPD), n, p, p)
 		return p
 	}
 	// Two factors reach all results, and at most the second product is rounded.
@@ -96,9 +79,7 @@ func (m machine) exponentials() {
 		x, c := amd64.Argument("x"), m.argument("c")
 		return func(b block) []Op {
 			v := b.load(x)
-			for i := range v {
-				m.Sub(c, v[i], v[i])
-			}
+			each(m.Sub, c, v, v)
 			return v
 		}
 	})
@@ -107,9 +88,7 @@ func (m machine) exponentials() {
 		return func(b block) []Op {
 			v := b.load(x)
 			for _, from := range []Register{p, q} {
-				for i, c := range b.load(from) {
-					m.Sub(c, v[i], v[i])
-				}
+				each(m.Sub, b.load(from), v, v)
 			}
 			return v
 		}

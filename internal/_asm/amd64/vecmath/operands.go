@@ -2,15 +2,20 @@ package vecmath
 
 import (
 	"fmt"
+	"math"
 
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 
 	"github.com/seed-feabd252/randfeat/internal/_asm/amd64"
+	"github.com/seed-feabd252/randfeat/internal/compute/vecmath/minimax"
 )
 
 // of returns the value for the element type.
 func of[V any](m machine, single, double V) V { return amd64.Of(m.Machine, single, double) }
+
+// constants returns those for the element type.
+func (m machine) constants(b minimax.Both) []float64 { return of(m, b.Single, b.Double) }
 
 // horner sets dst = dst·b + c.
 func (m machine) horner(c, b, dst Op) {
@@ -95,6 +100,34 @@ func (m machine) signBit() Op { return m.pattern(1 << m.top()) }
 // argument returns a register with the argument of that name in every element.
 func (m machine) argument(name string) Op { return m.Broadcast(amd64.Number(name)) }
 
+// each calls an instruction for each element of operands that are slices, as many as the shortest
+// has, with the other operands as they are.
+func each[F func(ops ...Op) | func(c, b, dst Op)](instruction F, operands ...any) {
+	n := math.MaxInt
+	for _, o := range operands {
+		if o, ok := o.([]Op); ok {
+			n = min(n, len(o))
+		}
+	}
+	for i := range n {
+		var ops []Op
+		for _, o := range operands {
+			switch o := o.(type) {
+			case []Op:
+				ops = append(ops, o[i])
+			case Op:
+				ops = append(ops, o)
+			}
+		}
+		switch f := any(instruction).(type) {
+		case func(ops ...Op):
+			f(ops...)
+		case func(c, b, dst Op):
+			f(ops[0], ops[1], ops[2])
+		}
+	}
+}
+
 // polynomial sets p[i] = c[0] + c[1]·x[i] + c[2]·x[i]² + …
 func (m machine) polynomial(c, x []Op) (p []Op) {
 	p = m.Vecs(len(x))
@@ -107,9 +140,7 @@ func (m machine) polynomial(c, x []Op) (p []Op) {
 		}
 	}
 	for j := top - 1; j >= 0; j-- {
-		for i := range p {
-			m.horner(c[j], x[i], p[i])
-		}
+		each(m.horner, c[j], x, p)
 	}
 	return p
 }

@@ -51,7 +51,6 @@ func (m machine) pick() {
 	ADDQ(U32(4*m.Lanes()), at)
 	ADDQ(U32(m.Width()), a)
 	ADDQ(U32(m.Width()), dst)
-	DECQ(count)
-	JNZ(LabelRef("vectors"))
+	amd64.Repeat("vectors", count)
 	amd64.End()
 }

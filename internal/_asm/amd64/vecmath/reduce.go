@@ -50,15 +50,11 @@ func (m machine) peak() {
 	x, n := amd64.Argument("x"), amd64.Argument("n")
 	inf, minusInf := m.value(math.Inf(1)), m.value(math.Inf(-1))
 	acc := m.Vecs(4)
-	for i := range acc {
-		m.Move(minusInf, acc[i])
-	}
+	each(m.Move, minusInf, acc)
 	m.loop("block", n, len(acc), func(b block) {
 		v := b.loadOr(x, minusInf)
 		m.finite(v, inf, minusInf)
-		for i := range v {
-			m.Max(v[i], acc[i], acc[i])
-		}
+		each(m.Max, v, acc, acc)
 	})
 	m.largest(acc)
 	m.returns(m.fold(m.Max, acc[0]))
@@ -87,16 +83,12 @@ func (m machine) peakSum() {
 		}
 	}
 	acc := m.Vecs(2)
-	for i := range acc {
-		m.Move(minusInf, acc[i])
-	}
+	each(m.Move, minusInf, acc)
 	m.loop("block", n, len(acc), func(b block) {
 		v := b.loadOr(x, minusInf)
 		sums(b, v)
 		m.finite(v, inf, minusInf)
-		for i := range v {
-			m.Max(v[i], acc[i], acc[i])
-		}
+		each(m.Max, v, acc, acc)
 	})
 	m.largest(acc)
 	best := m.fold(m.Max, acc[0])
@@ -155,9 +147,7 @@ func (m machine) sumOfProducts(x, y, n Register) {
 		d.Log = 3
 	}
 	acc := d.Vecs(partial >> d.Log)
-	for i := range acc {
-		d.Xor(acc[i], acc[i], acc[i])
-	}
+	each(d.Xor, acc, acc, acc)
 	at := func(p Register, i int) Mem { return Mem{Base: p, Disp: i * m.Size << d.Log} }
 	add := func(load func(p Register) Op, acc Op) {
 		v := load(x)

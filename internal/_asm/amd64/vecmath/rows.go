@@ -38,9 +38,7 @@ func (m machine) rows() {
 		d.each(x, func(row Register) {
 			v := columns.load(row)
 			for _, from := range []Register{p, q} {
-				for j, c := range columns.load(from) {
-					m.Sub(c, v[j], v[j])
-				}
+				each(m.Sub, columns.load(from), v, v)
 			}
 			v = e.exp(v)
 			columns.store(v, row)
@@ -76,6 +74,5 @@ func (d *down) each(x Register, body func(row Register)) {
 	Label(start)
 	body(row)
 	ADDQ(d.stride, row)
-	DECQ(left)
-	JNZ(LabelRef(start))
+	amd64.Repeat(start, left)
 }

@@ -13,12 +13,8 @@ func (m machine) simple() {
 		dst, x, n, p, q := amd64.Argument("dst"), amd64.Argument("x"), amd64.Argument("n"), m.argument("a"), m.argument("b")
 		m.loop("block", n, unroll, func(b block) {
 			v := b.load(x)
-			for i := range v {
-				m.Mul(p, v[i], v[i])
-			}
-			for i := range v {
-				m.Add(q, v[i], v[i])
-			}
+			each(m.Mul, p, v, v)
+			each(m.Add, q, v, v)
 			b.store(v, dst)
 		})
 		amd64.End()
@@ -29,15 +25,9 @@ func (m machine) simple() {
 		x, n, p, q, r := amd64.Argument("x"), amd64.Argument("n"), m.argument("a"), amd64.Argument("b"), m.argument("c")
 		m.loop("block", n, unroll, func(b block) {
 			v, w := b.load(x), b.load(q)
-			for i := range v {
-				m.Mul(p, v[i], v[i])
-			}
-			for i := range v {
-				m.Add(w[i], v[i], v[i])
-			}
-			for i := range v {
-				m.Add(r, v[i], v[i])
-			}
+			each(m.Mul, p, v, v)
+			each(m.Add, w, v, v)
+			each(m.Add, r, v, v)
 			b.store(v, x)
 		})
 		amd64.End()
@@ -48,9 +38,7 @@ func (m machine) simple() {
 		x, n, p := amd64.Argument("x"), amd64.Argument("n"), m.argument("a")
 		m.loop("block", n, unroll, func(b block) {
 			v := b.load(x)
-			for i := range v {
-				m.Mul(p, v[i], v[i])
-			}
+			each(m.Mul, p, v, v)
 			b.store(v, x)
 		})
 		amd64.End()
@@ -61,9 +49,7 @@ func (m machine) simple() {
 		x, n, p := amd64.Argument("x"), amd64.Argument("n"), amd64.Argument("a")
 		m.loop("block", n, unroll, func(b block) {
 			v, w := b.load(x), b.load(p)
-			for i := range v {
-				m.Mul(w[i], v[i], v[i])
-			}
+			each(m.Mul, w, v, v)
 			b.store(v, x)
 		})
 		amd64.End()
@@ -74,9 +60,7 @@ func (m machine) simple() {
 		re, im, u, v, n, sign := amd64.Argument("re"), amd64.Argument("im"), amd64.Argument("u"), amd64.Argument("v"), amd64.Argument("n"), m.argument("sign")
 		m.loop("block", n, 2, func(b block) {
 			a, c, p, q := b.load(re), b.load(im), b.load(u), b.load(v)
-			for i := range a {
-				m.Mul(sign, q[i], q[i])
-			}
+			each(m.Mul, sign, q, q)
 			for i := range a {
 				product, other := m.Vec(), m.Vec()
 				m.Mul(q[i], c[i], product)
@@ -97,12 +81,8 @@ func (m machine) simple() {
 		y, x, n, p := amd64.Argument("y"), amd64.Argument("x"), amd64.Argument("n"), m.argument("a")
 		m.loop("block", n, unroll, func(b block) {
 			v, w := b.load(x), b.load(y)
-			for i := range v {
-				m.Mul(p, v[i], v[i])
-			}
-			for i := range v {
-				m.Add(v[i], w[i], w[i])
-			}
+			each(m.Mul, p, v, v)
+			each(m.Add, v, w, w)
 			b.store(w, y)
 		})
 		amd64.End()

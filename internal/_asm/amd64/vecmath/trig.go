@@ -6,6 +6,7 @@ import (
 	. "github.com/mmcloughlin/avo/reg"
 
 	"github.com/seed-feabd252/randfeat/internal/_asm/amd64"
+	"github.com/seed-feabd252/randfeat/internal/compute/vecmath/minimax"
 )
 
 // cos writes the cosine. With h = floor(|x|/π) + ½ and r = hπ − |x|, |r| ≤ ½π, it
@@ -18,69 +19,42 @@ func (m machine) cos() {
 	shift, half := m.value(of(m, 0x1.8p23, 0x1.8p52)), m.value(0.5)
 	one := m.value(1)
 	minusOne := m.memory(m.Bits(-1))
-	pi := m.pi(false)
-	// Minimax relative to sin r for |r| ≤ ½π + 0.012 and ½π + 2^−20; error 2^−27 and
-	// 2^−61.
-	coefficients := of(m, m.values, m.scalars)(of(m,
-		[]float64{-0.16666659712791443, 0.008333065547049046, -0.0001980933011509478, 2.6048296604130883e-06},
-		[]float64{-0.16666666666666666, 0.008333333333333194, -0.00019841269841209218, 2.755731921113721e-06,
-			-2.5052106872796224e-08, 1.6058939705582602e-10, -7.642991480871445e-13, 2.721174871154488e-15}))
+	pi := m.values(m.constants(minimax.Pi))
+	coefficients := of(m, m.values, m.scalars)(m.constants(minimax.WideSine))
 	at := m.loop("block", n, m.unroll(4, 4), func(b block) {
 		r := b.load(x)
-		for i := range r {
-			m.And(others, r[i], r[i])
-		}
+		each(m.And, others, r, r)
 		m.stopIfLarge(r, limit, "stop")
 		sum, h := m.Vecs(b.k), m.Vecs(b.k)
 		if m.Wide {
-			for i := range r {
-				m.Move(shift, sum[i])
-			}
-			for i := range r {
-				of(m, VFMADD231PS_RD_SAE, VFMADD231PD_RD_SAE)(inverse, r[i], sum[i])
-			}
+			each(m.Move, shift, sum)
+			each(of(m, VFMADD231PS_RD_SAE, VFMADD231PD_RD_SAE), inverse, r, sum)
 		} else {
 			for i := range r {
 				m.Move(half, sum[i])
 				of(m, VFMSUB231PS, VFMSUB231PD)(inverse, r[i], sum[i])
 			}
-			for i := range r {
-				m.Add(shift, sum[i], sum[i])
-			}
+			each(m.Add, shift, sum, sum)
 		}
-		for i := range r {
-			m.Sub(shift, sum[i], h[i])
-		}
-		for i := range r {
-			m.Add(half, h[i], h[i])
-		}
-		for i := range r {
-			m.Less(pi[0], h[i], r[i])
-		}
+		each(m.Sub, shift, sum, h)
+		each(m.Add, half, h, h)
+		each(m.Less, pi[0], h, r)
 		for _, term := range pi[1:] {
-			for i := range r {
-				m.Plus(term, h[i], r[i])
-			}
+			each(m.Plus, term, h, r)
 		}
 		m.sine(coefficients, r, m.squares(r))
 		// A result above 1 would be wrong by more of the smaller units below 1.
 		if m.Wide {
 			const smallerWithSign = U8(2)
-			for i := range r {
-				of(m, VRANGEPS, VRANGEPD)(smallerWithSign, one, r[i], r[i])
-			}
+			each(of(m, VRANGEPS, VRANGEPD), smallerWithSign, one, r, r)
 		} else {
 			for i := range r {
 				m.Min(one, r[i], r[i])
 				m.Max(minusOne, r[i], r[i])
 			}
 		}
-		for i := range r {
-			m.Left(U8(m.top()), sum[i], sum[i])
-		}
-		for i := range r {
-			m.Xor(sum[i], r[i], r[i])
-		}
+		each(m.Left, U8(m.top()), sum, sum)
+		each(m.Xor, sum, r, r)
 		b.store(r, dst)
 	})
 	m.end(n, at)
@@ -94,39 +68,21 @@ func (m machine) sincos() {
 	others, limit, signBit := m.others(), m.largeLimit(), m.signBit()
 	inverse := m.value(0x1.45f306dc9c883p-1)
 	shift, half, one := m.value(of(m, 0x1.8p23, 0x1.8p52)), m.value(0.5), m.value(1)
-	pi := m.pi(true)
-	// Minimax relative to sin r and cos r for |r| ≤ ¼π + 0.012 and ¼π + 2^−20; errors
-	// below 2^−27 and 2^−57.
-	ofSine := m.scalars(of(m,
-		[]float64{-0.16666653752326965, 0.00833209976553917, -0.00019506498938426375},
-		[]float64{-0.1666666666666663, 0.008333333333322118, -0.00019841269829589428, 2.7557313621345438e-06,
-			-2.5050747756332126e-08, 1.5896229767405e-10}))
-	ofCosine := m.scalars(of(m,
-		[]float64{0.04166664183139801, -0.0013887216337025166, 2.4421704438282177e-05},
-		[]float64{0.041666666666666595, -0.0013888888888873056, 2.480158728885158e-05, -2.7557314179258925e-07,
-			2.08757008367154e-09, -1.1358536243065947e-11}))
+	pi := m.values(m.constants(minimax.HalfPi))
+	ofSine := m.scalars(m.constants(minimax.Sine))
+	ofCosine := m.scalars(m.constants(minimax.Cosine))
 	at := m.loop("block", n, m.unroll(2, 2), func(b block) {
 		// signs has the sign of x, to which the quadrant is added later.
 		signs := b.load(x)
 		r := m.Vecs(b.k)
-		for i := range r {
-			m.And(others, signs[i], r[i])
-		}
+		each(m.And, others, signs, r)
 		m.stopIfLarge(r, limit, "stop")
 		sum, q := m.Vecs(b.k), m.Vecs(b.k)
-		for i := range r {
-			m.Move(shift, sum[i])
-		}
-		for i := range r {
-			m.Plus(inverse, r[i], sum[i])
-		}
-		for i := range r {
-			m.Sub(shift, sum[i], q[i])
-		}
+		each(m.Move, shift, sum)
+		each(m.Plus, inverse, r, sum)
+		each(m.Sub, shift, sum, q)
 		for _, term := range pi {
-			for i := range r {
-				m.Minus(term, q[i], r[i])
-			}
+			each(m.Minus, term, q, r)
 		}
 		z := m.squares(r)
 		c := m.polynomial(ofCosine, z)
@@ -169,9 +125,7 @@ func (m machine) sincos() {
 // squares returns r².
 func (m machine) squares(r []Op) []Op {
 	z := m.Vecs(len(r))
-	for i := range r {
-		m.Mul(r[i], r[i], z[i])
-	}
+	each(m.Mul, r, r, z)
 	return z
 }
 
@@ -179,12 +133,8 @@ func (m machine) squares(r []Op) []Op {
 func (m machine) sine(coefficients, r, z []Op) {
 	q := m.polynomial(coefficients, z)
 	cube := m.Vecs(len(r))
-	for i := range r {
-		m.Mul(z[i], r[i], cube[i])
-	}
-	for i := range r {
-		m.Plus(q[i], cube[i], r[i])
-	}
+	each(m.Mul, z, r, cube)
+	each(m.Plus, q, cube, r)
 }
 
 // limit is what |x| has to be below for the vectors: a power of 2.
@@ -229,19 +179,6 @@ func (m machine) largeLimit() Op {
 
 // others returns an operand with every bit but the sign.
 func (m machine) others() Op { return m.pattern(1<<m.top() - 1) }
-
-// pi returns π, or ½π, as a sum of three terms.
-func (m machine) pi(halved bool) []Op {
-	p := of(m,
-		[]float64{0x1.921fb6p+1, -0x1.777a5cp-24, -0x1.ee59dap-49},
-		[]float64{0x1.921fb54442d18p+1, 0x1.1a62633145c07p-53, -0x1.f1976b7ed8fbcp-109})
-	if halved {
-		for i := range p {
-			p[i] /= 2
-		}
-	}
-	return m.values(p)
-}
 
 // end returns n or, after a jump to the label stop, the number of elements before
 // at.

@@ -20,8 +20,7 @@ func (m machine) combine() {
 	}
 	m.StoreAll(c, g, 0)
 	m.I("ADD $%d, R%m", 16*arm64.Width, g)
-	m.I("SUBS $1, R%m", count)
-	m.I("BNE %j", "loop")
+	m.Repeat("loop", count)
 	m.End()
 }
 
@@ -82,8 +81,7 @@ func (m machine) sums() {
 		m.Store(acc[i], y, 0)
 		m.I("ADD R%r, R%m", stride, y)
 	}
-	m.I("SUBS $1, R%m", count)
-	m.I("BNE %j", "rows")
+	m.Repeat("rows", count)
 	m.End()
 }
 

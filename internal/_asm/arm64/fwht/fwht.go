@@ -168,8 +168,7 @@ func (m machine) base(r int, kind kind) {
 	if kind == streaming {
 		m.I("ADD $%d, R%m", size, ahead)
 	}
-	m.I("SUBS $1, R%m", count)
-	m.I("BNE %j", "loop")
+	m.Repeat("loop", count)
 	m.End()
 }
 
@@ -183,8 +182,7 @@ func (m machine) lanes(s int) {
 	x := []arm64.Vec{m.Load(p, 0)}
 	m.inside(x, signs)
 	m.storeNext(x[0], p)
-	m.I("SUBS $1, R%m", count)
-	m.I("BNE %j", "loop")
+	m.Repeat("loop", count)
 	m.End()
 }
 
@@ -219,8 +217,7 @@ func (m machine) pass(r int) {
 	m.I("CMP R%r, R%r", columns, at)
 	m.I("BLT %j", "column")
 	m.I("ADD R%r<<%d, R%m", stride, r, block)
-	m.I("SUBS $1, R%m", count)
-	m.I("BNE %j", "block")
+	m.Repeat("block", count)
 	m.End()
 }
 
@@ -230,8 +227,7 @@ func (m machine) times() {
 	dst, x, f, count := m.Argument("dst"), m.Argument("x"), m.Argument("f"), m.Argument("count")
 	m.Label("loop")
 	m.storeNext(m.Mul(m.loadNext(x), m.loadNext(f)), dst)
-	m.I("SUBS $1, R%m", count)
-	m.I("BNE %j", "loop")
+	m.Repeat("loop", count)
 	m.End()
 }
 

@@ -47,8 +47,7 @@ func prefetch(m arm64.Machine) {
 	m.I("CMP R%r, R%r", end, at)
 	m.I("BLO %j", "line")
 	m.I("ADD R%r, R%m", stride, p)
-	m.I("SUBS $1, R%m", rows)
-	m.I("BNE %j", "row")
+	m.Repeat("row", rows)
 	m.End()
 }
 
@@ -68,8 +67,7 @@ func (m machine) pack(vectors int) {
 	m.Store(m.LoadFirst("last", from, lanes), dst, (vectors-1)*arm64.Width)
 	m.I("ADD R%r, R%m", stride, b)
 	m.I("ADD $%d, R%m", vectors*arm64.Width, dst)
-	m.I("SUBS $1, R%m", k)
-	m.I("BNE %j", "loop")
+	m.Repeat("loop", k)
 	m.End()
 }
 
@@ -88,8 +86,7 @@ func (m machine) unpack(vectors int) {
 	m.StoreFirst("last", v[vectors-1], b, (vectors-1)*arm64.Width, lanes)
 	m.I("ADD $%d, R%m", vectors*arm64.Width, src)
 	m.I("ADD R%r, R%m", stride, b)
-	m.I("SUBS $1, R%m", k)
-	m.I("BNE %j", "loop")
+	m.Repeat("loop", k)
 	m.End()
 }
 
@@ -111,7 +108,6 @@ func (m machine) packTransposed() {
 		m.Store(v, dst, 0)
 		m.I("ADD R%r, R%m", next, dst)
 	}
-	m.I("SUBS $1, R%m", count)
-	m.I("BNE %j", "loop")
+	m.Repeat("loop", count)
 	m.End()
 }

@@ -44,14 +44,12 @@ func (m machine) strip(rows, vectors int) {
 		}
 	}
 	m.I("ADD R%r, R%m", col, at)
-	m.I("SUBS $1, R%m", k)
-	m.I("BNE %j", "loop")
+	m.Repeat("loop", k)
 	m.Label("done")
 	m.finish(sums, c)
 	m.I("ADD $%d, R%m", vectors*arm64.Width, c)
 	m.I("ADD R%r, R%m", m.Bytes("b.panel"), b)
-	m.I("SUBS $1, R%m", panels)
-	m.I("BNE %j", "panel")
+	m.Repeat("panel", panels)
 	m.End()
 }
 
@@ -108,12 +106,10 @@ func (m machine) finish(sums [][]arm64.Vec, c arm64.GP) {
 	m.StoreElement(v, y, 0)
 	m.I("ADD $%d, R%m", m.Size, x)
 	m.I("ADD $%d, R%m", m.Size, y)
-	m.I("SUBS $1, R%m", left)
-	m.I("BNE %j", "partElement")
+	m.Repeat("partElement", left)
 	m.I("ADD $%d, R%m", arm64.Width, from)
 	m.I("ADD R%r, R%m", stride, to)
-	m.I("SUBS $1, R%m", rows)
-	m.I("BNE %j", "partRow")
+	m.Repeat("partRow", rows)
 	m.Label("written")
 }
 

@@ -52,8 +52,7 @@ func (m machine) turn(vectors int) {
 	}
 	m.StoreAll(u, at[0], 0)
 	m.StoreAll(w, at[1], 0)
-	m.I("SUBS $1, R%m", count)
-	m.I("BNE %j", "loop")
+	m.Repeat("loop", count)
 	m.End()
 }
 

@@ -1,6 +1,9 @@
 package vecmath
 
-import "github.com/seed-feabd252/randfeat/internal/_asm/arm64"
+import (
+	"github.com/seed-feabd252/randfeat/internal/_asm/arm64"
+	"github.com/seed-feabd252/randfeat/internal/compute/vecmath/minimax"
+)
 
 // exponent holds the constants of e^x = 2^n·e^r with n = round(x/ln 2) and
 // r = x − n·ln 2, |r| ≤ ½ln 2.
@@ -23,12 +26,8 @@ func (m machine) exponent() exponent {
 		shift: m.Value(of(m, 0x1.8p23+254, 0x1.8p52+2046)),
 		// The first term leaves a difference that is exact: both are multiples of the
 		// last place of the smaller one.
-		ln2: m.values(of(m, []float64{0x1.62e43p-1, -0x1.05c61p-29}, []float64{0x1.62e42fefa39efp-1, 0x1.abc9e3b39803fp-56})),
-		// Minimax for |r| ≤ 1.001·½ln 2 given the first two; error 2^−28 and 2^−58.
-		coefficients: append([]float64{1, 1}, of(m,
-			[]float64{0.5, 0.16666515171527863, 0.04166657477617264, 0.008369270712137222, 0.0013924083905294538},
-			[]float64{0.5000000000000013, 0.166666666666667, 0.04166666666651432, 0.008333333333307014, 0.0013888888947331042,
-				0.00019841269917801008, 2.4801489590691812e-05, 2.7557215925045976e-06, 2.7631413764627014e-07, 2.511798098127451e-08})...),
+		ln2:          m.values(m.constants(minimax.Ln2)),
+		coefficients: append([]float64{1, 1}, m.constants(minimax.Exp)...),
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/seed-feabd252/randfeat/internal/_asm/arm64"
+	"github.com/seed-feabd252/randfeat/internal/compute/vecmath/minimax"
 )
 
 // log1p writes log(1 + x) = k·ln 2 + log(1 + f) with 1 + f = (1 + x)/2^k between
@@ -23,11 +24,8 @@ func (m machine) log1p(elu bool) {
 	bias := of(m, uint64(127), 1023)
 	toFloat := of(m, 0x1p23, 0x1p52)
 	zero, one := m.Zero(), m.Value(1)
-	// Minimax for |s| ≤ 0.1734; error 2^−36 and 2^−58.
-	coefficients := of(m,
-		[]float64{0.6666666269302368, 0.400003582239151, 0.2853582501411438, 0.23611825704574585},
-		[]float64{0.6666666666666745, 0.3999999999933569, 0.2857142876146652, 0.22222196475273095, 0.18183680006751357, 0.15310934189568964, 0.1482858449976831})
-	ln2 := of(m, []float64{0x1.62e43p-1, -0x1.05c61p-29}, []float64{0x1.62e42fefa39efp-1, 0x1.abc9e3b39803fp-56})
+	coefficients := m.constants(minimax.Log1p)
+	ln2 := m.constants(minimax.Ln2)
 	m.loop("block", n, 2, func(b block) {
 		v := b.load(x)
 		all := func(f func(i int) arm64.Vec) []arm64.Vec { return each(b.k, f) }

@@ -31,7 +31,6 @@ func (m machine) pick() {
 	m.I("ADD $%d, R%m", 4*elements, at)
 	m.I("ADD $%d, R%m", elements*m.Size, a)
 	m.I("ADD $%d, R%m", elements*m.Size, dst)
-	m.I("SUBS $1, R%m", count)
-	m.I("BNE %j", "block")
+	m.Repeat("block", count)
 	m.End()
 }

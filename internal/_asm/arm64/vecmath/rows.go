@@ -64,6 +64,5 @@ func (d *down) each(columns block, x arm64.GP, body func(row arm64.GP)) {
 	d.Label(start)
 	body(row)
 	d.I("ADD R%r, R%m", d.stride, row)
-	d.I("SUBS $1, R%m", left)
-	d.I("BNE %j", start)
+	d.Repeat(start, left)
 }

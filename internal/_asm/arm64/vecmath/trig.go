@@ -1,6 +1,9 @@
 package vecmath
 
-import "github.com/seed-feabd252/randfeat/internal/_asm/arm64"
+import (
+	"github.com/seed-feabd252/randfeat/internal/_asm/arm64"
+	"github.com/seed-feabd252/randfeat/internal/compute/vecmath/minimax"
+)
 
 // cos writes the cosine. With h = floor(|x|/π) + ½ and r = hπ − |x|, |r| ≤ ½π, it
 // is (−1)^(h−½)·sin r.
@@ -11,13 +14,8 @@ func (m machine) cos() {
 	inverse := m.Value(0x1.45f306dc9c883p-2)
 	shift, half, one := m.Value(of(m, 0x1.8p23, 0x1.8p52)), m.Value(0.5), m.Value(1)
 	minusHalf, minusOne := m.Value(-0.5), m.Value(-1)
-	pi := m.pi(false)
-	// Minimax relative to sin r for |r| ≤ ½π + 0.012 and ½π + 2^−20; error 2^−27 and
-	// 2^−61.
-	coefficients := of(m,
-		[]float64{-0.16666659712791443, 0.008333065547049046, -0.0001980933011509478, 2.6048296604130883e-06},
-		[]float64{-0.16666666666666666, 0.008333333333333194, -0.00019841269841209218, 2.755731921113721e-06,
-			-2.5052106872796224e-08, 1.6058939705582602e-10, -7.642991480871445e-13, 2.721174871154488e-15})
+	pi := m.values(m.constants(minimax.Pi))
+	coefficients := m.constants(minimax.WideSine)
 	left := m.loop("block", n, 4, func(b block) {
 		v := b.load(x)
 		a := each(b.k, func(i int) arm64.Vec { return m.Abs(v[i]) })
@@ -52,17 +50,9 @@ func (m machine) sincos() {
 	limit, signBit := m.Value(m.limit()), m.signBit()
 	inverse := m.Value(0x1.45f306dc9c883p-1)
 	shift, half, one := m.Value(of(m, 0x1.8p23, 0x1.8p52)), m.Value(0.5), m.Value(1)
-	pi := m.pi(true)
-	// Minimax relative to sin r and cos r for |r| ≤ ¼π + 0.012 and ¼π + 2^−20; errors
-	// below 2^−27 and 2^−57.
-	ofSine := of(m,
-		[]float64{-0.16666653752326965, 0.00833209976553917, -0.00019506498938426375},
-		[]float64{-0.1666666666666663, 0.008333333333322118, -0.00019841269829589428, 2.7557313621345438e-06,
-			-2.5050747756332126e-08, 1.5896229767405e-10})
-	ofCosine := of(m,
-		[]float64{0.04166664183139801, -0.0013887216337025166, 2.4421704438282177e-05},
-		[]float64{0.041666666666666595, -0.0013888888888873056, 2.480158728885158e-05, -2.7557314179258925e-07,
-			2.08757008367154e-09, -1.1358536243065947e-11})
+	pi := m.values(m.constants(minimax.HalfPi))
+	ofSine := m.constants(minimax.Sine)
+	ofCosine := m.constants(minimax.Cosine)
 	left := m.loop("block", n, 2, func(b block) {
 		v := b.load(x)
 		r := each(b.k, func(i int) arm64.Vec { return m.Abs(v[i]) })
@@ -130,19 +120,6 @@ func (m machine) stopIfLarge(x []arm64.Vec, limit arm64.Vec) {
 		largest = m.Max(largest, v)
 	}
 	m.I("CBZ R%r, %j", m.Least(m.Greater(limit, largest)), "stop")
-}
-
-// pi returns π, or ½π, as a sum of three terms.
-func (m machine) pi(halved bool) []arm64.Vec {
-	p := of(m,
-		[]float64{0x1.921fb6p+1, -0x1.777a5cp-24, -0x1.ee59dap-49},
-		[]float64{0x1.921fb54442d18p+1, 0x1.1a62633145c07p-53, -0x1.f1976b7ed8fbcp-109})
-	if halved {
-		for i := range p {
-			p[i] /= 2
-		}
-	}
-	return m.values(p)
 }
 
 // end returns how many of n elements were done when so many are left.

@@ -1,7 +1,10 @@
 // Package vecmath writes the arm64 kernels of package vecmath.
 package vecmath
 
-import "github.com/seed-feabd252/randfeat/internal/_asm/arm64"
+import (
+	"github.com/seed-feabd252/randfeat/internal/_asm/arm64"
+	"github.com/seed-feabd252/randfeat/internal/compute/vecmath/minimax"
+)
 
 // machine is a machine with the kernels as methods.
 type machine struct{ arm64.Machine }
@@ -28,6 +31,9 @@ func Write(f *arm64.File) {
 
 // of returns the value for the element type.
 func of[V any](m machine, single, double V) V { return arm64.Of(m.Machine, single, double) }
+
+// constants returns those for the element type.
+func (m machine) constants(b minimax.Both) []float64 { return of(m, b.Single, b.Double) }
 
 // fraction is the number of bits of a significand without the first.
 func (m machine) fraction() int { return of(m, 23, 52) }

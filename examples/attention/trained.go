@@ -1,0 +1,121 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/examples/internal/lm"
+	"github.com/seed-feabd252/randfeat/examples/internal/table"
+)
+
+// trainedModel is the folder of the default model, from the root of the repository.
+const trainedModel = "examples/transformer/trained"
+
+const (
+	texts         = 2048 // tokens of a text
+	lossSequences = 4    // that the loss is a mean over
+	trainedDraws  = 2    // of what forms draw, for each head
+)
+
+// trainedForms are the forms that are compared on the heads of a model.
+var trainedForms = []string{"clusters", "landmarks", "landmarks, window", "SDERF", "FAVOR+"}
+
+// swapped are the forms that all heads of the model get, to measure its loss.
+var swapped = []string{"exact", "clusters:64", "clusters:256", "landmarks:64", "landmarks:256", "positive:64", "positive:256", "elu", "window:128", "mean"}
+
+// compareModel compares forms of attention on a head of each layer of the model, and measures what
+// they do to its loss. It returns nothing if there is no model.
+func compareModel(s settings, stdout, stderr io.Writer) ([]compared, error) {
+	if s.model == "" {
+		return nil, nil
+	}
+	m, err := lm.Open(s.model)
+	if errors.Is(err, os.ErrNotExist) && s.model == trainedModel {
+		_, err = fmt.Fprintf(stdout, "\nThere is no trained model in %s: the root of the repository has one, and -model names another.\n", s.model)
+		return nil, err
+	}
+	if err != nil {
+		return nil, err
+	}
+	in, text, err := fromModel(s, m)
+	if err != nil {
+		return nil, err
+	}
+	fmt.Fprintln(stdout)
+	s.draws, s.table = trainedDraws, false
+	c, err := compare(s, in, stdout, stderr)
+	if err != nil {
+		return nil, err
+	}
+	return []compared{c}, reportLosses(stdout, s, m, text)
+}
+
+// fromModel returns head l of each layer l, in as many tokens as s.length says: those of several
+// texts together, so that queries see the keys of other texts as well, or of one text if causal.
+func fromModel(s settings, m *lm.Model) (in input[float32], text *lm.Text, err error) {
+	length := min(s.length, texts)
+	if text, err = m.Text("", max(s.length, lossSequences*length), length); err != nil {
+		return in, nil, err
+	}
+	n := min(max(s.length/length, 1), len(text.Batches))
+	if s.causal {
+		n = 1
+	}
+	for l := range m.Layers {
+		h := head[float32]{}
+		for _, x := range []*dense.Matrix[float32]{&h.q, &h.k, &h.v} {
+			*x = dense.New[float32](n*length, m.HeadDim)
+		}
+		in.heads = append(in.heads, h)
+		in.about = append(in.about, fmt.Sprintf("%d.%d", l, l%m.Heads))
+	}
+	for i, b := range text.Batches[:n] {
+		if _, err := m.Forward(b.Tokens, b.Lengths); err != nil {
+			return in, nil, err
+		}
+		for l, h := range in.heads {
+			q, k, v := m.Head(l, l%m.Heads)
+			from, to := i*length, (i+1)*length
+			dense.Copy(h.q.RowRange(from, to), q)
+			dense.Copy(h.k.RowRange(from, to), k)
+			dense.Copy(h.v.RowRange(from, to), v)
+		}
+	}
+	in.about = []string{
+		fmt.Sprintf("Heads %v of the decoder in %s, which has %d parameters, in %d texts of %d tokens:", in.about, m.Dir, m.Size(), n, length),
+		text.Name + ". Rotary positions are in queries and keys.",
+	}
+	in.rank, in.forms = 3, trainedForms
+	in.title = "heads of a trained transformer"
+	return in, text, nil
+}
+
+// reportLosses prints the loss of the model with each form in all of its heads.
+func reportLosses(w io.Writer, s settings, m *lm.Model, text *lm.Text) error {
+	batches := text.Batches[:min(lossSequences, len(text.Batches))]
+	t := table.New(1, "attention of all heads", "nats a token", "more than exact", "bits a byte")
+	var exact float64
+	for _, name := range swapped {
+		f, err := lm.ParseForm(name, "")
+		if err != nil {
+			return err
+		}
+		if err := f.Use(m, batches[0], s.seed); err != nil {
+			return err
+		}
+		loss, err := m.Loss(batches)
+		if err != nil {
+			return err
+		}
+		if name == "exact" {
+			exact = loss.Nats
+		}
+		t.Row(f.String(), fmt.Sprintf("%.4f", loss.Nats), fmt.Sprintf("%+.4f", loss.Nats-exact), fmt.Sprintf("%.3f", loss.Nats/math.Ln2/text.BytesPerToken))
+	}
+	fmt.Fprintf(w, "\nMean loss over %d texts of %d tokens that training held out:\n", len(batches), len(batches[0].Tokens))
+	return t.Fprint(w)
+}

@@ -1,0 +1,153 @@
+package lm
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	exprand "golang.org/x/exp/rand"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/examples/internal/decoder"
+	"github.com/seed-feabd252/randfeat/orf"
+	"github.com/seed-feabd252/randfeat/performer"
+	"github.com/seed-feabd252/randfeat/performer/multipole"
+	"github.com/seed-feabd252/randfeat/rff"
+)
+
+// Form is a form of attention for one head or all.
+type Form struct {
+	Name        string
+	Size        int // features, landmarks, clusters, or tokens
+	Layer, Head int // −1 for all
+}
+
+// Forms describes what ParseForm reads.
+const Forms = "exact, mean (the mean of the values so far), elu, positive:m (m random features of the softmax kernel), " +
+	"landmarks:r (r keys of the first sequence), clusters:c (near keys exactly, c clusters for the others), " +
+	"or window:w (the w tokens before each one alone)"
+
+// ParseForm reads a form, and the one head, layer.head, that has it, or "" for all heads.
+func ParseForm(text, only string) (Form, error) {
+	f := Form{Layer: -1, Head: -1}
+	name, size, sized := strings.Cut(text, ":")
+	f.Name = name
+	switch name {
+	case "exact", "mean", "elu":
+		if sized {
+			return f, fmt.Errorf("-form is %q, want %s without a size", text, name)
+		}
+	case "positive", "landmarks", "clusters", "window":
+		n, err := strconv.Atoi(size)
+		if err != nil || n < 1 {
+			return f, fmt.Errorf("-form is %q, want %s:n with n at least 1", text, name)
+		}
+		f.Size = n
+	default:
+		return f, fmt.Errorf("-form is %q, want exact, mean, elu, positive:m, landmarks:r, clusters:c or window:w", text)
+	}
+	if only == "" {
+		return f, nil
+	}
+	layer, head, _ := strings.Cut(only, ".")
+	var errs [2]error
+	f.Layer, errs[0] = strconv.Atoi(layer)
+	f.Head, errs[1] = strconv.Atoi(head)
+	if errs[0] != nil || errs[1] != nil || f.Layer < 0 || f.Head < 0 {
+		return f, fmt.Errorf("-only is %q, want layer.head from 0.0", only)
+	}
+	return f, nil
+}
+
+func (f Form) String() string {
+	s := f.Name
+	if f.Size > 0 {
+		s = fmt.Sprintf("%s, %d", f.Name, f.Size)
+	}
+	if f.Layer >= 0 {
+		s += fmt.Sprintf(", head %d.%d", f.Layer, f.Head)
+	}
+	return s
+}
+
+// Use gives the form to one head or all, and exact attention to the others. Landmarks are keys of b,
+// which the model reads with exact attention.
+func (f Form) Use(m *Model, b decoder.Batch, seed uint64) error {
+	if f.Head >= m.Heads || f.Layer >= m.Layers {
+		return fmt.Errorf("there is no head %d.%d in %d layers of %d heads", f.Layer, f.Head, m.Layers, m.Heads)
+	}
+	exact := Exact(m.Config)
+	for l := range m.Layers {
+		heads, err := exact(l)
+		if err != nil {
+			return err
+		}
+		m.Model.Use(l, heads)
+	}
+	if _, err := m.Forward(b.Tokens, b.Lengths); err != nil {
+		return err
+	}
+	var all []decoder.Attention[float32]
+	for l := range m.Layers {
+		forms := make([]performer.Form[float32], m.Heads)
+		for h := range forms {
+			forms[h] = performer.Exact[float32]{Causal: true}
+			if f.Layer >= 0 && (l != f.Layer || h != f.Head) {
+				continue
+			}
+			_, keys, _ := m.Head(l, h)
+			var err error
+			if forms[h], err = f.of(keys, seed+uint64(l*m.Heads+h)); err != nil {
+				return fmt.Errorf("%v: %w", f, err)
+			}
+		}
+		batch, err := performer.NewBatch(m.Heads, m.KeyHeads, forms...)
+		if err != nil {
+			return err
+		}
+		all = append(all, batch)
+	}
+	for l, heads := range all {
+		m.Model.Use(l, heads)
+	}
+	return nil
+}
+
+// of returns the form for a head with such keys.
+func (f Form) of(keys dense.Matrix[float32], seed uint64) (performer.Form[float32], error) {
+	src := exprand.NewSource(seed)
+	d := keys.Cols
+	switch f.Name {
+	case "mean":
+		const none = 1e-30 // zero would mean 1/√d
+		return performer.Exact[float32]{Causal: true, Scale: none}, nil
+	case "elu":
+		phi, err := rff.ELU[float32](d)
+		if err != nil {
+			return nil, err
+		}
+		return performer.NewLinear(phi, performer.LinearOptions{Causal: true})
+	case "positive":
+		w, err := orf.Draw[float32](orf.GramSchmidt{}, f.Size, d, src)
+		if err != nil {
+			return nil, err
+		}
+		phi, err := rff.SoftmaxPositive(w, 1/math.Sqrt(float64(d)))
+		if err != nil {
+			return nil, err
+		}
+		return performer.NewLinear(phi, performer.LinearOptions{Causal: true})
+	case "landmarks":
+		z := dense.New[float32](min(f.Size, keys.Rows), d)
+		for i, row := range exprand.New(src).Perm(keys.Rows)[:z.Rows] {
+			copy(z.Row(i), keys.Row(row))
+		}
+		return performer.NewLandmarksAt(performer.Exact[float32]{Causal: true}, z)
+	case "window":
+		return performer.Exact[float32]{Causal: true, Window: f.Size}, nil
+	case "clusters":
+		return multipole.New(performer.Exact[float32]{Causal: true}, multipole.Options{Clusters: f.Size}, src)
+	}
+	return performer.Exact[float32]{Causal: true}, nil
+}

@@ -1,0 +1,110 @@
+package lm
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/examples/internal/bpe"
+	"github.com/seed-feabd252/randfeat/examples/internal/decoder"
+	"github.com/seed-feabd252/randfeat/performer"
+	"github.com/seed-feabd252/randfeat/safetensors"
+)
+
+// Model is a decoder with its tokens.
+type Model struct {
+	*decoder.Model[float32]
+	Tokenizer *bpe.Tokenizer
+	Dir       string
+}
+
+// Open reads config.json, model.safetensors and, if it is there, merges.txt in a folder. Attention is
+// exact. Without merges.txt tokens are bytes.
+func Open(dir string) (*Model, error) {
+	config, err := os.ReadFile(filepath.Join(dir, "config.json"))
+	if err != nil {
+		return nil, err
+	}
+	c, err := decoder.ParseConfig(config)
+	if err != nil {
+		return nil, err
+	}
+	file, err := os.Open(filepath.Join(dir, "model.safetensors"))
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	weights, err := safetensors.Read(file)
+	if err != nil {
+		return nil, err
+	}
+	m := &Model{Dir: dir}
+	if m.Model, err = decoder.Read(weights, c, Exact(c)); err != nil {
+		return nil, err
+	}
+	if m.Tokenizer, err = tokenizer(filepath.Join(dir, "merges.txt")); err != nil {
+		return nil, err
+	}
+	if m.Tokenizer.EndOfText() > m.Vocabulary {
+		return nil, fmt.Errorf("%s has %d tokens, and its model %d", dir, m.Tokenizer.Size(), m.Vocabulary)
+	}
+	return m, nil
+}
+
+// tokenizer reads a file of merges, or returns the tokenizer of bytes if there is none.
+func tokenizer(name string) (*bpe.Tokenizer, error) {
+	file, err := os.Open(name)
+	if errors.Is(err, os.ErrNotExist) {
+		return bpe.Bytes(), nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	t, err := bpe.Read(file)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return t, nil
+}
+
+// Exact returns exact attention for all layers of a model.
+func Exact(c decoder.Config) func(int) (decoder.Attention[float32], error) {
+	return func(int) (decoder.Attention[float32], error) {
+		return performer.NewBatch[float32](c.Heads, c.KeyHeads, performer.Exact[float32]{Causal: true})
+	}
+}
+
+// Head returns the queries, keys and values of a head of a layer, in the batch that m has read last.
+func (m *Model) Head(layer, head int) (q, k, v dense.Matrix[float32]) {
+	q, k, v = m.Projections(layer)
+	kept := head / (m.Heads / m.KeyHeads)
+	return q.ColRange(head*m.HeadDim, (head+1)*m.HeadDim),
+		k.ColRange(kept*m.HeadDim, (kept+1)*m.HeadDim), v.ColRange(kept*m.HeadDim, (kept+1)*m.HeadDim)
+}
+
+// Loss is a mean loss in nats a token, and the time that it took.
+type Loss struct {
+	Nats float64
+	Time time.Duration
+}
+
+// Loss returns the mean loss over batches.
+func (m *Model) Loss(batches []decoder.Batch) (Loss, error) {
+	start := time.Now()
+	var sum, n float64
+	for _, b := range batches {
+		losses, err := m.Losses(b)
+		if err != nil {
+			return Loss{}, err
+		}
+		for _, l := range losses {
+			sum += l
+			n++
+		}
+	}
+	return Loss{sum / n, time.Since(start)}, nil
+}

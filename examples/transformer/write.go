@@ -1,0 +1,59 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/seed-feabd252/randfeat/examples/internal/lm"
+)
+
+// write returns what the model writes after the prompt, with the prompt.
+func (s settings) write(m *lm.Model) (string, error) {
+	tokens := m.Tokenizer.Encode(nil, s.prompt)
+	state, err := m.NewState()
+	if err != nil {
+		return "", fmt.Errorf("%w (-length 0 writes nothing)", err)
+	}
+	if len(tokens) == 0 {
+		return "", errors.New("-prompt is empty, want a text")
+	}
+	rng := rand.New(rand.NewPCG(s.seed, 0))
+	next := tokens
+	for range s.length {
+		logits, err := state.Step(next)
+		if err != nil {
+			return "", err
+		}
+		token := draw(logits.Row(logits.Rows-1), s.temperature, rng)
+		if token >= m.Tokenizer.EndOfText() {
+			break
+		}
+		tokens = append(tokens, token)
+		next = tokens[len(tokens)-1:]
+	}
+	return m.Tokenizer.Decode(tokens), nil
+}
+
+// draw returns a token with probability proportional to exp(logit/temperature).
+func draw(logits []float32, temperature float64, rng *rand.Rand) int {
+	peak := slices.Max(logits)
+	if temperature == 0 {
+		return slices.Index(logits, peak)
+	}
+	weights := make([]float64, len(logits))
+	var sum float64
+	for i, l := range logits {
+		weights[i] = math.Exp(float64(l-peak) / temperature)
+		sum += weights[i]
+	}
+	left := rng.Float64() * sum
+	for i, w := range weights {
+		if left -= w; left < 0 {
+			return i
+		}
+	}
+	return slices.Index(logits, peak)
+}

@@ -1,0 +1,143 @@
+package dispatch
+
+import (
+	"bytes"
+	"fmt"
+	"go/ast"
+	"go/types"
+	"strings"
+	"text/template"
+)
+
+// lengths are the slices whose lengths are arguments of kernels, by function and argument; n is the
+// length of x otherwise. Kernels that count whole vectors, or blocks of 8 elements, get the length
+// over that of a vector.
+var lengths = map[string]string{
+	"expRows.n":         "sums",
+	"highest.n":         "peaks",
+	"multiplyComplex.n": "re",
+	"outer.rows":        "a",
+	"peakRows.n":        "peaks",
+	"pick.count":        "dst",
+	"sumRows.n":         "y",
+	"sumRows.rows":      "b",
+	"uncertain.n":       "w",
+	"levels.n":          "dst",
+	"signs.n":           "dst",
+}
+
+// wrapper is the function that runs the kernel of the tier, or the reference.
+type wrapper struct {
+	Name, Types, Parameters, Result string
+	Chosen                          string // what it switches on
+	Cases                           []struct{ Label, Call string }
+	Reference                       string // the call
+}
+
+// writeWrappers writes a wrapper for each reference.
+func writeWrappers(b *bytes.Buffer, references []*ast.FuncDecl, machines []machine) error {
+	typed := len(machines) > 0 && machines[0].Size > 0
+	if typed {
+		b.WriteString("const (\n")
+		for _, m := range machines {
+			fmt.Fprintf(b, "f%s = kernel(2*simd.%s + %d)\n", m.Name[1:], m.Tier, m.Size/8)
+		}
+		b.WriteString(")\n")
+	}
+	var all []wrapper
+	for _, f := range references {
+		w := wrapper{Name: strings.TrimSuffix(f.Name.Name, "Reference"), Chosen: "tier"}
+		switch {
+		case typed:
+			w.Chosen = "kernelOf[T]()"
+		case w.Name == "signs":
+			w.Chosen = "tierOfSigns()"
+		}
+		if f.Type.TypeParams != nil {
+			w.Types = "[T Float]"
+		}
+		call := "%s(%s)"
+		if f.Type.Results != nil {
+			w.Result = text(f.Type.Results.List[0].Type)
+			call = "return " + call
+		}
+		params, order := parameters(f.Type)
+		for _, p := range order {
+			w.Parameters += p + " " + params[p] + ", "
+		}
+		w.Reference = fmt.Sprintf(call, f.Name.Name, strings.Join(order, ", "))
+		if w.Result == "T" {
+			call = "return T(%s(%s))"
+		}
+		for _, m := range machines {
+			if stub := m.stubs[w.Name+m.Name]; stub != nil {
+				label := "simd." + m.Tier
+				if typed {
+					label = "f" + m.Name[1:]
+				}
+				arguments := strings.Join(m.arguments(w.Name, stub, params, order), ", ")
+				w.Cases = append(w.Cases, struct{ Label, Call string }{label, fmt.Sprintf(call, w.Name+m.Name, arguments)})
+			}
+		}
+		all = append(all, w)
+	}
+	return template.Must(template.ParseFS(tables, "wrappers.tmpl")).Execute(b, all)
+}
+
+func text(e ast.Expr) string { return types.ExprString(e) }
+
+// parameters returns the types of parameters by name, and the names in order.
+func parameters(f *ast.FuncType) (kinds map[string]string, names []string) {
+	kinds = make(map[string]string)
+	for _, field := range f.Params.List {
+		for _, name := range field.Names {
+			kinds[name.Name] = text(field.Type)
+			names = append(names, name.Name)
+		}
+	}
+	return kinds, names
+}
+
+// arguments returns what a wrapper with parameters in this order passes to a kernel: a pointer for
+// each slice in turn, and all else by name.
+func (m machine) arguments(name string, stub *ast.FuncType, params map[string]string, order []string) (list []string) {
+	kinds, names := parameters(stub)
+	var slices []string
+	for _, p := range order {
+		if strings.HasPrefix(params[p], "[]") {
+			slices = append(slices, p)
+		}
+	}
+	for _, a := range names {
+		switch _, ok := params[a]; {
+		case kinds[a][0] == '*':
+			if params[slices[0]] == "[]T" {
+				list = append(list, fmt.Sprintf("p%d(%s)", 8*m.Size, slices[0]))
+			} else {
+				list = append(list, "&"+slices[0]+"[0]")
+			}
+			slices = slices[1:]
+		case !ok:
+			list = append(list, m.length(name, a))
+		case params[a] == "T":
+			list = append(list, m.T()+"("+a+")")
+		default:
+			list = append(list, a)
+		}
+	}
+	return list
+}
+
+// length returns the value of a length that a kernel wants.
+func (m machine) length(name, argument string) string {
+	of, ok := lengths[strings.TrimRight(name, "1248")+"."+argument]
+	switch {
+	case !ok:
+		of = "x"
+	case argument == "count" && m.Tier == "NEON":
+		return "len(" + of + ")/8"
+	case argument == "count":
+		return fmt.Sprintf("len(%s)/%d", of, m.Lanes())
+	}
+	return "len(" + of + ")"
+}

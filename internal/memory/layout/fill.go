@@ -1,0 +1,30 @@
+package layout
+
+import (
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
+)
+
+// Fill sets every element of x to v.
+func Fill[T dense.Float](x []T, v T) {
+	for i := range x {
+		x[i] = v
+	}
+}
+
+// Zero sets every element of m to zero.
+func Zero[T dense.Float](m dense.Matrix[T]) {
+	for i := range m.Rows {
+		clear(m.Row(i))
+	}
+}
+
+// Finite reports whether the elements of m are numbers whose squares can be added.
+func Finite[T dense.Float](m dense.Matrix[T]) bool {
+	for i := range m.Rows {
+		if s := vecmath.HalfSquaredNorm(m.Row(i)); s-s != 0 {
+			return false
+		}
+	}
+	return true
+}

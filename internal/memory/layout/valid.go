@@ -1,0 +1,61 @@
+package layout
+
+import (
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/memory/pool"
+	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
+)
+
+// Tokens is memory for points (queries or keys) and the same number of outputs or values.
+type Tokens[T dense.Float] struct{ points, values scratch.Buffer[T] }
+
+var tokens pool.Both[Tokens[float32], Tokens[float64]]
+
+// TokensOf returns n×d points and n×dv values of any contents, and their memory for Release.
+func TokensOf[T dense.Float](n, d, dv int) (m *Tokens[T], points, values dense.Matrix[T]) {
+	m = pool.Get[Tokens[T]](&tokens)
+	m.points.Shape(n, d)
+	m.values.Shape(n, dv)
+	return m, m.points.Rows(n), m.values.Rows(n)
+}
+
+// Release keeps m, unless it is nil, for later calls.
+func (m *Tokens[T]) Release() {
+	if m != nil {
+		pool.Put(&tokens, m)
+	}
+}
+
+// ValidOnly returns the valid rows of k and v: k and v themselves if valid is nil, views if the valid
+// rows come first, and otherwise copies. The caller releases their memory, nil if there are no
+// copies.
+func ValidOnly[T dense.Float](k, v dense.Matrix[T], valid []bool) (keys, values dense.Matrix[T], copies *Tokens[T]) {
+	if valid == nil {
+		return k, v, nil
+	}
+	n := Count(valid)
+	if Count(valid[:n]) == n {
+		return k.RowRange(0, n), v.RowRange(0, n), nil
+	}
+	copies, keys, values = TokensOf[T](n, k.Cols, v.Cols)
+	at := 0
+	for j, counts := range valid {
+		if counts {
+			copy(keys.Row(at), k.Row(j))
+			copy(values.Row(at), v.Row(j))
+			at++
+		}
+	}
+	return keys, values, copies
+}
+
+// Count returns the number of true elements.
+func Count(valid []bool) int {
+	n := 0
+	for _, counts := range valid {
+		if counts {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,230 @@
+package audit
+
+import (
+	"math"
+	"math/rand/v2"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/file/stream"
+	"github.com/seed-feabd252/randfeat/orf"
+	"github.com/seed-feabd252/randfeat/performer"
+	"github.com/seed-feabd252/randfeat/performer/internal/cost"
+	"github.com/seed-feabd252/randfeat/performer/multipole"
+	"github.com/seed-feabd252/randfeat/rff"
+)
+
+// Candidate is a kind of forms, of different sizes, that [Choose] may choose. The error should fall
+// as the size grows, and the cost should grow.
+type Candidate[T dense.Float] struct {
+	// Name stands after the size in print, as in "256 landmarks".
+	Name string
+
+	// Sizes are the sizes to try, ascending. Nil means 32, 64, 128, …
+	Sizes []int
+
+	// New returns the form of a size that approximates exact. The form is for a head with the
+	// queries q (Lq×d) and keys k (Lk×d), which New may fit the form to, and must neither change nor
+	// keep. Rows that do not count are left out.
+	New func(exact performer.Exact[T], q, k dense.Matrix[T], size int, src rand.Source) (performer.Form[T], error)
+
+	// Cost predicts how long a call takes, in multiply-adds of T that take as long. An exponential
+	// takes as long as 50 of them.
+	Cost func(c Call) float64
+
+	// Fall is the power of the size by which the error falls: ½ for random features, whose error is
+	// that of a mean. Zero means that the power is not known: Choose learns it from two sizes.
+	Fall float64
+}
+
+// Call is what the cost of a call depends on.
+type Call struct {
+	Queries, Keys int
+	Dim, Values   int // of queries and keys, and of values
+	Size          int // of the candidate
+	Causal        bool
+}
+
+// The sizes of clusters of keys, and the threshold times the size.
+var clusterSizes = []int{64, 128, 256, 512, 1024, 2048}
+
+const clusterShare = 1.5
+
+// clusterCost returns the cost of clusters of keys, if a tenth of the keys is near, and less of it
+// with fewer clusters. It is more for attention that is diffuse. Clusters come from 16 keys each in
+// three rounds.
+func clusterCost[T dense.Float](c Call) float64 {
+	const rounds, sample, most = 3, 16, 512
+	size := float64(min(c.Size, c.Keys))
+	labelled := float64(c.Keys) + rounds*min(sample*size, float64(c.Keys))
+	near := c
+	near.Size = 0
+	share := 0.1 * math.Min(1, math.Sqrt(size/most))
+	return labelled*size*float64(c.Dim) + float64(c.Queries)*size*float64(c.Dim+c.Values+50) + share*exactCost[T](near)
+}
+
+// shape returns the call of a form whose features are projections.
+func shape[T dense.Float](c Call) cost.Shape {
+	return cost.Shape{
+		Queries: c.Queries, Keys: c.Keys, Dim: c.Dim, Values: c.Values, Features: c.Size, Projected: true, Causal: c.Causal,
+		ElementSize: stream.ElementSize[T](),
+	}
+}
+
+// exactCost returns the cost of exact attention.
+func exactCost[T dense.Float](c Call) float64 {
+	s := shape[T](c)
+	return s.Work(s.Exact())
+}
+
+// landmarkCost returns the cost of landmarks, corrected by a window and samples.
+func landmarkCost[T dense.Float](c Call, window, samples int) float64 {
+	s := shape[T](c)
+	s.Window, s.Samples = window, samples
+	return s.Work(s.Landmarks())
+}
+
+// Candidates returns the candidates of [Choose] unless it is given others:
+//
+//   - clusters of keys, with near keys exactly (package multipole); of C clusters, those of keys are near
+//     whose uncertain share of the weights is above 1.5/C,
+//   - landmarks, which are chosen among the keys of each call (performer.NewLandmarks),
+//   - landmarks with as many samples, or with a window of 64 keys (performer.NewCorrected),
+//   - trigonometric features, which are good at small norms,
+//   - positive features that are fitted to queries and keys (rff.SDERF).
+//
+// All but clusters are centred at the means of queries and keys (performer.Landmarks.Centred, rff.Centred). Features have
+// orthogonal frequencies. If exact is causal, there are no samples, and what depends on tokens comes
+// from the first ones: landmarks from 16·r tokens, at least 1024 (performer.NewLandmarksAt), means and fits
+// from 1024.
+func Candidates[T dense.Float]() []Candidate[T] {
+	return []Candidate[T]{
+		{Name: "clusters of keys", Sizes: clusterSizes, New: func(exact performer.Exact[T], _, _ dense.Matrix[T], size int, src rand.Source) (performer.Form[T], error) {
+			return formOf(multipole.New(exact, multipole.Options{Clusters: size, Threshold: clusterShare / float64(size)}, src))
+		}, Cost: clusterCost[T]},
+		{Name: "landmarks", New: landmarkCandidate[T], Cost: func(c Call) float64 { return landmarkCost[T](c, 0, 0) }},
+		{Name: "landmarks with as many samples", New: func(exact performer.Exact[T], q, k dense.Matrix[T], size int, src rand.Source) (performer.Form[T], error) {
+			return correctedCandidate(exact, q, k, size, performer.CorrectedOptions{Samples: size}, src)
+		}, Cost: func(c Call) float64 {
+			if c.Causal {
+				return math.Inf(1)
+			}
+			return landmarkCost[T](c, 0, c.Size)
+		}},
+		{Name: "landmarks with a window of 64", New: func(exact performer.Exact[T], q, k dense.Matrix[T], size int, src rand.Source) (performer.Form[T], error) {
+			return correctedCandidate(exact, q, k, size, performer.CorrectedOptions{Window: candidateWindow}, src)
+		}, Cost: func(c Call) float64 { return landmarkCost[T](c, candidateWindow, 0) }},
+		{Name: "trigonometric features", Fall: 0.5, New: func(exact performer.Exact[T], q, k dense.Matrix[T], size int, src rand.Source) (performer.Form[T], error) {
+			return featureCandidate(exact, q, k, size, src, func(w orf.Projection[T], _, _ dense.Matrix[T], scale float64) (rff.Map[T], error) {
+				return rff.SoftmaxTrig(w, scale)
+			})
+		}, Cost: func(c Call) float64 {
+			// A projection has two features.
+			s := shape[T](c)
+			one := s.Linear()
+			s.Projected = false
+			return s.Work(cost.Cost{MACs: one.MACs + s.Linear().MACs, Exps: 2 * one.Exps})
+		}},
+		{Name: "positive features", Fall: 0.5, New: func(exact performer.Exact[T], q, k dense.Matrix[T], size int, src rand.Source) (performer.Form[T], error) {
+			return featureCandidate(exact, q, k, size, src, func(w orf.Projection[T], q, k dense.Matrix[T], scale float64) (rff.Map[T], error) {
+				return rff.SDERF(w, q, k, scale)
+			})
+		}, Cost: func(c Call) float64 {
+			s := shape[T](c)
+			return s.Work(s.Linear())
+		}},
+	}
+}
+
+const (
+	candidateWindow = 64
+	fitRows         = 4096 // rows that means and maps are fitted to, at most
+	firstTokens     = 1024 // of causal attention, that means, maps and landmarks are fitted to
+	firstPerSize    = 16   // of causal attention, for each landmark
+)
+
+// landmarkCandidate returns centred attention by landmarks.
+func landmarkCandidate[T dense.Float](exact performer.Exact[T], q, k dense.Matrix[T], size int, src rand.Source) (performer.Form[T], error) {
+	return formOf(centredLandmarks(exact, q, k, size, src))
+}
+
+// correctedCandidate returns corrected attention by landmarks.
+func correctedCandidate[T dense.Float](exact performer.Exact[T], q, k dense.Matrix[T], size int, opts performer.CorrectedOptions, src rand.Source) (performer.Form[T], error) {
+	base, err := centredLandmarks(exact, q, k, size, src)
+	if err != nil {
+		return nil, err
+	}
+	return formOf(performer.NewCorrected(base, opts, src))
+}
+
+// centredLandmarks returns centred attention by landmarks.
+func centredLandmarks[T dense.Float](exact performer.Exact[T], q, k dense.Matrix[T], size int, src rand.Source) (*performer.Landmarks[T], error) {
+	bidirectional := exact
+	bidirectional.Causal = false
+	l, err := performer.NewLandmarks(bidirectional, size, src)
+	if err != nil {
+		return nil, err
+	}
+	if exact.Causal {
+		// Landmarks that are chosen as in a bidirectional call, among the first tokens.
+		z := k.RowRange(0, min(k.Rows, max(firstTokens, firstPerSize*size)))
+		z = gather(z, l.Chosen(z))
+		if l, err = performer.NewLandmarksAt(exact, z); err != nil {
+			return nil, err
+		}
+	}
+	_, b, err := rff.Centre(fitted(q, exact.Causal))
+	if err != nil {
+		return nil, err
+	}
+	_, c, err := rff.Centre(fitted(k, exact.Causal))
+	if err != nil {
+		return nil, err
+	}
+	return l.Centred(b, c)
+}
+
+// featureCandidate returns linear attention with a centred map over so many orthogonal frequencies.
+func featureCandidate[T dense.Float](exact performer.Exact[T], q, k dense.Matrix[T], size int, src rand.Source, phi func(w orf.Projection[T], q, k dense.Matrix[T], scale float64) (rff.Map[T], error)) (performer.Form[T], error) {
+	w, err := orf.Draw[T](orf.GramSchmidt{}, size, q.Cols, src)
+	if err != nil {
+		return nil, err
+	}
+	queries, b, err := rff.Centre(fitted(q, exact.Causal))
+	if err != nil {
+		return nil, err
+	}
+	keys, c, err := rff.Centre(fitted(k, exact.Causal))
+	if err != nil {
+		return nil, err
+	}
+	inner, err := phi(w, queries, keys, scaleOf(exact, q.Cols))
+	if err != nil {
+		return nil, err
+	}
+	m, err := rff.Centred(inner, b, c)
+	if err != nil {
+		return nil, err
+	}
+	return formOf(performer.NewLinear(m, optionsOf(exact.Describe())))
+}
+
+// fitted returns rows of x that maps are fitted to: the first ones if causal, rows at equal distances
+// otherwise.
+func fitted[T dense.Float](x dense.Matrix[T], causal bool) dense.Matrix[T] {
+	if causal {
+		return x.RowRange(0, min(x.Rows, firstTokens))
+	}
+	step := (x.Rows + fitRows - 1) / fitRows
+	if step <= 1 {
+		return x
+	}
+	return dense.Matrix[T]{Rows: (x.Rows + step - 1) / step, Cols: x.Cols, Data: x.Data, Stride: x.Stride * step}
+}
+
+// formOf returns the form, or the error and no form.
+func formOf[T dense.Float, F performer.Form[T]](form F, err error) (performer.Form[T], error) {
+	if err != nil {
+		return nil, err
+	}
+	return form, nil
+}

@@ -1,0 +1,532 @@
+package audit
+
+import (
+	"context"
+	"errors"
+	"math"
+	"math/rand/v2"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/floats"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/memory/layout"
+	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
+	"github.com/seed-feabd252/randfeat/performer"
+)
+
+// flat returns queries, keys and values of n tokens in R^d whose points lie near a plane, so that few
+// landmarks span them. Values depend on keys.
+func flat[T dense.Float](seed uint64, n, d int) (q, k, v dense.Matrix[T]) {
+	rng := rand.New(source(seed))
+	plane := densetest.Normal[float64](rng, 2, d, 0, 1)
+	points := func() dense.Matrix[T] {
+		at := densetest.Normal[float64](rng, n, 2, 0, 1.5/math.Sqrt(float64(d)))
+		x := densetest.Normal[T](rng, n, d, 0, 0.05)
+		for i := range n {
+			for j := range d {
+				x.Row(i)[j] += T(at.At(i, 0)*plane.At(0, j) + at.At(i, 1)*plane.At(1, j))
+			}
+		}
+		return x
+	}
+	q, k = points(), points()
+	v = densetest.Normal[T](rng, n, d, 0, 0.5)
+	for i := range n {
+		for j := range d {
+			v.Row(i)[j] += 2 * k.Row(i)[j]
+		}
+	}
+	return q, k, v
+}
+
+// sharp returns queries and keys that no approximation with few features knows.
+func sharp[T dense.Float](seed uint64, n, d int) (q, k, v dense.Matrix[T]) {
+	rng := rand.New(source(seed))
+	return sphere[T](rng, n, d, 12), sphere[T](rng, n, d, 12), densetest.Normal[T](rng, n, d, 0, 1)
+}
+
+// cheap returns the candidates of Choose at costs that tell the order of sizes and nothing else: few
+// tokens make no approximation worth its cost.
+func cheap[T dense.Float]() []Candidate[T] {
+	all := Candidates[T]()
+	for i := range all {
+		all[i].Cost = func(c Call) float64 {
+			if c.Causal && strings.Contains(all[i].Name, "samples") {
+				return math.Inf(1)
+			}
+			return float64(c.Queries+c.Keys) / 1e4 * float64(c.Size)
+		}
+		all[i].Sizes = []int{32, 64, 128, 256}
+	}
+	return all
+}
+
+func TestChoose(t *testing.T) {
+	densetest.Both(t, testChoose[float32], testChoose[float64])
+}
+
+func testChoose[T dense.Float](t *testing.T) {
+	q, k, v := flat[T](400, 1500, 8)
+	var none dense.Matrix[T]
+	for _, causal := range []bool{false, true} {
+		for _, plain := range []bool{false, true} {
+			truth := performer.Exact[T]{Scale: 1, Causal: causal, Unnormalised: plain}
+			exact := truth.Forward(none, q, k, v)
+			c, err := Choose[T](t.Context(), truth, q, k, v, 0.05, ChooseOptions[T]{Calls: 100, Candidates: cheap[T]()}, source(401))
+			require.NoError(t, err)
+			require.False(t, c.Exact, "causal=%v, unnormalised=%v: %v", causal, plain, c)
+			assert.LessOrEqual(t, relativeError(c.Form.Forward(none, q, k, v), exact, nil), 0.05)
+			assert.LessOrEqual(t, c.Report.High, 0.05)
+			assert.Equal(t, [2]int{96, 1500}, [2]int{c.Report.Rows, c.Report.Of})
+			assert.Greater(t, c.Report.Average, 0.1)
+			assert.Nil(t, c.Heads)
+			last := c.Trials[len(c.Trials)-1]
+			assert.Equal(t, c.Name, last.Name)
+			assert.True(t, last.Test)
+			assert.Less(t, last.Cost, 1.0)
+			assert.Positive(t, c.Time)
+			assert.Positive(t, c.ExactTime)
+			assert.Positive(t, c.Choosing)
+		}
+	}
+}
+
+// Where nothing holds the form is the truth.
+func TestChooseNothing(t *testing.T) {
+	q, k, v := sharp[float64](402, 1000, 8)
+	truth := &performer.Exact[float64]{Scale: 1}
+	c, err := Choose[float64](t.Context(), truth, q, k, v, 0.05, ChooseOptions[float64]{Calls: 100, Candidates: cheap[float64]()}, source(403))
+	require.NoError(t, err)
+	assert.True(t, c.Exact)
+	assert.Same(t, truth, c.Form)
+	assert.Equal(t, "exact attention", c.Name)
+	assert.Zero(t, c.Report.High)
+	assert.NotEmpty(t, c.Trials)
+	assert.Equal(t, c.Time, c.ExactTime)
+	assert.Contains(t, c.String(), "exact attention: nothing cheaper is known to be within 5 % (best: ")
+
+	// A choice among few tokens would cost more than it saves, and draws no rows.
+	q, k, v = q.RowRange(0, 100), k.RowRange(0, 100), v.RowRange(0, 100)
+	c, err = Choose[float64](t.Context(), truth, q, k, v, 0.05, ChooseOptions[float64]{}, source(403))
+	require.NoError(t, err)
+	assert.True(t, c.Exact)
+	assert.Empty(t, c.Trials)
+	assert.Zero(t, c.Report.Rows)
+	assert.Contains(t, c.String(), "exact attention: nothing cheaper is worth a try; choosing took ")
+
+	// A truth that is not finite has no error.
+	q, k, v = flat[float64](404, 1000, 8)
+	v.Row(500)[3] = math.NaN()
+	c, err = Choose[float64](t.Context(), truth, q, k, v, 0.05, ChooseOptions[float64]{Calls: 100, Candidates: cheap[float64]()}, source(403))
+	require.NoError(t, err)
+	assert.True(t, c.Exact)
+	assert.Empty(t, c.Trials)
+}
+
+// Heads choose for themselves, over grouped keys, sequences and padding.
+func TestChooseOfHeads(t *testing.T) {
+	const n, d, heads = 1200, 8, 4
+	q, k, v := dense.New[float64](n, heads*d), dense.New[float64](n, 2*d), dense.New[float64](n, 2*d)
+	for h := range heads {
+		draw := flat[float64]
+		if h >= 2 {
+			draw = sharp[float64]
+		}
+		hq, hk, hv := draw(405+uint64(h), n, d)
+		dense.Copy(layout.Head(q, h, heads), hq)
+		dense.Copy(layout.Head(k, h/2, 2), hk)
+		dense.Copy(layout.Head(v, h/2, 2), hv)
+	}
+	valid := make([]bool, n)
+	for i := range valid {
+		if valid[i] = i%7 != 3; !valid[i] {
+			k.Row(i)[0], v.Row(i)[0] = math.NaN(), math.Inf(1)
+		}
+	}
+	var none dense.Matrix[float64]
+	for _, causal := range []bool{false, true} {
+		for name, s := range map[string]performer.Sequences{"padding": {Valid: valid}, "sequences": {Queries: []int{300, 0, 900}, Keys: []int{500, 10, 690}, Past: []int{200, 0, -210}, Valid: valid}} {
+			truth := must(performer.NewBatch[float64](heads, 2, performer.Exact[float64]{Scale: 1, Causal: causal}))
+			c, err := Choose[float64](t.Context(), truth, q, k, v, 0.1, ChooseOptions[float64]{Calls: 100, Candidates: cheap[float64](), Sequences: s}, source(410))
+			require.NoError(t, err)
+			out, exact := c.Form.(*performer.Batch[float64]).ForwardSequences(none, q, k, v, s), truth.ForwardSequences(none, q, k, v, s)
+			require.Len(t, c.Heads, heads)
+			require.Len(t, c.Report.Heads, heads)
+			for h, head := range c.Heads {
+				assert.Equal(t, h >= 2, head.Exact, "%s, causal=%v, head %d: %v", name, causal, h, head)
+				assert.LessOrEqual(t, relativeError(layout.Head(out, h, heads), layout.Head(exact, h, heads), nil), 0.1, "%s, causal=%v, head %d: %v", name, causal, h, head)
+				assert.Equal(t, c.Report.Heads[h], head.Report)
+			}
+			assert.False(t, c.Exact)
+			assert.Contains(t, c.String(), "2 heads: exact attention: error ")
+		}
+	}
+}
+
+// noisy is a form with the known outputs of exact attention and an error. The logarithms of the
+// relative errors of rows have the standard deviation spread.
+type noisy struct {
+	exact         dense.Matrix[float64]
+	error, spread float64
+	seed          uint64
+}
+
+func (f noisy) Forward(dst, _, _, _ dense.Matrix[float64]) dense.Matrix[float64] {
+	rng := rand.New(source(f.seed))
+	out := dense.Copy(dst, f.exact)
+	noise := densetest.Normal[float64](rng, out.Rows, out.Cols, 0, 1)
+	var distance, size float64
+	for i := range out.Rows {
+		row := noise.Row(i)
+		floats.Scale(floats.Norm(out.Row(i), 2)*math.Exp(f.spread*rng.NormFloat64())/floats.Norm(row, 2), row)
+		distance += floats.Dot(row, row)
+		size += floats.Dot(out.Row(i), out.Row(i))
+	}
+	for i := range out.Rows {
+		floats.AddScaled(out.Row(i), f.error*math.Sqrt(size/distance), noise.Row(i))
+	}
+	return out
+}
+
+// noisyCandidate makes so many forms, whose errors are given.
+func noisyCandidate(exact dense.Matrix[float64], seed uint64, errors ...float64) Candidate[float64] {
+	c := Candidate[float64]{Name: "guesses", Cost: func(c Call) float64 { return float64(c.Size) }}
+	for i := range errors {
+		c.Sizes = append(c.Sizes, i+1)
+	}
+	c.New = func(_ performer.Exact[float64], _, _ dense.Matrix[float64], size int, _ rand.Source) (performer.Form[float64], error) {
+		return noisy{exact, errors[size-1], 0.5, seed + uint64(size)}, nil
+	}
+	return c
+}
+
+// Twenty forms are all off by a tenth more than the tolerance. One of them is chosen in less than one
+// of 20 runs, although the first quarter of the rows shows an error within the tolerance for some of
+// them nearly always.
+func TestChooseOfManyGuesses(t *testing.T) {
+	const n, runs = 1000, 100
+	rng := rand.New(source(420))
+	x := densetest.Normal[float64](rng, n, 4, 0, 1)
+	exact := performer.Exact[float64]{}.Forward(dense.Matrix[float64]{}, x, x, x)
+	errors := make([]float64, 20)
+	for i := range errors {
+		errors[i] = 0.11
+	}
+	wrong, low := 0, 0
+	for run := range runs {
+		o := ChooseOptions[float64]{Calls: 1000, Candidates: []Candidate[float64]{noisyCandidate(exact, uint64(1000+100*run), errors...)}}
+		c, err := Choose[float64](t.Context(), performer.Exact[float64]{}, x, x, x, 0.1, o, source(uint64(421+run)))
+		require.NoError(t, err)
+		if !c.Exact {
+			wrong++
+		}
+		for _, tried := range c.Trials {
+			if tried.Error <= 0.1 {
+				low++
+				break
+			}
+		}
+	}
+	assert.LessOrEqual(t, wrong, runs/20)
+	assert.Greater(t, low, runs*9/10, "the error of some rows decides nothing")
+}
+
+// rare is a form that is exact but for some rows.
+type rare struct {
+	exact dense.Matrix[float64]
+	rows  []int
+}
+
+func (f rare) Forward(dst, _, _, _ dense.Matrix[float64]) dense.Matrix[float64] {
+	out := dense.Copy(dst, f.exact)
+	for _, i := range f.rows {
+		floats.Scale(5, out.Row(i))
+	}
+	return out
+}
+
+// Four rows in 2000 make an error of 18 %, which the rows that are drawn hardly ever show. A second
+// draw, with errors in other rows, does.
+func TestChooseSeesRareRows(t *testing.T) {
+	const n = 2000
+	rng := rand.New(source(425))
+	x := densetest.Normal[float64](rng, n, 4, 0, 1)
+	exact := performer.Exact[float64]{}.Forward(dense.Matrix[float64]{}, x, x, x)
+	c := Candidate[float64]{Name: "holes", Sizes: []int{4}, Cost: func(Call) float64 { return 1 }}
+	c.New = func(_ performer.Exact[float64], _, _ dense.Matrix[float64], size int, src rand.Source) (performer.Form[float64], error) {
+		return rare{exact, rand.New(src).Perm(n)[:size]}, nil
+	}
+	passed := 0
+	for run := range 40 {
+		chosen, err := Choose[float64](t.Context(), performer.Exact[float64]{}, x, x, x, 0.05, ChooseOptions[float64]{Calls: 1000, Candidates: []Candidate[float64]{c}}, source(uint64(426+run)))
+		require.NoError(t, err)
+		assert.True(t, chosen.Exact)
+		if chosen.Trials[0].Test && chosen.Trials[0].Error == 0 {
+			passed++
+		}
+	}
+	assert.Greater(t, passed, 20, "drawn rows alone would have let the form pass")
+}
+
+// The cheapest form that holds is chosen, and extrapolation passes over those that will not hold.
+func TestChooseTakesTheCheapest(t *testing.T) {
+	rng := rand.New(source(430))
+	x := densetest.Normal[float64](rng, 1000, 4, 0, 1)
+	exact := performer.Exact[float64]{}.Forward(dense.Matrix[float64]{}, x, x, x)
+	falling := noisyCandidate(exact, 431, 0.8, 0.4, 0.2, 0.1, 0.05, 0.025, 0.0125)
+	falling.Sizes = []int{1, 2, 4, 8, 16, 32, 64}
+	falling.New = func(_ performer.Exact[float64], _, _ dense.Matrix[float64], size int, _ rand.Source) (performer.Form[float64], error) {
+		return noisy{exact, 0.8 / float64(size), 0, 432 + uint64(size)}, nil
+	}
+	dear := noisyCandidate(exact, 433, 0.01)
+	dear.Name, dear.Cost = "dear guesses", func(Call) float64 { return 50 }
+	names := func(fall float64, candidates ...Candidate[float64]) string {
+		candidates[0].Fall = fall
+		c, err := Choose[float64](t.Context(), performer.Exact[float64]{}, x, x, x, 0.065, ChooseOptions[float64]{Calls: 1000, Candidates: candidates}, source(434))
+		require.NoError(t, err)
+		var tried []string
+		for _, t := range c.Trials {
+			tried = append(tried, t.Name)
+		}
+		require.Equal(t, c.Name, tried[len(tried)-1])
+		return strings.Join(tried, ", ")
+	}
+	assert.Equal(t, "1 guesses, 4 guesses, 8 guesses, 16 guesses", names(0, falling), "0.8·4^(−2) < 0.065, 0.2·2^(−3) < 0.065")
+	assert.Equal(t, "1 guesses, 16 guesses", names(1, falling), "0.8·16^(−1.2) < 0.065 < 0.8·8^(−1.2)")
+	assert.Equal(t, "1 guesses, 4 guesses, 8 guesses, 16 guesses", names(0, falling, dear))
+	dear.Cost = func(Call) float64 { return 9 }
+	assert.Equal(t, "1 guesses, 4 guesses, 8 guesses, 1 dear guesses", names(0, falling, dear))
+}
+
+// Choose never claims more than its confidence: a choice is wrong in less than one of 20 runs.
+func TestChooseHolds(t *testing.T) {
+	runs := 40
+	if testing.Short() {
+		runs = 20
+	}
+	var none dense.Matrix[float32]
+	wrong, chosen := 0, 0
+	for run := range runs {
+		q, k, v := flat[float32](uint64(500+run), 1024, 16)
+		truth := performer.Exact[float32]{Scale: 1}
+		for _, tolerance := range []float64{0.02, 0.2} {
+			c, err := Choose[float32](t.Context(), truth, q, k, v, tolerance, ChooseOptions[float32]{Calls: 100, Candidates: cheap[float32]()}, source(uint64(600+run)))
+			require.NoError(t, err)
+			if c.Exact {
+				continue
+			}
+			chosen++
+			if relativeError(c.Form.Forward(none, q, k, v), truth.Forward(none, q, k, v), nil) > tolerance {
+				wrong++
+			}
+		}
+	}
+	require.Greater(t, chosen, runs/2)
+	assert.LessOrEqual(t, wrong, 2*runs/20, "of %d", chosen)
+}
+
+func TestChooseIsDeterministic(t *testing.T) {
+	q, k, v := flat[float32](440, 1200, 8)
+	b := must(performer.NewBatch[float32](2, 1, performer.Exact[float32]{}))
+	wide := dense.New[float32](1200, 16)
+	dense.Copy(layout.Head(wide, 0, 2), q)
+	dense.Copy(layout.Head(wide, 1, 2), k)
+	var first Choice[float32]
+	for i, processors := range []int{1, 2, 5} {
+		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(processors))
+		c, err := Choose[float32](t.Context(), b, wide, k, v, 0.05, ChooseOptions[float32]{Calls: 100, Candidates: cheap[float32]()}, source(441))
+		require.NoError(t, err)
+		c.Form, c.Time, c.ExactTime, c.Choosing = nil, 0, 0, 0
+		for h := range c.Heads {
+			c.Heads[h].Form, c.Heads[h].Time, c.Heads[h].ExactTime = nil, 0, 0
+		}
+		if i == 0 {
+			first = c
+			assert.False(t, c.Exact)
+		}
+		require.Equal(t, first, c)
+	}
+}
+
+func TestChooseProgressAndContext(t *testing.T) {
+	q, k, v := flat[float64](450, 1500, 8)
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	last, total, end := 0, 0, math.MaxInt
+	o := ChooseOptions[float64]{Calls: 100, Candidates: cheap[float64](), Progress: func(done, of int) {
+		assert.Greater(t, done, last)
+		last, total = done, of
+		if done >= end {
+			cancel()
+		}
+	}}
+	_, err := Choose[float64](ctx, performer.Exact[float64]{}, q, k, v, 1e-9, o, source(451))
+	require.NoError(t, err)
+	assert.Equal(t, total, last)
+	assert.Greater(t, total, 3)
+
+	last, end = 0, 2
+	_, err = Choose[float64](ctx, performer.Exact[float64]{}, q, k, v, 1e-9, o, source(451))
+	assert.ErrorIs(t, err, context.Canceled)
+	assert.Less(t, last, total)
+	last = 0
+	_, err = Choose[float64](ctx, performer.Exact[float64]{}, q, k, v, 1e-9, o, source(451))
+	assert.EqualError(t, err, "audit: context canceled")
+	assert.Zero(t, last)
+}
+
+// A candidate that makes no form, or one that cannot stand for the truth, is left out, and is an
+// error if there is no other.
+func TestChooseOfBadCandidates(t *testing.T) {
+	q, k, v := flat[float64](460, 1000, 8)
+	cheap := func(Call) float64 { return 1 }
+	form := func(f performer.Form[float64]) func(performer.Exact[float64], dense.Matrix[float64], dense.Matrix[float64], int, rand.Source) (performer.Form[float64], error) {
+		return func(performer.Exact[float64], dense.Matrix[float64], dense.Matrix[float64], int, rand.Source) (performer.Form[float64], error) {
+			return f, nil
+		}
+	}
+	bad := Candidate[float64]{Name: "bad", Cost: cheap, New: func(performer.Exact[float64], dense.Matrix[float64], dense.Matrix[float64], int, rand.Source) (performer.Form[float64], error) {
+		return nil, errors.New("no luck")
+	}}
+	good := Candidate[float64]{Name: "good", Cost: func(Call) float64 { return 2 }, Sizes: []int{7}, New: form(performer.Exact[float64]{})}
+	o := ChooseOptions[float64]{Calls: 100, Candidates: []Candidate[float64]{bad, good}}
+	c, err := Choose[float64](t.Context(), performer.Exact[float64]{}, q, k, v, 0.05, o, source(461))
+	require.NoError(t, err)
+	assert.Equal(t, "7 good", c.Name)
+	assert.EqualError(t, c.Trials[0].Err, "32 bad: no luck")
+
+	for want, f := range map[string]performer.Form[float64]{
+		"32 bad: audit: form 0 is nil": nil,
+		"32 bad: audit: form 0 has {Causal:true Unnormalised:false} for head 0, truth has {Causal:false Unnormalised:false}, want the same": performer.Exact[float64]{Causal: true},
+		"32 bad: performer: sequence 0 has keys that do not count or a past, which audit.average[float64] cannot take":                      average[float64]{},
+		"32 bad: performer: q is 1000×8, k is 1000×8: heads have dimension 8, but the forms take points of R^4":                             linear[float64](positive[float64](8, 4), performer.LinearOptions{}),
+	} {
+		bad.New = form(f)
+		o.Candidates, o.Sequences = []Candidate[float64]{bad}, performer.Sequences{Valid: append(make([]bool, 1), trues(999)...)}
+		_, err := Choose[float64](t.Context(), must(performer.NewBatch[float64](1, 1, performer.Exact[float64]{})), q, k, v, 0.05, o, source(461))
+		assert.EqualError(t, err, want)
+	}
+}
+
+// trues returns n true elements.
+func trues(n int) []bool {
+	x := make([]bool, n)
+	for i := range x {
+		x[i] = true
+	}
+	return x
+}
+
+func TestChooseRefuses(t *testing.T) {
+	type options = ChooseOptions[float64]
+	x := dense.New[float64](20, 4)
+	exact := performer.Exact[float64]{}
+	candidate := func(c Candidate[float64]) options { return options{Candidates: []Candidate[float64]{c}} }
+	full := Candidates[float64]()[0]
+	for want, call := range map[string]func() (Choice[float64], error){
+		"tolerance = 0, want a positive number": func() (Choice[float64], error) {
+			return Choose[float64](t.Context(), exact, x, x, x, 0, options{}, source(1))
+		},
+		"tolerance = NaN,": func() (Choice[float64], error) {
+			return Choose[float64](t.Context(), exact, x, x, x, math.NaN(), options{}, source(1))
+		},
+		"tolerance = +Inf,": func() (Choice[float64], error) {
+			return Choose[float64](t.Context(), exact, x, x, x, math.Inf(1), options{}, source(1))
+		},
+		"src is nil": func() (Choice[float64], error) {
+			return Choose[float64](t.Context(), exact, x, x, x, 1, options{}, nil)
+		},
+		"Confidence = 1,": func() (Choice[float64], error) {
+			return Choose[float64](t.Context(), exact, x, x, x, 1, options{Confidence: 1}, source(1))
+		},
+		"Calls = -1, want at least 1, or 0 for 1": func() (Choice[float64], error) {
+			return Choose[float64](t.Context(), exact, x, x, x, 1, options{Calls: -1}, source(1))
+		},
+		"Rows = 7, want at least 8, or 0 for 128": func() (Choice[float64], error) {
+			return Choose[float64](t.Context(), exact, x, x, x, 1, options{Rows: 7}, source(1))
+		},
+		"truth is a *performer.Linear[float64], want a performer.Exact": func() (Choice[float64], error) {
+			return Choose[float64](t.Context(), linear[float64](positive[float64](8, 4), performer.LinearOptions{}), x, x, x, 1, options{}, source(1))
+		},
+		"there are Sequences, but truth is a performer.Exact[float64], want a performer.Batch": func() (Choice[float64], error) {
+			return Choose[float64](t.Context(), exact, x, x, x, 1, options{Sequences: performer.Sequences{Queries: []int{20}}}, source(1))
+		},
+		"k is 20×4, v is 5×4": func() (Choice[float64], error) {
+			return Choose[float64](t.Context(), exact, x, x, dense.New[float64](5, 4), 1, options{}, source(1))
+		},
+		"q is 20×4, of whose rows none may be drawn": func() (Choice[float64], error) {
+			return Choose[float64](t.Context(), exact, x, x, x, 1, options{Queries: make([]bool, 20)}, source(1))
+		},
+		"candidate 0 (x) has no New": func() (Choice[float64], error) {
+			return Choose[float64](t.Context(), exact, x, x, x, 1, candidate(Candidate[float64]{Name: "x", Cost: full.Cost}), source(1))
+		},
+		"candidate 0 (x) has no Cost": func() (Choice[float64], error) {
+			return Choose[float64](t.Context(), exact, x, x, x, 1, candidate(Candidate[float64]{Name: "x", New: full.New}), source(1))
+		},
+		"candidate 0 (x) has the Sizes [4 2], want ascending numbers from 1 on": func() (Choice[float64], error) {
+			return Choose[float64](t.Context(), exact, x, x, x, 1, candidate(Candidate[float64]{Name: "x", New: full.New, Cost: full.Cost, Sizes: []int{4, 2}}), source(1))
+		},
+		"candidate 0 (x) has the Fall NaN, want at least 0": func() (Choice[float64], error) {
+			return Choose[float64](t.Context(), exact, x, x, x, 1, candidate(Candidate[float64]{Name: "x", New: full.New, Cost: full.Cost, Fall: math.NaN()}), source(1))
+		},
+	} {
+		_, err := call()
+		assert.ErrorContains(t, err, want)
+	}
+}
+
+// Every candidate makes forms of every kind, and its predicted cost grows with the size.
+func TestCandidates(t *testing.T) {
+	densetest.Both(t, testCandidates[float32], testCandidates[float64])
+}
+
+func testCandidates[T dense.Float](t *testing.T) {
+	q, k, v := flat[T](470, 300, 8)
+	var none dense.Matrix[T]
+	for _, c := range Candidates[T]() {
+		for _, e := range []performer.Exact[T]{{}, {Causal: true}, {Unnormalised: true}, {Causal: true, Unnormalised: true}} {
+			want := e.Forward(none, q, k, v)
+			if e.Causal && strings.Contains(c.Name, "samples") {
+				continue
+			}
+			if e.Unnormalised && c.Name == "clusters of keys" {
+				_, err := c.New(e, q, k, 64, source(471))
+				assert.ErrorContains(t, err, "exact.Unnormalised is set")
+				continue
+			}
+			last := 1.5
+			for _, size := range []int{64, 1000} {
+				form, err := c.New(e, q, k, size, source(471))
+				require.NoError(t, err, c.Name)
+				assert.Equal(t, optionsOf(e.Describe()), optionsOf(form.(performer.Described).Describe()))
+				off := relativeError(form.Forward(none, q, k, v), want, nil)
+				assert.Less(t, off, last, "%d %s, %+v", size, c.Name, e)
+				last = max(off/1.2, 1e-3)
+			}
+			call := Call{Queries: 5000, Keys: 5000, Dim: 8, Values: 8, Size: 32, Causal: e.Causal}
+			small := c.Cost(call)
+			call.Size = 64
+			assert.Greater(t, c.Cost(call), small, c.Name)
+		}
+	}
+}
+
+func TestChoiceString(t *testing.T) {
+	c := Choice[float32]{
+		Name: "256 landmarks", Tolerance: 0.02, Report: Report{Error: 0.016, Low: 0.013, High: 0.019, Confidence: 0.95, Rows: 96, Of: 2048},
+		Time: time.Second, ExactTime: 14 * time.Second, Choosing: 123 * time.Millisecond,
+	}
+	assert.Equal(t, "256 landmarks: error 1.6 % (95 %: 1.3 … 1.9 %), 14 times as fast as exact attention; choosing took 0.12 s", c.String())
+	c.ExactTime = 137 * time.Second
+	assert.Contains(t, c.String(), ", 137 times as fast as exact attention; ")
+	c.Name, c.Exact = "exact attention", true
+	assert.Equal(t, "exact attention: nothing cheaper is worth a try; choosing took 0.12 s", c.String())
+	c.Trials = []Trial{{Name: "32 landmarks", Error: 0.3}, {Name: "64 landmarks", Error: 0.08}, {Name: "32 bad", Err: errors.New("none")}}
+	assert.Equal(t, "exact attention: nothing cheaper is known to be within 2 % (best: 64 landmarks, error 8 %); choosing took 0.12 s", c.String())
+}

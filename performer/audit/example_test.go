@@ -1,0 +1,59 @@
+package audit_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"math/rand/v2"
+
+	exprand "golang.org/x/exp/rand"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/orf"
+	"github.com/seed-feabd252/randfeat/performer"
+	"github.com/seed-feabd252/randfeat/performer/audit"
+	"github.com/seed-feabd252/randfeat/rff"
+)
+
+// small returns n points of R^d with coordinates of about the given size.
+func small(rng *rand.Rand, n, d int, size float64) dense.Matrix[float64] {
+	x := dense.New[float64](n, d)
+	for i := range x.Data {
+		x.Data[i] = size * rng.NormFloat64()
+	}
+	return x
+}
+
+// How far linear attention and attention by landmarks are from exact attention, from 64 rows.
+func ExampleRows() {
+	const tokens, d = 2048, 16
+	src := exprand.NewSource(1)
+	rng := rand.New(src)
+	q, k, v := small(rng, tokens, d, 0.5), small(rng, tokens, d, 0.5), small(rng, tokens, d, 1)
+	w, err := orf.Draw[float64](orf.GramSchmidt{}, 256, d, src)
+	if err != nil {
+		log.Fatal(err)
+	}
+	phi, err := rff.SoftmaxPositive(w, 0.25) // 1/√d
+	if err != nil {
+		log.Fatal(err)
+	}
+	linear, err := performer.NewLinear(phi, performer.LinearOptions{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	landmarks, err := performer.NewLandmarks(performer.Exact[float64]{}, 256, src)
+	if err != nil {
+		log.Fatal(err)
+	}
+	reports, err := audit.Rows(context.Background(), performer.Exact[float64]{}, q, k, v, audit.Options{}, src, linear, landmarks)
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, r := range reports {
+		fmt.Println(r)
+	}
+	// Output:
+	// error 15.4 % (95 %: 13.7 … 18.9 %), 9 of 10 rows within 21 %, worst 36 % of 64 rows; plain averages 24 %
+	// error 1.74 % (95 %: 1.58 … 1.99 %), 9 of 10 rows within 2.5 %, worst 3.5 % of 64 rows; plain averages 24 %
+}

@@ -1,0 +1,159 @@
+package audit
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/memory/layout"
+	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
+	"github.com/seed-feabd252/randfeat/orf"
+	"github.com/seed-feabd252/randfeat/performer"
+	"github.com/seed-feabd252/randfeat/rff"
+)
+
+// covered returns the shares of audits, of 64 rows of each head, whose interval holds the error of
+// the whole output, and in which no more rows than Worse are worse than the worst.
+func covered(t *testing.T, out, exact, q, k, v dense.Matrix[float64], truth performer.Form[float64], heads, audits int, confidence float64) (interval, worse float64) {
+	want := relativeError(out, exact, nil)
+	var errors []float64
+	for h := range heads {
+		errors = append(errors, relativeErrors(layout.Head(out, h, heads), layout.Head(exact, h, heads))...)
+	}
+	src := source(305)
+	for range audits {
+		a, err := rowsOf(t, Output[float64](out), truth, q, k, v, 64, Options{Confidence: confidence}, src)
+		require.NoError(t, err)
+		if a.Low <= want && want <= a.High {
+			interval += 1 / float64(audits)
+		}
+		n := 0
+		for _, e := range errors {
+			if e > a.Worst*(1+1e-9) {
+				n++
+			}
+		}
+		if float64(n) <= a.Worse*float64(len(errors)) {
+			worse += 1 / float64(audits)
+		}
+	}
+	return interval, worse
+}
+
+// Of 600 audits of an interval that holds the error in 95 of 100, one in 30,000 seeds gives less
+// than 91 %, and of one that holds it in 94 of 100, one in 400. The bound on rows that are worse
+// is exact. An interval for a lower confidence, which is too narrow, is far below.
+func TestAuditCovers(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds in pure Go")
+	}
+	t.Parallel()
+	const n, d, heads, audits = 1024, 16, 3, 600
+	rng := rand.New(source(306))
+	q, k, v := dense.New[float64](n, heads*d), dense.New[float64](n, heads*d), densetest.Normal[float64](rng, n, heads*d, 0, 1)
+	for h := range heads { // heads that differ much
+		norm := 1 + float64(h)/2
+		dense.Copy(layout.Head(q, h, heads), sphere[float64](rng, n, d, norm))
+		dense.Copy(layout.Head(k, h, heads), sphere[float64](rng, n, d, norm))
+	}
+	favor := linear[float64](must(rff.SoftmaxPositive(must(orf.Draw[float64](orf.GramSchmidt{}, 64, d, source(307))), 1)), performer.LinearOptions{})
+	var none dense.Matrix[float64]
+	landmarks := must(performer.NewLandmarks(performer.Exact[float64]{Scale: 1}, 32, source(328)))
+	for name, form := range map[string]performer.Form[float64]{"FAVOR+": favor, "average": average[float64]{}, "landmarks": landmarks} {
+		for _, of := range []int{1, heads} {
+			if name == "landmarks" && of > 1 {
+				continue // the law is that of one head
+			}
+			x := []dense.Matrix[float64]{q.ColRange(0, of*d), k.ColRange(0, of*d), v.ColRange(0, of*d)}
+			truth := must(performer.NewBatch[float64](of, of, performer.Exact[float64]{Scale: 1}))
+			out, exact := must(performer.NewBatch(of, of, form)).Forward(none, x[0], x[1], x[2]), truth.Forward(none, x[0], x[1], x[2])
+			interval, worse := covered(t, out, exact, x[0], x[1], x[2], truth, of, audits, 0.95)
+			assert.Greater(t, interval, 0.91, "%s, %d heads", name, of)
+			assert.Greater(t, worse, 0.91, "%s, %d heads", name, of)
+			interval, worse = covered(t, out, exact, x[0], x[1], x[2], truth, of, audits/4, 0.5)
+			assert.Less(t, interval, 0.8, "%s, %d heads: an interval that is too narrow", name, of)
+			assert.Less(t, worse, 0.8, "%s, %d heads: a bound that is too low", name, of)
+		}
+	}
+}
+
+// The bound on rows that are worse is the least one: with one row less the worst rows would have
+// been missed more often than the confidence allows.
+func TestUnseenRows(t *testing.T) {
+	missed := func(n, of, worst int) float64 { // the probability that n of so many rows miss the worst ones
+		p := 1.0
+		for i := range worst {
+			p *= max(0, float64(of-n-i)/float64(of-i))
+		}
+		return p
+	}
+	for _, n := range []int{1, 2, 10, 64, 299} {
+		bound := int(math.Round(unseen(n, 300, 1, 0.95) * 300))
+		assert.LessOrEqual(t, missed(n, 300, bound+1), 0.05+1e-9, "%d rows", n)
+		if bound > 0 {
+			assert.Greater(t, missed(n, 300, bound), 0.05, "%d rows", n)
+		}
+	}
+	assert.Zero(t, unseen(300, 300, 1, 0.95))
+	assert.InDelta(t, 1-math.Pow(0.05, 1.0/64), unseen(64, 1<<20, 1, 0.95), 1e-4, "3/64 of many rows")
+	assert.InDelta(t, 1-math.Pow(0.05, 1.0/256), unseen(64, 1<<20, 4, 0.95), 1e-4, "four heads have four times as many rows")
+}
+
+// Squares of outputs beyond the range, a truth of zeros, rows that agree, and few rows.
+func TestAuditOfExtremes(t *testing.T) {
+	rng := rand.New(source(317))
+	q, v := densetest.Normal[float64](rng, 50, 4, 0, 1), densetest.Normal[float64](rng, 50, 4, 0, 1)
+	audit := func(factor, size float64, rows int) Report {
+		x := v.Clone()
+		for i := range x.Data {
+			x.Data[i] *= size
+		}
+		out := performer.Exact[float64]{}.Forward(dense.Matrix[float64]{}, q, q, x)
+		for i := range out.Data {
+			out.Data[i] *= factor
+		}
+		a, err := rowsOf(t, Output[float64](out), performer.Exact[float64]{}, q, q, x, rows, Options{}, source(318))
+		require.NoError(t, err)
+		return a
+	}
+	// Rounding spreads an error of 1e-9 by 1e-7 of it, and intervals have room for rows with more.
+	for _, size := range []float64{1e-300, 1, 1e300} {
+		for _, factor := range []float64{0, 1 + 1e-9, 3} {
+			a := audit(factor, size, 10)
+			for _, x := range []float64{a.Error, a.Low, a.High, a.Mean, a.Median, a.Worst} {
+				assert.InEpsilon(t, math.Abs(factor-1), x, 1e-3, "size %v, factor %v", size, factor)
+			}
+		}
+	}
+	assert.Equal(t, [2]float64{0, math.Inf(1)}, [2]float64{audit(3, 1, 1).Low, audit(3, 1, 1).High}, "one row bounds nothing")
+	none := dense.New[float64](50, 4)
+	a, err := rowsOf(t, Output[float64](none), performer.Exact[float64]{}, q, q, none, 10, Options{}, source(318))
+	require.NoError(t, err)
+	assert.Equal(t, Report{Confidence: 0.95, Rows: 10, Of: 50, Worse: a.Worse}, a)
+	a, err = rowsOf(t, Output[float64](v), performer.Exact[float64]{}, q, q, none, 10, Options{}, source(318))
+	require.NoError(t, err)
+	assert.True(t, math.IsInf(a.Error, 1) && math.IsInf(a.Low, 1) && math.IsInf(a.Median, 1))
+	assert.Zero(t, a.NonFinite)
+	a, err = rowsOf[float64](t, average[float64]{}, performer.Exact[float64]{}, q, q.RowRange(0, 0), v.RowRange(0, 0), 10, Options{}, source(318))
+	require.NoError(t, err)
+	assert.Zero(t, a.Error, "no keys")
+	a, err = rowsOf[float64](t, average[float64]{}, performer.Exact[float64]{}, q, q, v.ColRange(0, 0), 10, Options{}, source(318))
+	require.NoError(t, err)
+	assert.Zero(t, a.Error, "no values")
+}
+
+func TestReportString(t *testing.T) {
+	a := Report{Error: 0.01523, Low: 0.01312, High: 0.0177, Confidence: 0.95, Quantile90: 0.024, Worst: 0.0513, Average: 0.8712, Rows: 64, Of: 2048}
+	assert.Equal(t, "error 1.52 % (95 %: 1.31 … 1.77 %), 9 of 10 rows within 2.4 %, worst 5.1 % of 64 rows; plain averages 87 %", a.String())
+	a.High, a.Worst = math.Inf(1), 12.5
+	assert.Equal(t, "error 1.52 % (95 %: 1.31 % or more), 9 of 10 rows within 2.4 %, worst 1250 % of 64 rows; plain averages 87 %", a.String())
+	a.Of = 64
+	assert.Equal(t, "error 1.52 %, 9 of 10 rows within 2.4 %, worst 1250 % of all 64 rows; plain averages 87 %", a.String())
+	a.NonFinite, a.Worst, a.Time = 2, math.Inf(1), 12345*time.Microsecond
+	assert.Equal(t, "NaN or ±Inf in 2 of all 64 rows, 9 of 10 rows within 2.4 %, worst +Inf % of all 64 rows; plain averages 87 %; 0.0123 s", a.String())
+}

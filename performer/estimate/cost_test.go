@@ -1,0 +1,217 @@
+package estimate
+
+import (
+	"context"
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
+	"github.com/seed-feabd252/randfeat/orf"
+)
+
+// counting makes u call a function with the number of the draw of frequencies, from 1 on.
+func counting[T dense.Float](u *Unbiased[T], call func(n int)) {
+	draw, n := u.frequencies, 0
+	u.frequencies = func(m int) (orf.Projection[T], error) {
+		n++
+		call(n)
+		return draw(m)
+	}
+}
+
+// Where exact attention is cheaper nothing is computed.
+func TestUnbiasedRefusesToCostMore(t *testing.T) {
+	densetest.Both(t, testUnbiasedRefusesToCostMore[float32], testUnbiasedRefusesToCostMore[float64])
+}
+
+func testUnbiasedRefusesToCostMore[T dense.Float](t *testing.T) {
+	q, k, v := tokens[T](500, 0.5)
+	for _, features := range []int{0, 8} {
+		for _, causal := range []bool{false, true} {
+			calls := 0
+			count := func(int, int) { calls++ }
+			u := must(NewUnbiased[T](4, UnbiasedOptions{Features: features, Causal: causal, Progress: count}, source(320)))
+			counting(u, func(int) { calls++ })
+			mean := densetest.Filled[T](500, 2, 7)
+			_, _, err := u.Estimate(t.Context(), mean, dense.Matrix[T]{}, q, k, v)
+			require.ErrorIs(t, err, ErrCost)
+			assert.Regexp(t, `^estimate: the estimate costs too much: 32 replicates with m₀ = 8 take [0-9.e+]+ multiply-adds, `+
+				`pilot included, exact attention [0-9.e+]+, want at most [0-9.e+]+$`, err.Error())
+			assert.Equal(t, densetest.Filled[T](500, 2, 7), mean)
+			_, err = u.Pilot(t.Context(), q, k, v)
+			require.ErrorIs(t, err, ErrCost)
+			assert.Zero(t, calls)
+		}
+	}
+	// Outputs that take no features take no cost.
+	u := must(NewUnbiased[T](4, UnbiasedOptions{}, source(320)))
+	for _, in := range [][3]dense.Matrix[T]{{q.RowRange(0, 0), k, v}, {q, k.RowRange(0, 0), v.RowRange(0, 0)}, {q, k, v.ColRange(0, 0)}} {
+		_, _, err := u.Estimate(t.Context(), dense.Matrix[T]{}, dense.Matrix[T]{}, in[0], in[1], in[2])
+		assert.NoError(t, err)
+	}
+}
+
+// The limit is the cost of a pilot and the mean of that of replicates.
+func TestMaxCost(t *testing.T) {
+	q, k, v := tokens[float64](100, 0.8)
+	limited := func(features int, most float64) *Unbiased[float64] {
+		return must(NewUnbiased[float64](4, UnbiasedOptions{Features: features, Replicates: 2, MaxCost: most}, source(321)))
+	}
+	estimate := func(u *Unbiased[float64]) error {
+		_, _, err := u.Estimate(t.Context(), dense.Matrix[float64]{}, dense.Matrix[float64]{}, q, k, v)
+		return err
+	}
+	free := limited(0, math.Inf(1))
+	cost := free.cost(q, k, v)
+	limit := cost.estimate(64) / cost.exact
+	assert.NoError(t, estimate(limited(64, limit*(1+1e-9))))
+	assert.ErrorIs(t, estimate(limited(64, limit*(1-1e-9))), ErrCost)
+	assert.NoError(t, estimate(free))
+
+	// A pilot goes on as long as what it has seen can be afforded.
+	p, err := limited(0, math.Inf(1)).Pilot(t.Context(), q, k, v)
+	require.NoError(t, err)
+	require.Greater(t, p.Features, 2*leastPilot)
+	limit = (cost.rounds(p.Features/leastPilot) + cost.estimate(p.Features)) / cost.exact
+	for share, ok := range map[float64]bool{0.9: false, 4: true} {
+		rounds := 0
+		u := limited(0, share*limit)
+		u.opts.Progress = func(done, total int) {
+			assert.Equal(t, [2]int{0, 2}, [2]int{done, total})
+			rounds++
+		}
+		got, err := u.Pilot(t.Context(), q, k, v)
+		if ok {
+			require.NoError(t, err)
+			assert.Equal(t, p, got)
+			continue
+		}
+		require.ErrorIs(t, err, ErrCost)
+		assert.Less(t, rounds, p.Features/leastPilot)
+		assert.Greater(t, cost.rounds(got.Features/leastPilot)+cost.estimate(got.Features), 0.9*limit*cost.exact, "the m₀ that is refused")
+	}
+
+	// What a pilot does not settle has 4096 features.
+	x := q.Clone()
+	for i := range x.Data {
+		x.Data[i] *= 1e5
+	}
+	u := limited(0, 2*cost.estimate(2048)/cost.exact)
+	got, err := u.Pilot(t.Context(), x, x, v)
+	require.NoError(t, err)
+	assert.Equal(t, mostPilot, got.Features)
+	_, _, err = limited(0, cost.estimate(2048)/cost.exact).Estimate(t.Context(), dense.Matrix[float64]{}, dense.Matrix[float64]{}, x, x, v)
+	assert.ErrorContains(t, err, "m₀ = 4096")
+}
+
+// What a cost counts: the blocks of replicates on average, and lengths from which an estimate pays.
+func TestEstimateCost(t *testing.T) {
+	blocks := 1.0
+	for n := 1; n < 200; n++ {
+		blocks += probability(n) * math.Pow(2, float64(n))
+	}
+	assert.InEpsilon(t, blocks, replicateBlocks, 1e-9)
+	q, k, v := tokens[float64](9, 0.5)
+	u := must(NewUnbiased[float64](4, UnbiasedOptions{Features: 8}, source(322)))
+	drawn := 0
+	counting(u, func(int) { drawn++ })
+	for range 50 {
+		drawn = 0
+		n := must(u.replicate(t.Context(), 8, q, k, v))
+		require.Equal(t, 1+1<<n, drawn, "blocks of a replicate")
+	}
+	wide := must(NewUnbiased[float32](64, UnbiasedOptions{}, source(322)))
+	for n, cheaper := range map[int]bool{10_000: false, 1_000_000: true} {
+		// A view of one row as many rows takes no memory.
+		x := dense.Matrix[float32]{Rows: n, Cols: 64, Data: make([]float32, 64), Stride: 0}
+		err := wide.cost(x, x, x).check(1, leastPilot)
+		assert.Equal(t, cheaper, err == nil, "%d tokens: %v", n, err)
+		assert.Error(t, wide.cost(x, x, x).check(mostPilot/leastPilot, mostPilot), "%d tokens", n)
+	}
+}
+
+// A context that is done ends an estimate before the next block of features or query of a pilot.
+func TestUnbiasedContext(t *testing.T) {
+	q, k, v := tokens[float32](50, 0.8)
+	canceled := func(features, last int) (calls int, err error) {
+		ctx, cancel := context.WithCancel(context.Background())
+		defer cancel()
+		u := must(NewUnbiased[float32](4, UnbiasedOptions{Features: features, MaxCost: math.Inf(1)}, source(323)))
+		counting(u, func(n int) {
+			if calls = n; n == last {
+				cancel()
+			}
+		})
+		if last == 0 {
+			cancel()
+		}
+		mean := densetest.Filled[float32](50, 2, 7)
+		_, _, err = u.Estimate(ctx, mean, dense.Matrix[float32]{}, q, k, v)
+		assert.Equal(t, densetest.Filled[float32](50, 2, 7), mean)
+		return calls, err
+	}
+	for _, features := range []int{0, 16} {
+		for _, last := range []int{0, 1, 2, 7, 50} {
+			calls, err := canceled(features, last)
+			assert.ErrorIs(t, err, context.Canceled)
+			assert.EqualError(t, err, "estimate: context canceled")
+			assert.Equal(t, last, calls, "no draw after the end")
+		}
+	}
+
+	// In a pilot, which draws no frequencies by that function: the source tells.
+	for _, last := range []int{0, 1, 2} {
+		ctx, cancel := context.WithCancel(context.Background())
+		rounds := 0
+		u := must(NewUnbiased[float32](4, UnbiasedOptions{MaxCost: math.Inf(1), Progress: func(int, int) {
+			if rounds++; rounds == last {
+				cancel()
+			}
+		}}, source(324)))
+		if last == 0 {
+			cancel()
+		}
+		long := q.Clone()
+		for i := range long.Data {
+			long.Data[i] *= 2
+		}
+		_, err := u.Pilot(ctx, long, long, v)
+		assert.ErrorIs(t, err, context.Canceled)
+		assert.Equal(t, last, rounds)
+		cancel()
+	}
+}
+
+// Progress is told of rounds and replicates, and options that only watch change no bit.
+func TestUnbiasedProgress(t *testing.T) {
+	q, k, v := tokens[float32](50, 0.5)
+	var seen [][2]int
+	count := func(done, total int) { seen = append(seen, [2]int{done, total}) }
+	estimate := func(opts UnbiasedOptions) (mean, stderr dense.Matrix[float32]) {
+		opts.Replicates, opts.MaxCost = 3, math.Inf(1)
+		mean, stderr, err := must(NewUnbiased[float32](4, opts, source(325))).Estimate(t.Context(), mean, stderr, q, k, v)
+		require.NoError(t, err)
+		return mean, stderr
+	}
+	estimate(UnbiasedOptions{Features: 8, Progress: count})
+	assert.Equal(t, [][2]int{{1, 3}, {2, 3}, {3, 3}}, seen)
+	seen = nil
+	mean, stderr := estimate(UnbiasedOptions{Progress: count})
+	require.Greater(t, len(seen), 3)
+	assert.Equal(t, [2]int{0, 3}, seen[0], "a round of the pilot")
+	assert.Equal(t, [][2]int{{1, 3}, {2, 3}, {3, 3}}, seen[len(seen)-3:])
+	m, s := estimate(UnbiasedOptions{})
+	assert.Equal(t, m, mean)
+	assert.Equal(t, s, stderr)
+}
+
+func TestNewUnbiasedOfCosts(t *testing.T) {
+	for _, most := range []float64{-1, math.NaN()} {
+		_, err := NewUnbiased[float64](2, UnbiasedOptions{MaxCost: most}, source(1))
+		assert.ErrorContains(t, err, "want a positive number, or 0 for 1")
+	}
+}

@@ -1,0 +1,41 @@
+package estimate
+
+import (
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/compute/welford"
+)
+
+// moments is the running mean of matrices and the sum of the squares of their
+// distances from it, element by element.
+type moments struct {
+	n             float64
+	mean, squares dense.Matrix[float64]
+}
+
+// newMoments returns the moments of no r×c matrices yet.
+func newMoments(r, c int) *moments {
+	return &moments{mean: dense.New[float64](r, c), squares: dense.New[float64](r, c)}
+}
+
+// add takes in a matrix.
+func (s *moments) add(x dense.Matrix[float64]) {
+	s.n++
+	for i, v := range x.Data {
+		welford.Add(s.n, v, &s.mean.Data[i], &s.squares.Data[i])
+	}
+}
+
+// stderr returns the standard error of element i of the mean, for at least two
+// matrices.
+func (s *moments) stderr(i int) float64 { return welford.StdErr(s.n, s.squares.Data[i]) }
+
+// writeMoments writes the mean and its standard errors.
+func writeMoments[T dense.Float](mean, stderr dense.Matrix[T], s *moments) {
+	for i := range mean.Rows {
+		m, e := mean.Row(i), stderr.Row(i)
+		for j := range m {
+			at := i*len(m) + j
+			m[j], e[j] = T(s.mean.Data[at]), T(s.stderr(at))
+		}
+	}
+}

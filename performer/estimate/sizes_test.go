@@ -1,0 +1,32 @@
+package estimate
+
+import (
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
+	"github.com/seed-feabd252/randfeat/internal/testing/limittest"
+)
+
+// What no memory can hold is an error that names the argument and the value.
+func TestSizes(t *testing.T) {
+	densetest.Both(t, testSizes[float32], testSizes[float64])
+}
+
+func testSizes[T dense.Float](t *testing.T) {
+	const most = math.MaxInt/2 + 1
+	memory := limittest.Memory(t, "estimate")
+	for _, n := range []int{math.MaxInt, most, most / 2} {
+		memory("d = %d, Features = 0: ", n)(NewUnbiased[T](n, UnbiasedOptions{}, source(1)))
+		memory("d = 3, Features = %d: ", n)(NewUnbiased[T](3, UnbiasedOptions{Features: n}, source(1)))
+		memory("Rotations = %d, of R^4: ", n)(NewPredictor(positive[T](8, 4), PredictorOptions{Rotations: n}, source(1)))
+	}
+	if math.MaxInt > math.MaxInt32 {
+		_, err := NewUnbiased[T](3, UnbiasedOptions{Features: 2, Replicates: math.MaxInt}, source(1))
+		assert.EqualError(t, err, fmt.Sprintf("estimate: Replicates = %d, want at most 1099511627775", math.MaxInt))
+	}
+}

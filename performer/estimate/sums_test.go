@@ -1,0 +1,26 @@
+package estimate
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/seed-feabd252/randfeat/dense"
+)
+
+// What is 2^2000 times as large takes over, in either order, and a row without weights
+// changes nothing.
+func TestPooledExponents(t *testing.T) {
+	for _, order := range [][]float64{{-1000, 1000}, {1000, -1000}} {
+		var p pooled
+		p.empty(1, 1)
+		addRow(&p, 0, []float32{0, 0}, 1, 5000)
+		for _, e := range order {
+			addRow(&p, 0, []float32{float32(e), 1}, 1.5, e)
+		}
+		addRow(&p, 0, []float32{0, 0}, 1, 5000)
+		got := dense.New[float64](1, 1)
+		p.quotients(got)
+		assert.Equal(t, 1000.0, got.Data[0])
+	}
+}

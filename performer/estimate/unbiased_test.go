@@ -1,0 +1,256 @@
+package estimate
+
+import (
+	"context"
+	"errors"
+	"math"
+	"math/rand/v2"
+	"runtime"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/memory/layout"
+	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
+	"github.com/seed-feabd252/randfeat/orf"
+	"github.com/seed-feabd252/randfeat/performer"
+)
+
+// furthest returns the largest distance of the mean from the truth, in standard errors.
+func furthest(s *moments, truth dense.Matrix[float64]) float64 {
+	var z float64
+	for i, x := range truth.Data {
+		z = max(z, math.Abs(s.mean.Data[i]-x)/s.stderr(i))
+	}
+	return z
+}
+
+// Eight outputs of 10,000 replicates: one of them exceeds 4 standard errors at one seed in
+// 2000. The bias of the plain ratio, and what wrong formulas give, are far outside.
+func TestUnbiased(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds in pure Go")
+	}
+	t.Parallel()
+	const replicates, m, d = 10_000, 8, 2
+	for _, causal := range []bool{false, true} {
+		rng := rand.New(source(60))
+		q, k, v := densetest.Normal[float64](rng, 4, d, 0, 0.9), densetest.Normal[float64](rng, 4, d, 0, 0.9), densetest.Normal[float64](rng, 4, 2, 0, 1)
+		truth := performer.Exact[float64]{Causal: causal}.Forward(dense.Matrix[float64]{}, q, k, v)
+		u := must(NewUnbiased[float64](d, UnbiasedOptions{MaxCost: math.Inf(1), Causal: causal, Features: m, Frequencies: orf.IID{}}, source(61)))
+		u.damped = -0.2
+
+		plain, unbiased := newMoments(4, 2), newMoments(4, 2)
+		wrongP, wrongDelta := newMoments(4, 2), newMoments(4, 2)
+		for range replicates {
+			n := must(u.replicate(t.Context(), m, q, k, v))
+			plain.add(u.base)
+			y0 := u.base.Clone()
+			unbiased.add(u.combine(probability(n)))
+			delta := u.base.Clone()
+			for i, y := range y0.Data {
+				delta.Data[i] = y + (delta.Data[i]-y)*probability(n)*math.Pow(2, float64(n))
+			}
+			wrongP.add(delta)
+			for i, y := range y0.Data {
+				delta.Data[i] = y + (u.ab.Data[i]-u.a.Data[i]-u.b.Data[i])/probability(n)
+			}
+			wrongDelta.add(delta)
+		}
+		lo := 0
+		if causal {
+			lo = 1 // the first row is its value, without any error
+		}
+		z := func(s *moments) float64 {
+			part := &moments{n: s.n, mean: s.mean.RowRange(lo, 4), squares: s.squares.RowRange(lo, 4)}
+			return furthest(part, truth.RowRange(lo, 4))
+		}
+		assert.Greater(t, z(plain), 10.0, "causal %v: the ratio alone", causal)
+		assert.Less(t, z(unbiased), 4.0, "causal %v", causal)
+		assert.Greater(t, z(wrongP), 6.0, "causal %v: P(n) = 2^(−n), drawn with another r", causal)
+		assert.Greater(t, z(wrongDelta), 6.0, "causal %v: Δ without ½", causal)
+	}
+}
+
+// Replicates in float32 are those in float64 to rounding: what holds for the mean of many
+// in one precision holds in the other.
+func TestReplicatesOfBothTypes(t *testing.T) {
+	const m, d = 8, 2
+	for _, causal := range []bool{false, true} {
+		rng := rand.New(source(60))
+		q, k, v := densetest.Normal[float32](rng, 4, d, 0, 0.9), densetest.Normal[float32](rng, 4, d, 0, 0.9), densetest.Normal[float32](rng, 4, 2, 0, 1)
+		q64, k64, v64 := dense.Copy(dense.Matrix[float64]{}, q), dense.Copy(dense.Matrix[float64]{}, k), dense.Copy(dense.Matrix[float64]{}, v)
+		u := must(NewUnbiased[float32](d, UnbiasedOptions{MaxCost: math.Inf(1), Causal: causal, Features: m, Frequencies: orf.IID{}}, source(61)))
+		u64 := must(NewUnbiased[float64](d, UnbiasedOptions{MaxCost: math.Inf(1), Causal: causal, Features: m, Frequencies: orf.IID{}}, source(61)))
+		u.damped, u64.damped = -0.2, -0.2
+		for range 300 {
+			n := must(u.replicate(t.Context(), m, q, k, v))
+			require.Equal(t, must(u64.replicate(t.Context(), m, q64, k64, v64)), n)
+			want := u64.combine(probability(n))
+			for i, y := range u.combine(probability(n)).Data {
+				// Δ is a difference of averages with some roundings each, over P(n).
+				require.InDelta(t, want.Data[i], y, 1e-5/probability(n), "causal %v", causal)
+			}
+		}
+	}
+}
+
+// Estimate is the mean of its replicates, with the bits that another processor count
+// gives.
+func TestEstimate(t *testing.T) {
+	densetest.Both(t, testEstimate[float32], testEstimate[float64])
+}
+
+func testEstimate[T dense.Float](t *testing.T) {
+	const n, d, dv, replicates = 300, 8, 5, 4
+	rng := rand.New(source(62))
+	q, k, v := densetest.Normal[T](rng, n, d, 0, 1), densetest.Normal[T](rng, n, d, 0, 1), densetest.Normal[T](rng, n, dv, 0, 1)
+	for _, causal := range []bool{false, true} {
+		opts := UnbiasedOptions{MaxCost: math.Inf(1), Causal: causal, Features: 16, Replicates: replicates, Scale: 0.3}
+		u := must(NewUnbiased[T](d, opts, source(63)))
+		u.damped = u.damping(q, k)
+		want := newMoments(n, dv)
+		for range replicates {
+			level := must(u.replicate(t.Context(), 16, q, k, v))
+			want.add(u.combine(probability(level)))
+		}
+		for _, processors := range []int{1, 2} {
+			defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(processors))
+			again := must(NewUnbiased[T](d, opts, source(63)))
+			mean, stderr := dense.New[T](n, dv), dense.New[T](n, dv)
+			_, _, err := again.Estimate(t.Context(), mean, stderr, q, k, v)
+			require.NoError(t, err)
+			for i, x := range want.mean.Data {
+				require.Equal(t, T(x), mean.Data[i])
+				require.Equal(t, T(want.stderr(i)), stderr.Data[i])
+			}
+		}
+		truth := performer.Exact[T]{Causal: causal, Scale: 0.3}.Forward(dense.Matrix[T]{}, q, k, v)
+		assert.Less(t, distance(dense.Copy(dense.Matrix[T]{}, want.mean), truth), 0.5, "Scale is that of exact attention")
+	}
+}
+
+// The variance of 500 means against the squares of their standard errors: the ratio,
+// over the 12 outputs together, has a relative standard deviation of about 0.08.
+func TestStandardErrorIsHonest(t *testing.T) {
+	t.Parallel()
+	const d = 4
+	rng := rand.New(source(64))
+	q, k, v := densetest.Normal[float64](rng, 6, d, 0, 0.7), densetest.Normal[float64](rng, 6, d, 0, 0.7), densetest.Normal[float64](rng, 6, 2, 0, 1)
+	u := must(NewUnbiased[float64](d, UnbiasedOptions{MaxCost: math.Inf(1), Features: 16, Replicates: 8, Frequencies: orf.IID{}}, source(65)))
+	means := newMoments(6, 2)
+	var squares float64
+	for range 500 {
+		mean, stderr, err := u.Estimate(t.Context(), dense.Matrix[float64]{}, dense.Matrix[float64]{}, q, k, v)
+		require.NoError(t, err)
+		means.add(mean)
+		for _, e := range stderr.Data {
+			squares += e * e / 500
+		}
+	}
+	var variance float64
+	for i := range means.mean.Data {
+		variance += math.Pow(means.stderr(i), 2) * means.n
+	}
+	assert.InDelta(t, 1, variance/squares, 0.35)
+}
+
+func TestUnbiasedOfLargeNorms(t *testing.T) {
+	densetest.Both(t, testUnbiasedOfLargeNorms[float32], testUnbiasedOfLargeNorms[float64])
+}
+
+func testUnbiasedOfLargeNorms[T dense.Float](t *testing.T) {
+	const n, d = 70, 16
+	rng := rand.New(source(66))
+	for _, norm := range []float64{0, 30, 300} {
+		q, k := sphere[T](rng, n, d, norm), sphere[T](rng, n, d, norm)
+		for _, causal := range []bool{false, true} {
+			u := must(NewUnbiased[T](d, UnbiasedOptions{MaxCost: math.Inf(1), Causal: causal, Features: 8, Scale: 1}, source(67)))
+			mean, stderr, err := u.Estimate(t.Context(), dense.Matrix[T]{}, dense.Matrix[T]{}, q, k, densetest.Filled[T](n, 3, 1))
+			require.NoError(t, err)
+			for i, x := range mean.Data {
+				require.Equal(t, T(1), x, "norm %v, causal %v", norm, causal)
+				require.Zero(t, stderr.Data[i])
+			}
+			mean, _, err = u.Estimate(t.Context(), mean, stderr, q, k, densetest.Normal[T](rng, n, 3, 0, 1))
+			require.NoError(t, err)
+			require.True(t, layout.Finite(mean) && layout.Finite(stderr), "norm %v, causal %v", norm, causal)
+		}
+	}
+}
+
+func TestUnbiasedOfNaNAndNothing(t *testing.T) {
+	rng := rand.New(source(68))
+	q, v := densetest.Normal[float32](rng, 9, 4, 0, 1), densetest.Normal[float32](rng, 9, 2, 0, 1)
+	k := q.Clone()
+	k.Row(5)[1] = float32(math.NaN())
+	var none dense.Matrix[float32]
+	for _, causal := range []bool{false, true} {
+		u := must(NewUnbiased[float32](4, UnbiasedOptions{MaxCost: math.Inf(1), Causal: causal, Features: 8}, source(69)))
+		mean, stderr, err := u.Estimate(t.Context(), none, none, q, k, v)
+		require.NoError(t, err)
+		for i := range 9 {
+			hit := !causal || i >= 5
+			assert.Equal(t, !hit, layout.Finite(mean.RowRange(i, i+1)), "causal %v, row %d", causal, i)
+			assert.Equal(t, !hit, layout.Finite(stderr.RowRange(i, i+1)), "causal %v, row %d", causal, i)
+		}
+	}
+	u := must(NewUnbiased[float32](4, UnbiasedOptions{MaxCost: math.Inf(1)}, source(69)))
+	mean, stderr, err := u.Estimate(t.Context(), densetest.Filled[float32](9, 2, 7), densetest.Filled[float32](9, 2, 7), q, k.RowRange(0, 0), v.RowRange(0, 0))
+	require.NoError(t, err)
+	assert.Equal(t, dense.New[float32](9, 2), mean)
+	assert.Equal(t, dense.New[float32](9, 2), stderr)
+}
+
+func TestUnbiasedRefuses(t *testing.T) {
+	type options = UnbiasedOptions
+	for want, build := range map[string]func() (*Unbiased[float64], error){
+		"d = 0":           func() (*Unbiased[float64], error) { return NewUnbiased[float64](0, options{}, source(1)) },
+		"Features = -1":   func() (*Unbiased[float64], error) { return NewUnbiased[float64](2, options{Features: -1}, source(1)) },
+		"Replicates = 1,": func() (*Unbiased[float64], error) { return NewUnbiased[float64](2, options{Replicates: 1}, source(1)) },
+		"src is nil":      func() (*Unbiased[float64], error) { return NewUnbiased[float64](2, options{}, nil) },
+		"scale":           func() (*Unbiased[float64], error) { return NewUnbiased[float64](2, options{Scale: -1}, source(1)) },
+		"Hadamard.Factors = -1": func() (*Unbiased[float64], error) {
+			return NewUnbiased[float64](2, options{Frequencies: orf.Hadamard{Factors: -1}}, source(1))
+		},
+	} {
+		_, err := build()
+		assert.ErrorContains(t, err, want)
+	}
+	u := must(NewUnbiased[float64](2, options{Causal: true}, source(1)))
+	var none dense.Matrix[float64]
+	mat := dense.New[float64]
+	assert.PanicsWithValue(t, "estimate: q is 3×4, k is 3×4, want points of R^2", func() { _, _, _ = u.Estimate(t.Context(), none, none, mat(3, 4), mat(3, 4), mat(3, 1)) })
+	assert.Panics(t, func() { _, _, _ = u.Estimate(t.Context(), none, none, mat(3, 2), mat(4, 2), mat(4, 1)) }, "causal")
+	assert.Panics(t, func() { _, _, _ = u.Estimate(t.Context(), mat(2, 1), none, mat(3, 2), mat(3, 2), mat(3, 1)) }, "mean")
+}
+
+// An error of the frequencies that comes late is returned.
+func TestUnbiasedReturnsLateErrors(t *testing.T) {
+	q := dense.New[float64](3, 2)
+	for _, features := range []int{0, 4} {
+		for last := 2; last < 5; last++ {
+			u, calls := must(NewUnbiased[float64](2, UnbiasedOptions{MaxCost: math.Inf(1), Features: features, Frequencies: orf.IID{}}, source(1))), 1
+			draw := u.frequencies
+			u.frequencies = func(m int) (orf.Projection[float64], error) {
+				if calls++; calls == last {
+					return nil, errors.New("no more")
+				}
+				return draw(m)
+			}
+			_, _, err := u.Estimate(t.Context(), dense.Matrix[float64]{}, dense.Matrix[float64]{}, q, q, q)
+			assert.ErrorContains(t, err, "no more")
+		}
+	}
+}
+
+func TestNilContext(t *testing.T) {
+	x := dense.New[float64](3, 2)
+	u := must(NewUnbiased[float64](2, UnbiasedOptions{}, source(1)))
+	var none context.Context
+	assert.PanicsWithValue(t, "estimate: ctx is nil", func() { _, _ = u.Pilot(none, x, x, x) })
+	assert.PanicsWithValue(t, "estimate: ctx is nil", func() { _, _, _ = u.Estimate(none, x, x, x, x, x) })
+	assert.PanicsWithValue(t, "estimate: the Predictor is zero, want one of NewPredictor", func() { new(Predictor[float64]).Predict(nil, x, x, x) })
+}

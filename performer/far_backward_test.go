@@ -1,0 +1,271 @@
+package performer
+
+import (
+	"math"
+	"math/rand/v2"
+	"runtime"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/memory/layout"
+	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
+	"github.com/seed-feabd252/randfeat/performer/internal/sums"
+	"github.com/seed-feabd252/randfeat/rff"
+)
+
+// gradients are those of attention with respect to log-features and values, and bounds on
+// their errors.
+func (t *truth) gradients(v, dout dense.Matrix[float64]) (want, tol [3]dense.Matrix[float64]) {
+	n := len(t.p)
+	out, _ := t.attend(v)
+	for at, cols := range []int{t.m, t.m, v.Cols} {
+		want[at], tol[at] = dense.New[float64](n, cols), dense.New[float64](n, cols)
+	}
+	for i := range t.p {
+		g := dout.Row(i)
+		mean, _ := products(g, out.Row(i))
+		meanSize := 0.0
+		for j := range len(t.p[i]) / t.m {
+			_, s := products(g, v.Row(j))
+			meanSize += t.weight(i, j) * s
+		}
+		for j := range len(t.p[i]) / t.m {
+			c, size := products(g, v.Row(j))
+			c, size = c-mean, size+meanSize
+			for f, p := range t.p[i][j*t.m : (j+1)*t.m] {
+				off := (4*t.factor*p + t.lost) * size
+				want[0].Row(i)[f] += p * c
+				tol[0].Row(i)[f] += off
+				want[1].Row(j)[f] += p * c
+				tol[1].Row(j)[f] += off
+			}
+			w := t.weight(i, j)
+			for at, x := range g {
+				want[2].Row(j)[at] += w * x
+				tol[2].Row(j)[at] += (4*t.factor*w + t.lost) * math.Abs(x)
+			}
+		}
+	}
+	return want, tol
+}
+
+// Gradients are those of the averages that Forward gives, whatever the log-features are.
+func TestFarGradients(t *testing.T) {
+	densetest.Both(t, testFarGradients[float32], testFarGradients[float64])
+}
+
+func testFarGradients[T dense.Float](t *testing.T) {
+	const n, m, dv = 70, 4, 2
+	rng := rand.New(source(310))
+	v, dout := densetest.Normal[T](rng, n, dv, 0, 1), densetest.Normal[T](rng, n, dv, 0, 1)
+	double := func(x dense.Matrix[T]) dense.Matrix[float64] { return dense.Copy(dense.Matrix[float64]{}, x) }
+	for _, s := range scenes[T](n, m) {
+		for _, opts := range []LinearOptions{{}, {Causal: true}} {
+			a := attention(logarithms[T](m), opts)
+			want, tol := truthOf(a, s.q, s.k).gradients(double(v), double(dout))
+			for at, got := range backward[T](a, [3]dense.Matrix[T]{s.q, s.k, v}, dout) {
+				densetest.RequireClose(t, want[at], tol[at], got, "%s %+v: input %d", s.name, opts, at)
+			}
+		}
+	}
+}
+
+// The first far token may come at any place: what was done before is done again with a
+// trail, for batches of any number of chunks and with any number of processors.
+func TestFarGradientBits(t *testing.T) {
+	densetest.Both(t, testFarGradientBits[float32], testFarGradientBits[float64])
+}
+
+func testFarGradientBits[T dense.Float](t *testing.T) {
+	const n, d = 400, 4
+	rng := rand.New(source(311))
+	v, dout := densetest.Normal[T](rng, n, 3, 0, 1), densetest.Normal[T](rng, n, 3, 0, 1)
+	ordinary := densetest.Normal[T](rng, n, d, 0, 1)
+	for _, from := range []int{0, 63, 64, 300, 399, n} {
+		x := ordinary.Clone()
+		for i := from; i < n; i += 1 + i%3 {
+			for j := range d {
+				x.Row(i)[j] *= T(1e6 * float64(1+i))
+			}
+		}
+		for _, m := range positiveMaps[T](d) {
+			a := attention(m.Map, LinearOptions{Causal: true})
+			in := func(processors int) sums.Gradients[T] {
+				g := newGradients(dense.Matrix[T]{}, dense.Matrix[T]{}, dense.Matrix[T]{}, x, x, v, dout)
+				a.engine.BackwardCausal(processors, &g, nil, nil)
+				return g
+			}
+			want := in(1)
+			for at, g := range []dense.Matrix[T]{want.DQ, want.DK, want.DV} {
+				require.True(t, layout.Finite(g), "%s from %d: input %d", m.name, from, at)
+			}
+			for _, processors := range []int{2, 5} {
+				got := in(processors)
+				require.True(t, densetest.Identical(want.DQ, got.DQ) && densetest.Identical(want.DK, got.DK) && densetest.Identical(want.DV, got.DV),
+					"%s from %d: batches of %d processors", m.name, from, processors)
+			}
+			before := dense.Matrix[T]{}
+			for _, processors := range []int{1, 2} {
+				was := runtime.GOMAXPROCS(processors)
+				got := backward[T](attention(m.Map, LinearOptions{}), [3]dense.Matrix[T]{x, x, v}, dout)
+				runtime.GOMAXPROCS(was)
+				if processors == 1 {
+					before = got[1]
+				}
+				require.True(t, densetest.Identical(before, got[1]), "%s from %d", m.name, from)
+			}
+			kept := newGradients(dense.Matrix[T]{}, dense.Matrix[T]{}, dense.Matrix[T]{}, ordinary, ordinary, v, dout)
+			a.engine.BackwardCausal(1, &kept, nil, nil)
+			require.True(t, densetest.Identical(kept.DQ.RowRange(0, from), want.DQ.RowRange(0, from)), "%s from %d: queries before it", m.name, from)
+		}
+	}
+}
+
+// Where softmax is saturated nothing can be learnt of queries, to the last bit, and of keys
+// but for the rounding of what queries add up to.
+func TestFarSaturation(t *testing.T) {
+	densetest.Both(t, testFarSaturation[float32], testFarSaturation[float64])
+}
+
+func testFarSaturation[T dense.Float](t *testing.T) {
+	const n, d = 150, 64
+	rng := rand.New(source(312))
+	v, dout := densetest.Normal[T](rng, n, 3, 0, 1), densetest.Normal[T](rng, n, 3, 0, 1)
+	x := densetest.Normal[T](rng, n, d, 0, of[T](1e9, 1e5))
+	// A slope of a key is a sum, over queries, of a product with its value less the same
+	// with that of the query's only key. It is taken back as a multiple of the point, beside
+	// which that of frequencies is small.
+	size, most := 0.0, 0.0
+	for i := range n {
+		for c := range 3 {
+			size += 2 * math.Abs(float64(dout.At(i, c)))
+			most = max(most, math.Abs(float64(v.At(i, c))))
+		}
+	}
+	size *= most
+	bound := dense.New[float64](n, d)
+	for j := range n {
+		for c, v := range x.Row(j) {
+			bound.Row(j)[c] = float64(2*n+16) * densetest.Roundoff[T]() * size * (math.Abs(float64(v)) + 10)
+		}
+	}
+	for _, opts := range []LinearOptions{{}, {Causal: true}} {
+		a := attention[T](must(rff.SoftmaxPositive(frequencies[T](64, d), 1.0/8)), opts)
+		got := backward[T](a, [3]dense.Matrix[T]{x, x, v}, dout)
+		assert.True(t, layout.IsZero(got[0].Data), "%+v", opts)
+		densetest.RequireClose(t, dense.New[float64](n, d), bound, got[1], "%+v", opts)
+	}
+}
+
+// A query that asks for nothing, before any key that has a weight, is no query, though its
+// denominator is zero.
+func TestFarQueryWithoutKeys(t *testing.T) {
+	densetest.Both(t, testFarWithout[float32], testFarWithout[float64])
+}
+
+func testFarWithout[T dense.Float](t *testing.T) {
+	const n, m, dv = 40, 3, 2
+	rng := rand.New(source(314))
+	v, dout := densetest.Normal[T](rng, n, dv, 0, 1), densetest.Normal[T](rng, n, dv, 0, 1)
+	clear(dout.Row(0))
+	b := must(NewBatch[T](1, 1, attention(logarithms[T](m), LinearOptions{Causal: true})))
+	for _, s := range scenes[T](n, m) {
+		k := s.k.Clone()
+		for f := range m {
+			k.Set(0, f, T(math.Inf(-1)))
+			k.Set(1, f, max(k.At(1, f), -100))
+		}
+		dq, dk, dvs := b.BackwardSequences(dense.Matrix[T]{}, dense.Matrix[T]{}, dense.Matrix[T]{}, s.q, k, v, dout, Sequences{})
+		for at, g := range []dense.Matrix[T]{dq, dk, dvs} {
+			require.True(t, layout.Finite(g), "%s: input %d", s.name, at)
+		}
+	}
+}
+
+// Padding that may hold NaN, and queries that ask for nothing, leave far tokens alone in a
+// batch.
+func TestFarBatch(t *testing.T) {
+	densetest.Both(t, testFarBatch[float32], testFarBatch[float64])
+}
+
+func testFarBatch[T dense.Float](t *testing.T) {
+	const n, m, dv = 70, 4, 2
+	rng := rand.New(source(313))
+	v, dout := densetest.Normal[T](rng, n, dv, 0, 1), densetest.Normal[T](rng, n, dv, 0, 1)
+	var none dense.Matrix[T]
+	for _, s := range scenes[T](n, m) {
+		for _, opts := range []LinearOptions{{}, {Causal: true}} {
+			a := attention(logarithms[T](m), opts)
+			b := must(NewBatch[T](1, 1, a))
+
+			// Padding follows one token in seven, of two sequences that are the same.
+			valid, place := []bool{}, []int{}
+			for i := range n {
+				valid, place = append(valid, true), append(place, len(valid))
+				if i%7 == 6 {
+					valid = append(valid, false)
+				}
+			}
+			spread := func(x dense.Matrix[T], hole T) dense.Matrix[T] {
+				y := densetest.Filled(2*len(valid), x.Cols, hole)
+				for i, at := range place {
+					copy(y.Row(at), x.Row(i))
+					copy(y.Row(len(valid)+at), x.Row(i))
+				}
+				return y
+			}
+			nan := T(math.NaN())
+			q, k, vs, g := spread(s.q, nan), spread(s.k, nan), spread(v, nan), spread(dout, 0)
+			seq := Sequences{Queries: []int{len(valid), len(valid)}, Valid: append(append([]bool{}, valid...), valid...)}
+			truth, values := truthOf(a, s.q, s.k), dense.Copy(dense.Matrix[float64]{}, v)
+			want, tol := truth.attend(values)
+			wants, tols := truth.gradients(values, dense.Copy(dense.Matrix[float64]{}, dout))
+			out := b.ForwardSequences(none, q, k, vs, seq)
+			dq, dk, dvs := b.BackwardSequences(none, none, none, q, k, vs, g, seq)
+			for half := range 2 {
+				pick := func(x dense.Matrix[T]) dense.Matrix[T] {
+					y := dense.New[T](n, x.Cols)
+					for i, at := range place {
+						copy(y.Row(i), x.Row(half*len(valid)+at))
+					}
+					return y
+				}
+				densetest.RequireClose(t, want, tol, pick(out), "%s %+v", s.name, opts)
+				for at, got := range []dense.Matrix[T]{dq, dk, dvs} {
+					densetest.RequireClose(t, wants[at], tols[at], pick(got), "%s %+v: input %d", s.name, opts, at)
+				}
+			}
+		}
+	}
+}
+
+// Queries that begin in the middle of the keys, of which they see those before too.
+func TestFarPast(t *testing.T) {
+	densetest.Both(t, testFarPast[float32], testFarPast[float64])
+}
+
+func testFarPast[T dense.Float](t *testing.T) {
+	const n, m, dv, past = 70, 4, 2, 40
+	rng := rand.New(source(315))
+	v, dout := densetest.Normal[T](rng, n, dv, 0, 1), densetest.Normal[T](rng, n, dv, 0, 1)
+	layout.Zero(dout.RowRange(0, past))
+	values := dense.Copy(dense.Matrix[float64]{}, v)
+	last := func(x dense.Matrix[T]) dense.Matrix[T] { return x.RowRange(past, n) }
+	var none dense.Matrix[T]
+	for _, s := range scenes[T](n, m) {
+		a := attention(logarithms[T](m), LinearOptions{Causal: true})
+		b, seq := must(NewBatch[T](1, 1, a)), Sequences{Queries: []int{n - past}, Keys: []int{n}, Past: []int{past}}
+		truth := truthOf(a, s.q, s.k)
+		want, tol := truth.attend(values)
+		densetest.RequireClose(t, want.RowRange(past, n), tol.RowRange(past, n), b.ForwardSequences(none, last(s.q), s.k, v, seq), "%s", s.name)
+		wants, tols := truth.gradients(values, dense.Copy(dense.Matrix[float64]{}, dout))
+		wants[0], tols[0] = wants[0].RowRange(past, n), tols[0].RowRange(past, n)
+		dq, dk, dvs := b.BackwardSequences(none, none, none, last(s.q), s.k, v, last(dout), seq)
+		for at, got := range []dense.Matrix[T]{dq, dk, dvs} {
+			densetest.RequireClose(t, wants[at], tols[at], got, "%s: input %d", s.name, at)
+		}
+	}
+}

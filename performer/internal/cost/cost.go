@@ -1,0 +1,168 @@
+// Package cost predicts what forms of attention cost: by how many multiply-adds, exponentials and
+// steps one call takes, and by how long these take relative to each other. Nothing is measured at run
+// time, so that choices by cost are the same on all machines.
+package cost
+
+import (
+	"fmt"
+)
+
+// Shape is what the cost of attention depends on.
+type Shape struct {
+	Queries, Keys int // Lq and Lk
+	Dim, Values   int // d and dv
+	Features      int // m features or r landmarks; exact attention has none
+
+	// Projected says that features are functions of m projections, which cost m·d multiply-adds per
+	// row. It is false for elu+1 and other maps of coordinates.
+	Projected bool
+
+	// Window and Samples are those of corrected attention by landmarks.
+	Window, Samples int
+
+	// Causal lets query i see the keys j ≤ i only; Queries = Keys then.
+	Causal bool
+
+	// ElementSize is the number of bytes of an element, 4 or 8. Zero means 4.
+	ElementSize int
+}
+
+// Cost is what one call of Forward does, for a form and a shape.
+type Cost struct {
+	// MACs is the number of multiply-adds of the matrix products.
+	MACs float64
+
+	// Exps is the number of exponentials.
+	Exps float64
+
+	// Steps is the number of landmarks that are chosen one after another. A step takes longer than
+	// its multiply-adds.
+	Steps float64
+}
+
+// Measured in package performer, one processor with 512-bit vectors, d = dv = 64: how
+// many multiply-adds take as long as one exponential and what goes with it, the
+// maximum, the subtraction, the sum. A multiply-add in float64 takes twice as long as
+// in float32, and an exponential a little more than twice. Both take half the time in vectors twice
+// as long, so the ratios hold for others too. Nothing is measured at run time: the choice of a form
+// changes results, and must be the same on all machines.
+const (
+	expMACs32 = 50
+	expMACs64 = 60
+)
+
+// Measured in package performer on two processors, d = dv = 64, r = 32 to 1024, with float32: how many
+// multiply-adds take as long as a step.
+const stepMACs = 2e6
+
+const (
+	chunkRows       = 64   // tokens of a chunk of causal linear attention
+	pool            = 1024 // keys among which landmarks are chosen, at least
+	poolPerLandmark = 16
+)
+
+// Exact returns the cost of exact attention:
+//
+//	MACs = P·(d + dv),  Exps = P,
+//
+// where P is the number of pairs that see each other, Lq·Lk or ½·L·(L+1).
+func (s Shape) Exact() Cost {
+	s.check()
+	pairs := float64(s.Queries) * float64(s.Keys)
+	if s.Causal {
+		pairs = float64(s.Queries) * (float64(s.Queries) + 1) / 2
+	}
+	return Cost{MACs: pairs * (float64(s.Dim) + float64(s.Values)), Exps: pairs}
+}
+
+// Linear returns the cost of linear attention:
+//
+//	MACs = (Lq + Lk)·m·(d + dv + 1),  Exps = (Lq + Lk)·m,
+//
+// without d if the features are not projections. Causal attention adds the pairs in
+// chunks of c = 64 tokens, L·c·(m + dv + 1).
+func (s Shape) Linear() Cost {
+	s.check()
+	lq, lk, m, sums := float64(s.Queries), float64(s.Keys), float64(s.Features), float64(s.Values)+1
+	perFeature := sums
+	if s.Projected {
+		perFeature += float64(s.Dim)
+	}
+	c := Cost{MACs: (lq + lk) * m * perFeature, Exps: (lq + lk) * m}
+	if s.Causal {
+		c.MACs += lq * min(lq, chunkRows) * (m + sums)
+	}
+	return c
+}
+
+// Landmarks returns the cost of attention by r landmarks:
+//
+//	MACs = (Lq + Lk)·r·(d + dv + 1) + n·r·(d + r/2) + r²·(r/6 + d + dv + 1),
+//	Exps = (Lq + Lk)·r + n·r,  Steps = r,
+//
+// where landmarks are chosen among n = min(Lk, max(1024, 16·r)) keys. Causal attention has given
+// landmarks, so that there are neither steps nor the terms with n.
+//
+// With a window W, or if causal, exact weights for N pairs add N·(d + dv), and products with G⁻¹ for
+// every t = max(W, r) keys add r²·(dv + 1) each, two of them unless causal. N is Lq·min(Lk, t + 2·W),
+// or L·min(L/2, W + t/2) if causal. S samples add Lq·S·(d + dv), and Lk·r·(r + d) for the
+// probabilities. Attention with at most r keys is exact.
+func (s Shape) Landmarks() Cost {
+	s.check()
+	lq, lk, r, sums := float64(s.Queries), float64(s.Keys), float64(s.Features), float64(s.Values)+1
+	if s.Keys <= s.Features && !s.Causal {
+		return s.Exact()
+	}
+	d, width := float64(s.Dim), float64(s.Dim)+float64(s.Values)
+	c := Cost{MACs: (lq+lk)*r*(d+sums) + r*r*(r/6+d+sums), Exps: (lq + lk) * r}
+	if !s.Causal {
+		n := min(lk, max(pool, poolPerLandmark*r))
+		c.MACs += n * r * (d + r/2)
+		c.Exps += n * r
+		c.Steps = r
+	}
+	window := float64(s.Window)
+	near, t := 0.0, max(window, r, 1)
+	switch {
+	case s.Causal:
+		near = lq * min(lq/2, window+t/2)
+		c.MACs += lq / t * r * r * sums
+	case s.Window > 0:
+		near = lq * min(lk, t+2*window)
+		c.MACs += 2 * lk / t * r * r * sums
+	}
+	if s.Samples > 0 {
+		near += lq * float64(s.Samples)
+		c.MACs += lk * r * (r + d)
+	}
+	c.MACs += near * width
+	c.Exps += near
+	return c
+}
+
+// Work returns a cost in multiply-adds that take as long.
+func (s Shape) Work(c Cost) float64 {
+	if s.size() == 8 {
+		return c.MACs + expMACs64*c.Exps + stepMACs/2*c.Steps
+	}
+	return c.MACs + expMACs32*c.Exps + stepMACs*c.Steps
+}
+
+func (s Shape) size() float64 {
+	if s.ElementSize == 0 {
+		return 4
+	}
+	return float64(s.ElementSize)
+}
+
+// check panics unless the shape is one.
+func (s Shape) check() {
+	switch {
+	case s.Queries < 0 || s.Keys < 0 || s.Dim < 0 || s.Values < 0 || s.Features < 0 || s.Window < 0 || s.Samples < 0:
+		panic(fmt.Sprintf("cost: %+v has a negative dimension", s))
+	case s.Causal && s.Queries != s.Keys:
+		panic(fmt.Sprintf("cost: %+v is causal, want as many queries as keys", s))
+	case s.size() != 4 && s.size() != 8:
+		panic(fmt.Sprintf("cost: %+v, want an ElementSize of 4 or 8", s))
+	}
+}

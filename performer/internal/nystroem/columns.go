@@ -1,0 +1,58 @@
+package nystroem
+
+import (
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
+	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
+	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
+	"github.com/seed-feabd252/randfeat/performer/internal/logscale"
+)
+
+// gaussianColumns is the matrix exp(−s·‖x_i − x_j‖²/2) of the rows of points, for package pivot.
+type gaussianColumns[T dense.Float] struct {
+	points dense.Matrix[T]
+	scale  T
+	halves []T // s·‖x_i‖²/2
+
+	fixed       scratch.Buffer[T]
+	fixedHalves []T // with the other sign
+	packed      matmul.Packed[T]
+}
+
+func (g *gaussianColumns[T]) Fix(at []int) {
+	g.fixed.Shape(len(at), g.points.Cols)
+	g.fixedHalves = scratch.Resize(g.fixedHalves, len(at))
+	fixed := g.fixed.Rows(len(at))
+	for i, from := range at {
+		copy(fixed.Row(i), g.points.Row(from))
+		g.fixedHalves[i] = -g.halves[from]
+	}
+	matmul.PackT(&g.packed, fixed)
+}
+
+func (g *gaussianColumns[T]) Columns(dst dense.Matrix[T], lo, hi int) {
+	matmul.MulPacked(g.scale, g.points.RowRange(lo, hi), &g.packed, 0, dst, nil)
+	for i := range dst.Rows {
+		g.finish(dst.Row(i), -g.halves[lo+i])
+	}
+}
+
+func (g *gaussianColumns[T]) Square(dst dense.Matrix[T]) {
+	matmul.MulPacked(g.scale, g.fixed.Rows(dst.Rows), &g.packed, 0, dst, nil)
+	for i := range dst.Rows {
+		row := dst.Row(i)
+		g.finish(row, g.fixedHalves[i])
+		row[i] = 1
+	}
+}
+
+// finish turns the products s·x·y of a point x into exp(s·x·y − s‖y‖²/2 − s‖x‖²/2), given −s‖x‖²/2.
+func (g *gaussianColumns[T]) finish(row []T, half T) {
+	vecmath.AffineEach(row, 1, g.fixedHalves, half)
+	if half*logscale.Roundoff[T]() < -0x1p-12 {
+		for j, x := range row {
+			row[j] = min(x, 0) // rounding may be of any size
+		}
+	}
+	vecmath.Exp(row, row)
+}

@@ -1,0 +1,375 @@
+package streams
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
+	"github.com/seed-feabd252/randfeat/internal/file/stream"
+	"github.com/seed-feabd252/randfeat/internal/memory/layout"
+	"github.com/seed-feabd252/randfeat/internal/memory/limit"
+	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
+	"github.com/seed-feabd252/randfeat/performer/internal/tiles"
+)
+
+// Places says how weights depend on the places of queries and keys, see tiles.Mask.
+type Places struct {
+	Window, Sinks int
+	Slope         float64
+}
+
+// Exact is what exact attention keeps of a stream: all keys and values, or with a window the sinks,
+// what the next query sees, and some tokens before, so that a few tokens can be taken back.
+type Exact[T dense.Float] struct {
+	scores          tiles.Scores
+	places          Places
+	d, dv           int
+	heads, keyHeads int
+
+	dropped      int // tokens after the sinks that are kept no longer: a multiple of dropTogether
+	tokens, room int // that are kept, and room for them
+	keys, values []T // room×d and room×dv for each head of keys
+
+	// The number of the call that brought each token, by which a Mark knows that its tokens
+	// are still there.
+	came  []uint64
+	calls uint64
+
+	dst, q dense.Matrix[T] // while a call lasts
+	seen   tiles.Mask[T]   // by the queries of one token
+	at     []int           // their places
+}
+
+// NewExact returns an empty memory of the given numbers of heads of queries and of keys, for points
+// of dimension d and values of dimension dv.
+func NewExact[T dense.Float](scores tiles.Scores, places Places, heads, keyHeads, d, dv int) (*Exact[T], error) {
+	if err := limit.Memory[T](keyHeads, max(d, dv)); err != nil {
+		return nil, fmt.Errorf("performer: d = %d, dv = %d, for %d heads: %w", d, dv, keyHeads, err)
+	}
+	s := &Exact[T]{scores: scores, places: places, d: d, dv: dv, heads: heads, keyHeads: keyHeads}
+	if s.drops() {
+		if err := limit.Memory[T](keyHeads, max(d, dv), s.most()); err != nil {
+			return nil, fmt.Errorf("performer: Window = %d and Sinks = %d, for %d heads: %w", places.Window, places.Sinks, keyHeads, err)
+		}
+	}
+	return s, nil
+}
+
+// dropTogether is the number of keys of a tile: tokens are dropped so that sums over keys have the
+// order that they have with all tokens.
+const dropTogether = tiles.Keys
+
+// drops reports whether tokens are dropped. With a slope distances to sinks would change.
+func (s *Exact[T]) drops() bool {
+	return s.places.Window > 0 && (s.places.Slope == 0 || s.places.Sinks == 0)
+}
+
+// most returns the largest number of tokens that are kept, if tokens are dropped.
+func (s *Exact[T]) most() int { return s.places.Sinks + s.least() + s.together() + dropTogether }
+
+// least returns the number of tokens after the sinks that are kept at least, once there are as many:
+// those that the next query sees, and others that a Rollback may return to.
+func (s *Exact[T]) least() int { return s.places.Window + 1 + s.together() }
+
+// together returns the number of tokens that are taken in at a time.
+func (s *Exact[T]) together() int {
+	if !s.drops() {
+		return math.MaxInt
+	}
+	return max(s.places.Window+1, dropTogether)
+}
+
+// drop makes room for n tokens, at most as many as are taken in at a time.
+func (s *Exact[T]) drop(n int) {
+	if !s.drops() || s.tokens+n <= s.most() {
+		return
+	}
+	sinks := s.places.Sinks
+	gone := (s.tokens - sinks - s.least()) / dropTogether * dropTogether
+	for h := range s.keyHeads {
+		k, v := s.head(h)
+		copy(k.Data[sinks*s.d:], k.Data[(sinks+gone)*s.d:])
+		copy(v.Data[sinks*s.dv:], v.Data[(sinks+gone)*s.dv:])
+	}
+	s.came = append(s.came[:sinks], s.came[sinks+gone:]...)
+	s.tokens -= gone
+	s.dropped += gone
+}
+
+// head returns the keys and values of a head of keys.
+func (s *Exact[T]) head(h int) (k, v dense.Matrix[T]) {
+	return rowsIn(s.keys, h*s.room, s.tokens, s.d), rowsIn(s.values, h*s.room, s.tokens, s.dv)
+}
+
+// leastRoom is the number of tokens that memory has room for at first.
+const leastRoom = 64
+
+// extend adds n tokens, whatever keys and values they have.
+func (s *Exact[T]) extend(n int) {
+	s.drop(n)
+	if need := s.tokens + n; need > s.room {
+		room := max(need, 2*s.room, leastRoom)
+		keys, values := make([]T, s.keyHeads*room*s.d), make([]T, s.keyHeads*room*s.dv)
+		for h := range s.keyHeads {
+			k, v := s.head(h)
+			copy(keys[h*room*s.d:], k.Data)
+			copy(values[h*room*s.dv:], v.Data)
+		}
+		s.keys, s.values, s.room = keys, values, room
+	}
+	s.calls++
+	for range n {
+		s.came = append(s.came, s.calls)
+	}
+	s.tokens += n
+}
+
+func (s *Exact[T]) Append(k, v dense.Matrix[T]) {
+	for k.Rows > s.together() {
+		n := s.together()
+		s.append(k.RowRange(0, n), v.RowRange(0, n))
+		k, v = k.RowRange(n, k.Rows), v.RowRange(n, v.Rows)
+	}
+	s.append(k, v)
+}
+
+// append takes in at most as many tokens as are taken in at a time.
+func (s *Exact[T]) append(k, v dense.Matrix[T]) {
+	s.extend(k.Rows)
+	from := s.tokens - k.Rows
+	for h := range s.keyHeads {
+		keys, values := s.head(h)
+		dense.Copy(keys.RowRange(from, s.tokens), layout.Head(k, h, s.keyHeads))
+		dense.Copy(values.RowRange(from, s.tokens), layout.Head(v, h, s.keyHeads))
+	}
+}
+
+func (s *Exact[T]) Attend(dst, q dense.Matrix[T]) {
+	if q.Rows > 1 {
+		s.attendMany(dst, q, s.mask(q.Rows))
+		return
+	}
+	s.dst, s.q, s.seen = dst, q, s.mask(s.heads/s.keyHeads)
+	if s.tokens*(s.d+s.dv) < fewElements {
+		for h := range s.keyHeads {
+			s.Piece(h)
+		}
+	} else {
+		parallel.Do(s.keyHeads, s)
+	}
+	s.dst, s.q, s.seen = dense.Matrix[T]{}, dense.Matrix[T]{}, tiles.Mask[T]{}
+}
+
+// fewElements is the number of elements of keys and values that is not worth another
+// processor.
+const fewElements = 1 << 14
+
+// mask lets n queries see what the query of the last token sees.
+func (s *Exact[T]) mask(n int) tiles.Mask[T] {
+	m := tiles.Mask[T]{Window: s.places.Window, Sinks: s.places.Sinks, Slope: s.places.Slope}
+	if s.placed() {
+		s.at = scratch.Resize(s.at, n)
+		for i := range s.at {
+			s.at[i] = s.tokens - 1
+		}
+		m.Places = s.at
+	}
+	return m
+}
+
+// placed reports whether weights depend on places.
+func (s *Exact[T]) placed() bool { return s.places.Window != 0 || s.places.Slope != 0 }
+
+// attendMany answers queries over the tokens that the mask lets them see.
+func (s *Exact[T]) attendMany(dst, q dense.Matrix[T], mask tiles.Mask[T]) {
+	for h := range s.heads {
+		k, v := s.head(h * s.keyHeads / s.heads)
+		tiles.Attend(tiles.Attention[T]{
+			Dst: layout.Head(dst, h, s.heads), Q: layout.Head(q, h, s.heads), K: k, V: v,
+			Scores: s.scores, Mask: mask,
+		})
+	}
+}
+
+// Piece answers the queries of one token that read a head of keys: they are taken together.
+func (s *Exact[T]) Piece(h int) {
+	k, v := s.head(h)
+	group := s.heads / s.keyHeads
+	q, dst := rowsOfHeads(layout.Head(s.q, h, s.keyHeads), group), rowsOfHeads(layout.Head(s.dst, h, s.keyHeads), group)
+	t := tiles.NewTile(s.scores, q, s.dv)
+	t.AddSeen(k, v, s.seen, 0)
+	t.Finish(dst)
+	t.Release()
+}
+
+func (s *Exact[T]) Step(dst, q, k, v dense.Matrix[T]) {
+	for q.Rows > s.together() {
+		n := s.together()
+		s.step(dst.RowRange(0, n), q.RowRange(0, n), k.RowRange(0, n), v.RowRange(0, n))
+		dst, q, k, v = dst.RowRange(n, q.Rows), q.RowRange(n, q.Rows), k.RowRange(n, q.Rows), v.RowRange(n, q.Rows)
+	}
+	s.step(dst, q, k, v)
+}
+
+// step is Step of at most as many tokens as are taken in at a time.
+func (s *Exact[T]) step(dst, q, k, v dense.Matrix[T]) {
+	s.append(k, v)
+	if q.Rows == 1 {
+		s.Attend(dst, q)
+		return
+	}
+	mask := tiles.Mask[T]{Window: s.places.Window, Sinks: s.places.Sinks, Slope: s.places.Slope}
+	mask.Causal, mask.Past = true, s.tokens-q.Rows
+	s.attendMany(dst, q, mask)
+}
+
+func (s *Exact[T]) Reset() {
+	s.dropped = 0
+	s.Restore(nil, 0)
+}
+
+func (s *Exact[T]) Clone() Memory[T] {
+	c := *s
+	c.keys, c.values, c.came, c.at = slices.Clone(s.keys), slices.Clone(s.values), slices.Clone(s.came), nil
+	return &c
+}
+
+func (s *Exact[T]) Save(to *Saved[T]) {
+	to.last = 0
+	if s.tokens > 0 {
+		to.last = s.came[s.tokens-1]
+	}
+}
+
+// Holds reports whether the first tokens are those that there were at save, as far as later queries
+// see them. A later call that took some of them away and brought others has another number.
+func (s *Exact[T]) Holds(from *Saved[T], tokens int) bool {
+	n := tokens - s.dropped
+	if s.dropped > 0 && n < s.places.Sinks+s.places.Window+1 {
+		return false
+	}
+	return n == 0 || n <= s.tokens && s.came[n-1] == from.last
+}
+
+func (s *Exact[T]) Restore(_ *Saved[T], tokens int) {
+	s.tokens = tokens - s.dropped
+	s.came = s.came[:s.tokens]
+}
+
+// Check returns an error unless scale and denominators are those of other, and places do not count:
+// those of tokens would change.
+func (s *Exact[T]) Check(other Memory[T]) error {
+	o, ok := other.(*Exact[T])
+	if !ok {
+		return errors.New("performer: other belongs to another form, the state to exact attention")
+	}
+	if s.placed() || o.placed() {
+		return errors.New("performer: states with a Window or a Slope do not merge, as tokens would change places")
+	}
+	if a, b := s.scores.Scale, o.scores.Scale; a != b {
+		return fmt.Errorf("performer: Scale = %v, but the state belongs to attention with %v", b, a)
+	}
+	if a, b := s.scores.Unnormalised, o.scores.Unnormalised; a != b {
+		return fmt.Errorf("performer: Unnormalised = %v, but the state belongs to attention with %v", b, a)
+	}
+	return nil
+}
+
+func (s *Exact[T]) Merge(other Memory[T]) {
+	o := other.(*Exact[T])
+	from, n := s.tokens, o.tokens
+	s.extend(n)
+	for h := range s.keyHeads {
+		keys, values := s.head(h)
+		k, v := o.head(h)
+		dense.Copy(keys.RowRange(from, s.tokens), k.RowRange(0, n))
+		dense.Copy(values.RowRange(from, s.tokens), v.RowRange(0, n))
+	}
+}
+
+func (s *Exact[T]) Record() Record {
+	r := Record{Flags: flagKeys, Scale: s.scores.Scale}
+	if s.scores.Unnormalised {
+		r.Flags |= flagUnnormalised
+	}
+	if s.placed() {
+		r.Flags |= flagPlaces
+	}
+	return r
+}
+
+const placesSize = 32
+
+func (s *Exact[T]) Size() (fixed, token int) {
+	if s.placed() {
+		fixed = placesSize
+	}
+	if s.drops() {
+		return fixed + s.most()*s.tokenSize(), 0
+	}
+	return fixed, s.tokenSize()
+}
+
+// tokenSize returns the number of bytes of the keys and values of a token.
+func (s *Exact[T]) tokenSize() int { return s.keyHeads * (s.d + s.dv) * stream.ElementSize[T]() }
+
+func (s *Exact[T]) Encode(b []byte) []byte {
+	if s.placed() {
+		for _, n := range [...]uint64{uint64(s.places.Window), uint64(s.places.Sinks), math.Float64bits(s.places.Slope), uint64(s.tokens)} {
+			b = binary.LittleEndian.AppendUint64(b, n)
+		}
+	}
+	for h := range s.keyHeads {
+		k, v := s.head(h)
+		b = stream.AppendElements(stream.AppendElements(b, k.Data), v.Data)
+	}
+	if s.drops() {
+		b = append(b, make([]byte, (s.most()-s.tokens)*s.tokenSize())...)
+	}
+	return b
+}
+
+// Inspect returns an error if the places are others. Any keys and values are those of some tokens.
+func (s *Exact[T]) Inspect(b []byte, tokens int) (rest []byte, err error) {
+	fixed, token := s.Size()
+	rest = b[fixed+tokens*token:]
+	if !s.placed() {
+		return rest, nil
+	}
+	word := func(i int) uint64 { return binary.LittleEndian.Uint64(b[8*i:]) }
+	if window, sinks, slope := word(0), word(1), math.Float64frombits(word(2)); window != uint64(s.places.Window) || sinks != uint64(s.places.Sinks) || slope != s.places.Slope {
+		return nil, fmt.Errorf("performer: state with Window = %d, Sinks = %d and Slope = %v, want %d, %d and %v",
+			window, sinks, slope, s.places.Window, s.places.Sinks, s.places.Slope)
+	}
+	kept, least := word(3), tokens
+	if s.drops() {
+		least = min(tokens, s.places.Sinks+s.places.Window+1)
+	}
+	if kept > uint64(tokens) || kept < uint64(least) || s.drops() && kept > uint64(s.most()) || (uint64(tokens)-kept)%dropTogether != 0 {
+		return nil, fmt.Errorf("performer: state with %d of %d tokens, want at least %d", kept, tokens, least)
+	}
+	return rest, nil
+}
+
+func (s *Exact[T]) Decode(b []byte, tokens int) (rest []byte) {
+	s.Reset()
+	kept := tokens
+	if s.placed() {
+		kept = int(binary.LittleEndian.Uint64(b[24:]))
+		b = b[placesSize:]
+	}
+	s.extend(kept)
+	s.dropped = tokens - kept
+	for h := range s.keyHeads {
+		k, v := s.head(h)
+		b = stream.ReadElements(v.Data, stream.ReadElements(k.Data, b))
+	}
+	if s.drops() {
+		b = b[(s.most()-kept)*s.tokenSize():]
+	}
+	return b
+}

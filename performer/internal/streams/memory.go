@@ -1,0 +1,116 @@
+package streams
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/file/stream"
+	"github.com/seed-feabd252/randfeat/performer/internal/sums"
+)
+
+// Memory is what a form keeps of the tokens of some heads.
+type Memory[T dense.Float] interface {
+	// Append takes in tokens, at least one.
+	Append(k, v dense.Matrix[T])
+
+	// Attend answers queries over all tokens, of which there is at least one.
+	Attend(dst, q dense.Matrix[T])
+
+	// Step takes in tokens, at least one, and answers the query of each over the tokens up
+	// to it.
+	Step(dst, q, k, v dense.Matrix[T])
+
+	Reset()
+	Clone() Memory[T]
+
+	// Check returns an error unless other means the same, so that it can be merged.
+	Check(other Memory[T]) error
+	Merge(other Memory[T])
+
+	Save(to *Saved[T])
+	Holds(from *Saved[T], tokens int) bool
+	Restore(from *Saved[T], tokens int)
+
+	// Record says what precedes the memory in bytes.
+	Record() Record
+
+	// Size returns the number of bytes, and how many more each token takes.
+	Size() (fixed, token int)
+
+	Encode(b []byte) []byte
+
+	// Inspect returns an error unless b begins with bytes that Decode can read, and the
+	// bytes after them.
+	Inspect(b []byte, tokens int) (rest []byte, err error)
+
+	// Decode makes the memory what the bytes say, and returns the bytes after them.
+	Decode(b []byte, tokens int) (rest []byte)
+}
+
+// Saved is what a Memory has to be given to return to a place in the stream.
+type Saved[T dense.Float] struct {
+	// Of sums: copies.
+	sums   []sums.Accumulator[T]
+	rows   [][]T
+	count  int
+	beyond bool
+
+	// Of exact attention: the call that brought the last token.
+	last uint64
+}
+
+// Record is what says in bytes which form a run of heads has.
+type Record struct {
+	Flags, Features int
+	Scale           float64
+}
+
+// Flags of a Record.
+const (
+	flagUnnormalised = 1 << iota
+	flagLogarithms
+	flagKeys
+	flagLandmarks
+	flagNear
+	flagPlaces
+)
+
+// RecordSize is the number of bytes of a Record.
+const RecordSize = 24
+
+// Append appends the record of so many heads of queries.
+func (r Record) Append(b []byte, heads int) []byte {
+	for _, n := range [...]int{r.Flags, heads, r.Features, 0} {
+		b = binary.LittleEndian.AppendUint32(b, uint32(n))
+	}
+	return binary.LittleEndian.AppendUint64(b, math.Float64bits(r.Scale))
+}
+
+// Check returns an error unless b begins with the record of so many heads of queries.
+func (r Record) Check(b []byte, heads int) error {
+	word := func(i int) uint32 { return binary.LittleEndian.Uint32(b[4*i:]) }
+	if flags := word(0); flags != uint32(r.Flags) {
+		return fmt.Errorf("performer: state with flags %#x, want %#x (1 unnormalised, 2 log-features, 4 keys and values, 8 landmarks, 16 near and far, 32 places)", flags, r.Flags)
+	}
+	for i, want := range [...]stream.Word{{Name: "heads of a form", Value: heads}, {Name: "m", Value: r.Features}, {Name: "reserved word"}} {
+		if got := word(i + 1); got != uint32(want.Value) {
+			return fmt.Errorf("performer: state with %s = %d, want %d", want.Name, got, want.Value)
+		}
+	}
+	if scale := math.Float64frombits(binary.LittleEndian.Uint64(b[16:])); scale != r.Scale {
+		return fmt.Errorf("performer: state with scale = %v, want %v", scale, r.Scale)
+	}
+	return nil
+}
+
+// rowsIn returns n rows of so many columns from row from of data on.
+func rowsIn[T dense.Float](data []T, from, n, cols int) dense.Matrix[T] {
+	return dense.Matrix[T]{Rows: n, Cols: cols, Data: data[from*cols : (from+n)*cols], Stride: cols}
+}
+
+// rowsOfHeads returns the only row of x as a matrix of a row a head.
+func rowsOfHeads[T dense.Float](x dense.Matrix[T], heads int) dense.Matrix[T] {
+	return rowsIn(x.Data, 0, heads, x.Cols/heads)
+}

@@ -1,0 +1,227 @@
+package streams
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/file/stream"
+	"github.com/seed-feabd252/randfeat/internal/memory/layout"
+	"github.com/seed-feabd252/randfeat/internal/memory/limit"
+	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
+	"github.com/seed-feabd252/randfeat/performer/internal/near"
+)
+
+// Near is what attention with near and far tokens keeps of a stream: sums over far tokens, and at
+// most Window + Stride near tokens.
+type Near[T dense.Float] struct {
+	kept[T]    // the rows are keys and values of near tokens
+	base       near.Base[T]
+	d          int
+	far        []*near.Far[T] // one a head of keys
+	stale      bool           // the sums have changed since they were made ready for queries
+	room       int            // for near tokens
+	keys, vals []T            // room×d and room×dv for each head of keys
+}
+
+// NewNear returns an empty memory of the given numbers of heads of queries and of keys, for points of
+// dimension d and values of dimension dv.
+func NewNear[T dense.Float](b near.Base[T], heads, keyHeads, d, dv int) (*Near[T], error) {
+	m, stride := b.Engine.M, b.Stride()
+	err := limit.Memory[T](keyHeads, m, scratch.Stride[T](b.Engine.Width(dv)))
+	if err == nil {
+		err = limit.Memory[T](keyHeads, 2, stride, max(d, dv))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("performer: dv = %d, for %d heads of %d features and a window of %d: %w", dv, keyHeads, m, b.Window, err)
+	}
+	s := &Near[T]{kept: kept[T]{engine: b.Engine, dv: dv, heads: heads}, base: b, d: d, room: b.Window + stride}
+	for range keyHeads {
+		far := near.NewFar(b, dv)
+		s.far, s.sums = append(s.far, far), append(s.sums, far.Sums())
+	}
+	s.keys, s.vals = make([]T, keyHeads*s.room*d), make([]T, keyHeads*s.room*dv)
+	s.rows = [][]T{s.keys, s.vals}
+	return s, nil
+}
+
+// head returns the near keys and values of a head of keys.
+func (s *Near[T]) head(h int) (k, v dense.Matrix[T]) {
+	return rowsIn(s.keys, h*s.room, s.count, s.d), rowsIn(s.vals, h*s.room, s.count, s.dv)
+}
+
+func (s *Near[T]) Append(k, v dense.Matrix[T]) {
+	for from := 0; from < k.Rows; {
+		if s.count == s.room {
+			s.absorb(s.base.Stride())
+		}
+		n := min(k.Rows-from, s.room-s.count)
+		s.count += n
+		for h := range s.far {
+			keys, values := s.head(h)
+			dense.Copy(keys.RowRange(s.count-n, s.count), layout.Head(k, h, len(s.far)).RowRange(from, from+n))
+			dense.Copy(values.RowRange(s.count-n, s.count), layout.Head(v, h, len(s.far)).RowRange(from, from+n))
+		}
+		from += n
+	}
+}
+
+// absorb makes the n oldest of the near tokens far.
+func (s *Near[T]) absorb(n int) {
+	for h, w := range s.far {
+		k, v := s.head(h)
+		w.Absorb(k.RowRange(0, n), v.RowRange(0, n))
+		copy(k.Data, k.Data[n*s.d:])
+		copy(v.Data, v.Data[n*s.dv:])
+	}
+	s.count -= n
+	s.beyond, s.stale = s.beyond || n > 0, true
+}
+
+func (s *Near[T]) Attend(dst, q dense.Matrix[T]) {
+	for h, w := range s.far {
+		if s.stale {
+			w.Mix()
+		}
+		k, v := s.head(h)
+		for i := h * s.group(); i < (h+1)*s.group(); i++ {
+			w.Attend(layout.Head(dst, i, s.heads), layout.Head(q, i, s.heads), k, v, s.beyond)
+		}
+	}
+	s.stale = false
+}
+
+func (s *Near[T]) Step(dst, q, k, v dense.Matrix[T]) {
+	for i := range q.Rows {
+		s.Append(k.RowRange(i, i+1), v.RowRange(i, i+1))
+		s.Attend(dst.RowRange(i, i+1), q.RowRange(i, i+1))
+	}
+}
+
+func (s *Near[T]) Reset() {
+	s.count, s.beyond, s.stale = 0, false, true
+	for _, acc := range s.sums {
+		acc.Reset()
+	}
+}
+
+func (s *Near[T]) Clone() Memory[T] {
+	c, err := NewNear(s.base, s.heads, len(s.far), s.d, s.dv)
+	if err != nil {
+		panic(err) // the sizes were good enough for s
+	}
+	s.copyTo(&c.kept)
+	c.stale = true
+	return c
+}
+
+func (s *Near[T]) Restore(from *Saved[T], tokens int) {
+	s.kept.Restore(from, tokens)
+	s.stale = true
+}
+
+// Check returns an error unless features, window, scale and denominators are those of other.
+func (s *Near[T]) Check(other Memory[T]) error {
+	o, ok := other.(*Near[T])
+	another := errors.New("performer: other belongs to another form, the state to attention with near and far tokens")
+	if !ok {
+		return another
+	}
+	switch a, b := s.Record(), o.Record(); {
+	case s.engine.M != o.engine.M || s.base.Window != o.base.Window:
+		return fmt.Errorf("performer: %d features with a window of %d, but the state belongs to %d with %d", o.engine.M, o.base.Window, s.engine.M, s.base.Window)
+	case s.engine.Unnormalised != o.engine.Unnormalised:
+		return fmt.Errorf("performer: Unnormalised = %v, but the state belongs to attention with %v", o.engine.Unnormalised, s.engine.Unnormalised)
+	case a.Scale != b.Scale:
+		return fmt.Errorf("performer: Scale = %v, but the state belongs to attention with %v", b.Scale, a.Scale)
+	case a != b:
+		return another
+	case s.engine == o.engine:
+		return nil
+	}
+	return s.engine.CheckMarks(o.engine.Marks())
+}
+
+func (s *Near[T]) Merge(other Memory[T]) {
+	o := other.(*Near[T])
+	if s == o {
+		o = s.Clone().(*Near[T])
+	}
+	s.absorb(s.count)
+	for h, acc := range s.sums {
+		acc.Merge(o.sums[h], 0, s.engine.M)
+	}
+	s.beyond = s.beyond || o.beyond
+	for i, row := range s.rows {
+		copy(row, o.rows[i])
+	}
+	s.count = o.count
+}
+
+func (s *Near[T]) Record() Record {
+	r := s.record()
+	r.Flags |= flagNear
+	r.Scale = s.base.Scores.Scale
+	if s.engine.Mixer != nil {
+		r.Flags |= flagLandmarks
+	}
+	return r
+}
+
+// rowsSize returns the number of bytes of the near keys and values of a head of keys.
+func (s *Near[T]) rowsSize() int { return s.room * (s.d + s.dv) * stream.ElementSize[T]() }
+
+func (s *Near[T]) Size() (fixed, token int) {
+	return s.marksSize() + 16 + len(s.far)*(s.sumsSize()+s.rowsSize()), 0
+}
+
+func (s *Near[T]) Encode(b []byte) []byte {
+	b = stream.AppendElements(b, s.engine.Marks())
+	b = binary.LittleEndian.AppendUint64(b, uint64(s.base.Window))
+	b = binary.LittleEndian.AppendUint64(b, uint64(s.count))
+	for h := range s.far {
+		b = s.encodeSums(b, h)
+		k, v := s.head(h)
+		for _, rows := range [...]dense.Matrix[T]{k, v} {
+			b = stream.AppendElements(b, rows.Data)
+			b = append(b, make([]byte, (s.room-s.count)*rows.Cols*stream.ElementSize[T]())...)
+		}
+	}
+	return b
+}
+
+// Inspect returns an error if the marks or the window are not those of s, if the number of near
+// tokens is not that of a stream, or if the sums are none that keys lead to.
+func (s *Near[T]) Inspect(b []byte, tokens int) (rest []byte, err error) {
+	if b, err = s.checkMarks(b); err != nil {
+		return nil, err
+	}
+	if window := binary.LittleEndian.Uint64(b); window != uint64(s.base.Window) {
+		return nil, fmt.Errorf("performer: state with a window of %d, want %d", window, s.base.Window)
+	}
+	if count := binary.LittleEndian.Uint64(b[8:]); count > uint64(min(tokens, s.room)) {
+		return nil, fmt.Errorf("performer: state with %d near tokens, want at most %d", count, min(tokens, s.room))
+	}
+	b = b[16:]
+	for range s.far {
+		if err := s.inspectSums(b); err != nil {
+			return nil, err
+		}
+		b = b[s.sumsSize()+s.rowsSize():]
+	}
+	return b, nil
+}
+
+func (s *Near[T]) Decode(b []byte, tokens int) (rest []byte) {
+	b = b[s.marksSize()+8:]
+	s.count, s.stale = int(binary.LittleEndian.Uint64(b)), true
+	s.beyond = tokens > s.count
+	b = b[8:]
+	for h := range s.far {
+		b = s.decodeSums(b, h)
+		b = stream.ReadElements(rowsIn(s.keys, h*s.room, s.room, s.d).Data, b)
+		b = stream.ReadElements(rowsIn(s.vals, h*s.room, s.room, s.dv).Data, b)
+	}
+	return b
+}

@@ -1,0 +1,255 @@
+package sums
+
+import (
+	"math"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
+	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
+	"github.com/seed-feabd252/randfeat/internal/memory/layout"
+	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
+	"github.com/seed-feabd252/randfeat/performer/internal/logscale"
+)
+
+// Accumulator is the summary of keys and values: S_f = Σ_j φ_jf·[v_j, 1], an m×Width matrix. With
+// log-features it holds Σ_j exp(ℓ_jf − N_f·ln 2)·[v_j, 1] and the reference exponents N_f.
+type Accumulator[T dense.Float] struct {
+	Ref     *logscale.Reference[T] // nil for features that are not logarithms
+	sum     scratch.Buffer[T]      // m×Width
+	m       int
+	changes []logscale.Change
+}
+
+// Accumulator returns an empty accumulator for values of dimension dv, which the caller may give to
+// Drop.
+func (e *Engine[T]) Accumulator(dv int) *Accumulator[T] {
+	acc := e.memory.accumulators.Get()
+	acc.m = e.M
+	if e.Logs && acc.Ref == nil {
+		acc.Ref = logscale.NewReference[T](e.M)
+	}
+	acc.sum.Shape(e.M, e.Width(dv))
+	acc.Reset()
+	return acc
+}
+
+// Drop takes back an Accumulator.
+func (e *Engine[T]) Drop(acc *Accumulator[T]) { e.memory.accumulators.Put(acc) }
+
+// Sums returns S.
+func (acc *Accumulator[T]) Sums() dense.Matrix[T] { return acc.sum.Rows(acc.m) }
+
+// Reset empties the sums.
+func (acc *Accumulator[T]) Reset() {
+	clear(acc.sum.Data)
+	if acc.Ref != nil {
+		acc.Ref.SetAll(logscale.None)
+	}
+}
+
+// Clear empties the sums of features lo ≤ f < hi.
+func (acc *Accumulator[T]) Clear(lo, hi int) {
+	for f := lo; f < hi; f++ {
+		clear(acc.Sums().Row(f))
+		if acc.Ref != nil {
+			acc.Ref.Set(f, logscale.None)
+		}
+	}
+}
+
+// Copy makes acc, which may be zero, the same as other.
+func (acc *Accumulator[T]) Copy(other *Accumulator[T]) {
+	sums := other.Sums()
+	acc.m = other.m
+	acc.sum.Shape(sums.Rows, sums.Cols)
+	copy(acc.sum.Data, other.sum.Data)
+	if other.Ref == nil {
+		return
+	}
+	if acc.Ref == nil || len(acc.Ref.Exponents()) != acc.m {
+		acc.Ref = logscale.NewReference[T](acc.m)
+	}
+	acc.Ref.Copy(other.Ref)
+}
+
+// Add adds the keys lo ≤ j < hi of k and their values in v to the sums, times weights. Nil weights
+// are 1.
+func (e *Engine[T]) Add(acc *Accumulator[T], k, v dense.Matrix[T], lo, hi int, weights []T) {
+	w := e.Workspace(v.Cols)
+	for ; lo < hi; lo += e.Rows() {
+		end := min(lo+e.Rows(), hi)
+		prefetchAfter(k, end, hi, e.Rows())
+		prefetchAfter(v, end, hi, e.Rows())
+		keys := w.Features.Rows(end - lo)
+		e.Features.Keys(keys, k.RowRange(lo, end))
+		if e.Mixer != nil {
+			e.Mixer.Hide(keys, lo)
+		}
+		var of []T
+		if weights != nil {
+			of = weights[lo:end]
+		}
+		acc.add(keys, v.RowRange(lo, end), of, w.totals)
+	}
+	e.Release(w)
+}
+
+// addDirectly is Add for features in place of logarithms, under references of 1.
+func (e *Engine[T]) addDirectly(acc *Accumulator[T], k, v dense.Matrix[T], lo, hi int) {
+	w := e.Workspace(v.Cols)
+	acc.Ref.SetAll(0)
+	for ; lo < hi; lo += e.Rows() {
+		end := min(lo+e.Rows(), hi)
+		prefetchAfter(k, end, hi, e.Rows())
+		prefetchAfter(v, end, hi, e.Rows())
+		keys := w.Features.Rows(end - lo)
+		e.Direct.DirectKeys(keys, k.RowRange(lo, end))
+		totalsOf(w.totals, keys, nil)
+		addProducts(1, acc.Sums(), keys, v.RowRange(lo, end), w.totals)
+	}
+	e.Release(w)
+}
+
+// prefetchAfter asks for the rows from on of x, at most n and below to. Rows of one of several
+// heads have gaps between them, across which processors do not look ahead.
+func prefetchAfter[T dense.Float](x dense.Matrix[T], from, to, n int) {
+	if x.Stride > x.Cols && from < to {
+		matmul.Prefetch(x.RowRange(from, min(from+n, to)))
+	}
+}
+
+// add adds a block of keys to the sums, from their (log-)features, which it overwrites, and their
+// values, times weights. Nil weights are 1. A key of weight 0 has no part in references. totals is
+// memory for m elements.
+func (acc *Accumulator[T]) add(keys, values dense.Matrix[T], weights, totals []T) {
+	for j, w := range weights {
+		if w == 0 && acc.Ref != nil {
+			layout.Fill(keys.Row(j), T(math.Inf(-1)))
+		}
+	}
+	if acc.Ref != nil {
+		logscale.Peaks(totals, keys)
+		acc.Raise(totals)
+		acc.Ref.ScaleKeys(keys, totals)
+	} else if weights == nil && acc.Sums().Cols > values.Cols {
+		totalsOf(totals, keys, nil)
+	}
+	if weights != nil {
+		for j, w := range weights {
+			if w != 1 {
+				vecmath.Scale(keys.Row(j), w)
+			}
+		}
+		totalsOf(totals, keys, nil)
+	}
+	addProducts(1, acc.Sums(), keys, values, totals)
+}
+
+// Raise makes the reference no less than the log-features x, and the sums relative to it.
+func (acc *Accumulator[T]) Raise(x []T) {
+	acc.changes = acc.Ref.Raise(x, acc.changes[:0])
+	rescale(acc.Sums(), acc.changes, 0, acc.m)
+}
+
+// RescaleLike makes sums that were relative to the reference before Raise relative to that after it.
+func (acc *Accumulator[T]) RescaleLike(sums dense.Matrix[T]) { rescale(sums, acc.changes, 0, acc.m) }
+
+// totalsOf sets totals to Σ_j weights_j·keys_j. Nil weights are 1.
+func totalsOf[T dense.Float](totals []T, keys dense.Matrix[T], weights []T) {
+	clear(totals)
+	for j := range keys.Rows {
+		w := T(1)
+		if weights != nil {
+			w = weights[j]
+		}
+		vecmath.AddScaled(totals, keys.Row(j), w)
+	}
+}
+
+// addProducts multiplies the sums by beta, 0 or 1, and adds [Σ_j keys_jf·values_j, totals_f], or
+// Σ_j keys_jf·values_j if the sums have no column for the totals. There are at most mostRows keys, so
+// that products with values are a single sum in ascending order, like the totals.
+func addProducts[T dense.Float](beta T, sums, keys, values dense.Matrix[T], totals []T) {
+	matmul.TMul(1, keys, values, beta, sums.ColRange(0, values.Cols))
+	if sums.Cols == values.Cols {
+		return
+	}
+	for f, x := range totals {
+		at := f*sums.Stride + values.Cols
+		if beta != 0 {
+			x += sums.Data[at]
+		}
+		sums.Data[at] = x
+	}
+}
+
+// ScaleQueries turns the (log-)features of queries into weights of the sums. It writes the divisors
+// to scales, unless scales is nil.
+func (acc *Accumulator[T]) ScaleQueries(queries dense.Matrix[T], scales []logscale.Scale) {
+	if acc.Ref != nil {
+		acc.Ref.ScaleQueries(queries, scales)
+	}
+}
+
+// rescale makes the sums of features lo ≤ f < hi relative to the changed references. Unless an
+// exponent is far, the factors are powers of two, which round only below the smallest normal
+// number.
+func rescale[T dense.Float](sums dense.Matrix[T], changes []logscale.Change, lo, hi int) {
+	for _, c := range changes {
+		// Without a reference the sums do not change: they are zero, or NaN or Inf from a key that
+		// is NaN or Inf.
+		if f := c.Feature; lo <= f && f < hi && c.From != logscale.None {
+			vecmath.Scale(sums.Row(f), logscale.Lowering[T](c.From, c.To))
+		}
+	}
+}
+
+// Merge adds the sums of features lo ≤ f < hi of other to acc. The keys of other come after the keys
+// of acc. Calls for different features may run at once.
+func (acc *Accumulator[T]) Merge(other *Accumulator[T], lo, hi int) {
+	acc.merge(other.Ref, other.Sums(), lo, hi)
+}
+
+// MergeSums is Merge of all features of sums under a reference, nil for features that are not
+// logarithms.
+func (acc *Accumulator[T]) MergeSums(ref *logscale.Reference[T], sums dense.Matrix[T]) {
+	acc.merge(ref, sums, 0, acc.m)
+}
+
+func (acc *Accumulator[T]) merge(ref *logscale.Reference[T], more dense.Matrix[T], lo, hi int) {
+	sums := acc.Sums()
+	if acc.Ref == nil {
+		AddRows(sums, more, lo, hi)
+		return
+	}
+	for f := lo; f < hi; f++ {
+		factor := T(1)
+		if n, old := ref.Exponents()[f], acc.Ref.Exponents()[f]; n > old {
+			if old != logscale.None {
+				vecmath.Scale(sums.Row(f), logscale.Lowering[T](old, n))
+			}
+			acc.Ref.Set(f, n)
+		} else if n != logscale.None {
+			factor = logscale.Lowering[T](n, old)
+		}
+		vecmath.AddScaled(sums.Row(f), more.Row(f), factor)
+	}
+}
+
+// AddRows adds rows lo ≤ i < hi of x to those of y, of the same shape and stride.
+func AddRows[T dense.Float](y, x dense.Matrix[T], lo, hi int) {
+	n := (hi - lo) * y.Stride
+	vecmath.AddScaled(y.Data[lo*y.Stride:][:n], x.Data[lo*x.Stride:][:n], 1)
+}
+
+// Extend copies v into the first columns of dst and ones into the last, if dst has one more:
+// numerator and denominator then are sums of the same products in the same order, and values that
+// are all one come out as exactly one.
+func Extend[T dense.Float](dst, v dense.Matrix[T]) {
+	for i := range v.Rows {
+		row := dst.Row(i)
+		for j := copy(row, v.Row(i)); j < len(row); j++ {
+			row[j] = 1
+		}
+	}
+}

@@ -1,0 +1,245 @@
+package sums
+
+import (
+	"math"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
+	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
+	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
+	"github.com/seed-feabd252/randfeat/internal/memory/pool"
+	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
+	"github.com/seed-feabd252/randfeat/performer/internal/logscale"
+)
+
+// gradient is one call of Backward of bidirectional attention. It sums the keys as in Forward. Then
+// it sums the queries in segments, which gives the gradients of queries as well. The gradients of
+// keys and values follow block by block. It is the task of both: a piece is a segment of queries, or
+// a block of keys.
+//
+// In normalised attention a feature x_if of a query and the denominator D_i of the query are
+// relative to the references N_f of the keys and to M_i. So are the contributions of the query to
+//
+//	R_f = Σ_i x_if·[g_i, −δ_i]/D_i,
+//
+// These are at most twice g_i, and features of keys relative to N_f multiply R_f. In unnormalised
+// attention no D_i cancels M_i, and R_f has a reference of its own, as if queries were keys.
+type gradient[T dense.Float] struct {
+	Gradients[T]
+	e              *Engine[T]
+	keys, queries  *segments[T]
+	ofKeys         bool             // which of both is taken
+	sums           matmul.Packed[T] // S without its last column, transposed
+	total          []T              // the last column of S
+	sizes          []T              // of the last column of C·S
+	pulled, mixing matmul.Packed[T] // R without its last column, transposed and not
+	shift          []T              // the last column of R
+}
+
+// Backward writes the gradients of Forward, of which none is empty. Queries that Forward answers by
+// positive weights count as constants.
+func (e *Engine[T]) Backward(g *Gradients[T]) {
+	b := e.memory.gradients.Get()
+	b.Gradients, b.e = *g, e
+	b.total, b.shift = scratch.Resize(b.total, e.M), scratch.Resize(b.shift, e.M)
+
+	b.keys = e.segments(g.K, g.V)
+	b.keys.sum()
+	if e.Mixer != nil {
+		e.Mixer.Mix(b.keys.sums[0], b.keys.sums[0], g.V, 0, 0)
+	}
+	b.split(b.keys, b.total)
+	b.noteSizes()
+	matmul.PackT(&b.sums, b.valueSums(b.keys))
+
+	b.queries = e.segments(g.Q, g.DOut)
+	b.ofKeys = false
+	parallel.Do(b.queries.count, b)
+	b.queries.merge()
+	if e.Mixer != nil {
+		b.mixQueries()
+	}
+	b.split(b.queries, b.shift)
+	matmul.PackT(&b.pulled, b.valueSums(b.queries))
+	matmul.Pack(&b.mixing, b.valueSums(b.queries))
+	b.ofKeys = true
+	parallel.Do((g.K.Rows+answerRows-1)/answerRows, b)
+
+	b.keys.release()
+	b.queries.release()
+	b.Gradients, b.keys, b.queries = Gradients[T]{}, nil, nil
+	e.memory.gradients.Put(b)
+}
+
+// mixQueries replaces R by C·R. With denominators R_f is relative to the reference −N_f: the
+// features of queries are relative to N_f, and the features of keys multiply R_f under references
+// of its own.
+func (b *gradient[T]) mixQueries() {
+	acc := b.queries.sums[0]
+	if !b.e.Unnormalised {
+		for f, n := range b.keys.sums[0].Ref.Exponents() {
+			if n != logscale.None {
+				n = -n
+			}
+			acc.Ref.Set(f, n)
+		}
+	}
+	b.e.Mixer.Mix(acc, acc, dense.Matrix[T]{}, 0, 0)
+}
+
+// split copies the last column of merged sums, if there are denominators.
+func (b *gradient[T]) split(s *segments[T], last []T) {
+	if !b.e.Unnormalised {
+		column(last, s.sums[0].Sums())
+	}
+}
+
+// valueSums returns the columns of merged sums for the values.
+func (b *gradient[T]) valueSums(s *segments[T]) dense.Matrix[T] {
+	return s.sums[0].Sums().ColRange(0, b.V.Cols)
+}
+
+// noteSizes notes the sizes of the totals of C·S.
+func (b *gradient[T]) noteSizes() {
+	b.sizes = scratch.Resize(b.sizes, len(b.total))
+	for f, x := range b.total {
+		b.sizes[f] = T(math.Abs(float64(x)))
+	}
+}
+
+// leaveConstant makes the weights zero of queries that Forward answers by positive weights: their
+// outputs count as constants.
+func (b *gradient[T]) leaveConstant(q, weights dense.Matrix[T]) {
+	if b.e.Mixer == nil || b.e.Unnormalised {
+		return
+	}
+	m := unlikes[T]()
+	for i := range q.Rows {
+		if cancels(weights.Row(i), b.sizes, vecmath.Dot(weights.Row(i), b.total), 0) {
+			m.add(q, i)
+		}
+	}
+	m.keep(b.e)
+	for _, i := range m.rows {
+		clear(weights.Row(i))
+	}
+	pool.Put(&unlikeMemory, m)
+}
+
+func (b *gradient[T]) Piece(i int) {
+	if b.ofKeys {
+		b.takeKeys(i)
+	} else {
+		b.takeQueries(i)
+	}
+}
+
+// takeQueries computes the gradients of a segment of queries and their part of R.
+func (b *gradient[T]) takeQueries(s int) {
+	e := b.e
+	acc, w := e.Accumulator(b.V.Cols), e.gradientWorkspace()
+	if acc.Ref != nil && !e.Unnormalised {
+		acc.Ref.SetAll(0)
+	}
+	lo, hi := parallel.Share(b.Q.Rows, b.queries.count, s), parallel.Share(b.Q.Rows, b.queries.count, s+1)
+	for ; lo < hi; lo += w.rows {
+		end := min(lo+w.rows, hi)
+		queries, slopes := w.features.Rows(end-lo), w.slopes.Rows(end-lo)
+		q, g := b.Q.RowRange(lo, end), b.DOut.RowRange(lo, end)
+		e.Features.Queries(queries, q)
+		summed := queries
+		if acc.Ref != nil && e.Unnormalised {
+			summed = dense.Copy(w.logs.Rows(end-lo), queries)
+		}
+		b.keys.sums[0].ScaleQueries(queries, w.scales)
+		b.leaveConstant(q, queries)
+		matmul.MulPacked(1, g, &b.sums, 0, slopes, nil)
+		for i := range slopes.Rows {
+			if e.Unnormalised {
+				e.sumSlope(slopes.Row(i), queries.Row(i), w.scales[i])
+				continue
+			}
+			if e.Mixer != nil && vecmath.Dot(queries.Row(i), b.sizes) == 0 {
+				clear(slopes.Row(i))
+				w.weights[i] = 0
+				continue
+			}
+			total, mean := e.quotientSlope(slopes.Row(i), queries.Row(i), b.total)
+			vecmath.Scale(queries.Row(i), 1/total)
+			w.weights[i] = -mean
+		}
+		e.Features.PullQueries(b.DQ.RowRange(lo, end), q, slopes)
+		if e.Unnormalised {
+			acc.add(summed, g, nil, w.totals)
+		} else {
+			totalsOf(w.totals, queries, w.weights)
+			addProducts(1, acc.Sums(), queries, g, w.totals)
+		}
+	}
+	b.queries.sums[s] = acc
+	e.memory.gradientWorkspaces.Put(w)
+}
+
+// takeKeys computes the gradients of a block of keys and of their values.
+func (b *gradient[T]) takeKeys(i int) {
+	e := b.e
+	ofItsOwn := e.Unnormalised || e.Mixer != nil // the references of R
+	lo := i * answerRows
+	hi := min(lo+answerRows, b.K.Rows)
+	w := e.gradientWorkspace()
+	for ; lo < hi; lo += w.rows {
+		end := min(lo+w.rows, hi)
+		keys, slopes := w.features.Rows(end-lo), w.slopes.Rows(end-lo)
+		k, v, dv := b.K.RowRange(lo, end), b.V.RowRange(lo, end), b.DV.RowRange(lo, end)
+		e.Features.Keys(keys, k)
+		switch {
+		case ofItsOwn:
+			b.queries.sums[0].ScaleQueries(keys, w.scales)
+		case e.Logs:
+			b.keys.sums[0].Ref.ScaleKeys(keys, w.totals)
+		}
+		matmul.MulPacked(1, v, &b.pulled, 0, slopes, nil)
+		matmul.MulPacked(1, keys, &b.mixing, 0, dv, nil)
+		for j := range slopes.Rows {
+			s := logscale.Scale{Factor: 1}
+			if ofItsOwn {
+				s = w.scales[j]
+				logscale.Multiply(dv.Row(j), s)
+			}
+			if !e.Unnormalised {
+				vecmath.AddScaled(slopes.Row(j), b.shift, 1)
+			}
+			e.sumSlope(slopes.Row(j), keys.Row(j), s)
+		}
+		e.Features.PullKeys(b.DK.RowRange(lo, end), k, slopes)
+	}
+	e.memory.gradientWorkspaces.Put(w)
+}
+
+// gradientWorkspace is the scratch memory of one goroutine for a block of queries or keys.
+type gradientWorkspace[T dense.Float] struct {
+	rows             int
+	features, slopes scratch.Buffer[T] // rows×m
+	logs             scratch.Buffer[T] // rows×m if unnormalised: the features before they are scaled
+	weights          []T               // rows
+	totals           []T               // m
+	scales           []logscale.Scale  // rows
+}
+
+// gradientWorkspace takes a workspace from the pool.
+func (e *Engine[T]) gradientWorkspace() *gradientWorkspace[T] {
+	w := e.memory.gradientWorkspaces.Get()
+	if w.rows == 0 {
+		w.rows = blockRows(2 * e.M)
+		w.features.Shape(w.rows, e.M)
+		w.slopes.Shape(w.rows, e.M)
+		if e.Unnormalised {
+			w.logs.Shape(w.rows, e.M)
+		}
+		w.weights, w.totals, w.scales = make([]T, w.rows), make([]T, e.M), make([]logscale.Scale, w.rows)
+		for i := range w.scales {
+			w.scales[i] = logscale.Scale{Factor: 1}
+		}
+	}
+	return w
+}

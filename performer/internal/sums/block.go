@@ -1,0 +1,127 @@
+package sums
+
+import (
+	"math"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
+	"github.com/seed-feabd252/randfeat/internal/memory/layout"
+	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
+	"github.com/seed-feabd252/randfeat/performer/internal/logscale"
+)
+
+// tokenBlock holds a block of ChunkRows tokens, or what is left of them at the end.
+type tokenBlock[T dense.Float] struct {
+	number, lo, rows int               // the number of the block in the pass, and its tokens
+	asking, summed   scratch.Buffer[T] // ChunkRows×m, (log-)features
+	values           scratch.Buffer[T] // ChunkRows×width, forOutputs: [v_j, 1]
+	weights          []T               // ChunkRows, what the last column of the sums adds up: −δ_i of forKeys, otherwise 1
+	inverses         []T               // ChunkRows, 1/D_i on the way back along a trail
+	peaks            []T               // of the log-features that are summed
+}
+
+func (b *tokenBlock[T]) prepare(c *causal[T]) {
+	b.asking.Shape(ChunkRows, c.e.M)
+	b.summed.Shape(ChunkRows, c.e.M)
+	if c.purpose == forOutputs {
+		b.values.Shape(ChunkRows, c.e.Width(c.V.Cols))
+	}
+	b.weights, b.inverses, b.peaks = scratch.Resize(b.weights, ChunkRows), scratch.Resize(b.inverses, ChunkRows), scratch.Resize(b.peaks, c.e.M)
+}
+
+// load fills the place of block g of the pass.
+func (c *causal[T]) load(g int) {
+	b := c.ring[g%len(c.ring)]
+	lo := g * ChunkRows
+	if c.back() {
+		lo = (blocksOf(c.Q.Rows) - 1 - g) * ChunkRows
+	}
+	hi := min(lo+ChunkRows, c.Q.Rows)
+	b.number, b.lo, b.rows = g, lo, hi-lo
+	asking, summed := b.asking.Rows(b.rows), b.summed.Rows(b.rows)
+	q, k := c.Q.RowRange(lo, hi), c.K.RowRange(lo, hi)
+	if !c.back() {
+		prefetchAfter(c.Q, hi, c.Q.Rows, ChunkRows)
+		prefetchAfter(c.K, hi, c.Q.Rows, ChunkRows)
+		prefetchAfter(c.V, hi, c.Q.Rows, ChunkRows)
+		prefetchAfter(c.dst, lo, c.dst.Rows, ChunkRows)
+	}
+	layout.Fill(b.weights, 1)
+	if c.back() {
+		c.e.Features.Keys(asking, k)
+		c.e.Features.Queries(summed, q)
+		if !c.e.Unnormalised {
+			c.recall(b, summed)
+		}
+		c.leaveOut(b, c.queries)
+	} else {
+		c.e.Features.Queries(asking, q)
+		c.e.Features.Keys(summed, k)
+		if c.purpose == forOutputs {
+			Extend(b.values.Rows(b.rows), c.V.RowRange(lo, hi))
+		}
+		c.leaveOut(b, c.keys)
+	}
+	if c.ref != nil {
+		logscale.Peaks(b.peaks, summed)
+	}
+}
+
+// leaveOut makes tokens that do not count add nothing to the sums: their features become zero,
+// which is −Inf as a logarithm, and so do their values, as zero times NaN is NaN.
+func (c *causal[T]) leaveOut(b *tokenBlock[T], valid []bool) {
+	if valid == nil {
+		return
+	}
+	var nothing T
+	if c.ref != nil {
+		nothing = T(math.Inf(-1))
+	}
+	for i, counts := range valid[b.lo : b.lo+b.rows] {
+		if counts {
+			continue
+		}
+		layout.Fill(b.summed.Rows(b.rows).Row(i), nothing)
+		b.weights[i], b.inverses[i] = 0, 1
+		if c.purpose == forOutputs {
+			clear(b.values.Rows(b.rows).Row(i))
+		}
+	}
+}
+
+// remember leaves the denominator of query i, of features relative to a scale, and δ_i
+// for the way back.
+func (c *causal[T]) remember(i int, total, mean T, relative logscale.Scale) {
+	if c.ref != nil && !c.trail.kept {
+		total = T(math.Log(float64(total)) + math.Log(relative.Factor) + relative.Exponent*math.Ln2)
+	}
+	c.DK.Row(i)[0], c.DV.Row(i)[0] = total, mean
+}
+
+// recall divides the features of a block of queries by their denominators.
+func (c *causal[T]) recall(b *tokenBlock[T], queries dense.Matrix[T]) {
+	for i := range queries.Rows {
+		row, total := queries.Row(i), c.DK.Row(b.lo + i)[0]
+		b.weights[i] = -c.DV.Row(b.lo + i)[0]
+		switch {
+		case c.trail.kept:
+			b.inverses[i] = 1 / total
+		case c.ref != nil:
+			vecmath.Affine(row, row, 1, -total)
+		default:
+			vecmath.Scale(row, 1/total)
+		}
+	}
+}
+
+// reload fills the block of a chunk with the tokens that take its place in the ring, if the chunk
+// was the last of its block.
+func (c *causal[T]) reload(ch *chunk[T]) {
+	end := ch.to == ch.block.rows
+	if c.back() {
+		end = ch.from == 0
+	}
+	if g := ch.block.number + len(c.ring); end && g < blocksOf(c.Q.Rows) {
+		c.load(g)
+	}
+}

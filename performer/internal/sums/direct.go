@@ -1,0 +1,44 @@
+package sums
+
+import (
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
+)
+
+// If features cost less than their logarithms, attention takes features first. It takes logarithms
+// only if the sums show that features were too large or too small. If the sum of a feature over the
+// keys is out of range, all rows are computed again. If a denominator is out of range, its row is
+// computed again.
+//
+// A sum of at least leastSum lost less than 2^(−100) of itself to underflow. With sums and
+// denominators up to greatestSum numerators are in range for float32 values up to 2⁸⁰.
+const (
+	leastSum    = 0x1p-20
+	greatestSum = 0x1p40
+)
+
+func inRange[T dense.Float](sum T) bool { return leastSum <= sum && sum <= greatestSum }
+
+// allInRange reports whether the sums of all features over the keys are in range.
+func (acc *Accumulator[T]) allInRange() bool {
+	sums := acc.Sums()
+	for f := range sums.Rows {
+		if !inRange(sums.Row(f)[sums.Cols-1]) {
+			return false
+		}
+	}
+	return true
+}
+
+// amend computes queries again, with logarithms, if their denominator is out of range.
+func (a *Asked[T]) amend(e *Engine[T], w *Workspace[T], queries, out dense.Matrix[T]) {
+	for i := range out.Rows {
+		if inRange(out.Row(i)[out.Cols-1]) {
+			continue
+		}
+		q := w.Features.Rows(1)
+		e.Features.Queries(q, queries.RowRange(i, i+1))
+		a.sums.Ref.ScaleQueries(q, nil)
+		matmul.MulPacked(1, q, &a.packed, 0, out.RowRange(i, i+1), nil)
+	}
+}

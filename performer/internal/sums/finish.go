@@ -1,0 +1,35 @@
+package sums
+
+import (
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
+	"github.com/seed-feabd252/randfeat/performer/internal/logscale"
+)
+
+// Finish turns the sums of some queries into outputs: it divides by the last column, or, when
+// unnormalised, multiplies row i by scales[i].
+func (e *Engine[T]) Finish(dst, sums dense.Matrix[T], scales []logscale.Scale) {
+	for i := range dst.Rows {
+		x, row := dst.Row(i), sums.Row(i)
+		switch {
+		case e.Undivided:
+			e.leave(x, row, scales[i])
+		case !e.Unnormalised:
+			logscale.Divide(x, row, row[len(x)])
+		case e.Logs:
+			logscale.Apply(x, row, scales[i])
+		default:
+			vecmath.Affine(x, row[:len(x)], 1, 0)
+		}
+	}
+}
+
+// leave writes the sums of a row and their scale into dst. Features that are not logarithms have the
+// scale 1.
+func (e *Engine[T]) leave(dst, sums []T, s logscale.Scale) {
+	n := copy(dst, sums)
+	if !e.Logs {
+		s = logscale.Scale{Factor: 1}
+	}
+	dst[n], dst[n+1] = T(s.Factor), T(s.Exponent)
+}

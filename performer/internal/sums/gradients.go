@@ -1,0 +1,57 @@
+package sums
+
+import (
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
+	"github.com/seed-feabd252/randfeat/internal/memory/layout"
+	"github.com/seed-feabd252/randfeat/performer/internal/logscale"
+)
+
+// Gradients are what a call of Backward reads, and the gradients DQ, DK and DV that it writes.
+type Gradients[T dense.Float] struct {
+	DQ, DK, DV, Q, K, V, DOut dense.Matrix[T]
+}
+
+// Empty reports whether no output depends on anything, and writes the gradients, which are zero
+// then.
+func (g *Gradients[T]) Empty() bool {
+	if g.Q.Rows > 0 && g.K.Rows > 0 && g.V.Cols > 0 {
+		return false
+	}
+	layout.Zero(g.DQ)
+	layout.Zero(g.DK)
+	layout.Zero(g.DV)
+	return true
+}
+
+// quotientSlope turns slope, which is Σ_j φ_jf·(v_j·g) for the gradient g with respect
+// to the output of a query, into the gradient with respect to its (log-)features x. sums
+// are Σ_j φ_jf. It returns the denominator D = Σ_f x_f·sums_f and the product δ of g and
+// the output, which is Σ_f x_f·slope_f/D, as numerator and slope are the same sums:
+//
+//	(slope_f − δ·sums_f)/D,  times x_f with logarithms.
+func (e *Engine[T]) quotientSlope(slope, x, sums []T) (total, mean T) {
+	total = vecmath.Dot(x, sums)
+	mean = vecmath.Dot(x, slope) / total
+	vecmath.AddScaled(slope, sums, -mean)
+	vecmath.Scale(slope, 1/total)
+	if e.Logs {
+		vecmath.Multiply(slope, x)
+	}
+	return total, mean
+}
+
+// sumSlope is quotientSlope without a denominator, for features that were divided by s.
+func (e *Engine[T]) sumSlope(slope, x []T, s logscale.Scale) {
+	if e.Logs {
+		vecmath.Multiply(slope, x)
+		logscale.Multiply(slope, s)
+	}
+}
+
+// column copies the last column of m into x.
+func column[T dense.Float](x []T, m dense.Matrix[T]) {
+	for f := range x {
+		x[f] = m.Data[f*m.Stride+m.Cols-1]
+	}
+}

@@ -1,0 +1,106 @@
+package sums
+
+import (
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
+)
+
+const (
+	segmentRows  = 128  // keys that are worth an accumulator of their own
+	fewSegments  = 8    // the most segments of segmentRows keys
+	longSegments = 1024 // keys of a segment if there are more
+	maxSegments  = 64
+	mergeGrain   = 1 << 13
+)
+
+// segments are the sums over keys that are cut into segments. It is the task of summing, a segment a
+// piece, and then of adding up the segments in order, some features a piece.
+type segments[T dense.Float] struct {
+	e             *Engine[T]
+	k, v          dense.Matrix[T]
+	direct        bool // the sums are of features, not of their exponentials
+	merging       bool
+	count, groups int
+	sums          [maxSegments]*Accumulator[T]
+}
+
+// segments returns segments of the keys, which are not summed yet. The caller releases them.
+func (e *Engine[T]) segments(k, v dense.Matrix[T]) *segments[T] {
+	s := e.memory.segments.Get()
+	s.e, s.k, s.v, s.count = e, k, v, SegmentsOf(k.Rows)
+	return s
+}
+
+// SegmentsOf returns the number of segments of n keys. It depends on n alone, so that sums do not
+// depend on the number of processors.
+func SegmentsOf(n int) int {
+	return max(1, min(n/segmentRows, max(fewSegments, n/longSegments), maxSegments))
+}
+
+// Append adds the keys k and their values v to the sums, in segments if they are many.
+func (e *Engine[T]) Append(acc *Accumulator[T], k, v dense.Matrix[T]) {
+	if SegmentsOf(k.Rows) == 1 {
+		e.Add(acc, k, v, 0, k.Rows, nil)
+		return
+	}
+	s := e.segments(k, v)
+	s.sum()
+	acc.Merge(s.sums[0], 0, e.M)
+	s.release()
+}
+
+// sum computes the sums over all keys in the sums of the first segment.
+func (s *segments[T]) sum() {
+	s.merging = false
+	parallel.Do(s.count, s)
+	s.merge()
+}
+
+// merge adds the sums of all segments to the sums of the first segment.
+func (s *segments[T]) merge() {
+	if s.count > 1 {
+		s.merging, s.groups = true, MergeGroups(s.count, s.sums[0])
+		parallel.Do(s.groups, s)
+	}
+}
+
+// MergeGroups returns the number of groups of features that are worth other processors where so many
+// accumulators like acc are added up.
+func MergeGroups[T dense.Float](count int, acc *Accumulator[T]) int {
+	return max(1, min(acc.m/4, acc.m*acc.sum.Rows(1).Stride*count/mergeGrain))
+}
+
+func (s *segments[T]) Piece(i int) {
+	e := s.e
+	if s.merging {
+		lo, hi := parallel.Share(e.M, s.groups, i), parallel.Share(e.M, s.groups, i+1)
+		for _, more := range s.sums[1:s.count] {
+			s.sums[0].Merge(more, lo, hi)
+		}
+		return
+	}
+	acc := e.Accumulator(s.v.Cols)
+	lo, hi := parallel.Share(s.k.Rows, s.count, i), parallel.Share(s.k.Rows, s.count, i+1)
+	if s.direct {
+		e.addDirectly(acc, s.k, s.v, lo, hi)
+	} else {
+		e.Add(acc, s.k, s.v, lo, hi, nil)
+	}
+	s.sums[i] = acc
+}
+
+// drop gives the sums back.
+func (s *segments[T]) drop() {
+	for i, acc := range s.sums[:s.count] {
+		s.e.Drop(acc)
+		s.sums[i] = nil
+	}
+}
+
+// release gives the sums and s back.
+func (s *segments[T]) release() {
+	s.drop()
+	memory := s.e.memory
+	*s = segments[T]{}
+	memory.segments.Put(s)
+}

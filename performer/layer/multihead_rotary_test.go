@@ -1,0 +1,572 @@
+package layer_test
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/testing/allocs"
+	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
+	"github.com/seed-feabd252/randfeat/internal/testing/race"
+	"github.com/seed-feabd252/randfeat/performer"
+	"github.com/seed-feabd252/randfeat/performer/layer"
+	"github.com/seed-feabd252/randfeat/rff"
+)
+
+// between are layers with norms and rotary positions: norms of heads and of rows, one norm alone, a
+// part of the coordinates, neighbours, and lengthened coordinates.
+var between = map[string]struct {
+	queryNorm, keyNorm int // gains for each of so many heads of queries and keys; 0 for none
+	opts               layer.Options
+}{
+	"rotary":     {0, 0, layer.Options{Rotary: &layer.RotaryOptions{}}},
+	"head norms": {1, 1, layer.Options{Rotary: &layer.RotaryOptions{Base: 500}, Epsilon: 1e-3}},
+	"row norms":  {4, 2, layer.Options{Rotary: &layer.RotaryOptions{Dim: 2, Layout: layer.RotaryNeighbours}}},
+	"norms":      {4, 1, layer.Options{Epsilon: 0.1}},
+	"key norm":   {0, 1, layer.Options{Rotary: &layer.RotaryOptions{Base: 100, Scaling: layer.RotaryYaRN{Factor: 4, Context: 64}}}},
+}
+
+// sortedBetween are the names of between in order.
+var sortedBetween = []string{"rotary", "head norms", "row norms", "norms", "key norm"}
+
+// drawnBetween returns projections for 4 heads over 2 of dimension d, with the norms of a case.
+func drawnBetween[T dense.Float](name string, w layer.Widths, seed uint64) layer.Projections[T] {
+	p, rng, c := must(layer.Draw[T](w, source(seed))), rand.New(source(seed+1)), between[name]
+	for _, b := range [][]T{p.QueryBias, p.KeyBias, p.ValueBias, p.OutputBias} {
+		for i := range b {
+			b[i] = T(0.3 * rng.NormFloat64())
+		}
+	}
+	gains := func(heads int) (g []T) {
+		for range heads * w.HeadDim {
+			g = append(g, T(1+0.4*rng.NormFloat64()))
+		}
+		return g
+	}
+	p.QueryNorm, p.KeyNorm = gains(c.queryNorm), gains(c.keyNorm)
+	return p
+}
+
+// normed returns the rows of x after the norm of blocks with these gains, by the definition.
+func normed(x dense.Matrix[float64], gain []float64, epsilon float64) dense.Matrix[float64] {
+	y := x.Clone()
+	if epsilon == 0 {
+		epsilon = 1e-6
+	}
+	for i := range y.Rows {
+		for from := 0; gain != nil && from < y.Cols; from += len(gain) {
+			sum := 0.0
+			for j := range gain {
+				sum += x.At(i, from+j) * x.At(i, from+j)
+			}
+			for j, g := range gain {
+				y.Set(i, from+j, x.At(i, from+j)/math.Sqrt(sum/float64(len(gain))+epsilon)*g)
+			}
+		}
+	}
+	return y
+}
+
+// naive is the layer with exact attention, by the definition, with queries and keys at the given
+// positions.
+func naive(p layer.Projections[float64], heads, keyHeads int, causal bool, opts layer.Options, q, k, v dense.Matrix[float64], s performer.Sequences, queriesAt, keysAt []int) dense.Matrix[float64] {
+	d, dv := p.Query.Rows/heads, p.Value.Rows/keyHeads
+	queries := normed(product(q, p.Query, p.QueryBias), p.QueryNorm, opts.Epsilon)
+	keys := normed(product(k, p.Key, p.KeyBias), p.KeyNorm, opts.Epsilon)
+	values := product(v, p.Value, p.ValueBias)
+	if r := opts.Rotary; r != nil {
+		dim, base := d, 10000.0
+		if r.Dim != 0 {
+			dim = r.Dim
+		}
+		if r.Base != 0 {
+			base = r.Base
+		}
+		if r.Scaling == nil {
+			queries, keys = turned(queries, queriesAt, d, dim, base, r.Layout), turned(keys, keysAt, d, dim, base, r.Layout)
+		} else {
+			// The angles of a scaling have a test of their own.
+			rotary := must(layer.NewRotary[float64](d, *r))
+			rotary.Angles(layer.Angles[float64]{}, queriesAt).Turn(queries)
+			rotary.Angles(layer.Angles[float64]{}, keysAt).Turn(keys)
+		}
+	}
+	out := dense.New[float64](q.Rows, heads*dv)
+	lengths := s.Keys
+	if lengths == nil {
+		lengths = s.Queries
+	}
+	firstQuery, firstKey := 0, 0
+	for n := range s.Queries {
+		past := 0
+		if s.Past != nil {
+			past = s.Past[n]
+		}
+		for i := range s.Queries[n] {
+			for h := range heads {
+				kh, sum := h/(heads/keyHeads), 0.0
+				to := out.Row(firstQuery + i)[h*dv:][:dv]
+				for j := range lengths[n] {
+					if causal && j > i+past || s.Valid != nil && !s.Valid[firstKey+j] {
+						continue
+					}
+					score := 0.0
+					for c := range d {
+						score += queries.At(firstQuery+i, h*d+c) * keys.At(firstKey+j, kh*d+c)
+					}
+					weight := math.Exp(score / math.Sqrt(float64(d)))
+					sum += weight
+					for c := range dv {
+						to[c] += weight * values.At(firstKey+j, kh*dv+c)
+					}
+				}
+				for c := range to {
+					if sum > 0 {
+						to[c] /= sum
+					}
+				}
+			}
+		}
+		firstQuery, firstKey = firstQuery+s.Queries[n], firstKey+lengths[n]
+	}
+	if p.Output.Rows > 0 {
+		out = product(out, p.Output, p.OutputBias)
+	}
+	return out
+}
+
+// Self-attention, cross-attention over sequences with a past, and positions of one's own are the
+// definition. Rows that do not count hold NaN.
+func TestMultiHeadRotaryIsItsDefinition(t *testing.T) {
+	const heads, keyHeads, d, dv, lq, lk = 4, 2, 4, 3, 12, 17
+	rng := rand.New(source(700))
+	self := performer.Sequences{Queries: []int{5, 0, 7}, Valid: make([]bool, lq)}
+	selfAt := []int{0, 1, 2, 3, 4, 0, 1, 2, 3, 4, 5, 6}
+	cross := performer.Sequences{Queries: []int{5, 0, 7}, Keys: []int{9, 2, 6}, Past: []int{4, 3, -1}, Valid: make([]bool, lk)}
+	crossAt, keysAt := []int{4, 5, 6, 7, 8, -1, 0, 1, 2, 3, 4, 5}, []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 0, 1, 0, 1, 2, 3, 4, 5}
+	for j := range lk {
+		cross.Valid[j] = j%5 != 3
+		if j < lq {
+			self.Valid[j] = j%5 != 3
+		}
+	}
+	own, ownKeys := make([]int, lq), make([]int, lk)
+	for i := range own {
+		own[i] = rng.IntN(100) - 20
+	}
+	for j := range ownKeys {
+		ownKeys[j] = rng.IntN(100) - 20
+	}
+	for _, name := range sortedBetween {
+		for _, w := range []layer.Widths{
+			{Input: 6, Heads: heads, KeyHeads: keyHeads, HeadDim: d, HeadValues: dv, Bias: true},
+			{Input: 6, Heads: heads, KeyHeads: keyHeads, HeadDim: d, HeadValues: dv, NoOutput: true},
+		} {
+			for _, causal := range []bool{false, true} {
+				opts := between[name].opts
+				p := drawnBetween[float64](name, w, 701)
+				l := must(layer.New(p, batch(heads, keyHeads, performer.Exact[float64]{Causal: causal}), opts))
+				x, k, v := densetest.Normal[float64](rng, lq, 6, 0, 1), densetest.Normal[float64](rng, lk, 6, 0, 1), densetest.Normal[float64](rng, lk, 6, 0, 1)
+				var none dense.Matrix[float64]
+				check := func(what string, want, got dense.Matrix[float64]) {
+					t.Helper()
+					for i := range want.Data {
+						// Sums of some twenty terms below 10, a few times 2⁻⁵³ each, after exponents.
+						require.InDelta(t, want.Data[i], got.At(i/want.Cols, i%want.Cols), 1e-12, "%s, causal = %v, %s, element %d", name, causal, what, i)
+					}
+				}
+				want := naive(p, heads, keyHeads, causal, opts, x, x, x, self, selfAt, selfAt)
+				check("self", want, l.Forward(none, x, self))
+				want = naive(p, heads, keyHeads, causal, opts, x, k, v, cross, crossAt, keysAt)
+				wantOwn := naive(p, heads, keyHeads, causal, opts, x, k, v, cross, own, ownKeys)
+				for j, counts := range cross.Valid {
+					if !counts {
+						fill(k.Row(j), math.NaN())
+						fill(v.Row(j), math.NaN())
+					}
+				}
+				check("cross", want, l.ForwardCross(none, x, k, v, cross))
+				if opts.Rotary != nil {
+					check("positions of one's own", wantOwn, l.At(own, ownKeys).ForwardCross(none, x, k, v, cross))
+					check("after At", want, l.ForwardCross(none, x, k, v, cross))
+					assert.NotEqual(t, want, wantOwn, "positions count")
+				}
+			}
+		}
+	}
+}
+
+// Outputs and gradients of attention in PyTorch 1.13 and float64, for two sequences of three rows,
+// four heads of six coordinates over two, base 500 and ε = 1e-5. The norm and rotate_half are those
+// of transformers: q_norm and k_norm before the rotation, of a head as in modeling_qwen3 and
+// modeling_gemma3, or of a row as in modeling_olmo2. Weights and inputs are sines; gradients are
+// those of Σ out∘sines from 7 on, by autograd.
+func TestMultiHeadGoldenNorms(t *testing.T) {
+	densetest.Both(t, testGoldenNorms[float32], testGoldenNorms[float64])
+}
+
+func testGoldenNorms[T dense.Float](t *testing.T) {
+	for name, c := range map[string]struct {
+		queryGains, keyGains          int
+		out, queryNorm, keyNorm, last []float64
+	}{
+		"head": {6, 6, []float64{
+			-1.3967983470210108, 0.17039105084060951, 1.2398073298034313, -1.3126964295528023,
+			-0.030345056070769552, 1.3406550646840092, -1.2048771067382631, -0.23053289761105017,
+			1.2761754333359703, -2.5804039379724717, 1.1012982488557856, 1.565714894769489,
+			-2.5438809008784631, 0.77810802514938571, 1.8269654891199294, -2.4613957867035525,
+			1.044923375598922, 1.1873979664701331, -2.1389410113760938, 0.78333068088380875,
+			1.4172136682850098, -2.0890906624150523, 0.50758500238625459, 1.621423578634057,
+		}, []float64{
+			-0.040767441234926101, 0.029430394523648089, 0.036529582801073796, -0.087772794488332154, -0.01068531136393697, 0.017043610792287372,
+		}, []float64{
+			-0.020195195980537449, 0.016602285971255772, 0.028317381889637734, -0.083243388377588379, -0.011339813590178032, 0.022302613418949038,
+		}, []float64{
+			-0.33157480668218098, -0.052959355800816073, 0.25056370762643421, 0.43624274419104137,
+			0.41675000168169407, 0.2012532214830404, -0.10889609344741738, -0.36782987408115841,
+		}},
+		"row": {24, 12, []float64{
+			-1.3967983470210108, 0.17039105084060951, 1.2398073298034313, -1.3126964295528023,
+			-0.030345056070769552, 1.3406550646840092, -1.2048771067382631, -0.23053289761105017,
+			1.106995554415356, -2.3872055179931779, 1.0924733773640634, 1.3806473334559821,
+			-2.3645427039435956, 0.79794105199718168, 1.6293539906003949, -2.2991580415629032,
+			1.1095005074253661, 0.55878066602918242, -1.6243370832235751, 0.93781395992947481,
+			0.76027546259362511, -1.6382992122317912, 0.74918327110255034, 0.94803383014428777,
+		}, []float64{
+			-0.036446652062896781, 0.04923760241326617, 0.074758265149924175, -0.035263580505809231, -0.0033233383134526964, 0.019270761957630427,
+		}, []float64{
+			-0.059974065232200204, -0.00483119888336336, -0.022475142601373874, -0.04837675957206751, -0.026586917673086179, -0.0056186452358075109,
+		}, []float64{
+			-0.28203278541966409, -0.053378549262740091, 0.20038045267529048, 0.35989739668918985,
+			0.35014897148821655, 0.17572001376773275, -0.081352812128669863, -0.30016413930820507,
+		}},
+	} {
+		p := layer.Projections[T]{
+			Query: sines[T](24, 8, 1), Key: sines[T](12, 8, 2), Value: sines[T](12, 8, 3), Output: sines[T](8, 24, 4),
+			QueryNorm: sines[T](1, c.queryGains, 5).Data, KeyNorm: sines[T](1, c.keyGains, 6).Data,
+		}
+		for _, gain := range [][]T{p.QueryNorm, p.KeyNorm} {
+			for i := range gain {
+				gain[i]++
+			}
+		}
+		l := must(layer.New(p, batch(4, 2, performer.Exact[T]{Causal: true}), layer.Options{Rotary: &layer.RotaryOptions{Base: 500}, Epsilon: 1e-5}))
+		// Products over 8 and 24 numbers, norms and weights over 6, and means over 3, one after another,
+		// here and in PyTorch.
+		const roundings = 2 * (8 + 24 + 6 + 6 + 3)
+		x, s := sines[T](6, 8, 0.25), performer.Sequences{Queries: []int{3, 3}}
+		y := l.Forward(dense.Matrix[T]{}, x, s)
+		requireRounded(t, c.out, dense.Of(3, 8, slices.Concat(y.Row(0), y.Row(2), y.Row(5))), roundings, name)
+		dw := new(layer.Projections[T])
+		dx := l.Backward(dense.Matrix[T]{}, dw, x, sines[T](6, 8, 7), s)
+		requireRounded(t, c.queryNorm, dense.Of(1, 6, dw.QueryNorm[:6]), roundings, name+": gains of queries")
+		requireRounded(t, c.keyNorm, dense.Of(1, 6, dw.KeyNorm[c.keyGains-6:]), roundings, name+": gains of keys")
+		requireRounded(t, c.last, dense.Of(1, 8, dx.Row(4)), roundings, name+": input")
+	}
+}
+
+// Inputs and every parameter have the gradients of central differences, in self- and cross-attention
+// with lengths, masks and pasts, and at positions of one's own. Padding is NaN.
+func TestMultiHeadRotaryBackwardIsTheDerivative(t *testing.T) {
+	const heads, keyHeads, d, dv, lq, lk = 4, 2, 4, 3, 23, 26
+	rng := rand.New(source(710))
+	cross := performer.Sequences{Queries: []int{3, 20}, Keys: []int{20, 6}, Past: []int{10, 2}, Valid: make([]bool, lk)}
+	for j := range cross.Valid {
+		cross.Valid[j] = j%3 != 1
+	}
+	self := performer.Sequences{Queries: []int{3, 20}, Valid: cross.Valid[:lq]}
+	own := make([]int, lq)
+	for i := range own {
+		own[i] = rng.IntN(100)
+	}
+	w := layer.Widths{Input: 6, Heads: heads, KeyHeads: keyHeads, HeadDim: d, HeadValues: dv, Output: 5, Bias: true}
+	var none dense.Matrix[float64]
+	for _, name := range sortedBetween {
+		p := drawnBetween[float64](name, w, 711)
+		for _, form := range []performer.Form[float64]{
+			performer.Exact[float64]{Causal: true}, performer.Exact[float64]{},
+			linear(positive[float64](16, d), performer.LinearOptions{Causal: true}),
+		} {
+			l := must(layer.New(p, batch(heads, keyHeads, form), between[name].opts))
+			parameters := l.Projections().Parameters()
+			q, k, v := densetest.Normal[float64](rng, lq, 6, 0, 1), densetest.Normal[float64](rng, lk, 6, 0, 1), densetest.Normal[float64](rng, lk, 6, 0, 1)
+			dout, dw := densetest.Normal[float64](rng, lq, 5, 0, 1), new(layer.Projections[float64])
+			for j, counts := range cross.Valid {
+				if !counts {
+					fill(k.Row(j), math.NaN())
+					fill(v.Row(j), math.NaN())
+				}
+			}
+			loss := func() float64 { return lossOf(l.ForwardCross(none, q, k, v, cross), dout) }
+			dq, dk, dv := l.BackwardCross(none, none, none, dw, q, k, v, dout, cross)
+			requirePartials(t, q.Data, dq.Data, loss, "%s, %T: q", name, form)
+			requirePartials(t, k.Data, dk.Data, loss, "%s, %T: k", name, form)
+			requirePartials(t, v.Data, dv.Data, loss, "%s, %T: v", name, form)
+			gradients := dw.Parameters()
+			require.Len(t, gradients, len(parameters))
+			for i, g := range gradients {
+				require.Equal(t, parameters[i].Name, g.Name)
+				requirePartials(t, parameters[i].Value.Data, g.Value.Data, loss, "%s, %T: %s", name, form, g.Name)
+			}
+			for j, counts := range cross.Valid {
+				require.True(t, counts || isZero(dk.Row(j)) && isZero(dv.Row(j)), "row %d", j)
+			}
+
+			at := l
+			if between[name].opts.Rotary != nil {
+				at = l.At(own, own)
+			}
+			for j, counts := range self.Valid {
+				if !counts && j > 3 {
+					fill(q.Row(j), math.NaN())
+					clear(dout.Row(j))
+				}
+			}
+			loss = func() float64 { return lossOf(at.Forward(none, q, self), dout) }
+			dx := at.Backward(none, dw, q, dout, self)
+			requirePartials(t, q.Data, dx.Data, loss, "%s, %T: x", name, form)
+			for i, g := range dw.Parameters() {
+				requirePartials(t, parameters[i].Value.Data, g.Value.Data, loss, "%s, %T: self-attention, %s", name, form, g.Name)
+			}
+			assert.Equal(t, dx, at.Backward(none, nil, q, dout, self), "without parameters")
+		}
+	}
+}
+
+// float32 keeps to float64 of the same computation where rows are long and the positions of tokens
+// large.
+func TestMultiHeadRotaryOfBothTypes(t *testing.T) {
+	w := layer.Widths{Input: 12, Heads: 4, KeyHeads: 2, HeadDim: 4, Bias: true}
+	rng := rand.New(source(720))
+	x, g := densetest.Normal[float32](rng, 100, 12, 30, 10), densetest.Normal[float32](rng, 100, 12, 0, 1)
+	var none dense.Matrix[float64]
+	s, at := performer.Sequences{Queries: []int{30, 70}}, make([]int, 100)
+	for i := range at {
+		at[i] = 100_000 + 7*i
+	}
+	for _, name := range []string{"head norms", "row norms"} {
+		opts := between[name].opts
+		single, dw := drawnBetween[float32](name, w, 721), new(layer.Projections[float32])
+		double, want := drawnBetween[float64](name, w, 721), new(layer.Projections[float64])
+		for i, m := range single.Parameters() {
+			dense.Copy(double.Parameters()[i].Value, m.Value)
+		}
+		narrow, wide := must(layer.New(single, exactBatch[float32](4, 2), opts)).At(at, at), must(layer.New(double, exactBatch[float64](4, 2), opts)).At(at, at)
+		y, dx := narrow.Forward(dense.Matrix[float32]{}, x, s), narrow.Backward(dense.Matrix[float32]{}, dw, x, g, s)
+		wantY, wantX := wide.Forward(none, dense.Copy(none, x), s), wide.Backward(none, want, dense.Copy(none, x), dense.Copy(none, g), s)
+		all := append(dw.Parameters(), layer.Parameter[float32]{"x", dx}, layer.Parameter[float32]{"out", y})
+		for i, m := range append(want.Parameters(), layer.Parameter[float64]{"x", wantX}, layer.Parameter[float64]{"out", wantY}) {
+			size := 0.0
+			for _, v := range m.Value.Data {
+				size = max(size, math.Abs(v))
+			}
+			for j, v := range m.Value.Data {
+				require.InDelta(t, v, float64(all[i].Value.Data[j]), 1e-4*max(size, 1), "%s: %s, element %d", name, m.Name, j)
+			}
+		}
+	}
+}
+
+// Token by token, or some at a time, with drafts that are taken back, a layer gives the rows of the
+// causal layer: the number of tokens in the state is the position of the next, after Rollback,
+// Reset and bytes too.
+func TestMultiHeadRotaryStep(t *testing.T) {
+	const n, width, d = 40, 12, 4
+	for _, name := range sortedBetween {
+		for kind, form := range map[string]performer.Form[float64]{
+			"exact": performer.Exact[float64]{Causal: true}, "linear": linear[float64](must(rff.ELU[float64](d)), performer.LinearOptions{Causal: true}),
+		} {
+			p := drawnBetween[float64](name, layer.Widths{Input: width, Heads: 4, KeyHeads: 2, HeadDim: d}, 730)
+			l := must(layer.New(p, batch(4, 2, form), between[name].opts))
+			x := densetest.Normal[float64](rand.New(source(731)), n, width, 0, 1)
+			want, got := l.Forward(dense.Matrix[float64]{}, x, performer.Sequences{}), dense.New[float64](n, width)
+			s := must(l.NewState())
+			var mark *performer.Snapshot[float64]
+			for range 2 {
+				clear(got.Data)
+				for from, size := 0, 1; from < n; from, size = from+size, size%3+1 {
+					size = min(size, n-from)
+					mark = s.Snapshot(mark)
+					l.Step(dense.Matrix[float64]{}, x.RowRange(0, 3), s)
+					s.Rollback(mark)
+					l.Step(got.RowRange(from, from+size), x.RowRange(from, from+size), s)
+				}
+				assert.InDeltaSlice(t, want.Data, got.Data, 1e-13, "%s, %s", name, kind)
+				s.Reset()
+			}
+
+			l.Step(dense.Matrix[float64]{}, x.RowRange(0, 20), s)
+			again := must(l.NewState())
+			require.NoError(t, again.UnmarshalBinary(must(s.MarshalBinary())))
+			assert.InDeltaSlice(t, want.RowRange(20, n).Clone().Data, l.Step(dense.Matrix[float64]{}, x.RowRange(20, n), again).Data, 1e-13, "from bytes")
+
+			// Tokens that another state took in at their positions.
+			later, at := l, make([]int, 10)
+			for i := range at {
+				at[i] = 20 + i
+			}
+			if between[name].opts.Rotary != nil {
+				later = l.At(at, at)
+			}
+			other := must(l.NewState())
+			later.Step(dense.Matrix[float64]{}, x.RowRange(20, 30), other)
+			require.NoError(t, s.Merge(other))
+			assert.InDeltaSlice(t, want.RowRange(30, n).Clone().Data, l.Step(dense.Matrix[float64]{}, x.RowRange(30, n), s).Data, 1e-13, "after Merge")
+		}
+	}
+}
+
+// Padding before a sequence: rows of a sequence of their own change no bit, nor do positions of
+// one's own; a mask alone shifts positions, which exact attention sees in its rounding only.
+func TestMultiHeadRotaryLeftPadding(t *testing.T) {
+	densetest.Both(t, testLeftPadding[float32], testLeftPadding[float64])
+}
+
+func testLeftPadding[T dense.Float](t *testing.T) {
+	const n, pad, width = 20, 7, 12
+	for _, name := range sortedBetween {
+		p := drawnBetween[T](name, layer.Widths{Input: width, Heads: 4, KeyHeads: 2, HeadDim: 4}, 740)
+		l := must(layer.New(p, batch(4, 2, performer.Exact[T]{Causal: true}), between[name].opts))
+		x, padded := densetest.Normal[T](rand.New(source(741)), n, width, 0, 1), dense.New[T](pad+n, width)
+		valid, at := make([]bool, pad+n), make([]int, pad+n)
+		for i := range padded.Rows {
+			if valid[i] = i >= pad; valid[i] {
+				copy(padded.Row(i), x.Row(i-pad))
+				at[i] = i - pad
+			} else {
+				fill(padded.Row(i), T(math.NaN()))
+			}
+		}
+		want := l.Forward(dense.Matrix[T]{}, x, performer.Sequences{})
+		got := l.Forward(dense.Matrix[T]{}, padded, performer.Sequences{Queries: []int{pad, n}, Valid: valid}).RowRange(pad, pad+n)
+		assert.True(t, densetest.Identical(want, got), "%s: a sequence of its own", name)
+		got = l.Forward(dense.Matrix[T]{}, padded, performer.Sequences{Valid: valid}).RowRange(pad, pad+n)
+		for i, v := range want.Data {
+			require.InDelta(t, float64(v), float64(got.At(i/width, i%width)), 100*densetest.Roundoff[T](), "%s: a mask alone, element %d", name, i)
+		}
+		if between[name].opts.Rotary != nil {
+			got = l.At(at, at).Forward(dense.Matrix[T]{}, padded, performer.Sequences{Valid: valid}).RowRange(pad, pad+n)
+			assert.True(t, densetest.Identical(want, got), "%s: positions of one's own", name)
+		}
+	}
+}
+
+// Rows in which squares overflow or that hold infinities become NaN, not zero. A row of zeros stays
+// zero.
+func TestMultiHeadNormOfExtremes(t *testing.T) {
+	one := dense.Of(1, 1, []float64{1})
+	p := layer.Projections[float64]{Query: one, Key: one, Value: one, QueryNorm: []float64{2}, KeyNorm: []float64{3}}
+	l := must(layer.New(p, batch(1, 1, performer.Exact[float64]{Causal: true}), layer.Options{}))
+	y := l.Forward(dense.Matrix[float64]{}, dense.Of(2, 1, []float64{0, 1e100}), performer.Sequences{})
+	assert.Zero(t, y.Data[0])
+	assert.InEpsilon(t, 1e100*math.Exp(6)/(1+math.Exp(6)), y.Data[1], 1e-14)
+	for _, large := range []float64{1e200, math.Inf(1), math.NaN()} {
+		y = l.Forward(dense.Matrix[float64]{}, dense.Of(2, 1, []float64{0, large}), performer.Sequences{})
+		assert.Zero(t, y.Data[0])
+		assert.True(t, math.IsNaN(y.Data[1]), "%v", large)
+	}
+}
+
+func TestMultiHeadRotaryAllocatesNothing(t *testing.T) {
+	if race.Detector {
+		t.Skip("the race detector lets pools forget")
+	}
+	p := drawnBetween[float32]("head norms", layer.Widths{Input: 16, Heads: 4, KeyHeads: 2, HeadDim: 4}, 750)
+	l := must(layer.New(p, batch(4, 2, linear[float32](must(rff.ELU[float32](4)), performer.LinearOptions{Causal: true})), between["head norms"].opts))
+	x := densetest.Normal[float32](rand.New(source(751)), 100, 16, 0, 1)
+	dst, dw, at := dense.New[float32](100, 16), new(layer.Projections[float32]), make([]int, 100)
+	own, s := l.At(at, at), performer.Sequences{Queries: []int{30, 70}}
+	state := must(l.NewState())
+	mark := state.Snapshot(nil)
+	for name, f := range map[string]func(){
+		"Forward":  func() { l.Forward(dst, x, s) },
+		"At":       func() { at[3]++; own.Forward(dst, x, s) },
+		"Backward": func() { l.Backward(dst, dw, x, x, s) },
+		"Step": func() {
+			l.Step(dst.RowRange(0, 1), x.RowRange(0, 1), state)
+			l.Step(dst.RowRange(0, 4), x.RowRange(0, 4), state)
+			state.Rollback(mark)
+		},
+	} {
+		for _, processors := range []int{1, 2} {
+			assert.Zero(t, allocs.Settled(processors, f), "%s, %d processors", name, processors)
+		}
+	}
+}
+
+// Gains are copied by New, and views of them are parameters.
+func TestMultiHeadNormParameters(t *testing.T) {
+	p := drawnBetween[float64]("row norms", layer.Widths{Input: 8, Heads: 4, KeyHeads: 2, HeadDim: 4}, 760)
+	l := must(layer.New(p, exactBatch[float64](4, 2), layer.Options{}))
+	x := sines[float64](3, 8, 0.25)
+	before := l.Forward(dense.Matrix[float64]{}, x, performer.Sequences{})
+	p.QueryNorm[0], p.KeyNorm[0] = 9, 9
+	assert.Equal(t, before, l.Forward(dense.Matrix[float64]{}, x, performer.Sequences{}), "copies")
+	all := l.Projections().Parameters()
+	var names []string
+	for _, parameter := range all {
+		names = append(names, parameter.Name)
+	}
+	assert.Equal(t, []string{"q_proj_weight", "k_proj_weight", "v_proj_weight", "out_proj.weight", "q_norm.weight", "k_norm.weight"}, names)
+	all[4].Value.Set(0, 0, 9)
+	all[5].Value.Set(0, 0, 9)
+	want := must(layer.New(p, exactBatch[float64](4, 2), layer.Options{})).Forward(dense.Matrix[float64]{}, x, performer.Sequences{})
+	assert.NotEqual(t, before, want)
+	assert.Equal(t, want, l.Forward(dense.Matrix[float64]{}, x, performer.Sequences{}), "views")
+}
+
+func TestMultiHeadRotaryErrors(t *testing.T) {
+	good := must(layer.Draw[float32](layer.Widths{Input: 8, Heads: 4, KeyHeads: 2}, source(1)))
+	exact, ones := exactBatch[float32](4, 2), make([]float32, 8)
+	for want, change := range map[string]func(p *layer.Projections[float32], opts *layer.Options){
+		"layer: QueryNorm has length 3, want 2, the dimension of a head, or 8, the rows of Query": func(p *layer.Projections[float32], _ *layer.Options) { p.QueryNorm = ones[:3] },
+		"layer: QueryNorm has length 0, want 2, the dimension of a head, or 8, the rows of Query": func(p *layer.Projections[float32], _ *layer.Options) { p.QueryNorm = ones[:0] },
+		"layer: KeyNorm has length 8, want 2, the dimension of a head, or 4, the rows of Key":     func(p *layer.Projections[float32], _ *layer.Options) { p.KeyNorm = ones },
+		"layer: Options.Epsilon = -1, want a finite number above 0":                               func(_ *layer.Projections[float32], opts *layer.Options) { opts.Epsilon = -1 },
+		"layer: Options.Epsilon = NaN, want a finite number above 0":                              func(_ *layer.Projections[float32], opts *layer.Options) { opts.Epsilon = math.NaN() },
+		"layer: Options.Epsilon = +Inf, want a finite number above 0":                             func(_ *layer.Projections[float32], opts *layer.Options) { opts.Epsilon = math.Inf(1) },
+		"layer: rotary positions turn 4 of 2 coordinates, want an even number of at most 2": func(_ *layer.Projections[float32], opts *layer.Options) {
+			opts.Rotary = &layer.RotaryOptions{Dim: 4}
+		},
+	} {
+		p, opts := good, layer.Options{}
+		change(&p, &opts)
+		l, err := layer.New(p, exact, opts)
+		assert.EqualError(t, err, want)
+		assert.Nil(t, l)
+	}
+
+	plain := must(layer.New(good, exact, layer.Options{}))
+	assert.PanicsWithValue(t, "layer: positions for a MultiHead without rotary positions, want one with Options.Rotary", func() { plain.At(nil, nil) })
+	l := must(layer.New(good, exact, layer.Options{Rotary: &layer.RotaryOptions{}}))
+	mat := dense.New[float32]
+	var none dense.Matrix[float32]
+	for want, f := range map[string]func(){
+		"layer: At has 3 positions of queries, want one for each of 5 rows": func() { l.At(make([]int, 3), nil).Forward(none, mat(5, 8), performer.Sequences{}) },
+		"layer: At has 6 positions of keys, want one for each of 5 rows":    func() { l.At(nil, make([]int, 6)).Forward(none, mat(5, 8), performer.Sequences{}) },
+		"layer: At has 1 positions of queries, want one for each of 2 rows": func() { l.At(make([]int, 1), nil).Step(none, mat(2, 8), must(l.NewState())) },
+		"performer: Sequences.Queries is [2 2], want a sum of 5":            func() { l.Forward(none, mat(5, 8), performer.Sequences{Queries: []int{2, 2}}) },
+		"performer: Sequences.Queries is [4 4], want a sum of 5":            func() { l.Forward(none, mat(5, 8), performer.Sequences{Queries: []int{4, 4}}) },
+		"performer: Sequences.Queries has -1 at 0, want no negative length": func() { l.Forward(none, mat(5, 8), performer.Sequences{Queries: []int{-1, 6}}) },
+		"performer: Sequences.Past has length 2, want one for each of 1 sequences": func() {
+			l.Forward(none, mat(5, 8), performer.Sequences{Past: []int{1, 2}})
+		},
+		"performer: the state belongs to no attention, want one of NewState": func() { l.Step(none, mat(1, 8), nil) },
+	} {
+		assert.PanicsWithValue(t, want, f)
+	}
+	p := good
+	p.QueryNorm = ones
+	dw := &layer.Projections[float32]{QueryNorm: make([]float32, 3), KeyNorm: make([]float32, 3)}
+	l = must(layer.New(p, exact, layer.Options{}))
+	assert.PanicsWithValue(t, "layer: QueryNorm has length 3, want 8", func() { l.Backward(none, dw, mat(5, 8), mat(5, 8), performer.Sequences{}) })
+	dw.QueryNorm = nil
+	l.Backward(none, dw, mat(5, 8), mat(5, 8), performer.Sequences{})
+	assert.Len(t, dw.QueryNorm, 8)
+	assert.Nil(t, dw.KeyNorm, "what the layer does not have is taken out of the gradients")
+}

@@ -1,0 +1,321 @@
+package performer_test
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
+	"github.com/seed-feabd252/randfeat/performer"
+)
+
+// placedForms are forms whose weights depend on places.
+func placedForms[T dense.Float]() []performer.Exact[T] {
+	var all []performer.Exact[T]
+	for _, causal := range []bool{false, true} {
+		all = append(all,
+			performer.Exact[T]{Causal: causal, Window: 1},
+			performer.Exact[T]{Causal: causal, Window: 70},
+			performer.Exact[T]{Causal: causal, Window: 300, Sinks: 5},
+			performer.Exact[T]{Causal: causal, Window: 20, Sinks: 320},
+			performer.Exact[T]{Causal: causal, Slope: 0.05},
+			performer.Exact[T]{Causal: causal, Slope: 0.2, Window: 40, Sinks: 3, Softcap: 4},
+			performer.Exact[T]{Causal: causal, Slope: -0.01, Window: 40, Unnormalised: true},
+		)
+	}
+	return all
+}
+
+// placedWeights returns the weights by a loop over all pairs in float64: query i has place i + past,
+// key j has place j − first.
+func placedWeights[T dense.Float](e performer.Exact[T], q, k dense.Matrix[T], past int, valid []bool) dense.Matrix[float64] {
+	w := dense.New[float64](q.Rows, k.Rows)
+	first := 0
+	for valid != nil && first < len(valid)-1 && !valid[first] {
+		first++
+	}
+	for i := range q.Rows {
+		sum := 0.0
+		for j := range k.Rows {
+			far := i + past - j
+			seen := valid == nil || valid[j]
+			if e.Causal && far < 0 || e.Window > 0 && j-first >= e.Sinks && max(far, -far) > e.Window {
+				seen = false
+			}
+			if !seen {
+				continue
+			}
+			s := 0.0
+			for l, x := range q.Row(i) {
+				s += float64(x) * float64(k.Row(j)[l])
+			}
+			s /= math.Sqrt(float64(q.Cols))
+			if e.Softcap != 0 {
+				s = e.Softcap * math.Tanh(s/e.Softcap)
+			}
+			s = math.Exp(s - e.Slope*math.Abs(float64(far)))
+			w.Set(i, j, s)
+			sum += s
+		}
+		for j := range k.Rows {
+			if !e.Unnormalised && sum > 0 {
+				w.Set(i, j, w.At(i, j)/sum)
+			}
+		}
+	}
+	return w
+}
+
+func averaged[T dense.Float](w dense.Matrix[float64], v dense.Matrix[T]) dense.Matrix[T] {
+	out := dense.New[T](w.Rows, v.Cols)
+	for i := range w.Rows {
+		for c := range v.Cols {
+			s := 0.0
+			for j, x := range w.Row(i) {
+				if x != 0 {
+					s += x * float64(v.At(j, c))
+				}
+			}
+			out.Set(i, c, T(s))
+		}
+	}
+	return out
+}
+
+// requirePlaced fails unless the elements of got differ from those of want by at most tol, relative to
+// those that are large.
+func requirePlaced[T dense.Float](t *testing.T, want, got dense.Matrix[T], tol float64, format string, args ...any) {
+	t.Helper()
+	bounds, exact := dense.New[float64](want.Rows, want.Cols), dense.Copy(dense.Matrix[float64]{}, want)
+	for i := range want.Rows {
+		for j, x := range exact.Row(i) {
+			bounds.Set(i, j, tol*(1+math.Abs(x)))
+		}
+	}
+	densetest.RequireClose(t, exact, bounds, got, format, args...)
+}
+
+// panicOf returns what f panics with, as text.
+func panicOf(f func()) (text string) {
+	defer func() { text = fmt.Sprint(recover()) }()
+	f()
+	return ""
+}
+
+func tolerance[T dense.Float]() float64 {
+	if _, single := any(T(0)).(float32); single {
+		return 3e-5
+	}
+	return 1e-12
+}
+
+// Windows, sinks and slopes are what a loop over all pairs says, for rows, weights, batches with
+// padding and a past, whatever keys that nobody sees hold.
+func TestPlaces(t *testing.T) { densetest.Both(t, testPlaces[float32], testPlaces[float64]) }
+
+func testPlaces[T dense.Float](t *testing.T) {
+	const n, d, dv = 450, 6, 5
+	var none dense.Matrix[T]
+	rng := rand.New(rand.NewPCG(1, 2))
+	q, k, v := densetest.Normal[T](rng, n, d, 0, 1), densetest.Normal[T](rng, n, d, 0, 1), densetest.Normal[T](rng, n, dv, 0, 1)
+	for _, e := range placedForms[T]() {
+		name := fmt.Sprintf("%+v", e)
+		weights := placedWeights(e, q, k, 0, nil)
+		size := 1.0
+		if e.Unnormalised {
+			size = 100
+		}
+		requirePlaced(t, averaged(weights, v), e.Forward(none, q, k, v), size*tolerance[T](), "%s", name)
+		got := e.Weights(none, q, k)
+		for i, x := range got.Data {
+			require.InDelta(t, weights.Data[i], x, size*tolerance[T](), name)
+		}
+
+		b, err := performer.NewBatch[T](1, 1, e)
+		require.NoError(t, err)
+		valid := make([]bool, n)
+		for j := range valid {
+			valid[j] = j > 30 && j != 100 && j < n-50
+		}
+		dirty, dirtyValues := k.Clone(), v.Clone()
+		for j, ok := range valid {
+			if !ok {
+				dirty.Row(j)[0], dirtyValues.Row(j)[0] = T(math.NaN()), T(math.Inf(1))
+			}
+		}
+		padded := b.ForwardSequences(none, q, dirty, dirtyValues, performer.Sequences{Valid: valid})
+		requirePlaced(t, averaged(placedWeights(e, q, k, 0, valid), v), padded, size*tolerance[T](), "%s, padding", name)
+		late := q.RowRange(400, 430)
+		s := performer.Sequences{Past: []int{400}}
+		if e.Causal {
+			requirePlaced(t, e.Forward(none, q, k, v).RowRange(400, 430), b.ForwardSequences(none, late, k, v, s), size*tolerance[T](), "%s, past", name)
+		}
+	}
+}
+
+// Gradients of windows, sinks and slopes are those of the sum over all pairs.
+func TestPlacesBackward(t *testing.T) {
+	const n, d, dv = 300, 4, 3
+	var none dense.Matrix[float64]
+	rng := rand.New(rand.NewPCG(3, 4))
+	q, k, v := densetest.Normal[float64](rng, n, d, 0, 1), densetest.Normal[float64](rng, n, d, 0, 1), densetest.Normal[float64](rng, n, dv, 0, 1)
+	dout := densetest.Normal[float64](rng, n, dv, 0, 1)
+	for _, e := range placedForms[float64]() {
+		loss := func() float64 {
+			sum := 0.0
+			out := averaged(placedWeights(e, q, k, 0, nil), v)
+			for i, x := range out.Data {
+				sum += x * dout.Data[i]
+			}
+			return sum
+		}
+		dq, dk, dv := e.Backward(none, none, none, q, k, v, dout)
+		for name, x := range map[string][2]dense.Matrix[float64]{"q": {q, dq}, "k": {k, dk}, "v": {v, dv}} {
+			for _, i := range []int{0, 57, 4 * 150, len(x[0].Data) - 1} {
+				const h = 1e-5
+				old := x[0].Data[i]
+				x[0].Data[i] = old + h
+				high := loss()
+				x[0].Data[i] = old - h
+				slope := (high - loss()) / (2 * h)
+				x[0].Data[i] = old
+				require.InDelta(t, slope, x[1].Data[i], 1e-5*(1+math.Abs(slope)), "%+v, d%s %d", e, name, i)
+			}
+		}
+
+		// Padding and rows without a gradient change no other gradient.
+		b, err := performer.NewBatch[float64](1, 1, e)
+		require.NoError(t, err)
+		long := func(x dense.Matrix[float64], fill float64) dense.Matrix[float64] {
+			y := dense.New[float64](n+20, x.Cols)
+			for i := range y.Data {
+				y.Data[i] = fill
+			}
+			dense.Copy(y.RowRange(0, n), x)
+			return y
+		}
+		valid := make([]bool, n+20)
+		for j := range n {
+			valid[j] = true
+		}
+		pq, pk, pv := b.BackwardSequences(none, none, none, long(q, math.NaN()), long(k, math.NaN()), long(v, 7), long(dout, 0), performer.Sequences{Valid: valid})
+		for _, x := range [][2]dense.Matrix[float64]{{dq, pq}, {dk, pk}, {dv, pv}} {
+			requirePlaced(t, x[0], x[1].RowRange(0, n), 1e-12*100, "%+v", e)
+			for _, z := range x[1].RowRange(n, n+20).Clone().Data {
+				require.Zero(t, z)
+			}
+		}
+	}
+}
+
+// A state with a window keeps a bounded number of tokens and has the rows of Forward; a few tokens
+// can be taken back, and bytes bring the rest of the stream.
+func TestPlacesState(t *testing.T) {
+	densetest.Both(t, testPlacesState[float32], testPlacesState[float64])
+}
+
+func testPlacesState[T dense.Float](t *testing.T) {
+	const n, d, dv = 3000, 6, 4
+	var none dense.Matrix[T]
+	rng := rand.New(rand.NewPCG(5, 6))
+	q, k, v := densetest.Normal[T](rng, n, 2*d, 0, 1), densetest.Normal[T](rng, n, d, 0, 1), densetest.Normal[T](rng, n, dv, 0, 1)
+	for _, e := range placedForms[T]() {
+		if !e.Causal {
+			continue
+		}
+		name := fmt.Sprintf("%+v", e)
+		b, err := performer.NewBatch[T](2, 1, e)
+		require.NoError(t, err)
+		want := b.Forward(none, q, k, v)
+		s, err := b.NewState(d, dv)
+		require.NoError(t, err)
+		size := 1.0
+		if e.Unnormalised {
+			size = 100
+		}
+		step := func(s *performer.State[T], from, to int) {
+			t.Helper()
+			got := s.Step(none, q.RowRange(from, to), k.RowRange(from, to), v.RowRange(from, to))
+			requirePlaced(t, want.RowRange(from, to), got, size*tolerance[T](), "%s, tokens %d to %d", name, from, to)
+		}
+		step(s, 0, 1)
+		step(s, 1, 700)
+		at := 700
+		for ; at < 1500; at++ {
+			step(s, at, at+1)
+		}
+		mark := s.Snapshot(nil)
+		step(s, at, at+40)
+		step(s, at+40, at+41)
+		s.Rollback(mark)
+		assert.Equal(t, at, s.Len(), name)
+		step(s, at, at+1)
+		c := s.Clone()
+		step(c, at+1, at+300)
+		data, err := s.MarshalBinary()
+		require.NoError(t, err)
+		again, err := b.NewState(d, dv)
+		require.NoError(t, err)
+		require.NoError(t, again.UnmarshalBinary(data), name)
+		step(again, at+1, n)
+		step(s, at+1, n)
+		requirePlaced(t, want.RowRange(n-1, n), s.Attend(none, q.RowRange(n-1, n)), size*tolerance[T](), "%s", name)
+		two := s.Attend(none, dense.Of(2, 2*d, append(append([]T{}, q.Row(n-1)...), q.Row(n-1)...)))
+		requirePlaced(t, want.RowRange(n-1, n), two.RowRange(0, 1), size*tolerance[T](), "%s", name)
+		requirePlaced(t, want.RowRange(n-1, n), two.RowRange(1, 2), size*tolerance[T](), "%s", name)
+		if e.Window > 0 && e.Window < 100 && (e.Slope == 0 || e.Sinks == 0) {
+			data, err := s.MarshalBinary()
+			require.NoError(t, err)
+			assert.Less(t, len(data), 1500*(d+dv)*8, name)
+			assert.Panics(t, func() { s.Rollback(mark) }, "%s: its tokens are gone", name)
+		}
+		assert.ErrorContains(t, s.Merge(c), "do not merge", name)
+		s.Reset()
+		step(s, 0, 900)
+
+		other := e
+		other.Sinks++
+		wrong, err := other.NewState(d, dv)
+		require.NoError(t, err)
+		one, err := e.NewState(d, dv)
+		require.NoError(t, err)
+		data, err = one.MarshalBinary()
+		require.NoError(t, err)
+		assert.Error(t, wrong.UnmarshalBinary(data), name)
+	}
+}
+
+// Windows that are out of range, and forms that know no places, say so.
+func TestPlacesErrors(t *testing.T) {
+	x := dense.New[float64](4, 2)
+	for want, e := range map[string]performer.Exact[float64]{
+		"performer: Window = -1, want 0 to ":            {Window: -1},
+		"performer: Sinks = -2, want 0 to ":             {Sinks: -2},
+		"performer: Slope = NaN, want a finite number":  {Slope: math.NaN()},
+		"performer: Slope = +Inf, want a finite number": {Slope: math.Inf(1)},
+		fmt.Sprintf("Window = %d, want", math.MaxInt):   {Window: math.MaxInt},
+	} {
+		assert.Contains(t, panicOf(func() { e.Forward(dense.Matrix[float64]{}, x, x, x) }), want)
+		assert.Contains(t, panicOf(func() { e.Weights(dense.Matrix[float64]{}, x, x) }), want)
+		_, err := e.NewState(2, 2)
+		assert.ErrorContains(t, err, want)
+	}
+	_, err := performer.NewLandmarks(performer.Exact[float64]{Window: 3}, 2, rand.NewPCG(1, 1))
+	assert.ErrorContains(t, err, "exact has Window = 3 and Slope = 0, want none")
+}
+
+// The published slopes of 8 and of 12 heads.
+func TestALiBiSlopes(t *testing.T) {
+	assert.InDeltaSlice(t, []float64{1. / 2, 1. / 4, 1. / 8, 1. / 16, 1. / 32, 1. / 64, 1. / 128, 1. / 256}, performer.ALiBiSlopes(8), 1e-15)
+	assert.InDeltaSlice(t, []float64{
+		0.5, 0.25, 0.125, 0.0625, 0.03125, 0.015625, 0.0078125, 0.00390625,
+		0.7071067811865476, 0.35355339059327384, 0.17677669529663692, 0.08838834764831849,
+	}, performer.ALiBiSlopes(12), 1e-15)
+	assert.Empty(t, performer.ALiBiSlopes(0))
+	assert.Panics(t, func() { performer.ALiBiSlopes(-1) })
+}
