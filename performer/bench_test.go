@@ -27,6 +27,12 @@ func BenchmarkAttention(b *testing.B) {
 			benchmarkForm[float64](b, must(NewLandmarks(Exact[float64]{Scale: 1}, 256, source(1))), featureMACs(256, 64, false), lengths)
 		})
 	})
+	b.Run("form=exact/window=256/causal=true/type=float32", func(b *testing.B) {
+		benchmarkForm[float32](b, Exact[float32]{Window: 255, Causal: true}, func(n int) int { return n * 256 * 2 * benchmarkDim }, []int{4096, 16384, 65536})
+	})
+	b.Run("form=exact/window=256/causal=false/type=float32", func(b *testing.B) {
+		benchmarkForm[float32](b, Exact[float32]{Window: 256}, func(n int) int { return n * 513 * 2 * benchmarkDim }, []int{4096, 16384, 65536})
+	})
 	b.Run("form=exact/map=softmax", func(b *testing.B) {
 		lengths := []int{1024, 4096, 16384}
 		macs := func(n int) int { return n * n * 2 * benchmarkDim }
