@@ -17,6 +17,7 @@ import (
 
 	. "github.com/mmcloughlin/avo/build"
 
+	"github.com/seed-feabd252/randfeat/internal/_asm/amd64"
 	"github.com/seed-feabd252/randfeat/internal/_asm/amd64/cache"
 	"github.com/seed-feabd252/randfeat/internal/_asm/amd64/fwht"
 	"github.com/seed-feabd252/randfeat/internal/_asm/amd64/matmul"
@@ -92,9 +93,13 @@ func main() {
 	write()
 	os.Args = []string{os.Args[0], name} // what the files say of their origin
 	check(flag.Set("pkg", name))
-	check(flag.Set("out", filepath.Join(folder, name+"_amd64.s")))
+	out := filepath.Join(folder, name+"_amd64.s")
+	check(flag.Set("out", out))
 	check(flag.Set("stubs", filepath.Join(folder, "stubs_amd64.go")))
 	Generate()
+	assembly, err := os.ReadFile(out)
+	check(err)
+	check(amd64.CheckTiers(string(assembly)))
 	check(dispatch.Write(name, folder, filepath.Join("../compute", name)))
 }
 

@@ -1980,96 +1980,96 @@ TEXT ·logELUF32AVX512(SB), NOSPLIT, $0-24
 	VBROADCASTSS all32x7f800000<>+0(SB), Z12
 	VBROADCASTSS all32xff800000<>+0(SB), Z13
 	VBROADCASTSS all32x7fc00000<>+0(SB), Z14
-	VXORPS       Z15, Z15, Z15
 	XORQ         BX, BX
 	SUBQ         $0x00000020, DX
 	JLT          block0End
 
 block0:
-	VMOVUPS          (CX)(BX*1), Z16
-	VMOVUPS          64(CX)(BX*1), Z17
-	VMINPS           Z16, Z15, Z18
-	VMINPS           Z17, Z15, Z19
-	VMAXPS           Z16, Z15, Z16
-	VMAXPS           Z17, Z15, Z17
+	VMOVUPS          (CX)(BX*1), Z15
+	VMOVUPS          64(CX)(BX*1), Z16
+	VXORPS           Z17, Z17, Z17
+	VMINPS           Z15, Z17, Z18
+	VMINPS           Z16, Z17, Z19
+	VMAXPS           Z15, Z17, Z15
+	VMAXPS           Z16, Z17, Z16
+	VADDPS           Z2, Z15, Z17
 	VADDPS           Z2, Z16, Z20
-	VADDPS           Z2, Z17, Z21
+	VPADDD           Z0, Z17, Z17
 	VPADDD           Z0, Z20, Z20
-	VPADDD           Z0, Z21, Z21
+	VPSRLD           $0x17, Z17, Z17
 	VPSRLD           $0x17, Z20, Z20
-	VPSRLD           $0x17, Z21, Z21
+	VMOVUPS          Z1, Z23
 	VMOVUPS          Z1, Z24
-	VMOVUPS          Z1, Z25
+	VPSUBD           Z17, Z23, Z23
 	VPSUBD           Z20, Z24, Z24
-	VPSUBD           Z21, Z25, Z25
+	VPSLLD           $0x17, Z23, Z23
 	VPSLLD           $0x17, Z24, Z24
-	VPSLLD           $0x17, Z25, Z25
+	VMULPS           Z23, Z15, Z25
 	VMULPS           Z24, Z16, Z26
-	VMULPS           Z25, Z17, Z27
+	VMOVUPS          Z3, Z21
 	VMOVUPS          Z3, Z22
-	VMOVUPS          Z3, Z23
+	VFMADD213PS      Z11, Z21, Z23
 	VFMADD213PS      Z11, Z22, Z24
-	VFMADD213PS      Z11, Z23, Z25
+	VFMADD213PS      Z23, Z21, Z25
 	VFMADD213PS      Z24, Z22, Z26
-	VFMADD213PS      Z25, Z23, Z27
+	VORPS            Z6, Z17, Z21
 	VORPS            Z6, Z20, Z22
-	VORPS            Z6, Z21, Z23
+	VSUBPS           Z7, Z21, Z21
 	VSUBPS           Z7, Z22, Z22
-	VSUBPS           Z7, Z23, Z23
+	VADDPS           Z5, Z25, Z17
 	VADDPS           Z5, Z26, Z20
-	VADDPS           Z5, Z27, Z21
+	VDIVPS           Z17, Z25, Z17
 	VDIVPS           Z20, Z26, Z20
-	VDIVPS           Z21, Z27, Z21
+	VMULPS           Z17, Z17, Z23
 	VMULPS           Z20, Z20, Z24
-	VMULPS           Z21, Z21, Z25
+	VMULPS           Z4, Z25, Z27
 	VMULPS           Z4, Z26, Z28
-	VMULPS           Z4, Z27, Z29
+	VMULPS           Z25, Z27, Z27
 	VMULPS           Z26, Z28, Z28
-	VMULPS           Z27, Z29, Z29
+	VBROADCASTSS     all32x3e71c8fc<>+0(SB), Z29
 	VBROADCASTSS     all32x3e71c8fc<>+0(SB), Z30
-	VBROADCASTSS     all32x3e71c8fc<>+0(SB), Z31
+	VFMADD213PS.BCST all32x3e921a7a<>+0(SB), Z23, Z29
 	VFMADD213PS.BCST all32x3e921a7a<>+0(SB), Z24, Z30
-	VFMADD213PS.BCST all32x3e921a7a<>+0(SB), Z25, Z31
+	VFMADD213PS.BCST all32x3ecccd45<>+0(SB), Z23, Z29
 	VFMADD213PS.BCST all32x3ecccd45<>+0(SB), Z24, Z30
-	VFMADD213PS.BCST all32x3ecccd45<>+0(SB), Z25, Z31
+	VFMADD213PS.BCST all32x3f2aaaaa<>+0(SB), Z23, Z29
 	VFMADD213PS.BCST all32x3f2aaaaa<>+0(SB), Z24, Z30
-	VFMADD213PS.BCST all32x3f2aaaaa<>+0(SB), Z25, Z31
+	VFMADD213PS      Z27, Z23, Z29
 	VFMADD213PS      Z28, Z24, Z30
-	VFMADD213PS      Z29, Z25, Z31
+	VMULPS           Z9, Z21, Z23
 	VMULPS           Z9, Z22, Z24
-	VMULPS           Z9, Z23, Z25
+	VFMADD231PS      Z17, Z29, Z23
 	VFMADD231PS      Z20, Z30, Z24
-	VFMADD231PS      Z21, Z31, Z25
+	VSUBPS           Z23, Z27, Z27
 	VSUBPS           Z24, Z28, Z28
-	VSUBPS           Z25, Z29, Z29
+	VSUBPS           Z27, Z25, Z25
 	VSUBPS           Z28, Z26, Z26
-	VSUBPS           Z29, Z27, Z27
+	VFMADD231PS      Z8, Z21, Z25
 	VFMADD231PS      Z8, Z22, Z26
-	VFMADD231PS      Z8, Z23, Z27
+	VANDPS           Z10, Z15, Z17
 	VANDPS           Z10, Z16, Z20
-	VANDPS           Z10, Z17, Z21
+	VORPS            Z17, Z25, Z25
 	VORPS            Z20, Z26, Z26
-	VORPS            Z21, Z27, Z27
+	VCMPPS           $0x00, Z12, Z15, K1
+	VMOVUPS          Z15, K1, Z25
+	VCMPPS           $0x11, Z11, Z15, K1
+	VMOVUPS          Z14, K1, Z25
+	VCMPPS           $0x00, Z11, Z15, K1
+	VMOVUPS          Z13, K1, Z25
 	VCMPPS           $0x00, Z12, Z16, K1
 	VMOVUPS          Z16, K1, Z26
 	VCMPPS           $0x11, Z11, Z16, K1
 	VMOVUPS          Z14, K1, Z26
 	VCMPPS           $0x00, Z11, Z16, K1
 	VMOVUPS          Z13, K1, Z26
-	VCMPPS           $0x00, Z12, Z17, K1
-	VMOVUPS          Z17, K1, Z27
-	VCMPPS           $0x11, Z11, Z17, K1
-	VMOVUPS          Z14, K1, Z27
-	VCMPPS           $0x00, Z11, Z17, K1
-	VMOVUPS          Z13, K1, Z27
-	VADDPS           Z18, Z26, Z26
-	VADDPS           Z19, Z27, Z27
+	VADDPS           Z18, Z25, Z25
+	VADDPS           Z19, Z26, Z26
 	VSUBPS           Z18, Z18, Z18
 	VSUBPS           Z19, Z19, Z19
-	VADDPS           Z18, Z26, Z26
-	VADDPS           Z19, Z27, Z27
-	VMOVUPS          Z26, (AX)(BX*1)
-	VMOVUPS          Z27, 64(AX)(BX*1)
+	VADDPS           Z18, Z25, Z25
+	VADDPS           Z19, Z26, Z26
+	VMOVUPS          Z25, (AX)(BX*1)
+	VMOVUPS          Z26, 64(AX)(BX*1)
 	ADDQ             $0x00000080, BX
 	SUBQ             $0x00000020, DX
 	JGE              block0
@@ -2080,48 +2080,49 @@ block0End:
 	JLT  block1End
 
 block1:
-	VMOVUPS          (CX)(BX*1), Z16
-	VMINPS           Z16, Z15, Z17
-	VMAXPS           Z16, Z15, Z16
-	VADDPS           Z2, Z16, Z18
-	VPADDD           Z0, Z18, Z18
-	VPSRLD           $0x17, Z18, Z18
-	VMOVUPS          Z1, Z20
-	VPSUBD           Z18, Z20, Z20
-	VPSLLD           $0x17, Z20, Z20
-	VMULPS           Z20, Z16, Z21
-	VMOVUPS          Z3, Z19
-	VFMADD213PS      Z11, Z19, Z20
-	VFMADD213PS      Z20, Z19, Z21
-	VORPS            Z6, Z18, Z19
-	VSUBPS           Z7, Z19, Z19
-	VADDPS           Z5, Z21, Z18
-	VDIVPS           Z18, Z21, Z18
-	VMULPS           Z18, Z18, Z20
-	VMULPS           Z4, Z21, Z22
-	VMULPS           Z21, Z22, Z22
-	VBROADCASTSS     all32x3e71c8fc<>+0(SB), Z23
-	VFMADD213PS.BCST all32x3e921a7a<>+0(SB), Z20, Z23
-	VFMADD213PS.BCST all32x3ecccd45<>+0(SB), Z20, Z23
-	VFMADD213PS.BCST all32x3f2aaaaa<>+0(SB), Z20, Z23
-	VFMADD213PS      Z22, Z20, Z23
-	VMULPS           Z9, Z19, Z20
-	VFMADD231PS      Z18, Z23, Z20
-	VSUBPS           Z20, Z22, Z22
-	VSUBPS           Z22, Z21, Z21
-	VFMADD231PS      Z8, Z19, Z21
-	VANDPS           Z10, Z16, Z18
-	VORPS            Z18, Z21, Z21
-	VCMPPS           $0x00, Z12, Z16, K1
-	VMOVUPS          Z16, K1, Z21
-	VCMPPS           $0x11, Z11, Z16, K1
-	VMOVUPS          Z14, K1, Z21
-	VCMPPS           $0x00, Z11, Z16, K1
-	VMOVUPS          Z13, K1, Z21
-	VADDPS           Z17, Z21, Z21
+	VMOVUPS          (CX)(BX*1), Z15
+	VXORPS           Z16, Z16, Z16
+	VMINPS           Z15, Z16, Z17
+	VMAXPS           Z15, Z16, Z15
+	VADDPS           Z2, Z15, Z16
+	VPADDD           Z0, Z16, Z16
+	VPSRLD           $0x17, Z16, Z16
+	VMOVUPS          Z1, Z19
+	VPSUBD           Z16, Z19, Z19
+	VPSLLD           $0x17, Z19, Z19
+	VMULPS           Z19, Z15, Z20
+	VMOVUPS          Z3, Z18
+	VFMADD213PS      Z11, Z18, Z19
+	VFMADD213PS      Z19, Z18, Z20
+	VORPS            Z6, Z16, Z18
+	VSUBPS           Z7, Z18, Z18
+	VADDPS           Z5, Z20, Z16
+	VDIVPS           Z16, Z20, Z16
+	VMULPS           Z16, Z16, Z19
+	VMULPS           Z4, Z20, Z21
+	VMULPS           Z20, Z21, Z21
+	VBROADCASTSS     all32x3e71c8fc<>+0(SB), Z22
+	VFMADD213PS.BCST all32x3e921a7a<>+0(SB), Z19, Z22
+	VFMADD213PS.BCST all32x3ecccd45<>+0(SB), Z19, Z22
+	VFMADD213PS.BCST all32x3f2aaaaa<>+0(SB), Z19, Z22
+	VFMADD213PS      Z21, Z19, Z22
+	VMULPS           Z9, Z18, Z19
+	VFMADD231PS      Z16, Z22, Z19
+	VSUBPS           Z19, Z21, Z21
+	VSUBPS           Z21, Z20, Z20
+	VFMADD231PS      Z8, Z18, Z20
+	VANDPS           Z10, Z15, Z16
+	VORPS            Z16, Z20, Z20
+	VCMPPS           $0x00, Z12, Z15, K1
+	VMOVUPS          Z15, K1, Z20
+	VCMPPS           $0x11, Z11, Z15, K1
+	VMOVUPS          Z14, K1, Z20
+	VCMPPS           $0x00, Z11, Z15, K1
+	VMOVUPS          Z13, K1, Z20
+	VADDPS           Z17, Z20, Z20
 	VSUBPS           Z17, Z17, Z17
-	VADDPS           Z17, Z21, Z21
-	VMOVUPS          Z21, (AX)(BX*1)
+	VADDPS           Z17, Z20, Z20
+	VMOVUPS          Z20, (AX)(BX*1)
 	ADDQ             $0x00000040, BX
 	SUBQ             $0x00000010, DX
 	JGE              block1
@@ -2132,16 +2133,17 @@ block1End:
 	JZ               blockDone
 	LEAQ             masks<>+0(SB), SI
 	KMOVW            (SI)(DX*2), K1
-	VMOVUPS.Z        (CX)(BX*1), K1, Z16
-	VMINPS           Z16, Z15, Z17
-	VMAXPS           Z16, Z15, Z16
-	VADDPS           Z2, Z16, Z2
+	VMOVUPS.Z        (CX)(BX*1), K1, Z15
+	VXORPS           Z16, Z16, Z16
+	VMINPS           Z15, Z16, Z17
+	VMAXPS           Z15, Z16, Z15
+	VADDPS           Z2, Z15, Z2
 	VPADDD           Z0, Z2, Z2
 	VPSRLD           $0x17, Z2, Z2
 	VMOVUPS          Z1, Z0
 	VPSUBD           Z2, Z0, Z0
 	VPSLLD           $0x17, Z0, Z0
-	VMULPS           Z0, Z16, Z1
+	VMULPS           Z0, Z15, Z1
 	VMOVUPS          Z3, Z3
 	VFMADD213PS      Z11, Z3, Z0
 	VFMADD213PS      Z0, Z3, Z1
@@ -2162,13 +2164,13 @@ block1End:
 	VSUBPS           Z2, Z4, Z4
 	VSUBPS           Z4, Z1, Z1
 	VFMADD231PS      Z8, Z3, Z1
-	VANDPS           Z10, Z16, Z0
+	VANDPS           Z10, Z15, Z0
 	VORPS            Z0, Z1, Z1
-	VCMPPS           $0x00, Z12, Z16, K2
-	VMOVUPS          Z16, K2, Z1
-	VCMPPS           $0x11, Z11, Z16, K2
+	VCMPPS           $0x00, Z12, Z15, K2
+	VMOVUPS          Z15, K2, Z1
+	VCMPPS           $0x11, Z11, Z15, K2
 	VMOVUPS          Z14, K2, Z1
-	VCMPPS           $0x00, Z11, Z16, K2
+	VCMPPS           $0x00, Z11, Z15, K2
 	VMOVUPS          Z13, K2, Z1
 	VADDPS           Z17, Z1, Z1
 	VSUBPS           Z17, Z17, Z17
@@ -6087,102 +6089,102 @@ TEXT ·logELUF64AVX512(SB), NOSPLIT, $0-24
 	VBROADCASTSD all64x7ff0000000000000<>+0(SB), Z12
 	VBROADCASTSD all64xfff0000000000000<>+0(SB), Z13
 	VBROADCASTSD all64x7ff8000000000001<>+0(SB), Z14
-	VXORPD       Z15, Z15, Z15
 	XORQ         BX, BX
 	SUBQ         $0x00000010, DX
 	JLT          block0End
 
 block0:
-	VMOVUPD          (CX)(BX*1), Z16
-	VMOVUPD          64(CX)(BX*1), Z17
-	VMINPD           Z16, Z15, Z18
-	VMINPD           Z17, Z15, Z19
-	VMAXPD           Z16, Z15, Z16
-	VMAXPD           Z17, Z15, Z17
+	VMOVUPD          (CX)(BX*1), Z15
+	VMOVUPD          64(CX)(BX*1), Z16
+	VXORPD           Z17, Z17, Z17
+	VMINPD           Z15, Z17, Z18
+	VMINPD           Z16, Z17, Z19
+	VMAXPD           Z15, Z17, Z15
+	VMAXPD           Z16, Z17, Z16
+	VADDPD           Z2, Z15, Z17
 	VADDPD           Z2, Z16, Z20
-	VADDPD           Z2, Z17, Z21
+	VPADDQ           Z0, Z17, Z17
 	VPADDQ           Z0, Z20, Z20
-	VPADDQ           Z0, Z21, Z21
+	VPSRLQ           $0x34, Z17, Z17
 	VPSRLQ           $0x34, Z20, Z20
-	VPSRLQ           $0x34, Z21, Z21
+	VMOVUPD          Z1, Z23
 	VMOVUPD          Z1, Z24
-	VMOVUPD          Z1, Z25
+	VPSUBQ           Z17, Z23, Z23
 	VPSUBQ           Z20, Z24, Z24
-	VPSUBQ           Z21, Z25, Z25
+	VPSLLQ           $0x34, Z23, Z23
 	VPSLLQ           $0x34, Z24, Z24
-	VPSLLQ           $0x34, Z25, Z25
+	VMULPD           Z23, Z15, Z25
 	VMULPD           Z24, Z16, Z26
-	VMULPD           Z25, Z17, Z27
+	VMOVUPD          Z3, Z21
 	VMOVUPD          Z3, Z22
-	VMOVUPD          Z3, Z23
+	VFMADD213PD      Z11, Z21, Z23
 	VFMADD213PD      Z11, Z22, Z24
-	VFMADD213PD      Z11, Z23, Z25
+	VFMADD213PD      Z23, Z21, Z25
 	VFMADD213PD      Z24, Z22, Z26
-	VFMADD213PD      Z25, Z23, Z27
+	VORPD            Z6, Z17, Z21
 	VORPD            Z6, Z20, Z22
-	VORPD            Z6, Z21, Z23
+	VSUBPD           Z7, Z21, Z21
 	VSUBPD           Z7, Z22, Z22
-	VSUBPD           Z7, Z23, Z23
+	VADDPD           Z5, Z25, Z17
 	VADDPD           Z5, Z26, Z20
-	VADDPD           Z5, Z27, Z21
+	VDIVPD           Z17, Z25, Z17
 	VDIVPD           Z20, Z26, Z20
-	VDIVPD           Z21, Z27, Z21
+	VMULPD           Z17, Z17, Z23
 	VMULPD           Z20, Z20, Z24
-	VMULPD           Z21, Z21, Z25
+	VMULPD           Z4, Z25, Z27
 	VMULPD           Z4, Z26, Z28
-	VMULPD           Z4, Z27, Z29
+	VMULPD           Z25, Z27, Z27
 	VMULPD           Z26, Z28, Z28
-	VMULPD           Z27, Z29, Z29
+	VBROADCASTSD     all64x3fc2fb07d35cc566<>+0(SB), Z29
 	VBROADCASTSD     all64x3fc2fb07d35cc566<>+0(SB), Z30
-	VBROADCASTSD     all64x3fc2fb07d35cc566<>+0(SB), Z31
+	VFMADD213PD.BCST all64x3fc399164013b88e<>+0(SB), Z23, Z29
 	VFMADD213PD.BCST all64x3fc399164013b88e<>+0(SB), Z24, Z30
-	VFMADD213PD.BCST all64x3fc399164013b88e<>+0(SB), Z25, Z31
+	VFMADD213PD.BCST all64x3fc7466da2bfe7cc<>+0(SB), Z23, Z29
 	VFMADD213PD.BCST all64x3fc7466da2bfe7cc<>+0(SB), Z24, Z30
-	VFMADD213PD.BCST all64x3fc7466da2bfe7cc<>+0(SB), Z25, Z31
+	VFMADD213PD.BCST all64x3fcc71c4f3886d95<>+0(SB), Z23, Z29
 	VFMADD213PD.BCST all64x3fcc71c4f3886d95<>+0(SB), Z24, Z30
-	VFMADD213PD.BCST all64x3fcc71c4f3886d95<>+0(SB), Z25, Z31
+	VFMADD213PD.BCST all64x3fd24924945383e4<>+0(SB), Z23, Z29
 	VFMADD213PD.BCST all64x3fd24924945383e4<>+0(SB), Z24, Z30
-	VFMADD213PD.BCST all64x3fd24924945383e4<>+0(SB), Z25, Z31
+	VFMADD213PD.BCST all64x3fd999999997c622<>+0(SB), Z23, Z29
 	VFMADD213PD.BCST all64x3fd999999997c622<>+0(SB), Z24, Z30
-	VFMADD213PD.BCST all64x3fd999999997c622<>+0(SB), Z25, Z31
+	VFMADD213PD.BCST all64x3fe555555555559c<>+0(SB), Z23, Z29
 	VFMADD213PD.BCST all64x3fe555555555559c<>+0(SB), Z24, Z30
-	VFMADD213PD.BCST all64x3fe555555555559c<>+0(SB), Z25, Z31
+	VFMADD213PD      Z27, Z23, Z29
 	VFMADD213PD      Z28, Z24, Z30
-	VFMADD213PD      Z29, Z25, Z31
+	VMULPD           Z9, Z21, Z23
 	VMULPD           Z9, Z22, Z24
-	VMULPD           Z9, Z23, Z25
+	VFMADD231PD      Z17, Z29, Z23
 	VFMADD231PD      Z20, Z30, Z24
-	VFMADD231PD      Z21, Z31, Z25
+	VSUBPD           Z23, Z27, Z27
 	VSUBPD           Z24, Z28, Z28
-	VSUBPD           Z25, Z29, Z29
+	VSUBPD           Z27, Z25, Z25
 	VSUBPD           Z28, Z26, Z26
-	VSUBPD           Z29, Z27, Z27
+	VFMADD231PD      Z8, Z21, Z25
 	VFMADD231PD      Z8, Z22, Z26
-	VFMADD231PD      Z8, Z23, Z27
+	VANDPD           Z10, Z15, Z17
 	VANDPD           Z10, Z16, Z20
-	VANDPD           Z10, Z17, Z21
+	VORPD            Z17, Z25, Z25
 	VORPD            Z20, Z26, Z26
-	VORPD            Z21, Z27, Z27
+	VCMPPD           $0x00, Z12, Z15, K1
+	VMOVUPD          Z15, K1, Z25
+	VCMPPD           $0x11, Z11, Z15, K1
+	VMOVUPD          Z14, K1, Z25
+	VCMPPD           $0x00, Z11, Z15, K1
+	VMOVUPD          Z13, K1, Z25
 	VCMPPD           $0x00, Z12, Z16, K1
 	VMOVUPD          Z16, K1, Z26
 	VCMPPD           $0x11, Z11, Z16, K1
 	VMOVUPD          Z14, K1, Z26
 	VCMPPD           $0x00, Z11, Z16, K1
 	VMOVUPD          Z13, K1, Z26
-	VCMPPD           $0x00, Z12, Z17, K1
-	VMOVUPD          Z17, K1, Z27
-	VCMPPD           $0x11, Z11, Z17, K1
-	VMOVUPD          Z14, K1, Z27
-	VCMPPD           $0x00, Z11, Z17, K1
-	VMOVUPD          Z13, K1, Z27
-	VADDPD           Z18, Z26, Z26
-	VADDPD           Z19, Z27, Z27
+	VADDPD           Z18, Z25, Z25
+	VADDPD           Z19, Z26, Z26
 	VSUBPD           Z18, Z18, Z18
 	VSUBPD           Z19, Z19, Z19
-	VADDPD           Z18, Z26, Z26
-	VADDPD           Z19, Z27, Z27
-	VMOVUPD          Z26, (AX)(BX*1)
-	VMOVUPD          Z27, 64(AX)(BX*1)
+	VADDPD           Z18, Z25, Z25
+	VADDPD           Z19, Z26, Z26
+	VMOVUPD          Z25, (AX)(BX*1)
+	VMOVUPD          Z26, 64(AX)(BX*1)
 	ADDQ             $0x00000080, BX
 	SUBQ             $0x00000010, DX
 	JGE              block0
@@ -6193,51 +6195,52 @@ block0End:
 	JLT  block1End
 
 block1:
-	VMOVUPD          (CX)(BX*1), Z16
-	VMINPD           Z16, Z15, Z17
-	VMAXPD           Z16, Z15, Z16
-	VADDPD           Z2, Z16, Z18
-	VPADDQ           Z0, Z18, Z18
-	VPSRLQ           $0x34, Z18, Z18
-	VMOVUPD          Z1, Z20
-	VPSUBQ           Z18, Z20, Z20
-	VPSLLQ           $0x34, Z20, Z20
-	VMULPD           Z20, Z16, Z21
-	VMOVUPD          Z3, Z19
-	VFMADD213PD      Z11, Z19, Z20
-	VFMADD213PD      Z20, Z19, Z21
-	VORPD            Z6, Z18, Z19
-	VSUBPD           Z7, Z19, Z19
-	VADDPD           Z5, Z21, Z18
-	VDIVPD           Z18, Z21, Z18
-	VMULPD           Z18, Z18, Z20
-	VMULPD           Z4, Z21, Z22
-	VMULPD           Z21, Z22, Z22
-	VBROADCASTSD     all64x3fc2fb07d35cc566<>+0(SB), Z23
-	VFMADD213PD.BCST all64x3fc399164013b88e<>+0(SB), Z20, Z23
-	VFMADD213PD.BCST all64x3fc7466da2bfe7cc<>+0(SB), Z20, Z23
-	VFMADD213PD.BCST all64x3fcc71c4f3886d95<>+0(SB), Z20, Z23
-	VFMADD213PD.BCST all64x3fd24924945383e4<>+0(SB), Z20, Z23
-	VFMADD213PD.BCST all64x3fd999999997c622<>+0(SB), Z20, Z23
-	VFMADD213PD.BCST all64x3fe555555555559c<>+0(SB), Z20, Z23
-	VFMADD213PD      Z22, Z20, Z23
-	VMULPD           Z9, Z19, Z20
-	VFMADD231PD      Z18, Z23, Z20
-	VSUBPD           Z20, Z22, Z22
-	VSUBPD           Z22, Z21, Z21
-	VFMADD231PD      Z8, Z19, Z21
-	VANDPD           Z10, Z16, Z18
-	VORPD            Z18, Z21, Z21
-	VCMPPD           $0x00, Z12, Z16, K1
-	VMOVUPD          Z16, K1, Z21
-	VCMPPD           $0x11, Z11, Z16, K1
-	VMOVUPD          Z14, K1, Z21
-	VCMPPD           $0x00, Z11, Z16, K1
-	VMOVUPD          Z13, K1, Z21
-	VADDPD           Z17, Z21, Z21
+	VMOVUPD          (CX)(BX*1), Z15
+	VXORPD           Z16, Z16, Z16
+	VMINPD           Z15, Z16, Z17
+	VMAXPD           Z15, Z16, Z15
+	VADDPD           Z2, Z15, Z16
+	VPADDQ           Z0, Z16, Z16
+	VPSRLQ           $0x34, Z16, Z16
+	VMOVUPD          Z1, Z19
+	VPSUBQ           Z16, Z19, Z19
+	VPSLLQ           $0x34, Z19, Z19
+	VMULPD           Z19, Z15, Z20
+	VMOVUPD          Z3, Z18
+	VFMADD213PD      Z11, Z18, Z19
+	VFMADD213PD      Z19, Z18, Z20
+	VORPD            Z6, Z16, Z18
+	VSUBPD           Z7, Z18, Z18
+	VADDPD           Z5, Z20, Z16
+	VDIVPD           Z16, Z20, Z16
+	VMULPD           Z16, Z16, Z19
+	VMULPD           Z4, Z20, Z21
+	VMULPD           Z20, Z21, Z21
+	VBROADCASTSD     all64x3fc2fb07d35cc566<>+0(SB), Z22
+	VFMADD213PD.BCST all64x3fc399164013b88e<>+0(SB), Z19, Z22
+	VFMADD213PD.BCST all64x3fc7466da2bfe7cc<>+0(SB), Z19, Z22
+	VFMADD213PD.BCST all64x3fcc71c4f3886d95<>+0(SB), Z19, Z22
+	VFMADD213PD.BCST all64x3fd24924945383e4<>+0(SB), Z19, Z22
+	VFMADD213PD.BCST all64x3fd999999997c622<>+0(SB), Z19, Z22
+	VFMADD213PD.BCST all64x3fe555555555559c<>+0(SB), Z19, Z22
+	VFMADD213PD      Z21, Z19, Z22
+	VMULPD           Z9, Z18, Z19
+	VFMADD231PD      Z16, Z22, Z19
+	VSUBPD           Z19, Z21, Z21
+	VSUBPD           Z21, Z20, Z20
+	VFMADD231PD      Z8, Z18, Z20
+	VANDPD           Z10, Z15, Z16
+	VORPD            Z16, Z20, Z20
+	VCMPPD           $0x00, Z12, Z15, K1
+	VMOVUPD          Z15, K1, Z20
+	VCMPPD           $0x11, Z11, Z15, K1
+	VMOVUPD          Z14, K1, Z20
+	VCMPPD           $0x00, Z11, Z15, K1
+	VMOVUPD          Z13, K1, Z20
+	VADDPD           Z17, Z20, Z20
 	VSUBPD           Z17, Z17, Z17
-	VADDPD           Z17, Z21, Z21
-	VMOVUPD          Z21, (AX)(BX*1)
+	VADDPD           Z17, Z20, Z20
+	VMOVUPD          Z20, (AX)(BX*1)
 	ADDQ             $0x00000040, BX
 	SUBQ             $0x00000008, DX
 	JGE              block1
@@ -6248,16 +6251,17 @@ block1End:
 	JZ               blockDone
 	LEAQ             masks<>+0(SB), SI
 	KMOVW            (SI)(DX*2), K1
-	VMOVUPD.Z        (CX)(BX*1), K1, Z16
-	VMINPD           Z16, Z15, Z17
-	VMAXPD           Z16, Z15, Z16
-	VADDPD           Z2, Z16, Z2
+	VMOVUPD.Z        (CX)(BX*1), K1, Z15
+	VXORPD           Z16, Z16, Z16
+	VMINPD           Z15, Z16, Z17
+	VMAXPD           Z15, Z16, Z15
+	VADDPD           Z2, Z15, Z2
 	VPADDQ           Z0, Z2, Z2
 	VPSRLQ           $0x34, Z2, Z2
 	VMOVUPD          Z1, Z0
 	VPSUBQ           Z2, Z0, Z0
 	VPSLLQ           $0x34, Z0, Z0
-	VMULPD           Z0, Z16, Z1
+	VMULPD           Z0, Z15, Z1
 	VMOVUPD          Z3, Z3
 	VFMADD213PD      Z11, Z3, Z0
 	VFMADD213PD      Z0, Z3, Z1
@@ -6281,13 +6285,13 @@ block1End:
 	VSUBPD           Z2, Z4, Z4
 	VSUBPD           Z4, Z1, Z1
 	VFMADD231PD      Z8, Z3, Z1
-	VANDPD           Z10, Z16, Z0
+	VANDPD           Z10, Z15, Z0
 	VORPD            Z0, Z1, Z1
-	VCMPPD           $0x00, Z12, Z16, K2
-	VMOVUPD          Z16, K2, Z1
-	VCMPPD           $0x11, Z11, Z16, K2
+	VCMPPD           $0x00, Z12, Z15, K2
+	VMOVUPD          Z15, K2, Z1
+	VCMPPD           $0x11, Z11, Z15, K2
 	VMOVUPD          Z14, K2, Z1
-	VCMPPD           $0x00, Z11, Z16, K2
+	VCMPPD           $0x00, Z11, Z15, K2
 	VMOVUPD          Z13, K2, Z1
 	VADDPD           Z17, Z1, Z1
 	VSUBPD           Z17, Z17, Z17
@@ -9453,99 +9457,99 @@ blockDone:
 // func logELUF32AVX2(dst *float32, x *float32, n int)
 // Requires: AVX, AVX2, FMA3
 TEXT ·logELUF32AVX2(SB), NOSPLIT, $0-24
-	MOVQ   dst+0(FP), AX
-	MOVQ   x+8(FP), CX
-	MOVQ   n+16(FP), DX
-	VXORPS Y0, Y0, Y0
-	XORQ   BX, BX
-	SUBQ   $0x00000010, DX
-	JLT    block0End
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ n+16(FP), DX
+	XORQ BX, BX
+	SUBQ $0x00000010, DX
+	JLT  block0End
 
 block0:
-	VMOVUPS     (CX)(BX*1), Y1
-	VMOVUPS     32(CX)(BX*1), Y2
-	VMINPS      Y1, Y0, Y3
-	VMINPS      Y2, Y0, Y4
-	VMAXPS      Y1, Y0, Y1
-	VMAXPS      Y2, Y0, Y2
+	VMOVUPS     (CX)(BX*1), Y0
+	VMOVUPS     32(CX)(BX*1), Y1
+	VXORPS      Y2, Y2, Y2
+	VMINPS      Y0, Y2, Y3
+	VMINPS      Y1, Y2, Y4
+	VMAXPS      Y0, Y2, Y0
+	VMAXPS      Y1, Y2, Y1
+	VADDPS      all32x3f800000<>+0(SB), Y0, Y2
 	VADDPS      all32x3f800000<>+0(SB), Y1, Y5
-	VADDPS      all32x3f800000<>+0(SB), Y2, Y6
+	VPADDD      all32x004afb0d<>+0(SB), Y2, Y2
 	VPADDD      all32x004afb0d<>+0(SB), Y5, Y5
-	VPADDD      all32x004afb0d<>+0(SB), Y6, Y6
+	VPSRLD      $0x17, Y2, Y2
 	VPSRLD      $0x17, Y5, Y5
-	VPSRLD      $0x17, Y6, Y6
+	VMOVUPS     all32x00000100<>+0(SB), Y8
 	VMOVUPS     all32x00000100<>+0(SB), Y9
-	VMOVUPS     all32x00000100<>+0(SB), Y10
+	VPSUBD      Y2, Y8, Y8
 	VPSUBD      Y5, Y9, Y9
-	VPSUBD      Y6, Y10, Y10
+	VPSLLD      $0x17, Y8, Y8
 	VPSLLD      $0x17, Y9, Y9
-	VPSLLD      $0x17, Y10, Y10
+	VMULPS      Y8, Y0, Y10
 	VMULPS      Y9, Y1, Y11
-	VMULPS      Y10, Y2, Y12
+	VMOVUPS     all32x3e800000<>+0(SB), Y6
 	VMOVUPS     all32x3e800000<>+0(SB), Y7
-	VMOVUPS     all32x3e800000<>+0(SB), Y8
+	VFMADD213PS all32xbf800000<>+0(SB), Y6, Y8
 	VFMADD213PS all32xbf800000<>+0(SB), Y7, Y9
-	VFMADD213PS all32xbf800000<>+0(SB), Y8, Y10
+	VFMADD213PS Y8, Y6, Y10
 	VFMADD213PS Y9, Y7, Y11
-	VFMADD213PS Y10, Y8, Y12
+	VORPS       all32x4b000000<>+0(SB), Y2, Y6
 	VORPS       all32x4b000000<>+0(SB), Y5, Y7
-	VORPS       all32x4b000000<>+0(SB), Y6, Y8
+	VSUBPS      all32x4b00007f<>+0(SB), Y6, Y6
 	VSUBPS      all32x4b00007f<>+0(SB), Y7, Y7
-	VSUBPS      all32x4b00007f<>+0(SB), Y8, Y8
+	VADDPS      all32x40000000<>+0(SB), Y10, Y2
 	VADDPS      all32x40000000<>+0(SB), Y11, Y5
-	VADDPS      all32x40000000<>+0(SB), Y12, Y6
+	VDIVPS      Y2, Y10, Y2
 	VDIVPS      Y5, Y11, Y5
-	VDIVPS      Y6, Y12, Y6
+	VMULPS      Y2, Y2, Y8
 	VMULPS      Y5, Y5, Y9
-	VMULPS      Y6, Y6, Y10
+	VMULPS      all32x3f000000<>+0(SB), Y10, Y12
 	VMULPS      all32x3f000000<>+0(SB), Y11, Y13
-	VMULPS      all32x3f000000<>+0(SB), Y12, Y14
+	VMULPS      Y10, Y12, Y12
 	VMULPS      Y11, Y13, Y13
-	VMULPS      Y12, Y14, Y14
+	VMOVUPS     all32x3e71c8fc<>+0(SB), Y14
 	VMOVUPS     all32x3e71c8fc<>+0(SB), Y15
-	VMOVUPS     all32x3e71c8fc<>+0(SB), Y16
+	VFMADD213PS all32x3e921a7a<>+0(SB), Y8, Y14
 	VFMADD213PS all32x3e921a7a<>+0(SB), Y9, Y15
-	VFMADD213PS all32x3e921a7a<>+0(SB), Y10, Y16
+	VFMADD213PS all32x3ecccd45<>+0(SB), Y8, Y14
 	VFMADD213PS all32x3ecccd45<>+0(SB), Y9, Y15
-	VFMADD213PS all32x3ecccd45<>+0(SB), Y10, Y16
+	VFMADD213PS all32x3f2aaaaa<>+0(SB), Y8, Y14
 	VFMADD213PS all32x3f2aaaaa<>+0(SB), Y9, Y15
-	VFMADD213PS all32x3f2aaaaa<>+0(SB), Y10, Y16
+	VFMADD213PS Y12, Y8, Y14
 	VFMADD213PS Y13, Y9, Y15
-	VFMADD213PS Y14, Y10, Y16
+	VMULPS      all32xb102e308<>+0(SB), Y6, Y8
 	VMULPS      all32xb102e308<>+0(SB), Y7, Y9
-	VMULPS      all32xb102e308<>+0(SB), Y8, Y10
+	VFMADD231PS Y2, Y14, Y8
 	VFMADD231PS Y5, Y15, Y9
-	VFMADD231PS Y6, Y16, Y10
+	VSUBPS      Y8, Y12, Y12
 	VSUBPS      Y9, Y13, Y13
-	VSUBPS      Y10, Y14, Y14
+	VSUBPS      Y12, Y10, Y10
 	VSUBPS      Y13, Y11, Y11
-	VSUBPS      Y14, Y12, Y12
+	VFMADD231PS all32x3f317218<>+0(SB), Y6, Y10
 	VFMADD231PS all32x3f317218<>+0(SB), Y7, Y11
-	VFMADD231PS all32x3f317218<>+0(SB), Y8, Y12
+	VANDPS      all32x80000000<>+0(SB), Y0, Y2
 	VANDPS      all32x80000000<>+0(SB), Y1, Y5
-	VANDPS      all32x80000000<>+0(SB), Y2, Y6
+	VORPS       Y2, Y10, Y10
 	VORPS       Y5, Y11, Y11
-	VORPS       Y6, Y12, Y12
-	VCMPPS      $0x00, all32x7f800000<>+0(SB), Y1, Y5
-	VBLENDVPS   Y5, Y1, Y11, Y11
-	VCMPPS      $0x11, all32xbf800000<>+0(SB), Y1, Y5
-	VBLENDVPS   Y5, all32x7fc00000<>+0(SB), Y11, Y11
-	VCMPPS      $0x00, all32xbf800000<>+0(SB), Y1, Y1
-	VBLENDVPS   Y1, all32xff800000<>+0(SB), Y11, Y11
-	VCMPPS      $0x00, all32x7f800000<>+0(SB), Y2, Y1
-	VBLENDVPS   Y1, Y2, Y12, Y12
-	VCMPPS      $0x11, all32xbf800000<>+0(SB), Y2, Y1
-	VBLENDVPS   Y1, all32x7fc00000<>+0(SB), Y12, Y12
-	VCMPPS      $0x00, all32xbf800000<>+0(SB), Y2, Y1
-	VBLENDVPS   Y1, all32xff800000<>+0(SB), Y12, Y12
-	VADDPS      Y3, Y11, Y11
-	VADDPS      Y4, Y12, Y12
+	VCMPPS      $0x00, all32x7f800000<>+0(SB), Y0, Y2
+	VBLENDVPS   Y2, Y0, Y10, Y10
+	VCMPPS      $0x11, all32xbf800000<>+0(SB), Y0, Y2
+	VBLENDVPS   Y2, all32x7fc00000<>+0(SB), Y10, Y10
+	VCMPPS      $0x00, all32xbf800000<>+0(SB), Y0, Y0
+	VBLENDVPS   Y0, all32xff800000<>+0(SB), Y10, Y10
+	VCMPPS      $0x00, all32x7f800000<>+0(SB), Y1, Y0
+	VBLENDVPS   Y0, Y1, Y11, Y11
+	VCMPPS      $0x11, all32xbf800000<>+0(SB), Y1, Y0
+	VBLENDVPS   Y0, all32x7fc00000<>+0(SB), Y11, Y11
+	VCMPPS      $0x00, all32xbf800000<>+0(SB), Y1, Y0
+	VBLENDVPS   Y0, all32xff800000<>+0(SB), Y11, Y11
+	VADDPS      Y3, Y10, Y10
+	VADDPS      Y4, Y11, Y11
 	VSUBPS      Y3, Y3, Y3
 	VSUBPS      Y4, Y4, Y4
-	VADDPS      Y3, Y11, Y11
-	VADDPS      Y4, Y12, Y12
-	VMOVUPS     Y11, (AX)(BX*1)
-	VMOVUPS     Y12, 32(AX)(BX*1)
+	VADDPS      Y3, Y10, Y10
+	VADDPS      Y4, Y11, Y11
+	VMOVUPS     Y10, (AX)(BX*1)
+	VMOVUPS     Y11, 32(AX)(BX*1)
 	ADDQ        $0x00000040, BX
 	SUBQ        $0x00000010, DX
 	JGE         block0
@@ -9556,48 +9560,49 @@ block0End:
 	JLT  block1End
 
 block1:
-	VMOVUPS     (CX)(BX*1), Y1
-	VMINPS      Y1, Y0, Y2
-	VMAXPS      Y1, Y0, Y1
-	VADDPS      all32x3f800000<>+0(SB), Y1, Y3
-	VPADDD      all32x004afb0d<>+0(SB), Y3, Y3
-	VPSRLD      $0x17, Y3, Y3
-	VMOVUPS     all32x00000100<>+0(SB), Y5
-	VPSUBD      Y3, Y5, Y5
-	VPSLLD      $0x17, Y5, Y5
-	VMULPS      Y5, Y1, Y6
-	VMOVUPS     all32x3e800000<>+0(SB), Y4
-	VFMADD213PS all32xbf800000<>+0(SB), Y4, Y5
-	VFMADD213PS Y5, Y4, Y6
-	VORPS       all32x4b000000<>+0(SB), Y3, Y4
-	VSUBPS      all32x4b00007f<>+0(SB), Y4, Y4
-	VADDPS      all32x40000000<>+0(SB), Y6, Y3
-	VDIVPS      Y3, Y6, Y3
-	VMULPS      Y3, Y3, Y5
-	VMULPS      all32x3f000000<>+0(SB), Y6, Y7
-	VMULPS      Y6, Y7, Y7
-	VMOVUPS     all32x3e71c8fc<>+0(SB), Y8
-	VFMADD213PS all32x3e921a7a<>+0(SB), Y5, Y8
-	VFMADD213PS all32x3ecccd45<>+0(SB), Y5, Y8
-	VFMADD213PS all32x3f2aaaaa<>+0(SB), Y5, Y8
-	VFMADD213PS Y7, Y5, Y8
-	VMULPS      all32xb102e308<>+0(SB), Y4, Y5
-	VFMADD231PS Y3, Y8, Y5
-	VSUBPS      Y5, Y7, Y7
-	VSUBPS      Y7, Y6, Y6
-	VFMADD231PS all32x3f317218<>+0(SB), Y4, Y6
-	VANDPS      all32x80000000<>+0(SB), Y1, Y3
-	VORPS       Y3, Y6, Y6
-	VCMPPS      $0x00, all32x7f800000<>+0(SB), Y1, Y3
-	VBLENDVPS   Y3, Y1, Y6, Y6
-	VCMPPS      $0x11, all32xbf800000<>+0(SB), Y1, Y3
-	VBLENDVPS   Y3, all32x7fc00000<>+0(SB), Y6, Y6
-	VCMPPS      $0x00, all32xbf800000<>+0(SB), Y1, Y1
-	VBLENDVPS   Y1, all32xff800000<>+0(SB), Y6, Y6
-	VADDPS      Y2, Y6, Y6
+	VMOVUPS     (CX)(BX*1), Y0
+	VXORPS      Y1, Y1, Y1
+	VMINPS      Y0, Y1, Y2
+	VMAXPS      Y0, Y1, Y0
+	VADDPS      all32x3f800000<>+0(SB), Y0, Y1
+	VPADDD      all32x004afb0d<>+0(SB), Y1, Y1
+	VPSRLD      $0x17, Y1, Y1
+	VMOVUPS     all32x00000100<>+0(SB), Y4
+	VPSUBD      Y1, Y4, Y4
+	VPSLLD      $0x17, Y4, Y4
+	VMULPS      Y4, Y0, Y5
+	VMOVUPS     all32x3e800000<>+0(SB), Y3
+	VFMADD213PS all32xbf800000<>+0(SB), Y3, Y4
+	VFMADD213PS Y4, Y3, Y5
+	VORPS       all32x4b000000<>+0(SB), Y1, Y3
+	VSUBPS      all32x4b00007f<>+0(SB), Y3, Y3
+	VADDPS      all32x40000000<>+0(SB), Y5, Y1
+	VDIVPS      Y1, Y5, Y1
+	VMULPS      Y1, Y1, Y4
+	VMULPS      all32x3f000000<>+0(SB), Y5, Y6
+	VMULPS      Y5, Y6, Y6
+	VMOVUPS     all32x3e71c8fc<>+0(SB), Y7
+	VFMADD213PS all32x3e921a7a<>+0(SB), Y4, Y7
+	VFMADD213PS all32x3ecccd45<>+0(SB), Y4, Y7
+	VFMADD213PS all32x3f2aaaaa<>+0(SB), Y4, Y7
+	VFMADD213PS Y6, Y4, Y7
+	VMULPS      all32xb102e308<>+0(SB), Y3, Y4
+	VFMADD231PS Y1, Y7, Y4
+	VSUBPS      Y4, Y6, Y6
+	VSUBPS      Y6, Y5, Y5
+	VFMADD231PS all32x3f317218<>+0(SB), Y3, Y5
+	VANDPS      all32x80000000<>+0(SB), Y0, Y1
+	VORPS       Y1, Y5, Y5
+	VCMPPS      $0x00, all32x7f800000<>+0(SB), Y0, Y1
+	VBLENDVPS   Y1, Y0, Y5, Y5
+	VCMPPS      $0x11, all32xbf800000<>+0(SB), Y0, Y1
+	VBLENDVPS   Y1, all32x7fc00000<>+0(SB), Y5, Y5
+	VCMPPS      $0x00, all32xbf800000<>+0(SB), Y0, Y0
+	VBLENDVPS   Y0, all32xff800000<>+0(SB), Y5, Y5
+	VADDPS      Y2, Y5, Y5
 	VSUBPS      Y2, Y2, Y2
-	VADDPS      Y2, Y6, Y6
-	VMOVUPS     Y6, (AX)(BX*1)
+	VADDPS      Y2, Y5, Y5
+	VMOVUPS     Y5, (AX)(BX*1)
 	ADDQ        $0x00000020, BX
 	SUBQ        $0x00000008, DX
 	JGE         block1
@@ -9609,25 +9614,26 @@ block1End:
 	LEAQ        edge<>+32(SB), SI
 	SHLQ        $0x02, DX
 	SUBQ        DX, SI
-	VMOVUPS     (SI), Y1
-	VMASKMOVPS  (CX)(BX*1), Y1, Y2
-	VMINPS      Y2, Y0, Y3
-	VMAXPS      Y2, Y0, Y2
-	VADDPS      all32x3f800000<>+0(SB), Y2, Y0
-	VPADDD      all32x004afb0d<>+0(SB), Y0, Y0
-	VPSRLD      $0x17, Y0, Y0
+	VMOVUPS     (SI), Y0
+	VMASKMOVPS  (CX)(BX*1), Y0, Y1
+	VXORPS      Y2, Y2, Y2
+	VMINPS      Y1, Y2, Y3
+	VMAXPS      Y1, Y2, Y1
+	VADDPS      all32x3f800000<>+0(SB), Y1, Y2
+	VPADDD      all32x004afb0d<>+0(SB), Y2, Y2
+	VPSRLD      $0x17, Y2, Y2
 	VMOVUPS     all32x00000100<>+0(SB), Y5
-	VPSUBD      Y0, Y5, Y5
+	VPSUBD      Y2, Y5, Y5
 	VPSLLD      $0x17, Y5, Y5
-	VMULPS      Y5, Y2, Y6
+	VMULPS      Y5, Y1, Y6
 	VMOVUPS     all32x3e800000<>+0(SB), Y4
 	VFMADD213PS all32xbf800000<>+0(SB), Y4, Y5
 	VFMADD213PS Y5, Y4, Y6
-	VORPS       all32x4b000000<>+0(SB), Y0, Y4
+	VORPS       all32x4b000000<>+0(SB), Y2, Y4
 	VSUBPS      all32x4b00007f<>+0(SB), Y4, Y4
-	VADDPS      all32x40000000<>+0(SB), Y6, Y0
-	VDIVPS      Y0, Y6, Y0
-	VMULPS      Y0, Y0, Y5
+	VADDPS      all32x40000000<>+0(SB), Y6, Y2
+	VDIVPS      Y2, Y6, Y2
+	VMULPS      Y2, Y2, Y5
 	VMULPS      all32x3f000000<>+0(SB), Y6, Y7
 	VMULPS      Y6, Y7, Y7
 	VMOVUPS     all32x3e71c8fc<>+0(SB), Y8
@@ -9636,22 +9642,22 @@ block1End:
 	VFMADD213PS all32x3f2aaaaa<>+0(SB), Y5, Y8
 	VFMADD213PS Y7, Y5, Y8
 	VMULPS      all32xb102e308<>+0(SB), Y4, Y5
-	VFMADD231PS Y0, Y8, Y5
+	VFMADD231PS Y2, Y8, Y5
 	VSUBPS      Y5, Y7, Y7
 	VSUBPS      Y7, Y6, Y6
 	VFMADD231PS all32x3f317218<>+0(SB), Y4, Y6
-	VANDPS      all32x80000000<>+0(SB), Y2, Y0
-	VORPS       Y0, Y6, Y6
-	VCMPPS      $0x00, all32x7f800000<>+0(SB), Y2, Y0
-	VBLENDVPS   Y0, Y2, Y6, Y6
-	VCMPPS      $0x11, all32xbf800000<>+0(SB), Y2, Y0
-	VBLENDVPS   Y0, all32x7fc00000<>+0(SB), Y6, Y6
-	VCMPPS      $0x00, all32xbf800000<>+0(SB), Y2, Y0
-	VBLENDVPS   Y0, all32xff800000<>+0(SB), Y6, Y6
+	VANDPS      all32x80000000<>+0(SB), Y1, Y2
+	VORPS       Y2, Y6, Y6
+	VCMPPS      $0x00, all32x7f800000<>+0(SB), Y1, Y2
+	VBLENDVPS   Y2, Y1, Y6, Y6
+	VCMPPS      $0x11, all32xbf800000<>+0(SB), Y1, Y2
+	VBLENDVPS   Y2, all32x7fc00000<>+0(SB), Y6, Y6
+	VCMPPS      $0x00, all32xbf800000<>+0(SB), Y1, Y1
+	VBLENDVPS   Y1, all32xff800000<>+0(SB), Y6, Y6
 	VADDPS      Y3, Y6, Y6
 	VSUBPS      Y3, Y3, Y3
 	VADDPS      Y3, Y6, Y6
-	VMASKMOVPS  Y6, Y1, (AX)(BX*1)
+	VMASKMOVPS  Y6, Y0, (AX)(BX*1)
 
 blockDone:
 	VZEROUPPER
@@ -13102,105 +13108,105 @@ blockDone:
 // func logELUF64AVX2(dst *float64, x *float64, n int)
 // Requires: AVX, AVX2, FMA3
 TEXT ·logELUF64AVX2(SB), NOSPLIT, $0-24
-	MOVQ   dst+0(FP), AX
-	MOVQ   x+8(FP), CX
-	MOVQ   n+16(FP), DX
-	VXORPD Y0, Y0, Y0
-	XORQ   BX, BX
-	SUBQ   $0x00000008, DX
-	JLT    block0End
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ n+16(FP), DX
+	XORQ BX, BX
+	SUBQ $0x00000008, DX
+	JLT  block0End
 
 block0:
-	VMOVUPD     (CX)(BX*1), Y1
-	VMOVUPD     32(CX)(BX*1), Y2
-	VMINPD      Y1, Y0, Y3
-	VMINPD      Y2, Y0, Y4
-	VMAXPD      Y1, Y0, Y1
-	VMAXPD      Y2, Y0, Y2
+	VMOVUPD     (CX)(BX*1), Y0
+	VMOVUPD     32(CX)(BX*1), Y1
+	VXORPD      Y2, Y2, Y2
+	VMINPD      Y0, Y2, Y3
+	VMINPD      Y1, Y2, Y4
+	VMAXPD      Y0, Y2, Y0
+	VMAXPD      Y1, Y2, Y1
+	VADDPD      all64x3ff0000000000000<>+0(SB), Y0, Y2
 	VADDPD      all64x3ff0000000000000<>+0(SB), Y1, Y5
-	VADDPD      all64x3ff0000000000000<>+0(SB), Y2, Y6
+	VPADDQ      all64x00095f619980c433<>+0(SB), Y2, Y2
 	VPADDQ      all64x00095f619980c433<>+0(SB), Y5, Y5
-	VPADDQ      all64x00095f619980c433<>+0(SB), Y6, Y6
+	VPSRLQ      $0x34, Y2, Y2
 	VPSRLQ      $0x34, Y5, Y5
-	VPSRLQ      $0x34, Y6, Y6
+	VMOVUPD     all64x0000000000000800<>+0(SB), Y8
 	VMOVUPD     all64x0000000000000800<>+0(SB), Y9
-	VMOVUPD     all64x0000000000000800<>+0(SB), Y10
+	VPSUBQ      Y2, Y8, Y8
 	VPSUBQ      Y5, Y9, Y9
-	VPSUBQ      Y6, Y10, Y10
+	VPSLLQ      $0x34, Y8, Y8
 	VPSLLQ      $0x34, Y9, Y9
-	VPSLLQ      $0x34, Y10, Y10
+	VMULPD      Y8, Y0, Y10
 	VMULPD      Y9, Y1, Y11
-	VMULPD      Y10, Y2, Y12
+	VMOVUPD     all64x3fd0000000000000<>+0(SB), Y6
 	VMOVUPD     all64x3fd0000000000000<>+0(SB), Y7
-	VMOVUPD     all64x3fd0000000000000<>+0(SB), Y8
+	VFMADD213PD all64xbff0000000000000<>+0(SB), Y6, Y8
 	VFMADD213PD all64xbff0000000000000<>+0(SB), Y7, Y9
-	VFMADD213PD all64xbff0000000000000<>+0(SB), Y8, Y10
+	VFMADD213PD Y8, Y6, Y10
 	VFMADD213PD Y9, Y7, Y11
-	VFMADD213PD Y10, Y8, Y12
+	VORPD       all64x4330000000000000<>+0(SB), Y2, Y6
 	VORPD       all64x4330000000000000<>+0(SB), Y5, Y7
-	VORPD       all64x4330000000000000<>+0(SB), Y6, Y8
+	VSUBPD      all64x43300000000003ff<>+0(SB), Y6, Y6
 	VSUBPD      all64x43300000000003ff<>+0(SB), Y7, Y7
-	VSUBPD      all64x43300000000003ff<>+0(SB), Y8, Y8
+	VADDPD      all64x4000000000000000<>+0(SB), Y10, Y2
 	VADDPD      all64x4000000000000000<>+0(SB), Y11, Y5
-	VADDPD      all64x4000000000000000<>+0(SB), Y12, Y6
+	VDIVPD      Y2, Y10, Y2
 	VDIVPD      Y5, Y11, Y5
-	VDIVPD      Y6, Y12, Y6
+	VMULPD      Y2, Y2, Y8
 	VMULPD      Y5, Y5, Y9
-	VMULPD      Y6, Y6, Y10
+	VMULPD      all64x3fe0000000000000<>+0(SB), Y10, Y12
 	VMULPD      all64x3fe0000000000000<>+0(SB), Y11, Y13
-	VMULPD      all64x3fe0000000000000<>+0(SB), Y12, Y14
+	VMULPD      Y10, Y12, Y12
 	VMULPD      Y11, Y13, Y13
-	VMULPD      Y12, Y14, Y14
+	VMOVUPD     all64x3fc2fb07d35cc566<>+0(SB), Y14
 	VMOVUPD     all64x3fc2fb07d35cc566<>+0(SB), Y15
-	VMOVUPD     all64x3fc2fb07d35cc566<>+0(SB), Y16
+	VFMADD213PD all64x3fc399164013b88e<>+0(SB), Y8, Y14
 	VFMADD213PD all64x3fc399164013b88e<>+0(SB), Y9, Y15
-	VFMADD213PD all64x3fc399164013b88e<>+0(SB), Y10, Y16
+	VFMADD213PD all64x3fc7466da2bfe7cc<>+0(SB), Y8, Y14
 	VFMADD213PD all64x3fc7466da2bfe7cc<>+0(SB), Y9, Y15
-	VFMADD213PD all64x3fc7466da2bfe7cc<>+0(SB), Y10, Y16
+	VFMADD213PD all64x3fcc71c4f3886d95<>+0(SB), Y8, Y14
 	VFMADD213PD all64x3fcc71c4f3886d95<>+0(SB), Y9, Y15
-	VFMADD213PD all64x3fcc71c4f3886d95<>+0(SB), Y10, Y16
+	VFMADD213PD all64x3fd24924945383e4<>+0(SB), Y8, Y14
 	VFMADD213PD all64x3fd24924945383e4<>+0(SB), Y9, Y15
-	VFMADD213PD all64x3fd24924945383e4<>+0(SB), Y10, Y16
+	VFMADD213PD all64x3fd999999997c622<>+0(SB), Y8, Y14
 	VFMADD213PD all64x3fd999999997c622<>+0(SB), Y9, Y15
-	VFMADD213PD all64x3fd999999997c622<>+0(SB), Y10, Y16
+	VFMADD213PD all64x3fe555555555559c<>+0(SB), Y8, Y14
 	VFMADD213PD all64x3fe555555555559c<>+0(SB), Y9, Y15
-	VFMADD213PD all64x3fe555555555559c<>+0(SB), Y10, Y16
+	VFMADD213PD Y12, Y8, Y14
 	VFMADD213PD Y13, Y9, Y15
-	VFMADD213PD Y14, Y10, Y16
+	VMULPD      all64x3c7abc9e3b39803f<>+0(SB), Y6, Y8
 	VMULPD      all64x3c7abc9e3b39803f<>+0(SB), Y7, Y9
-	VMULPD      all64x3c7abc9e3b39803f<>+0(SB), Y8, Y10
+	VFMADD231PD Y2, Y14, Y8
 	VFMADD231PD Y5, Y15, Y9
-	VFMADD231PD Y6, Y16, Y10
+	VSUBPD      Y8, Y12, Y12
 	VSUBPD      Y9, Y13, Y13
-	VSUBPD      Y10, Y14, Y14
+	VSUBPD      Y12, Y10, Y10
 	VSUBPD      Y13, Y11, Y11
-	VSUBPD      Y14, Y12, Y12
+	VFMADD231PD all64x3fe62e42fefa39ef<>+0(SB), Y6, Y10
 	VFMADD231PD all64x3fe62e42fefa39ef<>+0(SB), Y7, Y11
-	VFMADD231PD all64x3fe62e42fefa39ef<>+0(SB), Y8, Y12
+	VANDPD      all64x8000000000000000<>+0(SB), Y0, Y2
 	VANDPD      all64x8000000000000000<>+0(SB), Y1, Y5
-	VANDPD      all64x8000000000000000<>+0(SB), Y2, Y6
+	VORPD       Y2, Y10, Y10
 	VORPD       Y5, Y11, Y11
-	VORPD       Y6, Y12, Y12
-	VCMPPD      $0x00, all64x7ff0000000000000<>+0(SB), Y1, Y5
-	VBLENDVPD   Y5, Y1, Y11, Y11
-	VCMPPD      $0x11, all64xbff0000000000000<>+0(SB), Y1, Y5
-	VBLENDVPD   Y5, all64x7ff8000000000001<>+0(SB), Y11, Y11
-	VCMPPD      $0x00, all64xbff0000000000000<>+0(SB), Y1, Y1
-	VBLENDVPD   Y1, all64xfff0000000000000<>+0(SB), Y11, Y11
-	VCMPPD      $0x00, all64x7ff0000000000000<>+0(SB), Y2, Y1
-	VBLENDVPD   Y1, Y2, Y12, Y12
-	VCMPPD      $0x11, all64xbff0000000000000<>+0(SB), Y2, Y1
-	VBLENDVPD   Y1, all64x7ff8000000000001<>+0(SB), Y12, Y12
-	VCMPPD      $0x00, all64xbff0000000000000<>+0(SB), Y2, Y1
-	VBLENDVPD   Y1, all64xfff0000000000000<>+0(SB), Y12, Y12
-	VADDPD      Y3, Y11, Y11
-	VADDPD      Y4, Y12, Y12
+	VCMPPD      $0x00, all64x7ff0000000000000<>+0(SB), Y0, Y2
+	VBLENDVPD   Y2, Y0, Y10, Y10
+	VCMPPD      $0x11, all64xbff0000000000000<>+0(SB), Y0, Y2
+	VBLENDVPD   Y2, all64x7ff8000000000001<>+0(SB), Y10, Y10
+	VCMPPD      $0x00, all64xbff0000000000000<>+0(SB), Y0, Y0
+	VBLENDVPD   Y0, all64xfff0000000000000<>+0(SB), Y10, Y10
+	VCMPPD      $0x00, all64x7ff0000000000000<>+0(SB), Y1, Y0
+	VBLENDVPD   Y0, Y1, Y11, Y11
+	VCMPPD      $0x11, all64xbff0000000000000<>+0(SB), Y1, Y0
+	VBLENDVPD   Y0, all64x7ff8000000000001<>+0(SB), Y11, Y11
+	VCMPPD      $0x00, all64xbff0000000000000<>+0(SB), Y1, Y0
+	VBLENDVPD   Y0, all64xfff0000000000000<>+0(SB), Y11, Y11
+	VADDPD      Y3, Y10, Y10
+	VADDPD      Y4, Y11, Y11
 	VSUBPD      Y3, Y3, Y3
 	VSUBPD      Y4, Y4, Y4
-	VADDPD      Y3, Y11, Y11
-	VADDPD      Y4, Y12, Y12
-	VMOVUPD     Y11, (AX)(BX*1)
-	VMOVUPD     Y12, 32(AX)(BX*1)
+	VADDPD      Y3, Y10, Y10
+	VADDPD      Y4, Y11, Y11
+	VMOVUPD     Y10, (AX)(BX*1)
+	VMOVUPD     Y11, 32(AX)(BX*1)
 	ADDQ        $0x00000040, BX
 	SUBQ        $0x00000008, DX
 	JGE         block0
@@ -13211,51 +13217,52 @@ block0End:
 	JLT  block1End
 
 block1:
-	VMOVUPD     (CX)(BX*1), Y1
-	VMINPD      Y1, Y0, Y2
-	VMAXPD      Y1, Y0, Y1
-	VADDPD      all64x3ff0000000000000<>+0(SB), Y1, Y3
-	VPADDQ      all64x00095f619980c433<>+0(SB), Y3, Y3
-	VPSRLQ      $0x34, Y3, Y3
-	VMOVUPD     all64x0000000000000800<>+0(SB), Y5
-	VPSUBQ      Y3, Y5, Y5
-	VPSLLQ      $0x34, Y5, Y5
-	VMULPD      Y5, Y1, Y6
-	VMOVUPD     all64x3fd0000000000000<>+0(SB), Y4
-	VFMADD213PD all64xbff0000000000000<>+0(SB), Y4, Y5
-	VFMADD213PD Y5, Y4, Y6
-	VORPD       all64x4330000000000000<>+0(SB), Y3, Y4
-	VSUBPD      all64x43300000000003ff<>+0(SB), Y4, Y4
-	VADDPD      all64x4000000000000000<>+0(SB), Y6, Y3
-	VDIVPD      Y3, Y6, Y3
-	VMULPD      Y3, Y3, Y5
-	VMULPD      all64x3fe0000000000000<>+0(SB), Y6, Y7
-	VMULPD      Y6, Y7, Y7
-	VMOVUPD     all64x3fc2fb07d35cc566<>+0(SB), Y8
-	VFMADD213PD all64x3fc399164013b88e<>+0(SB), Y5, Y8
-	VFMADD213PD all64x3fc7466da2bfe7cc<>+0(SB), Y5, Y8
-	VFMADD213PD all64x3fcc71c4f3886d95<>+0(SB), Y5, Y8
-	VFMADD213PD all64x3fd24924945383e4<>+0(SB), Y5, Y8
-	VFMADD213PD all64x3fd999999997c622<>+0(SB), Y5, Y8
-	VFMADD213PD all64x3fe555555555559c<>+0(SB), Y5, Y8
-	VFMADD213PD Y7, Y5, Y8
-	VMULPD      all64x3c7abc9e3b39803f<>+0(SB), Y4, Y5
-	VFMADD231PD Y3, Y8, Y5
-	VSUBPD      Y5, Y7, Y7
-	VSUBPD      Y7, Y6, Y6
-	VFMADD231PD all64x3fe62e42fefa39ef<>+0(SB), Y4, Y6
-	VANDPD      all64x8000000000000000<>+0(SB), Y1, Y3
-	VORPD       Y3, Y6, Y6
-	VCMPPD      $0x00, all64x7ff0000000000000<>+0(SB), Y1, Y3
-	VBLENDVPD   Y3, Y1, Y6, Y6
-	VCMPPD      $0x11, all64xbff0000000000000<>+0(SB), Y1, Y3
-	VBLENDVPD   Y3, all64x7ff8000000000001<>+0(SB), Y6, Y6
-	VCMPPD      $0x00, all64xbff0000000000000<>+0(SB), Y1, Y1
-	VBLENDVPD   Y1, all64xfff0000000000000<>+0(SB), Y6, Y6
-	VADDPD      Y2, Y6, Y6
+	VMOVUPD     (CX)(BX*1), Y0
+	VXORPD      Y1, Y1, Y1
+	VMINPD      Y0, Y1, Y2
+	VMAXPD      Y0, Y1, Y0
+	VADDPD      all64x3ff0000000000000<>+0(SB), Y0, Y1
+	VPADDQ      all64x00095f619980c433<>+0(SB), Y1, Y1
+	VPSRLQ      $0x34, Y1, Y1
+	VMOVUPD     all64x0000000000000800<>+0(SB), Y4
+	VPSUBQ      Y1, Y4, Y4
+	VPSLLQ      $0x34, Y4, Y4
+	VMULPD      Y4, Y0, Y5
+	VMOVUPD     all64x3fd0000000000000<>+0(SB), Y3
+	VFMADD213PD all64xbff0000000000000<>+0(SB), Y3, Y4
+	VFMADD213PD Y4, Y3, Y5
+	VORPD       all64x4330000000000000<>+0(SB), Y1, Y3
+	VSUBPD      all64x43300000000003ff<>+0(SB), Y3, Y3
+	VADDPD      all64x4000000000000000<>+0(SB), Y5, Y1
+	VDIVPD      Y1, Y5, Y1
+	VMULPD      Y1, Y1, Y4
+	VMULPD      all64x3fe0000000000000<>+0(SB), Y5, Y6
+	VMULPD      Y5, Y6, Y6
+	VMOVUPD     all64x3fc2fb07d35cc566<>+0(SB), Y7
+	VFMADD213PD all64x3fc399164013b88e<>+0(SB), Y4, Y7
+	VFMADD213PD all64x3fc7466da2bfe7cc<>+0(SB), Y4, Y7
+	VFMADD213PD all64x3fcc71c4f3886d95<>+0(SB), Y4, Y7
+	VFMADD213PD all64x3fd24924945383e4<>+0(SB), Y4, Y7
+	VFMADD213PD all64x3fd999999997c622<>+0(SB), Y4, Y7
+	VFMADD213PD all64x3fe555555555559c<>+0(SB), Y4, Y7
+	VFMADD213PD Y6, Y4, Y7
+	VMULPD      all64x3c7abc9e3b39803f<>+0(SB), Y3, Y4
+	VFMADD231PD Y1, Y7, Y4
+	VSUBPD      Y4, Y6, Y6
+	VSUBPD      Y6, Y5, Y5
+	VFMADD231PD all64x3fe62e42fefa39ef<>+0(SB), Y3, Y5
+	VANDPD      all64x8000000000000000<>+0(SB), Y0, Y1
+	VORPD       Y1, Y5, Y5
+	VCMPPD      $0x00, all64x7ff0000000000000<>+0(SB), Y0, Y1
+	VBLENDVPD   Y1, Y0, Y5, Y5
+	VCMPPD      $0x11, all64xbff0000000000000<>+0(SB), Y0, Y1
+	VBLENDVPD   Y1, all64x7ff8000000000001<>+0(SB), Y5, Y5
+	VCMPPD      $0x00, all64xbff0000000000000<>+0(SB), Y0, Y0
+	VBLENDVPD   Y0, all64xfff0000000000000<>+0(SB), Y5, Y5
+	VADDPD      Y2, Y5, Y5
 	VSUBPD      Y2, Y2, Y2
-	VADDPD      Y2, Y6, Y6
-	VMOVUPD     Y6, (AX)(BX*1)
+	VADDPD      Y2, Y5, Y5
+	VMOVUPD     Y5, (AX)(BX*1)
 	ADDQ        $0x00000020, BX
 	SUBQ        $0x00000004, DX
 	JGE         block1
@@ -13267,25 +13274,26 @@ block1End:
 	LEAQ        edge<>+32(SB), SI
 	SHLQ        $0x03, DX
 	SUBQ        DX, SI
-	VMOVUPD     (SI), Y1
-	VMASKMOVPD  (CX)(BX*1), Y1, Y2
-	VMINPD      Y2, Y0, Y3
-	VMAXPD      Y2, Y0, Y2
-	VADDPD      all64x3ff0000000000000<>+0(SB), Y2, Y0
-	VPADDQ      all64x00095f619980c433<>+0(SB), Y0, Y0
-	VPSRLQ      $0x34, Y0, Y0
+	VMOVUPD     (SI), Y0
+	VMASKMOVPD  (CX)(BX*1), Y0, Y1
+	VXORPD      Y2, Y2, Y2
+	VMINPD      Y1, Y2, Y3
+	VMAXPD      Y1, Y2, Y1
+	VADDPD      all64x3ff0000000000000<>+0(SB), Y1, Y2
+	VPADDQ      all64x00095f619980c433<>+0(SB), Y2, Y2
+	VPSRLQ      $0x34, Y2, Y2
 	VMOVUPD     all64x0000000000000800<>+0(SB), Y5
-	VPSUBQ      Y0, Y5, Y5
+	VPSUBQ      Y2, Y5, Y5
 	VPSLLQ      $0x34, Y5, Y5
-	VMULPD      Y5, Y2, Y6
+	VMULPD      Y5, Y1, Y6
 	VMOVUPD     all64x3fd0000000000000<>+0(SB), Y4
 	VFMADD213PD all64xbff0000000000000<>+0(SB), Y4, Y5
 	VFMADD213PD Y5, Y4, Y6
-	VORPD       all64x4330000000000000<>+0(SB), Y0, Y4
+	VORPD       all64x4330000000000000<>+0(SB), Y2, Y4
 	VSUBPD      all64x43300000000003ff<>+0(SB), Y4, Y4
-	VADDPD      all64x4000000000000000<>+0(SB), Y6, Y0
-	VDIVPD      Y0, Y6, Y0
-	VMULPD      Y0, Y0, Y5
+	VADDPD      all64x4000000000000000<>+0(SB), Y6, Y2
+	VDIVPD      Y2, Y6, Y2
+	VMULPD      Y2, Y2, Y5
 	VMULPD      all64x3fe0000000000000<>+0(SB), Y6, Y7
 	VMULPD      Y6, Y7, Y7
 	VMOVUPD     all64x3fc2fb07d35cc566<>+0(SB), Y8
@@ -13297,22 +13305,22 @@ block1End:
 	VFMADD213PD all64x3fe555555555559c<>+0(SB), Y5, Y8
 	VFMADD213PD Y7, Y5, Y8
 	VMULPD      all64x3c7abc9e3b39803f<>+0(SB), Y4, Y5
-	VFMADD231PD Y0, Y8, Y5
+	VFMADD231PD Y2, Y8, Y5
 	VSUBPD      Y5, Y7, Y7
 	VSUBPD      Y7, Y6, Y6
 	VFMADD231PD all64x3fe62e42fefa39ef<>+0(SB), Y4, Y6
-	VANDPD      all64x8000000000000000<>+0(SB), Y2, Y0
-	VORPD       Y0, Y6, Y6
-	VCMPPD      $0x00, all64x7ff0000000000000<>+0(SB), Y2, Y0
-	VBLENDVPD   Y0, Y2, Y6, Y6
-	VCMPPD      $0x11, all64xbff0000000000000<>+0(SB), Y2, Y0
-	VBLENDVPD   Y0, all64x7ff8000000000001<>+0(SB), Y6, Y6
-	VCMPPD      $0x00, all64xbff0000000000000<>+0(SB), Y2, Y0
-	VBLENDVPD   Y0, all64xfff0000000000000<>+0(SB), Y6, Y6
+	VANDPD      all64x8000000000000000<>+0(SB), Y1, Y2
+	VORPD       Y2, Y6, Y6
+	VCMPPD      $0x00, all64x7ff0000000000000<>+0(SB), Y1, Y2
+	VBLENDVPD   Y2, Y1, Y6, Y6
+	VCMPPD      $0x11, all64xbff0000000000000<>+0(SB), Y1, Y2
+	VBLENDVPD   Y2, all64x7ff8000000000001<>+0(SB), Y6, Y6
+	VCMPPD      $0x00, all64xbff0000000000000<>+0(SB), Y1, Y1
+	VBLENDVPD   Y1, all64xfff0000000000000<>+0(SB), Y6, Y6
 	VADDPD      Y3, Y6, Y6
 	VSUBPD      Y3, Y3, Y3
 	VADDPD      Y3, Y6, Y6
-	VMASKMOVPD  Y6, Y1, (AX)(BX*1)
+	VMASKMOVPD  Y6, Y0, (AX)(BX*1)
 
 blockDone:
 	VZEROUPPER

@@ -34,15 +34,13 @@ func (m machine) log1p(elu bool) {
 	coefficients := m.scalars(m.constants(minimax.Log1p))
 	signBit := m.signBit()
 	minusOne, inf, minusInf, nan := m.value(-1), m.value(math.Inf(1)), m.value(math.Inf(-1)), m.value(math.NaN())
-	var zero Op
-	if elu {
-		zero = m.zero()
-	}
 	m.loop("block", n, m.unroll(2, 2), func(b block) {
 		v := b.load(x)
 		var below []Op
 		if elu {
-			// NaN passes: a comparison with it gives the first operand.
+			// NaN passes: a comparison with it gives the first operand. Narrow machines have no
+			// register for zero beyond these lines.
+			zero := m.zero()
 			below = m.Vecs(b.k)
 			each(m.Min, v, zero, below)
 			each(m.Max, v, zero, v)
