@@ -1,5 +1,6 @@
 // Transformer runs a decoder with the layers of Llama or GPT-2, whose attention is any form of
-// package performer.
+// package performer. The model of the module trained has 3.7 million parameters and has read 9 million
+// tokens of the text of the Go distribution: see trained/README.md.
 package main
 
 import (
@@ -17,18 +18,31 @@ import (
 const about = `transformer runs a decoder with the layers of Llama or GPT-2, measures its loss, and lets it write.
 
 -model names a directory with config.json and model.safetensors as Hugging Face's programs write them, and merges.txt,
-the tokens of GPT-2; without merges.txt tokens are bytes. go run ./examples/transformer/train makes one in a few hours.
+the tokens of GPT-2; without merges.txt tokens are bytes. go run ./examples/transformer/train makes one in a few hours. The
+model that is there by default has 3.7 million parameters and was trained for 81 minutes on the text of the Go
+distribution; its loss on held-out files is 2.65 nats a token, and more training would make it less.
 The program measures the mean loss on -text, or on files of the Go distribution that the training held out, in sequences
 of -context tokens. It prints statistics of the queries and keys of every head, and the loss again with another form of
 attention, -form. -only layer.head leaves all other heads exact. The model then writes -length tokens that follow
--prompt.`
+-prompt.
+
+-generate n does something else: with -form, such as window:1024+4, the model writes n tokens, whatever it was trained to
+read, and the program prints speed and memory on the way. It then reads n tokens of the text with the same state, and
+prints the loss beside that of exact attention in sequences of -context tokens. Rotary positions go on growing: they are
+those of the whole text, also where a window has dropped what came before.
+
+-table measures forms of attention in two sizes on all heads: the error of each head in a causal sequence of -context
+tokens and in 16 half sequences together without a mask, time over that of exact attention, and the loss on -tokens
+tokens of the model whose heads all have the form.`
 
 func main() { cli.Main("transformer", run) }
 
 // settings are the flags.
 type settings struct {
 	model, text, form, only, prompt string
-	context, tokens, length         int
+	context, tokens                 int
+	length, generate                int
+	table                           bool
 	temperature                     float64
 	seed                            uint64
 }
@@ -44,6 +58,8 @@ func run(args []string, stdout, _ io.Writer) error {
 	fs.IntVar(&s.context, "context", 2048, "length of sequences")
 	fs.IntVar(&s.tokens, "tokens", 1<<14, "tokens to measure the loss on")
 	fs.IntVar(&s.length, "length", 100, "number of tokens that the model writes")
+	fs.IntVar(&s.generate, "generate", 0, "number of tokens that the model writes and reads in one stream, instead of all else")
+	fs.BoolVar(&s.table, "table", false, "print errors of forms of attention by head, instead of all else")
 	fs.Float64Var(&s.temperature, "temperature", 0.7, "divisor of the logits of tokens that are written; 0 takes the largest")
 	fs.Uint64Var(&s.seed, "seed", 1, "seed of random features and tokens")
 	if done, err := cli.Parse(fs, about, args, stdout); done || err != nil {
@@ -56,6 +72,10 @@ func run(args []string, stdout, _ io.Writer) error {
 		return fmt.Errorf("-tokens is %d, want at least the %d of a sequence", s.tokens, s.context)
 	case s.length < 0:
 		return fmt.Errorf("-length is %d, want at least 0", s.length)
+	case s.generate < 0 || s.generate > 0 && s.generate < quarters:
+		return fmt.Errorf("-generate is %d, want 0 or at least %d", s.generate, quarters)
+	case s.generate > 0 && s.table:
+		return errors.New("-generate and -table are given, want one of them")
 	case !(s.temperature >= 0) || math.IsInf(s.temperature, 0):
 		return fmt.Errorf("-temperature is %v, want at least 0", s.temperature)
 	}
@@ -76,6 +96,12 @@ func (s settings) report(w io.Writer) error {
 		return err
 	}
 	fmt.Fprintf(w, "%s: %d parameters, %d layers of %d heads of %d coordinates\n\n", s.model, m.Size(), m.Layers, m.Heads, m.HeadDim)
+	switch {
+	case s.table:
+		return s.compare(w, m)
+	case s.generate > 0:
+		return s.stream(w, m, f)
+	}
 	text, err := m.Text(s.text, s.tokens, s.context)
 	if err != nil {
 		return err

@@ -42,7 +42,7 @@ func random(t *testing.T) (model, text string) {
 
 func TestRun(t *testing.T) {
 	model, text := random(t)
-	for _, form := range []string{"exact", "mean", "elu", "positive:8", "landmarks:8", "landmarks:1000", "window:4", "window:32"} {
+	for _, form := range []string{"exact", "mean", "elu", "positive:8", "landmarks:8", "landmarks:1000", "window:4", "window:4+2", "window:32"} {
 		out := clitest.Output(t, run, "-model", model, "-text", text, "-context", "32", "-tokens", "128",
 			"-form", form, "-prompt", "Light", "-length", "5")
 		assert.Contains(t, out, "2 layers of 4 heads of 4 coordinates")
@@ -100,6 +100,10 @@ func TestErrors(t *testing.T) {
 		`-form is "positive"`:            "-form positive",
 		`-form is "landmarks:0"`:         "-form landmarks:0",
 		`-form is "mean:3"`:              "-form mean:3",
+		`-form is "window:3+"`:           "-form window:3+",
+		`-form is "landmarks:3+1"`:       "-form landmarks:3+1",
+		"-generate is 3":                 "-generate 3",
+		"want one of them":               "-generate 4 -table",
 		`-only is "1"`:                   "-only 1",
 		"there is no head 2.0 in 2":      "-model MODEL -text TEXT -context 32 -tokens 32 -only 2.0",
 		"there is no head 0.4 in 2":      "-model MODEL -text TEXT -context 32 -tokens 32 -only 0.4",

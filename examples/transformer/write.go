@@ -7,18 +7,15 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"github.com/seed-feabd252/randfeat/examples/internal/decoder"
 	"github.com/seed-feabd252/randfeat/examples/internal/lm"
 )
 
 // write returns what the model writes after the prompt, with the prompt.
 func (s settings) write(m *lm.Model) (string, error) {
-	tokens := m.Tokenizer.Encode(nil, s.prompt)
-	state, err := m.NewState()
+	state, tokens, err := s.begin(m)
 	if err != nil {
 		return "", fmt.Errorf("%w (-length 0 writes nothing)", err)
-	}
-	if len(tokens) == 0 {
-		return "", errors.New("-prompt is empty, want a text")
 	}
 	rng := rand.New(rand.NewPCG(s.seed, 0))
 	next := tokens
@@ -35,6 +32,19 @@ func (s settings) write(m *lm.Model) (string, error) {
 		next = tokens[len(tokens)-1:]
 	}
 	return m.Tokenizer.Decode(tokens), nil
+}
+
+// begin returns a state without tokens, and the tokens of the prompt.
+func (s settings) begin(m *lm.Model) (*decoder.State[float32], []int, error) {
+	state, err := m.NewState()
+	if err != nil {
+		return nil, nil, err
+	}
+	tokens := m.Tokenizer.Encode(nil, s.prompt)
+	if len(tokens) == 0 {
+		return nil, nil, errors.New("-prompt is empty, want a text")
+	}
+	return state, tokens, nil
 }
 
 // draw returns a token with probability proportional to exp(logit/temperature).

@@ -50,3 +50,28 @@ func (s *State[T]) Step(tokens []int) (dense.Matrix[T], error) {
 	s.length += len(tokens)
 	return logits, nil
 }
+
+// Bytes returns the number of bytes that the states of all layers take as files.
+func (s *State[T]) Bytes() (int, error) {
+	sum := 0
+	for _, l := range s.layers {
+		data, err := l.MarshalBinary()
+		if err != nil {
+			return 0, err
+		}
+		sum += len(data)
+	}
+	return sum, nil
+}
+
+// Losses reads tokens as Step does, and returns −log p of the next token after each one, in nats, in
+// memory that the next call of the model overwrites. Errors are those of Forward.
+func (s *State[T]) Losses(tokens, next []int) ([]float64, error) {
+	logits, err := s.Step(tokens)
+	if err != nil {
+		return nil, err
+	}
+	losses := s.model.losses.shape(1, len(next)).Data
+	crossEntropy(logits, losses, next, false)
+	return losses, nil
+}

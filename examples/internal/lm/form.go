@@ -20,13 +20,14 @@ import (
 type Form struct {
 	Name        string
 	Size        int // features, landmarks, clusters, or tokens
+	Sinks       int // first tokens that all see in spite of a window
 	Layer, Head int // −1 for all
 }
 
 // Forms describes what ParseForm reads.
 const Forms = "exact, mean (the mean of the values so far), elu, positive:m (m random features of the softmax kernel), " +
 	"landmarks:r (r keys of the first sequence), clusters:c (near keys exactly, c clusters for the others), " +
-	"or window:w (the w tokens before each one alone)"
+	"window:w (the w tokens before each one alone), or window:w+s (and the first s)"
 
 // ParseForm reads a form, and the one head, layer.head, that has it, or "" for all heads.
 func ParseForm(text, only string) (Form, error) {
@@ -39,13 +40,20 @@ func ParseForm(text, only string) (Form, error) {
 			return f, fmt.Errorf("-form is %q, want %s without a size", text, name)
 		}
 	case "positive", "landmarks", "clusters", "window":
+		if window, sinks, ok := strings.Cut(size, "+"); ok && name == "window" {
+			n, err := strconv.Atoi(sinks)
+			if err != nil || n < 1 {
+				return f, fmt.Errorf("-form is %q, want window:w+s with s at least 1", text)
+			}
+			size, f.Sinks = window, n
+		}
 		n, err := strconv.Atoi(size)
 		if err != nil || n < 1 {
 			return f, fmt.Errorf("-form is %q, want %s:n with n at least 1", text, name)
 		}
 		f.Size = n
 	default:
-		return f, fmt.Errorf("-form is %q, want exact, mean, elu, positive:m, landmarks:r, clusters:c or window:w", text)
+		return f, fmt.Errorf("-form is %q, want exact, mean, elu, positive:m, landmarks:r, clusters:c, window:w or window:w+s", text)
 	}
 	if only == "" {
 		return f, nil
@@ -64,6 +72,9 @@ func (f Form) String() string {
 	s := f.Name
 	if f.Size > 0 {
 		s = fmt.Sprintf("%s, %d", f.Name, f.Size)
+	}
+	if f.Sinks > 0 {
+		s += fmt.Sprintf(" and %d sinks", f.Sinks)
 	}
 	if f.Layer >= 0 {
 		s += fmt.Sprintf(", head %d.%d", f.Layer, f.Head)
@@ -98,7 +109,7 @@ func (f Form) Use(m *Model, b decoder.Batch, seed uint64) error {
 			}
 			_, keys, _ := m.Head(l, h)
 			var err error
-			if forms[h], err = f.of(keys, seed+uint64(l*m.Heads+h)); err != nil {
+			if forms[h], err = f.Attention(keys, true, seed+uint64(l*m.Heads+h)); err != nil {
 				return fmt.Errorf("%v: %w", f, err)
 			}
 		}
@@ -114,20 +125,23 @@ func (f Form) Use(m *Model, b decoder.Batch, seed uint64) error {
 	return nil
 }
 
-// of returns the form for a head with such keys.
-func (f Form) of(keys dense.Matrix[float32], seed uint64) (performer.Form[float32], error) {
+// Attention returns the form for a head with such keys. Landmarks of causal attention are some of
+// these keys, drawn at random; those of bidirectional attention are chosen among the keys of a call.
+func (f Form) Attention(keys dense.Matrix[float32], causal bool, seed uint64) (performer.Form[float32], error) {
 	src := exprand.NewSource(seed)
 	d := keys.Cols
+	exact := performer.Exact[float32]{Causal: causal}
 	switch f.Name {
 	case "mean":
-		const none = 1e-30 // zero would mean 1/√d
-		return performer.Exact[float32]{Causal: true, Scale: none}, nil
+		exact.Scale = 1e-30 // zero would mean 1/√d
+	case "window":
+		exact.Window, exact.Sinks = f.Size, f.Sinks
 	case "elu":
 		phi, err := rff.ELU[float32](d)
 		if err != nil {
 			return nil, err
 		}
-		return performer.NewLinear(phi, performer.LinearOptions{Causal: true})
+		return performer.NewLinear(phi, performer.LinearOptions{Causal: causal})
 	case "positive":
 		w, err := orf.Draw[float32](orf.GramSchmidt{}, f.Size, d, src)
 		if err != nil {
@@ -137,17 +151,18 @@ func (f Form) of(keys dense.Matrix[float32], seed uint64) (performer.Form[float3
 		if err != nil {
 			return nil, err
 		}
-		return performer.NewLinear(phi, performer.LinearOptions{Causal: true})
+		return performer.NewLinear(phi, performer.LinearOptions{Causal: causal})
 	case "landmarks":
+		if !causal {
+			return performer.NewLandmarks(exact, f.Size, src)
+		}
 		z := dense.New[float32](min(f.Size, keys.Rows), d)
 		for i, row := range exprand.New(src).Perm(keys.Rows)[:z.Rows] {
 			copy(z.Row(i), keys.Row(row))
 		}
-		return performer.NewLandmarksAt(performer.Exact[float32]{Causal: true}, z)
-	case "window":
-		return performer.Exact[float32]{Causal: true, Window: f.Size}, nil
+		return performer.NewLandmarksAt(exact, z)
 	case "clusters":
-		return multipole.New(performer.Exact[float32]{Causal: true}, multipole.Options{Clusters: f.Size}, src)
+		return multipole.New(exact, multipole.Options{Clusters: f.Size}, src)
 	}
-	return performer.Exact[float32]{Causal: true}, nil
+	return exact, nil
 }
