@@ -34,7 +34,8 @@ and values. -text names another text. -q, -k and -v name NumPy files instead: C 
 heads×L×d; heads are handled one after another.
 
 Beside the text stands a head of each layer of a trained decoder, in -model, which reads as many tokens. All heads of the
-decoder then have each form of attention, and the loss tells what that costs.
+decoder then have each form of attention, and the loss tells what that costs. The model that is there by default has 3.7 million
+parameters and was trained for 81 minutes on the text of the Go distribution; its loss on held-out files is 2.65 nats a token.
 
 It prints the error of forms of several sizes (-size) and how much faster than exact attention they are, also as a
 picture, and the form of attention that keeps -tolerance.
