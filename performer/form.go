@@ -16,7 +16,8 @@ type Form[T dense.Float] interface {
 
 // Differentiable is a [Form] that also takes gradients with respect to its outputs
 // back to gradients with respect to queries, keys and values: what training through
-// attention needs. [Linear], [Exact], [Landmarks] and [Batch] are Differentiable.
+// attention needs. [Linear], [Exact], [Landmarks] and
+// [Batch] are Differentiable, and so is attention of package multipole.
 type Differentiable[T dense.Float] interface {
 	Form[T]
 

@@ -197,10 +197,13 @@ func (b *block[T]) finish(dst dense.Matrix[T], exact func(i int)) {
 	for i := range dst.Rows {
 		sum := sums.Row(i)
 		total := sum[dst.Cols]
-		if !(total > 0 && total-total == 0) {
+		if !inRange(total) {
 			exact(i)
 			continue
 		}
 		vecmath.Affine(dst.Row(i), sum[:dst.Cols], 1/total, 0)
 	}
 }
+
+// inRange reports whether the sum of the weights of a query is positive and finite.
+func inRange[T dense.Float](total T) bool { return total > 0 && total-total == 0 }

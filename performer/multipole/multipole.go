@@ -156,7 +156,7 @@ func (a *Attention[T]) Forward(dst, q, k, v dense.Matrix[T]) dense.Matrix[T] {
 	switch {
 	case a.exact.Causal:
 		a.causal(dst, q, k, v)
-	case k.Rows <= exactKeys || q.Rows == 0 || v.Cols == 0:
+	case a.isExact(q, k, v):
 		a.exact.Forward(dst, q, k, v)
 	default:
 		a.bidirectional(dst, q, k, v)
@@ -166,6 +166,11 @@ func (a *Attention[T]) Forward(dst, q, k, v dense.Matrix[T]) dense.Matrix[T] {
 
 // exactKeys is a number of keys over which exact attention takes no longer.
 const exactKeys = 256
+
+// isExact reports whether exact attention answers all queries of a bidirectional call.
+func (a *Attention[T]) isExact(q, k, v dense.Matrix[T]) bool {
+	return k.Rows <= exactKeys || q.Rows == 0 || v.Cols == 0
+}
 
 // check panics unless a constructor has made a, and q, k and v fit together and the centres.
 func (a *Attention[T]) check(q, k, v dense.Matrix[T]) {
@@ -227,17 +232,22 @@ func (c *call[T]) Piece(i int) {
 	hi := min(lo+nearQueries, c.q.Rows)
 	w := pool.Get[block[T]](&blocks)
 	q := c.q.RowRange(lo, hi)
-	w.begin(hi-lo, q.Cols, c.v.Cols, c.a.scale(q.Cols), c.a.threshold)
-	for at := 0; at < q.Rows; at += farQueries {
-		w.far(&c.sorted.moments, q, at, min(at+farQueries, q.Rows))
-	}
-	for l := range c.sorted.clusters() {
-		w.near(w.queriesOf(l, 0, w.parts()), q, c.sorted.keysOf(l), &c.sorted.values[l], nil)
-	}
+	w.answer(&c.sorted, c.a, q, c.v.Cols)
 	w.finish(c.dst.RowRange(lo, hi), func(i int) {
 		c.a.exact.Forward(c.dst.RowRange(lo+i, lo+i+1), q.RowRange(i, i+1), c.k, c.v)
 	})
 	pool.Put(&blocks, w)
+}
+
+// answer sums what the keys weigh for the queries q, with values of dimension dv.
+func (b *block[T]) answer(s *sorted[T], a *Attention[T], q dense.Matrix[T], dv int) {
+	b.begin(q.Rows, q.Cols, dv, a.scale(q.Cols), a.threshold)
+	for at := 0; at < q.Rows; at += farQueries {
+		b.far(&s.moments, q, at, min(at+farQueries, q.Rows))
+	}
+	for l := range s.clusters() {
+		b.near(b.queriesOf(l, 0, b.parts()), q, s.keysOf(l), &s.values[l], nil)
+	}
 }
 
 func getBlock[T dense.Float]() *block[T] { return pool.Get[block[T]](&blocks) }

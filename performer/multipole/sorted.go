@@ -31,6 +31,11 @@ func (s *sorted[T]) keysOf(cluster int) dense.Matrix[T] {
 	return s.keys.Rows(s.starts[len(s.starts)-1]).RowRange(s.starts[cluster], s.starts[cluster+1])
 }
 
+// valuesOf returns the values of the keys of a cluster.
+func (s *sorted[T]) valuesOf(cluster int) dense.Matrix[T] {
+	return s.rows.Rows(s.starts[len(s.starts)-1]).RowRange(s.starts[cluster], s.starts[cluster+1])
+}
+
 // build sorts keys and values by the nearest of the centres.
 func (s *sorted[T]) build(centres, k, v dense.Matrix[T], scale float64) {
 	c := centres.Rows
@@ -65,9 +70,7 @@ func (s *sorted[T]) build(centres, k, v dense.Matrix[T], scale float64) {
 
 // Piece computes what is known of a cluster.
 func (s *sorted[T]) Piece(l int) {
-	lo, hi := s.starts[l], s.starts[l+1]
-	values := s.rows.Rows(s.starts[len(s.starts)-1]).RowRange(lo, hi)
-	keys := s.keysOf(l)
+	keys, values := s.keysOf(l), s.valuesOf(l)
 	var t tally[T]
 	t.begin(keys.Cols, values.Cols)
 	for i := range keys.Rows {
