@@ -51,7 +51,8 @@ func (s *State[T]) Step(tokens []int) (dense.Matrix[T], error) {
 	return logits, nil
 }
 
-// Bytes returns the number of bytes that the states of all layers take as files.
+// Bytes returns the number of bytes that the states of all layers take as files. States with a window
+// have room for the most tokens that they keep.
 func (s *State[T]) Bytes() (int, error) {
 	sum := 0
 	for _, l := range s.layers {
