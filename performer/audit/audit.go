@@ -93,13 +93,14 @@ func Rows[T dense.Float](ctx context.Context, truth performer.Form[T], q, k, v d
 	if err != nil {
 		return nil, err
 	}
-	parts := (len(a.pieces) + roundPieces - 1) / roundPieces
+	pieces := a.allPieces()
+	parts := (len(pieces) + roundPieces - 1) / roundPieces
 	report := func(done int) {
 		if opts.Progress != nil {
 			opts.Progress(done, parts+len(forms))
 		}
 	}
-	if err := a.attend(ctx, report); err != nil {
+	if err := a.attend(ctx, pieces, report); err != nil {
 		return nil, err
 	}
 	a.averages()

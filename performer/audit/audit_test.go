@@ -167,7 +167,7 @@ func testAuditedRows[T dense.Float](t *testing.T) {
 				opts := c.opts
 				opts.Rows = rows
 				a := must(drawRows(must(exactHeads(c.truth, c.form)), c.q, c.k, c.v, opts, rng))
-				require.NoError(t, a.attend(t.Context(), func(int) {}))
+				require.NoError(t, a.attend(t.Context(), a.allPieces(), func(int) {}))
 				outputs, _ := a.outputs(c.form, false)
 				for h, drawn := range a.drawn {
 					require.Len(t, drawn, rows)

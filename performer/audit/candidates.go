@@ -31,6 +31,9 @@ type Candidate[T dense.Float] struct {
 	// takes as long as 50 of them.
 	Cost func(c Call) float64
 
+	// Prepare predicts how long New takes for a call, in the same unit. Nil means no time.
+	Prepare func(c Call) float64
+
 	// Fall is the power of the size by which the error falls: ½ for random features, whose error is
 	// that of a mean. Zero means that the power is not known: Choose learns it from two sizes.
 	Fall float64
@@ -44,22 +47,40 @@ type Call struct {
 	Causal        bool
 }
 
-// The sizes of clusters of keys, and the threshold times the size.
-var clusterSizes = []int{64, 128, 256, 512, 1024, 2048}
+// clusters returns the candidate of clusters of keys with a threshold times the size. near is the
+// share of near keys with 512 clusters.
+func clusters[T dense.Float](name string, sizes []int, threshold, near float64) Candidate[T] {
+	return Candidate[T]{
+		Name: name, Sizes: sizes, Fall: 1,
+		New: func(exact performer.Exact[T], _, _ dense.Matrix[T], size int, src rand.Source) (performer.Form[T], error) {
+			return formOf(multipole.New(exact, multipole.Options{Clusters: size, Threshold: threshold / float64(size)}, src))
+		},
+		Cost: func(c Call) float64 { return clusterCost[T](c, near) },
+	}
+}
 
-const clusterShare = 1.5
-
-// clusterCost returns the cost of clusters of keys, if a tenth of the keys is near, and less of it
-// with fewer clusters. It is more for attention that is diffuse. Clusters come from 16 keys each in
-// three rounds.
-func clusterCost[T dense.Float](c Call) float64 {
-	const rounds, sample, most = 3, 16, 512
+// clusterCost returns the cost of clusters of keys with a share of near keys, which is less with
+// fewer clusters. The share is more for attention that is diffuse. Clusters come from 16 keys each in
+// three rounds. Causal attention finds them at every doubling, and has exact weights for 384 keys of
+// a query and for the first 1024 tokens.
+func clusterCost[T dense.Float](c Call, near float64) float64 {
+	const rounds, sample, most, first, recent = 3, 16, 512, 1024, 384
+	exact := c
+	exact.Size = 0
+	pairs := exactCost[T](exact)
+	if c.Causal && c.Queries <= first {
+		return pairs
+	}
 	size := float64(min(c.Size, c.Keys))
 	labelled := float64(c.Keys) + rounds*min(sample*size, float64(c.Keys))
-	near := c
-	near.Size = 0
-	share := 0.1 * math.Min(1, math.Sqrt(size/most))
-	return labelled*size*float64(c.Dim) + float64(c.Queries)*size*float64(c.Dim+c.Values+50) + share*exactCost[T](near)
+	share := near * math.Min(1, math.Sqrt(size/most))
+	late := float64(c.Queries)
+	if c.Causal {
+		labelled *= 2
+		late -= first
+		share += (first*first/2 + recent*late) * 2 / (float64(c.Queries) * float64(c.Queries))
+	}
+	return labelled*size*float64(c.Dim) + late*size*float64(c.Dim+c.Values+50) + share*pairs
 }
 
 // shape returns the call of a form whose features are projections.
@@ -86,7 +107,7 @@ func landmarkCost[T dense.Float](c Call, window, samples int) float64 {
 // Candidates returns the candidates of [Choose] unless it is given others:
 //
 //   - clusters of keys, with near keys exactly (package multipole); of C clusters, those of keys are near
-//     whose uncertain share of the weights is above 1.5/C,
+//     whose uncertain share of the weights is above 1.5/C, or above 0.5/C,
 //   - landmarks, which are chosen among the keys of each call (performer.NewLandmarks),
 //   - landmarks with as many samples, or with a window of 64 keys (performer.NewCorrected),
 //   - trigonometric features, which are good at small norms,
@@ -98,9 +119,8 @@ func landmarkCost[T dense.Float](c Call, window, samples int) float64 {
 // from 1024.
 func Candidates[T dense.Float]() []Candidate[T] {
 	return []Candidate[T]{
-		{Name: "clusters of keys", Sizes: clusterSizes, New: func(exact performer.Exact[T], _, _ dense.Matrix[T], size int, src rand.Source) (performer.Form[T], error) {
-			return formOf(multipole.New(exact, multipole.Options{Clusters: size, Threshold: clusterShare / float64(size)}, src))
-		}, Cost: clusterCost[T]},
+		clusters[T]("clusters of keys", []int{64, 128, 256, 512, 1024, 2048}, 1.5, 0.1),
+		clusters[T]("clusters of keys with more near keys", []int{256, 512, 1024}, 0.5, 0.18),
 		{Name: "landmarks", New: landmarkCandidate[T], Cost: func(c Call) float64 { return landmarkCost[T](c, 0, 0) }},
 		{Name: "landmarks with as many samples", New: func(exact performer.Exact[T], q, k dense.Matrix[T], size int, src rand.Source) (performer.Form[T], error) {
 			return correctedCandidate(exact, q, k, size, performer.CorrectedOptions{Samples: size}, src)
@@ -113,7 +133,7 @@ func Candidates[T dense.Float]() []Candidate[T] {
 		{Name: "landmarks with a window of 64", New: func(exact performer.Exact[T], q, k dense.Matrix[T], size int, src rand.Source) (performer.Form[T], error) {
 			return correctedCandidate(exact, q, k, size, performer.CorrectedOptions{Window: candidateWindow}, src)
 		}, Cost: func(c Call) float64 { return landmarkCost[T](c, candidateWindow, 0) }},
-		{Name: "trigonometric features", Fall: 0.5, New: func(exact performer.Exact[T], q, k dense.Matrix[T], size int, src rand.Source) (performer.Form[T], error) {
+		{Name: "trigonometric features", Fall: 0.5, Prepare: drawCost, New: func(exact performer.Exact[T], q, k dense.Matrix[T], size int, src rand.Source) (performer.Form[T], error) {
 			return featureCandidate(exact, q, k, size, src, func(w orf.Projection[T], _, _ dense.Matrix[T], scale float64) (rff.Map[T], error) {
 				return rff.SoftmaxTrig(w, scale)
 			})
@@ -124,7 +144,7 @@ func Candidates[T dense.Float]() []Candidate[T] {
 			s.Projected = false
 			return s.Work(cost.Cost{MACs: one.MACs + s.Linear().MACs, Exps: 2 * one.Exps})
 		}},
-		{Name: "positive features", Fall: 0.5, New: func(exact performer.Exact[T], q, k dense.Matrix[T], size int, src rand.Source) (performer.Form[T], error) {
+		{Name: "positive features", Fall: 0.5, Prepare: func(c Call) float64 { return drawCost(c) + fitCost(c) }, New: func(exact performer.Exact[T], q, k dense.Matrix[T], size int, src rand.Source) (performer.Form[T], error) {
 			return featureCandidate(exact, q, k, size, src, func(w orf.Projection[T], q, k dense.Matrix[T], scale float64) (rff.Map[T], error) {
 				return rff.SDERF(w, q, k, scale)
 			})
@@ -133,6 +153,19 @@ func Candidates[T dense.Float]() []Candidate[T] {
 			return s.Work(s.Linear())
 		}},
 	}
+}
+
+// drawCost returns the cost of drawing orthogonal frequencies and of means, as measured.
+func drawCost(c Call) float64 {
+	d := float64(c.Dim)
+	return 200*float64(c.Size)*d*d + 10*float64(c.Queries+c.Keys)*d
+}
+
+// fitCost returns the cost of fitting positive features: products of the points in float64, and
+// eigenvectors, as measured.
+func fitCost(c Call) float64 {
+	d := float64(c.Dim)
+	return 8*float64(min(c.Queries, fitRows)+min(c.Keys, fitRows))*d*d + 1000*d*d*d
 }
 
 const (

@@ -78,7 +78,7 @@ func testChoose[T dense.Float](t *testing.T) {
 		for _, plain := range []bool{false, true} {
 			truth := performer.Exact[T]{Scale: 1, Causal: causal, Unnormalised: plain}
 			exact := truth.Forward(none, q, k, v)
-			c, err := Choose[T](t.Context(), truth, q, k, v, 0.05, ChooseOptions[T]{Calls: 100, Candidates: cheap[T]()}, source(401))
+			c, err := Choose[T](t.Context(), truth, q, k, v, 0.05, ChooseOptions[T]{Calls: 100, Budget: 25, Reproducible: true, Candidates: cheap[T]()}, source(401))
 			require.NoError(t, err)
 			require.False(t, c.Exact, "causal=%v, unnormalised=%v: %v", causal, plain, c)
 			assert.LessOrEqual(t, relativeError(c.Form.Forward(none, q, k, v), exact, nil), 0.05)
@@ -101,7 +101,7 @@ func testChoose[T dense.Float](t *testing.T) {
 func TestChooseNothing(t *testing.T) {
 	q, k, v := sharp[float64](402, 1000, 8)
 	truth := &performer.Exact[float64]{Scale: 1}
-	c, err := Choose[float64](t.Context(), truth, q, k, v, 0.05, ChooseOptions[float64]{Calls: 100, Candidates: cheap[float64]()}, source(403))
+	c, err := Choose[float64](t.Context(), truth, q, k, v, 0.05, ChooseOptions[float64]{Calls: 100, Budget: 25, Reproducible: true, Candidates: cheap[float64]()}, source(403))
 	require.NoError(t, err)
 	assert.True(t, c.Exact)
 	assert.Same(t, truth, c.Form)
@@ -123,7 +123,7 @@ func TestChooseNothing(t *testing.T) {
 	// A truth that is not finite has no error.
 	q, k, v = flat[float64](404, 1000, 8)
 	v.Row(500)[3] = math.NaN()
-	c, err = Choose[float64](t.Context(), truth, q, k, v, 0.05, ChooseOptions[float64]{Calls: 100, Candidates: cheap[float64]()}, source(403))
+	c, err = Choose[float64](t.Context(), truth, q, k, v, 0.05, ChooseOptions[float64]{Calls: 100, Budget: 25, Reproducible: true, Candidates: cheap[float64]()}, source(403))
 	require.NoError(t, err)
 	assert.True(t, c.Exact)
 	assert.Empty(t, c.Trials)
@@ -153,7 +153,7 @@ func TestChooseOfHeads(t *testing.T) {
 	for _, causal := range []bool{false, true} {
 		for name, s := range map[string]performer.Sequences{"padding": {Valid: valid}, "sequences": {Queries: []int{300, 0, 900}, Keys: []int{500, 10, 690}, Past: []int{200, 0, -210}, Valid: valid}} {
 			truth := must(performer.NewBatch[float64](heads, 2, performer.Exact[float64]{Scale: 1, Causal: causal}))
-			c, err := Choose[float64](t.Context(), truth, q, k, v, 0.1, ChooseOptions[float64]{Calls: 100, Candidates: cheap[float64](), Sequences: s}, source(410))
+			c, err := Choose[float64](t.Context(), truth, q, k, v, 0.1, ChooseOptions[float64]{Calls: 100, Budget: 25, Reproducible: true, Candidates: cheap[float64](), Sequences: s}, source(410))
 			require.NoError(t, err)
 			out, exact := c.Form.(*performer.Batch[float64]).ForwardSequences(none, q, k, v, s), truth.ForwardSequences(none, q, k, v, s)
 			require.Len(t, c.Heads, heads)
@@ -220,7 +220,7 @@ func TestChooseOfManyGuesses(t *testing.T) {
 	}
 	wrong, low := 0, 0
 	for run := range runs {
-		o := ChooseOptions[float64]{Calls: 1000, Candidates: []Candidate[float64]{noisyCandidate(exact, uint64(1000+100*run), errors...)}}
+		o := ChooseOptions[float64]{Calls: 1000, Budget: 250, Reproducible: true, Candidates: []Candidate[float64]{noisyCandidate(exact, uint64(1000+100*run), errors...)}}
 		c, err := Choose[float64](t.Context(), performer.Exact[float64]{}, x, x, x, 0.1, o, source(uint64(421+run)))
 		require.NoError(t, err)
 		if !c.Exact {
@@ -264,7 +264,7 @@ func TestChooseSeesRareRows(t *testing.T) {
 	}
 	passed := 0
 	for run := range 40 {
-		chosen, err := Choose[float64](t.Context(), performer.Exact[float64]{}, x, x, x, 0.05, ChooseOptions[float64]{Calls: 1000, Candidates: []Candidate[float64]{c}}, source(uint64(426+run)))
+		chosen, err := Choose[float64](t.Context(), performer.Exact[float64]{}, x, x, x, 0.05, ChooseOptions[float64]{Calls: 1000, Budget: 250, Reproducible: true, Candidates: []Candidate[float64]{c}}, source(uint64(426+run)))
 		require.NoError(t, err)
 		assert.True(t, chosen.Exact)
 		if chosen.Trials[0].Test && chosen.Trials[0].Error == 0 {
@@ -288,7 +288,7 @@ func TestChooseTakesTheCheapest(t *testing.T) {
 	dear.Name, dear.Cost = "dear guesses", func(Call) float64 { return 50 }
 	names := func(fall float64, candidates ...Candidate[float64]) string {
 		candidates[0].Fall = fall
-		c, err := Choose[float64](t.Context(), performer.Exact[float64]{}, x, x, x, 0.065, ChooseOptions[float64]{Calls: 1000, Candidates: candidates}, source(434))
+		c, err := Choose[float64](t.Context(), performer.Exact[float64]{}, x, x, x, 0.065, ChooseOptions[float64]{Calls: 1000, Budget: 250, Reproducible: true, Candidates: candidates}, source(434))
 		require.NoError(t, err)
 		var tried []string
 		for _, t := range c.Trials {
@@ -297,8 +297,8 @@ func TestChooseTakesTheCheapest(t *testing.T) {
 		require.Equal(t, c.Name, tried[len(tried)-1])
 		return strings.Join(tried, ", ")
 	}
-	assert.Equal(t, "1 guesses, 4 guesses, 8 guesses, 16 guesses", names(0, falling), "0.8·4^(−2) < 0.065, 0.2·2^(−3) < 0.065")
-	assert.Equal(t, "1 guesses, 16 guesses", names(1, falling), "0.8·16^(−1.2) < 0.065 < 0.8·8^(−1.2)")
+	assert.Equal(t, "1 guesses, 4 guesses, 8 guesses, 16 guesses", names(0, falling), "0.8·4^(−2) < 0.065, 0.2·2^(−2) < 0.065")
+	assert.Equal(t, "1 guesses, 4 guesses, 16 guesses", names(1, falling), "0.8·8^(−1.2) > 0.065, but a leap is of 4 at most")
 	assert.Equal(t, "1 guesses, 4 guesses, 8 guesses, 16 guesses", names(0, falling, dear))
 	dear.Cost = func(Call) float64 { return 9 }
 	assert.Equal(t, "1 guesses, 4 guesses, 8 guesses, 1 dear guesses", names(0, falling, dear))
@@ -316,7 +316,7 @@ func TestChooseHolds(t *testing.T) {
 		q, k, v := flat[float32](uint64(500+run), 1024, 16)
 		truth := performer.Exact[float32]{Scale: 1}
 		for _, tolerance := range []float64{0.02, 0.2} {
-			c, err := Choose[float32](t.Context(), truth, q, k, v, tolerance, ChooseOptions[float32]{Calls: 100, Candidates: cheap[float32]()}, source(uint64(600+run)))
+			c, err := Choose[float32](t.Context(), truth, q, k, v, tolerance, ChooseOptions[float32]{Calls: 100, Budget: 25, Reproducible: true, Candidates: cheap[float32]()}, source(uint64(600+run)))
 			require.NoError(t, err)
 			if c.Exact {
 				continue
@@ -340,7 +340,7 @@ func TestChooseIsDeterministic(t *testing.T) {
 	var first Choice[float32]
 	for i, processors := range []int{1, 2, 5} {
 		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(processors))
-		c, err := Choose[float32](t.Context(), b, wide, k, v, 0.05, ChooseOptions[float32]{Calls: 100, Candidates: cheap[float32]()}, source(441))
+		c, err := Choose[float32](t.Context(), b, wide, k, v, 0.05, ChooseOptions[float32]{Calls: 100, Budget: 25, Reproducible: true, Candidates: cheap[float32]()}, source(441))
 		require.NoError(t, err)
 		c.Form, c.Time, c.ExactTime, c.Choosing = nil, 0, 0, 0
 		for h := range c.Heads {
@@ -359,7 +359,7 @@ func TestChooseProgressAndContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	last, total, end := 0, 0, math.MaxInt
-	o := ChooseOptions[float64]{Calls: 100, Candidates: cheap[float64](), Progress: func(done, of int) {
+	o := ChooseOptions[float64]{Calls: 100, Budget: 25, Reproducible: true, Candidates: cheap[float64](), Progress: func(done, of int) {
 		assert.Greater(t, done, last)
 		last, total = done, of
 		if done >= end {
@@ -395,7 +395,7 @@ func TestChooseOfBadCandidates(t *testing.T) {
 		return nil, errors.New("no luck")
 	}}
 	good := Candidate[float64]{Name: "good", Cost: func(Call) float64 { return 2 }, Sizes: []int{7}, New: form(performer.Exact[float64]{})}
-	o := ChooseOptions[float64]{Calls: 100, Candidates: []Candidate[float64]{bad, good}}
+	o := ChooseOptions[float64]{Calls: 100, Budget: 25, Reproducible: true, Candidates: []Candidate[float64]{bad, good}}
 	c, err := Choose[float64](t.Context(), performer.Exact[float64]{}, q, k, v, 0.05, o, source(461))
 	require.NoError(t, err)
 	assert.Equal(t, "7 good", c.Name)
@@ -448,6 +448,12 @@ func TestChooseRefuses(t *testing.T) {
 		"Calls = -1, want at least 1, or 0 for 1": func() (Choice[float64], error) {
 			return Choose[float64](t.Context(), exact, x, x, x, 1, options{Calls: -1}, source(1))
 		},
+		"Budget = -1, want a positive number, or 0 for ½": func() (Choice[float64], error) {
+			return Choose[float64](t.Context(), exact, x, x, x, 1, options{Budget: -1}, source(1))
+		},
+		"Budget = NaN,": func() (Choice[float64], error) {
+			return Choose[float64](t.Context(), exact, x, x, x, 1, options{Budget: math.NaN()}, source(1))
+		},
 		"Rows = 7, want at least 8, or 0 for 128": func() (Choice[float64], error) {
 			return Choose[float64](t.Context(), exact, x, x, x, 1, options{Rows: 7}, source(1))
 		},
@@ -495,7 +501,7 @@ func testCandidates[T dense.Float](t *testing.T) {
 			if e.Causal && strings.Contains(c.Name, "samples") {
 				continue
 			}
-			if e.Unnormalised && c.Name == "clusters of keys" {
+			if e.Unnormalised && strings.HasPrefix(c.Name, "clusters") {
 				_, err := c.New(e, q, k, 64, source(471))
 				assert.ErrorContains(t, err, "exact.Unnormalised is set")
 				continue
@@ -529,4 +535,31 @@ func TestChoiceString(t *testing.T) {
 	assert.Equal(t, "exact attention: nothing cheaper is worth a try; choosing took 0.12 s", c.String())
 	c.Trials = []Trial{{Name: "32 landmarks", Error: 0.3}, {Name: "64 landmarks", Error: 0.08}, {Name: "32 bad", Err: errors.New("none")}}
 	assert.Equal(t, "exact attention: nothing cheaper is known to be within 2 % (best: 64 landmarks, error 8 %); choosing took 0.12 s", c.String())
+}
+
+// tardy is exact attention that takes longer.
+type tardy struct{ exact performer.Exact[float64] }
+
+func (f tardy) Forward(dst, q, k, v dense.Matrix[float64]) dense.Matrix[float64] {
+	time.Sleep(500 * time.Millisecond)
+	return f.exact.Forward(dst, q, k, v)
+}
+
+// A form that is slower than it was predicted to be is rejected, unless choices have to be the same on
+// all machines. Exact attention takes a few milliseconds here.
+func TestChooseRejectsSlowForms(t *testing.T) {
+	x := small64(480, 1000, 8)
+	c := Candidate[float64]{Name: "naps", Sizes: []int{4, 8}, Cost: func(Call) float64 { return 1 }}
+	c.New = func(e performer.Exact[float64], _, _ dense.Matrix[float64], _ int, _ rand.Source) (performer.Form[float64], error) {
+		return tardy{e}, nil
+	}
+	for _, reproducible := range []bool{false, true} {
+		o := ChooseOptions[float64]{Calls: 1000, Budget: 1e6, Reproducible: reproducible, Candidates: []Candidate[float64]{c}}
+		chosen, err := Choose[float64](t.Context(), performer.Exact[float64]{}, x, x, x, 0.1, o, source(481))
+		require.NoError(t, err)
+		assert.Equal(t, !reproducible, chosen.Exact)
+		require.Len(t, chosen.Trials, 1)
+		assert.Equal(t, !reproducible, chosen.Trials[0].Slow)
+		assert.Equal(t, reproducible, chosen.Time >= 500*time.Millisecond)
+	}
 }

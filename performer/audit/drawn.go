@@ -29,12 +29,15 @@ type audit[T dense.Float] struct {
 	drawn           [][]int           // rows of q for each head, ascending
 	exact           []dense.Matrix[T] // outputs of these rows for each head
 	average         []dense.Matrix[T] // outputs with equal weights
-	pieces          []piece
-	from            int // the first piece of a round
+	pieces          []piece           // that are being computed
+	from            int               // the first piece of a round
 }
 
-// piece is a run of the drawn rows of a head, from ≤ i < to, in one sequence.
-type piece struct{ head, sequence, from, to int }
+// piece is some of the drawn rows of a head in one sequence, by their places among the drawn rows.
+type piece struct {
+	head, sequence int
+	places         []int
+}
 
 // pieceRows is the number of drawn rows that go over the keys together. A larger number copies keys
 // less often, and a smaller number gives work to more processors.
@@ -64,7 +67,7 @@ func drawRows[T dense.Float](truth *performer.Batch[T], q, k, v dense.Matrix[T],
 	if a.of = len(candidates); a.of == 0 {
 		return nil, fmt.Errorf("audit: q is %d×%d, of whose rows none may be drawn, want at least one", q.Rows, q.Cols)
 	}
-	for h := range a.heads {
+	for range a.heads {
 		drawn := candidates
 		if opts.Rows < a.of {
 			drawn = make([]int, opts.Rows)
@@ -76,26 +79,44 @@ func drawRows[T dense.Float](truth *performer.Batch[T], q, k, v dense.Matrix[T],
 		a.drawn = append(a.drawn, drawn)
 		a.exact = append(a.exact, dense.New[T](len(drawn), v.Cols/a.keyHeads))
 		a.average = append(a.average, dense.New[T](len(drawn), v.Cols/a.keyHeads))
-		a.cut(h)
 	}
 	return a, nil
 }
 
-// cut appends the pieces of a head.
-func (a *audit[T]) cut(head int) {
-	drawn, from := a.drawn[head], 0
+// allPieces returns the pieces for all drawn rows.
+func (a *audit[T]) allPieces() []piece {
+	var pieces []piece
+	for h, drawn := range a.drawn {
+		places := make([]int, len(drawn))
+		for i := range places {
+			places[i] = i
+		}
+		pieces = append(pieces, a.piecesOf(h, places)...)
+	}
+	return pieces
+}
+
+// piecesOf returns the pieces of a head for some of the drawn rows, whose places are ascending.
+func (a *audit[T]) piecesOf(head int, places []int) []piece {
+	var pieces []piece
+	from := 0
 	for s, end := range a.fromQuery[1:] {
-		to, _ := slices.BinarySearch(drawn, end)
+		to := from
+		for to < len(places) && a.drawn[head][places[to]] < end {
+			to++
+		}
 		for ; from < to; from += pieceRows {
-			a.pieces = append(a.pieces, piece{head: head, sequence: s, from: from, to: min(from+pieceRows, to)})
+			pieces = append(pieces, piece{head, s, places[from:min(from+pieceRows, to)]})
 		}
 		from = to
 	}
+	return pieces
 }
 
-// attend computes the exact outputs, and reports the number of rounds that are
+// attend computes the exact outputs of pieces, and reports the number of rounds that are
 // done. The error is that of a context that is done.
-func (a *audit[T]) attend(ctx context.Context, report func(done int)) error {
+func (a *audit[T]) attend(ctx context.Context, pieces []piece, report func(done int)) error {
+	a.pieces = pieces
 	for a.from = 0; a.from < len(a.pieces); a.from += roundPieces {
 		if err := ended(ctx); err != nil {
 			return err
@@ -110,11 +131,12 @@ func (a *audit[T]) Piece(i int) {
 	p := a.pieces[a.from+i]
 	form, _ := exactOf(a.truth.Form(p.head))
 	x := a.view(p.sequence, p.head)
-	rows, dst := a.drawn[p.head][p.from:p.to], a.exact[p.head].RowRange(p.from, p.to)
+	dst := dense.New[T](len(p.places), a.exact[p.head].Cols)
 
 	mask := tiles.Mask[T]{Causal: form.Causal, Past: x.past, Valid: x.valid}
-	q := dense.New[T](len(rows), x.q.Cols)
-	for i, row := range rows {
+	q := dense.New[T](len(p.places), x.q.Cols)
+	for i, place := range p.places {
+		row := a.drawn[p.head][place]
 		copy(q.Row(i), x.q.Row(row-a.fromQuery[p.sequence]))
 		mask.Places = append(mask.Places, row-a.fromQuery[p.sequence]+x.past)
 	}
@@ -123,6 +145,9 @@ func (a *audit[T]) Piece(i int) {
 	t.AddSeen(x.k, x.v, mask, 0)
 	t.Finish(dst)
 	t.Release()
+	for i, place := range p.places {
+		copy(a.exact[p.head].Row(place), dst.Row(i))
+	}
 }
 
 // scaleOf returns the factor of the products of d-dimensional points.

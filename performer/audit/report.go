@@ -267,7 +267,7 @@ func (r *ratio) intervalOfDrawn(of int, confidence float64, rng *rand.Rand) (low
 	if n == 1 {
 		return 0, math.Inf(1)
 	}
-	samples := max(leastResamples, int(math.Ceil(resamplesOut/(1-confidence)))) - 1
+	samples := resamples(confidence) - 1
 	again, t := make([][][2]float64, len(r.heads)), make([]float64, samples)
 	for h := range again {
 		again[h] = make([][2]float64, n)
@@ -287,6 +287,11 @@ func (r *ratio) intervalOfDrawn(of int, confidence float64, rng *rand.Rand) (low
 	low = estimate - stderr*max(t[samples-int(below*float64(samples+1))], law.Quantile(1-below))
 	high = estimate - stderr*min(t[int(above*float64(samples+1))-1], law.Quantile(above))
 	return r.unit * max(low, 0), r.unit * high
+}
+
+// resamples returns the number of bootstrap samples of an interval, and one more.
+func resamples(confidence float64) int {
+	return max(leastResamples, int(math.Ceil(resamplesOut/(1-confidence))))
 }
 
 // What a row adds to the sum of errors or of sizes, in units of size. A row with the relative error

@@ -2,7 +2,6 @@ package audit
 
 import (
 	"context"
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -13,34 +12,28 @@ import (
 	"github.com/seed-feabd252/randfeat/performer"
 )
 
-// Measured in package performer: how many times as long exact attention of a few rows takes as the same
-// number of rows takes among all.
-const fewRowsSlow = 3
-
 const (
-	firstSize = 32 // the first of the default sizes
+	// The largest part of the budget that a search spends while no form comes near.
+	farShare = 0.5
 
-	// Falls that are taken for possible, where a candidate does not know its own: after one size,
-	// and relative to the fall between the last two sizes, which counts as leastFall at least. The
-	// error of landmarks falls slowly until they are as many as what differs among keys.
-	firstFall, moreFall, leastFall = 2, 1.5, 2
-
-	// What is taken for possible relative to a fall that is known.
-	knownFall = 1.2
+	// A form comes near if its error is within so many tolerances.
+	near = 2
 
 	// The most tests of a head. Each one needs a higher confidence, which takes longer.
 	mostTests = 6
 
-	// The calls that a comparison with a second draw takes.
-	secondDraw = 2
+	// Measured in package performer: how many times as long exact attention of a few rows takes as the same
+	// number of rows takes among all.
+	fewRowsSlow = 3
 
-	// The largest part of what exact attention costs that a choice may cost.
-	mostSpent = 0.25
+	// Measured: the multiply-adds that take as long as a row of a bootstrap sample.
+	sampleMACs = 500
 )
 
 // headChoice is the search for the form of one head.
 type headChoice[T dense.Float] struct {
 	*choice[T]
+	head   int
 	one    *audit[T] // of this head alone
 	exact  performer.Exact[T]
 	q, k   dense.Matrix[T] // the rows that count
@@ -49,25 +42,15 @@ type headChoice[T dense.Float] struct {
 	rng    *rand.Rand
 
 	exactWork, spent float64 // predicted
+	budget           float64 // the most that may be spent
+	begun            time.Time
+	before           time.Duration // the part of what all heads have cost before
 	tests            int
+	near             bool // a form has come near
+	attended         bool // the rows that decide
 	finite           bool // the drawn rows of the truth
 	averages, chosen []deviation
 	tried            []Trial
-}
-
-// ladder is a candidate in a search.
-type ladder[T dense.Float] struct {
-	Candidate[T]
-	sizes []int
-	work  []float64 // of a call, for each size
-	at    int       // the next size
-	tried []point
-}
-
-// point is the error of a size.
-type point struct {
-	size  int
-	error float64
 }
 
 // newHeadChoice returns the search of a head.
@@ -80,7 +63,7 @@ func newHeadChoice[T dense.Float](c *choice[T], head int) *headChoice[T] {
 		q: layout.Head(a.q, head, a.heads), k: layout.Head(a.k, keyHead, a.keyHeads), v: layout.Head(a.v, keyHead, a.keyHeads),
 		of: a.of, drawn: a.drawn[head : head+1], exact: a.exact[head : head+1], average: a.average[head : head+1],
 	}
-	h := &headChoice[T]{choice: c, one: one, exact: exact, rng: rand.New(rand.NewPCG(c.rng.Uint64(), c.rng.Uint64()))}
+	h := &headChoice[T]{choice: c, head: head, one: one, exact: exact, attended: c.all, rng: rand.New(rand.NewPCG(c.rng.Uint64(), c.rng.Uint64()))}
 	h.q, h.k = thatCount(one.q, c.opts.Queries), thatCount(one.k, a.s.Valid)
 	for s := range len(a.fromQuery) - 1 {
 		from, to := a.fromKey[s], a.fromKey[s+1]
@@ -97,18 +80,18 @@ func newHeadChoice[T dense.Float](c *choice[T], head int) *headChoice[T] {
 		h.shapes = append(h.shapes, shape)
 	}
 	h.exactWork = h.work(exactCost[T], 0)
-	h.spent = fewRowsSlow * h.exactWork * float64(len(one.drawn[0])) / float64(max(one.q.Rows, 1))
+	h.budget, h.spent = c.opts.Budget*h.exactWork, h.rowsWork(len(c.screening))
 	for _, candidate := range c.opts.Candidates {
-		l := &ladder[T]{Candidate: candidate, sizes: candidate.Sizes}
+		l := &ladder[T]{Candidate: candidate, sizes: candidate.Sizes, slow: 1, whole: h.exact.Causal || len(h.shapes) > 1}
 		for i := 0; i < len(l.sizes) || candidate.Sizes == nil && i < 32; i++ {
 			if candidate.Sizes == nil {
 				l.sizes = append(l.sizes, firstSize<<i)
 			}
-			w := h.work(candidate.Cost, l.sizes[i])
-			if !(w < h.exactWork) {
+			l.work = append(l.work, h.work(candidate.Cost, l.sizes[i]))
+			if !h.affordable(l, i, 1) {
+				l.work = l.work[:i]
 				break
 			}
-			l.work = append(l.work, w)
 		}
 		l.sizes = l.sizes[:len(l.work)]
 		h.ladder = append(h.ladder, l)
@@ -140,58 +123,111 @@ func (h *headChoice[T]) work(cost func(c Call) float64, size int) float64 {
 	return sum
 }
 
+// rowsWork returns the predicted work of exact attention of a few rows.
+func (h *headChoice[T]) rowsWork(rows int) float64 {
+	return fewRowsSlow * h.exactWork * float64(rows) / float64(max(h.one.q.Rows, 1))
+}
+
+// partWork returns the predicted work of a form, of the i-th size, that answers some queries only, if
+// it can.
+func (h *headChoice[T]) partWork(l *ladder[T], i, queries int) float64 {
+	if l.whole {
+		return l.work[i] * l.slow
+	}
+	s := h.shapes[0]
+	s.Size, s.Queries = l.sizes[i], queries
+	return min(l.Cost(s), l.work[i]) * l.slow
+}
+
+// prepareWork returns the predicted work of making a form of the i-th size.
+func (h *headChoice[T]) prepareWork(l *ladder[T], i int) float64 {
+	if l.Prepare == nil {
+		return 0
+	}
+	return h.work(l.Prepare, l.sizes[i])
+}
+
+// settleWork returns the predicted work after the trial of a form that may hold: the rows that
+// decide, their interval, and the comparison of two draws in so many rows.
+func (h *headChoice[T]) settleWork(l *ladder[T], i, rows int) float64 {
+	w := h.prepareWork(l, i) + 2*h.partWork(l, i, rows)
+	if l.whole { // the trial has one of the two
+		w -= h.partWork(l, i, rows)
+	}
+	if !h.attended {
+		w += h.rowsWork(len(h.deciding))
+	}
+	if !h.all {
+		w += sampleMACs * float64(resamples(h.testConfidence(h.tests+1))*len(h.deciding))
+	}
+	return w
+}
+
+// leastCompared returns the least number of rows in which two draws are compared.
+func (h *headChoice[T]) leastCompared() int { return min(h.q.Rows, max(1024, h.q.Rows/8)) }
+
+// affordable reports whether the i-th size may be tried: no more than a part of the budget is spent
+// then, there is enough left for what follows the trial, and the form could save time.
+func (h *headChoice[T]) affordable(l *ladder[T], i int, part float64) bool {
+	calls, work := float64(h.opts.Calls), l.work[i]
+	if !(work < h.exactWork) {
+		return false
+	}
+	spent := h.cost() + h.prepareWork(l, i) + h.partWork(l, i, len(h.one.drawn[0]))
+	settled := spent + h.settleWork(l, i, h.leastCompared())
+	if len(h.heads) > 1 && !h.attended { // the report of all heads needs the rows
+		spent += h.rowsWork(len(h.deciding))
+	}
+	return spent <= part*h.budget && settled <= h.budget && settled+calls*work < calls*h.exactWork
+}
+
+// cost returns what the search has cost so far in predicted work: the time, if that was longer.
+func (h *headChoice[T]) cost() float64 {
+	if h.opts.Reproducible || h.begun.IsZero() {
+		return h.spent
+	}
+	return max(h.spent, (h.before+time.Since(h.begun)).Seconds()/h.clock.second)
+}
+
 // left returns the number of sizes that are left to try.
 func (h *headChoice[T]) left() int {
 	n := 0
 	for _, l := range h.ladder {
-		n += len(l.sizes) - l.at
+		n += l.left()
 	}
 	return n
 }
 
-// cheapest returns the candidate whose next size costs the least, or nil if a trial would cost too
-// much or could save nothing.
+// cheapest returns the candidate whose next size costs the least, or nil if no trial is affordable.
 func (h *headChoice[T]) cheapest() *ladder[T] {
+	if h.tests == mostTests {
+		return nil
+	}
+	part := farShare
+	if h.near {
+		part = 1
+	}
 	var best *ladder[T]
 	for _, l := range h.ladder {
-		if l.at < len(l.sizes) && (best == nil || l.work[l.at] < best.work[best.at]) {
+		if l.left() > 0 && h.affordable(l, l.at, part) && (best == nil || l.work[l.at] < best.work[best.at]) {
 			best = l
 		}
-	}
-	calls := float64(h.opts.Calls)
-	if best == nil || h.tests == mostTests {
-		return nil
-	}
-	work := best.work[best.at]
-	spent := h.spent + work*h.trialShare(best)
-	if spent > mostSpent*calls*h.exactWork || spent+(calls+secondDraw)*work >= calls*h.exactWork {
-		return nil
 	}
 	return best
 }
 
-// trialShare returns the least cost of the trial of a form, relative to a call: that of a form that
-// answers the drawn queries only.
-func (h *headChoice[T]) trialShare(l *ladder[T]) float64 {
-	if h.exact.Causal || len(h.shapes) > 1 {
-		return 1
-	}
-	s := h.shapes[0]
-	s.Size, s.Queries = l.sizes[l.at], len(h.one.drawn[0])
-	return min(l.Cost(s)/l.work[l.at], 1)
-}
-
-// prepare makes the search ready once the exact rows are there.
+// prepare makes the search ready once there are exact rows.
 func (h *headChoice[T]) prepare() {
 	exact := h.one.exact[0]
 	h.averages, h.chosen = deviations(h.one.average[0], exact), deviations(exact, exact)
 	h.finite = !slices.ContainsFunc(h.chosen, func(d deviation) bool { return !d.finite() })
 }
 
-// choose returns the choice of the head.
-func (h *headChoice[T]) choose(ctx context.Context) (Choice[T], error) {
-	c := Choice[T]{Form: h.exact, Name: "exact attention", Exact: true, Tolerance: h.tolerance}
-	before := h.left()
+// choose returns the choice of the head. Choices have cost a time before.
+func (h *headChoice[T]) choose(ctx context.Context, before time.Duration) (Choice[T], error) {
+	h.begun, h.before = time.Now(), before
+	c := Choice[T]{Form: h.exact, Name: exactName, Exact: true, Tolerance: h.tolerance}
+	left := h.left()
 	for h.finite {
 		l := h.cheapest()
 		if l == nil {
@@ -200,137 +236,44 @@ func (h *headChoice[T]) choose(ctx context.Context) (Choice[T], error) {
 		if err := ended(ctx); err != nil {
 			return c, err
 		}
-		form, name, took, err := h.try(ctx, l)
+		t, err := h.try(ctx, l)
 		if err != nil {
 			return c, err
 		}
-		if form != nil {
-			c.Form, c.Name, c.Exact, c.Time = form, name, false, took
+		if t.held {
+			c.Form, c.Name, c.Exact, c.Time = t.form, t.name, false, t.time
 			break
 		}
-		after := h.left()
-		h.progress(before - after)
-		before = after
+		h.progress(left - h.left())
+		left = h.left()
 	}
-	h.progress(before)
-	c.Trials = h.tried
+	h.progress(left)
+	c.Trials, c.ExactTime = h.tried, seconds(h.exactWork*h.clock.second)
+	if c.Exact {
+		c.Time = c.ExactTime
+	}
 	return c, nil
 }
 
-// try tries the next size of a candidate. It returns the form, its name and how long a call takes
-// if the form holds, and no form otherwise.
-func (h *headChoice[T]) try(ctx context.Context, l *ladder[T]) (form performer.Form[T], name string, took time.Duration, err error) {
-	size, work, share := l.sizes[l.at], l.work[l.at], h.trialShare(l)
-	name = fmt.Sprintf("%d %s", size, l.Name)
-	h.tried = append(h.tried, Trial{Name: name, Error: math.Inf(1), Cost: work / h.exactWork})
-	tried := &h.tried[len(h.tried)-1]
-	form, tried.Err = l.New(h.exact, h.q, h.k, size, rand.NewPCG(h.rng.Uint64(), h.rng.Uint64()))
-	if tried.Err == nil {
-		tried.Err = h.check(form)
-	}
-	if tried.Err != nil {
-		tried.Err = fmt.Errorf("%s: %w", name, tried.Err)
-		l.at = len(l.sizes)
-		return nil, "", 0, nil
-	}
-	if !rowwise(form) || len(h.shapes) > 1 {
-		share = 1
-	}
-	h.spent += work * share
-	b, err := performer.NewBatch(1, 1, form)
-	if err != nil {
-		return nil, "", 0, err
-	}
-	outputs, _ := h.one.outputs(b, false)
-	rows := deviations(outputs[0], h.one.exact[0])
-	e, promising := h.screen(rows)
-	tried.Error, tried.Test = e, promising
-	if promising && h.holds(rows) {
-		agrees, took, err := h.agrees(ctx, l, b, size)
-		if err != nil || agrees {
-			h.chosen = rows
-			return form, name, took, err
-		}
-	}
-	l.next(point{size, e}, h.tolerance)
-	return nil, "", 0, nil
+const exactName = "exact attention"
+
+// testConfidence returns the confidence of the j-th test, counted from 1.
+func (h *headChoice[T]) testConfidence(j int) float64 {
+	return 1 - (1-h.opts.Confidence)/float64(j*(j+1))
 }
 
-// check returns an error unless the form can stand for the exact form of the head.
-func (h *headChoice[T]) check(form performer.Form[T]) error {
-	truth, err := performer.NewBatch(1, 1, performer.Form[T](h.exact))
-	if err != nil {
+// attendDeciding computes the exact rows that decide.
+func (h *headChoice[T]) attendDeciding(ctx context.Context) error {
+	if h.attended {
+		return nil
+	}
+	h.attended = true
+	h.spent += h.rowsWork(len(h.deciding))
+	if err := h.a.attend(ctx, h.a.piecesOf(h.head, h.deciding), func(int) {}); err != nil {
 		return err
 	}
-	if err := sameHeads(0, form, truth); err != nil {
-		return err
-	}
-	b, err := performer.NewBatch(1, 1, form)
-	if err != nil {
-		return err
-	}
-	return b.Check(h.one.q, h.one.k, h.one.v, h.one.s)
-}
-
-// screen returns the error on the rows for that, and whether the form is worth a test.
-func (h *headChoice[T]) screen(rows []deviation) (float64, bool) {
-	e, r := errorOf([][]deviation{selected(rows, h.screening)})
-	if r == nil || h.all {
-		return e, e <= h.tolerance
-	}
-	_, stderr := root(r.heads)
-	return e, e+r.unit*stderr <= h.tolerance
-}
-
-// holds reports whether the error is within the tolerance by the rows that decide.
-func (h *headChoice[T]) holds(rows []deviation) bool {
-	h.tests++
-	confidence := 1 - (1-h.opts.Confidence)/float64(h.tests*(h.tests+1))
-	e, r := errorOf([][]deviation{selected(rows, h.deciding)})
-	if r == nil {
-		return e <= h.tolerance
-	}
-	_, high := r.intervalOfDrawn(h.one.of, confidence, h.rng)
-	return high <= h.tolerance
-}
-
-// agrees reports whether a second draw of the form differs over all rows by as much as two errors
-// within the tolerance explain, and how long a call of the form takes. Rows with large errors may be
-// too rare to be drawn, but a second draw seldom has its errors in the same rows.
-func (h *headChoice[T]) agrees(ctx context.Context, l *ladder[T], form *performer.Batch[T], size int) (bool, time.Duration, error) {
-	if err := ended(ctx); err != nil {
-		return false, 0, err
-	}
-	second, err := l.New(h.exact, h.q, h.k, size, rand.NewPCG(h.rng.Uint64(), h.rng.Uint64()))
-	if err != nil {
-		return false, 0, err
-	}
-	b, err := performer.NewBatch(1, 1, second)
-	if err != nil {
-		return false, 0, err
-	}
-	h.spent += secondDraw * l.work[l.at]
-	first, took := h.one.forward(form, h.one.q)
-	other, _ := h.one.forward(b, h.one.q)
-	e, _ := errorOf([][]deviation{deviations(thatCount(first, h.opts.Queries), thatCount(other, h.opts.Queries))})
-	return e <= math.Sqrt2*h.tolerance, took, nil
-}
-
-// next moves the candidate on to the next size that may hold. Errors above 1 tell no more than 1:
-// they are those of denominators near zero, or of outputs that have nothing to do with the truth.
-func (l *ladder[T]) next(p point, tolerance float64) {
-	p.error = min(p.error, 1)
-	fall := float64(firstFall)
-	if l.Fall > 0 {
-		fall = knownFall * l.Fall
-	} else if n := len(l.tried); n > 0 {
-		last := l.tried[n-1]
-		fall = moreFall * max(math.Log(last.error/p.error)/math.Log(float64(p.size)/float64(last.size)), leastFall)
-	}
-	l.tried = append(l.tried, p)
-	for l.at++; l.at < len(l.sizes) && p.error*math.Pow(float64(p.size)/float64(l.sizes[l.at]), fall) > tolerance; {
-		l.at++
-	}
+	h.prepare()
+	return nil
 }
 
 // selected returns the rows with the given numbers.
@@ -340,4 +283,36 @@ func selected(rows []deviation, at []int) []deviation {
 		of[i] = rows[row]
 	}
 	return of
+}
+
+// comparedRows returns the rows of q in which two draws of the next size are compared, ascending: as
+// many as the search can afford, the drawn ones among them, or nil for all.
+func (h *headChoice[T]) comparedRows(l *ladder[T]) []int {
+	if l.whole {
+		return nil
+	}
+	work, calls := l.work[l.at], float64(h.opts.Calls)
+	rest := min(h.budget, calls*(h.exactWork-work)) - h.cost() - h.prepareWork(l, l.at)
+	none, all := h.partWork(l, l.at, 0), h.partWork(l, l.at, h.one.q.Rows)
+	n := math.Inf(1)
+	if all > none {
+		n = (rest/2 - none) / (all - none) * float64(h.one.q.Rows)
+	}
+	if n >= float64(h.a.of) {
+		return nil
+	}
+	taken, rows := make(map[int]bool), slices.Clone(h.one.drawn[0])
+	for _, row := range rows {
+		taken[row] = true
+	}
+	for _, row := range h.rng.Perm(h.one.q.Rows) {
+		if len(rows) >= max(int(n), h.leastCompared()) {
+			break
+		}
+		if !taken[row] && (h.opts.Queries == nil || h.opts.Queries[row]) {
+			rows = append(rows, row)
+		}
+	}
+	slices.Sort(rows)
+	return rows
 }
