@@ -94,7 +94,7 @@ func TestStream(t *testing.T) {
 	require.NoError(t, os.WriteFile(text, []byte(strings.Repeat("Light is one thing. ", 60)), 0o644))
 	args := []string{"-model", model, "-text", text, "-context", "300", "-generate", "1030", "-length", "5"}
 	out := clitest.Output(t, run, append(args, "-form", "window:16+2")...)
-	// A state that kept more than its window asks for, at most 786 tokens, could not be written.
+	// A state that kept more than its window asks for, 787 tokens at most, could not be written.
 	assert.Contains(t, out, "window, 16 and 2 sinks, at positions that go on growing")
 	rows := regexp.MustCompile(`(?m)^ *(\d+) +\d+ +(\d+) +[\d.]+$`).FindAllStringSubmatch(out, -1)
 	require.Len(t, rows, quarters, out)
