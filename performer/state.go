@@ -48,10 +48,12 @@ import (
 // which have exact weights; W = 0 for landmarks alone. Size and time for a token do not depend on the
 // number of tokens. After Merge the tokens of the other State are the nearer ones.
 //
+// Clusters of package multipole keep all keys and values too, but a query looks at few of them.
+//
 // A State belongs to one goroutine, and to the form that made it: Merge and UnmarshalBinary
 // refuse what another form keeps. Once calls have had their sizes, Append, Attend and Step,
 // with a dst, allocate nothing, but for keys and values of exact attention that outgrow the
-// memory at hand. The zero State is of no use: it panics, and methods that return an error
+// memory at hand, and clusters when tokens join them. The zero State is of no use: it panics, and methods that return an error
 // return one.
 type State[T dense.Float] struct {
 	heads, keyHeads int
@@ -67,10 +69,24 @@ type stateUnit[T dense.Float] struct {
 	keyFrom, keyTo int // heads of keys
 }
 
-// remembering is a form that has a State.
+// remembering is a form of this package that has a State. Those of others are streams.Sources.
 type remembering[T dense.Float] interface {
 	// newMemory returns an empty memory. The sizes are at least 1.
 	newMemory(heads, keyHeads, d, dv int) (streams.Memory[T], error)
+}
+
+// constructorOf returns what makes the memory of a form, or nil if the form has no State.
+func constructorOf[T dense.Float](form Form[T]) func(heads, keyHeads, d, dv int) (streams.Memory[T], error) {
+	switch f := form.(type) {
+	case remembering[T]:
+		return f.newMemory
+	case streams.Source[T]:
+		return func(heads, keyHeads, d, dv int) (streams.Memory[T], error) {
+			m, err := f.NewMemory(heads, keyHeads, d, dv)
+			return streams.Open(m), err
+		}
+	}
+	return nil
 }
 
 // memoryOf returns a memory or the error of its constructor.
@@ -100,12 +116,12 @@ func newState[T dense.Float](heads, keyHeads, d, dv int, forms []Form[T]) (*Stat
 		if len(forms) > 1 {
 			form, to = forms[from], runOf(forms, from, group)
 		}
-		r, ok := form.(remembering[T])
-		if !ok {
-			return nil, fmt.Errorf("performer: the form of head %d is %T, want a Linear, an Exact, a Landmarks or a Corrected for a state", from, form)
+		newMemory := constructorOf(form)
+		if newMemory == nil {
+			return nil, fmt.Errorf("performer: the form of head %d is %T, want a Linear, an Exact, a Landmarks, a Corrected or clusters of package multipole for a state", from, form)
 		}
 		u := stateUnit[T]{from: from, to: to, keyFrom: from / group, keyTo: (to-1)/group + 1}
-		if u.Memory, err = r.newMemory(to-from, u.keyTo-u.keyFrom, d, dv); err != nil {
+		if u.Memory, err = newMemory(to-from, u.keyTo-u.keyFrom, d, dv); err != nil {
 			return nil, err
 		}
 		s.units = append(s.units, u)
@@ -118,7 +134,7 @@ func newState[T dense.Float](heads, keyHeads, d, dv int, forms []Form[T]) (*Stat
 // kept together: heads of one group, or complete groups.
 func runOf[T dense.Float](forms []Form[T], from, group int) int {
 	to := from + 1
-	if _, ok := forms[from].(remembering[T]); !ok {
+	if constructorOf(forms[from]) == nil {
 		return to // a form of another's may hold what cannot be compared
 	}
 	for to < len(forms) && forms[to] == forms[from] && (from%group == 0 || to%group != 0) {

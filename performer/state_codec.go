@@ -23,7 +23,8 @@ import (
 //
 // then for each run of heads
 //
-//	uint32   flags: 1 unnormalised, 2 log-features, 4 keys and values, 8 landmarks, 16 near and far, 32 places
+//	uint32   flags: 1 unnormalised, 2 log-features, 4 keys and values, 8 landmarks, 16 near and far, 32 places,
+//	         64 clusters
 //	uint32   heads of queries
 //	uint32   m, features or landmarks; 0 for keys and values
 //	uint32   0
@@ -45,7 +46,11 @@ import (
 //	float64  slope
 //	uint64   tokens that are kept
 //
-// and for all exact attention, for each of its heads of keys
+// for clusters
+//
+//	uint64   parameters of the form, 7 of them
+//
+// and for all exact attention and clusters, for each of its heads of keys
 //
 //	element  keys, a row of d a token, then values, a row of dv a token
 //

@@ -17,8 +17,8 @@ type Snapshot[T dense.Float] struct {
 }
 
 // Snapshot makes dst the mark of the tokens so far and returns dst; a nil dst is allocated. Linear
-// attention copies its sums, [Landmarks] and [Corrected] near tokens too, exact attention keeps the number of
-// tokens. Memory of dst is used again: with a dst that s had before Snapshot allocates nothing.
+// attention copies its sums, [Landmarks] and [Corrected] near tokens too; exact attention and clusters of
+// package multipole keep the number of tokens. Memory of dst is used again: with a dst that s had before Snapshot allocates nothing.
 // Snapshot changes no bit of later outputs.
 func (s *State[T]) Snapshot(dst *Snapshot[T]) *Snapshot[T] {
 	s.checkMade()
@@ -35,9 +35,9 @@ func (s *State[T]) Snapshot(dst *Snapshot[T]) *Snapshot[T] {
 
 // Rollback takes back all that s took in after Snapshot made m: later outputs have the bits
 // that they would have had at that time. m stays good for further calls. It takes the time
-// of Snapshot and allocates nothing.
+// of Snapshot and allocates nothing, but for clusters that tokens have joined.
 //
-// Rollback panics if m is nil or is not of s, and if exact attention no longer has the
+// Rollback panics if m is nil or is not of s, and if exact attention or clusters no longer have the
 // tokens of m: after Reset, UnmarshalBinary or a Rollback to fewer tokens.
 func (s *State[T]) Rollback(m *Snapshot[T]) {
 	s.checkMade()

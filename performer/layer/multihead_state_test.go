@@ -12,6 +12,7 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/testing/race"
 	"github.com/seed-feabd252/randfeat/performer"
 	"github.com/seed-feabd252/randfeat/performer/layer"
+	"github.com/seed-feabd252/randfeat/performer/multipole"
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
@@ -52,10 +53,28 @@ func TestMultiHeadStep(t *testing.T) {
 	}
 }
 
+// A layer steps over the state of a form of another package as over that of exact attention.
+func TestMultiHeadStepOfClusters(t *testing.T) {
+	const n, width = 1300, 8
+	clusters := must(multipole.New(performer.Exact[float64]{}, multipole.Options{Threshold: 1e-30}, rand.NewPCG(1, 2)))
+	p := must(layer.Draw[float64](layer.Widths{Input: width, Heads: 4, KeyHeads: 2}, source(484)))
+	x := dense.New[float64](n, width)
+	rng := rand.New(source(485))
+	for i := range x.Data {
+		x.Data[i] = 3 * rng.NormFloat64()
+	}
+	var outs []dense.Matrix[float64]
+	for _, form := range []performer.Form[float64]{performer.Exact[float64]{}, clusters} {
+		l := must(layer.New(p, batch(4, 2, form), layer.Options{}))
+		outs = append(outs, l.Step(dense.Matrix[float64]{}, x, must(l.NewState())))
+	}
+	assert.InDeltaSlice(t, outs[0].Data, outs[1].Data, 1e-12)
+}
+
 func TestMultiHeadStepErrors(t *testing.T) {
 	p := must(layer.Draw[float32](layer.Widths{Input: 4, Heads: 2}, source(483)))
 	_, err := must(layer.New(p, batch(2, 2, performer.Form[float32](ownForm{})), layer.Options{})).NewState()
-	assert.EqualError(t, err, "layer: performer: the form of head 0 is layer_test.ownForm, want a Linear, an Exact, a Landmarks or a Corrected for a state")
+	assert.EqualError(t, err, "layer: performer: the form of head 0 is layer_test.ownForm, want a Linear, an Exact, a Landmarks, a Corrected or clusters of package multipole for a state")
 	l := must(layer.New(p, batch(2, 2, performer.Form[float32](performer.Exact[float32]{})), layer.Options{}))
 	assert.PanicsWithValue(t, "performer: the state belongs to no attention, want one of NewState", func() {
 		l.Step(dense.Matrix[float32]{}, dense.New[float32](1, 4), nil)

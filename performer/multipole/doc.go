@@ -34,6 +34,12 @@
 // older keys each time the number of tokens has doubled, which costs about as much as finding them
 // once at the end. The first 1024 tokens have exact attention.
 //
+// # Streams
+//
+// [Attention.NewState] keeps a stream of tokens with the clusters of causal attention, and memory for
+// the keys of a cluster side by side. A step scores the keys of a few clusters, and those of the last
+// 256 to 511 tokens.
+//
 // # Cost and error
 //
 // With L queries and keys the time is O(L·C·(d+dv)) for clusters, and in proportion to the scored

@@ -138,6 +138,8 @@ func (a *Attention[T]) Describe() performer.Description {
 	return performer.Description{Causal: a.exact.Causal, Rowwise: !a.exact.Causal, Dim: a.centres.Cols}
 }
 
+var _ performer.Streaming[float32] = (*Attention[float32])(nil)
+
 const errNone = "multipole: the Attention is zero, want one of New"
 
 // Forward computes attention of the queries q (Lq×d) over the keys k (Lk×d) and values v (Lk×dv)

@@ -34,10 +34,7 @@ type Exact[T dense.Float] struct {
 	tokens, room int // that are kept, and room for them
 	keys, values []T // room×d and room×dv for each head of keys
 
-	// The number of the call that brought each token, by which a Mark knows that its tokens
-	// are still there.
-	came  []uint64
-	calls uint64
+	arrivals Arrivals
 
 	dst, q dense.Matrix[T] // while a call lasts
 	seen   tiles.Mask[T]   // by the queries of one token
@@ -95,7 +92,7 @@ func (s *Exact[T]) drop(n int) {
 		copy(k.Data[sinks*s.d:], k.Data[(sinks+gone)*s.d:])
 		copy(v.Data[sinks*s.dv:], v.Data[(sinks+gone)*s.dv:])
 	}
-	s.came = append(s.came[:sinks], s.came[sinks+gone:]...)
+	s.arrivals.Remove(sinks, sinks+gone)
 	s.tokens -= gone
 	s.dropped += gone
 }
@@ -121,10 +118,7 @@ func (s *Exact[T]) extend(n int) {
 		}
 		s.keys, s.values, s.room = keys, values, room
 	}
-	s.calls++
-	for range n {
-		s.came = append(s.came, s.calls)
-	}
+	s.arrivals.Extend(n)
 	s.tokens += n
 }
 
@@ -234,30 +228,25 @@ func (s *Exact[T]) Reset() {
 
 func (s *Exact[T]) Clone() Memory[T] {
 	c := *s
-	c.keys, c.values, c.came, c.at = slices.Clone(s.keys), slices.Clone(s.values), slices.Clone(s.came), nil
+	c.keys, c.values, c.arrivals, c.at = slices.Clone(s.keys), slices.Clone(s.values), s.arrivals.Clone(), nil
 	return &c
 }
 
-func (s *Exact[T]) Save(to *Saved[T]) {
-	to.last = 0
-	if s.tokens > 0 {
-		to.last = s.came[s.tokens-1]
-	}
-}
+func (s *Exact[T]) Save(to *Saved[T]) { to.Last = s.arrivals.Last(s.tokens) }
 
 // Holds reports whether the first tokens are those that there were at save, as far as later queries
-// see them. A later call that took some of them away and brought others has another number.
+// see them.
 func (s *Exact[T]) Holds(from *Saved[T], tokens int) bool {
 	n := tokens - s.dropped
 	if s.dropped > 0 && n < s.places.Sinks+s.places.Window+1 {
 		return false
 	}
-	return n == 0 || n <= s.tokens && s.came[n-1] == from.last
+	return s.arrivals.Hold(n, from.Last)
 }
 
 func (s *Exact[T]) Restore(_ *Saved[T], tokens int) {
 	s.tokens = tokens - s.dropped
-	s.came = s.came[:s.tokens]
+	s.arrivals.Truncate(s.tokens)
 }
 
 // Check returns an error unless scale and denominators are those of other, and places do not count:
@@ -292,7 +281,7 @@ func (s *Exact[T]) Merge(other Memory[T]) {
 }
 
 func (s *Exact[T]) Record() Record {
-	r := Record{Flags: flagKeys, Scale: s.scores.Scale}
+	r := Record{Flags: FlagKeys, Scale: s.scores.Scale}
 	if s.scores.Unnormalised {
 		r.Flags |= flagUnnormalised
 	}

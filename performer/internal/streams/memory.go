@@ -49,6 +49,23 @@ type Memory[T dense.Float] interface {
 	Decode(b []byte, tokens int) (rest []byte)
 }
 
+// Source is a form of another package that has a Memory, as those of package performer have.
+type Source[T dense.Float] interface {
+	// NewMemory returns an empty Memory of the given numbers of heads of queries and of keys, for
+	// points of dimension d and values of dimension dv.
+	NewMemory(heads, keyHeads, d, dv int) (Closed[T], error)
+}
+
+// Closed is a Memory on its way from a Source to a state. It has no methods, as all may call
+// NewMemory, but a Memory checks no argument.
+type Closed[T dense.Float] struct{ memory Memory[T] }
+
+// Close returns m without its methods.
+func Close[T dense.Float](m Memory[T]) Closed[T] { return Closed[T]{m} }
+
+// Open returns the Memory.
+func Open[T dense.Float](c Closed[T]) Memory[T] { return c.memory }
+
 // Saved is what a Memory has to be given to return to a place in the stream.
 type Saved[T dense.Float] struct {
 	// Of sums: copies.
@@ -57,8 +74,8 @@ type Saved[T dense.Float] struct {
 	count  int
 	beyond bool
 
-	// Of exact attention: the call that brought the last token.
-	last uint64
+	// Last is, where all keys are kept, the call that brought the last token, see Arrivals.
+	Last uint64
 }
 
 // Record is what says in bytes which form a run of heads has.
@@ -71,10 +88,11 @@ type Record struct {
 const (
 	flagUnnormalised = 1 << iota
 	flagLogarithms
-	flagKeys
+	FlagKeys
 	flagLandmarks
 	flagNear
 	flagPlaces
+	FlagClusters
 )
 
 // RecordSize is the number of bytes of a Record.
@@ -92,7 +110,7 @@ func (r Record) Append(b []byte, heads int) []byte {
 func (r Record) Check(b []byte, heads int) error {
 	word := func(i int) uint32 { return binary.LittleEndian.Uint32(b[4*i:]) }
 	if flags := word(0); flags != uint32(r.Flags) {
-		return fmt.Errorf("performer: state with flags %#x, want %#x (1 unnormalised, 2 log-features, 4 keys and values, 8 landmarks, 16 near and far, 32 places)", flags, r.Flags)
+		return fmt.Errorf("performer: state with flags %#x, want %#x (1 unnormalised, 2 log-features, 4 keys and values, 8 landmarks, 16 near and far, 32 places, 64 clusters)", flags, r.Flags)
 	}
 	for i, want := range [...]stream.Word{{Name: "heads of a form", Value: heads}, {Name: "m", Value: r.Features}, {Name: "reserved word"}} {
 		if got := word(i + 1); got != uint32(want.Value) {

@@ -1,0 +1,266 @@
+package multipole
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"math"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
+	"github.com/seed-feabd252/randfeat/internal/file/stream"
+	"github.com/seed-feabd252/randfeat/internal/memory/layout"
+	"github.com/seed-feabd252/randfeat/internal/memory/limit"
+	"github.com/seed-feabd252/randfeat/internal/memory/pool"
+	"github.com/seed-feabd252/randfeat/performer"
+	"github.com/seed-feabd252/randfeat/performer/internal/streams"
+)
+
+// NewState returns an empty [performer.State] of one head, for queries and keys of dimension d and
+// values of dimension dv. It keeps all keys and values, those before the last 256 to 511 tokens by
+// cluster. A step looks at all clusters, and scores the keys of a few and the last tokens. Clusters
+// are found anew among all keys before the last 256 when 1024, 2048, 4096 … tokens have come. The
+// first 1023 tokens have exact attention.
+//
+// Outputs do not have the bits of a causal Forward, but errors of the same size. They depend on the
+// tokens alone, not on how a stream is cut into calls, so two States merge as if one had taken in the
+// tokens of the other. A Rollback over a number of tokens at which clusters were found finds the
+// earlier clusters again, which takes as long as then.
+//
+// If several heads of queries read one head of keys, as in a [performer.Batch], the keys of a cluster
+// that one of them asks for are scored for all.
+//
+// The error reports a zero Attention, a d or dv below 1 or beyond the memory of the machine, and a d
+// that is not the dimension of the centres of [NewAt].
+func (a *Attention[T]) NewState(d, dv int) (*performer.State[T], error) {
+	if a.opts.Rounds == 0 {
+		return nil, errors.New(errNone)
+	}
+	b, err := performer.NewBatch[T](1, 1, a)
+	if err != nil {
+		return nil, err
+	}
+	return b.NewState(d, dv)
+}
+
+// NewMemory is for states of package performer: it returns what they keep of the tokens of some
+// heads. Programs call NewState, or NewState of a performer.Batch. The errors are those of NewState.
+func (a *Attention[T]) NewMemory(heads, keyHeads, d, dv int) (streams.Closed[T], error) {
+	var none streams.Closed[T]
+	if a.opts.Rounds == 0 {
+		return none, errors.New(errNone)
+	}
+	if err := layout.CheckHeads[T](heads, keyHeads); err != nil {
+		return none, fmt.Errorf("multipole: %w", err)
+	}
+	if d < 1 || dv < 1 {
+		return none, fmt.Errorf("multipole: d = %d, dv = %d, want at least 1", d, dv)
+	}
+	if err := limit.Memory[T](keyHeads, max(d, dv)); err != nil {
+		return none, fmt.Errorf("multipole: d = %d, dv = %d, for %d heads: %w", d, dv, keyHeads, err)
+	}
+	if a.centres.Rows > 0 && a.centres.Cols != d {
+		return none, fmt.Errorf("multipole: d = %d, but centres are points of R^%d", d, a.centres.Cols)
+	}
+	m := &memory[T]{a: a, heads: heads, d: d, dv: dv, stores: make([]store[T], keyHeads)}
+	for h := range m.stores {
+		m.stores[h] = store[T]{a: a, d: d, dv: dv}
+	}
+	return streams.Close[T](m), nil
+}
+
+// memory is what a state keeps of the tokens of some heads. It is a function of these tokens.
+type memory[T dense.Float] struct {
+	a        *Attention[T]
+	heads    int // of queries
+	d, dv    int
+	tokens   int
+	arrivals streams.Arrivals
+	stores   []store[T] // one a head of keys
+
+	dst, q dense.Matrix[T] // while a call lasts
+}
+
+// placesAt returns at which number of tokens the clusters of n tokens were found, 0 for none, and
+// the number of tokens that are in clusters.
+func placesAt(n int) (begin, settled int) {
+	if n < firstKeys {
+		return 0, 0
+	}
+	for begin = firstKeys; begin <= n/2; begin *= 2 {
+	}
+	return begin, begin - window + (n-begin)/window*window
+}
+
+func (m *memory[T]) Append(k, v dense.Matrix[T]) {
+	m.arrivals.Extend(k.Rows)
+	m.tokens += k.Rows
+	for h := range m.stores {
+		s := &m.stores[h]
+		s.appendRecent(layout.Head(k, h, len(m.stores)), layout.Head(v, h, len(m.stores)))
+		s.settle(m.tokens)
+	}
+}
+
+func (m *memory[T]) Attend(dst, q dense.Matrix[T]) {
+	m.dst, m.q = dst, q
+	if pieces := q.Rows * len(m.stores); m.tokens*(m.d+m.dv) < fewElements {
+		for i := range pieces {
+			m.Piece(i)
+		}
+	} else {
+		parallel.Do(pieces, m)
+	}
+	m.dst, m.q = dense.Matrix[T]{}, dense.Matrix[T]{}
+}
+
+// fewElements is a number of elements of keys and values that is not worth another processor.
+const fewElements = 1 << 14
+
+// Piece answers the queries of one row that read one head of keys.
+func (m *memory[T]) Piece(i int) {
+	row, h := i/len(m.stores), i%len(m.stores)
+	group := m.heads / len(m.stores)
+	asked := pool.Get[asking[T]](&askings)
+	asked.answer(&m.stores[h], rowsOfHeads(m.dst.Row(row), h, group, m.dv), rowsOfHeads(m.q.Row(row), h, group, m.d))
+	pool.Put(&askings, asked)
+}
+
+// rowsOfHeads returns the heads of a row that read head h of keys, a row a head.
+func rowsOfHeads[T dense.Float](row []T, h, group, cols int) dense.Matrix[T] {
+	return dense.Matrix[T]{Rows: group, Cols: cols, Stride: cols, Data: row[h*group*cols : (h+1)*group*cols]}
+}
+
+func (m *memory[T]) Step(dst, q, k, v dense.Matrix[T]) {
+	for i := range q.Rows {
+		m.Append(k.RowRange(i, i+1), v.RowRange(i, i+1))
+		m.Attend(dst.RowRange(i, i+1), q.RowRange(i, i+1))
+	}
+}
+
+func (m *memory[T]) Reset() { m.Restore(nil, 0) }
+
+func (m *memory[T]) Clone() streams.Memory[T] {
+	c := *m
+	c.arrivals = m.arrivals.Clone()
+	c.stores = make([]store[T], len(m.stores))
+	for h := range m.stores {
+		c.stores[h] = m.stores[h].clone()
+	}
+	return &c
+}
+
+func (m *memory[T]) Save(to *streams.Saved[T]) { to.Last = m.arrivals.Last(m.tokens) }
+
+func (m *memory[T]) Holds(from *streams.Saved[T], tokens int) bool {
+	return m.arrivals.Hold(tokens, from.Last)
+}
+
+func (m *memory[T]) Restore(_ *streams.Saved[T], tokens int) {
+	m.arrivals.Truncate(tokens)
+	m.tokens = tokens
+	for h := range m.stores {
+		m.stores[h].truncate(tokens)
+	}
+}
+
+// Check returns an error unless other has clusters of the same parameters.
+func (m *memory[T]) Check(other streams.Memory[T]) error {
+	o, ok := other.(*memory[T])
+	if !ok {
+		return errors.New("multipole: other belongs to another form, the state to attention by clusters")
+	}
+	if a, b := m.scale(), o.scale(); a != b {
+		return fmt.Errorf("multipole: Scale = %v, but the state belongs to attention with %v", b, a)
+	}
+	return m.sameForm(o.form())
+}
+
+func (m *memory[T]) scale() float64 { return m.a.scale(m.d) }
+
+// Merge takes in the tokens of other after its own.
+func (m *memory[T]) Merge(other streams.Memory[T]) {
+	o := other.(*memory[T])
+	n := o.tokens
+	if n == 0 {
+		return
+	}
+	m.arrivals.Extend(n)
+	m.tokens += n
+	for h := range m.stores {
+		k, v := o.stores[h].inOrder(n)
+		m.stores[h].appendRecent(k, v)
+		m.stores[h].settle(m.tokens)
+	}
+}
+
+func (m *memory[T]) Record() streams.Record {
+	return streams.Record{Flags: streams.FlagKeys | streams.FlagClusters, Scale: m.scale()}
+}
+
+// formWords is the number of words that tell forms apart, and formNames has their names.
+const formWords = 7
+
+var formNames = [formWords]string{"Clusters", "Threshold", "Rounds", "Sample", "seed", "seed", "centres"}
+
+// form returns the parameters of the form.
+func (m *memory[T]) form() [formWords]uint64 {
+	o := m.a.opts
+	words := [formWords]uint64{uint64(o.Clusters), math.Float64bits(o.Threshold), uint64(o.Rounds), uint64(o.Sample), m.a.seed[0], m.a.seed[1]}
+	if c := m.a.centres; c.Rows > 0 {
+		words[formWords-1] = uint64(c.Rows)<<32 | uint64(crc32.ChecksumIEEE(stream.AppendElements(nil, c.Data)))
+	}
+	return words
+}
+
+// sameForm returns an error unless these are the parameters of the form.
+func (m *memory[T]) sameForm(words [formWords]uint64) error {
+	for i, want := range m.form() {
+		if words[i] != want {
+			return fmt.Errorf("multipole: state of a form with other %s, want the same Options, and the same seed or centres", formNames[i])
+		}
+	}
+	return nil
+}
+
+func (m *memory[T]) Size() (fixed, token int) {
+	return 8 * formWords, len(m.stores) * (m.d + m.dv) * stream.ElementSize[T]()
+}
+
+// Encode appends the parameters of the form, and the keys and values of all tokens.
+func (m *memory[T]) Encode(b []byte) []byte {
+	for _, word := range m.form() {
+		b = binary.LittleEndian.AppendUint64(b, word)
+	}
+	for h := range m.stores {
+		k, v := m.stores[h].inOrder(m.tokens)
+		b = stream.AppendElements(stream.AppendElements(b, k.Data), v.Data)
+	}
+	return b
+}
+
+// Inspect returns an error if the parameters of the form differ. Any keys and values are those of
+// some tokens.
+func (m *memory[T]) Inspect(b []byte, tokens int) (rest []byte, err error) {
+	var words [formWords]uint64
+	for i := range words {
+		words[i] = binary.LittleEndian.Uint64(b[8*i:])
+	}
+	fixed, token := m.Size()
+	return b[fixed+tokens*token:], m.sameForm(words)
+}
+
+func (m *memory[T]) Decode(b []byte, tokens int) (rest []byte) {
+	m.Reset()
+	m.arrivals.Extend(tokens)
+	m.tokens = tokens
+	b = b[8*formWords:]
+	for h := range m.stores {
+		k, v := dense.New[T](tokens, m.d), dense.New[T](tokens, m.dv)
+		b = stream.ReadElements(v.Data, stream.ReadElements(k.Data, b))
+		m.stores[h].appendRecent(k, v)
+		m.stores[h].settle(tokens)
+	}
+	return b
+}
