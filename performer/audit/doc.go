@@ -17,9 +17,10 @@
 // # The form of an error
 //
 // [Choose] goes the other way: given a tolerance, it audits forms of growing cost, which [Candidate]
-// values make, and returns the cheapest one that it finds within the tolerance, or exact attention if nothing
-// cheaper is. A search that finds nothing costs half a call of exact attention at most. The form serves later calls with queries and keys of the same kind. If only samples of
-// queries and keys are known, validate.Choose ranks feature maps by the error of their kernel.
+// values make, and returns the cheapest one that it finds within the tolerance, or exact attention. A
+// search that finds nothing costs half a call of exact attention at most. The form serves later calls
+// with queries and keys of the same kind. If only samples of queries and keys are known,
+// validate.Choose ranks feature maps by the error of their kernel.
 //
 //	c, err := audit.Choose(ctx, performer.Exact[float32]{}, q, k, v, 0.02, audit.ChooseOptions[float32]{}, src)
 //	out := c.Form.Forward(dense.Matrix[float32]{}, q, k, v)
