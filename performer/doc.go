@@ -62,8 +62,9 @@
 //	a, err := performer.NewLandmarks(performer.Exact[float32]{}, 256, src)
 //	out := a.Forward(dense.Matrix[float32]{}, q, k, v)
 //
-// [NewLandmarksAt] takes given landmarks, which causal attention needs: landmarks there must not
-// depend on later keys. The tokens of the block of the query have exact weights.
+// In causal attention landmarks are chosen anew among the keys of the past each time there are twice
+// as many, and the tokens of the block of the query have exact weights. [NewLandmarksAt] takes given
+// landmarks, which a [State] needs.
 //
 // Features of landmarks are signed. If r is too small, denominators may be close to zero, and the
 // error has no bound. Outputs of positive random features are averages of values, whose error is

@@ -46,9 +46,9 @@ import (
 // With a_x = s·‖x‖²/2, the weights are Â_ij = φ(q_i)ᵀ·G⁻¹·φ(k_j) with φ_z(x) = exp(s·zᵀx − a_z) and
 // the Gaussian matrix G_yz = exp(−s·‖y − z‖²/2), whose diagonal is 1. φ enters as log φ, with the
 // references of [Linear], so that nothing overflows or underflows at any norm of finite ‖x‖². G
-// and its factor are float64 for both T. For float32 points of at most 4 dimensions all of
-// bidirectional attention is computed in float64, on copies of inputs and outputs: landmarks are so
-// close there that G⁻¹ magnifies the rounding of float32. A landmark that is a key enters with its exact weight and
+// and its factor are float64 for both T. For float32 points of at most 4 dimensions all of a call is
+// computed in float64, on copies of inputs and outputs: landmarks are so close there that G⁻¹
+// magnifies the rounding of float32. A [State] is not. A landmark that is a key enters with its exact weight and
 // not through G⁻¹. Landmarks that others span to rounding, such as duplicates, are left out.
 // Nothing is added to denominators.
 //
@@ -80,12 +80,16 @@ type Landmarks[T dense.Float] struct {
 // NewLandmarks returns attention that approximates exact with r landmarks chosen among the keys of
 // each call. src seeds the choice.
 //
-// The error reports an exact with Causal, because a landmark may come after a query, an exact.Scale
-// that is negative or not finite, an exact.Softcap, an r below 1 or too large for memory, and a nil src.
+// With exact.Causal query i sees the keys j ≤ i only, and landmarks know no later key: the first 2·r
+// tokens have exact attention, and each time the number of tokens has doubled landmarks are chosen
+// anew among all keys so far. Their own block of r keys is exact, as with NewLandmarksAt. The time is
+// at most twice that of landmarks that are given and the choices, and a change of later tokens
+// changes no bit of earlier outputs. On words of a text errors are a fraction of those of landmarks
+// among the first keys.
+//
+// The error reports an exact.Scale that is negative or not finite, an exact.Softcap, an r below 1 or
+// too large for memory, and a nil src.
 func NewLandmarks[T dense.Float](exact Exact[T], r int, src rand.Source) (*Landmarks[T], error) {
-	if exact.Causal {
-		return nil, errors.New("performer: exact.Causal is set, but landmarks are chosen among later keys too: want NewLandmarksAt")
-	}
 	if err := checkLandmarkKernel(exact); err != nil {
 		return nil, err
 	}
@@ -99,7 +103,7 @@ func NewLandmarks[T dense.Float](exact Exact[T], r int, src rand.Source) (*Landm
 		return nil, errors.New("performer: src is nil")
 	}
 	l := &Landmarks[T]{exact: exact, n: r, seed: [2]uint64{src.Uint64(), src.Uint64()}}
-	l.setEngine(false)
+	l.setEngine(exact.Causal)
 	l.setDouble()
 	return l, nil
 }
@@ -209,10 +213,20 @@ func (l *Landmarks[T]) checkMade() {
 func (l *Landmarks[T]) shares() bool { return !l.exact.Causal }
 
 func (l *Landmarks[T]) attend(p request[T]) {
-	if l.exact.Causal {
+	switch {
+	case !l.exact.Causal:
+		l.attendAll(p)
+	case l.inDouble(p.k.Cols):
+		l.attendDouble(p)
+	case l.set == nil:
+		l.attendRenewed(p)
+	default:
 		attendCausal(p, l.engine, l.exact, 0)
-		return
 	}
+}
+
+// attendAll is bidirectional attention.
+func (l *Landmarks[T]) attendAll(p request[T]) {
 	k, v, copies := layout.ValidOnly(p.k, p.v, p.valid)
 	switch {
 	case p.q.Rows == 0 || p.v.Cols == 0:
@@ -220,7 +234,8 @@ func (l *Landmarks[T]) attend(p request[T]) {
 		p.k, p.v, p.valid = k, v, nil
 		l.exact.attend(p)
 	case l.inDouble(k.Cols):
-		l.attendDouble(p.heads, p.dst, p.q, k, v)
+		p.k, p.v, p.valid = k, v, nil
+		l.attendDouble(p)
 	default:
 		engine, chosen := l.engineFor(k)
 		engine.Forward(p.heads, p.dst, p.q, k, v)
@@ -311,6 +326,9 @@ func (l *Landmarks[T]) newMemory(heads, keyHeads, d, dv int) (streams.Memory[T],
 func (l *Landmarks[T]) checkState(d int) error {
 	if !l.exact.Causal {
 		return errors.New("performer: the Landmarks are not causal, want those of NewLandmarksAt with exact.Causal for a state")
+	}
+	if l.set == nil {
+		return errors.New("performer: the Landmarks choose anew among all keys, which a state does not keep: want those of NewLandmarksAt")
 	}
 	if d != l.d {
 		return fmt.Errorf("performer: d = %d, but the landmarks are points of R^%d", d, l.d)

@@ -18,10 +18,10 @@ func (l *Landmarks[T]) inDouble(d int) bool { return l.double != nil && d <= mos
 
 // setDouble gives l, of float32, the same attention of float64.
 func (l *Landmarks[T]) setDouble() {
-	if _, single := any(l).(*Landmarks[float32]); !single || l.exact.Causal || l.d > mostDoubled {
+	if _, single := any(l).(*Landmarks[float32]); !single || l.d > mostDoubled {
 		return
 	}
-	exact := Exact[float64]{Scale: l.exact.Scale, Unnormalised: l.exact.Unnormalised}
+	exact := Exact[float64]{Causal: l.exact.Causal, Scale: l.exact.Scale, Unnormalised: l.exact.Unnormalised}
 	to := &Landmarks[float64]{exact: exact, n: l.n, seed: l.seed, d: l.d}
 	if m := l.means; m != nil {
 		to.means = &nystroem.Means[float64]{Query: doubled(m.Query), Key: doubled(m.Key), Absolute: m.Absolute}
@@ -34,7 +34,7 @@ func (l *Landmarks[T]) setDouble() {
 		}
 		to.set = set
 	}
-	to.setEngine(false)
+	to.setEngine(exact.Causal)
 	l.double = to
 }
 
@@ -55,15 +55,15 @@ func (d *doubles) room(at, rows, cols int) dense.Matrix[float64] {
 	return d.memory[at].Rows(rows)
 }
 
-// attendDouble is bidirectional attention of some heads over more keys than landmarks in float64.
-func (l *Landmarks[T]) attendDouble(heads int, dst, q, k, v dense.Matrix[T]) {
+// attendDouble answers a request in float64.
+func (l *Landmarks[T]) attendDouble(p request[T]) {
 	d := doublesOfCalls.Get()
-	out := d.room(0, dst.Rows, dst.Cols)
-	dq, dk, dv := dense.Copy(d.room(1, q.Rows, q.Cols), q), dense.Copy(d.room(2, k.Rows, k.Cols), k), dense.Copy(d.room(3, v.Rows, v.Cols), v)
-	engine, chosen := l.double.engineFor(dk)
-	engine.Forward(heads, out, dq, dk, dv)
-	l.double.release(chosen)
-	dense.Copy(dst, out)
+	out := d.room(0, p.dst.Rows, p.dst.Cols)
+	l.double.attend(request[float64]{
+		dst: out, q: dense.Copy(d.room(1, p.q.Rows, p.q.Cols), p.q), k: dense.Copy(d.room(2, p.k.Rows, p.k.Cols), p.k),
+		v: dense.Copy(d.room(3, p.v.Rows, p.v.Cols), p.v), heads: p.heads, valid: p.valid, past: p.past, processors: p.processors,
+	})
+	dense.Copy(p.dst, out)
 	doublesOfCalls.Put(d)
 }
 

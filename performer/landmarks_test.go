@@ -474,9 +474,6 @@ func TestNewLandmarksErrors(t *testing.T) {
 		"performer: exact.Scale = NaN, want a finite number of at least 0": func() (*Landmarks[float64], error) {
 			return NewLandmarks(Exact[float64]{Scale: math.NaN()}, 5, source(1))
 		},
-		"performer: exact.Causal is set, but landmarks are chosen among later keys too: want NewLandmarksAt": func() (*Landmarks[float64], error) {
-			return NewLandmarks(Exact[float64]{Causal: true}, 5, source(1))
-		},
 	} {
 		_, err := f()
 		assert.EqualError(t, err, want)
