@@ -59,8 +59,8 @@ func TestImports(t *testing.T) {
 		"golang.org/x/term":              "examples",
 		"golang.org/x/exp/rand":          "examples internal/testing/densetest",
 		"github.com/stretchr/testify":    "internal/testing/densetest",
-		module + "orf":                   "internal/law internal/cmd rff performer validate examples",
-		module + "rff":                   "internal/cmd performer ridge validate examples",
+		module + "orf":                   "internal/law internal/cmd internal/testing/maptest rff performer validate examples",
+		module + "rff":                   "internal/cmd internal/testing/maptest performer ridge validate examples",
 		module + "performer/recurrence":  "examples internal/cmd",
 		module + "performer/audit":       "examples",
 		module + "performer/estimate":    "examples",
@@ -73,7 +73,7 @@ func TestImports(t *testing.T) {
 		module + "quantise":              "examples",
 		module + "validate":              "internal/cmd validate examples",
 		module + "examples":              "examples",
-		module + "internal/testing":      "",
+		module + "internal/testing":      "internal/testing",
 	} {
 		used := false
 		for path, list := range all {

@@ -10,6 +10,7 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/testing/allocs"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
+	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/internal/testing/race"
 	"github.com/seed-feabd252/randfeat/rff"
 )
@@ -27,9 +28,9 @@ func testAllocations[T dense.Float](t *testing.T) {
 	const d = 16
 	all := everyForm[T](d)
 	for _, o := range forms {
-		all = append(all, attention[T](must(rff.ELU[T](d)), o))
+		all = append(all, attention[T](must.Have(rff.ELU[T](d)), o))
 	}
-	rng := rand.New(source(110))
+	rng := rand.New(densetest.Source(110))
 	// A collection empties the pools.
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	for _, form := range all {
@@ -39,7 +40,7 @@ func testAllocations[T dense.Float](t *testing.T) {
 				dst := dense.New[T](n, heads*d)
 				f := form
 				if heads > 1 {
-					f = must(NewBatch(heads, heads, form))
+					f = must.Have(NewBatch(heads, heads, form))
 				}
 				for _, processors := range []int{1, 2} {
 					require.Zero(t, allocs.Settled(processors, func() { f.Forward(dst, q, k, v) }),

@@ -9,6 +9,8 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
+	"github.com/seed-feabd252/randfeat/internal/testing/maptest"
+	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
@@ -27,9 +29,9 @@ func (halfDifferentiable) CanBackward() error { return nil }
 func (halfDifferentiable) Backward(dst, _, _ dense.Matrix[float32]) dense.Matrix[float32] { return dst }
 
 func TestCanBackward(t *testing.T) {
-	elu := must(rff.ELU[float32](3))
+	elu := must.Have(rff.ELU[float32](3))
 	half := halfDifferentiable{logRowMap[float32]{rowMap[float32]{in: 3, out: 3}}}
-	unknown := must(rff.New(frequencies[float32](3, 3), rff.Scheme[float32]{F: []func(float32) float32{func(x float32) float32 { return x }}}))
+	unknown := must.Have(rff.New(maptest.Frequencies[float32](3, 3), rff.Scheme[float32]{F: []func(float32) float32{func(x float32) float32 { return x }}}))
 	for _, c := range []struct {
 		query, key rff.Map[float32]
 		want       string
@@ -40,28 +42,28 @@ func TestCanBackward(t *testing.T) {
 		{half, elu, "performer: queries: performer.halfDifferentiable has logarithms without derivatives, want an rff.DifferentiableLog"},
 		{unknown, unknown, "performer: queries: " + unknown.(rff.Differentiable[float32]).CanBackward().Error()},
 	} {
-		a := must(newAttention(c.query, c.key, LinearOptions{}))
+		a := must.Have(newAttention(c.query, c.key, LinearOptions{}))
 		x := dense.New[float32](2, 3)
 		if c.want == "" {
 			assert.NoError(t, a.CanBackward())
-			assert.NoError(t, must(NewBatch[float32](2, 2, a)).CanBackward())
+			assert.NoError(t, must.Have(NewBatch[float32](2, 2, a)).CanBackward())
 			continue
 		}
 		assert.EqualError(t, a.CanBackward(), c.want)
-		assert.EqualError(t, must(NewBatch[float32](2, 2, a)).CanBackward(), c.want)
+		assert.EqualError(t, must.Have(NewBatch[float32](2, 2, a)).CanBackward(), c.want)
 		assert.PanicsWithValue(t, c.want, func() { a.Backward(x, x, x, x, x, x, x) })
-		assert.PanicsWithValue(t, c.want, func() { must(NewBatch[float32](1, 1, a)).Backward(x, x, x, x, x, x, x) })
+		assert.PanicsWithValue(t, c.want, func() { must.Have(NewBatch[float32](1, 1, a)).Backward(x, x, x, x, x, x, x) })
 	}
 	assert.NoError(t, Exact[float32]{}.CanBackward())
-	assert.EqualError(t, must(NewBatch[float32](2, 2, forwardOnly{})).CanBackward(),
+	assert.EqualError(t, must.Have(NewBatch[float32](2, 2, forwardOnly{})).CanBackward(),
 		"performer: performer.forwardOnly has no derivatives, want a Differentiable")
 }
 
 func TestBackwardShapes(t *testing.T) {
 	mat := dense.New[float32]
 	var none dense.Matrix[float32]
-	heads := must(NewBatch[float32](2, 2, Exact[float32]{}))
-	for _, form := range []Differentiable[float32]{attention(positive[float32](8, 4), LinearOptions{}), Exact[float32]{}, heads} {
+	heads := must.Have(NewBatch[float32](2, 2, Exact[float32]{}))
+	for _, form := range []Differentiable[float32]{attention(maptest.Positive[float32](8, 4), LinearOptions{}), Exact[float32]{}, heads} {
 		for want, f := range map[string]func(){
 			"performer: dout is 5×3, q is 5×4, v is 6×2, want 5×2, a gradient for each output": func() { form.Backward(none, none, none, mat(5, 4), mat(6, 4), mat(6, 2), mat(5, 3)) },
 			"performer: dout is 6×2, q is 5×4, v is 6×2, want 5×2, a gradient for each output": func() { form.Backward(none, none, none, mat(5, 4), mat(6, 4), mat(6, 2), mat(6, 2)) },
@@ -105,7 +107,7 @@ func TestStridedGradients(t *testing.T) {
 
 func testStridedGradients[T dense.Float](t *testing.T) {
 	const n, d = 150, 4
-	rng := rand.New(source(230))
+	rng := rand.New(densetest.Source(230))
 	in := [3]dense.Matrix[T]{stridedRows[T](rng, n, d), stridedRows[T](rng, n, d), stridedRows[T](rng, n, d)}
 	dout := stridedRows[T](rng, n, d)
 	for _, form := range everyForm[T](d) {
@@ -126,12 +128,12 @@ func TestHeadsBackward(t *testing.T) {
 
 func testHeadsBackward[T dense.Float](t *testing.T) {
 	const n, d, dv = 200, 4, 3
-	rng := rand.New(source(231))
+	rng := rand.New(densetest.Source(231))
 	for _, heads := range []int{1, 2, 5} {
 		in := [3]dense.Matrix[T]{rowsOf[T](rng, n, heads*d), rowsOf[T](rng, n, heads*d), rowsOf[T](rng, n, heads*dv)}
 		dout := densetest.Normal[T](rng, n, heads*dv, 0, 1)
 		for _, form := range everyForm[T](d) {
-			all := backward[T](must(NewBatch(heads, heads, form)), in, dout)
+			all := backward[T](must.Have(NewBatch(heads, heads, form)), in, dout)
 			for h := range heads {
 				of := func(m dense.Matrix[T]) dense.Matrix[T] {
 					w := m.Cols / heads

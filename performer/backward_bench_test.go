@@ -7,6 +7,8 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
+	"github.com/seed-feabd252/randfeat/internal/testing/maptest"
+	"github.com/seed-feabd252/randfeat/internal/testing/must"
 )
 
 // BenchmarkBackward times what BenchmarkAttention does for the positive map and exact
@@ -15,16 +17,16 @@ import (
 //	BenchmarkBackward/form=linear/type=float32/heads=1/L=4096
 func BenchmarkBackward(b *testing.B) {
 	b.Run("form=linear/type=float32", func(b *testing.B) {
-		benchmarkBackward(b, attention(positive[float32](256, 64), LinearOptions{}), 65536)
+		benchmarkBackward(b, attention(maptest.Positive[float32](256, 64), LinearOptions{}), 65536)
 	})
 	b.Run("form=linear/type=float64", func(b *testing.B) {
-		benchmarkBackward(b, attention(positive[float64](256, 64), LinearOptions{}))
+		benchmarkBackward(b, attention(maptest.Positive[float64](256, 64), LinearOptions{}))
 	})
 	b.Run("form=causal/type=float32", func(b *testing.B) {
-		benchmarkBackward(b, attention(positive[float32](256, 64), LinearOptions{Causal: true}), 65536)
+		benchmarkBackward(b, attention(maptest.Positive[float32](256, 64), LinearOptions{Causal: true}), 65536)
 	})
 	b.Run("form=causal/type=float64", func(b *testing.B) {
-		benchmarkBackward(b, attention(positive[float64](256, 64), LinearOptions{Causal: true}))
+		benchmarkBackward(b, attention(maptest.Positive[float64](256, 64), LinearOptions{Causal: true}))
 	})
 	b.Run("form=exact/type=float32", func(b *testing.B) { benchmarkBackward(b, Exact[float32]{}) })
 	b.Run("form=exact/type=float64", func(b *testing.B) { benchmarkBackward(b, Exact[float64]{}) })
@@ -38,13 +40,13 @@ func benchmarkBackward[T dense.Float](b *testing.B, form Differentiable[T], more
 		b.Run(fmt.Sprintf("heads=1/L=%d", n), func(b *testing.B) { benchmarkGradients(b, form, 1, n) })
 	}
 	b.Run("heads=8/L=4096", func(b *testing.B) {
-		benchmarkGradients[T](b, must(NewBatch[T](8, 8, form)), 8, 4096)
+		benchmarkGradients[T](b, must.Have(NewBatch[T](8, 8, form)), 8, 4096)
 	})
 }
 
 func benchmarkGradients[T dense.Float](b *testing.B, form Differentiable[T], heads, n int) {
 	const d = 64
-	rng := rand.New(source(70))
+	rng := rand.New(densetest.Source(70))
 	q, k := densetest.Normal[T](rng, n, heads*d, 0, 0.35), densetest.Normal[T](rng, n, heads*d, 0, 0.35)
 	v, dout := densetest.Normal[T](rng, n, heads*d, 0, 1), densetest.Normal[T](rng, n, heads*d, 0, 1)
 	dq, dk, dv := dense.New[T](n, heads*d), dense.New[T](n, heads*d), dense.New[T](n, heads*d)

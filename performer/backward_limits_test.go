@@ -14,6 +14,8 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/layout"
 	"github.com/seed-feabd252/randfeat/internal/testing/allocs"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
+	"github.com/seed-feabd252/randfeat/internal/testing/maptest"
+	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/internal/testing/race"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/rff"
@@ -27,9 +29,9 @@ func TestBackwardOfLargeNorms(t *testing.T) {
 
 func testBackwardOfLargeNorms[T dense.Float](t *testing.T) {
 	const n, d = 300, 4
-	rng := rand.New(source(220))
-	large := sphere[T](rng, n, d, 30)
-	growing, shrinking := sphere[T](rng, n, d, 1), sphere[T](rng, n, d, 1)
+	rng := rand.New(densetest.Source(220))
+	large := densetest.Sphere[T](rng, n, d, 30)
+	growing, shrinking := densetest.Sphere[T](rng, n, d, 1), densetest.Sphere[T](rng, n, d, 1)
 	for i := range n {
 		for j := range d {
 			growing.Row(i)[j] *= T(i) * 40 / n
@@ -139,7 +141,7 @@ func TestFutureLeavesGradientsOfQueriesAlone(t *testing.T) {
 
 func testFutureOfGradients[T dense.Float](t *testing.T) {
 	const n, d = 200, 4
-	rng := rand.New(source(221))
+	rng := rand.New(densetest.Source(221))
 	in := [4]dense.Matrix[T]{}
 	for i := range in {
 		in[i] = rowsOf[T](rng, n, d)
@@ -174,12 +176,12 @@ func testFutureOfGradients[T dense.Float](t *testing.T) {
 // gradients before them.
 func TestPastLeavesGradientsOfKeysAlone(t *testing.T) {
 	const n, d, at = 300, 3, 140
-	rng := rand.New(source(222))
+	rng := rand.New(densetest.Source(222))
 	in := [3]dense.Matrix[float64]{rowsOf[float64](rng, n, d), rowsOf[float64](rng, n, d), rowsOf[float64](rng, n, d)}
 	dout := rowsOf[float64](rng, n, d)
 	for _, form := range []Form[float64]{
 		Exact[float64]{Causal: true}, Exact[float64]{Causal: true, Unnormalised: true},
-		attention(positive[float64](16, d), LinearOptions{Causal: true, Unnormalised: true}),
+		attention(maptest.Positive[float64](16, d), LinearOptions{Causal: true, Unnormalised: true}),
 		attention(newIdentity(d), LinearOptions{Causal: true, Unnormalised: true}),
 	} {
 		want := backward(form, in, dout)
@@ -196,12 +198,12 @@ func TestPastLeavesGradientsOfKeysAlone(t *testing.T) {
 	}
 }
 
-func newIdentity(d int) rff.Map[float64] { return must(rff.Identity[float64](d)) }
+func newIdentity(d int) rff.Map[float64] { return must.Have(rff.Identity[float64](d)) }
 
 // NaN anywhere reaches every gradient of a bidirectional form that is normalised.
 func TestBackwardShowsNaN(t *testing.T) {
-	rng := rand.New(source(223))
-	for _, form := range []Form[float64]{Exact[float64]{}, attention(positive[float64](16, 3), LinearOptions{}), attention(must(rff.Gaussian(frequencies[float64](16, 3), 3)), LinearOptions{})} {
+	rng := rand.New(densetest.Source(223))
+	for _, form := range []Form[float64]{Exact[float64]{}, attention(maptest.Positive[float64](16, 3), LinearOptions{}), attention(must.Have(rff.Gaussian(maptest.Frequencies[float64](16, 3), 3)), LinearOptions{})} {
 		for spoilt := range 4 {
 			var in [4]dense.Matrix[float64]
 			for i := range in {
@@ -228,7 +230,7 @@ func TestBackwardBitsDoNotDependOnProcessors(t *testing.T) {
 
 func testBackwardBits[T dense.Float](t *testing.T) {
 	const n, d = 700, 6
-	rng := rand.New(source(224))
+	rng := rand.New(densetest.Source(224))
 	growing := densetest.Normal[T](rng, n, d, 0, 1)
 	for i := range n {
 		for j := range d {
@@ -238,7 +240,7 @@ func testBackwardBits[T dense.Float](t *testing.T) {
 	dout := densetest.Normal[T](rng, n, d, 0, 1)
 	for _, x := range []dense.Matrix[T]{rowsOf[T](rng, n, d), growing} {
 		in := [3]dense.Matrix[T]{x, x, dout}
-		for _, form := range append(everyForm[T](d), must(NewBatch[T](3, 3, attention(positive[T](8, 2), LinearOptions{Causal: true})))) {
+		for _, form := range append(everyForm[T](d), must.Have(NewBatch[T](3, 3, attention(maptest.Positive[T](8, 2), LinearOptions{Causal: true})))) {
 			var want [3]dense.Matrix[T]
 			for _, processors := range []int{1, 2, 5} {
 				before := runtime.GOMAXPROCS(processors)
@@ -264,7 +266,7 @@ func TestBackwardAllocatesNothing(t *testing.T) {
 
 func testBackwardAllocations[T dense.Float](t *testing.T) {
 	const d = 16
-	rng := rand.New(source(225))
+	rng := rand.New(densetest.Source(225))
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	for _, form := range everyForm[T](d) {
 		for _, heads := range []int{1, 3} {
@@ -275,7 +277,7 @@ func testBackwardAllocations[T dense.Float](t *testing.T) {
 				}
 				f := form.(Differentiable[T])
 				if heads > 1 {
-					f = must(NewBatch(heads, heads, form))
+					f = must.Have(NewBatch(heads, heads, form))
 				}
 				for _, processors := range []int{1, 2} {
 					require.Zero(t, allocs.Settled(processors, func() { f.Backward(m[0], m[1], m[2], m[3], m[4], m[5], m[6]) }),

@@ -167,7 +167,7 @@ func TestBackwardEqualsQuadratic(t *testing.T) {
 
 func testBackwardPairs[T dense.Float](t *testing.T) {
 	const d, dv = 5, 3
-	rng := rand.New(source(210))
+	rng := rand.New(densetest.Source(210))
 	for _, n := range []int{1, 63, 64, 65, 200, 400} {
 		in := [3]dense.Matrix[T]{rowsOf[T](rng, n, d), stridedRows[T](rng, n, d), rowsOf[T](rng, n, dv)}
 		dout := densetest.Normal[T](rng, n, dv, 0, 1)
@@ -189,7 +189,7 @@ func TestExactBackwardEqualsQuadratic(t *testing.T) {
 
 func testExactBackward[T dense.Float](t *testing.T) {
 	const d, dv = 5, 3
-	rng := rand.New(source(211))
+	rng := rand.New(densetest.Source(211))
 	for _, size := range [][2]int{{1, 1}, {63, 63}, {64, 64}, {65, 65}, {200, 200}, {400, 400}, {1, 300}, {300, 1}} {
 		in := [3]dense.Matrix[T]{densetest.Normal[T](rng, size[0], d, 0, 1.5), densetest.Normal[T](rng, size[1], d, 0, 1.5), densetest.Normal[T](rng, size[1], dv, 0, 1)}
 		dout := densetest.Normal[T](rng, size[0], dv, 0, 1)

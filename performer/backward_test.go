@@ -68,7 +68,7 @@ func derivative(form Form[float64], in [3]dense.Matrix[float64], dout dense.Matr
 // of the gradient times the direction.
 func requireDerivatives(t *testing.T, rows []int, form Form[float64], in [3]dense.Matrix[float64], dout dense.Matrix[float64], format string, args ...any) {
 	t.Helper()
-	rng := rand.New(source(201))
+	rng := rand.New(densetest.Source(201))
 	what := fmt.Sprintf(format, args...)
 	for at, g := range backward(form, in, dout) {
 		require.Equal(t, [2]int{in[at].Rows, in[at].Cols}, [2]int{g.Rows, g.Cols}, what)
@@ -92,7 +92,7 @@ func requireDerivatives(t *testing.T, rows []int, form Form[float64], in [3]dens
 
 func TestBackwardIsTheDerivative(t *testing.T) {
 	const d, dv = 4, 3
-	rng := rand.New(source(200))
+	rng := rand.New(densetest.Source(200))
 	for _, size := range [][2]int{{3, 3}, {70, 70}, {5, 80}, {80, 5}} {
 		in := [3]dense.Matrix[float64]{rowsOf[float64](rng, size[0], d), rowsOf[float64](rng, size[1], d), rowsOf[float64](rng, size[1], dv)}
 		dout := densetest.Normal[float64](rng, size[0], dv, 0, 1)
@@ -118,7 +118,7 @@ func TestBackwardIsTheDerivative(t *testing.T) {
 
 // Nothing can be learnt through the features of these maps, but through values.
 func TestBackwardOfSteps(t *testing.T) {
-	rng := rand.New(source(202))
+	rng := rand.New(densetest.Source(202))
 	in := [3]dense.Matrix[float64]{rowsOf[float64](rng, 70, 4), rowsOf[float64](rng, 70, 4), rowsOf[float64](rng, 70, 2)}
 	for _, m := range differentiableMaps[float64](4) {
 		if smooth(m.name) {

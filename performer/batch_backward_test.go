@@ -15,6 +15,7 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/layout"
 	"github.com/seed-feabd252/randfeat/internal/testing/allocs"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
+	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/internal/testing/race"
 	"github.com/seed-feabd252/randfeat/rff"
 )
@@ -37,7 +38,7 @@ func (f batchForm[T]) Backward(dq, dk, dv, q, k, v, dout dense.Matrix[T]) (_, _,
 func batchForms[T dense.Float](d int) []Form[T] {
 	all := everyForm[T](d)
 	for _, causal := range []bool{false, true} {
-		all = append(all, attention[T](must(rff.ELU[T](d)), LinearOptions{Causal: causal}))
+		all = append(all, attention[T](must.Have(rff.ELU[T](d)), LinearOptions{Causal: causal}))
 	}
 	return all
 }
@@ -46,7 +47,7 @@ func batchForms[T dense.Float](d int) []Form[T] {
 // count are NaN, and some outputs have no gradient.
 func TestBatchBackwardIsTheDerivative(t *testing.T) {
 	const d, dv = 3, 2
-	rng := rand.New(source(240))
+	rng := rand.New(densetest.Source(240))
 	for at, c := range []struct {
 		heads, keyHeads, queries, keys int
 		s                              Sequences
@@ -74,7 +75,7 @@ func TestBatchBackwardIsTheDerivative(t *testing.T) {
 			}
 			c.s.Valid = valid
 			for _, form := range batchForms[float64](d) {
-				b := must(NewBatch(c.heads, c.keyHeads, form))
+				b := must.Have(NewBatch(c.heads, c.keyHeads, form))
 				requireDerivatives(t, []int{-1}, batchForm[float64]{b, c.s}, in, dout, "%T %+v, layout %d, %s", form, form, at, name)
 			}
 		}
@@ -89,7 +90,7 @@ func TestBatchBackwardIsTheFormOverViews(t *testing.T) {
 
 func testBatchBackwardBits[T dense.Float](t *testing.T) {
 	const d, heads = 4, 4
-	rng := rand.New(source(241))
+	rng := rand.New(densetest.Source(241))
 	lengths := []int{300, 1, 0, 129}
 	n := sum(lengths)
 	s := Sequences{Queries: lengths, Past: make([]int, 4), Valid: slices.Repeat([]bool{true}, n)}
@@ -117,7 +118,7 @@ func testBatchBackwardBits[T dense.Float](t *testing.T) {
 				}
 				from += l
 			}
-			b := must(NewBatch(heads, keyHeads, form))
+			b := must.Have(NewBatch(heads, keyHeads, form))
 			var first [3]dense.Matrix[T]
 			for _, processors := range []int{1, 2, 5, 32} {
 				before := runtime.GOMAXPROCS(processors)
@@ -165,11 +166,11 @@ func TestPaddingDoesNotMatterForGradients(t *testing.T) {
 
 func testPaddingGradients[T dense.Float](t *testing.T) {
 	const d, heads, keyHeads, n = 4, 4, 2, 100
-	rng := rand.New(source(242))
+	rng := rand.New(densetest.Source(242))
 	x, y, g := rowsOf[T](rng, n, heads*d), rowsOf[T](rng, n, keyHeads*d), densetest.Normal[T](rng, n, heads*d, 0, 1)
 	for _, gap := range []int{0, 7} {
 		for _, form := range batchForms[T](d) {
-			b := must(NewBatch(heads, keyHeads, form))
+			b := must.Have(NewBatch(heads, keyHeads, form))
 			var want [3]dense.Matrix[T]
 			defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 			for at, more := range []int{0, 1, 30, 200, 1000} {
@@ -207,7 +208,7 @@ func testPaddingGradients[T dense.Float](t *testing.T) {
 // Gradients in float32 are those in float64, to its accuracy.
 func TestBatchBackwardOfBothTypes(t *testing.T) {
 	const d, heads, keyHeads = 3, 4, 2
-	rng := rand.New(source(244))
+	rng := rand.New(densetest.Source(244))
 	s := Sequences{Queries: []int{70, 3}, Keys: []int{90, 66}, Past: []int{15, 63}}
 	for _, s.Valid = range masks(rng, 156) {
 		var single [4]dense.Matrix[float32]
@@ -218,8 +219,8 @@ func TestBatchBackwardOfBothTypes(t *testing.T) {
 		}
 		forms := batchForms[float64](d)
 		for i, form := range batchForms[float32](d) {
-			got := backward[float32](batchForm[float32]{must(NewBatch(heads, keyHeads, form)), s}, [3]dense.Matrix[float32](single[:3]), single[3])
-			want := backward[float64](batchForm[float64]{must(NewBatch(heads, keyHeads, forms[i])), s}, [3]dense.Matrix[float64](double[:3]), double[3])
+			got := backward[float32](batchForm[float32]{must.Have(NewBatch(heads, keyHeads, form)), s}, [3]dense.Matrix[float32](single[:3]), single[3])
+			want := backward[float64](batchForm[float64]{must.Have(NewBatch(heads, keyHeads, forms[i])), s}, [3]dense.Matrix[float64](double[:3]), double[3])
 			for at, w := range want {
 				size := 1e-3
 				for _, x := range w.Data {
@@ -236,12 +237,12 @@ func TestBatchBackwardOfBothTypes(t *testing.T) {
 // Heads may have a form each, and one that is not of this package.
 func TestBatchBackwardOfForms(t *testing.T) {
 	const n, d = 40, 3
-	rng := rand.New(source(245))
+	rng := rand.New(densetest.Source(245))
 	in := [3]dense.Matrix[float64]{rowsOf[float64](rng, n, 6*d), rowsOf[float64](rng, n, 2*d), rowsOf[float64](rng, n, 2*d)}
 	dout := densetest.Normal[float64](rng, n, 6*d, 0, 1)
-	elu := attention[float64](must(rff.ELU[float64](d)), LinearOptions{})
-	foreign := must(NewBatch[float64](1, 1, Exact[float64]{}))
-	b := must(NewBatch[float64](6, 2, elu, elu, Exact[float64]{}, foreign, elu, elu))
+	elu := attention[float64](must.Have(rff.ELU[float64](d)), LinearOptions{})
+	foreign := must.Have(NewBatch[float64](1, 1, Exact[float64]{}))
+	b := must.Have(NewBatch[float64](6, 2, elu, elu, Exact[float64]{}, foreign, elu, elu))
 	assert.Equal(t, 4, b.count)
 	requireDerivatives(t, []int{0, 20, -1}, batchForm[float64]{b, Sequences{Queries: []int{30, 10}}}, in, dout, "forms")
 	var none dense.Matrix[float64]
@@ -255,13 +256,13 @@ func TestBatchBackwardAllocatesNothing(t *testing.T) {
 		t.Skip("the race detector lets pools forget")
 	}
 	const d = 8
-	rng := rand.New(source(246))
+	rng := rand.New(densetest.Source(246))
 	s := Sequences{Queries: []int{70, 3, 20, 0}, Keys: []int{70, 90, 5, 4}, Past: []int{0, 40, 0, 0}}
 	q, kv := densetest.Normal[float32](rng, 93, 4*d, 0, 1), densetest.Normal[float32](rng, 169, 2*d, 0, 1)
 	dq, dk, dv := dense.New[float32](93, 4*d), dense.New[float32](169, 2*d), dense.New[float32](169, 2*d)
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	for _, form := range batchForms[float32](d) {
-		b := must(NewBatch(4, 2, form))
+		b := must.Have(NewBatch(4, 2, form))
 		for name, valid := range masks(rng, 169) {
 			s.Valid = valid
 			for _, processors := range []int{1, 2} {
@@ -274,7 +275,7 @@ func TestBatchBackwardAllocatesNothing(t *testing.T) {
 func TestBatchBackwardErrors(t *testing.T) {
 	mat := dense.New[float32]
 	var none dense.Matrix[float32]
-	b := must(NewBatch[float32](4, 2, Exact[float32]{}))
+	b := must.Have(NewBatch[float32](4, 2, Exact[float32]{}))
 	assert.NoError(t, b.CanBackward())
 	for want, f := range map[string]func(){
 		"performer: dout is 5×4, q is 5×8, v is 7×6, want 5×12, a gradient for each output": func() {
@@ -295,10 +296,10 @@ func TestBatchBackwardErrors(t *testing.T) {
 	const why = "performer: queries: performer.rowMap[float32] has no derivatives, want an rff.Differentiable"
 	reLUs := attention(reLU[float32](4), LinearOptions{})
 	x := mat(3, 8)
-	b = must(NewBatch[float32](2, 2, Exact[float32]{}, reLUs))
+	b = must.Have(NewBatch[float32](2, 2, Exact[float32]{}, reLUs))
 	assert.EqualError(t, b.CanBackward(), why)
 	assert.PanicsWithValue(t, why, func() { b.BackwardSequences(x, x, x, x, x, x, x, Sequences{}) })
-	assert.EqualError(t, must(NewBatch[float32](2, 2, forwardOnly{})).CanBackward(),
+	assert.EqualError(t, must.Have(NewBatch[float32](2, 2, forwardOnly{})).CanBackward(),
 		"performer: performer.forwardOnly has no derivatives, want a Differentiable")
 }
 
@@ -306,11 +307,11 @@ func TestBatchBackwardErrors(t *testing.T) {
 // weight would overflow, or its denominator be zero.
 func TestHolesGiveNothing(t *testing.T) {
 	const n, d = 150, 4
-	rng := rand.New(source(248))
+	rng := rand.New(densetest.Source(248))
 	far := densetest.Normal[float64](rng, n, d, 30, 0.1)
 	opposite := densetest.Normal[float64](rng, n, d, -30, 0.1)
 	near := densetest.Normal[float64](rng, n, d, 1, 0.1)
-	identity := attention[float64](must(rff.Identity[float64](d)), LinearOptions{Causal: true})
+	identity := attention[float64](must.Have(rff.Identity[float64](d)), LinearOptions{Causal: true})
 	for name, c := range map[string]struct {
 		form Form[float64]
 		q, k dense.Matrix[float64]
@@ -325,7 +326,7 @@ func TestHolesGiveNothing(t *testing.T) {
 				clear(dout.Row(i))
 			}
 		}
-		f := batchForm[float64]{must(NewBatch[float64](1, 1, c.form)), Sequences{Valid: valid}}
+		f := batchForm[float64]{must.Have(NewBatch[float64](1, 1, c.form)), Sequences{Valid: valid}}
 		requireDerivatives(t, []int{-1}, f, [3]dense.Matrix[float64]{c.q, c.k, v}, dout, "%s", name)
 	}
 }

@@ -7,6 +7,8 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
+	"github.com/seed-feabd252/randfeat/internal/testing/maptest"
+	"github.com/seed-feabd252/randfeat/internal/testing/must"
 )
 
 // BenchmarkBatch times 8 heads of d = dv = 64 and m = 256 positive features, float32,
@@ -16,7 +18,7 @@ import (
 //	BenchmarkBatch/form=linear/keyheads=2/mask=false
 func BenchmarkBatch(b *testing.B) {
 	const heads, d, n = 8, 64, 2048
-	rng := rand.New(source(290))
+	rng := rand.New(densetest.Source(290))
 	q, dst := densetest.Normal[float32](rng, n, heads*d, 0, 0.35), dense.New[float32](n, heads*d)
 	valid := make([]bool, n)
 	for i := range valid {
@@ -26,13 +28,13 @@ func BenchmarkBatch(b *testing.B) {
 		name string
 		form Form[float32]
 	}{
-		{"linear", attention(positive[float32](256, d), LinearOptions{})},
-		{"causal", attention(positive[float32](256, d), LinearOptions{Causal: true})},
+		{"linear", attention(maptest.Positive[float32](256, d), LinearOptions{})},
+		{"causal", attention(maptest.Positive[float32](256, d), LinearOptions{Causal: true})},
 		{"exact", Exact[float32]{}},
 	} {
 		for _, keyHeads := range []int{8, 2, 1} {
 			k, v := densetest.Normal[float32](rng, n, keyHeads*d, 0, 0.35), densetest.Normal[float32](rng, n, keyHeads*d, 0, 1)
-			batch := must(NewBatch(heads, keyHeads, f.form))
+			batch := must.Have(NewBatch(heads, keyHeads, f.form))
 			for _, masked := range []bool{false, true} {
 				b.Run(fmt.Sprintf("form=%s/keyheads=%d/mask=%v", f.name, keyHeads, masked), func(b *testing.B) {
 					s := Sequences{Queries: []int{512, 512, 512, 512}}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
+	"github.com/seed-feabd252/randfeat/internal/testing/must"
 )
 
 // Heads are the form over views, bit for bit, for any number of processors, into new
@@ -21,7 +22,7 @@ func TestBatchOfHeads(t *testing.T) {
 
 func testHeads[T dense.Float](t *testing.T) {
 	const n, d = 150, 4
-	rng := rand.New(source(100))
+	rng := rand.New(densetest.Source(100))
 	for _, form := range everyForm[T](d) {
 		for _, heads := range []int{1, 3, 8} {
 			q, k, v := densetest.Normal[T](rng, n, heads*d, 0, 1), densetest.Normal[T](rng, n, heads*d, 0, 1), densetest.Normal[T](rng, n, heads*d, 0, 1)
@@ -30,7 +31,7 @@ func testHeads[T dense.Float](t *testing.T) {
 				from, to := h*d, (h+1)*d
 				form.Forward(want.ColRange(from, to), q.ColRange(from, to), k.ColRange(from, to), v.ColRange(from, to))
 			}
-			all := must(NewBatch(heads, heads, form))
+			all := must.Have(NewBatch(heads, heads, form))
 			queryHeads, keyHeads, _ := all.Dims()
 			assert.Equal(t, [2]int{heads, heads}, [2]int{queryHeads, keyHeads})
 			for _, processors := range []int{1, 2, 5} {
@@ -50,9 +51,9 @@ func testHeads[T dense.Float](t *testing.T) {
 
 // Values may be wider than keys, and queries fewer.
 func TestBatchOfOtherShapes(t *testing.T) {
-	rng := rand.New(source(101))
+	rng := rand.New(densetest.Source(101))
 	q, k, v := densetest.Normal[float64](rng, 5, 8, 0, 1), densetest.Normal[float64](rng, 70, 8, 0, 1), densetest.Normal[float64](rng, 70, 6, 0, 1)
-	got := must(NewBatch[float64](2, 2, Exact[float64]{})).Forward(dense.Matrix[float64]{}, q, k, v)
+	got := must.Have(NewBatch[float64](2, 2, Exact[float64]{})).Forward(dense.Matrix[float64]{}, q, k, v)
 	for h := range 2 {
 		want := Exact[float64]{}.Forward(dense.Matrix[float64]{}, q.ColRange(4*h, 4*h+4), k.ColRange(4*h, 4*h+4), v.ColRange(3*h, 3*h+3))
 		assert.Equal(t, want, got.ColRange(3*h, 3*h+3).Clone())
@@ -64,7 +65,7 @@ func TestBatchOfHeadsErrors(t *testing.T) {
 	assert.EqualError(t, err, "performer: form 0 is nil")
 	_, err = NewBatch[float32](0, 0, Exact[float32]{})
 	assert.EqualError(t, err, "performer: heads = 0, keyHeads = 0, want at least 1 and heads a multiple of keyHeads")
-	h := must(NewBatch[float32](3, 3, Exact[float32]{}))
+	h := must.Have(NewBatch[float32](3, 3, Exact[float32]{}))
 	mat := dense.New[float32]
 	var none dense.Matrix[float32]
 	for want, f := range map[string]func(){

@@ -15,6 +15,7 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/layout"
 	"github.com/seed-feabd252/randfeat/internal/testing/allocs"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
+	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/internal/testing/race"
 	"github.com/seed-feabd252/randfeat/rff"
 )
@@ -23,7 +24,7 @@ import (
 func bidirectionalForm[T dense.Float](form Form[T]) (all Form[T], causal bool) {
 	switch f := form.(type) {
 	case *Linear[T]:
-		return must(newAttention(f.query, f.key, LinearOptions{Unnormalised: f.opts.Unnormalised})), f.opts.Causal
+		return must.Have(newAttention(f.query, f.key, LinearOptions{Unnormalised: f.opts.Unnormalised})), f.opts.Causal
 	case Exact[T]:
 		return Exact[T]{Scale: f.Scale, Unnormalised: f.Unnormalised}, f.Causal
 	case *Landmarks[T]:
@@ -108,7 +109,7 @@ func TestBatchAgainstEachQuery(t *testing.T) {
 
 func testBatch[T dense.Float](t *testing.T) {
 	const d, dv = 3, 2
-	rng := rand.New(source(200))
+	rng := rand.New(densetest.Source(200))
 	layouts := []Sequences{
 		{},
 		{Queries: []int{5, 0, 70, 1}},
@@ -116,9 +117,9 @@ func testBatch[T dense.Float](t *testing.T) {
 		{Queries: []int{3, 5, 4, 70, 3, 2}, Keys: []int{7, 70, 0, 80, 1, 140}, Past: []int{4, 20, 3, -2, 50, 138}},
 		{Queries: []int{9, 70, 4}, Keys: []int{12, 70, 4}, Past: []int{2, -65, -4}},
 	}
-	for _, form := range append(everyForm[T](d), attention[T](must(rff.ELU[T](d)), LinearOptions{}), attention[T](must(rff.ELU[T](d)), LinearOptions{Causal: true})) {
+	for _, form := range append(everyForm[T](d), attention[T](must.Have(rff.ELU[T](d)), LinearOptions{}), attention[T](must.Have(rff.ELU[T](d)), LinearOptions{Causal: true})) {
 		for _, heads := range [][2]int{{1, 1}, {4, 2}, {3, 1}} {
-			b := must(NewBatch(heads[0], heads[1], form))
+			b := must.Have(NewBatch(heads[0], heads[1], form))
 			for at, s := range layouts {
 				lq, lk := sum(s.Queries), sum(s.Keys)
 				if s.Keys == nil {
@@ -162,7 +163,7 @@ func TestBatchIsTheFormOverViews(t *testing.T) {
 
 func testBatchBits[T dense.Float](t *testing.T) {
 	const d, heads, keyHeads = 4, 4, 2
-	rng := rand.New(source(201))
+	rng := rand.New(densetest.Source(201))
 	lengths := []int{300, 1, 0, 129}
 	n := sum(lengths)
 	q, k, v := densetest.Normal[T](rng, n, heads*d, 0, 1), densetest.Normal[T](rng, n, keyHeads*d, 0, 1), densetest.Normal[T](rng, n, keyHeads*d, 0, 1)
@@ -179,7 +180,7 @@ func testBatchBits[T dense.Float](t *testing.T) {
 			}
 			from += l
 		}
-		b := must(NewBatch(heads, keyHeads, form))
+		b := must.Have(NewBatch(heads, keyHeads, form))
 		s := Sequences{Queries: lengths}
 		for _, processors := range []int{1, 2, 5, 32} {
 			before := runtime.GOMAXPROCS(processors)
@@ -204,11 +205,11 @@ func testBatchBits[T dense.Float](t *testing.T) {
 // Heads may have a form each, and one that is not of this package.
 func TestBatchOfForms(t *testing.T) {
 	const d = 3
-	rng := rand.New(source(202))
+	rng := rand.New(densetest.Source(202))
 	q, kv := densetest.Normal[float64](rng, 40, 4*d, 0, 1), densetest.Normal[float64](rng, 40, 2*d, 0, 1)
-	elu := attention[float64](must(rff.ELU[float64](d)), LinearOptions{})
+	elu := attention[float64](must.Have(rff.ELU[float64](d)), LinearOptions{})
 	forms := []Form[float64]{elu, elu, Exact[float64]{}, mean{}}
-	b := must(NewBatch(4, 2, forms...))
+	b := must.Have(NewBatch(4, 2, forms...))
 	heads, keyHeads, _ := b.Dims()
 	assert.Equal(t, [2]int{4, 2}, [2]int{heads, keyHeads})
 	assert.Equal(t, 3, b.count, "two heads read the keys that one map has summed up")
@@ -248,13 +249,13 @@ func TestPaddingDoesNotMatter(t *testing.T) {
 
 func testPadding[T dense.Float](t *testing.T) {
 	const d, heads, n = 4, 2, 100
-	rng := rand.New(source(203))
+	rng := rand.New(densetest.Source(203))
 	x := densetest.Normal[T](rng, n, heads*d, 0, 1)
-	elu := must(rff.ELU[T](d))
+	elu := must.Have(rff.ELU[T](d))
 	all := append(everyForm[T](d), attention[T](elu, LinearOptions{}), attention[T](elu, LinearOptions{Causal: true}))
 	for _, gap := range []int{0, 7} {
 		for _, form := range all {
-			b := must(NewBatch(heads, heads, form))
+			b := must.Have(NewBatch(heads, heads, form))
 			want := dense.Matrix[T]{}
 			for at, padding := range []int{0, 1, 30, 200, 1000} {
 				padded, valid := dense.New[T](n+padding, heads*d), make([]bool, n+padding)
@@ -287,12 +288,12 @@ func TestBatchAllocatesNothing(t *testing.T) {
 		t.Skip("the race detector lets pools forget")
 	}
 	const d = 8
-	rng := rand.New(source(204))
+	rng := rand.New(densetest.Source(204))
 	s := Sequences{Queries: []int{70, 3, 20, 0}, Keys: []int{70, 90, 5, 4}, Past: []int{0, 40, 0, 0}}
 	q, kv := densetest.Normal[float32](rng, 93, 4*d, 0, 1), densetest.Normal[float32](rng, 169, 2*d, 0, 1)
 	dst := dense.New[float32](93, 4*d)
 	for _, form := range everyForm[float32](d) {
-		b := must(NewBatch(4, 2, form))
+		b := must.Have(NewBatch(4, 2, form))
 		for name, valid := range masks(rng, 169) {
 			s.Valid = valid
 			for _, processors := range []int{1, 2} {
@@ -318,8 +319,8 @@ func TestBatchErrors(t *testing.T) {
 		_, err := NewBatch(c.heads, c.keyHeads, c.forms...)
 		assert.EqualError(t, err, want)
 	}
-	b := must(NewBatch(4, 2, exact))
-	reLUs := must(NewBatch[float32](2, 2, attention(reLU[float32](3), LinearOptions{})))
+	b := must.Have(NewBatch(4, 2, exact))
+	reLUs := must.Have(NewBatch[float32](2, 2, attention(reLU[float32](3), LinearOptions{})))
 	mat := dense.New[float32]
 	var none dense.Matrix[float32]
 	call := func(s Sequences) func() {
@@ -355,7 +356,7 @@ func TestBatchIsTheLinearRecurrence(t *testing.T) {
 
 func testRecurrence[T dense.Float](t *testing.T) {
 	const n, heads, keyHeads, d, dv = 90, 6, 3, 4, 2
-	rng := rand.New(source(205))
+	rng := rand.New(densetest.Source(205))
 	q, k, v := densetest.Normal[T](rng, n, heads*d, 0, 1), densetest.Normal[T](rng, n, keyHeads*d, 0, 1), densetest.Normal[T](rng, n, keyHeads*dv, 0, 1)
 	want, tol := dense.New[float64](n, heads*dv), dense.New[float64](n, heads*dv)
 	for h := range heads {
@@ -374,7 +375,7 @@ func testRecurrence[T dense.Float](t *testing.T) {
 			}
 		}
 	}
-	b := must(NewBatch[T](heads, keyHeads, attention[T](must(rff.Identity[T](d)), LinearOptions{Causal: true, Unnormalised: true})))
+	b := must.Have(NewBatch[T](heads, keyHeads, attention[T](must.Have(rff.Identity[T](d)), LinearOptions{Causal: true, Unnormalised: true})))
 	got := b.ForwardSequences(dense.Matrix[T]{}, q, k, v, Sequences{})
 	for i := range got.Data {
 		got.Data[i] /= 2 // √d

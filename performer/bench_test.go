@@ -7,6 +7,8 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
+	"github.com/seed-feabd252/randfeat/internal/testing/maptest"
+	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
@@ -21,10 +23,10 @@ func BenchmarkAttention(b *testing.B) {
 	b.Run("form=landmarks/map=softmax", func(b *testing.B) {
 		lengths := []int{4096, 16384, 65536}
 		b.Run("type=float32", func(b *testing.B) {
-			benchmarkForm[float32](b, must(NewLandmarks(Exact[float32]{Scale: 1}, 256, source(1))), featureMACs(256, 64, false), lengths)
+			benchmarkForm[float32](b, must.Have(NewLandmarks(Exact[float32]{Scale: 1}, 256, densetest.Source(1))), featureMACs(256, 64, false), lengths)
 		})
 		b.Run("type=float64", func(b *testing.B) {
-			benchmarkForm[float64](b, must(NewLandmarks(Exact[float64]{Scale: 1}, 256, source(1))), featureMACs(256, 64, false), lengths)
+			benchmarkForm[float64](b, must.Have(NewLandmarks(Exact[float64]{Scale: 1}, 256, densetest.Source(1))), featureMACs(256, 64, false), lengths)
 		})
 	})
 	b.Run("form=exact/window=256/causal=true/type=float32", func(b *testing.B) {
@@ -59,13 +61,13 @@ func featureMACs(m, d int, causal bool) func(n int) int {
 func benchmarkMaps(b *testing.B, opts LinearOptions) {
 	b.Run("map=positive", func(b *testing.B) {
 		macs := featureMACs(256, benchmarkDim, opts.Causal)
-		b.Run("type=float32", func(b *testing.B) { benchmarkMap(b, positive[float32](256, 64), opts, macs, 1<<20) })
-		b.Run("type=float64", func(b *testing.B) { benchmarkMap(b, positive[float64](256, 64), opts, macs) })
+		b.Run("type=float32", func(b *testing.B) { benchmarkMap(b, maptest.Positive[float32](256, 64), opts, macs, 1<<20) })
+		b.Run("type=float64", func(b *testing.B) { benchmarkMap(b, maptest.Positive[float64](256, 64), opts, macs) })
 	})
 	b.Run("map=elu", func(b *testing.B) {
 		macs := featureMACs(64, 0, opts.Causal)
-		b.Run("type=float32", func(b *testing.B) { benchmarkMap[float32](b, must(rff.ELU[float32](64)), opts, macs) })
-		b.Run("type=float64", func(b *testing.B) { benchmarkMap[float64](b, must(rff.ELU[float64](64)), opts, macs) })
+		b.Run("type=float32", func(b *testing.B) { benchmarkMap[float32](b, must.Have(rff.ELU[float32](64)), opts, macs) })
+		b.Run("type=float64", func(b *testing.B) { benchmarkMap[float64](b, must.Have(rff.ELU[float64](64)), opts, macs) })
 	})
 }
 
@@ -79,13 +81,13 @@ func benchmarkForm[T dense.Float](b *testing.B, form Form[T], macs func(n int) i
 		b.Run(fmt.Sprintf("heads=1/L=%d", n), func(b *testing.B) { benchmarkHeads(b, form, 1, n, macs) })
 	}
 	b.Run("heads=8/L=4096", func(b *testing.B) {
-		benchmarkHeads[T](b, must(NewBatch(8, 8, form)), 8, 4096, macs)
+		benchmarkHeads[T](b, must.Have(NewBatch(8, 8, form)), 8, 4096, macs)
 	})
 }
 
 func benchmarkHeads[T dense.Float](b *testing.B, form Form[T], heads, n int, macs func(n int) int) {
 	const d = benchmarkDim
-	rng := rand.New(source(70))
+	rng := rand.New(densetest.Source(70))
 	// Norms are those of q/d^¼ for standard normal q.
 	q, k, v := densetest.Normal[T](rng, n, heads*d, 0, 0.35), densetest.Normal[T](rng, n, heads*d, 0, 0.35), densetest.Normal[T](rng, n, heads*d, 0, 1)
 	dst := dense.New[T](n, heads*d)

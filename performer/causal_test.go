@@ -10,6 +10,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
+	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
@@ -21,7 +22,7 @@ func TestFutureLeavesThePastAlone(t *testing.T) {
 
 func testFuture[T dense.Float](t *testing.T) {
 	const n, d = 200, 4
-	rng := rand.New(source(20))
+	rng := rand.New(densetest.Source(20))
 	var causal []Form[T]
 	for _, m := range maps[T](d) {
 		causal = append(causal, attention(m.Map, LinearOptions{Causal: true}), attention(m.Map, LinearOptions{Causal: true, Unnormalised: true}))
@@ -69,7 +70,7 @@ func TestGrowingNorms(t *testing.T) {
 
 func testGrowingNorms[T dense.Float](t *testing.T) {
 	const n, d = 400, 4
-	rng := rand.New(source(21))
+	rng := rand.New(densetest.Source(21))
 	x := densetest.Normal[T](rng, n, d, 0, 1)
 	for i := range n {
 		norm := 0.0
@@ -149,7 +150,7 @@ func testSignOfZero[T dense.Float](t *testing.T) {
 			form Form[T]
 			q, k dense.Matrix[T]
 		}{
-			{attention[T](must(rff.Identity[T](1)), o), q, k},
+			{attention[T](must.Have(rff.Identity[T](1)), o), q, k},
 			{Exact[T]{Scale: 1, Causal: true, Unnormalised: o.Unnormalised}, ones, steps},
 		} {
 			want := c.form.Forward(dense.Matrix[T]{}, c.q, c.k, v)

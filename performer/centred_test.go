@@ -8,6 +8,8 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
+	"github.com/seed-feabd252/randfeat/internal/testing/maptest"
+	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
@@ -19,19 +21,19 @@ func testCentredAttention[T dense.Float](t *testing.T) {
 	none := dense.Matrix[T]{}
 	b, c := make([]T, d), make([]T, d)
 	b[0], c[0], c[1] = 100, -60, 80
-	phi := must(rff.SoftmaxPositive(frequencies[T](m, d), 0.25))
+	phi := must.Have(rff.SoftmaxPositive(maptest.Frequencies[T](m, d), 0.25))
 	wideB, wideC := wide(dense.Of(1, d, b)).Data, wide(dense.Of(1, d, c)).Data
-	truth := attention(must(rff.Centred(must(rff.SoftmaxPositive(frequencies[float64](m, d), 0.25)), wideB, wideC)), LinearOptions{})
+	truth := attention(must.Have(rff.Centred(must.Have(rff.SoftmaxPositive(maptest.Frequencies[float64](m, d), 0.25)), wideB, wideC)), LinearOptions{})
 	for _, norm := range []float64{1, 30} {
-		q, k := plus(decaying[T](1, n, d, norm*norm/3), b, 1), plus(decaying[T](2, n, d, norm*norm/3), c, 1)
-		ones, v := densetest.Filled(n, 1, T(1)), decaying[T](3, n, 3, 1)
+		q, k := plus(densetest.Decaying[T](1, n, d, norm*norm/3), b, 1), plus(densetest.Decaying[T](2, n, d, norm*norm/3), c, 1)
+		ones, v := densetest.Filled(n, 1, T(1)), densetest.Decaying[T](3, n, 3, 1)
 		for _, causal := range []bool{false, true} {
-			a := attention(must(rff.Centred(phi, b, c)), LinearOptions{Causal: causal})
+			a := attention(must.Have(rff.Centred(phi, b, c)), LinearOptions{Causal: causal})
 			for _, x := range a.Forward(none, q, k, ones).Data {
 				require.Equal(t, T(1), x, "norm %g, causal %v", norm, causal)
 			}
 			if causal {
-				for _, x := range must(a.NewState(d, 1)).Step(none, q, k, ones).Data {
+				for _, x := range must.Have(a.NewState(d, 1)).Step(none, q, k, ones).Data {
 					require.Equal(t, T(1), x, "norm %g", norm)
 				}
 			} else if norm == 1 {
@@ -52,22 +54,22 @@ func TestCentredAttention(t *testing.T) {
 func TestCentringLowersErrors(t *testing.T) {
 	const d, m, n = 16, 128, 400
 	none := dense.Matrix[float64]{}
-	w := frequencies[float64](m, d)
+	w := maptest.Frequencies[float64](m, d)
 	for _, mean := range []float64{4, 0} {
-		q0, _, err := rff.Centre(decaying[float64](1, n, d, 1))
+		q0, _, err := rff.Centre(densetest.Decaying[float64](1, n, d, 1))
 		require.NoError(t, err)
-		k0, _, err := rff.Centre(decaying[float64](2, n, d, 1))
+		k0, _, err := rff.Centre(densetest.Decaying[float64](2, n, d, 1))
 		require.NoError(t, err)
 		b, c := make([]float64, d), make([]float64, d)
 		b[3], c[7] = mean, -mean
-		q, k, v := plus(q0, b, 1), plus(k0, c, 1), decaying[float64](3, n, d, 1)
+		q, k, v := plus(q0, b, 1), plus(k0, c, 1), densetest.Decaying[float64](3, n, d, 1)
 		want := Exact[float64]{}.Forward(none, q, k, v)
 		for name, phi := range map[string]func(x, y dense.Matrix[float64]) rff.Map[float64]{
-			"positive": func(_, _ dense.Matrix[float64]) rff.Map[float64] { return must(rff.SoftmaxPositive(w, 0.25)) },
-			"SDERF":    func(x, y dense.Matrix[float64]) rff.Map[float64] { return must(rff.SDERF(w, x, y, 0.25)) },
+			"positive": func(_, _ dense.Matrix[float64]) rff.Map[float64] { return must.Have(rff.SoftmaxPositive(w, 0.25)) },
+			"SDERF":    func(x, y dense.Matrix[float64]) rff.Map[float64] { return must.Have(rff.SDERF(w, x, y, 0.25)) },
 		} {
 			left := frobeniusError(attention(phi(q, k), LinearOptions{}).Forward(none, q, k, v), want)
-			off := frobeniusError(attention(must(rff.Centred(phi(q0, k0), b, c)), LinearOptions{}).Forward(none, q, k, v), want)
+			off := frobeniusError(attention(must.Have(rff.Centred(phi(q0, k0), b, c)), LinearOptions{}).Forward(none, q, k, v), want)
 			if mean == 0 {
 				assert.InDelta(t, left, off, 1e-10, name)
 			} else {

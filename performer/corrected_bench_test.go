@@ -6,6 +6,8 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
+	"github.com/seed-feabd252/randfeat/internal/testing/maptest"
+	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
@@ -13,13 +15,13 @@ import (
 // bases and exact attention: L = 16384, d = dv = 64, m = r = 256, float32.
 func BenchmarkCorrected(b *testing.B) {
 	const n, d, m = 16384, 64, 256
-	rng := rand.New(source(70))
+	rng := rand.New(densetest.Source(70))
 	q, k, v := densetest.Normal[float32](rng, n, d, 0, 0.35), densetest.Normal[float32](rng, n, d, 0, 0.35), densetest.Normal[float32](rng, n, d, 0, 1)
-	phi := must(rff.SoftmaxPositive(frequencies[float32](m, d), 1))
-	landmarks := must(NewLandmarks(Exact[float32]{Scale: 1}, m, source(1)))
-	given := must(NewLandmarksAt(Exact[float32]{Scale: 1, Causal: true}, k.RowRange(0, m)))
+	phi := must.Have(rff.SoftmaxPositive(maptest.Frequencies[float32](m, d), 1))
+	landmarks := must.Have(NewLandmarks(Exact[float32]{Scale: 1}, m, densetest.Source(1)))
+	given := must.Have(NewLandmarksAt(Exact[float32]{Scale: 1, Causal: true}, k.RowRange(0, m)))
 	corrected := func(base Form[float32], o CorrectedOptions) Form[float32] {
-		return must(NewCorrected(base, o, source(2)))
+		return must.Have(NewCorrected(base, o, densetest.Source(2)))
 	}
 	features, causal := attention(phi, LinearOptions{}), attention(phi, LinearOptions{Causal: true})
 	for _, f := range []struct {

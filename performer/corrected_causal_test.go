@@ -14,6 +14,8 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/layout"
 	"github.com/seed-feabd252/randfeat/internal/testing/allocs"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
+	"github.com/seed-feabd252/randfeat/internal/testing/maptest"
+	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/internal/testing/race"
 	"github.com/seed-feabd252/randfeat/rff"
 )
@@ -55,9 +57,9 @@ func causalByDefinition[T dense.Float](c *Corrected[T], base Form[T], q, k, v de
 func testCausalCorrected[T dense.Float](t *testing.T) {
 	const d, dv, n = 4, 3, 150
 	none := dense.Matrix[T]{}
-	q, k, v := decaying[T](1, n, d, 3), decaying[T](2, n, d, 3), decaying[T](3, n, dv, 1)
+	q, k, v := densetest.Decaying[T](1, n, d, 3), densetest.Decaying[T](2, n, d, 3), densetest.Decaying[T](3, n, dv, 1)
 	valid := make([]bool, n)
-	rng := rand.New(source(4))
+	rng := rand.New(densetest.Source(4))
 	for j := range valid {
 		valid[j] = j == 0 || j == n-1 || rng.IntN(3) > 0
 	}
@@ -65,8 +67,8 @@ func testCausalCorrected[T dense.Float](t *testing.T) {
 		for _, plain := range []bool{false, true} {
 			form, weights := base.of(LinearOptions{Causal: true, Unnormalised: plain}), base.of(LinearOptions{Unnormalised: true})
 			for _, window := range []int{1, 7, 64, 70} {
-				c := must(NewCorrected(form, CorrectedOptions{Window: window}, nil))
-				batch := must(NewBatch[T](1, 1, c))
+				c := must.Have(NewCorrected(form, CorrectedOptions{Window: window}, nil))
+				batch := must.Have(NewBatch[T](1, 1, c))
 				got := c.Forward(none, q, k, v)
 				spoilt := [3]dense.Matrix[T]{q, k.Clone(), v.Clone()}
 				for j, counts := range valid {
@@ -103,7 +105,7 @@ func testCausalCorrected[T dense.Float](t *testing.T) {
 			}
 			exact := Exact[T]{Scale: 0.5, Causal: true, Unnormalised: plain}
 			for _, window := range []int{n, math.MaxInt} {
-				c := must(NewCorrected(form, CorrectedOptions{Window: window}, nil))
+				c := must.Have(NewCorrected(form, CorrectedOptions{Window: window}, nil))
 				assert.True(t, densetest.Identical(exact.Forward(none, q, k, v), c.Forward(none, q, k, v)), "all keys are near")
 			}
 		}
@@ -120,18 +122,18 @@ func TestCausalCorrected(t *testing.T) {
 func testStateOfCorrected[T dense.Float](t *testing.T) {
 	const d, dv, n, heads, keyHeads = 4, 3, 160, 4, 2
 	none := dense.Matrix[T]{}
-	q, k, v := decaying[T](1, n, heads*d, 3), decaying[T](2, n, keyHeads*d, 3), decaying[T](3, n, keyHeads*dv, 1)
+	q, k, v := densetest.Decaying[T](1, n, heads*d, 3), densetest.Decaying[T](2, n, keyHeads*d, 3), densetest.Decaying[T](3, n, keyHeads*dv, 1)
 	for _, base := range corrigibles[T]()[1:] {
 		for _, plain := range []bool{false, true} {
 			for _, window := range []int{1, 30} {
-				c := must(NewCorrected(base.of(LinearOptions{Causal: true, Unnormalised: plain}), CorrectedOptions{Window: window}, nil))
-				b := must(NewBatch[T](heads, keyHeads, c))
+				c := must.Have(NewCorrected(base.of(LinearOptions{Causal: true, Unnormalised: plain}), CorrectedOptions{Window: window}, nil))
+				b := must.Have(NewBatch[T](heads, keyHeads, c))
 				want := wide(b.Forward(none, q, k, v))
-				s, chunks := must(b.NewState(d, dv)), must(b.NewState(d, dv))
+				s, chunks := must.Have(b.NewState(d, dv)), must.Have(b.NewState(d, dv))
 				got := s.Step(none, q, k, v)
 				// Sums of a signed base may cancel.
 				require.Less(t, frobeniusError(got, want), 1e5*densetest.Roundoff[T](), "%s, window %d", base.name, window)
-				rng := rand.New(source(1))
+				rng := rand.New(densetest.Source(1))
 				for at := 0; at < n; {
 					next := min(at+1+rng.IntN(30), n)
 					chunks.Append(k.RowRange(at, next), v.RowRange(at, next))
@@ -141,7 +143,7 @@ func testStateOfCorrected[T dense.Float](t *testing.T) {
 				}
 				bytes, err := chunks.MarshalBinary()
 				require.NoError(t, err)
-				read := must(b.NewState(d, dv))
+				read := must.Have(b.NewState(d, dv))
 				require.NoError(t, read.UnmarshalBinary(bytes))
 				mark := chunks.Snapshot(nil)
 				before := chunks.Attend(none, q)
@@ -172,10 +174,10 @@ func TestStateOfCorrected(t *testing.T) {
 func testMergeCorrected[T dense.Float](t *testing.T) {
 	const d, dv, n = 4, 3, 100
 	none := dense.Matrix[T]{}
-	q, k, v := decaying[T](1, 5, d, 3), decaying[T](2, n, d, 3), decaying[T](3, n, dv, 1)
+	q, k, v := densetest.Decaying[T](1, 5, d, 3), densetest.Decaying[T](2, n, d, 3), densetest.Decaying[T](3, n, dv, 1)
 	for _, base := range corrigibles[T]()[3:] {
-		c := must(NewCorrected(base.of(LinearOptions{Causal: true}), CorrectedOptions{Window: 20}, nil))
-		first, second := must(c.NewState(d, dv)), must(c.NewState(d, dv))
+		c := must.Have(NewCorrected(base.of(LinearOptions{Causal: true}), CorrectedOptions{Window: 20}, nil))
+		first, second := must.Have(c.NewState(d, dv)), must.Have(c.NewState(d, dv))
 		const last = 15 // tokens of the second, all of which are near
 		first.Append(k.RowRange(0, n-last), v.RowRange(0, n-last))
 		second.Append(k.RowRange(n-last, n), v.RowRange(n-last, n))
@@ -207,24 +209,24 @@ func TestMergeCorrected(t *testing.T) {
 }
 
 func TestStateCorrectedErrors(t *testing.T) {
-	causal := attention(positive[float64](8, 3), LinearOptions{Causal: true})
+	causal := attention(maptest.Positive[float64](8, 3), LinearOptions{Causal: true})
 	window := CorrectedOptions{Window: 4}
-	c := must(NewCorrected[float64](causal, window, nil))
+	c := must.Have(NewCorrected[float64](causal, window, nil))
 	_, err := c.NewState(2, 2)
 	assert.EqualError(t, err, "performer: d = 2, but the maps take points of R^3")
-	_, err = must(NewCorrected[float64](attention(positive[float64](8, 3), LinearOptions{}), CorrectedOptions{4, 9}, source(1))).NewState(3, 2)
+	_, err = must.Have(NewCorrected[float64](attention(maptest.Positive[float64](8, 3), LinearOptions{}), CorrectedOptions{4, 9}, densetest.Source(1))).NewState(3, 2)
 	assert.EqualError(t, err, "performer: Window = 4, Samples = 9, want a window and no samples for a state")
-	_, err = must(NewCorrected[float64](must(NewLandmarks(Exact[float64]{}, 5, source(1))), window, nil)).NewState(3, 2)
+	_, err = must.Have(NewCorrected[float64](must.Have(NewLandmarks(Exact[float64]{}, 5, densetest.Source(1))), window, nil)).NewState(3, 2)
 	assert.ErrorContains(t, err, "performer: the Landmarks are not causal")
 	for text, other := range map[string]Streaming[float64]{
-		"performer: 8 features with a window of 5, but the state belongs to 8 with 4":               must(NewCorrected[float64](causal, CorrectedOptions{Window: 5}, nil)),
-		"performer: Scale = 0.5, but the state belongs to attention with 1":                         must(NewCorrected[float64](attention(must(rff.SoftmaxPositive(frequencies[float64](8, 3), 0.5)), LinearOptions{Causal: true}), window, nil)),
+		"performer: 8 features with a window of 5, but the state belongs to 8 with 4":               must.Have(NewCorrected[float64](causal, CorrectedOptions{Window: 5}, nil)),
+		"performer: Scale = 0.5, but the state belongs to attention with 1":                         must.Have(NewCorrected[float64](attention(must.Have(rff.SoftmaxPositive(maptest.Frequencies[float64](8, 3), 0.5)), LinearOptions{Causal: true}), window, nil)),
 		"performer: other belongs to another form, the state to attention with near and far tokens": causal,
-		"performer: Unnormalised = true, but the state belongs to attention with false":             must(NewCorrected[float64](attention(positive[float64](8, 3), LinearOptions{Causal: true, Unnormalised: true}), window, nil)),
+		"performer: Unnormalised = true, but the state belongs to attention with false":             must.Have(NewCorrected[float64](attention(maptest.Positive[float64](8, 3), LinearOptions{Causal: true, Unnormalised: true}), window, nil)),
 	} {
-		s := must(c.NewState(3, 2))
-		assert.EqualError(t, s.Merge(must(other.NewState(3, 2))), text)
-		bytes, err := must(other.NewState(3, 2)).MarshalBinary()
+		s := must.Have(c.NewState(3, 2))
+		assert.EqualError(t, s.Merge(must.Have(other.NewState(3, 2))), text)
+		bytes, err := must.Have(other.NewState(3, 2)).MarshalBinary()
 		require.NoError(t, err)
 		assert.Error(t, s.UnmarshalBinary(bytes), text)
 	}
@@ -233,10 +235,10 @@ func TestStateCorrectedErrors(t *testing.T) {
 func testStateCorrectedAllocations[T dense.Float](t *testing.T) {
 	const d, n = 4, 200
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
-	q, dst := decaying[T](2, n, d, 2), dense.New[T](n, d)
+	q, dst := densetest.Decaying[T](2, n, d, 2), dense.New[T](n, d)
 	for _, base := range corrigibles[T]()[3:] {
-		c := must(NewCorrected(base.of(LinearOptions{Causal: true}), CorrectedOptions{Window: 16}, nil))
-		s := must(c.NewState(d, d))
+		c := must.Have(NewCorrected(base.of(LinearOptions{Causal: true}), CorrectedOptions{Window: 16}, nil))
+		s := must.Have(c.NewState(d, d))
 		for _, processors := range []int{1, 2} {
 			assert.Zero(t, allocs.Settled(processors, func() { s.Step(dst, q, q, q) }), "%s, %d processors", base.name, processors)
 			assert.Zero(t, allocs.Settled(processors, func() { c.Forward(dst, q, q, q) }), "%s, %d processors", base.name, processors)

@@ -10,6 +10,8 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
+	"github.com/seed-feabd252/randfeat/internal/testing/maptest"
+	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
@@ -26,18 +28,18 @@ func replicates() int {
 func TestCorrectedUnbiased(t *testing.T) {
 	t.Parallel()
 	const n, d = 64, 4
-	q, k, v := decaying[float64](4, 3, d, 2), decaying[float64](5, n, d, 2), decaying[float64](6, n, 2, 1)
+	q, k, v := densetest.Decaying[float64](4, 3, d, 2), densetest.Decaying[float64](5, n, d, 2), densetest.Decaying[float64](6, n, 2, 1)
 	values := densetest.Filled(n, 3, 1.0)
 	dense.Copy(values.ColRange(0, 2), v)
 	exact := Exact[float64]{Scale: 0.5, Unnormalised: true}
 	truth := exact.Forward(dense.Matrix[float64]{}, q, k, values)
-	features := must(rff.SoftmaxPositive(frequencies[float64](12, d), 0.5))
+	features := must.Have(rff.SoftmaxPositive(maptest.Frequencies[float64](12, d), 0.5))
 	for name, base := range map[string]Form[float64]{
-		"landmarks": must(NewLandmarks(exact, 12, source(1))), "features": attention(features, LinearOptions{Unnormalised: true}),
+		"landmarks": must.Have(NewLandmarks(exact, 12, densetest.Source(1))), "features": attention(features, LinearOptions{Unnormalised: true}),
 	} {
-		c := must(NewCorrected(base, CorrectedOptions{3, 8}, source(1)))
+		c := must.Have(NewCorrected(base, CorrectedOptions{3, 8}, densetest.Source(1)))
 		variances := c.Variances(q, k, v)
-		rng, sums, out := rand.New(source(2)), dense.New[float64](3, 3), dense.New[float64](3, 3)
+		rng, sums, out := rand.New(densetest.Source(2)), dense.New[float64](3, 3), dense.New[float64](3, 3)
 		for range replicates() {
 			c.seed = [2]uint64{rng.Uint64(), rng.Uint64()}
 			floats.Add(sums.Data, c.Forward(out, q, k, values).Data)

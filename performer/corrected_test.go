@@ -15,6 +15,8 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/layout"
 	"github.com/seed-feabd252/randfeat/internal/testing/allocs"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
+	"github.com/seed-feabd252/randfeat/internal/testing/maptest"
+	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/internal/testing/race"
 	"github.com/seed-feabd252/randfeat/rff"
 )
@@ -32,16 +34,18 @@ func corrigibles[T dense.Float]() []corrigible[T] {
 	byMap := func(m rff.Map[T]) func(LinearOptions) Form[T] {
 		return func(o LinearOptions) Form[T] { return attention(m, o) }
 	}
-	q, k := decaying[T](1, 50, d, 3), decaying[T](2, 50, d, 3)
+	q, k := densetest.Decaying[T](1, 50, d, 3), densetest.Decaying[T](2, 50, d, 3)
 	return []corrigible[T]{
-		{"landmarks", func(o LinearOptions) Form[T] { return must(NewLandmarks(exact(o), 9, source(3))) }},
-		{"given landmarks", func(o LinearOptions) Form[T] { return must(NewLandmarksAt(exact(o), decaying[T](9, 9, d, 3))) }},
-		{"centred landmarks", func(o LinearOptions) Form[T] {
-			return must(must(NewLandmarksAt(exact(o), decaying[T](9, 9, d, 3))).Centred([]T{0.3, 0, 0.1, -0.2}, []T{0, 0.2, 0.2, 0.1}))
+		{"landmarks", func(o LinearOptions) Form[T] { return must.Have(NewLandmarks(exact(o), 9, densetest.Source(3))) }},
+		{"given landmarks", func(o LinearOptions) Form[T] {
+			return must.Have(NewLandmarksAt(exact(o), densetest.Decaying[T](9, 9, d, 3)))
 		}},
-		{"positive", byMap(must(rff.SoftmaxPositive(frequencies[T](24, d), 0.5)))},
-		{"trigonometric", byMap(must(rff.SoftmaxTrig(frequencies[T](24, d), 0.5)))},
-		{"SADERF", byMap(must(rff.SADERF(frequencies[T](24, d), q, k, 0.5)))},
+		{"centred landmarks", func(o LinearOptions) Form[T] {
+			return must.Have(must.Have(NewLandmarksAt(exact(o), densetest.Decaying[T](9, 9, d, 3))).Centred([]T{0.3, 0, 0.1, -0.2}, []T{0, 0.2, 0.2, 0.1}))
+		}},
+		{"positive", byMap(must.Have(rff.SoftmaxPositive(maptest.Frequencies[T](24, d), 0.5)))},
+		{"trigonometric", byMap(must.Have(rff.SoftmaxTrig(maptest.Frequencies[T](24, d), 0.5)))},
+		{"SADERF", byMap(must.Have(rff.SADERF(maptest.Frequencies[T](24, d), q, k, 0.5)))},
 	}
 }
 
@@ -102,15 +106,15 @@ func byDefinition[T dense.Float](c *Corrected[T], base Form[T], q, k, v dense.Ma
 func testCorrectedDefinition[T dense.Float](t *testing.T) {
 	const d, dv = 4, 3
 	none := dense.Matrix[T]{}
-	rng := rand.New(source(1))
+	rng := rand.New(densetest.Source(1))
 	for _, base := range corrigibles[T]() {
 		for _, size := range [][2]int{{90, 90}, {30, 80}, {100, 40}, {1, 30}} {
-			q, k, v := decaying[T](4, size[0], d, 3), decaying[T](5, size[1], d, 3), decaying[T](6, size[1], dv, 1)
+			q, k, v := densetest.Decaying[T](4, size[0], d, 3), densetest.Decaying[T](5, size[1], d, 3), densetest.Decaying[T](6, size[1], dv, 1)
 			for _, plain := range []bool{false, true} {
 				form := base.of(LinearOptions{Unnormalised: plain})
 				for _, o := range []CorrectedOptions{{Window: 1}, {Window: 14}, {Samples: 15}, {Window: 3, Samples: 15}} {
-					c := must(NewCorrected(form, o, source(7)))
-					batch := must(NewBatch[T](1, 1, c))
+					c := must.Have(NewCorrected(form, o, densetest.Source(7)))
+					batch := must.Have(NewBatch[T](1, 1, c))
 					for name, valid := range masks(rng, k.Rows) {
 						if name == "none" {
 							continue
@@ -124,7 +128,7 @@ func testCorrectedDefinition[T dense.Float](t *testing.T) {
 						}
 						got := batch.ForwardSequences(none, q, spoilt, values, Sequences{Queries: []int{q.Rows}, Keys: []int{k.Rows}, Valid: valid})
 						want, terms := byDefinition(c, base.of(LinearOptions{Unnormalised: true}), q, k, v, valid)
-						wider := must(NewCorrected(form, CorrectedOptions{o.Window + 2, o.Samples}, source(7)))
+						wider := must.Have(NewCorrected(form, CorrectedOptions{o.Window + 2, o.Samples}, densetest.Source(7)))
 						wrong, _ := byDefinition(wider, base.of(LinearOptions{Unnormalised: true}), q, k, v, valid)
 						noticed := size[0] != size[1]
 						for i := range q.Rows {
@@ -157,22 +161,22 @@ func testCorrectedLengths[T dense.Float](t *testing.T) {
 		for _, n := range []int{0, 1, 2, 60} {
 			for _, plain := range []bool{false, true} {
 				exact := Exact[T]{Unnormalised: plain, Scale: 0.5}
-				q, k, v := decaying[T](4, n, d, 3), decaying[T](5, n, d, 3), decaying[T](6, n, dv, 1)
+				q, k, v := densetest.Decaying[T](4, n, d, 3), densetest.Decaying[T](5, n, d, 3), densetest.Decaying[T](6, n, dv, 1)
 				want := exact.Forward(none, q, k, v)
 				for _, o := range []CorrectedOptions{{Window: max(n, 1)}, {Window: math.MaxInt}, {Samples: max(n, 1)}, {Samples: math.MaxInt, Window: 1}} {
-					c := must(NewCorrected(base.of(LinearOptions{Unnormalised: plain}), o, source(1)))
+					c := must.Have(NewCorrected(base.of(LinearOptions{Unnormalised: plain}), o, densetest.Source(1)))
 					require.True(t, densetest.Identical(want, c.Forward(none, q, k, v)), "%s %d %+v", base.name, n, o)
 					require.Zero(t, floats.Sum(c.Variances(q, k, v).Data))
 				}
-				c := must(NewCorrected(base.of(LinearOptions{Unnormalised: plain}), CorrectedOptions{3, 5}, source(1)))
-				assert.Zero(t, c.Forward(none, decaying[T](4, 3, d, 3), k.RowRange(0, 0), v.RowRange(0, 0)).At(2, 2))
+				c := must.Have(NewCorrected(base.of(LinearOptions{Unnormalised: plain}), CorrectedOptions{3, 5}, densetest.Source(1)))
+				assert.Zero(t, c.Forward(none, densetest.Decaying[T](4, 3, d, 3), k.RowRange(0, 0), v.RowRange(0, 0)).At(2, 2))
 				assert.Zero(t, c.Forward(none, q.RowRange(0, 0), k, v).Rows)
 				assert.Zero(t, c.Forward(none, q, k, v.ColRange(0, 0)).Cols)
 			}
 		}
 	}
-	q, k, v := decaying[T](4, 50, d, 3), decaying[T](5, 50, d, 3), decaying[T](6, 50, dv, 1)
-	c := must(NewCorrected[T](must(NewLandmarks(Exact[T]{}, 50, source(1))), CorrectedOptions{3, 5}, source(1)))
+	q, k, v := densetest.Decaying[T](4, 50, d, 3), densetest.Decaying[T](5, 50, d, 3), densetest.Decaying[T](6, 50, dv, 1)
+	c := must.Have(NewCorrected[T](must.Have(NewLandmarks(Exact[T]{}, 50, densetest.Source(1))), CorrectedOptions{3, 5}, densetest.Source(1)))
 	require.True(t, densetest.Identical(Exact[T]{}.Forward(none, q, k, v), c.Forward(none, q, k, v)))
 }
 
@@ -185,13 +189,13 @@ func TestCorrectedLengths(t *testing.T) {
 func testCorrectedDuplicates[T dense.Float](t *testing.T) {
 	const d, dv, n, r = 4, 3, 210, 30
 	none := dense.Matrix[T]{}
-	k, v := decaying[T](5, n, d, 3), decaying[T](6, n, dv, 1)
+	k, v := densetest.Decaying[T](5, n, d, 3), densetest.Decaying[T](6, n, dv, 1)
 	for j := r; j < n; j++ {
 		copy(k.Row(j), k.Row(j%r))
 	}
 	equal := densetest.Filled(n, d, T(1))
 	for _, o := range []CorrectedOptions{{Window: 7}, {Samples: 9}, {Window: 7, Samples: 9}} {
-		c := must(NewCorrected[T](must(NewLandmarks(Exact[T]{}, r, source(1))), o, source(1)))
+		c := must.Have(NewCorrected[T](must.Have(NewLandmarks(Exact[T]{}, r, densetest.Source(1))), o, densetest.Source(1)))
 		want := wide(Exact[T]{}.Forward(none, k, k, v))
 		assert.Less(t, frobeniusError(c.Forward(none, k, k, v), want), 300*densetest.Roundoff[T](), "%+v", o)
 		for i, x := range c.Variances(k, k, v).Data {
@@ -212,7 +216,7 @@ func testCorrectedNorms[T dense.Float](t *testing.T) {
 	const d, n, r = 16, 300, 40
 	none := dense.Matrix[T]{}
 	for _, norm := range []float64{1e-3, 5, 30, 100, 1e6} {
-		k, v := decaying[T](1, n, d, 1), decaying[T](2, n, 3, 1)
+		k, v := densetest.Decaying[T](1, n, d, 1), densetest.Decaying[T](2, n, 3, 1)
 		for i := range n {
 			row := k.Row(i)
 			by := T(norm / math.Sqrt(2*halfSquaredNorm(row)))
@@ -221,11 +225,11 @@ func testCorrectedNorms[T dense.Float](t *testing.T) {
 			}
 		}
 		for _, base := range []Form[T]{
-			must(NewLandmarks(Exact[T]{}, r, source(1))), must(NewLandmarksAt(Exact[T]{}, k.RowRange(0, r))),
-			attention(must(rff.SoftmaxPositive(frequencies[T](r, d), 0.25)), LinearOptions{}),
+			must.Have(NewLandmarks(Exact[T]{}, r, densetest.Source(1))), must.Have(NewLandmarksAt(Exact[T]{}, k.RowRange(0, r))),
+			attention(must.Have(rff.SoftmaxPositive(maptest.Frequencies[T](r, d), 0.25)), LinearOptions{}),
 		} {
 			for _, o := range []CorrectedOptions{{Window: 8}, {Samples: 60}, {8, 60}} {
-				c := must(NewCorrected(base, o, source(2)))
+				c := must.Have(NewCorrected(base, o, densetest.Source(2)))
 				for i, x := range c.Forward(none, k, k, densetest.Filled(n, 2, T(1))).Data {
 					require.Equal(t, T(1), x, "%T, norm %g, %+v, %d", base, norm, o, i)
 				}
@@ -261,9 +265,9 @@ func testCorrectedNaN[T dense.Float](t *testing.T) {
 	}
 	for _, base := range corrigibles[T]() {
 		for _, o := range []CorrectedOptions{{Window: 4}, {Samples: 20}, {4, 20}} {
-			c := must(NewCorrected(base.of(LinearOptions{}), o, source(1)))
+			c := must.Have(NewCorrected(base.of(LinearOptions{}), o, densetest.Source(1)))
 			for row := 0; row < n; row += 6 {
-				q, k, v := decaying[T](1, 20, d, 1), decaying[T](2, n, d, 1), decaying[T](3, n, 3, 1)
+				q, k, v := densetest.Decaying[T](1, 20, d, 1), densetest.Decaying[T](2, n, d, 1), densetest.Decaying[T](3, n, 3, 1)
 				v.Set(row, 1, T(math.NaN()))
 				require.Equal(t, 20, nan(c.Forward(dense.Matrix[T]{}, q, k, v)), "%s %+v", base.name, o)
 				v.Set(row, 1, 0)
@@ -285,10 +289,10 @@ func TestCorrectedNaN(t *testing.T) {
 // seed.
 func testCorrectedBits[T dense.Float](t *testing.T) {
 	const d, n = 4, 700
-	q, k, v := decaying[T](1, n, d, 3), decaying[T](2, n, d, 3), decaying[T](3, n, d, 1)
+	q, k, v := densetest.Decaying[T](1, n, d, 3), densetest.Decaying[T](2, n, d, 3), densetest.Decaying[T](3, n, d, 1)
 	for _, base := range corrigibles[T]() {
 		for _, o := range []CorrectedOptions{{Window: 40}, {Samples: 70}, {40, 70}} {
-			c := must(NewCorrected(base.of(LinearOptions{}), o, source(1)))
+			c := must.Have(NewCorrected(base.of(LinearOptions{}), o, densetest.Source(1)))
 			run := func(processors int) dense.Matrix[T] {
 				defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(processors))
 				return c.Forward(dense.Matrix[T]{}, q, k, v)
@@ -301,7 +305,7 @@ func testCorrectedBits[T dense.Float](t *testing.T) {
 			for range 2 {
 				assert.True(t, densetest.Identical(want, <-results), "%s %+v", base.name, o)
 			}
-			other := must(NewCorrected(base.of(LinearOptions{}), o, source(2))).Forward(dense.Matrix[T]{}, q, k, v)
+			other := must.Have(NewCorrected(base.of(LinearOptions{}), o, densetest.Source(2))).Forward(dense.Matrix[T]{}, q, k, v)
 			assert.Equal(t, o.Samples == 0, densetest.Identical(want, other), "%s %+v", base.name, o)
 		}
 	}
@@ -316,11 +320,11 @@ func testCorrectedBatch[T dense.Float](t *testing.T) {
 	const heads, keyHeads, d, dv = 4, 2, 4, 2
 	none := dense.Matrix[T]{}
 	s := Sequences{Queries: []int{5, 0, 70, 1, 6}, Keys: []int{40, 8, 90, 3, 0}}
-	q, k, v := decaying[T](1, sum(s.Queries), heads*d, 2), decaying[T](2, sum(s.Keys), keyHeads*d, 2), decaying[T](3, sum(s.Keys), keyHeads*dv, 1)
+	q, k, v := densetest.Decaying[T](1, sum(s.Queries), heads*d, 2), densetest.Decaying[T](2, sum(s.Keys), keyHeads*d, 2), densetest.Decaying[T](3, sum(s.Keys), keyHeads*dv, 1)
 	for _, base := range corrigibles[T]() {
 		for _, o := range []CorrectedOptions{{Window: 5}, {Samples: 20}, {5, 20}} {
-			c := must(NewCorrected(base.of(LinearOptions{}), o, source(1)))
-			got := must(NewBatch[T](heads, keyHeads, c)).ForwardSequences(none, q, k, v, s)
+			c := must.Have(NewCorrected(base.of(LinearOptions{}), o, densetest.Source(1)))
+			got := must.Have(NewBatch[T](heads, keyHeads, c)).ForwardSequences(none, q, k, v, s)
 			q0, k0 := 0, 0
 			for i, lq := range s.Queries {
 				for h := range heads {
@@ -343,9 +347,9 @@ func TestCorrectedBatch(t *testing.T) {
 func testCorrectedAllocations[T dense.Float](t *testing.T) {
 	const d, n = 4, 500
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
-	q, v, dst := decaying[T](1, n, d, 2), decaying[T](2, n, d, 1), dense.New[T](n, d)
+	q, v, dst := densetest.Decaying[T](1, n, d, 2), densetest.Decaying[T](2, n, d, 1), dense.New[T](n, d)
 	for _, base := range corrigibles[T]() {
-		c := must(NewCorrected(base.of(LinearOptions{}), CorrectedOptions{40, 50}, source(1)))
+		c := must.Have(NewCorrected(base.of(LinearOptions{}), CorrectedOptions{40, 50}, densetest.Source(1)))
 		for _, processors := range []int{1, 2} {
 			assert.Zero(t, allocs.Settled(processors, func() { c.Forward(dst, q, q, v) }), "%s, %d processors", base.name, processors)
 		}
@@ -360,8 +364,8 @@ func TestCorrectedAllocations(t *testing.T) {
 }
 
 func TestNewCorrectedErrors(t *testing.T) {
-	l := must(NewLandmarks(Exact[float64]{}, 5, source(1)))
-	causal := attention(positive[float64](8, 3), LinearOptions{Causal: true})
+	l := must.Have(NewLandmarks(Exact[float64]{}, 5, densetest.Source(1)))
+	causal := attention(maptest.Positive[float64](8, 3), LinearOptions{Causal: true})
 	window := CorrectedOptions{Window: 1}
 	for want, f := range map[string]func() (*Corrected[float64], error){
 		"performer: base is a performer.Exact[float64], want a *Linear or a *Landmarks": func() (*Corrected[float64], error) {
@@ -375,7 +379,7 @@ func TestNewCorrectedErrors(t *testing.T) {
 			return NewCorrected[float64](new(Landmarks[float64]), window, nil)
 		},
 		"performer: base has a map of the kernel ELU{}, want kernels.Softmax": func() (*Corrected[float64], error) {
-			return NewCorrected[float64](attention(must(rff.ELU[float64](3)), LinearOptions{}), window, nil)
+			return NewCorrected[float64](attention(must.Have(rff.ELU[float64](3)), LinearOptions{}), window, nil)
 		},
 		"performer: Window = -1, want at least 0": func() (*Corrected[float64], error) {
 			return NewCorrected[float64](l, CorrectedOptions{Window: -1}, nil)
@@ -383,22 +387,24 @@ func TestNewCorrectedErrors(t *testing.T) {
 		"performer: Samples = -2, want at least 0": func() (*Corrected[float64], error) {
 			return NewCorrected[float64](l, CorrectedOptions{Samples: -2}, nil)
 		},
-		"performer: Window and Samples are 0, want at least one of them above 0": func() (*Corrected[float64], error) { return NewCorrected[float64](l, CorrectedOptions{}, source(1)) },
+		"performer: Window and Samples are 0, want at least one of them above 0": func() (*Corrected[float64], error) {
+			return NewCorrected[float64](l, CorrectedOptions{}, densetest.Source(1))
+		},
 		"performer: src is nil": func() (*Corrected[float64], error) {
 			return NewCorrected[float64](l, CorrectedOptions{Samples: 3}, nil)
 		},
 		"performer: Samples = 3 for a causal base, want 0: the probability of a key would depend on later keys": func() (*Corrected[float64], error) {
-			return NewCorrected[float64](causal, CorrectedOptions{Samples: 3}, source(1))
+			return NewCorrected[float64](causal, CorrectedOptions{Samples: 3}, densetest.Source(1))
 		},
 	} {
 		_, err := f()
 		assert.EqualError(t, err, want)
 	}
 	none := dense.Matrix[float64]{}
-	c := must(NewCorrected[float64](causal, window, nil))
+	c := must.Have(NewCorrected[float64](causal, window, nil))
 	_, differentiable := any(c).(Differentiable[float64])
 	assert.False(t, differentiable, "a Corrected has no derivatives")
-	assert.EqualError(t, must(NewBatch[float64](1, 1, c)).CanBackward(), "performer: *performer.Corrected[float64] has no derivatives, want a Differentiable")
+	assert.EqualError(t, must.Have(NewBatch[float64](1, 1, c)).CanBackward(), "performer: *performer.Corrected[float64] has no derivatives, want a Differentiable")
 	for want, f := range map[string]func(){
 		"performer: the Corrected is zero, want one of NewCorrected":                       func() { new(Corrected[float64]).Forward(none, none, none, none) },
 		"performer: q is 5×2, k is 5×2, but the base takes points of R^3":                  func() { c.Forward(none, dense.New[float64](5, 2), dense.New[float64](5, 2), dense.New[float64](5, 1)) },

@@ -64,7 +64,7 @@ func TestExactAgainstNaive(t *testing.T) {
 }
 
 func testExact[T dense.Float](t *testing.T) {
-	rng := rand.New(source(40))
+	rng := rand.New(densetest.Source(40))
 	for _, n := range []int{0, 1, 2, 63, 64, 65, 127, 128, 129, 300} {
 		q, k, v := stridedNormal[T](rng, n, 6), stridedNormal[T](rng, n, 6), stridedNormal[T](rng, n, 3)
 		for _, o := range []Exact[T]{
@@ -97,7 +97,7 @@ func TestExactLargeLogits(t *testing.T) {
 
 func testLargeLogits[T dense.Float](t *testing.T) {
 	const n = 300
-	rng := rand.New(source(41))
+	rng := rand.New(densetest.Source(41))
 	q, k, v := densetest.Filled[T](n, 1, 100), dense.New[T](n, 1), densetest.Normal[T](rng, n, 2, 0, 1)
 	for j := range n {
 		k.Data[j] = T(rng.IntN(20001)-10000) / 100

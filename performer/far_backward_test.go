@@ -12,6 +12,8 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/memory/layout"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
+	"github.com/seed-feabd252/randfeat/internal/testing/maptest"
+	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/performer/internal/sums"
 	"github.com/seed-feabd252/randfeat/rff"
 )
@@ -59,7 +61,7 @@ func TestFarGradients(t *testing.T) {
 
 func testFarGradients[T dense.Float](t *testing.T) {
 	const n, m, dv = 70, 4, 2
-	rng := rand.New(source(310))
+	rng := rand.New(densetest.Source(310))
 	v, dout := densetest.Normal[T](rng, n, dv, 0, 1), densetest.Normal[T](rng, n, dv, 0, 1)
 	double := func(x dense.Matrix[T]) dense.Matrix[float64] { return dense.Copy(dense.Matrix[float64]{}, x) }
 	for _, s := range scenes[T](n, m) {
@@ -81,7 +83,7 @@ func TestFarGradientBits(t *testing.T) {
 
 func testFarGradientBits[T dense.Float](t *testing.T) {
 	const n, d = 400, 4
-	rng := rand.New(source(311))
+	rng := rand.New(densetest.Source(311))
 	v, dout := densetest.Normal[T](rng, n, 3, 0, 1), densetest.Normal[T](rng, n, 3, 0, 1)
 	ordinary := densetest.Normal[T](rng, n, d, 0, 1)
 	for _, from := range []int{0, 63, 64, 300, 399, n} {
@@ -132,7 +134,7 @@ func TestFarSaturation(t *testing.T) {
 
 func testFarSaturation[T dense.Float](t *testing.T) {
 	const n, d = 150, 64
-	rng := rand.New(source(312))
+	rng := rand.New(densetest.Source(312))
 	v, dout := densetest.Normal[T](rng, n, 3, 0, 1), densetest.Normal[T](rng, n, 3, 0, 1)
 	x := densetest.Normal[T](rng, n, d, 0, of[T](1e9, 1e5))
 	// A slope of a key is a sum, over queries, of a product with its value less the same
@@ -153,7 +155,7 @@ func testFarSaturation[T dense.Float](t *testing.T) {
 		}
 	}
 	for _, opts := range []LinearOptions{{}, {Causal: true}} {
-		a := attention[T](must(rff.SoftmaxPositive(frequencies[T](64, d), 1.0/8)), opts)
+		a := attention[T](must.Have(rff.SoftmaxPositive(maptest.Frequencies[T](64, d), 1.0/8)), opts)
 		got := backward[T](a, [3]dense.Matrix[T]{x, x, v}, dout)
 		assert.True(t, layout.IsZero(got[0].Data), "%+v", opts)
 		densetest.RequireClose(t, dense.New[float64](n, d), bound, got[1], "%+v", opts)
@@ -168,10 +170,10 @@ func TestFarQueryWithoutKeys(t *testing.T) {
 
 func testFarWithout[T dense.Float](t *testing.T) {
 	const n, m, dv = 40, 3, 2
-	rng := rand.New(source(314))
+	rng := rand.New(densetest.Source(314))
 	v, dout := densetest.Normal[T](rng, n, dv, 0, 1), densetest.Normal[T](rng, n, dv, 0, 1)
 	clear(dout.Row(0))
-	b := must(NewBatch[T](1, 1, attention(logarithms[T](m), LinearOptions{Causal: true})))
+	b := must.Have(NewBatch[T](1, 1, attention(logarithms[T](m), LinearOptions{Causal: true})))
 	for _, s := range scenes[T](n, m) {
 		k := s.k.Clone()
 		for f := range m {
@@ -193,13 +195,13 @@ func TestFarBatch(t *testing.T) {
 
 func testFarBatch[T dense.Float](t *testing.T) {
 	const n, m, dv = 70, 4, 2
-	rng := rand.New(source(313))
+	rng := rand.New(densetest.Source(313))
 	v, dout := densetest.Normal[T](rng, n, dv, 0, 1), densetest.Normal[T](rng, n, dv, 0, 1)
 	var none dense.Matrix[T]
 	for _, s := range scenes[T](n, m) {
 		for _, opts := range []LinearOptions{{}, {Causal: true}} {
 			a := attention(logarithms[T](m), opts)
-			b := must(NewBatch[T](1, 1, a))
+			b := must.Have(NewBatch[T](1, 1, a))
 
 			// Padding follows one token in seven, of two sequences that are the same.
 			valid, place := []bool{}, []int{}
@@ -249,7 +251,7 @@ func TestFarPast(t *testing.T) {
 
 func testFarPast[T dense.Float](t *testing.T) {
 	const n, m, dv, past = 70, 4, 2, 40
-	rng := rand.New(source(315))
+	rng := rand.New(densetest.Source(315))
 	v, dout := densetest.Normal[T](rng, n, dv, 0, 1), densetest.Normal[T](rng, n, dv, 0, 1)
 	layout.Zero(dout.RowRange(0, past))
 	values := dense.Copy(dense.Matrix[float64]{}, v)
@@ -257,7 +259,7 @@ func testFarPast[T dense.Float](t *testing.T) {
 	var none dense.Matrix[T]
 	for _, s := range scenes[T](n, m) {
 		a := attention(logarithms[T](m), LinearOptions{Causal: true})
-		b, seq := must(NewBatch[T](1, 1, a)), Sequences{Queries: []int{n - past}, Keys: []int{n}, Past: []int{past}}
+		b, seq := must.Have(NewBatch[T](1, 1, a)), Sequences{Queries: []int{n - past}, Keys: []int{n}, Past: []int{past}}
 		truth := truthOf(a, s.q, s.k)
 		want, tol := truth.attend(values)
 		densetest.RequireClose(t, want.RowRange(past, n), tol.RowRange(past, n), b.ForwardSequences(none, last(s.q), s.k, v, seq), "%s", s.name)

@@ -11,6 +11,8 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
+	"github.com/seed-feabd252/randfeat/internal/testing/maptest"
+	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
@@ -23,7 +25,7 @@ func TestFarLogarithms(t *testing.T) {
 
 func testFar[T dense.Float](t *testing.T) {
 	const n, m, dv = 70, 4, 2
-	rng := rand.New(source(301))
+	rng := rand.New(densetest.Source(301))
 	v := densetest.Normal[T](rng, n, dv, 0, 1)
 	values := dense.Copy(dense.Matrix[float64]{}, v)
 	features := logarithms[T](m)
@@ -32,7 +34,7 @@ func testFar[T dense.Float](t *testing.T) {
 		bidirectional, causal := attention(features, LinearOptions{}), attention(features, LinearOptions{Causal: true})
 		want, tol := truthOf(causal, s.q, s.k).attend(values)
 		densetest.RequireClose(t, want, tol, causal.Forward(none, s.q, s.k, v), "%s: causal", s.name)
-		state := must(causal.NewState(causal.d, dv))
+		state := must.Have(causal.NewState(causal.d, dv))
 		densetest.RequireClose(t, want, tol, state.Step(none, s.q, s.k, v), "%s: step", s.name)
 
 		want, tol = truthOf(bidirectional, s.q, s.k).attend(values)
@@ -44,7 +46,7 @@ func testFar[T dense.Float](t *testing.T) {
 
 		var parts [4]*State[T] // the last is empty
 		for p := range parts {
-			parts[p] = must(bidirectional.NewState(bidirectional.d, dv))
+			parts[p] = must.Have(bidirectional.NewState(bidirectional.d, dv))
 		}
 		parts[0].Append(s.k.RowRange(0, 30), v.RowRange(0, 30))
 		for i := 30; i < 40; i++ {
@@ -58,8 +60,8 @@ func testFar[T dense.Float](t *testing.T) {
 			}
 			densetest.RequireClose(t, want, tol, whole.Attend(none, s.q), "%s: merged %v", s.name, order)
 
-			again := must(bidirectional.NewState(bidirectional.d, dv))
-			require.NoError(t, again.UnmarshalBinary(must(whole.MarshalBinary())))
+			again := must.Have(bidirectional.NewState(bidirectional.d, dv))
+			require.NoError(t, again.UnmarshalBinary(must.Have(whole.MarshalBinary())))
 			last := n - 1
 			require.True(t, densetest.Identical(whole.Step(none, rowOf(s.q, last), rowOf(s.k, last), rowOf(v, last)),
 				again.Step(none, rowOf(s.q, last), rowOf(s.k, last), rowOf(v, last))), "%s: a state that was stored", s.name)
@@ -75,7 +77,7 @@ func TestFarBits(t *testing.T) {
 
 func testFarBits[T dense.Float](t *testing.T) {
 	const n, m = 200, 3
-	rng := rand.New(source(302))
+	rng := rand.New(densetest.Source(302))
 	v := densetest.Normal[T](rng, n, 2, 0, 1)
 	for _, s := range scenes[T](n, m) {
 		bidirectional, causal := attention(logarithms[T](m), LinearOptions{}), attention(logarithms[T](m), LinearOptions{Causal: true})
@@ -98,7 +100,7 @@ func testFarBits[T dense.Float](t *testing.T) {
 		}
 
 		const at = 131
-		for _, bad := range []float64{math.NaN(), math.Inf(1), 3, greatest[T](), -greatest[T]()} {
+		for _, bad := range []float64{math.NaN(), math.Inf(1), 3, densetest.Largest[T](), -densetest.Largest[T]()} {
 			q, k := s.q.Clone(), s.k.Clone()
 			for i := at; i < n; i++ {
 				q.Set(i, i%m, T(bad))
@@ -129,15 +131,15 @@ func TestFarGrowth(t *testing.T) {
 
 func testFarGrowth[T dense.Float](t *testing.T) {
 	var logs []T
-	for x := 1e3; x < greatest[T](); x *= 1.01 {
-		if math.Abs(x/(1<<27*math.Ln2)-1) < 0.5 || len(logs)%16 == 0 || x > greatest[T]()/2 {
+	for x := 1e3; x < densetest.Largest[T](); x *= 1.01 {
+		if math.Abs(x/(1<<27*math.Ln2)-1) < 0.5 || len(logs)%16 == 0 || x > densetest.Largest[T]()/2 {
 			logs = append(logs, T(x))
 		} else {
 			x *= 1.1
 		}
 	}
 	n := len(logs)
-	rng := rand.New(source(303))
+	rng := rand.New(densetest.Source(303))
 	v := densetest.Normal[T](rng, n, 2, 0, 1)
 	first := dense.New[T](n, 2)
 	for i := range n {
@@ -158,7 +160,7 @@ func testFarGrowth[T dense.Float](t *testing.T) {
 		a := attention(logarithms[T](3), LinearOptions{Causal: true})
 		wanted := dense.Copy(dense.Matrix[float64]{}, want)
 		densetest.RequireClose(t, wanted, tol, a.Forward(dense.Matrix[T]{}, q, k, v), "causal")
-		s := must(a.NewState(a.d, 2))
+		s := must.Have(a.NewState(a.d, 2))
 		densetest.RequireClose(t, wanted, tol, s.Step(dense.Matrix[T]{}, q, k, v), "step")
 		s.Reset()
 		for i := range n {
@@ -177,10 +179,10 @@ func TestFarPoints(t *testing.T) {
 
 func testFarPoints[T dense.Float](t *testing.T) {
 	const n, d, m = 66, 64, 32
-	rng := rand.New(source(304))
+	rng := rand.New(densetest.Source(304))
 	v := densetest.Normal[T](rng, n, 2, 0, 1)
 	values := dense.Copy(dense.Matrix[float64]{}, v)
-	phi := must(rff.SoftmaxPositive(frequencies[T](m, d), 1.0/8))
+	phi := must.Have(rff.SoftmaxPositive(maptest.Frequencies[T](m, d), 1.0/8))
 	mixed := densetest.Normal[T](rng, n, d, 0, 1)
 	for i := 2; i < n; i += 3 {
 		for j := range d {
@@ -189,8 +191,8 @@ func testFarPoints[T dense.Float](t *testing.T) {
 	}
 	alike := densetest.Filled[T](n, d, 1e10)
 	for name, x := range map[string]dense.Matrix[T]{
-		"alike": alike, "norm 1e5": sphere[T](rng, n, d, 1e5), "norm 1e10": sphere[T](rng, n, d, 1e10),
-		"norms about 1e10": densetest.Normal[T](rng, n, d, 0, 1e9), "mixed": mixed, "norm 1e19": sphere[T](rng, n, d, 1e19),
+		"alike": alike, "norm 1e5": densetest.Sphere[T](rng, n, d, 1e5), "norm 1e10": densetest.Sphere[T](rng, n, d, 1e10),
+		"norms about 1e10": densetest.Normal[T](rng, n, d, 0, 1e9), "mixed": mixed, "norm 1e19": densetest.Sphere[T](rng, n, d, 1e19),
 	} {
 		for _, opts := range forms {
 			if opts.Unnormalised {
@@ -207,7 +209,7 @@ func testFarPoints[T dense.Float](t *testing.T) {
 		}
 	}
 
-	q := sphere[T](rng, n, d, 1e5)
+	q := densetest.Sphere[T](rng, n, d, 1e5)
 	k := dense.New[T](n, d)
 	for j := range n {
 		for c, x := range q.Row(0) {
@@ -232,7 +234,7 @@ func TestFarLimits(t *testing.T) {
 }
 
 func testFarLimits[T dense.Float](t *testing.T) {
-	inf, nan, far := T(math.Inf(1)), T(math.NaN()), T(greatest[T]()*0.9)
+	inf, nan, far := T(math.Inf(1)), T(math.NaN()), T(densetest.Largest[T]()*0.9)
 	v := dense.Of(3, 1, []T{2, 4, 8})
 	for _, c := range []struct {
 		q, k []T // rows of two features
@@ -263,7 +265,7 @@ func testFarLimits[T dense.Float](t *testing.T) {
 				copy(q.Row(i), c.q)
 			}
 			a := attention(logarithms[T](2), opts)
-			s := must(a.NewState(a.d, 1))
+			s := must.Have(a.NewState(a.d, 1))
 			for name, got := range map[string]dense.Matrix[T]{"forward": a.Forward(dense.Matrix[T]{}, q, k, v), "step": s.Step(dense.Matrix[T]{}, q, k, v)} {
 				if last := got.At(2, 0); want-want != 0 || want == 0 {
 					assert.True(t, densetest.Identical(dense.Of(1, 1, []T{want}), dense.Of(1, 1, []T{last})), "%s %+v %+v: %v", name, opts, c, got.Data)
@@ -283,8 +285,8 @@ func TestPointsOutOfRange(t *testing.T) {
 
 func testOutOfRange[T dense.Float](t *testing.T) {
 	const n, d, m = 5, 4, 16
-	rng := rand.New(source(305))
-	out := sphere[T](rng, n, d, of[T](1e20, 1e155))
+	rng := rand.New(densetest.Source(305))
+	out := densetest.Sphere[T](rng, n, d, of[T](1e20, 1e155))
 	in, v := densetest.Normal[T](rng, n, d, 0, 1), densetest.Normal[T](rng, n, 2, 0, 1)
 	mixed := in.Clone()
 	copy(mixed.Row(3), out.Row(3))
@@ -293,14 +295,14 @@ func testOutOfRange[T dense.Float](t *testing.T) {
 		if opts.Unnormalised {
 			continue
 		}
-		a := attention(positive[T](m, d), opts)
+		a := attention(maptest.Positive[T](m, d), opts)
 		state := func(k dense.Matrix[T]) *State[T] {
-			s := must(a.NewState(a.d, 2))
+			s := must.Have(a.NewState(a.d, 2))
 			s.Append(k, v)
 			return s
 		}
 		var none dense.Matrix[T]
-		kept := must(NewBatch[T](1, 1, a)).ForwardSequences(none, in, in, v, Sequences{Valid: counts})
+		kept := must.Have(NewBatch[T](1, 1, a)).ForwardSequences(none, in, in, v, Sequences{Valid: counts})
 		got := a.Forward(none, in, mixed, v)
 		tol := densetest.Filled(n, 2, 2*(n+m)*densetest.Roundoff[T]()) // sums of n keys of m features, above and below the line
 		densetest.RequireClose(t, dense.Copy(dense.Matrix[float64]{}, kept), tol, got, "%+v: a key out of range has no weight", opts)
@@ -315,7 +317,7 @@ func testOutOfRange[T dense.Float](t *testing.T) {
 		}
 
 		// Log-features of the largest numbers are −Inf + ∞.
-		copy(mixed.Row(3), densetest.Filled(1, d, T(greatest[T]())).Data)
+		copy(mixed.Row(3), densetest.Filled(1, d, T(densetest.Largest[T]())).Data)
 		got = a.Forward(none, in, mixed, v)
 		for i := range n {
 			assert.Equal(t, i >= 3 || !opts.Causal, hasNaN(got.Row(i)), "%+v: query %d", opts, i)

@@ -19,14 +19,6 @@ func logarithms[T dense.Float](m int) rff.Map[T] {
 	return exponential[T]{logRowMap[T]{rowMap[T]{in: m, out: m, row: func(phi, x []T) { copy(phi, x) }}}}
 }
 
-// greatest returns the largest number of T.
-func greatest[T dense.Float]() float64 {
-	if densetest.Roundoff[T]() > 0x1p-50 {
-		return math.MaxFloat32
-	}
-	return math.MaxFloat64
-}
-
 // scene is log-features of queries and keys beyond ±maxLog.
 type scene[T dense.Float] struct {
 	name string
@@ -36,7 +28,7 @@ type scene[T dense.Float] struct {
 // scenes returns scenes of n tokens with m features, of which only log-features far apart
 // or in the range of ordinary ones tell weights apart, so that T can hold what does.
 func scenes[T dense.Float](n, m int) []scene[T] {
-	rng := rand.New(source(300))
+	rng := rand.New(densetest.Source(300))
 	noise := func(sd float64) dense.Matrix[float64] { return densetest.Normal[float64](rng, n, m, 0, sd) }
 	with := func(x dense.Matrix[float64], change func(i, f int, v float64) float64) dense.Matrix[T] {
 		for i := range n {
@@ -48,12 +40,12 @@ func scenes[T dense.Float](n, m int) []scene[T] {
 	}
 	same := func(_, _ int, v float64) float64 { return v }
 	var all []scene[T]
-	for _, size := range []float64{2e8, 1e12, 1e20, greatest[T]() * 0.999} {
+	for _, size := range []float64{2e8, 1e12, 1e20, densetest.Largest[T]() * 0.999} {
 		for _, c := range []float64{size, -size} {
 			add := func(name string, q, k dense.Matrix[T]) {
 				all = append(all, scene[T]{fmt.Sprintf("%s %.4g", name, c), q, k})
 			}
-			most := greatest[T]()
+			most := densetest.Largest[T]()
 			plus := func(_, _ int, v float64) float64 { return min(max(c+v, -most), most) }
 			add("queries and keys", with(noise(3), plus), with(noise(3), plus))
 			add("queries", with(noise(3), plus), with(noise(3), func(_, f int, v float64) float64 { return v + 150*float64(f) }))

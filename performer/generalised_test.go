@@ -8,6 +8,8 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
+	"github.com/seed-feabd252/randfeat/internal/testing/maptest"
+	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/orf"
 	"github.com/seed-feabd252/randfeat/rff"
@@ -16,19 +18,19 @@ import (
 // generalised returns the maps of generalised attention on R^d, and those of polynomial
 // attention.
 func generalised[T dense.Float](d int) []namedMap[T] {
-	w := frequencies[T](32, d)
+	w := maptest.Frequencies[T](32, d)
 	var all []namedMap[T]
 	for _, k := range []kernels.Generalised{
 		{F: kernels.ReLU}, {F: kernels.ReLU, Epsilon: 0.1},
 		{F: kernels.Square}, {F: kernels.Square, Epsilon: 0.1},
 		{F: kernels.Exponential}, {F: kernels.Exponential, Epsilon: 0.1},
 	} {
-		all = append(all, namedMap[T]{k.String(), must(rff.Generalised(w, k))})
+		all = append(all, namedMap[T]{k.String(), must.Have(rff.Generalised(w, k))})
 	}
 	k := kernels.Polynomial{Degree: 2, Offset: 1}
 	return append(all,
-		namedMap[T]{"polynomial sketch", must(rff.PolynomialSketch[T](32, d, k, rff.ComplexRademacherWeights, source(7)))},
-		namedMap[T]{"tensor sketch", must(rff.TensorSketch[T](32, d, k, source(8)))})
+		namedMap[T]{"polynomial sketch", must.Have(rff.PolynomialSketch[T](32, d, k, rff.ComplexRademacherWeights, densetest.Source(7)))},
+		namedMap[T]{"tensor sketch", must.Have(rff.TensorSketch[T](32, d, k, densetest.Source(8)))})
 }
 
 // Outputs and gradients are those of the weights that features give, one by one.
@@ -38,7 +40,7 @@ func TestGeneralisedAttentionEqualsQuadratic(t *testing.T) {
 
 func testGeneralised[T dense.Float](t *testing.T) {
 	const d, dv = 5, 3
-	rng := rand.New(source(310))
+	rng := rand.New(densetest.Source(310))
 	for _, m := range generalised[T](d) {
 		for _, n := range []int{1, 65} {
 			points := func(columns int) dense.Matrix[T] { return densetest.Normal[T](rng, n, columns, 0.3, 0.1) }
@@ -61,7 +63,7 @@ func testGeneralised[T dense.Float](t *testing.T) {
 // row of weights that underflow, and others do not notice.
 func TestReLUAttentionOfDeadQueries(t *testing.T) {
 	w := densetest.Filled[float64](4, 2, 1)
-	phi := must(rff.Generalised(must(orf.Of(w)), kernels.Generalised{}))
+	phi := must.Have(rff.Generalised(must.Have(orf.Of(w)), kernels.Generalised{}))
 	a := attention[float64](phi, LinearOptions{Unnormalised: true})
 	q := dense.Of(2, 2, []float64{-1, -2, 1, 2})
 	k, v := dense.Of(1, 2, []float64{2, 1}), dense.Of(1, 1, []float64{5})

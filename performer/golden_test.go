@@ -7,6 +7,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
+	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
@@ -26,7 +27,7 @@ func testGoldenELU[T dense.Float](t *testing.T) {
 		.678651, -.38249578, -.43479299,
 		.6720585, -.38117003, -.44469679,
 	}
-	got := attention[T](must(rff.ELU[T](3)), LinearOptions{}).Forward(dense.Matrix[T]{}, q, k, v)
+	got := attention[T](must.Have(rff.ELU[T](3)), LinearOptions{}).Forward(dense.Matrix[T]{}, q, k, v)
 	for i, x := range got.Data {
 		assert.InDelta(t, want[i], float64(x), 2e-7, "element %d", i)
 	}

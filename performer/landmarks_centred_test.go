@@ -13,6 +13,7 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/layout"
 	"github.com/seed-feabd252/randfeat/internal/testing/allocs"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
+	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/internal/testing/race"
 	"github.com/seed-feabd252/randfeat/rff"
 )
@@ -30,7 +31,7 @@ func plus[T dense.Float](x dense.Matrix[T], v []T, by T) dense.Matrix[T] {
 
 // meansOf returns vectors of R^d for queries and for keys, and their difference.
 func meansOf[T dense.Float](d int, size float64) (b, c, shift []T) {
-	m := decaying[T](21, 2, d, size*size)
+	m := densetest.Decaying[T](21, 2, d, size*size)
 	b, c = m.Row(0), m.Row(1)
 	return b, c, plus(m.RowRange(0, 1), c, -1).Row(0)
 }
@@ -57,37 +58,37 @@ func testCentredLandmarks[T dense.Float](t *testing.T) {
 	const d, dv, n, r = 4, 3, 90, 12
 	const s = 0.5
 	none := dense.Matrix[T]{}
-	z := decaying[T](9, r, d, 3)
-	q, k, v := decaying[T](1, n, d, 2), decaying[T](2, n, d, 2), decaying[T](3, n, dv, 1)
+	z := densetest.Decaying[T](9, r, d, 3)
+	q, k, v := densetest.Decaying[T](1, n, d, 2), densetest.Decaying[T](2, n, d, 2), densetest.Decaying[T](3, n, dv, 1)
 	b, c, shift := meansOf[T](d, 1)
 	tolerance := 1e4 * densetest.Roundoff[T]()
 	for _, plain := range []bool{false, true} {
 		for _, causal := range []bool{false, true} {
 			exact := Exact[T]{Unnormalised: plain, Causal: causal}
-			l := must(NewLandmarksAt(exact, z))
-			moved := must(NewLandmarksAt(exact, plus(z, shift, 1)))
+			l := must.Have(NewLandmarksAt(exact, z))
+			moved := must.Have(NewLandmarksAt(exact, plus(z, shift, 1)))
 			want := wide(moved.Forward(none, q, plus(k, shift, 1), v))
 			if plain {
 				want = unshifted(moved.Forward(none, q, plus(k, shift, 1), v), q, shift, s)
 			}
-			one := must(l.Centred(b, c))
+			one := must.Have(l.Centred(b, c))
 			for name, f := range map[string]*Landmarks[T]{
-				"centred": one, "anew": must(must(l.Centred(c, b)).Centred(b, c)), "queries alone": must(l.Centred(shift, nil)),
+				"centred": one, "anew": must.Have(must.Have(l.Centred(c, b)).Centred(b, c)), "queries alone": must.Have(l.Centred(shift, nil)),
 			} {
 				require.Less(t, frobeniusError(f.Forward(none, q, k, v), want), tolerance, "%s, unnormalised %v, causal %v", name, plain, causal)
 			}
-			require.True(t, densetest.Identical(l.Forward(none, q, k, v), must(one.Centred(nil, nil)).Forward(none, q, k, v)))
+			require.True(t, densetest.Identical(l.Forward(none, q, k, v), must.Have(one.Centred(nil, nil)).Forward(none, q, k, v)))
 			require.Greater(t, frobeniusError(l.Forward(none, q, k, v), want), 10*tolerance)
 			if !causal {
 				continue
 			}
-			state := must(one.NewState(d, dv))
+			state := must.Have(one.NewState(d, dv))
 			require.Less(t, frobeniusError(state.Step(none, q, k, v), want), tolerance)
-			assert.Error(t, must(l.NewState(d, dv)).Merge(state), "other means")
+			assert.Error(t, must.Have(l.NewState(d, dv)).Merge(state), "other means")
 			bytes, err := state.MarshalBinary()
 			require.NoError(t, err)
-			assert.Error(t, must(l.NewState(d, dv)).UnmarshalBinary(bytes))
-			read := must(one.NewState(d, dv))
+			assert.Error(t, must.Have(l.NewState(d, dv)).UnmarshalBinary(bytes))
+			read := must.Have(one.NewState(d, dv))
 			require.NoError(t, read.UnmarshalBinary(bytes))
 			require.True(t, densetest.Identical(state.Attend(none, q), read.Attend(none, q)))
 		}
@@ -103,13 +104,13 @@ func testCentredChoice[T dense.Float](t *testing.T) {
 	const d, n, r = 6, 80, 10
 	none := dense.Matrix[T]{}
 	b, c, _ := meansOf[T](d, 1)
-	q, k := plus(decaying[T](1, 40, d, 2), b, 1), plus(decaying[T](2, n, d, 2), c, 1)
-	v, dout := decaying[T](3, n, 3, 1), decaying[T](4, 40, 3, 1)
+	q, k := plus(densetest.Decaying[T](1, 40, d, 2), b, 1), plus(densetest.Decaying[T](2, n, d, 2), c, 1)
+	v, dout := densetest.Decaying[T](3, n, 3, 1), densetest.Decaying[T](4, 40, 3, 1)
 	for _, plain := range []bool{false, true} {
-		l := must(must(NewLandmarks(Exact[T]{Unnormalised: plain}, r, source(1))).Centred(b, c))
+		l := must.Have(must.Have(NewLandmarks(Exact[T]{Unnormalised: plain}, r, densetest.Source(1))).Centred(b, c))
 		points := dense.Copy(dense.Matrix[T]{}, newByLandmarks(l, k).z)
 		require.Equal(t, r, points.Rows)
-		given := must(must(NewLandmarksAt(Exact[T]{Unnormalised: plain}, points)).Centred(b, c))
+		given := must.Have(must.Have(NewLandmarksAt(Exact[T]{Unnormalised: plain}, points)).Centred(b, c))
 		tolerance := 1e4 * densetest.Roundoff[T]()
 		assert.Less(t, frobeniusError(l.Forward(none, q, k, v), wide(given.Forward(none, q, k, v))), tolerance)
 		gq, gk, gv := given.Backward(none, none, none, q, k, v, dout)
@@ -129,10 +130,10 @@ func TestCentredLandmarkGradients(t *testing.T) {
 	const d, n, r, h = 3, 20, 6, 1e-3
 	none := dense.Matrix[float64]{}
 	b, c, _ := meansOf[float64](d, 1)
-	x := [3]dense.Matrix[float64]{decaying[float64](1, 10, d, 1), decaying[float64](2, n, d, 1), decaying[float64](3, n, 2, 1)}
-	dout := decaying[float64](4, 10, 2, 1)
+	x := [3]dense.Matrix[float64]{densetest.Decaying[float64](1, 10, d, 1), densetest.Decaying[float64](2, n, d, 1), densetest.Decaying[float64](3, n, 2, 1)}
+	dout := densetest.Decaying[float64](4, 10, 2, 1)
 	for _, plain := range []bool{false, true} {
-		l := must(must(NewLandmarksAt(Exact[float64]{Unnormalised: plain}, decaying[float64](9, r, d, 2))).Centred(b, c))
+		l := must.Have(must.Have(NewLandmarksAt(Exact[float64]{Unnormalised: plain}, densetest.Decaying[float64](9, r, d, 2))).Centred(b, c))
 		dq, dk, dv := l.Backward(none, none, none, x[0], x[1], x[2], dout)
 		for i, got := range []dense.Matrix[float64]{dq, dk, dv} {
 			for at := range x[i].Data {
@@ -158,22 +159,22 @@ func TestCentredLandmarkGradients(t *testing.T) {
 func testCentredLandmarkErrors[T dense.Float](t *testing.T) {
 	const d, n, r = 32, 600, 128
 	none := dense.Matrix[T]{}
-	v := decaying[T](3, n, d, 1)
+	v := densetest.Decaying[T](3, n, d, 1)
 	for _, apart := range []bool{true, false} {
 		b, c := make([]T, d), make([]T, d)
 		b[3], c[3] = 5, 5
 		if apart {
 			c[3], c[7] = 0, -5
 		}
-		q, k := plus(decaying[T](1, n, d, 3), b, 1), plus(decaying[T](2, n, d, 3), c, 1)
+		q, k := plus(densetest.Decaying[T](1, n, d, 3), b, 1), plus(densetest.Decaying[T](2, n, d, 3), c, 1)
 		_, b, err := rff.Centre(q)
 		require.NoError(t, err)
 		_, c, err = rff.Centre(k)
 		require.NoError(t, err)
 		exact := wide(Exact[T]{}.Forward(none, q, k, v))
 		for seed := range uint64(3) {
-			l := must(NewLandmarks(Exact[T]{}, r, source(seed)))
-			left, off := frobeniusError(l.Forward(none, q, k, v), exact), frobeniusError(must(l.Centred(b, c)).Forward(none, q, k, v), exact)
+			l := must.Have(NewLandmarks(Exact[T]{}, r, densetest.Source(seed)))
+			left, off := frobeniusError(l.Forward(none, q, k, v), exact), frobeniusError(must.Have(l.Centred(b, c)).Forward(none, q, k, v), exact)
 			if apart {
 				assert.Less(t, 3*off, left, "seed %d", seed)
 			} else {
@@ -195,12 +196,12 @@ func testFarLandmarks[T dense.Float](t *testing.T) {
 	b, c := make([]T, d), make([]T, d)
 	b[0], c[0], c[1] = 100, -60, 80
 	for _, norm := range []float64{1, 3, 30} {
-		k := plus(decaying[T](2, n, d, norm*norm/3), c, 1)
+		k := plus(densetest.Decaying[T](2, n, d, norm*norm/3), c, 1)
 		for j := r; j < n; j++ {
 			copy(k.Row(j), k.Row(j%r)) // r landmarks are all keys
 		}
-		q, v := plus(decaying[T](1, 50, d, norm*norm/3), b, 1), decaying[T](3, n, 3, 1)
-		l := must(must(NewLandmarks(Exact[T]{}, r, source(1))).Centred(b, c))
+		q, v := plus(densetest.Decaying[T](1, 50, d, norm*norm/3), b, 1), densetest.Decaying[T](3, n, 3, 1)
+		l := must.Have(must.Have(NewLandmarks(Exact[T]{}, r, densetest.Source(1))).Centred(b, c))
 		for _, x := range l.Forward(none, q, k, densetest.Filled(n, 1, T(1))).Data {
 			require.Equal(t, T(1), x, "norm %g", norm)
 		}
@@ -209,7 +210,7 @@ func testFarLandmarks[T dense.Float](t *testing.T) {
 			scores := 0.25 * (100 + norm) * (100 + norm)
 			assert.Less(t, frobeniusError(l.Forward(none, q, k, v), want), 4*scores*densetest.Roundoff[T](), "norm %g", norm)
 		}
-		plain := must(must(NewLandmarks(Exact[T]{Unnormalised: true}, r, source(1))).Centred(b, c))
+		plain := must.Have(must.Have(NewLandmarks(Exact[T]{Unnormalised: true}, r, densetest.Source(1))).Centred(b, c))
 		for _, x := range plain.Forward(none, q, k, v).Data {
 			require.False(t, math.IsNaN(float64(x)))
 		}
@@ -226,10 +227,10 @@ func testCentredLandmarkBatch[T dense.Float](t *testing.T) {
 	const d, n, r = 4, 60, 16
 	none := dense.Matrix[T]{}
 	b, c, _ := meansOf[T](d, 1)
-	base := must(NewLandmarks(Exact[T]{}, r, source(1)))
-	heads := []*Landmarks[T]{must(base.Centred(b, c)), must(base.Centred(c, b))}
-	q, k, v := decaying[T](1, 20, 2*d, 2), decaying[T](2, n, d, 2), decaying[T](3, n, 3, 1)
-	batch := must(NewBatch[T](2, 1, heads[0], heads[1]))
+	base := must.Have(NewLandmarks(Exact[T]{}, r, densetest.Source(1)))
+	heads := []*Landmarks[T]{must.Have(base.Centred(b, c)), must.Have(base.Centred(c, b))}
+	q, k, v := densetest.Decaying[T](1, 20, 2*d, 2), densetest.Decaying[T](2, n, d, 2), densetest.Decaying[T](3, n, 3, 1)
+	batch := must.Have(NewBatch[T](2, 1, heads[0], heads[1]))
 	got := batch.Forward(none, q, k, v)
 	for h, l := range heads {
 		one := q.ColRange(h*d, h*d+d)
@@ -272,8 +273,8 @@ func testCentredLandmarkAllocations[T dense.Float](t *testing.T) {
 	const d, n = 16, 3000
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	b, c, _ := meansOf[T](d, 1)
-	l := must(must(NewLandmarks(Exact[T]{}, 40, source(1))).Centred(b, c))
-	q, v, dst := decaying[T](1, n, d, 2), decaying[T](2, n, d, 1), dense.New[T](n, d)
+	l := must.Have(must.Have(NewLandmarks(Exact[T]{}, 40, densetest.Source(1))).Centred(b, c))
+	q, v, dst := densetest.Decaying[T](1, n, d, 2), densetest.Decaying[T](2, n, d, 1), dense.New[T](n, d)
 	for _, processors := range []int{1, 2} {
 		assert.Zero(t, allocs.Settled(processors, func() { l.Forward(dst, q, q, v) }), "%d processors", processors)
 	}
@@ -287,8 +288,8 @@ func TestCentredLandmarkAllocations(t *testing.T) {
 }
 
 func TestCentredLandmarksErrors(t *testing.T) {
-	chosen := must(NewLandmarks(Exact[float32]{}, 3, source(1)))
-	given := must(NewLandmarksAt(Exact[float32]{}, decaying[float32](1, 5, 2, 1)))
+	chosen := must.Have(NewLandmarks(Exact[float32]{}, 3, densetest.Source(1)))
+	given := must.Have(NewLandmarksAt(Exact[float32]{}, densetest.Decaying[float32](1, 5, 2, 1)))
 	for _, e := range []struct {
 		l    *Landmarks[float32]
 		b, c []float32
@@ -303,7 +304,7 @@ func TestCentredLandmarksErrors(t *testing.T) {
 		_, err := e.l.Centred(e.b, e.c)
 		assert.EqualError(t, err, e.want)
 	}
-	l := must(chosen.Centred([]float32{1, 2}, nil))
+	l := must.Have(chosen.Centred([]float32{1, 2}, nil))
 	x := dense.New[float32](4, 3)
 	assert.PanicsWithValue(t, "performer: q is 4×3, k is 4×3, but the landmarks are points of R^2", func() { l.Forward(dense.Matrix[float32]{}, x, x, x) })
 	assert.Panics(t, func() { _, _ = new(Landmarks[float32]).Centred(nil, nil) })

@@ -9,6 +9,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
+	"github.com/seed-feabd252/randfeat/internal/testing/must"
 )
 
 // In few dimensions float32 rows and gradients are those of float64, to the rounding of float32
@@ -20,8 +21,8 @@ func TestLandmarksInFewDimensions(t *testing.T) {
 			rng := rand.New(rand.NewPCG(seed, uint64(d)))
 			q, k := densetest.Normal[float32](rng, n, d, 0, 3), densetest.Normal[float32](rng, n, d, 0, 3)
 			v, dout := densetest.Normal[float32](rng, n, 4, 0, 1), densetest.Normal[float32](rng, n, 4, 0, 1)
-			single := must(NewLandmarks(Exact[float32]{}, r, source(seed)))
-			double := must(NewLandmarks(Exact[float64]{}, r, source(seed)))
+			single := must.Have(NewLandmarks(Exact[float32]{}, r, densetest.Source(seed)))
+			double := must.Have(NewLandmarks(Exact[float64]{}, r, densetest.Source(seed)))
 			exact := Exact[float32]{}.Forward(dense.Matrix[float32]{}, q, k, v)
 			got := single.Forward(dense.Matrix[float32]{}, q, k, v)
 			want := double.Forward(dense.Matrix[float64]{}, wide(q), wide(k), wide(v))

@@ -14,6 +14,8 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/memory/layout"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
+	"github.com/seed-feabd252/randfeat/internal/testing/maptest"
+	"github.com/seed-feabd252/randfeat/internal/testing/must"
 )
 
 // Landmarks that are given are those that are chosen, to rounding; given twice, they count once.
@@ -21,8 +23,8 @@ func testGivenLandmarks[T dense.Float](t *testing.T) {
 	const d, n, r = 6, 80, 10
 	for _, plain := range []bool{false, true} {
 		exact := Exact[T]{Unnormalised: plain}
-		chosen := must(NewLandmarks(exact, r, source(1)))
-		q, k, v, dout := decaying[T](1, 40, d, 3), decaying[T](2, n, d, 3), decaying[T](3, n, 3, 1), decaying[T](4, 40, 3, 1)
+		chosen := must.Have(NewLandmarks(exact, r, densetest.Source(1)))
+		q, k, v, dout := densetest.Decaying[T](1, 40, d, 3), densetest.Decaying[T](2, n, d, 3), densetest.Decaying[T](3, n, 3, 1), densetest.Decaying[T](4, 40, 3, 1)
 		z := dense.Copy(dense.Matrix[T]{}, newByLandmarks(chosen, k).z)
 		require.Equal(t, r, z.Rows)
 		twice := dense.New[T](2*r, d)
@@ -33,7 +35,7 @@ func testGivenLandmarks[T dense.Float](t *testing.T) {
 		want := wide(chosen.Forward(none, q, k, v))
 		wantQ, wantK, wantV := chosen.Backward(none, none, none, q, k, v, dout)
 		for _, points := range []dense.Matrix[T]{z, twice} {
-			given := must(NewLandmarksAt(exact, points))
+			given := must.Have(NewLandmarksAt(exact, points))
 			tolerance := 1e4 * densetest.Roundoff[T]()
 			assert.Less(t, frobeniusError(given.Forward(none, q, k, v), want), tolerance)
 			dq, dk, dv := given.Backward(none, none, none, q, k, v, dout)
@@ -86,18 +88,18 @@ func causalByLandmarks(z, q, k, v dense.Matrix[float64], s float64, window, past
 
 // windowed returns landmarks with exact weights for a window of keys.
 func windowed[T dense.Float](exact Exact[T], z dense.Matrix[T], window int) Streaming[T] {
-	l := must(NewLandmarksAt(exact, z))
+	l := must.Have(NewLandmarksAt(exact, z))
 	if window == 0 {
 		return l
 	}
-	return must(NewCorrected[T](l, CorrectedOptions{Window: window}, nil))
+	return must.Have(NewCorrected[T](l, CorrectedOptions{Window: window}, nil))
 }
 
 func testCausalLandmarks[T dense.Float](t *testing.T) {
 	const d, dv, n, r = 4, 3, 150, 12
 	none := dense.Matrix[T]{}
-	z := decaying[T](9, r, d, 3)
-	q, k, v := decaying[T](1, n, d, 3), decaying[T](2, n, d, 3), decaying[T](3, n, dv, 1)
+	z := densetest.Decaying[T](9, r, d, 3)
+	q, k, v := densetest.Decaying[T](1, n, d, 3), densetest.Decaying[T](2, n, d, 3), densetest.Decaying[T](3, n, dv, 1)
 	tolerance := 1e4 * densetest.Roundoff[T]()
 	for _, plain := range []bool{false, true} {
 		exact := Exact[T]{Causal: true, Unnormalised: plain}
@@ -110,7 +112,7 @@ func testCausalLandmarks[T dense.Float](t *testing.T) {
 			require.Greater(t, frobeniusError(got, other), tolerance, "another window is noticed")
 
 			// The last queries alone have the same bits.
-			batch := must(NewBatch[T](1, 1, l))
+			batch := must.Have(NewBatch[T](1, 1, l))
 			for _, first := range []int{1, 65, 100, n - 1} {
 				last := batch.ForwardSequences(none, q.RowRange(first, n), k, v, Sequences{Queries: []int{n - first}, Keys: []int{n}, Past: []int{first}})
 				require.True(t, densetest.Identical(got.RowRange(first, n), last), "window %d, from %d", window, first)
@@ -127,7 +129,7 @@ func testCausalLandmarks[T dense.Float](t *testing.T) {
 
 			// Keys that do not count are left out, where they are.
 			valid := make([]bool, n)
-			rng := rand.New(source(4))
+			rng := rand.New(densetest.Source(4))
 			for j := range valid {
 				valid[j] = rng.IntN(3) > 0
 			}
@@ -154,12 +156,12 @@ func testCausalLandmarks[T dense.Float](t *testing.T) {
 			l := windowed(exact, z, window)
 			assert.True(t, densetest.Identical(exact.Forward(none, q, k, v), l.Forward(none, q, k, v)), "all keys are near")
 		}
-		l := must(NewLandmarksAt(exact, z))
+		l := must.Have(NewLandmarksAt(exact, z))
 		assert.EqualError(t, l.CanBackward(), "performer: causal Landmarks have no derivatives")
 	}
 	// Norms far beyond the range of exp: values of 1 give 1.
-	far := decaying[T](5, n, d, 1e4)
-	l := must(NewLandmarksAt(Exact[T]{Causal: true}, far.RowRange(0, r)))
+	far := densetest.Decaying[T](5, n, d, 1e4)
+	l := must.Have(NewLandmarksAt(Exact[T]{Causal: true}, far.RowRange(0, r)))
 	for _, x := range l.Forward(none, far, far, densetest.Filled(n, 2, T(1))).Data {
 		require.Equal(t, T(1), x)
 	}
@@ -170,7 +172,7 @@ func TestCausalLandmarks(t *testing.T) {
 }
 
 func TestNewLandmarksAtErrors(t *testing.T) {
-	z := decaying[float32](1, 5, 2, 1)
+	z := densetest.Decaying[float32](1, 5, 2, 1)
 	nan, long := z.Clone(), z.Clone()
 	nan.Set(3, 1, float32(math.NaN()))
 	long.Set(2, 0, 1e25)
@@ -185,9 +187,9 @@ func TestNewLandmarksAtErrors(t *testing.T) {
 		_, err := f()
 		assert.EqualError(t, err, want)
 	}
-	l := must(NewLandmarksAt(Exact[float32]{}, z))
+	l := must.Have(NewLandmarksAt(Exact[float32]{}, z))
 	x := dense.New[float32](4, 3)
 	assert.PanicsWithValue(t, "performer: q is 4×3, k is 4×3, but the landmarks are points of R^2", func() { l.Forward(dense.Matrix[float32]{}, x, x, x) })
-	_, err := NewBatch[float32](1, 1, l, attention(positive[float32](4, 3), LinearOptions{}))
+	_, err := NewBatch[float32](1, 1, l, attention(maptest.Positive[float32](4, 3), LinearOptions{}))
 	assert.Error(t, err)
 }

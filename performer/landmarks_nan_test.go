@@ -8,17 +8,18 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
+	"github.com/seed-feabd252/randfeat/internal/testing/must"
 )
 
 // A value that is not finite reaches its column from the row that sees it on, and nothing else.
 func testLandmarksKeepColumnsApart[T dense.Float](t *testing.T) {
 	const d, dv, n, at, column = 3, 4, 60, 13, 1
 	none := dense.Matrix[T]{}
-	q, k, v := decaying[T](1, n, d, 3), decaying[T](2, n, d, 3), decaying[T](3, n, dv, 1)
+	q, k, v := densetest.Decaying[T](1, n, d, 3), densetest.Decaying[T](2, n, d, 3), densetest.Decaying[T](3, n, dv, 1)
 	forms := sharedForms[T](d)
-	chosen := must(NewLandmarks(Exact[T]{}, 12, source(1)))
+	chosen := must.Have(NewLandmarks(Exact[T]{}, 12, densetest.Source(1)))
 	forms["chosen landmarks"] = chosen
-	forms["samples over landmarks"] = must(NewCorrected[T](chosen, CorrectedOptions{Window: 5, Samples: 9}, source(2)))
+	forms["samples over landmarks"] = must.Have(NewCorrected[T](chosen, CorrectedOptions{Window: 5, Samples: 9}, densetest.Source(2)))
 	for name, form := range forms {
 		first := 0 // the first row that sees the value
 		if f, ok := form.(Described); ok && f.Describe().Causal {
@@ -33,8 +34,8 @@ func testLandmarksKeepColumnsApart[T dense.Float](t *testing.T) {
 			if !ok || maker.(Form[T]) == Form[T](chosen) || name == "samples over landmarks" {
 				continue
 			}
-			s := must(maker.NewState(d, dv))
-			want := must(maker.NewState(d, dv)).Step(none, q, k, v)
+			s := must.Have(maker.NewState(d, dv))
+			want := must.Have(maker.NewState(d, dv)).Step(none, q, k, v)
 			requireApart(t, want, s.Step(none, q, k, hit), column, at, name+": State")
 		}
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
+	"github.com/seed-feabd252/randfeat/internal/testing/must"
 )
 
 // hostileHead draws queries and keys as trained heads have them: norms of about 10 at d = 64, means
@@ -63,7 +64,7 @@ func testLandmarksCancel[T dense.Float](t *testing.T) {
 			exact := Exact[T]{Causal: causal}
 			want := wide(exact.Forward(none, q, k, v))
 			for _, r := range []int{64, 128, 256} {
-				l := must(NewLandmarksAt(exact, z.RowRange(0, r)))
+				l := must.Have(NewLandmarksAt(exact, z.RowRange(0, r)))
 				got := l.Forward(none, q, k, v)
 				e := frobeniusError(got, want)
 				assert.Less(t, e, 2.0, "head %d, causal %v, %d landmarks", seed, causal, r)
@@ -71,7 +72,7 @@ func testLandmarksCancel[T dense.Float](t *testing.T) {
 				if !causal {
 					continue
 				}
-				s := must(l.NewState(q.Cols, v.Cols))
+				s := must.Have(l.NewState(q.Cols, v.Cols))
 				assert.Less(t, frobeniusError(s.Step(none, q, k, v), wide(got)), 1e6*densetest.Roundoff[T](), "head %d, %d landmarks", seed, r)
 			}
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/memory/layout"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
+	"github.com/seed-feabd252/randfeat/internal/testing/must"
 )
 
 // Between two doublings attention has the landmarks that a call with the keys of the past would
@@ -22,8 +23,8 @@ func testRenewedLandmarks[T dense.Float](t *testing.T) {
 	var none dense.Matrix[T]
 	for _, d := range []int{1, 4, 7} {
 		exact := Exact[T]{Causal: true}
-		q, k, v := decaying[T](1, n, d, 2), decaying[T](2, n, d, 2), decaying[T](3, n, dv, 1)
-		l := must(NewLandmarks(exact, r, source(5)))
+		q, k, v := densetest.Decaying[T](1, n, d, 2), densetest.Decaying[T](2, n, d, 2), densetest.Decaying[T](3, n, dv, 1)
+		l := must.Have(NewLandmarks(exact, r, densetest.Source(5)))
 		got := l.Forward(none, q, k, v)
 		want := exact.Forward(none, q, k, v)
 		require.Less(t, frobeniusError(got.RowRange(0, 2*r), wide(want.RowRange(0, 2*r))), 8*densetest.Roundoff[T](), "the first tokens")
@@ -35,7 +36,7 @@ func testRenewedLandmarks[T dense.Float](t *testing.T) {
 				require.Less(t, row, begin)
 				copy(z.Row(i), k.Row(row))
 			}
-			given := must(NewBatch[T](1, 1, must(NewLandmarksAt(exact, z))))
+			given := must.Have(NewBatch[T](1, 1, must.Have(NewLandmarksAt(exact, z))))
 			part := given.ForwardSequences(none, q.RowRange(begin, end), k.RowRange(0, end), v.RowRange(0, end),
 				Sequences{Queries: []int{end - begin}, Keys: []int{end}, Past: []int{begin}})
 			if len(rows) == r { // another stride cuts blocks elsewhere
@@ -43,7 +44,7 @@ func testRenewedLandmarks[T dense.Float](t *testing.T) {
 			}
 		}
 
-		batch := must(NewBatch[T](1, 1, l))
+		batch := must.Have(NewBatch[T](1, 1, l))
 		for _, first := range []int{1, 19, 20, 21, 45, 80, n - 1} {
 			last := batch.ForwardSequences(none, q.RowRange(first, n), k, v, Sequences{Queries: []int{n - first}, Keys: []int{n}, Past: []int{first}})
 			require.True(t, densetest.Identical(got.RowRange(first, n), last), "from %d", first)
@@ -96,7 +97,7 @@ func TestRenewedLandmarks(t *testing.T) {
 func TestRenewedLandmarksFollowTheText(t *testing.T) {
 	const n, d, r = 1500, 6, 48
 	var none dense.Matrix[float64]
-	rng := rand.New(source(8))
+	rng := rand.New(densetest.Source(8))
 	words := densetest.Normal[float64](rng, 100, d, 0, 1)
 	k := dense.New[float64](n, d)
 	for i := range n {
@@ -108,14 +109,14 @@ func TestRenewedLandmarksFollowTheText(t *testing.T) {
 	q, v := k, densetest.Normal[float64](rng, n, d, 0, 1)
 	exact := Exact[float64]{Causal: true}
 	want := exact.Forward(none, q, k, v)
-	renewed := frobeniusError(must(NewLandmarks(exact, r, source(9))).Forward(none, q, k, v), want)
-	first := frobeniusError(must(NewLandmarksAt(exact, k.RowRange(0, r))).Forward(none, q, k, v), want)
+	renewed := frobeniusError(must.Have(NewLandmarks(exact, r, densetest.Source(9))).Forward(none, q, k, v), want)
+	first := frobeniusError(must.Have(NewLandmarksAt(exact, k.RowRange(0, r))).Forward(none, q, k, v), want)
 	t.Logf("errors %.3f and %.3f", renewed, first)
 	assert.Less(t, renewed, 0.4*first)
 }
 
 func TestRenewedLandmarksErrors(t *testing.T) {
-	l := must(NewLandmarks(Exact[float64]{Causal: true}, 5, source(1)))
+	l := must.Have(NewLandmarks(Exact[float64]{Causal: true}, 5, densetest.Source(1)))
 	assert.EqualError(t, l.CanBackward(), "performer: causal Landmarks have no derivatives")
 	_, err := l.NewState(3, 2)
 	assert.EqualError(t, err, "performer: the Landmarks choose anew among all keys, which a state does not keep: want those of NewLandmarksAt")
@@ -125,8 +126,8 @@ func TestRenewedLandmarksErrors(t *testing.T) {
 
 // One form serves goroutines.
 func TestRenewedLandmarksShared(t *testing.T) {
-	l := must(NewLandmarks(Exact[float32]{Causal: true}, 6, source(1)))
-	q, k, v := decaying[float32](1, 90, 5, 2), decaying[float32](2, 90, 5, 2), decaying[float32](3, 90, 2, 1)
+	l := must.Have(NewLandmarks(Exact[float32]{Causal: true}, 6, densetest.Source(1)))
+	q, k, v := densetest.Decaying[float32](1, 90, 5, 2), densetest.Decaying[float32](2, 90, 5, 2), densetest.Decaying[float32](3, 90, 2, 1)
 	want := l.Forward(dense.Matrix[float32]{}, q, k, v)
 	results := make(chan dense.Matrix[float32])
 	for range 4 {

@@ -17,6 +17,8 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/layout"
 	"github.com/seed-feabd252/randfeat/internal/testing/allocs"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
+	"github.com/seed-feabd252/randfeat/internal/testing/maptest"
+	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/internal/testing/race"
 	"github.com/seed-feabd252/randfeat/rff"
 )
@@ -89,17 +91,6 @@ func wide[T dense.Float](m dense.Matrix[T]) dense.Matrix[float64] {
 	return dense.Copy(dense.Matrix[float64]{}, m)
 }
 
-// decaying returns n points with covariance variance/(1+i).
-func decaying[T dense.Float](seed uint64, n, d int, variance float64) dense.Matrix[T] {
-	m := densetest.Normal[T](rand.New(source(seed)), n, d, 0, 1)
-	for i := range n {
-		for j := range d {
-			m.Row(i)[j] *= T(math.Sqrt(variance / float64(1+j)))
-		}
-	}
-	return m
-}
-
 // frobeniusError returns ‖a − b‖/‖b‖ in Frobenius norms.
 func frobeniusError[T dense.Float](a dense.Matrix[T], b dense.Matrix[float64]) float64 {
 	diff, size := 0.0, 0.0
@@ -119,8 +110,8 @@ func testLandmarksFormula[T dense.Float](t *testing.T) {
 	for _, plain := range []bool{false, true} {
 		for _, d := range []int{1, 3, 20} {
 			const r, n = 12, 70
-			l := must(NewLandmarks(Exact[T]{Unnormalised: plain}, r, source(uint64(d))))
-			q, k, v := decaying[T](1, 50, d, 3), decaying[T](2, n, d, 3), decaying[T](3, n, 5, 1)
+			l := must.Have(NewLandmarks(Exact[T]{Unnormalised: plain}, r, densetest.Source(uint64(d))))
+			q, k, v := densetest.Decaying[T](1, 50, d, 3), densetest.Decaying[T](2, n, d, 3), densetest.Decaying[T](3, n, 5, 1)
 			b := newByLandmarks(l, k)
 			want, terms := b.forward(wide(q), wide(k), wide(v))
 			got := wide(l.Forward(dense.Matrix[T]{}, q, k, v))
@@ -146,17 +137,17 @@ func testLandmarksOfAllKeys[T dense.Float](t *testing.T) {
 	for _, n := range []int{0, 1, 2, 40} {
 		for _, plain := range []bool{false, true} {
 			exact := Exact[T]{Scale: 0.7, Unnormalised: plain}
-			q, k, v := decaying[T](1, 30, d, 4), decaying[T](2, n, d, 4), decaying[T](3, n, dv, 1)
+			q, k, v := densetest.Decaying[T](1, 30, d, 4), densetest.Decaying[T](2, n, d, 4), densetest.Decaying[T](3, n, dv, 1)
 			want := exact.Forward(dense.Matrix[T]{}, q, k, v)
-			got := must(NewLandmarks(exact, max(n, 1), source(1))).Forward(dense.Matrix[T]{}, q, k, v)
+			got := must.Have(NewLandmarks(exact, max(n, 1), densetest.Source(1))).Forward(dense.Matrix[T]{}, q, k, v)
 			require.True(t, densetest.Identical(want, got))
 
-			repeated, values := dense.New[T](7*n, d), decaying[T](4, 7*n, dv, 1)
+			repeated, values := dense.New[T](7*n, d), densetest.Decaying[T](4, 7*n, dv, 1)
 			for j := range repeated.Rows {
 				copy(repeated.Row(j), k.Row(j%n))
 			}
 			want = exact.Forward(want, q, repeated, values)
-			got = must(NewLandmarks(exact, n+5, source(1))).Forward(dense.Matrix[T]{}, q, repeated, values)
+			got = must.Have(NewLandmarks(exact, n+5, densetest.Source(1))).Forward(dense.Matrix[T]{}, q, repeated, values)
 			if n > 0 {
 				assert.Less(t, frobeniusError(got, wide(want)), 160*densetest.Roundoff[T](), "%d keys, seven times, unnormalised %v", n, plain)
 			}
@@ -174,11 +165,11 @@ func TestLandmarksOfAllKeys(t *testing.T) {
 func testLandmarkErrors[T dense.Float](t *testing.T) {
 	const d, n, r = 32, 600, 128
 	for _, variance := range []float64{1, 4, 8} {
-		q, k, v := decaying[T](1, n, d, variance), decaying[T](2, n, d, variance), decaying[T](3, n, d, 1)
+		q, k, v := densetest.Decaying[T](1, n, d, variance), densetest.Decaying[T](2, n, d, variance), densetest.Decaying[T](3, n, d, 1)
 		exact := wide(Exact[T]{}.Forward(dense.Matrix[T]{}, q, k, v))
 		for seed := range uint64(4) {
-			l := must(NewLandmarks(Exact[T]{}, r, source(seed)))
-			random := attention(must(rff.SoftmaxPositive(frequencies[T](r, d), 1/math.Sqrt(d))), LinearOptions{})
+			l := must.Have(NewLandmarks(Exact[T]{}, r, densetest.Source(seed)))
+			random := attention(must.Have(rff.SoftmaxPositive(maptest.Frequencies[T](r, d), 1/math.Sqrt(d))), LinearOptions{})
 			got, other := frobeniusError(l.Forward(dense.Matrix[T]{}, q, k, v), exact), frobeniusError(random.Forward(dense.Matrix[T]{}, q, k, v), exact)
 			assert.Less(t, 4*got, other, "variance %g, seed %d", variance, seed)
 		}
@@ -194,7 +185,7 @@ func TestLandmarkErrors(t *testing.T) {
 func TestLandmarksFindLongKeys(t *testing.T) {
 	const d, r = 16, 128
 	for _, n := range []int{900, 6000} {
-		q, k, v := decaying[float64](1, 200, d, 3), decaying[float64](2, n, d, 3), decaying[float64](3, n, 4, 1)
+		q, k, v := densetest.Decaying[float64](1, 200, d, 3), densetest.Decaying[float64](2, n, d, 3), densetest.Decaying[float64](3, n, 4, 1)
 		for j := 7; j < n; j += 100 {
 			for i := range k.Row(j) {
 				k.Row(j)[i] *= 4
@@ -202,7 +193,7 @@ func TestLandmarksFindLongKeys(t *testing.T) {
 		}
 		exact := Exact[float64]{}
 		want := exact.Forward(dense.Matrix[float64]{}, q, k, v)
-		l := must(NewLandmarks(exact, r, source(1)))
+		l := must.Have(NewLandmarks(exact, r, densetest.Source(1)))
 		assert.Less(t, frobeniusError(l.Forward(dense.Matrix[float64]{}, q, k, v), want), 0.06, "%d keys", n)
 	}
 }
@@ -212,7 +203,7 @@ func TestLandmarksFindLongKeys(t *testing.T) {
 func testLandmarkNorms[T dense.Float](t *testing.T) {
 	const d, n, r = 64, 400, 64
 	for _, norm := range []float64{0, 1e-3, 1, 5, 30, 100, 1e3, 1e4, 1e6, 1e12} {
-		k := decaying[T](1, n, d, 1)
+		k := densetest.Decaying[T](1, n, d, 1)
 		for i := range n {
 			row := k.Row(i)
 			by := T(norm / math.Sqrt(2*halfSquaredNorm(row)))
@@ -224,7 +215,7 @@ func testLandmarkNorms[T dense.Float](t *testing.T) {
 			copy(k.Row(i), k.Row(i%(n/4)/2))
 		}
 		for _, plain := range []bool{false, true} {
-			l := must(NewLandmarks(Exact[T]{Unnormalised: plain}, r, source(1)))
+			l := must.Have(NewLandmarks(Exact[T]{Unnormalised: plain}, r, densetest.Source(1)))
 			out := l.Forward(dense.Matrix[T]{}, k, k, densetest.Filled(n, 3, T(1)))
 			for i := range out.Rows {
 				for _, x := range out.Row(i) {
@@ -236,8 +227,8 @@ func testLandmarkNorms[T dense.Float](t *testing.T) {
 				}
 			}
 		}
-		v := decaying[T](2, n, 3, 1)
-		l := must(NewLandmarks(Exact[T]{}, n/4, source(1)))
+		v := densetest.Decaying[T](2, n, 3, 1)
+		l := must.Have(NewLandmarks(Exact[T]{}, n/4, densetest.Source(1)))
 		want := wide(Exact[T]{}.Forward(dense.Matrix[T]{}, k, k, v))
 		// Scores have the rounding of numbers of the size of s·norm².
 		if tolerance := 100 * densetest.Roundoff[T]() * (1 + norm*norm/8); tolerance < 0.1 {
@@ -262,8 +253,8 @@ func TestLandmarkNorms(t *testing.T) {
 func testLandmarksOfEqualKeys[T dense.Float](t *testing.T) {
 	const d, n = 8, 100
 	k := densetest.Filled(n, d, T(3))
-	v := decaying[T](1, n, 2, 1)
-	out := must(NewLandmarks(Exact[T]{}, 16, source(1))).Forward(dense.Matrix[T]{}, decaying[T](2, 20, d, 100), k, v)
+	v := densetest.Decaying[T](1, n, 2, 1)
+	out := must.Have(NewLandmarks(Exact[T]{}, 16, densetest.Source(1))).Forward(dense.Matrix[T]{}, densetest.Decaying[T](2, 20, d, 100), k, v)
 	for j := range v.Cols {
 		mean := 0.0
 		for i := range n {
@@ -292,9 +283,9 @@ func testLandmarkNaN[T dense.Float](t *testing.T) {
 		return count
 	}
 	for _, plain := range []bool{false, true} {
-		l := must(NewLandmarks(Exact[T]{Unnormalised: plain}, r, source(1)))
+		l := must.Have(NewLandmarks(Exact[T]{Unnormalised: plain}, r, densetest.Source(1)))
 		for row := range n {
-			q, k, v := decaying[T](1, 20, d, 1), decaying[T](2, n, d, 1), decaying[T](3, n, 3, 1)
+			q, k, v := densetest.Decaying[T](1, 20, d, 1), densetest.Decaying[T](2, n, d, 1), densetest.Decaying[T](3, n, 3, 1)
 			require.Zero(t, nan(l.Forward(dense.Matrix[T]{}, q, k, v)))
 			v.Set(row, 1, T(math.NaN()))
 			require.Equal(t, 20, nan(l.Forward(dense.Matrix[T]{}, q, k, v)))
@@ -306,7 +297,7 @@ func testLandmarkNaN[T dense.Float](t *testing.T) {
 			require.Equal(t, 3, nan(l.Forward(dense.Matrix[T]{}, q, k, v)))
 		}
 		all := densetest.Filled(n, d, T(math.NaN()))
-		require.Equal(t, 60, nan(l.Forward(dense.Matrix[T]{}, decaying[T](1, 20, d, 1), all, decaying[T](3, n, 3, 1))))
+		require.Equal(t, 60, nan(l.Forward(dense.Matrix[T]{}, densetest.Decaying[T](1, 20, d, 1), all, densetest.Decaying[T](3, n, 3, 1))))
 	}
 }
 
@@ -317,8 +308,8 @@ func TestLandmarkNaN(t *testing.T) {
 // The same bits on one processor and on three, and from several goroutines.
 func testLandmarkBits[T dense.Float](t *testing.T) {
 	const d, n, r = 16, 3000, 60
-	q, k, v := decaying[T](1, 500, d, 3), decaying[T](2, n, d, 3), decaying[T](3, n, d, 1)
-	l := must(NewLandmarks(Exact[T]{}, r, source(1)))
+	q, k, v := densetest.Decaying[T](1, 500, d, 3), densetest.Decaying[T](2, n, d, 3), densetest.Decaying[T](3, n, d, 1)
+	l := must.Have(NewLandmarks(Exact[T]{}, r, densetest.Source(1)))
 	run := func(processors int) [4]dense.Matrix[T] {
 		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(processors))
 		dq, dk, dv := l.Backward(dense.Matrix[T]{}, dense.Matrix[T]{}, dense.Matrix[T]{}, q, k, v, q)
@@ -334,7 +325,7 @@ func testLandmarkBits[T dense.Float](t *testing.T) {
 			assert.True(t, densetest.Identical(want[i], got), "%d", i)
 		}
 	}
-	other := must(NewLandmarks(Exact[T]{}, r, source(2))).Forward(dense.Matrix[T]{}, q, k, v)
+	other := must.Have(NewLandmarks(Exact[T]{}, r, densetest.Source(2))).Forward(dense.Matrix[T]{}, q, k, v)
 	assert.False(t, densetest.Identical(want[0], other), "seeds differ")
 }
 
@@ -346,12 +337,12 @@ func TestLandmarkBits(t *testing.T) {
 // keys that do not count. What does not count is NaN.
 func testLandmarkBatch[T dense.Float](t *testing.T) {
 	const heads, keyHeads, d, dv, r = 4, 2, 3, 2, 9
-	rng := rand.New(source(5))
+	rng := rand.New(densetest.Source(5))
 	s := Sequences{Queries: []int{5, 0, 70, 1, 6}, Keys: []int{40, 8, 90, 3, 0}}
 	for _, plain := range []bool{false, true} {
-		l := must(NewLandmarks(Exact[T]{Unnormalised: plain}, r, source(1)))
-		b := must(NewBatch[T](heads, keyHeads, l))
-		q, k, v := decaying[T](1, sum(s.Queries), heads*d, 2), decaying[T](2, sum(s.Keys), keyHeads*d, 2), decaying[T](3, sum(s.Keys), keyHeads*dv, 1)
+		l := must.Have(NewLandmarks(Exact[T]{Unnormalised: plain}, r, densetest.Source(1)))
+		b := must.Have(NewBatch[T](heads, keyHeads, l))
+		q, k, v := densetest.Decaying[T](1, sum(s.Queries), heads*d, 2), densetest.Decaying[T](2, sum(s.Keys), keyHeads*d, 2), densetest.Decaying[T](3, sum(s.Keys), keyHeads*dv, 1)
 		for name, valid := range masks(rng, k.Rows) {
 			k, v := k.Clone(), v.Clone()
 			for j, counts := range valid {
@@ -374,8 +365,8 @@ func TestLandmarkBatch(t *testing.T) {
 func testLandmarkAllocations[T dense.Float](t *testing.T) {
 	const d, n = 16, 3000
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
-	l := must(NewLandmarks(Exact[T]{}, 40, source(1)))
-	q, v, dst := decaying[T](1, n, d, 2), decaying[T](2, n, d, 1), dense.New[T](n, d)
+	l := must.Have(NewLandmarks(Exact[T]{}, 40, densetest.Source(1)))
+	q, v, dst := densetest.Decaying[T](1, n, d, 2), densetest.Decaying[T](2, n, d, 1), dense.New[T](n, d)
 	for _, processors := range []int{1, 2} {
 		assert.Zero(t, allocs.Settled(processors, func() { l.Forward(dst, q, q, v) }), "%d processors", processors)
 	}
@@ -392,8 +383,8 @@ func TestLandmarkAllocations(t *testing.T) {
 func testLandmarkGradients[T dense.Float](t *testing.T) {
 	const d, dv, n, r = 3, 2, 30, 8
 	for _, plain := range []bool{false, true} {
-		l := must(NewLandmarks(Exact[T]{Unnormalised: plain}, r, source(1)))
-		q, k, v, dout := decaying[T](1, 10, d, 2), decaying[T](2, n, d, 2), decaying[T](3, n, dv, 1), decaying[T](4, 10, dv, 1)
+		l := must.Have(NewLandmarks(Exact[T]{Unnormalised: plain}, r, densetest.Source(1)))
+		q, k, v, dout := densetest.Decaying[T](1, 10, d, 2), densetest.Decaying[T](2, n, d, 2), densetest.Decaying[T](3, n, dv, 1), densetest.Decaying[T](4, 10, dv, 1)
 		b := newByLandmarks(l, k)
 		dq, dk, dv := l.Backward(dense.Matrix[T]{}, dense.Matrix[T]{}, dense.Matrix[T]{}, q, k, v, dout)
 		x := [3]dense.Matrix[float64]{wide(q), wide(k), wide(v)}
@@ -427,9 +418,9 @@ func TestLandmarkGradients(t *testing.T) {
 // Gradients of masked, grouped batches are sums of those of each head, over the keys that count.
 func TestLandmarkBatchGradients(t *testing.T) {
 	const heads, keyHeads, d, dv, n, r = 4, 2, 3, 2, 50, 8
-	l := must(NewLandmarks(Exact[float64]{}, r, source(1)))
-	b := must(NewBatch[float64](heads, keyHeads, l))
-	q, k, v, dout := decaying[float64](1, 20, heads*d, 2), decaying[float64](2, n, keyHeads*d, 2), decaying[float64](3, n, keyHeads*dv, 1), decaying[float64](4, 20, heads*dv, 1)
+	l := must.Have(NewLandmarks(Exact[float64]{}, r, densetest.Source(1)))
+	b := must.Have(NewBatch[float64](heads, keyHeads, l))
+	q, k, v, dout := densetest.Decaying[float64](1, 20, heads*d, 2), densetest.Decaying[float64](2, n, keyHeads*d, 2), densetest.Decaying[float64](3, n, keyHeads*dv, 1), densetest.Decaying[float64](4, 20, heads*dv, 1)
 	valid := make([]bool, n)
 	var rows []int
 	for j := range valid {
@@ -465,20 +456,20 @@ func TestLandmarkBatchGradients(t *testing.T) {
 func TestNewLandmarksErrors(t *testing.T) {
 	for want, f := range map[string]func() (*Landmarks[float64], error){
 		"performer: r = 0, want at least 1": func() (*Landmarks[float64], error) {
-			return NewLandmarks(Exact[float64]{}, 0, source(1))
+			return NewLandmarks(Exact[float64]{}, 0, densetest.Source(1))
 		},
 		"performer: src is nil": func() (*Landmarks[float64], error) { return NewLandmarks(Exact[float64]{}, 5, nil) },
 		"performer: exact.Scale = -1, want a finite number of at least 0": func() (*Landmarks[float64], error) {
-			return NewLandmarks(Exact[float64]{Scale: -1}, 5, source(1))
+			return NewLandmarks(Exact[float64]{Scale: -1}, 5, densetest.Source(1))
 		},
 		"performer: exact.Scale = NaN, want a finite number of at least 0": func() (*Landmarks[float64], error) {
-			return NewLandmarks(Exact[float64]{Scale: math.NaN()}, 5, source(1))
+			return NewLandmarks(Exact[float64]{Scale: math.NaN()}, 5, densetest.Source(1))
 		},
 	} {
 		_, err := f()
 		assert.EqualError(t, err, want)
 	}
-	_, err := NewLandmarks(Exact[float64]{}, math.MaxInt, source(1))
+	_, err := NewLandmarks(Exact[float64]{}, math.MaxInt, densetest.Source(1))
 	assert.ErrorContains(t, err, fmt.Sprintf("performer: r = %d: ", math.MaxInt))
 	assert.PanicsWithValue(t, "performer: the Landmarks is zero, want one of NewLandmarks", func() {
 		new(Landmarks[float64]).Forward(dense.Matrix[float64]{}, dense.Matrix[float64]{}, dense.Matrix[float64]{}, dense.Matrix[float64]{})

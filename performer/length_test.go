@@ -12,6 +12,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/file/stream"
+	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
@@ -19,10 +20,10 @@ import (
 func TestTokenCount(t *testing.T) {
 	const most = stream.MaxTokens
 	key, value := dense.Of(1, 2, []float64{1, 2}), dense.Of(1, 1, []float64{3})
-	a := attention[float64](must(rff.ELU[float64](2)), LinearOptions{})
-	s := must(a.NewState(2, 1))
+	a := attention[float64](must.Have(rff.ELU[float64](2)), LinearOptions{})
+	s := must.Have(a.NewState(2, 1))
 	s.Append(key, value)
-	data := must(s.MarshalBinary())
+	data := must.Have(s.MarshalBinary())
 	with := func(tokens uint64) []byte {
 		changed := bytes.Clone(data)
 		binary.LittleEndian.PutUint64(changed[32:], tokens)
@@ -32,7 +33,7 @@ func TestTokenCount(t *testing.T) {
 		assert.EqualError(t, s.UnmarshalBinary(with(tokens)), fmt.Sprintf("performer: state of %d tokens, want at most %d", tokens, most))
 	}
 	require.Equal(t, 1, s.n, "what is refused changes nothing")
-	other := must(a.NewState(2, 1))
+	other := must.Have(a.NewState(2, 1))
 	other.n = most - s.n
 	require.NoError(t, s.Merge(other))
 	require.Equal(t, most, s.n)

@@ -12,6 +12,8 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
+	"github.com/seed-feabd252/randfeat/internal/testing/maptest"
+	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/orf"
 	"github.com/seed-feabd252/randfeat/rff"
 )
@@ -23,7 +25,7 @@ var forms = []LinearOptions{{}, {Unnormalised: true}, {Causal: true}, {Causal: t
 // zero and its condition does not hide a fault.
 func testAgainstPairs[T dense.Float](t *testing.T, lengths []int, rows func(rng *rand.Rand, n, d int) dense.Matrix[T]) {
 	const d, dv = 5, 3
-	rng := rand.New(source(10))
+	rng := rand.New(densetest.Source(10))
 	for _, m := range maps[T](d) {
 		for _, n := range lengths {
 			q, k, v := rows(rng, n, d), rows(rng, n, d), rows(rng, n, dv)
@@ -59,7 +61,7 @@ func TestLinearEqualsQuadraticLong(t *testing.T) {
 }
 
 func testLong[T dense.Float](t *testing.T) {
-	rng := rand.New(source(11))
+	rng := rand.New(densetest.Source(11))
 	q, k, v := rowsOf[T](rng, 520, 5), rowsOf[T](rng, 520, 5), rowsOf[T](rng, 520, 2)
 	for _, m := range maps[T](5) {
 		p := newPairs(attention(m.Map, LinearOptions{}), q, k)
@@ -91,7 +93,7 @@ func TestStridedDestination(t *testing.T) {
 }
 
 func testStridedDestination[T dense.Float](t *testing.T) {
-	rng := rand.New(source(12))
+	rng := rand.New(densetest.Source(12))
 	q, k, v := rowsOf[T](rng, 70, 4), rowsOf[T](rng, 70, 4), rowsOf[T](rng, 70, 3)
 	for _, form := range everyForm[T](4) {
 		want := form.Forward(dense.Matrix[T]{}, q, k, v)
@@ -107,7 +109,7 @@ func testStridedDestination[T dense.Float](t *testing.T) {
 func everyForm[T dense.Float](d int) []Form[T] {
 	var all []Form[T]
 	for _, o := range forms {
-		all = append(all, attention(positive[T](32, d), o), attention[T](must(rff.Gaussian(frequencies[T](32, d), 4)), o),
+		all = append(all, attention(maptest.Positive[T](32, d), o), attention[T](must.Have(rff.Gaussian(maptest.Frequencies[T](32, d), 4)), o),
 			Exact[T]{Causal: o.Causal, Unnormalised: o.Unnormalised})
 	}
 	return all
@@ -118,11 +120,11 @@ func TestCrossAttention(t *testing.T) {
 }
 
 func testCrossAttention[T dense.Float](t *testing.T) {
-	rng := rand.New(source(13))
+	rng := rand.New(densetest.Source(13))
 	for _, size := range [][2]int{{1, 300}, {300, 1}, {70, 500}, {5, 0}, {0, 5}} {
 		q, k, v := rowsOf[T](rng, size[0], 4), rowsOf[T](rng, size[1], 4), rowsOf[T](rng, size[1], 2)
 		for _, opts := range forms[:2] {
-			a := attention(positive[T](16, 4), opts)
+			a := attention(maptest.Positive[T](16, 4), opts)
 			got := a.Forward(dense.Matrix[T]{}, q, k, v)
 			if size[1] == 0 {
 				assert.Equal(t, dense.New[T](size[0], 2), got, "no keys")
@@ -140,23 +142,23 @@ func TestPairOfMaps(t *testing.T) {
 }
 
 func testPairOfMaps[T dense.Float](t *testing.T) {
-	rng := rand.New(source(14))
+	rng := rand.New(densetest.Source(14))
 	q, k, v := rowsOf[T](rng, 90, 4), rowsOf[T](rng, 90, 4), rowsOf[T](rng, 90, 2)
-	w := frequencies[T](16, 4)
+	w := maptest.Frequencies[T](16, 4)
 	pairsOfMaps := map[string][2]rff.Map[T]{
-		"both in log space": {must(rff.SoftmaxPositive(w, 2)), must(rff.SoftmaxPositive(w, 0.5))},
-		"one in log space":  {must(rff.ELU[T](4)), must(rff.Identity[T](4))},
+		"both in log space": {must.Have(rff.SoftmaxPositive(w, 2)), must.Have(rff.SoftmaxPositive(w, 0.5))},
+		"one in log space":  {must.Have(rff.ELU[T](4)), must.Have(rff.Identity[T](4))},
 	}
 	for name, query := range map[string]rff.Map[T]{
-		"SADERF, both in log space": must(rff.SADERF(w, q, k, 0.5)),
-		"ADERF, both in log space":  must(rff.ADERF(w, q, k, 0.5)),
-		"hybrid":                    must(rff.SoftmaxHybrid(w, frequencies[T](2, 4), 0.5)),
+		"SADERF, both in log space": must.Have(rff.SADERF(w, q, k, 0.5)),
+		"ADERF, both in log space":  must.Have(rff.ADERF(w, q, k, 0.5)),
+		"hybrid":                    must.Have(rff.SoftmaxHybrid(w, maptest.Frequencies[T](2, 4), 0.5)),
 	} {
 		pairsOfMaps[name] = [2]rff.Map[T]{query, rff.Keys(query)}
 	}
 	for name, f := range pairsOfMaps {
 		for _, opts := range forms {
-			a := must(newAttention(f[0], f[1], opts))
+			a := must.Have(newAttention(f[0], f[1], opts))
 			assert.Equal(t, strings.HasSuffix(name, "both in log space"), a.engine.Logs)
 			want, tol := newPairs(a, q, k).attend(dense.Copy(dense.Matrix[float64]{}, v))
 			densetest.RequireClose(t, want, tol, a.Forward(dense.Matrix[T]{}, q, k, v), "%s %+v", name, opts)
@@ -170,7 +172,7 @@ func TestOnesComeOutAsOnes(t *testing.T) {
 }
 
 func testOnes[T dense.Float](t *testing.T) {
-	rng := rand.New(source(15))
+	rng := rand.New(densetest.Source(15))
 	for _, sd := range []float64{0.3, 3} {
 		q, k := densetest.Normal[T](rng, 700, 8, 0, sd), densetest.Normal[T](rng, 700, 8, 0, sd)
 		ones := densetest.Filled[T](700, 3, 1)
@@ -189,7 +191,7 @@ func TestProcessorsDoNotMatter(t *testing.T) {
 }
 
 func testProcessors[T dense.Float](t *testing.T) {
-	rng := rand.New(source(16))
+	rng := rand.New(densetest.Source(16))
 	q, k, v := densetest.Normal[T](rng, 1100, 6, 0, 1), densetest.Normal[T](rng, 1100, 6, 0, 1), densetest.Normal[T](rng, 1100, 5, 0, 1)
 	for _, form := range everyForm[T](6) {
 		want := form.Forward(dense.Matrix[T]{}, q, k, v)
@@ -204,8 +206,8 @@ func testProcessors[T dense.Float](t *testing.T) {
 
 // One Linear serves values of any width, one after another and at once.
 func TestSharedByGoroutines(t *testing.T) {
-	rng := rand.New(source(17))
-	a := attention(positive[float32](16, 4), LinearOptions{})
+	rng := rand.New(densetest.Source(17))
+	a := attention(maptest.Positive[float32](16, 4), LinearOptions{})
 	q, k := rowsOf[float32](rng, 150, 4), rowsOf[float32](rng, 150, 4)
 	for _, dv := range []int{3, 9, 1, 0} {
 		t.Run(fmt.Sprintf("dv=%d", dv), func(t *testing.T) {
@@ -224,7 +226,7 @@ func TestDestinationIsInput(t *testing.T) {
 }
 
 func testAliases[T dense.Float](t *testing.T) {
-	rng := rand.New(source(18))
+	rng := rand.New(densetest.Source(18))
 	for _, form := range everyForm[T](4) {
 		inputs := 3
 		if _, exact := form.(Exact[T]); exact {
@@ -240,8 +242,8 @@ func testAliases[T dense.Float](t *testing.T) {
 }
 
 func TestNewErrors(t *testing.T) {
-	id := func(d int) rff.Map[float32] { return must(rff.Identity[float32](d)) }
-	dot := must(rff.DotProduct(must(orf.Draw[float32](orf.IID{}, 4, 2, source(1)))))
+	id := func(d int) rff.Map[float32] { return must.Have(rff.Identity[float32](d)) }
+	dot := must.Have(rff.DotProduct(must.Have(orf.Draw[float32](orf.IID{}, 4, 2, densetest.Source(1)))))
 	for want, phi := range map[string]rff.Map[float32]{
 		"performer: phi is nil": nil,
 		"performer: Keys of phi, a performer.pairOfMaps[float32], is nil":                             pairOfMaps[float32]{id(2), nil},
@@ -251,7 +253,7 @@ func TestNewErrors(t *testing.T) {
 		_, err := NewLinear(phi, LinearOptions{})
 		assert.EqualError(t, err, want)
 	}
-	d, m := attention(positive[float32](6, 2), LinearOptions{}).Dims()
+	d, m := attention(maptest.Positive[float32](6, 2), LinearOptions{}).Dims()
 	assert.Equal(t, [2]int{2, 6}, [2]int{d, m})
 }
 

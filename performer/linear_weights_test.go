@@ -9,6 +9,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
+	"github.com/seed-feabd252/randfeat/internal/testing/maptest"
 )
 
 func TestWeights(t *testing.T) {
@@ -18,7 +19,7 @@ func TestWeights(t *testing.T) {
 
 func testWeights[T dense.Float](t *testing.T) {
 	const n, d = 70, 4
-	rng := rand.New(source(50))
+	rng := rand.New(densetest.Source(50))
 	q, k := rowsOf[T](rng, n, d), rowsOf[T](rng, n, d)
 	for _, m := range maps[T](d) {
 		p := newPairs(attention(m.Map, LinearOptions{}), q, k)
@@ -45,12 +46,12 @@ func testWeights[T dense.Float](t *testing.T) {
 }
 
 func TestCausalWeightsOfNaN(t *testing.T) {
-	rng := rand.New(source(51))
+	rng := rand.New(densetest.Source(51))
 	q, k := rowsOf[float64](rng, 70, 4), rowsOf[float64](rng, 70, 4)
 	k.Set(10, 0, math.NaN())
 	for _, form := range []interface {
 		Weights(dst, q, k dense.Matrix[float64]) dense.Matrix[float64]
-	}{attention(positive[float64](8, 4), LinearOptions{Causal: true}), Exact[float64]{Causal: true}} {
+	}{attention(maptest.Positive[float64](8, 4), LinearOptions{Causal: true}), Exact[float64]{Causal: true}} {
 		w := form.Weights(dense.Matrix[float64]{}, q, k)
 		for i := range 70 {
 			assert.Equal(t, i >= 10, hasNaN(w.Row(i)[:i+1]), "row %d", i)

@@ -6,10 +6,11 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	exprand "golang.org/x/exp/rand"
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
+	"github.com/seed-feabd252/randfeat/internal/testing/maptest"
+	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/orf"
 	"github.com/seed-feabd252/randfeat/rff"
@@ -74,27 +75,6 @@ func reLU[T dense.Float](d int) rff.Map[T] {
 	}}
 }
 
-// source returns the source of a test with this seed.
-func source(seed uint64) rand.Source { return exprand.NewSource(seed) }
-
-// must returns v unless there is an error.
-func must[V any](v V, err error) V {
-	if err != nil {
-		panic(err)
-	}
-	return v
-}
-
-// frequencies returns m Gram–Schmidt frequencies of R^d.
-func frequencies[T dense.Float](m, d int) orf.Projection[T] {
-	return must(orf.Draw[T](orf.GramSchmidt{}, m, d, source(1)))
-}
-
-// positive returns softmax features with m positive features of R^d.
-func positive[T dense.Float](m, d int) rff.Map[T] {
-	return must(rff.SoftmaxPositive(frequencies[T](m, d), 1))
-}
-
 // namedMap is one of the maps that every form must be right for.
 type namedMap[T dense.Float] struct {
 	name string
@@ -103,45 +83,38 @@ type namedMap[T dense.Float] struct {
 
 // positiveMaps returns the LogMaps of rff on R^d.
 func positiveMaps[T dense.Float](d int) []namedMap[T] {
-	iid := must(orf.Draw[T](orf.IID{}, 32, d, source(2)))
+	iid := must.Have(orf.Draw[T](orf.IID{}, 32, d, densetest.Source(2)))
 	return []namedMap[T]{
-		{"positive iid", must(rff.SoftmaxPositive(iid, 0.5))},
-		{"positive orf", positive[T](32, d)},
-		{"hyperbolic", must(rff.SoftmaxHyperbolic(frequencies[T](16, d), 1))},
-		{"elu", must(rff.ELU[T](d))},
-		{"centred", centred(must(rff.SoftmaxPositive(iid, 0.5)))},
+		{"positive iid", must.Have(rff.SoftmaxPositive(iid, 0.5))},
+		{"positive orf", maptest.Positive[T](32, d)},
+		{"hyperbolic", must.Have(rff.SoftmaxHyperbolic(maptest.Frequencies[T](16, d), 1))},
+		{"elu", must.Have(rff.ELU[T](d))},
+		{"centred", maptest.Centred(must.Have(rff.SoftmaxPositive(iid, 0.5)))},
 	}
-}
-
-// centred takes vectors off queries and keys.
-func centred[T dense.Float](m rff.Map[T]) rff.Map[T] {
-	d, _ := m.Dims()
-	means := densetest.Normal[T](rand.New(source(7)), 2, d, 0, 0.5)
-	return must(rff.Centred(m, means.Row(0), means.Row(1)))
 }
 
 // maps returns every kind of map on R^d.
 func maps[T dense.Float](d int) []namedMap[T] {
-	w := frequencies[T](32, d)
-	landmarks := densetest.Normal[T](rand.New(source(3)), 6, d, 0.4, 0.3)
+	w := maptest.Frequencies[T](32, d)
+	landmarks := densetest.Normal[T](rand.New(densetest.Source(3)), 6, d, 0.4, 0.3)
 	return append(positiveMaps[T](d),
 		namedMap[T]{"log relu", logReLU[T](d)},
 		namedMap[T]{"relu", reLU[T](d)},
-		namedMap[T]{"identity", must(rff.Identity[T](d))},
-		namedMap[T]{"dot product", must(rff.DotProduct(w))},
-		namedMap[T]{"gaussian", must(rff.Gaussian(w, 1))},
-		namedMap[T]{"gaussian phase", must(rff.GaussianPhase(w, 2, source(4)))},
-		namedMap[T]{"laplacian", must(rff.Laplacian[T](32, d, 4, source(5)))},
-		namedMap[T]{"matern", must(rff.Matern(w, 1.5, 2, source(6)))},
-		namedMap[T]{"softmax trig", must(rff.SoftmaxTrig(w, 1))},
-		namedMap[T]{"angular", must(rff.Angular(w))},
-		namedMap[T]{"arc-cosine 0", must(rff.ArcCosine(w, 0))},
-		namedMap[T]{"arc-cosine 1", must(rff.ArcCosine(w, 1))},
-		namedMap[T]{"arc-cosine 2", must(rff.ArcCosine(w, 2))},
-		namedMap[T]{"quadratic", must(rff.Quadratic[T](d))},
-		namedMap[T]{"taylor", must(rff.Taylor[T](d, 1))},
-		namedMap[T]{"nystroem", must(rff.Nystroem[T](kernels.Gaussian{}, landmarks))},
-		namedMap[T]{"spectral", must(rff.Spectral[T](kernels.Gaussian{}, landmarks, 4))},
+		namedMap[T]{"identity", must.Have(rff.Identity[T](d))},
+		namedMap[T]{"dot product", must.Have(rff.DotProduct(w))},
+		namedMap[T]{"gaussian", must.Have(rff.Gaussian(w, 1))},
+		namedMap[T]{"gaussian phase", must.Have(rff.GaussianPhase(w, 2, densetest.Source(4)))},
+		namedMap[T]{"laplacian", must.Have(rff.Laplacian[T](32, d, 4, densetest.Source(5)))},
+		namedMap[T]{"matern", must.Have(rff.Matern(w, 1.5, 2, densetest.Source(6)))},
+		namedMap[T]{"softmax trig", must.Have(rff.SoftmaxTrig(w, 1))},
+		namedMap[T]{"angular", must.Have(rff.Angular(w))},
+		namedMap[T]{"arc-cosine 0", must.Have(rff.ArcCosine(w, 0))},
+		namedMap[T]{"arc-cosine 1", must.Have(rff.ArcCosine(w, 1))},
+		namedMap[T]{"arc-cosine 2", must.Have(rff.ArcCosine(w, 2))},
+		namedMap[T]{"quadratic", must.Have(rff.Quadratic[T](d))},
+		namedMap[T]{"taylor", must.Have(rff.Taylor[T](d, 1))},
+		namedMap[T]{"nystroem", must.Have(rff.Nystroem[T](kernels.Gaussian{}, landmarks))},
+		namedMap[T]{"spectral", must.Have(rff.Spectral[T](kernels.Gaussian{}, landmarks, 4))},
 	)
 }
 
@@ -155,7 +128,7 @@ func (p pairOfMaps[T]) Keys() rff.Map[T] { return p.keys }
 
 // attention returns attention with one map for queries and keys.
 func attention[T dense.Float](m rff.Map[T], opts LinearOptions) *Linear[T] {
-	return must(NewLinear(m, opts))
+	return must.Have(NewLinear(m, opts))
 }
 
 // Every map that is supposed to go through logarithms does.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
+	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/orf"
 	"github.com/seed-feabd252/randfeat/rff"
 )
@@ -24,7 +25,7 @@ func TestNewTakesTheMapOfKeys(t *testing.T) {
 
 func testNewTakesTheMapOfKeys[T dense.Float](t *testing.T) {
 	const d, m, draws, scale = 4, 32, 600, 0.5
-	rng := rand.New(source(461))
+	rng := rand.New(densetest.Source(461))
 	// Coordinates of different sizes, and queries unlike keys, tell the two maps apart.
 	q, k := rowsOf[T](rng, 40, d), rowsOf[T](rng, 40, d)
 	for i := range 40 {
@@ -34,17 +35,17 @@ func testNewTakesTheMapOfKeys[T dense.Float](t *testing.T) {
 	}
 	x, y := dense.Of(1, d, []T{0.5, -1, 0.5, 0.2}), dense.Of(1, d, []T{1, 0.3, 0.5, -0.5})
 	for name, draw := range map[string]func(w, gate orf.Projection[T]) rff.Map[T]{
-		"SADERF": func(w, _ orf.Projection[T]) rff.Map[T] { return must(rff.SADERF(w, q, k, scale)) },
-		"ADERF":  func(w, _ orf.Projection[T]) rff.Map[T] { return must(rff.ADERF(w, q, k, scale)) },
-		"hybrid": func(w, gate orf.Projection[T]) rff.Map[T] { return must(rff.SoftmaxHybrid(w, gate, scale)) },
+		"SADERF": func(w, _ orf.Projection[T]) rff.Map[T] { return must.Have(rff.SADERF(w, q, k, scale)) },
+		"ADERF":  func(w, _ orf.Projection[T]) rff.Map[T] { return must.Have(rff.ADERF(w, q, k, scale)) },
+		"hybrid": func(w, gate orf.Projection[T]) rff.Map[T] { return must.Have(rff.SoftmaxHybrid(w, gate, scale)) },
 	} {
 		var right, wrong []float64
-		src := source(462)
+		src := densetest.Source(462)
 		for range draws {
-			phi := draw(must(orf.Draw[T](orf.GramSchmidt{}, m, d, src)), must(orf.Draw[T](orf.IID{}, 8, d, src)))
+			phi := draw(must.Have(orf.Draw[T](orf.GramSchmidt{}, m, d, src)), must.Have(orf.Draw[T](orf.IID{}, 8, d, src)))
 			weight := func(a *Linear[T]) float64 { return float64(a.Weights(dense.Matrix[T]{}, x, y).At(0, 0)) }
-			right = append(right, weight(must(NewLinear(phi, LinearOptions{Unnormalised: true}))))
-			wrong = append(wrong, weight(must(newAttention(phi, phi, LinearOptions{Unnormalised: true}))))
+			right = append(right, weight(must.Have(NewLinear(phi, LinearOptions{Unnormalised: true}))))
+			wrong = append(wrong, weight(must.Have(newAttention(phi, phi, LinearOptions{Unnormalised: true}))))
 		}
 		truth := 0.0
 		for i, v := range x.Row(0) {

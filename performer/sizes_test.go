@@ -9,6 +9,8 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
 	"github.com/seed-feabd252/randfeat/internal/testing/limittest"
+	"github.com/seed-feabd252/randfeat/internal/testing/maptest"
+	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
@@ -21,7 +23,7 @@ func testSizes[T dense.Float](t *testing.T) {
 	const most, large = math.MaxInt/2 + 1, 1 << 23 // memory holds large numbers, but not the square of it
 	memory := limittest.Memory(t, "performer")
 	exact := Form[T](Exact[T]{})
-	elu := func(d int) *Linear[T] { return attention[T](must(rff.ELU[T](d)), LinearOptions{}) }
+	elu := func(d int) *Linear[T] { return attention[T](must.Have(rff.ELU[T](d)), LinearOptions{}) }
 	for _, n := range []int{math.MaxInt, most, most / 2} {
 		memory("heads = %d: ", n)(NewBatch(n, n, exact))
 		memory("heads = %d: ", n)(NewBatch(n, n, exact))
@@ -30,18 +32,18 @@ func testSizes[T dense.Float](t *testing.T) {
 		memory("d = 4, dv = %d, for 1 heads: ", n)(elu(4).NewState(4, n))
 	}
 	memory("dv = %d, for 1 heads of %d features: ", large, large)(elu(large).NewState(large, large))
-	memory("d = %d, dv = 2, for %d heads: ", large, large)(must(NewBatch(large, 1, exact)).NewState(large, 2))
-	memory("d = 2, dv = %d, for %d heads: ", large, large)(must(NewBatch(large, large, exact)).NewState(2, large))
-	memory("d = 4, dv = %d, for %d heads: ", large, large)(must(NewBatch[T](large, large, elu(4))).NewState(4, large))
+	memory("d = %d, dv = 2, for %d heads: ", large, large)(must.Have(NewBatch(large, 1, exact)).NewState(large, 2))
+	memory("d = 2, dv = %d, for %d heads: ", large, large)(must.Have(NewBatch(large, large, exact)).NewState(2, large))
+	memory("d = 4, dv = %d, for %d heads: ", large, large)(must.Have(NewBatch[T](large, large, elu(4))).NewState(4, large))
 }
 
 // One form for all heads takes no memory for each: a number of heads that a configuration
 // has got wrong is seen where it does not fit, at once.
 func TestManyHeads(t *testing.T) {
 	const heads = 1 << 24
-	for _, form := range []Form[float32]{Exact[float32]{}, attention(positive[float32](8, 4), LinearOptions{})} {
+	for _, form := range []Form[float32]{Exact[float32]{}, attention(maptest.Positive[float32](8, 4), LinearOptions{})} {
 		for _, keyHeads := range []int{1, 1 << 20, heads} {
-			b := must(NewBatch(heads, keyHeads, form))
+			b := must.Have(NewBatch(heads, keyHeads, form))
 			assert.Len(t, b.units, 1)
 			last := b.unit(b.count - 1)
 			assert.Equal(t, heads, last.to, "%T with %d heads of keys", form, keyHeads)

@@ -13,40 +13,14 @@ import (
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
-// sphere returns n points of norm r in R^d.
-func sphere[T dense.Float](rng *rand.Rand, n, d int, r float64) dense.Matrix[T] {
-	x := densetest.Normal[float64](rng, n, d, 0, 1)
-	for i := range n {
-		norm := 0.0
-		for _, v := range x.Row(i) {
-			norm = math.Hypot(norm, v)
-		}
-		for j := range d {
-			x.Row(i)[j] *= r / norm
-		}
-	}
-	return dense.Copy(dense.Matrix[T]{}, x)
-}
-
-// distance returns the root mean square of a − b.
-func distance[T dense.Float](a, b dense.Matrix[T]) float64 {
-	sum := 0.0
-	for i := range a.Rows {
-		for j, x := range a.Row(i) {
-			sum += math.Pow(float64(x)-float64(b.At(i, j)), 2)
-		}
-	}
-	return math.Sqrt(sum / float64(a.Rows*a.Cols))
-}
-
 func TestNormThirty(t *testing.T) {
 	densetest.Both(t, testNormThirty[float32], testNormThirty[float64])
 }
 
 func testNormThirty[T dense.Float](t *testing.T) {
 	const n, d, dv = 300, 16, 3
-	rng := rand.New(source(30))
-	q, k, v := sphere[T](rng, n, d, 30), sphere[T](rng, n, d, 30), densetest.Normal[T](rng, n, dv, 0, 1)
+	rng := rand.New(densetest.Source(30))
+	q, k, v := densetest.Sphere[T](rng, n, d, 30), densetest.Sphere[T](rng, n, d, 30), densetest.Normal[T](rng, n, dv, 0, 1)
 	average := attention[T](rowMap[T]{in: d, out: 1, row: func(phi, _ []T) { phi[0] = 1 }}, LinearOptions{}).
 		Forward(dense.Matrix[T]{}, q, k, v)
 	for _, m := range positiveMaps[T](d)[:3] {
@@ -56,7 +30,7 @@ func testNormThirty[T dense.Float](t *testing.T) {
 			require.Less(t, largest(tol), 0.02, "the test means something")
 			got := a.Forward(dense.Matrix[T]{}, q, k, v)
 			densetest.RequireClose(t, want, tol, got, "%s %+v", m.name, opts)
-			assert.Greater(t, distance(got, average), 0.3, "%s %+v is not the plain average", m.name, opts)
+			assert.Greater(t, densetest.Distance(got, average), 0.3, "%s %+v is not the plain average", m.name, opts)
 		}
 	}
 
@@ -76,7 +50,7 @@ func testNormThirty[T dense.Float](t *testing.T) {
 	}}
 	got := attention[T](faulty, LinearOptions{}).Forward(dense.Matrix[T]{}, q, k, v)
 	right := attention[T](log, LinearOptions{}).Forward(dense.Matrix[T]{}, q, k, v)
-	assert.Greater(t, distance(got, right), 10*distance(got, average), "ε drags attention to the plain average")
+	assert.Greater(t, densetest.Distance(got, right), 10*densetest.Distance(got, average), "ε drags attention to the plain average")
 }
 
 // Unnormalised outputs are right wherever they are in the range of T, even if
@@ -154,7 +128,7 @@ func TestNaNIsNotHidden(t *testing.T) {
 
 func testNaN[T dense.Float](t *testing.T) {
 	const n, d = 300, 4
-	rng := rand.New(source(31))
+	rng := rand.New(densetest.Source(31))
 	q, k, v := densetest.Normal[T](rng, n, d, 0, 1), densetest.Normal[T](rng, n, d, 0, 1), densetest.Normal[T](rng, n, 2, 0, 1)
 	for _, form := range everyForm[T](d) {
 		causal := false

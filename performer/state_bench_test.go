@@ -7,6 +7,8 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
+	"github.com/seed-feabd252/randfeat/internal/testing/maptest"
+	"github.com/seed-feabd252/randfeat/internal/testing/must"
 )
 
 // BenchmarkDecode times one step of a decoder, a token of eight heads of d = dv = 64 after so
@@ -23,10 +25,10 @@ func BenchmarkDecode(b *testing.B) {
 
 func benchmarkDecode[T dense.Float](b *testing.B) {
 	const d, heads, tokens = 64, 8, 1000
-	rng := rand.New(source(71))
+	rng := rand.New(densetest.Source(71))
 	q, k := densetest.Normal[T](rng, tokens, heads*d, 0, 0.35), densetest.Normal[T](rng, tokens, heads*d, 0, 0.35)
 	v, dst := densetest.Normal[T](rng, tokens, heads*d, 0, 1), dense.New[T](1, heads*d)
-	linear := attention(positive[T](256, d), LinearOptions{Causal: true})
+	linear := attention(maptest.Positive[T](256, d), LinearOptions{Causal: true})
 	for _, c := range []struct {
 		name     string
 		form     Form[T]
@@ -40,7 +42,7 @@ func benchmarkDecode[T dense.Float](b *testing.B) {
 		k, v := k.ColRange(0, c.keyHeads*d), v.ColRange(0, c.keyHeads*d)
 		for _, past := range c.past {
 			b.Run(fmt.Sprintf("form=%s/heads=%d/keyHeads=%d/past=%d", c.name, heads, c.keyHeads, past), func(b *testing.B) {
-				s := must(must(NewBatch(heads, c.keyHeads, c.form)).NewState(d, d))
+				s := must.Have(must.Have(NewBatch(heads, c.keyHeads, c.form)).NewState(d, d))
 				for s.Len() < past {
 					s.Append(k, v)
 				}

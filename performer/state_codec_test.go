@@ -15,6 +15,8 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/file/stream"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
+	"github.com/seed-feabd252/randfeat/internal/testing/maptest"
+	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/performer/internal/logscale"
 	"github.com/seed-feabd252/randfeat/performer/internal/streams"
 	"github.com/seed-feabd252/randfeat/rff"
@@ -28,21 +30,21 @@ func TestStateRoundTrip(t *testing.T) {
 
 func testRoundTrip[T dense.Float](t *testing.T) {
 	const n, heads, d, dv = 20, 2, 4, 3
-	rng := rand.New(source(220))
+	rng := rand.New(densetest.Source(220))
 	for _, m := range maps[T](d) {
 		for _, opts := range forms[:2] {
-			h := must(NewBatch[T](heads, heads, attention(m.Map, opts)))
+			h := must.Have(NewBatch[T](heads, heads, attention(m.Map, opts)))
 			for _, tokens := range []int{0, n} {
-				s, again := must(h.NewState(d, dv)), must(h.NewState(d, dv))
+				s, again := must.Have(h.NewState(d, dv)), must.Have(h.NewState(d, dv))
 				k, v, q := rowsOf[T](rng, n, heads*d), rowsOf[T](rng, n, heads*dv), rowsOf[T](rng, n, heads*d)
 				v.Set(7, 1, T(math.Inf(1)))
 				s.Append(k.RowRange(0, tokens), v.RowRange(0, tokens))
-				data := must(s.MarshalBinary())
+				data := must.Have(s.MarshalBinary())
 				require.Len(t, data, s.encodedSize())
 				again.Append(k, v) // which is to be forgotten
 				require.NoError(t, again.UnmarshalBinary(data), m.name)
 				require.Equal(t, tokens, again.Len())
-				require.Equal(t, data, must(again.MarshalBinary()), m.name)
+				require.Equal(t, data, must.Have(again.MarshalBinary()), m.name)
 				k.Data[0] *= 30 // a reference that has to grow
 				require.True(t, densetest.Identical(s.Step(dense.Matrix[T]{}, q, k, v), again.Step(dense.Matrix[T]{}, q, k, v)), m.name)
 			}
@@ -53,7 +55,7 @@ func testRoundTrip[T dense.Float](t *testing.T) {
 // The bytes of a small state, all of them, worked out by hand from the format: one
 // feature, φ(x) = x, one key 2 with value 3, so that the sums are 6 and 2.
 func TestStateGolden(t *testing.T) {
-	s := must(attention[float64](must(rff.Identity[float64](1)), LinearOptions{}).NewState(1, 1))
+	s := must.Have(attention[float64](must.Have(rff.Identity[float64](1)), LinearOptions{}).NewState(1, 1))
 	s.Append(densetest.Filled[float64](1, 1, 2), densetest.Filled[float64](1, 1, 3))
 	// The point i is 2·frac(i·golden ratio) − 1, and a mark Σ 2^(i−4)·x_i.
 	mark := 0.0
@@ -72,30 +74,30 @@ func TestStateGolden(t *testing.T) {
 	}
 	want = append(append(want, word...), word...)
 	want = append(want, 0, 0, 0, 0, 0, 0, 0x18, 0x40, 0, 0, 0, 0, 0, 0, 0, 0x40)
-	got := must(s.MarshalBinary())
+	got := must.Have(s.MarshalBinary())
 	require.Equal(t, want, got[:len(got)-4])
 	assert.Equal(t, crc32.Checksum(want, crc32.MakeTable(crc32.Castagnoli)), binary.LittleEndian.Uint32(got[len(want):]))
 
 	// A log-feature of 2²⁸ lies two octaves less the fraction of ln 2 above that of 2²⁷·ln 2.
-	logs := must(attention(newExponential[float64](), LinearOptions{}).NewState(1, 1))
+	logs := must.Have(attention(newExponential[float64](), LinearOptions{}).NewState(1, 1))
 	logs.Append(densetest.Filled[float64](1, 1, 0x1p28), densetest.Filled[float64](1, 1, 3))
-	got = must(logs.MarshalBinary())
+	got = must.Have(logs.MarshalBinary())
 	want = binary.LittleEndian.AppendUint64(nil, 1<<27+2<<52-0x62e42fefa39ef)
 	assert.Equal(t, append(want, 0, 0, 0, 0, 0, 0, 0x08, 0x40, 0, 0, 0, 0, 0, 0, 0xf0, 0x3f), got[stream.HeaderSize+streams.RecordSize+16:len(got)-4])
 
-	single := must(must(NewBatch[float32](3, 3, attention(positive[float32](8, 4), LinearOptions{Unnormalised: true}))).NewState(4, 5))
+	single := must.Have(must.Have(NewBatch[float32](3, 3, attention(maptest.Positive[float32](8, 4), LinearOptions{Unnormalised: true}))).NewState(4, 5))
 	single.Append(densetest.Filled[float32](2, 12, 1), densetest.Filled[float32](2, 15, 1))
 	assert.Equal(t, []byte{
 		'r', 'f', 's', 't', 'a', 't', 'e', 0, 3, 0, 4, 0,
 		3, 0, 0, 0, 3, 0, 0, 0, 4, 0, 0, 0, 5, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0,
 		3, 0, 0, 0, 3, 0, 0, 0, 8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
-	}, must(single.MarshalBinary())[:64])
+	}, must.Have(single.MarshalBinary())[:64])
 
 	// Keys and values as they are: two queries over one head, key 2 and 3 with values 4, 5 and 6,
 	// 7.
-	kept := must(must(NewBatch[float32](2, 1, Exact[float32]{Scale: 0.5})).NewState(1, 2))
+	kept := must.Have(must.Have(NewBatch[float32](2, 1, Exact[float32]{Scale: 0.5})).NewState(1, 2))
 	kept.Append(dense.Of(2, 1, []float32{2, 3}), dense.Of(2, 2, []float32{4, 5, 6, 7}))
-	got = must(kept.MarshalBinary())
+	got = must.Have(kept.MarshalBinary())
 	assert.Equal(t, []byte{
 		'r', 'f', 's', 't', 'a', 't', 'e', 0, 3, 0, 4, 0,
 		2, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0,
@@ -112,17 +114,17 @@ func sealed(data []byte) []byte {
 
 // Damage is found wherever it is, and what is refused changes nothing.
 func TestStateDamage(t *testing.T) {
-	t.Run("linear", func(t *testing.T) { testStateDamage(t, attention(positive[float32](4, 3), LinearOptions{})) })
+	t.Run("linear", func(t *testing.T) { testStateDamage(t, attention(maptest.Positive[float32](4, 3), LinearOptions{})) })
 	t.Run("exact", func(t *testing.T) { testStateDamage(t, Exact[float32]{}) })
 }
 
 func testStateDamage(t *testing.T, a Streaming[float32]) {
 	const d, dv = 3, 2
-	rng := rand.New(source(221))
-	s, target := must(a.NewState(d, dv)), must(a.NewState(d, dv))
+	rng := rand.New(densetest.Source(221))
+	s, target := must.Have(a.NewState(d, dv)), must.Have(a.NewState(d, dv))
 	s.Append(rowsOf[float32](rng, 5, d), rowsOf[float32](rng, 5, dv))
 	target.Append(rowsOf[float32](rng, 3, d), rowsOf[float32](rng, 3, dv))
-	data, before := must(s.MarshalBinary()), must(target.MarshalBinary())
+	data, before := must.Have(s.MarshalBinary()), must.Have(target.MarshalBinary())
 	for i := range data {
 		for _, bits := range []byte{1, 0x80, 0xff} {
 			bad := bytes.Clone(data)
@@ -138,16 +140,16 @@ func testStateDamage(t *testing.T, a Streaming[float32]) {
 	}
 	require.Error(t, target.UnmarshalBinary(append(bytes.Clone(data), 0)))
 	require.Error(t, target.UnmarshalBinary(sealed(append(bytes.Clone(data), 0))))
-	require.Equal(t, before, must(target.MarshalBinary()))
+	require.Equal(t, before, must.Have(target.MarshalBinary()))
 	require.NoError(t, target.UnmarshalBinary(data))
 }
 
 // Hostile bytes with a right checksum get an error that names what is wrong.
 func TestStateHostile(t *testing.T) {
 	const d, dv, m = 3, 2, 4
-	a := attention(positive[float32](m, d), LinearOptions{})
-	s := must(a.NewState(d, dv))
-	data := must(s.MarshalBinary())
+	a := attention(maptest.Positive[float32](m, d), LinearOptions{})
+	s := must.Have(a.NewState(d, dv))
+	data := must.Have(s.MarshalBinary())
 	word := func(at int, v uint32) []byte {
 		bad := bytes.Clone(data)
 		binary.LittleEndian.PutUint32(bad[at:], v)
@@ -190,13 +192,13 @@ func TestStateHostile(t *testing.T) {
 	for _, n := range []int64{logscale.None, 0, 1 << 27, -1 << 27, logscale.ExponentOf(math.MaxFloat32), logscale.ExponentOf(-0x1p60)} {
 		assert.NoError(t, s.UnmarshalBinary(exponent(n)), "%d", n)
 	}
-	double := must(attention(positive[float64](m, d), LinearOptions{}).NewState(d, dv))
+	double := must.Have(attention(maptest.Positive[float64](m, d), LinearOptions{}).NewState(d, dv))
 	assert.EqualError(t, double.UnmarshalBinary(data), "performer: state of 4-byte elements, want 8")
 
 	// Keys and values: the number of tokens has to be that of the bytes, whatever it says.
-	kept := must(Exact[float32]{Scale: 0.5}.NewState(d, dv))
+	kept := must.Have(Exact[float32]{Scale: 0.5}.NewState(d, dv))
 	kept.Append(densetest.Filled[float32](3, d, 1), densetest.Filled[float32](3, dv, 1))
-	data = must(kept.MarshalBinary())
+	data = must.Have(kept.MarshalBinary())
 	for want, bad := range map[string][]byte{
 		"performer: state of 128 bytes, want 68 and 20 for each of 4 tokens":                                                                                  word(32, 4),
 		"performer: state of 127 bytes, want 68 and 20 for each of 3 tokens":                                                                                  sealed(data[:127]),
@@ -210,7 +212,7 @@ func TestStateHostile(t *testing.T) {
 	many := bytes.Clone(data)
 	binary.LittleEndian.PutUint64(many[32:], stream.MaxTokens)
 	assert.EqualError(t, kept.UnmarshalBinary(sealed(many)), fmt.Sprintf("performer: state of 128 bytes, want 68 and 20 for each of %d tokens", stream.MaxTokens))
-	assert.Equal(t, data, must(kept.MarshalBinary()), "what is refused changes nothing")
+	assert.Equal(t, data, must.Have(kept.MarshalBinary()), "what is refused changes nothing")
 	assert.Error(t, s.UnmarshalBinary(data), "keys and values are no sums")
 }
 
@@ -218,20 +220,20 @@ func TestStateHostile(t *testing.T) {
 // read, but for the marks.
 func FuzzStateUnmarshal(f *testing.F) {
 	const m = 4
-	batch := must(NewBatch[float32](2, 2, attention(positive[float32](m, 3), LinearOptions{}), Exact[float32]{}))
-	s := must(batch.NewState(3, 2))
-	f.Add(must(s.MarshalBinary()))
+	batch := must.Have(NewBatch[float32](2, 2, attention(maptest.Positive[float32](m, 3), LinearOptions{}), Exact[float32]{}))
+	s := must.Have(batch.NewState(3, 2))
+	f.Add(must.Have(s.MarshalBinary()))
 	s.Append(densetest.Filled[float32](2, 6, 1), densetest.Filled[float32](2, 4, 1))
-	f.Add(must(s.MarshalBinary()))
+	f.Add(must.Have(s.MarshalBinary()))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if len(data) >= stream.HeaderSize+stream.TrailerSize {
 			data = sealed(data) // or no input would get far
 		}
-		target := must(batch.NewState(3, 2))
+		target := must.Have(batch.NewState(3, 2))
 		if target.UnmarshalBinary(data) != nil {
 			return
 		}
-		again := must(target.MarshalBinary())
+		again := must.Have(target.MarshalBinary())
 		const marks, body = 16 * m, stream.HeaderSize + streams.RecordSize
 		require.Equal(t, data[:body], again[:body])
 		require.Equal(t, data[body+marks:len(data)-4], again[body+marks:len(again)-4])

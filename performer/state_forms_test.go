@@ -14,6 +14,8 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/layout"
 	"github.com/seed-feabd252/randfeat/internal/testing/allocs"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
+	"github.com/seed-feabd252/randfeat/internal/testing/maptest"
+	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/internal/testing/race"
 	"github.com/seed-feabd252/randfeat/rff"
 )
@@ -34,7 +36,7 @@ func causalForm[T dense.Float](form Form[T]) Form[T] {
 	a := form.(*Linear[T])
 	opts := a.opts
 	opts.Causal = true
-	return must(newAttention(a.query, a.key, opts))
+	return must.Have(newAttention(a.query, a.key, opts))
 }
 
 // batch returns the Batch of the case, and that of causal forms.
@@ -47,7 +49,7 @@ func (c stateCase[T]) batch() (all, past *Batch[T]) {
 			forms = append(forms, causalForm(f))
 		}
 	}
-	return must(NewBatch(c.heads, c.keyHeads, c.forms...)), must(NewBatch(c.heads, c.keyHeads, forms...))
+	return must.Have(NewBatch(c.heads, c.keyHeads, c.forms...)), must.Have(NewBatch(c.heads, c.keyHeads, forms...))
 }
 
 // form returns the form of a head of queries.
@@ -61,11 +63,11 @@ func (c stateCase[T]) form(h int) Form[T] {
 // stateCases are Batches of every form that has a State, with heads of keys for each head of
 // queries, for some and for all, and with several forms in one group of heads and beyond.
 func stateCases[T dense.Float](d int) (all []stateCase[T]) {
-	w := frequencies[T](16, d)
-	positive, trig := must(rff.SoftmaxPositive(w, 1)), must(rff.Gaussian(w, 4))
+	w := maptest.Frequencies[T](16, d)
+	positive, trig := must.Have(rff.SoftmaxPositive(w, 1)), must.Have(rff.Gaussian(w, 4))
 	forms := []Form[T]{
 		attention[T](positive, LinearOptions{}), attention[T](positive, LinearOptions{Unnormalised: true}),
-		attention[T](trig, LinearOptions{}), attention[T](must(rff.ELU[T](d)), LinearOptions{}),
+		attention[T](trig, LinearOptions{}), attention[T](must.Have(rff.ELU[T](d)), LinearOptions{}),
 		Exact[T]{}, Exact[T]{Scale: 0.3, Unnormalised: true},
 	}
 	for i, f := range forms {
@@ -91,13 +93,13 @@ func TestStateOfEveryForm(t *testing.T) {
 
 func testStateOfEveryForm[T dense.Float](t *testing.T) {
 	const n, d, dv = 300, 4, 3 // more than the keys of a tile of scores
-	rng := rand.New(source(471))
+	rng := rand.New(densetest.Source(471))
 	for _, c := range stateCases[T](d) {
 		_, past := c.batch()
 		all, _ := c.batch()
 		q, k, v := rowsOf[T](rng, n, c.heads*d), rowsOf[T](rng, n, c.keyHeads*d), rowsOf[T](rng, n, c.keyHeads*dv)
 		want := past.Forward(dense.Matrix[T]{}, q, k, v)
-		s, late := must(all.NewState(d, dv)), must(past.NewState(d, dv))
+		s, late := must.Have(all.NewState(d, dv)), must.Have(past.NewState(d, dv))
 		got, behind := dense.New[T](n, c.heads*dv), dense.New[T](n, c.heads*dv)
 		for i := range n {
 			s.Step(rowOf(got, i), rowOf(q, i), rowOf(k, i), rowOf(v, i))
@@ -134,11 +136,11 @@ func TestStateCallsOfEveryForm(t *testing.T) {
 
 func testStateCallsOfEveryForm[T dense.Float](t *testing.T) {
 	const n, d = 80, 4
-	rng := rand.New(source(472))
+	rng := rand.New(densetest.Source(472))
 	for _, c := range stateCases[T](d) {
 		b, _ := c.batch()
 		q, k, v := rowsOf[T](rng, n, c.heads*d), rowsOf[T](rng, n, c.keyHeads*d), rowsOf[T](rng, n, c.keyHeads*d)
-		many, one, apart := must(b.NewState(d, d)), must(b.NewState(d, d)), must(b.NewState(d, d))
+		many, one, apart := must.Have(b.NewState(d, d)), must.Have(b.NewState(d, d)), must.Have(b.NewState(d, d))
 		want := many.Step(dense.Matrix[T]{}, q, k, v)
 		for i := range n {
 			require.True(t, densetest.Identical(rowOf(want, i), one.Step(dense.Matrix[T]{}, rowOf(q, i), rowOf(k, i), rowOf(v, i))), "%s, token %d", c.name, i)
@@ -150,12 +152,12 @@ func testStateCallsOfEveryForm[T dense.Float](t *testing.T) {
 			require.True(t, densetest.Identical(rowOf(few, i), apart.Attend(dense.Matrix[T]{}, rowOf(q, i))), c.name)
 		}
 		in := q.Clone()
-		require.True(t, densetest.Identical(want, must(b.NewState(d, d)).Step(in, in, k, v)), "%s: into q", c.name)
+		require.True(t, densetest.Identical(want, must.Have(b.NewState(d, d)).Step(in, in, k, v)), "%s: into q", c.name)
 		if c.heads == c.keyHeads {
 			in = v.Clone()
-			require.True(t, densetest.Identical(want, must(b.NewState(d, d)).Step(in, q, k, in)), "%s: into v", c.name)
+			require.True(t, densetest.Identical(want, must.Have(b.NewState(d, d)).Step(in, q, k, in)), "%s: into v", c.name)
 			in = k.Clone()
-			require.True(t, densetest.Identical(want, must(b.NewState(d, d)).Step(in, q, in, v)), "%s: into k", c.name)
+			require.True(t, densetest.Identical(want, must.Have(b.NewState(d, d)).Step(in, q, in, v)), "%s: into k", c.name)
 		}
 	}
 }
@@ -168,7 +170,7 @@ func TestStateChunksOfEveryForm(t *testing.T) {
 
 func testStateChunksOfEveryForm[T dense.Float](t *testing.T) {
 	const n, d, dv = 700, 4, 3
-	rng := rand.New(source(473))
+	rng := rand.New(densetest.Source(473))
 	for _, c := range stateCases[T](d) {
 		b, _ := c.batch()
 		q, k, v := rowsOf[T](rng, n, c.heads*d), rowsOf[T](rng, n, c.keyHeads*d), rowsOf[T](rng, n, c.keyHeads*dv)
@@ -176,7 +178,7 @@ func testStateChunksOfEveryForm[T dense.Float](t *testing.T) {
 		var first dense.Matrix[T]
 		for _, processors := range []int{1, 3} {
 			before := runtime.GOMAXPROCS(processors)
-			s := must(b.NewState(d, dv))
+			s := must.Have(b.NewState(d, dv))
 			for lo, size := 0, 1; lo < n; size = 3*size + 1 {
 				hi := min(lo+size, n)
 				s.Append(k.RowRange(lo, hi), v.RowRange(lo, hi))
@@ -211,7 +213,7 @@ func TestStateLeavesOutKeys(t *testing.T) {
 
 func testStateLeavesOutKeys[T dense.Float](t *testing.T) {
 	const n, d, dv = 60, 4, 3
-	rng := rand.New(source(474))
+	rng := rand.New(densetest.Source(474))
 	for _, c := range stateCases[T](d) {
 		_, b := c.batch()
 		q, k, v := rowsOf[T](rng, n, c.heads*d), rowsOf[T](rng, n, c.keyHeads*d), rowsOf[T](rng, n, c.keyHeads*dv)
@@ -220,7 +222,7 @@ func testStateLeavesOutKeys[T dense.Float](t *testing.T) {
 			valid[i] = rng.IntN(3) > 0
 		}
 		want := b.ForwardSequences(dense.Matrix[T]{}, q, k, v, Sequences{Valid: valid})
-		s, all := must(b.NewState(d, dv)), must(b.NewState(d, dv))
+		s, all := must.Have(b.NewState(d, dv)), must.Have(b.NewState(d, dv))
 		got, other := dense.New[T](n, c.heads*dv), dense.New[T](n, c.heads*dv)
 		for i, counts := range valid {
 			if counts {
@@ -248,43 +250,43 @@ func TestStateRoundTripOfEveryForm(t *testing.T) {
 
 func testStateRoundTripOfEveryForm[T dense.Float](t *testing.T) {
 	const n, d, dv = 20, 4, 3
-	rng := rand.New(source(475))
+	rng := rand.New(densetest.Source(475))
 	cases := stateCases[T](d)
 	encoded := make([][]byte, len(cases))
 	states := make([]*State[T], len(cases))
 	for i, c := range cases {
 		b, past := c.batch()
-		s, again := must(b.NewState(d, dv)), must(past.NewState(d, dv))
+		s, again := must.Have(b.NewState(d, dv)), must.Have(past.NewState(d, dv))
 		q, k, v := rowsOf[T](rng, n, c.heads*d), rowsOf[T](rng, n, c.keyHeads*d), rowsOf[T](rng, n, c.keyHeads*dv)
 		s.Step(dense.Matrix[T]{}, q, k, v)
 		again.Append(k.RowRange(0, 5), v.RowRange(0, 5)) // which is to be forgotten
-		data := must(s.MarshalBinary())
+		data := must.Have(s.MarshalBinary())
 		require.Len(t, data, s.encodedSize())
 		require.NoError(t, again.UnmarshalBinary(data), c.name)
 		require.Equal(t, n, again.Len())
-		require.Equal(t, data, must(again.MarshalBinary()), c.name)
+		require.Equal(t, data, must.Have(again.MarshalBinary()), c.name)
 		want := s.Clone().Step(dense.Matrix[T]{}, q, k, v)
 		require.True(t, densetest.Identical(want, again.Step(dense.Matrix[T]{}, q, k, v)), c.name)
 		encoded[i], states[i] = data, s
 	}
 	for i, s := range states {
-		before := must(s.MarshalBinary())
+		before := must.Have(s.MarshalBinary())
 		for j, data := range encoded {
 			if i != j {
 				require.Error(t, s.UnmarshalBinary(data), "%s into %s", cases[j].name, cases[i].name)
 				require.Error(t, s.Merge(states[j]), "%s into %s", cases[j].name, cases[i].name)
 			}
 		}
-		require.Equal(t, before, must(s.MarshalBinary()), "what is refused changes nothing")
+		require.Equal(t, before, must.Have(s.MarshalBinary()), "what is refused changes nothing")
 	}
 }
 
 // The same forms in runs of other lengths are another Batch.
 func TestStateRefusesOtherRuns(t *testing.T) {
 	const d, dv = 4, 3
-	var a, e Form[float64] = attention(positive[float64](16, d), LinearOptions{}), Exact[float64]{}
+	var a, e Form[float64] = attention(maptest.Positive[float64](16, d), LinearOptions{}), Exact[float64]{}
 	state := func(forms ...Form[float64]) *State[float64] {
-		return must(must(NewBatch(4, 4, forms...)).NewState(d, dv))
+		return must.Have(must.Have(NewBatch(4, 4, forms...)).NewState(d, dv))
 	}
 	s := state(a, e, e, e)
 	require.Len(t, s.units, 2)
@@ -306,11 +308,11 @@ func TestStateOfManyKeys(t *testing.T) {
 
 func testStateOfManyKeys[T dense.Float](t *testing.T) {
 	const n, d, dv = 1 << 12, 4, 3
-	rng := rand.New(source(479))
+	rng := rand.New(densetest.Source(479))
 	for _, heads := range [][2]int{{3, 3}, {6, 2}} {
-		b := must(NewBatch[T](heads[0], heads[1], Exact[T]{}))
+		b := must.Have(NewBatch[T](heads[0], heads[1], Exact[T]{}))
 		q, k, v := rowsOf[T](rng, 1, heads[0]*d), rowsOf[T](rng, n, heads[1]*d), rowsOf[T](rng, n, heads[1]*dv)
-		s := must(b.NewState(d, dv))
+		s := must.Have(b.NewState(d, dv))
 		s.Append(k, v)
 		want := b.Forward(dense.Matrix[T]{}, q, k, v)
 		for _, processors := range []int{1, 3} {
@@ -330,11 +332,11 @@ func TestStateMergeOfEveryForm(t *testing.T) {
 
 func testStateMergeOfEveryForm[T dense.Float](t *testing.T) {
 	const n, d, dv = 90, 4, 3
-	rng := rand.New(source(476))
+	rng := rand.New(densetest.Source(476))
 	for _, c := range stateCases[T](d) {
 		b, _ := c.batch()
 		q, k, v := rowsOf[T](rng, 5, c.heads*d), rowsOf[T](rng, n, c.keyHeads*d), rowsOf[T](rng, n, c.keyHeads*dv)
-		whole := must(b.NewState(d, dv))
+		whole := must.Have(b.NewState(d, dv))
 		whole.Append(k, v)
 		want := dense.Copy(dense.Matrix[float64]{}, whole.Attend(dense.Matrix[T]{}, q))
 		tol := densetest.Filled(5, c.heads*dv, n*densetest.Roundoff[T]()) // sums of n products, in another order
@@ -343,15 +345,15 @@ func testStateMergeOfEveryForm[T dense.Float](t *testing.T) {
 		}
 		var parts [3]*State[T]
 		for p := range parts {
-			parts[p] = must(b.NewState(d, dv))
+			parts[p] = must.Have(b.NewState(d, dv))
 			parts[p].Append(k.RowRange(30*p, 30*p+30), v.RowRange(30*p, 30*p+30))
 		}
 		for _, order := range [][3]int{{0, 1, 2}, {2, 0, 1}} {
-			s := must(b.NewState(d, dv))
+			s := must.Have(b.NewState(d, dv))
 			for _, p := range order {
-				before := must(parts[p].MarshalBinary())
+				before := must.Have(parts[p].MarshalBinary())
 				require.NoError(t, s.Merge(parts[p]))
-				require.Equal(t, before, must(parts[p].MarshalBinary()), c.name)
+				require.Equal(t, before, must.Have(parts[p].MarshalBinary()), c.name)
 			}
 			require.Equal(t, n, s.Len())
 			densetest.RequireClose(t, want, tol, s.Attend(dense.Matrix[T]{}, q), "%s: %v", c.name, order)
@@ -373,7 +375,7 @@ func TestStateRollback(t *testing.T) {
 
 func testStateRollback[T dense.Float](t *testing.T) {
 	const n, d, dv = 300, 4, 3 // past 256 tokens, where float32 adds up the sums of single ones
-	rng := rand.New(source(477))
+	rng := rand.New(densetest.Source(477))
 	for _, c := range stateCases[T](d) {
 		b, _ := c.batch()
 		q, k, v := rowsOf[T](rng, n, c.heads*d), rowsOf[T](rng, n, c.keyHeads*d), rowsOf[T](rng, n, c.keyHeads*dv)
@@ -382,11 +384,11 @@ func testStateRollback[T dense.Float](t *testing.T) {
 		}
 		rows := func(m dense.Matrix[T], lo, hi int) dense.Matrix[T] { return m.RowRange(lo, hi) }
 		for _, at := range []int{0, 1, 100, 250, 256} {
-			never, s := must(b.NewState(d, dv)), must(b.NewState(d, dv))
+			never, s := must.Have(b.NewState(d, dv)), must.Have(b.NewState(d, dv))
 			never.Step(dense.Matrix[T]{}, rows(q, 0, at), rows(k, 0, at), rows(v, 0, at))
 			s.Step(dense.Matrix[T]{}, rows(q, 0, at), rows(k, 0, at), rows(v, 0, at))
 			mark := s.Snapshot(nil)
-			other := must(b.NewState(d, dv))
+			other := must.Have(b.NewState(d, dv))
 			other.Append(rows(k, 0, 7), rows(v, 0, 7))
 			for name, ahead := range map[string]func(){
 				"nothing":       func() {},
@@ -404,7 +406,7 @@ func testStateRollback[T dense.Float](t *testing.T) {
 				ahead()
 				s.Rollback(mark)
 				require.Equal(t, at, s.Len())
-				require.Equal(t, must(never.Clone().MarshalBinary()), must(s.Clone().MarshalBinary()), "%s: %s at %d", c.name, name, at)
+				require.Equal(t, must.Have(never.Clone().MarshalBinary()), must.Have(s.Clone().MarshalBinary()), "%s: %s at %d", c.name, name, at)
 			}
 			same, astray := never.Clone(), s.Clone()
 			astray.Append(rows(k, n-2, n-1), rows(v, n-2, n-1))
@@ -424,7 +426,7 @@ func testStateRollback[T dense.Float](t *testing.T) {
 func TestStateRollbackRefuses(t *testing.T) {
 	const foreign = "performer: the mark is not of this state, want one of its Snapshot"
 	x := densetest.Filled[float64](6, 2, 1)
-	s := must(Exact[float64]{}.NewState(2, 2))
+	s := must.Have(Exact[float64]{}.NewState(2, 2))
 	s.Append(x, x)
 	assert.PanicsWithValue(t, foreign, func() { s.Rollback(nil) })
 	assert.PanicsWithValue(t, foreign, func() { s.Rollback(new(Snapshot[float64])) })
@@ -439,7 +441,7 @@ func TestStateRollbackRefuses(t *testing.T) {
 		"other tokens": func() { s.Rollback(short); s.Append(x, x) },
 		"Reset":        func() { s.Reset(); s.Append(x, x); s.Append(x, x) },
 		"UnmarshalBinary": func() {
-			require.NoError(t, s.UnmarshalBinary(must(s.MarshalBinary())))
+			require.NoError(t, s.UnmarshalBinary(must.Have(s.MarshalBinary())))
 		},
 	} {
 		s.Reset()
@@ -453,13 +455,13 @@ func TestStateRollbackRefuses(t *testing.T) {
 		assert.PanicsWithValue(t, gone, func() { s.Rollback(long) }, name)
 		assert.Equal(t, before, s.Len(), name)
 	}
-	linear := must(attention(positive[float64](8, 2), LinearOptions{}).NewState(2, 2))
+	linear := must.Have(attention(maptest.Positive[float64](8, 2), LinearOptions{}).NewState(2, 2))
 	linear.Append(x, x)
-	mark, want := linear.Snapshot(nil), must(linear.MarshalBinary())
+	mark, want := linear.Snapshot(nil), must.Have(linear.MarshalBinary())
 	linear.Reset()
 	linear.Rollback(mark)
-	assert.Equal(t, want, must(linear.MarshalBinary()), "copies outlive Reset")
-	empty := must(Exact[float64]{}.NewState(2, 2))
+	assert.Equal(t, want, must.Have(linear.MarshalBinary()), "copies outlive Reset")
+	empty := must.Have(Exact[float64]{}.NewState(2, 2))
 	none := empty.Snapshot(nil)
 	empty.Append(x, x)
 	empty.Rollback(none)
@@ -476,11 +478,11 @@ func TestStateDecodesWithoutAllocations(t *testing.T) {
 
 func testStateDecodes[T dense.Float](t *testing.T) {
 	const n, d, dv = 600, 8, 6
-	rng := rand.New(source(478))
+	rng := rand.New(densetest.Source(478))
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	for _, c := range stateCases[T](d) {
 		b, _ := c.batch()
-		s := must(b.NewState(d, dv))
+		s := must.Have(b.NewState(d, dv))
 		q, k, v := rowsOf[T](rng, n, c.heads*d), rowsOf[T](rng, n, c.keyHeads*d), rowsOf[T](rng, n, c.keyHeads*dv)
 		dst := dense.New[T](n, c.heads*dv)
 		s.Append(k, v)

@@ -12,6 +12,7 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/testing/allocs"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
+	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/internal/testing/race"
 )
 
@@ -20,18 +21,18 @@ import (
 func testStateOfLandmarks[T dense.Float](t *testing.T) {
 	const d, dv, n, r = 4, 3, 90, 10
 	none := dense.Matrix[T]{}
-	z := decaying[T](9, r, d, 3)
+	z := densetest.Decaying[T](9, r, d, 3)
 	for _, plain := range []bool{false, true} {
 		for _, window := range []int{0, 1, 8, 100} {
 			for _, heads := range [][2]int{{1, 1}, {4, 2}} {
 				l := windowed(Exact[T]{Causal: true, Unnormalised: plain}, z, window)
-				b := must(NewBatch[T](heads[0], heads[1], l))
-				q, k, v := decaying[T](1, n, heads[0]*d, 3), decaying[T](2, n, heads[1]*d, 3), decaying[T](3, n, heads[1]*dv, 1)
+				b := must.Have(NewBatch[T](heads[0], heads[1], l))
+				q, k, v := densetest.Decaying[T](1, n, heads[0]*d, 3), densetest.Decaying[T](2, n, heads[1]*d, 3), densetest.Decaying[T](3, n, heads[1]*dv, 1)
 				want := b.Forward(none, q, k, v)
-				s, chunks := must(b.NewState(d, dv)), must(b.NewState(d, dv))
+				s, chunks := must.Have(b.NewState(d, dv)), must.Have(b.NewState(d, dv))
 				got := s.Step(none, q, k, v)
 				require.Less(t, frobeniusError(got, wide(want)), 1e3*densetest.Roundoff[T](), "window %d, %v heads", window, heads)
-				rng := rand.New(source(1))
+				rng := rand.New(densetest.Source(1))
 				for at := 0; at < n; {
 					next := min(at+1+rng.IntN(30), n)
 					chunks.Append(k.RowRange(at, next), v.RowRange(at, next))
@@ -43,7 +44,7 @@ func testStateOfLandmarks[T dense.Float](t *testing.T) {
 				before := chunks.Attend(none, q)
 				bytes, err := chunks.MarshalBinary()
 				require.NoError(t, err)
-				read := must(b.NewState(d, dv))
+				read := must.Have(b.NewState(d, dv))
 				require.NoError(t, read.UnmarshalBinary(bytes))
 				mark := chunks.Snapshot(nil)
 				after := chunks.Step(none, q, k, v)
@@ -68,8 +69,8 @@ func TestStateOfLandmarks(t *testing.T) {
 func testStateLandmarkMerge[T dense.Float](t *testing.T) {
 	const d, dv, n, r = 5, 3, 60, 12
 	none := dense.Matrix[T]{}
-	z := decaying[T](9, r, d, 4)
-	q, k, v := decaying[T](1, 20, d, 3), dense.New[T](n, d), decaying[T](3, n, dv, 1)
+	z := densetest.Decaying[T](9, r, d, 4)
+	q, k, v := densetest.Decaying[T](1, 20, d, 3), dense.New[T](n, d), densetest.Decaying[T](3, n, dv, 1)
 	for j := range n {
 		copy(k.Row(j), z.Row(j*7%r))
 	}
@@ -78,7 +79,7 @@ func testStateLandmarkMerge[T dense.Float](t *testing.T) {
 	for _, cuts := range [][]int{{0, 3, 30, 60}, {0, 0, 50, 60}, {0, 33, 34, 60}} {
 		parts := make([]*State[T], 3)
 		for i := range parts {
-			parts[i] = must(l.NewState(d, dv))
+			parts[i] = must.Have(l.NewState(d, dv))
 			parts[i].Append(k.RowRange(cuts[i], cuts[i+1]), v.RowRange(cuts[i], cuts[i+1]))
 		}
 		require.NoError(t, parts[2].Merge(parts[0]))
@@ -92,17 +93,17 @@ func testStateLandmarkMerge[T dense.Float](t *testing.T) {
 		"performer: 12 features with a window of 5, but the state belongs to 12 with 4": windowed(Exact[T]{Causal: true}, z, 5),
 		"performer: Unnormalised = true, but the state belongs to attention with false": windowed(Exact[T]{Causal: true, Unnormalised: true}, z, 4),
 	} {
-		assert.EqualError(t, must(l.NewState(d, dv)).Merge(must(other.NewState(d, dv))), text)
+		assert.EqualError(t, must.Have(l.NewState(d, dv)).Merge(must.Have(other.NewState(d, dv))), text)
 	}
-	moved := windowed(Exact[T]{Causal: true}, decaying[T](10, r, d, 4), 4)
-	assert.Error(t, must(l.NewState(d, dv)).Merge(must(moved.NewState(d, dv))), "other landmarks")
+	moved := windowed(Exact[T]{Causal: true}, densetest.Decaying[T](10, r, d, 4), 4)
+	assert.Error(t, must.Have(l.NewState(d, dv)).Merge(must.Have(moved.NewState(d, dv))), "other landmarks")
 	same := windowed(Exact[T]{Causal: true}, z, 4)
-	assert.NoError(t, must(l.NewState(d, dv)).Merge(must(same.NewState(d, dv))))
-	assert.EqualError(t, must(l.NewState(d, dv)).Merge(must(Exact[T]{}.NewState(d, dv))), "performer: other belongs to another form, the state to attention with near and far tokens")
+	assert.NoError(t, must.Have(l.NewState(d, dv)).Merge(must.Have(same.NewState(d, dv))))
+	assert.EqualError(t, must.Have(l.NewState(d, dv)).Merge(must.Have(Exact[T]{}.NewState(d, dv))), "performer: other belongs to another form, the state to attention with near and far tokens")
 
-	bytes, err := must(moved.NewState(d, dv)).MarshalBinary()
+	bytes, err := must.Have(moved.NewState(d, dv)).MarshalBinary()
 	require.NoError(t, err)
-	assert.Error(t, must(l.NewState(d, dv)).UnmarshalBinary(bytes))
+	assert.Error(t, must.Have(l.NewState(d, dv)).UnmarshalBinary(bytes))
 }
 
 func TestStateLandmarkMerge(t *testing.T) {
@@ -110,10 +111,10 @@ func TestStateLandmarkMerge(t *testing.T) {
 }
 
 func TestStateLandmarkErrors(t *testing.T) {
-	z := decaying[float64](1, 5, 3, 1)
-	_, err := must(NewLandmarksAt(Exact[float64]{}, z)).NewState(3, 2)
+	z := densetest.Decaying[float64](1, 5, 3, 1)
+	_, err := must.Have(NewLandmarksAt(Exact[float64]{}, z)).NewState(3, 2)
 	assert.EqualError(t, err, "performer: the Landmarks are not causal, want those of NewLandmarksAt with exact.Causal for a state")
-	l := must(NewLandmarksAt(Exact[float64]{Causal: true}, z))
+	l := must.Have(NewLandmarksAt(Exact[float64]{Causal: true}, z))
 	_, err = l.NewState(2, 2)
 	assert.EqualError(t, err, "performer: d = 2, but the landmarks are points of R^3")
 	_, err = windowed(Exact[float64]{Causal: true}, z, math.MaxInt).NewState(3, 2)
@@ -125,9 +126,9 @@ func TestStateLandmarkErrors(t *testing.T) {
 func testStateLandmarkAllocations[T dense.Float](t *testing.T) {
 	const d, n = 8, 200
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
-	l := windowed(Exact[T]{Causal: true}, decaying[T](1, 20, d, 2), 16)
-	s := must(l.NewState(d, d))
-	q, dst := decaying[T](2, n, d, 2), dense.New[T](n, d)
+	l := windowed(Exact[T]{Causal: true}, densetest.Decaying[T](1, 20, d, 2), 16)
+	s := must.Have(l.NewState(d, d))
+	q, dst := densetest.Decaying[T](2, n, d, 2), dense.New[T](n, d)
 	for _, processors := range []int{1, 2} {
 		assert.Zero(t, allocs.Settled(processors, func() { s.Step(dst, q, q, q) }), "%d processors", processors)
 		assert.Zero(t, allocs.Settled(processors, func() { l.Forward(dst, q, q, q) }), "%d processors", processors)

@@ -9,26 +9,28 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
+	"github.com/seed-feabd252/randfeat/internal/testing/maptest"
+	"github.com/seed-feabd252/randfeat/internal/testing/must"
 )
 
 // sharedForms returns a form of each kind of memory that a State has, for points of R^d.
 func sharedForms[T dense.Float](d int) map[string]Form[T] {
 	causal := Exact[T]{Causal: true}
-	z := decaying[T](9, 6, d, 3)
-	base := must(NewLandmarksAt(causal, z))
-	centred := must(base.Centred(z.Row(0), z.Row(1)))
+	z := densetest.Decaying[T](9, 6, d, 3)
+	base := must.Have(NewLandmarksAt(causal, z))
+	centred := must.Have(base.Centred(z.Row(0), z.Row(1)))
 	window := CorrectedOptions{Window: 5}
 	return map[string]Form[T]{
 		"exact":                  Exact[T]{},
-		"logarithms":             attention(positive[T](6, d), LinearOptions{}),
+		"logarithms":             attention(maptest.Positive[T](6, d), LinearOptions{}),
 		"features":               attention(reLU[T](d), LinearOptions{}),
-		"unnormalised":           attention(positive[T](6, d), LinearOptions{Unnormalised: true}),
+		"unnormalised":           attention(maptest.Positive[T](6, d), LinearOptions{Unnormalised: true}),
 		"landmarks":              base,
 		"centred landmarks":      centred,
-		"unnormalised landmarks": must(NewLandmarksAt(Exact[T]{Causal: true, Unnormalised: true}, z)),
-		"window over landmarks":  must(NewCorrected[T](base, window, nil)),
-		"window over centred":    must(NewCorrected[T](centred, window, nil)),
-		"window over logarithms": must(NewCorrected[T](attention(positive[T](6, d), LinearOptions{Causal: true}), window, nil)),
+		"unnormalised landmarks": must.Have(NewLandmarksAt(Exact[T]{Causal: true, Unnormalised: true}, z)),
+		"window over landmarks":  must.Have(NewCorrected[T](base, window, nil)),
+		"window over centred":    must.Have(NewCorrected[T](centred, window, nil)),
+		"window over logarithms": must.Have(NewCorrected[T](attention(maptest.Positive[T](6, d), LinearOptions{Causal: true}), window, nil)),
 	}
 }
 
@@ -38,10 +40,10 @@ func sharedForms[T dense.Float](d int) map[string]Form[T] {
 func testSharedStates[T dense.Float](t *testing.T) {
 	const d, dv, heads, n, clones = 3, 2, 2, 40, 4
 	none := dense.Matrix[T]{}
-	q, k, v := decaying[T](1, n, heads*d, 3), decaying[T](2, n, d, 3), decaying[T](3, n, dv, 1)
+	q, k, v := densetest.Decaying[T](1, n, heads*d, 3), densetest.Decaying[T](2, n, d, 3), densetest.Decaying[T](3, n, dv, 1)
 	for name, form := range sharedForms[T](d) {
-		b := must(NewBatch[T](heads, 1, form))
-		s, other := must(b.NewState(d, dv)), must(b.NewState(d, dv))
+		b := must.Have(NewBatch[T](heads, 1, form))
+		s, other := must.Have(b.NewState(d, dv)), must.Have(b.NewState(d, dv))
 		s.Append(k.RowRange(0, 25), v.RowRange(0, 25))
 		other.Append(k.RowRange(5, 30), v.RowRange(5, 30))
 		use := func(s *State[T]) [][]T {
@@ -53,7 +55,7 @@ func testSharedStates[T dense.Float](t *testing.T) {
 			twin := s.Clone()
 			s.Append(k, v)
 			bytes, err := s.MarshalBinary()
-			read := must(b.NewState(d, dv))
+			read := must.Have(b.NewState(d, dv))
 			if merge != nil || err != nil || read.UnmarshalBinary(bytes) != nil {
 				return nil
 			}
@@ -88,11 +90,11 @@ func TestSharedStates(t *testing.T) {
 func testSharedForms[T dense.Float](t *testing.T) {
 	const d, n = 3, 150
 	none := dense.Matrix[T]{}
-	q, k, v := decaying[T](1, n, d, 3), decaying[T](2, n, d, 3), decaying[T](3, n, 4, 1)
+	q, k, v := densetest.Decaying[T](1, n, d, 3), densetest.Decaying[T](2, n, d, 3), densetest.Decaying[T](3, n, 4, 1)
 	forms := sharedForms[T](d)
-	chosen := must(NewLandmarks(Exact[T]{}, 12, source(1)))
+	chosen := must.Have(NewLandmarks(Exact[T]{}, 12, densetest.Source(1)))
 	forms["chosen landmarks"] = chosen
-	forms["samples over landmarks"] = must(NewCorrected[T](chosen, CorrectedOptions{Window: 5, Samples: 9}, source(2)))
+	forms["samples over landmarks"] = must.Have(NewCorrected[T](chosen, CorrectedOptions{Window: 5, Samples: 9}, densetest.Source(2)))
 	for name, form := range forms {
 		want := form.Forward(none, q, k, v)
 		var got [4]dense.Matrix[T]

@@ -16,6 +16,8 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/layout"
 	"github.com/seed-feabd252/randfeat/internal/testing/allocs"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
+	"github.com/seed-feabd252/randfeat/internal/testing/maptest"
+	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/internal/testing/race"
 	"github.com/seed-feabd252/randfeat/orf"
 	"github.com/seed-feabd252/randfeat/rff"
@@ -29,7 +31,7 @@ func TestStateEqualsCausal(t *testing.T) {
 
 func testStateEqualsCausal[T dense.Float](t *testing.T) {
 	const n, d, dv = 150, 5, 3
-	rng := rand.New(source(200))
+	rng := rand.New(densetest.Source(200))
 	for _, m := range maps[T](d) {
 		q, k, v := rowsOf[T](rng, n, d), rowsOf[T](rng, n, d), rowsOf[T](rng, n, dv)
 		for _, opts := range forms[2:] {
@@ -37,7 +39,7 @@ func testStateEqualsCausal[T dense.Float](t *testing.T) {
 			want, tol := newPairs(a, q, k).attend(dense.Copy(dense.Matrix[float64]{}, v))
 			densetest.RequireClose(t, want, tol, a.Forward(dense.Matrix[T]{}, q, k, v), "%s %+v: causal", m.name, opts)
 
-			s := must(a.NewState(d, dv))
+			s := must.Have(a.NewState(d, dv))
 			densetest.RequireClose(t, want, tol, s.Step(dense.Matrix[T]{}, q, k, v), "%s %+v: step", m.name, opts)
 			require.Equal(t, n, s.Len())
 
@@ -68,12 +70,12 @@ func TestStateCalls(t *testing.T) {
 
 func testStateCalls[T dense.Float](t *testing.T) {
 	const n, heads, d, dv = 40, 3, 4, 2
-	rng := rand.New(source(201))
+	rng := rand.New(densetest.Source(201))
 	q, k, v := densetest.Normal[T](rng, n, heads*d, 0, 1), densetest.Normal[T](rng, n, heads*d, 0, 1), densetest.Normal[T](rng, n, heads*dv, 0, 1)
 	for _, opts := range forms {
-		for _, m := range []rff.Map[T]{positive[T](16, d), must(rff.Gaussian(frequencies[T](16, d), 1))} {
-			h := must(NewBatch[T](heads, heads, attention(m, opts)))
-			whole, parts := must(h.NewState(d, dv)), must(h.NewState(d, dv))
+		for _, m := range []rff.Map[T]{maptest.Positive[T](16, d), must.Have(rff.Gaussian(maptest.Frequencies[T](16, d), 1))} {
+			h := must.Have(NewBatch[T](heads, heads, attention(m, opts)))
+			whole, parts := must.Have(h.NewState(d, dv)), must.Have(h.NewState(d, dv))
 			want := whole.Step(dense.Matrix[T]{}, q, k, v)
 			for i := range n {
 				parts.Append(rowOf(k, i), rowOf(v, i))
@@ -86,7 +88,7 @@ func testStateCalls[T dense.Float](t *testing.T) {
 
 			// Each head is the state of its columns.
 			for j := range heads {
-				one := must(attention(m, opts).NewState(d, dv))
+				one := must.Have(attention(m, opts).NewState(d, dv))
 				got := one.Step(dense.Matrix[T]{}, q.ColRange(j*d, (j+1)*d), k.ColRange(j*d, (j+1)*d), v.ColRange(j*dv, (j+1)*dv))
 				tol := densetest.Filled(n, dv, 1e4*densetest.Roundoff[T]())
 				densetest.RequireClose(t, dense.Copy(dense.Matrix[float64]{}, want.ColRange(j*dv, (j+1)*dv)), tol, got, "%+v head %d", opts, j)
@@ -103,23 +105,23 @@ func TestStateChunks(t *testing.T) {
 
 func testStateChunks[T dense.Float](t *testing.T) {
 	const n, heads, d, dv = 1300, 2, 4, 3
-	rng := rand.New(source(202))
+	rng := rand.New(densetest.Source(202))
 	q, k, v := rowsOf[T](rng, 300, heads*d), rowsOf[T](rng, n, heads*d), rowsOf[T](rng, n, heads*dv)
 	head := func(x dense.Matrix[T], j int) dense.Matrix[T] {
 		width := x.Cols / heads
 		return x.ColRange(j*width, (j+1)*width)
 	}
-	for _, m := range []rff.Map[T]{positive[T](32, d), must(rff.ELU[T](d)), must(rff.Gaussian(frequencies[T](16, d), 4))} {
+	for _, m := range []rff.Map[T]{maptest.Positive[T](32, d), must.Have(rff.ELU[T](d)), must.Have(rff.Gaussian(maptest.Frequencies[T](16, d), 4))} {
 		var truth [heads]*pairs
 		for j := range truth {
 			truth[j] = newPairs(attention(m, LinearOptions{}), head(q, j), head(k, j))
 		}
 		for _, opts := range forms[:2] {
-			h := must(NewBatch[T](heads, heads, attention(m, opts)))
+			h := must.Have(NewBatch[T](heads, heads, attention(m, opts)))
 			var first dense.Matrix[T]
 			for _, processors := range []int{1, 3} {
 				before := runtime.GOMAXPROCS(processors)
-				s := must(h.NewState(d, dv))
+				s := must.Have(h.NewState(d, dv))
 				s.Append(k.RowRange(0, 1), v.RowRange(0, 1))
 				s.Append(k.RowRange(1, n), v.RowRange(1, n))
 				got := s.Attend(dense.Matrix[T]{}, q)
@@ -140,17 +142,17 @@ func testStateChunks[T dense.Float](t *testing.T) {
 // Outputs go into views and the inputs themselves, and an empty state gives zeros.
 func TestStateDestinations(t *testing.T) {
 	const n, d = 30, 4
-	rng := rand.New(source(203))
-	a := attention(positive[float64](16, d), LinearOptions{})
+	rng := rand.New(densetest.Source(203))
+	a := attention(maptest.Positive[float64](16, d), LinearOptions{})
 	q, k, v := rowsOf[float64](rng, n, d), rowsOf[float64](rng, n, d), rowsOf[float64](rng, n, d)
-	want := must(a.NewState(d, d)).Step(dense.Matrix[float64]{}, q, k, v)
+	want := must.Have(a.NewState(d, d)).Step(dense.Matrix[float64]{}, q, k, v)
 	for i := range 3 {
 		in := [3]dense.Matrix[float64]{q.Clone(), k.Clone(), v.Clone()}
-		must(a.NewState(d, d)).Step(in[i], in[0], in[1], in[2])
+		must.Have(a.NewState(d, d)).Step(in[i], in[0], in[1], in[2])
 		require.True(t, densetest.Identical(want, in[i]), "into input %d", i)
 	}
 	wide := densetest.Filled[float64](n, d+2, 7)
-	s := must(a.NewState(d, d))
+	s := must.Have(a.NewState(d, d))
 	s.Step(wide.ColRange(1, d+1), q, k, v)
 	require.True(t, densetest.Identical(want, wide.ColRange(1, d+1)))
 	assert.Equal(t, densetest.Filled[float64](n, 1, 7), wide.ColRange(0, 1).Clone())
@@ -162,7 +164,7 @@ func TestStateDestinations(t *testing.T) {
 		require.True(t, densetest.Identical(answers, s.Attend(in, in)), "Attend of %d rows into q", rows)
 	}
 	for _, opts := range forms {
-		empty := must(attention(positive[float64](16, d), opts).NewState(d, 2))
+		empty := must.Have(attention(maptest.Positive[float64](16, d), opts).NewState(d, 2))
 		for _, rows := range []int{0, 1, n} {
 			got := empty.Attend(densetest.Filled[float64](rows, 2, 7), q.RowRange(0, rows))
 			assert.Equal(t, dense.New[float64](rows, 2).Data, got.Data, "no tokens")
@@ -173,9 +175,9 @@ func TestStateDestinations(t *testing.T) {
 // Values that are all one come out as exactly one, as elsewhere.
 func TestStateOnes(t *testing.T) {
 	const n, d = 200, 6
-	rng := rand.New(source(204))
+	rng := rand.New(densetest.Source(204))
 	q, k := densetest.Normal[float32](rng, n, d, 0, 2), densetest.Normal[float32](rng, n, d, 0, 2)
-	s := must(attention(positive[float32](24, d), LinearOptions{}).NewState(d, 2))
+	s := must.Have(attention(maptest.Positive[float32](24, d), LinearOptions{}).NewState(d, 2))
 	ones := densetest.Filled[float32](n, 2, 1)
 	assert.Equal(t, ones, s.Step(dense.Matrix[float32]{}, q, k, ones))
 	s.Append(k, ones)
@@ -186,11 +188,11 @@ func TestStateOnes(t *testing.T) {
 // ones again and again, they would be off by 10⁻⁴ of their size.
 func TestStateLongSums(t *testing.T) {
 	const n, d, rounds = 1000, 8, 100
-	rng := rand.New(source(211))
+	rng := rand.New(densetest.Source(211))
 	q, k, v := densetest.Normal[float64](rng, n, d, 0, 0.5), densetest.Normal[float64](rng, n, d, 0, 0.5), densetest.Normal[float64](rng, n, 2, 1, 1)
 	single := func(x dense.Matrix[float64]) dense.Matrix[float32] { return dense.Copy(dense.Matrix[float32]{}, x) }
-	exact := must(attention(positive[float64](32, d), LinearOptions{}).NewState(d, 2))
-	s := must(attention(positive[float32](32, d), LinearOptions{}).NewState(d, 2))
+	exact := must.Have(attention(maptest.Positive[float64](32, d), LinearOptions{}).NewState(d, 2))
+	s := must.Have(attention(maptest.Positive[float32](32, d), LinearOptions{}).NewState(d, 2))
 	exact.Append(k, v)
 	q32, k32, v32, dst := single(q), single(k), single(v), dense.New[float32](n, 2)
 	for range rounds {
@@ -207,13 +209,13 @@ func TestStateNaN(t *testing.T) {
 
 func testStateNaN[T dense.Float](t *testing.T) {
 	const n, d, at = 12, 4, 5
-	rng := rand.New(source(205))
+	rng := rand.New(densetest.Source(205))
 	for _, opts := range forms {
-		for _, m := range []rff.Map[T]{positive[T](16, d), must(rff.Gaussian(frequencies[T](16, d), 1))} {
+		for _, m := range []rff.Map[T]{maptest.Positive[T](16, d), must.Have(rff.Gaussian(maptest.Frequencies[T](16, d), 1))} {
 			for which := range 3 {
 				in := [3]dense.Matrix[T]{rowsOf[T](rng, n, d), rowsOf[T](rng, n, d), rowsOf[T](rng, n, d)}
 				in[which].Set(at, 1, T(math.NaN()))
-				got := must(attention(m, opts).NewState(d, d)).Step(dense.Matrix[T]{}, in[0], in[1], in[2])
+				got := must.Have(attention(m, opts).NewState(d, d)).Step(dense.Matrix[T]{}, in[0], in[1], in[2])
 				for i := range n {
 					assert.Equal(t, i == at || i > at && which > 0, hasNaN(got.Row(i)), "%+v: NaN in input %d, row %d", opts, which, i)
 				}
@@ -231,22 +233,22 @@ func TestStateGrowingNorms(t *testing.T) {
 
 func testStateGrowing[T dense.Float](t *testing.T) {
 	const n, d, dv = 200, 4, 2
-	rng := rand.New(source(206))
+	rng := rand.New(densetest.Source(206))
 	k, q, v := densetest.Normal[T](rng, n, d, 0, 1), densetest.Normal[T](rng, n, d, 0, 1), densetest.Normal[T](rng, n, dv, 0, 1)
 	for i := range n {
 		for j := range d {
 			k.Row(i)[j] *= T(float64(i) / 8)
 		}
 	}
-	a := attention(positive[T](16, d), LinearOptions{Causal: true})
+	a := attention(maptest.Positive[T](16, d), LinearOptions{Causal: true})
 	want, tol := newPairs(a, q, k).attend(dense.Copy(dense.Matrix[float64]{}, v))
-	densetest.RequireClose(t, want, tol, must(a.NewState(d, dv)).Step(dense.Matrix[T]{}, q, k, v), "growing")
+	densetest.RequireClose(t, want, tol, must.Have(a.NewState(d, dv)).Step(dense.Matrix[T]{}, q, k, v), "growing")
 
 	// exp(ℓ) itself is far beyond any range at the end: ℓ grows to 10⁶. By 1 a token several
 	// tokens count; by 96, which is more than the range of float32, one does.
 	const tokens, fast, slow = 40_000, 20_000, 30_400
 	line := logRowMap[T]{rowMap[T]{in: 1, out: 2, row: func(phi, x []T) { phi[0], phi[1] = x[0], x[0]/2 }}}
-	s := must(attention[T](line, LinearOptions{}).NewState(1, 1))
+	s := must.Have(attention[T](line, LinearOptions{}).NewState(1, 1))
 	query, key, one := dense.New[T](1, 1), dense.New[T](1, 1), densetest.Filled[T](1, 1, 1)
 	ones := 0
 	for i := range tokens {
@@ -261,7 +263,7 @@ func testStateGrowing[T dense.Float](t *testing.T) {
 	}
 	require.Greater(t, float64(key.Data[0]), 1e6)
 	assert.Equal(t, tokens, ones)
-	data, sums := must(s.MarshalBinary()), dense.New[T](2, 2)
+	data, sums := must.Have(s.MarshalBinary()), dense.New[T](2, 2)
 	stream.ReadElements(sums.Data, data[len(data)-stream.TrailerSize-4*stream.ElementSize[T]():])
 	require.True(t, layout.Finite(sums))
 }
@@ -274,7 +276,7 @@ func TestStateMerge(t *testing.T) {
 
 func testStateMerge[T dense.Float](t *testing.T) {
 	const n, heads, d, dv = 90, 2, 4, 3
-	rng := rand.New(source(207))
+	rng := rand.New(densetest.Source(207))
 	q, k, v := rowsOf[T](rng, 5, heads*d), rowsOf[T](rng, n, heads*d), rowsOf[T](rng, n, heads*dv)
 	for i := range n { // references that differ
 		for j := range heads * d {
@@ -282,12 +284,12 @@ func testStateMerge[T dense.Float](t *testing.T) {
 		}
 	}
 	for _, opts := range forms[:2] {
-		for _, m := range []rff.Map[T]{positive[T](16, d), must(rff.Gaussian(frequencies[T](16, d), 4))} {
+		for _, m := range []rff.Map[T]{maptest.Positive[T](16, d), must.Have(rff.Gaussian(maptest.Frequencies[T](16, d), 4))} {
 			a := attention(m, opts)
-			h := must(NewBatch[T](heads, heads, a))
+			h := must.Have(NewBatch[T](heads, heads, a))
 			var parts [4]*State[T] // the last is empty
 			for p := range parts {
-				parts[p] = must(h.NewState(d, dv))
+				parts[p] = must.Have(h.NewState(d, dv))
 				if p < 3 {
 					parts[p].Append(k.RowRange(30*p, 30*p+25), v.RowRange(30*p, 30*p+25))
 					for i := 30*p + 25; i < 30*p+30; i++ {
@@ -298,9 +300,9 @@ func testStateMerge[T dense.Float](t *testing.T) {
 			merge := func(order ...int) *State[T] {
 				s := parts[order[0]].Clone()
 				for _, p := range order[1:] {
-					before := must(parts[p].Clone().MarshalBinary())
+					before := must.Have(parts[p].Clone().MarshalBinary())
 					require.NoError(t, s.Merge(parts[p]))
-					require.Equal(t, before, must(parts[p].Clone().MarshalBinary()), "other is unchanged")
+					require.Equal(t, before, must.Have(parts[p].Clone().MarshalBinary()), "other is unchanged")
 				}
 				return s
 			}
@@ -337,11 +339,11 @@ func TestStateNoAllocations(t *testing.T) {
 
 func testStateAllocations[T dense.Float](t *testing.T) {
 	const d, dv, n = 8, 6, 600
-	rng := rand.New(source(208))
+	rng := rand.New(densetest.Source(208))
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	for _, opts := range forms[:2] {
 		for _, heads := range []int{1, 3} {
-			s := must(must(NewBatch[T](heads, heads, attention(positive[T](32, d), opts))).NewState(d, dv))
+			s := must.Have(must.Have(NewBatch[T](heads, heads, attention(maptest.Positive[T](32, d), opts))).NewState(d, dv))
 			q, k, v := rowsOf[T](rng, n, heads*d), rowsOf[T](rng, n, heads*d), rowsOf[T](rng, n, heads*dv)
 			dst := dense.New[T](n, heads*dv)
 			for _, rows := range []int{1, 2, 40, n} {
@@ -357,7 +359,7 @@ func testStateAllocations[T dense.Float](t *testing.T) {
 }
 
 func TestStateErrors(t *testing.T) {
-	a := attention(positive[float32](8, 4), LinearOptions{})
+	a := attention(maptest.Positive[float32](8, 4), LinearOptions{})
 	_, err := a.NewState(4, 0)
 	assert.EqualError(t, err, "performer: d = 4, dv = 0, want at least 1")
 	_, err = a.NewState(3, 2)
@@ -365,11 +367,11 @@ func TestStateErrors(t *testing.T) {
 	_, err = Exact[float32]{}.NewState(0, 2)
 	assert.EqualError(t, err, "performer: d = 0, dv = 2, want at least 1")
 	for _, forms := range [][]Form[float32]{{forwardOnly{}}, {forwardOnly{}, forwardOnly{}}} {
-		_, err = must(NewBatch(2, 2, forms...)).NewState(4, 3)
+		_, err = must.Have(NewBatch(2, 2, forms...)).NewState(4, 3)
 		assert.EqualError(t, err, "performer: the form of head 0 is performer.forwardOnly, want a Linear, an Exact, a Landmarks, a Corrected or clusters of package multipole for a state")
 	}
 
-	s := must(must(NewBatch[float32](2, 2, a)).NewState(4, 3))
+	s := must.Have(must.Have(NewBatch[float32](2, 2, a)).NewState(4, 3))
 	mat := dense.New[float32]
 	var none dense.Matrix[float32]
 	for want, f := range map[string]func(){
@@ -385,7 +387,7 @@ func TestStateErrors(t *testing.T) {
 	assert.Zero(t, s.Len(), "what panics takes in nothing")
 
 	assert.EqualError(t, s.Merge(nil), "performer: other is nil")
-	assert.EqualError(t, s.Merge(must(a.NewState(4, 3))), "performer: other has 1 heads over 1 with d = 4 and dv = 3, the state 2 heads over 2 with d = 4 and dv = 3")
+	assert.EqualError(t, s.Merge(must.Have(a.NewState(4, 3))), "performer: other has 1 heads over 1 with d = 4 and dv = 3, the state 2 heads over 2 with d = 4 and dv = 3")
 	var zero State[float32]
 	const made = "performer: the state belongs to no attention, want one of NewState"
 	assert.EqualError(t, s.Merge(&zero), made)
@@ -409,24 +411,24 @@ func TestStateRefusesOtherFeatures(t *testing.T) {
 
 func testRefusal[T dense.Float](t *testing.T) {
 	const d, dv = 4, 3
-	rng := rand.New(source(209))
+	rng := rand.New(densetest.Source(209))
 	drawn := func(seed uint64) rff.Map[T] {
-		return must(rff.SoftmaxPositive(must(orf.Draw[T](orf.GramSchmidt{}, 32, d, source(seed))), 1))
+		return must.Have(rff.SoftmaxPositive(must.Have(orf.Draw[T](orf.GramSchmidt{}, 32, d, densetest.Source(seed))), 1))
 	}
-	a := must(NewLinear(drawn(1), LinearOptions{Causal: true}))
-	s := must(a.NewState(d, dv))
+	a := must.Have(NewLinear(drawn(1), LinearOptions{Causal: true}))
+	s := must.Have(a.NewState(d, dv))
 	s.Append(rowsOf[T](rng, 9, d), rowsOf[T](rng, 9, dv))
-	data := must(s.MarshalBinary())
+	data := must.Have(s.MarshalBinary())
 
-	again := must(NewLinear(drawn(1), LinearOptions{}))
-	refuses := func(a *Linear[T]) error { return s.Merge(must(a.NewState(d, dv))) }
+	again := must.Have(NewLinear(drawn(1), LinearOptions{}))
+	refuses := func(a *Linear[T]) error { return s.Merge(must.Have(a.NewState(d, dv))) }
 	assert.NoError(t, refuses(again), "the same features, made again")
-	assert.NoError(t, must(again.NewState(d, dv)).Merge(s))
-	assert.NoError(t, must(again.NewState(d, dv)).UnmarshalBinary(data))
+	assert.NoError(t, must.Have(again.NewState(d, dv)).Merge(s))
+	assert.NoError(t, must.Have(again.NewState(d, dv)).UnmarshalBinary(data))
 
 	const differ = "performer: the features differ from those that the state belongs to"
-	redrawn := must(NewLinear(drawn(2), LinearOptions{Causal: true}))
-	other := must(redrawn.NewState(d, dv))
+	redrawn := must.Have(NewLinear(drawn(2), LinearOptions{Causal: true}))
+	other := must.Have(redrawn.NewState(d, dv))
 	assert.EqualError(t, refuses(redrawn), differ)
 	assert.EqualError(t, other.Merge(s), differ)
 	assert.EqualError(t, other.UnmarshalBinary(data), differ)
@@ -436,15 +438,15 @@ func testRefusal[T dense.Float](t *testing.T) {
 		"other queries": {drawn(2), drawn(1)},
 		"other keys":    {drawn(1), drawn(2)},
 		"other scale": {
-			must(rff.SoftmaxPositive(must(orf.Draw[T](orf.GramSchmidt{}, 32, d, source(1))), 1.01)),
-			must(rff.SoftmaxPositive(must(orf.Draw[T](orf.GramSchmidt{}, 32, d, source(1))), 1.01)),
+			must.Have(rff.SoftmaxPositive(must.Have(orf.Draw[T](orf.GramSchmidt{}, 32, d, densetest.Source(1))), 1.01)),
+			must.Have(rff.SoftmaxPositive(must.Have(orf.Draw[T](orf.GramSchmidt{}, 32, d, densetest.Source(1))), 1.01)),
 		},
 	} {
-		assert.EqualError(t, refuses(must(newAttention(f[0], f[1], LinearOptions{}))), differ, name)
+		assert.EqualError(t, refuses(must.Have(newAttention(f[0], f[1], LinearOptions{}))), differ, name)
 	}
-	assert.EqualError(t, refuses(attention(positive[T](16, d), LinearOptions{})), "performer: 16 features of R^4, but the state belongs to 32 features of R^4")
-	assert.EqualError(t, refuses(must(NewLinear(drawn(1), LinearOptions{Unnormalised: true}))), "performer: Unnormalised = true, but the state belongs to attention with false")
-	trig := must(rff.GaussianPhase(frequencies[T](32, d), 1, source(3)))
+	assert.EqualError(t, refuses(attention(maptest.Positive[T](16, d), LinearOptions{})), "performer: 16 features of R^4, but the state belongs to 32 features of R^4")
+	assert.EqualError(t, refuses(must.Have(NewLinear(drawn(1), LinearOptions{Unnormalised: true}))), "performer: Unnormalised = true, but the state belongs to attention with false")
+	trig := must.Have(rff.GaussianPhase(maptest.Frequencies[T](32, d), 1, densetest.Source(3)))
 	assert.EqualError(t, refuses(attention[T](trig, LinearOptions{})), "performer: logarithms of features cannot be added to features: the state belongs to others")
 }
 
@@ -456,7 +458,7 @@ func TestMarks(t *testing.T) {
 
 func testMarks[T dense.Float](t *testing.T) {
 	const d = 5
-	rng := rand.New(source(210))
+	rng := rand.New(densetest.Source(210))
 	for _, m := range maps[T](d) {
 		a := attention(m.Map, LinearOptions{})
 		marks := append([]float64(nil), a.engine.Marks()...)
@@ -475,14 +477,14 @@ func testMarks[T dense.Float](t *testing.T) {
 			require.Error(t, a.engine.CheckMarks(marks), "%s: NaN", m.name)
 		}
 	}
-	for _, w := range []orf.Projection[T]{frequencies[T](32, d), must(orf.Draw[T](orf.IID{}, 32, d, source(2)))} {
+	for _, w := range []orf.Projection[T]{maptest.Frequencies[T](32, d), must.Have(orf.Draw[T](orf.IID{}, 32, d, densetest.Source(2)))} {
 		for name, pair := range map[string][2]rff.Map[T]{
-			"angular":  {must(rff.Angular(w)), must(rff.Angular(must(orf.Draw[T](orf.IID{}, 32, d, source(9)))))},
-			"gaussian": {must(rff.Gaussian(w, 1)), must(rff.Gaussian(must(orf.Draw[T](orf.IID{}, 32, d, source(9))), 1))},
-			"relu":     {must(rff.ArcCosine(w, 1)), must(rff.ArcCosine(must(orf.Draw[T](orf.IID{}, 32, d, source(9))), 1))},
+			"angular":  {must.Have(rff.Angular(w)), must.Have(rff.Angular(must.Have(orf.Draw[T](orf.IID{}, 32, d, densetest.Source(9)))))},
+			"gaussian": {must.Have(rff.Gaussian(w, 1)), must.Have(rff.Gaussian(must.Have(orf.Draw[T](orf.IID{}, 32, d, densetest.Source(9))), 1))},
+			"relu":     {must.Have(rff.ArcCosine(w, 1)), must.Have(rff.ArcCosine(must.Have(orf.Draw[T](orf.IID{}, 32, d, densetest.Source(9))), 1))},
 		} {
-			s := must(attention(pair[0], LinearOptions{}).NewState(d, 1))
-			assert.Error(t, s.Merge(must(attention(pair[1], LinearOptions{}).NewState(d, 1))), name)
+			s := must.Have(attention(pair[0], LinearOptions{}).NewState(d, 1))
+			assert.Error(t, s.Merge(must.Have(attention(pair[1], LinearOptions{}).NewState(d, 1))), name)
 		}
 	}
 }

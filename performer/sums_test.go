@@ -9,6 +9,8 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
+	"github.com/seed-feabd252/randfeat/internal/testing/maptest"
+	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/orf"
 	"github.com/seed-feabd252/randfeat/rff"
 )
@@ -37,11 +39,11 @@ func TestSums(t *testing.T) {
 
 func testSums[T dense.Float](t *testing.T) {
 	const n, d, m = 150, 8, 16
-	rng := rand.New(source(73))
-	w := must(orf.Draw[T](orf.IID{}, 2*m, d, source(74))).Frequencies()
-	positive := func(w dense.Matrix[T]) rff.LogMap[T] { return must(rff.SoftmaxPositive(must(orf.Of(w)), 1)) }
+	rng := rand.New(densetest.Source(73))
+	w := must.Have(orf.Draw[T](orf.IID{}, 2*m, d, densetest.Source(74))).Frequencies()
+	positive := func(w dense.Matrix[T]) rff.LogMap[T] { return must.Have(rff.SoftmaxPositive(must.Have(orf.Of(w)), 1)) }
 	for _, norm := range []float64{0.5, 4, 100} {
-		q, k, v := sphere[T](rng, n, d, norm), sphere[T](rng, n, d, norm), densetest.Normal[T](rng, n, 3, 0, 1)
+		q, k, v := densetest.Sphere[T](rng, n, d, norm), densetest.Sphere[T](rng, n, d, norm), densetest.Normal[T](rng, n, 3, 0, 1)
 		for _, causal := range []bool{false, true} {
 			whole := attention[T](positive(w), LinearOptions{Causal: causal})
 			want, tol := newPairs(whole, q, k).attend(dense.Copy(dense.Matrix[float64]{}, v))
@@ -63,11 +65,13 @@ func TestSumsFar(t *testing.T) {
 
 func testSumsFar[T dense.Float](t *testing.T) {
 	const n, d, m = 70, 64, 8
-	rng := rand.New(source(75))
-	w := must(orf.Draw[T](orf.IID{}, 2*m, d, source(76))).Frequencies()
-	positive := func(w dense.Matrix[T]) rff.LogMap[T] { return must(rff.SoftmaxPositive(must(orf.Of(w)), 1.0/8)) }
+	rng := rand.New(densetest.Source(75))
+	w := must.Have(orf.Draw[T](orf.IID{}, 2*m, d, densetest.Source(76))).Frequencies()
+	positive := func(w dense.Matrix[T]) rff.LogMap[T] {
+		return must.Have(rff.SoftmaxPositive(must.Have(orf.Of(w)), 1.0/8))
+	}
 	for _, norm := range []float64{1e5, 1e10, of[T](1e19, 1e100)} {
-		q, k, v := sphere[T](rng, n, d, norm), sphere[T](rng, n, d, norm), densetest.Normal[T](rng, n, 3, 0, 1)
+		q, k, v := densetest.Sphere[T](rng, n, d, norm), densetest.Sphere[T](rng, n, d, norm), densetest.Normal[T](rng, n, 3, 0, 1)
 		for _, causal := range []bool{false, true} {
 			opts := LinearOptions{Causal: causal}
 			one := attention[T](positive(w.RowRange(0, m)), opts).Sums(dense.Matrix[T]{}, q, k, v)
@@ -86,9 +90,9 @@ func testSumsFar[T dense.Float](t *testing.T) {
 
 // Without keys sums are zero, and so is the output; without values there are denominators.
 func TestSumsOfNothing(t *testing.T) {
-	x := densetest.Normal[float32](rand.New(source(77)), 4, 3, 0, 1)
+	x := densetest.Normal[float32](rand.New(densetest.Source(77)), 4, 3, 0, 1)
 	for _, causal := range []bool{false, true} {
-		a := attention[float32](positive[float32](8, 3), LinearOptions{Causal: causal})
+		a := attention[float32](maptest.Positive[float32](8, 3), LinearOptions{Causal: causal})
 		rows := x.RowRange(0, 0)
 		if !causal {
 			rows = x
@@ -101,7 +105,7 @@ func TestSumsOfNothing(t *testing.T) {
 			assert.Equal(t, all.Row(i)[3:], none.Row(i))
 		}
 	}
-	unnormalised := attention[float32](positive[float32](8, 3), LinearOptions{Unnormalised: true})
+	unnormalised := attention[float32](maptest.Positive[float32](8, 3), LinearOptions{Unnormalised: true})
 	assert.PanicsWithValue(t, "performer: the Linear is unnormalised, want outputs that are quotients", func() { unnormalised.Sums(x, x, x, x) })
 	assert.PanicsWithValue(t, "performer: the Linear is zero, want one of NewLinear", func() { new(Linear[float32]).Sums(x, x, x, x) })
 }

@@ -14,6 +14,8 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/memory/layout"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
+	"github.com/seed-feabd252/randfeat/internal/testing/maptest"
+	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/orf"
 	"github.com/seed-feabd252/randfeat/performer"
 	"github.com/seed-feabd252/randfeat/rff"
@@ -47,10 +49,10 @@ func rowsOf[T dense.Float](t *testing.T, form, truth performer.Form[T], q, k, v 
 // auditCases returns forms with heads, sequences, padding and pasts.
 func auditCases[T dense.Float]() map[string]auditCase[T] {
 	const n, d, dv = 130, 8, 5
-	rng := rand.New(source(300))
+	rng := rand.New(densetest.Source(300))
 	draw := func(rows, cols int) dense.Matrix[T] { return densetest.Normal[T](rng, rows, cols, 0, 1) }
 	made := func(opts performer.LinearOptions) performer.Form[T] {
-		return linear[T](must(rff.SoftmaxPositive(must(orf.Draw[T](orf.IID{}, 32, d, source(301))), 0.5)), opts)
+		return must.Have(performer.NewLinear[T](must.Have(rff.SoftmaxPositive(must.Have(orf.Draw[T](orf.IID{}, 32, d, densetest.Source(301))), 0.5)), opts))
 	}
 	exact := func(causal, unnormalised bool) performer.Exact[T] {
 		return performer.Exact[T]{Scale: 0.5, Causal: causal, Unnormalised: unnormalised}
@@ -60,31 +62,31 @@ func auditCases[T dense.Float]() map[string]auditCase[T] {
 	v, _ := densetest.Padded(draw(100, 2*dv), 3, 30, 1)
 	padded := performer.Sequences{Queries: []int{50, 0, 80}, Keys: []int{70, 20, 40}, Past: []int{20, 0, -30}, Valid: valid}
 	two := made(performer.LinearOptions{})
-	landmarks := must(performer.NewLandmarks(exact(false, false), 10, source(319)))
-	given := must(performer.NewLandmarksAt(exact(false, false), draw(12, d)))
-	near := must(performer.NewCorrected[T](must(performer.NewLandmarksAt(exact(true, false), draw(12, d))), performer.CorrectedOptions{Window: 9}, nil))
+	landmarks := must.Have(performer.NewLandmarks(exact(false, false), 10, densetest.Source(319)))
+	given := must.Have(performer.NewLandmarksAt(exact(false, false), draw(12, d)))
+	near := must.Have(performer.NewCorrected[T](must.Have(performer.NewLandmarksAt(exact(true, false), draw(12, d))), performer.CorrectedOptions{Window: 9}, nil))
 	return map[string]auditCase[T]{
 		"bidirectional":      {made(performer.LinearOptions{}), exact(false, false), draw(n, d), draw(40, d), draw(40, dv), Options{}, 1},
 		"unnormalised":       {made(performer.LinearOptions{Unnormalised: true}), exact(false, true), draw(n, d), draw(40, d), draw(40, dv), Options{}, 1},
 		"causal":             {made(causal), exact(true, false), draw(n, d), draw(n, d), draw(n, dv), Options{}, 1},
 		"of another package": {average[T]{}, exact(false, false), draw(n, d), draw(n, d), draw(n, dv), Options{}, 1},
-		"heads":              {must(performer.NewBatch(4, 2, made(performer.LinearOptions{}))), exact(false, false), draw(n, 4*d), draw(n, 2*d), draw(n, 2*dv), Options{}, 4},
+		"heads":              {must.Have(performer.NewBatch(4, 2, made(performer.LinearOptions{}))), exact(false, false), draw(n, 4*d), draw(n, 2*d), draw(n, 2*dv), Options{}, 4},
 		"forms of heads": {
-			must(performer.NewBatch(4, 2, two, two, average[T]{}, made(performer.LinearOptions{}))),
-			must(performer.NewBatch[T](4, 2, exact(false, false), &performer.Exact[T]{Scale: 0.2}, exact(false, false), exact(false, false))),
+			must.Have(performer.NewBatch(4, 2, two, two, average[T]{}, made(performer.LinearOptions{}))),
+			must.Have(performer.NewBatch[T](4, 2, exact(false, false), &performer.Exact[T]{Scale: 0.2}, exact(false, false), exact(false, false))),
 			draw(n, 4*d), draw(n, 2*d), draw(n, 2*dv), Options{}, 4,
 		},
-		"causal heads":           {must(performer.NewBatch(4, 2, made(causal))), exact(true, false), draw(n, 4*d), draw(n, 2*d), draw(n, 2*dv), Options{}, 4},
-		"padding":                {must(performer.NewBatch(4, 2, made(performer.LinearOptions{}))), exact(false, false), draw(n, 4*d), k, v, Options{Sequences: performer.Sequences{Valid: valid}}, 4},
-		"sequences":              {must(performer.NewBatch(4, 2, made(performer.LinearOptions{}))), exact(false, false), draw(n, 4*d), k, v, Options{Sequences: padded}, 4},
-		"causal sequences":       {must(performer.NewBatch(4, 2, made(causal))), exact(true, false), draw(n, 4*d), k, v, Options{Sequences: padded}, 4},
-		"unnormalised, masked":   {must(performer.NewBatch(4, 2, made(performer.LinearOptions{Causal: true, Unnormalised: true}))), exact(true, true), draw(n, 4*d), k, v, Options{Sequences: padded}, 4},
+		"causal heads":           {must.Have(performer.NewBatch(4, 2, made(causal))), exact(true, false), draw(n, 4*d), draw(n, 2*d), draw(n, 2*dv), Options{}, 4},
+		"padding":                {must.Have(performer.NewBatch(4, 2, made(performer.LinearOptions{}))), exact(false, false), draw(n, 4*d), k, v, Options{Sequences: performer.Sequences{Valid: valid}}, 4},
+		"sequences":              {must.Have(performer.NewBatch(4, 2, made(performer.LinearOptions{}))), exact(false, false), draw(n, 4*d), k, v, Options{Sequences: padded}, 4},
+		"causal sequences":       {must.Have(performer.NewBatch(4, 2, made(causal))), exact(true, false), draw(n, 4*d), k, v, Options{Sequences: padded}, 4},
+		"unnormalised, masked":   {must.Have(performer.NewBatch(4, 2, made(performer.LinearOptions{Causal: true, Unnormalised: true}))), exact(true, true), draw(n, 4*d), k, v, Options{Sequences: padded}, 4},
 		"landmarks":              {landmarks, exact(false, false), draw(n, d), draw(40, d), draw(40, dv), Options{}, 1},
-		"given landmarks":        {must(performer.NewBatch[T](4, 2, given)), exact(false, false), draw(n, 4*d), draw(n, 2*d), draw(n, 2*dv), Options{}, 4},
-		"landmarks of sequences": {must(performer.NewBatch[T](4, 2, landmarks, given, given, landmarks)), exact(false, false), draw(n, 4*d), k, v, Options{Sequences: padded}, 4},
-		"causal landmarks":       {must(performer.NewBatch[T](4, 2, near)), exact(true, false), draw(n, 4*d), k, v, Options{Sequences: padded}, 4},
-		"window":                 {must(performer.NewBatch[T](4, 2, must(performer.NewCorrected[T](given, performer.CorrectedOptions{Window: 5}, nil)))), exact(false, false), draw(n, 4*d), k, v, Options{Sequences: padded}, 4},
-		"samples":                {must(performer.NewCorrected[T](landmarks, performer.CorrectedOptions{Samples: 20}, source(320))), exact(false, false), draw(n, d), draw(40, d), draw(40, dv), Options{}, 1},
+		"given landmarks":        {must.Have(performer.NewBatch[T](4, 2, given)), exact(false, false), draw(n, 4*d), draw(n, 2*d), draw(n, 2*dv), Options{}, 4},
+		"landmarks of sequences": {must.Have(performer.NewBatch[T](4, 2, landmarks, given, given, landmarks)), exact(false, false), draw(n, 4*d), k, v, Options{Sequences: padded}, 4},
+		"causal landmarks":       {must.Have(performer.NewBatch[T](4, 2, near)), exact(true, false), draw(n, 4*d), k, v, Options{Sequences: padded}, 4},
+		"window":                 {must.Have(performer.NewBatch[T](4, 2, must.Have(performer.NewCorrected[T](given, performer.CorrectedOptions{Window: 5}, nil)))), exact(false, false), draw(n, 4*d), k, v, Options{Sequences: padded}, 4},
+		"samples":                {must.Have(performer.NewCorrected[T](landmarks, performer.CorrectedOptions{Samples: 20}, densetest.Source(320))), exact(false, false), draw(n, d), draw(40, d), draw(40, dv), Options{}, 1},
 		"rows that may be drawn": {made(performer.LinearOptions{}), exact(false, false), draw(n, d), draw(40, d), draw(40, dv), Options{Queries: slices.Repeat([]bool{true, false}, n/2)}, 1},
 	}
 }
@@ -96,7 +98,7 @@ func (c auditCase[T]) whole(form performer.Form[T]) dense.Matrix[T] {
 		return b.ForwardSequences(none, c.q, c.k, c.v, c.opts.Sequences)
 	}
 	if c.heads > 1 {
-		return must(performer.NewBatch(c.heads, 2, form)).ForwardSequences(none, c.q, c.k, c.v, c.opts.Sequences)
+		return must.Have(performer.NewBatch(c.heads, 2, form)).ForwardSequences(none, c.q, c.k, c.v, c.opts.Sequences)
 	}
 	return form.Forward(none, c.q, c.k, c.v)
 }
@@ -127,7 +129,7 @@ func testAuditOfAllRows[T dense.Float](t *testing.T) {
 	for name, c := range auditCases[T]() {
 		t.Run(name, func(t *testing.T) {
 			out, exact := c.whole(c.form), c.whole(c.truth)
-			a, err := rowsOf(t, c.form, c.truth, c.q, c.k, c.v, 1000, c.opts, source(302))
+			a, err := rowsOf(t, c.form, c.truth, c.q, c.k, c.v, 1000, c.opts, densetest.Source(302))
 			require.NoError(t, err)
 			want := relativeError(out, exact, c.opts.Queries)
 			require.Greater(t, want, 0.01)
@@ -162,11 +164,11 @@ func testAuditedRows[T dense.Float](t *testing.T) {
 	for name, c := range auditCases[T]() {
 		t.Run(name, func(t *testing.T) {
 			out, exact := c.whole(c.form), c.whole(c.truth)
-			rng := rand.New(source(303))
+			rng := rand.New(densetest.Source(303))
 			for _, rows := range []int{1, 20, 50} {
 				opts := c.opts
 				opts.Rows = rows
-				a := must(drawRows(must(exactHeads(c.truth, c.form)), c.q, c.k, c.v, opts, rng))
+				a := must.Have(drawRows(must.Have(exactHeads(c.truth, c.form)), c.q, c.k, c.v, opts, rng))
 				require.NoError(t, a.attend(t.Context(), a.allPieces(), func(int) {}))
 				outputs, _ := a.outputs(c.form, false)
 				for h, drawn := range a.drawn {
@@ -189,10 +191,10 @@ func testAuditedRows[T dense.Float](t *testing.T) {
 // standard deviations of 2000, with one false alarm in 1000 seeds.
 func TestAuditDrawsEvenly(t *testing.T) {
 	q := dense.New[float64](130, 1)
-	truth, rng := must(performer.NewBatch[float64](1, 1, performer.Exact[float64]{})), rand.New(source(304))
+	truth, rng := must.Have(performer.NewBatch[float64](1, 1, performer.Exact[float64]{})), rand.New(densetest.Source(304))
 	counts := make([]float64, q.Rows)
 	for range 20_000 {
-		for _, row := range must(drawRows(truth, q, q, q, Options{Rows: 13}, rng)).drawn[0] {
+		for _, row := range must.Have(drawRows(truth, q, q, q, Options{Rows: 13}, rng)).drawn[0] {
 			counts[row]++
 		}
 	}
@@ -210,12 +212,12 @@ func TestAuditSeesFaults(t *testing.T) {
 
 func testAuditSeesFaults[T dense.Float](t *testing.T) {
 	const n, d, heads = 1000, 8, 4
-	rng := rand.New(source(309))
+	rng := rand.New(densetest.Source(309))
 	q, k, v := densetest.Normal[T](rng, n, heads*d, 0, 1), densetest.Normal[T](rng, n, heads*d, 0, 1), densetest.Normal[T](rng, n, heads*d, 0, 1)
-	form := must(performer.NewBatch[T](heads, heads, performer.Exact[T]{}))
+	form := must.Have(performer.NewBatch[T](heads, heads, performer.Exact[T]{}))
 	good := form.Forward(dense.Matrix[T]{}, q, k, v)
 	check := func(out dense.Matrix[T]) Report {
-		a, err := rowsOf(t, Output[T](out), must(performer.NewBatch[T](heads, heads, performer.Exact[T]{})), q, k, v, 64, Options{}, source(310))
+		a, err := rowsOf(t, Output[T](out), must.Have(performer.NewBatch[T](heads, heads, performer.Exact[T]{})), q, k, v, 64, Options{}, densetest.Source(310))
 		require.NoError(t, err)
 		require.Equal(t, [2]int{64 * heads, n * heads}, [2]int{a.Rows, a.Of})
 		return a
@@ -267,17 +269,17 @@ func testAuditSeesFaults[T dense.Float](t *testing.T) {
 func TestAuditOfAnotherKernel(t *testing.T) {
 	c := auditCases[float64]()["causal"]
 	c.form = average[float64]{}
-	a, err := rowsOf(t, c.form, c.truth, c.q, c.k, c.v, 64, c.opts, source(311))
+	a, err := rowsOf(t, c.form, c.truth, c.q, c.k, c.v, 64, c.opts, densetest.Source(311))
 	require.NoError(t, err)
 	assert.Greater(t, a.Error, 0.5)
-	a, err = rowsOf[float64](t, performer.Exact[float64]{Scale: 1, Causal: true}, c.truth, c.q, c.k, c.v, 64, c.opts, source(311))
+	a, err = rowsOf[float64](t, performer.Exact[float64]{Scale: 1, Causal: true}, c.truth, c.q, c.k, c.v, 64, c.opts, densetest.Source(311))
 	require.NoError(t, err)
 	assert.Greater(t, a.Error, 0.1)
 }
 
 // What is not finite is counted, and is in no average.
 func TestAuditOfNaN(t *testing.T) {
-	rng := rand.New(source(315))
+	rng := rand.New(densetest.Source(315))
 	q, v := densetest.Normal[float32](rng, 200, 4, 0, 1), densetest.Normal[float32](rng, 200, 4, 0, 1)
 	out := performer.Exact[float32]{}.Forward(dense.Matrix[float32]{}, q, q, v)
 	inf := math.Inf(1)
@@ -286,7 +288,7 @@ func TestAuditOfNaN(t *testing.T) {
 		for _, i := range []int{20, 30, 40} {
 			broken.Row(i)[2] = float32(bad)
 		}
-		a, err := rowsOf(t, Output[float32](broken), performer.Exact[float32]{}, q, q, v, 200, Options{}, source(316))
+		a, err := rowsOf(t, Output[float32](broken), performer.Exact[float32]{}, q, q, v, 200, Options{}, densetest.Source(316))
 		require.NoError(t, err)
 		assert.Equal(t, 3, a.NonFinite)
 		assert.Equal(t, []float64{inf, inf, inf, inf, inf}, []float64{a.Error, a.Low, a.High, a.Mean, a.Worst})
@@ -296,11 +298,11 @@ func TestAuditOfNaN(t *testing.T) {
 		// The truth of query 20 is NaN.
 		x := q.Clone()
 		x.Row(20)[2] = float32(bad)
-		a, err = rowsOf(t, Output[float32](out), performer.Exact[float32]{}, x, q, v, 200, Options{}, source(316))
+		a, err = rowsOf(t, Output[float32](out), performer.Exact[float32]{}, x, q, v, 200, Options{}, densetest.Source(316))
 		require.NoError(t, err)
 		assert.Equal(t, 1, a.NonFinite)
 		assert.True(t, math.IsInf(a.Error, 1))
-		a, err = rowsOf(t, Output[float32](out), performer.Exact[float32]{}, x, q, v, 20, Options{Queries: append(make([]bool, 21), slices.Repeat([]bool{true}, 179)...)}, source(316))
+		a, err = rowsOf(t, Output[float32](out), performer.Exact[float32]{}, x, q, v, 20, Options{Queries: append(make([]bool, 21), slices.Repeat([]bool{true}, 179)...)}, densetest.Source(316))
 		require.NoError(t, err)
 		assert.Zero(t, a.NonFinite, "a row that may not be drawn")
 		assert.Equal(t, 179, a.Of)
@@ -310,71 +312,77 @@ func TestAuditOfNaN(t *testing.T) {
 func TestAuditRefuses(t *testing.T) {
 	type options = Options
 	mat := dense.New[float64]
-	features := linear[float64](positive[float64](8, 4), performer.LinearOptions{})
+	features := must.Have(performer.NewLinear[float64](maptest.Positive[float64](8, 4), performer.LinearOptions{}))
 	exact := performer.Exact[float64]{}
-	batch := must(performer.NewBatch[float64](2, 1, features))
+	batch := must.Have(performer.NewBatch[float64](2, 1, features))
 	x := mat(6, 4)
 	for want, call := range map[string]func() (Report, error){
-		"Rows = -1, want at least 1, or 0 for 64": func() (Report, error) { return rowsOf[float64](t, features, exact, x, x, x, -1, options{}, source(1)) },
+		"Rows = -1, want at least 1, or 0 for 64": func() (Report, error) {
+			return rowsOf[float64](t, features, exact, x, x, x, -1, options{}, densetest.Source(1))
+		},
 		"src is nil": func() (Report, error) { return rowsOf[float64](t, features, exact, x, x, x, 1, options{}, nil) },
 		"Confidence = -1, want a number above 0 and at most 0.999": func() (Report, error) {
-			return rowsOf[float64](t, features, exact, x, x, x, 1, options{Confidence: -1}, source(1))
+			return rowsOf[float64](t, features, exact, x, x, x, 1, options{Confidence: -1}, densetest.Source(1))
 		},
 		"Confidence = 1,": func() (Report, error) {
-			return rowsOf[float64](t, features, exact, x, x, x, 1, options{Confidence: 1}, source(1))
+			return rowsOf[float64](t, features, exact, x, x, x, 1, options{Confidence: 1}, densetest.Source(1))
 		},
 		"Confidence = NaN,": func() (Report, error) {
-			return rowsOf[float64](t, features, exact, x, x, x, 1, options{Confidence: math.NaN()}, source(1))
+			return rowsOf[float64](t, features, exact, x, x, x, 1, options{Confidence: math.NaN()}, densetest.Source(1))
 		},
-		"form 0 is nil": func() (Report, error) { return rowsOf[float64](t, nil, exact, x, x, x, 1, options{}, source(1)) },
+		"form 0 is nil": func() (Report, error) {
+			return rowsOf[float64](t, nil, exact, x, x, x, 1, options{}, densetest.Source(1))
+		},
 		"truth is a *performer.Linear[float64], want a performer.Exact": func() (Report, error) {
-			return rowsOf[float64](t, features, features, x, x, x, 1, options{}, source(1))
+			return rowsOf[float64](t, features, features, x, x, x, 1, options{}, densetest.Source(1))
 		},
-		"truth is nil": func() (Report, error) { return rowsOf[float64](t, features, nil, x, x, x, 1, options{}, source(1)) },
+		"truth is nil": func() (Report, error) {
+			return rowsOf[float64](t, features, nil, x, x, x, 1, options{}, densetest.Source(1))
+		},
 		"truth has a *performer.Linear[float64] for head 0, want a performer.Exact": func() (Report, error) {
-			return rowsOf[float64](t, batch, batch, mat(6, 8), x, x, 1, options{}, source(1))
+			return rowsOf[float64](t, batch, batch, mat(6, 8), x, x, 1, options{}, densetest.Source(1))
 		},
 		"form 0 has 2 heads of queries and 1 of keys, truth has 2 and 2, want the same": func() (Report, error) {
-			return rowsOf[float64](t, batch, must(performer.NewBatch[float64](2, 2, exact)), mat(6, 8), mat(6, 8), mat(6, 8), 1, options{}, source(1))
+			return rowsOf[float64](t, batch, must.Have(performer.NewBatch[float64](2, 2, exact)), mat(6, 8), mat(6, 8), mat(6, 8), 1, options{}, densetest.Source(1))
 		},
 		"form 0 has {Causal:false Unnormalised:false} for head 0, truth has {Causal:true Unnormalised:false}, want the same": func() (Report, error) {
-			return rowsOf[float64](t, features, performer.Exact[float64]{Causal: true}, x, x, x, 1, options{}, source(1))
+			return rowsOf[float64](t, features, performer.Exact[float64]{Causal: true}, x, x, x, 1, options{}, densetest.Source(1))
 		},
 		"for head 1, truth has {Causal:false Unnormalised:true}": func() (Report, error) {
-			return rowsOf[float64](t, batch, must(performer.NewBatch[float64](2, 1, exact, performer.Exact[float64]{Unnormalised: true})), mat(6, 8), x, x, 1, options{}, source(1))
+			return rowsOf[float64](t, batch, must.Have(performer.NewBatch[float64](2, 1, exact, performer.Exact[float64]{Unnormalised: true})), mat(6, 8), x, x, 1, options{}, densetest.Source(1))
 		},
 		"the Batch is zero, want one of performer.NewBatch": func() (Report, error) {
-			return rowsOf[float64](t, new(performer.Batch[float64]), exact, x, x, x, 1, options{}, source(1))
+			return rowsOf[float64](t, new(performer.Batch[float64]), exact, x, x, x, 1, options{}, densetest.Source(1))
 		},
 		"there are Sequences, but form 0 is a *performer.Linear[float64], want a performer.Batch": func() (Report, error) {
-			return rowsOf[float64](t, features, exact, x, x, x, 1, options{Sequences: performer.Sequences{Queries: []int{6}}}, source(1))
+			return rowsOf[float64](t, features, exact, x, x, x, 1, options{Sequences: performer.Sequences{Queries: []int{6}}}, densetest.Source(1))
 		},
 		"Sequences.Queries is [5], want a sum of 6": func() (Report, error) {
-			return rowsOf[float64](t, batch, exact, mat(6, 8), x, x, 1, options{Sequences: performer.Sequences{Queries: []int{5}}}, source(1))
+			return rowsOf[float64](t, batch, exact, mat(6, 8), x, x, 1, options{Sequences: performer.Sequences{Queries: []int{5}}}, densetest.Source(1))
 		},
 		"Queries has length 5, want one for each of 6 queries": func() (Report, error) {
-			return rowsOf[float64](t, features, exact, x, x, x, 1, options{Queries: make([]bool, 5)}, source(1))
+			return rowsOf[float64](t, features, exact, x, x, x, 1, options{Queries: make([]bool, 5)}, densetest.Source(1))
 		},
 		"q is 6×4, of whose rows none may be drawn": func() (Report, error) {
-			return rowsOf[float64](t, features, exact, x, x, x, 1, options{Queries: make([]bool, 6)}, source(1))
+			return rowsOf[float64](t, features, exact, x, x, x, 1, options{Queries: make([]bool, 6)}, densetest.Source(1))
 		},
 		"form 0 is an Output of 6×3, want 6×4": func() (Report, error) {
-			return rowsOf[float64](t, Output[float64](mat(6, 3)), exact, x, x, x, 1, options{}, source(1))
+			return rowsOf[float64](t, Output[float64](mat(6, 3)), exact, x, x, x, 1, options{}, densetest.Source(1))
 		},
 		"k is 6×4, v is 5×4": func() (Report, error) {
-			return rowsOf[float64](t, features, exact, x, x, mat(5, 4), 1, options{}, source(1))
+			return rowsOf[float64](t, features, exact, x, x, mat(5, 4), 1, options{}, densetest.Source(1))
 		},
 		"q is 6×3, k is 6×4": func() (Report, error) {
-			return rowsOf[float64](t, features, exact, mat(6, 3), x, x, 1, options{}, source(1))
+			return rowsOf[float64](t, features, exact, mat(6, 3), x, x, 1, options{}, densetest.Source(1))
 		},
 		"q is 6×5, but form 0 takes points of R^4": func() (Report, error) {
-			return rowsOf[float64](t, features, exact, mat(6, 5), mat(6, 5), x, 1, options{}, source(1))
+			return rowsOf[float64](t, features, exact, mat(6, 5), mat(6, 5), x, 1, options{}, densetest.Source(1))
 		},
 		"heads have dimension 5, but the forms take points of R^4": func() (Report, error) {
-			return rowsOf[float64](t, batch, exact, mat(6, 10), mat(6, 5), x, 1, options{}, source(1))
+			return rowsOf[float64](t, batch, exact, mat(6, 10), mat(6, 5), x, 1, options{}, densetest.Source(1))
 		},
 		"q is 5×4, k is 6×4, want as many queries as keys for causal attention": func() (Report, error) {
-			return rowsOf[float64](t, average[float64]{}, performer.Exact[float64]{Causal: true}, mat(5, 4), x, x, 1, options{}, source(1))
+			return rowsOf[float64](t, average[float64]{}, performer.Exact[float64]{Causal: true}, mat(5, 4), x, x, 1, options{}, densetest.Source(1))
 		},
 	} {
 		_, err := call()
@@ -387,7 +395,7 @@ func TestAuditIsDeterministic(t *testing.T) {
 		var first Report
 		for i, processors := range []int{1, 2, 5} {
 			defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(processors))
-			a, err := rowsOf(t, c.form, c.truth, c.q, c.k, c.v, 40, c.opts, source(308))
+			a, err := rowsOf(t, c.form, c.truth, c.q, c.k, c.v, 40, c.opts, densetest.Source(308))
 			require.NoError(t, err)
 			if i == 0 {
 				first = a
@@ -400,17 +408,17 @@ func TestAuditIsDeterministic(t *testing.T) {
 // Rows sees what a form is, and asks a form without a window for the drawn rows alone.
 func TestCorrected(t *testing.T) {
 	const d, n = 4, 300
-	rng := rand.New(source(330))
+	rng := rand.New(densetest.Source(330))
 	q, k, v := densetest.Normal[float64](rng, n, d, 0, 1), densetest.Normal[float64](rng, n, d, 0, 1), densetest.Normal[float64](rng, n, d, 0, 1)
 	exact := performer.Exact[float64]{}
-	l := must(performer.NewLandmarks(exact, 20, source(1)))
+	l := must.Have(performer.NewLandmarks(exact, 20, densetest.Source(1)))
 	for _, o := range []performer.CorrectedOptions{{Window: 10}, {Samples: 40}} {
-		c := must(performer.NewCorrected[float64](l, o, source(1)))
+		c := must.Have(performer.NewCorrected[float64](l, o, densetest.Source(1)))
 		assert.Equal(t, o.Window == 0, rowwise[float64](c))
-		report := must(rowsOf[float64](t, c, exact, q, k, v, n, Options{}, source(2)))
+		report := must.Have(rowsOf[float64](t, c, exact, q, k, v, n, Options{}, densetest.Source(2)))
 		want := relativeError(c.Forward(dense.Matrix[float64]{}, q, k, v), exact.Forward(dense.Matrix[float64]{}, q, k, v), nil)
 		assert.InDelta(t, want, report.Error, 1e-9)
-		_, err := rowsOf[float64](t, c, performer.Exact[float64]{Unnormalised: true}, q, k, v, 20, Options{}, source(2))
+		_, err := rowsOf[float64](t, c, performer.Exact[float64]{Unnormalised: true}, q, k, v, 20, Options{}, densetest.Source(2))
 		assert.ErrorContains(t, err, "want the same")
 	}
 }
@@ -419,6 +427,6 @@ func TestNilContext(t *testing.T) {
 	x := dense.New[float64](3, 2)
 	exact := performer.Exact[float64]{}
 	var none context.Context
-	assert.PanicsWithValue(t, "audit: ctx is nil", func() { _, _ = Rows[float64](none, exact, x, x, x, Options{}, source(1), exact) })
-	assert.PanicsWithValue(t, "audit: ctx is nil", func() { _, _ = Choose[float64](none, exact, x, x, x, 1, ChooseOptions[float64]{}, source(1)) })
+	assert.PanicsWithValue(t, "audit: ctx is nil", func() { _, _ = Rows[float64](none, exact, x, x, x, Options{}, densetest.Source(1), exact) })
+	assert.PanicsWithValue(t, "audit: ctx is nil", func() { _, _ = Choose[float64](none, exact, x, x, x, 1, ChooseOptions[float64]{}, densetest.Source(1)) })
 }

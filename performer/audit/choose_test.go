@@ -17,13 +17,15 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/memory/layout"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
+	"github.com/seed-feabd252/randfeat/internal/testing/maptest"
+	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/performer"
 )
 
 // flat returns queries, keys and values of n tokens in R^d whose points lie near a plane, so that few
 // landmarks span them. Values depend on keys.
 func flat[T dense.Float](seed uint64, n, d int) (q, k, v dense.Matrix[T]) {
-	rng := rand.New(source(seed))
+	rng := rand.New(densetest.Source(seed))
 	plane := densetest.Normal[float64](rng, 2, d, 0, 1)
 	points := func() dense.Matrix[T] {
 		at := densetest.Normal[float64](rng, n, 2, 0, 1.5/math.Sqrt(float64(d)))
@@ -47,8 +49,8 @@ func flat[T dense.Float](seed uint64, n, d int) (q, k, v dense.Matrix[T]) {
 
 // sharp returns queries and keys that no approximation with few features knows.
 func sharp[T dense.Float](seed uint64, n, d int) (q, k, v dense.Matrix[T]) {
-	rng := rand.New(source(seed))
-	return sphere[T](rng, n, d, 12), sphere[T](rng, n, d, 12), densetest.Normal[T](rng, n, d, 0, 1)
+	rng := rand.New(densetest.Source(seed))
+	return densetest.Sphere[T](rng, n, d, 12), densetest.Sphere[T](rng, n, d, 12), densetest.Normal[T](rng, n, d, 0, 1)
 }
 
 // cheap returns the candidates of Choose at costs that tell the order of sizes and nothing else: few
@@ -78,7 +80,7 @@ func testChoose[T dense.Float](t *testing.T) {
 		for _, plain := range []bool{false, true} {
 			truth := performer.Exact[T]{Scale: 1, Causal: causal, Unnormalised: plain}
 			exact := truth.Forward(none, q, k, v)
-			c, err := Choose[T](t.Context(), truth, q, k, v, 0.05, ChooseOptions[T]{Calls: 100, Budget: 25, Reproducible: true, Candidates: cheap[T]()}, source(401))
+			c, err := Choose[T](t.Context(), truth, q, k, v, 0.05, ChooseOptions[T]{Calls: 100, Budget: 25, Reproducible: true, Candidates: cheap[T]()}, densetest.Source(401))
 			require.NoError(t, err)
 			require.False(t, c.Exact, "causal=%v, unnormalised=%v: %v", causal, plain, c)
 			assert.LessOrEqual(t, relativeError(c.Form.Forward(none, q, k, v), exact, nil), 0.05)
@@ -101,7 +103,7 @@ func testChoose[T dense.Float](t *testing.T) {
 func TestChooseNothing(t *testing.T) {
 	q, k, v := sharp[float64](402, 1000, 8)
 	truth := &performer.Exact[float64]{Scale: 1}
-	c, err := Choose[float64](t.Context(), truth, q, k, v, 0.05, ChooseOptions[float64]{Calls: 100, Budget: 25, Reproducible: true, Candidates: cheap[float64]()}, source(403))
+	c, err := Choose[float64](t.Context(), truth, q, k, v, 0.05, ChooseOptions[float64]{Calls: 100, Budget: 25, Reproducible: true, Candidates: cheap[float64]()}, densetest.Source(403))
 	require.NoError(t, err)
 	assert.True(t, c.Exact)
 	assert.Same(t, truth, c.Form)
@@ -113,7 +115,7 @@ func TestChooseNothing(t *testing.T) {
 
 	// A choice among few tokens would cost more than it saves, and draws no rows.
 	q, k, v = q.RowRange(0, 100), k.RowRange(0, 100), v.RowRange(0, 100)
-	c, err = Choose[float64](t.Context(), truth, q, k, v, 0.05, ChooseOptions[float64]{}, source(403))
+	c, err = Choose[float64](t.Context(), truth, q, k, v, 0.05, ChooseOptions[float64]{}, densetest.Source(403))
 	require.NoError(t, err)
 	assert.True(t, c.Exact)
 	assert.Empty(t, c.Trials)
@@ -123,7 +125,7 @@ func TestChooseNothing(t *testing.T) {
 	// A truth that is not finite has no error.
 	q, k, v = flat[float64](404, 1000, 8)
 	v.Row(500)[3] = math.NaN()
-	c, err = Choose[float64](t.Context(), truth, q, k, v, 0.05, ChooseOptions[float64]{Calls: 100, Budget: 25, Reproducible: true, Candidates: cheap[float64]()}, source(403))
+	c, err = Choose[float64](t.Context(), truth, q, k, v, 0.05, ChooseOptions[float64]{Calls: 100, Budget: 25, Reproducible: true, Candidates: cheap[float64]()}, densetest.Source(403))
 	require.NoError(t, err)
 	assert.True(t, c.Exact)
 	assert.Empty(t, c.Trials)
@@ -152,8 +154,8 @@ func TestChooseOfHeads(t *testing.T) {
 	var none dense.Matrix[float64]
 	for _, causal := range []bool{false, true} {
 		for name, s := range map[string]performer.Sequences{"padding": {Valid: valid}, "sequences": {Queries: []int{300, 0, 900}, Keys: []int{500, 10, 690}, Past: []int{200, 0, -210}, Valid: valid}} {
-			truth := must(performer.NewBatch[float64](heads, 2, performer.Exact[float64]{Scale: 1, Causal: causal}))
-			c, err := Choose[float64](t.Context(), truth, q, k, v, 0.1, ChooseOptions[float64]{Calls: 100, Budget: 25, Reproducible: true, Candidates: cheap[float64](), Sequences: s}, source(410))
+			truth := must.Have(performer.NewBatch[float64](heads, 2, performer.Exact[float64]{Scale: 1, Causal: causal}))
+			c, err := Choose[float64](t.Context(), truth, q, k, v, 0.1, ChooseOptions[float64]{Calls: 100, Budget: 25, Reproducible: true, Candidates: cheap[float64](), Sequences: s}, densetest.Source(410))
 			require.NoError(t, err)
 			out, exact := c.Form.(*performer.Batch[float64]).ForwardSequences(none, q, k, v, s), truth.ForwardSequences(none, q, k, v, s)
 			require.Len(t, c.Heads, heads)
@@ -178,7 +180,7 @@ type noisy struct {
 }
 
 func (f noisy) Forward(dst, _, _, _ dense.Matrix[float64]) dense.Matrix[float64] {
-	rng := rand.New(source(f.seed))
+	rng := rand.New(densetest.Source(f.seed))
 	out := dense.Copy(dst, f.exact)
 	noise := densetest.Normal[float64](rng, out.Rows, out.Cols, 0, 1)
 	var distance, size float64
@@ -211,7 +213,7 @@ func noisyCandidate(exact dense.Matrix[float64], seed uint64, errors ...float64)
 // them nearly always.
 func TestChooseOfManyGuesses(t *testing.T) {
 	const n, runs = 1000, 100
-	rng := rand.New(source(420))
+	rng := rand.New(densetest.Source(420))
 	x := densetest.Normal[float64](rng, n, 4, 0, 1)
 	exact := performer.Exact[float64]{}.Forward(dense.Matrix[float64]{}, x, x, x)
 	errors := make([]float64, 20)
@@ -221,7 +223,7 @@ func TestChooseOfManyGuesses(t *testing.T) {
 	wrong, low := 0, 0
 	for run := range runs {
 		o := ChooseOptions[float64]{Calls: 1000, Budget: 250, Reproducible: true, Candidates: []Candidate[float64]{noisyCandidate(exact, uint64(1000+100*run), errors...)}}
-		c, err := Choose[float64](t.Context(), performer.Exact[float64]{}, x, x, x, 0.1, o, source(uint64(421+run)))
+		c, err := Choose[float64](t.Context(), performer.Exact[float64]{}, x, x, x, 0.1, o, densetest.Source(uint64(421+run)))
 		require.NoError(t, err)
 		if !c.Exact {
 			wrong++
@@ -255,7 +257,7 @@ func (f rare) Forward(dst, _, _, _ dense.Matrix[float64]) dense.Matrix[float64] 
 // draw, with errors in other rows, does.
 func TestChooseSeesRareRows(t *testing.T) {
 	const n = 2000
-	rng := rand.New(source(425))
+	rng := rand.New(densetest.Source(425))
 	x := densetest.Normal[float64](rng, n, 4, 0, 1)
 	exact := performer.Exact[float64]{}.Forward(dense.Matrix[float64]{}, x, x, x)
 	c := Candidate[float64]{Name: "holes", Sizes: []int{4}, Cost: func(Call) float64 { return 1 }}
@@ -264,7 +266,7 @@ func TestChooseSeesRareRows(t *testing.T) {
 	}
 	passed := 0
 	for run := range 40 {
-		chosen, err := Choose[float64](t.Context(), performer.Exact[float64]{}, x, x, x, 0.05, ChooseOptions[float64]{Calls: 1000, Budget: 250, Reproducible: true, Candidates: []Candidate[float64]{c}}, source(uint64(426+run)))
+		chosen, err := Choose[float64](t.Context(), performer.Exact[float64]{}, x, x, x, 0.05, ChooseOptions[float64]{Calls: 1000, Budget: 250, Reproducible: true, Candidates: []Candidate[float64]{c}}, densetest.Source(uint64(426+run)))
 		require.NoError(t, err)
 		assert.True(t, chosen.Exact)
 		if chosen.Trials[0].Test && chosen.Trials[0].Error == 0 {
@@ -276,7 +278,7 @@ func TestChooseSeesRareRows(t *testing.T) {
 
 // The cheapest form that holds is chosen, and extrapolation passes over those that will not hold.
 func TestChooseTakesTheCheapest(t *testing.T) {
-	rng := rand.New(source(430))
+	rng := rand.New(densetest.Source(430))
 	x := densetest.Normal[float64](rng, 1000, 4, 0, 1)
 	exact := performer.Exact[float64]{}.Forward(dense.Matrix[float64]{}, x, x, x)
 	falling := noisyCandidate(exact, 431, 0.8, 0.4, 0.2, 0.1, 0.05, 0.025, 0.0125)
@@ -288,7 +290,7 @@ func TestChooseTakesTheCheapest(t *testing.T) {
 	dear.Name, dear.Cost = "dear guesses", func(Call) float64 { return 50 }
 	names := func(fall float64, candidates ...Candidate[float64]) string {
 		candidates[0].Fall = fall
-		c, err := Choose[float64](t.Context(), performer.Exact[float64]{}, x, x, x, 0.065, ChooseOptions[float64]{Calls: 1000, Budget: 250, Reproducible: true, Candidates: candidates}, source(434))
+		c, err := Choose[float64](t.Context(), performer.Exact[float64]{}, x, x, x, 0.065, ChooseOptions[float64]{Calls: 1000, Budget: 250, Reproducible: true, Candidates: candidates}, densetest.Source(434))
 		require.NoError(t, err)
 		var tried []string
 		for _, t := range c.Trials {
@@ -316,7 +318,7 @@ func TestChooseHolds(t *testing.T) {
 		q, k, v := flat[float32](uint64(500+run), 1024, 16)
 		truth := performer.Exact[float32]{Scale: 1}
 		for _, tolerance := range []float64{0.02, 0.2} {
-			c, err := Choose[float32](t.Context(), truth, q, k, v, tolerance, ChooseOptions[float32]{Calls: 100, Budget: 25, Reproducible: true, Candidates: cheap[float32]()}, source(uint64(600+run)))
+			c, err := Choose[float32](t.Context(), truth, q, k, v, tolerance, ChooseOptions[float32]{Calls: 100, Budget: 25, Reproducible: true, Candidates: cheap[float32]()}, densetest.Source(uint64(600+run)))
 			require.NoError(t, err)
 			if c.Exact {
 				continue
@@ -333,14 +335,14 @@ func TestChooseHolds(t *testing.T) {
 
 func TestChooseIsDeterministic(t *testing.T) {
 	q, k, v := flat[float32](440, 1200, 8)
-	b := must(performer.NewBatch[float32](2, 1, performer.Exact[float32]{}))
+	b := must.Have(performer.NewBatch[float32](2, 1, performer.Exact[float32]{}))
 	wide := dense.New[float32](1200, 16)
 	dense.Copy(layout.Head(wide, 0, 2), q)
 	dense.Copy(layout.Head(wide, 1, 2), k)
 	var first Choice[float32]
 	for i, processors := range []int{1, 2, 5} {
 		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(processors))
-		c, err := Choose[float32](t.Context(), b, wide, k, v, 0.05, ChooseOptions[float32]{Calls: 100, Budget: 25, Reproducible: true, Candidates: cheap[float32]()}, source(441))
+		c, err := Choose[float32](t.Context(), b, wide, k, v, 0.05, ChooseOptions[float32]{Calls: 100, Budget: 25, Reproducible: true, Candidates: cheap[float32]()}, densetest.Source(441))
 		require.NoError(t, err)
 		c.Form, c.Time, c.ExactTime, c.Choosing = nil, 0, 0, 0
 		for h := range c.Heads {
@@ -366,17 +368,17 @@ func TestChooseProgressAndContext(t *testing.T) {
 			cancel()
 		}
 	}}
-	_, err := Choose[float64](ctx, performer.Exact[float64]{}, q, k, v, 1e-9, o, source(451))
+	_, err := Choose[float64](ctx, performer.Exact[float64]{}, q, k, v, 1e-9, o, densetest.Source(451))
 	require.NoError(t, err)
 	assert.Equal(t, total, last)
 	assert.Greater(t, total, 3)
 
 	last, end = 0, 2
-	_, err = Choose[float64](ctx, performer.Exact[float64]{}, q, k, v, 1e-9, o, source(451))
+	_, err = Choose[float64](ctx, performer.Exact[float64]{}, q, k, v, 1e-9, o, densetest.Source(451))
 	assert.ErrorIs(t, err, context.Canceled)
 	assert.Less(t, last, total)
 	last = 0
-	_, err = Choose[float64](ctx, performer.Exact[float64]{}, q, k, v, 1e-9, o, source(451))
+	_, err = Choose[float64](ctx, performer.Exact[float64]{}, q, k, v, 1e-9, o, densetest.Source(451))
 	assert.EqualError(t, err, "audit: context canceled")
 	assert.Zero(t, last)
 }
@@ -396,7 +398,7 @@ func TestChooseOfBadCandidates(t *testing.T) {
 	}}
 	good := Candidate[float64]{Name: "good", Cost: func(Call) float64 { return 2 }, Sizes: []int{7}, New: form(performer.Exact[float64]{})}
 	o := ChooseOptions[float64]{Calls: 100, Budget: 25, Reproducible: true, Candidates: []Candidate[float64]{bad, good}}
-	c, err := Choose[float64](t.Context(), performer.Exact[float64]{}, q, k, v, 0.05, o, source(461))
+	c, err := Choose[float64](t.Context(), performer.Exact[float64]{}, q, k, v, 0.05, o, densetest.Source(461))
 	require.NoError(t, err)
 	assert.Equal(t, "7 good", c.Name)
 	assert.EqualError(t, c.Trials[0].Err, "32 bad: no luck")
@@ -405,11 +407,11 @@ func TestChooseOfBadCandidates(t *testing.T) {
 		"32 bad: audit: form 0 is nil": nil,
 		"32 bad: audit: form 0 has {Causal:true Unnormalised:false} for head 0, truth has {Causal:false Unnormalised:false}, want the same": performer.Exact[float64]{Causal: true},
 		"32 bad: performer: sequence 0 has keys that do not count or a past, which audit.average[float64] cannot take":                      average[float64]{},
-		"32 bad: performer: q is 1000×8, k is 1000×8: heads have dimension 8, but the forms take points of R^4":                             linear[float64](positive[float64](8, 4), performer.LinearOptions{}),
+		"32 bad: performer: q is 1000×8, k is 1000×8: heads have dimension 8, but the forms take points of R^4":                             must.Have(performer.NewLinear[float64](maptest.Positive[float64](8, 4), performer.LinearOptions{})),
 	} {
 		bad.New = form(f)
 		o.Candidates, o.Sequences = []Candidate[float64]{bad}, performer.Sequences{Valid: append(make([]bool, 1), trues(999)...)}
-		_, err := Choose[float64](t.Context(), must(performer.NewBatch[float64](1, 1, performer.Exact[float64]{})), q, k, v, 0.05, o, source(461))
+		_, err := Choose[float64](t.Context(), must.Have(performer.NewBatch[float64](1, 1, performer.Exact[float64]{})), q, k, v, 0.05, o, densetest.Source(461))
 		assert.EqualError(t, err, want)
 	}
 }
@@ -431,55 +433,55 @@ func TestChooseRefuses(t *testing.T) {
 	full := Candidates[float64]()[0]
 	for want, call := range map[string]func() (Choice[float64], error){
 		"tolerance = 0, want a positive number": func() (Choice[float64], error) {
-			return Choose[float64](t.Context(), exact, x, x, x, 0, options{}, source(1))
+			return Choose[float64](t.Context(), exact, x, x, x, 0, options{}, densetest.Source(1))
 		},
 		"tolerance = NaN,": func() (Choice[float64], error) {
-			return Choose[float64](t.Context(), exact, x, x, x, math.NaN(), options{}, source(1))
+			return Choose[float64](t.Context(), exact, x, x, x, math.NaN(), options{}, densetest.Source(1))
 		},
 		"tolerance = +Inf,": func() (Choice[float64], error) {
-			return Choose[float64](t.Context(), exact, x, x, x, math.Inf(1), options{}, source(1))
+			return Choose[float64](t.Context(), exact, x, x, x, math.Inf(1), options{}, densetest.Source(1))
 		},
 		"src is nil": func() (Choice[float64], error) {
 			return Choose[float64](t.Context(), exact, x, x, x, 1, options{}, nil)
 		},
 		"Confidence = 1,": func() (Choice[float64], error) {
-			return Choose[float64](t.Context(), exact, x, x, x, 1, options{Confidence: 1}, source(1))
+			return Choose[float64](t.Context(), exact, x, x, x, 1, options{Confidence: 1}, densetest.Source(1))
 		},
 		"Calls = -1, want at least 1, or 0 for 1": func() (Choice[float64], error) {
-			return Choose[float64](t.Context(), exact, x, x, x, 1, options{Calls: -1}, source(1))
+			return Choose[float64](t.Context(), exact, x, x, x, 1, options{Calls: -1}, densetest.Source(1))
 		},
 		"Budget = -1, want a positive number, or 0 for ½": func() (Choice[float64], error) {
-			return Choose[float64](t.Context(), exact, x, x, x, 1, options{Budget: -1}, source(1))
+			return Choose[float64](t.Context(), exact, x, x, x, 1, options{Budget: -1}, densetest.Source(1))
 		},
 		"Budget = NaN,": func() (Choice[float64], error) {
-			return Choose[float64](t.Context(), exact, x, x, x, 1, options{Budget: math.NaN()}, source(1))
+			return Choose[float64](t.Context(), exact, x, x, x, 1, options{Budget: math.NaN()}, densetest.Source(1))
 		},
 		"Rows = 7, want at least 8, or 0 for 128": func() (Choice[float64], error) {
-			return Choose[float64](t.Context(), exact, x, x, x, 1, options{Rows: 7}, source(1))
+			return Choose[float64](t.Context(), exact, x, x, x, 1, options{Rows: 7}, densetest.Source(1))
 		},
 		"truth is a *performer.Linear[float64], want a performer.Exact": func() (Choice[float64], error) {
-			return Choose[float64](t.Context(), linear[float64](positive[float64](8, 4), performer.LinearOptions{}), x, x, x, 1, options{}, source(1))
+			return Choose[float64](t.Context(), must.Have(performer.NewLinear[float64](maptest.Positive[float64](8, 4), performer.LinearOptions{})), x, x, x, 1, options{}, densetest.Source(1))
 		},
 		"there are Sequences, but truth is a performer.Exact[float64], want a performer.Batch": func() (Choice[float64], error) {
-			return Choose[float64](t.Context(), exact, x, x, x, 1, options{Sequences: performer.Sequences{Queries: []int{20}}}, source(1))
+			return Choose[float64](t.Context(), exact, x, x, x, 1, options{Sequences: performer.Sequences{Queries: []int{20}}}, densetest.Source(1))
 		},
 		"k is 20×4, v is 5×4": func() (Choice[float64], error) {
-			return Choose[float64](t.Context(), exact, x, x, dense.New[float64](5, 4), 1, options{}, source(1))
+			return Choose[float64](t.Context(), exact, x, x, dense.New[float64](5, 4), 1, options{}, densetest.Source(1))
 		},
 		"q is 20×4, of whose rows none may be drawn": func() (Choice[float64], error) {
-			return Choose[float64](t.Context(), exact, x, x, x, 1, options{Queries: make([]bool, 20)}, source(1))
+			return Choose[float64](t.Context(), exact, x, x, x, 1, options{Queries: make([]bool, 20)}, densetest.Source(1))
 		},
 		"candidate 0 (x) has no New": func() (Choice[float64], error) {
-			return Choose[float64](t.Context(), exact, x, x, x, 1, candidate(Candidate[float64]{Name: "x", Cost: full.Cost}), source(1))
+			return Choose[float64](t.Context(), exact, x, x, x, 1, candidate(Candidate[float64]{Name: "x", Cost: full.Cost}), densetest.Source(1))
 		},
 		"candidate 0 (x) has no Cost": func() (Choice[float64], error) {
-			return Choose[float64](t.Context(), exact, x, x, x, 1, candidate(Candidate[float64]{Name: "x", New: full.New}), source(1))
+			return Choose[float64](t.Context(), exact, x, x, x, 1, candidate(Candidate[float64]{Name: "x", New: full.New}), densetest.Source(1))
 		},
 		"candidate 0 (x) has the Sizes [4 2], want ascending numbers from 1 on": func() (Choice[float64], error) {
-			return Choose[float64](t.Context(), exact, x, x, x, 1, candidate(Candidate[float64]{Name: "x", New: full.New, Cost: full.Cost, Sizes: []int{4, 2}}), source(1))
+			return Choose[float64](t.Context(), exact, x, x, x, 1, candidate(Candidate[float64]{Name: "x", New: full.New, Cost: full.Cost, Sizes: []int{4, 2}}), densetest.Source(1))
 		},
 		"candidate 0 (x) has the Fall NaN, want at least 0": func() (Choice[float64], error) {
-			return Choose[float64](t.Context(), exact, x, x, x, 1, candidate(Candidate[float64]{Name: "x", New: full.New, Cost: full.Cost, Fall: math.NaN()}), source(1))
+			return Choose[float64](t.Context(), exact, x, x, x, 1, candidate(Candidate[float64]{Name: "x", New: full.New, Cost: full.Cost, Fall: math.NaN()}), densetest.Source(1))
 		},
 	} {
 		_, err := call()
@@ -502,13 +504,13 @@ func testCandidates[T dense.Float](t *testing.T) {
 				continue
 			}
 			if e.Unnormalised && strings.HasPrefix(c.Name, "clusters") {
-				_, err := c.New(e, q, k, 64, source(471))
+				_, err := c.New(e, q, k, 64, densetest.Source(471))
 				assert.ErrorContains(t, err, "exact.Unnormalised is set")
 				continue
 			}
 			last := 1.5
 			for _, size := range []int{64, 1000} {
-				form, err := c.New(e, q, k, size, source(471))
+				form, err := c.New(e, q, k, size, densetest.Source(471))
 				require.NoError(t, err, c.Name)
 				assert.Equal(t, optionsOf(e.Describe()), optionsOf(form.(performer.Described).Describe()))
 				off := relativeError(form.Forward(none, q, k, v), want, nil)
@@ -555,7 +557,7 @@ func TestChooseRejectsSlowForms(t *testing.T) {
 	}
 	for _, reproducible := range []bool{false, true} {
 		o := ChooseOptions[float64]{Calls: 1000, Budget: 1e6, Reproducible: reproducible, Candidates: []Candidate[float64]{c}}
-		chosen, err := Choose[float64](t.Context(), performer.Exact[float64]{}, x, x, x, 0.1, o, source(481))
+		chosen, err := Choose[float64](t.Context(), performer.Exact[float64]{}, x, x, x, 0.1, o, densetest.Source(481))
 		require.NoError(t, err)
 		assert.Equal(t, !reproducible, chosen.Exact)
 		require.Len(t, chosen.Trials, 1)

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
 	"github.com/seed-feabd252/randfeat/performer"
 )
 
@@ -23,7 +24,7 @@ func misses(t *testing.T, heads []head, candidates []Candidate[float64], seed ui
 		truth := exact.Forward(none, h.q, h.k, h.v)
 		for _, tolerance := range []float64{0.05, 0.1} {
 			o := ChooseOptions[float64]{Calls: 1000, Budget: 250, Reproducible: true, Candidates: candidates}
-			c, err := Choose[float64](t.Context(), exact, h.q, h.k, h.v, tolerance, o, source(seed+uint64(i)))
+			c, err := Choose[float64](t.Context(), exact, h.q, h.k, h.v, tolerance, o, densetest.Source(seed+uint64(i)))
 			require.NoError(t, err)
 			if c.Exact {
 				continue
@@ -41,7 +42,7 @@ func misses(t *testing.T, heads []head, candidates []Candidate[float64], seed ui
 func headsInOrder(seed uint64, draws, n, d int) []head {
 	var heads []head
 	for draw := range draws {
-		kinds := headsOfKinds(rand.New(source(seed+uint64(draw))), n, d)
+		kinds := headsOfKinds(rand.New(densetest.Source(seed+uint64(draw))), n, d)
 		var names []string
 		for name := range kinds {
 			names = append(names, name)
@@ -101,7 +102,7 @@ func TestChooseSeesUnderstatedErrors(t *testing.T) {
 			return understated{noisy{exact, 0.15, 0.3, seed}, n}, nil
 		}
 		o := ChooseOptions[float64]{Calls: 1000, Budget: 250, Reproducible: true, Candidates: []Candidate[float64]{c}}
-		chosen, err := Choose[float64](t.Context(), performer.Exact[float64]{}, x, x, x, 0.1, o, source(722))
+		chosen, err := Choose[float64](t.Context(), performer.Exact[float64]{}, x, x, x, 0.1, o, densetest.Source(722))
 		require.NoError(t, err)
 		assert.True(t, chosen.Exact, "same errors in both draws: %v", same)
 		assert.True(t, chosen.Trials[0].Test)
@@ -115,7 +116,7 @@ func TestCoverageSeesMisses(t *testing.T) {
 	heads := headsInOrder(730, 1, 1024, 8)
 	c := Candidate[float64]{Name: "holes", Sizes: []int{4}, Cost: func(Call) float64 { return 1 }}
 	c.New = func(e performer.Exact[float64], q, k dense.Matrix[float64], size int, _ rand.Source) (performer.Form[float64], error) {
-		return holes{e, rand.New(source(731)).Perm(q.Rows)[:size]}, nil
+		return holes{e, rand.New(densetest.Source(731)).Perm(q.Rows)[:size]}, nil
 	}
 	approximated, missed := misses(t, heads, []Candidate[float64]{c}, 732)
 	assert.Greater(t, approximated, len(heads)/2)
@@ -135,7 +136,7 @@ func (f holes) Forward(dst, q, k, v dense.Matrix[float64]) dense.Matrix[float64]
 // small64 returns n points of R^d with coordinates of size ½.
 func small64(seed uint64, n, d int) dense.Matrix[float64] {
 	x := dense.New[float64](n, d)
-	rng := rand.New(source(seed))
+	rng := rand.New(densetest.Source(seed))
 	for i := range x.Data {
 		x.Data[i] = rng.NormFloat64() / 2
 	}
@@ -156,7 +157,7 @@ func TestSearchesThatFindNothingAreCheap(t *testing.T) {
 			}
 			for _, calls := range []int{1, 10, 1000, math.MaxInt32} {
 				o := ChooseOptions[float32]{Calls: calls, Reproducible: true}
-				c, err := Choose[float32](t.Context(), performer.Exact[float32]{Scale: 1}, q, k, v, tolerance, o, source(742))
+				c, err := Choose[float32](t.Context(), performer.Exact[float32]{Scale: 1}, q, k, v, tolerance, o, densetest.Source(742))
 				require.NoError(t, err)
 				assert.True(t, c.Exact, "%v", c)
 				assert.Positive(t, c.Cost)
@@ -186,7 +187,7 @@ func TestHopelessKindsAreDropped(t *testing.T) {
 	dear := c
 	dear.Name, dear.Cost = "dear guesses", func(c Call) float64 { return exactCost[float64](c) }
 	o := ChooseOptions[float64]{Calls: 1000, Budget: 250, Reproducible: true, Candidates: []Candidate[float64]{c, dear}}
-	chosen, err := Choose[float64](t.Context(), performer.Exact[float64]{}, x, x, x, 0.01, o, source(753))
+	chosen, err := Choose[float64](t.Context(), performer.Exact[float64]{}, x, x, x, 0.01, o, densetest.Source(753))
 	require.NoError(t, err)
 	var tried []string
 	for _, tr := range chosen.Trials {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
+	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/orf"
 	"github.com/seed-feabd252/randfeat/performer"
 	"github.com/seed-feabd252/randfeat/rff"
@@ -28,7 +29,7 @@ func headsOfKinds(rng *rand.Rand, n, d int) map[string]head {
 	normal := func(rows int) dense.Matrix[float64] { return densetest.Normal[float64](rng, rows, d, 0, 1) }
 	all := make(map[string]head)
 	for _, norm := range []float64{1, 2, 4, 8} {
-		all[fmt.Sprintf("sphere of radius %v", norm)] = head{1, sphere[float64](rng, n, d, norm), sphere[float64](rng, n, d, norm), normal(n)}
+		all[fmt.Sprintf("sphere of radius %v", norm)] = head{1, densetest.Sphere[float64](rng, n, d, norm), densetest.Sphere[float64](rng, n, d, norm), normal(n)}
 	}
 	// Each token is one of 300 words, the r-th with a frequency of about 1/r.
 	words := normal(300)
@@ -83,17 +84,17 @@ func TestAuditCoversHeadsOfAllKinds(t *testing.T) {
 	t.Parallel()
 	const n, d, audits, drawn = 1024, 64, 250, 64
 	none := dense.Matrix[float64]{}
-	w := must(orf.Draw[float64](orf.GramSchmidt{}, 256, d, source(341)))
-	for kind, h := range headsOfKinds(rand.New(source(340)), n, d) {
+	w := must.Have(orf.Draw[float64](orf.GramSchmidt{}, 256, d, densetest.Source(341)))
+	for kind, h := range headsOfKinds(rand.New(densetest.Source(340)), n, d) {
 		exact := performer.Exact[float64]{Scale: h.scale}
 		truth, scale := exact.Forward(none, h.q, h.k, h.v), scaleOf(exact, d)
-		landmarks := must(performer.NewLandmarks(exact, 64, source(342)))
+		landmarks := must.Have(performer.NewLandmarks(exact, 64, densetest.Source(342)))
 		for name, form := range map[string]performer.Form[float64]{
-			"positive features":      linear[float64](must(rff.SoftmaxPositive(w, scale)), performer.LinearOptions{}),
-			"trigonometric features": linear[float64](must(rff.SoftmaxTrig(w, scale)), performer.LinearOptions{}),
+			"positive features":      must.Have(performer.NewLinear[float64](must.Have(rff.SoftmaxPositive(w, scale)), performer.LinearOptions{})),
+			"trigonometric features": must.Have(performer.NewLinear[float64](must.Have(rff.SoftmaxTrig(w, scale)), performer.LinearOptions{})),
 			"64 landmarks":           landmarks,
-			"256 landmarks":          must(performer.NewLandmarks(exact, 256, source(343))),
-			"samples":                must(performer.NewCorrected[float64](landmarks, performer.CorrectedOptions{Samples: 20}, source(344))),
+			"256 landmarks":          must.Have(performer.NewLandmarks(exact, 256, densetest.Source(343))),
+			"samples":                must.Have(performer.NewCorrected[float64](landmarks, performer.CorrectedOptions{Samples: 20}, densetest.Source(344))),
 			"averages":               average[float64]{},
 		} {
 			rows := deviations(form.Forward(none, h.q, h.k, h.v), truth)
@@ -102,7 +103,7 @@ func TestAuditCoversHeadsOfAllKinds(t *testing.T) {
 			if name == "trigonometric features" && (kind == "sphere of radius 8" || kind == "trained, norms of heavy tails") {
 				most = 90
 			}
-			missed, rng := 0, rand.New(source(345))
+			missed, rng := 0, rand.New(densetest.Source(345))
 			for range audits {
 				sample := make([]deviation, 0, drawn)
 				for _, i := range rng.Perm(n)[:drawn] {

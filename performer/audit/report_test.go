@@ -12,6 +12,7 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/memory/layout"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
+	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/orf"
 	"github.com/seed-feabd252/randfeat/performer"
 	"github.com/seed-feabd252/randfeat/rff"
@@ -23,9 +24,9 @@ func covered(t *testing.T, out, exact, q, k, v dense.Matrix[float64], truth perf
 	want := relativeError(out, exact, nil)
 	var errors []float64
 	for h := range heads {
-		errors = append(errors, relativeErrors(layout.Head(out, h, heads), layout.Head(exact, h, heads))...)
+		errors = append(errors, densetest.RelativeErrors(layout.Head(out, h, heads), layout.Head(exact, h, heads))...)
 	}
-	src := source(305)
+	src := densetest.Source(305)
 	for range audits {
 		a, err := rowsOf(t, Output[float64](out), truth, q, k, v, 64, Options{Confidence: confidence}, src)
 		require.NoError(t, err)
@@ -54,24 +55,24 @@ func TestAuditCovers(t *testing.T) {
 	}
 	t.Parallel()
 	const n, d, heads, audits = 1024, 16, 3, 600
-	rng := rand.New(source(306))
+	rng := rand.New(densetest.Source(306))
 	q, k, v := dense.New[float64](n, heads*d), dense.New[float64](n, heads*d), densetest.Normal[float64](rng, n, heads*d, 0, 1)
 	for h := range heads { // heads that differ much
 		norm := 1 + float64(h)/2
-		dense.Copy(layout.Head(q, h, heads), sphere[float64](rng, n, d, norm))
-		dense.Copy(layout.Head(k, h, heads), sphere[float64](rng, n, d, norm))
+		dense.Copy(layout.Head(q, h, heads), densetest.Sphere[float64](rng, n, d, norm))
+		dense.Copy(layout.Head(k, h, heads), densetest.Sphere[float64](rng, n, d, norm))
 	}
-	favor := linear[float64](must(rff.SoftmaxPositive(must(orf.Draw[float64](orf.GramSchmidt{}, 64, d, source(307))), 1)), performer.LinearOptions{})
+	favor := must.Have(performer.NewLinear[float64](must.Have(rff.SoftmaxPositive(must.Have(orf.Draw[float64](orf.GramSchmidt{}, 64, d, densetest.Source(307))), 1)), performer.LinearOptions{}))
 	var none dense.Matrix[float64]
-	landmarks := must(performer.NewLandmarks(performer.Exact[float64]{Scale: 1}, 32, source(328)))
+	landmarks := must.Have(performer.NewLandmarks(performer.Exact[float64]{Scale: 1}, 32, densetest.Source(328)))
 	for name, form := range map[string]performer.Form[float64]{"FAVOR+": favor, "average": average[float64]{}, "landmarks": landmarks} {
 		for _, of := range []int{1, heads} {
 			if name == "landmarks" && of > 1 {
 				continue // the law is that of one head
 			}
 			x := []dense.Matrix[float64]{q.ColRange(0, of*d), k.ColRange(0, of*d), v.ColRange(0, of*d)}
-			truth := must(performer.NewBatch[float64](of, of, performer.Exact[float64]{Scale: 1}))
-			out, exact := must(performer.NewBatch(of, of, form)).Forward(none, x[0], x[1], x[2]), truth.Forward(none, x[0], x[1], x[2])
+			truth := must.Have(performer.NewBatch[float64](of, of, performer.Exact[float64]{Scale: 1}))
+			out, exact := must.Have(performer.NewBatch(of, of, form)).Forward(none, x[0], x[1], x[2]), truth.Forward(none, x[0], x[1], x[2])
 			interval, worse := covered(t, out, exact, x[0], x[1], x[2], truth, of, audits, 0.95)
 			assert.Greater(t, interval, 0.91, "%s, %d heads", name, of)
 			assert.Greater(t, worse, 0.91, "%s, %d heads", name, of)
@@ -106,7 +107,7 @@ func TestUnseenRows(t *testing.T) {
 
 // Squares of outputs beyond the range, a truth of zeros, rows that agree, and few rows.
 func TestAuditOfExtremes(t *testing.T) {
-	rng := rand.New(source(317))
+	rng := rand.New(densetest.Source(317))
 	q, v := densetest.Normal[float64](rng, 50, 4, 0, 1), densetest.Normal[float64](rng, 50, 4, 0, 1)
 	audit := func(factor, size float64, rows int) Report {
 		x := v.Clone()
@@ -117,7 +118,7 @@ func TestAuditOfExtremes(t *testing.T) {
 		for i := range out.Data {
 			out.Data[i] *= factor
 		}
-		a, err := rowsOf(t, Output[float64](out), performer.Exact[float64]{}, q, q, x, rows, Options{}, source(318))
+		a, err := rowsOf(t, Output[float64](out), performer.Exact[float64]{}, q, q, x, rows, Options{}, densetest.Source(318))
 		require.NoError(t, err)
 		return a
 	}
@@ -132,17 +133,17 @@ func TestAuditOfExtremes(t *testing.T) {
 	}
 	assert.Equal(t, [2]float64{0, math.Inf(1)}, [2]float64{audit(3, 1, 1).Low, audit(3, 1, 1).High}, "one row bounds nothing")
 	none := dense.New[float64](50, 4)
-	a, err := rowsOf(t, Output[float64](none), performer.Exact[float64]{}, q, q, none, 10, Options{}, source(318))
+	a, err := rowsOf(t, Output[float64](none), performer.Exact[float64]{}, q, q, none, 10, Options{}, densetest.Source(318))
 	require.NoError(t, err)
 	assert.Equal(t, Report{Confidence: 0.95, Rows: 10, Of: 50, Worse: a.Worse}, a)
-	a, err = rowsOf(t, Output[float64](v), performer.Exact[float64]{}, q, q, none, 10, Options{}, source(318))
+	a, err = rowsOf(t, Output[float64](v), performer.Exact[float64]{}, q, q, none, 10, Options{}, densetest.Source(318))
 	require.NoError(t, err)
 	assert.True(t, math.IsInf(a.Error, 1) && math.IsInf(a.Low, 1) && math.IsInf(a.Median, 1))
 	assert.Zero(t, a.NonFinite)
-	a, err = rowsOf[float64](t, average[float64]{}, performer.Exact[float64]{}, q, q.RowRange(0, 0), v.RowRange(0, 0), 10, Options{}, source(318))
+	a, err = rowsOf[float64](t, average[float64]{}, performer.Exact[float64]{}, q, q.RowRange(0, 0), v.RowRange(0, 0), 10, Options{}, densetest.Source(318))
 	require.NoError(t, err)
 	assert.Zero(t, a.Error, "no keys")
-	a, err = rowsOf[float64](t, average[float64]{}, performer.Exact[float64]{}, q, q, v.ColRange(0, 0), 10, Options{}, source(318))
+	a, err = rowsOf[float64](t, average[float64]{}, performer.Exact[float64]{}, q, q, v.ColRange(0, 0), 10, Options{}, densetest.Source(318))
 	require.NoError(t, err)
 	assert.Zero(t, a.Error, "no values")
 }

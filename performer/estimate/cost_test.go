@@ -10,6 +10,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
+	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/orf"
 )
 
@@ -34,7 +35,7 @@ func testUnbiasedRefusesToCostMore[T dense.Float](t *testing.T) {
 		for _, causal := range []bool{false, true} {
 			calls := 0
 			count := func(int, int) { calls++ }
-			u := must(NewUnbiased[T](4, UnbiasedOptions{Features: features, Causal: causal, Progress: count}, source(320)))
+			u := must.Have(NewUnbiased[T](4, UnbiasedOptions{Features: features, Causal: causal, Progress: count}, densetest.Source(320)))
 			counting(u, func(int) { calls++ })
 			mean := densetest.Filled[T](500, 2, 7)
 			_, _, err := u.Estimate(t.Context(), mean, dense.Matrix[T]{}, q, k, v)
@@ -48,7 +49,7 @@ func testUnbiasedRefusesToCostMore[T dense.Float](t *testing.T) {
 		}
 	}
 	// Outputs that take no features take no cost.
-	u := must(NewUnbiased[T](4, UnbiasedOptions{}, source(320)))
+	u := must.Have(NewUnbiased[T](4, UnbiasedOptions{}, densetest.Source(320)))
 	for _, in := range [][3]dense.Matrix[T]{{q.RowRange(0, 0), k, v}, {q, k.RowRange(0, 0), v.RowRange(0, 0)}, {q, k, v.ColRange(0, 0)}} {
 		_, _, err := u.Estimate(t.Context(), dense.Matrix[T]{}, dense.Matrix[T]{}, in[0], in[1], in[2])
 		assert.NoError(t, err)
@@ -59,7 +60,7 @@ func testUnbiasedRefusesToCostMore[T dense.Float](t *testing.T) {
 func TestMaxCost(t *testing.T) {
 	q, k, v := tokens[float64](100, 0.8)
 	limited := func(features int, most float64) *Unbiased[float64] {
-		return must(NewUnbiased[float64](4, UnbiasedOptions{Features: features, Replicates: 2, MaxCost: most}, source(321)))
+		return must.Have(NewUnbiased[float64](4, UnbiasedOptions{Features: features, Replicates: 2, MaxCost: most}, densetest.Source(321)))
 	}
 	estimate := func(u *Unbiased[float64]) error {
 		_, _, err := u.Estimate(t.Context(), dense.Matrix[float64]{}, dense.Matrix[float64]{}, q, k, v)
@@ -116,15 +117,15 @@ func TestEstimateCost(t *testing.T) {
 	}
 	assert.InEpsilon(t, blocks, replicateBlocks, 1e-9)
 	q, k, v := tokens[float64](9, 0.5)
-	u := must(NewUnbiased[float64](4, UnbiasedOptions{Features: 8}, source(322)))
+	u := must.Have(NewUnbiased[float64](4, UnbiasedOptions{Features: 8}, densetest.Source(322)))
 	drawn := 0
 	counting(u, func(int) { drawn++ })
 	for range 50 {
 		drawn = 0
-		n := must(u.replicate(t.Context(), 8, q, k, v))
+		n := must.Have(u.replicate(t.Context(), 8, q, k, v))
 		require.Equal(t, 1+1<<n, drawn, "blocks of a replicate")
 	}
-	wide := must(NewUnbiased[float32](64, UnbiasedOptions{}, source(322)))
+	wide := must.Have(NewUnbiased[float32](64, UnbiasedOptions{}, densetest.Source(322)))
 	for n, cheaper := range map[int]bool{10_000: false, 1_000_000: true} {
 		// A view of one row as many rows takes no memory.
 		x := dense.Matrix[float32]{Rows: n, Cols: 64, Data: make([]float32, 64), Stride: 0}
@@ -140,7 +141,7 @@ func TestUnbiasedContext(t *testing.T) {
 	canceled := func(features, last int) (calls int, err error) {
 		ctx, cancel := context.WithCancel(context.Background())
 		defer cancel()
-		u := must(NewUnbiased[float32](4, UnbiasedOptions{Features: features, MaxCost: math.Inf(1)}, source(323)))
+		u := must.Have(NewUnbiased[float32](4, UnbiasedOptions{Features: features, MaxCost: math.Inf(1)}, densetest.Source(323)))
 		counting(u, func(n int) {
 			if calls = n; n == last {
 				cancel()
@@ -167,11 +168,11 @@ func TestUnbiasedContext(t *testing.T) {
 	for _, last := range []int{0, 1, 2} {
 		ctx, cancel := context.WithCancel(context.Background())
 		rounds := 0
-		u := must(NewUnbiased[float32](4, UnbiasedOptions{MaxCost: math.Inf(1), Progress: func(int, int) {
+		u := must.Have(NewUnbiased[float32](4, UnbiasedOptions{MaxCost: math.Inf(1), Progress: func(int, int) {
 			if rounds++; rounds == last {
 				cancel()
 			}
-		}}, source(324)))
+		}}, densetest.Source(324)))
 		if last == 0 {
 			cancel()
 		}
@@ -193,7 +194,7 @@ func TestUnbiasedProgress(t *testing.T) {
 	count := func(done, total int) { seen = append(seen, [2]int{done, total}) }
 	estimate := func(opts UnbiasedOptions) (mean, stderr dense.Matrix[float32]) {
 		opts.Replicates, opts.MaxCost = 3, math.Inf(1)
-		mean, stderr, err := must(NewUnbiased[float32](4, opts, source(325))).Estimate(t.Context(), mean, stderr, q, k, v)
+		mean, stderr, err := must.Have(NewUnbiased[float32](4, opts, densetest.Source(325))).Estimate(t.Context(), mean, stderr, q, k, v)
 		require.NoError(t, err)
 		return mean, stderr
 	}
@@ -211,7 +212,7 @@ func TestUnbiasedProgress(t *testing.T) {
 
 func TestNewUnbiasedOfCosts(t *testing.T) {
 	for _, most := range []float64{-1, math.NaN()} {
-		_, err := NewUnbiased[float64](2, UnbiasedOptions{MaxCost: most}, source(1))
+		_, err := NewUnbiased[float64](2, UnbiasedOptions{MaxCost: most}, densetest.Source(1))
 		assert.ErrorContains(t, err, "want a positive number, or 0 for 1")
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
+	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/performer"
 )
 
@@ -45,10 +46,10 @@ func TestDamping(t *testing.T) {
 
 func testDamping[T dense.Float](t *testing.T) {
 	const n, d, scale = 7, 3, 0.6
-	rng := rand.New(source(90))
+	rng := rand.New(densetest.Source(90))
 	q, k := densetest.Normal[T](rng, n, d, 0, 1), densetest.Normal[T](rng, n, d, 0, 1)
 	for _, causal := range []bool{false, true} {
-		u := must(NewUnbiased[T](d, UnbiasedOptions{MaxCost: math.Inf(1), Scale: scale, Causal: causal}, source(91)))
+		u := must.Have(NewUnbiased[T](d, UnbiasedOptions{MaxCost: math.Inf(1), Scale: scale, Causal: causal}, densetest.Source(91)))
 		weights := performer.Exact[T]{Scale: scale, Causal: causal}.Weights(dense.Matrix[T]{}, q, k)
 		var phi float64
 		for i := range n {

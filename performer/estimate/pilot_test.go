@@ -11,13 +11,14 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
+	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/orf"
 	"github.com/seed-feabd252/randfeat/performer"
 )
 
 // tokens returns queries and keys of R^4 with elements N(0, size²), and two values each.
 func tokens[T dense.Float](n int, size float64) (q, k, v dense.Matrix[T]) {
-	rng := rand.New(source(70))
+	rng := rand.New(densetest.Source(70))
 	return densetest.Normal[T](rng, n, 4, 0, size), densetest.Normal[T](rng, n, 4, 0, size), densetest.Normal[T](rng, n, 2, 0, 1)
 }
 
@@ -32,7 +33,7 @@ func testPilot[T dense.Float](t *testing.T) {
 	before := 0
 	for _, size := range []float64{0, 0.5, 0.8, 1.1} {
 		q, k, v := tokens[T](40, size)
-		u := must(NewUnbiased[T](4, UnbiasedOptions{MaxCost: math.Inf(1)}, source(71)))
+		u := must.Have(NewUnbiased[T](4, UnbiasedOptions{MaxCost: math.Inf(1)}, densetest.Source(71)))
 		p, err := u.Pilot(t.Context(), q, k, v)
 		require.NoError(t, err)
 		require.True(t, p.Settled, p.Reason)
@@ -40,7 +41,7 @@ func testPilot[T dense.Float](t *testing.T) {
 		assert.GreaterOrEqual(t, p.Features, max(8, before), "size %v", size)
 		assert.LessOrEqual(t, p.Correction, p.Variance)
 		if size > 0 {
-			u := must(NewUnbiased[T](4, UnbiasedOptions{MaxCost: math.Inf(1), Features: p.Features, Replicates: 300}, source(72)))
+			u := must.Have(NewUnbiased[T](4, UnbiasedOptions{MaxCost: math.Inf(1), Features: p.Features, Replicates: 300}, densetest.Source(72)))
 			_, stderr, err := u.Estimate(t.Context(), dense.Matrix[T]{}, dense.Matrix[T]{}, q, k, v)
 			require.NoError(t, err)
 			var variance float64
@@ -65,7 +66,7 @@ func TestPilotIsStable(t *testing.T) {
 	least, most := math.MaxInt, 0
 	leastMeasured, mostMeasured := math.MaxInt, 0
 	for seed := range uint64(30) {
-		u := must(NewUnbiased[float64](4, UnbiasedOptions{MaxCost: math.Inf(1), Frequencies: orf.IID{}}, source(seed)))
+		u := must.Have(NewUnbiased[float64](4, UnbiasedOptions{MaxCost: math.Inf(1), Frequencies: orf.IID{}}, densetest.Source(seed)))
 		p, err := u.Pilot(t.Context(), q, k, v)
 		require.NoError(t, err)
 		least, most = min(least, p.Features), max(most, p.Features)
@@ -99,9 +100,9 @@ func measured(t *testing.T, u *Unbiased[float64], q, k, v dense.Matrix[float64])
 
 // Queries that no number of features is enough for, and what nothing can be said about.
 func TestPilotSaysWhy(t *testing.T) {
-	rng := rand.New(source(73))
-	q, v := sphere[float64](rng, 40, 8, 12), densetest.Normal[float64](rng, 40, 2, 0, 1)
-	u := must(NewUnbiased[float64](8, UnbiasedOptions{MaxCost: math.Inf(1), Scale: 1}, source(74)))
+	rng := rand.New(densetest.Source(73))
+	q, v := densetest.Sphere[float64](rng, 40, 8, 12), densetest.Normal[float64](rng, 40, 2, 0, 1)
+	u := must.Have(NewUnbiased[float64](8, UnbiasedOptions{MaxCost: math.Inf(1), Scale: 1}, densetest.Source(74)))
 	for norm, want := range map[float64]string{1: "queries and keys are too long for d = 8", 30: "queries and keys are too long for d = 8", 1e6: "Scale·‖x‖² = 1.44e+14"} {
 		x := q.Clone()
 		for i := range x.Data {
@@ -135,9 +136,9 @@ func TestPilotSaysWhy(t *testing.T) {
 
 // What needs no features at all: nothing to estimate, one key, and values that agree.
 func TestPilotOfCertainties(t *testing.T) {
-	rng := rand.New(source(75))
+	rng := rand.New(densetest.Source(75))
 	q, k, v := densetest.Normal[float32](rng, 9, 4, 0, 3), densetest.Normal[float32](rng, 9, 4, 0, 3), densetest.Normal[float32](rng, 9, 2, 0, 1)
-	u := must(NewUnbiased[float32](4, UnbiasedOptions{MaxCost: math.Inf(1)}, source(76)))
+	u := must.Have(NewUnbiased[float32](4, UnbiasedOptions{MaxCost: math.Inf(1)}, densetest.Source(76)))
 	for _, in := range [][3]dense.Matrix[float32]{
 		{q.RowRange(0, 0), k, v}, {q, k.RowRange(0, 0), v.RowRange(0, 0)}, {q, k, v.ColRange(0, 0)},
 		{q, k.RowRange(0, 1), v.RowRange(0, 1)}, {q, k, densetest.Filled[float32](9, 2, 0.1)},
@@ -160,7 +161,7 @@ func TestStandardErrorsCover(t *testing.T) {
 	t.Parallel()
 	var sums float64
 	for _, size := range []float64{0.5, 0.8, 1.1} {
-		u := must(NewUnbiased[float64](4, UnbiasedOptions{MaxCost: math.Inf(1), Frequencies: orf.IID{}}, source(78)))
+		u := must.Have(NewUnbiased[float64](4, UnbiasedOptions{MaxCost: math.Inf(1), Frequencies: orf.IID{}}, densetest.Source(78)))
 		elements, ofSums := coverage(t, u, size, 250, func(q, k, v dense.Matrix[float64]) int {
 			p, err := u.Pilot(t.Context(), q, k, v)
 			require.NoError(t, err)
@@ -171,7 +172,7 @@ func TestStandardErrorsCover(t *testing.T) {
 		sums += ofSums / 3
 	}
 	assert.Greater(t, sums, 0.93, "sums")
-	u := must(NewUnbiased[float64](4, UnbiasedOptions{MaxCost: math.Inf(1), Replicates: 16, Frequencies: orf.IID{}}, source(79)))
+	u := must.Have(NewUnbiased[float64](4, UnbiasedOptions{MaxCost: math.Inf(1), Replicates: 16, Frequencies: orf.IID{}}, densetest.Source(79)))
 	elements, _ := coverage(t, u, 1.1, 60, func(q, k, v dense.Matrix[float64]) int { return measured(t, u, q, k, v) })
 	assert.Less(t, elements, 0.9)
 }
@@ -182,7 +183,7 @@ func TestStandardErrorsCover(t *testing.T) {
 func coverage(t *testing.T, u *Unbiased[float64], size float64, runs int, features func(q, k, v dense.Matrix[float64]) int) (elements, sums float64) {
 	q, k, v := tokens[float64](24, size)
 	truth := performer.Exact[float64]{}.Forward(dense.Matrix[float64]{}, q, k, v)
-	factors := densetest.Normal[float64](rand.New(source(77)), 6, len(truth.Data), 0, 1)
+	factors := densetest.Normal[float64](rand.New(densetest.Source(77)), 6, len(truth.Data), 0, 1)
 	project := func(x dense.Matrix[float64]) dense.Matrix[float64] {
 		y := dense.New[float64](1, factors.Rows)
 		for i := range y.Data {
@@ -205,7 +206,7 @@ func coverage(t *testing.T, u *Unbiased[float64], size float64, runs int, featur
 		}
 		each, projected := newMoments(truth.Rows, truth.Cols), newMoments(1, factors.Rows)
 		for range u.opts.Replicates {
-			y := u.combine(probability(must(u.replicate(t.Context(), m, q, k, v))))
+			y := u.combine(probability(must.Have(u.replicate(t.Context(), m, q, k, v))))
 			each.add(y)
 			projected.add(project(y))
 		}

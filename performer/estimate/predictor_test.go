@@ -11,25 +11,13 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
+	"github.com/seed-feabd252/randfeat/internal/testing/maptest"
+	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/orf"
 	"github.com/seed-feabd252/randfeat/performer"
 	"github.com/seed-feabd252/randfeat/rff"
 )
-
-// relativeErrors returns ‖got_i − want_i‖/‖want_i‖.
-func relativeErrors[T dense.Float](got, want dense.Matrix[T]) []float64 {
-	e := make([]float64, got.Rows)
-	for i := range e {
-		var far, size float64
-		for j, x := range want.Row(i) {
-			far += math.Pow(float64(got.At(i, j))-float64(x), 2)
-			size += float64(x) * float64(x)
-		}
-		e[i] = math.Sqrt(far / size)
-	}
-	return e
-}
 
 // within returns the share of the errors that are within a factor of 2 of the predictions
 // times c.
@@ -51,10 +39,10 @@ func predictable[T dense.Float](m, d int) map[string]rff.Map[T] {
 		"gram-schmidt": orf.GramSchmidt{},
 		"hadamard":     orf.Hadamard{},
 	} {
-		w := must(orf.Draw[T](e, m, d, source(80)))
-		all["positive "+name] = must(rff.SoftmaxPositive(w, 1))
-		all["hyperbolic "+name] = must(rff.SoftmaxHyperbolic(w, 1))
-		all["trig "+name] = must(rff.SoftmaxTrig(w, 1))
+		w := must.Have(orf.Draw[T](e, m, d, densetest.Source(80)))
+		all["positive "+name] = must.Have(rff.SoftmaxPositive(w, 1))
+		all["hyperbolic "+name] = must.Have(rff.SoftmaxHyperbolic(w, 1))
+		all["trig "+name] = must.Have(rff.SoftmaxTrig(w, 1))
 	}
 	return all
 }
@@ -67,15 +55,15 @@ func TestPredictions(t *testing.T) {
 
 func testPredictions[T dense.Float](t *testing.T) {
 	const n, d, dv = 200, 16, 16
-	rng := rand.New(source(81))
-	q, k, v := sphere[T](rng, n, d, 1.2), sphere[T](rng, n, d, 1.2), densetest.Normal[T](rng, n, dv, 0, 1)
+	rng := rand.New(densetest.Source(81))
+	q, k, v := densetest.Sphere[T](rng, n, d, 1.2), densetest.Sphere[T](rng, n, d, 1.2), densetest.Normal[T](rng, n, dv, 0, 1)
 	for _, causal := range []bool{false, true} {
 		exact := performer.Exact[T]{Scale: 1, Causal: causal}.Forward(dense.Matrix[T]{}, q, k, v)
 		for _, m := range []int{32, 256} {
 			for name, phi := range predictable[T](m, d) {
-				p := must(NewPredictor(phi, PredictorOptions{Causal: causal}, source(82)))
+				p := must.Have(NewPredictor(phi, PredictorOptions{Causal: causal}, densetest.Source(82)))
 				predictions := p.Predict(nil, q, k, v)
-				errors := relativeErrors(linear(phi, causal).Forward(dense.Matrix[T]{}, q, k, v), exact)
+				errors := densetest.RelativeErrors(must.Have(performer.NewLinear(phi, performer.LinearOptions{Causal: causal})).Forward(dense.Matrix[T]{}, q, k, v), exact)
 				if causal {
 					assert.Less(t, predictions[0], rounding[T](), "the first row has one key")
 					predictions, errors = predictions[1:], errors[1:]
@@ -91,18 +79,18 @@ func testPredictions[T dense.Float](t *testing.T) {
 
 // Exact features have nothing but rounding to predict.
 func TestPredictionsOfExactFeatures(t *testing.T) {
-	rng := rand.New(source(83))
+	rng := rand.New(densetest.Source(83))
 	q, v := densetest.Normal[float64](rng, 30, 5, 1, 1), densetest.Normal[float64](rng, 30, 2, 0, 1)
-	for _, f := range []rff.Map[float64]{must(rff.Quadratic[float64](5)), must(rff.Taylor[float64](5, 0.5))} {
-		p := must(NewPredictor(f, PredictorOptions{Rotations: 2}, source(84)))
+	for _, f := range []rff.Map[float64]{must.Have(rff.Quadratic[float64](5)), must.Have(rff.Taylor[float64](5, 0.5))} {
+		p := must.Have(NewPredictor(f, PredictorOptions{Rotations: 2}, densetest.Source(84)))
 		assert.Less(t, slices.Max(p.Predict(nil, q, q, v)), 1e-11, "%v", f)
 	}
 }
 
 func TestPredictionsOfNaNAndNothing(t *testing.T) {
-	rng := rand.New(source(85))
+	rng := rand.New(densetest.Source(85))
 	q, v := densetest.Normal[float64](rng, 9, 4, 0, 1), densetest.Normal[float64](rng, 9, 2, 0, 1)
-	p := must(NewPredictor(positive[float64](8, 4), PredictorOptions{Causal: true}, source(86)))
+	p := must.Have(NewPredictor(maptest.Positive[float64](8, 4), PredictorOptions{Causal: true}, densetest.Source(86)))
 	clean := p.Predict(nil, q.RowRange(0, 5), q.RowRange(0, 5), v.RowRange(0, 5))
 	k := q.Clone()
 	k.Row(5)[1] = math.NaN()
@@ -111,16 +99,16 @@ func TestPredictionsOfNaNAndNothing(t *testing.T) {
 	for _, e := range got[5:] {
 		assert.True(t, math.IsNaN(e))
 	}
-	b := must(NewPredictor(positive[float64](8, 4), PredictorOptions{}, source(86)))
+	b := must.Have(NewPredictor(maptest.Positive[float64](8, 4), PredictorOptions{}, densetest.Source(86)))
 	assert.Equal(t, make([]float64, 9), b.Predict(nil, q, k.RowRange(0, 0), v.RowRange(0, 0)), "no keys")
 	assert.Equal(t, make([]float64, 9), b.Predict(nil, q, q, v.ColRange(0, 0)), "no values")
 }
 
 // Norms of 100 neither overflow nor underflow.
 func TestPredictionsOfLargeNorms(t *testing.T) {
-	rng := rand.New(source(87))
-	q, v := sphere[float32](rng, 40, 8, 100), densetest.Normal[float32](rng, 40, 3, 0, 1)
-	p := must(NewPredictor(positive[float32](16, 8), PredictorOptions{}, source(88)))
+	rng := rand.New(densetest.Source(87))
+	q, v := densetest.Sphere[float32](rng, 40, 8, 100), densetest.Normal[float32](rng, 40, 3, 0, 1)
+	p := must.Have(NewPredictor(maptest.Positive[float32](16, 8), PredictorOptions{}, densetest.Source(88)))
 	errors := p.Predict(nil, q, q, v)
 	assert.Less(t, slices.Max(errors), 1e6)
 	slices.Sort(errors)
@@ -128,42 +116,44 @@ func TestPredictionsOfLargeNorms(t *testing.T) {
 }
 
 func TestNewPredictorRefuses(t *testing.T) {
-	w := frequencies[float64](8, 3)
+	w := maptest.Frequencies[float64](8, 3)
 	for want, build := range map[string]func() (*Predictor[float64], error){
-		"performer: phi is nil": func() (*Predictor[float64], error) { return NewPredictor[float64](nil, PredictorOptions{}, source(1)) },
+		"performer: phi is nil": func() (*Predictor[float64], error) {
+			return NewPredictor[float64](nil, PredictorOptions{}, densetest.Source(1))
+		},
 		"Rotations = -1": func() (*Predictor[float64], error) {
-			return NewPredictor(positive[float64](8, 3), PredictorOptions{Rotations: -1}, source(1))
+			return NewPredictor(maptest.Positive[float64](8, 3), PredictorOptions{Rotations: -1}, densetest.Source(1))
 		},
 		"src is nil": func() (*Predictor[float64], error) {
-			return NewPredictor(positive[float64](8, 3), PredictorOptions{}, nil)
+			return NewPredictor(maptest.Positive[float64](8, 3), PredictorOptions{}, nil)
 		},
 		"d = 1": func() (*Predictor[float64], error) {
-			return NewPredictor(positive[float64](8, 1), PredictorOptions{}, source(1))
+			return NewPredictor(maptest.Positive[float64](8, 1), PredictorOptions{}, densetest.Source(1))
 		},
 		"ELU": func() (*Predictor[float64], error) {
-			return NewPredictor(must(rff.ELU[float64](3)), PredictorOptions{}, source(1))
+			return NewPredictor(must.Have(rff.ELU[float64](3)), PredictorOptions{}, densetest.Source(1))
 		},
 		"Laplacian": func() (*Predictor[float64], error) {
-			return NewPredictor(must(rff.Laplacian[float64](8, 3, 1, source(1))), PredictorOptions{}, source(1))
+			return NewPredictor(must.Have(rff.Laplacian[float64](8, 3, 1, densetest.Source(1))), PredictorOptions{}, densetest.Source(1))
 		},
 		"fitted to directions": func() (*Predictor[float64], error) {
-			w := frequencies[float64](8, 3)
-			return NewPredictor(must(rff.SDERF(w, w.Frequencies(), w.Frequencies(), 1)), PredictorOptions{}, source(1))
+			w := maptest.Frequencies[float64](8, 3)
+			return NewPredictor(must.Have(rff.SDERF(w, w.Frequencies(), w.Frequencies(), 1)), PredictorOptions{}, densetest.Source(1))
 		},
 		"is not known": func() (*Predictor[float64], error) {
-			return NewPredictor(must(rff.New(w, rff.Scheme[float64]{F: []func(float64) float64{math.Exp}})), PredictorOptions{}, source(1))
+			return NewPredictor(must.Have(rff.New(w, rff.Scheme[float64]{F: []func(float64) float64{math.Exp}})), PredictorOptions{}, densetest.Source(1))
 		},
 		"fitted to means": func() (*Predictor[float64], error) {
-			return NewPredictor(centred(must(rff.SoftmaxPositive(w, 1))), PredictorOptions{}, source(1))
+			return NewPredictor(maptest.Centred(must.Have(rff.SoftmaxPositive(w, 1))), PredictorOptions{}, densetest.Source(1))
 		},
 		"fitted to points": func() (*Predictor[float64], error) {
-			return NewPredictor(must(rff.Nystroem[float64](kernels.Gaussian{}, dense.New[float64](1, 3))), PredictorOptions{}, source(1))
+			return NewPredictor(must.Have(rff.Nystroem[float64](kernels.Gaussian{}, dense.New[float64](1, 3))), PredictorOptions{}, densetest.Source(1))
 		},
 	} {
 		_, err := build()
 		assert.ErrorContains(t, err, want)
 	}
-	p := must(NewPredictor(positive[float64](8, 3), PredictorOptions{}, source(1)))
+	p := must.Have(NewPredictor(maptest.Positive[float64](8, 3), PredictorOptions{}, densetest.Source(1)))
 	mat := dense.New[float64]
 	assert.PanicsWithValue(t, "estimate: q is 2×4, k is 2×4, but the maps take points of R^3", func() { p.Predict(nil, mat(2, 4), mat(2, 4), mat(2, 1)) })
 	assert.PanicsWithValue(t, "estimate: dst has 1 elements, q is 2×3, want one for each query", func() { p.Predict(make([]float64, 1), mat(2, 3), mat(2, 3), mat(2, 1)) })

@@ -10,6 +10,7 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
 	"github.com/seed-feabd252/randfeat/internal/testing/limittest"
+	"github.com/seed-feabd252/randfeat/internal/testing/maptest"
 )
 
 // What no memory can hold is an error that names the argument and the value.
@@ -21,12 +22,12 @@ func testSizes[T dense.Float](t *testing.T) {
 	const most = math.MaxInt/2 + 1
 	memory := limittest.Memory(t, "estimate")
 	for _, n := range []int{math.MaxInt, most, most / 2} {
-		memory("d = %d, Features = 0: ", n)(NewUnbiased[T](n, UnbiasedOptions{}, source(1)))
-		memory("d = 3, Features = %d: ", n)(NewUnbiased[T](3, UnbiasedOptions{Features: n}, source(1)))
-		memory("Rotations = %d, of R^4: ", n)(NewPredictor(positive[T](8, 4), PredictorOptions{Rotations: n}, source(1)))
+		memory("d = %d, Features = 0: ", n)(NewUnbiased[T](n, UnbiasedOptions{}, densetest.Source(1)))
+		memory("d = 3, Features = %d: ", n)(NewUnbiased[T](3, UnbiasedOptions{Features: n}, densetest.Source(1)))
+		memory("Rotations = %d, of R^4: ", n)(NewPredictor(maptest.Positive[T](8, 4), PredictorOptions{Rotations: n}, densetest.Source(1)))
 	}
 	if math.MaxInt > math.MaxInt32 {
-		_, err := NewUnbiased[T](3, UnbiasedOptions{Features: 2, Replicates: math.MaxInt}, source(1))
+		_, err := NewUnbiased[T](3, UnbiasedOptions{Features: 2, Replicates: math.MaxInt}, densetest.Source(1))
 		assert.EqualError(t, err, fmt.Sprintf("estimate: Replicates = %d, want at most 1099511627775", math.MaxInt))
 	}
 }

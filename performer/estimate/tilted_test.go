@@ -12,6 +12,7 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
+	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/orf"
 	"github.com/seed-feabd252/randfeat/performer"
 )
@@ -21,9 +22,9 @@ import (
 // from frequencies N(0, I) alone would miss the fourth, and do.
 func TestTilted(t *testing.T) {
 	const n, d, dv, scale, a = 4000, 3, 2, 0.7, -0.3
-	rng := rand.New(source(92))
+	rng := rand.New(densetest.Source(92))
 	q, k, v := densetest.Normal[float64](rng, 1, d, 0, 1.4), densetest.Normal[float64](rng, 5, d, 0, 1.4), densetest.Normal[float64](rng, 5, dv, 0, 1)
-	u := must(NewUnbiased[float64](d, UnbiasedOptions{MaxCost: math.Inf(1), Scale: scale}, source(93)))
+	u := must.Have(NewUnbiased[float64](d, UnbiasedOptions{MaxCost: math.Inf(1), Scale: scale}, densetest.Source(93)))
 	o := u.exactRow(0, q, k)
 	s, err := tilt(n, o, q, k, v, scale, a, rng)
 	require.NoError(t, err)
@@ -124,9 +125,9 @@ func moment(o exactRow, q, k dense.Matrix[float64], scale, a float64, r int, f f
 func TestTermsOfTheVariance(t *testing.T) {
 	t.Parallel()
 	const n, d, work, rounds = 8, 3, 32_000, 50
-	rng := rand.New(source(94))
+	rng := rand.New(densetest.Source(94))
 	q, k, v := densetest.Normal[float64](rng, n, d, 0, 1), densetest.Normal[float64](rng, n, d, 0, 1), densetest.Normal[float64](rng, n, 2, 0, 1)
-	u := must(NewUnbiased[float64](d, UnbiasedOptions{MaxCost: math.Inf(1), Frequencies: orf.IID{}}, source(95)))
+	u := must.Have(NewUnbiased[float64](d, UnbiasedOptions{MaxCost: math.Inf(1), Frequencies: orf.IID{}}, densetest.Source(95)))
 	u.damped = u.damping(q, k)
 	l := u.newLaw(q, k, v)
 	for range rounds {

@@ -14,6 +14,7 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/memory/layout"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
+	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/orf"
 	"github.com/seed-feabd252/randfeat/performer"
 )
@@ -36,16 +37,16 @@ func TestUnbiased(t *testing.T) {
 	t.Parallel()
 	const replicates, m, d = 10_000, 8, 2
 	for _, causal := range []bool{false, true} {
-		rng := rand.New(source(60))
+		rng := rand.New(densetest.Source(60))
 		q, k, v := densetest.Normal[float64](rng, 4, d, 0, 0.9), densetest.Normal[float64](rng, 4, d, 0, 0.9), densetest.Normal[float64](rng, 4, 2, 0, 1)
 		truth := performer.Exact[float64]{Causal: causal}.Forward(dense.Matrix[float64]{}, q, k, v)
-		u := must(NewUnbiased[float64](d, UnbiasedOptions{MaxCost: math.Inf(1), Causal: causal, Features: m, Frequencies: orf.IID{}}, source(61)))
+		u := must.Have(NewUnbiased[float64](d, UnbiasedOptions{MaxCost: math.Inf(1), Causal: causal, Features: m, Frequencies: orf.IID{}}, densetest.Source(61)))
 		u.damped = -0.2
 
 		plain, unbiased := newMoments(4, 2), newMoments(4, 2)
 		wrongP, wrongDelta := newMoments(4, 2), newMoments(4, 2)
 		for range replicates {
-			n := must(u.replicate(t.Context(), m, q, k, v))
+			n := must.Have(u.replicate(t.Context(), m, q, k, v))
 			plain.add(u.base)
 			y0 := u.base.Clone()
 			unbiased.add(u.combine(probability(n)))
@@ -79,15 +80,15 @@ func TestUnbiased(t *testing.T) {
 func TestReplicatesOfBothTypes(t *testing.T) {
 	const m, d = 8, 2
 	for _, causal := range []bool{false, true} {
-		rng := rand.New(source(60))
+		rng := rand.New(densetest.Source(60))
 		q, k, v := densetest.Normal[float32](rng, 4, d, 0, 0.9), densetest.Normal[float32](rng, 4, d, 0, 0.9), densetest.Normal[float32](rng, 4, 2, 0, 1)
 		q64, k64, v64 := dense.Copy(dense.Matrix[float64]{}, q), dense.Copy(dense.Matrix[float64]{}, k), dense.Copy(dense.Matrix[float64]{}, v)
-		u := must(NewUnbiased[float32](d, UnbiasedOptions{MaxCost: math.Inf(1), Causal: causal, Features: m, Frequencies: orf.IID{}}, source(61)))
-		u64 := must(NewUnbiased[float64](d, UnbiasedOptions{MaxCost: math.Inf(1), Causal: causal, Features: m, Frequencies: orf.IID{}}, source(61)))
+		u := must.Have(NewUnbiased[float32](d, UnbiasedOptions{MaxCost: math.Inf(1), Causal: causal, Features: m, Frequencies: orf.IID{}}, densetest.Source(61)))
+		u64 := must.Have(NewUnbiased[float64](d, UnbiasedOptions{MaxCost: math.Inf(1), Causal: causal, Features: m, Frequencies: orf.IID{}}, densetest.Source(61)))
 		u.damped, u64.damped = -0.2, -0.2
 		for range 300 {
-			n := must(u.replicate(t.Context(), m, q, k, v))
-			require.Equal(t, must(u64.replicate(t.Context(), m, q64, k64, v64)), n)
+			n := must.Have(u.replicate(t.Context(), m, q, k, v))
+			require.Equal(t, must.Have(u64.replicate(t.Context(), m, q64, k64, v64)), n)
 			want := u64.combine(probability(n))
 			for i, y := range u.combine(probability(n)).Data {
 				// Δ is a difference of averages with some roundings each, over P(n).
@@ -105,20 +106,20 @@ func TestEstimate(t *testing.T) {
 
 func testEstimate[T dense.Float](t *testing.T) {
 	const n, d, dv, replicates = 300, 8, 5, 4
-	rng := rand.New(source(62))
+	rng := rand.New(densetest.Source(62))
 	q, k, v := densetest.Normal[T](rng, n, d, 0, 1), densetest.Normal[T](rng, n, d, 0, 1), densetest.Normal[T](rng, n, dv, 0, 1)
 	for _, causal := range []bool{false, true} {
 		opts := UnbiasedOptions{MaxCost: math.Inf(1), Causal: causal, Features: 16, Replicates: replicates, Scale: 0.3}
-		u := must(NewUnbiased[T](d, opts, source(63)))
+		u := must.Have(NewUnbiased[T](d, opts, densetest.Source(63)))
 		u.damped = u.damping(q, k)
 		want := newMoments(n, dv)
 		for range replicates {
-			level := must(u.replicate(t.Context(), 16, q, k, v))
+			level := must.Have(u.replicate(t.Context(), 16, q, k, v))
 			want.add(u.combine(probability(level)))
 		}
 		for _, processors := range []int{1, 2} {
 			defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(processors))
-			again := must(NewUnbiased[T](d, opts, source(63)))
+			again := must.Have(NewUnbiased[T](d, opts, densetest.Source(63)))
 			mean, stderr := dense.New[T](n, dv), dense.New[T](n, dv)
 			_, _, err := again.Estimate(t.Context(), mean, stderr, q, k, v)
 			require.NoError(t, err)
@@ -128,7 +129,7 @@ func testEstimate[T dense.Float](t *testing.T) {
 			}
 		}
 		truth := performer.Exact[T]{Causal: causal, Scale: 0.3}.Forward(dense.Matrix[T]{}, q, k, v)
-		assert.Less(t, distance(dense.Copy(dense.Matrix[T]{}, want.mean), truth), 0.5, "Scale is that of exact attention")
+		assert.Less(t, densetest.Distance(dense.Copy(dense.Matrix[T]{}, want.mean), truth), 0.5, "Scale is that of exact attention")
 	}
 }
 
@@ -137,9 +138,9 @@ func testEstimate[T dense.Float](t *testing.T) {
 func TestStandardErrorIsHonest(t *testing.T) {
 	t.Parallel()
 	const d = 4
-	rng := rand.New(source(64))
+	rng := rand.New(densetest.Source(64))
 	q, k, v := densetest.Normal[float64](rng, 6, d, 0, 0.7), densetest.Normal[float64](rng, 6, d, 0, 0.7), densetest.Normal[float64](rng, 6, 2, 0, 1)
-	u := must(NewUnbiased[float64](d, UnbiasedOptions{MaxCost: math.Inf(1), Features: 16, Replicates: 8, Frequencies: orf.IID{}}, source(65)))
+	u := must.Have(NewUnbiased[float64](d, UnbiasedOptions{MaxCost: math.Inf(1), Features: 16, Replicates: 8, Frequencies: orf.IID{}}, densetest.Source(65)))
 	means := newMoments(6, 2)
 	var squares float64
 	for range 500 {
@@ -163,11 +164,11 @@ func TestUnbiasedOfLargeNorms(t *testing.T) {
 
 func testUnbiasedOfLargeNorms[T dense.Float](t *testing.T) {
 	const n, d = 70, 16
-	rng := rand.New(source(66))
+	rng := rand.New(densetest.Source(66))
 	for _, norm := range []float64{0, 30, 300} {
-		q, k := sphere[T](rng, n, d, norm), sphere[T](rng, n, d, norm)
+		q, k := densetest.Sphere[T](rng, n, d, norm), densetest.Sphere[T](rng, n, d, norm)
 		for _, causal := range []bool{false, true} {
-			u := must(NewUnbiased[T](d, UnbiasedOptions{MaxCost: math.Inf(1), Causal: causal, Features: 8, Scale: 1}, source(67)))
+			u := must.Have(NewUnbiased[T](d, UnbiasedOptions{MaxCost: math.Inf(1), Causal: causal, Features: 8, Scale: 1}, densetest.Source(67)))
 			mean, stderr, err := u.Estimate(t.Context(), dense.Matrix[T]{}, dense.Matrix[T]{}, q, k, densetest.Filled[T](n, 3, 1))
 			require.NoError(t, err)
 			for i, x := range mean.Data {
@@ -182,13 +183,13 @@ func testUnbiasedOfLargeNorms[T dense.Float](t *testing.T) {
 }
 
 func TestUnbiasedOfNaNAndNothing(t *testing.T) {
-	rng := rand.New(source(68))
+	rng := rand.New(densetest.Source(68))
 	q, v := densetest.Normal[float32](rng, 9, 4, 0, 1), densetest.Normal[float32](rng, 9, 2, 0, 1)
 	k := q.Clone()
 	k.Row(5)[1] = float32(math.NaN())
 	var none dense.Matrix[float32]
 	for _, causal := range []bool{false, true} {
-		u := must(NewUnbiased[float32](4, UnbiasedOptions{MaxCost: math.Inf(1), Causal: causal, Features: 8}, source(69)))
+		u := must.Have(NewUnbiased[float32](4, UnbiasedOptions{MaxCost: math.Inf(1), Causal: causal, Features: 8}, densetest.Source(69)))
 		mean, stderr, err := u.Estimate(t.Context(), none, none, q, k, v)
 		require.NoError(t, err)
 		for i := range 9 {
@@ -197,7 +198,7 @@ func TestUnbiasedOfNaNAndNothing(t *testing.T) {
 			assert.Equal(t, !hit, layout.Finite(stderr.RowRange(i, i+1)), "causal %v, row %d", causal, i)
 		}
 	}
-	u := must(NewUnbiased[float32](4, UnbiasedOptions{MaxCost: math.Inf(1)}, source(69)))
+	u := must.Have(NewUnbiased[float32](4, UnbiasedOptions{MaxCost: math.Inf(1)}, densetest.Source(69)))
 	mean, stderr, err := u.Estimate(t.Context(), densetest.Filled[float32](9, 2, 7), densetest.Filled[float32](9, 2, 7), q, k.RowRange(0, 0), v.RowRange(0, 0))
 	require.NoError(t, err)
 	assert.Equal(t, dense.New[float32](9, 2), mean)
@@ -207,19 +208,25 @@ func TestUnbiasedOfNaNAndNothing(t *testing.T) {
 func TestUnbiasedRefuses(t *testing.T) {
 	type options = UnbiasedOptions
 	for want, build := range map[string]func() (*Unbiased[float64], error){
-		"d = 0":           func() (*Unbiased[float64], error) { return NewUnbiased[float64](0, options{}, source(1)) },
-		"Features = -1":   func() (*Unbiased[float64], error) { return NewUnbiased[float64](2, options{Features: -1}, source(1)) },
-		"Replicates = 1,": func() (*Unbiased[float64], error) { return NewUnbiased[float64](2, options{Replicates: 1}, source(1)) },
-		"src is nil":      func() (*Unbiased[float64], error) { return NewUnbiased[float64](2, options{}, nil) },
-		"scale":           func() (*Unbiased[float64], error) { return NewUnbiased[float64](2, options{Scale: -1}, source(1)) },
+		"d = 0": func() (*Unbiased[float64], error) { return NewUnbiased[float64](0, options{}, densetest.Source(1)) },
+		"Features = -1": func() (*Unbiased[float64], error) {
+			return NewUnbiased[float64](2, options{Features: -1}, densetest.Source(1))
+		},
+		"Replicates = 1,": func() (*Unbiased[float64], error) {
+			return NewUnbiased[float64](2, options{Replicates: 1}, densetest.Source(1))
+		},
+		"src is nil": func() (*Unbiased[float64], error) { return NewUnbiased[float64](2, options{}, nil) },
+		"scale": func() (*Unbiased[float64], error) {
+			return NewUnbiased[float64](2, options{Scale: -1}, densetest.Source(1))
+		},
 		"Hadamard.Factors = -1": func() (*Unbiased[float64], error) {
-			return NewUnbiased[float64](2, options{Frequencies: orf.Hadamard{Factors: -1}}, source(1))
+			return NewUnbiased[float64](2, options{Frequencies: orf.Hadamard{Factors: -1}}, densetest.Source(1))
 		},
 	} {
 		_, err := build()
 		assert.ErrorContains(t, err, want)
 	}
-	u := must(NewUnbiased[float64](2, options{Causal: true}, source(1)))
+	u := must.Have(NewUnbiased[float64](2, options{Causal: true}, densetest.Source(1)))
 	var none dense.Matrix[float64]
 	mat := dense.New[float64]
 	assert.PanicsWithValue(t, "estimate: q is 3×4, k is 3×4, want points of R^2", func() { _, _, _ = u.Estimate(t.Context(), none, none, mat(3, 4), mat(3, 4), mat(3, 1)) })
@@ -232,7 +239,7 @@ func TestUnbiasedReturnsLateErrors(t *testing.T) {
 	q := dense.New[float64](3, 2)
 	for _, features := range []int{0, 4} {
 		for last := 2; last < 5; last++ {
-			u, calls := must(NewUnbiased[float64](2, UnbiasedOptions{MaxCost: math.Inf(1), Features: features, Frequencies: orf.IID{}}, source(1))), 1
+			u, calls := must.Have(NewUnbiased[float64](2, UnbiasedOptions{MaxCost: math.Inf(1), Features: features, Frequencies: orf.IID{}}, densetest.Source(1))), 1
 			draw := u.frequencies
 			u.frequencies = func(m int) (orf.Projection[float64], error) {
 				if calls++; calls == last {
@@ -248,7 +255,7 @@ func TestUnbiasedReturnsLateErrors(t *testing.T) {
 
 func TestNilContext(t *testing.T) {
 	x := dense.New[float64](3, 2)
-	u := must(NewUnbiased[float64](2, UnbiasedOptions{}, source(1)))
+	u := must.Have(NewUnbiased[float64](2, UnbiasedOptions{}, densetest.Source(1)))
 	var none context.Context
 	assert.PanicsWithValue(t, "estimate: ctx is nil", func() { _, _ = u.Pilot(none, x, x, x) })
 	assert.PanicsWithValue(t, "estimate: ctx is nil", func() { _, _, _ = u.Estimate(none, x, x, x, x, x) })

@@ -13,6 +13,7 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/testing/allocs"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
+	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/internal/testing/race"
 	"github.com/seed-feabd252/randfeat/performer"
 	"github.com/seed-feabd252/randfeat/performer/layer"
@@ -45,7 +46,7 @@ func requirePartials(t *testing.T, x, dx []float64, loss func() float64, format 
 // masks and pasts, with an output projection and without. Padding is NaN.
 func TestMultiHeadBackwardIsTheDerivative(t *testing.T) {
 	const heads, keyHeads, d, dv, lq, lk = 4, 2, 3, 2, 73, 76
-	rng := rand.New(source(250))
+	rng := rand.New(densetest.Source(250))
 	cross := performer.Sequences{Queries: []int{3, 70}, Keys: []int{70, 6}, Past: []int{10, 2}, Valid: make([]bool, lk)}
 	for j := range cross.Valid {
 		cross.Valid[j] = j%3 != 1
@@ -56,14 +57,14 @@ func TestMultiHeadBackwardIsTheDerivative(t *testing.T) {
 		{Input: 6, Heads: heads, KeyHeads: keyHeads, HeadDim: d, HeadValues: dv, NoOutput: true},
 		{Input: 5, Keys: 6, Values: 7, Heads: heads, KeyHeads: keyHeads, HeadDim: d, HeadValues: dv, Output: 6, Bias: true},
 	} {
-		p := must(layer.Draw[float64](w, source(251)))
+		p := must.Have(layer.Draw[float64](w, densetest.Source(251)))
 		for _, b := range [][]float64{p.QueryBias, p.KeyBias, p.ValueBias, p.OutputBias} {
 			for i := range b {
 				b[i] = 0.3 * rng.NormFloat64()
 			}
 		}
 		for _, form := range everyForm[float64](d) {
-			l := must(layer.New(p, batch(heads, keyHeads, form), layer.Options{}))
+			l := must.Have(layer.New(p, batch(heads, keyHeads, form), layer.Options{}))
 			require.NoError(t, l.CanBackward())
 			eq, ek, ev, out := l.Dims()
 			q, k, v := densetest.Normal[float64](rng, lq, eq, 0, 1), densetest.Normal[float64](rng, lk, ek, 0, 1), densetest.Normal[float64](rng, lk, ev, 0, 1)
@@ -128,18 +129,18 @@ func lossOf(out, dout dense.Matrix[float64]) float64 {
 
 func TestMultiHeadBackwardOfBothTypes(t *testing.T) {
 	w := layer.Widths{Input: 12, Heads: 4, KeyHeads: 2, Bias: true}
-	rng := rand.New(source(252))
+	rng := rand.New(densetest.Source(252))
 	x := densetest.Normal[float32](rng, 100, 12, 0, 1)
 	g := densetest.Normal[float32](rng, 100, 12, 0, 1)
 	var none dense.Matrix[float64]
 	s := performer.Sequences{Queries: []int{30, 70}}
-	p, dw := must(layer.Draw[float32](w, source(253))), new(layer.Projections[float32])
-	q, want := must(layer.Draw[float64](w, source(253))), new(layer.Projections[float64])
+	p, dw := must.Have(layer.Draw[float32](w, densetest.Source(253))), new(layer.Projections[float32])
+	q, want := must.Have(layer.Draw[float64](w, densetest.Source(253))), new(layer.Projections[float64])
 	for at, m := range p.Parameters() {
 		dense.Copy(q.Parameters()[at].Value, m.Value)
 	}
-	got := must(layer.New(p, exactBatch[float32](4, 2), layer.Options{})).Backward(dense.Matrix[float32]{}, dw, x, g, s)
-	dx := must(layer.New(q, exactBatch[float64](4, 2), layer.Options{})).Backward(none, want, dense.Copy(none, x), dense.Copy(none, g), s)
+	got := must.Have(layer.New(p, exactBatch[float32](4, 2), layer.Options{})).Backward(dense.Matrix[float32]{}, dw, x, g, s)
+	dx := must.Have(layer.New(q, exactBatch[float64](4, 2), layer.Options{})).Backward(none, want, dense.Copy(none, x), dense.Copy(none, g), s)
 	all, wants := append(dw.Parameters(), layer.Parameter[float32]{"x", got}), append(want.Parameters(), layer.Parameter[float64]{"x", dx})
 	for at, m := range wants {
 		for i, y := range m.Value.Data {
@@ -154,8 +155,8 @@ func TestMultiHeadBackwardAllocatesNothing(t *testing.T) {
 	}
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	w := layer.Widths{Input: 16, Heads: 4, KeyHeads: 2, Bias: true}
-	l := must(layer.New(must(layer.Draw[float32](w, source(254))), batch(4, 2, linear[float32](must(rff.ELU[float32](4)), performer.LinearOptions{})), layer.Options{}))
-	x := densetest.Normal[float32](rand.New(source(255)), 100, 16, 0, 1)
+	l := must.Have(layer.New(must.Have(layer.Draw[float32](w, densetest.Source(254))), batch(4, 2, must.Have(performer.NewLinear[float32](must.Have(rff.ELU[float32](4)), performer.LinearOptions{}))), layer.Options{}))
+	x := densetest.Normal[float32](rand.New(densetest.Source(255)), 100, 16, 0, 1)
 	dx, dw, s := dense.New[float32](100, 16), new(layer.Projections[float32]), performer.Sequences{Queries: []int{30, 70}, Valid: make([]bool, 100)}
 	for j := range s.Valid {
 		s.Valid[j] = j%5 > 0
@@ -166,7 +167,7 @@ func TestMultiHeadBackwardAllocatesNothing(t *testing.T) {
 }
 
 func TestMultiHeadBackwardErrors(t *testing.T) {
-	l := must(layer.New(goldenProjections[float32](), exactBatch[float32](2, 2), layer.Options{}))
+	l := must.Have(layer.New(goldenProjections[float32](), exactBatch[float32](2, 2), layer.Options{}))
 	mat := dense.New[float32]
 	var none dense.Matrix[float32]
 	for want, f := range map[string]func(){
@@ -185,7 +186,7 @@ func TestMultiHeadBackwardErrors(t *testing.T) {
 	} {
 		assert.PanicsWithValue(t, want, f)
 	}
-	underivedLayer := must(layer.New(goldenProjections[float32](), batch(2, 2, linear(underived[float32](2), performer.LinearOptions{})), layer.Options{}))
+	underivedLayer := must.Have(layer.New(goldenProjections[float32](), batch(2, 2, must.Have(performer.NewLinear(underived[float32](2), performer.LinearOptions{}))), layer.Options{}))
 	const why = "performer: queries: layer_test.opaque[float32] has no derivatives, want an rff.Differentiable"
 	assert.EqualError(t, underivedLayer.CanBackward(), why)
 	assert.PanicsWithValue(t, why, func() { underivedLayer.Backward(none, nil, mat(5, 4), mat(5, 4), performer.Sequences{}) })
@@ -194,7 +195,7 @@ func TestMultiHeadBackwardErrors(t *testing.T) {
 	p := goldenProjections[float32]()
 	p.Output, p.OutputBias, p.QueryBias, p.KeyBias, p.ValueBias = none, nil, nil, nil, nil
 	dw := &layer.Projections[float32]{Output: mat(4, 4), QueryBias: make([]float32, 4)}
-	must(layer.New(p, exactBatch[float32](2, 2), layer.Options{})).Backward(none, dw, mat(5, 4), mat(5, 4), performer.Sequences{})
+	must.Have(layer.New(p, exactBatch[float32](2, 2), layer.Options{})).Backward(none, dw, mat(5, 4), mat(5, 4), performer.Sequences{})
 	assert.Len(t, dw.Parameters(), 3)
 	assert.Nil(t, dw.QueryBias)
 }

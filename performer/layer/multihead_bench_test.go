@@ -7,6 +7,8 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
+	"github.com/seed-feabd252/randfeat/internal/testing/maptest"
+	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/performer"
 	"github.com/seed-feabd252/randfeat/performer/layer"
 )
@@ -14,17 +16,17 @@ import (
 // BenchmarkMultiHead times a layer of 8 heads on 2048 rows of dimension 512, float32.
 func BenchmarkMultiHead(b *testing.B) {
 	const n = 2048
-	p := must(layer.Draw[float32](layer.Widths{Input: 512, Heads: 8, Bias: true}, source(291)))
-	x, dst := densetest.Normal[float32](rand.New(source(292)), n, 512, 0, 1), dense.New[float32](n, 512)
+	p := must.Have(layer.Draw[float32](layer.Widths{Input: 512, Heads: 8, Bias: true}, densetest.Source(291)))
+	x, dst := densetest.Normal[float32](rand.New(densetest.Source(292)), n, 512, 0, 1), dense.New[float32](n, 512)
 	for _, f := range []struct {
 		name string
 		form performer.Form[float32]
 	}{
-		{"linear", linear(positive[float32](256, 64), performer.LinearOptions{})},
+		{"linear", must.Have(performer.NewLinear(maptest.Positive[float32](256, 64), performer.LinearOptions{}))},
 		{"exact", performer.Exact[float32]{}},
 	} {
 		b.Run("form="+f.name, func(b *testing.B) {
-			l := must(layer.New(p, batch(8, 8, f.form), layer.Options{}))
+			l := must.Have(layer.New(p, batch(8, 8, f.form), layer.Options{}))
 			for range 3 {
 				l.Forward(dst, x, performer.Sequences{}) // scratch memory, for every processor
 			}
@@ -41,18 +43,18 @@ func BenchmarkMultiHead(b *testing.B) {
 // all parameters included.
 func BenchmarkMultiHeadBackward(b *testing.B) {
 	const n = 2048
-	p := must(layer.Draw[float32](layer.Widths{Input: 512, Heads: 8, Bias: true}, source(291)))
-	x, dx := densetest.Normal[float32](rand.New(source(292)), n, 512, 0, 1), dense.New[float32](n, 512)
+	p := must.Have(layer.Draw[float32](layer.Widths{Input: 512, Heads: 8, Bias: true}, densetest.Source(291)))
+	x, dx := densetest.Normal[float32](rand.New(densetest.Source(292)), n, 512, 0, 1), dense.New[float32](n, 512)
 	for _, f := range []struct {
 		name string
 		form performer.Form[float32]
 	}{
-		{"linear", linear(positive[float32](256, 64), performer.LinearOptions{})},
-		{"causal", linear(positive[float32](256, 64), performer.LinearOptions{Causal: true})},
+		{"linear", must.Have(performer.NewLinear(maptest.Positive[float32](256, 64), performer.LinearOptions{}))},
+		{"causal", must.Have(performer.NewLinear(maptest.Positive[float32](256, 64), performer.LinearOptions{Causal: true}))},
 		{"exact", performer.Exact[float32]{}},
 	} {
 		b.Run("form="+f.name, func(b *testing.B) {
-			l, dw := must(layer.New(p, batch(8, 8, f.form), layer.Options{})), new(layer.Projections[float32])
+			l, dw := must.Have(layer.New(p, batch(8, 8, f.form), layer.Options{})), new(layer.Projections[float32])
 			for range 3 {
 				l.Backward(dx, dw, x, x, performer.Sequences{}) // scratch memory, for every processor
 			}
@@ -69,14 +71,14 @@ func BenchmarkMultiHeadBackward(b *testing.B) {
 // float32, with norms of queries and keys and rotary positions, and without.
 func BenchmarkMultiHeadRotary(b *testing.B) {
 	const n = 2048
-	x, dx := densetest.Normal[float32](rand.New(source(292)), n, 512, 0, 1), dense.New[float32](n, 512)
+	x, dx := densetest.Normal[float32](rand.New(densetest.Source(292)), n, 512, 0, 1), dense.New[float32](n, 512)
 	for _, with := range []bool{false, true} {
-		p, opts := must(layer.Draw[float32](layer.Widths{Input: 512, Heads: 8}, source(291))), layer.Options{}
+		p, opts := must.Have(layer.Draw[float32](layer.Widths{Input: 512, Heads: 8}, densetest.Source(291))), layer.Options{}
 		if with {
 			opts.Rotary = new(layer.RotaryOptions)
 			p.QueryNorm, p.KeyNorm = sines[float32](1, 64, 1).Data, sines[float32](1, 64, 2).Data
 		}
-		l, dw := must(layer.New(p, batch(8, 8, performer.Exact[float32]{Causal: true}), opts)), new(layer.Projections[float32])
+		l, dw := must.Have(layer.New(p, batch(8, 8, performer.Exact[float32]{Causal: true}), opts)), new(layer.Projections[float32])
 		for _, call := range []struct {
 			name string
 			f    func()

@@ -13,6 +13,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
+	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/performer"
 	"github.com/seed-feabd252/randfeat/performer/layer"
 	"github.com/seed-feabd252/randfeat/safetensors"
@@ -36,8 +37,8 @@ func testMultiHeadFile[T dense.Float](t *testing.T) {
 		{layer.Widths{Input: 8, Heads: 2, NoOutput: true, Bias: true}, []string{"W_key.bias", "W_key.weight", "W_query.bias", "W_query.weight", "W_value.bias", "W_value.weight"}},
 		{layer.Widths{Input: 8, Heads: 2, NoOutput: true}, []string{"W_key.weight", "W_query.weight", "W_value.weight"}},
 	} {
-		p := must(layer.Draw[T](c.widths, source(250)))
-		rng := rand.New(source(251))
+		p := must.Have(layer.Draw[T](c.widths, densetest.Source(250)))
+		rng := rand.New(densetest.Source(251))
 		for _, b := range [][]T{p.QueryBias, p.KeyBias, p.ValueBias, p.OutputBias} {
 			for i := range b {
 				b[i] = T(rng.NormFloat64())
@@ -47,10 +48,10 @@ func testMultiHeadFile[T dense.Float](t *testing.T) {
 		if c.widths.KeyHeads == 0 {
 			keyHeads = c.widths.Heads
 		}
-		l := must(layer.New(p, exactBatch[T](c.widths.Heads, keyHeads), layer.Options{}))
+		l := must.Have(layer.New(p, exactBatch[T](c.widths.Heads, keyHeads), layer.Options{}))
 		var file bytes.Buffer
 		require.NoError(t, l.Write(&file, prefix))
-		content := must(safetensors.Read(bytes.NewReader(file.Bytes())))
+		content := must.Have(safetensors.Read(bytes.NewReader(file.Bytes())))
 		names := map[string]bool{}
 		for _, name := range c.names {
 			names[prefix+name] = true
@@ -81,10 +82,10 @@ func testMultiHeadNormFile[T dense.Float](t *testing.T) {
 			{Input: 8, Heads: 4, KeyHeads: 2, HeadDim: 4, HeadValues: 3},
 			{Input: 8, Heads: 4, KeyHeads: 2, HeadDim: 4, NoOutput: true},
 		} {
-			l := must(layer.New(drawnBetween[T](name, w, 270), attention, opts))
+			l := must.Have(layer.New(drawnBetween[T](name, w, 270), attention, opts))
 			var file bytes.Buffer
 			require.NoError(t, l.Write(&file, "a."))
-			got, err := layer.Read(must(safetensors.Read(&file)), "a.", attention, opts)
+			got, err := layer.Read(must.Have(safetensors.Read(&file)), "a.", attention, opts)
 			require.NoError(t, err)
 			assert.Equal(t, l.Projections(), got.Projections(), "%s, %+v", name, w)
 			assert.Equal(t, l.Forward(dense.Matrix[T]{}, x, performer.Sequences{}), got.Forward(dense.Matrix[T]{}, x, performer.Sequences{}))
@@ -93,7 +94,7 @@ func testMultiHeadNormFile[T dense.Float](t *testing.T) {
 
 	// Names of Qwen3, Gemma 3 and OLMo 2, and a function that gives other names.
 	p := drawnBetween[T]("row norms", layer.Widths{Input: 8, Heads: 4, KeyHeads: 2, HeadDim: 4}, 271)
-	want := must(layer.New(p, attention, opts)).Projections()
+	want := must.Have(layer.New(p, attention, opts)).Projections()
 	file := &safetensors.File{Tensors: map[string]safetensors.Tensor{}}
 	names := map[string]string{
 		"q_proj_weight": "q_proj.weight", "k_proj_weight": "k_proj.weight", "v_proj_weight": "v_proj.weight", "out_proj.weight": "o_proj.weight",
@@ -104,19 +105,19 @@ func testMultiHeadNormFile[T dense.Float](t *testing.T) {
 		if m.Value.Rows == 1 {
 			shape = shape[1:]
 		}
-		file.Tensors["model.layers.0.self_attn."+names[m.Name]] = must(safetensors.FromFloats(shape, m.Value.Data))
+		file.Tensors["model.layers.0.self_attn."+names[m.Name]] = must.Have(safetensors.FromFloats(shape, m.Value.Data))
 	}
-	assert.Equal(t, want, must(layer.Read(file, "model.layers.0.self_attn.", attention, opts)).Projections())
+	assert.Equal(t, want, must.Have(layer.Read(file, "model.layers.0.self_attn.", attention, opts)).Projections())
 	named := func(parameter string) string {
 		if name := names[parameter]; name != "" {
 			return "model.layers.0.self_attn." + name
 		}
 		return ""
 	}
-	assert.Equal(t, want, must(layer.ReadNamed(file, named, attention, opts)).Projections())
+	assert.Equal(t, want, must.Have(layer.ReadNamed(file, named, attention, opts)).Projections())
 	names["k_norm.weight"] = ""
 	want.KeyNorm = nil
-	assert.Equal(t, want, must(layer.ReadNamed(file, named, attention, opts)).Projections())
+	assert.Equal(t, want, must.Have(layer.ReadNamed(file, named, attention, opts)).Projections())
 	names["k_norm.weight"] = "k_nrom.weight"
 	_, err := layer.ReadNamed(file, named, attention, opts)
 	assert.EqualError(t, err, `layer: tensor "model.layers.0.self_attn.k_nrom.weight" is missing`)
@@ -137,7 +138,7 @@ func TestReadMultiHeadOfPyTorch(t *testing.T) {
 	}}
 	l, err := layer.Read(file, "a.", exactBatch[float64](2, 2), layer.Options{})
 	require.NoError(t, err)
-	want := must(layer.New(p, exactBatch[float64](2, 2), layer.Options{}))
+	want := must.Have(layer.New(p, exactBatch[float64](2, 2), layer.Options{}))
 	assert.Equal(t, want.Projections(), l.Projections())
 
 	var again bytes.Buffer
@@ -186,7 +187,7 @@ func TestReadModels(t *testing.T) {
 	} {
 		got, err := layer.Read(c.file, "", exactBatch[float64](2, 2), layer.Options{})
 		require.NoError(t, err, c.name)
-		assert.Equal(t, must(layer.New(c.want, exactBatch[float64](2, 2), layer.Options{})).Projections(), got.Projections(), c.name)
+		assert.Equal(t, must.Have(layer.New(c.want, exactBatch[float64](2, 2), layer.Options{})).Projections(), got.Projections(), c.name)
 	}
 
 	bert := map[string]string{
@@ -214,7 +215,7 @@ func TestReadModels(t *testing.T) {
 		}
 		got, err := layer.ReadNamed(file, named, exactBatch[float64](2, 2), layer.Options{})
 		require.NoError(t, err)
-		assert.Equal(t, must(layer.New(read.want, exactBatch[float64](2, 2), layer.Options{})).Projections(), got.Projections())
+		assert.Equal(t, must.Have(layer.New(read.want, exactBatch[float64](2, 2), layer.Options{})).Projections(), got.Projections())
 	}
 	bert["out_proj.weight"] = ""
 	got, err := layer.ReadNamed(file, named, exactBatch[float64](2, 2), layer.Options{})
@@ -269,26 +270,26 @@ func testReadGPT2[T dense.Float](t *testing.T) {
 	}
 	x, s := sines[T](6, 4, 0.25), performer.Sequences{Queries: []int{3, 3}}
 	attention := batch[T](2, 2, performer.Exact[T]{Causal: true})
-	byPrefix := must(layer.Read(gpt2(), "h.0.attn.", attention, layer.Options{}))
+	byPrefix := must.Have(layer.Read(gpt2(), "h.0.attn.", attention, layer.Options{}))
 	requireGolden(t, want, byPrefix.Forward(dense.Matrix[T]{}, x, s), "Read")
-	byName := must(layer.ReadNamed(gpt2(), gpt2Names, attention, layer.Options{}))
+	byName := must.Have(layer.ReadNamed(gpt2(), gpt2Names, attention, layer.Options{}))
 	assert.Equal(t, byPrefix.Projections(), byName.Projections())
 
 	// With nn.Linear in place of Conv1D weights are transposed and names the same.
 	linear := gpt2()
 	for name, shape := range map[string][2]int{"h.0.attn.c_attn.weight": {4, 12}, "h.0.attn.c_proj.weight": {4, 4}} {
-		w := dense.Transpose(dense.Matrix[float64]{}, dense.Of(shape[0], shape[1], must(safetensors.Floats[float64](linear.Tensors[name]))))
+		w := dense.Transpose(dense.Matrix[float64]{}, dense.Of(shape[0], shape[1], must.Have(safetensors.Floats[float64](linear.Tensors[name]))))
 		linear.Tensors[name] = tensor([]int{w.Rows, w.Cols}, w.Data)
 	}
-	assert.Equal(t, byPrefix.Projections(), must(layer.Read(linear, "h.0.attn.", attention, layer.Options{})).Projections())
-	assert.Equal(t, byPrefix.Projections(), must(layer.ReadNamed(linear, gpt2Names, attention, layer.Options{})).Projections())
+	assert.Equal(t, byPrefix.Projections(), must.Have(layer.Read(linear, "h.0.attn.", attention, layer.Options{})).Projections())
+	assert.Equal(t, byPrefix.Projections(), must.Have(layer.ReadNamed(linear, gpt2Names, attention, layer.Options{})).Projections())
 
 	// Heads that share keys: 4 columns for queries, 2 for keys, 2 for values.
 	shared := &safetensors.File{Tensors: map[string]safetensors.Tensor{
 		"c_attn.weight": tensor([]int{4, 8}, sines[float64](4, 8, 2).Data),
 		"c_proj.weight": tensor([]int{4, 4}, sines[float64](4, 4, 4).Data),
 	}}
-	l := must(layer.Read(shared, "", batch[T](2, 1, performer.Exact[T]{}), layer.Options{}))
+	l := must.Have(layer.Read(shared, "", batch[T](2, 1, performer.Exact[T]{}), layer.Options{}))
 	all := dense.Transpose(dense.Matrix[T]{}, sines[T](4, 8, 2))
 	assert.Equal(t, all.RowRange(4, 6).Clone(), l.Projections().Key)
 	assert.Equal(t, all.RowRange(6, 8).Clone(), l.Projections().Value)
@@ -339,7 +340,7 @@ func TestZeroBatch(t *testing.T) {
 }
 
 func tensor(shape []int, x []float64) safetensors.Tensor {
-	return must(safetensors.FromFloats(shape, x))
+	return must.Have(safetensors.FromFloats(shape, x))
 }
 
 func TestReadMultiHeadErrors(t *testing.T) {
@@ -409,7 +410,7 @@ func TestReadMultiHeadErrors(t *testing.T) {
 	_, err = layer.Read[float32](&safetensors.File{}, "", nil, layer.Options{})
 	assert.EqualError(t, err, "layer: attention is nil")
 
-	l := must(layer.NewLinearSelfAttention[float32](2, 2, true, source(1)))
+	l := must.Have(layer.NewLinearSelfAttention[float32](2, 2, true, densetest.Source(1)))
 	assert.ErrorContains(t, l.Write(io.Discard, "\xff"), "want valid UTF-8")
 	assert.ErrorIs(t, l.Write(brokenWriter{}, ""), errBroken)
 }

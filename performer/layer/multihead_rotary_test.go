@@ -12,6 +12,8 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/testing/allocs"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
+	"github.com/seed-feabd252/randfeat/internal/testing/maptest"
+	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/internal/testing/race"
 	"github.com/seed-feabd252/randfeat/performer"
 	"github.com/seed-feabd252/randfeat/performer/layer"
@@ -36,7 +38,7 @@ var sortedBetween = []string{"rotary", "head norms", "row norms", "norms", "key 
 
 // drawnBetween returns projections for 4 heads over 2 of dimension d, with the norms of a case.
 func drawnBetween[T dense.Float](name string, w layer.Widths, seed uint64) layer.Projections[T] {
-	p, rng, c := must(layer.Draw[T](w, source(seed))), rand.New(source(seed+1)), between[name]
+	p, rng, c := must.Have(layer.Draw[T](w, densetest.Source(seed))), rand.New(densetest.Source(seed+1)), between[name]
 	for _, b := range [][]T{p.QueryBias, p.KeyBias, p.ValueBias, p.OutputBias} {
 		for i := range b {
 			b[i] = T(0.3 * rng.NormFloat64())
@@ -91,7 +93,7 @@ func naive(p layer.Projections[float64], heads, keyHeads int, causal bool, opts 
 			queries, keys = turned(queries, queriesAt, d, dim, base, r.Layout), turned(keys, keysAt, d, dim, base, r.Layout)
 		} else {
 			// The angles of a scaling have a test of their own.
-			rotary := must(layer.NewRotary[float64](d, *r))
+			rotary := must.Have(layer.NewRotary[float64](d, *r))
 			rotary.Angles(layer.Angles[float64]{}, queriesAt).Turn(queries)
 			rotary.Angles(layer.Angles[float64]{}, keysAt).Turn(keys)
 		}
@@ -144,7 +146,7 @@ func naive(p layer.Projections[float64], heads, keyHeads int, causal bool, opts 
 // definition. Rows that do not count hold NaN.
 func TestMultiHeadRotaryIsItsDefinition(t *testing.T) {
 	const heads, keyHeads, d, dv, lq, lk = 4, 2, 4, 3, 12, 17
-	rng := rand.New(source(700))
+	rng := rand.New(densetest.Source(700))
 	self := performer.Sequences{Queries: []int{5, 0, 7}, Valid: make([]bool, lq)}
 	selfAt := []int{0, 1, 2, 3, 4, 0, 1, 2, 3, 4, 5, 6}
 	cross := performer.Sequences{Queries: []int{5, 0, 7}, Keys: []int{9, 2, 6}, Past: []int{4, 3, -1}, Valid: make([]bool, lk)}
@@ -170,7 +172,7 @@ func TestMultiHeadRotaryIsItsDefinition(t *testing.T) {
 			for _, causal := range []bool{false, true} {
 				opts := between[name].opts
 				p := drawnBetween[float64](name, w, 701)
-				l := must(layer.New(p, batch(heads, keyHeads, performer.Exact[float64]{Causal: causal}), opts))
+				l := must.Have(layer.New(p, batch(heads, keyHeads, performer.Exact[float64]{Causal: causal}), opts))
 				x, k, v := densetest.Normal[float64](rng, lq, 6, 0, 1), densetest.Normal[float64](rng, lk, 6, 0, 1), densetest.Normal[float64](rng, lk, 6, 0, 1)
 				var none dense.Matrix[float64]
 				check := func(what string, want, got dense.Matrix[float64]) {
@@ -255,7 +257,7 @@ func testGoldenNorms[T dense.Float](t *testing.T) {
 				gain[i]++
 			}
 		}
-		l := must(layer.New(p, batch(4, 2, performer.Exact[T]{Causal: true}), layer.Options{Rotary: &layer.RotaryOptions{Base: 500}, Epsilon: 1e-5}))
+		l := must.Have(layer.New(p, batch(4, 2, performer.Exact[T]{Causal: true}), layer.Options{Rotary: &layer.RotaryOptions{Base: 500}, Epsilon: 1e-5}))
 		// Products over 8 and 24 numbers, norms and weights over 6, and means over 3, one after another,
 		// here and in PyTorch.
 		const roundings = 2 * (8 + 24 + 6 + 6 + 3)
@@ -274,7 +276,7 @@ func testGoldenNorms[T dense.Float](t *testing.T) {
 // with lengths, masks and pasts, and at positions of one's own. Padding is NaN.
 func TestMultiHeadRotaryBackwardIsTheDerivative(t *testing.T) {
 	const heads, keyHeads, d, dv, lq, lk = 4, 2, 4, 3, 23, 26
-	rng := rand.New(source(710))
+	rng := rand.New(densetest.Source(710))
 	cross := performer.Sequences{Queries: []int{3, 20}, Keys: []int{20, 6}, Past: []int{10, 2}, Valid: make([]bool, lk)}
 	for j := range cross.Valid {
 		cross.Valid[j] = j%3 != 1
@@ -290,9 +292,9 @@ func TestMultiHeadRotaryBackwardIsTheDerivative(t *testing.T) {
 		p := drawnBetween[float64](name, w, 711)
 		for _, form := range []performer.Form[float64]{
 			performer.Exact[float64]{Causal: true}, performer.Exact[float64]{},
-			linear(positive[float64](16, d), performer.LinearOptions{Causal: true}),
+			must.Have(performer.NewLinear(maptest.Positive[float64](16, d), performer.LinearOptions{Causal: true})),
 		} {
-			l := must(layer.New(p, batch(heads, keyHeads, form), between[name].opts))
+			l := must.Have(layer.New(p, batch(heads, keyHeads, form), between[name].opts))
 			parameters := l.Projections().Parameters()
 			q, k, v := densetest.Normal[float64](rng, lq, 6, 0, 1), densetest.Normal[float64](rng, lk, 6, 0, 1), densetest.Normal[float64](rng, lk, 6, 0, 1)
 			dout, dw := densetest.Normal[float64](rng, lq, 5, 0, 1), new(layer.Projections[float64])
@@ -342,7 +344,7 @@ func TestMultiHeadRotaryBackwardIsTheDerivative(t *testing.T) {
 // large.
 func TestMultiHeadRotaryOfBothTypes(t *testing.T) {
 	w := layer.Widths{Input: 12, Heads: 4, KeyHeads: 2, HeadDim: 4, Bias: true}
-	rng := rand.New(source(720))
+	rng := rand.New(densetest.Source(720))
 	x, g := densetest.Normal[float32](rng, 100, 12, 30, 10), densetest.Normal[float32](rng, 100, 12, 0, 1)
 	var none dense.Matrix[float64]
 	s, at := performer.Sequences{Queries: []int{30, 70}}, make([]int, 100)
@@ -356,7 +358,7 @@ func TestMultiHeadRotaryOfBothTypes(t *testing.T) {
 		for i, m := range single.Parameters() {
 			dense.Copy(double.Parameters()[i].Value, m.Value)
 		}
-		narrow, wide := must(layer.New(single, exactBatch[float32](4, 2), opts)).At(at, at), must(layer.New(double, exactBatch[float64](4, 2), opts)).At(at, at)
+		narrow, wide := must.Have(layer.New(single, exactBatch[float32](4, 2), opts)).At(at, at), must.Have(layer.New(double, exactBatch[float64](4, 2), opts)).At(at, at)
 		y, dx := narrow.Forward(dense.Matrix[float32]{}, x, s), narrow.Backward(dense.Matrix[float32]{}, dw, x, g, s)
 		wantY, wantX := wide.Forward(none, dense.Copy(none, x), s), wide.Backward(none, want, dense.Copy(none, x), dense.Copy(none, g), s)
 		all := append(dw.Parameters(), layer.Parameter[float32]{"x", dx}, layer.Parameter[float32]{"out", y})
@@ -379,13 +381,13 @@ func TestMultiHeadRotaryStep(t *testing.T) {
 	const n, width, d = 40, 12, 4
 	for _, name := range sortedBetween {
 		for kind, form := range map[string]performer.Form[float64]{
-			"exact": performer.Exact[float64]{Causal: true}, "linear": linear[float64](must(rff.ELU[float64](d)), performer.LinearOptions{Causal: true}),
+			"exact": performer.Exact[float64]{Causal: true}, "linear": must.Have(performer.NewLinear[float64](must.Have(rff.ELU[float64](d)), performer.LinearOptions{Causal: true})),
 		} {
 			p := drawnBetween[float64](name, layer.Widths{Input: width, Heads: 4, KeyHeads: 2, HeadDim: d}, 730)
-			l := must(layer.New(p, batch(4, 2, form), between[name].opts))
-			x := densetest.Normal[float64](rand.New(source(731)), n, width, 0, 1)
+			l := must.Have(layer.New(p, batch(4, 2, form), between[name].opts))
+			x := densetest.Normal[float64](rand.New(densetest.Source(731)), n, width, 0, 1)
 			want, got := l.Forward(dense.Matrix[float64]{}, x, performer.Sequences{}), dense.New[float64](n, width)
-			s := must(l.NewState())
+			s := must.Have(l.NewState())
 			var mark *performer.Snapshot[float64]
 			for range 2 {
 				clear(got.Data)
@@ -401,8 +403,8 @@ func TestMultiHeadRotaryStep(t *testing.T) {
 			}
 
 			l.Step(dense.Matrix[float64]{}, x.RowRange(0, 20), s)
-			again := must(l.NewState())
-			require.NoError(t, again.UnmarshalBinary(must(s.MarshalBinary())))
+			again := must.Have(l.NewState())
+			require.NoError(t, again.UnmarshalBinary(must.Have(s.MarshalBinary())))
 			assert.InDeltaSlice(t, want.RowRange(20, n).Clone().Data, l.Step(dense.Matrix[float64]{}, x.RowRange(20, n), again).Data, 1e-13, "from bytes")
 
 			// Tokens that another state took in at their positions.
@@ -413,7 +415,7 @@ func TestMultiHeadRotaryStep(t *testing.T) {
 			if between[name].opts.Rotary != nil {
 				later = l.At(at, at)
 			}
-			other := must(l.NewState())
+			other := must.Have(l.NewState())
 			later.Step(dense.Matrix[float64]{}, x.RowRange(20, 30), other)
 			require.NoError(t, s.Merge(other))
 			assert.InDeltaSlice(t, want.RowRange(30, n).Clone().Data, l.Step(dense.Matrix[float64]{}, x.RowRange(30, n), s).Data, 1e-13, "after Merge")
@@ -431,8 +433,8 @@ func testLeftPadding[T dense.Float](t *testing.T) {
 	const n, pad, width = 20, 7, 12
 	for _, name := range sortedBetween {
 		p := drawnBetween[T](name, layer.Widths{Input: width, Heads: 4, KeyHeads: 2, HeadDim: 4}, 740)
-		l := must(layer.New(p, batch(4, 2, performer.Exact[T]{Causal: true}), between[name].opts))
-		x, padded := densetest.Normal[T](rand.New(source(741)), n, width, 0, 1), dense.New[T](pad+n, width)
+		l := must.Have(layer.New(p, batch(4, 2, performer.Exact[T]{Causal: true}), between[name].opts))
+		x, padded := densetest.Normal[T](rand.New(densetest.Source(741)), n, width, 0, 1), dense.New[T](pad+n, width)
 		valid, at := make([]bool, pad+n), make([]int, pad+n)
 		for i := range padded.Rows {
 			if valid[i] = i >= pad; valid[i] {
@@ -461,7 +463,7 @@ func testLeftPadding[T dense.Float](t *testing.T) {
 func TestMultiHeadNormOfExtremes(t *testing.T) {
 	one := dense.Of(1, 1, []float64{1})
 	p := layer.Projections[float64]{Query: one, Key: one, Value: one, QueryNorm: []float64{2}, KeyNorm: []float64{3}}
-	l := must(layer.New(p, batch(1, 1, performer.Exact[float64]{Causal: true}), layer.Options{}))
+	l := must.Have(layer.New(p, batch(1, 1, performer.Exact[float64]{Causal: true}), layer.Options{}))
 	y := l.Forward(dense.Matrix[float64]{}, dense.Of(2, 1, []float64{0, 1e100}), performer.Sequences{})
 	assert.Zero(t, y.Data[0])
 	assert.InEpsilon(t, 1e100*math.Exp(6)/(1+math.Exp(6)), y.Data[1], 1e-14)
@@ -477,11 +479,11 @@ func TestMultiHeadRotaryAllocatesNothing(t *testing.T) {
 		t.Skip("the race detector lets pools forget")
 	}
 	p := drawnBetween[float32]("head norms", layer.Widths{Input: 16, Heads: 4, KeyHeads: 2, HeadDim: 4}, 750)
-	l := must(layer.New(p, batch(4, 2, linear[float32](must(rff.ELU[float32](4)), performer.LinearOptions{Causal: true})), between["head norms"].opts))
-	x := densetest.Normal[float32](rand.New(source(751)), 100, 16, 0, 1)
+	l := must.Have(layer.New(p, batch(4, 2, must.Have(performer.NewLinear[float32](must.Have(rff.ELU[float32](4)), performer.LinearOptions{Causal: true}))), between["head norms"].opts))
+	x := densetest.Normal[float32](rand.New(densetest.Source(751)), 100, 16, 0, 1)
 	dst, dw, at := dense.New[float32](100, 16), new(layer.Projections[float32]), make([]int, 100)
 	own, s := l.At(at, at), performer.Sequences{Queries: []int{30, 70}}
-	state := must(l.NewState())
+	state := must.Have(l.NewState())
 	mark := state.Snapshot(nil)
 	for name, f := range map[string]func(){
 		"Forward":  func() { l.Forward(dst, x, s) },
@@ -502,7 +504,7 @@ func TestMultiHeadRotaryAllocatesNothing(t *testing.T) {
 // Gains are copied by New, and views of them are parameters.
 func TestMultiHeadNormParameters(t *testing.T) {
 	p := drawnBetween[float64]("row norms", layer.Widths{Input: 8, Heads: 4, KeyHeads: 2, HeadDim: 4}, 760)
-	l := must(layer.New(p, exactBatch[float64](4, 2), layer.Options{}))
+	l := must.Have(layer.New(p, exactBatch[float64](4, 2), layer.Options{}))
 	x := sines[float64](3, 8, 0.25)
 	before := l.Forward(dense.Matrix[float64]{}, x, performer.Sequences{})
 	p.QueryNorm[0], p.KeyNorm[0] = 9, 9
@@ -515,13 +517,13 @@ func TestMultiHeadNormParameters(t *testing.T) {
 	assert.Equal(t, []string{"q_proj_weight", "k_proj_weight", "v_proj_weight", "out_proj.weight", "q_norm.weight", "k_norm.weight"}, names)
 	all[4].Value.Set(0, 0, 9)
 	all[5].Value.Set(0, 0, 9)
-	want := must(layer.New(p, exactBatch[float64](4, 2), layer.Options{})).Forward(dense.Matrix[float64]{}, x, performer.Sequences{})
+	want := must.Have(layer.New(p, exactBatch[float64](4, 2), layer.Options{})).Forward(dense.Matrix[float64]{}, x, performer.Sequences{})
 	assert.NotEqual(t, before, want)
 	assert.Equal(t, want, l.Forward(dense.Matrix[float64]{}, x, performer.Sequences{}), "views")
 }
 
 func TestMultiHeadRotaryErrors(t *testing.T) {
-	good := must(layer.Draw[float32](layer.Widths{Input: 8, Heads: 4, KeyHeads: 2}, source(1)))
+	good := must.Have(layer.Draw[float32](layer.Widths{Input: 8, Heads: 4, KeyHeads: 2}, densetest.Source(1)))
 	exact, ones := exactBatch[float32](4, 2), make([]float32, 8)
 	for want, change := range map[string]func(p *layer.Projections[float32], opts *layer.Options){
 		"layer: QueryNorm has length 3, want 2, the dimension of a head, or 8, the rows of Query": func(p *layer.Projections[float32], _ *layer.Options) { p.QueryNorm = ones[:3] },
@@ -541,15 +543,15 @@ func TestMultiHeadRotaryErrors(t *testing.T) {
 		assert.Nil(t, l)
 	}
 
-	plain := must(layer.New(good, exact, layer.Options{}))
+	plain := must.Have(layer.New(good, exact, layer.Options{}))
 	assert.PanicsWithValue(t, "layer: positions for a MultiHead without rotary positions, want one with Options.Rotary", func() { plain.At(nil, nil) })
-	l := must(layer.New(good, exact, layer.Options{Rotary: &layer.RotaryOptions{}}))
+	l := must.Have(layer.New(good, exact, layer.Options{Rotary: &layer.RotaryOptions{}}))
 	mat := dense.New[float32]
 	var none dense.Matrix[float32]
 	for want, f := range map[string]func(){
 		"layer: At has 3 positions of queries, want one for each of 5 rows": func() { l.At(make([]int, 3), nil).Forward(none, mat(5, 8), performer.Sequences{}) },
 		"layer: At has 6 positions of keys, want one for each of 5 rows":    func() { l.At(nil, make([]int, 6)).Forward(none, mat(5, 8), performer.Sequences{}) },
-		"layer: At has 1 positions of queries, want one for each of 2 rows": func() { l.At(make([]int, 1), nil).Step(none, mat(2, 8), must(l.NewState())) },
+		"layer: At has 1 positions of queries, want one for each of 2 rows": func() { l.At(make([]int, 1), nil).Step(none, mat(2, 8), must.Have(l.NewState())) },
 		"performer: Sequences.Queries is [2 2], want a sum of 5":            func() { l.Forward(none, mat(5, 8), performer.Sequences{Queries: []int{2, 2}}) },
 		"performer: Sequences.Queries is [4 4], want a sum of 5":            func() { l.Forward(none, mat(5, 8), performer.Sequences{Queries: []int{4, 4}}) },
 		"performer: Sequences.Queries has -1 at 0, want no negative length": func() { l.Forward(none, mat(5, 8), performer.Sequences{Queries: []int{-1, 6}}) },
@@ -563,7 +565,7 @@ func TestMultiHeadRotaryErrors(t *testing.T) {
 	p := good
 	p.QueryNorm = ones
 	dw := &layer.Projections[float32]{QueryNorm: make([]float32, 3), KeyNorm: make([]float32, 3)}
-	l = must(layer.New(p, exact, layer.Options{}))
+	l = must.Have(layer.New(p, exact, layer.Options{}))
 	assert.PanicsWithValue(t, "layer: QueryNorm has length 3, want 8", func() { l.Backward(none, dw, mat(5, 8), mat(5, 8), performer.Sequences{}) })
 	dw.QueryNorm = nil
 	l.Backward(none, dw, mat(5, 8), mat(5, 8), performer.Sequences{})

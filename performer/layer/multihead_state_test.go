@@ -9,6 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
+	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/internal/testing/race"
 	"github.com/seed-feabd252/randfeat/performer"
 	"github.com/seed-feabd252/randfeat/performer/layer"
@@ -20,18 +22,18 @@ import (
 // Without the Rollback it does not.
 func TestMultiHeadStep(t *testing.T) {
 	const n, width = 40, 12
-	linearForm := linear[float64](must(rff.ELU[float64](3)), performer.LinearOptions{Causal: true})
+	linearForm := must.Have(performer.NewLinear[float64](must.Have(rff.ELU[float64](3)), performer.LinearOptions{Causal: true}))
 	for name, form := range map[string]performer.Form[float64]{"exact": performer.Exact[float64]{Causal: true}, "linear": linearForm} {
 		for _, noOutput := range []bool{false, true} {
-			p := must(layer.Draw[float64](layer.Widths{Input: width, Heads: 4, KeyHeads: 2, HeadDim: 3, Bias: true, NoOutput: noOutput}, source(481)))
-			l := must(layer.New(p, batch(4, 2, form), layer.Options{}))
+			p := must.Have(layer.Draw[float64](layer.Widths{Input: width, Heads: 4, KeyHeads: 2, HeadDim: 3, Bias: true, NoOutput: noOutput}, densetest.Source(481)))
+			l := must.Have(layer.New(p, batch(4, 2, form), layer.Options{}))
 			x := dense.New[float64](n, width)
-			rng := rand.New(source(482))
+			rng := rand.New(densetest.Source(482))
 			for i := range x.Data {
 				x.Data[i] = rng.NormFloat64()
 			}
 			want := l.Forward(dense.Matrix[float64]{}, x, performer.Sequences{})
-			s, astray := must(l.NewState()), must(l.NewState())
+			s, astray := must.Have(l.NewState()), must.Have(l.NewState())
 			got, wrong := dense.New[float64](n, width), dense.New[float64](n, width)
 			var mark *performer.Snapshot[float64]
 			row := func(m dense.Matrix[float64], i int) dense.Matrix[float64] { return m.RowRange(i, i+1) }
@@ -48,7 +50,7 @@ func TestMultiHeadStep(t *testing.T) {
 			assert.InDelta(t, 0, want.At(0, 0)-wrong.At(0, 0), 1e-13, "the same token twice")
 			assert.Greater(t, math.Abs(want.At(n-1, 0)-wrong.At(n-1, 0)), 1e-6, "%s: drafts that were not taken back", name)
 			in := x.Clone()
-			assert.Equal(t, got.Row(0), l.Step(row(in, 0), row(in, 0), must(l.NewState())).Row(0), "into x")
+			assert.Equal(t, got.Row(0), l.Step(row(in, 0), row(in, 0), must.Have(l.NewState())).Row(0), "into x")
 		}
 	}
 }
@@ -56,26 +58,26 @@ func TestMultiHeadStep(t *testing.T) {
 // A layer steps over the state of a form of another package as over that of exact attention.
 func TestMultiHeadStepOfClusters(t *testing.T) {
 	const n, width = 1300, 8
-	clusters := must(multipole.New(performer.Exact[float64]{}, multipole.Options{Threshold: 1e-30}, rand.NewPCG(1, 2)))
-	p := must(layer.Draw[float64](layer.Widths{Input: width, Heads: 4, KeyHeads: 2}, source(484)))
+	clusters := must.Have(multipole.New(performer.Exact[float64]{}, multipole.Options{Threshold: 1e-30}, rand.NewPCG(1, 2)))
+	p := must.Have(layer.Draw[float64](layer.Widths{Input: width, Heads: 4, KeyHeads: 2}, densetest.Source(484)))
 	x := dense.New[float64](n, width)
-	rng := rand.New(source(485))
+	rng := rand.New(densetest.Source(485))
 	for i := range x.Data {
 		x.Data[i] = 3 * rng.NormFloat64()
 	}
 	var outs []dense.Matrix[float64]
 	for _, form := range []performer.Form[float64]{performer.Exact[float64]{}, clusters} {
-		l := must(layer.New(p, batch(4, 2, form), layer.Options{}))
-		outs = append(outs, l.Step(dense.Matrix[float64]{}, x, must(l.NewState())))
+		l := must.Have(layer.New(p, batch(4, 2, form), layer.Options{}))
+		outs = append(outs, l.Step(dense.Matrix[float64]{}, x, must.Have(l.NewState())))
 	}
 	assert.InDeltaSlice(t, outs[0].Data, outs[1].Data, 1e-12)
 }
 
 func TestMultiHeadStepErrors(t *testing.T) {
-	p := must(layer.Draw[float32](layer.Widths{Input: 4, Heads: 2}, source(483)))
-	_, err := must(layer.New(p, batch(2, 2, performer.Form[float32](ownForm{})), layer.Options{})).NewState()
+	p := must.Have(layer.Draw[float32](layer.Widths{Input: 4, Heads: 2}, densetest.Source(483)))
+	_, err := must.Have(layer.New(p, batch(2, 2, performer.Form[float32](ownForm{})), layer.Options{})).NewState()
 	assert.EqualError(t, err, "layer: performer: the form of head 0 is layer_test.ownForm, want a Linear, an Exact, a Landmarks, a Corrected or clusters of package multipole for a state")
-	l := must(layer.New(p, batch(2, 2, performer.Form[float32](performer.Exact[float32]{})), layer.Options{}))
+	l := must.Have(layer.New(p, batch(2, 2, performer.Form[float32](performer.Exact[float32]{})), layer.Options{}))
 	assert.PanicsWithValue(t, "performer: the state belongs to no attention, want one of NewState", func() {
 		l.Step(dense.Matrix[float32]{}, dense.New[float32](1, 4), nil)
 	})
@@ -85,9 +87,9 @@ func TestMultiHeadStepAllocatesNothing(t *testing.T) {
 	if race.Detector {
 		t.Skip("the race detector lets pools forget")
 	}
-	p := must(layer.Draw[float32](layer.Widths{Input: 4, Heads: 2}, source(484)))
-	l := must(layer.New(p, batch(2, 2, performer.Form[float32](performer.Exact[float32]{})), layer.Options{}))
-	x, s := dense.New[float32](3, 4), must(l.NewState())
+	p := must.Have(layer.Draw[float32](layer.Widths{Input: 4, Heads: 2}, densetest.Source(484)))
+	l := must.Have(layer.New(p, batch(2, 2, performer.Form[float32](performer.Exact[float32]{})), layer.Options{}))
+	x, s := dense.New[float32](3, 4), must.Have(l.NewState())
 	mark := s.Snapshot(nil)
 	step := func() {
 		l.Step(x, x, s)

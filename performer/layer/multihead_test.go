@@ -11,6 +11,7 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/testing/allocs"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
+	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/internal/testing/race"
 	"github.com/seed-feabd252/randfeat/performer"
 	"github.com/seed-feabd252/randfeat/performer/layer"
@@ -74,13 +75,13 @@ func testMultiHeadGolden[T dense.Float](t *testing.T) {
 			-0.42891339457248107, 0.3117083980636752, -1.0629483200592602, 0.0669127651449909,
 		}},
 	} {
-		l := must(layer.New(goldenProjections[T](), batch(2, 2, c.form), layer.Options{}))
+		l := must.Have(layer.New(goldenProjections[T](), batch(2, 2, c.form), layer.Options{}))
 		requireGolden(t, c.want, l.Forward(dense.Matrix[T]{}, x, performer.Sequences{Queries: lengths, Valid: c.valid}), name)
 	}
 
 	// nn.MultiheadAttention(4, 2, kdim=3, vdim=5), with 2 queries and 3 keys.
 	b := sines[T](1, 12, 1).Data
-	l := must(layer.New(layer.Projections[T]{
+	l := must.Have(layer.New(layer.Projections[T]{
 		Query: sines[T](4, 4, 5), Key: sines[T](4, 3, 2), Value: sines[T](4, 5, 6), Output: sines[T](4, 4, 4),
 		QueryBias: b[:4], KeyBias: b[4:8], ValueBias: b[8:], OutputBias: sines[T](1, 4, 3).Data,
 	}, exactBatch[T](2, 2), layer.Options{}))
@@ -115,7 +116,7 @@ func TestMultiHeadGoldenELU(t *testing.T) {
 		.678651, -.38249578, -.43479299,
 		.6720585, -.38117003, -.44469679,
 	}
-	l := must(layer.NewLinearSelfAttention[float64](3, 3, true, source(1)))
+	l := must.Have(layer.NewLinearSelfAttention[float64](3, 3, true, densetest.Source(1)))
 	for _, p := range l.Projections().Parameters() {
 		clear(p.Value.Data)
 		for i := range p.Value.Rows {
@@ -137,8 +138,8 @@ func TestMultiHeadIsABatch(t *testing.T) {
 
 func testMultiHead[T dense.Float](t *testing.T) {
 	const heads, keyHeads, d, dv = 4, 2, 3, 2
-	rng := rand.New(source(220))
-	elu := linear[T](must(rff.ELU[T](d)), performer.LinearOptions{})
+	rng := rand.New(densetest.Source(220))
+	elu := must.Have(performer.NewLinear[T](must.Have(rff.ELU[T](d)), performer.LinearOptions{}))
 	forms := []performer.Form[T]{elu, performer.Exact[T]{}, elu, elu}
 	s := performer.Sequences{Queries: []int{5, 9, 0}, Keys: []int{7, 0, 4}, Valid: make([]bool, 11)}
 	for j := range s.Valid {
@@ -148,13 +149,13 @@ func testMultiHead[T dense.Float](t *testing.T) {
 		{Input: 6, Keys: 5, Values: 7, Heads: heads, KeyHeads: keyHeads, HeadDim: d, HeadValues: dv, Output: 6, Bias: true},
 		{Input: 8, Keys: 5, Values: 7, Heads: heads, KeyHeads: keyHeads, HeadDim: d, HeadValues: dv, NoOutput: true},
 	} {
-		p := must(layer.Draw[T](w, source(221)))
+		p := must.Have(layer.Draw[T](w, densetest.Source(221)))
 		for _, b := range [][]T{p.QueryBias, p.KeyBias, p.ValueBias, p.OutputBias} {
 			for i := range b {
 				b[i] = T(rng.NormFloat64())
 			}
 		}
-		l := must(layer.New(p, batch(heads, keyHeads, forms...), layer.Options{}))
+		l := must.Have(layer.New(p, batch(heads, keyHeads, forms...), layer.Options{}))
 		in, keys, values, out := l.Dims()
 		assert.Equal(t, [4]int{w.Input, 5, 7, w.Input}, [4]int{in, keys, values, out})
 		q, k, v := densetest.Normal[T](rng, 14, in, 0, 1), densetest.Normal[T](rng, 11, 5, 0, 1), densetest.Normal[T](rng, 11, 7, 0, 1)
@@ -199,8 +200,8 @@ func TestMultiHeadAllocatesNothing(t *testing.T) {
 		t.Skip("the race detector lets pools forget")
 	}
 	w := layer.Widths{Input: 16, Heads: 4, KeyHeads: 2, Bias: true}
-	l := must(layer.New(must(layer.Draw[float32](w, source(222))), batch(4, 2, linear[float32](must(rff.ELU[float32](4)), performer.LinearOptions{})), layer.Options{}))
-	x := densetest.Normal[float32](rand.New(source(223)), 100, 16, 0, 1)
+	l := must.Have(layer.New(must.Have(layer.Draw[float32](w, densetest.Source(222))), batch(4, 2, must.Have(performer.NewLinear[float32](must.Have(rff.ELU[float32](4)), performer.LinearOptions{}))), layer.Options{}))
+	x := densetest.Normal[float32](rand.New(densetest.Source(223)), 100, 16, 0, 1)
 	dst, s := dense.New[float32](100, 16), performer.Sequences{Queries: []int{30, 70}}
 	for _, processors := range []int{1, 2} {
 		assert.Zero(t, allocs.Settled(processors, func() { l.Forward(dst, x, s) }), "%d processors", processors)
@@ -210,7 +211,7 @@ func TestMultiHeadAllocatesNothing(t *testing.T) {
 // The layer has copies of its projections; what is written into its parameters it uses.
 func TestMultiHeadParameters(t *testing.T) {
 	p := goldenProjections[float64]()
-	l := must(layer.New(p, exactBatch[float64](2, 2), layer.Options{}))
+	l := must.Have(layer.New(p, exactBatch[float64](2, 2), layer.Options{}))
 	x := sines[float64](3, 4, 0.25)
 	before := l.Forward(dense.Matrix[float64]{}, x, performer.Sequences{})
 	p.Query.Set(0, 0, 9)
@@ -233,16 +234,16 @@ func TestMultiHeadParameters(t *testing.T) {
 	for _, b := range [][]float64{changed.QueryBias, changed.KeyBias, changed.ValueBias, changed.OutputBias} {
 		b[0] = 0
 	}
-	want := must(layer.New(changed, exactBatch[float64](2, 2), layer.Options{})).Forward(dense.Matrix[float64]{}, x, performer.Sequences{})
+	want := must.Have(layer.New(changed, exactBatch[float64](2, 2), layer.Options{})).Forward(dense.Matrix[float64]{}, x, performer.Sequences{})
 	assert.NotEqual(t, before, want)
 	assert.Equal(t, want, l.Forward(dense.Matrix[float64]{}, x, performer.Sequences{}), "views")
 
-	bare := must(layer.NewLinearSelfAttention[float64](3, 2, false, source(1)))
+	bare := must.Have(layer.NewLinearSelfAttention[float64](3, 2, false, densetest.Source(1)))
 	assert.Len(t, bare.Projections().Parameters(), 3)
 }
 
 func TestNewMultiHeadErrors(t *testing.T) {
-	good := must(layer.Draw[float32](layer.Widths{Input: 8, Heads: 4, KeyHeads: 2, Bias: true}, source(1)))
+	good := must.Have(layer.Draw[float32](layer.Widths{Input: 8, Heads: 4, KeyHeads: 2, Bias: true}, densetest.Source(1)))
 	mat := dense.New[float32]
 	exact := exactBatch[float32](4, 2)
 	for want, change := range map[string]func(p *layer.Projections[float32]){
@@ -261,10 +262,10 @@ func TestNewMultiHeadErrors(t *testing.T) {
 	}
 	_, err := layer.New(good, nil, layer.Options{})
 	assert.EqualError(t, err, "layer: attention is nil")
-	_, err = layer.New(good, batch(4, 2, linear(underived[float32](3), performer.LinearOptions{})), layer.Options{})
+	_, err = layer.New(good, batch(4, 2, must.Have(performer.NewLinear(underived[float32](3), performer.LinearOptions{}))), layer.Options{})
 	assert.EqualError(t, err, "layer: Query is 8×8: heads have dimension 2, but attention takes points of R^3")
 
-	l := must(layer.New(good, exact, layer.Options{}))
+	l := must.Have(layer.New(good, exact, layer.Options{}))
 	assert.PanicsWithValue(t, "layer: q is 5×8, k is 6×8, v is 6×7, want Lq×8, Lk×8 and Lk×8", func() { l.ForwardCross(mat(0, 0), mat(5, 8), mat(6, 8), mat(6, 7), performer.Sequences{}) })
 	assert.PanicsWithValue(t, "performer: Sequences.Valid has length 4, want one for each of 5 keys", func() { l.Forward(dense.Matrix[float32]{}, mat(5, 8), performer.Sequences{Valid: make([]bool, 4)}) })
 	assert.PanicsWithValue(t, "dense: destination is 4×8, want 5×8", func() { l.Forward(mat(4, 8), mat(5, 8), performer.Sequences{}) })
@@ -281,14 +282,14 @@ func TestRandomProjections(t *testing.T) {
 		// Of 2000 numbers none is beyond 0.99 of a bound with probability 0.995²⁰⁰⁰ < 5·10⁻⁵.
 		assert.True(t, least < -0.99*bound && most > 0.99*bound, name)
 	}
-	p := must(layer.Draw[float64](layer.Widths{Input: 48, Heads: 4, Bias: true}, source(230)))
+	p := must.Have(layer.Draw[float64](layer.Widths{Input: 48, Heads: 4, Bias: true}, densetest.Source(230)))
 	for _, m := range []dense.Matrix[float64]{p.Query, p.Key, p.Value} {
 		assert.Equal(t, [2]int{48, 48}, [2]int{m.Rows, m.Cols})
 		check("one matrix of 3·48 rows", m, math.Sqrt(6./(48+3*48)))
 	}
 	check("output", p.Output, 1/math.Sqrt(48))
 	assert.Equal(t, make([]float64, 48), p.KeyBias)
-	p = must(layer.Draw[float64](layer.Widths{Input: 48, Keys: 40, Heads: 4}, source(231)))
+	p = must.Have(layer.Draw[float64](layer.Widths{Input: 48, Keys: 40, Heads: 4}, densetest.Source(231)))
 	check("of its own", p.Key, math.Sqrt(6./(48+40)))
 	assert.Nil(t, p.OutputBias)
 
@@ -298,7 +299,7 @@ func TestRandomProjections(t *testing.T) {
 		"layer: Widths.Input = 5, want a multiple of Heads = 2, or HeadDim": {Input: 5, Heads: 2},
 		"layer: Widths.HeadDim = -3, HeadValues = -3, want at least 1":      {Input: 5, Heads: 2, HeadDim: -3},
 	} {
-		_, err := layer.Draw[float64](w, source(1))
+		_, err := layer.Draw[float64](w, densetest.Source(1))
 		assert.EqualError(t, err, want)
 	}
 	_, err := layer.Draw[float64](layer.Widths{Input: 4, Heads: 2}, nil)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
+	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/performer"
 	"github.com/seed-feabd252/randfeat/performer/layer"
 )
@@ -22,7 +23,7 @@ func TestPaddingDoesNotMatterForGradients(t *testing.T) {
 }
 
 func testPaddingGradients[T dense.Float](t *testing.T) {
-	rng := rand.New(source(242))
+	rng := rand.New(densetest.Source(242))
 	x, g := densetest.Normal[T](rng, 100, 16, 0.4, 0.2), densetest.Normal[T](rng, 100, 16, 0, 1)
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	for _, gap := range []int{0, 7} {
@@ -39,7 +40,7 @@ func testPaddingGradients[T dense.Float](t *testing.T) {
 func testPaddingGradientsOf[T dense.Float](t *testing.T, form performer.Form[T], name string, x, g dense.Matrix[T], gap int) {
 	const heads, keyHeads, d = 4, 2, 4
 	projections := drawnBetween[T](name, layer.Widths{Input: x.Cols, Heads: heads, KeyHeads: keyHeads, HeadDim: d, Bias: true}, 243)
-	l := must(layer.New(projections, batch(heads, keyHeads, form), between[name].opts))
+	l := must.Have(layer.New(projections, batch(heads, keyHeads, form), between[name].opts))
 	var want dense.Matrix[T]
 	var wantW []layer.Parameter[T]
 	for at, more := range []int{0, 1, 30, 200, 1000} {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
+	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/performer/layer"
 )
 
@@ -47,7 +48,7 @@ func testRotaryPyTorch[T dense.Float](t *testing.T, positions []int, cases []rot
 		for i := range x.Data {
 			x.Data[i] = T(math.Sin(0.7 * float64(i)))
 		}
-		must(layer.NewRotary[T](c.D, opts)).Angles(layer.Angles[T]{}, positions).Turn(x)
+		must.Have(layer.NewRotary[T](c.D, opts)).Angles(layer.Angles[T]{}, positions).Turn(x)
 		for i, row := range c.Out {
 			for j, want := range row {
 				within := tolerance

@@ -6,11 +6,12 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
+	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/performer/layer"
 )
 
 func scaled(d int, base float64, s layer.RotaryScaling) []float64 {
-	return must(layer.NewRotary[float64](d, layer.RotaryOptions{Base: base, Scaling: s})).Frequencies()
+	return must.Have(layer.NewRotary[float64](d, layer.RotaryOptions{Base: base, Scaling: s})).Frequencies()
 }
 
 // TestRotaryScalings compares with the formulas of the papers.
@@ -67,7 +68,7 @@ func TestRotaryScalings(t *testing.T) {
 // TestRotaryYaRNLength: turned rows are 0.1·log Factor + 1 times as long, or as given.
 func TestRotaryYaRNLength(t *testing.T) {
 	for _, c := range []struct{ length, want float64 }{{0, 0.1*math.Log(4) + 1}, {1.5, 1.5}} {
-		r := must(layer.NewRotary[float64](8, layer.RotaryOptions{Scaling: layer.RotaryYaRN{Factor: 4, Context: 32, Length: c.length}}))
+		r := must.Have(layer.NewRotary[float64](8, layer.RotaryOptions{Scaling: layer.RotaryYaRN{Factor: 4, Context: 32, Length: c.length}}))
 		x := sines[float64](1, 8, 0.2)
 		y := x.Clone()
 		r.Angles(layer.Angles[float64]{}, []int{9}).Turn(y)

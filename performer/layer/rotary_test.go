@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/performer/layer"
 )
 
@@ -63,7 +64,7 @@ func TestRotaryIsItsDefinition(t *testing.T) {
 				positions := []int{0, 1, 7, 4095, -3, 100_000, 7}
 				x := sines[float64](len(positions), 3*c.d, 0.7)
 				want := turned(x, positions, c.d, dim, base, l)
-				angles := must(layer.NewRotary[float64](c.d, opts)).Angles(layer.Angles[float64]{}, positions)
+				angles := must.Have(layer.NewRotary[float64](c.d, opts)).Angles(layer.Angles[float64]{}, positions)
 				y := x.Clone()
 				angles.Turn(y)
 				for i, p := range positions {
@@ -80,7 +81,7 @@ func TestRotaryIsItsDefinition(t *testing.T) {
 					require.InDelta(t, v, y.Data[i], 1e-15*4, "turned back, element %d", i)
 				}
 
-				narrow := must(layer.NewRotary[float32](c.d, opts)).Angles(layer.Angles[float32]{}, positions)
+				narrow := must.Have(layer.NewRotary[float32](c.d, opts)).Angles(layer.Angles[float32]{}, positions)
 				y32 := sines[float32](len(positions), 3*c.d, 0.7)
 				narrow.Turn(y32)
 				for i, v := range want.Data {
@@ -106,7 +107,7 @@ func TestRotaryScores(t *testing.T) {
 		return s
 	}
 	for _, l := range rotaryLayouts {
-		r := must(layer.NewRotary[float64](d, layer.RotaryOptions{Layout: l}))
+		r := must.Have(layer.NewRotary[float64](d, layer.RotaryOptions{Layout: l}))
 		assert.InDelta(t, score(r, 12, 5), score(r, 1007, 1000), 1e-11)
 		assert.Greater(t, math.Abs(score(r, 12, 5)-score(r, 12, 6)), 1e-3)
 	}
@@ -117,7 +118,7 @@ func TestRotaryScores(t *testing.T) {
 func TestRotaryBackward(t *testing.T) {
 	for _, l := range rotaryLayouts {
 		opts := layer.RotaryOptions{Dim: 4, Layout: l, Scaling: layer.RotaryYaRN{Factor: 4, Context: 64}}
-		angles := must(layer.NewRotary[float64](6, opts)).Angles(layer.Angles[float64]{}, []int{3, 100})
+		angles := must.Have(layer.NewRotary[float64](6, opts)).Angles(layer.Angles[float64]{}, []int{3, 100})
 		x, w := sines[float64](2, 12, 0.4), sines[float64](2, 12, 1.1)
 		loss := func() float64 {
 			y := x.Clone()
@@ -138,7 +139,7 @@ func TestRotaryBackward(t *testing.T) {
 }
 
 func TestRotaryAllocatesNothing(t *testing.T) {
-	r := must(layer.NewRotary[float32](8, layer.RotaryOptions{}))
+	r := must.Have(layer.NewRotary[float32](8, layer.RotaryOptions{}))
 	positions := []int{1, 2, 3}
 	x := sines[float32](3, 16, 1)
 	angles := r.Angles(layer.Angles[float32]{}, positions)
@@ -178,7 +179,7 @@ func TestRotaryErrors(t *testing.T) {
 		_, err := layer.NewRotary[float32](c.d, c.opts)
 		assert.ErrorContains(t, err, c.want)
 	}
-	angles := must(layer.NewRotary[float32](4, layer.RotaryOptions{})).Angles(layer.Angles[float32]{}, []int{1})
+	angles := must.Have(layer.NewRotary[float32](4, layer.RotaryOptions{})).Angles(layer.Angles[float32]{}, []int{1})
 	assert.PanicsWithValue(t, "layer: rotary positions of 1 tokens and heads of 4 coordinates for a matrix of 2×8",
 		func() { angles.Turn(dense.New[float32](2, 8)) })
 	assert.Panics(t, func() { angles.TurnBack(dense.New[float32](1, 6)) })

@@ -9,6 +9,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
+	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/performer"
 	"github.com/seed-feabd252/randfeat/performer/layer"
 	"github.com/seed-feabd252/randfeat/rff"
@@ -22,7 +23,7 @@ func TestSingleHead(t *testing.T) {
 
 func testSingleHead[T dense.Float](t *testing.T) {
 	const n, in, d, dv = 70, 5, 4, 5
-	rng := rand.New(source(60))
+	rng := rand.New(densetest.Source(60))
 	x := densetest.Normal[T](rng, n, in, 0, 0.5)
 	biased := layer.Projections[T]{
 		Query: densetest.Normal[T](rng, d, in, 0, 0.4), Key: densetest.Normal[T](rng, d, in, 0, 0.4), Value: densetest.Normal[T](rng, dv, in, 0, 0.4),
@@ -30,7 +31,7 @@ func testSingleHead[T dense.Float](t *testing.T) {
 	}
 	for _, form := range everyForm[T](d) {
 		for _, p := range []layer.Projections[T]{biased, {Query: biased.Query, Key: biased.Key, Value: biased.Value}} {
-			l := must(layer.New(p, batch(1, 1, form), layer.Options{}))
+			l := must.Have(layer.New(p, batch(1, 1, form), layer.Options{}))
 			query, key, value, out := l.Dims()
 			assert.Equal(t, [4]int{in, in, in, dv}, [4]int{query, key, value, out})
 			got := l.Forward(dense.Matrix[T]{}, x, performer.Sequences{})
@@ -53,7 +54,7 @@ func testSingleHead[T dense.Float](t *testing.T) {
 
 func TestSingleHeadBackward(t *testing.T) {
 	const n, in, d, dv = 70, 5, 4, 5
-	rng := rand.New(source(232))
+	rng := rand.New(densetest.Source(232))
 	x, dout := densetest.Normal[float64](rng, n, in, 0, 0.5), densetest.Normal[float64](rng, n, dv, 0, 1)
 	p := layer.Projections[float64]{
 		Query: densetest.Normal[float64](rng, d, in, 0, 0.4), Key: densetest.Normal[float64](rng, d, in, 0, 0.4), Value: densetest.Normal[float64](rng, dv, in, 0, 0.4),
@@ -61,7 +62,7 @@ func TestSingleHeadBackward(t *testing.T) {
 	}
 	var none dense.Matrix[float64]
 	for _, form := range everyForm[float64](d) {
-		l := must(layer.New(p, batch(1, 1, form), layer.Options{}))
+		l := must.Have(layer.New(p, batch(1, 1, form), layer.Options{}))
 		loss := func() float64 { return lossOf(l.Forward(none, x, performer.Sequences{}), dout) }
 		dw := &layer.Projections[float64]{QueryBias: densetest.Filled(1, d, 9.0).Data, Value: densetest.Filled(dv, in, 9.0)}
 		dx := l.Backward(none, dw, x, dout, performer.Sequences{})
@@ -84,18 +85,18 @@ func TestLinearSelfAttention(t *testing.T) {
 
 func testLinearSelfAttention[T dense.Float](t *testing.T) {
 	const in, out = 6, 4
-	x := densetest.Normal[T](rand.New(source(240)), 30, in, 0, 1)
+	x := densetest.Normal[T](rand.New(densetest.Source(240)), 30, in, 0, 1)
 	var s performer.Sequences
 	for _, bias := range []bool{true, false} {
-		l := must(layer.NewLinearSelfAttention[T](in, out, bias, source(241)))
+		l := must.Have(layer.NewLinearSelfAttention[T](in, out, bias, densetest.Source(241)))
 		got := l.Forward(dense.Matrix[T]{}, x, s)
-		assert.Equal(t, got, must(layer.NewLinearSelfAttention[T](in, out, bias, source(241))).Forward(dense.Matrix[T]{}, x, s))
+		assert.Equal(t, got, must.Have(layer.NewLinearSelfAttention[T](in, out, bias, densetest.Source(241))).Forward(dense.Matrix[T]{}, x, s))
 		p := l.Projections()
 		assert.Equal(t, bias, p.QueryBias != nil)
-		same := must(layer.New(p, batch[T](1, 1, linear[T](must(rff.ELU[T](out)), performer.LinearOptions{})), layer.Options{}))
+		same := must.Have(layer.New(p, batch[T](1, 1, must.Have(performer.NewLinear[T](must.Have(rff.ELU[T](out)), performer.LinearOptions{}))), layer.Options{}))
 		assert.Equal(t, got, same.Forward(dense.Matrix[T]{}, x, s))
 		q, k, v := product(x, p.Query, p.QueryBias), product(x, p.Key, p.KeyBias), product(x, p.Value, p.ValueBias)
-		want := dense.Copy(dense.Matrix[float64]{}, linear[T](must(rff.ELU[T](out)), performer.LinearOptions{}).Forward(dense.Matrix[T]{}, q, k, v))
+		want := dense.Copy(dense.Matrix[float64]{}, must.Have(performer.NewLinear[T](must.Have(rff.ELU[T](out)), performer.LinearOptions{})).Forward(dense.Matrix[T]{}, q, k, v))
 		densetest.RequireClose(t, want, densetest.Filled(30, out, 100*densetest.Roundoff[T]()), got, "bias=%v", bias)
 		for _, m := range l.Projections().Parameters() {
 			for i := range m.Value.Rows {
@@ -105,7 +106,7 @@ func testLinearSelfAttention[T dense.Float](t *testing.T) {
 			}
 		}
 	}
-	_, err := layer.NewLinearSelfAttention[T](0, 3, true, source(1))
+	_, err := layer.NewLinearSelfAttention[T](0, 3, true, densetest.Source(1))
 	assert.EqualError(t, err, "layer: in = 0, out = 3, want at least 1")
 	_, err = layer.NewLinearSelfAttention[T](2, 3, true, nil)
 	assert.EqualError(t, err, "layer: src is nil")

@@ -13,6 +13,8 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/testing/allocs"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
+	"github.com/seed-feabd252/randfeat/internal/testing/maptest"
+	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/internal/testing/race"
 	"github.com/seed-feabd252/randfeat/performer/recurrence"
 	"github.com/seed-feabd252/randfeat/rff"
@@ -30,7 +32,7 @@ func TestRecurrenceBackwardIsTheAdjoint(t *testing.T) {
 }
 
 func testRecurrenceBackward[T dense.Float](t *testing.T) {
-	rng := rand.New(source(330))
+	rng := rand.New(densetest.Source(330))
 	tolerance := 30 * recurrenceTolerance[T]()
 	eachRecurrence(func(rule recurrence.Rule, wide bool) {
 		for _, shape := range []recurrenceShape{
@@ -56,7 +58,7 @@ func testRecurrenceBackward[T dense.Float](t *testing.T) {
 					}
 					m := naive{rule: rule, heads: shape.heads, keyHeads: shape.keyHeads, normalise: strong}
 					want, wantPast := m.backward(convertTokens[float64](single), double(start), double(dout), double(last))
-					r := must(recurrence.New(shape.heads, shape.keyHeads, recurrence.Options[T]{Rule: rule, NormaliseKeys: strong}))
+					r := must.Have(recurrence.New(shape.heads, shape.keyHeads, recurrence.Options[T]{Rule: rule, NormaliseKeys: strong}))
 					dpast := densetest.Filled[T](rows, shape.dv, 7)
 					got := r.Backward(recurrence.Tokens[T]{}, dpast, single, start, dout, last)
 					for name, g := range matricesOf(got) {
@@ -78,9 +80,9 @@ func testRecurrenceBackward[T dense.Float](t *testing.T) {
 // Differences of Forward, as a check of the check, and of what goes through maps.
 func TestRecurrenceBackwardIsTheDerivative(t *testing.T) {
 	const n, step = 50, 1e-5
-	rng := rand.New(source(331))
+	rng := rand.New(densetest.Source(331))
 	eachRecurrence(func(rule recurrence.Rule, wide bool) {
-		for _, phi := range []rff.Map[float64]{nil, positive[float64](4, 3)} {
+		for _, phi := range []rff.Map[float64]{nil, maptest.Positive[float64](4, 3)} {
 			shape := recurrenceShape{heads: 2, keyHeads: 1, d: 3, dv: 2, wide: wide}
 			x := shape.tokens(rng, rule, n)
 			opts := recurrence.Options[float64]{Rule: rule, NormaliseKeys: true, Scale: 1}
@@ -91,7 +93,7 @@ func TestRecurrenceBackwardIsTheDerivative(t *testing.T) {
 					x.Decay = densetest.Filled(n, 4, -0.3)
 				}
 			}
-			r := must(recurrence.New(2, 1, opts))
+			r := must.Have(recurrence.New(2, 1, opts))
 			past, dout, last := densetest.Normal[float64](rng, dk, 2, 0, 1), densetest.Normal[float64](rng, n, 4, 0, 1), densetest.Normal[float64](rng, dk, 2, 0, 1)
 			loss := func() float64 {
 				sums, total := dense.New[float64](dk, 2), 0.0
@@ -125,14 +127,14 @@ func TestRecurrenceBackwardIsTheDerivative(t *testing.T) {
 
 // Bits do not depend on the number of processors, and nothing is allocated.
 func TestRecurrenceBackwardProcessors(t *testing.T) {
-	rng := rand.New(source(332))
+	rng := rand.New(densetest.Source(332))
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	eachRecurrence(func(rule recurrence.Rule, wide bool) {
 		shape := recurrenceShape{heads: 3, keyHeads: 3, d: 8, dv: 8, wide: wide, shared: true}
 		x := convertTokens[float32](shape.tokens(rng, rule, 150))
 		x.Lengths = []int{100, 50}
 		dout := densetest.Normal[float32](rng, 150, 24, 0, 1)
-		r := must(recurrence.New(3, 3, recurrence.Options[float32]{Rule: rule, NormaliseKeys: true}))
+		r := must.Have(recurrence.New(3, 3, recurrence.Options[float32]{Rule: rule, NormaliseKeys: true}))
 		var none dense.Matrix[float32]
 		first := r.Backward(recurrence.Tokens[float32]{}, none, x, none, dout, none)
 		for _, processors := range []int{1, 2, 5} {
@@ -155,7 +157,7 @@ func TestRecurrenceBackwardErrors(t *testing.T) {
 	mat := dense.New[float64]
 	var none dense.Matrix[float64]
 	x := recurrence.Tokens[float64]{Q: mat(5, 4), K: mat(5, 2), V: mat(5, 3)}
-	r := must(recurrence.New(2, 1, recurrence.Options[float64]{}))
+	r := must.Have(recurrence.New(2, 1, recurrence.Options[float64]{}))
 	require.NoError(t, r.CanBackward())
 	for want, f := range map[string]func(){
 		"recurrence: dout is 5×3, q is 5×4, v is 5×3, want 5×6, a gradient for each output":        func() { r.Backward(x, none, x, none, mat(5, 3), none) },
@@ -167,11 +169,11 @@ func TestRecurrenceBackwardErrors(t *testing.T) {
 	} {
 		assert.PanicsWithValue(t, want, f)
 	}
-	elu := must(rff.ELU[float64](2)).(rff.Differentiable[float64])
-	r = must(recurrence.New(2, 1, recurrence.Options[float64]{Features: pair[float64]{elu, opaque[float64]{elu}}}))
+	elu := must.Have(rff.ELU[float64](2)).(rff.Differentiable[float64])
+	r = must.Have(recurrence.New(2, 1, recurrence.Options[float64]{Features: pair[float64]{elu, opaque[float64]{elu}}}))
 	assert.EqualError(t, r.CanBackward(), "recurrence: the map of keys is a recurrence_test.opaque[float64], which has no derivatives")
 	assert.PanicsWithValue(t, r.CanBackward().Error(), func() { r.Backward(x, none, x, none, mat(5, 6), none) })
-	underived := must(rff.New(frequencies[float64](3, 2), rff.Scheme[float64]{F: []func(float64) float64{math.Abs}}))
-	r = must(recurrence.New(2, 1, recurrence.Options[float64]{Features: underived}))
+	underived := must.Have(rff.New(maptest.Frequencies[float64](3, 2), rff.Scheme[float64]{F: []func(float64) float64{math.Abs}}))
+	r = must.Have(recurrence.New(2, 1, recurrence.Options[float64]{Features: underived}))
 	assert.ErrorContains(t, r.CanBackward(), "recurrence: the map of queries: ")
 }

@@ -8,13 +8,14 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/performer/recurrence"
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
 func TestRecurrenceErrors(t *testing.T) {
 	identity := func(d int) rff.Differentiable[float32] {
-		return must(rff.Identity[float32](d)).(rff.Differentiable[float32])
+		return must.Have(rff.Identity[float32](d)).(rff.Differentiable[float32])
 	}
 	for want, c := range map[string]struct {
 		heads, keyHeads int
@@ -42,7 +43,7 @@ func TestRecurrenceShapesPanic(t *testing.T) {
 		change(&x)
 		return x
 	}
-	r := must(recurrence.New(4, 2, recurrence.Options[float32]{Rule: recurrence.GatedDelta}))
+	r := must.Have(recurrence.New(4, 2, recurrence.Options[float32]{Rule: recurrence.GatedDelta}))
 	assert.NotPanics(t, func() { r.Forward(none, good, none, none) })
 	for want, x := range map[string]recurrence.Tokens[float32]{
 		"recurrence: q is 4×12, k is 5×6, want as many queries as keys":                                     with(func(x *recurrence.Tokens[float32]) { x.Q = mat(4, 12) }),
@@ -62,14 +63,14 @@ func TestRecurrenceShapesPanic(t *testing.T) {
 		"recurrence: present is 5×2, want 6×2: 1 sequences, 2 heads of keys and 3×2 sums of each": func() { r.Forward(none, good, none, mat(5, 2)) },
 		"dense: destination is 5×7, want 5×8":                                                     func() { r.Forward(mat(5, 7), good, none, none) },
 		"recurrence: decay is 5×2, want none for the linear rule": func() {
-			must(recurrence.New(4, 2, recurrence.Options[float32]{})).Forward(none, good, none, none)
+			must.Have(recurrence.New(4, 2, recurrence.Options[float32]{})).Forward(none, good, none, none)
 		},
 		"recurrence: beta is 5×1, want none for the gated rule": func() {
-			must(recurrence.New(4, 2, recurrence.Options[float32]{Rule: recurrence.Gated})).Forward(none, good, none, none)
+			must.Have(recurrence.New(4, 2, recurrence.Options[float32]{Rule: recurrence.Gated})).Forward(none, good, none, none)
 		},
 		"recurrence: k is 5×6, want n×8 for 2 heads, as the maps take points of R^4": func() {
-			phi := must(rff.ELU[float32](4))
-			must(recurrence.New(4, 2, recurrence.Options[float32]{Features: phi})).Forward(none, good, none, none)
+			phi := must.Have(rff.ELU[float32](4))
+			must.Have(recurrence.New(4, 2, recurrence.Options[float32]{Features: phi})).Forward(none, good, none, none)
 		},
 	} {
 		assert.PanicsWithValue(t, want, f)

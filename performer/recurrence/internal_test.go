@@ -14,6 +14,7 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/file/stream"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
+	"github.com/seed-feabd252/randfeat/internal/testing/must"
 )
 
 // One processor's worth of work is not split, more is, and no share is less than a block.
@@ -23,7 +24,7 @@ func TestSplit(t *testing.T) {
 		{1, 4096, 64, 2}, {1, 4096, 65, 3}, {1, 4096, 256, 4}, {1, 4096, 32, 1}, {1, 0, 64, 1},
 		{2, 4096, 64, 2}, {3, 4096, 64, 1}, {8, 4096, 64, 1}, {1, 200, 64, 1},
 	} {
-		r := must(New(c.heads, c.heads, Options[float64]{}))
+		r := must.Have(New(c.heads, c.heads, Options[float64]{}))
 		x := Tokens[float64]{Q: dense.New[float64](c.n, 64*c.heads), K: dense.New[float64](c.n, 64*c.heads)}
 		call := call[float64]{r: r, x: x, dst: dense.New[float64](c.n, c.dv*c.heads), dk: 64, dv: c.dv, from: []int{0, c.n}}
 		call.split()
@@ -41,9 +42,9 @@ func TestTokenCount(t *testing.T) {
 	const most = stream.MaxTokens
 	key, value := dense.Of(1, 2, []float64{1, 2}), dense.Of(1, 1, []float64{3})
 	token := Tokens[float64]{Q: key, K: key, V: value}
-	s := must(must(New(1, 1, Options[float64]{})).NewState(2, 1))
+	s := must.Have(must.Have(New(1, 1, Options[float64]{})).NewState(2, 1))
 	s.Append(token)
-	data := must(s.MarshalBinary())
+	data := must.Have(s.MarshalBinary())
 	with := func(tokens uint64) []byte {
 		changed := bytes.Clone(data)
 		binary.LittleEndian.PutUint64(changed[32:], tokens)
@@ -53,7 +54,7 @@ func TestTokenCount(t *testing.T) {
 		assert.EqualError(t, s.UnmarshalBinary(with(tokens)), fmt.Sprintf("recurrence: state of %d tokens, want at most %d", tokens, most))
 	}
 	require.Equal(t, 1, s.n, "what is refused changes nothing")
-	other := must(s.r.NewState(2, 1))
+	other := must.Have(s.r.NewState(2, 1))
 	other.n = most - s.n
 	require.NoError(t, s.Merge(other))
 	require.Equal(t, most, s.n)
@@ -68,14 +69,6 @@ func TestTokenCount(t *testing.T) {
 	assert.PanicsWithValue(t, want, func() { s.Append(token) })
 	assert.PanicsWithValue(t, want, func() { s.Step(dense.Matrix[float64]{}, token) })
 	assert.Equal(t, math.MaxInt, s.n)
-}
-
-// must returns v, and panics if there is an error.
-func must[V any](v V, err error) V {
-	if err != nil {
-		panic(err)
-	}
-	return v
 }
 
 // sealed returns the bytes of a state with the checksum that they should have.

@@ -12,6 +12,7 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/testing/allocs"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
+	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/internal/testing/race"
 	"github.com/seed-feabd252/randfeat/performer/recurrence"
 )
@@ -23,12 +24,12 @@ func TestRecurrenceViews(t *testing.T) {
 }
 
 func testRecurrenceViews[T dense.Float](t *testing.T) {
-	rng := rand.New(source(320))
+	rng := rand.New(densetest.Source(320))
 	eachRecurrence(func(rule recurrence.Rule, wide bool) {
 		shape := recurrenceShape{heads: 8, keyHeads: 2, d: 3, dv: 5, wide: wide}
 		x := convertTokens[T](shape.tokens(rng, rule, 73))
 		past, sums := densetest.Normal[T](rng, 6, 5, 0, 1), dense.New[T](6, 5)
-		r := must(recurrence.New(8, 2, recurrence.Options[T]{Rule: rule}))
+		r := must.Have(recurrence.New(8, 2, recurrence.Options[T]{Rule: rule}))
 		want := r.Forward(dense.Matrix[T]{}, x, past, sums)
 
 		wider := func(m dense.Matrix[T]) (view, all dense.Matrix[T]) {
@@ -67,7 +68,7 @@ func TestRecurrencePastNaN(t *testing.T) {
 }
 
 func testRecurrencePastNaN[T dense.Float](t *testing.T) {
-	rng := rand.New(source(321))
+	rng := rand.New(densetest.Source(321))
 	const n, d, dv, column = 60, 4, 3, 2
 	eachRecurrence(func(rule recurrence.Rule, wide bool) {
 		shape := recurrenceShape{heads: 2, keyHeads: 2, d: d, dv: dv, wide: wide}
@@ -80,7 +81,7 @@ func testRecurrencePastNaN[T dense.Float](t *testing.T) {
 			}
 			past, sums := dense.New[T](2*d, dv), dense.New[T](2*d, dv)
 			past.Set(d+1, column, T(bad))
-			out := must(recurrence.New(2, 2, recurrence.Options[T]{Rule: rule})).Forward(dense.Matrix[T]{}, x, past, sums)
+			out := must.Have(recurrence.New(2, 2, recurrence.Options[T]{Rule: rule})).Forward(dense.Matrix[T]{}, x, past, sums)
 			for i := range n {
 				for c, v := range out.Row(i) {
 					require.Equal(t, c == dv+column, v-v != 0, "%v wide=%v: past %v, output %d, %d", rule, wide, bad, i, c)
@@ -108,13 +109,13 @@ func TestRecurrenceColumns(t *testing.T) {
 
 func testRecurrenceColumns[T dense.Float](t *testing.T) {
 	const n, d = 160, 100 // n·d·d is above splitAbove
-	rng := rand.New(source(322))
+	rng := rand.New(densetest.Source(322))
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	eachRecurrence(func(rule recurrence.Rule, wide bool) {
 		shape := recurrenceShape{heads: 1, keyHeads: 1, d: d, dv: d, wide: wide}
 		clean := convertTokens[T](shape.tokens(rng, rule, n))
 		past := densetest.Normal[T](rng, d, d, 0, 1)
-		r := must(recurrence.New(1, 1, recurrence.Options[T]{Rule: rule}))
+		r := must.Have(recurrence.New(1, 1, recurrence.Options[T]{Rule: rule}))
 		for _, bad := range [][]int{nil, {40, 35}, {90, 0, 150, 99}} {
 			x := clean
 			x.V = clean.V.Clone()

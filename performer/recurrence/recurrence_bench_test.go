@@ -7,6 +7,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
+	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/performer"
 	"github.com/seed-feabd252/randfeat/performer/recurrence"
 	"github.com/seed-feabd252/randfeat/rff"
@@ -47,15 +48,15 @@ func ruleName(rule recurrence.Rule, wide bool) string {
 const benchmarkTokens = 4096
 
 func benchmarkCausal[T dense.Float](b *testing.B) {
-	x := convertTokens[T](recurrenceShape{heads: 8, keyHeads: 8, d: 64, dv: 64}.tokens(rand.New(source(310)), recurrence.Linear, benchmarkTokens))
-	batch := must(performer.NewBatch[T](8, 8, linear[T](must(rff.ELU[T](64)), performer.LinearOptions{Causal: true})))
+	x := convertTokens[T](recurrenceShape{heads: 8, keyHeads: 8, d: 64, dv: 64}.tokens(rand.New(densetest.Source(310)), recurrence.Linear, benchmarkTokens))
+	batch := must.Have(performer.NewBatch[T](8, 8, must.Have(performer.NewLinear[T](must.Have(rff.ELU[T](64)), performer.LinearOptions{Causal: true}))))
 	dst := dense.New[T](benchmarkTokens, 8*64)
 	benchmarkCalls(b, func() { batch.ForwardSequences(dst, x.Q, x.K, x.V, performer.Sequences{}) })
 }
 
 func benchmarkRecurrence[T dense.Float](b *testing.B, rule recurrence.Rule, shape recurrenceShape) {
-	x := convertTokens[T](shape.tokens(rand.New(source(310)), rule, benchmarkTokens))
-	r := must(recurrence.New(shape.heads, shape.keyHeads, recurrence.Options[T]{Rule: rule}))
+	x := convertTokens[T](shape.tokens(rand.New(densetest.Source(310)), rule, benchmarkTokens))
+	r := must.Have(recurrence.New(shape.heads, shape.keyHeads, recurrence.Options[T]{Rule: rule}))
 	dst := dense.New[T](benchmarkTokens, shape.heads*shape.dv)
 	benchmarkCalls(b, func() { r.Forward(dst, x, dense.Matrix[T]{}, dense.Matrix[T]{}) })
 }
@@ -83,9 +84,9 @@ func BenchmarkRecurrenceBackward(b *testing.B) {
 
 func benchmarkRecurrenceBackward[T dense.Float](b *testing.B, rule recurrence.Rule, wide bool) {
 	var none dense.Matrix[T]
-	x := convertTokens[T](recurrenceShape{heads: 8, keyHeads: 8, d: 64, dv: 64, wide: wide}.tokens(rand.New(source(310)), rule, benchmarkTokens))
-	r := must(recurrence.New(8, 8, recurrence.Options[T]{Rule: rule}))
-	dout := densetest.Normal[T](rand.New(source(311)), benchmarkTokens, 8*64, 0, 1)
+	x := convertTokens[T](recurrenceShape{heads: 8, keyHeads: 8, d: 64, dv: 64, wide: wide}.tokens(rand.New(densetest.Source(310)), rule, benchmarkTokens))
+	r := must.Have(recurrence.New(8, 8, recurrence.Options[T]{Rule: rule}))
+	dout := densetest.Normal[T](rand.New(densetest.Source(311)), benchmarkTokens, 8*64, 0, 1)
 	dx := r.Backward(recurrence.Tokens[T]{}, none, x, none, dout, none)
 	benchmarkCalls(b, func() { r.Backward(dx, none, x, none, dout, none) })
 }

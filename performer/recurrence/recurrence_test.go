@@ -14,6 +14,8 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/file/stream"
 	"github.com/seed-feabd252/randfeat/internal/testing/allocs"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
+	"github.com/seed-feabd252/randfeat/internal/testing/maptest"
+	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/internal/testing/race"
 	"github.com/seed-feabd252/randfeat/performer"
 	"github.com/seed-feabd252/randfeat/performer/recurrence"
@@ -59,7 +61,7 @@ func TestRecurrenceIsTheRecurrence(t *testing.T) {
 }
 
 func testRecurrenceTokens[T dense.Float](t *testing.T) {
-	rng := rand.New(source(300))
+	rng := rand.New(densetest.Source(300))
 	eachRecurrence(func(rule recurrence.Rule, wide bool) {
 		for _, shape := range []recurrenceShape{
 			{heads: 1, keyHeads: 1, d: 5, dv: 3},
@@ -85,7 +87,7 @@ func testRecurrenceTokens[T dense.Float](t *testing.T) {
 					if normalise {
 						opts.Scale = 0.7
 					}
-					r := must(recurrence.New(shape.heads, shape.keyHeads, opts))
+					r := must.Have(recurrence.New(shape.heads, shape.keyHeads, opts))
 					want, wantSums := naive{rule, shape.heads, shape.keyHeads, opts.Scale, normalise}.forward(x, past)
 					sums := densetest.Filled[T](wantSums.Rows, wantSums.Cols, 7)
 					got := r.Forward(dense.Matrix[T]{}, single, start, sums)
@@ -99,13 +101,13 @@ func testRecurrenceTokens[T dense.Float](t *testing.T) {
 
 // A sequence that is cut anywhere, with the sums handed on, is the sequence.
 func TestRecurrenceHandsSumsOn(t *testing.T) {
-	rng := rand.New(source(301))
+	rng := rand.New(densetest.Source(301))
 	shape := recurrenceShape{heads: 2, keyHeads: 1, d: 6, dv: 4}
 	const n = 90
 	eachRecurrence(func(rule recurrence.Rule, wide bool) {
 		shape.wide = wide
 		x := shape.tokens(rng, rule, n)
-		r := must(recurrence.New(2, 1, recurrence.Options[float64]{Rule: rule}))
+		r := must.Have(recurrence.New(2, 1, recurrence.Options[float64]{Rule: rule}))
 		want := dense.New[float64](6, 4)
 		out := r.Forward(dense.Matrix[float64]{}, x, dense.Matrix[float64]{}, want)
 		for cut := 0; cut <= n; cut += 9 {
@@ -126,7 +128,7 @@ func TestRecurrenceDecays(t *testing.T) {
 }
 
 func testRecurrenceDecays[T dense.Float](t *testing.T) {
-	rng := rand.New(source(302))
+	rng := rand.New(densetest.Source(302))
 	const n = 600
 	for _, rule := range []recurrence.Rule{recurrence.Gated, recurrence.GatedDelta} {
 		for _, wide := range []bool{false, true} {
@@ -152,7 +154,7 @@ func testRecurrenceDecays[T dense.Float](t *testing.T) {
 				single := convertTokens[T](x)
 				x = convertTokens[float64](single)
 				want, wantSums := naive{rule: rule, heads: 1, keyHeads: 1}.forward(x, dense.Matrix[float64]{})
-				r := must(recurrence.New(1, 1, recurrence.Options[T]{Rule: rule}))
+				r := must.Have(recurrence.New(1, 1, recurrence.Options[T]{Rule: rule}))
 				sums := dense.New[T](6, 4)
 				got := r.Forward(dense.Matrix[T]{}, single, dense.Matrix[T]{}, sums)
 				requireNear(t, want, got, recurrenceTolerance[T](), "%v wide=%v %s", rule, wide, name)
@@ -160,7 +162,7 @@ func testRecurrenceDecays[T dense.Float](t *testing.T) {
 				if name == "none" {
 					plain := single
 					plain.Decay = dense.Matrix[T]{}
-					want := must(recurrence.New(1, 1, recurrence.Options[T]{Rule: rule - 1})).Forward(dense.Matrix[T]{}, plain, dense.Matrix[T]{}, dense.Matrix[T]{})
+					want := must.Have(recurrence.New(1, 1, recurrence.Options[T]{Rule: rule - 1})).Forward(dense.Matrix[T]{}, plain, dense.Matrix[T]{}, dense.Matrix[T]{})
 					requireNear(t, dense.Copy(dense.Matrix[float64]{}, want), got, recurrenceTolerance[T](), "%v is %v", rule, rule-1)
 				}
 			}
@@ -173,10 +175,10 @@ func testRecurrenceDecays[T dense.Float](t *testing.T) {
 // the first.
 func TestRecurrenceStores(t *testing.T) {
 	const d, dv = 32, 5
-	rng := rand.New(source(303))
+	rng := rand.New(densetest.Source(303))
 	basis := densetest.Orthonormal(rng, d)
 	for _, rule := range []recurrence.Rule{recurrence.Delta, recurrence.GatedDelta} {
-		r := must(recurrence.New(1, 1, recurrence.Options[float64]{Rule: rule, Scale: 1}))
+		r := must.Have(recurrence.New(1, 1, recurrence.Options[float64]{Rule: rule, Scale: 1}))
 		x := recurrence.Tokens[float64]{Q: dense.New[float64](2*d, d), K: dense.New[float64](2*d, d), V: densetest.Normal[float64](rng, 2*d, dv, 0, 1), Beta: densetest.Filled[float64](2*d, 1, 1)}
 		if hasDecays(rule) {
 			x.Decay = dense.New[float64](2*d, 1)
@@ -213,8 +215,8 @@ func TestRecurrenceOfFeatures(t *testing.T) {
 
 func testRecurrenceOfFeatures[T dense.Float](t *testing.T) {
 	const n, heads, d, dv, m = 80, 2, 4, 3, 16
-	rng := rand.New(source(304))
-	for _, phi := range []rff.Map[T]{positive[T](m, d), must(rff.ELU[T](d))} {
+	rng := rand.New(densetest.Source(304))
+	for _, phi := range []rff.Map[T]{maptest.Positive[T](m, d), must.Have(rff.ELU[T](d))} {
 		_, m := phi.Dims()
 		x := recurrence.Tokens[T]{Q: densetest.Normal[T](rng, n, heads*d, 0.4, 0.2), K: densetest.Normal[T](rng, n, heads*d, 0.4, 0.2), V: densetest.Normal[T](rng, n, heads*dv, 0.4, 0.2), Beta: densetest.Filled[T](n, heads, 0.5)}
 		mapped := x
@@ -228,14 +230,14 @@ func testRecurrenceOfFeatures[T dense.Float](t *testing.T) {
 				x.Beta, mapped.Beta = dense.Matrix[T]{}, dense.Matrix[T]{}
 			}
 			opts := recurrence.Options[T]{Rule: rule, NormaliseKeys: rule == recurrence.Delta, Scale: 1}
-			want := must(recurrence.New(heads, heads, opts)).Forward(dense.Matrix[T]{}, mapped, dense.Matrix[T]{}, dense.Matrix[T]{})
+			want := must.Have(recurrence.New(heads, heads, opts)).Forward(dense.Matrix[T]{}, mapped, dense.Matrix[T]{}, dense.Matrix[T]{})
 			opts.Features = phi
 			sums := dense.New[T](heads*m, dv)
-			got := must(recurrence.New(heads, heads, opts)).Forward(dense.Matrix[T]{}, x, dense.Matrix[T]{}, sums)
+			got := must.Have(recurrence.New(heads, heads, opts)).Forward(dense.Matrix[T]{}, x, dense.Matrix[T]{}, sums)
 			require.True(t, densetest.Identical(want, got), "%v", rule)
 			if rule == recurrence.Linear {
-				unnormalised := linear(phi, performer.LinearOptions{Causal: true, Unnormalised: true})
-				causal := must(performer.NewBatch[T](heads, heads, unnormalised)).ForwardSequences(dense.Matrix[T]{}, x.Q, x.K, x.V, performer.Sequences{})
+				unnormalised := must.Have(performer.NewLinear(phi, performer.LinearOptions{Causal: true, Unnormalised: true}))
+				causal := must.Have(performer.NewBatch[T](heads, heads, unnormalised)).ForwardSequences(dense.Matrix[T]{}, x.Q, x.K, x.V, performer.Sequences{})
 				requireNear(t, dense.Copy(dense.Matrix[float64]{}, causal), got, recurrenceTolerance[T](), "unnormalised attention")
 			}
 		}
@@ -249,11 +251,11 @@ func TestRecurrenceNaN(t *testing.T) {
 
 func testRecurrenceNaN[T dense.Float](t *testing.T) {
 	const n, at = 100, 70
-	rng := rand.New(source(305))
+	rng := rand.New(densetest.Source(305))
 	eachRecurrence(func(rule recurrence.Rule, wide bool) {
 		shape := recurrenceShape{heads: 4, keyHeads: 2, d: 5, dv: 4, wide: wide}
 		clean := convertTokens[T](shape.tokens(rng, rule, n))
-		r := must(recurrence.New(4, 2, recurrence.Options[T]{Rule: rule}))
+		r := must.Have(recurrence.New(4, 2, recurrence.Options[T]{Rule: rule}))
 		want := r.Forward(dense.Matrix[T]{}, clean, dense.Matrix[T]{}, dense.Matrix[T]{})
 		for which := range 5 {
 			for _, bad := range []float64{math.NaN(), math.Inf(1)} {
@@ -294,13 +296,13 @@ func TestRecurrenceProcessors(t *testing.T) {
 }
 
 func testRecurrenceProcessors[T dense.Float](t *testing.T) {
-	rng := rand.New(source(306))
+	rng := rand.New(densetest.Source(306))
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	eachRecurrence(func(rule recurrence.Rule, wide bool) {
 		shape := recurrenceShape{heads: 3, keyHeads: 3, d: 8, dv: 8, wide: wide}
 		x := convertTokens[T](shape.tokens(rng, rule, 210))
 		x.Lengths = []int{140, 70}
-		r := must(recurrence.New(3, 3, recurrence.Options[T]{Rule: rule, NormaliseKeys: true}))
+		r := must.Have(recurrence.New(3, 3, recurrence.Options[T]{Rule: rule, NormaliseKeys: true}))
 		sums, first := dense.New[T](48, 8), dense.Matrix[T]{}
 		for _, processors := range []int{1, 2, 5} {
 			before := runtime.GOMAXPROCS(processors)

@@ -9,6 +9,7 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
 	"github.com/seed-feabd252/randfeat/internal/testing/limittest"
+	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/performer/recurrence"
 )
 
@@ -21,7 +22,7 @@ func testSizes[T dense.Float](t *testing.T) {
 	const most, large = math.MaxInt/2 + 1, 1 << 23 // memory holds large numbers, but not the square of it
 	memory := limittest.Memory(t, "recurrence")
 	of := func(heads, keyHeads int, rule recurrence.Rule) *recurrence.Recurrence[T] {
-		return must(recurrence.New(heads, keyHeads, recurrence.Options[T]{Rule: rule}))
+		return must.Have(recurrence.New(heads, keyHeads, recurrence.Options[T]{Rule: rule}))
 	}
 	for _, n := range []int{math.MaxInt, most, most / 2} {
 		memory("heads = %d: ", n)(recurrence.New(n, 1, recurrence.Options[T]{}))

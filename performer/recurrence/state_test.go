@@ -15,6 +15,8 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/file/stream"
 	"github.com/seed-feabd252/randfeat/internal/testing/allocs"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
+	"github.com/seed-feabd252/randfeat/internal/testing/maptest"
+	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/internal/testing/race"
 	"github.com/seed-feabd252/randfeat/performer/recurrence"
 	"github.com/seed-feabd252/randfeat/rff"
@@ -27,9 +29,9 @@ func TestStateIsForward(t *testing.T) {
 
 func testState[T dense.Float](t *testing.T) {
 	const n = 150
-	rng := rand.New(source(320))
+	rng := rand.New(densetest.Source(320))
 	eachRecurrence(func(rule recurrence.Rule, wide bool) {
-		for _, phi := range []rff.Map[T]{nil, positive[T](7, 5)} {
+		for _, phi := range []rff.Map[T]{nil, maptest.Positive[T](7, 5)} {
 			shape := recurrenceShape{heads: 4, keyHeads: 2, d: 5, dv: 3, wide: wide}
 			opts := recurrence.Options[T]{Rule: rule, NormaliseKeys: true}
 			x := convertTokens[T](shape.tokens(rng, rule, n))
@@ -40,12 +42,12 @@ func testState[T dense.Float](t *testing.T) {
 					x.Decay = densetest.Filled[T](n, 14, -0.1)
 				}
 			}
-			r := must(recurrence.New(4, 2, opts))
+			r := must.Have(recurrence.New(4, 2, opts))
 			sums := dense.New[T](2*dk, 3)
 			want := dense.Copy(dense.Matrix[float64]{}, r.Forward(dense.Matrix[T]{}, x, dense.Matrix[T]{}, sums))
 			wantSums := dense.Copy(dense.Matrix[float64]{}, sums)
 
-			s := must(r.NewState(5, 3))
+			s := must.Have(r.NewState(5, 3))
 			requireNear(t, want, s.Step(dense.Matrix[T]{}, x), recurrenceTolerance[T](), "%v: step", rule)
 			requireNear(t, wantSums, s.Sums(), recurrenceTolerance[T](), "%v: sums after steps", rule)
 			require.Equal(t, n, s.Len())
@@ -74,12 +76,12 @@ func TestStateCalls(t *testing.T) {
 
 func testStateCalls[T dense.Float](t *testing.T) {
 	const n = 20
-	rng := rand.New(source(321))
+	rng := rand.New(densetest.Source(321))
 	eachRecurrence(func(rule recurrence.Rule, wide bool) {
 		shape := recurrenceShape{heads: 2, keyHeads: 2, d: 4, dv: 4, wide: wide}
 		x := convertTokens[T](shape.tokens(rng, rule, n))
-		r := must(recurrence.New(2, 2, recurrence.Options[T]{Rule: rule}))
-		whole, parts := must(r.NewState(4, 4)), must(r.NewState(4, 4))
+		r := must.Have(recurrence.New(2, 2, recurrence.Options[T]{Rule: rule}))
+		whole, parts := must.Have(r.NewState(4, 4)), must.Have(r.NewState(4, 4))
 		want := whole.Step(dense.Matrix[T]{}, x)
 		for i := range n {
 			parts.Append(rowsOf(x, i, i+1))
@@ -88,15 +90,15 @@ func testStateCalls[T dense.Float](t *testing.T) {
 		for which := range 3 {
 			y := convertTokens[T](convertTokens[float64](x))
 			dst := []dense.Matrix[T]{y.Q, y.K, y.V}[which]
-			require.True(t, densetest.Identical(want, must(r.NewState(4, 4)).Step(dst, y)), "%v: into input %d", rule, which)
+			require.True(t, densetest.Identical(want, must.Have(r.NewState(4, 4)).Step(dst, y)), "%v: into input %d", rule, which)
 		}
 
-		data := must(whole.MarshalBinary())
-		again, clone := must(r.NewState(4, 4)), whole.Clone()
+		data := must.Have(whole.MarshalBinary())
+		again, clone := must.Have(r.NewState(4, 4)), whole.Clone()
 		again.Append(x) // which is to be forgotten
 		require.NoError(t, again.UnmarshalBinary(data))
-		require.Equal(t, data, must(again.MarshalBinary()))
-		require.Equal(t, data, must(clone.MarshalBinary()))
+		require.Equal(t, data, must.Have(again.MarshalBinary()))
+		require.Equal(t, data, must.Have(clone.MarshalBinary()))
 		require.Equal(t, n, again.Len())
 		next := whole.Step(dense.Matrix[T]{}, x)
 		require.True(t, densetest.Identical(next, again.Step(dense.Matrix[T]{}, x)))
@@ -117,16 +119,16 @@ func testStateCalls[T dense.Float](t *testing.T) {
 // Parts of a stream that are merged in order are the stream, where that has a meaning.
 func TestStateMerge(t *testing.T) {
 	const n = 60
-	rng := rand.New(source(322))
+	rng := rand.New(densetest.Source(322))
 	eachRecurrence(func(rule recurrence.Rule, wide bool) {
 		shape := recurrenceShape{heads: 2, keyHeads: 2, d: 4, dv: 3, wide: wide}
 		x := shape.tokens(rng, rule, n)
-		r, same := must(recurrence.New(2, 2, recurrence.Options[float64]{Rule: rule})), must(recurrence.New(2, 2, recurrence.Options[float64]{Rule: rule, Scale: 3}))
-		whole := must(r.NewState(4, 3))
+		r, same := must.Have(recurrence.New(2, 2, recurrence.Options[float64]{Rule: rule})), must.Have(recurrence.New(2, 2, recurrence.Options[float64]{Rule: rule, Scale: 3}))
+		whole := must.Have(r.NewState(4, 3))
 		whole.Append(x)
-		merged, from := must(r.NewState(4, 3)), 0
+		merged, from := must.Have(r.NewState(4, 3)), 0
 		for _, to := range []int{1, 20, 20, n} {
-			part := must(same.NewState(4, 3))
+			part := must.Have(same.NewState(4, 3))
 			part.Append(rowsOf(x, from, to))
 			err := merged.Merge(part)
 			if hasBeta(rule) {
@@ -143,22 +145,22 @@ func TestStateMerge(t *testing.T) {
 
 func TestStateErrors(t *testing.T) {
 	of := func(opts recurrence.Options[float32], heads int) *recurrence.Recurrence[float32] {
-		return must(recurrence.New(heads, heads, opts))
+		return must.Have(recurrence.New(heads, heads, opts))
 	}
-	r := of(recurrence.Options[float32]{Features: positive[float32](8, 4)}, 1)
-	s := must(r.NewState(4, 3))
-	other := func(r *recurrence.Recurrence[float32]) *recurrence.State[float32] { return must(r.NewState(4, 3)) }
+	r := of(recurrence.Options[float32]{Features: maptest.Positive[float32](8, 4)}, 1)
+	s := must.Have(r.NewState(4, 3))
+	other := func(r *recurrence.Recurrence[float32]) *recurrence.State[float32] { return must.Have(r.NewState(4, 3)) }
 	for want, err := range map[string]error{
 		"recurrence: d = 0, dv = 3, want at least 1":                                         second(r.NewState(0, 3)),
 		"recurrence: d = 4, dv = 0, want at least 1":                                         second(r.NewState(4, 0)),
 		"recurrence: d = 5, but the maps take points of R^4":                                 second(r.NewState(5, 3)),
 		"recurrence: other is nil":                                                           s.Merge(nil),
-		"recurrence: other has d = 4 and dv = 2, the state d = 4 and dv = 3":                 s.Merge(must(r.NewState(4, 2))),
+		"recurrence: other has d = 4 and dv = 2, the state d = 4 and dv = 3":                 s.Merge(must.Have(r.NewState(4, 2))),
 		"recurrence: the gated rule, but the state belongs to the linear rule":               s.Merge(other(of(recurrence.Options[float32]{Rule: recurrence.Gated}, 1))),
 		"recurrence: 2 heads of queries and 2 of keys, but the state belongs to 1 and 1":     s.Merge(other(of(recurrence.Options[float32]{}, 2))),
 		"recurrence: NormaliseKeys = true, but the state belongs to a recurrence with false": s.Merge(other(of(recurrence.Options[float32]{NormaliseKeys: true}, 1))),
 		"recurrence: 0 features of R^0, but the state belongs to 8 features of R^4":          s.Merge(other(of(recurrence.Options[float32]{}, 1))),
-		"recurrence: the features differ from those that the state belongs to":               s.Merge(other(of(recurrence.Options[float32]{Features: must(rff.SoftmaxPositive(frequencies[float32](8, 4), 0.5))}, 1))),
+		"recurrence: the features differ from those that the state belongs to":               s.Merge(other(of(recurrence.Options[float32]{Features: must.Have(rff.SoftmaxPositive(maptest.Frequencies[float32](8, 4), 0.5))}, 1))),
 	} {
 		assert.EqualError(t, err, want)
 	}
@@ -166,7 +168,7 @@ func TestStateErrors(t *testing.T) {
 	assert.EqualError(t, s.Merge(new(recurrence.State[float32])), noRecurrence)
 	assert.EqualError(t, new(recurrence.State[float32]).UnmarshalBinary(nil), noRecurrence)
 	assert.EqualError(t, second(new(recurrence.State[float32]).MarshalBinary()), noRecurrence)
-	assert.NoError(t, s.Merge(other(of(recurrence.Options[float32]{Features: positive[float32](8, 4)}, 1))), "made twice")
+	assert.NoError(t, s.Merge(other(of(recurrence.Options[float32]{Features: maptest.Positive[float32](8, 4)}, 1))), "made twice")
 
 	mat := dense.New[float32]
 	for want, f := range map[string]func(){
@@ -184,7 +186,7 @@ func TestStateErrors(t *testing.T) {
 // The bytes of a small state, worked out by hand: one key 2 with value 3 and decay −1 gives
 // the sum 6.
 func TestStateGolden(t *testing.T) {
-	s := must(must(recurrence.New(2, 1, recurrence.Options[float64]{Rule: recurrence.Gated})).NewState(1, 1))
+	s := must.Have(must.Have(recurrence.New(2, 1, recurrence.Options[float64]{Rule: recurrence.Gated})).NewState(1, 1))
 	s.Append(recurrence.Tokens[float64]{K: densetest.Filled[float64](1, 1, 2), V: densetest.Filled[float64](1, 1, 3), Decay: densetest.Filled[float64](1, 1, -1)})
 	want := []byte{
 		'r', 'f', 'r', 'e', 'c', 'u', 'r', 0,
@@ -195,18 +197,18 @@ func TestStateGolden(t *testing.T) {
 		0, 0, 0, 0, 0, 0, 0x18, 0x40,
 	}
 	want = binary.LittleEndian.AppendUint32(want, crc32.Checksum(want, crc32.MakeTable(crc32.Castagnoli)))
-	assert.Equal(t, want, must(s.MarshalBinary()))
+	assert.Equal(t, want, must.Have(s.MarshalBinary()))
 }
 
 // Damage is found wherever it is, what is refused changes nothing, and hostile bytes with a
 // right checksum get an error that names what is wrong.
 func TestStateDamage(t *testing.T) {
-	phi := positive[float32](4, 3)
-	r := must(recurrence.New(1, 1, recurrence.Options[float32]{Rule: recurrence.Delta, Features: phi}))
-	s, target := must(r.NewState(3, 2)), must(r.NewState(3, 2))
-	rng := rand.New(source(323))
+	phi := maptest.Positive[float32](4, 3)
+	r := must.Have(recurrence.New(1, 1, recurrence.Options[float32]{Rule: recurrence.Delta, Features: phi}))
+	s, target := must.Have(r.NewState(3, 2)), must.Have(r.NewState(3, 2))
+	rng := rand.New(densetest.Source(323))
 	s.Append(convertTokens[float32](recurrenceShape{heads: 1, keyHeads: 1, d: 3, dv: 2}.tokens(rng, recurrence.Delta, 5)))
-	data, before := must(s.MarshalBinary()), must(target.MarshalBinary())
+	data, before := must.Have(s.MarshalBinary()), must.Have(target.MarshalBinary())
 	for i := range data {
 		bad := bytes.Clone(data)
 		bad[i] ^= 0x81
@@ -237,6 +239,6 @@ func TestStateDamage(t *testing.T) {
 		assert.EqualError(t, target.UnmarshalBinary(bad), want)
 	}
 	assert.ErrorContains(t, target.UnmarshalBinary(word(36, 1<<31)), "recurrence: state of 9223372036854775813 tokens, want at most")
-	require.Equal(t, before, must(target.MarshalBinary()))
+	require.Equal(t, before, must.Have(target.MarshalBinary()))
 	require.NoError(t, target.UnmarshalBinary(data))
 }

@@ -1,29 +1,12 @@
 package recurrence_test
 
 import (
-	"math/rand/v2"
-
-	exprand "golang.org/x/exp/rand"
-
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/file/stream"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
-	"github.com/seed-feabd252/randfeat/orf"
-	"github.com/seed-feabd252/randfeat/performer"
 	"github.com/seed-feabd252/randfeat/performer/recurrence"
 	"github.com/seed-feabd252/randfeat/rff"
 )
-
-// source returns the source of a test with this seed.
-func source(seed uint64) rand.Source { return exprand.NewSource(seed) }
-
-// must returns v, and panics if there is an error.
-func must[V any](v V, err error) V {
-	if err != nil {
-		panic(err)
-	}
-	return v
-}
 
 // second returns the error of a pair.
 func second[V any](_ V, err error) error { return err }
@@ -36,16 +19,6 @@ func sum(x []int) int {
 	return n
 }
 
-// frequencies returns m Gram–Schmidt frequencies of R^d.
-func frequencies[T dense.Float](m, d int) orf.Projection[T] {
-	return must(orf.Draw[T](orf.GramSchmidt{}, m, d, source(1)))
-}
-
-// positive returns softmax features with m positive features of R^d.
-func positive[T dense.Float](m, d int) rff.Map[T] {
-	return must(rff.SoftmaxPositive(frequencies[T](m, d), 1))
-}
-
 // pair is a map of queries, with derivatives, and a map of keys.
 type pair[T dense.Float] struct {
 	rff.Differentiable[T]
@@ -56,11 +29,6 @@ func (p pair[T]) Keys() rff.Map[T] { return p.keys }
 
 // opaque is a map without derivatives.
 type opaque[T dense.Float] struct{ rff.Map[T] }
-
-// linear returns linear attention with the features of phi.
-func linear[T dense.Float](phi rff.Map[T], opts performer.LinearOptions) *performer.Linear[T] {
-	return must(performer.NewLinear(phi, opts))
-}
 
 // sealed returns the bytes of a state with the checksum that they should have.
 func sealed(data []byte) []byte {

@@ -3,7 +3,6 @@
 package densetest
 
 import (
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -28,6 +27,17 @@ func Roundoff[T dense.Float]() float64 {
 	return 0x1p-53
 }
 
+// Largest returns the largest finite number of T.
+func Largest[T dense.Float]() float64 {
+	if _, ok := any(T(0)).(float32); ok {
+		return math.MaxFloat32
+	}
+	return math.MaxFloat64
+}
+
+// Source returns the source of a test with this seed.
+func Source(seed uint64) rand.Source { return exprand.NewSource(seed) }
+
 // Normal returns an r×c matrix of independent normal numbers.
 func Normal[T dense.Float](rng *rand.Rand, r, c int, mean, sd float64) dense.Matrix[T] {
 	m := dense.New[T](r, c)
@@ -37,10 +47,37 @@ func Normal[T dense.Float](rng *rand.Rand, r, c int, mean, sd float64) dense.Mat
 	return m
 }
 
+// Sphere returns n points of norm r in R^d, of random directions.
+func Sphere[T dense.Float](rng *rand.Rand, n, d int, r float64) dense.Matrix[T] {
+	x := Normal[float64](rng, n, d, 0, 1)
+	for i := range n {
+		norm := 0.0
+		for _, v := range x.Row(i) {
+			norm = math.Hypot(norm, v)
+		}
+		for j := range d {
+			x.Row(i)[j] *= r / norm
+		}
+	}
+	return dense.Copy(dense.Matrix[T]{}, x)
+}
+
+// Decaying returns n normal points of R^d whose coordinate j, from 0 on, has variance
+// variance/(1 + j).
+func Decaying[T dense.Float](seed uint64, n, d int, variance float64) dense.Matrix[T] {
+	m := Normal[T](rand.New(Source(seed)), n, d, 0, 1)
+	for i := range n {
+		for j := range d {
+			m.Row(i)[j] *= T(math.Sqrt(variance / float64(1+j)))
+		}
+	}
+	return m
+}
+
 // Gapped returns an r×c matrix of standard normal numbers inside wider rows that are NaN
 // elsewhere.
 func Gapped[T dense.Float](seed uint64, r, c int) dense.Matrix[T] {
-	rng := rand.New(exprand.NewSource(seed))
+	rng := rand.New(Source(seed))
 	m := Filled(r, c+3, T(math.NaN())).ColRange(1, c+1)
 	for i := range r {
 		for j := range c {
@@ -105,41 +142,4 @@ func Padded[T dense.Float](x dense.Matrix[T], gap, more, salt int) (padded dense
 		}
 	}
 	return padded, valid
-}
-
-// Identical reports whether a and b agree in shape and in every bit, any NaN being equal to any
-// NaN.
-func Identical[T dense.Float](a, b dense.Matrix[T]) bool {
-	if a.Rows != b.Rows || a.Cols != b.Cols {
-		return false
-	}
-	for i := range a.Rows {
-		for j, x := range a.Row(i) {
-			y := b.At(i, j)
-			if x != x && y != y {
-				continue
-			}
-			if x != y || math.Signbit(float64(x)) != math.Signbit(float64(y)) {
-				return false
-			}
-		}
-	}
-	return true
-}
-
-// RequireClose stops the test unless got has the shape of want and every element is within that of
-// tol of the element of want; NaN is within nothing. The format and its arguments say what got is.
-func RequireClose[T dense.Float](t testing.TB, want, tol dense.Matrix[float64], got dense.Matrix[T], format string, args ...any) {
-	t.Helper()
-	if got.Rows != want.Rows || got.Cols != want.Cols {
-		t.Fatalf("%s: is %d×%d, want %d×%d", fmt.Sprintf(format, args...), got.Rows, got.Cols, want.Rows, want.Cols)
-	}
-	for i := range want.Rows {
-		for j := range want.Cols {
-			if d := math.Abs(want.At(i, j) - float64(got.At(i, j))); !(d <= tol.At(i, j)) {
-				t.Fatalf("%s: (%d, %d) is %v, want %v ± %.2g",
-					fmt.Sprintf(format, args...), i, j, got.At(i, j), want.At(i, j), tol.At(i, j))
-			}
-		}
-	}
 }

@@ -3,6 +3,7 @@ package densetest_test
 import (
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -34,6 +35,17 @@ func TestIdentical(t *testing.T) {
 		dense.Of(3, 1, []float64{1, nan, zero}),
 	} {
 		assert.False(t, densetest.Identical(x, y), "%v", y)
+	}
+}
+
+func TestDistances(t *testing.T) {
+	a, b := dense.Of(2, 2, []float64{3, 4, 0, 1}), dense.Of(2, 2, []float64{0, 0, 0, 2})
+	assert.InDelta(t, math.Sqrt(26.0/4), densetest.Distance(a, b), 1e-15)
+	assert.Equal(t, []float64{1, 1}, densetest.RelativeErrors(b, a))
+	assert.Equal(t, []float64{math.Inf(1), 0.5}, densetest.RelativeErrors(a, b))
+	for i := range 3 {
+		row := densetest.Sphere[float64](rand.New(densetest.Source(1)), 3, 5, 7).Row(i)
+		assert.InDelta(t, 7, densetest.Distance(dense.Of(1, 5, row), dense.New[float64](1, 5))*math.Sqrt(5), 1e-14)
 	}
 }
 

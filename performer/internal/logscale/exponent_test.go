@@ -12,14 +12,6 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
 )
 
-// greatest returns the largest number of T.
-func greatest[T float32 | float64]() float64 {
-	if densetest.Roundoff[T]() > 0x1p-50 {
-		return math.MaxFloat32
-	}
-	return math.MaxFloat64
-}
-
 // newSum returns zero, with so many bits that no sum of numbers of float64 is rounded.
 func newSum() *big.Float { return new(big.Float).SetPrec(2200) }
 
@@ -41,7 +33,7 @@ func TestExponents(t *testing.T) {
 
 func testExponents[T float32 | float64](t *testing.T) {
 	rng := rand.New(rand.NewPCG(0, 320))
-	most, limit := greatest[T](), maxLog
+	most, limit := densetest.Largest[T](), maxLog
 	numbers := []float64{0, 1, -1, math.Ln2, limit, -limit, math.Nextafter(limit, 2*limit), -math.Nextafter(limit, 2*limit), most, -most}
 	for range 2000 {
 		numbers = append(numbers, anySize[T](rng), rng.NormFloat64()*limit)

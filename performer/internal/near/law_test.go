@@ -8,7 +8,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	exprand "golang.org/x/exp/rand"
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
@@ -36,8 +35,8 @@ type sampling struct {
 
 func newSampling(e *sums.Engine[float64], k dense.Matrix[float64], window int) sampling {
 	const dv = 2
-	q, v := decaying(4, 3, k.Cols, 2), decaying(6, k.Rows, dv, 1)
-	src := source(1)
+	q, v := densetest.Decaying[float64](4, 3, k.Cols, 2), densetest.Decaying[float64](6, k.Rows, dv, 1)
+	src := densetest.Source(1)
 	w := new(Call[float64])
 	w.Open(Base[float64]{Engine: e, Scores: tiles.Scores{Scale: 0.5}, Window: window}, 1, dense.Matrix[float64]{}, q, k, v, k.Rows, nil, 8, [2]uint64{src.Uint64(), src.Uint64()})
 	variances := dense.New[float64](q.Rows, dv+1)
@@ -68,24 +67,10 @@ func isNear(i, j, window, m int) bool {
 	return t*c <= j && j < t*(c+1)+2*window
 }
 
-// decaying returns n normal points of R^d, whose variances fall along the coordinates.
-func decaying(seed uint64, n, d int, variance float64) dense.Matrix[float64] {
-	m := densetest.Normal[float64](rand.New(source(seed)), n, d, 0, 1)
-	for i := range n {
-		for j := range d {
-			m.Row(i)[j] *= math.Sqrt(variance / float64(1+j))
-		}
-	}
-	return m
-}
-
-// source returns the source of a test with this seed.
-func source(seed uint64) rand.Source { return exprand.NewSource(seed) }
-
 // score draws samples, and returns the largest |z| of the means of Σ_j c_j·x_j, whose truth is
 // Σ_j x_j, and of their variances, whose truth is the law. Each c_j is multiplied by factor.
 func (s sampling) score(factor float64) (mean, variance float64) {
-	rng := rand.New(source(9))
+	rng := rand.New(densetest.Source(9))
 	n := float64(replicates())
 	totals, squares, fourths := make([]float64, len(s.x)), make([]float64, len(s.x)), make([]float64, len(s.x))
 	truth := make([]float64, len(s.x))
@@ -131,14 +116,14 @@ func (positive) PullKeys(_, _, _ dense.Matrix[float64]) {}
 // samplings are those of bases of both kinds, with and without near keys.
 func samplings(t *testing.T) map[string]sampling {
 	const n, d, m = 64, 4, 12
-	k := decaying(5, n, d, 2)
+	k := densetest.Decaying[float64](5, n, d, 2)
 	o := sums.Operator[float64]{D: d, M: m, Logs: true, Undivided: true}
-	w, err := orf.Draw[float64](orf.GramSchmidt{}, m, d, source(1))
+	w, err := orf.Draw[float64](orf.GramSchmidt{}, m, d, densetest.Source(1))
 	require.NoError(t, err)
 	phi, err := rff.SoftmaxPositive(w, 0.5)
 	require.NoError(t, err)
 	var choice nystroem.Choice[float64]
-	src := source(1)
+	src := densetest.Source(1)
 	choice.Choose(k, m, 0.5, nil, [2]uint64{src.Uint64(), src.Uint64()})
 	landmarks, features := sums.New(o).With(&choice, &choice), sums.New(o).With(positive{phi}, nil)
 	return map[string]sampling{

@@ -10,6 +10,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
+	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
@@ -32,7 +33,7 @@ func never(int, int) bool { return false }
 
 // direct returns an engine that tries features elu+1.
 func direct[T dense.Float](d int, causal bool) *Engine[T] {
-	phi := must(rff.ELU[T](d))
+	phi := must.Have(rff.ELU[T](d))
 	o := engineOf[T](phi, false).Operator
 	o.Direct, o.Causal = mapped[T]{Map: phi}, causal
 	return New(o)

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/orf"
 	"github.com/seed-feabd252/randfeat/rff"
 )
@@ -100,24 +101,16 @@ type named[T dense.Float] struct {
 func differentiable[T dense.Float](d int, unnormalised bool) []named[T] {
 	iid, w := frequencies[T](orf.IID{}, 32, d), frequencies[T](orf.GramSchmidt{}, 32, d)
 	return []named[T]{
-		{"positive iid", engineOf[T](must(rff.SoftmaxPositive(iid, 0.5)), unnormalised)},
-		{"positive orf", engineOf[T](must(rff.SoftmaxPositive(w, 1)), unnormalised)},
-		{"hyperbolic", engineOf[T](must(rff.SoftmaxHyperbolic(w, 1)), unnormalised)},
-		{"elu", engineOf[T](must(rff.ELU[T](d)), unnormalised)},
-		{"gaussian", engineOf(must(rff.Gaussian(w, 4)), unnormalised)},
+		{"positive iid", engineOf[T](must.Have(rff.SoftmaxPositive(iid, 0.5)), unnormalised)},
+		{"positive orf", engineOf[T](must.Have(rff.SoftmaxPositive(w, 1)), unnormalised)},
+		{"hyperbolic", engineOf[T](must.Have(rff.SoftmaxHyperbolic(w, 1)), unnormalised)},
+		{"elu", engineOf[T](must.Have(rff.ELU[T](d)), unnormalised)},
+		{"gaussian", engineOf(must.Have(rff.Gaussian(w, 4)), unnormalised)},
 	}
 }
 
 func frequencies[T dense.Float](of orf.Ensemble, m, d int) orf.Projection[T] {
-	return must(orf.Draw[T](of, m, d, rand.NewPCG(1, 2)))
-}
-
-// must returns v unless there is an error.
-func must[V any](v V, err error) V {
-	if err != nil {
-		panic(err)
-	}
-	return v
+	return must.Have(orf.Draw[T](of, m, d, rand.NewPCG(1, 2)))
 }
 
 // source returns the source of a test with this seed.

@@ -1,0 +1,29 @@
+// Package maptest holds the feature maps that tests of attention begin with.
+package maptest
+
+import (
+	"math/rand/v2"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
+	"github.com/seed-feabd252/randfeat/internal/testing/must"
+	"github.com/seed-feabd252/randfeat/orf"
+	"github.com/seed-feabd252/randfeat/rff"
+)
+
+// Frequencies returns m Gram–Schmidt frequencies of R^d.
+func Frequencies[T dense.Float](m, d int) orf.Projection[T] {
+	return must.Have(orf.Draw[T](orf.GramSchmidt{}, m, d, densetest.Source(1)))
+}
+
+// Positive returns the softmax kernel's map of m positive features on R^d.
+func Positive[T dense.Float](m, d int) rff.Map[T] {
+	return must.Have(rff.SoftmaxPositive(Frequencies[T](m, d), 1))
+}
+
+// Centred returns a map that takes vectors off queries and keys, and then has the features of m.
+func Centred[T dense.Float](m rff.Map[T]) rff.Map[T] {
+	d, _ := m.Dims()
+	means := densetest.Normal[T](rand.New(densetest.Source(7)), 2, d, 0, 0.5)
+	return must.Have(rff.Centred(m, means.Row(0), means.Row(1)))
+}
