@@ -22,16 +22,16 @@ func (k Homogeneous) Eval(x, y []float64) float64 {
 	must(k.check())
 	checkLengths(x, y)
 	u, v := make([]float64, len(x)), make([]float64, len(y))
-	r := normalize(u, x) * normalize(v, y)
+	r := normalise(u, x) * normalise(v, y)
 	if r == 0 {
 		return 0
 	}
 	return r * k.K.Eval(u, v)
 }
 
-// normalize writes x/‖x‖ into dst, or x itself if x = 0, and returns ‖x‖. dst and ‖x‖ are NaN if x
+// normalise writes x/‖x‖ into dst, or x itself if x = 0, and returns ‖x‖. dst and ‖x‖ are NaN if x
 // has NaN or ±Inf.
-func normalize(dst, x []float64) float64 {
+func normalise(dst, x []float64) float64 {
 	copy(dst, x)
 	r := floats.Norm(x, 2)
 	switch {
@@ -84,7 +84,7 @@ func directions(x dense.Matrix[float64]) (dense.Matrix[float64], []float64) {
 	u, lengths := dense.New[float64](x.Rows, x.Cols), make([]float64, x.Rows)
 	parallel.Rows(x.Rows, gramRows, func(lo, hi int) {
 		for i := lo; i < hi; i++ {
-			lengths[i] = normalize(u.Row(i), x.Row(i))
+			lengths[i] = normalise(u.Row(i), x.Row(i))
 		}
 	})
 	return u, lengths

@@ -17,7 +17,7 @@ import (
 //
 //	a(x) = A·(x − c) + b,  R^d → R^r,
 //
-// where c is Center and b is Offset: K after centring, scaling, whitening or a projection. It is
+// where c is Centre and b is Offset: K after centring, scaling, whitening or a projection. It is
 // positive semi-definite if K is.
 //
 // Gram maps all points first, in float64, and takes the Gram matrix of K on them.
@@ -25,8 +25,8 @@ type Pullback struct {
 	K Kernel
 	// A is r×d, at least 1×1.
 	A dense.Matrix[float64]
-	// Center is c, in units of x, of length d. Nil means 0.
-	Center []float64
+	// Centre is c, in units of x, of length d. Nil means 0.
+	Centre []float64 `archive:"center"`
 	// Offset is b, of length r. Nil means 0.
 	Offset []float64
 }
@@ -49,8 +49,8 @@ func (k Pullback) at(dst, x, moved []float64) {
 		panic(fmt.Sprintf("kernels: x has length %d, Pullback.A is %d×%d", len(x), k.A.Rows, k.A.Cols))
 	}
 	copy(moved, x)
-	if k.Center != nil {
-		floats.Sub(moved, k.Center)
+	if k.Centre != nil {
+		floats.Sub(moved, k.Centre)
 	}
 	for i := range dst {
 		dst[i] = floats.Dot(k.A.Row(i), moved)
@@ -69,7 +69,7 @@ func (k Pullback) check() error {
 			return err
 		}
 	}
-	return cmp.Or(allFinite("Pullback.Center", k.Center), allFinite("Pullback.Offset", k.Offset))
+	return cmp.Or(allFinite("Pullback.Centre", k.Centre), allFinite("Pullback.Offset", k.Offset))
 }
 
 // checkShapes is the part of check that takes O(1), for Eval.
@@ -79,8 +79,8 @@ func (k Pullback) checkShapes() error {
 		return errors.New("kernels: Pullback.K is nil")
 	case k.A.Rows < 1 || k.A.Cols < 1:
 		return fmt.Errorf("kernels: Pullback.A is %d×%d, want at least 1×1", k.A.Rows, k.A.Cols)
-	case k.Center != nil && len(k.Center) != k.A.Cols:
-		return fmt.Errorf("kernels: Pullback.Center has length %d, A is %d×%d", len(k.Center), k.A.Rows, k.A.Cols)
+	case k.Centre != nil && len(k.Centre) != k.A.Cols:
+		return fmt.Errorf("kernels: Pullback.Centre has length %d, A is %d×%d", len(k.Centre), k.A.Rows, k.A.Cols)
 	case k.Offset != nil && len(k.Offset) != k.A.Rows:
 		return fmt.Errorf("kernels: Pullback.Offset has length %d, A is %d×%d", len(k.Offset), k.A.Rows, k.A.Cols)
 	}

@@ -21,7 +21,7 @@ func affine(k kernels.Kernel) kernels.Pullback {
 	return kernels.Pullback{
 		K:      k,
 		A:      dense.Of(3, 4, []float64{1, 2, 0, -1, 0.5, 0, 3, 1, -2, 1, 1, 0.25}),
-		Center: []float64{1, -1, 2, 0.5},
+		Centre: []float64{1, -1, 2, 0.5},
 		Offset: []float64{0.25, -3, 1},
 	}
 }
@@ -33,7 +33,7 @@ func TestPullbackIsTheKernelOfTheImages(t *testing.T) {
 		for i := range z {
 			z[i] = k.Offset[i]
 			for j, v := range x {
-				z[i] += k.A.At(i, j) * (v - k.Center[j])
+				z[i] += k.A.At(i, j) * (v - k.Centre[j])
 			}
 		}
 		return z
@@ -44,12 +44,12 @@ func TestPullbackIsTheKernelOfTheImages(t *testing.T) {
 		want := k.Eval(image(x), image(y))
 		assert.InEpsilon(t, want, affine(k).Eval(x, y), 1e-13, "%v", k)
 		plain := affine(k)
-		plain.Center, plain.Offset = nil, nil
+		plain.Centre, plain.Offset = nil, nil
 		zero, shifted := make([]float64, 3), make([]float64, 3)
 		for i := range shifted {
 			shifted[i] = floats.Dot(plain.A.Row(i), y)
 		}
-		assert.InEpsilon(t, 1+k.Eval(zero, shifted), 1+plain.Eval(x, y), 1e-13, "%v without center and offset", k)
+		assert.InEpsilon(t, 1+k.Eval(zero, shifted), 1+plain.Eval(x, y), 1e-13, "%v without centre and offset", k)
 	}
 }
 
@@ -156,11 +156,11 @@ func TestErrorsOfOtherPoints(t *testing.T) {
 	for want, k := range map[string]kernels.Kernel{
 		"kernels: Pullback.K is nil":                                                     of(func(k *kernels.Pullback) { k.K = nil }),
 		"kernels: Pullback.A is 0×0, want at least 1×1":                                  of(func(k *kernels.Pullback) { k.A = dense.Matrix[float64]{} }),
-		"kernels: Pullback.Center has length 2, A is 3×4":                                of(func(k *kernels.Pullback) { k.Center = k.Center[:2] }),
+		"kernels: Pullback.Centre has length 2, A is 3×4":                                of(func(k *kernels.Pullback) { k.Centre = k.Centre[:2] }),
 		"kernels: Pullback.Offset has length 2, A is 3×4":                                of(func(k *kernels.Pullback) { k.Offset = k.Offset[:2] }),
 		"kernels: Pullback.A: dense: 11 elements cannot hold a 3×4 matrix of stride 4":   of(func(k *kernels.Pullback) { k.A.Data = k.A.Data[:11] }),
 		"kernels: Pullback.A[1][3] = NaN, want a finite number":                          of(func(k *kernels.Pullback) { k.A.Set(1, 3, math.NaN()) }),
-		"kernels: Pullback.Center[0] = +Inf, want a finite number":                       of(func(k *kernels.Pullback) { k.Center = []float64{math.Inf(1), 0, 0, 0} }),
+		"kernels: Pullback.Centre[0] = +Inf, want a finite number":                       of(func(k *kernels.Pullback) { k.Centre = []float64{math.Inf(1), 0, 0, 0} }),
 		"kernels: Pullback.Offset[2] = -Inf, want a finite number":                       of(func(k *kernels.Pullback) { k.Offset = []float64{0, 0, math.Inf(-1)} }),
 		"kernels: Gaussian.LengthScale = -1, want a positive finite number, or 0 for 1":  of(func(k *kernels.Pullback) { k.K = kernels.Gaussian{LengthScale: -1} }),
 		"kernels: Homogeneous.K is nil":                                                  kernels.Homogeneous{},

@@ -136,9 +136,9 @@ func nystroemErrors(t *testing.T, k kernels.Kernel, x dense.Matrix[float64], n, 
 // 20 clusters, 20 landmarks. Errors are compared over 20 draws: the means differ by more
 // than 5 standard errors.
 func TestCentresCoverClusters(t *testing.T) {
-	x, centers := points[float64](5, 400, 4, 0.1), points[float64](6, 20, 4, 2)
+	x, centres := points[float64](5, 400, 4, 0.1), points[float64](6, 20, 4, 2)
 	for i := range x.Rows {
-		floats.Add(x.Row(i), centers.Row(i%20))
+		floats.Add(x.Row(i), centres.Row(i%20))
 	}
 	k := kernels.Gaussian{LengthScale: 1}
 	ways := choosers[float64](k, 0.1)

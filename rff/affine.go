@@ -50,13 +50,13 @@ func (r affineRecipe[T]) make() (Map[T], error) {
 // affine is z = A·(x − c) + b.
 type affine[T dense.Float] struct {
 	blockwise[T, []T]
-	center, offset []T              // nil for 0
+	centre, offset []T              // nil for 0
 	packed, back   matmul.Packed[T] // Aᵀ and A
 }
 
 // newAffine keeps its arguments.
-func newAffine[T dense.Float](name string, a dense.Matrix[float64], center, offset []float64, recipe any) (Map[T], error) {
-	k := kernels.Pullback{K: kernels.DotProduct{}, A: a, Center: center, Offset: offset}
+func newAffine[T dense.Float](name string, a dense.Matrix[float64], centre, offset []float64, recipe any) (Map[T], error) {
+	k := kernels.Pullback{K: kernels.DotProduct{}, A: a, Centre: centre, Offset: offset}
 	if err := kernels.Check(k); err != nil {
 		return nil, fmt.Errorf("rff: not an affine map: %w", err)
 	}
@@ -75,13 +75,13 @@ func newAffine[T dense.Float](name string, a dense.Matrix[float64], center, offs
 	}
 	matmul.PackT(&f.packed, own)
 	matmul.Pack(&f.back, own)
-	if center != nil {
-		// The center is rounded to T, and the offset makes up for the rounding.
-		f.center = make([]T, f.in)
+	if centre != nil {
+		// The centre is rounded to T, and the offset makes up for the rounding.
+		f.centre = make([]T, f.in)
 		rest := make([]float64, f.in)
-		for j, c := range center {
-			f.center[j] = T(c)
-			rest[j] = float64(f.center[j]) - c
+		for j, c := range centre {
+			f.centre[j] = T(c)
+			rest[j] = float64(f.centre[j]) - c
 		}
 		if slices.ContainsFunc(rest, func(v float64) bool { return v != 0 }) {
 			moved := make([]float64, f.out)
@@ -115,11 +115,11 @@ const affineRows = 256
 
 // apply writes z of every row of x. scratch grows as needed.
 func (f *affine[T]) apply(z, x dense.Matrix[T], scratch *[]T) {
-	if f.center != nil {
+	if f.centre != nil {
 		moved := scratchMatrix(scratch, x.Rows, x.Cols)
 		for i := range x.Rows {
 			copy(moved.Row(i), x.Row(i))
-			vecmath.AddScaled(moved.Row(i), f.center, -1)
+			vecmath.AddScaled(moved.Row(i), f.centre, -1)
 		}
 		x = moved
 	}

@@ -71,8 +71,8 @@ func compose[T dense.Float](first *affine[T], then Map[T]) Map[T] {
 // image returns the affine map of k in float64.
 func image(k kernels.Pullback) func(x []float64) []float64 {
 	return func(x []float64) []float64 {
-		if k.Center != nil {
-			x = floats.SubTo(make([]float64, len(x)), x, k.Center)
+		if k.Centre != nil {
+			x = floats.SubTo(make([]float64, len(x)), x, k.Centre)
 		}
 		z := make([]float64, k.A.Rows)
 		for i := range z {

@@ -215,7 +215,7 @@ func fileKernels(d int) []kernels.Kernel {
 		kernels.Homogeneous{K: kernels.Gaussian{}},
 		kernels.Sum{kernels.Gaussian{}, kernels.Product{kernels.Laplacian{}, kernels.DotProduct{}}},
 		kernels.Product{kernels.Laplacian{}, kernels.ELU{}}, kernels.Scaled{K: kernels.DotProduct{}, By: 3},
-		kernels.Pullback{K: kernels.Gaussian{}, A: points[float64](5, 2, d, 1), Center: make([]float64, d)},
+		kernels.Pullback{K: kernels.Gaussian{}, A: points[float64](5, 2, d, 1), Centre: make([]float64, d)},
 		kernels.Pullback{K: kernels.Gaussian{}, A: points[float64](6, 2, d, 1), Offset: []float64{1, 2}},
 		kernels.Convolution{K: kernels.Gaussian{}, Patches: kernels.Patches{Height: 1, Width: d, Size: 1}},
 	}

@@ -162,7 +162,7 @@ func TestChangedFiles(t *testing.T) {
 		{golden(t, "Identity"), text("map.d", "0"), "rff: map: rff: d = 0, want at least 1"},
 		{golden(t, "Identity"), text("map.d", strconv.Itoa(math.MaxInt)), "of memory, want at most"},
 		{golden(t, "Quadratic"), text("map.d", strconv.Itoa(math.MaxInt32)), "of memory, want at most"},
-		{golden(t, "PCA"), number("map.center", 0, math.NaN()), "rff: map: rff: not an affine map: kernels: Pullback.Center[0] = NaN, want a finite number"},
+		{golden(t, "PCA"), number("map.center", 0, math.NaN()), "rff: map: rff: not an affine map: kernels: Pullback.Centre[0] = NaN, want a finite number"},
 		{golden(t, "Nystroem"), text("map.k", "nil"), "rff: map: rff: k is nil, want a kernel"},
 		{golden(t, "Nystroem"), reshape("map.points", 3, 11), "rff: map: rff: points are 3×11, coefficients 11×11, features 11×11"},
 		{golden(t, "Compose"), text("map.then", "nil"), "rff: map: rff: then is nil, want a map"},

@@ -83,12 +83,12 @@ func PCA[T dense.Float](x dense.Matrix[T], components int, whiten bool) (Map[T],
 // pcaRecipe is what PCA fits: Vᵀ or diag(1/σ)·Vᵀ, and μ.
 type pcaRecipe[T dense.Float] struct {
 	A      dense.Matrix[float64]
-	Center []float64
+	Centre []float64 `archive:"center"`
 	Whiten bool
 }
 
 func (r pcaRecipe[T]) make() (Map[T], error) {
-	return newAffine[T](fmt.Sprintf("PCA(whiten=%v)", r.Whiten), r.A, r.Center, nil, r)
+	return newAffine[T](fmt.Sprintf("PCA(whiten=%v)", r.Whiten), r.A, r.Centre, nil, r)
 }
 
 // accurateMean returns the mean of x, which it overwrites. The rounding of the first pass grows

@@ -69,7 +69,7 @@ type whole[T dense.Float] struct {
 	Yes     bool
 	Vector  []T
 	None    []T
-	Bytes   []int8
+	Bytes   []int8 `archive:"octets"`
 	Indices []int
 	Matrix  dense.Matrix[T]
 	Wide    dense.Matrix[float64]
@@ -105,6 +105,7 @@ func testWhole[T dense.Float](t *testing.T) {
 	assert.Equal(t, "Disc", f.Metadata["it.shape.terms.1"])
 	assert.Equal(t, "3", f.Metadata["it.shape.terms.1.radius"])
 	assert.Equal(t, "7", f.Metadata["it.inner"])
+	assert.Contains(t, f.Tensors, "it.octets")
 	assert.Equal(t, []int{2, 1, 1}, f.Tensors["it.array"].Shape)
 	got, err := archive.Read[T, whole[T]](bytes.NewReader(file.Bytes()), "it")
 	require.NoError(t, err)

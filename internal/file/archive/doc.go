@@ -4,8 +4,9 @@
 // # What is written
 //
 // A value is a struct of exported fields, or a value of an interface type that Register knows. A
-// name leads to each part of a value: the name of the whole, then the names of fields with a small
-// first letter, separated by dots, as in map.w.frequencies. Parts are
+// name leads to each part of a value: the name of the whole, then the names of fields, separated by
+// dots, as in map.w.frequencies. The name of a field is that of its tag `archive:"name"`, or its own
+// with a small first letter. Parts are
 //
 //	int, float64, bool               metadata: the number as text
 //	[]E, dense.Matrix[E], Array[E]   a tensor with one, two or any number of dimensions
@@ -17,7 +18,7 @@
 // text nil. A slice that is the value of an interface is its part "terms".
 //
 // Values that hold more than they are made of, such as packed copies, are Made: they are written as
-// their recipe, a struct that makes the value again. Renaming a field or a kind changes the format.
+// their recipe, a struct that makes the value again. Renaming a field without a tag, or a kind, changes the format.
 // Golden files of the packages above tell.
 //
 // # What every file says

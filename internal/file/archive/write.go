@@ -149,12 +149,20 @@ func fields(name string, v reflect.Value, f func(name string, v reflect.Value) e
 		if field.Anonymous {
 			err = fields(name, v.Field(i), f)
 		} else {
-			first, size := utf8.DecodeRuneInString(field.Name)
-			err = f(name+"."+string(unicode.ToLower(first))+field.Name[size:], v.Field(i))
+			err = f(name+"."+nameOf(field), v.Field(i))
 		}
 		if err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// nameOf returns the name of a field in files.
+func nameOf(field reflect.StructField) string {
+	if name := field.Tag.Get("archive"); name != "" {
+		return name
+	}
+	first, size := utf8.DecodeRuneInString(field.Name)
+	return string(unicode.ToLower(first)) + field.Name[size:]
 }

@@ -121,10 +121,10 @@ func plainly(v float64) (value, err, size float64) { return v, 0, math.Abs(v) }
 func (p *plane) crossings() []float64 {
 	var at []float64
 	for _, b := range p.y.breaks {
-		center := b / (p.sy * p.cos)
-		at = append(at, center)
+		centre := b / (p.sy * p.cos)
+		at = append(at, centre)
 		for width := 3 * math.Abs(p.sin/p.cos); width > 0 && width < 1; width *= 8 {
-			at = append(at, center-width, center+width)
+			at = append(at, centre-width, centre+width)
 		}
 	}
 	return at
