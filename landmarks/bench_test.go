@@ -28,10 +28,10 @@ func BenchmarkLandmarks(b *testing.B) {
 			return c.Centres, err
 		}},
 		{"leverage", func() (dense.Matrix[float64], error) {
-			return landmarks.Leverage(kernels.Gaussian{LengthScale: 4}, x, n, 0.1, exprand.NewSource(1))
+			return landmarks.Leverage(b.Context(), kernels.Gaussian{LengthScale: 4}, x, n, 0.1, exprand.NewSource(1))
 		}},
 		{"pivoted", func() (dense.Matrix[float64], error) {
-			return landmarks.Pivoted(kernels.Gaussian{LengthScale: 4}, x, n, exprand.NewSource(1))
+			return landmarks.Pivoted(b.Context(), kernels.Gaussian{LengthScale: 4}, x, n, exprand.NewSource(1))
 		}},
 	} {
 		b.Run(fmt.Sprintf("way=%s/N=%d/d=%d/n=%d", way.name, rows, d, n), func(b *testing.B) {

@@ -1,7 +1,7 @@
 // Package landmarks chooses rows of a matrix that stand for all of its rows, for rff.Nystroem and
 // for attention by landmarks:
 //
-//	z, err := landmarks.Pivoted(k, x, 100, rand.NewPCG(1, 2))
+//	z, err := landmarks.Pivoted(ctx, k, x, 100, rand.NewPCG(1, 2))
 //	f, err := rff.Nystroem(k, z)
 //
 // The features of Nystroem are good if its landmarks are close to the data, in the space of the

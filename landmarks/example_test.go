@@ -1,6 +1,7 @@
 package landmarks_test
 
 import (
+	"context"
 	"fmt"
 	"log"
 
@@ -16,7 +17,7 @@ import (
 func ExampleLeverage() {
 	x := dense.New[float64](100, 1)
 	x.Set(42, 0, 5)
-	z, err := landmarks.Leverage(kernels.Gaussian{}, x, 2, 0.1, exprand.NewSource(1))
+	z, err := landmarks.Leverage(context.Background(), kernels.Gaussian{}, x, 2, 0.1, exprand.NewSource(1))
 	if err != nil {
 		log.Fatal(err)
 	}

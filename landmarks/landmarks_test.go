@@ -1,6 +1,7 @@
 package landmarks_test
 
 import (
+	"context"
 	"math"
 	"math/rand/v2"
 	"runtime"
@@ -30,10 +31,10 @@ func choosers[T dense.Float](k kernels.Kernel, ridge float64) map[string]chooser
 	return map[string]chooser[T]{
 		"uniform": landmarks.Uniform[T],
 		"leverage": func(x dense.Matrix[T], n int, src rand.Source) (dense.Matrix[T], error) {
-			return landmarks.Leverage(k, x, n, ridge, src)
+			return landmarks.Leverage(context.Background(), k, x, n, ridge, src)
 		},
 		"pivoted": func(x dense.Matrix[T], n int, src rand.Source) (dense.Matrix[T], error) {
-			return landmarks.Pivoted(k, x, n, src)
+			return landmarks.Pivoted(context.Background(), k, x, n, src)
 		},
 	}
 }
@@ -220,7 +221,7 @@ func TestLeverageLandmarksFollowTheScores(t *testing.T) {
 		return drawn
 	})
 	got, b := singles(func() []float64 {
-		l, err := landmarks.Leverage(kernels.Gaussian{}, x, n, ridge, src)
+		l, err := landmarks.Leverage(t.Context(), kernels.Gaussian{}, x, n, ridge, src)
 		require.NoError(t, err)
 		return l.Data
 	})
@@ -270,8 +271,40 @@ func TestLandmarkErrors(t *testing.T) {
 		"landmarks: k is not finite at some rows of x":                                                                {notFinite{}, 1},
 		"is not positive definite to working precision":                                                               {minus{}, 1},
 	} {
-		_, err := landmarks.Leverage(c.k, x, 5, c.ridge, exprand.NewSource(1))
+		_, err := landmarks.Leverage(t.Context(), c.k, x, 5, c.ridge, exprand.NewSource(1))
 		assert.ErrorContains(t, err, want)
+	}
+}
+
+// stopped ends its context with its first value, so that the choice ends in its middle.
+type stopped struct {
+	kernels.Gaussian
+	cancel func()
+}
+
+func (k stopped) Eval(x, y []float64) float64 {
+	k.cancel()
+	return k.Gaussian.Eval(x, y)
+}
+
+func TestContextOfLandmarks(t *testing.T) {
+	x := points[float64](1, 300, 2, 1)
+	calls := map[string]func(ctx context.Context, k kernels.Kernel) error{
+		"leverage": func(ctx context.Context, k kernels.Kernel) error {
+			_, err := landmarks.Leverage(ctx, k, x, 100, 1, exprand.NewSource(1))
+			return err
+		},
+		"pivoted": func(ctx context.Context, k kernels.Kernel) error {
+			_, err := landmarks.Pivoted(ctx, k, x, 100, exprand.NewSource(1))
+			return err
+		},
+	}
+	var none context.Context
+	for name, call := range calls {
+		ctx, cancel := context.WithCancel(t.Context())
+		require.NoError(t, call(ctx, kernels.Gaussian{}), name)
+		assert.ErrorIs(t, call(ctx, stopped{cancel: cancel}), context.Canceled, name)
+		assert.PanicsWithValue(t, "landmarks: ctx is nil", func() { _ = call(none, kernels.Gaussian{}) }, name)
 	}
 }
 
@@ -283,7 +316,7 @@ func TestPivotedLandmarkErrors(t *testing.T) {
 		"landmarks: k is not finite at some rows of x":                                                                notFinite{},
 		"landmarks: k(x[0], x[0]) = -1, want at least 0":                                                              minus{},
 	} {
-		_, err := landmarks.Pivoted(k, x, 5, exprand.NewSource(1))
+		_, err := landmarks.Pivoted(t.Context(), k, x, 5, exprand.NewSource(1))
 		assert.EqualError(t, err, want)
 	}
 }
@@ -322,7 +355,7 @@ func TestPivotedLandmarksAreNearTheBest(t *testing.T) {
 // Leverage wants a Gram matrix of as many points.
 func TestSizes(t *testing.T) {
 	column := dense.New[float32](1<<22, 1)
-	limittest.Memory(t, "landmarks")("n = 4194304, for the Gram matrix")(landmarks.Leverage(kernels.Gaussian{}, column, 1<<22, 1, exprand.NewSource(1)))
+	limittest.Memory(t, "landmarks")("n = 4194304, for the Gram matrix")(landmarks.Leverage(t.Context(), kernels.Gaussian{}, column, 1<<22, 1, exprand.NewSource(1)))
 }
 
 // points returns n normal points of R^d with the given standard deviation,

@@ -2,6 +2,7 @@ package landmarks
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -49,8 +50,10 @@ import (
 // An error reports a nil k, parameters of k out of range, an element of x that is not finite, an n
 // outside 1 … N or too large for memory, a ridge that is not a positive finite number, a nil src, a
 // value of k that is not finite, and a matrix K_SS + λ·diag(p) that is not positive definite to
-// working precision: k is not a kernel then, or ridge is too small.
-func Leverage[T dense.Float](k kernels.Kernel, x dense.Matrix[T], n int, ridge float64, src rand.Source) (dense.Matrix[T], error) {
+// working precision: k is not a kernel then, or ridge is too small. The error of ctx is returned if
+// ctx ends, which is noticed between blocks of rows. A nil ctx panics.
+func Leverage[T dense.Float](ctx context.Context, k kernels.Kernel, x dense.Matrix[T], n int, ridge float64, src rand.Source) (dense.Matrix[T], error) {
+	argument.Context("landmarks", ctx)
 	none := dense.Matrix[T]{}
 	if err := argument.Kernel("landmarks: k", k); err != nil {
 		return none, err
@@ -87,7 +90,7 @@ func Leverage[T dense.Float](k kernels.Kernel, x dense.Matrix[T], n int, ridge f
 	var scores []float64
 	for i, size := range sizes {
 		var err error
-		if scores, err = leverage(k, points.RowRange(0, size), chosen, ridge); err != nil {
+		if scores, err = leverage(ctx, k, points.RowRange(0, size), chosen, ridge); err != nil {
 			return none, err
 		}
 		if i < len(sizes)-1 {
@@ -110,7 +113,7 @@ type sample struct {
 var errNotFinite = errors.New("landmarks: k is not finite at some rows of x")
 
 // leverage estimates the scores of all points from a sample.
-func leverage(k kernels.Kernel, points dense.Matrix[float64], s sample, ridge float64) ([]float64, error) {
+func leverage(ctx context.Context, k kernels.Kernel, points dense.Matrix[float64], s sample, ridge float64) ([]float64, error) {
 	chosen := layout.Rows(points, s.at)
 	n := chosen.Rows
 	own := kernels.Gram(dense.Matrix[float64]{}, k, chosen, dense.Matrix[float64]{})
@@ -128,6 +131,9 @@ func leverage(k kernels.Kernel, points dense.Matrix[float64], s sample, ridge fl
 	c.LTo(&lower)
 	scores := make([]float64, points.Rows)
 	parallel.Rows(points.Rows, 256, func(lo, hi int) {
+		if ctx.Err() != nil {
+			return
+		}
 		// With K_SS + λ·diag(p) = LLᵀ the form is the squared norm of k_iS·L⁻ᵀ.
 		block := points.RowRange(lo, hi)
 		g := kernels.Gram(dense.Matrix[float64]{}, k, block, chosen)
@@ -139,6 +145,9 @@ func leverage(k kernels.Kernel, points dense.Matrix[float64], s sample, ridge fl
 			scores[lo+i] = max(min(rest/ridge, 1), 0) + (rest - rest)
 		}
 	})
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
 	if slices.ContainsFunc(scores, math.IsNaN) {
 		return nil, errNotFinite
 	}

@@ -1,6 +1,7 @@
 package landmarks
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -35,8 +36,10 @@ import (
 //
 // An error reports a nil k, parameters of k out of range, an element of x that is not finite, an n
 // outside 1 … N or too large for memory, a nil src, a value of k that is not finite, and a negative
-// k(x_i, x_i).
-func Pivoted[T dense.Float](k kernels.Kernel, x dense.Matrix[T], n int, src rand.Source) (dense.Matrix[T], error) {
+// k(x_i, x_i). The error of ctx is returned if ctx ends, which is noticed between blocks of landmarks.
+// A nil ctx panics.
+func Pivoted[T dense.Float](ctx context.Context, k kernels.Kernel, x dense.Matrix[T], n int, src rand.Source) (dense.Matrix[T], error) {
+	argument.Context("landmarks", ctx)
 	none := dense.Matrix[T]{}
 	if err := argument.Kernel("landmarks: k", k); err != nil {
 		return none, err
@@ -62,8 +65,11 @@ func Pivoted[T dense.Float](k kernels.Kernel, x dense.Matrix[T], n int, src rand
 	}
 	rng := rand.New(src)
 	columns := &gramColumns{k: k, points: points}
-	var c pivot.Chooser[float64]
+	c := pivot.Chooser[float64]{Stop: func() bool { return ctx.Err() != nil }}
 	at := slices.Clone(c.Choose(columns, n, own, nil, least, rng))
+	if err := ctx.Err(); err != nil {
+		return none, err
+	}
 	if columns.notFinite.Load() {
 		return none, errNotFinite
 	}

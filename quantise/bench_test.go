@@ -1,6 +1,7 @@
 package quantise_test
 
 import (
+	"context"
 	"flag"
 	"fmt"
 	"math/rand/v2"
@@ -60,9 +61,9 @@ var bench = sync.OnceValue(func() *collection {
 			var err error
 			if c.codes[bits] == nil {
 				q, _ := quantise.New[float32](benchDim, quantise.Options{Bits: bits}, rand.NewPCG(1, 2))
-				c.codes[bits], err = q.Encode(x)
+				c.codes[bits], err = q.Encode(context.Background(), x)
 			} else {
-				err = c.codes[bits].Append(x)
+				err = c.codes[bits].Append(context.Background(), x)
 			}
 			if err != nil {
 				panic(err)
@@ -141,7 +142,7 @@ func BenchmarkEncode(b *testing.B) {
 			b.SetBytes(4 * n * benchDim)
 			b.ReportAllocs()
 			for b.Loop() {
-				_, err := q.Encode(x)
+				_, err := q.Encode(b.Context(), x)
 				require.NoError(b, err)
 			}
 		})

@@ -1,6 +1,8 @@
 package quantise
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -31,9 +33,9 @@ type Codes[T dense.Float] struct {
 
 // Encode returns the codes of the rows of x (n×d), which may have no rows yet. Errors and cost are
 // those of Append.
-func (q *Quantiser[T]) Encode(x dense.Matrix[T]) (*Codes[T], error) {
+func (q *Quantiser[T]) Encode(ctx context.Context, x dense.Matrix[T]) (*Codes[T], error) {
 	c := &Codes[T]{q: q}
-	return c, c.Append(x)
+	return c, c.Append(ctx, x)
 }
 
 // Quantiser returns the quantiser that made the codes.
@@ -50,8 +52,12 @@ func (c *Codes[T]) Bytes() int { return 8*len(c.words) + 4*len(c.norms) + 4*len(
 //
 // It returns an error, which names the first such row of x, if a row holds NaN or ±Inf, or if its
 // norm is neither 0 nor between 2⁻¹⁰⁰ and 2¹⁰⁰, and if the codes would take more than 2⁴⁰ bytes.
-// Nothing is added then. It panics if x has not d columns.
-func (c *Codes[T]) Append(x dense.Matrix[T]) error {
+// It returns the error of ctx if ctx ends before all rows have codes. Nothing is added then. It
+// panics if ctx is nil, and if x has not d columns.
+func (c *Codes[T]) Append(ctx context.Context, x dense.Matrix[T]) error {
+	if ctx == nil {
+		panic("quantise: ctx is nil")
+	}
 	x.Check()
 	q, old := c.q, len(c.norms)
 	if q == nil || q.rotations == nil {
@@ -70,13 +76,13 @@ func (c *Codes[T]) Append(x dense.Matrix[T]) error {
 	if err := limit.Memory[uint64](n, q.words+1); err != nil {
 		return fmt.Errorf("quantise: %d rows of %d bytes: %w", n, 8*q.words+8, err)
 	}
-	work := appending[T]{q: q, x: x, words: grow(c.words, n*q.words), norms: grow(c.norms, n), old: old, bad: math.MaxInt}
+	work := appending[T]{ctx: ctx, q: q, x: x, words: grow(c.words, n*q.words), norms: grow(c.norms, n), old: old, bad: math.MaxInt}
 	if q.options.hasRatios() {
 		work.ratios = grow(c.ratios, n)
 	}
 	parallel.Do((x.Rows+encodeRows-1)/encodeRows, &work)
-	if work.err != nil {
-		return work.err
+	if err := cmp.Or(work.err, ctx.Err()); err != nil {
+		return err
 	}
 	c.words, c.norms, c.ratios = work.words, work.norms, work.ratios
 	return nil
@@ -96,6 +102,7 @@ const encodeRows = 64
 
 // appending is the work of Append in pieces of encodeRows rows.
 type appending[T dense.Float] struct {
+	ctx           context.Context
 	q             *Quantiser[T]
 	x             dense.Matrix[T]
 	words         []uint64
@@ -115,6 +122,9 @@ type encoder[T dense.Float] struct {
 }
 
 func (a *appending[T]) Piece(i int) {
+	if a.ctx.Err() != nil {
+		return
+	}
 	q := a.q
 	lo, hi := i*encodeRows, min((i+1)*encodeRows, a.x.Rows)
 	e := q.rows.Get()

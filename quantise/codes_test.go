@@ -1,6 +1,7 @@
 package quantise_test
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -41,7 +42,7 @@ func encode[T dense.Float](t *testing.T, x dense.Matrix[T], o quantise.Options) 
 	t.Helper()
 	q, err := quantise.New[T](x.Cols, o, rand.NewPCG(1, 2))
 	require.NoError(t, err)
-	c, err := q.Encode(x)
+	c, err := q.Encode(t.Context(), x)
 	require.NoError(t, err)
 	return c
 }
@@ -93,7 +94,7 @@ func testDefinition[T dense.Float](t *testing.T) {
 		}
 		q, err := quantise.NewRotated(o, rotations...)
 		require.NoError(t, err)
-		c, err := q.Encode(x)
+		c, err := q.Encode(t.Context(), x)
 		require.NoError(t, err)
 		got := c.Estimates(nil, query.Row(0), quantise.InnerProduct)
 		cosines := c.Estimates(nil, query.Row(0), quantise.Cosine)
@@ -134,12 +135,12 @@ func TestAppend(t *testing.T) {
 	x := random[float32](300, 70, 3)
 	for _, o := range lawOptions(1, 4) {
 		whole := encode(t, x, o)
-		parts, err := whole.Quantiser().Encode(x.RowRange(0, 0))
+		parts, err := whole.Quantiser().Encode(t.Context(), x.RowRange(0, 0))
 		require.NoError(t, err)
 		assert.Zero(t, parts.Len())
 		old := runtime.GOMAXPROCS(1)
 		for _, at := range [][2]int{{0, 1}, {1, 130}, {130, 130}, {130, 300}} {
-			require.NoError(t, parts.Append(x.RowRange(at[0], at[1])))
+			require.NoError(t, parts.Append(t.Context(), x.RowRange(at[0], at[1])))
 			assert.Equal(t, at[1], parts.Len())
 		}
 		runtime.GOMAXPROCS(old)
@@ -199,7 +200,7 @@ func TestSizes(t *testing.T) {
 		for _, scale := range []float64{1e-200, 1e-160, 1e-40, 1e40, 1e200} {
 			y := x.Clone()
 			floats.Scale(scale, y.Data)
-			_, err := encode(t, x, o).Quantiser().Encode(y)
+			_, err := encode(t, x, o).Quantiser().Encode(t.Context(), y)
 			assert.ErrorContains(t, err, "quantise: row 0 h", "%v, %v", o, scale)
 			assert.ErrorContains(t, err, " norm ", "%v, %v", o, scale)
 		}
@@ -214,7 +215,7 @@ func TestRowsThatAreNotFinite(t *testing.T) {
 		require.NoError(t, err)
 		x.Set(150, 7, bad)
 		x.Set(70, 0, bad)
-		assert.EqualError(t, c.Append(x), "quantise: row 70 holds NaN or ±Inf, or has a norm above 1e150")
+		assert.EqualError(t, c.Append(t.Context(), x), "quantise: row 70 holds NaN or ±Inf, or has a norm above 1e150")
 		after, err := c.MarshalBinary()
 		require.NoError(t, err)
 		assert.Equal(t, before, after)
@@ -269,7 +270,7 @@ func TestOverErrors(t *testing.T) {
 func TestShapesPanic(t *testing.T) {
 	c := encode(t, random[float64](3, 10, 1), quantise.Options{})
 	for want, f := range map[string]func(){
-		"quantise: x is 2×9, want n×10":                   func() { _ = c.Append(dense.New[float64](2, 9)) },
+		"quantise: x is 2×9, want n×10":                   func() { _ = c.Append(t.Context(), dense.New[float64](2, 9)) },
 		"quantise: query has 9 elements, want 10":         func() { c.Estimates(nil, make([]float64, 9), quantise.Cosine) },
 		"quantise: dst has 2 elements, want 3":            func() { c.Estimates(make([]float64, 2), make([]float64, 10), quantise.Cosine) },
 		"quantise: measure 3, want one of the constants":  func() { c.Search(nil, make([]float64, 10), 3) },
@@ -279,6 +280,26 @@ func TestShapesPanic(t *testing.T) {
 	} {
 		assert.PanicsWithValue(t, want, f)
 	}
+}
+
+// Codes of an ended call are not there: the index is as it was.
+func TestContextOfCodes(t *testing.T) {
+	x := random[float64](500, 10, 1)
+	c := encode(t, x, quantise.Options{})
+	before, err := c.MarshalBinary()
+	require.NoError(t, err)
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	require.ErrorIs(t, c.Append(ended, x), context.Canceled)
+	_, err = c.Quantiser().Encode(ended, x)
+	require.ErrorIs(t, err, context.Canceled)
+	after, err := c.MarshalBinary()
+	require.NoError(t, err)
+	assert.Equal(t, before, after)
+
+	var none context.Context
+	assert.PanicsWithValue(t, "quantise: ctx is nil", func() { _ = c.Append(none, x) })
+	assert.PanicsWithValue(t, "quantise: ctx is nil", func() { _, _ = c.Quantiser().Encode(none, x) })
 }
 
 // Small dimensions are padded; a law is missing only where the documentation says so.
@@ -293,7 +314,7 @@ func TestSmallDimensions(t *testing.T) {
 			mean, variance := q.Theory(0.5)
 			assert.InDelta(t, 0.5, mean, 0.4, "%v", o)
 			assert.Equal(t, o.Scheme == quantise.RaBitQ && o.Bits > 1 && out < 32, math.IsNaN(variance), "%v, d' = %d", o, out)
-			c, err := q.Encode(random[float32](2, d, 1))
+			c, err := q.Encode(t.Context(), random[float32](2, d, 1))
 			require.NoError(t, err)
 			assert.Len(t, c.Search(make([]quantise.Hit, 2), make([]float32, d), quantise.Cosine), 2)
 		}

@@ -15,7 +15,7 @@
 // For example
 //
 //	q, err := quantise.New[float32](768, quantise.Options{Bits: 4}, rand.NewPCG(1, 2))
-//	codes, err := q.Encode(rows) // n×768, in an eighth of the memory
+//	codes, err := q.Encode(ctx, rows) // n×768, in an eighth of the memory
 //	for _, hit := range codes.Search(make([]quantise.Hit, 10), query, quantise.Cosine) {
 //		fmt.Printf("row %d: %.3f ± %.3f\n", hit.ID, hit.Value, hit.StdErr)
 //	}

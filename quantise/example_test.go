@@ -1,6 +1,7 @@
 package quantise_test
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -21,7 +22,7 @@ func Example() {
 		query[j] = rows.At(123, j) + float32(rng.NormFloat64())
 	}
 	q, _ := quantise.New[float32](d, quantise.Options{Bits: 4}, rng)
-	codes, _ := q.Encode(rows)
+	codes, _ := q.Encode(context.Background(), rows)
 	for _, hit := range codes.Search(make([]quantise.Hit, 3), query, quantise.Cosine) {
 		fmt.Printf("row %d: %.3f ± %.3f\n", hit.ID, hit.Value, hit.StdErr)
 	}
@@ -54,7 +55,7 @@ func ExampleCodes_Between() {
 	rows.Set(0, 0, 1)
 	rows.Set(1, 0, 3)
 	rows.Set(1, 1, 4)
-	codes, _ := q.Encode(rows)
+	codes, _ := q.Encode(context.Background(), rows)
 	e := codes.Between(0, 1, quantise.InnerProduct)
 	fmt.Printf("%.2f ± %.2f\n", e.Value, e.StdErr)
 	// Output: 3.03 ± 0.07
@@ -63,7 +64,7 @@ func ExampleCodes_Between() {
 // Codes come back from their bytes with the quantiser that made them.
 func ExampleCodes_MarshalBinary() {
 	q, _ := quantise.New[float32](100, quantise.Options{Bits: 2}, rand.NewPCG(1, 2))
-	codes, _ := q.Encode(dense.New[float32](50, 100))
+	codes, _ := q.Encode(context.Background(), dense.New[float32](50, 100))
 	data, _ := codes.MarshalBinary()
 	var read quantise.Codes[float32]
 	err := read.UnmarshalBinary(data)

@@ -1,6 +1,7 @@
 package quantise_test
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -123,14 +124,14 @@ func newCodes(t *testing.T, o quantise.Options, rotations ...quantise.Rotation[f
 	q, err := quantise.NewRotated(o, rotations[:need]...)
 	require.NoError(t, err)
 	in, _ := q.Dims()
-	c, err := q.Encode(dense.New[float64](0, in))
+	c, err := q.Encode(t.Context(), dense.New[float64](0, in))
 	require.NoError(t, err)
 	return c
 }
 
 // estimate encodes x anew and returns the estimated cosine with y.
 func estimate(c *quantise.Codes[float64], x dense.Matrix[float64], y []float64) float64 {
-	c, err := c.Quantiser().Encode(x)
+	c, err := c.Quantiser().Encode(context.Background(), x)
 	if err != nil {
 		panic(err)
 	}
@@ -287,7 +288,7 @@ func TestFaultsAreCaught(t *testing.T) {
 		s.mean, s.variance = empty.Quantiser().Theory(cosine)
 		for range lawDraws / 10 {
 			large.draw()
-			c, err := empty.Quantiser().Encode(x)
+			c, err := empty.Quantiser().Encode(t.Context(), x)
 			require.NoError(t, err)
 			quantise.DropCorrection(c)
 			s.values = append(s.values, c.Estimates(nil, y, quantise.Cosine)[0])
@@ -314,7 +315,7 @@ func TestSignsBetweenFollowTheLaw(t *testing.T) {
 		for range draws() {
 			planes[0].draw()
 			planes[1].draw()
-			c, err := empty.Quantiser().Encode(x)
+			c, err := empty.Quantiser().Encode(t.Context(), x)
 			require.NoError(t, err)
 			e := c.Between(0, 1, quantise.Cosine)
 			s.values = append(s.values, math.Acos(min(max(e.Value, -1), 1))/math.Pi)
@@ -344,7 +345,7 @@ func TestStandardErrors(t *testing.T) {
 		for range times {
 			planes[0].draw()
 			planes[1].draw()
-			c, err := empty.Quantiser().Encode(x)
+			c, err := empty.Quantiser().Encode(t.Context(), x)
 			require.NoError(t, err)
 			for _, hit := range c.Search(make([]quantise.Hit, 2), y, quantise.InnerProduct) {
 				if hit.ID == 0 {

@@ -1,6 +1,7 @@
 package quantise_test
 
 import (
+	"context"
 	"encoding/binary"
 	"flag"
 	"fmt"
@@ -36,13 +37,13 @@ func TestMarshal(t *testing.T) {
 		require.NoError(t, read.UnmarshalBinary(data))
 		assert.Equal(t, data, bytesOf(t, &read))
 		assert.Equal(t, c.Estimates(nil, query, quantise.Cosine), read.Estimates(nil, query, quantise.Cosine))
-		require.NoError(t, read.Append(x), "and goes on")
+		require.NoError(t, read.Append(t.Context(), x), "and goes on")
 		assert.Equal(t, c.Estimates(nil, query, quantise.Cosine), read.Estimates(nil, query, quantise.Cosine)[9:])
 
 		var q quantise.Quantiser[float64] // of the other element type
 		require.NoError(t, q.UnmarshalBinary(bytesOf(t, c.Quantiser())))
 		assert.Equal(t, c.Quantiser().Options(), q.Options())
-		y, err := q.Encode(dense.Copy(dense.Matrix[float64]{}, x))
+		y, err := q.Encode(t.Context(), dense.Copy(dense.Matrix[float64]{}, x))
 		require.NoError(t, err)
 		assert.InDeltaSlice(t, c.Estimates(nil, query, quantise.Cosine), y.Estimates(nil, doubles(query), quantise.Cosine), 0.02, "%v", o)
 		m1, v1 := q.Theory(0.3)
@@ -56,7 +57,7 @@ func TestMarshalOver(t *testing.T) {
 	x := random[float64](4, 16, 3)
 	plane := newHaarPlane(16, 1)
 	c := newCodes(t, quantise.Options{}, plane)
-	require.NoError(t, c.Append(x))
+	require.NoError(t, c.Append(t.Context(), x))
 	data := bytesOf(t, c)
 	var alone quantise.Codes[float64]
 	assert.EqualError(t, alone.UnmarshalBinary(data), "quantise: the quantiser has rotations of the caller, which the bytes do not hold: use NewRotated")
@@ -160,15 +161,15 @@ func TestUnmarshalBitsBeyond(t *testing.T) {
 func TestZero(t *testing.T) {
 	const want = "quantise: the Quantiser is zero, want one of New or NewRotated"
 	var q quantise.Quantiser[float64]
-	codes, err := q.Encode(dense.New[float64](2, 3))
+	codes, err := q.Encode(t.Context(), dense.New[float64](2, 3))
 	assert.EqualError(t, err, want)
-	assert.EqualError(t, codes.Append(dense.New[float64](1, 3)), want)
+	assert.EqualError(t, codes.Append(t.Context(), dense.New[float64](1, 3)), want)
 	_, err = q.MarshalBinary()
 	assert.EqualError(t, err, want)
 	assert.PanicsWithValue(t, want, func() { q.Theory(0.5) })
 	var c quantise.Codes[float64]
 	assert.Zero(t, c.Len()+c.Bytes())
-	assert.EqualError(t, c.Append(dense.New[float64](1, 3)), want)
+	assert.EqualError(t, c.Append(t.Context(), dense.New[float64](1, 3)), want)
 	_, err = c.MarshalBinary()
 	assert.EqualError(t, err, want)
 	for _, f := range []func(){
@@ -189,7 +190,7 @@ func FuzzUnmarshal(f *testing.F) {
 	for _, o := range lawOptions(1, 4) {
 		q, err := quantise.New[float32](8, o, rand.NewPCG(1, 1))
 		require.NoError(f, err)
-		c, err := q.Encode(random[float32](3, 8, 1))
+		c, err := q.Encode(context.Background(), random[float32](3, 8, 1))
 		require.NoError(f, err)
 		data, err := c.MarshalBinary()
 		require.NoError(f, err)

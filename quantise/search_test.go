@@ -80,7 +80,7 @@ func TestSearchSizes(t *testing.T) {
 	runtime.GOMAXPROCS(old)
 	assert.Equal(t, most[:10], one)
 
-	none, err := c.Quantiser().Encode(dense.New[float64](0, d))
+	none, err := c.Quantiser().Encode(t.Context(), dense.New[float64](0, d))
 	require.NoError(t, err)
 	assert.Empty(t, none.Search(make([]quantise.Hit, 3), query, quantise.Cosine))
 	assert.Empty(t, none.Estimates(nil, query, quantise.Cosine))

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -105,7 +106,7 @@ func (c *comparison[T]) landmarks(h head[T], r int, src rand.Source) (performer.
 		return performer.NewLandmarks(truth, r, src)
 	}
 	first := h.k.RowRange(0, max(h.k.Rows/causalShare, 1))
-	z, err := landmarks.Pivoted(kernels.Gaussian{LengthScale: 1 / math.Sqrt(c.scale)}, first, min(r, first.Rows), src)
+	z, err := landmarks.Pivoted(context.Background(), kernels.Gaussian{LengthScale: 1 / math.Sqrt(c.scale)}, first, min(r, first.Rows), src)
 	if err != nil {
 		return nil, err
 	}

@@ -37,7 +37,7 @@ func stream[T dense.Float](in head[T], seed uint64, scale float64) (streamed, er
 	src := source(seed, "stream")
 	n := in.k.Rows
 	first := in.k.RowRange(0, min(streamFirst, n))
-	z, err := landmarks.Pivoted(kernels.Gaussian{LengthScale: 1 / math.Sqrt(scale)}, first, min(streamLandmarks, first.Rows), src)
+	z, err := landmarks.Pivoted(context.Background(), kernels.Gaussian{LengthScale: 1 / math.Sqrt(scale)}, first, min(streamLandmarks, first.Rows), src)
 	if err != nil {
 		return streamed{}, err
 	}

@@ -2,6 +2,7 @@
 package main
 
 import (
+	"context"
 	"flag"
 	"fmt"
 	"math/rand/v2"
@@ -17,11 +18,11 @@ func main() {
 	flag.Usage = func() { fmt.Println(about) }
 	flag.Parse()
 
-	src := rand.NewPCG(1, 2)
+	ctx, src := context.Background(), rand.NewPCG(1, 2)
 	vectors, query := vectors(10000, 256, src)
 
 	q := must(quantise.New[float32](vectors.Cols, quantise.Options{Bits: 4}, src))
-	codes := must(q.Encode(vectors)) // n×d in, 4 bits per number out
+	codes := must(q.Encode(ctx, vectors)) // n×d in, 4 bits per number out
 	for _, hit := range codes.Search(make([]quantise.Hit, 3), query, quantise.Cosine) {
 		fmt.Printf("row %d, cosine %.3f ± %.3f\n", hit.ID, hit.Value, hit.StdErr)
 	}

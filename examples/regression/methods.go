@@ -38,7 +38,7 @@ func methods(ridge float64) []method {
 			return c.Centres, err
 		}),
 		nystroem("leverage landmarks", func(k kernels.Kernel, x dense.Matrix[float64], m int, src rand.Source) (dense.Matrix[float64], error) {
-			return landmarks.Leverage(k, x, m, ridge, src)
+			return landmarks.Leverage(context.Background(), k, x, m, ridge, src)
 		}),
 	}
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"math"
@@ -152,7 +153,7 @@ func (c *comparison) one(o quantise.Options) (result, error) {
 	if err != nil {
 		return r, err
 	}
-	codes, err := q.Encode(c.x)
+	codes, err := q.Encode(context.Background(), c.x)
 	if err != nil {
 		return r, err
 	}

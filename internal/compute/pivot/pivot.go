@@ -53,6 +53,10 @@ type Matrix[T dense.Float] interface {
 // Chooser chooses pivots. It keeps memory between calls, n×r elements for r pivots of n, and
 // belongs to one goroutine. The zero value is ready for use.
 type Chooser[T dense.Float] struct {
+	// Stop, unless it is nil, is called before each block of proposals. Where it returns true, Choose
+	// returns the pivots that it has.
+	Stop func() bool
+
 	a       Matrix[T]
 	factor  scratch.Buffer[T] // n×r: A ≈ F·Fᵀ
 	rest    []float64         // the diagonal of A − F·Fᵀ
@@ -89,7 +93,7 @@ func (c *Chooser[T]) Choose(a Matrix[T], count int, diagonal, weights, least []f
 	c.mixed.Shape(count, proposals)
 	c.square.Shape(proposals, proposals)
 	c.inverse.Shape(proposals, proposals)
-	for len(c.pivots) < count && c.propose(weights, count, rng) {
+	for len(c.pivots) < count && (c.Stop == nil || !c.Stop()) && c.propose(weights, count, rng) {
 		c.drawn = c.filter(c.drawn, count-len(c.pivots), rng)
 		if len(c.drawn) > 0 {
 			c.extend()
