@@ -10,7 +10,7 @@
 //
 // There are three families, which are functions of different quantities:
 //
-//	inner product   DotProduct xᵀy, Softmax exp(s·xᵀy), Polynomial (γ·xᵀy + c)^p,
+//	inner product   DotProduct xᵀy, Softmax exp(γ·xᵀy), Polynomial (γ·xᵀy + c)^p,
 //	                Maclaurin Σ a_n·(xᵀy)ⁿ
 //	distance        Gaussian, Matern, RationalQuadratic of ‖x−y‖, Laplacian of ‖x−y‖₁
 //	angle           Angular 1 − 2θ/π, ArcCosine ‖x‖ⁿ‖y‖ⁿJ_n(θ)/π

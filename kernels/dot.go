@@ -24,18 +24,18 @@ func (k DotProduct) String() string { return "DotProduct{}" }
 
 func (k DotProduct) fromProducts(_ []float64, _ float64, _ []float64) {}
 
-// Softmax is the kernel k(x, y) = exp(s·xᵀy) of dot-product attention, where s is Scale. Attention
-// on vectors of dimension d has s = 1/√d [Choromanski et al. 2021].
+// Softmax is the kernel k(x, y) = exp(γ·xᵀy) of dot-product attention, where γ is Gamma. Attention
+// on vectors of dimension d has γ = 1/√d [Choromanski et al. 2021].
 //
 // Positive definite on R^d: every power of xᵀy is positive semi-definite and the exponential series
-// has positive coefficients only. Range (0, ∞): the value overflows to +Inf once s·xᵀy exceeds
+// has positive coefficients only. Range (0, ∞): the value overflows to +Inf once γ·xᵀy exceeds
 // 709.78 (88.72 in a float32 Gram matrix) and underflows to 0 on the other side.
 type Softmax struct {
-	// Scale is s > 0, in inverse squared units of x. Zero means 1.
-	Scale float64
+	// Gamma is γ > 0, in inverse squared units of x. Zero means 1.
+	Gamma float64 `archive:"scale"`
 }
 
-// Eval returns exp(s·xᵀy) in O(d). It panics if the lengths differ or Scale is out of range.
+// Eval returns exp(γ·xᵀy) in O(d). It panics if the lengths differ or Gamma is out of range.
 func (k Softmax) Eval(x, y []float64) float64 {
 	must(k.check())
 	checkLengths(x, y)
@@ -44,16 +44,16 @@ func (k Softmax) Eval(x, y []float64) float64 {
 	if math.IsInf(dot, -1) && !finite(x, y) {
 		return math.NaN()
 	}
-	return math.Exp(orOne(k.Scale) * dot)
+	return math.Exp(orOne(k.Gamma) * dot)
 }
 
-func (k Softmax) check() error { return positive("Softmax.Scale", k.Scale) }
+func (k Softmax) check() error { return positive("Softmax.Gamma", k.Gamma) }
 
 // String returns the kernel as it is written in Go, defaults filled in.
-func (k Softmax) String() string { return fmt.Sprintf("Softmax{Scale: %v}", orOne(k.Scale)) }
+func (k Softmax) String() string { return fmt.Sprintf("Softmax{Gamma: %v}", orOne(k.Gamma)) }
 
 func (k Softmax) fromProducts(g []float64, _ float64, _ []float64) {
-	s := orOne(k.Scale)
+	s := orOne(k.Gamma)
 	for j := range g {
 		g[j] *= s
 	}

@@ -31,8 +31,8 @@ const gramRows = 64
 // (‖x‖²+‖y‖²)/16, sin²θ below 1/16) the pair is evaluated directly instead. Hence at every pair, at
 // any distance from each other and from the origin, ‖x−y‖² has a relative error of at most
 // 32·(d+2)·u and θ an error of at most 8·(d+2)·u. A Gaussian kernel has an error of at most
-// 12·(d+3)·u. Softmax has no such bound: its relative error is up to s·d·u·‖x‖‖y‖, and the error of
-// Generalised with Exponential equals it with s = 1.
+// 12·(d+3)·u. Softmax has no such bound: its relative error is up to γ·d·u·‖x‖‖y‖, and the error of
+// Generalised with Exponential equals it with γ = 1.
 //
 // A coordinate that is NaN or infinite gives NaN or ±Inf, never a number. Gram panics if Check
 // reports an error of k, and if a shape does not fit. Goroutines share the rows. The result does

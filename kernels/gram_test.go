@@ -53,7 +53,7 @@ func bound(k kernels.Kernel, x, y []float64, u float64) float64 {
 	case kernels.DotProduct:
 		return inner + u*value
 	case kernels.Softmax:
-		return value * (math.Expm1(cmp.Or(k.Scale, 1)*inner) + 4*u)
+		return value * (math.Expm1(cmp.Or(k.Gamma, 1)*inner) + 4*u)
 	case kernels.Polynomial:
 		gamma, p := cmp.Or(k.Gamma, 1), float64(k.Degree)
 		return p*math.Pow(gamma*nx*ny+k.Offset, p-1)*2*gamma*inner + 4*u*value
@@ -187,7 +187,7 @@ func testRange[T dense.Float](t *testing.T) {
 	check(0.5, kernels.Angular{}, []T{T(small), 0}, []T{T(smaller), T(smaller)})
 	check(0.5, kernels.Angular{}, []T{T(smaller), T(smaller)}, []T{T(small), 0})
 	if densetest.Roundoff[T]() == 0x1p-24 {
-		check(math.Exp(-0.5), kernels.Softmax{Scale: 0.5 / (big * big)}, []T{T(big)}, []T{T(-big)})
+		check(math.Exp(-0.5), kernels.Softmax{Gamma: 0.5 / (big * big)}, []T{T(big)}, []T{T(-big)})
 	}
 }
 
@@ -282,8 +282,8 @@ func TestGramDestination(t *testing.T) {
 		kernels.Gram(dense.Matrix[float64]{}, kernels.DotProduct{}, x, wide)
 	})
 	assert.PanicsWithValue(t, "kernels: k is nil", func() { kernels.Gram(dense.Matrix[float64]{}, nil, x, x) })
-	assert.PanicsWithValue(t, "kernels: Softmax.Scale = -1, want a positive finite number, or 0 for 1", func() {
-		kernels.Gram(dense.Matrix[float64]{}, kernels.Softmax{Scale: -1}, dense.New[float64](0, 2), dense.Matrix[float64]{})
+	assert.PanicsWithValue(t, "kernels: Softmax.Gamma = -1, want a positive finite number, or 0 for 1", func() {
+		kernels.Gram(dense.Matrix[float64]{}, kernels.Softmax{Gamma: -1}, dense.New[float64](0, 2), dense.Matrix[float64]{})
 	})
 }
 

@@ -17,7 +17,7 @@ import (
 var all = []kernels.Kernel{
 	kernels.DotProduct{},
 	kernels.Gaussian{}, kernels.Gaussian{LengthScale: 2.5},
-	kernels.Softmax{}, kernels.Softmax{Scale: 0.25},
+	kernels.Softmax{}, kernels.Softmax{Gamma: 0.25},
 	kernels.Angular{},
 	kernels.ArcCosine{}, kernels.ArcCosine{Order: 1}, kernels.ArcCosine{Order: 2},
 	kernels.Polynomial{Degree: 1}, kernels.Polynomial{Degree: 3, Gamma: 0.5, Offset: 1},
@@ -29,7 +29,7 @@ var all = []kernels.Kernel{
 	kernels.RationalQuadratic{}, kernels.RationalQuadratic{Alpha: 0.3, LengthScale: 2},
 	kernels.ELU{},
 	kernels.Sum{kernels.Gaussian{}, kernels.ELU{}, kernels.Laplacian{}},
-	kernels.Product{kernels.Angular{}, kernels.Softmax{Scale: 0.5}, kernels.Laplacian{}},
+	kernels.Product{kernels.Angular{}, kernels.Softmax{Gamma: 0.5}, kernels.Laplacian{}},
 	kernels.Scaled{K: kernels.Sum{kernels.Matern{}, kernels.Product{kernels.Gaussian{}, kernels.DotProduct{}}}, By: 0.5},
 	kernels.Homogeneous{K: kernels.Gaussian{LengthScale: 0.8}}, kernels.Homogeneous{K: kernels.Sum{kernels.Angular{}, kernels.Laplacian{}}},
 	rounded{},
@@ -60,7 +60,7 @@ func TestKnownValues(t *testing.T) {
 		{kernels.Gaussian{}, math.Exp(-5)},
 		{kernels.Gaussian{LengthScale: 2}, math.Exp(-10.0 / 8)},
 		{kernels.Softmax{}, math.Exp(20)},
-		{kernels.Softmax{Scale: 0.1}, math.Exp(2)},
+		{kernels.Softmax{Gamma: 0.1}, math.Exp(2)},
 		{kernels.Angular{}, 1 - 2*theta/math.Pi},
 		{kernels.ArcCosine{Order: 0}, 1 - theta/math.Pi},
 		{kernels.ArcCosine{Order: 1}, 25 / math.Pi * (0.6 + (math.Pi-theta)*0.8)},
@@ -213,7 +213,7 @@ func TestCheck(t *testing.T) {
 	for _, v := range bad {
 		for name, k := range map[string]kernels.Kernel{
 			"Gaussian.LengthScale":          kernels.Gaussian{LengthScale: v},
-			"Softmax.Scale":                 kernels.Softmax{Scale: v},
+			"Softmax.Gamma":                 kernels.Softmax{Gamma: v},
 			"Laplacian.LengthScale":         kernels.Laplacian{LengthScale: v},
 			"Matern.LengthScale":            kernels.Matern{LengthScale: v},
 			"RationalQuadratic.Alpha":       kernels.RationalQuadratic{Alpha: v},
@@ -275,7 +275,7 @@ func TestString(t *testing.T) {
 	for want, k := range map[string]kernels.Kernel{
 		"DotProduct{}":             kernels.DotProduct{},
 		"Gaussian{LengthScale: 1}": kernels.Gaussian{},
-		"Softmax{Scale: 0.125}":    kernels.Softmax{Scale: 0.125},
+		"Softmax{Gamma: 0.125}":    kernels.Softmax{Gamma: 0.125},
 		"Angular{}":                kernels.Angular{},
 		"ArcCosine{Order: 2}":      kernels.ArcCosine{Order: 2},
 		"Polynomial{Degree: 2, Gamma: 1, Offset: 0.5}": kernels.Polynomial{Degree: 2, Offset: 0.5},

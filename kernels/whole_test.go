@@ -164,7 +164,7 @@ func TestErrorsOfOtherPoints(t *testing.T) {
 		"kernels: Pullback.Offset[2] = -Inf, want a finite number":                       of(func(k *kernels.Pullback) { k.Offset = []float64{0, 0, math.Inf(-1)} }),
 		"kernels: Gaussian.LengthScale = -1, want a positive finite number, or 0 for 1":  of(func(k *kernels.Pullback) { k.K = kernels.Gaussian{LengthScale: -1} }),
 		"kernels: Homogeneous.K is nil":                                                  kernels.Homogeneous{},
-		"kernels: Softmax.Scale = -2, want a positive finite number, or 0 for 1":         kernels.Homogeneous{K: kernels.Softmax{Scale: -2}},
+		"kernels: Softmax.Gamma = -2, want a positive finite number, or 0 for 1":         kernels.Homogeneous{K: kernels.Softmax{Gamma: -2}},
 		"kernels: Convolution.K is nil":                                                  kernels.Convolution{Patches: small()},
 		"kernels: Laplacian.LengthScale = -3, want a positive finite number, or 0 for 1": kernels.Convolution{K: kernels.Laplacian{LengthScale: -3}, Patches: small()},
 		"kernels: Patches.Height = 0, want at least 1":                                   cut(func(p *kernels.Patches) { p.Height = 0 }),

@@ -104,10 +104,10 @@ func NewCorrected[T dense.Float](base Form[T], opts CorrectedOptions, src rand.S
 		}
 		o := b.engine.Operator
 		o.Causal, o.Undivided = false, true
-		if kernel.Scale == 0 {
-			kernel.Scale = 1
+		if kernel.Gamma == 0 {
+			kernel.Gamma = 1
 		}
-		c.engine, c.exact = sums.New(o), Exact[T]{Scale: kernel.Scale, Causal: b.opts.Causal, Unnormalised: b.opts.Unnormalised}
+		c.engine, c.exact = sums.New(o), Exact[T]{Scale: kernel.Gamma, Causal: b.opts.Causal, Unnormalised: b.opts.Unnormalised}
 	case *Landmarks[T]:
 		if b == nil || b.n == 0 {
 			return nil, errors.New("performer: base is a nil or zero Landmarks, want one of NewLandmarks")

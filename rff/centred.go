@@ -113,7 +113,7 @@ func Centre[T dense.Float](x dense.Matrix[T]) (centred dense.Matrix[T], mean []T
 // other.
 func centre[T dense.Float](m Map[T], own, other []T, k kernels.Softmax) *centred[T] {
 	in, out := m.Dims()
-	f := &centred[T]{own: make([]T, in), other: make([]T, in), scale: k.Scale, through: through[T, centredSpace[T]]{inner: m}}
+	f := &centred[T]{own: make([]T, in), other: make([]T, in), scale: k.Gamma, through: through[T, centredSpace[T]]{inner: m}}
 	f.frame = frame{name: fmt.Sprintf("Centred(%v)", m), in: in, out: out, kernel: k, fitted: "means"}
 	f.rows = affineRows
 	if f.scale == 0 {

@@ -135,7 +135,7 @@ func TestCentredIsUnbiased(t *testing.T) {
 	p := points[float64](7, 2, d, 0.2)
 	b, c := []float64{0.5, 0.2, -0.6, 0}, []float64{0.4, 0, -0.7, 0.3}
 	x, y := floats.AddTo(make([]float64, d), p.Row(0), b), floats.AddTo(make([]float64, d), p.Row(1), c)
-	truth := kernels.Softmax{Scale: scaleOf}.Eval(x, y)
+	truth := kernels.Softmax{Gamma: scaleOf}.Eval(x, y)
 	missing := math.Exp(scaleOf * floats.Dot(b, c))
 	for _, r := range randomMaps[float64]() {
 		if _, ok := r.kernel.(kernels.Softmax); !ok {
@@ -263,7 +263,7 @@ func TestCentredErrors(t *testing.T) {
 	require.NoError(t, err)
 	nameless, err := rff.Pair[float64](positive, positive, nil)
 	require.NoError(t, err)
-	negative, err := rff.Pair[float64](positive, positive, kernels.Softmax{Scale: -1})
+	negative, err := rff.Pair[float64](positive, positive, kernels.Softmax{Gamma: -1})
 	require.NoError(t, err)
 	for _, e := range []struct {
 		phi  rff.Map[float64]
@@ -273,7 +273,7 @@ func TestCentredErrors(t *testing.T) {
 		{nil, nil, nil, "rff: phi is nil, want a map"},
 		{gaussian, nil, nil, "rff: phi is a map of the kernel Gaussian{LengthScale: 1}, want kernels.Softmax"},
 		{nameless, nil, nil, "rff: phi is a map of the kernel <nil>, want kernels.Softmax"},
-		{negative, nil, nil, "rff: phi: kernels: Softmax.Scale = -1, want a positive finite number, or 0 for 1"},
+		{negative, nil, nil, "rff: phi: kernels: Softmax.Gamma = -1, want a positive finite number, or 0 for 1"},
 		{positive, []float64{1}, nil, "rff: b has length 1, want 2"},
 		{positive, nil, []float64{1, 2, 3}, "rff: c has length 3, want 2"},
 		{positive, []float64{0, math.Inf(1)}, nil, "rff: b[1] = +Inf, want a finite number"},

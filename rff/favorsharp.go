@@ -210,7 +210,7 @@ func (r sderfRecipe[T]) make() (Map[T], error) {
 	}
 	e.rows.Ensemble = r.Ensemble
 	s := exponential(e, exponent[T]{slope: slope, radius: r.Scale, offsets: r.Offsets},
-		r, fmt.Sprintf("SDERF(scale=%v)", r.Scale), kernels.Softmax{Scale: r.Scale},
+		r, fmt.Sprintf("SDERF(scale=%v)", r.Scale), kernels.Softmax{Gamma: r.Scale},
 		mse.OfSoftmax("SDERF", "Likhosherstov et al. 2023", mse.Damped(r.Damping, r.Basis), r.Scale))
 	s.fitted = "directions"
 	return s, nil

@@ -169,7 +169,7 @@ func fileMaps[T dense.Float](t testing.TB, m, d int) []written[T] {
 	require.NoError(t, err)
 	other, err := rff.GaussianPositive(w, 1)
 	require.NoError(t, err)
-	f, err = rff.Pair[T](one, other, kernels.Softmax{Scale: 2})
+	f, err = rff.Pair[T](one, other, kernels.Softmax{Gamma: 2})
 	pair := some("Pair", f, err)
 	some("Keys", rff.Keys(pair), nil)
 	f, err = rff.Pair(pair, rff.Keys(pair), nil)
@@ -208,7 +208,7 @@ func fileMaps[T dense.Float](t testing.TB, m, d int) []written[T] {
 // fileKernels are kernels of every type on R^d.
 func fileKernels(d int) []kernels.Kernel {
 	return []kernels.Kernel{
-		kernels.DotProduct{}, kernels.Softmax{Scale: 0.1}, kernels.Polynomial{Degree: 2, Offset: 1}, kernels.ELU{},
+		kernels.DotProduct{}, kernels.Softmax{Gamma: 0.1}, kernels.Polynomial{Degree: 2, Offset: 1}, kernels.ELU{},
 		kernels.Gaussian{LengthScale: 1.0 / 3}, kernels.Generalised{F: kernels.Square, Epsilon: 0.1}, kernels.Laplacian{}, kernels.Matern{Nu: 2.5},
 		kernels.RationalQuadratic{Alpha: 2}, kernels.Angular{}, kernels.ArcCosine{Order: 1}, kernels.AdditiveChiSquare{},
 		kernels.SkewedChiSquare{C: 2}, kernels.Maclaurin{Coefficients: []float64{1, 0, 2}},

@@ -79,13 +79,13 @@ func SoftmaxHybrid[T dense.Float](w, gate orf.Projection[T], scale float64) (Map
 		h := hybrid[T]{m: m, n: n, r: r, scale: scale, sign: negative, norm: T(1 / math.Sqrt(float64(n)))}
 		return &features[T]{
 			engine: e,
-			frame:  e.named(name, kernels.Softmax{Scale: scale}, mse.Law{}),
+			frame:  e.named(name, kernels.Softmax{Gamma: scale}, mse.Law{}),
 			row:    h.row,
 			back:   throughZ(e, m+n+8*m, h.slope, radial[T]),
 		}
 	}
 	law = law.Over(e.rows)
-	return join(side(name, 1), side("keys of "+name, -1), kernels.Softmax{Scale: scale}, law, law, softmaxHybridRecipe[T]{w, gate, scale}), nil
+	return join(side(name, 1), side("keys of "+name, -1), kernels.Softmax{Gamma: scale}, law, law, softmaxHybridRecipe[T]{w, gate, scale}), nil
 }
 
 // softmaxHybridRecipe is what SoftmaxHybrid is made of.

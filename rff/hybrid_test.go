@@ -86,7 +86,7 @@ func TestPairOfAPair(t *testing.T) {
 	require.NoError(t, err)
 	f, err := rff.SoftmaxHybrid(w, gate, 1)
 	require.NoError(t, err)
-	k := kernels.Softmax{Scale: 2}
+	k := kernels.Softmax{Gamma: 2}
 	g, err := rff.Pair(f, rff.Keys(f), k)
 	require.NoError(t, err)
 	assert.Equal(t, []kernels.Kernel{k, k}, []kernels.Kernel{g.Kernel(), rff.Keys(g).Kernel()})
@@ -97,5 +97,5 @@ func TestPairOfAPair(t *testing.T) {
 		_, known := m.(mse.Lawful).Law().Estimate()
 		assert.Equal(t, want, known, "%v", m)
 	}
-	assert.Equal(t, kernels.Softmax{Scale: 1}, rff.Keys(f).Kernel())
+	assert.Equal(t, kernels.Softmax{Gamma: 1}, rff.Keys(f).Kernel())
 }

@@ -74,16 +74,16 @@ func randomMaps[T dense.Float]() []randomMap[T] {
 		{"laplacian", kernels.Laplacian{LengthScale: lengthScale}, 2, func(m, d int, src rand.Source) (rff.Map[T], error) {
 			return rff.Laplacian[T](m, d, lengthScale, src)
 		}},
-		{"softmax trig", kernels.Softmax{Scale: scaleOf}, 2, on(func(w orf.Projection[T], _ rand.Source) (rff.Map[T], error) {
+		{"softmax trig", kernels.Softmax{Gamma: scaleOf}, 2, on(func(w orf.Projection[T], _ rand.Source) (rff.Map[T], error) {
 			return rff.SoftmaxTrig(w, scaleOf)
 		})},
-		{"softmax positive", kernels.Softmax{Scale: scaleOf}, 1, on(func(w orf.Projection[T], _ rand.Source) (rff.Map[T], error) {
+		{"softmax positive", kernels.Softmax{Gamma: scaleOf}, 1, on(func(w orf.Projection[T], _ rand.Source) (rff.Map[T], error) {
 			return rff.SoftmaxPositive(w, scaleOf)
 		})},
-		{"softmax optimal", kernels.Softmax{Scale: scaleOf}, 1, on(func(w orf.Projection[T], _ rand.Source) (rff.Map[T], error) {
+		{"softmax optimal", kernels.Softmax{Gamma: scaleOf}, 1, on(func(w orf.Projection[T], _ rand.Source) (rff.Map[T], error) {
 			return rff.SoftmaxOptimal(w, scaleOf, damping)
 		})},
-		{"softmax hyperbolic", kernels.Softmax{Scale: scaleOf}, 2, on(func(w orf.Projection[T], _ rand.Source) (rff.Map[T], error) {
+		{"softmax hyperbolic", kernels.Softmax{Gamma: scaleOf}, 2, on(func(w orf.Projection[T], _ rand.Source) (rff.Map[T], error) {
 			return rff.SoftmaxHyperbolic(w, scaleOf)
 		})},
 		{"gaussian positive", kernels.Gaussian{LengthScale: lengthScale}, 1, on(func(w orf.Projection[T], _ rand.Source) (rff.Map[T], error) {
@@ -95,19 +95,19 @@ func randomMaps[T dense.Float]() []randomMap[T] {
 		{"gaussian optimal", kernels.Gaussian{LengthScale: lengthScale}, 1, on(func(w orf.Projection[T], _ rand.Source) (rff.Map[T], error) {
 			return rff.GaussianOptimal(w, lengthScale, damping)
 		})},
-		{"SADERF", kernels.Softmax{Scale: scaleOf}, 1, on(func(w orf.Projection[T], _ rand.Source) (rff.Map[T], error) {
+		{"SADERF", kernels.Softmax{Gamma: scaleOf}, 1, on(func(w orf.Projection[T], _ rand.Source) (rff.Map[T], error) {
 			x, y := fitPoints[T](w)
 			return rff.SADERF(w, x, y, scaleOf)
 		})},
-		{"ADERF", kernels.Softmax{Scale: scaleOf}, 1, on(func(w orf.Projection[T], _ rand.Source) (rff.Map[T], error) {
+		{"ADERF", kernels.Softmax{Gamma: scaleOf}, 1, on(func(w orf.Projection[T], _ rand.Source) (rff.Map[T], error) {
 			x, y := fitPoints[T](w)
 			return rff.ADERF(w, x, y, scaleOf)
 		})},
-		{"SDERF", kernels.Softmax{Scale: scaleOf}, 1, on(func(w orf.Projection[T], _ rand.Source) (rff.Map[T], error) {
+		{"SDERF", kernels.Softmax{Gamma: scaleOf}, 1, on(func(w orf.Projection[T], _ rand.Source) (rff.Map[T], error) {
 			x, y := fitPoints[T](w)
 			return rff.SDERF(w, x, y, scaleOf)
 		})},
-		{"softmax hybrid", kernels.Softmax{Scale: scaleOf}, 4 * (gates + 1), func(m, d int, src rand.Source) (rff.Map[T], error) {
+		{"softmax hybrid", kernels.Softmax{Gamma: scaleOf}, 4 * (gates + 1), func(m, d int, src rand.Source) (rff.Map[T], error) {
 			w, err := orf.Draw[T](orf.IID{}, m, d, src)
 			if err != nil {
 				return nil, err

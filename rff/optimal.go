@@ -62,7 +62,7 @@ func (r softmaxOptimalRecipe[T]) positives() (*positives[T], error) {
 	}
 	name := fmt.Sprintf("SoftmaxOptimal(scale=%v, a=%v)", r.Scale, r.A)
 	law := mse.OfSoftmax("SoftmaxOptimal", "Likhosherstov et al. 2022", mse.Optimal(r.A), r.Scale)
-	return optimal(r.W, r.Scale, r.Scale, r.A, r.Offsets, r, name, kernels.Softmax{Scale: r.Scale}, law)
+	return optimal(r.W, r.Scale, r.Scale, r.A, r.Offsets, r, name, kernels.Softmax{Gamma: r.Scale}, law)
 }
 
 // optimal returns the features exp(offsets + √((1−4a)·scale)·wᵀx − radius·‖x‖²/2).

@@ -34,7 +34,7 @@ func SoftmaxTrig[T dense.Float](w orf.Projection[T], scale float64) (Map[T], err
 	norm := 1 / math.Sqrt(float64(m))
 	return &features[T]{
 		engine: e,
-		frame: e.named(fmt.Sprintf("SoftmaxTrig(scale=%v)", scale), kernels.Softmax{Scale: scale},
+		frame: e.named(fmt.Sprintf("SoftmaxTrig(scale=%v)", scale), kernels.Softmax{Gamma: scale},
 			mse.OfSoftmax("SoftmaxTrig", "Choromanski et al. 2021", mse.Trig, scale)).of(softmaxTrigRecipe[T]{w, scale}),
 		row: func(phi, x []T, from, to int) {
 			vecmath.Scale(phi[from:to], r)
@@ -113,6 +113,6 @@ func softmaxFeatures[T dense.Float](w orf.Projection[T], per int, scale float64,
 		return nil, err
 	}
 	return exponential(e, exponent[T]{slope: r, radius: scale, constant: -math.Log(float64(e.out)) / 2},
-		recipe, fmt.Sprintf("%s(scale=%v)", name, scale), kernels.Softmax{Scale: scale},
+		recipe, fmt.Sprintf("%s(scale=%v)", name, scale), kernels.Softmax{Gamma: scale},
 		mse.OfSoftmax(name, "Choromanski et al. 2021", terms, scale)), nil
 }

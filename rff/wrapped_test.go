@@ -98,10 +98,10 @@ func TestPair(t *testing.T) {
 	}
 
 	// A pair of what is a pair has the keys that it had.
-	again, err := rff.Pair(pair, keys, kernels.Softmax{Scale: 1})
+	again, err := rff.Pair(pair, keys, kernels.Softmax{Gamma: 1})
 	require.NoError(t, err)
 	assert.Equal(t, gaussian.Transform(none, y), rff.Keys(again).Transform(none, y))
-	assert.Equal(t, kernels.Softmax{Scale: 1}, again.Kernel())
+	assert.Equal(t, kernels.Softmax{Gamma: 1}, again.Kernel())
 
 	// Each side has the optional interfaces of its map.
 	waves, err := rff.DotProduct(w)

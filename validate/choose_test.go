@@ -77,7 +77,7 @@ func TestChoose(t *testing.T) {
 		require.NoError(t, err)
 		_, out := drawn.Dims()
 		assert.Equal(t, best.Features, out)
-		assert.Equal(t, kernels.Softmax{Scale: 1}, drawn.Kernel())
+		assert.Equal(t, kernels.Softmax{Gamma: 1}, drawn.Kernel())
 		assert.Contains(t, c.Table().String(), best.Name)
 
 		lines := strings.Split(strings.TrimSuffix(c.Table().String(), "\n"), "\n")
@@ -353,7 +353,7 @@ func TestChooseOfCentredMaps(t *testing.T) {
 			assert.Contains(t, c.Best().Name, ", centred")
 			drawn, err := c.Draw(exprand.NewSource(4))
 			require.NoError(t, err)
-			assert.Equal(t, kernels.Softmax{Scale: 1}, drawn.Kernel())
+			assert.Equal(t, kernels.Softmax{Gamma: 1}, drawn.Kernel())
 			law := validate.Theory(drawn, nil, x.Row(0), y.Row(0)).Law
 			if c.Best().Law != "" {
 				assert.True(t, strings.HasPrefix(law, "Centred "), law)

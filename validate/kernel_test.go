@@ -132,8 +132,8 @@ func TestKernelErrors(t *testing.T) {
 	assert.EqualError(t, err, "validate: k is nil")
 	_, err = validate.Kernel(kernels.DotProduct{}, dense.New[float64](0, 4))
 	assert.EqualError(t, err, "validate: x has no rows, want at least 1 point")
-	_, err = validate.Kernel(kernels.Softmax{Scale: -1}, dense.New[float64](1, 1))
-	assert.EqualError(t, err, "kernels: Softmax.Scale = -1, want a positive finite number, or 0 for 1")
+	_, err = validate.Kernel(kernels.Softmax{Gamma: -1}, dense.New[float64](1, 1))
+	assert.EqualError(t, err, "kernels: Softmax.Gamma = -1, want a positive finite number, or 0 for 1")
 	_, err = validate.Kernel(kernels.DotProduct{}, dense.New[float32](1<<22, 1))
 	assert.ErrorContains(t, err, "validate: x is 4194304×1, for 4194304×4194304 values of k: 128 TiB of memory, want at most ")
 }

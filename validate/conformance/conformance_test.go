@@ -233,7 +233,7 @@ func TestKernels(t *testing.T) {
 			kernels.Maclaurin{Coefficients: []float64{1, 0, 0.5}}, kernels.Generalised{}, kernels.Generalised{Epsilon: 0.1},
 			kernels.Generalised{F: kernels.Square, Epsilon: 0.1}, kernels.Generalised{F: kernels.Exponential, Epsilon: 0.1},
 			kernels.Homogeneous{K: kernels.Softmax{}},
-			kernels.Pullback{K: kernels.Gaussian{}, A: cloud[float64](3, d), Center: make([]float64, d), Offset: []float64{1, 2, 3}},
+			kernels.Pullback{K: kernels.Gaussian{}, A: cloud[float64](3, d), Centre: make([]float64, d), Offset: []float64{1, 2, 3}},
 			kernels.Convolution{K: kernels.Gaussian{}, Patches: kernels.Patches{Height: 1, Width: d, Size: 2, Padding: 1, Pool: 2}},
 			kernels.Sum{kernels.Gaussian{}, kernels.Scaled{K: kernels.DotProduct{}, By: 2}}, kernels.Product{kernels.Gaussian{}, kernels.Softmax{}},
 			kernels.Sum{kernels.ELU{}, kernels.Homogeneous{K: kernels.Gaussian{}}},

@@ -259,10 +259,10 @@ func TestFaultyMaps(t *testing.T) {
 		},
 		"Keys is not Paired": func(m *mapping) { m.keys = func(mapping) rff.Map[float64] { return alone } },
 		"Keys has another Kernel than the map": func(m *mapping) {
-			m.keys = other(func(keys, _ *mapping) { keys.kernel = kernels.Softmax{Scale: 1.1} })
+			m.keys = other(func(keys, _ *mapping) { keys.kernel = kernels.Softmax{Gamma: 1.1} })
 		},
 		"Kernel of Keys is not valid": func(m *mapping) {
-			m.keys = other(func(keys, _ *mapping) { keys.kernel = kernels.Softmax{Scale: -1} })
+			m.keys = other(func(keys, _ *mapping) { keys.kernel = kernels.Softmax{Gamma: -1} })
 		},
 		"Keys of Keys is nil": func(m *mapping) {
 			m.keys = other(func(keys, _ *mapping) { keys.keys = func(mapping) rff.Map[float64] { return nil } })
