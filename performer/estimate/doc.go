@@ -7,8 +7,8 @@
 //     for estimates that are averaged over many draws. A [Pilot] tells how many features its standard
 //     errors need. Both refuse where exact attention is cheaper.
 //
-// Package audit measures errors from exact attention of some rows, which is cheaper where that takes
-// no time to speak of.
+// Package audit measures errors from exact attention of some rows. That is cheaper where some rows of
+// exact attention take little time.
 //
 // A Predictor may be shared by goroutines. An Unbiased belongs to one.
 //
