@@ -13,7 +13,10 @@ import (
 
 // calls is how often the chosen attention is taken to be called: the more often, the longer the
 // choice may take.
-const calls = 10
+const (
+	calls  = 10
+	budget = 1 // calls of exact attention that a choice may cost
+)
 
 // answer chooses attention within the tolerance for every head, and writes the outputs if a file is
 // named. It returns lines on the choice and on what it turned out to be.
@@ -23,7 +26,7 @@ func (c *comparison[T]) answer() (string, error) {
 	out := make([]dense.Matrix[T], len(c.heads))
 	var took time.Duration
 	for i, h := range c.heads {
-		chosen, err := audit.Choose(context.Background(), truth, h.q, h.k, h.v, c.tolerance, audit.ChooseOptions[T]{Calls: calls}, source(c.seed, "within"))
+		chosen, err := audit.Choose(context.Background(), truth, h.q, h.k, h.v, c.tolerance, audit.ChooseOptions[T]{Calls: calls, Budget: budget, Reproducible: true}, source(c.seed, "within"))
 		if err != nil {
 			return "", err
 		}
